@@ -1,0 +1,41 @@
+# make            build/sonde
+# make check      installs what is missing, builds, runs every test
+# make demo       installs what is missing, builds, profiles a small workload, draws its flame graph
+CC ?= gcc
+BPFCC ?= clang
+BUILD ?= build
+CFLAGS ?= -O2 -g
+ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -Isrc -I$(BUILD)/gen -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers $(CFLAGS) $(EXTRA_CFLAGS)
+LIBS = -lbpf -ldw -lelf -lz -liberty -lpthread
+
+FOLDERS = base lang ctype ir bpf probe run unwind sym out tool
+SRCS := $(wildcard $(FOLDERS:%=src/%/*.c)) src/session.c
+SRCS := $(wildcard $(SRCS))
+OBJS := $(SRCS:src/%.c=$(BUILD)/%.o)
+RT_SRCS := $(wildcard src/bpfrt/*.bpf.c)
+RT_OBJS := $(RT_SRCS:src/bpfrt/%.bpf.c=$(BUILD)/bpfrt/%.bpf.o)
+
+all: $(BUILD)/sonde
+
+# Everything but main.c, for the tests.
+$(BUILD)/libsonde.a: $(OBJS)
+	@rm -f $@
+	ar rcs $@ $(OBJS)
+
+$(BUILD)/sonde: $(BUILD)/main.o $(BUILD)/libsonde.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(BUILD)/%.o: src/%.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/bpfrt/%.bpf.o: src/bpfrt/%.bpf.c
+	@mkdir -p $(@D)
+	$(BPFCC) -target bpf -mcpu=v3 -O2 -g -Isrc -Wall -MMD -MP -c -o $@ $<
+
+clean:
+	rm -rf $(BUILD)
+
+-include $(OBJS:.o=.d) $(RT_OBJS:.o=.d) $(BUILD)/main.d
+.PHONY: all clean
+.DELETE_ON_ERROR:

@@ -1,0 +1,154 @@
+// base: what every other folder may use and what knows nobody: memory arena, vectors, string builder,
+// name map, diagnostics with spans, runtime errors. No kernel, no globals.
+#ifndef SONDE_BASE_H
+#define SONDE_BASE_H
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <assert.h>
+#include <unistd.h>
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int8_t s8;
+typedef int16_t s16;
+typedef int32_t s32;
+typedef int64_t s64;
+
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+#define ALIGN_UP(n, a) (((n) + (a) - 1) / (a) * (a))
+#define PRINTF_LIKE(f, a) __attribute__((format(printf, f, a)))
+#define UNREACHABLE() (assert(!"unreachable"), __builtin_unreachable())
+
+// ---- arena: memory freed whole. Allocation never fails (the process aborts when memory is out).
+struct Arena {
+	struct ArenaChunk *chunk;
+};
+void *arena_alloc(struct Arena *a, size_t size); // zeroed, 16-byte aligned
+char *arena_strdup(struct Arena *a, const char *s);
+char *arena_strndup(struct Arena *a, const char *s, size_t n);
+char *arena_printf(struct Arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void arena_deinit(struct Arena *a);
+#define arena_new(a, T) ((T *)arena_alloc((a), sizeof(T)))
+#define arena_new_n(a, T, n) ((T *)arena_alloc((a), sizeof(T) * (n)))
+
+// ---- heap allocation that aborts when memory is out
+void *xmalloc(size_t n);
+void *xcalloc(size_t n, size_t size);
+void *xrealloc(void *p, size_t n);
+char *xstrdup(const char *s);
+char *xasprintf(const char *fmt, ...) PRINTF_LIKE(1, 2);
+
+// ---- vector: VEC(int) v = {0}; vec_push(&v, 3); v.p[i]; v.n; vec_deinit(&v)
+#define VEC(T)                                                                                                         \
+	struct {                                                                                                       \
+		T *p;                                                                                                  \
+		size_t n, cap;                                                                                         \
+	}
+#define vec_push(v, x)                                                                                                 \
+	do {                                                                                                           \
+		if ((v)->n == (v)->cap) {                                                                              \
+			(v)->cap = (v)->cap ? (v)->cap * 2 : 8;                                                        \
+			(v)->p = xrealloc((v)->p, (v)->cap * sizeof(*(v)->p));                                         \
+		}                                                                                                      \
+		(v)->p[(v)->n++] = (x);                                                                                \
+	} while (0)
+#define vec_last(v) ((v)->p[(v)->n - 1])
+#define vec_pop(v) ((v)->p[--(v)->n])
+#define vec_deinit(v) (free((v)->p), (v)->p = NULL, (v)->n = (v)->cap = 0)
+
+// ---- string builder: always NUL-terminated once something was added; str_deinit frees it
+struct Str {
+	char *p;
+	size_t n, cap;
+};
+void str_addn(struct Str *s, const char *p, size_t n);
+void str_add(struct Str *s, const char *p);
+void str_addc(struct Str *s, char c);
+void str_addf(struct Str *s, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void str_vaddf(struct Str *s, const char *fmt, va_list ap);
+static inline const char *str_text(const struct Str *s)
+{
+	return s->p ? s->p : "";
+}
+void str_reset(struct Str *s); // n = 0, memory kept
+void str_deinit(struct Str *s);
+
+// ---- name map: string -> pointer, insertion order kept. Keys are copied.
+struct Map {
+	struct MapSlot *slots; // in insertion order
+	u32 n, cap;
+	u32 *index; // open addressing, 0 = empty, else slot + 1
+	u32 nindex;
+};
+struct MapSlot {
+	char *key;
+	void *val;
+};
+void *map_get(const struct Map *m, const char *key); // NULL when absent
+bool map_has(const struct Map *m, const char *key);
+void map_put(struct Map *m, const char *key, void *val); // replaces
+void map_deinit(struct Map *m);
+
+// ---- runtime errors: NULL is success; the caller owns and frees (err_free) or passes on.
+struct err;
+struct err *err_new(const char *fmt, ...) PRINTF_LIKE(1, 2);
+struct err *err_wrap(struct err *cause, const char *fmt, ...) PRINTF_LIKE(2, 3); // takes cause
+struct err *err_errno(int errnum, const char *fmt, ...) PRINTF_LIKE(2, 3);	  // ": strerror(errnum)" is added
+const char *err_text(const struct err *e);					  // whole chain, "what: cause"
+int err_code(const struct err *e);						  // errno of the innermost cause, or 0
+void err_free(struct err *e);
+
+// ---- sources, spans and diagnostics
+struct Source {
+	const char *name; // as shown: a path, or "stdin" for -e
+	const char *text; // NUL-terminated
+	size_t len;
+};
+struct Span {
+	u32 off, len; // bytes in the source's text
+	u16 file;     // index in Diags.sources
+};
+enum DiagKind { DIAG_ERROR, DIAG_WARNING };
+struct Diag {
+	enum DiagKind kind;
+	struct Span span;
+	bool has_span;
+	char *msg;
+	VEC(char *) hints;
+};
+struct Diags {
+	VEC(struct Source) sources;
+	VEC(struct Diag) items;
+	int nerrors;
+};
+u16 diags_add_source(struct Diags *d, const char *name, const char *text, size_t len); // keeps the pointers
+void diag_error(struct Diags *d, struct Span at, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void diag_warn(struct Diags *d, struct Span at, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void diag_error_plain(struct Diags *d, const char *fmt, ...) PRINTF_LIKE(2, 3); // no place in the script
+void diag_hint(struct Diags *d, const char *fmt, ...) PRINTF_LIKE(2, 3);	     // to the diagnostic added last
+struct Span span_join(struct Span a, struct Span b);
+void span_pos(const struct Diags *d, struct Span s, u32 *line, u32 *col); // 1-based
+// "file:line:c1-c2", the columns as bpftrace prints them (c1 first, c2 one past the last).
+void span_text(const struct Diags *d, struct Span s, struct Str *out);
+// Renders "NAME:L:C1-C2: ERROR: msg", the source line, the underline (caret: '^~~~', else '~~~~'), "HINT: ...".
+void diags_render(const struct Diags *d, bool caret, bool warnings, struct Str *out);
+void diags_deinit(struct Diags *d);
+
+// ---- small text helpers
+bool glob_match(const char *pat, const char *s);	     // * ? [a-z] [!a-z], whole string
+bool glob_has_wild(const char *pat);			     // contains * or ? or [
+const char *nearest_name(const char *want, const char *const *names, size_t n); // by edit distance, NULL if none is near
+bool parse_u64(const char *s, u64 *out);		     // whole string, decimal / 0x / 0 octal
+struct err *read_file(const char *path, struct Str *out, size_t max);
+// Appends s with control characters (except \n and \t when keep_ws) escaped as \xNN: names from traced processes to a terminal.
+void str_add_escaped(struct Str *out, const char *s, size_t n, bool keep_ws);
+#endif

@@ -1,0 +1,146 @@
+// Diagnostics: collected with their place in the script, rendered together.
+#include "base/base.h"
+
+u16 diags_add_source(struct Diags *d, const char *name, const char *text, size_t len)
+{
+	struct Source s = {name, text, len};
+	vec_push(&d->sources, s);
+	return (u16)(d->sources.n - 1);
+}
+
+static void add(struct Diags *d, enum DiagKind kind, const struct Span *at, const char *fmt, va_list ap)
+{
+	struct Str s = {0};
+	str_vaddf(&s, fmt, ap);
+	struct Diag item = {.kind = kind, .has_span = at != NULL, .msg = s.p};
+	if (at)
+		item.span = *at;
+	d->nerrors += kind == DIAG_ERROR;
+	vec_push(&d->items, item);
+}
+
+void diag_error(struct Diags *d, struct Span at, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	add(d, DIAG_ERROR, &at, fmt, ap);
+	va_end(ap);
+}
+
+void diag_warn(struct Diags *d, struct Span at, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	add(d, DIAG_WARNING, &at, fmt, ap);
+	va_end(ap);
+}
+
+void diag_error_plain(struct Diags *d, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	add(d, DIAG_ERROR, NULL, fmt, ap);
+	va_end(ap);
+}
+
+void diag_hint(struct Diags *d, const char *fmt, ...)
+{
+	va_list ap;
+	struct Str s = {0};
+	va_start(ap, fmt);
+	str_vaddf(&s, fmt, ap);
+	va_end(ap);
+	assert(d->items.n);
+	vec_push(&vec_last(&d->items).hints, s.p);
+}
+
+struct Span span_join(struct Span a, struct Span b)
+{
+	u32 end = MAX(a.off + a.len, b.off + b.len);
+	a.off = MIN(a.off, b.off);
+	a.len = end - a.off;
+	return a;
+}
+
+void span_pos(const struct Diags *d, struct Span s, u32 *line, u32 *col)
+{
+	const struct Source *src = &d->sources.p[s.file];
+	*line = 1;
+	*col = 1;
+	for (u32 i = 0; i < s.off && i < src->len; i++) {
+		++*col;
+		if (src->text[i] == '\n') {
+			++*line;
+			*col = 1;
+		}
+	}
+}
+
+// End of the span: line and column one past its last byte.
+static void span_end(const struct Diags *d, struct Span s, u32 *line, u32 *col)
+{
+	s.off += s.len;
+	s.len = 0;
+	span_pos(d, s, line, col);
+}
+
+void span_text(const struct Diags *d, struct Span s, struct Str *out)
+{
+	u32 l1, c1, l2, c2;
+	span_pos(d, s, &l1, &c1);
+	span_end(d, s, &l2, &c2);
+	const char *name = d->sources.p[s.file].name;
+	if (l1 == l2)
+		str_addf(out, "%s:%u:%u-%u", name, l1, c1, c2);
+	else
+		str_addf(out, "%s:%u-%u", name, l1, l2);
+}
+
+static void render_line(const struct Diags *d, struct Span s, bool caret, struct Str *out)
+{
+	const struct Source *src = &d->sources.p[s.file];
+	u32 line, col;
+	span_pos(d, s, &line, &col);
+	size_t begin = MIN((size_t)s.off, src->len) - (col - 1), end = begin;
+	while (end < src->len && src->text[end] != '\n')
+		end++;
+	for (size_t i = begin; i < end; i++)
+		str_addc(out, src->text[i] == '\t' ? ' ' : src->text[i]);
+	str_addc(out, '\n');
+	for (u32 i = 1; i < col; i++)
+		str_addc(out, ' ');
+	size_t width = MIN((size_t)s.len, end - MIN((size_t)s.off, end));
+	for (size_t i = 0; i < MAX(width, (size_t)1); i++)
+		str_addc(out, caret && !i ? '^' : '~');
+	str_addc(out, '\n');
+}
+
+void diags_render(const struct Diags *d, bool caret, bool warnings, struct Str *out)
+{
+	for (size_t i = 0; i < d->items.n; i++) {
+		const struct Diag *it = &d->items.p[i];
+		const char *kind = it->kind == DIAG_ERROR ? "ERROR" : "WARNING";
+		if (it->kind == DIAG_WARNING && !warnings)
+			continue;
+		if (it->has_span && d->sources.n) {
+			span_text(d, it->span, out);
+			str_addf(out, ": %s: %s\n", kind, it->msg);
+			render_line(d, it->span, caret, out);
+		} else
+			str_addf(out, "%s: %s\n", kind, it->msg);
+		for (size_t h = 0; h < it->hints.n; h++)
+			str_addf(out, "HINT: %s\n", it->hints.p[h]);
+	}
+}
+
+void diags_deinit(struct Diags *d)
+{
+	for (size_t i = 0; i < d->items.n; i++) {
+		free(d->items.p[i].msg);
+		for (size_t h = 0; h < d->items.p[i].hints.n; h++)
+			free(d->items.p[i].hints.p[h]);
+		vec_deinit(&d->items.p[i].hints);
+	}
+	vec_deinit(&d->items);
+	vec_deinit(&d->sources);
+}

@@ -1,0 +1,249 @@
+// String builder, checked heap allocation, small text helpers.
+#include "base/base.h"
+#include <errno.h>
+#include <fcntl.h>
+
+static void *out_of_memory(void)
+{
+	static const char msg[] = "sonde: out of memory\n";
+	if (write(2, msg, sizeof(msg) - 1)) {
+	}
+	abort();
+}
+
+void *xmalloc(size_t n)
+{
+	void *p = malloc(n ? n : 1);
+	return p ? p : out_of_memory();
+}
+
+void *xcalloc(size_t n, size_t size)
+{
+	void *p = calloc(n ? n : 1, size ? size : 1);
+	return p ? p : out_of_memory();
+}
+
+void *xrealloc(void *old, size_t n)
+{
+	void *p = realloc(old, n ? n : 1);
+	return p ? p : out_of_memory();
+}
+
+char *xstrdup(const char *s)
+{
+	size_t n = strlen(s) + 1;
+	return memcpy(xmalloc(n), s, n);
+}
+
+char *xasprintf(const char *fmt, ...)
+{
+	struct Str s = {0};
+	va_list ap;
+	va_start(ap, fmt);
+	str_vaddf(&s, fmt, ap);
+	va_end(ap);
+	return s.p ? s.p : xstrdup("");
+}
+
+static void str_room(struct Str *s, size_t more)
+{
+	if (s->n + more + 1 <= s->cap)
+		return;
+	s->cap = MAX(s->cap * 2, s->n + more + 1);
+	s->cap = MAX(s->cap, (size_t)32);
+	s->p = xrealloc(s->p, s->cap);
+}
+
+void str_addn(struct Str *s, const char *p, size_t n)
+{
+	str_room(s, n);
+	if (n)
+		memcpy(s->p + s->n, p, n);
+	s->n += n;
+	s->p[s->n] = 0;
+}
+
+void str_add(struct Str *s, const char *p)
+{
+	str_addn(s, p, strlen(p));
+}
+
+void str_addc(struct Str *s, char c)
+{
+	str_addn(s, &c, 1);
+}
+
+void str_vaddf(struct Str *s, const char *fmt, va_list ap)
+{
+	va_list again;
+	va_copy(again, ap);
+	int n = vsnprintf(NULL, 0, fmt, ap);
+	assert(n >= 0);
+	str_room(s, (size_t)n);
+	vsnprintf(s->p + s->n, (size_t)n + 1, fmt, again);
+	va_end(again);
+	s->n += (size_t)n;
+}
+
+void str_addf(struct Str *s, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	str_vaddf(s, fmt, ap);
+	va_end(ap);
+}
+
+void str_reset(struct Str *s)
+{
+	s->n = 0;
+	if (s->p)
+		s->p[0] = 0;
+}
+
+void str_deinit(struct Str *s)
+{
+	free(s->p);
+	*s = (struct Str){0};
+}
+
+void str_add_escaped(struct Str *out, const char *s, size_t n, bool keep_ws)
+{
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)s[i];
+		if (c >= 0x20 && c != 0x7f)
+			str_addc(out, (char)c);
+		else if (keep_ws && (c == '\n' || c == '\t'))
+			str_addc(out, (char)c);
+		else
+			str_addf(out, "\\x%02x", c);
+	}
+}
+
+static bool class_match(const char **pat, char c)
+{
+	const char *p = *pat + 1;
+	bool negate = *p == '!' || *p == '^', hit = false;
+	if (negate)
+		p++;
+	for (bool first = true; *p && (*p != ']' || first); first = false) {
+		if (p[1] == '-' && p[2] && p[2] != ']') {
+			hit |= (unsigned char)p[0] <= (unsigned char)c && (unsigned char)c <= (unsigned char)p[2];
+			p += 3;
+		} else
+			hit |= *p++ == c;
+	}
+	*pat = *p ? p + 1 : p;
+	return hit != negate;
+}
+
+// Iterative with one point of return: linear for patterns with a single *, never exponential.
+bool glob_match(const char *pat, const char *s)
+{
+	const char *star = NULL, *back = NULL;
+	while (*s) {
+		const char *p = pat;
+		bool ok;
+		if (*pat == '*') {
+			star = pat++;
+			back = s;
+			continue;
+		}
+		if (*pat == '[' && strchr(pat, ']')) {
+			ok = class_match(&p, *s);
+		} else {
+			ok = *pat && (*pat == '?' || *pat == *s);
+			p = pat + 1;
+		}
+		if (ok) {
+			pat = p;
+			s++;
+		} else if (star) {
+			pat = star + 1;
+			s = ++back;
+		} else
+			return false;
+	}
+	while (*pat == '*')
+		pat++;
+	return !*pat;
+}
+
+bool glob_has_wild(const char *pat)
+{
+	return strpbrk(pat, "*?[") != NULL;
+}
+
+static size_t edit_distance(const char *a, const char *b, size_t limit)
+{
+	size_t n = strlen(a), m = strlen(b);
+	if ((n > m ? n - m : m - n) > limit || n > 64 || m > 64)
+		return limit + 1;
+	size_t row[65];
+	for (size_t j = 0; j <= m; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= n; i++) {
+		size_t diag = row[0];
+		row[0] = i;
+		for (size_t j = 1; j <= m; j++) {
+			size_t up = row[j], cost = diag + (a[i - 1] != b[j - 1]);
+			row[j] = MIN(MIN(up + 1, row[j - 1] + 1), cost);
+			diag = up;
+		}
+	}
+	return row[m];
+}
+
+const char *nearest_name(const char *want, const char *const *names, size_t n)
+{
+	const char *best = NULL;
+	size_t len = strlen(want), best_d = MAX(len / 3, (size_t)1) + 1;
+	for (size_t i = 0; i < n; i++) {
+		size_t d = edit_distance(want, names[i], best_d);
+		if (d < best_d) {
+			best_d = d;
+			best = names[i];
+		}
+	}
+	// A longer name that contains the wanted one ("contains" -> "strcontains") is near too.
+	for (size_t i = 0; !best && len >= 4 && i < n; i++)
+		if (strstr(names[i], want))
+			best = names[i];
+	return best;
+}
+
+bool parse_u64(const char *s, u64 *out)
+{
+	char *end;
+	if (*s < '0' || *s > '9')
+		return false;
+	errno = 0;
+	*out = strtoull(s, &end, 0);
+	return !errno && !*end;
+}
+
+struct err *read_file(const char *path, struct Str *out, size_t max)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return err_errno(errno, "cannot open %s", path);
+	char buf[16384];
+	for (;;) {
+		ssize_t n = read(fd, buf, sizeof(buf));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			int e = errno;
+			close(fd);
+			return err_errno(e, "cannot read %s", path);
+		}
+		if (!n)
+			break;
+		if (out->n + (size_t)n > max) {
+			close(fd);
+			return err_new("%s is larger than %zu bytes", path, max);
+		}
+		str_addn(out, buf, (size_t)n);
+	}
+	close(fd);
+	return NULL;
+}

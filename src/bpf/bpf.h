@@ -1,0 +1,91 @@
+// bpf: code into the kernel. sys.c is the only caller of bpf(2) and perf_event_open(2).
+#ifndef SONDE_BPF_H
+#define SONDE_BPF_H
+#include "ir/program.h"
+
+// ---- sys.c: thin, return fd/value >= 0 or -errno
+struct SysMap {
+	u32 type, key_size, value_size, max_entries, flags;
+	const char *name;
+	int inner_fd;
+	int btf_fd; u32 btf_key, btf_val;
+};
+int sys_map_create(const struct SysMap *m);
+int sys_map_lookup(int fd, const void *key, void *val);
+int sys_map_update(int fd, const void *key, const void *val, u64 flags);
+int sys_map_delete(int fd, const void *key);
+int sys_map_next_key(int fd, const void *key, void *next); // key NULL: first
+// batch read of a whole hash map; -EINVAL/-ENOTSUP when the kernel cannot. *n in: room, out: got. in NULL at first; returns -ENOENT with the last batch.
+int sys_map_lookup_batch(int fd, void *in, void *out, void *keys, void *vals, u32 *n);
+int sys_map_freeze(int fd);
+struct SysProg {
+	u32 type, expected_attach_type;
+	const struct BpfInsn *insns;
+	u32 ninsns;
+	const char *license, *name;
+	u32 log_level;
+	char *log;
+	u32 log_size;
+	int btf_fd; // of the program's own BTF, 0 none
+	const void *func_info, *line_info; // struct bpf_func_info[], bpf_line_info[]
+	u32 nfunc_info, nline_info;
+	u32 attach_btf_id;
+	int attach_btf_obj_fd, attach_prog_fd;
+	u32 flags; // BPF_F_SLEEPABLE
+	const int *fd_array;
+};
+int sys_prog_load(const struct SysProg *p);
+int sys_btf_load(const void *data, u32 size, char *log, u32 log_size);
+struct SysTestRun {
+	const void *ctx_in; u32 ctx_size;
+	const void *data_in; u32 data_size;
+	u32 repeat, cpu, flags;
+	u32 retval, duration; // out
+};
+int sys_prog_test_run(int fd, struct SysTestRun *t);
+int sys_perf_event_open(void *attr, int pid, int cpu, int group, unsigned long flags); // struct perf_event_attr
+int sys_link_perf_event(int prog_fd, int perf_fd, u64 cookie);	// BPF_LINK_CREATE, 5.15
+int sys_raw_tracepoint_open(const char *name, int prog_fd);	// also fentry/fexit/tp_btf with name NULL
+int sys_link_tracing(int prog_fd, u64 cookie);			// BPF_LINK_CREATE for fentry/fexit/iter; falls back to raw_tracepoint_open
+int sys_link_uprobe_multi(int prog_fd, const char *path, const u64 *offs, const u64 *ref_ctr, const u64 *cookies, u32 n, u32 flags, int pid);
+int sys_link_kprobe_multi(int prog_fd, const char *const *syms, const u64 *addrs, const u64 *cookies, u32 n, u32 flags);
+int sys_link_iter(int prog_fd);
+int sys_iter_create(int link_fd);
+int sys_obj_pin(int fd, const char *path);
+int sys_prog_next_id(u32 id, u32 *next);
+int sys_prog_fd_by_id(u32 id);
+int sys_btf_fd_by_id(u32 id);
+int sys_obj_info(int fd, void *info, u32 *len);
+int sys_enable_stats(void);
+
+// ---- feature.c: try once, cache; feature_name for errors and `sonde info`
+enum Feature {
+	FEAT_RINGBUF, FEAT_BPF_LOOP, FEAT_FOR_EACH_MAP_ELEM, FEAT_COOKIE, FEAT_PERF_LINK, FEAT_UPROBE_MULTI, FEAT_KPROBE_MULTI, FEAT_KPROBE_SESSION,
+	FEAT_KPROBE, FEAT_FENTRY, FEAT_TP_BTF, FEAT_RAWTP, FEAT_BTF, FEAT_MODULE_BTF, FEAT_NO_PREALLOC, FEAT_BATCH, FEAT_V4_INSNS, FEAT_TASK_PT_REGS,
+	FEAT_GET_NS_PID, FEAT_D_PATH, FEAT_STRNCMP, FEAT_SIGNAL, FEAT_KTIME_BOOT, FEAT_KTIME_TAI, FEAT_JIFFIES64, FEAT_ITER, FEAT_GET_STACK, FEAT_FUNC_IP,
+	FEAT_MAP_LOOKUP_PERCPU, FEAT_UPROBE_REFCTR, FEAT_HW_EVENTS, FEAT_ATOMICS, FEAT_GLOBAL_DATA_MMAP, FEATURES
+};
+bool feature_has(enum Feature f);
+const char *feature_name(enum Feature f);
+const char *feature_note(enum Feature f); // since which kernel, what sonde does without it
+void feature_set(enum Feature f, bool has); // --no-feature, tests
+struct err *feature_need_caps(void); // NULL when we may load tracing programs; else what is missing and what to do
+void info_print(FILE *out);	      // sonde info
+
+// ---- link.c: appends the runtime functions that code calls (and those they call) from the embedded objects, adds their maps to prog->maps
+// (by name; one instance for the whole Program) and turns REL_RT into local calls. After it only MAPFD/MAPVAL/KFUNC relocations are left.
+struct err *link_runtime(struct Program *prog, struct Code *code);
+
+// ---- load.c
+struct LoadOpts {
+	bool dump_verifier; // -d verifier
+	FILE *dump;
+	u32 log_size;
+};
+struct Loaded; // owner of map and program descriptors
+struct err *load_maps(struct Program *p, struct Loaded **out);
+// Loads prog->progs[i]. A rejection gives an error holding the script line, the verifier's last lines and that it is sonde's bug.
+struct err *load_prog(struct Program *p, struct Loaded *l, struct ProbeProg *pp, const struct LoadOpts *o, u32 (*kfunc_id)(void *, const char *), void *arg);
+void loaded_destroy(struct Loaded *l);
+struct MapDef *program_map(const struct Program *p, const char *name); // NULL if it does not exist (not used by any program)
+#endif

@@ -1,0 +1,57 @@
+// C types of kernel, tracepoints, user binaries and the script's own preamble, as lang/type.h types. Everything is lazy: BTF is
+// opened at the first name that needs it.
+#ifndef SONDE_CTYPE_H
+#define SONDE_CTYPE_H
+#include "lang/ast.h"
+#include "lang/type.h"
+
+struct Ctypes;
+struct Ctypes *ctypes_create(struct Arena *a, struct TypeTab *tab, struct Diags *d);
+void ctypes_destroy(struct Ctypes *c);
+
+// cdecl.c: struct/union/enum/typedef/#define/#include/#ifdef of the preamble. A header that is not installed is no error when BTF
+// (or the built-in macro table) can answer. extra: files of --include. Errors go to the diagnostics.
+void ctypes_add_preamble(struct Ctypes *c, const struct CText *text, const char *const *include_dirs, u32 ndirs,
+			 const char *const *extra, u32 nextra);
+
+// By C spelling without pointers: "struct sock", "union x", "enum y", "uint64_t", "pid_t", "size_t", "int", "unsigned long", "char", also a bare
+// record name "task_struct" as bpftrace accepts. Order: preamble, vmlinux BTF, module BTF. NULL: unknown. Records come unloaded.
+const struct Type *ctype_lookup(struct Ctypes *c, const char *name);
+// Fills rec->fields (idempotent). False: incomplete or unknown.
+bool ctype_record_load(struct Ctypes *c, struct Record *rec);
+// Enumerator (preamble or BTF) by name.
+bool ctype_enum_const(struct Ctypes *c, const char *name, s64 *val, const struct Type **type);
+// Object-like macro by name (preamble, header or built-in table): its expansion text to be parsed as an expression, or NULL.
+const char *ctype_macro(struct Ctypes *c, const char *name);
+// Names near a wrong one for hints; NULL if none. kind: "struct", "enum const".
+const char *ctype_nearest(struct Ctypes *c, const char *name);
+
+// tracefs.c. common_* fields are included (bpftrace allows args.common_pid). Errors say which file is missing and what to do.
+struct err *ctype_tracepoint_args(struct Ctypes *c, const char *category, const char *event, struct Record **out);
+// "tracefs mounted at ...": finds it, mounts it at /sys/kernel/tracing if nobody has; message says what to type when that fails. Path is static.
+struct err *tracefs_path(const char **out);
+
+// btf.c. Function prototypes: args record of u64 slots (field off = 8 * index, type = parameter type), ret may be void.
+// module NULL: vmlinux first, then modules. btf_obj_fd: 0 for vmlinux; else owned by Ctypes.
+struct err *ctype_func(struct Ctypes *c, const char *module, const char *func, struct Record **args, const struct Type **ret, u32 *btf_id,
+		       int *btf_obj_fd);
+struct err *ctype_rawtp(struct Ctypes *c, const char *event, struct Record **args, u32 *btf_id); // typedef btf_trace_EVENT, first void* dropped
+struct err *ctype_iter(struct Ctypes *c, const char *iter, struct Record **ctx, u32 *btf_id);	  // struct bpf_iter__ITER / bpf_iter_ITER
+bool ctype_has_btf(struct Ctypes *c);
+// kfunc or ksym: BTF id of a function by exact name, 0 if none
+u32 ctype_func_id(struct Ctypes *c, const char *func);
+// Percpu variable / any variable of .data..percpu: its type, NULL if unknown; *btf_id for ld_imm64.
+const struct Type *ctype_var(struct Ctypes *c, const char *name, u32 *btf_id);
+// Calls fn for each traceable vmlinux/module function name in BTF (for listing fentry). Stops when fn returns false.
+void ctype_each_func(struct Ctypes *c, bool (*fn)(void *, const char *module, const char *name), void *arg);
+
+// dwarf.c: parameters of a function in a user binary with debug information; args fields as ctype_func, but each field's off is the
+// argument's register index * 8 and only register-class arguments are listed. Error: no debug information for it.
+struct err *ctype_uprobe_args(struct Ctypes *c, const char *path, const char *func, struct Record **args, const struct Type **ret);
+
+// C form for -lv: "struct sock * sk", one field a line with four spaces, as bpftrace prints them.
+void ctype_fields_text(struct Ctypes *c, struct Record *args, struct Str *out);
+void ctype_decl_text(struct Ctypes *c, const struct Type *t, const char *name, struct Str *out);
+// "-lv 'struct x'": whole declaration; false if unknown.
+bool ctype_struct_text(struct Ctypes *c, const char *name, struct Str *out);
+#endif

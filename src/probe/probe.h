@@ -1,0 +1,59 @@
+// probe: the provider table. Names and patterns of the script -> points; points + loaded programs -> attachments.
+#ifndef SONDE_PROBE_H
+#define SONDE_PROBE_H
+#include "bpf/bpf.h"
+#include "ctype/ctype.h"
+#include "ir/program.h"
+#include "sym/sym.h"
+
+struct ProbeEnv {
+	struct Arena *arena;
+	struct Diags *diags;
+	struct Ctypes *ctypes;
+	struct Syms *syms;
+	const struct Config *config;
+	int pid;	 // -p, 0 none
+	int child;	 // -c, 0 none
+	const char *cmd_path; // -c: path of the command's binary, for watchpoints and usdt
+	bool usdt_file_activation;
+	bool verbose;
+	bool no_uprobe_multi, no_kprobe_multi, no_kprobe_session; // --no-feature
+	VEC(int) owned_fds;
+};
+
+struct Attachments; // owner of links and perf events
+
+struct Provider {
+	const char *name, *alias;   // "kprobe", "k"; further spellings in names[]
+	const char *const *names;   // NULL-terminated other names ("BEGIN", "kfunc"), may be NULL
+	enum ProbeKind kind;
+	u32 prog_type;		    // BPF_PROG_TYPE_*; expected attach type is chosen at load
+	const char *synopsis;	    // "kprobe[:module]:function[+offset]": for errors and `sonde help`
+	const char *help;	    // one line
+	// One attach point as written -> points (wildcards expanded). Errors go to env->diags at spec->span, with nearest names as hint.
+	void (*expand)(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, struct PointList *out);
+	// All points matching the pattern, for -l; calls fn(name) for each. pattern parts may hold wildcards.
+	void (*list)(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, void (*fn)(void *, struct Point *), void *arg);
+	// Attach program pp at all its points.
+	struct err *(*attach)(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at);
+};
+const struct Provider *provider_find(const char *name); // any spelling; also wildcarded provider names match the first
+extern const struct Provider providers[];
+extern const u32 nproviders;
+
+// All attach points of every probe of the script; sets nothing on the AST but returns per ProbeAst lists. missing_probes is honoured.
+// lists[i] belongs to the i-th ProbeAst.
+void probes_expand(struct ProbeEnv *env, struct Script *s, struct PointList *lists);
+// -l: prints names (and with verbose their args) matching the list of patterns; returns count.
+u32 probes_list(struct ProbeEnv *env, const struct AttachSpec *patterns, bool verbose, FILE *out);
+// How to load pp: program type, expected attach type, BTF ids; depends on features (multi, session).
+void probe_load_params(struct ProbeEnv *env, struct ProbeProg *pp, struct SysProg *sp);
+
+struct Attachments *attachments_create(void);
+// Attaches everything except begin/end/self/test/bench; on error everything already attached is detached. *n counts attached points.
+struct err *probes_attach(struct ProbeEnv *env, struct Program *p, struct Attachments *at, u64 *n);
+void attachments_add(struct Attachments *at, int link_fd, int perf_fd); // takes both, -1: none
+void attachments_destroy(struct Attachments *at); // detaches: fast, all at once where the kernel can
+// Runs a begin/end/self/interval-less program once from here (BPF_PROG_TEST_RUN).
+struct err *probe_run_once(struct ProbeProg *pp);
+#endif

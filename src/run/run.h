@@ -1,0 +1,81 @@
+// run: from attached programs to reports. Event loop, ring buffer, map reading, the child of -c.
+#ifndef SONDE_RUN_H
+#define SONDE_RUN_H
+#include "ir/program.h"
+#include "out/report.h"
+#include "sym/sym.h"
+#include "unwind/unwind.h"
+
+struct RunCtx {
+	struct Program *prog;
+	struct Syms *syms;
+	struct StackReader *stacks;
+	struct Unwind *unwind; // NULL when no ustack is used
+	struct Render *render;
+	bool warnings;
+	int exit_code;
+	bool exiting;
+	u64 start_ns; // CLOCK_BOOTTIME at start, for elapsed
+	void (*on_watch)(void *, u64 addr, bool remove);
+	void *watch_arg;
+};
+
+// value.c: bytes -> Value, symbolized; everything allocated in a
+void value_decode(struct RunCtx *rc, struct Arena *a, const struct Type *t, const void *bytes, struct Value *out);
+// mapread.c: reads, merges per-CPU values, sorts as bpftrace does; top 0 = all, div 0/1 = none
+struct err *map_read(struct RunCtx *rc, struct Arena *a, struct MapDef *m, u64 top, u64 div, struct MapReport *out);
+struct err *map_print(struct RunCtx *rc, struct MapDef *m, u64 top, u64 div);
+struct err *map_clear(struct MapDef *m);
+struct err *map_zero(struct MapDef *m);
+// Raw entries for tools: merged value bytes
+struct err *map_each(struct MapDef *m, bool (*fn)(void *, const void *key, const void *val), void *arg);
+
+// event.c: one ring buffer record
+void event_handle(struct RunCtx *rc, const void *data, size_t n);
+// format.c: printf-like formatting of a site's payload into text. printf conversions as bpftrace's: %d %u %x %s %r %rx %rh %p %c ...
+void format_site(struct RunCtx *rc, const struct FmtSite *site, const void *payload, size_t n, struct Str *out);
+// Checked at compile time by check.c: parses a format into pieces; error text NULL when well formed.
+struct FmtPiece {
+	const char *lit; // literal text before the conversion
+	u32 litlen;
+	char conv;	 // 0: only literal; else 'd' 'u' 'x' 'X' 'o' 's' 'c' 'p' 'r' 'h'(%rh) 'e'(%rx) 'g'(%gr) 'i'
+	u8 len;		 // size in bytes asked for by hh,h,l,ll,j,z,t; 0: default
+	char spec[24];	 // "%-10.3" without length and conversion
+};
+const char *fmt_parse(struct Arena *a, const char *fmt, u32 len, struct FmtPiece **out, u32 *n);
+
+// ring.c
+struct Ring;
+struct err *ring_open(struct Program *p, struct Ring **out); // the map named "sonde_events"
+int ring_fd(struct Ring *r);
+u32 ring_consume(struct Ring *r, void (*fn)(void *, const void *data, size_t n), void *arg);
+void ring_close(struct Ring *r);
+
+// child.c: -c CMD
+struct Child;
+struct err *child_start(const char *cmd, struct Child **out); // forked, stopped before (after for usdt) exec
+int child_pid(struct Child *c);
+struct err *child_go(struct Child *c);
+int child_fd(struct Child *c); // readable when it ended
+int child_wait(struct Child *c, int *status);
+void child_kill(struct Child *c); // SIGTERM if still running
+void child_destroy(struct Child *c);
+
+// loop.c: runs until exit(), signal, child or -p process end, or deadline_ns (0 none)
+struct LoopOpts {
+	struct Child *child;
+	int pid;	 // -p
+	u64 duration_ns;
+	bool (*on_tick)(void *); // every tick_ns: progress line, interval reports; false: stop
+	u64 tick_ns;
+	void *tick_arg;
+	void (*on_signal)(void *, int sig); // self:signal programs
+	const int *sigs;
+	u32 nsigs;
+	void *sig_arg;
+};
+struct err *loop_run(struct RunCtx *rc, struct Ring *ring, const struct LoopOpts *o);
+bool loop_interrupted(void); // a SIGINT/SIGTERM has come
+// counters summed over CPUs; prints what was lost to stderr / the renderer
+void report_losses(struct RunCtx *rc);
+#endif

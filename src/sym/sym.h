@@ -1,0 +1,91 @@
+// Addresses to names, names to addresses. Lazy: nothing is read before the first question that needs it.
+#ifndef SONDE_SYM_H
+#define SONDE_SYM_H
+#include "base/base.h"
+
+struct Syms;
+struct SymOpts {
+	bool no_demangle;
+	bool inlines, lines; // DWARF: per compile unit, on first use
+	const char *debug_dir; // NULL: /usr/lib/debug
+};
+struct Syms *syms_create(const struct SymOpts *o);
+void syms_destroy(struct Syms *s);
+
+// ---- result of a lookup. Strings live as long as Syms.
+struct SymHit {
+	const char *name;   // NULL: unresolved
+	u64 off;	    // from the symbol's start
+	u64 start, size;    // of the symbol
+	const char *module; // kernel module without brackets, or object path, NULL unknown/vmlinux
+	u64 module_off;	    // user: file offset of the address
+	const char *file;
+	u32 line;
+};
+
+// ---- kernel (kallsyms.c). kptr_restrict and missing root give an error once, then unresolved hits.
+struct SymHit sym_kernel(struct Syms *s, u64 addr);
+bool sym_kernel_addr(struct Syms *s, const char *name, const char *module, u64 *addr); // module NULL: any
+// Each text symbol; fn returns false to stop. For wildcards over kernel functions.
+void sym_kernel_each(struct Syms *s, bool (*fn)(void *, const char *name, const char *module, u64 addr, char type), void *arg);
+
+// ---- objects: a file with code, known by (dev, inode, ctime) or build id, that processes map. Ids start at 1 and never change;
+// bpfrt stores user frames as (object id, file offset). One path may be several objects (replaced binary, containers).
+struct SymObject {
+	u32 id;
+	u64 dev, ino;
+	char *path;	   // as the process names it; "[vdso]" for the vDSO
+	u8 build_id[20];
+	u32 build_id_len;  // 0 none
+	// access to the file's bytes: through the fd taken when first seen, so it works after exit, delete and replace
+	int fd;		   // -1: unreadable (why in `why`)
+	char *why;
+	void *priv;	   // elf.c's index
+};
+struct ProcMap {	   // one line of /proc/PID/maps that is executable
+	u64 start, end, file_off;
+	struct SymObject *obj; // NULL: anonymous (JIT, stack)
+};
+// procmaps.c: executable mappings of a live process, sorted by start; through /proc/PID/maps, files opened by /proc/PID/map_files/START-END, else
+// /proc/PID/root/PATH. out is malloced. Error when the process is gone.
+struct err *sym_proc_maps(struct Syms *s, int pid, struct ProcMap **out, u32 *n);
+struct SymObject *sym_object(struct Syms *s, u32 id);		 // NULL if no such id
+u32 sym_object_count(struct Syms *s);
+struct SymObject *sym_object_path(struct Syms *s, const char *path); // open by path (uprobe targets); NULL if unreadable
+struct SymObject *sym_object_vdso(struct Syms *s);
+
+// file offset in object -> symbol (.symtab, .dynsym, .gnu_debugdata, split debug files, PLT names "foo@plt"); demangled unless told not to.
+struct SymHit sym_object_off(struct Syms *s, struct SymObject *o, u64 file_off);
+// with inlined frames: hits[0] is the innermost; returns how many (>= 1); needs SymOpts.inlines, else 1.
+u32 sym_object_off_inlined(struct Syms *s, struct SymObject *o, u64 file_off, struct SymHit *hits, u32 max);
+// virtual address in a live (or remembered) process: mapping, then perf-PID.map for anonymous code, then unresolved
+struct SymHit sym_pid_addr(struct Syms *s, int pid, u64 addr);
+// remember the mappings of pid now, so that its addresses resolve after it is gone; cheap if known already
+void sym_pid_remember(struct Syms *s, int pid);
+void sym_pid_set_maps(struct Syms *s, int pid, const struct ProcMap *maps, u32 n); // from unwind/procs.c
+
+// ---- ELF symbols by name, for uprobes and uaddr
+struct SymDef {
+	const char *name;     // raw (mangled, version suffix stripped)
+	const char *demangled; // NULL if same
+	u64 addr, size;	      // ELF virtual address
+	u64 file_off;
+	bool is_func, is_data;
+};
+// Each symbol; fn returns false to stop.
+struct err *sym_object_each(struct Syms *s, struct SymObject *o, bool (*fn)(void *, const struct SymDef *), void *arg);
+bool sym_object_find(struct Syms *s, struct SymObject *o, const char *name, struct SymDef *out); // raw or demangled name, "sym@@VERS"
+bool sym_object_addr_to_off(struct SymObject *o, u64 vaddr, u64 *file_off);
+// "libc" / "c" -> /lib/x86_64-linux-gnu/libc.so.6 through ld.so.cache; a path as is; a bare program name through $PATH (with root = /proc/PID/root for
+// pid != 0). malloced; error names what was tried.
+struct err *sym_resolve_path(const char *name, int pid, char **out);
+
+// usdt.c: .note.stapsdt
+struct UsdtNote {
+	const char *provider, *name, *args;
+	u64 pc_off, sem_off; // file offsets; sem 0 none
+	u64 pc;		     // virtual address
+};
+struct err *sym_object_usdt(struct Syms *s, struct SymObject *o, struct UsdtNote **out, u32 *n);
+const char *sym_demangle(struct Syms *s, const char *raw); // cached; raw itself when not mangled
+#endif

@@ -1,0 +1,38 @@
+// unwind: user stacks without frame pointers. .eh_frame / .debug_frame of every mapped object -> compact rows -> BPF maps that
+// bpfrt/unwind.bpf.c walks; and which process maps what, kept up to date while tracing.
+#ifndef SONDE_UNWIND_H
+#define SONDE_UNWIND_H
+#include "ir/program.h"
+#include "out/report.h"
+#include "sym/sym.h"
+
+// ---- ehframe.c: an object's unwind rows, sorted by pc
+struct UwRow;
+struct UwTable;
+struct UwOpts {
+	bool fp_only;	     // no tables, frame pointers everywhere (mappings are still tracked, frames become (object, offset))
+	const int *pids;     // trace only these processes (0: all); new children of them too when follow is set
+	u32 npids;
+	bool follow;
+	bool verbose;
+};
+struct Unwind;
+// Before load: chooses sizes of the rt_uw_* maps in prog->maps. After load_maps: starts filling them.
+struct err *unwind_create(struct Program *prog, struct Syms *syms, const struct UwOpts *o, struct Unwind **out);
+struct err *unwind_start(struct Unwind *u); // mappings of running processes are in the maps when it returns; tables follow in the background thread
+int unwind_fd(struct Unwind *u);	     // poll this: exec/mmap/exit records of the kernel; -1 none
+void unwind_poll(struct Unwind *u);	     // when readable
+void unwind_proc_new(struct Unwind *u, int tgid); // RT_EV_PROC_NEW
+void unwind_destroy(struct Unwind *u);
+void unwind_print_why(struct Unwind *u, FILE *out); // --why-incomplete: counts by reason and object
+
+// ---- stacks.c: reading interned stacks back
+struct StackReader; // caches
+struct StackReader *stacks_create(struct Program *prog, struct Syms *syms);
+void stacks_destroy(struct StackReader *r);
+// Frames of a stack id, leaf first, symbolized; false if there is no such stack (lost). Memory lives in arena a.
+bool stacks_read(struct StackReader *r, struct Arena *a, u64 id, bool user, u32 limit, struct Value *out);
+// Raw frames: pointer valid until the next call
+const u64 *stacks_raw(struct StackReader *r, u64 id, bool user, u32 *n, u32 *pid, u32 *flags, u32 *why);
+void stacks_clear(struct StackReader *r); // forget kernel side stacks no map refers to (clear(@x) of long runs)
+#endif
