@@ -33,9 +33,18 @@ $(BUILD)/bpfrt/%.bpf.o: src/bpfrt/%.bpf.c
 	@mkdir -p $(@D)
 	$(BPFCC) -target bpf -mcpu=v3 -O2 -g -Isrc -Wall -MMD -MP -c -o $@ $<
 
+# ---- unit tests: test/unit/NAME_test.c -> build/test/NAME_test
+UNIT_SRCS := $(wildcard test/unit/*_test.c)
+UNIT_BINS := $(UNIT_SRCS:test/unit/%.c=$(BUILD)/test/%)
+$(BUILD)/test/%_test: test/unit/%_test.c test/unit/t.h $(BUILD)/libsonde.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -Itest/unit $(LDFLAGS) -o $@ $< $(BUILD)/libsonde.a $(LIBS)
+unit: $(if $(T),$(BUILD)/test/$(T)_test,$(UNIT_BINS))
+	@for t in $^; do echo "# $$t"; $$t || exit 1; done
+
 clean:
 	rm -rf $(BUILD)
 
 -include $(OBJS:.o=.d) $(RT_OBJS:.o=.d) $(BUILD)/main.d
-.PHONY: all clean
+.PHONY: all clean unit
 .DELETE_ON_ERROR:

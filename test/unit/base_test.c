@@ -1,0 +1,65 @@
+#include "t.h"
+
+TEST(glob)
+{
+	CHECK(glob_match("vfs_*", "vfs_read"));
+	CHECK(!glob_match("vfs_*", "xvfs_read"));
+	CHECK(glob_match("*a*b?c", "xxaxxbyc"));
+	CHECK(glob_match("[a-c]x[!0-9]", "bxy"));
+	CHECK(!glob_match("[a-c]x[!0-9]", "bx7"));
+	CHECK(glob_match("*", ""));
+	CHECK(!glob_match("?", ""));
+}
+
+TEST(str_and_map)
+{
+	struct Str s = {0};
+	str_addf(&s, "%d-%s", 7, "x");
+	str_add_escaped(&s, "\x1b[1m\n", 5, false);
+	CHECK_STR(s.p, "7-x\\x1b[1m\\x0a");
+	str_deinit(&s);
+	struct Map m = {0};
+	char key[16];
+	for (long i = 0; i < 1000; i++) {
+		snprintf(key, sizeof(key), "k%ld", i);
+		map_put(&m, key, (void *)(i + 1));
+	}
+	CHECK_EQ(m.n, 1000);
+	CHECK_EQ((long)map_get(&m, "k999"), 1000);
+	CHECK(!map_has(&m, "k1000"));
+	CHECK_STR(m.slots[5].key, "k5");
+	map_deinit(&m);
+}
+
+TEST(nearest)
+{
+	static const char *const names[] = {"strcontains", "strlen", "count"};
+	CHECK_STR(nearest_name("contains", names, 3), "strcontains");
+	CHECK_STR(nearest_name("cuont", names, 3), "count");
+	CHECK(!nearest_name("zzzzzz", names, 3));
+}
+
+TEST(diagnostics)
+{
+	static const char text[] = "BEGIN {\n  foo();\n}\n";
+	struct Diags d = {0};
+	u16 f = diags_add_source(&d, "stdin", text, sizeof(text) - 1);
+	diag_error(&d, (struct Span){10, 5, f}, "Unknown function: '%s'", "foo");
+	diag_hint(&d, "look at it");
+	struct Str s = {0};
+	diags_render(&d, true, true, &s);
+	CHECK_STR(s.p, "stdin:2:3-8: ERROR: Unknown function: 'foo'\n  foo();\n  ^~~~~\nHINT: look at it\n");
+	CHECK_EQ(d.nerrors, 1);
+	str_deinit(&s);
+	diags_deinit(&d);
+}
+
+TEST(errors)
+{
+	struct err *e = err_wrap(err_errno(2, "open %s", "/x"), "cannot start");
+	CHECK_STR(err_text(e), "cannot start: open /x: No such file or directory");
+	CHECK_EQ(err_code(e), 2);
+	err_free(e);
+}
+
+T_MAIN()
