@@ -196,7 +196,7 @@ static size_t edit_distance(const char *a, const char *b, size_t limit)
 const char *nearest_name(const char *want, const char *const *names, size_t n)
 {
 	const char *best = NULL;
-	size_t len = strlen(want), best_d = MAX(len / 3, (size_t)1) + 1;
+	size_t len = strlen(want), best_d = len / 3 + 2; // nearer than this
 	for (size_t i = 0; i < n; i++) {
 		size_t d = edit_distance(want, names[i], best_d);
 		if (d < best_d) {
