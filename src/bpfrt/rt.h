@@ -1,0 +1,159 @@
+// rt.h: what a runtime file (src/bpfrt/*.bpf.c) may use. One source, two targets:
+//   clang -target bpf        the functions are cut into tables when sonde is built (tools/mkrt.c) and linked on demand (bpf/link.c)
+//   cc -DRT_HOST             the same functions as plain C for unit tests; helpers are ordinary functions the test supplies
+//                            (test/unit/rt_host.h has maps, bpf_loop and friends ready)
+//
+// Rules of a runtime file:
+//   - Functions called by generated code: RT_FN u64 rt_name(u64 or pointer arguments, at most 5). Other functions: `static` with
+//     either RT_NOINLINE (an own subprogram) or RT_INLINE.
+//     All are static subprograms for the verifier (checked at each call site), so pointers to anything may be passed.
+//   - The 512 bytes of stack are for the whole call chain, the generated program included: keep frames under 128 bytes.
+//   - No globals but RT_MAP, RT_CONST and `static const` tables. mkrt refuses .data and .bss.
+//   - Callbacks of bpf_loop/bpf_for_each_map_elem: `static long f(...)` whose address is taken; nothing else to do.
+//   - Only 64-bit little-endian layouts of abi.h are shared with user space.
+#ifndef SONDE_RT_H
+#define SONDE_RT_H
+
+#ifdef RT_HOST
+#include "base/base.h"
+#else
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef signed char s8;
+typedef short s16;
+typedef int s32;
+typedef long long s64;
+typedef _Bool bool;
+#define true 1
+#define false 0
+#define NULL ((void *)0)
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+#define offsetof(t, m) __builtin_offsetof(t, m)
+#endif
+#include "bpfrt/abi.h"
+
+#define RT_INLINE inline __attribute__((always_inline))
+#define RT_NOINLINE __attribute__((noinline))
+#define RT_FN __attribute__((noinline, used))
+#define RT_UNROLL _Pragma("clang loop unroll(full)")
+
+// ---- maps. RT_MAP(rt_counters, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct RtCounters), 1, 0);
+// The same map may be declared in several files with RT_MAP_EXTERN after one RT_MAP; names start with "rt_". In code pass &name.
+// A map becomes part of a Program (prog->maps) when a linked function refers to it; user space may change max_entries before load.
+struct RtMapDef {
+	u32 type, key_size, value_size, max_entries, flags;
+	// ARRAY_OF_MAPS, HASH_OF_MAPS: the template of the inner maps (value_size is 4); else 0
+	u32 inner_type, inner_key_size, inner_value_size, inner_max_entries, inner_flags;
+};
+#define RT_MAP(name, ...)                                                                                              \
+	struct RtMapDef name __attribute__((section("sonde_maps"), used)) = {__VA_ARGS__}
+#define RT_MAP_EXTERN(name) extern struct RtMapDef name
+
+// ---- constants that user space may set before load: link_set_const(prog, "rt_max_frames", &v, 4). The verifier knows their values.
+// RT_CONST(u32, rt_max_frames, 127);   read it as an ordinary variable. Initial value as given.
+#ifdef RT_HOST
+#define RT_CONST(T, name, init) T name = init
+#else
+#define RT_CONST(T, name, init) const volatile T name __attribute__((section(".rodata.const"), used)) = init
+#endif
+
+// Constants of the kernel's UAPI that runtime code needs (linux/bpf.h); stated here so that no kernel headers are needed.
+#define RT_MAP_HASH 1
+#define RT_MAP_ARRAY 2
+#define RT_MAP_PROG_ARRAY 3
+#define RT_MAP_PERCPU_HASH 5
+#define RT_MAP_PERCPU_ARRAY 6
+#define RT_MAP_LRU_HASH 9
+#define RT_MAP_LRU_PERCPU_HASH 10
+#define RT_MAP_LPM_TRIE 11
+#define RT_MAP_ARRAY_OF_MAPS 12
+#define RT_MAP_HASH_OF_MAPS 13
+#define RT_MAP_RINGBUF 27
+#define RT_MAP_TASK_STORAGE 29
+#define RT_F_NO_PREALLOC 1
+#define RT_F_RDONLY_PROG (1 << 7)
+#define RT_F_MMAPABLE (1 << 10)
+#define RT_F_INNER_MAP (1 << 12)
+#define RT_ANY 0
+#define RT_NOEXIST 1
+#define RT_EXIST 2
+#define RT_F_USER_STACK (1ULL << 8) // bpf_get_stack; low 8 bits: frames to skip
+#define RT_CURRENT_CPU 0xffffffffULL
+
+struct task_struct;
+struct pt_regs;
+struct RtLpmKey {
+	u32 prefixlen;
+	u8 data[];
+};
+
+// ---- helpers: number, result, name, parameters (linux/bpf.h, __BPF_FUNC_MAPPER). RT_HELPERS is a list so that the two targets agree.
+#define RT_HELPERS(H)                                                                                                  \
+	H(1, void *, bpf_map_lookup_elem, (void *map, const void *key))                                                \
+	H(2, long, bpf_map_update_elem, (void *map, const void *key, const void *val, u64 flags))                      \
+	H(3, long, bpf_map_delete_elem, (void *map, const void *key))                                                  \
+	H(5, u64, bpf_ktime_get_ns, (void))                                                                            \
+	H(7, u32, bpf_get_prandom_u32, (void))                                                                         \
+	H(8, u32, bpf_get_smp_processor_id, (void))                                                                    \
+	H(12, long, bpf_tail_call, (void *ctx, void *prog_array, u32 index))                                           \
+	H(14, u64, bpf_get_current_pid_tgid, (void))                                                                   \
+	H(35, u64, bpf_get_current_task, (void))                                                                       \
+	H(67, long, bpf_get_stack, (void *ctx, void *buf, u32 size, u64 flags))                                        \
+	H(112, long, bpf_probe_read_user, (void *dst, u32 size, const void *user))                                     \
+	H(113, long, bpf_probe_read_kernel, (void *dst, u32 size, const void *kernel))                                 \
+	H(114, long, bpf_probe_read_user_str, (void *dst, u32 size, const void *user))                                 \
+	H(115, long, bpf_probe_read_kernel_str, (void *dst, u32 size, const void *kernel))                             \
+	H(125, u64, bpf_ktime_get_boot_ns, (void))                                                                     \
+	H(130, long, bpf_ringbuf_output, (void *ringbuf, const void *data, u64 size, u64 flags))                       \
+	H(131, void *, bpf_ringbuf_reserve, (void *ringbuf, u64 size, u64 flags))                                      \
+	H(132, void, bpf_ringbuf_submit, (void *data, u64 flags))                                                      \
+	H(133, void, bpf_ringbuf_discard, (void *data, u64 flags))                                                     \
+	H(141, long, bpf_get_task_stack, (void *task, void *buf, u32 size, u64 flags))                                 \
+	H(158, struct task_struct *, bpf_get_current_task_btf, (void))                                                 \
+	H(164, long, bpf_for_each_map_elem, (void *map, void *callback, void *ctx, u64 flags))                         \
+	H(175, struct pt_regs *, bpf_task_pt_regs, (struct task_struct *task))                                         \
+	H(180, long, bpf_find_vma, (struct task_struct *task, u64 addr, void *callback, void *ctx, u64 flags))         \
+	H(181, long, bpf_loop, (u32 n, void *callback, void *ctx, u64 flags))                                          \
+	H(182, long, bpf_strncmp, (const char *s1, u32 s1_sz, const char *s2))                                         \
+	H(195, void *, bpf_map_lookup_percpu_elem, (void *map, const void *key, u32 cpu))
+#ifdef RT_HOST
+#define RT_HELPER(num, ret, name, params) extern ret name params;
+#else
+#define RT_HELPER(num, ret, name, params) static ret(*const name) params __attribute__((unused)) = (void *)num;
+#endif
+RT_HELPERS(RT_HELPER)
+#undef RT_HELPER
+
+// Bounds a u64 variable in a way clang cannot undo: the verifier sees the bound on the very register that is used next.
+#ifdef RT_HOST
+#define RT_BOUND(v, max)                                                                                               \
+	do {                                                                                                           \
+		if ((v) > (max))                                                                                       \
+			(v) = (max);                                                                                   \
+	} while (0)
+#define RT_BARRIER(v) ((void)(v))
+#else
+#define RT_BOUND(v, max) asm volatile("if %0 <= %1 goto +1; %0 = %1" : "+r"(v) : "i"(max))
+#define RT_BARRIER(v) asm volatile("" : "+r"(v))
+#endif
+
+// ---- str.bpf.c. All pointers are to BPF memory (stack, map value, scratch); capacities are constants where the call is written.
+// Text is NUL-terminated or fills its capacity.
+#define RT_STR_MAX 1024	 // capacity of any one string
+u64 rt_strlen(const char *p, u64 cap);
+u64 rt_streq(const char *a, u64 acap, const char *b, u64 bcap); // 1: same text
+s64 rt_strncmp(const char *a, const char *b, u64 n);		 // as C, over at most n bytes that both buffers must have
+s64 rt_memcmp(const void *a, const void *b, u64 n);		 // difference of the first bytes that differ
+s64 rt_strstr(const char *hay, u64 haycap, const char *needle, u64 needlecap);	  // index or -1; plain loops
+s64 rt_strstr_loop(const char *hay, u64 haycap, const char *needle, u64 needlecap); // same with bpf_loop (FEAT_BPF_LOOP): less for the verifier
+u64 rt_globmatch(const char *s, u64 scap, const char *pat, u64 patcap);		  // * ? [a-z] [!a-z]; whole text; 1: matches
+// Buckets. hist: index of val with 2^k buckets per power of two (k 0..5), as bpftrace lays them out:
+//   negative: 0.   val < 2^k: val + 1.   else with l = floor(log2(val)) - k:  ((l + 1) << k) + ((val >> l) & (2^k - 1)) + 1
+// so there are ((64 - k) << k) + 1 + 2^k... = hist_nbuckets(k) of them (type.c).
+u64 rt_log2_hist(u64 val, u64 k);
+// lhist: 0 below min, 1 + (val - min) / step, (max - min) / step + 1 from max on; all signed.
+u64 rt_lhist(s64 val, s64 min, s64 max, s64 step);
+#endif
