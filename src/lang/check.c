@@ -1,0 +1,330 @@
+// Types of statements, and the rounds that let types settle. In: a resolved tree. Out: every Expr.type, VarSym.type and MapSym.key/val.
+// Types only ever grow (uint8 -> uint64, string[4] -> string[16]), so rounds over the whole tree end; the last round reports errors.
+#include "lang/check.h"
+
+#define ERR(u, at, ...) ((u)->final ? diag_error((u)->diags, (at), __VA_ARGS__) : (void)0)
+#define HINT(u, ...) ((u)->final ? diag_hint((u)->diags, __VA_ARGS__) : (void)0)
+
+// ---- statements
+
+static void check_cond(struct Unit *u, struct Expr *e, const char *what)
+{
+	const struct Type *t = operand_type(u, check_expr(u, e));
+	if (t->kind != TY_NONE && !ty_is_int(t) && t->kind != TY_PTR)
+		ERR(u, e->span, "Invalid condition in %s: '%s'", what, tyname(u, t));
+}
+
+static bool has_effect(const struct Expr *e)
+{
+	switch (e->kind) {
+	case E_CALL:
+		return !e->builtin || (e->builtin->flags & BF_VOID) || !strcmp(e->str, "delete") || !strcmp(e->str, "find");
+	case E_IDENT:
+		return e->builtin && (e->builtin->flags & BF_VOID);
+	case E_UNOP:
+		return e->op >= OP_PREINC;
+	case E_TERNARY:
+		return has_effect(e->b) || has_effect(e->c);
+	case E_BLOCK:
+		return !e->a || has_effect(e->a);
+	default:
+		return e->type && e->type->kind == TY_VOID;
+	}
+}
+
+static void check_aggr_only(struct Unit *u, struct Expr *e)
+{
+	if (e->kind == E_CALL && e->builtin && (e->builtin->flags & BF_AGGR)) {
+		ERR(u, e->span, "%s() must be assigned directly to a map", e->str);
+		HINT(u, "@ = %s(...)", e->str);
+	}
+}
+
+static void check_map_decl(struct Unit *u, struct MapSym *m, struct Expr *e)
+{
+	// declared per-CPU kinds hold aggregations only, shared kinds no aggregations
+	bool percpu = m->decl && strstr(m->decl->type, "percpu");
+	bool aggr = m->val && ty_is_aggr(m->val);
+	if (!m->decl || !m->val)
+		return;
+	if (aggr && !percpu)
+		ERR(u, e->span, "Incompatible map types. Type from declaration: %s. Type from value/key type: percpuhash", m->decl->type);
+	else if (!aggr && percpu)
+		ERR(u, e->span, "Incompatible map types. Type from declaration: %s. Type from value/key type: hash", m->decl->type);
+}
+
+static void assign_map(struct Unit *u, struct Stmt *s)
+{
+	struct Expr *l = s->lhs;
+	check_expr(u, l);
+	const struct Type *t = check_expr(u, s->e);
+	if (t->kind == TY_VOID) {
+		ERR(u, s->span, "Value of type 'void' cannot be assigned to a map.");
+		return;
+	}
+	if (s->op != OP_NONE) {
+		if (t->kind != TY_NONE && l->map->val && ty_is_aggr(l->map->val))
+			ERR(u, s->span, "Type mismatch for %s: trying to assign value of type '%s' when map already has a type '%s'", l->map->name,
+			    tyname(u, t), tyname(u, l->map->val));
+		else if (t->kind != TY_NONE && !ty_is_int(operand_type(u, t)) && !(l->map->val && l->map->val->kind == TY_PTR))
+			ERR(u, s->span, "The %s= operator can not be used on expressions of type '%s'", op_text(s->op), tyname(u, t));
+		else if (!l->map->val || ty_is_int(l->map->val)) {
+			const struct Type *have = l->map->val;
+			bool uns = have && have->size == 8 && !have->sgn;
+			bool r64 = t->size == 8 && !t->sgn && !have;
+			map_grow_val(u, l->map, s->span, ty_int(u->types, 8, !uns && !r64));
+		}
+		return;
+	}
+	bool aggr_call = s->e->kind == E_CALL && s->e->builtin && (s->e->builtin->flags & BF_AGGR);
+	if (ty_is_aggr(t) && !aggr_call) {
+		if (!ty_is_aggr_castable(t)) {
+			ERR(u, s->span, "Map value '%s' cannot be assigned from one map to another. The function that returns this type must be "
+					"called directly e.g. `%s = %s(retval);`.", tyname(u, t), l->map->name, "hist");
+			return;
+		}
+		t = operand_type(u, t);
+	}
+	map_grow_val(u, l->map, s->span, t);
+	check_map_decl(u, l->map, l);
+}
+
+static void assign_var(struct Unit *u, struct Stmt *s)
+{
+	struct VarSym *v = s->lhs->var;
+	const struct Type *t = check_expr(u, s->e);
+	check_aggr_only(u, s->e);
+	s->lhs->type = v->type;
+	if (s->op == OP_NONE) {
+		if (t->kind == TY_TSMODE || t->kind == TY_STACKMODE)
+			ERR(u, s->span, "Value '%s' cannot be assigned to a scratch variable.", tyname(u, t));
+		var_grow(u, v, s->span, t);
+	} else if (t->kind != TY_NONE && v->type) {
+		t = operand_type(u, t);
+		if (v->type->kind == TY_PTR && ty_is_int(t) && (s->op == OP_ADD || s->op == OP_SUB))
+			;
+		else if (!ty_is_int(t) || !ty_is_int(v->type))
+			ERR(u, s->span, "The %s= operator can not be used on expressions of types '%s', '%s'", op_text(s->op), tyname(u, v->type),
+			    tyname(u, t));
+		else if (v->type->size < 8 && !v->declared_type)
+			var_grow(u, v, s->span, ty_int(u->types, 8, v->type->sgn || t->sgn || s->op == OP_SUB));
+	}
+	s->lhs->type = v->type ? v->type : t;
+}
+
+static void check_for_map(struct Unit *u, struct Stmt *s)
+{
+	if (s->e->kind != E_MAP) {
+		check_expr(u, s->e);
+		ERR(u, s->e->span, "For-loops over anything but a map or a range are not supported");
+		return;
+	}
+	struct MapSym *m = s->e->map;
+	s->e->type = ty_simple(u->types, TY_VOID);
+	if (u->final && m->scalar && !m->keyed)
+		ERR(u, s->e->span, "%s has no explicit keys (scalar map), and cannot be used for iteration", m->name);
+	else if (u->final && !m->key)
+		ERR(u, s->e->span, "Undefined map: %s", m->name);
+	if (m->key && m->val) {
+		const struct Type *f[2] = {m->key, operand_type(u, m->val)};
+		if (ty_is_aggr(f[1])) {
+			ERR(u, s->e->span, "Loop unavailable for map %s of type '%s'", m->name, tyname(u, m->val));
+			return;
+		}
+		const struct Type *t = ty_tuple(u->types, f, 2);
+		if (s->lhs->var->type != t) {
+			s->lhs->var->type = t;
+			u->changed = true;
+		}
+		s->lhs->type = t;
+	}
+	u->loop_depth++;
+	check_stmts(u, s->body);
+	u->loop_depth--;
+}
+
+static void check_for_range(struct Unit *u, struct Stmt *s)
+{
+	const struct Type *a = operand_type(u, check_expr(u, s->e)), *b = operand_type(u, check_expr(u, s->e2));
+	if (a->kind != TY_NONE && !ty_is_int(a))
+		ERR(u, s->e->span, "Loop range requires an integer for the start value, '%s' provided", tyname(u, a));
+	if (b->kind != TY_NONE && !ty_is_int(b))
+		ERR(u, s->e2->span, "Loop range requires an integer for the end value, '%s' provided", tyname(u, b));
+	bool uns = ty_is_int(a) && ty_is_int(b) && ((a->size == 8 && !a->sgn) || (b->size == 8 && !b->sgn));
+	const struct Type *t = ty_int(u->types, 8, !uns);
+	if (s->lhs->var->type != t) {
+		s->lhs->var->type = t;
+		u->changed = true;
+	}
+	s->lhs->type = t;
+	u->loop_depth++;
+	check_stmts(u, s->body);
+	u->loop_depth--;
+}
+
+static void check_unroll(struct Unit *u, struct Stmt *s)
+{
+	check_expr(u, s->e);
+	if (s->e->kind != E_INT)
+		ERR(u, s->e->span, "invalid unroll value: must be a literal");
+	else if (s->e->is_neg || s->e->ival < 1)
+		ERR(u, s->e->span, "unroll minimum value is 1");
+	else if (s->e->ival > 100)
+		ERR(u, s->e->span, "unroll maximum value is 100");
+	check_stmts(u, s->body);
+}
+
+static void check_let(struct Unit *u, struct Stmt *s)
+{
+	struct VarSym *v = s->lhs->var;
+	if (s->spec && !v->declared_type) {
+		v->type = check_spec(u, s->spec);
+		if (v->type->kind == TY_NONE)
+			v->type = NULL;
+		else {
+			v->declared_type = true;
+			u->changed = true;
+		}
+	}
+	if (s->e) {
+		const struct Type *t = check_expr(u, s->e);
+		check_aggr_only(u, s->e);
+		var_grow(u, v, s->span, t);
+	}
+	if (u->final && !v->type && !s->e) {
+		diag_warn(u->diags, s->span, "Variable $%s was never assigned to.", v->name);
+		v->type = ty_int(u->types, 8, false);
+	}
+	s->lhs->type = v->type ? v->type : ty_none(u);
+}
+
+static void check_stmt(struct Unit *u, struct Stmt *s)
+{
+	switch (s->kind) {
+	case S_EXPR: {
+		const struct Type *t = check_expr(u, s->e);
+		check_aggr_only(u, s->e);
+		if (u->final && t->kind != TY_NONE && !has_effect(s->e) && !s->e->type->en)
+			diag_warn(u->diags, s->e->span, "Return value discarded.");
+		break;
+	}
+	case S_ASSIGN:
+		if (!s->lhs) {
+			check_expr(u, s->e);
+			check_aggr_only(u, s->e);
+		} else if (s->lhs->kind == E_VAR)
+			assign_var(u, s);
+		else if (s->lhs->kind == E_MAP || s->lhs->kind == E_MAPREF)
+			assign_map(u, s);
+		else
+			ERR(u, s->lhs->span, "only scratch variables and maps can be assigned to");
+		break;
+	case S_LET:
+		check_let(u, s);
+		break;
+	case S_IF:
+		check_cond(u, s->e, "if");
+		if (s->comptime && !s->e->is_lit) {
+			if (u->final && s->e->type->kind != TY_NONE)
+				ERR(u, s->e->span, "Unable to evaluate at compile time.");
+			break;
+		}
+		if (s->comptime || (s->e->kind == E_BOOL || s->e->kind == E_INT)) {
+			check_stmts(u, s->e->ival ? s->body : s->els);
+			if (!s->comptime && !s->e->ival)
+				check_stmts(u, s->body); // types must hold in dead code too
+			break;
+		}
+		check_stmts(u, s->body);
+		check_stmts(u, s->els);
+		break;
+	case S_WHILE:
+		check_cond(u, s->e, "while");
+		u->loop_depth++;
+		check_stmts(u, s->body);
+		u->loop_depth--;
+		break;
+	case S_UNROLL:
+		check_unroll(u, s);
+		break;
+	case S_FOR_MAP:
+		check_for_map(u, s);
+		break;
+	case S_FOR_RANGE:
+		check_for_range(u, s);
+		break;
+	case S_RETURN:
+		if (s->e) {
+			const struct Type *t = operand_type(u, check_expr(u, s->e));
+			if (t->kind != TY_NONE && !ty_is_int(t) && t->kind != TY_VOID)
+				ERR(u, s->e->span, "return takes an integer");
+		}
+		break;
+	case S_BREAK:
+	case S_CONTINUE:
+		if (!u->loop_depth)
+			ERR(u, s->span, "%s statement outside of a loop", s->kind == S_BREAK ? "break" : "continue");
+		break;
+	case S_BLOCK:
+		check_stmts(u, s->body);
+		break;
+	}
+}
+
+void check_stmts(struct Unit *u, struct Stmt *s)
+{
+	for (; s; s = s->next)
+		check_stmt(u, s);
+}
+
+// ---- rounds
+
+static void check_probe(struct Unit *u, struct ProbeUnit *pu)
+{
+	u->cur = pu;
+	u->loop_depth = 0;
+	if (pu->ast->pred) {
+		const struct Type *t = operand_type(u, check_expr(u, pu->ast->pred));
+		if (t->kind != TY_NONE && !ty_is_int(t) && t->kind != TY_PTR)
+			ERR(u, pu->ast->pred->span, "Invalid type for predicate: '%s'", tyname(u, t));
+	}
+	check_stmts(u, pu->ast->body);
+}
+
+static void check_maps(struct Unit *u)
+{
+	for (size_t i = 0; i < u->maps.n; i++) {
+		struct MapSym *m = u->maps.p[i];
+		if (!m->val) {
+			diag_error(u->diags, m->span, "Undefined map: %s", m->name);
+			diag_hint(u->diags, "nothing is ever assigned to %s", m->name);
+		}
+		if (m->keyed && !m->key && u->diags->nerrors == 0)
+			diag_error(u->diags, m->span, "the type of the key of %s could not be found out", m->name);
+	}
+	for (struct MapDecl *d = u->script->maps; d; d = d->next) {
+		bool used = false;
+		for (size_t i = 0; i < u->maps.n; i++)
+			used |= u->maps.p[i]->decl == d;
+		if (!used)
+			diag_warn(u->diags, d->span, "Unused map: %s", d->name);
+	}
+}
+
+bool check_unit(struct Unit *u)
+{
+	u->final = false;
+	for (int round = 0; round < 64; round++) {
+		u->changed = false;
+		for (size_t i = 0; i < u->probes.n; i++)
+			check_probe(u, u->probes.p[i]);
+		if (!u->changed)
+			break;
+	}
+	u->final = true;
+	for (size_t i = 0; i < u->probes.n; i++)
+		check_probe(u, u->probes.p[i]);
+	if (!u->diags->nerrors)
+		check_maps(u);
+	return !u->diags->nerrors;
+}
