@@ -166,6 +166,7 @@ struct CText { // #include / #define / struct / union / enum / typedef as writte
 	struct CText *next;
 };
 
+struct Param;
 struct Script {
 	struct Arena *arena;
 	struct Diags *diags;
@@ -175,6 +176,8 @@ struct Script {
 	struct Macro *macros;
 	struct Import *imports;
 	struct ProbeAst *probes;
+	const struct Param *params; // of the command line, for getopt()
+	size_t nparams;
 };
 
 // parse.c: never NULL; errors are in diags.

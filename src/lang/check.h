@@ -4,6 +4,7 @@
 #include "ctype/ctype.h"
 #include "ir/program.h"
 #include "lang/ast.h"
+#include "lang/fmt.h"
 #include "lang/point.h"
 
 struct VarSym {

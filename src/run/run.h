@@ -2,6 +2,7 @@
 #ifndef SONDE_RUN_H
 #define SONDE_RUN_H
 #include "ir/program.h"
+#include "lang/fmt.h"
 #include "out/report.h"
 #include "sym/sym.h"
 #include "unwind/unwind.h"
@@ -34,15 +35,7 @@ struct err *map_each(struct MapDef *m, bool (*fn)(void *, const void *key, const
 void event_handle(struct RunCtx *rc, const void *data, size_t n);
 // format.c: printf-like formatting of a site's payload into text. printf conversions as bpftrace's: %d %u %x %s %r %rx %rh %p %c ...
 void format_site(struct RunCtx *rc, const struct FmtSite *site, const void *payload, size_t n, struct Str *out);
-// Checked at compile time by check.c: parses a format into pieces; error text NULL when well formed.
-struct FmtPiece {
-	const char *lit; // literal text before the conversion
-	u32 litlen;
-	char conv;	 // 0: only literal; else 'd' 'u' 'x' 'X' 'o' 's' 'c' 'p' 'r' 'h'(%rh) 'e'(%rx) 'g'(%gr) 'i'
-	u8 len;		 // size in bytes asked for by hh,h,l,ll,j,z,t; 0: default
-	char spec[24];	 // "%-10.3" without length and conversion
-};
-const char *fmt_parse(struct Arena *a, const char *fmt, u32 len, struct FmtPiece **out, u32 *n);
+// (formats are parsed by lang/fmt.h's fmt_parse, the same at compile time and here)
 
 // ring.c
 struct Ring;

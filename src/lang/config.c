@@ -1,0 +1,174 @@
+// Config variables: defaults, then the script's config block, then the environment (which wins).
+#include "lang/check.h"
+
+void config_defaults(struct Config *c)
+{
+	*c = (struct Config){
+		.max_strlen = 1024,
+		.max_map_keys = 4096,
+		.max_probes = 1024,
+		.max_bpf_progs = 1024,
+		.max_cat_bytes = 10240,
+		.log_size = 1000000,
+		.on_stack_limit = 32,
+		.stack_mode = STACK_MODE_BPFTRACE,
+		.str_trunc_trailer = "..",
+		.license = "Dual BSD/GPL",
+		.cpp_demangle = true,
+		.print_maps_on_exit = true,
+		.show_debug_info = false,
+		.missing_probes = MISSING_ERROR,
+	};
+}
+
+enum ConfKind { CK_U32, CK_U64, CK_BOOL, CK_STR, CK_STACK_MODE, CK_MISSING, CK_LICENSE, CK_SYM_CACHE, CK_UNSTABLE };
+static const struct ConfRow {
+	const char *name;
+	enum ConfKind kind;
+	size_t off;
+} rows[] = {
+#define F(name, kind) {#name, kind, offsetof(struct Config, name)}
+	F(max_strlen, CK_U32),
+	F(max_map_keys, CK_U32),
+	F(max_probes, CK_U32),
+	F(max_bpf_progs, CK_U32),
+	F(max_cat_bytes, CK_U32),
+	F(log_size, CK_U32),
+	F(on_stack_limit, CK_U32),
+	F(perf_rb_pages, CK_U64),
+	F(stack_mode, CK_STACK_MODE),
+	F(str_trunc_trailer, CK_STR),
+	F(license, CK_LICENSE),
+	F(cpp_demangle, CK_BOOL),
+	F(lazy_symbolication, CK_BOOL),
+	F(print_maps_on_exit, CK_BOOL),
+	F(show_debug_info, CK_BOOL),
+	F(missing_probes, CK_MISSING),
+#undef F
+	{"cache_user_symbols", CK_SYM_CACHE, 0},
+	{"unstable_map_decl", CK_UNSTABLE, offsetof(struct Config, unstable_map_decl)},
+	{"unstable_tseries", CK_UNSTABLE, offsetof(struct Config, unstable_tseries)},
+	{"unstable_addr", CK_UNSTABLE, offsetof(struct Config, unstable_addr)},
+	{"unstable_import", CK_UNSTABLE, offsetof(struct Config, unstable_import)},
+	{"unstable_macro", CK_UNSTABLE, offsetof(struct Config, unstable_macro)},
+};
+
+static bool one_of(const char *val, const char *const *names, size_t n, int *out)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcasecmp(val, names[i])) {
+			*out = (int)i;
+			return true;
+		}
+	return false;
+}
+
+// NULL, or what is wrong with the value.
+static const char *config_set(struct Unit *u, const struct ConfRow *r, const char *val)
+{
+	static const char *const modes[] = {"bpftrace", "perf", "raw", "build_id"};
+	static const char *const missing[] = {"error", "warn", "ignore"};
+	static const char *const unstable[] = {"warn", "enable", "error"};
+	static const char *const licenses[] = {"GPL", "GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL", "Dual MPL/GPL"};
+	static const char *const caches[] = {"PER_PROGRAM", "PER_PID", "NONE", "0", "1"};
+	char *at = (char *)u->config + r->off;
+	u64 v;
+	int pick = 0;
+	switch (r->kind) {
+	case CK_U32:
+		if (!parse_u64(val, &v) || v > UINT32_MAX)
+			return "expects a number";
+		if (r->off == offsetof(struct Config, max_strlen) && v > 1u << 20)
+			return "must be at most 1048576";
+		if (r->off == offsetof(struct Config, max_strlen) && !v)
+			return "must be at least 1";
+		*(u32 *)at = (u32)v;
+		return NULL;
+	case CK_U64:
+		if (!parse_u64(val, (u64 *)at))
+			return "expects a number";
+		return NULL;
+	case CK_BOOL:
+		if (!strcmp(val, "1") || !strcasecmp(val, "true"))
+			*(bool *)at = true;
+		else if (!strcmp(val, "0") || !strcasecmp(val, "false"))
+			*(bool *)at = false;
+		else
+			return "expects true, false, 1 or 0";
+		return NULL;
+	case CK_STR:
+		*(const char **)at = arena_strdup(u->arena, val);
+		return NULL;
+	case CK_LICENSE:
+		if (!one_of(val, licenses, ARRAY_LEN(licenses), &pick))
+			return "expects a licence compatible with the GPL";
+		*(const char **)at = licenses[pick];
+		return NULL;
+	case CK_STACK_MODE:
+		if (!one_of(val, modes, ARRAY_LEN(modes), &pick))
+			return "expects bpftrace, perf or raw";
+		u->config->stack_mode = (enum StackMode)pick;
+		return NULL;
+	case CK_MISSING:
+		if (!one_of(val, missing, ARRAY_LEN(missing), &pick))
+			return "expects error, warn or ignore";
+		u->config->missing_probes = pick;
+		return NULL;
+	case CK_SYM_CACHE: // sonde keeps one symbol table an object: every setting gives the same result
+		return one_of(val, caches, ARRAY_LEN(caches), &pick) ? NULL : "expects PER_PROGRAM, PER_PID or NONE";
+	case CK_UNSTABLE:
+		if (!one_of(val, unstable, ARRAY_LEN(unstable), &pick))
+			return "expects error, warn or enable";
+		*(u8 *)at = (u8)pick;
+		return NULL;
+	}
+	UNREACHABLE();
+}
+
+static const struct ConfRow *find_row(const char *key)
+{
+	if (!strncasecmp(key, "bpftrace_", 9))
+		key += 9;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (!strcasecmp(rows[i].name, key))
+			return &rows[i];
+	return NULL;
+}
+
+static void from_block(struct Unit *u, struct ConfigItem *c)
+{
+	const struct ConfRow *r = find_row(c->key);
+	if (!r) {
+		diag_error(u->diags, c->span, "%s: not a known configuration option", c->key);
+		const char *names[ARRAY_LEN(rows)];
+		for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+			names[i] = rows[i].name;
+		const char *near = nearest_name(c->key, names, ARRAY_LEN(rows));
+		if (near)
+			diag_hint(u->diags, "did you mean '%s'?", near);
+		return;
+	}
+	const char *val = c->val->kind == E_STR || c->val->kind == E_IDENT ? c->val->str
+			  : c->val->kind == E_BOOL			   ? (c->val->ival ? "true" : "false")
+									   : arena_printf(u->arena, "%llu", (unsigned long long)c->val->ival);
+	const char *bad = config_set(u, r, val);
+	if (bad)
+		diag_error(u->diags, c->val->span, "Invalid value for %s: it %s", c->key, bad);
+}
+
+void config_resolve(struct Unit *u)
+{
+	for (struct ConfigItem *c = u->script->config; c; c = c->next)
+		from_block(u, c);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char name[64] = "BPFTRACE_";
+		for (size_t j = 0; rows[i].name[j] && j < 50; j++)
+			name[9 + j] = (char)(rows[i].name[j] - (rows[i].name[j] >= 'a' && rows[i].name[j] <= 'z' ? 32 : 0));
+		const char *val = u->hooks->getenv ? u->hooks->getenv(name) : NULL;
+		const char *bad = val ? config_set(u, &rows[i], val) : NULL;
+		if (bad)
+			diag_error_plain(u->diags, "the environment variable %s=%s is not valid: it %s", name, val, bad);
+	}
+	if (u->script->maps && u->config->unstable_map_decl == 2)
+		diag_error(u->diags, u->script->maps->span, "Map declarations are disabled by the config variable unstable_map_decl");
+}

@@ -1,0 +1,71 @@
+// See fmt.h. Input: a format text of len bytes (NULs allowed). Invariant: every piece but the last has a conversion.
+#include "lang/fmt.h"
+
+static u32 length_bytes(const char **p, const char *end)
+{
+	static const struct { const char *text; u8 size; } lens[] = {{"hh", 1}, {"ll", 8}, {"h", 2}, {"l", 8}, {"j", 8}, {"z", 8}, {"t", 8}};
+	for (size_t i = 0; i < ARRAY_LEN(lens); i++) {
+		size_t n = strlen(lens[i].text);
+		if ((size_t)(end - *p) >= n && !memcmp(*p, lens[i].text, n)) {
+			*p += n;
+			return lens[i].size;
+		}
+	}
+	return 0;
+}
+
+const char *fmt_parse(struct Arena *a, const char *fmt, u32 len, struct FmtPiece **out, u32 *n)
+{
+	const char *p = fmt, *end = fmt + len;
+	VEC(struct FmtPiece) v = {0};
+	const char *bad = NULL;
+	for (;;) {
+		struct FmtPiece piece = {0};
+		char *lit = arena_alloc(a, (size_t)(end - p) + 1);
+		while (p < end && (*p != '%' || (p + 1 < end && p[1] == '%'))) {
+			p += *p == '%';
+			lit[piece.litlen++] = *p++;
+		}
+		piece.lit = lit;
+		if (p == end) {
+			vec_push(&v, piece);
+			break;
+		}
+		const char *start = p++;
+		while (p < end && strchr("-+ #0'", *p) && *p)
+			p++;
+		while (p < end && *p >= '0' && *p <= '9')
+			p++;
+		if (p < end && *p == '.')
+			for (p++; p < end && *p >= '0' && *p <= '9'; p++)
+				;
+		if ((size_t)(p - start) >= sizeof(piece.spec)) {
+			bad = "format: a conversion is too long";
+			break;
+		}
+		memcpy(piece.spec, start, (size_t)(p - start));
+		piece.len = (u8)length_bytes(&p, end);
+		if (p == end || !*p || !strchr("diuxXoscprg", *p)) {
+			bad = p == end ? "format: the text ends inside a conversion"
+				       : arena_printf(a, "format: unknown conversion %%%c (known: d i u x X o s c p r rx rh gr)", *p);
+			break;
+		}
+		piece.conv = *p++;
+		if (piece.conv == 'r' && p < end && (*p == 'h' || *p == 'x'))
+			piece.conv = *p++ == 'h' ? 'h' : 'e';
+		if (piece.conv == 'g') {
+			if (p == end || *p != 'r') {
+				bad = "format: unknown conversion %g (GFP flags are %gr)";
+				break;
+			}
+			p++;
+		}
+		vec_push(&v, piece);
+	}
+	*n = (u32)v.n;
+	*out = arena_new_n(a, struct FmtPiece, v.n);
+	if (v.n)
+		memcpy(*out, v.p, v.n * sizeof(*v.p));
+	vec_deinit(&v);
+	return bad;
+}
