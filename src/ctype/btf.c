@@ -158,10 +158,19 @@ const struct btf_type *kbtf_type_by_id(struct Btf *b, u32 id)
 		b = b->base;
 	if (!id || id < b->first_id || id >= kbtf_scan(b, id))
 		return NULL;
-	u32 nth = id - b->first_id, off = b->marks[nth / BTF_MARK];
-	const struct btf_type *t = NULL;
-	for (u32 i = 0; i <= nth % BTF_MARK; i++)
-		t = type_at(b, off, &off);
+	u32 nth = id - b->first_id, from = nth / BTF_MARK * BTF_MARK + b->first_id, off = b->marks[nth / BTF_MARK];
+	if (b->cur_id > from && b->cur_id <= id) {
+		from = b->cur_id;
+		off = b->cur_off;
+	}
+	const struct btf_type *t;
+	u32 next = off;
+	do {
+		off = next;
+		t = type_at(b, off, &next);
+	} while (from++ < id);
+	b->cur_id = id;
+	b->cur_off = off;
 	return t;
 }
 

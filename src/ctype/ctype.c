@@ -18,6 +18,8 @@ void ctypes_destroy(struct Ctypes *c)
 		return;
 	map_deinit(&c->names);
 	map_deinit(&c->tracepoints);
+	map_deinit(&c->funcs);
+	btfset_destroy(c->btf);
 }
 
 struct Record *record_new(struct Ctypes *c, enum OriginKind kind, const char *name, bool is_union, u32 size, u32 align)
@@ -148,18 +150,52 @@ char *ctype_clean_name(struct Arena *a, const char *name, size_t len)
 	return out;
 }
 
+// ---- the questions
+
 const struct Type *ctype_lookup(struct Ctypes *c, const char *name)
 {
 	struct CInt i;
 	char *key = ctype_clean_name(c->arena, name, strlen(name));
+	bool seen = map_has(&c->names, key);
 	const struct Type *t = map_get(&c->names, key);
-	if (t)
-		return t->kind == TY_RECORD && record_origin(t->rec)->kind == ORIGIN_NAME ? NULL : t;
+	if (seen) {
+		if (t && t->kind == TY_RECORD && record_origin(t->rec)->kind == ORIGIN_NAME && !kbtf_record_resolve(c, t->rec))
+			return NULL;
+		return t;
+	}
 	if (!strcmp(key, "void"))
 		return ty_simple(c->tab, TY_VOID);
 	if (!strcmp(key, "bool") || !strcmp(key, "_Bool"))
 		return ty_bool(c->tab);
 	if (cint_by_name(key, &i))
 		return cint_type(c, &i);
-	return NULL;
+	t = kbtf_lookup(c, key);
+	if (!map_has(&c->names, key)) // making the type may have entered the name
+		map_put(&c->names, key, (void *)t);
+	return t;
+}
+
+bool ctype_record_load(struct Ctypes *c, struct Record *rec)
+{
+	if (rec->loaded)
+		return true;
+	struct Origin *o = record_origin(rec);
+	if (o->kind == ORIGIN_NAME && !kbtf_record_resolve(c, rec))
+		return false;
+	return o->kind == ORIGIN_BTF && kbtf_record_load(c, rec);
+}
+
+bool ctype_enum_const(struct Ctypes *c, const char *name, s64 *val, const struct Type **type)
+{
+	return kbtf_enum_const(c, name, val, type);
+}
+
+bool ctype_has_btf(struct Ctypes *c)
+{
+	return kbtf_vmlinux(c) != NULL;
+}
+
+const char *ctype_nearest(struct Ctypes *c, const char *name)
+{
+	return kbtf_nearest(c, ctype_clean_name(c->arena, name, strlen(name)));
 }

@@ -31,18 +31,21 @@ struct err *ctype_tracepoint_args(struct Ctypes *c, const char *category, const 
 // "tracefs mounted at ...": finds it, mounts it at /sys/kernel/tracing if nobody has; message says what to type when that fails. Path is static.
 struct err *tracefs_path(const char **out);
 
-// btf.c. Function prototypes: args record of u64 slots (field off = 8 * index, type = parameter type), ret may be void.
-// module NULL: vmlinux first, then modules. btf_obj_fd: 0 for vmlinux; else owned by Ctypes.
-struct err *ctype_func(struct Ctypes *c, const char *module, const char *func, struct Record **args, const struct Type **ret, u32 *btf_id,
-		       int *btf_obj_fd);
+// btffunc.c. Function prototypes: args record of u64 slots (field off = 8 * slot, type = parameter type; a record passed by value
+// takes as many slots as it needs), ret may be void. module NULL or "vmlinux": vmlinux first, then modules. The error's code is ENOENT when
+// no BTF knows the function, ENOSYS when there is no BTF. btf_id may be NULL.
+struct err *ctype_func(struct Ctypes *c, const char *module, const char *func, struct Record **args, const struct Type **ret, u32 *btf_id);
+// The module whose BTF the id given with these args (func, rawtp, iter) belongs to: NULL is vmlinux. Its BTF object is to be opened by
+// that name (attach_btf_obj_fd).
+const char *ctype_args_module(const struct Record *args);
 struct err *ctype_rawtp(struct Ctypes *c, const char *event, struct Record **args, u32 *btf_id); // typedef btf_trace_EVENT, first void* dropped
 struct err *ctype_iter(struct Ctypes *c, const char *iter, struct Record **ctx, u32 *btf_id);	  // struct bpf_iter__ITER / bpf_iter_ITER
 bool ctype_has_btf(struct Ctypes *c);
 // kfunc or ksym: BTF id of a function by exact name, 0 if none
 u32 ctype_func_id(struct Ctypes *c, const char *func);
-// Percpu variable / any variable of .data..percpu: its type, NULL if unknown; *btf_id for ld_imm64.
+// Variable of vmlinux that BTF knows (.data..percpu): its type, NULL if unknown; *btf_id for ld_imm64.
 const struct Type *ctype_var(struct Ctypes *c, const char *name, u32 *btf_id);
-// Calls fn for each traceable vmlinux/module function name in BTF (for listing fentry). Stops when fn returns false.
+// Calls fn for each vmlinux/module function name in BTF (for listing fentry); module is NULL for vmlinux. Stops when fn returns false.
 void ctype_each_func(struct Ctypes *c, bool (*fn)(void *, const char *module, const char *name), void *arg);
 
 // dwarf.c: parameters of a function in a user binary with debug information; args fields as ctype_func, but each field's off is the

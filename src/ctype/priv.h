@@ -28,7 +28,10 @@ struct Origin {
 	u32 id;			    // BTF: the struct; FUNC: the function prototype; iter: the struct
 	u32 first_arg;		    // FUNC: parameters left out at the front; TP: common_* fields
 	const char *const *text;    // TP, UFUNC: each field in C, as -lv prints it
-	const char *module;	    // FUNC: NULL for vmlinux
+	const char *module;	    // FUNC, iterators: NULL for vmlinux
+	u32 iter_proto;		    // BTF: of function bpf_iter_X when the record is an iterator's context
+	u32 exact_align;	    // BTF: C alignment once computed
+	bool loading;		    // its fields are being read: a cycle of anonymous members ends here
 	void *die;		    // DWARF: struct DwDie
 };
 
@@ -38,6 +41,7 @@ struct Ctypes {
 	struct Diags *diags;
 	struct Map names;	// spelling -> struct Type answered for it; NULL value: known to be unknown
 	struct Map tracepoints;	// "category:event" -> struct Record
+	struct Map funcs;	// "module:function", "rawtp event" -> struct FuncAnswer
 	struct BtfSet *btf;	// NULL until the first name needs it
 	struct CScope *scope;	// NULL without a preamble
 	struct Cpp *cpp;	// NULL without a preamble
@@ -91,6 +95,7 @@ struct Btf {
 	bool scanned;		 // to the end
 	u32 *marks;		 // offset of every BTF_MARK-th type
 	u32 nmarks, marks_cap;
+	u32 cur_id, cur_off;	 // where the last look-up ended: neighbours are asked for next
 	u32 *index, index_size;	 // hash of name -> id, made when many names are asked for; 0 empty
 	u32 nfinds;
 	struct BtfMemo memo;
@@ -113,12 +118,22 @@ void kbtf_memo_put(struct Btf *b, u32 id, const struct Type *t);
 // ---- btfset.c: which BTF objects there are
 struct Btf *kbtf_vmlinux(struct Ctypes *c);		      // NULL: none; kbtf_why_not(c) says why
 struct Btf *kbtf_module(struct Ctypes *c, const char *name); // NULL: not loaded or without BTF
-struct Btf *kbtf_module_at(struct Ctypes *c, u32 i);	      // the i-th of all; NULL: no more
+// Walks vmlinux (i 0) and all modules: u32 i = 0; while (kbtf_each(c, &i, &b)) ...
+bool kbtf_each(struct Ctypes *c, u32 *i, struct Btf **out);
 const char *kbtf_why_not(const struct Ctypes *c);
 void btfset_destroy(struct BtfSet *s);
 
 // ---- btftype.c: BTF -> types
+#define KBTF_RECORDS (BTF_KIND_BIT(BTF_KIND_STRUCT) | BTF_KIND_BIT(BTF_KIND_UNION))
 const struct Type *kbtf_to_type(struct Ctypes *c, struct Btf *b, u32 id);
+// Follows typedefs, qualifiers and type tags from *id; tags (may be NULL) collects AS_USER and percpu.
+struct BtfTags {
+	bool user, percpu;
+};
+const struct btf_type *kbtf_skip(struct Btf *b, u32 *id, struct BtfTags *tags);
+u64 kbtf_size(struct Btf *b, u32 id); // sizeof, 0 for void and unknown
+// A member or parameter: type, user_ptr and percpu of f.
+void kbtf_field_type(struct Ctypes *c, struct Btf *b, u32 id, struct Field *f);
 const struct Type *kbtf_lookup(struct Ctypes *c, const char *name); // as ctype_lookup
 bool kbtf_record_load(struct Ctypes *c, struct Record *r);	   // ORIGIN_BTF
 bool kbtf_record_resolve(struct Ctypes *c, struct Record *r);	   // ORIGIN_NAME -> ORIGIN_BTF

@@ -301,7 +301,7 @@ struct Record *tracefs_parse_format(struct Ctypes *c, const char *category, cons
 	u32 size = 0, common = 0;
 	*why = NULL;
 	for (const char *line = text; *line && !*why;) {
-		const char *end = strchrnul(line, '\n'), *shown;
+		const char *end = strchrnul(line, '\n'), *shown = NULL;
 		struct FormatField f;
 		struct Field field;
 		if (!strncmp(line, "print fmt:", 10))

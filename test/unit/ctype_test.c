@@ -1,6 +1,9 @@
 #include "t.h"
 #include "ctype/priv.h"
+#include <bpf/btf.h>
 #include <glob.h>
+#include <linux/btf.h>
+#include <time.h>
 
 struct Env {
 	struct Arena a;
@@ -132,6 +135,237 @@ TEST(tracepoint_all_formats)
 	}
 	globfree(&g);
 	env_deinit(&e);
+}
+
+// ---- BTF
+
+static struct btf *libbpf_vmlinux(void)
+{
+	static struct btf *b; // parsed once for all tests
+	if (!b)
+		b = btf__parse("/sys/kernel/btf/vmlinux", NULL);
+	return b;
+}
+
+// One member as libbpf sees it against the field ctype made of it.
+static void check_member(struct btf *b, const struct btf_type *t, u32 i, const struct Record *r, u32 *fi)
+{
+	const struct btf_member *m = btf_members(t) + i;
+	const char *name = btf__name_by_offset(b, m->name_off);
+	const struct Field *f = &r->fields[*fi];
+	if (*fi >= r->nfields || strcmp(f->name, name)) {
+		T_FAIL("%s.%s is missing", r->name, name);
+		return;
+	}
+	++*fi;
+	u32 bit = btf_member_bit_offset(t, i), bits = btf_member_bitfield_size(t, i);
+	s64 size = btf__resolve_size(b, m->type);
+	if (f->off * 8 + f->bit_off != bit || (f->bit_size != bits && bits != f->type->size * 8))
+		T_FAIL("%s.%s is at %u:%u+%u, expected bit %u+%u", r->name, name, f->off, f->bit_off, f->bit_size, bit, bits);
+	if (f->type->kind != TY_NONE && size >= 0 && (s64)f->type->size != size)
+		T_FAIL("%s.%s has size %u, expected %lld", r->name, name, f->type->size, (long long)size);
+}
+
+// Every struct and union of this kernel: size, C alignment, names, offsets, bits and sizes of members as libbpf reads them.
+TEST(btf_all_records)
+{
+	struct Env e;
+	struct btf *b = libbpf_vmlinux();
+	u32 n = 0;
+	if (!b)
+		SKIP("no /sys/kernel/btf/vmlinux");
+	env_init(&e);
+	struct Btf *mine = kbtf_vmlinux(e.c);
+	CHECK(mine != NULL);
+	for (u32 id = 1; mine && id < btf__type_cnt(b); id++) {
+		const struct btf_type *t = btf__type_by_id(b, id);
+		if (!btf_is_composite(t))
+			continue;
+		const struct Type *ty = kbtf_to_type(e.c, mine, id);
+		CHECK_EQ(ty->kind, TY_RECORD);
+		CHECK_EQ(ty->size, t->size);
+		CHECK(ctype_record_load(e.c, ty->rec));
+		CHECK_EQ(ty->rec->nfields, btf_vlen(t));
+		CHECK_STR(ty->rec->name, btf__name_by_offset(b, t->name_off));
+		for (u32 i = 0, fi = 0; i < btf_vlen(t); i++)
+			check_member(b, t, i, ty->rec, &fi);
+		n++;
+	}
+	CHECK(n > 1000);
+	env_deinit(&e);
+}
+
+TEST(btf_alignment)
+{
+	struct Env e;
+	struct btf *b = libbpf_vmlinux();
+	static const char *const names[] = {"task_struct", "sock", "list_head", "qstr", "file", "page", "tcp_sock", "iphdr", "ethhdr", "in6_addr",
+					    "timespec64", "path", "dentry", "inode", "bio", "request", "sk_buff", "msghdr"};
+	if (!b)
+		SKIP("no /sys/kernel/btf/vmlinux");
+	env_init(&e);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		s32 id = btf__find_by_name_kind(b, names[i], BTF_KIND_STRUCT);
+		if (id > 0 && (int)kbtf_type_align(e.c, kbtf_vmlinux(e.c), (u32)id) != btf__align_of(b, (u32)id))
+			T_FAIL("%s is aligned to %u, expected %d", names[i], kbtf_type_align(e.c, kbtf_vmlinux(e.c), (u32)id),
+			       btf__align_of(b, (u32)id));
+	}
+	env_deinit(&e);
+}
+
+TEST(btf_lookup_spellings)
+{
+	struct Env e;
+	if (!libbpf_vmlinux())
+		SKIP("no /sys/kernel/btf/vmlinux");
+	env_init(&e);
+	const struct Type *t = ctype_lookup(e.c, "struct task_struct");
+	CHECK(t && t->kind == TY_RECORD && !t->rec->loaded);
+	CHECK(ctype_lookup(e.c, "task_struct") == t);
+	CHECK(ctype_lookup(e.c, "const  struct task_struct ") == t);
+	CHECK(!ctype_lookup(e.c, "union task_struct"));
+	CHECK(!ctype_lookup(e.c, "struct no_such_thing"));
+	CHECK(!ctype_lookup(e.c, "struct no_such_thing"));
+	CHECK(ctype_lookup(e.c, "unsigned long long") == ty_int(&e.tab, 8, false));
+	CHECK(ctype_lookup(e.c, "long unsigned int") == ty_int(&e.tab, 8, false));
+	CHECK(ctype_lookup(e.c, "short") == ty_int(&e.tab, 2, true));
+	CHECK(ctype_lookup(e.c, "char") == ty_char(&e.tab));
+	CHECK(ctype_lookup(e.c, "unsigned char") == ty_int(&e.tab, 1, false));
+	CHECK(ctype_lookup(e.c, "dev_t") == ty_int(&e.tab, 4, false));
+	CHECK(!ctype_lookup(e.c, "long char"));
+	t = ctype_lookup(e.c, "enum pid_type");
+	CHECK(t && t->kind == TY_INT && t->en && !strcmp(t->en->name, "pid_type"));
+	t = ctype_lookup(e.c, "spinlock_t");
+	CHECK(t && t->kind == TY_RECORD && !strcmp(t->rec->name, "spinlock"));
+	s64 v = 0;
+	CHECK(ctype_enum_const(e.c, "PIDTYPE_TGID", &v, &t) && v == 1 && !strcmp(t->en->name, "pid_type"));
+	CHECK(!ctype_enum_const(e.c, "NO_SUCH_CONST_X", &v, &t));
+	CHECK_STR(ctype_nearest(e.c, "struct task_strukt"), "struct task_struct");
+	env_deinit(&e);
+}
+
+// A record known by name only becomes the BTF one, size and all, whichever way it is reached first.
+TEST(btf_named_record_resolves)
+{
+	struct Env e;
+	struct Field f;
+	if (!libbpf_vmlinux())
+		SKIP("no /sys/kernel/btf/vmlinux");
+	env_init(&e);
+	const struct Type *t = ctype_named_record(e.c, "sock", false);
+	CHECK_EQ(t->size, 0);
+	CHECK(!e.c->btf);
+	CHECK(ctype_record_load(e.c, t->rec));
+	CHECK(t->size > 100 && t->rec->size == t->size);
+	CHECK(ctype_lookup(e.c, "struct sock") == t);
+	CHECK(record_field(t->rec, "__sk_common", &f));
+	// The other way round: BTF reaches a struct that a tracepoint named before.
+	const struct Type *path = ctype_named_record(e.c, "path", false), *file = ctype_lookup(e.c, "struct file");
+	CHECK(file && ctype_record_load(e.c, file->rec));
+	CHECK(record_field(file->rec, "f_path", &f) && f.type == path && path->size == 16);
+	CHECK(!ctype_record_load(e.c, ctype_named_record(e.c, "no_such_thing", false)->rec));
+	env_deinit(&e);
+}
+
+TEST(btf_functions)
+{
+	struct Env e;
+	struct Record *args;
+	const struct Type *ret;
+	u32 id = 0;
+	if (!libbpf_vmlinux())
+		SKIP("no /sys/kernel/btf/vmlinux");
+	env_init(&e);
+	struct err *er = ctype_func(e.c, NULL, "vfs_read", &args, &ret, &id);
+	CHECK(!er);
+	if (!er) {
+		struct Str s = {0};
+		fields_dump(args, &s);
+		CHECK_STR(str_text(&s), "struct file * file @0\nint8 * buf @8\nuint64 count @16\nint64 * pos @24\n");
+		CHECK(ret == ty_int(&e.tab, 8, true));
+		CHECK_EQ(id, btf__find_by_name_kind(libbpf_vmlinux(), "vfs_read", BTF_KIND_FUNC));
+		CHECK_EQ(ctype_func_id(e.c, "vfs_read"), id);
+		CHECK(!ctype_args_module(args));
+		str_deinit(&s);
+	}
+	er = ctype_func(e.c, NULL, "no_such_function", &args, &ret, &id);
+	CHECK(er && err_code(er) == 2);
+	err_free(er);
+	er = ctype_func(e.c, "no_such_module", "vfs_read", &args, &ret, &id);
+	CHECK(er && strstr(err_text(er), "no_such_module"));
+	err_free(er);
+	er = ctype_rawtp(e.c, "sched_switch", &args, &id);
+	CHECK(!er);
+	if (!er) {
+		CHECK_EQ(id, btf__find_by_name_kind(libbpf_vmlinux(), "btf_trace_sched_switch", BTF_KIND_TYPEDEF));
+		CHECK(args->nfields >= 3);
+		CHECK_STR(args->fields[0].name, "preempt");
+		CHECK_STR(args->fields[1].name, "prev");
+		CHECK_EQ(args->fields[1].off, 8);
+		CHECK_STR(args->fields[1].type->elem->rec->name, "task_struct");
+	}
+	er = ctype_iter(e.c, "task", &args, &id);
+	CHECK(!er && args->loaded && args->nfields == 2);
+	CHECK_EQ(id, btf__find_by_name_kind(libbpf_vmlinux(), "bpf_iter_task", BTF_KIND_FUNC));
+	struct Field f;
+	CHECK(record_field(args, "task", &f) && f.off == 8);
+	env_deinit(&e);
+}
+
+static bool count_func(void *arg, const char *module, const char *name)
+{
+	++*(u32 *)arg;
+	return true;
+}
+
+// Many look-ups switch to the hash: same answers.
+TEST(btf_index_agrees)
+{
+	struct Env e;
+	struct btf *b = libbpf_vmlinux();
+	u32 n = 0, want = 0;
+	if (!b)
+		SKIP("no /sys/kernel/btf/vmlinux");
+	env_init(&e);
+	for (u32 id = 1; id < btf__type_cnt(b); id++) {
+		const struct btf_type *t = btf__type_by_id(b, id);
+		want += btf_is_func(t);
+		if (!btf_is_func(t) || id % 37)
+			continue;
+		const char *name = btf__name_by_offset(b, t->name_off);
+		u32 got = ctype_func_id(e.c, name);
+		if (got > id || strcmp(btf__name_by_offset(b, btf__type_by_id(b, got)->name_off), name))
+			T_FAIL("%s: id %u, expected %u", name, got, id);
+	}
+	CHECK(e.c->btf && kbtf_vmlinux(e.c)->index);
+	ctype_each_func(e.c, count_func, &n);
+	CHECK(n >= want && want > 1000);
+	env_deinit(&e);
+}
+
+static double now_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+TEST(btf_first_lookup_is_fast)
+{
+	struct Env e;
+	if (!libbpf_vmlinux())
+		SKIP("no /sys/kernel/btf/vmlinux");
+	double best = 1e9;
+	for (int i = 0; i < 5; i++) {
+		env_init(&e);
+		double t = now_ms();
+		const struct Type *ty = ctype_lookup(e.c, "struct task_struct");
+		CHECK(ty && ctype_record_load(e.c, ty->rec));
+		best = MIN(best, now_ms() - t);
+		env_deinit(&e);
+	}
+	printf("# first look-up of task_struct with all its fields: %.2f ms\n", best);
+	CHECK(best < 15);
 }
 
 T_MAIN()
