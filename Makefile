@@ -33,6 +33,16 @@ $(BUILD)/bpfrt/%.bpf.o: src/bpfrt/%.bpf.c
 	@mkdir -p $(@D)
 	$(BPFCC) -target bpf -mcpu=v3 -O2 -g -Isrc -Wall -MMD -MP -c -o $@ $<
 
+# ---- the runtime's tables, for src/bpf/link.c
+HOSTCC ?= cc
+$(BUILD)/mkrt: tools/mkrt.c
+	@mkdir -p $(@D)
+	$(HOSTCC) -std=gnu17 -O1 -g -Wall -Wextra -o $@ $<
+$(BUILD)/gen/rt_tab.h: $(BUILD)/mkrt $(RT_OBJS)
+	@mkdir -p $(@D)
+	$(BUILD)/mkrt $(RT_OBJS) >$@
+$(BUILD)/bpf/link.o: $(BUILD)/gen/rt_tab.h
+
 # ---- unit tests: test/unit/NAME_test.c -> build/test/NAME_test
 UNIT_SRCS := $(wildcard test/unit/*_test.c)
 UNIT_BINS := $(UNIT_SRCS:test/unit/%.c=$(BUILD)/test/%)

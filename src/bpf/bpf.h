@@ -36,6 +36,8 @@ struct SysProg {
 };
 int sys_prog_load(const struct SysProg *p);
 int sys_btf_load(const void *data, u32 size, char *log, u32 log_size);
+// Expected attach types newer than the headers sonde may be built with (linux/bpf.h, enum bpf_attach_type).
+enum { SYS_TRACE_KPROBE_MULTI = 42, SYS_TRACE_UPROBE_MULTI = 48, SYS_TRACE_KPROBE_SESSION = 56, SYS_TRACE_UPROBE_SESSION = 57 };
 struct SysTestRun {
 	const void *ctx_in; u32 ctx_size;
 	const void *data_in; u32 data_size;
@@ -48,6 +50,8 @@ int sys_link_perf_event(int prog_fd, int perf_fd, u64 cookie);	// BPF_LINK_CREAT
 int sys_raw_tracepoint_open(const char *name, int prog_fd);	// also fentry/fexit/tp_btf with name NULL
 int sys_link_tracing(int prog_fd, u64 cookie);			// BPF_LINK_CREATE for fentry/fexit/iter; falls back to raw_tracepoint_open
 int sys_link_uprobe_multi(int prog_fd, const char *path, const u64 *offs, const u64 *ref_ctr, const u64 *cookies, u32 n, u32 flags, int pid);
+#define SYS_MULTI_RETURN 1u	     // flag of both multi links: fire at function return
+#define SYS_MULTI_SESSION (1u << 31) // fire at entry and return: programs loaded with expected attach type SYS_TRACE_*_SESSION
 int sys_link_kprobe_multi(int prog_fd, const char *const *syms, const u64 *addrs, const u64 *cookies, u32 n, u32 flags);
 int sys_link_iter(int prog_fd);
 int sys_iter_create(int link_fd);
@@ -76,16 +80,39 @@ void info_print(FILE *out);	      // sonde info
 // (by name; one instance for the whole Program) and turns REL_RT into local calls. After it only MAPFD/MAPVAL/KFUNC relocations are left.
 struct err *link_runtime(struct Program *prog, struct Code *code);
 
+// Sets a RT_CONST of the runtime after link_runtime of all programs and before load_maps. False: no linked function reads it (or size differs).
+bool link_set_const(struct Program *prog, const char *name, const void *val, u32 size);
+// C line of instruction `insn` (from its start) of runtime function `fn`, for verifier logs; false when unknown.
+bool link_rt_line(const char *fn, u32 insn, const char **file, u32 *line);
+
+// ---- btfgen.c: a program's own BTF: names of its functions and, with_lines, the script line of each instruction (verifier log, bpftool)
+struct ProgBtf {
+	void *data; // as BPF_BTF_LOAD takes it; these are owned
+	u32 size;
+	struct bpf_func_info *funcs;
+	struct bpf_line_info *lines;
+	u32 nfuncs, nlines;
+};
+void progbtf_build(const struct ProbeProg *pp, bool with_lines, struct ProgBtf *out);
+void progbtf_deinit(struct ProgBtf *b);
+
 // ---- load.c
 struct LoadOpts {
-	bool dump_verifier; // -d verifier
+	bool dump_verifier; // -d verifier: full verifier log to dump, nverified is set
 	FILE *dump;
-	u32 log_size;
+	u32 log_size; // bytes for the log of a rejected program; 0: enough
+	// Kernel functions: sets *id (BTF id) and *btf_fd (of a module's BTF, 0: vmlinux); false if the kernel has none of that name.
+	bool (*kfunc)(void *arg, const char *name, u32 *id, int *btf_fd);
+	void *arg;
 };
-struct Loaded; // owner of map and program descriptors
+struct Loaded; // owner of map and program descriptors and mappings; destroy it before the Program's arena
+// Creates all of p->maps. Sets MapDef.fd and, for BPF_F_MMAPABLE arrays, MapDef.mmapped.
 struct err *load_maps(struct Program *p, struct Loaded **out);
-// Loads prog->progs[i]. A rejection gives an error holding the script line, the verifier's last lines and that it is sonde's bug.
-struct err *load_prog(struct Program *p, struct Loaded *l, struct ProbeProg *pp, const struct LoadOpts *o, u32 (*kfunc_id)(void *, const char *), void *arg);
-void loaded_destroy(struct Loaded *l);
+// Loads pp (after link_runtime) and sets pp->fd. base holds what probe_load_params() chose: type, expected_attach_type, attach_btf_id,
+// attach_btf_obj_fd, flags; the rest is filled in here. A rejection gives an error holding the script line, the verifier's last lines and
+// that it is sonde's bug; or names the helper, capability or limit when that is the reason.
+struct err *load_prog(struct Program *p, struct Loaded *l, struct ProbeProg *pp, const struct SysProg *base, const struct LoadOpts *o);
+void loaded_destroy(struct Loaded *l); // closes everything; NULL is fine
+void map_kernel_name(const char *name, char out[16]); // "@x" -> "AT_x", other characters than [A-Za-z0-9_] -> '_', cut to 15
 struct MapDef *program_map(const struct Program *p, const char *name); // NULL if it does not exist (not used by any program)
 #endif

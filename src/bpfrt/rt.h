@@ -56,8 +56,10 @@ struct RtMapDef {
 // RT_CONST(u32, rt_max_frames, 127);   read it as an ordinary variable. Initial value as given.
 #ifdef RT_HOST
 #define RT_CONST(T, name, init) T name = init
+#define RT_CONST_EXTERN(T, name) extern T name // defined by RT_CONST in another file
 #else
 #define RT_CONST(T, name, init) const volatile T name __attribute__((section(".rodata.const"), used)) = init
+#define RT_CONST_EXTERN(T, name) extern const volatile T name
 #endif
 
 // Constants of the kernel's UAPI that runtime code needs (linux/bpf.h); stated here so that no kernel headers are needed.
@@ -150,10 +152,10 @@ s64 rt_memcmp(const void *a, const void *b, u64 n);		 // difference of the first
 s64 rt_strstr(const char *hay, u64 haycap, const char *needle, u64 needlecap);	  // index or -1; plain loops
 s64 rt_strstr_loop(const char *hay, u64 haycap, const char *needle, u64 needlecap); // same with bpf_loop (FEAT_BPF_LOOP): less for the verifier
 u64 rt_globmatch(const char *s, u64 scap, const char *pat, u64 patcap);		  // * ? [a-z] [!a-z]; whole text; 1: matches
-// Buckets. hist: index of val with 2^k buckets per power of two (k 0..5), as bpftrace lays them out:
-//   negative: 0.   val < 2^k: val + 1.   else with l = floor(log2(val)) - k:  ((l + 1) << k) + ((val >> l) & (2^k - 1)) + 1
-// so there are ((64 - k) << k) + 1 + 2^k... = hist_nbuckets(k) of them (type.c).
+// Buckets. hist: index of val with 2^k buckets per power of two (k 0..5), laid out as bpftrace does:
+//   negative (as s64): 0.   val < 2^k: val + 1.   else with l = floor(log2(val)) - k:  ((l + 1) << k) + ((val >> l) & (2^k - 1)) + 1
+// The highest index is that of 2^63 - 1: (64 - k) << k, so there are ((64 - k) << k) + 1 buckets: hist_nbuckets(k) of type.c.
 u64 rt_log2_hist(u64 val, u64 k);
-// lhist: 0 below min, 1 + (val - min) / step, (max - min) / step + 1 from max on; all signed.
+// lhist: 0 below min, else 1 + (min(val, max) - min) / step; so (max - min) / step + 2 buckets. All signed; step > 0, max >= min.
 u64 rt_lhist(s64 val, s64 min, s64 max, s64 step);
 #endif

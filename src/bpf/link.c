@@ -1,0 +1,229 @@
+// The runtime linked into a program. Input: code with REL_RT relocations; output: the same code with the functions it calls, and those
+// they call, appended, and their maps in prog->maps. Invariant: each function is appended once, in table order; existing instruction
+// indexes do not change. The tables are made from build/bpfrt/*.bpf.o by tools/mkrt.c when sonde is built.
+#include "bpf/bpf.h"
+#include <linux/bpf.h>
+
+enum RtRelocKind { RTK_CALL, RTK_CALLBACK, RTK_MAP, RTK_RODATA }; // as in tools/mkrt.c
+struct RtReloc {
+	u16 insn; // from the function's start
+	u8 kind;
+	u16 target; // index in rt_funcs, rt_maps
+	s32 addend; // RTK_RODATA: offset in rt_rodata
+};
+struct RtLine {
+	u16 insn, line;
+};
+struct RtFunc {
+	const char *name, *file;
+	u8 nparams;
+	bool global; // generated code may call it
+	u32 insn0, ninsns, reloc0, nrelocs, line0, nlines;
+};
+struct RtMapEntry {
+	const char *name;
+	u32 w[10]; // struct RtMapDef
+};
+struct RtConstEntry {
+	const char *name;
+	u32 off, size;
+};
+#include "rt_tab.h"
+
+#define RODATA_MAP "rt_rodata"
+
+static int find_func(const char *name)
+{
+	for (int i = 0; i < RT_NFUNCS; i++)
+		if (rt_funcs[i].global && !strcmp(rt_funcs[i].name, name))
+			return i;
+	return -1;
+}
+
+bool link_rt_line(const char *fn, u32 insn, const char **file, u32 *line)
+{
+	for (int i = 0; i < RT_NFUNCS; i++) {
+		const struct RtFunc *f = &rt_funcs[i];
+		if (strcmp(f->name, fn))
+			continue;
+		bool found = false;
+		*file = f->file;
+		for (u32 k = 0; k < f->nlines && rt_lines[f->line0 + k].insn <= insn; k++) {
+			*line = rt_lines[f->line0 + k].line;
+			found = true;
+		}
+		return found;
+	}
+	return false;
+}
+
+static struct MapDef *add_map(struct Program *prog, const char *name, const u32 w[5])
+{
+	struct MapDef *m = arena_new(prog->arena, struct MapDef);
+	*m = (struct MapDef){
+		.id = (u32)prog->maps.n,
+		.name = name,
+		.bpf_type = w[0],
+		.key_size = w[1],
+		.value_size = w[2],
+		.max_entries = w[3],
+		.flags = w[4],
+		.percpu = w[0] == BPF_MAP_TYPE_PERCPU_HASH || w[0] == BPF_MAP_TYPE_PERCPU_ARRAY || w[0] == BPF_MAP_TYPE_LRU_PERCPU_HASH,
+		.fd = -1,
+	};
+	vec_push(&prog->maps, m);
+	return m;
+}
+
+static struct MapDef *runtime_map(struct Program *prog, u32 index)
+{
+	const struct RtMapEntry *e = &rt_maps[index];
+	struct MapDef *m = program_map(prog, e->name);
+	if (m) { // shared with generated code, or linked before
+		assert(m->bpf_type == e->w[0] && m->key_size == e->w[1] && m->value_size == e->w[2]);
+		return m;
+	}
+	m = add_map(prog, e->name, e->w);
+	if (e->w[5]) {
+		struct MapDef *in = arena_new(prog->arena, struct MapDef);
+		*in = (struct MapDef){.name = "rt_inner", .bpf_type = e->w[5], .key_size = e->w[6], .value_size = e->w[7],
+				      .max_entries = e->w[8], .flags = e->w[9], .fd = -1};
+		m->inner = in;
+	}
+	return m;
+}
+
+static struct MapDef *rodata_map(struct Program *prog)
+{
+	struct MapDef *m = program_map(prog, RODATA_MAP);
+	if (m)
+		return m;
+	m = add_map(prog, RODATA_MAP, (const u32[5]){BPF_MAP_TYPE_ARRAY, 4, RT_RODATA_SIZE, 1, BPF_F_RDONLY_PROG});
+	void *init = arena_alloc(prog->arena, RT_RODATA_SIZE + 1);
+	memcpy(init, rt_rodata, RT_RODATA_SIZE);
+	m->init = init;
+	return m;
+}
+
+bool link_set_const(struct Program *prog, const char *name, const void *val, u32 size)
+{
+	const struct MapDef *m = program_map(prog, RODATA_MAP);
+	if (!m)
+		return false;
+	for (int i = 0; i < RT_NCONSTS; i++) {
+		if (strcmp(rt_consts[i].name, name) || rt_consts[i].size != size)
+			continue;
+		memcpy((char *)m->init + rt_consts[i].off, val, size); // ours, see rodata_map
+		return true;
+	}
+	return false;
+}
+
+// Where each function sits in the code; 0: not needed.
+struct Link {
+	u32 at[RT_NFUNCS + 1];
+	bool need[RT_NFUNCS + 1], is_callback[RT_NFUNCS + 1];
+	VEC(u32) todo;
+};
+
+static void need(struct Link *l, u32 func, bool callback)
+{
+	l->is_callback[func] |= callback;
+	if (l->need[func])
+		return;
+	l->need[func] = true;
+	vec_push(&l->todo, func);
+}
+
+// All functions reachable from those in todo.
+static void close_over(struct Link *l)
+{
+	while (l->todo.n) {
+		const struct RtFunc *f = &rt_funcs[vec_pop(&l->todo)];
+		for (u32 i = 0; i < f->nrelocs; i++) {
+			const struct RtReloc *r = &rt_relocs[f->reloc0 + i];
+			if (r->kind == RTK_CALL || r->kind == RTK_CALLBACK)
+				need(l, r->target, r->kind == RTK_CALLBACK);
+		}
+	}
+}
+
+// A call, or a 16-byte load of a function's address, at `insn` to instruction `target`.
+static void point_to(struct Code *code, u32 insn, u32 target)
+{
+	struct BpfInsn *in = &code->insns.p[insn];
+	u8 src = in->code == (BPF_LD | BPF_IMM | BPF_DW) ? BPF_PSEUDO_FUNC : BPF_PSEUDO_CALL;
+	in->regs = (u8)((in->regs & 0xf) | src << 4);
+	in->imm = (s32)target - (s32)insn - 1;
+}
+
+static void append_func(struct Program *prog, struct Code *code, const struct Link *l, u32 fi)
+{
+	const struct RtFunc *f = &rt_funcs[fi];
+	for (u32 i = 0; i < f->ninsns; i++)
+		vec_push(&code->insns, rt_insns[f->insn0 + i]);
+	struct CodeFunc cf = {l->at[fi], f->name, f->nparams, l->is_callback[fi]};
+	vec_push(&code->funcs, cf);
+	for (u32 i = 0; i < f->nrelocs; i++) {
+		const struct RtReloc *r = &rt_relocs[f->reloc0 + i];
+		struct Reloc out = {.insn = l->at[fi] + r->insn};
+		switch ((enum RtRelocKind)r->kind) {
+		case RTK_CALL:
+		case RTK_CALLBACK:
+			point_to(code, out.insn, l->at[r->target]);
+			continue;
+		case RTK_MAP:
+			out.kind = REL_MAPFD;
+			out.id = runtime_map(prog, r->target)->id;
+			break;
+		case RTK_RODATA:
+			out.kind = REL_MAPVAL;
+			out.id = rodata_map(prog)->id;
+			out.addend = r->addend;
+			break;
+		}
+		vec_push(&code->relocs, out);
+	}
+}
+
+struct err *link_runtime(struct Program *prog, struct Code *code)
+{
+	struct Link l = {0};
+	struct err *e = NULL;
+	for (size_t i = 0; i < code->relocs.n && !e; i++) {
+		const struct Reloc *r = &code->relocs.p[i];
+		if (r->kind != REL_RT)
+			continue;
+		int f = find_func(r->name);
+		if (f < 0)
+			e = err_new("sonde was built without the runtime function %s", r->name);
+		else
+			need(&l, (u32)f, code->insns.p[r->insn].code == (BPF_LD | BPF_IMM | BPF_DW));
+	}
+	if (e || !l.todo.n) {
+		vec_deinit(&l.todo);
+		return e;
+	}
+	close_over(&l);
+	vec_deinit(&l.todo);
+
+	u32 at = (u32)code->insns.n;
+	for (u32 i = 0; i < RT_NFUNCS; i++)
+		if (l.need[i]) {
+			l.at[i] = at;
+			at += rt_funcs[i].ninsns;
+		}
+	size_t kept = 0;
+	for (size_t i = 0; i < code->relocs.n; i++) {
+		const struct Reloc r = code->relocs.p[i];
+		if (r.kind == REL_RT)
+			point_to(code, r.insn, l.at[find_func(r.name)]);
+		else
+			code->relocs.p[kept++] = r;
+	}
+	code->relocs.n = kept;
+	for (u32 i = 0; i < RT_NFUNCS; i++)
+		if (l.need[i])
+			append_func(prog, code, &l, i);
+	return NULL;
+}

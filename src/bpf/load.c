@@ -1,0 +1,306 @@
+// Maps and programs into the kernel. Input: a Program whose code is linked; output: descriptors in MapDef.fd and ProbeProg.fd.
+// Invariant: struct Loaded owns every descriptor and mapping made here. The first attempt asks for no log and carries only what the
+// kernel needs; a rejected program is loaded again with line info and a log, from which vlog.c makes the error.
+#include "bpf/bpf.h"
+#include "bpf/vlog.h"
+#include <ctype.h>
+#include <errno.h>
+#include <linux/bpf.h>
+#include <sys/mman.h>
+
+struct Mapping {
+	void *p;
+	size_t n;
+	struct MapDef *map;
+};
+
+struct Loaded {
+	VEC(struct MapDef *) maps;
+	VEC(struct ProbeProg *) progs;
+	VEC(struct Mapping) mmaps;
+};
+
+struct MapDef *program_map(const struct Program *p, const char *name)
+{
+	for (size_t i = 0; i < p->maps.n; i++)
+		if (!strcmp(p->maps.p[i]->name, name))
+			return p->maps.p[i];
+	return NULL;
+}
+
+void map_kernel_name(const char *name, char out[16])
+{
+	u32 n = 0;
+	if (*name == '@') {
+		memcpy(out, "AT_", 3);
+		n = 3;
+		name++;
+	}
+	for (; *name && n < 15; name++)
+		out[n++] = isalnum((unsigned char)*name) ? *name : '_';
+	out[n] = 0;
+}
+
+// ---- maps
+
+static bool is_percpu(u32 type)
+{
+	return type == BPF_MAP_TYPE_PERCPU_HASH || type == BPF_MAP_TYPE_PERCPU_ARRAY || type == BPF_MAP_TYPE_LRU_PERCPU_HASH;
+}
+
+static struct err *map_error(const struct MapDef *m, int r)
+{
+	u64 bytes = (u64)m->max_entries * (m->key_size + (u64)m->value_size);
+	if (r == -EPERM) {
+		struct err *e = feature_need_caps();
+		return e ? e : err_errno(EPERM, "cannot create map %s (memory limit? try 'ulimit -l unlimited')", m->name);
+	}
+	if (r != -ENOMEM && r != -E2BIG && r != -EINVAL)
+		return err_errno(-r, "cannot create map %s (type %u)", m->name, m->bpf_type);
+	if (is_percpu(m->bpf_type) && m->value_size > 32768) // PCPU_MIN_UNIT_SIZE
+		return err_errno(-r, "map %s: its value has %u bytes, a per-CPU map of the kernel holds at most 32768", m->name, m->value_size);
+	if (m->bpf_type == BPF_MAP_TYPE_RINGBUF)
+		return err_errno(-r, "cannot create the event buffer of %u bytes: lower perf_rb_pages", m->max_entries);
+	if (r == -EINVAL)
+		return err_errno(EINVAL, "cannot create map %s (type %u, key %u, value %u, entries %u, flags 0x%x): the kernel does not know this kind of map",
+				 m->name, m->bpf_type, m->key_size, m->value_size, m->max_entries, m->flags);
+	return err_errno(-r, "no memory for map %s: %u entries of %u + %u bytes%s, %llu MB: lower %s", m->name, m->max_entries, m->key_size,
+			 m->value_size, is_percpu(m->bpf_type) ? " per CPU" : "", (unsigned long long)(bytes >> 20),
+			 m->user ? "max_map_keys, or the size of its strings (max_strlen)" : "max_map_keys or the stack storage");
+}
+
+static int create_map(const struct MapDef *m, int inner_fd)
+{
+	char name[16];
+	map_kernel_name(m->name, name);
+	struct SysMap sm = {m->bpf_type, m->key_size, m->value_size, m->max_entries, m->flags, name, inner_fd};
+	return sys_map_create(&sm);
+}
+
+static struct err *map_in_memory(struct Loaded *l, struct MapDef *m)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t n = ALIGN_UP((size_t)ALIGN_UP(m->value_size, 8u) * m->max_entries, page); // array_map_mmap
+	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, 0);
+	if (p == MAP_FAILED)
+		return err_errno(errno, "cannot map %s into memory", m->name);
+	m->mmapped = p;
+	struct Mapping mm = {p, n, m};
+	vec_push(&l->mmaps, mm);
+	return NULL;
+}
+
+static struct err *load_map(struct Loaded *l, struct MapDef *m)
+{
+	int inner = 0;
+	if (m->inner) { // the template is needed only while the outer map is created
+		inner = create_map(m->inner, 0);
+		if (inner < 0)
+			return map_error(m->inner, inner);
+	}
+	int fd = create_map(m, inner);
+	if (inner)
+		close(inner);
+	if (fd < 0)
+		return map_error(m, fd);
+	m->fd = fd;
+	vec_push(&l->maps, m);
+	if (m->init) {
+		u32 zero = 0;
+		int r = sys_map_update(fd, &zero, m->init, BPF_ANY);
+		if (r == 0 && (m->flags & BPF_F_RDONLY_PROG)) // frozen: the verifier may take the values as constants
+			r = sys_map_freeze(fd);
+		if (r < 0)
+			return err_errno(-r, "cannot set the contents of map %s", m->name);
+	}
+	if (m->flags & BPF_F_MMAPABLE)
+		return map_in_memory(l, m);
+	return NULL;
+}
+
+struct err *load_maps(struct Program *p, struct Loaded **out)
+{
+	struct Loaded *l = xcalloc(1, sizeof(*l));
+	*out = NULL;
+	for (size_t i = 0; i < p->maps.n; i++) {
+		struct err *e = load_map(l, p->maps.p[i]);
+		if (e) {
+			loaded_destroy(l);
+			return e;
+		}
+	}
+	*out = l;
+	return NULL;
+}
+
+void loaded_destroy(struct Loaded *l)
+{
+	if (!l)
+		return;
+	for (size_t i = 0; i < l->mmaps.n; i++) {
+		munmap(l->mmaps.p[i].p, l->mmaps.p[i].n);
+		l->mmaps.p[i].map->mmapped = NULL;
+	}
+	for (size_t i = 0; i < l->progs.n; i++) {
+		close(l->progs.p[i]->fd);
+		l->progs.p[i]->fd = -1;
+	}
+	for (size_t i = 0; i < l->maps.n; i++) {
+		close(l->maps.p[i]->fd);
+		l->maps.p[i]->fd = -1;
+	}
+	vec_deinit(&l->mmaps);
+	vec_deinit(&l->progs);
+	vec_deinit(&l->maps);
+	free(l);
+}
+
+// ---- programs
+
+struct Fds { // for SysProg.fd_array: [0] is not used (offset 0 means vmlinux)
+	VEC(int) v;
+};
+
+static struct err *patch_kfunc(struct ProbeProg *pp, const struct Reloc *r, const struct LoadOpts *o, struct Fds *fds)
+{
+	u32 id = 0;
+	int btf_fd = 0;
+	if (!o || !o->kfunc || !o->kfunc(o->arg, r->name, &id, &btf_fd))
+		return err_new("this kernel has no function %s that BPF programs may call", r->name);
+	struct BpfInsn *in = &pp->code.insns.p[r->insn];
+	in->regs = BPF_PSEUDO_KFUNC_CALL << 4;
+	in->imm = (s32)id;
+	in->off = 0;
+	if (btf_fd > 0) {
+		size_t k = 1;
+		if (!fds->v.n)
+			vec_push(&fds->v, 0);
+		while (k < fds->v.n && fds->v.p[k] != btf_fd)
+			k++;
+		if (k == fds->v.n)
+			vec_push(&fds->v, btf_fd);
+		in->off = (s16)k;
+	}
+	return NULL;
+}
+
+static struct err *patch(struct Program *p, struct ProbeProg *pp, const struct LoadOpts *o, struct Fds *fds)
+{
+	for (size_t i = 0; i < pp->code.relocs.n; i++) {
+		const struct Reloc *r = &pp->code.relocs.p[i];
+		struct BpfInsn *in = &pp->code.insns.p[r->insn];
+		switch (r->kind) {
+		case REL_MAPFD:
+		case REL_MAPVAL:
+			assert(in->code == (BPF_LD | BPF_IMM | BPF_DW) && r->id < p->maps.n && p->maps.p[r->id]->fd >= 0);
+			in[0].regs = (u8)((in[0].regs & 0xf) | (r->kind == REL_MAPFD ? BPF_PSEUDO_MAP_FD : BPF_PSEUDO_MAP_VALUE) << 4);
+			in[0].imm = p->maps.p[r->id]->fd;
+			in[1].imm = r->kind == REL_MAPFD ? 0 : (s32)r->addend;
+			break;
+		case REL_KFUNC: {
+			struct err *e = patch_kfunc(pp, r, o, fds);
+			if (e)
+				return e;
+			break;
+		}
+		case REL_FUNC: // emit resolved it
+			break;
+		case REL_RT:
+			UNREACHABLE(); // link_runtime must have run
+		}
+	}
+	return NULL;
+}
+
+static bool has_callbacks(const struct Code *c)
+{
+	for (size_t i = 0; i < c->insns.n; i++)
+		if (c->insns.p[i].code == (BPF_LD | BPF_IMM | BPF_DW) && c->insns.p[i].regs >> 4 == BPF_PSEUDO_FUNC)
+			return true;
+	return false;
+}
+
+// Loads with the program's BTF attached where the kernel takes it. The log, if any, is in sp->log.
+static int load_with_btf(const struct ProbeProg *pp, struct SysProg *sp, bool lines)
+{
+	struct ProgBtf b;
+	progbtf_build(pp, lines, &b);
+	int btf = sys_btf_load(b.data, b.size, NULL, 0);
+	if (btf >= 0) {
+		sp->btf_fd = btf;
+		sp->func_info = b.funcs;
+		sp->nfunc_info = b.nfuncs;
+		sp->line_info = b.lines;
+		sp->nline_info = b.nlines;
+	}
+	int r = sys_prog_load(sp); // without BTF a kernel that needs it says so
+	sp->btf_fd = 0;
+	sp->nfunc_info = sp->nline_info = 0;
+	if (btf >= 0)
+		close(btf);
+	progbtf_deinit(&b);
+	return r;
+}
+
+#define LOG_MAX (16u << 20) // the most that 5.10 takes is UINT_MAX >> 8 (bpf_check); later kernels keep the log's tail
+
+// Loads once more with a log and makes an error of it. The log buffer is only touched as far as the kernel writes.
+static struct err *explain(struct Program *p, struct ProbeProg *pp, struct SysProg *sp, const struct LoadOpts *o, int first)
+{
+	sp->log_size = o && o->log_size ? MIN(o->log_size, LOG_MAX - 1) : LOG_MAX - 1;
+	sp->log = xcalloc(1, sp->log_size);
+	sp->log_level = 1;
+	int r = load_with_btf(pp, sp, true);
+	if (r >= 0) { // accepted now: the first failure was a passing one
+		close(r);
+		free(sp->log);
+		sp->log = NULL;
+		return err_errno(-first, "the kernel refused the program of %s and accepted it a moment later: try again", pp->ir.name);
+	}
+	struct err *e = vlog_error(p, pp, sp, r == -ENOSPC ? first : r);
+	free(sp->log);
+	sp->log = NULL;
+	return e;
+}
+
+static void dump_log(struct ProbeProg *pp, struct SysProg *sp, const struct LoadOpts *o)
+{
+	sp->log_size = LOG_MAX - 1;
+	sp->log = xcalloc(1, sp->log_size);
+	sp->log_level = 2 | 4; // BPF_LOG_LEVEL2 | BPF_LOG_STATS
+	int r = load_with_btf(pp, sp, true);
+	fprintf(o->dump, "verifier log of %s:\n%s\n", pp->ir.name, sp->log);
+	pp->nverified = vlog_processed(sp->log);
+	if (r >= 0)
+		close(r);
+	free(sp->log);
+	sp->log = NULL;
+	sp->log_level = sp->log_size = 0;
+}
+
+struct err *load_prog(struct Program *p, struct Loaded *l, struct ProbeProg *pp, const struct SysProg *base, const struct LoadOpts *o)
+{
+	struct Fds fds = {0};
+	struct err *e = patch(p, pp, o, &fds);
+	char name[16];
+	map_kernel_name(pp->ir.name ? pp->ir.name : "sonde", name);
+	struct SysProg sp = *base;
+	sp.insns = pp->code.insns.p;
+	sp.ninsns = (u32)pp->code.insns.n;
+	sp.license = p->config.license ? p->config.license : "Dual BSD/GPL";
+	sp.name = name;
+	sp.fd_array = fds.v.p;
+	if (!e) {
+		if (o && o->dump_verifier)
+			dump_log(pp, &sp, o);
+		int fd = has_callbacks(&pp->code) ? load_with_btf(pp, &sp, false) : sys_prog_load(&sp);
+		if (fd >= 0) {
+			pp->fd = fd;
+			vec_push(&l->progs, pp);
+		} else {
+			e = explain(p, pp, &sp, o, fd);
+		}
+	}
+	vec_deinit(&fds.v);
+	return e;
+}

@@ -1,0 +1,305 @@
+// bpf(2) and perf_event_open(2). Input: plain structs; output: a descriptor or value >= 0, or -errno.
+// Invariant: the only callers of the two system calls; fields newer than the build machine's headers are laid out here by hand
+// (the kernel accepts any attr size whose unknown tail is zero). New descriptors are close-on-exec (the kernel makes them so).
+#include "bpf/bpf.h"
+#include <errno.h>
+#include <linux/bpf.h>
+#include <linux/perf_event.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#define PTR(p) ((u64)(uintptr_t)(p))
+
+static int sys_bpf(int cmd, void *attr, u32 size)
+{
+	long r = syscall(__NR_bpf, cmd, attr, size);
+	return r < 0 ? -errno : (int)r;
+}
+
+// Before 5.11 maps and programs counted against RLIMIT_MEMLOCK, and exceeding it reads EPERM (bpf_charge_memlock). Raises it;
+// true if that changed anything, so that the call is worth repeating. Later kernels charge the memory cgroup: no effect there.
+static bool raise_memlock(void)
+{
+	struct rlimit old, inf = {RLIM_INFINITY, RLIM_INFINITY};
+	if (getrlimit(RLIMIT_MEMLOCK, &old) || old.rlim_cur == RLIM_INFINITY)
+		return false;
+	return setrlimit(RLIMIT_MEMLOCK, &inf) == 0;
+}
+
+static void set_name(char dst[BPF_OBJ_NAME_LEN], const char *name)
+{
+	if (name)
+		strncpy(dst, name, BPF_OBJ_NAME_LEN - 1);
+}
+
+int sys_map_create(const struct SysMap *m)
+{
+	union bpf_attr a = {
+		.map_type = m->type,
+		.key_size = m->key_size,
+		.value_size = m->value_size,
+		.max_entries = m->max_entries,
+		.map_flags = m->flags,
+		.inner_map_fd = (u32)m->inner_fd,
+		.btf_fd = (u32)m->btf_fd,
+		.btf_key_type_id = m->btf_key,
+		.btf_value_type_id = m->btf_val,
+	};
+	set_name(a.map_name, m->name);
+	int r = sys_bpf(BPF_MAP_CREATE, &a, sizeof(a));
+	if (r == -EPERM && raise_memlock())
+		r = sys_bpf(BPF_MAP_CREATE, &a, sizeof(a));
+	return r;
+}
+
+static int elem(int cmd, int fd, const void *key, const void *val, u64 flags)
+{
+	union bpf_attr a = {.map_fd = (u32)fd, .key = PTR(key), .value = PTR(val), .flags = flags};
+	return sys_bpf(cmd, &a, offsetof(union bpf_attr, flags) + sizeof(a.flags));
+}
+
+int sys_map_lookup(int fd, const void *key, void *val)
+{
+	return elem(BPF_MAP_LOOKUP_ELEM, fd, key, val, 0);
+}
+
+int sys_map_update(int fd, const void *key, const void *val, u64 flags)
+{
+	return elem(BPF_MAP_UPDATE_ELEM, fd, key, val, flags);
+}
+
+int sys_map_delete(int fd, const void *key)
+{
+	return elem(BPF_MAP_DELETE_ELEM, fd, key, NULL, 0);
+}
+
+int sys_map_next_key(int fd, const void *key, void *next)
+{
+	return elem(BPF_MAP_GET_NEXT_KEY, fd, key, next, 0); // next_key shares value's place
+}
+
+int sys_map_lookup_batch(int fd, void *in, void *out, void *keys, void *vals, u32 *n)
+{
+	union bpf_attr a = {0};
+	a.batch.in_batch = PTR(in);
+	a.batch.out_batch = PTR(out);
+	a.batch.keys = PTR(keys);
+	a.batch.values = PTR(vals);
+	a.batch.count = *n;
+	a.batch.map_fd = (u32)fd;
+	int r = sys_bpf(BPF_MAP_LOOKUP_BATCH, &a, sizeof(a));
+	// Before 5.6 the command is unknown: EINVAL, and count is not an answer.
+	*n = r == 0 || r == -ENOENT || r == -ENOSPC ? a.batch.count : 0;
+	return r;
+}
+
+int sys_map_freeze(int fd)
+{
+	union bpf_attr a = {.map_fd = (u32)fd};
+	return sys_bpf(BPF_MAP_FREEZE, &a, sizeof(a.map_fd));
+}
+
+int sys_prog_load(const struct SysProg *p)
+{
+	union bpf_attr a = {
+		.prog_type = p->type,
+		.expected_attach_type = p->expected_attach_type,
+		.insns = PTR(p->insns),
+		.insn_cnt = p->ninsns,
+		.license = PTR(p->license),
+		.log_level = p->log_level,
+		.log_buf = PTR(p->log),
+		.log_size = p->log_size,
+		.prog_flags = p->flags,
+		.prog_btf_fd = (u32)p->btf_fd,
+		.attach_btf_id = p->attach_btf_id,
+		.fd_array = PTR(p->fd_array),
+	};
+	if (p->nfunc_info) {
+		a.func_info = PTR(p->func_info);
+		a.func_info_cnt = p->nfunc_info;
+		a.func_info_rec_size = sizeof(struct bpf_func_info);
+	}
+	if (p->nline_info) {
+		a.line_info = PTR(p->line_info);
+		a.line_info_cnt = p->nline_info;
+		a.line_info_rec_size = sizeof(struct bpf_line_info);
+	}
+	if (p->attach_prog_fd)
+		a.attach_prog_fd = (u32)p->attach_prog_fd; // shares its place with attach_btf_obj_fd
+	else
+		a.attach_btf_obj_fd = (u32)p->attach_btf_obj_fd;
+	set_name(a.prog_name, p->name);
+
+	bool raised = false;
+	int tries = 5; // EAGAIN: a signal came while verifying (kernel commit c3494801cd17); libbpf's number of tries
+	for (;;) {
+		int r = sys_bpf(BPF_PROG_LOAD, &a, sizeof(a));
+		if (r == -EAGAIN && --tries > 0)
+			continue;
+		if (r == -EPERM && !raised && raise_memlock()) {
+			raised = true;
+			continue;
+		}
+		return r;
+	}
+}
+
+int sys_btf_load(const void *data, u32 size, char *log, u32 log_size)
+{
+	union bpf_attr a = {.btf = PTR(data), .btf_size = size};
+	if (log_size) {
+		a.btf_log_buf = PTR(log);
+		a.btf_log_size = log_size;
+		a.btf_log_level = 1;
+	}
+	return sys_bpf(BPF_BTF_LOAD, &a, sizeof(a));
+}
+
+int sys_prog_test_run(int fd, struct SysTestRun *t)
+{
+	union bpf_attr a = {0};
+	a.test.prog_fd = (u32)fd;
+	a.test.ctx_in = PTR(t->ctx_in);
+	a.test.ctx_size_in = t->ctx_size;
+	a.test.data_in = PTR(t->data_in);
+	a.test.data_size_in = t->data_size;
+	a.test.repeat = t->repeat;
+	a.test.flags = t->flags;
+	a.test.cpu = t->cpu;
+	int r = sys_bpf(BPF_PROG_TEST_RUN, &a, sizeof(a));
+	t->retval = a.test.retval;
+	t->duration = a.test.duration;
+	return r;
+}
+
+int sys_perf_event_open(void *attr, int pid, int cpu, int group, unsigned long flags)
+{
+	long r = syscall(__NR_perf_event_open, attr, pid, cpu, group, flags | PERF_FLAG_FD_CLOEXEC);
+	return r < 0 ? -errno : (int)r;
+}
+
+// BPF_LINK_CREATE: the four common words, then the part of the link's type.
+struct LinkAttr {
+	u32 prog_fd, target_fd, attach_type, flags;
+	union {
+		struct {
+			u64 cookie;
+		} perf;
+		struct { // tracing: target_btf_id, then (at 24) the cookie
+			u32 target_btf_id, pad;
+			u64 cookie;
+		} tracing;
+		struct {
+			u32 flags, cnt;
+			u64 syms, addrs, cookies;
+		} kprobe_multi;
+		struct {
+			u64 path, offsets, ref_ctr_offsets, cookies;
+			u32 cnt, flags, pid, pad;
+		} uprobe_multi;
+	};
+};
+_Static_assert(offsetof(struct LinkAttr, perf) == 16, "linux/bpf.h link_create");
+
+int sys_link_perf_event(int prog_fd, int perf_fd, u64 cookie)
+{
+	struct LinkAttr a = {(u32)prog_fd, (u32)perf_fd, BPF_PERF_EVENT, 0, .perf = {cookie}};
+	return sys_bpf(BPF_LINK_CREATE, &a, sizeof(a));
+}
+
+int sys_raw_tracepoint_open(const char *name, int prog_fd)
+{
+	union bpf_attr a = {.raw_tracepoint = {.name = PTR(name), .prog_fd = (u32)prog_fd}};
+	return sys_bpf(BPF_RAW_TRACEPOINT_OPEN, &a, sizeof(a.raw_tracepoint));
+}
+
+int sys_link_tracing(int prog_fd, u64 cookie)
+{
+	if (!cookie) // the older call does all but cookies
+		return sys_raw_tracepoint_open(NULL, prog_fd);
+	// The attach type must repeat the one the program was loaded with, which cannot be asked for: at most three tries.
+	static const u32 types[] = {BPF_TRACE_FENTRY, BPF_TRACE_FEXIT, BPF_TRACE_RAW_TP};
+	int r = -EINVAL;
+	for (u32 i = 0; i < ARRAY_LEN(types) && r == -EINVAL; i++) {
+		struct LinkAttr a = {(u32)prog_fd, 0, types[i], 0, .tracing = {0, 0, cookie}};
+		r = sys_bpf(BPF_LINK_CREATE, &a, sizeof(a));
+	}
+	return r;
+}
+
+int sys_link_iter(int prog_fd)
+{
+	struct LinkAttr a = {(u32)prog_fd, 0, BPF_TRACE_ITER, 0};
+	return sys_bpf(BPF_LINK_CREATE, &a, sizeof(a));
+}
+
+int sys_link_uprobe_multi(int prog_fd, const char *path, const u64 *offs, const u64 *ref_ctr, const u64 *cookies, u32 n, u32 flags, int pid)
+{
+	struct LinkAttr a = {
+		(u32)prog_fd, 0, flags & SYS_MULTI_SESSION ? SYS_TRACE_UPROBE_SESSION : SYS_TRACE_UPROBE_MULTI, 0,
+		.uprobe_multi = {PTR(path), PTR(offs), PTR(ref_ctr), PTR(cookies), n, flags & ~SYS_MULTI_SESSION, (u32)pid},
+	};
+	return sys_bpf(BPF_LINK_CREATE, &a, sizeof(a));
+}
+
+int sys_link_kprobe_multi(int prog_fd, const char *const *syms, const u64 *addrs, const u64 *cookies, u32 n, u32 flags)
+{
+	struct LinkAttr a = {
+		(u32)prog_fd, 0, flags & SYS_MULTI_SESSION ? SYS_TRACE_KPROBE_SESSION : SYS_TRACE_KPROBE_MULTI, 0,
+		.kprobe_multi = {flags & ~SYS_MULTI_SESSION, n, PTR(syms), PTR(addrs), PTR(cookies)},
+	};
+	return sys_bpf(BPF_LINK_CREATE, &a, sizeof(a));
+}
+
+int sys_iter_create(int link_fd)
+{
+	union bpf_attr a = {.iter_create = {.link_fd = (u32)link_fd}};
+	return sys_bpf(BPF_ITER_CREATE, &a, sizeof(a.iter_create));
+}
+
+int sys_obj_pin(int fd, const char *path)
+{
+	union bpf_attr a = {.pathname = PTR(path), .bpf_fd = (u32)fd};
+	return sys_bpf(BPF_OBJ_PIN, &a, offsetof(union bpf_attr, file_flags) + sizeof(a.file_flags));
+}
+
+int sys_prog_next_id(u32 id, u32 *next)
+{
+	union bpf_attr a = {.start_id = id};
+	int r = sys_bpf(BPF_PROG_GET_NEXT_ID, &a, offsetof(union bpf_attr, open_flags) + sizeof(a.open_flags));
+	if (r == 0)
+		*next = a.next_id;
+	return r;
+}
+
+static int fd_by_id(int cmd, u32 id)
+{
+	union bpf_attr a = {.start_id = id}; // prog_id and btf_id share its place
+	return sys_bpf(cmd, &a, offsetof(union bpf_attr, open_flags) + sizeof(a.open_flags));
+}
+
+int sys_prog_fd_by_id(u32 id)
+{
+	return fd_by_id(BPF_PROG_GET_FD_BY_ID, id);
+}
+
+int sys_btf_fd_by_id(u32 id)
+{
+	return fd_by_id(BPF_BTF_GET_FD_BY_ID, id);
+}
+
+int sys_obj_info(int fd, void *info, u32 *len)
+{
+	union bpf_attr a = {.info = {.bpf_fd = (u32)fd, .info_len = *len, .info = PTR(info)}};
+	int r = sys_bpf(BPF_OBJ_GET_INFO_BY_FD, &a, sizeof(a.info));
+	if (r == 0)
+		*len = a.info.info_len;
+	return r;
+}
+
+int sys_enable_stats(void)
+{
+	union bpf_attr a = {.enable_stats = {.type = BPF_STATS_RUN_TIME}};
+	return sys_bpf(BPF_ENABLE_STATS, &a, sizeof(a.enable_stats));
+}
