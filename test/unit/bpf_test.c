@@ -1,0 +1,342 @@
+// Maps and programs through sys.c, load.c, link.c: what loads, what it returns, and the errors of what does not load.
+#include "t.h"
+#include "bpf_asm.h"
+#include <errno.h>
+#include <fcntl.h>
+
+static const char *no_bpf(void)
+{
+	static char why[400];
+	struct err *e = feature_need_caps();
+	if (!e)
+		return NULL;
+	snprintf(why, sizeof(why), "%s", err_text(e));
+	err_free(e);
+	return why;
+}
+#define NEED_BPF()                                                                                                     \
+	do {                                                                                                           \
+		if (no_bpf())                                                                                          \
+			SKIP(no_bpf());                                                                                \
+	} while (0)
+
+static void no_error(struct err *e)
+{
+	if (e)
+		T_FAIL("%s", err_text(e));
+	err_free(e);
+}
+
+static bool contains(const char *s, const char *part)
+{
+	if (strstr(s, part))
+		return true;
+	T_FAIL("\"%s\" is not in:\n%s", part, s);
+	return false;
+}
+
+TEST(kernel_names)
+{
+	char n[16];
+	map_kernel_name("@x", n);
+	CHECK_STR(n, "AT_x");
+	map_kernel_name("@", n);
+	CHECK_STR(n, "AT_");
+	map_kernel_name("kprobe:vfs_read,vfs_write", n);
+	CHECK_STR(n, "kprobe_vfs_read");
+	map_kernel_name("@a_very_long_name_indeed", n);
+	CHECK_STR(n, "AT_a_very_long_");
+}
+
+TEST(map_elements)
+{
+	NEED_BPF();
+	struct SysMap m = {BPF_MAP_TYPE_HASH, 4, 8, 100, 0, "test"};
+	int fd = sys_map_create(&m);
+	CHECK(fd >= 0);
+	CHECK_EQ(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+	for (u32 k = 0; k < 10; k++) {
+		u64 v = k * 100;
+		CHECK_EQ(sys_map_update(fd, &k, &v, BPF_ANY), 0);
+	}
+	u32 k = 7, next;
+	u64 v = 0;
+	CHECK_EQ(sys_map_lookup(fd, &k, &v), 0);
+	CHECK_EQ(v, 700);
+	CHECK_EQ(sys_map_update(fd, &k, &v, BPF_NOEXIST), -EEXIST);
+	CHECK_EQ(sys_map_delete(fd, &k), 0);
+	CHECK_EQ(sys_map_delete(fd, &k), -ENOENT);
+	u32 n = 0;
+	for (int r = sys_map_next_key(fd, NULL, &next); r == 0; r = sys_map_next_key(fd, &k, &next), n++)
+		k = next;
+	CHECK_EQ(n, 9);
+	close(fd);
+}
+
+TEST(map_batch)
+{
+	NEED_BPF();
+	struct SysMap m = {BPF_MAP_TYPE_HASH, 4, 8, 1000, 0, "batch"};
+	int fd = sys_map_create(&m);
+	u64 sum = 0;
+	for (u32 k = 0; k < 500; k++) {
+		u64 v = k;
+		sum += v;
+		CHECK_EQ(sys_map_update(fd, &k, &v, BPF_ANY), 0);
+	}
+	static u32 keys[200];
+	static u64 vals[200];
+	u32 total = 0, pos, n;
+	void *in = NULL;
+	int r;
+	do {
+		n = 200;
+		r = sys_map_lookup_batch(fd, in, &pos, keys, vals, &n);
+		if (r == -EINVAL)
+			SKIP("kernel without batch lookup");
+		CHECK(r == 0 || r == -ENOENT);
+		for (u32 i = 0; i < n; i++)
+			sum -= vals[i];
+		total += n;
+		in = &pos;
+	} while (r == 0);
+	CHECK_EQ(total, 500);
+	CHECK_EQ(sum, 0);
+	close(fd);
+}
+
+TEST(load_and_run)
+{
+	NEED_BPF();
+	struct TestProg t;
+	int r;
+	tp_init(&t, "answer");
+	mov_imm(&t, 0, 42);
+	exit_insn(&t);
+	no_error(tp_load(&t, NULL));
+	CHECK_EQ(tp_run(&t, &r), 42);
+	CHECK_EQ(r, 0);
+	tp_deinit(&t);
+}
+
+TEST(maps_are_patched_mapped_and_initialised)
+{
+	NEED_BPF();
+	struct TestProg t;
+	int r;
+	static const u64 init[2] = {1000, 7};
+	tp_init(&t, "patch");
+	struct MapDef *cnt = add_map(&t, "@count", BPF_MAP_TYPE_ARRAY, 4, 8, 1, BPF_F_MMAPABLE);
+	struct MapDef *ro = add_map(&t, "consts", BPF_MAP_TYPE_ARRAY, 4, 16, 1, BPF_F_RDONLY_PROG);
+	ro->init = init;
+	map_val(&t, 1, cnt, 0);
+	mov_imm(&t, 2, 5);
+	ins(&t, BPF_STX | BPF_MEM | BPF_DW, 1, 2, 0, 0);
+	map_val(&t, 1, ro, 8);
+	ins(&t, BPF_LDX | BPF_MEM | BPF_DW, 0, 1, 0, 0);
+	exit_insn(&t);
+	no_error(tp_load(&t, NULL));
+	CHECK_EQ(tp_run(&t, &r), 7);
+	CHECK(cnt->mmapped != NULL);
+	CHECK_EQ(*(u64 *)cnt->mmapped, 5);
+	u32 zero = 0;
+	CHECK_EQ(sys_map_update(ro->fd, &zero, init, 0), -EPERM); // frozen
+	CHECK(program_map(&t.prog, "@count") == cnt);
+	CHECK(program_map(&t.prog, "@nope") == NULL);
+	loaded_destroy(t.loaded);
+	t.loaded = NULL;
+	CHECK_EQ(cnt->fd, -1);
+	CHECK_EQ(t.pp.fd, -1);
+	CHECK(cnt->mmapped == NULL);
+	tp_deinit(&t);
+}
+
+TEST(map_of_maps)
+{
+	NEED_BPF();
+	struct TestProg t;
+	tp_init(&t, "outer");
+	struct MapDef inner = {.name = "inner", .bpf_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 8, .max_entries = 10, .fd = -1};
+	struct MapDef *outer = add_map(&t, "outer", BPF_MAP_TYPE_HASH_OF_MAPS, 4, 4, 10, 0);
+	outer->inner = &inner;
+	no_error(load_maps(&t.prog, &t.loaded));
+	struct SysMap im = {BPF_MAP_TYPE_ARRAY, 4, 8, 10, 0, "in"};
+	int fd = sys_map_create(&im);
+	u32 key = 3;
+	CHECK_EQ(sys_map_update(outer->fd, &key, &fd, 0), 0);
+	close(fd);
+	tp_deinit(&t);
+}
+
+TEST(map_errors_name_the_map)
+{
+	NEED_BPF();
+	struct TestProg t;
+	tp_init(&t, "big");
+	struct MapDef *m = add_map(&t, "@huge", BPF_MAP_TYPE_ARRAY, 4, 1 << 30, 1 << 30, 0);
+	m->user = true;
+	struct err *e = load_maps(&t.prog, &t.loaded);
+	CHECK(e != NULL);
+	contains(err_text(e), "@huge");
+	contains(err_text(e), "max_map_keys");
+	CHECK(t.loaded == NULL);
+	err_free(e);
+	m->bpf_type = BPF_MAP_TYPE_PERCPU_HASH;
+	m->value_size = 100000;
+	m->max_entries = 10;
+	e = load_maps(&t.prog, &t.loaded);
+	CHECK(e != NULL);
+	contains(err_text(e), "32768");
+	err_free(e);
+	tp_deinit(&t);
+}
+
+// Script of three lines; the third is at fault.
+static void add_script(struct TestProg *t)
+{
+	static const char text[] = "BEGIN\n{\n\t@x = *(bad);\n}\n";
+	diags_add_source(&t->diags, "t.bt", text, sizeof(text) - 1);
+	struct IrLoc l1 = {0, 1, 1}, l3 = {0, 3, 2};
+	vec_push(&t->pp.ir.locs, l1);
+	vec_push(&t->pp.ir.locs, l3);
+}
+
+static void at_loc(struct TestProg *t, u32 loc)
+{
+	struct CodeLine cl = {(u32)t->pp.code.insns.n, loc};
+	vec_push(&t->pp.code.lines, cl);
+}
+
+TEST(rejection_names_the_script_line)
+{
+	NEED_BPF();
+	struct TestProg t;
+	tp_init(&t, "begin");
+	add_script(&t);
+	at_loc(&t, 0);
+	mov_imm(&t, 0, 0);
+	ld64(&t, 2, 77);
+	at_loc(&t, 1);
+	ins(&t, BPF_LDX | BPF_MEM | BPF_DW, 0, 2, 0, 0); // not a pointer
+	exit_insn(&t);
+	struct err *e = tp_load(&t, NULL);
+	CHECK(e != NULL);
+	contains(err_text(e), "begin");
+	contains(err_text(e), "t.bt:3: \t@x = *(bad);");
+	contains(err_text(e), "invalid mem access");
+	contains(err_text(e), "bug in sonde");
+	contains(err_text(e), "-d bpf");
+	CHECK_EQ(err_code(e), 0);
+	err_free(e);
+	tp_deinit(&t);
+}
+
+TEST(missing_helper_is_named)
+{
+	NEED_BPF();
+	struct TestProg t;
+	tp_init(&t, "rawtracepoint:x");
+	mov_imm(&t, 1, 0);
+	call(&t, BPF_FUNC_redirect); // networking only
+	exit_insn(&t);
+	struct err *e = tp_load(&t, NULL);
+	CHECK(e != NULL);
+	contains(err_text(e), "rawtracepoint:x needs the BPF helper bpf_redirect");
+	CHECK(!strstr(err_text(e), "bug in sonde"));
+	err_free(e);
+	tp_deinit(&t);
+
+	tp_init(&t, "x");
+	call(&t, 99999);
+	exit_insn(&t);
+	e = tp_load(&t, NULL);
+	CHECK(e != NULL);
+	contains(err_text(e), "99999");
+	err_free(e);
+	tp_deinit(&t);
+}
+
+TEST(licence_is_named)
+{
+	NEED_BPF();
+	struct TestProg t;
+	tp_init(&t, "x");
+	t.prog.config.license = "Proprietary";
+	call(&t, BPF_FUNC_get_current_task);
+	mov_imm(&t, 0, 0);
+	exit_insn(&t);
+	struct err *e = tp_load(&t, NULL);
+	CHECK(e != NULL);
+	contains(err_text(e), "\"Proprietary\"");
+	err_free(e);
+	tp_deinit(&t);
+}
+
+TEST(missing_kfunc_is_named)
+{
+	NEED_BPF();
+	struct TestProg t;
+	tp_init(&t, "x");
+	reloc(&t, REL_KFUNC, 0, 0, "bpf_no_such_kfunc");
+	call(&t, 0);
+	exit_insn(&t);
+	struct err *e = tp_load(&t, NULL);
+	CHECK(e != NULL);
+	contains(err_text(e), "bpf_no_such_kfunc");
+	err_free(e);
+	tp_deinit(&t);
+}
+
+TEST(verifier_dump_has_script_lines)
+{
+	NEED_BPF();
+	struct TestProg t;
+	char *text = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&text, &n);
+	struct LoadOpts o = {.dump_verifier = true, .dump = f};
+	tp_init(&t, "begin");
+	add_script(&t);
+	at_loc(&t, 0);
+	mov_imm(&t, 0, 0);
+	at_loc(&t, 1);
+	add_imm(&t, 0, 3);
+	exit_insn(&t);
+	no_error(tp_load(&t, &o));
+	fclose(f);
+	contains(text, "; @x = *(bad);");
+	CHECK_EQ(t.pp.nverified, 3);
+	free(text);
+	tp_deinit(&t);
+}
+
+// main calls a callback through bpf_loop: needs func_info, PSEUDO_FUNC
+TEST(callbacks_get_func_info)
+{
+	NEED_BPF();
+	struct TestProg t;
+	int r;
+	tp_init(&t, "loop");
+	mov_imm(&t, 1, 10);
+	ins(&t, BPF_LD | BPF_IMM | BPF_DW, 2, BPF_PSEUDO_FUNC, 0, 5); // instruction 7
+	ins(&t, 0, 0, 0, 0, 0);
+	mov_imm(&t, 3, 0);
+	mov_imm(&t, 4, 0);
+	call(&t, BPF_FUNC_loop);
+	exit_insn(&t);
+	struct CodeFunc cf = {7, "callback", 2, true};
+	vec_push(&t.pp.code.funcs, cf);
+	mov_imm(&t, 0, 0);
+	exit_insn(&t);
+	struct err *e = tp_load(&t, NULL);
+	if (e && strstr(err_text(e), "needs the BPF helper")) {
+		err_free(e);
+		tp_deinit(&t);
+		SKIP("kernel without bpf_loop");
+	}
+	no_error(e);
+	CHECK_EQ(tp_run(&t, &r), 10);
+	tp_deinit(&t);
+}
+
+T_MAIN()
