@@ -20,6 +20,7 @@ enum IrOperandKind {
 	IRO_MAPVAL,	// address inside the value of the array map `id` (one element), plus imm
 	IRO_FUNC,	// address of function `id` (callbacks)
 	IRO_CTX,	// the program's context pointer; valid in functions[0] only
+	IRO_SPILL,	// made by regalloc only: the 8 bytes kept in slot `id`
 };
 struct IrVal {
 	enum IrOperandKind kind;
@@ -184,6 +185,8 @@ struct EmitOpts {
 // NULL, or why not ("probe needs 620 bytes of stack, 512 is the limit").
 struct err *ir_compile(struct IrProg *p, const struct EmitOpts *o, struct Code *out);
 void code_deinit(struct Code *c);
-// disasm.c: one line an instruction, in the verifier's own style ("r1 = *(u64 *)(r6 +8)"); relocations by name.
+// disasm.c: one line an instruction, in the verifier's own style ("r1 = *(u64 *)(r6 +8)").
 void bpf_disasm(const struct BpfInsn *insns, u32 n, struct Str *out);
+// The same with function names, script lines (p, may be NULL) and relocations by name or map id: code before link and load.
+void code_disasm(const struct Code *c, const struct IrProg *p, struct Str *out);
 #endif

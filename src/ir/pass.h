@@ -1,0 +1,110 @@
+// What the passes of src/ir share: opcode properties, operand walks, constant evaluation, liveness. Private to this folder.
+#ifndef SONDE_IR_PASS_H
+#define SONDE_IR_PASS_H
+#include "ir/ir.h"
+
+enum {
+	F_D = 1,
+	F_A = 2,
+	F_B = 4,
+	F_SIZE = 8,
+	F_MEM = 16,
+	F_ARGS = 32,
+	F_NAME = 64,
+	F_TERM = 128,
+	F_PURE = 256,
+	F_COMM = 512,
+	F_CALL = 1024,
+	F_ARITH = 2048,
+	F_BIN = F_D | F_A | F_B | F_PURE | F_ARITH,
+};
+struct IrOpInfo {
+	const char *name;
+	u32 flags;
+};
+#define IR_OPS (IR_RET + 1)
+extern const struct IrOpInfo ir_ops[IR_OPS];
+extern const char *const ir_cond_names[];
+#define IR_CONDS (IC_SET + 1)
+
+#define IR_MAX_USES 8
+// The operands an instruction reads (any kind), as pointers into it. At most IR_MAX_USES.
+u32 ir_uses(struct IrInsn *in, struct IrVal *out[IR_MAX_USES]);
+u32 ir_succs(const struct IrInsn *term, IrBlk out[2]);
+static inline struct IrInsn *ir_term(const struct IrBlock *b)
+{
+	return b->insns.n ? &b->insns.p[b->insns.n - 1] : NULL;
+}
+static inline bool ir_same(struct IrVal x, struct IrVal y)
+{
+	return x.kind == y.kind && x.id == y.id && x.imm == y.imm;
+}
+static inline bool ir_is_imm(struct IrVal v, s64 n)
+{
+	return v.kind == IRO_IMM && v.imm == n;
+}
+static inline bool ir_is_reg(struct IrVal v, IrReg r)
+{
+	return v.kind == IRO_REG && v.id == r;
+}
+static inline bool fits_s32(s64 v)
+{
+	return v == (s32)v;
+}
+static inline bool fits_s16(s64 v)
+{
+	return v == (s16)v;
+}
+
+// Constant evaluation with BPF's semantics (shifts masked, division by zero as ir.h says).
+s64 ir_fold_bin(enum IrOp op, s64 x, s64 y);
+s64 ir_fold_un(enum IrOp op, u32 size, s64 x); // NEG ZEXT SEXT BSWAP
+bool ir_fold_cond(enum IrCond c, u32 size, s64 x, s64 y);
+enum IrCond ir_cond_swap(enum IrCond c);			// a c b == b swap(c) a
+bool ir_cond_invert(enum IrCond c, enum IrCond *out);		// false for IC_SET
+bool ir_add_const(struct IrVal v, s64 n, struct IrVal *out);	// v + n when that is an operand again (slot, map value, immediate)
+
+// Reachable blocks in reverse postorder, block 0 first; at[b] is the position in order or ~0u.
+struct IrOrder {
+	IrBlk *order;
+	u32 n;
+	u32 *at;
+};
+void ir_order(const struct IrFunc *f, struct IrOrder *o);
+void ir_order_deinit(struct IrOrder *o);
+
+// live.c: which vregs are live at block borders. Only vregs that some block reads before it writes them have a bit.
+struct IrLive {
+	struct IrOrder rpo;
+	u32 *bit;	 // vreg -> bit + 1, or 0 for block-local ones
+	IrReg *reg;	 // bit -> vreg
+	u32 nbits, words;
+	u64 *in, *out;	 // [rpo position][words]
+};
+void ir_live(const struct IrFunc *f, struct IrLive *l);
+void ir_live_deinit(struct IrLive *l);
+static inline bool live_has(const struct IrLive *l, const u64 *set, IrReg r)
+{
+	return l->bit[r] && set[(l->bit[r] - 1) / 64] >> (l->bit[r] - 1) % 64 & 1;
+}
+
+// legal.c: rewrites one function so that every instruction has operands eBPF can encode (see there). Returns the vreg that stands for the
+// context (functions[0]; it arrives in r1 like a parameter) or 0.
+IrReg ir_legalize(struct IrProg *p, u32 fn, const struct EmitOpts *o);
+
+// regalloc.c: gives every vreg of a legal function a register, spilling to new slots.
+struct RegAlloc {
+	IrReg entry[5]; // vregs that arrive in r1..r5, 0 where unused; in: from the caller, out: after spilling
+	u8 *reg;	// vreg -> r0..r9, or REG_NONE for one that is never used
+};
+#define REG_NONE 0xff
+#define IR_NPHYS 10
+void ir_regalloc(struct IrFunc *f, struct RegAlloc *ra);
+void ir_regalloc_deinit(struct RegAlloc *ra);
+// slots.c: gives every used slot its place in the frame; slots whose lifetimes do not meet share bytes. Returns the frame's size.
+u32 ir_place_slots(struct IrFunc *f);
+
+// bit ranges over u64 words, both ends included
+bool bits_any(const u64 *w, u32 from, u32 to);
+void bits_set(u64 *w, u32 from, u32 to);
+#endif
