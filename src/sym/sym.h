@@ -8,7 +8,11 @@ struct SymOpts {
 	bool no_demangle;
 	bool inlines, lines; // DWARF: per compile unit, on first use
 	const char *debug_dir; // NULL: /usr/lib/debug
+	bool no_debuginfod;    // even if DEBUGINFOD_URLS is set
 };
+// Threads: every function here may be called from any thread; one lock inside. The fields of a SymObject do not change once it is
+// returned (priv is private to sym/). A callback runs with the lock held: it may ask again from its own thread.
+
 struct Syms *syms_create(const struct SymOpts *o);
 void syms_destroy(struct Syms *s);
 
@@ -26,10 +30,11 @@ struct SymHit {
 // ---- kernel (kallsyms.c). kptr_restrict and missing root give an error once, then unresolved hits.
 struct SymHit sym_kernel(struct Syms *s, u64 addr);
 bool sym_kernel_addr(struct Syms *s, const char *name, const char *module, u64 *addr); // module NULL: any
+const char *sym_kernel_why(struct Syms *s); // NULL: kernel addresses resolve; else why not (kptr_restrict, no /proc). Loads the table.
 // Each text symbol; fn returns false to stop. For wildcards over kernel functions.
 void sym_kernel_each(struct Syms *s, bool (*fn)(void *, const char *name, const char *module, u64 addr, char type), void *arg);
 
-// ---- objects: a file with code, known by (dev, inode, ctime) or build id, that processes map. Ids start at 1 and never change;
+// ---- objects: a file with code, known by (dev, inode, size, mtime) or build id, that processes map. Ids start at 1 and never change;
 // bpfrt stores user frames as (object id, file offset). One path may be several objects (replaced binary, containers).
 struct SymObject {
 	u32 id;
@@ -67,12 +72,12 @@ void sym_pid_set_maps(struct Syms *s, int pid, const struct ProcMap *maps, u32 n
 // ---- ELF symbols by name, for uprobes and uaddr
 struct SymDef {
 	const char *name;     // raw (mangled, version suffix stripped)
-	const char *demangled; // NULL if same
+	const char *demangled; // sym_object_find: NULL if same. sym_object_each: always NULL, ask sym_demangle for the names you need
 	u64 addr, size;	      // ELF virtual address
 	u64 file_off;
 	bool is_func, is_data;
 };
-// Each symbol; fn returns false to stop.
+// Each defined function and data symbol once, aliases too, by address; fn returns false to stop. Names live as long as Syms.
 struct err *sym_object_each(struct Syms *s, struct SymObject *o, bool (*fn)(void *, const struct SymDef *), void *arg);
 bool sym_object_find(struct Syms *s, struct SymObject *o, const char *name, struct SymDef *out); // raw or demangled name, "sym@@VERS"
 bool sym_object_addr_to_off(struct SymObject *o, u64 vaddr, u64 *file_off);

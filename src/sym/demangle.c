@@ -1,0 +1,102 @@
+// Demangling: C++ (Itanium), Rust (legacy and v0), D. Input: a name a stranger chose. Output: readable text of at most MAX_OUT bytes.
+// Invariant: bounded work. A mangled name of 300 bytes can stand for 2^40 bytes of text (substitutions nest), and libiberty's printers
+// cannot be told to stop, so they are left by longjmp from their output callback: it is the only place in sonde that jumps, and
+// nothing of ours lies between the two ends.
+#include <setjmp.h>
+#include <libiberty/demangle.h>
+#include "sym/internal.h"
+
+#define MAX_IN 32768
+#define MAX_OUT 65536
+
+struct Sink {
+	jmp_buf stop;
+	size_t n;
+	char text[MAX_OUT];
+};
+
+static void sink(const char *text, size_t n, void *arg)
+{
+	struct Sink *k = arg;
+	if (n >= sizeof(k->text) - k->n)
+		longjmp(k->stop, 1);
+	memcpy(k->text + k->n, text, n);
+	k->n += n;
+}
+
+typedef int (*Demangler)(const char *mangled, int options, demangle_callbackref cb, void *opaque);
+
+// Text of mangled, malloced; NULL when fn does not know it or the text is too long.
+static char *run(Demangler fn, const char *mangled)
+{
+	struct Sink *k = xmalloc(sizeof(*k));
+	k->n = 0;
+	char *text = NULL;
+	if (!setjmp(k->stop) && fn(mangled, DMGL_PARAMS | DMGL_ANSI, sink, k) && k->n) {
+		text = xmalloc(k->n + 1);
+		memcpy(text, k->text, k->n);
+		text[k->n] = 0;
+	}
+	free(k);
+	return text;
+}
+
+// libiberty's Rust printer refuses what GCC's and LLVM's passes append; C++'s writes it as " [clone .cold]", so do the same.
+static char *rust(const char *raw)
+{
+	char *text = run(rust_demangle_callback, raw);
+	const char *dot = text ? NULL : strchr(raw, '.');
+	if (!dot)
+		return text;
+	char *head = xasprintf("%.*s", (int)(dot - raw), raw);
+	char *name = run(rust_demangle_callback, head);
+	free(head);
+	if (!name)
+		return NULL;
+	text = xasprintf("%s [clone %s]", name, dot);
+	free(name);
+	return text;
+}
+
+// dlang_demangle gives its text whole: bound its work by the number of back references ('Q'), each pair of which may double it.
+static char *dlang(const char *raw)
+{
+	u32 refs = 0;
+	for (const char *p = raw; *p; p++)
+		refs += *p == 'Q';
+	return refs <= 24 && strlen(raw) <= 4096 ? dlang_demangle(raw, DMGL_PARAMS | DMGL_ANSI) : NULL;
+}
+
+char *demangle(const char *raw)
+{
+	if (raw[0] != '_' || strnlen(raw, MAX_IN) == MAX_IN)
+		return NULL;
+	char *text = NULL;
+	if (raw[1] == 'R')
+		return rust(raw);
+	if (raw[1] == 'D')
+		return dlang(raw);
+	if (raw[1] != 'Z' && strncmp(raw, "_GLOBAL_", 8))
+		return NULL;
+	if (strstr(raw, "17h")) // the hash that ends a legacy Rust name
+		text = rust(raw);
+	return text ? text : run(cplus_demangle_v3_callback, raw);
+}
+
+void symbol_clean(char *name)
+{
+	char *at = name[0] ? strchr(name + 1, '@') : NULL;
+	if (at && strcmp(at, "@plt"))
+		*at = 0;
+	static const char *const marks[] = {".lto_priv.", ".llvm."};
+	for (u32 i = 0; i < ARRAY_LEN(marks); i++) {
+		for (char *p = name; (p = strstr(p, marks[i]));) {
+			char *end = p + strlen(marks[i]);
+			end += strspn(end, "0123456789");
+			if (p > name && (!*end || *end == '.'))
+				memmove(p, end, strlen(end) + 1); // "foo.lto_priv.0.cold" -> "foo.cold"
+			else
+				p = end;
+		}
+	}
+}

@@ -1,0 +1,394 @@
+// Symbol index of an object. Input: .symtab, .dynsym, .gnu_debugdata, a split debug file and the PLT, whichever there are.
+// Output: address -> best symbol in one binary search; symbols by name. Invariants: names stay in the file and are read (and
+// demangled) when a symbol is first hit, so the index costs 16 bytes a symbol and no string table is kept in memory; every symbol
+// lies inside an executable segment, so a hostile size or address reaches nothing.
+#include <elf.h>
+#include "sym/internal.h"
+
+#define MAX_SYMTAB (384u << 20) // 16 million symbols
+#define MAX_SYMBOL_NAME (64u << 10)
+
+enum SymSource { SRC_SYMTAB, SRC_DYNSYM, SRC_MINI, SRC_PLT, NSRC }; // in order of preference for one address
+
+struct Sym {
+	u64 addr : 56, src : 2, not_func : 1, local : 1, no_size : 1;
+	u32 size, name;
+};
+
+struct Names { // where the names of a source are
+	const struct ElfFile *file;
+	u64 off, size;
+};
+
+struct ElfSymtab {
+	struct Sym *syms; // by address
+	u32 n;
+	struct Segments seg; // id: index of the first symbol of an address
+	const char **names;  // as syms, filled on hits
+	struct Names src[NSRC];
+	struct PltStub *plt;
+	u32 nplt;
+	struct DebugFile debug, mini;
+};
+
+// ---- reading a table
+struct err *elf_syms_each(const struct ElfFile *f, const struct ElfSec *tab, bool (*fn)(void *, const struct RawSym *), void *arg)
+{
+	u32 esz = f->is64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
+	if (tab->entsize != esz || tab->off > f->size || tab->size > f->size - tab->off || tab->size > MAX_SYMTAB)
+		return err_new("bad ELF symbol table");
+	u32 total = tab->size / esz, chunk = 8192;
+	u8 *buf = xmalloc((size_t)chunk * esz);
+	struct err *e = NULL;
+	bool more = true;
+	for (u32 at = 0; more && at < total; at += chunk) {
+		u32 n = MIN(chunk, total - at);
+		if (!elffile_read(f, tab->off + (u64)at * esz, buf, (u64)n * esz)) {
+			e = err_new("cannot read the ELF symbol table");
+			break;
+		}
+		for (u32 i = 0; more && i < n; i++) {
+			struct RawSym r;
+			if (f->is64) {
+				Elf64_Sym y;
+				memcpy(&y, buf + (size_t)i * esz, sizeof(y));
+				r = (struct RawSym){y.st_value, y.st_size, y.st_name, ELF64_ST_TYPE(y.st_info), ELF64_ST_BIND(y.st_info), y.st_shndx};
+			} else {
+				Elf32_Sym y;
+				memcpy(&y, buf + (size_t)i * esz, sizeof(y));
+				r = (struct RawSym){y.st_value, y.st_size, y.st_name, ELF32_ST_TYPE(y.st_info), ELF32_ST_BIND(y.st_info), y.st_shndx};
+			}
+			if (r.shndx == SHN_UNDEF || r.shndx == SHN_ABS || r.shndx == SHN_COMMON || !r.name)
+				continue;
+			r.index = at + i;
+			more = fn(arg, &r);
+		}
+	}
+	free(buf);
+	return e;
+}
+
+static const struct ElfSec *table(const struct ElfFile *f, u32 type)
+{
+	for (u32 i = 0; i < f->nsecs; i++)
+		if (f->secs[i].type == type && f->secs[i].size)
+			return &f->secs[i];
+	return NULL;
+}
+
+static struct Names names_of(const struct ElfFile *f, const struct ElfSec *tab)
+{
+	struct Names n = {f, 0, 0};
+	if (tab->link < f->nsecs && f->secs[tab->link].type == SHT_STRTAB) {
+		n.off = f->secs[tab->link].off;
+		n.size = f->secs[tab->link].size;
+	}
+	return n;
+}
+
+// ---- collecting what is code
+struct Collect {
+	const struct ElfFile *main, *file; // main: whose segments count
+	VEC(struct Sym) v;
+	enum SymSource src;
+	u32 nfunc;
+	const struct ElfSeg *seg; // of the symbol before
+};
+
+static const struct ElfSeg *exec_segment(const struct ElfFile *f, u64 addr)
+{
+	for (u32 i = 0; i < f->nsegs; i++) {
+		const struct ElfSeg *s = &f->segs[i];
+		if (s->type == PT_LOAD && s->flags & PF_X && addr >= s->vaddr && addr - s->vaddr < s->memsz)
+			return s;
+	}
+	return NULL;
+}
+
+static bool collect(void *arg, const struct RawSym *r)
+{
+	struct Collect *c = arg;
+	bool func = r->type == STT_FUNC || r->type == STT_GNU_IFUNC;
+	if (!func) {
+		if (r->type != STT_NOTYPE || r->shndx >= c->file->nsecs || !(c->file->secs[r->shndx].flags & SHF_EXECINSTR))
+			return true;
+		// $x, $d: marks of code and data of these machines, no names (ELF for the Arm 64-bit architecture, "Mapping symbols")
+		u16 m = c->main->machine;
+		if (r->bind == STB_LOCAL && (m == EM_AARCH64 || m == EM_ARM || m == EM_RISCV))
+			return true;
+	}
+	u64 addr = r->addr;
+	if (c->main->machine == EM_ARM && func)
+		addr &= ~1ull; // Thumb
+	if (!c->seg || addr < c->seg->vaddr || addr - c->seg->vaddr >= c->seg->memsz)
+		c->seg = exec_segment(c->main, addr);
+	if (!c->seg || addr >> 56)
+		return true;
+	c->nfunc += func;
+	vec_push(&c->v, ((struct Sym){addr, c->src, !func, r->bind == STB_LOCAL, !r->size, MIN(r->size, UINT32_MAX), r->name}));
+	return true;
+}
+
+static u32 collect_table(struct Collect *c, struct ElfSymtab *t, struct ElfFile *f, u32 type, enum SymSource src)
+{
+	err_free(elffile_sections(f));
+	const struct ElfSec *tab = table(f, type);
+	if (!tab)
+		return 0;
+	c->file = f;
+	c->src = src;
+	c->nfunc = 0;
+	t->src[src] = names_of(f, tab);
+	err_free(elf_syms_each(f, tab, collect, c)); // what was read before an error is used
+	return c->nfunc;
+}
+
+// Least significant digit first, 11 bits a pass; passes where all keys are equal are skipped: 3 passes for 8 GB of addresses.
+static void sort_by_addr(struct Sym *v, u32 n)
+{
+	struct Sym *from = v, *to = xmalloc((n + 1) * sizeof(*v)), *tmp = to;
+	u32 *count = xmalloc(2048 * sizeof(*count));
+	for (u32 shift = 0; shift < 56; shift += 11) {
+		memset(count, 0, 2048 * sizeof(*count));
+		for (u32 i = 0; i < n; i++)
+			count[from[i].addr >> shift & 2047]++;
+		if (n && count[from[0].addr >> shift & 2047] == n)
+			continue;
+		for (u32 d = 0, sum = 0; d < 2048; d++) {
+			u32 c = count[d];
+			count[d] = sum;
+			sum += c;
+		}
+		for (u32 i = 0; i < n; i++)
+			to[count[from[i].addr >> shift & 2047]++] = from[i];
+		struct Sym *swap = from;
+		from = to;
+		to = swap;
+	}
+	if (from != v)
+		memcpy(v, from, n * sizeof(*v));
+	free(tmp);
+	free(count);
+}
+
+static u32 rank(const struct Sym *y)
+{
+	return y->src << 3 | y->not_func << 2 | y->local << 1 | y->no_size;
+}
+
+// Keeps of each address only the symbols of the best rank, the largest first. Returns the new count.
+static u32 keep_best(struct Sym *v, u32 n)
+{
+	u32 out = 0;
+	for (u32 i = 0, next; i < n; i = next) {
+		u32 best = i, first = out;
+		for (next = i; next < n && v[next].addr == v[i].addr; next++)
+			if (rank(&v[next]) < rank(&v[best]))
+				best = next;
+		u32 r = rank(&v[best]);
+		for (u32 j = i; j < next; j++) {
+			if (rank(&v[j]) != r)
+				continue;
+			v[out] = v[j];
+			if (v[out].size > v[first].size) {
+				struct Sym swap = v[first];
+				v[first] = v[out];
+				v[out] = swap;
+			}
+			out++;
+		}
+	}
+	return out;
+}
+
+// Where an unsized symbol must end: its section's end, so that the padding after the last one is no function.
+static u64 section_end(const struct ElfFile *f, u64 addr, u64 limit)
+{
+	for (u32 i = 0; i < f->nsecs; i++) {
+		const struct ElfSec *s = &f->secs[i];
+		if (s->flags & SHF_EXECINSTR && addr >= s->addr && addr - s->addr < s->size)
+			return MIN(s->addr + s->size, limit);
+	}
+	return limit;
+}
+
+// A symbol without size (assembly) reaches to the next one, unless a sized one covers it; of nested sized ones the inner wins.
+static void build_segments(struct ElfSymtab *t, const struct ElfFile *f)
+{
+	struct Interval *v = xmalloc((t->n + 1) * sizeof(*v));
+	u32 nv = 0;
+	const struct ElfSeg *seg = NULL;
+	for (u32 i = 0, next; i < t->n; i = next) {
+		const struct Sym *y = &t->syms[i];
+		u64 addr = y->addr;
+		for (next = i + 1; next < t->n && t->syms[next].addr == addr;)
+			next++;
+		if (!seg || addr < seg->vaddr || addr - seg->vaddr >= seg->memsz)
+			seg = exec_segment(f, addr);
+		u64 end = seg->vaddr + seg->memsz;
+		if (y->size) {
+			end = MIN(end, addr + y->size);
+		} else {
+			end = section_end(f, addr, end);
+			if (next < t->n)
+				end = MIN(end, t->syms[next].addr);
+		}
+		v[nv] = (struct Interval){addr, end, y->size ? nv + 1 : 0, i};
+		nv++;
+	}
+	segments_build(&t->seg, v, nv);
+	free(v);
+}
+
+static void add_plt(struct Collect *c, struct ElfSymtab *t, struct ElfFile *f)
+{
+	t->nplt = plt_read(f, &t->plt);
+	for (u32 i = 0; i < t->nplt; i++)
+		if (exec_segment(f, t->plt[i].addr) && !(t->plt[i].addr >> 56))
+			vec_push(&c->v, ((struct Sym){t->plt[i].addr, SRC_PLT, false, false, false, t->plt[i].size, i}));
+}
+
+struct ElfSymtab *elf_symtab(struct Syms *s, struct SymObject *o)
+{
+	struct Elf *e = elf_of(o);
+	if (!e || e->symtab)
+		return e ? e->symtab : NULL;
+	struct ElfSymtab *t = e->symtab = xcalloc(1, sizeof(*t));
+	t->debug.fd = t->mini.fd = -1;
+	struct Collect c = {.main = &e->file};
+	u32 own = collect_table(&c, t, &e->file, SHT_SYMTAB, SRC_SYMTAB);
+	u32 dyn = collect_table(&c, t, &e->file, SHT_DYNSYM, SRC_DYNSYM);
+	// A stripped file may keep a few symbols (strip --keep-symbol): fewer than .dynsym has, so look for the rest elsewhere.
+	if (!own || own < dyn) {
+		size_t before = c.v.n;
+		if (debugfile_find(s, o, &t->debug)) {
+			struct Names keep = t->src[SRC_SYMTAB];
+			struct Collect d = {.main = &e->file};
+			if (collect_table(&d, t, &t->debug.file, SHT_SYMTAB, SRC_SYMTAB)) {
+				// The debug file's table holds all of the stripped one's: two string tables behind one source are not needed.
+				for (size_t i = 0, n = before; i < n; i++)
+					if (c.v.p[i].src != SRC_SYMTAB)
+						vec_push(&d.v, c.v.p[i]);
+				vec_deinit(&c.v);
+				c = d;
+			} else {
+				t->src[SRC_SYMTAB] = keep;
+				vec_deinit(&d.v);
+			}
+		} else if (debugfile_mini(&e->file, &t->mini)) {
+			collect_table(&c, t, &t->mini.file, SHT_SYMTAB, SRC_MINI);
+		}
+	}
+	add_plt(&c, t, &e->file);
+	t->syms = c.v.p;
+	sort_by_addr(t->syms, c.v.n);
+	t->n = keep_best(t->syms, c.v.n);
+	t->syms = xrealloc(t->syms, (t->n + 1) * sizeof(*t->syms));
+	t->names = xcalloc(t->n + 1, sizeof(*t->names)); // zero pages until hit
+	build_segments(t, &e->file);
+	return t;
+}
+
+struct ElfFile *elf_symtab_extra(struct ElfSymtab *t)
+{
+	struct DebugFile *d = t->debug.fd >= 0 || t->debug.mem ? &t->debug : &t->mini;
+	return d->fd >= 0 || d->mem ? &d->file : NULL;
+}
+
+void elf_symtab_destroy(struct ElfSymtab *t)
+{
+	if (!t)
+		return;
+	debugfile_close(&t->debug);
+	debugfile_close(&t->mini);
+	for (u32 i = 0; i < t->nplt; i++)
+		free(t->plt[i].name);
+	free(t->plt);
+	free(t->syms);
+	free(t->names);
+	segments_deinit(&t->seg);
+	free(t);
+}
+
+void elf_destroy(struct Elf *e)
+{
+	elf_symtab_destroy(e->symtab);
+	elf_defs_destroy(e->defs);
+	for (u32 i = 0; i < e->old_str.n; i++)
+		free(e->old_str.p[i]);
+	vec_deinit(&e->old_str);
+	dwarf_index_destroy(e->dwarf);
+	for (u32 i = 0; i < e->nusdt; i++)
+		free((char *)e->usdt[i].provider);
+	free(e->usdt);
+	elffile_close(&e->file);
+	free(e);
+}
+
+// ---- names
+// Reads the name at n->off + at into out.
+static bool read_name(const struct Names *n, u64 at, struct Str *out)
+{
+	str_reset(out);
+	while (n->file && at < n->size && out->n < MAX_SYMBOL_NAME) {
+		char buf[256];
+		size_t got = elffile_read_some(n->file, n->off + at, buf, MIN(sizeof(buf), n->size - at));
+		size_t len = strnlen(buf, got);
+		str_addn(out, buf, len);
+		if (len < got)
+			return out->n > 0;
+		if (!got)
+			return false;
+		at += got;
+	}
+	return false;
+}
+
+// Of two names of equal rank: fewer leading underscores, then the shorter, then the alphabet.
+static bool better_name(const char *a, const char *b)
+{
+	size_t ua = strspn(a, "_"), ub = strspn(b, "_"), la = strlen(a), lb = strlen(b);
+	if (ua != ub)
+		return ua < ub;
+	return la != lb ? la < lb : strcmp(a, b) < 0;
+}
+
+static const char *sym_name(struct Syms *s, struct ElfSymtab *t, u32 i)
+{
+	if (t->names[i])
+		return t->names[i];
+	if (t->syms[i].src == SRC_PLT)
+		return t->names[i] = syms_name(s, t->plt[t->syms[i].name].name);
+	struct Str best = {0}, name = {0};
+	for (u32 j = i; j < t->n && t->syms[j].addr == t->syms[i].addr && j - i < 64; j++) {
+		if (!read_name(&t->src[t->syms[j].src], t->syms[j].name, &name))
+			continue;
+		symbol_clean(name.p);
+		name.n = strlen(name.p);
+		if (name.n && (!best.n || better_name(name.p, best.p))) {
+			struct Str swap = best;
+			best = name;
+			name = swap;
+		}
+	}
+	t->names[i] = best.n ? syms_name(s, best.p) : "";
+	str_deinit(&best);
+	str_deinit(&name);
+	return t->names[i];
+}
+
+bool elf_lookup(struct Syms *s, struct SymObject *o, u64 vaddr, struct SymHit *hit)
+{
+	struct ElfSymtab *t = elf_symtab(s, o);
+	u32 i = t ? segments_find(&t->seg, vaddr) : SEG_NONE;
+	if (i == SEG_NONE)
+		return false;
+	const char *name = sym_name(s, t, i);
+	if (!name[0])
+		return false;
+	hit->name = name;
+	hit->start = t->syms[i].addr;
+	hit->size = t->syms[i].size;
+	hit->off = vaddr - hit->start;
+	return true;
+}

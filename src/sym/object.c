@@ -1,0 +1,228 @@
+// Objects: files with code. Input: a file a process maps, or a path. Output: one SymObject per distinct file, opened once.
+// Invariant: an object's fd stays open for the life of Syms, so its (dev, inode) cannot be reused for another file and its bytes
+// stay readable after exit, delete and replacement. Size and mtime are part of the identity because a file may be rewritten in
+// place; ctime is not: it changes when a link is removed, and a deleted binary is still the same binary.
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <linux/openat2.h>
+#include "sym/internal.h"
+
+static u64 mtime_ns(const struct stat *st)
+{
+	return (u64)st->st_mtim.tv_sec * 1000000000u + st->st_mtim.tv_nsec;
+}
+
+static struct ObjKey **bucket(struct Syms *s, u64 dev, u64 ino)
+{
+	u64 h = (ino ^ dev << 40 ^ dev >> 24) * 0x9e3779b97f4a7c15u;
+	return &s->keys[h >> 54]; // 10 bits: SYM_BUCKETS
+}
+
+struct SymObject *object_known(struct Syms *s, const struct stat *st)
+{
+	for (struct ObjKey *k = *bucket(s, st->st_dev, st->st_ino); k; k = k->next)
+		if (k->ino == st->st_ino && k->dev == st->st_dev && k->size == (u64)st->st_size && k->mtime == mtime_ns(st))
+			return k->obj;
+	return NULL;
+}
+
+static void key_add(struct Syms *s, const struct stat *st, struct SymObject *o)
+{
+	struct ObjKey **b = bucket(s, st->st_dev, st->st_ino), *k = xmalloc(sizeof(*k));
+	*k = (struct ObjKey){*b, st->st_dev, st->st_ino, st->st_size, mtime_ns(st), o};
+	*b = k;
+}
+
+static struct SymObject *object_new(struct Syms *s, const struct stat *st, const char *path, int fd)
+{
+	struct SymObject *o = xcalloc(1, sizeof(*o));
+	o->id = s->objs.n + 1;
+	o->dev = st->st_dev;
+	o->ino = st->st_ino;
+	o->path = xstrdup(path);
+	o->fd = fd;
+	vec_push(&s->objs, o);
+	return o;
+}
+
+struct SymObject *object_unreadable(struct Syms *s, const struct stat *st, const char *path, char *why)
+{
+	struct SymObject *o = object_new(s, st, path, -1);
+	o->why = why;
+	key_add(s, st, o);
+	return o;
+}
+
+// The same file reached through another mount (images of containers on overlayfs have their own device number): same build id,
+// size, owner and head. The owner is compared so that nobody can pass a file of his off as another's.
+static struct SymObject *twin(struct Syms *s, int fd, const struct stat *st, const u8 *id, u32 id_len)
+{
+	if (!id_len)
+		return NULL;
+	for (u32 i = 0; i < s->objs.n; i++) {
+		struct SymObject *o = s->objs.p[i];
+		struct stat old;
+		if (o->build_id_len != id_len || memcmp(o->build_id, id, id_len) || o->fd < 0 || fstat(o->fd, &old))
+			continue;
+		if (old.st_size != st->st_size || old.st_uid != st->st_uid)
+			continue;
+		u8 a[4096], b[4096];
+		ssize_t n = pread(fd, a, sizeof(a), 0);
+		if (n > 0 && pread(o->fd, b, sizeof(b), 0) == n && !memcmp(a, b, n))
+			return o;
+	}
+	return NULL;
+}
+
+struct SymObject *object_of_fd(struct Syms *s, int fd, const struct stat *st, const char *path, struct Root *root)
+{
+	struct Elf *e = xcalloc(1, sizeof(*e));
+	struct err *err = elffile_open(&e->file, fd, NULL, st->st_size);
+	u8 id[20];
+	u32 id_len = 0;
+	e->is_elf = !err;
+	e->root = root;
+	if (e->is_elf) {
+		id_len = elffile_build_id(&e->file, id);
+		struct SymObject *t = twin(s, fd, st, id, id_len);
+		if (t) {
+			elf_destroy(e);
+			close(fd);
+			key_add(s, st, t);
+			return t;
+		}
+	}
+	struct SymObject *o = object_new(s, st, path, fd);
+	o->priv = e;
+	if (err)
+		o->why = xstrdup(err_text(err));
+	err_free(err);
+	memcpy(o->build_id, id, id_len);
+	o->build_id_len = id_len;
+	key_add(s, st, o);
+	return o;
+}
+
+struct Elf *elf_of(struct SymObject *o)
+{
+	struct Elf *e = o->priv;
+	return e && e->is_elf ? e : NULL;
+}
+
+// ---- the vDSO: kernel code mapped into every process, the same for all of one ABI. Copied into a memfd so that it is an object
+// like any other.
+static struct SymObject *vdso_from(struct Syms *s, const void *image, size_t size)
+{
+	int fd = memfd_create("vdso", MFD_CLOEXEC);
+	struct stat st = {0};
+	if (fd < 0 || write(fd, image, size) != (ssize_t)size || fstat(fd, &st)) {
+		char *why = xasprintf("cannot copy the vDSO: %s", strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return object_unreadable(s, &st, "[vdso]", why);
+	}
+	return object_of_fd(s, fd, &st, "[vdso]", NULL);
+}
+
+#ifndef __LP64__
+#error "sonde runs on 64-bit machines"
+#endif
+
+static struct SymObject *vdso_own(struct Syms *s)
+{
+	const u8 *p = (const u8 *)getauxval(AT_SYSINFO_EHDR);
+	if (s->vdso || !p)
+		return s->vdso;
+	// The kernel maps whole pages; section headers are the last thing in the image.
+	struct ElfFile f;
+	struct err *e = elffile_open(&f, -1, p, 4096);
+	u64 size = 4096;
+	if (!e) {
+		size = MAX(size, f.shoff + (u64)f.shnum * f.shentsize);
+		elffile_close(&f);
+	}
+	err_free(e);
+	s->vdso = vdso_from(s, p, ALIGN_UP(size, 4096));
+	return s->vdso;
+}
+
+// pid 0: our own. A 32-bit process has another image, below 4 GB, which is read from its memory.
+struct SymObject *object_vdso(struct Syms *s, int pid, u64 start, u64 end)
+{
+	if (!pid || start >> 32)
+		return vdso_own(s);
+	if (s->vdso32)
+		return s->vdso32;
+	char path[64], buf[16 << 10];
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : pread(fd, buf, MIN(end - start, sizeof(buf)), start);
+	if (fd >= 0)
+		close(fd);
+	return n > 0 ? (s->vdso32 = vdso_from(s, buf, n)) : NULL;
+}
+
+// ---- mount roots
+struct Root *root_of(struct Syms *s, int pid)
+{
+	char path[64];
+	struct stat st, own, ns, own_ns;
+	snprintf(path, sizeof(path), "/proc/%d/root/.", pid);
+	if (stat(path, &st) || stat("/", &own))
+		return NULL;
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", pid);
+	if (stat(path, &ns) || stat("/proc/self/ns/mnt", &own_ns))
+		return NULL;
+	if (st.st_dev == own.st_dev && st.st_ino == own.st_ino && ns.st_ino == own_ns.st_ino)
+		return NULL;
+	for (struct Root *r = s->roots; r; r = r->next)
+		if (r->dev == st.st_dev && r->ino == st.st_ino && r->mntns == ns.st_ino)
+			return r;
+	snprintf(path, sizeof(path), "/proc/%d/root", pid);
+	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	struct Root *r = xmalloc(sizeof(*r));
+	*r = (struct Root){s->roots, st.st_dev, st.st_ino, ns.st_ino, fd};
+	return s->roots = r;
+}
+
+int root_open(const struct Root *r, const char *path, int flags)
+{
+	flags |= O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+	if (!r)
+		return open(path, flags);
+	// An absolute symlink inside a container must not lead out of it (openat2, Linux 5.6).
+	struct open_how how = {.flags = flags, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+	return syscall(SYS_openat2, r->fd, path, &how, sizeof(how));
+}
+
+void objects_destroy(struct Syms *s)
+{
+	for (u32 i = 0; i < s->objs.n; i++) {
+		struct SymObject *o = s->objs.p[i];
+		if (o->priv)
+			elf_destroy(o->priv);
+		if (o->fd >= 0)
+			close(o->fd);
+		free(o->path);
+		free(o->why);
+		free(o);
+	}
+	vec_deinit(&s->objs);
+	for (u32 i = 0; i < SYM_BUCKETS; i++) {
+		for (struct ObjKey *k = s->keys[i], *next; k; k = next) {
+			next = k->next;
+			free(k);
+		}
+	}
+	for (struct Root *r = s->roots, *next; r; r = next) {
+		next = r->next;
+		close(r->fd);
+		free(r);
+	}
+}

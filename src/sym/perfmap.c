@@ -1,0 +1,178 @@
+// perf-PID.map, how JITs publish their code's names: lines "START SIZE NAME" in hexadecimal (Linux tools/perf/Documentation/jit-interface.txt).
+// Input: a file the traced process writes while we read. Output: address -> name, a later line winning over an earlier one.
+// Invariant: the file is a regular one owned by root or by the process's user, at most MAX_FILE of it is read, only whole lines count.
+#include <errno.h>
+#include <fcntl.h>
+#include "sym/internal.h"
+
+#define MAX_FILE (512u << 20)
+
+struct PerfEntry {
+	u64 start, end;
+	const char *name;
+};
+
+struct PerfMap {
+	int fd;
+	u64 done; // bytes of whole lines read
+	VEC(struct PerfEntry) v; // in the file's order
+	struct Segments seg;
+	struct Arena arena;
+};
+
+static bool hex_field(const char **p, const char *end, u64 *out)
+{
+	const char *s = *p;
+	u64 v = 0;
+	if (end - s > 2 && s[0] == '0' && (s[1] | 32) == 'x')
+		s += 2;
+	const char *first = s;
+	for (; s < end; s++) {
+		unsigned c = (unsigned char)*s, d = c - '0';
+		if (d > 9) {
+			d = (c | 32) - 'a' + 10;
+			if (d < 10 || d > 15)
+				break;
+		}
+		if (v >> 60)
+			return false;
+		v = v << 4 | d;
+	}
+	if (s == first || s == end || *s != ' ')
+		return false;
+	*p = s + 1;
+	*out = v;
+	return true;
+}
+
+static void add_line(struct PerfMap *m, const char *p, const char *end)
+{
+	u64 start, size;
+	if (!hex_field(&p, end, &start) || !hex_field(&p, end, &size) || p == end || start + size <= start)
+		return;
+	vec_push(&m->v, ((struct PerfEntry){start, start + size, arena_strndup(&m->arena, p, end - p)}));
+}
+
+static int by_lo(const void *a, const void *b)
+{
+	const struct Interval *x = a, *y = b;
+	if (x->lo != y->lo)
+		return x->lo < y->lo ? -1 : 1;
+	return x->prio < y->prio ? -1 : 1;
+}
+
+static void rebuild(struct PerfMap *m)
+{
+	struct Interval *v = xmalloc((m->v.n + 1) * sizeof(*v));
+	for (u32 i = 0; i < m->v.n; i++)
+		v[i] = (struct Interval){m->v.p[i].start, m->v.p[i].end, i, i};
+	qsort(v, m->v.n, sizeof(*v), by_lo);
+	segments_deinit(&m->seg);
+	segments_build(&m->seg, v, m->v.n);
+	free(v);
+}
+
+// Reads what was appended since the last time. Returns whether there was a line.
+static bool read_more(struct PerfMap *m)
+{
+	struct stat st;
+	if (fstat(m->fd, &st) || (u64)st.st_size <= m->done || m->done >= MAX_FILE)
+		return false;
+	size_t cap = 1 << 20, have = 0, before = m->v.n;
+	char *buf = xmalloc(cap);
+	for (;;) {
+		ssize_t n = pread(m->fd, buf + have, cap - have, m->done + have);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		have += n;
+		char *p = buf, *end = buf + have, *nl;
+		for (; (nl = memchr(p, '\n', end - p)); p = nl + 1)
+			add_line(m, p, nl);
+		if (p == buf && have == cap) // a line of a megabyte: skip it
+			p = end;
+		m->done += p - buf;
+		have = end - p;
+		memmove(buf, p, have);
+		if (m->done >= MAX_FILE)
+			break;
+	}
+	free(buf);
+	if (m->v.n > before)
+		rebuild(m);
+	return m->v.n > before;
+}
+
+bool perfmap_lookup(struct PerfMap *m, u64 addr, struct SymHit *hit)
+{
+	u32 i = segments_find(&m->seg, addr);
+	if (i == SEG_NONE && read_more(m))
+		i = segments_find(&m->seg, addr);
+	if (i == SEG_NONE)
+		return false;
+	const struct PerfEntry *e = &m->v.p[i];
+	hit->name = e->name;
+	hit->start = e->start;
+	hit->size = e->end - e->start;
+	hit->off = addr - e->start;
+	return true;
+}
+
+struct PerfMap *perfmap_from_fd(int fd)
+{
+	struct PerfMap *m = xcalloc(1, sizeof(*m));
+	m->fd = fd;
+	return m;
+}
+
+// The innermost of the pids in the line "NSpid:\t1234\t7" of /proc/PID/status is what the process itself thinks its pid is.
+static int ns_pid(int pid, u32 *uid)
+{
+	char path[64];
+	struct Str text = {0};
+	int inner = pid;
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	struct err *e = read_file(path, &text, 1 << 20);
+	const char *line = e ? NULL : strstr(str_text(&text), "\nNSpid:");
+	for (const char *p = line ? line + 7 : NULL; p && *p == '\t';) {
+		inner = strtol(p, NULL, 10);
+		p = strpbrk(p + 1, "\t\n");
+	}
+	line = e ? NULL : strstr(str_text(&text), "\nUid:");
+	*uid = line ? strtoul(line + 5, NULL, 10) : 0;
+	err_free(e);
+	str_deinit(&text);
+	return inner;
+}
+
+struct PerfMap *perfmap_open(int pid)
+{
+	char path[64];
+	u32 uid;
+	int inner = ns_pid(pid, &uid);
+	snprintf(path, sizeof(path), "/proc/%d/root", pid);
+	struct Root r = {.fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC)};
+	if (r.fd < 0)
+		return NULL;
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", inner);
+	int fd = root_open(&r, path, O_RDONLY | O_NOFOLLOW);
+	close(r.fd);
+	struct stat st;
+	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode) || (st.st_uid && st.st_uid != uid))) {
+		close(fd); // anybody may write to /tmp
+		fd = -1;
+	}
+	return fd < 0 ? NULL : perfmap_from_fd(fd);
+}
+
+void perfmap_destroy(struct PerfMap *m)
+{
+	if (!m)
+		return;
+	close(m->fd);
+	vec_deinit(&m->v);
+	segments_deinit(&m->seg);
+	arena_deinit(&m->arena);
+	free(m);
+}

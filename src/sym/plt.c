@@ -1,0 +1,199 @@
+// PLT stubs by name. Input: .plt, .plt.sec, .plt.got and the relocations of the slots they jump through. Output: "foo@plt" for each stub.
+// The stubs are decoded rather than counted: linkers differ in headers, order and stub size (lazy, IBT, BND, -z now, BTI), but each
+// stub loads its target from one slot of the GOT, and the slot has a relocation with the name.
+#include <elf.h>
+#include "sym/internal.h"
+
+#define MAX_PLT (16u << 20) // bytes of a section
+#define MAX_RELOCS (1u << 20)
+
+struct Slot {
+	u64 addr, addend;
+	u32 sym;
+};
+
+struct Plt {
+	struct ElfFile *f;
+	VEC(struct Slot) slots; // by addr
+	u32 nlazy;		// .rela.plt in its own order, for stubs that push their index
+	struct Slot *lazy;
+	const struct ElfSec *dynsym;
+	VEC(struct PltStub) out;
+};
+
+static int by_addr(const void *a, const void *b)
+{
+	const struct Slot *x = a, *y = b;
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+static bool wanted(u16 machine, u32 type)
+{
+	switch (machine) {
+	case EM_X86_64:
+		return type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT || type == R_X86_64_IRELATIVE;
+	case EM_386:
+		return type == R_386_JMP_SLOT || type == R_386_GLOB_DAT;
+	case EM_AARCH64:
+		return type == R_AARCH64_JUMP_SLOT || type == R_AARCH64_GLOB_DAT || type == R_AARCH64_IRELATIVE;
+	default:
+		return false;
+	}
+}
+
+static void read_relocs(struct Plt *p, const struct ElfSec *sec, bool lazy)
+{
+	struct ElfFile *f = p->f;
+	bool rela = sec->type == SHT_RELA;
+	u32 esz = f->is64 ? (rela ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel)) : (rela ? sizeof(Elf32_Rela) : sizeof(Elf32_Rel));
+	u64 n = sec->size / esz;
+	u8 *raw = elffile_load(f, sec->off, sec->size, (u64)MAX_RELOCS * esz * 16);
+	if (!raw)
+		return;
+	if (lazy) {
+		p->lazy = xcalloc(n + 1, sizeof(*p->lazy));
+		p->nlazy = n;
+	}
+	for (u64 i = 0; i < n; i++) {
+		u64 info;
+		struct Slot s;
+		if (f->is64) { // Rela begins as Rel does
+			Elf64_Rela r = {0};
+			memcpy(&r, raw + i * esz, esz);
+			s = (struct Slot){r.r_offset, r.r_addend, ELF64_R_SYM(r.r_info)};
+			info = ELF64_R_TYPE(r.r_info);
+		} else {
+			Elf32_Rela r = {0};
+			memcpy(&r, raw + i * esz, esz);
+			s = (struct Slot){r.r_offset, (u32)r.r_addend, ELF32_R_SYM(r.r_info)};
+			info = ELF32_R_TYPE(r.r_info);
+		}
+		if (!wanted(f->machine, info))
+			continue;
+		if (lazy)
+			p->lazy[i] = s;
+		if (p->slots.n < MAX_RELOCS)
+			vec_push(&p->slots, s);
+	}
+	free(raw);
+}
+
+static const struct Slot *slot_at(const struct Plt *p, u64 addr)
+{
+	struct Slot key = {addr, 0, 0};
+	return p->slots.n ? bsearch(&key, p->slots.p, p->slots.n, sizeof(key), by_addr) : NULL;
+}
+
+static char *sym_text(const struct Plt *p, u32 index)
+{
+	const struct ElfSec *tab = p->dynsym;
+	struct ElfFile *f = p->f;
+	u32 esz = f->is64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
+	u32 st_name; // the first field in both classes
+	if (!tab || tab->link >= f->nsecs || index >= tab->size / esz || !elffile_read(f, tab->off + (u64)index * esz, &st_name, 4))
+		return NULL;
+	const struct ElfSec *str = &f->secs[tab->link];
+	if (st_name >= str->size)
+		return NULL;
+	char buf[4096];
+	size_t got = elffile_read_some(f, str->off + st_name, buf, MIN(sizeof(buf) - 1, str->size - st_name));
+	buf[got] = 0;
+	return buf[0] ? xasprintf("%s@plt", buf) : NULL;
+}
+
+static void add(struct Plt *p, u64 addr, u32 size, const struct Slot *s)
+{
+	if (!s)
+		return;
+	// IRELATIVE has no symbol: the addend is the resolver, named as objdump does.
+	char *name = s->sym ? sym_text(p, s->sym) : s->addend ? xasprintf("*ABS*+0x%llx@plt", (unsigned long long)s->addend) : NULL;
+	if (name)
+		vec_push(&p->out, ((struct PltStub){addr, size, name}));
+}
+
+static s32 rel32(const u8 *p)
+{
+	s32 v;
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+// One stub of x86: [endbr] [bnd] jmp *slot(%rip)  ...  or of lazy IBT: endbr; push $index; [bnd] jmp PLT0
+static const struct Slot *x86_stub(const struct Plt *p, u64 addr, const u8 *c, size_t n)
+{
+	for (size_t i = 0; i + 6 <= n; i++) {
+		if (c[i] == 0xff && c[i + 1] == 0x25) {
+			s64 v = rel32(c + i + 2);
+			return slot_at(p, p->f->is64 ? addr + i + 6 + v : (u32)v);
+		}
+		if (c[i] == 0x68) {
+			u32 index = rel32(c + i + 1);
+			return index < p->nlazy ? &p->lazy[index] : NULL;
+		}
+		if (c[i] == 0xff && c[i + 1] == 0x35) // PLT0: push GOT[1]
+			return NULL;
+	}
+	return NULL;
+}
+
+static void x86_section(struct Plt *p, const struct ElfSec *sec, const u8 *code)
+{
+	u32 step = sec->entsize == 8 || sec->entsize == 16 ? sec->entsize : 16;
+	if (!strcmp(elffile_section_name(p->f, sec), ".plt.got") && sec->size >= 8)
+		step = code[0] == 0xff ? 8 : 16; // old linkers write no entsize
+	for (u64 at = 0; at + step <= sec->size; at += step)
+		add(p, sec->addr + at, step, x86_stub(p, sec->addr + at, code + at, step));
+}
+
+// A64: [bti c] adrp x16, page; ldr x17, [x16, #off]; add x16, ...; br x17
+static void a64_section(struct Plt *p, const struct ElfSec *sec, const u8 *code)
+{
+	for (u64 at = 0; at + 16 <= sec->size; at += 4) {
+		u32 i0, i1, before = 0;
+		memcpy(&i0, code + at, 4);
+		memcpy(&i1, code + at + 4, 4);
+		if ((i0 & 0x9f00001f) != 0x90000010 || (i1 & 0xffc003ff) != 0xf9400211)
+			continue;
+		u64 imm = (i0 >> 29 & 3) | (i0 >> 5 & 0x7ffff) << 2;
+		u64 page = ((sec->addr + at) & ~0xfffull) + ((u64)((s64)(imm << 43) >> 43) << 12);
+		if (at >= 4)
+			memcpy(&before, code + at - 4, 4);
+		u32 bti = before == 0xd503245f ? 4 : 0;
+		add(p, sec->addr + at - bti, bti ? 24 : 16, slot_at(p, page + ((i1 >> 10 & 0xfff) << 3)));
+	}
+}
+
+u32 plt_read(struct ElfFile *f, struct PltStub **out)
+{
+	struct Plt p = {.f = f};
+	err_free(elffile_sections(f));
+	for (u32 i = 0; i < f->nsecs; i++) {
+		const struct ElfSec *s = &f->secs[i];
+		const char *name = elffile_section_name(f, s);
+		if (s->type == SHT_DYNSYM)
+			p.dynsym = s;
+		if (s->type != SHT_RELA && s->type != SHT_REL)
+			continue;
+		bool lazy = !strcmp(name, ".rela.plt") || !strcmp(name, ".rel.plt");
+		if ((lazy && !p.lazy) || !strcmp(name, ".rela.dyn") || !strcmp(name, ".rel.dyn"))
+			read_relocs(&p, s, lazy);
+	}
+	if (p.slots.n)
+		qsort(p.slots.p, p.slots.n, sizeof(*p.slots.p), by_addr);
+	for (u32 i = 0; p.slots.n && i < f->nsecs; i++) {
+		const struct ElfSec *s = &f->secs[i];
+		const char *name = elffile_section_name(f, s);
+		if (strncmp(name, ".plt", 4) && strcmp(name, ".iplt"))
+			continue;
+		u8 *code = s->type == SHT_PROGBITS ? elffile_load(f, s->off, s->size, MAX_PLT) : NULL;
+		if (code && f->machine == EM_AARCH64)
+			a64_section(&p, s, code);
+		else if (code)
+			x86_section(&p, s, code);
+		free(code);
+	}
+	vec_deinit(&p.slots);
+	free(p.lazy);
+	*out = p.out.p;
+	return p.out.n;
+}

@@ -1,0 +1,214 @@
+// Processes: address -> symbol through remembered mappings. Input: /proc/PID/maps (or what unwind/procs.c saw), perf-PID.map.
+// Output: SymHit. Invariant: an answer comes from mappings read while the process was the same one (start time and executable are
+// compared when they were last checked more than CHECK_NS ago), and stays possible after it has gone.
+#include <fcntl.h>
+#include <time.h>
+#include "sym/internal.h"
+
+#define CHECK_NS 50000000u  // how long a process is taken to be the one it was
+#define REREAD_NS 20000000u // how often an unknown address may read its maps again
+
+struct Proc {
+	struct Proc *next;
+	int pid;
+	struct ProcMap *maps; // owned, by start
+	u32 n;
+	struct PerfMap *perf;
+	bool perf_tried;
+	bool managed;	// sym_pid_set_maps keeps it up to date
+	u64 start_time; // of the process, in ticks; with exe: which process and which program the maps are of
+	u64 exe_dev, exe_ino;
+	u64 checked, read_at; // CLOCK_MONOTONIC, ns
+};
+
+static u64 now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	return (u64)t.tv_sec * 1000000000u + t.tv_nsec;
+}
+
+static struct Proc *proc_get(struct Syms *s, int pid)
+{
+	struct Proc **b = &s->procs[(u32)pid % SYM_BUCKETS];
+	for (struct Proc *p = *b; p; p = p->next)
+		if (p->pid == pid)
+			return p;
+	struct Proc *p = xcalloc(1, sizeof(*p));
+	p->pid = pid;
+	p->next = *b;
+	return *b = p;
+}
+
+static void proc_forget(struct Proc *p)
+{
+	free(p->maps);
+	perfmap_destroy(p->perf);
+	p->maps = NULL;
+	p->n = 0;
+	p->perf = NULL;
+	p->perf_tried = false;
+}
+
+void procs_destroy(struct Syms *s)
+{
+	for (u32 i = 0; i < SYM_BUCKETS; i++) {
+		for (struct Proc *p = s->procs[i], *next; p; p = next) {
+			next = p->next;
+			proc_forget(p);
+			free(p);
+		}
+		s->procs[i] = NULL;
+	}
+}
+
+// Start time, field 22 of /proc/PID/stat: after the comm, which may hold anything, even ")". false: the process is gone.
+static bool identity(int pid, u64 *start, u64 *dev, u64 *ino)
+{
+	char path[64], buf[1024];
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, buf, sizeof(buf) - 1);
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return false;
+	buf[n] = 0;
+	const char *p = strrchr(buf, ')');
+	for (int field = 2; p && field < 22; field++)
+		p = strchr(p + 1, ' ');
+	if (!p)
+		return false;
+	*start = strtoull(p + 1, NULL, 10);
+	struct stat st;
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	bool ok = !stat(path, &st); // fails for zombies and kernel threads
+	*dev = ok ? st.st_dev : 0;
+	*ino = ok ? st.st_ino : 0;
+	return true;
+}
+
+static void open_perf_map(struct Proc *p)
+{
+	bool anon = false;
+	for (u32 i = 0; i < p->n && !anon; i++)
+		anon = !p->maps[i].obj || !elf_of(p->maps[i].obj);
+	if (anon && !p->perf_tried) {
+		p->perf_tried = true;
+		p->perf = perfmap_open(p->pid);
+	}
+}
+
+static void read_maps(struct Syms *s, struct Proc *p)
+{
+	struct ProcMap *maps;
+	u32 n;
+	p->read_at = now_ns();
+	struct err *e = sym_proc_maps(s, p->pid, &maps, &n);
+	if (e || !n) { // gone, or a zombie: keep what is known
+		err_free(e);
+		return;
+	}
+	free(p->maps);
+	p->maps = maps;
+	p->n = n;
+	open_perf_map(p);
+}
+
+// Reads the mappings if they are not known or of another process that had this pid before.
+static void refresh(struct Syms *s, struct Proc *p)
+{
+	if (p->managed || (p->checked && now_ns() - p->checked < CHECK_NS))
+		return;
+	u64 start, dev, ino;
+	p->checked = now_ns();
+	if (!identity(p->pid, &start, &dev, &ino) || (!ino && p->n))
+		return;
+	bool same = p->n && start == p->start_time && dev == p->exe_dev && ino == p->exe_ino;
+	if (same)
+		return;
+	proc_forget(p);
+	p->start_time = start;
+	p->exe_dev = dev;
+	p->exe_ino = ino;
+	read_maps(s, p);
+}
+
+static const struct ProcMap *find(const struct Proc *p, u64 addr)
+{
+	u32 lo = 0, hi = p->n;
+	while (lo < hi) {
+		u32 mid = (lo + hi) / 2;
+		if (p->maps[mid].end <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < p->n && addr >= p->maps[lo].start ? &p->maps[lo] : NULL;
+}
+
+struct SymHit sym_pid_addr(struct Syms *s, int pid, u64 addr)
+{
+	struct SymHit h = {0};
+	if (pid <= 0)
+		return h;
+	syms_lock(s);
+	struct Proc *p = proc_get(s, pid);
+	refresh(s, p);
+	const struct ProcMap *m = find(p, addr);
+	if (!m && now_ns() - p->read_at > REREAD_NS) { // mapped since (dlopen, JIT)
+		read_maps(s, p);
+		m = find(p, addr);
+	}
+	if (m && m->obj) {
+		h = object_off(s, m->obj, addr - m->start + m->file_off);
+		if (s->opts.lines)
+			object_inlined(s, m->obj, h.module_off, &h, 1);
+	}
+	if (!h.name && (!m || !m->obj || !elf_of(m->obj))) {
+		open_perf_map(p);
+		if (p->perf)
+			perfmap_lookup(p->perf, addr, &h);
+	}
+	syms_unlock(s);
+	return h;
+}
+
+void sym_pid_remember(struct Syms *s, int pid)
+{
+	if (pid <= 0)
+		return;
+	syms_lock(s);
+	refresh(s, proc_get(s, pid));
+	syms_unlock(s);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct ProcMap *x = a, *y = b;
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+void sym_pid_set_maps(struct Syms *s, int pid, const struct ProcMap *maps, u32 n)
+{
+	if (pid <= 0)
+		return;
+	syms_lock(s);
+	struct Proc *p = proc_get(s, pid);
+	u64 start = 0, dev = 0, ino = 0;
+	if (!identity(pid, &start, &dev, &ino) || start != p->start_time || ino != p->exe_ino || dev != p->exe_dev)
+		proc_forget(p); // another process or program: its perf map is not this one's
+	p->start_time = start;
+	p->exe_dev = dev;
+	p->exe_ino = ino;
+	free(p->maps);
+	p->maps = xmalloc((n + 1) * sizeof(*p->maps));
+	if (n)
+		memcpy(p->maps, maps, n * sizeof(*maps));
+	qsort(p->maps, n, sizeof(*p->maps), by_start);
+	p->n = n;
+	p->managed = true;
+	p->read_at = now_ns();
+	open_perf_map(p);
+	syms_unlock(s);
+}

@@ -1,0 +1,201 @@
+// /proc/PID/maps -> executable mappings with their objects. Input: the kernel's text (proc(5)); the paths in it are chosen by the
+// traced process. Invariant: a mapping without a readable file is still listed (obj NULL or obj->why), so that one bad file does
+// not spoil its process.
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/sysmacros.h>
+#include "sym/internal.h"
+
+static bool hex(const char **p, const char *end, u64 *out)
+{
+	u64 v = 0;
+	const char *s = *p;
+	for (; s < end && isxdigit((unsigned char)*s); s++) {
+		if (v >> 60)
+			return false;
+		v = v << 4 | (*s <= '9' ? *s - '0' : (*s | 32) - 'a' + 10);
+	}
+	if (s == *p)
+		return false;
+	*p = s;
+	*out = v;
+	return true;
+}
+
+static bool lit(const char **p, const char *end, char c)
+{
+	return *p < end && *(*p)++ == c;
+}
+
+bool procmaps_parse_line(const char *p, size_t n, struct MapLine *out)
+{
+	const char *end = p + n;
+	u64 major, minor;
+	*out = (struct MapLine){0};
+	if (!hex(&p, end, &out->start) || !lit(&p, end, '-') || !hex(&p, end, &out->end) || !lit(&p, end, ' ') || out->end <= out->start)
+		return false;
+	if (end - p < 5 || p[4] != ' ')
+		return false;
+	out->exec = p[2] == 'x';
+	p += 5;
+	if (!hex(&p, end, &out->off) || !lit(&p, end, ' ') || !hex(&p, end, &major) || !lit(&p, end, ':') || !hex(&p, end, &minor) ||
+	    !lit(&p, end, ' '))
+		return false;
+	out->major = major;
+	out->minor = minor;
+	if (p == end || !isdigit((unsigned char)*p))
+		return false;
+	for (; p < end && isdigit((unsigned char)*p); p++)
+		out->ino = out->ino * 10 + (*p - '0');
+	while (p < end && *p == ' ')
+		p++;
+	out->path = p;
+	out->path_len = end - p;
+	return true;
+}
+
+// The kernel writes a newline in a path as \012; " (deleted)" is its own addition when the file has no link left.
+static char *map_path(const struct MapLine *m, bool deleted)
+{
+	size_t n = m->path_len, o = 0;
+	static const char mark[] = " (deleted)";
+	if (deleted && n > sizeof(mark) && !memcmp(m->path + n - (sizeof(mark) - 1), mark, sizeof(mark) - 1))
+		n -= sizeof(mark) - 1;
+	char *p = xmalloc(n + 1);
+	for (size_t i = 0; i < n; i++) {
+		if (n - i >= 4 && !memcmp(m->path + i, "\\012", 4)) {
+			p[o++] = '\n';
+			i += 3;
+		} else {
+			p[o++] = m->path[i];
+		}
+	}
+	p[o] = 0;
+	return p;
+}
+
+// Memory files hold JIT code as often as programs.
+static bool is_memory_file(const struct MapLine *m)
+{
+	static const char *const prefix[] = {"/memfd:", "/dev/zero", "/SYSV", "/anon_hugepage", "/dev/shm/"};
+	for (u32 i = 0; i < ARRAY_LEN(prefix); i++)
+		if (m->path_len >= strlen(prefix[i]) && !memcmp(m->path, prefix[i], strlen(prefix[i])))
+			return true;
+	return false;
+}
+
+static int open_mapped(int pid, const struct MapLine *m, const char *path, struct stat *st, int *why)
+{
+	char link[96];
+	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", pid, (unsigned long long)m->start, (unsigned long long)m->end);
+	int fd = open(link, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	*why = errno;
+	if (fd < 0 && path[0] == '/' && *why != EMFILE && *why != ENFILE) {
+		// No CAP_CHECKPOINT_RESTORE, or the mapping is gone: by name, and only if it is still the mapped inode.
+		char proot[64];
+		snprintf(proot, sizeof(proot), "/proc/%d/root", pid);
+		struct Root r = {.fd = open(proot, O_PATH | O_DIRECTORY | O_CLOEXEC)};
+		if (r.fd >= 0) {
+			fd = root_open(&r, path, O_RDONLY);
+			close(r.fd);
+		}
+		if (fd >= 0 && (fstat(fd, st) || st->st_ino != m->ino)) {
+			close(fd);
+			fd = -1;
+			*why = ESTALE;
+		}
+	}
+	if (fd >= 0 && (fstat(fd, st) || !S_ISREG(st->st_mode))) {
+		close(fd);
+		*why = EINVAL;
+		return -1;
+	}
+	return fd;
+}
+
+static char *why_text(int errnum)
+{
+	switch (errnum) {
+	case EMFILE:
+	case ENFILE:
+		return xasprintf("too many open files: raise the limit (ulimit -n)");
+	case ESTALE:
+	case ENOENT:
+		return xasprintf("the mapped file was replaced or deleted, and /proc/PID/map_files may not be read (needs CAP_SYS_ADMIN)");
+	default:
+		return xasprintf("cannot open: %s", strerror(errnum));
+	}
+}
+
+static struct SymObject *mapped_object(struct Syms *s, int pid, const struct MapLine *m)
+{
+	if (!m->path_len || m->path[0] == '[')
+		return m->path_len == 6 && !memcmp(m->path, "[vdso]", 6) ? object_vdso(s, pid, m->start, m->end) : NULL;
+	if (!m->ino || m->path[0] != '/')
+		return NULL;
+	char link[96];
+	struct stat st = {0};
+	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", pid, (unsigned long long)m->start, (unsigned long long)m->end);
+	bool have = stat(link, &st) == 0;
+	if (have && !S_ISREG(st.st_mode)) // a device: opening it could do things
+		return NULL;
+	struct SymObject *o = have ? object_known(s, &st) : NULL;
+	if (o)
+		return o;
+	char *path = map_path(m, have ? st.st_nlink == 0 : true);
+	int why = 0;
+	int fd = open_mapped(pid, m, path, &st, &why);
+	if (fd < 0) {
+		if (!have)
+			st = (struct stat){.st_dev = makedev(m->major, m->minor), .st_ino = m->ino};
+		o = object_known(s, &st);
+		if (!o)
+			o = object_unreadable(s, &st, path, why_text(why));
+	} else if ((o = object_known(s, &st))) {
+		close(fd);
+	} else {
+		char magic[4];
+		if (is_memory_file(m) && (pread(fd, magic, 4, 0) != 4 || memcmp(magic, "\177ELF", 4)))
+			close(fd); // JIT code
+		else
+			o = object_of_fd(s, fd, &st, path, root_of(s, pid));
+	}
+	free(path);
+	return o;
+}
+
+struct err *sym_proc_maps(struct Syms *s, int pid, struct ProcMap **out, u32 *n)
+{
+	char path[64];
+	struct Str text = {0};
+	*out = NULL;
+	*n = 0;
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	struct err *e = read_file(path, &text, (size_t)256 << 20);
+	if (e) {
+		str_deinit(&text);
+		return e;
+	}
+	VEC(struct ProcMap) v = {0};
+	syms_lock(s);
+	for (const char *p = str_text(&text), *end = p + text.n; p < end;) {
+		const char *nl = memchr(p, '\n', end - p);
+		size_t len = nl ? (size_t)(nl - p) : (size_t)(end - p);
+		struct MapLine m;
+		if (procmaps_parse_line(p, len, &m) && m.exec) {
+			struct SymObject *o = mapped_object(s, pid, &m);
+			struct ProcMap *last = v.n ? &vec_last(&v) : NULL;
+			if (last && last->end == m.start && last->obj == o && (!o || last->file_off + (last->end - last->start) == m.off))
+				last->end = m.end;
+			else
+				vec_push(&v, ((struct ProcMap){m.start, m.end, o ? m.off : 0, o}));
+		}
+		p += len + (nl != NULL);
+	}
+	syms_unlock(s);
+	str_deinit(&text);
+	*out = v.p;
+	*n = v.n;
+	return NULL;
+}
