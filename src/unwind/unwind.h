@@ -16,6 +16,10 @@ struct UwOpts {
 	bool follow;
 	bool verbose;
 };
+// ---- what generated code passes as third argument to rt_kstack(ctx, limit, src) and rt_ustack(ctx, limit, src), see bpfrt/stack.h: a constant.
+// fp: frame pointers were asked for (ustack(fp), --unwind=fp). entry: every point of the program is the first instruction of a function.
+u64 stack_src(enum ProbeKind kind, enum CtxKind ctx, bool fp, bool entry);
+
 struct Unwind;
 // Before load: chooses sizes of the rt_uw_* maps in prog->maps. After load_maps: starts filling them.
 struct err *unwind_create(struct Program *prog, struct Syms *syms, const struct UwOpts *o, struct Unwind **out);
@@ -27,6 +31,10 @@ void unwind_destroy(struct Unwind *u);
 void unwind_print_why(struct Unwind *u, FILE *out); // --why-incomplete: counts by reason and object
 
 // ---- stacks.c: reading interned stacks back
+// Before load_maps, when any stack is captured: adapts the rt_stacks_* maps and the runtime's constants to this kernel.
+void stacks_setup(struct Program *prog);
+// After load_maps: tells the kernel side which functions are the tracer's, when a program needs it. Reads kallsyms (60 ms), so only then.
+struct err *stacks_start(struct Program *prog, struct Syms *syms);
 struct StackReader; // caches
 struct StackReader *stacks_create(struct Program *prog, struct Syms *syms);
 void stacks_destroy(struct StackReader *r);

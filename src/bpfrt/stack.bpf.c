@@ -1,0 +1,230 @@
+// stack.bpf.c: captures a stack at an event, interns it by content, and returns its id.
+// Input: the program's context. Output: an entry of the rt_stacks_* maps (struct RtStack) and its id.
+// Invariant: an id handed out names exactly these frames; what could not be stored is counted in rt_counters, and 0 returned.
+#include "bpfrt/rt.h"
+#include "bpfrt/stack.h"
+#include "bpfrt/stack_rt.h"
+
+RT_MAP(rt_stacks_16, RT_MAP_HASH, 8, sizeof(struct RtStack) + 16 * 8, 131072, RT_F_NO_PREALLOC);
+RT_MAP(rt_stacks_48, RT_MAP_HASH, 8, sizeof(struct RtStack) + 48 * 8, 262144, RT_F_NO_PREALLOC);
+RT_MAP(rt_stacks_128, RT_MAP_HASH, 8, sizeof(struct RtStack) + 128 * 8, 131072, RT_F_NO_PREALLOC);
+RT_MAP(rt_stacks_512, RT_MAP_HASH, 8, sizeof(struct RtStack) + 512 * 8, 32768, RT_F_NO_PREALLOC);
+RT_MAP(rt_stacks_1024, RT_MAP_HASH, 8, sizeof(struct RtStack) + 1024 * 8, 16384, RT_F_NO_PREALLOC);
+RT_MAP(rt_stack_bufs, RT_MAP_PERCPU_ARRAY, 4, sizeof(struct RtStackBuf), RT_STACK_BUFS, 0);
+RT_MAP(rt_counters, RT_MAP_PERCPU_ARRAY, 4, sizeof(struct RtCounters), 1, 0);
+RT_MAP(rt_trim, RT_MAP_ARRAY, 4, sizeof(struct RtTrim), 1, 0);
+
+// kernel.perf_event_max_stack when sonde started: bpf_get_stack gives no more, and clears what it does not fill.
+RT_CONST(u32, rt_kstack_max, 127);
+
+RT_NOINLINE struct RtCounters *rt_stack_counters(void)
+{
+	u32 zero = 0;
+	return bpf_map_lookup_elem(&rt_counters, &zero);
+}
+
+// A buffer of this CPU that no interrupted event is using; NULL (counted) when all are. Plain loads and stores: an interrupt between them
+// has put its buffer back before we go on. Two tasks that preempt each other just there are told apart by `owner` (rt_stack_put).
+RT_NOINLINE struct RtStackBuf *rt_stack_get(void)
+{
+	for (u32 i = 0; i < RT_STACK_BUFS; i++) {
+		u32 key = i;
+		struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+		if (b && !b->busy) {
+			b->busy = 1;
+			b->owner = bpf_get_current_pid_tgid();
+			return b;
+		}
+	}
+	struct RtCounters *c = rt_stack_counters();
+	if (c)
+		c->scratch_busy++;
+	return NULL;
+}
+
+// ---- interning
+enum { STORE_FULL, STORE_COLLISION };
+// Finds the stack under its id or one of the next ones, else stores it. Returns the id, or STORE_*.
+static RT_NOINLINE u64 store(void *map, struct RtStack *st, u64 id)
+{
+	for (u32 i = 0; i < RT_STACK_PROBES; i++) {
+		u64 key = id + ((u64)i << 12);
+		struct RtStack *have = bpf_map_lookup_elem(map, &key);
+		if (!have) {
+			long rc = bpf_map_update_elem(map, &key, st, RT_NOEXIST);
+			if (!rc)
+				return key;
+			if (rc != -17) // EEXIST: another CPU was faster
+				return STORE_FULL;
+			have = bpf_map_lookup_elem(map, &key);
+			if (!have)
+				return STORE_FULL;
+		}
+		if (have->check == st->check)
+			return key;
+	}
+	return STORE_COLLISION;
+}
+
+// The st->n frames of st under an id made of the two hashes over them. A full class passes its stacks on to the next larger one.
+RT_NOINLINE u64 rt_stack_intern(struct RtStack *st, u64 h1, u64 h2)
+{
+	u64 n = st->n, seed = (st->pid | (u64)st->flags << 32) + n, got = STORE_FULL, hash;
+	struct RtCounters *c;
+
+	if (n == 0 || n > RT_STACK_MAX)
+		return 0;
+	rt_stack_hash(&h1, &h2, seed);
+	st->check = h2;
+	hash = h1;
+	hash = hash << 12 | n;
+	if (n <= 16)
+		got = store(&rt_stacks_16, st, hash);
+	if (n <= 48 && got == STORE_FULL)
+		got = store(&rt_stacks_48, st, hash);
+	if (n <= 128 && got == STORE_FULL)
+		got = store(&rt_stacks_128, st, hash);
+	if (n <= 512 && got == STORE_FULL)
+		got = store(&rt_stacks_512, st, hash);
+	if (got == STORE_FULL)
+		got = store(&rt_stacks_1024, st, hash);
+	if (got > STORE_COLLISION)
+		return got;
+	c = rt_stack_counters();
+	if (c && got == STORE_FULL)
+		c->stack_full++;
+	else if (c)
+		c->stack_collision++;
+	return 0;
+}
+
+// Gives the buffer back. False when another task took it meanwhile: its contents are not to be used.
+RT_NOINLINE u64 rt_stack_put(struct RtStackBuf *b)
+{
+	u64 mine = b->owner == bpf_get_current_pid_tgid();
+
+	b->busy = 0;
+	return mine;
+}
+
+// ---- kernel stacks
+// Is addr code of the tracer (BPF programs, trampolines, bpf_trace_run*, __bpf_trace_*, __traceiter_*)? Binary search among the boundaries,
+// without branches: one path for the verifier. Kernel addresses are negative, so differences of two of them compare right.
+static RT_NOINLINE u64 is_tracer(struct RtTrim *t, u64 addr)
+{
+	u64 lo = 0; // boundaries at or below addr
+
+	RT_UNROLL
+	for (s32 bit = RT_TRIM_BITS - 1; bit >= 0; bit--) {
+		u64 at = lo + (1 << bit) - 1;
+		u64 above = ~(addr - t->bound[at & (RT_TRIM_MAX - 1)]) >> 63; // 1: bound <= addr
+		RT_BARRIER(above);
+		lo += above << bit;
+	}
+	return !(lo & 1);
+}
+
+// How many of the first n frames belong to the tracer, into *out: memory, so that the verifier forgets by which way it came.
+// 0 when user space could not tell what does (kptr_restrict).
+static RT_NOINLINE u64 count_tracer(u64 *frames, u64 n, u32 *out)
+{
+	u32 zero = 0, i;
+	struct RtTrim *t = bpf_map_lookup_elem(&rt_trim, &zero);
+
+	*out = 0;
+	if (!t || !t->n)
+		return 0;
+	for (i = 0; i < RT_TRIM_DEPTH; i++) {
+		if (i >= n || !is_tracer(t, frames[i])) {
+			*out = i;
+			return 0;
+		}
+	}
+	return 0;
+}
+
+#ifdef RT_ARM64
+// The kernel unwinder starts at the frame record: before the first instruction has made one, the caller is only in x30. And where a
+// tracepoint's registers were made up in the traced function, it gives that function twice.
+static RT_NOINLINE u64 fix_leaf(void *ctx, u64 *frames, u64 n, u64 src)
+{
+	if ((src & (RT_SRC_F_ENTRY | RT_SRC_F_USER | RT_SRC_MASK)) == (RT_SRC_F_ENTRY | RT_SRC_REGS) && n >= 1 && n < RT_STACK_MAX) {
+		u64 lr = ((struct RtPtRegs *)ctx)->r[30] | 0xff7fULL << 48; // without pointer authentication; kernel half
+		if (n < 2 || frames[1] != lr) {
+			for (u32 i = RT_KSTACK_SHIFT; i > 1; i--)
+				frames[i] = frames[i - 1];
+			frames[1] = lr;
+			return n + 1;
+		}
+	}
+	return n;
+}
+#endif
+
+// The hashes of a kernel stack go to st->check and out. At most RT_KSTACK_MAX / 8 rounds: the verifier walks them without bpf_loop, and all
+// ends look alike to it because n is known only to memory. Frames up to the next multiple of 8 are cleared, so that whole groups are hashed.
+static RT_NOINLINE u64 hash_kernel(struct RtStack *st)
+{
+	u64 n = st->n, h1 = 0, h2 = 0;
+
+	RT_BOUND(n, RT_KSTACK_MAX);
+	for (u32 i = 0; i < 8; i++)
+		st->frames[n + i] = 0;
+	for (u32 i = 0; i < RT_KSTACK_MAX; i += 8) {
+		if (i >= n)
+			break;
+		RT_UNROLL
+		for (u32 j = 0; j < 8; j++)
+			rt_stack_hash(&h1, &h2, st->frames[i + j]);
+	}
+	st->check = h2;
+	return h1;
+}
+
+static RT_INLINE u64 capture_kernel(void *ctx, struct RtStackBuf *b, u64 limit, u64 src)
+{
+	u64 *frames = b->buf + sizeof(struct RtStack) / 8, skip = 0, n;
+	u64 trims = (src & RT_SRC_MASK) >= RT_SRC_TP;
+	long got;
+
+	if (limit == 0 || limit > RT_KSTACK_MAX)
+		limit = RT_KSTACK_MAX;
+	if (trims || limit > 128)
+		got = bpf_get_stack(ctx, frames, rt_kstack_max > 128 ? RT_KSTACK_MAX * 8 : 128 * 8, 0);
+	else
+		got = bpf_get_stack(ctx, frames, limit * 8, 0);
+	if (got < 8) {
+		struct RtCounters *c = rt_stack_counters();
+		if (c && !(src & RT_SRC_F_USER) && got != -14) // EFAULT: the event came from user space, there is no kernel stack
+			c->stack_kfail++;
+		return 0;
+	}
+	n = (u64)got / 8;
+	RT_BOUND(n, RT_KSTACK_MAX);
+	if (trims) {
+		count_tracer(frames, n, &b->skip);
+		skip = b->skip;
+		RT_BOUND(skip, RT_TRIM_DEPTH);
+		n -= skip;
+	}
+	struct RtStack *st = (struct RtStack *)(b->buf + skip);
+	st->flags = n + skip >= rt_kstack_max && limit > n ? RT_STACK_CUT : 0;
+	st->why = RT_WHY_OK;
+	st->pid = 0;
+	if (n > limit)
+		n = limit;
+	st->n = n;
+	st->pad = 0;
+	u64 h1 = hash_kernel(st);
+	return rt_stack_intern(st, h1, st->check);
+}
+
+RT_FN u64 rt_kstack(void *ctx, u64 limit, u64 src)
+{
+	struct RtStackBuf *b = rt_stack_get();
+
+	if (!b)
+		return 0;
+	u64 id = capture_kernel(ctx, b, limit, src);
+	return rt_stack_put(b) ? id : 0;
+}

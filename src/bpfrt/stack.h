@@ -1,0 +1,176 @@
+// stack.h: layouts that stack capture (stack.bpf.c), the unwinder (unwind.bpf.c) and user space (src/unwind) share, and the two
+// functions generated code calls:
+//   u64 rt_kstack(void *ctx, u64 limit, u64 src)   u64 rt_ustack(void *ctx, u64 limit, u64 src)
+// limit: frames wanted after the tracer's own are trimmed; 0 or more than RT_STACK_MAX: RT_STACK_MAX.
+// src: a compile-time constant, RT_SRC_* | RT_SRC_F_* (unwind.h: stack_src() makes it from the probe's kind). ctx is the program's context.
+// Result: stack id (abi.h), 0 when there is no such stack (kernel stack of a user probe, user stack of a kernel thread) or it could not be
+// stored (counted).
+#ifndef SONDE_RT_STACK_H
+#define SONDE_RT_STACK_H
+
+// ---- where registers come from, and which frames of the tracer lie on top of the kernel stack
+#define RT_SRC_NONE 0	// context holds nothing: interval, begin, iterators
+#define RT_SRC_REGS 1	// ctx is struct pt_regs: kprobe, uprobe, usdt
+#define RT_SRC_PERF 2	// ctx is struct bpf_perf_event_data: profile, software, hardware, watchpoint
+#define RT_SRC_TP 3	// tracepoint through perf
+#define RT_SRC_RAW 4	// raw tracepoint, fentry, fexit: the kernel stack begins in the program itself
+#define RT_SRC_MASK 7
+#define RT_SRC_F_ENTRY 8 // every point is a function's first instruction: the caller may still be only in a register (arm64)
+#define RT_SRC_F_USER 16 // ctx registers are user ones (uprobe, uretprobe, usdt)
+#define RT_SRC_F_FP 32	 // ustack: frame pointers only
+
+// ---- interning: size classes, in frames. Value size of class c is sizeof(struct RtStack) + 8 * frames.
+#define RT_STACK_CLASSES 5
+#define RT_STACK_CLASS_FRAMES {16, 48, 128, 512, 1024}
+#define RT_STACK_CLASS_NAMES {"rt_stacks_16", "rt_stacks_48", "rt_stacks_128", "rt_stacks_512", "rt_stacks_1024"}
+#define RT_KSTACK_MAX 256  // frames of a kernel stack; bpf_get_stack stops at kernel.perf_event_max_stack, 127 by default
+#define RT_STACK_PROBES 8 // ids tried after one another when two stacks share a hash
+
+// ---- trimming of kernel stacks: rt_trim holds the number of boundaries and the boundaries, ascending, then ~0 to the end. An address at or above
+// an odd number of them (bound[0] <= addr < bound[1], ...) is kernel code that is not the tracer's.
+#define RT_TRIM_BITS 14
+#define RT_TRIM_MAX (1 << RT_TRIM_BITS)
+#define RT_TRIM_DEPTH 16 // tracer frames on top, at most
+struct RtTrim {
+	u64 n;
+	u64 bound[RT_TRIM_MAX];
+};
+
+// ---- who maps what: rt_uw_maps, keyed by (process, chunk number). Mappings ascend over all chunks of a process.
+#define RT_UW_CHUNK 64	// mappings in a chunk
+#define RT_UW_CHUNKS 16 // chunks of a process at most
+#define RT_UW_PAGE 4096 // unit of RtUwMapping.pages
+struct RtUwKey {
+	u32 tgid, chunk;
+};
+#define RT_UW_NO_START (1ULL << 62) // of unused entries: above every address, and differences to it do not overflow
+struct RtUwMapping {
+	u64 start;
+	u32 pages;
+	u32 obj; // object id: sym.h, never 0
+	u64 off; // file offset of start
+};
+struct RtUwChunk {
+	u32 n;	     // mappings in this chunk
+	u32 nchunks; // of the process; valid in chunk 0
+	u64 first[RT_UW_CHUNKS]; // start of each chunk's first mapping; valid in chunk 0
+	struct RtUwMapping map[RT_UW_CHUNK];
+};
+
+// ---- unwind tables, in file offsets. rt_uw_obj[object] -> rt_uw_dir[dir + page - first_page] -> record in rt_uw_pages[entry >> 16].
+#define RT_UW_OBJS 32768
+#define RT_UW_DIRS 131072
+#define RT_UW_VALS 4096
+#define RT_UW_PAGE_BITS 16	 // 64 KB of text a record
+#define RT_UW_BUCKET_BITS 8	 // 256 B of text a bucket
+#define RT_UW_BUCKETS 256
+#define RT_UW_VAL_SIZE (1 << 18) // bytes of one value of rt_uw_pages
+enum RtUwState {
+	RT_UW_PENDING, // table not built yet
+	RT_UW_READY,
+	RT_UW_BARE, // object without unwind information: frame pointers
+	RT_UW_UNREADABLE,
+};
+struct RtUwObj {
+	u32 dir;	// index in rt_uw_dir of the page first_page
+	u32 first_page; // file offset >> RT_UW_PAGE_BITS
+	u32 npages;
+	u32 state; // enum RtUwState
+};
+// An entry of rt_uw_dir: value << 16 | byte offset in the value / 4; 0: no rows in this page.
+// A record: u16 idx[257] (first row of each 256-byte bucket, and the number of rows), u8 lo[n] (pc & 255), from the next even offset u16 rule[n].
+// The first row carries the rule valid at the page's start.
+#define RT_UW_REC_LO (257 * 2)
+#define RT_UW_REC_RULE(n) ((RT_UW_REC_LO + (n) + 1) & ~1u)
+#define RT_UW_REC_SIZE(n) ((RT_UW_REC_RULE(n) + 2 * (n) + 3) & ~3u)
+
+// ---- rules: rt_uw_rules[rule]. Rule 0 is "no unwind information here".
+#define RT_UW_RULES 32768
+enum RtUwKind {
+	RT_UW_NONE,  // no unwind information
+	RT_UW_END,   // return address undefined: the thread's root
+	RT_UW_REG,   // CFA = reg + off
+	RT_UW_PLT,   // CFA = reg + off + ((pc & 15) >= off2 ? 8 : 0)
+	RT_UW_DEREF, // CFA = *(reg + off) + off2
+	RT_UW_SIG,   // signal frame: registers in the struct sigcontext whose sp is at reg + off
+	RT_UW_BAD,   // unwind information that the walker cannot follow
+};
+// Registers a rule may restore, beside return address and stack pointer: DWARF numbers by slot. Slot 0 is the frame pointer.
+#define RT_UW_SLOTS 6
+struct RtUwRule {
+	u8 kind; // enum RtUwKind
+	u8 reg;	 // DWARF number
+	u8 saved; // bit s: slot s is in memory
+	u8 fprel; // bit s: at frame pointer + off[s] instead of CFA + off[s]
+	u8 lost; // bit s: register of slot s is undefined, or found in a way the walker cannot follow
+	u8 ra_kind; // enum RtUwRa
+	s16 ra;	    // CFA-relative offset; RT_UW_RA_REG: register number
+	s32 off, off2;
+	s16 slot[RT_UW_SLOTS]; // bytes
+	u32 pad;
+};
+enum RtUwRa {
+	RT_UW_RA_MEM, // at CFA + ra
+	RT_UW_RA_REG, // in register `ra`
+	RT_UW_RA_FP,  // at frame pointer + ra
+};
+
+// ---- registers by DWARF number
+#if defined(RT_ARM64) || defined(__aarch64__)
+#define RT_NREGS 32
+#define RT_R_FP 29
+#define RT_R_SP 31
+#define RT_SLOT_REGS {29, 19, 20, 21, 22, 23}
+#define RT_CALLEE_SAVED 0x3ff80000u // x19..x29
+struct RtPtRegs {		    // struct user_pt_regs
+	u64 r[31], sp, pc, pstate;
+};
+#else
+#define RT_NREGS 16
+#define RT_R_FP 6
+#define RT_R_SP 7
+#define RT_SLOT_REGS {6, 3, 12, 13, 14, 15}
+#define RT_CALLEE_SAVED 0xf048u // rbx rbp r12..r15
+struct RtPtRegs { // struct pt_regs
+	u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
+};
+#endif
+
+// ---- the walker's state, and what one CPU needs for one stack
+struct RtUw {
+	u64 pc;
+	u64 reg[RT_NREGS]; // the value, or where it is saved
+	u32 valid;	   // bit r: reg[r] is known
+	u32 saved;	   // bit r: it is an address
+	u64 map_start, map_len, map_off; // mapping used last; map_len 0: none
+	u32 obj;	   // its object
+	u32 tgid;
+	u32 n, limit;	   // frames
+	u32 is_ra;	   // pc is a return address: its row is that of pc - 1
+	u32 fp_only;
+	u32 raw;	   // some frame is a raw address
+	u32 leaf;	   // no frame has been left yet
+	u32 why;	   // enum RtWhy
+	u32 weak;	   // enum RtWhy: frame pointers had to do for code that has unwind information
+	u32 stop;
+	u64 h1, h2;	   // of the frames so far
+	u64 tramp;	   // address of the uretprobe trampoline in this process; 0: no pending uretprobe
+	u64 ri;		   // first struct return_instance
+	u64 tmp[2];
+};
+#define RT_SLACK (RT_TRIM_DEPTH + 8)
+struct RtStackBuf {
+	u32 busy, skip;
+	u64 owner; // who took it: tells a race between two tasks from proper nesting
+	struct RtUw uw;
+	struct RtPtRegs regs;
+	u64 buf[sizeof(struct RtStack) / 8 + RT_STACK_MAX + RT_SLACK]; // struct RtStack, frames; trimming moves the head up
+};
+#define RT_STACK_BUFS 4 // nested events on one CPU
+
+// ---- record of the ring buffer rt_uw_events: struct RtEvent {RT_EV_PROC_NEW, 0}, u64 tgid
+struct RtProcNew {
+	struct RtEvent ev;
+	u64 tgid;
+};
+#endif

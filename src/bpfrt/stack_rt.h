@@ -1,0 +1,20 @@
+// stack_rt.h: what stack.bpf.c gives unwind.bpf.c. Kernel side only.
+#ifndef SONDE_RT_STACK_RT_H
+#define SONDE_RT_STACK_RT_H
+#include "bpfrt/rt.h"
+#include "bpfrt/stack.h"
+
+struct RtCounters *rt_stack_counters(void);	       // of this CPU
+struct RtStackBuf *rt_stack_get(void);		       // NULL: all in use, counted
+u64 rt_stack_put(struct RtStackBuf *b);		       // 0: its contents were spoiled, drop the stack
+u64 rt_stack_intern(struct RtStack *st, u64 h1, u64 h2); // id of st->frames[0..st->n), 0 lost and counted; all of the head but check is set
+
+// One frame into two independent hashes, both 0 at first. ~2 ns.
+static RT_INLINE void rt_stack_hash(u64 *h1, u64 *h2, u64 frame)
+{
+	u64 a = (*h1 ^ frame) * 0x9e3779b97f4a7c15ULL, b = (*h2 + frame) * 0xc2b2ae3d27d4eb4fULL;
+
+	*h1 = a ^ a >> 32;
+	*h2 = b ^ b >> 29;
+}
+#endif

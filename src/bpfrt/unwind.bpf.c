@@ -1,0 +1,630 @@
+// unwind.bpf.c: walks the current thread's user stack with the rows of its objects' .eh_frame, and with frame pointers where there are none.
+// Input: registers of the context or of the task's kernel entry; the maps user space fills (stack.h). Output: frames in the CPU's stack
+// buffer, interned. Invariant: whatever the process has put into its memory and registers, the walk ends, and a stack that does not
+// reach the thread's root says why.
+// The same file is compiled for the host (-DRT_HOST) and run on recorded memory by test/unit/walk_test.c.
+#include "bpfrt/rt.h"
+#include "bpfrt/stack.h"
+#include "bpfrt/stack_rt.h"
+
+RT_MAP(rt_uw_maps, RT_MAP_HASH, sizeof(struct RtUwKey), sizeof(struct RtUwChunk), 16384, RT_F_NO_PREALLOC);
+RT_MAP(rt_uw_obj, RT_MAP_ARRAY, 4, sizeof(struct RtUwObj), RT_UW_OBJS, 0);
+RT_MAP(rt_uw_dir, RT_MAP_ARRAY, 4, 4, RT_UW_DIRS, 0);
+RT_MAP(rt_uw_pages, RT_MAP_ARRAY_OF_MAPS, 4, 4, RT_UW_VALS, 0, RT_MAP_ARRAY, 4, RT_UW_VAL_SIZE, 1, RT_F_MMAPABLE);
+RT_MAP(rt_uw_rules, RT_MAP_ARRAY, 4, sizeof(struct RtUwRule), RT_UW_RULES, 0);
+RT_MAP(rt_uw_asked, RT_MAP_LRU_HASH, 4, 4, 4096, 0);
+RT_MAP(rt_uw_events, RT_MAP_RINGBUF, 0, 0, 65536, 0);
+
+// What the running kernel offers, and where its structures keep what we follow: from its BTF, 0 when unknown (uprobe.h, uprobes.c, sched.h).
+RT_CONST(u32, rt_uw_loop, 1);	      // bpf_loop (5.17); else at most RT_UW_NOLOOP frames
+RT_CONST(u32, rt_uw_pt_regs, 1);      // bpf_task_pt_regs (5.15); else the top of the task's stack
+RT_CONST(u32, rt_off_task_stack, 0);  // task_struct.stack
+RT_CONST(u32, rt_thread_size, 16384); // bytes of a kernel stack
+RT_CONST(u32, rt_off_utask, 0);	      // task_struct.utask
+RT_CONST(u32, rt_off_mm, 0);	      // task_struct.mm
+RT_CONST(u32, rt_off_xol, 0);	      // mm_struct.uprobes_state.xol_area
+RT_CONST(u32, rt_off_xol_vaddr, 0);   // xol_area.vaddr
+RT_CONST(u32, rt_off_ri, 0);	      // uprobe_task.return_instances
+RT_CONST(u32, rt_off_ri_stack, 0);    // return_instance.stack
+RT_CONST(u32, rt_off_ri_orig, 0);     // return_instance.orig_ret_vaddr
+RT_CONST(u32, rt_off_ri_next, 0);     // return_instance.next
+
+#define RT_UW_NOLOOP 96
+#define RT_UW_RIS 64 // MAX_URETPROBE_DEPTH
+#define RT_UW_PC_BITS 48
+#if defined(RT_ARM64) || defined(__aarch64__)
+#define STRIP(pc) ((pc) & ((1ULL << RT_UW_PC_BITS) - 1)) // pointer authentication code
+#else
+#define STRIP(pc) (pc)
+#endif
+
+struct WalkCtx {
+	struct RtStackBuf *b;
+	struct RtUwChunk *chunk; // first chunk of the process's mappings; NULL: not known
+};
+
+// ---- memory and registers of the thread. Results go through u->tmp: the verifier then has one state to follow.
+static RT_INLINE u64 read8(struct RtUw *u, u64 addr)
+{
+	return bpf_probe_read_user(&u->tmp[0], 8, (void *)addr) == 0;
+}
+
+// Register r into u->tmp[1], from where an inner frame saved it if need be. 0: not known.
+static RT_NOINLINE u64 reg_get(struct RtUw *u, u32 r)
+{
+	r &= RT_NREGS - 1;
+	u32 bit = 1u << r;
+	if (!(u->valid & bit))
+		return 0;
+	if (u->saved & bit) {
+		if (bpf_probe_read_user(&u->reg[r], 8, (void *)u->reg[r])) {
+			u->valid &= ~bit;
+			return 0;
+		}
+		u->saved &= ~bit;
+	}
+	u->tmp[1] = u->reg[r];
+	return 1;
+}
+
+static RT_INLINE u64 stop(struct RtUw *u, u32 why)
+{
+	u->why = why;
+	u->stop = 1;
+	return 1;
+}
+
+// ---- where pc lies
+// Index of the last mapping of the chunk that starts at or below pc; entries beyond n start at RT_UW_NO_START.
+static RT_INLINE u32 chunk_search(struct RtUwChunk *c, u64 pc)
+{
+	u64 lo = 0;
+
+	RT_UNROLL
+	for (s32 bit = 5; bit >= 0; bit--) {
+		u64 above = ~(pc - c->map[(lo + (1 << bit)) & (RT_UW_CHUNK - 1)].start) >> 63; // 1: start <= pc
+		RT_BARRIER(above);
+		lo += above << bit;
+	}
+	return lo & (RT_UW_CHUNK - 1);
+}
+
+// Sets u->map_* and u->obj to the mapping that holds pc; map_len 0 when there is none.
+static RT_NOINLINE u64 find_mapping(struct WalkCtx *w, u64 pc)
+{
+	struct RtUwChunk *c = w->chunk;
+	struct RtUw *u = &w->b->uw;
+
+	u->map_len = 0;
+	u->map_start = 0;
+	if (!c || pc >> RT_UW_PC_BITS)
+		return 0;
+	if (c->nchunks > 1) {
+		struct RtUwKey key = {u->tgid, 0};
+		RT_UNROLL
+		for (u32 i = 1; i < RT_UW_CHUNKS; i++)
+			key.chunk += (c->first[i] - pc - 1) >> 63; // 1: first <= pc, without a branch
+		if (key.chunk) {
+			c = bpf_map_lookup_elem(&rt_uw_maps, &key);
+			if (!c)
+				return 0;
+		}
+	}
+	struct RtUwMapping *m = &c->map[chunk_search(c, pc)];
+	u64 len = (u64)m->pages * RT_UW_PAGE;
+	if (pc - m->start >= len)
+		return 0;
+	u->map_start = m->start;
+	u->map_off = m->off;
+	u->obj = m->obj;
+	u->map_len = len;
+	return 1;
+}
+
+// ---- which rule holds there
+// One step of record_search: cnt rows are known to begin at or below lo8; are cnt + (1 << bit)? Without branches and sign-extending shifts:
+// the verifier would follow each step twice.
+static RT_INLINE u32 record_step(u8 *val, u32 first, u32 len, u32 lo8, u32 cnt, u32 bit)
+{
+	u32 p = cnt + (1u << bit) - 1, at = (first + p) & (RT_UW_VAL_SIZE - 1);
+	RT_BARRIER(at);
+	u32 row = val[at];
+	u32 yes = (row - lo8 - 1) >> 31 & (p - len) >> 31; // row <= lo8 and p < len
+	RT_BARRIER(yes);
+	return cnt + (yes << bit);
+}
+
+// Rule of the record at byte `base` of a value that holds at offset off of the page: that of the last row in its bucket that begins at or below
+// it, else of the row before the bucket. A bucket has at most 255 rows (table.c). Every access is masked into the value.
+static RT_INLINE u32 record_search(u8 *val, u32 base, u32 off)
+{
+	u32 bucket = off >> RT_UW_BUCKET_BITS & (RT_UW_BUCKETS - 1), lo8 = off & 255, cnt = 0;
+	u32 at = (base + bucket * 2) & (RT_UW_VAL_SIZE - 2);
+	RT_BARRIER(at);
+	u32 i = *(u16 *)(val + at);
+	at = (at + 2) & (RT_UW_VAL_SIZE - 2);
+	u32 len = *(u16 *)(val + at) - i;
+	at = (base + RT_UW_BUCKETS * 2) & (RT_UW_VAL_SIZE - 2);
+	RT_BARRIER(at);
+	u32 n = *(u16 *)(val + at), first = base + RT_UW_REC_LO + i;
+
+	if (len >= 16) {
+		RT_UNROLL
+		for (s32 bit = 7; bit >= 4; bit--)
+			cnt = record_step(val, first, len, lo8, cnt, bit);
+	}
+	RT_UNROLL
+	for (s32 bit = 3; bit >= 0; bit--)
+		cnt = record_step(val, first, len, lo8, cnt, bit);
+	i = i + cnt - 1; // the first row of a page begins at 0, so this is never below 0 in a record of ours
+	at = (base + RT_UW_REC_RULE(n) + i * 2) & (RT_UW_VAL_SIZE - 2);
+	RT_BARRIER(at);
+	return *(u16 *)(val + at);
+}
+
+// The rule at file offset off of object u->obj; NULL: none; u->weak says so if there may be one that we lack.
+static RT_NOINLINE struct RtUwRule *find_rule(struct RtUw *u, u64 off)
+{
+	u32 key = u->obj, page = off >> RT_UW_PAGE_BITS;
+	struct RtUwObj *o = bpf_map_lookup_elem(&rt_uw_obj, &key);
+
+	if (!o || o->state != RT_UW_READY) {
+		if (!o || o->state != RT_UW_BARE)
+			u->weak = RT_WHY_NO_TABLE;
+		return NULL;
+	}
+	page -= o->first_page;
+	if (page >= o->npages)
+		return NULL;
+	key = o->dir + page;
+	u32 *entry = bpf_map_lookup_elem(&rt_uw_dir, &key);
+	if (!entry || !*entry)
+		return NULL;
+	u32 e = *entry;
+	key = e >> 16;
+	void *inner = bpf_map_lookup_elem(&rt_uw_pages, &key);
+	if (!inner)
+		return NULL;
+	key = 0;
+	u8 *val = bpf_map_lookup_elem(inner, &key);
+	if (!val)
+		return NULL;
+	key = record_search(val, (e & 0xffff) << 2, off & ((1 << RT_UW_PAGE_BITS) - 1));
+	if (!key)
+		return NULL;
+	return bpf_map_lookup_elem(&rt_uw_rules, &key);
+}
+
+// ---- leaving a frame
+// A return address equal to the trampoline of a pending uretprobe: the true one is kept by the kernel, under the address of the stack slot it
+// was taken from (x86) or the stack pointer at function entry (arm64): `slot`.
+static RT_NOINLINE u64 original_return(struct RtUw *u, u64 slot)
+{
+	u64 ri = u->ri;
+
+	for (u32 i = 0; i < RT_UW_RIS; i++) {
+		if (!ri || bpf_probe_read_kernel(&u->tmp[0], 8, (void *)(ri + rt_off_ri_stack)))
+			break;
+		if (u->tmp[0] == slot) {
+			if (bpf_probe_read_kernel(&u->tmp[0], 8, (void *)(ri + rt_off_ri_orig)))
+				break;
+			u->pc = u->tmp[0];
+			return 1;
+		}
+		if (bpf_probe_read_kernel(&u->tmp[0], 8, (void *)(ri + rt_off_ri_next)))
+			break;
+		ri = u->tmp[0];
+	}
+	return 0;
+}
+
+// The caller's frame: its return address ra was found at `slot`, its stack pointer is sp.
+static RT_NOINLINE u64 enter_caller(struct RtUw *u, u64 ra, u64 slot, u64 sp)
+{
+	ra = STRIP(ra);
+	u->pc = ra;
+	u->reg[RT_R_SP] = sp;
+	u->valid = (u->valid & RT_CALLEE_SAVED) | 1u << RT_R_SP;
+	u->saved &= RT_CALLEE_SAVED;
+	u->is_ra = 1;
+	u->leaf = 0;
+	if (!ra)
+		return stop(u, RT_WHY_OK);
+	if (u->tramp && ra == u->tramp && !original_return(u, slot))
+		return stop(u, RT_WHY_BAD_READ);
+	if (u->pc >> RT_UW_PC_BITS)
+		return stop(u, RT_WHY_BAD_CFA);
+	return 0;
+}
+
+// The frame a signal interrupted: base is the address of the stack pointer in its struct sigcontext (arch/x86, arch/arm64
+// include/uapi/asm/sigcontext.h). Everything is known there, and pc is no return address.
+static RT_NOINLINE u64 enter_signal(struct RtUw *u, u64 base)
+{
+#if defined(RT_ARM64) || defined(__aarch64__)
+	for (u32 r = 0; r < 31; r++)
+		u->reg[r] = base - 31 * 8 + r * 8;
+	u->saved = 0x7fffffff;
+	u->valid = ~0u;
+#else
+	u64 at = base - 15 * 8;
+	RT_UNROLL
+	for (u32 r = 8; r < 16; r++)
+		u->reg[r] = at + (r - 8) * 8;
+	u->reg[5] = at + 64;  // rdi
+	u->reg[4] = at + 72;  // rsi
+	u->reg[6] = at + 80;  // rbp
+	u->reg[3] = at + 88;  // rbx
+	u->reg[1] = at + 96;  // rdx
+	u->reg[0] = at + 104; // rax
+	u->reg[2] = at + 112; // rcx
+	u->valid = 0xffff;
+	u->saved = 0xffff & ~(1u << RT_R_SP);
+#endif
+	if (bpf_probe_read_user(&u->tmp[0], 16, (void *)base))
+		return stop(u, RT_WHY_BAD_READ);
+	u->reg[RT_R_SP] = u->tmp[0];
+	u->pc = u->tmp[1];
+	u->is_ra = 0;
+	u->leaf = 1;
+	if (u->pc >> RT_UW_PC_BITS)
+		return stop(u, RT_WHY_BAD_CFA);
+	return 0;
+}
+
+#if !defined(RT_ARM64) && !defined(__aarch64__)
+// Code without unwind information that has no frame yet or any more, or is a signal trampoline: told by its bytes, as gdb does.
+// Returns 1 when it left the frame (or stopped).
+static RT_NOINLINE u64 leave_by_code(struct RtUw *u)
+{
+	u64 sp = u->reg[RT_R_SP];
+
+	if (!read8(u, u->pc))
+		return 0;
+	u64 code = u->tmp[0];
+	if (code == 0x0f0000000fc0c748ULL) { // mov $15,%rax; syscall: rt_sigreturn. struct rt_sigframe, sp at the return address's successor
+		enter_signal(u, sp + 160);
+		return 1;
+	}
+	if (!u->leaf)
+		return 0;
+	if ((u32)code == 0xfa1e0ff3u) // endbr64
+		code = code >> 32;
+	if ((code & 0xff) == 0x55 || (code & 0xff) == 0xc3) { // push %rbp; ret
+		if (!read8(u, sp))
+			return 0;
+		enter_caller(u, u->tmp[0], sp, sp + 8);
+		return 1;
+	}
+	if ((code & 0xffffff) == 0xe58948 || (code & 0xffffff) == 0xec8b48) { // mov %rsp,%rbp after push %rbp
+		if (!read8(u, sp + 8))
+			return 0;
+		u->reg[RT_R_FP] = sp;
+		u->saved |= 1u << RT_R_FP;
+		u->valid |= 1u << RT_R_FP;
+		enter_caller(u, u->tmp[0], sp + 8, sp + 16);
+		return 1;
+	}
+	return 0;
+}
+#endif
+
+// By frame pointer. The chain must rise; a zero is its agreed end (System V ABI: the outermost frame's frame pointer is 0).
+static RT_NOINLINE u64 leave_by_fp(struct RtUw *u)
+{
+#if !defined(RT_ARM64) && !defined(__aarch64__)
+	if (leave_by_code(u))
+		return u->stop;
+#endif
+	if (!reg_get(u, RT_R_FP))
+		return stop(u, RT_WHY_FP_END);
+	u64 fp = u->tmp[1];
+	if (!fp)
+		return stop(u, RT_WHY_OK);
+	if (fp & 7 || fp < u->reg[RT_R_SP] || bpf_probe_read_user(&u->tmp[0], 16, (void *)fp))
+		return stop(u, RT_WHY_FP_END);
+	u->reg[RT_R_FP] = u->tmp[0];
+	u->valid = 1u << RT_R_FP;
+	u->saved = 0;
+#if defined(RT_ARM64) || defined(__aarch64__)
+	return enter_caller(u, u->tmp[1], fp + 16, fp + 16);
+#else
+	return enter_caller(u, u->tmp[1], fp + 8, fp + 16);
+#endif
+}
+
+// Slot s of a rule: where the caller finds that register. A function, reading everything from memory: after each slot the verifier has one state.
+static RT_INLINE void leave_slot(struct RtUw *u, struct RtUwRule *rule, u64 cfa, u64 fp, u32 s, u32 reg)
+{
+	volatile struct RtUwRule *r = rule;
+	volatile struct RtUw *v = u;
+
+	if (r->saved & 1u << s) {
+		v->reg[reg] = (r->fprel & 1u << s ? fp : cfa) + r->slot[s];
+		v->saved |= 1u << reg;
+		v->valid |= 1u << reg;
+	} else if (r->lost & 1u << s) {
+		v->valid &= ~(1u << reg);
+	}
+}
+
+static RT_NOINLINE u64 leave_slots(struct RtUw *u, struct RtUwRule *r, u64 cfa, u64 fp)
+{
+	static const u8 regs[RT_UW_SLOTS] = RT_SLOT_REGS;
+
+	RT_UNROLL
+	for (u32 s = 0; s < RT_UW_SLOTS; s++)
+		leave_slot(u, r, cfa, fp, s, regs[s]);
+	return 0;
+}
+
+// By a rule that has a CFA.
+static RT_NOINLINE u64 leave_by_rule(struct RtUw *u, struct RtUwRule *r)
+{
+	u64 cfa, fp = 0, slot;
+
+	if (!reg_get(u, r->reg))
+		return stop(u, RT_WHY_NO_RULE);
+	cfa = u->tmp[1] + r->off;
+	if (r->kind == RT_UW_SIG)
+		return enter_signal(u, cfa);
+	if (r->kind == RT_UW_PLT) {
+		cfa += (u->pc & 15) >= (u32)r->off2 ? 8 : 0;
+	} else if (r->kind == RT_UW_DEREF) {
+		if (!read8(u, cfa))
+			return stop(u, RT_WHY_BAD_READ);
+		cfa = u->tmp[0] + r->off2;
+	}
+	if (r->fprel || r->ra_kind == RT_UW_RA_FP) {
+		if (!reg_get(u, RT_R_FP))
+			return stop(u, RT_WHY_NO_RULE);
+		fp = u->tmp[1];
+	}
+	// the stack is left upwards; only arm64's leaf functions have a CFA equal to sp
+	if (cfa < u->reg[RT_R_SP] + (RT_R_SP == 7))
+		return stop(u, RT_WHY_BAD_CFA);
+	slot = cfa + r->ra;
+	if (r->ra_kind == RT_UW_RA_REG) {
+		if (!reg_get(u, r->ra))
+			return stop(u, RT_WHY_NO_RULE);
+		u->tmp[0] = u->tmp[1];
+		slot = cfa;
+	} else {
+		if (r->ra_kind == RT_UW_RA_FP)
+			slot = fp + r->ra;
+		if (!read8(u, slot))
+			return stop(u, RT_WHY_BAD_READ);
+	}
+	if (r->saved | r->lost)
+		leave_slots(u, r, cfa, fp);
+	return enter_caller(u, u->tmp[0], RT_R_SP == 7 ? slot : cfa, cfa);
+}
+
+// One frame: stores it and moves to its caller; u->stop ends the walk.
+static RT_INLINE void walk_frame(struct WalkCtx *w)
+{
+	struct RtStackBuf *b = w->b;
+	struct RtUw *u = &b->uw;
+	u64 look = u->pc - u->is_ra, off = 0, frame = u->pc, n = u->n;
+	struct RtUwRule *r = NULL;
+
+	if (look - u->map_start >= u->map_len)
+		find_mapping(w, look);
+	if (u->map_len) {
+		off = look - u->map_start + u->map_off;
+		frame = RT_FRAME_MAKE(u->obj, off + u->is_ra);
+	} else {
+		u->raw = 1;
+	}
+	if (n < RT_STACK_MAX)
+		b->buf[sizeof(struct RtStack) / 8 + n] = frame;
+	rt_stack_hash(&u->h1, &u->h2, frame);
+	u->n = n + 1;
+	if (u->n >= u->limit) {
+		stop(u, RT_WHY_LIMIT);
+		return;
+	}
+	if (u->map_len && !u->fp_only)
+		r = find_rule(u, off);
+	if (!r || r->kind == RT_UW_NONE || r->kind == RT_UW_BAD)
+		leave_by_fp(u);
+	else if (r->kind == RT_UW_END)
+		stop(u, RT_WHY_OK);
+	else
+		leave_by_rule(u, r);
+}
+
+// Result as bpf_loop wants it: 1 ends the walk.
+static long walk_step(u64 i, struct WalkCtx *w)
+{
+	walk_frame(w);
+	u64 end = w->b->uw.stop;
+	return end & 1;
+}
+
+// ---- starting
+// The general registers of user mode into b->regs. 0: the thread has none (kernel thread).
+static RT_NOINLINE u64 user_regs(void *ctx, struct RtStackBuf *b, u64 src)
+{
+	u64 kind = src & RT_SRC_MASK, p;
+
+#ifndef RT_HOST
+	if (kind == RT_SRC_REGS || kind == RT_SRC_PERF) {
+		volatile struct RtPtRegs *r = ctx; // volatile: one 8-byte load for each field, as the verifier wants them
+#ifdef RT_ARM64
+		RT_UNROLL
+		for (u32 k = 0; k < 31; k++)
+			b->regs.r[k] = r->r[k];
+		b->regs.sp = r->sp;
+		b->regs.pc = r->pc;
+		b->regs.pstate = r->pstate;
+		if (!(b->regs.pstate & 15))
+			return 1;
+#else
+		b->regs.r15 = r->r15, b->regs.r14 = r->r14, b->regs.r13 = r->r13, b->regs.r12 = r->r12;
+		b->regs.bp = r->bp, b->regs.bx = r->bx, b->regs.r11 = r->r11, b->regs.r10 = r->r10;
+		b->regs.r9 = r->r9, b->regs.r8 = r->r8, b->regs.ax = r->ax, b->regs.cx = r->cx;
+		b->regs.dx = r->dx, b->regs.si = r->si, b->regs.di = r->di, b->regs.orig_ax = r->orig_ax;
+		b->regs.ip = r->ip, b->regs.cs = r->cs, b->regs.flags = r->flags, b->regs.sp = r->sp;
+		if (b->regs.cs & 3)
+			return 1;
+#endif
+	}
+#endif
+	if (rt_uw_pt_regs) {
+		p = (u64)bpf_task_pt_regs(bpf_get_current_task_btf());
+	} else {
+		u64 task = bpf_get_current_task();
+		if (!rt_off_task_stack || bpf_probe_read_kernel(&b->uw.tmp[0], 8, (void *)(task + rt_off_task_stack)))
+			return 0;
+		p = b->uw.tmp[0] + rt_thread_size - sizeof(struct RtPtRegs);
+	}
+	if (bpf_probe_read_kernel(&b->regs, sizeof(b->regs), (void *)p))
+		return 0;
+#if defined(RT_ARM64) || defined(__aarch64__)
+	return !(b->regs.pstate & 15) && b->regs.pc;
+#else
+	return (b->regs.cs & 3) && b->regs.ip;
+#endif
+}
+
+static RT_NOINLINE u64 load_regs(struct RtStackBuf *b)
+{
+	struct RtUw *u = &b->uw;
+	struct RtPtRegs *r = &b->regs;
+
+#if defined(RT_ARM64) || defined(__aarch64__)
+	for (u32 k = 0; k < 31; k++)
+		u->reg[k] = r->r[k];
+	u->reg[31] = r->sp;
+	u->pc = r->pc;
+	u->valid = ~0u;
+	u->is_ra = 0;
+#else
+	u->reg[0] = r->ax, u->reg[1] = r->dx, u->reg[2] = r->cx, u->reg[3] = r->bx;
+	u->reg[4] = r->si, u->reg[5] = r->di, u->reg[6] = r->bp, u->reg[7] = r->sp;
+	u->reg[8] = r->r8, u->reg[9] = r->r9, u->reg[10] = r->r10, u->reg[11] = r->r11;
+	u->reg[12] = r->r12, u->reg[13] = r->r13, u->reg[14] = r->r14, u->reg[15] = r->r15;
+	u->pc = r->ip;
+	u->valid = 0xffff;
+	u->is_ra = 0;
+#endif
+	u->saved = 0;
+	u->map_start = 0;
+	u->map_len = 0;
+	u->n = 0;
+	u->raw = 0;
+	u->leaf = 1;
+	u->why = RT_WHY_OK;
+	u->weak = RT_WHY_OK;
+	u->stop = 0;
+	u->h1 = 0;
+	u->h2 = 0;
+	u->tramp = 0;
+	return 0;
+}
+
+// Pending uretprobes of the thread: u->tramp, u->ri.
+static RT_NOINLINE u64 load_uretprobes(struct RtUw *u)
+{
+	u64 task = bpf_get_current_task(), utask;
+
+	if (!rt_off_utask || !rt_off_xol || !rt_off_ri_orig)
+		return 0;
+	if (bpf_probe_read_kernel(&u->tmp[0], 8, (void *)(task + rt_off_utask)) || !u->tmp[0])
+		return 0;
+	utask = u->tmp[0];
+	if (bpf_probe_read_kernel(&u->ri, 8, (void *)(utask + rt_off_ri)) || !u->ri)
+		return 0;
+	if (bpf_probe_read_kernel(&u->tmp[0], 8, (void *)(task + rt_off_mm)) || !u->tmp[0])
+		return 0;
+	if (bpf_probe_read_kernel(&u->tmp[0], 8, (void *)(u->tmp[0] + rt_off_xol)) || !u->tmp[0])
+		return 0;
+	if (bpf_probe_read_kernel(&u->tramp, 8, (void *)(u->tmp[0] + rt_off_xol_vaddr)))
+		u->tramp = 0;
+	return 0;
+}
+
+// User space is asked once for the mappings of a process it has not told us about.
+static RT_NOINLINE u64 ask_mappings(u32 tgid)
+{
+	struct RtProcNew ev = {{RT_EV_PROC_NEW, 0}, tgid};
+	u32 one = 1;
+
+	if (bpf_map_update_elem(&rt_uw_asked, &tgid, &one, RT_NOEXIST))
+		return 0;
+	if (bpf_ringbuf_output(&rt_uw_events, &ev, sizeof(ev), 0))
+		bpf_map_delete_elem(&rt_uw_asked, &tgid); // full: the next stack asks again
+	return 0;
+}
+
+// Walks from the registers in b->regs. Frames in b, result in b->uw.
+static RT_NOINLINE u64 walk(struct RtStackBuf *b, u64 limit, u64 src)
+{
+	struct WalkCtx w = {b, NULL};
+	struct RtUwKey key = {bpf_get_current_pid_tgid() >> 32, 0};
+	struct RtUw *u = &b->uw;
+
+	load_regs(b);
+	load_uretprobes(u);
+	u->tgid = key.tgid;
+	u->limit = limit == 0 || limit > RT_STACK_MAX ? RT_STACK_MAX : limit;
+	u->fp_only = (src & RT_SRC_F_FP) != 0;
+	w.chunk = bpf_map_lookup_elem(&rt_uw_maps, &key);
+	if (!w.chunk)
+		ask_mappings(key.tgid);
+	if (rt_uw_loop) {
+		bpf_loop(RT_STACK_MAX, walk_step, &w, 0);
+	} else {
+		for (u32 i = 0; i < RT_UW_NOLOOP; i++)
+			if (walk_step(i, &w))
+				break;
+	}
+	if (!u->stop)
+		u->why = RT_WHY_LIMIT;
+	else if (!w.chunk && !u->fp_only)
+		u->why = RT_WHY_NO_PROC;
+	else if (u->weak)
+		u->why = u->weak;
+	return 0;
+}
+
+static RT_INLINE u64 finish(struct RtStackBuf *b, u64 limit)
+{
+	struct RtUw *u = &b->uw;
+	struct RtStack *st = (struct RtStack *)b->buf;
+	struct RtCounters *c = rt_stack_counters();
+
+	if (c)
+		c->why[u->why & 15]++;
+	st->n = u->n;
+	st->pid = u->raw ? u->tgid : 0;
+	st->why = u->why;
+	st->pad = 0;
+	st->flags = RT_STACK_USER;
+	if (u->why == RT_WHY_LIMIT) {
+		if (u->n != limit)
+			st->flags = RT_STACK_USER | RT_STACK_CUT | RT_STACK_INCOMPLETE;
+	} else if (u->why != RT_WHY_OK) {
+		st->flags = RT_STACK_USER | RT_STACK_INCOMPLETE;
+	}
+	return rt_stack_intern(st, u->h1, u->h2);
+}
+
+RT_FN u64 rt_ustack(void *ctx, u64 limit, u64 src)
+{
+	struct RtStackBuf *b = rt_stack_get();
+	u64 id = 0;
+
+	if (!b)
+		return 0;
+	if (bpf_get_current_pid_tgid() >> 32 && user_regs(ctx, b, src)) {
+		walk(b, limit, src);
+		id = finish(b, limit);
+	} else {
+		struct RtCounters *c = rt_stack_counters();
+		if (c)
+			c->why[RT_WHY_KTHREAD]++;
+	}
+	return rt_stack_put(b) ? id : 0;
+}
