@@ -49,7 +49,7 @@ struct Value {
 	const char *text; // STR, SYM, ENUM
 	size_t len;	// STR, BUF
 	struct Value *items; // TUPLE, ARRAY, RECORD
-	const char **names;  // RECORD
+	const char **names;  // RECORD; TUPLE with named fields; else NULL
 	u32 n;
 	struct Frame *frames; // STACK, leaf first
 	u32 nframes;
@@ -58,7 +58,9 @@ struct Value {
 	const char *why;       // STACK: why it is incomplete or missing; NULL when whole
 	struct HistBucket *buckets; // HIST, LHIST: from the first to the last non-empty
 	u32 nbuckets;
-	struct TsPoint *points;
+	u32 hist_bits;	 // HIST: 2^bits buckets per power of two (decides where suffixes K, M, ... begin)
+	s64 lhist_step;	 // LHIST: labels get K and M when the step is a multiple of 1024
+	struct TsPoint *points; // TSERIES, ascending, the first one has a value; uns tells the sign
 	u32 npoints;
 	u64 ts_interval;
 };
@@ -71,6 +73,7 @@ struct MapEntry {
 struct MapReport {
 	const char *name; // "@x"
 	bool scalar;	  // no key
+	bool stats;	  // values are avg or stats (JSON calls the message "stats")
 	struct MapEntry *entries; // in printing order
 	u32 n;
 	u64 div;	  // already applied; 0/1 none
@@ -81,9 +84,23 @@ enum BufMode { BUF_NONE, BUF_LINE, BUF_FULL };
 enum MsgKind { MSG_PRINTF, MSG_TIME, MSG_CAT, MSG_JOIN, MSG_SYSTEM };
 struct Render {
 	FILE *out;
+	FILE *err; // NULL: stderr
 	enum BufMode mode;
-	bool stack_raw_addrs;
+	bool escape; // out is a terminal: control characters in values are shown as \xNN (colour sequences pass)
+	bool batch;  // more follows at once: line mode may flush later (set by the event loop)
 	const struct RenderOps *ops;
+};
+// What went wrong while the script ran, with the place in the script.
+enum RunErrorKind { RUN_ERRORF, RUN_WARNF, RUN_HELPER, RUN_RUNTIME };
+struct RunError {
+	enum RunErrorKind kind;
+	const char *file; // "stdin", a path
+	u32 line, col;	  // 1-based
+	const char *where;   // "stdin:1:9-62"
+	const char *context; // source line and underline, each ended by a newline; NULL: none
+	const char *text;    // the message
+	const char *helper;  // RUN_HELPER: "probe_read_user_str"
+	s64 retcode;
 };
 struct RenderOps {
 	void (*message)(struct Render *, enum MsgKind, const char *text, size_t n);
@@ -91,16 +108,26 @@ struct RenderOps {
 	void (*value)(struct Render *, const struct Value *); // print(expr)
 	void (*attached)(struct Render *, u64 nprobes);
 	void (*lost)(struct Render *, u64 nevents);
-	void (*error)(struct Render *, const char *where, const char *text, int retcode); // helper error (-k), errorf
-	void (*bench)(struct Render *, const char *const *names, const u64 *nsecs, u32 n);
+	void (*error)(struct Render *, const struct RunError *); // errorf, warnf, helper errors (-k)
+	void (*bench)(struct Render *, const char *const *names, const u64 *nsecs, const u64 *iters, u32 n);
+	void (*end)(struct Render *); // tracing is over, the maps of the end follow
 	void (*flush)(struct Render *);
 };
 extern const struct RenderOps text_render_ops, json_render_ops;
 
 // Text of one value as print() and %s show it (bpftrace's form), without a newline.
 void value_text(const struct Value *v, struct Str *out);
+void value_text_escaped(const struct Value *v, struct Str *out); // for terminals, see Render.escape
 void value_json(const struct Value *v, struct Str *out);
-void frame_text(const struct Frame *f, enum StackStyle style, struct Str *out);
+void frame_text(const struct Frame *f, enum StackStyle style, struct Str *out); // one line of a stack without indentation and newline
+void str_add_json(struct Str *out, const char *s, size_t n);	    // a quoted JSON string
+void str_add_terminal(struct Str *out, const char *s, size_t n); // control characters as \xNN; newline, tab and colours pass
+// hist.c: rows of a histogram and the graph of a time series, lines ended by newlines
+void hist_text(const struct Value *v, struct Str *out);
+void tseries_text(const struct Value *v, struct Str *out);
+void tseries_json(const struct Value *v, struct Str *out);
+void hist_json(const struct Value *v, struct Str *out);
+extern const char *const stack_indent; // before each frame of STACK_STYLE_BPFTRACE
 
 // ---- stack counts, for folded, flame graph, pprof and the tools' multi-line forms
 struct StackSample {

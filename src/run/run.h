@@ -59,6 +59,7 @@ struct LoopOpts {
 	struct Child *child;
 	int pid;	 // -p
 	u64 duration_ns;
+	bool once; // nothing is attached but BEGIN/END: handle what is there and return
 	bool (*on_tick)(void *); // every tick_ns: progress line, interval reports; false: stop
 	u64 tick_ns;
 	void *tick_arg;
@@ -69,6 +70,9 @@ struct LoopOpts {
 };
 struct err *loop_run(struct RunCtx *rc, struct Ring *ring, const struct LoopOpts *o);
 bool loop_interrupted(void); // a SIGINT/SIGTERM has come
+// Handles the records that are in the ring now (discards them while rc->exiting). After the loop: detach, loop_drain, rc->exiting = false,
+// run END, loop_drain.
+void loop_drain(struct RunCtx *rc, struct Ring *ring);
 // counters summed over CPUs; prints what was lost to stderr / the renderer
 void report_losses(struct RunCtx *rc);
 #endif

@@ -1,0 +1,184 @@
+// The text renderer.
+// In: reports. Out: lines on Render.out; messages about the run itself on Render.err. Invariant: the bytes are bpftrace's.
+#include "out/report.h"
+#include <errno.h>
+
+static FILE *err_file(struct Render *r)
+{
+	return r->err ? r->err : stderr;
+}
+
+static void put(struct Render *r, const char *s, size_t n)
+{
+	if (n)
+		fwrite(s, 1, n, r->out);
+	if (r->mode == BUF_NONE || (r->mode == BUF_LINE && !r->batch))
+		fflush(r->out);
+}
+
+static void put_err(struct Render *r, const struct Str *s)
+{
+	fflush(r->out); // keeps the order on a terminal
+	fwrite(str_text(s), 1, s->n, err_file(r));
+	fflush(err_file(r));
+}
+
+static void add_value(struct Render *r, const struct Value *v, struct Str *out)
+{
+	if (r->escape)
+		value_text_escaped(v, out);
+	else
+		value_text(v, out);
+}
+
+static void text_message(struct Render *r, enum MsgKind kind, const char *text, size_t n)
+{
+	if (kind != MSG_JOIN && kind != MSG_SYSTEM) {
+		put(r, text, n);
+		return;
+	}
+	struct Str s = {0};
+	str_addn(&s, text, n);
+	str_addc(&s, '\n');
+	put(r, s.p, s.n);
+	str_deinit(&s);
+}
+
+// A tuple loses its parentheses as a key (and so does, in bpftrace, any text in parentheses).
+static void add_key(struct Render *r, const struct Value *key, struct Str *out)
+{
+	struct Str k = {0};
+	add_value(r, key, &k);
+	if (k.n >= 2 && k.p[0] == '(' && k.p[k.n - 1] == ')')
+		str_addn(out, k.p + 1, k.n - 2);
+	else
+		str_addn(out, str_text(&k), k.n);
+	str_deinit(&k);
+}
+
+static bool is_block(const struct Value *v) // takes lines of its own
+{
+	return v->kind == V_HIST || v->kind == V_LHIST || v->kind == V_TSERIES;
+}
+
+static void text_map(struct Render *r, const struct MapReport *m)
+{
+	struct Str s = {0};
+	for (u32 i = 0; i < m->n; i++) {
+		const struct MapEntry *e = &m->entries[i];
+		bool block = is_block(&e->val);
+		str_add(&s, m->name);
+		if (!m->scalar) {
+			str_addc(&s, '[');
+			add_key(r, &e->key, &s);
+			str_addc(&s, ']');
+		}
+		str_add(&s, block ? ":\n" : ": ");
+		add_value(r, &e->val, &s);
+		str_addc(&s, '\n');
+		if (s.n > 1 << 16) {
+			put(r, s.p, s.n);
+			str_reset(&s);
+		}
+	}
+	put(r, str_text(&s), s.n);
+	str_deinit(&s);
+}
+
+static void text_value(struct Render *r, const struct Value *v)
+{
+	struct Str s = {0};
+	add_value(r, v, &s);
+	str_addc(&s, '\n');
+	put(r, s.p, s.n);
+	str_deinit(&s);
+}
+
+static void text_attached(struct Render *r, u64 nprobes)
+{
+	struct Str s = {0};
+	str_addf(&s, "Attached %llu probe%s\n", (unsigned long long)nprobes, nprobes == 1 ? "" : "s");
+	put_err(r, &s);
+	str_deinit(&s);
+}
+
+static void text_lost(struct Render *r, u64 nevents)
+{
+	struct Str s = {0};
+	str_addf(&s, "Lost %llu events\n", (unsigned long long)nevents);
+	put_err(r, &s);
+	str_deinit(&s);
+}
+
+// What a failed map helper means to the writer of the script; else the error's own text.
+static const char *helper_text(const struct RunError *e)
+{
+	if (!strcmp(e->helper, "map_update_elem") && e->retcode == -E2BIG)
+		return "Map full; can't update element. Try increasing max_map_keys config or manually setting the max entries in a map declaration "
+		       "e.g. `let @a = hash(5000)`";
+	if (!strcmp(e->helper, "map_delete_elem") && e->retcode == -ENOENT)
+		return "Can't delete map element because it does not exist.";
+	if (!strcmp(e->helper, "map_lookup_elem"))
+		return "Can't lookup map element because it does not exist.";
+	return e->text;
+}
+
+static void text_error(struct Render *r, const struct RunError *e)
+{
+	struct Str s = {0};
+	const char *text = e->kind == RUN_HELPER ? helper_text(e) : e->text;
+	size_t n = strlen(text);
+	if (n && text[n - 1] == '\n')
+		n--;
+	if (e->where)
+		str_addf(&s, "%s: ", e->where);
+	str_add(&s, e->kind == RUN_ERRORF ? "ERROR: " : "WARNING: ");
+	str_addn(&s, text, n);
+	if (e->kind == RUN_HELPER)
+		str_addf(&s, "\nAdditional Info - helper: %s, retcode: %lld", e->helper, (long long)e->retcode);
+	str_addc(&s, '\n');
+	if (e->context && (e->kind == RUN_HELPER || e->kind == RUN_RUNTIME))
+		str_add(&s, e->context);
+	put_err(r, &s);
+	str_deinit(&s);
+}
+
+static void text_bench(struct Render *r, const char *const *names, const u64 *nsecs, const u64 *iters, u32 n)
+{
+	int width = 40;
+	for (u32 i = 0; i < n; i++)
+		width = MAX(width, (int)strlen(names[i]));
+	struct Str s = {0};
+	if (n) {
+		str_addf(&s, "%-*s%-15s%s\n", width + 1, "Benchmark", "Time(ns)", "Iterations");
+		for (int i = 0; i < width + 1 + 15 + 10; i++)
+			str_addc(&s, '-');
+		str_addc(&s, '\n');
+	}
+	for (u32 i = 0; i < n; i++)
+		str_addf(&s, "%-*s%-15llu%llu\n", width + 1, names[i], (unsigned long long)nsecs[i], (unsigned long long)iters[i]);
+	put(r, str_text(&s), s.n);
+	str_deinit(&s);
+}
+
+static void text_end(struct Render *r)
+{
+	put(r, "\n\n", 2);
+}
+
+static void text_flush(struct Render *r)
+{
+	fflush(r->out);
+}
+
+const struct RenderOps text_render_ops = {
+	.message = text_message,
+	.map = text_map,
+	.value = text_value,
+	.attached = text_attached,
+	.lost = text_lost,
+	.error = text_error,
+	.bench = text_bench,
+	.end = text_end,
+	.flush = text_flush,
+};
