@@ -35,6 +35,8 @@ struct FmtSite {
 	struct FmtArg *args;
 	u32 nargs;
 	u32 size;	      // payload bytes. The record may be shorter when the last argument is a string: the missing bytes are 0.
+	struct FmtPiece *pieces; // fmt, parsed by run/format.c on first use
+	u32 npieces;
 };
 // FK_JOIN payload: u64 n, then n strings packed at join_stride bytes each
 #define RT_JOIN_MAX 16

@@ -102,6 +102,15 @@ static void json_lost(struct Render *r, u64 nevents)
 	json_count(r, "lost_events", "events", nevents);
 }
 
+static void json_loss(struct Render *r, const char *what, u64 n, const char *text)
+{
+	struct Str s = {0};
+	str_addf(&s, "{\"type\": \"%s\", \"count\": %llu, \"msg\": ", what, (unsigned long long)n);
+	str_add_json(&s, text, strlen(text));
+	str_addc(&s, '}');
+	put(r, &s);
+}
+
 static void json_error(struct Render *r, const struct RunError *e)
 {
 	static const char *const types[] = {
@@ -147,6 +156,7 @@ const struct RenderOps json_render_ops = {
 	.value = json_value,
 	.attached = json_attached,
 	.lost = json_lost,
+	.loss = json_loss,
 	.error = json_error,
 	.bench = json_bench,
 	.end = json_end,

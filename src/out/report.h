@@ -108,6 +108,7 @@ struct RenderOps {
 	void (*value)(struct Render *, const struct Value *); // print(expr)
 	void (*attached)(struct Render *, u64 nprobes);
 	void (*lost)(struct Render *, u64 nevents);
+	void (*loss)(struct Render *, const char *what, u64 n, const char *text); // other losses: what is an identifier ("map_full")
 	void (*error)(struct Render *, const struct RunError *); // errorf, warnf, helper errors (-k)
 	void (*bench)(struct Render *, const char *const *names, const u64 *nsecs, const u64 *iters, u32 n);
 	void (*end)(struct Render *); // tracing is over, the maps of the end follow

@@ -110,6 +110,14 @@ static void text_lost(struct Render *r, u64 nevents)
 	str_deinit(&s);
 }
 
+static void text_loss(struct Render *r, const char *what, u64 n, const char *text)
+{
+	struct Str s = {0};
+	str_addf(&s, "WARNING: %s\n", text);
+	put_err(r, &s);
+	str_deinit(&s);
+}
+
 // What a failed map helper means to the writer of the script; else the error's own text.
 static const char *helper_text(const struct RunError *e)
 {
@@ -177,6 +185,7 @@ const struct RenderOps text_render_ops = {
 	.value = text_value,
 	.attached = text_attached,
 	.lost = text_lost,
+	.loss = text_loss,
 	.error = text_error,
 	.bench = text_bench,
 	.end = text_end,

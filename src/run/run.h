@@ -19,13 +19,35 @@ struct RunCtx {
 	u64 start_ns; // CLOCK_BOOTTIME at start, for elapsed
 	void (*on_watch)(void *, u64 addr, bool remove);
 	void *watch_arg;
+	u64 lost_events, lost_checked_ns; // losses.c: reported so far, when last looked (CLOCK_MONOTONIC)
+	s64 clock_off[12];		  // value.c: wall clock minus CLOCK_*, taken at first use
+	u16 clock_known;		  // bit per clock
 };
 
 // value.c: bytes -> Value, symbolized; everything allocated in a
 void value_decode(struct RunCtx *rc, struct Arena *a, const struct Type *t, const void *bytes, struct Value *out);
+// Text of a timestamp of CLOCK_* `clock` by a strftime(3) format in which also %f %l %k are micro-, milli- and nanoseconds. "(?)" if it cannot be.
+void strftime_text(struct RunCtx *rc, const char *fmt, u32 clock, u64 nsecs, struct Str *out);
+s64 clock_to_wall(struct RunCtx *rc, u32 clock); // add to a reading of that clock to get nanoseconds since 1970
+// cgroup.c: "unified:/a/b,name:/c" for a cgroup id in the hierarchies whose name matches filter (NULL or "": all)
+void cgroup_path_text(u64 id, const char *filter, struct Str *out);
+// names.c
+const char *syscall_name_of(int nr); // NULL if unknown
+void gfp_flags_text(u64 flags, struct Str *out);
+
 // mapread.c: reads, merges per-CPU values, sorts as bpftrace does; top 0 = all, div 0/1 = none
 struct err *map_read(struct RunCtx *rc, struct Arena *a, struct MapDef *m, u64 top, u64 div, struct MapReport *out);
 struct err *map_print(struct RunCtx *rc, struct MapDef *m, u64 top, u64 div);
+// Copies of all entries, per-CPU values merged: n times key (key_size bytes) and value (val_size bytes, as the type of the map's values)
+struct MapDump {
+	u8 *keys, *vals;
+	u32 n, key_size, val_size;
+};
+struct err *map_dump(const struct MapDef *m, struct MapDump *out);
+void map_dump_free(struct MapDump *d);
+// One value from those of all CPUs, laid out as the kernel hands them out (each at a multiple of 8 bytes)
+void map_merge(const struct Type *t, u32 value_size, const void *percpu, u32 ncpus, void *out);
+u32 possible_cpus(void);
 struct err *map_clear(struct MapDef *m);
 struct err *map_zero(struct MapDef *m);
 // Raw entries for tools: merged value bytes
@@ -49,6 +71,7 @@ struct Child;
 struct err *child_start(const char *cmd, struct Child **out); // forked, stopped before (after for usdt) exec
 int child_pid(struct Child *c);
 struct err *child_go(struct Child *c);
+struct err *child_run_to_exec(struct Child *c); // usdt: runs it up to its first instruction; child_go lets it go on
 int child_fd(struct Child *c); // readable when it ended
 int child_wait(struct Child *c, int *status);
 void child_kill(struct Child *c); // SIGTERM if still running
@@ -73,6 +96,9 @@ bool loop_interrupted(void); // a SIGINT/SIGTERM has come
 // Handles the records that are in the ring now (discards them while rc->exiting). After the loop: detach, loop_drain, rc->exiting = false,
 // run END, loop_drain.
 void loop_drain(struct RunCtx *rc, struct Ring *ring);
-// counters summed over CPUs; prints what was lost to stderr / the renderer
-void report_losses(struct RunCtx *rc);
+// losses.c: counters summed over CPUs; prints what was lost to stderr / the renderer
+void report_losses(struct RunCtx *rc);	   // all kinds, at the end
+void report_lost_events(struct RunCtx *rc); // "Lost N events" since the last call; looks at most once a second
+struct RtCounters;
+bool read_counters(struct Program *p, struct RtCounters *out); // false: the programs have none
 #endif

@@ -1,0 +1,315 @@
+// Records of the ring buffer become actions and output.
+// In: one record as bpfrt/abi.h lays it out. Out: calls of the renderer. Invariant: a record that is too short for its kind is dropped, never
+// read past its end.
+#include "run/run.h"
+#include "bpfrt/abi.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+
+// A message about the run itself on stderr, as "ERROR: ...".
+static void complain(struct RunCtx *rc, const char *fmt, ...) PRINTF_LIKE(2, 3);
+static void complain(struct RunCtx *rc, const char *fmt, ...)
+{
+	va_list ap;
+	FILE *f = rc->render->err ? rc->render->err : stderr;
+	rc->render->ops->flush(rc->render);
+	va_start(ap, fmt);
+	fputs("ERROR: ", f);
+	vfprintf(f, fmt, ap);
+	fputc('\n', f);
+	va_end(ap);
+}
+
+static void check(struct RunCtx *rc, struct err *e)
+{
+	if (e)
+		complain(rc, "%s", err_text(e));
+	err_free(e);
+}
+
+// ---- errors of the script
+
+// Source line and underline of a span: what diags_render puts after its first line.
+static void span_context(struct RunCtx *rc, struct Span at, struct Str *out)
+{
+	struct Diags d = *rc->prog->diags;
+	struct Str s = {0};
+	memset(&d.items, 0, sizeof(d.items));
+	diag_warn(&d, at, "x");
+	diags_render(&d, false, true, &s);
+	const char *nl = strchr(str_text(&s), '\n');
+	str_add(out, nl ? nl + 1 : "");
+	str_deinit(&s);
+	free(d.items.p[0].msg);
+	vec_deinit(&d.items);
+}
+
+static void report_error(struct RunCtx *rc, struct Span at, struct RunError *e)
+{
+	struct Str where = {0}, ctx = {0};
+	const struct Diags *d = rc->prog->diags;
+	if (d && at.file < d->sources.n) {
+		span_text(d, at, &where);
+		span_context(rc, at, &ctx);
+		span_pos(d, at, &e->line, &e->col);
+		e->file = d->sources.p[at.file].name;
+		e->where = str_text(&where);
+		e->context = str_text(&ctx);
+	}
+	rc->render->ops->error(rc->render, e);
+	str_deinit(&where);
+	str_deinit(&ctx);
+}
+
+static void handle_helper_error(struct RunCtx *rc, const struct RtEvent *ev, const void *payload, size_t n)
+{
+	s64 ret;
+	if (n < sizeof(ret) || ev->id >= rc->prog->errsites.n || !rc->warnings)
+		return;
+	memcpy(&ret, payload, sizeof(ret));
+	const struct ErrSite *site = rc->prog->errsites.p[ev->id];
+	struct RunError e = {.kind = RUN_HELPER, .helper = site->is_delete ? "map_delete_elem" : site->what, .retcode = ret};
+	e.text = strerror(ret < 0 ? (int)-ret : (int)ret);
+	if (!site->is_delete && strchr(site->what, ' ')) { // not a helper's name but what went wrong
+		e.kind = RUN_RUNTIME;
+		e.text = site->what;
+	}
+	report_error(rc, site->span, &e);
+}
+
+// ---- the actions behind a format site
+
+static void handle_time(struct RunCtx *rc, const struct FmtSite *site)
+{
+	struct timespec now;
+	struct Str s = {0};
+	clock_gettime(CLOCK_REALTIME, &now);
+	strftime_text(rc, site->fmt, CLOCK_REALTIME, (u64)now.tv_sec * 1000000000ULL + (u64)now.tv_nsec, &s);
+	rc->render->ops->message(rc->render, MSG_TIME, str_text(&s), s.n);
+	str_deinit(&s);
+}
+
+// At most max bytes of a file; a regular file, a pipe or /proc alike.
+static void handle_cat(struct RunCtx *rc, const char *path)
+{
+	struct Str s = {0};
+	size_t max = rc->prog->config.max_cat_bytes;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char buf[4096];
+	ssize_t n = fd < 0 ? -1 : 1;
+	while (n > 0 && s.n < max) {
+		n = read(fd, buf, MIN(sizeof(buf), max - s.n));
+		if (n > 0)
+			str_addn(&s, buf, (size_t)n);
+	}
+	int e = errno;
+	if (fd >= 0)
+		close(fd);
+	rc->render->ops->message(rc->render, MSG_CAT, str_text(&s), s.n);
+	if (n < 0)
+		complain(rc, "failed to open file '%s': %s", path, strerror(e));
+	str_deinit(&s);
+}
+
+static void run_shell(const char *cmd, int out, int parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(127);
+	dup2(out, STDOUT_FILENO);
+	dup2(out, STDERR_FILENO);
+	execl("/bin/sh", "sh", "-c", cmd, (char *)NULL);
+	_exit(127);
+}
+
+// Runs the command to its end; what it writes to stdout and stderr goes to our output.
+static void handle_system(struct RunCtx *rc, const char *cmd)
+{
+	int p[2], parent = getpid();
+	if (!rc->prog->config.unsafe) {
+		complain(rc, "system() not allowed in safe mode. Use '--unsafe'.");
+		return;
+	}
+	if (pipe2(p, O_CLOEXEC)) {
+		complain(rc, "system(): pipe: %s", strerror(errno));
+		return;
+	}
+	rc->render->ops->flush(rc->render);
+	pid_t pid = fork();
+	if (!pid)
+		run_shell(cmd, p[1], parent);
+	int fork_errno = errno;
+	close(p[1]);
+	struct Str s = {0};
+	char buf[4096];
+	ssize_t n;
+	while (pid > 0 && ((n = read(p[0], buf, sizeof(buf))) > 0 || (n < 0 && errno == EINTR)))
+		if (n > 0)
+			str_addn(&s, buf, (size_t)n);
+	close(p[0]);
+	int status = 0;
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	rc->render->ops->message(rc->render, MSG_SYSTEM, str_text(&s), s.n);
+	if (pid < 0)
+		complain(rc, "Error executing program: fork: %s", strerror(fork_errno));
+	else if (!WIFEXITED(status))
+		complain(rc, "Error executing program: killed by signal %d", WTERMSIG(status));
+	else if (WEXITSTATUS(status))
+		complain(rc, "Error executing program: command exited with code %d", WEXITSTATUS(status));
+	str_deinit(&s);
+}
+
+static void handle_join(struct RunCtx *rc, const struct FmtSite *site, const u8 *p, size_t n)
+{
+	u64 count;
+	struct Str s = {0};
+	if (n < sizeof(count))
+		return;
+	memcpy(&count, p, sizeof(count));
+	p += sizeof(count);
+	n -= sizeof(count);
+	for (u64 i = 0; i < MIN(count, (u64)RT_JOIN_MAX) && i * RT_JOIN_STRIDE < n; i++) {
+		const char *arg = (const char *)p + i * RT_JOIN_STRIDE;
+		size_t len = strnlen(arg, MIN((size_t)RT_JOIN_STRIDE, n - i * RT_JOIN_STRIDE));
+		if (!len)
+			break;
+		if (i)
+			str_addn(&s, site->fmt, site->len);
+		if (rc->render->escape)
+			str_add_terminal(&s, arg, len);
+		else
+			str_addn(&s, arg, len);
+	}
+	rc->render->ops->message(rc->render, MSG_JOIN, str_text(&s), s.n);
+	str_deinit(&s);
+}
+
+static void handle_print_value(struct RunCtx *rc, const struct FmtSite *site, const u8 *p, size_t n)
+{
+	struct Arena a = {0};
+	struct Value v;
+	const struct FmtArg *arg = site->args;
+	u8 *copy = NULL;
+	if (!site->nargs)
+		return;
+	size_t need = (size_t)arg->off + arg->type->size;
+	if (n < need) {
+		copy = xcalloc(1, need);
+		memcpy(copy, p, n);
+		p = copy;
+	}
+	value_decode(rc, &a, arg->type, p + arg->off, &v);
+	rc->render->ops->value(rc->render, &v);
+	free(copy);
+	arena_deinit(&a);
+}
+
+static void handle_fmt(struct RunCtx *rc, const struct FmtSite *site, const u8 *p, size_t n)
+{
+	struct Str s = {0};
+	struct RunError e = {0};
+	switch (site->kind) {
+	case FK_PRINTF:
+		format_site(rc, site, p, n, &s);
+		rc->render->ops->message(rc->render, MSG_PRINTF, str_text(&s), s.n);
+		break;
+	case FK_PRINT_VALUE:
+		handle_print_value(rc, site, p, n);
+		break;
+	case FK_TIME:
+		handle_time(rc, site);
+		break;
+	case FK_CAT:
+		format_site(rc, site, p, n, &s);
+		handle_cat(rc, str_text(&s));
+		break;
+	case FK_SYSTEM:
+		format_site(rc, site, p, n, &s);
+		handle_system(rc, str_text(&s));
+		break;
+	case FK_ERRORF:
+	case FK_WARNF:
+		if (site->kind == FK_WARNF && !rc->warnings)
+			break;
+		format_site(rc, site, p, n, &s);
+		e.kind = site->kind == FK_ERRORF ? RUN_ERRORF : RUN_WARNF;
+		e.text = str_text(&s);
+		report_error(rc, site->span, &e);
+		break;
+	case FK_JOIN:
+		handle_join(rc, site, p, n);
+		break;
+	case FK_STRFTIME:
+	case FK_CGROUP_PATH:
+	case FK_SKB: // parts of other values, no records of their own
+		break;
+	}
+	str_deinit(&s);
+}
+
+static void handle_map(struct RunCtx *rc, const struct RtEvent *ev, const void *payload, size_t n)
+{
+	struct RtPrintMap pm;
+	if (ev->id >= rc->prog->maps.n)
+		return;
+	struct MapDef *m = rc->prog->maps.p[ev->id];
+	if (ev->kind == RT_EV_CLEAR)
+		check(rc, map_clear(m));
+	else if (ev->kind == RT_EV_ZERO)
+		check(rc, map_zero(m));
+	else if (n >= sizeof(pm)) {
+		memcpy(&pm, payload, sizeof(pm));
+		check(rc, map_print(rc, m, pm.top, pm.div));
+	}
+}
+
+void event_handle(struct RunCtx *rc, const void *data, size_t n)
+{
+	struct RtEvent ev;
+	u64 arg = 0;
+	if (n < sizeof(ev))
+		return;
+	memcpy(&ev, data, sizeof(ev));
+	const u8 *p = (const u8 *)data + sizeof(ev);
+	n -= sizeof(ev);
+	if (n >= sizeof(arg))
+		memcpy(&arg, p, sizeof(arg));
+	if (ev.kind == RT_EV_PROC_NEW) { // not the script's
+		if (rc->unwind && n >= sizeof(arg))
+			unwind_proc_new(rc->unwind, (int)arg);
+		return;
+	}
+	if (rc->exiting) // exit() was called: what comes after it never happened
+		return;
+	switch (ev.kind) {
+	case RT_EV_FMT:
+	case RT_EV_JOIN:
+		if (ev.id < rc->prog->fmts.n)
+			handle_fmt(rc, rc->prog->fmts.p[ev.id], p, n);
+		break;
+	case RT_EV_PRINT_MAP:
+	case RT_EV_CLEAR:
+	case RT_EV_ZERO:
+		handle_map(rc, &ev, p, n);
+		break;
+	case RT_EV_EXIT:
+		rc->exit_code = (int)arg;
+		rc->exiting = true;
+		break;
+	case RT_EV_HELPER_ERR:
+		handle_helper_error(rc, &ev, p, n);
+		break;
+	case RT_EV_WATCH:
+	case RT_EV_UNWATCH:
+		if (rc->on_watch && n >= sizeof(arg))
+			rc->on_watch(rc->watch_arg, arg, ev.kind == RT_EV_UNWATCH);
+		break;
+	default:
+		break;
+	}
+}

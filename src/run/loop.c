@@ -1,0 +1,238 @@
+// The event loop.
+// In: a ring buffer, processes to watch, timers, signals. Out: handled records. Invariant: a record that is in the ring when the loop ends was
+// handled; nothing waits longer than the kernel's wake-up.
+#include "run/run.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#define NSEC_PER_SEC 1000000000ULL
+enum Source { SRC_RING, SRC_CHILD, SRC_PID, SRC_SIGNAL, SRC_UNWIND };
+
+// Signal handlers have no argument to reach us by: this is the only process-wide state, set up by loop_run.
+static struct {
+	volatile sig_atomic_t interrupts;
+	volatile sig_atomic_t pending[NSIG]; // signals of self:signal probes
+	volatile int wake;		     // eventfd, -1 before the first loop
+} sigs = {.wake = -1};
+
+static void wake(void)
+{
+	int e = errno;
+	u64 one = 1;
+	if (sigs.wake >= 0 && write(sigs.wake, &one, sizeof(one)) < 0)
+		(void)0; // the counter is full: it is readable anyway
+	errno = e;
+}
+
+// The first one ends the loop, the second the process.
+static void on_interrupt(int sig)
+{
+	if (++sigs.interrupts > 1) {
+		signal(sig, SIG_DFL);
+		raise(sig);
+	}
+	wake();
+}
+
+static void on_self_signal(int sig)
+{
+	if (sig > 0 && sig < NSIG)
+		sigs.pending[sig] = 1;
+	wake();
+}
+
+bool loop_interrupted(void)
+{
+	return sigs.interrupts != 0;
+}
+
+static struct err *catch_signals(const struct LoopOpts *o)
+{
+	struct sigaction sa = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART};
+	if (sigs.wake < 0) {
+		sigs.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+		if (sigs.wake < 0)
+			return err_errno(errno, "eventfd");
+	}
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	sa.sa_handler = on_self_signal;
+	for (u32 i = 0; i < o->nsigs; i++)
+		if (o->sigs[i] > 0 && o->sigs[i] < NSIG && sigaction(o->sigs[i], &sa, NULL))
+			return err_errno(errno, "self:signal: signal %d cannot be caught", o->sigs[i]);
+	return NULL;
+}
+
+static u64 now_ns(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (u64)ts.tv_sec * NSEC_PER_SEC + (u64)ts.tv_nsec;
+}
+
+struct Loop {
+	struct RunCtx *rc;
+	struct Ring *ring;
+	const struct LoopOpts *o;
+	int ep, pidfd;
+	u64 deadline, next_tick; // CLOCK_MONOTONIC, 0 none
+	bool done;
+};
+
+static struct err *watch(struct Loop *l, int fd, enum Source src)
+{
+	struct epoll_event ev = {.events = EPOLLIN, .data.u32 = src};
+	if (fd < 0 || !epoll_ctl(l->ep, EPOLL_CTL_ADD, fd, &ev))
+		return NULL;
+	return err_errno(errno, "epoll_ctl");
+}
+
+static void on_record(void *arg, const void *data, size_t n)
+{
+	event_handle(arg, data, n);
+}
+
+void loop_drain(struct RunCtx *rc, struct Ring *ring)
+{
+	if (ring) {
+		rc->render->batch = true;
+		while (ring_consume(ring, on_record, rc))
+			;
+		rc->render->batch = false;
+	}
+	rc->render->ops->flush(rc->render);
+}
+
+// One sweep over what is in the ring; the output of the sweep is written at its end.
+static void sweep(struct Loop *l)
+{
+	struct Render *r = l->rc->render;
+	r->batch = true;
+	ring_consume(l->ring, on_record, l->rc);
+	r->batch = false;
+	if (r->mode != BUF_FULL)
+		r->ops->flush(r);
+	report_lost_events(l->rc);
+	if (ferror(r->out)) // the reader is gone and SIGPIPE is ignored
+		l->done = true;
+}
+
+static void run_self_signals(struct Loop *l)
+{
+	u64 n;
+	if (read(sigs.wake, &n, sizeof(n)) < 0)
+		return;
+	for (int s = 1; s < NSIG; s++) {
+		if (!sigs.pending[s])
+			continue;
+		sigs.pending[s] = 0;
+		if (l->o->on_signal)
+			l->o->on_signal(l->o->sig_arg, s);
+	}
+}
+
+static void handle_source(struct Loop *l, enum Source src)
+{
+	switch (src) {
+	case SRC_RING:
+		sweep(l);
+		break;
+	case SRC_CHILD:
+	case SRC_PID:
+		l->done = true;
+		break;
+	case SRC_SIGNAL:
+		run_self_signals(l);
+		break;
+	case SRC_UNWIND:
+		unwind_poll(l->rc->unwind);
+		break;
+	}
+}
+
+static void handle_timers(struct Loop *l)
+{
+	u64 now = l->deadline || l->next_tick ? now_ns() : 0;
+	if (l->next_tick && now >= l->next_tick) {
+		l->next_tick += l->o->tick_ns;
+		if (l->next_tick <= now) // late: no burst of ticks
+			l->next_tick = now + l->o->tick_ns;
+		if (!l->o->on_tick(l->o->tick_arg))
+			l->done = true;
+	}
+	if (l->deadline && now >= l->deadline)
+		l->done = true;
+}
+
+static int timeout_ms(const struct Loop *l)
+{
+	u64 next = l->deadline;
+	if (l->next_tick && (!next || l->next_tick < next))
+		next = l->next_tick;
+	if (!next)
+		return -1;
+	u64 now = now_ns();
+	return next <= now ? 0 : (int)MIN((next - now + 999999) / 1000000, 3600000ULL);
+}
+
+static struct err *loop_setup(struct Loop *l)
+{
+	const struct LoopOpts *o = l->o;
+	l->ep = epoll_create1(EPOLL_CLOEXEC);
+	if (l->ep < 0)
+		return err_errno(errno, "epoll_create");
+	struct err *e = catch_signals(o);
+	if (!e)
+		e = watch(l, sigs.wake, SRC_SIGNAL);
+	if (!e && l->ring)
+		e = watch(l, ring_fd(l->ring), SRC_RING);
+	if (!e && o->child)
+		e = watch(l, child_fd(o->child), SRC_CHILD);
+	if (!e && o->pid > 0) {
+		l->pidfd = (int)syscall(SYS_pidfd_open, o->pid, 0);
+		if (l->pidfd >= 0)
+			e = watch(l, l->pidfd, SRC_PID);
+		else if (errno == ESRCH)
+			e = err_new("process %d does not exist", o->pid);
+		else // pidfd_open wants the thread group's leader; a thread's end goes unnoticed
+			e = errno == EINVAL || errno == ENOENT ? NULL : err_errno(errno, "pidfd_open(%d)", o->pid);
+	}
+	if (!e && l->rc->unwind)
+		e = watch(l, unwind_fd(l->rc->unwind), SRC_UNWIND);
+	u64 now = o->duration_ns || o->tick_ns ? now_ns() : 0;
+	l->deadline = o->duration_ns ? now + o->duration_ns : 0;
+	l->next_tick = o->on_tick && o->tick_ns ? now + o->tick_ns : 0;
+	return e;
+}
+
+struct err *loop_run(struct RunCtx *rc, struct Ring *ring, const struct LoopOpts *o)
+{
+	struct Loop l = {.rc = rc, .ring = ring, .o = o, .ep = -1, .pidfd = -1};
+	struct err *e = loop_setup(&l);
+	if (!e && ring) // what BEGIN has sent
+		sweep(&l);
+	while (!e && !l.done && !rc->exiting && !o->once && !sigs.interrupts) {
+		struct epoll_event ev[8];
+		int n = epoll_wait(l.ep, ev, ARRAY_LEN(ev), timeout_ms(&l));
+		if (n < 0 && errno != EINTR)
+			e = err_errno(errno, "epoll_wait");
+		for (int i = 0; i < n; i++)
+			handle_source(&l, ev[i].data.u32);
+		handle_timers(&l);
+	}
+	if (!e && ring && !rc->exiting) { // records from before the end
+		sweep(&l);
+		rc->exiting |= sigs.interrupts != 0;
+	}
+	rc->render->ops->flush(rc->render);
+	if (l.pidfd >= 0)
+		close(l.pidfd);
+	if (l.ep >= 0)
+		close(l.ep);
+	return e;
+}

@@ -1,0 +1,79 @@
+// What was lost, from the counters the kernel side keeps.
+// In: the per-CPU array "rt_counters". Out: lines on stderr, objects in JSON. Invariant: nothing is counted without being reported at the end.
+#include "run/run.h"
+#include "bpf/bpf.h"
+#include "bpfrt/abi.h"
+#include <linux/bpf.h>
+#include <time.h>
+
+#define CHECK_NS 1000000000ULL
+
+bool read_counters(struct Program *p, struct RtCounters *out)
+{
+	memset(out, 0, sizeof(*out));
+	struct MapDef *m = program_map(p, "rt_counters");
+	if (!m || m->fd < 0)
+		return false;
+	size_t each = ALIGN_UP((size_t)m->value_size, 8), n = MIN(sizeof(*out), (size_t)m->value_size) / 8;
+	bool percpu = m->bpf_type == BPF_MAP_TYPE_PERCPU_ARRAY;
+	u32 key = 0, cpus = percpu ? possible_cpus() : 1;
+	u64 *raw = xcalloc(cpus, each), *sum = (u64 *)out;
+	bool ok = !sys_map_lookup(m->fd, &key, raw);
+	for (u32 c = 0; ok && c < cpus; c++)
+		for (size_t i = 0; i < n; i++)
+			sum[i] += raw[c * each / 8 + i];
+	free(raw);
+	return ok;
+}
+
+static void report_new_events(struct RunCtx *rc, const struct RtCounters *c)
+{
+	u64 lost = c->lost_events + c->scratch_busy;
+	if (lost > rc->lost_events)
+		rc->render->ops->lost(rc->render, lost - rc->lost_events);
+	rc->lost_events = lost;
+}
+
+void report_lost_events(struct RunCtx *rc)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	u64 now = (u64)ts.tv_sec * 1000000000ULL + (u64)ts.tv_nsec;
+	if (now - rc->lost_checked_ns < CHECK_NS)
+		return;
+	rc->lost_checked_ns = now;
+	struct RtCounters c;
+	if (read_counters(rc->prog, &c))
+		report_new_events(rc, &c);
+}
+
+static void loss(struct RunCtx *rc, const char *what, u64 n, const char *fmt, ...) PRINTF_LIKE(4, 5);
+static void loss(struct RunCtx *rc, const char *what, u64 n, const char *fmt, ...)
+{
+	struct Str s = {0};
+	va_list ap;
+	if (!n)
+		return;
+	va_start(ap, fmt);
+	str_vaddf(&s, fmt, ap);
+	va_end(ap);
+	rc->render->ops->loss(rc->render, what, n, str_text(&s));
+	str_deinit(&s);
+}
+
+void report_losses(struct RunCtx *rc)
+{
+	struct RtCounters c;
+	if (!read_counters(rc->prog, &c))
+		return;
+	report_new_events(rc, &c);
+	if (rc->lost_events)
+		loss(rc, "total_lost_events", rc->lost_events, "Total lost event count: %llu; a larger perf_rb_pages makes room for more",
+		     (unsigned long long)rc->lost_events);
+	loss(rc, "map_full", c.map_full, "%llu updates of maps were refused because the map was full; raise max_map_keys (%u now)",
+	     (unsigned long long)c.map_full, rc->prog->config.max_map_keys);
+	loss(rc, "stacks_lost", c.stack_full + c.stack_collision, "%llu stack traces could not be stored; raise --stack-storage-size",
+	     (unsigned long long)(c.stack_full + c.stack_collision));
+	loss(rc, "stacks_missed", c.stack_kfail + c.stack_ufail, "%llu stack traces could not be taken (%llu kernel, %llu user)",
+	     (unsigned long long)(c.stack_kfail + c.stack_ufail), (unsigned long long)c.stack_kfail, (unsigned long long)c.stack_ufail);
+}

@@ -1,0 +1,473 @@
+// Bytes of maps and events into values.
+// In: a type and bytes laid out as lang/type.h says. Out: struct Value, symbolized, in an arena. Invariant: never reads beyond type->size bytes.
+#include "run/run.h"
+#include "bpfrt/abi.h"
+#include <arpa/inet.h>
+#include <pwd.h>
+#include <time.h>
+
+#define NSEC_PER_SEC 1000000000LL
+#define MAX_NESTING 16 // records in records: more is no C a tracer meets
+
+static u64 load_uint(const u8 *p, u32 size)
+{
+	u64 v = 0;
+	memcpy(&v, p, MIN(size, 8u)); // little endian
+	return v;
+}
+
+static s64 extend(u64 v, u32 bits, bool sgn)
+{
+	if (bits >= 64)
+		return (s64)v;
+	v &= (1ULL << bits) - 1;
+	return sgn && v >> (bits - 1) ? (s64)(v | ~0ULL << bits) : (s64)v;
+}
+
+static void set_text(struct Value *out, enum ValueKind kind, const char *text, size_t n)
+{
+	out->kind = kind;
+	out->text = text;
+	out->len = n;
+}
+
+static void take_str(struct Arena *a, struct Value *out, struct Str *s)
+{
+	set_text(out, V_SYM, arena_strndup(a, str_text(s), s->n), s->n);
+	str_deinit(s);
+}
+
+static void decode_int(const struct Type *t, u64 raw, u32 bits, struct Value *out)
+{
+	s64 v = extend(raw, bits, t->sgn);
+	if (t->kind == TY_BOOL) {
+		*out = (struct Value){.kind = V_BOOL, .i = raw != 0};
+	} else if (t->en) {
+		*out = (struct Value){.kind = V_ENUM, .i = v};
+		for (u32 i = 0; i < t->en->n && !out->text; i++)
+			if (extend((u64)t->en->consts[i].val, bits, t->sgn) == v)
+				out->text = t->en->consts[i].name;
+	} else if (t->sgn)
+		*out = (struct Value){.kind = V_INT, .i = v};
+	else
+		*out = (struct Value){.kind = V_UINT, .u = (u64)v};
+}
+
+// A text that fills its buffer has lost its end.
+static void decode_str(struct RunCtx *rc, struct Arena *a, const u8 *p, u32 size, struct Value *out)
+{
+	size_t n = strnlen((const char *)p, size);
+	const char *trailer = n == size && size ? rc->prog->config.str_trunc_trailer : NULL;
+	size_t m = trailer ? strlen(trailer) : 0;
+	char *s = arena_alloc(a, n + m + 1);
+	memcpy(s, p, n);
+	if (m)
+		memcpy(s + n, trailer, m);
+	set_text(out, V_STR, s, n + m);
+}
+
+static void decode_sym(struct Arena *a, const struct SymHit *hit, u64 addr, struct Value *out)
+{
+	if (hit->name)
+		set_text(out, V_SYM, hit->name, strlen(hit->name));
+	else {
+		out->text = addr ? arena_printf(a, "0x%llx", (unsigned long long)addr) : "0";
+		set_text(out, V_SYM, out->text, strlen(out->text));
+	}
+}
+
+// stack_mode=build_id: "BUILDID 0xOFFSET" a frame, the bare address where there is no object.
+static void decode_build_id_stack(struct RunCtx *rc, struct Arena *a, u64 id, u32 limit, struct Value *out)
+{
+	struct Str s = {0};
+	u32 n = 0, pid, flags, why;
+	const u64 *frames = id ? stacks_raw(rc->stacks, id, true, &n, &pid, &flags, &why) : NULL;
+	str_addc(&s, '\n');
+	for (u32 i = 0; frames && i < MIN(n, limit); i++) {
+		struct SymObject *o = frames[i] & RT_FRAME_OBJ ? sym_object(rc->syms, RT_FRAME_ID(frames[i])) : NULL;
+		if (o && o->build_id_len) {
+			for (u32 b = 0; b < o->build_id_len && b < sizeof(o->build_id); b++)
+				str_addf(&s, "%02x", o->build_id[b]);
+			str_addf(&s, " 0x%02llx\n", (unsigned long long)RT_FRAME_OFF(frames[i]));
+		} else
+			str_addf(&s, "%llx\n", (unsigned long long)(frames[i] & RT_FRAME_OBJ ? RT_FRAME_OFF(frames[i]) : frames[i]));
+	}
+	take_str(a, out, &s);
+}
+
+static void decode_stack(struct RunCtx *rc, struct Arena *a, const struct Type *t, u64 id, struct Value *out)
+{
+	u32 limit = t->stack_limit ? t->stack_limit : UINT32_MAX;
+	if (t->stack_mode == STACK_MODE_BUILD_ID && t->kind == TY_USTACK) {
+		decode_build_id_stack(rc, a, id, limit, out);
+		return;
+	}
+	if (id && !stacks_read(rc->stacks, a, id, t->kind == TY_USTACK, limit, out)) {
+		*out = (struct Value){0};
+		out->why = "lost";
+	}
+	out->kind = V_STACK;
+	out->style = t->stack_mode == STACK_MODE_PERF					    ? STACK_STYLE_PERF
+		     : t->stack_mode == STACK_MODE_RAW || t->stack_mode == STACK_MODE_BUILD_ID ? STACK_STYLE_RAW
+											       : STACK_STYLE_BPFTRACE;
+}
+
+s64 clock_to_wall(struct RunCtx *rc, u32 clock)
+{
+	if (clock >= ARRAY_LEN(rc->clock_off))
+		clock = CLOCK_BOOTTIME;
+	if (rc->clock_known & 1u << clock)
+		return rc->clock_off[clock];
+	s64 best = INT64_MAX;
+	for (int i = 0; i < 3; i++) { // the narrowest of three sandwiches
+		struct timespec w, c, w2;
+		if (clock_gettime(CLOCK_REALTIME, &w) || clock_gettime((clockid_t)clock, &c) || clock_gettime(CLOCK_REALTIME, &w2))
+			break;
+		s64 t = w.tv_sec * NSEC_PER_SEC + w.tv_nsec, t2 = w2.tv_sec * NSEC_PER_SEC + w2.tv_nsec;
+		if (t2 - t < best) {
+			best = t2 - t;
+			rc->clock_off[clock] = t + (t2 - t) / 2 - (c.tv_sec * NSEC_PER_SEC + c.tv_nsec);
+		}
+	}
+	if (clock == CLOCK_TAI) // whole seconds: no jitter from the reading
+		rc->clock_off[clock] = (rc->clock_off[clock] - NSEC_PER_SEC / 2) / NSEC_PER_SEC * NSEC_PER_SEC;
+	rc->clock_known |= 1u << clock;
+	return rc->clock_off[clock];
+}
+
+void strftime_text(struct RunCtx *rc, const char *fmt, u32 clock, u64 nsecs, struct Str *out)
+{
+	s64 wall = (s64)nsecs + (clock == CLOCK_REALTIME ? 0 : clock_to_wall(rc, clock));
+	time_t sec = (time_t)(wall / NSEC_PER_SEC);
+	u32 frac = (u32)(wall % NSEC_PER_SEC);
+	struct tm tm;
+	struct Str f = {0};
+	if (wall < NSEC_PER_SEC || !localtime_r(&sec, &tm)) {
+		str_add(out, "(?)");
+		return;
+	}
+	for (const char *p = fmt; *p; p++) {
+		if (p[0] == '%' && p[1] == 'f')
+			str_addf(&f, "%06u", frac / 1000), p++;
+		else if (p[0] == '%' && p[1] == 'k')
+			str_addf(&f, "%09u", frac), p++;
+		else if (p[0] == '%' && p[1] == 'l')
+			str_addf(&f, "%03u", frac / 1000000), p++;
+		else if (p[0] == '%' && p[1])
+			str_addn(&f, p++, 2);
+		else
+			str_addc(&f, *p);
+	}
+	char buf[1024];
+	size_t n = strftime(buf, sizeof(buf), str_text(&f), &tm);
+	str_add(out, n ? buf : f.n ? "(?)" : "");
+	str_deinit(&f);
+}
+
+static const struct FmtSite *fmt_site(struct RunCtx *rc, u64 id)
+{
+	return id < rc->prog->fmts.n ? rc->prog->fmts.p[id] : NULL;
+}
+
+static void decode_strftime(struct RunCtx *rc, struct Arena *a, const u8 *p, struct Value *out)
+{
+	struct RtStrftime st;
+	memcpy(&st, p, sizeof(st));
+	const struct FmtSite *site = fmt_site(rc, st.fmt);
+	struct Str s = {0};
+	strftime_text(rc, site ? site->fmt : "%s", st.clock, st.nsecs, &s);
+	take_str(a, out, &s);
+}
+
+static void decode_inet(struct Arena *a, const u8 *p, struct Value *out)
+{
+	struct RtInet in;
+	char buf[INET6_ADDRSTRLEN] = "";
+	memcpy(&in, p, sizeof(in));
+	if (in.af == AF_INET || in.af == AF_INET6)
+		inet_ntop((int)in.af, in.addr, buf, sizeof(buf));
+	set_text(out, V_SYM, arena_strdup(a, buf), strlen(buf));
+}
+
+static void decode_username(struct Arena *a, u32 uid, struct Value *out)
+{
+	struct passwd pw, *found = NULL;
+	char buf[4096];
+	const char *name = !getpwuid_r(uid, &pw, buf, sizeof(buf), &found) && found ? pw.pw_name : "";
+	set_text(out, V_SYM, arena_strdup(a, name), strlen(name));
+}
+
+// ---- records, arrays, tuples
+
+static void decode(struct RunCtx *rc, struct Arena *a, const struct Type *t, const u8 *p, u32 depth, struct Value *out);
+
+static u32 count_fields(const struct Record *r, u32 depth)
+{
+	u32 n = 0;
+	for (u32 i = 0; i < r->nfields; i++) {
+		const struct Field *f = &r->fields[i];
+		bool anon = !*f->name && f->type->kind == TY_RECORD;
+		n += anon ? depth < MAX_NESTING ? count_fields(f->type->rec, depth + 1) : 0 : *f->name != 0;
+	}
+	return n;
+}
+
+// Members of anonymous members stand beside the others. size: bytes of p that exist.
+static void decode_fields(struct RunCtx *rc, struct Arena *a, const struct Record *r, const u8 *p, u32 size, u32 depth, struct Value *out, u32 *n)
+{
+	for (u32 i = 0; i < r->nfields; i++) {
+		const struct Field *f = &r->fields[i];
+		if (f->off > size || (f->type->size > size - f->off && !f->bit_size))
+			continue;
+		if (!*f->name) {
+			if (f->type->kind == TY_RECORD && depth < MAX_NESTING)
+				decode_fields(rc, a, f->type->rec, p + f->off, f->type->size, depth + 1, out, n);
+			continue;
+		}
+		out->names[*n] = f->name;
+		struct Value *v = &out->items[(*n)++];
+		if (f->bit_size)
+			decode_int(f->type, load_uint(p + f->off, MIN(8u, size - f->off)) >> f->bit_off, f->bit_size, v);
+		else
+			decode(rc, a, f->type, p + f->off, depth + 1, v);
+	}
+}
+
+static void decode_record(struct RunCtx *rc, struct Arena *a, const struct Type *t, const u8 *p, u32 depth, struct Value *out)
+{
+	out->kind = V_RECORD;
+	if (depth > MAX_NESTING)
+		return;
+	u32 max = count_fields(t->rec, depth), n = 0;
+	out->items = arena_new_n(a, struct Value, max);
+	out->names = arena_new_n(a, const char *, max);
+	decode_fields(rc, a, t->rec, p, t->size, depth, out, &n);
+	out->n = n;
+}
+
+static void decode_array(struct RunCtx *rc, struct Arena *a, const struct Type *t, const u8 *p, u32 depth, struct Value *out)
+{
+	if (t->elem->is_char) {
+		decode_str(rc, a, p, t->n, out);
+		return;
+	}
+	out->kind = V_ARRAY;
+	out->n = t->elem->size ? MIN(t->n, t->size / t->elem->size) : 0;
+	out->items = arena_new_n(a, struct Value, out->n);
+	for (u32 i = 0; i < out->n; i++)
+		decode(rc, a, t->elem, p + (size_t)i * t->elem->size, depth + 1, &out->items[i]);
+}
+
+static void decode_tuple(struct RunCtx *rc, struct Arena *a, const struct Type *t, const u8 *p, u32 depth, struct Value *out)
+{
+	out->kind = V_TUPLE;
+	out->n = t->n;
+	out->items = arena_new_n(a, struct Value, t->n);
+	for (u32 i = 0; i < t->n; i++)
+		decode(rc, a, t->fields[i].type, p + t->fields[i].off, depth + 1, &out->items[i]);
+}
+
+// ---- aggregations
+
+static void decode_avg(const struct Type *t, const u8 *p, struct Value *out)
+{
+	struct RtAvg av;
+	memcpy(&av, p, sizeof(av));
+	u64 avg = !av.count ? 0 : t->sgn ? (u64)((s64)av.total / (s64)av.count) : av.total / av.count;
+	if (t->kind == TY_STATS)
+		*out = (struct Value){.kind = V_STATS, .u = av.count, .avg = (s64)avg, .total = (s64)av.total, .uns = !t->sgn};
+	else
+		decode_int(&(struct Type){.kind = TY_INT, .sgn = t->sgn}, avg, 64, out);
+}
+
+// Lower bound of a power-of-two bucket (the inverse of the index lang/type.c describes); bucket 0 holds the negative values.
+static s64 hist_lo(u32 index, u32 bits)
+{
+	u32 j = index - 1, n = 1u << bits;
+	if (!index)
+		return INT64_MIN;
+	if (j < n)
+		return j;
+	u32 power = (j >> bits) - 1;
+	if (power + bits >= 63)
+		return INT64_MAX; // 2^63
+	return (s64)((u64)(n + (j & (n - 1))) << power);
+}
+
+static void decode_hist(struct Arena *a, const struct Type *t, const u8 *p, struct Value *out)
+{
+	u32 n = t->size / 8, first = n, last = 0;
+	for (u32 i = 0; i < n; i++) {
+		if (!load_uint(p + 8 * (size_t)i, 8))
+			continue;
+		first = MIN(first, i);
+		last = i;
+	}
+	*out = (struct Value){.kind = t->kind == TY_HIST ? V_HIST : V_LHIST, .hist_bits = t->hist_bits, .lhist_step = t->lhist_step};
+	if (first == n)
+		return;
+	out->nbuckets = last - first + 1;
+	out->buckets = arena_new_n(a, struct HistBucket, out->nbuckets);
+	for (u32 i = first; i <= last; i++) {
+		struct HistBucket *b = &out->buckets[i - first];
+		b->count = load_uint(p + 8 * (size_t)i, 8);
+		if (t->kind == TY_HIST) {
+			b->lo = hist_lo(i, t->hist_bits);
+			b->hi = i ? hist_lo(i + 1, t->hist_bits) : 0;
+		} else {
+			b->lo = i ? t->lhist_min + (s64)(i - 1) * t->lhist_step : INT64_MIN;
+			b->hi = i + 1 < n ? t->lhist_min + (s64)i * t->lhist_step : INT64_MAX;
+		}
+	}
+}
+
+struct TsSlot {
+	u64 val, meta, epoch;
+};
+
+static int by_epoch(const void *x, const void *y)
+{
+	const struct TsSlot *a = x, *b = y;
+	return a->epoch < b->epoch ? -1 : a->epoch > b->epoch;
+}
+
+// The last ts_n intervals up to the newest that has a value, from the first that has one. (Maps with keys share one range: map_read widens it.)
+static void decode_tseries(struct RunCtx *rc, struct Arena *a, const struct Type *t, const u8 *p, struct Value *out)
+{
+	struct TsSlot *s = arena_new_n(a, struct TsSlot, t->ts_n);
+	u32 n = 0;
+	for (u32 i = 0; i < t->ts_n && (i + 1) * sizeof(*s) <= t->size; i++) {
+		memcpy(&s[n], p + i * sizeof(*s), sizeof(*s));
+		n += s[n].epoch != 0;
+	}
+	*out = (struct Value){.kind = V_TSERIES, .uns = !t->sgn, .ts_interval = t->ts_interval};
+	if (!n)
+		return;
+	qsort(s, n, sizeof(*s), by_epoch);
+	u64 last = s[n - 1].epoch, from = last >= t->ts_n ? last - t->ts_n + 1 : 0;
+	u32 k = 0;
+	while (s[k].epoch < from)
+		k++;
+	from = s[k].epoch;
+	out->points = arena_new_n(a, struct TsPoint, (size_t)(last - from + 1));
+	for (u64 e = from; e <= last; e++) {
+		struct TsPoint *pt = &out->points[out->npoints++];
+		pt->epoch_ns = e * t->ts_interval + (u64)clock_to_wall(rc, CLOCK_TAI);
+		for (; k < n && s[k].epoch <= e; k++) {
+			u64 v = s[k].val;
+			if (t->ts_agg == TS_AGG_AVG)
+				v = !s[k].meta ? 0 : t->sgn ? (u64)((s64)v / (s64)s[k].meta) : v / s[k].meta;
+			pt->val = (s64)v;
+			pt->has = true;
+		}
+	}
+}
+
+static void decode_text(struct RunCtx *rc, struct Arena *a, const struct Type *t, const u8 *p, struct Value *out)
+{
+	struct RtUsym us;
+	struct RtCgroupPath cg;
+	struct SymHit hit;
+	struct Str s = {0};
+	const char *name;
+	switch (t->kind) {
+	case TY_KSYM:
+		hit = sym_kernel(rc->syms, load_uint(p, 8));
+		decode_sym(a, &hit, load_uint(p, 8), out);
+		break;
+	case TY_USYM:
+		memcpy(&us, p, sizeof(us));
+		hit = sym_pid_addr(rc->syms, (int)us.pid, us.addr);
+		decode_sym(a, &hit, us.addr, out);
+		break;
+	case TY_MAC:
+		str_addf(&s, "%02X:%02X:%02X:%02X:%02X:%02X", p[0], p[1], p[2], p[3], p[4], p[5]);
+		take_str(a, out, &s);
+		break;
+	case TY_CGROUP_PATH:
+		memcpy(&cg, p, sizeof(cg));
+		cgroup_path_text(cg.id, fmt_site(rc, cg.fmt) ? fmt_site(rc, cg.fmt)->fmt : NULL, &s);
+		take_str(a, out, &s);
+		break;
+	case TY_STRERROR:
+		str_add(&s, strerror((int)load_uint(p, 4)));
+		take_str(a, out, &s);
+		break;
+	case TY_SYSCALL_NAME:
+		name = syscall_name_of((int)load_uint(p, 4));
+		set_text(out, V_SYM, name ? name : "unknown", strlen(name ? name : "unknown"));
+		break;
+	default:
+		UNREACHABLE();
+	}
+}
+
+static void decode(struct RunCtx *rc, struct Arena *a, const struct Type *t, const u8 *p, u32 depth, struct Value *out)
+{
+	*out = (struct Value){0};
+	switch (t->kind) {
+	case TY_NONE: case TY_VOID: case TY_TSMODE: case TY_STACKMODE: case TY_KINDS:
+		break;
+	case TY_BOOL:
+	case TY_INT:
+		decode_int(t, load_uint(p, t->size), 8 * t->size, out);
+		break;
+	case TY_COUNT:
+	case TY_SUM:
+	case TY_MIN:
+	case TY_MAX:
+		decode_int(&(struct Type){.kind = TY_INT, .sgn = t->sgn}, load_uint(p, 8), 64, out);
+		break;
+	case TY_STR:
+		decode_str(rc, a, p, t->size, out);
+		break;
+	case TY_BUF:
+		set_text(out, V_BUF, NULL, MIN((u32)load_uint(p, 4), t->size - 4));
+		out->text = arena_strndup(a, (const char *)p + 4, out->len);
+		break;
+	case TY_PTR:
+		*out = (struct Value){.kind = V_PTR, .u = load_uint(p, 8)};
+		break;
+	case TY_RECORD:
+		decode_record(rc, a, t, p, depth, out);
+		break;
+	case TY_ARRAY:
+		decode_array(rc, a, t, p, depth, out);
+		break;
+	case TY_TUPLE:
+		decode_tuple(rc, a, t, p, depth, out);
+		break;
+	case TY_KSTACK:
+	case TY_USTACK:
+		decode_stack(rc, a, t, load_uint(p, 8), out);
+		break;
+	case TY_INET:
+		decode_inet(a, p, out);
+		break;
+	case TY_STRFTIME:
+		decode_strftime(rc, a, p, out);
+		break;
+	case TY_USERNAME:
+		decode_username(a, (u32)load_uint(p, 4), out);
+		break;
+	case TY_KSYM: case TY_USYM: case TY_MAC: case TY_CGROUP_PATH: case TY_STRERROR: case TY_SYSCALL_NAME:
+		decode_text(rc, a, t, p, out);
+		break;
+	case TY_AVG:
+	case TY_STATS:
+		decode_avg(t, p, out);
+		break;
+	case TY_HIST:
+	case TY_LHIST:
+		decode_hist(a, t, p, out);
+		break;
+	case TY_TSERIES:
+		decode_tseries(rc, a, t, p, out);
+		break;
+	}
+}
+
+void value_decode(struct RunCtx *rc, struct Arena *a, const struct Type *t, const void *bytes, struct Value *out)
+{
+	decode(rc, a, t, bytes, 0, out);
+}
