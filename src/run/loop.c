@@ -11,7 +11,7 @@
 #include <time.h>
 
 #define NSEC_PER_SEC 1000000000ULL
-enum Source { SRC_RING, SRC_CHILD, SRC_PID, SRC_SIGNAL, SRC_UNWIND };
+enum LoopSource { SRC_RING, SRC_CHILD, SRC_PID, SRC_SIGNAL, SRC_UNWIND };
 
 // Signal handlers have no argument to reach us by: this is the only process-wide state, set up by loop_run.
 static struct {
@@ -84,7 +84,7 @@ struct Loop {
 	bool done;
 };
 
-static struct err *watch(struct Loop *l, int fd, enum Source src)
+static struct err *watch(struct Loop *l, int fd, enum LoopSource src)
 {
 	struct epoll_event ev = {.events = EPOLLIN, .data.u32 = src};
 	if (fd < 0 || !epoll_ctl(l->ep, EPOLL_CTL_ADD, fd, &ev))
@@ -136,7 +136,7 @@ static void run_self_signals(struct Loop *l)
 	}
 }
 
-static void handle_source(struct Loop *l, enum Source src)
+static void handle_source(struct Loop *l, enum LoopSource src)
 {
 	switch (src) {
 	case SRC_RING:
