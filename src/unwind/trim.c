@@ -1,0 +1,106 @@
+// Which kernel code is the tracer's: boundaries for rt_trim (bpfrt/stack.h). Input: kallsyms through sym.h. Output: one map value.
+// Invariant: an address counts as the kernel's own only inside the kernel's or a module's text and outside the functions listed here, so BPF
+// programs, trampolines and ftrace/kprobe pages, present and future, count as the tracer's.
+#include "unwind/internal.h"
+
+// Between the traced code and our program (kernel/trace/bpf_trace.c, include/trace/bpf_probe.h, include/linux/tracepoint.h), or between a
+// program and its callback (kernel/bpf/bpf_iter.c, helpers.c).
+static bool is_tracer_func(const char *name)
+{
+	static const char *const prefix[] = {"bpf_trace_run", "__bpf_trace_", "__traceiter_", "__bpf_prog_enter", "__bpf_prog_exit", "__probestub_"};
+	static const char *const whole[] = {"bpf_loop",		     "bpf_for_each_map_elem", "bpf_for_each_array_elem", "bpf_for_each_hash_elem",
+					    "bpf_get_stack_raw_tp",  "bpf_get_stack_tp",      "perf_trace_run_bpf_submit", "trace_call_bpf",
+					    "perf_call_bpf_enter.isra.0", "bpf_prog_run_array_uprobe", "perf_call_bpf_enter"};
+	if (name[0] != 'b' && name[0] != '_' && name[0] != 'p' && name[0] != 't')
+		return false;
+	for (u32 i = 0; i < ARRAY_LEN(prefix); i++)
+		if (!strncmp(name, prefix[i], strlen(prefix[i])))
+			return true;
+	for (u32 i = 0; i < ARRAY_LEN(whole); i++)
+		if (!strcmp(name, whole[i]))
+			return true;
+	return false;
+}
+
+struct TextSyms {
+	VEC(struct TextSym) v;
+};
+
+static bool add_sym(void *arg, const char *name, const char *module, u64 addr, char type)
+{
+	struct TextSyms *t = arg;
+	bool other = module && (!strcmp(module, "bpf") || !strncmp(module, "__builtin__", 11));
+
+	if (other || !addr)
+		return true;
+	struct TextSym s = {addr, is_tracer_func(name), module != NULL};
+	vec_push(&t->v, s);
+	return true;
+}
+
+static int by_addr(const void *a, const void *b)
+{
+	const struct TextSym *x = a, *y = b;
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+static void add_bound(struct RtTrim *t, u64 addr)
+{
+	if (t->n && t->bound[t->n - 1] == addr) // an empty range
+		t->n--;
+	else if (t->n < RT_TRIM_MAX)
+		t->bound[t->n++] = addr;
+}
+
+// The symbols of a text are contiguous: each reaches to the next one. After a module's or the kernel's last symbol the text ends with its page;
+// a gap of more than a module could hold between two symbols ends it too.
+#define TEXT_GAP (256u << 10)
+#define PAGE_END(a) (((a) | 4095) + 1)
+void trim_bounds(const struct TextSym *s, size_t n, struct RtTrim *out)
+{
+	bool open = false;
+	out->n = 0;
+	for (size_t i = 0; i < n; i++) {
+		bool last = i + 1 == n || s[i + 1].module != s[i].module || s[i + 1].addr - s[i].addr > TEXT_GAP;
+		if (open == s[i].ours) {
+			add_bound(out, s[i].addr);
+			open = !open;
+		}
+		if (last && open) {
+			add_bound(out, PAGE_END(s[i].addr));
+			open = false;
+		}
+	}
+	if (out->n & 1) // the table was full
+		out->n--;
+	for (u64 i = out->n; i < RT_TRIM_MAX; i++)
+		out->bound[i] = ~0ull;
+}
+
+static bool needs_trim(const struct Program *p)
+{
+	for (size_t i = 0; i < p->progs.n; i++) {
+		enum ProbeKind k = p->progs.p[i]->kind;
+		if (k == PK_TRACEPOINT || k == PK_RAWTP || k == PK_FENTRY || k == PK_FEXIT)
+			return true;
+	}
+	return false;
+}
+
+struct err *stacks_start(struct Program *prog, struct Syms *syms)
+{
+	const struct MapDef *m = program_map(prog, "rt_trim");
+	struct TextSyms t = {0};
+	u32 zero = 0;
+
+	if (!m || !needs_trim(prog))
+		return NULL;
+	sym_kernel_each(syms, add_sym, &t);
+	qsort(t.v.p, t.v.n, sizeof(*t.v.p), by_addr);
+	struct RtTrim *trim = xmalloc(sizeof(*trim));
+	trim_bounds(t.v.p, t.v.n, trim);
+	int rc = sys_map_update(m->fd, &zero, trim, 0);
+	free(trim);
+	vec_deinit(&t.v);
+	return rc < 0 ? err_errno(-rc, "cannot tell the kernel side which functions are the tracer's") : NULL;
+}
