@@ -85,6 +85,7 @@ static RT_INLINE enum Found match_at(const char *hay, u64 haycap, const char *ne
 		if (!c)
 			return FOUND_HERE;
 		u64 k = at + j;
+		RT_BARRIER(k); // one register for the check and the access
 		if (k >= haycap || !hay[k])
 			return FOUND_NEVER;
 		if (hay[k] != c)
@@ -107,127 +108,110 @@ RT_FN s64 rt_strstr(const char *hay, u64 haycap, const char *needle, u64 needlec
 	return -1;
 }
 
+// The same, one comparison a step. The state is one number, position in hay and in needle, so that all steps look alike to the verifier.
+#define POS_MASK 0x7ff // positions have 11 bits
 struct StrstrCtx {
 	const char *hay, *needle;
 	u64 haycap, needlecap;
+	u64 state;
 	s64 found;
 };
+
+static RT_INLINE u8 char_at(const char *p, u64 cap, u64 i)
+{
+	RT_BARRIER(i); // one register for the check and the access
+	return i < cap ? (u8)p[i] : 0;
+}
 
 static long strstr_step(u64 i, void *ctx)
 {
 	struct StrstrCtx *c = ctx;
-	u64 haycap = c->haycap;
-	i &= 0x7ff; // bpf_loop passes less than RT_STR_MAX; the verifier does not know
-	enum Found f = match_at(c->hay, haycap, c->needle, c->needlecap, i);
-	if (f == FOUND_HERE)
-		c->found = (s64)i;
-	return f != FOUND_NOT;
+	u64 at = c->state & POS_MASK, n = c->state >> 11 & POS_MASK;
+	u8 want = char_at(c->needle, c->needlecap, n), have = char_at(c->hay, c->haycap, at + n);
+	if (!want) {
+		c->found = (s64)at;
+		return 1;
+	}
+	if (!have) // the text ended: later positions cannot match either
+		return 1;
+	c->state = forget(want == have ? at | (n + 1) << 11 : at + 1);
+	return 0;
 }
 
 RT_FN s64 rt_strstr_loop(const char *hay, u64 haycap, const char *needle, u64 needlecap)
 {
-	struct StrstrCtx c = {hay, needle, haycap, needlecap, -1};
-	bpf_loop(RT_STR_MAX, strstr_step, &c, 0);
+	struct StrstrCtx c = {.hay = hay, .needle = needle, .haycap = haycap, .needlecap = needlecap, .found = -1};
+	bpf_loop(RT_STR_MAX * (RT_STR_MAX + 1), strstr_step, &c, 0);
 	return c.found;
 }
 
-// ---- glob: one step is one look at the pattern; after a mismatch it goes back to the last * and lets that take one more character.
+// ---- glob: one step looks at one character of the pattern; after a mismatch it goes back to the last * and lets that take one more
+// character. The whole state is one number, so that all steps look alike to the verifier.
 
 struct GlobCtx {
 	const char *s, *pat;
 	u64 scap, patcap;
-	u64 si, pi;	    // where we are
-	u64 star_s, star_p; // where to go back to; star_p 0: no * yet (else position after it)
+	u64 state;
 	u64 result;
 };
+#define GLOB_STATE(si, pi, star_s, star_p, set, neg, hit)                                                              \
+	((si) | (pi) << 11 | (star_s) << 22 | (star_p) << 33 | (set) << 44 | (u64)(neg) << 55 | (u64)(hit) << 56)
 
-static RT_INLINE char char_at(const char *p, u64 cap, u64 i)
+static RT_INLINE long glob_goto(struct GlobCtx *c, u64 state)
 {
-	return i < cap ? p[i] : 0;
-}
-
-#define GLOB_SET_MAX 32 // characters of one [...], more never match
-
-// [abc], [a-z], [!a-z] from just after the '['. Sets *end to the position after ']'; 0: no closing bracket.
-static RT_INLINE bool set_matches(const char *pat, u64 patcap, u64 pi, char ch, u64 *end)
-{
-	bool negate = char_at(pat, patcap, pi) == '!', hit = false, range = false;
-	u8 prev = 0;
-	*end = 0;
-	if (negate)
-		pi++;
-	NO_UNROLL
-	for (u64 n = 0; n < GLOB_SET_MAX; n++) {
-		u8 c = (u8)char_at(pat, patcap, pi + n), next = (u8)char_at(pat, patcap, pi + n + 1);
-		if (!c)
-			break;
-		if (c == ']' && n) {
-			*end = pi + n + 1;
-			break;
-		}
-		if (range) {
-			hit |= (u8)ch >= prev && (u8)ch <= c;
-			range = false;
-		} else if (c == '-' && n && next != ']') {
-			range = true;
-		} else {
-			hit |= c == (u8)ch;
-			prev = c;
-		}
-	}
-	return hit != negate;
-}
-
-// 1: decided, c->result tells.
-static RT_INLINE long glob_step(struct GlobCtx *c)
-{
-	u64 si = c->si, pi = c->pi, scap = c->scap, patcap = c->patcap;
-	char ch, p;
-	if (si > RT_STR_MAX || pi > RT_STR_MAX)
-		return 1;
-	ch = char_at(c->s, scap, si);
-	p = char_at(c->pat, patcap, pi);
-	if (p == '*') {
-		c->star_p = pi + 1;
-		c->star_s = si;
-		c->pi = pi + 1;
-		return 0;
-	}
-	if (!ch) { // text over: the pattern must be, too
-		c->result = !p;
-		return 1;
-	}
-	u64 next = pi + 1;
-	bool ok = p == ch || p == '?';
-	if (p == '[') {
-		u64 end;
-		ok = set_matches(c->pat, patcap, pi + 1, ch, &end);
-		if (end)
-			next = end;
-		else
-			ok = ch == '['; // no set: the character itself
-	}
-	if (ok && p) {
-		c->si = si + 1;
-		c->pi = next;
-		return 0;
-	}
-	if (!c->star_p)
-		return 1;
-	c->pi = c->star_p;
-	c->si = ++c->star_s;
+	c->state = forget(state);
 	return 0;
 }
 
-static long glob_callback(u64 i, void *ctx)
+// 1: decided, c->result tells.
+static long glob_step(u64 i, void *ctx)
 {
-	return glob_step(ctx);
+	struct GlobCtx *c = ctx;
+	u64 st = c->state;
+	u64 si = st & POS_MASK, pi = st >> 11 & POS_MASK; // in the text, in the pattern
+	u64 star_s = st >> 22 & POS_MASK, star_p = st >> 33 & POS_MASK; // where to go back to; star_p 0: nowhere, else after the *
+	u64 set = st >> 44 & POS_MASK; // inside [...]: next character, counted from the '['; 0: outside
+	bool neg = st >> 55 & 1, hit = st >> 56 & 1;
+	u8 ch = char_at(c->s, c->scap, si), p = char_at(c->pat, c->patcap, pi + set);
+	bool ok;
+
+	if (set) {
+		if (p == ']' && set > 1u + neg) { // "]" right after "[" or "[!" is a member
+			ok = hit != neg;
+			pi += set + 1;
+		} else if (p) {
+			u8 to = char_at(c->pat, c->patcap, pi + set + 2);
+			if (set == 1 && (p == '!' || p == '^'))
+				return glob_goto(c, GLOB_STATE(si, pi, star_s, star_p, 2ull, 1, 0));
+			if (char_at(c->pat, c->patcap, pi + set + 1) == '-' && to && to != ']')
+				return glob_goto(c, GLOB_STATE(si, pi, star_s, star_p, set + 3, neg, hit | (p <= ch && ch <= to)));
+			return glob_goto(c, GLOB_STATE(si, pi, star_s, star_p, set + 1, neg, hit | (p == ch)));
+		} else { // never closed: an ordinary character
+			ok = ch == '[';
+			pi++;
+		}
+	} else if (p == '*') {
+		return glob_goto(c, GLOB_STATE(si, pi + 1, si, pi + 1, 0ull, 0, 0));
+	} else if (!ch) { // text over: the pattern must be, too
+		c->result = !p;
+		return 1;
+	} else if (p == '[') {
+		return glob_goto(c, GLOB_STATE(si, pi, star_s, star_p, 1ull, 0, 0));
+	} else {
+		ok = p && (p == ch || p == '?');
+		pi++;
+	}
+	if (ok)
+		return glob_goto(c, GLOB_STATE(si + 1, pi, star_s, star_p, 0ull, 0, 0));
+	if (!star_p)
+		return 1;
+	return glob_goto(c, GLOB_STATE(star_s + 1, star_p, star_s + 1, star_p, 0ull, 0, 0));
 }
 
 RT_FN u64 rt_globmatch(const char *s, u64 scap, const char *pat, u64 patcap)
 {
 	struct GlobCtx c = {.s = s, .pat = pat, .scap = scap, .patcap = patcap};
-	bpf_loop((RT_STR_MAX + 1) * (RT_STR_MAX + 1), glob_callback, &c, 0);
+	bpf_loop((RT_STR_MAX + 1) * (RT_STR_MAX + 1), glob_step, &c, 0);
 	return c.result;
 }
 
