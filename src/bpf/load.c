@@ -273,6 +273,13 @@ static void dump_log(struct ProbeProg *pp, struct SysProg *sp, const struct Load
 	pp->nverified = vlog_processed(sp->log);
 	if (r >= 0)
 		close(r);
+	if (!pp->nverified) { // 6.3 and older stop with ENOSPC when the log is full: statistics alone
+		sp->log_level = 4;
+		r = sys_prog_load(sp);
+		pp->nverified = vlog_processed(sp->log);
+		if (r >= 0)
+			close(r);
+	}
 	free(sp->log);
 	sp->log = NULL;
 	sp->log_level = sp->log_size = 0;

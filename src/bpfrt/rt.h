@@ -10,6 +10,10 @@
 //   - The 512 bytes of stack are for the whole call chain, the generated program included: keep frames under 128 bytes.
 //   - No globals but RT_MAP, RT_CONST and `static const` tables. mkrt refuses .data and .bss.
 //   - Callbacks of bpf_loop/bpf_for_each_map_elem: `static long f(...)` whose address is taken; nothing else to do.
+//   - bpf_loop: kernels before 6.7 verify the callback ONCE, with the context as it is at the first round, and drop the branches that
+//     these values never take (fixed by kernel commit ab5cfac139ab). So whatever the callback changes in its context must be unknown to
+//     the verifier when the loop starts: initialise it with rt_forget(0), and store it with rt_forget(v) so that rounds look alike
+//     (few verifier states). Bound such values (mask, compare) at every use. Pointers and sizes that stay the same may be constants.
 //   - Only 64-bit little-endian layouts of abi.h are shared with user space.
 #ifndef SONDE_RT_H
 #define SONDE_RT_H
@@ -142,6 +146,16 @@ RT_HELPERS(RT_HELPER)
 #define RT_BARRIER(v) asm volatile("" : "+r"(v))
 #endif
 
+// v, but as a number the verifier knows nothing of: a spilled register whose slot is partly overwritten reads back as unknown
+// (kernel/bpf/verifier.c, check_stack_write_fixed_off: scrub_spilled_slot). Flipped in between, as zeros are tracked byte by byte.
+static RT_INLINE u64 rt_forget(u64 v)
+{
+	volatile u64 slot = v ^ 0xa5ULL << 56;
+	volatile u8 *top = (volatile u8 *)&slot + 7;
+	*top = (u8)(v >> 56 ^ 0xa5);
+	return slot ^ 0xa5ULL << 56;
+}
+
 // ---- str.bpf.c. All pointers are to BPF memory (stack, map value, scratch); capacities are constants where the call is written.
 // Text is NUL-terminated or fills its capacity.
 #define RT_STR_MAX 1024	 // capacity of any one string
@@ -149,9 +163,9 @@ u64 rt_strlen(const char *p, u64 cap);
 u64 rt_streq(const char *a, u64 acap, const char *b, u64 bcap); // 1: same text
 s64 rt_strncmp(const char *a, const char *b, u64 n);		 // as C, over at most n bytes that both buffers must have
 s64 rt_memcmp(const void *a, const void *b, u64 n);		 // difference of the first bytes that differ
-s64 rt_strstr(const char *hay, u64 haycap, const char *needle, u64 needlecap);	  // index or -1; plain loops
-s64 rt_strstr_loop(const char *hay, u64 haycap, const char *needle, u64 needlecap); // same with bpf_loop (FEAT_BPF_LOOP): less for the verifier
-u64 rt_globmatch(const char *s, u64 scap, const char *pat, u64 patcap);		  // * ? [a-z] [!a-z]; whole text; 1: matches
+s64 rt_strstr(const char *hay, u64 haycap, const char *needle, u64 needlecap);   // index or -1; costs the verifier about 25 * haycap * needlecap steps
+s64 rt_strstr_loop(const char *hay, u64 haycap, const char *needle, u64 needlecap); // same with bpf_loop (FEAT_BPF_LOOP): 200 steps
+u64 rt_globmatch(const char *s, u64 scap, const char *pat, u64 patcap);		  // * ? [a-z] [!a-z]; whole text; 1: matches; bpf_loop
 // Buckets. hist: index of val with 2^k buckets per power of two (k 0..5), laid out as bpftrace does:
 //   negative (as s64): 0.   val < 2^k: val + 1.   else with l = floor(log2(val)) - k:  ((l + 1) << k) + ((val >> l) & (2^k - 1)) + 1
 // The highest index is that of 2^63 - 1: (64 - k) << k, so there are ((64 - k) << k) + 1 buckets: hist_nbuckets(k) of type.c.

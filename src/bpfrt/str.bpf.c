@@ -1,6 +1,6 @@
 // Strings and buckets for generated code: see rt.h for what each function takes and gives.
 // Invariant: no access beyond the given capacities; every loop is bounded by RT_STR_MAX, or by bpf_loop. A position that a loop found is
-// returned through forget(): otherwise the verifier would walk the rest of the program once for every position it can have.
+// returned through rt_forget(): otherwise the verifier would walk the rest of the program once for every position it can have.
 #include "bpfrt/rt.h"
 
 #ifdef RT_HOST
@@ -9,16 +9,6 @@
 #define NO_UNROLL _Pragma("clang loop unroll(disable)")
 #endif
 
-// v, but as a number the verifier knows nothing of: a spilled register whose slot is partly overwritten reads back as unknown
-// (kernel/bpf/verifier.c, check_stack_write_fixed_off: scrub_spilled_slot).
-static RT_INLINE u64 forget(u64 v)
-{
-	volatile u64 slot = v;
-	volatile u8 *top = (volatile u8 *)&slot + 7;
-	*top = (u8)(v >> 56);
-	return slot;
-}
-
 RT_FN u64 rt_strlen(const char *p, u64 cap)
 {
 	u64 i;
@@ -26,7 +16,7 @@ RT_FN u64 rt_strlen(const char *p, u64 cap)
 	for (i = 0; i < RT_STR_MAX; i++)
 		if (i >= cap || !p[i])
 			break;
-	return forget(i);
+	return rt_forget(i);
 }
 
 RT_FN u64 rt_streq(const char *a, u64 acap, const char *b, u64 bcap)
@@ -101,7 +91,7 @@ RT_FN s64 rt_strstr(const char *hay, u64 haycap, const char *needle, u64 needlec
 	for (i = 0; i < RT_STR_MAX; i++) {
 		enum Found f = match_at(hay, haycap, needle, needlecap, i);
 		if (f == FOUND_HERE)
-			return (s64)forget(i);
+			return (s64)rt_forget(i);
 		if (f == FOUND_NEVER)
 			return -1;
 	}
@@ -134,13 +124,13 @@ static long strstr_step(u64 i, void *ctx)
 	}
 	if (!have) // the text ended: later positions cannot match either
 		return 1;
-	c->state = forget(want == have ? at | (n + 1) << 11 : at + 1);
+	c->state = rt_forget(want == have ? at | (n + 1) << 11 : at + 1);
 	return 0;
 }
 
 RT_FN s64 rt_strstr_loop(const char *hay, u64 haycap, const char *needle, u64 needlecap)
 {
-	struct StrstrCtx c = {.hay = hay, .needle = needle, .haycap = haycap, .needlecap = needlecap, .found = -1};
+	struct StrstrCtx c = {.hay = hay, .needle = needle, .haycap = haycap, .needlecap = needlecap, .state = rt_forget(0), .found = -1};
 	bpf_loop(RT_STR_MAX * (RT_STR_MAX + 1), strstr_step, &c, 0);
 	return c.found;
 }
@@ -159,7 +149,7 @@ struct GlobCtx {
 
 static RT_INLINE long glob_goto(struct GlobCtx *c, u64 state)
 {
-	c->state = forget(state);
+	c->state = rt_forget(state);
 	return 0;
 }
 
@@ -210,7 +200,7 @@ static long glob_step(u64 i, void *ctx)
 
 RT_FN u64 rt_globmatch(const char *s, u64 scap, const char *pat, u64 patcap)
 {
-	struct GlobCtx c = {.s = s, .pat = pat, .scap = scap, .patcap = patcap};
+	struct GlobCtx c = {.s = s, .pat = pat, .scap = scap, .patcap = patcap, .state = rt_forget(0)};
 	bpf_loop((RT_STR_MAX + 1) * (RT_STR_MAX + 1), glob_step, &c, 0);
 	return c.result;
 }
