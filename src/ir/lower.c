@@ -1,0 +1,513 @@
+// The program of each probe: statements, loops, frame, entry and exit. In: a checked unit. Out: prog->maps and prog->progs with IR.
+//
+// Loops become callbacks of bpf_loop and bpf_for_each_map_elem, so their number of rounds needs no proof. What a callback shares with the
+// program lives in one stack object of the program, the frame, whose address is the callback's context argument.
+#include "bpfrt/abi.h"
+#include "ir/lower.h"
+#include <linux/bpf.h>
+
+enum { FRAME_SCRATCH = 0, FRAME_CTX = 8, FRAME_RETURN = 16, FRAME_RETVAL = 24, FRAME_VARS = 32 };
+#define MAX_ROUNDS (1 << 23) // BPF_MAX_LOOPS
+
+static void at(struct Lower *l, struct Span s)
+{
+	u32 line, col;
+	if (!s.len)
+		return;
+	span_pos(l->u->diags, s, &line, &col);
+	ir_set_loc(&l->b, s.file, line, col);
+}
+
+// ---- where variables live
+
+static void place_var(struct Lower *l, struct VarSym *v)
+{
+	v->reg = 0;
+	v->placed = false;
+	if (!v->type || v->type->kind == TY_NONE)
+		return;
+	if (ty_scalar(v->type)) {
+		if (!v->captured)
+			return;
+		v->placed = true;
+		v->in_scratch = false;
+		v->place = l->frame_size;
+		l->frame_size += 8;
+	} else {
+		v->placed = true;
+		v->in_scratch = true;
+		v->place = l->scratch_vars;
+		l->scratch_vars += ALIGN_UP(MAX(v->type->size, 8u), 8u);
+	}
+}
+
+static bool has_address_of(const struct ProbeUnit *pu)
+{
+	for (size_t i = 0; i < pu->vars.n; i++)
+		if (pu->vars.p[i]->captured)
+			return true;
+	return false;
+}
+
+static void plan_frame(struct Lower *l)
+{
+	l->has_frame = l->pu->nfns > 0 || has_address_of(l->pu);
+	l->frame_size = FRAME_VARS;
+	l->scratch_vars = 0;
+	for (size_t i = 0; i < l->pu->vars.n; i++)
+		place_var(l, l->pu->vars.p[i]);
+	l->loop_base = l->frame_size;
+	l->frame_size += l->pu->nfns * 8;
+}
+
+// ---- statements
+
+void lower_return(struct Lower *l, struct IrVal v)
+{
+	for (u32 i = l->nopen; i > 0; i--)
+		call2(l, H_RINGBUF_DISCARD, ir_reg(l->open[i - 1]), ir_imm(0));
+	if (l->in_callback) {
+		ir_store(&l->b, l->frame, FRAME_RETURN, 8, ir_imm(1));
+		ir_store(&l->b, l->frame, FRAME_RETVAL, 8, v);
+		ir_ret(&l->b, ir_imm(1));
+		l->saw_return = true;
+	} else
+		ir_ret(&l->b, v);
+	ir_set_block(&l->b, ir_new_block(&l->b, "dead"));
+}
+
+static void lower_if(struct Lower *l, struct Stmt *s)
+{
+	if (s->comptime || s->e->kind == E_BOOL || s->e->kind == E_INT) {
+		lower_stmts(l, s->e->ival ? s->body : s->els);
+		return;
+	}
+	IrBlk t = ir_new_block(&l->b, "then"), end = ir_new_block(&l->b, "endif"), f = s->els ? ir_new_block(&l->b, "else") : end;
+	struct TmpMark m = tmp_mark(l);
+	lx_cond(l, s->e, t, f);
+	tmp_release(l, m);
+	ir_set_block(&l->b, t);
+	lower_stmts(l, s->body);
+	ir_jmp(&l->b, end);
+	if (s->els) {
+		ir_set_block(&l->b, f);
+		lower_stmts(l, s->els);
+		ir_jmp(&l->b, end);
+	}
+	ir_set_block(&l->b, end);
+}
+
+// ---- loops as callbacks
+
+struct Saved { // of the function around a callback
+	struct IrBuild b;
+	struct IrVal frame, scratch;
+	bool in_callback, saw_return;
+	u32 stack_used;
+	struct Loop *loop;
+	u32 nopen;
+};
+
+static struct Saved enter_callback(struct Lower *l, const char *name, u32 nparams, u32 ctx_param, struct Loop *loop, u32 *fn)
+{
+	struct Saved s = {l->b, l->frame, l->scratch, l->in_callback, l->saw_return, l->stack_used, l->loop, l->nopen};
+	*fn = ir_new_func(&l->pp->ir, name, nparams);
+	ir_enter(&l->b, *fn, 0);
+	l->b.loc = s.b.loc;
+	l->frame = ir_mov(&l->b, ir_param(&l->b, ctx_param));
+	l->scratch = ir_load(&l->b, l->frame, FRAME_SCRATCH, 8, false);
+	l->in_callback = true;
+	l->saw_return = false;
+	l->stack_used = 0;
+	l->nopen = 0;
+	*loop = (struct Loop){.up = l->loop, .callback = true};
+	l->loop = loop;
+	return s;
+}
+
+static bool leave_callback(struct Lower *l, const struct Saved *s)
+{
+	bool returned = l->saw_return;
+	ir_ret(&l->b, ir_imm(0));
+	l->b = s->b;
+	l->frame = s->frame;
+	l->scratch = s->scratch;
+	l->in_callback = s->in_callback;
+	l->saw_return = s->saw_return || (returned && s->in_callback);
+	l->stack_used = s->stack_used;
+	l->loop = s->loop;
+	l->nopen = s->nopen;
+	return returned;
+}
+
+static struct IrVal frame_addr(struct Lower *l)
+{
+	return l->frame;
+}
+
+// After a loop whose body may return from the probe.
+static void pass_return_on(struct Lower *l)
+{
+	IrBlk ret = ir_new_block(&l->b, "returned"), go = ir_new_block(&l->b, "go_on");
+	ir_br(&l->b, IC_NE, ir_load(&l->b, l->frame, FRAME_RETURN, 8, false), ir_imm(0), ret, go);
+	ir_set_block(&l->b, ret);
+	ir_ret(&l->b, l->in_callback ? ir_imm(1) : ir_load(&l->b, l->frame, FRAME_RETVAL, 8, false));
+	if (l->in_callback)
+		l->saw_return = true;
+	ir_set_block(&l->b, go);
+}
+
+static void call_loop(struct Lower *l, struct IrVal rounds, u32 fn, bool returned)
+{
+	call4(l, H_LOOP, rounds, ir_func(fn), frame_addr(l), ir_imm(0));
+	if (returned)
+		pass_return_on(l);
+}
+
+static void while_callback(struct Lower *l, struct Stmt *s)
+{
+	struct Loop loop;
+	u32 fn;
+	struct Saved up = enter_callback(l, "while", 2, 1, &loop, &fn);
+	IrBlk body = ir_new_block(&l->b, "body"), done = ir_new_block(&l->b, "done");
+	struct TmpMark m = tmp_mark(l);
+	lx_cond(l, s->e, body, done);
+	tmp_release(l, m);
+	ir_set_block(&l->b, done);
+	ir_ret(&l->b, ir_imm(1));
+	ir_set_block(&l->b, body);
+	lower_stmts(l, s->body);
+	bool returned = leave_callback(l, &up);
+	call_loop(l, ir_imm(MAX_ROUNDS), fn, returned);
+}
+
+static u32 loop_slot(struct Lower *l, const struct Stmt *s)
+{
+	return l->loop_base + (s->lhs->var->fn - 1) * 8;
+}
+
+static void range_callback(struct Lower *l, struct Stmt *s)
+{
+	struct Loop loop;
+	u32 fn, slot = loop_slot(l, s);
+	struct IrVal start = ir_mov(&l->b, lx_int(l, s->e)), end = lx_int(l, s->e2);
+	bool sgn = s->lhs->var->type->sgn;
+	ir_store(&l->b, l->frame, (s32)slot, 8, start);
+	IrBlk some = ir_new_block(&l->b, "range"), after = ir_new_block(&l->b, "range_end");
+	struct IrVal n = ir_bin(&l->b, IR_SUB, end, start);
+	ir_br(&l->b, sgn ? IC_SLT : IC_ULT, start, end, some, after);
+	ir_set_block(&l->b, some);
+	struct Saved up = enter_callback(l, "range", 2, 1, &loop, &fn);
+	struct IrVal i = ir_ext(&l->b, ir_param(&l->b, 0), 4, false);
+	var_set(l, s->lhs->var, ir_bin(&l->b, IR_ADD, ir_load(&l->b, l->frame, (s32)slot, 8, false), i));
+	lower_stmts(l, s->body);
+	bool returned = leave_callback(l, &up);
+	call_loop(l, n, fn, returned);
+	ir_jmp(&l->b, after);
+	ir_set_block(&l->b, after);
+}
+
+// ---- the same without bpf_loop: the verifier walks every round
+
+static void plain_while(struct Lower *l, struct Stmt *s)
+{
+	IrBlk head = ir_new_block(&l->b, "while"), body = ir_new_block(&l->b, "body"), end = ir_new_block(&l->b, "endwhile");
+	struct Loop loop = {.up = l->loop, .brk = end, .cont = head};
+	ir_jmp(&l->b, head);
+	ir_set_block(&l->b, head);
+	lx_cond(l, s->e, body, end);
+	ir_set_block(&l->b, body);
+	l->loop = &loop;
+	lower_stmts(l, s->body);
+	l->loop = loop.up;
+	ir_jmp(&l->b, head);
+	ir_set_block(&l->b, end);
+}
+
+static void plain_range(struct Lower *l, struct Stmt *s)
+{
+	struct VarSym *v = s->lhs->var;
+	IrReg i = ir_new_reg(&l->b);
+	ir_set(&l->b, i, lx_int(l, s->e));
+	struct IrVal end = ir_mov(&l->b, lx_int(l, s->e2));
+	IrBlk head = ir_new_block(&l->b, "range"), body = ir_new_block(&l->b, "body"), next = ir_new_block(&l->b, "next"),
+	      out = ir_new_block(&l->b, "endrange");
+	struct Loop loop = {.up = l->loop, .brk = out, .cont = next};
+	ir_jmp(&l->b, head);
+	ir_set_block(&l->b, head);
+	ir_br(&l->b, v->type->sgn ? IC_SLT : IC_ULT, ir_reg(i), end, body, out);
+	ir_set_block(&l->b, body);
+	var_set(l, v, ir_reg(i));
+	l->loop = &loop;
+	lower_stmts(l, s->body);
+	l->loop = loop.up;
+	ir_jmp(&l->b, next);
+	ir_set_block(&l->b, next);
+	ir_set(&l->b, i, ir_bin(&l->b, IR_ADD, ir_reg(i), ir_imm(1)));
+	ir_jmp(&l->b, head);
+	ir_set_block(&l->b, out);
+}
+
+// ---- over a map
+
+static void lower_for_map(struct Lower *l, struct Stmt *s)
+{
+	struct MapSym *m = s->e->map;
+	struct VarSym *v = s->lhs->var;
+	struct Loop loop;
+	u32 fn;
+	if (!l->o->for_each) {
+		diag_error(l->u->diags, s->span, "a loop over a map needs bpf_for_each_map_elem (Linux 5.13), which this kernel does not have");
+		return;
+	}
+	struct Saved up = enter_callback(l, "for_map", 4, 3, &loop, &fn); // (map, key, value, ctx)
+	struct IrVal key = ir_mov(&l->b, ir_param(&l->b, 1)), val = ir_mov(&l->b, ir_param(&l->b, 2));
+	s32 off;
+	struct IrVal base = var_place(l, v, &off);
+	const struct TupleField *kf = &v->type->fields[0], *vf = &v->type->fields[1];
+	struct Val k = val_mem(m->key, key, 0, AS_BPF), x = val_mem(m->val, val, 0, AS_BPF);
+	store_val(l, k, base, off + (s32)kf->off, kf->type, false);
+	if (ty_is_aggr(m->val))
+		ir_store(&l->b, base, off + (s32)vf->off, vf->type->size, lm_aggr_int(l, m, key));
+	else
+		store_val(l, x, base, off + (s32)vf->off, vf->type, false);
+	lower_stmts(l, s->body);
+	bool returned = leave_callback(l, &up);
+	call4(l, H_FOR_EACH, ir_mapfd(m->def->id), ir_func(fn), frame_addr(l), ir_imm(0));
+	if (returned)
+		pass_return_on(l);
+}
+
+static void lower_jump(struct Lower *l, struct Stmt *s)
+{
+	if (l->loop->callback)
+		ir_ret(&l->b, ir_imm(s->kind == S_BREAK));
+	else
+		ir_jmp(&l->b, s->kind == S_BREAK ? l->loop->brk : l->loop->cont);
+	ir_set_block(&l->b, ir_new_block(&l->b, "dead"));
+}
+
+static void lower_assign(struct Lower *l, struct Stmt *s)
+{
+	if (!s->lhs) {
+		lx_drop(l, s->e);
+		return;
+	}
+	if (s->lhs->kind != E_VAR) {
+		lm_assign(l, s);
+		return;
+	}
+	struct VarSym *v = s->lhs->var;
+	if (s->op == OP_NONE) {
+		var_assign(l, v, s->e);
+		return;
+	}
+	struct IrVal old = var_get(l, v);
+	if (has_side_effects(s->e))
+		old = ir_mov(&l->b, old);
+	struct IrVal x = lx_int(l, s->e);
+	if (v->type->kind == TY_PTR) {
+		u32 size = v->type->elem->kind == TY_RECORD ? v->type->elem->rec->size : v->type->elem->size;
+		x = ir_bin(&l->b, IR_MUL, x, ir_imm(MAX(size, 1u)));
+	}
+	bool sgn = v->type->sgn || (s->e->type->kind == TY_INT && s->e->type->sgn && s->op != OP_SHR);
+	struct IrVal now = lower_arith(l, s->op, old, x, sgn);
+	if (v->type->kind == TY_INT && v->type->size < 8)
+		now = ir_ext(&l->b, now, v->type->size, v->type->sgn);
+	var_set(l, v, now);
+}
+
+static void lower_let(struct Lower *l, struct Stmt *s)
+{
+	struct VarSym *v = s->lhs->var;
+	if (s->e)
+		var_assign(l, v, s->e);
+	else if (ty_scalar(v->type))
+		var_set(l, v, ir_imm(0));
+	else {
+		s32 off;
+		struct IrVal base = var_place(l, v, &off);
+		zero_bytes(l, base, off, v->type->size);
+	}
+}
+
+static void lower_stmt(struct Lower *l, struct Stmt *s)
+{
+	switch (s->kind) {
+	case S_EXPR:
+		lx_drop(l, s->e);
+		break;
+	case S_ASSIGN:
+		lower_assign(l, s);
+		break;
+	case S_LET:
+		lower_let(l, s);
+		break;
+	case S_IF:
+		lower_if(l, s);
+		break;
+	case S_WHILE:
+		if (l->o->bpf_loop)
+			while_callback(l, s);
+		else
+			plain_while(l, s);
+		break;
+	case S_UNROLL:
+		for (u64 i = 0; i < s->e->ival; i++)
+			lower_stmts(l, s->body);
+		break;
+	case S_FOR_RANGE:
+		if (l->o->bpf_loop)
+			range_callback(l, s);
+		else
+			plain_range(l, s);
+		break;
+	case S_FOR_MAP:
+		lower_for_map(l, s);
+		break;
+	case S_RETURN:
+		lower_return(l, s->e ? lx_int(l, s->e) : ir_imm(0));
+		break;
+	case S_BREAK:
+	case S_CONTINUE:
+		lower_jump(l, s);
+		break;
+	case S_BLOCK:
+		lower_stmts(l, s->body);
+		break;
+	}
+}
+
+void lower_stmts(struct Lower *l, struct Stmt *s)
+{
+	for (; s; s = s->next) {
+		struct TmpMark m = tmp_mark(l);
+		at(l, s->span);
+		lower_stmt(l, s);
+		tmp_release(l, m);
+	}
+}
+
+// ---- programs
+
+// Probes that cannot be attached to one process get a test of the process id in front.
+static bool needs_pid_test(const struct Lower *l)
+{
+	switch (l->pp->kind) {
+	case PK_KPROBE: case PK_KRETPROBE: case PK_FENTRY: case PK_FEXIT: case PK_TRACEPOINT: case PK_RAWTP:
+		return l->o->pid != 0;
+	default:
+		return false;
+	}
+}
+
+static void init_frame(struct Lower *l)
+{
+	if (!l->has_frame)
+		return;
+	ir_store(&l->b, l->frame, FRAME_SCRATCH, 8, l->uses_scratch ? l->scratch : ir_imm(0));
+	ir_store(&l->b, l->frame, FRAME_CTX, 8, ir_ctx());
+	for (u32 off = FRAME_RETURN; off < l->frame_size; off += 8)
+		ir_store(&l->b, l->frame, (s32)off, 8, ir_imm(0));
+}
+
+// Written last, when it is known what the body needs: finds this CPU's scratch and fills the frame.
+static void lower_prologue(struct Lower *l)
+{
+	ir_set_block(&l->b, l->prologue);
+	l->b.loc = 1;
+	if (l->uses_scratch) {
+		// a map value is at most 32 KB per CPU (PCPU_MIN_UNIT_SIZE)
+		u32 map = sonde_map(l, "sonde_scratch", BPF_MAP_TYPE_PERCPU_ARRAY, 4, ALIGN_UP(l->scratch_max, 8u), 1, 0);
+		struct IrVal key = tmp_slot(l, 8);
+		IrBlk have = ir_new_block(&l->b, "scratch"), none = ir_new_block(&l->b, "no_scratch");
+		ir_store(&l->b, key, 0, 4, ir_imm(0));
+		struct IrVal p = call2(l, H_MAP_LOOKUP, ir_mapfd(map), key);
+		ir_br(&l->b, IC_NE, p, ir_imm(0), have, none);
+		ir_set_block(&l->b, none);
+		ir_ret(&l->b, ir_imm(0));
+		ir_set_block(&l->b, have);
+		ir_set(&l->b, l->scratch.id, p);
+	} else
+		ir_set(&l->b, l->scratch.id, ir_imm(0));
+	init_frame(l);
+	ir_jmp(&l->b, l->body);
+}
+
+static void lower_body(struct Lower *l)
+{
+	struct ProbeAst *ast = l->pu->ast;
+	if (needs_pid_test(l)) {
+		IrBlk ours = ir_new_block(&l->b, "our_pid"), other = ir_new_block(&l->b, "other_pid");
+		ir_br(&l->b, IC_EQ, cur_pid(l, false, false), ir_imm(l->o->pid), ours, other);
+		ir_set_block(&l->b, other);
+		ir_ret(&l->b, ir_imm(0));
+		ir_set_block(&l->b, ours);
+	}
+	if (ast->pred) {
+		IrBlk yes = ir_new_block(&l->b, "action"), no = ir_new_block(&l->b, "skip");
+		struct TmpMark m = tmp_mark(l);
+		at(l, ast->pred->span);
+		lx_cond(l, ast->pred, yes, no);
+		tmp_release(l, m);
+		ir_set_block(&l->b, no);
+		ir_ret(&l->b, ir_imm(0));
+		ir_set_block(&l->b, yes);
+	}
+	lower_stmts(l, ast->body);
+	if (!ir_terminated(&l->b))
+		ir_ret(&l->b, ir_imm(0));
+}
+
+static const char *kernel_name(struct Unit *u, const struct Point *p)
+{
+	char *s = arena_printf(u->arena, "%.15s", p->event ? p->event : probe_kind_name(p->kind));
+	for (char *c = s; *c; c++)
+		if (!(*c >= '0' && *c <= '9') && !(*c >= 'a' && *c <= 'z') && !(*c >= 'A' && *c <= 'Z'))
+			*c = '_';
+	return s;
+}
+
+static void lower_unit(struct Lower *l, struct ProbeUnit *pu)
+{
+	struct Unit *u = l->u;
+	struct ProbeProg *pp = arena_new(u->arena, struct ProbeProg);
+	pp->ast = pu->ast;
+	pp->kind = pu->point->kind;
+	pp->points = pu->points;
+	pp->fd = -1;
+	pp->ir.name = kernel_name(u, pu->point);
+	pp->ir.diags = u->diags;
+	vec_push(&u->prog->progs, pp);
+
+	struct Lower fresh = {.u = u, .prog = u->prog, .o = l->o, .pu = pu, .pp = pp, .slots = l->slots, .capslots = l->capslots};
+	*l = fresh;
+	u->cur = pu;
+	l->b.prog = &pp->ir;
+	u32 fn = ir_new_func(&pp->ir, pp->ir.name, 0);
+	ir_enter(&l->b, fn, 0);
+	at(l, pu->ast->span);
+	plan_frame(l);
+	l->scratch_now = l->scratch_max = l->scratch_vars;
+	l->scratch = ir_reg(ir_new_reg(&l->b));
+	if (l->has_frame) {
+		l->frame_slot = ir_new_slot(&l->b, l->frame_size, 8);
+		l->frame = ir_slot(l->frame_slot, 0);
+		l->stack_used = l->frame_size;
+	}
+	l->prologue = 0;
+	l->body = ir_new_block(&l->b, "body");
+	ir_set_block(&l->b, l->body);
+	lower_body(l);
+	lower_prologue(l);
+}
+
+bool lower_program(struct Unit *u, const struct LowerOpts *o)
+{
+	struct Lower l = {.u = u, .prog = u->prog, .o = o};
+	lower_maps(&l);
+	for (size_t i = 0; i < u->probes.n && !u->diags->nerrors; i++)
+		lower_unit(&l, u->probes.p[i]);
+	free(l.slots);
+	return !u->diags->nerrors;
+}
