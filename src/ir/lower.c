@@ -2,6 +2,7 @@
 //
 // Loops become callbacks of bpf_loop and bpf_for_each_map_elem, so their number of rounds needs no proof. What a callback shares with the
 // program lives in one stack object of the program, the frame, whose address is the callback's context argument.
+#include "base/base.h"
 #include "bpfrt/abi.h"
 #include "ir/lower.h"
 #include <linux/bpf.h>

@@ -150,7 +150,7 @@ struct Val lm_get(struct Lower *l, struct Expr *ref);
 void lm_assign(struct Lower *l, struct Stmt *s);
 struct IrVal lm_incdec(struct Lower *l, struct Expr *ref, s64 by, bool post, bool used);
 struct IrVal lm_aggr_int(struct Lower *l, struct MapSym *m, struct IrVal key);
-struct Val l_delete(struct Lower *l, struct Expr *e);
+struct Val lower_delete(struct Lower *l, struct Expr *e);
 void count_loss(struct Lower *l, u32 counter_off); // adds one to a field of struct RtCounters
 struct IrVal event_reserve(struct Lower *l, u32 kind, u32 id, u32 size, IrBlk fail); // payload after 8 bytes of head
 void event_submit(struct Lower *l, struct IrVal rec);

@@ -1,4 +1,5 @@
 // Builtins and calls -> IR: the lower column of builtins.def.
+#include "base/base.h"
 #include "bpfrt/abi.h"
 #include "ir/lower.h"
 #include "lang/ptregs.h"
@@ -96,7 +97,7 @@ static struct Val l_nsecs(struct Lower *l, struct Expr *e)
 	case CLOCK_TAI:
 		if (l->o->ktime_tai)
 			return num(e, call0(l, H_KTIME_TAI));
-		// fall through: the boot clock plus the distance measured at start
+		__attribute__((fallthrough)); // the boot clock plus the distance measured at start
 	case 100:
 		return num(e, ir_bin(&l->b, IR_ADD, boot_ns(l), ir_imm(l->o->tai_minus_boot)));
 	default: return num(e, boot_ns(l));
@@ -836,6 +837,8 @@ static struct Val l_unwatch(struct Lower *l, struct Expr *e)
 	plain_event(l, RT_EV_UNWATCH, 0, &a, 1);
 	return nothing(e);
 }
+
+static struct Val l_delete(struct Lower *l, struct Expr *e) { return lower_delete(l, e); }
 
 // Assigned to maps only: lower_map.c works them out.
 static struct Val l_aggr(struct Lower *l, struct Expr *e) { return nothing(e); }

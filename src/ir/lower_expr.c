@@ -672,7 +672,7 @@ void lx_drop(struct Lower *l, struct Expr *e)
 	} else if (e->kind == E_MAP && e->type->kind == TY_VOID)
 		;
 	else if (e->kind == E_CALL && e->builtin && e->builtin->id == BI_delete)
-		l_delete(l, e);
+		lower_delete(l, e);
 	else
 		lx(l, e);
 }

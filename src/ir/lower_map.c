@@ -2,6 +2,7 @@
 //
 // Storage: scalar maps are arrays of one element whose value is followed by a u64 that says it was ever set (count() needs none);
 // keyed maps are hashes; aggregations live in per-CPU maps and are merged when read.
+#include "base/base.h"
 #include "bpfrt/abi.h"
 #include "ir/lower.h"
 #include <linux/bpf.h>
@@ -481,7 +482,7 @@ struct IrVal lm_incdec(struct Lower *l, struct Expr *ref, s64 by, bool post, boo
 	return used ? ir_reg(r) : ir_imm(0);
 }
 
-struct Val l_delete(struct Lower *l, struct Expr *e)
+struct Val lower_delete(struct Lower *l, struct Expr *e)
 {
 	struct Expr *me = e->args[0];
 	struct MapSym *m = me->map;

@@ -1,4 +1,5 @@
 // Memory: temporaries on the stack and in per-CPU scratch, copies, text, reads from the kernel and from processes.
+#include "base/base.h"
 #include "bpfrt/abi.h"
 #include "ir/lower.h"
 
