@@ -516,7 +516,8 @@ static struct err *compile_func(struct IrProg *p, u32 fn, const struct EmitOpts 
 }
 
 // Local calls and callback addresses: imm is relative to the next instruction for both (fixup_call_args, BPF_PSEUDO_FUNC in check_ld_imm).
-static void resolve_funcs(struct Code *c)
+// at[fn]: index in c->funcs.
+static void resolve_funcs(struct Code *c, const u32 *at)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < c->relocs.n; i++) {
@@ -525,7 +526,7 @@ static void resolve_funcs(struct Code *c)
 			c->relocs.p[kept++] = r;
 			continue;
 		}
-		struct CodeFunc *f = &c->funcs.p[r.id];
+		struct CodeFunc *f = &c->funcs.p[at[r.id]];
 		struct BpfInsn *in = &c->insns.p[r.insn];
 		in->imm = (s32)f->insn - (s32)r.insn - 1;
 		f->is_callback |= in->code == (BPF_LD | BPF_IMM | BPF_DW);
@@ -535,16 +536,30 @@ static void resolve_funcs(struct Code *c)
 
 struct err *ir_compile(struct IrProg *p, const struct EmitOpts *o, struct Code *out)
 {
+	struct err *err = NULL;
 	*out = (struct Code){0};
-	for (u32 i = 0; i < p->funcs.n; i++) {
-		struct err *err = compile_func(p, i, o, out);
-		if (err) {
-			code_deinit(out);
-			return err;
+	// Only functions that something names: to the kernel one that is never called is unreachable code.
+	u32 *at = xmalloc(p->funcs.n * sizeof(*at)), *todo = xcalloc(p->funcs.n, sizeof(*todo)), n = 1;
+	memset(at, 0xff, p->funcs.n * sizeof(*at));
+	at[0] = 0;
+	for (u32 i = 0; !err && i < n; i++) {
+		size_t rel = out->relocs.n;
+		err = compile_func(p, todo[i], o, out);
+		for (; rel < out->relocs.n; rel++) {
+			const struct Reloc *r = &out->relocs.p[rel];
+			if (r->kind != REL_FUNC || at[r->id] != ~0u)
+				continue;
+			at[r->id] = n;
+			todo[n++] = r->id;
 		}
 	}
-	resolve_funcs(out);
-	return NULL;
+	if (err)
+		code_deinit(out);
+	else
+		resolve_funcs(out, at);
+	free(at);
+	free(todo);
+	return err;
 }
 
 void code_deinit(struct Code *c)

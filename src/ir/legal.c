@@ -228,6 +228,10 @@ static void legal_insn(struct Legal *l, struct IrInsn in)
 	switch (in.op) {
 	case IR_NOP:
 		return;
+	case IR_MOV:
+		if (!ir_is_reg(in.a, in.d)) // regalloc counts on it
+			put(l, in);
+		return;
 	case IR_NEG:
 	case IR_ZEXT:
 	case IR_SEXT:
@@ -251,7 +255,7 @@ static void legal_insn(struct Legal *l, struct IrInsn in)
 	case IR_BR:
 		branch(l, in);
 		return;
-	default: // MOV, calls, JMP, RET: emit takes any operand
+	default: // calls, JMP, RET: emit takes any operand
 		put(l, in);
 	}
 }

@@ -104,6 +104,18 @@ void ir_regalloc_deinit(struct RegAlloc *ra);
 // slots.c: gives every used slot its place in the frame; slots whose lifetimes do not meet share bytes. Returns the frame's size.
 u32 ir_place_slots(struct IrFunc *f);
 
+// opt.c shares these with fold.c and cfg.c.
+struct IrDefs { // one entry a vreg; valid while no instruction is added
+	u32 *ndefs, *nuses;	// a parameter counts as one definition
+	struct IrInsn **def;	// the only definition, NULL for none, several, or a parameter
+	u8 *bits;		// the value, seen as unsigned, is below 2^bits
+};
+// fold.c
+void ir_value_bits(const struct IrFunc *f, const struct IrOrder *o, u8 *bits);
+bool ir_simplify(struct IrInsn *in, const struct IrDefs *d); // one instruction by algebra; true when it changed
+// cfg.c: folds branches, threads jumps, merges blocks, drops unreachable ones (block numbers change). True when it changed something.
+bool ir_simplify_cfg(struct IrFunc *f);
+
 // bit ranges over u64 words, both ends included
 bool bits_any(const u64 *w, u32 from, u32 to);
 void bits_set(u64 *w, u32 from, u32 to);

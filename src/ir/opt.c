@@ -1,0 +1,243 @@
+// The optimiser. Input: a verified program as lower*.c writes it. Output: the same program, cheaper; still verified.
+// The program is not SSA, but a vreg with one definition behaves as if it were: ir_verify made sure that the definition comes before every use on
+// every path, so the value of such a vreg, and of any expression over such vregs, is the same wherever it is visible. Other vregs are followed
+// within one block only.
+#include "ir/pass.h"
+
+#define ROUNDS 6
+
+struct Opt {
+	struct IrFunc *f;
+	struct IrOrder o;
+	struct IrDefs d;
+	// copies of vregs with several definitions, in the current block
+	struct Copy {
+		struct IrVal v;
+		u32 block, version; // version of v, if a vreg, when the copy was made
+	} *copy;
+	u32 *version;
+};
+
+static void count_defs(struct Opt *o)
+{
+	struct IrFunc *f = o->f;
+	u32 n = f->nregs + 1;
+	o->d = (struct IrDefs){xcalloc(n, sizeof(u32)), xcalloc(n, sizeof(u32)), xcalloc(n, sizeof(*o->d.def)), xcalloc(n, 1)};
+	for (u32 i = 1; i <= f->nparams; i++)
+		o->d.ndefs[i] = 1;
+	for (u32 i = 0; i < o->o.n; i++) {
+		struct IrBlock *b = &f->blocks.p[o->o.order[i]];
+		for (size_t k = 0; k < b->insns.n; k++) {
+			struct IrInsn *in = &b->insns.p[k];
+			struct IrVal *use[IR_MAX_USES];
+			for (u32 u = ir_uses(in, use); u--;)
+				if (use[u]->kind == IRO_REG)
+					o->d.nuses[use[u]->id]++;
+			if (in->d)
+				o->d.def[in->d] = o->d.ndefs[in->d]++ ? NULL : in;
+		}
+	}
+	ir_value_bits(f, &o->o, o->d.bits);
+}
+
+static void free_defs(struct Opt *o)
+{
+	free(o->d.ndefs);
+	free(o->d.nuses);
+	free(o->d.def);
+	free(o->d.bits);
+}
+
+static bool forward_use(struct Opt *o, struct IrVal *use, u32 block)
+{
+	struct IrVal old = *use;
+	// A chain of copies; those processed earlier are already short.
+	while (use->kind == IRO_REG) {
+		const struct IrInsn *def = o->d.def[use->id];
+		const struct Copy *c = &o->copy[use->id];
+		if (def && def->op == IR_MOV && (def->a.kind != IRO_REG || o->d.ndefs[def->a.id] == 1))
+			*use = def->a;
+		else if (c->block == block && (c->v.kind != IRO_REG || c->version == o->version[c->v.id]))
+			*use = c->v;
+		else
+			break;
+		if (ir_same(*use, old)) // x = y; y = x; with several definitions
+			break;
+	}
+	return !ir_same(*use, old);
+}
+
+// The address operand of a load or store must stay an address: a constant there is a script reading a fixed address, which needs a register.
+static bool may_forward(const struct IrInsn *in, const struct IrVal *use, struct IrVal v)
+{
+	if (use == &in->a && ir_ops[in->op].flags & F_MEM)
+		return v.kind != IRO_IMM;
+	return true;
+}
+
+static bool forward(struct Opt *o)
+{
+	bool changed = false;
+	o->copy = xcalloc(o->f->nregs + 1, sizeof(*o->copy));
+	o->version = xcalloc(o->f->nregs + 1, sizeof(*o->version));
+	for (u32 i = 0; i < o->o.n; i++) {
+		struct IrBlock *b = &o->f->blocks.p[o->o.order[i]];
+		for (size_t k = 0; k < b->insns.n; k++) {
+			struct IrInsn *in = &b->insns.p[k];
+			struct IrVal *use[IR_MAX_USES];
+			for (u32 u = ir_uses(in, use); u--;) {
+				struct IrVal v = *use[u];
+				if (forward_use(o, &v, i + 1) && may_forward(in, use[u], v)) {
+					*use[u] = v;
+					changed = true;
+				}
+			}
+			changed |= ir_simplify(in, &o->d);
+			if (!in->d)
+				continue;
+			o->version[in->d]++;
+			o->copy[in->d].block = 0;
+			if (in->op == IR_MOV && !ir_is_reg(in->a, in->d))
+				o->copy[in->d] = (struct Copy){in->a, i + 1, in->a.kind == IRO_REG ? o->version[in->a.id] : 0};
+		}
+	}
+	free(o->copy);
+	free(o->version);
+	return changed;
+}
+
+// "if ((x & m) != 0)" in one instruction, when the AND stands right before the branch or reads something that does not change.
+static bool test_bits(struct Opt *o, struct IrBlock *b)
+{
+	struct IrInsn *br = ir_term(b);
+	if (br->op != IR_BR || br->size != 8 || (br->cond != IC_EQ && br->cond != IC_NE) || !ir_is_imm(br->b, 0) || br->a.kind != IRO_REG)
+		return false;
+	const struct IrInsn *and = o->d.def[br->a.id];
+	if (!and || and->op != IR_AND || o->d.nuses[br->a.id] != 1)
+		return false;
+	if (and + 1 != br && !((and->a.kind != IRO_REG || o->d.ndefs[and->a.id] == 1) && (and->b.kind != IRO_REG || o->d.ndefs[and->b.id] == 1)))
+		return false;
+	if (and->b.kind == IRO_IMM && !fits_s32(and->b.imm))
+		return false;
+	if (br->cond == IC_EQ) {
+		IrBlk x = br->t;
+		br->t = br->f;
+		br->f = x;
+	}
+	br->cond = IC_SET;
+	br->a = and->a;
+	br->b = and->b;
+	return true;
+}
+
+// "t = op; x = t" with t used nowhere else: "x = op". touched: last instruction that reads or sets a vreg in this block.
+static bool retarget(struct Opt *o, struct IrBlock *b, u32 pos, u64 *touched, u64 *set_at)
+{
+	bool changed = false;
+	u64 base = (u64)(pos + 1) << 32;
+	for (size_t k = 0; k < b->insns.n; k++) {
+		struct IrInsn *in = &b->insns.p[k];
+		struct IrVal *use[IR_MAX_USES];
+		IrReg t = in->op == IR_MOV && in->a.kind == IRO_REG ? in->a.id : 0;
+		if (t && t != in->d && o->d.def[t] && o->d.nuses[t] == 1 && set_at[t] > base && touched[in->d] <= set_at[t]) {
+			struct IrInsn *def = &b->insns.p[set_at[t] - base - 1];
+			def->d = in->d;
+			o->d.def[t] = NULL;
+			if (o->d.def[def->d])
+				o->d.def[def->d] = def;
+			*in = (struct IrInsn){.op = IR_NOP};
+			touched[def->d] = set_at[t];
+			set_at[def->d] = set_at[t];
+			changed = true;
+			continue;
+		}
+		for (u32 u = ir_uses(in, use); u--;)
+			if (use[u]->kind == IRO_REG)
+				touched[use[u]->id] = base + k + 1;
+		if (in->d)
+			touched[in->d] = set_at[in->d] = base + k + 1;
+	}
+	return changed;
+}
+
+static bool local_rewrites(struct Opt *o)
+{
+	bool changed = false;
+	u64 *touched = xcalloc(o->f->nregs + 1, sizeof(*touched)), *set_at = xcalloc(o->f->nregs + 1, sizeof(*set_at));
+	for (u32 i = 0; i < o->o.n; i++) {
+		struct IrBlock *b = &o->f->blocks.p[o->o.order[i]];
+		changed |= test_bits(o, b);
+		changed |= retarget(o, b, i, touched, set_at);
+	}
+	free(touched);
+	free(set_at);
+	return changed;
+}
+
+static bool drop_dead(struct IrFunc *f)
+{
+	struct IrLive l;
+	bool changed = false;
+	ir_live(f, &l);
+	bool *live = xcalloc(f->nregs + 1, sizeof(*live));
+	for (u32 i = 0; i < l.rpo.n; i++) {
+		struct IrBlock *b = &f->blocks.p[l.rpo.order[i]];
+		const u64 *in_set = l.in + (size_t)i * l.words, *out = l.out + (size_t)i * l.words;
+		for (u32 w = 0; w < l.words; w++)
+			for (u64 m = out[w]; m; m &= m - 1)
+				live[l.reg[w * 64 + (u32)__builtin_ctzll(m)]] = true;
+		for (size_t k = b->insns.n; k--;) {
+			struct IrInsn *in = &b->insns.p[k];
+			struct IrVal *use[IR_MAX_USES];
+			bool dead = in->d && !live[in->d];
+			if ((dead && ir_ops[in->op].flags & F_PURE && !in->is_volatile) || (in->op == IR_MOV && ir_is_reg(in->a, in->d)))
+				*in = (struct IrInsn){.op = IR_NOP};
+			else if (dead && !(ir_ops[in->op].flags & F_PURE))
+				in->d = 0;
+			changed |= dead && !in->is_volatile;
+			live[in->d] = false;
+			for (u32 u = ir_uses(in, use); u--;)
+				if (use[u]->kind == IRO_REG)
+					live[use[u]->id] = true;
+		}
+		size_t n = 0;
+		for (size_t k = 0; k < b->insns.n; k++)
+			if (b->insns.p[k].op != IR_NOP)
+				b->insns.p[n++] = b->insns.p[k];
+		b->insns.n = n;
+		for (u32 w = 0; w < l.words; w++)
+			for (u64 m = in_set[w]; m; m &= m - 1)
+				live[l.reg[w * 64 + (u32)__builtin_ctzll(m)]] = false;
+	}
+	free(live);
+	ir_live_deinit(&l);
+	return changed;
+}
+
+static bool values(struct IrFunc *f)
+{
+	struct Opt o = {.f = f};
+	ir_order(f, &o.o);
+	count_defs(&o);
+	bool changed = forward(&o);
+	free_defs(&o);
+	count_defs(&o);
+	changed |= local_rewrites(&o);
+	free_defs(&o);
+	ir_order_deinit(&o.o);
+	return changed;
+}
+
+void ir_optimize(struct IrProg *p)
+{
+	for (size_t i = 0; i < p->funcs.n; i++) {
+		struct IrFunc *f = &p->funcs.p[i];
+		bool again = true;
+		for (u32 round = 0; again && round < ROUNDS; round++) {
+			again = ir_simplify_cfg(f);
+			again |= values(f);
+			again |= drop_dead(f);
+		}
+		ir_simplify_cfg(f);
+	}
+}
