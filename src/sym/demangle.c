@@ -41,20 +41,30 @@ static char *run(Demangler fn, const char *mangled)
 	return text;
 }
 
-// libiberty's Rust printer refuses what GCC's and LLVM's passes append; C++'s writes it as " [clone .cold]", so do the same.
+// Where a Rust name's own part ends: v0 has no dots, a legacy name ends with its hash, "17h0123456789abcdefE".
+static const char *rust_end(const char *raw)
+{
+	if (raw[1] == 'R')
+		return strchrnul(raw, '.');
+	for (const char *p = raw; (p = strstr(p, "17h")); p++)
+		if (strspn(p + 3, "0123456789abcdef") == 16 && p[19] == 'E' && (!p[20] || p[20] == '.'))
+			return p + 20;
+	return NULL;
+}
+
+// libiberty's Rust printer drops what GCC's and LLVM's passes append; its C++ printer writes " [clone .cold]", so do the same.
 static char *rust(const char *raw)
 {
-	char *text = run(rust_demangle_callback, raw);
-	const char *dot = text ? NULL : strchr(raw, '.');
-	if (!dot)
-		return text;
-	char *head = xasprintf("%.*s", (int)(dot - raw), raw);
-	char *name = run(rust_demangle_callback, head);
-	free(head);
-	if (!name)
+	const char *end = rust_end(raw);
+	if (!end)
 		return NULL;
-	text = xasprintf("%s [clone %s]", name, dot);
-	free(name);
+	char *head = xasprintf("%.*s", (int)(end - raw), raw), *text = run(rust_demangle_callback, head);
+	if (text && *end && strncmp(end, ".llvm.", 6)) {
+		char *whole = xasprintf("%s [clone %s]", text, end);
+		free(text);
+		text = whole;
+	}
+	free(head);
 	return text;
 }
 
@@ -78,7 +88,7 @@ char *demangle(const char *raw)
 		return dlang(raw);
 	if (raw[1] != 'Z' && strncmp(raw, "_GLOBAL_", 8))
 		return NULL;
-	if (strstr(raw, "17h")) // the hash that ends a legacy Rust name
+	if (raw[1] == 'Z')
 		text = rust(raw);
 	return text ? text : run(cplus_demangle_v3_callback, raw);
 }

@@ -1,3 +1,300 @@
+// DWARF: inlined functions and lines. Input: .debug_info and .debug_line of an object or its split debug file, through libdw. Output: for
+// an address the inlined functions around it, innermost first, and file:line. Invariants: one interval table per compile unit, built
+// at the first address in that unit; strings belong to libdw and live as long as Syms; every walk is bounded, because DWARF is as
+// untrusted as the file it is in (a DW_AT_sibling may point backwards). The ELF descriptor is of the reading kind, not the mapping one:
+// see elffile.c.
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <libelf.h>
 #include "sym/internal.h"
-u32 object_inlined(struct Syms *s, struct SymObject *o, u64 off, struct SymHit *hits, u32 max) { return 1; }
-void dwarf_index_destroy(struct DwarfIndex *d) {}
+
+#define MAX_DEPTH 256	     // of nested DIEs
+#define MAX_DIES (16u << 20) // visited in a unit
+#define MAX_RANGES (4u << 20)
+
+typedef VEC(struct Interval) Intervals;
+
+struct Node { // a function or an inlined copy of one
+	Dwarf_Die die;
+	u32 parent; // SEG_NONE: a function proper; always less than the node's own index
+	const char *name; // once asked for
+};
+
+struct Unit {
+	Dwarf_Die top;	// has the line table
+	Dwarf_Die tree; // has the functions: the split unit's if there is one
+	bool loaded;
+	struct Node *nodes;
+	u32 n;
+	struct Segments seg; // address -> innermost node
+};
+
+struct DwarfIndex {
+	Elf *elf;
+	Dwarf *dw;
+	VEC(struct Unit) units;
+	struct Segments seg; // address -> unit
+};
+
+static int by_lo(const void *a, const void *b)
+{
+	const struct Interval *x = a, *y = b;
+	if (x->lo != y->lo)
+		return x->lo < y->lo ? -1 : 1;
+	return x->prio != y->prio ? (x->prio < y->prio ? -1 : 1) : (x->id < y->id ? -1 : x->id > y->id);
+}
+
+static void to_segments(struct Segments *out, Intervals *v)
+{
+	if (v->n)
+		qsort(v->p, v->n, sizeof(*v->p), by_lo);
+	segments_build(out, v->p, v->n);
+	vec_deinit(v);
+}
+
+// Adds the address ranges of die; returns whether it has any.
+static bool add_ranges(Dwarf_Die *die, u32 prio, u32 id, Intervals *v)
+{
+	Dwarf_Addr base, lo, hi;
+	bool any = false;
+	for (ptrdiff_t at = 0; v->n < MAX_RANGES && (at = dwarf_ranges(die, at, &base, &lo, &hi)) > 0;) {
+		if (lo >= hi || !lo) // 0: code the linker threw away
+			continue;
+		vec_push(v, ((struct Interval){lo, hi, prio, id}));
+		any = true;
+	}
+	return any;
+}
+
+// ---- units
+// A unit without ranges of its own: those of its functions.
+static void add_function_ranges(Dwarf_Die *unit, u32 id, Intervals *v)
+{
+	Dwarf_Die die;
+	u32 seen = 0;
+	if (dwarf_child(unit, &die))
+		return;
+	for (;;) {
+		if (dwarf_tag(&die) == DW_TAG_subprogram)
+			add_ranges(&die, 0, id, v);
+		Dwarf_Die next;
+		if (++seen > MAX_DIES || dwarf_siblingof(&die, &next) || dwarf_dieoffset(&next) <= dwarf_dieoffset(&die))
+			return;
+		die = next;
+	}
+}
+
+static void read_units(struct DwarfIndex *d)
+{
+	Intervals v = {0};
+	Dwarf_CU *cu = NULL;
+	Dwarf_Half version;
+	uint8_t type;
+	Dwarf_Die top, sub;
+	while (dwarf_get_units(d->dw, cu, &cu, &version, &type, &top, &sub) == 0) {
+		if (type != DW_UT_compile && type != DW_UT_skeleton)
+			continue;
+		if (dwarf_tag(&top) != DW_TAG_compile_unit && dwarf_tag(&top) != DW_TAG_skeleton_unit)
+			continue;
+		bool split = type == DW_UT_skeleton && sub.addr;
+		vec_push(&d->units, ((struct Unit){.top = top, .tree = split ? sub : top}));
+		u32 id = d->units.n - 1;
+		if (!add_ranges(&top, 0, id, &v))
+			add_function_ranges(&d->units.p[id].tree, id, &v);
+	}
+	to_segments(&d->seg, &v);
+}
+
+static bool has_dwarf(struct ElfFile *f)
+{
+	err_free(elffile_sections(f));
+	return elffile_section(f, ".debug_info") || elffile_section(f, ".zdebug_info");
+}
+
+static struct DwarfIndex *dwarf_index(struct Syms *s, struct SymObject *o)
+{
+	struct ElfObj *e = elf_of(o);
+	if (!e || e->dwarf_tried)
+		return e ? e->dwarf : NULL;
+	e->dwarf_tried = true;
+	int fd = o->fd;
+	if (!has_dwarf(&e->file)) {
+		struct DebugFile *debug = elf_debug(s, o);
+		if (!debug || !has_dwarf(&debug->file))
+			return NULL;
+		fd = debug->fd;
+	}
+	elf_version(EV_CURRENT);
+	struct DwarfIndex *d = xcalloc(1, sizeof(*d));
+	d->elf = elf_begin(fd, ELF_C_READ, NULL);
+	d->dw = d->elf ? dwarf_begin_elf(d->elf, DWARF_C_READ, NULL) : NULL;
+	if (d->dw) {
+		read_units(d);
+		return e->dwarf = d;
+	}
+	dwarf_index_destroy(d);
+	return NULL;
+}
+
+void dwarf_index_destroy(struct DwarfIndex *d)
+{
+	if (!d)
+		return;
+	for (u32 i = 0; i < d->units.n; i++) {
+		free(d->units.p[i].nodes);
+		segments_deinit(&d->units.p[i].seg);
+	}
+	vec_deinit(&d->units);
+	segments_deinit(&d->seg);
+	if (d->dw)
+		dwarf_end(d->dw);
+	if (d->elf)
+		elf_end(d->elf);
+	free(d);
+}
+
+// ---- the functions of a unit
+struct Walk {
+	VEC(struct Node) nodes;
+	Intervals v;
+	u32 seen;
+};
+
+static void walk(struct Walk *w, Dwarf_Die *parent, u32 node, u32 depth)
+{
+	Dwarf_Die die;
+	if (depth > MAX_DEPTH || dwarf_child(parent, &die))
+		return;
+	for (;;) {
+		u32 inside = node;
+		switch (dwarf_tag(&die)) {
+		case DW_TAG_subprogram:
+		case DW_TAG_inlined_subroutine: {
+			bool inlined = dwarf_tag(&die) == DW_TAG_inlined_subroutine;
+			if (add_ranges(&die, depth, w->nodes.n, &w->v)) {
+				inside = w->nodes.n;
+				vec_push(&w->nodes, ((struct Node){.die = die, .parent = inlined ? node : SEG_NONE}));
+				walk(w, &die, inside, depth + 1);
+			} else if (!inlined) { // an abstract function: local ones may be inside
+				walk(w, &die, SEG_NONE, depth + 1);
+			}
+			break;
+		}
+		case DW_TAG_lexical_block:
+		case DW_TAG_try_block:
+		case DW_TAG_catch_block:
+		case DW_TAG_call_site:
+		case DW_TAG_namespace:
+		case DW_TAG_module:
+		case DW_TAG_class_type:
+		case DW_TAG_structure_type:
+		case DW_TAG_union_type:
+		case DW_TAG_common_block:
+			walk(w, &die, inside, depth + 1);
+			break;
+		}
+		Dwarf_Die next;
+		if (++w->seen > MAX_DIES || dwarf_siblingof(&die, &next) || dwarf_dieoffset(&next) <= dwarf_dieoffset(&die))
+			return;
+		die = next;
+	}
+}
+
+static void load_unit(struct Unit *u)
+{
+	struct Walk w = {0};
+	u->loaded = true;
+	walk(&w, &u->tree, SEG_NONE, 0);
+	u->nodes = w.nodes.p;
+	u->n = w.nodes.n;
+	to_segments(&u->seg, &w.v);
+}
+
+static const char *node_name(struct Syms *s, struct Node *n)
+{
+	static const u32 at[] = {DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name};
+	for (u32 i = 0; i < ARRAY_LEN(at) && !n->name; i++) {
+		Dwarf_Attribute a;
+		const char *raw = dwarf_attr_integrate(&n->die, at[i], &a) ? dwarf_formstring(&a) : NULL;
+		if (raw && raw[0])
+			n->name = syms_name(s, raw);
+	}
+	return n->name;
+}
+
+static void call_site(struct Unit *u, struct Node *n, struct SymHit *h)
+{
+	Dwarf_Attribute a;
+	Dwarf_Word file, line;
+	Dwarf_Files *files;
+	size_t nfiles;
+	if (dwarf_attr(&n->die, DW_AT_call_line, &a) && !dwarf_formudata(&a, &line))
+		h->line = line;
+	if (dwarf_attr(&n->die, DW_AT_call_file, &a) && !dwarf_formudata(&a, &file) && !dwarf_getsrcfiles(&u->top, &files, &nfiles) &&
+	    file < nfiles)
+		h->file = dwarf_filesrc(files, file, NULL, NULL);
+}
+
+static void line_of(struct Unit *u, u64 vaddr, struct SymHit *h)
+{
+	Dwarf_Line *l = dwarf_getsrc_die(&u->top, vaddr);
+	int line;
+	if (!l || dwarf_lineno(l, &line) || !line)
+		return;
+	h->line = line;
+	h->file = dwarf_linesrc(l, NULL, NULL);
+}
+
+// The function proper when no symbol table names it.
+static void name_function(struct Syms *s, struct Node *n, u64 vaddr, struct SymHit *h)
+{
+	Dwarf_Addr lo, hi;
+	if (h->name || !node_name(s, n) || dwarf_lowpc(&n->die, &lo) || dwarf_highpc(&n->die, &hi) || vaddr < lo || hi < lo)
+		return;
+	h->name = n->name;
+	h->start = lo;
+	h->size = hi - lo;
+	h->off = vaddr - lo;
+}
+
+u32 object_inlined(struct Syms *s, struct SymObject *o, u64 off, struct SymHit *hits, u32 max)
+{
+	struct DwarfIndex *d = dwarf_index(s, o);
+	u64 vaddr;
+	if (!d || !elffile_off_to_vaddr(&elf_of(o)->file, off, &vaddr))
+		return 1;
+	u32 id = segments_find(&d->seg, vaddr);
+	if (id == SEG_NONE)
+		return 1;
+	struct Unit *u = &d->units.p[id];
+	struct SymHit outer = hits[0], line = {0};
+	if (s->opts.lines)
+		line_of(u, vaddr, &line);
+	u32 n = 0;
+	if (max > 1 || !outer.name) {
+		if (!u->loaded)
+			load_unit(u);
+		u32 at = segments_find(&u->seg, vaddr);
+		for (; at != SEG_NONE && u->nodes[at].parent != SEG_NONE; at = u->nodes[at].parent) {
+			struct Node *node = &u->nodes[at];
+			if (!s->opts.inlines || n + 1 >= max)
+				break;
+			if (node_name(s, node)) {
+				hits[n] = outer;
+				hits[n].name = node->name;
+				hits[n].file = line.file;
+				hits[n++].line = line.line;
+			}
+			if (s->opts.lines)
+				call_site(u, node, &line);
+		}
+		while (at != SEG_NONE && u->nodes[at].parent != SEG_NONE)
+			at = u->nodes[at].parent;
+		if (at != SEG_NONE)
+			name_function(s, &u->nodes[at], vaddr, &outer);
+	}
+	outer.file = line.file;
+	outer.line = line.line;
+	hits[n] = outer;
+	return n + 1;
+}

@@ -28,7 +28,8 @@ struct ElfSymtab {
 	struct Names src[NSRC];
 	struct PltStub *plt;
 	u32 nplt;
-	struct DebugFile debug, mini;
+	struct DebugFile mini;
+	struct ElfFile *extra; // the split debug file's, if symbols came from it
 };
 
 // ---- reading a table
@@ -110,11 +111,11 @@ static bool collect(void *arg, const struct RawSym *r)
 	struct Collect *c = arg;
 	bool func = r->type == STT_FUNC || r->type == STT_GNU_IFUNC;
 	if (!func) {
-		if (r->type != STT_NOTYPE || r->shndx >= c->file->nsecs || !(c->file->secs[r->shndx].flags & SHF_EXECINSTR))
+		if ((r->type != STT_NOTYPE && r->type != STT_OBJECT) || r->shndx >= c->file->nsecs || !(c->file->secs[r->shndx].flags & SHF_EXECINSTR))
 			return true;
 		// $x, $d: marks of code and data of these machines, no names (ELF for the Arm 64-bit architecture, "Mapping symbols")
 		u16 m = c->main->machine;
-		if (r->bind == STB_LOCAL && (m == EM_AARCH64 || m == EM_ARM || m == EM_RISCV))
+		if (r->type == STT_NOTYPE && r->bind == STB_LOCAL && (m == EM_AARCH64 || m == EM_ARM || m == EM_RISCV))
 			return true;
 	}
 	u64 addr = r->addr;
@@ -248,37 +249,49 @@ static void add_plt(struct Collect *c, struct ElfSymtab *t, struct ElfFile *f)
 			vec_push(&c->v, ((struct Sym){t->plt[i].addr, SRC_PLT, false, false, false, t->plt[i].size, i}));
 }
 
+struct DebugFile *elf_debug(struct Syms *s, struct SymObject *o)
+{
+	struct ElfObj *e = elf_of(o);
+	if (!e->debug_tried) {
+		e->debug_tried = true;
+		debugfile_find(s, o, &e->debug);
+	}
+	return e->debug.fd >= 0 ? &e->debug : NULL;
+}
+
+// The debug file's table holds all of the stripped one's, which is dropped: two string tables behind one source are not needed.
+static bool collect_debug(struct Syms *s, struct SymObject *o, struct Collect *c, struct ElfSymtab *t)
+{
+	struct DebugFile *d = elf_debug(s, o);
+	struct Collect more = {.main = c->main};
+	struct Names keep = t->src[SRC_SYMTAB];
+	if (!d || !collect_table(&more, t, &d->file, SHT_SYMTAB, SRC_SYMTAB)) {
+		t->src[SRC_SYMTAB] = keep;
+		vec_deinit(&more.v);
+		return false;
+	}
+	for (size_t i = 0; i < c->v.n; i++)
+		if (c->v.p[i].src != SRC_SYMTAB)
+			vec_push(&more.v, c->v.p[i]);
+	vec_deinit(&c->v);
+	*c = more;
+	t->extra = &d->file;
+	return true;
+}
+
 struct ElfSymtab *elf_symtab(struct Syms *s, struct SymObject *o)
 {
-	struct Elf *e = elf_of(o);
+	struct ElfObj *e = elf_of(o);
 	if (!e || e->symtab)
 		return e ? e->symtab : NULL;
 	struct ElfSymtab *t = e->symtab = xcalloc(1, sizeof(*t));
-	t->debug.fd = t->mini.fd = -1;
+	t->mini.fd = -1;
 	struct Collect c = {.main = &e->file};
 	u32 own = collect_table(&c, t, &e->file, SHT_SYMTAB, SRC_SYMTAB);
 	u32 dyn = collect_table(&c, t, &e->file, SHT_DYNSYM, SRC_DYNSYM);
 	// A stripped file may keep a few symbols (strip --keep-symbol): fewer than .dynsym has, so look for the rest elsewhere.
-	if (!own || own < dyn) {
-		size_t before = c.v.n;
-		if (debugfile_find(s, o, &t->debug)) {
-			struct Names keep = t->src[SRC_SYMTAB];
-			struct Collect d = {.main = &e->file};
-			if (collect_table(&d, t, &t->debug.file, SHT_SYMTAB, SRC_SYMTAB)) {
-				// The debug file's table holds all of the stripped one's: two string tables behind one source are not needed.
-				for (size_t i = 0, n = before; i < n; i++)
-					if (c.v.p[i].src != SRC_SYMTAB)
-						vec_push(&d.v, c.v.p[i]);
-				vec_deinit(&c.v);
-				c = d;
-			} else {
-				t->src[SRC_SYMTAB] = keep;
-				vec_deinit(&d.v);
-			}
-		} else if (debugfile_mini(&e->file, &t->mini)) {
-			collect_table(&c, t, &t->mini.file, SHT_SYMTAB, SRC_MINI);
-		}
-	}
+	if ((!own || own < dyn) && !collect_debug(s, o, &c, t) && debugfile_mini(&e->file, &t->mini))
+		collect_table(&c, t, &t->mini.file, SHT_SYMTAB, SRC_MINI);
 	add_plt(&c, t, &e->file);
 	t->syms = c.v.p;
 	sort_by_addr(t->syms, c.v.n);
@@ -289,17 +302,16 @@ struct ElfSymtab *elf_symtab(struct Syms *s, struct SymObject *o)
 	return t;
 }
 
-struct ElfFile *elf_symtab_extra(struct ElfSymtab *t)
+struct ElfFile *elf_symtab_extra(struct SymObject *o)
 {
-	struct DebugFile *d = t->debug.fd >= 0 || t->debug.mem ? &t->debug : &t->mini;
-	return d->fd >= 0 || d->mem ? &d->file : NULL;
+	struct ElfSymtab *t = elf_of(o)->symtab;
+	return t->extra ? t->extra : t->mini.mem ? &t->mini.file : NULL;
 }
 
 void elf_symtab_destroy(struct ElfSymtab *t)
 {
 	if (!t)
 		return;
-	debugfile_close(&t->debug);
 	debugfile_close(&t->mini);
 	for (u32 i = 0; i < t->nplt; i++)
 		free(t->plt[i].name);
@@ -310,7 +322,7 @@ void elf_symtab_destroy(struct ElfSymtab *t)
 	free(t);
 }
 
-void elf_destroy(struct Elf *e)
+void elf_destroy(struct ElfObj *e)
 {
 	elf_symtab_destroy(e->symtab);
 	elf_defs_destroy(e->defs);
@@ -318,6 +330,8 @@ void elf_destroy(struct Elf *e)
 		free(e->old_str.p[i]);
 	vec_deinit(&e->old_str);
 	dwarf_index_destroy(e->dwarf);
+	if (e->debug_tried)
+		debugfile_close(&e->debug);
 	for (u32 i = 0; i < e->nusdt; i++)
 		free((char *)e->usdt[i].provider);
 	free(e->usdt);

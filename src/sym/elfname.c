@@ -146,7 +146,7 @@ static int by_addr_name(const void *a, const void *b)
 
 static struct ElfDefs *defs(struct Syms *s, struct SymObject *o, bool all)
 {
-	struct Elf *e = elf_of(o);
+	struct ElfObj *e = elf_of(o);
 	if (e->defs && (e->defs->all || !all))
 		return e->defs;
 	struct ElfDefs *d = xcalloc(1, sizeof(*d));
@@ -154,7 +154,8 @@ static struct ElfDefs *defs(struct Syms *s, struct SymObject *o, bool all)
 	err_free(elffile_sections(&e->file));
 	d->all = all;
 	if (all) {
-		struct ElfFile *more = elf_symtab_extra(elf_symtab(s, o));
+		elf_symtab(s, o);
+		struct ElfFile *more = elf_symtab_extra(o);
 		if (more)
 			gather_table(&g, d, more, SHT_SYMTAB);
 	}
@@ -198,7 +199,7 @@ static struct SymDef symdef(const struct ElfFile *f, const struct Def *d)
 
 struct err *sym_object_each(struct Syms *s, struct SymObject *o, bool (*fn)(void *, const struct SymDef *), void *arg)
 {
-	struct Elf *e = elf_of(o);
+	struct ElfObj *e = elf_of(o);
 	if (!e)
 		return err_new("%s: %s", o->path, o->why ? o->why : "not an ELF file");
 	syms_lock(s);
@@ -280,7 +281,7 @@ static const struct Def *find_demangled(const struct ElfDefs *d, const char *nam
 
 bool sym_object_find(struct Syms *s, struct SymObject *o, const char *name, struct SymDef *out)
 {
-	struct Elf *e = elf_of(o);
+	struct ElfObj *e = elf_of(o);
 	const char *at = strchr(name, '@');
 	const char *version = at && at > name ? at + 1 + (at[1] == '@') : NULL;
 	size_t len = version ? (size_t)(at - name) : strlen(name);
@@ -307,6 +308,6 @@ bool sym_object_find(struct Syms *s, struct SymObject *o, const char *name, stru
 
 bool sym_object_addr_to_off(struct SymObject *o, u64 vaddr, u64 *file_off)
 {
-	struct Elf *e = elf_of(o);
+	struct ElfObj *e = elf_of(o);
 	return e && elffile_vaddr_to_off(&e->file, vaddr, file_off);
 }

@@ -68,29 +68,44 @@ u32 elffile_build_id(const struct ElfFile *f, u8 out[20]); // from PT_NOTE, else
 typedef bool (*ElfNoteFn)(void *arg, u32 type, const char *name, u32 namesz, const u8 *desc, u32 descsz);
 void elf_notes_each(const u8 *p, size_t n, u32 align, ElfNoteFn fn, void *arg);
 
+// ---- debugfile.c: where the symbols and DWARF of a stripped object are
+struct DebugFile {
+	int fd;	 // owned; -1: mem
+	u8 *mem; // owned, .gnu_debugdata unpacked; NULL with fd -1: no file
+	struct ElfFile file;
+};
+// A separate debug file (build id, .gnu_debuglink, then debuginfod if configured); false: none.
+bool debugfile_find(struct Syms *s, struct SymObject *o, struct DebugFile *out);
+bool debugfile_mini(struct ElfFile *f, struct DebugFile *out); // .gnu_debugdata
+void debugfile_close(struct DebugFile *d);
+void debuginfod_destroy(struct Syms *s);
+
 // ---- elf.c: an object's index (SymObject.priv)
 struct Root;
-struct Elf {
+struct ElfObj {
 	struct ElfFile file;
 	bool is_elf;
-	struct Root *root;    // mount root the path belongs to, for debug files; NULL: our own
+	struct Root *root; // mount root the path belongs to, for debug files; NULL: our own
+	struct DebugFile debug; // after elf_debug
+	bool debug_tried;
 	struct ElfSymtab *symtab; // after elf_symtab
 	struct ElfDefs *defs; // elfname.c
 	VEC(char *) old_str;  // string tables of an earlier defs
-	struct DwarfIndex *dwarf; // after the first question with inlines or lines
+	struct DwarfIndex *dwarf; // after the first question for inlines or lines
 	bool dwarf_tried;
 	struct UsdtNote *usdt;
 	u32 nusdt;
 	bool usdt_read;
 };
-struct Elf *elf_of(struct SymObject *o); // NULL when not ELF or unreadable
+struct ElfObj *elf_of(struct SymObject *o); // NULL when not ELF or unreadable
 struct ElfSymtab *elf_symtab(struct Syms *s, struct SymObject *o); // built on first use; NULL when there is no ELF
 void elf_symtab_destroy(struct ElfSymtab *t);
-struct ElfFile *elf_symtab_extra(struct ElfSymtab *t); // the debug file or .gnu_debugdata in use, NULL none
+struct ElfFile *elf_symtab_extra(struct SymObject *o); // the debug file or .gnu_debugdata the index took symbols from, NULL none
+struct DebugFile *elf_debug(struct Syms *s, struct SymObject *o); // split debug file, looked for once; NULL none
 void elf_defs_destroy(struct ElfDefs *d);
 // Best symbol covering vaddr; false: none. name is demangled as the options say.
 bool elf_lookup(struct Syms *s, struct SymObject *o, u64 vaddr, struct SymHit *hit);
-void elf_destroy(struct Elf *e);
+void elf_destroy(struct ElfObj *e);
 
 // One symbol table being read: fn gets each defined symbol; false stops.
 struct RawSym {
@@ -109,19 +124,6 @@ struct PltStub {
 	char *name; // "foo@plt", malloced
 };
 u32 plt_read(struct ElfFile *f, struct PltStub **out);
-
-// ---- debugfile.c: where the symbols and DWARF of a stripped object are
-struct DebugFile {
-	int fd;	   // owned; -1: mem
-	u8 *mem;   // owned, .gnu_debugdata unpacked
-	struct ElfFile file;
-};
-// A separate debug file (build id, .gnu_debuglink, then debuginfod if configured); false: none.
-bool debugfile_find(struct Syms *s, struct SymObject *o, struct DebugFile *out);
-bool debugfile_mini(struct ElfFile *f, struct DebugFile *out); // .gnu_debugdata
-void debugfile_close(struct DebugFile *d);
-
-void debuginfod_destroy(struct Syms *s);
 
 // ---- dwarf.c
 // hits[0] is filled by object_off; puts the inlined functions at off before it, and files and lines if asked for. Returns the count.
@@ -185,8 +187,9 @@ struct Syms {
 	struct Proc *procs[SYM_BUCKETS];
 	struct Root *roots;
 	struct SymObject *vdso, *vdso32;
-	void *debuginfod; // client, see debugfile.c
+	struct Debuginfod *debuginfod; // debugfile.c
 	bool debuginfod_off;
+	u64 debuginfod_wait; // seconds spent
 };
 void syms_lock(struct Syms *s);
 void syms_unlock(struct Syms *s);

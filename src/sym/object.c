@@ -80,7 +80,7 @@ static struct SymObject *twin(struct Syms *s, int fd, const struct stat *st, con
 
 struct SymObject *object_of_fd(struct Syms *s, int fd, const struct stat *st, const char *path, struct Root *root)
 {
-	struct Elf *e = xcalloc(1, sizeof(*e));
+	struct ElfObj *e = xcalloc(1, sizeof(*e));
 	struct err *err = elffile_open(&e->file, fd, NULL, st->st_size);
 	u8 id[20];
 	u32 id_len = 0;
@@ -107,9 +107,9 @@ struct SymObject *object_of_fd(struct Syms *s, int fd, const struct stat *st, co
 	return o;
 }
 
-struct Elf *elf_of(struct SymObject *o)
+struct ElfObj *elf_of(struct SymObject *o)
 {
-	struct Elf *e = o->priv;
+	struct ElfObj *e = o->priv;
 	return e && e->is_elf ? e : NULL;
 }
 
@@ -193,7 +193,7 @@ struct Root *root_of(struct Syms *s, int pid)
 
 int root_open(const struct Root *r, const char *path, int flags)
 {
-	flags |= O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+	flags |= O_CLOEXEC | (flags & O_PATH ? 0 : O_NOCTTY | O_NONBLOCK); // openat2 takes no other flags beside O_PATH
 	if (!r)
 		return open(path, flags);
 	// An absolute symlink inside a container must not lead out of it (openat2, Linux 5.6).

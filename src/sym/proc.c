@@ -7,6 +7,8 @@
 
 #define CHECK_NS 50000000u  // how long a process is taken to be the one it was
 #define REREAD_NS 20000000u // how often an unknown address may read its maps again
+#define PERFMAP_NS 100000000u // how often a missing perf map is looked for
+#define STALE_NS 1000000000u // when known maps are read again: a library may have been replaced by another at its address
 
 struct Proc {
 	struct Proc *next;
@@ -14,7 +16,7 @@ struct Proc {
 	struct ProcMap *maps; // owned, by start
 	u32 n;
 	struct PerfMap *perf;
-	bool perf_tried;
+	u64 perf_tried; // when the file was last looked for
 	bool managed;	// sym_pid_set_maps keeps it up to date
 	u64 start_time; // of the process, in ticks; with exe: which process and which program the maps are of
 	u64 exe_dev, exe_ino;
@@ -47,7 +49,7 @@ static void proc_forget(struct Proc *p)
 	p->maps = NULL;
 	p->n = 0;
 	p->perf = NULL;
-	p->perf_tried = false;
+	p->perf_tried = 0;
 }
 
 void procs_destroy(struct Syms *s)
@@ -90,12 +92,25 @@ static bool identity(int pid, u64 *start, u64 *dev, u64 *ino)
 
 static void open_perf_map(struct Proc *p)
 {
-	bool anon = false;
-	for (u32 i = 0; i < p->n && !anon; i++)
-		anon = !p->maps[i].obj || !elf_of(p->maps[i].obj);
-	if (anon && !p->perf_tried) {
-		p->perf_tried = true;
-		p->perf = perfmap_open(p->pid);
+	if (p->perf || (p->perf_tried && now_ns() - p->perf_tried < PERFMAP_NS))
+		return;
+	p->perf_tried = now_ns();
+	p->perf = perfmap_open(p->pid);
+}
+
+static bool may_be_jit(const struct ProcMap *m)
+{
+	return (!m->obj || !elf_of(m->obj)) && !(m->start >> 63); // the highest is [vsyscall]
+}
+
+// Opened as soon as there is code without a file: the perf map of a container's process cannot be reached once it is gone.
+static void expect_perf_map(struct Proc *p)
+{
+	for (u32 i = 0; i < p->n; i++) {
+		if (may_be_jit(&p->maps[i])) {
+			open_perf_map(p);
+			return;
+		}
 	}
 }
 
@@ -112,7 +127,7 @@ static void read_maps(struct Syms *s, struct Proc *p)
 	free(p->maps);
 	p->maps = maps;
 	p->n = n;
-	open_perf_map(p);
+	expect_perf_map(p);
 }
 
 // Reads the mappings if they are not known or of another process that had this pid before.
@@ -125,9 +140,10 @@ static void refresh(struct Syms *s, struct Proc *p)
 	if (!identity(p->pid, &start, &dev, &ino) || (!ino && p->n))
 		return;
 	bool same = p->n && start == p->start_time && dev == p->exe_dev && ino == p->exe_ino;
-	if (same)
+	if (same && p->checked - p->read_at < STALE_NS)
 		return;
-	proc_forget(p);
+	if (!same)
+		proc_forget(p);
 	p->start_time = start;
 	p->exe_dev = dev;
 	p->exe_ino = ino;
@@ -165,7 +181,7 @@ struct SymHit sym_pid_addr(struct Syms *s, int pid, u64 addr)
 		if (s->opts.lines)
 			object_inlined(s, m->obj, h.module_off, &h, 1);
 	}
-	if (!h.name && (!m || !m->obj || !elf_of(m->obj))) {
+	if (!h.name && (!m || may_be_jit(m))) {
 		open_perf_map(p);
 		if (p->perf)
 			perfmap_lookup(p->perf, addr, &h);
@@ -209,6 +225,6 @@ void sym_pid_set_maps(struct Syms *s, int pid, const struct ProcMap *maps, u32 n
 	p->n = n;
 	p->managed = true;
 	p->read_at = now_ns();
-	open_perf_map(p);
+	expect_perf_map(p);
 	syms_unlock(s);
 }

@@ -130,7 +130,7 @@ const char *syms_name(struct Syms *s, const char *raw)
 struct SymHit object_off(struct Syms *s, struct SymObject *o, u64 off)
 {
 	struct SymHit h = {.module = o->path, .module_off = off};
-	struct Elf *e = elf_of(o);
+	struct ElfObj *e = elf_of(o);
 	u64 vaddr;
 	if (e && elffile_off_to_vaddr(&e->file, off, &vaddr))
 		elf_lookup(s, o, vaddr, &h);

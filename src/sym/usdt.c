@@ -7,7 +7,7 @@
 #define MAX_NOTES (64u << 20)
 
 struct Usdt {
-	struct Elf *e;
+	struct ElfObj *e;
 	VEC(struct UsdtNote) v;
 	const struct ElfSec *base;
 };
@@ -51,7 +51,7 @@ static bool note(void *arg, u32 type, const char *name, u32 namesz, const u8 *de
 
 struct err *sym_object_usdt(struct Syms *s, struct SymObject *o, struct UsdtNote **out, u32 *n)
 {
-	struct Elf *e = elf_of(o);
+	struct ElfObj *e = elf_of(o);
 	*out = NULL;
 	*n = 0;
 	if (!e)
