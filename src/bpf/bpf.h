@@ -73,6 +73,7 @@ bool feature_has(enum Feature f);
 const char *feature_name(enum Feature f);
 const char *feature_note(enum Feature f); // since which kernel, what sonde does without it
 void feature_set(enum Feature f, bool has); // --no-feature, tests
+bool feature_by_name(const char *name, enum Feature *out); // as feature_name spells it
 struct err *feature_need_caps(void); // NULL when we may load tracing programs; else what is missing and what to do
 void info_print(FILE *out);	      // sonde info
 

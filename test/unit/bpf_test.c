@@ -3,6 +3,7 @@
 #include "bpf_asm.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/wait.h>
 
 static const char *no_bpf(void)
 {
@@ -337,6 +338,102 @@ TEST(callbacks_get_func_info)
 	no_error(e);
 	CHECK_EQ(tp_run(&t, &r), 10);
 	tp_deinit(&t);
+}
+
+TEST(features)
+{
+	NEED_BPF();
+	static const enum Feature old[] = {FEAT_RINGBUF, FEAT_RAWTP, FEAT_BATCH, FEAT_SIGNAL, FEAT_KTIME_BOOT, FEAT_JIFFIES64, FEAT_GET_STACK,
+					   FEAT_GET_NS_PID, FEAT_GLOBAL_DATA_MMAP};
+	for (u32 i = 0; i < ARRAY_LEN(old); i++) // 5.10, the oldest kernel supported, has them all
+		if (!feature_has(old[i]))
+			T_FAIL("%s: no", feature_name(old[i]));
+	if (feature_has(FEAT_FENTRY) || feature_has(FEAT_TP_BTF) || feature_has(FEAT_ITER))
+		CHECK(feature_has(FEAT_BTF));
+	if (feature_has(FEAT_KPROBE_SESSION))
+		CHECK(feature_has(FEAT_KPROBE_MULTI));
+	for (enum Feature f = 0; f < FEATURES; f++) {
+		enum Feature g;
+		CHECK(strlen(feature_note(f)) > 10);
+		CHECK(feature_by_name(feature_name(f), &g) && g == f);
+	}
+	bool had = feature_has(FEAT_BPF_LOOP);
+	feature_set(FEAT_BPF_LOOP, !had);
+	CHECK_EQ(feature_has(FEAT_BPF_LOOP), !had);
+	feature_set(FEAT_BPF_LOOP, had);
+}
+
+// What a feature promises must hold when it is used: v4 instructions and fetching atomics run and give the right answer.
+TEST(features_hold)
+{
+	NEED_BPF();
+	struct TestProg t;
+	int r;
+	if (feature_has(FEAT_V4_INSNS)) {
+		tp_init(&t, "v4");
+		mov_imm(&t, 0, -21);
+		ins(&t, BPF_ALU64 | BPF_DIV | BPF_K, 0, 0, 1, 2);
+		exit_insn(&t);
+		no_error(tp_load(&t, NULL));
+		CHECK_EQ((s32)tp_run(&t, &r), -10);
+		tp_deinit(&t);
+	}
+	if (feature_has(FEAT_ATOMICS)) {
+		tp_init(&t, "atomic");
+		mov_imm(&t, 0, 5);
+		ins(&t, BPF_STX | BPF_MEM | BPF_DW, 10, 0, -8, 0);
+		ins(&t, BPF_STX | BPF_ATOMIC | BPF_DW, 10, 0, -8, BPF_ADD | BPF_FETCH);
+		ins(&t, BPF_LDX | BPF_MEM | BPF_DW, 1, 10, -8, 0);
+		ins(&t, BPF_ALU64 | BPF_ADD | BPF_X, 0, 1, 0, 0);
+		exit_insn(&t);
+		no_error(tp_load(&t, NULL));
+		CHECK_EQ(tp_run(&t, &r), 15); // old 5 + new 10
+		tp_deinit(&t);
+	}
+}
+
+TEST(info_has_the_lines_scripts_look_for)
+{
+	char *text = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&text, &n);
+	info_print(f);
+	fclose(f);
+	static const char *const lines[] = {
+		"System\n  OS: Linux ", "\n  Arch: ", "\nBuild\n  version: ", "\nKernel helpers\n", "\n  probe_read_kernel_str: ",
+		"\n  send_signal: ", "\n  dpath: ", "\nKernel features\n", "\n  Instruction limit: ", "\n  Loop support: ", "\n  btf: ",
+		"\n  map batch: ", "\n  uprobe refcount: ", "\nMap types\n", "\n  percpu array: ", "\nProbe types\n", "\n  kprobe: ",
+		"\n  tracepoint: ", "\n  fentry: ", "\n  kprobe_multi: ", "\n  uprobe_multi: ", "\n  kprobe_session: ", "\n  iter: ",
+	};
+	for (u32 i = 0; i < ARRAY_LEN(lines); i++)
+		contains(text, lines[i]);
+	free(text);
+}
+
+// Nobody: the error names what is missing.
+TEST(missing_capabilities_are_named)
+{
+	if (geteuid() != 0)
+		SKIP("needs root to drop privileges");
+	int p[2];
+	CHECK_EQ(pipe(p), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		if (setuid(65534))
+			_exit(2);
+		struct err *e = feature_need_caps();
+		dprintf(p[1], "%s", e ? err_text(e) : "nothing");
+		_exit(0);
+	}
+	close(p[1]);
+	char buf[1000] = "";
+	ssize_t len = read(p[0], buf, sizeof(buf) - 1);
+	CHECK(len > 0);
+	close(p[0]);
+	waitpid(pid, NULL, 0);
+	contains(buf, "CAP_BPF and CAP_PERFMON");
+	contains(buf, "missing: both");
+	contains(buf, "sudo");
 }
 
 T_MAIN()
