@@ -43,6 +43,12 @@ $(BUILD)/gen/rt_tab.h: $(BUILD)/mkrt $(RT_OBJS)
 	$(BUILD)/mkrt $(RT_OBJS) >$@
 $(BUILD)/bpf/link.o: $(BUILD)/gen/rt_tab.h
 
+# ---- src/ctype/macros.list: names -> "#ifdef NAME, M(NAME), #endif"
+$(BUILD)/gen/ctype_macros.inc: src/ctype/macros.list
+	@mkdir -p $(@D)
+	awk '!/^#/ {for (i = 1; i <= NF; i++) print "#ifdef " $$i "\nM(" $$i ")\n#endif"}' $< >$@
+$(BUILD)/ctype/macros.o: $(BUILD)/gen/ctype_macros.inc
+
 # ---- unit tests: test/unit/NAME_test.c -> build/test/NAME_test
 UNIT_SRCS := $(wildcard test/unit/*_test.c)
 UNIT_BINS := $(UNIT_SRCS:test/unit/%.c=$(BUILD)/test/%)

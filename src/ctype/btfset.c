@@ -116,6 +116,14 @@ static struct Btf *open_elf(const char *path)
 	return b;
 }
 
+bool kbtf_exists(struct Ctypes *c)
+{
+	const char *env = getenv("BPFTRACE_BTF");
+	if (c->btf && c->btf->tried)
+		return c->btf->vmlinux != NULL;
+	return !access(env && *env ? env : BTF_DIR "/vmlinux", R_OK) || kbtf_vmlinux(c);
+}
+
 struct Btf *kbtf_vmlinux(struct Ctypes *c)
 {
 	struct BtfSet *s = btfset(c);

@@ -308,7 +308,7 @@ static const struct Type *int_type(struct Ctypes *c, struct Btf *b, const struct
 	if (t->size == 1 && !strcmp(kbtf_name(b, t->name_off), "char"))
 		return ty_char(c->tab);
 	if (t->size == 16) // __int128
-		return ty_array(c->tab, ty_int(c->tab, 8, false), 2);
+		return ctype_int128(c);
 	if (t->size != 1 && t->size != 2 && t->size != 4 && t->size != 8)
 		return ty_simple(c->tab, TY_NONE);
 	return ty_int(c->tab, t->size, enc & BTF_INT_SIGNED);
@@ -398,6 +398,13 @@ const struct Type *kbtf_lookup(struct Ctypes *c, const char *name)
 			return kbtf_to_type(c, b, id);
 	}
 	return NULL;
+}
+
+bool kbtf_knows_name(struct Ctypes *c, const char *name)
+{
+	struct Btf *b = kbtf_vmlinux(c);
+	u32 off;
+	return b && kbtf_str_offsets(b, name, &off, 1);
 }
 
 const char *kbtf_nearest(struct Ctypes *c, const char *name)

@@ -1,6 +1,6 @@
 // Front of ctype: who is asked for a name, and what was answered before.
 // Input: C spellings. Output: types of lang/type.h. Invariant: the same spelling always gives the same type.
-#include "ctype/priv.h"
+#include "ctype/cpp.h"
 #include <ctype.h>
 
 struct Ctypes *ctypes_create(struct Arena *a, struct TypeTab *tab, struct Diags *d)
@@ -19,6 +19,8 @@ void ctypes_destroy(struct Ctypes *c)
 	map_deinit(&c->names);
 	map_deinit(&c->tracepoints);
 	map_deinit(&c->funcs);
+	map_deinit(&c->consts);
+	preamble_destroy(c);
 	btfset_destroy(c->btf);
 }
 
@@ -152,42 +154,92 @@ char *ctype_clean_name(struct Arena *a, const char *name, size_t len)
 
 // ---- the questions
 
-const struct Type *ctype_lookup(struct Ctypes *c, const char *name)
+static const struct Type *resolved(struct Ctypes *c, const struct Type *t)
+{
+	bool named = t && t->kind == TY_RECORD && record_origin(t->rec)->kind == ORIGIN_NAME;
+	return named && !kbtf_record_resolve(c, t->rec) ? NULL : t;
+}
+
+// "foo" for a struct or union foo of the preamble.
+static const struct Type *bare_record(struct Ctypes *c, const char *name)
+{
+	static const char *const tags[] = {"struct", "union"};
+	for (size_t i = 0; c->cpp && i < ARRAY_LEN(tags); i++) {
+		const struct Type *t = map_get(&c->names, arena_printf(c->arena, "%s %s", tags[i], name));
+		if (t && record_origin(t->rec)->kind == ORIGIN_CDECL)
+			return t;
+	}
+	return NULL;
+}
+
+const struct Type *ctype_int128(struct Ctypes *c)
+{
+	const struct Type *t = map_get(&c->names, "struct __int128");
+	if (t)
+		return t;
+	struct Record *r = record_new(c, ORIGIN_CDECL, "__int128", false, 16, 16);
+	r->nfields = 2;
+	r->fields = arena_new_n(c->arena, struct Field, 2);
+	r->fields[0] = (struct Field){.name = "lo", .type = ty_int(c->tab, 8, false)};
+	r->fields[1] = (struct Field){.name = "hi", .type = ty_int(c->tab, 8, false), .off = 8};
+	r->loaded = true;
+	map_put(&c->names, "struct __int128", (void *)record_type(r));
+	return record_type(r);
+}
+
+const struct Type *ctype_lookup_known(struct Ctypes *c, const char *name)
 {
 	struct CInt i;
 	char *key = ctype_clean_name(c->arena, name, strlen(name));
-	bool seen = map_has(&c->names, key);
-	const struct Type *t = map_get(&c->names, key);
-	if (seen) {
-		if (t && t->kind == TY_RECORD && record_origin(t->rec)->kind == ORIGIN_NAME && !kbtf_record_resolve(c, t->rec))
-			return NULL;
-		return t;
-	}
+	if (map_has(&c->names, key))
+		return resolved(c, map_get(&c->names, key));
+	const struct Type *bare = bare_record(c, key);
+	if (bare)
+		return bare;
 	if (!strcmp(key, "void"))
 		return ty_simple(c->tab, TY_VOID);
+	if (!strcmp(key, "__int128") || !strcmp(key, "unsigned __int128") || !strcmp(key, "__int128 unsigned"))
+		return ctype_int128(c);
 	if (!strcmp(key, "bool") || !strcmp(key, "_Bool"))
 		return ty_bool(c->tab);
 	if (cint_by_name(key, &i))
 		return cint_type(c, &i);
-	t = kbtf_lookup(c, key);
+	const struct Type *t = kbtf_lookup(c, key);
 	if (!map_has(&c->names, key)) // making the type may have entered the name
 		map_put(&c->names, key, (void *)t);
 	return t;
 }
 
+const struct Type *ctype_lookup(struct Ctypes *c, const char *name)
+{
+	const struct Type *t = ctype_lookup_known(c, name);
+	return t || !preamble_read_headers(c) ? t : ctype_lookup_known(c, name);
+}
+
 bool ctype_record_load(struct Ctypes *c, struct Record *rec)
 {
+	struct Origin *o = record_origin(rec);
 	if (rec->loaded)
 		return true;
-	struct Origin *o = record_origin(rec);
 	if (o->kind == ORIGIN_NAME && !kbtf_record_resolve(c, rec))
-		return false;
+		return preamble_read_headers(c) && rec->loaded;
 	return o->kind == ORIGIN_BTF && kbtf_record_load(c, rec);
+}
+
+static bool preamble_const(struct Ctypes *c, const char *name, s64 *val, const struct Type **type)
+{
+	const struct CConst *k = map_get(&c->consts, name);
+	if (!k || !k->type)
+		return false;
+	*val = k->val;
+	*type = k->type;
+	return true;
 }
 
 bool ctype_enum_const(struct Ctypes *c, const char *name, s64 *val, const struct Type **type)
 {
-	return kbtf_enum_const(c, name, val, type);
+	return preamble_const(c, name, val, type) || kbtf_enum_const(c, name, val, type) ||
+	       (preamble_read_headers(c) && preamble_const(c, name, val, type));
 }
 
 bool ctype_has_btf(struct Ctypes *c)

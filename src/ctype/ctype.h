@@ -23,8 +23,11 @@ bool ctype_record_load(struct Ctypes *c, struct Record *rec);
 bool ctype_enum_const(struct Ctypes *c, const char *name, s64 *val, const struct Type **type);
 // Object-like macro by name (preamble, header or built-in table): its expansion text to be parsed as an expression, or NULL.
 const char *ctype_macro(struct Ctypes *c, const char *name);
-// Names near a wrong one for hints; NULL if none. kind: "struct", "enum const".
+// A name near a wrong one for hints; NULL if none. "struct x", "union x", "enum x": of that kind; else any type.
 const char *ctype_nearest(struct Ctypes *c, const char *name);
+// Why a type or constant may be unknown: the preamble includes headers that are not installed, or that hold declarations which could not
+// be read. A hint for "unknown ..." errors; NULL when there is nothing to say.
+const char *ctype_unresolved_hint(struct Ctypes *c);
 
 // tracefs.c. common_* fields are included (bpftrace allows args.common_pid). Errors say which file is missing and what to do.
 struct err *ctype_tracepoint_args(struct Ctypes *c, const char *category, const char *event, struct Record **out);

@@ -7,8 +7,7 @@
 
 struct BtfSet;	// btf.c: vmlinux and the modules opened so far
 struct Btf;	// one BTF object
-struct CScope;	// cdecl.c: the script's tags, typedefs and enumerators
-struct Cpp;	// cpp.c: macros and #if state
+struct Cpp;	// cpp.c: macros, headers
 struct DwarfSet; // dwarf.c: binaries opened for a script's uprobes
 
 enum OriginKind {
@@ -39,12 +38,16 @@ struct Ctypes {
 	struct Arena *arena;
 	struct TypeTab *tab;
 	struct Diags *diags;
-	struct Map names;	// spelling -> struct Type answered for it; NULL value: known to be unknown
+	struct Map names;	// spelling -> struct Type: the preamble's, or answered before; NULL value: known to be unknown
+	struct Map consts;	// enumerator of the preamble -> struct CConst
 	struct Map tracepoints;	// "category:event" -> struct Record
 	struct Map funcs;	// "module:function", "rawtp event" -> struct FuncAnswer
 	struct BtfSet *btf;	// NULL until the first name needs it
-	struct CScope *scope;	// NULL without a preamble
-	struct Cpp *cpp;	// NULL without a preamble
+	struct Cpp *cpp;	// the preamble's macros; NULL without a preamble
+	struct Cpp *headers;	// the system headers' macros; NULL until a name needs them
+	size_t nheaders;	// so many of cpp->system are read
+	struct Map macros;	// name -> expansion given out
+	const char *skipped;	// the first declaration of a header that could not be read, and why
 	struct DwarfSet *dwarf;	// NULL without uprobe arguments
 	void *dump;		// ctext.c: libbpf's dumper, opened at the first -lv
 };
@@ -63,6 +66,8 @@ static inline const struct Type *record_type(const struct Record *r)
 }
 // The type of a record, or the record known by that name; never NULL. Does not open BTF: see ORIGIN_NAME.
 const struct Type *ctype_named_record(struct Ctypes *c, const char *name, bool is_union);
+// As ctype_lookup, but does not read the system's headers.
+const struct Type *ctype_lookup_known(struct Ctypes *c, const char *name);
 // "unsigned long", "u32", "size_t", "char" ... whose size is the same everywhere on 64-bit Linux; false: not one of these.
 struct CInt {
 	u8 size;
@@ -70,6 +75,8 @@ struct CInt {
 };
 bool cint_by_name(const char *name, struct CInt *out);
 const struct Type *cint_type(struct Ctypes *c, const struct CInt *i);
+// 16-byte integers, which the language does not have: a record of two u64, lo and hi.
+const struct Type *ctype_int128(struct Ctypes *c);
 // Copies name without leading and trailing blanks, inner runs of blanks made one, const/volatile dropped.
 char *ctype_clean_name(struct Arena *a, const char *name, size_t len);
 
@@ -116,6 +123,7 @@ const struct Type *kbtf_memo_get(const struct Btf *b, u32 id);
 void kbtf_memo_put(struct Btf *b, u32 id, const struct Type *t);
 
 // ---- btfset.c: which BTF objects there are
+bool kbtf_exists(struct Ctypes *c); // without opening it
 struct Btf *kbtf_vmlinux(struct Ctypes *c);		      // NULL: none; kbtf_why_not(c) says why
 struct Btf *kbtf_module(struct Ctypes *c, const char *name); // NULL: not loaded or without BTF
 // Walks vmlinux (i 0) and all modules: u32 i = 0; while (kbtf_each(c, &i, &b)) ...
@@ -138,8 +146,14 @@ const struct Type *kbtf_lookup(struct Ctypes *c, const char *name); // as ctype_
 bool kbtf_record_load(struct Ctypes *c, struct Record *r);	   // ORIGIN_BTF
 bool kbtf_record_resolve(struct Ctypes *c, struct Record *r);	   // ORIGIN_NAME -> ORIGIN_BTF
 bool kbtf_enum_const(struct Ctypes *c, const char *name, s64 *val, const struct Type **type);
+bool kbtf_knows_name(struct Ctypes *c, const char *name); // vmlinux has the name, of whatever kind
 u32 kbtf_type_align(struct Ctypes *c, struct Btf *b, u32 id);	   // C alignment, which BTF does not store
 const char *kbtf_nearest(struct Ctypes *c, const char *name);
+
+// ---- preamble.c
+void preamble_destroy(struct Ctypes *c);
+// Reads the system headers that the preamble includes, if that was not done yet. True: something was read now.
+bool preamble_read_headers(struct Ctypes *c);
 
 // ---- tracefs.c
 // Parses the text of a format file; NULL and *why when it is no such thing. Also the fuzz target's entry.

@@ -1,0 +1,669 @@
+// The small C preprocessor: tokens, #include, #define, #if, #pragma pack.
+// Input: text of the script's preamble or of a header. Output: tokens with macros expanded. Invariant: whatever the input, the work
+// is bounded (CPP_TOKS_MAX tokens, CPP_FILES_MAX files, CPP_DEPTH_MAX levels).
+#include "ctype/cpp.h"
+#include <ctype.h>
+
+#define CPP_TOKS_MAX ((size_t)2 << 20)
+#define CPP_FILES_MAX 600
+#define CPP_DEPTH_MAX 40
+#define CPP_FILE_SIZE_MAX ((size_t)8 << 20)
+
+struct CCond {
+	bool outer;  // the text around it is live
+	bool active; // the current branch is
+	bool taken;  // some branch was
+	bool in_else;
+	struct Span at;
+};
+
+// ---- lexer
+
+static bool ident_char(char ch)
+{
+	return ch == '_' || ch == '$' || isalnum((unsigned char)ch);
+}
+
+static u32 punct_len(const char *s, const char *end)
+{
+	static const char *const long_ones[] = {"...", "<<=", ">>=", "->", "++", "--", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "##",
+						"+=",  "-=",  "*=",  "/=", "%=", "&=", "|=", "^="};
+	for (size_t i = 0; i < ARRAY_LEN(long_ones); i++) {
+		size_t n = strlen(long_ones[i]);
+		if ((size_t)(end - s) >= n && !memcmp(s, long_ones[i], n))
+			return (u32)n;
+	}
+	return 1;
+}
+
+// Skips blanks, comments and joined lines. *bol becomes true when a line ended.
+static const char *skip_blank(const char *s, const char *end, bool *bol, bool *space)
+{
+	while (s < end) {
+		if (*s == '\n')
+			*bol = true;
+		else if (*s == '\\' && s + 1 < end && s[1] == '\n')
+			s++;
+		else if (*s == '\\' && s + 2 < end && s[1] == '\r' && s[2] == '\n')
+			s += 2;
+		else if (*s == '/' && s + 1 < end && s[1] == '/') {
+			while (s < end && *s != '\n')
+				s++;
+			*space = true;
+			continue;
+		} else if (*s == '/' && s + 1 < end && s[1] == '*') {
+			const char *close = memmem(s + 2, (size_t)(end - s) - 2, "*/", 2);
+			s = close ? close + 1 : end - 1;
+		} else if (!isspace((unsigned char)*s))
+			break;
+		*space = true;
+		s++;
+	}
+	return s;
+}
+
+static const char *lex_quoted(const char *s, const char *end)
+{
+	char q = *s++;
+	while (s < end && *s != q && *s != '\n')
+		s += *s == '\\' && s + 1 < end ? 2 : 1;
+	return s < end && *s == q ? s + 1 : MIN(s, end);
+}
+
+static const char *lex_number(const char *s, const char *end)
+{
+	while (s < end && (ident_char(*s) || *s == '.')) {
+		bool exp = *s == 'e' || *s == 'E' || *s == 'p' || *s == 'P';
+		s++;
+		if (exp && s < end && (*s == '+' || *s == '-'))
+			s++;
+	}
+	return s;
+}
+
+void cpp_lex(const struct CFile *f, struct CToks *out)
+{
+	const char *s = f->text, *end = s + f->len;
+	for (bool bol = true;; bol = false) {
+		bool space = false;
+		s = skip_blank(s, end, &bol, &space);
+		if (s >= end)
+			return;
+		struct CTok t = {.kind = CT_PUNCT, .bol = bol, .space = space, .text = s, .off = (u32)(s - f->text), .file = f};
+		const char *from = s;
+		if (*s == '"' || *s == '\'') {
+			t.kind = *s == '"' ? CT_STR : CT_CHAR;
+			s = lex_quoted(s, end);
+		} else if (isdigit((unsigned char)*s) || (*s == '.' && s + 1 < end && isdigit((unsigned char)s[1]))) {
+			t.kind = CT_NUM;
+			s = lex_number(s, end);
+		} else if (ident_char(*s)) {
+			t.kind = CT_IDENT;
+			while (s < end && ident_char(*s))
+				s++;
+		} else
+			s += punct_len(s, end);
+		t.len = t.shown = (u32)(s - from);
+		vec_push(out, t);
+	}
+}
+
+struct Span ctok_span(const struct CTok *t)
+{
+	struct Span s = t->file->at;
+	if (!t->file->header) {
+		s.off += t->off;
+		s.len = t->shown;
+	}
+	return s;
+}
+
+char *ctok_place(struct Arena *a, const struct CTok *t)
+{
+	u32 line = 1;
+	for (u32 i = 0; i < t->off && i < t->file->len; i++)
+		line += t->file->text[i] == '\n';
+	return arena_printf(a, "%s:%u", t->file->name, line);
+}
+
+// ---- macros
+
+static char *tok_text(struct Arena *a, const struct CTok *t)
+{
+	return arena_strndup(a, t->text, t->len);
+}
+
+struct CMacro *cpp_macro(struct Cpp *p, const char *name)
+{
+	for (; p; p = p->outer)
+		if (map_has(&p->macros, name))
+			return map_get(&p->macros, name);
+	return NULL;
+}
+
+static struct CMacro *tok_macro(struct Cpp *p, const struct CTok *t)
+{
+	char name[128];
+	if (t->kind != CT_IDENT || t->len >= sizeof(name))
+		return NULL;
+	memcpy(name, t->text, t->len);
+	name[t->len] = 0;
+	return cpp_macro(p, name);
+}
+
+static void define(struct Cpp *p, struct CMacro *m, const struct CTok *body, size_t n)
+{
+	m->body = arena_new_n(p->c->arena, struct CTok, n);
+	if (n)
+		memcpy(m->body, body, n * sizeof(*body));
+	m->n = (u32)n;
+	map_put(&p->macros, m->name, m);
+}
+
+void cpp_define(struct Cpp *p, const char *name, const char *text)
+{
+	struct CFile *f = arena_new(p->c->arena, struct CFile);
+	struct CToks toks = {0};
+	struct CMacro *m = arena_new(p->c->arena, struct CMacro);
+	*f = (struct CFile){.name = "built-in", .text = arena_strdup(p->c->arena, text), .len = strlen(text), .header = true};
+	cpp_lex(f, &toks);
+	m->name = arena_strdup(p->c->arena, name);
+	define(p, m, toks.p, toks.n);
+	vec_deinit(&toks);
+}
+
+static bool out_of_room(struct Cpp *p)
+{
+	return p->ntoks > CPP_TOKS_MAX;
+}
+
+static void emit(struct Cpp *p, struct CToks *out, struct CTok t)
+{
+	if (p->ntoks++ <= CPP_TOKS_MAX)
+		vec_push(out, t);
+}
+
+// The arguments of a call whose '(' is at in[at]. args[i] gets begin and end; returns the index of ')' or n when it is missing.
+struct CArg {
+	size_t from, to;
+};
+static size_t split_args(const struct CTok *in, size_t n, size_t at, u32 max, bool variadic, struct CArg *args, u32 *nargs)
+{
+	int depth = 0;
+	*nargs = 0;
+	size_t from = at + 1;
+	for (size_t i = at; i < n; i++) {
+		if (ctok_is(&in[i], "("))
+			depth++;
+		else if (ctok_is(&in[i], ")") && !--depth) {
+			if (*nargs < max)
+				args[*nargs] = (struct CArg){from, i};
+			++*nargs;
+			return i;
+		} else if (depth == 1 && ctok_is(&in[i], ",") && !(variadic && *nargs + 1 >= max)) {
+			if (*nargs < max)
+				args[*nargs] = (struct CArg){from, i};
+			++*nargs;
+			from = i + 1;
+		}
+	}
+	return n;
+}
+
+static int param_index(const struct CMacro *m, const struct CTok *t)
+{
+	for (u32 i = 0; t->kind == CT_IDENT && i < m->nparams; i++)
+		if (strlen(m->params[i]) == t->len && !memcmp(m->params[i], t->text, t->len))
+			return (int)i;
+	return -1;
+}
+
+static struct CTok stringize(struct Cpp *p, const struct CTok *in, const struct CArg *a, const struct CTok *at)
+{
+	struct Str s = {0};
+	str_addc(&s, '"');
+	for (size_t i = a->from; i < a->to; i++) {
+		if (i > a->from && in[i].space)
+			str_addc(&s, ' ');
+		for (u32 k = 0; k < in[i].len; k++) {
+			char ch = in[i].text[k];
+			if ((in[i].kind == CT_STR || in[i].kind == CT_CHAR) && (ch == '"' || ch == '\\'))
+				str_addc(&s, '\\');
+			str_addc(&s, ch);
+		}
+	}
+	str_addc(&s, '"');
+	struct CTok t = *at;
+	t.kind = CT_STR;
+	t.len = (u32)s.n;
+	t.text = arena_strndup(p->c->arena, s.p, s.n);
+	str_deinit(&s);
+	return t;
+}
+
+static void paste(struct Cpp *p, struct CTok *left, const struct CTok *right)
+{
+	left->text = arena_printf(p->c->arena, "%.*s%.*s", (int)left->len, left->text, (int)right->len, right->text);
+	left->len += right->len;
+	if (left->kind == CT_PUNCT)
+		left->kind = right->kind;
+}
+
+// The body of a function-like macro with its arguments put in.
+static void substitute(struct Cpp *p, const struct CMacro *m, const struct CTok *in, const struct CArg *args, u32 nargs, struct CToks *out)
+{
+	static const struct CArg none = {0, 0};
+	for (u32 i = 0; i < m->n && !out_of_room(p); i++) {
+		const struct CTok *t = &m->body[i];
+		bool hash = ctok_is(t, "#") && i + 1 < m->n && param_index(m, t + 1) >= 0;
+		bool glue = ctok_is(t, "##") && i + 1 < m->n && out->n;
+		int at = param_index(m, hash || glue ? t + 1 : t);
+		const struct CArg *a = at < 0 || (u32)at >= nargs ? &none : &args[at];
+		i += hash || glue;
+		if (hash)
+			emit(p, out, stringize(p, in, a, t));
+		else if (glue && at < 0)
+			paste(p, &vec_last(out), t + 1);
+		else if (glue) {
+			for (size_t k = a->from; k < a->to; k++) {
+				if (k == a->from)
+					paste(p, &vec_last(out), &in[k]);
+				else
+					emit(p, out, in[k]);
+			}
+		} else if (at >= 0 && i + 1 < m->n && ctok_is(t + 1, "##")) {
+			for (size_t k = a->from; k < a->to; k++)
+				emit(p, out, in[k]);
+		} else if (at >= 0) {
+			cpp_expand(p, in + a->from, a->to - a->from, out);
+		} else
+			emit(p, out, *t);
+	}
+}
+
+static void expand_call(struct Cpp *p, struct CMacro *m, const struct CTok *in, size_t n, size_t *i, struct CToks *out)
+{
+	u32 nargs;
+	struct CArg *args = xcalloc(m->nparams + 1, sizeof(*args));
+	size_t close = split_args(in, n, *i + 1, m->nparams, m->variadic, args, &nargs);
+	if (close == n || nargs > MAX(m->nparams, 1u)) {
+		emit(p, out, in[*i]); // not a call after all, or a wrong one: the parser will say so
+	} else {
+		struct CToks body = {0};
+		substitute(p, m, in, args, MIN(nargs, m->nparams), &body);
+		m->busy = true;
+		cpp_expand(p, body.p, body.n, out);
+		m->busy = false;
+		vec_deinit(&body);
+		*i = close;
+	}
+	free(args);
+}
+
+void cpp_expand(struct Cpp *p, const struct CTok *in, size_t n, struct CToks *out)
+{
+	if (p->depth > CPP_DEPTH_MAX)
+		return;
+	p->depth++;
+	for (size_t i = 0; i < n && !out_of_room(p); i++) {
+		struct CMacro *m = tok_macro(p, &in[i]);
+		size_t from = out->n;
+		if (!m || m->busy || (m->func && (i + 1 >= n || !ctok_is(&in[i + 1], "("))))
+			emit(p, out, in[i]);
+		else if (m->func)
+			expand_call(p, m, in, n, &i, out);
+		else {
+			m->busy = true;
+			cpp_expand(p, m->body, m->n, out);
+			m->busy = false;
+		}
+		// What came out of a macro of the script is shown where the macro was used.
+		for (size_t k = from; k < out->n; k++) {
+			out->p[k].file = in[i].file;
+			out->p[k].off = in[i].off;
+			out->p[k].shown = in[i].shown;
+		}
+	}
+	p->depth--;
+}
+
+// ---- directives
+
+static void complain(struct Cpp *p, const struct CTok *at, const char *fmt, ...) PRINTF_LIKE(3, 4);
+static void complain(struct Cpp *p, const struct CTok *at, const char *fmt, ...)
+{
+	va_list ap;
+	struct Str s = {0};
+	if (p->lenient || at->file->header)
+		return;
+	va_start(ap, fmt);
+	str_vaddf(&s, fmt, ap);
+	va_end(ap);
+	diag_error(p->c->diags, ctok_span(at), "%s", s.p);
+	str_deinit(&s);
+}
+
+static bool live(const struct Cpp *p)
+{
+	return !p->conds.n || vec_last(&p->conds)->active;
+}
+
+static void do_define(struct Cpp *p, const struct CTok *t, size_t n, const struct CTok *hash)
+{
+	if (!n || t->kind != CT_IDENT) {
+		complain(p, n ? t : hash, "#define needs a name");
+		return;
+	}
+	struct CMacro *m = arena_new(p->c->arena, struct CMacro);
+	m->name = tok_text(p->c->arena, t);
+	size_t i = 1;
+	if (n > 1 && ctok_is(&t[1], "(") && !t[1].space) {
+		m->func = true;
+		m->params = arena_new_n(p->c->arena, const char *, n);
+		for (i = 2; i < n && !ctok_is(&t[i], ")"); i++) {
+			if (ctok_is(&t[i], "...")) {
+				m->variadic = true;
+				if (!m->nparams || ctok_is(&t[i - 1], ","))
+					m->params[m->nparams++] = "__VA_ARGS__";
+			} else if (t[i].kind == CT_IDENT)
+				m->params[m->nparams++] = tok_text(p->c->arena, &t[i]);
+			else if (!ctok_is(&t[i], ",")) {
+				complain(p, &t[i], "a macro's parameters are names");
+				return;
+			}
+		}
+		if (i == n) {
+			complain(p, &t[1], "the parameter list of macro '%s' is not closed", m->name);
+			return;
+		}
+		i++;
+	}
+	define(p, m, t + i, n - i);
+}
+
+// A condition of the script itself may ask for what only a system header knows; inside headers such names are just not defined.
+static bool asks_headers(const struct Cpp *p, const struct CTok *at)
+{
+	return !p->lenient && !at->file->header;
+}
+
+static bool is_defined(struct Cpp *p, const struct CTok *t)
+{
+	char *name = tok_text(p->c->arena, t);
+	s64 v;
+	if (cpp_macro(p, name) || macro_builtin(name, &v))
+		return true;
+	if (!asks_headers(p, t))
+		return false;
+	preamble_read_headers(p->c);
+	return p->c->headers && cpp_macro(p->c->headers, name);
+}
+
+// "defined X", "defined(X)" -> 1 or 0; __has_include(...) and its like -> 0.
+static void resolve_defined(struct Cpp *p, const struct CTok *t, size_t n, struct CToks *out)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct CTok r = t[i];
+		if (ctok_is(&r, "defined") && i + 1 < n) {
+			bool paren = ctok_is(&t[i + 1], "(") && i + 3 < n;
+			const struct CTok *name = &t[i + 1 + paren];
+			r.kind = CT_NUM;
+			r.text = is_defined(p, name) ? "1" : "0";
+			r.len = 1;
+			i += paren ? 3 : 1;
+		} else if (r.kind == CT_IDENT && r.len > 6 && !strncmp(r.text, "__has_", 6) && i + 1 < n && ctok_is(&t[i + 1], "(")) {
+			int depth = 0;
+			for (i++; i < n; i++) {
+				depth += ctok_is(&t[i], "(") - ctok_is(&t[i], ")");
+				if (!depth)
+					break;
+			}
+			r.kind = CT_NUM;
+			r.text = "0";
+			r.len = 1;
+		}
+		emit(p, out, r);
+	}
+}
+
+static bool eval_once(struct Cpp *p, const struct CToks *line, const struct CTok *hash, bool last, struct CValue *v, bool *unresolved)
+{
+	struct CToks all = {0};
+	cpp_expand(p, line->p, line->n, &all);
+	struct CExpr e = {.c = p->c, .tok = all.p, .end = all.p + all.n};
+	bool ok = cexpr_eval(&e, v) && e.tok == e.end;
+	*unresolved = e.unresolved || !ok;
+	if (!ok && last)
+		complain(p, e.err_at && e.err_at < e.end ? e.err_at : hash, "#if: %s", e.err ? e.err : "something is left after the expression");
+	vec_deinit(&all);
+	return ok;
+}
+
+static bool eval_if(struct Cpp *p, const struct CTok *t, size_t n, const struct CTok *hash)
+{
+	struct CToks line = {0};
+	struct CValue v = {0};
+	bool unresolved, ask = asks_headers(p, hash);
+	resolve_defined(p, t, n, &line);
+	bool ok = eval_once(ask && p->c->headers ? p->c->headers : p, &line, hash, !ask, &v, &unresolved);
+	if (ask && unresolved) {
+		preamble_read_headers(p->c);
+		ok = eval_once(p->c->headers ? p->c->headers : p, &line, hash, false, &v, &unresolved);
+		if (!ok) // once more for the message, which the headers' silence swallows
+			ok = eval_once(p, &line, hash, true, &v, &unresolved);
+	}
+	vec_deinit(&line);
+	return ok && v.v;
+}
+
+static void push_cond(struct Cpp *p, bool value, const struct CTok *at)
+{
+	struct CCond *c = arena_new(p->c->arena, struct CCond);
+	c->outer = live(p);
+	c->active = c->outer && value;
+	c->taken = value;
+	c->at = ctok_span(at);
+	vec_push(&p->conds, c);
+}
+
+static void do_else(struct Cpp *p, const struct CTok *dir, const struct CTok *t, size_t n)
+{
+	struct CCond *c = p->conds.n > p->cond_base ? vec_last(&p->conds) : NULL;
+	if (!c || c->in_else) {
+		complain(p, dir, "#%.*s without #if", (int)dir->len, dir->text);
+		return;
+	}
+	c->in_else = ctok_is(dir, "else");
+	bool value = c->outer && !c->taken;
+	if (value && ctok_is(dir, "elif"))
+		value = eval_if(p, t, n, dir);
+	else if (value && !c->in_else) // elifdef, elifndef
+		value = n && is_defined(p, t) == ctok_is(dir, "elifdef");
+	c->active = value;
+	c->taken |= value;
+}
+
+static bool do_condition(struct Cpp *p, const struct CTok *dir, const struct CTok *t, size_t n)
+{
+	if (ctok_is(dir, "if"))
+		push_cond(p, live(p) && eval_if(p, t, n, dir), dir);
+	else if (ctok_is(dir, "ifdef") || ctok_is(dir, "ifndef")) {
+		if (!n || t->kind != CT_IDENT)
+			complain(p, dir, "#%.*s needs a name", (int)dir->len, dir->text);
+		push_cond(p, n && is_defined(p, t) == ctok_is(dir, "ifdef"), dir);
+	} else if (ctok_is(dir, "else") || ctok_is(dir, "elif") || ctok_is(dir, "elifdef") || ctok_is(dir, "elifndef"))
+		do_else(p, dir, t, n);
+	else if (ctok_is(dir, "endif")) {
+		if (p->conds.n <= p->cond_base)
+			complain(p, dir, "#endif without #if");
+		else
+			(void)vec_pop(&p->conds);
+	} else
+		return false;
+	return true;
+}
+
+static void do_include(struct Cpp *p, const struct CTok *dir, const struct CTok *t, size_t n, struct CToks *out)
+{
+	struct CToks expanded = {0};
+	struct Str name = {0};
+	if (n && t->kind == CT_IDENT) { // #include MACRO
+		cpp_expand(p, t, n, &expanded);
+		t = expanded.p;
+		n = expanded.n;
+	}
+	bool quoted = n && t->kind == CT_STR && t->len >= 2;
+	size_t close = 0;
+	if (quoted)
+		str_addn(&name, t->text + 1, t->len - 2);
+	else if (n && ctok_is(t, "<")) {
+		// Taken from the text: "sys/socket.h" is several tokens, "linux/../x" too.
+		for (close = 1; close < n && !ctok_is(&t[close], ">"); close++)
+			str_addn(&name, t[close].text, t[close].len);
+	}
+	if (!name.n || (!quoted && close == n))
+		complain(p, n ? t : dir, "#include needs \"FILE\" or <FILE>");
+	else
+		cpp_include(p, name.p, quoted, dir->file, span_join(ctok_span(dir), ctok_span(&t[quoted ? 0 : close])), out);
+	vec_deinit(&expanded);
+	str_deinit(&name);
+}
+
+static void do_pragma(struct Cpp *p, const struct CTok *dir, const struct CTok *t, size_t n, struct CToks *out)
+{
+	if (n && ctok_is(t, "once"))
+		map_put(&p->pragma_once, dir->file->name, p);
+	if (n < 3 || !ctok_is(t, "pack") || !ctok_is(&t[1], "("))
+		return;
+	struct Str s = {0};
+	for (size_t i = 2; i < n && !ctok_is(&t[i], ")"); i++)
+		str_addn(&s, t[i].text, t[i].len);
+	struct CTok pack = *dir;
+	pack.kind = CT_PACK;
+	pack.text = arena_strdup(p->c->arena, str_text(&s));
+	pack.len = (u32)s.n;
+	emit(p, out, pack);
+	str_deinit(&s);
+}
+
+// A line "# name ...": t[0] is the '#', n counts the whole line.
+static void directive(struct Cpp *p, const struct CTok *t, size_t n, struct CToks *out)
+{
+	const struct CTok *dir = t + 1;
+	if (n < 2 || (dir->kind == CT_NUM && n >= 2)) // null directive, line marker
+		return;
+	if (do_condition(p, dir, t + 2, n - 2) || !live(p))
+		return;
+	if (ctok_is(dir, "define"))
+		do_define(p, t + 2, n - 2, dir);
+	else if (ctok_is(dir, "undef")) {
+		if (n > 2)
+			map_put(&p->macros, tok_text(p->c->arena, t + 2), NULL);
+	} else if (ctok_is(dir, "include") || ctok_is(dir, "include_next"))
+		do_include(p, dir, t + 2, n - 2, out);
+	else if (ctok_is(dir, "pragma"))
+		do_pragma(p, dir, t + 2, n - 2, out);
+	else if (ctok_is(dir, "error")) {
+		u32 from = n > 2 ? t[2].off : dir->off, to = t[n - 1].off + t[n - 1].len;
+		complain(p, dir, "#error %.*s", n > 2 ? (int)(to - from) : 0, dir->file->text + from);
+	} else if (!ctok_is(dir, "warning") && !ctok_is(dir, "line") && !ctok_is(dir, "ident") && !ctok_is(dir, "import"))
+		complain(p, dir, "unknown preprocessor directive #%.*s", (int)dir->len, dir->text);
+}
+
+void cpp_text(struct Cpp *p, const struct CFile *f, struct CToks *out)
+{
+	struct CToks in = {0};
+	cpp_lex(f, &in);
+	for (size_t i = 0, end; i < in.n && !out_of_room(p); i = end) {
+		bool hash = in.p[i].bol && ctok_is(&in.p[i], "#");
+		end = i + 1;
+		if (hash) {
+			while (end < in.n && !in.p[end].bol)
+				end++;
+			directive(p, &in.p[i], end - i, out);
+			continue;
+		}
+		while (end < in.n && !(in.p[end].bol && ctok_is(&in.p[end], "#")))
+			end++;
+		if (live(p))
+			cpp_expand(p, &in.p[i], end - i, out);
+	}
+	vec_deinit(&in);
+}
+
+void cpp_end(struct Cpp *p)
+{
+	if (p->conds.n && !p->lenient) {
+		diag_error(p->c->diags, p->conds.p[0]->at, "this #if has no #endif");
+		p->conds.n = 0;
+	}
+	if (out_of_room(p) && !p->lenient)
+		diag_error_plain(p->c->diags, "the preamble's macros expand to more than %zu tokens", CPP_TOKS_MAX);
+}
+
+// ---- headers
+
+void cpp_header(struct Cpp *p, const char *path, struct Span at, struct CToks *out)
+{
+	struct Str text = {0};
+	if (p->depth >= CPP_DEPTH_MAX || p->nfiles >= CPP_FILES_MAX || map_has(&p->pragma_once, path))
+		return;
+	struct err *e = read_file(path, &text, CPP_FILE_SIZE_MAX);
+	if (!e) {
+		struct CFile *f = arena_new(p->c->arena, struct CFile);
+		*f = (struct CFile){.name = arena_strdup(p->c->arena, path), .len = text.n, .header = true, .at = at};
+		f->text = arena_strndup(p->c->arena, str_text(&text), text.n);
+		size_t base = p->cond_base;
+		p->cond_base = p->conds.n; // a header can neither open nor close an #if of its includer
+		p->nfiles++;
+		p->depth++;
+		cpp_text(p, f, out);
+		p->depth--;
+		p->conds.n = p->cond_base;
+		p->cond_base = base;
+	}
+	err_free(e);
+	str_deinit(&text);
+}
+
+void cpp_include(struct Cpp *p, const char *name, bool quoted, const struct CFile *from, struct Span at, struct CToks *out)
+{
+	bool user = false;
+	const char *path = header_find(p, name, quoted, from, &user);
+	if (path && (user || p->lenient)) {
+		cpp_header(p, path, at, out);
+	} else if (path) { // the system's: read when a name stays unknown without it
+		if (!map_has(&p->seen, path)) {
+			map_put(&p->seen, path, p);
+			vec_push(&p->system, path);
+		}
+	} else if (quoted && !p->lenient && (!from || !from->header)) {
+		diag_error(p->c->diags, at, "cannot find the header \"%s\"", name);
+		diag_hint(p->c->diags, "It is looked for next to the script, in the current directory, under each -I directory and in the system's.");
+	} else if (!map_has(&p->seen, name)) {
+		map_put(&p->seen, name, p);
+		vec_push(&p->missing, arena_strdup(p->c->arena, name));
+	}
+}
+
+struct Cpp *cpp_create(struct Ctypes *c, const char *const *dirs, u32 ndirs, bool lenient)
+{
+	struct Cpp *p = arena_new(c->arena, struct Cpp);
+	p->c = c;
+	p->dirs = dirs;
+	p->ndirs = ndirs;
+	p->lenient = lenient;
+	return p;
+}
+
+void cpp_destroy(struct Cpp *p)
+{
+	if (!p)
+		return;
+	map_deinit(&p->macros);
+	map_deinit(&p->pragma_once);
+	map_deinit(&p->seen);
+	vec_deinit(&p->conds);
+	vec_deinit(&p->system);
+	vec_deinit(&p->missing);
+}
