@@ -255,7 +255,7 @@ static struct err *explain(struct Program *p, struct ProbeProg *pp, struct SysPr
 		close(r);
 		free(sp->log);
 		sp->log = NULL;
-		return err_errno(-first, "the kernel refused the program of %s and accepted it a moment later: try again", pp->ir.name);
+		return err_errno(-first, "the kernel refused the program of %s and accepted it a moment later: try again", prog_label(pp));
 	}
 	struct err *e = vlog_error(p, pp, sp, r == -ENOSPC ? first : r);
 	free(sp->log);
@@ -269,7 +269,7 @@ static void dump_log(struct ProbeProg *pp, struct SysProg *sp, const struct Load
 	sp->log = xcalloc(1, sp->log_size);
 	sp->log_level = 2 | 4; // BPF_LOG_LEVEL2 | BPF_LOG_STATS
 	int r = load_with_btf(pp, sp, true);
-	fprintf(o->dump, "verifier log of %s:\n%s\n", pp->ir.name, sp->log);
+	fprintf(o->dump, "verifier log of %s:\n%s\n", prog_label(pp), sp->log);
 	pp->nverified = vlog_processed(sp->log);
 	if (r >= 0)
 		close(r);

@@ -155,10 +155,15 @@ static bool missing_helper(const char *msg, char *name, size_t size)
 		if (!p)
 			continue;
 		p += strlen(forms[i]);
-		snprintf(name, size, "%.*s", (int)strcspn(p, "\n"), p);
+		snprintf(name, size, "%.*s", (int)strcspn(p, strstr(p, "unknown#") == p ? "\n" : "#\n"), p); // "bpf_loop#181"
 		return true;
 	}
 	return false;
+}
+
+const char *prog_label(const struct ProbeProg *pp)
+{
+	return pp->points.v.n ? pp->points.v.p[0]->name : pp->ir.name;
 }
 
 static struct err *permission_error(const struct ProbeProg *pp, const struct SysProg *sp, int r)
@@ -167,7 +172,12 @@ static struct err *permission_error(const struct ProbeProg *pp, const struct Sys
 	if (e)
 		return e;
 	return err_errno(-r, "the kernel does not permit the program of %s (program type %u, attach type %u); 'sonde info' shows which kinds it does",
-			 pp->ir.name, sp->type, sp->expected_attach_type);
+			 prog_label(pp), sp->type, sp->expected_attach_type);
+}
+
+static const char *error_name(int r)
+{
+	return r == -524 ? "not supported" : strerror(-r); // ENOTSUPP, which is only the kernel's
 }
 
 static struct err *bug_error(const struct ProbeProg *pp, const char *log, int r)
@@ -178,10 +188,10 @@ static struct err *bug_error(const struct ProbeProg *pp, const char *log, int r)
 	const char *rt = insn >= 0 && insn < (long)pp->code.insns.n ? o[insn].rt : NULL;
 	const struct IrLoc *loc = last_script_line(o, pp->code.insns.n, log);
 	free(o);
-	str_addf(&s, "the kernel's verifier rejected the program of %s", pp->ir.name);
+	str_addf(&s, "the kernel's verifier rejected the program of %s", prog_label(pp));
 	if (rt)
 		str_addf(&s, ", in sonde's own function %s", rt);
-	str_addf(&s, " (%s)", strerror(-r));
+	str_addf(&s, " (%s)", error_name(r));
 	if (loc)
 		add_place(pp, loc, &s);
 	str_add(&s, "\n  The verifier said:");
@@ -201,20 +211,20 @@ struct err *vlog_error(struct Program *p, struct ProbeProg *pp, const struct Sys
 	last_message(log, &msg);
 	if (missing_helper(str_text(&msg), helper, sizeof(helper)))
 		e = err_new("%s needs the BPF helper %s, which this kernel does not offer to this kind of probe ('sonde info' lists helpers and probe types)",
-			    pp->ir.name, helper);
+			    prog_label(pp), helper);
 	else if (strstr(log, "GPL-restricted function") || strstr(log, "GPL compatible"))
 		e = err_new("%s uses helpers that the kernel gives only to programs with a GPL-compatible licence, but the script's license is \"%s\"",
-			    pp->ir.name, sp->license);
+			    prog_label(pp), sp->license);
 	else if (strstr(log, "BPF program is too large") || (r == -E2BIG && last_insn(log) < 0))
 		e = err_new("the program of %s is too large for the kernel's verifier (%u instructions, %u of them visited by the verifier; the limit is "
 			    "1000000): use fewer or shorter loops (unroll), or smaller strings (max_strlen)",
-			    pp->ir.name, sp->ninsns, vlog_processed(log));
+			    prog_label(pp), sp->ninsns, vlog_processed(log));
 	else if (r == -EPERM)
 		e = permission_error(pp, sp, r);
 	else if (last_insn(log) < 0 && (sp->attach_btf_id || sp->expected_attach_type))
-		e = err_errno(-r, "the kernel does not take the program of %s%s%s", pp->ir.name, msg.n ? ": " : "", str_text(&msg));
+		e = err_errno(-r, "the kernel does not take the program of %s%s%s", prog_label(pp), msg.n ? ": " : "", str_text(&msg));
 	else if (r == -ENOMEM)
-		e = err_errno(-r, "no memory to load the program of %s", pp->ir.name);
+		e = err_errno(-r, "no memory to load the program of %s", prog_label(pp));
 	else
 		e = bug_error(pp, log, r);
 	str_deinit(&msg);

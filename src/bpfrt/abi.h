@@ -49,6 +49,13 @@ struct RtAvg { // avg and stats
 	u64 total;
 	u64 count;
 };
+// A time series is a ring of these, one an interval: interval number `epoch` is in slot epoch % n.
+struct RtTsSlot {
+	u64 val;
+	u64 meta;  // avg: how many values; last: time of the value; else 1
+	u64 epoch; // time / interval; 0: never used
+};
+enum RtTsAgg { RT_TS_LAST, RT_TS_AVG, RT_TS_MAX, RT_TS_MIN, RT_TS_SUM }; // as enum TsAgg of lang/type.h
 
 // ---- stacks. A stack id is hash52 << 12 | nframes (1..4095); 0: no stack. Interned in the rt_stacks_* maps under that id.
 #define RT_STACK_NFRAMES(id) ((u32)((id) & 0xfff))

@@ -3,6 +3,8 @@
 #include "rt_host.h"
 #include "bpf_asm.h"
 #include "../../src/bpfrt/str.bpf.c"
+#include "../../src/bpfrt/aggr.bpf.c"
+#include "lang/type.h"
 #include <fnmatch.h>
 
 // ---- reference implementations
@@ -342,6 +344,65 @@ TEST(buckets_kernel)
 		call_buckets(&t, "rt_lhist", (u64)v, 0, 100, 10);
 		CHECK(tp_load(&t, NULL) == NULL);
 		CHECK_EQ(tp_run(&t, &r), rt_lhist(v, 0, 100, 10));
+		tp_deinit(&t);
+	}
+}
+
+// ---- time series
+
+_Static_assert((int)RT_TS_LAST == (int)TS_AGG_LAST && (int)RT_TS_AVG == (int)TS_AGG_AVG && (int)RT_TS_MAX == (int)TS_AGG_MAX &&
+		       (int)RT_TS_MIN == (int)TS_AGG_MIN && (int)RT_TS_SUM == (int)TS_AGG_SUM, "both sides of the ABI agree");
+
+#define TS_SPEC(n, sgn, agg) ((u64)(n) << 32 | (u64)(sgn) << 8 | (agg))
+
+TEST(tseries_host)
+{
+	static const s64 vals[] = {5, -3, 9, 2};
+	static const struct { enum RtTsAgg agg; bool sgn; s64 want; u64 meta; } cases[] = {
+		{RT_TS_LAST, true, 2, 1003}, {RT_TS_AVG, true, 13, 4}, {RT_TS_SUM, true, 13, 1},
+		{RT_TS_MIN, true, -3, 1}, {RT_TS_MAX, true, 9, 1}, {RT_TS_MIN, false, 2, 1}, {RT_TS_MAX, false, -3, 1},
+	};
+	for (u32 c = 0; c < ARRAY_LEN(cases); c++) {
+		struct RtTsSlot s[3] = {0};
+		for (u32 i = 0; i < ARRAY_LEN(vals); i++)
+			rt_tseries(s, (u64)vals[i], 1000 + i, 100, TS_SPEC(3, cases[c].sgn, cases[c].agg));
+		CHECK_EQ(s[1].epoch, 10);
+		CHECK_EQ(s[1].val, cases[c].want);
+		CHECK_EQ(s[1].meta, cases[c].meta);
+		CHECK_EQ(s[0].epoch + s[2].epoch, 0);
+		rt_tseries(s, 77, 1350, 100, TS_SPEC(3, cases[c].sgn, cases[c].agg)); // interval 13 takes the slot of 10
+		CHECK_EQ(s[1].epoch, 13);
+		CHECK_EQ(s[1].val, 77);
+	}
+}
+
+TEST(tseries_kernel)
+{
+	if (!kernel_ready())
+		SKIP(skip_kernel);
+	for (enum RtTsAgg agg = RT_TS_LAST; agg <= RT_TS_SUM; agg++) {
+		struct TestProg t;
+		int r;
+		tp_init(&t, "tseries");
+		struct MapDef *m = add_map(&t, "@ts", BPF_MAP_TYPE_ARRAY, 4, 5 * sizeof(struct RtTsSlot), 1, BPF_F_MMAPABLE);
+		struct RtTsSlot want[5] = {0};
+		for (u64 i = 0; i < 12; i++) {
+			u64 val = i * 7 % 5, now = 1000 + i * 30;
+			map_val(&t, 1, m, 0);
+			ld64(&t, 2, val);
+			ld64(&t, 3, now);
+			ld64(&t, 4, 100);
+			ld64(&t, 5, TS_SPEC(5, 0, agg));
+			call_rt(&t, "rt_tseries");
+			rt_tseries(want, val, now, 100, TS_SPEC(5, 0, agg));
+		}
+		exit_insn(&t);
+		struct err *e = tp_load(&t, NULL);
+		if (e)
+			T_FAIL("%s", err_text(e));
+		err_free(e);
+		tp_run(&t, &r);
+		CHECK(m->mmapped && !memcmp(m->mmapped, want, sizeof(want)));
 		tp_deinit(&t);
 	}
 }
