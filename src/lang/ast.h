@@ -39,10 +39,10 @@ enum ExprKind {
 	E_UNOP, E_BINOP, E_TERNARY, E_CAST, E_TUPLE,
 	E_CALL,		// name(args)
 	E_BLOCK,	// { stmts; expr }
-	E_SIZEOF, E_OFFSETOF,
+	E_SIZEOF, E_OFFSETOF, // of spec, or of the expression a
 	E_COMPTIME,	// comptime e
-	E_TYPEINFO,	// typeinfo(e or type)
-	E_IF,		// if (a) {b} else {c} as an expression
+	E_TYPEINFO,	// typeinfo(e or type): a or spec
+	E_IF,		// if (a) {b} else {c} as an expression: b is an E_BLOCK, c an E_BLOCK or E_IF
 };
 
 enum Op {
@@ -52,6 +52,8 @@ enum Op {
 	OP_NEG, OP_NOT /* ! */, OP_BNOT /* ~ */, OP_DEREF, OP_ADDR,
 	OP_PREINC, OP_PREDEC, OP_POSTINC, OP_POSTDEC,
 };
+
+#define AST_MAX_HEIGHT 1000
 
 struct Expr {
 	enum ExprKind kind;
@@ -70,9 +72,10 @@ struct Expr {
 	u32 nargs;
 	struct Stmt *body;	// E_BLOCK
 	struct TypeSpec *spec;	// CAST, SIZEOF/OFFSETOF of a type
-	const char **path;	// OFFSETOF: field names
+	const char **path;	// OFFSETOF: field names, "[3]" for an index
 	u32 npath;
 	u32 tup;		// E_TUPFIELD index
+	u32 height;		// nodes from here to the deepest leaf, at most AST_MAX_HEIGHT: recursive passes need no own limit
 	bool arrow;		// written as ->
 	// set by check
 	const struct Builtin *builtin;
@@ -104,13 +107,14 @@ struct Stmt {
 	struct TypeSpec *spec;
 	struct Stmt *body, *els; // lists
 	bool comptime;	  // if comptime (...)
+	u32 height;	  // as Expr.height
 	struct Stmt *next;
 	void *aux;	  // set by check for lower
 };
 
 struct AttachSpec { // one attach point as written: "kprobe:vfs_*"
 	struct Span span;
-	const char *text;	// whole, quotes removed
+	const char *text;	// whole, quotes and a "name=" removed
 	const char **parts;	// split at ':' outside quotes
 	u32 nparts;
 	struct AttachSpec *next;
@@ -178,12 +182,18 @@ struct Script {
 	struct ProbeAst *probes;
 	const struct Param *params; // of the command line, for getopt()
 	size_t nparams;
+	u16 source; // index in diags->sources
 };
 
 // parse.c: never NULL; errors are in diags.
 struct Script *parse_script(struct Arena *a, struct Diags *d, u16 source);
 // A single attach point list as given to -l ("k:vfs_*,t:sched:*"); NULL and a diagnostic on error.
 struct AttachSpec *parse_attach_list(struct Arena *a, struct Diags *d, u16 source);
+
+// clone.c: deep copies in the arena (what check and lower set is not copied).
+struct Expr *expr_clone(struct Arena *a, const struct Expr *e);
+struct Stmt *stmt_list_clone(struct Arena *a, const struct Stmt *list);
+struct TypeSpec *typespec_clone(struct Arena *a, const struct TypeSpec *t);
 
 // expand.c: macros, imports, positional and named parameters, comptime-free rewriting. In: the parsed script. Out: the same, with no
 // E_POSPARAM, E_POSCOUNT, macro call or import left.
@@ -196,4 +206,9 @@ void expand_script(struct Script *s, const struct Param *params, size_t nparams)
 // ast.c: text form of the tree (sonde -d ast), one node a line, indented; types in [] once check has run.
 void ast_dump(const struct Script *s, struct Str *out);
 const char *op_text(enum Op op); // "+", "&&", ...
+// Sets height from the children's.
+void expr_set_height(struct Expr *e);
+void stmt_set_height(struct Stmt *s);
+// An expression whose value nobody wants, as a statement: a block becomes S_BLOCK, an if S_IF, the rest S_EXPR.
+struct Stmt *stmt_from_expr(struct Arena *a, struct Expr *e);
 #endif
