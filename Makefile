@@ -49,6 +49,12 @@ $(BUILD)/gen/ctype_macros.inc: src/ctype/macros.list
 	awk '!/^#/ {for (i = 1; i <= NF; i++) print "#ifdef " $$i "\nM(" $$i ")\n#endif"}' $< >$@
 $(BUILD)/ctype/macros.o: $(BUILD)/gen/ctype_macros.inc
 
+# ---- text files as C strings
+$(BUILD)/gen/%.h: src/%
+	@mkdir -p $(@D)
+	sed 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$$/\\n"/' $< > $@
+$(BUILD)/out/flame.o: $(BUILD)/gen/out/flame.js.h $(BUILD)/gen/out/flame.css.h
+
 # ---- unit tests: test/unit/NAME_test.c -> build/test/NAME_test
 UNIT_SRCS := $(wildcard test/unit/*_test.c)
 UNIT_BINS := $(UNIT_SRCS:test/unit/%.c=$(BUILD)/test/%)

@@ -121,6 +121,7 @@ void value_text(const struct Value *v, struct Str *out);
 void value_text_escaped(const struct Value *v, struct Str *out); // for terminals, see Render.escape
 void value_json(const struct Value *v, struct Str *out);
 void frame_text(const struct Frame *f, enum StackStyle style, struct Str *out); // one line of a stack without indentation and newline
+size_t utf8_len(const char *s, size_t n); // length of the valid UTF-8 sequence at s (RFC 3629), 0 if it is none; n > 0
 void str_add_json(struct Str *out, const char *s, size_t n);	    // a quoted JSON string
 void str_add_terminal(struct Str *out, const char *s, size_t n); // control characters as \xNN; newline, tab and colours pass
 // hist.c: rows of a histogram and the graph of a time series, lines ended by newlines
@@ -155,6 +156,8 @@ struct StackProfile {
 	bool with_offsets;
 };
 void folded_write(const struct StackProfile *p, FILE *out);
+void profile_frame_name(const struct StackProfile *p, const struct Frame *f, struct Str *out); // as folded lines name it
+void profile_merge(struct StackProfile *p, bool by_pid); // samples that would look alike become one, where the first of them stood
 struct err *flame_write(const struct StackProfile *p, FILE *out); // self-contained interactive SVG
 struct err *pprof_write(const struct StackProfile *p, FILE *out); // gzipped profile.proto
 #endif

@@ -32,9 +32,9 @@ void str_add_terminal(struct Str *out, const char *s, size_t n)
 	}
 }
 
-// Length of the valid UTF-8 sequence at s (RFC 3629), 0 if it is none.
-static size_t utf8_len(const unsigned char *s, size_t n)
+size_t utf8_len(const char *p, size_t n)
 {
+	const unsigned char *s = (const unsigned char *)p;
 	size_t len = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : s[0] >= 0xe0 && s[0] < 0xf0 ? 3 : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
 	if (!len || len > n)
 		return 0;
@@ -51,7 +51,7 @@ void str_add_json(struct Str *out, const char *s, size_t n)
 	str_addc(out, '"');
 	for (size_t i = 0; i < n;) {
 		unsigned char c = (unsigned char)s[i];
-		size_t len = utf8_len((const unsigned char *)s + i, n - i);
+		size_t len = utf8_len(s + i, n - i);
 		if (c == '"' || c == '\\')
 			str_addf(out, "\\%c", c);
 		else if (c == '\n')

@@ -1,0 +1,112 @@
+// Folded stacks: one line a stack, root first, frames joined by semicolons, then the count: the input of flame graph tools.
+// In: stack counts. Out: lines. Invariant: no name can break a line or add a frame; equal lines appear once.
+#include "out/report.h"
+
+void profile_frame_name(const struct StackProfile *p, const struct Frame *f, struct Str *out)
+{
+	if (f->sym) {
+		str_add(out, f->sym);
+		if (p->with_offsets && !f->inlined)
+			str_addf(out, "+0x%llx", (unsigned long long)f->sym_off);
+	} else if (f->module && !f->kernel) { // better than nothing: which object it is in
+		const char *base = strrchr(f->module, '/');
+		base = base && base[1] ? base + 1 : f->module;
+		if (p->with_offsets)
+			str_addf(out, *base == '[' ? "%s+0x%llx" : "[%s]+0x%llx", base, (unsigned long long)f->module_off);
+		else
+			str_addf(out, *base == '[' ? "%s" : "[%s]", base);
+	} else if (p->with_offsets && f->addr)
+		str_addf(out, "0x%llx", (unsigned long long)f->addr);
+	else
+		str_add(out, "[unknown]");
+}
+
+static void add_element(struct Str *out, const char *s, size_t n)
+{
+	if (out->n)
+		str_addc(out, ';');
+	for (size_t i = 0; i < n; i++) {
+		u8 c = (u8)s[i];
+		if (c < 0x20 || c == 0x7f)
+			str_addf(out, "\\x%02x", c);
+		else
+			str_addc(out, c == ';' ? ':' : (char)c);
+	}
+}
+
+static void add_frame(const struct StackProfile *p, const struct Frame *f, const char *mark, struct Str *out)
+{
+	struct Str s = {0};
+	profile_frame_name(p, f, &s);
+	add_element(out, str_text(&s), s.n);
+	str_add(out, mark);
+	str_deinit(&s);
+}
+
+static void add_line(const struct StackProfile *p, const struct StackSample *s, struct Str *out)
+{
+	if (s->comm)
+		add_element(out, s->comm, strlen(s->comm));
+	for (u32 i = 0; i < s->nlabels; i++) {
+		struct Str text = {0};
+		value_text(&s->labels[i], &text);
+		add_element(out, str_text(&text), text.n);
+		str_deinit(&text);
+	}
+	for (u32 i = s->nuser; i-- > 0;)
+		add_frame(p, &s->user[i], "", out);
+	if (!s->nuser && s->user_note)
+		add_element(out, s->user_note, strlen(s->user_note));
+	if (p->delim && (s->nuser || s->user_note) && (s->nkern || s->kern_note))
+		add_element(out, "-", 1);
+	for (u32 i = s->nkern; i-- > 0;)
+		add_frame(p, &s->kern[i], p->annotate ? "_[k]" : "", out);
+	if (!s->nkern && s->kern_note)
+		add_element(out, s->kern_note, strlen(s->kern_note));
+}
+
+void profile_merge(struct StackProfile *p, bool by_pid)
+{
+	struct Map seen = {0};
+	struct Str key = {0};
+	u32 n = 0;
+	for (u32 i = 0; i < p->n; i++) {
+		struct StackSample *s = &p->samples[i];
+		str_reset(&key);
+		if (by_pid)
+			str_addf(&key, "%u;", s->pid);
+		add_line(p, s, &key);
+		struct StackSample *first = map_get(&seen, str_text(&key));
+		if (first) {
+			first->value += s->value;
+			continue;
+		}
+		p->samples[n] = *s;
+		map_put(&seen, str_text(&key), &p->samples[n++]);
+	}
+	p->n = n;
+	str_deinit(&key);
+	map_deinit(&seen);
+}
+
+void folded_write(const struct StackProfile *p, FILE *out)
+{
+	struct Map lines = {0}; // text -> index + 1
+	struct Str line = {0};
+	u64 *counts = xcalloc(p->n + 1, sizeof(*counts));
+	for (u32 i = 0; i < p->n; i++) {
+		str_reset(&line);
+		add_line(p, &p->samples[i], &line);
+		uintptr_t at = (uintptr_t)map_get(&lines, str_text(&line));
+		if (!at) {
+			at = lines.n + 1;
+			map_put(&lines, str_text(&line), (void *)at);
+		}
+		counts[at - 1] += p->samples[i].value;
+	}
+	for (u32 i = 0; i < lines.n; i++)
+		fprintf(out, "%s %llu\n", lines.slots[i].key, (unsigned long long)counts[i]);
+	free(counts);
+	str_deinit(&line);
+	map_deinit(&lines);
+}

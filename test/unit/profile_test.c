@@ -1,0 +1,282 @@
+// Folded lines, the flame graph's file and the pprof encoding.
+#include "out/report.h"
+#include "t.h"
+#include <zlib.h>
+
+#define K(name) {.sym = name, .kernel = true, .addr = 0xffffffff81000000}
+#define UF(name) {.sym = name, .module = "/bin/app", .module_off = 0x100}
+
+static char *render_file(void (*fn)(const struct StackProfile *, FILE *), const struct StackProfile *p, size_t *n)
+{
+	char *buf = NULL;
+	size_t len;
+	FILE *f = open_memstream(&buf, &len);
+	fn(p, f);
+	fclose(f);
+	if (n)
+		*n = len;
+	return buf;
+}
+
+static void check_folded(const struct StackProfile *p, const char *want)
+{
+	char *s = render_file(folded_write, p, NULL);
+	CHECK_STR(s, want);
+	free(s);
+}
+
+TEST(folded)
+{
+	struct Frame u[] = {UF("leaf"), UF("main")}, k[] = {K("schedule"), K("do_syscall_64")};
+	struct Value label = {.kind = V_INT, .i = 7};
+	struct StackSample s[] = {
+		{.comm = "app", .user = u, .nuser = 2, .kern = k, .nkern = 2, .value = 3},
+		{.comm = "app", .user = u, .nuser = 2, .value = 1},
+		{.comm = "app", .user = u, .nuser = 2, .kern = k, .nkern = 2, .value = 4},
+		{.comm = "k;w\n", .labels = &label, .nlabels = 1, .user_note = "[Missed User Stack]", .kern = k, .nkern = 1, .value = 5},
+	};
+	struct StackProfile p = {.samples = s, .n = 4};
+	check_folded(&p, "app;main;leaf;do_syscall_64;schedule 7\napp;main;leaf 1\nk:w\\x0a;7;[Missed User Stack];schedule 5\n");
+	p.delim = p.annotate = true;
+	check_folded(&p, "app;main;leaf;-;do_syscall_64_[k];schedule_[k] 7\napp;main;leaf 1\nk:w\\x0a;7;[Missed User Stack];-;schedule_[k] 5\n");
+}
+
+TEST(folded_names)
+{
+	struct Frame u[] = {{.sym = "f", .sym_off = 26, .module = "/bin/app"}, {.module = "/lib/libx.so", .module_off = 0x20}, {.addr = 0x99}, {.module = "[vdso]"},
+			    {.addr = 5, .kernel = true, .module = "nf"}};
+	struct StackSample s = {.user = u, .nuser = 5, .value = 1};
+	struct StackProfile p = {.samples = &s, .n = 1};
+	check_folded(&p, "[unknown];[vdso];[unknown];[libx.so];f 1\n");
+	p.with_offsets = true;
+	check_folded(&p, "0x5;[vdso]+0x0;0x99;[libx.so]+0x20;f+0x1a 1\n");
+}
+
+TEST(merge)
+{
+	struct Frame a[] = {{.sym = "f", .sym_off = 1}}, b[] = {{.sym = "f", .sym_off = 9}};
+	struct StackSample s[] = {
+		{.comm = "x", .pid = 1, .user = a, .nuser = 1, .value = 1},
+		{.comm = "x", .pid = 2, .user = b, .nuser = 1, .value = 2},
+		{.comm = "y", .pid = 2, .user = b, .nuser = 1, .value = 4},
+		{.comm = "x", .pid = 1, .user = b, .nuser = 1, .value = 8},
+	};
+	struct StackProfile p = {.samples = s, .n = 4};
+	profile_merge(&p, true);
+	CHECK_EQ(p.n, 3);
+	CHECK_EQ(s[0].value, 9);
+	profile_merge(&p, false);
+	CHECK_EQ(p.n, 2);
+	CHECK_EQ(s[0].value, 11);
+	CHECK_EQ(s[1].value, 4);
+}
+
+// ---- flame graph
+
+static void flame(const struct StackProfile *p, FILE *f)
+{
+	struct err *e = flame_write(p, f);
+	CHECK(!e);
+	err_free(e);
+}
+
+static void lacks(const char *s, const char *part)
+{
+	if (strstr(s, part))
+		T_FAIL("\"%s\" is in the file", part);
+}
+
+static void has(const char *s, const char *part)
+{
+	if (!strstr(s, part))
+		T_FAIL("\"%s\" is not in the file", part);
+}
+
+TEST(flame_frames)
+{
+	struct Frame u[] = {{.sym = "inl", .inlined = true}, UF("leaf<int>(char const&)"), UF("main")}, k[] = {K("schedule")};
+	struct StackSample s[] = {
+		{.comm = "app", .user = u, .nuser = 3, .kern = k, .nkern = 1, .value = 1500},
+		{.comm = "app", .user = u + 2, .nuser = 1, .value = 500},
+	};
+	struct StackProfile p = {.samples = s, .n = 2, .unit = "samples", .title = "A <b>", .period_ns = 10000000, .delim = true};
+	char *f = render_file(flame, &p, NULL), *again = render_file(flame, &p, NULL);
+	CHECK_STR(f, again);
+	has(f, ">A &lt;b&gt;</text>");
+	has(f, "<title>all\n2,000 samples (20.00 s), 100.00%</title>");
+	has(f, "<title>main\n2,000 samples (20.00 s), 100.00%</title>");
+	has(f, "<title>leaf&lt;int&gt;(char const&amp;)\n1,500 samples (15.00 s), 75.00%</title>");
+	has(f, "<title>inl\n1,500 samples (15.00 s), 75.00%, inlined</title>");
+	has(f, "<title>-\n");
+	has(f, "<title>schedule\n1,500 samples (15.00 s), 75.00%, kernel</title><rect x=\"0%\" y=\"62\" width=\"75%\"");
+	lacks(f, "http://www.w3.org/1999/xlink");
+	lacks(f, "<script src");
+	free(f);
+	free(again);
+}
+
+TEST(flame_hostile_names)
+{
+	struct Frame u[] = {{.sym = "]]></script><script>alert(1)</script>"}, {.sym = "\x01\x1b[31m\xff\xed\xa0\x80\xef\xbf\xbf\xe2\x80\xae\xce\xbc\""}};
+	struct StackSample s = {.comm = "<svg onload='x'>&amp;", .user = u, .nuser = 2, .value = 1};
+	struct StackProfile p = {.samples = &s, .n = 1, .unit = "us"};
+	size_t n;
+	char *f = render_file(flame, &p, &n);
+	has(f, "<title>]]&gt;&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;\n1 us, 100.00%");
+	has(f, "<title>\\x01\\x1b[31m\\xff\\xed\\xa0\\x80\\xef\\xbf\\xbf\\xe2\\x80\\xae\xce\xbc&quot;\n");
+	has(f, "<title>&lt;svg onload='x'&gt;&amp;amp;\n");
+	for (size_t i = 0; i < n; i++)
+		if (((u8)f[i] < 0x20 && f[i] != '\n' && f[i] != '\t') || !f[i])
+			T_FAIL("byte %02x at %zu", (u8)f[i], i);
+	free(f);
+}
+
+TEST(flame_size)
+{
+	enum { N = 16000, DEPTH = 40 };
+	struct StackSample *s = xcalloc(N, sizeof(*s));
+	struct Frame *fr = xcalloc(N * DEPTH, sizeof(*fr));
+	char *names = xcalloc(N * DEPTH, 24);
+	for (u32 i = 0; i < N; i++) {
+		for (u32 d = 0; d < DEPTH; d++) { // leaf first: the deeper, the more different
+			char *name = names + 24 * (i * DEPTH + d);
+			snprintf(name, 24, "function_%u_%u", d, i >> (d / 3 < 14 ? d / 3 : 14));
+			fr[i * DEPTH + d] = (struct Frame){.sym = name};
+		}
+		s[i] = (struct StackSample){.comm = "app", .user = fr + i * DEPTH, .nuser = DEPTH, .value = 1 + (i * 7919) % 100};
+	}
+	struct StackProfile p = {.samples = s, .n = N, .unit = "samples"};
+	size_t n;
+	char *f = render_file(flame, &p, &n);
+	CHECK(n < 16000000);
+	has(f, "frames narrower than 0.1 pixels are left out");
+	free(f);
+	p.n = 0;
+	f = render_file(flame, &p, &n);
+	has(f, "No samples.");
+	free(f);
+	free(s);
+	free(fr);
+	free(names);
+}
+
+// ---- pprof: a decoder of just what is needed
+
+struct Pb {
+	const u8 *p, *end;
+};
+
+static u64 varint(struct Pb *b)
+{
+	u64 v = 0;
+	for (int shift = 0; b->p < b->end; shift += 7) {
+		u8 c = *b->p++;
+		v |= (u64)(c & 0x7f) << shift;
+		if (!(c & 0x80))
+			break;
+	}
+	return v;
+}
+
+// Next field: its number; the value or the bytes.
+static u32 field(struct Pb *b, u64 *v, struct Pb *sub)
+{
+	if (b->p >= b->end)
+		return 0;
+	u64 tag = varint(b);
+	CHECK((tag & 7) == 0 || (tag & 7) == 2);
+	*v = varint(b);
+	if ((tag & 7) == 2) {
+		CHECK(*v <= (u64)(b->end - b->p));
+		*sub = (struct Pb){b->p, b->p + *v};
+		b->p += *v;
+	}
+	return (u32)(tag >> 3);
+}
+
+static u8 *unzip(const char *gz, size_t n, size_t *out)
+{
+	size_t cap = 1 << 20;
+	u8 *buf = xmalloc(cap);
+	z_stream z = {.next_in = (u8 *)gz, .avail_in = (uInt)n, .next_out = buf, .avail_out = (uInt)cap};
+	CHECK_EQ(inflateInit2(&z, 15 + 16), Z_OK);
+	CHECK_EQ(inflate(&z, Z_FINISH), Z_STREAM_END);
+	*out = z.total_out;
+	inflateEnd(&z);
+	return buf;
+}
+
+// "leaf<outer<root=value,value" for each sample, the names through location, line and function.
+static void describe(const u8 *data, size_t n, struct Str *out)
+{
+	struct Pb strings[64], loc[64] = {{0}}, fn[64] = {{0}}, all = {data, data + n}, sub;
+	u32 nstr = 0;
+	u64 v;
+	for (struct Pb b = all; b.p < b.end;) {
+		u32 f = field(&b, &v, &sub);
+		struct Pb m = sub, in;
+		u64 id = 0;
+		if (f == 6)
+			strings[nstr++] = sub;
+		if (f == 4 || f == 5) {
+			CHECK_EQ(field(&m, &id, &in), 1);
+			CHECK(id > 0 && id < 64);
+			(f == 4 ? loc : fn)[id] = sub;
+		}
+	}
+	CHECK(nstr > 0 && strings[0].p == strings[0].end);
+	for (struct Pb b = all; b.p < b.end;) {
+		if (field(&b, &v, &sub) != 2)
+			continue;
+		struct Pb s = sub, part;
+		for (u32 f; (f = field(&s, &v, &part));) {
+			for (struct Pb ids = part; f == 1 && ids.p < ids.end;) {
+				struct Pb l = loc[varint(&ids)], line;
+				for (u32 lf; (lf = field(&l, &v, &line));) {
+					if (lf != 4)
+						continue;
+					u64 fid, name = 0;
+					struct Pb in;
+					field(&line, &fid, &in);
+					struct Pb func = fn[fid];
+					while (field(&func, &v, &in) != 2)
+						;
+					name = v;
+					str_addf(out, "%.*s<", (int)(strings[name].end - strings[name].p), strings[name].p);
+				}
+			}
+			for (struct Pb vals = part; f == 2 && vals.p < vals.end;)
+				str_addf(out, "=%llu", (unsigned long long)varint(&vals));
+		}
+		str_addc(out, '\n');
+	}
+}
+
+static void pprof(const struct StackProfile *p, FILE *f)
+{
+	struct err *e = pprof_write(p, f);
+	CHECK(!e);
+	err_free(e);
+}
+
+TEST(pprof_samples)
+{
+	struct Frame u[] = {{.sym = "inl", .inlined = true, .file = "a.c", .line = 3}, {.sym = "leaf", .module = "/bin/app", .module_off = 0x10, .file = "a.c", .line = 9},
+			    {.sym = "main\xff", .module = "/bin/app", .module_off = 0x80}}, k[] = {K("schedule")};
+	struct StackSample s[] = {
+		{.comm = "app", .pid = 12, .user = u, .nuser = 3, .kern = k, .nkern = 1, .value = 3},
+		{.comm = "app", .pid = 12, .user = u + 2, .nuser = 1, .value = 200},
+		{.comm = "kw", .user_note = "[Missed User Stack]", .kern = k, .nkern = 1, .value = 1},
+	};
+	struct StackProfile p = {.samples = s, .n = 3, .unit = "samples", .period_ns = 10, .title = "t", .start_ns = 5, .duration_ns = 6};
+	size_t n, len;
+	char *gz = render_file(pprof, &p, &n);
+	u8 *raw = unzip(gz, n, &len);
+	struct Str d = {0};
+	describe(raw, len, &d);
+	CHECK_STR(str_text(&d), "schedule<inl<leaf<main?<=3=30\nmain?<=200=2000\nschedule<[Missed User Stack]<=1=10\n");
+	str_deinit(&d);
+	free(raw);
+	free(gz);
+}
+T_MAIN()
