@@ -1,7 +1,7 @@
 // What this kernel can do. Input: nothing; output: yes or no per feature, each found out by trying it once (a tiny program, map or link
 // that touches nothing) and remembered. Invariant: no kernel version is ever looked at; a try that leaves something behind in the
 // kernel (a program, a map, a link) closes it before it returns.
-#include "bpf/feature.h"
+#include "bpf/priv.h"
 #include "ctype/ctype.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -219,6 +219,50 @@ static bool try_v4(u32 arg)
 	return close_ok(load(BPF_PROG_TYPE_TRACEPOINT, 0, insns, ARRAY_LEN(insns), NULL, 0));
 }
 
+// Is a callback verified for the rounds after the first, too? This one reads through a number in its second round; a kernel that takes
+// it has looked at the first alone, and would drop from a program the branches that only later rounds take (commit ab5cfac139ab).
+static bool try_loop_rounds(u32 arg)
+{
+	struct BpfInsn insns[] = {
+		MOV_IMM(1, 0),
+		INSN(BPF_STX | BPF_MEM | BPF_DW, 10, 1, -8, 0),
+		MOV_IMM(1, 2),
+		INSN(BPF_LD | BPF_IMM | BPF_DW, 2, BPF_PSEUDO_FUNC, 0, 7), {0}, // the callback, 11
+		INSN(BPF_ALU64 | BPF_MOV | BPF_X, 3, 10, 0, 0),
+		INSN(BPF_ALU64 | BPF_ADD | BPF_K, 3, 0, 0, -8),
+		MOV_IMM(4, 0),
+		CALL(BPF_FUNC_loop),
+		MOV_IMM(0, 0),
+		EXIT(),
+		INSN(BPF_LDX | BPF_MEM | BPF_DW, 3, 2, 0, 0),
+		INSN(BPF_JMP | BPF_JNE | BPF_K, 3, 0, 1, 1),
+		INSN(BPF_LDX | BPF_MEM | BPF_DW, 0, 3, 0, 0),
+		MOV_IMM(3, 1),
+		INSN(BPF_STX | BPF_MEM | BPF_DW, 2, 3, 0, 0),
+		MOV_IMM(0, 0),
+		EXIT(),
+	};
+	struct CodeFunc callback = {11, "callback", 2, true};
+	struct ProbeProg pp = {.ir = {.name = "sonde_try"}};
+	pp.code.insns.p = insns;
+	pp.code.insns.n = ARRAY_LEN(insns);
+	pp.code.funcs.p = &callback;
+	pp.code.funcs.n = 1;
+	char log[4096] = "";
+	struct SysProg sp = {
+		.type = BPF_PROG_TYPE_TRACEPOINT,
+		.insns = insns,
+		.ninsns = ARRAY_LEN(insns),
+		.license = "Dual BSD/GPL",
+		.name = "sonde_try",
+		.log = log,
+		.log_size = sizeof(log),
+		.log_level = 1,
+	};
+	close_ok(load_with_btf(&pp, &sp, false));
+	return strstr(log, "R3 invalid mem access") != NULL;
+}
+
 // ---- attaching
 
 static bool try_perf_link(u32 arg)
@@ -392,6 +436,7 @@ static const struct Row rows[FEATURES] = {
 	[FEAT_HW_EVENTS] = {"hardware events", "needs a CPU with counters (most virtual machines hide them); profile uses the CPU clock without them",
 			    try_hardware, 0},
 	[FEAT_ATOMICS] = {"atomics", "Linux 5.12; atomic operations give no old value without it", try_atomics, 0},
+	[FEAT_LOOP_ROUNDS] = {"loop rounds", "Linux 6.7; variables of loops are kept out of the verifier's sight without it", try_loop_rounds, 0},
 	[FEAT_GLOBAL_DATA_MMAP] = {"global data", "Linux 5.5; nothing works without it", try_global_data, 0},
 };
 

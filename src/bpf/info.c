@@ -1,7 +1,7 @@
 // `sonde info`: what this system can do, for people and for scripts. Input: nothing; output: sections of "  name: yes" lines.
 // Invariant: section titles and the names bpftrace --info has mean what they mean there, one on a line, so that scripts that grep for
 // them go on working.
-#include "bpf/feature.h"
+#include "bpf/priv.h"
 #include <linux/bpf.h>
 #include <sys/utsname.h>
 
@@ -69,7 +69,7 @@ static void print_features(FILE *out)
 	yes_no(out, "Loop support", bounded_loops());
 	static const enum Feature feats[] = {
 		FEAT_BTF, FEAT_MODULE_BTF, FEAT_BATCH, FEAT_UPROBE_REFCTR, FEAT_COOKIE, FEAT_PERF_LINK, FEAT_NO_PREALLOC, FEAT_V4_INSNS,
-		FEAT_ATOMICS, FEAT_GLOBAL_DATA_MMAP, FEAT_HW_EVENTS,
+		FEAT_LOOP_ROUNDS, FEAT_ATOMICS, FEAT_GLOBAL_DATA_MMAP, FEAT_HW_EVENTS,
 	};
 	for (u32 i = 0; i < ARRAY_LEN(feats); i++)
 		feature(out, feats[i]);

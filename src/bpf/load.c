@@ -1,8 +1,7 @@
 // Maps and programs into the kernel. Input: a Program whose code is linked; output: descriptors in MapDef.fd and ProbeProg.fd.
 // Invariant: struct Loaded owns every descriptor and mapping made here. The first attempt asks for no log and carries only what the
 // kernel needs; a rejected program is loaded again with line info and a log, from which vlog.c makes the error.
-#include "bpf/bpf.h"
-#include "bpf/vlog.h"
+#include "bpf/priv.h"
 #include <ctype.h>
 #include <errno.h>
 #include <linux/bpf.h>
@@ -220,8 +219,7 @@ static bool has_callbacks(const struct Code *c)
 	return false;
 }
 
-// Loads with the program's BTF attached where the kernel takes it. The log, if any, is in sp->log.
-static int load_with_btf(const struct ProbeProg *pp, struct SysProg *sp, bool lines)
+int load_with_btf(const struct ProbeProg *pp, struct SysProg *sp, bool lines)
 {
 	struct ProgBtf b;
 	progbtf_build(pp, lines, &b);

@@ -1,7 +1,7 @@
 // Verifier log -> error. Input: the kernel's log text and the program it is about; output: an error that names what the kernel lacks,
 // or the script line, the log's end and that sonde is at fault. Invariant: the log is only searched, never trusted to be complete.
 // Formats: kernel/bpf/verifier.c (check_helper_call, verbose_linfo, print_verification_stats), stable since 5.10 except where noted.
-#include "bpf/vlog.h"
+#include "bpf/priv.h"
 #include <ctype.h>
 #include <errno.h>
 #include <linux/bpf.h>

@@ -350,6 +350,8 @@ TEST(features)
 			T_FAIL("%s: no", feature_name(old[i]));
 	if (feature_has(FEAT_FENTRY) || feature_has(FEAT_TP_BTF) || feature_has(FEAT_ITER))
 		CHECK(feature_has(FEAT_BTF));
+	if (feature_has(FEAT_LOOP_ROUNDS))
+		CHECK(feature_has(FEAT_BPF_LOOP));
 	if (feature_has(FEAT_KPROBE_SESSION))
 		CHECK(feature_has(FEAT_KPROBE_MULTI));
 	for (enum Feature f = 0; f < FEATURES; f++) {

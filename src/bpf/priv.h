@@ -1,0 +1,22 @@
+// What the files of bpf/ share and nobody else sees.
+#ifndef SONDE_BPF_PRIV_H
+#define SONDE_BPF_PRIV_H
+#include "bpf/bpf.h"
+
+// ---- load.c
+// sys_prog_load with the BTF of pp attached, where the kernel takes it: func_info, and line_info with `lines`.
+int load_with_btf(const struct ProbeProg *pp, struct SysProg *sp, bool lines);
+
+// ---- vlog.c: the verifier's log of a rejected program, read for people
+// sp->log holds the log of loading pp, which failed with r (-errno).
+struct err *vlog_error(struct Program *p, struct ProbeProg *pp, const struct SysProg *sp, int r);
+u32 vlog_processed(const char *log); // "processed N insns", 0 when absent
+const char *prog_label(const struct ProbeProg *pp); // what users call it: its first attach point
+
+// ---- feature.c: what info.c shows beyond enum Feature. Each tries once and does not remember.
+bool helper_known(u32 prog_type, u32 helper);
+bool map_type_known(u32 type);
+bool prog_type_known(u32 type);
+u32 verifier_insn_limit(void); // 0: unknown
+bool bounded_loops(void);
+#endif
