@@ -91,7 +91,7 @@ enum RtUwKind {
 	RT_UW_END,   // return address undefined: the thread's root
 	RT_UW_REG,   // CFA = reg + off
 	RT_UW_PLT,   // CFA = reg + off + ((pc & 15) >= off2 ? 8 : 0)
-	RT_UW_DEREF, // CFA = *(reg + off) + off2
+	RT_UW_DEREF, // CFA = *(reg + off) + off2; with index: *(reg + off + 8 * register (index - 1)) + off2
 	RT_UW_SIG,   // signal frame: registers in the struct sigcontext whose sp is at reg + off
 	RT_UW_BAD,   // unwind information that the walker cannot follow
 };
@@ -107,7 +107,8 @@ struct RtUwRule {
 	s16 ra;	    // CFA-relative offset; RT_UW_RA_REG: register number
 	s32 off, off2;
 	s16 slot[RT_UW_SLOTS]; // bytes
-	u32 pad;
+	u8 index; // DEREF: register number + 1, 0 none (OpenSSL's Montgomery multiplication)
+	u8 pad[3];
 };
 enum RtUwRa {
 	RT_UW_RA_MEM, // at CFA + ra

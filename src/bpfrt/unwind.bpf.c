@@ -8,10 +8,10 @@
 #include "bpfrt/stack_rt.h"
 
 RT_MAP(rt_uw_maps, RT_MAP_HASH, sizeof(struct RtUwKey), sizeof(struct RtUwChunk), 16384, RT_F_NO_PREALLOC);
-RT_MAP(rt_uw_obj, RT_MAP_ARRAY, 4, sizeof(struct RtUwObj), RT_UW_OBJS, 0);
-RT_MAP(rt_uw_dir, RT_MAP_ARRAY, 4, 4, RT_UW_DIRS, 0);
+RT_MAP(rt_uw_obj, RT_MAP_ARRAY, 4, sizeof(struct RtUwObj), RT_UW_OBJS, RT_F_MMAPABLE);
+RT_MAP(rt_uw_dir, RT_MAP_ARRAY, 4, 4, RT_UW_DIRS, RT_F_MMAPABLE);
 RT_MAP(rt_uw_pages, RT_MAP_ARRAY_OF_MAPS, 4, 4, RT_UW_VALS, 0, RT_MAP_ARRAY, 4, RT_UW_VAL_SIZE, 1, RT_F_MMAPABLE);
-RT_MAP(rt_uw_rules, RT_MAP_ARRAY, 4, sizeof(struct RtUwRule), RT_UW_RULES, 0);
+RT_MAP(rt_uw_rules, RT_MAP_ARRAY, 4, sizeof(struct RtUwRule), RT_UW_RULES, RT_F_MMAPABLE);
 RT_MAP(rt_uw_asked, RT_MAP_LRU_HASH, 4, 4, 4096, 0);
 RT_MAP(rt_uw_events, RT_MAP_RINGBUF, 0, 0, 65536, 0);
 
@@ -371,6 +371,11 @@ static RT_NOINLINE u64 leave_by_rule(struct RtUw *u, struct RtUwRule *r)
 	if (r->kind == RT_UW_PLT) {
 		cfa += (u->pc & 15) >= (u32)r->off2 ? 8 : 0;
 	} else if (r->kind == RT_UW_DEREF) {
+		if (r->index) {
+			if (!reg_get(u, r->index - 1))
+				return stop(u, RT_WHY_NO_RULE);
+			cfa += u->tmp[1] * 8;
+		}
 		if (!read8(u, cfa))
 			return stop(u, RT_WHY_BAD_READ);
 		cfa = u->tmp[0] + r->off2;

@@ -1,0 +1,408 @@
+// .eh_frame and .debug_frame -> rows. Input: sections of an untrusted file (elfcfi.c). Output: rows ascending by file offset.
+// Invariant: every offset is checked against its section; a bad entry loses its own function and nothing else; .eh_frame wins where both
+// sections speak. Format: LSB core 10.6 (.eh_frame, .eh_frame_hdr), DWARF 5 6.4.1 (.debug_frame).
+#include <elf.h>
+#include "unwind/internal.h"
+
+#define PADDING 16 // bytes between functions that are not worth a row: nothing is executed there
+
+struct Fde {
+	u64 pc;
+	u64 at; // offset of its entry in the section
+};
+struct Frames { // one section
+	const struct ElfSec *sec;
+	bool eh;
+	VEC(struct Fde) fdes; // by pc
+	VEC(struct Cie) cies;
+	u32 last_cie;
+	u16 machine;
+};
+struct Entry {
+	struct Bytes body; // after the CIE id or pointer
+	u64 next;	   // offset of the entry after it
+	u64 cie;	   // offset of the CIE, or IS_CIE
+};
+#define IS_CIE (~0ull)
+
+static bool read_entry(const struct Frames *f, u64 at, struct Entry *e)
+{
+	const struct ElfSec *s = f->sec;
+	if (at >= s->size)
+		return false;
+	struct Bytes b = {s->data + at, s->data + s->size, false};
+	u64 len = bytes_u(&b, 4), id, id_at;
+	u32 id_size = 4;
+	if (len == 0xffffffff) {
+		len = bytes_u(&b, 8);
+		id_size = f->eh ? 4 : 8;
+	}
+	if (b.bad || len < id_size || len > (u64)(b.end - b.p)) // 0: terminator
+		return false;
+	b.end = b.p + len;
+	e->next = (u64)(b.end - s->data);
+	id_at = (u64)(b.p - s->data);
+	id = bytes_u(&b, id_size);
+	if (f->eh)
+		e->cie = id ? id_at - id : IS_CIE;
+	else
+		e->cie = id == (id_size == 8 ? ~0ull : 0xffffffff) ? IS_CIE : id;
+	e->body = b;
+	return e->cie == IS_CIE || e->cie < s->size;
+}
+
+// A pointer in DW_EH_PE encoding. 0 and b->bad for what may not occur here.
+static u64 read_pointer(const struct Frames *f, struct Bytes *b, u8 enc)
+{
+	u64 at = f->sec->vaddr + (u64)(b->p - f->sec->data), v = 0;
+
+	switch (enc & 0x0f) {
+	case 0x00:
+	case 0x04:
+	case 0x0c:
+		v = bytes_u(b, 8);
+		break;
+	case 0x01:
+		v = bytes_uleb(b);
+		break;
+	case 0x02:
+		v = bytes_u(b, 2);
+		break;
+	case 0x03:
+		v = bytes_u(b, 4);
+		break;
+	case 0x09:
+		v = (u64)bytes_sleb(b);
+		break;
+	case 0x0a:
+		v = (u64)(s64)(s16)bytes_u(b, 2);
+		break;
+	case 0x0b:
+		v = (u64)(s64)(s32)bytes_u(b, 4);
+		break;
+	default:
+		b->bad = true;
+	}
+	if (enc & 0x80) // indirect: not for code addresses
+		b->bad = true;
+	switch (enc & 0x70) {
+	case 0x00:
+		return v;
+	case 0x10:
+		return v + at;
+	default:
+		b->bad = true;
+		return 0;
+	}
+}
+
+// ---- CIEs
+static bool parse_augmentation(const struct Frames *f, struct Cie *c, struct Bytes *b, const char *aug)
+{
+	if (aug[0] != 'z')
+		return aug[0] == 0;
+	u64 len = bytes_uleb(b);
+	if (b->bad || len > (u64)(b->end - b->p))
+		return false;
+	struct Bytes data = {b->p, b->p + len, false};
+	b->p += len;
+	c->has_z = true;
+	for (aug++; *aug && !data.bad; aug++) {
+		switch (*aug) {
+		case 'R':
+			c->fde_enc = (u8)bytes_u(&data, 1);
+			break;
+		case 'P': {
+			u8 enc = (u8)bytes_u(&data, 1);
+			read_pointer(f, &data, (u8)((enc & 0x0f) | 0)); // of any application: only its size matters
+			break;
+		}
+		case 'L':
+			bytes_u(&data, 1);
+			break;
+		case 'S':
+			c->signal = true;
+			break;
+		case 'B': // AArch64: return addresses signed with the B key
+		case 'G': // AArch64: memory tagging
+			break;
+		default: // unknown: what follows cannot be located, but the instructions can
+			return true;
+		}
+	}
+	return !data.bad;
+}
+
+static bool parse_cie(const struct Frames *f, u64 at, struct Cie *c)
+{
+	struct Entry e;
+	*c = (struct Cie){.at = at, .fde_enc = 0};
+	if (!read_entry(f, at, &e) || e.cie != IS_CIE)
+		return false;
+	struct Bytes b = e.body;
+	c->version = (u8)bytes_u(&b, 1);
+	const u8 *aug = b.p, *nul = memchr(b.p, 0, (size_t)(b.end - b.p));
+	if (!nul || (c->version != 1 && c->version != 3 && c->version != 4))
+		return false;
+	b.p = nul + 1;
+	if (c->version == 4 && (bytes_u(&b, 1) != 8 || bytes_u(&b, 1) != 0)) // address size, segment selector size
+		return false;
+	c->code_align = bytes_uleb(&b);
+	c->data_align = bytes_sleb(&b);
+	c->ra = (u32)(c->version == 1 ? bytes_u(&b, 1) : bytes_uleb(&b));
+	if (b.bad || c->ra != (f->machine == EM_AARCH64 ? 30u : 16u) || !parse_augmentation(f, c, &b, (const char *)aug))
+		return false;
+	cfi_state_init(&c->init, f->machine);
+	struct CfiRun run = {.cie = c, .machine = f->machine, .pc = 0, .end = 1};
+	return cfi_run(&run, b, &c->init);
+}
+
+// NULL: malformed. The pointer is valid until the next call.
+static const struct Cie *get_cie(struct Frames *f, u64 at)
+{
+	if (f->last_cie < f->cies.n && f->cies.p[f->last_cie].at == at)
+		return f->cies.p[f->last_cie].version ? &f->cies.p[f->last_cie] : NULL;
+	u32 lo = 0, hi = f->cies.n;
+	while (lo < hi) { // by offset
+		u32 mid = (lo + hi) / 2;
+		if (f->cies.p[mid].at < at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == f->cies.n || f->cies.p[lo].at != at) {
+		struct Cie c;
+		if (!parse_cie(f, at, &c))
+			c = (struct Cie){.at = at};
+		vec_push(&f->cies, c);
+		memmove(f->cies.p + lo + 1, f->cies.p + lo, (f->cies.n - 1 - lo) * sizeof(c));
+		f->cies.p[lo] = c;
+	}
+	f->last_cie = lo;
+	return f->cies.p[lo].version ? &f->cies.p[lo] : NULL;
+}
+
+// ---- FDEs
+struct FdeBody {
+	const struct Cie *cie;
+	u64 pc, len;
+	struct Bytes insns;
+};
+static bool parse_fde(struct Frames *f, u64 at, struct FdeBody *out, u64 *next)
+{
+	struct Entry e;
+	if (!read_entry(f, at, &e))
+		return false;
+	*next = e.next;
+	out->cie = NULL;
+	if (e.cie == IS_CIE)
+		return true;
+	const struct Cie *c = get_cie(f, e.cie);
+	if (!c)
+		return true;
+	struct Bytes b = e.body;
+	out->pc = read_pointer(f, &b, c->fde_enc);
+	out->len = read_pointer(f, &b, c->fde_enc & 0x0f);
+	if (c->has_z) {
+		u64 n = bytes_uleb(&b);
+		if (n > (u64)(b.end - b.p))
+			b.bad = true;
+		else
+			b.p += n;
+	}
+	if (b.bad || !out->len || out->pc + out->len < out->pc)
+		return true;
+	out->insns = b;
+	out->cie = c;
+	return true;
+}
+
+static int by_pc(const void *a, const void *b)
+{
+	const struct Fde *x = a, *y = b;
+	return x->pc != y->pc ? (x->pc < y->pc ? -1 : 1) : x->at < y->at ? -1 : 1;
+}
+
+// The linker's own sorted table: no sorting needed. False when it is absent, of an unusual form, or does not agree with what it points to
+// (checked where the FDEs are read).
+static bool list_by_hdr(struct Frames *f, const struct ElfSec *hdr)
+{
+	if (!hdr->data || hdr->size < 12 || hdr->data[0] != 1 || hdr->data[2] != 0x03 || hdr->data[3] != 0x3b) // udata4; datarel | sdata4
+		return false;
+	u32 at = 4 + ((hdr->data[1] & 0x0f) == 0x0c || (hdr->data[1] & 0x0f) == 0x04 || (hdr->data[1] & 0x0f) == 0 ? 8 : 4), n;
+	if (hdr->size < at + 4u)
+		return false;
+	memcpy(&n, hdr->data + at, 4);
+	at += 4;
+	if (!n || n > (hdr->size - at) / 8)
+		return false;
+	u64 prev = 0;
+	for (u32 i = 0; i < n; i++) {
+		s32 rel[2];
+		memcpy(rel, hdr->data + at + (u64)i * 8, 8);
+		struct Fde d = {hdr->vaddr + (u64)(s64)rel[0], hdr->vaddr + (u64)(s64)rel[1] - f->sec->vaddr};
+		struct FdeBody body;
+		u64 next;
+		if (d.pc < prev || d.at >= f->sec->size || !parse_fde(f, d.at, &body, &next) || (body.cie && body.pc != d.pc)) {
+			f->fdes.n = 0;
+			return false;
+		}
+		prev = d.pc;
+		vec_push(&f->fdes, d);
+	}
+	return true;
+}
+
+static void list_by_scan(struct Frames *f)
+{
+	bool sorted = true;
+	struct FdeBody body;
+	for (u64 at = 0, next; parse_fde(f, at, &body, &next); at = next) {
+		if (!body.cie)
+			continue;
+		struct Fde d = {body.pc, at};
+		sorted = sorted && (!f->fdes.n || vec_last(&f->fdes).pc <= d.pc);
+		vec_push(&f->fdes, d);
+	}
+	if (!sorted)
+		qsort(f->fdes.p, f->fdes.n, sizeof(*f->fdes.p), by_pc);
+}
+
+// ---- rows
+struct Sink {
+	struct UwTable *t;
+	struct RuleSet *rules;
+	const struct ElfSeg *seg;
+	struct Frames *f;
+	u8 enc;
+	u64 from; // rows before this address belong to an earlier FDE
+};
+
+static void put(struct Sink *s, u64 pc, u32 rule)
+{
+	u64 off = pc - s->seg->vaddr + s->seg->off;
+	if (s->t->rows.n && UW_ROW_OFF(vec_last(&s->t->rows)) == off)
+		s->t->rows.n--; // nothing lies between: the later one holds
+	if (s->t->rows.n ? UW_ROW_RULE(vec_last(&s->t->rows)) != rule : rule != 0)
+		vec_push(&s->t->rows, UW_ROW(off, rule));
+}
+
+static void on_row(void *arg, u64 pc, const struct RtUwRule *r)
+{
+	struct Sink *s = arg;
+	u32 rule = ruleset_add(s->rules, r);
+	if (!rule && r->kind != RT_UW_NONE)
+		s->t->rules_full = true;
+	put(s, MAX(pc, s->from), rule);
+}
+
+static u64 set_loc_pointer(void *arg, struct Bytes *b, bool *ok)
+{
+	struct Sink *s = arg;
+	u64 v = read_pointer(s->f, b, s->enc);
+	*ok = !b->bad;
+	return v;
+}
+
+// Rows of one FDE, clipped to [from, end).
+static void run_fde(struct Sink *s, const struct FdeBody *d, u64 end, u16 machine)
+{
+	struct CfiState st = d->cie->init;
+	struct Cie cie = *d->cie; // get_cie may move it
+	struct CfiRun run = {&cie, machine, d->pc, end, set_loc_pointer, on_row, s};
+	struct RtUwRule r;
+
+	s->enc = cie.fde_enc;
+	s->t->nfdes++;
+	bool ok = cfi_run(&run, d->insns, &st);
+	if (run.pc >= end)
+		return;
+	memset(&r, 0, sizeof(r));
+	if (ok)
+		cfi_rule(&st, cie.signal, machine, &r);
+	else
+		s->t->nbad++;
+	on_row(s, run.pc, &r);
+}
+
+static u32 first_at(const struct Frames *f, u64 pc)
+{
+	u32 lo = 0, hi = f->fdes.n;
+	while (lo < hi) {
+		u32 mid = (lo + hi) / 2;
+		if (f->fdes.p[mid].pc < pc)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+// The next FDE of both sections: the lower address, .eh_frame first.
+static struct Frames *pick(struct Frames f[2], const u32 at[2])
+{
+	bool has0 = at[0] < f[0].fdes.n, has1 = at[1] < f[1].fdes.n;
+	if (!has0 || !has1)
+		return has0 ? &f[0] : has1 ? &f[1] : NULL;
+	return f[0].fdes.p[at[0]].pc <= f[1].fdes.p[at[1]].pc ? &f[0] : &f[1];
+}
+
+static void build_segment(struct Frames f[2], const struct ElfSeg *seg, struct Sink *s)
+{
+	u64 seg_end = seg->vaddr + seg->size, end = seg->vaddr, next;
+	u32 at[2] = {first_at(&f[0], seg->vaddr), first_at(&f[1], seg->vaddr)};
+	struct Frames *cur;
+	bool open = false; // rows so far reach to `end`
+
+	s->seg = seg;
+	while ((cur = pick(f, at))) {
+		struct FdeBody d;
+		const struct Fde *e = &cur->fdes.p[at[cur - f]++];
+		if (e->pc >= seg_end)
+			break;
+		if (!parse_fde(cur, e->at, &d, &next) || !d.cie)
+			continue;
+		u64 stop = MIN(d.pc + d.len, seg_end);
+		s->from = MAX(d.pc, end);
+		if (cur == &f[1] && at[0] < f[0].fdes.n) // .eh_frame knows better from there on
+			stop = MIN(stop, f[0].fdes.p[at[0]].pc);
+		if (stop <= s->from)
+			continue;
+		if (open && s->from - end >= PADDING)
+			put(s, end, 0);
+		s->f = cur;
+		run_fde(s, &d, stop, cur->machine);
+		end = stop;
+		open = true;
+	}
+	if (open)
+		put(s, end, 0);
+}
+
+void uwtable_build(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable *out)
+{
+	struct Frames f[2] = {{.sec = &e->eh_frame, .eh = true, .machine = e->machine}, {.sec = &e->debug_frame, .machine = e->machine}};
+	struct Sink s = {.t = out, .rules = rules};
+	u64 min_off = 0;
+
+	*out = (struct UwTable){0};
+	if (e->eh_frame.data && !list_by_hdr(&f[0], &e->eh_frame_hdr))
+		list_by_scan(&f[0]);
+	if (e->debug_frame.data)
+		list_by_scan(&f[1]);
+	for (size_t i = 0; i < e->segs.n; i++) {
+		if (e->segs.p[i].off < min_off) // overlaps the one before: rows would not ascend
+			continue;
+		build_segment(f, &e->segs.p[i], &s);
+		min_off = e->segs.p[i].off + e->segs.p[i].size;
+	}
+	for (u32 i = 0; i < 2; i++) {
+		vec_deinit(&f[i].fdes);
+		vec_deinit(&f[i].cies);
+	}
+}
+
+void uwtable_deinit(struct UwTable *t)
+{
+	vec_deinit(&t->rows);
+}

@@ -1,0 +1,296 @@
+// Rows -> the records the kernel side searches (bpfrt/stack.h), object after object, in a thread of its own. Input: objects that processes map.
+// Output: rt_uw_obj, rt_uw_dir, rt_uw_rules and the 256 KB values of rt_uw_pages.
+// Invariant: what a later store points to is written before it (rules, record, directory, then the object's state), so the walker sees a whole
+// table or none. Records are never moved or freed: an object is built once, whoever maps it.
+#include <errno.h>
+#include <linux/bpf.h>
+#include <sys/mman.h>
+#include "unwind/internal.h"
+
+#define RULES_PER_OBJECT 4096u // no file may use up the numbers of the others; libLLVM-14 has 900
+
+struct Wish {
+	struct SymObject *o;
+	u32 count; // mappings seen before the thread started
+};
+struct Tables {
+	int pages_fd;		   // borrowed, as are the arrays
+	struct RtUwObj *objs;	   // RT_UW_OBJS
+	u8 *dir;		   // RT_UW_DIRS elements of 8 bytes
+	struct RtUwRule *rules_at; // RT_UW_RULES
+	struct RuleSet rules;
+	u32 rules_out; // rules the kernel side has
+	u32 ndir;
+	u32 nval;      // values made
+	u8 *val;       // the last one, mapped; NULL none
+	u32 val_used;
+	u8 *rec;       // a record being made
+	// shared with the threads that find objects
+	pthread_mutex_t lock;
+	pthread_cond_t more;
+	VEC(struct Wish) todo;
+	VEC(u32) seen; // by object id: index in todo + 1
+	size_t next;   // in todo
+	bool stop, started, idle;
+	pthread_t thread;
+	struct TablesStat stat;
+};
+
+static void *array_of(const struct Program *prog, const char *name)
+{
+	const struct MapDef *m = program_map(prog, name);
+	return m ? m->mmapped : NULL;
+}
+
+struct err *tables_create(struct Program *prog, struct Tables **out)
+{
+	struct Tables *t = xcalloc(1, sizeof(*t));
+	const struct MapDef *pages = program_map(prog, "rt_uw_pages");
+
+	t->pages_fd = pages ? pages->fd : -1;
+	t->objs = array_of(prog, "rt_uw_obj");
+	t->dir = array_of(prog, "rt_uw_dir");
+	t->rules_at = array_of(prog, "rt_uw_rules");
+	if (t->pages_fd < 0 || !t->objs || !t->dir || !t->rules_at) {
+		free(t);
+		return err_new("the unwinder's maps are not loaded");
+	}
+	ruleset_init(&t->rules, RT_UW_RULES);
+	t->rules_out = 1;
+	t->rec = xmalloc(RT_UW_VAL_SIZE);
+	pthread_mutex_init(&t->lock, NULL);
+	pthread_cond_init(&t->more, NULL);
+	*out = t;
+	return NULL;
+}
+
+// ---- storage
+// n bytes (a multiple of 4) in the current value or a new one. NULL: no more values, or no memory.
+static u8 *alloc_record(struct Tables *t, u32 n, u32 *entry)
+{
+	if (!t->val || t->val_used + n > RT_UW_VAL_SIZE) {
+		u32 key = t->nval;
+		if (key >= RT_UW_VALS)
+			return NULL;
+		struct SysMap m = {BPF_MAP_TYPE_ARRAY, 4, RT_UW_VAL_SIZE, 1, BPF_F_MMAPABLE, "rt_uw_rows", 0};
+		int fd = sys_map_create(&m);
+		if (fd < 0)
+			return NULL;
+		u8 *p = mmap(NULL, RT_UW_VAL_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		bool ok = p != MAP_FAILED && sys_map_update(t->pages_fd, &key, &fd, 0) >= 0;
+		close(fd); // the outer map keeps it
+		if (!ok) {
+			if (p != MAP_FAILED)
+				munmap(p, RT_UW_VAL_SIZE);
+			return NULL;
+		}
+		if (t->val)
+			munmap(t->val, RT_UW_VAL_SIZE);
+		t->val = p;
+		t->val_used = 4; // no record at offset 0: entry 0 means none
+		t->nval++;
+	}
+	*entry = (t->nval - 1) << 16 | t->val_used >> 2;
+	t->val_used += n;
+	return t->val + t->val_used - n;
+}
+
+static void publish_rules(struct Tables *t)
+{
+	for (; t->rules_out < t->rules.v.n; t->rules_out++)
+		t->rules_at[t->rules_out] = t->rules.v.p[t->rules_out];
+}
+
+// ---- records
+u32 uwrec_build(const u64 *rows, size_t n, u32 carry, u8 *out)
+{
+	u32 count = 0, in_bucket = 0, bucket = 0;
+	u16 *idx = (u16 *)out, rule;
+	u8 *lo = out + RT_UW_REC_LO;
+	bool first = !n || UW_ROW_OFF(rows[0]) & ((1 << RT_UW_PAGE_BITS) - 1);
+	u32 most = 65535, total = (u32)MIN(n + first, most);
+	u8 *rules = out + RT_UW_REC_RULE(total);
+
+	idx[0] = 0;
+	for (size_t i = 0; count < total; i++) {
+		u32 off = first && i == 0 ? 0 : (u32)UW_ROW_OFF(rows[i - first]) & ((1 << RT_UW_PAGE_BITS) - 1);
+		rule = (u16)(first && i == 0 ? carry : UW_ROW_RULE(rows[i - first]));
+		for (; bucket < off >> RT_UW_BUCKET_BITS; in_bucket = 0)
+			idx[++bucket] = (u16)count;
+		if (in_bucket == 255) { // the search of bpfrt/unwind.bpf.c ends at 255: the last byte of the bucket shares a row
+			count--;
+			in_bucket--;
+			total--;
+			memmove(out + RT_UW_REC_RULE(total), rules, count * 2);
+			rules = out + RT_UW_REC_RULE(total);
+		}
+		lo[count] = (u8)off;
+		memcpy(rules + 2 * count, &rule, 2);
+		count++;
+		in_bucket++;
+	}
+	while (bucket < RT_UW_BUCKETS)
+		idx[++bucket] = (u16)count;
+	return RT_UW_REC_SIZE(count);
+}
+
+// All pages of a table. False: no room.
+static bool publish_rows(struct Tables *t, const struct UwTable *tab, struct RtUwObj *o)
+{
+	u64 first = UW_ROW_OFF(tab->rows.p[0]) >> RT_UW_PAGE_BITS, last = UW_ROW_OFF(vec_last(&tab->rows)) >> RT_UW_PAGE_BITS;
+	u32 carry = 0;
+	size_t i = 0;
+
+	if (last - first >= RT_UW_DIRS - t->ndir)
+		return false;
+	for (u64 page = first; page <= last; page++) {
+		size_t end = i;
+		u32 entry = 0;
+		while (end < tab->rows.n && UW_ROW_OFF(tab->rows.p[end]) >> RT_UW_PAGE_BITS == page)
+			end++;
+		if (end > i || carry) {
+			u32 size = uwrec_build(tab->rows.p + i, end - i, carry, t->rec);
+			u8 *at = alloc_record(t, size, &entry);
+			if (!at)
+				return false;
+			memcpy(at, t->rec, size);
+			t->stat.bytes += size;
+		}
+		__atomic_store_n((u32 *)(t->dir + (size_t)(t->ndir + page - first) * 8), entry, __ATOMIC_RELEASE);
+		if (end > i)
+			carry = UW_ROW_RULE(tab->rows.p[end - 1]);
+		i = end;
+	}
+	o->dir = t->ndir;
+	o->first_page = (u32)first;
+	o->npages = (u32)(last - first + 1);
+	t->ndir += o->npages;
+	return true;
+}
+
+static u32 build(struct Tables *t, const struct SymObject *o, struct RtUwObj *out)
+{
+	struct ElfCfi cfi;
+	struct UwTable tab;
+	u32 state = RT_UW_BARE;
+
+	if (o->fd < 0)
+		return RT_UW_UNREADABLE;
+	struct err *e = elfcfi_read(o->fd, &cfi);
+	if (e) { // not ELF, another machine: frame pointers may do
+		err_free(e);
+		return RT_UW_BARE;
+	}
+	t->rules.max = MIN((u32)t->rules.v.n + RULES_PER_OBJECT, (u32)RT_UW_RULES);
+	uwtable_build(&cfi, &t->rules, &tab);
+	if (tab.rows.n) {
+		publish_rules(t);
+		state = publish_rows(t, &tab, out) ? RT_UW_READY : RT_UW_UNREADABLE;
+		t->stat.rows += tab.rows.n;
+		t->stat.full += state != RT_UW_READY || tab.rules_full;
+	}
+	t->stat.objects++;
+	t->stat.bad_fdes += tab.nbad;
+	uwtable_deinit(&tab);
+	elfcfi_deinit(&cfi);
+	return state;
+}
+
+// ---- the thread
+static void *work(void *arg)
+{
+	struct Tables *t = arg;
+
+	pthread_mutex_lock(&t->lock);
+	for (;;) {
+		while (!t->stop && t->next == t->todo.n) {
+			t->idle = true;
+			pthread_cond_broadcast(&t->more);
+			pthread_cond_wait(&t->more, &t->lock);
+		}
+		t->idle = false;
+		if (t->stop)
+			break;
+		struct SymObject *o = t->todo.p[t->next++].o;
+		pthread_mutex_unlock(&t->lock);
+		struct RtUwObj out = {0};
+		u32 state = build(t, o, &out);
+		out.state = RT_UW_PENDING;
+		t->objs[o->id] = out;
+		__atomic_store_n(&t->objs[o->id].state, state, __ATOMIC_RELEASE);
+		pthread_mutex_lock(&t->lock);
+	}
+	pthread_mutex_unlock(&t->lock);
+	return NULL;
+}
+
+void tables_need(struct Tables *t, struct SymObject *o)
+{
+	if (o->id >= RT_UW_OBJS)
+		return;
+	pthread_mutex_lock(&t->lock);
+	while (t->seen.n <= o->id)
+		vec_push(&t->seen, 0);
+	u32 *at = &t->seen.p[o->id];
+	if (!*at) {
+		struct Wish w = {o, 1};
+		vec_push(&t->todo, w);
+		*at = (u32)t->todo.n;
+		pthread_cond_broadcast(&t->more);
+	} else if (!t->started) {
+		t->todo.p[*at - 1].count++;
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+static int by_count(const void *a, const void *b)
+{
+	const struct Wish *x = a, *y = b;
+	return x->count != y->count ? (x->count < y->count ? 1 : -1) : x->o->id < y->o->id ? -1 : 1;
+}
+
+struct err *tables_start(struct Tables *t)
+{
+	pthread_mutex_lock(&t->lock);
+	if (t->todo.n)
+		qsort(t->todo.p, t->todo.n, sizeof(*t->todo.p), by_count);
+	t->started = true;
+	pthread_mutex_unlock(&t->lock);
+	int rc = pthread_create(&t->thread, NULL, work, t);
+	t->started = rc == 0;
+	return rc ? err_errno(rc, "cannot start the thread that builds unwind tables") : NULL;
+}
+
+struct TablesStat tables_wait(struct Tables *t)
+{
+	pthread_mutex_lock(&t->lock);
+	while (t->started && !(t->idle && t->next == t->todo.n))
+		pthread_cond_wait(&t->more, &t->lock);
+	struct TablesStat s = t->stat;
+	s.rules = (u32)t->rules.v.n;
+	s.values = t->nval;
+	pthread_mutex_unlock(&t->lock);
+	return s;
+}
+
+void tables_destroy(struct Tables *t)
+{
+	if (!t)
+		return;
+	if (t->started) {
+		pthread_mutex_lock(&t->lock);
+		t->stop = true;
+		pthread_cond_broadcast(&t->more);
+		pthread_mutex_unlock(&t->lock);
+		pthread_join(t->thread, NULL);
+	}
+	if (t->val)
+		munmap(t->val, RT_UW_VAL_SIZE);
+	ruleset_deinit(&t->rules);
+	pthread_cond_destroy(&t->more);
+	pthread_mutex_destroy(&t->lock);
+	vec_deinit(&t->todo);
+	vec_deinit(&t->seen);
+	free(t->rec);
+	free(t);
+}

@@ -1,0 +1,175 @@
+// The unwinder's user side as a whole: sizes of its maps, the thread that tracks processes, the thread that builds tables. Input: the Program
+// whose code calls rt_ustack. Invariant: everything here only adds to what the kernel side can do; a failure leaves it with frame pointers,
+// and says so in the stacks' reasons.
+#include <errno.h>
+#include <linux/bpf.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <bpf/libbpf.h>
+#include <time.h>
+#include "unwind/internal.h"
+
+#define TICK_MS 500
+
+struct Unwind {
+	struct Program *prog;
+	struct Syms *syms;
+	struct UwOpts opts;
+	struct MapEvents *events; // NULL: the kernel does not tell, only rt_uw_events does
+	struct ring_buffer *ring;
+	struct Procs *procs;
+	struct Tables *tables;
+	int stop_fd; // eventfd: the tracker shall end
+	pthread_t tracker;
+	bool started;
+};
+
+struct err *unwind_create(struct Program *prog, struct Syms *syms, const struct UwOpts *o, struct Unwind **out)
+{
+	struct Unwind *u = xcalloc(1, sizeof(*u));
+	struct MapDef *maps = program_map(prog, "rt_uw_maps");
+	u32 no = 0;
+
+	u->prog = prog;
+	u->syms = syms;
+	u->opts = *o;
+	u->stop_fd = -1;
+	*out = u;
+	if (!maps)
+		return NULL;
+	if (!feature_has(FEAT_NO_PREALLOC)) {
+		maps->flags &= ~(u32)BPF_F_NO_PREALLOC;
+		maps->max_entries = 4096;
+	}
+	if (!feature_has(FEAT_BPF_LOOP))
+		link_set_const(prog, "rt_uw_loop", &no, sizeof(no));
+	if (!feature_has(FEAT_TASK_PT_REGS))
+		link_set_const(prog, "rt_uw_pt_regs", &no, sizeof(no));
+	kernoff_set(prog);
+	return NULL;
+}
+
+static int map_fd(const struct Program *prog, const char *name)
+{
+	const struct MapDef *m = program_map(prog, name);
+	return m ? m->fd : -1;
+}
+
+// ---- the tracker thread
+static u64 now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
+}
+
+static int on_ring(void *arg, void *data, size_t n)
+{
+	struct Unwind *u = arg;
+	const struct RtProcNew *ev = data;
+	if (n >= sizeof(*ev) && ev->ev.kind == RT_EV_PROC_NEW)
+		procs_new(u->procs, (int)ev->tgid);
+	return 0;
+}
+
+static void *track(void *arg)
+{
+	struct Unwind *u = arg;
+	u32 nev = u->events ? mapev_count(u->events) : 0, n = 0;
+	struct pollfd *fds = xcalloc(nev + 2, sizeof(*fds));
+	u64 next_tick = now_ns();
+
+	fds[n++] = (struct pollfd){u->stop_fd, POLLIN, 0};
+	if (u->ring)
+		fds[n++] = (struct pollfd){ring_buffer__epoll_fd(u->ring), POLLIN, 0};
+	for (u32 i = 0; i < nev; i++)
+		fds[n++] = (struct pollfd){mapev_fd(u->events, i), POLLIN, 0};
+	for (;;) {
+		if (poll(fds, n, TICK_MS) < 0 && errno != EINTR)
+			break;
+		if (fds[0].revents)
+			break;
+		if (u->events)
+			mapev_read(u->events, procs_event, u->procs);
+		procs_settle(u->procs);
+		if (u->ring)
+			ring_buffer__consume(u->ring);
+		u64 now = now_ns();
+		if (now >= next_tick) {
+			procs_tick(u->procs, now);
+			next_tick = now + TICK_MS * 1000000ull;
+		}
+	}
+	free(fds);
+	return NULL;
+}
+
+static void on_object(void *arg, struct SymObject *o)
+{
+	struct Unwind *u = arg;
+	if (u->tables)
+		tables_need(u->tables, o);
+}
+
+struct err *unwind_start(struct Unwind *u)
+{
+	int maps = map_fd(u->prog, "rt_uw_maps"), ring = map_fd(u->prog, "rt_uw_events");
+	struct ProcsOps ops = {on_object, u};
+	struct err *e;
+
+	if (maps < 0)
+		return NULL;
+	if (!u->opts.fp_only) {
+		e = tables_create(u->prog, &u->tables);
+		if (e)
+			return e;
+	}
+	u->procs = procs_create(u->syms, maps, map_fd(u->prog, "rt_uw_asked"), &u->opts, &ops);
+	e = mapev_open(&u->events); // before the scan: nothing is missed between
+	if (e && u->opts.verbose)
+		fprintf(stderr, "sonde: %s: processes that start later are found by their first stack\n", err_text(e));
+	err_free(e);
+	u->ring = ring >= 0 ? ring_buffer__new(ring, on_ring, u, NULL) : NULL;
+	procs_scan(u->procs);
+	e = u->tables ? tables_start(u->tables) : NULL;
+	if (e)
+		return e;
+	u->stop_fd = eventfd(0, EFD_CLOEXEC);
+	int rc = u->stop_fd < 0 ? errno : pthread_create(&u->tracker, NULL, track, u);
+	if (rc)
+		return err_errno(rc, "cannot start the thread that tracks processes");
+	u->started = true;
+	return NULL;
+}
+
+// The threads do it all.
+int unwind_fd(struct Unwind *u)
+{
+	return -1;
+}
+
+void unwind_poll(struct Unwind *u)
+{
+}
+
+void unwind_proc_new(struct Unwind *u, int tgid)
+{
+}
+
+void unwind_destroy(struct Unwind *u)
+{
+	if (!u)
+		return;
+	if (u->started) {
+		u64 one = 1;
+		if (write(u->stop_fd, &one, sizeof(one)) == sizeof(one))
+			pthread_join(u->tracker, NULL);
+	}
+	if (u->stop_fd >= 0)
+		close(u->stop_fd);
+	tables_destroy(u->tables);
+	ring_buffer__free(u->ring);
+	mapev_close(u->events);
+	procs_destroy(u->procs);
+	free(u);
+}
