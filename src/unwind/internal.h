@@ -51,14 +51,14 @@ struct ProcsOps {
 	void (*object)(void *arg, struct SymObject *o); // an object that some process maps; called again and again
 	void *arg;
 };
-struct Procs *procs_create(struct Syms *syms, int maps_fd, int asked_fd, const struct UwOpts *o, const struct ProcsOps *ops);
-void procs_destroy(struct Procs *p);
-void procs_scan(struct Procs *p);	       // every live process
-void procs_new(struct Procs *p, int tgid);     // asked for by the kernel side
-void procs_event(void *procs, const struct MapEvent *e);
-void procs_settle(struct Procs *p);	       // after a batch of events: reads mappings again where they changed
-void procs_tick(struct Procs *p, u64 now_ns);  // now and then: forgets the dead
-u32 procs_count(const struct Procs *p);
+struct Procs *uwprocs_create(struct Syms *syms, int maps_fd, int asked_fd, const struct UwOpts *o, const struct ProcsOps *ops);
+void uwprocs_destroy(struct Procs *p);
+void uwprocs_scan(struct Procs *p);	       // every live process
+void uwprocs_new(struct Procs *p, int tgid);     // asked for by the kernel side
+void uwprocs_event(void *procs, const struct MapEvent *e);
+void uwprocs_settle(struct Procs *p);	       // after a batch of events: reads mappings again where they changed
+void uwprocs_tick(struct Procs *p, u64 now_ns);  // now and then: forgets the dead
+u32 uwprocs_count(const struct Procs *p);
 
 // ---- elfcfi.c: the parts of an ELF file that hold unwind information, copied into memory (the file may change under us)
 struct ElfSeg { // executable PT_LOAD

@@ -37,7 +37,7 @@ struct Procs {
 	VEC(struct UwProc *) dirty;
 };
 
-struct Procs *procs_create(struct Syms *syms, int maps_fd, int asked_fd, const struct UwOpts *o, const struct ProcsOps *ops)
+struct Procs *uwprocs_create(struct Syms *syms, int maps_fd, int asked_fd, const struct UwOpts *o, const struct ProcsOps *ops)
 {
 	struct Procs *p = xcalloc(1, sizeof(*p));
 	p->syms = syms;
@@ -104,7 +104,7 @@ static void forget(struct Procs *p, struct UwProc *q)
 	p->n--;
 }
 
-void procs_destroy(struct Procs *p)
+void uwprocs_destroy(struct Procs *p)
 {
 	if (!p)
 		return;
@@ -241,7 +241,7 @@ static void refresh(struct Procs *p, struct UwProc *q)
 	}
 }
 
-void procs_scan(struct Procs *p)
+void uwprocs_scan(struct Procs *p)
 {
 	DIR *d = opendir("/proc");
 	for (struct dirent *e; d && (e = readdir(d));) {
@@ -258,7 +258,7 @@ void procs_scan(struct Procs *p)
 		closedir(d);
 }
 
-void procs_new(struct Procs *p, int tgid)
+void uwprocs_new(struct Procs *p, int tgid)
 {
 	struct UwProc *q = get(p, tgid);
 	if (q)
@@ -295,7 +295,7 @@ static void on_fork(struct Procs *p, const struct MapEvent *e)
 		mark(p, q);
 }
 
-void procs_event(void *procs, const struct MapEvent *e)
+void uwprocs_event(void *procs, const struct MapEvent *e)
 {
 	struct Procs *p = procs;
 	struct UwProc *q;
@@ -310,7 +310,7 @@ void procs_event(void *procs, const struct MapEvent *e)
 	case MAPEV_EXIT:
 		q = *slot(p, e->tgid);
 		if (q && !q->dead) {
-			q->dead = true; // unless other threads live on: procs_tick looks
+			q->dead = true; // unless other threads live on: uwprocs_tick looks
 			q->dead_at = 0;
 		}
 		return;
@@ -334,7 +334,7 @@ void procs_event(void *procs, const struct MapEvent *e)
 	}
 }
 
-void procs_settle(struct Procs *p)
+void uwprocs_settle(struct Procs *p)
 {
 	for (size_t i = 0; i < p->dirty.n; i++)
 		if (p->dirty.p[i]->dirty)
@@ -342,11 +342,11 @@ void procs_settle(struct Procs *p)
 	p->dirty.n = 0;
 	if (p->rescan) {
 		p->rescan = false;
-		procs_scan(p);
+		uwprocs_scan(p);
 	}
 }
 
-void procs_tick(struct Procs *p, u64 now_ns)
+void uwprocs_tick(struct Procs *p, u64 now_ns)
 {
 	for (u32 i = 0; i < PROC_BUCKETS; i++) {
 		for (struct UwProc *q = p->bucket[i], *next; q; q = next) {
@@ -366,7 +366,7 @@ void procs_tick(struct Procs *p, u64 now_ns)
 	}
 }
 
-u32 procs_count(const struct Procs *p)
+u32 uwprocs_count(const struct Procs *p)
 {
 	return p->n;
 }

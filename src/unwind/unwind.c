@@ -68,7 +68,7 @@ static int on_ring(void *arg, void *data, size_t n)
 	struct Unwind *u = arg;
 	const struct RtProcNew *ev = data;
 	if (n >= sizeof(*ev) && ev->ev.kind == RT_EV_PROC_NEW)
-		procs_new(u->procs, (int)ev->tgid);
+		uwprocs_new(u->procs, (int)ev->tgid);
 	return 0;
 }
 
@@ -90,13 +90,13 @@ static void *track(void *arg)
 		if (fds[0].revents)
 			break;
 		if (u->events)
-			mapev_read(u->events, procs_event, u->procs);
-		procs_settle(u->procs);
+			mapev_read(u->events, uwprocs_event, u->procs);
+		uwprocs_settle(u->procs);
 		if (u->ring)
 			ring_buffer__consume(u->ring);
 		u64 now = now_ns();
 		if (now >= next_tick) {
-			procs_tick(u->procs, now);
+			uwprocs_tick(u->procs, now);
 			next_tick = now + TICK_MS * 1000000ull;
 		}
 	}
@@ -124,13 +124,13 @@ struct err *unwind_start(struct Unwind *u)
 		if (e)
 			return e;
 	}
-	u->procs = procs_create(u->syms, maps, map_fd(u->prog, "rt_uw_asked"), &u->opts, &ops);
+	u->procs = uwprocs_create(u->syms, maps, map_fd(u->prog, "rt_uw_asked"), &u->opts, &ops);
 	e = mapev_open(&u->events); // before the scan: nothing is missed between
 	if (e && u->opts.verbose)
 		fprintf(stderr, "sonde: %s: processes that start later are found by their first stack\n", err_text(e));
 	err_free(e);
 	u->ring = ring >= 0 ? ring_buffer__new(ring, on_ring, u, NULL) : NULL;
-	procs_scan(u->procs);
+	uwprocs_scan(u->procs);
 	e = u->tables ? tables_start(u->tables) : NULL;
 	if (e)
 		return e;
@@ -170,6 +170,6 @@ void unwind_destroy(struct Unwind *u)
 	tables_destroy(u->tables);
 	ring_buffer__free(u->ring);
 	mapev_close(u->events);
-	procs_destroy(u->procs);
+	uwprocs_destroy(u->procs);
 	free(u);
 }
