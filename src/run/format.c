@@ -144,8 +144,7 @@ static void add_arg(struct RunCtx *rc, const struct FmtPiece *pc, const struct T
 		if (t->kind == TY_AVG) {
 			struct RtAvg av;
 			memcpy(&av, p, sizeof(av));
-			u64 avg = !av.count ? 0 : t->sgn ? (u64)((s64)av.total / (s64)av.count) : av.total / av.count;
-			add_number(pc, avg, out);
+			add_number(pc, average(av.total, av.count, t->sgn), out);
 			return;
 		}
 	}

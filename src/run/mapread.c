@@ -391,9 +391,7 @@ static u64 rank_of(const struct Type *t, const u8 *p)
 		return get(p);
 	case TY_AVG:
 	case TY_STATS:
-		if (!get(p + 8))
-			return 0;
-		return t->sgn ? (u64)((s64)get(p) / (s64)get(p + 8)) : get(p) / get(p + 8);
+		return average(get(p), get(p + 8), t->sgn);
 	case TY_HIST:
 	case TY_LHIST:
 		for (u32 i = 0; i + 8 <= t->size; i += 8)
@@ -413,6 +411,7 @@ static bool sorts_by_value(const struct Type *t)
 
 static void divide(struct Value *v, u64 div, const struct Type *t)
 {
+	div = MIN(div, (u64)INT64_MAX);
 	switch (v->kind) {
 	case V_INT:
 		v->i /= (s64)div;

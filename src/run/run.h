@@ -29,6 +29,7 @@ void value_decode(struct RunCtx *rc, struct Arena *a, const struct Type *t, cons
 // Text of a timestamp of CLOCK_* `clock` by a strftime(3) format in which also %f %l %k are micro-, milli- and nanoseconds. "(?)" if it cannot be.
 void strftime_text(struct RunCtx *rc, const char *fmt, u32 clock, u64 nsecs, struct Str *out);
 s64 clock_to_wall(struct RunCtx *rc, u32 clock); // add to a reading of that clock to get nanoseconds since 1970
+u64 average(u64 total, u64 count, bool sgn); // 0 when count is
 // cgroup.c: "unified:/a/b,name:/c" for a cgroup id in the hierarchies whose name matches filter (NULL or "": all)
 void cgroup_path_text(u64 id, const char *filter, struct Str *out);
 // names.c

@@ -137,7 +137,7 @@ s64 clock_to_wall(struct RunCtx *rc, u32 clock)
 
 void strftime_text(struct RunCtx *rc, const char *fmt, u32 clock, u64 nsecs, struct Str *out)
 {
-	s64 wall = (s64)nsecs + (clock == CLOCK_REALTIME ? 0 : clock_to_wall(rc, clock));
+	s64 wall = (s64)(nsecs + (clock == CLOCK_REALTIME ? 0 : (u64)clock_to_wall(rc, clock)));
 	time_t sec = (time_t)(wall / NSEC_PER_SEC);
 	u32 frac = (u32)(wall % NSEC_PER_SEC);
 	struct tm tm;
@@ -269,11 +269,20 @@ static void decode_tuple(struct RunCtx *rc, struct Arena *a, const struct Type *
 
 // ---- aggregations
 
+u64 average(u64 total, u64 count, bool sgn)
+{
+	if (!count)
+		return 0;
+	if (!sgn)
+		return total / count;
+	return count == UINT64_MAX ? -total : (u64)((s64)total / (s64)count); // INT64_MIN / -1 would trap
+}
+
 static void decode_avg(const struct Type *t, const u8 *p, struct Value *out)
 {
 	struct RtAvg av;
 	memcpy(&av, p, sizeof(av));
-	u64 avg = !av.count ? 0 : t->sgn ? (u64)((s64)av.total / (s64)av.count) : av.total / av.count;
+	u64 avg = average(av.total, av.count, t->sgn);
 	if (t->kind == TY_STATS)
 		*out = (struct Value){.kind = V_STATS, .u = av.count, .avg = (s64)avg, .total = (s64)av.total, .uns = !t->sgn};
 	else
@@ -356,7 +365,7 @@ static void decode_tseries(struct RunCtx *rc, struct Arena *a, const struct Type
 		for (; k < n && s[k].epoch <= e; k++) {
 			u64 v = s[k].val;
 			if (t->ts_agg == TS_AGG_AVG)
-				v = !s[k].meta ? 0 : t->sgn ? (u64)((s64)v / (s64)s[k].meta) : v / s[k].meta;
+				v = average(v, s[k].meta, t->sgn);
 			pt->val = (s64)v;
 			pt->has = true;
 		}

@@ -160,6 +160,56 @@ TEST(flame_size)
 	free(names);
 }
 
+// What a person does, in a real browser: zoom into a frame, search, point at a frame.
+static const char *const acts =
+	"<script><![CDATA[\n"
+	"var byName = {}; document.querySelectorAll('g.f').forEach(function (g) { var t = g.querySelector('text'); if (t) byName[t.textContent] = g; });\n"
+	"byName.main.dispatchEvent(new MouseEvent('click', {bubbles: true}));\n"
+	"var box = document.getElementById('box'); box.value = 'sched|ma.n'; box.dispatchEvent(new Event('input'));\n"
+	"byName.leaf.dispatchEvent(new MouseEvent('mousemove', {bubbles: true, clientX: 50, clientY: 50}));\n"
+	"]]></script></svg>\n";
+
+TEST(flame_in_browser)
+{
+	if (system("command -v chromium >/dev/null 2>&1"))
+		SKIP("chromium is not installed");
+	struct Frame u[] = {UF("leaf"), UF("main")}, k[] = {K("schedule")}, o[] = {UF("other")};
+	struct StackSample s[] = {
+		{.comm = "app", .user = u, .nuser = 2, .kern = k, .nkern = 1, .value = 300},
+		{.comm = "app", .user = u + 1, .nuser = 1, .value = 100},
+		{.comm = "bpp", .user = o, .nuser = 1, .value = 600},
+	};
+	struct StackProfile p = {.samples = s, .n = 3, .unit = "samples"};
+	char dir[] = "/tmp/sonde_flame_XXXXXX", path[64], cmd[600];
+	CHECK(mkdtemp(dir) != NULL);
+	snprintf(path, sizeof(path), "%s/f.svg", dir);
+	char *svg = render_file(flame, &p, NULL);
+	FILE *f = fopen(path, "w");
+	fprintf(f, "%.*s%s", (int)(strstr(svg, "</svg>\n<g id=\"tip\"") ? strlen(svg) - strlen("</svg>\n") : 0), svg, acts);
+	fclose(f);
+	free(svg);
+	snprintf(cmd, sizeof(cmd),
+		 "timeout 60 chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+		 "--disable-component-update --disable-sync --user-data-dir=%s/ud --window-size=1000,400 --dump-dom file://%s 2>/dev/null",
+		 dir, path);
+	struct Str dom = {0};
+	char buf[4096];
+	size_t n;
+	f = popen(cmd, "r");
+	while ((n = fread(buf, 1, sizeof(buf), f)) > 0)
+		str_addn(&dom, buf, n);
+	pclose(f);
+	has(str_text(&dom), ">Matched: 40.0%</text>");			    // main, not schedule inside of it once more
+	has(str_text(&dom), "300 samples, 30.00%, 75.00% of the zoomed frame"); // the tip
+	has(str_text(&dom), "class=\"f above\"");
+	has(str_text(&dom), "class=\"f hit\"");
+	has(str_text(&dom), "<g class=\"f\" style=\"display: none;\">"); // other
+	has(str_text(&dom), "width=\"75%\"");				    // leaf, drawn as part of main
+	str_deinit(&dom);
+	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
+	CHECK_EQ(system(cmd), 0);
+}
+
 // ---- pprof: a decoder of just what is needed
 
 struct Pb {
