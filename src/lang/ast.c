@@ -42,6 +42,15 @@ void stmt_set_height(struct Stmt *s)
 	s->height = h + 1;
 }
 
+bool expr_has_value(const struct Expr *e)
+{
+	if (e->kind == E_BLOCK)
+		return e->a != NULL;
+	if (e->kind == E_IF)
+		return e->c && expr_has_value(e->b) && expr_has_value(e->c);
+	return true;
+}
+
 // The statements of an E_BLOCK, its value as the last one.
 static struct Stmt *block_stmts(struct Arena *a, struct Expr *block)
 {

@@ -190,11 +190,6 @@ struct Script *parse_script(struct Arena *a, struct Diags *d, u16 source);
 // A single attach point list as given to -l ("k:vfs_*,t:sched:*"); NULL and a diagnostic on error.
 struct AttachSpec *parse_attach_list(struct Arena *a, struct Diags *d, u16 source);
 
-// clone.c: deep copies in the arena (what check and lower set is not copied).
-struct Expr *expr_clone(struct Arena *a, const struct Expr *e);
-struct Stmt *stmt_list_clone(struct Arena *a, const struct Stmt *list);
-struct TypeSpec *typespec_clone(struct Arena *a, const struct TypeSpec *t);
-
 // expand.c: macros, imports, positional and named parameters, comptime-free rewriting. In: the parsed script. Out: the same, with no
 // E_POSPARAM, E_POSCOUNT, macro call or import left.
 struct Param {
@@ -202,6 +197,8 @@ struct Param {
 	const char *val;  // NULL: a bare --flag
 };
 void expand_script(struct Script *s, const struct Param *params, size_t nparams);
+// import.c, the first step of it: reads the imported .bt files and puts what they define before the script's own.
+void import_scripts(struct Script *s);
 
 // ast.c: text form of the tree (sonde -d ast), one node a line, indented; types in [] once check has run.
 void ast_dump(const struct Script *s, struct Str *out);
@@ -209,6 +206,8 @@ const char *op_text(enum Op op); // "+", "&&", ...
 // Sets height from the children's.
 void expr_set_height(struct Expr *e);
 void stmt_set_height(struct Stmt *s);
+// Does the expression give a value? A block without a last expression, and an if without else, do not.
+bool expr_has_value(const struct Expr *e);
 // An expression whose value nobody wants, as a statement: a block becomes S_BLOCK, an if S_IF, the rest S_EXPR.
 struct Stmt *stmt_from_expr(struct Arena *a, struct Expr *e);
 #endif

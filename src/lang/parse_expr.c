@@ -1,5 +1,6 @@
 // Parser: expressions. Precedence as in C; "if", blocks, casts, tuples and comptime are operands.
 #include "lang/parse.h"
+#include "lang/check.h" // clone_expr
 
 struct Expr *p_node(struct Parser *p, enum ExprKind kind, struct Span from)
 {
@@ -428,7 +429,7 @@ static struct Expr *bind_condition(struct Parser *p, struct Expr **cond)
 {
 	struct Expr *c = *cond;
 	if (c->height <= 3 && c->kind != E_BLOCK && c->kind != E_UNOP) {
-		*cond = expr_clone(p->a, c);
+		*cond = clone_expr(p->a, c);
 		return NULL;
 	}
 	struct Expr *var = p_node(p, E_VAR, c->span);
@@ -440,7 +441,7 @@ static struct Expr *bind_condition(struct Parser *p, struct Expr **cond)
 	stmt_set_height(let);
 	struct Expr *block = p_node(p, E_BLOCK, c->span);
 	block->body = let;
-	*cond = expr_clone(p->a, var);
+	*cond = clone_expr(p->a, var);
 	return block;
 }
 
@@ -453,7 +454,7 @@ static struct Expr *parse_ternary(struct Parser *p)
 		return cond;
 	if (p->tok.kind == T_COLON) {
 		block = bind_condition(p, &cond);
-		yes = expr_clone(p->a, cond);
+		yes = clone_expr(p->a, cond);
 	} else
 		yes = p_expr(p);
 	p_expect(p, T_COLON);

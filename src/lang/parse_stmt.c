@@ -9,20 +9,32 @@ static struct Stmt *stmt_new(struct Parser *p, enum StmtKind kind, struct Span f
 	return s;
 }
 
-// A statement ends with ';', which '}' makes superfluous.
+static u32 line_of(const struct Parser *p, u32 off)
+{
+	u32 line, col;
+	span_pos(p->lx.diags, (struct Span){off, 0, p->last.file}, &line, &col);
+	return line;
+}
+
+// Can the token start a statement, but not go on with an expression?
+static bool starts_stmt(const struct Token *t)
+{
+	return (t->kind == T_IDENT && t->kw != KW_ELSE) || t->kind == T_VAR || t->kind == T_MAP;
+}
+
+// A statement ends with ';', which '}' makes superfluous. So does the end of a line when the next one clearly starts a statement:
+// bpftrace's own documentation has such examples. A warning says so.
 static void end_of_stmt(struct Parser *p)
 {
 	if (p->panic || p_accept(p, T_SEMI) || p->tok.kind == T_RBRACE)
 		return;
-	u32 line, col, last_line;
-	struct Span last_end = {p->last.off + p->last.len, 0, p->last.file};
-	struct Token t = p->tok;
-	if (!p_unexpected(p, tok_name(T_SEMI)))
+	struct Span end = {p->last.off + p->last.len, 0, p->last.file};
+	if (starts_stmt(&p->tok) && line_of(p, p->tok.span.off) != line_of(p, end.off)) {
+		if (p->lx.nerrors < MAX_SYNTAX_ERRORS)
+			diag_warn(p->lx.diags, end, "missing ';' at the end of the statement");
 		return;
-	span_pos(p->lx.diags, last_end, &last_line, &col);
-	span_pos(p->lx.diags, t.span, &line, &col);
-	if (line != last_line && t.kind != T_EOF)
-		diag_hint(p->lx.diags, "Is a ';' missing at the end of line %u?", last_line);
+	}
+	p_unexpected(p, tok_name(T_SEMI));
 }
 
 // From an error to the end of the statement: past its ';' or its block, or before the '}' of the block around it.
@@ -154,16 +166,6 @@ static bool at_block_like(const struct Expr *e)
 	return e->kind == E_BLOCK || e->kind == E_IF;
 }
 
-// Does every way through give a value?
-static bool has_value(const struct Expr *e)
-{
-	if (e->kind == E_BLOCK)
-		return e->a != NULL;
-	if (e->kind == E_IF)
-		return e->c && has_value(e->b) && has_value(e->c);
-	return true;
-}
-
 // An expression, an assignment, "_ = e". A last expression without ';' is the value of the block.
 static struct Stmt *parse_simple(struct Parser *p, struct Expr **value)
 {
@@ -186,7 +188,7 @@ static struct Stmt *parse_simple(struct Parser *p, struct Expr **value)
 		end_of_stmt(p);
 		return s;
 	}
-	if (!p->panic && t.kind == T_RBRACE && has_value(e)) {
+	if (!p->panic && t.kind == T_RBRACE && expr_has_value(e)) {
 		*value = e;
 		return NULL;
 	}

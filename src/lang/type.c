@@ -36,9 +36,7 @@ static const struct {
 	[TY_TSERIES] = {0, 8, "tseries_t"},
 };
 
-// One slot of a time series ring: u64 value, u64 meta (avg: number of samples, last/min/max: time of the value or 1), u64 epoch
-// (number of the interval, 0: never used).
-#define TSERIES_SLOT_SIZE 24
+#define TSERIES_SLOT_SIZE 24	// struct RtTsSlot of bpfrt/abi.h
 #define NAME_MAX_LEN 65536  // then "..."
 #define FIELD_VISITS 100000 // members looked at for one name
 

@@ -1,0 +1,541 @@
+// Expansion: positional parameters and macros.
+// In: the script as parsed. Out: the same with literals for $1 and $#, each macro call replaced by its body, and blocks whose value
+// nobody wants turned into statements.
+// Invariants: what a macro's body names is the body's alone (its variables get names of their own, its maps must be parameters), and what
+// a caller passes in is expanded in the caller's terms before it is put in. A macro cannot call itself, and what comes out is bounded
+// (MAX_EXPANSION nodes, AST_MAX_HEIGHT), so expansion ends.
+#include "lang/check.h" // clone_expr
+#include "lang/parse.h"
+
+#define MAX_EXPANSION 1000000
+
+struct Frame { // one macro call that is being expanded
+	const struct Macro *macro;
+	struct Expr **args; // by parameter, expanded
+	u32 id;		    // of the call, makes names unique
+	struct Frame *up;
+};
+
+struct Expander {
+	struct Script *s;
+	struct Arena *a;
+	struct Diags *d;
+	struct Map macros; // name -> struct Overloads
+	struct Frame *frame;
+	u32 ncalls, nnodes, depth;
+	bool full; // MAX_EXPANSION or the depth limit was met and told
+};
+
+struct Overloads {
+	VEC(const struct Macro *) v;
+};
+
+static void x_expr(struct Expander *x, struct Expr **pe);
+static void x_value(struct Expander *x, struct Expr **pe);
+static void x_stmts(struct Expander *x, struct Stmt **ps);
+
+// ---- the table of macros
+
+static bool same_param(const struct MacroParam *have, const struct MacroParam *want)
+{
+	return have->kind == MP_EXPR || have->kind == want->kind;
+}
+
+// Would every call of `b` be taken by `a`?
+static bool shadows(const struct Macro *a, const struct Macro *b)
+{
+	if (a->nparams != b->nparams)
+		return false;
+	for (u32 i = 0; i < a->nparams; i++)
+		if (!same_param(&a->params[i], &b->params[i]))
+			return false;
+	return true;
+}
+
+static bool params_unique(struct Expander *x, const struct Macro *m)
+{
+	static const char *const what[] = {[MP_VAR] = "Variable", [MP_MAP] = "Map", [MP_EXPR] = "Identifier"};
+	for (u32 i = 0; i < m->nparams; i++)
+		for (u32 j = 0; j < i; j++)
+			if (m->params[i].kind == m->params[j].kind && !strcmp(m->params[i].name, m->params[j].name)) {
+				diag_error(x->d, m->params[i].span, "%s for macro argument has already been used: %s%s", what[m->params[i].kind],
+					   m->params[i].kind == MP_VAR ? "$" : "", m->params[i].name);
+				return false;
+			}
+	return true;
+}
+
+static void collect_macros(struct Expander *x)
+{
+	for (const struct Macro *m = x->s->macros; m; m = m->next) {
+		struct Overloads *o = map_get(&x->macros, m->name);
+		bool taken = false;
+		for (size_t i = 0; o && i < o->v.n; i++)
+			taken |= shadows(o->v.p[i], m);
+		if (taken)
+			diag_error(x->d, m->span, "Redefinition of macro: %s", m->name);
+		if (taken || !params_unique(x, m))
+			continue;
+		if (!o) {
+			o = xcalloc(1, sizeof(*o));
+			map_put(&x->macros, m->name, o);
+		}
+		vec_push(&o->v, m);
+	}
+}
+
+static bool fits(const struct MacroParam *param, const struct Expr *arg)
+{
+	if (param->kind == MP_VAR)
+		return arg->kind == E_VAR;
+	if (param->kind == MP_MAP)
+		return arg->kind == E_MAP;
+	return true;
+}
+
+// How far a call is from a definition: a missing argument counts more than any number of wrong ones.
+static u64 distance(const struct Macro *m, struct Expr *const *args, u32 nargs)
+{
+	u64 d = m->nparams > nargs ? m->nparams - nargs : nargs - m->nparams;
+	d <<= 32;
+	for (u32 i = 0; i < m->nparams && i < nargs; i++)
+		d += !fits(&m->params[i], args[i]);
+	return d;
+}
+
+static void mismatch(struct Expander *x, const struct Expr *call, const struct Macro *near)
+{
+	diag_error(x->d, call->span, "Call to %s() has arguments that do not match any definition.", call->str);
+	if (near->nparams != call->nargs) {
+		diag_hint(x->d, "The closest definition of %s() takes %u argument%s, not %u.", near->name, near->nparams, near->nparams == 1 ? "" : "s",
+			  call->nargs);
+		return;
+	}
+	for (u32 i = 0; i < near->nparams; i++) {
+		const struct Expr *arg = call->args[i];
+		if (fits(&near->params[i], arg))
+			continue;
+		bool var = near->params[i].kind == MP_VAR;
+		diag_error(x->d, arg->span, "Mismatched arg. %s() expects a %s for arg %s%s but got %s.", near->name, var ? "variable" : "map",
+			   var ? "$" : "", near->params[i].name,
+			   arg->kind == E_VAR ? "a variable" : arg->kind == E_MAP ? "a map" : "an expression");
+	}
+}
+
+// The definition that a call means. NULL: none; *told when there are some but none fits.
+static const struct Macro *find_macro(struct Expander *x, const struct Expr *call, bool *told)
+{
+	const struct Overloads *o = map_get(&x->macros, call->str);
+	const struct Macro *near = NULL;
+	u64 best = UINT64_MAX;
+	for (size_t i = 0; o && i < o->v.n; i++) {
+		u64 d = distance(o->v.p[i], call->args, call->nargs);
+		if (d < best) {
+			best = d;
+			near = o->v.p[i];
+		}
+	}
+	if (!near || !best)
+		return near;
+	*told = true;
+	mismatch(x, call, near);
+	return NULL;
+}
+
+// ---- limits
+
+static u32 count_stmts(const struct Stmt *s);
+static u32 count_nodes(const struct Expr *e)
+{
+	if (!e)
+		return 0;
+	u32 n = 1 + count_nodes(e->a) + count_nodes(e->b) + count_nodes(e->c) + count_stmts(e->body);
+	for (u32 i = 0; i < e->nargs; i++)
+		n += count_nodes(e->args[i]);
+	return n;
+}
+
+static u32 count_stmts(const struct Stmt *s)
+{
+	u32 n = 0;
+	for (; s; s = s->next)
+		n += 1 + count_nodes(s->lhs) + count_nodes(s->e) + count_nodes(s->e2) + count_stmts(s->body) + count_stmts(s->els);
+	return n;
+}
+
+static struct Expr *placeholder(struct Expander *x, struct Span at)
+{
+	struct Expr *e = arena_new(x->a, struct Expr);
+	*e = (struct Expr){.kind = E_INT, .span = at, .height = 1};
+	return e;
+}
+
+static void too_large(struct Expander *x, struct Span at)
+{
+	if (!x->full)
+		diag_error(x->d, at, "macro expansion is too large");
+	x->full = true;
+}
+
+// A copy of a macro's body or of an argument, within the limit on the whole.
+static struct Expr *copy(struct Expander *x, const struct Expr *e, struct Span at)
+{
+	u32 n = count_nodes(e);
+	if (x->full || n > MAX_EXPANSION - x->nnodes) {
+		too_large(x, at);
+		return placeholder(x, at);
+	}
+	x->nnodes += n;
+	return clone_expr(x->a, e);
+}
+
+// ---- names inside a macro's body
+
+static int param_index(const struct Frame *f, int kind, const char *name)
+{
+	for (u32 i = 0; f && i < f->macro->nparams; i++)
+		if ((int)f->macro->params[i].kind == kind && !strcmp(f->macro->params[i].name, name))
+			return (int)i;
+	return -1;
+}
+
+static void rename_var(struct Expander *x, struct Expr *e)
+{
+	const struct Frame *f = x->frame;
+	if (!f)
+		return;
+	int i = param_index(f, MP_VAR, e->str);
+	e->str = i >= 0 ? f->args[i]->str : arena_printf(x->a, "$%s_%u_%s", f->macro->name, f->id, e->str);
+	e->len = (u32)strlen(e->str);
+}
+
+static void rename_map(struct Expander *x, struct Expr *e)
+{
+	const struct Frame *f = x->frame;
+	if (!f)
+		return;
+	int i = param_index(f, MP_MAP, e->str);
+	if (i < 0) {
+		diag_error(x->d, e->span, "Unhygienic access to map: %s. Maps must be passed into the macro as arguments.", e->str);
+		return;
+	}
+	e->str = f->args[i]->str;
+	e->len = f->args[i]->len;
+}
+
+// let and for make a variable: not one that the caller passed in.
+static void declare_var(struct Expander *x, struct Expr *var)
+{
+	if (x->frame && param_index(x->frame, MP_VAR, var->str) >= 0)
+		diag_error(x->d, var->span, "Variable declaration shadows macro arg $%s", var->str);
+	rename_var(x, var);
+}
+
+// An identifier that is a parameter: what the caller passed. A whole map becomes "{ @m }", its value, so that the body cannot change it.
+static bool put_argument(struct Expander *x, struct Expr **pe)
+{
+	int i = param_index(x->frame, MP_EXPR, (*pe)->str);
+	if (i < 0)
+		return false;
+	struct Expr *arg = copy(x, x->frame->args[i], (*pe)->span);
+	if (arg->kind == E_MAP) {
+		struct Expr *block = arena_new(x->a, struct Expr);
+		*block = (struct Expr){.kind = E_BLOCK, .span = arg->span, .a = arg, .height = arg->height + 1};
+		arg = block;
+	}
+	*pe = arg;
+	return true;
+}
+
+// ---- parameters of the command line
+
+// A whole number in any base, with a sign or an exponent; no durations: "5m" is text.
+static bool number(const char *s, u64 *v, bool *neg)
+{
+	*neg = *s == '-';
+	s += *neg;
+	size_t n = strlen(s);
+	bool hex = n > 2 && s[0] == '0' && (s[1] | 0x20) == 'x';
+	if (!n || s[strspn(s, hex ? "0123456789abcdefABCDEFxX" : "0123456789eE")] || parse_int_literal(s, n, v))
+		return false;
+	if (!*neg)
+		return true;
+	if (*v > (u64)1 << 63)
+		return false;
+	*v = 0 - *v;
+	*neg = *v != 0;
+	return true;
+}
+
+static void put_param(struct Expander *x, struct Expr *e)
+{
+	const char *val = param_positional(x->s->params, x->s->nparams, e->ival);
+	u64 v = 0;
+	bool neg = false, is_num = !val || number(val, &v, &neg);
+	*e = (struct Expr){.kind = is_num ? E_INT : E_STR, .span = e->span, .ival = v, .is_neg = neg, .from_param = true, .height = 1};
+	e->str = val ? val : "";
+	e->len = (u32)strlen(e->str);
+}
+
+static void put_param_count(struct Expander *x, struct Expr *e)
+{
+	u64 n = 0;
+	for (size_t i = 0; i < x->s->nparams; i++)
+		n += !x->s->params[i].name;
+	*e = (struct Expr){.kind = E_INT, .span = e->span, .ival = n, .height = 1};
+}
+
+static void x_points(struct Expander *x, struct ProbeAst *p)
+{
+	for (struct AttachSpec *ap = p->points; ap; ap = ap->next)
+		if (memchr(x->d->sources.p[ap->span.file].text + ap->span.off, '$', ap->span.len))
+			attach_split(ap, x->a, x->d, x->s->params, x->s->nparams, &p->name);
+}
+
+// ---- macro calls
+
+static bool is_recursive(struct Expander *x, const struct Macro *m, const struct Expr *call)
+{
+	const struct Frame *chain[64], *f = x->frame;
+	u32 n = 0;
+	for (; f; f = f->up) {
+		if (n < ARRAY_LEN(chain))
+			chain[n++] = f;
+		if (f->macro == m)
+			break;
+	}
+	if (!f)
+		return false;
+	struct Str s = {0};
+	while (n)
+		str_addf(&s, "%s > ", chain[--n]->macro->name);
+	diag_error(x->d, call->span, "Recursive macro call detected. Call chain: %s%s", str_text(&s), m->name);
+	str_deinit(&s);
+	return true;
+}
+
+static void x_args(struct Expander *x, struct Expr *e)
+{
+	for (u32 i = 0; i < e->nargs; i++)
+		x_expr(x, &e->args[i]);
+}
+
+static void x_call(struct Expander *x, struct Expr **pe)
+{
+	struct Expr *call = *pe;
+	bool told = false;
+	const struct Macro *m = find_macro(x, call, &told); // by the arguments as written: a parameter that holds a variable is none
+	if (!m || is_recursive(x, m, call)) {
+		if (m || told)
+			*pe = placeholder(x, call->span);
+		for (u32 i = 0; !m && !told && i < call->nargs; i++)
+			x_value(x, &call->args[i]);
+		return;
+	}
+	x_args(x, call);
+	struct Frame f = {m, call->args, ++x->ncalls, x->frame};
+	struct Expr *body = copy(x, m->body, call->span);
+	x->frame = &f;
+	x_expr(x, &body);
+	x->frame = f.up;
+	body->span = call->span;
+	*pe = body;
+}
+
+// ---- the walk
+
+// sizeof(name), typeof(name): a bare name may be a parameter but is no macro call, for it may be a type.
+static void x_type_or_value(struct Expander *x, struct Expr **pe)
+{
+	if (!*pe || ((*pe)->kind == E_IDENT && put_argument(x, pe)))
+		return;
+	if ((*pe)->kind != E_IDENT)
+		x_value(x, pe);
+}
+
+// "struct T" where T is a parameter and the caller passed a name.
+static void x_spec(struct Expander *x, struct TypeSpec *t)
+{
+	if (!t)
+		return;
+	x_type_or_value(x, &t->typeof_expr);
+	for (u32 i = 0; i < t->ntuple; i++)
+		x_spec(x, t->tuple[i]);
+	const char *word = t->name ? strrchr(t->name, ' ') : NULL;
+	word = word ? word + 1 : t->name;
+	int i = word ? param_index(x->frame, MP_EXPR, word) : -1;
+	if (i < 0)
+		return;
+	const struct Expr *arg = x->frame->args[i];
+	if (arg->kind == E_IDENT)
+		t->name = arena_printf(x->a, "%.*s%s", (int)(word - t->name), t->name, arg->str);
+	else
+		diag_error(x->d, t->span, "the macro's parameter '%s' is used as the name of a type: it must be a name", word);
+}
+
+static void x_path(struct Expander *x, struct Expr *e)
+{
+	int i = e->npath == 1 ? param_index(x->frame, MP_EXPR, e->path[0]) : -1;
+	if (i < 0 || x->frame->args[i]->kind != E_IDENT)
+		return;
+	e->path = arena_new_n(x->a, const char *, 1);
+	e->path[0] = x->frame->args[i]->str;
+}
+
+static void x_block(struct Expander *x, struct Expr *e)
+{
+	x_stmts(x, &e->body);
+	if (!e->a)
+		return;
+	x_expr(x, &e->a);
+	if (expr_has_value(e->a))
+		return;
+	struct Stmt **tail = &e->body;
+	while (*tail)
+		tail = &(*tail)->next;
+	*tail = stmt_from_expr(x->a, e->a);
+	e->a = NULL;
+}
+
+static void x_children(struct Expander *x, struct Expr *e)
+{
+	x_spec(x, e->spec);
+	switch (e->kind) {
+	case E_BLOCK:
+		x_block(x, e);
+		return;
+	case E_IF:
+		x_value(x, &e->a);
+		x_expr(x, &e->b);
+		if (e->c)
+			x_expr(x, &e->c);
+		return;
+	case E_OFFSETOF:
+		x_path(x, e);
+		x_type_or_value(x, &e->a);
+		return;
+	case E_SIZEOF:
+	case E_TYPEINFO:
+		x_type_or_value(x, &e->a);
+		return;
+	case E_VAR:
+		rename_var(x, e);
+		return;
+	case E_MAP:
+	case E_MAPREF:
+		rename_map(x, e);
+		break;
+	default:
+		break;
+	}
+	struct Expr **kids[] = {&e->a, &e->b, &e->c};
+	for (u32 i = 0; i < ARRAY_LEN(kids); i++)
+		if (*kids[i])
+			x_value(x, kids[i]);
+	for (u32 i = 0; i < e->nargs; i++)
+		x_value(x, &e->args[i]);
+}
+
+static void x_expr(struct Expander *x, struct Expr **pe)
+{
+	struct Expr *e = *pe;
+	if (x->full)
+		return;
+	if (++x->depth > 2 * AST_MAX_HEIGHT)
+		too_large(x, e->span);
+	else if (e->kind == E_POSPARAM)
+		put_param(x, e);
+	else if (e->kind == E_POSCOUNT)
+		put_param_count(x, e);
+	else if (e->kind == E_CALL)
+		x_call(x, pe);
+	else if (e->kind == E_IDENT) {
+		if (!put_argument(x, pe))
+			x_call(x, pe);
+	} else
+		x_children(x, e);
+	x->depth--;
+	expr_set_height(*pe);
+	if ((*pe)->height > AST_MAX_HEIGHT) {
+		too_large(x, (*pe)->span);
+		*pe = placeholder(x, (*pe)->span);
+	}
+}
+
+// As x_expr, where a value is needed.
+static void x_value(struct Expander *x, struct Expr **pe)
+{
+	struct Expr *was = *pe;
+	bool call = was->kind == E_CALL || was->kind == E_IDENT;
+	const char *name = was->str;
+	bool param = was->kind == E_IDENT && param_index(x->frame, MP_EXPR, name) >= 0;
+	x_expr(x, pe);
+	if (x->full || expr_has_value(*pe))
+		return;
+	if (param)
+		diag_error(x->d, (*pe)->span, "what is passed as '%s' has no value", name);
+	else if (call)
+		diag_error(x->d, (*pe)->span, "Macro '%s' expanded to a block instead of a block expression.", name);
+	else
+		diag_error(x->d, (*pe)->span, "this %s has no value", (*pe)->kind == E_IF ? "if" : "block");
+	if ((*pe)->kind == E_IF)
+		diag_hint(x->d, "Each branch needs a last expression without a semicolon, and there must be an else.");
+	else
+		diag_hint(x->d, "Try removing the semicolon from the end of the last statement in the %s.", call && !param ? "macro body" : "block");
+	*pe = placeholder(x, (*pe)->span);
+}
+
+static void x_stmt(struct Expander *x, struct Stmt **ps)
+{
+	struct Stmt *s = *ps;
+	x_spec(x, s->spec);
+	if (s->kind == S_EXPR) {
+		x_expr(x, &s->e);
+		if (s->e->kind == E_BLOCK || s->e->kind == E_IF) {
+			struct Stmt *n = stmt_from_expr(x->a, s->e);
+			n->next = s->next;
+			*ps = s = n;
+		}
+	} else {
+		if (s->e)
+			x_value(x, &s->e);
+		if (s->e2)
+			x_value(x, &s->e2);
+		if (s->lhs && s->kind == S_ASSIGN)
+			x_value(x, &s->lhs);
+		else if (s->lhs)
+			declare_var(x, s->lhs);
+		x_stmts(x, &s->body);
+		x_stmts(x, &s->els);
+	}
+	stmt_set_height(s);
+}
+
+static void x_stmts(struct Expander *x, struct Stmt **ps)
+{
+	for (; *ps && !x->full; ps = &(*ps)->next)
+		x_stmt(x, ps);
+}
+
+void expand_script(struct Script *s, const struct Param *params, size_t nparams)
+{
+	struct Expander x = {.s = s, .a = s->arena, .d = s->diags};
+	s->params = params;
+	s->nparams = nparams;
+	import_scripts(s);
+	collect_macros(&x);
+	for (struct MapDecl *m = s->maps; m; m = m->next)
+		x_value(&x, &m->max);
+	for (struct ProbeAst *p = s->probes; p; p = p->next) {
+		x_points(&x, p);
+		if (p->pred)
+			x_value(&x, &p->pred);
+		x_stmts(&x, &p->body);
+	}
+	for (u32 i = 0; i < x.macros.n; i++) {
+		struct Overloads *o = x.macros.slots[i].val;
+		vec_deinit(&o->v);
+		free(o);
+	}
+	map_deinit(&x.macros);
+}
