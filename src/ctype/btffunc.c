@@ -1,7 +1,6 @@
 // What BTF knows about functions, raw tracepoints, iterators and variables.
 // Input: their names. Output: args records as the kernel's trampolines lay them out: u64 slots, one or more an argument.
 #include "ctype/priv.h"
-#include <errno.h>
 #include <linux/btf.h>
 
 static const struct btf_type *proto_of(struct Btf *b, u32 func, u32 *proto)
@@ -14,7 +13,7 @@ static const struct btf_type *proto_of(struct Btf *b, u32 func, u32 *proto)
 
 static struct err *no_btf(struct Ctypes *c, const char *what)
 {
-	return err_errno(ENOSYS, "%s needs the kernel's type information (BTF; build the kernel with CONFIG_DEBUG_INFO_BTF=y): %s", what,
+	return err_new("%s needs the kernel's type information (BTF; build the kernel with CONFIG_DEBUG_INFO_BTF=y): %s", what,
 			 kbtf_why_not(c));
 }
 
@@ -89,9 +88,9 @@ struct err *ctype_func(struct Ctypes *c, const char *module, const char *func, s
 	if (!a) {
 		a = find_func(c, module, func);
 		if (!a && module)
-			return err_errno(ENOENT, "no function %s in the type information of module %s", func, module);
+			return err_new("no function %s in the type information of module %s", func, module);
 		if (!a)
-			return err_errno(ENOENT, "no function %s in the kernel's type information (it may be inlined or not exist)", func);
+			return err_new("no function %s in the kernel's type information (it may be inlined or not exist)", func);
 		map_put(&c->funcs, key, a);
 	}
 	*args = a->args;
@@ -145,7 +144,7 @@ struct err *ctype_rawtp(struct Ctypes *c, const char *event, struct Record **arg
 		map_put(&c->funcs, key, a);
 	}
 	if (!a)
-		return err_errno(ENOENT, "no raw tracepoint %s in the kernel's type information", event);
+		return err_new("no raw tracepoint %s in the kernel's type information", event);
 	*args = a->args;
 	*btf_id = a->id;
 	return NULL;
@@ -169,7 +168,7 @@ struct err *ctype_iter(struct Ctypes *c, const char *iter, struct Record **ctx, 
 		*btf_id = fid;
 		return NULL;
 	}
-	return err_errno(ENOENT, "this kernel has no iterator %s (no struct %s in its type information)", iter, rec);
+	return err_new("this kernel has no iterator %s (no struct %s in its type information)", iter, rec);
 }
 
 const struct Type *ctype_var(struct Ctypes *c, const char *name, u32 *btf_id)

@@ -310,7 +310,7 @@ static const struct Type *int_type(struct Ctypes *c, struct Btf *b, const struct
 	if (t->size == 16) // __int128
 		return ctype_int128(c);
 	if (t->size != 1 && t->size != 2 && t->size != 4 && t->size != 8)
-		return ty_simple(c->tab, TY_NONE);
+		return ctype_float(c, t->size);
 	return ty_int(c->tab, t->size, enc & BTF_INT_SIGNED);
 }
 
@@ -345,7 +345,7 @@ static const struct Type *to_type(struct Ctypes *c, struct Btf *b, u32 id, int d
 	case KIND_ENUM64:
 		return enum_type(c, b, id, t);
 	case BTF_KIND_FLOAT:
-		return ty_simple(c->tab, TY_NONE);
+		return ctype_float(c, t->size);
 	default: // a function: only ever pointed to
 		return ty_simple(c->tab, TY_VOID);
 	}

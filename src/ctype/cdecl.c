@@ -658,12 +658,9 @@ static const struct Type *basic_type(struct CParser *p, const char *words)
 	struct CInt i;
 	if (!strcmp(words, "void"))
 		return ty_simple(p->c->tab, TY_VOID);
-	// No floating point in BPF: what has the right size and alignment, so that the bits can be looked at.
-	if (!strcmp(words, "float"))
-		return ty_int(p->c->tab, 4, false);
-	if (!strcmp(words, "double"))
-		return ty_int(p->c->tab, 8, false);
-	if (!strcmp(words, "long double") || strstr(words, "__int128"))
+	if (!strcmp(words, "float") || !strcmp(words, "double") || !strcmp(words, "long double"))
+		return ctype_float(p->c, *words == 'f' ? 4 : *words == 'd' ? 8 : 16);
+	if (strstr(words, "__int128"))
 		return ctype_int128(p->c);
 	return cint_by_name(words, &i) ? cint_type(p->c, &i) : NULL;
 }

@@ -21,6 +21,8 @@ void ctypes_destroy(struct Ctypes *c)
 	map_deinit(&c->funcs);
 	map_deinit(&c->consts);
 	preamble_destroy(c);
+	ctext_destroy(c);
+	dwarfset_destroy(c->dwarf);
 	btfset_destroy(c->btf);
 }
 
@@ -154,10 +156,18 @@ char *ctype_clean_name(struct Arena *a, const char *name, size_t len)
 
 // ---- the questions
 
+// A record that is known by name only gets its definition: from the binaries of uprobes, else from BTF.
+static bool resolve_named(struct Ctypes *c, struct Record *r)
+{
+	struct Origin *o = record_origin(r);
+	if (o->kind == ORIGIN_NAME && c->dwarf)
+		dwarf_lookup(c, arena_printf(c->arena, "%s %s", r->is_union ? "union" : "struct", r->name));
+	return o->kind != ORIGIN_NAME || kbtf_record_resolve(c, r);
+}
+
 static const struct Type *resolved(struct Ctypes *c, const struct Type *t)
 {
-	bool named = t && t->kind == TY_RECORD && record_origin(t->rec)->kind == ORIGIN_NAME;
-	return named && !kbtf_record_resolve(c, t->rec) ? NULL : t;
+	return t && t->kind == TY_RECORD && !resolve_named(c, t->rec) ? NULL : t;
 }
 
 // "foo" for a struct or union foo of the preamble.
@@ -170,6 +180,11 @@ static const struct Type *bare_record(struct Ctypes *c, const char *name)
 			return t;
 	}
 	return NULL;
+}
+
+const struct Type *ctype_float(struct Ctypes *c, u32 size)
+{
+	return ty_intern(c->tab, (struct Type){.kind = TY_NONE, .size = size, .align = MAX(size, 1u)});
 }
 
 const struct Type *ctype_int128(struct Ctypes *c)
@@ -204,7 +219,9 @@ const struct Type *ctype_lookup_known(struct Ctypes *c, const char *name)
 		return ty_bool(c->tab);
 	if (cint_by_name(key, &i))
 		return cint_type(c, &i);
-	const struct Type *t = kbtf_lookup(c, key);
+	const struct Type *t = dwarf_lookup(c, key);
+	if (!t)
+		t = kbtf_lookup(c, key);
 	if (!map_has(&c->names, key)) // making the type may have entered the name
 		map_put(&c->names, key, (void *)t);
 	return t;
@@ -221,8 +238,10 @@ bool ctype_record_load(struct Ctypes *c, struct Record *rec)
 	struct Origin *o = record_origin(rec);
 	if (rec->loaded)
 		return true;
-	if (o->kind == ORIGIN_NAME && !kbtf_record_resolve(c, rec))
+	if (!resolve_named(c, rec))
 		return preamble_read_headers(c) && rec->loaded;
+	if (o->kind == ORIGIN_DWARF)
+		return dw_record_load(c, rec);
 	return o->kind == ORIGIN_BTF && kbtf_record_load(c, rec);
 }
 

@@ -35,8 +35,8 @@ struct err *ctype_tracepoint_args(struct Ctypes *c, const char *category, const 
 struct err *tracefs_path(const char **out);
 
 // btffunc.c. Function prototypes: args record of u64 slots (field off = 8 * slot, type = parameter type; a record passed by value
-// takes as many slots as it needs), ret may be void. module NULL or "vmlinux": vmlinux first, then modules. The error's code is ENOENT when
-// no BTF knows the function, ENOSYS when there is no BTF. btf_id may be NULL.
+// takes as many slots as it needs), ret may be void. module NULL or "vmlinux": vmlinux first, then modules. btf_id may
+// be NULL. Errors: there is no BTF (see ctype_has_btf), or it does not know the function.
 struct err *ctype_func(struct Ctypes *c, const char *module, const char *func, struct Record **args, const struct Type **ret, u32 *btf_id);
 // The module whose BTF the id given with these args (func, rawtp, iter) belongs to: NULL is vmlinux. Its BTF object is to be opened by
 // that name (attach_btf_obj_fd).
@@ -52,12 +52,23 @@ const struct Type *ctype_var(struct Ctypes *c, const char *name, u32 *btf_id);
 void ctype_each_func(struct Ctypes *c, bool (*fn)(void *, const char *module, const char *name), void *arg);
 
 // dwarf.c: parameters of a function in a user binary with debug information; args fields as ctype_func, but each field's off is the
-// argument's register index * 8 and only register-class arguments are listed. Error: no debug information for it.
+// argument's register index * 8 and only arguments in a general register are listed. Errors: no debug information, no
+// such function in it, inlined everywhere.
 struct err *ctype_uprobe_args(struct Ctypes *c, const char *path, const char *func, struct Record **args, const struct Type **ret);
 
-// C form for -lv: "struct sock * sk", one field a line with four spaces, as bpftrace prints them.
+// From now on ctype_lookup also finds the types of this binary's debug information, after the preamble's and before the kernel's
+// (ctype_uprobe_args does this by itself).
+struct err *ctype_add_dwarf(struct Ctypes *c, const char *path);
+
+// ctext.c: C form for -lv, as bpftrace prints it.
+// Arguments one a line with four spaces, "    struct sock * sk\n": as the kernel or the debug information spells them, common_* left out.
 void ctype_fields_text(struct Ctypes *c, struct Record *args, struct Str *out);
+// "    int retval\n" of the function whose args these are; nothing when it returns void.
+void ctype_ret_text(struct Ctypes *c, struct Record *args, const struct Type *ret, struct Str *out);
+// One declaration, "char * name", from a type alone (typedef names are lost).
 void ctype_decl_text(struct Ctypes *c, const struct Type *t, const char *name, struct Str *out);
-// "-lv 'struct x'": whole declaration; false if unknown.
+// "struct x", "union x", "enum x": the whole declaration with tabs, ending in "};\n"; false if unknown.
 bool ctype_struct_text(struct Ctypes *c, const char *name, struct Str *out);
+// -l 'struct tcp_*': calls fn with each matching name of BTF, sorted, once. The pattern starts with "struct ", "union " or "enum ".
+void ctype_each_type(struct Ctypes *c, const char *pattern, bool (*fn)(void *arg, const char *name), void *arg);
 #endif

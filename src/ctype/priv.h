@@ -27,6 +27,7 @@ struct Origin {
 	u32 id;			    // BTF: the struct; FUNC: the function prototype; iter: the struct
 	u32 first_arg;		    // FUNC: parameters left out at the front; TP: common_* fields
 	const char *const *text;    // TP, UFUNC: each field in C, as -lv prints it
+	u32 ntext;		    // UFUNC may have more of them than fields: all parameters
 	const char *module;	    // FUNC, iterators: NULL for vmlinux
 	u32 iter_proto;		    // BTF: of function bpf_iter_X when the record is an iterator's context
 	u32 exact_align;	    // BTF: C alignment once computed
@@ -49,7 +50,7 @@ struct Ctypes {
 	struct Map macros;	// name -> expansion given out
 	const char *skipped;	// the first declaration of a header that could not be read, and why
 	struct DwarfSet *dwarf;	// NULL without uprobe arguments
-	void *dump;		// ctext.c: libbpf's dumper, opened at the first -lv
+	struct Dumper *dumpers;	// ctext.c: libbpf's, opened at the first -lv
 };
 
 // ---- ctype.c
@@ -77,6 +78,8 @@ bool cint_by_name(const char *name, struct CInt *out);
 const struct Type *cint_type(struct Ctypes *c, const struct CInt *i);
 // 16-byte integers, which the language does not have: a record of two u64, lo and hi.
 const struct Type *ctype_int128(struct Ctypes *c);
+// Floating point, which BPF does not have: TY_NONE of the right size, so that layouts are right and a use is an error.
+const struct Type *ctype_float(struct Ctypes *c, u32 size);
 // Copies name without leading and trailing blanks, inner runs of blanks made one, const/volatile dropped.
 char *ctype_clean_name(struct Arena *a, const char *name, size_t len);
 
@@ -149,6 +152,14 @@ bool kbtf_enum_const(struct Ctypes *c, const char *name, s64 *val, const struct 
 bool kbtf_knows_name(struct Ctypes *c, const char *name); // vmlinux has the name, of whatever kind
 u32 kbtf_type_align(struct Ctypes *c, struct Btf *b, u32 id);	   // C alignment, which BTF does not store
 const char *kbtf_nearest(struct Ctypes *c, const char *name);
+
+// ---- ctext.c
+void ctext_destroy(struct Ctypes *c);
+
+// ---- dwarf.c
+void dwarfset_destroy(struct DwarfSet *s);
+const struct Type *dwarf_lookup(struct Ctypes *c, const char *name); // in the binaries added so far
+bool dw_record_load(struct Ctypes *c, struct Record *r);	      // dwarftype.c, ORIGIN_DWARF
 
 // ---- preamble.c
 void preamble_destroy(struct Ctypes *c);

@@ -307,6 +307,22 @@ TEST(system_headers_are_lazy)
 	env_deinit(&e);
 }
 
+TEST(declaration_text)
+{
+	struct Env e;
+	struct Str s = {0};
+	env_init(&e, "enum c { R, G = 4 };\nstruct A { struct { int a:3; char *p[2]; } in; union { long l; double d; }; enum c e; struct A *next; };");
+	CHECK(ctype_struct_text(e.c, "struct A", &s));
+	CHECK_STR(str_text(&s), "struct A {\n\tstruct {\n\t\tint a: 3;\n\t\tchar *p[2];\n\t} in;\n\tunion {\n\t\tlong l;\n\t\tdouble d;\n\t};\n"
+				"\tenum c e;\n\tstruct A *next;\n};\n");
+	str_reset(&s);
+	CHECK(ctype_struct_text(e.c, "enum c", &s));
+	CHECK_STR(str_text(&s), "enum c {\n\tR = 0,\n\tG = 4,\n};\n");
+	CHECK(!ctype_struct_text(e.c, "struct no_such_struct_at_all", &s));
+	str_deinit(&s);
+	env_deinit(&e);
+}
+
 // ---- layout against the compiler
 
 static u32 rnd_state = 12345;

@@ -289,7 +289,7 @@ TEST(btf_functions)
 		str_deinit(&s);
 	}
 	er = ctype_func(e.c, NULL, "no_such_function", &args, &ret, &id);
-	CHECK(er && err_code(er) == 2);
+	CHECK(er && strstr(err_text(er), "no_such_function"));
 	err_free(er);
 	er = ctype_func(e.c, "no_such_module", "vfs_read", &args, &ret, &id);
 	CHECK(er && strstr(err_text(er), "no_such_module"));
@@ -340,6 +340,99 @@ TEST(btf_index_agrees)
 	CHECK(e.c->btf && kbtf_vmlinux(e.c)->index);
 	ctype_each_func(e.c, count_func, &n);
 	CHECK(n >= want && want > 1000);
+	env_deinit(&e);
+}
+
+static char *bpftrace_says(const char *what)
+{
+	char cmd[256];
+	struct Str s = {0};
+	snprintf(cmd, sizeof(cmd), "bpftrace -lv '%s' 2>/dev/null", what);
+	FILE *f = popen(cmd, "r");
+	char buf[4096];
+	for (size_t n; f && (n = fread(buf, 1, sizeof(buf), f));)
+		str_addn(&s, buf, n);
+	if (f)
+		pclose(f);
+	return s.p;
+}
+
+// What bpftrace prints with -lv, byte by byte, when it is installed.
+TEST(text_as_bpftrace_prints_it)
+{
+	static const char *const structs[] = {"struct css_task_iter", "struct sk_buff", "union bpf_iter_link_info", "enum cpu_usage_stat", "struct list_head"};
+	static const char *const events[][2] = {{"syscalls", "sys_enter_openat"}, {"sched", "sched_process_exec"}, {"sched", "sched_switch"},
+						{"net", "net_dev_queue"}};
+	struct Env e;
+	char *probe = bpftrace_says("struct list_head");
+	if (!probe || !libbpf_vmlinux()) {
+		free(probe);
+		SKIP("no bpftrace or no BTF");
+	}
+	free(probe);
+	env_init(&e);
+	for (size_t i = 0; i < ARRAY_LEN(structs); i++) {
+		struct Str s = {0};
+		char *want = bpftrace_says(structs[i]);
+		CHECK_EQ(ctype_struct_text(e.c, structs[i], &s), want != NULL); // not every kernel has each of them
+		str_addc(&s, '\n');
+		if (want)
+			CHECK_STR(s.p, want);
+		str_deinit(&s);
+		free(want);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(events); i++) {
+		struct Str s = {0}, name = {0};
+		struct Record *r;
+		str_addf(&name, "tracepoint:%s:%s", events[i][0], events[i][1]);
+		char *want = bpftrace_says(name.p);
+		CHECK(!ctype_tracepoint_args(e.c, events[i][0], events[i][1], &r));
+		str_addf(&s, "%s\n", name.p);
+		ctype_fields_text(e.c, r, &s);
+		CHECK_STR(s.p, want);
+		str_deinit(&s);
+		str_deinit(&name);
+		free(want);
+	}
+	env_deinit(&e);
+}
+
+static bool collect(void *arg, const char *name)
+{
+	str_addf(arg, "%s\n", name);
+	return true;
+}
+
+TEST(text_of_arguments)
+{
+	struct Env e;
+	struct Str s = {0};
+	struct Record *args;
+	const struct Type *ret;
+	u32 id;
+	if (!libbpf_vmlinux())
+		SKIP("no /sys/kernel/btf/vmlinux");
+	env_init(&e);
+	CHECK(!ctype_func(e.c, NULL, "vfs_read", &args, &ret, NULL));
+	ctype_fields_text(e.c, args, &s);
+	ctype_ret_text(e.c, args, ret, &s);
+	CHECK_STR(str_text(&s), "    struct file * file\n    char * buf\n    size_t count\n    loff_t * pos\n    ssize_t retval\n");
+	str_reset(&s);
+	CHECK(!ctype_rawtp(e.c, "sched_switch", &args, &id));
+	ctype_fields_text(e.c, args, &s);
+	CHECK_STR(str_text(&s), "    bool preempt\n    struct task_struct * prev\n    struct task_struct * next\n    unsigned int prev_state\n");
+	str_reset(&s);
+	CHECK(!ctype_iter(e.c, "task", &args, &id));
+	ctype_fields_text(e.c, args, &s);
+	CHECK_STR(str_text(&s), "    struct task_struct * task\n");
+	str_reset(&s);
+	ctype_each_type(e.c, "enum tcp_ca_*", collect, &s);
+	CHECK(strstr(str_text(&s), "enum tcp_ca_event\n") && strstr(str_text(&s), "enum tcp_ca_state\n"));
+	str_reset(&s);
+	const struct Type *t = ty_array(&e.tab, ty_ptr(&e.tab, ty_array(&e.tab, ty_char(&e.tab), 4), AS_NONE), 3);
+	ctype_decl_text(e.c, t, "x", &s);
+	CHECK_STR(str_text(&s), "char (*[3])[4] x");
+	str_deinit(&s);
 	env_deinit(&e);
 }
 

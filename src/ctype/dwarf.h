@@ -1,0 +1,41 @@
+// DWARF of user binaries, inside ctype: dwarf.c finds files, functions and names, dwarftype.c turns entries into types.
+#ifndef SONDE_CTYPE_DWARF_H
+#define SONDE_CTYPE_DWARF_H
+#include "ctype/priv.h"
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+
+struct DwFile {
+	char *path;
+	Dwfl *dwfl;
+	Dwfl_Module *mod;
+	Dwarf *dw;
+	Dwarf_Addr bias;
+};
+struct DwarfSet {
+	VEC(struct DwFile *) files;
+	struct Map memo; // "FILE:OFFSET" of an entry -> struct Type of its record or enum
+};
+struct DwDie { // Origin.die of a record
+	struct DwFile *file;
+	Dwarf_Die die;
+};
+
+// ---- dwarf.c
+// Calls fn for each compilation unit's entry until it returns true.
+bool dw_each_cu(struct DwFile *f, bool (*fn)(struct DwFile *f, Dwarf_Die *cu, void *arg), void *arg);
+// The definition of a record or enum known by name: tag of DW_TAG_structure_type etc., 0 any type.
+bool dw_find_type(struct DwFile *f, int tag, const char *name, Dwarf_Die *out);
+
+// ---- dwarftype.c
+// Follows DW_AT_type; false: void.
+bool dw_type_of(Dwarf_Die *die, Dwarf_Die *out);
+// Drops typedefs and qualifiers; false: void or damaged.
+bool dw_peel(const Dwarf_Die *die, Dwarf_Die *out);
+const struct Type *dw_to_type(struct Ctypes *c, struct DwFile *f, const Dwarf_Die *die); // NULL die: void
+void dw_type_text(const Dwarf_Die *die, struct Str *out);				 // "const char*", as bpftrace -lv prints it; NULL: void
+bool dw_record_load(struct Ctypes *c, struct Record *r);
+// Eightbytes of a small aggregate that go in general registers: 1 and 2 are bits for the first and second. 0: none, it is floating point.
+u32 dw_int_eightbytes(const Dwarf_Die *die, u32 size);
+#endif
