@@ -1,8 +1,12 @@
 // Maps and programs through sys.c, load.c, link.c: what loads, what it returns, and the errors of what does not load.
 #include "t.h"
 #include "bpf_asm.h"
+#include "ctype/ctype.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
+#include <linux/perf_event.h>
+#include <time.h>
 #include <sys/wait.h>
 
 static const char *no_bpf(void)
@@ -410,6 +414,253 @@ TEST(info_has_the_lines_scripts_look_for)
 	for (u32 i = 0; i < ARRAY_LEN(lines); i++)
 		contains(text, lines[i]);
 	free(text);
+}
+
+// ---- links. The program counts in @n; `type` as it is attached.
+
+struct Counter {
+	struct TestProg t;
+	struct MapDef *n;
+};
+
+static bool counter_init(struct Counter *c, u32 type, u32 attach_type)
+{
+	tp_init(&c->t, "counter");
+	c->n = add_map(&c->t, "@n", BPF_MAP_TYPE_ARRAY, 4, 8, 1, BPF_F_MMAPABLE);
+	map_val(&c->t, 1, c->n, 0);
+	mov_imm(&c->t, 2, 1);
+	ins(&c->t, BPF_STX | BPF_ATOMIC | BPF_DW, 1, 2, 0, BPF_ADD);
+	mov_imm(&c->t, 0, 0);
+	exit_insn(&c->t);
+	struct SysProg base = {.type = type, .expected_attach_type = attach_type};
+	struct err *e = load_maps(&c->t.prog, &c->t.loaded);
+	if (!e)
+		e = load_prog(&c->t.prog, c->t.loaded, &c->t.pp, &base, NULL);
+	bool ok = !e;
+	no_error(e);
+	return ok;
+}
+
+static u64 counted(struct Counter *c)
+{
+	return *(volatile u64 *)c->n->mmapped;
+}
+
+__attribute__((noinline)) int probed_function(int x)
+{
+	__asm__ volatile("" : "+r"(x));
+	return x + 1;
+}
+
+struct FindOffset {
+	u64 addr, off;
+};
+
+static int find_offset(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct FindOffset *f = arg;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		u64 start = info->dlpi_addr + p->p_vaddr;
+		if (p->p_type == PT_LOAD && f->addr >= start && f->addr < start + p->p_filesz)
+			f->off = f->addr - start + p->p_offset;
+	}
+	return 1; // the first is the program itself
+}
+
+TEST(link_uprobe_multi)
+{
+	NEED_BPF();
+	if (!feature_has(FEAT_UPROBE_MULTI))
+		SKIP(feature_note(FEAT_UPROBE_MULTI));
+	struct Counter c;
+	struct FindOffset f = {.addr = (u64)(uintptr_t)probed_function};
+	dl_iterate_phdr(find_offset, &f);
+	CHECK(f.off != 0);
+	if (counter_init(&c, BPF_PROG_TYPE_KPROBE, SYS_TRACE_UPROBE_MULTI)) {
+		u64 cookie = 7;
+		int link = sys_link_uprobe_multi(c.t.pp.fd, "/proc/self/exe", &f.off, NULL, &cookie, 1, 0, getpid());
+		CHECK(link >= 0);
+		for (int i = 0; i < 5; i++)
+			probed_function(i);
+		CHECK_EQ(counted(&c), 5);
+		close(link);
+		probed_function(1);
+		CHECK_EQ(counted(&c), 5);
+		link = sys_link_uprobe_multi(c.t.pp.fd, "/proc/self/exe", &f.off, NULL, NULL, 1, SYS_MULTI_RETURN, getpid());
+		CHECK(link >= 0);
+		probed_function(1);
+		CHECK_EQ(counted(&c), 6);
+		close(link);
+	}
+	tp_deinit(&c.t);
+}
+
+TEST(link_perf_event)
+{
+	NEED_BPF();
+	if (!feature_has(FEAT_PERF_LINK))
+		SKIP(feature_note(FEAT_PERF_LINK));
+	struct Counter c;
+	if (counter_init(&c, BPF_PROG_TYPE_PERF_EVENT, 0)) {
+		struct perf_event_attr a = {.type = PERF_TYPE_SOFTWARE, .size = sizeof(a), .config = PERF_COUNT_SW_CPU_CLOCK, .sample_period = 1000000};
+		int ev = sys_perf_event_open(&a, 0, -1, -1, 0);
+		CHECK(ev >= 0);
+		CHECK_EQ(fcntl(ev, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+		int link = sys_link_perf_event(c.t.pp.fd, ev, 99);
+		CHECK(link >= 0);
+		struct timespec t0, t1;
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t0);
+		do // 30 ms of own CPU time, a sample every millisecond
+			clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t1);
+		while ((t1.tv_sec - t0.tv_sec) * 1000000000L + t1.tv_nsec - t0.tv_nsec < 30000000);
+		CHECK(counted(&c) >= 5);
+		close(link);
+		close(ev);
+	}
+	tp_deinit(&c.t);
+}
+
+TEST(link_raw_tracepoint)
+{
+	NEED_BPF();
+	struct Counter c;
+	if (counter_init(&c, BPF_PROG_TYPE_RAW_TRACEPOINT, 0)) {
+		int link = sys_raw_tracepoint_open("task_newtask", c.t.pp.fd);
+		CHECK(link >= 0);
+		pid_t pid = fork();
+		if (pid == 0)
+			_exit(0);
+		waitpid(pid, NULL, 0);
+		CHECK(counted(&c) >= 1);
+		close(link);
+		CHECK_EQ(sys_raw_tracepoint_open("no_such_event", c.t.pp.fd), -ENOENT);
+	}
+	tp_deinit(&c.t);
+}
+
+TEST(link_kprobe_multi)
+{
+	NEED_BPF();
+	if (!feature_has(FEAT_KPROBE_MULTI))
+		SKIP(feature_note(FEAT_KPROBE_MULTI));
+	struct Counter c;
+	if (counter_init(&c, BPF_PROG_TYPE_KPROBE, SYS_TRACE_KPROBE_MULTI)) {
+		static const char *const syms[] = {"bpf_fentry_test1", "bpf_fentry_test2"}, *const wrong[] = {"sonde_no_such_function"};
+		int link = sys_link_kprobe_multi(c.t.pp.fd, syms, NULL, NULL, 2, 0);
+		CHECK(link >= 0);
+		close(link);
+		CHECK(sys_link_kprobe_multi(c.t.pp.fd, wrong, NULL, NULL, 1, 0) < 0);
+	}
+	tp_deinit(&c.t);
+}
+
+// BTF id of a function or typedef of vmlinux, through ctype.
+static u32 btf_id(bool iter, const char *name)
+{
+	struct Arena a = {0};
+	struct TypeTab types;
+	struct Diags d = {0};
+	struct Record *ctx;
+	u32 id = 0;
+	typetab_init(&types, &a);
+	struct Ctypes *c = ctypes_create(&a, &types, &d);
+	if (!iter)
+		id = ctype_func_id(c, name);
+	else
+		err_free(ctype_iter(c, name, &ctx, &id));
+	ctypes_destroy(c);
+	typetab_deinit(&types);
+	diags_deinit(&d);
+	arena_deinit(&a);
+	return id;
+}
+
+TEST(link_fentry_with_cookie)
+{
+	NEED_BPF();
+	if (!feature_has(FEAT_FENTRY) || !feature_has(FEAT_COOKIE))
+		SKIP(feature_note(FEAT_FENTRY));
+	static const u32 types[] = {BPF_TRACE_FENTRY, BPF_TRACE_FEXIT};
+	for (u32 i = 0; i < ARRAY_LEN(types); i++) {
+		struct TestProg t;
+		tp_init(&t, "fentry");
+		mov_imm(&t, 0, 0);
+		exit_insn(&t);
+		struct SysProg base = {.type = BPF_PROG_TYPE_TRACING, .expected_attach_type = types[i], .attach_btf_id = btf_id(false, "bpf_fentry_test1")};
+		no_error(load_maps(&t.prog, &t.loaded));
+		no_error(load_prog(&t.prog, t.loaded, &t.pp, &base, NULL));
+		int link = sys_link_tracing(t.pp.fd, i ? 5 : 0);
+		CHECK(link >= 0 || link == -EINVAL); // cookies of tracing links: 5.19
+		if (link >= 0)
+			close(link);
+		tp_deinit(&t);
+	}
+}
+
+TEST(fentry_on_nothing_is_no_bug_of_ours)
+{
+	NEED_BPF();
+	struct TestProg t;
+	tp_init(&t, "fentry:x");
+	mov_imm(&t, 0, 0);
+	exit_insn(&t);
+	struct SysProg base = {.type = BPF_PROG_TYPE_TRACING, .expected_attach_type = BPF_TRACE_FENTRY, .attach_btf_id = 1}; // an int
+	no_error(load_maps(&t.prog, &t.loaded));
+	struct err *e = load_prog(&t.prog, t.loaded, &t.pp, &base, NULL);
+	CHECK(e != NULL);
+	contains(err_text(e), "fentry:x");
+	CHECK(!strstr(err_text(e), "bug in sonde"));
+	err_free(e);
+	tp_deinit(&t);
+}
+
+TEST(iterator)
+{
+	NEED_BPF();
+	if (!feature_has(FEAT_ITER))
+		SKIP(feature_note(FEAT_ITER));
+	struct Counter c;
+	tp_init(&c.t, "iter");
+	c.n = add_map(&c.t, "@n", BPF_MAP_TYPE_ARRAY, 4, 8, 1, BPF_F_MMAPABLE);
+	map_val(&c.t, 1, c.n, 0);
+	mov_imm(&c.t, 2, 1);
+	ins(&c.t, BPF_STX | BPF_ATOMIC | BPF_DW, 1, 2, 0, BPF_ADD);
+	mov_imm(&c.t, 0, 0);
+	exit_insn(&c.t);
+	struct SysProg base = {.type = BPF_PROG_TYPE_TRACING, .expected_attach_type = BPF_TRACE_ITER, .attach_btf_id = btf_id(true, "task")};
+	no_error(load_maps(&c.t.prog, &c.t.loaded));
+	no_error(load_prog(&c.t.prog, c.t.loaded, &c.t.pp, &base, NULL));
+	int link = sys_link_iter(c.t.pp.fd), it = sys_iter_create(link);
+	CHECK(link >= 0 && it >= 0);
+	char buf[64];
+	CHECK_EQ(read(it, buf, sizeof(buf)), 0); // it prints nothing
+	CHECK(counted(&c) > 1);
+	close(it);
+	close(link);
+	tp_deinit(&c.t);
+}
+
+TEST(object_info)
+{
+	NEED_BPF();
+	struct TestProg t;
+	tp_init(&t, "kprobe:x");
+	mov_imm(&t, 0, 1);
+	exit_insn(&t);
+	no_error(tp_load(&t, NULL));
+	struct bpf_prog_info info = {0};
+	u32 len = sizeof(info), id;
+	CHECK_EQ(sys_obj_info(t.pp.fd, &info, &len), 0);
+	CHECK_STR(info.name, "kprobe_x");
+	CHECK_EQ(info.type, BPF_PROG_TYPE_RAW_TRACEPOINT);
+	CHECK_EQ(sys_prog_next_id(info.id - 1, &id), 0);
+	CHECK_EQ(id, info.id);
+	int fd = sys_prog_fd_by_id(id);
+	CHECK(fd >= 0);
+	close(fd);
+	tp_deinit(&t);
+	CHECK_EQ(sys_prog_fd_by_id(id), -ENOENT); // nothing is left behind
 }
 
 // Nobody: the error names what is missing.
