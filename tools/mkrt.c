@@ -110,7 +110,8 @@ static void open_obj(const char *path)
 		die("%s: cannot read", path);
 	fclose(f);
 	o.eh = (Elf64_Ehdr *)o.data;
-	if (o.size < sizeof(*o.eh) || memcmp(o.eh->e_ident, ELFMAG, SELFMAG) || o.eh->e_ident[EI_CLASS] != ELFCLASS64 || o.eh->e_machine != EM_BPF)
+	if (o.size < sizeof(*o.eh) || memcmp(o.eh->e_ident, ELFMAG, SELFMAG) || o.eh->e_ident[EI_CLASS] != ELFCLASS64 ||
+	    o.eh->e_machine != EM_BPF)
 		die("%s: not a BPF object", path);
 	o.sh = (Elf64_Shdr *)(o.data + o.eh->e_shoff);
 	o.text = find_section(&o, ".text");
@@ -133,7 +134,7 @@ static void scan_sections(struct Obj *o)
 		o->ro_off[i] = -1;
 		if (!(s->sh_flags & SHF_ALLOC) || !s->sh_size || i == o->text || !strcmp(name, "sonde_maps")) {
 			if (begins(name, ".rel.rodata"))
-				die("%s: pointers in read-only data (%s) are not supported: make a switch table a chain of ifs", o->path, name);
+				die("%s: pointers in read-only data (%s): write a switch as a chain of ifs", o->path, name);
 			continue;
 		}
 		if (begins(name, ".BTF"))
@@ -375,7 +376,8 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < nobjs; i++)
 		scan_btf((int)i);
 
-	size_t *reloc0 = calloc(nfns + 1, sizeof(size_t)), *line0 = calloc(nfns + 1, sizeof(size_t)), *insn0 = calloc(nfns + 1, sizeof(size_t));
+	size_t *reloc0 = calloc(nfns + 1, sizeof(size_t)), *line0 = calloc(nfns + 1, sizeof(size_t));
+	size_t *insn0 = calloc(nfns + 1, sizeof(size_t));
 	printf("// Made by tools/mkrt.c from src/bpfrt/*.bpf.c.\nstatic const struct BpfInsn rt_insns[] = {\n");
 	for (size_t i = 0; i < nfns; i++) {
 		const struct Obj *o = &objs[fns[i].obj];
@@ -400,8 +402,8 @@ int main(int argc, char **argv)
 		line0[i + 1] = line0[i] + out_lines(&fns[i]);
 	printf("\t{0}\n};\nstatic const struct RtFunc rt_funcs[] = {\n");
 	for (size_t i = 0; i < nfns; i++)
-		printf("\t{\"%s\", \"%s\", %u, %d, %zu, %zu, %zu, %zu, %zu, %zu},\n", fns[i].name, objs[fns[i].obj].file, fns[i].nparams, fns[i].global,
-		       insn0[i], insn0[i + 1] - insn0[i], reloc0[i], reloc0[i + 1] - reloc0[i], line0[i], line0[i + 1] - line0[i]);
+		printf("\t{\"%s\", \"%s\", %u, %d, %zu, %zu, %zu, %zu, %zu, %zu},\n", fns[i].name, objs[fns[i].obj].file, fns[i].nparams,
+		       fns[i].global, insn0[i], insn0[i + 1] - insn0[i], reloc0[i], reloc0[i + 1] - reloc0[i], line0[i], line0[i + 1] - line0[i]);
 	printf("\t{0}\n};\nstatic const struct RtMapEntry rt_maps[] = {\n");
 	for (size_t i = 0; i < nmaps; i++) {
 		printf("\t{\"%s\", {", maps[i].name);

@@ -15,7 +15,8 @@ int sys_map_lookup(int fd, const void *key, void *val);
 int sys_map_update(int fd, const void *key, const void *val, u64 flags);
 int sys_map_delete(int fd, const void *key);
 int sys_map_next_key(int fd, const void *key, void *next); // key NULL: first
-// batch read of a whole hash map; -EINVAL/-ENOTSUP when the kernel cannot. *n in: room, out: got. in NULL at first; returns -ENOENT with the last batch.
+// batch read of a whole hash map; -EINVAL/-ENOTSUP when the kernel cannot. *n in: room, out: got. in NULL at first;
+// returns -ENOENT with the last batch, which may be empty.
 int sys_map_lookup_batch(int fd, void *in, void *out, void *keys, void *vals, u32 *n);
 int sys_map_freeze(int fd);
 struct SysProg {

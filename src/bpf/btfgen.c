@@ -185,7 +185,8 @@ void progbtf_build(const struct ProbeProg *pp, bool with_lines, struct ProgBtf *
 	out->funcs = xcalloc(funcs.n, sizeof(*out->funcs));
 	out->nfuncs = (u32)funcs.n;
 	for (u32 i = 0; i < funcs.n; i++) {
-		add_type(&types, add_ident(&strs, funcs.p[i].name), BTF_KIND_FUNC, BTF_FUNC_STATIC, TYPE_PROTO0 + MIN(funcs.p[i].nparams, 5u));
+		u32 name = add_ident(&strs, funcs.p[i].name);
+		add_type(&types, name, BTF_KIND_FUNC, BTF_FUNC_STATIC, TYPE_PROTO0 + MIN(funcs.p[i].nparams, 5u));
 		out->funcs[i] = (struct bpf_func_info){funcs.p[i].insn, TYPE_FUNC0 + i};
 	}
 	if (with_lines)

@@ -61,8 +61,8 @@ struct err *feature_need_caps(void)
 
 	bool admin = caps >> CAP_SYS_ADMIN_BIT & 1, bpf = caps >> CAP_BPF_BIT & 1, perfmon = caps >> CAP_PERFMON_BIT & 1;
 	if (!admin && !(bpf && perfmon))
-		return err_new("sonde needs root, or the capabilities CAP_BPF and CAP_PERFMON (missing: %s): run it with sudo, or give them with "
-			       "'setcap cap_bpf,cap_perfmon,cap_dac_read_search,cap_sys_ptrace+ep' on the sonde binary",
+		return err_new("sonde needs root, or the capabilities CAP_BPF and CAP_PERFMON (missing: %s): run it with sudo, "
+			       "or give them with 'setcap cap_bpf,cap_perfmon,cap_dac_read_search,cap_sys_ptrace+ep' on the sonde binary",
 			       bpf ? "CAP_PERFMON" : perfmon ? "CAP_BPF" : "both");
 	int r = try_load();
 	if (r == -ENOSYS)

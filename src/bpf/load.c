@@ -57,11 +57,12 @@ static struct err *map_error(const struct MapDef *m, int r)
 	if (r != -ENOMEM && r != -E2BIG && r != -EINVAL)
 		return err_errno(-r, "cannot create map %s (type %u)", m->name, m->bpf_type);
 	if (is_percpu(m->bpf_type) && m->value_size > 32768) // PCPU_MIN_UNIT_SIZE
-		return err_errno(-r, "map %s: its value has %u bytes, a per-CPU map of the kernel holds at most 32768", m->name, m->value_size);
+		return err_errno(-r, "map %s: its value has %u bytes, a per-CPU map holds at most 32768", m->name, m->value_size);
 	if (m->bpf_type == BPF_MAP_TYPE_RINGBUF)
 		return err_errno(-r, "cannot create the event buffer of %u bytes: lower perf_rb_pages", m->max_entries);
 	if (r == -EINVAL)
-		return err_errno(EINVAL, "cannot create map %s (type %u, key %u, value %u, entries %u, flags 0x%x): the kernel does not know this kind of map",
+		return err_errno(EINVAL,
+				 "cannot create map %s (type %u, key %u, value %u, entries %u, flags 0x%x): unknown to this kernel",
 				 m->name, m->bpf_type, m->key_size, m->value_size, m->max_entries, m->flags);
 	return err_errno(-r, "no memory for map %s: %u entries of %u + %u bytes%s, %llu MB: lower %s", m->name, m->max_entries, m->key_size,
 			 m->value_size, is_percpu(m->bpf_type) ? " per CPU" : "", (unsigned long long)(bytes >> 20),

@@ -43,10 +43,10 @@ static bool is_message(const char *line, size_t n)
 {
 	static const char *const noise[] = {"; ", "from ", "processed ", "verification time", "stack depth", "max_states", "mark_precise",
 					    "peak_states", "returning from callee", "caller:", "to caller at", "callee:", "func#", "frame",
-					    "propagating", "regs=", "last_idx", "first_idx", "parent ", "BPF program is too large. Processed"};
+					    "propagating", "regs=", "last_idx", "first_idx", "parent "};
 	if (!n || insn_of_line(line) >= 0 || isspace((unsigned char)*line))
 		return false;
-	for (u32 i = 0; i < ARRAY_LEN(noise) - 1; i++)
+	for (u32 i = 0; i < ARRAY_LEN(noise); i++)
 		if (n >= strlen(noise[i]) && !memcmp(line, noise[i], strlen(noise[i])))
 			return false;
 	// " R1=ctx() R10=fp0" on a line of its own begins with a register
@@ -149,7 +149,8 @@ static void add_tail(const char *log, struct Str *out)
 // "unknown func bpf_loop#181" (5.10..6.9), "program of this type cannot use helper bpf_loop#181" (6.10+), "invalid func unknown#999".
 static bool missing_helper(const char *msg, char *name, size_t size)
 {
-	static const char *const forms[] = {"unknown func ", "program of this type cannot use helper ", "invalid func ", "helper call is not allowed in "};
+	static const char *const forms[] = {"unknown func ", "program of this type cannot use helper ", "invalid func ",
+					    "helper call is not allowed in "};
 	for (u32 i = 0; i < ARRAY_LEN(forms); i++) {
 		const char *p = strstr(msg, forms[i]);
 		if (!p)
@@ -171,7 +172,8 @@ static struct err *permission_error(const struct ProbeProg *pp, const struct Sys
 	struct err *e = feature_need_caps();
 	if (e)
 		return e;
-	return err_errno(-r, "the kernel does not permit the program of %s (program type %u, attach type %u); 'sonde info' shows which kinds it does",
+	return err_errno(-r,
+			 "the kernel does not permit the program of %s (type %u, attach type %u); 'sonde info' shows which kinds it does",
 			 prog_label(pp), sp->type, sp->expected_attach_type);
 }
 
@@ -210,14 +212,16 @@ struct err *vlog_error(struct Program *p, struct ProbeProg *pp, const struct Sys
 	struct err *e;
 	last_message(log, &msg);
 	if (missing_helper(str_text(&msg), helper, sizeof(helper)))
-		e = err_new("%s needs the BPF helper %s, which this kernel does not offer to this kind of probe ('sonde info' lists helpers and probe types)",
+		e = err_new("%s needs the BPF helper %s, which this kernel does not offer to this kind of probe "
+			    "('sonde info' lists helpers and probe types)",
 			    prog_label(pp), helper);
 	else if (strstr(log, "GPL-restricted function") || strstr(log, "GPL compatible"))
-		e = err_new("%s uses helpers that the kernel gives only to programs with a GPL-compatible licence, but the script's license is \"%s\"",
+		e = err_new("%s uses helpers that the kernel gives only to programs with a GPL-compatible licence, "
+			    "but the script's license is \"%s\"",
 			    prog_label(pp), sp->license);
 	else if (strstr(log, "BPF program is too large") || (r == -E2BIG && last_insn(log) < 0))
-		e = err_new("the program of %s is too large for the kernel's verifier (%u instructions, %u of them visited by the verifier; the limit is "
-			    "1000000): use fewer or shorter loops (unroll), or smaller strings (max_strlen)",
+		e = err_new("the program of %s is too large for the kernel's verifier (%u instructions, %u visits; the limit is 1000000): "
+			    "use fewer or shorter loops (unroll), or smaller strings (max_strlen)",
 			    prog_label(pp), sp->ninsns, vlog_processed(log));
 	else if (r == -EPERM)
 		e = permission_error(pp, sp, r);

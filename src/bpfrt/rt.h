@@ -163,9 +163,9 @@ u64 rt_strlen(const char *p, u64 cap);
 u64 rt_streq(const char *a, u64 acap, const char *b, u64 bcap); // 1: same text
 s64 rt_strncmp(const char *a, const char *b, u64 n);		 // as C, over at most n bytes that both buffers must have
 s64 rt_memcmp(const void *a, const void *b, u64 n);		 // difference of the first bytes that differ
-s64 rt_strstr(const char *hay, u64 haycap, const char *needle, u64 needlecap);   // index or -1; costs the verifier about 25 * haycap * needlecap steps
+s64 rt_strstr(const char *hay, u64 haycap, const char *needle, u64 needlecap); // index or -1; 25 * haycap * needlecap verifier steps
 s64 rt_strstr_loop(const char *hay, u64 haycap, const char *needle, u64 needlecap); // same with bpf_loop (FEAT_BPF_LOOP): 200 steps
-u64 rt_globmatch(const char *s, u64 scap, const char *pat, u64 patcap);		  // * ? [a-z] [!a-z]; whole text; 1: matches; bpf_loop
+u64 rt_globmatch(const char *s, u64 scap, const char *pat, u64 patcap); // 1: * ? [a-z] [!a-z] match the whole text; needs bpf_loop
 // Buckets. hist: index of val with 2^k buckets per power of two (k 0..5), laid out as bpftrace does:
 //   negative (as s64): 0.   val < 2^k: val + 1.   else with l = floor(log2(val)) - k:  ((l + 1) << k) + ((val >> l) & (2^k - 1)) + 1
 // The highest index is that of 2^63 - 1: (64 - k) << k, so there are ((64 - k) << k) + 1 buckets: hist_nbuckets(k) of type.c.
