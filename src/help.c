@@ -1,0 +1,80 @@
+// See help.h. Everything that can be derived from a table is.
+#include "help.h"
+#include "lang/check.h"
+#include "probe/probe.h"
+#include "tool/tool.h"
+
+static const char usage[] =
+	"USAGE: sonde [options] FILE [ARGS]          run a bpftrace script\n"
+	"       sonde [options] -e 'PROGRAM' [ARGS]\n"
+	"       sonde TOOL [options]                 a ready-made tool: sonde help tools\n"
+	"       sonde info | help [lang|probes|tools|NAME]\n"
+	"\n"
+	"OPTIONS:\n"
+	"    -e 'PROGRAM'     run this program\n"
+	"    -p PID           trace this process only, end with it\n"
+	"    -c 'CMD'         run CMD once probes are attached, end with it\n"
+	"    -l[v] [PATTERN]  list probes; with v their arguments\n"
+	"    -o FILE          write to FILE instead of stdout\n"
+	"    -f text|json     output format\n"
+	"    -B none|line|full  output buffering (line)\n"
+	"    -q               keep messages quiet\n"
+	"    -v               verbose\n"
+	"    -k               report errors of reads and map updates inside the script\n"
+	"    -I DIR           search DIR for C headers\n"
+	"    --include FILE   as #include FILE at the top of the script\n"
+	"    --unsafe         allow system(), signal(), override()\n"
+	"    --unwind fp|dwarf  how user stacks are walked (dwarf: .eh_frame tables, in the kernel)\n"
+	"    --no-feature LIST  do without uprobe_multi, kprobe_multi, kprobe_session\n"
+	"    --no-warnings    no warnings\n"
+	"    --dry-run        end once everything is attached\n"
+	"    -d STAGE         print what a stage made and stop: ast, ir, bpf, maps; verifier goes on\n"
+	"    --info           what this kernel supports\n"
+	"    -V, --version    version\n"
+	"    -h, --help       this\n"
+	"\n"
+	"ARGS are $1, $2, ... of the script; after -- also --name=value, read by getopt().\n"
+	"\n"
+	"EXAMPLES:\n"
+	"    sonde profile --flame cpu.svg 10\n"
+	"        profile the machine for 10 s and draw a flame graph\n"
+	"    sonde -e 'tracepoint:syscalls:sys_enter_openat { printf(\"%s %s\\n\", comm, str(args.filename)); }'\n"
+	"        files being opened\n"
+	"    sonde -e 'profile:hz:99 { @[ustack, kstack] = count(); }'\n"
+	"        count stacks in the kernel\n";
+
+static void help_lang(FILE *out)
+{
+	for (size_t i = 0; i < BUILTINS; i++)
+		fprintf(out, "%-62s %s%s\n", builtins[i].sig, builtins[i].help, builtins[i].flags & BF_UNSAFE ? " (needs --unsafe)" : "");
+}
+
+static void help_probes(FILE *out)
+{
+	for (u32 i = 0; i < nproviders; i++)
+		fprintf(out, "%-44s %-4s %s\n", providers[i].synopsis, providers[i].alias ? providers[i].alias : "", providers[i].help);
+}
+
+bool help_print(FILE *out, const char *topic)
+{
+	if (!topic)
+		fputs(usage, out);
+	else if (!strcmp(topic, "lang"))
+		help_lang(out);
+	else if (!strcmp(topic, "probes"))
+		help_probes(out);
+	else if (!strcmp(topic, "tools"))
+		tools_help(out);
+	else if (builtin_find(topic)) {
+		const struct Builtin *b = builtin_find(topic);
+		fprintf(out, "%s\n    %s\n", b->sig, b->help);
+	} else if (tool_find(topic))
+		tool_usage(tool_find(topic), out);
+	else if (provider_find(topic))
+		fprintf(out, "%s\n    %s\n", provider_find(topic)->synopsis, provider_find(topic)->help);
+	else {
+		fprintf(stderr, "ERROR: no help on '%s': try lang, probes, tools or the name of a builtin, probe or tool\n", topic);
+		return false;
+	}
+	return true;
+}

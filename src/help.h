@@ -1,0 +1,8 @@
+// Help texts: the command, the language (from builtins.def), probes (from the provider table), tools.
+#ifndef SONDE_HELP_H
+#define SONDE_HELP_H
+#include "base/base.h"
+
+// topic NULL: usage. "lang", "probes", "tools", a builtin's, a probe's or a tool's name. False: unknown topic (said on stderr).
+bool help_print(FILE *out, const char *topic);
+#endif

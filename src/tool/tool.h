@@ -1,0 +1,11 @@
+// Ready-made tools: a script in the language, embedded, with a row that maps options to the script's gaps and picks a report.
+#ifndef SONDE_TOOL_H
+#define SONDE_TOOL_H
+#include "base/base.h"
+
+struct Tool;
+const struct Tool *tool_find(const char *name); // NULL: no such tool
+int tool_main(const struct Tool *t, int argc, char **argv);
+void tool_usage(const struct Tool *t, FILE *out);
+void tools_help(FILE *out);
+#endif
