@@ -9,7 +9,7 @@ ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -Isrc -I$(BUILD)/gen -Wall -Wextra -Wno-un
 LIBS = -lbpf -ldw -lelf -lz -liberty -llzma -lpthread
 
 FOLDERS = base lang ctype ir bpf probe run unwind sym out tool
-SRCS := $(wildcard $(FOLDERS:%=src/%/*.c)) src/session.c
+SRCS := $(wildcard $(FOLDERS:%=src/%/*.c)) src/session.c src/help.c
 SRCS := $(wildcard $(SRCS))
 OBJS := $(SRCS:src/%.c=$(BUILD)/%.o)
 RT_SRCS := $(wildcard src/bpfrt/*.bpf.c)

@@ -112,6 +112,7 @@ struct IrVal load_scalar(struct Lower *l, struct Val m);	     // reads what m->t
 void store_val(struct Lower *l, struct Val src, struct IrVal base, s32 off, const struct Type *t, bool pad);
 void copy_bytes(struct Lower *l, struct IrVal base, s32 off, struct Val src, u32 size);
 void copy_str(struct Lower *l, struct IrVal base, s32 off, u32 size, struct Val src, bool pad);
+u32 load_step(s32 a, s32 b, u32 n); // widest access aligned at offsets a and b, at most n bytes
 void zero_bytes(struct Lower *l, struct IrVal base, s32 off, u32 size);
 void store_lit_str(struct Lower *l, struct IrVal base, s32 off, u32 size, const char *s, u32 len, bool pad);
 struct IrVal to_bpf_mem(struct Lower *l, struct Val *m, u32 size); // address of a copy the program may touch (or of m itself)

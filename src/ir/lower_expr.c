@@ -107,7 +107,7 @@ static void cmp_lit(struct Lower *l, struct Val m, const char *s, u32 len, IrBlk
 	to_bpf_mem(l, &m, m.type->size);
 	for (u32 step, i = 0; i < n; i += step) {
 		u64 v = 0;
-		step = n - i >= 8 ? 8 : n - i >= 4 ? 4 : n - i >= 2 ? 2 : 1;
+		step = load_step(m.off + (s32)i, 0, n - i);
 		for (u32 k = 0; k < step && i + k < len; k++)
 			v |= (u64)(u8)s[i + k] << (8 * k);
 		IrBlk next = i + step >= n ? eq : ir_new_block(&l->b, "cmp");
@@ -122,7 +122,7 @@ static void cmp_bytes(struct Lower *l, struct Val a, struct Val b, u32 size, IrB
 	to_bpf_mem(l, &a, size);
 	to_bpf_mem(l, &b, size);
 	for (u32 step, i = 0; i < size; i += step) {
-		step = size - i >= 8 ? 8 : size - i >= 4 ? 4 : size - i >= 2 ? 2 : 1;
+		step = load_step(a.off + (s32)i, b.off + (s32)i, size - i);
 		IrBlk next = i + step >= size ? eq : ir_new_block(&l->b, "cmp");
 		ir_br(&l->b, IC_EQ, ir_load(&l->b, a.v, a.off + (s32)i, step, false), ir_load(&l->b, b.v, b.off + (s32)i, step, false), next, ne);
 		if (i + step < size)

@@ -182,11 +182,25 @@ struct IrVal load_scalar(struct Lower *l, struct Val m)
 
 // ---- copies
 
+// Widest store at offset off for at most n bytes: the stack takes aligned accesses only, and every object begins at a multiple of 8.
+static u32 step_at(s32 off, u32 n)
+{
+	u32 step = 8;
+	while (step > n || off % (s32)step)
+		step /= 2;
+	return step;
+}
+
+u32 load_step(s32 a, s32 b, u32 n)
+{
+	return step_at(a, step_at(b, n));
+}
+
 void zero_bytes(struct Lower *l, struct IrVal base, s32 off, u32 size)
 {
 	if (size <= INLINE_COPY * 2) {
 		for (u32 step, i = 0; i < size; i += step) {
-			step = size - i >= 8 ? 8 : size - i >= 4 ? 4 : size - i >= 2 ? 2 : 1;
+			step = step_at(off + (s32)i, size - i);
 			ir_store(&l->b, base, off + (s32)i, step, ir_imm(0));
 		}
 		return;
@@ -199,7 +213,7 @@ void copy_bytes(struct Lower *l, struct IrVal base, s32 off, struct Val src, u32
 {
 	if (src.as == AS_BPF && size <= INLINE_COPY) {
 		for (u32 step, i = 0; i < size; i += step) {
-			step = size - i >= 8 ? 8 : size - i >= 4 ? 4 : size - i >= 2 ? 2 : 1;
+			step = step_at(off + (s32)i, step_at(src.off + (s32)i, size - i));
 			ir_store(&l->b, base, off + (s32)i, step, ir_load(&l->b, src.v, src.off + (s32)i, step, false));
 		}
 		return;
@@ -216,9 +230,7 @@ void store_lit_str(struct Lower *l, struct IrVal base, s32 off, u32 size, const 
 		used = size;
 	for (u32 step, i = 0; i < used; i += step) {
 		u64 v = 0;
-		step = used - i >= 8 ? 8 : used - i >= 4 ? 4 : used - i >= 2 ? 2 : 1;
-		if (used - i < 8 && used - i > 4 && size - i >= 8 && !pad)
-			step = 8;
+		step = step_at(off + (s32)i, !pad && size - i >= 8 ? 8 : used - i);
 		for (u32 k = 0; k < step && i + k < n; k++)
 			v |= (u64)(u8)s[i + k] << (8 * k); // little endian, as every supported target
 		ir_store(&l->b, base, off + (s32)i, step, ir_imm((s64)v));
