@@ -25,6 +25,12 @@ $(BUILD)/libsonde.a: $(OBJS)
 $(BUILD)/sonde: $(BUILD)/main.o $(BUILD)/libsonde.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
+# Tool scripts become C string literals: one quoted line a line.
+$(BUILD)/gen/tool/%.bt.inc: src/tool/%.bt
+	@mkdir -p $(@D)
+	sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
+$(BUILD)/tool/%.o: | $(patsubst src/tool/%.bt,$(BUILD)/gen/tool/%.bt.inc,$(wildcard src/tool/*.bt))
+
 $(BUILD)/%.o: src/%.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<

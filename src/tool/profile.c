@@ -1,0 +1,66 @@
+// profile: the row of the sampling profiler.
+#include "tool/internal.h"
+
+static const char profile_bt[] =
+#include "tool/profile.bt.inc"
+	;
+
+static bool gap(const struct ToolOpts *o, const char *name, struct Str *out)
+{
+	if (strcmp(name, "probe"))
+		return gap_common(o, name, out);
+	if (o->event)
+		str_addf(out, "%s%s%.0llu", o->event, o->count ? ":" : "", (unsigned long long)o->count);
+	else if (o->count)
+		str_addf(out, "software:cpu-clock:%llu", (unsigned long long)o->count);
+	else
+		str_addf(out, "profile:hz:%llu", (unsigned long long)o->hz);
+	return true;
+}
+
+static const char *check(struct ToolOpts *o)
+{
+	if (!o->hz)
+		o->hz = 49;
+	return NULL;
+}
+
+static void header(const struct ToolOpts *o, FILE *out)
+{
+	fputs("Sampling at ", out);
+	if (o->count)
+		fprintf(out, "every %llu %s", (unsigned long long)o->count, o->event ? o->event : "ns of CPU time");
+	else
+		fprintf(out, "%llu Hertz", (unsigned long long)o->hz);
+	if (o->pids.n)
+		fprintf(out, " of PID %s", o->pids.p);
+	else if (o->tids.n)
+		fprintf(out, " of TID %s", o->tids.p);
+	else
+		fprintf(out, " of all threads");
+	fprintf(out, " by %s stack", o->stacks == STACKS_USER ? "user" : o->stacks == STACKS_KERNEL ? "kernel" : "user + kernel");
+	if (o->cpus)
+		fprintf(out, " on CPU#%s", o->cpus);
+}
+
+const struct Tool tool_profile = {
+	.name = "profile",
+	.summary = "CPU profile: stacks of what runs, sampled",
+	.options = (const char *const[]){"p", "L", "U", "K", "u", "k", "F", "c", "e", "d", "a", "I", "f", "C", "A", "s", "per-thread", "comm", "depth",
+					 "stack-storage-size", "hash-storage-size", "i", "flame", "pprof", "json", "o", "unwind", "print-script", "D",
+					 "h", NULL},
+	.template = profile_bt,
+	.positional = "[SECONDS]",
+	.max_positional = 1,
+	.unit = "samples",
+	.title = "CPU profile",
+	.gap = gap,
+	.check = check,
+	.header = header,
+	.examples = "    sonde profile                     until Ctrl-C, 49 samples a second on each CPU\n"
+		    "    sonde profile -F 99 5             99 Hertz, 5 seconds\n"
+		    "    sonde profile -f 5 > out.folded   input of flame graph tools\n"
+		    "    sonde profile --flame cpu.svg 5   a flame graph\n"
+		    "    sonde profile -p 185              one process\n"
+		    "    sonde profile -U | -K             user or kernel stacks only\n",
+};
