@@ -29,7 +29,7 @@ $(BUILD)/sonde: $(BUILD)/main.o $(BUILD)/libsonde.a
 $(BUILD)/gen/tool/%.bt.inc: src/tool/%.bt
 	@mkdir -p $(@D)
 	sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
-$(BUILD)/tool/%.o: | $(patsubst src/tool/%.bt,$(BUILD)/gen/tool/%.bt.inc,$(wildcard src/tool/*.bt))
+$(patsubst src/%.c,$(BUILD)/%.o,$(wildcard src/tool/*.c)): | $(patsubst src/tool/%.bt,$(BUILD)/gen/tool/%.bt.inc,$(wildcard src/tool/*.bt))
 
 $(BUILD)/%.o: src/%.c
 	@mkdir -p $(@D)

@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+"""Runs sonde's tests and closes with one line: N passed, N failed, N skipped.
+
+usage: run.py [--build DIR] [--suite unit,run,...] [--filter GLOB] [-v]
+
+Suites
+  unit   build/test/*_test programs (TAP on stdout)
+  layers folders of src/ include only what lies below them
+  run    test/run/*.t: programs under sonde with their workload, against expected output
+  vm     test/vm: run tests inside other kernels
+
+A .t file holds blocks separated by blank lines; a block is
+  NAME text          PROG script text (may go on in lines that begin with white space)   ARGS command line options and parameters
+  RUN shell command instead of PROG; {sonde}, {build} and {tmp} are replaced
+  WORKLOAD shell command started when probes are attached ({sonde} prints its word), ended after the test
+  EXPECT text that stdout contains    EXPECT_LINE a whole line    EXPECT_RE regular expression (multi-line)
+  EXPECT_NOT text    STDERR text that stderr contains    RC exit status (0)    TIMEOUT seconds (15)
+  NEED feature       as `sonde info` names it, "name: yes"; or cmd:NAME, file:PATH: else skipped, with the reason
+"""
+import argparse, fnmatch, glob, os, re, shlex, shutil, signal, subprocess, sys, tempfile, time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(HERE)
+
+
+class Tally:
+    def __init__(self, verbose):
+        self.passed = self.failed = self.skipped = 0
+        self.verbose = verbose
+        self.failures = []
+
+    def ok(self, name):
+        self.passed += 1
+        if self.verbose:
+            print('ok      %s' % name, flush=True)
+
+    def fail(self, name, why):
+        self.failed += 1
+        self.failures.append(name)
+        print('FAILED  %s\n        %s' % (name, why.rstrip().replace('\n', '\n        ')), flush=True)
+
+    def skip(self, name, why):
+        self.skipped += 1
+        print('skipped %s: %s' % (name, why), flush=True)
+
+
+# ---- unit
+def run_unit(t, opt):
+    for path in sorted(glob.glob(os.path.join(opt.build, 'test', '*_test'))):
+        base = os.path.basename(path)
+        if not fnmatch.fnmatch(base, opt.filter):
+            continue
+        try:
+            p = subprocess.run([path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600, cwd=TOP, stdin=subprocess.DEVNULL)
+        except subprocess.TimeoutExpired:
+            t.fail(base, 'no end after 600 s')
+            continue
+        notes, seen = [], 0
+        for line in p.stdout.decode('utf-8', 'replace').splitlines():
+            m = re.match(r'(not )?ok \d+ (\S+)(?: # SKIP (.*))?$', line)
+            if not m:
+                notes.append(line)
+                continue
+            seen += 1
+            name = '%s: %s' % (base, m.group(2))
+            if m.group(1):
+                t.fail(name, '\n'.join(notes[-20:]))
+            elif m.group(3):
+                t.skip(name, m.group(3))
+            else:
+                t.ok(name)
+            notes = []
+        if p.returncode not in (0, 1) or not seen:
+            t.fail(base, 'ended with status %d after %d tests\n%s' % (p.returncode, seen, '\n'.join(notes[-20:])))
+
+
+# ---- layers: who may include whom
+BELOW = {'base': [], 'bpfrt': ['base'], 'lang': ['base', 'ctype', 'ir'], 'ctype': ['base', 'lang'], 'sym': ['base'], 'ir': ['base', 'lang', 'ctype', 'bpfrt'],
+         'out': ['base'], 'bpf': ['base', 'lang', 'ctype', 'ir', 'bpfrt'], 'unwind': ['base', 'lang', 'ir', 'bpf', 'bpfrt', 'sym', 'out'],
+         'probe': ['base', 'lang', 'ctype', 'sym', 'ir', 'bpf', 'bpfrt'], 'run': ['base', 'lang', 'sym', 'ir', 'bpf', 'bpfrt', 'out', 'unwind'],
+         'tool': None}
+# Headers that carry the waists between folders; anybody may read them.
+DATA = {'ir/program.h', 'ir/ir.h', 'lang/point.h', 'ctype/ctype.h'}
+
+
+def run_layers(t, opt):
+    for path in sorted(glob.glob(os.path.join(TOP, 'src', '*', '*.[ch]'))):
+        folder = os.path.basename(os.path.dirname(path))
+        allowed = BELOW.get(folder)
+        if allowed is None:
+            continue
+        bad = []
+        for inc in re.findall(r'^#include "(\w+/[\w./]+)"', open(path).read(), re.M):
+            other = inc.split('/')[0]
+            if other == folder or other not in BELOW:
+                continue
+            if other not in allowed or (folder == 'lang' and other in ('ir', 'ctype') and inc not in DATA):
+                bad.append(inc)
+        name = 'layers: %s' % os.path.relpath(path, TOP)
+        t.fail(name, 'includes ' + ', '.join(bad)) if bad else t.ok(name)
+
+
+# ---- run
+def blocks(path):
+    out, cur = [], {}
+    for n, line in enumerate(open(path).read().split('\n') + [''], 1):
+        if line.startswith('#'):
+            continue
+        if not line.strip():
+            if cur:
+                out.append(cur)
+            cur = {}
+        elif line[0].isspace():
+            cur[last][-1] += '\n' + line
+        else:
+            last, _, rest = line.partition(' ')
+            cur.setdefault(last, []).append(rest)
+            cur.setdefault('LINE', n)
+    return out
+
+
+class Runner:
+    def __init__(self, opt):
+        self.opt = opt
+        self.sonde = os.path.join(opt.build, 'sonde')
+        self.info = None
+
+    def missing(self, need):
+        if need.startswith('cmd:'):
+            return None if shutil.which(need[4:]) else 'no %s on this machine' % need[4:]
+        if need.startswith('file:'):
+            return None if glob.glob(need[5:]) else 'no %s on this machine' % need[5:]
+        if self.info is None:
+            p = subprocess.run([self.sonde, 'info'], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            self.info = p.stdout.decode('utf-8', 'replace')
+        return None if re.search(r'^\s*%s: yes' % re.escape(need), self.info, re.M) else 'this kernel has no %s' % need
+
+    def command(self, b, tmp):
+        sub = lambda s: s.replace('{sonde}', shlex.quote(self.sonde)).replace('{build}', self.opt.build).replace('{tmp}', tmp).replace('{top}', TOP)
+        if 'RUN' in b:
+            return sub(b['RUN'][0]), sub
+        return '%s -q %s -e %s %s' % (shlex.quote(self.sonde), sub(b.get('ARGS', [''])[0]), shlex.quote(sub(b['PROG'][0])), sub(b.get('PARAMS', [''])[0])), sub
+
+    def run(self, b, tmp):
+        """(status, stdout, stderr, problem)"""
+        cmd, sub = self.command(b, tmp)
+        timeout = float(b.get('TIMEOUT', ['15'])[0])
+        env = dict(os.environ, BPFTRACE_COLOR='never')
+        if 'WORKLOAD' in b:
+            env['__BPFTRACE_NOTIFY_PROBES_ATTACHED'] = '1'
+        out = open(os.path.join(tmp, 'stdout'), 'w+b')
+        err = open(os.path.join(tmp, 'stderr'), 'w+b')
+        p = subprocess.Popen(cmd, shell=True, stdout=out, stderr=err, stdin=subprocess.DEVNULL, env=env, cwd=tmp, start_new_session=True)
+        w, deadline, problem = None, time.time() + timeout, None
+        while p.poll() is None and time.time() < deadline:
+            if 'WORKLOAD' in b and not w:
+                if b'__BPFTRACE_NOTIFY_PROBES_ATTACHED' in open(out.name, 'rb').read():
+                    w = subprocess.Popen(sub(b['WORKLOAD'][0]), shell=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp,
+                                         start_new_session=True)
+            time.sleep(0.01)
+        if p.poll() is None:
+            problem = 'no end after %g s' % timeout
+        for q in (p, w):
+            if q and q.poll() is None:
+                os.killpg(q.pid, signal.SIGKILL)
+            if q:
+                q.wait()
+        text = [open(f.name, 'rb').read().decode('utf-8', 'replace') for f in (out, err)]
+        out.close(), err.close()
+        return p.returncode, text[0].replace('__BPFTRACE_NOTIFY_PROBES_ATTACHED\n', ''), text[1], problem
+
+    def judge(self, b, rc, out, err, sub):
+        want = int(b.get('RC', ['0'])[0])
+        if rc != want:
+            return 'exit status %d, expected %d' % (rc, want)
+        lines = out.split('\n')
+        for x in b.get('EXPECT', []):
+            if sub(x) not in out:
+                return 'stdout lacks: %s' % x
+        for x in b.get('EXPECT_LINE', []):
+            if sub(x) not in lines:
+                return 'stdout has no line: %s' % x
+        for x in b.get('EXPECT_RE', []):
+            if not re.search(x, out, re.M):
+                return 'stdout does not match: %s' % x
+        for x in b.get('EXPECT_NOT', []):
+            if sub(x) in out:
+                return 'stdout has: %s' % x
+        for x in b.get('STDERR', []):
+            if sub(x) not in err:
+                return 'stderr lacks: %s' % x
+        return None
+
+
+def run_run(t, opt):
+    r = Runner(opt)
+    for path in sorted(glob.glob(os.path.join(HERE, 'run', '*.t'))):
+        base = os.path.basename(path)[:-2]
+        for b in blocks(path):
+            name = '%s: %s' % (base, b.get('NAME', ['line %d' % b['LINE']])[0])
+            if not fnmatch.fnmatch(name, opt.filter):
+                continue
+            why = next((w for w in (r.missing(n) for n in b.get('NEED', [])) if w), None)
+            if why:
+                t.skip(name, why)
+                continue
+            with tempfile.TemporaryDirectory(prefix='sonde-test.') as tmp:
+                _, sub = r.command(b, tmp)
+                rc, out, err, problem = r.run(b, tmp)
+                problem = problem or r.judge(b, rc, out, err, sub)
+                if problem:
+                    t.fail(name, '%s\n%s\n-- stdout\n%s\n-- stderr\n%s' % (problem, r.command(b, tmp)[0], out[:1500], err[:1500]))
+                else:
+                    t.ok(name)
+
+
+SUITES = {'layers': run_layers, 'unit': run_unit, 'run': run_run}
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument('--build', default=os.path.join(TOP, 'build'))
+    p.add_argument('--suite', default='layers,unit,run')
+    p.add_argument('--filter', default='*')
+    p.add_argument('-v', action='store_true')
+    opt = p.parse_args()
+    opt.build = os.path.abspath(opt.build)
+    t = Tally(opt.v)
+    for s in opt.suite.split(','):
+        before = t.passed + t.failed + t.skipped
+        start = time.time()
+        SUITES[s](t, opt)
+        ran = t.passed + t.failed + t.skipped - before
+        print('# suite %s: %d tests in %.0f s' % (s, ran, time.time() - start), flush=True)
+        if not ran and opt.filter == '*':
+            t.fail('suite %s' % s, 'ran no test')
+    print('%d passed, %d failed, %d skipped' % (t.passed, t.failed, t.skipped))
+    return 1 if t.failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,152 @@
+# Builtins and functions.
+
+NAME pid tid uid gid comm cpu
+PROG begin { printf("%d %d %d %d %s %d\n", pid == tid, uid, gid, cpu < ncpus, comm, pid() == pid); exit() }
+EXPECT_LINE 1 0 0 1 sonde 1
+
+NAME clocks
+PROG begin { $a = nsecs; $b = nsecs(boot); $c = nsecs(monotonic); $d = nsecs(tai); $e = nsecs(sw_tai); printf("%d %d %d\n", $b >= $a, $d > $c, elapsed < 10s); exit() }
+EXPECT_LINE 1 1 1
+
+NAME rand, jiffies, cgroup, numaid
+PROG begin { printf("%d %d %d\n", rand == rand && rand == rand && rand == rand, jiffies > 0, numaid); exit() }
+EXPECT_LINE 0 1 0
+
+NAME username
+PROG begin { print(username); exit() }
+EXPECT_LINE root
+
+NAME probe and probetype
+PROG interval:ms:10 { printf("%s %s\n", probe, probetype); exit() }
+EXPECT_LINE interval:ms:10 interval
+
+NAME str with a length, and truncation
+PROG begin { printf("%s|%s\n", str("hello", 3), str("hello")); exit() }
+EXPECT_RE ^he.*\|hello$
+
+NAME strlen strcontains strstr strncmp
+PROG begin { $s = "hello world"; printf("%d %d %d %d %d %d\n", strlen($s), strcontains($s, "lo w"), strstr($s, "world"), strstr($s, "x"), strncmp($s, "help", 3), strncmp($s, "help", 4) != 0); exit() }
+EXPECT_LINE 11 1 6 -1 0 1
+
+NAME globmatch
+PROG begin { $s = "sched_switch"; printf("%d %d %d %d\n", globmatch($s, "sched_*"), globmatch($s, "*wake*"), globmatch($s, "s?hed_[a-t]*"), globmatch($s, "[!s]*")); exit() }
+EXPECT_LINE 1 0 1 0
+
+NAME memcmp
+PROG begin { $a = (uint8[4])((uint32)0x01020304); $b = (uint8[4])((uint32)0x01020304); printf("%d %d\n", memcmp($a, $b, 4), memcmp("abc", "abd", 2)); exit() }
+EXPECT_LINE 0 0
+
+NAME buf and its formats
+PROG begin { printf("%r %rx %rh\n", buf("abc\x01", 4), buf("abc", 3), buf("abc", 3)); exit() }
+EXPECT_LINE abc\x01 \x61\x62\x63 61 62 63
+
+NAME bswap
+PROG begin { printf("%x %x %x %x\n", bswap((uint16)0x1234), bswap((uint32)0x12345678), bswap((uint64)0x1), bswap((uint8)0x12)); $x = (uint32)0xaabbccdd; printf("%x\n", bswap($x)); exit() }
+EXPECT_LINE 3412 78563412 100000000000000 12
+EXPECT_LINE ddccbbaa
+
+NAME ntop and pton
+PROG begin { printf("%s %s %s\n", ntop(0x0100007f), ntop(pton("::1")), ntop(pton("10.1.2.3"))); if ((uint32)pton("127.0.0.1") == 0x0100007f) { printf("same\n") } exit() }
+EXPECT_LINE 127.0.0.1 ::1 10.1.2.3
+EXPECT_LINE same
+
+NAME strerror and syscall_name
+PROG begin { print(strerror(1)); printf("%s\n", strerror(2)); print(syscall_name(0)); exit() }
+EXPECT_LINE Operation not permitted
+EXPECT_LINE No such file or directory
+
+NAME strftime and time
+PROG begin { printf("%s\n", strftime("%Y", nsecs)); time("%Y!\n"); exit() }
+EXPECT_RE ^20\d\d$
+EXPECT_RE ^20\d\d!$
+
+NAME kaddr and ksym
+PROG begin { printf("%s\n", ksym(kaddr("schedule"))); exit() }
+EXPECT_LINE schedule
+
+NAME has_key, delete, len, find
+PROG begin { @m[1, 2] = 5; let $v; printf("%d %d %d ", has_key(@m, (1, 2)), has_key(@m, (1, 3)), len(@m)); if (find(@m, (1, 2), $v)) { printf("%d ", $v) } printf("%d %d %d\n", delete(@m, (1, 2)), delete(@m, (1, 2)), len(@m)); exit() }
+EXPECT_LINE 1 0 1 5 1 0 0
+
+NAME delete in the old form, and of a scalar
+PROG begin { @m[1] = 1; delete(@m[1]); @s = 4; delete(@s); @t = 1; exit() }
+EXPECT_LINE @t: 1
+EXPECT_NOT @m
+EXPECT_NOT @s
+
+NAME clear and zero
+PROG begin { @a[1] = 7; @b[1] = 7; @c = count(); @d["x"] = sum(5); clear(@a); zero(@b); zero(@d); exit() }
+EXPECT_NOT @a
+EXPECT_LINE @b[1]: 0
+EXPECT_LINE @d[x]: 0
+
+NAME print with top and div
+PROG begin { for ($i : 1..11) { @[$i] = $i - 1 } print(@, 2); print(@, 5, 2); clear(@); exit() }
+EXPECT_LINE @[9]: 8
+EXPECT_LINE @[10]: 9
+EXPECT_LINE @[10]: 4
+EXPECT_NOT @[1]:
+
+NAME print of values
+PROG begin { print(123); print("abc"); print(-5); print((uint64)0xffffffffffffffff); @x["k"] = 3; print(@x["k"]); clear(@x); exit() }
+EXPECT_LINE 123
+EXPECT_LINE abc
+EXPECT_LINE -5
+EXPECT_LINE 18446744073709551615
+EXPECT_LINE 3
+
+NAME aggregations read back as integers
+PROG begin { @c = count(); @c = count(); @s = sum(3); @s = sum(9); @mn = min(4); @mn = min(-2); @mx = max(4); @mx = max(9); @a = avg(2); @a = avg(4); printf("%d %d %d %d %d\n", (int64)@c, (int64)@s, (int64)@mn, (int64)@mx, (int64)@a); if (@s == 12) { printf("twelve\n") } clear(@c); clear(@s); clear(@mn); clear(@mx); clear(@a); exit() }
+EXPECT_LINE 2 12 -2 9 3
+EXPECT_LINE twelve
+
+NAME join
+RUN {sonde} -q -c "/bin/echo one two" -e 'tracepoint:syscalls:sys_enter_execve { join(args.argv); join(args.argv, ","); }'
+EXPECT_LINE /bin/echo one two
+EXPECT_LINE /bin/echo,one,two
+
+NAME cat
+PROG begin { cat("/proc/%d/comm", pid); exit() }
+EXPECT_LINE sonde
+
+NAME system needs --unsafe
+PROG begin { system("echo hi"); exit() }
+RC 1
+STDERR system() is an unsafe function being used in safe mode
+
+NAME system
+PROG begin { system("echo %s %d", "hi", 5); exit() }
+ARGS --unsafe
+EXPECT_LINE hi 5
+
+NAME signal
+RUN {sonde} -q --unsafe -c "sleep 5" -e 'tracepoint:syscalls:sys_enter_clock_nanosleep /comm == "sleep"/ { signal("KILL"); @sent = 1; }'
+EXPECT_LINE @sent: 1
+TIMEOUT 4
+
+NAME errorf and warnf
+PROG begin { errorf("bad %d", 1); warnf("odd %s", "x"); exit() }
+STDERR ERROR: bad 1
+STDERR WARNING: odd x
+
+NAME assert
+PROG begin { assert(1 == 1, "fine"); assert(pid == 0, "pid is not zero"); printf("not here\n") }
+RC 1
+STDERR pid is not zero
+EXPECT_NOT not here
+
+NAME compile time questions
+PROG begin { $a = (uint8[2])((uint16)1); printf("%d%d%d%d%d%d\n", is_array($a), is_integer(1), is_literal("x"), is_ptr(curtask), is_str("x"), is_unsigned_integer(-1)); exit() }
+EXPECT_LINE 111110
+
+NAME reading memory
+PROG begin { $p = kaddr("linux_banner"); printf("%s\n", str($p, 6)); exit() }
+EXPECT_RE ^Linux
+
+NAME per-CPU variables
+PROG begin { $p = percpu_kaddr("cpu_number", 1); printf("%d\n", *(uint32 *)$p); exit() }
+NEED file:/none
+
+NAME stacks have a length
+PROG tracepoint:sched:sched_switch { if (len(kstack) > 2 && len(kstack(2)) == 2) { printf("deep\n"); exit() } }
+EXPECT_LINE deep

@@ -1,0 +1,103 @@
+# Wrong scripts and wrong options: one clear message, exit status 1, nothing left attached.
+
+NAME unknown function, with the nearest name
+PROG begin { contains("a", "b") }
+RC 1
+STDERR stdin:1:9-27: ERROR: Unknown function: 'contains'
+STDERR did you mean 'strcontains'?
+
+NAME undefined variable
+PROG begin { print($x) }
+RC 1
+STDERR ERROR: Undefined or undeclared variable: $x
+
+NAME several errors at once
+PROG begin { foo(); bar(); $y = $z }
+RC 1
+STDERR Unknown function: 'foo'
+STDERR Unknown function: 'bar'
+STDERR Undefined or undeclared variable: $z
+
+NAME map never assigned
+PROG begin { print(@nothing) }
+RC 1
+STDERR Undefined map: @nothing
+
+NAME type mismatch of a map
+PROG begin { @a = 1; @a = "x" }
+RC 1
+STDERR Type mismatch for @a: trying to assign value of type 'string[2]' when map already has a type
+
+NAME type mismatch of a variable
+PROG begin { $a = 1; $a = "x" }
+RC 1
+STDERR Type mismatch for $a
+
+NAME printf with too few arguments
+PROG begin { printf("%d %d\n", 1) }
+RC 1
+STDERR printf: Not enough arguments for format string (1 supplied, 2 expected)
+
+NAME printf with the wrong type
+PROG begin { printf("%s\n", 5) }
+RC 1
+STDERR %s specifier expects a value of type string
+
+NAME unknown tracepoint, with the nearest names
+PROG tracepoint:sched:sched_swich { }
+RC 1
+STDERR sched_switch
+
+NAME unknown probe type
+PROG foo:bar { }
+RC 1
+STDERR foo
+
+NAME field that is not there
+PROG tracepoint:sched:sched_switch { print(args.nxt_comm) }
+RC 1
+STDERR did you mean 'next_comm'?
+
+NAME break outside a loop
+PROG begin { break }
+RC 1
+STDERR outside of a loop
+
+NAME negative pid option
+RUN {sonde} -p 0 -e 'begin { exit() }'
+RC 1
+STDERR pid
+
+NAME unknown output format
+RUN {sonde} -f xml -e 'begin { exit() }'
+RC 1
+STDERR Invalid output format
+
+NAME script file that is not there
+RUN {sonde} /no/such/file.bt
+RC 1
+STDERR /no/such/file.bt
+
+NAME command that is not there
+RUN {sonde} -c /no/such/command -e 'begin { exit() }'
+RC 1
+STDERR /no/such/command
+
+NAME variable out of its block
+PROG begin { if (1) { $b = 1 } print($b) }
+RC 1
+STDERR Undefined or undeclared variable: $b
+
+NAME shadowing
+PROG begin { let $x; if (1) { let $x = "y" } }
+RC 1
+STDERR Variable shadowing is not allowed
+
+NAME delete with three arguments
+PROG begin { @b[1] = 1; delete(@b[1], @b[2], @b[3]) }
+RC 1
+STDERR delete() takes up to 2 arguments (3 provided)
+
+NAME a lost map update is counted
+PROG config = { max_map_keys = 2 } begin { @a[1] = 1; @a[2] = 1; @a[3] = 1; exit() }
+STDERR max_map_keys

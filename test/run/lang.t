@@ -1,0 +1,245 @@
+# The language: every construct of bpftrace's language document that this kernel can run.
+
+NAME arithmetic and precedence
+PROG begin { $x = 5; printf("%d %d %d %d\n", $x + 2 * 3, ($x + 2) * 3, $x % 3, -$x); exit() }
+EXPECT_LINE 11 21 2 -5
+
+NAME signed division and modulo follow C
+PROG begin { $a = -7; $b = 2; printf("%d %d %d %d\n", $a / $b, $a % $b, 7 / -2, -8 / 4); exit() }
+EXPECT_LINE -3 -1 -3 -2
+
+NAME division by zero at run time is 0
+PROG begin { $z = (uint64)pid - (uint64)pid; printf("%d\n", 5 / $z); exit() }
+EXPECT_LINE 0
+
+NAME shifts
+PROG begin { $x = 1; $y = -16; printf("%d %d %d\n", $x << 40, $y >> 2, 256 >> 4); exit() }
+EXPECT_LINE 1099511627776 -4 16
+
+NAME bit operators
+PROG begin { $x = 0xf0; printf("%x %x %x %x\n", $x & 0x3c, $x | 0xf, $x ^ 0xff, ~$x & 0xff); exit() }
+EXPECT_LINE 30 ff f f
+
+NAME comparisons give booleans
+PROG begin { $x = 3; print($x > 2); print($x == 4); print(!$x); print($x > 1 && $x < 9); print(0 || $x == 9); exit() }
+EXPECT_LINE true
+EXPECT_LINE false
+
+NAME signed and unsigned comparison
+PROG begin { $n = -1; if ($n < 1) { printf("less\n") } $u = (uint64)nsecs; if ($u > 1) { printf("more\n") } exit() }
+EXPECT_LINE less
+EXPECT_LINE more
+
+NAME short circuit
+PROG begin { $x = 0; if ($x && @hits++) { } if (1 || @hits++) { } printf("%d\n", @hits); @hits = 7; exit() }
+EXPECT_LINE 0
+
+NAME ternary, nested and with strings
+PROG begin { $x = 5; $s = $x > 3 ? "big" : "small"; printf("%s %d\n", $s, $x == 1 ? 10 : $x == 5 ? 50 : 0); $x > 9 ? printf("a\n") : printf("b\n"); exit() }
+EXPECT_LINE big 50
+EXPECT_LINE b
+
+NAME if, else if, else
+PROG begin { $x = 2; if ($x == 1) { printf("one\n") } else if ($x == 2) { printf("two\n") } else { printf("more\n") } exit() }
+EXPECT_LINE two
+EXPECT_NOT one
+
+NAME increment and decrement
+PROG begin { $x = 10; $y = $x--; $a = 10; $b = --$a; @m++; ++@m; $p = @m++; printf("%d %d %d %d %d %d\n", $x, $y, $a, $b, $p, @m); exit() }
+EXPECT_LINE 9 10 9 9 2 3
+
+NAME operands are read before a later side effect
+PROG begin { $x = 1; $y = $x + $x++; $z = $x++ + $x; printf("%d %d\n", $y, $z); exit() }
+EXPECT_LINE 2 5
+
+NAME compound assignment
+PROG begin { $x = 8; $x += 4; $x -= 2; $x *= 3; $x /= 5; $x <<= 4; $x >>= 1; $x |= 1; $x &= 0xff; $x ^= 2; $x %= 40; @a = 5; @a -= 7; @b[1] += 3; printf("%d %d %d\n", $x, @a, @b[1]); exit() }
+EXPECT_LINE 11 -2 3
+
+NAME literals
+PROG begin { printf("%d %d %d %d %d\n", 0x10, 010, 1e6, 1_000_123_000, 123UL); exit() }
+EXPECT_LINE 16 8 1000000 1000123000 123
+
+NAME duration literals
+PROG begin { printf("%d %d %d %d\n", 1m, 5us, 2ms, 3s); exit() }
+EXPECT_LINE 60000000000 5000 2000000 3000000000
+
+NAME string escapes
+PROG begin { printf("a\tb\x41\101\\\"\n"); exit() }
+EXPECT_LINE a	bAA\"
+
+NAME casts narrow and extend
+PROG begin { $x = 1<<16; $y = (int8)-1; printf("%d %d %d %d %d\n", (uint16)$x, $x, (uint8)$y, (int64)$y, (int32)0xffffffff); exit() }
+EXPECT_LINE 0 65536 255 -1 -1
+
+NAME casts between integers and arrays
+PROG begin { $a = (int8[8])12345; printf("%x %x %d\n", $a[0], $a[1], (uint64)$a); exit() }
+EXPECT_LINE 39 30 12345
+
+NAME array cast with inferred size
+PROG begin { $v = (uint32)0x01020304; $a = (uint8[])$v; printf("%d %d\n", $a[0], $a[3]); exit() }
+EXPECT_LINE 4 1
+
+NAME tuples
+PROG begin { $a = (1, "hello"); $b = (3, 4, $a); print($a); print($b); print($b.0); print($a[1]); print($b.2.1); print((1,)); print(()); exit() }
+EXPECT_LINE (1, hello)
+EXPECT_LINE (3, 4, (1, hello))
+EXPECT_LINE hello
+EXPECT_LINE (1)
+EXPECT_LINE ()
+
+NAME tuples compare
+PROG begin { $a = (1, "x"); $b = (1, "x"); if ($a == $b) { printf("same\n") } if ($a != (2, "x")) { printf("other\n") } exit() }
+EXPECT_LINE same
+EXPECT_LINE other
+
+NAME while with break and continue
+PROG begin { $i = 0; while ($i <= 100) { $i++; if ($i == 3) { continue } if ($i > 5) { break } printf("%d ", $i) } printf("end %d\n", $i); exit() }
+EXPECT_LINE 1 2 4 5 end 6
+
+NAME while of many rounds
+PROG begin { $i = 0; $s = 0; while ($i < 100000) { $s += $i; $i++ } printf("%d\n", $s); exit() }
+EXPECT_LINE 4999950000
+
+NAME nested loops share variables
+PROG begin { $n = 0; for ($i : 0..10) { for ($j : 0..10) { if ($j > $i) { break } $n++ } } printf("%d\n", $n); exit() }
+EXPECT_LINE 55
+
+NAME range is fixed at its start
+PROG begin { $a = 10; $c = 0; for ($i : 0..$a) { $a--; $c++ } printf("%d %d\n", $c, $a); exit() }
+EXPECT_LINE 10 0
+
+NAME range of negative numbers and empty range
+PROG begin { for ($i : -2..2) { printf("%d ", $i) } for ($i : 5..5) { printf("never") } printf("\n"); exit() }
+EXPECT_LINE -2 -1 0 1 
+
+NAME return inside a loop leaves the probe
+PROG begin { for ($i : 0..5) { if ($i == 2) { exit(); return } printf("%d\n", $i) } printf("not here\n") }
+EXPECT_LINE 1
+EXPECT_NOT not here
+
+NAME for over a map
+PROG begin { @m[10, 11] = 20; for ($kv : @m) { printf("%d %d %d\n", $kv.0.0, $kv.0.1, $kv.1) } exit() }
+EXPECT_LINE 10 11 20
+
+NAME for over a map with strings, deleting as it goes
+PROG begin { @m["a"] = 1; @m["b"] = 2; for ($kv : @m) { @seen[$kv.0] = $kv.1; delete(@m, $kv.0) } printf("%d\n", len(@m)); exit() }
+EXPECT_LINE 0
+EXPECT_LINE @seen[a]: 1
+EXPECT_LINE @seen[b]: 2
+
+NAME for over an aggregation reads sums
+PROG begin { @c["x"] = count(); @c["x"] = count(); for ($kv : @c) { printf("%s %d\n", $kv.0, $kv.1) } exit() }
+EXPECT_LINE x 2
+
+NAME unroll
+PROG begin { $i = 0; unroll(3) { printf("%d", $i); $i++ } printf("\n"); exit() }
+EXPECT_LINE 012
+
+NAME block expressions
+PROG begin { let $a = { let $b = 1; $b + 1 }; printf("%d %d\n", $a, { 5 }); exit() }
+EXPECT_LINE 2 5
+
+NAME let, typed and not
+PROG begin { let $a; let $b : uint64 = 7; let $c : int8; if (1) { $a = "text"; $c = -3 } printf("%s %d %d\n", $a, $b, $c); exit() }
+EXPECT_LINE text 7 -3
+
+NAME strings grow to the longest
+PROG begin { $s = "a"; if (1) { $s = "a longer text" } @m = "x"; @m = "something longer"; printf("%s %s\n", $s, @m); exit() }
+EXPECT_LINE a longer text something longer
+
+NAME string comparison
+PROG begin { $s = "abc"; if ($s == "abc") { printf("1") } if ($s != "abcd") { printf("2") } if ($s == "ab") { printf("bad") } @k = "abc"; if (@k == $s) { printf("3") } printf("\n"); exit() }
+EXPECT_LINE 123
+
+NAME predicates
+PROG begin /1 == 1/ { printf("yes\n") } begin /0/ { printf("no\n") } interval:ms:10 /@n++ > 1/ { exit() }
+EXPECT_LINE yes
+EXPECT_NOT no
+
+NAME positional parameters
+PROG begin { printf("I got %d, %s (%d args)\n", $1, str($2), $#); exit() }
+PARAMS 42 hello
+EXPECT_LINE I got 42, hello (2 args)
+
+NAME positional parameters that are missing
+PROG begin { printf("[%d] [%s]\n", $1, str($2)); exit() }
+EXPECT_LINE [0] []
+
+NAME offset into a positional parameter
+PROG begin { printf("%s\n", str($1 + 1)); exit() }
+PARAMS hello
+EXPECT_LINE ello
+
+NAME named parameters
+PROG begin { print((getopt("aa", 1), getopt("bb"), getopt("cc", "def"), $1)); exit() }
+PARAMS p1 -- --aa=20 --bb
+EXPECT_LINE (20, true, def, p1)
+
+NAME macros
+PROG macro one() { 1 } macro add_one(x) { x + 1 } macro bump($a, @b) { $a += 1; @b += 1 } macro twice(x) { x; x } begin { $a = 10; @b = 5; bump($a, @b); printf("%d %d %d %d\n", one(), add_one(1 + 1), $a, @b); twice({ printf("hi") }); printf(" %d\n", one); exit() }
+EXPECT_LINE 2 3 11 6
+EXPECT_LINE hihi 1
+NEED file:/none
+
+NAME comments
+PROG begin { // one
+   /* two
+     lines */ printf("ok %d\n", /* inline */ 1); exit() }
+EXPECT_LINE ok 1
+
+NAME structs of the script
+PROG struct S { int a; char b; struct { short c; } in; int d[3]; } begin { printf("%d %d %d\n", sizeof(struct S), offsetof(struct S, in.c), offsetof(struct S, d)); exit() }
+EXPECT_LINE 20 6 8
+
+NAME defines and enums of the script
+PROG #define TEN 10
+   #define SUM (TEN + 5)
+   enum color { RED = 3, GREEN };
+   begin { printf("%d %d %d %s\n", TEN, SUM, GREEN, GREEN); exit() }
+EXPECT_LINE 10 15 4 GREEN
+
+NAME kernel types through BTF
+PROG begin { $t = (struct task_struct *)curtask; printf("%d %s %d\n", $t->tgid == pid, $t.comm, $t->real_parent->tgid == ppid); exit() }
+NEED btf
+EXPECT_RE ^1 sonde 1$
+
+NAME sizeof and offsetof of kernel types
+PROG begin { if (sizeof(struct task_struct) > 1000 && offsetof(struct task_struct, comm) > 100) { printf("plausible\n") } printf("%d %d\n", sizeof(uint32), sizeof((1, "abc"))); exit() }
+NEED btf
+EXPECT_LINE plausible
+EXPECT_LINE 4 5
+
+NAME map declarations
+PROG let @a = lruhash(2); let @b = hash(1); begin { @b[1] = 1; @b[2] = 2; @a[1] = 1; exit() }
+ARGS --no-warnings
+EXPECT_LINE @b[1]: 1
+EXPECT_LINE @a[1]: 1
+EXPECT_NOT @b[2]
+
+NAME config block
+PROG config = { print_maps_on_exit = false; max_strlen = 20 } begin { @a = 1; printf("%d\n", sizeof(str("x"))); exit() }
+EXPECT_NOT @a
+
+NAME end runs after the rest, maps are printed after it
+PROG begin { @x = 1; exit() } end { @y = 2; printf("end\n"); clear(@x) }
+EXPECT_LINE end
+EXPECT_LINE @y: 2
+EXPECT_NOT @x
+
+NAME exit code
+PROG begin { exit(7) }
+RC 7
+
+NAME exit ends the action at once
+PROG begin { printf("a\n"); exit(); printf("b\n") }
+EXPECT_LINE a
+EXPECT_NOT b
+
+NAME hundreds of live variables
+RUN {sonde} -q -e "begin { $(for i in $(seq 300); do echo "\$v$i = (uint64)$i + nsecs * 0;"; done) \$s = 0; $(for i in $(seq 300); do echo "\$s += \$v$i;"; done) printf(\"%d\\n\", \$s); exit() }"
+EXPECT_LINE 45150
+
+NAME long strings and wide keys
+RUN {sonde} -q -e "begin { @m[\"$(printf 'x%.0s' $(seq 900))\", 1, \"y\"] = \"$(printf 'z%.0s' $(seq 900))\"; printf(\"%d\n\", strlen(@m[\"$(printf 'x%.0s' $(seq 900))\", 1, \"y\"])); clear(@m); exit() }"
+EXPECT_LINE 900
