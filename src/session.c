@@ -381,6 +381,10 @@ static struct err *attach_and_trace(struct Session *s)
 	s->at = attachments_create();
 	if ((e = probes_attach(&s->env, &s->prog, s->at, &n)))
 		return e;
+	for (size_t i = 0; i < s->prog.progs.n; i++) {
+		enum ProbeKind k = s->prog.progs.p[i]->kind;
+		n += k == PK_BEGIN || k == PK_END || k == PK_SELF;
+	}
 	if (tool) {
 		if (tool->started && (e = tool->started(tool->arg, &s->rc)))
 			return e;
@@ -413,6 +417,7 @@ static struct err *finish(struct Session *s)
 	struct err *e;
 	attachments_destroy(s->at);
 	s->at = NULL;
+	s->rc.exiting = false; // exit() ended the tracing; what the end probes say counts again
 	if ((e = run_kind(s, PK_END, 0)))
 		return e;
 	if (s->ring)

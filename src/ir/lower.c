@@ -7,7 +7,8 @@
 #include "ir/lower.h"
 #include <linux/bpf.h>
 
-enum { FRAME_SCRATCH = 0, FRAME_CTX = 8, FRAME_RETURN = 16, FRAME_RETVAL = 24, FRAME_VARS = 32 };
+enum { FRAME_SCRATCH = 0, FRAME_CTX = 8, FRAME_RETURN = 16, FRAME_RETVAL = 24, FRAME_LOOPS = 32 };
+#define REG_VARS 24 // scalar variables kept in registers or spilled to the stack
 #define MAX_ROUNDS (1 << 23) // BPF_MAX_LOOPS
 
 static void at(struct Lower *l, struct Span s)
@@ -28,33 +29,25 @@ static void place_var(struct Lower *l, struct VarSym *v)
 	if (!v->type || v->type->kind == TY_NONE)
 		return;
 	if (ty_scalar(v->type)) {
-		if (!v->captured)
+		// Shared with a loop body: in a map value, whose content the verifier does not follow round by round. Beyond what registers
+		// and the stack can hold: there too.
+		if (!v->captured && ++l->nscalars <= REG_VARS)
 			return;
 		v->placed = true;
-		v->in_scratch = false;
-		v->place = l->frame_size;
-		l->frame_size += 8;
+		v->place = l->scratch_vars;
+		l->scratch_vars += 8;
 	} else {
 		v->placed = true;
-		v->in_scratch = true;
 		v->place = l->scratch_vars;
 		l->scratch_vars += ALIGN_UP(MAX(v->type->size, 8u), 8u);
 	}
 }
 
-static bool has_address_of(const struct ProbeUnit *pu)
-{
-	for (size_t i = 0; i < pu->vars.n; i++)
-		if (pu->vars.p[i]->captured)
-			return true;
-	return false;
-}
-
 static void plan_frame(struct Lower *l)
 {
-	l->has_frame = l->pu->nfns > 0 || has_address_of(l->pu);
-	l->frame_size = FRAME_VARS;
-	l->scratch_vars = 0;
+	l->has_frame = l->pu->nfns > 0;
+	l->frame_size = FRAME_LOOPS;
+	l->scratch_vars = l->nscalars = 0;
 	for (size_t i = 0; i < l->pu->vars.n; i++)
 		place_var(l, l->pu->vars.p[i]);
 	l->loop_base = l->frame_size;
@@ -417,6 +410,8 @@ static void lower_prologue(struct Lower *l)
 {
 	ir_set_block(&l->b, l->prologue);
 	l->b.loc = 1;
+	if (l->scratch_max > 32 << 10)
+		diag_error(l->u->diags, l->pu->ast->span, "this probe needs %u bytes for its variables and temporaries; the kernel gives 32768", l->scratch_max);
 	if (l->uses_scratch) {
 		// a map value is at most 32 KB per CPU (PCPU_MIN_UNIT_SIZE)
 		u32 map = sonde_map(l, "sonde_scratch", BPF_MAP_TYPE_PERCPU_ARRAY, 4, ALIGN_UP(l->scratch_max, 8u), 1, 0);
@@ -429,8 +424,7 @@ static void lower_prologue(struct Lower *l)
 		ir_ret(&l->b, ir_imm(0));
 		ir_set_block(&l->b, have);
 		ir_set(&l->b, l->scratch.id, p);
-	} else
-		ir_set(&l->b, l->scratch.id, ir_imm(0));
+	}
 	init_frame(l);
 	ir_jmp(&l->b, l->body);
 }

@@ -51,7 +51,7 @@ struct Lower {
 	IrBlk exit;		// of the current function: returns
 	struct Loop *loop;
 	bool in_callback;
-	// frame: what callbacks share with the program (0 scratch pointer, 8 ctx, 16 return flag, then captured scalars, then loop bases)
+	// frame: what callbacks share with the program (0 scratch pointer, 8 ctx, 16 return flag, then loop bases); variables they share are in scratch
 	bool has_frame;
 	IrSlot frame_slot;	// in functions[0]
 	u32 frame_size, loop_base;
@@ -59,6 +59,7 @@ struct Lower {
 	struct IrVal scratch;	// pointer to this CPU's scratch, current function
 	bool uses_scratch;
 	IrBlk prologue, body;
+	u32 nscalars;
 	u32 scratch_vars;	// bytes for variables, then temporaries
 	u32 scratch_now, scratch_max;
 	struct TmpSlot {

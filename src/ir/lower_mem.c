@@ -123,7 +123,7 @@ struct IrVal addr_of(struct Lower *l, struct Val m)
 struct IrVal var_place(struct Lower *l, struct VarSym *v, s32 *off)
 {
 	*off = (s32)v->place;
-	return v->in_scratch ? scratch_base(l) : l->frame;
+	return scratch_base(l);
 }
 
 // ---- errors of helpers, with -k

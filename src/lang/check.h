@@ -18,9 +18,8 @@ struct VarSym {
 	bool is_loop;  // loop variable
 	// lower
 	u32 reg;       // vreg, when not captured and scalar
-	bool placed;   // memory was assigned
-	u32 place;     // offset in the frame slot or the scratch area
-	bool in_scratch;
+	bool placed;   // lives in memory
+	u32 place;     // offset in the scratch area
 };
 
 struct MapSym {

@@ -841,6 +841,21 @@ static const struct Type *check_typeinfo_field(struct Unit *u, struct Expr *e)
 	return st;
 }
 
+static void nargs_error(struct Unit *u, struct Expr *e)
+{
+	const struct Builtin *b = e->builtin;
+	bool few = e->nargs < b->min;
+	u32 n = few ? b->min : b->max;
+	const char *how = b->min == b->max ? "requires" : few ? "requires at least" : "takes up to";
+	if (!n)
+		ERR(u, e->span, "%s() requires no arguments (%u provided)", b->name, e->nargs);
+	else if (n == 1)
+		ERR(u, e->span, "%s() %s one argument (%u provided)", b->name, how, e->nargs);
+	else
+		ERR(u, e->span, "%s() %s %u arguments (%u provided)", b->name, how, n, e->nargs);
+	HINT(u, "%s", b->sig);
+}
+
 static const struct Type *expr_type(struct Unit *u, struct Expr *e)
 {
 	switch (e->kind) {
@@ -869,18 +884,7 @@ static const struct Type *expr_type(struct Unit *u, struct Expr *e)
 		if (!e->builtin)
 			return ty_none(u);
 		if (e->nargs < e->builtin->min || (e->builtin->max != 255 && e->nargs > e->builtin->max)) {
-			const struct Builtin *b = e->builtin;
-			if (b->min == b->max && !b->min)
-				ERR(u, e->span, "%s() doesn't take any arguments (%u provided)", b->name, e->nargs);
-			else if (b->min == b->max)
-				ERR(u, e->span, "%s() requires %s argument%s (%u provided)", b->name,
-				    b->min == 1 ? "one" : b->min == 2 ? "two" : b->min == 3 ? "three" : "four", b->min == 1 ? "" : "s", e->nargs);
-			else if (e->nargs < b->min)
-				ERR(u, e->span, "%s() requires at least %s argument%s (%u provided)", b->name,
-				    b->min == 1 ? "one" : b->min == 2 ? "two" : "three", b->min == 1 ? "" : "s", e->nargs);
-			else
-				ERR(u, e->span, "%s() takes up to %s argument%s (%u provided)", b->name,
-				    b->max == 1 ? "one" : b->max == 2 ? "two" : b->max == 3 ? "three" : "four", b->max == 1 ? "" : "s", e->nargs);
+			nargs_error(u, e);
 			return ty_none(u);
 		}
 		if ((e->builtin->flags & BF_UNSAFE) && !u->config->unsafe) {

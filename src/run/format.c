@@ -52,7 +52,9 @@ static void add_padded(const char *spec, const char *s, size_t n, struct Str *ou
 
 static void add_number(const struct FmtPiece *pc, u64 v, struct Str *out)
 {
-	u32 bits = 8 * (pc->len ? pc->len : 4);
+	// Without a length C means int, and so does bpftrace; a number that an int cannot show is not cut but shown whole.
+	bool fits = (s64)v == (s32)v || v <= UINT32_MAX;
+	u32 bits = 8 * (pc->len ? pc->len : fits ? 4 : 8);
 	char fmt[40], ch = (char)v;
 	switch (pc->conv) {
 	case 'd':

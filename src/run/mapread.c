@@ -151,8 +151,31 @@ struct DumpBuild {
 	u32 cap;
 };
 
+// Scalar maps but count() carry a word behind the value that says whether anything was ever stored (ir/lower_map.c).
+static bool has_presence(const struct MapDef *m)
+{
+	return m->scalar && m->val && is_array(m) && m->value_size >= ALIGN_UP(m->val->size, 8u) + 8;
+}
+
+static u64 *presence(const struct MapDef *m, const void *raw, u32 cpu)
+{
+	return (u64 *)((u8 *)raw + (size_t)cpu * ALIGN_UP(m->value_size, 8u) + m->value_size - 8);
+}
+
+static bool is_present(const struct MapDef *m, const void *raw)
+{
+	if (!has_presence(m))
+		return true;
+	for (u32 cpu = 0; cpu < (is_percpu(m) ? possible_cpus() : 1); cpu++)
+		if (*presence(m, raw, cpu))
+			return true;
+	return false;
+}
+
 static void add_entry(const struct MapDef *m, struct DumpBuild *b, const void *key, const void *raw)
 {
+	if (!is_present(m, raw))
+		return;
 	struct MapDump *d = b->d;
 	if (d->n == b->cap) {
 		b->cap = b->cap ? b->cap * 2 : 64;
@@ -520,9 +543,12 @@ struct err *map_print(struct RunCtx *rc, struct MapDef *m, u64 top, u64 div)
 
 // ---- changing
 
-struct err *map_zero(struct MapDef *m)
+// Every value 0; a scalar stays set when `keep`.
+static struct err *zero_all(struct MapDef *m, bool keep)
 {
 	u8 *zero = xcalloc(1, raw_size(m));
+	if (keep && has_presence(m))
+		*presence(m, zero, 0) = 1;
 	struct err *e = NULL;
 	u32 n = 0;
 	u8 *keys = is_array(m) ? NULL : collect_keys(m, &n);
@@ -536,10 +562,15 @@ struct err *map_zero(struct MapDef *m)
 	return e;
 }
 
+struct err *map_zero(struct MapDef *m)
+{
+	return zero_all(m, true);
+}
+
 struct err *map_clear(struct MapDef *m)
 {
 	if (is_array(m))
-		return map_zero(m);
+		return zero_all(m, false);
 	u32 n;
 	u8 *keys = collect_keys(m, &n);
 	struct err *e = NULL;
