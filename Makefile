@@ -5,6 +5,7 @@ CC ?= gcc
 BPFCC ?= clang
 BUILD ?= build
 CFLAGS ?= -O2 -g
+PREFIX ?= /usr/local
 ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -Isrc -I$(BUILD)/gen -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers $(CFLAGS) $(EXTRA_CFLAGS)
 LIBS = -lbpf -ldw -lelf -lz -liberty -llzma -lpthread
 
@@ -70,9 +71,29 @@ $(BUILD)/test/%_test: test/unit/%_test.c test/unit/t.h $(BUILD)/libsonde.a
 unit: $(if $(T),$(BUILD)/test/$(T)_test,$(UNIT_BINS))
 	@for t in $^; do echo "# $$t"; $$t || exit 1; done
 
+$(BUILD)/workload: test/progs/workload.c
+	@mkdir -p $(@D)
+	$(CC) -O2 -g -fomit-frame-pointer -o $@ $< -lpthread
+
+# ---- the two commands
+demo:
+	@scripts/deps.sh build
+	@$(MAKE) --no-print-directory -j2 $(BUILD)/sonde $(BUILD)/workload
+	@scripts/demo.sh $(BUILD)
+
+check:
+	@scripts/deps.sh test
+	@$(MAKE) --no-print-directory -j2 $(BUILD)/sonde $(BUILD)/workload $(UNIT_BINS)
+	@test/run.py --build $(BUILD)
+
+install: $(BUILD)/sonde
+	install -D -m755 $(BUILD)/sonde $(DESTDIR)$(PREFIX)/sbin/sonde
+	for t in profile; do ln -sf sonde $(DESTDIR)$(PREFIX)/sbin/sonde-$$t; done
+	for m in man/*.[0-9]; do install -D -m644 $$m $(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$$(basename $$m); done
+
 clean:
 	rm -rf $(BUILD)
 
 -include $(OBJS:.o=.d) $(RT_OBJS:.o=.d) $(BUILD)/main.d
-.PHONY: all clean unit
+.PHONY: all demo check install clean unit
 .DELETE_ON_ERROR:

@@ -139,9 +139,10 @@ NAME compile time questions
 PROG begin { $a = (uint8[2])((uint16)1); printf("%d%d%d%d%d%d\n", is_array($a), is_integer(1), is_literal("x"), is_ptr(curtask), is_str("x"), is_unsigned_integer(-1)); exit() }
 EXPECT_LINE 111110
 
-NAME reading memory
-PROG begin { $p = kaddr("linux_banner"); printf("%s\n", str($p, 6)); exit() }
-EXPECT_RE ^Linux
+NAME reading memory of the kernel
+PROG begin { $c = ((struct task_struct *)curtask).group_leader; printf("%s %s\n", str($c.comm), str($c.comm, 3)); exit() }
+NEED btf
+EXPECT_RE ^sonde so
 
 NAME per-CPU variables
 PROG begin { $p = percpu_kaddr("cpu_number", 1); printf("%d\n", *(uint32 *)$p); exit() }

@@ -1,0 +1,29 @@
+#!/bin/sh
+# deps.sh build|test: installs the Debian packages that are missing. Says what it does; does nothing when all are there.
+set -eu
+build="gcc make clang libc6-dev libbpf-dev libelf-dev libdw-dev libiberty-dev liblzma-dev zlib1g-dev linux-libc-dev pkg-config"
+test="python3 binutils elfutils gdb"
+case "${1:-build}" in
+build) want=$build ;;
+test) want="$build $test" ;;
+*) echo "usage: deps.sh build|test" >&2; exit 2 ;;
+esac
+missing=
+for p in $want; do
+	dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing="$missing $p"
+done
+[ -n "$missing" ] || exit 0
+if ! command -v apt-get >/dev/null; then
+	echo "deps.sh: please install:$missing" >&2
+	exit 1
+fi
+if [ "$(id -u)" != 0 ]; then
+	echo "deps.sh: not root; please run: apt-get install$missing" >&2
+	exit 1
+fi
+echo "installing:$missing"
+export DEBIAN_FRONTEND=noninteractive
+apt-get install -y -qq --no-install-recommends $missing >/dev/null 2>&1 || {
+	apt-get update -qq
+	apt-get install -y -qq --no-install-recommends $missing >/dev/null
+}
