@@ -24,7 +24,7 @@ enum CtxKind {
 
 // One USDT argument, from the note's "-4@%edi", "8@16(%rbp)", "4@$5", "8@sym(%rip)", "8@(%rax,%rbx,8)".
 struct UsdtArg {
-	u8 size;
+	u8 size;      // bytes; 0: the argument exists but cannot be read (a float, an unknown symbol)
 	bool sgn;
 	enum { UA_CONST, UA_REG, UA_MEM } kind;
 	s64 imm;      // constant, or displacement
@@ -55,6 +55,8 @@ struct Point {
 	int wp_arg;	    // argument index of the function form, -1
 	const char *pin;    // iter
 	int pid;	    // attach to this process only; 0 all
+	bool from_pattern;  // one of many that a pattern matched: the kernel may refuse it
+	bool traceable;	    // kernel function that ftrace can patch: fit for a kprobe_multi link
 	const struct UsdtArg *usdt_args;
 	u32 nusdt_args;
 	struct Record *args;	  // fields of `args`; NULL: none

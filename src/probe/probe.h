@@ -18,8 +18,15 @@ struct ProbeEnv {
 	bool usdt_file_activation;
 	bool verbose;
 	bool no_uprobe_multi, no_kprobe_multi, no_kprobe_session; // --no-feature
-	VEC(int) owned_fds;
+	VEC(int) owned_fds; // BTF objects and programs that points refer to; probe_env_deinit closes them
+	// set and used by probe/ alone; zero at start
+	struct ProbeCache *cache; // names read once: events, traceable functions
+	u32 npoints;		  // points made so far, for max_probes and Point.id
+	bool want_args;		  // the action now expanded reads `args`, `retval` or `ctx`: fill Point.args
+	bool listing;		  // expanding for -l: no limit on points
+	bool lenient;		  // what does not fit or exist is passed over in silence
 };
+void probe_env_deinit(struct ProbeEnv *env);
 
 struct Attachments; // owner of links and perf events
 
@@ -54,6 +61,10 @@ struct Attachments *attachments_create(void);
 struct err *probes_attach(struct ProbeEnv *env, struct Program *p, struct Attachments *at, u64 *n);
 void attachments_add(struct Attachments *at, int link_fd, int perf_fd); // takes both, -1: none
 void attachments_destroy(struct Attachments *at); // detaches: fast, all at once where the kernel can
-// Runs a begin/end/self/interval-less program once from here (BPF_PROG_TEST_RUN).
+// Runs a begin, end, self or test program once from here (BPF_PROG_TEST_RUN): pid, comm and stacks are sonde's own.
 struct err *probe_run_once(struct ProbeProg *pp);
+struct err *probe_run_test(struct ProbeProg *pp, u32 *retval);		 // test: what the action returned
+struct err *probe_run_bench(struct ProbeProg *pp, double *ns_per_run);	 // bench: mean run time, measured by the kernel
+// Watches len bytes at addr of process pid (all its present threads and the later ones) or, with pid 0, of the kernel, with program pp's point p.
+struct err *attach_watch(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *p, int pid, u64 addr, struct Attachments *at);
 #endif

@@ -1,0 +1,288 @@
+// Points + loaded programs -> attachments, and their end.
+// Invariant: after an error nothing of the program stays attached; every descriptor has one owner, struct Attachments.
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/ioctl.h>
+#include "probe/internal.h"
+
+struct Attachments {
+	VEC(int) links, perfs;
+	VEC(char *) pins;
+	u64 n;
+};
+
+struct Attachments *attachments_create(void)
+{
+	return xcalloc(1, sizeof(struct Attachments));
+}
+
+void attachments_add(struct Attachments *at, int link_fd, int perf_fd)
+{
+	if (link_fd >= 0)
+		vec_push(&at->links, link_fd);
+	if (perf_fd >= 0)
+		vec_push(&at->perfs, perf_fd);
+}
+
+void attachments_add_pin(struct Attachments *at, const char *path)
+{
+	vec_push(&at->pins, xstrdup(path));
+}
+
+void attachments_count(struct Attachments *at, u64 n)
+{
+	at->n += n;
+}
+
+// ---- detaching
+struct CloseJob {
+	int *fds;
+	size_t n, next; // next: taken atomically
+};
+
+static void *close_worker(void *arg)
+{
+	struct CloseJob *j = arg;
+	for (;;) {
+		size_t i = __atomic_fetch_add(&j->next, 1, __ATOMIC_RELAXED);
+		if (i >= j->n)
+			return NULL;
+		close(j->fds[i]);
+	}
+}
+
+// Each close of a probe's last descriptor waits for a grace period of RCU in the kernel (unregister_kprobe, tracepoint_synchronize_unregister);
+// threads that wait together share grace periods.
+#define CLOSE_THREADS 16
+static void close_all(int *fds, size_t n)
+{
+	struct CloseJob j = {fds, n, 0};
+	pthread_t t[CLOSE_THREADS];
+	u32 started = 0;
+	if (n >= 8)
+		while (started < CLOSE_THREADS && started < n / 4 && !pthread_create(&t[started], NULL, close_worker, &j))
+			started++;
+	close_worker(&j);
+	for (u32 i = 0; i < started; i++)
+		pthread_join(t[i], NULL);
+}
+
+static void detach(struct Attachments *at)
+{
+	// Links first: the programs stop running at once, before the slow part.
+	close_all(at->links.p, at->links.n);
+	close_all(at->perfs.p, at->perfs.n);
+	at->links.n = at->perfs.n = 0;
+	for (size_t i = 0; i < at->pins.n; i++)
+		free(at->pins.p[i]);
+	at->pins.n = 0;
+	at->n = 0;
+}
+
+void attachments_destroy(struct Attachments *at)
+{
+	if (!at)
+		return;
+	detach(at);
+	vec_deinit(&at->links);
+	vec_deinit(&at->perfs);
+	vec_deinit(&at->pins);
+	free(at);
+}
+
+// ---- perf events
+s64 read_number(const char *path)
+{
+	char buf[64];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ssize_t n = read(fd, buf, sizeof(buf) - 1);
+	int e = errno;
+	close(fd);
+	if (n < 0)
+		return -e;
+	buf[n] = 0;
+	return strtoll(buf, NULL, 0);
+}
+
+// "0-3,6" -> 0 1 2 3 6
+struct err *online_cpus(int **cpus, u32 *n)
+{
+	VEC(int) v = {0};
+	struct Str s = {0};
+	struct err *e = read_file("/sys/devices/system/cpu/online", &s, 65536);
+	if (e)
+		return e;
+	for (char *p = s.p, *end; p && *p >= '0' && *p <= '9'; p = *end == ',' ? end + 1 : end) {
+		long a = strtol(p, &end, 10), b = a;
+		if (*end == '-')
+			b = strtol(end + 1, &end, 10);
+		for (; a <= b && a < 65536; a++)
+			vec_push(&v, (int)a);
+	}
+	str_deinit(&s);
+	if (!v.n)
+		return err_new("/sys/devices/system/cpu/online names no CPU");
+	*cpus = v.p;
+	*n = (u32)v.n;
+	return NULL;
+}
+
+int first_online_cpu(void)
+{
+	s64 n = read_number("/sys/devices/system/cpu/online");
+	return n < 0 ? 0 : (int)n;
+}
+
+struct err *pmu_type(const char *pmu, u32 *type)
+{
+	char path[128];
+	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", pmu);
+	s64 n = read_number(path);
+	if (n < 0)
+		return err_errno((int)-n, "this kernel has no %s events (%s)", pmu, path);
+	*type = (u32)n;
+	return NULL;
+}
+
+// "config:0" in the format file is the bit of attr.config that makes it a return probe.
+u64 pmu_retprobe_bit(const char *pmu)
+{
+	char path[128];
+	struct Str s = {0};
+	u32 bit = 0;
+	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/format/retprobe", pmu);
+	struct err *e = read_file(path, &s, 64);
+	if (!e)
+		sscanf(s.p ? s.p : "", "config:%u", &bit);
+	err_free(e);
+	str_deinit(&s);
+	return 1ull << (bit & 63);
+}
+
+static struct err *tie(struct ProbeProg *pp, struct Attachments *at, int perf, u64 cookie)
+{
+	int link = sys_link_perf_event(pp->fd, perf, cookie);
+	if (link >= 0) {
+		attachments_add(at, link, perf);
+		return NULL;
+	}
+	// Before 5.15 (kernel commit b89fbfbb854c) there is no such link: EINVAL.
+	if (link == -EINVAL && !ioctl(perf, PERF_EVENT_IOC_SET_BPF, pp->fd)) {
+		attachments_add(at, -1, perf);
+		return NULL;
+	}
+	int e = link == -EINVAL ? errno : -link;
+	close(perf);
+	if (e == E2BIG)
+		return err_errno(e, "the kernel allows 64 programs on one event");
+	return err_errno(e, "cannot tie the program to the event");
+}
+
+struct err *attach_perf(struct ProbeProg *pp, struct Attachments *at, struct perf_event_attr *attr, int pid, int cpu, u64 cookie)
+{
+	attr->size = sizeof(*attr);
+	int perf = sys_perf_event_open(attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (perf < 0)
+		return err_errno(-perf, "perf_event_open");
+	return tie(pp, at, perf, cookie);
+}
+
+// ---- attaching
+static bool tolerant(const struct ProbeEnv *env)
+{
+	return env->config && env->config->missing_probes != MISSING_ERROR;
+}
+
+struct err *attach_failed(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct err *cause)
+{
+	if (!tolerant(env))
+		return err_wrap(cause, "cannot attach %s", pt->name);
+	if (env->config->missing_probes == MISSING_WARN) {
+		struct Span none = {0};
+		diag_warn(env->diags, pp->ast ? pp->ast->span : none, "cannot attach %s: %s; skipped", pt->name, err_text(cause));
+	}
+	err_free(cause);
+	return NULL;
+}
+
+struct err *attach_each(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at, ForPoint fn)
+{
+	for (size_t i = 0; i < pp->points.v.n; i++) {
+		const struct Point *pt = pp->points.v.p[i];
+		struct err *e = fn(env, pp, pt, at);
+		if (!e)
+			at->n++;
+		else if ((e = attach_failed(env, pp, pt, e)))
+			return e;
+	}
+	return NULL;
+}
+
+static const struct Provider *provider_of(enum ProbeKind k)
+{
+	for (u32 i = 0; i < nproviders; i++)
+		if (providers[i].kind == k)
+			return &providers[i];
+	UNREACHABLE();
+}
+
+// The kernel runs what was attached last first for these (the list of consumers grows at its head), in order for the others. Attached in
+// reverse, programs on one event run in the order of the script.
+static bool runs_last_first(enum ProbeKind k)
+{
+	return k == PK_UPROBE || k == PK_URETPROBE || k == PK_USDT || k == PK_KPROBE || k == PK_SOFTWARE;
+}
+
+struct err *probes_attach(struct ProbeEnv *env, struct Program *p, struct Attachments *at, u64 *n)
+{
+	struct err *e = NULL;
+	for (size_t i = 0; !e && i < p->progs.n; i++)
+		if (!runs_last_first(p->progs.p[i]->kind))
+			e = provider_of(p->progs.p[i]->kind)->attach(env, p->progs.p[i], at);
+	for (size_t i = p->progs.n; !e && i-- > 0;)
+		if (runs_last_first(p->progs.p[i]->kind))
+			e = provider_of(p->progs.p[i]->kind)->attach(env, p->progs.p[i], at);
+	if (e) {
+		detach(at);
+		return e;
+	}
+	*n = at->n;
+	return NULL;
+}
+
+void probe_load_params(struct ProbeEnv *env, struct ProbeProg *pp, struct SysProg *sp)
+{
+	sp->type = provider_of(pp->kind)->prog_type;
+	sp->expected_attach_type = 0;
+	const struct Point *pt = pp->points.v.n ? pp->points.v.p[0] : NULL;
+	switch (pp->kind) {
+	case PK_UPROBE: case PK_URETPROBE: case PK_USDT:
+		if (uprobe_is_multi(env, pp))
+			sp->expected_attach_type = SONDE_BPF_TRACE_UPROBE_MULTI;
+		break;
+	case PK_KPROBE: case PK_KRETPROBE:
+		if (kprobe_is_multi(env, pp))
+			sp->expected_attach_type = SONDE_BPF_TRACE_KPROBE_MULTI;
+		break;
+	case PK_FENTRY: case PK_FEXIT: case PK_ITER:
+		sp->expected_attach_type = pp->kind == PK_ITER	    ? BPF_TRACE_ITER
+					   : pp->kind == PK_FENTRY ? BPF_TRACE_FENTRY
+								    : BPF_TRACE_FEXIT;
+		if (pt) {
+			bool prog = pt->target && !strcmp(pt->target, "bpf") && pp->kind != PK_ITER;
+			sp->attach_btf_id = pt->btf_id;
+			if (prog)
+				sp->attach_prog_fd = pt->btf_obj_fd;
+			else
+				sp->attach_btf_obj_fd = pt->btf_obj_fd;
+		}
+		break;
+	default:
+		break;
+	}
+	if (pp->sleepable)
+		sp->flags |= BPF_F_SLEEPABLE;
+}

@@ -1,0 +1,126 @@
+// What the files of probe/ share: making points, reporting what does not exist, opening and owning perf events and links.
+#ifndef SONDE_PROBE_INTERNAL_H
+#define SONDE_PROBE_INTERNAL_H
+#include <linux/bpf.h>
+#include <linux/perf_event.h>
+#include "lang/ptregs.h"
+#include "probe/probe.h"
+
+// Newer than the UAPI headers sonde is built with (include/uapi/linux/bpf.h of 6.12).
+#define SONDE_BPF_TRACE_KPROBE_MULTI 42
+#define SONDE_BPF_TRACE_UPROBE_MULTI 48
+#define SONDE_BPF_F_KPROBE_MULTI_RETURN 1u
+#define SONDE_BPF_F_UPROBE_MULTI_RETURN 1u
+
+typedef VEC(const char *) NameList;
+
+struct TpName {
+	const char *category, *event;
+};
+struct KFunc { // a kernel function that kprobes or fentry may go to
+	const char *name, *module; // module "vmlinux" for the kernel itself
+	u64 addr;		   // 0 unknown
+};
+typedef VEC(struct KFunc) KFuncList;
+struct ProbeCache {
+	bool tps_read, kfuncs_read, kfuncs_from_tracefs, blacklist_read;
+	VEC(struct TpName) tps;
+	KFuncList kfuncs; // sorted by name, then address
+	NameList blacklist;	  // sorted
+	const char *limit_said;	  // max_probes was reported
+};
+struct ProbeCache *probe_cache(struct ProbeEnv *env);
+
+// ---- provider.c
+struct Point *point_new(struct ProbeEnv *env, const struct Provider *p, enum CtxKind ctx);
+// Adds it unless config max_probes is reached (said once); numbers it.
+void point_add(struct ProbeEnv *env, const struct AttachSpec *spec, struct PointList *out, struct Point *pt);
+// What the script names does not exist: an error, a warning or nothing, as config missing_probes says. Returns whether it was said
+// (a hint may follow).
+bool probe_missing(struct ProbeEnv *env, const struct AttachSpec *spec, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void hint_nearest(struct ProbeEnv *env, const char *want, const NameList *names, const char *prefix);
+// The number of parts after the provider is within [min, max]; else an error that shows the synopsis.
+bool spec_parts(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, u32 min, u32 max);
+// "func+off" -> name and offset; false and an error when it is malformed. allow: offsets make sense here.
+bool spec_offset(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, const char *text, bool allow,
+		 const char **name, u64 *off);
+int cmp_str(const void *a, const void *b); // const char ** for qsort, bsearch
+void names_sort(NameList *l);		   // and drops duplicates
+static inline bool is_wild(const char *s)
+{
+	return glob_has_wild(s);
+}
+
+// ---- attach.c
+// Opens the event and ties the program to it (link with cookie, else ioctl); takes nothing, the descriptors go to at.
+struct err *attach_perf(struct ProbeProg *pp, struct Attachments *at, struct perf_event_attr *attr, int pid, int cpu, u64 cookie);
+// One point failed: by config missing_probes an error (returned, naming the point), a warning or nothing (NULL). Takes cause.
+struct err *attach_failed(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct err *cause);
+void attachments_count(struct Attachments *at, u64 n); // n more points are attached
+void attachments_add_pin(struct Attachments *at, const char *path);
+int first_online_cpu(void);
+struct err *online_cpus(int **cpus, u32 *n); // malloced
+// Number in a small sysfs file; -errno.
+s64 read_number(const char *path);
+struct err *pmu_type(const char *pmu, u32 *type);	// "uprobe", "kprobe"
+u64 pmu_retprobe_bit(const char *pmu);
+typedef struct err *(*ForPoint)(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct Attachments *at);
+// fn for each point of pp, in order, with attach_failed and the count.
+struct err *attach_each(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at, ForPoint fn);
+
+// ---- providers: one triple each, see the table in provider.c
+#define PROVIDER_FNS(id)                                                                                               \
+	void id##_expand(struct ProbeEnv *, const struct Provider *, const struct AttachSpec *, struct PointList *);    \
+	void id##_list(struct ProbeEnv *, const struct Provider *, const struct AttachSpec *, void (*)(void *, struct Point *), void *); \
+	struct err *id##_attach(struct ProbeEnv *, struct ProbeProg *, struct Attachments *);
+PROVIDER_FNS(special)
+PROVIDER_FNS(tracepoint)
+PROVIDER_FNS(rawtp)
+PROVIDER_FNS(timer)   // profile, interval
+PROVIDER_FNS(counter) // software, hardware
+PROVIDER_FNS(uprobe)
+PROVIDER_FNS(usdt)
+PROVIDER_FNS(kprobe)
+PROVIDER_FNS(fentry)
+PROVIDER_FNS(iter)
+PROVIDER_FNS(watchpoint)
+// expand serves -l as well: wildcards are allowed there anyway
+void list_by_expand(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, void (*fn)(void *, struct Point *), void *arg);
+
+// ---- which form of attaching pp will get; known before loading
+bool uprobe_is_multi(const struct ProbeEnv *env, const struct ProbeProg *pp);
+bool kprobe_is_multi(struct ProbeEnv *env, const struct ProbeProg *pp);
+
+// ---- target.c: the files that a target names: path, library, program in $PATH, pattern, or "*" (executable mappings of pid, else of
+// every process); target NULL: the program of pid. Paths as the kernel can open them from here, on the arena. False after an error.
+bool probe_targets(struct ProbeEnv *env, const struct AttachSpec *spec, const char *target, int pid, NameList *paths);
+// The file as an object with symbols; NULL after an error (unreadable, no ELF).
+struct SymObject *target_object(struct ProbeEnv *env, const struct AttachSpec *spec, const char *path);
+
+// ---- uprobe_attach.c
+struct err *uprobes_attach(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at);
+
+// ---- usdt_arg.c
+struct UsdtSymbols { // resolves names in argument specifications; find may be NULL
+	bool (*find)(void *arg, const char *name, u64 *vaddr);
+	void *arg;
+	u64 pc; // virtual address of the probe
+};
+// "-4@%edi 8@16(%rbp)" -> args. An argument that cannot be read (float, segment register, unknown symbol) gets size 0. Returns how many,
+// at most max; stops at text it does not understand (then *bad, if given, is set).
+u32 usdt_args_parse(const char *spec, enum PtArch arch, const struct UsdtSymbols *syms, struct UsdtArg *out, u32 max, bool *bad);
+
+// ---- kprobe_attach.c
+struct err *kprobe_attach(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at);
+// Several failed that a pattern found: one warning. Error when none is left.
+struct err *attach_refused(struct ProbeEnv *env, struct ProbeProg *pp, u64 refused, u64 attached, struct err *first);
+
+// ---- tracepoint.c: cache->tps, read
+struct ProbeCache *tracepoint_events(struct ProbeEnv *env);
+
+// ---- kfuncs.c: names of kernel functions
+void kfuncs_read(struct ProbeEnv *env);
+// Every kernel function that the source calls `name`: duplicates and the compiler's copies (.isra.N, .constprop.N) too. module NULL: any.
+void kfuncs_named(struct ProbeEnv *env, const char *module, const char *name, KFuncList *out);
+bool kfunc_blacklisted(struct ProbeEnv *env, const char *name);
+#endif

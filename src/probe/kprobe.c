@@ -1,0 +1,181 @@
+// kprobe, kretprobe: names, patterns, offsets and addresses of kernel functions -> points.
+// Invariant: event is the symbol as the kernel knows it ("finish_task_switch.isra.0"), func and name what the script called it; addr is its
+// address, or 0 when the kernel shall resolve the name.
+#include <errno.h>
+#include "probe/internal.h"
+
+static struct Point *make(struct ProbeEnv *env, const struct Provider *p, const char *module, const char *shown, const struct KFunc *f, u64 off)
+{
+	struct Point *pt = point_new(env, p, CTX_PT_REGS);
+	pt->target = module ? module : NULL;
+	pt->event = f->name;
+	pt->func = shown;
+	pt->addr = f->addr;
+	pt->off = off;
+	struct Str n = {0};
+	str_addf(&n, "%s:", p->name);
+	if (module)
+		str_addf(&n, "%s:", module);
+	str_add(&n, shown);
+	if (off)
+		str_addf(&n, "+%llu", (unsigned long long)off);
+	pt->name = arena_strdup(env->arena, n.p);
+	str_deinit(&n);
+	if (env->want_args) { // retval's and listings' types; arguments of a kprobe are raw
+		struct Record *args;
+		const struct Type *ret;
+		struct err *e = ctype_func(env->ctypes, module, shown, &args, &ret, NULL);
+		if (!e && env->listing)
+			pt->args = args;
+		err_free(e);
+	}
+	return pt;
+}
+
+static bool collect_names(void *arg, const char *name, const char *module, u64 addr, char type)
+{
+	vec_push((NameList *)arg, name);
+	return true;
+}
+
+static void hint_function(struct ProbeEnv *env, const struct Provider *p, const char *name)
+{
+	NameList names = {0};
+	if (ctype_has_btf(env->ctypes) && ctype_func_id(env->ctypes, name))
+		diag_hint(env->diags, "the kernel has a function of this name, but inlined into its callers: probe one of those");
+	else {
+		sym_kernel_each(env->syms, collect_names, &names);
+		hint_nearest(env, name, &names, arena_printf(env->arena, "%s:", p->name));
+	}
+	vec_deinit(&names);
+}
+
+static bool module_loaded(struct ProbeEnv *env, const char *module)
+{
+	return !strcmp(module, "vmlinux") || (!strchr(module, '/') && !access(arena_printf(env->arena, "/sys/module/%s/sections", module), F_OK)) ||
+	       !access(arena_printf(env->arena, "/sys/module/%s/coresize", module), F_OK);
+}
+
+static void no_function(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, const char *module, const char *name)
+{
+	if (module && !module_loaded(env, module)) {
+		probe_missing(env, spec, "module %s is not loaded, so its function %s cannot be probed", module, name);
+		return;
+	}
+	if (probe_missing(env, spec, "no kernel function '%s'%s%s", name, module ? " in module " : "", module ? module : ""))
+		hint_function(env, p, name);
+}
+
+static void expand_exact(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, const char *module, const char *name,
+			 u64 off, struct PointList *out)
+{
+	KFuncList found = {0};
+	kfuncs_named(env, module, name, &found);
+	if (!found.n)
+		no_function(env, p, spec, module, name);
+	u32 outside = 0;
+	for (size_t i = 0; i < found.n; i++) {
+		struct SymHit h = {0};
+		if (off && found.p[i].addr)
+			h = sym_kernel(env->syms, found.p[i].addr);
+		if (off && h.name && off >= h.size) {
+			outside++;
+			continue;
+		}
+		point_add(env, spec, out, make(env, p, module, name, &found.p[i], off));
+	}
+	if (found.n && outside == found.n) {
+		struct SymHit h = sym_kernel(env->syms, found.p[0].addr);
+		diag_error(env->diags, spec->span, "offset %llu is outside of %s, which is at most %llu bytes long", (unsigned long long)off, name,
+			   (unsigned long long)h.size);
+	}
+	vec_deinit(&found);
+}
+
+static void expand_address(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, u64 addr, struct PointList *out)
+{
+	if (!env->config || !env->config->unsafe) {
+		diag_error(env->diags, spec->span, "a probe at a bare address needs --unsafe: inside an instruction it crashes the kernel");
+		return;
+	}
+	struct SymHit h = sym_kernel(env->syms, addr);
+	if (p->kind == PK_KRETPROBE && h.off) {
+		diag_error(env->diags, spec->span, "kretprobe needs the start of a function: 0x%llx is %s+%llu", (unsigned long long)addr, h.name,
+			   (unsigned long long)h.off);
+		return;
+	}
+	struct Point *pt = point_new(env, p, CTX_PT_REGS);
+	pt->addr = addr;
+	pt->func = h.name;
+	pt->name = h.name ? arena_printf(env->arena, "%s:%s+%llu", p->name, h.name, (unsigned long long)h.off)
+			  : arena_printf(env->arena, "%s:%llu", p->name, (unsigned long long)addr);
+	point_add(env, spec, out, pt);
+}
+
+static void expand_pattern(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, const char *module, const char *pattern,
+			   struct PointList *out)
+{
+	kfuncs_read(env);
+	struct ProbeCache *c = probe_cache(env);
+	size_t before = out->v.n;
+	const struct KFunc *last = NULL;
+	for (size_t i = 0; i < c->kfuncs.n; i++) {
+		const struct KFunc *f = &c->kfuncs.p[i];
+		if (!glob_match(pattern, f->name) || (module && !glob_match(module, f->module)))
+			continue;
+		bool same = last && !strcmp(last->name, f->name) && !strcmp(last->module, f->module);
+		last = f;
+		// Duplicates are one name here: the kernel's own list cannot tell them apart.
+		if (same || kfunc_blacklisted(env, f->name))
+			continue;
+		struct Point *pt = make(env, p, module ? f->module : NULL, f->name, f, 0);
+		pt->from_pattern = true;
+		if (c->kfuncs_from_tracefs)
+			pt->traceable = true;
+		point_add(env, spec, out, pt);
+	}
+	if (out->v.n == before && probe_missing(env, spec, "no kernel function matches '%s'", pattern) && !c->kfuncs.n)
+		diag_hint(env->diags, "neither tracefs' available_filter_functions nor /proc/kallsyms can be read");
+}
+
+static bool kernel_has_kprobes(struct ProbeEnv *env, const struct AttachSpec *spec)
+{
+	if (env->listing || feature_has(FEAT_KPROBE))
+		return true;
+	if (probe_missing(env, spec, "this kernel was built without kprobes"))
+		diag_hint(env->diags, "use tracepoint or rawtracepoint; -l 'tracepoint:*' lists them");
+	return false;
+}
+
+void kprobe_expand(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, struct PointList *out)
+{
+	const char *name, *module = spec->nparts == 3 && spec->parts[1][0] ? spec->parts[1] : NULL;
+	u64 off, addr;
+	if (!spec_parts(env, p, spec, 1, 2) || !spec_offset(env, p, spec, spec->parts[spec->nparts - 1], p->kind == PK_KPROBE, &name, &off))
+		return;
+	if (!name[0]) {
+		diag_error(env->diags, spec->span, "%s names no function", p->name);
+		diag_hint(env->diags, "the form is %s", p->synopsis);
+		return;
+	}
+	if (!kernel_has_kprobes(env, spec))
+		return;
+	if (module && !strcmp(module, "*") && !is_wild(name))
+		module = NULL;
+	bool wild = is_wild(name) || (module && is_wild(module));
+	if (wild && off)
+		diag_error(env->diags, spec->span, "an offset needs one function, not a pattern");
+	else if (wild)
+		expand_pattern(env, p, spec, module, name, out);
+	else if (!module && parse_u64(name, &addr))
+		expand_address(env, p, spec, addr, out);
+	else if (env->listing)
+		expand_pattern(env, p, spec, module, name, out);
+	else
+		expand_exact(env, p, spec, module, name, off, out);
+}
+
+void kprobe_list(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, void (*fn)(void *, struct Point *), void *arg)
+{
+	list_by_expand(env, p, spec, fn, arg);
+}

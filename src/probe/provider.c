@@ -1,0 +1,290 @@
+// The provider table, and the way from a script's attach points to plain points.
+// In: AttachSpec lists of the AST. Out: PointLists. Invariant: a point exists (event, symbol, register...) when it leaves here, as far as
+// that can be known without attaching; every refusal is a diagnostic at the attach point's span.
+#include <strings.h>
+#include "lang/check.h"
+#include "probe/internal.h"
+
+static const char *const begin_names[] = {"BEGIN", NULL}, *const end_names[] = {"END", NULL};
+static const char *const fentry_names[] = {"kfunc", NULL}, *const fexit_names[] = {"kretfunc", NULL};
+
+#define FNS(id) .expand = id##_expand, .list = id##_list, .attach = id##_attach
+const struct Provider providers[] = {
+	{"begin", NULL, begin_names, PK_BEGIN, BPF_PROG_TYPE_RAW_TRACEPOINT, "begin", "once, before the other probes are attached", FNS(special)},
+	{"end", NULL, end_names, PK_END, BPF_PROG_TYPE_RAW_TRACEPOINT, "end", "once, after the other probes are detached", FNS(special)},
+	{"self", NULL, NULL, PK_SELF, BPF_PROG_TYPE_RAW_TRACEPOINT, "self:signal:SIGUSR1", "sonde itself receives the signal", FNS(special)},
+	{"test", NULL, NULL, PK_TEST, BPF_PROG_TYPE_RAW_TRACEPOINT, "test:name", "run by --test", FNS(special)},
+	{"bench", NULL, NULL, PK_BENCH, BPF_PROG_TYPE_RAW_TRACEPOINT, "bench:name", "run by --bench", FNS(special)},
+	{"hardware", "h", NULL, PK_HARDWARE, BPF_PROG_TYPE_PERF_EVENT, "hardware:event[:count]", "every count-th hardware event", FNS(counter)},
+	{"interval", "i", NULL, PK_INTERVAL, BPF_PROG_TYPE_PERF_EVENT, "interval:us|ms|s|hz:n or interval:1s", "a timer on one CPU", FNS(timer)},
+	{"iter", "it", NULL, PK_ITER, BPF_PROG_TYPE_TRACING, "iter:kind[:pin]", "once for each kernel object of a kind", FNS(iter)},
+	{"fentry", "f", fentry_names, PK_FENTRY, BPF_PROG_TYPE_TRACING, "fentry[:module]:function or fentry:bpf[:id]:program",
+	 "a kernel function is entered, typed arguments", FNS(fentry)},
+	{"fexit", "fr", fexit_names, PK_FEXIT, BPF_PROG_TYPE_TRACING, "fexit[:module]:function or fexit:bpf[:id]:program",
+	 "a kernel function returns, typed arguments and value", FNS(fentry)},
+	{"kprobe", "k", NULL, PK_KPROBE, BPF_PROG_TYPE_KPROBE, "kprobe[:module]:function[+offset]", "a kernel function is entered", FNS(kprobe)},
+	{"kretprobe", "kr", NULL, PK_KRETPROBE, BPF_PROG_TYPE_KPROBE, "kretprobe[:module]:function", "a kernel function returns", FNS(kprobe)},
+	{"profile", "p", NULL, PK_PROFILE, BPF_PROG_TYPE_PERF_EVENT, "profile:us|ms|s|hz:n or profile:10ms", "a timer on every CPU", FNS(timer)},
+	{"rawtracepoint", "rt", NULL, PK_RAWTP, BPF_PROG_TYPE_RAW_TRACEPOINT, "rawtracepoint[:module]:event", "a tracepoint, untranslated arguments",
+	 FNS(rawtp)},
+	{"software", "s", NULL, PK_SOFTWARE, BPF_PROG_TYPE_PERF_EVENT, "software:event[:count]", "every count-th software event", FNS(counter)},
+	{"tracepoint", "t", NULL, PK_TRACEPOINT, BPF_PROG_TYPE_TRACEPOINT, "tracepoint:category:event", "a kernel tracepoint", FNS(tracepoint)},
+	{"uprobe", "u", NULL, PK_UPROBE, BPF_PROG_TYPE_KPROBE, "uprobe:binary:[cpp:]function[+offset] or uprobe:binary:address",
+	 "a user function is entered", FNS(uprobe)},
+	{"uretprobe", "ur", NULL, PK_URETPROBE, BPF_PROG_TYPE_KPROBE, "uretprobe:binary:[cpp:]function", "a user function returns", FNS(uprobe)},
+	{"usdt", "U", NULL, PK_USDT, BPF_PROG_TYPE_KPROBE, "usdt:binary:[provider:]name", "a static tracepoint of a program", FNS(usdt)},
+	{"watchpoint", "w", NULL, PK_WATCHPOINT, BPF_PROG_TYPE_PERF_EVENT, "watchpoint:address:length:rwx or watchpoint:function+argN:length:rwx",
+	 "memory is read, written or executed", FNS(watchpoint)},
+	{"asyncwatchpoint", "aw", NULL, PK_ASYNCWATCHPOINT, BPF_PROG_TYPE_PERF_EVENT, "asyncwatchpoint:function+argN:length:rwx",
+	 "as watchpoint, without stopping the process", FNS(watchpoint)},
+};
+const u32 nproviders = ARRAY_LEN(providers);
+
+static bool provider_named(const struct Provider *p, const char *name, int (*cmp)(const char *, const char *))
+{
+	if (!cmp(p->name, name))
+		return true;
+	for (const char *const *n = p->names; n && *n; n++)
+		if (!cmp(*n, name))
+			return true;
+	return false;
+}
+
+// Exact spellings first: "u" is uprobe and "U" is usdt. Then the long names in any case, as bpftrace takes "BEGIN" and "begin".
+const struct Provider *provider_find(const char *name)
+{
+	for (u32 i = 0; i < nproviders; i++)
+		if (provider_named(&providers[i], name, strcmp) || (providers[i].alias && !strcmp(providers[i].alias, name)))
+			return &providers[i];
+	for (u32 i = 0; i < nproviders; i++)
+		if (provider_named(&providers[i], name, strcasecmp) || (is_wild(name) && glob_match(name, providers[i].name)))
+			return &providers[i];
+	return NULL;
+}
+
+// ---- helpers for the providers
+struct ProbeCache *probe_cache(struct ProbeEnv *env)
+{
+	if (!env->cache)
+		env->cache = arena_new(env->arena, struct ProbeCache);
+	return env->cache;
+}
+
+void probe_env_deinit(struct ProbeEnv *env)
+{
+	for (size_t i = 0; i < env->owned_fds.n; i++)
+		close(env->owned_fds.p[i]);
+	vec_deinit(&env->owned_fds);
+	if (env->cache) {
+		vec_deinit(&env->cache->tps);
+		vec_deinit(&env->cache->kfuncs);
+		vec_deinit(&env->cache->blacklist);
+		env->cache = NULL;
+	}
+}
+
+struct Point *point_new(struct ProbeEnv *env, const struct Provider *p, enum CtxKind ctx)
+{
+	struct Point *pt = arena_new(env->arena, struct Point);
+	pt->kind = p->kind;
+	pt->ctx = ctx;
+	pt->wp_arg = -1;
+	return pt;
+}
+
+void point_add(struct ProbeEnv *env, const struct AttachSpec *spec, struct PointList *out, struct Point *pt)
+{
+	u32 max = env->config ? env->config->max_probes : 0;
+	if (max && !env->listing && env->npoints >= max) {
+		if (probe_cache(env)->limit_said)
+			return;
+		probe_cache(env)->limit_said = pt->name;
+		diag_error(env->diags, spec->span, "more than %u probes: %s would be one too many", max, pt->name);
+		diag_hint(env->diags, "raise the limit with config = { max_probes = N } or BPFTRACE_MAX_PROBES=N, or narrow the pattern");
+		return;
+	}
+	pt->id = env->npoints++;
+	vec_push(&out->v, pt);
+}
+
+bool probe_missing(struct ProbeEnv *env, const struct AttachSpec *spec, const char *fmt, ...)
+{
+	int mode = env->config ? (int)env->config->missing_probes : MISSING_ERROR;
+	if (env->lenient || mode == MISSING_IGNORE)
+		return false;
+	struct Str s = {0};
+	va_list ap;
+	va_start(ap, fmt);
+	str_vaddf(&s, fmt, ap);
+	va_end(ap);
+	if (mode == MISSING_ERROR)
+		diag_error(env->diags, spec->span, "%s", s.p);
+	else
+		diag_warn(env->diags, spec->span, "%s; skipped", s.p);
+	str_deinit(&s);
+	return true;
+}
+
+void hint_nearest(struct ProbeEnv *env, const char *want, const NameList *names, const char *prefix)
+{
+	const char *n = nearest_name(want, names->p, names->n);
+	if (n)
+		diag_hint(env->diags, "did you mean '%s%s'?", prefix, n);
+}
+
+bool spec_parts(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, u32 min, u32 max)
+{
+	u32 n = spec->nparts - 1;
+	if (n >= min && n <= max)
+		return true;
+	if (env->lenient)
+		return false;
+	if (min == max)
+		diag_error(env->diags, spec->span, "%s takes %u part%s after its name, found %u", p->name, min, min == 1 ? "" : "s", n);
+	else
+		diag_error(env->diags, spec->span, "%s takes %u to %u parts after its name, found %u", p->name, min, max, n);
+	diag_hint(env->diags, "the form is %s", p->synopsis);
+	return false;
+}
+
+bool spec_offset(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, const char *text, bool allow,
+		 const char **name, u64 *off)
+{
+	// A C++ name may hold a plus ("operator+(int)"): an offset is a plus with a number to the end.
+	const char *plus = strrchr(text, '+');
+	*off = 0;
+	*name = text;
+	if (!plus || strchr(plus, ')') || (plus - text >= 8 && !strncmp(plus - 8, "operator", 8)))
+		return true;
+	if (plus == text || !parse_u64(plus + 1, off)) {
+		diag_error(env->diags, spec->span, "'%s' is no offset: a number follows the +, e.g. %.*s+0x10", plus + 1, (int)(plus - text), text);
+		return false;
+	}
+	if (memchr(text, '+', (size_t)(plus - text))) {
+		diag_error(env->diags, spec->span, "more than one offset in '%s'", text);
+		return false;
+	}
+	if (!allow) {
+		diag_error(env->diags, spec->span, "%s cannot be attached at an offset: a function returns as a whole", p->name);
+		return false;
+	}
+	*name = arena_strndup(env->arena, text, (size_t)(plus - text));
+	return true;
+}
+
+int cmp_str(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+void names_sort(NameList *l)
+{
+	if (!l->n)
+		return;
+	qsort(l->p, l->n, sizeof(*l->p), cmp_str);
+	size_t w = 1;
+	for (size_t i = 1; i < l->n; i++)
+		if (strcmp(l->p[i], l->p[w - 1]))
+			l->p[w++] = l->p[i];
+	l->n = w;
+}
+
+void list_by_expand(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, void (*fn)(void *, struct Point *), void *arg)
+{
+	struct PointList l = {0};
+	p->expand(env, p, spec, &l);
+	for (size_t i = 0; i < l.v.n; i++)
+		fn(arg, l.v.p[i]);
+	vec_deinit(&l.v);
+}
+
+// ---- does an action look at what needs types? Reading them costs, so only then.
+static bool needs_types(void *arg, struct Expr *e)
+{
+	if (e->kind == E_IDENT && e->str && (!strcmp(e->str, "args") || !strcmp(e->str, "retval") || !strcmp(e->str, "ctx")))
+		*(bool *)arg = true;
+	return !*(bool *)arg;
+}
+
+static bool action_needs_types(const struct ProbeAst *p)
+{
+	bool yes = false;
+	walk_expr(p->pred, needs_types, &yes);
+	walk_exprs(p->body, needs_types, &yes);
+	return yes;
+}
+
+// ---- expansion
+static void unknown_provider(struct ProbeEnv *env, const struct AttachSpec *spec)
+{
+	NameList names = {0};
+	for (u32 i = 0; i < nproviders; i++)
+		vec_push(&names, providers[i].name);
+	const char *name = spec->parts[0];
+	diag_error(env->diags, spec->span, "unknown probe type '%s'", name);
+	char *low = arena_strdup(env->arena, name);
+	for (char *c = low; *c; c++)
+		*c = *c >= 'A' && *c <= 'Z' ? *c + 32 : *c;
+	const char *near = nearest_name(low, names.p, names.n);
+	if (near)
+		diag_hint(env->diags, "did you mean '%s'?", near);
+	else
+		diag_hint(env->diags, "one of begin, end, tracepoint, rawtracepoint, kprobe, fentry, uprobe, usdt, profile, interval, software, ...");
+	vec_deinit(&names);
+}
+
+// Which providers a pattern in the provider's place stands for: what bpftrace lists for it. Return probes and timers are left out.
+static bool provider_for_pattern(const struct ProbeEnv *env, const struct AttachSpec *spec, const struct Provider *p)
+{
+	bool user = env->pid || (spec->nparts >= 2 && strchr(spec->parts[1], '/'));
+	switch (p->kind) {
+	case PK_KPROBE: case PK_TRACEPOINT: case PK_SOFTWARE: case PK_HARDWARE: case PK_FENTRY: case PK_ITER: case PK_RAWTP:
+		return !user && glob_match(spec->parts[0], p->name);
+	case PK_UPROBE: case PK_USDT:
+		return user && glob_match(spec->parts[0], p->name);
+	default:
+		return false;
+	}
+}
+
+static void expand_one(struct ProbeEnv *env, const struct AttachSpec *spec, struct PointList *out)
+{
+	if (!spec->nparts || !spec->parts[0][0]) // a trailing comma
+		return;
+	if (!is_wild(spec->parts[0])) {
+		const struct Provider *p = provider_find(spec->parts[0]);
+		if (p)
+			p->expand(env, p, spec, out);
+		else
+			unknown_provider(env, spec);
+		return;
+	}
+	size_t before = out->v.n;
+	bool lenient = env->lenient;
+	env->lenient = true; // a provider that the rest does not fit is passed over
+	for (u32 i = 0; i < nproviders; i++)
+		if (provider_for_pattern(env, spec, &providers[i]))
+			providers[i].expand(env, &providers[i], spec, out);
+	env->lenient = lenient;
+	if (out->v.n == before)
+		probe_missing(env, spec, "nothing matches '%s'", spec->text);
+}
+
+void probes_expand(struct ProbeEnv *env, struct Script *s, struct PointList *lists)
+{
+	u32 i = 0;
+	for (struct ProbeAst *p = s->probes; p; p = p->next, i++) {
+		int errors = env->diags->nerrors;
+		bool iter = false;
+		env->want_args = action_needs_types(p);
+		for (struct AttachSpec *a = p->points; a; a = a->next)
+			expand_one(env, a, &lists[i]);
+		for (size_t k = 0; k < lists[i].v.n; k++)
+			iter |= lists[i].v.p[k]->kind == PK_ITER;
+		if (iter && lists[i].v.n > 1)
+			diag_error(env->diags, p->span, "an iter probe stands alone: it takes no other attach point beside it");
+		if (!lists[i].v.n && env->diags->nerrors == errors && (!env->config || env->config->missing_probes == MISSING_ERROR))
+			diag_error(env->diags, p->span, "this probe has no attach point");
+	}
+	env->want_args = false;
+}

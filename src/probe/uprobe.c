@@ -1,0 +1,307 @@
+// uprobe, uretprobe: names, patterns, offsets and addresses in user binaries -> points with file offsets.
+// Invariant: addr of a point lies inside a PT_LOAD segment's file bytes; two points of one attach point never share a file offset.
+#include <errno.h>
+#include "probe/internal.h"
+
+struct Want { // what is looked for in one object
+	const char *name, *lang;
+	bool wild, cpp, with_args; // with_args: the name holds a parameter list
+	u64 off;
+};
+struct Found {
+	const char *name, *demangled;
+	u64 addr, size, file_off;
+};
+typedef VEC(struct Found) FoundList;
+struct Scan {
+	struct ProbeEnv *env;
+	const struct Want *want;
+	FoundList *out;
+	u64 nfuncs;
+};
+
+// Length of "ns::fn<int>" in "ns::fn<int>(char const*) const". What follows the last pair is "const", "&", "[clone .cold]": no name.
+static size_t without_params(const char *s)
+{
+	const char *close = strrchr(s, ')');
+	int depth = 0;
+	if (!close || strstr(close, "::"))
+		return strlen(s);
+	for (const char *c = close; c >= s; c--) {
+		depth += (*c == ')') - (*c == '(');
+		if (!depth)
+			return (size_t)(c - s);
+	}
+	return strlen(s);
+}
+
+static bool demangled_matches(struct ProbeEnv *env, const struct Want *w, const char *dem)
+{
+	if (w->with_args)
+		return w->wild ? glob_match(w->name, dem) : !strcmp(w->name, dem);
+	size_t n = without_params(dem);
+	if (!w->wild)
+		return strlen(w->name) == n && !memcmp(w->name, dem, n);
+	char buf[512];
+	if (n >= sizeof(buf))
+		return glob_match(w->name, arena_strndup(env->arena, dem, n));
+	memcpy(buf, dem, n);
+	buf[n] = 0;
+	return glob_match(w->name, buf);
+}
+
+static bool matches(struct ProbeEnv *env, const struct Want *w, const struct SymDef *s)
+{
+	if (w->wild ? glob_match(w->name, s->name) : !strcmp(w->name, s->name))
+		return true;
+	return (w->cpp || w->with_args) && s->demangled && demangled_matches(env, w, s->demangled);
+}
+
+static bool collect(void *arg, const struct SymDef *s)
+{
+	struct Scan *sc = arg;
+	if (!s->is_func)
+		return true;
+	sc->nfuncs++;
+	if (matches(sc->env, sc->want, s)) {
+		struct Found f = {arena_strdup(sc->env->arena, s->name), s->demangled ? arena_strdup(sc->env->arena, s->demangled) : NULL, s->addr,
+				  s->size, s->file_off};
+		vec_push(sc->out, f);
+	}
+	return true;
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct Found *x = a, *y = b;
+	return x->file_off < y->file_off ? -1 : x->file_off > y->file_off ? 1 : strcmp(x->name, y->name);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct Found *x = a, *y = b;
+	int c = strcmp(x->name, y->name);
+	return c ? c : by_offset(a, b);
+}
+
+// Aliases (several names at one address) are one place: the program would run twice there. Listings keep them.
+static void tidy(FoundList *l, bool keep_aliases)
+{
+	size_t w = 0;
+	if (!l->n)
+		return;
+	qsort(l->p, l->n, sizeof(l->p[0]), by_offset);
+	for (size_t i = 0; i < l->n; i++) {
+		struct Found *last = w ? &l->p[w - 1] : NULL;
+		if (!last || last->file_off != l->p[i].file_off || (keep_aliases && strcmp(last->name, l->p[i].name)))
+			l->p[w++] = l->p[i];
+	}
+	l->n = w;
+	qsort(l->p, l->n, sizeof(l->p[0]), by_name);
+}
+
+// ---- errors
+static bool add_name(void *arg, const struct SymDef *s)
+{
+	if (s->is_func)
+		vec_push((NameList *)arg, s->name);
+	return true;
+}
+
+static void no_function(struct ProbeEnv *env, const struct AttachSpec *spec, struct SymObject *o, const char *path, const struct Want *w, u64 nfuncs)
+{
+	if (!nfuncs) {
+		if (probe_missing(env, spec, "%s has no symbols (stripped), so '%s' cannot be found", path, w->name))
+			diag_hint(env->diags, "install its debug symbols, or give an address: %s:%s:0x...", spec->parts[0], path);
+		return;
+	}
+	if (!probe_missing(env, spec, "no function %s'%s' in %s", w->wild ? "like " : "", w->name, path))
+		return;
+	NameList names = {0};
+	err_free(sym_object_each(env->syms, o, add_name, &names));
+	if (!w->wild)
+		hint_nearest(env, w->name, &names, arena_printf(env->arena, "%s:%s:", spec->parts[0], path));
+	vec_deinit(&names);
+}
+
+// ---- points
+static struct Point *make(struct ProbeEnv *env, const struct Provider *p, const char *path, const struct Want *w, const char *func)
+{
+	struct Point *pt = point_new(env, p, CTX_PT_REGS);
+	pt->target = path;
+	pt->event = func;
+	pt->pid = env->pid;
+	struct Str n = {0};
+	str_addf(&n, "%s:%s", p->name, path);
+	if (w && w->lang)
+		str_addf(&n, ":%s", w->lang);
+	if (func)
+		str_addf(&n, ":%s", func);
+	if (w && w->off)
+		str_addf(&n, "+%llu", (unsigned long long)w->off);
+	pt->name = arena_strdup(env->arena, n.p);
+	str_deinit(&n);
+	return pt;
+}
+
+static void read_args(struct ProbeEnv *env, const struct AttachSpec *spec, struct Point *pt)
+{
+	if (!env->want_args || !pt->event || pt->off || pt->kind != PK_UPROBE)
+		return;
+	struct err *e = ctype_uprobe_args(env->ctypes, pt->target, pt->event, &pt->args, &pt->ret);
+	if (e && !env->lenient) {
+		diag_error(env->diags, spec->span, "the arguments of %s are not known by name: %s", pt->name, err_text(e));
+		diag_hint(env->diags, "use arg0, arg1, ...");
+	}
+	err_free(e);
+}
+
+static void add_found(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, const char *path, const struct Want *w,
+		      const struct Found *f, struct PointList *out)
+{
+	if (w->off && w->off >= f->size) {
+		diag_error(env->diags, spec->span, "offset %llu is outside of %s, which is %llu bytes long", (unsigned long long)w->off, f->name,
+			   (unsigned long long)f->size);
+		return;
+	}
+	struct Point *pt = make(env, p, path, w, f->name);
+	pt->func = f->demangled ? f->demangled : f->name;
+	pt->addr = f->file_off + w->off;
+	pt->sym_addr = f->addr + w->off;
+	pt->off = w->off;
+	read_args(env, spec, pt);
+	point_add(env, spec, out, pt);
+}
+
+static void expand_address(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, const char *path, u64 addr,
+			   struct PointList *out)
+{
+	struct SymObject *o = target_object(env, spec, path);
+	u64 off;
+	if (!o)
+		return;
+	if (!sym_object_addr_to_off(o, addr, &off)) {
+		probe_missing(env, spec, "address 0x%llx is in no code of %s", (unsigned long long)addr, path);
+		return;
+	}
+	struct SymHit h = sym_object_off(env->syms, o, off);
+	if (p->kind == PK_URETPROBE && h.name && h.off) {
+		diag_error(env->diags, spec->span, "uretprobe needs the start of a function: 0x%llx is %s+%llu", (unsigned long long)addr, h.name,
+			   (unsigned long long)h.off);
+		return;
+	}
+	struct Point *pt = make(env, p, path, NULL, NULL);
+	pt->name = arena_printf(env->arena, "%s:%llu", pt->name, (unsigned long long)addr); // decimal, as bpftrace
+	pt->func = h.name;
+	pt->addr = off;
+	pt->sym_addr = addr;
+	pt->off = h.name ? h.off : 0;
+	point_add(env, spec, out, pt);
+}
+
+// One object. many: the target was a pattern, so that a file without a match is no error by itself.
+static void expand_object(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, const char *path, const struct Want *w,
+			  bool many, struct PointList *out)
+{
+	bool lenient = env->lenient;
+	env->lenient |= many;
+	struct SymObject *o = target_object(env, spec, path);
+	FoundList found = {0};
+	struct SymDef def;
+	struct Want by_raw = *w;
+	if (!o)
+		goto out;
+	struct Scan sc = {env, &by_raw, &found, 0};
+	if (!w->wild && !w->cpp && sym_object_find(env->syms, o, w->name, &def)) {
+		// A signature or a version ("sym@@VERS") was given: this one symbol; a plain name: all functions of that name.
+		bool plain = !strcmp(def.name, w->name);
+		struct Found f = {arena_strdup(env->arena, def.name), def.demangled ? arena_strdup(env->arena, def.demangled) : NULL, def.addr, def.size,
+				  def.file_off};
+		vec_push(&found, f);
+		if (plain)
+			err_free(sym_object_each(env->syms, o, collect, &sc));
+	} else {
+		struct err *e = sym_object_each(env->syms, o, collect, &sc);
+		if (e)
+			probe_missing(env, spec, "the symbols of %s cannot be read: %s", path, err_text(e));
+		else if (!found.n)
+			no_function(env, spec, o, path, w, sc.nfuncs);
+		err_free(e);
+	}
+	tidy(&found, env->listing);
+	env->lenient = lenient;
+	for (size_t i = 0; i < found.n; i++)
+		add_found(env, p, spec, path, w, &found.p[i], out);
+out:
+	env->lenient = lenient;
+	vec_deinit(&found);
+}
+
+static bool parse_want(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, const char *text, const char *lang,
+		       struct Want *w)
+{
+	*w = (struct Want){.lang = lang, .cpp = lang != NULL};
+	if (lang && strcmp(lang, "cpp")) {
+		diag_error(env->diags, spec->span, "unknown language '%s' between binary and function", lang);
+		diag_hint(env->diags, "the form is %s", p->synopsis);
+		return false;
+	}
+	if (!spec_offset(env, p, spec, text, p->kind == PK_UPROBE, &w->name, &w->off))
+		return false;
+	if (!w->name[0]) {
+		diag_error(env->diags, spec->span, "%s names no function", p->name);
+		diag_hint(env->diags, "the form is %s", p->synopsis);
+		return false;
+	}
+	w->wild = is_wild(w->name) && !strstr(w->name, "operator*") && !strstr(w->name, "operator[");
+	w->with_args = strchr(w->name, '(') != NULL;
+	if (w->with_args && !strpbrk(w->name, "?["))
+		w->wild = w->wild && !strchr(w->name, ')'); // "f(char const*)": the star belongs to the signature
+	return true;
+}
+
+void uprobe_expand(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, struct PointList *out)
+{
+	// With -p the binary may be left out: the process's own.
+	bool own = env->pid && (spec->nparts == 2 || (spec->nparts == 3 && !strcmp(spec->parts[1], "cpp")));
+	const char *const *rest = spec->parts + (own ? 1 : 2);
+	u32 nrest = spec->nparts - (own ? 1 : 2);
+	struct Want w;
+	NameList paths = {0};
+	u64 addr;
+	if (!own && !spec_parts(env, p, spec, 2, 3))
+		return;
+	const char *target = own ? NULL : spec->parts[1];
+	if (target && !target[0]) {
+		diag_error(env->diags, spec->span, "%s names no binary", p->name);
+		diag_hint(env->diags, "the form is %s", p->synopsis);
+		return;
+	}
+	if (!parse_want(env, p, spec, rest[nrest - 1], nrest == 2 ? rest[0] : NULL, &w) || !probe_targets(env, spec, target, env->pid, &paths))
+		goto out;
+	bool many = target && is_wild(target);
+	if (parse_u64(w.name, &addr)) {
+		if (many)
+			diag_error(env->diags, spec->span, "an address needs one binary, not a pattern");
+		else
+			expand_address(env, p, spec, paths.p[0], addr, out);
+		goto out;
+	}
+	size_t before = out->v.n;
+	for (size_t i = 0; i < paths.n; i++)
+		expand_object(env, p, spec, paths.p[i], &w, many, out);
+	if (many && out->v.n == before)
+		probe_missing(env, spec, "no function '%s' in any of the %zu files of '%s'", w.name, paths.n, target);
+out:
+	vec_deinit(&paths);
+}
+
+void uprobe_list(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, void (*fn)(void *, struct Point *), void *arg)
+{
+	list_by_expand(env, p, spec, fn, arg);
+}
+
+struct err *uprobe_attach(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at)
+{
+	return uprobes_attach(env, pp, at);
+}
