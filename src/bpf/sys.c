@@ -264,13 +264,23 @@ int sys_obj_pin(int fd, const char *path)
 	return sys_bpf(BPF_OBJ_PIN, &a, offsetof(union bpf_attr, file_flags) + sizeof(a.file_flags));
 }
 
-int sys_prog_next_id(u32 id, u32 *next)
+static int next_id(int cmd, u32 id, u32 *next)
 {
 	union bpf_attr a = {.start_id = id};
-	int r = sys_bpf(BPF_PROG_GET_NEXT_ID, &a, offsetof(union bpf_attr, open_flags) + sizeof(a.open_flags));
+	int r = sys_bpf(cmd, &a, offsetof(union bpf_attr, open_flags) + sizeof(a.open_flags));
 	if (r == 0)
 		*next = a.next_id;
 	return r;
+}
+
+int sys_prog_next_id(u32 id, u32 *next)
+{
+	return next_id(BPF_PROG_GET_NEXT_ID, id, next);
+}
+
+int sys_btf_next_id(u32 id, u32 *next)
+{
+	return next_id(BPF_BTF_GET_NEXT_ID, id, next);
 }
 
 static int fd_by_id(int cmd, u32 id)

@@ -8,7 +8,9 @@
 
 struct Attachments {
 	VEC(int) links, perfs;
-	VEC(char *) pins;
+	VEC(int) iters; // of links
+	VEC(char *) events; // kbatch.c's definitions
+	u32 nevents;	    // names given so far
 	u64 n;
 };
 
@@ -25,9 +27,24 @@ void attachments_add(struct Attachments *at, int link_fd, int perf_fd)
 		vec_push(&at->perfs, perf_fd);
 }
 
-void attachments_add_pin(struct Attachments *at, const char *path)
+void attachments_add_event(struct Attachments *at, const char *event)
 {
-	vec_push(&at->pins, xstrdup(path));
+	vec_push(&at->events, xstrdup(event));
+}
+
+void attachments_add_iter(struct Attachments *at, int link_fd)
+{
+	vec_push(&at->iters, link_fd);
+}
+
+int attachments_iter_open(struct Attachments *at, u32 i)
+{
+	return i < at->iters.n ? sys_iter_create(at->iters.p[i]) : -ENOENT;
+}
+
+u32 attachments_next_event(struct Attachments *at)
+{
+	return at->nevents++;
 }
 
 void attachments_count(struct Attachments *at, u64 n)
@@ -73,10 +90,12 @@ static void detach(struct Attachments *at)
 	// Links first: the programs stop running at once, before the slow part.
 	close_all(at->links.p, at->links.n);
 	close_all(at->perfs.p, at->perfs.n);
-	at->links.n = at->perfs.n = 0;
-	for (size_t i = 0; i < at->pins.n; i++)
-		free(at->pins.p[i]);
-	at->pins.n = 0;
+	at->links.n = at->perfs.n = at->iters.n = 0;
+	for (size_t i = 0; i < at->events.n; i++) {
+		kbatch_remove(at->events.p[i]);
+		free(at->events.p[i]);
+	}
+	at->events.n = 0;
 	at->n = 0;
 }
 
@@ -87,7 +106,8 @@ void attachments_destroy(struct Attachments *at)
 	detach(at);
 	vec_deinit(&at->links);
 	vec_deinit(&at->perfs);
-	vec_deinit(&at->pins);
+	vec_deinit(&at->iters);
+	vec_deinit(&at->events);
 	free(at);
 }
 
@@ -261,11 +281,11 @@ void probe_load_params(struct ProbeEnv *env, struct ProbeProg *pp, struct SysPro
 	switch (pp->kind) {
 	case PK_UPROBE: case PK_URETPROBE: case PK_USDT:
 		if (uprobe_is_multi(env, pp))
-			sp->expected_attach_type = SONDE_BPF_TRACE_UPROBE_MULTI;
+			sp->expected_attach_type = SYS_TRACE_UPROBE_MULTI;
 		break;
 	case PK_KPROBE: case PK_KRETPROBE:
 		if (kprobe_is_multi(env, pp))
-			sp->expected_attach_type = SONDE_BPF_TRACE_KPROBE_MULTI;
+			sp->expected_attach_type = SYS_TRACE_KPROBE_MULTI;
 		break;
 	case PK_FENTRY: case PK_FEXIT: case PK_ITER:
 		sp->expected_attach_type = pp->kind == PK_ITER	    ? BPF_TRACE_ITER

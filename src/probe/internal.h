@@ -6,12 +6,6 @@
 #include "lang/ptregs.h"
 #include "probe/probe.h"
 
-// Newer than the UAPI headers sonde is built with (include/uapi/linux/bpf.h of 6.12).
-#define SONDE_BPF_TRACE_KPROBE_MULTI 42
-#define SONDE_BPF_TRACE_UPROBE_MULTI 48
-#define SONDE_BPF_F_KPROBE_MULTI_RETURN 1u
-#define SONDE_BPF_F_UPROBE_MULTI_RETURN 1u
-
 typedef VEC(const char *) NameList;
 
 struct TpName {
@@ -57,7 +51,9 @@ struct err *attach_perf(struct ProbeProg *pp, struct Attachments *at, struct per
 // One point failed: by config missing_probes an error (returned, naming the point), a warning or nothing (NULL). Takes cause.
 struct err *attach_failed(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct err *cause);
 void attachments_count(struct Attachments *at, u64 n); // n more points are attached
-void attachments_add_pin(struct Attachments *at, const char *path);
+void attachments_add_event(struct Attachments *at, const char *event); // kbatch.c's definition, removed at detach
+u32 attachments_next_event(struct Attachments *at);
+void attachments_add_iter(struct Attachments *at, int link_fd); // owned already; to be read through attachments_iter_open
 int first_online_cpu(void);
 struct err *online_cpus(int **cpus, u32 *n); // malloced
 // Number in a small sysfs file; -errno.
@@ -110,16 +106,29 @@ struct UsdtSymbols { // resolves names in argument specifications; find may be N
 // at most max; stops at text it does not understand (then *bad, if given, is set).
 u32 usdt_args_parse(const char *spec, enum PtArch arch, const struct UsdtSymbols *syms, struct UsdtArg *out, u32 max, bool *bad);
 
+// ---- perf.c: the event on every CPU, or on every thread (present and later) of pt->pid; the cookie is pt->id
+struct err *attach_everywhere(struct ProbeProg *pp, const struct Point *pt, struct Attachments *at, const struct perf_event_attr *model);
+
+// ---- fentry.c: BTF object of a kernel module, owned by env; -errno
+int module_btf_fd(struct ProbeEnv *env, const char *module);
+
 // ---- kprobe_attach.c
 struct err *kprobe_attach(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at);
 // Several failed that a pattern found: one warning. Error when none is left.
 struct err *attach_refused(struct ProbeEnv *env, struct ProbeProg *pp, u64 refused, u64 attached, struct err *first);
 
+// ---- kbatch.c: many kprobes as one trace event
+#define KBATCH_MIN 16
+bool kbatch_fits(struct ProbeEnv *env, const struct ProbeProg *pp, u64 *text); // *text: address of _text
+struct err *kbatch_attach(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at, u64 text, u64 *refused);
+void kbatch_remove(const char *event);
+
 // ---- tracepoint.c: cache->tps, read
 struct ProbeCache *tracepoint_events(struct ProbeEnv *env);
 
 // ---- kfuncs.c: names of kernel functions
-void kfuncs_read(struct ProbeEnv *env);
+void kfuncs_read(struct ProbeEnv *env); // fills cache->kfuncs
+void kfuncs_sort(KFuncList *l);	      // by name, module, address
 // Every kernel function that the source calls `name`: duplicates and the compiler's copies (.isra.N, .constprop.N) too. module NULL: any.
 void kfuncs_named(struct ProbeEnv *env, const char *module, const char *name, KFuncList *out);
 bool kfunc_blacklisted(struct ProbeEnv *env, const char *name);

@@ -12,6 +12,12 @@ static int by_name(const void *a, const void *b)
 	return c ? c : x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
+void kfuncs_sort(KFuncList *l)
+{
+	if (l->n)
+		qsort(l->p, l->n, sizeof(l->p[0]), by_name);
+}
+
 // "tcp_sendmsg" or "nft_do_chain [nf_tables]" a line. Names of removed init code read "__ftrace_invalid_address___123".
 static bool read_tracefs(struct ProbeEnv *env, struct ProbeCache *c)
 {
@@ -71,8 +77,7 @@ void kfuncs_read(struct ProbeEnv *env)
 	c->kfuncs_from_tracefs = read_tracefs(env, c);
 	if (!c->kfuncs_from_tracefs)
 		sym_kernel_each(env->syms, take_symbol, c);
-	if (c->kfuncs.n)
-		qsort(c->kfuncs.p, c->kfuncs.n, sizeof(c->kfuncs.p[0]), by_name);
+	kfuncs_sort(&c->kfuncs);
 }
 
 // /sys/kernel/debug/kprobes/blacklist: "0xffff...-0xffff...\tname" a line. Unreadable: nothing is known to be forbidden.

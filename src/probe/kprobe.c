@@ -112,30 +112,71 @@ static void expand_address(struct ProbeEnv *env, const struct Provider *p, const
 	point_add(env, spec, out, pt);
 }
 
+// ---- patterns
+struct Resolve {
+	const struct Map *want; // "module:name" of what matched
+	KFuncList *out;
+};
+
+static bool take_address(void *arg, const char *name, const char *module, u64 addr, char type)
+{
+	struct Resolve *r = arg;
+	char key[512];
+	snprintf(key, sizeof(key), "%s:%s", module ? module : "vmlinux", name);
+	const struct KFunc *f = map_get(r->want, key);
+	if (f) {
+		struct KFunc g = {f->name, f->module, addr};
+		vec_push(r->out, g);
+	}
+	return true;
+}
+
+// Addresses from kallsyms: several functions of one name become several entries. Names stay as they are when addresses are hidden.
+static void add_addresses(struct ProbeEnv *env, KFuncList *l)
+{
+	struct Map want = {0};
+	KFuncList out = {0};
+	char key[512];
+	for (size_t i = 0; i < l->n; i++) {
+		snprintf(key, sizeof(key), "%s:%s", l->p[i].module, l->p[i].name);
+		map_put(&want, key, &l->p[i]);
+	}
+	struct Resolve r = {&want, &out};
+	sym_kernel_each(env->syms, take_address, &r);
+	map_deinit(&want);
+	if (!out.n)
+		return;
+	vec_deinit(l);
+	*l = out;
+	kfuncs_sort(l);
+}
+
 static void expand_pattern(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, const char *module, const char *pattern,
 			   struct PointList *out)
 {
 	kfuncs_read(env);
 	struct ProbeCache *c = probe_cache(env);
-	size_t before = out->v.n;
-	const struct KFunc *last = NULL;
+	KFuncList found = {0};
 	for (size_t i = 0; i < c->kfuncs.n; i++) {
-		const struct KFunc *f = &c->kfuncs.p[i];
+		const struct KFunc *f = &c->kfuncs.p[i], *last = found.n ? &vec_last(&found) : NULL;
 		if (!glob_match(pattern, f->name) || (module && !glob_match(module, f->module)))
 			continue;
-		bool same = last && !strcmp(last->name, f->name) && !strcmp(last->module, f->module);
-		last = f;
-		// Duplicates are one name here: the kernel's own list cannot tell them apart.
-		if (same || kfunc_blacklisted(env, f->name))
+		if (last && !strcmp(last->name, f->name) && !strcmp(last->module, f->module) && last->addr == f->addr)
 			continue;
-		struct Point *pt = make(env, p, module ? f->module : NULL, f->name, f, 0);
+		if (!kfunc_blacklisted(env, f->name))
+			vec_push(&found, *f);
+	}
+	if (c->kfuncs_from_tracefs && found.n && !env->listing)
+		add_addresses(env, &found);
+	if (!found.n && probe_missing(env, spec, "no kernel function matches '%s'", pattern) && !c->kfuncs.n)
+		diag_hint(env->diags, "neither tracefs' available_filter_functions nor /proc/kallsyms can be read");
+	for (size_t i = 0; i < found.n; i++) {
+		struct Point *pt = make(env, p, module ? found.p[i].module : NULL, found.p[i].name, &found.p[i], 0);
 		pt->from_pattern = true;
-		if (c->kfuncs_from_tracefs)
-			pt->traceable = true;
+		pt->traceable = c->kfuncs_from_tracefs;
 		point_add(env, spec, out, pt);
 	}
-	if (out->v.n == before && probe_missing(env, spec, "no kernel function matches '%s'", pattern) && !c->kfuncs.n)
-		diag_hint(env->diags, "neither tracefs' available_filter_functions nor /proc/kallsyms can be read");
+	vec_deinit(&found);
 }
 
 static bool kernel_has_kprobes(struct ProbeEnv *env, const struct AttachSpec *spec)

@@ -211,7 +211,7 @@ static struct err *attach_cpus(struct ProbeProg *pp, const struct Point *pt, str
 	return e;
 }
 
-static struct err *attach_everywhere(struct ProbeProg *pp, const struct Point *pt, struct Attachments *at, const struct perf_event_attr *model)
+struct err *attach_everywhere(struct ProbeProg *pp, const struct Point *pt, struct Attachments *at, const struct perf_event_attr *model)
 {
 	return pt->pid ? attach_threads(pp, pt, at, model) : attach_cpus(pp, pt, at, model);
 }

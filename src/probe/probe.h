@@ -60,6 +60,9 @@ struct Attachments *attachments_create(void);
 // Attaches everything except begin/end/self/test/bench; on error everything already attached is detached. *n counts attached points.
 struct err *probes_attach(struct ProbeEnv *env, struct Program *p, struct Attachments *at, u64 *n);
 void attachments_add(struct Attachments *at, int link_fd, int perf_fd); // takes both, -1: none
+// iter probes: a new file for the i-th attached iterator that is not pinned; reading it to the end runs the program for every object.
+// -ENOENT past the last, else -errno. The caller closes it.
+int attachments_iter_open(struct Attachments *at, u32 i);
 void attachments_destroy(struct Attachments *at); // detaches: fast, all at once where the kernel can
 // Runs a begin, end, self or test program once from here (BPF_PROG_TEST_RUN): pid, comm and stacks are sonde's own.
 struct err *probe_run_once(struct ProbeProg *pp);

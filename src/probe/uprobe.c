@@ -9,7 +9,7 @@ struct Want { // what is looked for in one object
 	u64 off;
 };
 struct Found {
-	const char *name, *demangled;
+	const char *name; // lives as long as Syms
 	u64 addr, size, file_off;
 };
 typedef VEC(struct Found) FoundList;
@@ -54,7 +54,10 @@ static bool matches(struct ProbeEnv *env, const struct Want *w, const struct Sym
 {
 	if (w->wild ? glob_match(w->name, s->name) : !strcmp(w->name, s->name))
 		return true;
-	return (w->cpp || w->with_args) && s->demangled && demangled_matches(env, w, s->demangled);
+	if (!w->cpp && !w->with_args)
+		return false;
+	const char *dem = s->demangled ? s->demangled : sym_demangle(env->syms, s->name);
+	return dem != s->name && demangled_matches(env, w, dem);
 }
 
 static bool collect(void *arg, const struct SymDef *s)
@@ -64,8 +67,7 @@ static bool collect(void *arg, const struct SymDef *s)
 		return true;
 	sc->nfuncs++;
 	if (matches(sc->env, sc->want, s)) {
-		struct Found f = {arena_strdup(sc->env->arena, s->name), s->demangled ? arena_strdup(sc->env->arena, s->demangled) : NULL, s->addr,
-				  s->size, s->file_off};
+		struct Found f = {s->name, s->addr, s->size, s->file_off};
 		vec_push(sc->out, f);
 	}
 	return true;
@@ -165,7 +167,7 @@ static void add_found(struct ProbeEnv *env, const struct Provider *p, const stru
 		return;
 	}
 	struct Point *pt = make(env, p, path, w, f->name);
-	pt->func = f->demangled ? f->demangled : f->name;
+	pt->func = sym_demangle(env->syms, f->name);
 	pt->addr = f->file_off + w->off;
 	pt->sym_addr = f->addr + w->off;
 	pt->off = w->off;
@@ -215,8 +217,7 @@ static void expand_object(struct ProbeEnv *env, const struct Provider *p, const 
 	if (!w->wild && !w->cpp && sym_object_find(env->syms, o, w->name, &def)) {
 		// A signature or a version ("sym@@VERS") was given: this one symbol; a plain name: all functions of that name.
 		bool plain = !strcmp(def.name, w->name);
-		struct Found f = {arena_strdup(env->arena, def.name), def.demangled ? arena_strdup(env->arena, def.demangled) : NULL, def.addr, def.size,
-				  def.file_off};
+		struct Found f = {def.name, def.addr, def.size, def.file_off};
 		vec_push(&found, f);
 		if (plain)
 			err_free(sym_object_each(env->syms, o, collect, &sc));

@@ -31,7 +31,7 @@ static struct err *explain(const struct Point *pt, int e)
 
 static int link_range(struct ProbeProg *pp, const struct Group *g, u32 from, u32 n)
 {
-	u32 flags = pp->kind == PK_URETPROBE ? SONDE_BPF_F_UPROBE_MULTI_RETURN : 0;
+	u32 flags = pp->kind == PK_URETPROBE ? SYS_MULTI_RETURN : 0;
 	return sys_link_uprobe_multi(pp->fd, g->path, g->offs + from, g->any_ref ? g->refs + from : NULL, g->cookies + from, n, flags, g->pid);
 }
 

@@ -1,0 +1,201 @@
+// Many kprobes at once on kernels without kprobe_multi: one trace event with a probe for each function (Documentation/trace/kprobetrace.rst: a
+// repeated definition adds a probe to its event, 5.4), so that one perf event carries the program for all of them.
+// Why: a kprobe on a function's first bytes is armed by ftrace, which walks all its records several times for each probe (5-15 ms), and a perf
+// event each costs a grace period of RCU tasks trace (25 ms) when the program is taken off. Behind the 5-byte nop that ftrace owns, a
+// breakpoint is enough, and nothing has happened yet: registers and stack are those of the entry.
+// Invariant: definitions carry our pid in their group's name; they are removed at detach, and those of dead sondes when we make our own.
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include "lang/check.h"
+#include "probe/internal.h"
+
+#define GROUP "sonde_"
+
+struct Kcore { // /proc/kcore: kernel memory as an ELF core file
+	int fd;
+	Elf64_Phdr *ph;
+	u32 nph;
+};
+
+static void kcore_open(struct Kcore *k)
+{
+	Elf64_Ehdr eh;
+	*k = (struct Kcore){.fd = open("/proc/kcore", O_RDONLY | O_CLOEXEC)};
+	if (k->fd < 0 || pread(k->fd, &eh, sizeof(eh), 0) != sizeof(eh) || memcmp(eh.e_ident, ELFMAG, SELFMAG) || eh.e_phentsize != sizeof(Elf64_Phdr))
+		return;
+	size_t n = eh.e_phnum * sizeof(Elf64_Phdr);
+	k->ph = xmalloc(n + 1);
+	if (pread(k->fd, k->ph, n, (off_t)eh.e_phoff) == (ssize_t)n)
+		k->nph = eh.e_phnum;
+}
+
+static void kcore_close(struct Kcore *k)
+{
+	if (k->fd >= 0)
+		close(k->fd);
+	free(k->ph);
+}
+
+static bool kcore_read(const struct Kcore *k, u64 addr, void *buf, size_t n)
+{
+	for (u32 i = 0; i < k->nph; i++) {
+		const Elf64_Phdr *p = &k->ph[i];
+		if (p->p_type == PT_LOAD && addr >= p->p_vaddr && addr - p->p_vaddr < p->p_memsz)
+			return pread(k->fd, buf, n, (off_t)(p->p_offset + (addr - p->p_vaddr))) == (ssize_t)n;
+	}
+	return false;
+}
+
+// How many bytes of [endbr64 or the nop that replaced it] [5-byte nop of ftrace] the function begins with; 0: not these.
+static u32 entry_nops(const struct Kcore *k, u64 addr)
+{
+#if defined(__x86_64__)
+	static const u8 endbr[4] = {0xf3, 0x0f, 0x1e, 0xfa}, sealed[2][4] = {{0x0f, 0x1f, 0x40, 0x00}, {0x66, 0x0f, 0x1f, 0x00}};
+	static const u8 nop5[5] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
+	u8 b[9];
+	if (!kcore_read(k, addr, b, sizeof(b)))
+		return 0;
+	if (!memcmp(b, nop5, 5))
+		return 5;
+	if ((!memcmp(b, endbr, 4) || !memcmp(b, sealed[0], 4) || !memcmp(b, sealed[1], 4)) && !memcmp(b + 4, nop5, 5))
+		return 9;
+#endif
+	return 0; // arm64: kprobes are breakpoints anyway
+}
+
+static int open_events(int flags)
+{
+	const char *root;
+	char path[300];
+	struct err *e = tracefs_path(&root);
+	if (e) {
+		err_free(e);
+		return -1;
+	}
+	snprintf(path, sizeof(path), "%s/kprobe_events", root);
+	return open(path, flags | O_CLOEXEC);
+}
+
+static bool write_line(int fd, const char *line)
+{
+	size_t n = strlen(line);
+	return write(fd, line, n) == (ssize_t)n;
+}
+
+// Definitions that a killed sonde left: "p:sonde_123/k0 _text+1234" with no process 123.
+static void remove_stale(int out)
+{
+	int in = open_events(O_RDONLY);
+	char *line = NULL, last[64] = "", group[64];
+	size_t cap = 0;
+	FILE *f = in >= 0 ? fdopen(in, "r") : NULL;
+	NameList dead = {0};
+	while (f && getline(&line, &cap, f) > 0) {
+		int pid;
+		char ev[24];
+		if (sscanf(line, "%*[pr0-9]:" GROUP "%d/%23s", &pid, ev) != 2)
+			continue;
+		snprintf(group, sizeof(group), "-:" GROUP "%d/%s\n", pid, ev);
+		if (strcmp(group, last) && kill(pid, 0) && errno == ESRCH)
+			vec_push(&dead, xstrdup(group));
+		memcpy(last, group, sizeof(last));
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	for (size_t i = 0; i < dead.n; i++) {
+		write_line(out, dead.p[i]); // a definition still in use elsewhere stays
+		free((char *)dead.p[i]);
+	}
+	vec_deinit(&dead);
+}
+
+static bool uses_func(void *arg, struct Expr *e)
+{
+	if (e->kind == E_IDENT && e->str && !strcmp(e->str, "func"))
+		*(bool *)arg = true;
+	return true;
+}
+
+// bpf_get_func_ip knows a function only at its very entry.
+static bool needs_entry(const struct ProbeProg *pp)
+{
+	bool yes = pp->kind == PK_KRETPROBE || !pp->ast;
+	if (pp->ast) {
+		walk_expr(pp->ast->pred, uses_func, &yes);
+		walk_exprs(pp->ast->body, uses_func, &yes);
+	}
+	return yes;
+}
+
+bool kbatch_fits(struct ProbeEnv *env, const struct ProbeProg *pp, u64 *text)
+{
+	if (pp->points.v.n < KBATCH_MIN || !sym_kernel_addr(env->syms, "_text", "vmlinux", text))
+		return false;
+	for (size_t i = 0; i < pp->points.v.n; i++)
+		if (pp->points.v.p[i]->addr < *text || pp->points.v.p[i]->off)
+			return false;
+	return true;
+}
+
+static bool define(int fd, const char *event, bool ret, u64 off)
+{
+	char line[128];
+	// By distance from the first symbol: unambiguous where names repeat, and found at once in the kernel's table.
+	snprintf(line, sizeof(line), "%c:" GROUP "%d/%s _text+%llu\n", ret ? 'r' : 'p', getpid(), event, (unsigned long long)off);
+	return write_line(fd, line);
+}
+
+void kbatch_remove(const char *event)
+{
+	char line[128];
+	int fd = open_events(O_WRONLY | O_APPEND);
+	if (fd < 0)
+		return;
+	snprintf(line, sizeof(line), "-:" GROUP "%d/%s\n", getpid(), event);
+	write_line(fd, line);
+	close(fd);
+}
+
+struct err *kbatch_attach(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at, u64 text, u64 *refused)
+{
+	char event[32];
+	const char *root;
+	struct Kcore core = {.fd = -1};
+	int fd = open_events(O_WRONLY | O_APPEND);
+	u64 done = 0;
+	int first_errno = 0;
+	if (fd < 0)
+		return err_errno(errno, "kprobe_events");
+	remove_stale(fd);
+	snprintf(event, sizeof(event), "k%u", attachments_next_event(at));
+	bool ret = pp->kind == PK_KRETPROBE, at_entry = needs_entry(pp);
+	if (!at_entry)
+		kcore_open(&core);
+	for (size_t i = 0; i < pp->points.v.n; i++) {
+		u64 off = pp->points.v.p[i]->addr - text;
+		u32 skip = at_entry ? 0 : entry_nops(&core, pp->points.v.p[i]->addr);
+		bool ok = (skip && define(fd, event, ret, off + skip)) || define(fd, event, ret, off);
+		if (!ok && !first_errno)
+			first_errno = errno;
+		done += ok;
+	}
+	close(fd);
+	if (!at_entry)
+		kcore_close(&core);
+	*refused = pp->points.v.n - done;
+	if (!done)
+		return err_errno(first_errno, "kprobe_events");
+	attachments_add_event(at, event);
+	err_free(tracefs_path(&root));
+	s64 id = read_number(arena_printf(env->arena, "%s/events/" GROUP "%d/%s/id", root, getpid(), event));
+	if (id < 0)
+		return err_errno((int)-id, "the trace event of %llu kprobes", (unsigned long long)done);
+	struct perf_event_attr attr = {.type = PERF_TYPE_TRACEPOINT, .config = (u64)id, .disabled = 1};
+	struct err *e = attach_perf(pp, at, &attr, -1, first_online_cpu(), pp->points.v.p[0]->id);
+	if (!e)
+		attachments_count(at, done);
+	return e;
+}

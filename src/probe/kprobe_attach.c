@@ -1,0 +1,179 @@
+// Attaching programs to kernel functions: a kprobe_multi link (5.18) when ftrace can patch all of them, one trace event for many
+// (kbatch.c), else a perf event each. Refusals are explained.
+#include <errno.h>
+#include "probe/internal.h"
+
+// Decided before loading: a program for the link cannot go to a single kprobe, nor the other way round. ftrace's own list is the proof that the
+// link will be accepted; single names are not looked up there, reading it costs more than a kprobe.
+bool kprobe_is_multi(struct ProbeEnv *env, const struct ProbeProg *pp)
+{
+	if (env->no_kprobe_multi || !pp->points.v.n)
+		return false;
+	for (size_t i = 0; i < pp->points.v.n; i++)
+		if (!pp->points.v.p[i]->traceable || pp->points.v.p[i]->off)
+			return false;
+	return feature_has(FEAT_KPROBE_MULTI);
+}
+
+static struct err *explain(struct ProbeEnv *env, const struct Point *pt, int e)
+{
+	const char *fn = pt->event ? pt->event : "this address";
+	if (pt->event && kfunc_blacklisted(env, pt->event))
+		return err_errno(e, "%s is on the kernel's kprobe blacklist (tracing it could crash the kernel)", fn);
+	switch (e) {
+	case EILSEQ:
+		return err_errno(e, "the offset is inside an instruction of %s", fn);
+	case ENOENT:
+		return err_errno(e, "the kernel has no function %s", fn);
+	case EADDRNOTAVAIL:
+		return err_errno(e, "several functions are called %s, and their addresses are hidden (kernel.kptr_restrict)", fn);
+	case EINVAL:
+		return err_errno(e, "the kernel does not let kprobes into %s (notrace, or not text)", fn);
+	case EPERM: case EACCES:
+		return err_errno(e, "not permitted (root? lockdown?)");
+	default:
+		return err_errno(e, "%s", fn);
+	}
+}
+
+struct err *attach_refused(struct ProbeEnv *env, struct ProbeProg *pp, u64 refused, u64 attached, struct err *first)
+{
+	if (!refused || !attached)
+		return first;
+	struct Span none = {0};
+	if (!env->config || env->config->missing_probes != MISSING_IGNORE)
+		diag_warn(env->diags, pp->ast ? pp->ast->span : none, "%llu of %llu functions that the pattern matches cannot be probed%s%s",
+			  (unsigned long long)refused, (unsigned long long)(refused + attached), first ? ", for example: " : "",
+			  first ? err_text(first) : "");
+	err_free(first);
+	return NULL;
+}
+
+// ---- one link
+struct Multi {
+	const char **names;
+	u64 *addrs, *cookies;
+	struct PointList *points;
+	bool by_addr;
+	u64 refused, attached;
+	struct err *first;
+};
+
+static int link_range(struct ProbeProg *pp, const struct Multi *m, size_t from, size_t n)
+{
+	u32 flags = pp->kind == PK_KRETPROBE ? SYS_MULTI_RETURN : 0;
+	return sys_link_kprobe_multi(pp->fd, m->by_addr ? NULL : m->names + from, m->by_addr ? m->addrs + from : NULL, m->cookies + from, (u32)n, flags);
+}
+
+// The kernel refuses all for one it does not like; halving finds those.
+static struct err *link_some(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at, struct Multi *m, size_t from, size_t n)
+{
+	int fd = link_range(pp, m, from, n);
+	if (fd >= 0) {
+		attachments_add(at, fd, -1);
+		attachments_count(at, n);
+		m->attached += n;
+		return NULL;
+	}
+	if (fd != -EINVAL && fd != -ESRCH && fd != -ENOENT && fd != -EBUSY && n > 1) // not the fault of one
+		return err_errno(-fd, "cannot attach %zu functions from %s on", n, m->points->v.p[from]->name);
+	if (n == 1) {
+		const struct Point *pt = m->points->v.p[from];
+		struct err *e = explain(env, pt, fd == -ESRCH ? ENOENT : -fd);
+		if (!pt->from_pattern)
+			return attach_failed(env, pp, pt, e);
+		m->refused++;
+		if (m->first)
+			err_free(e);
+		else
+			m->first = err_wrap(e, "%s", pt->name);
+		return NULL;
+	}
+	struct err *e = link_some(env, pp, at, m, from, n / 2);
+	return e ? e : link_some(env, pp, at, m, from + n / 2, n - n / 2);
+}
+
+static struct err *attach_multi(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at)
+{
+	size_t n = pp->points.v.n;
+	struct Multi m = {xcalloc(n, sizeof(char *)), xcalloc(n, 8), xcalloc(n, 8), &pp->points, true, 0, 0, NULL};
+	for (size_t i = 0; i < n; i++) {
+		const struct Point *pt = pp->points.v.p[i];
+		m.names[i] = pt->event;
+		m.addrs[i] = pt->addr;
+		m.cookies[i] = pt->id;
+		m.by_addr &= pt->addr != 0;
+	}
+	struct err *e = link_some(env, pp, at, &m, 0, n);
+	free(m.names);
+	free(m.addrs);
+	free(m.cookies);
+	if (e) {
+		err_free(m.first);
+		return e;
+	}
+	return attach_refused(env, pp, m.refused, m.attached, m.first);
+}
+
+// ---- one by one
+static struct err *attach_one(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct Attachments *at)
+{
+	struct perf_event_attr attr = {.disabled = 1}; // as for tracepoints: the program runs all the same
+	u32 type;
+	struct err *e = pmu_type("kprobe", &type);
+	if (e)
+		return err_wrap(e, "this kernel was built without kprobes: use tracepoint or rawtracepoint");
+	attr.type = type;
+	attr.config = pp->kind == PK_KRETPROBE ? pmu_retprobe_bit("kprobe") : 0;
+	if (pt->addr)
+		attr.kprobe_addr = pt->addr + pt->off * (pt->event != NULL);
+	else {
+		attr.kprobe_func = (u64)(uintptr_t)(pt->target ? arena_printf(env->arena, "%s:%s", pt->target, pt->event) : pt->event);
+		attr.probe_offset = pt->off;
+	}
+	e = attach_perf(pp, at, &attr, -1, first_online_cpu(), pt->id);
+	int code = e ? err_code(e) : 0;
+	if (!code)
+		return e;
+	err_free(e);
+	return explain(env, pt, code);
+}
+
+static struct err *attach_singly(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at)
+{
+	u64 refused = 0, attached = 0;
+	struct err *first = NULL;
+	for (size_t i = 0; i < pp->points.v.n; i++) {
+		const struct Point *pt = pp->points.v.p[i];
+		struct err *e = attach_one(env, pp, pt, at);
+		if (!e) {
+			attachments_count(at, 1);
+			attached++;
+		} else if (pt->from_pattern && err_code(e) != EPERM && err_code(e) != EMFILE) {
+			refused++;
+			if (first)
+				err_free(e);
+			else
+				first = err_wrap(e, "%s", pt->name);
+		} else if ((e = attach_failed(env, pp, pt, e))) {
+			err_free(first);
+			return e;
+		}
+	}
+	return attach_refused(env, pp, refused, attached, first);
+}
+
+struct err *kprobe_attach(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at)
+{
+	u64 text, refused = 0;
+	if (kprobe_is_multi(env, pp))
+		return attach_multi(env, pp, at);
+	if (!kbatch_fits(env, pp, &text))
+		return attach_singly(env, pp, at);
+	struct err *e = kbatch_attach(env, pp, at, text, &refused);
+	if (e) { // no kprobe_events, or nothing in it was accepted: singly there are reasons
+		err_free(e);
+		return attach_singly(env, pp, at);
+	}
+	return attach_refused(env, pp, refused, pp->points.v.n - refused, NULL);
+}

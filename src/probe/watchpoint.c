@@ -1,0 +1,137 @@
+// watchpoint:address:length:mode and watchpoint:function+argN:length:mode. In: numbers. Out: points for the processor's breakpoint registers.
+// The address is of a process with -p or -c, else of the kernel. The function form has no address yet: wp_arg says which argument will hold it,
+// and attach_watch() is called with it once the function has been entered.
+#include <errno.h>
+#include <linux/hw_breakpoint.h>
+#include "probe/internal.h"
+
+struct Mode {
+	const char *text; // letters in order
+	u32 bits;
+};
+#if defined(__x86_64__)
+static const struct Mode modes[] = {{"rw", HW_BREAKPOINT_RW}, {"w", HW_BREAKPOINT_W}, {"x", HW_BREAKPOINT_X}};
+#define MODES "rw, w, x"
+#else
+static const struct Mode modes[] = {{"r", HW_BREAKPOINT_R}, {"rw", HW_BREAKPOINT_RW}, {"w", HW_BREAKPOINT_W}, {"x", HW_BREAKPOINT_X}};
+#define MODES "r, rw, w, x"
+#endif
+
+static const struct Mode *find_mode(const char *text)
+{
+	char sorted[4] = {0};
+	size_t n = strlen(text);
+	if (!n || n > 3)
+		return NULL;
+	for (const char *c = "rwx"; *c; c++)
+		if (strchr(text, *c))
+			sorted[strlen(sorted)] = *c;
+	if (strlen(sorted) != n)
+		return NULL;
+	for (u32 i = 0; i < ARRAY_LEN(modes); i++)
+		if (!strcmp(modes[i].text, sorted))
+			return &modes[i];
+	return NULL;
+}
+
+// "increment+arg1" -> function and 1
+static bool function_form(struct ProbeEnv *env, const char *text, const char **func, int *arg)
+{
+	u64 n;
+	const char *plus = strrchr(text, '+');
+	if (!plus || plus == text || strncmp(plus + 1, "arg", 3) || !parse_u64(plus + 4, &n) || n >= ptregs_abi[PT_HOST].nargs)
+		return false;
+	*func = arena_strndup(env->arena, text, (size_t)(plus - text));
+	*arg = (int)n;
+	return true;
+}
+
+void watchpoint_expand(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, struct PointList *out)
+{
+	u64 addr = 0, len;
+	const char *func = NULL;
+	int arg = -1;
+	if (!spec_parts(env, p, spec, 3, 3))
+		return;
+	if (!parse_u64(spec->parts[1], &addr) && !function_form(env, spec->parts[1], &func, &arg)) {
+		diag_error(env->diags, spec->span, "'%s' is neither an address nor function+argN", spec->parts[1]);
+		return;
+	}
+	if (!func && !addr) {
+		diag_error(env->diags, spec->span, "a watchpoint needs an address other than 0");
+		return;
+	}
+	if (!parse_u64(spec->parts[2], &len) || (len != 1 && len != 2 && len != 4 && len != 8)) {
+		diag_error(env->diags, spec->span, "a watchpoint is 1, 2, 4 or 8 bytes long, not '%s'", spec->parts[2]);
+		return;
+	}
+	const struct Mode *m = find_mode(spec->parts[3]);
+	if (!m) {
+		diag_error(env->diags, spec->span, "'%s' is no mode that this processor can watch for", spec->parts[3]);
+		diag_hint(env->diags, "one of " MODES);
+		return;
+	}
+	if (func && !env->pid && !env->child) {
+		diag_error(env->diags, spec->span, "the function form watches one process: give -p PID or -c COMMAND");
+		return;
+	}
+	struct Point *pt = point_new(env, p, CTX_PERF);
+	pt->addr = addr;
+	pt->wp_len = len;
+	pt->wp_mode = m->bits;
+	pt->wp_arg = arg;
+	pt->event = func;
+	pt->pid = env->pid ? env->pid : env->child;
+	pt->target = env->cmd_path ? env->cmd_path : pt->pid ? arena_printf(env->arena, "/proc/%d/exe", pt->pid) : NULL;
+	pt->perf_type = PERF_TYPE_BREAKPOINT;
+	if (func)
+		pt->name = arena_printf(env->arena, "%s:%s+arg%d:%llu:%s", p->name, func, arg, (unsigned long long)len, m->text);
+	else
+		pt->name = arena_printf(env->arena, "%s:%llu:%llu:%s", p->name, (unsigned long long)addr, (unsigned long long)len, m->text);
+	point_add(env, spec, out, pt);
+}
+
+// Addresses cannot be listed.
+void watchpoint_list(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, void (*fn)(void *, struct Point *), void *arg)
+{
+}
+
+static struct err *explain(const struct Point *pt, u64 addr, struct err *e)
+{
+	int code = err_code(e);
+	err_free(e);
+	switch (code) {
+	case ENOSPC:
+		return err_errno(code, "the processor's breakpoint registers are all in use");
+	case EINVAL:
+		return err_errno(code, "0x%llx cannot be watched: is it a multiple of its length, and %s address?", (unsigned long long)addr,
+				 pt->pid ? "a user" : "a kernel");
+	case ESRCH:
+		return err_errno(code, "process %d", pt->pid);
+	case EOPNOTSUPP: case ENOENT: case ENODEV:
+		return err_errno(code, "this machine has no hardware breakpoints (virtual?)");
+	default:
+		return err_errno(code, "watchpoint");
+	}
+}
+
+struct err *attach_watch(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *p, int pid, u64 addr, struct Attachments *at)
+{
+	struct perf_event_attr model = {.type = PERF_TYPE_BREAKPOINT, .sample_period = 1, .bp_addr = addr, .bp_type = p->wp_mode};
+	// perf_event_open(2): an execution breakpoint is as long as a long
+	model.bp_len = p->wp_mode & HW_BREAKPOINT_X ? sizeof(long) : p->wp_len;
+	struct Point here = *p;
+	here.pid = pid;
+	struct err *e = attach_everywhere(pp, &here, at, &model);
+	return e ? explain(&here, addr, e) : NULL;
+}
+
+static struct err *attach_one(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct Attachments *at)
+{
+	return pt->wp_arg >= 0 ? NULL : attach_watch(env, pp, pt, pt->pid, pt->addr, at);
+}
+
+struct err *watchpoint_attach(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at)
+{
+	return attach_each(env, pp, at, attach_one);
+}
