@@ -50,7 +50,7 @@ static bool add_function(struct ProbeEnv *env, const struct Provider *p, const s
 	const char *owner = ctype_args_module(args);
 	struct Point *pt = make(env, p, owner ? owner : "vmlinux", func);
 	pt->args = args;
-	pt->ret = p->kind == PK_FEXIT ? ret : NULL;
+	pt->ret = p->kind == PK_FEXIT || env->listing ? ret : NULL;
 	pt->btf_id = id;
 	if (owner && !env->listing) {
 		int fd = module_btf_fd(env, owner);
@@ -268,10 +268,24 @@ static void expand_bpf(struct ProbeEnv *env, const struct Provider *p, const str
 		diag_hint(env->diags, "-l '%s:bpf:*' lists them", p->name);
 }
 
+static bool kernel_has_fentry(struct ProbeEnv *env, const struct AttachSpec *spec, const struct Provider *p)
+{
+	if (feature_has(FEAT_FENTRY))
+		return true;
+	const char *instead = p->kind == PK_FENTRY ? "kprobe" : "kretprobe";
+	if (env->listing && !env->lenient)
+		diag_warn(env->diags, spec->span, "this kernel cannot attach %s programs: there is nothing to list", p->name);
+	else if (!env->listing && probe_missing(env, spec, "this kernel cannot attach %s programs (%s)", p->name, feature_note(FEAT_FENTRY)))
+		diag_hint(env->diags, "use %s, or a tracepoint", feature_has(FEAT_KPROBE) ? instead : "rawtracepoint");
+	return false;
+}
+
 void fentry_expand(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, struct PointList *out)
 {
 	bool bpf = spec->nparts >= 2 && !strcmp(spec->parts[1], "bpf");
 	if (!spec_parts(env, p, spec, 1, bpf ? 3 : 2))
+		return;
+	if (!kernel_has_fentry(env, spec, p))
 		return;
 	if (bpf) {
 		expand_bpf(env, p, spec, out);

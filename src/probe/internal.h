@@ -26,6 +26,7 @@ struct ProbeCache {
 struct ProbeCache *probe_cache(struct ProbeEnv *env);
 
 // ---- provider.c
+bool provider_is_listed(const struct Provider *p, bool user);
 struct Point *point_new(struct ProbeEnv *env, const struct Provider *p, enum CtxKind ctx);
 // Adds it unless config max_probes is reached (said once); numbers it.
 void point_add(struct ProbeEnv *env, const struct AttachSpec *spec, struct PointList *out, struct Point *pt);

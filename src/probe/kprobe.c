@@ -21,14 +21,8 @@ static struct Point *make(struct ProbeEnv *env, const struct Provider *p, const 
 		str_addf(&n, "+%llu", (unsigned long long)off);
 	pt->name = arena_strdup(env->arena, n.p);
 	str_deinit(&n);
-	if (env->want_args) { // retval's and listings' types; arguments of a kprobe are raw
-		struct Record *args;
-		const struct Type *ret;
-		struct err *e = ctype_func(env->ctypes, module, shown, &args, &ret, NULL);
-		if (!e && env->listing)
-			pt->args = args;
-		err_free(e);
-	}
+	if (env->want_args && env->listing) // in actions the arguments and the value of a kprobe are raw
+		err_free(ctype_func(env->ctypes, module, shown, &pt->args, &pt->ret, NULL));
 	return pt;
 }
 
@@ -181,8 +175,10 @@ static void expand_pattern(struct ProbeEnv *env, const struct Provider *p, const
 
 static bool kernel_has_kprobes(struct ProbeEnv *env, const struct AttachSpec *spec)
 {
-	if (env->listing || feature_has(FEAT_KPROBE))
+	if (feature_has(FEAT_KPROBE))
 		return true;
+	if (env->listing && !env->lenient)
+		diag_warn(env->diags, spec->span, "this kernel was built without kprobes: there is nothing to list");
 	if (probe_missing(env, spec, "this kernel was built without kprobes"))
 		diag_hint(env->diags, "use tracepoint or rawtracepoint; -l 'tracepoint:*' lists them");
 	return false;

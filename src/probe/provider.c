@@ -234,14 +234,13 @@ static void unknown_provider(struct ProbeEnv *env, const struct AttachSpec *spec
 }
 
 // Which providers a pattern in the provider's place stands for: what bpftrace lists for it. Return probes and timers are left out.
-static bool provider_for_pattern(const struct ProbeEnv *env, const struct AttachSpec *spec, const struct Provider *p)
+bool provider_is_listed(const struct Provider *p, bool user)
 {
-	bool user = env->pid || (spec->nparts >= 2 && strchr(spec->parts[1], '/'));
 	switch (p->kind) {
 	case PK_KPROBE: case PK_TRACEPOINT: case PK_SOFTWARE: case PK_HARDWARE: case PK_FENTRY: case PK_ITER: case PK_RAWTP:
-		return !user && glob_match(spec->parts[0], p->name);
+		return !user;
 	case PK_UPROBE: case PK_USDT:
-		return user && glob_match(spec->parts[0], p->name);
+		return user;
 	default:
 		return false;
 	}
@@ -262,8 +261,9 @@ static void expand_one(struct ProbeEnv *env, const struct AttachSpec *spec, stru
 	size_t before = out->v.n;
 	bool lenient = env->lenient;
 	env->lenient = true; // a provider that the rest does not fit is passed over
+	bool user = env->pid || (spec->nparts >= 2 && strchr(spec->parts[1], '/'));
 	for (u32 i = 0; i < nproviders; i++)
-		if (provider_for_pattern(env, spec, &providers[i]))
+		if (provider_is_listed(&providers[i], user) && glob_match(spec->parts[0], providers[i].name))
 			providers[i].expand(env, &providers[i], spec, out);
 	env->lenient = lenient;
 	if (out->v.n == before)
