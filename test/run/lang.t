@@ -178,7 +178,7 @@ EXPECT_LINE (20, true, def, p1)
 
 NAME macros
 PROG macro one() { 1 } macro add_one(x) { x + 1 } macro bump($a, @b) { $a += 1; @b += 1 } macro twice(x) { x; x } begin { $a = 10; @b = 5; bump($a, @b); printf("%d %d %d %d\n", one(), add_one(1 + 1), $a, @b); twice({ printf("hi") }); printf(" %d\n", one); exit() }
-EXPECT_LINE 2 3 11 6
+EXPECT_LINE 1 3 11 6
 EXPECT_LINE hihi 1
 
 NAME comments
