@@ -130,32 +130,79 @@ static bool test_bits(struct Opt *o, struct IrBlock *b)
 	return true;
 }
 
-// "t = op; x = t" with t used nowhere else: "x = op". touched: last instruction that reads or sets a vreg in this block.
-static bool retarget(struct Opt *o, struct IrBlock *b, u32 pos, u64 *touched, u64 *set_at)
+#define NEAR 64 // instructions looked at around a copy
+
+struct Retarget {
+	struct IrBlock *b;
+	u64 base;		 // of the time in this block: blocks do not see each other's entries
+	u64 *touched, *set_at;	 // time at which a vreg was last read or set, and set
+};
+
+static u32 count_uses(struct IrInsn *in, IrReg r, IrReg rename_to)
+{
+	struct IrVal *use[IR_MAX_USES];
+	u32 n = 0;
+	for (u32 u = ir_uses(in, use); u--;)
+		if (ir_is_reg(*use[u], r)) {
+			n++;
+			if (rename_to)
+				use[u]->id = rename_to;
+		}
+	return n;
+}
+
+// Instruction k is "x = t". When t is set in this block, x is not needed between there and here, and all reads of t are in this block and before
+// x changes again, then t can be x from the start.
+static bool become(struct Opt *o, struct Retarget *r, size_t k)
+{
+	struct IrInsn *in = &r->b->insns.p[k];
+	IrReg t = in->a.id, x = in->d;
+	if (!o->d.def[t] || !o->d.nuses[x] || r->set_at[t] <= r->base || r->touched[x] > r->set_at[t])
+		return false;
+	size_t def = (size_t)(r->set_at[t] - r->base - 1), end = k + 1;
+	u32 left = o->d.nuses[t] - 1;
+	if (left) { // read elsewhere, too
+		if (k - def > NEAR)
+			return false;
+		for (size_t i = def + 1; i < k; i++)
+			left -= count_uses(&r->b->insns.p[i], t, 0);
+		for (; left && end < r->b->insns.n && end < k + NEAR; end++) {
+			left -= count_uses(&r->b->insns.p[end], t, 0);
+			if (r->b->insns.p[end].d == x)
+				break;
+		}
+		if (left)
+			return false;
+		for (size_t i = def + 1; i < MIN(end + 1, r->b->insns.n); i++)
+			if (i != k)
+				count_uses(&r->b->insns.p[i], t, x);
+	}
+	r->b->insns.p[def].d = x;
+	o->d.def[t] = NULL;
+	if (o->d.def[x])
+		o->d.def[x] = &r->b->insns.p[def];
+	*in = (struct IrInsn){.op = IR_NOP};
+	o->d.nuses[x] += o->d.nuses[t] - 1;
+	r->touched[x] = r->base + k + 1;
+	r->set_at[x] = r->set_at[t];
+	return true;
+}
+
+static bool retarget(struct Opt *o, struct Retarget *r)
 {
 	bool changed = false;
-	u64 base = (u64)(pos + 1) << 32;
-	for (size_t k = 0; k < b->insns.n; k++) {
-		struct IrInsn *in = &b->insns.p[k];
+	for (size_t k = 0; k < r->b->insns.n; k++) {
+		struct IrInsn *in = &r->b->insns.p[k];
 		struct IrVal *use[IR_MAX_USES];
-		IrReg t = in->op == IR_MOV && in->a.kind == IRO_REG ? in->a.id : 0;
-		if (t && t != in->d && o->d.def[t] && o->d.nuses[t] == 1 && set_at[t] > base && touched[in->d] <= set_at[t]) {
-			struct IrInsn *def = &b->insns.p[set_at[t] - base - 1];
-			def->d = in->d;
-			o->d.def[t] = NULL;
-			if (o->d.def[def->d])
-				o->d.def[def->d] = def;
-			*in = (struct IrInsn){.op = IR_NOP};
-			touched[def->d] = set_at[t];
-			set_at[def->d] = set_at[t];
+		if (in->op == IR_MOV && in->a.kind == IRO_REG && in->a.id != in->d && become(o, r, k)) {
 			changed = true;
 			continue;
 		}
 		for (u32 u = ir_uses(in, use); u--;)
 			if (use[u]->kind == IRO_REG)
-				touched[use[u]->id] = base + k + 1;
+				r->touched[use[u]->id] = r->base + k + 1;
 		if (in->d)
-			touched[in->d] = set_at[in->d] = base + k + 1;
+			r->touched[in->d] = r->set_at[in->d] = r->base + k + 1;
 	}
 	return changed;
 }
@@ -163,14 +210,15 @@ static bool retarget(struct Opt *o, struct IrBlock *b, u32 pos, u64 *touched, u6
 static bool local_rewrites(struct Opt *o)
 {
 	bool changed = false;
-	u64 *touched = xcalloc(o->f->nregs + 1, sizeof(*touched)), *set_at = xcalloc(o->f->nregs + 1, sizeof(*set_at));
+	struct Retarget r = {.touched = xcalloc(o->f->nregs + 1, sizeof(u64)), .set_at = xcalloc(o->f->nregs + 1, sizeof(u64))};
 	for (u32 i = 0; i < o->o.n; i++) {
-		struct IrBlock *b = &o->f->blocks.p[o->o.order[i]];
-		changed |= test_bits(o, b);
-		changed |= retarget(o, b, i, touched, set_at);
+		r.b = &o->f->blocks.p[o->o.order[i]];
+		r.base = (u64)(i + 1) << 32;
+		changed |= test_bits(o, r.b);
+		changed |= retarget(o, &r);
 	}
-	free(touched);
-	free(set_at);
+	free(r.touched);
+	free(r.set_at);
 	return changed;
 }
 

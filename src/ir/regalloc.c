@@ -252,6 +252,15 @@ static bool fits(const struct Alloc *a, IrReg r, u32 phys)
 	return true;
 }
 
+// The fixed registers that r, which has none yet, would like.
+static void wish_of(const struct Alloc *a, IrReg r, float score[IR_NPHYS], float w)
+{
+	u32 from = a->first_hint[r], to = MIN(a->first_hint[r + 1], from + 4); // a glance, not a search
+	for (u32 i = from; i < to; i++)
+		if (!a->hints.p[i].other)
+			score[a->hints.p[i].phys] += w;
+}
+
 static bool allocate(struct Alloc *a, IrReg r)
 {
 	static const u8 prefer[IR_NPHYS] = {1, 2, 3, 4, 5, 0, 6, 7, 8, 9}; // what calls keep goes last
@@ -261,7 +270,9 @@ static bool allocate(struct Alloc *a, IrReg r)
 		const struct Hint *h = &a->hints.p[i];
 		u8 phys = h->other ? a->ra->reg[h->other] : h->phys;
 		if (phys != REG_NONE)
-			score[phys] += h->w;
+			score[phys] += h->other ? h->w : h->w * 1.25f; // a fixed register decides between equals
+		else
+			wish_of(a, h->other, score, h->w / 4);
 	}
 	for (u32 i = 0; i < IR_NPHYS; i++)
 		if ((best == REG_NONE || score[prefer[i]] > score[best]) && fits(a, r, prefer[i]))

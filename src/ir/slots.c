@@ -6,6 +6,9 @@
 #define CELL 8
 #define MAX_CELLS 512 // far beyond the limit: sharing is only worth the time while the frame may still fit
 
+struct Life {
+	u32 slot, from, to;
+};
 struct Slots {
 	struct IrFunc *f;
 	struct IrOrder o;
@@ -17,7 +20,8 @@ struct Slots {
 	u64 *before, *after; // per block: accessed on some path to its start; needed after its end
 	u64 *after_in;	    // needed at its start
 	u64 *touched;	    // accessed in the block
-	u64 **life;	    // slot -> bits over time, NULL when it is never used
+	VEC(struct Life) lives; // ordered by slot after sort_lives
+	u32 *first;	    // slot -> index in lives; [n] is the end
 };
 
 static bool has(const u64 *set, u32 i)
@@ -101,11 +105,9 @@ static void flow(struct Slots *s)
 	}
 }
 
-static u64 *life_of(struct Slots *s, u32 slot)
+static void add_life(struct Slots *s, u32 slot, u32 from, u32 to)
 {
-	if (!s->life[slot])
-		s->life[slot] = xcalloc(s->npoints / 64 + 1, sizeof(u64));
-	return s->life[slot];
+	vec_push(&s->lives, ((struct Life){slot, from, to}));
 }
 
 // Backwards through one block. end[slot]: last instruction at which it is alive, 0 when it is not.
@@ -132,7 +134,7 @@ static void block_life(struct Slots *s, u32 pos, u32 *end, u32 *first)
 				end[id] = at;
 			bool kills = id == over && b->insns.p[k].size == s->f->slots.p[id].size;
 			if (kills || (at == first[id] && !has(before, id))) {
-				bits_set(life_of(s, id), at, end[id]);
+				add_life(s, id, at, end[id]);
 				end[id] = 0;
 			}
 		}
@@ -141,15 +143,29 @@ static void block_life(struct Slots *s, u32 pos, u32 *end, u32 *first)
 		for (u64 m = before[w] | touched[w]; m; m &= m - 1) {
 			u32 id = w * 64 + (u32)__builtin_ctzll(m);
 			if (end[id])
-				bits_set(life_of(s, id), from, end[id]);
+				add_life(s, id, from, end[id]);
 			end[id] = first[id] = 0;
 		}
 }
 
-static bool overlap(const u64 *a, const u64 *b, u32 npoints)
+static void sort_lives(struct Slots *s)
 {
-	for (u32 i = 0; i <= npoints / 64; i++)
-		if (a[i] & b[i])
+	struct Life *to = xmalloc(s->lives.n * sizeof(*to));
+	s->first = xcalloc(s->n + 2, sizeof(*s->first));
+	for (size_t i = 0; i < s->lives.n; i++)
+		s->first[s->lives.p[i].slot + 2]++;
+	for (u32 i = 2; i < s->n + 2; i++)
+		s->first[i] += s->first[i - 1];
+	for (size_t i = 0; i < s->lives.n; i++)
+		to[s->first[s->lives.p[i].slot + 1]++] = s->lives.p[i];
+	free(s->lives.p);
+	s->lives.p = to;
+}
+
+static bool meets(const struct Slots *s, u32 slot, const u64 *cell)
+{
+	for (u32 i = s->first[slot]; cell && i < s->first[slot + 1]; i++)
+		if (bits_any(cell, s->lives.p[i].from, s->lives.p[i].to))
 			return true;
 	return false;
 }
@@ -158,15 +174,17 @@ static bool overlap(const u64 *a, const u64 *b, u32 npoints)
 static u32 place_all(struct Slots *s)
 {
 	u64 *cell[MAX_CELLS] = {0};
-	u32 used = 0;
-	for (u32 want = MAX_CELLS; want; want--)
+	u32 used = 0, biggest = 0;
+	for (u32 id = 0; id < s->n; id++)
+		biggest = MAX(biggest, s->f->slots.p[id].size);
+	for (u32 want = (biggest + CELL - 1) / CELL; want; want--)
 		for (u32 id = 0; id < s->n; id++) {
 			struct IrSlotDef *d = &s->f->slots.p[id];
 			u32 ncells = (d->size + CELL - 1) / CELL, at = 0, k;
-			if (!s->life[id] || ncells != want)
+			if (s->first[id] == s->first[id + 1] || ncells != want)
 				continue;
 			for (; at + ncells <= MAX_CELLS; at++) {
-				for (k = 0; k < ncells && !(cell[at + k] && overlap(cell[at + k], s->life[id], s->npoints)); k++)
+				for (k = 0; k < ncells && !meets(s, id, cell[at + k]); k++)
 					;
 				if (k == ncells)
 					break;
@@ -179,8 +197,8 @@ static u32 place_all(struct Slots *s)
 			for (k = at; k < at + ncells; k++) {
 				if (!cell[k])
 					cell[k] = xcalloc(s->npoints / 64 + 1, sizeof(u64));
-				for (u32 i = 0; i <= s->npoints / 64; i++)
-					cell[k][i] |= s->life[id][i];
+				for (u32 i = s->first[id]; i < s->first[id + 1]; i++)
+					bits_set(cell[k], s->lives.p[i].from, s->lives.p[i].to);
 			}
 			d->fp_off = -(s32)((at + ncells) * CELL);
 			used = MAX(used, at + ncells);
@@ -201,7 +219,6 @@ u32 ir_place_slots(struct IrFunc *f)
 	for (size_t i = 0; i < ARRAY_LEN(sets); i++)
 		*sets[i] = xcalloc(total, sizeof(u64));
 	s.escaped = xcalloc(s.words, sizeof(u64));
-	s.life = xcalloc(s.n, sizeof(*s.life));
 	s.base = xcalloc(s.o.n + 1, sizeof(*s.base));
 	s.npoints = 1;
 	for (u32 i = 0; i < s.o.n; i++) {
@@ -217,14 +234,14 @@ u32 ir_place_slots(struct IrFunc *f)
 		block_life(&s, i, end, first);
 	for (u32 i = 0; i < s.n; i++)
 		if (has(s.escaped, i))
-			bits_set(life_of(&s, i), 0, s.npoints);
+			add_life(&s, i, 0, s.npoints);
+	sort_lives(&s);
 	u32 frame = place_all(&s);
-	for (u32 i = 0; i < s.n; i++)
-		free(s.life[i]);
 	for (size_t i = 0; i < ARRAY_LEN(sets); i++)
 		free(*sets[i]);
 	free(s.escaped);
-	free(s.life);
+	free(s.first);
+	vec_deinit(&s.lives);
 	free(s.base);
 	free(end);
 	free(first);

@@ -394,7 +394,7 @@ static void text_line(struct IrText *t, struct IrProg *p)
 	}
 	blanks(t);
 	if (*t->p && *t->p != '\n')
-		fail(t, "unexpected \"%.10s\"", t->p);
+		fail(t, "unexpected \"%.*s\"", (int)MIN(strcspn(t->p, "\n"), (size_t)10), t->p);
 }
 
 bool ir_parse(struct Arena *a, const char *text, struct IrProg *out, struct Str *why)

@@ -118,9 +118,9 @@ static u64 interp_call(struct Interp *it, u32 fn, const u64 *args, u32 n)
 	return ret;
 }
 
-static u64 interp(const struct IrProg *p, const u64 *ctx, u8 *mem, bool *failed)
+static u64 interp(const struct IrProg *p, const u64 *ctx, u8 *mem, u64 steps, bool *failed)
 {
-	struct Interp it = {.p = p, .mem = mem, .ctx = ctx, .steps = 2000000};
+	struct Interp it = {.p = p, .mem = mem, .ctx = ctx, .steps = steps};
 	u64 r = interp_call(&it, 0, NULL, 0);
 	*failed = it.failed;
 	return r;

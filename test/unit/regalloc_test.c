@@ -84,7 +84,7 @@ static bool differential(const struct IrProg *p)
 	memcpy(want, start, RUN_VALUE);
 	if (!verified(p, "as built"))
 		return false;
-	u64 ret = interp(p, test_ctx, want, &failed);
+	u64 ret = interp(p, test_ctx, want, 2000000, &failed);
 	if (failed) {
 		T_FAIL("the interpreter ran out of steps");
 		return false;
