@@ -1,115 +1,9 @@
-// Points + loaded programs -> attachments, and their end.
-// Invariant: after an error nothing of the program stays attached; every descriptor has one owner, struct Attachments.
+// Points + loaded programs -> attachments.
+// Invariant: after an error nothing of the program stays attached.
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <sys/ioctl.h>
 #include "probe/internal.h"
-
-struct Attachments {
-	VEC(int) links, perfs;
-	VEC(int) iters; // of links
-	VEC(char *) events; // kbatch.c's definitions
-	u32 nevents;	    // names given so far
-	u64 n;
-};
-
-struct Attachments *attachments_create(void)
-{
-	return xcalloc(1, sizeof(struct Attachments));
-}
-
-void attachments_add(struct Attachments *at, int link_fd, int perf_fd)
-{
-	if (link_fd >= 0)
-		vec_push(&at->links, link_fd);
-	if (perf_fd >= 0)
-		vec_push(&at->perfs, perf_fd);
-}
-
-void attachments_add_event(struct Attachments *at, const char *event)
-{
-	vec_push(&at->events, xstrdup(event));
-}
-
-void attachments_add_iter(struct Attachments *at, int link_fd)
-{
-	vec_push(&at->iters, link_fd);
-}
-
-int attachments_iter_open(struct Attachments *at, u32 i)
-{
-	return i < at->iters.n ? sys_iter_create(at->iters.p[i]) : -ENOENT;
-}
-
-u32 attachments_next_event(struct Attachments *at)
-{
-	return at->nevents++;
-}
-
-void attachments_count(struct Attachments *at, u64 n)
-{
-	at->n += n;
-}
-
-// ---- detaching
-struct CloseJob {
-	int *fds;
-	size_t n, next; // next: taken atomically
-};
-
-static void *close_worker(void *arg)
-{
-	struct CloseJob *j = arg;
-	for (;;) {
-		size_t i = __atomic_fetch_add(&j->next, 1, __ATOMIC_RELAXED);
-		if (i >= j->n)
-			return NULL;
-		close(j->fds[i]);
-	}
-}
-
-// Each close of a probe's last descriptor waits for a grace period of RCU in the kernel (unregister_kprobe, tracepoint_synchronize_unregister);
-// threads that wait together share grace periods.
-#define CLOSE_THREADS 16
-static void close_all(int *fds, size_t n)
-{
-	struct CloseJob j = {fds, n, 0};
-	pthread_t t[CLOSE_THREADS];
-	u32 started = 0;
-	if (n >= 8)
-		while (started < CLOSE_THREADS && started < n / 4 && !pthread_create(&t[started], NULL, close_worker, &j))
-			started++;
-	close_worker(&j);
-	for (u32 i = 0; i < started; i++)
-		pthread_join(t[i], NULL);
-}
-
-static void detach(struct Attachments *at)
-{
-	// Links first: the programs stop running at once, before the slow part.
-	close_all(at->links.p, at->links.n);
-	close_all(at->perfs.p, at->perfs.n);
-	at->links.n = at->perfs.n = at->iters.n = 0;
-	for (size_t i = 0; i < at->events.n; i++) {
-		kbatch_remove(at->events.p[i]);
-		free(at->events.p[i]);
-	}
-	at->events.n = 0;
-	at->n = 0;
-}
-
-void attachments_destroy(struct Attachments *at)
-{
-	if (!at)
-		return;
-	detach(at);
-	vec_deinit(&at->links);
-	vec_deinit(&at->perfs);
-	vec_deinit(&at->iters);
-	vec_deinit(&at->events);
-	free(at);
-}
 
 // ---- perf events
 s64 read_number(const char *path)
@@ -182,16 +76,16 @@ u64 pmu_retprobe_bit(const char *pmu)
 	return 1ull << (bit & 63);
 }
 
-static struct err *tie(struct ProbeProg *pp, struct Attachments *at, int perf, u64 cookie)
+static struct err *tie(struct ProbeProg *pp, struct Attachments *at, int perf, u64 cookie, bool slow)
 {
 	int link = sys_link_perf_event(pp->fd, perf, cookie);
 	if (link >= 0) {
-		attachments_add(at, link, perf);
+		attachments_add_event(at, link, perf, slow);
 		return NULL;
 	}
 	// Before 5.15 (kernel commit b89fbfbb854c) there is no such link: EINVAL.
 	if (link == -EINVAL && !ioctl(perf, PERF_EVENT_IOC_SET_BPF, pp->fd)) {
-		attachments_add(at, -1, perf);
+		attachments_add_event(at, -1, perf, false); // closing it is what stops the program: not to be left for later
 		return NULL;
 	}
 	int e = link == -EINVAL ? errno : -link;
@@ -207,7 +101,8 @@ struct err *attach_perf(struct ProbeProg *pp, struct Attachments *at, struct per
 	int perf = sys_perf_event_open(attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (perf < 0)
 		return err_errno(-perf, "perf_event_open");
-	return tie(pp, at, perf, cookie);
+	bool slow = attr->type != PERF_TYPE_SOFTWARE && attr->type != PERF_TYPE_HARDWARE && attr->type != PERF_TYPE_BREAKPOINT;
+	return tie(pp, at, perf, cookie, slow);
 }
 
 // ---- attaching
@@ -234,7 +129,7 @@ struct err *attach_each(struct ProbeEnv *env, struct ProbeProg *pp, struct Attac
 		const struct Point *pt = pp->points.v.p[i];
 		struct err *e = fn(env, pp, pt, at);
 		if (!e)
-			at->n++;
+			attachments_count(at, 1);
 		else if ((e = attach_failed(env, pp, pt, e)))
 			return e;
 	}
@@ -266,10 +161,10 @@ struct err *probes_attach(struct ProbeEnv *env, struct Program *p, struct Attach
 		if (runs_last_first(p->progs.p[i]->kind))
 			e = provider_of(p->progs.p[i]->kind)->attach(env, p->progs.p[i], at);
 	if (e) {
-		detach(at);
+		attachments_undo(at);
 		return e;
 	}
-	*n = at->n;
+	*n = attachments_counted(at);
 	return NULL;
 }
 

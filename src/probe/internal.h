@@ -51,10 +51,19 @@ static inline bool is_wild(const char *s)
 struct err *attach_perf(struct ProbeProg *pp, struct Attachments *at, struct perf_event_attr *attr, int pid, int cpu, u64 cookie);
 // One point failed: by config missing_probes an error (returned, naming the point), a warning or nothing (NULL). Takes cause.
 struct err *attach_failed(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct err *cause);
+
+// ---- detach.c: what is attached, and its end
 void attachments_count(struct Attachments *at, u64 n); // n more points are attached
-void attachments_add_event(struct Attachments *at, const char *event); // kbatch.c's definition, removed at detach
-u32 attachments_next_event(struct Attachments *at);
+u64 attachments_counted(const struct Attachments *at);
+// A perf event with its link (-1: none). slow: closing the event takes the kernel long and stops nothing that runs.
+void attachments_add_event(struct Attachments *at, int link_fd, int perf_fd, bool slow);
+void attachments_add_def(struct Attachments *at, const char *event); // kbatch.c's definition, removed at detach
+u32 attachments_next_def(struct Attachments *at);
 void attachments_add_iter(struct Attachments *at, int link_fd); // owned already; to be read through attachments_iter_open
+void attachments_add_pin(struct Attachments *at, const char *path); // removed only when attaching fails
+void attachments_undo(struct Attachments *at); // attaching failed: nothing remains, pins neither
+
+// ---- attach.c, the rest
 int first_online_cpu(void);
 struct err *online_cpus(int **cpus, u32 *n); // malloced
 // Number in a small sysfs file; -errno.

@@ -116,6 +116,7 @@ static struct err *attach_one(struct ProbeEnv *env, struct ProbeProg *pp, const 
 		return err_errno(EEXIST, "%s exists: remove it or pin elsewhere", pt->pin);
 	if (r < 0)
 		return err_errno(-r, "cannot pin to %s (is bpffs mounted at " BPFFS "?)", pt->pin);
+	attachments_add_pin(at, pt->pin);
 	return NULL;
 }
 

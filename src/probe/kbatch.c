@@ -170,7 +170,7 @@ struct err *kbatch_attach(struct ProbeEnv *env, struct ProbeProg *pp, struct Att
 	if (fd < 0)
 		return err_errno(errno, "kprobe_events");
 	remove_stale(fd);
-	snprintf(event, sizeof(event), "k%u", attachments_next_event(at));
+	snprintf(event, sizeof(event), "k%u", attachments_next_def(at));
 	bool ret = pp->kind == PK_KRETPROBE, at_entry = needs_entry(pp);
 	if (!at_entry)
 		kcore_open(&core);
@@ -188,7 +188,7 @@ struct err *kbatch_attach(struct ProbeEnv *env, struct ProbeProg *pp, struct Att
 	*refused = pp->points.v.n - done;
 	if (!done)
 		return err_errno(first_errno, "kprobe_events");
-	attachments_add_event(at, event);
+	attachments_add_def(at, event);
 	err_free(tracefs_path(&root));
 	s64 id = read_number(arena_printf(env->arena, "%s/events/" GROUP "%d/%s/id", root, getpid(), event));
 	if (id < 0)

@@ -1,0 +1,214 @@
+// What is attached, and its end. Every descriptor of an attachment has one owner: struct Attachments.
+// Detaching has a quick half and a slow one. Closing the links stops the programs; each close waits for grace periods of RCU, so many are
+// closed side by side. After that the perf events of tracepoints and probes are empty, but taking one down waits for another grace period
+// under the kernel's event_mutex, one after the other, 35 ms each (kernel/trace/trace_event_perf.c, perf_trace_event_unreg): a script on
+// 700 system calls would hang for half a minute at Ctrl-C. Several such events are therefore left to a child process that does nothing but
+// exit.
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include "probe/internal.h"
+
+typedef VEC(int) FdList;
+struct Attachments {
+	FdList links, perfs;
+	FdList slow;	    // perf events without a program once their links are closed
+	FdList iters;	    // of links
+	VEC(char *) pins;
+	VEC(char *) defs;   // kbatch.c's definitions
+	u32 ndefs;	    // names given so far
+	u64 n;
+};
+
+struct Attachments *attachments_create(void)
+{
+	return xcalloc(1, sizeof(struct Attachments));
+}
+
+void attachments_add(struct Attachments *at, int link_fd, int perf_fd)
+{
+	attachments_add_event(at, link_fd, perf_fd, false);
+}
+
+void attachments_add_event(struct Attachments *at, int link_fd, int perf_fd, bool slow)
+{
+	if (link_fd >= 0)
+		vec_push(&at->links, link_fd);
+	if (perf_fd >= 0 && slow)
+		vec_push(&at->slow, perf_fd);
+	else if (perf_fd >= 0)
+		vec_push(&at->perfs, perf_fd);
+}
+
+void attachments_add_def(struct Attachments *at, const char *event)
+{
+	vec_push(&at->defs, xstrdup(event));
+}
+
+u32 attachments_next_def(struct Attachments *at)
+{
+	return at->ndefs++;
+}
+
+void attachments_add_iter(struct Attachments *at, int link_fd)
+{
+	vec_push(&at->iters, link_fd);
+}
+
+int attachments_iter_open(struct Attachments *at, u32 i)
+{
+	return i < at->iters.n ? sys_iter_create(at->iters.p[i]) : -ENOENT;
+}
+
+void attachments_add_pin(struct Attachments *at, const char *path)
+{
+	vec_push(&at->pins, xstrdup(path));
+}
+
+void attachments_count(struct Attachments *at, u64 n)
+{
+	at->n += n;
+}
+
+u64 attachments_counted(const struct Attachments *at)
+{
+	return at->n;
+}
+
+// ---- closing side by side
+struct CloseJob {
+	const FdList *fds;
+	size_t next; // taken atomically
+};
+
+static void *close_worker(void *arg)
+{
+	struct CloseJob *j = arg;
+	for (;;) {
+		size_t i = __atomic_fetch_add(&j->next, 1, __ATOMIC_RELAXED);
+		if (i >= j->fds->n)
+			return NULL;
+		close(j->fds->p[i]);
+	}
+}
+
+// Threads that wait together share grace periods.
+#define CLOSE_THREADS 64
+static void close_all(FdList *fds)
+{
+	struct CloseJob j = {fds, 0};
+	pthread_t t[CLOSE_THREADS];
+	pthread_attr_t small;
+	u32 started = 0;
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 64 << 10);
+	while (fds->n > 1 && started < CLOSE_THREADS && started + 1 < fds->n && !pthread_create(&t[started], &small, close_worker, &j))
+		started++;
+	pthread_attr_destroy(&small);
+	close_worker(&j);
+	for (u32 i = 0; i < started; i++)
+		pthread_join(t[i], NULL);
+	fds->n = 0;
+}
+
+// ---- the slow half
+static int cmp_int(const void *a, const void *b)
+{
+	int x = *(const int *)a, y = *(const int *)b;
+	return (x > y) - (x < y);
+}
+
+static bool close_between(unsigned from, unsigned to)
+{
+#ifdef SYS_close_range
+	if (from > to || !syscall(SYS_close_range, from, to, 0))
+		return true;
+#endif
+	return false;
+}
+
+// In the child: keep the events alone, so that nobody waits for our end of a pipe; exiting closes them.
+__attribute__((noreturn)) static void linger(FdList *fds)
+{
+	unsigned from = 0;
+	if (fork()) // the grandchild is nobody's zombie
+		_exit(0);
+	setsid();
+	if (chdir("/")) {
+		// stays where it is: only a busy mount would mind
+	}
+	prctl(PR_SET_NAME, "sonde-detach");
+	for (size_t i = 0; i < fds->n; i++) {
+		close_between(from, (unsigned)fds->p[i] - 1);
+		from = (unsigned)fds->p[i] + 1;
+	}
+	close_between(from, ~0u);
+	_exit(0);
+}
+
+#define LINGER_MIN 2
+static void close_slow(FdList *fds, bool now)
+{
+	pid_t pid = -1;
+	int status;
+	if (!now && fds->n >= LINGER_MIN) {
+		qsort(fds->p, fds->n, sizeof(int), cmp_int);
+		pid = fork();
+		if (!pid)
+			linger(fds);
+	}
+	// With the child holding them these are not the last descriptors; without it (no more processes) they are, and this takes its time.
+	for (size_t i = 0; i < fds->n; i++)
+		close(fds->p[i]);
+	fds->n = 0;
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+}
+
+static void detach(struct Attachments *at)
+{
+	close_all(&at->links);
+	close_all(&at->perfs);
+	close_slow(&at->slow, at->defs.n > 0); // a definition is busy until its event is gone
+	at->iters.n = 0;
+	for (size_t i = 0; i < at->defs.n; i++) {
+		kbatch_remove(at->defs.p[i]);
+		free(at->defs.p[i]);
+	}
+	at->defs.n = 0;
+	at->n = 0;
+}
+
+static void forget_pins(struct Attachments *at, bool remove)
+{
+	for (size_t i = 0; i < at->pins.n; i++) {
+		if (remove)
+			unlink(at->pins.p[i]);
+		free(at->pins.p[i]);
+	}
+	at->pins.n = 0;
+}
+
+void attachments_undo(struct Attachments *at)
+{
+	forget_pins(at, true);
+	detach(at);
+}
+
+void attachments_destroy(struct Attachments *at)
+{
+	if (!at)
+		return;
+	forget_pins(at, false);
+	detach(at);
+	vec_deinit(&at->links);
+	vec_deinit(&at->perfs);
+	vec_deinit(&at->slow);
+	vec_deinit(&at->iters);
+	vec_deinit(&at->pins);
+	vec_deinit(&at->defs);
+	free(at);
+}

@@ -1,0 +1,479 @@
+// Attached programs run, in the script's order, and nothing stays behind. Programs are handmade: the compiler is not needed here. Only this
+// process and its own events are traced; counts of system-wide events are lower bounds.
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include "probe_fix.h"
+
+// ---- programs: a counter in an array map, and the order in which programs ran
+#define SLOTS 16
+struct Counter {
+	int map;
+	u64 *slots; // [0] counts runs of all, [k] is 1 + the number of runs before program k's last one
+};
+
+static void counter_init(struct Counter *c)
+{
+	struct SysMap m = {.type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = SLOTS * 8, .max_entries = 1, .flags = BPF_F_MMAPABLE, .name = "counter"};
+	c->map = sys_map_create(&m);
+	CHECK(c->map >= 0);
+	c->slots = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, c->map, 0);
+	CHECK(c->slots != MAP_FAILED);
+}
+
+static void counter_deinit(struct Counter *c)
+{
+	munmap(c->slots, 4096);
+	close(c->map);
+}
+
+#define INSN(c, d, s, o, i) ((struct bpf_insn){.code = (c), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (i)})
+#define INSN_MAX 12
+// slots[k] = fetch_add(&slots[0], 1) + 1; return ret. slot 0: count only.
+static u32 counting_insns(struct bpf_insn *p, int map, int slot, int ret)
+{
+	u32 n = 0;
+	p[n++] = INSN(BPF_LD | BPF_DW | BPF_IMM, 1, BPF_PSEUDO_MAP_VALUE, 0, map);
+	p[n++] = INSN(0, 0, 0, 0, 0);
+	p[n++] = INSN(BPF_ALU64 | BPF_MOV | BPF_K, 2, 0, 0, 1);
+	p[n++] = INSN(BPF_STX | BPF_DW | BPF_ATOMIC, 1, 2, 0, BPF_ADD | BPF_FETCH);
+	p[n++] = INSN(BPF_ALU64 | BPF_ADD | BPF_K, 2, 0, 0, 1);
+	if (slot)
+		p[n++] = INSN(BPF_STX | BPF_DW | BPF_MEM, 1, 2, (s16)(slot * 8), 0);
+	p[n++] = INSN(BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, ret);
+	p[n++] = INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+	return n;
+}
+
+static int load_counting(struct Fix *f, struct ProbeProg *pp, const struct Counter *c, int slot, int ret)
+{
+	struct bpf_insn insns[INSN_MAX];
+	static char log[65536];
+	struct SysProg sp = {.license = "Dual BSD/GPL", .name = "test"};
+	sp.ninsns = counting_insns(insns, c->map, slot, ret);
+	sp.insns = (const void *)insns;
+	probe_load_params(&f->env, pp, &sp);
+	pp->fd = sys_prog_load(&sp);
+	if (pp->fd < 0) {
+		sp.log = log;
+		sp.log_size = sizeof(log);
+		sp.log_level = 1;
+		sys_prog_load(&sp);
+		T_FAIL("load: %s %s", strerror(-pp->fd), log);
+	}
+	return pp->fd;
+}
+
+// Expands text, loads one counting program for all its points and attaches it. NULL when something failed (said).
+static struct Attachments *run(struct Fix *f, struct ProbeProg *pp, const struct Counter *c, const char *text, u64 *n)
+{
+	struct Program prog = {.arena = &f->arena, .diags = &f->diags};
+	struct Attachments *at = attachments_create();
+	*pp = (struct ProbeProg){.fd = -1};
+	if (!expand(f, text)) {
+		for (size_t i = 0; i < f->diags.items.n; i++)
+			T_FAIL("%s: %s", text, f->diags.items.p[i].msg);
+		return at;
+	}
+	pp->kind = f->points.v.p[0]->kind;
+	pp->points = f->points;
+	if (load_counting(f, pp, c, 1, 0) < 0)
+		return at;
+	vec_push(&prog.progs, pp);
+	struct err *e = probes_attach(&f->env, &prog, at, n);
+	if (e)
+		T_FAIL("%s: %s", text, err_text(e));
+	err_free(e);
+	vec_deinit(&prog.progs);
+	return at;
+}
+
+static void sleep_ms(int ms)
+{
+	struct timespec t = {0, ms * 1000000L};
+	nanosleep(&t, NULL);
+}
+
+static void spin_ms(int ms)
+{
+	struct timespec a, b;
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &b);
+	while ((b.tv_sec - a.tv_sec) * 1000 + (b.tv_nsec - a.tv_nsec) / 1000000 < ms);
+}
+
+// ---- each kind: attach, cause events, count, detach, cause more: no more counted
+struct Kind {
+	const char *text;
+	void (*cause)(void);
+	u64 least, most; // runs; most 0: no bound
+	u64 points;
+};
+
+static void cause_getppid(void)
+{
+	for (int i = 0; i < 100; i++)
+		getppid();
+}
+static void cause_calls(void)
+{
+	for (int i = 0; i < 10; i++)
+		traced(i);
+}
+static void cause_both(void)
+{
+	for (int i = 0; i < 10; i++)
+		traced_two(traced(i));
+}
+static void cause_usdt(void)
+{
+	for (int i = 0; i < 10; i++)
+		usdt_target(i);
+}
+static void cause_faults(void)
+{
+	char *p = mmap(NULL, 200 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	madvise(p, 200 * 4096, MADV_NOHUGEPAGE);
+	for (int i = 0; i < 200; i++)
+		((volatile char *)p)[i * 4096] = 1;
+	munmap(p, 200 * 4096);
+}
+static void cause_time(void)
+{
+	sleep_ms(60);
+}
+static void cause_cpu(void)
+{
+	spin_ms(60);
+}
+static volatile u64 watched;
+static void cause_write(void)
+{
+	for (int i = 0; i < 5; i++)
+		watched = i;
+}
+
+static void check_kind(const struct Kind *k, int pid)
+{
+	struct Fix f;
+	struct Counter c;
+	struct ProbeProg pp;
+	u64 n = 0;
+	fix_init(&f);
+	f.env.pid = pid;
+	counter_init(&c);
+	struct Attachments *at = run(&f, &pp, &c, k->text, &n);
+	CHECK_EQ(n, k->points);
+	k->cause();
+	u64 got = __atomic_load_n(&c.slots[0], __ATOMIC_RELAXED);
+	if (got < k->least || (k->most && got > k->most))
+		T_FAIL("%s ran %llu times, expected %llu to %llu", k->text, (unsigned long long)got, (unsigned long long)k->least,
+		       (unsigned long long)k->most);
+	attachments_destroy(at);
+	got = __atomic_load_n(&c.slots[0], __ATOMIC_RELAXED);
+	k->cause();
+	CHECK_EQ(__atomic_load_n(&c.slots[0], __ATOMIC_RELAXED), got); // detached
+	close(pp.fd);
+	counter_deinit(&c);
+	fix_deinit(&f);
+}
+
+TEST(kinds_run)
+{
+	static const struct Kind kinds[] = {
+		{"tracepoint:syscalls:sys_enter_getppid", cause_getppid, 100, 0, 1},
+		{"tracepoint:raw_syscalls:sys_*", cause_getppid, 200, 0, 2},
+		{"rawtracepoint:sys_enter", cause_getppid, 100, 0, 1},
+		{"uprobe:/proc/self/exe:traced", cause_calls, 10, 10, 1},
+		{"uprobe:/proc/self/exe:traced*", cause_both, 20, 20, 2},
+		{"uretprobe:/proc/self/exe:traced", cause_calls, 10, 10, 1},
+		{"usdt:/proc/self/exe:sonde:hit", cause_usdt, 10, 10, 1},
+		{"software:page-faults:1", cause_faults, 200, 0, 1},
+		{"interval:ms:5", cause_time, 3, 0, 1},
+		{"interval:hz:200", cause_time, 3, 0, 1},
+		{"profile:hz:999", cause_cpu, 10, 0, 1},
+		{"profile:ms:2", cause_cpu, 5, 0, 1},
+	};
+	for (u32 i = 0; i < ARRAY_LEN(kinds); i++)
+		check_kind(&kinds[i], 0);
+}
+
+TEST(kinds_run_with_pid)
+{
+	static const struct Kind kinds[] = {
+		{"uprobe:/proc/self/exe:traced", cause_calls, 10, 10, 1},
+		{"uretprobe:traced", cause_calls, 10, 10, 1},
+		{"usdt:hit", cause_usdt, 10, 10, 1},
+		{"profile:hz:999", cause_cpu, 10, 120, 1},
+		{"software:page-faults:1", cause_faults, 200, 260, 1},
+	};
+	for (u32 i = 0; i < ARRAY_LEN(kinds); i++)
+		check_kind(&kinds[i], getpid());
+}
+
+TEST(other_process_is_not_counted)
+{
+	struct Fix f;
+	struct Counter c;
+	struct ProbeProg pp;
+	u64 n;
+	fix_init(&f);
+	f.env.pid = getpid();
+	counter_init(&c);
+	struct Attachments *at = run(&f, &pp, &c, "uprobe:/proc/self/exe:traced", &n);
+	pid_t child = fork();
+	if (!child) {
+		cause_calls();
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
+	CHECK_EQ(c.slots[0], 0);
+	cause_calls();
+	CHECK_EQ(c.slots[0], 10);
+	attachments_destroy(at);
+	close(pp.fd);
+	counter_deinit(&c);
+	fix_deinit(&f);
+}
+
+// The way kernels without uprobe_multi go.
+TEST(uprobes_without_multi)
+{
+	static const struct Kind kinds[] = {
+		{"uprobe:/proc/self/exe:traced*", cause_both, 20, 20, 2},
+		{"uretprobe:/proc/self/exe:traced", cause_calls, 10, 10, 1},
+		{"usdt:/proc/self/exe:sonde:hit", cause_usdt, 10, 10, 1},
+	};
+	bool had = feature_has(FEAT_UPROBE_MULTI);
+	feature_set(FEAT_UPROBE_MULTI, false);
+	for (u32 i = 0; i < ARRAY_LEN(kinds); i++)
+		check_kind(&kinds[i], i == 1 ? getpid() : 0);
+	feature_set(FEAT_UPROBE_MULTI, had);
+}
+
+TEST(usdt_semaphore)
+{
+	for (int multi = 0; multi < 2; multi++) {
+		struct Fix f;
+		struct Counter c;
+		struct ProbeProg pp;
+		u64 n;
+		fix_init(&f);
+		f.env.no_uprobe_multi = !multi;
+		counter_init(&c);
+		CHECK_EQ(sonde_hit_semaphore, 0);
+		struct Attachments *at = run(&f, &pp, &c, "usdt:/proc/self/exe:sonde:hit", &n);
+		CHECK_EQ(sonde_hit_semaphore, 1);
+		attachments_destroy(at);
+		CHECK_EQ(sonde_hit_semaphore, 0);
+		close(pp.fd);
+		counter_deinit(&c);
+		fix_deinit(&f);
+	}
+}
+
+TEST(watchpoint_of_this_process)
+{
+	struct Fix f;
+	struct Counter c;
+	struct ProbeProg pp = {.fd = -1, .kind = PK_WATCHPOINT};
+	struct Program prog = {0};
+	u64 n = 0;
+	fix_init(&f);
+	f.env.pid = getpid();
+	counter_init(&c);
+	CHECK_EQ(expand(&f, arena_printf(&f.arena, "w:0x%llx:8:w", (unsigned long long)(uintptr_t)&watched)), 1);
+	pp.points = f.points;
+	load_counting(&f, &pp, &c, 0, 0);
+	vec_push(&prog.progs, &pp);
+	struct Attachments *at = attachments_create();
+	struct err *e = probes_attach(&f.env, &prog, at, &n);
+	bool none = e && strstr(err_text(e), "no hardware breakpoints");
+	if (e && !none)
+		T_FAIL("%s", err_text(e));
+	cause_write();
+	if (!e)
+		CHECK_EQ(c.slots[0], 5);
+	err_free(e);
+	attachments_destroy(at);
+	vec_deinit(&prog.progs);
+	close(pp.fd);
+	counter_deinit(&c);
+	fix_deinit(&f);
+	if (none)
+		SKIP("this machine has no hardware breakpoints");
+}
+
+TEST(begin_runs_here)
+{
+	struct Fix f;
+	struct Counter c;
+	struct ProbeProg pp = {.fd = -1, .kind = PK_BEGIN};
+	u32 ret = 0;
+	double ns = 0;
+	fix_init(&f);
+	counter_init(&c);
+	CHECK_EQ(expand(&f, "begin"), 1);
+	pp.points = f.points;
+	load_counting(&f, &pp, &c, 0, 5);
+	struct err *e = probe_run_once(&pp);
+	CHECK(!e);
+	CHECK_EQ(c.slots[0], 1);
+	e = probe_run_test(&pp, &ret);
+	CHECK(!e);
+	CHECK_EQ(ret, 5);
+	e = probe_run_bench(&pp, &ns);
+	if (e)
+		T_FAIL("%s", err_text(e));
+	err_free(e);
+	CHECK(ns > 0 && ns < 100000);
+	close(pp.fd);
+	counter_deinit(&c);
+	fix_deinit(&f);
+}
+
+// Several probes on one event run in the order of the script.
+static void check_order(const char *text, void (*cause)(void), u32 nprogs)
+{
+	struct Fix f;
+	struct Counter c;
+	struct Program prog = {0};
+	struct ProbeProg pp[SLOTS];
+	u64 n;
+	fix_init(&f);
+	counter_init(&c);
+	for (u32 i = 0; i < nprogs; i++) {
+		pp[i] = (struct ProbeProg){.fd = -1};
+		f.points = (struct PointList){0};
+		CHECK_EQ(expand(&f, text), 1);
+		pp[i].kind = f.points.v.p[0]->kind;
+		pp[i].points = f.points;
+		load_counting(&f, &pp[i], &c, (int)i + 1, 0);
+		vec_push(&prog.progs, &pp[i]);
+	}
+	struct Attachments *at = attachments_create();
+	struct err *e = probes_attach(&f.env, &prog, at, &n);
+	if (e)
+		T_FAIL("%s", err_text(e));
+	err_free(e);
+	CHECK_EQ(n, nprogs);
+	cause();
+	attachments_destroy(at);
+	for (u32 i = 0; i < nprogs; i++)
+		if (!c.slots[i + 1] || (i && c.slots[i + 1] != c.slots[i] + 1))
+			T_FAIL("%s: program %u ran as number %llu, the one before as %llu", text, i + 1, (unsigned long long)c.slots[i + 1],
+			       (unsigned long long)c.slots[i]);
+	for (u32 i = 0; i < nprogs; i++) {
+		close(pp[i].fd);
+		vec_deinit(&pp[i].points.v);
+	}
+	f.points = (struct PointList){0};
+	vec_deinit(&prog.progs);
+	counter_deinit(&c);
+	fix_deinit(&f);
+}
+
+static void cause_one_call(void)
+{
+	traced(1);
+}
+static void cause_one_usdt(void)
+{
+	usdt_target(1);
+}
+static void cause_one_tracepoint(void)
+{
+	getppid();
+}
+
+TEST(order)
+{
+	check_order("uprobe:/proc/self/exe:traced", cause_one_call, 3);
+	check_order("uretprobe:/proc/self/exe:traced", cause_one_call, 3);
+	check_order("usdt:/proc/self/exe:hit", cause_one_usdt, 3);
+	check_order("tracepoint:syscalls:sys_enter_getppid", cause_one_tracepoint, 3);
+	feature_set(FEAT_UPROBE_MULTI, false);
+	check_order("uprobe:/proc/self/exe:traced", cause_one_call, 3);
+	check_order("uretprobe:/proc/self/exe:traced", cause_one_call, 3);
+	feature_set(FEAT_UPROBE_MULTI, true);
+}
+
+// All or nothing.
+TEST(failure_undoes_everything)
+{
+	struct Fix f;
+	struct Counter c;
+	struct Program prog = {0};
+	struct ProbeProg good = {.fd = -1}, bad = {.fd = -1};
+	u64 n = 0;
+	fix_init(&f);
+	counter_init(&c);
+	CHECK_EQ(expand(&f, "tracepoint:syscalls:sys_enter_getppid"), 1);
+	good.kind = PK_TRACEPOINT;
+	good.points = f.points;
+	load_counting(&f, &good, &c, 0, 0);
+	f.points = (struct PointList){0};
+	CHECK_EQ(expand(&f, "uprobe:/proc/self/exe:traced"), 1);
+	bad.kind = PK_UPROBE;
+	bad.points = f.points;
+	load_counting(&f, &bad, &c, 0, 0);
+	bad.points.v.p[0]->addr = 1ull << 40; // far beyond the file
+	vec_push(&prog.progs, &good);
+	vec_push(&prog.progs, &bad);
+	struct Attachments *at = attachments_create();
+	struct err *e = probes_attach(&f.env, &prog, at, &n);
+	CHECK(e != NULL);
+	if (e)
+		CHECK(strstr(err_text(e), "cannot attach uprobe:/proc/self/exe:traced: ") != NULL);
+	err_free(e);
+	cause_getppid();
+	CHECK_EQ(c.slots[0], 0);
+	// Told to go on, it attaches the rest.
+	f.config.missing_probes = MISSING_WARN;
+	e = probes_attach(&f.env, &prog, at, &n);
+	CHECK(!e);
+	CHECK_EQ(n, 1);
+	cause_getppid();
+	CHECK(c.slots[0] >= 100);
+	CHECK_EQ(f.diags.nerrors, 0);
+	CHECK_EQ(f.diags.items.n, 1);
+	attachments_destroy(at);
+	close(good.fd);
+	close(bad.fd);
+	vec_deinit(&good.points.v);
+	vec_deinit(&prog.progs);
+	counter_deinit(&c);
+	fix_deinit(&f);
+}
+
+TEST(hardware_without_counters)
+{
+	struct Fix f;
+	struct Counter c;
+	struct ProbeProg pp = {.fd = -1, .kind = PK_HARDWARE};
+	struct Program prog = {0};
+	u64 n;
+	if (feature_has(FEAT_HW_EVENTS))
+		SKIP("this machine has hardware counters");
+	fix_init(&f);
+	counter_init(&c);
+	CHECK_EQ(expand(&f, "hardware:cycles"), 1);
+	pp.points = f.points;
+	load_counting(&f, &pp, &c, 0, 0);
+	vec_push(&prog.progs, &pp);
+	struct Attachments *at = attachments_create();
+	struct err *e = probes_attach(&f.env, &prog, at, &n);
+	CHECK(e != NULL);
+	if (e)
+		CHECK(strstr(err_text(e), "exposes no hardware counters; use software:cpu-clock") != NULL);
+	err_free(e);
+	attachments_destroy(at);
+	vec_deinit(&prog.progs);
+	close(pp.fd);
+	counter_deinit(&c);
+	fix_deinit(&f);
+}
+
+T_MAIN()
