@@ -193,21 +193,3 @@ void ctype_each_func(struct Ctypes *c, bool (*fn)(void *, const char *module, co
 		}
 	}
 }
-
-void ctype_each_type(struct Ctypes *c, bool (*fn)(void *, const char *spelling), void *arg)
-{
-	struct Btf *b;
-	char name[256];
-	for (u32 i = 0; kbtf_each(c, &i, &b);) {
-		for (u32 id = kbtf_next(b, 0); id; id = kbtf_next(b, id)) {
-			const struct btf_type *t = kbtf_type_by_id(b, id);
-			u32 kind = BTF_INFO_KIND(t->info);
-			const char *what = kind == BTF_KIND_STRUCT ? "struct" : kind == BTF_KIND_UNION ? "union" : kind == BTF_KIND_ENUM ? "enum" : NULL;
-			if (!what || !*kbtf_name(b, t->name_off))
-				continue;
-			snprintf(name, sizeof(name), "%s %s", what, kbtf_name(b, t->name_off));
-			if (!fn(arg, name))
-				return;
-		}
-	}
-}

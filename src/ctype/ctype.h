@@ -50,9 +50,6 @@ u32 ctype_func_id(struct Ctypes *c, const char *func);
 const struct Type *ctype_var(struct Ctypes *c, const char *name, u32 *btf_id);
 // Calls fn for each vmlinux/module function name in BTF (for listing fentry); module is NULL for vmlinux. Stops when fn returns false.
 void ctype_each_func(struct Ctypes *c, bool (*fn)(void *, const char *module, const char *name), void *arg);
-// Calls fn with "struct x", "union x", "enum x" for each named type in BTF, repeats included (for -l 'struct *'). Stops when fn returns false.
-void ctype_each_type(struct Ctypes *c, bool (*fn)(void *, const char *spelling), void *arg);
-
 // dwarf.c: parameters of a function in a user binary with debug information; args fields as ctype_func, but each field's off is the
 // argument's register index * 8 and only arguments in a general register are listed. Errors: no debug information, no
 // such function in it, inlined everywhere.

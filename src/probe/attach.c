@@ -174,6 +174,10 @@ void probe_load_params(struct ProbeEnv *env, struct ProbeProg *pp, struct SysPro
 	sp->expected_attach_type = 0;
 	const struct Point *pt = pp->points.v.n ? pp->points.v.p[0] : NULL;
 	switch (pp->kind) {
+	case PK_TRACEPOINT:
+		if (pt && pt->ctx == CTX_RAW)
+			sp->type = BPF_PROG_TYPE_RAW_TRACEPOINT;
+		break;
 	case PK_UPROBE: case PK_URETPROBE: case PK_USDT:
 		if (uprobe_is_multi(env, pp))
 			sp->expected_attach_type = SYS_TRACE_UPROBE_MULTI;

@@ -22,6 +22,8 @@ struct ProbeCache {
 	KFuncList kfuncs; // sorted by name, then address
 	NameList blacklist;	  // sorted
 	const char *limit_said;	  // max_probes was reported
+	int empty_prog;		  // raw tracepoint program that does nothing, 0 not loaded; owned by env->owned_fds
+	bool no_raw;		  // it cannot be loaded
 };
 struct ProbeCache *probe_cache(struct ProbeEnv *env);
 
@@ -132,6 +134,9 @@ struct err *attach_refused(struct ProbeEnv *env, struct ProbeProg *pp, u64 refus
 bool kbatch_fits(struct ProbeEnv *env, const struct ProbeProg *pp, u64 *text); // *text: address of _text
 struct err *kbatch_attach(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at, u64 text, u64 *refused);
 void kbatch_remove(const char *event);
+
+// ---- rawtp.c
+struct err *rawtp_attach_point(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct Attachments *at);
 
 // ---- tracepoint.c: cache->tps, read
 struct ProbeCache *tracepoint_events(struct ProbeEnv *env);

@@ -23,15 +23,11 @@ static void print_args(struct ProbeEnv *env, const struct Point *pt, FILE *out)
 {
 	struct Str s = {0};
 	bool only_ret = pt->kind == PK_KRETPROBE;
-	bool has_ret = pt->kind == PK_FENTRY || pt->kind == PK_FEXIT || only_ret;
 	if (pt->args && !only_ret)
 		ctype_fields_text(env->ctypes, pt->args, &s);
+	if (pt->args && pt->ret && (only_ret || pt->kind == PK_FENTRY || pt->kind == PK_FEXIT))
+		ctype_ret_text(env->ctypes, pt->args, pt->ret, &s);
 	fputs(str_text(&s), out);
-	if (has_ret && pt->ret && pt->ret->kind != TY_VOID && pt->ret->kind != TY_NONE) {
-		str_reset(&s);
-		ctype_decl_text(env->ctypes, pt->ret, "retval", &s);
-		fprintf(out, "    %s\n", str_text(&s));
-	}
 	str_deinit(&s);
 }
 
@@ -66,24 +62,22 @@ static u32 print_found(struct Lister *l, const struct AttachSpec *spec, bool ver
 // ---- types
 struct TypePattern {
 	struct ProbeEnv *env;
-	const char *pattern;
 	NameList names;
 };
 
 static bool take_type(void *arg, const char *spelling)
 {
 	struct TypePattern *t = arg;
-	if (glob_match(t->pattern, spelling))
-		vec_push(&t->names, arena_strdup(t->env->arena, spelling));
+	vec_push(&t->names, arena_strdup(t->env->arena, spelling));
 	return true;
 }
 
 static u32 list_types(struct ProbeEnv *env, const struct AttachSpec *spec, bool verbose, FILE *out)
 {
-	struct TypePattern t = {env, spec->text, {0}};
+	struct TypePattern t = {env, {0}};
 	struct Str s = {0};
 	if (is_wild(spec->text))
-		ctype_each_type(env->ctypes, take_type, &t);
+		ctype_each_type(env->ctypes, spec->text, take_type, &t);
 	else if (ctype_lookup(env->ctypes, spec->text))
 		vec_push(&t.names, spec->text);
 	names_sort(&t.names);

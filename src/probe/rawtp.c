@@ -160,7 +160,7 @@ void rawtp_list(struct ProbeEnv *env, const struct Provider *p, const struct Att
 	list_by_expand(env, p, spec, fn, arg);
 }
 
-static struct err *attach_one(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct Attachments *at)
+struct err *rawtp_attach_point(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct Attachments *at)
 {
 	int fd = sys_raw_tracepoint_open(pt->event, pp->fd);
 	if (fd >= 0) {
@@ -176,5 +176,5 @@ static struct err *attach_one(struct ProbeEnv *env, struct ProbeProg *pp, const 
 
 struct err *rawtp_attach(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at)
 {
-	return attach_each(env, pp, at, attach_one);
+	return attach_each(env, pp, at, rawtp_attach_point);
 }

@@ -40,7 +40,7 @@ u64 stack_src(enum ProbeKind kind, enum CtxKind ctx, bool fp, bool entry)
 		src = RT_SRC_REGS | RT_SRC_F_USER;
 		break;
 	case PK_TRACEPOINT:
-		src = RT_SRC_TP;
+		src = ctx == CTX_RAW ? RT_SRC_RAW : RT_SRC_TP; // without arguments it is attached raw (probe/tracepoint.c)
 		break;
 	case PK_RAWTP:
 	case PK_FENTRY:
