@@ -82,12 +82,12 @@ static size_t expand(struct Fix *f, const char *text)
 
 __attribute__((noinline, noclone)) int traced(int x)
 {
-	__asm__ volatile("" : "+r"(x));
+	__asm__ volatile("nop\n\tnop\n\tnop\n\tnop\n\tnop\n\tnop\n\tnop\n\tnop" : "+r"(x));
 	return x + 1;
 }
 __attribute__((noinline, noclone)) int traced_two(int x)
 {
-	__asm__ volatile("" : "+r"(x));
+	__asm__ volatile("nop\n\tnop\n\tnop\n\tnop\n\tnop\n\tnop\n\tnop\n\tnop" : "+r"(x));
 	return x + 2;
 }
 // A USDT probe as sys/sdt.h lays it out, by hand: provider sonde, name hit, arguments 4@x and 8@$7, with a semaphore.
