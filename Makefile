@@ -65,7 +65,7 @@ $(BUILD)/out/flame.o: $(BUILD)/gen/out/flame.js.h $(BUILD)/gen/out/flame.css.h
 # ---- unit tests: test/unit/NAME_test.c -> build/test/NAME_test
 UNIT_SRCS := $(wildcard test/unit/*_test.c)
 UNIT_BINS := $(UNIT_SRCS:test/unit/%.c=$(BUILD)/test/%)
-$(BUILD)/test/%_test: test/unit/%_test.c test/unit/t.h $(BUILD)/libsonde.a
+$(BUILD)/test/%_test: test/unit/%_test.c $(wildcard test/unit/*.h) $(BUILD)/libsonde.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -Itest/unit $(LDFLAGS) -o $@ $< $(BUILD)/libsonde.a $(LIBS)
 unit: $(if $(T),$(BUILD)/test/$(T)_test,$(UNIT_BINS))
