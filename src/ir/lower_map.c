@@ -382,7 +382,8 @@ static void aggr_update(struct Lower *l, const struct Type *t, struct Expr *call
 		return;
 	}
 	case TY_TSERIES: {
-		struct IrVal now = call0(l, l->o->ktime_boot ? H_KTIME_BOOT : H_KTIME);
+		// Intervals of the TAI clock, as bpftrace's, so that they begin at round times of day.
+		struct IrVal now = ir_bin(&l->b, IR_ADD, call0(l, l->o->ktime_boot ? H_KTIME_BOOT : H_KTIME), ir_imm(l->o->tai_minus_boot));
 		rt_call(l, "rt_tseries", 5, p, n, now, ir_imm((s64)t->ts_interval), ir_imm((s64)((u64)t->ts_n << 32 | (u64)t->sgn << 8 | t->ts_agg)));
 		return;
 	}

@@ -1,8 +1,10 @@
 // Bytes to values and printf: every type, every conversion.
 #include "run_fake.h"
 #include "t.h"
+#include <mntent.h>
 #include <netinet/in.h>
 #include <pwd.h>
+#include <sys/stat.h>
 #include <time.h>
 
 static const char *show(struct Fake *f, const struct Type *t, const void *bytes)
@@ -313,11 +315,41 @@ TEST(printf_texts)
 	fake_deinit(&f);
 }
 
+// Makes a cgroup in the first hierarchy that is mounted and looks it up by its id (its inode number).
 TEST(cgroup_paths)
 {
 	struct Str s = {0};
+	struct mntent *m;
+	struct stat st;
+	char dir[600], name[300] = "", want[900];
 	cgroup_path_text(~0ULL, "", &s);
 	CHECK_STR(str_text(&s), "");
+	FILE *f = setmntent("/proc/self/mounts", "re");
+	while ((m = getmntent(f)) && strncmp(m->mnt_type, "cgroup", 6))
+		;
+	if (m) {
+		const char *base = strrchr(m->mnt_dir, '/');
+		snprintf(dir, sizeof(dir), "%s/sonde_test_%d", m->mnt_dir, getpid());
+		snprintf(name, sizeof(name), "%s", !strcmp(m->mnt_type, "cgroup2") ? "unified" : base + 1);
+	}
+	endmntent(f);
+	if (!*name || mkdir(dir, 0755)) {
+		str_deinit(&s);
+		SKIP("no cgroup hierarchy to make a cgroup in");
+	}
+	CHECK_EQ(stat(dir, &st), 0);
+	snprintf(want, sizeof(want), "%s:/sonde_test_%d", name, getpid());
+	cgroup_path_text(st.st_ino, name, &s);
+	CHECK_STR(str_text(&s), want);
+	str_reset(&s);
+	name[1] = '*';
+	name[2] = 0;
+	cgroup_path_text(st.st_ino, name, &s);
+	CHECK(strstr(str_text(&s), want) != NULL);
+	str_reset(&s);
+	cgroup_path_text(st.st_ino, "no such hierarchy", &s);
+	CHECK_STR(str_text(&s), "");
+	CHECK_EQ(rmdir(dir), 0);
 	str_deinit(&s);
 }
 T_MAIN()
