@@ -311,9 +311,10 @@ static void draw_tree(struct Draw *d, const struct Node *n, u64 start, u32 depth
 static u32 visible_depth(const struct Node *n, u64 total)
 {
 	u32 max = 0;
-	for (const struct Node *c = n->child; c; c = c->next)
-		if ((double)c->value * STATIC_WIDTH >= MIN_PIXELS * (double)total)
-			max = MAX(max, 1 + visible_depth(c, total));
+	for (const struct Node *c = n->child; c; c = c->next) {
+		u32 depth = (double)c->value * STATIC_WIDTH >= MIN_PIXELS * (double)total ? 1 + visible_depth(c, total) : 0;
+		max = MAX(max, depth);
+	}
 	return max;
 }
 
