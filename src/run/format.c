@@ -1,5 +1,5 @@
 // printf: a format site and its payload become text.
-// In: the site's format and types, the bytes a program sent. Out: text. Invariant: numbers without a length modifier are ints, as in C and
+// In: the site's format and types, the bytes a program sent. Out: text. Invariant: numbers without a length modifier that fit are ints, as in C and
 // in bpftrace; payloads shorter than the site's are zero-extended.
 #include "run/run.h"
 #include "bpfrt/abi.h"

@@ -263,7 +263,7 @@ TEST(printf_numbers)
 	CHECK_STR(fmt1(&f, "%x", s8t, &m, 1), "ffffffff");
 	CHECK_STR(fmt1(&f, "%lx", s8t, &m, 1), "ffffffffffffffff");
 	CHECK_STR(fmt1(&f, "%hhx", s8t, &m, 1), "ff");
-	CHECK_STR(fmt1(&f, "%d", u64t, &big, 8), "-1");
+	CHECK_STR(fmt1(&f, "%d", u64t, &big, 8), "8589934591"); // an int cannot show it: whole
 	CHECK_STR(fmt1(&f, "%ld|", u64t, &big, 8), "8589934591|");
 	CHECK_STR(fmt1(&f, "%llu", u64t, &big, 8), "8589934591");
 	CHECK_STR(fmt1(&f, "%zd %%", s64t, &(s64){-5}, 8), "-5 %");
