@@ -14,6 +14,7 @@ struct Parser {
 	struct Arena *a;
 	u32 depth;
 	u32 last_error;	   // offset + 1 of the syntax error told last
+	u32 nwarnings;
 	bool panic;	   // a syntax error was met: unwind to the next place to go on from
 	bool in_pred;	   // a '/' before '{' closes the predicate
 };

@@ -9,13 +9,6 @@ static struct Stmt *stmt_new(struct Parser *p, enum StmtKind kind, struct Span f
 	return s;
 }
 
-static u32 line_of(const struct Parser *p, u32 off)
-{
-	u32 line, col;
-	span_pos(p->lx.diags, (struct Span){off, 0, p->last.file}, &line, &col);
-	return line;
-}
-
 // Can the token start a statement, but not go on with an expression?
 static bool starts_stmt(const struct Token *t)
 {
@@ -29,8 +22,8 @@ static void end_of_stmt(struct Parser *p)
 	if (p->panic || p_accept(p, T_SEMI) || p->tok.kind == T_RBRACE)
 		return;
 	struct Span end = {p->last.off + p->last.len, 0, p->last.file};
-	if (starts_stmt(&p->tok) && line_of(p, p->tok.span.off) != line_of(p, end.off)) {
-		if (p->lx.nerrors < MAX_SYNTAX_ERRORS)
+	if (starts_stmt(&p->tok) && memchr(p->lx.text + end.off, '\n', p->tok.span.off - end.off)) {
+		if (p->nwarnings++ < MAX_SYNTAX_ERRORS)
 			diag_warn(p->lx.diags, end, "missing ';' at the end of the statement");
 		return;
 	}
