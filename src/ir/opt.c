@@ -281,6 +281,8 @@ void ir_optimize(struct IrProg *p)
 	for (size_t i = 0; i < p->funcs.n; i++) {
 		struct IrFunc *f = &p->funcs.p[i];
 		bool again = true;
+		ir_simplify_cfg(f);
+		ir_call_once(f);
 		for (u32 round = 0; again && round < ROUNDS; round++) {
 			again = ir_simplify_cfg(f);
 			again |= values(f);

@@ -115,6 +115,8 @@ void ir_value_bits(const struct IrFunc *f, const struct IrOrder *o, u8 *bits);
 bool ir_simplify(struct IrInsn *in, const struct IrDefs *d); // one instruction by algebra; true when it changed
 // cfg.c: folds branches, threads jumps, merges blocks, drops unreachable ones (block numbers change). True when it changed something.
 bool ir_simplify_cfg(struct IrFunc *f);
+// helpers.c
+void ir_call_once(struct IrFunc *f);
 
 // bit ranges over u64 words, both ends included
 bool bits_any(const u64 *w, u32 from, u32 to);

@@ -1,5 +1,5 @@
 // A direct interpreter of the IR for the tests: what generated code must agree with. Addresses are host addresses; helpers known:
-// 1 map_lookup_elem (map 0, key u32), 8 get_smp_processor_id (0: callers discard it), 181 bpf_loop.
+// 1 map_lookup_elem (map 0, key u32), 14 get_current_pid_tgid, 8 get_smp_processor_id (0: callers discard it), 181 bpf_loop.
 #ifndef SONDE_TEST_IR_INTERP_H
 #define SONDE_TEST_IR_INTERP_H
 #include "ir/pass.h"
@@ -43,6 +43,8 @@ static u64 interp_helper(struct Interp *it, const struct IrInsn *in, const u64 *
 {
 	if (in->id == 1)
 		return *(u32 *)(uintptr_t)a[1] == 0 ? (u64)(uintptr_t)it->mem : 0;
+	if (in->id == 14)
+		return (u64)getpid() << 32 | (u64)gettid();
 	if (in->id == 181) {
 		u64 i = 0;
 		while (i < a[0]) {

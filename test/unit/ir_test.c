@@ -168,6 +168,18 @@ TEST(opt_values)
 		  "b0:\n\tv1 = load.8! [ctx +0]\n\tcall 7()\n\tatomic_add.8 [val1 +0], 1\n\tret 0\n");
 }
 
+TEST(opt_helpers)
+{
+	// who runs does not change: one call, also over branches; time does
+	check_opt("b0:\n\tv1 = call 14()\n\tv2 = call 5()\n\tbr.8 eq v1, v2, b1, b2\nb1:\n\tv3 = call 14()\n\tv4 = call 5()\n\tv5 = add v3, v4\n\tret v5\n"
+		  "b2:\n\tret 0\n",
+		  "b0:\n\tv21 = call 14()\n\tv2 = call 5()\n\tbr.8 eq v21, v2, b1, b2\nb1:\n\tv4 = call 5()\n\tv5 = add v21, v4\n\tret v5\n"
+		  "b2:\n\tret 0\n");
+	// only one side has called it
+	check_opt("b0:\n\tv1 = call 5()\n\tbr.8 eq v1, 0, b1, b2\nb1:\n\tv2 = call 14()\n\tv3 = call 25(v2)\n\tjmp b2\nb2:\n\tv4 = call 14()\n\tret v4\n",
+		  "b0:\n\tv1 = call 5()\n\tbr.8 eq v1, 0, b1, b2\nb1:\n\tv21 = call 14()\n\tcall 25(v21)\n\tjmp b2\nb2:\n\tv21 = call 14()\n\tret v21\n");
+}
+
 TEST(opt_control_flow)
 {
 	check_opt("b0:\n\tv1 = mov 1\n\tbr.8 ne v1, 0, b1, b2\nb1:\n\tjmp b3\nb2:\n\tcall 7()\n\tjmp b3\nb3:\n\tret v1\n", "b0:\n\tret 1\n");

@@ -573,7 +573,7 @@ static void rnd_lookup(struct Rand *r)
 
 static void rnd_statement(struct Rand *r)
 {
-	u32 kind = rnd(r, 14), size = 1u << rnd(r, 4);
+	u32 kind = rnd(r, 15), size = 1u << rnd(r, 4);
 	if (r->budget)
 		r->budget--;
 	switch (r->budget ? kind : 0) {
@@ -603,6 +603,9 @@ static void rnd_statement(struct Rand *r)
 	}
 	case 12:
 		ir_store(&r->b, ir_slot(r->slot, 0), (s32)(rnd(r, 8) * 8), size, rnd_expr(r, 2));
+		return;
+	case 14:
+		ir_set(&r->b, r->var[rnd(r, r->nvars)], ir_call(&r->b, 14, NULL, 0));
 		return;
 	case 13:
 		ir_store(&r->b, ir_mapval(0, 1024), (s32)(rnd(r, 8) * 8), size, rnd_expr(r, 2));
