@@ -154,6 +154,6 @@ struct Tables; // owner of the thread and of the inner maps
 struct err *tables_create(struct Program *prog, struct Tables **out);
 void tables_need(struct Tables *t, struct SymObject *o); // any thread; once per object, further calls count how often it is mapped
 struct err *tables_start(struct Tables *t);		  // starts the thread, the most mapped objects first
-struct TablesStat tables_wait(struct Tables *t);	  // until everything asked for is built
+struct TablesStat tables_wait(struct Tables *t, u64 until_ns); // until everything asked for is built, at most until then (CLOCK_MONOTONIC; 0: no end)
 void tables_destroy(struct Tables *t);
 #endif

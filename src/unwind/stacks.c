@@ -136,7 +136,7 @@ static struct Frame frame_of(const struct SymHit *h, u64 addr, u64 back)
 	return (struct Frame){
 		.addr = addr,
 		.sym = h->name,
-		.sym_off = h->off + back,
+		.sym_off = h->name ? h->off + back : 0,
 		.module = h->module,
 		.module_off = h->module_off ? h->module_off + back : 0,
 		.file = h->file,

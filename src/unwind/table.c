@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <linux/bpf.h>
 #include <sys/mman.h>
+#include <time.h>
 #include "unwind/internal.h"
 
 #define RULES_PER_OBJECT 4096u // no file may use up the numbers of the others; libLLVM-14 has 900
@@ -59,7 +60,11 @@ struct err *tables_create(struct Program *prog, struct Tables **out)
 	t->rules_out = 1;
 	t->rec = xmalloc(RT_UW_VAL_SIZE);
 	pthread_mutex_init(&t->lock, NULL);
-	pthread_cond_init(&t->more, NULL);
+	pthread_condattr_t mono;
+	pthread_condattr_init(&mono);
+	pthread_condattr_setclock(&mono, CLOCK_MONOTONIC);
+	pthread_cond_init(&t->more, &mono);
+	pthread_condattr_destroy(&mono);
 	*out = t;
 	return NULL;
 }
@@ -261,11 +266,14 @@ struct err *tables_start(struct Tables *t)
 	return rc ? err_errno(rc, "cannot start the thread that builds unwind tables") : NULL;
 }
 
-struct TablesStat tables_wait(struct Tables *t)
+struct TablesStat tables_wait(struct Tables *t, u64 until_ns)
 {
+	struct timespec end = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
+	int rc = 0;
+
 	pthread_mutex_lock(&t->lock);
-	while (t->started && !(t->idle && t->next == t->todo.n))
-		pthread_cond_wait(&t->more, &t->lock);
+	while (t->started && !(t->idle && t->next == t->todo.n) && !rc)
+		rc = until_ns ? pthread_cond_timedwait(&t->more, &t->lock, &end) : pthread_cond_wait(&t->more, &t->lock);
 	struct TablesStat s = t->stat;
 	s.rules = (u32)t->rules.v.n;
 	s.values = t->nval;

@@ -19,9 +19,13 @@ struct Unwind {
 	struct ring_buffer *ring;
 	struct Procs *procs;
 	struct Tables *tables;
-	int stop_fd; // eventfd: the tracker shall end
 	pthread_t tracker;
 	bool started;
+	int wake_fd; // eventfd: the tracker shall look at stop and rounds
+	pthread_mutex_t lock;
+	pthread_cond_t round_done;
+	bool stop;
+	u64 rounds; // passes the tracker has made since it was woken
 };
 
 struct err *unwind_create(struct Program *prog, struct Syms *syms, const struct UwOpts *o, struct Unwind **out)
@@ -33,7 +37,9 @@ struct err *unwind_create(struct Program *prog, struct Syms *syms, const struct 
 	u->prog = prog;
 	u->syms = syms;
 	u->opts = *o;
-	u->stop_fd = -1;
+	u->wake_fd = -1;
+	pthread_mutex_init(&u->lock, NULL);
+	pthread_cond_init(&u->round_done, NULL);
 	*out = u;
 	if (!maps)
 		return NULL;
@@ -72,6 +78,32 @@ static int on_ring(void *arg, void *data, size_t n)
 	return 0;
 }
 
+static void track_round(struct Unwind *u)
+{
+	if (u->events)
+		mapev_read(u->events, uwprocs_event, u->procs);
+	uwprocs_settle(u->procs);
+	if (u->ring)
+		ring_buffer__consume(u->ring);
+}
+
+// False: the thread shall end.
+static bool woken(struct Unwind *u, bool by_wake)
+{
+	u64 n;
+	pthread_mutex_lock(&u->lock);
+	bool stop = u->stop;
+	if (by_wake && read(u->wake_fd, &n, sizeof(n)) == sizeof(n)) {
+		pthread_mutex_unlock(&u->lock);
+		track_round(u);
+		pthread_mutex_lock(&u->lock);
+		u->rounds++;
+		pthread_cond_broadcast(&u->round_done);
+	}
+	pthread_mutex_unlock(&u->lock);
+	return !stop;
+}
+
 static void *track(void *arg)
 {
 	struct Unwind *u = arg;
@@ -79,7 +111,7 @@ static void *track(void *arg)
 	struct pollfd *fds = xcalloc(nev + 2, sizeof(*fds));
 	u64 next_tick = now_ns();
 
-	fds[n++] = (struct pollfd){u->stop_fd, POLLIN, 0};
+	fds[n++] = (struct pollfd){u->wake_fd, POLLIN, 0};
 	if (u->ring)
 		fds[n++] = (struct pollfd){ring_buffer__epoll_fd(u->ring), POLLIN, 0};
 	for (u32 i = 0; i < nev; i++)
@@ -87,13 +119,9 @@ static void *track(void *arg)
 	for (;;) {
 		if (poll(fds, n, TICK_MS) < 0 && errno != EINTR)
 			break;
-		if (fds[0].revents)
+		if (!woken(u, fds[0].revents))
 			break;
-		if (u->events)
-			mapev_read(u->events, uwprocs_event, u->procs);
-		uwprocs_settle(u->procs);
-		if (u->ring)
-			ring_buffer__consume(u->ring);
+		track_round(u);
 		u64 now = now_ns();
 		if (now >= next_tick) {
 			uwprocs_tick(u->procs, now);
@@ -102,6 +130,13 @@ static void *track(void *arg)
 	}
 	free(fds);
 	return NULL;
+}
+
+static void wake(struct Unwind *u)
+{
+	u64 one = 1;
+	if (write(u->wake_fd, &one, sizeof(one)) != sizeof(one))
+		assert(!"eventfd"); // its counter cannot overflow: the tracker reads it
 }
 
 static void on_object(void *arg, struct SymObject *o)
@@ -134,8 +169,8 @@ struct err *unwind_start(struct Unwind *u)
 	e = u->tables ? tables_start(u->tables) : NULL;
 	if (e)
 		return e;
-	u->stop_fd = eventfd(0, EFD_CLOEXEC);
-	int rc = u->stop_fd < 0 ? errno : pthread_create(&u->tracker, NULL, track, u);
+	u->wake_fd = eventfd(0, EFD_CLOEXEC);
+	int rc = u->wake_fd < 0 ? errno : pthread_create(&u->tracker, NULL, track, u);
 	if (rc)
 		return err_errno(rc, "cannot start the thread that tracks processes");
 	u->started = true;
@@ -156,20 +191,40 @@ void unwind_proc_new(struct Unwind *u, int tgid)
 {
 }
 
+void unwind_settle(struct Unwind *u, u32 max_ms)
+{
+	u64 end = now_ns() + (max_ms ? max_ms : 3600000u) * 1000000ull;
+
+	if (!u->started)
+		return;
+	pthread_mutex_lock(&u->lock);
+	u64 goal = u->rounds + 1;
+	wake(u);
+	while (u->rounds < goal)
+		pthread_cond_wait(&u->round_done, &u->lock);
+	pthread_mutex_unlock(&u->lock);
+	if (u->tables)
+		tables_wait(u->tables, end);
+}
+
 void unwind_destroy(struct Unwind *u)
 {
 	if (!u)
 		return;
 	if (u->started) {
-		u64 one = 1;
-		if (write(u->stop_fd, &one, sizeof(one)) == sizeof(one))
-			pthread_join(u->tracker, NULL);
+		pthread_mutex_lock(&u->lock);
+		u->stop = true;
+		pthread_mutex_unlock(&u->lock);
+		wake(u);
+		pthread_join(u->tracker, NULL);
 	}
-	if (u->stop_fd >= 0)
-		close(u->stop_fd);
+	if (u->wake_fd >= 0)
+		close(u->wake_fd);
 	tables_destroy(u->tables);
 	ring_buffer__free(u->ring);
 	mapev_close(u->events);
 	uwprocs_destroy(u->procs);
+	pthread_cond_destroy(&u->round_done);
+	pthread_mutex_destroy(&u->lock);
 	free(u);
 }

@@ -27,6 +27,9 @@ struct err *unwind_start(struct Unwind *u); // mappings of running processes are
 int unwind_fd(struct Unwind *u);	     // poll this: exec/mmap/exit records of the kernel; -1 none
 void unwind_poll(struct Unwind *u);	     // when readable
 void unwind_proc_new(struct Unwind *u, int tgid); // RT_EV_PROC_NEW
+// Waits until every table asked for so far is built, at most max_ms (0: as long as it takes). Call it before attaching: stacks taken earlier lack what
+// is not built yet, and say so.
+void unwind_settle(struct Unwind *u, u32 max_ms);
 void unwind_destroy(struct Unwind *u);
 void unwind_print_why(struct Unwind *u, FILE *out); // --why-incomplete: counts by reason and object
 

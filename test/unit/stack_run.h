@@ -1,5 +1,5 @@
 // Loads a program that takes a stack at each event and keeps its id with a tgid and a count, for tests and benches of stacks.
-// The program: key = {tgid, stack id}; counts[key] += 1. tgid 0: any process.
+// The program: key = {pid_tgid, stack id}; counts[key] += 1; last[pid_tgid] = stack id.
 #ifndef SONDE_TEST_STACK_RUN_H
 #define SONDE_TEST_STACK_RUN_H
 #include "bpf_asm.h"
@@ -11,7 +11,7 @@
 
 struct StackRun {
 	struct TestProg t;
-	struct MapDef *counts;
+	struct MapDef *counts, *last;
 	struct Syms *syms;
 	struct Unwind *unwind;
 	struct StackReader *reader;
@@ -19,7 +19,7 @@ struct StackRun {
 	u32 nlinks;
 };
 struct StackKey {
-	u64 tgid, id;
+	u64 pid_tgid, id; // of bpf_get_current_pid_tgid: tgid << 32 | tid
 };
 
 // fn: "rt_kstack" or "rt_ustack". Only events of process tgid are counted (0: of all).
@@ -30,8 +30,8 @@ static inline void sr_code(struct StackRun *r, const char *fn, u64 limit, u64 sr
 
 	mov_reg(t, 6, 1);
 	call(t, 14); // bpf_get_current_pid_tgid
-	ins(t, BPF_ALU64 | BPF_RSH | BPF_K, 0, 0, 0, 32);
 	ins(t, BPF_STX | BPF_MEM | BPF_DW, 10, 0, -16, 0);
+	ins(t, BPF_ALU64 | BPF_RSH | BPF_K, 0, 0, 0, 32);
 	if (tgid) {
 		jump = (u32)t->pp.code.insns.n;
 		ins(t, BPF_JMP | BPF_JNE | BPF_K, 0, 0, 0, tgid);
@@ -41,6 +41,13 @@ static inline void sr_code(struct StackRun *r, const char *fn, u64 limit, u64 sr
 	mov_imm(t, 3, (s32)src);
 	call_rt(t, fn);
 	ins(t, BPF_STX | BPF_MEM | BPF_DW, 10, 0, -8, 0);
+	map_fd(t, 1, r->last);
+	mov_reg(t, 2, 10);
+	add_imm(t, 2, -16);
+	mov_reg(t, 3, 10);
+	add_imm(t, 3, -8);
+	mov_imm(t, 4, 0);
+	call(t, 2);
 	map_fd(t, 1, r->counts);
 	mov_reg(t, 2, 10);
 	add_imm(t, 2, -16);
@@ -80,6 +87,7 @@ static inline struct err *sr_load(struct StackRun *r, const char *fn, enum Probe
 	r->t.pp.kind = kind;
 	vec_push(&r->t.prog.progs, &r->t.pp);
 	r->counts = add_map(&r->t, "counts", BPF_MAP_TYPE_HASH, sizeof(struct StackKey), 8, 400000, 0);
+	r->last = add_map(&r->t, "last", BPF_MAP_TYPE_HASH, 8, 8, 65536, 0);
 	sr_code(r, fn, limit, stack_src(kind, perf ? CTX_PERF : CTX_RAW, fp, false), tgid);
 	r->syms = syms_create(&(struct SymOpts){0});
 	e = link_runtime(&r->t.prog, &r->t.pp.code);

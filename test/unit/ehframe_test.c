@@ -1,0 +1,244 @@
+// The unwind table of a file against readelf's: every row of libc, libcrypto, python3, node, and some shapes made by hand.
+#include "t.h"
+#include "unwind/internal.h"
+#include <ctype.h>
+#include <fcntl.h>
+#include <glob.h>
+
+// ---- readelf --debug-dump=frames-interp: for each FDE a header "LOC CFA rbx rbp ... ra" and a line for each row
+enum { MAX_COLS = 40 };
+struct Interp {
+	struct UwTable table;
+	struct RuleSet rules;
+	struct ElfCfi cfi;
+	// the FDE being read
+	u64 start, end;
+	bool cie;
+	char cols[MAX_COLS][8];
+	int ncols;
+	u64 row_loc;
+	char row[MAX_COLS][24];
+	bool has_row;
+	u64 checked, wrong, skipped;
+};
+
+static const char *const reg_names[16] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"};
+static const u8 slots[RT_UW_SLOTS] = RT_SLOT_REGS;
+
+static const struct RtUwRule *rule_at(struct Interp *t, u64 pc)
+{
+	for (size_t i = 0; i < t->cfi.segs.n; i++) {
+		const struct ElfSeg *s = &t->cfi.segs.p[i];
+		if (pc < s->vaddr || pc - s->vaddr >= s->size)
+			continue;
+		u64 off = pc - s->vaddr + s->off, lo = 0, hi = t->table.rows.n;
+		while (lo < hi) {
+			u64 mid = (lo + hi) / 2;
+			if (UW_ROW_OFF(t->table.rows.p[mid]) <= off)
+				lo = mid + 1;
+			else
+				hi = mid;
+		}
+		return &t->rules.v.p[lo ? UW_ROW_RULE(t->table.rows.p[lo - 1]) : 0];
+	}
+	return NULL;
+}
+
+static const char *cell(struct Interp *t, const char *col)
+{
+	for (int i = 0; i < t->ncols; i++)
+		if (!strcmp(t->cols[i], col))
+			return t->row[i];
+	return "u";
+}
+
+// "c-16" -> -16
+static bool cfa_offset(const char *c, s64 *out)
+{
+	if (c[0] != 'c')
+		return false;
+	*out = strtoll(c + 1, NULL, 10);
+	return true;
+}
+
+static bool same_cfa(const struct RtUwRule *r, const char *cfa)
+{
+	if (!strcmp(cfa, "exp"))
+		return r->kind == RT_UW_PLT || r->kind == RT_UW_DEREF || r->kind == RT_UW_SIG || r->kind == RT_UW_REG || r->kind == RT_UW_BAD;
+	if (r->kind != RT_UW_REG || r->reg >= 16)
+		return false;
+	char want[32];
+	snprintf(want, sizeof(want), "%s%+d", reg_names[r->reg], r->off);
+	return !strcmp(want, cfa);
+}
+
+// A row of readelf against ours at the same place. "u" stands for undefined and for "not mentioned"; "exp" is checked by its own tests.
+static bool same_row(struct Interp *t, const struct RtUwRule *r)
+{
+	s64 off;
+	if (r->kind == RT_UW_END)
+		return !strcmp(cell(t, "ra"), "u");
+	if (!same_cfa(r, cell(t, "CFA")))
+		return false;
+	if (r->kind == RT_UW_SIG)
+		return !strcmp(cell(t, "ra"), "exp");
+	if (r->kind == RT_UW_BAD)
+		return true;
+	if (cfa_offset(cell(t, "ra"), &off) ? r->ra_kind != RT_UW_RA_MEM || r->ra != off : r->ra_kind == RT_UW_RA_MEM)
+		return false;
+	for (u32 s = 0; s < RT_UW_SLOTS; s++) {
+		const char *c = cell(t, reg_names[slots[s]]);
+		bool saved = r->saved >> s & 1;
+		if (cfa_offset(c, &off) ? !saved || r->slot[s] != off || r->fprel >> s & 1 : !strcmp(c, "exp") ? !saved && !(r->lost >> s & 1) : saved)
+			return false;
+	}
+	return true;
+}
+
+static void check_row(struct Interp *t)
+{
+	if (!t->has_row || t->cie || t->row_loc >= t->end)
+		return;
+	t->has_row = false;
+	const struct RtUwRule *r = rule_at(t, t->row_loc);
+	if (!r) { // code of a discarded section
+		t->skipped++;
+		return;
+	}
+	t->checked++;
+	if (same_row(t, r) || t->wrong++ > 5)
+		return;
+	printf("# %llx: kind %u reg %u off %d ra %d/%d saved %x slots %d %d %d %d %d %d; readelf:", (unsigned long long)t->row_loc, r->kind, r->reg, r->off,
+	       r->ra_kind, r->ra, r->saved, r->slot[0], r->slot[1], r->slot[2], r->slot[3], r->slot[4], r->slot[5]);
+	for (int i = 0; i < t->ncols; i++)
+		printf(" %s=%s", t->cols[i], t->row[i]);
+	printf("\n");
+}
+
+// Two rows at one place: the later one holds, so a row is checked when the next one is elsewhere.
+static void on_line(struct Interp *t, char *line)
+{
+	char *p = strstr(line, "pc=");
+	if (p && (strstr(line, " FDE ") || strstr(line, "FDE cie="))) {
+		check_row(t);
+		t->start = strtoull(p + 3, &p, 16);
+		t->end = strtoull(p + 2, NULL, 16);
+		t->cie = false;
+		t->has_row = false;
+		return;
+	}
+	if (strstr(line, " CIE")) {
+		check_row(t);
+		t->cie = true;
+		t->has_row = false;
+		return;
+	}
+	while (*line == ' ')
+		line++;
+	if (!strncmp(line, "LOC ", 4)) {
+		t->ncols = 0;
+		for (char *w = strtok(line + 4, " \n"); w && t->ncols < MAX_COLS; w = strtok(NULL, " \n"))
+			snprintf(t->cols[t->ncols++], sizeof(t->cols[0]), "%s", w);
+		return;
+	}
+	if (t->cie || !isxdigit((unsigned char)*line) || strlen(line) < 18)
+		return;
+	u64 loc = strtoull(line, &p, 16);
+	if (p != line + 16)
+		return;
+	if (t->has_row && loc != t->row_loc)
+		check_row(t);
+	t->row_loc = loc;
+	t->has_row = true;
+	int n = 0;
+	for (char *w = strtok(p, " \n"); w && n < MAX_COLS; w = strtok(NULL, " \n"))
+		if (*w != '(') // "r9 (r9)": in register 9, by name
+			snprintf(t->row[n++], sizeof(t->row[0]), "%s", w);
+	for (; n < MAX_COLS; n++)
+		strcpy(t->row[n], "u");
+}
+
+static bool load(struct Interp *t, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	memset(t, 0, sizeof(*t));
+	ruleset_init(&t->rules, RT_UW_RULES);
+	if (fd < 0)
+		return false;
+	struct err *e = elfcfi_read(fd, &t->cfi);
+	close(fd);
+	if (e) {
+		err_free(e);
+		return false;
+	}
+	uwtable_build(&t->cfi, &t->rules, &t->table);
+	return true;
+}
+
+static void unload(struct Interp *t)
+{
+	uwtable_deinit(&t->table);
+	ruleset_deinit(&t->rules);
+	elfcfi_deinit(&t->cfi);
+}
+
+static void compare(const char *path)
+{
+	struct Interp t;
+	char cmd[512], *line = NULL;
+	size_t cap = 0;
+
+	if (access(path, R_OK))
+		SKIP("no such file");
+	if (system("command -v readelf >/dev/null"))
+		SKIP("no readelf");
+	CHECK(load(&t, path));
+	snprintf(cmd, sizeof(cmd), "readelf --debug-dump=frames-interp '%s' 2>/dev/null", path);
+	FILE *f = popen(cmd, "r");
+	while (f && getline(&line, &cap, f) > 0)
+		on_line(&t, line);
+	check_row(&t);
+	if (f)
+		pclose(f);
+	free(line);
+	printf("# %s: %u FDEs, %zu rows here, %llu of readelf compared, %llu wrong\n", path, t.table.nfdes, t.table.rows.n, (unsigned long long)t.checked,
+	       (unsigned long long)t.wrong);
+	CHECK(t.checked > 100);
+	CHECK_EQ(t.wrong, 0);
+	CHECK_EQ(t.table.nbad, 0);
+	unload(&t);
+}
+
+static char *found(const char *pattern)
+{
+	static char path[512];
+	glob_t g;
+	path[0] = 0;
+	if (!glob(pattern, 0, NULL, &g))
+		snprintf(path, sizeof(path), "%s", g.gl_pathv[0]);
+	globfree(&g);
+	return path;
+}
+
+TEST(libc)
+{
+	compare(found("/lib/*-linux-gnu/libc.so.6"));
+}
+TEST(libcrypto)
+{
+	compare(found("/usr/lib/*-linux-gnu/libcrypto.so.3"));
+}
+TEST(python3)
+{
+	compare(found("/usr/bin/python3.[0-9]*"));
+}
+TEST(node)
+{
+	compare("/usr/bin/node");
+}
+TEST(libstdcxx)
+{
+	compare(found("/usr/lib/*-linux-gnu/libstdc++.so.6"));
+}
+
+T_MAIN()

@@ -1,0 +1,115 @@
+// A program whose threads stand still at a known place, for the stack tests. Usage: stacks SCENE. Prints "ready" when it is there.
+// Built by the tests in several ways (static, not position independent, without frame pointers).
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static void park(void)
+{
+	struct timespec t = {1000, 0};
+	static int said;
+	if (!__atomic_fetch_add(&said, 1, __ATOMIC_SEQ_CST))
+		puts("ready");
+	fflush(stdout);
+	for (;;)
+		nanosleep(&t, NULL);
+}
+
+static volatile int sink;
+__attribute__((noinline)) static int deep(int n)
+{
+	volatile char pad[40];
+	pad[0] = (char)n;
+	if (!n)
+		park();
+	int r = deep(n - 1) + pad[0];
+	sink += r;
+	return r;
+}
+
+// A frame whose size is known only at run time: CFA by frame pointer.
+__attribute__((noinline)) static int vla(int n)
+{
+	volatile char a[n];
+	a[0] = 1;
+	a[n - 1] = 2;
+	sink += deep(3);
+	return a[0] + a[n - 1];
+}
+
+// A frame aligned beyond the ABI's: CFA by expression, saved registers relative to the frame pointer.
+__attribute__((noinline)) static int aligned(int n)
+{
+	volatile int a[64] __attribute__((aligned(64)));
+	for (int i = 0; i < 64; i++)
+		a[i] = n;
+	int r = vla(n + 100);
+	for (int i = 0; i < 64; i++)
+		r += a[i];
+	return r;
+}
+
+static void on_signal(int sig)
+{
+	deep(2);
+}
+
+static int cmp(const void *a, const void *b)
+{
+	static int n;
+	if (n++ == 50)
+		raise(SIGUSR1);
+	return *(const int *)a - *(const int *)b;
+}
+
+static void *thread(void *arg)
+{
+	deep((int)(long)arg);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	const char *scene = argc > 1 ? argv[1] : "deep";
+	if (!strcmp(scene, "deep")) {
+		deep(argc > 2 ? atoi(argv[2]) : 10);
+	} else if (!strcmp(scene, "frames")) {
+		aligned(argc);
+	} else if (!strcmp(scene, "signal")) {
+		int v[1000];
+		signal(SIGUSR1, on_signal);
+		for (int i = 0; i < 1000; i++)
+			v[i] = rand();
+		qsort(v, 1000, sizeof(int), cmp);
+	} else if (!strcmp(scene, "altstack")) {
+		stack_t ss = {malloc(65536), 0, 65536};
+		struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
+		sigaltstack(&ss, NULL);
+		sigaction(SIGUSR1, &sa, NULL);
+		raise(SIGUSR1);
+	} else if (!strcmp(scene, "threads")) {
+		for (long i = 0; i < 8; i++) {
+			pthread_t t;
+			pthread_create(&t, NULL, thread, (void *)(i + 3));
+		}
+		usleep(100000);
+		park();
+	} else if (!strcmp(scene, "clock")) { // most of the time in the vDSO
+		struct timespec t;
+		puts("ready");
+		fflush(stdout);
+		for (;;)
+			clock_gettime(CLOCK_MONOTONIC, &t);
+	} else if (!strcmp(scene, "spin")) { // many different leaf places
+		puts("ready");
+		fflush(stdout);
+		for (int i = 0;; i++)
+			sink += snprintf((char[64]){0}, 64, "%d %f", i, i * 1.5);
+	}
+	return sink;
+}
