@@ -2,6 +2,7 @@
 #include "base/base.h"
 #include "bpfrt/abi.h"
 #include "ir/lower.h"
+#include "ir/stack_src.h"
 #include "lang/ptregs.h"
 #include <time.h>
 
@@ -298,14 +299,23 @@ static struct Val l_reg(struct Lower *l, struct Expr *e)
 	return num(e, ir_load(&l->b, ctx_ptr(l), (s32)e->ival, 8, false));
 }
 
+// Is every point of the program the first instruction of a function?
+static bool at_entry(const struct ProbeUnit *pu)
+{
+	for (size_t i = 0; i < pu->points.v.n; i++) {
+		const struct Point *p = pu->points.v.p[i];
+		if ((p->kind != PK_KPROBE && p->kind != PK_UPROBE) || p->off || !p->func)
+			return false;
+	}
+	return true;
+}
+
 static struct Val l_stack(struct Lower *l, struct Expr *e)
 {
 	const struct Type *t = e->type;
-	// kernel side: the kind of program tells which frames are the tracer's
-	if (t->kind == TY_KSTACK)
-		return num(e, rt_call(l, "rt_kstack", 3, ctx_ptr(l), ir_imm(t->stack_limit), ir_imm(l->pp->kind), ir_imm(0), ir_imm(0)));
-	u64 flags = (u64)t->stack_fp | (u64)l->pp->kind << 8;
-	return num(e, rt_call(l, "rt_ustack", 3, ctx_ptr(l), ir_imm(t->stack_limit), ir_imm((s64)flags), ir_imm(0), ir_imm(0)));
+	bool user = t->kind == TY_USTACK;
+	u64 src = stack_src(l->pp->kind, l->pu->point->ctx, user && t->stack_fp, at_entry(l->pu));
+	return num(e, rt_call(l, user ? "rt_ustack" : "rt_kstack", 3, ctx_ptr(l), ir_imm(t->stack_limit), ir_imm((s64)src), ir_imm(0), ir_imm(0)));
 }
 
 // ---- text and bytes

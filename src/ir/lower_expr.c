@@ -301,6 +301,17 @@ static struct Val unop(struct Lower *l, struct Expr *e)
 
 // ---- lvalues in memory
 
+// The last round of an iterator has no object: the action is over. The verifier wants the test before arithmetic on the pointer.
+static void leave_if_null(struct Lower *l, struct IrVal p)
+{
+	IrBlk none = ir_new_block(&l->b, "null"), have = ir_new_block(&l->b, "object");
+	ir_br(&l->b, IC_NE, p, ir_imm(0), have, none);
+	ir_set_block(&l->b, none);
+	lower_return(l, ir_imm(0));
+	ir_jmp(&l->b, have);
+	ir_set_block(&l->b, have);
+}
+
 static struct Val field_place(struct Lower *l, struct Expr *e)
 {
 	struct Val m;
@@ -308,6 +319,8 @@ static struct Val field_place(struct Lower *l, struct Expr *e)
 	const struct Type *at = e->a->type;
 	if (at->kind == TY_PTR) {
 		struct Val p = lx(l, e->a);
+		if (p.btf && l->pp->kind == PK_ITER && at->as != AS_BPF)
+			leave_if_null(l, p.v);
 		m = val_mem(NULL, p.v, 0, at->as == AS_NONE ? AS_KERNEL : at->as);
 		m.btf = p.btf;
 		if (at->as == AS_BPF) { // ctx

@@ -25,34 +25,6 @@ struct StackReader {
 	struct IdSet *old; // stacks no map referred to at the last stacks_clear
 };
 
-u64 stack_src(enum ProbeKind kind, enum CtxKind ctx, bool fp, bool entry)
-{
-	u64 src = RT_SRC_NONE;
-
-	switch (kind) {
-	case PK_KPROBE:
-	case PK_KRETPROBE:
-		src = RT_SRC_REGS;
-		break;
-	case PK_UPROBE:
-	case PK_URETPROBE:
-	case PK_USDT:
-		src = RT_SRC_REGS | RT_SRC_F_USER;
-		break;
-	case PK_TRACEPOINT:
-		src = ctx == CTX_RAW ? RT_SRC_RAW : RT_SRC_TP; // without arguments it is attached raw (probe/tracepoint.c)
-		break;
-	case PK_RAWTP:
-	case PK_FENTRY:
-	case PK_FEXIT:
-		src = RT_SRC_RAW;
-		break;
-	default:
-		src = ctx == CTX_PERF ? RT_SRC_PERF : RT_SRC_NONE;
-	}
-	return src | (fp ? RT_SRC_F_FP : 0) | (entry ? RT_SRC_F_ENTRY : 0);
-}
-
 // Without BPF_F_NO_PREALLOC (perf_event programs before 6.1) all memory is taken at once: then there is room for fewer stacks.
 static const u32 prealloc_entries[RT_STACK_CLASSES] = {16384, 32768, 8192, 1024, 256};
 

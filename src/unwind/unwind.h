@@ -3,6 +3,7 @@
 #ifndef SONDE_UNWIND_H
 #define SONDE_UNWIND_H
 #include "ir/program.h"
+#include "ir/stack_src.h"
 #include "out/report.h"
 #include "sym/sym.h"
 
@@ -16,10 +17,6 @@ struct UwOpts {
 	bool follow;
 	bool verbose;
 };
-// ---- what generated code passes as third argument to rt_kstack(ctx, limit, src) and rt_ustack(ctx, limit, src), see bpfrt/stack.h: a constant.
-// fp: frame pointers were asked for (ustack(fp), --unwind=fp). entry: every point of the program is the first instruction of a function.
-u64 stack_src(enum ProbeKind kind, enum CtxKind ctx, bool fp, bool entry);
-
 struct Unwind;
 // Before load: chooses sizes of the rt_uw_* maps in prog->maps. After load_maps: starts filling them.
 struct err *unwind_create(struct Program *prog, struct Syms *syms, const struct UwOpts *o, struct Unwind **out);

@@ -1,0 +1,32 @@
+// See stack_src.h.
+#include "ir/stack_src.h"
+#include "bpfrt/abi.h"
+#include "bpfrt/stack.h"
+
+u64 stack_src(enum ProbeKind kind, enum CtxKind ctx, bool fp, bool entry)
+{
+	u64 src = RT_SRC_NONE;
+
+	switch (kind) {
+	case PK_KPROBE:
+	case PK_KRETPROBE:
+		src = RT_SRC_REGS;
+		break;
+	case PK_UPROBE:
+	case PK_URETPROBE:
+	case PK_USDT:
+		src = RT_SRC_REGS | RT_SRC_F_USER;
+		break;
+	case PK_TRACEPOINT:
+		src = ctx == CTX_RAW ? RT_SRC_RAW : RT_SRC_TP; // without arguments it is attached raw (probe/tracepoint.c)
+		break;
+	case PK_RAWTP:
+	case PK_FENTRY:
+	case PK_FEXIT:
+		src = RT_SRC_RAW;
+		break;
+	default:
+		src = ctx == CTX_PERF ? RT_SRC_PERF : RT_SRC_NONE;
+	}
+	return src | (fp ? RT_SRC_F_FP : 0) | (entry ? RT_SRC_F_ENTRY : 0);
+}
