@@ -289,7 +289,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-void ctype_match_types(struct Ctypes *c, const char *pattern, bool (*fn)(void *arg, const char *name), void *arg)
+void ctype_each_type(struct Ctypes *c, const char *pattern, bool (*fn)(void *arg, const char *name), void *arg)
 {
 	struct Btf *b;
 	VEC(char *) names = {0};

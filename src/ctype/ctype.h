@@ -69,5 +69,5 @@ void ctype_decl_text(struct Ctypes *c, const struct Type *t, const char *name, s
 // "struct x", "union x", "enum x": the whole declaration with tabs, ending in "};\n"; false if unknown.
 bool ctype_struct_text(struct Ctypes *c, const char *name, struct Str *out);
 // -l 'struct tcp_*': calls fn with each matching name of BTF, sorted, once. The pattern starts with "struct ", "union " or "enum ".
-void ctype_match_types(struct Ctypes *c, const char *pattern, bool (*fn)(void *arg, const char *name), void *arg);
+void ctype_each_type(struct Ctypes *c, const char *pattern, bool (*fn)(void *arg, const char *name), void *arg);
 #endif

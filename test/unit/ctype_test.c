@@ -426,7 +426,7 @@ TEST(text_of_arguments)
 	ctype_fields_text(e.c, args, &s);
 	CHECK_STR(str_text(&s), "    struct task_struct * task\n");
 	str_reset(&s);
-	ctype_match_types(e.c, "enum tcp_ca_*", collect, &s);
+	ctype_each_type(e.c, "enum tcp_ca_*", collect, &s);
 	CHECK(strstr(str_text(&s), "enum tcp_ca_event\n") && strstr(str_text(&s), "enum tcp_ca_state\n"));
 	str_reset(&s);
 	const struct Type *t = ty_array(&e.tab, ty_ptr(&e.tab, ty_array(&e.tab, ty_char(&e.tab), 4), AS_NONE), 3);
