@@ -125,14 +125,9 @@ static struct ElfSec section_at(const struct ElfFile *f, const u8 *raw)
 	return (struct ElfSec){s.sh_addr, s.sh_offset, s.sh_size, s.sh_flags, s.sh_entsize, s.sh_name, s.sh_type, s.sh_link, s.sh_info};
 }
 
-struct err *elffile_sections(struct ElfFile *f)
+static struct err *read_sections(struct ElfFile *f)
 {
-	if (f->secs_read)
-		return NULL;
-	f->secs_read = true;
 	u32 want = f->is64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
-	if (!f->shoff)
-		return NULL;
 	if (f->shentsize != want)
 		return err_new("bad ELF section headers (%u bytes each)", f->shentsize);
 	u32 n = f->shnum, strndx = f->shstrndx;
@@ -158,6 +153,20 @@ struct err *elffile_sections(struct ElfFile *f)
 		f->shstr = elffile_load(f, f->secs[strndx].off, f->secs[strndx].size, MAX_NAMES);
 		f->shstr_len = f->shstr ? f->secs[strndx].size : 0;
 	}
+	return NULL;
+}
+
+struct err *elffile_sections(struct ElfFile *f)
+{
+	if (f->secs_read)
+		return NULL;
+	f->secs_read = true;
+	struct err *e = f->shoff ? read_sections(f) : NULL;
+	if (!f->nsecs)
+		elfdyn_sections(f);
+	if (!f->nsecs || !e)
+		return e;
+	err_free(e); // what the program headers tell will do
 	return NULL;
 }
 

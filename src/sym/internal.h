@@ -53,6 +53,7 @@ struct ElfFile {
 };
 struct err *elffile_open(struct ElfFile *f, int fd, const u8 *mem, u64 size);
 struct err *elffile_sections(struct ElfFile *f); // reads section headers once; none is no error
+void elfdyn_sections(struct ElfFile *f);	  // elfdyn.c: what PT_DYNAMIC tells, for a file without them
 void elffile_close(struct ElfFile *f);
 bool elffile_read(const struct ElfFile *f, u64 off, void *buf, u64 len);
 // len bytes at off and a NUL after them, malloced; NULL when outside the file, over max or unreadable
