@@ -20,7 +20,8 @@ static void sink(const char *text, size_t n, void *arg)
 	struct Sink *k = arg;
 	if (n >= sizeof(k->text) - k->n)
 		longjmp(k->stop, 1);
-	memcpy(k->text + k->n, text, n);
+	if (n) // text may be NULL then
+		memcpy(k->text + k->n, text, n);
 	k->n += n;
 }
 

@@ -1,11 +1,12 @@
 // DWARF: inlined functions and lines. Input: .debug_info and .debug_line of an object or its split debug file, through libdw. Output: for
 // an address the inlined functions around it, innermost first, and file:line. Invariants: one interval table per compile unit, built
-// at the first address in that unit; strings belong to libdw and live as long as Syms; every walk is bounded, because DWARF is as
-// untrusted as the file it is in (a DW_AT_sibling may point backwards). The ELF descriptor is of the reading kind, not the mapping one:
-// see elffile.c.
+// at the first address in that unit; strings belong to libdw and live as long as Syms. DWARF is as untrusted as the file it is in: every
+// walk is bounded (a DW_AT_sibling may point backwards), strings are made to end inside their section (libdw does not care), the
+// ELF descriptor is of the reading kind, not the mapping one (see elffile.c), and other files the DWARF names (.dwo, dwz) are opened only
+// when the object's owner is root or the user who runs us: a path to a FIFO would hang us.
 #include <dwarf.h>
 #include <elfutils/libdw.h>
-#include <libelf.h>
+#include <gelf.h>
 #include "sym/internal.h"
 
 #define MAX_DEPTH 256	     // of nested DIEs
@@ -29,9 +30,15 @@ struct Unit {
 	struct Segments seg; // address -> innermost node
 };
 
+struct Range {
+	const char *start, *end;
+};
+
 struct DwarfIndex {
 	Elf *elf;
 	Dwarf *dw;
+	bool trusted;
+	VEC(struct Range) strings; // sections that hold strings
 	VEC(struct Unit) units;
 	struct Segments seg; // address -> unit
 };
@@ -90,13 +97,13 @@ static void read_units(struct DwarfIndex *d)
 	Dwarf_CU *cu = NULL;
 	Dwarf_Half version;
 	uint8_t type;
-	Dwarf_Die top, sub;
-	while (dwarf_get_units(d->dw, cu, &cu, &version, &type, &top, &sub) == 0) {
+	Dwarf_Die top, sub = {0};
+	while (dwarf_get_units(d->dw, cu, &cu, &version, &type, &top, d->trusted ? &sub : NULL) == 0) {
 		if (type != DW_UT_compile && type != DW_UT_skeleton)
 			continue;
 		if (dwarf_tag(&top) != DW_TAG_compile_unit && dwarf_tag(&top) != DW_TAG_skeleton_unit)
 			continue;
-		bool split = type == DW_UT_skeleton && sub.addr;
+		bool split = d->trusted && type == DW_UT_skeleton && sub.addr;
 		vec_push(&d->units, ((struct Unit){.top = top, .tree = split ? sub : top}));
 		u32 id = d->units.n - 1;
 		if (!add_ranges(&top, 0, id, &v))
@@ -111,24 +118,65 @@ static bool has_dwarf(struct ElfFile *f)
 	return elffile_section(f, ".debug_info") || elffile_section(f, ".zdebug_info");
 }
 
+static bool trusted_owner(int fd)
+{
+	struct stat st;
+	u64 sudo;
+	const char *by = getenv("SUDO_UID");
+	if (fstat(fd, &st) || st.st_mode & S_IWOTH)
+		return false;
+	return !st.st_uid || st.st_uid == geteuid() || (by && parse_u64(by, &sudo) && st.st_uid == sudo);
+}
+
+// After dwarf_begin_elf, which has unpacked compressed sections.
+static void find_strings(struct DwarfIndex *d)
+{
+	static const char *const names[] = {"debug_info", "debug_types", "debug_str", "debug_line_str"};
+	size_t shstr;
+	if (elf_getshdrstrndx(d->elf, &shstr))
+		return;
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(d->elf, scn));) {
+		GElf_Shdr h;
+		const char *name = gelf_getshdr(scn, &h) ? elf_strptr(d->elf, shstr, h.sh_name) : NULL;
+		for (u32 i = 0; name && i < ARRAY_LEN(names); i++) {
+			Elf_Data *data = strcmp(name + strspn(name, ".z"), names[i]) ? NULL : elf_getdata(scn, NULL);
+			if (!data || !data->d_buf || !data->d_size)
+				continue;
+			if (i >= 2) // string sections end with NUL; libdw's line reader trusts them to, and the copy is ours
+				((char *)data->d_buf)[data->d_size - 1] = 0;
+			vec_push(&d->strings, ((struct Range){data->d_buf, (char *)data->d_buf + data->d_size}));
+		}
+	}
+}
+
+static const char *checked(const struct DwarfIndex *d, const char *p)
+{
+	for (u32 i = 0; p && i < d->strings.n; i++)
+		if (p >= d->strings.p[i].start && p < d->strings.p[i].end)
+			return memchr(p, 0, d->strings.p[i].end - p) ? p : NULL;
+	return d->trusted ? p : NULL; // of a .dwo or dwz file
+}
+
 static struct DwarfIndex *dwarf_index(struct Syms *s, struct SymObject *o)
 {
 	struct ElfObj *e = elf_of(o);
 	if (!e || e->dwarf_tried)
 		return e ? e->dwarf : NULL;
 	e->dwarf_tried = true;
-	int fd = o->fd;
-	if (!has_dwarf(&e->file)) {
-		struct DebugFile *debug = elf_debug(s, o);
-		if (!debug || !has_dwarf(&debug->file))
-			return NULL;
-		fd = debug->fd;
-	}
+	struct DebugFile *debug = has_dwarf(&e->file) ? NULL : elf_debug(s, o);
+	struct ElfFile *f = debug ? &debug->file : &e->file;
+	if (!has_dwarf(f))
+		return NULL;
+	bool trusted = trusted_owner(f->fd);
+	if (!trusted && elffile_section(f, ".gnu_debugaltlink"))
+		return NULL;
 	elf_version(EV_CURRENT);
 	struct DwarfIndex *d = xcalloc(1, sizeof(*d));
-	d->elf = elf_begin(fd, ELF_C_READ, NULL);
+	d->trusted = trusted;
+	d->elf = elf_begin(f->fd, ELF_C_READ, NULL);
 	d->dw = d->elf ? dwarf_begin_elf(d->elf, DWARF_C_READ, NULL) : NULL;
 	if (d->dw) {
+		find_strings(d);
 		read_units(d);
 		return e->dwarf = d;
 	}
@@ -145,6 +193,7 @@ void dwarf_index_destroy(struct DwarfIndex *d)
 		segments_deinit(&d->units.p[i].seg);
 	}
 	vec_deinit(&d->units);
+	vec_deinit(&d->strings);
 	segments_deinit(&d->seg);
 	if (d->dw)
 		dwarf_end(d->dw);
@@ -210,12 +259,12 @@ static void load_unit(struct Unit *u)
 	to_segments(&u->seg, &w.v);
 }
 
-static const char *node_name(struct Syms *s, struct Node *n)
+static const char *node_name(struct Syms *s, const struct DwarfIndex *d, struct Node *n)
 {
 	static const u32 at[] = {DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name};
 	for (u32 i = 0; i < ARRAY_LEN(at) && !n->name; i++) {
 		Dwarf_Attribute a;
-		const char *raw = dwarf_attr_integrate(&n->die, at[i], &a) ? dwarf_formstring(&a) : NULL;
+		const char *raw = dwarf_attr_integrate(&n->die, at[i], &a) ? checked(d, dwarf_formstring(&a)) : NULL;
 		if (raw && raw[0])
 			n->name = syms_name(s, raw);
 	}
@@ -246,10 +295,10 @@ static void line_of(struct Unit *u, u64 vaddr, struct SymHit *h)
 }
 
 // The function proper when no symbol table names it.
-static void name_function(struct Syms *s, struct Node *n, u64 vaddr, struct SymHit *h)
+static void name_function(struct Syms *s, const struct DwarfIndex *d, struct Node *n, u64 vaddr, struct SymHit *h)
 {
 	Dwarf_Addr lo, hi;
-	if (h->name || !node_name(s, n) || dwarf_lowpc(&n->die, &lo) || dwarf_highpc(&n->die, &hi) || vaddr < lo || hi < lo)
+	if (h->name || !node_name(s, d, n) || dwarf_lowpc(&n->die, &lo) || dwarf_highpc(&n->die, &hi) || vaddr < lo || hi < lo)
 		return;
 	h->name = n->name;
 	h->start = lo;
@@ -279,7 +328,7 @@ u32 object_inlined(struct Syms *s, struct SymObject *o, u64 off, struct SymHit *
 			struct Node *node = &u->nodes[at];
 			if (!s->opts.inlines || n + 1 >= max)
 				break;
-			if (node_name(s, node)) {
+			if (node_name(s, d, node)) {
 				hits[n] = outer;
 				hits[n].name = node->name;
 				hits[n].file = line.file;
@@ -291,7 +340,7 @@ u32 object_inlined(struct Syms *s, struct SymObject *o, u64 off, struct SymHit *
 		while (at != SEG_NONE && u->nodes[at].parent != SEG_NONE)
 			at = u->nodes[at].parent;
 		if (at != SEG_NONE)
-			name_function(s, &u->nodes[at], vaddr, &outer);
+			name_function(s, d, &u->nodes[at], vaddr, &outer);
 	}
 	outer.file = line.file;
 	outer.line = line.line;

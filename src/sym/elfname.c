@@ -161,7 +161,8 @@ static struct ElfDefs *defs(struct Syms *s, struct SymObject *o, bool all)
 	}
 	gather_table(&g, d, &e->file, SHT_SYMTAB);
 	gather_table(&g, d, &e->file, SHT_DYNSYM);
-	qsort(g.v.p, g.v.n, sizeof(*g.v.p), by_addr_name);
+	if (g.v.n)
+		qsort(g.v.p, g.v.n, sizeof(*g.v.p), by_addr_name);
 	for (size_t i = 0; i < g.v.n; i++) {
 		struct Def *x = &g.v.p[i], *last = d->n ? &g.v.p[d->n - 1] : NULL;
 		if (last && last->addr == x->addr && !strcmp(last->name, x->name)) {

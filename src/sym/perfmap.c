@@ -78,7 +78,7 @@ static bool read_more(struct PerfMap *m)
 	struct stat st;
 	if (fstat(m->fd, &st) || (u64)st.st_size <= m->done || m->done >= MAX_FILE)
 		return false;
-	size_t cap = 1 << 20, have = 0, before = m->v.n;
+	size_t cap = MAX(MIN((u64)st.st_size - m->done, 1u << 20), 64u << 10), have = 0, before = m->v.n;
 	char *buf = xmalloc(cap);
 	for (;;) {
 		ssize_t n = pread(m->fd, buf + have, cap - have, m->done + have);
@@ -90,7 +90,7 @@ static bool read_more(struct PerfMap *m)
 		char *p = buf, *end = buf + have, *nl;
 		for (; (nl = memchr(p, '\n', end - p)); p = nl + 1)
 			add_line(m, p, nl);
-		if (p == buf && have == cap) // a line of a megabyte: skip it
+		if (p == buf && have == cap) // a line of 64 KB or more: skip it
 			p = end;
 		m->done += p - buf;
 		have = end - p;

@@ -5,7 +5,7 @@
 #include "sym/internal.h"
 
 #define MAX_PLT (16u << 20) // bytes of a section
-#define MAX_RELOCS (1u << 20)
+#define MAX_RELOCS (16u << 20)
 
 struct Slot {
 	u64 addr, addend;
@@ -41,41 +41,47 @@ static bool wanted(u16 machine, u32 type)
 	}
 }
 
+static u64 reloc_at(const struct ElfFile *f, const u8 *raw, u32 size, struct Slot *s)
+{
+	if (f->is64) { // Rela begins as Rel does
+		Elf64_Rela r = {0};
+		memcpy(&r, raw, size);
+		*s = (struct Slot){r.r_offset, r.r_addend, ELF64_R_SYM(r.r_info)};
+		return ELF64_R_TYPE(r.r_info);
+	}
+	Elf32_Rela r = {0};
+	memcpy(&r, raw, size);
+	*s = (struct Slot){r.r_offset, (u32)r.r_addend, ELF32_R_SYM(r.r_info)};
+	return ELF32_R_TYPE(r.r_info);
+}
+
 static void read_relocs(struct Plt *p, const struct ElfSec *sec, bool lazy)
 {
 	struct ElfFile *f = p->f;
 	bool rela = sec->type == SHT_RELA;
 	u32 esz = f->is64 ? (rela ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel)) : (rela ? sizeof(Elf32_Rela) : sizeof(Elf32_Rel));
-	u64 n = sec->size / esz;
-	u8 *raw = elffile_load(f, sec->off, sec->size, (u64)MAX_RELOCS * esz * 16);
-	if (!raw)
+	if (sec->off > f->size || sec->size > f->size - sec->off || sec->size / esz > MAX_RELOCS)
 		return;
+	u32 n = sec->size / esz, chunk = MIN(n, 4096u);
 	if (lazy) {
 		p->lazy = xcalloc(n + 1, sizeof(*p->lazy));
 		p->nlazy = n;
 	}
-	for (u64 i = 0; i < n; i++) {
-		u64 info;
-		struct Slot s;
-		if (f->is64) { // Rela begins as Rel does
-			Elf64_Rela r = {0};
-			memcpy(&r, raw + i * esz, esz);
-			s = (struct Slot){r.r_offset, r.r_addend, ELF64_R_SYM(r.r_info)};
-			info = ELF64_R_TYPE(r.r_info);
-		} else {
-			Elf32_Rela r = {0};
-			memcpy(&r, raw + i * esz, esz);
-			s = (struct Slot){r.r_offset, (u32)r.r_addend, ELF32_R_SYM(r.r_info)};
-			info = ELF32_R_TYPE(r.r_info);
-		}
-		if (!wanted(f->machine, info))
-			continue;
-		if (lazy)
-			p->lazy[i] = s;
-		if (p->slots.n < MAX_RELOCS)
+	u8 *buf = xmalloc((size_t)chunk * esz + 1); // .rela.dyn may be many megabytes
+	for (u32 at = 0, have; at < n; at += have) {
+		have = MIN(chunk, n - at);
+		if (!elffile_read(f, sec->off + (u64)at * esz, buf, (u64)have * esz))
+			break;
+		for (u32 i = 0; i < have; i++) {
+			struct Slot s;
+			if (!wanted(f->machine, reloc_at(f, buf + (size_t)i * esz, esz, &s)))
+				continue;
+			if (lazy)
+				p->lazy[at + i] = s;
 			vec_push(&p->slots, s);
+		}
 	}
-	free(raw);
+	free(buf);
 }
 
 static const struct Slot *slot_at(const struct Plt *p, u64 addr)
@@ -175,7 +181,8 @@ u32 plt_read(struct ElfFile *f, struct PltStub **out)
 		if (s->type != SHT_RELA && s->type != SHT_REL)
 			continue;
 		bool lazy = !strcmp(name, ".rela.plt") || !strcmp(name, ".rel.plt");
-		if ((lazy && !p.lazy) || !strcmp(name, ".rela.dyn") || !strcmp(name, ".rel.dyn"))
+		bool dyn = !strcmp(name, ".rela.dyn") || !strcmp(name, ".rel.dyn");
+		if ((lazy && !p.lazy) || (dyn && elffile_section(f, ".plt.got"))) // only .plt.got's slots are relocated there
 			read_relocs(&p, s, lazy);
 	}
 	if (p.slots.n)

@@ -50,7 +50,7 @@ struct Child {
 
 static const char child_main[] =
 	"\n#define _GNU_SOURCE\n#include <stdio.h>\n#include <unistd.h>\n#include <signal.h>\n#include <sched.h>\n#include <sys/mount.h>\n"
-	"#include <sys/stat.h>\n#include <sys/mman.h>\n#include <sys/wait.h>\n#include <sys/syscall.h>\n#include <stdlib.h>\n"
+	"#include <sys/stat.h>\n#include <sys/mman.h>\n#include <sys/wait.h>\n#include <sys/syscall.h>\n#include <sys/prctl.h>\n#include <stdlib.h>\n"
 	"int here(void);\nstatic char **args;\n"
 	"static void again(int s) { execl(\"/proc/self/exe\", args[0], \"again\", NULL); _exit(9); }\n"
 	"int main(int c, char **v) {\n"
@@ -58,7 +58,9 @@ static const char child_main[] =
 	"#ifdef UNSHARE\n"
 	"	if (c > 1 && v[1][0] == '/') {\n" // v[1]: our directory; seen as /inside in the namespaces
 	"		if (unshare(CLONE_NEWNS | CLONE_NEWPID)) _exit(3);\n"
-	"		pid_t p = fork(); if (p) { printf(\"pid %d\\n\", p); int st; waitpid(p, &st, 0); _exit(0); }\n"
+	"		int go[2]; pipe(go); pid_t p = fork();\n"
+	"		if (p) { printf(\"pid %d\\n\", p); close(go[0]); close(go[1]); int st; waitpid(p, &st, 0); _exit(0); }\n"
+	"		prctl(PR_SET_PDEATHSIG, SIGKILL); close(go[1]); read(go[0], &p, 1);\n" // our pid is said before anything else
 	"		mount(0, \"/\", 0, MS_REC | MS_PRIVATE, 0);\n"
 	"		if (mount(\"none\", \"/mnt\", \"tmpfs\", 0, 0)) _exit(4);\n"
 	"		mkdir(\"/mnt/inside\", 0755); mkdir(\"/mnt/tmp\", 01777); mkdir(\"/mnt/lib\", 0755); mkdir(\"/mnt/lib64\", 0755);\n"
