@@ -71,6 +71,20 @@ $(BUILD)/test/%_test: test/unit/%_test.c $(wildcard test/unit/*.h) $(BUILD)/libs
 unit: $(if $(T),$(BUILD)/test/$(T)_test,$(UNIT_BINS))
 	@for t in $^; do echo "# $$t"; $$t || exit 1; done
 
+# ---- fuzz targets: make fuzz F=NAME [SECS=60] runs test/fuzz/NAME_fuzz.c from test/fuzz/corpus/NAME; what it finds stays in build/fuzz/
+SECS ?= 60
+$(BUILD)/%_fuzz: test/fuzz/%_fuzz.c $(BUILD)/libsonde.a
+	$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -Itest/unit -Itest/fuzz $(LDFLAGS) -o $@ $< $(BUILD)/libsonde.a $(LIBS)
+fuzz:
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/fuzz CC=$(BPFCC) CFLAGS="-O1 -g -fsanitize=fuzzer-no-link,address,undefined" $(BUILD)/fuzz/$(F)_fuzz
+	@mkdir -p $(BUILD)/fuzz/found/$(F)
+	$(BUILD)/fuzz/$(F)_fuzz -max_total_time=$(SECS) -timeout=10 -artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/found/$(F) $(wildcard test/fuzz/corpus/$(F))
+
+# ---- benchmarks of single parts: bench/NAME.c -> build/bench/NAME
+$(BUILD)/bench/%: bench/%.c $(BUILD)/libsonde.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libsonde.a $(LIBS)
+
 $(BUILD)/workload: test/progs/workload.c
 	@mkdir -p $(@D)
 	$(CC) -O2 -g -fomit-frame-pointer -o $@ $< -lpthread
@@ -95,5 +109,5 @@ clean:
 	rm -rf $(BUILD)
 
 -include $(OBJS:.o=.d) $(RT_OBJS:.o=.d) $(BUILD)/main.d
-.PHONY: all demo check install clean unit
+.PHONY: all demo check install clean unit fuzz
 .DELETE_ON_ERROR:
