@@ -52,7 +52,13 @@ static u32 extra_size(const struct btf_type *t)
 	}
 }
 
-static bool check_header(const u8 *data, size_t size, const char **why)
+// Strings end with NUL; those of vmlinux begin with the empty one, a module's do not (they go on where vmlinux's end).
+static bool strings_ok(const struct btf_header *h, const char *strs, bool split)
+{
+	return h->str_len ? !strs[h->str_len - 1] && (split || !strs[0]) : split;
+}
+
+static bool check_header(const u8 *data, size_t size, bool split, const char **why)
 {
 	const struct btf_header *h = (const void *)data;
 	if (size < sizeof(*h) || h->magic != BTF_MAGIC) {
@@ -61,8 +67,8 @@ static bool check_header(const u8 *data, size_t size, const char **why)
 	}
 	size_t body = size - MIN((size_t)h->hdr_len, size);
 	if (h->version != BTF_VERSION || h->hdr_len < sizeof(*h) || h->hdr_len % 4 || h->type_off % 4 || h->type_off > body ||
-	    h->type_len > body - h->type_off || h->str_off > body || h->str_len > body - h->str_off || !h->str_len ||
-	    data[h->hdr_len + h->str_off] || data[h->hdr_len + h->str_off + h->str_len - 1]) {
+	    h->type_len > body - h->type_off || h->str_off > body || h->str_len > body - h->str_off ||
+	    !strings_ok(h, (const char *)data + h->hdr_len + h->str_off, split)) {
 		*why = "its header is damaged";
 		return false;
 	}
@@ -81,7 +87,7 @@ static u32 kbtf_scan(struct Btf *b, u32 id);
 
 struct Btf *kbtf_from_data(void *data, size_t size, bool mapped, struct Btf *base, const char **why)
 {
-	if (!check_header(data, size, why)) {
+	if (!check_header(data, size, base != NULL, why)) {
 		release(data, size, mapped);
 		return NULL;
 	}
@@ -196,11 +202,11 @@ u32 kbtf_str_offsets(const struct Btf *b, const char *name, u32 *out, u32 max)
 	if (b->base)
 		n = kbtf_str_offsets(b->base, name, out, max);
 	size_t len = strlen(name) + 1; // with the NUL
-	for (const char *p = b->strs + 1, *end = b->strs + b->strs_len; n < max && p < end;) {
+	for (const char *p = b->strs, *end = b->strs + b->strs_len; n < max && p < end;) {
 		p = memmem(p, (size_t)(end - p), name, len);
 		if (!p)
 			break;
-		if (!p[-1])
+		if (p == b->strs || !p[-1])
 			out[n++] = (u32)(p - b->strs) + b->first_str;
 		p += len;
 	}

@@ -252,7 +252,8 @@ static bool unary(struct CExpr *e, struct CValue *out)
 			out->v = 0 - out->v;
 		else if (ok && *ops[i] == '~')
 			out->v = ~out->v;
-		*out = fit(*out);
+		if (ok)
+			*out = fit(*out);
 		return ok;
 	}
 	return primary(e, out);

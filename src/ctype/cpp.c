@@ -430,7 +430,7 @@ static bool eval_once(struct Cpp *p, const struct CToks *line, const struct CTok
 {
 	struct CToks all = {0};
 	cpp_expand(p, line->p, line->n, &all);
-	struct CExpr e = {.c = p->c, .tok = all.p, .end = all.p + all.n};
+	struct CExpr e = {.c = p->c, .tok = all.p, .end = ctoks_end(&all)};
 	bool ok = cexpr_eval(&e, v) && e.tok == e.end;
 	*unresolved = e.unresolved || !ok;
 	if (!ok && last)

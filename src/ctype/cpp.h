@@ -36,6 +36,10 @@ struct CToks {
 	size_t n, cap;
 };
 
+static inline const struct CTok *ctoks_end(const struct CToks *t)
+{
+	return t->n ? t->p + t->n : NULL;
+}
 static inline bool ctok_is(const struct CTok *t, const char *s)
 {
 	return (t->kind == CT_PUNCT || t->kind == CT_IDENT) && strlen(s) == t->len && !memcmp(t->text, s, t->len);
@@ -147,5 +151,5 @@ bool clayout(struct Ctypes *c, struct Record *r, const struct CLayout *l, struct
 
 // ---- macros.c: constants of the system's headers, known without them
 bool macro_builtin(const char *name, s64 *val);
-void macro_builtin_names(void (*fn)(void *arg, const char *name), void *arg);
+bool macro_kernel(const char *name, s64 *val); // only those of the kernel's own, which newer kernels may have as enumerators
 #endif

@@ -156,6 +156,17 @@ static bool page_const(const char *name, s64 *val)
 	return true;
 }
 
+bool macro_kernel(const char *name, s64 *val)
+{
+	for (size_t i = 0; i < ARRAY_LEN(kernel_consts); i++) {
+		if (!strcmp(kernel_consts[i].name, name)) {
+			*val = kernel_consts[i].val;
+			return true;
+		}
+	}
+	return false;
+}
+
 bool macro_builtin(const char *name, s64 *val)
 {
 	u32 i = 0;
@@ -165,19 +176,5 @@ bool macro_builtin(const char *name, s64 *val)
 			return true;
 		}
 	}
-	for (i = 0; i < ARRAY_LEN(kernel_consts); i++) {
-		if (!strcmp(kernel_consts[i].name, name)) {
-			*val = kernel_consts[i].val;
-			return true;
-		}
-	}
-	return page_const(name, val);
-}
-
-void macro_builtin_names(void (*fn)(void *arg, const char *name), void *arg)
-{
-	for (const char *p = names; *p; p += strlen(p) + 1)
-		fn(arg, p);
-	for (size_t i = 0; i < ARRAY_LEN(kernel_consts); i++)
-		fn(arg, kernel_consts[i].name);
+	return macro_kernel(name, val) || page_const(name, val);
 }

@@ -24,7 +24,7 @@ static void predefine(struct Ctypes *c, struct Cpp *p)
 
 static void take(struct Ctypes *c, struct CToks *toks, bool lenient)
 {
-	struct CParser p = {.c = c, .lenient = lenient, .tok = toks->p, .end = toks->p + toks->n};
+	struct CParser p = {.c = c, .lenient = lenient, .tok = toks->p, .end = ctoks_end(toks)};
 	if (toks->n)
 		cdecl_parse(&p);
 	if (!c->skipped)
@@ -63,11 +63,16 @@ void preamble_destroy(struct Ctypes *c)
 	map_deinit(&c->macros);
 }
 
+static bool headers_pending(const struct Ctypes *c)
+{
+	return c->cpp && c->nheaders < c->cpp->system.n;
+}
+
 bool preamble_read_headers(struct Ctypes *c)
 {
 	struct CToks toks = {0};
 	struct Span none = {0};
-	if (!c->cpp || c->nheaders == c->cpp->system.n)
+	if (!headers_pending(c))
 		return false;
 	if (!c->headers) {
 		c->headers = cpp_create(c, c->cpp->dirs, c->cpp->ndirs, true);
@@ -100,8 +105,8 @@ static char *expansion(struct Ctypes *c, struct Cpp *cpp, struct CMacro *m)
 	m->busy = true;
 	cpp_expand(cpp, m->body, m->n, &toks);
 	m->busy = false;
-	struct CParser p = {.c = c, .lenient = true, .tok = toks.p, .end = toks.p + toks.n, .first_skipped = ""};
-	struct CExpr e = {.c = c, .types = &p, .tok = toks.p, .end = toks.p + toks.n};
+	struct CParser p = {.c = c, .lenient = true, .tok = toks.p, .end = ctoks_end(&toks), .first_skipped = ""};
+	struct CExpr e = {.c = c, .types = &p, .tok = toks.p, .end = ctoks_end(&toks)};
 	if (toks.n && cexpr_eval(&e, &v) && e.tok == e.end)
 		str_addf(&s, v.uns ? "%llu" : "%lld", (unsigned long long)v.v);
 	else
@@ -125,11 +130,14 @@ const char *ctype_macro(struct Ctypes *c, const char *name)
 	if (map_has(&c->macros, name))
 		return map_get(&c->macros, name);
 	char *text = NULL;
+	const struct Type *type;
 	struct CMacro *m = find_macro(c, name, &cpp);
 	map_put(&c->macros, name, NULL); // asked for again while it is worked out: a macro that names itself
+	if (!m && macro_kernel(name, &v) && kbtf_exists(c) && kbtf_enum_const(c, name, &v, &type))
+		return NULL; // an enumerator has a type and a name to print
 	if (!m && macro_builtin(name, &v))
 		text = arena_printf(c->arena, "%lld", (long long)v);
-	else if (!m && !kbtf_knows_name(c, name) && preamble_read_headers(c))
+	else if (!m && headers_pending(c) && !kbtf_knows_name(c, name) && preamble_read_headers(c))
 		m = find_macro(c, name, &cpp);
 	if (m && !m->func)
 		text = expansion(c, cpp, m);
@@ -148,6 +156,8 @@ const char *ctype_unresolved_hint(struct Ctypes *c)
 		text = arena_printf(c->arena, "Not installed here, and so not read: %s. Install the header, or declare the name in the script.", s.p);
 	else if (c->skipped)
 		text = arena_printf(c->arena, "Some declarations of the included headers could not be read; the first is at %s.", c->skipped);
+	else if (!ctype_has_btf(c))
+		text = arena_printf(c->arena, "The kernel's types are not known: %s.", kbtf_why_not(c));
 	str_deinit(&s);
 	return text;
 }
