@@ -148,7 +148,7 @@ static const struct Provider *provider_of(enum ProbeKind k)
 // reverse, programs on one event run in the order of the script.
 static bool runs_last_first(enum ProbeKind k)
 {
-	return k == PK_UPROBE || k == PK_URETPROBE || k == PK_USDT || k == PK_KPROBE || k == PK_SOFTWARE;
+	return k == PK_UPROBE || k == PK_URETPROBE || k == PK_USDT || k == PK_KPROBE || k == PK_FENTRY || k == PK_FEXIT;
 }
 
 struct err *probes_attach(struct ProbeEnv *env, struct Program *p, struct Attachments *at, u64 *n)

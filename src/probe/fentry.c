@@ -102,7 +102,7 @@ static void expand_exact(struct ProbeEnv *env, const struct Provider *p, const s
 	struct err *e;
 	if (add_function(env, p, spec, module, func, out, &e) || !e)
 		return;
-	if (err_code(e) != ENOENT) {
+	if (err_code(e) == ENOSYS) { // no BTF at all
 		if (!env->lenient)
 			diag_error(env->diags, spec->span, "%s", err_text(e));
 	} else if (probe_missing(env, spec, "no kernel function '%s' with type information%s%s", func, module ? " in module " : "", module ? module : ""))

@@ -73,7 +73,7 @@ void iter_expand(struct ProbeEnv *env, const struct Provider *p, const struct At
 		point_add(env, spec, out, pt);
 		return;
 	}
-	if (err_code(e) != ENOENT) {
+	if (err_code(e) == ENOSYS) { // no BTF at all
 		if (!env->lenient)
 			diag_error(env->diags, spec->span, "%s", err_text(e));
 	} else if (probe_missing(env, spec, "this kernel has no iterator '%s'", kind)) {
