@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include "probe/internal.h"
 
 // ---- perf events
@@ -123,17 +124,52 @@ struct err *attach_failed(struct ProbeEnv *env, struct ProbeProg *pp, const stru
 	return NULL;
 }
 
+struct err *attach_refused(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct err *cause, struct Refusals *r)
+{
+	int code = err_code(cause);
+	// Of a pattern's many places the kernel may not like some. What says nothing about the place is an error here too.
+	if (!pt->from_pattern || code == EPERM || code == EACCES || code == EMFILE || code == ENFILE || code == ENOMEM)
+		return attach_failed(env, pp, pt, cause);
+	r->refused++;
+	if (r->first)
+		err_free(cause);
+	else
+		r->first = err_wrap(cause, "%s", pt->name);
+	return NULL;
+}
+
+struct err *refusals_end(struct ProbeEnv *env, struct ProbeProg *pp, struct Refusals *r, struct err *e)
+{
+	if (e || !r->refused) {
+		err_free(r->first);
+		return e;
+	}
+	if (!r->attached)
+		return r->first && !tolerant(env) ? err_wrap(r->first, "none of %llu places can be probed", (unsigned long long)r->refused)
+						  : (err_free(r->first), NULL);
+	struct Span none = {0};
+	if (!env->config || env->config->missing_probes != MISSING_IGNORE)
+		diag_warn(env->diags, pp->ast ? pp->ast->span : none, "%llu of %llu places that the pattern matches cannot be probed%s%s",
+			  (unsigned long long)r->refused, (unsigned long long)(r->refused + r->attached), r->first ? ", for example " : "",
+			  r->first ? err_text(r->first) : "");
+	err_free(r->first);
+	return NULL;
+}
+
 struct err *attach_each(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at, ForPoint fn)
 {
-	for (size_t i = 0; i < pp->points.v.n; i++) {
+	struct Refusals r = {0};
+	struct err *e = NULL;
+	for (size_t i = 0; !e && i < pp->points.v.n; i++) {
 		const struct Point *pt = pp->points.v.p[i];
-		struct err *e = fn(env, pp, pt, at);
-		if (!e)
+		e = fn(env, pp, pt, at);
+		if (!e) {
 			attachments_count(at, 1);
-		else if ((e = attach_failed(env, pp, pt, e)))
-			return e;
+			r.attached++;
+		} else
+			e = attach_refused(env, pp, pt, e, &r);
 	}
-	return NULL;
+	return refusals_end(env, pp, &r, e);
 }
 
 static const struct Provider *provider_of(enum ProbeKind k)
@@ -151,9 +187,30 @@ static bool runs_last_first(enum ProbeKind k)
 	return k == PK_UPROBE || k == PK_URETPROBE || k == PK_USDT || k == PK_KPROBE || k == PK_FENTRY || k == PK_FEXIT;
 }
 
+// Each point takes up to two descriptors, and the usual soft limit is 1024.
+static void raise_open_files(const struct Program *p)
+{
+	struct rlimit l;
+	u64 want = 256;
+	for (size_t i = 0; i < p->progs.n; i++)
+		want += 2 * p->progs.p[i]->points.v.n + 2;
+	if (getrlimit(RLIMIT_NOFILE, &l) || l.rlim_cur >= want)
+		return;
+	l.rlim_cur = want;
+	if (l.rlim_max < want) // needs CAP_SYS_RESOURCE; refused it stays, and a failing open says why
+		l.rlim_max = want;
+	if (!setrlimit(RLIMIT_NOFILE, &l))
+		return;
+	if (!getrlimit(RLIMIT_NOFILE, &l)) {
+		l.rlim_cur = l.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &l);
+	}
+}
+
 struct err *probes_attach(struct ProbeEnv *env, struct Program *p, struct Attachments *at, u64 *n)
 {
 	struct err *e = NULL;
+	raise_open_files(p);
 	for (size_t i = 0; !e && i < p->progs.n; i++)
 		if (!runs_last_first(p->progs.p[i]->kind))
 			e = provider_of(p->progs.p[i]->kind)->attach(env, p->progs.p[i], at);

@@ -72,6 +72,14 @@ struct err *online_cpus(int **cpus, u32 *n); // malloced
 s64 read_number(const char *path);
 struct err *pmu_type(const char *pmu, u32 *type);	// "uprobe", "kprobe"
 u64 pmu_retprobe_bit(const char *pmu);
+// Places of a pattern that the kernel refused: one warning for all, an error when none is left.
+struct Refusals {
+	u64 refused, attached;
+	struct err *first; // owned
+};
+// As attach_failed, but a place that a pattern found is only noted. Takes cause.
+struct err *attach_refused(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct err *cause, struct Refusals *r);
+struct err *refusals_end(struct ProbeEnv *env, struct ProbeProg *pp, struct Refusals *r, struct err *e); // e: passed through
 typedef struct err *(*ForPoint)(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct Attachments *at);
 // fn for each point of pp, in order, with attach_failed and the count.
 struct err *attach_each(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at, ForPoint fn);
@@ -126,9 +134,6 @@ int module_btf_fd(struct ProbeEnv *env, const char *module);
 
 // ---- kprobe_attach.c
 struct err *kprobe_attach(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at);
-// Several failed that a pattern found: one warning. Error when none is left.
-struct err *attach_refused(struct ProbeEnv *env, struct ProbeProg *pp, u64 refused, u64 attached, struct err *first);
-
 // ---- kbatch.c: many kprobes as one trace event
 #define KBATCH_MIN 16
 bool kbatch_fits(struct ProbeEnv *env, const struct ProbeProg *pp, u64 *text); // *text: address of _text

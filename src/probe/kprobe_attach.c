@@ -36,27 +36,13 @@ static struct err *explain(struct ProbeEnv *env, const struct Point *pt, int e)
 	}
 }
 
-struct err *attach_refused(struct ProbeEnv *env, struct ProbeProg *pp, u64 refused, u64 attached, struct err *first)
-{
-	if (!refused || !attached)
-		return first;
-	struct Span none = {0};
-	if (!env->config || env->config->missing_probes != MISSING_IGNORE)
-		diag_warn(env->diags, pp->ast ? pp->ast->span : none, "%llu of %llu functions that the pattern matches cannot be probed%s%s",
-			  (unsigned long long)refused, (unsigned long long)(refused + attached), first ? ", for example: " : "",
-			  first ? err_text(first) : "");
-	err_free(first);
-	return NULL;
-}
-
 // ---- one link
 struct Multi {
 	const char **names;
 	u64 *addrs, *cookies;
 	struct PointList *points;
 	bool by_addr;
-	u64 refused, attached;
-	struct err *first;
+	struct Refusals refusals;
 };
 
 static int link_range(struct ProbeProg *pp, const struct Multi *m, size_t from, size_t n)
@@ -72,22 +58,14 @@ static struct err *link_some(struct ProbeEnv *env, struct ProbeProg *pp, struct 
 	if (fd >= 0) {
 		attachments_add(at, fd, -1);
 		attachments_count(at, n);
-		m->attached += n;
+		m->refusals.attached += n;
 		return NULL;
 	}
 	if (fd != -EINVAL && fd != -ESRCH && fd != -ENOENT && fd != -EBUSY && n > 1) // not the fault of one
 		return err_errno(-fd, "cannot attach %zu functions from %s on", n, m->points->v.p[from]->name);
 	if (n == 1) {
 		const struct Point *pt = m->points->v.p[from];
-		struct err *e = explain(env, pt, fd == -ESRCH ? ENOENT : -fd);
-		if (!pt->from_pattern)
-			return attach_failed(env, pp, pt, e);
-		m->refused++;
-		if (m->first)
-			err_free(e);
-		else
-			m->first = err_wrap(e, "%s", pt->name);
-		return NULL;
+		return attach_refused(env, pp, pt, explain(env, pt, fd == -ESRCH ? ENOENT : -fd), &m->refusals);
 	}
 	struct err *e = link_some(env, pp, at, m, from, n / 2);
 	return e ? e : link_some(env, pp, at, m, from + n / 2, n - n / 2);
@@ -96,7 +74,7 @@ static struct err *link_some(struct ProbeEnv *env, struct ProbeProg *pp, struct 
 static struct err *attach_multi(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at)
 {
 	size_t n = pp->points.v.n;
-	struct Multi m = {xcalloc(n, sizeof(char *)), xcalloc(n, 8), xcalloc(n, 8), &pp->points, true, 0, 0, NULL};
+	struct Multi m = {xcalloc(n, sizeof(char *)), xcalloc(n, 8), xcalloc(n, 8), &pp->points, true, {0}};
 	for (size_t i = 0; i < n; i++) {
 		const struct Point *pt = pp->points.v.p[i];
 		m.names[i] = pt->event;
@@ -108,11 +86,7 @@ static struct err *attach_multi(struct ProbeEnv *env, struct ProbeProg *pp, stru
 	free(m.names);
 	free(m.addrs);
 	free(m.cookies);
-	if (e) {
-		err_free(m.first);
-		return e;
-	}
-	return attach_refused(env, pp, m.refused, m.attached, m.first);
+	return refusals_end(env, pp, &m.refusals, e);
 }
 
 // ---- one by one
@@ -139,41 +113,18 @@ static struct err *attach_one(struct ProbeEnv *env, struct ProbeProg *pp, const 
 	return explain(env, pt, code);
 }
 
-static struct err *attach_singly(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at)
-{
-	u64 refused = 0, attached = 0;
-	struct err *first = NULL;
-	for (size_t i = 0; i < pp->points.v.n; i++) {
-		const struct Point *pt = pp->points.v.p[i];
-		struct err *e = attach_one(env, pp, pt, at);
-		if (!e) {
-			attachments_count(at, 1);
-			attached++;
-		} else if (pt->from_pattern && err_code(e) != EPERM && err_code(e) != EMFILE) {
-			refused++;
-			if (first)
-				err_free(e);
-			else
-				first = err_wrap(e, "%s", pt->name);
-		} else if ((e = attach_failed(env, pp, pt, e))) {
-			err_free(first);
-			return e;
-		}
-	}
-	return attach_refused(env, pp, refused, attached, first);
-}
-
 struct err *kprobe_attach(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at)
 {
 	u64 text, refused = 0;
 	if (kprobe_is_multi(env, pp))
 		return attach_multi(env, pp, at);
 	if (!kbatch_fits(env, pp, &text))
-		return attach_singly(env, pp, at);
+		return attach_each(env, pp, at, attach_one);
 	struct err *e = kbatch_attach(env, pp, at, text, &refused);
 	if (e) { // no kprobe_events, or nothing in it was accepted: singly there are reasons
 		err_free(e);
-		return attach_singly(env, pp, at);
+		return attach_each(env, pp, at, attach_one);
 	}
-	return attach_refused(env, pp, refused, pp->points.v.n - refused, NULL);
+	struct Refusals r = {.refused = refused, .attached = pp->points.v.n - refused};
+	return refusals_end(env, pp, &r, NULL);
 }

@@ -136,7 +136,7 @@ static u32 list_one(struct Lister *l, const struct AttachSpec *spec, bool verbos
 	if (is_type_pattern(spec->text))
 		return list_types(env, spec, verbose, out);
 	const struct Provider *p = is_wild(spec->parts[0]) ? NULL : provider_find(spec->parts[0]);
-	int errors = env->diags->nerrors;
+	size_t said = env->diags->items.n;
 	env->lenient = p == NULL;
 	env->want_args = verbose;
 	env->listing = true;
@@ -150,7 +150,7 @@ static u32 list_one(struct Lister *l, const struct AttachSpec *spec, bool verbos
 			diag_hint(env->diags, "to search all probes write '*%s*'", spec->parts[0]);
 	}
 	env->listing = env->want_args = env->lenient = false;
-	if (!l->found.n && env->diags->nerrors == errors)
+	if (!l->found.n && env->diags->items.n == said)
 		diag_warn(env->diags, spec->span, "nothing matches '%s'", spec->text);
 	return print_found(l, spec, verbose, out);
 }

@@ -117,7 +117,9 @@ bool probe_missing(struct ProbeEnv *env, const struct AttachSpec *spec, const ch
 	va_start(ap, fmt);
 	str_vaddf(&s, fmt, ap);
 	va_end(ap);
-	if (mode == MISSING_ERROR)
+	if (env->listing) // nothing to attach: no harm
+		diag_warn(env->diags, spec->span, "%s", s.p);
+	else if (mode == MISSING_ERROR)
 		diag_error(env->diags, spec->span, "%s", s.p);
 	else
 		diag_warn(env->diags, spec->span, "%s; skipped", s.p);

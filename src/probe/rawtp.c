@@ -117,7 +117,8 @@ static void expand_pattern(struct ProbeEnv *env, const struct Provider *p, const
 {
 	KFuncList found = {0};
 	struct RawMatch m = {env, module, event, &found};
-	if (ctype_has_btf(env->ctypes)) {
+	bool btf = ctype_has_btf(env->ctypes);
+	if (btf) {
 		ctype_each_func(env->ctypes, take_iter, &m);
 	} else {
 		const struct ProbeCache *c = tracepoint_events(env);
@@ -132,9 +133,16 @@ static void expand_pattern(struct ProbeEnv *env, const struct Provider *p, const
 		if (i && !by_name(&found.p[i], &found.p[i - 1]))
 			continue;
 		struct Point *pt = make(env, p, found.p[i].module, found.p[i].name);
+		struct Record *args = NULL;
 		u32 id;
-		if (env->want_args)
-			err_free(ctype_rawtp(env->ctypes, pt->event, &pt->args, &id));
+		if (btf) { // declared ones that BPF cannot reach have no type btf_trace_EVENT
+			struct err *e = ctype_rawtp(env->ctypes, pt->event, &args, &id);
+			err_free(e);
+			if (e)
+				continue;
+		}
+		pt->args = env->want_args ? args : NULL;
+		pt->from_pattern = true;
 		point_add(env, spec, out, pt);
 	}
 	if (out->v.n == before)

@@ -171,6 +171,7 @@ static void add_found(struct ProbeEnv *env, const struct Provider *p, const stru
 	pt->addr = f->file_off + w->off;
 	pt->sym_addr = f->addr + w->off;
 	pt->off = w->off;
+	pt->from_pattern = w->wild;
 	read_args(env, spec, pt);
 	point_add(env, spec, out, pt);
 }
