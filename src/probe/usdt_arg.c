@@ -142,14 +142,13 @@ static bool x86_operand(struct Cur *c, struct UsdtArg *a, u32 *width)
 		return integer(c, &a->imm);
 	}
 	const char *start = c->p;
-	bool disp = integer(c, &a->imm);
+	integer(c, &a->imm); // a displacement, perhaps none
 	if (*c->p == '(') {
 		c->p++;
 		return x86_memory(c, a) && a->reg != ptregs_abi[PT_X86_64].ip; // a bare number(%rip) says nothing about where
 	}
 	c->p = start;
 	a->imm = 0;
-	(void)disp;
 	return x86_symbol(c, a);
 }
 
