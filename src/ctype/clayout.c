@@ -15,6 +15,13 @@ u32 ctype_align_of(struct Ctypes *c, const struct Type *t)
 	return o->kind == ORIGIN_BTF ? kbtf_type_align(c, o->btf, o->id) : MAX(t->rec->align, 1u);
 }
 
+// AAPCS64: unnamed bit-fields align the whole like named ones, ": 0" even when packed; x86-64: they do not.
+#ifdef __aarch64__
+#define ANON_BITS_ALIGN 1
+#else
+#define ANON_BITS_ALIGN 0
+#endif
+
 struct Pos {
 	u64 bits, max; // next free bit; end of the largest member of a union
 	u32 align;
@@ -35,19 +42,17 @@ static u32 member_align(const struct CLayout *l, const struct CMember *m, u32 na
 static void place_bitfield(struct Pos *p, const struct CLayout *l, struct CMember *m, u32 natural)
 {
 	u64 unit = (u64)m->f.type->size * 8;
-	bool packed = l->packed || m->packed, counts = *m->f.name;
+	bool packed = l->packed || m->packed;
 	u32 align = member_align(l, m, natural);
-#ifdef __aarch64__
-	counts = true; // AAPCS64: unnamed bit-fields align the whole too
-#endif
 	if (m->align)
 		p->bits = align_bits(p->bits, align);
-	if (counts)
-		p->align = MAX(p->align, align);
 	if (!m->bits) { // ": 0" ends the unit
 		p->bits = align_bits(p->bits, natural);
+		p->align = MAX(p->align, ANON_BITS_ALIGN ? natural : 1u);
 		return;
 	}
+	if (*m->f.name || ANON_BITS_ALIGN)
+		p->align = MAX(p->align, align);
 	// A bit-field does not straddle units of its type, unless packed one way or the other.
 	if (!packed && !l->pack && p->bits / unit != (p->bits + m->bits - 1) / unit)
 		p->bits = align_bits(p->bits, natural);

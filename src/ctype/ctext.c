@@ -277,7 +277,8 @@ bool ctype_struct_text(struct Ctypes *c, const char *name, struct Str *out)
 
 static bool wanted(const char *pattern, u32 kinds, const struct btf_type *t, const char *name, char *buf, size_t size)
 {
-	static const char *const words[] = {[BTF_KIND_STRUCT] = "struct", [BTF_KIND_UNION] = "union", [BTF_KIND_ENUM] = "enum", [BTF_KIND_ENUM64] = "enum"};
+	static const char *const words[] = {
+		[BTF_KIND_STRUCT] = "struct", [BTF_KIND_UNION] = "union", [BTF_KIND_ENUM] = "enum", [BTF_KIND_ENUM64] = "enum"};
 	u32 kind = btf_kind(t);
 	if (!*name || kind >= ARRAY_LEN(words) || !words[kind] || !(kinds & BTF_KIND_BIT(kind)))
 		return false;

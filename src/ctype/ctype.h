@@ -14,8 +14,10 @@ void ctypes_destroy(struct Ctypes *c);
 void ctypes_add_preamble(struct Ctypes *c, const struct CText *text, const char *const *include_dirs, u32 ndirs,
 			 const char *const *extra, u32 nextra);
 
-// By C spelling without pointers: "struct sock", "union x", "enum y", "uint64_t", "pid_t", "size_t", "int", "unsigned long", "char", also a bare
-// record name "task_struct" as bpftrace accepts. Order: preamble, vmlinux BTF, module BTF. NULL: unknown. Records come unloaded.
+// By C spelling without pointers: "struct sock", "union x", "enum y", "uint64_t", "pid_t", "size_t", "int", "unsigned long", "char", also a
+// bare record name "task_struct" as bpftrace accepts. Order: preamble, binaries of uprobes, vmlinux BTF, module BTF, system headers the
+// preamble includes. NULL: unknown. Records come unloaded. Pointers in what comes from the preamble have AS_NONE: they point into the
+// memory they were read from. Floating point is TY_NONE with its size.
 const struct Type *ctype_lookup(struct Ctypes *c, const char *name);
 // Fills rec->fields (idempotent). False: incomplete or unknown.
 bool ctype_record_load(struct Ctypes *c, struct Record *rec);
@@ -31,7 +33,7 @@ const char *ctype_unresolved_hint(struct Ctypes *c);
 
 // tracefs.c. common_* fields are included (bpftrace allows args.common_pid). Errors say which file is missing and what to do.
 struct err *ctype_tracepoint_args(struct Ctypes *c, const char *category, const char *event, struct Record **out);
-// "tracefs mounted at ...": finds it, mounts it at /sys/kernel/tracing if nobody has; message says what to type when that fails. Path is static.
+// Finds tracefs, mounts it at /sys/kernel/tracing if nobody has; the message says what to type when that fails. The path is static.
 struct err *tracefs_path(const char **out);
 
 // btffunc.c. Function prototypes: args record of u64 slots (field off = 8 * slot, type = parameter type; a record passed by value
@@ -41,7 +43,8 @@ struct err *ctype_func(struct Ctypes *c, const char *module, const char *func, s
 // The module whose BTF the id given with these args (func, rawtp, iter) belongs to: NULL is vmlinux. Its BTF object is to be opened by
 // that name (attach_btf_obj_fd).
 const char *ctype_args_module(const struct Record *args);
-struct err *ctype_rawtp(struct Ctypes *c, const char *event, struct Record **args, u32 *btf_id); // typedef btf_trace_EVENT, first void* dropped
+// btf_id: of typedef btf_trace_EVENT. Its first parameter, void *, is left out.
+struct err *ctype_rawtp(struct Ctypes *c, const char *event, struct Record **args, u32 *btf_id);
 struct err *ctype_iter(struct Ctypes *c, const char *iter, struct Record **ctx, u32 *btf_id);	  // struct bpf_iter__ITER / bpf_iter_ITER
 bool ctype_has_btf(struct Ctypes *c);
 // kfunc or ksym: BTF id of a function by exact name, 0 if none

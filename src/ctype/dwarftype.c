@@ -136,7 +136,8 @@ static const struct Type *record_of(struct Ctypes *c, struct DwFile *f, Dwarf_Di
 	if (declared && !dw_find_type(f, dwarf_tag(die), name, &def))
 		return *name ? ctype_named_record(c, name, is_union) : ty_simple(c->tab, TY_VOID);
 	u32 size = byte_size(&def), align = guess_align(&def, size);
-	struct Record *r = ko && ko->kind == ORIGIN_NAME ? known->rec : record_new(c, ORIGIN_DWARF, arena_strdup(c->arena, name), is_union, size, align);
+	bool named = ko && ko->kind == ORIGIN_NAME;
+	struct Record *r = named ? known->rec : record_new(c, ORIGIN_DWARF, arena_strdup(c->arena, name), is_union, size, align);
 	struct Origin *o = record_origin(r);
 	struct DwDie *d = arena_new(c->arena, struct DwDie);
 	*d = (struct DwDie){f, def};

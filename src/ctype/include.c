@@ -5,10 +5,10 @@
 #include <sys/utsname.h>
 
 #if defined(__x86_64__)
-#define KERNEL_ARCH "x86"
+#define ARCH_DIR "arch/x86/include"
 #define MULTIARCH "x86_64-linux-gnu"
 #elif defined(__aarch64__)
-#define KERNEL_ARCH "arm64"
+#define ARCH_DIR "arch/arm64/include"
 #define MULTIARCH "aarch64-linux-gnu"
 #else
 #error "which include directories does this machine have?"
@@ -33,9 +33,15 @@ static const char *next_to(struct Arena *a, const char *file, const char *name)
 // The kernel's own headers, when its build tree is installed (BPFTRACE_KERNEL_SOURCE and _BUILD name others).
 static const char *in_kernel_tree(struct Arena *a, const char *name)
 {
-	static const char *const subs[] = {"include",		    "arch/" KERNEL_ARCH "/include",	 "arch/" KERNEL_ARCH "/include/generated",
-					   "include/uapi",	    "arch/" KERNEL_ARCH "/include/uapi", "arch/" KERNEL_ARCH "/include/generated/uapi",
-					   "include/generated/uapi"};
+	static const char *const subs[] = {
+		"include",
+		ARCH_DIR,
+		ARCH_DIR "/generated",
+		"include/uapi",
+		ARCH_DIR "/uapi",
+		ARCH_DIR "/generated/uapi",
+		"include/generated/uapi",
+	};
 	const char *env[2] = {getenv("BPFTRACE_KERNEL_BUILD"), getenv("BPFTRACE_KERNEL_SOURCE")}, *path = NULL;
 	static const char *const under[2] = {"build", "source"};
 	struct utsname u;

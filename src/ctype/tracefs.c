@@ -238,6 +238,11 @@ static const struct Type *elem_type(struct Ctypes *c, const struct Decl *d, u32 
 		if (t && t->size == size)
 			return t;
 	}
+	if (!strncmp(d->base, "enum ", 5)) { // few events have one; its names are worth opening BTF
+		const struct Type *t = ctype_lookup(c, d->base);
+		if (t && t->size == size)
+			return t;
+	}
 	return scalar_type(c, d->base, size, sgn);
 }
 
