@@ -35,19 +35,29 @@ static size_t without_params(const char *s)
 	return strlen(s);
 }
 
+// Templates are demangled with their return type: "int ns::f<int>" -> "ns::f<int>". The name begins after the last blank outside brackets.
+static const char *without_return(const char *s)
+{
+	const char *start = s;
+	int depth = 0;
+	for (const char *c = s; *c; c++) {
+		if (!strncmp(c, "operator", 8))
+			break; // "operator bool", "operator new"
+		depth += (*c == '<' || *c == '(') - (*c == '>' || *c == ')');
+		if (*c == ' ' && !depth)
+			start = c + 1;
+	}
+	return start;
+}
+
 static bool demangled_matches(struct ProbeEnv *env, const struct Want *w, const char *dem)
 {
 	if (w->with_args)
 		return w->wild ? glob_match(w->name, dem) : !strcmp(w->name, dem);
-	size_t n = without_params(dem);
-	if (!w->wild)
-		return strlen(w->name) == n && !memcmp(w->name, dem, n);
-	char buf[512];
-	if (n >= sizeof(buf))
-		return glob_match(w->name, arena_strndup(env->arena, dem, n));
-	memcpy(buf, dem, n);
-	buf[n] = 0;
-	return glob_match(w->name, buf);
+	const char *bare = arena_strndup(env->arena, dem, without_params(dem)), *name = without_return(bare);
+	if (w->wild)
+		return glob_match(w->name, bare) || glob_match(w->name, name);
+	return !strcmp(w->name, bare) || !strcmp(w->name, name);
 }
 
 static bool matches(struct ProbeEnv *env, const struct Want *w, const struct SymDef *s)
@@ -103,10 +113,18 @@ static void tidy(FoundList *l, bool keep_aliases)
 }
 
 // ---- errors
+struct Names {
+	struct ProbeEnv *env;
+	bool cpp;
+	NameList list;
+};
+
 static bool add_name(void *arg, const struct SymDef *s)
 {
+	struct Names *n = arg;
+	const char *dem = s->is_func && n->cpp ? sym_demangle(n->env->syms, s->name) : s->name;
 	if (s->is_func)
-		vec_push((NameList *)arg, s->name);
+		vec_push(&n->list, dem == s->name ? dem : without_return(arena_strndup(n->env->arena, dem, without_params(dem))));
 	return true;
 }
 
@@ -119,11 +137,12 @@ static void no_function(struct ProbeEnv *env, const struct AttachSpec *spec, str
 	}
 	if (!probe_missing(env, spec, "no function %s'%s' in %s", w->wild ? "like " : "", w->name, path))
 		return;
-	NameList names = {0};
+	if (w->wild)
+		return;
+	struct Names names = {.env = env, .cpp = w->cpp};
 	err_free(sym_object_each(env->syms, o, add_name, &names));
-	if (!w->wild)
-		hint_nearest(env, w->name, &names, arena_printf(env->arena, "%s:%s:", spec->parts[0], path));
-	vec_deinit(&names);
+	hint_nearest(env, w->name, &names.list, arena_printf(env->arena, "%s:%s:%s", spec->parts[0], path, w->cpp ? "cpp:" : ""));
+	vec_deinit(&names.list);
 }
 
 // ---- points
@@ -146,6 +165,24 @@ static struct Point *make(struct ProbeEnv *env, const struct Provider *p, const 
 	return pt;
 }
 
+// ctype gives the number of the argument register times 8; the program finds the registers in struct pt_regs.
+static struct Record *in_pt_regs(struct ProbeEnv *env, const struct Record *args)
+{
+	const struct PtAbi *abi = &ptregs_abi[PT_HOST];
+	struct Record *r = arena_new(env->arena, struct Record);
+	*r = *args;
+	r->fields = arena_new_n(env->arena, struct Field, MAX(args->nfields, 1));
+	r->nfields = 0;
+	for (u32 i = 0; i < args->nfields; i++) {
+		struct Field f = args->fields[i];
+		if (f.off / 8 >= abi->nargs)
+			continue;
+		f.off = (u32)abi->args[f.off / 8];
+		r->fields[r->nfields++] = f;
+	}
+	return r;
+}
+
 static void read_args(struct ProbeEnv *env, const struct AttachSpec *spec, struct Point *pt)
 {
 	if (!env->want_args || !pt->event || pt->off || pt->kind != PK_UPROBE)
@@ -155,6 +192,8 @@ static void read_args(struct ProbeEnv *env, const struct AttachSpec *spec, struc
 		diag_error(env->diags, spec->span, "the arguments of %s are not known by name: %s", pt->name, err_text(e));
 		diag_hint(env->diags, "use arg0, arg1, ...");
 	}
+	if (!e && pt->args && !env->listing)
+		pt->args = in_pt_regs(env, pt->args);
 	err_free(e);
 }
 
@@ -215,9 +254,12 @@ static void expand_object(struct ProbeEnv *env, const struct Provider *p, const 
 	if (!o)
 		goto out;
 	struct Scan sc = {env, &by_raw, &found, 0};
-	if (!w->wild && !w->cpp && sym_object_find(env->syms, o, w->name, &def)) {
-		// A signature or a version ("sym@@VERS") was given: this one symbol; a plain name: all functions of that name.
-		bool plain = !strcmp(def.name, w->name);
+	bool direct = !w->wild && !w->cpp && sym_object_find(env->syms, o, w->name, &def);
+	if (direct && !def.is_func) {
+		probe_missing(env, spec, "'%s' of %s is data, not a function", w->name, path);
+	} else if (direct) {
+		// A local function's plain name: all functions of that name. Not for exported ones, reading every table costs 5 ms in libc.
+		bool plain = def.is_local && !strcmp(def.name, w->name);
 		struct Found f = {def.name, def.addr, def.size, def.file_off};
 		vec_push(&found, f);
 		if (plain)
@@ -256,7 +298,8 @@ static bool parse_want(struct ProbeEnv *env, const struct Provider *p, const str
 		return false;
 	}
 	w->wild = is_wild(w->name) && !strstr(w->name, "operator*") && !strstr(w->name, "operator[");
-	w->with_args = strchr(w->name, '(') != NULL;
+	const char *paren = strchr(w->name, '('), *call = strstr(w->name, "operator()");
+	w->with_args = paren && !(call && paren == call + 8 && !call[10]);
 	if (w->with_args && !strpbrk(w->name, "?["))
 		w->wild = w->wild && !strchr(w->name, ')'); // "f(char const*)": the star belongs to the signature
 	return true;

@@ -194,6 +194,7 @@ void elf_defs_destroy(struct ElfDefs *d)
 static struct SymDef symdef(const struct ElfFile *f, const struct Def *d)
 {
 	struct SymDef out = {.name = d->name, .addr = d->addr, .size = d->size, .is_func = d->flags & DEF_FUNC, .is_data = d->flags & DEF_DATA};
+	out.is_local = d->flags & DEF_LOCAL;
 	elffile_vaddr_to_off(f, d->addr, &out.file_off);
 	return out;
 }

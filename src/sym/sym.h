@@ -76,6 +76,7 @@ struct SymDef {
 	u64 addr, size;	      // ELF virtual address
 	u64 file_off;
 	bool is_func, is_data;
+	bool is_local;	      // bound to its compile unit: there may be others of the name
 };
 // Each defined function and data symbol once, aliases too, by address; fn returns false to stop. Names live as long as Syms.
 struct err *sym_object_each(struct Syms *s, struct SymObject *o, bool (*fn)(void *, const struct SymDef *), void *arg);
