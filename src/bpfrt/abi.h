@@ -84,7 +84,9 @@ struct RtStack {
 #define RT_STACK_CUT 4	      // frame limit of sonde, not of the script
 enum RtWhy {
 	RT_WHY_OK, RT_WHY_NO_PROC, RT_WHY_NO_MAPPING, RT_WHY_NO_TABLE, RT_WHY_BAD_READ, RT_WHY_BAD_CFA, RT_WHY_NO_RULE, RT_WHY_FP_END, RT_WHY_LIMIT,
-	RT_WHY_KTHREAD, RT_WHYS
+	RT_WHY_KTHREAD,
+	RT_WHY_EXITING, // memory given up already
+	RT_WHYS
 };
 
 // ---- counters, one struct per CPU in the per-CPU array "rt_counters": nothing is lost in silence

@@ -76,6 +76,8 @@ struct RtUwObj {
 	u32 first_page; // file offset >> RT_UW_PAGE_BITS
 	u32 npages;
 	u32 state; // enum RtUwState
+	u32 asked; // a stack lacked the table while it was pending
+	u32 pad;
 };
 // An entry of rt_uw_dir: value << 16 | byte offset in the value / 4; 0: no rows in this page.
 // A record: u16 idx[257] (first row of each 256-byte bucket, and the number of rows), u8 lo[n] (pc & 255), from the next even offset u16 rule[n].
@@ -169,7 +171,8 @@ struct RtStackBuf {
 };
 #define RT_STACK_BUFS 4 // nested events on one CPU
 
-// ---- record of the ring buffer rt_uw_events: struct RtEvent {RT_EV_PROC_NEW, 0}, u64 tgid
+// ---- record of the ring buffer rt_uw_events: struct RtEvent {RT_EV_PROC_NEW, object or 0}, u64 tgid. Object 0: the mappings of tgid are not known;
+// else: its table is wanted next.
 struct RtProcNew {
 	struct RtEvent ev;
 	u64 tgid;

@@ -121,6 +121,24 @@ static RT_NOINLINE u64 find_mapping(struct WalkCtx *w, u64 pc)
 	return 1;
 }
 
+// User space is asked: for the mappings of a process it has not told us about (obj 0), or to build an object's table next.
+static RT_NOINLINE u64 ask(u32 tgid, u32 obj)
+{
+	struct RtProcNew ev = {{RT_EV_PROC_NEW, obj}, tgid};
+	return bpf_ringbuf_output(&rt_uw_events, &ev, sizeof(ev), 0) != 0;
+}
+
+static RT_NOINLINE u64 ask_mappings(u32 tgid)
+{
+	u32 one = 1;
+
+	if (bpf_map_update_elem(&rt_uw_asked, &tgid, &one, RT_NOEXIST)) // asked before
+		return 0;
+	if (ask(tgid, 0))
+		bpf_map_delete_elem(&rt_uw_asked, &tgid); // full: the next stack asks again
+	return 0;
+}
+
 // ---- which rule holds there
 // One step of record_search: cnt rows are known to begin at or below lo8; are cnt + (1 << bit)? Without branches and sign-extending shifts:
 // the verifier would follow each step twice.
@@ -171,6 +189,10 @@ static RT_NOINLINE struct RtUwRule *find_rule(struct RtUw *u, u64 off)
 	if (!o || o->state != RT_UW_READY) {
 		if (!o || o->state != RT_UW_BARE)
 			u->weak = RT_WHY_NO_TABLE;
+		if (o && o->state == RT_UW_PENDING && !o->asked) {
+			o->asked = 1;
+			ask(u->tgid, u->obj);
+		}
 		return NULL;
 	}
 	page -= o->first_page;
@@ -385,8 +407,8 @@ static RT_NOINLINE u64 leave_by_rule(struct RtUw *u, struct RtUwRule *r)
 			return stop(u, RT_WHY_NO_RULE);
 		fp = u->tmp[1];
 	}
-	// the stack is left upwards; only arm64's leaf functions have a CFA equal to sp
-	if (cfa < u->reg[RT_R_SP] + (RT_R_SP == 7))
+	// the stack is left upwards; a CFA equal to sp is only where the return address is in a register
+	if (cfa < u->reg[RT_R_SP] || (cfa == u->reg[RT_R_SP] && !u->leaf))
 		return stop(u, RT_WHY_BAD_CFA);
 	slot = cfa + r->ra;
 	if (r->ra_kind == RT_UW_RA_REG) {
@@ -550,19 +572,6 @@ static RT_NOINLINE u64 load_uretprobes(struct RtUw *u)
 	return 0;
 }
 
-// User space is asked once for the mappings of a process it has not told us about.
-static RT_NOINLINE u64 ask_mappings(u32 tgid)
-{
-	struct RtProcNew ev = {{RT_EV_PROC_NEW, 0}, tgid};
-	u32 one = 1;
-
-	if (bpf_map_update_elem(&rt_uw_asked, &tgid, &one, RT_NOEXIST))
-		return 0;
-	if (bpf_ringbuf_output(&rt_uw_events, &ev, sizeof(ev), 0))
-		bpf_map_delete_elem(&rt_uw_asked, &tgid); // full: the next stack asks again
-	return 0;
-}
-
 // Walks from the registers in b->regs. Frames in b, result in b->uw.
 static RT_NOINLINE u64 walk(struct RtStackBuf *b, u64 limit, u64 src)
 {
@@ -591,6 +600,9 @@ static RT_NOINLINE u64 walk(struct RtStackBuf *b, u64 limit, u64 src)
 		u->why = RT_WHY_NO_PROC;
 	else if (u->weak)
 		u->why = u->weak;
+	else if (u->why == RT_WHY_BAD_READ && rt_off_mm && !bpf_probe_read_kernel(&u->tmp[0], 8, (void *)(bpf_get_current_task() + rt_off_mm)) &&
+		 !u->tmp[0])
+		u->why = RT_WHY_EXITING;
 	return 0;
 }
 
@@ -602,6 +614,8 @@ static RT_INLINE u64 finish(struct RtStackBuf *b, u64 limit)
 
 	if (c)
 		c->why[u->why & 15]++;
+	if (u->why == RT_WHY_EXITING) // past exit_mm: there is no user stack any more
+		return 0;
 	st->n = u->n;
 	st->pid = u->raw ? u->tgid : 0;
 	st->why = u->why;

@@ -266,6 +266,8 @@ static void set_reg(struct CfiState *st, const struct Machine *m, u64 reg, enum 
 
 	if (reg == m->ra)
 		set_ra(st, m, how, off);
+	if (reg == m->sp)
+		st->sp_bad = how != RH_SAME;
 	if (s < 0)
 		return;
 	slot_clear(&st->r, s);
@@ -292,6 +294,8 @@ static void restore_reg(struct CfiState *st, const struct CfiState *init, const 
 		st->r.ra_kind = init->r.ra_kind;
 		st->r.ra = init->r.ra;
 	}
+	if (reg == m->sp)
+		st->sp_bad = init->sp_bad;
 	if (s < 0)
 		return;
 	slot_clear(&st->r, s);
@@ -353,7 +357,7 @@ void cfi_rule(const struct CfiState *st, bool signal, u16 machine, struct RtUwRu
 		out->off = st->r.off;
 		return;
 	}
-	if (st->cfa_bad || st->ra_bad) {
+	if (st->cfa_bad || st->ra_bad || st->sp_bad) {
 		out->kind = RT_UW_BAD;
 		return;
 	}
@@ -481,11 +485,11 @@ bool cfi_run(struct CfiRun *run, struct Bytes b, struct CfiState *st)
 		case 0x13: // DW_CFA_def_cfa_offset_sf
 			def_cfa(st, m, st->r.reg, (s64)((u64)bytes_sleb(&b) * (u64)cie->data_align));
 			break;
-		case 0x14: // DW_CFA_val_offset: the register is CFA + n; the stack pointer is CFA anyway
+		case 0x14: // DW_CFA_val_offset: the register is CFA + n, as the stack pointer is with n = 0
 		case 0x15:
 			reg = bytes_uleb(&b);
-			op == 0x14 ? (void)bytes_uleb(&b) : (void)bytes_sleb(&b);
-			set_reg(st, m, reg, RH_OTHER, 0);
+			pc = op == 0x14 ? bytes_uleb(&b) : (u64)bytes_sleb(&b);
+			set_reg(st, m, reg, reg == m->sp && !pc ? RH_SAME : RH_OTHER, 0);
 			break;
 		case 0x16: // DW_CFA_val_expression
 			reg = bytes_uleb(&b);

@@ -100,7 +100,7 @@ s64 bytes_sleb(struct Bytes *b);
 struct CfiState {
 	struct RtUwRule r;	// CFA and registers as far as the walker can follow them
 	bool ra_undef, cfa_bad; // return address undefined; CFA unknown
-	bool ra_bad;
+	bool ra_bad, sp_bad;	// return address, stack pointer of the caller found in a way the walker cannot follow
 	bool ra_expr;		// return address is at register ra_reg + ra_off
 	u8 ra_reg;
 	s64 ra_off;
@@ -153,6 +153,7 @@ struct TablesStat {
 struct Tables; // owner of the thread and of the inner maps
 struct err *tables_create(struct Program *prog, struct Tables **out);
 void tables_need(struct Tables *t, struct SymObject *o); // any thread; once per object, further calls count how often it is mapped
+void tables_hurry(struct Tables *t, u32 obj);		  // build this object next
 struct err *tables_start(struct Tables *t);		  // starts the thread, the most mapped objects first
 struct TablesStat tables_wait(struct Tables *t, u64 until_ns); // until everything asked for is built, at most until then (CLOCK_MONOTONIC; 0: no end)
 void tables_destroy(struct Tables *t);

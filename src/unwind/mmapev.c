@@ -35,7 +35,8 @@ static int open_cpu(struct MapEvents *m, int cpu)
 		.comm = 1,
 		.comm_exec = 1,
 		.exclude_kernel = 1,
-		.wakeup_events = 1,
+		.watermark = 1, // wakeup_events counts samples only (kernel/events/core.c, perf_output_sample)
+		.wakeup_watermark = 1,
 	};
 	int fd = sys_perf_event_open(&attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)

@@ -1,24 +1,32 @@
 // Which process maps what. Input: /proc/PID/maps at start and after a change, the kernel's mapping records (mmapev.c), questions of the kernel
 // side. Output: rt_uw_maps, and the objects handed to the tables.
-// Invariant: the map holds only mappings the process had at some time since it was last seen to change; a process that was gone before its maps
-// could be read is described by the records alone.
+// Invariant: a mapping that a record speaks of replaces what lay there. There are no records of unmapping: what is left of it is never executed, and
+// goes when its place is used again. /proc is read only for files not seen before; a process that has gone by then is described by the records.
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include "unwind/internal.h"
 
 #define PROC_BUCKETS 1024u
+#define KNOWN 4096u
 #define GONE_NS 2000000000ull // a dead process is kept this long: its last stacks may still be on their way
 
-struct Pending { // a mapping record not yet seen in /proc/PID/maps
+struct Pending { // a mapping record of an object not known yet
 	u64 start, end, off, ino;
 	char *path;
+};
+struct Known { // an object by the device and inode of the kernel's records
+	u64 dev, ino, size, mtime;
+	struct SymObject *obj; // NULL: free
 };
 struct UwProc {
 	struct UwProc *next;
 	int tgid;
-	bool dirty;	// its mappings changed since they were read
+	bool dirty;	// its mappings have to be read again
+	bool changed;	// ... have to be published again
 	bool dead;	// exit was seen
 	bool told_syms;
 	u64 dead_at;	// ns; 0: at the next tick
@@ -34,7 +42,8 @@ struct Procs {
 	u32 n;
 	VEC(int) only;	       // trace these; empty: all
 	bool follow, rescan;
-	VEC(struct UwProc *) dirty;
+	VEC(struct UwProc *) dirty; // dirty or changed
+	struct Known known[KNOWN]; // a cache
 };
 
 struct Procs *uwprocs_create(struct Syms *syms, int maps_fd, int asked_fd, const struct UwOpts *o, const struct ProcsOps *ops)
@@ -122,6 +131,36 @@ void uwprocs_destroy(struct Procs *p)
 	free(p);
 }
 
+// ---- known objects
+static u64 mtime_of(const struct stat *st)
+{
+	return (u64)st->st_mtim.tv_sec * 1000000000u + (u64)st->st_mtim.tv_nsec;
+}
+
+static struct Known *known_slot(struct Procs *p, u64 dev, u64 ino)
+{
+	return &p->known[((ino ^ dev << 20) * 0x9e3779b97f4a7c15u >> 32) % KNOWN];
+}
+
+// The object a record speaks of, if it was seen before and its file is unchanged. Syms keeps the file open, so the inode is still the same file.
+static struct SymObject *known_object(struct Procs *p, u64 dev, u64 ino)
+{
+	struct Known *k = known_slot(p, dev, ino);
+	struct stat st;
+	if (!k->obj || k->dev != dev || k->ino != ino || fstat(k->obj->fd, &st) || (u64)st.st_size != k->size || mtime_of(&st) != k->mtime)
+		return NULL;
+	return k->obj;
+}
+
+static void remember(struct Procs *p, struct SymObject *o)
+{
+	struct Known *k = known_slot(p, o->dev, o->ino);
+	struct stat st;
+	if (!o->ino || o->fd < 0 || (k->obj && k->obj->id >= o->id) || fstat(o->fd, &st) || st.st_dev != o->dev || st.st_ino != o->ino)
+		return;
+	*k = (struct Known){o->dev, o->ino, (u64)st.st_size, mtime_of(&st), o};
+}
+
 // ---- to the kernel side
 static void empty_chunk(struct RtUwChunk *c)
 {
@@ -167,9 +206,12 @@ static void publish(struct Procs *p, struct UwProc *q)
 	unpublish(p, q, n);
 	q->nchunks = n;
 	free(chunks);
-	for (size_t i = 0; i < q->maps.n; i++)
-		if (q->maps.p[i].obj)
-			p->ops.object(p->ops.arg, q->maps.p[i].obj);
+	for (size_t i = 0; i < q->maps.n; i++) {
+		if (!q->maps.p[i].obj)
+			continue;
+		p->ops.object(p->ops.arg, q->maps.p[i].obj);
+		remember(p, q->maps.p[i].obj);
+	}
 }
 
 // ---- reading
@@ -196,43 +238,69 @@ static bool read_proc(struct Procs *p, struct UwProc *q)
 	return true;
 }
 
-// A mapping record of a process that has gone already: put in by hand. The path is the process's own; the inode must be the one it mapped.
+// ---- changing mappings
+// Puts a mapping in; what it covers of others is unmapped, they may be cut in two.
+static void insert_map(struct UwProc *q, struct ProcMap new)
+{
+	VEC(struct ProcMap) v = {0};
+	bool placed = false;
+
+	for (size_t i = 0; i < q->maps.n; i++) {
+		struct ProcMap m = q->maps.p[i], tail = m;
+		if (!placed && m.start >= new.start) {
+			vec_push(&v, new);
+			placed = true;
+		}
+		if (m.end <= new.start || m.start >= new.end) {
+			vec_push(&v, m);
+			continue;
+		}
+		if (m.start < new.start) {
+			m.end = new.start;
+			vec_push(&v, m);
+		}
+		if (tail.end > new.end) {
+			if (!placed) {
+				vec_push(&v, new);
+				placed = true;
+			}
+			tail.file_off += tail.obj ? new.end - tail.start : 0;
+			tail.start = new.end;
+			vec_push(&v, tail);
+		}
+	}
+	if (!placed)
+		vec_push(&v, new);
+	free(q->maps.p);
+	q->maps.p = v.p;
+	q->maps.n = v.n;
+	q->maps.cap = v.cap;
+}
+
+// A mapping record of a process that is gone already. The path is the process's own; the inode must be the one it mapped.
 static void apply_pending(struct Procs *p, struct UwProc *q, const struct Pending *m)
 {
-	struct SymObject *o = NULL;
-	if (m->path[0] == '/' && m->ino) {
-		o = sym_object_path(p->syms, m->path);
-		if (o && o->ino != m->ino)
-			o = NULL;
-	} else if (!strcmp(m->path, "[vdso]")) {
-		o = sym_object_vdso(p->syms);
-	}
-	size_t kept = 0;
-	for (size_t i = 0; i < q->maps.n; i++) // what it covers has been unmapped
-		if (q->maps.p[i].end <= m->start || q->maps.p[i].start >= m->end)
-			q->maps.p[kept++] = q->maps.p[i];
-	q->maps.n = kept;
-	struct ProcMap new = {m->start, m->end, o ? m->off : 0, o};
-	vec_push(&q->maps, new);
-	for (size_t i = q->maps.n - 1; i && q->maps.p[i - 1].start > new.start; i--) {
-		q->maps.p[i] = q->maps.p[i - 1];
-		q->maps.p[i - 1] = new;
-	}
+	struct SymObject *o = sym_object_path(p->syms, m->path);
+	if (o && o->ino != m->ino)
+		o = NULL;
+	insert_map(q, (struct ProcMap){m->start, m->end, o ? m->off : 0, o});
 }
 
 static void refresh(struct Procs *p, struct UwProc *q)
 {
-	q->dirty = false;
-	if (!read_proc(p, q)) {
+	bool read = q->dirty && read_proc(p, q);
+	if (q->dirty && !read) {
 		for (size_t i = 0; i < q->pending.n; i++)
 			apply_pending(p, q, &q->pending.p[i]);
 		if (!q->maps.n && !q->dead) { // kernel thread, or gone without a trace
 			q->dead = true;
 			q->dead_at = 0;
-			return;
 		}
 	}
+	q->dirty = q->changed = false;
 	drop_pending(q);
+	if (!q->maps.n && q->dead)
+		return;
 	publish(p, q);
 	// JIT code: its names are in a file that is found while the process lives
 	if (!q->told_syms && !q->dead && maps_code_without_file(q)) {
@@ -250,8 +318,10 @@ void uwprocs_scan(struct Procs *p)
 		struct UwProc *q = get(p, atoi(e->d_name));
 		if (!q)
 			continue;
+		bool listed = q->dirty || q->changed; // in p->dirty
+		q->dirty = true;
 		refresh(p, q);
-		if (q->dead && !q->dirty)
+		if (q->dead && !listed)
 			forget(p, q);
 	}
 	if (d)
@@ -261,16 +331,19 @@ void uwprocs_scan(struct Procs *p)
 void uwprocs_new(struct Procs *p, int tgid)
 {
 	struct UwProc *q = get(p, tgid);
-	if (q)
-		refresh(p, q);
+	if (!q)
+		return;
+	q->dirty = true;
+	refresh(p, q);
 }
 
 // ---- events
-static void mark(struct Procs *p, struct UwProc *q)
+static void mark(struct Procs *p, struct UwProc *q, bool dirty)
 {
-	if (!q->dirty)
+	if (!q->dirty && !q->changed)
 		vec_push(&p->dirty, q);
-	q->dirty = true;
+	q->dirty |= dirty;
+	q->changed = true;
 }
 
 static void on_fork(struct Procs *p, const struct MapEvent *e)
@@ -285,14 +358,32 @@ static void on_fork(struct Procs *p, const struct MapEvent *e)
 	if (!parent || q->maps.n || q->dead) {
 		q->dead = false;
 		q->maps.n = 0;
-		mark(p, q);
+		mark(p, q, true);
 		return;
 	}
 	for (size_t i = 0; i < parent->maps.n; i++)
 		vec_push(&q->maps, parent->maps.p[i]);
 	publish(p, q);
 	if (parent->dirty)
-		mark(p, q);
+		mark(p, q, true);
+}
+
+static void on_mmap(struct Procs *p, struct UwProc *q, const struct MapEvent *e)
+{
+	struct SymObject *o = NULL;
+	bool file = e->path[0] == '/' && e->path[1] != '/' && e->ino; // "//anon"
+
+	if (file)
+		o = known_object(p, makedev(e->major, e->minor), e->ino);
+	else if (!strcmp(e->path, "[vdso]"))
+		o = sym_object_vdso(p->syms);
+	if (file && !o) { // a new file: it is found by way of the process
+		struct Pending m = {e->start, e->end, e->off, e->ino, xstrdup(e->path)};
+		vec_push(&q->pending, m);
+	} else {
+		insert_map(q, (struct ProcMap){e->start, e->end, o ? e->off : 0, o});
+	}
+	mark(p, q, file && !o);
 }
 
 void uwprocs_event(void *procs, const struct MapEvent *e)
@@ -321,15 +412,12 @@ void uwprocs_event(void *procs, const struct MapEvent *e)
 		q->maps.n = 0;
 		q->told_syms = false;
 		drop_pending(q);
-		mark(p, q);
+		mark(p, q, false);
 		return;
 	case MAPEV_MMAP:
 		q = get(p, e->tgid);
-		if (!q)
-			return;
-		struct Pending m = {e->start, e->end, e->off, e->ino, xstrdup(e->path)};
-		vec_push(&q->pending, m);
-		mark(p, q);
+		if (q)
+			on_mmap(p, q, e);
 		return;
 	}
 }
@@ -337,7 +425,7 @@ void uwprocs_event(void *procs, const struct MapEvent *e)
 void uwprocs_settle(struct Procs *p)
 {
 	for (size_t i = 0; i < p->dirty.n; i++)
-		if (p->dirty.p[i]->dirty)
+		if (p->dirty.p[i]->dirty || p->dirty.p[i]->changed)
 			refresh(p, p->dirty.p[i]);
 	p->dirty.n = 0;
 	if (p->rescan) {
@@ -351,7 +439,7 @@ void uwprocs_tick(struct Procs *p, u64 now_ns)
 	for (u32 i = 0; i < PROC_BUCKETS; i++) {
 		for (struct UwProc *q = p->bucket[i], *next; q; q = next) {
 			next = q->next;
-			if (!q->dead || q->dirty)
+			if (!q->dead || q->dirty || q->changed)
 				continue;
 			if (kill(q->tgid, 0) == 0 && q->maps.n) { // its first thread ended, others go on; or a zombie
 				q->dead_at = q->dead_at ? q->dead_at : now_ns;

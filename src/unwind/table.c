@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <linux/bpf.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include "unwind/internal.h"
 
@@ -13,6 +14,7 @@
 struct Wish {
 	struct SymObject *o;
 	u32 count; // mappings seen before the thread started
+	double worth;
 };
 struct Tables {
 	int pages_fd;		   // borrowed, as are the arrays
@@ -238,7 +240,7 @@ void tables_need(struct Tables *t, struct SymObject *o)
 		vec_push(&t->seen, 0);
 	u32 *at = &t->seen.p[o->id];
 	if (!*at) {
-		struct Wish w = {o, 1};
+		struct Wish w = {o, 1, 0};
 		vec_push(&t->todo, w);
 		*at = (u32)t->todo.n;
 		pthread_cond_broadcast(&t->more);
@@ -248,17 +250,42 @@ void tables_need(struct Tables *t, struct SymObject *o)
 	pthread_mutex_unlock(&t->lock);
 }
 
-static int by_count(const void *a, const void *b)
+void tables_hurry(struct Tables *t, u32 obj)
+{
+	pthread_mutex_lock(&t->lock);
+	u32 at = obj < t->seen.n ? t->seen.p[obj] : 0;
+	if (at-- && at >= t->next) {
+		struct Wish w = t->todo.p[at];
+		t->todo.p[at] = t->todo.p[t->next];
+		t->todo.p[t->next] = w;
+		t->seen.p[t->todo.p[at].o->id] = at + 1;
+		t->seen.p[obj] = (u32)t->next + 1;
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+// Those first that help most for their price: mappings by file size.
+static double worth(const struct Wish *w)
+{
+	struct stat st;
+	return w->o->fd >= 0 && !fstat(w->o->fd, &st) ? (double)w->count / ((double)st.st_size + 65536) : 0;
+}
+
+static int by_worth(const void *a, const void *b)
 {
 	const struct Wish *x = a, *y = b;
-	return x->count != y->count ? (x->count < y->count ? 1 : -1) : x->o->id < y->o->id ? -1 : 1;
+	return x->worth != y->worth ? (x->worth < y->worth ? 1 : -1) : x->o->id < y->o->id ? -1 : 1;
 }
 
 struct err *tables_start(struct Tables *t)
 {
 	pthread_mutex_lock(&t->lock);
+	for (size_t i = 0; i < t->todo.n; i++)
+		t->todo.p[i].worth = worth(&t->todo.p[i]);
 	if (t->todo.n)
-		qsort(t->todo.p, t->todo.n, sizeof(*t->todo.p), by_count);
+		qsort(t->todo.p, t->todo.n, sizeof(*t->todo.p), by_worth);
+	for (size_t i = 0; i < t->todo.n; i++)
+		t->seen.p[t->todo.p[i].o->id] = (u32)i + 1;
 	t->started = true;
 	pthread_mutex_unlock(&t->lock);
 	int rc = pthread_create(&t->thread, NULL, work, t);

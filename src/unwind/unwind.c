@@ -5,6 +5,7 @@
 #include <linux/bpf.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <bpf/libbpf.h>
 #include <time.h>
 #include "unwind/internal.h"
@@ -73,8 +74,12 @@ static int on_ring(void *arg, void *data, size_t n)
 {
 	struct Unwind *u = arg;
 	const struct RtProcNew *ev = data;
-	if (n >= sizeof(*ev) && ev->ev.kind == RT_EV_PROC_NEW)
+	if (n < sizeof(*ev) || ev->ev.kind != RT_EV_PROC_NEW)
+		return 0;
+	if (!ev->ev.id)
 		uwprocs_new(u->procs, (int)ev->tgid);
+	else if (u->tables)
+		tables_hurry(u->tables, ev->ev.id);
 	return 0;
 }
 
@@ -111,6 +116,8 @@ static void *track(void *arg)
 	struct pollfd *fds = xcalloc(nev + 2, sizeof(*fds));
 	u64 next_tick = now_ns();
 
+	// Stacks of a new process lack its mappings until we have run: before it, if the scheduler lets us. A thread's own nice value (setpriority(2)).
+	setpriority(PRIO_PROCESS, 0, -20);
 	fds[n++] = (struct pollfd){u->wake_fd, POLLIN, 0};
 	if (u->ring)
 		fds[n++] = (struct pollfd){ring_buffer__epoll_fd(u->ring), POLLIN, 0};

@@ -12,6 +12,7 @@ static const char *const texts[RT_WHYS] = {
 	[RT_WHY_FP_END] = "frame pointer chain broken",
 	[RT_WHY_LIMIT] = "deeper than the frame limit",
 	[RT_WHY_KTHREAD] = "kernel thread",
+	[RT_WHY_EXITING] = "the process is exiting and has no memory any more",
 };
 
 const char *why_text(u32 why)
