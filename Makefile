@@ -6,7 +6,8 @@ BPFCC ?= clang
 BUILD ?= build
 CFLAGS ?= -O2 -g
 PREFIX ?= /usr/local
-ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -Isrc -I$(BUILD)/gen -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers $(CFLAGS) $(EXTRA_CFLAGS)
+VERSION ?= 0.1.0
+ALL_CFLAGS = -DSONDE_VERSION='"$(VERSION)"' -std=gnu17 -D_GNU_SOURCE -Isrc -I$(BUILD)/gen -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers $(CFLAGS) $(EXTRA_CFLAGS)
 LIBS = -lbpf -ldw -lelf -lz -liberty -llzma -lpthread $(EXTRA_LIBS)
 
 FOLDERS = base lang ctype ir bpf probe run unwind sym out tool

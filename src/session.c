@@ -349,20 +349,45 @@ static void notify_ready(void)
 	}
 }
 
-static void on_event(void *arg, const void *data, size_t n)
+static int by_name(const void *a, const void *b)
 {
-	event_handle(arg, data, n);
+	return strcmp((*(struct MapDef *const *)a)->name, (*(struct MapDef *const *)b)->name);
 }
 
 static struct err *print_maps(struct Session *s)
 {
-	for (size_t i = 0; s->prog.config.print_maps_on_exit && i < s->prog.maps.n; i++) {
-		struct MapDef *m = s->prog.maps.p[i];
-		struct err *e = m->user ? map_print(&s->rc, m, 0, 0) : NULL;
-		if (e)
-			return e;
+	VEC(struct MapDef *) maps = {0};
+	struct err *e = NULL;
+	if (!s->prog.config.print_maps_on_exit)
+		return NULL;
+	for (size_t i = 0; i < s->prog.maps.n; i++)
+		if (s->prog.maps.p[i]->user)
+			vec_push(&maps, s->prog.maps.p[i]);
+	if (maps.n)
+		qsort(maps.p, maps.n, sizeof(*maps.p), by_name);
+	for (size_t i = 0; !e && i < maps.n; i++)
+		e = map_print(&s->rc, maps.p[i], 0, 0);
+	vec_deinit(&maps);
+	return e;
+}
+
+// Only begin, end and iterators: nothing will ever happen after they have run.
+static bool runs_once(const struct Session *s)
+{
+	for (size_t i = 0; i < s->prog.progs.n; i++) {
+		enum ProbeKind k = s->prog.progs.p[i]->kind;
+		if (k != PK_BEGIN && k != PK_END && k != PK_ITER)
+			return false;
 	}
-	return NULL;
+	return true;
+}
+
+static bool has_kind(const struct Session *s, enum ProbeKind kind)
+{
+	for (size_t i = 0; i < s->prog.progs.n; i++)
+		if (s->prog.progs.p[i]->kind == kind)
+			return true;
+	return false;
 }
 
 static bool session_tick(void *arg)
@@ -379,6 +404,8 @@ static struct err *attach_and_trace(struct Session *s)
 	if ((e = run_kind(s, PK_BEGIN, 0)))
 		return e;
 	s->at = attachments_create();
+	if (s->child && has_kind(s, PK_USDT) && (e = child_run_to_exec(s->child)))
+		return e;
 	if ((e = probes_attach(&s->env, &s->prog, s->at, &n)))
 		return e;
 	for (size_t i = 0; i < s->prog.progs.n; i++) {
@@ -402,6 +429,7 @@ static struct err *attach_and_trace(struct Session *s)
 			vec_push(&sigs, s->prog.progs.p[i]->points.v.p[0]->sig);
 	struct LoopOpts lo = {.child = s->child, .pid = s->o->pid, .duration_ns = s->o->duration_ns, .on_signal = on_signal, .sigs = sigs.p,
 			      .nsigs = (u32)sigs.n, .sig_arg = s};
+	lo.once = runs_once(s);
 	if (tool && tool->tick) {
 		lo.on_tick = session_tick;
 		lo.tick_ns = tool->tick_ns;
@@ -417,15 +445,19 @@ static struct err *finish(struct Session *s)
 	struct err *e;
 	attachments_destroy(s->at);
 	s->at = NULL;
+	if (s->ring)
+		loop_drain(&s->rc, s->ring);
 	s->rc.exiting = false; // exit() ended the tracing; what the end probes say counts again
 	if ((e = run_kind(s, PK_END, 0)))
 		return e;
 	if (s->ring)
-		ring_consume(s->ring, on_event, &s->rc);
+		loop_drain(&s->rc, s->ring);
 	if (s->o->tool)
 		e = s->o->tool->report(s->o->tool->arg, &s->rc, true);
-	else
+	else {
+		s->render.ops->end(&s->render);
 		e = print_maps(s);
+	}
 	report_losses(&s->rc);
 	s->render.ops->flush(&s->render);
 	return e;
@@ -451,7 +483,8 @@ static struct err *open_output(struct Session *s)
 	s->out = stdout;
 	if (s->o->out_path && !(s->out = fopen(s->o->out_path, "we")))
 		return err_errno(errno, "cannot write %s", s->o->out_path);
-	s->render = (struct Render){.out = s->out, .mode = s->o->buf, .ops = s->o->json ? &json_render_ops : &text_render_ops};
+	s->render = (struct Render){.out = s->out, .mode = s->o->buf, .ops = s->o->json ? &json_render_ops : &text_render_ops,
+				    .escape = isatty(fileno(s->out))};
 	return NULL;
 }
 

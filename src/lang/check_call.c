@@ -818,7 +818,7 @@ static bool conv_takes(char conv, const struct Type *t)
 	case 'd': case 'i': case 'u': case 'x': case 'X': case 'o': case 'c': case 'p': case 'g':
 		return num;
 	case 's':
-		return t->kind != TY_BUF && t->kind != TY_VOID && (!num || t->kind == TY_BOOL || t->en || t->kind == TY_KSYM || t->kind == TY_USYM);
+		return t->kind != TY_BUF && t->kind != TY_VOID; // numbers print as numbers
 	case 'r': case 'h': case 'e':
 		return t->kind == TY_BUF;
 	default:
@@ -841,12 +841,14 @@ static void check_format(struct Unit *u, struct Expr *e, const char *fmt, struct
 			continue;
 		if (used < nargs) {
 			const struct Type *t = args[used]->type;
+			if (pieces[i].conv == 's' && t->kind == TY_PTR && t->elem->size == 1) {
+				diag_warn(u->diags, args[used]->span, "%s: %%s prints the address of this '%s'", e->str, tyname(u, t));
+				HINT(u, "use str() to read text from an address");
+			}
 			if (t->kind != TY_NONE && !conv_takes(pieces[i].conv, t)) {
 				const char *conv = pieces[i].conv == 'h' ? "rh" : pieces[i].conv == 'e' ? "rx" : pieces[i].conv == 'g' ? "gr" : (char[]){pieces[i].conv, 0};
 				ERR(u, args[used]->span, "%s: %%%s specifier expects a value of type %s (%s supplied)", e->str, conv,
 				    pieces[i].conv == 's' ? "string" : strchr("rhe", pieces[i].conv) ? "buffer" : "integer", tyname(u, t));
-				if (pieces[i].conv == 's' && (ty_is_int(t) || t->kind == TY_PTR))
-					HINT(u, "use str() to read text from an address, or %%d to print a number");
 			}
 		}
 		used++;

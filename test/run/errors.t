@@ -39,9 +39,9 @@ RC 1
 STDERR printf: Not enough arguments for format string (1 supplied, 2 expected)
 
 NAME printf with the wrong type
-PROG begin { printf("%s\n", 5) }
+PROG begin { printf("%d\n", "x") }
 RC 1
-STDERR %s specifier expects a value of type string
+STDERR %d specifier expects a value of type integer
 
 NAME unknown tracepoint, with the nearest names
 PROG tracepoint:sched:sched_swich { }
