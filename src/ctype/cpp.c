@@ -524,7 +524,7 @@ static void do_include(struct Cpp *p, const struct CTok *dir, const struct CTok 
 	if (!name.n || (!quoted && close == n))
 		complain(p, n ? t : dir, "#include needs \"FILE\" or <FILE>");
 	else
-		cpp_include(p, name.p, quoted, dir->file, span_join(ctok_span(dir), ctok_span(&t[quoted ? 0 : close])), out);
+		cpp_include(p, name.p, quoted, dir->file, span_join(ctok_span(t), ctok_span(&t[close])), out);
 	vec_deinit(&expanded);
 	str_deinit(&name);
 }

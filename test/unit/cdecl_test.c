@@ -223,7 +223,7 @@ TEST(errors)
 						   "                      ^\n");
 	check_error("#if 1\nstruct A { int x; };", "stdin:1:2-4: ERROR: this #if has no #endif\n#if 1\n ^~\n");
 	check_error("#endif", "stdin:1:2-7: ERROR: #endif without #if\n#endif\n ^~~~~\n");
-	check_error("#include \"no/such.h\"", "stdin:1:2-21: ERROR: cannot find the header \"no/such.h\"\n#include \"no/such.h\"\n ^~~~~~~~~~~~~~~~~~~\n"
+	check_error("#include \"no/such.h\"", "stdin:1:10-21: ERROR: cannot find the header \"no/such.h\"\n#include \"no/such.h\"\n         ^~~~~~~~~~~\n"
 					     "HINT: It is looked for next to the script, in the current directory, under each -I directory and in the "
 					     "system's.\n");
 	check_error("#error stop here", "stdin:1:2-7: ERROR: #error stop here\n#error stop here\n ^~~~~\n");
