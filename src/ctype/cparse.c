@@ -219,7 +219,23 @@ void cp_pragma_pack(struct CParser *p)
 	p->tok++;
 }
 
+// va_list comes from the compiler's own <stdarg.h>, which is not among the system's headers.
+static const struct Type *compiler_type(struct Ctypes *c, const char *name)
+{
+#ifdef __x86_64__
+	u32 n = 3;
+#else
+	u32 n = 4;
+#endif
+	if (!strcmp(name, "__builtin_va_list") || !strcmp(name, "__gnuc_va_list") || !strcmp(name, "va_list"))
+		return ty_array(c->tab, ty_int(c->tab, 8, false), n);
+	return !strcmp(name, "__int128_t") || !strcmp(name, "__uint128_t") ? ctype_int128(c) : NULL;
+}
+
 const struct Type *cp_known(struct CParser *p, const char *name)
 {
-	return ctype_lookup_known(p->c, name);
+	const struct Type *t = map_get(&p->c->names, name); // may name an incomplete struct: "typedef struct _IO_FILE FILE;"
+	if (!t)
+		t = ctype_lookup_known(p->c, name);
+	return t ? t : compiler_type(p->c, name);
 }

@@ -626,6 +626,16 @@ void cpp_header(struct Cpp *p, const char *path, struct Span at, struct CToks *o
 	str_deinit(&text);
 }
 
+// Headers a compiler brings along: what is in them is known anyway.
+static bool compilers_own(const char *name)
+{
+	static const char *const names[] = {"stddef.h", "stdbool.h", "stdarg.h", "stdint.h", "stdalign.h", "stdnoreturn.h", "float.h", "limits.h"};
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
+}
+
 void cpp_include(struct Cpp *p, const char *name, bool quoted, const struct CFile *from, struct Span at, struct CToks *out)
 {
 	bool user = false;
@@ -640,7 +650,7 @@ void cpp_include(struct Cpp *p, const char *name, bool quoted, const struct CFil
 	} else if (quoted && !p->lenient && (!from || !from->header)) {
 		diag_error(p->c->diags, at, "cannot find the header \"%s\"", name);
 		diag_hint(p->c->diags, "It is looked for next to the script, in the current directory, under each -I directory and in the system's.");
-	} else if (!map_has(&p->seen, name)) {
+	} else if (!map_has(&p->seen, name) && !compilers_own(name)) {
 		map_put(&p->seen, name, p);
 		vec_push(&p->missing, arena_strdup(p->c->arena, name));
 	}

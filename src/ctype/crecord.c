@@ -10,7 +10,7 @@ static struct Record *definition(struct CParser *p, const struct CTok *at, bool 
 	if (!*name)
 		return record_new(p->c, ORIGIN_CDECL, "", is_union, 0, 0);
 	char *key = arena_printf(p->c->arena, "%s %s", is_union ? "union" : "struct", name);
-	const struct Type *t = p->lenient ? cp_known(p, key) : map_get(&p->c->names, key);
+	const struct Type *t = p->lenient ? ctype_lookup_known(p->c, key) : map_get(&p->c->names, key);
 	enum OriginKind kind = t ? record_origin(t->rec)->kind : ORIGIN_NAME;
 	if (kind == ORIGIN_NAME)
 		return ctype_named_record(p->c, name, is_union)->rec;

@@ -75,7 +75,7 @@ static const struct CIntName cint_names[] = {
 	{"uint", {4, false}},	  {"ushort", {2, false}},   {"ulong", {8, false}},    {"unchar", {1, false}},  {"u_char", {1, false}},
 	{"u_short", {2, false}},  {"u_int", {4, false}},    {"u_long", {8, false}},   {"__be16", {2, false}},  {"__be32", {4, false}},
 	{"__be64", {8, false}},	  {"__le16", {2, false}},   {"__le32", {4, false}},   {"__le64", {8, false}},  {"bool", {1, false}},
-	{"_Bool", {1, false}},
+	{"_Bool", {1, false}},	  {"wchar_t", {4, true}},   {"wint_t", {4, false}},
 };
 
 // The words of a C integer type in any order: "long unsigned int", "unsigned".

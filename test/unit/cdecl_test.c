@@ -83,6 +83,8 @@ TEST(members)
 	CHECK_DUMP("struct A { struct { int x; }; union { int y; char z; }; char flex[]; };", "struct A",
 		   "struct A size 8 align 4\n 0  \n  struct  size 4 align 4\n   0 x int32\n 4  \n  union  size 4 align 4\n"
 		   "   0 y int32\n   0 z int8\n 8 flex int8[0]\n");
+	CHECK_DUMP("typedef struct no_such_io FILE_t; typedef FILE_t *fp; struct F { FILE_t *f; fp g; };", "struct F",
+		   "struct F size 16 align 8\n 0 f struct no_such_io *\n 8 g struct no_such_io *\n");
 	CHECK_DUMP("typedef unsigned int u; typedef u v[4]; typedef struct { v x; u y:3, :5, z:24; } S;", "S",
 		   "struct  size 20 align 4\n 0 x uint32[4]\n 16:0+3 y uint32\n 17:0+24 z uint32\n");
 }
