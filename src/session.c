@@ -396,6 +396,19 @@ static bool session_tick(void *arg)
 	return s->o->tool->tick(s->o->tool->arg, &s->rc);
 }
 
+// An iterator runs while its file is read; what it prints comes through the ring buffer.
+static void read_iterators(struct Session *s)
+{
+	char buf[4096];
+	int fd;
+	for (size_t i = 0; (fd = attachments_iter_open(s->at, i)) >= 0; i++) {
+		for (ssize_t n; (n = read(fd, buf, sizeof(buf))) > 0 || (n < 0 && errno == EAGAIN);)
+			if (s->ring)
+				loop_drain(&s->rc, s->ring);
+		close(fd);
+	}
+}
+
 static struct err *attach_and_trace(struct Session *s)
 {
 	struct err *e;
@@ -423,6 +436,7 @@ static struct err *attach_and_trace(struct Session *s)
 		return NULL;
 	if (s->child && (e = child_go(s->child)))
 		return e;
+	read_iterators(s);
 	VEC(int) sigs = {0};
 	for (size_t i = 0; i < s->prog.progs.n; i++)
 		if (s->prog.progs.p[i]->kind == PK_SELF)
