@@ -109,8 +109,13 @@ static struct err *program_of(struct ProbeEnv *env, int pid, NameList *paths)
 	if (n < 0)
 		return err_errno(errno == ENOENT ? ESRCH : errno, "the program of process %d is unknown", pid);
 	path[n] = 0;
-	bool same = !stat(link, &a) && !stat(path, &b) && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
-	vec_push(paths, arena_strdup(env->arena, same ? path : link));
+	const char *in_root = arena_printf(env->arena, "/proc/%d/root%s", pid, path), *shown = link;
+	bool known = !stat(link, &a);
+	if (known && !stat(path, &b) && a.st_ino == b.st_ino && a.st_dev == b.st_dev)
+		shown = path;
+	else if (known && !stat(in_root, &b) && a.st_ino == b.st_ino && a.st_dev == b.st_dev)
+		shown = in_root; // another mount namespace
+	vec_push(paths, arena_strdup(env->arena, shown));
 	return NULL;
 }
 

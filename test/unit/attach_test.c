@@ -1,6 +1,7 @@
 // Attached programs run, in the script's order, and nothing stays behind. Programs are handmade: the compiler is not needed here. Only this
 // process and its own events are traced; counts of system-wide events are lower bounds.
 #include <errno.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -95,6 +96,37 @@ TEST(kinds_run_with_pid)
 	};
 	for (u32 i = 0; i < ARRAY_LEN(kinds); i++)
 		check_kind(&kinds[i], getpid());
+}
+
+static void *spinner(void *stop)
+{
+	while (!*(volatile bool *)stop)
+		;
+	return NULL;
+}
+
+// Threads that live already belong to the process too.
+TEST(profile_of_every_thread)
+{
+	struct Fix f;
+	struct Counter c;
+	struct ProbeProg pp;
+	pthread_t t;
+	volatile bool stop = false;
+	u64 n;
+	fix_init(&f);
+	f.env.pid = getpid();
+	counter_init(&c);
+	pthread_create(&t, NULL, spinner, (void *)&stop);
+	struct Attachments *at = run(&f, &pp, &c, "profile:hz:499", &n);
+	sleep_ms(100); // this thread does nothing
+	stop = true;
+	pthread_join(t, NULL);
+	CHECK(c.slots[0] >= 5);
+	attachments_destroy(at);
+	close(pp.fd);
+	counter_deinit(&c);
+	fix_deinit(&f);
 }
 
 TEST(other_process_is_not_counted)
