@@ -114,7 +114,6 @@ static bool by_link(struct Syms *s, struct SymObject *o, struct DebugFile *out)
 
 // ---- debuginfod: only if the user configured it, and only then is its library (and libcurl) loaded
 struct Debuginfod {
-	void *lib;
 	void *client;
 	int (*find)(void *client, const unsigned char *build_id, int len, char **path);
 	void (*end)(void *client);
@@ -138,7 +137,6 @@ static struct Debuginfod *debuginfod(struct Syms *s)
 		return NULL;
 	void *(*begin)(void) = (void *(*)(void))dlsym(lib, "debuginfod_begin");
 	struct Debuginfod *d = xcalloc(1, sizeof(*d));
-	d->lib = lib;
 	d->find = (int (*)(void *, const unsigned char *, int, char **))dlsym(lib, "debuginfod_find_debuginfo");
 	d->end = (void (*)(void *))dlsym(lib, "debuginfod_end");
 	d->client = begin && d->find && d->end ? begin() : NULL;
@@ -156,8 +154,7 @@ void debuginfod_destroy(struct Syms *s)
 	struct Debuginfod *d = s->debuginfod;
 	if (!d)
 		return;
-	d->end(d->client);
-	dlclose(d->lib);
+	d->end(d->client); // the library stays loaded: libcurl below it keeps global state
 	free(d);
 	s->debuginfod = NULL;
 }

@@ -6,7 +6,7 @@
 #include <libiberty/demangle.h>
 #include "sym/internal.h"
 
-#define MAX_IN 32768
+#define MAX_IN 4096
 #define MAX_OUT 65536
 
 struct Sink {
@@ -33,7 +33,8 @@ static char *run(Demangler fn, const char *mangled)
 	struct Sink *k = xmalloc(sizeof(*k));
 	k->n = 0;
 	char *text = NULL;
-	if (!setjmp(k->stop) && fn(mangled, DMGL_PARAMS | DMGL_ANSI, sink, k) && k->n) {
+	// libiberty's recursion limit refuses any name over 1024 bytes, which templates often have: MAX_IN bounds the depth instead.
+	if (!setjmp(k->stop) && fn(mangled, DMGL_PARAMS | DMGL_ANSI | DMGL_NO_RECURSE_LIMIT, sink, k) && k->n) {
 		text = xmalloc(k->n + 1);
 		memcpy(text, k->text, k->n);
 		text[k->n] = 0;

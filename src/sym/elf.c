@@ -14,6 +14,7 @@ struct Sym {
 	u64 addr : 56, src : 2, not_func : 1, local : 1, no_size : 1;
 	u32 size, name;
 };
+_Static_assert(sizeof(struct Sym) == sizeof(struct Rec16), "radix_sort");
 
 struct Names { // where the names of a source are
 	const struct ElfFile *file;
@@ -144,34 +145,6 @@ static u32 collect_table(struct Collect *c, struct ElfSymtab *t, struct ElfFile 
 	return c->nfunc;
 }
 
-// Least significant digit first, 11 bits a pass; passes where all keys are equal are skipped: 3 passes for 8 GB of addresses.
-static void sort_by_addr(struct Sym *v, u32 n)
-{
-	struct Sym *from = v, *to = xmalloc((n + 1) * sizeof(*v)), *tmp = to;
-	u32 *count = xmalloc(2048 * sizeof(*count));
-	for (u32 shift = 0; shift < 56; shift += 11) {
-		memset(count, 0, 2048 * sizeof(*count));
-		for (u32 i = 0; i < n; i++)
-			count[from[i].addr >> shift & 2047]++;
-		if (n && count[from[0].addr >> shift & 2047] == n)
-			continue;
-		for (u32 d = 0, sum = 0; d < 2048; d++) {
-			u32 c = count[d];
-			count[d] = sum;
-			sum += c;
-		}
-		for (u32 i = 0; i < n; i++)
-			to[count[from[i].addr >> shift & 2047]++] = from[i];
-		struct Sym *swap = from;
-		from = to;
-		to = swap;
-	}
-	if (from != v)
-		memcpy(v, from, n * sizeof(*v));
-	free(tmp);
-	free(count);
-}
-
 static u32 rank(const struct Sym *y)
 {
 	return y->src << 3 | y->not_func << 2 | y->local << 1 | y->no_size;
@@ -294,7 +267,7 @@ struct ElfSymtab *elf_symtab(struct Syms *s, struct SymObject *o)
 		collect_table(&c, t, &t->mini.file, SHT_SYMTAB, SRC_MINI);
 	add_plt(&c, t, &e->file);
 	t->syms = c.v.p;
-	sort_by_addr(t->syms, c.v.n);
+	radix_sort(t->syms, c.v.n);
 	t->n = keep_best(t->syms, c.v.n);
 	t->syms = xrealloc(t->syms, (t->n + 1) * sizeof(*t->syms));
 	t->names = xcalloc(t->n + 1, sizeof(*t->names)); // zero pages until hit

@@ -141,10 +141,12 @@ static struct err *read_sections(struct ElfFile *f)
 		if (strndx == SHN_XINDEX)
 			strndx = s.link;
 	}
+	if (!n)
+		return NULL;
 	u8 *raw = elffile_load(f, f->shoff, (u64)n * want, (u64)MAX_SECS * want);
 	if (!raw)
 		return err_new("ELF section headers lie outside the file");
-	f->secs = xcalloc(n ? n : 1, sizeof(*f->secs));
+	f->secs = xcalloc(n, sizeof(*f->secs));
 	f->nsecs = n;
 	for (u32 i = 0; i < n; i++)
 		f->secs[i] = section_at(f, raw + (size_t)i * want);

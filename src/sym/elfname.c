@@ -18,11 +18,12 @@ struct Def {
 };
 
 struct ElfDefs {
-	struct Def *p;
-	size_t n;
+	struct Def *p; // in the order of the tables until sorted
+	u32 n;
 	char *str[4]; // string tables, owned
 	u32 nstr;
 	bool all; // debug file included
+	bool sorted;
 };
 
 struct Versions {
@@ -135,13 +136,49 @@ static void gather_table(struct Gather *g, struct ElfDefs *d, struct ElfFile *f,
 	}
 }
 
-static int by_addr_name(const void *a, const void *b)
+static int by_name(const void *a, const void *b)
 {
 	const struct Def *x = a, *y = b;
-	if (x->addr != y->addr)
-		return x->addr < y->addr ? -1 : 1;
 	int c = strcmp(x->name, y->name);
 	return c ? c : (x->flags & (DEF_LOCAL | DEF_HIDDEN)) - (y->flags & (DEF_LOCAL | DEF_HIDDEN));
+}
+
+struct Order {
+	u64 addr;
+	u32 index, unused;
+};
+_Static_assert(sizeof(struct Order) == sizeof(struct Rec16), "radix_sort");
+
+// By address, then by name; a name that two tables have for one address is kept once.
+static void sort_defs(struct ElfDefs *d)
+{
+	if (d->sorted)
+		return;
+	d->sorted = true;
+	struct Order *order = xmalloc((d->n + 1) * sizeof(*order));
+	struct Def *v = xmalloc((d->n + 1) * sizeof(*v));
+	for (u32 i = 0; i < d->n; i++)
+		order[i] = (struct Order){d->p[i].addr, i, 0};
+	radix_sort(order, d->n);
+	for (u32 i = 0; i < d->n; i++)
+		v[i] = d->p[order[i].index];
+	free(order);
+	u32 out = 0;
+	for (u32 i = 0, next; i < d->n; i = next) {
+		for (next = i + 1; next < d->n && v[next].addr == v[i].addr;)
+			next++;
+		if (next - i > 1)
+			qsort(v + i, next - i, sizeof(*v), by_name);
+		for (u32 j = i; j < next; j++) {
+			if (j > i && !strcmp(v[j].name, v[out - 1].name))
+				v[out - 1].version = v[out - 1].version ? v[out - 1].version : v[j].version;
+			else
+				v[out++] = v[j];
+		}
+	}
+	free(d->p);
+	d->p = v;
+	d->n = out;
 }
 
 static struct ElfDefs *defs(struct Syms *s, struct SymObject *o, bool all)
@@ -161,17 +198,8 @@ static struct ElfDefs *defs(struct Syms *s, struct SymObject *o, bool all)
 	}
 	gather_table(&g, d, &e->file, SHT_SYMTAB);
 	gather_table(&g, d, &e->file, SHT_DYNSYM);
-	if (g.v.n)
-		qsort(g.v.p, g.v.n, sizeof(*g.v.p), by_addr_name);
-	for (size_t i = 0; i < g.v.n; i++) {
-		struct Def *x = &g.v.p[i], *last = d->n ? &g.v.p[d->n - 1] : NULL;
-		if (last && last->addr == x->addr && !strcmp(last->name, x->name)) {
-			last->version = last->version ? last->version : x->version;
-			continue;
-		}
-		g.v.p[d->n++] = *x;
-	}
 	d->p = g.v.p;
+	d->n = g.v.n;
 	if (e->defs) { // names of the smaller list may be in use: keep its strings
 		for (u32 i = 0; i < e->defs->nstr; i++)
 			vec_push(&e->old_str, e->defs->str[i]);
@@ -206,7 +234,8 @@ struct err *sym_object_each(struct Syms *s, struct SymObject *o, bool (*fn)(void
 		return err_new("%s: %s", o->path, o->why ? o->why : "not an ELF file");
 	syms_lock(s);
 	struct ElfDefs *d = defs(s, o, true);
-	for (size_t i = 0; i < d->n; i++) {
+	sort_defs(d);
+	for (u32 i = 0; i < d->n; i++) {
 		struct SymDef def = symdef(&e->file, &d->p[i]);
 		if (!fn(arg, &def))
 			break;
@@ -238,7 +267,7 @@ static bool same_name(const char *raw, const char *name, size_t len)
 static const struct Def *find_raw(const struct ElfDefs *d, const char *name, size_t len, const char *version)
 {
 	const struct Def *best = NULL;
-	for (size_t i = 0; i < d->n; i++) {
+	for (u32 i = 0; i < d->n; i++) {
 		const struct Def *x = &d->p[i];
 		if (!same_name(x->name, name, len))
 			continue;
@@ -268,7 +297,7 @@ static const struct Def *find_demangled(const struct ElfDefs *d, const char *nam
 	key_word(name, &word, &len);
 	char *key = xasprintf("%.*s", (int)len, word);
 	const struct Def *best = NULL;
-	for (size_t i = 0; i < d->n; i++) {
+	for (u32 i = 0; i < d->n; i++) {
 		const struct Def *x = &d->p[i];
 		if (x->name[0] != '_' || !strstr(x->name, key) || (best && badness(x) >= badness(best)))
 			continue;

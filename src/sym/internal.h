@@ -24,6 +24,13 @@ void segments_build(struct Segments *out, const struct Interval *v, u32 n);
 u32 segments_find(const struct Segments *s, u64 addr); // id or SEG_NONE
 u32 segments_index(const struct Segments *s, u64 addr); // index of the segment holding addr, or SEG_NONE
 void segments_deinit(struct Segments *s);
+// Sorts records of 16 bytes, stably, by the low RADIX_BITS of their first 8.
+#define RADIX_BITS 56
+struct Rec16 {
+	u64 key;
+	u64 rest;
+} __attribute__((may_alias));
+void radix_sort(void *v, u32 n);
 
 // ---- elffile.c: bounds-checked reading of an ELF file. Bytes come by pread from a borrowed fd or from memory, never by mmap: a file
 // that its owner truncates while it is mapped would kill us with SIGBUS.
@@ -146,7 +153,8 @@ struct PerfMap;
 // Opens the file now (so that it outlives the process), reads it at the first look-up. NULL if there is none that may be trusted.
 struct PerfMap *perfmap_open(int pid);
 struct PerfMap *perfmap_from_fd(int fd); // takes fd
-bool perfmap_lookup(struct PerfMap *p, u64 addr, struct SymHit *hit); // reads what was added to the file when addr is not known
+// Reads what was added to the file when addr is not known. The name is copied to a.
+bool perfmap_lookup(struct PerfMap *p, struct Arena *a, u64 addr, struct SymHit *hit);
 void perfmap_destroy(struct PerfMap *p);
 
 // ---- demangle.c
@@ -186,6 +194,7 @@ struct Syms {
 	VEC(struct SymObject *) objs; // owned; objs.p[id - 1]
 	struct ObjKey *keys[SYM_BUCKETS];
 	struct Proc *procs[SYM_BUCKETS];
+	u32 nprocs, sweep_at; // proc.c
 	struct Root *roots;
 	struct SymObject *vdso, *vdso32;
 	struct Debuginfod *debuginfod; // debugfile.c

@@ -37,6 +37,16 @@ static void key_add(struct Syms *s, const struct stat *st, struct SymObject *o)
 	*b = k;
 }
 
+// Each object keeps an fd: with the usual soft limit of 1024 there may be too few. Only the soft limit is raised, and only then.
+static void need_fds(int highest)
+{
+	struct rlimit r;
+	if (getrlimit(RLIMIT_NOFILE, &r) || (rlim_t)highest + 256 < r.rlim_cur || r.rlim_cur == r.rlim_max)
+		return;
+	r.rlim_cur = r.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &r);
+}
+
 static struct SymObject *object_new(struct Syms *s, const struct stat *st, const char *path, int fd)
 {
 	struct SymObject *o = xcalloc(1, sizeof(*o));
@@ -46,6 +56,7 @@ static struct SymObject *object_new(struct Syms *s, const struct stat *st, const
 	o->path = xstrdup(path);
 	o->fd = fd;
 	vec_push(&s->objs, o);
+	need_fds(fd);
 	return o;
 }
 

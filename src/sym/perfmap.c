@@ -5,11 +5,12 @@
 #include <fcntl.h>
 #include "sym/internal.h"
 
-#define MAX_FILE (512u << 20)
+#define MAX_FILE (128u << 20)
 
 struct PerfEntry {
 	u64 start, end;
 	const char *name;
+	bool kept; // name is a copy in the caller's arena
 };
 
 struct PerfMap {
@@ -50,7 +51,7 @@ static void add_line(struct PerfMap *m, const char *p, const char *end)
 	u64 start, size;
 	if (!hex_field(&p, end, &start) || !hex_field(&p, end, &size) || p == end || start + size <= start)
 		return;
-	vec_push(&m->v, ((struct PerfEntry){start, start + size, arena_strndup(&m->arena, p, end - p)}));
+	vec_push(&m->v, ((struct PerfEntry){start, start + size, arena_strndup(&m->arena, p, end - p), false}));
 }
 
 static int by_lo(const void *a, const void *b)
@@ -76,7 +77,14 @@ static void rebuild(struct PerfMap *m)
 static bool read_more(struct PerfMap *m)
 {
 	struct stat st;
-	if (fstat(m->fd, &st) || (u64)st.st_size <= m->done || m->done >= MAX_FILE)
+	if (fstat(m->fd, &st))
+		return false;
+	if ((u64)st.st_size < m->done) { // written anew
+		m->done = 0;
+		m->v.n = 0;
+		segments_deinit(&m->seg);
+	}
+	if ((u64)st.st_size <= m->done || m->done >= MAX_FILE)
 		return false;
 	size_t cap = MAX(MIN((u64)st.st_size - m->done, 1u << 20), 64u << 10), have = 0, before = m->v.n;
 	char *buf = xmalloc(cap);
@@ -104,14 +112,18 @@ static bool read_more(struct PerfMap *m)
 	return m->v.n > before;
 }
 
-bool perfmap_lookup(struct PerfMap *m, u64 addr, struct SymHit *hit)
+bool perfmap_lookup(struct PerfMap *m, struct Arena *a, u64 addr, struct SymHit *hit)
 {
 	u32 i = segments_find(&m->seg, addr);
 	if (i == SEG_NONE && read_more(m))
 		i = segments_find(&m->seg, addr);
 	if (i == SEG_NONE)
 		return false;
-	const struct PerfEntry *e = &m->v.p[i];
+	struct PerfEntry *e = &m->v.p[i];
+	if (!e->kept) { // outlives the map
+		e->name = arena_strdup(a, e->name);
+		e->kept = true;
+	}
 	hit->name = e->name;
 	hit->start = e->start;
 	hit->size = e->end - e->start;

@@ -1,7 +1,9 @@
 // Processes: address -> symbol through remembered mappings. Input: /proc/PID/maps (or what unwind/procs.c saw), perf-PID.map.
 // Output: SymHit. Invariant: an answer comes from mappings read while the process was the same one (start time and executable are
 // compared when they were last checked more than CHECK_NS ago), and stays possible after it has gone.
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <time.h>
 #include "sym/internal.h"
 
@@ -9,6 +11,9 @@
 #define REREAD_NS 20000000u // how often an unknown address may read its maps again
 #define PERFMAP_NS 100000000u // how often a missing perf map is looked for
 #define STALE_NS 1000000000u // when known maps are read again: a library may have been replaced by another at its address
+
+#define MANY_PROCS 8192u
+#define KEEP_NS 60000000000u // a process that is gone is remembered at least so long
 
 struct Proc {
 	struct Proc *next;
@@ -20,7 +25,7 @@ struct Proc {
 	bool managed;	// sym_pid_set_maps keeps it up to date
 	u64 start_time; // of the process, in ticks; with exe: which process and which program the maps are of
 	u64 exe_dev, exe_ino;
-	u64 checked, read_at; // CLOCK_MONOTONIC, ns
+	u64 used, checked, read_at; // CLOCK_MONOTONIC, ns
 };
 
 static u64 now_ns(void)
@@ -28,18 +33,6 @@ static u64 now_ns(void)
 	struct timespec t;
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
 	return (u64)t.tv_sec * 1000000000u + t.tv_nsec;
-}
-
-static struct Proc *proc_get(struct Syms *s, int pid)
-{
-	struct Proc **b = &s->procs[(u32)pid % SYM_BUCKETS];
-	for (struct Proc *p = *b; p; p = p->next)
-		if (p->pid == pid)
-			return p;
-	struct Proc *p = xcalloc(1, sizeof(*p));
-	p->pid = pid;
-	p->next = *b;
-	return *b = p;
 }
 
 static void proc_forget(struct Proc *p)
@@ -50,6 +43,43 @@ static void proc_forget(struct Proc *p)
 	p->n = 0;
 	p->perf = NULL;
 	p->perf_tried = 0;
+}
+
+// A trace of days sees millions of processes: once there are many, those that are gone and were not asked for lately are dropped.
+static void sweep(struct Syms *s)
+{
+	u64 now = now_ns();
+	for (u32 i = 0; i < SYM_BUCKETS; i++) {
+		for (struct Proc **at = &s->procs[i], *p; (p = *at);) {
+			if (now - p->used < KEEP_NS || !kill(p->pid, 0) || errno != ESRCH) {
+				at = &p->next;
+				continue;
+			}
+			*at = p->next;
+			proc_forget(p);
+			free(p);
+			s->nprocs--;
+		}
+	}
+	s->sweep_at = MAX(s->nprocs * 2, MANY_PROCS);
+}
+
+static struct Proc *proc_get(struct Syms *s, int pid)
+{
+	struct Proc **b = &s->procs[(u32)pid % SYM_BUCKETS];
+	for (struct Proc *p = *b; p; p = p->next)
+		if (p->pid == pid) {
+			p->used = now_ns();
+			return p;
+		}
+	if (s->nprocs >= MAX(s->sweep_at, MANY_PROCS))
+		sweep(s);
+	struct Proc *p = xcalloc(1, sizeof(*p));
+	s->nprocs++;
+	p->pid = pid;
+	p->used = now_ns();
+	p->next = *b;
+	return *b = p;
 }
 
 void procs_destroy(struct Syms *s)
@@ -184,7 +214,7 @@ struct SymHit sym_pid_addr(struct Syms *s, int pid, u64 addr)
 	if (!h.name && (!m || may_be_jit(m))) {
 		open_perf_map(p);
 		if (p->perf)
-			perfmap_lookup(p->perf, addr, &h);
+			perfmap_lookup(p->perf, &s->arena, addr, &h);
 	}
 	syms_unlock(s);
 	return h;

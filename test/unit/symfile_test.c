@@ -1,4 +1,5 @@
 // Symbols of files built here: stripped, split, packed, inlined; oracles are readelf, nm and addr2line -i.
+#include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -68,6 +69,28 @@ TEST(debug_file_by_build_id)
 	drop_dir(dir);
 }
 
+TEST(copies_of_one_build_are_one_object)
+{
+	char *dir = make_dir();
+	write_text(dir, "a.c", code);
+	CHECK_EQ(run("cd %s && gcc -O1 -Wl,--build-id -o a a.c && cp a b && cp a c && cp a d && echo x >> d && cp a e && "
+		     "printf x | dd of=e bs=1 seek=40 conv=notrunc 2>/dev/null", dir), 0);
+	struct Syms *s = syms_create(NULL);
+	struct SymObject *a = object_in(s, dir, "a");
+	CHECK(a->build_id_len == 20);
+	CHECK(object_in(s, dir, "b") == a); // as in two containers made from one image
+	CHECK(object_in(s, dir, "d") != a); // another size
+	CHECK(object_in(s, dir, "e") != a); // another head
+	if (!geteuid()) {
+		CHECK_EQ(run("chown 65534 %s/c", dir), 0);
+		CHECK(object_in(s, dir, "c") != a); // somebody else's file may claim any build id
+	}
+	CHECK_EQ(a->id, 1);
+	CHECK(sym_object(s, 1) == a);
+	syms_destroy(s);
+	drop_dir(dir);
+}
+
 TEST(debug_file_by_link_and_crc)
 {
 	char *dir = make_dir();
@@ -91,6 +114,38 @@ TEST(debug_file_by_link_and_crc)
 	CHECK(!sym_object_off(s, object_in(s, dir, "b"), off).name);
 	syms_destroy(s);
 	free(debug);
+	drop_dir(dir);
+}
+
+TEST(debug_file_from_debuginfod)
+{
+	void *lib = dlopen("libdebuginfod.so.1", RTLD_NOW);
+	if (!lib)
+		SKIP("no libdebuginfod");
+	dlclose(lib);
+	char *dir = make_dir();
+	write_text(dir, "a.c", code);
+	CHECK_EQ(run("cd %s && gcc -O1 -g -Wl,--build-id -o a a.c && id=$(readelf -n a | sed -n 's/.*Build ID: //p') && mkdir -p web/buildid/$id && "
+		     "objcopy --only-keep-debug a web/buildid/$id/debuginfo && strip -o b a", dir), 0);
+	char *url = xasprintf("file://%s/web", dir), *cache = xasprintf("%s/cache", dir);
+	setenv("DEBUGINFOD_CACHE_PATH", cache, 1);
+	struct Syms *s = syms_create(NULL);
+	struct SymObject *o = object_in(s, dir, "b");
+	u64 off = offset_of(o, dir, "a", "hidden");
+	unsetenv("DEBUGINFOD_URLS");
+	CHECK(!sym_object_off(s, o, off).name); // not configured: not asked
+	syms_destroy(s);
+	setenv("DEBUGINFOD_URLS", url, 1);
+	s = syms_create(&(struct SymOpts){.no_debuginfod = true});
+	CHECK(!sym_object_off(s, object_in(s, dir, "b"), off).name);
+	syms_destroy(s);
+	s = syms_create(NULL);
+	CHECK_STR(sym_object_off(s, object_in(s, dir, "b"), off).name, "hidden");
+	syms_destroy(s);
+	unsetenv("DEBUGINFOD_URLS");
+	unsetenv("DEBUGINFOD_CACHE_PATH");
+	free(url);
+	free(cache);
 	drop_dir(dir);
 }
 
