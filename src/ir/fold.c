@@ -13,6 +13,13 @@ static u32 val_bits(const u8 *bits, struct IrVal v)
 	return v.kind == IRO_REG ? bits[v.id] : v.kind == IRO_IMM ? imm_bits(v.imm) : 64;
 }
 
+// The verifier gives up on divisions, swaps and atomics (adjust_scalar_min_max_vals): what is only known through them may not remove a mask or
+// a comparison, which lower*.c may have put there as its proof.
+static bool verifier_loses(enum IrOp op)
+{
+	return (op >= IR_UDIV && op <= IR_SMOD) || op == IR_BSWAP || (op >= IR_ATOMIC_ADD && op <= IR_ATOMIC_CAS);
+}
+
 static u32 result_bits(const struct IrInsn *in, const u8 *bits)
 {
 	u32 a = val_bits(bits, in->a), b = val_bits(bits, in->b), k = in->b.kind == IRO_IMM ? (u32)in->b.imm & 63 : 64;
@@ -41,7 +48,7 @@ static u32 result_bits(const struct IrInsn *in, const u8 *bits)
 	}
 }
 
-void ir_value_bits(const struct IrFunc *f, const struct IrOrder *o, u8 *bits)
+void ir_value_bits(const struct IrFunc *f, const struct IrOrder *o, bool verifier, u8 *bits)
 {
 	memset(bits, 0, f->nregs + 1);
 	memset(bits + 1, 64, f->nparams);
@@ -53,7 +60,7 @@ void ir_value_bits(const struct IrFunc *f, const struct IrOrder *o, u8 *bits)
 			const struct IrBlock *b = &f->blocks.p[o->order[i]];
 			for (size_t k = 0; k < b->insns.n; k++) {
 				IrReg d = b->insns.p[k].d;
-				u32 n = d ? result_bits(&b->insns.p[k], bits) : 0;
+				u32 n = !d ? 0 : verifier && verifier_loses(b->insns.p[k].op) ? 64 : result_bits(&b->insns.p[k], bits);
 				if (!d || n <= bits[d])
 					continue;
 				bits[d] = round < 3 ? (u8)n : 64;
@@ -143,6 +150,7 @@ static bool with_imm(struct IrInsn *in, const struct IrDefs *d)
 	case IR_AND:
 		if (n == 0)
 			return to_mov(in, ir_imm(0));
+		bits = val_bits(d->vbits, in->a);
 		if (bits < 64 ? !(~n & (s64)((1ULL << bits) - 1)) : n == -1) // no bit of the value is masked out
 			return to_mov(in, in->a);
 		if (n == UINT32_MAX) {
@@ -183,7 +191,7 @@ static bool arith(struct IrInsn *in, const struct IrDefs *d)
 
 static bool extension(struct IrInsn *in, const struct IrDefs *d)
 {
-	u32 n = in->size * 8, bits = val_bits(d->bits, in->a);
+	u32 n = in->size * 8, bits = val_bits(d->vbits, in->a);
 	const struct IrInsn *da = def_of(d, in->a);
 	if (in->a.kind == IRO_IMM)
 		return to_mov(in, ir_imm(ir_fold_un(in->op, in->size, in->a.imm)));
@@ -231,7 +239,7 @@ static bool compare(struct IrInsn *in, const struct IrDefs *d)
 	}
 	if (in->b.kind != IRO_IMM || in->a.kind != IRO_REG || in->size != 8)
 		return false;
-	u32 bits = val_bits(d->bits, in->a);
+	u32 bits = val_bits(d->vbits, in->a);
 	u64 n = (u64)in->b.imm, max = bits < 64 ? (1ULL << bits) - 1 : ~0ULL;
 	int known = -1;
 	switch (in->cond) {

@@ -22,7 +22,7 @@ static void count_defs(struct Opt *o)
 {
 	struct IrFunc *f = o->f;
 	u32 n = f->nregs + 1;
-	o->d = (struct IrDefs){xcalloc(n, sizeof(u32)), xcalloc(n, sizeof(u32)), xcalloc(n, sizeof(*o->d.def)), xcalloc(n, 1)};
+	o->d = (struct IrDefs){xcalloc(n, sizeof(u32)), xcalloc(n, sizeof(u32)), xcalloc(n, sizeof(*o->d.def)), xcalloc(n, 1), xcalloc(n, 1)};
 	for (u32 i = 1; i <= f->nparams; i++)
 		o->d.ndefs[i] = 1;
 	for (u32 i = 0; i < o->o.n; i++) {
@@ -37,7 +37,8 @@ static void count_defs(struct Opt *o)
 				o->d.def[in->d] = o->d.ndefs[in->d]++ ? NULL : in;
 		}
 	}
-	ir_value_bits(f, &o->o, o->d.bits);
+	ir_value_bits(f, &o->o, false, o->d.bits);
+	ir_value_bits(f, &o->o, true, o->d.vbits);
 }
 
 static void free_defs(struct Opt *o)
@@ -46,6 +47,7 @@ static void free_defs(struct Opt *o)
 	free(o->d.nuses);
 	free(o->d.def);
 	free(o->d.bits);
+	free(o->d.vbits);
 }
 
 static bool forward_use(struct Opt *o, struct IrVal *use, u32 block)

@@ -109,9 +109,10 @@ struct IrDefs { // one entry a vreg; valid while no instruction is added
 	u32 *ndefs, *nuses;	// a parameter counts as one definition
 	struct IrInsn **def;	// the only definition, NULL for none, several, or a parameter
 	u8 *bits;		// the value, seen as unsigned, is below 2^bits
+	u8 *vbits;		// the same, as far as the kernel's verifier sees it, too
 };
 // fold.c
-void ir_value_bits(const struct IrFunc *f, const struct IrOrder *o, u8 *bits);
+void ir_value_bits(const struct IrFunc *f, const struct IrOrder *o, bool verifier, u8 *bits);
 bool ir_simplify(struct IrInsn *in, const struct IrDefs *d); // one instruction by algebra; true when it changed
 // cfg.c: folds branches, threads jumps, merges blocks, drops unreachable ones (block numbers change). True when it changed something.
 bool ir_simplify_cfg(struct IrFunc *f);

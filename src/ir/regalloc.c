@@ -25,6 +25,7 @@ struct Hint {
 };
 struct VregInfo { // kept over the rounds
 	u8 level;
+	bool compared;	   // by size: its range may be what makes an access valid
 	struct IrVal home; // IRO_NONE, IRO_SPILL or a constant: where the value can be had again
 };
 struct Alloc {
@@ -207,8 +208,8 @@ static void sort_by_vreg(struct Alloc *a)
 	a->hints.cap = a->hints.n;
 }
 
-// A vreg set once, to a constant, need not be stored: its home is the constant.
-static void find_constants(struct Alloc *a)
+// A vreg set once, to a constant, need not be stored: its home is the constant. Also notes what is compared by size.
+static void look_at_uses(struct Alloc *a)
 {
 	u32 *defs = xcalloc(a->f->nregs + 1, sizeof(*defs));
 	struct IrVal *val = xcalloc(a->f->nregs + 1, sizeof(*val));
@@ -220,6 +221,12 @@ static void find_constants(struct Alloc *a)
 			const struct IrInsn *in = &b->insns.p[k];
 			defs[in->d]++;
 			val[in->d] = in->op == IR_MOV ? in->a : (struct IrVal){0};
+			if (in->op != IR_BR || in->cond == IC_EQ || in->cond == IC_NE || in->cond == IC_SET)
+				continue;
+			if (!a->info.p[in->a.id].level)
+				a->info.p[in->a.id].compared = true;
+			if (in->b.kind == IRO_REG && !a->info.p[in->b.id].level)
+				a->info.p[in->b.id].compared = true;
 		}
 	}
 	for (IrReg r = 1; r <= a->f->nregs; r++)
@@ -237,6 +244,8 @@ static void compute_weights(struct Alloc *a)
 			len += a->ranges.p[i].to - a->ranges.p[i].from + 1;
 		const struct VregInfo *v = &a->info.p[r];
 		a->weight[r] /= (float)(len + 6);
+		if (v->compared)
+			a->weight[r] *= 4; // kernels before 5.16 forget the range of what is spilled
 		if (v->level == 2)
 			a->weight[r] = 1e30f;
 		else if (v->home.kind && v->home.kind != IRO_SPILL)
@@ -321,8 +330,16 @@ static u32 allocate_all(struct Alloc *a)
 
 // ---- rewriting of spilled vregs
 
+struct Refresh {
+	u32 pos; // block that begins with `store`
+	IrReg v;
+	struct IrInsn store;
+};
 struct Rewrite {
 	struct Alloc *a;
+	u32 nblocks; // before edges got blocks of their own
+	u32 *npreds; // of the block at a layout position
+	VEC(struct Refresh) refresh;
 	VEC(struct IrInsn) out;
 	IrReg *cur;	 // spilled vreg -> the vreg that holds its value now
 	u32 *cur_when;	 // valid while this equals `when`
@@ -332,7 +349,7 @@ struct Rewrite {
 
 static IrReg new_vreg(struct Alloc *a, u8 level, struct IrVal home)
 {
-	vec_push(&a->info, ((struct VregInfo){level, home}));
+	vec_push(&a->info, ((struct VregInfo){level, false, home}));
 	return ++a->f->nregs;
 }
 
@@ -386,6 +403,8 @@ static void rewrite_insn(struct Rewrite *w, struct IrInsn in)
 {
 	struct IrVal *use[IR_MAX_USES];
 	w->loc = in.loc;
+	if (in.op == IR_STORE && in.is_volatile && in.b.kind == IRO_REG && is_spilled(w, in.b.id))
+		return; // a refresh, see below: not worth a register of its own
 	for (u32 u = ir_uses(&in, use), k = 0; k < u; k++)
 		rewrite_use(w, &in, use[k]);
 	// Level 1 has no stretches: what a use loaded serves this instruction alone. Its `cur` entries must not be seen again.
@@ -441,9 +460,84 @@ static void rewrite_entry(struct Rewrite *w)
 	}
 }
 
+// A branch has compared a spilled value by size, from register t: the verifier now knows more about t, and nothing about the slot, so what the
+// comparison proved would be lost at the next reload. (The verifier ties the two together when the value had a known range as it was spilled;
+// kernels before 6.9 also only when a move had given it an id.) Store t again where the branch goes.
+static void refresh_edge(struct Rewrite *w, IrReg v, IrReg t, IrBlk *edge, u32 loc)
+{
+	struct Alloc *a = w->a;
+	struct IrBlock *made = *edge >= w->nblocks ? &a->f->blocks.p[*edge] : NULL; // for the other operand of this branch
+	u32 pos = a->live.rpo.at[made ? ir_term(made)->t : *edge];
+	if (!live_has(&a->live, a->live.in + (size_t)pos * a->live.words, v))
+		return;
+	struct IrInsn store = {.op = IR_STORE, .size = 8, .a = ir_slot(a->info.p[v].home.id, 0), .b = ir_reg(t), .is_volatile = true, .loc = loc};
+	if (made) {
+		struct IrInsn jump = vec_pop(&made->insns);
+		vec_push(&made->insns, store);
+		vec_push(&made->insns, jump);
+		return;
+	}
+	if (w->npreds[pos] == 1) { // comes later in the order: its only way in is from here
+		vec_push(&w->refresh, ((struct Refresh){pos, v, store}));
+		return;
+	}
+	struct IrBlock between = {.label = "refresh"};
+	vec_push(&between.insns, store);
+	vec_push(&between.insns, ((struct IrInsn){.op = IR_JMP, .t = *edge, .loc = loc}));
+	vec_push(&a->f->blocks, between);
+	*edge = (IrBlk)a->f->blocks.n - 1;
+}
+
+static void refresh_after(struct Rewrite *w, struct IrInsn old, IrBlk blk)
+{
+	struct IrVal was[2] = {old.a, old.b};
+	if (old.op != IR_BR || old.cond == IC_EQ || old.cond == IC_NE || old.cond == IC_SET)
+		return;
+	for (u32 k = 0; k < 2; k++) {
+		if (was[k].kind != IRO_REG || !is_spilled(w, was[k].id) || w->a->info.p[was[k].id].level ||
+		    w->a->info.p[was[k].id].home.kind != IRO_SPILL)
+			continue;
+		struct IrInsn br = *ir_term(&w->a->f->blocks.p[blk]);
+		IrReg t = k ? br.b.id : br.a.id;
+		refresh_edge(w, was[k].id, t, &br.t, br.loc);
+		refresh_edge(w, was[k].id, t, &br.f, br.loc);
+		*ir_term(&w->a->f->blocks.p[blk]) = br;
+	}
+}
+
+static void begin_block(struct Rewrite *w, u32 pos)
+{
+	w->out.n = 0;
+	w->when++;
+	if (pos == 0)
+		rewrite_entry(w);
+	for (size_t i = 0; i < w->refresh.n; i++) {
+		struct Refresh *r = &w->refresh.p[i];
+		if (r->pos != pos)
+			continue;
+		vec_push(&w->out, r->store);
+		w->cur[r->v] = r->store.b.id;
+		w->cur_when[r->v] = w->when;
+		w->refresh.p[i--] = vec_pop(&w->refresh);
+	}
+}
+
+static void count_preds(struct Rewrite *w)
+{
+	const struct IrOrder *o = &w->a->live.rpo;
+	w->npreds = xcalloc(o->n, sizeof(*w->npreds));
+	w->npreds[0] = 1; // the entry
+	for (u32 i = 0; i < o->n; i++) {
+		IrBlk succ[2];
+		for (u32 k = ir_succs(ir_term(&w->a->f->blocks.p[o->order[i]]), succ); k--;)
+			w->npreds[o->at[succ[k]]]++;
+	}
+}
+
 static void rewrite(struct Alloc *a)
 {
-	struct Rewrite w = {.a = a, .nregs = a->f->nregs};
+	struct Rewrite w = {.a = a, .nregs = a->f->nregs, .nblocks = (u32)a->f->blocks.n};
+	count_preds(&w);
 	w.cur = xcalloc(w.nregs + 1, sizeof(*w.cur));
 	w.cur_when = xcalloc(w.nregs + 1, sizeof(*w.cur_when));
 	for (IrReg r = 1; r <= w.nregs; r++)
@@ -453,10 +547,8 @@ static void rewrite(struct Alloc *a)
 		}
 	for (u32 i = 0; i < a->live.rpo.n; i++) {
 		struct IrBlock *b = &a->f->blocks.p[a->live.rpo.order[i]];
-		w.out.n = 0;
-		w.when++;
-		if (i == 0)
-			rewrite_entry(&w);
+		struct IrInsn term = *ir_term(b);
+		begin_block(&w, i);
 		for (size_t k = 0; k < b->insns.n; k++) {
 			rewrite_insn(&w, b->insns.p[k]);
 			forget_tiny(&w, &b->insns.p[k]);
@@ -464,11 +556,14 @@ static void rewrite(struct Alloc *a)
 		b->insns.n = 0;
 		for (size_t k = 0; k < w.out.n; k++)
 			vec_push(&b->insns, w.out.p[k]);
+		refresh_after(&w, term, a->live.rpo.order[i]);
 	}
 	for (IrReg r = 1; r <= w.nregs; r++)
 		if (a->spilled[r] && a->info.p[r].level == 1)
 			a->info.p[r].level = 2;
 	vec_deinit(&w.out);
+	vec_deinit(&w.refresh);
+	free(w.npreds);
 	free(w.cur);
 	free(w.cur_when);
 }
@@ -487,7 +582,7 @@ static u32 round_of(struct Alloc *a)
 		block_ranges(a, i, end);
 	free(end);
 	sort_by_vreg(a);
-	find_constants(a);
+	look_at_uses(a);
 	compute_weights(a);
 	u32 nspilled = allocate_all(a);
 	if (nspilled)

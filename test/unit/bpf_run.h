@@ -29,6 +29,18 @@ static bool run_init(struct BpfRun *r)
 	return r->map >= 0;
 }
 
+// Does this kernel take v4 instructions (6.6)?
+static bool run_has_v4(void)
+{
+	struct BpfInsn insns[] = {{BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0}, {BPF_ALU64 | BPF_MOV | BPF_X, 0, 8, 0}, {BPF_JMP | BPF_EXIT, 0, 0, 0}};
+	union bpf_attr a = {.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT, .insns = (u64)(uintptr_t)insns, .insn_cnt = ARRAY_LEN(insns)};
+	a.license = (u64)(uintptr_t) "Dual BSD/GPL";
+	int fd = (int)bpf_sys(BPF_PROG_LOAD, &a);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 static void run_deinit(struct BpfRun *r)
 {
 	if (r->map >= 0)

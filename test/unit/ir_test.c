@@ -390,7 +390,7 @@ static bool run_flow(const struct IrProg *p, const u64 *ctx, const u8 *start, co
 	struct Code code;
 	struct Str why = {0};
 	u8 mem[1024];
-	u64 ret;
+	u64 ret = 0;
 	bool failed, ok;
 	if (opt) {
 		ir_optimize(&c);

@@ -8,10 +8,13 @@ static struct BpfRun run = {.map = -1};
 static u64 test_ctx[12] = {1, 2, 3, 0xfedcba9876543210ULL, 0x8000000000000000ULL, ~0ULL, 1000, 0x7fffffff, 0x80000000, 77, 5, 0};
 static u32 total_insns[2]; // plain, optimised
 
+static bool has_v4;
+
 static bool kernel_ready(void)
 {
 	if (run.map < 0 && !run_init(&run))
 		return false;
+	has_v4 = run_has_v4();
 	return true;
 }
 #define NEED_KERNEL()                                                                                                  \
@@ -89,7 +92,7 @@ static bool differential(const struct IrProg *p)
 		T_FAIL("the interpreter ran out of steps");
 		return false;
 	}
-	return variant(p, false, false, want, ret, start) && variant(p, true, false, want, ret, start) && variant(p, true, true, want, ret, start);
+	return variant(p, false, false, want, ret, start) && variant(p, true, false, want, ret, start) && (!has_v4 || variant(p, true, true, want, ret, start));
 }
 
 static void begin(struct IrProg *p, struct IrBuild *b)
@@ -352,6 +355,41 @@ TEST(many_live_values)
 	many_live(12, true);
 	many_live(40, false);
 	many_live(57, true);
+}
+
+// A comparison that makes an access valid must still count after the value has been to the stack and back. Kernels before 6.9 need help with that.
+TEST(range_survives_spill)
+{
+	NEED_KERNEL();
+	for (u32 n = 1; n < 12; n++) {
+		struct IrProg p;
+		struct IrBuild b;
+		begin(&p, &b);
+		struct IrVal v[12], w[12], sum = ir_imm(0), base = ir_mapval(0, 1024);
+		IrBlk out = ir_new_block(&b, "out");
+		for (u32 k = 0; k < n; k++) {
+			v[k] = ir_load(&b, ir_mapval(0, 0), (s32)(k * 8), 1, false);
+			w[k] = ir_load(&b, ir_ctx(), (s32)(k % 11 * 8), 8, false);
+			v[k] = ir_bin(&b, IR_MUL, v[k], ir_imm(3));
+			v[k] = ir_bin(&b, IR_UDIV, v[k], ir_imm(3));
+		}
+		ir_call(&b, 8, NULL, 0);
+		for (u32 k = 0; k < n; k++) {
+			IrBlk ok = ir_new_block(&b, "ok");
+			ir_br(&b, IC_UGT, v[k], ir_imm(512), out, ok);
+			ir_set_block(&b, ok);
+		}
+		ir_call(&b, 8, NULL, 0);
+		for (u32 k = 0; k < n; k++) {
+			sum = ir_bin(&b, IR_ADD, sum, ir_load(&b, ir_bin(&b, IR_ADD, base, v[k]), 8, 8, false));
+			sum = ir_bin(&b, IR_XOR, sum, w[k]);
+			ir_call(&b, 8, NULL, 0);
+		}
+		ir_store(&b, ir_mapval(0, 0), 0, 8, sum);
+		ir_jmp(&b, out);
+		ir_set_block(&b, out);
+		finish(&p, &b, ir_imm(n));
+	}
 }
 
 TEST(too_much_stack)
