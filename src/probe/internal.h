@@ -22,8 +22,6 @@ struct ProbeCache {
 	KFuncList kfuncs; // sorted by name, then address
 	NameList blacklist;	  // sorted
 	const char *limit_said;	  // max_probes was reported
-	int empty_prog;		  // raw tracepoint program that does nothing, 0 not loaded; owned by env->owned_fds
-	bool no_raw;		  // it cannot be loaded
 };
 struct ProbeCache *probe_cache(struct ProbeEnv *env);
 

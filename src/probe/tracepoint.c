@@ -63,30 +63,19 @@ static s64 event_id(struct ProbeEnv *env, const char *category, const char *even
 
 // ---- without arguments: the raw form of the same tracepoint
 // A perf event for a tracepoint builds the event's record each time it fires and takes 60 ms to remove (two grace periods). A program that does not look
-// at the record can hang on the tracepoint itself: 0.1 ms, and cheaper per event. Whether an event is a tracepoint of its own is tried with an
-// empty program (system calls, for one, are not). Lock events stay as they are: only the perf form keeps programs from nesting, and two programs
-// that wait for one lock on one CPU would wait for ever.
+// at the record can hang on the tracepoint itself: 0.1 ms, and cheaper per event. Which events BPF can reach that way BTF tells, by a type
+// btf_trace_EVENT (system calls, for one, have none); trying would cost 10 ms, because a tracepoint enabled after another was disabled waits for
+// a grace period. Lock events stay as they are: only the perf form keeps programs from nesting, and two programs that wait for one lock on one
+// CPU would wait for ever.
 static bool raw_works(struct ProbeEnv *env, const char *category, const char *event)
 {
-	static const struct bpf_insn nothing[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K}, {.code = BPF_JMP | BPF_EXIT}};
-	struct ProbeCache *c = probe_cache(env);
-	if (env->want_args || env->listing || c->no_raw || !strcmp(category, "syscalls") || !strcmp(category, "lock"))
+	struct Record *args;
+	u32 id;
+	if (env->want_args || env->listing || !strcmp(category, "syscalls") || !strcmp(category, "lock") || !ctype_has_btf(env->ctypes))
 		return false;
-	if (!c->empty_prog) {
-		struct SysProg sp = {.type = BPF_PROG_TYPE_RAW_TRACEPOINT, .insns = (const void *)nothing, .ninsns = 2, .license = "Dual BSD/GPL",
-				     .name = "sonde_try"};
-		int fd = sys_prog_load(&sp);
-		if (fd < 0) { // not root, perhaps only -d: the usual form will say so
-			c->no_raw = true;
-			return false;
-		}
-		c->empty_prog = fd;
-		vec_push(&env->owned_fds, fd);
-	}
-	int link = sys_raw_tracepoint_open(event, c->empty_prog);
-	if (link >= 0)
-		close(link);
-	return link >= 0;
+	struct err *e = ctype_rawtp(env->ctypes, event, &args, &id);
+	err_free(e);
+	return !e;
 }
 
 static void make(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, const char *category, const char *event,
