@@ -71,8 +71,8 @@ static void bench_object(const char *path)
 	for (u32 i = 0; i < LOOKUPS; i++)
 		hits += sym_object_off(s, o, at[i]).name != NULL;
 	double t3 = now_ms();
-	printf("%-48s %7u functions  load %6.2f ms %5lu KB  first look-ups %5.0f ns  look-up %5.0f ns  resolved %.2f %%\n", path, f.n, t1 - t0,
-	       (unsigned long)(load_rss - rss), (t2 - t1) * 1e6 / LOOKUPS, (t3 - t2) * 1e6 / LOOKUPS, hits * 100.0 / LOOKUPS);
+	printf("%-48s %7u functions  load %6.2f ms %5lu KB  first look-ups %5.0f ns  look-up %5.0f ns  resolved %.2f %%\n", path, f.n,
+	       t1 - t0, (unsigned long)(load_rss - rss), (t2 - t1) * 1e6 / LOOKUPS, (t3 - t2) * 1e6 / LOOKUPS, hits * 100.0 / LOOKUPS);
 	free(at);
 	free(f.off);
 	syms_destroy(s);
@@ -98,14 +98,15 @@ static void bench_kernel(void)
 	for (u32 i = 0; i < LOOKUPS; i++)
 		hits += sym_kernel(s, base + (u64)random() % (end - base)).name != NULL;
 	double t4 = now_ms();
-	printf("%-48s one name %6.2f ms  load %6.2f ms  look-up %5.0f ns  resolved %.2f %%\n", "kernel", t1 - t0, t2 - t1, (t4 - t3) * 1e6 / LOOKUPS,
-	       hits * 100.0 / LOOKUPS);
+	printf("%-48s one name %6.2f ms  load %6.2f ms  look-up %5.0f ns  resolved %.2f %%\n", "kernel", t1 - t0, t2 - t1,
+	       (t4 - t3) * 1e6 / LOOKUPS, hits * 100.0 / LOOKUPS);
 	syms_destroy(s);
 }
 
 int main(int argc, char **argv)
 {
-	static const char *const usual[] = {"/lib/x86_64-linux-gnu/libc.so.6", "/usr/bin/python3.11", "/usr/bin/node", "/usr/lib/x86_64-linux-gnu/libLLVM-14.so.1"};
+	static const char *const usual[] = {"/lib/x86_64-linux-gnu/libc.so.6", "/usr/bin/python3.11", "/usr/bin/node",
+					    "/usr/lib/x86_64-linux-gnu/libLLVM-14.so.1"};
 	bench_kernel();
 	for (int i = 1; i < argc; i++)
 		bench_object(argv[i]);

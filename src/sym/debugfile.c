@@ -13,9 +13,9 @@
 #include <zlib.h>
 #include "sym/internal.h"
 
-#define MAX_MINI (256u << 20)	// unpacked .gnu_debugdata
+#define MAX_MINI (256u << 20) // unpacked .gnu_debugdata
 #define MAX_LZMA_MEM (256u << 20)
-#define DEBUGINFOD_BUDGET 120	// seconds of waiting in all, then it is given up
+#define DEBUGINFOD_BUDGET 120 // seconds of waiting in all, then it is given up
 
 void debugfile_close(struct DebugFile *d)
 {

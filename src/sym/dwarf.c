@@ -17,7 +17,7 @@ typedef VEC(struct Interval) Intervals;
 
 struct Node { // a function or an inlined copy of one
 	Dwarf_Die die;
-	u32 parent; // SEG_NONE: a function proper; always less than the node's own index
+	u32 parent;	  // SEG_NONE: a function proper; always less than the node's own index
 	const char *name; // once asked for
 };
 

@@ -54,11 +54,13 @@ struct err *elf_syms_each(const struct ElfFile *f, const struct ElfSec *tab, boo
 			if (f->is64) {
 				Elf64_Sym y;
 				memcpy(&y, buf + (size_t)i * esz, sizeof(y));
-				r = (struct RawSym){y.st_value, y.st_size, y.st_name, ELF64_ST_TYPE(y.st_info), ELF64_ST_BIND(y.st_info), y.st_shndx};
+				r = (struct RawSym){y.st_value, y.st_size, y.st_name, ELF64_ST_TYPE(y.st_info), ELF64_ST_BIND(y.st_info),
+						    y.st_shndx};
 			} else {
 				Elf32_Sym y;
 				memcpy(&y, buf + (size_t)i * esz, sizeof(y));
-				r = (struct RawSym){y.st_value, y.st_size, y.st_name, ELF32_ST_TYPE(y.st_info), ELF32_ST_BIND(y.st_info), y.st_shndx};
+				r = (struct RawSym){y.st_value, y.st_size, y.st_name, ELF32_ST_TYPE(y.st_info), ELF32_ST_BIND(y.st_info),
+						    y.st_shndx};
 			}
 			if (r.shndx == SHN_UNDEF || r.shndx == SHN_ABS || r.shndx == SHN_COMMON || !r.name)
 				continue;
@@ -112,7 +114,8 @@ static bool collect(void *arg, const struct RawSym *r)
 	struct Collect *c = arg;
 	bool func = r->type == STT_FUNC || r->type == STT_GNU_IFUNC;
 	if (!func) {
-		if ((r->type != STT_NOTYPE && r->type != STT_OBJECT) || r->shndx >= c->file->nsecs || !(c->file->secs[r->shndx].flags & SHF_EXECINSTR))
+		if ((r->type != STT_NOTYPE && r->type != STT_OBJECT) || r->shndx >= c->file->nsecs ||
+		    !(c->file->secs[r->shndx].flags & SHF_EXECINSTR))
 			return true;
 		// $x, $d: marks of code and data of these machines, no names (ELF for the Arm 64-bit architecture, "Mapping symbols")
 		u16 m = c->main->machine;

@@ -81,6 +81,7 @@ void elfdyn_sections(struct ElfFile *f)
 		return;
 	f->secs = xcalloc(3, sizeof(*f->secs));
 	f->nsecs = 3;
-	f->secs[1] = (struct ElfSec){.addr = d.symtab, .off = sym, .size = n * esz, .flags = SHF_ALLOC, .entsize = esz, .type = SHT_DYNSYM, .link = 2};
+	f->secs[1] = (struct ElfSec){
+	    .addr = d.symtab, .off = sym, .size = n * esz, .flags = SHF_ALLOC, .entsize = esz, .type = SHT_DYNSYM, .link = 2};
 	f->secs[2] = (struct ElfSec){.addr = d.strtab, .off = str, .size = d.strsz, .flags = SHF_ALLOC, .type = SHT_STRTAB};
 }

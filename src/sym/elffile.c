@@ -118,7 +118,8 @@ static struct ElfSec section_at(const struct ElfFile *f, const u8 *raw)
 	if (f->is64) {
 		Elf64_Shdr s;
 		memcpy(&s, raw, sizeof(s));
-		return (struct ElfSec){s.sh_addr, s.sh_offset, s.sh_size, s.sh_flags, s.sh_entsize, s.sh_name, s.sh_type, s.sh_link, s.sh_info};
+		return (struct ElfSec){s.sh_addr, s.sh_offset, s.sh_size, s.sh_flags, s.sh_entsize,
+				       s.sh_name, s.sh_type,   s.sh_link, s.sh_info};
 	}
 	Elf32_Shdr s;
 	memcpy(&s, raw, sizeof(s));

@@ -11,7 +11,7 @@ enum { DEF_FUNC = 1, DEF_DATA = 2, DEF_LOCAL = 4, DEF_HIDDEN = 8 /* not the defa
 
 struct Def {
 	u64 addr;
-	const char *name; // without version
+	const char *name;    // without version
 	const char *version; // NULL: none
 	u32 size;
 	u8 flags;
@@ -221,7 +221,8 @@ void elf_defs_destroy(struct ElfDefs *d)
 
 static struct SymDef symdef(const struct ElfFile *f, const struct Def *d)
 {
-	struct SymDef out = {.name = d->name, .addr = d->addr, .size = d->size, .is_func = d->flags & DEF_FUNC, .is_data = d->flags & DEF_DATA};
+	struct SymDef out = {
+	    .name = d->name, .addr = d->addr, .size = d->size, .is_func = d->flags & DEF_FUNC, .is_data = d->flags & DEF_DATA};
 	out.is_local = d->flags & DEF_LOCAL;
 	elffile_vaddr_to_off(f, d->addr, &out.file_off);
 	return out;

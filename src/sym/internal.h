@@ -21,7 +21,7 @@ struct Segments {
 };
 // v must be sorted by lo. Empty and inverted intervals are skipped.
 void segments_build(struct Segments *out, const struct Interval *v, u32 n);
-u32 segments_find(const struct Segments *s, u64 addr); // id or SEG_NONE
+u32 segments_find(const struct Segments *s, u64 addr);	// id or SEG_NONE
 u32 segments_index(const struct Segments *s, u64 addr); // index of the segment holding addr, or SEG_NONE
 void segments_deinit(struct Segments *s);
 // Sorts records of 16 bytes, stably, by the low RADIX_BITS of their first 8.
@@ -60,7 +60,7 @@ struct ElfFile {
 };
 struct err *elffile_open(struct ElfFile *f, int fd, const u8 *mem, u64 size);
 struct err *elffile_sections(struct ElfFile *f); // reads section headers once; none is no error
-void elfdyn_sections(struct ElfFile *f);	  // elfdyn.c: what PT_DYNAMIC tells, for a file without them
+void elfdyn_sections(struct ElfFile *f);	 // elfdyn.c: what PT_DYNAMIC tells, for a file without them
 void elffile_close(struct ElfFile *f);
 bool elffile_read(const struct ElfFile *f, u64 off, void *buf, u64 len);
 // len bytes at off and a NUL after them, malloced; NULL when outside the file, over max or unreadable
@@ -93,22 +93,22 @@ struct Root;
 struct ElfObj {
 	struct ElfFile file;
 	bool is_elf;
-	struct Root *root; // mount root the path belongs to, for debug files; NULL: our own
+	struct Root *root;	// mount root the path belongs to, for debug files; NULL: our own
 	struct DebugFile debug; // after elf_debug
 	bool debug_tried;
 	struct ElfSymtab *symtab; // after elf_symtab
-	struct ElfDefs *defs; // elfname.c
-	VEC(char *) old_str;  // string tables of an earlier defs
+	struct ElfDefs *defs;	  // elfname.c
+	VEC(char *) old_str;	  // string tables of an earlier defs
 	struct DwarfIndex *dwarf; // after the first question for inlines or lines
 	bool dwarf_tried;
 	struct UsdtNote *usdt;
 	u32 nusdt;
 	bool usdt_read;
 };
-struct ElfObj *elf_of(struct SymObject *o); // NULL when not ELF or unreadable
+struct ElfObj *elf_of(struct SymObject *o);			   // NULL when not ELF or unreadable
 struct ElfSymtab *elf_symtab(struct Syms *s, struct SymObject *o); // built on first use; NULL when there is no ELF
 void elf_symtab_destroy(struct ElfSymtab *t);
-struct ElfFile *elf_symtab_extra(struct SymObject *o); // the debug file or .gnu_debugdata the index took symbols from, NULL none
+struct ElfFile *elf_symtab_extra(struct SymObject *o);		  // the debug file or .gnu_debugdata the index took symbols from, NULL none
 struct DebugFile *elf_debug(struct Syms *s, struct SymObject *o); // split debug file, looked for once; NULL none
 void elf_defs_destroy(struct ElfDefs *d);
 // Best symbol covering vaddr; false: none. name is demangled as the options say.
@@ -150,8 +150,9 @@ bool procmaps_parse_line(const char *line, size_t n, struct MapLine *out);
 
 // ---- perfmap.c
 struct PerfMap;
-// Opens the file now (so that it outlives the process), reads it at the first look-up. NULL if there is none that may be trusted.
-struct PerfMap *perfmap_open(int pid);
+bool perfmap_locate(int pid, int *inner, u32 *uid); // the pid in the process's own namespace and its user; false: gone
+// Opens the map in a root (NULL: ours); it is read at the first look-up. NULL if there is none owned by root or uid.
+struct PerfMap *perfmap_open(const struct Root *root, int inner, u32 uid);
 struct PerfMap *perfmap_from_fd(int fd); // takes fd
 // Reads what was added to the file when addr is not known. The name is copied to a.
 bool perfmap_lookup(struct PerfMap *p, struct Arena *a, u64 addr, struct SymHit *hit);
@@ -188,8 +189,8 @@ struct Syms {
 	pthread_mutex_t lock;
 	struct SymOpts opts;
 	char *debug_dir;
-	struct Arena arena;    // every string that leaves by a SymHit
-	struct Map demangled;  // raw -> text in arena
+	struct Arena arena;   // every string that leaves by a SymHit
+	struct Map demangled; // raw -> text in arena
 	struct Kallsyms *kernel;
 	VEC(struct SymObject *) objs; // owned; objs.p[id - 1]
 	struct ObjKey *keys[SYM_BUCKETS];
@@ -210,10 +211,10 @@ void procs_destroy(struct Syms *s);
 
 // ---- object.c
 struct SymObject *object_of_fd(struct Syms *s, int fd, const struct stat *st, const char *path, struct Root *root); // takes fd
-struct SymObject *object_known(struct Syms *s, const struct stat *st); // NULL: not seen yet
-struct SymObject *object_unreadable(struct Syms *s, const struct stat *st, const char *path, char *why); // takes why
+struct SymObject *object_known(struct Syms *s, const struct stat *st);						    // NULL: not seen yet
+struct SymObject *object_unreadable(struct Syms *s, const struct stat *st, const char *path, char *why);	    // takes why
 struct SymObject *object_vdso(struct Syms *s, int pid, u64 start, u64 end);
-struct Root *root_of(struct Syms *s, int pid); // NULL: our own root
+struct Root *root_of(struct Syms *s, int pid);			  // NULL: our own root
 int root_open(const struct Root *r, const char *path, int flags); // path inside the root, symlinks too; -1 and errno
 void objects_destroy(struct Syms *s);
 #endif

@@ -1,6 +1,6 @@
-// Kernel symbols. Input: /proc/kallsyms, lines of "ADDRESS TYPE NAME[\t[MODULE]]": vmlinux ascending by address, then modules, ftrace and BPF.
-// Output: a sorted index for look-ups by address; a streaming scan for a few look-ups by name.
-// Invariant: names handed out stay valid until kallsyms_destroy: a reload keeps the old text.
+// Kernel symbols. Input: /proc/kallsyms, lines of "ADDRESS TYPE NAME[\t[MODULE]]": vmlinux ascending by address, then modules, ftrace and
+// BPF. Output: a sorted index for look-ups by address; a streaming scan for a few look-ups by name. Invariant: names handed out stay valid
+// until kallsyms_destroy: a reload keeps the old text.
 //
 // Reading the file whole costs the kernel 30-60 ms (it unpacks every name), so nothing is read before the first question, the first
 // two questions by name stop at the line they look for, and only then the index is built.
@@ -19,15 +19,15 @@ struct Ksym {
 struct Kallsyms {
 	struct Ksym *syms; // by address; equal addresses in the file's order
 	u32 n;
-	struct Str text;	// names, NUL-terminated
-	VEC(char *) old;	// texts of earlier loads
-	VEC(char *) modules;	// [0] is vmlinux
-	u32 last_module;	// of the line before: modules come in runs
+	struct Str text;     // names, NUL-terminated
+	VEC(char *) old;     // texts of earlier loads
+	VEC(char *) modules; // [0] is vmlinux
+	u32 last_module;     // of the line before: modules come in runs
 	bool loaded;
-	u32 streamed;		// questions by name answered without the index
+	u32 streamed;		    // questions by name answered without the index
 	u64 reload_at, reload_wait; // ns: when an unknown address may cause the next reload
 	char *why;
-	struct SymHit last;	// stacks repeat
+	struct SymHit last; // stacks repeat
 	u64 last_end;
 };
 

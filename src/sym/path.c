@@ -86,11 +86,18 @@ static void in_cache(struct Lookup *k)
 // Without a cache (musl, minimal images): the directories a loader looks in. Of several versions the last by name.
 static void in_dirs(struct Lookup *k)
 {
-	static const char *const dirs[] = {"/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib",
+	static const char *const dirs[] = {
+		"/lib64",
+		"/usr/lib64",
+		"/lib",
+		"/usr/lib",
+		"/usr/local/lib",
 #if defined(__x86_64__)
-					   "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu"
+		"/lib/x86_64-linux-gnu",
+		"/usr/lib/x86_64-linux-gnu"
 #elif defined(__aarch64__)
-					   "/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu"
+		"/lib/aarch64-linux-gnu",
+		"/usr/lib/aarch64-linux-gnu"
 #endif
 	};
 	for (u32 i = 0; i < ARRAY_LEN(dirs) && !k->found; i++) {
@@ -225,6 +232,7 @@ struct err *sym_resolve_path(const char *name, int pid, char **out)
 			*out = straighten(*out, root);
 		return NULL;
 	}
-	return err_new("no program %s in $PATH, and no library lib%s.so in %s, %s/etc/ld.so.cache or the system's library directories; give a path",
-		       name, strncmp(name, "lib", 3) ? name : name + 3, pid ? "the process" : "reach", root);
+	const char *base = strncmp(name, "lib", 3) ? name : name + 3;
+	return err_new("no program %s in $PATH and no library lib%s.so in %s%s/etc/ld.so.cache or the library directories; give a path",
+		       name, base, pid ? "the process, " : "", root);
 }

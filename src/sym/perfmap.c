@@ -1,6 +1,7 @@
-// perf-PID.map, how JITs publish their code's names: lines "START SIZE NAME" in hexadecimal (Linux tools/perf/Documentation/jit-interface.txt).
-// Input: a file the traced process writes while we read. Output: address -> name, a later line winning over an earlier one.
-// Invariant: the file is a regular one owned by root or by the process's user, at most MAX_FILE of it is read, only whole lines count.
+// perf-PID.map, how JITs publish their code's names: lines "START SIZE NAME" in hexadecimal (Linux
+// tools/perf/Documentation/jit-interface.txt). Input: a file the traced process writes while we read. Output: address -> name, a later line
+// winning over an earlier one. Invariant: the file is a regular one owned by root or by the process's user, at most MAX_FILE of it is read,
+// only whole lines count.
 #include <errno.h>
 #include <fcntl.h>
 #include "sym/internal.h"
@@ -15,7 +16,7 @@ struct PerfEntry {
 
 struct PerfMap {
 	int fd;
-	u64 done; // bytes of whole lines read
+	u64 done;		 // bytes of whole lines read
 	VEC(struct PerfEntry) v; // in the file's order
 	struct Segments seg;
 	struct Arena arena;
@@ -51,7 +52,8 @@ static void add_line(struct PerfMap *m, const char *p, const char *end)
 	u64 start, size;
 	if (!hex_field(&p, end, &start) || !hex_field(&p, end, &size) || p == end || start + size <= start)
 		return;
-	vec_push(&m->v, ((struct PerfEntry){start, start + size, arena_strndup(&m->arena, p, end - p), false}));
+	const char *name = arena_strndup(&m->arena, p, end - p);
+	vec_push(&m->v, ((struct PerfEntry){start, start + size, name, false}));
 }
 
 static int by_lo(const void *a, const void *b)
@@ -139,37 +141,31 @@ struct PerfMap *perfmap_from_fd(int fd)
 }
 
 // The innermost of the pids in the line "NSpid:\t1234\t7" of /proc/PID/status is what the process itself thinks its pid is.
-static int ns_pid(int pid, u32 *uid)
+bool perfmap_locate(int pid, int *inner, u32 *uid)
 {
 	char path[64];
 	struct Str text = {0};
-	int inner = pid;
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
 	struct err *e = read_file(path, &text, 1 << 20);
 	const char *line = e ? NULL : strstr(str_text(&text), "\nNSpid:");
+	*inner = pid;
 	for (const char *p = line ? line + 7 : NULL; p && *p == '\t';) {
-		inner = strtol(p, NULL, 10);
+		*inner = strtol(p, NULL, 10);
 		p = strpbrk(p + 1, "\t\n");
 	}
 	line = e ? NULL : strstr(str_text(&text), "\nUid:");
 	*uid = line ? strtoul(line + 5, NULL, 10) : 0;
+	bool ok = !e;
 	err_free(e);
 	str_deinit(&text);
-	return inner;
+	return ok;
 }
 
-struct PerfMap *perfmap_open(int pid)
+struct PerfMap *perfmap_open(const struct Root *root, int inner, u32 uid)
 {
 	char path[64];
-	u32 uid;
-	int inner = ns_pid(pid, &uid);
-	snprintf(path, sizeof(path), "/proc/%d/root", pid);
-	struct Root r = {.fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC)};
-	if (r.fd < 0)
-		return NULL;
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", inner);
-	int fd = root_open(&r, path, O_RDONLY | O_NOFOLLOW);
-	close(r.fd);
+	int fd = root_open(root, path, O_RDONLY | O_NOFOLLOW);
 	struct stat st;
 	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode) || (st.st_uid && st.st_uid != uid))) {
 		close(fd); // anybody may write to /tmp

@@ -7,10 +7,10 @@
 #include <time.h>
 #include "sym/internal.h"
 
-#define CHECK_NS 50000000u  // how long a process is taken to be the one it was
-#define REREAD_NS 20000000u // how often an unknown address may read its maps again
+#define CHECK_NS 50000000u    // how long a process is taken to be the one it was
+#define REREAD_NS 20000000u   // how often an unknown address may read its maps again
 #define PERFMAP_NS 100000000u // how often a missing perf map is looked for
-#define STALE_NS 1000000000u // when known maps are read again: a library may have been replaced by another at its address
+#define STALE_NS 1000000000u  // when known maps are read again: a library may have been replaced by another at its address
 
 #define MANY_PROCS 8192u
 #define KEEP_NS 60000000000u // a process that is gone is remembered at least so long
@@ -22,6 +22,10 @@ struct Proc {
 	u32 n;
 	struct PerfMap *perf;
 	u64 perf_tried; // when the file was last looked for
+	bool located;	// the next three are known: where its perf map is or will be, even when the process is gone by then
+	int inner;
+	u32 uid;
+	struct Root *root;
 	bool managed;	// sym_pid_set_maps keeps it up to date
 	u64 start_time; // of the process, in ticks; with exe: which process and which program the maps are of
 	u64 exe_dev, exe_ino;
@@ -43,6 +47,7 @@ static void proc_forget(struct Proc *p)
 	p->n = 0;
 	p->perf = NULL;
 	p->perf_tried = 0;
+	p->located = false;
 }
 
 // A trace of days sees millions of processes: once there are many, those that are gone and were not asked for lately are dropped.
@@ -120,12 +125,16 @@ static bool identity(int pid, u64 *start, u64 *dev, u64 *ino)
 	return true;
 }
 
-static void open_perf_map(struct Proc *p)
+static void open_perf_map(struct Syms *s, struct Proc *p)
 {
 	if (p->perf || (p->perf_tried && now_ns() - p->perf_tried < PERFMAP_NS))
 		return;
 	p->perf_tried = now_ns();
-	p->perf = perfmap_open(p->pid);
+	if (!p->located && perfmap_locate(p->pid, &p->inner, &p->uid)) {
+		p->root = root_of(s, p->pid);
+		p->located = true;
+	}
+	p->perf = p->located ? perfmap_open(p->root, p->inner, p->uid) : perfmap_open(NULL, p->pid, geteuid());
 }
 
 static bool may_be_jit(const struct ProcMap *m)
@@ -133,12 +142,12 @@ static bool may_be_jit(const struct ProcMap *m)
 	return (!m->obj || !elf_of(m->obj)) && !(m->start >> 63); // the highest is [vsyscall]
 }
 
-// Opened as soon as there is code without a file: the perf map of a container's process cannot be reached once it is gone.
-static void expect_perf_map(struct Proc *p)
+// Looked for as soon as there is code without a file: where a process's perf map is cannot be asked once it is gone.
+static void expect_perf_map(struct Syms *s, struct Proc *p)
 {
 	for (u32 i = 0; i < p->n; i++) {
 		if (may_be_jit(&p->maps[i])) {
-			open_perf_map(p);
+			open_perf_map(s, p);
 			return;
 		}
 	}
@@ -157,7 +166,7 @@ static void read_maps(struct Syms *s, struct Proc *p)
 	free(p->maps);
 	p->maps = maps;
 	p->n = n;
-	expect_perf_map(p);
+	expect_perf_map(s, p);
 }
 
 // Reads the mappings if they are not known or of another process that had this pid before.
@@ -212,7 +221,7 @@ struct SymHit sym_pid_addr(struct Syms *s, int pid, u64 addr)
 			object_inlined(s, m->obj, h.module_off, &h, 1);
 	}
 	if (!h.name && (!m || may_be_jit(m))) {
-		open_perf_map(p);
+		open_perf_map(s, p);
 		if (p->perf)
 			perfmap_lookup(p->perf, &s->arena, addr, &h);
 	}
@@ -241,12 +250,13 @@ void sym_pid_set_maps(struct Syms *s, int pid, const struct ProcMap *maps, u32 n
 		return;
 	syms_lock(s);
 	struct Proc *p = proc_get(s, pid);
-	u64 start = 0, dev = 0, ino = 0;
-	if (!identity(pid, &start, &dev, &ino) || start != p->start_time || ino != p->exe_ino || dev != p->exe_dev)
+	u64 start, dev, ino;
+	if (identity(pid, &start, &dev, &ino) && (start != p->start_time || (ino && (ino != p->exe_ino || dev != p->exe_dev)))) {
 		proc_forget(p); // another process or program: its perf map is not this one's
-	p->start_time = start;
-	p->exe_dev = dev;
-	p->exe_ino = ino;
+		p->start_time = start;
+		p->exe_dev = dev;
+		p->exe_ino = ino;
+	}
 	free(p->maps);
 	p->maps = xmalloc((n + 1) * sizeof(*p->maps));
 	if (n)
@@ -255,6 +265,6 @@ void sym_pid_set_maps(struct Syms *s, int pid, const struct ProcMap *maps, u32 n
 	p->n = n;
 	p->managed = true;
 	p->read_at = now_ns();
-	expect_perf_map(p);
+	expect_perf_map(s, p);
 	syms_unlock(s);
 }

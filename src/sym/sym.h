@@ -51,8 +51,8 @@ struct ProcMap {	   // one line of /proc/PID/maps that is executable
 	u64 start, end, file_off;
 	struct SymObject *obj; // NULL: anonymous (JIT, stack)
 };
-// procmaps.c: executable mappings of a live process, sorted by start; through /proc/PID/maps, files opened by /proc/PID/map_files/START-END, else
-// /proc/PID/root/PATH. out is malloced. Error when the process is gone.
+// procmaps.c: executable mappings of a live process, sorted by start; from /proc/PID/maps, files opened by
+// /proc/PID/map_files/START-END, else /proc/PID/root/PATH. out is malloced. Error when the process is gone.
 struct err *sym_proc_maps(struct Syms *s, int pid, struct ProcMap **out, u32 *n);
 struct SymObject *sym_object(struct Syms *s, u32 id);		 // NULL if no such id
 u32 sym_object_count(struct Syms *s);
@@ -82,8 +82,8 @@ struct SymDef {
 struct err *sym_object_each(struct Syms *s, struct SymObject *o, bool (*fn)(void *, const struct SymDef *), void *arg);
 bool sym_object_find(struct Syms *s, struct SymObject *o, const char *name, struct SymDef *out); // raw or demangled name, "sym@@VERS"
 bool sym_object_addr_to_off(struct SymObject *o, u64 vaddr, u64 *file_off);
-// "libc" / "c" -> /lib/x86_64-linux-gnu/libc.so.6 through ld.so.cache; a path as is; a bare program name through $PATH (with root = /proc/PID/root for
-// pid != 0). malloced; error names what was tried.
+// "libc" / "c" -> /lib/x86_64-linux-gnu/libc.so.6 through ld.so.cache; a path as is; a bare program name through $PATH. With pid != 0 in
+// the eyes of that process (/proc/PID/root is put in front if its root is not ours). malloced; error names what was tried.
 struct err *sym_resolve_path(const char *name, int pid, char **out);
 
 // usdt.c: .note.stapsdt

@@ -47,8 +47,11 @@ TEST(debug_file_by_build_id)
 {
 	char *dir = make_dir();
 	write_text(dir, "a.c", code);
-	CHECK_EQ(run("cd %s && gcc -O1 -g -Wl,--build-id -o a a.c && id=$(readelf -n a | sed -n 's/.*Build ID: //p') && d=dbg/.build-id/$(echo $id | cut -c1-2) && "
-		     "mkdir -p $d && objcopy --only-keep-debug a $d/$(echo $id | cut -c3-).debug && strip -o b a", dir), 0);
+	CHECK_EQ(run("cd %s && gcc -O1 -g -Wl,--build-id -o a a.c && id=$(readelf -n a | sed -n 's/.*Build ID: //p') && "
+		     "d=dbg/.build-id/$(echo $id | cut -c1-2) && "
+		     "mkdir -p $d && objcopy --only-keep-debug a $d/$(echo $id | cut -c3-).debug && strip -o b a",
+		     dir),
+		 0);
 	char *debug = xasprintf("%s/dbg", dir);
 	struct Syms *s = syms_create(&(struct SymOpts){.debug_dir = debug, .lines = true});
 	struct SymObject *o = object_in(s, dir, "b");
@@ -61,7 +64,10 @@ TEST(debug_file_by_build_id)
 	CHECK_EQ(d.file_off, offset_of(o, dir, "a", "other"));
 	syms_destroy(s);
 	// a debug file with another build id is refused
-	CHECK_EQ(run("cd %s && gcc -O0 -g -Wl,--build-id -DX=1 -o c a.c && f=$(ls dbg/.build-id/*/*) && chmod u+w $f && objcopy --only-keep-debug c $f", dir), 0);
+	CHECK_EQ(run("cd %s && gcc -O0 -g -Wl,--build-id -DX=1 -o c a.c && f=$(ls dbg/.build-id/*/*) && chmod u+w $f && objcopy "
+		     "--only-keep-debug c $f",
+		     dir),
+		 0);
 	s = syms_create(&(struct SymOpts){.debug_dir = debug});
 	CHECK(!sym_object_off(s, object_in(s, dir, "b"), off).name);
 	syms_destroy(s);
@@ -74,7 +80,9 @@ TEST(copies_of_one_build_are_one_object)
 	char *dir = make_dir();
 	write_text(dir, "a.c", code);
 	CHECK_EQ(run("cd %s && gcc -O1 -Wl,--build-id -o a a.c && cp a b && cp a c && cp a d && echo x >> d && cp a e && "
-		     "printf x | dd of=e bs=1 seek=40 conv=notrunc 2>/dev/null", dir), 0);
+		     "printf x | dd of=e bs=1 seek=40 conv=notrunc 2>/dev/null",
+		     dir),
+		 0);
 	struct Syms *s = syms_create(NULL);
 	struct SymObject *a = object_in(s, dir, "a");
 	CHECK(a->build_id_len == 20);
@@ -95,8 +103,11 @@ TEST(debug_file_by_link_and_crc)
 {
 	char *dir = make_dir();
 	write_text(dir, "a.c", code);
-	CHECK_EQ(run("cd %s && gcc -O1 -g -Wl,--build-id=none -o a a.c && mkdir .debug && objcopy --only-keep-debug a .debug/a.debug && strip -o b a && "
-		     "objcopy --add-gnu-debuglink=.debug/a.debug b", dir), 0);
+	CHECK_EQ(run("cd %s && gcc -O1 -g -Wl,--build-id=none -o a a.c && mkdir .debug && objcopy --only-keep-debug a .debug/a.debug && "
+		     "strip -o b a && "
+		     "objcopy --add-gnu-debuglink=.debug/a.debug b",
+		     dir),
+		 0);
 	struct Syms *s = syms_create(NULL);
 	struct SymObject *o = object_in(s, dir, "b");
 	u64 off = offset_of(o, dir, "a", "hidden");
@@ -125,8 +136,11 @@ TEST(debug_file_from_debuginfod)
 	dlclose(lib);
 	char *dir = make_dir();
 	write_text(dir, "a.c", code);
-	CHECK_EQ(run("cd %s && gcc -O1 -g -Wl,--build-id -o a a.c && id=$(readelf -n a | sed -n 's/.*Build ID: //p') && mkdir -p web/buildid/$id && "
-		     "objcopy --only-keep-debug a web/buildid/$id/debuginfo && strip -o b a", dir), 0);
+	CHECK_EQ(run("cd %s && gcc -O1 -g -Wl,--build-id -o a a.c && id=$(readelf -n a | sed -n 's/.*Build ID: //p') && mkdir -p "
+		     "web/buildid/$id && "
+		     "objcopy --only-keep-debug a web/buildid/$id/debuginfo && strip -o b a",
+		     dir),
+		 0);
 	char *url = xasprintf("file://%s/web", dir), *cache = xasprintf("%s/cache", dir);
 	setenv("DEBUGINFOD_CACHE_PATH", cache, 1);
 	struct Syms *s = syms_create(NULL);
@@ -153,8 +167,11 @@ TEST(mini_debuginfo)
 {
 	char *dir = make_dir();
 	write_text(dir, "a.c", code);
-	CHECK_EQ(run("cd %s && gcc -O1 -o a a.c && cp a mini && strip --strip-debug mini && objcopy -S --remove-section=.gnu.version a b && "
-		     "objcopy --only-keep-debug mini mini.debug && xz -k mini.debug && objcopy --add-section .gnu_debugdata=mini.debug.xz b", dir), 0);
+	CHECK_EQ(
+	    run("cd %s && gcc -O1 -o a a.c && cp a mini && strip --strip-debug mini && objcopy -S --remove-section=.gnu.version a b && "
+		"objcopy --only-keep-debug mini mini.debug && xz -k mini.debug && objcopy --add-section .gnu_debugdata=mini.debug.xz b",
+		dir),
+	    0);
 	struct Syms *s = syms_create(&(struct SymOpts){.no_debuginfod = true});
 	struct SymObject *o = object_in(s, dir, "b");
 	CHECK_STR(sym_object_off(s, o, offset_of(o, dir, "a", "hidden")).name, "hidden");
@@ -168,7 +185,8 @@ TEST(mini_debuginfo)
 TEST(no_section_headers)
 {
 	char *dir = make_dir();
-	write_text(dir, "a.c", "__attribute__((noinline)) int exported(int x) { return x + 1; }\nint main(int c, char **v) { return exported(c); }\n");
+	write_text(dir, "a.c",
+		   "__attribute__((noinline)) int exported(int x) { return x + 1; }\nint main(int c, char **v) { return exported(c); }\n");
 	static const char *const hash[] = {"gnu", "sysv"};
 	for (u32 i = 0; i < 2; i++) {
 		CHECK_EQ(run("cd %s && gcc -O1 -rdynamic -Wl,--hash-style=%s -o a a.c && strip -o b a", dir, hash[i]), 0);
@@ -194,9 +212,10 @@ TEST(no_section_headers)
 TEST(assembly_labels_reach_to_the_next_symbol)
 {
 	char *dir = make_dir();
-	write_text(dir, "a.s", "\t.text\n\t.globl first, second\nfirst:\n\t.skip 64, 0x90\nsecond:\n\t.skip 32, 0x90\n"
-			       "\t.type sized, @function\nsized:\n\t.skip 16, 0x90\ninner:\n\t.skip 16, 0x90\n\t.size sized, .-sized\n"
-			       "\t.globl main\nmain:\n\tret\n");
+	write_text(dir, "a.s",
+		   "\t.text\n\t.globl first, second\nfirst:\n\t.skip 64, 0x90\nsecond:\n\t.skip 32, 0x90\n"
+		   "\t.type sized, @function\nsized:\n\t.skip 16, 0x90\ninner:\n\t.skip 16, 0x90\n\t.size sized, .-sized\n"
+		   "\t.globl main\nmain:\n\tret\n");
 	CHECK_EQ(run("cd %s && gcc -o a a.s 2>/dev/null", dir), 0);
 	struct Syms *s = syms_create(NULL);
 	struct SymObject *o = object_in(s, dir, "a");
@@ -214,14 +233,15 @@ TEST(assembly_labels_reach_to_the_next_symbol)
 // ---- inlines and lines. The oracle is llvm-symbolizer, as binutils' addr2line -i names some frames wrongly (of two inlined functions
 // beginning at one address it prints the outermost's name) and sees no inlined functions in clang's DWARF 5.
 static const char inlined[] =
-	"#include <cstdio>\n#include <vector>\n#include <algorithm>\n"
-	"namespace ns { template <class T> struct Box { T v; inline T get() const { return v * 2; } }; }\n"
-	"static inline __attribute__((always_inline)) int leaf(int x) { volatile int y = x; return y + 1; }\n"
-	"static inline __attribute__((always_inline)) int middle(int x) {\n\tint a = leaf(x);\n\treturn a * leaf(x + 3);\n}\n"
-	"__attribute__((noinline)) int outer(int x) {\n\tns::Box<int> b{x};\n\tint s = middle(b.get());\n\tfor (int i = 0; i < x; i++)\n\t\ts += middle(i);\n\treturn s;\n}\n"
-	"__attribute__((noinline)) int sorted(int n) { std::vector<int> v; for (int i = 0; i < n; i++) v.push_back(n - i);\n"
-	"\tstd::sort(v.begin(), v.end()); return v[0]; }\n"
-	"int main(int c, char **v) { return outer(c) + sorted(c); }\n";
+    "#include <cstdio>\n#include <vector>\n#include <algorithm>\n"
+    "namespace ns { template <class T> struct Box { T v; inline T get() const { return v * 2; } }; }\n"
+    "static inline __attribute__((always_inline)) int leaf(int x) { volatile int y = x; return y + 1; }\n"
+    "static inline __attribute__((always_inline)) int middle(int x) {\n\tint a = leaf(x);\n\treturn a * leaf(x + 3);\n}\n"
+    "__attribute__((noinline)) int outer(int x) {\n\tns::Box<int> b{x};\n\tint s = middle(b.get());\n\tfor (int i = 0; i < x; i++)\n\t\ts "
+    "+= middle(i);\n\treturn s;\n}\n"
+    "__attribute__((noinline)) int sorted(int n) { std::vector<int> v; for (int i = 0; i < n; i++) v.push_back(n - i);\n"
+    "\tstd::sort(v.begin(), v.end()); return v[0]; }\n"
+    "int main(int c, char **v) { return outer(c) + sorted(c); }\n";
 
 static void against_symbolizer(const char *dir, const char *file)
 {
@@ -264,8 +284,11 @@ static void against_symbolizer(const char *dir, const char *file)
 			char *colon = strrchr(where, ':');
 			u32 want = colon ? strtoul(colon + 1, NULL, 10) : 0;
 			if (at < n && (strcmp(hits[at].name ? hits[at].name : "??", line) || hits[at].line != want) && bad++ < 10)
-				printf("# %lx frame %u: %s line %u, llvm-symbolizer has %s %s\n", a, at, hits[at].name, hits[at].line, line, where);
-			else if (at < n && want && hits[at].file && colon && strncmp(strrchr(hits[at].file, '/'), strrchr(where, '/'), strlen(strrchr(hits[at].file, '/'))) && bad++ < 10)
+				printf("# %lx frame %u: %s line %u, llvm-symbolizer has %s %s\n", a, at, hits[at].name, hits[at].line, line,
+				       where);
+			else if (at < n && want && hits[at].file && colon &&
+				 strncmp(strrchr(hits[at].file, '/'), strrchr(where, '/'), strlen(strrchr(hits[at].file, '/'))) &&
+				 bad++ < 10)
 				printf("# %lx frame %u: file %s, llvm-symbolizer has %s\n", a, at, hits[at].file, where);
 			at++;
 		}
@@ -284,7 +307,8 @@ TEST(inlined_functions_as_llvm_symbolizer_has_them)
 		SKIP("no llvm-symbolizer");
 	char *dir = make_dir();
 	write_text(dir, "a.cc", inlined);
-	CHECK_EQ(run("cd %s && g++ -O2 -g -gdwarf-5 -o v5 a.cc && g++ -O2 -g -gdwarf-4 -o v4 a.cc && g++ -O2 -g -gz -o packed a.cc", dir), 0);
+	CHECK_EQ(run("cd %s && g++ -O2 -g -gdwarf-5 -o v5 a.cc && g++ -O2 -g -gdwarf-4 -o v4 a.cc && g++ -O2 -g -gz -o packed a.cc", dir),
+		 0);
 	against_symbolizer(dir, "v5");
 	against_symbolizer(dir, "v4");
 	against_symbolizer(dir, "packed");
@@ -333,7 +357,8 @@ TEST(inlines_are_off_unless_asked_for)
 // ---- USDT
 TEST(usdt_notes_as_readelf_shows_them)
 {
-	static const char *const files[] = {"/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0", "/usr/lib/x86_64-linux-gnu/libstdc++.so.6", "/usr/bin/python3.11"};
+	static const char *const files[] = {"/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0", "/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
+					    "/usr/bin/python3.11"};
 	u32 total = 0;
 	for (u32 i = 0; i < ARRAY_LEN(files); i++) {
 		struct Syms *s = syms_create(NULL);
@@ -396,7 +421,9 @@ TEST(damaged_files_give_errors)
 		str_addn(&b, good.p, round % 3 ? good.n : (size_t)random() % good.n);
 		for (u32 i = 0; i < 40 && b.n; i++) {
 			// half of the damage goes where it hurts: headers at the start, section headers at the end
-			size_t at = i % 2 ? (size_t)random() % b.n : i % 4 ? (size_t)random() % MIN(b.n, (size_t)1024) : b.n - 1 - (size_t)random() % MIN(b.n, (size_t)2400);
+			size_t at = i % 2   ? (size_t)random() % b.n
+				    : i % 4 ? (size_t)random() % MIN(b.n, (size_t)1024)
+					    : b.n - 1 - (size_t)random() % MIN(b.n, (size_t)2400);
 			b.p[at] = round % 2 ? random() : 0xff;
 		}
 		if (b.n > 4)

@@ -50,7 +50,8 @@ struct Child {
 
 static const char child_main[] =
 	"\n#define _GNU_SOURCE\n#include <stdio.h>\n#include <unistd.h>\n#include <signal.h>\n#include <sched.h>\n#include <sys/mount.h>\n"
-	"#include <sys/stat.h>\n#include <sys/mman.h>\n#include <sys/wait.h>\n#include <sys/syscall.h>\n#include <sys/prctl.h>\n#include <stdlib.h>\n"
+	"#include <sys/stat.h>\n#include <sys/mman.h>\n#include <sys/wait.h>\n"
+	"#include <sys/syscall.h>\n#include <sys/prctl.h>\n#include <stdlib.h>\n"
 	"int here(void);\nstatic char **args;\n"
 	"static void again(int s) { execl(\"/proc/self/exe\", args[0], \"again\", NULL); _exit(9); }\n"
 	"int main(int c, char **v) {\n"
