@@ -42,7 +42,11 @@ typedef _Bool bool;
 #define RT_INLINE inline __attribute__((always_inline))
 #define RT_NOINLINE __attribute__((noinline))
 #define RT_FN __attribute__((noinline, used))
+#ifdef RT_HOST
+#define RT_UNROLL
+#else
 #define RT_UNROLL _Pragma("clang loop unroll(full)")
+#endif
 
 // ---- maps. RT_MAP(rt_counters, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct RtCounters), 1, 0);
 // The same map may be declared in several files with RT_MAP_EXTERN after one RT_MAP; names start with "rt_". In code pass &name.

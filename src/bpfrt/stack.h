@@ -110,7 +110,13 @@ struct RtUwRule {
 	s32 off, off2;
 	s16 slot[RT_UW_SLOTS]; // bytes
 	u8 index; // DEREF: register number + 1, 0 none (OpenSSL's Montgomery multiplication)
-	u8 pad[3];
+	u8 sp_kind; // enum RtUwSp
+	s16 sp;	    // register number, or CFA-relative offset
+};
+enum RtUwSp { // the caller's stack pointer
+	RT_UW_SP_CFA,
+	RT_UW_SP_REG, // in register `sp` (longjmp)
+	RT_UW_SP_MEM, // at CFA + sp (setcontext)
 };
 enum RtUwRa {
 	RT_UW_RA_MEM, // at CFA + ra
@@ -153,6 +159,7 @@ struct RtUw {
 	u32 fp_only;
 	u32 raw;	   // some frame is a raw address
 	u32 leaf;	   // no frame has been left yet
+	u32 entry;	   // pc is the first instruction of a function
 	u32 why;	   // enum RtWhy
 	u32 weak;	   // enum RtWhy: frame pointers had to do for code that has unwind information
 	u32 stop;
@@ -163,7 +170,7 @@ struct RtUw {
 };
 #define RT_SLACK (RT_TRIM_DEPTH + 8)
 struct RtStackBuf {
-	u32 busy, skip;
+	u32 busy, skip; // skip: result of count_tracer
 	u64 owner; // who took it: tells a race between two tasks from proper nesting
 	struct RtUw uw;
 	struct RtPtRegs regs;

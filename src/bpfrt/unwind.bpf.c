@@ -301,6 +301,13 @@ static RT_NOINLINE u64 leave_by_code(struct RtUw *u)
 {
 	u64 sp = u->reg[RT_R_SP];
 
+	if (u->entry) { // a probe has overwritten the code here, but it is known to be a function's first instruction
+		u->entry = 0;
+		if (!read8(u, sp))
+			return 0;
+		enter_caller(u, u->tmp[0], sp, sp + 8);
+		return 1;
+	}
 	if (!read8(u, u->pc))
 		return 0;
 	u64 code = u->tmp[0];
@@ -383,7 +390,7 @@ static RT_NOINLINE u64 leave_slots(struct RtUw *u, struct RtUwRule *r, u64 cfa, 
 // By a rule that has a CFA.
 static RT_NOINLINE u64 leave_by_rule(struct RtUw *u, struct RtUwRule *r)
 {
-	u64 cfa, fp = 0, slot;
+	u64 cfa, fp = 0, slot, sp;
 
 	if (!reg_get(u, r->reg))
 		return stop(u, RT_WHY_NO_RULE);
@@ -408,8 +415,19 @@ static RT_NOINLINE u64 leave_by_rule(struct RtUw *u, struct RtUwRule *r)
 		fp = u->tmp[1];
 	}
 	// the stack is left upwards; a CFA equal to sp is only where the return address is in a register
-	if (cfa < u->reg[RT_R_SP] || (cfa == u->reg[RT_R_SP] && !u->leaf))
+	sp = u->reg[RT_R_SP];
+	if (r->sp_kind == RT_UW_SP_CFA && (cfa < sp || (cfa == sp && !u->leaf)))
 		return stop(u, RT_WHY_BAD_CFA);
+	sp = cfa;
+	if (r->sp_kind == RT_UW_SP_REG) {
+		if (!reg_get(u, r->sp))
+			return stop(u, RT_WHY_NO_RULE);
+		sp = u->tmp[1];
+	} else if (r->sp_kind == RT_UW_SP_MEM) {
+		if (!read8(u, cfa + r->sp))
+			return stop(u, RT_WHY_BAD_READ);
+		sp = u->tmp[0];
+	}
 	slot = cfa + r->ra;
 	if (r->ra_kind == RT_UW_RA_REG) {
 		if (!reg_get(u, r->ra))
@@ -424,7 +442,7 @@ static RT_NOINLINE u64 leave_by_rule(struct RtUw *u, struct RtUwRule *r)
 	}
 	if (r->saved | r->lost)
 		leave_slots(u, r, cfa, fp);
-	return enter_caller(u, u->tmp[0], RT_R_SP == 7 ? slot : cfa, cfa);
+	return enter_caller(u, u->tmp[0], RT_R_SP == 7 ? slot : cfa, sp);
 }
 
 // One frame: stores it and moves to its caller; u->stop ends the walk.
@@ -459,6 +477,7 @@ static RT_INLINE void walk_frame(struct WalkCtx *w)
 		stop(u, RT_WHY_OK);
 	else
 		leave_by_rule(u, r);
+	u->entry = 0;
 }
 
 // Result as bpf_loop wants it: 1 ends the walk.
@@ -473,10 +492,10 @@ static long walk_step(u64 i, struct WalkCtx *w)
 // The general registers of user mode into b->regs. 0: the thread has none (kernel thread).
 static RT_NOINLINE u64 user_regs(void *ctx, struct RtStackBuf *b, u64 src)
 {
-	u64 kind = src & RT_SRC_MASK, p;
+	u64 p;
 
 #ifndef RT_HOST
-	if (kind == RT_SRC_REGS || kind == RT_SRC_PERF) {
+	if ((src & RT_SRC_MASK) == RT_SRC_REGS || (src & RT_SRC_MASK) == RT_SRC_PERF) {
 		volatile struct RtPtRegs *r = ctx; // volatile: one 8-byte load for each field, as the verifier wants them
 #ifdef RT_ARM64
 		RT_UNROLL
@@ -584,6 +603,7 @@ static RT_NOINLINE u64 walk(struct RtStackBuf *b, u64 limit, u64 src)
 	u->tgid = key.tgid;
 	u->limit = limit == 0 || limit > RT_STACK_MAX ? RT_STACK_MAX : limit;
 	u->fp_only = (src & RT_SRC_F_FP) != 0;
+	u->entry = (src & (RT_SRC_F_ENTRY | RT_SRC_F_USER)) == (RT_SRC_F_ENTRY | RT_SRC_F_USER);
 	w.chunk = bpf_map_lookup_elem(&rt_uw_maps, &key);
 	if (!w.chunk)
 		ask_mappings(key.tgid);
@@ -600,6 +620,8 @@ static RT_NOINLINE u64 walk(struct RtStackBuf *b, u64 limit, u64 src)
 		u->why = RT_WHY_NO_PROC;
 	else if (u->weak)
 		u->why = u->weak;
+	else if (u->why == RT_WHY_FP_END && !u->map_len)
+		u->why = RT_WHY_NO_MAPPING;
 	else if (u->why == RT_WHY_BAD_READ && rt_off_mm && !bpf_probe_read_kernel(&u->tmp[0], 8, (void *)(bpf_get_current_task() + rt_off_mm)) &&
 		 !u->tmp[0])
 		u->why = RT_WHY_EXITING;

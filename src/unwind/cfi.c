@@ -266,8 +266,11 @@ static void set_reg(struct CfiState *st, const struct Machine *m, u64 reg, enum 
 
 	if (reg == m->ra)
 		set_ra(st, m, how, off);
-	if (reg == m->sp)
-		st->sp_bad = how != RH_SAME;
+	if (reg == m->sp) {
+		st->sp_bad = (how != RH_SAME && how != RH_CFA) || !fits16(off);
+		st->r.sp_kind = how == RH_CFA ? RT_UW_SP_MEM : RT_UW_SP_CFA;
+		st->r.sp = how == RH_CFA ? (s16)off : 0;
+	}
 	if (s < 0)
 		return;
 	slot_clear(&st->r, s);
@@ -294,8 +297,11 @@ static void restore_reg(struct CfiState *st, const struct CfiState *init, const 
 		st->r.ra_kind = init->r.ra_kind;
 		st->r.ra = init->r.ra;
 	}
-	if (reg == m->sp)
+	if (reg == m->sp) {
 		st->sp_bad = init->sp_bad;
+		st->r.sp_kind = init->r.sp_kind;
+		st->r.sp = init->r.sp;
+	}
 	if (s < 0)
 		return;
 	slot_clear(&st->r, s);
@@ -445,6 +451,11 @@ bool cfi_run(struct CfiRun *run, struct Bytes b, struct CfiState *st)
 				st->ra_bad = false;
 				st->r.ra_kind = RT_UW_RA_REG;
 				st->r.ra = (s16)pc;
+			}
+			if (reg == m->sp && pc < m->nregs) {
+				st->sp_bad = false;
+				st->r.sp_kind = RT_UW_SP_REG;
+				st->r.sp = (s16)pc;
 			}
 			break;
 		case 0x0a: // DW_CFA_remember_state

@@ -4,7 +4,7 @@
 static const char *const texts[RT_WHYS] = {
 	[RT_WHY_OK] = "",
 	[RT_WHY_NO_PROC] = "the process was not known yet",
-	[RT_WHY_NO_MAPPING] = "code outside every known mapping",
+	[RT_WHY_NO_MAPPING] = "code outside every known file, without frame pointers",
 	[RT_WHY_NO_TABLE] = "unwind table not ready",
 	[RT_WHY_BAD_READ] = "stack memory could not be read",
 	[RT_WHY_BAD_CFA] = "frame address out of order",

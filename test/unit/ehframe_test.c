@@ -86,6 +86,9 @@ static bool same_row(struct Interp *t, const struct RtUwRule *r)
 		return true;
 	if (cfa_offset(cell(t, "ra"), &off) ? r->ra_kind != RT_UW_RA_MEM || r->ra != off : r->ra_kind == RT_UW_RA_MEM)
 		return false;
+	const char *sp = cell(t, "rsp");
+	if (cfa_offset(sp, &off) ? r->sp_kind != RT_UW_SP_MEM || r->sp != off : sp[0] == 'r' ? r->sp_kind != RT_UW_SP_REG || r->sp != atoi(sp + 1) : r->sp_kind)
+		return false;
 	for (u32 s = 0; s < RT_UW_SLOTS; s++) {
 		const char *c = cell(t, reg_names[slots[s]]);
 		bool saved = r->saved >> s & 1;

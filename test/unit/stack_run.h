@@ -71,6 +71,8 @@ static inline void sr_code(struct StackRun *r, const char *fn, u64 limit, u64 sr
 	exit_insn(t);
 }
 
+static bool sr_entry; // the next program is for function entries only
+
 // Loads; kind decides the program type and src. NULL, or what went wrong.
 static inline struct err *sr_load(struct StackRun *r, const char *fn, enum ProbeKind kind, u64 limit, bool fp, int tgid, const struct UwOpts *o)
 {
@@ -88,7 +90,7 @@ static inline struct err *sr_load(struct StackRun *r, const char *fn, enum Probe
 	vec_push(&r->t.prog.progs, &r->t.pp);
 	r->counts = add_map(&r->t, "counts", BPF_MAP_TYPE_HASH, sizeof(struct StackKey), 8, 400000, 0);
 	r->last = add_map(&r->t, "last", BPF_MAP_TYPE_HASH, 8, 8, 65536, 0);
-	sr_code(r, fn, limit, stack_src(kind, perf ? CTX_PERF : CTX_RAW, fp, false), tgid);
+	sr_code(r, fn, limit, stack_src(kind, perf ? CTX_PERF : CTX_RAW, fp, sr_entry), tgid);
 	r->syms = syms_create(&(struct SymOpts){0});
 	e = link_runtime(&r->t.prog, &r->t.pp.code);
 	if (!e) {

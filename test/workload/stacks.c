@@ -1,6 +1,7 @@
 // A program whose threads stand still at a known place, for the stack tests. Usage: stacks SCENE. Prints "ready" when it is there.
 // Built by the tests in several ways (static, not position independent, without frame pointers).
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -67,6 +68,47 @@ static int cmp(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
+// leaf() is probed by the tests; outer() and middle() have pending return probes.
+__attribute__((noinline)) int leaf(int n)
+{
+	sink += n;
+	__asm__ volatile("" ::: "memory");
+	return n + 1;
+}
+__attribute__((noinline)) int middle(int n)
+{
+	int r = leaf(n) * 2;
+	sink += r;
+	return r;
+}
+__attribute__((noinline)) int outer(int n)
+{
+	int r = middle(n) + 1;
+	sink += r;
+	return r;
+}
+
+// A different way to leaf() for each number below 2^bits.
+__attribute__((noinline)) static int path(unsigned i, int bits);
+__attribute__((noinline)) static int left(unsigned i, int bits)
+{
+	int r = path(i, bits) + 1;
+	sink += r;
+	return r;
+}
+__attribute__((noinline)) static int path(unsigned i, int bits)
+{
+	int r;
+	if (!bits)
+		r = leaf((int)i);
+	else if (i & 1)
+		r = left(i >> 1, bits - 1) + 1;
+	else
+		r = path(i >> 1, bits - 1) + 2;
+	sink += r;
+	return r;
+}
+
 static void *thread(void *arg)
 {
 	deep((int)(long)arg);
@@ -99,6 +141,30 @@ int main(int argc, char **argv)
 		}
 		usleep(100000);
 		park();
+	} else if (!strcmp(scene, "paths")) { // N different stacks, then the same again
+		puts("ready");
+		fflush(stdout);
+		getchar();
+		for (int k = 0; k < 2; k++)
+			for (int i = 0; i < atoi(argv[2]); i++)
+				path((unsigned)i, 18);
+		puts("done");
+		fflush(stdout);
+	} else if (!strcmp(scene, "calls")) {
+		puts("ready");
+		fflush(stdout);
+		for (;;) {
+			outer(argc);
+			usleep(2000);
+		}
+	} else if (!strcmp(scene, "dlopen")) { // calls park-like code of a library loaded now
+		puts("ready");
+		fflush(stdout);
+		getchar();
+		void *lib = dlopen(argv[2], RTLD_NOW);
+		void (*fn)(void) = lib ? (void (*)(void))dlsym(lib, "in_library") : NULL;
+		if (fn)
+			fn();
 	} else if (!strcmp(scene, "clock")) { // most of the time in the vDSO
 		struct timespec t;
 		puts("ready");

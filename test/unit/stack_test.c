@@ -1,0 +1,414 @@
+// Stacks through the kernel: no frame of the tracer on top, whole from function entry, from behind return probes, from the vDSO, for processes and
+// libraries that come later; 200,000 different stacks without loss. Needs root and BPF; what is missing is named and skipped.
+#include "t.h"
+#include "stack_run.h"
+#include <bpf/libbpf.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+struct Child {
+	pid_t pid;
+	int in, out;
+};
+static struct Child spawn(char *const *argv)
+{
+	int p[2], q[2];
+	struct Child c = {-1, -1, -1};
+	if (pipe(p) || pipe(q))
+		return c;
+	c.pid = fork();
+	if (c.pid == 0) {
+		dup2(p[1], 1);
+		dup2(q[0], 0);
+		close(p[0]);
+		close(q[1]);
+		execvp(argv[0], argv);
+		_exit(127);
+	}
+	close(p[1]);
+	close(q[0]);
+	c.out = p[0];
+	c.in = q[1];
+	return c;
+}
+static void finish(struct Child *c)
+{
+	kill(c->pid, SIGKILL);
+	waitpid(c->pid, NULL, 0);
+	close(c->in);
+	close(c->out);
+}
+static bool said(struct Child *c, int ms)
+{
+	char buf[256];
+	struct pollfd p = {c->out, POLLIN, 0};
+	return poll(&p, 1, ms) == 1 && read(c->out, buf, sizeof(buf)) > 0;
+}
+
+static const char *build(const char *cc_flags, const char *src, const char *tag)
+{
+	static char bin[8][96];
+	static u32 n;
+	char cmd[512], *b = bin[n++ % 8];
+	snprintf(b, sizeof(bin[0]), "/tmp/sonde-stack-test-%d-%s", getpid(), tag);
+	snprintf(cmd, sizeof(cmd), "command -v cc >/dev/null && cc -O2 -w %s -o %s %s -lpthread -ldl", cc_flags, b, src);
+	return system(cmd) ? NULL : b;
+}
+static u64 symbol_off(struct Syms *s, const char *bin, const char *name)
+{
+	struct SymObject *o = sym_object_path(s, bin);
+	struct SymDef d;
+	return o && sym_object_find(s, o, name, &d) ? d.file_off : 0;
+}
+
+// ---- reading what a run has collected
+struct Want {
+	struct StackRun *r;
+	int tgid; // 0 any
+	bool user;
+	const char *const *top; // names from the leaf on; NULL-terminated
+	const char *root;	// name of the last frame
+	u64 stacks, matching, events, good_events, none;
+	char first_bad[1024];
+};
+static bool tracer_name(const char *s)
+{
+	static const char *const bad[] = {"bpf_prog_", "bpf_trace_run", "bpf_trampoline", "__bpf_trace_", "__traceiter_", "bpf_get_stack", "perf_trace_"};
+	for (u32 i = 0; s && i < ARRAY_LEN(bad); i++)
+		if (!strncmp(s, bad[i], strlen(bad[i])))
+			return true;
+	return false;
+}
+static void note(struct Want *w, const struct Value *v)
+{
+	struct Str s = {0};
+	if (w->first_bad[0])
+		return;
+	str_addf(&s, "%s:", v->why ? v->why : "");
+	for (u32 i = 0; i < v->nframes && i < 30; i++)
+		str_addf(&s, " %s(%s+%llx)", v->frames[i].sym ? v->frames[i].sym : "?", v->frames[i].module ? v->frames[i].module : "", (unsigned long long)v->frames[i].module_off);
+	snprintf(w->first_bad, sizeof(w->first_bad), "%s", s.p);
+	str_deinit(&s);
+}
+static bool on_stack(void *arg, const struct StackKey *k, u64 count)
+{
+	struct Want *w = arg;
+	struct Arena a = {0};
+	struct Value v;
+	if (w->tgid && k->pid_tgid >> 32 != (u64)w->tgid)
+		return true;
+	w->events += count;
+	if (!k->id) {
+		w->none += count;
+		return true;
+	}
+	if (!stacks_read(w->r->reader, &a, k->id, w->user, 0, &v)) {
+		T_FAIL("id %llx is not in the maps", (unsigned long long)k->id);
+		return true;
+	}
+	w->stacks++;
+	bool ok = true;
+	for (u32 i = 0; ok && w->top && w->top[i]; i++)
+		ok = i < v.nframes && v.frames[i].sym && !strcmp(v.frames[i].sym, w->top[i]);
+	for (u32 i = 0; ok && i < v.nframes; i++)
+		ok = !tracer_name(v.frames[i].sym);
+	if (ok && w->root)
+		ok = v.nframes && v.frames[v.nframes - 1].sym && !v.why &&
+		     !strcmp(v.frames[v.nframes - 1].sym, w->root);
+	w->matching += ok;
+	w->good_events += ok ? count : 0;
+	if (!ok)
+		note(w, &v);
+	arena_deinit(&a);
+	return true;
+}
+static struct RtCounters counters(struct StackRun *r)
+{
+	struct RtCounters sum = {0};
+	struct MapDef *m = program_map(&r->t.prog, "rt_counters");
+	static struct RtCounters c[1024];
+	u32 zero = 0;
+	if (m && sys_map_lookup(m->fd, &zero, c) >= 0)
+		for (int i = 0; i < libbpf_num_possible_cpus(); i++)
+			for (u32 k = 0; k < sizeof(sum) / 8; k++)
+				((u64 *)&sum)[k] += ((u64 *)&c[i])[k];
+	return sum;
+}
+
+#define LOAD(...)                                                                                                                                    \
+	static struct StackRun r;                                                                                                                    \
+	struct err *load_err = sr_load(&r, __VA_ARGS__);                                                                                             \
+	if (load_err) {                                                                                                                              \
+		static char why[2048];                                                                                                               \
+		snprintf(why, sizeof(why), "%s", err_text(load_err));                                                                                \
+		bool missing = err_code(load_err) == EPERM;                                                                                          \
+		err_free(load_err);                                                                                                                  \
+		sr_end(&r);                                                                                                                          \
+		if (missing)                                                                                                                         \
+			SKIP(why);                                                                                                                   \
+		T_FAIL("%s", why);                                                                                                                   \
+		return;                                                                                                                              \
+	}
+
+static void all_match(struct Want *w)
+{
+	sr_each(w->r, on_stack, w);
+	printf("# %llu stacks of %llu events, %llu as they should be\n", (unsigned long long)w->stacks, (unsigned long long)w->events, (unsigned long long)w->matching);
+	CHECK(w->stacks > 0);
+	CHECK_EQ(w->matching, w->stacks);
+	if (w->first_bad[0])
+		printf("# first other: %s\n", w->first_bad);
+}
+
+// ---- no frames of the tracer
+static void sleep_some(void)
+{
+	for (int i = 0; i < 50; i++)
+		usleep(2000);
+}
+TEST(kernel_stack_of_raw_tracepoint)
+{
+	LOAD("rt_kstack", PK_RAWTP, 0, false, getpid(), NULL);
+	CHECK(sr_keep(&r, sys_raw_tracepoint_open("sched_switch", r.t.pp.fd), -1));
+	sleep_some();
+	sr_detach(&r);
+	all_match(&(struct Want){.r = &r, .top = (const char *[]){"__schedule", NULL}});
+	CHECK_EQ(counters(&r).stack_kfail, 0);
+	sr_end(&r);
+}
+TEST(kernel_stack_of_two_raw_tracepoints) // with two programs the kernel goes through __traceiter_*
+{
+	LOAD("rt_kstack", PK_RAWTP, 0, false, getpid(), NULL);
+	CHECK(sr_keep(&r, sys_raw_tracepoint_open("sched_switch", r.t.pp.fd), -1));
+	CHECK(sr_keep(&r, sys_raw_tracepoint_open("sched_switch", r.t.pp.fd), -1));
+	sleep_some();
+	sr_detach(&r);
+	all_match(&(struct Want){.r = &r, .top = (const char *[]){"__schedule", NULL}});
+	sr_end(&r);
+}
+TEST(kernel_stack_of_tracepoint)
+{
+	LOAD("rt_kstack", PK_TRACEPOINT, 0, false, getpid(), NULL);
+	if (!sr_tracepoint(&r, "sched/sched_switch")) {
+		sr_end(&r);
+		SKIP("no tracepoints");
+	}
+	sleep_some();
+	sr_detach(&r);
+	all_match(&(struct Want){.r = &r, .top = (const char *[]){"__schedule", NULL}});
+	sr_end(&r);
+}
+TEST(kernel_stack_of_samples)
+{
+	LOAD("rt_kstack", PK_PROFILE, 0, false, 0, NULL);
+	CHECK(sr_profile(&r, 997));
+	struct Str s = {0};
+	for (int i = 0; i < 100; i++) {
+		str_reset(&s);
+		err_free(read_file("/proc/kallsyms", &s, 4 << 20));
+	}
+	str_deinit(&s);
+	sr_detach(&r);
+	all_match(&(struct Want){.r = &r});
+	sr_end(&r);
+}
+TEST(kernel_stack_limit)
+{
+	LOAD("rt_kstack", PK_RAWTP, 3, false, getpid(), NULL);
+	CHECK(sr_keep(&r, sys_raw_tracepoint_open("sched_switch", r.t.pp.fd), -1));
+	sleep_some();
+	sr_detach(&r);
+	struct Want w = {.r = &r, .top = (const char *[]){"__schedule", NULL}};
+	all_match(&w);
+	struct StackKey k;
+	CHECK(sys_map_next_key(r.counts->fd, NULL, &k) >= 0);
+	CHECK_EQ(RT_STACK_NFRAMES(k.id), 3);
+	sr_end(&r);
+}
+
+// ---- probes of functions
+static void probed(const char *flags, const char *tag, bool pending)
+{
+	const char *bin = build(flags, "test/workload/stacks.c", tag);
+	if (!bin)
+		SKIP("cannot compile the workload");
+	struct Child c = spawn((char *[]){(char *)bin, "calls", NULL});
+	CHECK(said(&c, 10000));
+	sr_entry = !pending;
+	LOAD("rt_ustack", PK_UPROBE, 0, false, c.pid, NULL);
+	sr_entry = false;
+	u64 leaf = symbol_off(r.syms, bin, "leaf"), outer = symbol_off(r.syms, bin, "outer"), middle = symbol_off(r.syms, bin, "middle");
+	CHECK(leaf && outer && middle);
+	unwind_settle(r.unwind, 0);
+	CHECK(sr_uprobe(&r, bin, leaf, false, 0));
+	if (pending) { // events of the return probes are counted too: their stacks begin in the caller
+		CHECK(sr_uprobe(&r, bin, middle, true, 0));
+		CHECK(sr_uprobe(&r, bin, outer, true, 0));
+	}
+	usleep(300000);
+	sr_detach(&r);
+	struct Want w = {.r = &r, .user = true, .root = "_start"};
+	sr_each(&r, on_stack, &w);
+	printf("# %llu stacks of %llu events, %llu whole\n", (unsigned long long)w.stacks, (unsigned long long)w.events, (unsigned long long)w.matching);
+	CHECK(w.events > 20);
+	CHECK_EQ(w.stacks, pending ? 3 : 1);
+	CHECK_EQ(w.matching, w.stacks);
+	if (w.first_bad[0])
+		printf("# first other: %s\n", w.first_bad);
+	struct Want at_leaf = {.r = &r, .user = true, .root = "_start", .top = (const char *[]){"leaf", "middle", "outer", "main", NULL}};
+	sr_each(&r, on_stack, &at_leaf);
+	CHECK_EQ(at_leaf.matching, 1);
+	finish(&c);
+	unlink(bin);
+	sr_end(&r);
+}
+TEST(function_entry)
+{
+	probed("-fomit-frame-pointer", "entry", false);
+}
+TEST(function_entry_without_unwind_information)
+{
+	probed("-fno-omit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables", "entryfp", false);
+}
+TEST(pending_return_probes)
+{
+	probed("-fomit-frame-pointer", "pending", true);
+}
+
+// ---- samples of a program that starts or changes while tracing
+static void sampled(char *const *argv, bool before, const char *send, double at_least, const char *root, const char *must)
+{
+	struct Child c = {-1, -1, -1};
+	if (before) {
+		c = spawn(argv);
+		CHECK(said(&c, 10000));
+	}
+	LOAD("rt_ustack", PK_PROFILE, 0, false, 0, NULL);
+	unwind_settle(r.unwind, 0);
+	CHECK(sr_profile(&r, 499));
+	if (!before) {
+		c = spawn(argv);
+		CHECK(said(&c, 10000));
+	}
+	if (send)
+		CHECK_EQ(write(c.in, send, strlen(send)), (long)strlen(send));
+	usleep(700000);
+	sr_detach(&r);
+	struct Want w = {.r = &r, .user = true, .root = root, .tgid = c.pid};
+	sr_each(&r, on_stack, &w);
+	printf("# %llu stacks of %llu samples, %llu samples whole\n", (unsigned long long)w.stacks, (unsigned long long)w.events,
+	       (unsigned long long)w.good_events);
+	CHECK(w.events > 20);
+	CHECK((double)w.good_events >= at_least * (double)w.events);
+	if (w.first_bad[0])
+		printf("# first other: %s\n", w.first_bad);
+	if (must) { // some stack goes through it
+		struct Want m = {.r = &r, .user = true, .tgid = c.pid, .top = (const char *[]){must, NULL}};
+		sr_each(&r, on_stack, &m);
+		CHECK(m.matching > 0);
+	}
+	finish(&c);
+	sr_end(&r);
+}
+TEST(vdso)
+{
+	const char *bin = build("-fomit-frame-pointer", "test/workload/stacks.c", "vdso");
+	if (!bin)
+		SKIP("cannot compile the workload");
+	sampled((char *[]){(char *)bin, "clock", NULL}, true, NULL, 1, "_start", NULL);
+	unlink(bin);
+}
+TEST(started_later)
+{
+	const char *bin = build("-fomit-frame-pointer", "test/workload/stacks.c", "later");
+	if (!bin)
+		SKIP("cannot compile the workload");
+	sampled((char *[]){(char *)bin, "spin", NULL}, false, NULL, 0.9, "_start", NULL); // the first milliseconds are counted, not guessed
+	unlink(bin);
+}
+TEST(library_loaded_later)
+{
+	const char *bin = build("-fomit-frame-pointer", "test/workload/stacks.c", "dl"), *lib = build("-shared -fPIC", "test/workload/lib.c", "dl.so");
+	if (!bin || !lib)
+		SKIP("cannot compile the workload");
+	sampled((char *[]){(char *)bin, "dlopen", (char *)lib, NULL}, true, "\n", 0.9, "_start", "spin");
+	unlink(bin);
+	unlink(lib);
+}
+TEST(deleted_binary)
+{
+	const char *bin = build("-fomit-frame-pointer", "test/workload/stacks.c", "gone");
+	char cmd[256];
+	if (!bin)
+		SKIP("cannot compile the workload");
+	snprintf(cmd, sizeof(cmd), "(sleep 0.3; rm %s)&  exec %s spin", bin, bin);
+	struct Child c = spawn((char *[]){"sh", "-c", cmd, NULL});
+	CHECK(said(&c, 10000));
+	usleep(600000);
+	CHECK(access(bin, F_OK) != 0);
+	LOAD("rt_ustack", PK_PROFILE, 0, false, 0, NULL);
+	unwind_settle(r.unwind, 0);
+	CHECK(sr_profile(&r, 499));
+	usleep(400000);
+	sr_detach(&r);
+	all_match(&(struct Want){.r = &r, .user = true, .root = "_start", .tgid = c.pid});
+	finish(&c);
+	sr_end(&r);
+}
+
+// ---- many stacks
+TEST(two_hundred_thousand_stacks)
+{
+	enum { N = 200000 };
+	const char *bin = build("-fomit-frame-pointer", "test/workload/stacks.c", "paths");
+	struct Child c[2];
+	u64 ids = 0, events = 0;
+	if (!bin)
+		SKIP("cannot compile the workload");
+	for (u32 i = 0; i < 2; i++) {
+		c[i] = spawn((char *[]){(char *)bin, "paths", "200000", NULL});
+		CHECK(said(&c[i], 10000));
+	}
+	LOAD("rt_ustack", PK_UPROBE, 0, false, 0, NULL);
+	unwind_settle(r.unwind, 0);
+	CHECK(sr_uprobe(&r, bin, symbol_off(r.syms, bin, "leaf"), false, 0));
+	CHECK_EQ(write(c[0].in, "\n", 1), 1);
+	CHECK(said(&c[0], 60000));
+	CHECK_EQ(write(c[1].in, "\n", 1), 1); // another process of the same binary: the same stacks
+	CHECK(said(&c[1], 60000));
+	sr_detach(&r);
+	struct StackKey k;
+	u32 missing = 0, n, pid, flags, why;
+	for (bool first = true; sys_map_next_key(r.counts->fd, first ? NULL : &k, &k) >= 0; first = false) {
+		u64 v = 0;
+		CHECK(sys_map_lookup(r.counts->fd, &k, &v) >= 0);
+		events += v;
+		if (k.pid_tgid >> 32 == (u64)c[0].pid) {
+			ids++;
+			missing += !stacks_raw(r.reader, k.id, true, &n, &pid, &flags, &why) || why || pid;
+		}
+	}
+	struct RtCounters cnt = counters(&r);
+	u64 stored = 0, key, next;
+	const char *const names[] = RT_STACK_CLASS_NAMES;
+	for (u32 i = 0; i < RT_STACK_CLASSES; i++) {
+		int fd = program_map(&r.t.prog, names[i])->fd;
+		for (bool first = true; sys_map_next_key(fd, first ? NULL : &key, &next) >= 0; first = false, stored++)
+			key = next;
+	}
+	printf("# %llu events, %llu stacks in one process, %llu stored for both, %llu lost\n", (unsigned long long)events, (unsigned long long)ids,
+	       (unsigned long long)stored, (unsigned long long)(cnt.stack_full + cnt.stack_collision));
+	CHECK_EQ(cnt.stack_full + cnt.stack_collision + cnt.scratch_busy, 0);
+	CHECK_EQ(events, 4 * N);
+	CHECK_EQ(ids, N);
+	CHECK_EQ(stored, N);
+	CHECK_EQ(missing, 0);
+	finish(&c[0]);
+	finish(&c[1]);
+	unlink(bin);
+	sr_end(&r);
+}
+
+T_MAIN()
