@@ -51,18 +51,16 @@ static bool kcore_read(const struct Kcore *k, u64 addr, void *buf, size_t n)
 // How many bytes of [endbr64 or the nop that replaced it] [5-byte nop of ftrace] the function begins with; 0: not these.
 static u32 entry_nops(const struct Kcore *k, u64 addr)
 {
-#if defined(__x86_64__)
 	static const u8 endbr[4] = {0xf3, 0x0f, 0x1e, 0xfa}, sealed[2][4] = {{0x0f, 0x1f, 0x40, 0x00}, {0x66, 0x0f, 0x1f, 0x00}};
 	static const u8 nop5[5] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
 	u8 b[9];
-	if (!kcore_read(k, addr, b, sizeof(b)))
+	if (PT_HOST != PT_X86_64 || !kcore_read(k, addr, b, sizeof(b))) // elsewhere kprobes are breakpoints anyway
 		return 0;
 	if (!memcmp(b, nop5, 5))
 		return 5;
 	if ((!memcmp(b, endbr, 4) || !memcmp(b, sealed[0], 4) || !memcmp(b, sealed[1], 4)) && !memcmp(b + 4, nop5, 5))
 		return 9;
-#endif
-	return 0; // arm64: kprobes are breakpoints anyway
+	return 0;
 }
 
 static int open_events(int flags)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <time.h>
 #include "attach_fix.h"
@@ -319,6 +320,47 @@ TEST(failure_undoes_everything)
 	close(bad.fd);
 	vec_deinit(&good.points.v);
 	vec_deinit(&prog.progs);
+	counter_deinit(&c);
+	fix_deinit(&f);
+}
+
+static bool pin_works(void)
+{
+	struct statfs fs;
+	return !statfs("/sys/fs/bpf", &fs) && fs.f_type == 0xcafe4a11; // BPF_FS_MAGIC
+}
+
+// An iterator runs when its file is read; pinned, it outlives the attachment, unless attaching as a whole failed.
+TEST(iterators)
+{
+	struct Fix f;
+	struct Counter c;
+	struct ProbeProg pp;
+	u64 n = 0;
+	char buf[64];
+	if (!feature_has(FEAT_ITER))
+		SKIP("this kernel has no BPF iterators");
+	fix_init(&f);
+	counter_init(&c);
+	struct Attachments *at = run(&f, &pp, &c, "iter:task", &n);
+	CHECK_EQ(n, 1);
+	int fd = attachments_iter_open(at, 0);
+	CHECK(fd >= 0);
+	while (fd >= 0 && read(fd, buf, sizeof(buf)) > 0)
+		;
+	close(fd);
+	CHECK(c.slots[0] >= 2); // this task, and once at the end
+	CHECK_EQ(attachments_iter_open(at, 1), -ENOENT);
+	attachments_destroy(at);
+	close(pp.fd);
+	vec_deinit(&f.points.v);
+	if (!access("/sys/fs/bpf", W_OK) && pin_works()) {
+		at = run(&f, &pp, &c, "iter:task:sonde_test_pin", &n);
+		attachments_destroy(at);
+		CHECK(!access("/sys/fs/bpf/sonde_test_pin", F_OK));
+		unlink("/sys/fs/bpf/sonde_test_pin");
+		close(pp.fd);
+	}
 	counter_deinit(&c);
 	fix_deinit(&f);
 }
