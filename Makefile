@@ -86,6 +86,10 @@ $(BUILD)/bench/%: bench/%.c $(BUILD)/libsonde.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libsonde.a $(LIBS)
 
+$(BUILD)/tcp: test/progs/tcp.c
+	@mkdir -p $(@D)
+	$(CC) -O2 -g -o $@ $< -lpthread
+
 $(BUILD)/workload: test/progs/workload.c
 	@mkdir -p $(@D)
 	$(CC) -O2 -g -fomit-frame-pointer -o $@ $< -lpthread
@@ -98,7 +102,7 @@ demo:
 
 check:
 	@scripts/deps.sh test
-	@$(MAKE) --no-print-directory -j2 $(BUILD)/sonde $(BUILD)/workload $(UNIT_BINS)
+	@$(MAKE) --no-print-directory -j2 $(BUILD)/sonde $(BUILD)/workload $(BUILD)/tcp $(UNIT_BINS)
 	@test/run.py --build $(BUILD)
 
 install: $(BUILD)/sonde

@@ -1,12 +1,14 @@
 #!/bin/sh
-# deps.sh build|test: installs the Debian packages that are missing. Says what it does; does nothing when all are there.
+# deps.sh build|test|vm: installs the Debian packages that are missing. Says what it does; does nothing when all are there.
 set -eu
 build="gcc make clang libc6-dev libbpf-dev libelf-dev libdw-dev libiberty-dev liblzma-dev zlib1g-dev linux-libc-dev pkg-config"
 test="python3 binutils elfutils gdb"
+vm="qemu-system-x86 qemu-system-arm busybox-static gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
 case "${1:-build}" in
 build) want=$build ;;
 test) want="$build $test" ;;
-*) echo "usage: deps.sh build|test" >&2; exit 2 ;;
+vm) want="python3 $vm" ;;
+*) echo "usage: deps.sh build|test|vm" >&2; exit 2 ;;
 esac
 missing=
 for p in $want; do

@@ -7,7 +7,8 @@ Suites
   unit   build/test/*_test programs (TAP on stdout)
   layers folders of src/ include only what lies below them
   run    test/run/*.t: programs under sonde with their workload, against expected output
-  vm     test/vm: run tests inside other kernels
+  vm     boots other kernels under emulation (test/vm/vm.py) and runs in each of them, as suite `guest`, test/run/*.t and test/vm/*.t;
+         SONDE_VM_KERNEL=FILE adds a kernel given by path, SONDE_VM_GUESTS=amd64,arm64 chooses
 
 A .t file holds blocks separated by blank lines; a block is
   NAME text          PROG script text (may go on in lines that begin with white space)   ARGS command line options and parameters
@@ -144,7 +145,7 @@ class Runner:
     def run(self, b, tmp):
         """(status, stdout, stderr, problem)"""
         cmd, sub = self.command(b, tmp)
-        timeout = float(b.get('TIMEOUT', ['15'])[0])
+        timeout = float(b.get('TIMEOUT', ['15'])[0]) * SLOW
         env = dict(os.environ, BPFTRACE_COLOR='never')
         if 'WORKLOAD' in b:
             env['__BPFTRACE_NOTIFY_PROBES_ATTACHED'] = '1'
@@ -192,9 +193,9 @@ class Runner:
         return None
 
 
-def run_run(t, opt):
+def run_files(t, opt, paths):
     r = Runner(opt)
-    for path in sorted(glob.glob(os.path.join(HERE, 'run', '*.t'))):
+    for path in paths:
         base = os.path.basename(path)[:-2]
         for b in blocks(path):
             name = '%s: %s' % (base, b.get('NAME', ['line %d' % b['LINE']])[0])
@@ -214,13 +215,66 @@ def run_run(t, opt):
                     t.ok(name)
 
 
-SUITES = {'layers': run_layers, 'unit': run_unit, 'run': run_run}
+def run_run(t, opt):
+    run_files(t, opt, sorted(glob.glob(os.path.join(HERE, 'run', '*.t'))))
+
+
+# ---- vm
+def run_guest(t, opt):
+    """Inside a guest."""
+    run_files(t, opt, sorted(glob.glob(os.path.join(HERE, 'vm', '*.t'))) + sorted(glob.glob(os.path.join(HERE, 'run', '*.t'))))
+
+
+def guests(opt):
+    """(name, vm.py's options, build folder of its architecture)"""
+    chosen = os.environ.get('SONDE_VM_GUESTS', 'amd64,arm64').split(',')
+    if 'amd64' in chosen:
+        yield 'debian-amd64', [], opt.build
+    if os.environ.get('SONDE_VM_KERNEL'):
+        yield os.path.basename(os.environ['SONDE_VM_KERNEL']), ['--kernel', os.environ['SONDE_VM_KERNEL']], opt.build
+    if 'arm64' in chosen:
+        yield 'debian-arm64', ['--arch', 'arm64'], opt.build + '-arm64'
+
+
+def run_vm(t, opt):
+    """One boot a kernel, all its tests in it; the guest's lines are this suite's results. Guests run side by side."""
+    jobs = []
+    for name, args, build in guests(opt):
+        if not os.path.exists(os.path.join(build, 'sonde')):
+            t.skip('vm: ' + name, 'no %s/sonde' % build)
+            continue
+        inner = 'python3 %s --suite guest --build %s --filter %s -v' % (os.path.join(HERE, 'run.py'), build, shlex.quote(opt.filter))
+        log = tempfile.TemporaryFile('w+')
+        p = subprocess.Popen([os.path.join(HERE, 'vm', 'vm.py'), '--timeout', '900'] + args + ['--', inner], stdin=subprocess.DEVNULL, stdout=log,
+                             stderr=subprocess.STDOUT, cwd=TOP)
+        jobs.append((name, p, log))
+    for name, p, log in jobs:
+        rc = p.wait()
+        log.seek(0)
+        text = log.read()
+        seen, missing = 0, re.findall(r'^vm\.py: (no .*|apt.*)$', text, re.M)
+        for m in re.finditer(r'^(?:ok      (.+)|FAILED  (.+)((?:\n        .*)*)|skipped (.+?): (.*))$', text, re.M):
+            seen += 1
+            if m.group(1):
+                t.ok('%s: %s' % (name, m.group(1)))
+            elif m.group(2):
+                t.fail('%s: %s' % (name, m.group(2)), m.group(3).strip())
+            else:
+                t.skip('%s: %s' % (name, m.group(4)), m.group(5))
+        if rc == 125 and not seen and missing:
+            t.skip('vm: ' + name, missing[0])
+        elif rc not in (0, 1) or not seen:
+            t.fail('vm: ' + name, 'ended with status %d after %d tests\n%s' % (rc, seen, text[-2000:]))
+
+
+SUITES = {'layers': run_layers, 'unit': run_unit, 'run': run_run, 'vm': run_vm, 'guest': run_guest}
+SLOW = 3 if os.environ.get('SONDE_GUEST') else 1  # an emulated processor
 
 
 def main():
     p = argparse.ArgumentParser()
     p.add_argument('--build', default=os.path.join(TOP, 'build'))
-    p.add_argument('--suite', default='layers,unit,run')
+    p.add_argument('--suite', default='layers,unit,run,vm')
     p.add_argument('--filter', default='*')
     p.add_argument('-v', action='store_true')
     opt = p.parse_args()

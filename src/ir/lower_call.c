@@ -154,11 +154,13 @@ static struct Val into_tmp(struct Lower *l, struct Expr *e)
 static struct Val l_pcomm(struct Lower *l, struct Expr *e) { return into_tmp(l, e); }
 static struct Val l_comm(struct Lower *l, struct Expr *e) { return into_tmp(l, e); }
 
-static void comm_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 off, u32 size)
+static void comm_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 off, u32 size, bool pad)
 {
 	static const char *const path[] = {"group_leader", "comm"};
 	struct IrVal dst = addr_of(l, val_mem(NULL, base, off, AS_BPF));
 	if (e->builtin->id == BI_comm && !(e->kind == E_CALL && e->nargs)) {
+		if (pad) // seen on 6.1: what follows the NUL is left as it was, and equal names were different keys
+			zero_bytes(l, base, off, size);
 		call2(l, H_COMM, dst, ir_imm(MIN(size, 16u)));
 		return;
 	}
@@ -576,7 +578,7 @@ bool call_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 off, cons
 	switch (e->builtin->id) {
 	case BI_comm:
 	case BI_pcomm:
-		comm_into(l, e, base, off, t->size);
+		comm_into(l, e, base, off, t->size, pad);
 		if (pad && t->size > 16)
 			zero_bytes(l, base, off + 16, t->size - 16);
 		return true;

@@ -1,0 +1,311 @@
+#!/usr/bin/env python3
+"""Runs one command inside another kernel, in QEMU under emulation (TCG: no /dev/kvm needed).
+
+usage: vm.py [--arch amd64|arm64] [--kernel FILE] [--root DIR] [--timeout S] [--mem MB] [--console FILE] -- 'shell command line'
+       vm.py --fetch [--arch A]       only fetches the kernel (and, for arm64, the root tree)
+
+In: Debian's stock kernel package, fetched through apt into the cache (SONDE_VM, default ~/.cache/sonde-vm), or a kernel file with virtio, 9p
+and overlayfs built in. The guest's root is the host's (arm64: a tree of Debian packages), read-only over 9p, under a tmpfs overlay.
+Out: the command's stdout and stderr as they come, its exit status (124: time ran out, 125: the guest did not come up).
+Invariant: nothing of the host is changed but the cache; every guest ends with its vm.py.
+"""
+import argparse, glob, gzip, lzma, os, re, shlex, shutil, struct, subprocess, sys, tempfile, time
+
+CACHE = os.environ.get('SONDE_VM', os.path.expanduser('~/.cache/sonde-vm'))
+# What the initial RAM disk loads to reach its root; their dependencies follow.
+MODULES = ['virtio_mmio', 'virtio_pci', '9pnet_virtio', '9p', 'overlay']
+# For arm64: what the guest's root is made of, besides what these depend on.
+ARM64_ROOT = ['busybox-static', 'dash', 'coreutils', 'python3-minimal', 'libpython3-stdlib', 'libbpf-dev', 'libdw-dev', 'libelf-dev',
+              'liblzma-dev', 'zlib1g-dev', 'libiberty-dev']
+
+
+class Missing(Exception):
+    """Something this machine cannot provide; the text says what."""
+
+
+def sh(cmd, **kw):
+    return subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True, **kw)
+
+
+# ---- Debian packages
+def apt_options(arch):
+    """apt's own state for another architecture: the host's is not touched (apt.conf(5), Dir)."""
+    if arch == 'amd64':
+        return []
+    d = os.path.join(CACHE, 'apt-' + arch)
+    for sub in ('lists/partial', 'cache/archives/partial'):
+        os.makedirs(os.path.join(d, sub), exist_ok=True)
+    open(os.path.join(d, 'status'), 'a').close()
+    opts = ['APT::Architecture=' + arch, 'APT::Architectures=' + arch, 'Dir::State::Lists=%s/lists' % d, 'Dir::State::status=%s/status' % d,
+            'Dir::Cache=%s/cache' % d, 'APT::Install-Recommends=false']
+    opts = [w for o in opts for w in ('-o', o)]
+    if not glob.glob(d + '/lists/*Packages*'):
+        r = sh(['apt-get'] + opts + ['update'], timeout=300)
+        if r.returncode:
+            raise Missing('apt-get update for %s: %s' % (arch, r.stdout.strip().split('\n')[-1]))
+    return opts
+
+
+def unpack(arch, debs, where):
+    for d in debs:
+        subprocess.run(['dpkg-deb', '-x', d, where], check=True)
+
+
+def fetch_kernel(arch):
+    """(kernel, modules): Debian's linux-image-ARCH, unpacked in the cache."""
+    top = os.path.join(CACHE, arch)
+    found = sorted(glob.glob(top + '/boot/vmlinuz-*'))
+    if not found:
+        if not shutil.which('apt-get'):
+            raise Missing('no apt-get to fetch a kernel with')
+        opts = apt_options(arch)
+        deps = sh(['apt-cache'] + opts + ['depends', 'linux-image-' + arch]).stdout
+        m = re.search(r'Depends: (linux-image-[0-9]\S*)', deps)
+        if not m:
+            raise Missing('no package linux-image-%s here (apt-get update?)' % arch)
+        with tempfile.TemporaryDirectory() as tmp:
+            r = sh(['apt-get'] + opts + ['download', m.group(1)], cwd=tmp, timeout=600)
+            debs = glob.glob(tmp + '/*.deb')
+            if r.returncode or not debs:
+                raise Missing('apt-get download %s: %s' % (m.group(1), r.stdout.strip().split('\n')[-1]))
+            unpack(arch, debs, top + '.part')
+        os.rename(top + '.part', top)
+        found = sorted(glob.glob(top + '/boot/vmlinuz-*'))
+    version = os.path.basename(found[-1]).split('-', 1)[1]
+    return found[-1], os.path.join(top, 'lib/modules', version)
+
+
+def fetch_root(arch):
+    """A tree with a C library, python3 and sonde's libraries of that architecture; it also serves as the cross compiler's."""
+    root = os.path.join(CACHE, arch + '-root')
+    if not os.path.isdir(root):
+        opts = apt_options(arch)
+        r = sh(['apt-get'] + opts + ['install', '-y', '--download-only'] + ARM64_ROOT, timeout=900)
+        debs = glob.glob(os.path.join(CACHE, 'apt-' + arch, 'cache/archives/*.deb'))
+        if r.returncode or not debs:
+            raise Missing('apt-get install --download-only for %s: %s' % (arch, r.stdout.strip().split('\n')[-1]))
+        part = root + '.part'
+        unpack(arch, debs, part)
+        os.makedirs(part + '/etc', exist_ok=True)
+        with open(part + '/etc/passwd', 'w') as f:
+            f.write('root:x:0:0:root:/root:/bin/sh\n')
+        for name, to in (('usr/bin/python3', 'python3.11'), ('bin/sh', 'dash')):
+            if not os.path.lexists(os.path.join(part, name)):
+                os.symlink(to, os.path.join(part, name))
+        for a in ('mount', 'ip', 'ps', 'grep', 'sed', 'pkill', 'setsid', 'find', 'ping', 'wget', 'nc', 'time'):
+            if not os.path.lexists(os.path.join(part, 'bin', a)):
+                os.symlink('busybox', os.path.join(part, 'bin', a))
+        os.rename(part, root)
+    return root
+
+
+# ---- kernel and initial RAM disk
+def plain_kernel(path, arch, tmp):
+    """The kernel without its compression, which takes an emulated processor long; QEMU starts an ELF kernel by its PVH note."""
+    data = open(path, 'rb').read()
+    if arch == 'arm64':
+        data = gzip.decompress(data) if data[:2] == b'\x1f\x8b' else data
+    elif data[0x202:0x206] == b'HdrS':  # Documentation/x86/boot.rst: setup_sects, payload_offset, payload_length
+        off, size = struct.unpack_from('<II', data, 0x248)
+        body = data[((data[0x1f1] or 4) + 1) * 512 + off:][:size]
+        if body[:6] == b'\xfd7zXZ\0':
+            elf = lzma.LZMADecompressor().decompress(body)
+        elif body[:2] == b'\x1f\x8b':
+            elf = gzip.decompress(body)
+        else:
+            elf = b''
+        if elf[:4] == b'\x7fELF':
+            data = elf
+    out = os.path.join(tmp, 'kernel')
+    with open(out, 'wb') as f:
+        f.write(data)
+    return out
+
+
+def module_order(top):
+    """Files of MODULES and what they need, in the order to load them (modules.dep may be absent from the package: read each one's depends=)."""
+    where = {}
+    for path in glob.glob(top + '/kernel/**/*.ko*', recursive=True):
+        where[re.sub(r'\.ko.*', '', os.path.basename(path)).replace('-', '_')] = path
+    order = []
+
+    def want(name):
+        path = where.get(name.replace('-', '_'))
+        if not path or path in [p for p, _ in order]:
+            return  # built in
+        data = open(path, 'rb').read()
+        data = lzma.decompress(data) if path.endswith('.xz') else data
+        m = re.search(rb'\0depends=([^\0]*)\0', data)
+        for d in m.group(1).decode().split(',') if m else []:
+            want(d)
+        order.append((path, data))
+    for m in MODULES:
+        want(m)
+    return order
+
+
+INIT = '''#!/bin/busybox sh
+PATH=/bin
+for a in mount insmod mkdir cat switch_root; do /bin/busybox ln -s busybox /bin/$a; done
+for m in /m/*; do insmod $m || echo "cannot load $m"; done
+mount -t 9p -o ro,trans=virtio,version=9p2000.L,msize=512000,cache=loose root /ro || echo "no root"
+mount -t tmpfs -o size=80% rw /rw
+mkdir -p /rw/up /rw/work
+mount -t overlay -o lowerdir=/ro,upperdir=/rw/up,workdir=/rw/work root /new
+mkdir -p /new/proc /new/sys /new/dev /new/run /new/tmp /new/root /new/.vm
+mount -t proc proc /new/proc
+mount -t sysfs sys /new/sys
+mount -t devtmpfs dev /new/dev
+mount -t 9p -o rw,trans=virtio,version=9p2000.L,msize=512000,cache=none vm /new/.vm || echo "no share"
+exec switch_root /new /.vm/busybox sh /.vm/init
+'''
+
+INIT2 = '''
+bb=/.vm/busybox
+echo up >/.vm/state
+mkdir -p /dev/pts /dev/shm
+m() { $bb mount -t $1 $1 $2; }
+m tmpfs /dev/shm; m devpts /dev/pts; m tmpfs /run; m tmpfs /tmp
+$bb mkdir -p /sys/kernel/tracing /sys/kernel/debug /sys/fs/bpf /sys/fs/cgroup
+m tracefs /sys/kernel/tracing; m debugfs /sys/kernel/debug; m bpf /sys/fs/bpf; m cgroup2 /sys/fs/cgroup
+for d in fd:/proc/self/fd stdin:/proc/self/fd/0 stdout:/proc/self/fd/1 stderr:/proc/self/fd/2; do $bb ln -s ${d#*:} /dev/${d%%:*}; done
+$bb mkdir -p /lib/modules
+[ -d /.vm/modules ] && $bb mount -t 9p -o ro,trans=virtio,version=9p2000.L,cache=loose modules /.vm/modules && $bb ln -s /.vm/modules /lib/modules/$($bb uname -r)
+$bb ip link set lo up
+$bb hostname guest
+echo 0 >/proc/sys/kernel/kptr_restrict
+echo -1 >/proc/sys/kernel/perf_event_paranoid
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root USER=root LANG=C.UTF-8 TERM=dumb SONDE_GUEST=1
+cd / ; . /.vm/cwd
+$bb setsid sh /.vm/command >/.vm/out 2>/.vm/err </dev/null
+echo $? >/.vm/rc
+$bb sync
+$bb reboot -f
+'''
+
+
+def cpio(entries):
+    """newc archive of (name, mode, data) (Documentation/driver-api/early-userspace/buffer-format.rst)."""
+    out = bytearray()
+    for ino, (name, mode, data) in enumerate(entries + [('TRAILER!!!', 0, b'')], 1):
+        n = name.encode() + b'\0'
+        out += ('070701' + ''.join('%08X' % v for v in (ino, mode, 0, 0, 1, 0, len(data), 0, 0, 5, 1, len(n), 0))).encode() + n
+        out += b'\0' * (-len(out) % 4) + data
+        out += b'\0' * (-len(out) % 4)
+    return bytes(out)
+
+
+def initrd(busybox, modules):
+    e = [(d, 0o040755, b'') for d in ('bin', 'dev', 'ro', 'rw', 'new', 'm')]
+    e += [('dev/console', 0o020600, b''), ('bin/busybox', 0o100755, open(busybox, 'rb').read()), ('init', 0o100755, INIT.encode())]
+    for i, (path, data) in enumerate(module_order(modules) if modules else []):
+        e.append(('m/%02d-%s' % (i, os.path.basename(path)), 0o100644, data))
+    return cpio(e)
+
+
+class Guest:
+    def __init__(self, arch='amd64', kernel=None, root=None, mem=2048, timeout=None, console=None, smp=2):
+        self.arch, self.kernel, self.modules, self.mem, self.timeout, self.console, self.smp = arch, kernel, None, mem, timeout, console, smp
+        self.qemu = shutil.which('qemu-system-' + {'amd64': 'x86_64', 'arm64': 'aarch64'}[arch])
+        if not self.qemu:
+            raise Missing('no qemu-system for %s (scripts/deps.sh vm)' % arch)
+        if not kernel:
+            self.kernel, self.modules = fetch_kernel(arch)
+        elif not os.path.exists(kernel):
+            raise Missing('no kernel %s' % kernel)
+        self.root = root or ('/' if arch == 'amd64' else fetch_root(arch))
+        self.busybox = self.root.rstrip('/') + ('/bin/busybox' if arch == 'arm64' else '/usr/bin/busybox')
+        if not os.path.exists(self.busybox):
+            raise Missing('no busybox-static (scripts/deps.sh vm)')
+
+    def args(self, tmp):
+        x86 = self.arch == 'amd64'
+        app = ['console=%s' % ('ttyS0' if x86 else 'ttyAMA0'), 'panic=-1', 'mitigations=off', 'nokaslr', 'audit=0', 'loglevel=4',
+               'random.trust_cpu=on', 'rcupdate.rcu_expedited=1', 'cryptomgr.notests']
+        if x86:
+            app += ['no_timer_check', 'reboot=t', 'tsc=reliable']
+        def p9(tag, path, ro=True):
+            return ['-fsdev', 'local,id=%s,path=%s,security_model=none,multidevs=remap%s' % (tag, path, ',readonly=on' if ro else ''),
+                    '-device', 'virtio-9p-pci,fsdev=%s,mount_tag=%s' % (tag, tag)]
+        a = [self.qemu, '-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot', '-M', 'pc' if x86 else 'virt',
+             '-accel', 'tcg,thread=multi', '-cpu', 'max,la57=off' if x86 else 'cortex-a72', '-m', str(self.mem), '-smp', str(self.smp),
+             '-rtc', 'base=utc,clock=host', '-kernel', plain_kernel(self.kernel, self.arch, tmp), '-initrd', os.path.join(tmp, 'initrd'),
+             '-append', ' '.join(app), '-serial', 'file:' + (self.console or os.path.join(tmp, 'console')), '-monitor', 'none']
+        a += p9('root', self.root) + p9('vm', os.path.join(tmp, 'vm'), False)
+        if self.modules:
+            a += p9('modules', self.modules)
+        return a
+
+    def run(self, command, on_out=None, on_err=None, cwd=None):
+        """Boots, runs the shell command, hands its output on as it comes (bytes). Returns the exit status."""
+        on_out = on_out or sys.stdout.buffer.write
+        on_err = on_err or sys.stderr.buffer.write
+        tmp = tempfile.mkdtemp(prefix='sonde-vm.')
+        vm = os.path.join(tmp, 'vm')
+        os.makedirs(vm + ('/modules' if self.modules else ''))
+        shutil.copy(self.busybox, vm + '/busybox')
+        for name, text in (('init', INIT2), ('command', command + '\n'), ('cwd', 'cd %s 2>/dev/null\n' % shlex.quote(cwd or os.getcwd())),
+                           ('out', ''), ('err', '')):
+            with open(os.path.join(vm, name), 'w') as f:
+                f.write(text)
+        with open(os.path.join(tmp, 'initrd'), 'wb') as f:
+            f.write(initrd(self.busybox, self.modules))
+        streams = [(open(vm + '/out', 'rb'), on_out), (open(vm + '/err', 'rb'), on_err)]
+        log = open(os.path.join(tmp, 'qemu'), 'w+')
+        p = subprocess.Popen(self.args(tmp), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        end = time.monotonic() + self.timeout if self.timeout else None
+        rc = None
+        try:
+            while True:
+                over = p.poll() is not None or os.path.exists(vm + '/rc')
+                for f, sink in streams:
+                    data = f.read()
+                    if data:
+                        sink(data)
+                        sys.stdout.flush()
+                if over:
+                    break
+                if end and time.monotonic() > end:
+                    rc = 124
+                    break
+                time.sleep(0.05)
+            if rc is None:
+                try:
+                    rc = int(open(vm + '/rc').read())
+                except (OSError, ValueError):
+                    rc = 125
+                    log.seek(0)
+                    console = self.console or os.path.join(tmp, 'console')
+                    text = open(console, errors='replace').read() if os.path.exists(console) else ''
+                    on_err(('vm.py: the guest ended without a status; qemu and console say:\n%s%s\n' % (log.read()[-1000:], text[-1500:])).encode())
+        finally:
+            p.kill()
+            p.wait()
+            shutil.rmtree(tmp, ignore_errors=True)
+        return rc
+
+
+def main():
+    p = argparse.ArgumentParser(usage=__doc__.split('\n\n')[1])
+    p.add_argument('--arch', default='amd64', choices=['amd64', 'arm64'])
+    p.add_argument('--fetch', action='store_true')
+    for name, kind in (('kernel', str), ('root', str), ('console', str), ('timeout', float), ('mem', int), ('smp', int)):
+        p.add_argument('--' + name, type=kind, default={'mem': 2048, 'smp': 2}.get(name))
+    p.add_argument('command', nargs='*')
+    o = p.parse_args()
+    try:
+        g = Guest(o.arch, o.kernel, o.root, o.mem, o.timeout, o.console, o.smp)
+    except (Missing, subprocess.SubprocessError) as e:
+        print('vm.py: %s' % e, file=sys.stderr)
+        return 125
+    if o.fetch:
+        print(g.kernel)
+        return 0
+    rc = g.run(o.command[0] if len(o.command) == 1 else ' '.join(map(shlex.quote, o.command)))
+    if rc == 124:
+        print('vm.py: time ran out', file=sys.stderr)
+    return rc
+
+
+if __name__ == '__main__':
+    sys.exit(main())
