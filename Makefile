@@ -2,6 +2,11 @@
 # make check      installs what is missing, builds, runs every test
 # make demo       installs what is missing, builds, profiles a small workload, draws its flame graph
 CC ?= gcc
+ifdef CROSS_COMPILE # make CROSS_COMPILE=aarch64-linux-gnu- SYSROOT=/path BUILD=build/arm64
+CC := $(CROSS_COMPILE)gcc $(SYSROOT:%=--sysroot=%)
+AR := $(CROSS_COMPILE)ar
+endif
+BPF_MACHINE := $(if $(findstring aarch64,$(shell $(CC) -dumpmachine)),-DRT_ARM64)
 BPFCC ?= clang
 BUILD ?= build
 CFLAGS ?= -O2 -g
@@ -22,7 +27,7 @@ all: $(BUILD)/sonde
 # Everything but main.c, for the tests.
 $(BUILD)/libsonde.a: $(OBJS)
 	@rm -f $@
-	ar rcs $@ $(OBJS)
+	$(AR) rcs $@ $(OBJS)
 
 $(BUILD)/sonde: $(BUILD)/main.o $(BUILD)/libsonde.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -39,7 +44,7 @@ $(BUILD)/%.o: src/%.c
 
 $(BUILD)/bpfrt/%.bpf.o: src/bpfrt/%.bpf.c
 	@mkdir -p $(@D)
-	$(BPFCC) -target bpf -mcpu=v3 -O2 -g -Isrc -Wall -MMD -MP -c -o $@ $<
+	$(BPFCC) -target bpf $(BPF_MACHINE) -mcpu=v3 -O2 -g -Isrc -Wall -MMD -MP -c -o $@ $<
 
 # ---- the runtime's tables, for src/bpf/link.c
 HOSTCC ?= cc
@@ -94,6 +99,17 @@ $(BUILD)/workload: test/progs/workload.c
 	@mkdir -p $(@D)
 	$(CC) -O2 -g -fomit-frame-pointer -o $@ $< -lpthread
 
+# ---- other targets
+# One file without shared libraries. Debian's static libdw wants bzip2, its debuginfod client only dlopens.
+static:
+	$(MAKE) --no-print-directory BUILD=$(BUILD)/static LDFLAGS="$(LDFLAGS) -static" EXTRA_LIBS="$(STATIC_LIBS)" $(BUILD)/static/sonde
+STATIC_LIBS ?= -lbz2
+# For the guest of test/vm: built with, and run in, a tree of Debian's arm64 packages that vm.py keeps in its cache.
+arm64:
+	@scripts/deps.sh vm
+	@$(MAKE) --no-print-directory CROSS_COMPILE=aarch64-linux-gnu- SYSROOT=$$(test/vm/vm.py --arch arm64 --tree) BUILD=$(BUILD)/arm64 \
+		$(BUILD)/arm64/sonde $(BUILD)/arm64/tcp $(BUILD)/arm64/workload
+
 # ---- the two commands
 demo:
 	@scripts/deps.sh build
@@ -103,6 +119,7 @@ demo:
 check:
 	@scripts/deps.sh test
 	@$(MAKE) --no-print-directory -j2 $(BUILD)/sonde $(BUILD)/workload $(BUILD)/tcp $(UNIT_BINS)
+	@scripts/deps.sh vm && $(MAKE) --no-print-directory -j2 arm64 || echo 'the arm64 guest will be skipped'
 	@test/run.py --build $(BUILD)
 
 install: $(BUILD)/sonde
@@ -114,5 +131,5 @@ clean:
 	rm -rf $(BUILD)
 
 -include $(OBJS:.o=.d) $(RT_OBJS:.o=.d) $(BUILD)/main.d
-.PHONY: all demo check install clean unit fuzz
+.PHONY: all demo check install clean unit fuzz static arm64
 .DELETE_ON_ERROR:

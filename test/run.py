@@ -233,7 +233,7 @@ def guests(opt):
     if os.environ.get('SONDE_VM_KERNEL'):
         yield os.path.basename(os.environ['SONDE_VM_KERNEL']), ['--kernel', os.environ['SONDE_VM_KERNEL']], opt.build
     if 'arm64' in chosen:
-        yield 'debian-arm64', ['--arch', 'arm64'], opt.build + '-arm64'
+        yield 'debian-arm64', ['--arch', 'arm64', '--share', TOP], opt.build + '/arm64'
 
 
 def run_vm(t, opt):

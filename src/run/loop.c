@@ -20,6 +20,13 @@ static struct {
 	volatile int wake;		     // eventfd, -1 before the first loop
 } sigs = {.wake = -1};
 
+static u64 now_ns(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (u64)ts.tv_sec * NSEC_PER_SEC + (u64)ts.tv_nsec;
+}
+
 static void wake(void)
 {
 	int e = errno;
@@ -29,10 +36,17 @@ static void wake(void)
 	errno = e;
 }
 
-// The first one ends the loop, the second the process.
+// The first one ends the loop. timeout(1) sends its signal twice, to us and to our group, and a second Ctrl-C must not lose the report: only
+// a third one, each INTERRUPT_GAP_NS after the one before, ends the process.
+#define INTERRUPT_GAP_NS 300000000ULL
 static void on_interrupt(int sig)
 {
-	if (++sigs.interrupts > 1) {
+	static volatile u64 last; // the handler's own
+	u64 now = now_ns();
+	if (sigs.interrupts && now - last < INTERRUPT_GAP_NS)
+		return;
+	last = now;
+	if (++sigs.interrupts > 2) {
 		signal(sig, SIG_DFL);
 		raise(sig);
 	}
@@ -59,6 +73,8 @@ static struct err *catch_signals(const struct LoopOpts *o)
 		if (sigs.wake < 0)
 			return err_errno(errno, "eventfd");
 	}
+	sigaddset(&sa.sa_mask, SIGINT);
+	sigaddset(&sa.sa_mask, SIGTERM);
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
 	sa.sa_handler = on_self_signal;
@@ -66,13 +82,6 @@ static struct err *catch_signals(const struct LoopOpts *o)
 		if (o->sigs[i] > 0 && o->sigs[i] < NSIG && sigaction(o->sigs[i], &sa, NULL))
 			return err_errno(errno, "self:signal: signal %d cannot be caught", o->sigs[i]);
 	return NULL;
-}
-
-static u64 now_ns(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (u64)ts.tv_sec * NSEC_PER_SEC + (u64)ts.tv_nsec;
 }
 
 struct Loop {

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Runs one command inside another kernel, in QEMU under emulation (TCG: no /dev/kvm needed).
 
-usage: vm.py [--arch amd64|arm64] [--kernel FILE] [--root DIR] [--timeout S] [--mem MB] [--console FILE] -- 'shell command line'
+usage: vm.py [--arch amd64|arm64] [--kernel FILE] [--root DIR] [--timeout S] [--mem MB] [--console FILE] [--share DIR] --
+                'shell command line'
        vm.py --fetch [--arch A]       only fetches the kernel (and, for arm64, the root tree)
+       vm.py --tree --arch arm64      fetches the root tree and prints where it is
 
 In: Debian's stock kernel package, fetched through apt into the cache (SONDE_VM, default ~/.cache/sonde-vm), or a kernel file with virtio, 9p
 and overlayfs built in. The guest's root is the host's (arm64: a tree of Debian packages), read-only over 9p, under a tmpfs overlay.
@@ -171,6 +173,7 @@ m tracefs /sys/kernel/tracing; m debugfs /sys/kernel/debug; m bpf /sys/fs/bpf; m
 for d in fd:/proc/self/fd stdin:/proc/self/fd/0 stdout:/proc/self/fd/1 stderr:/proc/self/fd/2; do $bb ln -s ${d#*:} /dev/${d%%:*}; done
 $bb mkdir -p /lib/modules
 [ -d /.vm/modules ] && $bb mount -t 9p -o ro,trans=virtio,version=9p2000.L,cache=loose modules /.vm/modules && $bb ln -s /.vm/modules /lib/modules/$($bb uname -r)
+. /.vm/shares
 $bb ip link set lo up
 $bb hostname guest
 echo 0 >/proc/sys/kernel/kptr_restrict
@@ -204,7 +207,8 @@ def initrd(busybox, modules):
 
 
 class Guest:
-    def __init__(self, arch='amd64', kernel=None, root=None, mem=2048, timeout=None, console=None, smp=2):
+    def __init__(self, arch='amd64', kernel=None, root=None, mem=2048, timeout=None, console=None, smp=2, share=()):
+        self.share = [os.path.realpath(d) for d in share]
         self.arch, self.kernel, self.modules, self.mem, self.timeout, self.console, self.smp = arch, kernel, None, mem, timeout, console, smp
         self.qemu = shutil.which('qemu-system-' + {'amd64': 'x86_64', 'arm64': 'aarch64'}[arch])
         if not self.qemu:
@@ -234,6 +238,8 @@ class Guest:
         a += p9('root', self.root) + p9('vm', os.path.join(tmp, 'vm'), False)
         if self.modules:
             a += p9('modules', self.modules)
+        for i, d in enumerate(self.share):
+            a += p9('share%d' % i, d)
         return a
 
     def run(self, command, on_out=None, on_err=None, cwd=None):
@@ -244,7 +250,9 @@ class Guest:
         vm = os.path.join(tmp, 'vm')
         os.makedirs(vm + ('/modules' if self.modules else ''))
         shutil.copy(self.busybox, vm + '/busybox')
-        for name, text in (('init', INIT2), ('command', command + '\n'), ('cwd', 'cd %s 2>/dev/null\n' % shlex.quote(cwd or os.getcwd())),
+        shares = ''.join('$bb mkdir -p {1}; $bb mount -t 9p -o ro,trans=virtio,version=9p2000.L,msize=512000,cache=loose share{0} {1}\n'.format(
+            i, shlex.quote(d)) for i, d in enumerate(self.share))
+        for name, text in (('init', INIT2), ('shares', shares), ('command', command + '\n'), ('cwd', 'cd %s 2>/dev/null\n' % shlex.quote(cwd or os.getcwd())),
                            ('out', ''), ('err', '')):
             with open(os.path.join(vm, name), 'w') as f:
                 f.write(text)
@@ -289,12 +297,17 @@ def main():
     p = argparse.ArgumentParser(usage=__doc__.split('\n\n')[1])
     p.add_argument('--arch', default='amd64', choices=['amd64', 'arm64'])
     p.add_argument('--fetch', action='store_true')
+    p.add_argument('--tree', action='store_true')
+    p.add_argument('--share', action='append', default=[])
     for name, kind in (('kernel', str), ('root', str), ('console', str), ('timeout', float), ('mem', int), ('smp', int)):
         p.add_argument('--' + name, type=kind, default={'mem': 2048, 'smp': 2}.get(name))
     p.add_argument('command', nargs='*')
     o = p.parse_args()
     try:
-        g = Guest(o.arch, o.kernel, o.root, o.mem, o.timeout, o.console, o.smp)
+        if o.tree:
+            print(fetch_root(o.arch))
+            return 0
+        g = Guest(o.arch, o.kernel, o.root, o.mem, o.timeout, o.console, o.smp, o.share)
     except (Missing, subprocess.SubprocessError) as e:
         print('vm.py: %s' % e, file=sys.stderr)
         return 125
