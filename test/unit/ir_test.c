@@ -241,6 +241,80 @@ TEST(code_of_small_programs)
 		   "3: (79) r1 = *(u64 *)(r6 +16)\n4: (0f) r1 += r7\n5: (0f) r0 += r1\n6: (95) exit\n");
 }
 
+TEST(disasm_forms)
+{
+	static const struct {
+		struct BpfInsn in[2];
+		u32 n;
+		const char *text;
+	} forms[] = {
+		{{{0x0f, 0x21, 0, 0}}, 1, "r1 += r2"}, {{{0x04, 0x01, 0, -5}}, 1, "w1 += -5"}, {{{0x3f, 0x21, 1, 0}}, 1, "r1 s/= r2"},
+		{{{0x97, 0x01, 1, 7}}, 1, "r1 s%= 7"}, {{{0xbf, 0x21, 16, 0}}, 1, "r1 = (s16)r2"}, {{{0xbc, 0x21, 0, 0}}, 1, "w1 = w2"},
+		{{{0xc7, 0x01, 0, 63}}, 1, "r1 s>>= 63"}, {{{0x87, 0x03, 0, 0}}, 1, "r3 = -r3"}, {{{0xdc, 0x04, 0, 16}}, 1, "r4 = be16 r4"},
+		{{{0xd4, 0x04, 0, 64}}, 1, "r4 = le64 r4"}, {{{0xd7, 0x04, 0, 32}}, 1, "r4 = bswap32 r4"},
+		{{{0x79, 0x61, 8, 0}}, 1, "r1 = *(u64 *)(r6 +8)"}, {{{0x91, 0x61, -8, 0}}, 1, "r1 = *(s8 *)(r6 -8)"},
+		{{{0x62, 0x0a, -4, 3}}, 1, "*(u32 *)(r10 -4) = 3"}, {{{0x73, 0x1a, -1, 0}}, 1, "*(u8 *)(r10 -1) = r1"},
+		{{{0xdb, 0x21, 0, 0}}, 1, "lock *(u64 *)(r1 +0) += r2"}, {{{0xc3, 0x21, 4, 1}}, 1, "r2 = atomic_fetch_add((u32 *)(r1 +4), r2)"},
+		{{{0xdb, 0x21, 0, 0xe1}}, 1, "r2 = atomic64_xchg((u64 *)(r1 +0), r2)"},
+		{{{0xdb, 0x21, 0, 0xf1}}, 1, "r0 = atomic64_cmpxchg((u64 *)(r1 +0), r0, r2)"},
+		{{{0x18, 0x01, 0, 1}, {0, 0, 0, 2}}, 2, "r1 = 0x200000001"}, {{{0x18, 0x11, 0, 5}, {0}}, 2, "r1 = map[fd:5]"},
+		{{{0x18, 0x21, 0, 5}, {0, 0, 0, 16}}, 2, "r1 = map[fd:5][0]+16"}, {{{0x18, 0x41, 0, 9}, {0}}, 2, "r1 = func pc+9"},
+		{{{0x85, 0, 0, 1}}, 1, "call bpf_map_lookup_elem#1"}, {{{0x85, 0x10, 0, -3}}, 1, "call pc-3"}, {{{0x85, 0, 0, 99999}}, 1, "call unknown#99999"},
+		{{{0x85, 0x20, 0, 7}}, 1, "call kernel-function#7"}, {{{0x05, 0, -2, 0}}, 1, "goto pc-2"}, {{{0x06, 0, 0, 70000}}, 1, "gotol pc+70000"},
+		{{{0x95}}, 1, "exit"}, {{{0x15, 0x01, 3, 0}}, 1, "if r1 == 0x0 goto pc+3"}, {{{0x6e, 0x21, 3, 0}}, 1, "if w1 s> w2 goto pc+3"},
+		{{{0x45, 0x01, 3, 255}}, 1, "if r1 & 0xff goto pc+3"}, {{{0x30, 0, 0, 4}}, 1, "r0 = *(u8 *)skb[4]"},
+		// no instruction at all
+		{{{0xff, 0xff, -1, -1}}, 1, "BUG_alu_ff"}, {{{0x18, 0x01, 0, 0}}, 1, "BUG_ld_18"}, {{{0xe5, 0, 0, 0}}, 1, "BUG_jmp_e5"},
+		{{{0xdb, 0, 0, 0x77}}, 1, "BUG_atomic_77"}, {{{0x21, 0, 0, 0}}, 1, "BUG_ldx_21"}, {{{0x02, 0, 0, 0}}, 1, "BUG_st_02"},
+		{{{0x03, 0, 0, 0}}, 1, "BUG_stx_03"}};
+	for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
+		struct Str got = {0}, want = {0};
+		bpf_disasm(forms[i].in, forms[i].n, &got);
+		str_addf(&want, "0: (%02x) %s\n", forms[i].in[0].code, forms[i].text);
+		CHECK_STR(str_text(&got), str_text(&want));
+		str_deinit(&got);
+		str_deinit(&want);
+	}
+}
+
+// What load.c needs besides the instructions.
+TEST(relocations_functions_lines)
+{
+	struct IrProg p = parse("loc 0 1 1\nloc 0 2 1\nloc 0 3 1\nfunc \"main\" params 0 regs 4\nslot s0 8 8\nb0:\n\tstore.8 [s0 +0], 0 @2\n"
+				"\tv1 = call 181(4, fn2, s0, 0) @2\n\tv2 = call_rt \"rt_x\"(map5) @3\n\tv3 = call_kfunc \"kf\"() @3\n"
+				"\tstore.8 [val7+24 +0], v2 @3\n\tret 0\n"
+				"func \"unused\" params 0 regs 0\nb0:\n\tret 0\n"
+				"func \"cb\" params 2 regs 3\nb0:\n\tv3 = call_fn 3(v1) @1\n\tret v3\n"
+				"func \"sub\" params 1 regs 1\nb0:\n\tret v1\n");
+	struct Code c;
+	struct Str s = {0};
+	CHECK(!ir_compile(&p, &(struct EmitOpts){0}, &c));
+	code_disasm(&c, &p, &s);
+	CHECK_STR(str_text(&s), "main:\n; line 2\n0: (7a) *(u64 *)(r10 -8) = 0\n1: (b7) r1 = 4\n2: (18) r2 = func pc+15\n4: (bf) r3 = r10\n5: (07) r3 += -8\n"
+				"6: (b7) r4 = 0\n7: (85) call bpf_loop#181\n; line 3\n8: (18) r1 = map[5]\n10: (85) call rt_x\n11: (bf) r6 = r0\n"
+				"12: (85) call kf\n13: (18) r1 = map[7][0]+0\n15: (7b) *(u64 *)(r1 +24) = r6\n16: (b7) r0 = 0\n17: (95) exit\n"
+				"cb:\n; line 1\n18: (85) call pc+1\n19: (95) exit\nsub:\n; line 1\n20: (bf) r0 = r1\n21: (95) exit\n");
+	CHECK_EQ(c.funcs.n, 3);
+	CHECK_STR(c.funcs.p[1].name, "cb");
+	CHECK_EQ(c.funcs.p[0].nparams, 1);
+	CHECK_EQ(c.funcs.p[1].is_callback, true);
+	CHECK_EQ(c.funcs.p[2].is_callback, false);
+	static const struct Reloc want[] = {{REL_MAPFD, 8, 5}, {REL_RT, 10, 0, 0, "rt_x"}, {REL_KFUNC, 12, 0, 0, "kf"}, {REL_MAPVAL, 13, 7}};
+	CHECK_EQ(c.relocs.n, ARRAY_LEN(want));
+	for (size_t i = 0; i < c.relocs.n && i < ARRAY_LEN(want); i++) {
+		CHECK_EQ(c.relocs.p[i].kind, want[i].kind);
+		CHECK_EQ(c.relocs.p[i].insn, want[i].insn);
+		CHECK_EQ(c.relocs.p[i].id, want[i].id);
+		if (want[i].name)
+			CHECK_STR(c.relocs.p[i].name, want[i].name);
+	}
+	for (size_t i = 0; i < c.lines.n; i++) // growing, one at each function's first instruction, none in the middle of a load of 64 bits
+		CHECK(i == 0 || c.lines.p[i].insn > c.lines.p[i - 1].insn);
+	code_deinit(&c);
+	ir_deinit(&p);
+	str_deinit(&s);
+}
+
 // ---- random control flow
 
 #define NVARS 14
