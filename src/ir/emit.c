@@ -391,8 +391,9 @@ static void put_body(struct Emit *e)
 		e->code->lines.n--;
 }
 
-// A jump that does not reach goes by way of a relay: a block with only a jump, put between two blocks about RELAY_REACH away. The code around it
-// then jumps over it. Returns whether any was needed; the function must then be emitted again. Blocks are small enough (legal.c) for a place to exist.
+// A jump that does not reach goes by way of a relay: a block with only a jump, put between two blocks about RELAY_REACH away.
+// The code around it then jumps over it. Returns whether any was needed; the function must then be emitted again. Blocks are
+// small enough (legal.c) for a place to exist.
 static bool add_relays(struct Emit *e)
 {
 	struct Relay {

@@ -210,7 +210,8 @@ static const char *name(struct IrText *t)
 	while (*t->p && *t->p != '"' && *t->p != '\n') {
 		unsigned c;
 		if (t->p[0] == '\\') {
-			if (t->p[1] != 'x' || !isxdigit((unsigned char)t->p[2]) || !isxdigit((unsigned char)t->p[3]) || sscanf(t->p + 2, "%2x", &c) != 1 || !c) {
+			if (t->p[1] != 'x' || !isxdigit((unsigned char)t->p[2]) || !isxdigit((unsigned char)t->p[3]) ||
+			    sscanf(t->p + 2, "%2x", &c) != 1 || !c) {
 				fail(t, "bad escape");
 				break;
 			}

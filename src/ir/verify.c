@@ -116,7 +116,8 @@ static bool check_insn(struct Verify *v, IrBlk b, const struct IrInsn *in, bool 
 	for (u32 i = 0; flags & F_ARGS && i < in->nargs; i++)
 		if (!check_operand(v, b, in, &in->args[i]))
 			return false;
-	if ((in->op == IR_BR && (in->cond >= IR_CONDS || in->f >= v->f->blocks.n)) || ((in->op == IR_BR || in->op == IR_JMP) && in->t >= v->f->blocks.n))
+	if ((in->op == IR_BR && (in->cond >= IR_CONDS || in->f >= v->f->blocks.n)) ||
+	    ((in->op == IR_BR || in->op == IR_JMP) && in->t >= v->f->blocks.n))
 		return bad(v, b, in, "bad condition or target");
 	return true;
 }
