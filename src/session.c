@@ -620,6 +620,9 @@ int session_list(const struct Options *o)
 				*tail = copy;
 				tail = &copy->next;
 			}
+	} else if (!strncmp(pattern, "struct ", 7) || !strncmp(pattern, "union ", 6) || !strncmp(pattern, "enum ", 5)) {
+		specs = arena_new(&s.arena, struct AttachSpec);
+		*specs = (struct AttachSpec){.span = {0, (u32)strlen(pattern), src}, .text = pattern, .parts = &pattern, .nparts = 1};
 	} else
 		specs = parse_attach_list(&s.arena, &s.diags, src);
 	if (!show_diags(&s) && specs) {

@@ -222,6 +222,19 @@ enum AddrSpace default_as(struct Unit *u)
 
 // ---- type specs
 
+// Debug information of the binary a user probe lives in, when a type is known nowhere else.
+static bool binary_types(struct Unit *u)
+{
+	const struct Point *p = u->cur->point;
+	struct err *e = NULL;
+	if ((p->kind != PK_UPROBE && p->kind != PK_URETPROBE && p->kind != PK_USDT) || !p->target)
+		return false;
+	e = ctype_add_dwarf(u->ctypes, p->target);
+	bool ok = !e;
+	err_free(e);
+	return ok;
+}
+
 const struct Type *check_spec(struct Unit *u, struct TypeSpec *s)
 {
 	static const struct { const char *name; u8 size; bool sgn; } ints[] = {
@@ -259,12 +272,17 @@ const struct Type *check_spec(struct Unit *u, struct TypeSpec *s)
 			t = ty_stack(u->types, true, u->config->stack_mode, 127, false);
 		if (!t)
 			t = ctype_lookup(u->ctypes, s->name);
+		if (!t && binary_types(u))
+			t = ctype_lookup(u->ctypes, s->name);
 	}
 	if (!t) {
 		ERR(u, s->span, "Cannot resolve unknown type \"%s\"", s->name);
 		const char *near = u->final ? ctype_nearest(u->ctypes, s->name) : NULL;
+		const char *header = ctype_unresolved_hint(u->ctypes);
 		if (near)
 			HINT(u, "did you mean '%s'?", near);
+		if (header)
+			HINT(u, "%s", header);
 		return ty_none(u);
 	}
 	for (u32 i = 0; i < s->ptrs; i++)
@@ -275,6 +293,16 @@ const struct Type *check_spec(struct Unit *u, struct TypeSpec *s)
 }
 
 // ---- expressions
+
+// Address space of a pointer that is a member of a record in memory of space `as`.
+static enum AddrSpace pointer_as(struct Unit *u, const struct Field *f, enum AddrSpace as)
+{
+	if (f->user_ptr || f->type->as == AS_USER)
+		return AS_USER;
+	if (f->type->as == AS_KERNEL || as == AS_KERNEL)
+		return AS_KERNEL;
+	return as == AS_USER ? AS_USER : default_as(u); // of a copy
+}
 
 static const struct Type *check_field_of(struct Unit *u, struct Expr *e, const struct Type *rt, enum AddrSpace as)
 {
@@ -306,7 +334,7 @@ static const struct Type *check_field_of(struct Unit *u, struct Expr *e, const s
 	if (f->data_loc || f->rel_loc)
 		return ty_ptr(u->types, t->kind == TY_ARRAY ? t->elem : t, AS_KERNEL);
 	if (t->kind == TY_PTR)
-		return ty_ptr(u->types, t->elem, f->user_ptr ? AS_USER : t->as == AS_USER ? AS_USER : as == AS_USER ? AS_USER : AS_KERNEL);
+		return ty_ptr(u->types, t->elem, pointer_as(u, f, as));
 	if (t->kind == TY_ARRAY && t->elem->is_char)
 		return ty_str(u->types, t->n);
 	return t;
@@ -763,6 +791,11 @@ static const struct Type *check_offsetof(struct Unit *u, struct Expr *e)
 		t = t->elem;
 	for (u32 i = 0; i < e->npath && t->kind != TY_NONE; i++) {
 		struct Field f;
+		if (e->path[i][0] == '[' && t->kind == TY_ARRAY) {
+			off += strtoull(e->path[i] + 1, NULL, 0) * t->elem->size;
+			t = t->elem;
+			continue;
+		}
 		if (t->kind != TY_RECORD || !ctype_record_load(u->ctypes, t->rec)) {
 			ERR(u, e->span, "offsetof: '%s' is not a struct or union", tyname(u, t));
 			return ty_none(u);

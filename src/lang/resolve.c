@@ -229,8 +229,11 @@ static void r_ident(struct Resolve *r, struct Expr *e)
 	const char *near = builtin_nearest(e->str);
 	if (!near)
 		near = ctype_nearest(u->ctypes, e->str);
+	const char *header = ctype_unresolved_hint(u->ctypes);
 	if (near)
 		diag_hint(u->diags, "did you mean '%s'?", near);
+	if (header)
+		diag_hint(u->diags, "%s", header);
 	e->kind = E_INT;
 	e->ival = 0;
 }
@@ -282,10 +285,23 @@ static void r_scope(struct Resolve *r, struct Stmt *s, struct Expr *value)
 	vec_deinit(&scope.vars);
 }
 
+// sizeof(word): a type when no builtin or constant is called so.
+static void word_to_type(struct Resolve *r, struct Expr *e)
+{
+	struct Expr *a = e->a;
+	bool asks = e->kind == E_SIZEOF || e->kind == E_OFFSETOF || e->kind == E_TYPEINFO;
+	if (!asks || !a || a->kind != E_IDENT || builtin_find(a->str) || !ctype_lookup(r->u->ctypes, a->str))
+		return;
+	e->spec = arena_new(r->u->arena, struct TypeSpec);
+	*e->spec = (struct TypeSpec){.span = a->span, .name = a->str};
+	e->a = NULL;
+}
+
 static void r_expr(struct Resolve *r, struct Expr *e)
 {
 	if (!e)
 		return;
+	word_to_type(r, e);
 	if (e->spec && e->spec->typeof_expr)
 		r_expr(r, e->spec->typeof_expr);
 	switch (e->kind) {
