@@ -91,11 +91,8 @@ $(BUILD)/bench/%: bench/%.c $(BUILD)/libsonde.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libsonde.a $(LIBS)
 
-$(BUILD)/tcp: test/progs/tcp.c
-	@mkdir -p $(@D)
-	$(CC) -O2 -g -o $@ $< -lpthread
-
-$(BUILD)/workload: test/progs/workload.c
+PROGS = $(patsubst test/progs/%.c,$(BUILD)/%,$(wildcard test/progs/*.c))
+$(PROGS): $(BUILD)/%: test/progs/%.c
 	@mkdir -p $(@D)
 	$(CC) -O2 -g -fomit-frame-pointer -o $@ $< -lpthread
 
@@ -118,7 +115,7 @@ demo:
 
 check:
 	@scripts/deps.sh test
-	@$(MAKE) --no-print-directory -j2 $(BUILD)/sonde $(BUILD)/workload $(BUILD)/tcp $(UNIT_BINS)
+	@$(MAKE) --no-print-directory -j2 $(BUILD)/sonde $(PROGS) $(UNIT_BINS)
 	@scripts/deps.sh vm && $(MAKE) --no-print-directory -j2 arm64 || echo 'the arm64 guest will be skipped'
 	@test/run.py --build $(BUILD)
 

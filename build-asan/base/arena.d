@@ -1,0 +1,2 @@
+build-asan/base/arena.o: src/base/arena.c src/base/base.h
+src/base/base.h:

@@ -1,0 +1,2 @@
+build-asan/base/diag.o: src/base/diag.c src/base/base.h
+src/base/base.h:

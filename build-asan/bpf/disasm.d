@@ -1,0 +1,3 @@
+build-asan/bpf/disasm.o: src/bpf/disasm.c src/ir/ir.h src/base/base.h
+src/ir/ir.h:
+src/base/base.h:

@@ -1,0 +1,11 @@
+build-asan/bpf/load.o: src/bpf/load.c src/bpf/priv.h src/bpf/bpf.h \
+ src/ir/program.h src/ir/ir.h src/base/base.h src/lang/point.h \
+ src/lang/ast.h src/lang/type.h
+src/bpf/priv.h:
+src/bpf/bpf.h:
+src/ir/program.h:
+src/ir/ir.h:
+src/base/base.h:
+src/lang/point.h:
+src/lang/ast.h:
+src/lang/type.h:

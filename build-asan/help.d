@@ -1,0 +1,21 @@
+build-asan/help.o: src/help.c src/help.h src/base/base.h src/lang/check.h \
+ src/ctype/ctype.h src/lang/ast.h src/base/base.h src/lang/type.h \
+ src/ir/program.h src/ir/ir.h src/lang/point.h src/lang/fmt.h \
+ src/lang/builtins.def src/probe/probe.h src/bpf/bpf.h src/sym/sym.h \
+ src/tool/tool.h
+src/help.h:
+src/base/base.h:
+src/lang/check.h:
+src/ctype/ctype.h:
+src/lang/ast.h:
+src/base/base.h:
+src/lang/type.h:
+src/ir/program.h:
+src/ir/ir.h:
+src/lang/point.h:
+src/lang/fmt.h:
+src/lang/builtins.def:
+src/probe/probe.h:
+src/bpf/bpf.h:
+src/sym/sym.h:
+src/tool/tool.h:

@@ -1,0 +1,3 @@
+build-asan/out/pprof.o: src/out/pprof.c src/out/report.h src/base/base.h
+src/out/report.h:
+src/base/base.h:

@@ -1,0 +1,88 @@
+# Forms of the output, text and JSON.
+
+NAME maps are printed by name, blocks as bpftrace does
+PROG begin { @z = 1; @a[2] = 1; @a[1] = 2; @h = hist(5); exit() }
+EXPECT_RE \A\s*@a\[2\]: 1\n@a\[1\]: 2\n@h:\n\[4, 8\) +1 \|@{52}\|\n\n@z: 1\n
+
+NAME keys of several parts
+PROG begin { @[1, "x", (2, 3)] = 4; @b["k"] = (1, "v"); exit() }
+EXPECT_LINE @[1, x, (2, 3)]: 4
+EXPECT_LINE @b[k]: (1, v)
+
+NAME linear histogram
+PROG begin { for ($i : 0..20) { @ = lhist($i, 0, 10, 5) } exit() }
+EXPECT_RE ^\[0, 5\) +5 \|@+ +\|$
+EXPECT_RE ^\[10, \.\.\.\) +10 \|@{52}\|$
+
+NAME histogram of zero, negative and large numbers
+PROG begin { @ = hist(-5); @ = hist(0); @ = hist(1); @ = hist(1 << 40); exit() }
+EXPECT_RE ^\(\.\.\., 0\) +1
+EXPECT_RE ^\[0\] +1
+EXPECT_RE ^\[1\] +1
+EXPECT_RE ^\[1T, 2T\) +1
+
+NAME hist with more buckets
+PROG begin { @ = hist(10, 2); @ = hist(11, 2); exit() }
+EXPECT_RE ^\[10, 12\) +2
+
+NAME printf widths and flags
+PROG begin { printf("[%5d] [%-5d] [%05d] [%8s] [%-8s] [%.2s] [%c] [%lx] [%p] [%%]\n", 42, 42, 42, "ab", "ab", "abcdef", 65, 255, 4096); exit() }
+EXPECT_LINE [   42] [42   ] [00042] [      ab] [ab      ] [ab] [A] [ff] [0x1000] [%]
+
+NAME structs, arrays and pointers printed
+PROG struct P { int a; char b[4]; } begin { print((uint8[4])((uint32)0x04030201)); print((int8)-1); print((uint64)5); exit() }
+EXPECT_LINE [1,2,3,4]
+EXPECT_LINE -1
+
+NAME JSON of maps, printf, values, histograms
+PROG begin { @a[1, "x"] = 2; @h = hist(3); @c = count(); printf("hi\n"); print((1, "t")); print(5); exit() }
+ARGS -f json
+EXPECT_LINE {"type": "map", "data": {"@a": {"1,x": 2}}}
+EXPECT_LINE {"type": "printf", "data": "hi\n"}
+EXPECT_RE ^\{"type": "hist", "data": \{"@h": \[\{"min": 2, "max": 3, "count": 1\}\]\}\}$
+EXPECT_RE ^\{"type": "value", "data": \[1, ?"t"\]\}$
+EXPECT_LINE {"type": "value", "data": 5}
+
+NAME JSON says how many probes are attached
+RUN {sonde} -f json -e 'begin { exit() }'
+EXPECT_LINE {"type": "attached_probes", "data": {"probes": 1}}
+
+NAME text says how many probes are attached, -q does not
+RUN {sonde} -e 'begin { exit() }'; {sonde} -q -e 'begin { exit() } end { }'
+EXPECT Attached 1 probe
+EXPECT_NOT Attached 2 probes
+
+NAME output to a file
+RUN {sonde} -q -o {tmp}/out -e 'begin { printf("to file\n"); exit() }'; cat {tmp}/out
+EXPECT_LINE to file
+
+NAME a pipe that closes ends sonde quietly
+RUN {sonde} -q -e 'interval:ms:1 { printf("line\n") }' | head -n 1
+EXPECT_LINE line
+TIMEOUT 5
+
+NAME names of processes cannot send control characters to a terminal
+PROG begin { printf("%s\n", "a\x1bb"); exit() }
+EXPECT_RE a.b
+
+NAME -k reports failed reads
+PROG begin { $x = *(uint64 *)kptr(1); exit() }
+ARGS -k
+STDERR probe_read_kernel
+
+NAME stages can be printed
+RUN {sonde} -d ast -e 'begin { @ = 1 + pid }'; {sonde} -d ir,bpf,maps -e 'begin { @ = 1 + pid }'
+EXPECT call get_current_pid_tgid
+EXPECT map 0 @
+
+NAME info
+RUN {sonde} info
+EXPECT Probe types
+EXPECT btf: 
+
+NAME help
+RUN {sonde} help lang; {sonde} help probes; {sonde} help strcontains; {sonde} help profile
+EXPECT uint32 pid([curr_ns|init])
+EXPECT tracepoint
+EXPECT bool strcontains(string haystack, string needle)
+EXPECT --flame FILE

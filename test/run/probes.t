@@ -1,0 +1,146 @@
+# Probes of every kind this kernel has.
+
+NAME uprobe arguments
+RUN {sonde} -q -c "{build}/calls" -e 'uprobe:{build}/calls:add { @calls = count(); @n = max(arg0); @sum = sum(arg0) }'
+EXPECT_LINE @calls: 1000
+EXPECT_LINE @n: 999
+EXPECT_LINE @sum: 499500
+
+NAME uretprobe return values
+RUN {sonde} -q -c "{build}/calls" -e 'uretprobe:{build}/calls:add { @r = max(retval); @[retval > 1000] = count() }'
+EXPECT_LINE @r: 1998
+EXPECT_LINE @[true]: 499
+EXPECT_LINE @[false]: 501
+
+NAME uprobe strings, arguments on the stack
+RUN {sonde} -q -c "{build}/calls" -e 'uprobe:{build}/calls:name_of { @[str(arg0)] = arg1 } uprobe:{build}/calls:many { printf("%d %d %d\n", arg5, arg6, arg7) }'
+EXPECT_LINE @[name-9]: 6
+EXPECT_LINE 6 7 8
+
+NAME structs of a traced program, declared in the script
+RUN {sonde} -q -c "{build}/calls" -e 'struct pair { int first; struct pair *next; char label[16]; unsigned bits : 5; }; uprobe:{build}/calls:take { $p = (struct pair *)arg0; printf("%d %s %d %s %d %d\n", $p->first, $p->label, $p->next->first, $p.next.label, $p->bits, $p.next.bits); $c = *$p; printf("%s %d\n", $c.label, $c.next.first) }'
+EXPECT_LINE 1 first 2 second 17 3
+EXPECT_LINE first 2
+
+NAME args of a uprobe through debug information
+RUN {sonde} -q -c "{build}/calls" -e 'uprobe:{build}/calls:take { printf("%d %s\n", args.p->first, args.p->label) } uprobe:{build}/calls:name_of { @[str(args.s)] = args.len }'
+EXPECT_LINE 1 first
+EXPECT_LINE @[name-0]: 6
+
+NAME casts to types of the traced binary
+RUN {sonde} -q -c "{build}/calls" -e 'uprobe:{build}/calls:take { printf("%d\n", ((struct pair *)arg0)->next->bits) }'
+EXPECT_LINE 3
+
+NAME offsets, addresses and wildcards
+RUN {sonde} -q -c "{build}/calls" -e 'uprobe:{build}/calls:name_of+0 { @a = count() } uprobe:{build}/calls:na*,uprobe:{build}/calls:tak? { @b[probe] = count() }'
+EXPECT_LINE @a: 10
+EXPECT_RE ^@b\[uprobe:.*calls:take\]: 1$
+EXPECT_RE ^@b\[uprobe:.*calls:name_of\]: 10$
+
+NAME func and ustack in a uprobe
+RUN {sonde} -q -c "{build}/calls" -e 'uprobe:{build}/calls:take { printf("%s%s\n", func, ustack(2)) }'
+EXPECT_RE ^take$
+EXPECT_RE ^\s+take\+0$
+EXPECT_RE ^\s+main\+\d+$
+
+NAME uaddr
+RUN {sonde} -q -c "{build}/calls" -e 'uprobe:{build}/calls:take { printf("%d\n", *uaddr("global_counter")) }'
+EXPECT_LINE 42
+
+NAME library by short name
+RUN {sonde} -q -c "/bin/ls /" -e 'uprobe:libc:malloc { @ = count() }'
+EXPECT_RE ^@: [1-9]\d+$
+
+NAME tracepoint fields, strings and predicates
+PROG tracepoint:syscalls:sys_enter_openat /comm == "cat"/ { printf("%s\n", str(args.filename)) }
+ARGS -c "/bin/cat /etc/hostname"
+EXPECT_LINE /etc/hostname
+
+NAME tracepoint wildcards and probe
+PROG tracepoint:syscalls:sys_enter_open*,tracepoint:syscalls:sys_exit_open* /comm == "cat"/ { @[probe] = count() }
+ARGS -c "/bin/cat /etc/hostname"
+EXPECT_RE ^@\[tracepoint:syscalls:sys_enter_openat\]: \d+$
+EXPECT_RE ^@\[tracepoint:syscalls:sys_exit_openat\]: \d+$
+
+NAME char arrays of a tracepoint are text
+PROG tracepoint:sched:sched_switch { @[args.prev_comm] = count() } interval:ms:200 { exit() }
+EXPECT_RE ^@\[.+\]: \d+$
+
+NAME __data_loc strings
+PROG tracepoint:sched:sched_process_exec /comm == "true"/ { printf("%s\n", str(args.filename)) }
+ARGS -c "/bin/true"
+EXPECT_RE ^(/usr)?/bin/true$
+
+NAME raw tracepoint arguments through BTF
+PROG rawtracepoint:sched_switch { if (args.prev.pid == arg1 || args.next != 0) { @ok = count() } } interval:ms:100 { exit() }
+NEED btf
+EXPECT_RE ^@ok: [1-9]
+
+NAME profile and interval
+PROG profile:hz:99 { @[cpu] = count() } interval:ms:300 { exit() }
+EXPECT_RE ^@\[0\]: \d+$
+
+NAME interval counts
+PROG interval:ms:20 { if (++@n >= 5) { exit() } }
+EXPECT_LINE @n: 5
+
+NAME software event
+PROG software:page-faults:1 { @ = count() }
+ARGS -c "/bin/ls /"
+EXPECT_RE ^@: [1-9]
+
+NAME hardware event without counters says so
+PROG hardware:cycles:1000000 { @ = count() } interval:ms:10 { exit() }
+RC 1
+STDERR hardware
+NEED file:/sys/fs/cgroup/../bpf
+
+NAME usermode, reg in a profile
+PROG profile:hz:997 { @[usermode] = count(); @ip = reg("ip") } interval:ms:300 { exit() }
+EXPECT_RE ^@\[[01]\]: \d+$
+
+NAME self:signal
+PROG self:signal:SIGUSR1 { printf("signalled\n"); exit() } begin { system("kill -USR1 %d", pid) }
+ARGS --unsafe
+EXPECT_LINE signalled
+
+NAME iterators
+PROG iter:task { printf("%s %d\n", ctx.task.comm, ctx.task.pid) }
+NEED btf
+EXPECT_RE ^sonde \d+$
+
+NAME path of files
+PROG iter:task_file /pid != 0/ { @[path(ctx.file.f_path)] = count() }
+NEED btf
+EXPECT_RE ^@\[/dev/null\]: \d+$
+
+NAME a command's exit ends the trace, its output is kept
+PROG begin { @x = 1 } interval:s:100 { @never = 1 }
+ARGS -c "/bin/echo from the child"
+EXPECT_LINE from the child
+EXPECT_LINE @x: 1
+
+NAME -p ends with its process
+RUN sleep 0.5 & {sonde} -q -p $! -e 'interval:s:100 { } end { printf("done\n") }'
+EXPECT_LINE done
+TIMEOUT 5
+
+NAME -p filters tracepoints
+RUN {build}/workload 2 & P=$!; {sonde} -q -p $P -e 'tracepoint:syscalls:sys_enter_newfstatat { @[pid == '$P'] = count() } interval:ms:200 { exit() }'
+EXPECT_RE ^@\[true\]: \d+$
+EXPECT_NOT false
+
+NAME stacks of raw tracepoints begin at the event
+PROG rawtracepoint:sched_switch { @[kstack(2)] = count() } interval:ms:200 { exit() }
+EXPECT_NOT bpf_
+EXPECT_RE ^\s+(__)?(traceiter|schedule|__schedule)
+
+NAME dry run
+PROG tracepoint:sched:sched_switch { printf("never\n") }
+ARGS --dry-run
+EXPECT_NOT never
+
+NAME called bpftrace
+RUN ln -s {sonde} {tmp}/bpftrace; {tmp}/bpftrace -e 'begin { foo() }'
+RC 1
+STDERR         ~~~~~
