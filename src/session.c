@@ -296,7 +296,12 @@ static struct err *load(struct Session *s)
 		if ((e = unwind_create(&s->prog, s->syms, &uo, &s->unwind)))
 			return e;
 	}
+	bool stacks = s->prog.uses_ustack || s->prog.uses_kstack;
+	if (stacks)
+		stacks_setup(&s->prog);
 	if ((e = load_maps(&s->prog, &s->loaded)))
+		return e;
+	if (stacks && (e = stacks_start(&s->prog, s->syms)))
 		return e;
 	struct LoadOpts lo = {.dump_verifier = s->o->dump & DUMP_VERIFIER, .dump = s->out, .log_size = 0, .kfunc = kfunc_id, .arg = s};
 	for (size_t i = 0; i < s->prog.progs.n; i++) {
@@ -417,8 +422,12 @@ static struct err *attach_and_trace(struct Session *s)
 	if ((e = run_kind(s, PK_BEGIN, 0)))
 		return e;
 	s->at = attachments_create();
-	if (s->child && has_kind(s, PK_USDT) && (e = child_run_to_exec(s->child)))
+	if (s->child && (has_kind(s, PK_USDT) || s->unwind) && (e = child_run_to_exec(s->child)))
 		return e;
+	if (s->child && s->unwind) { // its binary is mapped now: have its tables ready before it runs
+		unwind_proc_new(s->unwind, child_pid(s->child));
+		unwind_settle(s->unwind, 500);
+	}
 	if ((e = probes_attach(&s->env, &s->prog, s->at, &n)))
 		return e;
 	for (size_t i = 0; i < s->prog.progs.n; i++) {

@@ -222,17 +222,12 @@ enum AddrSpace default_as(struct Unit *u)
 
 // ---- type specs
 
-// Debug information of the binary a user probe lives in, when a type is known nowhere else.
-static bool binary_types(struct Unit *u)
+// A user probe's types come from the debug information of its binary rather than from the kernel.
+static void add_binary_types(struct Unit *u)
 {
 	const struct Point *p = u->cur->point;
-	struct err *e = NULL;
-	if ((p->kind != PK_UPROBE && p->kind != PK_URETPROBE && p->kind != PK_USDT) || !p->target)
-		return false;
-	e = ctype_add_dwarf(u->ctypes, p->target);
-	bool ok = !e;
-	err_free(e);
-	return ok;
+	if ((p->kind == PK_UPROBE || p->kind == PK_URETPROBE || p->kind == PK_USDT) && p->target)
+		err_free(ctype_add_dwarf(u->ctypes, p->target)); // a binary without debug information adds none
 }
 
 const struct Type *check_spec(struct Unit *u, struct TypeSpec *s)
@@ -270,10 +265,10 @@ const struct Type *check_spec(struct Unit *u, struct TypeSpec *s)
 			t = ty_stack(u->types, false, u->config->stack_mode, 127, false);
 		if (!t && (!strcmp(s->name, "ustack_t") || !strcmp(s->name, "ustack")))
 			t = ty_stack(u->types, true, u->config->stack_mode, 127, false);
-		if (!t)
+		if (!t) {
+			add_binary_types(u);
 			t = ctype_lookup(u->ctypes, s->name);
-		if (!t && binary_types(u))
-			t = ctype_lookup(u->ctypes, s->name);
+		}
 	}
 	if (!t) {
 		ERR(u, s->span, "Cannot resolve unknown type \"%s\"", s->name);

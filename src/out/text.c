@@ -98,7 +98,7 @@ static void text_attached(struct Render *r, u64 nprobes)
 {
 	struct Str s = {0};
 	str_addf(&s, "Attached %llu probe%s\n", (unsigned long long)nprobes, nprobes == 1 ? "" : "s");
-	put_err(r, &s);
+	put(r, s.p, s.n);
 	str_deinit(&s);
 }
 

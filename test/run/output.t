@@ -45,7 +45,7 @@ EXPECT_LINE {"type": "value", "data": 5}
 
 NAME JSON says how many probes are attached
 RUN {sonde} -f json -e 'begin { exit() }'
-EXPECT_LINE {"type": "attached_probes", "data": {"probes": 1}}
+EXPECT_RE ^\{"type": "attached_probes", .*"data": \{"probes": 1\}\}$
 
 NAME text says how many probes are attached, -q does not
 RUN {sonde} -e 'begin { exit() }'; {sonde} -q -e 'begin { exit() } end { }'
@@ -72,7 +72,7 @@ STDERR probe_read_kernel
 
 NAME stages can be printed
 RUN {sonde} -d ast -e 'begin { @ = 1 + pid }'; {sonde} -d ir,bpf,maps -e 'begin { @ = 1 + pid }'
-EXPECT call get_current_pid_tgid
+EXPECT call bpf_get_current_pid_tgid
 EXPECT map 0 @
 
 NAME info
