@@ -117,7 +117,17 @@ check:
 	@scripts/deps.sh test
 	@$(MAKE) --no-print-directory -j2 $(BUILD)/sonde $(PROGS) $(UNIT_BINS)
 	@scripts/deps.sh vm && $(MAKE) --no-print-directory -j2 arm64 || echo 'the arm64 guest will be skipped'
+	@$(MAKE) --no-print-directory -j2 checked-builds
 	@test/run.py --build $(BUILD)
+
+# What the suites asan and fuzz run.
+ASAN_TESTS = base type parse expand format out profile cdecl ehframe symfile usdt bpf run
+FUZZERS = $(patsubst test/fuzz/%.c,%,$(wildcard test/fuzz/*_fuzz.c))
+checked-builds:
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)-asan CFLAGS="-O1 -g1 -fsanitize=address,undefined" \
+		LDFLAGS="-fsanitize=address,undefined" $(foreach t,$(ASAN_TESTS),$(if $(wildcard test/unit/$(t)_test.c),$(BUILD)-asan/test/$(t)_test))
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/fuzz CC=$(BPFCC) CFLAGS="-O1 -g1 -fsanitize=fuzzer-no-link,address,undefined" \
+		$(FUZZERS:%=$(BUILD)/fuzz/%)
 
 install: $(BUILD)/sonde
 	install -D -m755 $(BUILD)/sonde $(DESTDIR)$(PREFIX)/sbin/sonde
@@ -128,5 +138,5 @@ clean:
 	rm -rf $(BUILD)
 
 -include $(OBJS:.o=.d) $(RT_OBJS:.o=.d) $(BUILD)/main.d
-.PHONY: all demo check install clean unit fuzz static arm64
+.PHONY: all demo check checked-builds install clean unit fuzz static arm64
 .DELETE_ON_ERROR:

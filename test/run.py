@@ -6,6 +6,8 @@ usage: run.py [--build DIR] [--suite unit,run,...] [--filter GLOB] [-v]
 Suites
   unit   build/test/*_test programs (TAP on stdout)
   layers folders of src/ include only what lies below them
+  asan   some of the unit tests under the address and undefined-behaviour sanitizers
+  fuzz   test/fuzz/*_fuzz.c, a few seconds each
   run    test/run/*.t: programs under sonde with their workload, against expected output
   vm     boots other kernels under emulation (test/vm/vm.py) and runs in each of them, as suite `guest`, test/run/*.t and test/vm/*.t;
          SONDE_VM_KERNEL=FILE adds a kernel given by path, SONDE_VM_GUESTS=amd64,arm64 chooses
@@ -73,6 +75,45 @@ def run_unit(t, opt):
             notes = []
         if p.returncode not in (0, 1) or not seen:
             t.fail(base, 'ended with status %d after %d tests\n%s' % (p.returncode, seen, '\n'.join(notes[-20:])))
+
+
+# The same programs built with the address and undefined-behaviour sanitizers: those that read untrusted input or build trees.
+ASAN = 'base type parse expand format out profile cdecl ehframe symfile usdt bpf run'.split()
+
+
+def run_asan(t, opt):
+    for name in ASAN:
+        path = os.path.join(opt.build + '-asan', 'test', name + '_test')
+        if not os.path.exists(path):
+            continue
+        try:
+            p = subprocess.run([path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, cwd=TOP, stdin=subprocess.DEVNULL,
+                               env=dict(os.environ, ASAN_OPTIONS='detect_leaks=0', UBSAN_OPTIONS='print_stacktrace=1'))
+        except subprocess.TimeoutExpired:
+            t.skip('asan: %s' % name, 'no end after 300 s on this machine')
+            continue
+        text = p.stdout.decode('utf-8', 'replace')
+        bad = re.search(r'(ERROR: AddressSanitizer|runtime error:).*', text)
+        if bad:
+            t.fail('asan: %s' % name, text[bad.start():bad.start() + 1500])
+        else:
+            t.ok('asan: %s' % name)
+
+
+# ---- fuzz: each target for a bounded time, from its corpus
+def run_fuzz(t, opt):
+    for path in sorted(glob.glob(os.path.join(opt.build, 'fuzz', '*_fuzz'))):
+        name = os.path.basename(path)[:-5]
+        corpus = os.path.join(HERE, 'fuzz', 'corpus', name)
+        with tempfile.TemporaryDirectory(prefix='sonde-fuzz.') as tmp:
+            cmd = [path, '-max_total_time=%d' % opt.fuzz_seconds, '-timeout=20', '-rss_limit_mb=2048', '-artifact_prefix=%s/' % tmp, tmp]
+            if os.path.isdir(corpus):
+                cmd.append(corpus)
+            p = subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+        if p.returncode:
+            t.fail('fuzz: %s' % name, p.stdout.decode('utf-8', 'replace')[-2500:])
+        else:
+            t.ok('fuzz: %s' % name)
 
 
 # ---- layers: who may include whom
@@ -215,6 +256,7 @@ def run_files(t, opt, paths):
                     t.ok(name)
 
 
+<<<<<<< HEAD
 def run_run(t, opt):
     run_files(t, opt, sorted(glob.glob(os.path.join(HERE, 'run', '*.t'))))
 
@@ -269,13 +311,21 @@ def run_vm(t, opt):
 
 SUITES = {'layers': run_layers, 'unit': run_unit, 'run': run_run, 'vm': run_vm, 'guest': run_guest}
 SLOW = 3 if os.environ.get('SONDE_GUEST') else 1  # an emulated processor
+=======
+SUITES = {'layers': run_layers, 'unit': run_unit, 'asan': run_asan, 'fuzz': run_fuzz, 'run': run_run}
+>>>>>>> ae1c8a6 (make check: sanitizer builds and bounded fuzzing; bench measures memory of the process itself)
 
 
 def main():
     p = argparse.ArgumentParser()
     p.add_argument('--build', default=os.path.join(TOP, 'build'))
+<<<<<<< HEAD
     p.add_argument('--suite', default='layers,unit,run,vm')
+=======
+    p.add_argument('--suite', default='layers,unit,asan,fuzz,run')
+>>>>>>> ae1c8a6 (make check: sanitizer builds and bounded fuzzing; bench measures memory of the process itself)
     p.add_argument('--filter', default='*')
+    p.add_argument('--fuzz-seconds', type=int, default=4)
     p.add_argument('-v', action='store_true')
     opt = p.parse_args()
     opt.build = os.path.abspath(opt.build)

@@ -58,7 +58,7 @@ static const char *in_kernel_tree(struct Arena *a, const char *name)
 
 const char *header_find(struct Cpp *p, const char *name, bool quoted, const struct CFile *from, bool *user)
 {
-	static const char *const system[] = {"/usr/local/include", "/usr/include/" MULTIARCH, "/usr/include"};
+	static const char *const system[] = {"/usr/local/include", ("/usr/include/" MULTIARCH), "/usr/include"};
 	struct Arena *a = p->c->arena;
 	const char *path = NULL;
 	*user = true;
