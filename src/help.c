@@ -25,6 +25,8 @@ static const char usage[] =
 	"    --include FILE   as #include FILE at the top of the script\n"
 	"    --unsafe         allow system(), signal(), override()\n"
 	"    --unwind fp|dwarf  how user stacks are walked (dwarf: .eh_frame tables, in the kernel)\n"
+	"    --inlines, --lines  inlined functions and source lines in user stacks (needs debug information)\n"
+	"    --test, --bench  run the test: or bench: probes of the script\n"
 	"    --no-feature LIST  do without uprobe_multi, kprobe_multi, kprobe_session\n"
 	"    --no-warnings    no warnings\n"
 	"    --dry-run        end once everything is attached\n"

@@ -82,7 +82,7 @@ static int take_params(struct Options *o, int argc, char **argv, int dashdash)
 	return 0;
 }
 
-enum { OPT_UNSAFE = 256, OPT_INFO, OPT_INCLUDE, OPT_NO_WARNINGS, OPT_DRY_RUN, OPT_NO_FEATURE, OPT_USDT_FILE, OPT_UNWIND, OPT_TEST, OPT_BENCH };
+enum { OPT_UNSAFE = 256, OPT_INFO, OPT_INCLUDE, OPT_NO_WARNINGS, OPT_DRY_RUN, OPT_NO_FEATURE, OPT_USDT_FILE, OPT_UNWIND, OPT_TEST, OPT_BENCH, OPT_INLINES, OPT_LINES };
 
 static int parse_options(struct Options *o, int argc, char **argv, bool *done)
 {
@@ -93,6 +93,7 @@ static int parse_options(struct Options *o, int argc, char **argv, bool *done)
 		{"dry-run", no_argument, NULL, OPT_DRY_RUN},   {"no-feature", required_argument, NULL, OPT_NO_FEATURE},
 		{"usdt-file-activation", no_argument, NULL, OPT_USDT_FILE}, {"unwind", required_argument, NULL, OPT_UNWIND},
 		{"test", no_argument, NULL, OPT_TEST},	       {"bench", no_argument, NULL, OPT_BENCH},
+		{"inlines", no_argument, NULL, OPT_INLINES},   {"lines", no_argument, NULL, OPT_LINES},
 		{NULL, 0, NULL, 0}};
 	static const char *dirs[64], *incs[64];
 	int c, dashdash = 0;
@@ -169,6 +170,8 @@ static int parse_options(struct Options *o, int argc, char **argv, bool *done)
 			break;
 		case OPT_TEST: o->test = true; break;
 		case OPT_BENCH: o->bench = true; break;
+		case OPT_INLINES: o->inlines = true; break;
+		case OPT_LINES: o->lines = true; break;
 		default:
 			if (optopt)
 				return usage_error("option '-%c' is unknown or lacks its value", optopt);

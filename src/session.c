@@ -381,7 +381,7 @@ static bool runs_once(const struct Session *s)
 {
 	for (size_t i = 0; i < s->prog.progs.n; i++) {
 		enum ProbeKind k = s->prog.progs.p[i]->kind;
-		if (k != PK_BEGIN && k != PK_END && k != PK_ITER)
+		if (k != PK_BEGIN && k != PK_END && k != PK_ITER && k != PK_TEST && k != PK_BENCH)
 			return false;
 	}
 	return true;
@@ -414,6 +414,57 @@ static void read_iterators(struct Session *s)
 	}
 }
 
+// --test: each test probe in order; 1 when one returned something else than 0, said an error or asked for a status.
+static struct err *run_tests(struct Session *s)
+{
+	u32 failed = 0, n = 0;
+	for (size_t i = 0; i < s->prog.progs.n; i++) {
+		struct ProbeProg *pp = s->prog.progs.p[i];
+		u32 ret = 0;
+		if (pp->kind != PK_TEST)
+			continue;
+		struct err *e = probe_run_test(pp, &ret);
+		if (e)
+			return e;
+		if (s->ring)
+			loop_drain(&s->rc, s->ring);
+		bool ok = !ret && !s->rc.exit_code;
+		fprintf(s->out, "%s %s\n", ok ? "ok    " : "FAILED", pp->points.v.p[0]->name);
+		failed += !ok;
+		n++;
+		s->rc.exit_code = 0;
+		s->rc.exiting = false;
+	}
+	fprintf(s->out, "%u passed, %u failed\n", n - failed, failed);
+	s->rc.exit_code = failed != 0;
+	return NULL;
+}
+
+static struct err *run_benches(struct Session *s)
+{
+	VEC(const char *) names = {0};
+	VEC(u64) ns = {0}, iters = {0};
+	struct err *e = NULL;
+	for (size_t i = 0; i < s->prog.progs.n && !e; i++) {
+		struct ProbeProg *pp = s->prog.progs.p[i];
+		double t = 0;
+		if (pp->kind != PK_BENCH)
+			continue;
+		e = probe_run_bench(pp, &t);
+		vec_push(&names, pp->points.v.p[0]->event ? pp->points.v.p[0]->event : pp->points.v.p[0]->name);
+		vec_push(&ns, (u64)(t + 0.5));
+		vec_push(&iters, 1);
+		if (s->ring)
+			loop_drain(&s->rc, s->ring);
+	}
+	if (!e && names.n)
+		s->render.ops->bench(&s->render, names.p, ns.p, iters.p, (u32)names.n);
+	vec_deinit(&names);
+	vec_deinit(&ns);
+	vec_deinit(&iters);
+	return e;
+}
+
 static struct err *attach_and_trace(struct Session *s)
 {
 	struct err *e;
@@ -432,7 +483,7 @@ static struct err *attach_and_trace(struct Session *s)
 		return e;
 	for (size_t i = 0; i < s->prog.progs.n; i++) {
 		enum ProbeKind k = s->prog.progs.p[i]->kind;
-		n += k == PK_BEGIN || k == PK_END || k == PK_SELF;
+		n += k == PK_BEGIN || k == PK_END || k == PK_SELF || (k == PK_TEST && s->o->test) || (k == PK_BENCH && s->o->bench);
 	}
 	if (tool) {
 		if (tool->started && (e = tool->started(tool->arg, &s->rc)))
@@ -443,6 +494,10 @@ static struct err *attach_and_trace(struct Session *s)
 	notify_ready();
 	if (s->o->dry_run)
 		return NULL;
+	if (s->o->test)
+		return run_tests(s);
+	if (s->o->bench)
+		return run_benches(s);
 	if (s->child && (e = child_go(s->child)))
 		return e;
 	read_iterators(s);
@@ -523,7 +578,7 @@ static void session_init(struct Session *s, const struct Options *o)
 	s->prog.config.unsafe = o->unsafe;
 	s->prog.config.unwind_fp = o->unwind_fp;
 	s->ctypes = ctypes_create(&s->arena, &s->types, &s->diags);
-	s->syms = syms_create(&(struct SymOpts){0});
+	s->syms = syms_create(&(struct SymOpts){.inlines = o->inlines, .lines = o->lines});
 	s->env = (struct ProbeEnv){.arena = &s->arena, .diags = &s->diags, .ctypes = s->ctypes, .syms = s->syms, .config = &s->prog.config,
 				   .pid = o->pid, .usdt_file_activation = o->usdt_file_activation, .verbose = o->verbose,
 				   .no_uprobe_multi = o->no_uprobe_multi, .no_kprobe_multi = o->no_kprobe_multi,
@@ -553,6 +608,7 @@ static void session_deinit(struct Session *s)
 	vec_deinit(&s->prog.maps);
 	vec_deinit(&s->prog.fmts);
 	vec_deinit(&s->prog.errsites);
+	probe_env_deinit(&s->env);
 	ctypes_destroy(s->ctypes);
 	syms_destroy(s->syms);
 	typetab_deinit(&s->types);

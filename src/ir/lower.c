@@ -414,7 +414,9 @@ static void lower_prologue(struct Lower *l)
 		diag_error(l->u->diags, l->pu->ast->span, "this probe needs %u bytes for its variables and temporaries; the kernel gives 32768", l->scratch_max);
 	if (l->uses_scratch) {
 		// a map value is at most 32 KB per CPU (PCPU_MIN_UNIT_SIZE)
-		u32 map = sonde_map(l, "sonde_scratch", BPF_MAP_TYPE_PERCPU_ARRAY, 4, ALIGN_UP(l->scratch_max, 8u), 1, 0);
+		// Programs of different kinds can interrupt one another on one processor (a timer sample inside a uprobe): each kind has its own.
+		const char *name = arena_printf(l->u->arena, "sonde_scratch%u", (u32)l->pp->kind);
+		u32 map = sonde_map(l, name, BPF_MAP_TYPE_PERCPU_ARRAY, 4, ALIGN_UP(l->scratch_max, 8u), 1, 0);
 		struct IrVal key = tmp_slot(l, 8);
 		IrBlk have = ir_new_block(&l->b, "scratch"), none = ir_new_block(&l->b, "no_scratch");
 		ir_store(&l->b, key, 0, 4, ir_imm(0));
