@@ -256,7 +256,6 @@ def run_files(t, opt, paths):
                     t.ok(name)
 
 
-<<<<<<< HEAD
 def run_run(t, opt):
     run_files(t, opt, sorted(glob.glob(os.path.join(HERE, 'run', '*.t'))))
 
@@ -309,21 +308,14 @@ def run_vm(t, opt):
             t.fail('vm: ' + name, 'ended with status %d after %d tests\n%s' % (rc, seen, text[-2000:]))
 
 
-SUITES = {'layers': run_layers, 'unit': run_unit, 'run': run_run, 'vm': run_vm, 'guest': run_guest}
 SLOW = 3 if os.environ.get('SONDE_GUEST') else 1  # an emulated processor
-=======
-SUITES = {'layers': run_layers, 'unit': run_unit, 'asan': run_asan, 'fuzz': run_fuzz, 'run': run_run}
->>>>>>> ae1c8a6 (make check: sanitizer builds and bounded fuzzing; bench measures memory of the process itself)
+SUITES = {'layers': run_layers, 'unit': run_unit, 'asan': run_asan, 'fuzz': run_fuzz, 'run': run_run, 'vm': run_vm, 'guest': run_guest}
 
 
 def main():
     p = argparse.ArgumentParser()
     p.add_argument('--build', default=os.path.join(TOP, 'build'))
-<<<<<<< HEAD
-    p.add_argument('--suite', default='layers,unit,run,vm')
-=======
-    p.add_argument('--suite', default='layers,unit,asan,fuzz,run')
->>>>>>> ae1c8a6 (make check: sanitizer builds and bounded fuzzing; bench measures memory of the process itself)
+    p.add_argument('--suite', default='layers,unit,asan,fuzz,run,vm')
     p.add_argument('--filter', default='*')
     p.add_argument('--fuzz-seconds', type=int, default=4)
     p.add_argument('-v', action='store_true')

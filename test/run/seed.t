@@ -72,5 +72,5 @@ EXPECT_RE ^\s*[0-9a-f]{16}$
 EXPECT_RE ^\s*[0-9a-f]{16} \w+\+\d+
 
 NAME seed/55 idle stacks can be seen
-RUN out=$({sonde} -q -e 'tracepoint:sched:sched_switch /pid == 0/ { @[kstack] = count(); } interval:s:1 { exit() }'); case "$out" in *idle*) echo seen;; *) awk '{ print $1 > 1.5 ? "busy machine: no processor was idle" : "not seen" }' /proc/loadavg;; esac
+RUN out=$({sonde} -q -e 'tracepoint:sched:sched_switch /pid == 0/ { @[kstack] = count(); } interval:s:1 { exit() }'); case "$out" in *idle*) echo seen;; *) awk '{ print ($1 > 1.5 ? "busy machine: no processor was idle" : "not seen") }' /proc/loadavg;; esac
 EXPECT_RE ^(seen|busy machine.*)$
