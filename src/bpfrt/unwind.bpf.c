@@ -308,6 +308,9 @@ static RT_NOINLINE u64 leave_by_code(struct RtUw *u)
 		enter_caller(u, u->tmp[0], sp, sp + 8);
 		return 1;
 	}
+	// A look at the code costs a third of a frame: only for a leaf, or where a struct rt_sigframe may lie between here and the frame pointer
+	if (!u->leaf && u->reg[RT_R_FP] - sp < 160 && !(u->saved & 1u << RT_R_FP))
+		return 0;
 	if (!read8(u, u->pc))
 		return 0;
 	u64 code = u->tmp[0];
@@ -387,7 +390,38 @@ static RT_NOINLINE u64 leave_slots(struct RtUw *u, struct RtUwRule *r, u64 cfa, 
 	return 0;
 }
 
-// By a rule that has a CFA.
+// The usual rule: CFA = register + offset, return address at the CFA. Where the frame pointer is saved just below it, both come with one read.
+static RT_NOINLINE u64 leave_usual(struct RtUw *u, struct RtUwRule *r)
+{
+	u64 sp = u->reg[RT_R_SP], cfa = sp;
+
+	if (r->reg != RT_R_SP) {
+		if (!reg_get(u, r->reg))
+			return stop(u, RT_WHY_NO_RULE);
+		cfa = u->tmp[1];
+	}
+	cfa += r->off;
+	if (cfa < sp || (cfa == sp && !u->leaf)) // the stack is left upwards
+		return stop(u, RT_WHY_BAD_CFA);
+	u64 slot = cfa + r->ra;
+	if (r->saved & 1 && r->slot[0] == r->ra - 8) {
+		if (bpf_probe_read_user(&u->tmp[0], 16, (void *)(slot - 8)))
+			return stop(u, RT_WHY_BAD_READ);
+		if (r->saved > 1 || r->lost)
+			leave_slots(u, r, cfa, 0);
+		u->reg[RT_R_FP] = u->tmp[0];
+		u->valid |= 1u << RT_R_FP;
+		u->saved &= ~(1u << RT_R_FP);
+		return enter_caller(u, u->tmp[1], RT_R_SP == 7 ? slot : cfa, cfa);
+	}
+	if (!read8(u, slot))
+		return stop(u, RT_WHY_BAD_READ);
+	if (r->saved | r->lost)
+		leave_slots(u, r, cfa, 0);
+	return enter_caller(u, u->tmp[0], RT_R_SP == 7 ? slot : cfa, cfa);
+}
+
+// By any other rule that has a CFA.
 static RT_NOINLINE u64 leave_by_rule(struct RtUw *u, struct RtUwRule *r)
 {
 	u64 cfa, fp = 0, slot, sp;
@@ -475,6 +509,8 @@ static RT_INLINE void walk_frame(struct WalkCtx *w)
 		leave_by_fp(u);
 	else if (r->kind == RT_UW_END)
 		stop(u, RT_WHY_OK);
+	else if (r->kind == RT_UW_REG && !(r->fprel | r->ra_kind | r->sp_kind))
+		leave_usual(u, r);
 	else
 		leave_by_rule(u, r);
 	u->entry = 0;

@@ -214,6 +214,13 @@ void unwind_settle(struct Unwind *u, u32 max_ms)
 		tables_wait(u->tables, end);
 }
 
+struct TablesStat unwind_stat(struct Unwind *u, u32 *nprocs)
+{
+	unwind_settle(u, 0);
+	*nprocs = u->procs ? uwprocs_count(u->procs) : 0;
+	return u->tables ? tables_wait(u->tables, 0) : (struct TablesStat){0};
+}
+
 void unwind_destroy(struct Unwind *u)
 {
 	if (!u)

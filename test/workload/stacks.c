@@ -157,6 +157,11 @@ int main(int argc, char **argv)
 			outer(argc);
 			usleep(2000);
 		}
+	} else if (!strcmp(scene, "walk")) { // leaf() at the end of path() N deep, again and again
+		puts("ready");
+		fflush(stdout);
+		for (unsigned i = 0;; i++)
+			path(i, atoi(argv[2]));
 	} else if (!strcmp(scene, "dlopen")) { // calls park-like code of a library loaded now
 		puts("ready");
 		fflush(stdout);
