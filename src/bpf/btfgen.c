@@ -1,7 +1,8 @@
 // BTF of a program of our own. Input: a linked ProbeProg; output: BTF bytes, func_info and line_info arrays for BPF_PROG_LOAD.
 // Invariant: one func_info per subprogram in instruction order beginning at 0, the first line_info of each function at its first
-// instruction (kernel: check_btf_func, check_btf_line). All functions are BTF_FUNC_STATIC: callbacks of bpf_loop must be, and
-// static ones are verified where they are called, with any pointer as argument.
+// instruction (kernel: check_btf_func, check_btf_line). Functions are BTF_FUNC_STATIC: callbacks of bpf_loop must be, and
+// static ones are verified where they are called, with any pointer as argument. Runtime functions named rtg_* are
+// global: verified once, with numbers as arguments.
 // Made by hand: a handful of types, where libbpf's builder would cost more memory than the whole program.
 #include "bpf/bpf.h"
 #include <ctype.h>
@@ -186,7 +187,8 @@ void progbtf_build(const struct ProbeProg *pp, bool with_lines, struct ProgBtf *
 	out->nfuncs = (u32)funcs.n;
 	for (u32 i = 0; i < funcs.n; i++) {
 		u32 name = add_ident(&strs, funcs.p[i].name);
-		add_type(&types, name, BTF_KIND_FUNC, BTF_FUNC_STATIC, TYPE_PROTO0 + MIN(funcs.p[i].nparams, 5u));
+		u32 linkage = strncmp(funcs.p[i].name, "rtg_", 4) ? BTF_FUNC_STATIC : BTF_FUNC_GLOBAL;
+		add_type(&types, name, BTF_KIND_FUNC, linkage, TYPE_PROTO0 + MIN(funcs.p[i].nparams, 5u));
 		out->funcs[i] = (struct bpf_func_info){funcs.p[i].insn, TYPE_FUNC0 + i};
 	}
 	if (with_lines)

@@ -32,12 +32,21 @@ struct RtConstEntry {
 
 #define RODATA_MAP "rt_rodata"
 
-static int find_func(const char *name)
+static int find_exact(const char *name)
 {
 	for (int i = 0; i < RT_NFUNCS; i++)
 		if (rt_funcs[i].global && !strcmp(rt_funcs[i].name, name))
 			return i;
 	return -1;
+}
+
+// Where the kernel has no bpf_loop, NAME_noloop is taken instead of NAME if there is one.
+static int find_func(const char *name)
+{
+	char other[64];
+	snprintf(other, sizeof(other), "%s_noloop", name);
+	int i = feature_has(FEAT_BPF_LOOP) ? -1 : find_exact(other);
+	return i < 0 ? find_exact(name) : i;
 }
 
 bool link_rt_line(const char *fn, u32 insn, const char **file, u32 *line)

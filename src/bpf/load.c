@@ -212,10 +212,13 @@ static struct err *patch(struct Program *p, struct ProbeProg *pp, const struct L
 	return NULL;
 }
 
-static bool has_callbacks(const struct Code *c)
+static bool needs_btf(const struct Code *c)
 {
 	for (size_t i = 0; i < c->insns.n; i++)
 		if (c->insns.p[i].code == (BPF_LD | BPF_IMM | BPF_DW) && c->insns.p[i].regs >> 4 == BPF_PSEUDO_FUNC)
+			return true;
+	for (size_t i = 0; i < c->funcs.n; i++)
+		if (!strncmp(c->funcs.p[i].name, "rtg_", 4)) // global by its BTF
 			return true;
 	return false;
 }
@@ -299,7 +302,7 @@ struct err *load_prog(struct Program *p, struct Loaded *l, struct ProbeProg *pp,
 	if (!e) {
 		if (o && o->dump_verifier)
 			dump_log(pp, &sp, o);
-		int fd = has_callbacks(&pp->code) ? load_with_btf(pp, &sp, false) : sys_prog_load(&sp);
+		int fd = needs_btf(&pp->code) ? load_with_btf(pp, &sp, false) : sys_prog_load(&sp);
 		if (fd >= 0) {
 			pp->fd = fd;
 			vec_push(&l->progs, pp);

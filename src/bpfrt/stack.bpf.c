@@ -32,6 +32,7 @@ RT_NOINLINE struct RtStackBuf *rt_stack_get(void)
 		struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
 		if (b && !b->busy) {
 			b->busy = 1;
+			b->slot = i;
 			b->owner = bpf_get_current_pid_tgid();
 			return b;
 		}

@@ -171,6 +171,7 @@ struct RtUw {
 #define RT_SLACK (RT_TRIM_DEPTH + 8)
 struct RtStackBuf {
 	u32 busy, skip; // skip: result of count_tracer
+	u32 slot, pad; // its number among the CPU's buffers
 	u64 owner; // who took it: tells a race between two tasks from proper nesting
 	struct RtUw uw;
 	struct RtPtRegs regs;

@@ -7,6 +7,7 @@
 #include "bpfrt/stack.h"
 #include "bpfrt/stack_rt.h"
 
+RT_MAP_EXTERN(rt_stack_bufs);
 RT_MAP(rt_uw_maps, RT_MAP_HASH, sizeof(struct RtUwKey), sizeof(struct RtUwChunk), 16384, RT_F_NO_PREALLOC);
 RT_MAP(rt_uw_obj, RT_MAP_ARRAY, 4, sizeof(struct RtUwObj), RT_UW_OBJS, RT_F_MMAPABLE);
 RT_MAP(rt_uw_dir, RT_MAP_ARRAY, 4, 4, RT_UW_DIRS, RT_F_MMAPABLE);
@@ -16,7 +17,6 @@ RT_MAP(rt_uw_asked, RT_MAP_LRU_HASH, 4, 4, 4096, 0);
 RT_MAP(rt_uw_events, RT_MAP_RINGBUF, 0, 0, 65536, 0);
 
 // What the running kernel offers, and where its structures keep what we follow: from its BTF, 0 when unknown (uprobe.h, uprobes.c, sched.h).
-RT_CONST(u32, rt_uw_loop, 1);	      // bpf_loop (5.17); else at most RT_UW_NOLOOP frames
 RT_CONST(u32, rt_uw_pt_regs, 1);      // bpf_task_pt_regs (5.15); else the top of the task's stack
 RT_CONST(u32, rt_off_task_stack, 0);  // task_struct.stack
 RT_CONST(u32, rt_thread_size, 16384); // bytes of a kernel stack
@@ -29,7 +29,6 @@ RT_CONST(u32, rt_off_ri_stack, 0);    // return_instance.stack
 RT_CONST(u32, rt_off_ri_orig, 0);     // return_instance.orig_ret_vaddr
 RT_CONST(u32, rt_off_ri_next, 0);     // return_instance.next
 
-#define RT_UW_NOLOOP 96
 #define RT_UW_RIS 64 // MAX_URETPROBE_DEPTH
 #define RT_UW_PC_BITS 48
 #if defined(RT_ARM64) || defined(__aarch64__)
@@ -524,6 +523,23 @@ static long walk_step(u64 i, struct WalkCtx *w)
 	return end & 1;
 }
 
+// The same for kernels without bpf_loop. A global function (btfgen.c: by its name) is verified once and not in every round of the loop that calls
+// it; the price is that it may be given numbers only.
+RT_NOINLINE u64 rtg_walk_step(u64 slot)
+{
+	u32 key = slot;
+	struct WalkCtx w = {bpf_map_lookup_elem(&rt_stack_bufs, &key), NULL};
+
+	if (!w.b)
+		return 1;
+	struct RtUw *u = &w.b->uw;
+	struct RtUwKey first = {u->tgid, 0};
+	if (u->pc - u->is_ra - u->map_start >= u->map_len)
+		w.chunk = bpf_map_lookup_elem(&rt_uw_maps, &first);
+	walk_frame(&w);
+	return u->stop;
+}
+
 // ---- starting
 // The general registers of user mode into b->regs. 0: the thread has none (kernel thread).
 static RT_NOINLINE u64 user_regs(void *ctx, struct RtStackBuf *b, u64 src)
@@ -628,7 +644,7 @@ static RT_NOINLINE u64 load_uretprobes(struct RtUw *u)
 }
 
 // Walks from the registers in b->regs. Frames in b, result in b->uw.
-static RT_NOINLINE u64 walk(struct RtStackBuf *b, u64 limit, u64 src)
+static RT_INLINE void walk(struct RtStackBuf *b, u64 limit, u64 src, bool loop)
 {
 	struct WalkCtx w = {b, NULL};
 	struct RtUwKey key = {bpf_get_current_pid_tgid() >> 32, 0};
@@ -643,11 +659,12 @@ static RT_NOINLINE u64 walk(struct RtStackBuf *b, u64 limit, u64 src)
 	w.chunk = bpf_map_lookup_elem(&rt_uw_maps, &key);
 	if (!w.chunk)
 		ask_mappings(key.tgid);
-	if (rt_uw_loop) {
+	if (loop) {
 		bpf_loop(RT_STACK_MAX, walk_step, &w, 0);
 	} else {
-		for (u32 i = 0; i < RT_UW_NOLOOP; i++)
-			if (walk_step(i, &w))
+		u64 slot = b->slot;
+		for (u32 i = 0; i < RT_STACK_MAX; i++)
+			if (rtg_walk_step(slot))
 				break;
 	}
 	if (!u->stop)
@@ -661,7 +678,6 @@ static RT_NOINLINE u64 walk(struct RtStackBuf *b, u64 limit, u64 src)
 	else if (u->why == RT_WHY_BAD_READ && rt_off_mm && !bpf_probe_read_kernel(&u->tmp[0], 8, (void *)(bpf_get_current_task() + rt_off_mm)) &&
 		 !u->tmp[0])
 		u->why = RT_WHY_EXITING;
-	return 0;
 }
 
 static RT_INLINE u64 finish(struct RtStackBuf *b, u64 limit)
@@ -688,7 +704,7 @@ static RT_INLINE u64 finish(struct RtStackBuf *b, u64 limit)
 	return rt_stack_intern(st, u->h1, u->h2);
 }
 
-RT_FN u64 rt_ustack(void *ctx, u64 limit, u64 src)
+static RT_INLINE u64 ustack(void *ctx, u64 limit, u64 src, bool loop)
 {
 	struct RtStackBuf *b = rt_stack_get();
 	u64 id = 0;
@@ -696,7 +712,7 @@ RT_FN u64 rt_ustack(void *ctx, u64 limit, u64 src)
 	if (!b)
 		return 0;
 	if (bpf_get_current_pid_tgid() >> 32 && user_regs(ctx, b, src)) {
-		walk(b, limit, src);
+		walk(b, limit, src, loop);
 		id = finish(b, limit);
 	} else {
 		struct RtCounters *c = rt_stack_counters();
@@ -704,4 +720,15 @@ RT_FN u64 rt_ustack(void *ctx, u64 limit, u64 src)
 			c->why[RT_WHY_KTHREAD]++;
 	}
 	return rt_stack_put(b) ? id : 0;
+}
+
+RT_FN u64 rt_ustack(void *ctx, u64 limit, u64 src)
+{
+	return ustack(ctx, limit, src, true);
+}
+
+// What link.c takes instead where there is no bpf_loop: a program may not even name it there.
+RT_FN u64 rt_ustack_noloop(void *ctx, u64 limit, u64 src)
+{
+	return ustack(ctx, limit, src, false);
 }

@@ -48,8 +48,6 @@ struct err *unwind_create(struct Program *prog, struct Syms *syms, const struct 
 		maps->flags &= ~(u32)BPF_F_NO_PREALLOC;
 		maps->max_entries = 4096;
 	}
-	if (!feature_has(FEAT_BPF_LOOP))
-		link_set_const(prog, "rt_uw_loop", &no, sizeof(no));
 	if (!feature_has(FEAT_TASK_PT_REGS))
 		link_set_const(prog, "rt_uw_pt_regs", &no, sizeof(no));
 	kernoff_set(prog);

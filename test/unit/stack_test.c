@@ -358,6 +358,38 @@ TEST(deleted_binary)
 	sr_end(&r);
 }
 
+// ---- what old kernels lack
+static void old_kernel(enum ProbeKind kind)
+{
+	const char *bin = build("-fomit-frame-pointer", "test/workload/stacks.c", "old");
+	static const enum Feature lacks[] = {FEAT_BPF_LOOP, FEAT_TASK_PT_REGS, FEAT_NO_PREALLOC};
+	if (!bin)
+		SKIP("cannot compile the workload");
+	struct Child c = spawn((char *[]){(char *)bin, "walk", "40", NULL});
+	CHECK(said(&c, 10000));
+	for (u32 i = 0; i < ARRAY_LEN(lacks); i++)
+		feature_set(lacks[i], false);
+	LOAD("rt_ustack", kind, 0, false, c.pid, NULL);
+	unwind_settle(r.unwind, 0);
+	CHECK(kind == PK_PROFILE ? sr_profile(&r, 499) : sr_keep(&r, sys_raw_tracepoint_open("sched_switch", r.t.pp.fd), -1));
+	usleep(500000);
+	sr_detach(&r);
+	all_match(&(struct Want){.r = &r, .user = true, .root = "_start", .tgid = c.pid});
+	for (u32 i = 0; i < ARRAY_LEN(lacks); i++)
+		feature_set(lacks[i], true);
+	finish(&c);
+	unlink(bin);
+	sr_end(&r);
+}
+TEST(old_kernel_samples)
+{
+	old_kernel(PK_PROFILE);
+}
+TEST(old_kernel_raw_tracepoint)
+{
+	old_kernel(PK_RAWTP);
+}
+
 // ---- many stacks
 TEST(two_hundred_thousand_stacks)
 {
