@@ -145,6 +145,7 @@ static RT_NOINLINE u64 count_tracer(u64 *frames, u64 n, u32 *out)
 }
 
 #ifdef RT_ARM64
+#define RT_KSTACK_SHIFT 127 // deeper frames than that stay where they are
 // The kernel unwinder starts at the frame record: before the first instruction has made one, the caller is only in x30. And where a
 // tracepoint's registers were made up in the traced function, it gives that function twice.
 static RT_NOINLINE u64 fix_leaf(void *ctx, u64 *frames, u64 n, u64 src)
@@ -152,8 +153,10 @@ static RT_NOINLINE u64 fix_leaf(void *ctx, u64 *frames, u64 n, u64 src)
 	if ((src & (RT_SRC_F_ENTRY | RT_SRC_F_USER | RT_SRC_MASK)) == (RT_SRC_F_ENTRY | RT_SRC_REGS) && n >= 1 && n < RT_STACK_MAX) {
 		u64 lr = ((struct RtPtRegs *)ctx)->r[30] | 0xff7fULL << 48; // without pointer authentication; kernel half
 		if (n < 2 || frames[1] != lr) {
-			for (u32 i = RT_KSTACK_SHIFT; i > 1; i--)
+			for (u32 i = RT_KSTACK_SHIFT; i > 1; i--) {
 				frames[i] = frames[i - 1];
+				asm volatile("" ::: "memory"); // or clang sees a memmove, and keeps all frames on the BPF stack at once
+			}
 			frames[1] = lr;
 			return n + 1;
 		}
@@ -208,6 +211,10 @@ static RT_INLINE u64 capture_kernel(void *ctx, struct RtStackBuf *b, u64 limit, 
 		RT_BOUND(skip, RT_TRIM_DEPTH);
 		n -= skip;
 	}
+#ifdef RT_ARM64
+	if (!trims)
+		n = fix_leaf(ctx, frames, n, src);
+#endif
 	struct RtStack *st = (struct RtStack *)(b->buf + skip);
 	st->flags = n + skip >= rt_kstack_max && limit > n ? RT_STACK_CUT : 0;
 	st->why = RT_WHY_OK;
