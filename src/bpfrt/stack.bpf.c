@@ -199,7 +199,7 @@ static RT_INLINE u64 capture_kernel(void *ctx, struct RtStackBuf *b, u64 limit, 
 		got = bpf_get_stack(ctx, frames, limit * 8, 0);
 	if (got < 8) {
 		struct RtCounters *c = rt_stack_counters();
-		if (c && !(src & RT_SRC_F_USER) && got != -14) // EFAULT: the event came from user space, there is no kernel stack
+		if (c && !(src & RT_SRC_F_USER) && got < 0 && got != -14) // 0, EFAULT: the event came from user space, there is no kernel stack
 			c->stack_kfail++;
 		return 0;
 	}

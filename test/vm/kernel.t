@@ -20,7 +20,7 @@ NEED file:/sys/module/9p/sections
 
 NAME kprobe by wildcard
 RUN {sonde} -c '{build}/tcp 4 3 111' -e 'kprobe:tcp_send* { @[func] = count() }'
-STDERR Attached
+EXPECT Attached
 EXPECT_LINE @[tcp_sendmsg]: 3
 EXPECT_LINE @[tcp_sendmsg_locked]: 3
 
