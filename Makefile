@@ -105,7 +105,7 @@ STATIC_LIBS ?= -lbz2
 arm64:
 	@scripts/deps.sh vm
 	@$(MAKE) --no-print-directory CROSS_COMPILE=aarch64-linux-gnu- SYSROOT=$$(test/vm/vm.py --arch arm64 --tree) BUILD=$(BUILD)/arm64 \
-		$(BUILD)/arm64/sonde $(BUILD)/arm64/tcp $(BUILD)/arm64/workload
+		$(BUILD)/arm64/sonde $(PROGS:$(BUILD)/%=$(BUILD)/arm64/%)
 
 # ---- the two commands
 demo:
