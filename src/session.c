@@ -299,6 +299,9 @@ static struct err *load(struct Session *s)
 	bool stacks = s->prog.uses_ustack || s->prog.uses_kstack;
 	if (stacks)
 		stacks_setup(&s->prog);
+	for (size_t i = 0; i < s->prog.maps.n; i++)
+		if (!strncmp(s->prog.maps.p[i]->name, "rt_stacks_", 10))
+			s->prog.maps.p[i]->max_entries = (u32)MAX(s->prog.maps.p[i]->max_entries, MIN(s->o->stack_entries, 1u << 24));
 	if ((e = load_maps(&s->prog, &s->loaded)))
 		return e;
 	if (stacks && (e = stacks_start(&s->prog, s->syms)))

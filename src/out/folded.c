@@ -79,6 +79,8 @@ void profile_merge(struct StackProfile *p, bool by_pid)
 		struct StackSample *first = map_get(&seen, str_text(&key));
 		if (first) {
 			first->value += s->value;
+			for (u32 k = 0; k < ARRAY_LEN(s->part); k++)
+				first->part[k] += s->part[k];
 			continue;
 		}
 		p->samples[n] = *s;

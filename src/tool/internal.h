@@ -7,23 +7,27 @@
 
 enum StackWanted { STACKS_BOTH, STACKS_USER, STACKS_KERNEL };
 enum ThreadsWanted { THREADS_ALL, THREADS_USER, THREADS_KERNEL };
-// Output of a tool run; several may be asked for at once.
+enum ByWhat { BY_BLOCKED = 1, BY_RUNQ = 2, BY_PREEMPTED = 4 };
 struct ToolOpts {
 	const struct Tool *tool;
-	struct Str pids, tids;	 // "1,2,3" as given
-	const char *comm, *cgroup, *event, *cpus;
+	struct Str pids, tids, cpus; // "1,2,3" as given; cpus also "0-3"
+	const char *comm, *cgroup, *event;
 	enum StackWanted stacks;
 	enum ThreadsWanted threads;
 	u64 hz, count, duration, interval;
 	u64 depth;
 	u64 min_us, max_us;
 	long state;		 // task state bitmask, -1 any
-	bool folded, delim, annotate, idle, offsets, addrs, per_thread, json, timestamps, print_script, debug;
+	u32 by;			 // enum ByWhat, 0 the tool's choice
+	u64 chain;		 // offwaketime: wakers followed
+	bool folded, delim, annotate, idle, offsets, addrs, per_thread, json, timestamps, print_script, incomplete;
 	const char *flame, *pprof, *out;
 	bool unwind_fp;
 	u32 dump;
-	const char *pattern;	 // stackcount
+	u64 stack_entries;	 // --stack-storage-size
+	const char *pattern, *lib; // stackcount
 	bool regex, per_pid;
+	struct Str probes;	 // stackcount: attach points made from the pattern
 	u64 keys;		 // entries of the count map
 };
 
@@ -35,21 +39,38 @@ struct ToolOption {
 	const char *(*set)(struct ToolOpts *o, const char *val); // NULL, or what is wrong
 };
 
+// The elements of a row's key, in order, nested tuples flattened.
+#define KEY_PARTS_MAX 40
+struct KeyParts {
+	u64 ints[KEY_PARTS_MAX];
+	const char *strs[KEY_PARTS_MAX];
+	const struct Value *user[KEY_PARTS_MAX], *kern[KEY_PARTS_MAX];
+	u32 nints, nstrs, nuser, nkern;
+};
+
+struct StackSet;
 struct Tool {
 	const char *name, *summary;
-	const char *const *options; // names ("p", "flame") of tool_options it takes; NULL-terminated
+	const char *const *options; // of tool_options: "p" or "flame", "c/cpu" where a letter has several rows; NULL-terminated
 	const char *template;	    // script with {{gaps}}
-	const char *positional;	    // "[duration]"
+	const char *positional;	    // "[SECONDS]"
 	const char *unit, *title;   // of its values
 	u32 max_positional;
-	// Fills one gap of the template.
-	bool (*gap)(const struct ToolOpts *o, const char *name, struct Str *out);
+	const char *const *clear;   // maps emptied after each interval's report; NULL-terminated
+	const char *const *parts;   // names of StackSample.part; NULL: values are not split
+	const char *end;	    // last line of text output; NULL none
+	bool (*gap)(const struct ToolOpts *o, const char *name, struct Str *out); // fills one gap of the template
 	const char *(*check)(struct ToolOpts *o); // options that do not go together; NULL fine
-	void (*header)(const struct ToolOpts *o, FILE *out);
+	int (*prepare)(struct ToolOpts *o);	  // NULL; work before the script is made; not 0: exit status, said on stderr
+	void (*header)(const struct ToolOpts *o, struct RunCtx *rc, FILE *out); // without " for N secs." when timed is set
+	bool untimed;
+	void (*row)(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s); // NULL: row_plain
+	struct err *(*extra)(struct StackSet *s, struct RunCtx *rc, const struct ToolOpts *o); // NULL; further rows
+	void (*print)(const struct StackProfile *p, const struct ToolOpts *o, FILE *out);     // NULL: stacks_multiline
 	const char *examples;
 };
 
-extern const struct Tool tool_profile;
+extern const struct Tool tool_profile, tool_offcputime, tool_wakeuptime, tool_offwaketime, tool_stackcount;
 extern const struct ToolOption tool_options[];
 extern const u32 ntool_options;
 
@@ -57,16 +78,24 @@ extern const u32 ntool_options;
 bool tool_parse(const struct Tool *t, int argc, char **argv, struct ToolOpts *o, int *rc);
 // script.c
 void tool_script(const struct Tool *t, const struct ToolOpts *o, struct Str *out);
-bool gap_common(const struct ToolOpts *o, const char *name, struct Str *out); // filter, id, user, kernel, keys
+// Gaps every tool may use: filter cond id stacks keys me depth
+bool gap_common(const struct ToolOpts *o, const char *name, struct Str *out);
+const char *stack_words(const struct ToolOpts *o); // "user + kernel"
+void thread_words(const struct ToolOpts *o, FILE *out); // "all threads", "PID 5", "user threads"
+
 // report.c
 struct StackSet { // samples of a map, symbolized, equal ones merged, ascending by value
 	struct Arena arena;
 	struct StackProfile prof;
-	struct Map index;
 	VEC(struct StackSample) samples;
+	u64 missed; // events whose stack was lost
 };
+void row_plain(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s);
+// Appends the rows of a map
 struct err *stackset_read(struct StackSet *s, struct RunCtx *rc, const char *map, const struct ToolOpts *o);
+void stackset_finish(struct StackSet *s, const struct ToolOpts *o); // merges, sorts, fills prof
 void stackset_deinit(struct StackSet *s);
 void stacks_multiline(const struct StackProfile *p, const struct ToolOpts *o, FILE *out);
-void stacks_json(const struct StackProfile *p, FILE *out);
+void stacks_json(const struct StackProfile *p, const struct ToolOpts *o, FILE *out);
+void frame_line(const struct Frame *f, const struct ToolOpts *o, const char *indent, FILE *out);
 #endif

@@ -38,6 +38,33 @@ static const char *set_list(struct Str *to, const char *v)
 	}
 }
 
+static const char *set_cpus(struct Str *to, const char *v)
+{
+	for (const char *p = v;; p++) {
+		size_t n = strcspn(p, ","), dash = strcspn(p, "-,");
+		char num[24];
+		u64 lo, hi;
+		const char *bad = NULL;
+		if (!n || n >= sizeof(num) || !dash)
+			return n && !dash ? "must be positive" : "must be a CPU, a range or a list of them (0,2-3)";
+		snprintf(num, sizeof(num), "%.*s", (int)dash, p);
+		bad = set_number(&lo, num, true);
+		hi = lo;
+		if (!bad && dash < n) {
+			snprintf(num, sizeof(num), "%.*s", (int)(n - dash - 1), p + dash + 1);
+			bad = set_number(&hi, num, true);
+		}
+		if (!bad && hi < lo)
+			bad = "has a range that ends before it begins";
+		if (bad)
+			return bad;
+		str_addf(to, hi > lo ? "%s%llu-%llu" : "%s%llu", to->n ? "," : "", (unsigned long long)lo, (unsigned long long)hi);
+		p += n;
+		if (!*p)
+			return NULL;
+	}
+}
+
 // A setter a row: the field and how it is read.
 #define FLAG(id, stmt)                                                                                                 \
 	static const char *set_##id(struct ToolOpts *o, const char *v)                                                 \
@@ -73,13 +100,64 @@ FLAG(json, o->json = true)
 FLAG(print_script, o->print_script = true)
 FLAG(comm, o->comm = v)
 FLAG(e, o->event = v)
-FLAG(C, o->cpus = v)
+FLAG(cgroup, o->cgroup = v)
+FLAG(lib, o->lib = v)
+FLAG(r, o->regex = true)
+FLAG(P, o->per_pid = true)
+FLAG(T, o->timestamps = true)
+FLAG(v, o->addrs = true)
 FLAG(flame, o->flame = v)
 FLAG(pprof, o->pprof = v)
 FLAG(o, o->out = v)
 NUMBER(depth, depth, false)
 NUMBER(keys, keys, false)
 NUMBER(i, interval, false)
+NUMBER(seconds, duration, false)
+NUMBER(min, min_us, true)
+NUMBER(max, max_us, false)
+NUMBER(storage, stack_entries, false)
+static const char *set_C(struct ToolOpts *o, const char *v) { return set_cpus(&o->cpus, v); }
+
+static const char *set_state(struct ToolOpts *o, const char *v)
+{
+	u64 n;
+	const char *bad = set_number(&n, v, true);
+	if (!bad && n > 0xffff)
+		bad = "is a bit mask of task states: 0 runnable, 1 interruptible, 2 uninterruptible, ...";
+	if (!bad)
+		o->state = (long)n;
+	return bad;
+}
+
+static const char *set_by(struct ToolOpts *o, const char *v)
+{
+	static const struct { const char *name; u32 bits; } words[] = {
+		{"blocked", BY_BLOCKED}, {"runq", BY_RUNQ}, {"preempted", BY_PREEMPTED}, {"all", BY_BLOCKED | BY_RUNQ | BY_PREEMPTED}};
+	for (const char *p = v; *p;) {
+		size_t n = strcspn(p, ","), i;
+		for (i = 0; i < ARRAY_LEN(words) && (strlen(words[i].name) != n || strncmp(words[i].name, p, n)); i++)
+			;
+		if (i == ARRAY_LEN(words))
+			return "takes blocked, runq, preempted or all, separated by commas";
+		o->by |= words[i].bits;
+		p += n + (p[n] == ',');
+	}
+	return o->by ? NULL : "takes blocked, runq, preempted or all, separated by commas";
+}
+
+static const char *set_complete(struct ToolOpts *o, const char *v)
+{
+	if (strcmp(v, "on") && strcmp(v, "off"))
+		return "takes on or off";
+	o->incomplete = !strcmp(v, "off");
+	return NULL;
+}
+
+static const char *set_chain(struct ToolOpts *o, const char *v)
+{
+	const char *bad = set_number(&o->chain, v, false);
+	return bad ? bad : o->chain > 8 ? "can be 8 at most" : NULL;
+}
 
 static const char *set_F(struct ToolOpts *o, const char *v)
 {
@@ -89,12 +167,6 @@ static const char *set_F(struct ToolOpts *o, const char *v)
 static const char *set_c(struct ToolOpts *o, const char *v)
 {
 	return o->hz ? "is not allowed with -F" : set_number(&o->count, v, false);
-}
-
-static const char *set_storage(struct ToolOpts *o, const char *v)
-{
-	u64 n; // sonde's stack storage grows as it fills: the number is checked, for scripts that give it
-	return set_number(&n, v, false);
 }
 
 static const char *set_unwind(struct ToolOpts *o, const char *v)
@@ -122,6 +194,7 @@ static const char *set_h(struct ToolOpts *o, const char *v)
 const struct ToolOption tool_options[] = {
 	{'p', "pid", "PID,...", "these processes only", set_p},
 	{'L', "tid", "TID,...", "these threads only", set_L},
+	{'t', "tid", "TID,...", "these threads only", set_L},
 	{'U', "user-stacks-only", NULL, "user stacks only", set_U},
 	{'K', "kernel-stacks-only", NULL, "kernel stacks only", set_K},
 	{'u', "user-threads-only", NULL, "user threads only", set_u},
@@ -133,13 +206,27 @@ const struct ToolOption tool_options[] = {
 	{'a', "annotations", NULL, "mark kernel frames with _[k]", set_a},
 	{'I', "include-idle", NULL, "idle too", set_I},
 	{'f', "folded", NULL, "one line a stack, for flame graph tools", set_f},
-	{'C', "cpu", "CPU", "this CPU only", set_C},
+	{'C', "cpu", "CPU,...", "these CPUs only (2, 0-3, 0,2-3)", set_C},
+	{'c', "cpu", "CPU", "this CPU only", set_C},
+	{'m', "min-block-time", "US", "only intervals of at least that many microseconds (1)", set_min},
+	{'M', "max-block-time", "US", "only intervals of at most that many microseconds", set_max},
+	{0, "state", "BITMASK", "only threads that left the CPU in this state (0 runnable, 1 interruptible, 2 uninterruptible)", set_state},
+	{0, "by", "WHAT,...", "count blocked, runq, preempted time, or all (blocked,runq)", set_by},
+	{0, "complete", "on|off", "count threads that were asleep when tracing began or ended too (on)", set_complete},
+	{0, "chain", "N", "follow who woke the waker, up to N wakers", set_chain},
+	{'l', "lib", "LIBRARY", "the functions are this library's", set_lib},
+	{'r', "regexp", NULL, "the pattern is a POSIX extended regular expression", set_r},
+	{'P', "perpid", NULL, "stacks of each process separately", set_P},
+	{'T', "timestamp", NULL, "print the time of each report", set_T},
+	{'v', "verbose", NULL, "show raw addresses", set_v},
+	{'D', "duration", "SECONDS", "stop after SECONDS", set_seconds},
 	{'A', "addresses", NULL, "show addresses", set_A},
 	{'s', "offset", NULL, "show offsets within functions", set_s},
 	{0, "per-thread", NULL, "one row a thread instead of a process", set_per_thread},
 	{0, "comm", "GLOB", "only processes whose name matches", set_comm},
+	{0, "cgroup", "PATH", "only members of this cgroup (a directory of cgroup v2)", set_cgroup},
 	{0, "depth", "N", "at most N frames a stack", set_depth},
-	{0, "stack-storage-size", "N", "accepted for bcc's sake: storage grows by itself", set_storage},
+	{0, "stack-storage-size", "N", "room for at least N different stacks of a size", set_storage},
 	{0, "hash-storage-size", "N", "keys the count map may hold (1000000)", set_keys},
 	{'i', "interval", "SECONDS", "report every SECONDS", set_i},
 	{0, "flame", "FILE", "write a flame graph (SVG)", set_flame},
@@ -155,9 +242,19 @@ const u32 ntool_options = ARRAY_LEN(tool_options);
 
 static bool takes(const struct Tool *t, const struct ToolOption *row)
 {
-	for (const char *const *n = t->options; *n; n++)
-		if ((row->c && (*n)[0] == row->c && !(*n)[1]) || (row->name && !strcmp(*n, row->name)))
+	for (const char *const *n = t->options; *n; n++) {
+		if ((*n)[0] == row->c && (*n)[1] == '/' && row->name && !strcmp(*n + 2, row->name))
 			return true;
+		if ((*n)[1] && (*n)[1] != '/' && row->name && !strcmp(*n, row->name))
+			return true;
+		if ((*n)[1] || (*n)[0] != row->c)
+			continue;
+		const struct ToolOption *first = tool_options; // of the rows with that letter
+		while (first->c != row->c)
+			first++;
+		if (first == row)
+			return true;
+	}
 	return false;
 }
 
@@ -232,6 +329,10 @@ bool tool_parse(const struct Tool *t, int argc, char **argv, struct ToolOpts *o,
 		}
 	}
 	u32 extra = (u32)(argc - optind);
+	if (extra && t->untimed) {
+		o->pattern = argv[optind++];
+		extra--;
+	}
 	if (extra > t->max_positional) {
 		*rc = usage_error(t, "unrecognized arguments: %s", argv[optind + t->max_positional]);
 		return false;

@@ -25,29 +25,26 @@ static const char *check(struct ToolOpts *o)
 	return NULL;
 }
 
-static void header(const struct ToolOpts *o, FILE *out)
+static void header(const struct ToolOpts *o, struct RunCtx *rc, FILE *out)
 {
 	fputs("Sampling at ", out);
 	if (o->count)
-		fprintf(out, "every %llu %s", (unsigned long long)o->count, o->event ? o->event : "ns of CPU time");
+		fprintf(out, "every %llu events of ", (unsigned long long)o->count);
+	else if (o->event)
+		fprintf(out, "%s of ", o->event);
 	else
-		fprintf(out, "%llu Hertz", (unsigned long long)o->hz);
-	if (o->pids.n)
-		fprintf(out, " of PID %s", o->pids.p);
-	else if (o->tids.n)
-		fprintf(out, " of TID %s", o->tids.p);
-	else
-		fprintf(out, " of all threads");
-	fprintf(out, " by %s stack", o->stacks == STACKS_USER ? "user" : o->stacks == STACKS_KERNEL ? "kernel" : "user + kernel");
-	if (o->cpus)
-		fprintf(out, " on CPU#%s", o->cpus);
+		fprintf(out, "%llu Hertz of ", (unsigned long long)o->hz);
+	thread_words(o, out);
+	fprintf(out, " by %s stack", stack_words(o));
+	if (o->cpus.n)
+		fprintf(out, " on CPU#%s", o->cpus.p);
 }
 
 const struct Tool tool_profile = {
 	.name = "profile",
 	.summary = "CPU profile: stacks of what runs, sampled",
-	.options = (const char *const[]){"p", "L", "U", "K", "u", "k", "F", "c", "e", "d", "a", "I", "f", "C", "A", "s", "per-thread", "comm", "depth",
-					 "stack-storage-size", "hash-storage-size", "i", "flame", "pprof", "json", "o", "unwind", "print-script", "D",
+	.options = (const char *const[]){"p", "L", "U", "K", "u", "k", "F", "c", "e", "d", "a", "I", "f", "C", "A", "s", "per-thread", "comm", "cgroup", "depth",
+					 "stack-storage-size", "hash-storage-size", "i", "flame", "pprof", "json", "o", "unwind", "print-script", "dump",
 					 "h", NULL},
 	.template = profile_bt,
 	.positional = "[SECONDS]",

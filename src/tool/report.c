@@ -1,52 +1,54 @@
-// Stack counts of a map -> StackProfile: symbolized, equal stacks merged, ascending; and its text forms.
+// Rows of a map -> StackProfile: symbolized, equal stacks merged, ascending; and its text forms.
+// In: a map whose key holds an id, a name and stacks. Out: samples, text, JSON. Invariant: which stack is a user stack is known from the key's type,
+// never guessed from its frames.
 #include "bpf/bpf.h"
 #include "tool/internal.h"
-#include <time.h>
 
-// What makes two rows one: name, id, and the frames as they will be shown.
-static void signature(const struct StackSample *s, const struct ToolOpts *o, struct Str *out)
+static void split_key(const struct Type *t, const struct Value *v, struct KeyParts *k)
 {
-	str_reset(out);
-	str_addf(out, "%u\x01%s", s->pid, s->comm ? s->comm : "");
-	for (int user = 0; user < 2; user++) {
-		const struct Frame *f = user ? s->user : s->kern;
-		u32 n = user ? s->nuser : s->nkern;
-		str_addc(out, '\x02');
-		for (u32 i = 0; i < n; i++) {
-			if (f[i].sym && !o->addrs)
-				str_add(out, f[i].sym);
-			else if (f[i].module)
-				str_addf(out, "%s+%llx", f[i].module, (unsigned long long)f[i].module_off);
-			else
-				str_addf(out, "%llx", (unsigned long long)f[i].addr);
-			if (o->offsets)
-				str_addf(out, "+%llx", (unsigned long long)f[i].sym_off);
-			str_addc(out, '\x01');
-		}
+	if (t->kind == TY_TUPLE) {
+		for (u32 i = 0; i < t->n && i < v->n; i++)
+			split_key(t->fields[i].type, &v->items[i], k);
+		return;
 	}
+	if (t->kind == TY_USTACK && k->nuser < KEY_PARTS_MAX)
+		k->user[k->nuser++] = v;
+	else if (t->kind == TY_KSTACK && k->nkern < KEY_PARTS_MAX)
+		k->kern[k->nkern++] = v;
+	else if (t->kind == TY_STR && k->nstrs < KEY_PARTS_MAX)
+		k->strs[k->nstrs++] = v->text;
+	else if (ty_is_int(t) && k->nints < KEY_PARTS_MAX)
+		k->ints[k->nints++] = v->kind == V_UINT ? v->u : (u64)v->i;
 }
 
-static void sample_of(const struct Value *key, struct StackSample *s)
+static bool is_lost(const struct Value *v)
 {
-	const struct Value *items = key->kind == V_TUPLE ? key->items : key;
-	u32 n = key->kind == V_TUPLE ? key->n : 1;
-	for (u32 i = 0; i < n; i++) {
-		const struct Value *v = &items[i];
-		if (v->kind == V_INT || v->kind == V_UINT)
-			s->pid = (u32)(v->kind == V_INT ? (u64)v->i : v->u);
-		else if (v->kind == V_STR)
-			s->comm = v->text;
-		else if (v->kind == V_STACK) {
-			bool kernel = v->nframes ? v->frames[0].kernel : false;
-			if (v->nframes && kernel) {
-				s->kern = v->frames;
-				s->nkern = v->nframes;
-			} else if (v->nframes) {
-				s->user = v->frames;
-				s->nuser = v->nframes;
-			}
-		}
+	return !v->nframes && v->why;
+}
+
+// Key: id, name, user stack, kernel stack (those that are asked for), kind.
+void row_plain(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s)
+{
+	s->pid = k->nints ? (u32)k->ints[0] : 0;
+	s->comm = k->nstrs ? k->strs[0] : NULL;
+	if (k->nuser) {
+		s->user = k->user[0]->frames;
+		s->nuser = k->user[0]->nframes;
+		if (is_lost(k->user[0]))
+			s->user_note = "[Missed User Stack]";
 	}
+	if (k->nkern) {
+		s->kern = k->kern[0]->frames;
+		s->nkern = k->kern[0]->nframes;
+		if (is_lost(k->kern[0]))
+			s->kern_note = "[Missed Kernel Stack]";
+	}
+	if (k->nuser && k->nkern && !s->nuser && !s->nkern && !s->kern_note) // something ran: one of them was there
+		s->user_note = "[Missed User Stack]";
+	if (k->nints > 1 && k->ints[1] < ARRAY_LEN(s->part))
+		s->part[k->ints[1]] = value;
+	else
+		s->part[0] = value;
 }
 
 static int by_value(const void *a, const void *b)
@@ -59,24 +61,21 @@ struct err *stackset_read(struct StackSet *s, struct RunCtx *rc, const char *map
 {
 	struct MapReport rep = {0};
 	struct MapDef *m = program_map(rc->prog, map);
-	struct err *e = map_read(rc, &s->arena, m, 0, 0, &rep);
-	struct Str sig = {0};
-	if (e)
-		return e;
-	for (u32 i = 0; i < rep.n; i++) {
+	struct err *e = m ? map_read(rc, &s->arena, m, 0, 0, &rep) : err_new("internal: %s has no map %s", o->tool->name, map);
+	for (u32 i = 0; !e && i < rep.n; i++) {
+		struct KeyParts k = {0};
 		struct StackSample x = {.value = rep.entries[i].val.kind == V_INT ? (u64)rep.entries[i].val.i : rep.entries[i].val.u};
-		sample_of(&rep.entries[i].key, &x);
-		signature(&x, o, &sig);
-		size_t at = (size_t)map_get(&s->index, sig.p);
-		if (at)
-			s->samples.p[at - 1].value += x.value;
-		else {
-			vec_push(&s->samples, x);
-			map_put(&s->index, sig.p, (void *)s->samples.n);
-		}
+		split_key(m->key, &rep.entries[i].key, &k);
+		(o->tool->row ? o->tool->row : row_plain)(o, &s->arena, &k, x.value, &x);
+		if (x.user_note || x.kern_note)
+			s->missed++;
+		vec_push(&s->samples, x);
 	}
-	str_deinit(&sig);
-	qsort(s->samples.p, s->samples.n, sizeof(*s->samples.p), by_value);
+	return e;
+}
+
+void stackset_finish(struct StackSet *s, const struct ToolOpts *o)
+{
 	s->prof.samples = s->samples.p;
 	s->prof.n = (u32)s->samples.n;
 	s->prof.unit = o->tool->unit;
@@ -86,21 +85,22 @@ struct err *stackset_read(struct StackSet *s, struct RunCtx *rc, const char *map
 	s->prof.with_offsets = o->offsets;
 	if (o->hz && !o->count && !o->event)
 		s->prof.period_ns = 1000000000ull / o->hz;
-	return NULL;
+	if (!o->addrs) // rows that differ in addresses nobody sees
+		profile_merge(&s->prof, true);
+	qsort(s->prof.samples, s->prof.n, sizeof(*s->prof.samples), by_value);
 }
 
 void stackset_deinit(struct StackSet *s)
 {
 	vec_deinit(&s->samples);
-	map_deinit(&s->index);
 	arena_deinit(&s->arena);
 }
 
-static void frame_line(const struct Frame *f, const struct ToolOpts *o, FILE *out)
+void frame_line(const struct Frame *f, const struct ToolOpts *o, const char *indent, FILE *out)
 {
 	struct Str t = {0};
-	if (o->addrs && f->addr)
-		str_addf(&t, "%016llx ", (unsigned long long)f->addr);
+	if (o->addrs && (f->addr || f->module))
+		str_addf(&t, "%016llx ", (unsigned long long)(f->addr ? f->addr : f->module_off));
 	if (f->sym) {
 		str_add_escaped(&t, f->sym, strlen(f->sym), false);
 		if (o->offsets)
@@ -112,12 +112,25 @@ static void frame_line(const struct Frame *f, const struct ToolOpts *o, FILE *ou
 		str_addc(&t, '[');
 		str_add_escaped(&t, base, strlen(base), false);
 		str_addf(&t, "+0x%llx]", (unsigned long long)f->module_off);
-	} else if (f->addr)
-		str_addf(&t, "0x%llx", (unsigned long long)f->addr);
-	else
+	} else
 		str_add(&t, "[unknown]");
-	fprintf(out, "    %s\n", str_text(&t));
+	fprintf(out, "%s%s\n", indent, str_text(&t));
 	str_deinit(&t);
+}
+
+// Where the value comes from, when more than the first kind has a share in it.
+static void parts_line(const struct StackSample *s, const struct ToolOpts *o, FILE *out)
+{
+	u32 n = 0;
+	for (u32 k = 1; o->tool->parts && k < ARRAY_LEN(s->part); k++)
+		n += s->part[k] != 0;
+	if (!n)
+		return;
+	fputs("        (", out);
+	for (u32 k = n = 0; k < ARRAY_LEN(s->part); k++)
+		if (s->part[k])
+			fprintf(out, "%s%s %llu", n++ ? ", " : "", o->tool->parts[k], (unsigned long long)s->part[k]);
+	fputs(")\n", out);
 }
 
 void stacks_multiline(const struct StackProfile *p, const struct ToolOpts *o, FILE *out)
@@ -126,18 +139,20 @@ void stacks_multiline(const struct StackProfile *p, const struct ToolOpts *o, FI
 		const struct StackSample *s = &p->samples[i];
 		struct Str comm = {0};
 		for (u32 k = 0; k < s->nkern; k++)
-			frame_line(&s->kern[k], o, out);
+			frame_line(&s->kern[k], o, "    ", out);
 		if (s->kern_note)
 			fprintf(out, "    %s\n", s->kern_note);
-		if (o->delim && s->nkern && s->nuser)
+		if (o->delim && (s->nkern || s->kern_note) && (s->nuser || s->user_note))
 			fputs("    --\n", out);
 		for (u32 k = 0; k < s->nuser; k++)
-			frame_line(&s->user[k], o, out);
+			frame_line(&s->user[k], o, "    ", out);
 		if (s->user_note)
 			fprintf(out, "    %s\n", s->user_note);
 		if (s->comm)
 			str_add_escaped(&comm, s->comm, strlen(s->comm), false);
-		fprintf(out, "    %-16s %s (%u)\n        %llu\n\n", "-", str_text(&comm), s->pid, (unsigned long long)s->value);
+		fprintf(out, "    %-16s %s (%d)\n        %llu\n", "-", str_text(&comm), (int)s->pid, (unsigned long long)s->value);
+		parts_line(s, o, out);
+		fputc('\n', out);
 		str_deinit(&comm);
 	}
 }
@@ -148,27 +163,31 @@ static void frames_json(const struct Frame *f, u32 n, struct Str *out)
 	for (u32 i = 0; i < n; i++) {
 		struct Str text = {0};
 		frame_text(&f[i], STACK_STYLE_BPFTRACE, &text);
-		struct Value v = {.kind = V_STR, .text = str_text(&text), .len = text.n};
-		if (i)
-			str_add(out, ", ");
-		value_json(&v, out);
+		str_add(out, i ? ", " : "");
+		str_add_json(out, str_text(&text), text.n);
 		str_deinit(&text);
 	}
 	str_addc(out, ']');
 }
 
-void stacks_json(const struct StackProfile *p, FILE *out)
+void stacks_json(const struct StackProfile *p, const struct ToolOpts *o, FILE *out)
 {
 	for (u32 i = 0; i < p->n; i++) {
 		const struct StackSample *s = &p->samples[i];
 		struct Str t = {0};
-		struct Value comm = {.kind = V_STR, .text = s->comm ? s->comm : "", .len = s->comm ? strlen(s->comm) : 0};
-		str_addf(&t, "{\"type\": \"stack\", \"pid\": %u, \"comm\": ", s->pid);
-		value_json(&comm, &t);
+		str_addf(&t, "{\"type\": \"stack\", \"pid\": %d, \"comm\": ", (int)s->pid);
+		str_add_json(&t, s->comm ? s->comm : "", s->comm ? strlen(s->comm) : 0);
 		str_add(&t, ", \"user\": ");
 		frames_json(s->user, s->nuser, &t);
 		str_add(&t, ", \"kernel\": ");
 		frames_json(s->kern, s->nkern, &t);
+		const char *note = s->user_note ? s->user_note : s->kern_note;
+		if (note) {
+			str_add(&t, ", \"note\": ");
+			str_add_json(&t, note, strlen(note));
+		}
+		for (u32 k = 0; o->tool->parts && k < ARRAY_LEN(s->part); k++)
+			str_addf(&t, ", \"%s\": %llu", o->tool->parts[k], (unsigned long long)s->part[k]);
 		fprintf(out, "%s, \"value\": %llu, \"unit\": \"%s\"}\n", t.p, (unsigned long long)s->value, p->unit);
 		str_deinit(&t);
 	}

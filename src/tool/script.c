@@ -30,7 +30,23 @@ static void quote(struct Str *out, const char *s)
 	str_addc(out, '"');
 }
 
-static void filter(const struct ToolOpts *o, struct Str *out)
+static void cpu_test(struct Str *out, const char *list)
+{
+	str_addc(out, '(');
+	for (const char *p = list; *p;) {
+		size_t n = strcspn(p, ","), lo = strcspn(p, "-,");
+		str_add(out, p == list ? "" : " || ");
+		if (lo < n)
+			str_addf(out, "(cpu >= %.*s && cpu <= %.*s)", (int)lo, p, (int)(n - lo - 1), p + lo + 1);
+		else
+			str_addf(out, "cpu == %.*s", (int)n, p);
+		p += n + (p[n] == ',');
+	}
+	str_addc(out, ')');
+}
+
+// Which threads: a condition on the current one; empty when all.
+static void condition(const struct ToolOpts *o, struct Str *out)
 {
 	struct Str f = {0};
 	if (!o->idle) {
@@ -55,12 +71,17 @@ static void filter(const struct ToolOpts *o, struct Str *out)
 		quote(&f, o->comm);
 		str_addc(&f, ')');
 	}
-	if (o->cpus) {
+	if (o->cgroup) {
 		and_(&f);
-		list_test(&f, "cpu", o->cpus);
+		str_add(&f, "cgroup == cgroupid(");
+		quote(&f, o->cgroup);
+		str_addc(&f, ')');
 	}
-	if (f.n)
-		str_addf(out, "/%s/\n", f.p);
+	if (o->cpus.n) {
+		and_(&f);
+		cpu_test(&f, o->cpus.p);
+	}
+	str_add(out, str_text(&f));
 	str_deinit(&f);
 }
 
@@ -69,8 +90,23 @@ bool gap_common(const struct ToolOpts *o, const char *name, struct Str *out)
 	char depth[32] = "";
 	if (o->depth)
 		snprintf(depth, sizeof(depth), "(%llu)", (unsigned long long)o->depth);
-	if (!strcmp(name, "filter"))
-		filter(o, out);
+	if (!strcmp(name, "filter")) {
+		struct Str f = {0};
+		condition(o, &f);
+		if (f.n)
+			str_addf(out, "/%s/\n", f.p);
+		str_deinit(&f);
+	} else if (!strcmp(name, "cond")) {
+		size_t was = out->n;
+		condition(o, out);
+		if (out->n == was)
+			str_add(out, "true");
+	} else if (!strcmp(name, "me")) // each CPU has its own idle thread, all with id 0
+		str_add(out, o->idle ? "(tid != 0 ? (int64)tid : -1 - (int64)cpu)" : "tid");
+	else if (!strcmp(name, "next"))
+		str_add(out, o->idle ? "(args.next_pid != 0 ? (int64)args.next_pid : -1 - (int64)cpu)" : "args.next_pid");
+	else if (!strcmp(name, "depth"))
+		str_add(out, depth);
 	else if (!strcmp(name, "keys"))
 		str_addf(out, "%llu", (unsigned long long)(o->keys ? o->keys : 1000000));
 	else if (!strcmp(name, "id"))
@@ -85,6 +121,22 @@ bool gap_common(const struct ToolOpts *o, const char *name, struct Str *out)
 	return true;
 }
 
+const char *stack_words(const struct ToolOpts *o)
+{
+	return o->stacks == STACKS_USER ? "user" : o->stacks == STACKS_KERNEL ? "kernel" : "user + kernel";
+}
+
+void thread_words(const struct ToolOpts *o, FILE *out)
+{
+	if (o->pids.n)
+		fprintf(out, "PID %s", o->pids.p);
+	else if (o->tids.n)
+		fprintf(out, "TID %s", o->tids.p);
+	else
+		fprintf(out, "%s threads", o->threads == THREADS_USER ? "user" : o->threads == THREADS_KERNEL ? "kernel" : "all");
+}
+
+// {{name}} is replaced by what the tool's gap function adds; {{?name}} and {{!name}} keep the rest of the line only when that is something, or nothing.
 void tool_script(const struct Tool *t, const struct ToolOpts *o, struct Str *out)
 {
 	for (const char *p = t->template; *p;) {
@@ -94,11 +146,18 @@ void tool_script(const struct Tool *t, const struct ToolOpts *o, struct Str *out
 			return;
 		}
 		char name[32];
+		struct Str text = {0};
+		bool when = open[2] == '?' || open[2] == '!';
 		str_addn(out, p, (size_t)(open - p));
-		snprintf(name, sizeof(name), "%.*s", (int)(close - open - 2), open + 2);
-		bool known = t->gap(o, name, out);
+		snprintf(name, sizeof(name), "%.*s", (int)(close - open - 2 - when), open + 2 + when);
+		bool known = t->gap(o, name, &text);
 		assert(known);
 		(void)known;
 		p = close + 2;
+		if (!when)
+			str_add(out, str_text(&text));
+		else if ((text.n != 0) != (open[2] == '?'))
+			p += strcspn(p, "\n") + (p[strcspn(p, "\n")] == '\n');
+		str_deinit(&text);
 	}
 }

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <time.h>
 
-static const struct Tool *const tools[] = {&tool_profile};
+static const struct Tool *const tools[] = {&tool_profile, &tool_offcputime, &tool_wakeuptime, &tool_offwaketime, &tool_stackcount};
 
 const struct Tool *tool_find(const char *name)
 {
@@ -47,8 +47,8 @@ static struct err *started(void *arg, struct RunCtx *rc)
 	r->start_ns = now_ns(CLOCK_MONOTONIC);
 	if (machine_form(r->o))
 		return NULL;
-	r->tool->header(r->o, out);
-	if (r->o->duration)
+	r->tool->header(r->o, rc, out);
+	if (!r->tool->untimed && r->o->duration)
 		fprintf(out, " for %llu secs.\n", (unsigned long long)r->o->duration);
 	else
 		fprintf(out, "... Hit Ctrl-C to end.\n");
@@ -67,43 +67,77 @@ static struct err *write_file(const struct StackProfile *p, const char *path, st
 	return e;
 }
 
+static struct err *write_text(struct Running *r, const struct StackProfile *p)
+{
+	const struct ToolOpts *o = r->o;
+	if (!machine_form(o))
+		fputc('\n', r->out);
+	if (o->timestamps) {
+		char text[16];
+		time_t t = time(NULL);
+		struct tm tm;
+		strftime(text, sizeof(text), "%H:%M:%S", localtime_r(&t, &tm));
+		fprintf(r->out, "%s\n", text);
+	}
+	if (o->json)
+		stacks_json(p, o, r->out);
+	else if (o->folded)
+		folded_write(p, r->out);
+	else
+		(r->tool->print ? r->tool->print : stacks_multiline)(p, o, r->out);
+	return NULL;
+}
+
 static struct err *report(void *arg, struct RunCtx *rc, bool last)
 {
 	struct Running *r = arg;
+	const struct ToolOpts *o = r->o;
 	struct StackSet set = {0};
-	struct err *e = stackset_read(&set, rc, "@samples", r->o);
+	u64 duration = now_ns(CLOCK_MONOTONIC) - r->start_ns;
+	struct err *e = stackset_read(&set, rc, "@samples", o);
+	if (!e && r->tool->extra)
+		e = r->tool->extra(&set, rc, o);
+	stackset_finish(&set, o);
 	set.prof.start_ns = r->start_wall_ns;
-	set.prof.duration_ns = now_ns(CLOCK_MONOTONIC) - r->start_ns;
-	if (!e && r->o->json)
-		stacks_json(&set.prof, r->out);
-	else if (!e && r->o->folded)
-		folded_write(&set.prof, r->out);
-	else if (!e && !r->o->flame && !r->o->pprof) {
-		fputc('\n', r->out);
-		stacks_multiline(&set.prof, r->o, r->out);
-	}
-	if (!e && r->o->flame)
-		e = write_file(&set.prof, r->o->flame, flame_write);
-	if (!e && r->o->pprof)
-		e = write_file(&set.prof, r->o->pprof, pprof_write);
+	set.prof.duration_ns = duration;
+	if (!e && (machine_form(o) || (!o->flame && !o->pprof)))
+		e = write_text(r, &set.prof);
+	if (!e && last && r->tool->end && !machine_form(o))
+		fprintf(r->out, "%s\n", r->tool->end);
 	fflush(r->out);
+	if (!e && o->flame)
+		e = write_file(&set.prof, o->flame, flame_write);
+	if (!e && o->pprof)
+		e = write_file(&set.prof, o->pprof, pprof_write);
+	if (set.missed)
+		fprintf(stderr, "WARNING: %llu stack traces could not be displayed. Consider increasing --stack-storage-size.\n",
+			(unsigned long long)set.missed);
 	stackset_deinit(&set);
 	return e;
 }
 
+static const char *const clear_samples[] = {"@samples", NULL};
+
 static bool tick(void *arg, struct RunCtx *rc)
 {
+	struct Running *r = arg;
 	err_free(report(arg, rc, false));
-	map_clear(program_map(rc->prog, "@samples"));
-	return true;
+	for (const char *const *m = r->tool->clear ? r->tool->clear : clear_samples; *m; m++) {
+		struct MapDef *d = program_map(rc->prog, *m);
+		if (d)
+			err_free(map_clear(d));
+	}
+	return !ferror(r->out);
 }
 
 int tool_main(const struct Tool *t, int argc, char **argv)
 {
-	struct ToolOpts o = {.tool = t, .state = -1};
+	struct ToolOpts o = {.tool = t, .state = -1, .min_us = 1};
 	struct Str script = {0};
 	int rc;
 	if (!tool_parse(t, argc, argv, &o, &rc))
+		goto out;
+	if (t->prepare && (rc = t->prepare(&o)))
 		goto out;
 	tool_script(t, &o, &script);
 	if (o.print_script) {
@@ -119,7 +153,7 @@ int tool_main(const struct Tool *t, int argc, char **argv)
 	}
 	struct ToolRun run = {.arg = &r, .started = started, .report = report, .tick = o.interval ? tick : NULL,
 			      .tick_ns = o.interval * 1000000000ull};
-	struct Options so = {.text = script.p, .name = t->name, .warnings = false, .buf = BUF_FULL, .unwind_fp = o.unwind_fp, .dump = o.dump,
+	struct Options so = {.text = script.p, .name = t->name, .warnings = false, .buf = BUF_FULL, .unwind_fp = o.unwind_fp, .stack_entries = o.stack_entries, .dump = o.dump,
 			     .duration_ns = o.duration * 1000000000ull, .tool = &run};
 	rc = session_run(&so);
 	if (r.out != stdout)
@@ -128,5 +162,7 @@ out:
 	str_deinit(&script);
 	str_deinit(&o.pids);
 	str_deinit(&o.tids);
+	str_deinit(&o.cpus);
+	str_deinit(&o.probes);
 	return rc;
 }

@@ -1,0 +1,274 @@
+// wakeuptime and offwaketime: rows of the tools that name wakers.
+// A row is one list of frames, in the order both tools print it and the reverse of the folded order: [source of the chain ...] waker, its frames root to
+// leaf, "--", the target's frames leaf to root. Marks among the frames have a file that is one of the texts below.
+#include "tool/internal.h"
+
+static const char wakeuptime_bt[] =
+#include "tool/wakeuptime.bt.inc"
+	;
+static const char offwaketime_bt[] =
+#include "tool/offwaketime.bt.inc"
+	;
+
+static const char mark_task[] = "task", mark_line[] = "line", mark_end[] = "end";
+
+static struct Frame mark(const char *kind, const char *name, u64 pid)
+{
+	return (struct Frame){.sym = name, .file = kind, .line = (u32)pid};
+}
+
+static void bounds(const struct ToolOpts *o, struct Str *out)
+{
+	str_addf(out, "$us >= %llu", (unsigned long long)o->min_us);
+	if (o->max_us)
+		str_addf(out, " && $us <= %llu", (unsigned long long)o->max_us);
+}
+
+// ---- wakeuptime
+
+static bool wakeup_gap(const struct ToolOpts *o, const char *name, struct Str *out)
+{
+	if (strcmp(name, "bounds"))
+		return gap_common(o, name, out);
+	bounds(o, out);
+	return true;
+}
+
+static const char *wakeup_check(struct ToolOpts *o)
+{
+	o->stacks = STACKS_KERNEL;
+	if (o->pids.n && o->threads == THREADS_USER)
+		return "use either -p or -u.";
+	return o->max_us && o->max_us < o->min_us ? "min_block_time should be less than max_block_time" : NULL;
+}
+
+static void wakeup_header(const struct ToolOpts *o, struct RunCtx *rc, FILE *out)
+{
+	fputs("Tracing blocked time (us) by kernel stack", out);
+}
+
+// Key: target, waker, the waker's kernel stack
+static void wakeup_row(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s)
+{
+	const struct Value *st = k->kern[0];
+	struct Frame *f = arena_new_n(a, struct Frame, st->nframes + 1);
+	f[0] = mark(mark_task, k->strs[0], 0);
+	if (st->nframes)
+		memcpy(f + 1, st->frames, st->nframes * sizeof(*f));
+	s->comm = k->strs[1];
+	s->kern = f;
+	s->nkern = st->nframes + 1;
+	if (!st->nframes && st->why)
+		s->kern_note = "[Missed Kernel Stack]";
+}
+
+static void task_line(const char *what, const char *comm, u32 pid, bool with_pid, FILE *out)
+{
+	struct Str t = {0};
+	str_add_escaped(&t, comm ? comm : "", comm ? strlen(comm) : 0, false);
+	fprintf(out, "    %-16s %s", what, str_text(&t));
+	fprintf(out, with_pid ? " %u\n" : "\n", pid);
+	str_deinit(&t);
+}
+
+static void wakeup_print(const struct StackProfile *p, const struct ToolOpts *o, FILE *out)
+{
+	for (u32 i = 0; i < p->n; i++) {
+		const struct StackSample *s = &p->samples[i];
+		task_line("target:", s->kern[0].sym, 0, false, out);
+		for (u32 k = 1; k < s->nkern; k++)
+			frame_line(&s->kern[k], o, "    ", out);
+		if (s->kern_note)
+			fprintf(out, "    %s\n", s->kern_note);
+		task_line("waker:", s->comm, 0, false, out);
+		fprintf(out, "        %llu\n\n", (unsigned long long)s->value);
+	}
+}
+
+const struct Tool tool_wakeuptime = {
+	.name = "wakeuptime",
+	.summary = "who wakes waiting threads: kernel stacks of wakers, with the time the woken had been blocked",
+	.options = (const char *const[]){"p", "u", "v", "f", "m", "M", "s", "comm", "cgroup", "depth", "stack-storage-size", "hash-storage-size", "i",
+					 "flame", "pprof", "json", "o", "print-script", "dump", "h", NULL},
+	.template = wakeuptime_bt,
+	.positional = "[SECONDS]",
+	.max_positional = 1,
+	.unit = "us",
+	.title = "Blocked time by waker",
+	.gap = wakeup_gap,
+	.check = wakeup_check,
+	.header = wakeup_header,
+	.row = wakeup_row,
+	.print = wakeup_print,
+	.examples = "    sonde wakeuptime                  until Ctrl-C\n"
+		    "    sonde wakeuptime 5                5 seconds\n"
+		    "    sonde wakeuptime -f 5 > out.folded   input of flame graph tools\n"
+		    "    sonde wakeuptime -p 185 -m 1000   who wakes process 185 from waits of a millisecond and more\n",
+};
+
+// ---- offwaketime
+
+static u32 hops(const struct ToolOpts *o)
+{
+	return o->chain ? (u32)o->chain : 1;
+}
+
+static void offwake_key(const struct ToolOpts *o, struct Str *out)
+{
+	str_add(out, o->stacks == STACKS_BOTH ? "$o.1, $o.2, $o.3, $o.4" : "$o.1, $o.2, $o.3");
+	for (u32 i = 1; i <= hops(o); i++)
+		str_addf(out, ", @waker%u[args.next_pid]", i);
+}
+
+static bool offwake_gap(const struct ToolOpts *o, const char *name, struct Str *out)
+{
+	if (!strcmp(name, "bounds"))
+		bounds(o, out);
+	else if (!strcmp(name, "chain"))
+		str_add(out, o->chain ? "yes" : "");
+	else if (!strcmp(name, "key"))
+		offwake_key(o, out);
+	else if (!strcmp(name, "state")) {
+		str_add(out, "args.prev_state != 0 && (args.prev_state & 0x130) == 0");
+		if (o->state >= 0)
+			str_addf(out, " && args.prev_state == %ld", o->state);
+	} else if (!strcmp(name, "chainlines") && o->chain) {
+		str_add(out, "\t// Who woke the waker, as far as is known; entries stay for those it will wake.\n");
+		for (u32 i = hops(o); i > 1; i--)
+			str_addf(out, "\t@waker%u[args.pid] = @waker%u[tid];\n", i, i - 1);
+		str_add(out, "\t@waker1[args.pid] = (pid, comm");
+		gap_common(o, "stacks", out);
+		str_add(out, ");\n");
+	} else if (!strcmp(name, "clears"))
+		for (u32 i = 1; i <= hops(o); i++)
+			str_addf(out, "\tclear(@waker%u);\n", i);
+	else if (strcmp(name, "chainlines"))
+		return gap_common(o, name, out);
+	return true;
+}
+
+static const char *offwake_check(struct ToolOpts *o)
+{
+	if ((o->pids.n != 0) + (o->tids.n != 0) + (o->threads != THREADS_ALL) > 1)
+		return "argument -u/-k: not allowed with argument -p/--pid or -t/--tid";
+	return o->max_us && o->max_us < o->min_us ? "min_block_time should be less than max_block_time" : NULL;
+}
+
+static int offwake_prepare(struct ToolOpts *o)
+{
+	if (o->threads != THREADS_KERNEL || o->stacks != STACKS_USER)
+		return 0;
+	fprintf(stderr, "ERROR: Displaying user stacks for kernel threads doesn't make sense.\n");
+	return 2;
+}
+
+static void offwake_header(const struct ToolOpts *o, struct RunCtx *rc, FILE *out)
+{
+	fprintf(out, "Tracing blocked time (us) by %s off-CPU and waker stack", stack_words(o));
+}
+
+// A wake-up from an interrupt is nobody's: the current thread only happened to run. Names of the entry code, the architectures' common ones.
+static bool in_interrupt(const struct Value *k)
+{
+	static const char *const entries[] = {"asm_sysvec_*", "asm_common_interrupt", "common_interrupt", "sysvec_*", "__irq_exit_rcu", "irq_exit_rcu",
+					      "handle_softirqs", "__do_softirq", "el1_interrupt", "el0_interrupt", "call_on_irq_stack", "do_IRQ"};
+	for (u32 i = 0; k && i < k->nframes; i++)
+		for (u32 e = 0; k->frames[i].sym && e < ARRAY_LEN(entries); e++)
+			if (glob_match(entries[e], k->frames[i].sym))
+				return strcmp(k->frames[0].sym ? k->frames[0].sym : "", "finish_task_switch") != 0;
+	return false;
+}
+
+static void add_frames(struct Frame *f, u32 *n, const struct Value *v, bool reverse)
+{
+	for (u32 i = 0; v && i < v->nframes; i++)
+		f[(*n)++] = v->frames[reverse ? v->nframes - 1 - i : i];
+}
+
+// Key: target id, name, stacks; then for each hop id, name, stacks
+static void offwake_row(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s)
+{
+	u32 last = 0, total = 8, n = 0;
+	for (u32 h = 1; h <= hops(o) && h < k->nstrs && *k->strs[h]; h++) {
+		last = h;
+		if (in_interrupt(h < k->nkern ? k->kern[h] : NULL))
+			break;
+	}
+	for (u32 h = 0; h <= last; h++)
+		total += 3 + (h < k->nuser ? k->user[h]->nframes : 0) + (h < k->nkern ? k->kern[h]->nframes : 0);
+	struct Frame *f = arena_new_n(a, struct Frame, total);
+	for (u32 h = last; h >= 1; h--) {
+		const struct Value *u = h < k->nuser ? k->user[h] : NULL, *kern = h < k->nkern ? k->kern[h] : NULL;
+		bool irq = h == last && in_interrupt(kern);
+		f[n++] = mark(mark_task, irq ? "[interrupt]" : k->strs[h], irq ? 0 : k->ints[h]);
+		if (!irq)
+			add_frames(f, &n, u, true);
+		if (o->delim && !irq && u && u->nframes && kern && kern->nframes)
+			f[n++] = mark(mark_line, "-", 0);
+		add_frames(f, &n, kern, true);
+		f[n++] = mark(mark_end, "--", 0);
+	}
+	struct StackSample plain = {0};
+	struct KeyParts target = *k;
+	target.nints = 1;
+	row_plain(o, a, &target, value, &plain);
+	plain.value = value;
+	if (!plain.nkern && plain.kern_note)
+		f[n++] = mark(mark_line, plain.kern_note, 0);
+	add_frames(f, &n, k->nkern ? k->kern[0] : NULL, false);
+	*s = plain;
+	s->kern = f;
+	s->nkern = n;
+}
+
+static void offwake_print(const struct StackProfile *p, const struct ToolOpts *o, FILE *out)
+{
+	for (u32 i = 0; i < p->n; i++) {
+		const struct StackSample *s = &p->samples[i];
+		bool own = false; // the target's own kernel stack has begun
+		for (u32 k = 0; k < s->nkern; k++) {
+			const struct Frame *f = &s->kern[k];
+			own |= f->file != mark_task && f->file != mark_end;
+			if (f->file == mark_task)
+				task_line("waker:", f->sym, f->line, true, out);
+			else if (f->file == mark_end) {
+				task_line("--", "--", 0, false, out);
+				own = false;
+			} else if (f->file == mark_line)
+				fprintf(out, "    %s\n", f->sym);
+			else
+				frame_line(f, o, "    ", out);
+		}
+		if (o->delim && own && s->nuser)
+			fputs("    -\n", out);
+		for (u32 k = 0; k < s->nuser; k++)
+			frame_line(&s->user[k], o, "    ", out);
+		if (s->user_note)
+			fprintf(out, "    %s\n", s->user_note);
+		task_line("target:", s->comm, s->pid, true, out);
+		fprintf(out, "        %llu\n\n", (unsigned long long)s->value);
+	}
+}
+
+const struct Tool tool_offwaketime = {
+	.name = "offwaketime",
+	.summary = "off-CPU time by the stack of the waiting thread and of the thread that wakes it, or by the chain of wakers",
+	.options = (const char *const[]){"p", "t", "u", "k", "U", "K", "d", "f", "m", "M", "state", "chain", "per-thread", "comm", "cgroup", "depth",
+					 "stack-storage-size", "hash-storage-size", "i", "flame", "pprof", "json", "o", "unwind", "print-script",
+					 "dump", "h", NULL},
+	.template = offwaketime_bt,
+	.positional = "[SECONDS]",
+	.max_positional = 1,
+	.unit = "us",
+	.title = "Off-CPU time and wakers",
+	.gap = offwake_gap,
+	.check = offwake_check,
+	.prepare = offwake_prepare,
+	.header = offwake_header,
+	.row = offwake_row,
+	.print = offwake_print,
+	.examples = "    sonde offwaketime                 until Ctrl-C\n"
+		    "    sonde offwaketime -f 5 > out.folded  input of flame graph tools\n"
+		    "    sonde offwaketime -p 185 -m 1000  waits of a millisecond and more\n"
+		    "    sonde offwaketime --chain 4 5     who woke the waker, up to four wakers\n",
+};
