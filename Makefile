@@ -131,7 +131,7 @@ checked-builds:
 
 install: $(BUILD)/sonde
 	install -D -m755 $(BUILD)/sonde $(DESTDIR)$(PREFIX)/sbin/sonde
-	for t in profile; do ln -sf sonde $(DESTDIR)$(PREFIX)/sbin/sonde-$$t; done
+	for t in profile offcputime offwaketime wakeuptime stackcount; do ln -sf sonde $(DESTDIR)$(PREFIX)/sbin/sonde-$$t; done
 	for m in man/*.[0-9]; do install -D -m644 $$m $(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$$(basename $$m); done
 
 clean:

@@ -227,7 +227,7 @@ const struct ToolOption tool_options[] = {
 	{0, "cgroup", "PATH", "only members of this cgroup (a directory of cgroup v2)", set_cgroup},
 	{0, "depth", "N", "at most N frames a stack", set_depth},
 	{0, "stack-storage-size", "N", "room for at least N different stacks of a size", set_storage},
-	{0, "hash-storage-size", "N", "keys the count map may hold (1000000)", set_keys},
+	{0, "hash-storage-size", "N", "keys the count map may hold (100000)", set_keys},
 	{'i', "interval", "SECONDS", "report every SECONDS", set_i},
 	{0, "flame", "FILE", "write a flame graph (SVG)", set_flame},
 	{0, "pprof", "FILE", "write a pprof profile (gzipped)", set_pprof},

@@ -108,7 +108,7 @@ bool gap_common(const struct ToolOpts *o, const char *name, struct Str *out)
 	else if (!strcmp(name, "depth"))
 		str_add(out, depth);
 	else if (!strcmp(name, "keys"))
-		str_addf(out, "%llu", (unsigned long long)(o->keys ? o->keys : 1000000));
+		str_addf(out, "%llu", (unsigned long long)(o->keys ? o->keys : 100000));
 	else if (!strcmp(name, "id"))
 		str_add(out, o->per_thread ? "tid" : "pid");
 	else if (!strcmp(name, "stacks")) {

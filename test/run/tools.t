@@ -1,0 +1,275 @@
+# The ready-made tools: command line, forms of output, and workloads with known answers (test/progs/waits.c).
+
+NAME profile: header, multi-line form, footer and value (seed/12 seed/14 seed/17)
+RUN {sonde} profile -F 199 -d --comm spinner 2
+WORKLOAD {build}/waits spin 1500
+TIMEOUT 20
+EXPECT_LINE Sampling at 199 Hertz of all threads by user + kernel stack for 2 secs.
+EXPECT_RE ^    spin_here\n    spinner\n    start_thread\n    clone3\n    -                spinner \(\d+\)\n        \d+\n\n
+
+NAME profile: the samples of a known spin (seed/15)
+RUN {sonde} profile -F 99 -f -U --comm spinner 2
+WORKLOAD {build}/waits spin 1000
+TIMEOUT 20
+EXPECT_RE ^spinner;clone3;start_thread;spinner;spin_here (\d\d|1\d\d)$
+
+NAME profile: default frequency, one CPU, kernel stacks (seed/14)
+RUN {sonde} profile -K -C 0 1
+EXPECT_LINE Sampling at 49 Hertz of all threads by kernel stack on CPU#0 for 1 secs.
+EXPECT_NOT _start
+
+NAME profile: a list of CPUs
+RUN {sonde} profile -C 0-1 --print-script
+EXPECT ((cpu >= 0 && cpu <= 1))
+
+NAME profile: every N events (seed/12)
+RUN {sonde} profile -c 1000000 -p 1 1
+EXPECT_LINE Sampling at every 1000000 events of PID 1 by user + kernel stack for 1 secs.
+
+NAME profile: kernel frames marked (seed/18)
+RUN {sonde} profile -af -F 199 --comm dd 2
+WORKLOAD timeout 1.5 dd if=/dev/zero of=/dev/null bs=1M
+TIMEOUT 20
+EXPECT_RE ^dd;.*;entry_SYSCALL_64_after_hwframe_\[k\];do_syscall_64_\[k\];.* \d+$
+
+NAME profile: Ctrl-C ends it with the report (seed/12 seed/19)
+RUN timeout -s INT 2 {sonde} profile || test $? = 124
+WORKLOAD {build}/waits spin 1500
+TIMEOUT 20
+EXPECT Sampling at 49 Hertz of all threads by user + kernel stack... Hit Ctrl-C to end.
+EXPECT_RE ^    -                spinner
+
+NAME profile: must be an integer (seed/13)
+RUN {sonde} profile -F abc
+RC 2
+STDERR argument -F/--frequency: must be an integer
+
+NAME profile: must be positive (seed/13)
+RUN {sonde} profile -p -5
+RC 2
+STDERR argument -p/--pid: must be positive
+
+NAME profile: must be nonzero (seed/13)
+RUN {sonde} profile -c 0
+RC 2
+STDERR must be nonzero
+
+NAME profile: -U and -K (seed/13)
+RUN {sonde} profile -U -K 1
+RC 2
+STDERR is not allowed with -U
+
+NAME profile: -F and -c (seed/13)
+RUN {sonde} profile -F 9 -c 9 1
+RC 2
+STDERR is not allowed with -F
+
+NAME profile: -p and -L
+RUN {sonde} profile -p 1 -L 1 1
+RC 2
+STDERR is not allowed with -p
+
+NAME profile: the printed script runs by itself
+RUN {sonde} profile --print-script -F 199 --comm spinner > s.bt && echo 'interval:s:2 { exit() }' >> s.bt && {sonde} s.bt
+WORKLOAD {build}/waits spin 1500
+TIMEOUT 20
+EXPECT_RE ^@samples\[\d+, spinner, \n(.*\n)* +spin_here
+
+NAME profile: intervals
+RUN {sonde} profile -i 1 -F 99 --comm spinner 3
+WORKLOAD {build}/waits spin 2500
+TIMEOUT 20
+EXPECT_RE (?s)spinner \(\d+\)\n.*spinner \(\d+\)\n
+
+NAME profile: JSON
+RUN {sonde} profile --json -F 99 --comm spinner 2 | python3 -c 'import json,sys; rows=[json.loads(l) for l in sys.stdin if l[0]=="{"]; print(all(r["comm"]=="spinner" and r["unit"]=="samples" for r in rows), sum(r["value"] for r in rows) > 20)'
+TIMEOUT 20
+WORKLOAD {build}/waits spin 1500
+EXPECT_NOT False
+
+NAME profile: flame graph and pprof files
+RUN {sonde} profile -F 99 --comm spinner --flame f.svg --pprof f.pb.gz 2; head -c 4 f.svg; gzip -t f.pb.gz && grep -c spin_here f.svg
+WORKLOAD {build}/waits spin 1500
+TIMEOUT 20
+EXPECT_RE ^<
+
+NAME profile: a closed pipe is quiet (seed/06)
+RUN {sonde} profile -f -F 99 1 | head -n 0; echo "$?" | cat
+TIMEOUT 20
+EXPECT_NOT ERROR
+
+NAME offcputime: user stacks of kernel threads (seed/02)
+RUN {sonde} offcputime -U -k -f 1
+RC 2
+STDERR ERROR: Displaying user stacks for kernel threads doesn't make sense.
+
+NAME offcputime: -p -u -k exclude one another (seed/01)
+RUN {sonde} offcputime -p 1 -u 1
+RC 2
+STDERR not allowed with
+
+NAME offcputime: -f and -s
+RUN {sonde} offcputime -f -s 1
+RC 2
+STDERR not allowed with
+
+NAME offcputime: header (seed/07)
+RUN {sonde} offcputime -K -p 1 1
+EXPECT_LINE Tracing off-CPU time (us) of PID 1 by kernel stack for 1 secs.
+
+NAME offcputime: header, user threads (seed/07)
+RUN {sonde} offcputime -u 1
+EXPECT_LINE Tracing off-CPU time (us) of user threads by user + kernel stack for 1 secs.
+
+NAME offcputime: ten sleeps of 100 ms by stack (seed/04)
+RUN {sonde} offcputime -f -U --comm napper 3
+WORKLOAD sleep 0.3; {build}/waits sleep 11 100
+TIMEOUT 20
+EXPECT_RE ^napper;clone3;start_thread;napper;nap_outer;nap_inner;clock_nanosleep (9\d{5}|1[01]\d{5})$
+
+NAME offcputime: kernel stack root to leaf (seed/03)
+RUN {sonde} offcputime -f -K --comm napper --complete off 3
+WORKLOAD sleep 0.3; {build}/waits sleep 10 100
+TIMEOUT 20
+EXPECT_RE ^napper;entry_SYSCALL_64_after_hwframe;do_syscall_64;.*;hrtimer_nanosleep;do_nanosleep;schedule;__schedule 1[01]\d{5}$
+
+NAME offcputime: kernel and user in one block, with a delimiter (seed/05 seed/08)
+RUN {sonde} offcputime -d --comm napper 3
+WORKLOAD sleep 0.3; {build}/waits sleep 10 100
+TIMEOUT 20
+EXPECT_RE ^    __schedule\n    schedule\n    do_nanosleep\n(    .*\n)*    --\n    clock_nanosleep\n    nap_inner\n    nap_outer\n    napper\n    start_thread\n    clone3\n    -                napper \(\d+\)\n        \d+\n
+
+NAME offcputime: addresses (seed/08)
+RUN {sonde} offcputime -A -K --comm napper 3
+WORKLOAD sleep 0.3; {build}/waits sleep 10 100
+TIMEOUT 20
+EXPECT_RE ^    ffffffff[0-9a-f]{8} do_nanosleep$
+
+NAME offcputime: still asleep at the end, with its stack
+RUN {sonde} offcputime --comm napper 2
+WORKLOAD sleep 0.3; {build}/waits sleep 1 5000
+TIMEOUT 20
+EXPECT_RE ^    nap_inner\n(    .*\n)*        1[4-9]\d{5}\n        \(unfinished 1[4-9]\d{5}\)
+
+NAME offcputime: asleep since before tracing began
+RUN {build}/waits sleep 1 2500 & sleep 0.2; exec {sonde} offcputime --comm napper -f 4
+TIMEOUT 20
+EXPECT_RE ^napper;\[asleep since before tracing began\] \d{6,7}$
+
+NAME offcputime: bcc's way leaves both out
+RUN {sonde} offcputime --complete off --comm napper -f 2
+WORKLOAD sleep 0.3; {build}/waits sleep 1 5000
+TIMEOUT 20
+EXPECT_NOT napper
+
+NAME offcputime: a waiter's time is for the lock
+RUN {sonde} offcputime -f -U --comm waiter 3
+WORKLOAD sleep 0.3; {build}/waits lock 20 50
+TIMEOUT 20
+EXPECT_RE ^waiter;clone3;start_thread;waiter;want_lock;.* (9\d{5}|1[0-2]\d{5})$
+
+NAME offcputime: run-queue time only
+RUN {sonde} offcputime --by=runq -f -U --comm napper 3
+WORKLOAD sleep 0.3; {build}/waits sleep 10 100
+TIMEOUT 20
+EXPECT_RE ^napper;.*nap_inner;clock_nanosleep \d{2,5}$
+
+NAME offcputime: short waits left out
+RUN {sonde} offcputime -f -U --comm napper -M 1000 2
+WORKLOAD sleep 0.3; {build}/waits sleep 10 100
+TIMEOUT 20
+EXPECT_NOT nap_inner
+
+NAME offcputime: the printed script runs by itself
+RUN {sonde} offcputime --print-script --comm napper > s.bt && echo 'interval:s:3 { exit() }' >> s.bt && {sonde} s.bt
+WORKLOAD sleep 0.3; {build}/waits sleep 10 100
+TIMEOUT 20
+EXPECT_RE nap_outer\+(.*\n)* +__schedule\+(.*\n)*, 0\]: (9\d{5}|1[01]\d{5})
+
+NAME offwaketime: the lock's holder is the waker
+RUN {sonde} offwaketime -f --comm waiter 3
+WORKLOAD sleep 0.3; {build}/waits lock 20 50
+TIMEOUT 20
+EXPECT_RE ^waiter;clone3;start_thread;waiter;want_lock;.*;__schedule;--;try_to_wake_up;.*;release_lock;holder;start_thread;clone3;holder (9\d{5}|1[0-2]\d{5})$
+
+NAME offwaketime: multi-line form
+RUN {sonde} offwaketime --comm waiter 3
+WORKLOAD sleep 0.3; {build}/waits lock 20 50
+TIMEOUT 20
+EXPECT_LINE Tracing blocked time (us) by user + kernel off-CPU and waker stack for 3 secs.
+EXPECT_RE ^    waker:           holder \d+\n    clone3\n(    .*\n)*    release_lock\n(    .*\n)*    try_to_wake_up\n    --               --\n    __schedule\n(    .*\n)*    want_lock\n(    .*\n)*    target:          waiter \d+\n        \d+\n\n
+
+NAME offwaketime: a chain of four processes over pipes, to the timer (seed/42)
+RUN {sonde} offwaketime --chain 4 --comm chain4 -f 3
+WORKLOAD sleep 0.3; {build}/waits chain 10 100
+TIMEOUT 20
+EXPECT_RE ^chain4;.*;--;.*;pass_on;.*;chain3;--;.*;pass_on;.*;chain2;--;.*;pass_on;.*;chain1;--;.*hrtimer_wakeup.*;\[interrupt\] (8\d{5}|9\d{5}|1[0-2]\d{5})$
+
+NAME wakeuptime: folded
+RUN {sonde} wakeuptime -f --comm waiter 3
+WORKLOAD sleep 0.3; {build}/waits lock 20 50
+TIMEOUT 20
+EXPECT_RE ^holder;entry_SYSCALL_64_after_hwframe;.*;try_to_wake_up;waiter 1[0-2]\d{5}$
+
+NAME wakeuptime: multi-line
+RUN {sonde} wakeuptime --comm waiter 3
+WORKLOAD sleep 0.3; {build}/waits lock 20 50
+TIMEOUT 20
+EXPECT_LINE Tracing blocked time (us) by kernel stack for 3 secs.
+EXPECT_RE ^    target:          waiter\n    try_to_wake_up\n(    .*\n)*    waker:           holder\n        \d+\n\n
+
+NAME stackcount: calls of a function by stack (seed/22 seed/30)
+RUN {sonde} stackcount -D 3 -f {build}/waits:counted_call
+WORKLOAD sleep 0.5; {build}/waits calls 3000
+TIMEOUT 20
+EXPECT_RE ^caller;(.*;)?twice_a;counted_call [89]\d\d$|^caller;(.*;)?twice_a;counted_call 1000$
+
+NAME stackcount: header, block, end (seed/21)
+RUN {sonde} stackcount -D 2 t:sched:sched_switch
+EXPECT_LINE Tracing 1 functions for "t:sched:sched_switch"... Hit Ctrl-C to end.
+EXPECT_RE ^  __schedule\n  schedule\n
+EXPECT_LINE Detaching...
+EXPECT_NOT bpf_
+
+NAME stackcount: today's form of a library's function (seed/22)
+RUN {sonde} stackcount -D 1 --print-script c:malloc
+EXPECT_RE ^uprobe:/.*libc\.so\.6:malloc$
+
+NAME stackcount: wildcards
+RUN {sonde} stackcount -D 1 '{build}/waits:nap_*'
+EXPECT_RE ^Tracing 2 functions for
+
+NAME stackcount: regular expressions (seed/28)
+RUN {sonde} stackcount -D 1 -r 't:sched:sched_wak(eup|ing)$'
+EXPECT_LINE Tracing 2 functions for "t:sched:sched_wak(eup|ing)$"... Hit Ctrl-C to end.
+
+NAME stackcount: offsets and raw addresses (seed/26 seed/28)
+RUN {sonde} stackcount -sv -K -D 1 t:sched:sched_switch
+EXPECT_RE ^  ffffffff[0-9a-f]{8} schedule\+0x[0-9a-f]+$
+
+NAME stackcount: blocks with the time (seed/25)
+RUN {sonde} stackcount -Ti 1 -D 2 -K t:sched:sched_switch
+EXPECT_RE (?s)^\d\d:\d\d:\d\d\n.*^\d\d:\d\d:\d\d\n
+
+NAME stackcount: unknown type
+RUN {sonde} stackcount x:y:z
+RC 1
+STDERR Type must be 'p', 't', or 'u', but got x
+
+NAME stackcount: unknown library
+RUN {sonde} stackcount nosuchlibrary:f
+RC 1
+STDERR unable to find library nosuchlibrary
+
+NAME stackcount: nothing matches
+RUN {sonde} stackcount 'c:nosuchf*'
+RC 1
+STDERR No functions matched by pattern c:nosuchf*
+
+NAME every tool prints its help
+RUN for t in profile offcputime offwaketime wakeuptime stackcount; do {sonde} $t -h | grep -c EXAMPLES || exit 1; done
+EXPECT_NOT 0
+
+NAME installed links are the tools
+RUN ln -s {sonde} sonde-offcputime && ./sonde-offcputime -h
+EXPECT USAGE: sonde offcputime
