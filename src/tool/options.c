@@ -324,7 +324,11 @@ bool tool_parse(const struct Tool *t, int argc, char **argv, struct ToolOpts *o,
 			return false;
 		}
 		if (bad) {
-			*rc = usage_error(t, "argument %s%c%s%s: %s", r->c ? "-" : "", r->c ? r->c : '-', r->c ? "/" : "", r->name ? r->name : "", bad);
+			char letter[4] = "";
+			if (r->c)
+				snprintf(letter, sizeof(letter), "-%c", r->c);
+			*rc = usage_error(t, "argument %s%s%s%s: %s", letter, r->c && r->name ? "/" : "", r->name ? "--" : "", r->name ? r->name : "",
+					  bad);
 			return false;
 		}
 	}
