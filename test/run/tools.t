@@ -123,31 +123,31 @@ EXPECT_LINE Tracing off-CPU time (us) of user threads by user + kernel stack for
 
 NAME offcputime: ten sleeps of 100 ms by stack (seed/04)
 RUN {sonde} offcputime -f -U --comm napper 3
-WORKLOAD sleep 0.3; {build}/waits sleep 11 100
+WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits sleep 11 100
 TIMEOUT 20
 EXPECT_RE ^napper;clone3;start_thread;napper;nap_outer;nap_inner;clock_nanosleep (9\d{5}|1[01]\d{5})$
 
 NAME offcputime: kernel stack root to leaf (seed/03)
 RUN {sonde} offcputime -f -K --comm napper --complete off 3
-WORKLOAD sleep 0.3; {build}/waits sleep 10 100
+WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits sleep 10 100
 TIMEOUT 20
 EXPECT_RE ^napper;entry_SYSCALL_64_after_hwframe;do_syscall_64;.*;hrtimer_nanosleep;do_nanosleep;schedule;__schedule 1[01]\d{5}$
 
 NAME offcputime: kernel and user in one block, with a delimiter (seed/05 seed/08)
 RUN {sonde} offcputime -d --comm napper 3
-WORKLOAD sleep 0.3; {build}/waits sleep 10 100
+WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits sleep 10 100
 TIMEOUT 20
 EXPECT_RE ^    __schedule\n    schedule\n    do_nanosleep\n(    .*\n)*    --\n    clock_nanosleep\n    nap_inner\n    nap_outer\n    napper\n    start_thread\n    clone3\n    -                napper \(\d+\)\n        \d+\n
 
 NAME offcputime: addresses (seed/08)
 RUN {sonde} offcputime -A -K --comm napper 3
-WORKLOAD sleep 0.3; {build}/waits sleep 10 100
+WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits sleep 10 100
 TIMEOUT 20
 EXPECT_RE ^    ffffffff[0-9a-f]{8} do_nanosleep$
 
 NAME offcputime: still asleep at the end, with its stack
 RUN {sonde} offcputime --comm napper 2
-WORKLOAD sleep 0.3; {build}/waits sleep 1 5000
+WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits sleep 1 5000
 TIMEOUT 20
 EXPECT_RE ^    nap_inner\n(    .*\n)*        1[4-9]\d{5}\n        \(unfinished 1[4-9]\d{5}\)
 
@@ -158,69 +158,69 @@ EXPECT_RE ^napper;\[asleep since before tracing began\] \d{6,7}$
 
 NAME offcputime: bcc's way leaves both out
 RUN {sonde} offcputime --complete off --comm napper -f 2
-WORKLOAD sleep 0.3; {build}/waits sleep 1 5000
+WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits sleep 1 5000
 TIMEOUT 20
 EXPECT_NOT napper
 
 NAME offcputime: a waiter's time is for the lock
 RUN {sonde} offcputime -f -U --comm waiter 3
-WORKLOAD sleep 0.3; {build}/waits lock 20 50
+WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits lock 20 50
 TIMEOUT 20
 EXPECT_RE ^waiter;clone3;start_thread;waiter;want_lock;.* (9\d{5}|1[0-2]\d{5})$
 
 NAME offcputime: run-queue time only
 RUN {sonde} offcputime --by=runq -f -U --comm napper 3
-WORKLOAD sleep 0.3; {build}/waits sleep 10 100
+WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits sleep 10 100
 TIMEOUT 20
 EXPECT_RE ^napper;.*nap_inner;clock_nanosleep \d{2,5}$
 
 NAME offcputime: short waits left out
 RUN {sonde} offcputime -f -U --comm napper -M 1000 2
-WORKLOAD sleep 0.3; {build}/waits sleep 10 100
+WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits sleep 10 100
 TIMEOUT 20
 EXPECT_NOT nap_inner
 
 NAME offcputime: the printed script runs by itself
 RUN {sonde} offcputime --print-script --comm napper > s.bt && echo 'interval:s:3 { exit() }' >> s.bt && {sonde} s.bt
-WORKLOAD sleep 0.3; {build}/waits sleep 10 100
+WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits sleep 10 100
 TIMEOUT 20
 EXPECT_RE nap_outer\+(.*\n)* +__schedule\+(.*\n)*, 0\]: (9\d{5}|1[01]\d{5})
 
 NAME offwaketime: the lock's holder is the waker
 RUN {sonde} offwaketime -f --comm waiter 3
-WORKLOAD sleep 0.3; {build}/waits lock 20 50
+WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits lock 20 50
 TIMEOUT 20
 EXPECT_RE ^waiter;clone3;start_thread;waiter;want_lock;.*;__schedule;--;try_to_wake_up;.*;release_lock;holder;start_thread;clone3;holder (9\d{5}|1[0-2]\d{5})$
 
 NAME offwaketime: multi-line form
 RUN {sonde} offwaketime --comm waiter 3
-WORKLOAD sleep 0.3; {build}/waits lock 20 50
+WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits lock 20 50
 TIMEOUT 20
 EXPECT_LINE Tracing blocked time (us) by user + kernel off-CPU and waker stack for 3 secs.
 EXPECT_RE ^    waker:           holder \d+\n    clone3\n(    .*\n)*    release_lock\n(    .*\n)*    try_to_wake_up\n    --               --\n    __schedule\n(    .*\n)*    want_lock\n(    .*\n)*    target:          waiter \d+\n        \d+\n\n
 
 NAME offwaketime: a chain of four processes over pipes, to the timer (seed/42)
 RUN {sonde} offwaketime --chain 4 --comm chain4 -f 3
-WORKLOAD sleep 0.3; {build}/waits chain 10 100
+WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits chain 10 100
 TIMEOUT 20
 EXPECT_RE ^chain4;.*;--;.*;pass_on;.*;chain3;--;.*;pass_on;.*;chain2;--;.*;pass_on;.*;chain1;--;.*hrtimer_wakeup.*;\[interrupt\] (8\d{5}|9\d{5}|1[0-2]\d{5})$
 
 NAME wakeuptime: folded
 RUN {sonde} wakeuptime -f --comm waiter 3
-WORKLOAD sleep 0.3; {build}/waits lock 20 50
+WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits lock 20 50
 TIMEOUT 20
 EXPECT_RE ^holder;entry_SYSCALL_64_after_hwframe;.*;try_to_wake_up;waiter 1[0-2]\d{5}$
 
 NAME wakeuptime: multi-line
 RUN {sonde} wakeuptime --comm waiter 3
-WORKLOAD sleep 0.3; {build}/waits lock 20 50
+WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits lock 20 50
 TIMEOUT 20
 EXPECT_LINE Tracing blocked time (us) by kernel stack for 3 secs.
 EXPECT_RE ^    target:          waiter\n    try_to_wake_up\n(    .*\n)*    waker:           holder\n        \d+\n\n
 
 NAME stackcount: calls of a function by stack (seed/22 seed/30)
 RUN {sonde} stackcount -D 3 -f {build}/waits:counted_call
-WORKLOAD sleep 0.5; {build}/waits calls 3000
+WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits calls 3000
 TIMEOUT 20
 EXPECT_RE ^caller;(.*;)?twice_a;counted_call [89]\d\d$|^caller;(.*;)?twice_a;counted_call 1000$
 
