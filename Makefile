@@ -99,7 +99,8 @@ $(PROGS): $(BUILD)/%: test/progs/%.c
 # ---- other targets
 # One file without shared libraries. Debian's static libdw wants bzip2, its debuginfod client only dlopens.
 static:
-	$(MAKE) --no-print-directory BUILD=$(BUILD)/static LDFLAGS="$(LDFLAGS) -static" EXTRA_LIBS="$(STATIC_LIBS)" $(BUILD)/static/sonde
+	@scripts/deps.sh static
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/static LDFLAGS="$(LDFLAGS) -static" EXTRA_LIBS="$(STATIC_LIBS)" $(BUILD)/static/sonde
 STATIC_LIBS ?= -lbz2
 # For the guest of test/vm: built with, and run in, a tree of Debian's arm64 packages that vm.py keeps in its cache.
 arm64:

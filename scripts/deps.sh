@@ -1,5 +1,5 @@
 #!/bin/sh
-# deps.sh build|test|vm: installs the Debian packages that are missing. Says what it does; does nothing when all are there.
+# deps.sh build|test|vm|static: installs the Debian packages that are missing. Says what it does; does nothing when all are there.
 set -eu
 build="gcc make clang libc6-dev libbpf-dev libelf-dev libdw-dev libiberty-dev liblzma-dev zlib1g-dev linux-libc-dev pkg-config"
 test="python3 binutils elfutils gdb g++ libclang-rt-14-dev llvm xz-utils"
@@ -8,7 +8,8 @@ case "${1:-build}" in
 build) want=$build ;;
 test) want="$build $test" ;;
 vm) want="python3 $vm" ;;
-*) echo "usage: deps.sh build|test|vm" >&2; exit 2 ;;
+static) want="$build libbz2-dev" ;;
+*) echo "usage: deps.sh build|test|vm|static" >&2; exit 2 ;;
 esac
 missing=
 for p in $want; do

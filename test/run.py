@@ -16,6 +16,7 @@ A .t file holds blocks separated by blank lines; a block is
   NAME text          PROG script text (may go on in lines that begin with white space)   ARGS command line options and parameters
   RUN shell command instead of PROG; {sonde}, {build} and {tmp} are replaced
   WORKLOAD shell command started when probes are attached ({sonde} prints its word), ended after the test
+  INT seconds: an interrupt (Ctrl-C) that long after the workload has ended, or after attaching if there is none
   EXPECT text that stdout contains    EXPECT_LINE a whole line    EXPECT_RE regular expression (multi-line)
   EXPECT_NOT text    STDERR text that stderr contains    RC exit status (0)    TIMEOUT seconds (15)
   NEED feature       as `sonde info` names it, "name: yes"; or cmd:NAME, file:PATH: else skipped, with the reason
@@ -188,17 +189,24 @@ class Runner:
         cmd, sub = self.command(b, tmp)
         timeout = float(b.get('TIMEOUT', ['15'])[0]) * SLOW
         env = dict(os.environ, BPFTRACE_COLOR='never')
-        if 'WORKLOAD' in b:
+        if 'WORKLOAD' in b or 'INT' in b:
             env['__BPFTRACE_NOTIFY_PROBES_ATTACHED'] = '1'
         out = open(os.path.join(tmp, 'stdout'), 'w+b')
         err = open(os.path.join(tmp, 'stderr'), 'w+b')
         p = subprocess.Popen(cmd, shell=True, stdout=out, stderr=err, stdin=subprocess.DEVNULL, env=env, cwd=tmp, start_new_session=True)
         w, deadline, problem = None, time.time() + timeout, None
         while p.poll() is None and time.time() < deadline:
-            if 'WORKLOAD' in b and not w:
+            if ('WORKLOAD' in b or 'INT' in b) and not w:
                 if b'__BPFTRACE_NOTIFY_PROBES_ATTACHED' in open(out.name, 'rb').read():
-                    w = subprocess.Popen(sub(b['WORKLOAD'][0]), shell=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp,
-                                         start_new_session=True)
+                    w = subprocess.Popen(sub(b.get('WORKLOAD', ['true'])[0]), shell=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                         cwd=tmp, start_new_session=True)
+            elif 'INT' in b and w.poll() is not None:
+                time.sleep(float(b['INT'][0]))
+                os.killpg(p.pid, signal.SIGINT)
+                try:
+                    p.wait(max(1, deadline - time.time()))
+                except subprocess.TimeoutExpired:
+                    break
             time.sleep(0.01)
         if p.poll() is None:
             problem = 'no end after %g s' % timeout

@@ -32,10 +32,11 @@ EXPECT_LINE @return[123]: 9
 EXPECT_LINE @return[456]: 9
 
 NAME seed/36 statistics each second
-RUN timeout --preserve-status -s INT 4 {sonde} -q -e 'k:tcp_sendmsg { @size = stats(arg2); } interval:s:1 { print(@size); clear(@size); }'
+RUN exec {sonde} -q -e 'k:tcp_sendmsg { @size = stats(arg2); } interval:s:1 { print(@size); clear(@size); }'
 WORKLOAD {build}/tcp 4 10 100 300
 EXPECT_RE ^@size: .*count.* 20, .*average.* 200, .*total.* 4000
 RC 0
+INT 2.3
 
 NAME seed/37 calling stacks
 RUN {sonde} -q -c '{build}/tcp 4 11 100' -e 'k:tcp_sendmsg { @[kstack] = count(); }'
@@ -65,15 +66,16 @@ RUN {sonde} -q -c '{build}/tcp 6 2 63' -e 'k:tcp_sendmsg { $sk = (struct sock *)
 EXPECT_RE ^::1 40006 -> ::1\n::1 40006 -> ::1$
 
 NAME seed/40 the file is executable by its shebang line
-RUN mkdir -p /usr/local/bin && ln -sf {sonde} /usr/local/bin/bpftrace && cp {top}/test/vm/tcp_sendmsg.bt {tmp}/t.bt && chmod +x {tmp}/t.bt && timeout --preserve-status -s INT 4 {tmp}/t.bt
+RUN mkdir -p /usr/local/bin && ln -sf {sonde} /usr/local/bin/bpftrace && cp {top}/test/vm/tcp_sendmsg.bt {tmp}/t.bt && chmod +x {tmp}/t.bt && exec {tmp}/t.bt
 WORKLOAD {build}/tcp 4 1 77
 EXPECT Attached 2 probes
 EXPECT_LINE 127.0.0.1       40004 -> 127.0.0.1       50004: 77 bytes, retval 77
 RC 0
 TIMEOUT 20
+INT 0.5
 
 NAME seed/41 offwake.bt
-RUN timeout --preserve-status -s INT 6 {sonde} {top}/test/vm/offwake.bt
+RUN exec {sonde} {top}/test/vm/offwake.bt
 WORKLOAD for i in 1 2 3 4 5 6 7 8; do sleep 0.2; done
 EXPECT_LINE Tracing off-CPU time (us) with waker stacks. Ctrl-C to end.
 EXPECT_RE ^@us\[sleep, \n\s+finish_task_switch(\.isra\.0)?\+\d+\n(\s+\S+\+\d+\n)*\s+\S*nanosleep\S*\+\d+\n(\s+\S+\n)*, \n\s+try_to_wake_up\+\d+\n(\s+wake_up_process\+\d+\n)?\s+hrtimer_wakeup\+\d+\n(\s+\S+\n)*\]: *\n
@@ -81,13 +83,15 @@ EXPECT_NOT @waker
 EXPECT_NOT @ts
 RC 0
 TIMEOUT 30
+INT 0.5
 
 NAME seed/42 who woke the waker
-RUN timeout --preserve-status -s INT 4 {sonde} -q -e 'kprobe:try_to_wake_up { $p = (struct task_struct *)arg0; @waker[$p->pid] = (kstack, @chain[tid].1); @chain[$p->pid] = (comm, comm) } kprobe:finish_task_switch { if (comm == "sleep") { @[comm, @chain[tid].0] = count() } } END { clear(@waker); clear(@chain) }'
+RUN exec {sonde} -q -e 'kprobe:try_to_wake_up { $p = (struct task_struct *)arg0; @waker[$p->pid] = (kstack, @chain[tid].1); @chain[$p->pid] = (comm, comm) } kprobe:finish_task_switch { if (comm == "sleep") { @[comm, @chain[tid].0] = count() } } END { clear(@waker); clear(@chain) }'
 WORKLOAD for i in 1 2 3 4; do sleep 0.1; done
 EXPECT_RE ^@\[sleep, \S+\]: \d+$
 RC 0
 TIMEOUT 20
+INT 0.5
 
 NAME seed/43 listing a tracepoint's fields
 RUN {sonde} -lv 't:timer:hrtimer_start'

@@ -11,7 +11,7 @@ and overlayfs built in. The guest's root is the host's (arm64: a tree of Debian 
 Out: the command's stdout and stderr as they come, its exit status (124: time ran out, 125: the guest did not come up).
 Invariant: nothing of the host is changed but the cache; every guest ends with its vm.py.
 """
-import argparse, glob, gzip, lzma, os, re, shlex, shutil, struct, subprocess, sys, tempfile, time
+import argparse, glob, gzip, lzma, os, re, shlex, shutil, signal, struct, subprocess, sys, tempfile, time
 
 CACHE = os.environ.get('SONDE_VM', os.path.expanduser('~/.cache/sonde-vm'))
 # What the initial RAM disk loads to reach its root; their dependencies follow.
@@ -303,6 +303,7 @@ def main():
         p.add_argument('--' + name, type=kind, default={'mem': 2048, 'smp': 2}.get(name))
     p.add_argument('command', nargs='*')
     o = p.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the guest ends with us
     try:
         if o.tree:
             print(fetch_root(o.arch))
