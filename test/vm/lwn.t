@@ -40,7 +40,7 @@ INT 2.3
 
 NAME seed/37 calling stacks
 RUN {sonde} -q -c '{build}/tcp 4 11 100' -e 'k:tcp_sendmsg { @[kstack] = count(); }'
-EXPECT_RE ^@\[\s*\n\s+tcp_sendmsg\+\d+\n\s+\w*sock_sendmsg\+\d+\n(\s+\S+\+\d+\n)*\s+(do_syscall_64\+\d+\n\s+entry_SYSCALL_64_after_hwframe|el0t_64_sync_handler\+\d+\n\s+el0t_64_sync)\+\d+\n\]: 11$
+EXPECT_RE ^@\[\s*\n\s+tcp_sendmsg\+\d+\n(\s+inet_sendmsg\+\d+\n)?\s+\w*sock_sendmsg\+\d+\n(\s+\S+\+\d+\n)*\s+(do_syscall_64\+\d+\n\s+entry_SYSCALL_64_after_hwframe|el0t_64_sync_handler\+\d+\n\s+el0t_64_sync)\+\d+\n\]: 11$
 
 NAME seed/38 calling stacks, three levels
 RUN {sonde} -q -c '{build}/tcp 4 11 100' -e 'k:tcp_sendmsg { @[kstack(3)] = count(); }'
