@@ -58,6 +58,7 @@ struct Tool {
 	u32 max_positional;
 	const char *const *clear;   // maps emptied after each interval's report; NULL-terminated
 	const char *const *parts;   // names of StackSample.part; NULL: values are not split
+	bool (*sleepers)(const struct ToolOpts *o); // NULL; count threads that no event told of (asleep.c); value: the whole time
 	const char *end;	    // last line of text output; NULL none
 	bool (*gap)(const struct ToolOpts *o, const char *name, struct Str *out); // fills one gap of the template
 	const char *(*check)(struct ToolOpts *o); // options that do not go together; NULL fine
@@ -98,4 +99,11 @@ void stackset_deinit(struct StackSet *s);
 void stacks_multiline(const struct StackProfile *p, const struct ToolOpts *o, FILE *out);
 void stacks_json(const struct StackProfile *p, const struct ToolOpts *o, FILE *out);
 void frame_line(const struct Frame *f, const struct ToolOpts *o, const char *indent, FILE *out);
+// asleep.c
+struct Sleepers {
+	struct Arena arena;
+	VEC(struct StackSample) v; // without values
+};
+struct err *sleepers_collect(struct Sleepers *out, struct RunCtx *rc, const struct ToolOpts *o); // before the end probe clears @seen
+void sleepers_deinit(struct Sleepers *s);
 #endif

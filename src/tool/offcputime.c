@@ -128,6 +128,11 @@ static struct err *asleep(struct StackSet *s, struct RunCtx *rc, const struct To
 	return e;
 }
 
+static bool count_sleepers(const struct ToolOpts *o)
+{
+	return complete(o) && wanted(o) & BY_BLOCKED;
+}
+
 const struct Tool tool_offcputime = {
 	.name = "offcputime",
 	.summary = "off-CPU profile: stacks of threads that wait, with the time they wait",
@@ -140,6 +145,7 @@ const struct Tool tool_offcputime = {
 	.unit = "us",
 	.title = "Off-CPU time",
 	.parts = (const char *const[]){"blocked", "runqueue", "preempted", "unfinished"},
+	.sleepers = count_sleepers,
 	.gap = gap,
 	.check = check,
 	.prepare = prepare,

@@ -23,7 +23,8 @@ void tools_help(FILE *out)
 struct Running {
 	const struct Tool *tool;
 	const struct ToolOpts *o;
-	u64 start_wall_ns, start_ns;
+	u64 start_wall_ns, start_ns, duration_ns; // duration: 0 until probes are detached
+	struct Sleepers sleepers;
 	FILE *out;
 };
 
@@ -88,15 +89,36 @@ static struct err *write_text(struct Running *r, const struct StackProfile *p)
 	return NULL;
 }
 
+static struct err *stopped(void *arg, struct RunCtx *rc)
+{
+	struct Running *r = arg;
+	r->duration_ns = now_ns(CLOCK_MONOTONIC) - r->start_ns;
+	if (r->o->duration) // without the time that detaching took
+		r->duration_ns = MIN(r->duration_ns, r->o->duration * 1000000000ull);
+	return r->tool->sleepers && r->tool->sleepers(r->o) ? sleepers_collect(&r->sleepers, rc, r->o) : NULL;
+}
+
+static void add_sleepers(struct Running *r, struct StackSet *set)
+{
+	u64 us = r->duration_ns / 1000;
+	for (size_t i = 0; us >= r->o->min_us && (!r->o->max_us || us <= r->o->max_us) && i < r->sleepers.v.n; i++) {
+		struct StackSample s = r->sleepers.v.p[i];
+		s.value = us;
+		s.part[ARRAY_LEN(s.part) - 1] = us;
+		vec_push(&set->samples, s);
+	}
+}
+
 static struct err *report(void *arg, struct RunCtx *rc, bool last)
 {
 	struct Running *r = arg;
 	const struct ToolOpts *o = r->o;
 	struct StackSet set = {0};
-	u64 duration = now_ns(CLOCK_MONOTONIC) - r->start_ns;
+	u64 duration = r->duration_ns ? r->duration_ns : now_ns(CLOCK_MONOTONIC) - r->start_ns;
 	struct err *e = stackset_read(&set, rc, "@samples", o);
 	if (!e && r->tool->extra)
 		e = r->tool->extra(&set, rc, o);
+	add_sleepers(r, &set);
 	stackset_finish(&set, o);
 	set.prof.start_ns = r->start_wall_ns;
 	set.prof.duration_ns = duration;
@@ -151,11 +173,12 @@ int tool_main(const struct Tool *t, int argc, char **argv)
 		rc = 2;
 		goto out;
 	}
-	struct ToolRun run = {.arg = &r, .started = started, .report = report, .tick = o.interval ? tick : NULL,
+	struct ToolRun run = {.arg = &r, .started = started, .report = report, .stopped = stopped, .tick = o.interval ? tick : NULL,
 			      .tick_ns = o.interval * 1000000000ull};
 	struct Options so = {.text = script.p, .name = t->name, .warnings = false, .buf = BUF_FULL, .unwind_fp = o.unwind_fp, .stack_entries = o.stack_entries, .dump = o.dump,
 			     .duration_ns = o.duration * 1000000000ull, .tool = &run};
 	rc = session_run(&so);
+	sleepers_deinit(&r.sleepers);
 	if (r.out != stdout)
 		fclose(r.out);
 out:

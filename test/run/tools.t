@@ -149,12 +149,17 @@ NAME offcputime: still asleep at the end, with its stack
 RUN {sonde} offcputime --comm napper 2
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits sleep 1 5000
 TIMEOUT 20
-EXPECT_RE ^    nap_inner\n(    .*\n)*        1[4-9]\d{5}\n        \(unfinished 1[4-9]\d{5}\)
+EXPECT_RE ^    do_nanosleep\n(    .*\n)*        1[1-9]\d{5}\n        \(unfinished 1[1-9]\d{5}\)
 
 NAME offcputime: asleep since before tracing began
 RUN {build}/waits sleep 1 2500 & sleep 0.2; exec {sonde} offcputime --comm napper -f 4
 TIMEOUT 20
 EXPECT_RE ^napper;\[asleep since before tracing began\] \d{6,7}$
+
+NAME offcputime: asleep all the time, with the kernel stack it sleeps with
+RUN {build}/waits sleep 1 5000 & sleep 0.2; {sonde} offcputime -K --comm napper -f 1; kill $!
+TIMEOUT 20
+EXPECT_RE ^napper;entry_SYSCALL_64_after_hwframe;.*;hrtimer_nanosleep 1\d{6}$
 
 NAME offcputime: bcc's way leaves both out
 RUN {sonde} offcputime --complete off --comm napper -f 2
@@ -172,7 +177,7 @@ NAME offcputime: run-queue time only
 RUN {sonde} offcputime --by=runq -f -U --comm napper 3
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits sleep 10 100
 TIMEOUT 20
-EXPECT_RE ^napper;.*nap_inner;clock_nanosleep \d{2,5}$
+EXPECT_RE ^napper;.*nap_inner;clock_nanosleep \d{2,6}$
 
 NAME offcputime: short waits left out
 RUN {sonde} offcputime -f -U --comm napper -M 1000 2
