@@ -19,7 +19,7 @@ A .t file holds blocks separated by blank lines; a block is
   INT seconds: an interrupt (Ctrl-C) that long after the workload has ended, or after attaching if there is none
   EXPECT text that stdout contains    EXPECT_LINE a whole line    EXPECT_RE regular expression (multi-line)
   EXPECT_NOT text    STDERR text that stderr contains    RC exit status (0)    TIMEOUT seconds (15)
-  NEED feature       as `sonde info` names it, "name: yes"; or cmd:NAME, file:PATH: else skipped, with the reason
+  NEED feature       as `sonde info` names it, "name: yes" (!feature: no); or cmd:NAME, file:PATH, arch:MACHINE: else skipped, with the reason
 """
 import argparse, fnmatch, glob, os, re, shlex, shutil, signal, subprocess, sys, tempfile, time
 
@@ -171,6 +171,10 @@ class Runner:
     def missing(self, need):
         if need.startswith('cmd:'):
             return None if shutil.which(need[4:]) else 'no %s on this machine' % need[4:]
+        if need.startswith('arch:'):
+            return None if os.uname().machine == need[5:] else 'this machine is no %s' % need[5:]
+        if need.startswith('!'):
+            return None if self.missing(need[1:]) else 'this kernel has %s' % need[1:]
         if need.startswith('file:'):
             return None if glob.glob(need[5:]) else 'no %s on this machine' % need[5:]
         if self.info is None:

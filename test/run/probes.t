@@ -93,9 +93,10 @@ NAME hardware event without counters says so
 PROG hardware:cycles:1000000 { @ = count() } interval:ms:10 { exit() }
 RC 1
 STDERR hardware
-NEED file:/sys/fs/cgroup/../bpf
+NEED !hardware events
 
 NAME usermode, reg in a profile
+NEED arch:x86_64
 PROG profile:hz:997 { @[usermode] = count(); @ip = reg("ip") } interval:ms:300 { exit() }
 EXPECT_RE ^@\[[01]\]: \d+$
 
