@@ -1,6 +1,7 @@
 # The ready-made tools: command line, forms of output, and workloads with known answers (test/progs/waits.c).
 
 NAME profile: header, multi-line form, footer and value (seed/12 seed/14 seed/17)
+NEED arch:x86_64
 RUN {sonde} profile -F 199 -d --comm spinner 2
 WORKLOAD {build}/waits spin 1500
 TIMEOUT 20
@@ -8,6 +9,7 @@ EXPECT_LINE Sampling at 199 Hertz of all threads by user + kernel stack for 2 se
 EXPECT_RE ^    spin_here\n    spinner\n    start_thread\n    clone3\n    -                spinner \(\d+\)\n        \d+\n\n
 
 NAME profile: the samples of a known spin (seed/15)
+NEED arch:x86_64
 RUN {sonde} profile -F 99 -f -U --comm spinner 2
 WORKLOAD {build}/waits spin 1000
 TIMEOUT 20
@@ -27,6 +29,7 @@ RUN {sonde} profile -c 1000000 -p 1 1
 EXPECT_LINE Sampling at every 1000000 events of PID 1 by user + kernel stack for 1 secs.
 
 NAME profile: kernel frames marked (seed/18)
+NEED arch:x86_64
 RUN {sonde} profile -af -F 199 --comm dd 2
 WORKLOAD timeout 1.5 dd if=/dev/zero of=/dev/null bs=1M
 TIMEOUT 20
