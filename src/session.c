@@ -524,12 +524,12 @@ static struct err *attach_and_trace(struct Session *s)
 static struct err *finish(struct Session *s)
 {
 	struct err *e;
+	if (s->o->tool && s->o->tool->stopped && (e = s->o->tool->stopped(s->o->tool->arg, &s->rc)))
+		return e;
 	attachments_destroy(s->at);
 	s->at = NULL;
 	if (s->ring)
 		loop_drain(&s->rc, s->ring);
-	if (s->o->tool && s->o->tool->stopped && (e = s->o->tool->stopped(s->o->tool->arg, &s->rc)))
-		return e;
 	s->rc.exiting = false; // exit() ended the tracing; what the end probes say counts again
 	if ((e = run_kind(s, PK_END, 0)))
 		return e;

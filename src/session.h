@@ -38,7 +38,7 @@ struct ToolRun {
 	struct err *(*started)(void *arg, struct RunCtx *rc);
 	bool (*tick)(void *arg, struct RunCtx *rc); // every tick_ns, false ends
 	u64 tick_ns;
-	struct err *(*stopped)(void *arg, struct RunCtx *rc); // NULL; probes are detached, the end probe has not run
+	struct err *(*stopped)(void *arg, struct RunCtx *rc); // NULL; tracing is over, probes are about to be detached
 	struct err *(*report)(void *arg, struct RunCtx *rc, bool last);
 };
 

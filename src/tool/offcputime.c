@@ -62,6 +62,8 @@ static bool gap(const struct ToolOpts *o, const char *name, struct Str *out)
 {
 	if (!strcmp(name, "complete"))
 		str_add(out, complete(o) ? "yes" : "");
+	else if (!strcmp(name, "since"))
+		str_add(out, complete(o) && o->state < 0 && wanted(o) & BY_BLOCKED ? "yes" : "");
 	else if (!strcmp(name, "split"))
 		str_add(out, split(o) ? "yes" : "");
 	else if (!strcmp(name, "who")) {

@@ -162,7 +162,10 @@ static void frames_json(const struct Frame *f, u32 n, struct Str *out)
 	str_addc(out, '[');
 	for (u32 i = 0; i < n; i++) {
 		struct Str text = {0};
-		frame_text(&f[i], STACK_STYLE_BPFTRACE, &text);
+		if (f[i].sym && !f[i].addr && !f[i].module) // a name without a place
+			str_add(&text, f[i].sym);
+		else
+			frame_text(&f[i], STACK_STYLE_BPFTRACE, &text);
 		str_add(out, i ? ", " : "");
 		str_add_json(out, str_text(&text), text.n);
 		str_deinit(&text);

@@ -40,12 +40,24 @@ static bool machine_form(const struct ToolOpts *o)
 	return o->folded || o->json;
 }
 
+// Tells the script when tracing began or ended, which only this side knows: a scalar map of the script becomes the time `nsecs` would give
+// (value and presence word, ir/lower_map.c). Scripts without that map have no use for it.
+static void set_time(struct RunCtx *rc, const char *map)
+{
+	struct MapDef *m = program_map(rc->prog, map);
+	u64 val[2] = {now_ns(CLOCK_BOOTTIME), 1};
+	u32 zero = 0;
+	if (m && m->scalar && m->value_size == sizeof(val) && sys_map_update(m->fd, &zero, val, 0))
+		fprintf(stderr, "WARNING: cannot set %s; times include attaching and detaching\n", map);
+}
+
 static struct err *started(void *arg, struct RunCtx *rc)
 {
 	struct Running *r = arg;
 	FILE *out = r->out;
 	r->start_wall_ns = now_ns(CLOCK_REALTIME);
 	r->start_ns = now_ns(CLOCK_MONOTONIC);
+	set_time(rc, "@began");
 	if (machine_form(r->o))
 		return NULL;
 	r->tool->header(r->o, rc, out);
@@ -93,8 +105,7 @@ static struct err *stopped(void *arg, struct RunCtx *rc)
 {
 	struct Running *r = arg;
 	r->duration_ns = now_ns(CLOCK_MONOTONIC) - r->start_ns;
-	if (r->o->duration) // without the time that detaching took
-		r->duration_ns = MIN(r->duration_ns, r->o->duration * 1000000000ull);
+	set_time(rc, "@ended"); // detaching may take longer than tracing
 	return r->tool->sleepers && r->tool->sleepers(r->o) ? sleepers_collect(&r->sleepers, rc, r->o) : NULL;
 }
 
