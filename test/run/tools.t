@@ -152,7 +152,7 @@ NAME offcputime: still asleep at the end, with its stack
 RUN {sonde} offcputime --comm napper 2
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits sleep 1 5000
 TIMEOUT 20
-EXPECT_RE ^    do_nanosleep\n(    .*\n)*        1[1-9]\d{5}\n        \(unfinished 1[1-9]\d{5}\)
+EXPECT_RE ^    do_nanosleep\n(    .*\n)*        ([5-9]\d{5}|1\d{6})\n        \(unfinished ([5-9]\d{5}|1\d{6})\)
 
 NAME offcputime: asleep since before tracing began
 RUN {build}/waits sleep 1 2500 & sleep 0.2; exec {sonde} offcputime --comm napper -f 4
@@ -211,7 +211,7 @@ NAME offwaketime: a chain of four processes over pipes, to the timer (seed/42)
 RUN {sonde} offwaketime --chain 4 --comm chain4 -f 3
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits chain 10 100
 TIMEOUT 20
-EXPECT_RE ^chain4;.*;--;.*;pass_on;.*;chain3;--;.*;pass_on;.*;chain2;--;.*;pass_on;.*;chain1;--;.*hrtimer_wakeup.*;\[interrupt\] (8\d{5}|9\d{5}|1[0-2]\d{5})$
+EXPECT_RE ^chain4;.*;--;.*;pass_on;.*;chain3;--;.*;pass_on;.*;chain2;--;.*;pass_on;.*;chain1;--;.*hrtimer_wakeup.*;\[interrupt\] ([3-9]\d{5}|1[0-2]\d{5})$
 
 NAME wakeuptime: folded
 RUN {sonde} wakeuptime -f --comm waiter 3
