@@ -281,3 +281,9 @@ EXPECT_NOT 0
 NAME installed links are the tools
 RUN ln -s {sonde} sonde-offcputime && ./sonde-offcputime -h
 EXPECT USAGE: sonde offcputime
+
+NAME offcputime: the times of a sleeping thread add up to the time traced, within 1 %
+RUN {build}/waits lock 60 100 & sleep 1; {sonde} offcputime --by all --per-thread --json -o j -p $! 2; kill $!; python3 -c 'import json,collections; c = collections.Counter(); [c.update({r["comm"]: r["value"]}) for r in map(json.loads, open("j"))]; print(sorted(c)); print(all(abs(v - 2e6) < 2e4 for v in c.values()), dict(c))'
+TIMEOUT 20
+EXPECT_LINE ['holder', 'waiter', 'waits']
+EXPECT_RE ^True
