@@ -275,7 +275,11 @@ def run_run(t, opt):
 # ---- vm
 def run_guest(t, opt):
     """Inside a guest."""
-    run_files(t, opt, sorted(glob.glob(os.path.join(HERE, 'vm', '*.t'))) + sorted(glob.glob(os.path.join(HERE, 'run', '*.t'))))
+    paths = sorted(glob.glob(os.path.join(HERE, 'vm', '*.t'))) + sorted(glob.glob(os.path.join(HERE, 'run', '*.t')))
+    if os.uname().machine != 'x86_64':
+        t.skip('tools', "their tests name x86's functions and glibc's own, which this machine has no symbols for")
+        paths = [p for p in paths if os.path.basename(p) != 'tools.t']
+    run_files(t, opt, paths)
 
 
 def guests(opt):

@@ -209,6 +209,12 @@ static RT_INLINE u64 capture_kernel(void *ctx, struct RtStackBuf *b, u64 limit, 
 		count_tracer(frames, n, &b->skip);
 		skip = b->skip;
 		RT_BOUND(skip, RT_TRIM_DEPTH);
+#ifdef RT_ARM64
+		// A tracepoint's registers are made up of a return address and of the frame record that holds it
+		// (arch/arm64/include/asm/perf_event.h, perf_arch_fetch_caller_regs): the same address twice.
+		if (frames[skip] == frames[skip + 1])
+			skip++;
+#endif
 		n -= skip;
 	}
 #ifdef RT_ARM64

@@ -86,6 +86,7 @@ RUN {sonde} -q -e 'iter:task_vma { if (ctx->task->pid == pid) { printf("%lx-%lx\
 EXPECT_RE ^[0-9a-f]+-[0-9a-f]+$
 
 NAME watchpoint on a kernel address
+NEED arch:x86_64
 RUN {sonde} -q -e "watchpoint:0x$(grep ' . jiffies_64$' /proc/kallsyms | cut -d' ' -f1):8:w { @ = count() } interval:ms:500 { exit() }"
 EXPECT_RE ^@: \d\d+$
 

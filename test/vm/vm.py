@@ -94,7 +94,7 @@ def fetch_root(arch):
         for name, to in (('usr/bin/python3', 'python3.11'), ('bin/sh', 'dash')):
             if not os.path.lexists(os.path.join(part, name)):
                 os.symlink(to, os.path.join(part, name))
-        for a in ('mount', 'ip', 'ps', 'grep', 'sed', 'pkill', 'setsid', 'find', 'ping', 'wget', 'nc', 'time'):
+        for a in ('mount', 'ip', 'ps', 'grep', 'sed', 'pkill', 'setsid', 'find', 'ping', 'wget', 'nc', 'time', 'gzip', 'gunzip'):
             if not os.path.lexists(os.path.join(part, 'bin', a)):
                 os.symlink('busybox', os.path.join(part, 'bin', a))
         os.rename(part, root)
