@@ -476,8 +476,10 @@ static struct err *attach_and_trace(struct Session *s)
 	if ((e = run_kind(s, PK_BEGIN, 0)))
 		return e;
 	s->at = attachments_create();
-	if (s->child && (has_kind(s, PK_USDT) || s->unwind) && (e = child_run_to_exec(s->child)))
+	if (s->child && (has_kind(s, PK_USDT) || s->unwind || s->prog.uses_usym) && (e = child_run_to_exec(s->child)))
 		return e;
+	if (s->prog.uses_usym && (s->child || s->o->pid)) // so that names are found after it is gone
+		sym_pid_remember(s->syms, s->child ? child_pid(s->child) : s->o->pid);
 	if (s->child && s->unwind) { // its binary is mapped now: have its tables ready before it runs
 		unwind_proc_new(s->unwind, child_pid(s->child));
 		unwind_settle(s->unwind, 500);

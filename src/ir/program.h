@@ -84,6 +84,6 @@ struct Program {
 	VEC(struct ProbeProg *) progs;
 	VEC(struct FmtSite *) fmts;
 	VEC(struct ErrSite *) errsites;
-	bool uses_ustack, uses_kstack, uses_events;
+	bool uses_ustack, uses_kstack, uses_usym, uses_events;
 };
 #endif

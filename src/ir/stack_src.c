@@ -20,6 +20,11 @@ u64 stack_src(enum ProbeKind kind, enum CtxKind ctx, bool fp, bool entry)
 	case PK_TRACEPOINT:
 		src = ctx == CTX_RAW ? RT_SRC_RAW : RT_SRC_TP; // without arguments it is attached raw (probe/tracepoint.c)
 		break;
+	case PK_BEGIN: // these run as raw tracepoint programs, from sonde's own bpf(2)
+	case PK_END:
+	case PK_SELF:
+	case PK_TEST:
+	case PK_BENCH:
 	case PK_RAWTP:
 	case PK_FENTRY:
 	case PK_FEXIT:

@@ -129,8 +129,14 @@ static const struct Type *c_username(struct Unit *u, struct Expr *e) { return ty
 
 static const struct Type *c_comm(struct Unit *u, struct Expr *e)
 {
-	if (e->nargs)
+	if (e->nargs) {
+		// it takes a kernel function that only some kinds of program may call (kernel/bpf/helpers.c, generic_btf_ids)
+		const struct Point *p = u->cur->point;
+		bool raw = p->ctx == CTX_RAW && p->kind != PK_FENTRY && p->kind != PK_FEXIT;
+		if (raw || p->kind == PK_BEGIN || p->kind == PK_END || p->kind == PK_SELF || p->kind == PK_TEST || p->kind == PK_BENCH)
+			ERR(u, e->span, "comm(pid) can not be used in '%s' probes", probe_kind_name(p->kind));
 		int_arg(u, e, 0);
+	}
 	return ty_str(u->types, 16);
 }
 
@@ -492,6 +498,7 @@ static const struct Type *c_ksym(struct Unit *u, struct Expr *e)
 static const struct Type *c_usym(struct Unit *u, struct Expr *e)
 {
 	int_arg(u, e, 0);
+	u->prog->uses_usym = true;
 	return ty_simple(u->types, TY_USYM);
 }
 

@@ -80,8 +80,8 @@ void trim_bounds(const struct TextSym *s, size_t n, struct RtTrim *out)
 static bool needs_trim(const struct Program *p)
 {
 	for (size_t i = 0; i < p->progs.n; i++) {
-		enum ProbeKind k = p->progs.p[i]->kind;
-		if (k == PK_TRACEPOINT || k == PK_RAWTP || k == PK_FENTRY || k == PK_FEXIT)
+		const struct ProbeProg *pp = p->progs.p[i];
+		if ((stack_src(pp->kind, pp->points.v.p[0]->ctx, false, false) & RT_SRC_MASK) == RT_SRC_RAW)
 			return true;
 	}
 	return false;
