@@ -49,6 +49,15 @@ class Tally:
 
 
 # ---- unit
+# A test that counts samples or compares moments can fail on a machine that is busy with something else: it gets a second, lonely try.
+def again(path, case):
+    try:
+        p = subprocess.run([path, case], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, cwd=TOP, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        return False
+    return p.returncode == 0 and re.search(rb'^ok \d+', p.stdout, re.M) is not None
+
+
 def run_unit(t, opt):
     for path in sorted(glob.glob(os.path.join(opt.build, 'test', '*_test'))):
         base = os.path.basename(path)
@@ -67,7 +76,10 @@ def run_unit(t, opt):
                 continue
             seen += 1
             name = '%s: %s' % (base, m.group(2))
-            if m.group(1):
+            if m.group(1) and again(path, m.group(2)):
+                print('note    %s: passed when run again by itself' % name, flush=True)
+                t.ok(name)
+            elif m.group(1):
                 t.fail(name, '\n'.join(notes[-20:]))
             elif m.group(3):
                 t.skip(name, m.group(3))
@@ -258,14 +270,19 @@ def run_files(t, opt, paths):
             if why:
                 t.skip(name, why)
                 continue
-            with tempfile.TemporaryDirectory(prefix='sonde-test.') as tmp:
-                _, sub = r.command(b, tmp)
-                rc, out, err, problem = r.run(b, tmp)
-                problem = problem or r.judge(b, rc, out, err, sub)
+            for tries in (2, 1, 0): # on a busy machine a sample or a moment can be missed
+                with tempfile.TemporaryDirectory(prefix='sonde-test.') as tmp:
+                    _, sub = r.command(b, tmp)
+                    rc, out, err, problem = r.run(b, tmp)
+                    problem = problem or r.judge(b, rc, out, err, sub)
+                if problem and tries:
+                    print('note    %s: run again: %s' % (name, problem.split('\n')[0]), flush=True)
+                    continue
                 if problem:
                     t.fail(name, '%s\n%s\n-- stdout\n%s\n-- stderr\n%s' % (problem, r.command(b, tmp)[0], out[:1500], err[:1500]))
                 else:
                     t.ok(name)
+                break
 
 
 def run_run(t, opt):
@@ -302,6 +319,8 @@ def run_vm(t, opt):
             continue
         inner = 'python3 %s --suite guest --build %s --filter %s -v' % (os.path.join(HERE, 'run.py'), build, shlex.quote(opt.filter))
         log = tempfile.TemporaryFile('w+')
+        if TOP.startswith('/tmp/') and '--share' not in args:
+            args = args + ['--share', TOP]  # the guest has a /tmp of its own
         p = subprocess.Popen([os.path.join(HERE, 'vm', 'vm.py'), '--timeout', '900'] + args + ['--', inner], stdin=subprocess.DEVNULL, stdout=log,
                              stderr=subprocess.STDOUT, cwd=TOP)
         jobs.append((name, p, log))

@@ -359,7 +359,8 @@ static void decode_tseries(struct RunCtx *rc, struct Arena *a, const struct Type
 		k++;
 	from = s[k].epoch;
 	out->points = arena_new_n(a, struct TsPoint, (size_t)(last - from + 1));
-	for (u64 e = from; e <= last; e++) {
+	for (u64 i = 0; i <= last - from; i++) {
+		u64 e = from + i;
 		struct TsPoint *pt = &out->points[out->npoints++];
 		pt->epoch_ns = e * t->ts_interval + (u64)clock_to_wall(rc, CLOCK_TAI);
 		for (; k < n && s[k].epoch <= e; k++) {
