@@ -18,7 +18,7 @@ EXPECT_RE ^spinner;clone3;start_thread;spinner;spin_here (\d\d|1\d\d)$
 NAME profile: default frequency, one CPU, kernel stacks (seed/14)
 RUN {sonde} profile -K -C 0 1
 EXPECT_LINE Sampling at 49 Hertz of all threads by kernel stack on CPU#0 for 1 secs.
-EXPECT_NOT _start
+EXPECT_NOT __libc_start
 
 NAME profile: a list of CPUs
 RUN {sonde} profile -C 0-1 --print-script
@@ -237,7 +237,7 @@ RUN {sonde} stackcount -D 2 t:sched:sched_switch
 EXPECT_LINE Tracing 1 functions for "t:sched:sched_switch"... Hit Ctrl-C to end.
 EXPECT_RE ^  __schedule\n  schedule\n
 EXPECT_LINE Detaching...
-EXPECT_NOT bpf_
+EXPECT_NOT bpf_trace_run
 
 NAME stackcount: today's form of a library's function (seed/22)
 RUN {sonde} stackcount -D 1 --print-script c:malloc
