@@ -1,16 +1,8 @@
-// Types of builtins and calls: the check column of builtins.def. Each returns the type of the call and leaves in the node what its
-// lower needs (a folded literal, a format site, the aux pointer).
-#include "lang/check.h"
+// The table of builtins, and the types of those that give values: the check column of builtins.def. Each returns the type of the call and
+// leaves in the node what its lower needs (a folded literal, a format site, the aux pointer). Actions and aggregations: check_action.c.
+#include "lang/check_call.h"
 #include <arpa/inet.h>
-#include <signal.h>
 #include <time.h>
-
-#define ERR(u, at, ...) ((u)->final ? diag_error((u)->diags, (at), __VA_ARGS__) : (void)0)
-#define HINT(u, ...) ((u)->final ? diag_hint((u)->diags, __VA_ARGS__) : (void)0)
-
-#define B(name, min, max, flags, check, lower, sig, help) static const struct Type *check(struct Unit *u, struct Expr *e);
-#include "lang/builtins.def"
-#undef B
 
 const struct Builtin builtins[] = {
 #define B(name, min, max, flags, check, lower, sig, help) {#name, min, max, flags, BI_##name, check, sig, help},
@@ -36,18 +28,18 @@ const char *builtin_nearest(const char *name)
 
 // ---- help for the checks below
 
-static const struct Type *t_int(struct Unit *u, u32 size, bool sgn)
+const struct Type *t_int(struct Unit *u, u32 size, bool sgn)
 {
 	return ty_int(u->types, size, sgn);
 }
 
-static const struct Type *t_void(struct Unit *u)
+const struct Type *t_void(struct Unit *u)
 {
 	return ty_simple(u->types, TY_VOID);
 }
 
 // Types the i-th argument as an integer (aggregations are read); reports anything else.
-static const struct Type *int_arg(struct Unit *u, struct Expr *e, u32 i)
+const struct Type *int_arg(struct Unit *u, struct Expr *e, u32 i)
 {
 	const struct Type *t = operand_type(u, check_expr(u, e->args[i]));
 	if (t->kind != TY_NONE && !ty_is_int(t) && t->kind != TY_PTR)
@@ -55,7 +47,7 @@ static const struct Type *int_arg(struct Unit *u, struct Expr *e, u32 i)
 	return t;
 }
 
-static bool lit_int_arg(struct Unit *u, struct Expr *e, u32 i, s64 *out)
+bool lit_int_arg(struct Unit *u, struct Expr *e, u32 i, s64 *out)
 {
 	check_expr(u, e->args[i]);
 	if (e->args[i]->kind != E_INT && e->args[i]->kind != E_BOOL) {
@@ -66,7 +58,7 @@ static bool lit_int_arg(struct Unit *u, struct Expr *e, u32 i, s64 *out)
 	return true;
 }
 
-static const char *lit_str_arg(struct Unit *u, struct Expr *e, u32 i)
+const char *lit_str_arg(struct Unit *u, struct Expr *e, u32 i)
 {
 	const char *s;
 	check_expr(u, e->args[i]);
@@ -115,19 +107,19 @@ u32 add_fmt_site(struct Unit *u, enum FmtKind kind, struct Expr *call, const cha
 
 // ---- who and where
 
-static const struct Type *c_u32(struct Unit *u, struct Expr *e) { return t_int(u, 4, false); }
-static const struct Type *c_u64(struct Unit *u, struct Expr *e) { return t_int(u, 8, false); }
+const struct Type *c_u32(struct Unit *u, struct Expr *e) { return t_int(u, 4, false); }
+const struct Type *c_u64(struct Unit *u, struct Expr *e) { return t_int(u, 8, false); }
 
-static const struct Type *c_pid(struct Unit *u, struct Expr *e)
+const struct Type *c_pid(struct Unit *u, struct Expr *e)
 {
 	if (e->nargs && !mode_arg(e->args[0], "curr_ns") && !mode_arg(e->args[0], "init"))
 		ERR(u, e->args[0]->span, "Invalid PID namespace mode: expects: curr_ns or init");
 	return t_int(u, 4, false);
 }
 
-static const struct Type *c_username(struct Unit *u, struct Expr *e) { return ty_simple(u->types, TY_USERNAME); }
+const struct Type *c_username(struct Unit *u, struct Expr *e) { return ty_simple(u->types, TY_USERNAME); }
 
-static const struct Type *c_comm(struct Unit *u, struct Expr *e)
+const struct Type *c_comm(struct Unit *u, struct Expr *e)
 {
 	if (e->nargs) {
 		// it takes a kernel function that only some kinds of program may call (kernel/bpf/helpers.c, generic_btf_ids)
@@ -155,22 +147,22 @@ static const struct Type *need_task(struct Unit *u, struct Expr *e, const struct
 	return t;
 }
 
-static const struct Type *c_pcomm(struct Unit *u, struct Expr *e) { return need_task(u, e, ty_str(u->types, 16)); }
-static const struct Type *c_ppid(struct Unit *u, struct Expr *e) { return need_task(u, e, t_int(u, 4, false)); }
+const struct Type *c_pcomm(struct Unit *u, struct Expr *e) { return need_task(u, e, ty_str(u->types, 16)); }
+const struct Type *c_ppid(struct Unit *u, struct Expr *e) { return need_task(u, e, t_int(u, 4, false)); }
 
-static const struct Type *c_curtask(struct Unit *u, struct Expr *e)
+const struct Type *c_curtask(struct Unit *u, struct Expr *e)
 {
 	const struct Type *t = task_ptr(u);
 	return t ? t : t_int(u, 8, false);
 }
 
-static const struct Type *c_ncpus(struct Unit *u, struct Expr *e)
+const struct Type *c_ncpus(struct Unit *u, struct Expr *e)
 {
 	make_int(u, e, u->hooks->ncpus, false);
 	return e->type = t_int(u, 8, false);
 }
 
-static const struct Type *c_nsecs(struct Unit *u, struct Expr *e)
+const struct Type *c_nsecs(struct Unit *u, struct Expr *e)
 {
 	static const struct { const char *word; int clock; } modes[] = {
 		{"boot", CLOCK_BOOTTIME}, {"monotonic", CLOCK_MONOTONIC}, {"tai", CLOCK_TAI}, {"sw_tai", 100}};
@@ -186,7 +178,7 @@ static const struct Type *c_nsecs(struct Unit *u, struct Expr *e)
 	return t_int(u, 8, false);
 }
 
-static const struct Type *c_cpid(struct Unit *u, struct Expr *e)
+const struct Type *c_cpid(struct Unit *u, struct Expr *e)
 {
 	if (!u->hooks->cpid && u->final)
 		diag_warn(u->diags, e->span, "cpid: there is no child process (-c); it is 0");
@@ -194,7 +186,7 @@ static const struct Type *c_cpid(struct Unit *u, struct Expr *e)
 	return e->type = t_int(u, 4, false);
 }
 
-static const struct Type *c_has_cpid(struct Unit *u, struct Expr *e)
+const struct Type *c_has_cpid(struct Unit *u, struct Expr *e)
 {
 	e->kind = E_BOOL;
 	e->ival = u->hooks->cpid != 0;
@@ -202,7 +194,7 @@ static const struct Type *c_has_cpid(struct Unit *u, struct Expr *e)
 	return ty_bool(u->types);
 }
 
-static const struct Type *c_usermode(struct Unit *u, struct Expr *e)
+const struct Type *c_usermode(struct Unit *u, struct Expr *e)
 {
 	if (u->cur->point->ctx != CTX_PERF)
 		ERR(u, e->span, "usermode: only the profile, software, hardware and interval probes know the interrupted mode");
@@ -211,7 +203,7 @@ static const struct Type *c_usermode(struct Unit *u, struct Expr *e)
 
 // ---- the event
 
-static const struct Type *c_args(struct Unit *u, struct Expr *e)
+const struct Type *c_args(struct Unit *u, struct Expr *e)
 {
 	const struct Point *p = u->cur->point;
 	if (!p->args) {
@@ -237,7 +229,7 @@ static const struct Type *c_args(struct Unit *u, struct Expr *e)
 	return ty_record(u->types, p->args);
 }
 
-static const struct Type *c_ctx(struct Unit *u, struct Expr *e)
+const struct Type *c_ctx(struct Unit *u, struct Expr *e)
 {
 	static const char *const names[] = {[CTX_PT_REGS] = "struct pt_regs", [CTX_PERF] = "struct bpf_perf_event_data", [CTX_RAW] = NULL,
 					    [CTX_TRACEPOINT] = NULL, [CTX_ITER] = NULL, [CTX_NONE] = NULL};
@@ -249,7 +241,7 @@ static const struct Type *c_ctx(struct Unit *u, struct Expr *e)
 	return ty_ptr(u->types, t ? t : t_int(u, 8, false), AS_BPF);
 }
 
-static const struct Type *c_retval(struct Unit *u, struct Expr *e)
+const struct Type *c_retval(struct Unit *u, struct Expr *e)
 {
 	const struct Point *p = u->cur->point;
 	if (p->kind == PK_FEXIT) {
@@ -264,7 +256,7 @@ static const struct Type *c_retval(struct Unit *u, struct Expr *e)
 	return t_int(u, 8, true);
 }
 
-static const struct Type *c_func(struct Unit *u, struct Expr *e)
+const struct Type *c_func(struct Unit *u, struct Expr *e)
 {
 	const struct Point *p = u->cur->point;
 	switch (p->kind) {
@@ -286,20 +278,20 @@ static const struct Type *c_func(struct Unit *u, struct Expr *e)
 	}
 }
 
-static const struct Type *c_probe(struct Unit *u, struct Expr *e)
+const struct Type *c_probe(struct Unit *u, struct Expr *e)
 {
 	make_str(u, e, u->cur->point->name, (u32)strlen(u->cur->point->name));
 	return e->type;
 }
 
-static const struct Type *c_probetype(struct Unit *u, struct Expr *e)
+const struct Type *c_probetype(struct Unit *u, struct Expr *e)
 {
 	const char *s = probe_kind_name(u->cur->point->kind);
 	make_str(u, e, s, (u32)strlen(s));
 	return e->type;
 }
 
-static const struct Type *c_reg(struct Unit *u, struct Expr *e)
+const struct Type *c_reg(struct Unit *u, struct Expr *e)
 {
 	const char *s = lit_str_arg(u, e, 0);
 	u32 size;
@@ -314,7 +306,7 @@ static const struct Type *c_reg(struct Unit *u, struct Expr *e)
 	return t_int(u, 8, false);
 }
 
-static const struct Type *c_stack(struct Unit *u, struct Expr *e)
+const struct Type *c_stack(struct Unit *u, struct Expr *e)
 {
 	bool user = e->builtin->id == BI_ustack, fp = u->config->unwind_fp;
 	enum StackMode mode = u->config->stack_mode;
@@ -354,7 +346,7 @@ static const struct Type *c_stack(struct Unit *u, struct Expr *e)
 
 // ---- values
 
-static const struct Type *c_str(struct Unit *u, struct Expr *e)
+const struct Type *c_str(struct Unit *u, struct Expr *e)
 {
 	struct Expr *a = e->args[0];
 	const struct Type *t = check_expr(u, a);
@@ -393,7 +385,7 @@ static const struct Type *c_str(struct Unit *u, struct Expr *e)
 	return ty_str(u->types, max);
 }
 
-static const struct Type *c_buf(struct Unit *u, struct Expr *e)
+const struct Type *c_buf(struct Unit *u, struct Expr *e)
 {
 	const struct Type *t = check_expr(u, e->args[0]);
 	u32 max = u->config->max_strlen;
@@ -432,7 +424,7 @@ static const struct Type *text_arg(struct Unit *u, struct Expr *e, u32 i)
 	return ty_none(u);
 }
 
-static const struct Type *c_strlen(struct Unit *u, struct Expr *e)
+const struct Type *c_strlen(struct Unit *u, struct Expr *e)
 {
 	text_arg(u, e, 0);
 	if (e->args[0]->kind == E_STR) {
@@ -442,7 +434,7 @@ static const struct Type *c_strlen(struct Unit *u, struct Expr *e)
 	return t_int(u, 8, false);
 }
 
-static const struct Type *c_strcap(struct Unit *u, struct Expr *e)
+const struct Type *c_strcap(struct Unit *u, struct Expr *e)
 {
 	const struct Type *t = text_arg(u, e, 0);
 	if (u->final && t->kind == TY_STR)
@@ -450,26 +442,26 @@ static const struct Type *c_strcap(struct Unit *u, struct Expr *e)
 	return e->type = t_int(u, 8, true);
 }
 
-static const struct Type *c_strstr(struct Unit *u, struct Expr *e)
+const struct Type *c_strstr(struct Unit *u, struct Expr *e)
 {
 	text_arg(u, e, 0);
 	text_arg(u, e, 1);
 	return t_int(u, 8, true);
 }
 
-static const struct Type *c_strcontains(struct Unit *u, struct Expr *e)
+const struct Type *c_strcontains(struct Unit *u, struct Expr *e)
 {
 	c_strstr(u, e);
 	return ty_bool(u->types);
 }
 
-static const struct Type *c_globmatch(struct Unit *u, struct Expr *e)
+const struct Type *c_globmatch(struct Unit *u, struct Expr *e)
 {
 	c_strstr(u, e);
 	return ty_bool(u->types);
 }
 
-static const struct Type *c_strncmp(struct Unit *u, struct Expr *e)
+const struct Type *c_strncmp(struct Unit *u, struct Expr *e)
 {
 	s64 n = 0;
 	text_arg(u, e, 0);
@@ -479,7 +471,7 @@ static const struct Type *c_strncmp(struct Unit *u, struct Expr *e)
 	return t_int(u, 8, true);
 }
 
-static const struct Type *c_memcmp(struct Unit *u, struct Expr *e)
+const struct Type *c_memcmp(struct Unit *u, struct Expr *e)
 {
 	s64 n = 0;
 	check_expr(u, e->args[0]);
@@ -489,20 +481,20 @@ static const struct Type *c_memcmp(struct Unit *u, struct Expr *e)
 	return t_int(u, 8, true);
 }
 
-static const struct Type *c_ksym(struct Unit *u, struct Expr *e)
+const struct Type *c_ksym(struct Unit *u, struct Expr *e)
 {
 	int_arg(u, e, 0);
 	return ty_simple(u->types, TY_KSYM);
 }
 
-static const struct Type *c_usym(struct Unit *u, struct Expr *e)
+const struct Type *c_usym(struct Unit *u, struct Expr *e)
 {
 	int_arg(u, e, 0);
 	u->prog->uses_usym = true;
 	return ty_simple(u->types, TY_USYM);
 }
 
-static const struct Type *c_kaddr(struct Unit *u, struct Expr *e)
+const struct Type *c_kaddr(struct Unit *u, struct Expr *e)
 {
 	const char *s = lit_str_arg(u, e, 0);
 	u64 addr = 0;
@@ -515,7 +507,7 @@ static const struct Type *c_kaddr(struct Unit *u, struct Expr *e)
 	return e->type = ty_ptr(u->types, t_int(u, 8, false), AS_KERNEL);
 }
 
-static const struct Type *c_uaddr(struct Unit *u, struct Expr *e)
+const struct Type *c_uaddr(struct Unit *u, struct Expr *e)
 {
 	const char *s = lit_str_arg(u, e, 0);
 	u64 addr = 0, size = 8;
@@ -530,7 +522,7 @@ static const struct Type *c_uaddr(struct Unit *u, struct Expr *e)
 	return ty_ptr(u->types, t_int(u, width, false), AS_USER);
 }
 
-static const struct Type *c_percpu_kaddr(struct Unit *u, struct Expr *e)
+const struct Type *c_percpu_kaddr(struct Unit *u, struct Expr *e)
 {
 	const char *s = lit_str_arg(u, e, 0);
 	if (e->nargs == 2)
@@ -543,7 +535,7 @@ static const struct Type *c_percpu_kaddr(struct Unit *u, struct Expr *e)
 	return ty_ptr(u->types, t && t->kind != TY_VOID ? t : t_int(u, 8, false), AS_KERNEL);
 }
 
-static const struct Type *c_kptr(struct Unit *u, struct Expr *e)
+const struct Type *c_kptr(struct Unit *u, struct Expr *e)
 {
 	const struct Type *t = check_expr(u, e->args[0]);
 	enum AddrSpace as = e->builtin->id == BI_kptr ? AS_KERNEL : AS_USER;
@@ -556,7 +548,7 @@ static const struct Type *c_kptr(struct Unit *u, struct Expr *e)
 	return t;
 }
 
-static const struct Type *c_ntop(struct Unit *u, struct Expr *e)
+const struct Type *c_ntop(struct Unit *u, struct Expr *e)
 {
 	const struct Type *t = check_expr(u, e->args[e->nargs - 1]);
 	if (e->nargs == 2)
@@ -569,7 +561,7 @@ static const struct Type *c_ntop(struct Unit *u, struct Expr *e)
 	return ty_simple(u->types, TY_INET);
 }
 
-static const struct Type *c_pton(struct Unit *u, struct Expr *e)
+const struct Type *c_pton(struct Unit *u, struct Expr *e)
 {
 	const char *s = lit_str_arg(u, e, 0);
 	if (!s)
@@ -583,7 +575,7 @@ static const struct Type *c_pton(struct Unit *u, struct Expr *e)
 	return ty_array(u->types, t_int(u, 1, false), n);
 }
 
-static const struct Type *c_macaddr(struct Unit *u, struct Expr *e)
+const struct Type *c_macaddr(struct Unit *u, struct Expr *e)
 {
 	const struct Type *t = check_expr(u, e->args[0]);
 	bool ok = ((t->kind == TY_ARRAY || t->kind == TY_STR) && t->size == 6) || t->kind == TY_PTR || ty_is_int(t) || t->kind == TY_NONE;
@@ -592,7 +584,7 @@ static const struct Type *c_macaddr(struct Unit *u, struct Expr *e)
 	return ty_simple(u->types, TY_MAC);
 }
 
-static const struct Type *c_bswap(struct Unit *u, struct Expr *e)
+const struct Type *c_bswap(struct Unit *u, struct Expr *e)
 {
 	const struct Type *t = int_arg(u, e, 0);
 	if (e->args[0]->kind == E_INT) {
@@ -604,7 +596,7 @@ static const struct Type *c_bswap(struct Unit *u, struct Expr *e)
 	return ty_is_int(t) ? t_int(u, t->size, false) : t_int(u, 8, false);
 }
 
-static const struct Type *c_strftime(struct Unit *u, struct Expr *e)
+const struct Type *c_strftime(struct Unit *u, struct Expr *e)
 {
 	const char *s = lit_str_arg(u, e, 0);
 	int_arg(u, e, 1);
@@ -617,19 +609,19 @@ static const struct Type *c_strftime(struct Unit *u, struct Expr *e)
 	return ty_simple(u->types, TY_STRFTIME);
 }
 
-static const struct Type *c_strerror(struct Unit *u, struct Expr *e)
+const struct Type *c_strerror(struct Unit *u, struct Expr *e)
 {
 	int_arg(u, e, 0);
 	return ty_simple(u->types, TY_STRERROR);
 }
 
-static const struct Type *c_syscall_name(struct Unit *u, struct Expr *e)
+const struct Type *c_syscall_name(struct Unit *u, struct Expr *e)
 {
 	int_arg(u, e, 0);
 	return ty_simple(u->types, TY_SYSCALL_NAME);
 }
 
-static const struct Type *c_cgroupid(struct Unit *u, struct Expr *e)
+const struct Type *c_cgroupid(struct Unit *u, struct Expr *e)
 {
 	const char *s = lit_str_arg(u, e, 0);
 	u64 id = 0;
@@ -639,7 +631,7 @@ static const struct Type *c_cgroupid(struct Unit *u, struct Expr *e)
 	return e->type = t_int(u, 8, false);
 }
 
-static const struct Type *c_cgroup_path(struct Unit *u, struct Expr *e)
+const struct Type *c_cgroup_path(struct Unit *u, struct Expr *e)
 {
 	int_arg(u, e, 0);
 	const char *s = e->nargs == 2 ? lit_str_arg(u, e, 1) : "";
@@ -648,7 +640,7 @@ static const struct Type *c_cgroup_path(struct Unit *u, struct Expr *e)
 	return ty_simple(u->types, TY_CGROUP_PATH);
 }
 
-static const struct Type *c_path(struct Unit *u, struct Expr *e)
+const struct Type *c_path(struct Unit *u, struct Expr *e)
 {
 	const struct Type *t = check_expr(u, e->args[0]);
 	u32 max = u->config->max_strlen;
@@ -664,7 +656,7 @@ static const struct Type *c_path(struct Unit *u, struct Expr *e)
 	return ty_str(u->types, max);
 }
 
-static const struct Type *c_len(struct Unit *u, struct Expr *e)
+const struct Type *c_len(struct Unit *u, struct Expr *e)
 {
 	struct Expr *a = e->args[0];
 	if (a->kind == E_MAP && !(a->map->val && ty_is_stack(a->map->val) && a->map->scalar)) {
@@ -681,7 +673,7 @@ static const struct Type *c_len(struct Unit *u, struct Expr *e)
 	return t_int(u, 8, true);
 }
 
-static struct MapSym *map_arg(struct Unit *u, struct Expr *e, const char *what)
+struct MapSym *map_arg(struct Unit *u, struct Expr *e, const char *what)
 {
 	struct Expr *m = e->args[0];
 	if (m->kind != E_MAP) {
@@ -693,7 +685,7 @@ static struct MapSym *map_arg(struct Unit *u, struct Expr *e, const char *what)
 	return m->map;
 }
 
-static struct MapSym *keyed_map_arg(struct Unit *u, struct Expr *e)
+struct MapSym *keyed_map_arg(struct Unit *u, struct Expr *e)
 {
 	struct MapSym *m = map_arg(u, e, "to be provided");
 	const struct Type *k = check_expr(u, e->args[1]);
@@ -708,13 +700,13 @@ static struct MapSym *keyed_map_arg(struct Unit *u, struct Expr *e)
 	return m;
 }
 
-static const struct Type *c_has_key(struct Unit *u, struct Expr *e)
+const struct Type *c_has_key(struct Unit *u, struct Expr *e)
 {
 	keyed_map_arg(u, e);
 	return ty_bool(u->types);
 }
 
-static const struct Type *c_find(struct Unit *u, struct Expr *e)
+const struct Type *c_find(struct Unit *u, struct Expr *e)
 {
 	struct MapSym *m = keyed_map_arg(u, e);
 	if (e->args[2]->kind != E_VAR)
@@ -725,7 +717,7 @@ static const struct Type *c_find(struct Unit *u, struct Expr *e)
 	return ty_bool(u->types);
 }
 
-static const struct Type *c_getopt(struct Unit *u, struct Expr *e)
+const struct Type *c_getopt(struct Unit *u, struct Expr *e)
 {
 	const char *name = lit_str_arg(u, e, 0);
 	if (!name)
@@ -771,7 +763,7 @@ static const struct Type *c_getopt(struct Unit *u, struct Expr *e)
 	return e->type;
 }
 
-static const struct Type *c_is(struct Unit *u, struct Expr *e)
+const struct Type *c_is(struct Unit *u, struct Expr *e)
 {
 	const struct Type *t = check_expr(u, e->args[0]);
 	if (t->kind == TY_NONE && !u->final)
@@ -792,13 +784,13 @@ static const struct Type *c_is(struct Unit *u, struct Expr *e)
 	return ty_bool(u->types);
 }
 
-static const struct Type *c_default_str_length(struct Unit *u, struct Expr *e)
+const struct Type *c_default_str_length(struct Unit *u, struct Expr *e)
 {
 	make_int(u, e, u->config->max_strlen, false);
 	return e->type = t_int(u, 8, false);
 }
 
-static const struct Type *c_kfunc(struct Unit *u, struct Expr *e)
+const struct Type *c_kfunc(struct Unit *u, struct Expr *e)
 {
 	const char *s = lit_str_arg(u, e, 0);
 	e->kind = E_BOOL;
@@ -807,362 +799,11 @@ static const struct Type *c_kfunc(struct Unit *u, struct Expr *e)
 	return ty_bool(u->types);
 }
 
-static const struct Type *c_socket_cookie(struct Unit *u, struct Expr *e)
+const struct Type *c_socket_cookie(struct Unit *u, struct Expr *e)
 {
 	check_expr(u, e->args[0]);
 	enum ProbeKind k = u->cur->point->kind;
 	if (k != PK_FENTRY && k != PK_FEXIT)
 		ERR(u, e->span, "socket_cookie() can only be used with 'fentry' and 'fexit' probes");
 	return t_int(u, 8, false);
-}
-
-// ---- actions
-
-static bool conv_takes(char conv, const struct Type *t)
-{
-	bool num = ty_is_int(t) || t->kind == TY_PTR || ty_is_aggr_castable(t) || t->kind == TY_KSYM || t->kind == TY_USYM;
-	switch (conv) {
-	case 'd': case 'i': case 'u': case 'x': case 'X': case 'o': case 'c': case 'p': case 'g':
-		return num;
-	case 's':
-		return t->kind != TY_BUF && t->kind != TY_VOID; // numbers print as numbers
-	case 'r': case 'h': case 'e':
-		return t->kind == TY_BUF;
-	default:
-		return false;
-	}
-}
-
-// A conversion per argument, and one that goes with its type.
-static void check_format(struct Unit *u, struct Expr *e, const char *fmt, struct Expr **args, u32 nargs)
-{
-	struct FmtPiece *pieces;
-	u32 n = 0, used = 0;
-	const char *bad = fmt_parse(u->arena, fmt, (u32)strlen(fmt), &pieces, &n);
-	if (bad) {
-		ERR(u, e->span, "%s", bad);
-		return;
-	}
-	for (u32 i = 0; i < n; i++) {
-		if (!pieces[i].conv)
-			continue;
-		if (used < nargs) {
-			const struct Type *t = args[used]->type;
-			if (pieces[i].conv == 's' && t->kind == TY_PTR && t->elem->size == 1) {
-				diag_warn(u->diags, args[used]->span, "%s: %%s prints the address of this '%s'", e->str, tyname(u, t));
-				HINT(u, "use str() to read text from an address");
-			}
-			if (t->kind != TY_NONE && !conv_takes(pieces[i].conv, t)) {
-				const char *conv = pieces[i].conv == 'h' ? "rh" : pieces[i].conv == 'e' ? "rx" : pieces[i].conv == 'g' ? "gr" : (char[]){pieces[i].conv, 0};
-				ERR(u, args[used]->span, "%s: %%%s specifier expects a value of type %s (%s supplied)", e->str, conv,
-				    pieces[i].conv == 's' ? "string" : strchr("rhe", pieces[i].conv) ? "buffer" : "integer", tyname(u, t));
-			}
-		}
-		used++;
-	}
-	if (used > nargs)
-		ERR(u, e->span, "%s: Not enough arguments for format string (%u supplied, %u expected)", e->str, nargs, used);
-	else if (used < nargs)
-		ERR(u, e->span, "%s: Too many arguments for format string (%u supplied, %u expected)", e->str, nargs, used);
-}
-
-static const struct Type *c_printf(struct Unit *u, struct Expr *e)
-{
-	const char *fmt = lit_str_arg(u, e, 0);
-	bool known = true;
-	for (u32 i = 1; i < e->nargs; i++) {
-		const struct Type *t = check_expr(u, e->args[i]);
-		known &= t->kind != TY_NONE;
-		if (t->kind == TY_VOID || (ty_is_aggr(t) && !ty_is_aggr_castable(t)))
-			ERR(u, e->args[i]->span, "%s: a value of type '%s' cannot be formatted", e->str, tyname(u, t));
-	}
-	if (!fmt || !u->final || !known)
-		return t_void(u);
-	check_format(u, e, fmt, e->args + 1, e->nargs - 1);
-	enum FmtKind kind = e->builtin->id == BI_errorf	  ? FK_ERRORF
-			    : e->builtin->id == BI_warnf  ? FK_WARNF
-			    : e->builtin->id == BI_cat	  ? FK_CAT
-			    : e->builtin->id == BI_system ? FK_SYSTEM
-							  : FK_PRINTF;
-	e->fmt = add_fmt_site(u, kind, e, fmt, e->args[0]->len, e->args + 1, e->nargs - 1);
-	return t_void(u);
-}
-
-static const struct Type *c_print(struct Unit *u, struct Expr *e)
-{
-	struct Expr *a = e->args[0];
-	s64 n;
-	for (u32 i = 1; i < e->nargs; i++) {
-		if (lit_int_arg(u, e, i, &n) && n < 0)
-			ERR(u, e->args[i]->span, "print() only takes non-negative integers");
-		else if (i == 2 && !n)
-			ERR(u, e->args[i]->span, "print() cannot divide by zero");
-	}
-	u->prog->uses_events = true;
-	if (a->kind == E_MAP && a->map) {
-		a->type = t_void(u);
-		if (u->final && !a->map->val)
-			ERR(u, a->span, "Undefined map: %s", a->map->name);
-		return t_void(u);
-	}
-	const struct Type *t = check_expr(u, a);
-	if (t->kind == TY_VOID || t->kind == TY_TSMODE || t->kind == TY_STACKMODE)
-		ERR(u, a->span, "%s type passed to print() is not printable", tyname(u, t));
-	if (e->nargs > 1 && a->kind != E_MAPREF)
-		ERR(u, e->span, "Non-map print() only takes 1 argument, %u found", e->nargs);
-	else if (e->nargs > 1)
-		ERR(u, e->span, "Single-value (i.e. indexed) map prints cannot be combined with extra arguments");
-	if (t->kind == TY_RECORD)
-		ctype_record_load(u->ctypes, t->rec);
-	if (u->final && t->kind != TY_NONE) {
-		e->fmt = add_fmt_site(u, FK_PRINT_VALUE, e, "", 0, &a, 1);
-		if (ty_is_aggr(t) && a->kind == E_MAPREF) { // print(@m[k]): one entry, read by the kernel side as an integer or copied whole
-			u->prog->fmts.p[e->fmt]->args[0].type = operand_type(u, t);
-			if (ty_is_aggr(operand_type(u, t)))
-				ERR(u, a->span, "print() of a single %s is not supported; print the whole map", tyname(u, t));
-		}
-	}
-	return t_void(u);
-}
-
-static const struct Type *c_fail(struct Unit *u, struct Expr *e)
-{
-	const char *fmt = lit_str_arg(u, e, 0);
-	struct Str s = {0};
-	u32 arg = 1;
-	for (u32 i = 1; i < e->nargs; i++)
-		check_expr(u, e->args[i]);
-	if (!fmt || !u->final)
-		return t_void(u);
-	struct FmtPiece *p;
-	u32 n = 0;
-	const char *bad = fmt_parse(u->arena, fmt, (u32)strlen(fmt), &p, &n);
-	for (u32 i = 0; !bad && i < n; i++) {
-		str_addn(&s, p[i].lit, p[i].litlen);
-		if (!p[i].conv || arg >= e->nargs)
-			continue;
-		struct Expr *a = e->args[arg++];
-		if (a->kind == E_STR)
-			str_add(&s, a->str);
-		else if (a->is_lit)
-			str_addf(&s, "%lld", (long long)a->ival);
-		else
-			ERR(u, a->span, "fail() takes literals only");
-	}
-	ERR(u, e->span, "%s", bad ? bad : str_text(&s));
-	str_deinit(&s);
-	return t_void(u);
-}
-
-static const struct Type *c_static_assert(struct Unit *u, struct Expr *e)
-{
-	check_expr(u, e->args[0]);
-	const char *s = lit_str_arg(u, e, 1);
-	if (!u->final)
-		return t_void(u);
-	if (!e->args[0]->is_lit)
-		ERR(u, e->args[0]->span, "the condition of static_assert() is not known at compile time");
-	else if (!e->args[0]->ival)
-		ERR(u, e->span, "%s", s ? s : "static assertion failed");
-	return t_void(u);
-}
-
-static const struct Type *c_assert(struct Unit *u, struct Expr *e)
-{
-	const char *s = lit_str_arg(u, e, 1);
-	check_expr(u, e->args[0]);
-	if (s && u->final) {
-		struct Str f = {0};
-		for (; *s; s++) {
-			if (*s == '%')
-				str_addc(&f, '%');
-			str_addc(&f, *s);
-		}
-		e->fmt = add_fmt_site(u, FK_ERRORF, e, arena_strdup(u->arena, str_text(&f)), (u32)f.n, NULL, 0);
-		str_deinit(&f);
-	}
-	return t_void(u);
-}
-
-static const struct Type *c_assert_str(struct Unit *u, struct Expr *e)
-{
-	const struct Type *t = check_expr(u, e->args[0]);
-	if (t->kind != TY_STR && t->kind != TY_NONE)
-		ERR(u, e->span, "a string is expected here (%s provided)", tyname(u, t));
-	return t_void(u);
-}
-
-static const struct Type *c_time(struct Unit *u, struct Expr *e)
-{
-	const char *s = e->nargs ? lit_str_arg(u, e, 0) : "%H:%M:%S\n";
-	if (s && u->final)
-		e->fmt = add_fmt_site(u, FK_TIME, e, s, (u32)strlen(s), NULL, 0);
-	return t_void(u);
-}
-
-static const struct Type *c_join(struct Unit *u, struct Expr *e)
-{
-	const struct Type *t = check_expr(u, e->args[0]);
-	if (t->kind != TY_NONE && !ty_is_int(t) && t->kind != TY_PTR)
-		ERR(u, e->args[0]->span, "join() only supports int or pointer arguments (%s provided)", tyname(u, t));
-	const char *sep = e->nargs == 2 ? lit_str_arg(u, e, 1) : " ";
-	if (sep && u->final)
-		e->fmt = add_fmt_site(u, FK_JOIN, e, sep, (u32)strlen(sep), NULL, 0);
-	return t_void(u);
-}
-
-static const struct Type *c_exit(struct Unit *u, struct Expr *e)
-{
-	if (e->nargs)
-		int_arg(u, e, 0);
-	u->prog->uses_events = true;
-	return t_void(u);
-}
-
-static const struct Type *c_mapop(struct Unit *u, struct Expr *e)
-{
-	map_arg(u, e, "to be provided");
-	u->prog->uses_events = true;
-	return t_void(u);
-}
-
-static const struct Type *c_delete(struct Unit *u, struct Expr *e)
-{
-	struct Expr *m = e->args[0];
-	if (e->nargs == 2) {
-		keyed_map_arg(u, e);
-		return ty_bool(u->types);
-	}
-	if (m->kind == E_MAPREF) { // delete(@x[k])
-		check_expr(u, m);
-		return ty_bool(u->types);
-	}
-	if (m->kind != E_MAP) {
-		check_expr(u, m);
-		ERR(u, m->span, "delete() expects a map argument");
-		return ty_bool(u->types);
-	}
-	m->type = t_void(u);
-	if (m->map->keyed && m->map->key)
-		ERR(u, e->span, "delete() expects a map with no keys for the first argument");
-	return ty_bool(u->types);
-}
-
-static int sig_number(const char *s)
-{
-	static const struct { const char *name; int nr; } sigs[] = {
-#define S(x) {#x, SIG##x}
-		S(HUP), S(INT), S(QUIT), S(ILL), S(TRAP), S(ABRT), S(IOT), S(BUS), S(FPE), S(KILL), S(USR1), S(SEGV), S(USR2), S(PIPE),
-		S(ALRM), S(TERM), S(STKFLT), S(CHLD), S(CONT), S(STOP), S(TSTP), S(TTIN), S(TTOU), S(URG), S(XCPU), S(XFSZ), S(VTALRM),
-		S(PROF), S(WINCH), S(IO), S(POLL), S(PWR), S(SYS)};
-#undef S
-	if (!strncmp(s, "SIG", 3))
-		s += 3;
-	for (size_t i = 0; i < ARRAY_LEN(sigs); i++)
-		if (!strcmp(s, sigs[i].name))
-			return sigs[i].nr;
-	return -1;
-}
-
-static const struct Type *c_signal(struct Unit *u, struct Expr *e)
-{
-	struct Expr *a = e->args[0];
-	const char *s = a->from_param && a->kind != E_INT ? a->str : NULL;
-	check_expr(u, a);
-	if (s || expr_lit_str(a, &s)) {
-		int nr = sig_number(s);
-		u64 v;
-		if (nr < 0 && parse_u64(s, &v) && v < 65)
-			nr = (int)v;
-		if (nr < 0)
-			ERR(u, a->span, "%s is not a valid signal", s);
-		else
-			make_int(u, a, (u64)nr, false);
-	} else
-		int_arg(u, e, 0);
-	if (a->kind == E_INT && (a->ival < 1 || a->ival > 64))
-		ERR(u, a->span, "%lld is not a valid signal, allowed range: [1,64]", (long long)a->ival);
-	return t_void(u);
-}
-
-static const struct Type *c_override(struct Unit *u, struct Expr *e)
-{
-	int_arg(u, e, 0);
-	if (u->cur->point->kind != PK_KPROBE)
-		ERR(u, e->span, "override can not be used with \"%s\" probes", probe_kind_name(u->cur->point->kind));
-	return t_void(u);
-}
-
-static const struct Type *c_unwatch(struct Unit *u, struct Expr *e)
-{
-	int_arg(u, e, 0);
-	u->prog->uses_events = true;
-	return t_void(u);
-}
-
-// ---- aggregations
-
-static const struct Type *c_aggr(struct Unit *u, struct Expr *e)
-{
-	static const enum TyKind kinds[] = {[BI_count] = TY_COUNT, [BI_sum] = TY_SUM, [BI_min] = TY_MIN, [BI_max] = TY_MAX, [BI_avg] = TY_AVG,
-					    [BI_stats] = TY_STATS};
-	const struct Type *t = e->nargs ? int_arg(u, e, 0) : NULL;
-	bool sgn = t && t->kind == TY_INT && t->sgn;
-	return ty_aggr(u->types, kinds[e->builtin->id], sgn);
-}
-
-static const struct Type *c_hist(struct Unit *u, struct Expr *e)
-{
-	s64 bits = 0;
-	int_arg(u, e, 0);
-	if (e->nargs == 2 && lit_int_arg(u, e, 1, &bits) && (bits < 0 || bits > 5)) {
-		ERR(u, e->args[1]->span, "hist: bits %lld must be 0..5", (long long)bits);
-		bits = 0;
-	}
-	return ty_hist(u->types, (u32)bits);
-}
-
-static const struct Type *c_lhist(struct Unit *u, struct Expr *e)
-{
-	s64 min = 0, max = 1, step = 1;
-	int_arg(u, e, 0);
-	bool ok = lit_int_arg(u, e, 1, &min) & lit_int_arg(u, e, 2, &max) & lit_int_arg(u, e, 3, &step);
-	if (ok && step <= 0)
-		ERR(u, e->span, "lhist() step must be >= 1 (%lld provided)", (long long)step);
-	else if (ok && min < 0)
-		ERR(u, e->span, "lhist() min must be non-negative (provided min %lld)", (long long)min);
-	else if (ok && min > max)
-		ERR(u, e->span, "lhist() min must be less than max (provided min %lld and max %lld)", (long long)min, (long long)max);
-	else if (ok && max - min < step)
-		ERR(u, e->span, "lhist() step is too large for the given range (provided step %lld for range %lld)", (long long)step,
-		    (long long)(max - min));
-	else if (ok && (max - min) / step > 1000)
-		ERR(u, e->span, "lhist() too many buckets, must be <= 1000 (would need %lld)", (long long)((max - min) / step));
-	else if (ok)
-		return ty_lhist(u->types, min, max, step);
-	return ty_lhist(u->types, 0, 1, 1);
-}
-
-static const struct Type *c_tseries(struct Unit *u, struct Expr *e)
-{
-	static const char *const aggs[] = {[TS_AGG_AVG] = "avg", [TS_AGG_MAX] = "max", [TS_AGG_MIN] = "min", [TS_AGG_SUM] = "sum"};
-	s64 interval = 1, n = 1;
-	const struct Type *t = int_arg(u, e, 0);
-	bool ok = lit_int_arg(u, e, 1, &interval) & lit_int_arg(u, e, 2, &n);
-	enum TsAgg agg = TS_AGG_LAST;
-	if (e->nargs == 4) {
-		const char *s = lit_str_arg(u, e, 3);
-		for (size_t i = 1; s && i < ARRAY_LEN(aggs); i++)
-			if (aggs[i] && !strcmp(s, aggs[i]))
-				agg = (enum TsAgg)i;
-		if (s && agg == TS_AGG_LAST)
-			ERR(u, e->args[3]->span, "tseries() expects one of the following aggregation functions: avg, max, min, sum (\"%s\" provided)", s);
-	}
-	if (ok && interval < 1)
-		ERR(u, e->args[1]->span, "tseries() interval_ns must be >= 1 (%lld provided)", (long long)interval);
-	else if (ok && (n < 1 || n > 1000000))
-		ERR(u, e->args[2]->span, "tseries() num_intervals must be >= 1 and <= 1000000 (%lld provided)", (long long)n);
-	else if (ok)
-		return ty_tseries(u->types, (u64)interval, (u32)n, agg, t->kind == TY_INT && t->sgn);
-	return ty_tseries(u->types, 1, 1, TS_AGG_LAST, false);
 }

@@ -1,0 +1,354 @@
+// Types of builtins that do something (printf, print, delete, ...) and of aggregations: see check_call.c.
+#include "lang/check_call.h"
+#include <signal.h>
+
+// ---- actions
+
+static bool conv_takes(char conv, const struct Type *t)
+{
+	bool num = ty_is_int(t) || t->kind == TY_PTR || ty_is_aggr_castable(t) || t->kind == TY_KSYM || t->kind == TY_USYM;
+	switch (conv) {
+	case 'd': case 'i': case 'u': case 'x': case 'X': case 'o': case 'c': case 'p': case 'g':
+		return num;
+	case 's':
+		return t->kind != TY_BUF && t->kind != TY_VOID; // numbers print as numbers
+	case 'r': case 'h': case 'e':
+		return t->kind == TY_BUF;
+	default:
+		return false;
+	}
+}
+
+// A conversion per argument, and one that goes with its type.
+static void check_format(struct Unit *u, struct Expr *e, const char *fmt, struct Expr **args, u32 nargs)
+{
+	struct FmtPiece *pieces;
+	u32 n = 0, used = 0;
+	const char *bad = fmt_parse(u->arena, fmt, (u32)strlen(fmt), &pieces, &n);
+	if (bad) {
+		ERR(u, e->span, "%s", bad);
+		return;
+	}
+	for (u32 i = 0; i < n; i++) {
+		if (!pieces[i].conv)
+			continue;
+		if (used < nargs) {
+			const struct Type *t = args[used]->type;
+			if (pieces[i].conv == 's' && t->kind == TY_PTR && t->elem->size == 1) {
+				diag_warn(u->diags, args[used]->span, "%s: %%s prints the address of this '%s'", e->str, tyname(u, t));
+				HINT(u, "use str() to read text from an address");
+			}
+			if (t->kind != TY_NONE && !conv_takes(pieces[i].conv, t)) {
+				const char *conv = pieces[i].conv == 'h' ? "rh" : pieces[i].conv == 'e' ? "rx" : pieces[i].conv == 'g' ? "gr" : (char[]){pieces[i].conv, 0};
+				ERR(u, args[used]->span, "%s: %%%s specifier expects a value of type %s (%s supplied)", e->str, conv,
+				    pieces[i].conv == 's' ? "string" : strchr("rhe", pieces[i].conv) ? "buffer" : "integer", tyname(u, t));
+			}
+		}
+		used++;
+	}
+	if (used > nargs)
+		ERR(u, e->span, "%s: Not enough arguments for format string (%u supplied, %u expected)", e->str, nargs, used);
+	else if (used < nargs)
+		ERR(u, e->span, "%s: Too many arguments for format string (%u supplied, %u expected)", e->str, nargs, used);
+}
+
+const struct Type *c_printf(struct Unit *u, struct Expr *e)
+{
+	const char *fmt = lit_str_arg(u, e, 0);
+	bool known = true;
+	for (u32 i = 1; i < e->nargs; i++) {
+		const struct Type *t = check_expr(u, e->args[i]);
+		known &= t->kind != TY_NONE;
+		if (t->kind == TY_VOID || (ty_is_aggr(t) && !ty_is_aggr_castable(t)))
+			ERR(u, e->args[i]->span, "%s: a value of type '%s' cannot be formatted", e->str, tyname(u, t));
+	}
+	if (!fmt || !u->final || !known)
+		return t_void(u);
+	check_format(u, e, fmt, e->args + 1, e->nargs - 1);
+	enum FmtKind kind = e->builtin->id == BI_errorf	  ? FK_ERRORF
+			    : e->builtin->id == BI_warnf  ? FK_WARNF
+			    : e->builtin->id == BI_cat	  ? FK_CAT
+			    : e->builtin->id == BI_system ? FK_SYSTEM
+							  : FK_PRINTF;
+	e->fmt = add_fmt_site(u, kind, e, fmt, e->args[0]->len, e->args + 1, e->nargs - 1);
+	return t_void(u);
+}
+
+const struct Type *c_print(struct Unit *u, struct Expr *e)
+{
+	struct Expr *a = e->args[0];
+	s64 n;
+	for (u32 i = 1; i < e->nargs; i++) {
+		if (lit_int_arg(u, e, i, &n) && n < 0)
+			ERR(u, e->args[i]->span, "print() only takes non-negative integers");
+		else if (i == 2 && !n)
+			ERR(u, e->args[i]->span, "print() cannot divide by zero");
+	}
+	u->prog->uses_events = true;
+	if (a->kind == E_MAP && a->map) {
+		a->type = t_void(u);
+		if (u->final && !a->map->val)
+			ERR(u, a->span, "Undefined map: %s", a->map->name);
+		return t_void(u);
+	}
+	const struct Type *t = check_expr(u, a);
+	if (t->kind == TY_VOID || t->kind == TY_TSMODE || t->kind == TY_STACKMODE)
+		ERR(u, a->span, "%s type passed to print() is not printable", tyname(u, t));
+	if (e->nargs > 1 && a->kind != E_MAPREF)
+		ERR(u, e->span, "Non-map print() only takes 1 argument, %u found", e->nargs);
+	else if (e->nargs > 1)
+		ERR(u, e->span, "Single-value (i.e. indexed) map prints cannot be combined with extra arguments");
+	if (t->kind == TY_RECORD)
+		ctype_record_load(u->ctypes, t->rec);
+	if (u->final && t->kind != TY_NONE) {
+		e->fmt = add_fmt_site(u, FK_PRINT_VALUE, e, "", 0, &a, 1);
+		if (ty_is_aggr(t) && a->kind == E_MAPREF) { // print(@m[k]): one entry, read by the kernel side as an integer or copied whole
+			u->prog->fmts.p[e->fmt]->args[0].type = operand_type(u, t);
+			if (ty_is_aggr(operand_type(u, t)))
+				ERR(u, a->span, "print() of a single %s is not supported; print the whole map", tyname(u, t));
+		}
+	}
+	return t_void(u);
+}
+
+const struct Type *c_fail(struct Unit *u, struct Expr *e)
+{
+	const char *fmt = lit_str_arg(u, e, 0);
+	struct Str s = {0};
+	u32 arg = 1;
+	for (u32 i = 1; i < e->nargs; i++)
+		check_expr(u, e->args[i]);
+	if (!fmt || !u->final)
+		return t_void(u);
+	struct FmtPiece *p;
+	u32 n = 0;
+	const char *bad = fmt_parse(u->arena, fmt, (u32)strlen(fmt), &p, &n);
+	for (u32 i = 0; !bad && i < n; i++) {
+		str_addn(&s, p[i].lit, p[i].litlen);
+		if (!p[i].conv || arg >= e->nargs)
+			continue;
+		struct Expr *a = e->args[arg++];
+		if (a->kind == E_STR)
+			str_add(&s, a->str);
+		else if (a->is_lit)
+			str_addf(&s, "%lld", (long long)a->ival);
+		else
+			ERR(u, a->span, "fail() takes literals only");
+	}
+	ERR(u, e->span, "%s", bad ? bad : str_text(&s));
+	str_deinit(&s);
+	return t_void(u);
+}
+
+const struct Type *c_static_assert(struct Unit *u, struct Expr *e)
+{
+	check_expr(u, e->args[0]);
+	const char *s = lit_str_arg(u, e, 1);
+	if (!u->final)
+		return t_void(u);
+	if (!e->args[0]->is_lit)
+		ERR(u, e->args[0]->span, "the condition of static_assert() is not known at compile time");
+	else if (!e->args[0]->ival)
+		ERR(u, e->span, "%s", s ? s : "static assertion failed");
+	return t_void(u);
+}
+
+const struct Type *c_assert(struct Unit *u, struct Expr *e)
+{
+	const char *s = lit_str_arg(u, e, 1);
+	check_expr(u, e->args[0]);
+	if (s && u->final) {
+		struct Str f = {0};
+		for (; *s; s++) {
+			if (*s == '%')
+				str_addc(&f, '%');
+			str_addc(&f, *s);
+		}
+		e->fmt = add_fmt_site(u, FK_ERRORF, e, arena_strdup(u->arena, str_text(&f)), (u32)f.n, NULL, 0);
+		str_deinit(&f);
+	}
+	return t_void(u);
+}
+
+const struct Type *c_assert_str(struct Unit *u, struct Expr *e)
+{
+	const struct Type *t = check_expr(u, e->args[0]);
+	if (t->kind != TY_STR && t->kind != TY_NONE)
+		ERR(u, e->span, "a string is expected here (%s provided)", tyname(u, t));
+	return t_void(u);
+}
+
+const struct Type *c_time(struct Unit *u, struct Expr *e)
+{
+	const char *s = e->nargs ? lit_str_arg(u, e, 0) : "%H:%M:%S\n";
+	if (s && u->final)
+		e->fmt = add_fmt_site(u, FK_TIME, e, s, (u32)strlen(s), NULL, 0);
+	return t_void(u);
+}
+
+const struct Type *c_join(struct Unit *u, struct Expr *e)
+{
+	const struct Type *t = check_expr(u, e->args[0]);
+	if (t->kind != TY_NONE && !ty_is_int(t) && t->kind != TY_PTR)
+		ERR(u, e->args[0]->span, "join() only supports int or pointer arguments (%s provided)", tyname(u, t));
+	const char *sep = e->nargs == 2 ? lit_str_arg(u, e, 1) : " ";
+	if (sep && u->final)
+		e->fmt = add_fmt_site(u, FK_JOIN, e, sep, (u32)strlen(sep), NULL, 0);
+	return t_void(u);
+}
+
+const struct Type *c_exit(struct Unit *u, struct Expr *e)
+{
+	if (e->nargs)
+		int_arg(u, e, 0);
+	u->prog->uses_events = true;
+	return t_void(u);
+}
+
+const struct Type *c_mapop(struct Unit *u, struct Expr *e)
+{
+	map_arg(u, e, "to be provided");
+	u->prog->uses_events = true;
+	return t_void(u);
+}
+
+const struct Type *c_delete(struct Unit *u, struct Expr *e)
+{
+	struct Expr *m = e->args[0];
+	if (e->nargs == 2) {
+		keyed_map_arg(u, e);
+		return ty_bool(u->types);
+	}
+	if (m->kind == E_MAPREF) { // delete(@x[k])
+		check_expr(u, m);
+		return ty_bool(u->types);
+	}
+	if (m->kind != E_MAP) {
+		check_expr(u, m);
+		ERR(u, m->span, "delete() expects a map argument");
+		return ty_bool(u->types);
+	}
+	m->type = t_void(u);
+	if (m->map->keyed && m->map->key)
+		ERR(u, e->span, "delete() expects a map with no keys for the first argument");
+	return ty_bool(u->types);
+}
+
+static int sig_number(const char *s)
+{
+	static const struct { const char *name; int nr; } sigs[] = {
+#define S(x) {#x, SIG##x}
+		S(HUP), S(INT), S(QUIT), S(ILL), S(TRAP), S(ABRT), S(IOT), S(BUS), S(FPE), S(KILL), S(USR1), S(SEGV), S(USR2), S(PIPE),
+		S(ALRM), S(TERM), S(STKFLT), S(CHLD), S(CONT), S(STOP), S(TSTP), S(TTIN), S(TTOU), S(URG), S(XCPU), S(XFSZ), S(VTALRM),
+		S(PROF), S(WINCH), S(IO), S(POLL), S(PWR), S(SYS)};
+#undef S
+	if (!strncmp(s, "SIG", 3))
+		s += 3;
+	for (size_t i = 0; i < ARRAY_LEN(sigs); i++)
+		if (!strcmp(s, sigs[i].name))
+			return sigs[i].nr;
+	return -1;
+}
+
+const struct Type *c_signal(struct Unit *u, struct Expr *e)
+{
+	struct Expr *a = e->args[0];
+	const char *s = a->from_param && a->kind != E_INT ? a->str : NULL;
+	check_expr(u, a);
+	if (s || expr_lit_str(a, &s)) {
+		int nr = sig_number(s);
+		u64 v;
+		if (nr < 0 && parse_u64(s, &v) && v < 65)
+			nr = (int)v;
+		if (nr < 0)
+			ERR(u, a->span, "%s is not a valid signal", s);
+		else
+			make_int(u, a, (u64)nr, false);
+	} else
+		int_arg(u, e, 0);
+	if (a->kind == E_INT && (a->ival < 1 || a->ival > 64))
+		ERR(u, a->span, "%lld is not a valid signal, allowed range: [1,64]", (long long)a->ival);
+	return t_void(u);
+}
+
+const struct Type *c_override(struct Unit *u, struct Expr *e)
+{
+	int_arg(u, e, 0);
+	if (u->cur->point->kind != PK_KPROBE)
+		ERR(u, e->span, "override can not be used with \"%s\" probes", probe_kind_name(u->cur->point->kind));
+	return t_void(u);
+}
+
+const struct Type *c_unwatch(struct Unit *u, struct Expr *e)
+{
+	int_arg(u, e, 0);
+	u->prog->uses_events = true;
+	return t_void(u);
+}
+
+// ---- aggregations
+
+const struct Type *c_aggr(struct Unit *u, struct Expr *e)
+{
+	static const enum TyKind kinds[] = {[BI_count] = TY_COUNT, [BI_sum] = TY_SUM, [BI_min] = TY_MIN, [BI_max] = TY_MAX, [BI_avg] = TY_AVG,
+					    [BI_stats] = TY_STATS};
+	const struct Type *t = e->nargs ? int_arg(u, e, 0) : NULL;
+	bool sgn = t && t->kind == TY_INT && t->sgn;
+	return ty_aggr(u->types, kinds[e->builtin->id], sgn);
+}
+
+const struct Type *c_hist(struct Unit *u, struct Expr *e)
+{
+	s64 bits = 0;
+	int_arg(u, e, 0);
+	if (e->nargs == 2 && lit_int_arg(u, e, 1, &bits) && (bits < 0 || bits > 5)) {
+		ERR(u, e->args[1]->span, "hist: bits %lld must be 0..5", (long long)bits);
+		bits = 0;
+	}
+	return ty_hist(u->types, (u32)bits);
+}
+
+const struct Type *c_lhist(struct Unit *u, struct Expr *e)
+{
+	s64 min = 0, max = 1, step = 1;
+	int_arg(u, e, 0);
+	bool ok = lit_int_arg(u, e, 1, &min) & lit_int_arg(u, e, 2, &max) & lit_int_arg(u, e, 3, &step);
+	if (ok && step <= 0)
+		ERR(u, e->span, "lhist() step must be >= 1 (%lld provided)", (long long)step);
+	else if (ok && min < 0)
+		ERR(u, e->span, "lhist() min must be non-negative (provided min %lld)", (long long)min);
+	else if (ok && min > max)
+		ERR(u, e->span, "lhist() min must be less than max (provided min %lld and max %lld)", (long long)min, (long long)max);
+	else if (ok && max - min < step)
+		ERR(u, e->span, "lhist() step is too large for the given range (provided step %lld for range %lld)", (long long)step,
+		    (long long)(max - min));
+	else if (ok && (max - min) / step > 1000)
+		ERR(u, e->span, "lhist() too many buckets, must be <= 1000 (would need %lld)", (long long)((max - min) / step));
+	else if (ok)
+		return ty_lhist(u->types, min, max, step);
+	return ty_lhist(u->types, 0, 1, 1);
+}
+
+const struct Type *c_tseries(struct Unit *u, struct Expr *e)
+{
+	static const char *const aggs[] = {[TS_AGG_AVG] = "avg", [TS_AGG_MAX] = "max", [TS_AGG_MIN] = "min", [TS_AGG_SUM] = "sum"};
+	s64 interval = 1, n = 1;
+	const struct Type *t = int_arg(u, e, 0);
+	bool ok = lit_int_arg(u, e, 1, &interval) & lit_int_arg(u, e, 2, &n);
+	enum TsAgg agg = TS_AGG_LAST;
+	if (e->nargs == 4) {
+		const char *s = lit_str_arg(u, e, 3);
+		for (size_t i = 1; s && i < ARRAY_LEN(aggs); i++)
+			if (aggs[i] && !strcmp(s, aggs[i]))
+				agg = (enum TsAgg)i;
+		if (s && agg == TS_AGG_LAST)
+			ERR(u, e->args[3]->span, "tseries() expects one of the following aggregation functions: avg, max, min, sum (\"%s\" provided)", s);
+	}
+	if (ok && interval < 1)
+		ERR(u, e->args[1]->span, "tseries() interval_ns must be >= 1 (%lld provided)", (long long)interval);
+	else if (ok && (n < 1 || n > 1000000))
+		ERR(u, e->args[2]->span, "tseries() num_intervals must be >= 1 and <= 1000000 (%lld provided)", (long long)n);
+	else if (ok)
+		return ty_tseries(u->types, (u64)interval, (u32)n, agg, t->kind == TY_INT && t->sgn);
+	return ty_tseries(u->types, 1, 1, TS_AGG_LAST, false);
+}
