@@ -321,7 +321,7 @@ def run_vm(t, opt):
         log = tempfile.TemporaryFile('w+')
         if TOP.startswith('/tmp/') and '--share' not in args:
             args = args + ['--share', TOP]  # the guest has a /tmp of its own
-        p = subprocess.Popen([os.path.join(HERE, 'vm', 'vm.py'), '--timeout', '900'] + args + ['--', inner], stdin=subprocess.DEVNULL, stdout=log,
+        p = subprocess.Popen([os.path.join(HERE, 'vm', 'vm.py'), '--timeout', '1200'] + args + ['--', inner], stdin=subprocess.DEVNULL, stdout=log,
                              stderr=subprocess.STDOUT, cwd=TOP)
         jobs.append((name, p, log))
     for name, p, log in jobs:

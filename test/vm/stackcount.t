@@ -1,0 +1,34 @@
+# stackcount, offwaketime and wakeuptime on kernel functions (seeds 000 to 002).
+
+NAME seed/21 stacks of ip_output
+RUN exec {sonde} stackcount ip_output
+WORKLOAD {build}/tcp 4 10 100
+INT 0.5
+EXPECT_LINE Tracing 1 functions for "ip_output"... Hit Ctrl-C to end.
+EXPECT_RE ^  ip_output\n  __ip_queue_xmit\n(  \S+\n)*  tcp_sendmsg\n(  \S+\n)*    1\d\n
+EXPECT Detaching...
+
+NAME seed/25 blocks each second, with the time
+RUN exec {sonde} stackcount -Ti 1 tcp_sendmsg
+WORKLOAD {build}/tcp 4 10 100
+INT 2.2
+EXPECT_RE ^\d\d:\d\d:\d\d\n(.*\n)*  tcp_sendmsg\n(  \S+\n)*    10\n(.*\n)*\d\d:\d\d:\d\d\n
+
+NAME seed/26 offsets
+RUN exec {sonde} stackcount -s tcp_sendmsg
+WORKLOAD {build}/tcp 4 10 100
+INT 0.5
+EXPECT_RE ^  tcp_sendmsg\+0x[0-5]\n(  \S+\+0x[0-9a-f]+\n)*    10\n
+
+NAME seed/27 wildcard
+RUN exec {sonde} stackcount -s 'tcp_send*'
+WORKLOAD {build}/tcp 4 10 100
+INT 0.5
+EXPECT_RE ^Tracing 1\d functions for "tcp_send\*"\.\.\. Hit Ctrl-C to end\.$
+EXPECT_RE ^  tcp_sendmsg_locked\+0x[0-5]\n  tcp_sendmsg\+0x\w+\n
+
+NAME who woke whom
+RUN exec {sonde} offwaketime -f --comm sleep
+WORKLOAD sleep 0.3; sleep 0.3
+INT 0.5
+EXPECT_RE ^sleep;.*nanosleep.*;hrtimer_wakeup.*\d{6}$|try_to_wake_up.* \d{6}$
