@@ -181,7 +181,8 @@ echo -1 >/proc/sys/kernel/perf_event_paranoid
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root USER=root LANG=C.UTF-8 TERM=dumb SONDE_GUEST=1
 cd / ; . /.vm/cwd
 $bb setsid sh /.vm/command >/.vm/out 2>/.vm/err </dev/null
-echo $? >/.vm/rc
+echo $? >/.vm/rc.part
+$bb mv /.vm/rc.part /.vm/rc
 $bb sync
 $bb reboot -f
 '''
