@@ -19,7 +19,7 @@ A .t file holds blocks separated by blank lines; a block is
   INT seconds: an interrupt (Ctrl-C) that long after the workload has ended, or after attaching if there is none
   EXPECT text that stdout contains    EXPECT_LINE a whole line    EXPECT_RE regular expression (multi-line)
   EXPECT_NOT text    STDERR text that stderr contains    RC exit status (0)    TIMEOUT seconds (15)
-  NEED feature       as `sonde info` names it, "name: yes" (!feature: no); or cmd:NAME, file:PATH, arch:MACHINE: else skipped, with the reason
+  NEED feature       as `sonde info` names it, "name: yes" (!feature: no); or cmd:NAME, file:PATH, arch:MACHINE, host (no guest): else skipped, with the reason
 """
 import argparse, fnmatch, glob, os, re, shlex, shutil, signal, subprocess, sys, tempfile, time
 
@@ -183,6 +183,8 @@ class Runner:
     def missing(self, need):
         if need.startswith('cmd:'):
             return None if shutil.which(need[4:]) else 'no %s on this machine' % need[4:]
+        if need == 'host':
+            return 'an emulated processor is too slow for its times' if os.environ.get('SONDE_GUEST') else None
         if need.startswith('arch:'):
             return None if os.uname().machine == need[5:] else 'this machine is no %s' % need[5:]
         if need.startswith('!'):

@@ -156,6 +156,7 @@ TIMEOUT 20
 EXPECT_RE ^    do_nanosleep\n(    .*\n)*        ([5-9]\d{5}|1\d{6})\n        \(unfinished ([5-9]\d{5}|1\d{6})\)
 
 NAME offcputime: asleep since before tracing began
+NEED host
 RUN {build}/waits sleep 1 2500 & sleep 0.2; exec {sonde} offcputime --comm napper -f 4
 TIMEOUT 20
 EXPECT_RE ^napper;\[asleep since before tracing began\] \d{6,7}$
@@ -190,6 +191,7 @@ TIMEOUT 20
 EXPECT_NOT nap_inner
 
 NAME offcputime: the printed script runs by itself
+NEED host
 RUN {sonde} offcputime --print-script --comm napper > s.bt && echo 'interval:s:3 { exit() }' >> s.bt && {sonde} s.bt
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits sleep 10 100
 TIMEOUT 20
