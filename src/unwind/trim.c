@@ -81,7 +81,8 @@ static bool needs_trim(const struct Program *p)
 {
 	for (size_t i = 0; i < p->progs.n; i++) {
 		const struct ProbeProg *pp = p->progs.p[i];
-		if ((stack_src(pp->kind, pp->points.v.p[0]->ctx, false, false) & RT_SRC_MASK) == RT_SRC_RAW)
+		enum CtxKind ctx = pp->points.v.n ? pp->points.v.p[0]->ctx : CTX_RAW; // a program made by hand: assume the worst
+		if ((stack_src(pp->kind, ctx, false, false) & RT_SRC_MASK) == RT_SRC_RAW)
 			return true;
 	}
 	return false;
