@@ -150,6 +150,7 @@ TIMEOUT 20
 EXPECT_RE ^    ffffffff[0-9a-f]{8} do_nanosleep$
 
 NAME offcputime: still asleep at the end, with its stack
+NEED host
 RUN {sonde} offcputime --comm napper 2
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits sleep 1 5000
 TIMEOUT 20
@@ -286,6 +287,7 @@ RUN ln -s {sonde} sonde-offcputime && ./sonde-offcputime -h
 EXPECT USAGE: sonde offcputime
 
 NAME offcputime: the times of a sleeping thread add up to the time traced, within 1 %
+NEED host
 RUN {build}/waits lock 60 100 & sleep 1; {sonde} offcputime --by all --per-thread --json -o j -p $! 2; kill $!; python3 -c 'import json,collections; c = collections.Counter(); [c.update({r["comm"]: r["value"]}) for r in map(json.loads, open("j"))]; print(sorted(c)); print(all(abs(v - 2e6) < 2e4 for v in c.values()), dict(c))'
 TIMEOUT 20
 EXPECT_LINE ['holder', 'waiter', 'waits']
