@@ -117,9 +117,15 @@ demo:
 check:
 	@scripts/deps.sh test
 	@$(MAKE) --no-print-directory -j2 $(BUILD)/sonde $(PROGS) $(UNIT_BINS)
-	@scripts/deps.sh vm && $(MAKE) --no-print-directory -j2 arm64 || echo 'the arm64 guest will be skipped'
+	@scripts/deps.sh vm || echo 'the guests will be skipped'
 	@$(MAKE) --no-print-directory -j2 checked-builds
 	@test/run.py --build $(BUILD)
+
+# All tests in all guests, arm64 too; takes as long as emulation does.
+check-vm: $(BUILD)/sonde $(PROGS)
+	@scripts/deps.sh vm
+	@$(MAKE) --no-print-directory -j2 arm64
+	@SONDE_VM_FULL=1 SONDE_VM_GUESTS=amd64,arm64 test/run.py --build $(BUILD) --suite vm
 
 # What the suites asan and fuzz run.
 ASAN_TESTS = base type parse expand format out profile cdecl ehframe symfile usdt bpf run
@@ -139,5 +145,5 @@ clean:
 	rm -rf $(BUILD)
 
 -include $(OBJS:.o=.d) $(RT_OBJS:.o=.d) $(BUILD)/main.d
-.PHONY: all demo check checked-builds install clean unit fuzz static arm64
+.PHONY: all demo check check-vm checked-builds install clean unit fuzz static arm64
 .DELETE_ON_ERROR:
