@@ -11,7 +11,7 @@ and overlayfs built in. The guest's root is the host's (arm64: a tree of Debian 
 Out: the command's stdout and stderr as they come, its exit status (124: time ran out, 125: the guest did not come up).
 Invariant: nothing of the host is changed but the cache; every guest ends with its vm.py.
 """
-import argparse, glob, gzip, lzma, os, re, shlex, shutil, signal, struct, subprocess, sys, tempfile, time
+import argparse, contextlib, fcntl, glob, gzip, lzma, os, re, shlex, shutil, signal, struct, subprocess, sys, tempfile, time
 
 CACHE = os.environ.get('SONDE_VM', os.path.expanduser('~/.cache/sonde-vm'))
 # What the initial RAM disk loads to reach its root; their dependencies follow.
@@ -48,56 +48,81 @@ def apt_options(arch):
     return opts
 
 
-def unpack(arch, debs, where):
-    for d in debs:
-        subprocess.run(['dpkg-deb', '-x', d, where], check=True)
+def unpack(debs, top, finish=lambda tree: None):
+    """All packages into the new folder top, which appears whole or not at all."""
+    with tempfile.TemporaryDirectory(dir=CACHE, prefix='part.') as part:
+        tree = os.path.join(part, 'tree')
+        os.mkdir(tree)
+        for d in debs:
+            subprocess.run(['dpkg-deb', '-x', d, tree], check=True)
+        finish(tree)
+        os.rename(tree, top)
+
+
+@contextlib.contextmanager
+def cache_lock():
+    """One fetches, the others wait and then find it there."""
+    os.makedirs(CACHE, exist_ok=True)
+    with open(os.path.join(CACHE, 'lock'), 'w') as f:
+        fcntl.flock(f, fcntl.LOCK_EX)
+        yield
+
+
+def download_kernel(arch, top):
+    if not shutil.which('apt-get'):
+        raise Missing('no apt-get to fetch a kernel with')
+    opts = apt_options(arch)
+    for fresh in (False, True):
+        if fresh and arch == 'amd64':  # a machine whose package lists were never fetched, or are old
+            sh(['apt-get', 'update'], timeout=300)
+        m = re.search(r'Depends: (linux-image-[0-9]\S*)', sh(['apt-cache'] + opts + ['depends', 'linux-image-' + arch]).stdout)
+        if not m:
+            why = 'no package linux-image-%s here' % arch
+            continue
+        with tempfile.TemporaryDirectory() as tmp:
+            r = sh(['apt-get'] + opts + ['download', m.group(1)], cwd=tmp, timeout=600)
+            debs = glob.glob(tmp + '/*.deb')
+            if not r.returncode and debs:
+                unpack(debs, top)
+                return
+        why = 'apt-get download %s: %s' % (m.group(1), r.stdout.strip().split('\n')[-1])
+    raise Missing(why)
 
 
 def fetch_kernel(arch):
     """(kernel, modules): Debian's linux-image-ARCH, unpacked in the cache."""
     top = os.path.join(CACHE, arch)
+    with cache_lock():
+        if not os.path.isdir(top):
+            download_kernel(arch, top)
     found = sorted(glob.glob(top + '/boot/vmlinuz-*'))
-    if not found:
-        if not shutil.which('apt-get'):
-            raise Missing('no apt-get to fetch a kernel with')
-        opts = apt_options(arch)
-        deps = sh(['apt-cache'] + opts + ['depends', 'linux-image-' + arch]).stdout
-        m = re.search(r'Depends: (linux-image-[0-9]\S*)', deps)
-        if not m:
-            raise Missing('no package linux-image-%s here (apt-get update?)' % arch)
-        with tempfile.TemporaryDirectory() as tmp:
-            r = sh(['apt-get'] + opts + ['download', m.group(1)], cwd=tmp, timeout=600)
-            debs = glob.glob(tmp + '/*.deb')
-            if r.returncode or not debs:
-                raise Missing('apt-get download %s: %s' % (m.group(1), r.stdout.strip().split('\n')[-1]))
-            unpack(arch, debs, top + '.part')
-        os.rename(top + '.part', top)
-        found = sorted(glob.glob(top + '/boot/vmlinuz-*'))
     version = os.path.basename(found[-1]).split('-', 1)[1]
     return found[-1], os.path.join(top, 'lib/modules', version)
+
+
+def finish_root(tree):
+    os.makedirs(tree + '/etc', exist_ok=True)
+    with open(tree + '/etc/passwd', 'w') as f:
+        f.write('root:x:0:0:root:/root:/bin/sh\n')
+    for name, to in (('usr/bin/python3', 'python3.11'), ('bin/sh', 'dash')):
+        if not os.path.lexists(os.path.join(tree, name)):
+            os.symlink(to, os.path.join(tree, name))
+    for a in ('mount', 'ip', 'ps', 'grep', 'sed', 'pkill', 'setsid', 'find', 'ping', 'wget', 'nc', 'time', 'gzip', 'gunzip'):
+        if not os.path.lexists(os.path.join(tree, 'bin', a)):
+            os.symlink('busybox', os.path.join(tree, 'bin', a))
 
 
 def fetch_root(arch):
     """A tree with a C library, python3 and sonde's libraries of that architecture; it also serves as the cross compiler's."""
     root = os.path.join(CACHE, arch + '-root')
-    if not os.path.isdir(root):
-        opts = apt_options(arch)
-        r = sh(['apt-get'] + opts + ['install', '-y', '--download-only'] + ARM64_ROOT, timeout=900)
-        debs = glob.glob(os.path.join(CACHE, 'apt-' + arch, 'cache/archives/*.deb'))
-        if r.returncode or not debs:
-            raise Missing('apt-get install --download-only for %s: %s' % (arch, r.stdout.strip().split('\n')[-1]))
-        part = root + '.part'
-        unpack(arch, debs, part)
-        os.makedirs(part + '/etc', exist_ok=True)
-        with open(part + '/etc/passwd', 'w') as f:
-            f.write('root:x:0:0:root:/root:/bin/sh\n')
-        for name, to in (('usr/bin/python3', 'python3.11'), ('bin/sh', 'dash')):
-            if not os.path.lexists(os.path.join(part, name)):
-                os.symlink(to, os.path.join(part, name))
-        for a in ('mount', 'ip', 'ps', 'grep', 'sed', 'pkill', 'setsid', 'find', 'ping', 'wget', 'nc', 'time', 'gzip', 'gunzip'):
-            if not os.path.lexists(os.path.join(part, 'bin', a)):
-                os.symlink('busybox', os.path.join(part, 'bin', a))
-        os.rename(part, root)
+    with cache_lock():
+        if not os.path.isdir(root):
+            opts = apt_options(arch)
+            r = sh(['apt-get'] + opts + ['install', '-y', '--download-only'] + ARM64_ROOT, timeout=900)
+            debs = glob.glob(os.path.join(CACHE, 'apt-' + arch, 'cache/archives/*.deb'))
+            if r.returncode or not debs:
+                raise Missing('apt-get install --download-only for %s: %s' % (arch, r.stdout.strip().split('\n')[-1]))
+            unpack(debs, root, finish_root)
     return root
 
 
