@@ -157,7 +157,7 @@ void count_loss(struct Lower *l, u32 counter_off); // adds one to a field of str
 struct IrVal event_reserve(struct Lower *l, u32 kind, u32 id, u32 size, IrBlk fail); // payload after 8 bytes of head
 void event_submit(struct Lower *l, struct IrVal rec);
 
-// lower_call.c
+// lower_call.c, lower_ctx.c
 struct Val lower_call(struct Lower *l, struct Expr *e);
 bool call_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 off, const struct Type *t, bool pad); // false: no direct form
 struct Val lower_argn(struct Lower *l, struct Expr *e);

@@ -1,9 +1,6 @@
 // Types of statements, and the rounds that let types settle. In: a resolved tree. Out: every Expr.type, VarSym.type and MapSym.key/val.
 // Types only ever grow (uint8 -> uint64, string[4] -> string[16]), so rounds over the whole tree end; the last round reports errors.
-#include "lang/check.h"
-
-#define ERR(u, at, ...) ((u)->final ? diag_error((u)->diags, (at), __VA_ARGS__) : (void)0)
-#define HINT(u, ...) ((u)->final ? diag_hint((u)->diags, __VA_ARGS__) : (void)0)
+#include "lang/check_expr.h"
 
 // ---- statements
 

@@ -1,4 +1,4 @@
-// Types of builtins that do something (printf, print, delete, ...) and of aggregations: see check_call.c.
+// Types of builtins that do something (printf, print, delete, ...) and of aggregations: see check_call.h.
 #include "lang/check_call.h"
 #include <signal.h>
 

@@ -1,10 +1,9 @@
-// Shared by the check columns of builtins.def: check_call.c (values) and check_action.c (actions, aggregations).
+// The check columns of builtins.def: each returns the type of the call and leaves in the node what its lower needs (a folded literal, a format
+// site, the aux pointer). check_ctx.c: task, clock, event; check_value.c: values; check_mapcall.c: maps; check_const.c: known when compiling;
+// check_action.c: actions and aggregations.
 #ifndef SONDE_CHECK_CALL_H
 #define SONDE_CHECK_CALL_H
-#include "lang/check.h"
-
-#define ERR(u, at, ...) ((u)->final ? diag_error((u)->diags, (at), __VA_ARGS__) : (void)0)
-#define HINT(u, ...) ((u)->final ? diag_hint((u)->diags, __VA_ARGS__) : (void)0)
+#include "lang/check_expr.h"
 
 #define B(name, min, max, flags, check, lower, sig, help) const struct Type *check(struct Unit *u, struct Expr *e);
 #include "lang/builtins.def"
@@ -15,6 +14,7 @@ const struct Type *t_void(struct Unit *u);
 const struct Type *int_arg(struct Unit *u, struct Expr *e, u32 i);	// i-th argument as an integer; reports anything else
 bool lit_int_arg(struct Unit *u, struct Expr *e, u32 i, s64 *out); // an integer literal, else false and a diagnostic
 const char *lit_str_arg(struct Unit *u, struct Expr *e, u32 i);	// text of a string literal, else NULL and a diagnostic
+bool mode_arg(const struct Expr *a, const char *word); // is it this bare word?
 struct MapSym *map_arg(struct Unit *u, struct Expr *e, const char *what); // the first argument as a whole map
 struct MapSym *keyed_map_arg(struct Unit *u, struct Expr *e);		  // the first as a map, the second as a key of it
 #endif

@@ -1,0 +1,217 @@
+// Builtins that take a map or do something -> IR. Actions become records in the ring buffer (bpfrt/abi.h).
+#include "base/base.h"
+#include "bpfrt/abi.h"
+#include "ir/lower_call.h"
+
+// ---- maps and stacks
+
+static u32 count_callback(struct Lower *l)
+{
+	struct IrBuild up = l->b;
+	u32 fn = ir_new_func(&l->pp->ir, "count_elem", 4);
+	ir_enter(&l->b, fn, 0);
+	l->b.loc = up.loc;
+	ir_ret(&l->b, ir_imm(0));
+	l->b = up;
+	return fn;
+}
+
+struct Val l_len(struct Lower *l, struct Expr *e)
+{
+	struct Expr *a = e->args[0];
+	if (ty_is_stack(a->type))
+		return num(e, ir_bin(&l->b, IR_AND, lx_int(l, a), ir_imm(0xfff)));
+	if (a->map->def->scalar)
+		return num(e, ir_imm(1));
+	if (!l->o->for_each)
+		diag_error(l->u->diags, e->span, "len() of a map needs bpf_for_each_map_elem (Linux 5.13), which this kernel does not have");
+	// the helper returns how many elements it has visited
+	return num(e, call4(l, H_FOR_EACH, ir_mapfd(a->map->def->id), ir_func(count_callback(l)), tmp_slot(l, 8), ir_imm(0)));
+}
+
+struct Val l_has_key(struct Lower *l, struct Expr *e)
+{
+	struct MapSym *m = e->args[0]->map;
+	struct IrVal p = call2(l, H_MAP_LOOKUP, ir_mapfd(m->def->id), lm_key(l, m, e->args[1]));
+	IrReg r = ir_new_reg(&l->b);
+	IrBlk have = ir_new_block(&l->b, "have"), end = ir_new_block(&l->b, "has_key");
+	ir_set(&l->b, r, ir_imm(0));
+	ir_br(&l->b, IC_NE, p, ir_imm(0), have, end);
+	ir_set_block(&l->b, have);
+	ir_set(&l->b, r, ir_imm(1));
+	ir_jmp(&l->b, end);
+	ir_set_block(&l->b, end);
+	return num(e, ir_reg(r));
+}
+
+struct Val l_find(struct Lower *l, struct Expr *e)
+{
+	struct MapSym *m = e->args[0]->map;
+	struct VarSym *v = e->args[2]->var;
+	struct IrVal key = lm_key(l, m, e->args[1]);
+	struct IrVal p = call2(l, H_MAP_LOOKUP, ir_mapfd(m->def->id), key);
+	IrReg r = ir_new_reg(&l->b);
+	IrBlk have = ir_new_block(&l->b, "have"), end = ir_new_block(&l->b, "find");
+	ir_set(&l->b, r, ir_imm(0));
+	ir_br(&l->b, IC_NE, p, ir_imm(0), have, end);
+	ir_set_block(&l->b, have);
+	if (ty_is_aggr(m->val))
+		var_set(l, v, lm_aggr_int(l, m, key));
+	else if (ty_scalar(v->type))
+		var_set(l, v, ir_load(&l->b, p, 0, m->val->size, m->val->sgn));
+	else {
+		s32 off;
+		struct IrVal base = var_place(l, v, &off);
+		store_val(l, val_mem(m->val, p, 0, AS_BPF), base, off, v->type, false);
+	}
+	ir_set(&l->b, r, ir_imm(1));
+	ir_jmp(&l->b, end);
+	ir_set_block(&l->b, end);
+	return num(e, ir_reg(r));
+}
+
+// ---- actions
+
+// Arguments whose evaluation has effects are worked out before the record is reserved, so that a full buffer loses only the line.
+static void fmt_event(struct Lower *l, struct Expr *e, struct Expr **args, u32 nargs)
+{
+	const struct FmtSite *f = l->prog->fmts.p[e->fmt];
+	struct Val early[64];
+	bool is_early[64] = {false};
+	bool any = false;
+	for (u32 i = 0; i < nargs && i < 64; i++)
+		any |= has_side_effects(args[i]);
+	for (u32 i = 0; any && i < nargs && i < 64; i++) {
+		early[i] = ty_is_aggr(args[i]->type) ? val_scalar(f->args[i].type, lx_int(l, args[i])) : lx(l, args[i]);
+		if (!early[i].mem && early[i].v.kind == IRO_REG)
+			early[i].v = ir_mov(&l->b, early[i].v);
+		is_early[i] = true;
+	}
+	IrBlk end = ir_new_block(&l->b, "printed");
+	struct IrVal rec = event_reserve(l, RT_EV_FMT, f->id, f->size, end);
+	for (u32 i = 0; i < nargs; i++) {
+		struct TmpMark mark = tmp_mark(l);
+		s32 off = 8 + (s32)f->args[i].off;
+		if (i < 64 && is_early[i])
+			store_val(l, early[i], rec, off, f->args[i].type, false);
+		else
+			lx_into(l, args[i], rec, off, f->args[i].type, false);
+		tmp_release(l, mark);
+	}
+	event_submit(l, rec);
+	ir_jmp(&l->b, end);
+	ir_set_block(&l->b, end);
+}
+
+struct Val l_fmt(struct Lower *l, struct Expr *e)
+{
+	fmt_event(l, e, e->args + 1, e->nargs - 1);
+	return nothing(e);
+}
+
+static void plain_event(struct Lower *l, u32 kind, u32 id, const struct IrVal *words, u32 n)
+{
+	IrBlk end = ir_new_block(&l->b, "sent");
+	struct IrVal rec = event_reserve(l, kind, id, n * 8, end);
+	for (u32 i = 0; i < n; i++)
+		ir_store(&l->b, rec, 8 + (s32)i * 8, 8, words[i]);
+	event_submit(l, rec);
+	ir_jmp(&l->b, end);
+	ir_set_block(&l->b, end);
+}
+
+struct Val l_print(struct Lower *l, struct Expr *e)
+{
+	struct Expr *a = e->args[0];
+	if (a->kind == E_MAP) {
+		struct IrVal w[2] = {ir_imm(e->nargs > 1 ? (s64)e->args[1]->ival : 0), ir_imm(e->nargs > 2 ? (s64)e->args[2]->ival : 0)};
+		plain_event(l, RT_EV_PRINT_MAP, a->map->def->id, w, 2);
+	} else
+		fmt_event(l, e, &a, 1);
+	return nothing(e);
+}
+
+struct Val l_time(struct Lower *l, struct Expr *e)
+{
+	plain_event(l, RT_EV_FMT, e->fmt, NULL, 0);
+	return nothing(e);
+}
+
+struct Val l_assert(struct Lower *l, struct Expr *e)
+{
+	IrBlk bad = ir_new_block(&l->b, "assert"), ok = ir_new_block(&l->b, "ok");
+	lx_cond(l, e->args[0], ok, bad);
+	ir_set_block(&l->b, bad);
+	plain_event(l, RT_EV_FMT, e->fmt, NULL, 0);
+	struct IrVal one = ir_imm(1);
+	plain_event(l, RT_EV_EXIT, 0, &one, 1);
+	lower_return(l, ir_imm(1));
+	ir_set_block(&l->b, ok);
+	return nothing(e);
+}
+
+struct Val l_join(struct Lower *l, struct Expr *e)
+{
+	struct IrVal arr = ir_mov(&l->b, lx_int(l, e->args[0]));
+	enum AddrSpace as = arg_as(l, e->args[0]);
+	IrBlk end = ir_new_block(&l->b, "joined"), submit = ir_new_block(&l->b, "join_end");
+	struct IrVal rec = event_reserve(l, RT_EV_JOIN, e->fmt, 8 + RT_JOIN_MAX * RT_JOIN_STRIDE, end);
+	IrReg n = ir_new_reg(&l->b);
+	ir_set(&l->b, n, ir_imm(0));
+	for (u32 i = 0; i < RT_JOIN_MAX; i++) {
+		IrBlk more = ir_new_block(&l->b, "join");
+		struct IrVal p = load_scalar(l, val_mem(ty_int(l->u->types, 8, false), arr, (s32)i * 8, as));
+		ir_br(&l->b, IC_NE, p, ir_imm(0), more, submit);
+		ir_set_block(&l->b, more);
+		s32 off = 16 + (s32)i * RT_JOIN_STRIDE;
+		ir_store(&l->b, rec, off, 1, ir_imm(0));
+		read_mem(l, as, addr_of(l, val_mem(NULL, rec, off, AS_BPF)), ir_imm(RT_JOIN_STRIDE), p, true, (struct Span){0});
+		ir_set(&l->b, n, ir_imm(i + 1));
+	}
+	ir_jmp(&l->b, submit);
+	ir_set_block(&l->b, submit);
+	ir_store(&l->b, rec, 8, 8, ir_reg(n));
+	event_submit(l, rec);
+	ir_jmp(&l->b, end);
+	ir_set_block(&l->b, end);
+	return nothing(e);
+}
+
+struct Val l_exit(struct Lower *l, struct Expr *e)
+{
+	struct IrVal code = e->nargs ? lx_int(l, e->args[0]) : ir_imm(0);
+	plain_event(l, RT_EV_EXIT, 0, &code, 1);
+	lower_return(l, ir_imm(0));
+	return nothing(e);
+}
+
+struct Val l_mapop(struct Lower *l, struct Expr *e)
+{
+	plain_event(l, e->builtin->id == BI_clear ? RT_EV_CLEAR : RT_EV_ZERO, e->args[0]->map->def->id, NULL, 0);
+	return nothing(e);
+}
+
+struct Val l_signal(struct Lower *l, struct Expr *e)
+{
+	struct IrVal r = call1(l, e->builtin->id == BI_signal ? H_SIGNAL : H_SIGNAL_THREAD, lx_int(l, e->args[0]));
+	helper_error(l, r, "send_signal", e->span, false);
+	return nothing(e);
+}
+
+struct Val l_override(struct Lower *l, struct Expr *e)
+{
+	call2(l, H_OVERRIDE, ctx_ptr(l), lx_int(l, e->args[0]));
+	return nothing(e);
+}
+
+struct Val l_unwatch(struct Lower *l, struct Expr *e)
+{
+	struct IrVal a = lx_int(l, e->args[0]);
+	plain_event(l, RT_EV_UNWATCH, 0, &a, 1);
+	return nothing(e);
+}
+
+struct Val l_delete(struct Lower *l, struct Expr *e) { return lower_delete(l, e); }
+
+// Assigned to maps only: lower_map.c works them out.
+struct Val l_aggr(struct Lower *l, struct Expr *e) { return nothing(e); }

@@ -1,0 +1,284 @@
+// Builtins that read the current task, the clock and the event -> IR.
+#include "base/base.h"
+#include "bpfrt/abi.h"
+#include "ir/lower_call.h"
+#include "ir/stack_src.h"
+#include "lang/ptregs.h"
+#include <time.h>
+
+// ---- who and where
+
+struct IrVal cur_pid(struct Lower *l, bool tid, bool init_ns)
+{
+	if (!init_ns && l->o->ns_ino) {
+		struct IrVal t = tmp_slot(l, 8); // struct bpf_pidns_info {u32 pid; u32 tgid}
+		ir_store(&l->b, t, 0, 8, ir_imm(0));
+		call4(l, H_NS_PID_TGID, ir_imm((s64)l->o->ns_dev), ir_imm((s64)l->o->ns_ino), t, ir_imm(8));
+		return ir_load(&l->b, t, tid ? 0 : 4, 4, false);
+	}
+	struct IrVal x = call0(l, H_PID_TGID);
+	return tid ? ir_ext(&l->b, x, 4, false) : ir_bin(&l->b, IR_LSHR, x, ir_imm(32));
+}
+
+struct Val l_pid(struct Lower *l, struct Expr *e)
+{
+	bool init = e->nargs && !strcmp(e->args[0]->str, "init");
+	return num(e, cur_pid(l, e->builtin->id == BI_tid, init));
+}
+
+struct Val l_uid(struct Lower *l, struct Expr *e)
+{
+	struct IrVal x = call0(l, H_UID_GID);
+	return num(e, e->builtin->id == BI_gid ? ir_bin(&l->b, IR_LSHR, x, ir_imm(32)) : ir_ext(&l->b, x, 4, false));
+}
+
+struct Val l_simple(struct Lower *l, struct Expr *e)
+{
+	switch (e->builtin->id) {
+	case BI_cgroup: return num(e, call0(l, H_CGROUP));
+	case BI_curtask: return num(e, call0(l, H_CURTASK));
+	case BI_rand: return num(e, ir_ext(&l->b, call0(l, H_PRANDOM), 4, false));
+	case BI_jiffies:
+		if (!l->o->jiffies64)
+			diag_error(l->u->diags, e->span, "jiffies needs bpf_jiffies64 (Linux 5.5), which this kernel does not have");
+		return num(e, call0(l, H_JIFFIES));
+	default: UNREACHABLE();
+	}
+}
+
+struct Val l_cpu(struct Lower *l, struct Expr *e)
+{
+	return num(e, ir_ext(&l->b, call0(l, e->builtin->id == BI_cpu ? H_CPU : H_NUMA), 4, false));
+}
+
+static struct IrVal boot_ns(struct Lower *l)
+{
+	return call0(l, l->o->ktime_boot ? H_KTIME_BOOT : H_KTIME);
+}
+
+struct Val l_nsecs(struct Lower *l, struct Expr *e)
+{
+	switch ((int)e->ival) {
+	case CLOCK_MONOTONIC: return num(e, call0(l, H_KTIME));
+	case CLOCK_TAI:
+		if (l->o->ktime_tai)
+			return num(e, call0(l, H_KTIME_TAI));
+		__attribute__((fallthrough)); // the boot clock plus the distance measured at start
+	case 100:
+		return num(e, ir_bin(&l->b, IR_ADD, boot_ns(l), ir_imm(l->o->tai_minus_boot)));
+	default: return num(e, boot_ns(l));
+	}
+}
+
+struct Val l_elapsed(struct Lower *l, struct Expr *e)
+{
+	return num(e, ir_bin(&l->b, IR_SUB, boot_ns(l), ir_imm((s64)l->o->start_boot_ns)));
+}
+
+// A field of a struct known by name: the chain of names from a task pointer.
+struct IrVal task_field(struct Lower *l, struct IrVal task, const char *const *names, u32 n, struct Val *last)
+{
+	const struct Type *t = ctype_lookup(l->u->ctypes, "struct task_struct");
+	struct IrVal p = task;
+	for (u32 i = 0; i < n; i++) {
+		struct Field f = {0};
+		if (!t || t->kind != TY_RECORD || !ctype_record_load(l->u->ctypes, t->rec) || !record_field(t->rec, names[i], &f)) {
+			diag_error_plain(l->u->diags, "the kernel's BTF has no task_struct.%s", names[i]);
+			*last = val_mem(ty_int(l->u->types, 4, false), p, 0, AS_KERNEL);
+			return p;
+		}
+		*last = val_mem(f.type, p, (s32)f.off, AS_KERNEL);
+		if (i + 1 < n) {
+			p = load_scalar(l, *last);
+			t = f.type->kind == TY_PTR ? f.type->elem : f.type;
+		}
+	}
+	return p;
+}
+
+static struct IrVal task_arg(struct Lower *l, struct Expr *e)
+{
+	return e->kind == E_CALL && e->nargs ? lx_int(l, e->args[0]) : call0(l, H_CURTASK);
+}
+
+struct Val l_ppid(struct Lower *l, struct Expr *e)
+{
+	static const char *const path[] = {"real_parent", "tgid"};
+	struct Val v;
+	task_field(l, task_arg(l, e), path, 2, &v);
+	return num(e, load_scalar(l, v));
+}
+
+struct Val l_pcomm(struct Lower *l, struct Expr *e) { return into_tmp(l, e); }
+struct Val l_comm(struct Lower *l, struct Expr *e) { return into_tmp(l, e); }
+
+void comm_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 off, u32 size, bool pad)
+{
+	static const char *const path[] = {"group_leader", "comm"};
+	struct IrVal dst = addr_of(l, val_mem(NULL, base, off, AS_BPF));
+	if (e->builtin->id == BI_comm && !(e->kind == E_CALL && e->nargs)) {
+		if (pad) // seen on 6.1: what follows the NUL is left as it was, and equal names were different keys
+			zero_bytes(l, base, off, size);
+		call2(l, H_COMM, dst, ir_imm(MIN(size, 16u)));
+		return;
+	}
+	struct Val v;
+	if (e->builtin->id == BI_comm) { // comm(pid): walk to the task by its number
+		struct IrVal task = ir_call_kfunc(&l->b, "bpf_task_from_pid", (struct IrVal[]){lx_int(l, e->args[0])}, 1);
+		IrBlk have = ir_new_block(&l->b, "task"), none = ir_new_block(&l->b, "no_task"), end = ir_new_block(&l->b, "comm");
+		ir_br(&l->b, IC_NE, task, ir_imm(0), have, none);
+		ir_set_block(&l->b, have);
+		static const char *const own[] = {"comm"};
+		task_field(l, task, own, 1, &v);
+		read_mem(l, AS_KERNEL, dst, ir_imm(MIN(size, 16u)), addr_of(l, v), true, (struct Span){0});
+		ir_call_kfunc(&l->b, "bpf_task_release", &task, 1);
+		ir_jmp(&l->b, end);
+		ir_set_block(&l->b, none);
+		zero_bytes(l, base, off, MIN(size, 16u));
+		ir_jmp(&l->b, end);
+		ir_set_block(&l->b, end);
+		return;
+	}
+	task_field(l, task_arg(l, e), path, 2, &v);
+	read_mem(l, AS_KERNEL, dst, ir_imm(MIN(size, 16u)), addr_of(l, v), true, (struct Span){0});
+}
+
+struct Val l_usermode(struct Lower *l, struct Expr *e)
+{
+#if defined(__x86_64__)
+	u32 size;
+	struct IrVal cs = ir_load(&l->b, ctx_ptr(l), ptregs_offset("cs", &size), 8, false);
+	struct IrVal ring = ir_bin(&l->b, IR_AND, cs, ir_imm(3));
+	return num(e, ir_bin(&l->b, IR_LSHR, ring, ir_imm(1))); // 3 in user mode, 0 in the kernel
+#else
+	u32 size;
+	struct IrVal ps = ir_load(&l->b, ctx_ptr(l), ptregs_offset("pstate", &size), 8, false);
+	struct IrVal mode = ir_bin(&l->b, IR_AND, ps, ir_imm(0xf)); // EL0t is 0
+	IrReg r = ir_new_reg(&l->b);
+	IrBlk kern = ir_new_block(&l->b, "kernel"), end = ir_new_block(&l->b, "mode");
+	ir_set(&l->b, r, ir_imm(1));
+	ir_br(&l->b, IC_NE, mode, ir_imm(0), kern, end);
+	ir_set_block(&l->b, kern);
+	ir_set(&l->b, r, ir_imm(0));
+	ir_jmp(&l->b, end);
+	ir_set_block(&l->b, end);
+	return num(e, ir_reg(r));
+#endif
+}
+
+// ---- the event
+
+struct Val l_args(struct Lower *l, struct Expr *e)
+{
+	struct Val m = val_mem(e->type, ctx_ptr(l), 0, AS_BPF);
+	m.ctx = true;
+	return m;
+}
+
+struct Val l_ctx(struct Lower *l, struct Expr *e)
+{
+	struct Val v = num(e, ctx_ptr(l));
+	v.btf = l->pp->kind == PK_ITER;
+	return v;
+}
+
+static const struct PtAbi *abi(void)
+{
+	return &ptregs_abi[PT_HOST];
+}
+
+static struct IrVal pt_reg(struct Lower *l, s16 off)
+{
+	return ir_load(&l->b, ctx_ptr(l), off, 8, false);
+}
+
+struct IrVal probe_ip(struct Lower *l)
+{
+	return pt_reg(l, abi()->ip);
+}
+
+static struct IrVal usdt_arg(struct Lower *l, const struct UsdtArg *a)
+{
+	struct IrVal v;
+	switch (a->kind) {
+	case UA_CONST:
+		return ir_imm(a->imm);
+	case UA_REG:
+		v = ir_load(&l->b, ctx_ptr(l), a->reg, 8, false);
+		break;
+	case UA_MEM: {
+		struct IrVal at = a->reg >= 0 ? ir_load(&l->b, ctx_ptr(l), a->reg, 8, false) : ir_imm(0);
+		if (a->index >= 0) {
+			struct IrVal i = ir_load(&l->b, ctx_ptr(l), a->index, 8, false);
+			at = ir_bin(&l->b, IR_ADD, at, ir_bin(&l->b, IR_MUL, i, ir_imm(a->scale ? a->scale : 1)));
+		}
+		at = ir_bin(&l->b, IR_ADD, at, ir_imm(a->imm));
+		return load_scalar(l, val_mem(ty_int(l->u->types, a->size, a->sgn), at, 0, AS_USER));
+	}
+	default:
+		UNREACHABLE();
+	}
+	return a->size < 8 ? ir_ext(&l->b, v, a->size, a->sgn) : v;
+}
+
+struct Val lower_argn(struct Lower *l, struct Expr *e)
+{
+	const struct Point *p = l->pu->point;
+	u32 n = (u32)e->ival;
+	if (p->kind == PK_USDT)
+		return num(e, usdt_arg(l, &p->usdt_args[n]));
+	if (p->kind == PK_RAWTP)
+		return num(e, ir_load(&l->b, ctx_ptr(l), (s32)n * 8, 8, false));
+	if (n < abi()->nargs)
+		return num(e, pt_reg(l, abi()->args[n]));
+	// on the stack: above the return address where that is on the stack too
+	s32 off = (s32)(n - abi()->nargs) * 8 + (abi()->ret_addr < 0 ? 8 : 0);
+	struct IrVal at = ir_bin(&l->b, IR_ADD, pt_reg(l, abi()->sp), ir_imm(off));
+	return num(e, load_scalar(l, val_mem(e->type, at, 0, p->kind == PK_KPROBE ? AS_KERNEL : AS_USER)));
+}
+
+struct Val l_retval(struct Lower *l, struct Expr *e)
+{
+	const struct Point *p = l->pu->point;
+	if (p->kind == PK_FEXIT) { // after the arguments
+		struct IrVal x = ir_load(&l->b, ctx_ptr(l), (s32)(p->args ? p->args->nfields : 0) * 8, 8, false);
+		struct Val v = num(e, e->type->size < 8 ? ir_ext(&l->b, x, e->type->size, e->type->sgn) : x);
+		v.btf = e->type->kind == TY_PTR;
+		return v;
+	}
+	return num(e, pt_reg(l, abi()->ret));
+}
+
+struct Val l_func(struct Lower *l, struct Expr *e)
+{
+	if (e->type->kind == TY_KSYM) {
+		if (l->o->func_ip)
+			return num(e, call1(l, H_FUNC_IP, ctx_ptr(l)));
+		return num(e, probe_ip(l));
+	}
+	return into_tmp(l, e);
+}
+
+struct Val l_reg(struct Lower *l, struct Expr *e)
+{
+	return num(e, ir_load(&l->b, ctx_ptr(l), (s32)e->ival, 8, false));
+}
+
+// Is every point of the program the first instruction of a function?
+static bool at_entry(const struct ProbeUnit *pu)
+{
+	for (size_t i = 0; i < pu->points.v.n; i++) {
+		const struct Point *p = pu->points.v.p[i];
+		if ((p->kind != PK_KPROBE && p->kind != PK_UPROBE) || p->off || !p->func)
+			return false;
+	}
+	return true;
+}
+
+struct Val l_stack(struct Lower *l, struct Expr *e)
+{
+	const struct Type *t = e->type;
+	bool user = t->kind == TY_USTACK;
+	u64 src = stack_src(l->pp->kind, l->pu->point->ctx, user && t->stack_fp, at_entry(l->pu));
+	return num(e, rt_call(l, user ? "rt_ustack" : "rt_kstack", 3, ctx_ptr(l), ir_imm(t->stack_limit), ir_imm((s64)src), ir_imm(0), ir_imm(0)));
+}

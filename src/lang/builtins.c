@@ -1,0 +1,24 @@
+// The table of builtins: its names, and the check column. In: a name. Out: its row.
+#include "lang/check_call.h"
+
+const struct Builtin builtins[] = {
+#define B(name, min, max, flags, check, lower, sig, help) {#name, min, max, flags, BI_##name, check, sig, help},
+#include "lang/builtins.def"
+#undef B
+};
+
+const struct Builtin *builtin_find(const char *name)
+{
+	for (size_t i = 0; i < BUILTINS; i++)
+		if (!strcmp(builtins[i].name, name))
+			return &builtins[i];
+	return NULL;
+}
+
+const char *builtin_nearest(const char *name)
+{
+	const char *names[BUILTINS];
+	for (size_t i = 0; i < BUILTINS; i++)
+		names[i] = builtins[i].name;
+	return nearest_name(name, names, BUILTINS);
+}

@@ -1,0 +1,242 @@
+// Types of builtins that read the current task, the clock and the event: see check_call.h.
+#include "lang/check_call.h"
+#include <time.h>
+
+// ---- who and where
+
+const struct Type *c_u32(struct Unit *u, struct Expr *e) { return t_int(u, 4, false); }
+const struct Type *c_u64(struct Unit *u, struct Expr *e) { return t_int(u, 8, false); }
+
+const struct Type *c_pid(struct Unit *u, struct Expr *e)
+{
+	if (e->nargs && !mode_arg(e->args[0], "curr_ns") && !mode_arg(e->args[0], "init"))
+		ERR(u, e->args[0]->span, "Invalid PID namespace mode: expects: curr_ns or init");
+	return t_int(u, 4, false);
+}
+
+const struct Type *c_username(struct Unit *u, struct Expr *e) { return ty_simple(u->types, TY_USERNAME); }
+
+const struct Type *c_comm(struct Unit *u, struct Expr *e)
+{
+	if (e->nargs) {
+		// it takes a kernel function that only some kinds of program may call (kernel/bpf/helpers.c, generic_btf_ids)
+		const struct Point *p = u->cur->point;
+		bool raw = p->ctx == CTX_RAW && p->kind != PK_FENTRY && p->kind != PK_FEXIT;
+		if (raw || p->kind == PK_BEGIN || p->kind == PK_END || p->kind == PK_SELF || p->kind == PK_TEST || p->kind == PK_BENCH)
+			ERR(u, e->span, "comm(pid) can not be used in '%s' probes", probe_kind_name(p->kind));
+		int_arg(u, e, 0);
+	}
+	return ty_str(u->types, 16);
+}
+
+static const struct Type *task_ptr(struct Unit *u)
+{
+	const struct Type *t = ctype_lookup(u->ctypes, "struct task_struct");
+	return t ? ty_ptr(u->types, t, AS_KERNEL) : NULL;
+}
+
+static const struct Type *need_task(struct Unit *u, struct Expr *e, const struct Type *t)
+{
+	if (!task_ptr(u))
+		ERR(u, e->span, "%s needs the kernel's BTF (/sys/kernel/btf/vmlinux)", e->str);
+	if (e->kind == E_CALL && e->nargs)
+		check_expr(u, e->args[0]);
+	return t;
+}
+
+const struct Type *c_pcomm(struct Unit *u, struct Expr *e) { return need_task(u, e, ty_str(u->types, 16)); }
+const struct Type *c_ppid(struct Unit *u, struct Expr *e) { return need_task(u, e, t_int(u, 4, false)); }
+
+const struct Type *c_curtask(struct Unit *u, struct Expr *e)
+{
+	const struct Type *t = task_ptr(u);
+	return t ? t : t_int(u, 8, false);
+}
+
+const struct Type *c_ncpus(struct Unit *u, struct Expr *e)
+{
+	make_int(u, e, u->hooks->ncpus, false);
+	return e->type = t_int(u, 8, false);
+}
+
+const struct Type *c_nsecs(struct Unit *u, struct Expr *e)
+{
+	static const struct { const char *word; int clock; } modes[] = {
+		{"boot", CLOCK_BOOTTIME}, {"monotonic", CLOCK_MONOTONIC}, {"tai", CLOCK_TAI}, {"sw_tai", 100}};
+	e->ival = CLOCK_BOOTTIME;
+	bool ok = !e->nargs;
+	for (size_t i = 0; i < ARRAY_LEN(modes) && e->nargs; i++)
+		if (mode_arg(e->args[0], modes[i].word)) {
+			e->ival = (u64)modes[i].clock;
+			ok = true;
+		}
+	if (!ok)
+		ERR(u, e->args[0]->span, "Expects timestamp mode to be one of: monotonic, boot, tai, sw_tai");
+	return t_int(u, 8, false);
+}
+
+const struct Type *c_cpid(struct Unit *u, struct Expr *e)
+{
+	if (!u->hooks->cpid && u->final)
+		diag_warn(u->diags, e->span, "cpid: there is no child process (-c); it is 0");
+	make_int(u, e, (u64)u->hooks->cpid, false);
+	return e->type = t_int(u, 4, false);
+}
+
+const struct Type *c_has_cpid(struct Unit *u, struct Expr *e)
+{
+	e->kind = E_BOOL;
+	e->ival = u->hooks->cpid != 0;
+	e->is_lit = true;
+	return ty_bool(u->types);
+}
+
+const struct Type *c_usermode(struct Unit *u, struct Expr *e)
+{
+	if (u->cur->point->ctx != CTX_PERF)
+		ERR(u, e->span, "usermode: only the profile, software, hardware and interval probes know the interrupted mode");
+	return t_int(u, 1, false);
+}
+
+// ---- the event
+
+const struct Type *c_args(struct Unit *u, struct Expr *e)
+{
+	const struct Point *p = u->cur->point;
+	if (!p->args) {
+		switch (p->kind) {
+		case PK_UPROBE:
+		case PK_URETPROBE:
+			ERR(u, e->span, "The args builtin needs debug information: there is none for %s", p->name);
+			HINT(u, "use arg0, arg1, ...");
+			break;
+		case PK_KPROBE:
+		case PK_USDT:
+			ERR(u, e->span, "The args builtin can only be used with tracepoint, rawtracepoint, fentry/fexit and uprobe probes (%s used here)",
+			    probe_kind_name(p->kind));
+			HINT(u, "use arg0, arg1, ...");
+			break;
+		default:
+			ERR(u, e->span, "The args builtin can only be used with tracepoint, rawtracepoint, fentry/fexit and uprobe probes (%s used here)",
+			    probe_kind_name(p->kind));
+		}
+		return ty_none(u);
+	}
+	e->as = AS_BPF;
+	return ty_record(u->types, p->args);
+}
+
+const struct Type *c_ctx(struct Unit *u, struct Expr *e)
+{
+	static const char *const names[] = {[CTX_PT_REGS] = "struct pt_regs", [CTX_PERF] = "struct bpf_perf_event_data", [CTX_RAW] = NULL,
+					    [CTX_TRACEPOINT] = NULL, [CTX_ITER] = NULL, [CTX_NONE] = NULL};
+	const struct Point *p = u->cur->point;
+	if (p->kind == PK_ITER && p->args)
+		return ty_ptr(u->types, ty_record(u->types, p->args), AS_BPF);
+	const char *n = names[p->ctx];
+	const struct Type *t = n ? ctype_lookup(u->ctypes, n) : NULL;
+	return ty_ptr(u->types, t ? t : t_int(u, 8, false), AS_BPF);
+}
+
+const struct Type *c_retval(struct Unit *u, struct Expr *e)
+{
+	const struct Point *p = u->cur->point;
+	if (p->kind == PK_FEXIT) {
+		if (!p->ret || p->ret->kind == TY_VOID) {
+			ERR(u, e->span, "The retval builtin can not be used: the function returns nothing");
+			return ty_none(u);
+		}
+		return p->ret;
+	}
+	if (p->kind != PK_KRETPROBE && p->kind != PK_URETPROBE)
+		ERR(u, e->span, "The retval builtin can only be used with 'kretprobe' and 'uretprobe' and 'fexit' probes");
+	return t_int(u, 8, true);
+}
+
+const struct Type *c_func(struct Unit *u, struct Expr *e)
+{
+	const struct Point *p = u->cur->point;
+	switch (p->kind) {
+	case PK_KPROBE:
+	case PK_KRETPROBE:
+		return ty_simple(u->types, TY_KSYM);
+	case PK_UPROBE:
+	case PK_URETPROBE:
+	case PK_FENTRY:
+	case PK_FEXIT:
+		if (p->func) {
+			make_str(u, e, p->func, (u32)strlen(p->func));
+			return e->type;
+		}
+		return ty_simple(u->types, TY_USYM);
+	default:
+		ERR(u, e->span, "The func builtin can not be used with '%s' probes", probe_kind_name(p->kind));
+		return ty_none(u);
+	}
+}
+
+const struct Type *c_probe(struct Unit *u, struct Expr *e)
+{
+	make_str(u, e, u->cur->point->name, (u32)strlen(u->cur->point->name));
+	return e->type;
+}
+
+const struct Type *c_probetype(struct Unit *u, struct Expr *e)
+{
+	const char *s = probe_kind_name(u->cur->point->kind);
+	make_str(u, e, s, (u32)strlen(s));
+	return e->type;
+}
+
+const struct Type *c_reg(struct Unit *u, struct Expr *e)
+{
+	const char *s = lit_str_arg(u, e, 0);
+	u32 size;
+	if (u->cur->point->ctx != CTX_PT_REGS && u->cur->point->ctx != CTX_PERF) {
+		ERR(u, e->span, "reg() can only be used with 'kprobes', 'uprobes', 'usdt' and profile probes");
+		return t_int(u, 8, false);
+	}
+	int off = s ? u->hooks->ptregs(s, &size) : -1;
+	if (s && off < 0)
+		ERR(u, e->span, "'%s' is not a valid register on this architecture", s);
+	e->ival = (u64)off;
+	return t_int(u, 8, false);
+}
+
+const struct Type *c_stack(struct Unit *u, struct Expr *e)
+{
+	bool user = e->builtin->id == BI_ustack, fp = u->config->unwind_fp;
+	enum StackMode mode = u->config->stack_mode;
+	s64 limit = 127;
+	for (u32 i = 0; i < e->nargs; i++) {
+		struct Expr *a = e->args[i];
+		if (a->kind == E_IDENT && !a->builtin) {
+			if (mode_arg(a, "perf"))
+				mode = STACK_MODE_PERF;
+			else if (mode_arg(a, "raw"))
+				mode = STACK_MODE_RAW;
+			else if (mode_arg(a, "bpftrace"))
+				mode = STACK_MODE_BPFTRACE;
+			else if (mode_arg(a, "build_id") && user)
+				mode = STACK_MODE_BUILD_ID;
+			else if (mode_arg(a, "fp") && user)
+				fp = true;
+			else if (mode_arg(a, "dwarf") && user)
+				fp = false;
+			else
+				ERR(u, a->span, "Unknown stack mode: '%s'", a->str);
+		} else {
+			if (lit_int_arg(u, e, i, &limit) && limit < 1)
+				ERR(u, a->span, "%s([mode, ][limit]): the limit is at least 1", e->str);
+			else if (limit > 1024) {
+				ERR(u, a->span, "%s() limit shouldn't exceed 1024, %lld given", e->str, (long long)limit);
+				limit = 1024;
+			}
+		}
+	}
+	u->prog->uses_ustack |= user;
+	u->prog->uses_kstack |= !user;
+	if (!e->nargs || limit == 127)
+		limit = e->nargs && limit == 127 ? limit : 1024; // no limit given: whole stacks
+	return ty_stack(u->types, user, mode, (u32)limit, fp);
+}

@@ -1,0 +1,24 @@
+// Shared by the files that give expressions their types: check_expr.c (dispatch, fields, maps), check_ops.c, check_spec.c, check_type.c.
+#ifndef SONDE_CHECK_EXPR_H
+#define SONDE_CHECK_EXPR_H
+#include "lang/check.h"
+
+// Only the last round reports.
+#define ERR(u, at, ...) ((u)->final ? diag_error((u)->diags, (at), __VA_ARGS__) : (void)0)
+#define HINT(u, ...) ((u)->final ? diag_hint((u)->diags, __VA_ARGS__) : (void)0)
+
+static inline bool lit_num(const struct Expr *e)
+{
+	return e->kind == E_INT || e->kind == E_BOOL;
+}
+
+void make_bool(struct Unit *u, struct Expr *e, bool v); // e becomes a literal
+// Each returns the type of a node of its kind.
+const struct Type *check_binop(struct Unit *u, struct Expr *e);
+const struct Type *check_unop(struct Unit *u, struct Expr *e);
+const struct Type *check_ternary(struct Unit *u, struct Expr *e);
+const struct Type *check_cast(struct Unit *u, struct Expr *e);
+const struct Type *check_sizeof(struct Unit *u, struct Expr *e);
+const struct Type *check_offsetof(struct Unit *u, struct Expr *e);
+const struct Type *check_typeinfo_field(struct Unit *u, struct Expr *e);
+#endif

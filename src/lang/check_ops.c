@@ -1,0 +1,329 @@
+// Types of operators, ternaries and casts. In: an operator's node. Out: its type; operators on literals become literals.
+#include "lang/check_expr.h"
+
+static u64 fold_int(enum Op op, u64 a, u64 b, bool sgn, bool *neg)
+{
+	u64 v = 0;
+	switch (op) {
+	case OP_ADD: v = a + b; break;
+	case OP_SUB: v = a - b; break;
+	case OP_MUL: v = a * b; break;
+	case OP_DIV: v = !b ? 0 : sgn ? (b == (u64)-1 ? -a : (u64)((s64)a / (s64)b)) : a / b; break;
+	case OP_MOD: v = !b ? a : sgn ? (b == (u64)-1 ? 0 : (u64)((s64)a % (s64)b)) : a % b; break;
+	case OP_AND: v = a & b; break;
+	case OP_OR: v = a | b; break;
+	case OP_XOR: v = a ^ b; break;
+	case OP_SHL: v = b < 64 ? a << b : 0; break;
+	case OP_SHR: v = b > 63 ? 0 : sgn ? (u64)((s64)a >> b) : a >> b; break;
+	default: UNREACHABLE();
+	}
+	*neg = sgn && (s64)v < 0;
+	return v;
+}
+
+static bool fold_cmp(enum Op op, u64 a, u64 b, bool sgn)
+{
+	bool lt = sgn ? (s64)a < (s64)b : a < b;
+	switch (op) {
+	case OP_EQ: return a == b;
+	case OP_NE: return a != b;
+	case OP_LT: return lt;
+	case OP_GE: return !lt;
+	case OP_LE: return lt || a == b;
+	case OP_GT: return !lt && a != b;
+	default: UNREACHABLE();
+	}
+}
+
+static bool is_cmp(enum Op op)
+{
+	return op >= OP_EQ && op <= OP_GE;
+}
+
+static const struct Type *fold_binop(struct Unit *u, struct Expr *e)
+{
+	struct Expr *a = e->a, *b = e->b;
+	bool sgn = a->is_neg || b->is_neg || (e->op == OP_SUB && a->ival < b->ival);
+	if (e->op == OP_LAND || e->op == OP_LOR)
+		make_bool(u, e, e->op == OP_LAND ? a->ival && b->ival : a->ival || b->ival);
+	else if (is_cmp(e->op))
+		make_bool(u, e, fold_cmp(e->op, a->ival, b->ival, a->is_neg || b->is_neg));
+	else {
+		bool neg;
+		if ((e->op == OP_DIV || e->op == OP_MOD) && !b->ival) {
+			ERR(u, e->span, "unable to fold: division by zero");
+			return ty_int(u->types, 8, false);
+		}
+		u64 v = fold_int(e->op, a->ival, b->ival, sgn, &neg);
+		const struct Type *en = a->type && a->type->en ? a->type : NULL;
+		make_int(u, e, v, neg);
+		(void)en;
+	}
+	return e->type;
+}
+
+static const struct Type *binop_ptr(struct Unit *u, struct Expr *e, const struct Type *a, const struct Type *b)
+{
+	if (is_cmp(e->op) || e->op == OP_LAND || e->op == OP_LOR)
+		return ty_bool(u->types);
+	if (e->op == OP_ADD && a->kind == TY_PTR && ty_is_int(b))
+		return a;
+	if (e->op == OP_ADD && b->kind == TY_PTR && ty_is_int(a))
+		return b;
+	if (e->op == OP_SUB && a->kind == TY_PTR && ty_is_int(b))
+		return a;
+	if (e->op == OP_SUB && a->kind == TY_PTR && b->kind == TY_PTR)
+		return ty_int(u->types, 8, true);
+	if (a->kind == TY_PTR && ty_is_int(b))
+		return ty_int(u->types, 8, false); // masks and shifts of an address
+	ERR(u, e->span, "The %s operator can not be used on expressions of types '%s', '%s'", op_text(e->op), tyname(u, a), tyname(u, b));
+	return ty_none(u);
+}
+
+static const struct Type *binop_int(struct Unit *u, struct Expr *e, const struct Type *a, const struct Type *b)
+{
+	if (is_cmp(e->op) || e->op == OP_LAND || e->op == OP_LOR)
+		return ty_bool(u->types);
+	bool wide = (a->size == 8 && !a->sgn && !(lit_num(e->a) && a->en)) || (b->size == 8 && !b->sgn);
+	bool sgn = a->sgn || b->sgn;
+	if (e->op == OP_SHL || e->op == OP_SHR)
+		return ty_int(u->types, 8, a->sgn);
+	if (wide)
+		sgn = false;
+	else if (e->op == OP_SUB)
+		sgn = true;
+	return ty_int(u->types, 8, sgn);
+}
+
+static bool comparable(const struct Type *t)
+{
+	return t->kind == TY_STR || t->kind == TY_ARRAY || t->kind == TY_TUPLE || t->kind == TY_MAC || t->kind == TY_INET || t->kind == TY_BUF;
+}
+
+const struct Type *check_binop(struct Unit *u, struct Expr *e)
+{
+	const struct Type *a = operand_type(u, check_expr(u, e->a)), *b = operand_type(u, check_expr(u, e->b));
+	if (a->kind == TY_NONE || b->kind == TY_NONE)
+		return is_cmp(e->op) || e->op == OP_LAND || e->op == OP_LOR ? ty_bool(u->types) : ty_none(u);
+	if (lit_num(e->a) && lit_num(e->b))
+		return fold_binop(u, e);
+	const char *x, *y;
+	if (expr_lit_str(e->a, &x) && expr_lit_str(e->b, &y) && (e->op == OP_EQ || e->op == OP_NE)) {
+		bool eq = e->a->len == e->b->len && !memcmp(x, y, e->a->len);
+		make_bool(u, e, (e->op == OP_EQ) == eq);
+		return e->type;
+	}
+	if (a->kind == TY_PTR || b->kind == TY_PTR) {
+		bool ok = (a->kind == TY_PTR || ty_is_int(a)) && (b->kind == TY_PTR || ty_is_int(b));
+		if (ok)
+			return binop_ptr(u, e, a, b);
+	}
+	if (ty_is_int(a) && ty_is_int(b))
+		return binop_int(u, e, a, b);
+	if ((e->op == OP_EQ || e->op == OP_NE) && a->kind == b->kind && comparable(a)) {
+		if (a->kind == TY_TUPLE && !type_unify(u->types, a, b))
+			ERR(u, e->span, "Type mismatch for '%s': comparing '%s' with '%s'", op_text(e->op), tyname(u, a), tyname(u, b));
+		if (a->kind == TY_ARRAY && (a->n != b->n || a->elem->size != b->elem->size))
+			ERR(u, e->span, "Only arrays of same size support comparison operators.");
+		return ty_bool(u->types);
+	}
+	if ((e->op == OP_EQ || e->op == OP_NE) && a->kind == b->kind && (ty_is_stack(a) || a->kind == TY_KSYM))
+		return ty_bool(u->types);
+	if (a->kind == b->kind)
+		ERR(u, e->span, "The %s operator can not be used on expressions of type '%s'", op_text(e->op), tyname(u, a));
+	else {
+		ERR(u, e->span, "Type mismatch for '%s': comparing '%s' with '%s'", op_text(e->op), tyname(u, a), tyname(u, b));
+		if (a->kind == TY_STR || b->kind == TY_STR)
+			HINT(u, "text is compared with text; use str() to read it from an address");
+	}
+	return is_cmp(e->op) ? ty_bool(u->types) : ty_none(u);
+}
+
+static const struct Type *check_incdec(struct Unit *u, struct Expr *e)
+{
+	struct Expr *x = e->a;
+	bool dec = e->op == OP_PREDEC || e->op == OP_POSTDEC;
+	if (x->kind != E_VAR && x->kind != E_MAP && x->kind != E_MAPREF) {
+		ERR(u, e->span, "The %s operator must be applied to a map or variable", dec ? "--" : "++");
+		return ty_none(u);
+	}
+	const struct Type *t = check_expr(u, x);
+	if (t->kind == TY_PTR)
+		return t;
+	if (t->kind != TY_NONE && !ty_is_int(t)) {
+		ERR(u, e->span, "The %s operator can not be used on expressions of type '%s'", dec ? "--" : "++", tyname(u, t));
+		return ty_none(u);
+	}
+	if (x->kind == E_VAR) {
+		if (t->kind == TY_INT && t->size < 8 && !x->var->declared_type)
+			var_grow(u, x->var, e->span, ty_int(u->types, 8, t->sgn || dec));
+		return x->var->type ? x->var->type : t;
+	}
+	if (t->kind == TY_NONE || t->size < 8)
+		map_grow_val(u, x->map, e->span, ty_int(u->types, 8, true));
+	return x->map->val ? x->map->val : t;
+}
+
+const struct Type *check_unop(struct Unit *u, struct Expr *e)
+{
+	if (e->op >= OP_PREINC)
+		return check_incdec(u, e);
+	const struct Type *t = operand_type(u, check_expr(u, e->a));
+	if (t->kind == TY_NONE)
+		return e->op == OP_NOT ? ty_bool(u->types) : t;
+	switch (e->op) {
+	case OP_NEG:
+		if (e->a->kind == E_INT) {
+			u64 v = -e->a->ival;
+			make_int(u, e, v, (s64)v < 0);
+			return e->type;
+		}
+		if (ty_is_int(t))
+			return ty_int(u->types, 8, true);
+		break;
+	case OP_BNOT:
+		if (e->a->kind == E_INT) {
+			u64 v = ~e->a->ival;
+			make_int(u, e, v, false);
+			return e->type;
+		}
+		if (ty_is_int(t))
+			return ty_int(u->types, 8, t->sgn);
+		break;
+	case OP_NOT:
+		if (lit_num(e->a)) {
+			make_bool(u, e, !e->a->ival);
+			return e->type;
+		}
+		if (ty_is_int(t) || t->kind == TY_PTR)
+			return ty_bool(u->types);
+		break;
+	case OP_DEREF:
+		if (t->kind == TY_PTR) {
+			e->as = t->as;
+			if (t->elem->kind == TY_VOID || (t->elem->kind != TY_RECORD && !t->elem->size)) {
+				ERR(u, e->span, "Can not dereference a pointer to '%s'", tyname(u, t->elem));
+				return ty_none(u);
+			}
+			if (t->elem->kind == TY_PTR)
+				return ty_ptr(u->types, t->elem->elem, t->as);
+			if (t->elem->kind == TY_RECORD && !ctype_record_load(u->ctypes, t->elem->rec))
+				ERR(u, e->span, "Unknown struct/union: '%s'", t->elem->rec->name);
+			if (t->elem->kind == TY_RECORD)
+				return ty_record(u->types, t->elem->rec);
+			return t->elem;
+		}
+		ERR(u, e->span, "Can not dereference type '%s'. It is not a pointer.", tyname(u, t));
+		if (ty_is_int(t))
+			HINT(u, "cast it first: *(uint64 *)...");
+		return ty_none(u);
+	case OP_ADDR:
+		if (e->a->kind == E_VAR || e->a->kind == E_MAP || e->a->kind == E_MAPREF) {
+			if (e->a->var)
+				e->a->var->captured = true; // it needs memory
+			return ty_ptr(u->types, t, AS_BPF);
+		}
+		if (e->a->kind == E_FIELD || e->a->kind == E_INDEX || (e->a->kind == E_UNOP && e->a->op == OP_DEREF))
+			return ty_ptr(u->types, t, e->a->as);
+		ERR(u, e->span, "The & operator takes a variable, a map or a field");
+		return ty_none(u);
+	default:
+		break;
+	}
+	ERR(u, e->span, "The %s operator can not be used on expressions of type '%s'", op_text(e->op), tyname(u, t));
+	return ty_none(u);
+}
+
+const struct Type *check_ternary(struct Unit *u, struct Expr *e)
+{
+	const struct Type *c = operand_type(u, check_expr(u, e->a)), *a = check_expr(u, e->b), *b = check_expr(u, e->c);
+	if (c->kind != TY_NONE && !ty_is_int(c) && c->kind != TY_PTR)
+		ERR(u, e->a->span, "Invalid condition in ternary: %s", tyname(u, c));
+	if (lit_num(e->a)) {
+		struct Expr *pick = e->a->ival ? e->b : e->c;
+		const struct Type *t = type_unify(u->types, operand_type(u, a), operand_type(u, b));
+		if (pick->is_lit && t) {
+			struct Span at = e->span;
+			*e = *pick;
+			e->span = at;
+			return e->type;
+		}
+	}
+	if (a->kind == TY_NONE)
+		return b;
+	if (b->kind == TY_NONE)
+		return a;
+	const struct Type *t = type_unify(u->types, operand_type(u, a), operand_type(u, b));
+	if (!t) {
+		ERR(u, e->span, "Ternary operator must return the same type: have '%s' and '%s'", tyname(u, a), tyname(u, b));
+		return ty_none(u);
+	}
+	return t;
+}
+
+const struct Type *check_cast(struct Unit *u, struct Expr *e)
+{
+	const struct Type *to = check_spec(u, e->spec), *from = operand_type(u, check_expr(u, e->a));
+	if (to->kind == TY_NONE || from->kind == TY_NONE)
+		return to;
+	bool from_num = ty_is_int(from) || from->kind == TY_PTR || from->kind == TY_KSYM || from->kind == TY_USYM;
+	switch (to->kind) {
+	case TY_INT:
+	case TY_BOOL:
+		if (from->kind == TY_ARRAY) {
+			if (from->size != to->size)
+				ERR(u, e->span, "Cannot cast from \"%s\" to \"%s\": size mismatch", tyname(u, from), tyname(u, to));
+			return to;
+		}
+		if (from->kind == TY_STR && e->a->is_lit && to->kind == TY_BOOL)
+			return to;
+		if (!from_num)
+			break;
+		if (e->a->kind == E_INT && to->kind == TY_INT && !to->en) {
+			u64 v = e->a->ival;
+			u32 sh = 64 - to->size * 8;
+			v = to->sgn ? (u64)((s64)(v << sh) >> sh) : v << sh >> sh;
+			e->ival = v;
+			e->is_neg = to->sgn && (s64)v < 0;
+		}
+		return to;
+	case TY_PTR:
+		if (from->kind == TY_PTR)
+			return ty_ptr(u->types, to->elem, from->as);
+		if (from->kind == TY_RECORD || from->kind == TY_ARRAY || from->kind == TY_STR) {
+			if (e->a->as && e->a->as != AS_BPF && from->kind != TY_ARRAY)
+				break;
+			if (from->kind == TY_ARRAY && from->size == 8)
+				return to;
+			break;
+		}
+		if (from_num)
+			return to;
+		break;
+	case TY_ARRAY: {
+		u32 have = from->kind == TY_BOOL ? 1 : from->size;
+		if (e->a->kind == E_INT)
+			have = 8;
+		if (!ty_is_int(from) && from->kind != TY_ARRAY && from->kind != TY_INET && from->kind != TY_PTR)
+			break;
+		u32 n = to->n ? to->n : to->elem->size ? have / to->elem->size : 0;
+		if (!n || n * to->elem->size != have) {
+			if (e->a->kind == E_INT && n && n * to->elem->size <= 8)
+				return ty_array(u->types, to->elem, n);
+			ERR(u, e->span, "Cannot cast from \"%s\" to \"%s\": size mismatch", tyname(u, from), tyname(u, to));
+			return ty_none(u);
+		}
+		return ty_array(u->types, to->elem, n);
+	}
+	case TY_STR:
+		if (from->kind == TY_STR)
+			return to;
+		break;
+	default:
+		if (to->kind == from->kind)
+			return type_unify(u->types, to, from) ? to : ty_none(u);
+		break;
+	}
+	ERR(u, e->span, "Cannot cast from \"%s\" to \"%s\"", tyname(u, from), tyname(u, to));
+	return ty_none(u);
+}

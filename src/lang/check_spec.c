@@ -1,0 +1,141 @@
+// Types as the script writes them, and what it may ask of a type: sizeof, offsetof, typeinfo. In: a TypeSpec or an expression. Out: the type,
+// or the node as a literal.
+#include "lang/check_expr.h"
+
+// A user probe's types come from the debug information of its binary rather than from the kernel.
+static void add_binary_types(struct Unit *u)
+{
+	const struct Point *p = u->cur->point;
+	if ((p->kind == PK_UPROBE || p->kind == PK_URETPROBE || p->kind == PK_USDT) && p->target)
+		err_free(ctype_add_dwarf(u->ctypes, p->target)); // a binary without debug information adds none
+}
+
+const struct Type *check_spec(struct Unit *u, struct TypeSpec *s)
+{
+	static const struct { const char *name; u8 size; bool sgn; } ints[] = {
+		{"int8", 1, true}, {"uint8", 1, false}, {"int16", 2, true}, {"uint16", 2, false},
+		{"int32", 4, true}, {"uint32", 4, false}, {"int64", 8, true}, {"uint64", 8, false}};
+	static const struct { const char *name; enum TyKind kind; } plain[] = {
+		{"void", TY_VOID}, {"usym_t", TY_USYM}, {"ksym_t", TY_KSYM}, {"inet", TY_INET}, {"macaddr_t", TY_MAC}, {"mac_address", TY_MAC},
+		{"timestamp", TY_STRFTIME}, {"cgroup_path_t", TY_CGROUP_PATH}, {"username", TY_USERNAME}};
+	const struct Type *t = NULL;
+	if (s->typeof_expr)
+		t = check_expr(u, s->typeof_expr);
+	else if (s->tuple || s->ntuple) {
+		const struct Type *f[64];
+		for (u32 i = 0; i < s->ntuple && i < 64; i++)
+			f[i] = check_spec(u, s->tuple[i]);
+		t = ty_tuple(u->types, f, MIN(s->ntuple, 64u));
+	} else {
+		for (size_t i = 0; !t && i < ARRAY_LEN(ints); i++)
+			if (!strcmp(s->name, ints[i].name))
+				t = ty_int(u->types, ints[i].size, ints[i].sgn);
+		for (size_t i = 0; !t && i < ARRAY_LEN(plain); i++)
+			if (!strcmp(s->name, plain[i].name))
+				t = ty_simple(u->types, plain[i].kind);
+		if (!t && !strcmp(s->name, "bool"))
+			t = ty_bool(u->types);
+		if (!t && !strcmp(s->name, "string"))
+			t = ty_str(u->types, s->str_size ? (u32)s->str_size : s->is_array && s->array_sized ? (u32)s->array_n : u->config->max_strlen);
+		if (t && t->kind == TY_STR && s->is_array)
+			return t;
+		if (!t && !strcmp(s->name, "buffer"))
+			t = ty_buf(u->types, s->str_size ? (u32)s->str_size : u->config->max_strlen);
+		if (!t && (!strcmp(s->name, "kstack_t") || !strcmp(s->name, "kstack")))
+			t = ty_stack(u->types, false, u->config->stack_mode, 127, false);
+		if (!t && (!strcmp(s->name, "ustack_t") || !strcmp(s->name, "ustack")))
+			t = ty_stack(u->types, true, u->config->stack_mode, 127, false);
+		if (!t) {
+			add_binary_types(u);
+			t = ctype_lookup(u->ctypes, s->name);
+		}
+	}
+	if (!t) {
+		ERR(u, s->span, "Cannot resolve unknown type \"%s\"", s->name);
+		const char *near = u->final ? ctype_nearest(u->ctypes, s->name) : NULL;
+		const char *header = ctype_unresolved_hint(u->ctypes);
+		if (near)
+			HINT(u, "did you mean '%s'?", near);
+		if (header)
+			HINT(u, "%s", header);
+		return ty_none(u);
+	}
+	for (u32 i = 0; i < s->ptrs; i++)
+		t = ty_ptr(u->types, t, default_as(u));
+	if (s->is_array && t->kind != TY_STR)
+		t = ty_array(u->types, t, s->array_sized ? (u32)s->array_n : 0);
+	return t;
+}
+
+// ---- questions about types
+
+const struct Type *check_sizeof(struct Unit *u, struct Expr *e)
+{
+	const struct Type *t = e->spec ? check_spec(u, e->spec) : check_expr(u, e->a);
+	if (t->kind == TY_NONE)
+		return ty_int(u->types, 8, false);
+	if (t->kind == TY_RECORD)
+		ctype_record_load(u->ctypes, t->rec);
+	u32 size = t->kind == TY_RECORD ? t->rec->size : t->size;
+	if (u->final)
+		make_int(u, e, size, false);
+	return e->type = ty_int(u->types, 8, false);
+}
+
+const struct Type *check_offsetof(struct Unit *u, struct Expr *e)
+{
+	const struct Type *t = e->spec ? check_spec(u, e->spec) : check_expr(u, e->a);
+	u64 off = 0;
+	if (t->kind == TY_PTR)
+		t = t->elem;
+	for (u32 i = 0; i < e->npath && t->kind != TY_NONE; i++) {
+		struct Field f;
+		if (e->path[i][0] == '[' && t->kind == TY_ARRAY) {
+			off += strtoull(e->path[i] + 1, NULL, 0) * t->elem->size;
+			t = t->elem;
+			continue;
+		}
+		if (t->kind != TY_RECORD || !ctype_record_load(u->ctypes, t->rec)) {
+			ERR(u, e->span, "offsetof: '%s' is not a struct or union", tyname(u, t));
+			return ty_none(u);
+		}
+		if (!record_field(t->rec, e->path[i], &f)) {
+			ERR(u, e->span, "'%s' has no field named '%s'", tyname(u, t), e->path[i]);
+			return ty_none(u);
+		}
+		off += f.off;
+		t = f.type;
+	}
+	if (u->final)
+		make_int(u, e, off, false);
+	return e->type = ty_int(u->types, 8, false);
+}
+
+// typeinfo(e): a literal record of (btf_id, base_ty, full_ty); only its fields are ever used.
+const struct Type *check_typeinfo_field(struct Unit *u, struct Expr *e)
+{
+	struct Expr *ti = e->a;
+	const struct Type *t = ti->spec ? check_spec(u, ti->spec) : check_expr(u, ti->a);
+	if (t->kind == TY_NONE)
+		return t;
+	static const char *const base[] = {[TY_INT] = "int", [TY_BOOL] = "bool", [TY_STR] = "string", [TY_PTR] = "pointer", [TY_RECORD] = "record",
+					   [TY_ARRAY] = "array", [TY_TUPLE] = "tuple", [TY_BUF] = "buffer", [TY_VOID] = "void", [TY_KINDS] = NULL};
+	const char *s = NULL;
+	if (!strcmp(e->str, "full_ty"))
+		s = tyname(u, t);
+	else if (!strcmp(e->str, "base_ty"))
+		s = base[t->kind] ? base[t->kind] : tyname(u, t);
+	else if (!strcmp(e->str, "btf_id")) {
+		if (u->final)
+			make_int(u, e, 0, false);
+		return ty_int(u->types, 8, false);
+	}
+	if (!s) {
+		ERR(u, e->span, "typeinfo has the fields btf_id, base_ty and full_ty");
+		return ty_none(u);
+	}
+	const struct Type *st = ty_str(u->types, (u32)strlen(s) + 1);
+	if (u->final)
+		make_str(u, e, s, (u32)strlen(s));
+	return st;
+}

@@ -1,0 +1,213 @@
+// Literals, the common type of two types, and the growth of maps' and variables' types. Invariant: a symbol's type only grows, so rounds end.
+#include "lang/check_expr.h"
+
+const char *tyname(struct Unit *u, const struct Type *t)
+{
+	struct Str s = {0};
+	ty_name(t, &s);
+	char *p = arena_strndup(u->arena, str_text(&s), s.n);
+	str_deinit(&s);
+	return p;
+}
+
+const struct Type *ty_none(struct Unit *u)
+{
+	return ty_simple(u->types, TY_NONE);
+}
+
+// ---- literals
+
+const struct Type *int_type_for(struct TypeTab *t, u64 v, bool neg)
+{
+	if (neg) {
+		s64 s = (s64)v;
+		return ty_int(t, s >= INT8_MIN ? 1 : s >= INT16_MIN ? 2 : s >= INT32_MIN ? 4 : 8, true);
+	}
+	return ty_int(t, v <= UINT8_MAX ? 1 : v <= UINT16_MAX ? 2 : v <= UINT32_MAX ? 4 : 8, false);
+}
+
+void make_int(struct Unit *u, struct Expr *e, u64 v, bool neg)
+{
+	e->kind = E_INT;
+	e->ival = v;
+	e->is_neg = neg;
+	e->is_lit = true;
+	e->type = int_type_for(u->types, v, neg);
+}
+
+void make_bool(struct Unit *u, struct Expr *e, bool v)
+{
+	e->kind = E_BOOL;
+	e->ival = v;
+	e->is_lit = true;
+	e->type = ty_bool(u->types);
+}
+
+void make_str(struct Unit *u, struct Expr *e, const char *s, u32 len)
+{
+	e->kind = E_STR;
+	e->str = s;
+	e->len = len;
+	e->is_lit = true;
+	e->type = ty_str(u->types, len + 1);
+}
+
+bool expr_lit_str(const struct Expr *e, const char **s)
+{
+	if (e->kind != E_STR)
+		return false;
+	*s = e->str;
+	return true;
+}
+
+// ---- type arithmetic
+
+static const struct Type *unify_int(struct TypeTab *t, const struct Type *a, const struct Type *b)
+{
+	if (a->en && a->en == b->en)
+		return a;
+	if (a->sgn == b->sgn)
+		return ty_int(t, MAX(a->size, b->size), a->sgn);
+	const struct Type *s = a->sgn ? a : b, *n = a->sgn ? b : a;
+	u32 size = MAX(s->size, n->size * 2);
+	return size > 8 ? NULL : ty_int(t, size, true);
+}
+
+const struct Type *type_unify(struct TypeTab *t, const struct Type *a, const struct Type *b)
+{
+	if (a == b || b->kind == TY_NONE)
+		return a;
+	if (a->kind == TY_NONE)
+		return b;
+	if (ty_is_int(a) && ty_is_int(b)) {
+		if (a->kind == TY_BOOL)
+			a = ty_int(t, 1, false);
+		if (b->kind == TY_BOOL)
+			b = ty_int(t, 1, false);
+		return unify_int(t, a, b);
+	}
+	if (a->kind != b->kind)
+		return NULL;
+	switch (a->kind) {
+	case TY_STR:
+		return ty_str(t, MAX(a->size, b->size));
+	case TY_BUF:
+		return ty_buf(t, MAX(a->size, b->size) - 4);
+	case TY_PTR:
+		if (a->elem->kind == TY_VOID)
+			return a;
+		if (a->elem == b->elem)
+			return a->as == AS_NONE ? b : a;
+		if (a->elem->kind == TY_RECORD && b->elem->kind == TY_RECORD && !strcmp(a->elem->rec->name, b->elem->rec->name))
+			return a;
+		if (ty_is_int(a->elem) && ty_is_int(b->elem) && a->elem->size == b->elem->size)
+			return a;
+		return NULL;
+	case TY_TUPLE: {
+		if (a->n != b->n)
+			return NULL;
+		const struct Type *f[64];
+		for (u32 i = 0; i < a->n; i++)
+			if (!(f[i] = type_unify(t, a->fields[i].type, b->fields[i].type)))
+				return NULL;
+		return ty_tuple(t, f, a->n);
+	}
+	case TY_ARRAY:
+		return a->n == b->n && a->elem->size == b->elem->size && a->elem->kind == b->elem->kind ? a : NULL;
+	case TY_RECORD:
+		return !strcmp(a->rec->name, b->rec->name) && a->size == b->size ? a : NULL;
+	case TY_KSTACK:
+	case TY_USTACK:
+		return a->stack_mode == b->stack_mode ? (a->stack_limit >= b->stack_limit ? a : b) : NULL;
+	case TY_SUM: case TY_MIN: case TY_MAX: case TY_AVG: case TY_STATS:
+		return ty_aggr(t, a->kind, a->sgn || b->sgn);
+	case TY_KSYM: case TY_USYM: case TY_INET: case TY_MAC: case TY_STRFTIME: case TY_CGROUP_PATH: case TY_USERNAME: case TY_STRERROR:
+	case TY_SYSCALL_NAME: case TY_COUNT: case TY_VOID: case TY_TSERIES:
+		return a;
+	default:
+		return NULL;
+	}
+}
+
+// What an operand counts as in arithmetic: aggregations read as integers.
+const struct Type *operand_type(struct Unit *u, const struct Type *t)
+{
+	if (ty_is_aggr_castable(t))
+		return ty_int(u->types, 8, t->kind != TY_COUNT && t->sgn);
+	return t;
+}
+
+// ---- symbols
+
+void map_grow_key(struct Unit *u, struct MapSym *m, struct Span at, const struct Type *key)
+{
+	if (key->kind == TY_NONE)
+		return;
+	key = operand_type(u, key);
+	const struct Type *t = m->key ? type_unify(u->types, m->key, key) : key;
+	if (!t) {
+		ERR(u, at, "Argument mismatch for %s: trying to access with arguments: '%s' when map expects arguments: '%s'", m->name,
+		    tyname(u, key), tyname(u, m->key));
+		return;
+	}
+	if (t != m->key) {
+		m->key = t;
+		u->changed = true;
+	}
+}
+
+void map_grow_val(struct Unit *u, struct MapSym *m, struct Span at, const struct Type *val)
+{
+	if (val->kind == TY_NONE)
+		return;
+	const struct Type *t = m->val ? type_unify(u->types, m->val, val) : val;
+	if (!t || (m->val && m->val->kind != t->kind && !(ty_is_int(m->val) && ty_is_int(t)))) {
+		ERR(u, at, "Type mismatch for %s: trying to assign value of type '%s' when map already has a type '%s'", m->name, tyname(u, val),
+		    tyname(u, m->val));
+		return;
+	}
+	if (t != m->val) {
+		m->val = t;
+		u->changed = true;
+	}
+}
+
+void var_grow(struct Unit *u, struct VarSym *v, struct Span at, const struct Type *t)
+{
+	if (t->kind == TY_NONE)
+		return;
+	t = operand_type(u, t);
+	if (t->kind == TY_VOID || ty_is_aggr(t)) {
+		ERR(u, at, "Value '%s' cannot be assigned to a scratch variable.", tyname(u, t));
+		return;
+	}
+	const struct Type *n = v->type ? type_unify(u->types, v->type, t) : t;
+	if (n && v->declared_type && n != v->type && !(ty_is_int(n) && ty_is_int(v->type) && t->kind == v->type->kind && t->size <= v->type->size))
+		n = n->kind == TY_STR && t->size <= v->type->size ? v->type : NULL;
+	if (!n) {
+		if (ty_is_int(t) && v->type && ty_is_int(v->type) && t->size > v->type->size)
+			ERR(u, at, "Integer size mismatch. Assignment type '%s' is larger than the variable type '%s'.", tyname(u, t), tyname(u, v->type));
+		else
+			ERR(u, at, "Type mismatch for $%s: trying to assign value of type '%s' when variable already has a type '%s'", v->name,
+			    tyname(u, t), tyname(u, v->type));
+		return;
+	}
+	if (v->declared_type)
+		n = v->type;
+	if (n != v->type) {
+		v->type = n;
+		u->changed = true;
+	}
+}
+
+enum AddrSpace default_as(struct Unit *u)
+{
+	switch (u->cur->point->kind) {
+	case PK_UPROBE: case PK_URETPROBE: case PK_USDT:
+		return AS_USER;
+	case PK_TRACEPOINT:
+		return u->cur->point->target && !strcmp(u->cur->point->target, "syscalls") ? AS_USER : AS_KERNEL;
+	default:
+		return AS_KERNEL;
+	}
+}
