@@ -1,2 +1,0 @@
-build-asan/base/arena.o: src/base/arena.c src/base/base.h
-src/base/base.h:

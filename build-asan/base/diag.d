@@ -1,2 +1,0 @@
-build-asan/base/diag.o: src/base/diag.c src/base/base.h
-src/base/base.h:

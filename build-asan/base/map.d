@@ -1,2 +1,0 @@
-build-asan/base/map.o: src/base/map.c src/base/base.h
-src/base/base.h:

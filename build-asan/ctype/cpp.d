@@ -1,8 +1,0 @@
-build-asan/ctype/cpp.o: src/ctype/cpp.c src/ctype/cpp.h src/ctype/priv.h \
- src/ctype/ctype.h src/lang/ast.h src/base/base.h src/lang/type.h
-src/ctype/cpp.h:
-src/ctype/priv.h:
-src/ctype/ctype.h:
-src/lang/ast.h:
-src/base/base.h:
-src/lang/type.h:

@@ -1,7 +1,0 @@
-build-asan/ctype/tracefs.o: src/ctype/tracefs.c src/ctype/priv.h \
- src/ctype/ctype.h src/lang/ast.h src/base/base.h src/lang/type.h
-src/ctype/priv.h:
-src/ctype/ctype.h:
-src/lang/ast.h:
-src/base/base.h:
-src/lang/type.h:

@@ -1,7 +1,0 @@
-build-asan/lang/parse_type.o: src/lang/parse_type.c src/lang/parse.h \
- src/lang/ast.h src/base/base.h src/lang/type.h src/lang/token.h
-src/lang/parse.h:
-src/lang/ast.h:
-src/base/base.h:
-src/lang/type.h:
-src/lang/token.h:

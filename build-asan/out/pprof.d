@@ -1,3 +1,0 @@
-build-asan/out/pprof.o: src/out/pprof.c src/out/report.h src/base/base.h
-src/out/report.h:
-src/base/base.h:
