@@ -82,7 +82,7 @@ static int take_params(struct Options *o, int argc, char **argv, int dashdash)
 	return 0;
 }
 
-enum { OPT_UNSAFE = 256, OPT_INFO, OPT_INCLUDE, OPT_NO_WARNINGS, OPT_DRY_RUN, OPT_NO_FEATURE, OPT_USDT_FILE, OPT_UNWIND, OPT_TEST, OPT_BENCH, OPT_INLINES, OPT_LINES };
+enum { OPT_UNSAFE = 256, OPT_INFO, OPT_INCLUDE, OPT_NO_WARNINGS, OPT_DRY_RUN, OPT_NO_FEATURE, OPT_USDT_FILE, OPT_UNWIND, OPT_TEST, OPT_BENCH, OPT_INLINES, OPT_LINES, OPT_WHY };
 
 static int parse_options(struct Options *o, int argc, char **argv, bool *done)
 {
@@ -94,6 +94,7 @@ static int parse_options(struct Options *o, int argc, char **argv, bool *done)
 		{"usdt-file-activation", no_argument, NULL, OPT_USDT_FILE}, {"unwind", required_argument, NULL, OPT_UNWIND},
 		{"test", no_argument, NULL, OPT_TEST},	       {"bench", no_argument, NULL, OPT_BENCH},
 		{"inlines", no_argument, NULL, OPT_INLINES},   {"lines", no_argument, NULL, OPT_LINES},
+		{"why-incomplete", no_argument, NULL, OPT_WHY},
 		{NULL, 0, NULL, 0}};
 	static const char *dirs[64], *incs[64];
 	int c, dashdash = 0;
@@ -172,6 +173,7 @@ static int parse_options(struct Options *o, int argc, char **argv, bool *done)
 		case OPT_BENCH: o->bench = true; break;
 		case OPT_INLINES: o->inlines = true; break;
 		case OPT_LINES: o->lines = true; break;
+		case OPT_WHY: o->why_incomplete = true; break;
 		default:
 			if (optopt)
 				return usage_error("option '-%c' is unknown or lacks its value", optopt);

@@ -292,7 +292,7 @@ static struct err *load(struct Session *s)
 	struct err *e;
 	if (s->prog.uses_ustack) {
 		struct UwOpts uo = {.fp_only = s->prog.config.unwind_fp, .pids = &s->o->pid, .npids = s->o->pid != 0, .follow = true,
-				    .verbose = s->o->verbose};
+				    .verbose = s->o->verbose, .count_ends = s->o->why_incomplete};
 		if ((e = unwind_create(&s->prog, s->syms, &uo, &s->unwind)))
 			return e;
 	}
@@ -544,6 +544,11 @@ static struct err *finish(struct Session *s)
 		e = print_maps(s);
 	}
 	report_losses(&s->rc);
+	if (s->o->why_incomplete && s->unwind) {
+		struct StackEnds ends;
+		unwind_ends(s->unwind, &s->arena, &ends);
+		s->render.ops->ends(&s->render, &ends);
+	}
 	s->render.ops->flush(&s->render);
 	return e;
 }

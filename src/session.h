@@ -22,7 +22,7 @@ struct Options {
 	int pid;
 	const char *cmd;
 	const char *out_path;
-	bool json, quiet, verbose, warnings, helper_errors, unsafe, dry_run, list, as_bpftrace, usdt_file_activation, unwind_fp, test, bench, inlines, lines;
+	bool json, quiet, verbose, warnings, helper_errors, unsafe, dry_run, list, as_bpftrace, usdt_file_activation, unwind_fp, test, bench, inlines, lines, why_incomplete;
 	bool no_uprobe_multi, no_kprobe_multi, no_kprobe_session;
 	enum BufMode buf;
 	u32 dump;	       // enum Stage bits

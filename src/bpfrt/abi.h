@@ -86,6 +86,8 @@ enum RtWhy {
 	RT_WHY_OK, RT_WHY_NO_PROC, RT_WHY_NO_MAPPING, RT_WHY_NO_TABLE, RT_WHY_BAD_READ, RT_WHY_BAD_CFA, RT_WHY_NO_RULE, RT_WHY_FP_END, RT_WHY_LIMIT,
 	RT_WHY_KTHREAD,
 	RT_WHY_EXITING, // memory given up already
+	RT_WHY_RA_ZERO, RT_WHY_FP_ZERO, // ends of the chain by agreement; whole, but less surely so than by unwind information
+	RT_WHY_ASKED,			// the script's own limit; whole
 	RT_WHYS
 };
 

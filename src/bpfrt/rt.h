@@ -110,6 +110,7 @@ struct RtLpmKey {
 	H(8, u32, bpf_get_smp_processor_id, (void))                                                                    \
 	H(12, long, bpf_tail_call, (void *ctx, void *prog_array, u32 index))                                           \
 	H(14, u64, bpf_get_current_pid_tgid, (void))                                                                   \
+	H(16, long, bpf_get_current_comm, (void *buf, u32 size))                                                       \
 	H(35, u64, bpf_get_current_task, (void))                                                                       \
 	H(67, long, bpf_get_stack, (void *ctx, void *buf, u32 size, u64 flags))                                        \
 	H(112, long, bpf_probe_read_user, (void *dst, u32 size, const void *user))                                     \

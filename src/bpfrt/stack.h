@@ -179,6 +179,19 @@ struct RtStackBuf {
 };
 #define RT_STACK_BUFS 4 // nested events on one CPU
 
+// ---- rt_uw_ends (--why-incomplete): how many user stacks of a process ended at a frame, and why
+#define RT_UW_ENDS 16384
+struct RtUwEnd {
+	u64 frame; // the last one; 0: no frames
+	u32 tgid;  // 0: kernel threads, exiting processes, and whatever had no room (user space has put these in)
+	u16 why;   // enum RtWhy
+	u16 leaf;  // the frame is the only one: no return address
+};
+struct RtUwEndCount {
+	u64 count;
+	char comm[16]; // of the thread seen first
+};
+
 // ---- record of the ring buffer rt_uw_events: struct RtEvent {RT_EV_PROC_NEW, object or 0}, u64 tgid. Object 0: the mappings of tgid are not known;
 // else: its table is wanted next.
 struct RtProcNew {

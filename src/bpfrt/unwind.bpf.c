@@ -15,6 +15,7 @@ RT_MAP(rt_uw_pages, RT_MAP_ARRAY_OF_MAPS, 4, 4, RT_UW_VALS, 0, RT_MAP_ARRAY, 4, 
 RT_MAP(rt_uw_rules, RT_MAP_ARRAY, 4, sizeof(struct RtUwRule), RT_UW_RULES, RT_F_MMAPABLE);
 RT_MAP(rt_uw_asked, RT_MAP_LRU_HASH, 4, 4, 4096, 0);
 RT_MAP(rt_uw_events, RT_MAP_RINGBUF, 0, 0, 65536, 0);
+RT_MAP(rt_uw_ends, RT_MAP_HASH, sizeof(struct RtUwEnd), sizeof(struct RtUwEndCount), 1, 0);
 
 // What the running kernel offers, and where its structures keep what we follow: from its BTF, 0 when unknown (uprobe.h, uprobes.c, sched.h).
 RT_CONST(u32, rt_uw_pt_regs, 1);      // bpf_task_pt_regs (5.15); else the top of the task's stack
@@ -28,6 +29,7 @@ RT_CONST(u32, rt_off_ri, 0);	      // uprobe_task.return_instances
 RT_CONST(u32, rt_off_ri_stack, 0);    // return_instance.stack
 RT_CONST(u32, rt_off_ri_orig, 0);     // return_instance.orig_ret_vaddr
 RT_CONST(u32, rt_off_ri_next, 0);     // return_instance.next
+RT_CONST(u32, rt_uw_count_ends, 0);   // --why-incomplete
 
 #define RT_UW_RIS 64 // MAX_URETPROBE_DEPTH
 #define RT_UW_PC_BITS 48
@@ -250,7 +252,7 @@ static RT_NOINLINE u64 enter_caller(struct RtUw *u, u64 ra, u64 slot, u64 sp)
 	u->is_ra = 1;
 	u->leaf = 0;
 	if (!ra)
-		return stop(u, RT_WHY_OK);
+		return stop(u, RT_WHY_RA_ZERO);
 	if (u->tramp && ra == u->tramp && !original_return(u, slot))
 		return stop(u, RT_WHY_BAD_READ);
 	if (u->pc >> RT_UW_PC_BITS)
@@ -351,7 +353,7 @@ static RT_NOINLINE u64 leave_by_fp(struct RtUw *u)
 		return stop(u, RT_WHY_FP_END);
 	u64 fp = u->tmp[1];
 	if (!fp)
-		return stop(u, RT_WHY_OK);
+		return stop(u, RT_WHY_FP_ZERO);
 	if (fp & 7 || fp < u->reg[RT_R_SP] || bpf_probe_read_user(&u->tmp[0], 16, (void *)fp))
 		return stop(u, RT_WHY_FP_END);
 	u->reg[RT_R_FP] = u->tmp[0];
@@ -669,6 +671,8 @@ static RT_INLINE void walk(struct RtStackBuf *b, u64 limit, u64 src, bool loop)
 	}
 	if (!u->stop)
 		u->why = RT_WHY_LIMIT;
+	else if (u->why == RT_WHY_LIMIT && u->limit == limit)
+		u->why = RT_WHY_ASKED;
 	else if (!w.chunk && !u->fp_only)
 		u->why = RT_WHY_NO_PROC;
 	else if (u->weak)
@@ -680,12 +684,44 @@ static RT_INLINE void walk(struct RtStackBuf *b, u64 limit, u64 src, bool loop)
 		u->why = RT_WHY_EXITING;
 }
 
+// Counts where and why the stack ended. User space made the entries of process 0: when the map is full, they take it.
+static RT_NOINLINE u64 count_end(struct RtStackBuf *b, u32 why)
+{
+	struct RtUw *u = &b->uw;
+	struct RtUwEnd key = {0, u->tgid, why, u->n == 1};
+	struct RtUwEndCount first = {1}, *have;
+	u64 last = u->n - 1;
+
+	if (why == RT_WHY_KTHREAD || why == RT_WHY_EXITING)
+		key = (struct RtUwEnd){0, 0, why, 0};
+	else if (last < RT_STACK_MAX)
+		key.frame = b->buf[sizeof(struct RtStack) / 8 + last];
+	have = bpf_map_lookup_elem(&rt_uw_ends, &key);
+	if (!have) {
+		bpf_get_current_comm(first.comm, sizeof(first.comm));
+		if (!bpf_map_update_elem(&rt_uw_ends, &key, &first, RT_NOEXIST))
+			return 0;
+		have = bpf_map_lookup_elem(&rt_uw_ends, &key); // another CPU was faster
+	}
+	if (!have) {
+		key = (struct RtUwEnd){0, 0, why, 0};
+		have = bpf_map_lookup_elem(&rt_uw_ends, &key);
+	}
+	if (have)
+		__sync_fetch_and_add(&have->count, 1);
+	return 0;
+}
+
 static RT_INLINE u64 finish(struct RtStackBuf *b, u64 limit)
 {
 	struct RtUw *u = &b->uw;
 	struct RtStack *st = (struct RtStack *)b->buf;
 	struct RtCounters *c = rt_stack_counters();
 
+	if (rt_uw_count_ends)
+		count_end(b, u->why);
+	if (u->why == RT_WHY_RA_ZERO || u->why == RT_WHY_FP_ZERO)
+		u->why = RT_WHY_OK;
 	if (c)
 		c->why[u->why & 15]++;
 	if (u->why == RT_WHY_EXITING) // past exit_mm: there is no user stack any more
@@ -695,12 +731,10 @@ static RT_INLINE u64 finish(struct RtStackBuf *b, u64 limit)
 	st->why = u->why;
 	st->pad = 0;
 	st->flags = RT_STACK_USER;
-	if (u->why == RT_WHY_LIMIT) {
-		if (u->n != limit)
-			st->flags = RT_STACK_USER | RT_STACK_CUT | RT_STACK_INCOMPLETE;
-	} else if (u->why != RT_WHY_OK) {
+	if (u->why == RT_WHY_LIMIT)
+		st->flags = RT_STACK_USER | RT_STACK_CUT | RT_STACK_INCOMPLETE;
+	else if (u->why != RT_WHY_OK && u->why != RT_WHY_ASKED)
 		st->flags = RT_STACK_USER | RT_STACK_INCOMPLETE;
-	}
 	return rt_stack_intern(st, u->h1, u->h2);
 }
 
@@ -718,6 +752,8 @@ static RT_INLINE u64 ustack(void *ctx, u64 limit, u64 src, bool loop)
 		struct RtCounters *c = rt_stack_counters();
 		if (c)
 			c->why[RT_WHY_KTHREAD]++;
+		if (rt_uw_count_ends)
+			count_end(b, RT_WHY_KTHREAD);
 	}
 	return rt_stack_put(b) ? id : 0;
 }

@@ -8,6 +8,8 @@ void profile_frame_name(const struct StackProfile *p, const struct Frame *f, str
 		str_add(out, f->sym);
 		if (p->with_offsets && !f->inlined)
 			str_addf(out, "+0x%llx", (unsigned long long)f->sym_off);
+		if (f->file)
+			str_addf(out, "@%s:%u", f->file, f->line);
 	} else if (f->module && !f->kernel) { // better than nothing: which object it is in
 		const char *base = strrchr(f->module, '/');
 		base = base && base[1] ? base + 1 : f->module;

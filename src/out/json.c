@@ -111,6 +111,31 @@ static void json_loss(struct Render *r, const char *what, u64 n, const char *tex
 	put(r, &s);
 }
 
+static void json_ends(struct Render *r, const struct StackEnds *e)
+{
+	struct Str s = {0};
+	str_addf(&s, "{\"type\": \"user_stacks\", \"data\": {\"stacks\": %llu, \"whole\": %llu, \"kernel_threads\": %llu, \"exiting\": %llu, \"incomplete\": [",
+		 (unsigned long long)e->stacks, (unsigned long long)e->whole, (unsigned long long)e->kernel_threads, (unsigned long long)e->exiting);
+	for (u32 i = 0; i < e->n; i++) {
+		const struct StackEnd *x = &e->rows[i];
+		str_addf(&s, "%s{\"count\": %llu, \"pid\": %u, \"comm\": ", i ? ", " : "", (unsigned long long)x->count, x->pid);
+		str_add_json(&s, x->comm, strlen(x->comm));
+		str_add(&s, ", \"reason\": ");
+		str_add_json(&s, x->reason, strlen(x->reason));
+		if (x->frame.sym) {
+			str_add(&s, ", \"symbol\": ");
+			str_add_json(&s, x->frame.sym, strlen(x->frame.sym));
+		}
+		if (x->frame.module) {
+			str_add(&s, ", \"module\": ");
+			str_add_json(&s, x->frame.module, strlen(x->frame.module));
+		}
+		str_addc(&s, '}');
+	}
+	str_add(&s, "]}}");
+	put(r, &s);
+}
+
 static void json_error(struct Render *r, const struct RunError *e)
 {
 	static const char *const types[] = {
@@ -157,6 +182,7 @@ const struct RenderOps json_render_ops = {
 	.attached = json_attached,
 	.lost = json_lost,
 	.loss = json_loss,
+	.ends = json_ends,
 	.error = json_error,
 	.bench = json_bench,
 	.end = json_end,

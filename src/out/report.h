@@ -79,6 +79,20 @@ struct MapReport {
 	u64 div;	  // already applied; 0/1 none
 };
 
+// --why-incomplete: events that took a user stack, by how it ended
+struct StackEnd {
+	u64 count;
+	u32 pid;
+	const char *comm, *reason;
+	struct Frame frame; // the last one; sym and module may be NULL
+};
+struct StackEnds {
+	u64 stacks, whole;		// whole: to the root of the thread, or as deep as the script asked for
+	u64 kernel_threads, exiting;	// events that had no user stack, not in stacks
+	struct StackEnd *rows;		// the others, most frequent first
+	u32 n, cap;
+};
+
 // A renderer: text.c and json.c each provide one. out is written and flushed by the renderer according to mode.
 enum BufMode { BUF_NONE, BUF_LINE, BUF_FULL };
 enum MsgKind { MSG_PRINTF, MSG_TIME, MSG_CAT, MSG_JOIN, MSG_SYSTEM };
@@ -109,6 +123,7 @@ struct RenderOps {
 	void (*attached)(struct Render *, u64 nprobes);
 	void (*lost)(struct Render *, u64 nevents);
 	void (*loss)(struct Render *, const char *what, u64 n, const char *text); // other losses: what is an identifier ("map_full")
+	void (*ends)(struct Render *, const struct StackEnds *);
 	void (*error)(struct Render *, const struct RunError *); // errorf, warnf, helper errors (-k)
 	void (*bench)(struct Render *, const char *const *names, const u64 *nsecs, const u64 *iters, u32 n);
 	void (*end)(struct Render *); // tracing is over, the maps of the end follow

@@ -118,6 +118,40 @@ static void text_loss(struct Render *r, const char *what, u64 n, const char *tex
 	str_deinit(&s);
 }
 
+static void add_escaped(const char *s, struct Str *out)
+{
+	str_add_escaped(out, s, strlen(s), false);
+}
+
+static void text_ends(struct Render *r, const struct StackEnds *e)
+{
+	struct Str s = {0};
+	str_addf(&s, "%llu user stacks, %llu whole (%.2f %%)", (unsigned long long)e->stacks, (unsigned long long)e->whole,
+		 e->stacks ? 100.0 * (double)e->whole / (double)e->stacks : 100.0);
+	if (e->kernel_threads || e->exiting)
+		str_addf(&s, "; %llu events in kernel threads and %llu in exiting processes, which have none", (unsigned long long)e->kernel_threads,
+			 (unsigned long long)e->exiting);
+	str_add(&s, e->n ? "\n     COUNT      PID COMM             LAST FRAME AND REASON\n" : "\n");
+	for (u32 i = 0; i < e->n; i++) {
+		const struct StackEnd *x = &e->rows[i];
+		struct Str comm = {0};
+		add_escaped(x->comm, &comm);
+		str_addf(&s, "%10llu %8u %-16s ", (unsigned long long)x->count, x->pid, str_text(&comm));
+		str_deinit(&comm);
+		if (x->frame.sym) {
+			add_escaped(x->frame.sym, &s);
+			str_addf(&s, "+0x%llx ", (unsigned long long)x->frame.sym_off);
+		}
+		const char *base = x->frame.module ? strrchr(x->frame.module, '/') : NULL;
+		base = base && base[1] ? base + 1 : x->frame.module ? x->frame.module : "no file";
+		str_addc(&s, '[');
+		add_escaped(base, &s);
+		str_addf(&s, "+0x%llx]: %s\n", (unsigned long long)(x->frame.module_off ? x->frame.module_off : x->frame.addr), x->reason);
+	}
+	put_err(r, &s);
+	str_deinit(&s);
+}
+
 // What a failed map helper means to the writer of the script; else the error's own text.
 static const char *helper_text(const struct RunError *e)
 {
@@ -186,6 +220,7 @@ const struct RenderOps text_render_ops = {
 	.attached = text_attached,
 	.lost = text_lost,
 	.loss = text_loss,
+	.ends = text_ends,
 	.error = text_error,
 	.bench = text_bench,
 	.end = text_end,

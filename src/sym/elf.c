@@ -225,6 +225,17 @@ static void add_plt(struct Collect *c, struct ElfSymtab *t, struct ElfFile *f)
 			vec_push(&c->v, ((struct Sym){t->plt[i].addr, SRC_PLT, false, false, false, t->plt[i].size, i}));
 }
 
+// Stacks end there: a name for it belongs to every program, as a stub without a name of its own.
+static void add_start(struct Collect *c, struct ElfSymtab *t, struct ElfFile *f)
+{
+	u32 size = exec_segment(f, f->entry) && !(f->entry >> 56) ? start_code(f) : 0;
+	if (!size)
+		return;
+	t->plt = xrealloc(t->plt, (t->nplt + 1) * sizeof(*t->plt));
+	t->plt[t->nplt] = (struct PltStub){f->entry, size, xstrdup("_start")};
+	vec_push(&c->v, ((struct Sym){f->entry, SRC_PLT, false, false, false, size, t->nplt++}));
+}
+
 struct DebugFile *elf_debug(struct Syms *s, struct SymObject *o)
 {
 	struct ElfObj *e = elf_of(o);
@@ -269,6 +280,7 @@ struct ElfSymtab *elf_symtab(struct Syms *s, struct SymObject *o)
 	if ((!own || own < dyn) && !collect_debug(s, o, &c, t) && debugfile_mini(&e->file, &t->mini))
 		collect_table(&c, t, &t->mini.file, SHT_SYMTAB, SRC_MINI);
 	add_plt(&c, t, &e->file);
+	add_start(&c, t, &e->file);
 	t->syms = c.v.p;
 	radix_sort(t->syms, c.v.n);
 	t->n = keep_best(t->syms, c.v.n);

@@ -99,11 +99,11 @@ struct err *elffile_open(struct ElfFile *f, int fd, const u8 *mem, u64 size)
 	u64 phoff;
 	u32 phnum, phentsize;
 	if (f->is64) {
-		f->type = h.h64.e_type, f->machine = h.h64.e_machine;
+		f->type = h.h64.e_type, f->machine = h.h64.e_machine, f->entry = h.h64.e_entry;
 		phoff = h.h64.e_phoff, phnum = h.h64.e_phnum, phentsize = h.h64.e_phentsize;
 		f->shoff = h.h64.e_shoff, f->shnum = h.h64.e_shnum, f->shentsize = h.h64.e_shentsize, f->shstrndx = h.h64.e_shstrndx;
 	} else {
-		f->type = h.h32.e_type, f->machine = h.h32.e_machine;
+		f->type = h.h32.e_type, f->machine = h.h32.e_machine, f->entry = h.h32.e_entry;
 		phoff = h.h32.e_phoff, phnum = h.h32.e_phnum, phentsize = h.h32.e_phentsize;
 		f->shoff = h.h32.e_shoff, f->shnum = h.h32.e_shnum, f->shentsize = h.h32.e_shentsize, f->shstrndx = h.h32.e_shstrndx;
 	}

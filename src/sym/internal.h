@@ -48,6 +48,7 @@ struct ElfFile {
 	u64 size;
 	bool is64;
 	u16 type, machine;
+	u64 entry;
 	struct ElfSeg *segs;
 	u32 nsegs;
 	struct ElfSec *secs; // after elffile_sections
@@ -132,6 +133,8 @@ struct PltStub {
 	char *name; // "foo@plt", malloced
 };
 u32 plt_read(struct ElfFile *f, struct PltStub **out);
+// The C library's start code at the entry point, known by its bytes: stripped programs have no symbol for it. Bytes of it, 0 if it is something else.
+u32 start_code(struct ElfFile *f);
 
 // ---- dwarf.c
 // hits[0] is filled by object_off; puts the inlined functions at off before it, and files and lines if asked for. Returns the count.

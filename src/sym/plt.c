@@ -204,3 +204,24 @@ u32 plt_read(struct ElfFile *f, struct PltStub **out)
 	*out = p.out.p;
 	return p.out.n;
 }
+
+u32 start_code(struct ElfFile *f)
+{
+	u8 code[80];
+	u64 off;
+	if (!elffile_vaddr_to_off(f, f->entry, &off))
+		return 0;
+	size_t n = elffile_read_some(f, off, code, sizeof(code));
+	if (f->machine == EM_X86_64) { // call __libc_start_main (direct, or through the GOT); hlt. sysdeps/x86_64/start.S
+		for (size_t i = 5; i < n; i++)
+			if (code[i] == 0xf4 && (code[i - 5] == 0xe8 || (i >= 6 && code[i - 6] == 0xff && code[i - 5] == 0x15)))
+				return (u32)i + 1;
+	} else if (f->machine == EM_AARCH64) { // bl __libc_start_main; bl abort. sysdeps/aarch64/start.S
+		u32 insn[sizeof(code) / 4];
+		memcpy(insn, code, sizeof(code));
+		for (size_t i = 1; i < n / 4; i++)
+			if (insn[i] >> 26 == 0x25 && insn[i - 1] >> 26 == 0x25)
+				return (u32)(i + 1) * 4;
+	}
+	return 0;
+}

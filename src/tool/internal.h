@@ -20,7 +20,7 @@ struct ToolOpts {
 	long state;		 // task state bitmask, -1 any
 	u32 by;			 // enum ByWhat, 0 the tool's choice
 	u64 chain;		 // offwaketime: wakers followed
-	bool folded, delim, annotate, idle, offsets, addrs, per_thread, json, timestamps, print_script, incomplete;
+	bool folded, delim, annotate, idle, offsets, addrs, per_thread, json, timestamps, print_script, incomplete, inlines, lines, why_incomplete;
 	const char *flame, *pprof, *out;
 	bool unwind_fp;
 	u32 dump;

@@ -98,6 +98,9 @@ FLAG(s, o->offsets = true)
 FLAG(per_thread, o->per_thread = true)
 FLAG(json, o->json = true)
 FLAG(print_script, o->print_script = true)
+FLAG(inlines, o->inlines = true)
+FLAG(lines, o->lines = true)
+FLAG(why, o->why_incomplete = true)
 FLAG(comm, o->comm = v)
 FLAG(e, o->event = v)
 FLAG(cgroup, o->cgroup = v; if (access(v, F_OK)) return "is not there")
@@ -234,14 +237,23 @@ const struct ToolOption tool_options[] = {
 	{0, "json", NULL, "report as JSON", set_json},
 	{'o', "output", "FILE", "write the report to FILE", set_o},
 	{0, "unwind", "fp|dwarf", "how user stacks are walked (dwarf)", set_unwind},
+	{0, "inlines", NULL, "inlined functions in user stacks (needs debug information)", set_inlines},
+	{0, "lines", NULL, "source lines in user stacks (needs debug information)", set_lines},
+	{0, "why-incomplete", NULL, "at the end, how many user stacks were whole and why the others were not", set_why},
 	{0, "print-script", NULL, "print the script this runs, and stop", set_print_script},
 	{'D', "dump", "STAGE", "print what a stage of the compiler made, and stop", set_D},
 	{'h', "help", NULL, "this help", set_h},
 };
 const u32 ntool_options = ARRAY_LEN(tool_options);
 
+// Options of every tool.
+static const char *const common[] = {"inlines", "lines", "why-incomplete", NULL};
+
 static bool takes(const struct Tool *t, const struct ToolOption *row)
 {
+	for (const char *const *n = common; *n; n++)
+		if (row->name && !strcmp(*n, row->name))
+			return true;
 	for (const char *const *n = t->options; *n; n++) {
 		if ((*n)[0] == row->c && (*n)[1] == '/' && row->name && !strcmp(*n + 2, row->name))
 			return true;

@@ -101,6 +101,8 @@ void frame_line(const struct Frame *f, const struct ToolOpts *o, const char *ind
 	struct Str t = {0};
 	if (o->addrs && (f->addr || f->module))
 		str_addf(&t, "%016llx ", (unsigned long long)(f->addr ? f->addr : f->module_off));
+	if (f->inlined)
+		str_add(&t, "[inlined] ");
 	if (f->sym) {
 		str_add_escaped(&t, f->sym, strlen(f->sym), false);
 		if (o->offsets)
@@ -114,6 +116,11 @@ void frame_line(const struct Frame *f, const struct ToolOpts *o, const char *ind
 		str_addf(&t, "+0x%llx]", (unsigned long long)f->module_off);
 	} else
 		str_add(&t, "[unknown]");
+	if (f->file) {
+		str_addc(&t, '@');
+		str_add_escaped(&t, f->file, strlen(f->file), false);
+		str_addf(&t, ":%u", f->line);
+	}
 	fprintf(out, "%s%s\n", indent, str_text(&t));
 	str_deinit(&t);
 }

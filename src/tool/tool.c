@@ -25,7 +25,7 @@ struct Running {
 	const struct ToolOpts *o;
 	u64 start_wall_ns, start_ns, duration_ns; // duration: 0 until probes are detached
 	struct Sleepers sleepers;
-	FILE *out;
+	FILE *out; // the session's
 };
 
 static u64 now_ns(clockid_t c)
@@ -54,7 +54,7 @@ static void set_time(struct RunCtx *rc, const char *map)
 static struct err *started(void *arg, struct RunCtx *rc)
 {
 	struct Running *r = arg;
-	FILE *out = r->out;
+	FILE *out = r->out = rc->render->out;
 	r->start_wall_ns = now_ns(CLOCK_REALTIME);
 	r->start_ns = now_ns(CLOCK_MONOTONIC);
 	set_time(rc, "@began");
@@ -178,20 +178,14 @@ int tool_main(const struct Tool *t, int argc, char **argv)
 		rc = 0;
 		goto out;
 	}
-	struct Running r = {.tool = t, .o = &o, .out = stdout};
-	if (o.out && !(r.out = fopen(o.out, "we"))) {
-		fprintf(stderr, "sonde %s: error: cannot write %s: %s\n", t->name, o.out, strerror(errno));
-		rc = 2;
-		goto out;
-	}
+	struct Running r = {.tool = t, .o = &o};
 	struct ToolRun run = {.arg = &r, .started = started, .report = report, .stopped = stopped, .tick = o.interval ? tick : NULL,
 			      .tick_ns = o.interval * 1000000000ull};
-	struct Options so = {.text = script.p, .name = t->name, .warnings = false, .buf = BUF_FULL, .unwind_fp = o.unwind_fp, .stack_entries = o.stack_entries, .dump = o.dump,
+	struct Options so = {.text = script.p, .name = t->name, .warnings = false, .buf = BUF_FULL, .unwind_fp = o.unwind_fp, .json = o.json, .out_path = o.out,
+			     .inlines = o.inlines, .lines = o.lines, .why_incomplete = o.why_incomplete, .stack_entries = o.stack_entries, .dump = o.dump,
 			     .duration_ns = o.duration * 1000000000ull, .tool = &run};
 	rc = session_run(&so);
 	sleepers_deinit(&r.sleepers);
-	if (r.out != stdout)
-		fclose(r.out);
 out:
 	str_deinit(&script);
 	str_deinit(&o.pids);

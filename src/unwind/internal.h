@@ -24,6 +24,8 @@ void stacks_sweep(struct Program *prog, const int *fd, u32 nfd, struct IdSet **o
 
 // ---- why.c
 const char *why_text(u32 why); // enum RtWhy -> a few words, "" for RT_WHY_OK
+void ends_setup(struct Program *prog);	      // before load_maps: where stacks end shall be counted
+void ends_start(const struct Program *prog); // after it
 
 // ---- mmapev.c: the kernel's own account of who maps code: one perf event per CPU (perf_event_open(2), PERF_RECORD_MMAP2)
 enum MapEventKind { MAPEV_MMAP, MAPEV_EXEC, MAPEV_FORK, MAPEV_EXIT, MAPEV_LOST };
@@ -158,6 +160,8 @@ struct err *tables_start(struct Tables *t);		  // starts the thread, the most ma
 struct TablesStat tables_wait(struct Tables *t, u64 until_ns); // until everything asked for is built, at most until then (CLOCK_MONOTONIC; 0: no end)
 void tables_destroy(struct Tables *t);
 
-// ---- unwind.c: for the bench and --verbose. Waits for the tables.
+// ---- unwind.c
+struct Program *unwind_program(struct Unwind *u, struct Syms **syms);
+// For the bench and --verbose. Waits for the tables.
 struct TablesStat unwind_stat(struct Unwind *u, u32 *nprocs);
 #endif

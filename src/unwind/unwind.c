@@ -51,6 +51,8 @@ struct err *unwind_create(struct Program *prog, struct Syms *syms, const struct 
 	if (!feature_has(FEAT_TASK_PT_REGS))
 		link_set_const(prog, "rt_uw_pt_regs", &no, sizeof(no));
 	kernoff_set(prog);
+	if (o->count_ends)
+		ends_setup(prog);
 	return NULL;
 }
 
@@ -159,6 +161,8 @@ struct err *unwind_start(struct Unwind *u)
 
 	if (maps < 0)
 		return NULL;
+	if (u->opts.count_ends)
+		ends_start(u->prog);
 	if (!u->opts.fp_only) {
 		e = tables_create(u->prog, &u->tables);
 		if (e)
@@ -210,6 +214,12 @@ void unwind_settle(struct Unwind *u, u32 max_ms)
 	pthread_mutex_unlock(&u->lock);
 	if (u->tables)
 		tables_wait(u->tables, end);
+}
+
+struct Program *unwind_program(struct Unwind *u, struct Syms **syms)
+{
+	*syms = u->syms;
+	return u->prog;
 }
 
 struct TablesStat unwind_stat(struct Unwind *u, u32 *nprocs)

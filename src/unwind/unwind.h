@@ -16,6 +16,7 @@ struct UwOpts {
 	u32 npids;
 	bool follow;
 	bool verbose;
+	bool count_ends; // for unwind_ends
 };
 struct Unwind;
 // Before load: chooses sizes of the rt_uw_* maps in prog->maps. After load_maps: starts filling them.
@@ -28,7 +29,9 @@ void unwind_proc_new(struct Unwind *u, int tgid); // RT_EV_PROC_NEW
 // is not built yet, and say so.
 void unwind_settle(struct Unwind *u, u32 max_ms);
 void unwind_destroy(struct Unwind *u);
-void unwind_print_why(struct Unwind *u, FILE *out); // --why-incomplete: counts by reason and object
+// --why-incomplete: how many user stacks were whole, and where and why the others ended. Needs UwOpts.count_ends; call it before the Syms' processes
+// are forgotten. Memory lives in a and in the Syms.
+void unwind_ends(struct Unwind *u, struct Arena *a, struct StackEnds *out);
 
 // ---- stacks.c: reading interned stacks back
 // Before load_maps, when any stack is captured: adapts the rt_stacks_* maps and the runtime's constants to this kernel.

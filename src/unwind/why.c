@@ -1,4 +1,6 @@
-// Why user stacks end early: words for enum RtWhy, and the report of --why-incomplete.
+// Why user stacks end where they do: words for enum RtWhy, and the figures of --why-incomplete. Input: rt_uw_ends, filled by the kernel side when
+// asked to. Output: struct StackEnds. Invariant: every event that took a user stack is counted in exactly one of its numbers.
+#include <linux/bpf.h>
 #include "unwind/internal.h"
 
 static const char *const texts[RT_WHYS] = {
@@ -13,9 +15,114 @@ static const char *const texts[RT_WHYS] = {
 	[RT_WHY_LIMIT] = "deeper than the frame limit",
 	[RT_WHY_KTHREAD] = "kernel thread",
 	[RT_WHY_EXITING] = "the process is exiting and has no memory any more",
+	[RT_WHY_RA_ZERO] = "return address 0 in a function that starts no thread",
+	[RT_WHY_FP_ZERO] = "frame pointer 0 in a function that starts no thread",
+	[RT_WHY_ASKED] = "",
 };
 
 const char *why_text(u32 why)
 {
 	return why < RT_WHYS ? texts[why] : "unknown reason";
+}
+
+// ---- counting
+// Before load_maps.
+void ends_setup(struct Program *prog)
+{
+	struct MapDef *m = program_map(prog, "rt_uw_ends");
+	u32 on = 1;
+	if (!m)
+		return;
+	m->max_entries = RT_UW_ENDS;
+	link_set_const(prog, "rt_uw_count_ends", &on, sizeof(on));
+}
+
+// After it: the entries that take what has no room.
+void ends_start(const struct Program *prog)
+{
+	const struct MapDef *m = program_map(prog, "rt_uw_ends");
+	struct RtUwEndCount none = {0};
+	for (u32 w = 0; m && w < RT_WHYS; w++)
+		sys_map_update(m->fd, &(struct RtUwEnd){.why = (u16)w}, &none, 0);
+}
+
+// ---- reading
+// Where a thread or a program begins: C, C++ and Rust (libc), Go.
+static bool is_root(const char *sym)
+{
+	static const char *const roots[] = {"_start", "__libc_start_main", "main", "clone", "__clone", "clone3", "__clone3", "start_thread", "_dl_start_user",
+					    "runtime.goexit", "runtime.goexit.abi0", "runtime.mstart", "runtime.mstart.abi0", "runtime.rt0_go",
+					    "runtime.rt0_go.abi0"};
+	for (u32 i = 0; sym && i < ARRAY_LEN(roots); i++)
+		if (!strcmp(sym, roots[i]))
+			return true;
+	return false;
+}
+
+static struct Frame frame_at(struct Syms *syms, const struct RtUwEnd *k)
+{
+	u64 back = !k->leaf, off = RT_FRAME_OFF(k->frame) - back;
+	struct SymObject *o = k->frame & RT_FRAME_OBJ ? sym_object(syms, RT_FRAME_ID(k->frame)) : NULL;
+	struct SymHit h = {0};
+	if (o)
+		h = sym_object_off(syms, o, off);
+	else if (k->frame && !(k->frame & RT_FRAME_OBJ))
+		h = sym_pid_addr(syms, (int)k->tgid, k->frame - back);
+	return (struct Frame){.addr = k->frame & RT_FRAME_OBJ ? 0 : k->frame, .sym = h.name, .sym_off = h.name ? h.off + back : 0,
+			      .module = h.module ? h.module : o ? o->path : NULL, .module_off = o ? off + back : h.module_off};
+}
+
+static void add(struct StackEnds *e, struct Arena *a, struct Syms *syms, const struct RtUwEnd *k, const struct RtUwEndCount *c)
+{
+	struct StackEnd row = {.count = c->count, .pid = k->tgid, .reason = why_text(k->why)};
+
+	if (k->why == RT_WHY_KTHREAD || k->why == RT_WHY_EXITING) {
+		*(k->why == RT_WHY_KTHREAD ? &e->kernel_threads : &e->exiting) += c->count;
+		return;
+	}
+	e->stacks += c->count;
+	if (k->why != RT_WHY_OK && k->why != RT_WHY_ASKED)
+		row.frame = frame_at(syms, k);
+	if (k->why == RT_WHY_OK || k->why == RT_WHY_ASKED || ((k->why == RT_WHY_RA_ZERO || k->why == RT_WHY_FP_ZERO) && is_root(row.frame.sym))) {
+		e->whole += c->count;
+		return;
+	}
+	row.comm = arena_strndup(a, c->comm, strnlen(c->comm, sizeof(c->comm)));
+	for (u32 i = 0; i < e->n; i++) { // another place in the same function
+		struct StackEnd *r = &e->rows[i];
+		if (r->pid == row.pid && r->reason == row.reason && r->frame.module == row.frame.module && r->frame.sym == row.frame.sym &&
+		    !strcmp(r->comm, row.comm)) {
+			r->count += row.count;
+			return;
+		}
+	}
+	if (e->n == e->cap) {
+		struct StackEnd *more = arena_new_n(a, struct StackEnd, e->cap * 2 + 64);
+		if (e->n)
+			memcpy(more, e->rows, e->n * sizeof(*more));
+		e->rows = more;
+		e->cap = e->cap * 2 + 64;
+	}
+	e->rows[e->n++] = row;
+}
+
+static int by_count(const void *x, const void *y)
+{
+	const struct StackEnd *a = x, *b = y;
+	return a->count != b->count ? (a->count < b->count ? 1 : -1) : a->pid < b->pid ? -1 : a->pid > b->pid;
+}
+
+void unwind_ends(struct Unwind *u, struct Arena *a, struct StackEnds *out)
+{
+	struct Syms *syms;
+	const struct MapDef *m = program_map(unwind_program(u, &syms), "rt_uw_ends");
+	struct RtUwEnd key;
+	struct RtUwEndCount c;
+
+	*out = (struct StackEnds){0};
+	for (bool first = true; m && sys_map_next_key(m->fd, first ? NULL : &key, &key) >= 0; first = false)
+		if (sys_map_lookup(m->fd, &key, &c) >= 0 && c.count)
+			add(out, a, syms, &key, &c);
+	if (out->n)
+		qsort(out->rows, out->n, sizeof(*out->rows), by_count);
 }

@@ -91,6 +91,26 @@ TIMEOUT 20
 WORKLOAD {build}/waits spin 1500
 EXPECT_LINE True True
 
+NAME profile: why stacks are incomplete
+RUN {build}/waits spin 2500 & {sonde} profile -U -F 99 --why-incomplete --comm spinner -p $! 1 2>whole >/dev/null; {sonde} profile -U -F 99 --why-incomplete --unwind fp -p $! 1 2>cut >/dev/null; cat whole cut; kill $!
+TIMEOUT 20
+EXPECT_RE ^(\d+) user stacks, \1 whole \(100\.00 %\)\n\d+ user stacks, 0 whole \(0\.00 %\)\n +COUNT +PID COMM +LAST FRAME AND REASON\n( +\d+ +\d+ (spinner|waits) +.*\[(waits|libc.so.6|no file)\+0x[0-9a-f]+\]: .*\n)+$
+
+NAME profile: why stacks are incomplete, as JSON
+RUN {build}/waits spin 2500 & {sonde} profile -U -F 99 --why-incomplete --json -o j --unwind fp -p $! 1; kill $!; python3 -c 'import json; r=[json.loads(l) for l in open("j")]; u=[x["data"] for x in r if x["type"]=="user_stacks"]; print(len(u), u[0]["stacks"] == u[0]["whole"] + sum(x["count"] for x in u[0]["incomplete"]) > 0, all(x["reason"] and x["pid"] for x in u[0]["incomplete"]))'
+TIMEOUT 20
+EXPECT_LINE 1 True True
+
+NAME profile: why stacks are incomplete, in a script
+RUN {build}/waits spin 1500 & {sonde} -q -f json --why-incomplete -p $! -e 'profile:hz:99 { @[ustack(2)] = count(); }' | python3 -c 'import json,sys; r=[json.loads(l) for l in sys.stdin]; u=[x["data"] for x in r if x["type"]=="user_stacks"]; print(len(u), u[0]["stacks"] > 0, u[0]["stacks"] == u[0]["whole"])'
+TIMEOUT 20
+EXPECT_LINE 1 True True
+
+NAME profile: inlined functions and lines
+RUN {build}/waits spin 1500 & {sonde} profile -U -F 99 --lines -p $! 1; kill $!
+TIMEOUT 20
+EXPECT_RE ^    spin_here@.*/waits\.c:\d+$
+
 NAME profile: flame graph and pprof files
 RUN {sonde} profile -F 99 --comm spinner --flame f.svg --pprof f.pb.gz 2; head -c 4 f.svg; gzip -t f.pb.gz && grep -c spin_here f.svg
 WORKLOAD {build}/waits spin 1500

@@ -234,6 +234,11 @@ u64 bpf_ktime_get_boot_ns(void) { return bpf_ktime_get_ns(); }
 u32 bpf_get_prandom_u32(void) { return (u32)random(); }
 u32 bpf_get_smp_processor_id(void) { return rt_host.cpu; }
 u64 bpf_get_current_pid_tgid(void) { return rt_host.pid_tgid; }
+long bpf_get_current_comm(void *buf, u32 size)
+{
+	snprintf(buf, size, "%s", "host");
+	return 0;
+}
 u64 bpf_get_current_task(void) { return rt_host.task; }
 struct task_struct *bpf_get_current_task_btf(void) { return (struct task_struct *)(uintptr_t)rt_host.task; }
 struct pt_regs *bpf_task_pt_regs(struct task_struct *task) { return rt_host.task_pt_regs ? rt_host.task_pt_regs(task) : NULL; }
