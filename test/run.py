@@ -18,8 +18,9 @@ A .t file holds blocks separated by blank lines; a block is
   WORKLOAD shell command started when probes are attached ({sonde} prints its word), ended after the test
   INT seconds: an interrupt (Ctrl-C) that long after the workload has ended, or after attaching if there is none
   EXPECT text that stdout contains    EXPECT_LINE a whole line    EXPECT_RE regular expression (multi-line)
+  EXPECT_STACKS re: stdout has stacks, each one's first frame matches, and none has a frame of the tracer
   EXPECT_NOT text    STDERR text that stderr contains    RC exit status (0)    TIMEOUT seconds (15)
-  NEED feature       as `sonde info` names it, "name: yes" (!feature: no); or cmd:NAME, file:PATH, arch:MACHINE, host (no guest): else skipped, with the reason
+  NEED feature       as `sonde info` names it, "name: yes" (!feature: no); or cmd:NAME, file:PATH, arch:MACHINE, ksym:SYMBOL, host (no guest): else skipped, with the reason
 """
 import argparse, fnmatch, glob, os, re, shlex, shutil, signal, subprocess, sys, tempfile, time
 
@@ -174,6 +175,26 @@ def blocks(path):
     return out
 
 
+# What lies on a stack between the event and a program of ours: the program, BPF's helpers and trampolines, handlers of ftrace, probes and perf.
+TRACER = re.compile(r'(bpf_prog_[0-9a-f]{16}|_*bpf_(trace_|trampoline|get_(task_)?stack|prog_(enter|exit|run)|iter_|seq_read|loop)|__traceiter_|__probestub_'
+                    r'|trace_call_bpf|_*perf_(trace|syscall|call_bpf|swevent|tp_event|event_|sample|callchain)|k(ret)?probe|__k(ret)?probe|arch_(k|ret)'
+                    r'|rethook|fprobe|ftrace|_*u(ret)?probe|handler_chain|handle_swbp|prepare_uretprobe|hw_breakpoint|get_callchain|stack_trace_save'
+                    r'|(__)?task_(\w+_)?seq_show)')
+
+
+def judge_stacks(out, first):
+    """Frames of stacks begin their lines with blanks; frames of one stack follow each other."""
+    stacks = [re.findall(r'^\s+(.+)$', s, re.M) for s in re.findall(r'(?:^[ \t]+\S.*\n)+', out, re.M)]
+    if not stacks:
+        return 'stdout has no stacks'
+    for frames in stacks:
+        bad = next((f for f in frames if TRACER.match(f)), None)
+        if bad:
+            return 'a frame of the tracer: %s in %s' % (bad, ' '.join(frames))
+        if not re.match(first, frames[0]):
+            return 'first frame %s is no %s' % (frames[0], first)
+
+
 class Runner:
     def __init__(self, opt):
         self.opt = opt
@@ -185,6 +206,8 @@ class Runner:
             return None if shutil.which(need[4:]) else 'no %s on this machine' % need[4:]
         if need == 'host':
             return 'an emulated processor is too slow for its times' if os.environ.get('SONDE_GUEST') else None
+        if need.startswith('ksym:'):
+            return None if re.search(r' %s$' % re.escape(need[5:]), open('/proc/kallsyms').read(), re.M) else 'no %s in /proc/kallsyms' % need[5:]
         if need.startswith('arch:'):
             return None if os.uname().machine == need[5:] else 'this machine is no %s' % need[5:]
         if need.startswith('!'):
@@ -251,6 +274,10 @@ class Runner:
         for x in b.get('EXPECT_RE', []):
             if not re.search(x, out, re.M):
                 return 'stdout does not match: %s' % x
+        for x in b.get('EXPECT_STACKS', []):
+            bad = judge_stacks(out, x)
+            if bad:
+                return bad
         for x in b.get('EXPECT_NOT', []):
             if sub(x) in out:
                 return 'stdout has: %s' % x
@@ -323,9 +350,9 @@ def boot(args, build, pattern):
 
 
 def run_vm(t, opt):
-    """One boot a kernel; the guest's lines are this suite's results. By default the article and the kernel probes on amd64;
+    """One boot a kernel; the guest's lines are this suite's results. By default the article, the kernel probes and trimming on amd64;
     SONDE_VM_GUESTS=amd64,arm64 and --filter choose more (make check-vm: everything)."""
-    pattern = '[lk][we][rn]*' if opt.filter == '*' and not os.environ.get('SONDE_VM_FULL') else opt.filter
+    pattern = '[lkt][wer][rni]*' if opt.filter == '*' and not os.environ.get('SONDE_VM_FULL') else opt.filter
     for name, args, build in guests(opt):
         if not os.path.exists(os.path.join(build, 'sonde')):
             t.skip('vm: ' + name, 'no %s/sonde' % build)

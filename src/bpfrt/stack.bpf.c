@@ -16,6 +16,7 @@ RT_MAP(rt_trim, RT_MAP_ARRAY, 4, sizeof(struct RtTrim), 1, 0);
 
 // kernel.perf_event_max_stack when sonde started: bpf_get_stack gives no more, and clears what it does not fill.
 RT_CONST(u32, rt_kstack_max, 127);
+RT_CONST(u32, rt_task_stack, 0); // bpf_get_task_stack of the current task (5.11: bpf_get_current_task_btf)
 
 RT_NOINLINE struct RtCounters *rt_stack_counters(void)
 {
@@ -185,6 +186,17 @@ static RT_NOINLINE u64 hash_kernel(struct RtStack *st)
 	return h1;
 }
 
+// The kernel frames into frames[]: bytes, or a negative error. Before 6.13 a system call's tracepoint gives its program the registers of user space, and
+// so no kernel stack (kernel/trace/trace_syscalls.c, perf_call_bpf_enter): the task's own stack then, which begins in the helper.
+static RT_INLINE long get_frames(void *ctx, u64 *frames, u64 size, u64 src)
+{
+	long got = bpf_get_stack(ctx, frames, size, 0);
+
+	if ((src & RT_SRC_MASK) == RT_SRC_TP && rt_task_stack && got < 8)
+		got = bpf_get_task_stack(bpf_get_current_task_btf(), frames, size, 0);
+	return got;
+}
+
 static RT_INLINE u64 capture_kernel(void *ctx, struct RtStackBuf *b, u64 limit, u64 src)
 {
 	u64 *frames = b->buf + sizeof(struct RtStack) / 8, skip = 0, n;
@@ -194,7 +206,7 @@ static RT_INLINE u64 capture_kernel(void *ctx, struct RtStackBuf *b, u64 limit, 
 	if (limit == 0 || limit > RT_KSTACK_MAX)
 		limit = RT_KSTACK_MAX;
 	if (trims || limit > 128)
-		got = bpf_get_stack(ctx, frames, rt_kstack_max > 128 ? RT_KSTACK_MAX * 8 : 128 * 8, 0);
+		got = get_frames(ctx, frames, rt_kstack_max > 128 ? RT_KSTACK_MAX * 8 : 128 * 8, src);
 	else
 		got = bpf_get_stack(ctx, frames, limit * 8, 0);
 	if (got < 8) {
@@ -211,9 +223,9 @@ static RT_INLINE u64 capture_kernel(void *ctx, struct RtStackBuf *b, u64 limit, 
 		RT_BOUND(skip, RT_TRIM_DEPTH);
 #ifdef RT_ARM64
 		// A tracepoint's registers are made up of a return address and of the frame record that holds it
-		// (arch/arm64/include/asm/perf_event.h, perf_arch_fetch_caller_regs): the same address twice.
-		if (frames[skip] == frames[skip + 1])
-			skip++;
+		// (arch/arm64/include/asm/perf_event.h, perf_arch_fetch_caller_regs): the same address twice, unless both were trimmed.
+		if ((src & RT_SRC_MASK) == RT_SRC_TP && !skip && frames[0] == frames[1])
+			skip = 1;
 #endif
 		n -= skip;
 	}

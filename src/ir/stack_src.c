@@ -28,6 +28,7 @@ u64 stack_src(enum ProbeKind kind, enum CtxKind ctx, bool fp, bool entry)
 	case PK_RAWTP:
 	case PK_FENTRY:
 	case PK_FEXIT:
+	case PK_ITER:
 		src = RT_SRC_RAW;
 		break;
 	default:

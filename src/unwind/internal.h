@@ -10,7 +10,8 @@
 // ---- trim.c
 struct TextSym { // a text symbol of the kernel
 	u64 addr;
-	bool ours, module; // the tracer's; of a module
+	const char *module; // NULL: vmlinux; all symbols of a module have one pointer
+	bool ours;	    // the tracer's
 };
 // Boundaries of the kernel's own code from symbols sorted by address.
 void trim_bounds(const struct TextSym *s, size_t n, struct RtTrim *out);

@@ -190,9 +190,16 @@ static u32 fill_chunks(const struct UwProc *q, struct RtUwChunk *chunks)
 	return (n + RT_UW_CHUNK - 1) / RT_UW_CHUNK;
 }
 
-// The first chunk is written last: it says how many there are.
+// The objects first: whoever reads a mapping finds its object asked for, and can have its table hurried. The first chunk is written last: it says how
+// many there are.
 static void publish(struct Procs *p, struct UwProc *q)
 {
+	for (size_t i = 0; i < q->maps.n; i++) {
+		if (!q->maps.p[i].obj)
+			continue;
+		p->ops.object(p->ops.arg, q->maps.p[i].obj);
+		remember(p, q->maps.p[i].obj);
+	}
 	static const u32 most = RT_UW_CHUNKS;
 	u32 room = MIN(most, (u32)(q->maps.n / RT_UW_CHUNK + 1));
 	struct RtUwChunk *chunks = xmalloc(room * sizeof(*chunks));
@@ -206,12 +213,6 @@ static void publish(struct Procs *p, struct UwProc *q)
 	unpublish(p, q, n);
 	q->nchunks = n;
 	free(chunks);
-	for (size_t i = 0; i < q->maps.n; i++) {
-		if (!q->maps.p[i].obj)
-			continue;
-		p->ops.object(p->ops.arg, q->maps.p[i].obj);
-		remember(p, q->maps.p[i].obj);
-	}
 }
 
 // ---- reading

@@ -32,6 +32,7 @@ void stacks_setup(struct Program *prog)
 {
 	struct Str text = {0};
 	u64 max = 127;
+	u32 yes = 1;
 
 	for (u32 c = 0; c < RT_STACK_CLASSES; c++) {
 		struct MapDef *m = program_map(prog, class_names[c]);
@@ -40,6 +41,8 @@ void stacks_setup(struct Program *prog)
 		m->flags &= ~(u32)BPF_F_NO_PREALLOC;
 		m->max_entries = prealloc_entries[c];
 	}
+	if (feature_has(FEAT_TASK_PT_REGS)) // newer than what is needed
+		link_set_const(prog, "rt_task_stack", &yes, sizeof(yes));
 	struct err *e = read_file("/proc/sys/kernel/perf_event_max_stack", &text, 64);
 	if (!e && text.n) {
 		max = strtoull(text.p, NULL, 10);

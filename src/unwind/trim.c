@@ -3,21 +3,27 @@
 // programs, trampolines and ftrace/kprobe pages, present and future, count as the tracer's.
 #include "unwind/internal.h"
 
-// Between the traced code and our program (kernel/trace/bpf_trace.c, include/trace/bpf_probe.h, include/linux/tracepoint.h), or between a
-// program and its callback (kernel/bpf/bpf_iter.c, helpers.c).
+// Between the traced code and our program (kernel/trace/bpf_trace.c, trace_syscalls.c, include/trace/bpf_probe.h, perf.h, include/linux/tracepoint.h,
+// net/bpf/test_run.c), or between a program and its callback (kernel/bpf/bpf_iter.c, task_iter.c, helpers.c). A name in the table ends there, or
+// at a '.': compilers add .isra.0, .cold and the like.
 static bool is_tracer_func(const char *name)
 {
-	static const char *const prefix[] = {"bpf_trace_run", "__bpf_trace_", "__traceiter_", "__bpf_prog_enter", "__bpf_prog_exit", "__probestub_"};
-	static const char *const whole[] = {"bpf_loop",		     "bpf_for_each_map_elem", "bpf_for_each_array_elem", "bpf_for_each_hash_elem",
-					    "bpf_get_stack_raw_tp",  "bpf_get_stack_tp",      "perf_trace_run_bpf_submit", "trace_call_bpf",
-					    "perf_call_bpf_enter.isra.0", "bpf_prog_run_array_uprobe", "perf_call_bpf_enter"};
+	static const char *const prefix[] = {"bpf_trace_run", "__bpf_trace_", "__traceiter_", "__bpf_prog_enter", "__bpf_prog_exit", "__probestub_", "perf_trace_",
+					     "bpf_iter_"};
+	static const char *const whole[] = {
+		"bpf_loop", "bpf_for_each_map_elem", "bpf_for_each_array_elem", "bpf_for_each_hash_elem", "bpf_get_stack_raw_tp", "bpf_get_stack_tp",
+		"bpf_get_task_stack", "__bpf_get_stack", "__bpf_get_task_stack", "get_callchain_entry_for_task", "stack_trace_save_tsk", "trace_call_bpf", "perf_call_bpf_enter", "perf_call_bpf_exit", "perf_syscall_enter", "perf_syscall_exit",
+		"bpf_prog_run_array_uprobe", "__bpf_prog_test_run_raw_tp", "bpf_prog_test_run_raw_tp", "bpf_seq_read", "task_seq_show",
+		"__task_seq_show", "task_seq_stop", "task_file_seq_show", "__task_file_seq_show", "task_file_seq_stop", "task_vma_seq_show",
+		"__task_vma_seq_show", "task_vma_seq_stop"};
 	if (name[0] != 'b' && name[0] != '_' && name[0] != 'p' && name[0] != 't')
 		return false;
 	for (u32 i = 0; i < ARRAY_LEN(prefix); i++)
 		if (!strncmp(name, prefix[i], strlen(prefix[i])))
 			return true;
+	size_t n = strcspn(name, ".");
 	for (u32 i = 0; i < ARRAY_LEN(whole); i++)
-		if (!strcmp(name, whole[i]))
+		if (strlen(whole[i]) == n && !memcmp(name, whole[i], n))
 			return true;
 	return false;
 }
@@ -33,7 +39,7 @@ static bool add_sym(void *arg, const char *name, const char *module, u64 addr, c
 
 	if (other || !addr)
 		return true;
-	struct TextSym s = {addr, is_tracer_func(name), module != NULL};
+	struct TextSym s = {addr, module, is_tracer_func(name)};
 	vec_push(&t->v, s);
 	return true;
 }
@@ -52,8 +58,8 @@ static void add_bound(struct RtTrim *t, u64 addr)
 		t->bound[t->n++] = addr;
 }
 
-// The symbols of a text are contiguous: each reaches to the next one. After a module's or the kernel's last symbol the text ends with its page;
-// a gap of more than a module could hold between two symbols ends it too.
+// The symbols of a text are contiguous: each reaches to the next one. After a module's or the kernel's last symbol the text ends with its page or
+// where its neighbour's begins; a gap of more than a function could fill between two symbols ends it too (kernel text and init text).
 #define TEXT_GAP (256u << 10)
 #define PAGE_END(a) (((a) | 4095) + 1)
 void trim_bounds(const struct TextSym *s, size_t n, struct RtTrim *out)
@@ -67,7 +73,8 @@ void trim_bounds(const struct TextSym *s, size_t n, struct RtTrim *out)
 			open = !open;
 		}
 		if (last && open) {
-			add_bound(out, PAGE_END(s[i].addr));
+			u64 end = PAGE_END(s[i].addr);
+			add_bound(out, i + 1 < n ? MIN(end, s[i + 1].addr) : end);
 			open = false;
 		}
 	}
@@ -77,12 +84,14 @@ void trim_bounds(const struct TextSym *s, size_t n, struct RtTrim *out)
 		out->bound[i] = ~0ull;
 }
 
+// A tracepoint's registers are those of perf's handler's caller: of the traced function, or of what the kernel puts between for a second handler
+// (__traceiter_*) and for system calls.
 static bool needs_trim(const struct Program *p)
 {
 	for (size_t i = 0; i < p->progs.n; i++) {
 		const struct ProbeProg *pp = p->progs.p[i];
 		enum CtxKind ctx = pp->points.v.n ? pp->points.v.p[0]->ctx : CTX_RAW; // a program made by hand: assume the worst
-		if ((stack_src(pp->kind, ctx, false, false) & RT_SRC_MASK) == RT_SRC_RAW)
+		if ((stack_src(pp->kind, ctx, false, false) & RT_SRC_MASK) >= RT_SRC_TP)
 			return true;
 	}
 	return false;

@@ -784,19 +784,24 @@ TEST(trim)
 {
 	start();
 	const u64 K = 0xffffffff81000000ull, M = 0xffffffffc0200000ull;
-	// kernel: f at K, bpf_trace_run2 at K+0x100, g at K+0x180; a module: m at M, __bpf_trace_m at M+0x80, m2 at M+0x100
-	struct TextSym syms[] = {{K, false, false}, {K + 0x100, true, false}, {K + 0x180, false, false},
-				 {M, false, true},  {M + 0x80, true, true},   {M + 0x100, false, true}};
+	// kernel: f at K, bpf_trace_run2 at K+0x100, g at K+0x180; a module: m at M, __bpf_trace_m at M+0x80, m2 at M+0x100; another from M+0x1900 on,
+	// whose neighbour begins in the page of its last function
+	static const char a[] = "a", b[] = "b", c[] = "c";
+	struct TextSym syms[] = {{K, NULL, false},   {K + 0x100, NULL, true}, {K + 0x180, NULL, false},	 {M, a, false},	     {M + 0x80, a, true},
+				 {M + 0x100, a, false}, {M + 0x1900, b, false},	 {M + 0x1a80, c, true}, {M + 0x1b00, c, false}};
 	static struct RtTrim trim;
 	u32 zero = 0;
 	trim_bounds(syms, ARRAY_LEN(syms), &trim);
+	for (u64 i = 1; i < trim.n; i++)
+		CHECK(trim.bound[i - 1] < trim.bound[i]);
 	bpf_map_update_elem(&rt_trim, &zero, &trim, 0);
 	struct {
 		u64 addr;
 		bool tracer;
 	} at[] = {{K, false},	     {K + 0xff, false}, {K + 0x100, true},  {K + 0x17f, true},	{K + 0x180, false}, {K + 0xfff, false}, {K + 0x1000, true},
 		  {K - 1, true},     {M - 1, true},	{M, false},	    {M + 0x80, true},	{M + 0xff, true},   {M + 0x100, false}, {M + 0xfff, false},
-		  {M + 0x1000, true}};
+		  {M + 0x1000, true}, {M + 0x18ff, true}, {M + 0x1a7f, false}, {M + 0x1a80, true}, {M + 0x1aff, true}, {M + 0x1b00, false},
+		  {M + 0x1fff, false}, {M + 0x2000, true}};
 	for (u32 i = 0; i < ARRAY_LEN(at); i++)
 		if (is_tracer(bpf_map_lookup_elem(&rt_trim, &zero), at[i].addr) != at[i].tracer)
 			T_FAIL("%llx", (unsigned long long)at[i].addr);

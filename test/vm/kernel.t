@@ -94,45 +94,6 @@ NAME types of a module
 RUN {sonde} -q -e 'BEGIN { printf("%d %d\n", sizeof(struct task_struct) > 1000, offsetof(struct sock, __sk_common)); exit() }'
 EXPECT_LINE 1 0
 
-NAME trim: kprobe
-RUN {sonde} -q -c '{build}/tcp 4 3 111' -e 'kprobe:tcp_sendmsg { @[kstack(1)] = count() }'
-EXPECT_RE ^@\[\s*\n\s+tcp_sendmsg\+\d+\n\]: 3$
-
-NAME trim: kretprobe
-RUN {sonde} -q -c '{build}/tcp 4 3 111' -e 'kretprobe:tcp_sendmsg { @[kstack] = count() }'
-EXPECT_RE ^@\[\s*\n\s+\w+_sendmsg\+\d+\n
-EXPECT_NOT kretprobe
-EXPECT_NOT trampoline
-
-NAME trim: fentry
-NEED fentry
-RUN {sonde} -q -c '{build}/tcp 4 3 111' -e 'fentry:tcp_sendmsg { @[kstack] = count() }'
-EXPECT_RE ^@\[\s*\n\s+tcp_sendmsg\+\d+\n\s+\w+_sendmsg\+\d+\n(\s+\S+\n)*\]: 3$
-EXPECT_NOT bpf_
-
-NAME trim: fexit
-NEED fentry
-RUN {sonde} -q -c '{build}/tcp 4 3 111' -e 'fexit:tcp_sendmsg { @[kstack] = count() }'
-EXPECT_RE ^@\[\s*\n\s+tcp_sendmsg\+\d+\n\s+\w+_sendmsg\+\d+\n(\s+\S+\n)*\]: 3$
-EXPECT_NOT bpf_
-
-NAME trim: tracepoint
-RUN {sonde} -q -c 'sleep 0.1' -e 'tracepoint:sched:sched_switch /comm == "sleep"/ { @[kstack] = count() }'
-EXPECT_RE ^@\[\s*\n\s+__schedule\+\d+\n\s+schedule\+\d+\n
-EXPECT_NOT bpf_
-
-NAME trim: rawtracepoint
-RUN {sonde} -q -c 'sleep 0.1' -e 'rawtracepoint:sched_switch /comm == "sleep"/ { @[kstack] = count() }'
-EXPECT_RE ^@\[\s*\n\s+__schedule\+\d+\n\s+schedule\+\d+\n
-EXPECT_NOT bpf_
-
-NAME trim: profile
-RUN {sonde} -q -c 'dd if=/dev/urandom of=/dev/null bs=64k count=200' -e 'profile:hz:99 /comm == "dd"/ { @[kstack] = count() }'
-EXPECT chacha
-EXPECT_NOT bpf_
-EXPECT_NOT perf_
-TIMEOUT 40
-
 NAME user stack in a kprobe
 RUN {sonde} -q -c '{build}/tcp 4 3 111' -e 'kprobe:tcp_sendmsg { @[ustack] = count() }'
 EXPECT_RE ^@\[\s*\n\s+(__libc_|__)?send\+\d+\n(\s+\S+\n)*\s+main\+\d+\n

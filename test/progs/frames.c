@@ -1,0 +1,131 @@
+// A program with known stacks, for the tests of stacks: each scene ends in leaf() or in a system call below outer() -> middle() -> inner().
+// No frame pointers. usage: frames SCENE [N]
+//        frames calls N    N times outer -> middle -> inner -> leaf, with a system call (getppid) and a USDT probe frames:here in inner
+//        frames deep N     down(N) -> ... -> down(0) -> leaf, once
+//        frames spin MS    MS milliseconds of CPU time in outer -> middle -> inner -> leaf; most samples meet prologues and epilogues
+//        frames fault N    inner touches N new pages: page faults below outer -> middle -> inner
+//        frames exec N     outer -> middle -> inner -> leaf, then itself again in the same process with N - 1, until 0
+//        frames fork N     N children, each outer -> middle -> inner -> leaf without exec
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NOINLINE __attribute__((noinline, noclone))
+#define KEEP __asm__ volatile("" ::: "memory") // no tail call
+
+// A USDT probe without arguments (the format of SystemTap's sys/sdt.h: a note of type 3).
+#define USDT(provider, name)                                                                                                               \
+	__asm__ volatile("990: nop\n"                                                                                                      \
+			 ".pushsection .note.stapsdt,\"\",\"note\"\n"                                                                      \
+			 ".balign 4\n"                                                                                                     \
+			 ".4byte 992f-991f, 994f-993f, 3\n"                                                                                \
+			 "991: .asciz \"stapsdt\"\n"                                                                                       \
+			 "992: .balign 4\n"                                                                                                \
+			 "993: .8byte 990b, 0, 0\n"                                                                                        \
+			 ".asciz \"" provider "\"\n.asciz \"" name "\"\n.asciz \"\"\n"                                                     \
+			 "994: .balign 4\n"                                                                                                \
+			 ".popsection")
+
+static char *const *args;
+static volatile long sink;
+static enum { CALLS, SPIN, FAULT } scene;
+
+NOINLINE long leaf(long n)
+{
+	KEEP;
+	return n + 1;
+}
+
+NOINLINE long inner(long n)
+{
+	if (scene == CALLS) {
+		USDT("frames", "here");
+		sink += syscall(SYS_getppid);
+	} else if (scene == FAULT) {
+		char *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		*(volatile char *)p = 1;
+		munmap(p, 4096);
+	}
+	sink += leaf(n);
+	KEEP;
+	return n;
+}
+
+NOINLINE long middle(long n)
+{
+	long r = inner(n) * 2;
+	KEEP;
+	return r;
+}
+
+NOINLINE long outer(long n)
+{
+	long r = middle(n) + 1;
+	KEEP;
+	return r;
+}
+
+NOINLINE long down(long n)
+{
+	long r = n ? down(n - 1) + 1 : leaf(n);
+	KEEP;
+	return r;
+}
+
+static void spin(long ms)
+{
+	struct timespec t;
+	scene = SPIN;
+	do {
+		for (int i = 0; i < 100000; i++)
+			outer(i);
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	} while (t.tv_sec * 1000 + t.tv_nsec / 1000000 < ms);
+}
+
+static int again(long n)
+{
+	char left[24];
+	outer(n);
+	if (n <= 0)
+		return 0;
+	snprintf(left, sizeof(left), "%ld", n - 1);
+	execv("/proc/self/exe", (char *[]){args[0], "exec", left, NULL});
+	return 1;
+}
+
+static void children(long n)
+{
+	while (n-- > 0) {
+		if (!fork()) {
+			outer(n);
+			_exit(0);
+		}
+		wait(NULL);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "calls";
+	long n = argc > 2 ? atol(argv[2]) : 1;
+
+	args = argv;
+	if (!strcmp(what, "deep"))
+		sink += down(n);
+	else if (!strcmp(what, "spin"))
+		spin(n);
+	else if (!strcmp(what, "exec"))
+		return again(n);
+	else if (!strcmp(what, "fork"))
+		children(n);
+	else
+		for (scene = strcmp(what, "fault") ? CALLS : FAULT; n > 0; n--)
+			outer(n);
+	return 0;
+}

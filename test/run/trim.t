@@ -1,0 +1,182 @@
+# No frame of the tracer, and the first frame is the probed or interrupted function: every type of probe, on every kernel there is. One row a type;
+# EXPECT_STACKS is run.py's judge of every stack printed.
+
+NAME kprobe
+NEED kprobe
+RUN {sonde} -q -c '{build}/tcp 4 3 111' -e 'kprobe:tcp_sendmsg { @[kstack] = count() }'
+EXPECT_STACKS tcp_sendmsg\+
+EXPECT_RE ^@\[\s*\n\s+tcp_sendmsg\+\d+\n\s+\w*send(msg|to)\+\d+\n
+
+NAME kprobe inside a function
+NEED kprobe
+RUN {sonde} -q -c '{build}/tcp 4 3 111' -e 'kprobe:tcp_sendmsg+0,kprobe:tcp_sendmsg_locked { @[kstack] = count() }'
+EXPECT_STACKS tcp_sendmsg(_locked)?\+
+EXPECT_RE ^@\[\s*\n\s+tcp_sendmsg\+\d+\n\s+\w*send(msg|to)\+\d+\n
+
+NAME kretprobe
+NEED kprobe
+RUN {sonde} -q -c '{build}/tcp 4 3 111' -e 'kretprobe:tcp_sendmsg { @[kstack] = count() }'
+EXPECT_STACKS \w*send(msg|to)\+
+
+NAME kretprobe below another
+NEED kprobe
+RUN {sonde} -q -c '{build}/tcp 4 3 111' -e 'kretprobe:tcp_sendmsg,kretprobe:tcp_sendmsg_locked { @[kstack] = count() }'
+EXPECT_STACKS \w*send(msg|to)\w*\+
+EXPECT_RE ^\s+tcp_sendmsg\+\d+\n\s+\w*send(msg|to)\+
+
+NAME kprobe below pending kretprobes
+NEED kprobe
+RUN {sonde} -q -c '{build}/tcp 4 3 111' -e 'kretprobe:tcp_sendmsg,kretprobe:tcp_sendmsg_locked { @n = count() } kprobe:tcp_push { @[kstack] = count() }'
+EXPECT_STACKS tcp_push\+
+EXPECT_RE ^\s+tcp_push\+\d+\n\s+tcp_sendmsg_locked\+\d+\n\s+tcp_sendmsg\+\d+\n\s+\w*send(msg|to)\+
+
+NAME kprobe_multi
+NEED kprobe_multi
+RUN {sonde} -q -c '{build}/tcp 4 3 111' -e 'kprobe:tcp_sendms* { @[kstack] = count() }'
+EXPECT_STACKS tcp_sendmsg
+EXPECT_RE ^@\[\s*\n\s+tcp_sendmsg\+\d+\n\s+\w*send(msg|to)\+\d+\n
+
+NAME kretprobe_multi
+NEED kprobe_multi
+RUN {sonde} -q -c '{build}/tcp 4 3 111' -e 'kretprobe:tcp_sendms* { @[kstack] = count() }'
+EXPECT_STACKS \w*send(msg|to)\w*\+
+
+NAME fentry
+NEED fentry
+RUN {sonde} -q -c '{build}/tcp 4 3 111' -e 'fentry:tcp_sendmsg { @[kstack] = count() }'
+EXPECT_STACKS tcp_sendmsg\+
+EXPECT_RE ^@\[\s*\n\s+tcp_sendmsg\+\d+\n\s+\w*send(msg|to)\+\d+\n
+
+NAME fexit
+NEED fentry
+RUN {sonde} -q -c '{build}/tcp 4 3 111' -e 'fexit:tcp_sendmsg { @[kstack] = count() }'
+EXPECT_STACKS tcp_sendmsg\+
+EXPECT_RE ^@\[\s*\n\s+tcp_sendmsg\+\d+\n\s+\w*send(msg|to)\+\d+\n
+
+NAME fentry and fexit with arguments
+NEED fentry
+RUN {sonde} -q -c '{build}/tcp 4 3 111' -e 'fentry:tcp_sendmsg { @[args.size, kstack] = count() } fexit:tcp_sendmsg { @r[retval, kstack] = count() }'
+EXPECT_STACKS tcp_sendmsg\+
+
+NAME raw tracepoint
+RUN {sonde} -q -c '{build}/waits sleep 3 10' -e 'rawtracepoint:sched_switch /comm == "napper"/ { @[kstack] = count() }'
+EXPECT_STACKS __schedule\+
+EXPECT_RE ^\s+__schedule\+\d+\n\s+schedule\+\d+\n\s+do_nanosleep\+
+
+NAME raw tracepoint with types
+NEED tp_btf
+RUN {sonde} -q -c '{build}/waits sleep 3 10' -e 'rawtracepoint:vmlinux:sched_switch /comm == "napper"/ { @[args.preempt, kstack] = count() }'
+EXPECT_STACKS __schedule\+
+EXPECT_RE ^\s+__schedule\+\d+\n\s+schedule\+\d+\n\s+do_nanosleep\+
+
+NAME two raw tracepoints
+RUN {sonde} -q -c '{build}/waits sleep 3 10' -e 'rawtracepoint:sched_switch /comm == "napper"/ { @[kstack] = count() } rawtracepoint:sched_switch { @n = count() }'
+EXPECT_STACKS __schedule\+
+EXPECT_RE ^\s+__schedule\+\d+\n\s+schedule\+\d+\n\s+do_nanosleep\+
+
+NAME tracepoint without arguments
+RUN {sonde} -q -c '{build}/waits sleep 3 10' -e 'tracepoint:sched:sched_switch /comm == "napper"/ { @[kstack] = count() }'
+EXPECT_STACKS __schedule\+
+EXPECT_RE ^\s+__schedule\+\d+\n\s+schedule\+\d+\n\s+do_nanosleep\+
+
+NAME tracepoint with arguments
+RUN {sonde} -q -c '{build}/waits sleep 3 10' -e 'tracepoint:sched:sched_switch /args.prev_state != 0 && comm == "napper"/ { @[kstack] = count() }'
+EXPECT_STACKS __schedule\+
+EXPECT_RE ^\s+__schedule\+\d+\n\s+schedule\+\d+\n\s+do_nanosleep\+
+
+NAME tracepoint beside a raw tracepoint
+RUN {sonde} -q -c '{build}/waits sleep 3 10' -e 'tracepoint:sched:sched_switch /args.prev_state != 0 && comm == "napper"/ { @[kstack] = count() } rawtracepoint:sched_switch { @n = count() }'
+EXPECT_STACKS __schedule\+
+EXPECT_RE ^\s+__schedule\+\d+\n\s+schedule\+\d+\n\s+do_nanosleep\+
+
+NAME system call, entry
+RUN {sonde} -q -c '{build}/waits sleep 3 10' -e 'tracepoint:syscalls:sys_enter_clock_nanosleep { @[kstack] = count() }'
+EXPECT_STACKS (do_syscall_64|syscall_trace_enter|syscall_exit_\w+|syscall_trace_exit|__syscall_\w+|trace_syscall_\w+|el0_svc\w*|invoke_syscall)\b
+EXPECT_RE ^\s+(entry_SYSCALL_64|el0t_64_sync)\w*\+
+
+NAME system call, exit
+RUN {sonde} -q -c '{build}/waits sleep 3 10' -e 'tracepoint:syscalls:sys_exit_clock_nanosleep { @[args.ret, kstack] = count() }'
+EXPECT_STACKS (do_syscall_64|syscall_trace_enter|syscall_exit_\w+|syscall_trace_exit|__syscall_\w+|trace_syscall_\w+|el0_svc\w*|invoke_syscall)\b
+EXPECT_RE ^\s+(entry_SYSCALL_64|el0t_64_sync)\w*\+
+
+NAME raw system call
+RUN {sonde} -q -c '{build}/waits sleep 3 10' -e 'tracepoint:raw_syscalls:sys_enter /comm == "napper"/ { @[args.id, kstack] = count() }'
+EXPECT_STACKS (do_syscall_64|syscall_trace_enter|syscall_exit_\w+|syscall_trace_exit|__syscall_\w+|trace_syscall_\w+|el0_svc\w*|invoke_syscall)\b
+EXPECT_RE ^\s+(entry_SYSCALL_64|el0t_64_sync)\w*\+
+
+NAME uprobe
+RUN {sonde} -q -c '{build}/frames calls 3' -e 'uprobe:{build}/frames:leaf { @[ustack] = count() }'
+EXPECT_STACKS leaf\+0
+EXPECT_RE ^\s+leaf\+\d+\n\s+inner\+\d+\n\s+middle\+\d+\n\s+outer\+\d+\n\s+main\+\d+\n
+
+NAME uretprobe
+RUN {sonde} -q -c '{build}/frames calls 3' -e 'uretprobe:{build}/frames:leaf { @[ustack] = count() }'
+EXPECT_STACKS inner\+
+
+NAME uprobe_multi
+NEED uprobe_multi
+RUN {sonde} -q -c '{build}/frames calls 3' -e 'uprobe:{build}/frames:lea*,uprobe:{build}/frames:inne* { @[ustack] = count() }'
+EXPECT_STACKS (leaf|inner)\+0
+EXPECT_RE ^\s+leaf\+\d+\n\s+inner\+\d+\n\s+middle\+\d+\n\s+outer\+\d+\n\s+main\+\d+\n
+
+NAME uretprobe_multi
+NEED uprobe_multi
+RUN {sonde} -q -c '{build}/frames calls 3' -e 'uretprobe:{build}/frames:lea*,uretprobe:{build}/frames:inne* { @[ustack] = count() }'
+EXPECT_STACKS (inner|middle)\+
+
+NAME uprobe and uretprobe: no kernel stack
+RUN {sonde} -q -c '{build}/frames calls 3' -e 'uprobe:{build}/frames:leaf,uretprobe:{build}/frames:leaf { @[kstack, ustack] = count() }'
+EXPECT_STACKS (leaf|inner)\+
+
+NAME USDT
+RUN {sonde} -q -c '{build}/frames calls 3' -e 'usdt:{build}/frames:frames:here { @[ustack] = count() }'
+EXPECT_STACKS inner\+
+
+NAME uprobe below pending uretprobes
+RUN {sonde} -q -c '{build}/frames calls 3' -e 'uretprobe:{build}/frames:inner,uretprobe:{build}/frames:middle,uretprobe:{build}/frames:outer { @n = count() } uprobe:{build}/frames:leaf { @[ustack] = count() }'
+EXPECT_STACKS leaf\+0
+EXPECT_RE ^\s+leaf\+\d+\n\s+inner\+\d+\n\s+middle\+\d+\n\s+outer\+\d+\n\s+main\+\d+\n
+
+NAME system call below pending uretprobes
+RUN {sonde} -q -c '{build}/frames calls 3' -e 'uretprobe:{build}/frames:inner,uretprobe:{build}/frames:middle,uretprobe:{build}/frames:outer { @n = count() } tracepoint:syscalls:sys_enter_getppid /comm == "frames"/ { @[ustack] = count() }'
+EXPECT_STACKS (syscall|getppid|__getppid)
+EXPECT_RE ^\s+inner\+\d+\n\s+middle\+\d+\n\s+outer\+\d+\n\s+main\+\d+\n
+
+NAME profile
+RUN {sonde} -q -c 'dd if=/dev/urandom of=/dev/null bs=64k count=400 status=none' -e 'profile:hz:499 /comm == "dd"/ { @[kstack] = count() }'
+EXPECT_STACKS \w
+TIMEOUT 40
+
+NAME software event
+RUN {sonde} -q -c '{build}/frames calls 10' -e 'software:faults:1 /comm == "frames"/ { @[kstack] = count() }'
+EXPECT_STACKS \w
+
+NAME software event in user space
+RUN {sonde} -q -c '{build}/frames fault 20' -e 'software:faults:1 /comm == "frames"/ { @[ustack] = count() }'
+EXPECT_STACKS \w
+EXPECT_RE ^\s+inner\+\d+\n\s+middle\+\d+\n\s+outer\+\d+\n\s+main\+\d+\n
+
+NAME hardware event
+NEED hardware events
+RUN {sonde} -q -c 'dd if=/dev/urandom of=/dev/null bs=64k count=400 status=none' -e 'hardware:cycles:100000 /comm == "dd"/ { @[kstack] = count() }'
+EXPECT_STACKS \w
+
+NAME interval
+RUN {sonde} -q -c '{build}/waits spin 600; dd if=/dev/urandom of=/dev/null bs=64k count=400 status=none' -e 'interval:ms:20 { @[kstack] = count() }'
+EXPECT_STACKS \w
+
+NAME iterator
+NEED iter
+RUN {sonde} -q -c 'true' -e 'iter:task { print(kstack) }'
+EXPECT_STACKS vfs_read\+
+
+NAME iterator of files
+NEED iter
+RUN {sonde} -q -c 'true' -e 'iter:task_file { print(kstack) }'
+EXPECT_STACKS vfs_read\+
+
+NAME watchpoint on a kernel address
+NEED arch:x86_64
+NEED ksym:jiffies_64
+RUN {sonde} -q -e "watchpoint:0x$(grep ' . jiffies_64$' /proc/kallsyms | cut -d' ' -f1):8:w { @[kstack] = count() } interval:ms:500 { exit() }"
+EXPECT_STACKS \w
