@@ -17,6 +17,7 @@
 #include <sys/un.h>
 #include <time.h>
 
+#define SETTLE_MS 1500 // at most, on a machine that is busy
 struct Session {
 	const struct Options *o;
 	struct Arena arena;
@@ -483,6 +484,8 @@ static struct err *attach_and_trace(struct Session *s)
 	if (s->child && s->unwind) { // its binary is mapped now: have its tables ready before it runs
 		unwind_proc_new(s->unwind, child_pid(s->child));
 		unwind_settle(s->unwind, 500);
+	} else if (s->unwind && (tool || s->o->pid)) { // a report of whole stacks is worth the fifth of a second that all tables of a machine take
+		unwind_settle(s->unwind, SETTLE_MS);
 	}
 	if ((e = probes_attach(&s->env, &s->prog, s->at, &n)))
 		return e;

@@ -677,7 +677,7 @@ static RT_INLINE void walk(struct RtStackBuf *b, u64 limit, u64 src, bool loop)
 		u->why = RT_WHY_NO_PROC;
 	else if (u->weak)
 		u->why = u->weak;
-	else if (u->why == RT_WHY_FP_END && !u->map_len)
+	else if ((u->why == RT_WHY_FP_END || u->why == RT_WHY_FP_ZERO) && !u->map_len && !(src & RT_SRC_F_FP))
 		u->why = RT_WHY_NO_MAPPING;
 	else if (u->why == RT_WHY_BAD_READ && rt_off_mm && !bpf_probe_read_kernel(&u->tmp[0], 8, (void *)(bpf_get_current_task() + rt_off_mm)) &&
 		 !u->tmp[0])

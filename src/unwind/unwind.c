@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <linux/bpf.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <bpf/libbpf.h>
@@ -116,8 +117,10 @@ static void *track(void *arg)
 	struct pollfd *fds = xcalloc(nev + 2, sizeof(*fds));
 	u64 next_tick = now_ns();
 
-	// Stacks of a new process lack its mappings until we have run: before it, if the scheduler lets us. A thread's own nice value (setpriority(2)).
-	setpriority(PRIO_PROCESS, 0, -20);
+	// Stacks of a new process lack its mappings until we have run: before it, if the scheduler lets us. It is microseconds for an exec. Both are a
+	// thread's own (sched_setscheduler(2), setpriority(2)).
+	if (sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 1}))
+		setpriority(PRIO_PROCESS, 0, -20);
 	fds[n++] = (struct pollfd){u->wake_fd, POLLIN, 0};
 	if (u->ring)
 		fds[n++] = (struct pollfd){ring_buffer__epoll_fd(u->ring), POLLIN, 0};

@@ -111,6 +111,12 @@ RUN {build}/waits spin 1500 & {sonde} profile -U -F 99 --lines -p $! 1; kill $!
 TIMEOUT 20
 EXPECT_RE ^    spin_here@.*/waits\.c:\d+$
 
+NAME profile: whole stacks of a mixed load
+NEED host
+RUN {top}/test/workload/mixed.py {sonde} 8 499
+TIMEOUT 60
+EXPECT_LINE mixed load: whole
+
 NAME profile: flame graph and pprof files
 RUN {sonde} profile -F 99 --comm spinner --flame f.svg --pprof f.pb.gz 2; head -c 4 f.svg; gzip -t f.pb.gz && grep -c spin_here f.svg
 WORKLOAD {build}/waits spin 1500

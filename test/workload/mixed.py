@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""mixed.py SONDE SECONDS [HZ]: profiles the whole machine while mixed.sh runs, and says how many user stacks of the load's processes were whole, for
+each program, and every exception with its reason. Exit status 1 when less than 99.5 % are whole or a program is missing from the profile.
+With bpftrace in place of SONDE: how many stacks of that one end at a thread's root (no exceptions, no verdict)."""
+import collections, json, os, re, signal, subprocess, sys, tempfile, threading, time
+
+PROGRAMS = ['python3', 'perl', 'node', 'openssl', 'sqlite3', 'nginx']
+ROOTS = re.compile(r'_start|__libc_start_(main|call_main).*|main|_*clone3?|start_thread')
+here = os.path.dirname(os.path.abspath(__file__))
+
+
+def members(session, stop, pids):
+    """Adds the pids of the load's session; most of them live for a part of a second."""
+    while not stop.wait(0.03):
+        for pid in filter(str.isdigit, os.listdir('/proc')):
+            if int(pid) not in pids:
+                try:
+                    if os.getsid(int(pid)) == session:
+                        pids.add(int(pid))
+                except OSError:
+                    pass
+
+
+def under_load(cmd, secs):
+    """(stdout of cmd, pids of the load, programs that are not installed)"""
+    pids, stop, missing = set(), threading.Event(), set()
+    with tempfile.TemporaryDirectory(prefix='sonde-mixed.') as tmp:
+        load = subprocess.Popen([os.path.join(here, 'mixed.sh'), tmp, str(secs + 30)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                                start_new_session=True)
+        threading.Thread(target=members, args=(load.pid, stop, pids), daemon=True).start()
+        for line in load.stdout:
+            if line == 'ready\n':
+                break
+            missing.add(line.split()[-1])
+        time.sleep(1)
+        try:
+            out = subprocess.run(cmd, stdout=subprocess.PIPE, text=True, errors='replace', timeout=secs + 60).stdout
+        finally:
+            stop.set()
+            os.killpg(load.pid, signal.SIGTERM)
+            load.wait()
+    return out, pids, missing
+
+
+def sonde(path, secs, hz):
+    """(stacks, cut stacks) by program"""
+    out, pids, missing = under_load([path, 'profile', '-F', hz, '-U', '--why-incomplete', '--json', str(secs)], secs)
+    total, cut, machine = collections.Counter(), collections.Counter(), None
+    for r in (json.loads(l) for l in out.splitlines() if l.startswith('{')):
+        if r['type'] == 'stack' and r['pid'] in pids:
+            total[r['comm']] += r['value']
+        machine = r['data'] if r['type'] == 'user_stacks' else machine
+    for x in machine['incomplete']:
+        if x['pid'] in pids:
+            cut[x['comm']] += x['count']
+            print('%d %s (%d) ends in %s [%s]: %s' % (x['count'], x['comm'], x['pid'], x.get('symbol', '?'), os.path.basename(x.get('module', '?')), x['reason']))
+    print('the machine: %d stacks, %.2f %% whole' % (machine['stacks'], 100.0 * machine['whole'] / max(1, machine['stacks'])))
+    return total, cut, missing
+
+
+def bpftrace(path, secs, hz):
+    prog = 'profile:hz:%s { @[pid, comm, ustack] = count(); } interval:s:%d { exit(); }' % (hz, secs)
+    out, pids, missing = under_load([path, '-e', prog], secs)
+    total, cut = collections.Counter(), collections.Counter()
+    for m in re.finditer(r'^@\[(\d+), (.{1,15}?), \n?((?:    .*\n)*)\]: (\d+)$', out, re.M):
+        frames = [re.sub(r'\+\d+$', '', l.strip()) for l in m.group(3).splitlines()]
+        if int(m.group(1)) in pids:
+            total[m.group(2)] += int(m.group(4))
+            if not any(ROOTS.fullmatch(f) for f in frames[-2:]): # a stripped program's _start has no name, its caller has
+                cut[m.group(2)] += int(m.group(4))
+    return total, cut, missing
+
+
+def main():
+    peer = os.path.basename(sys.argv[1]) == 'bpftrace'
+    total, cut, missing = (bpftrace if peer else sonde)(sys.argv[1], int(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else '99')
+    n, bad = sum(total.values()), sum(cut.values())
+    for comm in sorted(total, key=lambda c: -total[c]):
+        print('%-16s %6d stacks, %6.2f %% whole' % (comm, total[comm], 100 - 100.0 * cut[comm] / total[comm]))
+    share = 100 - 100.0 * bad / n if n else 0
+    absent = [x for x in PROGRAMS if x not in missing and not total[x]]
+    print('%d stacks of the load, %.2f %% whole' % (n, share))
+    if peer:
+        return 0
+    if absent:
+        print('not in the profile: ' + ' '.join(absent))
+    good = share >= 99.5 and not absent
+    print('mixed load: ' + ('whole' if good else 'not whole enough'))
+    return 0 if good else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())
