@@ -12,6 +12,7 @@ struct Frame {
 	u64 module_off;	    // file offset in the object
 	const char *file;   // NULL: no line information
 	u32 line;
+	const char *mark;   // NULL; else no frame but a tool's own text in sym, with a number in line
 	bool inlined;	    // this frame is inlined into the next one
 	bool kernel;
 };

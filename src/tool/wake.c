@@ -1,6 +1,6 @@
 // wakeuptime and offwaketime: rows of the tools that name wakers.
 // A row is one list of frames, in the order both tools print it and the reverse of the folded order: [source of the chain ...] waker, its frames root to
-// leaf, "--", the target's frames leaf to root. Marks among the frames have a file that is one of the texts below.
+// leaf, "--", the target's frames leaf to root. Marks among the frames have `mark` set to one of the texts below.
 #include "tool/internal.h"
 
 static const char wakeuptime_bt[] =
@@ -14,7 +14,7 @@ static const char mark_task[] = "task", mark_line[] = "line", mark_end[] = "end"
 
 static struct Frame mark(const char *kind, const char *name, u64 pid)
 {
-	return (struct Frame){.sym = name, .file = kind, .line = (u32)pid};
+	return (struct Frame){.sym = name, .mark = kind, .line = (u32)pid};
 }
 
 static void bounds(const struct ToolOpts *o, struct Str *out)
@@ -228,13 +228,13 @@ static void offwake_print(const struct StackProfile *p, const struct ToolOpts *o
 		bool own = false; // the target's own kernel stack has begun
 		for (u32 k = 0; k < s->nkern; k++) {
 			const struct Frame *f = &s->kern[k];
-			own |= f->file != mark_task && f->file != mark_end;
-			if (f->file == mark_task)
+			own |= f->mark != mark_task && f->mark != mark_end;
+			if (f->mark == mark_task)
 				task_line("waker:", f->sym, f->line, true, out);
-			else if (f->file == mark_end) {
+			else if (f->mark == mark_end) {
 				task_line("--", "--", 0, false, out);
 				own = false;
-			} else if (f->file == mark_line)
+			} else if (f->mark == mark_line)
 				fprintf(out, "    %s\n", f->sym);
 			else
 				frame_line(f, o, "    ", out);
