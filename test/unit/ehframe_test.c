@@ -19,7 +19,7 @@ struct Interp {
 	u64 row_loc;
 	char row[MAX_COLS][24];
 	bool has_row;
-	u64 checked, wrong, skipped;
+	u64 checked, wrong, skipped, bad;
 };
 
 static const char *const reg_names[16] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"};
@@ -109,6 +109,7 @@ static void check_row(struct Interp *t)
 		return;
 	}
 	t->checked++;
+	t->bad += r->kind == RT_UW_BAD;
 	if (same_row(t, r) || t->wrong++ > 5)
 		return;
 	printf("# %llx: kind %u reg %u off %d ra %d/%d saved %x slots %d %d %d %d %d %d; readelf:", (unsigned long long)t->row_loc, r->kind, r->reg, r->off,
@@ -204,11 +205,12 @@ static void compare(const char *path)
 	if (f)
 		pclose(f);
 	free(line);
-	printf("# %s: %u FDEs, %zu rows here, %llu of readelf compared, %llu wrong\n", path, t.table.nfdes, t.table.rows.n, (unsigned long long)t.checked,
-	       (unsigned long long)t.wrong);
+	printf("# %s: %u FDEs, %zu rows here, %llu of readelf compared, %llu wrong, %llu the walker cannot follow\n", path, t.table.nfdes, t.table.rows.n,
+	       (unsigned long long)t.checked, (unsigned long long)t.wrong, (unsigned long long)t.bad);
 	CHECK(t.checked > 100);
 	CHECK_EQ(t.wrong, 0);
 	CHECK_EQ(t.table.nbad, 0);
+	CHECK(t.bad * 5000 <= t.checked);
 	unload(&t);
 }
 
@@ -242,6 +244,31 @@ TEST(node)
 TEST(libstdcxx)
 {
 	compare(found("/usr/lib/*-linux-gnu/libstdc++.so.6"));
+}
+
+// No .eh_frame of its own: readelf shows the rows of .debug_frame.
+static void debug_frame(const char *flags)
+{
+	char obj[64], cmd[512];
+	snprintf(obj, sizeof(obj), "/tmp/sonde-ehframe-%d.so", getpid());
+	snprintf(cmd, sizeof(cmd), "command -v cc >/dev/null && cc -O2 -g -w -fno-asynchronous-unwind-tables -fno-unwind-tables -shared -fPIC -nostdlib %s -o %s -D_GNU_SOURCE -Isrc src/unwind/*.c",
+		 flags, obj);
+	if (system(cmd))
+		SKIP("no compiler that makes .debug_frame alone");
+	struct Interp t;
+	CHECK(load(&t, obj));
+	CHECK(!t.cfi.eh_frame.size && t.cfi.debug_frame.size);
+	unload(&t);
+	compare(obj);
+	unlink(obj);
+}
+TEST(debug_frame_only)
+{
+	debug_frame("");
+}
+TEST(debug_frame_compressed)
+{
+	debug_frame("-gz=zlib");
 }
 
 T_MAIN()

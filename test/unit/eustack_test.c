@@ -138,6 +138,22 @@ static void show(const char *who, const struct Stack *s)
 	printf("\n");
 }
 
+static void wait_stopped(pid_t pid)
+{
+	for (int i = 0; i < 200; i++) {
+		char path[64];
+		struct Str s = {0};
+		snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+		err_free(read_file(path, &s, 4096));
+		char *p = s.p ? strrchr(s.p, ')') : NULL;
+		bool stopped = p && p[2] == 'T';
+		str_deinit(&s);
+		if (stopped && i > 1)
+			break;
+		usleep(5000);
+	}
+}
+
 // Stops the child and compares all its threads. min: frames that at least one of them must have.
 static void compare(const char *name, struct Child *c, u32 min)
 {
@@ -146,18 +162,7 @@ static void compare(const char *name, struct Child *c, u32 min)
 
 	unwind_settle(run.unwind, 0); // its tables are built
 	kill(c->pid, SIGSTOP);
-	for (int i = 0; i < 200; i++) { // until the last thread has stopped
-		usleep(10000);
-		char path[64];
-		struct Str s = {0};
-		snprintf(path, sizeof(path), "/proc/%d/stat", c->pid);
-		err_free(read_file(path, &s, 4096));
-		char *p = s.p ? strrchr(s.p, ')') : NULL;
-		bool stopped = p && p[2] == 'T';
-		str_deinit(&s);
-		if (stopped && i > 3)
-			break;
-	}
+	wait_stopped(c->pid);
 	n = eu_stacks(c->pid, eu, ARRAY_LEN(eu));
 	CHECK(n > 0);
 	for (u32 i = 0; i < n; i++) {
@@ -177,6 +182,65 @@ static void compare(const char *name, struct Child *c, u32 min)
 	}
 	printf("# %s: %u threads, %u identical, deepest %u frames\n", name, n, whole, most);
 	CHECK(most >= min);
+	finish(c);
+}
+
+// Does eu-stack's stack end in what is no code?
+static bool eu_lost(pid_t pid, const struct Stack *s)
+{
+	struct ProcMap *maps;
+	u32 n;
+	bool code = false;
+	struct err *e = sym_proc_maps(run.syms, pid, &maps, &n);
+	if (e) {
+		err_free(e);
+		return false;
+	}
+	for (u32 i = 0; i < n; i++)
+		code |= s->pc[s->n - 1] >= maps[i].start && s->pc[s->n - 1] < maps[i].end;
+	free(maps);
+	return !code;
+}
+
+// Stops the child again and again wherever it happens to be. A stack must be eu-stack's; where eu-stack gives up, ours may go on, to the root.
+// Where both say nothing sensible after the same frames, nobody can: while uw_install_context_1 of libgcc runs, the registers its caller has saved
+// are being replaced by those of the frame that catches.
+static void compare_running(const char *name, struct Child *c, u32 stops)
+{
+	static struct Stack eu[64], ours;
+	u32 same = 0, longer = 0, lost = 0, all = 0;
+
+	unwind_settle(run.unwind, 0);
+	for (u32 k = 0; k < stops; k++) {
+		usleep((useconds_t)(1000 + random() % 9000));
+		kill(c->pid, SIGSTOP);
+		wait_stopped(c->pid);
+		unwind_settle(run.unwind, 0);
+		u32 n = eu_stacks(c->pid, eu, ARRAY_LEN(eu));
+		for (u32 i = 0; i < n; i++) {
+			u32 why = 0;
+			if (!eu[i].n || !our_stack(c->pid, eu[i].tid, &ours, &why)) // a thread that has not run since we look
+				continue;
+			all++;
+			bool prefix = ours.n >= eu[i].n && !memcmp(ours.pc, eu[i].pc, eu[i].n * sizeof(u64));
+			if (prefix && ours.n == eu[i].n) {
+				same++;
+			} else if (prefix && why == RT_WHY_OK) {
+				longer++;
+			} else if (why != RT_WHY_OK && ours.n > 1 && ours.n <= eu[i].n && !memcmp(ours.pc, eu[i].pc, ours.n * sizeof(u64)) && eu_lost(c->pid, &eu[i])) {
+				lost++;
+			} else {
+				T_FAIL("%s: stacks differ (%s)", name, why_text(why));
+				show("eu-stack", &eu[i]);
+				show("sonde", &ours);
+			}
+		}
+		kill(c->pid, SIGCONT);
+	}
+	printf("# %s: %u stacks, %u identical, %u go on to the root where eu-stack stops, %u lost by both\n", name, all, same, longer, lost);
+	CHECK(lost * 10 <= all);
+	CHECK(all >= stops / 2);
+	CHECK(same * 2 > all);
 	finish(c);
 }
 
@@ -270,6 +334,13 @@ TEST(cxx_exception)
 	unlink(bin);
 }
 
+// What .debug_frame alone describes.
+TEST(debug_frame)
+{
+	START();
+	scene("debug-frame", "-g -fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables", "deep", "20", 20);
+}
+
 static void program(const char *name, char *const *argv, u32 min)
 {
 	char cmd[128];
@@ -282,6 +353,82 @@ static void program(const char *name, char *const *argv, u32 min)
 	compare(name, &c, min);
 }
 
+// ---- at any instruction
+static void running(const char *name, char *const *argv, u32 stops)
+{
+	char cmd[128];
+	snprintf(cmd, sizeof(cmd), "command -v %s >/dev/null", argv[0]);
+	if (system(cmd))
+		SKIP("not installed");
+	struct Child c = spawn(argv);
+	CHECK(wait_ready(&c));
+	usleep(200000);
+	compare_running(name, &c, stops);
+}
+TEST(cxx_unwinder_running)
+{
+	START();
+	char bin[64];
+	snprintf(bin, sizeof(bin), "/tmp/sonde-throw-%d", getpid());
+	if (!build(bin, "c++", "-fomit-frame-pointer", "test/workload/throw.cc"))
+		SKIP("no C++ compiler");
+	running("throw", (char *[]){bin, "loop", NULL}, 60);
+	unlink(bin);
+}
+TEST(vdso_running)
+{
+	START();
+	char bin[64];
+	snprintf(bin, sizeof(bin), "/tmp/sonde-stacks-%d-clock", getpid());
+	if (!build(bin, "cc", "-fomit-frame-pointer", "test/workload/stacks.c"))
+		SKIP("cannot compile the workload");
+	running("vdso", (char *[]){bin, "clock", NULL}, 30);
+	unlink(bin);
+}
+TEST(python3_running)
+{
+	START();
+	running("python3",
+		(char *[]){"/usr/bin/python3", "-c",
+			   "import concurrent.futures as c, json, re, zlib\nprint('ready', flush=True)\n"
+			   "def f(n): return f(n - 1) if n else len(zlib.compress(re.sub('1', lambda m: '2', json.dumps(list(range(999)))).encode()))\n"
+			   "with c.ThreadPoolExecutor(4) as p:\n  while True: list(p.map(f, [20] * 8))",
+			   NULL},
+		40);
+}
+TEST(perl_running)
+{
+	START();
+	running("perl", (char *[]){"perl", "-e", "$|=1; print \"ready\\n\"; sub f { my $n=shift; return $n ? f($n-1) : join ',', sort { $a cmp $b } map { s/1/2/; $_ } 1..99 } f(9) while 1", NULL}, 40);
+}
+TEST(sqlite3_running)
+{
+	START();
+	running("sqlite3", (char *[]){"sh", "-c", "echo ready; exec sqlite3 :memory: \"with recursive c(x) as (values(1) union all select x+1 from c) select sum(length(hex(x)||'a')) from c\"", NULL},
+		40);
+}
+TEST(openssl_running)
+{
+	START();
+	running("openssl", (char *[]){"sh", "-c", "echo ready; exec openssl speed -seconds 1 sha512 aes-128-cbc rsa2048 ecdsap256", NULL}, 60);
+}
+TEST(node_running)
+{
+	START();
+	running("node", (char *[]){"node", "-e", "console.log('ready'); const f = n => n < 2 ? n : f(n-1) + f(n-2); setInterval(() => { f(20); JSON.parse(JSON.stringify(process.env)) }, 0)", NULL}, 40);
+}
+TEST(rust_running)
+{
+	START();
+	running("fdfind", (char *[]){"fdfind", "-u", ".", "/usr", NULL}, 30);
+}
+TEST(go)
+{
+	START();
+	if (system("command -v gron >/dev/null"))
+		SKIP("not installed");
+	program("gron", (char *[]){"bash", "-c", "echo ready; exec gron < <(exec sleep 1000)", NULL}, 3);
+}
 TEST(python3)
 {
 	START();

@@ -1,13 +1,20 @@
-// Stands still in a destructor that runs while an exception is on its way (two-phase unwinding is under our frames).
+// Stands still in a destructor that runs while an exception is on its way (two-phase unwinding is under our frames). With an argument it goes
+// on throwing and catching instead.
 #include <cstdio>
 #include <ctime>
 #include <stdexcept>
 
 static volatile bool forever = true;
+static bool loop;
+static volatile int sink;
 struct Guard {
 	~Guard()
 	{
 		timespec t = {1000, 0};
+		if (loop) {
+			sink = sink + 1;
+			return;
+		}
 		puts("ready");
 		fflush(stdout);
 		while (forever)
@@ -25,8 +32,20 @@ __attribute__((noinline)) static void guarded()
 	Guard g;
 	thrower(3);
 }
-int main()
+int main(int argc, char **)
 {
+	loop = argc > 1;
+	if (loop) {
+		puts("ready");
+		fflush(stdout);
+	}
+	while (loop) {
+		try {
+			guarded();
+		} catch (std::exception &e) {
+			sink = sink + e.what()[0];
+		}
+	}
 	try {
 		guarded();
 	} catch (std::exception &e) {
