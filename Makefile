@@ -2,7 +2,14 @@
 # make check      installs what is missing, builds, runs every test
 # make demo       installs what is missing, builds, profiles a small workload, draws its flame graph
 CC ?= gcc
-ifdef CROSS_COMPILE # make CROSS_COMPILE=aarch64-linux-gnu- SYSROOT=/path BUILD=build/arm64
+# make CROSS_COMPILE=aarch64-linux-gnu- [static] [SYSROOT=/path] builds in build/arm64; without SYSROOT against Debian's arm64 packages, which
+# vm.py keeps in its cache.
+ifdef CROSS_COMPILE
+ifeq ($(CROSS_COMPILE),aarch64-linux-gnu-)
+SYSROOT ?= $(shell test/vm/vm.py --arch arm64 --tree)
+export SYSROOT
+BUILD ?= build/arm64
+endif
 CC := $(CROSS_COMPILE)gcc $(SYSROOT:%=--sysroot=%)
 AR := $(CROSS_COMPILE)ar
 endif
@@ -102,10 +109,10 @@ static:
 	@scripts/deps.sh static
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/static LDFLAGS="$(LDFLAGS) -static" EXTRA_LIBS="$(STATIC_LIBS)" $(BUILD)/static/sonde
 STATIC_LIBS ?= -lbz2
-# For the guest of test/vm: built with, and run in, a tree of Debian's arm64 packages that vm.py keeps in its cache.
+# For the guest of test/vm: a static sonde; the programs that it traces are linked as programs usually are.
 arm64:
 	@scripts/deps.sh vm
-	@$(MAKE) --no-print-directory CROSS_COMPILE=aarch64-linux-gnu- SYSROOT=$$(test/vm/vm.py --arch arm64 --tree) BUILD=$(BUILD)/arm64 \
+	@$(MAKE) --no-print-directory CROSS_COMPILE=aarch64-linux-gnu- BUILD=$(BUILD)/arm64 LDFLAGS="$(LDFLAGS) -static" EXTRA_LIBS="$(STATIC_LIBS)" \
 		$(BUILD)/arm64/sonde $(PROGS:$(BUILD)/%=$(BUILD)/arm64/%)
 
 # ---- the two commands
@@ -117,15 +124,14 @@ demo:
 check:
 	@scripts/deps.sh test
 	@$(MAKE) --no-print-directory -j2 $(BUILD)/sonde $(PROGS) $(UNIT_BINS)
-	@scripts/deps.sh vm || echo 'the guests will be skipped'
 	@$(MAKE) --no-print-directory -j2 checked-builds
+	@scripts/deps.sh vm && $(MAKE) --no-print-directory -j2 arm64 || echo 'guests may be skipped'
 	@test/run.py --build $(BUILD)
 
-# All tests in all guests, arm64 too; takes as long as emulation does.
+# All tests in all guests; takes as long as emulation does.
 check-vm: $(BUILD)/sonde $(PROGS)
-	@scripts/deps.sh vm
 	@$(MAKE) --no-print-directory -j2 arm64
-	@SONDE_VM_FULL=1 SONDE_VM_GUESTS=amd64,arm64 test/run.py --build $(BUILD) --suite vm
+	@SONDE_VM_FULL=1 test/run.py --build $(BUILD) --suite vm
 
 # What the suites asan and fuzz run.
 ASAN_TESTS = base type parse expand format out profile cdecl ehframe symfile usdt bpf run

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs sonde's tests and closes with one line: N passed, N failed, N skipped.
 
-usage: run.py [--build DIR] [--suite unit,run,...] [--filter GLOB] [-v]
+usage: run.py [--build DIR] [--suite unit,run,...] [--filter 'GLOB|GLOB...'] [-v]
 
 Suites
   unit   build/test/*_test programs (TAP on stdout)
@@ -9,8 +9,8 @@ Suites
   asan   some of the unit tests under the address and undefined-behaviour sanitizers
   fuzz   test/fuzz/*_fuzz.c, a few seconds each
   run    test/run/*.t: programs under sonde with their workload, against expected output
-  vm     boots other kernels under emulation (test/vm/vm.py) and runs in each of them, as suite `guest`, test/run/*.t and test/vm/*.t;
-         SONDE_VM_KERNEL=FILE adds a kernel given by path, SONDE_VM_GUESTS=amd64,arm64 chooses
+  vm     boots other kernels under emulation and runs in each of them, as suite `guest`, some of test/vm/*.t and test/run/*.t (test/vm/matrix.py);
+         SONDE_VM_KERNEL=FILE adds a kernel given by path, SONDE_VM_GUESTS='amd64 6.1' chooses, SONDE_VM_FULL=1 runs every test
 
 A .t file holds blocks separated by blank lines; a block is
   NAME text          PROG script text (may go on in lines that begin with white space)   ARGS command line options and parameters
@@ -287,31 +287,40 @@ class Runner:
         return None
 
 
-def run_files(t, opt, paths):
-    r = Runner(opt)
+def chosen(opt, paths):
+    """(name, block) of each test that --filter names."""
     for path in paths:
         base = os.path.basename(path)[:-2]
         for b in blocks(path):
             name = '%s: %s' % (base, b.get('NAME', ['line %d' % b['LINE']])[0])
-            if not fnmatch.fnmatch(name, opt.filter):
+            if any(fnmatch.fnmatch(name, f) for f in opt.filter.split('|')):
+                yield name, b
+
+
+def run_files(t, opt, paths):
+    r = Runner(opt)
+    for number, (name, b) in enumerate(chosen(opt, paths)):
+        if number < opt.first:
+            continue
+        if SLOW > 1:
+            print('start   %d %s' % (number, name), flush=True)
+        why = next((w for w in (r.missing(n) for n in b.get('NEED', [])) if w), None)
+        if why:
+            t.skip(name, why)
+            continue
+        for tries in (2, 1, 0): # on a busy machine a sample or a moment can be missed
+            with tempfile.TemporaryDirectory(prefix='sonde-test.') as tmp:
+                _, sub = r.command(b, tmp)
+                rc, out, err, problem = r.run(b, tmp)
+                problem = problem or r.judge(b, rc, out, err, sub)
+            if problem and tries:
+                print('note    %s: run again: %s' % (name, problem.split('\n')[0]), flush=True)
                 continue
-            why = next((w for w in (r.missing(n) for n in b.get('NEED', [])) if w), None)
-            if why:
-                t.skip(name, why)
-                continue
-            for tries in (2, 1, 0): # on a busy machine a sample or a moment can be missed
-                with tempfile.TemporaryDirectory(prefix='sonde-test.') as tmp:
-                    _, sub = r.command(b, tmp)
-                    rc, out, err, problem = r.run(b, tmp)
-                    problem = problem or r.judge(b, rc, out, err, sub)
-                if problem and tries:
-                    print('note    %s: run again: %s' % (name, problem.split('\n')[0]), flush=True)
-                    continue
-                if problem:
-                    t.fail(name, '%s\n%s\n-- stdout\n%s\n-- stderr\n%s' % (problem, r.command(b, tmp)[0], out[:1500], err[:1500]))
-                else:
-                    t.ok(name)
-                break
+            if problem:
+                t.fail(name, '%s\n%s\n-- stdout\n%s\n-- stderr\n%s' % (problem, r.command(b, tmp)[0], out[:1500], err[:1500]))
+            else:
+                t.ok(name)
+            break
 
 
 def run_run(t, opt):
@@ -320,60 +329,17 @@ def run_run(t, opt):
 
 # ---- vm
 def run_guest(t, opt):
-    """Inside a guest."""
+    """Inside a guest: numbered, so that another boot can go on behind the test that this one died of."""
     paths = sorted(glob.glob(os.path.join(HERE, 'vm', '*.t'))) + sorted(glob.glob(os.path.join(HERE, 'run', '*.t')))
     if os.uname().machine != 'x86_64':
-        t.skip('tools', "their tests name x86's functions and glibc's own, which this machine has no symbols for")
-        paths = [p for p in paths if os.path.basename(p) != 'tools.t']
+        paths = [p for p in paths if os.path.basename(p) != 'tools.t']  # they name x86's functions and glibc's own, of which Debian's arm64 has no symbols
     run_files(t, opt, paths)
 
 
-def guests(opt):
-    """(name, vm.py's options, build folder of its architecture)"""
-    chosen = os.environ.get('SONDE_VM_GUESTS', 'amd64').split(',')
-    if 'amd64' in chosen:
-        yield 'debian-amd64', [], opt.build
-    if os.environ.get('SONDE_VM_KERNEL'):
-        yield os.path.basename(os.environ['SONDE_VM_KERNEL']), ['--kernel', os.environ['SONDE_VM_KERNEL']], opt.build
-    if 'arm64' in chosen:
-        yield 'debian-arm64', ['--arch', 'arm64', '--share', TOP], opt.build + '/arm64'
-
-
-# One boot of a kernel with all its tests: (exit status, output).
-def boot(args, build, pattern):
-    inner = 'python3 %s --suite guest --build %s --filter %s -v' % (os.path.join(HERE, 'run.py'), build, shlex.quote(pattern))
-    if TOP.startswith('/tmp/') and '--share' not in args:
-        args = args + ['--share', TOP]  # the guest has a /tmp of its own
-    p = subprocess.run([os.path.join(HERE, 'vm', 'vm.py'), '--timeout', '900'] + args + ['--', inner], stdin=subprocess.DEVNULL,
-                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=TOP)
-    return p.returncode, p.stdout.decode('utf-8', 'replace')
-
-
 def run_vm(t, opt):
-    """One boot a kernel; the guest's lines are this suite's results. By default the article, the kernel probes and trimming on amd64;
-    SONDE_VM_GUESTS=amd64,arm64 and --filter choose more (make check-vm: everything)."""
-    pattern = '[lkt][wer][rni]*' if opt.filter == '*' and not os.environ.get('SONDE_VM_FULL') else opt.filter
-    for name, args, build in guests(opt):
-        if not os.path.exists(os.path.join(build, 'sonde')):
-            t.skip('vm: ' + name, 'no %s/sonde' % build)
-            continue
-        rc, text = boot(args, build, pattern)
-        if rc not in (0, 125): # an emulated machine under load can miss a moment: one more boot
-            print('note    vm: %s: booted again (status %d)' % (name, rc), flush=True)
-            rc, text = boot(args, build, pattern)
-        seen, missing = 0, re.findall(r'^vm\.py: (no .*|apt.*)$', text, re.M)
-        for m in re.finditer(r'^(?:ok      (.+)|FAILED  (.+)((?:\n        .*)*)|skipped (.+?): (.*))$', text, re.M):
-            seen += 1
-            if m.group(1):
-                t.ok('%s: %s' % (name, m.group(1)))
-            elif m.group(2):
-                t.fail('%s: %s' % (name, m.group(2)), m.group(3).strip())
-            else:
-                t.skip('%s: %s' % (name, m.group(4)), m.group(5))
-        if rc == 125 and not seen and missing:
-            t.skip('vm: ' + name, missing[0])
-        elif rc not in (0, 1) or not seen:
-            t.fail('vm: ' + name, 'ended with status %d after %d tests\n%s' % (rc, seen, text[-2000:]))
+    sys.path.insert(0, os.path.join(HERE, 'vm'))
+    import matrix
+    matrix.run(t, opt)
 
 
 SLOW = 3 if os.environ.get('SONDE_GUEST') else 1  # an emulated processor
@@ -385,6 +351,7 @@ def main():
     p.add_argument('--build', default=os.path.join(TOP, 'build'))
     p.add_argument('--suite', default='layers,unit,asan,fuzz,run,vm')
     p.add_argument('--filter', default='*')
+    p.add_argument('--from', dest='first', type=int, default=0, help=argparse.SUPPRESS)
     p.add_argument('--fuzz-seconds', type=int, default=4)
     p.add_argument('-v', action='store_true')
     opt = p.parse_args()

@@ -1,24 +1,24 @@
 #!/usr/bin/env python3
 """Runs one command inside another kernel, in QEMU under emulation (TCG: no /dev/kvm needed).
 
-usage: vm.py [--arch amd64|arm64] [--kernel FILE] [--root DIR] [--timeout S] [--mem MB] [--console FILE] [--share DIR] --
+usage: vm.py [--arch amd64|arm64] [--backports] [--kernel FILE] [--root DIR] [--timeout S] [--mem MB] [--console FILE] [--share DIR] --
                 'shell command line'
-       vm.py --fetch [--arch A]       only fetches the kernel (and, for arm64, the root tree)
+       vm.py --fetch [--arch A] [--backports]      only fetches the kernel and prints where it is
        vm.py --tree --arch arm64      fetches the root tree and prints where it is
 
-In: Debian's stock kernel package, fetched through apt into the cache (SONDE_VM, default ~/.cache/sonde-vm), or a kernel file with virtio, 9p
-and overlayfs built in. The guest's root is the host's (arm64: a tree of Debian packages), read-only over 9p, under a tmpfs overlay.
+In: Debian's stock kernel package, this release's or that of its backports, fetched through apt into the cache (SONDE_VM, default
+~/.cache/sonde-vm), or a kernel file with virtio, 9p and overlayfs built in. The guest's root is the host's (arm64: a tree of Debian packages), read-only over 9p, under a tmpfs overlay.
 Out: the command's stdout and stderr as they come, its exit status (124: time ran out, 125: the guest did not come up).
 Invariant: nothing of the host is changed but the cache; every guest ends with its vm.py.
 """
-import argparse, contextlib, fcntl, glob, gzip, lzma, os, re, shlex, shutil, signal, struct, subprocess, sys, tempfile, time
+import argparse, contextlib, fcntl, glob, gzip, lzma, os, re, shlex, shutil, signal, struct, subprocess, sys, tempfile, time, zlib
 
 CACHE = os.environ.get('SONDE_VM', os.path.expanduser('~/.cache/sonde-vm'))
 # What the initial RAM disk loads to reach its root; their dependencies follow.
 MODULES = ['virtio_mmio', 'virtio_pci', '9pnet_virtio', '9p', 'overlay']
 # For arm64: what the guest's root is made of, besides what these depend on.
 ARM64_ROOT = ['busybox-static', 'dash', 'coreutils', 'python3-minimal', 'libpython3-stdlib', 'libbpf-dev', 'libdw-dev', 'libelf-dev',
-              'liblzma-dev', 'zlib1g-dev', 'libiberty-dev']
+              'liblzma-dev', 'zlib1g-dev', 'libiberty-dev', 'libbz2-dev']
 
 
 class Missing(Exception):
@@ -30,21 +30,34 @@ def sh(cmd, **kw):
 
 
 # ---- Debian packages
-def apt_options(arch):
-    """apt's own state for another architecture: the host's is not touched (apt.conf(5), Dir)."""
-    if arch == 'amd64':
+def os_release():
+    try:
+        return dict(re.findall(r'^(\w+)="?([^"\n]*)"?$', open('/etc/os-release').read(), re.M))
+    except OSError:
+        return {}
+
+
+def apt_options(arch, backports=False):
+    """apt's own state for another architecture or for backports: the host's is not touched (apt.conf(5), Dir)."""
+    if arch == 'amd64' and not backports:
         return []
-    d = os.path.join(CACHE, 'apt-' + arch)
+    d = os.path.join(CACHE, 'apt-' + arch + ('-backports' if backports else ''))
     for sub in ('lists/partial', 'cache/archives/partial'):
         os.makedirs(os.path.join(d, sub), exist_ok=True)
     open(os.path.join(d, 'status'), 'a').close()
     opts = ['APT::Architecture=' + arch, 'APT::Architectures=' + arch, 'Dir::State::Lists=%s/lists' % d, 'Dir::State::status=%s/status' % d,
             'Dir::Cache=%s/cache' % d, 'APT::Install-Recommends=false']
+    if backports:
+        if os_release().get('ID') != 'debian':
+            raise Missing('no Debian here, whose backports have a newer kernel')
+        with open(d + '/sources.list', 'w') as f:
+            f.write('deb %s %s-backports main\n' % (os.environ.get('SONDE_VM_MIRROR', 'http://deb.debian.org/debian'), os_release()['VERSION_CODENAME']))
+        opts += ['Dir::Etc::sourcelist=%s/sources.list' % d, 'Dir::Etc::sourceparts=/dev/null']
     opts = [w for o in opts for w in ('-o', o)]
     if not glob.glob(d + '/lists/*Packages*'):
         r = sh(['apt-get'] + opts + ['update'], timeout=300)
-        if r.returncode:
-            raise Missing('apt-get update for %s: %s' % (arch, r.stdout.strip().split('\n')[-1]))
+        if r.returncode or not glob.glob(d + '/lists/*Packages*'):
+            raise Missing('apt-get update for %s: %s' % (os.path.basename(d), r.stdout.strip().split('\n')[-1]))
     return opts
 
 
@@ -68,13 +81,13 @@ def cache_lock():
         yield
 
 
-def download_kernel(arch, top):
+def download_kernel(arch, backports, top):
     if not shutil.which('apt-get'):
         raise Missing('no apt-get to fetch a kernel with')
-    opts = apt_options(arch)
+    opts = apt_options(arch, backports)
     for fresh in (False, True):
-        if fresh and arch == 'amd64':  # a machine whose package lists were never fetched, or are old
-            sh(['apt-get', 'update'], timeout=300)
+        if fresh:  # package lists that were never fetched, or are old
+            sh(['apt-get'] + opts + ['update'], timeout=300)
         m = re.search(r'Depends: (linux-image-[0-9]\S*)', sh(['apt-cache'] + opts + ['depends', 'linux-image-' + arch]).stdout)
         if not m:
             why = 'no package linux-image-%s here' % arch
@@ -89,12 +102,12 @@ def download_kernel(arch, top):
     raise Missing(why)
 
 
-def fetch_kernel(arch):
+def fetch_kernel(arch, backports=False):
     """(kernel, modules): Debian's linux-image-ARCH, unpacked in the cache."""
-    top = os.path.join(CACHE, arch)
+    top = os.path.join(CACHE, arch + ('-backports' if backports else ''))
     with cache_lock():
         if not os.path.isdir(top):
-            download_kernel(arch, top)
+            download_kernel(arch, backports, top)
     found = sorted(glob.glob(top + '/boot/vmlinuz-*'))
     version = os.path.basename(found[-1]).split('-', 1)[1]
     return found[-1], os.path.join(top, 'lib/modules', version)
@@ -114,7 +127,7 @@ def finish_root(tree):
 
 def fetch_root(arch):
     """A tree with a C library, python3 and sonde's libraries of that architecture; it also serves as the cross compiler's."""
-    root = os.path.join(CACHE, arch + '-root')
+    root = os.path.join(CACHE, '%s-root-%08x' % (arch, zlib.crc32(' '.join(ARM64_ROOT).encode())))
     with cache_lock():
         if not os.path.isdir(root):
             opts = apt_options(arch)
@@ -233,14 +246,14 @@ def initrd(busybox, modules):
 
 
 class Guest:
-    def __init__(self, arch='amd64', kernel=None, root=None, mem=2048, timeout=None, console=None, smp=2, share=()):
+    def __init__(self, arch='amd64', kernel=None, root=None, mem=2048, timeout=None, console=None, smp=2, share=(), backports=False):
         self.share = [os.path.realpath(d) for d in share]
         self.arch, self.kernel, self.modules, self.mem, self.timeout, self.console, self.smp = arch, kernel, None, mem, timeout, console, smp
         self.qemu = shutil.which('qemu-system-' + {'amd64': 'x86_64', 'arm64': 'aarch64'}[arch])
         if not self.qemu:
             raise Missing('no qemu-system for %s (scripts/deps.sh vm)' % arch)
         if not kernel:
-            self.kernel, self.modules = fetch_kernel(arch)
+            self.kernel, self.modules = fetch_kernel(arch, backports)
         elif not os.path.exists(kernel):
             raise Missing('no kernel %s' % kernel)
         self.root = root or ('/' if arch == 'amd64' else fetch_root(arch))
@@ -324,6 +337,7 @@ def main():
     p.add_argument('--arch', default='amd64', choices=['amd64', 'arm64'])
     p.add_argument('--fetch', action='store_true')
     p.add_argument('--tree', action='store_true')
+    p.add_argument('--backports', action='store_true')
     p.add_argument('--share', action='append', default=[])
     for name, kind in (('kernel', str), ('root', str), ('console', str), ('timeout', float), ('mem', int), ('smp', int)):
         p.add_argument('--' + name, type=kind, default={'mem': 2048, 'smp': 2}.get(name))
@@ -334,7 +348,7 @@ def main():
         if o.tree:
             print(fetch_root(o.arch))
             return 0
-        g = Guest(o.arch, o.kernel, o.root, o.mem, o.timeout, o.console, o.smp, o.share)
+        g = Guest(o.arch, o.kernel, o.root, o.mem, o.timeout, o.console, o.smp, o.share, o.backports)
     except (Missing, subprocess.SubprocessError) as e:
         print('vm.py: %s' % e, file=sys.stderr)
         return 125

@@ -1,0 +1,160 @@
+"""Suite vm: the same tests in several kernels. Boots each guest, hands its results on, and says how each guest did.
+
+In: GUESTS below; vm.py boots them. Out: one line a test in the tally, one summary a guest ("amd64 6.1: 80 passed, 0 failed, 2 skipped in 60 s").
+Invariant: no guest holds the suite up. One that dies or stands still costs the test it was in, and the rest goes on in a fresh one.
+"""
+import fnmatch, os, re, select, shlex, signal, subprocess, tempfile, time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+STILL = 240      # seconds without a word from the guest: its own limits on tests are shorter
+BOOTS = 4        # of one guest, at most
+LIMIT = 900      # seconds for one boot
+BAD = re.compile(r'Kernel panic|Oops[: ]|BUG: |WARNING: CPU|general protection fault|Unable to handle kernel')
+
+# name, vm.py's options, folder of its sonde under the build folder, tests by default (make check), all of them (make check-vm)
+GUESTS = [
+    ('amd64 6.1', [], '', 'lwn:*|kernel:*|trim*|stackcount:*|scale:*|bttools:*'),
+    ('amd64 backports', ['--backports'], '', 'kernel:*|scale:*|stackcount:*'),
+    ('arm64 6.1', ['--arch', 'arm64', '--share', TOP], 'arm64', 'lwn:*|kernel:*|trim*|stackcount:*|scale:*|lang:*|probes:*'),
+]
+
+
+def guests():
+    chosen = os.environ.get('SONDE_VM_GUESTS')
+    for g in GUESTS:
+        if not chosen or g[0] in chosen.split(','):
+            yield g
+    kernel = os.environ.get('SONDE_VM_KERNEL')
+    if kernel:
+        yield 'kernel ' + os.path.basename(kernel), ['--kernel', kernel], '', 'kernel:*|scale:*'
+
+
+class Boot:
+    """One boot of a guest: its lines until it ends. why: what ended it before its time, or None."""
+
+    def __init__(self, args, inner):
+        self.dir = tempfile.TemporaryDirectory(prefix='sonde-boot.')
+        self.console = os.path.join(self.dir.name, 'console')
+        self.p = subprocess.Popen([os.path.join(HERE, 'vm.py'), '--timeout', str(LIMIT), '--console', self.console] + args + ['--', inner],
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=TOP)
+        self.why = None
+
+    def lines(self):
+        buf = b''
+        while True:
+            if not select.select([self.p.stdout], [], [], STILL)[0]:
+                self.why = 'nothing came from the guest for %d s' % STILL
+                break
+            data = os.read(self.p.stdout.fileno(), 65536)
+            if not data:
+                break
+            buf += data
+            *whole, buf = buf.split(b'\n')
+            for line in whole:
+                yield line.decode('utf-8', 'replace')
+        self.p.send_signal(signal.SIGTERM)  # of no effect on one that has ended
+        rc = self.p.wait()
+        if not self.why and rc not in (0, 1):
+            self.why = {124: 'no end after %d s' % LIMIT, 125: 'the guest ended without a status'}.get(rc, 'status %d' % rc)
+
+    def log(self):
+        """What the guest's kernel said, from its first complaint on; else the end of it."""
+        try:
+            text = open(self.console, errors='replace').read()
+        except OSError:
+            return '', False
+        m = BAD.search(text)
+        return (text[m.start():m.start() + 4000], True) if m else (text[-500:], False)
+
+
+class Results:
+    """Collects what one guest's lines say; goes on over several boots."""
+
+    def __init__(self, tally, name):
+        self.t, self.name, self.seen = tally, name, 0
+        self.current, self.next = None, 0    # the test now running and the number of the one after it
+        self.failed, self.why, self.over = None, [], False
+        self.times, self.began = [], time.time()
+
+    def flush(self):
+        if self.failed:
+            self.t.fail('%s: %s' % (self.name, self.failed), '\n'.join(self.why))
+        self.failed, self.why = None, []
+
+    def line(self, line):
+        m = re.match(r'start   (\d+) (.*)|ok      (.*)|skipped (.+?): (.*)|FAILED  (.*)|note    (.*)|(\d+ passed, .*)', line)
+        if not m:
+            if self.failed:
+                self.why.append(line[8:] if line.startswith(' ' * 8) else line)
+            return bool(self.failed)
+        self.flush()
+        number, test, ok, skipped, reason, failed, note, over = m.groups()
+        if test:
+            self.current, self.next, self.began = test, int(number) + 1, time.time()
+        elif note:
+            print('note    %s: %s' % (self.name, note), flush=True)
+        elif over:
+            self.over = True
+        else:
+            self.seen += 1
+            self.times.append((time.time() - self.began, self.current))
+            self.current = None
+            if ok:
+                self.t.ok('%s: %s' % (self.name, ok))
+            elif skipped:
+                self.t.skip('%s: %s' % (self.name, skipped), reason)
+            else:
+                self.failed = failed
+        return True
+
+
+def run_one(t, name, args, build, patterns):
+    """False when the guest could not be had at all; the reason is in the tally."""
+    r, tried, other = Results(t, name), set(), []
+    for boot in range(BOOTS):
+        inner = 'python3 %s/test/run.py --suite guest --build %s --filter %s --from %d -v' % (TOP, build, shlex.quote(patterns), r.next)
+        b, other = Boot(args, inner), []
+        for line in b.lines():
+            if not r.line(line):
+                other.append(line)
+        r.flush()
+        log, bad = b.log()
+        if bad and r.over:
+            t.fail('%s: kernel log' % name, log)
+        if r.over:
+            for seconds, test in sorted(r.times, reverse=True)[:10 if t.verbose else 0]:
+                print('# %5.1f s %s' % (seconds, test))
+            return
+        missing = re.findall(r'^vm\.py: (no .*|apt.*)$', '\n'.join(other), re.M)
+        if missing and not r.seen:
+            t.skip('vm: ' + name, missing[0])
+            return
+        why = '%s%s\n%s\n%s' % (b.why, ' while it ran' if r.current else '', '\n'.join(other[-5:]), log)
+        if r.current and not bad and r.current not in tried:  # stood still: once more from the same test
+            print('note    %s: %s: booted again: %s' % (name, r.current, b.why), flush=True)
+            tried.add(r.current)
+            r.next -= 1
+        elif r.current:
+            t.fail('%s: %s' % (name, r.current), why)
+        elif boot:
+            break
+        r.current = None
+    t.fail('vm: ' + name, 'given up after %d tests: %s' % (r.seen, why))
+
+
+def run(t, opt):
+    """opt.filter other than '*' chooses tests by name in every guest; SONDE_VM_GUESTS='amd64 6.1,arm64 6.1' chooses guests."""
+    for name, args, folder, patterns in guests():
+        build, start = os.path.join(opt.build, folder).rstrip('/'), time.time()
+        before = t.passed, t.failed, t.skipped
+        if opt.filter != '*' or os.environ.get('SONDE_VM_FULL'):
+            patterns = opt.filter
+        if TOP.startswith('/tmp/') and '--share' not in args:
+            args = args + ['--share', TOP]  # the guest has a /tmp of its own
+        if not os.path.exists(os.path.join(build, 'sonde')):
+            t.skip('vm: ' + name, 'no %s/sonde' % build)
+        else:
+            run_one(t, name, args, build, patterns)
+        print('# %s: %d passed, %d failed, %d skipped in %.0f s' % ((name,) + tuple(a - b for a, b in zip((t.passed, t.failed, t.skipped), before)) +
+                                                              (time.time() - start,)), flush=True)
