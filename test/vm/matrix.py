@@ -12,11 +12,11 @@ BOOTS = 4        # of one guest, at most
 LIMIT = 900      # seconds for one boot
 BAD = re.compile(r'Kernel panic|Oops[: ]|BUG: |WARNING: CPU|general protection fault|Unable to handle kernel')
 
-# name, vm.py's options, folder of its sonde under the build folder, tests by default (make check), all of them (make check-vm)
+# name, vm.py's options, folder of its sonde under the build folder, tests that make check runs there (make check-vm: all)
 GUESTS = [
-    ('amd64 6.1', [], '', 'lwn:*|kernel:*|trim*|stackcount:*|scale:*|bttools:*'),
-    ('amd64 backports', ['--backports'], '', 'kernel:*|scale:*|stackcount:*'),
-    ('arm64 6.1', ['--arch', 'arm64', '--share', TOP], 'arm64', 'lwn:*|kernel:*|trim*|stackcount:*|scale:*|lang:*|probes:*'),
+    ('amd64 6.1', [], '', 'lwn:*|kernel:*|trim:*|stackcount:*|scale:*|bttools:*'),
+    ('amd64 6.12', ['--backports'], '', 'kernel:*|trim:*|scale:*|stackcount:*'),
+    ('arm64 6.1', ['--arch', 'arm64', '--share', TOP], 'arm64', 'lwn:*|kernel:*|trim:*|stackcount:*|scale:*|lang:*|probes:*'),
 ]
 
 
@@ -27,7 +27,7 @@ def guests():
             yield g
     kernel = os.environ.get('SONDE_VM_KERNEL')
     if kernel:
-        yield 'kernel ' + os.path.basename(kernel), ['--kernel', kernel], '', 'kernel:*|scale:*'
+        yield 'kernel ' + os.path.basename(kernel), ['--kernel', kernel], '', 'kernel:*|trim:*|scale:*'
 
 
 class Boot:
