@@ -60,7 +60,7 @@ static bool show_diags(struct Session *s)
 {
 	struct Str text = {0};
 	bool bad = s->diags.nerrors != 0;
-	diags_render(&s->diags, !s->o->as_bpftrace, s->o->warnings && !bad, &text);
+	diags_render(&s->diags, s->o->warnings && !bad, &text);
 	fputs(str_text(&text), stderr);
 	str_deinit(&text);
 	for (size_t i = 0; i < s->diags.items.n; i++)
@@ -618,6 +618,7 @@ static void session_deinit(struct Session *s)
 	for (size_t i = 0; i < s->unit.probes.n; i++)
 		vec_deinit(&s->unit.probes.p[i]->vars);
 	vec_deinit(&s->unit.probes);
+	vec_deinit(&s->unit.opts);
 	vec_deinit(&s->unit.maps);
 	vec_deinit(&s->prog.progs);
 	vec_deinit(&s->prog.maps);

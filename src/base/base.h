@@ -139,8 +139,8 @@ struct Span span_join(struct Span a, struct Span b);
 void span_pos(const struct Diags *d, struct Span s, u32 *line, u32 *col); // 1-based
 // "file:line:c1-c2", the columns as bpftrace prints them (c1 first, c2 one past the last).
 void span_text(const struct Diags *d, struct Span s, struct Str *out);
-// Renders "NAME:L:C1-C2: ERROR: msg", the source line, the underline (caret: '^~~~', else '~~~~'), "HINT: ...".
-void diags_render(const struct Diags *d, bool caret, bool warnings, struct Str *out);
+// Renders "NAME:L:C1-C2: ERROR: msg", the source line, the underline, "HINT: ...".
+void diags_render(const struct Diags *d, bool warnings, struct Str *out);
 void diags_deinit(struct Diags *d);
 
 // ---- small text helpers

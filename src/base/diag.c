@@ -96,7 +96,7 @@ void span_text(const struct Diags *d, struct Span s, struct Str *out)
 		str_addf(out, "%s:%u-%u", name, l1, l2);
 }
 
-static void render_line(const struct Diags *d, struct Span s, bool caret, struct Str *out)
+static void render_line(const struct Diags *d, struct Span s, struct Str *out)
 {
 	const struct Source *src = &d->sources.p[s.file];
 	u32 line, col;
@@ -111,11 +111,11 @@ static void render_line(const struct Diags *d, struct Span s, bool caret, struct
 		str_addc(out, ' ');
 	size_t width = MIN((size_t)s.len, end - MIN((size_t)s.off, end));
 	for (size_t i = 0; i < MAX(width, (size_t)1); i++)
-		str_addc(out, caret && !i ? '^' : '~');
+		str_addc(out, '~');
 	str_addc(out, '\n');
 }
 
-void diags_render(const struct Diags *d, bool caret, bool warnings, struct Str *out)
+void diags_render(const struct Diags *d, bool warnings, struct Str *out)
 {
 	for (size_t i = 0; i < d->items.n; i++) {
 		const struct Diag *it = &d->items.p[i];
@@ -125,7 +125,7 @@ void diags_render(const struct Diags *d, bool caret, bool warnings, struct Str *
 		if (it->has_span && d->sources.n) {
 			span_text(d, it->span, out);
 			str_addf(out, ": %s: %s\n", kind, it->msg);
-			render_line(d, it->span, caret, out);
+			render_line(d, it->span, out);
 		} else
 			str_addf(out, "%s: %s\n", kind, it->msg);
 		for (size_t h = 0; h < it->hints.n; h++)

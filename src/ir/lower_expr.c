@@ -283,8 +283,10 @@ static struct Val unop(struct Lower *l, struct Expr *e)
 		return bool_of(l, e);
 	case OP_NEG:
 		return val_scalar(e->type, ir_neg(&l->b, lx_int(l, e->a)));
-	case OP_BNOT:
-		return val_scalar(e->type, ir_bin(&l->b, IR_XOR, lx_int(l, e->a), ir_imm(-1)));
+	case OP_BNOT: {
+		struct IrVal v = ir_bin(&l->b, IR_XOR, lx_int(l, e->a), ir_imm(-1));
+		return val_scalar(e->type, e->type->size < 8 ? ir_ext(&l->b, v, e->type->size, e->type->sgn) : v);
+	}
 	case OP_ADDR:
 		if (e->a->kind == E_VAR) {
 			s32 off;

@@ -296,6 +296,10 @@ static void check_maps(struct Unit *u)
 			diag_error(u->diags, m->span, "Undefined map: %s", m->name);
 			diag_hint(u->diags, "nothing is ever assigned to %s", m->name);
 		}
+		if (m->val)
+			load_records(u, m->val);
+		if (m->key)
+			load_records(u, m->key);
 		if (m->keyed && !m->key && u->diags->nerrors == 0)
 			diag_error(u->diags, m->span, "the type of the key of %s could not be found out", m->name);
 	}
@@ -321,6 +325,7 @@ bool check_unit(struct Unit *u)
 	u->final = true;
 	for (size_t i = 0; i < u->probes.n; i++)
 		check_probe(u, u->probes.p[i]);
+	check_options(u);
 	if (!u->diags->nerrors)
 		check_maps(u);
 	return !u->diags->nerrors;

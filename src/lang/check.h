@@ -32,6 +32,11 @@ struct MapSym {
 	struct MapDef *def; // lower
 };
 
+// An option of the script, with what getopt() says of it (or NULL).
+struct OptSym {
+	const char *name, *help;
+};
+
 // A probe of the script for one kind of context: its points share one meaning of args, argN, probe and func.
 struct ProbeUnit {
 	struct ProbeAst *ast;
@@ -68,11 +73,12 @@ struct Unit {
 	struct Config *config;
 	VEC(struct MapSym *) maps;
 	VEC(struct ProbeUnit *) probes;
+	VEC(struct OptSym) opts; // of getopt()
 	struct ProbeUnit *cur;
 	bool final;   // types have settled: report errors
 	bool changed; // a symbol's type grew in this round
 	u32 loop_depth;
-	bool saw_unstable_tseries;
+	u32 unstable_seen; // bits of enum Unstable that were warned of
 };
 
 // ---- builtins: rows of builtins.def
@@ -108,6 +114,9 @@ bool check_unit(struct Unit *u);
 // config block and environment into u->config
 void config_resolve(struct Unit *u);
 void config_defaults(struct Config *c);
+// Features that may change: use of one warns once, or is an error, as config says.
+enum Unstable { UNSTABLE_MAP_DECL, UNSTABLE_TSERIES, UNSTABLE_ADDR };
+void unstable_feature(struct Unit *u, enum Unstable what, struct Span at);
 
 // ---- shared among check*.c
 const struct Type *check_expr(struct Unit *u, struct Expr *e);
@@ -119,6 +128,7 @@ const struct Type *int_type_for(struct TypeTab *t, u64 v, bool neg); // smallest
 void make_int(struct Unit *u, struct Expr *e, u64 v, bool neg);	     // e becomes a literal
 void make_str(struct Unit *u, struct Expr *e, const char *s, u32 len);
 bool expr_lit_str(const struct Expr *e, const char **s); // string literal?
+void load_records(struct Unit *u, const struct Type *t);
 u32 add_fmt_site(struct Unit *u, enum FmtKind kind, struct Expr *call, const char *fmt, u32 len, struct Expr **args, u32 nargs);
 void map_grow_key(struct Unit *u, struct MapSym *m, struct Span at, const struct Type *key);
 void map_grow_val(struct Unit *u, struct MapSym *m, struct Span at, const struct Type *val);

@@ -98,8 +98,6 @@ const struct Type *c_print(struct Unit *u, struct Expr *e)
 		ERR(u, e->span, "Non-map print() only takes 1 argument, %u found", e->nargs);
 	else if (e->nargs > 1)
 		ERR(u, e->span, "Single-value (i.e. indexed) map prints cannot be combined with extra arguments");
-	if (t->kind == TY_RECORD)
-		ctype_record_load(u->ctypes, t->rec);
 	if (u->final && t->kind != TY_NONE) {
 		e->fmt = add_fmt_site(u, FK_PRINT_VALUE, e, "", 0, &a, 1);
 		if (ty_is_aggr(t) && a->kind == E_MAPREF) { // print(@m[k]): one entry, read by the kernel side as an integer or copied whole
@@ -333,6 +331,7 @@ const struct Type *c_tseries(struct Unit *u, struct Expr *e)
 {
 	static const char *const aggs[] = {[TS_AGG_AVG] = "avg", [TS_AGG_MAX] = "max", [TS_AGG_MIN] = "min", [TS_AGG_SUM] = "sum"};
 	s64 interval = 1, n = 1;
+	unstable_feature(u, UNSTABLE_TSERIES, e->span);
 	const struct Type *t = int_arg(u, e, 0);
 	bool ok = lit_int_arg(u, e, 1, &interval) & lit_int_arg(u, e, 2, &n);
 	enum TsAgg agg = TS_AGG_LAST;

@@ -48,6 +48,19 @@ bool mode_arg(const struct Expr *a, const char *word)
 	return a->kind == E_IDENT && !strcmp(a->str, word);
 }
 
+// What is printed whole needs the fields of every record in it.
+void load_records(struct Unit *u, const struct Type *t)
+{
+	if (t->kind == TY_ARRAY)
+		load_records(u, t->elem);
+	for (u32 i = 0; t->kind == TY_TUPLE && i < t->n; i++)
+		load_records(u, t->fields[i].type);
+	if (t->kind != TY_RECORD || !ctype_record_load(u->ctypes, t->rec))
+		return;
+	for (u32 i = 0; i < t->rec->nfields; i++) // by value: a record does not hold itself
+		load_records(u, t->rec->fields[i].type);
+}
+
 u32 add_fmt_site(struct Unit *u, enum FmtKind kind, struct Expr *call, const char *fmt, u32 len, struct Expr **args, u32 nargs)
 {
 	struct FmtSite *f = arena_new(u->arena, struct FmtSite);
@@ -61,8 +74,7 @@ u32 add_fmt_site(struct Unit *u, enum FmtKind kind, struct Expr *call, const cha
 	u32 off = 0;
 	for (u32 i = 0; i < nargs; i++) {
 		const struct Type *t = operand_type(u, args[i]->type);
-		if (t->kind == TY_BOOL || (t->kind == TY_INT && t->size < 8 && !t->en && false))
-			t = args[i]->type;
+		load_records(u, t);
 		off = ALIGN_UP(off, MAX(t->align, 1u));
 		f->args[i] = (struct FmtArg){t, off};
 		off += t->size;

@@ -1,11 +1,49 @@
 // Builtins known when the script is compiled: parameters, questions about types and the kernel. Each turns its node into a literal.
 #include "lang/check_call.h"
 
+// Options the script asks for, once each, with what it says of them.
+static void note_option(struct Unit *u, const char *name, const char *help)
+{
+	for (size_t i = 0; i < u->opts.n; i++)
+		if (!strcmp(u->opts.p[i].name, name))
+			return;
+	vec_push(&u->opts, ((struct OptSym){name, help}));
+}
+
+// Options given that the script never asks for, and --help.
+void check_options(struct Unit *u)
+{
+	bool bad = false, help = false;
+	for (size_t i = 0; i < u->script->nparams; i++) {
+		const char *name = u->script->params[i].name;
+		bool known = !name;
+		for (size_t o = 0; o < u->opts.n && !known; o++)
+			known = !strcmp(u->opts.p[o].name, name);
+		if (known)
+			continue;
+		if (!strcmp(name, "help"))
+			help = true;
+		else
+			diag_error_plain(u->diags, "the script has no option --%s", name);
+		bad = true;
+	}
+	if (!bad)
+		return;
+	if (help)
+		diag_error_plain(u->diags, "not run: --help shows the options of the script");
+	if (!u->opts.n)
+		diag_hint(u->diags, "it has none");
+	for (size_t o = 0; o < u->opts.n; o++)
+		diag_hint(u->diags, "--%s%s%s", u->opts.p[o].name, u->opts.p[o].help ? ": " : "", u->opts.p[o].help ? u->opts.p[o].help : "");
+}
+
+// The node becomes a literal at its first visit: errors of the value cannot wait for the last round.
 const struct Type *c_getopt(struct Unit *u, struct Expr *e)
 {
 	const char *name = lit_str_arg(u, e, 0);
 	if (!name)
 		return ty_none(u);
+	note_option(u, name, e->nargs > 2 ? lit_str_arg(u, e, 2) : NULL);
 	for (u32 i = 1; i < e->nargs; i++) {
 		check_expr(u, e->args[i]);
 		if (!e->args[i]->is_lit)
@@ -21,7 +59,7 @@ const struct Type *c_getopt(struct Unit *u, struct Expr *e)
 	if (!def || def->kind == E_BOOL) {
 		bool on = p ? !v || !strcmp(v, "true") || !strcmp(v, "1") : def && def->ival;
 		if (p && v && !on && strcmp(v, "false") && strcmp(v, "0"))
-			ERR(u, e->span, "Invalid value for bool parameter --%s: '%s'. Expected true, false, 1 or 0", name, v);
+			diag_error_plain(u->diags, "option --%s of the script is true, false, 1 or 0, not '%s'", name, v);
 		e->kind = E_BOOL;
 		e->ival = on;
 		e->is_lit = true;
@@ -29,6 +67,8 @@ const struct Type *c_getopt(struct Unit *u, struct Expr *e)
 	}
 	if (def->kind == E_STR) {
 		const char *s = v ? v : def->str;
+		if (p && !v)
+			diag_error_plain(u->diags, "option --%s of the script takes text: --%s=TEXT", name, name);
 		make_str(u, e, s, (u32)strlen(s));
 		return e->type;
 	}
@@ -37,7 +77,7 @@ const struct Type *c_getopt(struct Unit *u, struct Expr *e)
 	if (p) {
 		neg = v && *v == '-';
 		if (!v || !parse_u64(v + neg, &n)) {
-			ERR(u, e->span, "Invalid value for numeric parameter --%s: '%s'", name, v ? v : "");
+			diag_error_plain(u->diags, "option --%s of the script is a number of 64 bits, not '%s'", name, v ? v : "");
 			n = 0;
 		}
 		if (neg)

@@ -183,7 +183,9 @@ const struct Type *c_probe(struct Unit *u, struct Expr *e)
 
 const struct Type *c_probetype(struct Unit *u, struct Expr *e)
 {
-	const char *s = probe_kind_name(u->cur->point->kind);
+	enum ProbeKind k = u->cur->point->kind;
+	bool special = k == PK_BEGIN || k == PK_END || k == PK_SELF || k == PK_TEST || k == PK_BENCH;
+	const char *s = special ? "special" : probe_kind_name(k);
 	make_str(u, e, s, (u32)strlen(s));
 	return e->type;
 }

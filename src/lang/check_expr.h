@@ -12,6 +12,7 @@ static inline bool lit_num(const struct Expr *e)
 	return e->kind == E_INT || e->kind == E_BOOL;
 }
 
+void check_options(struct Unit *u);
 void make_bool(struct Unit *u, struct Expr *e, bool v); // e becomes a literal
 // Each returns the type of a node of its kind.
 const struct Type *check_binop(struct Unit *u, struct Expr *e);

@@ -188,7 +188,7 @@ const struct Type *check_unop(struct Unit *u, struct Expr *e)
 			return e->type;
 		}
 		if (ty_is_int(t))
-			return ty_int(u->types, 8, t->sgn);
+			return ty_int(u->types, t->size, t->sgn);
 		break;
 	case OP_NOT:
 		if (lit_num(e->a)) {
@@ -218,6 +218,7 @@ const struct Type *check_unop(struct Unit *u, struct Expr *e)
 			HINT(u, "cast it first: *(uint64 *)...");
 		return ty_none(u);
 	case OP_ADDR:
+		unstable_feature(u, UNSTABLE_ADDR, e->span);
 		if (e->a->kind == E_VAR || e->a->kind == E_MAP || e->a->kind == E_MAPREF) {
 			if (e->a->var)
 				e->a->var->captured = true; // it needs memory
@@ -261,6 +262,14 @@ const struct Type *check_ternary(struct Unit *u, struct Expr *e)
 	return t;
 }
 
+static void check_enum_value(struct Unit *u, struct Expr *e, const struct Enum *en)
+{
+	for (u32 i = 0; i < en->n; i++)
+		if ((u64)en->consts[i].val == e->a->ival)
+			return;
+	ERR(u, e->span, "enum %s has no value %lld", en->name, (long long)e->a->ival);
+}
+
 const struct Type *check_cast(struct Unit *u, struct Expr *e)
 {
 	const struct Type *to = check_spec(u, e->spec), *from = operand_type(u, check_expr(u, e->a));
@@ -286,6 +295,8 @@ const struct Type *check_cast(struct Unit *u, struct Expr *e)
 			e->ival = v;
 			e->is_neg = to->sgn && (s64)v < 0;
 		}
+		if (e->a->kind == E_INT && to->en)
+			check_enum_value(u, e, to->en);
 		return to;
 	case TY_PTR:
 		if (from->kind == TY_PTR)
@@ -302,6 +313,8 @@ const struct Type *check_cast(struct Unit *u, struct Expr *e)
 		break;
 	case TY_ARRAY: {
 		u32 have = from->kind == TY_BOOL ? 1 : from->size;
+		if (from->kind == TY_STR && ty_is_int(to->elem) && to->elem->size == 1 && (!to->n || to->n <= have))
+			return ty_array(u->types, ty_int(u->types, 1, to->elem->sgn), to->n ? to->n : have); // the text's buffer, its NUL included
 		if (e->a->kind == E_INT)
 			have = 8;
 		if (!ty_is_int(from) && from->kind != TY_ARRAY && from->kind != TY_INET && from->kind != TY_PTR)

@@ -184,6 +184,8 @@ void var_grow(struct Unit *u, struct VarSym *v, struct Span at, const struct Typ
 	const struct Type *n = v->type ? type_unify(u->types, v->type, t) : t;
 	if (n && v->declared_type && n != v->type && !(ty_is_int(n) && ty_is_int(v->type) && t->kind == v->type->kind && t->size <= v->type->size))
 		n = n->kind == TY_STR && t->size <= v->type->size ? v->type : NULL;
+	if (v->declared_type && t->kind == TY_INT && v->type->kind == TY_INT && t->sgn && !v->type->sgn)
+		n = NULL; // no unsigned type holds a negative number
 	if (!n) {
 		if (ty_is_int(t) && v->type && ty_is_int(v->type) && t->size > v->type->size)
 			ERR(u, at, "Integer size mismatch. Assignment type '%s' is larger than the variable type '%s'.", tyname(u, t), tyname(u, v->type));

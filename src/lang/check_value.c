@@ -287,8 +287,8 @@ const struct Type *c_cgroupid(struct Unit *u, struct Expr *e)
 {
 	const char *s = lit_str_arg(u, e, 0);
 	u64 id = 0;
-	if (s && (!u->hooks->cgroupid || !u->hooks->cgroupid(u->hooks->arg, s, &id)))
-		ERR(u, e->span, "Failed to get the id of cgroup %s: is it there and a cgroup v2 directory?", s);
+	if (s && (!u->hooks->cgroupid || !u->hooks->cgroupid(u->hooks->arg, s, &id))) // now: the node is a literal in the next round
+		diag_error(u->diags, e->span, "Failed to get the id of cgroup %s: is it there and a cgroup v2 directory?", s);
 	make_int(u, e, id, false);
 	return e->type = t_int(u, 8, false);
 }

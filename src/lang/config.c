@@ -156,6 +156,21 @@ static void from_block(struct Unit *u, struct ConfigItem *c)
 		diag_error(u->diags, c->val->span, "Invalid value for %s: it %s", c->key, bad);
 }
 
+void unstable_feature(struct Unit *u, enum Unstable what, struct Span at)
+{
+	static const char *const names[] = {[UNSTABLE_MAP_DECL] = "map_decl", [UNSTABLE_TSERIES] = "tseries", [UNSTABLE_ADDR] = "addr"};
+	u8 how[] = {[UNSTABLE_MAP_DECL] = u->config->unstable_map_decl, [UNSTABLE_TSERIES] = u->config->unstable_tseries,
+		    [UNSTABLE_ADDR] = u->config->unstable_addr};
+	if (how[what] == 1 || u->unstable_seen >> what & 1)
+		return;
+	u->unstable_seen |= 1u << what;
+	if (how[what] == 2)
+		diag_error(u->diags, at, "%s is turned off by unstable_%s=error", names[what], names[what]);
+	else
+		diag_warn(u->diags, at, "%s may change in later versions", names[what]);
+	diag_hint(u->diags, "config = { unstable_%s = enable } allows it%s", names[what], how[what] == 2 ? "" : " without this warning");
+}
+
 void config_resolve(struct Unit *u)
 {
 	for (struct ConfigItem *c = u->script->config; c; c = c->next)
@@ -169,6 +184,6 @@ void config_resolve(struct Unit *u)
 		if (bad)
 			diag_error_plain(u->diags, "the environment variable %s=%s is not valid: it %s", name, val, bad);
 	}
-	if (u->script->maps && u->config->unstable_map_decl == 2)
-		diag_error(u->diags, u->script->maps->span, "Map declarations are disabled by the config variable unstable_map_decl");
+	if (u->script->maps)
+		unstable_feature(u, UNSTABLE_MAP_DECL, u->script->maps->span);
 }

@@ -222,7 +222,7 @@ void tseries_json(const struct Value *v, struct Str *out)
 		if (!p->has)
 			continue;
 		str_add(out, first ? "{\"interval_start\":\"" : ",{\"interval_start\":\"");
-		add_time(p->epoch_ns, "%Y-%m-%dT%H:%M:%S", 9, out);
+		add_time(p->epoch_ns, "%Y-%m-%d %H:%M:%S", 9, out);
 		str_addf(out, v->uns ? "\",\"value\":%llu}" : "\",\"value\":%lld}", (long long)p->val);
 		first = false;
 	}

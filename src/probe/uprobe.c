@@ -171,6 +171,7 @@ static struct Record *in_pt_regs(struct ProbeEnv *env, const struct Record *args
 	const struct PtAbi *abi = &ptregs_abi[PT_HOST];
 	struct Record *r = arena_new(env->arena, struct Record);
 	*r = *args;
+	r->size = abi->size; // taken whole, the registers are copied
 	r->fields = arena_new_n(env->arena, struct Field, MAX(args->nfields, 1));
 	r->nfields = 0;
 	for (u32 i = 0; i < args->nfields; i++) {

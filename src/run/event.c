@@ -40,7 +40,7 @@ static void span_context(struct RunCtx *rc, struct Span at, struct Str *out)
 	struct Str s = {0};
 	memset(&d.items, 0, sizeof(d.items));
 	diag_warn(&d, at, "x");
-	diags_render(&d, false, true, &s);
+	diags_render(&d, true, &s);
 	const char *nl = strchr(str_text(&s), '\n');
 	str_add(out, nl ? nl + 1 : "");
 	str_deinit(&s);

@@ -17,7 +17,8 @@ PROG begin { print(username); exit() }
 EXPECT_LINE root
 
 NAME probe and probetype
-PROG interval:ms:10 { printf("%s %s\n", probe, probetype); exit() }
+PROG begin { printf("%s %s\n", probe, probetype) } interval:ms:10 { printf("%s %s\n", probe, probetype); exit() }
+EXPECT_LINE begin special
 EXPECT_LINE interval:ms:10 interval
 
 NAME str with a length, and truncation

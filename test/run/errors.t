@@ -101,3 +101,45 @@ STDERR delete() takes up to 2 arguments (3 provided)
 NAME a lost map update is counted
 PROG config = { max_map_keys = 2 } begin { @a[1] = 1; @a[2] = 1; @a[3] = 1; exit() }
 STDERR max_map_keys
+
+NAME an option the script never asks for
+RUN {sonde} -e 'begin { print(getopt("aa", 1, "how many a")); exit() }' -- --zz=1
+RC 1
+STDERR the script has no option --zz
+STDERR --aa: how many a
+
+NAME --help of a script
+RUN {sonde} -e 'begin { print(getopt("aa", 1, "how many a")); exit() }' -- --help
+RC 1
+STDERR --aa: how many a
+
+NAME an option that is no number
+RUN {sonde} -e 'begin { print(getopt("aa", 1)); exit() }' -- --aa=x
+RC 1
+STDERR --aa of the script is a number
+
+NAME a cgroup that is not there
+PROG begin { print(cgroupid("/no/such")); exit() }
+RC 1
+STDERR /no/such
+
+NAME a negative number into an unsigned variable
+PROG begin { let $a : uint8; $a = -1; exit() }
+RC 1
+STDERR Type mismatch for $a: trying to assign value of type 'int8' when variable already has a type 'uint8'
+
+NAME an enum has no such value
+PROG enum color { RED, GREEN = 5 }
+     begin { print((enum color)7); exit() }
+RC 1
+STDERR enum color has no value 7
+
+NAME unstable features can be turned off
+PROG config = { unstable_tseries = error } begin { @ = tseries(1, 1s, 2); exit() }
+RC 1
+STDERR unstable_tseries=error
+
+NAME unstable features warn once
+PROG begin { $x = 5; $p = &$x; $q = &$x; print(*$p + *$q); exit() }
+EXPECT_LINE 10
+STDERR unstable_addr = enable

@@ -242,3 +242,13 @@ EXPECT_LINE 45150
 NAME long strings and wide keys
 RUN {sonde} -q -e "begin { @m[\"$(printf 'x%.0s' $(seq 900))\", 1, \"y\"] = \"$(printf 'z%.0s' $(seq 900))\"; printf(\"%d\n\", strlen(@m[\"$(printf 'x%.0s' $(seq 900))\", 1, \"y\"])); clear(@m); exit() }"
 EXPECT_LINE 900
+
+NAME text becomes an array of its bytes
+PROG begin { $a = (int8[])"abc"; print($a); print($a[1]); $s = "xy"; print((uint8[])$s); exit() }
+EXPECT_LINE [97,98,99,0]
+EXPECT_LINE 98
+EXPECT_LINE [120,121,0]
+
+NAME bitwise not keeps the width
+PROG begin { $a = (uint8)200; $b = (uint16)1; $c = (int8)1; print((~$a, ~$b, ~$c)); exit() }
+EXPECT_LINE (55, 65534, -2)

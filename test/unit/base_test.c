@@ -47,8 +47,8 @@ TEST(diagnostics)
 	diag_error(&d, (struct Span){10, 5, f}, "Unknown function: '%s'", "foo");
 	diag_hint(&d, "look at it");
 	struct Str s = {0};
-	diags_render(&d, true, true, &s);
-	CHECK_STR(s.p, "stdin:2:3-8: ERROR: Unknown function: 'foo'\n  foo();\n  ^~~~~\nHINT: look at it\n");
+	diags_render(&d, true, &s);
+	CHECK_STR(s.p, "stdin:2:3-8: ERROR: Unknown function: 'foo'\n  foo();\n  ~~~~~\nHINT: look at it\n");
 	CHECK_EQ(d.nerrors, 1);
 	str_deinit(&s);
 	diags_deinit(&d);

@@ -33,7 +33,7 @@ static void env_deinit(struct Env *e)
 static void show_errors(struct Env *e)
 {
 	struct Str s = {0};
-	diags_render(&e->d, true, true, &s);
+	diags_render(&e->d, true, &s);
 	if (s.n)
 		T_FAIL("unexpected:\n%s", s.p);
 	str_deinit(&s);
@@ -202,7 +202,7 @@ static void check_error(const char *src, const char *want)
 	struct Env e;
 	struct Str s = {0};
 	env_init(&e, src);
-	diags_render(&e.d, true, false, &s);
+	diags_render(&e.d, false, &s);
 	CHECK_STR(str_text(&s), want);
 	str_deinit(&s);
 	env_deinit(&e);
@@ -210,27 +210,27 @@ static void check_error(const char *src, const char *want)
 
 TEST(errors)
 {
-	check_error("struct A { int x; }\nstruct A { int y; };", "stdin:2:8-9: ERROR: redefinition of 'struct A'\nstruct A { int y; };\n       ^\n");
+	check_error("struct A { int x; }\nstruct A { int y; };", "stdin:2:8-9: ERROR: redefinition of 'struct A'\nstruct A { int y; };\n       ~\n");
 	check_error("struct A { int x; int x; };", "stdin:1:23-24: ERROR: duplicate member 'x'\nstruct A { int x; int x; };\n"
-						   "                      ^\n");
-	check_error("struct A { int x };", "stdin:1:18-19: ERROR: ';' is missing here\nstruct A { int x };\n                 ^\n");
+						   "                      ~\n");
+	check_error("struct A { int x };", "stdin:1:18-19: ERROR: ';' is missing here\nstruct A { int x };\n                 ~\n");
 	check_error("struct A { int a[-1]; };", "stdin:1:17-18: ERROR: this array cannot be that large\nstruct A { int a[-1]; };\n"
-						"                ^\n");
+						"                ~\n");
 	check_error("struct A { struct A a; };", "stdin:1:21-22: ERROR: member 'a' has the incomplete type 'struct A'\nstruct A { struct A a; };\n"
-						 "                    ^\n");
+						 "                    ~\n");
 	check_error("struct A { int x : 40; };", "stdin:1:20-22: ERROR: bit-field 'x' cannot have 40 bits\nstruct A { int x : 40; };\n"
-						 "                   ^~\n");
-	check_error("enum e { X, X };", "stdin:1:13-14: ERROR: redefinition of enumerator 'X'\nenum e { X, X };\n            ^\n");
+						 "                   ~~\n");
+	check_error("enum e { X, X };", "stdin:1:13-14: ERROR: redefinition of enumerator 'X'\nenum e { X, X };\n            ~\n");
 	check_error("struct A { int a[1 / 0]; };", "stdin:1:23-24: ERROR: division by zero\nstruct A { int a[1 / 0]; };\n"
-						   "                      ^\n");
-	check_error("#if 1\nstruct A { int x; };", "stdin:1:2-4: ERROR: this #if has no #endif\n#if 1\n ^~\n");
-	check_error("#endif", "stdin:1:2-7: ERROR: #endif without #if\n#endif\n ^~~~~\n");
-	check_error("#include \"no/such.h\"", "stdin:1:10-21: ERROR: cannot find the header \"no/such.h\"\n#include \"no/such.h\"\n         ^~~~~~~~~~~\n"
+						   "                      ~\n");
+	check_error("#if 1\nstruct A { int x; };", "stdin:1:2-4: ERROR: this #if has no #endif\n#if 1\n ~~\n");
+	check_error("#endif", "stdin:1:2-7: ERROR: #endif without #if\n#endif\n ~~~~~\n");
+	check_error("#include \"no/such.h\"", "stdin:1:10-21: ERROR: cannot find the header \"no/such.h\"\n#include \"no/such.h\"\n         ~~~~~~~~~~~\n"
 					     "HINT: It is looked for next to the script, in the current directory, under each -I directory and in the "
 					     "system's.\n");
-	check_error("#error stop here", "stdin:1:2-7: ERROR: #error stop here\n#error stop here\n ^~~~~\n");
+	check_error("#error stop here", "stdin:1:2-7: ERROR: #error stop here\n#error stop here\n ~~~~~\n");
 	check_error("#define N M\n#define M oops\nstruct A { int x[N]; };", "stdin:3:18-19: ERROR: 'oops' is no constant known here\n"
-									   "struct A { int x[N]; };\n                 ^\n");
+									   "struct A { int x[N]; };\n                 ~\n");
 }
 
 // An unknown type names the header that is not installed; a header alone is no error.
@@ -239,7 +239,7 @@ TEST(missing_header)
 	struct Env e;
 	struct Str s = {0};
 	env_init(&e, "#include <no/such/header.h>\nstruct A { no_such_type_t x; };");
-	diags_render(&e.d, true, false, &s);
+	diags_render(&e.d, false, &s);
 	CHECK(strstr(str_text(&s), "unknown type 'no_such_type_t'") != NULL);
 	CHECK(strstr(str_text(&s), "HINT: Not installed here, and so not read: <no/such/header.h>") != NULL);
 	str_deinit(&s);

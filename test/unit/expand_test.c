@@ -39,7 +39,7 @@ static void run_init(struct Run *r, const char *name, const char *text, size_t n
 	r->script = parse_script(&r->arena, &r->diags, diags_add_source(&r->diags, name, text, n));
 	expand_script(r->script, params, nparams);
 	ast_dump(r->script, &r->text);
-	diags_render(&r->diags, false, true, &r->text);
+	diags_render(&r->diags, true, &r->text);
 }
 
 static void run_deinit(struct Run *r)

@@ -180,8 +180,8 @@ TEST(time_series)
 		    "22:13:20.300 |                                                   * 2\n"
 		    "             v" UL51 "v\n"
 		    "             0                                                   2\n",
-		    "[{\"interval_start\":\"2023-11-14T22:13:20.000000000\",\"value\":0},{\"interval_start\":\"2023-11-14T22:13:20.100000000\",\"value\":1},"
-		    "{\"interval_start\":\"2023-11-14T22:13:20.300000000\",\"value\":2}]");
+		    "[{\"interval_start\":\"2023-11-14 22:13:20.000000000\",\"value\":0},{\"interval_start\":\"2023-11-14 22:13:20.100000000\",\"value\":1},"
+		    "{\"interval_start\":\"2023-11-14 22:13:20.300000000\",\"value\":2}]");
 	struct TsPoint n[] = {{t, -10, true}, {t + 1000000000, 10, true}};
 	struct Value w = {.kind = V_TSERIES, .points = n, .npoints = 2};
 	check_value(&w,
@@ -191,7 +191,7 @@ TEST(time_series)
 		    "22:13:21 |                         .                         * 10\n"
 		    "         v" UL51 "v\n"
 		    "         -10                                                10\n",
-		    "[{\"interval_start\":\"2023-11-14T22:13:20.000000000\",\"value\":-10},{\"interval_start\":\"2023-11-14T22:13:21.000000000\",\"value\":10}]");
+		    "[{\"interval_start\":\"2023-11-14 22:13:20.000000000\",\"value\":-10},{\"interval_start\":\"2023-11-14 22:13:21.000000000\",\"value\":10}]");
 	check_value(&(struct Value){.kind = V_TSERIES}, "<no data>", "[]");
 }
 

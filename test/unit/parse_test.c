@@ -17,7 +17,7 @@ static void run_init(struct Run *r, const char *text, size_t n)
 	u16 f = diags_add_source(&r->diags, "stdin", text, n);
 	r->script = parse_script(&r->arena, &r->diags, f);
 	ast_dump(r->script, &r->text);
-	diags_render(&r->diags, false, true, &r->text);
+	diags_render(&r->diags, true, &r->text);
 }
 
 static void run_deinit(struct Run *r)
