@@ -11,6 +11,7 @@
 #include "unwind/unwind.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/bpf.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -99,6 +100,22 @@ static bool hook_cgroupid(void *arg, const char *path, u64 *id)
 	return true;
 }
 
+static bool hook_pinned(void *arg, const char *path, u32 *key_size, const char **why)
+{
+	int fd = sys_obj_get(path);
+	struct bpf_map_info info = {0};
+	u32 len = sizeof(info);
+	*why = fd < 0 ? strerror(-fd) : sys_obj_info(fd, &info, &len) < 0 ? "it is no map" : NULL;
+	if (fd >= 0)
+		close(fd);
+	if (!*why && info.type != BPF_MAP_TYPE_HASH && info.type != BPF_MAP_TYPE_LRU_HASH)
+		*why = "it is no hash map";
+	if (!*why && info.key_size != 4 && info.key_size != 8)
+		*why = "its keys are no numbers of 4 or 8 bytes";
+	*key_size = info.key_size;
+	return !*why;
+}
+
 static bool hook_kfunc(void *arg, const char *name)
 {
 	struct Session *s = arg;
@@ -130,7 +147,7 @@ static struct err *read_script(struct Session *s)
 
 static void fill_hooks(struct Session *s)
 {
-	s->hooks = (struct CheckHooks){.arg = s, .kaddr = hook_kaddr, .uaddr = hook_uaddr, .cgroupid = hook_cgroupid, .ptregs = ptregs_offset,
+	s->hooks = (struct CheckHooks){.arg = s, .kaddr = hook_kaddr, .uaddr = hook_uaddr, .cgroupid = hook_cgroupid, .pinned = hook_pinned, .ptregs = ptregs_offset,
 				       .kfunc = hook_kfunc, .getenv = hook_getenv, .pid = s->o->pid,
 				       .cpid = s->child ? child_pid(s->child) : 0, .ncpus = possible_cpus()};
 }

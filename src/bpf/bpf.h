@@ -57,6 +57,7 @@ int sys_link_kprobe_multi(int prog_fd, const char *const *syms, const u64 *addrs
 int sys_link_iter(int prog_fd);
 int sys_iter_create(int link_fd);
 int sys_obj_pin(int fd, const char *path);
+int sys_obj_get(const char *path);
 int sys_prog_next_id(u32 id, u32 *next);
 int sys_btf_next_id(u32 id, u32 *next);
 int sys_prog_fd_by_id(u32 id);

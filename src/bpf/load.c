@@ -4,6 +4,7 @@
 #include "bpf/priv.h"
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/bpf.h>
 #include <sys/mman.h>
 
@@ -90,6 +91,18 @@ static struct err *map_in_memory(struct Loaded *l, struct MapDef *m)
 	return NULL;
 }
 
+// The one element of a CGROUP_ARRAY; the map keeps the cgroup, the descriptor is needed no longer.
+static struct err *add_cgroup(const struct MapDef *m)
+{
+	u32 zero = 0;
+	int dir = open(m->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return err_errno(errno, "cannot open %s", m->path);
+	int r = sys_map_update(m->fd, &zero, &dir, BPF_ANY);
+	close(dir);
+	return r == -EBADF ? err_new("%s is no cgroup v2 directory", m->path) : r < 0 ? err_errno(-r, "cannot use the cgroup %s", m->path) : NULL;
+}
+
 static struct err *load_map(struct Loaded *l, struct MapDef *m)
 {
 	int inner = 0;
@@ -98,13 +111,16 @@ static struct err *load_map(struct Loaded *l, struct MapDef *m)
 		if (inner < 0)
 			return map_error(m->inner, inner);
 	}
-	int fd = create_map(m, inner);
+	bool pinned = m->path && m->bpf_type != BPF_MAP_TYPE_CGROUP_ARRAY;
+	int fd = pinned ? sys_obj_get(m->path) : create_map(m, inner);
 	if (inner)
 		close(inner);
 	if (fd < 0)
-		return map_error(m, fd);
+		return pinned ? err_errno(-fd, "cannot use the map pinned at %s", m->path) : map_error(m, fd);
 	m->fd = fd;
 	vec_push(&l->maps, m);
+	if (m->path && !pinned)
+		return add_cgroup(m);
 	if (m->init) {
 		u32 zero = 0;
 		int r = sys_map_update(fd, &zero, m->init, BPF_ANY);

@@ -264,6 +264,12 @@ int sys_obj_pin(int fd, const char *path)
 	return sys_bpf(BPF_OBJ_PIN, &a, offsetof(union bpf_attr, file_flags) + sizeof(a.file_flags));
 }
 
+int sys_obj_get(const char *path)
+{
+	union bpf_attr a = {.pathname = PTR(path)};
+	return sys_bpf(BPF_OBJ_GET, &a, offsetof(union bpf_attr, file_flags) + sizeof(a.file_flags));
+}
+
 static int next_id(int cmd, u32 id, u32 *next)
 {
 	union bpf_attr a = {.start_id = id};

@@ -2,6 +2,7 @@
 #include "base/base.h"
 #include "bpfrt/abi.h"
 #include "ir/lower_call.h"
+#include <linux/bpf.h>
 
 // ---- maps and stacks
 
@@ -29,19 +30,48 @@ struct Val l_len(struct Lower *l, struct Expr *e)
 	return num(e, call4(l, H_FOR_EACH, ir_mapfd(a->map->def->id), ir_func(count_callback(l)), tmp_slot(l, 8), ir_imm(0)));
 }
 
-struct Val l_has_key(struct Lower *l, struct Expr *e)
+// 1 when x is what, else 0
+static struct Val truth(struct Lower *l, struct Expr *e, struct IrVal x, enum IrCond is, s64 what)
 {
-	struct MapSym *m = e->args[0]->map;
-	struct IrVal p = call2(l, H_MAP_LOOKUP, ir_mapfd(m->def->id), lm_key(l, m, e->args[1]));
 	IrReg r = ir_new_reg(&l->b);
-	IrBlk have = ir_new_block(&l->b, "have"), end = ir_new_block(&l->b, "has_key");
+	IrBlk yes = ir_new_block(&l->b, "yes"), end = ir_new_block(&l->b, e->builtin->name);
 	ir_set(&l->b, r, ir_imm(0));
-	ir_br(&l->b, IC_NE, p, ir_imm(0), have, end);
-	ir_set_block(&l->b, have);
+	ir_br(&l->b, is, x, ir_imm(what), yes, end);
+	ir_set_block(&l->b, yes);
 	ir_set(&l->b, r, ir_imm(1));
 	ir_jmp(&l->b, end);
 	ir_set_block(&l->b, end);
 	return num(e, ir_reg(r));
+}
+
+struct Val l_has_key(struct Lower *l, struct Expr *e)
+{
+	struct MapSym *m = e->args[0]->map;
+	return truth(l, e, call2(l, H_MAP_LOOKUP, ir_mapfd(m->def->id), lm_key(l, m, e->args[1])), IC_NE, 0);
+}
+
+// A map of sonde's own that stands for a path, one for all calls that name it.
+static u32 path_map(struct Lower *l, const char *kind, const char *path, u32 type, u32 key, u32 val)
+{
+	const char *name = arena_printf(l->u->arena, "sonde_%s:%s", kind, path);
+	u32 id = sonde_map(l, name, type, key, val, 1, 0);
+	l->prog->maps.p[id]->path = path;
+	return id;
+}
+
+// bpf_current_task_under_cgroup knows the whole tree and needs no depth (a cgroup namespace hides how deep a directory really is).
+struct Val l_in_cgroup(struct Lower *l, struct Expr *e)
+{
+	u32 map = path_map(l, "cgroup", e->args[0]->str, BPF_MAP_TYPE_CGROUP_ARRAY, 4, 4);
+	return truth(l, e, call2(l, H_UNDER_CGROUP, ir_mapfd(map), ir_imm(0)), IC_EQ, 1);
+}
+
+struct Val l_pinned_has(struct Lower *l, struct Expr *e)
+{
+	u32 map = path_map(l, "pinned", e->args[0]->str, BPF_MAP_TYPE_HASH, e->fmt, 8);
+	struct IrVal key = lx_int(l, e->args[1]), at = tmp_slot(l, 8);
+	ir_store(&l->b, at, 0, (u8)e->fmt, key);
+	return truth(l, e, call2(l, H_MAP_LOOKUP, ir_mapfd(map), at), IC_NE, 0);
 }
 
 struct Val l_find(struct Lower *l, struct Expr *e)

@@ -15,6 +15,7 @@ struct MapDef {
 	const struct Type *key; // NULL when scalar
 	const struct Type *val;
 	const void *init; // array of one element: its value_size bytes at load (then frozen when BPF_F_RDONLY_PROG is set); NULL zero
+	const char *path; // CGROUP_ARRAY: the cgroup its one element is; else the map is the one pinned there; NULL: an ordinary map
 	struct MapDef *inner; // ARRAY_OF_MAPS, HASH_OF_MAPS: what the inner maps are like (not in Program.maps); else NULL
 	int fd;		  // set by load, -1 before; owned by struct Loaded
 	void *mmapped;	  // arrays with BPF_F_MMAPABLE: set by load

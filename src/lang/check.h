@@ -54,6 +54,8 @@ struct CheckHooks {
 	// data or function symbol of the binary a uprobe point lives in; size for the result type
 	bool (*uaddr)(void *, const struct Point *p, const char *name, u64 *addr, u64 *size);
 	bool (*cgroupid)(void *, const char *path, u64 *id);
+	// key size of the map pinned at path, 4 or 8 bytes; false: *why says why it cannot be asked
+	bool (*pinned)(void *, const char *path, u32 *key_size, const char **why);
 	int (*ptregs)(const char *name, u32 *size); // offset in struct pt_regs or -1
 	bool (*kfunc)(void *, const char *name);
 	const char *(*getenv)(const char *name);

@@ -293,6 +293,26 @@ const struct Type *c_cgroupid(struct Unit *u, struct Expr *e)
 	return e->type = t_int(u, 8, false);
 }
 
+const struct Type *c_in_cgroup(struct Unit *u, struct Expr *e)
+{
+	const char *s = lit_str_arg(u, e, 0);
+	u64 id;
+	if (s && (!u->hooks->cgroupid || !u->hooks->cgroupid(u->hooks->arg, s, &id)))
+		ERR(u, e->span, "%s is not there: in_cgroup() takes a cgroup v2 directory", s);
+	return ty_bool(u->types);
+}
+
+const struct Type *c_pinned_has(struct Unit *u, struct Expr *e)
+{
+	const char *s = lit_str_arg(u, e, 0), *why = "no way to open it";
+	u32 key = 0;
+	int_arg(u, e, 1);
+	if (s && (!u->hooks->pinned || !u->hooks->pinned(u->hooks->arg, s, &key, &why)))
+		ERR(u, e->args[0]->span, "cannot use the map pinned at %s: %s", s, why);
+	e->fmt = key;
+	return ty_bool(u->types);
+}
+
 const struct Type *c_cgroup_path(struct Unit *u, struct Expr *e)
 {
 	int_arg(u, e, 0);

@@ -11,7 +11,8 @@ enum ByWhat { BY_BLOCKED = 1, BY_RUNQ = 2, BY_PREEMPTED = 4 };
 struct ToolOpts {
 	const struct Tool *tool;
 	struct Str pids, tids, cpus; // "1,2,3" as given; cpus also "0-3"
-	const char *comm, *cgroup, *event;
+	struct Str roots;	     // --tree: the pids as given, while pids holds their descendants too
+	const char *comm, *cgroup, *cgroupmap, *mntnsmap, *event;
 	enum StackWanted stacks;
 	enum ThreadsWanted threads;
 	u64 hz, count, duration, interval;
@@ -22,7 +23,7 @@ struct ToolOpts {
 	u64 chain;		 // offwaketime: wakers followed
 	bool folded, delim, annotate, idle, offsets, addrs, per_thread, json, timestamps, print_script, incomplete, inlines, lines, why_incomplete;
 	const char *flame, *pprof, *out;
-	bool unwind_fp;
+	bool unwind_fp, tree;
 	u32 dump;
 	u64 stack_entries;	 // --stack-storage-size
 	const char *pattern, *lib; // stackcount
@@ -37,6 +38,7 @@ struct ToolOption {
 	const char *arg;   // NULL: a flag
 	const char *help;
 	const char *(*set)(struct ToolOpts *o, const char *val); // NULL, or what is wrong
+	bool all;	   // every tool takes it
 };
 
 // The elements of a row's key, in order, nested tuples flattened.
@@ -99,6 +101,9 @@ void stackset_deinit(struct StackSet *s);
 void stacks_multiline(const struct StackProfile *p, const struct ToolOpts *o, FILE *out);
 void stacks_json(const struct StackProfile *p, const struct ToolOpts *o, FILE *out);
 void frame_line(const struct Frame *f, const struct ToolOpts *o, const char *indent, FILE *out);
+// tree.c
+void tree_begin(struct ToolOpts *o); // adds the descendants there are to o->pids
+void tree_attached(const struct ToolOpts *o, struct RunCtx *rc); // and those that were born until the script saw all forks
 // asleep.c
 struct Sleepers {
 	struct Arena arena;

@@ -1,6 +1,8 @@
 // Options of the tools: one table for all of them, a tool names the rows it takes.
 #include "tool/internal.h"
 #include <getopt.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 
 static const char *set_number(u64 *to, const char *v, bool zero_ok)
 {
@@ -103,7 +105,9 @@ FLAG(lines, o->lines = true)
 FLAG(why, o->why_incomplete = true)
 FLAG(comm, o->comm = v)
 FLAG(e, o->event = v)
-FLAG(cgroup, o->cgroup = v; if (access(v, F_OK)) return "is not there")
+FLAG(tree, o->tree = true)
+FLAG(cgroupmap, o->cgroupmap = v)
+FLAG(mntnsmap, o->mntnsmap = v)
 FLAG(lib, o->lib = v)
 FLAG(r, o->regex = true)
 FLAG(P, o->per_pid = true)
@@ -120,6 +124,15 @@ NUMBER(min, min_us, true)
 NUMBER(max, max_us, false)
 NUMBER(storage, stack_entries, false)
 static const char *set_C(struct ToolOpts *o, const char *v) { return set_cpus(&o->cpus, v); }
+
+static const char *set_cgroup(struct ToolOpts *o, const char *v)
+{
+	struct statfs fs;
+	if (statfs(v, &fs))
+		return "is not there";
+	o->cgroup = v;
+	return fs.f_type == CGROUP2_SUPER_MAGIC ? NULL : "takes a directory of cgroup v2";
+}
 
 static const char *set_state(struct ToolOpts *o, const char *v)
 {
@@ -195,7 +208,7 @@ static const char *set_h(struct ToolOpts *o, const char *v)
 }
 
 const struct ToolOption tool_options[] = {
-	{'p', "pid", "PID,...", "these processes only", set_p},
+	{'p', "pid", "PID,...", "these processes only", set_p, true},
 	{'L', "tid", "TID,...", "these threads only", set_L},
 	{'t', "tid", "TID,...", "these threads only", set_L},
 	{'U', "user-stacks-only", NULL, "user stacks only", set_U},
@@ -208,7 +221,7 @@ const struct ToolOption tool_options[] = {
 	{'d', "delimited", NULL, "a line between user and kernel stack", set_d},
 	{'a', "annotations", NULL, "mark kernel frames with _[k]", set_a},
 	{'I', "include-idle", NULL, "idle too", set_I},
-	{'f', "folded", NULL, "one line a stack, for flame graph tools", set_f},
+	{'f', "folded", NULL, "one line a stack, for flame graph tools", set_f, true},
 	{'C', "cpu", "CPU,...", "these CPUs only (2, 0-3, 0,2-3)", set_C},
 	{'c', "cpu", "CPU", "this CPU only", set_C},
 	{'m', "min-block-time", "US", "only intervals of at least that many microseconds (1)", set_min},
@@ -226,34 +239,33 @@ const struct ToolOption tool_options[] = {
 	{'A', "addresses", NULL, "show addresses", set_A},
 	{'s', "offset", NULL, "show offsets within functions", set_s},
 	{0, "per-thread", NULL, "one row a thread instead of a process", set_per_thread},
-	{0, "comm", "GLOB", "only processes whose name matches", set_comm},
-	{0, "cgroup", "PATH", "only members of this cgroup (a directory of cgroup v2)", set_cgroup},
-	{0, "depth", "N", "at most N frames a stack", set_depth},
-	{0, "stack-storage-size", "N", "room for at least N different stacks of a size", set_storage},
-	{0, "hash-storage-size", "N", "keys the count map may hold (100000)", set_keys},
-	{'i', "interval", "SECONDS", "report every SECONDS", set_i},
-	{0, "flame", "FILE", "write a flame graph (SVG)", set_flame},
-	{0, "pprof", "FILE", "write a pprof profile (gzipped)", set_pprof},
-	{0, "json", NULL, "report as JSON", set_json},
-	{'o', "output", "FILE", "write the report to FILE", set_o},
+	{0, "comm", "GLOB", "only processes whose name matches", set_comm, true},
+	{0, "cgroup", "PATH", "only members of this cgroup (a directory of cgroup v2) and those below", set_cgroup, true},
+	{0, "cgroupmap", "PATH", "only cgroups whose ids are keys of this pinned map", set_cgroupmap, true},
+	{0, "mntnsmap", "PATH", "only mount namespaces whose ids are keys of this pinned map", set_mntnsmap, true},
+	{0, "tree", NULL, "with -p: their descendants too, also those made while tracing", set_tree, true},
+	{0, "depth", "N", "at most N frames a stack", set_depth, true},
+	{0, "stack-storage-size", "N", "room for at least N different stacks of a size", set_storage, true},
+	{0, "hash-storage-size", "N", "keys the count map may hold (100000)", set_keys, true},
+	{'i', "interval", "SECONDS", "report every SECONDS", set_i, true},
+	{0, "flame", "FILE", "write a flame graph (SVG)", set_flame, true},
+	{0, "pprof", "FILE", "write a pprof profile (gzipped)", set_pprof, true},
+	{0, "json", NULL, "report as JSON", set_json, true},
+	{'o', "output", "FILE", "write the report to FILE", set_o, true},
 	{0, "unwind", "fp|dwarf", "how user stacks are walked (dwarf)", set_unwind},
-	{0, "inlines", NULL, "inlined functions in user stacks (needs debug information)", set_inlines},
-	{0, "lines", NULL, "source lines in user stacks (needs debug information)", set_lines},
-	{0, "why-incomplete", NULL, "at the end, how many user stacks were whole and why the others were not", set_why},
-	{0, "print-script", NULL, "print the script this runs, and stop", set_print_script},
-	{'D', "dump", "STAGE", "print what a stage of the compiler made, and stop", set_D},
-	{'h', "help", NULL, "this help", set_h},
+	{0, "inlines", NULL, "inlined functions in user stacks (needs debug information)", set_inlines, true},
+	{0, "lines", NULL, "source lines in user stacks (needs debug information)", set_lines, true},
+	{0, "why-incomplete", NULL, "at the end, how many user stacks were whole and why the others were not", set_why, true},
+	{0, "print-script", NULL, "print the script this runs, and stop", set_print_script, true},
+	{0, "dump", "STAGE", "print what a stage of the compiler made, and stop", set_D, true},
+	{'h', "help", NULL, "this help", set_h, true},
 };
 const u32 ntool_options = ARRAY_LEN(tool_options);
 
-// Options of every tool.
-static const char *const common[] = {"inlines", "lines", "why-incomplete", NULL};
-
 static bool takes(const struct Tool *t, const struct ToolOption *row)
 {
-	for (const char *const *n = common; *n; n++)
-		if (row->name && !strcmp(*n, row->name))
-			return true;
+	if (row->all)
+		return true;
 	for (const char *const *n = t->options; *n; n++) {
 		if ((*n)[0] == row->c && (*n)[1] == '/' && row->name && !strcmp(*n + 2, row->name))
 			return true;
@@ -360,7 +372,7 @@ bool tool_parse(const struct Tool *t, int argc, char **argv, struct ToolOpts *o,
 			return false;
 		}
 	}
-	const char *bad = t->check ? t->check(o) : NULL;
+	const char *bad = o->tree && !o->pids.n ? "--tree needs -p" : t->check ? t->check(o) : NULL;
 	if (bad)
 		*rc = usage_error(t, "%s", bad);
 	return !bad;

@@ -43,9 +43,7 @@ static void header(const struct ToolOpts *o, struct RunCtx *rc, FILE *out)
 const struct Tool tool_profile = {
 	.name = "profile",
 	.summary = "CPU profile: stacks of what runs, sampled",
-	.options = (const char *const[]){"p", "L", "U", "K", "u", "k", "F", "c", "e", "d", "a", "I", "f", "C", "A", "s", "per-thread", "comm", "cgroup", "depth",
-					 "stack-storage-size", "hash-storage-size", "i", "flame", "pprof", "json", "o", "unwind", "print-script", "dump",
-					 "h", NULL},
+	.options = (const char *const[]){"L", "U", "K", "u", "k", "F", "c", "e", "d", "a", "I", "C", "A", "s", "per-thread", "unwind", NULL},
 	.template = profile_bt,
 	.positional = "[SECONDS]",
 	.max_positional = 1,

@@ -30,6 +30,24 @@ static void quote(struct Str *out, const char *s)
 	str_addc(out, '"');
 }
 
+static void call_test(struct Str *out, const char *before, const char *text, const char *after)
+{
+	and_(out);
+	str_add(out, before);
+	quote(out, text);
+	str_add(out, after);
+}
+
+// Many pids, or pids whose children count, are keys of a map; a few are compared one by one.
+#define PIDS_COMPARED 8
+static bool pids_in_map(const struct ToolOpts *o)
+{
+	u32 n = 1;
+	for (const char *p = str_text(&o->pids); *p; p++)
+		n += *p == ',';
+	return o->tree || n > PIDS_COMPARED;
+}
+
 static void cpu_test(struct Str *out, const char *list)
 {
 	str_addc(out, '(');
@@ -49,13 +67,16 @@ static void cpu_test(struct Str *out, const char *list)
 static void condition(const struct ToolOpts *o, struct Str *out)
 {
 	struct Str f = {0};
-	if (!o->idle) {
+	if (!o->idle) { // in a pid namespace threads from outside have id 0 too
 		and_(&f);
-		str_add(&f, "tid != 0");
+		str_add(&f, "tid(init) != 0");
 	}
 	if (o->pids.n) {
 		and_(&f);
-		list_test(&f, "pid", o->pids.p);
+		if (pids_in_map(o))
+			str_add(&f, o->tree ? "(has_key(@pids, pid) || has_key(@tree, tid(init)))" : "has_key(@pids, pid)");
+		else
+			list_test(&f, "pid", o->pids.p);
 	}
 	if (o->tids.n) {
 		and_(&f);
@@ -65,18 +86,14 @@ static void condition(const struct ToolOpts *o, struct Str *out)
 		and_(&f);
 		str_addf(&f, "(curtask.flags & 0x200000) %s 0", o->threads == THREADS_USER ? "==" : "!=");
 	}
-	if (o->comm) {
-		and_(&f);
-		str_add(&f, "globmatch(comm, ");
-		quote(&f, o->comm);
-		str_addc(&f, ')');
-	}
-	if (o->cgroup) {
-		and_(&f);
-		str_add(&f, "cgroup == cgroupid(");
-		quote(&f, o->cgroup);
-		str_addc(&f, ')');
-	}
+	if (o->comm)
+		call_test(&f, "globmatch(comm, ", o->comm, ")");
+	if (o->cgroup)
+		call_test(&f, "in_cgroup(", o->cgroup, ")");
+	if (o->cgroupmap)
+		call_test(&f, "pinned_has(", o->cgroupmap, ", cgroup)");
+	if (o->mntnsmap) // struct mnt_namespace: its number is that of /proc/PID/ns/mnt
+		call_test(&f, "pinned_has(", o->mntnsmap, ", curtask.nsproxy.mnt_ns.ns.inum)");
 	if (o->cpus.n) {
 		and_(&f);
 		cpu_test(&f, o->cpus.p);
@@ -102,7 +119,7 @@ bool gap_common(const struct ToolOpts *o, const char *name, struct Str *out)
 		if (out->n == was)
 			str_add(out, "true");
 	} else if (!strcmp(name, "me")) // each CPU has its own idle thread, all with id 0
-		str_add(out, o->idle ? "(tid != 0 ? (int64)tid : -1 - (int64)cpu)" : "tid");
+		str_add(out, o->idle ? "(tid(init) != 0 ? (int64)tid(init) : -1 - (int64)cpu)" : "tid(init)");
 	else if (!strcmp(name, "next"))
 		str_add(out, o->idle ? "(args.next_pid != 0 ? (int64)args.next_pid : -1 - (int64)cpu)" : "args.next_pid");
 	else if (!strcmp(name, "depth"))
@@ -128,12 +145,34 @@ const char *stack_words(const struct ToolOpts *o)
 
 void thread_words(const struct ToolOpts *o, FILE *out)
 {
-	if (o->pids.n)
+	if (o->tree)
+		fprintf(out, "PID %s and descendants", o->roots.p);
+	else if (o->pids.n)
 		fprintf(out, "PID %s", o->pids.p);
 	else if (o->tids.n)
 		fprintf(out, "TID %s", o->tids.p);
 	else
 		fprintf(out, "%s threads", o->threads == THREADS_USER ? "user" : o->threads == THREADS_KERNEL ? "kernel" : "all");
+}
+
+// What the filter needs besides itself, after the tool's own probes.
+static void filter_probes(const struct ToolOpts *o, struct Str *out)
+{
+	if (!o->pids.n || !pids_in_map(o))
+		return;
+	str_add(out, "\n// The processes asked for\nbegin\n{\n");
+	for (const char *p = str_text(&o->pids); *p;) {
+		size_t n = strcspn(p, ",");
+		str_addf(out, "\t@pids[%.*s] = 1;\n", (int)n, p);
+		p += n + (p[n] == ',');
+	}
+	str_add(out, "}\n");
+	if (o->tree)
+		str_add(out, "\n// Threads and processes they make while tracing goes on, and what these make\n"
+			     "tracepoint:sched:sched_process_fork\n/has_key(@pids, pid) || has_key(@tree, tid(init))/\n{\n"
+			     "\t@tree[args.child_pid] = 1;\n}\n\n"
+			     "tracepoint:sched:sched_process_exit\n{\n\tdelete(@tree, args.pid);\n}\n");
+	str_addf(out, "\nend\n{\n\tclear(@pids);\n%s}\n", o->tree ? "\tclear(@tree);\n" : "");
 }
 
 // {{name}} is replaced by what the tool's gap function adds; {{?name}} and {{!name}} keep the rest of the line only when that is something, or nothing.
@@ -143,7 +182,7 @@ void tool_script(const struct Tool *t, const struct ToolOpts *o, struct Str *out
 		const char *open = strstr(p, "{{"), *close = open ? strstr(open, "}}") : NULL;
 		if (!close) {
 			str_add(out, p);
-			return;
+			break;
 		}
 		char name[32];
 		struct Str text = {0};
@@ -160,4 +199,5 @@ void tool_script(const struct Tool *t, const struct ToolOpts *o, struct Str *out
 			p += strcspn(p, "\n") + (p[strcspn(p, "\n")] == '\n');
 		str_deinit(&text);
 	}
+	filter_probes(o, out);
 }

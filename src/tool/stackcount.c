@@ -316,8 +316,7 @@ static void print(const struct StackProfile *p, const struct ToolOpts *o, FILE *
 const struct Tool tool_stackcount = {
 	.name = "stackcount",
 	.summary = "how often functions, tracepoints or user probes are reached, by stack",
-	.options = (const char *const[]){"p", "c/cpu", "i", "D/duration", "T", "r", "l", "s", "P", "K", "U", "v", "d", "f", "comm", "cgroup", "depth",
-					 "stack-storage-size", "hash-storage-size", "flame", "pprof", "json", "o", "unwind", "print-script", "h", NULL},
+	.options = (const char *const[]){"c/cpu", "u", "k", "D/duration", "T", "r", "l", "s", "P", "K", "U", "v", "d", "per-thread", "unwind", NULL},
 	.template = stackcount_bt,
 	.positional = "PATTERN",
 	.untimed = true,

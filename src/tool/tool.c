@@ -58,6 +58,8 @@ static struct err *started(void *arg, struct RunCtx *rc)
 	r->start_wall_ns = now_ns(CLOCK_REALTIME);
 	r->start_ns = now_ns(CLOCK_MONOTONIC);
 	set_time(rc, "@began");
+	if (r->o->tree)
+		tree_attached(r->o, rc);
 	if (machine_form(r->o))
 		return NULL;
 	r->tool->header(r->o, rc, out);
@@ -170,6 +172,8 @@ int tool_main(const struct Tool *t, int argc, char **argv)
 	int rc;
 	if (!tool_parse(t, argc, argv, &o, &rc))
 		goto out;
+	if (o.tree)
+		tree_begin(&o);
 	if (t->prepare && (rc = t->prepare(&o)))
 		goto out;
 	tool_script(t, &o, &script);
@@ -189,6 +193,7 @@ int tool_main(const struct Tool *t, int argc, char **argv)
 out:
 	str_deinit(&script);
 	str_deinit(&o.pids);
+	str_deinit(&o.roots);
 	str_deinit(&o.tids);
 	str_deinit(&o.cpus);
 	str_deinit(&o.probes);

@@ -1,0 +1,84 @@
+// --tree: the descendants of the processes given with -p.
+// In: the list of pids, /proc. Out: their descendants, before tracing as pids of the script, and once more after attaching as keys of its map @pids.
+// Invariant: a child made at any time is traced: until its parent's forks are seen by the script, /proc shows it. proc(5).
+#include "bpf/bpf.h"
+#include "tool/internal.h"
+#include <dirent.h>
+
+struct Family {
+	u64 pid, parent;
+	bool member;
+};
+
+static bool read_family(const char *pid, struct Family *f)
+{
+	char path[64], *close;
+	struct Str s = {0};
+	f->member = false;
+	snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
+	struct err *e = parse_u64(pid, &f->pid) ? read_file(path, &s, 4096) : err_new("no process");
+	bool ok = !e && (close = strrchr(str_text(&s), ')')) && sscanf(close + 1, " %*c %llu", (unsigned long long *)&f->parent) == 1;
+	err_free(e);
+	str_deinit(&s);
+	return ok;
+}
+
+static bool listed(const struct Str *pids, u64 id)
+{
+	char *end;
+	for (const char *p = str_text(pids); *p; p = end + (*end == ','))
+		if (strtoull(p, &end, 10) == id)
+			return true;
+	return false;
+}
+
+// Appends the descendants of o->pids that are not in it.
+static void add_descendants(struct Str *pids)
+{
+	VEC(struct Family) all = {0};
+	struct Family f;
+	DIR *d = opendir("/proc");
+	for (struct dirent *e; d && (e = readdir(d));)
+		if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && read_family(e->d_name, &f)) {
+			f.member = listed(pids, f.pid);
+			vec_push(&all, f);
+		}
+	if (d)
+		closedir(d);
+	for (bool again = true; again;) { // a parent may stand after its child
+		again = false;
+		for (size_t i = 0; i < all.n; i++) {
+			if (all.p[i].member)
+				continue;
+			for (size_t k = 0; k < all.n && !all.p[i].member; k++)
+				all.p[i].member = all.p[k].member && all.p[k].pid == all.p[i].parent;
+			if (!all.p[i].member)
+				continue;
+			str_addf(pids, ",%llu", (unsigned long long)all.p[i].pid);
+			again = true;
+		}
+	}
+	vec_deinit(&all);
+}
+
+void tree_begin(struct ToolOpts *o)
+{
+	str_add(&o->roots, str_text(&o->pids));
+	add_descendants(&o->pids);
+}
+
+void tree_attached(const struct ToolOpts *o, struct RunCtx *rc)
+{
+	struct MapDef *m = program_map(rc->prog, "@pids");
+	struct Str now = {0};
+	u64 one = 1, pid;
+	str_add(&now, str_text(&o->pids));
+	add_descendants(&now);
+	char *p = (char *)str_text(&now) + o->pids.n, *end;
+	for (; *p == ','; p = end) {
+		pid = strtoull(p + 1, &end, 10);
+		if (!m || m->value_size != sizeof(one) || m->key_size > sizeof(pid) || sys_map_update(m->fd, &pid, &one, 0))
+			fprintf(stderr, "WARNING: process %llu is not traced\n", (unsigned long long)pid);
+	}
+	str_deinit(&now);
+}
