@@ -154,7 +154,6 @@ static void fill_hooks(struct Session *s)
 
 static struct LowerOpts lower_opts(struct Session *s)
 {
-	struct stat ns = {0};
 	struct LowerOpts o = {
 		.bpf_loop = feature_has(FEAT_BPF_LOOP),
 		.for_each = feature_has(FEAT_FOR_EACH_MAP_ELEM),
@@ -169,11 +168,7 @@ static struct LowerOpts lower_opts(struct Session *s)
 		.tai_minus_boot = (s64)(clock_ns(CLOCK_TAI) - clock_ns(CLOCK_BOOTTIME)),
 		.pid = s->o->pid,
 	};
-	// PROC_PID_INIT_INO of include/linux/proc_ns.h: the initial namespace
-	if (!stat("/proc/self/ns/pid", &ns) && ns.st_ino != 0xEFFFFFFCu) {
-		o.ns_dev = ns.st_dev;
-		o.ns_ino = ns.st_ino;
-	}
+	own_pid_namespace(&o.ns_dev, &o.ns_ino);
 	return o;
 }
 

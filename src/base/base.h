@@ -112,6 +112,7 @@ struct Source {
 	const char *name; // as shown: a path, or "stdin" for -e
 	const char *text; // NUL-terminated
 	size_t len;
+	u32 *lines, nlines; // offsets at which lines begin, ascending
 };
 struct Span {
 	u32 off, len; // bytes in the source's text

@@ -3,7 +3,13 @@
 
 u16 diags_add_source(struct Diags *d, const char *name, const char *text, size_t len)
 {
-	struct Source s = {name, text, len};
+	struct Source s = {.name = name, .text = text, .len = len};
+	VEC(u32) lines = {0};
+	vec_push(&lines, 0);
+	for (const char *p = text, *end = text + len; p < end && (p = memchr(p, '\n', (size_t)(end - p)));)
+		vec_push(&lines, (u32)(++p - text));
+	s.lines = lines.p;
+	s.nlines = (u32)lines.n;
 	vec_push(&d->sources, s);
 	return (u16)(d->sources.n - 1);
 }
@@ -65,15 +71,16 @@ struct Span span_join(struct Span a, struct Span b)
 void span_pos(const struct Diags *d, struct Span s, u32 *line, u32 *col)
 {
 	const struct Source *src = &d->sources.p[s.file];
-	*line = 1;
-	*col = 1;
-	for (u32 i = 0; i < s.off && i < src->len; i++) {
-		++*col;
-		if (src->text[i] == '\n') {
-			++*line;
-			*col = 1;
-		}
+	u32 off = (u32)MIN((size_t)s.off, src->len), lo = 0, hi = src->nlines; // lines[lo] <= off < lines[hi]
+	while (hi - lo > 1) {
+		u32 mid = lo + (hi - lo) / 2;
+		if (src->lines[mid] <= off)
+			lo = mid;
+		else
+			hi = mid;
 	}
+	*line = lo + 1;
+	*col = off - src->lines[lo] + 1;
 }
 
 // End of the span: line and column one past its last byte.
@@ -142,5 +149,7 @@ void diags_deinit(struct Diags *d)
 		vec_deinit(&d->items.p[i].hints);
 	}
 	vec_deinit(&d->items);
+	for (size_t i = 0; i < d->sources.n; i++)
+		free(d->sources.p[i].lines);
 	vec_deinit(&d->sources);
 }

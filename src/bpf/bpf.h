@@ -79,6 +79,7 @@ const char *feature_name(enum Feature f);
 const char *feature_note(enum Feature f); // since which kernel, what sonde does without it
 void feature_set(enum Feature f, bool has); // --no-feature, tests
 bool feature_by_name(const char *name, enum Feature *out); // as feature_name spells it
+bool own_pid_namespace(u64 *dev, u64 *ino); // as bpf_get_ns_current_pid_tgid wants it; false and zeros: the initial one
 struct err *feature_need_caps(void); // NULL when we may load tracing programs; else what is missing and what to do
 void info_print(FILE *out);	      // sonde info
 

@@ -3,6 +3,7 @@
 #include "bpf/bpf.h"
 #include <errno.h>
 #include <linux/bpf.h>
+#include <sys/stat.h>
 
 enum { CAP_SYS_ADMIN_BIT = 21, CAP_PERFMON_BIT = 38, CAP_BPF_BIT = 39 };
 
@@ -47,6 +48,16 @@ static int try_load(void)
 		return fd;
 	close(fd);
 	return 0;
+}
+
+// 0xEFFFFFFC is PROC_PID_INIT_INO of include/linux/proc_ns.h.
+bool own_pid_namespace(u64 *dev, u64 *ino)
+{
+	struct stat ns;
+	bool nested = !stat("/proc/self/ns/pid", &ns) && ns.st_ino != 0xEFFFFFFCu;
+	*dev = nested ? ns.st_dev : 0;
+	*ino = nested ? ns.st_ino : 0;
+	return nested;
 }
 
 struct err *feature_need_caps(void)

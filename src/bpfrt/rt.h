@@ -117,6 +117,7 @@ struct RtLpmKey {
 	H(113, long, bpf_probe_read_kernel, (void *dst, u32 size, const void *kernel))                                 \
 	H(114, long, bpf_probe_read_user_str, (void *dst, u32 size, const void *user))                                 \
 	H(115, long, bpf_probe_read_kernel_str, (void *dst, u32 size, const void *kernel))                             \
+	H(120, long, bpf_get_ns_current_pid_tgid, (u64 dev, u64 ino, void *pidns_info, u32 size))                      \
 	H(125, u64, bpf_ktime_get_boot_ns, (void))                                                                     \
 	H(130, long, bpf_ringbuf_output, (void *ringbuf, const void *data, u64 size, u64 flags))                       \
 	H(131, void *, bpf_ringbuf_reserve, (void *ringbuf, u64 size, u64 flags))                                      \

@@ -18,6 +18,8 @@ RT_MAP(rt_uw_events, RT_MAP_RINGBUF, 0, 0, 65536, 0);
 RT_MAP(rt_uw_ends, RT_MAP_HASH, sizeof(struct RtUwEnd), sizeof(struct RtUwEndCount), 1, 0);
 
 // What the running kernel offers, and where its structures keep what we follow: from its BTF, 0 when unknown (uprobe.h, uprobes.c, sched.h).
+RT_CONST(u64, rt_ns_dev, 0);	      // pid namespace sonde runs in; rt_ns_ino 0: the initial one
+RT_CONST(u64, rt_ns_ino, 0);
 RT_CONST(u32, rt_uw_pt_regs, 1);      // bpf_task_pt_regs (5.15); else the top of the task's stack
 RT_CONST(u32, rt_off_task_stack, 0);  // task_struct.stack
 RT_CONST(u32, rt_thread_size, 16384); // bytes of a kernel stack
@@ -645,11 +647,22 @@ static RT_NOINLINE u64 load_uretprobes(struct RtUw *u)
 	return 0;
 }
 
+// The process as sonde's /proc names it; 0: it is outside of sonde's pid namespace.
+static RT_INLINE u64 own_tgid(void)
+{
+	struct {
+		u32 pid, tgid;
+	} ns = {0, 0}; // struct bpf_pidns_info
+	if (!rt_ns_ino)
+		return bpf_get_current_pid_tgid() >> 32;
+	return bpf_get_ns_current_pid_tgid(rt_ns_dev, rt_ns_ino, &ns, sizeof(ns)) ? 0 : ns.tgid;
+}
+
 // Walks from the registers in b->regs. Frames in b, result in b->uw.
 static RT_INLINE void walk(struct RtStackBuf *b, u64 limit, u64 src, bool loop)
 {
 	struct WalkCtx w = {b, NULL};
-	struct RtUwKey key = {bpf_get_current_pid_tgid() >> 32, 0};
+	struct RtUwKey key = {own_tgid(), 0};
 	struct RtUw *u = &b->uw;
 
 	load_regs(b);

@@ -108,6 +108,9 @@ static struct err *stopped(void *arg, struct RunCtx *rc)
 	struct Running *r = arg;
 	r->duration_ns = now_ns(CLOCK_MONOTONIC) - r->start_ns;
 	set_time(rc, "@ended"); // detaching may take longer than tracing
+	u64 dev, ino;
+	if (own_pid_namespace(&dev, &ino)) // the script's thread ids are the initial namespace's, those of /proc are not
+		return NULL;
 	return r->tool->sleepers && r->tool->sleepers(r->o) ? sleepers_collect(&r->sleepers, rc, r->o) : NULL;
 }
 

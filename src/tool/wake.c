@@ -135,7 +135,7 @@ static bool offwake_gap(const struct ToolOpts *o, const char *name, struct Str *
 	} else if (!strcmp(name, "chainlines") && o->chain) {
 		str_add(out, "\t// Who woke the waker, as far as is known; entries stay for those it will wake.\n");
 		for (u32 i = hops(o); i > 1; i--)
-			str_addf(out, "\t@waker%u[args.pid] = @waker%u[tid];\n", i, i - 1);
+			str_addf(out, "\t@waker%u[args.pid] = @waker%u[tid(init)];\n", i, i - 1);
 		str_add(out, "\t@waker1[args.pid] = (pid, comm");
 		gap_common(o, "stacks", out);
 		str_add(out, ");\n");

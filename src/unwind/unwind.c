@@ -52,6 +52,11 @@ struct err *unwind_create(struct Program *prog, struct Syms *syms, const struct 
 	if (!feature_has(FEAT_TASK_PT_REGS))
 		link_set_const(prog, "rt_uw_pt_regs", &no, sizeof(no));
 	kernoff_set(prog);
+	u64 dev, ino;
+	if (own_pid_namespace(&dev, &ino)) {
+		link_set_const(prog, "rt_ns_dev", &dev, sizeof(dev));
+		link_set_const(prog, "rt_ns_ino", &ino, sizeof(ino));
+	}
 	if (o->count_ends)
 		ends_setup(prog);
 	return NULL;

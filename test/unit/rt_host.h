@@ -234,6 +234,7 @@ u64 bpf_ktime_get_boot_ns(void) { return bpf_ktime_get_ns(); }
 u32 bpf_get_prandom_u32(void) { return (u32)random(); }
 u32 bpf_get_smp_processor_id(void) { return rt_host.cpu; }
 u64 bpf_get_current_pid_tgid(void) { return rt_host.pid_tgid; }
+long bpf_get_ns_current_pid_tgid(u64 dev, u64 ino, void *pidns_info, u32 size) { return -EINVAL; } // rt_ns_ino is 0 here
 long bpf_get_current_comm(void *buf, u32 size)
 {
 	snprintf(buf, size, "%s", "host");

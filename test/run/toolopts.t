@@ -1,0 +1,98 @@
+# Options that all the ready-made tools take: which threads, which form, how long.
+
+NAME tools: many pids are one look-up
+RUN {sonde} profile -p 1,2,3,4,5,6,7,8,9 --print-script
+EXPECT_RE ^/tid\(init\) != 0 && has_key\(@pids, pid\)/$
+EXPECT_LINE 	@pids[9] = 1;
+
+NAME tools: few pids are compared
+RUN {sonde} profile -p 1,22,333 --print-script
+EXPECT_LINE /tid(init) != 0 && (pid == 1 || pid == 22 || pid == 333)/
+
+NAME tools: 15,000 pids, the last one counts
+RUN {build}/waits spin 3000 & {sonde} profile -p $(seq -s, 1000000 1015000),$! -F 99 -f -U 1; kill $!
+EXPECT_RE ^spinner;clone3;start_thread;spinner;spin_here \d+$
+
+NAME tools: -p leaves others out
+RUN {build}/waits spin 3000 & {sonde} profile -p $$ -F 99 -f -U 1; kill $!
+EXPECT_NOT spin_here
+
+NAME tools: --tree follows children made while tracing, and theirs
+RUN (sleep 1; sh -c '{build}/waits spin 1500 & wait'; true) & {sonde} profile --tree -p $! -F 99 -f -U 3
+TIMEOUT 20
+EXPECT_RE ^spinner;clone3;start_thread;spinner;spin_here \d+$
+
+NAME tools: --tree takes the children there are
+RUN sh -c '{build}/waits spin 3000 & wait' & sleep 0.3; {sonde} profile --tree -p $! -F 99 -f -U 1
+TIMEOUT 20
+EXPECT_RE ^spinner;clone3;start_thread;spinner;spin_here \d+$
+
+NAME tools: without --tree children are others
+RUN sh -c '{build}/waits spin 3000 & wait' & sleep 0.3; {sonde} profile -p $! -F 99 -f -U 1
+TIMEOUT 20
+EXPECT_NOT spin_here
+
+NAME tools: --tree and what sleeps
+RUN (sleep 1; {build}/waits sleep 30 100; true) & {sonde} offcputime --tree -p $! -f -U 4
+TIMEOUT 20
+EXPECT_RE ^napper;clone3;start_thread;napper;nap_outer;nap_inner;clock_nanosleep \d{6,7}$
+
+NAME tools: the script of --tree runs by itself
+RUN (sleep 1.5; {build}/waits spin 2000; true) & {sonde} profile --tree -p $! -F 99 --print-script >s.bt && echo 'interval:s:4 { exit() }' >>s.bt && {sonde} s.bt
+TIMEOUT 20
+EXPECT_RE ^@samples\[\d+, spinner, \n(.*\n)* +spin_here
+EXPECT_NOT @tree
+
+NAME tools: --tree heading
+RUN {sonde} profile --tree -p 1 1
+EXPECT_LINE Sampling at 49 Hertz of PID 1 and descendants by user + kernel stack for 1 secs.
+
+NAME tools: --tree needs -p
+RUN {sonde} profile --tree 1
+RC 2
+STDERR --tree needs -p
+
+NAME tools: inside a pid namespace, its ids
+RUN unshare -p -f --mount-proc sh -c '{build}/waits spin 3000 & sleep 0.2; {sonde} profile -p $! -F 99 -U 1; echo id $!'
+TIMEOUT 20
+EXPECT_RE (?s)    spin_here\n    spinner\n    start_thread\n    clone3\n    -                spinner \((\d+)\)\n.*^id \1$
+
+NAME tools: inside a pid namespace, waits
+RUN unshare -p -f --mount-proc sh -c '{build}/waits sleep 100 100 & sleep 0.2; {sonde} offcputime -p $! -U -f 1; {sonde} wakeuptime --comm napper -f 1'
+TIMEOUT 20
+EXPECT_RE ^napper;clone3;start_thread;napper;nap_outer;nap_inner;clock_nanosleep [5-9]\d{5}|1\d{6}$
+EXPECT_RE ;napper \d{5,7}$
+
+NAME tools: a process of a pid namespace, from outside
+RUN unshare -p -f --mount-proc --kill-child {build}/waits spin 6000 & sleep 0.3; P=$(cat /proc/$!/task/$!/children); {sonde} profile -p $P -F 99 -U 1; echo id $P; kill $!
+TIMEOUT 20
+EXPECT_RE (?s)    spin_here\n    spinner\n    start_thread\n    clone3\n    -                spinner \((\d+)\)\n.*^id \1$
+
+NAME tools: a cgroup with those below
+NEED cmd:findmnt
+RUN C=$(findmnt -nt cgroup2 -o TARGET | head -n 1)/sonde-test-$$; mkdir -p $C/a/b && { (echo 0 >$C/a/b/cgroup.procs; exec {build}/waits spin 4000) & sleep 0.3; {sonde} profile --cgroup $C -F 99 -f -U 1; mkdir $C/c; echo else; {sonde} profile --cgroup $C/c -F 99 -f -U 1; kill $!; wait; rmdir $C/a/b $C/a $C/c $C; }
+TIMEOUT 20
+EXPECT_RE ^spinner;clone3;start_thread;spinner;spin_here \d+$
+EXPECT_RE ^else\n\Z
+
+NAME tools: --cgroup wants cgroup v2
+RUN {sonde} profile --cgroup /proc 1
+RC 2
+STDERR argument --cgroup: takes a directory of cgroup v2
+
+NAME tools: --cgroup that is not there
+RUN {sonde} profile --cgroup /nosuch 1
+RC 2
+STDERR argument --cgroup: is not there
+
+NAME tools: cgroups and mount namespaces in pinned maps
+NEED cmd:bpftool
+NEED cmd:findmnt
+RUN C=$(findmnt -nt cgroup2 -o TARGET | head -n 1)/sonde-test-$$; mkdir bpf $C && mount -t bpf bpf bpf && { le() { python3 -c 'import struct, sys; print(*struct.pack("<Q", int(sys.argv[1])))' $1; }; for m in cg mnt none; do bpftool map create bpf/$m type hash key 8 value 8 entries 8 name $m; done; bpftool map update pinned bpf/cg key $(le $(stat -c %i $C)) value 0 0 0 0 0 0 0 0; (echo 0 >$C/cgroup.procs; exec unshare -m {build}/waits spin 6000) & sleep 0.3; bpftool map update pinned bpf/mnt key $(le $(stat -Lc %i /proc/$!/ns/mnt)) value 0 0 0 0 0 0 0 0; for o in "cgroupmap bpf/cg" "mntnsmap bpf/mnt" "cgroupmap bpf/none"; do echo "$o"; {sonde} profile --$o -F 99 -f -U 1; done; kill $!; wait; umount bpf; rmdir $C; }
+TIMEOUT 20
+EXPECT_RE ^cgroupmap bpf/cg\n(spinner;.*\n)*spinner;.*spin_here \d+\n(spinner;.*\n)*mntnsmap bpf/mnt\n(spinner;.*\n)*spinner;.*spin_here \d+\n(spinner;.*\n)*cgroupmap bpf/none\n\Z
+
+NAME tools: a pinned map that is not there
+RUN {sonde} profile --cgroupmap /sys/fs/bpf/nosuch 1
+RC 1
+STDERR cannot use the map pinned at /sys/fs/bpf/nosuch: No such file or directory
