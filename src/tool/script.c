@@ -40,6 +40,7 @@ static void call_test(struct Str *out, const char *before, const char *text, con
 
 // Many pids, or pids whose children count, are keys of a map; a few are compared one by one.
 #define PIDS_COMPARED 8
+#define PIDS_A_PROGRAM 200 // the verifier takes time by the square of a program's length
 static bool pids_in_map(const struct ToolOpts *o)
 {
 	u32 n = 1;
@@ -160,9 +161,12 @@ static void filter_probes(const struct ToolOpts *o, struct Str *out)
 {
 	if (!o->pids.n || !pids_in_map(o))
 		return;
-	str_add(out, "\n// The processes asked for\nbegin\n{\n");
+	str_add(out, "\n// The processes asked for");
+	u32 i = 0;
 	for (const char *p = str_text(&o->pids); *p;) {
 		size_t n = strcspn(p, ",");
+		if (i++ % PIDS_A_PROGRAM == 0)
+			str_add(out, i > 1 ? "}\nbegin\n{\n" : "\nbegin\n{\n");
 		str_addf(out, "\t@pids[%.*s] = 1;\n", (int)n, p);
 		p += n + (p[n] == ',');
 	}
