@@ -122,12 +122,25 @@ static void render_line(const struct Diags *d, struct Span s, struct Str *out)
 	str_addc(out, '\n');
 }
 
+// A probe's body is checked once for each kind of context it runs in: what was said of a place is not said again.
+static bool said_before(const struct Diags *d, size_t i)
+{
+	const struct Diag *it = &d->items.p[i];
+	for (size_t k = 0; k < i; k++) {
+		const struct Diag *o = &d->items.p[k];
+		if (o->kind == it->kind && o->has_span && it->has_span && o->span.off == it->span.off && o->span.len == it->span.len &&
+		    o->span.file == it->span.file && !strcmp(o->msg, it->msg))
+			return true;
+	}
+	return false;
+}
+
 void diags_render(const struct Diags *d, bool warnings, struct Str *out)
 {
 	for (size_t i = 0; i < d->items.n; i++) {
 		const struct Diag *it = &d->items.p[i];
 		const char *kind = it->kind == DIAG_ERROR ? "ERROR" : "WARNING";
-		if (it->kind == DIAG_WARNING && !warnings)
+		if ((it->kind == DIAG_WARNING && !warnings) || said_before(d, i))
 			continue;
 		if (it->has_span && d->sources.n) {
 			span_text(d, it->span, out);

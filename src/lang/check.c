@@ -82,6 +82,8 @@ static void assign_map(struct Unit *u, struct Stmt *s)
 		}
 		t = operand_type(u, t);
 	}
+	if (!literal_fits(u, l->map->val, s->e))
+		return;
 	map_grow_val(u, l->map, s->span, t);
 	check_map_decl(u, l->map, l);
 }
@@ -95,7 +97,8 @@ static void assign_var(struct Unit *u, struct Stmt *s)
 	if (s->op == OP_NONE) {
 		if (t->kind == TY_TSMODE || t->kind == TY_STACKMODE)
 			ERR(u, s->span, "Value '%s' cannot be assigned to a scratch variable.", tyname(u, t));
-		var_grow(u, v, s->span, t);
+		if (literal_fits(u, v->type, s->e))
+			var_grow(u, v, s->span, t);
 	} else if (t->kind != TY_NONE && v->type) {
 		t = operand_type(u, t);
 		if (v->type->kind == TY_PTR && ty_is_int(t) && (s->op == OP_ADD || s->op == OP_SUB))
@@ -186,7 +189,8 @@ static void check_let(struct Unit *u, struct Stmt *s)
 	if (s->e) {
 		const struct Type *t = check_expr(u, s->e);
 		check_aggr_only(u, s->e);
-		var_grow(u, v, s->span, t);
+		if (literal_fits(u, v->type, s->e))
+			var_grow(u, v, s->span, t);
 	}
 	if (u->final && !v->type && !s->e) {
 		diag_warn(u->diags, s->span, "Variable $%s was never assigned to.", v->name);
@@ -288,6 +292,46 @@ static void check_probe(struct Unit *u, struct ProbeUnit *pu)
 	check_stmts(u, pu->ast->body);
 }
 
+struct MapUse {
+	const char *name;
+	bool found;
+};
+
+static bool uses_map(void *arg, struct Expr *e)
+{
+	struct MapUse *m = arg;
+	m->found |= (e->kind == E_MAP || e->kind == E_MAPREF) && !strcmp(e->str, m->name);
+	return !m->found;
+}
+
+// Is the map assigned in a probe without attach points (config missing_probes), which has no unit and is not checked?
+static bool in_dropped_probe(struct Unit *u, const char *name)
+{
+	struct MapUse m = {name, false};
+	for (struct ProbeAst *p = u->script->probes; p && !m.found; p = p->next) {
+		bool live = false;
+		for (size_t i = 0; i < u->probes.n; i++)
+			live |= u->probes.p[i]->ast == p;
+		if (!live)
+			walk_exprs(p->body, uses_map, &m);
+	}
+	return m.found;
+}
+
+// A map that only dropped probes fill is an empty map of numbers: the rest of the script still runs. True: another round is due.
+static bool assume_types(struct Unit *u)
+{
+	bool any = false;
+	for (size_t i = 0; i < u->maps.n; i++) {
+		struct MapSym *m = u->maps.p[i];
+		if (m->val || !in_dropped_probe(u, m->name))
+			continue;
+		m->val = ty_int(u->types, 8, true);
+		any = true;
+	}
+	return any;
+}
+
 static void check_maps(struct Unit *u)
 {
 	for (size_t i = 0; i < u->maps.n; i++) {
@@ -319,7 +363,7 @@ bool check_unit(struct Unit *u)
 		u->changed = false;
 		for (size_t i = 0; i < u->probes.n; i++)
 			check_probe(u, u->probes.p[i]);
-		if (!u->changed)
+		if (!u->changed && !assume_types(u))
 			break;
 	}
 	u->final = true;

@@ -16,6 +16,8 @@ struct VarSym {
 	u32 fn;	       // callback nesting it was declared in (0: the probe itself)
 	bool captured; // also used inside a loop body that becomes a function of its own
 	bool is_loop;  // loop variable
+	bool is_let;   // declared with let
+	struct VarSym *same; // stands for that one since it was used outside its block (resolve.c)
 	// lower
 	u32 reg;       // vreg, when not captured and scalar
 	bool placed;   // lives in memory
@@ -132,6 +134,7 @@ void make_str(struct Unit *u, struct Expr *e, const char *s, u32 len);
 bool expr_lit_str(const struct Expr *e, const char **s); // string literal?
 void load_records(struct Unit *u, const struct Type *t);
 u32 add_fmt_site(struct Unit *u, enum FmtKind kind, struct Expr *call, const char *fmt, u32 len, struct Expr **args, u32 nargs);
+bool literal_fits(struct Unit *u, const struct Type *to, const struct Expr *e); // a negative literal is none for an unsigned type: says so
 void map_grow_key(struct Unit *u, struct MapSym *m, struct Span at, const struct Type *key);
 void map_grow_val(struct Unit *u, struct MapSym *m, struct Span at, const struct Type *val);
 void var_grow(struct Unit *u, struct VarSym *v, struct Span at, const struct Type *t);

@@ -62,6 +62,7 @@ bool expr_lit_str(const struct Expr *e, const char **s)
 
 // ---- type arithmetic
 
+// Where no type holds both (uint64 and a signed one) the first one's sign decides, and sign_warning() speaks of it.
 static const struct Type *unify_int(struct TypeTab *t, const struct Type *a, const struct Type *b)
 {
 	if (a->en && a->en == b->en)
@@ -70,7 +71,7 @@ static const struct Type *unify_int(struct TypeTab *t, const struct Type *a, con
 		return ty_int(t, MAX(a->size, b->size), a->sgn);
 	const struct Type *s = a->sgn ? a : b, *n = a->sgn ? b : a;
 	u32 size = MAX(s->size, n->size * 2);
-	return size > 8 ? NULL : ty_int(t, size, true);
+	return size > 8 ? ty_int(t, 8, a->sgn) : ty_int(t, size, true);
 }
 
 const struct Type *type_unify(struct TypeTab *t, const struct Type *a, const struct Type *b)
@@ -139,6 +140,35 @@ const struct Type *operand_type(struct Unit *u, const struct Type *t)
 
 // ---- symbols
 
+static bool signs_clash(const struct Type *a, const struct Type *b)
+{
+	if (a->kind == TY_TUPLE && b->kind == TY_TUPLE && a->n == b->n) {
+		for (u32 i = 0; i < a->n; i++)
+			if (signs_clash(a->fields[i].type, b->fields[i].type))
+				return true;
+		return false;
+	}
+	if (a->kind != TY_INT || b->kind != TY_INT || a->sgn == b->sgn)
+		return false;
+	return (a->sgn ? b : a)->size == 8;
+}
+
+static void sign_warning(struct Unit *u, struct Span at, const char *sigil, const char *name, const struct Type *have, const struct Type *t)
+{
+	if (u->final && have && signs_clash(have, t)) {
+		diag_warn(u->diags, at, "Sign mismatch: '%s' for %s%s, which is '%s'", tyname(u, t), sigil, name, tyname(u, have));
+		diag_hint(u->diags, "cast it to say what is meant");
+	}
+}
+
+bool literal_fits(struct Unit *u, const struct Type *to, const struct Expr *e)
+{
+	if (!to || to->kind != TY_INT || to->sgn || e->kind != E_INT || !e->is_neg)
+		return true;
+	ERR(u, e->span, "%lld is out of range of '%s'", (long long)e->ival, tyname(u, to));
+	return false;
+}
+
 void map_grow_key(struct Unit *u, struct MapSym *m, struct Span at, const struct Type *key)
 {
 	if (key->kind == TY_NONE)
@@ -150,6 +180,7 @@ void map_grow_key(struct Unit *u, struct MapSym *m, struct Span at, const struct
 		    tyname(u, key), tyname(u, m->key));
 		return;
 	}
+	sign_warning(u, at, "the key of ", m->name, m->key, key);
 	if (t != m->key) {
 		m->key = t;
 		u->changed = true;
@@ -166,6 +197,7 @@ void map_grow_val(struct Unit *u, struct MapSym *m, struct Span at, const struct
 		    tyname(u, m->val));
 		return;
 	}
+	sign_warning(u, at, "", m->name, m->val, val);
 	if (t != m->val) {
 		m->val = t;
 		u->changed = true;
@@ -196,6 +228,7 @@ void var_grow(struct Unit *u, struct VarSym *v, struct Span at, const struct Typ
 	}
 	if (v->declared_type)
 		n = v->type;
+	sign_warning(u, at, "$", v->name, v->type, t);
 	if (n != v->type) {
 		v->type = n;
 		u->changed = true;

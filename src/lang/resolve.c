@@ -123,6 +123,7 @@ struct Resolve {
 	struct Scope *scope;
 	u32 fn;
 	u32 macro_depth;
+	bool widened; // a variable was
 };
 
 static void r_expr(struct Resolve *r, struct Expr *e);
@@ -149,9 +150,64 @@ static struct VarSym *declare(struct Resolve *r, struct Expr *e)
 	return v;
 }
 
+// Until bpftrace 0.21 a variable lived in the whole probe, wherever it was first assigned. One that is used outside the block that assigns
+// it lives so here: every block's variable of that name becomes the probe's, zero at its start. With let, or of a loop, it is its block's.
+static struct VarSym *widen_var(struct Resolve *r, struct Expr *e)
+{
+	struct VarSym *wide = NULL;
+	for (size_t i = 0; i < r->pu->vars.n; i++) {
+		struct VarSym *v = r->pu->vars.p[i];
+		if (strcmp(v->name, e->str) || v->same)
+			continue;
+		if (v->is_let || v->is_loop)
+			return NULL;
+		if (!wide)
+			wide = v;
+		else
+			v->same = wide;
+		wide->captured |= v->captured || v->fn;
+	}
+	if (!wide)
+		return NULL;
+	wide->fn = 0;
+	struct Scope *top = r->scope;
+	while (top->up)
+		top = top->up;
+	vec_push(&top->vars, wide);
+	struct Stmt *let = arena_new(r->u->arena, struct Stmt);
+	struct Expr *lhs = arena_new(r->u->arena, struct Expr);
+	*lhs = (struct Expr){.kind = E_VAR, .span = wide->span, .str = wide->name, .var = wide, .height = 1};
+	*let = (struct Stmt){.kind = S_LET, .span = wide->span, .lhs = lhs, .height = 2, .next = r->pu->ast->body};
+	r->pu->ast->body = let;
+	r->widened = true;
+	diag_warn(r->u->diags, e->span, "Variable $%s is used outside the block that assigns it", e->str);
+	diag_hint(r->u->diags, "declare it before that block: let $%s;", e->str);
+	return wide;
+}
+
+static bool bind_widened(void *arg, struct Expr *e)
+{
+	if (e->kind == E_VAR && e->var && e->var->same)
+		e->var = e->var->same;
+	return true;
+}
+
+static void finish_widening(struct ProbeUnit *pu)
+{
+	size_t n = 0;
+	walk_expr(pu->ast->pred, bind_widened, NULL);
+	walk_exprs(pu->ast->body, bind_widened, NULL);
+	for (size_t i = 0; i < pu->vars.n; i++)
+		if (!pu->vars.p[i]->same)
+			pu->vars.p[n++] = pu->vars.p[i];
+	pu->vars.n = n;
+}
+
 static void use_var(struct Resolve *r, struct Expr *e)
 {
 	e->var = find_var(r, e->str);
+	if (!e->var)
+		e->var = widen_var(r, e);
 	if (!e->var) {
 		diag_error(r->u->diags, e->span, "Undefined or undeclared variable: $%s", e->str);
 		VEC(const char *) names = {0};
@@ -344,7 +400,7 @@ static void r_let(struct Resolve *r, struct Stmt *s)
 		s->lhs->var = old;
 		return;
 	}
-	declare(r, s->lhs);
+	declare(r, s->lhs)->is_let = true;
 }
 
 // A loop body that becomes a function: the loop variable and what the body declares belong to it.
@@ -433,6 +489,8 @@ void resolve_script(struct Unit *u, struct PointList *lists)
 		struct Resolve r = {.u = u, .pu = pu, .scope = &scope};
 		r_expr(&r, pu->ast->pred);
 		r_stmts(&r, pu->ast->body);
+		if (r.widened)
+			finish_widening(pu);
 		vec_deinit(&scope.vars);
 	}
 }

@@ -35,6 +35,8 @@ static struct TypeSpec *clone_spec(struct Arena *a, const struct TypeSpec *s)
 	struct TypeSpec *n = arena_new(a, struct TypeSpec);
 	*n = *s;
 	n->typeof_expr = clone_expr(a, s->typeof_expr);
+	if (!s->tuple) // no tuple; () has a tuple of no fields
+		return n;
 	struct TypeSpec **tuple = arena_new_n(a, struct TypeSpec *, s->ntuple);
 	for (u32 i = 0; i < s->ntuple; i++)
 		tuple[i] = clone_spec(a, s->tuple[i]);

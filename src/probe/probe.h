@@ -6,6 +6,11 @@
 #include "ir/program.h"
 #include "sym/sym.h"
 
+struct Unmatched {
+	struct Span span;
+	const char *why;
+};
+
 struct ProbeEnv {
 	struct Arena *arena;
 	struct Diags *diags;
@@ -23,8 +28,10 @@ struct ProbeEnv {
 	struct ProbeCache *cache; // names read once: events, traceable functions
 	u32 npoints;		  // points made so far, for max_probes and Point.id
 	bool want_args;		  // the action now expanded reads `args`, `retval` or `ctx`: fill Point.args
+	bool expanding;		  // a probe of the script: its patterns without a match are judged when all its points are known
 	bool listing;		  // expanding for -l: no limit on points
 	bool lenient;		  // what does not fit or exist is passed over in silence
+	VEC(struct Unmatched) unmatched; // patterns of the probe now expanded that match nothing
 };
 void probe_env_deinit(struct ProbeEnv *env);
 

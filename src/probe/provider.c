@@ -75,6 +75,7 @@ void probe_env_deinit(struct ProbeEnv *env)
 	for (size_t i = 0; i < env->owned_fds.n; i++)
 		close(env->owned_fds.p[i]);
 	vec_deinit(&env->owned_fds);
+	vec_deinit(&env->unmatched);
 	if (env->cache) {
 		vec_deinit(&env->cache->tps);
 		vec_deinit(&env->cache->kfuncs);
@@ -107,6 +108,14 @@ void point_add(struct ProbeEnv *env, const struct AttachSpec *spec, struct Point
 	vec_push(&out->v, pt);
 }
 
+static bool spec_is_wild(const struct AttachSpec *spec)
+{
+	for (u32 i = 0; i < spec->nparts; i++)
+		if (is_wild(spec->parts[i]))
+			return true;
+	return false;
+}
+
 bool probe_missing(struct ProbeEnv *env, const struct AttachSpec *spec, const char *fmt, ...)
 {
 	int mode = env->config ? (int)env->config->missing_probes : MISSING_ERROR;
@@ -117,6 +126,12 @@ bool probe_missing(struct ProbeEnv *env, const struct AttachSpec *spec, const ch
 	va_start(ap, fmt);
 	str_vaddf(&s, fmt, ap);
 	va_end(ap);
+	if (env->expanding && mode == MISSING_ERROR && spec_is_wild(spec)) {
+		struct Unmatched m = {spec->span, arena_strdup(env->arena, s.p)};
+		vec_push(&env->unmatched, m);
+		str_deinit(&s);
+		return false;
+	}
 	if (env->listing) // nothing to attach: no harm
 		diag_warn(env->diags, spec->span, "%s", s.p);
 	else if (mode == MISSING_ERROR)
@@ -272,6 +287,19 @@ static void expand_one(struct ProbeEnv *env, const struct AttachSpec *spec, stru
 		probe_missing(env, spec, "nothing matches '%s'", spec->text);
 }
 
+// A pattern that matches nothing is an error when the probe has no other point: tools list the names that a function has in one kernel or other.
+static void judge_unmatched(struct ProbeEnv *env, bool others)
+{
+	for (size_t i = 0; i < env->unmatched.n; i++) {
+		const struct Unmatched *m = &env->unmatched.p[i];
+		if (others)
+			diag_warn(env->diags, m->span, "%s; skipped", m->why);
+		else
+			diag_error(env->diags, m->span, "%s", m->why);
+	}
+	env->unmatched.n = 0;
+}
+
 void probes_expand(struct ProbeEnv *env, struct Script *s, struct PointList *lists)
 {
 	u32 i = 0;
@@ -279,8 +307,11 @@ void probes_expand(struct ProbeEnv *env, struct Script *s, struct PointList *lis
 		int errors = env->diags->nerrors;
 		bool iter = false;
 		env->want_args = action_needs_types(p);
+		env->expanding = true;
 		for (struct AttachSpec *a = p->points; a; a = a->next)
 			expand_one(env, a, &lists[i]);
+		env->expanding = false;
+		judge_unmatched(env, lists[i].v.n != 0);
 		for (size_t k = 0; k < lists[i].v.n; k++)
 			iter |= lists[i].v.p[k]->kind == PK_ITER;
 		if (iter && lists[i].v.n > 1)

@@ -89,12 +89,30 @@ static struct err *from_every_process(struct ProbeEnv *env, struct Map *seen, Na
 	return NULL;
 }
 
+// glibc 2.34 moved these into libc and left empty libraries behind: a script that names one by its short name means the functions.
+static void add_libc(struct ProbeEnv *env, const char *target, NameList *paths)
+{
+	static const char *const moved[] = {"libpthread", "libdl", "librt", "libutil", "libanl"};
+	const char *path = vec_last(paths), *slash = strrchr(path, '/');
+	for (size_t i = 0; slash && i < ARRAY_LEN(moved); i++) {
+		size_t n = strlen(moved[i]);
+		if (strncmp(target, moved[i], n) || (target[n] && target[n] != '.'))
+			continue;
+		const char *libc = arena_printf(env->arena, "%.*s/libc.so.6", (int)(slash - path), path);
+		if (is_elf(libc))
+			vec_push(paths, libc);
+	}
+}
+
 static struct err *one_path(struct ProbeEnv *env, const char *target, int pid, NameList *paths)
 {
 	char *path = NULL;
 	struct err *e = sym_resolve_path(target, pid, &path);
-	if (!e)
+	if (!e) {
 		vec_push(paths, arena_strdup(env->arena, path));
+		if (!strchr(target, '/'))
+			add_libc(env, target, paths);
+	}
 	free(path);
 	return e;
 }

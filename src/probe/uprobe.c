@@ -325,9 +325,9 @@ void uprobe_expand(struct ProbeEnv *env, const struct Provider *p, const struct 
 	}
 	if (!parse_want(env, p, spec, rest[nrest - 1], nrest == 2 ? rest[0] : NULL, &w) || !probe_targets(env, spec, target, env->pid, &paths))
 		goto out;
-	bool many = target && is_wild(target);
+	bool wild = target && is_wild(target), many = wild || paths.n > 1;
 	if (parse_u64(w.name, &addr)) {
-		if (many)
+		if (wild)
 			diag_error(env->diags, spec->span, "an address needs one binary, not a pattern");
 		else
 			expand_address(env, p, spec, paths.p[0], addr, out);

@@ -114,7 +114,7 @@ void usdt_expand(struct ProbeEnv *env, const struct Provider *p, const struct At
 	size_t before = out->v.n;
 	if (!probe_targets(env, spec, target, env->pid, &paths))
 		goto out;
-	bool many = is_wild(target);
+	bool many = is_wild(target) || paths.n > 1;
 	for (size_t i = 0; i < paths.n; i++)
 		expand_object(env, p, spec, paths.p[i], many, ns, name, pid, out);
 	if (many && out->v.n == before)

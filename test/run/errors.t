@@ -83,10 +83,26 @@ RUN {sonde} -c /no/such/command -e 'begin { exit() }'
 RC 1
 STDERR /no/such/command
 
-NAME variable out of its block
-PROG begin { if (1) { $b = 1 } print($b) }
+NAME variable out of the block that declares it
+PROG begin { if (1) { let $b = 1 } print($b) }
 RC 1
 STDERR Undefined or undeclared variable: $b
+
+NAME loop variable out of its loop
+PROG begin { for ($b : 0..3) { } print($b) }
+RC 1
+STDERR Undefined or undeclared variable: $b
+
+NAME negative literal for an unsigned place
+PROG begin { @a = (uint64)1; @a = -1; $b = (uint64)2; $b = -2 }
+RC 1
+STDERR ERROR: -1 is out of range of 'uint64'
+STDERR ERROR: -2 is out of range of 'uint64'
+
+NAME pattern without a match, alone
+PROG tracepoint:syscalls:sys_enter_nosuch* { }
+RC 1
+STDERR ERROR: no tracepoint matches syscalls:sys_enter_nosuch*
 
 NAME shadowing
 PROG begin { let $x; if (1) { let $x = "y" } }
