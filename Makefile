@@ -101,7 +101,8 @@ $(BUILD)/bench/%: bench/%.c $(BUILD)/libsonde.a
 PROGS = $(patsubst test/progs/%.c,$(BUILD)/%,$(wildcard test/progs/*.c))
 $(PROGS): $(BUILD)/%: test/progs/%.c
 	@mkdir -p $(@D)
-	$(CC) -O2 -g -fomit-frame-pointer -o $@ $< -lpthread
+	$(CC) -O2 -g -fomit-frame-pointer $(PROGFLAGS) -o $@ $< -lpthread
+$(BUILD)/watch: PROGFLAGS = -no-pie
 
 # ---- other targets
 # One file without shared libraries. Debian's static libdw wants bzip2, its debuginfod client only dlopens.

@@ -49,7 +49,8 @@ static const char usage[] =
 static void help_lang(FILE *out)
 {
 	for (size_t i = 0; i < BUILTINS; i++)
-		fprintf(out, "%-62s %s%s\n", builtins[i].sig, builtins[i].help, builtins[i].flags & BF_UNSAFE ? " (needs --unsafe)" : "");
+		if (*builtins[i].sig)
+			fprintf(out, "%-62s %s%s\n", builtins[i].sig, builtins[i].help, builtins[i].flags & BF_UNSAFE ? " (needs --unsafe)" : "");
 }
 
 static void help_probes(FILE *out)

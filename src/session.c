@@ -183,6 +183,7 @@ static bool front(struct Session *s)
 	if (s->diags.nerrors)
 		return false;
 	u32 n = 0;
+	watchpoints_prepare(&s->env, s->script);
 	for (struct ProbeAst *p = s->script->probes; p; p = p->next)
 		n++;
 	if (!n) {
@@ -348,6 +349,20 @@ static void on_signal(void *arg, int sig)
 	err_free(run_kind(arg, PK_SELF, sig));
 }
 
+// watchpoint:function+argN was told the argument, or unwatch() was called.
+static void on_watch(void *arg, u32 id, u64 addr, bool remove)
+{
+	struct Session *s = arg;
+	struct err *e = NULL;
+	if (remove)
+		watch_remove(&s->env, addr);
+	else
+		e = watch_argument(&s->env, &s->prog, id, addr);
+	if (e)
+		fprintf(stderr, "WARNING: %s\n", err_text(e));
+	err_free(e);
+}
+
 static void notify_ready(void)
 {
 	if (getenv("__BPFTRACE_NOTIFY_PROBES_ATTACHED")) {
@@ -501,6 +516,7 @@ static struct err *attach_and_trace(struct Session *s)
 	}
 	if ((e = probes_attach(&s->env, &s->prog, s->at, &n)))
 		return e;
+	n -= s->env.nwatchfns; // not the script's own
 	for (size_t i = 0; i < s->prog.progs.n; i++) {
 		enum ProbeKind k = s->prog.progs.p[i]->kind;
 		n += k == PK_BEGIN || k == PK_END || k == PK_SELF || (k == PK_TEST && s->o->test) || (k == PK_BENCH && s->o->bench);
@@ -545,6 +561,7 @@ static struct err *finish(struct Session *s)
 		return e;
 	attachments_destroy(s->at);
 	s->at = NULL;
+	watches_end(&s->env);
 	if (s->ring)
 		loop_drain(&s->rc, s->ring);
 	s->rc.exiting = false; // exit() ended the tracing; what the end probes say counts again
@@ -576,7 +593,7 @@ static struct err *trace(struct Session *s)
 	if (program_map(&s->prog, "sonde_events") && (e = ring_open(&s->prog, &s->ring)))
 		return e;
 	s->rc = (struct RunCtx){.prog = &s->prog, .syms = s->syms, .unwind = s->unwind, .render = &s->render, .warnings = s->o->warnings,
-				.start_ns = clock_ns(CLOCK_BOOTTIME)};
+				.start_ns = clock_ns(CLOCK_BOOTTIME), .on_watch = on_watch, .watch_arg = s};
 	s->rc.stacks = stacks_create(&s->prog, s->syms);
 	if ((e = attach_and_trace(s)))
 		return e;
@@ -659,6 +676,7 @@ static int pipeline(struct Session *s)
 	if (o->cmd && (e = child_start(o->cmd, &s->child)))
 		return fail(e);
 	s->env.child = s->child ? child_pid(s->child) : 0;
+	s->env.cmd_path = s->child ? child_path(s->child) : NULL;
 	fill_hooks(s);
 	bool ok = front(s);
 	if (o->dump & DUMP_AST) {

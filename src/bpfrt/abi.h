@@ -16,7 +16,7 @@ enum RtEventKind {
 	RT_EV_JOIN,	 // id: format site; payload: struct RtJoin
 	RT_EV_HELPER_ERR, // id: error site; payload: s64 return code (-k)
 	RT_EV_PROC_NEW,	 // a process whose mappings the unwinder does not know; payload: u64 tgid
-	RT_EV_WATCH, RT_EV_UNWATCH, // payload: u64 address
+	RT_EV_WATCH, RT_EV_UNWATCH, // id: number of the watchpoint (WATCH); payload: u64 address
 	RT_EV_SIGSTOPPED,
 };
 struct RtPrintMap {

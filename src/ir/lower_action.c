@@ -1,4 +1,5 @@
 // Builtins that take a map or do something -> IR. Actions become records in the ring buffer (bpfrt/abi.h).
+#include <signal.h>
 #include "base/base.h"
 #include "bpfrt/abi.h"
 #include "ir/lower_call.h"
@@ -238,6 +239,20 @@ struct Val l_unwatch(struct Lower *l, struct Expr *e)
 {
 	struct IrVal a = lx_int(l, e->args[0]);
 	plain_event(l, RT_EV_UNWATCH, 0, &a, 1);
+	return nothing(e);
+}
+
+// Stopped only once the event is sure to come: the answer to it is what lets the process go on.
+struct Val l_watch(struct Lower *l, struct Expr *e)
+{
+	IrBlk end = ir_new_block(&l->b, "sent");
+	struct IrVal addr = lx_int(l, e->args[0]), rec = event_reserve(l, RT_EV_WATCH, (u32)e->args[1]->ival, 8, end);
+	ir_store(&l->b, rec, 8, 8, addr);
+	if (e->args[2]->ival)
+		call1(l, H_SIGNAL, ir_imm(SIGSTOP));
+	event_submit(l, rec);
+	ir_jmp(&l->b, end);
+	ir_set_block(&l->b, end);
 	return nothing(e);
 }
 

@@ -124,7 +124,8 @@ static void map_def(struct Lower *l, struct MapSym *m)
 	struct MapDef *d = arena_new(l->u->arena, struct MapDef);
 	bool aggr = ty_is_aggr(m->val);
 	u32 size = aggr && m->val->kind == TY_TSERIES ? tseries_size(m->val) : m->val->size;
-	*d = (struct MapDef){.id = (u32)l->prog->maps.n, .name = m->name, .user = true, .percpu = aggr, .val = m->val, .fd = -1};
+	bool ours = !strncmp(m->name, "@__watch", 8); // probe/watch.c
+	*d = (struct MapDef){.id = (u32)l->prog->maps.n, .name = m->name, .user = !ours, .percpu = aggr, .val = m->val, .fd = -1};
 	d->value_size = ALIGN_UP(MAX(size, 1u), 8u);
 	if (m->keyed) {
 		d->key = m->key;

@@ -284,6 +284,15 @@ const struct Type *c_unwatch(struct Unit *u, struct Expr *e)
 	return t_void(u);
 }
 
+// __watch(address, number of the watchpoint, stop the process?)
+const struct Type *c_watch(struct Unit *u, struct Expr *e)
+{
+	for (u32 i = 0; i < e->nargs; i++)
+		int_arg(u, e, i);
+	u->prog->uses_events = true;
+	return t_void(u);
+}
+
 // ---- aggregations
 
 const struct Type *c_aggr(struct Unit *u, struct Expr *e)

@@ -105,6 +105,11 @@ void list_by_expand(struct ProbeEnv *env, const struct Provider *p, const struct
 bool uprobe_is_multi(const struct ProbeEnv *env, const struct ProbeProg *pp);
 bool kprobe_is_multi(struct ProbeEnv *env, const struct ProbeProg *pp);
 
+// ---- watchpoint.c: "increment+arg1" -> function and 1
+bool watch_function_form(struct ProbeEnv *env, const char *text, const char **func, int *arg);
+// ---- watch.c: sets the registers; the events are owned by env->watches
+struct err *watch_attach(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *p, u64 addr);
+
 // ---- target.c: the files that a target names: path, library, program in $PATH, pattern, or "*" (executable mappings of pid, else of
 // every process); target NULL: the program of pid. Paths as the kernel can open them from here, on the arena. False after an error.
 bool probe_targets(struct ProbeEnv *env, const struct AttachSpec *spec, const char *target, int pid, NameList *paths);

@@ -6,6 +6,12 @@
 #include "ir/program.h"
 #include "sym/sym.h"
 
+struct Attachments; // owner of links and perf events
+struct Watch { // a watchpoint that is set
+	u64 addr;
+	u32 point; // Point.id
+	struct Attachments *at;
+};
 struct Unmatched {
 	struct Span span;
 	const char *why;
@@ -26,6 +32,9 @@ struct ProbeEnv {
 	VEC(int) owned_fds; // BTF objects and programs that points refer to; probe_env_deinit closes them
 	// set and used by probe/ alone; zero at start
 	struct ProbeCache *cache; // names read once: events, traceable functions
+	VEC(struct Watch) watches;
+	bool watch_full;	  // that there is no free register was said
+	u32 nwatchfns;		  // uprobes that watchpoints_prepare added
 	u32 npoints;		  // points made so far, for max_probes and Point.id
 	bool want_args;		  // the action now expanded reads `args`, `retval` or `ctx`: fill Point.args
 	bool expanding;		  // a probe of the script: its patterns without a match are judged when all its points are known
@@ -34,8 +43,6 @@ struct ProbeEnv {
 	VEC(struct Unmatched) unmatched; // patterns of the probe now expanded that match nothing
 };
 void probe_env_deinit(struct ProbeEnv *env);
-
-struct Attachments; // owner of links and perf events
 
 struct Provider {
 	const char *name, *alias;   // "kprobe", "k"; further spellings in names[]
@@ -75,6 +82,12 @@ void attachments_destroy(struct Attachments *at); // detaches: fast, all at once
 struct err *probe_run_once(struct ProbeProg *pp);
 struct err *probe_run_test(struct ProbeProg *pp, u32 *retval);		 // test: what the action returned
 struct err *probe_run_bench(struct ProbeProg *pp, double *ns_per_run);	 // bench: mean run time, measured by the kernel
-// Watches len bytes at addr of process pid (all its present threads and the later ones) or, with pid 0, of the kernel, with program pp's point p.
-struct err *attach_watch(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *p, int pid, u64 addr, struct Attachments *at);
+
+// ---- watch.c
+// Adds to the script, for each watchpoint:function+argN, a uprobe that sends the argument (RT_EV_WATCH, numbered from 0). Needs pid or child.
+void watchpoints_prepare(struct ProbeEnv *env, struct Script *s);
+// The answer to RT_EV_WATCH: watches addr, unless it is already, and lets a stopped process go on.
+struct err *watch_argument(struct ProbeEnv *env, const struct Program *prog, u32 i, u64 addr);
+void watch_remove(struct ProbeEnv *env, u64 addr); // unwatch(): every watchpoint at addr
+void watches_end(struct ProbeEnv *env);
 #endif

@@ -75,6 +75,7 @@ void probe_env_deinit(struct ProbeEnv *env)
 	for (size_t i = 0; i < env->owned_fds.n; i++)
 		close(env->owned_fds.p[i]);
 	vec_deinit(&env->owned_fds);
+	watches_end(env);
 	vec_deinit(&env->unmatched);
 	if (env->cache) {
 		vec_deinit(&env->cache->tps);

@@ -1,6 +1,6 @@
 // watchpoint:address:length:mode and watchpoint:function+argN:length:mode. In: numbers. Out: points for the processor's breakpoint registers.
-// The address is of a process with -p or -c, else of the kernel. The function form has no address yet: wp_arg says which argument will hold it,
-// and attach_watch() is called with it once the function has been entered.
+// The address is of a process with -p or -c, else of the kernel. The function form has no address yet: watch.c has the function's argument
+// sent here, and attaches then.
 #include <errno.h>
 #include <linux/hw_breakpoint.h>
 #include "probe/internal.h"
@@ -34,8 +34,7 @@ static const struct Mode *find_mode(const char *text)
 	return NULL;
 }
 
-// "increment+arg1" -> function and 1
-static bool function_form(struct ProbeEnv *env, const char *text, const char **func, int *arg)
+bool watch_function_form(struct ProbeEnv *env, const char *text, const char **func, int *arg)
 {
 	u64 n;
 	const char *plus = strrchr(text, '+');
@@ -53,7 +52,7 @@ void watchpoint_expand(struct ProbeEnv *env, const struct Provider *p, const str
 	int arg = -1;
 	if (!spec_parts(env, p, spec, 3, 3))
 		return;
-	if (!parse_u64(spec->parts[1], &addr) && !function_form(env, spec->parts[1], &func, &arg)) {
+	if (!parse_u64(spec->parts[1], &addr) && !watch_function_form(env, spec->parts[1], &func, &arg)) {
 		diag_error(env->diags, spec->span, "'%s' is neither an address nor function+argN", spec->parts[1]);
 		return;
 	}
@@ -96,39 +95,9 @@ void watchpoint_list(struct ProbeEnv *env, const struct Provider *p, const struc
 {
 }
 
-static struct err *explain(const struct Point *pt, u64 addr, struct err *e)
-{
-	int code = err_code(e);
-	err_free(e);
-	switch (code) {
-	case ENOSPC:
-		return err_errno(code, "the processor's breakpoint registers are all in use");
-	case EINVAL:
-		return err_errno(code, "0x%llx cannot be watched: is it a multiple of its length, and %s address?", (unsigned long long)addr,
-				 pt->pid ? "a user" : "a kernel");
-	case ESRCH:
-		return err_errno(code, "process %d", pt->pid);
-	case EOPNOTSUPP: case ENOENT: case ENODEV:
-		return err_errno(code, "this machine has no hardware breakpoints (virtual?)");
-	default:
-		return err_errno(code, "watchpoint");
-	}
-}
-
-struct err *attach_watch(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *p, int pid, u64 addr, struct Attachments *at)
-{
-	struct perf_event_attr model = {.type = PERF_TYPE_BREAKPOINT, .sample_period = 1, .bp_addr = addr, .bp_type = p->wp_mode};
-	// perf_event_open(2): an execution breakpoint is as long as a long
-	model.bp_len = p->wp_mode & HW_BREAKPOINT_X ? sizeof(long) : p->wp_len;
-	struct Point here = *p;
-	here.pid = pid;
-	struct err *e = attach_everywhere(pp, &here, at, &model);
-	return e ? explain(&here, addr, e) : NULL;
-}
-
 static struct err *attach_one(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct Attachments *at)
 {
-	return pt->wp_arg >= 0 ? NULL : attach_watch(env, pp, pt, pt->pid, pt->addr, at);
+	return pt->wp_arg >= 0 ? NULL : watch_attach(env, pp, pt, pt->addr);
 }
 
 struct err *watchpoint_attach(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at)

@@ -19,6 +19,7 @@ struct Child {
 	bool traced; // stopped at its first instruction
 	bool ended;
 	int status;
+	char *path;
 };
 enum Command { CMD_GO = 'g', CMD_TRACE = 't' };
 
@@ -122,7 +123,7 @@ struct err *child_start(const char *cmd, struct Child **out)
 			e = err_errno(errno, "cannot start '%s': fork", argv[0]);
 		else {
 			c = xcalloc(1, sizeof(*c));
-			*c = (struct Child){.pid = pid, .go = go[1], .result = result[0]};
+			*c = (struct Child){.pid = pid, .go = go[1], .result = result[0], .path = xstrdup(path)};
 			c->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 			if (c->pidfd < 0)
 				e = err_errno(errno, "cannot watch '%s': pidfd_open", argv[0]);
@@ -150,6 +151,11 @@ struct err *child_start(const char *cmd, struct Child **out)
 int child_pid(struct Child *c)
 {
 	return c->pid;
+}
+
+const char *child_path(const struct Child *c)
+{
+	return c->path;
 }
 
 int child_fd(struct Child *c)
@@ -274,5 +280,6 @@ void child_destroy(struct Child *c)
 		close(c->result);
 	if (c->pidfd >= 0)
 		close(c->pidfd);
+	free(c->path);
 	free(c);
 }

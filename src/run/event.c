@@ -307,7 +307,7 @@ void event_handle(struct RunCtx *rc, const void *data, size_t n)
 	case RT_EV_WATCH:
 	case RT_EV_UNWATCH:
 		if (rc->on_watch && n >= sizeof(arg))
-			rc->on_watch(rc->watch_arg, arg, ev.kind == RT_EV_UNWATCH);
+			rc->on_watch(rc->watch_arg, ev.id, arg, ev.kind == RT_EV_UNWATCH);
 		break;
 	default:
 		break;

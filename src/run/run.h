@@ -17,7 +17,7 @@ struct RunCtx {
 	int exit_code;
 	bool exiting;
 	u64 start_ns; // CLOCK_BOOTTIME at start, for elapsed
-	void (*on_watch)(void *, u64 addr, bool remove);
+	void (*on_watch)(void *, u32 id, u64 addr, bool remove); // RT_EV_WATCH, RT_EV_UNWATCH
 	void *watch_arg;
 	u64 lost_events, lost_checked_ns; // losses.c: reported so far, when last looked (CLOCK_MONOTONIC)
 	s64 clock_off[12];		  // value.c: wall clock minus CLOCK_*, taken at first use
@@ -71,6 +71,7 @@ void ring_close(struct Ring *r);
 struct Child;
 struct err *child_start(const char *cmd, struct Child **out); // forked, stopped before (after for usdt) exec
 int child_pid(struct Child *c);
+const char *child_path(const struct Child *c); // of its program
 struct err *child_go(struct Child *c);
 struct err *child_run_to_exec(struct Child *c); // usdt: runs it up to its first instruction; child_go lets it go on
 int child_fd(struct Child *c); // readable when it ended

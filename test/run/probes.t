@@ -146,17 +146,3 @@ RUN ln -s {sonde} {tmp}/bpftrace; {tmp}/bpftrace -e 'begin { foo() }'
 RC 1
 STDERR         ~~~~~
 
-NAME args of a uprobe whole, in a variable and in maps
-RUN {sonde} -c {build}/shapes -e 'uprobe:{build}/shapes:three { print(args); $a = args; print($a.b); @ = args; @m[args.a] = args }'
-EXPECT_LINE { .a = -7, .b = 100, .c = 120 }
-EXPECT_LINE 100
-EXPECT_LINE @: { .a = -7, .b = 100, .c = 120 }
-EXPECT_LINE @m[-7]: { .a = -7, .b = 100, .c = 120 }
-
-NAME records in records are printed
-RUN {sonde} -c {build}/shapes -e 'uprobe:{build}/shapes:whole { print(*args.w); print(args.w.in); print(args.w.u); print(args.w->pin->q); print(args.w.m[1][0]) }'
-EXPECT_RE ^\{ \.a = 5, \.b = hello, \.arr = \[1,2,3,4\], \.in = \{ \.q = 42, \.c = 99 \}, \.pin = 0x[0-9a-f]+, \.m = \[\[1,2\],\[3,4\]\], \.bf1 = 5, \.bf2 = 17, .*\.u = \{ \.ui = 65, \.uc = 65 \} \}$
-EXPECT_LINE { .q = 42, .c = 99 }
-EXPECT_LINE { .ui = 65, .uc = 65 }
-EXPECT_LINE 99
-EXPECT_LINE 3

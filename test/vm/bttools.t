@@ -153,9 +153,10 @@ INT 0.5
 NAME ssllatency.bt, told to go on without libcrypto's debug symbols
 NEED file:/usr/sbin/ssllatency.bt
 NEED cmd:openssl
+NEED cmd:curl
 RUN BPFTRACE_MISSING_PROBES=ignore exec {sonde} /usr/sbin/ssllatency.bt
-WORKLOAD openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=t -keyout k -out c; openssl s_server -accept 4433 -key k -cert c -quiet & sleep 2; (echo hello; sleep 3) | openssl s_client -quiet -connect 127.0.0.1:4433; kill %1 $!
-EXPECT_RE ^@?\w*\[SSL_write\]: .*count
+WORKLOAD openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=t -keyout k -out c; openssl s_server -accept 4433 -key k -cert c -www & sleep 3; curl -sk --http1.0 -A x -H Accept: https://127.0.0.1:4433/; kill $!
+EXPECT_RE ^@stat\[SSL_write\]: \{ \.count = 1, 
 EXPECT @hist[SSL_do_handshake]:
 TIMEOUT 20
 INT 0.5
@@ -170,11 +171,12 @@ STDERR ERROR: no function 'rsa_ossl_public_encrypt' in
 NAME sslsnoop.bt, told to go on without them
 NEED file:/usr/sbin/sslsnoop.bt
 NEED cmd:openssl
+NEED cmd:curl
 RUN BPFTRACE_MISSING_PROBES=ignore exec {sonde} /usr/sbin/sslsnoop.bt
-WORKLOAD openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=t -keyout k -out c; openssl s_server -accept 4433 -key k -cert c -quiet & sleep 2; (echo hello; sleep 3) | openssl s_client -quiet -connect 127.0.0.1:4433; kill %1 $!
-EXPECT_RE ^\d+ +\d+ +openssl +\d+ +1 SSL_do_handshake$
-EXPECT_RE ^\d+ +\d+ +openssl +\d+ +6 SSL_write$
-EXPECT_RE ^\d+ +\d+ +openssl +\d+ +6 SSL_read$
+WORKLOAD openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=t -keyout k -out c; openssl s_server -accept 4433 -key k -cert c -www & sleep 3; curl -sk --http1.0 -A x -H Accept: https://127.0.0.1:4433/; kill $!
+EXPECT_RE ^\d+ +\d+ +curl +\d+ +1 SSL_do_handshake$
+EXPECT_RE ^\d+ +\d+ +curl +\d+ +55 SSL_write$
+EXPECT_RE ^\d+ +\d+ +curl +\d+ +\d{3,} SSL_read$
 TIMEOUT 20
 INT 0.5
 
