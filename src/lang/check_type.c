@@ -163,7 +163,7 @@ static void sign_warning(struct Unit *u, struct Span at, const char *sigil, cons
 
 bool literal_fits(struct Unit *u, const struct Type *to, const struct Expr *e)
 {
-	if (!to || to->kind != TY_INT || to->sgn || e->kind != E_INT || !e->is_neg)
+	if (!to || to->kind != TY_INT || to->sgn || to->size < 8 || e->kind != E_INT || !e->is_neg) // smaller ones can grow
 		return true;
 	ERR(u, e->span, "%lld is out of range of '%s'", (long long)e->ival, tyname(u, to));
 	return false;

@@ -255,6 +255,10 @@ PROG begin { if (1) { $a = 5; print($a) } if (1) { $a = "text"; print($a) } exit
 EXPECT_LINE 5
 EXPECT_LINE text
 
+NAME a small unsigned variable and a negative number
+PROG begin { $a = 5; $a = -3; @a = 7; @a = -70000; printf("%d %d\n", $a, @a); clear(@a); exit() }
+EXPECT_LINE -3 -70000
+
 NAME integers of different sign in one place
 PROG begin { $x = -3; @c[(uint64)1] = 1; @c[$x] = 2; $u = (uint64)7; $u = $x; printf("%d %d\n", $u == -3, len(@c)); clear(@c); exit() }
 EXPECT_LINE 1 2
