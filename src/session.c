@@ -575,6 +575,7 @@ static struct err *finish(struct Session *s)
 		s->render.ops->end(&s->render);
 		e = print_maps(s);
 	}
+	s->rc.cut_told = s->o->why_incomplete;
 	report_losses(&s->rc);
 	if (s->o->why_incomplete && s->unwind) {
 		struct StackEnds ends;

@@ -76,4 +76,10 @@ void report_losses(struct RunCtx *rc)
 	     (unsigned long long)(c.stack_full + c.stack_collision));
 	loss(rc, "stacks_missed", c.stack_kfail + c.stack_ufail, "%llu stack traces could not be taken (%llu kernel, %llu user)",
 	     (unsigned long long)(c.stack_kfail + c.stack_ufail), (unsigned long long)c.stack_kfail, (unsigned long long)c.stack_ufail);
+	struct Str reasons = {0};
+	u64 all, cut = stacks_cut(&c, &all, &reasons);
+	if (!rc->prog->config.unwind_fp && !rc->cut_told) // by frame pointers most are, and the user chose them
+		loss(rc, "user_stacks_cut", cut, "%llu of %llu user stacks are cut short (%s); --why-incomplete says where", (unsigned long long)cut,
+		     (unsigned long long)all, str_text(&reasons));
+	str_deinit(&reasons);
 }

@@ -14,6 +14,7 @@ struct RunCtx {
 	struct Unwind *unwind; // NULL when no ustack is used
 	struct Render *render;
 	bool warnings;
+	bool cut_told; // another report speaks of user stacks that are cut short
 	int exit_code;
 	bool exiting;
 	u64 start_ns; // CLOCK_BOOTTIME at start, for elapsed

@@ -29,6 +29,9 @@ void unwind_proc_new(struct Unwind *u, int tgid); // RT_EV_PROC_NEW
 // is not built yet, and say so.
 void unwind_settle(struct Unwind *u, u32 max_ms);
 void unwind_destroy(struct Unwind *u);
+// How many user stacks were cut short, of how many, by the counters of the kernel side (abi.h); reasons: "unwind table not ready 3, ...".
+struct RtCounters;
+u64 stacks_cut(const struct RtCounters *c, u64 *all, struct Str *reasons);
 // --why-incomplete: how many user stacks were whole, and where and why the others ended. Needs UwOpts.count_ends; call it before the Syms' processes
 // are forgotten. Memory lives in a and in the Syms.
 void unwind_ends(struct Unwind *u, struct Arena *a, struct StackEnds *out);

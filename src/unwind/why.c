@@ -25,6 +25,22 @@ const char *why_text(u32 why)
 	return why < RT_WHYS ? texts[why] : "unknown reason";
 }
 
+u64 stacks_cut(const struct RtCounters *c, u64 *all, struct Str *reasons)
+{
+	u64 cut = 0;
+	*all = 0;
+	for (u32 w = 0; w < RT_WHYS; w++) {
+		if (w == RT_WHY_KTHREAD || w == RT_WHY_EXITING) // no user stack at all
+			continue;
+		*all += c->why[w];
+		if (!c->why[w] || !texts[w][0])
+			continue;
+		str_addf(reasons, "%s%s %llu", cut ? ", " : "", texts[w], (unsigned long long)c->why[w]);
+		cut += c->why[w];
+	}
+	return cut;
+}
+
 // ---- counting
 // Before load_maps.
 void ends_setup(struct Program *prog)
