@@ -54,7 +54,7 @@ int sys_link_uprobe_multi(int prog_fd, const char *path, const u64 *offs, const 
 #define SYS_MULTI_RETURN 1u	     // flag of both multi links: fire at function return
 #define SYS_MULTI_SESSION (1u << 31) // fire at entry and return: programs loaded with expected attach type SYS_TRACE_*_SESSION
 int sys_link_kprobe_multi(int prog_fd, const char *const *syms, const u64 *addrs, const u64 *cookies, u32 n, u32 flags);
-int sys_link_iter(int prog_fd);
+int sys_link_iter(int prog_fd, bool cgroups); // cgroups: an iter:cgroup, over all of them
 int sys_iter_create(int link_fd);
 int sys_obj_pin(int fd, const char *path);
 int sys_obj_get(const char *path);

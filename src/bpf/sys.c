@@ -198,6 +198,10 @@ struct LinkAttr {
 			u64 path, offsets, ref_ctr_offsets, cookies;
 			u32 cnt, flags, pid, pad;
 		} uprobe_multi;
+		struct { // what to walk, union bpf_iter_link_info
+			u64 info;
+			u32 len, pad;
+		} iter;
 	};
 };
 _Static_assert(offsetof(struct LinkAttr, perf) == 16, "linux/bpf.h link_create");
@@ -228,9 +232,18 @@ int sys_link_tracing(int prog_fd, u64 cookie)
 	return r;
 }
 
-int sys_link_iter(int prog_fd)
+int sys_link_iter(int prog_fd, bool cgroups)
 {
+	// A cgroup iterator must be told the order (kernel commit d4ccaf58a847); without a cgroup it starts at the root.
+	struct {
+		u32 order, fd;
+		u64 id;
+	} info = {2, 0, 0}; // BPF_CGROUP_ITER_DESCENDANTS_PRE
 	struct LinkAttr a = {(u32)prog_fd, 0, BPF_TRACE_ITER, 0};
+	if (cgroups) {
+		a.iter.info = PTR(&info);
+		a.iter.len = sizeof(info);
+	}
 	return sys_bpf(BPF_LINK_CREATE, &a, sizeof(a));
 }
 

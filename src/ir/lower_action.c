@@ -136,6 +136,8 @@ static void fmt_event(struct Lower *l, struct Expr *e, struct Expr **args, u32 n
 
 struct Val l_fmt(struct Lower *l, struct Expr *e)
 {
+	if (l->pu->point->pin)
+		return lower_seq_printf(l, e);
 	fmt_event(l, e, e->args + 1, e->nargs - 1);
 	return nothing(e);
 }

@@ -52,6 +52,38 @@ static void check_format(struct Unit *u, struct Expr *e, const char *fmt, struct
 		ERR(u, e->span, "%s: Too many arguments for format string (%u supplied, %u expected)", e->str, nargs, used);
 }
 
+// In a pinned iterator the kernel makes the text (kernel/trace/bpf_trace.c, bpf_bprintf_prepare).
+static void check_seq_format(struct Unit *u, struct Expr *e, const char *fmt)
+{
+	struct FmtPiece *pieces;
+	u32 n = 0;
+	if (e->builtin->id != BI_printf || fmt_parse(u->arena, fmt, (u32)strlen(fmt), &pieces, &n))
+		return;
+	if (e->nargs > 13)
+		ERR(u, e->span, "printf in a pinned iterator takes at most 12 values");
+	for (const char *c = fmt; *c; c++)
+		if ((u8)*c >= 0x7f)
+			ERR(u, e->args[0]->span, "printf in a pinned iterator takes ASCII only");
+	for (u32 i = 0, a = 1; i < n && a < e->nargs; i++, a++) {
+		const struct Type *t = e->args[a]->type;
+		bool text = t->kind == TY_STR || (t->kind == TY_ARRAY && t->elem->size == 1);
+		if (!pieces[i].conv)
+			continue;
+		if (!strchr("diuxXsp", pieces[i].conv) || strpbrk(pieces[i].spec, "#'.") || (pieces[i].conv == 's') != text)
+			ERR(u, e->args[a]->span, "printf in a pinned iterator prints numbers with %%d %%u %%x %%p and text with %%s, without precision");
+	}
+}
+
+// A pinned iterator runs for whoever reads its file, when no sonde is there to take events.
+void check_pinned(struct Unit *u, const struct Expr *e)
+{
+	static const u8 events[] = {BI_print, BI_errorf, BI_warnf, BI_cat, BI_system, BI_time, BI_join, BI_exit, BI_clear, BI_zero, BI_unwatch, BI_assert};
+	if (u->cur->point->pin && memchr(events, (int)e->builtin->id, sizeof(events))) {
+		ERR(u, e->span, "%s cannot be used in a pinned iterator: nobody waits for what it sends", e->str);
+		HINT(u, "printf() writes to the pinned file");
+	}
+}
+
 const struct Type *c_printf(struct Unit *u, struct Expr *e)
 {
 	const char *fmt = lit_str_arg(u, e, 0);
@@ -65,6 +97,10 @@ const struct Type *c_printf(struct Unit *u, struct Expr *e)
 	if (!fmt || !u->final || !known)
 		return t_void(u);
 	check_format(u, e, fmt, e->args + 1, e->nargs - 1);
+	if (u->cur->point->pin) {
+		check_seq_format(u, e, fmt);
+		return t_void(u);
+	}
 	enum FmtKind kind = e->builtin->id == BI_errorf	  ? FK_ERRORF
 			    : e->builtin->id == BI_warnf  ? FK_WARNF
 			    : e->builtin->id == BI_cat	  ? FK_CAT

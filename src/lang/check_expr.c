@@ -219,6 +219,7 @@ static const struct Type *expr_type(struct Unit *u, struct Expr *e)
 				ERR(u, e->span, "%s() takes arguments: %s", e->str, e->builtin->sig);
 				return ty_none(u);
 			}
+			check_pinned(u, e);
 			return e->builtin->check(u, e);
 		}
 		return check_argn(u, e);
@@ -233,6 +234,7 @@ static const struct Type *expr_type(struct Unit *u, struct Expr *e)
 			ERR(u, e->span, "%s() is an unsafe function being used in safe mode", e->str);
 			HINT(u, "run with --unsafe to allow it");
 		}
+		check_pinned(u, e);
 		return e->builtin->check(u, e);
 	case E_VAR:
 		return e->var->type ? e->var->type : ty_none(u);

@@ -22,4 +22,5 @@ const struct Type *check_cast(struct Unit *u, struct Expr *e);
 const struct Type *check_sizeof(struct Unit *u, struct Expr *e);
 const struct Type *check_offsetof(struct Unit *u, struct Expr *e);
 const struct Type *check_typeinfo_field(struct Unit *u, struct Expr *e);
+void check_pinned(struct Unit *u, const struct Expr *call); // check_action.c: an action that a pinned iterator cannot do is reported
 #endif

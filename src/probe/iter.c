@@ -1,5 +1,5 @@
 // iter:kind[:pin]: BPF iterators. In: BTF (struct bpf_iter__KIND). Out: one point; attached it is a link whose file, when read, runs the program
-// for every object. With a pin the link lives on in bpffs, and `cat` reads it.
+// for every object. With a pin the link lives on in bpffs, and `cat` reads what its printf made (ir/lower_seq.c).
 #include <errno.h>
 #include <sys/stat.h>
 #include "probe/internal.h"
@@ -103,7 +103,9 @@ void iter_list(struct ProbeEnv *env, const struct Provider *p, const struct Atta
 
 static struct err *attach_one(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct Attachments *at)
 {
-	int link = sys_link_iter(pp->fd);
+	int link = sys_link_iter(pp->fd, !strcmp(pt->target, "cgroup"));
+	if (link == -EBADF) // kernel/bpf/map_iter.c: it wants link_info with a map
+		return err_errno(EBADF, "it walks the elements of one map, which an iter probe cannot name");
 	if (link < 0)
 		return err_errno(-link, "iterator");
 	attachments_add(at, link, -1);
@@ -117,6 +119,7 @@ static struct err *attach_one(struct ProbeEnv *env, struct ProbeProg *pp, const 
 	if (r < 0)
 		return err_errno(-r, "cannot pin to %s (is bpffs mounted at " BPFFS "?)", pt->pin);
 	attachments_add_pin(at, pt->pin);
+	printf("Program pinned to %s\n", pt->pin);
 	return NULL;
 }
 

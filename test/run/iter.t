@@ -1,0 +1,76 @@
+# Iterators: what the kernel has of a kind, once each.
+
+NAME iter:task sees a process and its parent
+NEED btf
+RUN {sonde} -q -c 'sleep 0.3' -e 'iter:task { if (ctx.task.tgid == cpid) { printf("%s of %s, %d\n", ctx.task.comm, ctx.task.real_parent.comm, ctx.meta.seq_num > 0) } }'
+EXPECT_RE ^(sonde|sleep) of sonde, 1$
+
+NAME iter:task_file with paths
+NEED btf
+RUN {sonde} -q -e 'iter:task_file { if (ctx.task.tgid == pid && ctx.fd < 3) { printf("%d %s\n", ctx.fd, path(ctx.file.f_path)) } }' 2>/dev/null </dev/zero
+EXPECT_LINE 0 /dev/zero
+EXPECT_LINE 2 /dev/null
+
+NAME iter:task_vma
+NEED btf
+RUN {sonde} -q -e 'iter:task_vma { if (ctx.task.tgid == pid && ctx.vma.vm_flags & 4) { @exec = count(); @max = max(ctx.vma.vm_end - ctx.vma.vm_start) } }'
+EXPECT_RE ^@exec: [1-9]\d*$
+EXPECT_RE ^@max: \d{5,}$
+
+NAME iter:bpf_map, the tracer's own among them
+NEED btf
+PROG iter:bpf_map { if (!strncmp(ctx.map.name, "sonde_", 6)) { @n = count() } }
+EXPECT_RE ^@n: [1-9]\d*$
+
+NAME iter:cgroup walks all of them
+NEED btf
+RUN {sonde} -l 'iter:cgroup' | grep -q . || { echo none; exit; }; d=$(awk '$3 == "cgroup2" {print $2; exit}' /proc/mounts)/sonde_iter; mkdir -p $d; {sonde} -q -e 'iter:cgroup { if (ctx.cgroup != 0) { @[str(ctx.cgroup.kn.name)] = 1 } }'; rmdir $d
+EXPECT_RE ^none$|^@\[sonde_iter\]: 1$
+
+NAME a pinned iterator prints for whoever reads it, when sonde is gone
+NEED btf
+RUN rm -f /sys/fs/bpf/sonde_pin; {sonde} -q -e 'iter:task:sonde_pin { printf("%-4d|%s|%x|100%%|%s|%p\n", ctx.task.pid, ctx.task.comm, 255, str("lit"), 16) }'; sleep 5 & sleep 0.3; grep "^$! *|" /sys/fs/bpf/sonde_pin; kill $!; rm /sys/fs/bpf/sonde_pin
+EXPECT_LINE Program pinned to /sys/fs/bpf/sonde_pin
+EXPECT_RE ^\d+ *\|sleep\|ff\|100%\|lit\|0x10$
+
+NAME a pinned iterator with an absolute path
+NEED btf
+RUN rm -f /sys/fs/bpf/sonde_pin2; {sonde} -q -e 'iter:task_file:/sys/fs/bpf/sonde_pin2 { printf("%d %d %s\n", ctx.task.tgid, ctx.fd, path(ctx.file.f_path)) }'; sh -c 'echo $$; exec cat /sys/fs/bpf/sonde_pin2' </dev/zero | { read p; grep "^$p 0 "; }; rm /sys/fs/bpf/sonde_pin2
+EXPECT_RE ^\d+ 0 /dev/zero$
+
+NAME a pin that exists
+NEED btf
+RUN rm -f /sys/fs/bpf/sonde_pin3; {sonde} -q -e 'iter:task:sonde_pin3 { @ = count() }'; {sonde} -q -e 'iter:task:sonde_pin3 { @ = count() }'; r=$?; rm /sys/fs/bpf/sonde_pin3; exit $r
+RC 1
+STDERR /sys/fs/bpf/sonde_pin3 exists: remove it or pin elsewhere
+
+NAME what a pinned iterator cannot do
+NEED btf
+PROG iter:task:sonde_pin4 { print(1); printf("%.3d", 1) }
+RC 1
+STDERR print cannot be used in a pinned iterator
+STDERR printf in a pinned iterator prints numbers with
+
+NAME an iterator that wants a map
+NEED btf
+PROG iter:bpf_map_elem { @ = count() }
+RC 1
+STDERR it walks the elements of one map, which an iter probe cannot name
+
+NAME an iterator with a neighbour
+NEED btf
+PROG iter:task,iter:task_file { @ = count() }
+RC 1
+STDERR an iter probe stands alone
+
+NAME an iterator that does not exist
+NEED btf
+PROG iter:tsk { @ = count() }
+RC 1
+STDERR did you mean 'iter:task'?
+
+NAME hardware counters that this machine has not
+NEED !hardware events
+PROG hardware:cache-misses:1000 { @ = count() }
+RC 1
+STDERR cache-misses
