@@ -164,6 +164,21 @@ static const struct Type *check_incdec(struct Unit *u, struct Expr *e)
 	return x->map->val ? x->map->val : t;
 }
 
+// *retval, *arg0: tools of bpftrace's first years read 64 bits at such a number. It becomes *(uint64 *)retval.
+static const struct Type *deref_number(struct Unit *u, struct Expr *e)
+{
+	diag_warn(u->diags, e->span, "'%s' is no pointer: 8 bytes are read at that address", tyname(u, e->a->type));
+	diag_hint(u->diags, "write *(uint64 *)");
+	struct TypeSpec *spec = arena_new(u->arena, struct TypeSpec);
+	struct Expr *cast = arena_new(u->arena, struct Expr);
+	*spec = (struct TypeSpec){.span = e->span, .name = "uint64", .ptrs = 1};
+	*cast = (struct Expr){.kind = E_CAST, .span = e->span, .a = e->a, .spec = spec};
+	expr_set_height(cast);
+	e->a = cast;
+	u->changed = true;
+	return check_expr(u, e);
+}
+
 const struct Type *check_unop(struct Unit *u, struct Expr *e)
 {
 	if (e->op >= OP_PREINC)
@@ -213,6 +228,8 @@ const struct Type *check_unop(struct Unit *u, struct Expr *e)
 				return ty_record(u->types, t->elem->rec);
 			return t->elem;
 		}
+		if (t->kind == TY_INT && t->size == 8)
+			return deref_number(u, e);
 		ERR(u, e->span, "Can not dereference type '%s'. It is not a pointer.", tyname(u, t));
 		if (ty_is_int(t))
 			HINT(u, "cast it first: *(uint64 *)...");

@@ -17,6 +17,12 @@ WORKLOAD {build}/tcp 4 30 1000
 EXPECT Attached 2 probes
 EXPECT_LINE @retvals[0]: 30
 
+NAME seed/32 errors, with sends that fail
+RUN {sonde} -e 'kr:tcp_sendmsg { @retvals[retval > 0 ? 0 : retval] = count(); } interval:s:4 { exit(); }'
+WORKLOAD for i in 1 2; do python3 -c 'import socket; l = socket.create_server(("127.0.0.1", 50009)); s = socket.create_connection(("127.0.0.1", 50009)); s.send(b"abc"); s.shutdown(socket.SHUT_WR); s.send(b"x")'; done
+EXPECT_LINE @retvals[0]: 2
+EXPECT_LINE @retvals[-32]: 2
+
 NAME seed/33 sizes above 8192, per event
 RUN {sonde} -q -c '{build}/tcp 4 2 8192 8193 20000' -e 'k:tcp_sendmsg /arg2 > 8192/ { printf("PID %d: %d bytes\n", pid, arg2); }'
 EXPECT_RE ^PID \d+: 8193 bytes\nPID \d+: 8193 bytes\nPID \d+: 20000 bytes\nPID \d+: 20000 bytes$
@@ -66,7 +72,7 @@ RUN {sonde} -q -c '{build}/tcp 6 2 63' -e 'k:tcp_sendmsg { $sk = (struct sock *)
 EXPECT_RE ^::1 40006 -> ::1\n::1 40006 -> ::1$
 
 NAME seed/40 the file is executable by its shebang line
-RUN mkdir -p /usr/local/bin && ln -sf {sonde} /usr/local/bin/bpftrace && cp {top}/test/vm/tcp_sendmsg.bt {tmp}/t.bt && chmod +x {tmp}/t.bt && exec {tmp}/t.bt
+RUN mkdir -p /usr/local/bin && ln -sf {sonde} /usr/local/bin/bpftrace && cp {top}/test/vm/tcp_sendmsg.bt {tmp} && cd {tmp} && chmod +x tcp_sendmsg.bt && exec ./tcp_sendmsg.bt
 WORKLOAD {build}/tcp 4 1 77
 EXPECT Attached 2 probes
 EXPECT_LINE 127.0.0.1       40004 -> 127.0.0.1       50004: 77 bytes, retval 77

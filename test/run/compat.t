@@ -1,0 +1,15 @@
+# What scripts of earlier bpftrace versions do and today's language has other words for.
+
+NAME a number is dereferenced
+RUN {sonde} -q -c {build}/calls -e 'uprobe:{build}/calls:name_of { @[*arg0 & 0xff] = count() }'
+EXPECT_LINE @[110]: 10
+STDERR WARNING: 'int64' is no pointer: 8 bytes are read at that address
+
+NAME a library that glibc merged into libc, by its short name
+NEED file:/lib/*/libpthread.so.0
+RUN {sonde} -q -c '{build}/tcp 4 1 10' -e 'uprobe:libpthread:pthread_create { @[func, usym(arg2)] = count() }'
+EXPECT_RE ^@\[pthread_create, serve\]: 1$
+
+NAME arrows, keys and functions of the first versions
+PROG BEGIN { @a[1, "x"] = 2; if (@a[1, "x"]) { delete(@a[1, "x"]) } $t = (struct task_struct *)curtask; printf("%d %d\n", $t->tgid == pid, len(@a)); clear(@a); exit() }
+EXPECT_LINE 1 0
