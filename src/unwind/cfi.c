@@ -389,7 +389,8 @@ static void advance(struct CfiRun *run, const struct CfiState *st, u64 pc)
 	if (pc <= run->pc) // several changes at one place: the last holds
 		return;
 	cfi_rule(st, run->cie->signal, run->machine, &r);
-	run->row(run->arg, run->pc, &r);
+	if (run->row)
+		run->row(run->arg, run->pc, &r);
 	run->pc = pc;
 }
 
@@ -523,5 +524,5 @@ bool cfi_run(struct CfiRun *run, struct Bytes b, struct CfiState *st)
 			ok = false;
 		}
 	}
-	return ok && !b.bad;
+	return ok && !b.bad && (run->row || !run->pc); // a CIE's instructions have no place to go to
 }

@@ -123,7 +123,7 @@ struct CfiRun {
 	u16 machine;
 	u64 pc, end;			// of the FDE; pc moves
 	u64 (*pointer)(void *, struct Bytes *, bool *ok); // DW_CFA_set_loc: an encoded address
-	void (*row)(void *, u64 pc, const struct RtUwRule *r); // valid from pc on; called once for each change of place
+	void (*row)(void *, u64 pc, const struct RtUwRule *r); // valid from pc on; called once for each change of place. NULL: a CIE's
 	void *arg;
 };
 // Executes instructions from state *st, giving rows. False: malformed; the rows so far are right.

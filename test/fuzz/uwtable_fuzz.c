@@ -1,0 +1,88 @@
+// Input: a letter, then an ELF image ('f'), or the bytes of .eh_frame ('e') or .debug_frame ('d') of an object with one segment. Out of it come rows and
+// the kernel side's records: rows ascend and lie in a segment, and the kernel side's search finds in the records what a plain search finds in the rows.
+#include <elf.h>
+#include "rt_host.h"
+#include "bpfrt/stack.bpf.c"
+#include "bpfrt/unwind.bpf.c"
+#include "unwind/internal.h"
+
+static void check(bool ok)
+{
+	if (!ok)
+		abort();
+}
+
+static u32 plain_search(const struct UwTable *t, u64 off)
+{
+	u64 lo = 0, hi = t->rows.n;
+	while (lo < hi) {
+		u64 mid = (lo + hi) / 2;
+		if (UW_ROW_OFF(t->rows.p[mid]) <= off)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo ? UW_ROW_RULE(t->rows.p[lo - 1]) : 0;
+}
+
+// The page of each row as table.c makes it, asked at each row and on both sides of it.
+static void check_records(const struct UwTable *t)
+{
+	static u8 val[RT_UW_VAL_SIZE];
+	u32 carry = 0, pages = 0;
+	for (size_t i = 0, end; i < t->rows.n && pages < 8; i = end, pages++) {
+		u64 page = UW_ROW_OFF(t->rows.p[i]) >> RT_UW_PAGE_BITS, mask = (1 << RT_UW_PAGE_BITS) - 1;
+		for (end = i; end < t->rows.n && UW_ROW_OFF(t->rows.p[end]) >> RT_UW_PAGE_BITS == page;)
+			end++;
+		u32 size = uwrec_build(t->rows.p + i, end - i, carry, val);
+		check(size && size <= sizeof(val));
+		for (size_t k = i; k < end && k < i + 256; k++) {
+			u64 off = UW_ROW_OFF(t->rows.p[k]);
+			for (u64 at = off - (off & mask ? 1 : 0); at <= off + 1; at++)
+				check(at >> RT_UW_PAGE_BITS != page || record_search(val, 0, (u32)(at & mask)) == plain_search(t, at));
+		}
+		carry = UW_ROW_RULE(t->rows.p[end - 1]);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct ElfCfi e = {.machine = EM_X86_64};
+	static struct RuleSet rules;
+	struct UwTable t = {0};
+
+	if (!size)
+		return 0;
+	char kind = (char)*data++;
+	size--;
+	u8 *copy = xmalloc(size + 1); // exact but for the empty one, so that the sanitizer sees one byte too many
+	memcpy(copy, data, size);
+	if (kind == 'f') {
+		struct err *bad = elfcfi_read_mem(copy, size, &e);
+		free(copy);
+		if (bad) {
+			err_free(bad);
+			return 0;
+		}
+	} else {
+		struct ElfSeg seg = {0, 1ull << 32, 0};
+		vec_push(&e.segs, seg);
+		*(kind == 'd' ? &e.debug_frame : &e.eh_frame) = (struct ElfSec){copy, size, 0x300000};
+	}
+	ruleset_init(&rules, 512);
+	uwtable_build(&e, &rules, &t);
+	check(rules.v.n <= 512);
+	for (size_t i = 0; i < t.rows.n; i++) {
+		check(UW_ROW_RULE(t.rows.p[i]) < MAX(rules.v.n, 1));
+		check(!i || UW_ROW_OFF(t.rows.p[i]) > UW_ROW_OFF(t.rows.p[i - 1]));
+		bool inside = !UW_ROW_RULE(t.rows.p[i]); // the end of a range may be a segment's end
+		for (size_t k = 0; k < e.segs.n; k++)
+			inside |= UW_ROW_OFF(t.rows.p[i]) - e.segs.p[k].off < e.segs.p[k].size;
+		check(inside);
+	}
+	check_records(&t);
+	uwtable_deinit(&t);
+	ruleset_deinit(&rules);
+	elfcfi_deinit(&e);
+	return 0;
+}
