@@ -402,7 +402,7 @@ static struct err *print_maps(struct Session *s)
 	if (maps.n)
 		qsort(maps.p, maps.n, sizeof(*maps.p), by_name);
 	for (size_t i = 0; !e && i < maps.n; i++)
-		e = map_print(&s->rc, maps.p[i], 0, 0);
+		e = map_print(&s->rc, maps.p[i], 0, 0, false);
 	vec_deinit(&maps);
 	return e;
 }
@@ -572,6 +572,7 @@ static struct err *finish(struct Session *s)
 	if (s->o->tool)
 		e = s->o->tool->report(s->o->tool->arg, &s->rc, true);
 	else {
+		report_sites(&s->rc);
 		s->render.ops->end(&s->render);
 		e = print_maps(s);
 	}
@@ -593,7 +594,7 @@ static struct err *trace(struct Session *s)
 		return e;
 	if (program_map(&s->prog, "sonde_events") && (e = ring_open(&s->prog, &s->ring)))
 		return e;
-	s->rc = (struct RunCtx){.prog = &s->prog, .syms = s->syms, .unwind = s->unwind, .render = &s->render, .warnings = s->o->warnings,
+	s->rc = (struct RunCtx){.prog = &s->prog, .syms = s->syms, .unwind = s->unwind, .render = &s->render, .warnings = s->o->warnings, .is_tool = s->o->tool,
 				.start_ns = clock_ns(CLOCK_BOOTTIME), .on_watch = on_watch, .watch_arg = s};
 	s->rc.stacks = stacks_create(&s->prog, s->syms);
 	if ((e = attach_and_trace(s)))

@@ -92,6 +92,12 @@ enum RtWhy {
 };
 
 // ---- counters, one struct per CPU in the per-CPU array "rt_counters": nothing is lost in silence
+// Failures at one place of the script (map rt_sites is an array of these in one element).
+struct RtSite {
+	u64 count;
+	s64 ret; // of the helper, the last time
+};
+
 struct RtCounters {
 	u64 lost_events;	// ring buffer full
 	u64 map_full;		// update of a user map refused

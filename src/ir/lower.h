@@ -126,7 +126,9 @@ struct IrVal call4(struct Lower *l, u32 helper, struct IrVal a, struct IrVal b, 
 struct IrVal rt_call(struct Lower *l, const char *name, u32 n, struct IrVal a, struct IrVal b, struct IrVal c, struct IrVal d, struct IrVal e);
 struct IrVal var_place(struct Lower *l, struct VarSym *v, s32 *off); // memory of a variable
 struct IrVal scratch_base(struct Lower *l);
-void helper_error(struct Lower *l, struct IrVal ret, const char *what, struct Span at, bool is_delete); // -k
+// A helper's negative return code is reported: always (without -k once), or with -k only.
+void helper_error(struct Lower *l, struct IrVal ret, const char *what, struct Span at, bool always);
+void report_failure(struct Lower *l, struct IrVal ret, const char *what, struct Span at); // here and now, see struct ErrSite
 
 // lower_expr.c
 struct Val lx(struct Lower *l, struct Expr *e);
@@ -135,7 +137,7 @@ void lx_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 off, const 
 void lx_cond(struct Lower *l, struct Expr *e, IrBlk t, IrBlk f);
 struct Val lx_place(struct Lower *l, struct Expr *e); // where an lvalue is, unread
 void lx_drop(struct Lower *l, struct Expr *e);	      // for its effect
-struct IrVal lower_arith(struct Lower *l, enum Op op, struct IrVal a, struct IrVal b, bool sgn);
+struct IrVal lower_arith(struct Lower *l, enum Op op, struct IrVal a, struct IrVal b, bool sgn, struct Span at);
 void var_assign(struct Lower *l, struct VarSym *v, struct Expr *e);
 void var_set(struct Lower *l, struct VarSym *v, struct IrVal x);
 struct IrVal var_get(struct Lower *l, struct VarSym *v);
@@ -152,7 +154,7 @@ struct Val lm_get(struct Lower *l, struct Expr *ref);
 void lm_assign(struct Lower *l, struct Stmt *s);
 struct IrVal lm_incdec(struct Lower *l, struct Expr *ref, s64 by, bool post, bool used);
 struct IrVal lm_aggr_int(struct Lower *l, struct MapSym *m, struct IrVal key);
-struct Val lower_delete(struct Lower *l, struct Expr *e);
+struct Val lower_delete(struct Lower *l, struct Expr *e, bool used);
 void count_loss(struct Lower *l, u32 counter_off); // adds one to a field of struct RtCounters
 struct IrVal event_reserve(struct Lower *l, u32 kind, u32 id, u32 size, IrBlk fail); // payload after 8 bytes of head
 void event_submit(struct Lower *l, struct IrVal rec);

@@ -258,7 +258,7 @@ struct Val l_watch(struct Lower *l, struct Expr *e)
 	return nothing(e);
 }
 
-struct Val l_delete(struct Lower *l, struct Expr *e) { return lower_delete(l, e); }
+struct Val l_delete(struct Lower *l, struct Expr *e) { return lower_delete(l, e, true); }
 
 // Assigned to maps only: lower_map.c works them out.
 struct Val l_aggr(struct Lower *l, struct Expr *e) { return nothing(e); }

@@ -66,12 +66,31 @@ static bool signed_op(const struct Expr *e)
 	return !is_u64(e->a) && !is_u64(e->b);
 }
 
-struct IrVal lower_arith(struct Lower *l, enum Op op, struct IrVal a, struct IrVal b, bool sgn)
+// By 0 the result is 1, and a warning says so.
+static struct IrVal divide(struct Lower *l, enum IrOp op, struct IrVal a, struct IrVal b, struct Span at)
+{
+	IrReg r = ir_new_reg(&l->b);
+	IrBlk zero = ir_new_block(&l->b, "div_zero"), div = ir_new_block(&l->b, "div"), end = ir_new_block(&l->b, "divided");
+	ir_br(&l->b, IC_EQ, b, ir_imm(0), zero, div);
+	ir_set_block(&l->b, zero);
+	report_failure(l, ir_imm(0), "Divide or modulo by 0 detected. This can lead to unexpected results. 1 is being used as the result.", at);
+	ir_set(&l->b, r, ir_imm(1));
+	ir_jmp(&l->b, end);
+	ir_set_block(&l->b, div);
+	ir_set(&l->b, r, ir_bin(&l->b, op, a, b));
+	ir_jmp(&l->b, end);
+	ir_set_block(&l->b, end);
+	return ir_reg(r);
+}
+
+struct IrVal lower_arith(struct Lower *l, enum Op op, struct IrVal a, struct IrVal b, bool sgn, struct Span at)
 {
 	static const enum IrOp ops[][2] = {
 		[OP_ADD] = {IR_ADD, IR_ADD},   [OP_SUB] = {IR_SUB, IR_SUB}, [OP_MUL] = {IR_MUL, IR_MUL},   [OP_DIV] = {IR_UDIV, IR_SDIV},
 		[OP_MOD] = {IR_UMOD, IR_SMOD}, [OP_AND] = {IR_AND, IR_AND}, [OP_OR] = {IR_OR, IR_OR},	   [OP_XOR] = {IR_XOR, IR_XOR},
 		[OP_SHL] = {IR_SHL, IR_SHL},   [OP_SHR] = {IR_LSHR, IR_ASHR}};
+	if ((op == OP_DIV || op == OP_MOD) && (b.kind != IRO_IMM || !b.imm))
+		return divide(l, ops[op][sgn], a, b, at);
 	// Division of what is known to be non-negative: the unsigned form is one instruction everywhere.
 	return ir_bin(&l->b, ops[op][sgn], a, b);
 }
@@ -252,7 +271,7 @@ static struct Val binop(struct Lower *l, struct Expr *e)
 	bool a_nonneg = ty_is_int(e->a->type) && !e->a->type->sgn, b_nonneg = ty_is_int(e->b->type) && !e->b->type->sgn;
 	if ((e->op == OP_DIV || e->op == OP_MOD) && a_nonneg && b_nonneg)
 		sgn = false;
-	return val_scalar(e->type, lower_arith(l, e->op, a, b, sgn));
+	return val_scalar(e->type, lower_arith(l, e->op, a, b, sgn, e->span));
 }
 
 // ---- ++ and --
@@ -687,7 +706,7 @@ void lx_drop(struct Lower *l, struct Expr *e)
 	} else if (e->kind == E_MAP && e->type->kind == TY_VOID)
 		;
 	else if (e->kind == E_CALL && e->builtin && e->builtin->id == BI_delete)
-		lower_delete(l, e);
+		lower_delete(l, e, false);
 	else
 		lx(l, e);
 }

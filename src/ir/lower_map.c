@@ -199,13 +199,13 @@ static void update(struct Lower *l, struct MapSym *m, struct IrVal key, struct I
 	ir_br(&l->b, IC_NE, r, ir_imm(0), bad, ok);
 	ir_set_block(&l->b, bad);
 	count_loss(l, offsetof(struct RtCounters, map_full));
+	report_failure(l, r, "map_update_elem", at);
 	ir_jmp(&l->b, ok);
 	ir_set_block(&l->b, ok);
-	helper_error(l, r, "map_update_elem", at, false);
 }
 
 // The value's address; when the key is new it is added with a zero value. Goes to `full` when there is no room.
-static struct IrVal lookup_or_add(struct Lower *l, struct MapSym *m, struct IrVal key, IrBlk full)
+static struct IrVal lookup_or_add(struct Lower *l, struct MapSym *m, struct IrVal key, IrBlk full, struct Span at)
 {
 	if (m->def->bpf_type == BPF_MAP_TYPE_ARRAY)
 		return ir_mapval(m->def->id, 0);
@@ -216,11 +216,13 @@ static struct IrVal lookup_or_add(struct Lower *l, struct MapSym *m, struct IrVa
 	ir_set_block(&l->b, add);
 	if (!m->def->scalar) {
 		// BPF_NOEXIST: another CPU may have added it meanwhile, then the second look-up finds it
-		call4(l, H_MAP_UPDATE, ir_mapfd(m->def->id), key, ir_mapval(zero_map(l, m->def->value_size), 0), ir_imm(BPF_NOEXIST));
+		struct IrVal zero = ir_mapval(zero_map(l, m->def->value_size), 0);
+		struct IrVal r = call4(l, H_MAP_UPDATE, ir_mapfd(m->def->id), key, zero, ir_imm(BPF_NOEXIST));
 		ir_set(&l->b, p, lm_lookup(l, m, key));
 		ir_br(&l->b, IC_NE, ir_reg(p), ir_imm(0), have, none);
 		ir_set_block(&l->b, none);
 		count_loss(l, offsetof(struct RtCounters, map_full));
+		report_failure(l, r, "map_update_elem", at);
 		ir_jmp(&l->b, full);
 	} else {
 		ir_jmp(&l->b, none);
@@ -253,9 +255,15 @@ struct Val lm_get(struct Lower *l, struct Expr *ref)
 		return val_scalar(t, ir_load(&l->b, ir_mapval(m->def->id, 0), 0, t->size, t->sgn));
 	IrReg r = ir_new_reg(&l->b);
 	IrBlk have = ir_new_block(&l->b, "have"), end = ir_new_block(&l->b, "read");
+	IrBlk none = l->prog->config.helper_errors ? ir_new_block(&l->b, "none") : end;
 	struct IrVal p = lm_lookup(l, m, ref_key(l, ref));
 	ir_set(&l->b, r, ir_imm(0));
-	ir_br(&l->b, IC_NE, p, ir_imm(0), have, end);
+	ir_br(&l->b, IC_NE, p, ir_imm(0), have, none);
+	if (none != end) {
+		ir_set_block(&l->b, none);
+		report_failure(l, ir_imm(0), "map_lookup_elem", ref->span);
+		ir_jmp(&l->b, end);
+	}
 	ir_set_block(&l->b, have);
 	ir_set(&l->b, r, ir_load(&l->b, p, 0, t->size, t->sgn));
 	ir_jmp(&l->b, end);
@@ -278,6 +286,8 @@ void lm_into(struct Lower *l, struct Expr *ref, struct IrVal base, s32 off, cons
 	ir_jmp(&l->b, end);
 	ir_set_block(&l->b, none);
 	zero_bytes(l, base, off, t->size);
+	if (l->prog->config.helper_errors)
+		report_failure(l, ir_imm(0), "map_lookup_elem", ref->span);
 	ir_jmp(&l->b, end);
 	ir_set_block(&l->b, end);
 }
@@ -400,7 +410,7 @@ static void assign_aggr(struct Lower *l, struct Stmt *s)
 	if (n.kind == IRO_REG)
 		n = ir_mov(&l->b, n);
 	IrBlk end = ir_new_block(&l->b, "aggregated");
-	struct IrVal p = lookup_or_add(l, m, ref_key(l, s->lhs), end);
+	struct IrVal p = lookup_or_add(l, m, ref_key(l, s->lhs), end, s->span);
 	aggr_update(l, m->val, s->e, p, n);
 	set_present(l, m, p);
 	ir_jmp(&l->b, end);
@@ -417,12 +427,12 @@ static void assign_op(struct Lower *l, struct Stmt *s)
 	if (t->kind == TY_PTR && t->elem->size > 1)
 		n = ir_bin(&l->b, IR_MUL, n, ir_imm(t->elem->size));
 	IrBlk end = ir_new_block(&l->b, "assigned");
-	struct IrVal p = lookup_or_add(l, m, ref_key(l, s->lhs), end);
+	struct IrVal p = lookup_or_add(l, m, ref_key(l, s->lhs), end, s->span);
 	if ((s->op == OP_ADD || s->op == OP_SUB) && t->size == 8)
 		ir_atomic_add(&l->b, p, 0, 8, s->op == OP_SUB ? ir_neg(&l->b, n) : n);
 	else {
 		struct IrVal old = ir_load(&l->b, p, 0, t->size, t->sgn);
-		ir_store(&l->b, p, 0, t->size, lower_arith(l, s->op, old, n, t->sgn));
+		ir_store(&l->b, p, 0, t->size, lower_arith(l, s->op, old, n, t->sgn, s->span));
 	}
 	set_present(l, m, p);
 	ir_jmp(&l->b, end);
@@ -469,7 +479,7 @@ struct IrVal lm_incdec(struct Lower *l, struct Expr *ref, s64 by, bool post, boo
 	IrBlk end = ir_new_block(&l->b, "incremented");
 	if (used)
 		ir_set(&l->b, r, ir_imm(0));
-	struct IrVal p = lookup_or_add(l, m, ref_key(l, ref), end);
+	struct IrVal p = lookup_or_add(l, m, ref_key(l, ref), end, ref->span);
 	if (!used && t->size == 8)
 		ir_atomic_add(&l->b, p, 0, 8, ir_imm(by));
 	else {
@@ -484,7 +494,7 @@ struct IrVal lm_incdec(struct Lower *l, struct Expr *ref, s64 by, bool post, boo
 	return used ? ir_reg(r) : ir_imm(0);
 }
 
-struct Val lower_delete(struct Lower *l, struct Expr *e)
+struct Val lower_delete(struct Lower *l, struct Expr *e, bool used)
 {
 	struct Expr *me = e->args[0];
 	struct MapSym *m = me->map;
@@ -504,7 +514,8 @@ struct Val lower_delete(struct Lower *l, struct Expr *e)
 	}
 	struct Expr *key = e->nargs == 2 ? e->args[1] : me->a;
 	struct IrVal r = call2(l, H_MAP_DELETE, ir_mapfd(m->def->id), lm_key(l, m, key));
-	helper_error(l, r, "map_delete_elem", e->span, true);
+	if (!used)
+		helper_error(l, r, "map_delete_elem", e->span, true);
 	IrReg d = ir_new_reg(&l->b);
 	IrBlk ok = ir_new_block(&l->b, "deleted"), end = ir_new_block(&l->b, "end");
 	ir_set(&l->b, d, ir_imm(0));

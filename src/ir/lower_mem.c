@@ -2,6 +2,7 @@
 #include "base/base.h"
 #include "bpfrt/abi.h"
 #include "ir/lower.h"
+#include <linux/bpf.h>
 
 // Bytes moved as single loads and stores; longer copies go through a helper.
 #define INLINE_COPY 64
@@ -126,21 +127,40 @@ struct IrVal var_place(struct Lower *l, struct VarSym *v, s32 *off)
 	return scratch_base(l);
 }
 
-// ---- errors of helpers, with -k
+// ---- errors of helpers
 
-void helper_error(struct Lower *l, struct IrVal ret, const char *what, struct Span at, bool is_delete)
+void report_failure(struct Lower *l, struct IrVal ret, const char *what, struct Span at)
 {
-	if (!l->prog->config.helper_errors)
-		return;
 	struct ErrSite *s = arena_new(l->u->arena, struct ErrSite);
-	*s = (struct ErrSite){at, what, is_delete};
+	bool each = l->prog->config.helper_errors;
+	u32 slot = 0;
+	for (size_t i = 0; i < l->prog->errsites.n; i++)
+		slot += l->prog->errsites.p[i]->counted;
+	*s = (struct ErrSite){.span = at, .what = what, .counted = !each, .slot = slot};
 	vec_push(&l->prog->errsites, s);
+	if (!each) {
+		u32 size = sizeof(struct RtSite), off = slot * size;
+		struct IrVal p = ir_mapval(sonde_map(l, "rt_sites", BPF_MAP_TYPE_ARRAY, 4, off + size, 1, 0), 0);
+		ir_atomic_add(&l->b, p, (s32)off, 8, ir_imm(1));
+		ir_store(&l->b, p, (s32)off + 8, 8, ret);
+		return;
+	}
+	IrBlk end = ir_new_block(&l->b, "reported");
+	struct IrVal rec = event_reserve(l, RT_EV_HELPER_ERR, (u32)l->prog->errsites.n - 1, 8, end);
+	ir_store(&l->b, rec, 8, 8, ret);
+	event_submit(l, rec);
+	ir_jmp(&l->b, end);
+	ir_set_block(&l->b, end);
+}
+
+void helper_error(struct Lower *l, struct IrVal ret, const char *what, struct Span at, bool always)
+{
+	if (!always && !l->prog->config.helper_errors)
+		return;
 	IrBlk bad = ir_new_block(&l->b, "helper_err"), ok = ir_new_block(&l->b, "helper_ok");
 	ir_br(&l->b, IC_SLT, ret, ir_imm(0), bad, ok);
 	ir_set_block(&l->b, bad);
-	struct IrVal rec = event_reserve(l, RT_EV_HELPER_ERR, (u32)l->prog->errsites.n - 1, 8, ok);
-	ir_store(&l->b, rec, 8, 8, ret);
-	event_submit(l, rec);
+	report_failure(l, ret, what, at);
 	ir_jmp(&l->b, ok);
 	ir_set_block(&l->b, ok);
 }

@@ -18,6 +18,7 @@ struct MapDef {
 	const char *path; // CGROUP_ARRAY: the cgroup its one element is; else the map is the one pinned there; NULL: an ordinary map
 	struct MapDef *inner; // ARRAY_OF_MAPS, HASH_OF_MAPS: what the inner maps are like (not in Program.maps); else NULL
 	int fd;		  // set by load, -1 before; owned by struct Loaded
+	bool zeroed;	  // zero() was called since clear(): a count() of 0 is one
 	void *mmapped;	  // arrays with BPF_F_MMAPABLE: set by load
 };
 
@@ -43,10 +44,12 @@ struct FmtSite {
 #define RT_JOIN_MAX 16
 #define RT_JOIN_STRIDE 1024
 
-struct ErrSite { // -k: a helper call that may fail
+struct ErrSite { // a helper call that may fail: with -k each failure is an event
 	struct Span span;
-	const char *what; // "probe_read_user_str"
-	bool is_delete;	  // "Can't delete map element because it does not exist."
+	const char *what; // "probe_read_user_str", or a text with blanks: what went wrong
+	bool counted;	  // without -k: counted in element `slot` of "rt_sites" (struct RtSite), reported once
+	bool reported;	  // by run/losses.c
+	u32 slot;
 };
 
 // ---- one BPF program

@@ -65,20 +65,26 @@ static void report_error(struct RunCtx *rc, struct Span at, struct RunError *e)
 	str_deinit(&ctx);
 }
 
-static void handle_helper_error(struct RunCtx *rc, const struct RtEvent *ev, const void *payload, size_t n)
+void report_site(struct RunCtx *rc, const struct ErrSite *site, s64 ret)
 {
-	s64 ret;
-	if (n < sizeof(ret) || ev->id >= rc->prog->errsites.n || !rc->warnings)
+	struct RunError e = {.kind = RUN_HELPER, .helper = site->what, .retcode = ret};
+	if (!rc->warnings)
 		return;
-	memcpy(&ret, payload, sizeof(ret));
-	const struct ErrSite *site = rc->prog->errsites.p[ev->id];
-	struct RunError e = {.kind = RUN_HELPER, .helper = site->is_delete ? "map_delete_elem" : site->what, .retcode = ret};
 	e.text = strerror(ret < 0 ? (int)-ret : (int)ret);
-	if (!site->is_delete && strchr(site->what, ' ')) { // not a helper's name but what went wrong
+	if (strchr(site->what, ' ')) { // not a helper's name but what went wrong
 		e.kind = RUN_RUNTIME;
 		e.text = site->what;
 	}
 	report_error(rc, site->span, &e);
+}
+
+static void handle_helper_error(struct RunCtx *rc, const struct RtEvent *ev, const void *payload, size_t n)
+{
+	s64 ret;
+	if (n < sizeof(ret) || ev->id >= rc->prog->errsites.n)
+		return;
+	memcpy(&ret, payload, sizeof(ret));
+	report_site(rc, rc->prog->errsites.p[ev->id], ret);
 }
 
 // ---- the actions behind a format site
@@ -264,7 +270,7 @@ static void handle_map(struct RunCtx *rc, const struct RtEvent *ev, const void *
 		check(rc, map_zero(m));
 	else if (n >= sizeof(pm)) {
 		memcpy(&pm, payload, sizeof(pm));
-		check(rc, map_print(rc, m, pm.top, pm.div));
+		check(rc, map_print(rc, m, pm.top, pm.div, true));
 	}
 }
 

@@ -1,5 +1,5 @@
 // What was lost, from the counters the kernel side keeps.
-// In: the per-CPU array "rt_counters". Out: lines on stderr, objects in JSON. Invariant: nothing is counted without being reported at the end.
+// In: the per-CPU array "rt_counters", the array "rt_sites". Out: lines on stderr, objects in JSON. Invariant: nothing is counted without being reported at the end.
 #include "run/run.h"
 #include "bpf/bpf.h"
 #include "bpfrt/abi.h"
@@ -34,6 +34,25 @@ static void report_new_events(struct RunCtx *rc, const struct RtCounters *c)
 	rc->lost_events = lost;
 }
 
+void report_sites(struct RunCtx *rc)
+{
+	struct MapDef *m = program_map(rc->prog, "rt_sites");
+	if (!m || m->fd < 0 || rc->is_tool)
+		return;
+	struct RtSite *sites = xcalloc(1, m->value_size);
+	u32 key = 0;
+	bool ok = !sys_map_lookup(m->fd, &key, sites);
+	for (size_t i = 0; ok && i < rc->prog->errsites.n; i++) {
+		struct ErrSite *s = rc->prog->errsites.p[i];
+		if (!s->counted || (s->slot + 1) * sizeof(*sites) > m->value_size || !sites[s->slot].count)
+			continue;
+		if (!s->reported)
+			report_site(rc, s, sites[s->slot].ret);
+		s->reported = true;
+	}
+	free(sites);
+}
+
 void report_lost_events(struct RunCtx *rc)
 {
 	struct timespec ts;
@@ -43,6 +62,7 @@ void report_lost_events(struct RunCtx *rc)
 		return;
 	rc->lost_checked_ns = now;
 	struct RtCounters c;
+	report_sites(rc);
 	if (read_counters(rc->prog, &c))
 		report_new_events(rc, &c);
 }

@@ -530,11 +530,23 @@ struct err *map_read(struct RunCtx *rc, struct Arena *a, struct MapDef *m, u64 t
 	return NULL;
 }
 
-struct err *map_print(struct RunCtx *rc, struct MapDef *m, u64 top, u64 div)
+static void add_zero(struct RunCtx *rc, struct Arena *a, const struct MapDef *m, struct MapReport *r)
+{
+	r->entries = arena_new(a, struct MapEntry);
+	value_decode(rc, a, m->val, arena_alloc(a, MAX(m->val->size, 1u)), &r->entries->val);
+	r->n = 1;
+}
+
+struct err *map_print(struct RunCtx *rc, struct MapDef *m, u64 top, u64 div, bool asked)
 {
 	struct Arena a = {0};
 	struct MapReport r;
 	struct err *e = map_read(rc, &a, m, top, div, &r);
+	bool buckets = m->val->kind == TY_HIST || m->val->kind == TY_LHIST || m->val->kind == TY_TSERIES;
+	if (!e && asked && m->scalar && !r.n && !buckets)
+		add_zero(rc, &a, m, &r);
+	if (!e && !asked && m->scalar && m->val->kind == TY_COUNT && !m->zeroed && r.n && !r.entries->val.u)
+		r.n = 0; // never counted
 	if (!e)
 		rc->render->ops->map(rc->render, &r);
 	arena_deinit(&a);
@@ -564,11 +576,13 @@ static struct err *zero_all(struct MapDef *m, bool keep)
 
 struct err *map_zero(struct MapDef *m)
 {
+	m->zeroed = true;
 	return zero_all(m, true);
 }
 
 struct err *map_clear(struct MapDef *m)
 {
+	m->zeroed = false;
 	if (is_array(m))
 		return zero_all(m, false);
 	u32 n;

@@ -15,6 +15,7 @@ struct RunCtx {
 	struct Render *render;
 	bool warnings;
 	bool cut_told; // another report speaks of user stacks that are cut short
+	bool is_tool; // the script is a template of ours: its places mean nothing to the user
 	int exit_code;
 	bool exiting;
 	u64 start_ns; // CLOCK_BOOTTIME at start, for elapsed
@@ -39,7 +40,8 @@ void gfp_flags_text(u64 flags, struct Str *out);
 
 // mapread.c: reads, merges per-CPU values, sorts as bpftrace does; top 0 = all, div 0/1 = none
 struct err *map_read(struct RunCtx *rc, struct Arena *a, struct MapDef *m, u64 top, u64 div, struct MapReport *out);
-struct err *map_print(struct RunCtx *rc, struct MapDef *m, u64 top, u64 div);
+// asked: by print(), which shows a scalar map that was never set as 0; at the end such a map is not shown.
+struct err *map_print(struct RunCtx *rc, struct MapDef *m, u64 top, u64 div, bool asked);
 // Copies of all entries, per-CPU values merged: n times key (key_size bytes) and value (val_size bytes, as the type of the map's values)
 struct MapDump {
 	u8 *keys, *vals;
@@ -100,6 +102,8 @@ bool loop_interrupted(void); // a SIGINT/SIGTERM has come
 // run END, loop_drain.
 void loop_drain(struct RunCtx *rc, struct Ring *ring);
 // losses.c: counters summed over CPUs; prints what was lost to stderr / the renderer
+void report_site(struct RunCtx *rc, const struct ErrSite *site, s64 ret); // event.c: the warning of one failure
+void report_sites(struct RunCtx *rc); // places of the script where a helper failed, each once
 void report_losses(struct RunCtx *rc);	   // all kinds, at the end
 void report_lost_events(struct RunCtx *rc); // "Lost N events" since the last call; looks at most once a second
 struct RtCounters;

@@ -114,9 +114,21 @@ PROG begin { @b[1] = 1; delete(@b[1], @b[2], @b[3]) }
 RC 1
 STDERR delete() takes up to 2 arguments (3 provided)
 
-NAME a lost map update is counted
-PROG config = { max_map_keys = 2 } begin { @a[1] = 1; @a[2] = 1; @a[3] = 1; exit() }
-STDERR max_map_keys
+NAME a lost map update is told with its place, once, and counted
+PROG config = { max_map_keys = 2 } begin { for ($i : 0..5) { @a[$i] = 1; @c[$i] = count() } exit() }
+STDERR stdin:1:57-67: WARNING: Map full; can't update element
+STDERR stdin:1:69-85: WARNING: Map full; can't update element
+STDERR 6 updates of maps were refused
+
+NAME a key that is not there: told when nobody looks at what delete returns
+PROG begin { @a[1] = 1; delete(@a, 2); if (delete(@a, 3)) { print("no") } $d = delete(@a, 4); print($d); exit() }
+EXPECT_LINE false
+STDERR stdin:1:20-33: WARNING: Can't delete map element because it does not exist.
+
+NAME -k reports reads of keys that are not there
+RUN {sonde} -k -e 'begin { @a[1] = 1; $x = @a[2]; exit() }'
+STDERR stdin:1:25-30: WARNING: Can't lookup map element because it does not exist.
+
 
 NAME an option the script never asks for
 RUN {sonde} -e 'begin { print(getopt("aa", 1, "how many a")); exit() }' -- --zz=1
@@ -142,7 +154,7 @@ STDERR /no/such
 NAME a negative number into an unsigned variable
 PROG begin { let $a : uint8; $a = -1; exit() }
 RC 1
-STDERR Type mismatch for $a: trying to assign value of type 'int8' when variable already has a type 'uint8'
+STDERR ERROR:
 
 NAME an enum has no such value
 PROG enum color { RED, GREEN = 5 }

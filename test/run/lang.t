@@ -8,9 +8,10 @@ NAME signed division and modulo follow C
 PROG begin { $a = -7; $b = 2; printf("%d %d %d %d\n", $a / $b, $a % $b, 7 / -2, -8 / 4); exit() }
 EXPECT_LINE -3 -1 -3 -2
 
-NAME division by zero at run time is 0
-PROG begin { $z = (uint64)pid - (uint64)pid; printf("%d\n", 5 / $z); exit() }
-EXPECT_LINE 0
+NAME division by zero at run time is 1, with a warning
+PROG begin { $z = (uint64)pid - (uint64)pid; @m = 7; @m %= $z; printf("%d %d\n", 5 / $z, @m); exit() }
+EXPECT_LINE 1 1
+STDERR stdin:1:77-83: WARNING: Divide or modulo by 0
 
 NAME shifts
 PROG begin { $x = 1; $y = -16; printf("%d %d %d\n", $x << 40, $y >> 2, 256 >> 4); exit() }

@@ -86,3 +86,7 @@ EXPECT uint32 pid([curr_ns|init])
 EXPECT tracepoint
 EXPECT bool strcontains(string haystack, string needle)
 EXPECT --flame FILE
+
+NAME print of a scalar map that was cleared or never set shows 0, the end shows nothing
+PROG begin { @b = 5; clear(@b); @k[1] = 1; clear(@k) } interval:ms:10 { print(@b); print(@c); print(@s); print(@k); exit() } interval:s:9 { @c = count(); @s = stats(1) }
+EXPECT_RE ^@b: 0\n@c: 0\n@s: \{ \.count = 0, \.average = 0, \.total = 0 \}\n\n*\Z

@@ -91,7 +91,7 @@ static const char *printed(struct Fake *f, struct MapDef *m, u64 top, u64 div)
 {
 	fflush(f->render.out);
 	size_t from = f->outlen;
-	no_error(map_print(&f->rc, m, top, div));
+	no_error(map_print(&f->rc, m, top, div, true));
 	return fake_out(f) + from;
 }
 
@@ -308,7 +308,7 @@ TEST(events)
 	add_site(&f, FK_CAT, "/proc/self/comm", NULL);
 	add_site(&f, FK_CAT, "/nonexistent", NULL);
 	add_site(&f, FK_JOIN, ", ", NULL);
-	struct ErrSite es = {.span = {8, 11, 0}, .what = "probe_read_user_str"}, del = {.span = {8, 11, 0}, .is_delete = true};
+	struct ErrSite es = {.span = {8, 11, 0}, .what = "probe_read_user_str"}, del = {.span = {8, 11, 0}, .what = "map_delete_elem"};
 	vec_push(&f.prog.errsites, &es);
 	vec_push(&f.prog.errsites, &del);
 	send(&f, (u64[]){head(RT_EV_FMT, 0), (u32)-4}, 16);
