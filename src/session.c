@@ -521,7 +521,8 @@ static struct err *attach_and_trace(struct Session *s)
 		enum ProbeKind k = s->prog.progs.p[i]->kind;
 		n += k == PK_BEGIN || k == PK_END || k == PK_SELF || (k == PK_TEST && s->o->test) || (k == PK_BENCH && s->o->bench);
 	}
-	if (tool) {
+	if (tool) { // what iterators find is part of the start
+		read_iterators(s);
 		if (tool->started && (e = tool->started(tool->arg, &s->rc)))
 			return e;
 	} else if (!s->o->quiet)
@@ -536,7 +537,8 @@ static struct err *attach_and_trace(struct Session *s)
 		return run_benches(s);
 	if (s->child && (e = child_go(s->child)))
 		return e;
-	read_iterators(s);
+	if (!tool)
+		read_iterators(s);
 	VEC(int) sigs = {0};
 	for (size_t i = 0; i < s->prog.progs.n; i++)
 		if (s->prog.progs.p[i]->kind == PK_SELF)

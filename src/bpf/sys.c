@@ -78,7 +78,7 @@ int sys_map_next_key(int fd, const void *key, void *next)
 	return elem(BPF_MAP_GET_NEXT_KEY, fd, key, next, 0); // next_key shares value's place
 }
 
-int sys_map_lookup_batch(int fd, void *in, void *out, void *keys, void *vals, u32 *n)
+static int map_batch(int cmd, int fd, void *in, void *out, void *keys, void *vals, u32 *n)
 {
 	union bpf_attr a = {0};
 	a.batch.in_batch = PTR(in);
@@ -87,10 +87,20 @@ int sys_map_lookup_batch(int fd, void *in, void *out, void *keys, void *vals, u3
 	a.batch.values = PTR(vals);
 	a.batch.count = *n;
 	a.batch.map_fd = (u32)fd;
-	int r = sys_bpf(BPF_MAP_LOOKUP_BATCH, &a, sizeof(a));
+	int r = sys_bpf(cmd, &a, sizeof(a));
 	// Before 5.6 the command is unknown: EINVAL, and count is not an answer.
 	*n = r == 0 || r == -ENOENT || r == -ENOSPC ? a.batch.count : 0;
 	return r;
+}
+
+int sys_map_lookup_batch(int fd, void *in, void *out, void *keys, void *vals, u32 *n)
+{
+	return map_batch(BPF_MAP_LOOKUP_BATCH, fd, in, out, keys, vals, n);
+}
+
+int sys_map_take_batch(int fd, void *in, void *out, void *keys, void *vals, u32 *n)
+{
+	return map_batch(BPF_MAP_LOOKUP_AND_DELETE_BATCH, fd, in, out, keys, vals, n);
 }
 
 int sys_map_freeze(int fd)

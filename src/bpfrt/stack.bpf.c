@@ -197,6 +197,21 @@ static RT_INLINE long get_frames(void *ctx, u64 *frames, u64 size, u64 src)
 	return got;
 }
 
+// The n frames of b that come after skip others, at most limit of them: interned.
+static RT_INLINE u64 keep_kernel(struct RtStackBuf *b, u64 skip, u64 n, u64 limit)
+{
+	struct RtStack *st = (struct RtStack *)(b->buf + skip);
+	st->flags = n + skip >= rt_kstack_max && limit > n ? RT_STACK_CUT : 0;
+	st->why = RT_WHY_OK;
+	st->pid = 0;
+	if (n > limit)
+		n = limit;
+	st->n = n;
+	st->pad = 0;
+	u64 h1 = hash_kernel(st);
+	return rt_stack_intern(st, h1, st->check);
+}
+
 static RT_INLINE u64 capture_kernel(void *ctx, struct RtStackBuf *b, u64 limit, u64 src)
 {
 	u64 *frames = b->buf + sizeof(struct RtStack) / 8, skip = 0, n;
@@ -233,16 +248,7 @@ static RT_INLINE u64 capture_kernel(void *ctx, struct RtStackBuf *b, u64 limit, 
 	if (!trims)
 		n = fix_leaf(ctx, frames, n, src);
 #endif
-	struct RtStack *st = (struct RtStack *)(b->buf + skip);
-	st->flags = n + skip >= rt_kstack_max && limit > n ? RT_STACK_CUT : 0;
-	st->why = RT_WHY_OK;
-	st->pid = 0;
-	if (n > limit)
-		n = limit;
-	st->n = n;
-	st->pad = 0;
-	u64 h1 = hash_kernel(st);
-	return rt_stack_intern(st, h1, st->check);
+	return keep_kernel(b, skip, n, limit);
 }
 
 RT_FN u64 rt_kstack(void *ctx, u64 limit, u64 src)
@@ -252,5 +258,25 @@ RT_FN u64 rt_kstack(void *ctx, u64 limit, u64 src)
 	if (!b)
 		return 0;
 	u64 id = capture_kernel(ctx, b, limit, src);
+	return rt_stack_put(b) ? id : 0;
+}
+
+// The stack another task sleeps with; the kernel leaves the scheduler's own frames out (stack_trace_save_tsk). task: a trusted pointer or NULL.
+RT_FN u64 rt_kstack_task(void *task, u64 limit)
+{
+	struct RtStackBuf *b = task ? rt_stack_get() : 0;
+	u64 id = 0, n;
+	long got;
+
+	if (!b)
+		return 0;
+	if (limit == 0 || limit > RT_KSTACK_MAX)
+		limit = RT_KSTACK_MAX;
+	got = bpf_get_task_stack(task, b->buf + sizeof(struct RtStack) / 8, 128 * 8, 0);
+	if (got >= 8) { // kernel threads that have ended and tasks that run have none
+		n = (u64)got / 8;
+		RT_BOUND(n, 128);
+		id = keep_kernel(b, 0, n, limit);
+	}
 	return rt_stack_put(b) ? id : 0;
 }

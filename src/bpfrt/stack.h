@@ -1,6 +1,6 @@
-// stack.h: layouts that stack capture (stack.bpf.c), the unwinder (unwind.bpf.c) and user space (src/unwind) share, and the two
-// functions generated code calls:
-//   u64 rt_kstack(void *ctx, u64 limit, u64 src)   u64 rt_ustack(void *ctx, u64 limit, u64 src)
+// stack.h: layouts that stack capture (stack.bpf.c), the unwinder (unwind.bpf.c) and user space (src/unwind) share, and the functions
+// generated code calls:
+//   u64 rt_kstack(void *ctx, u64 limit, u64 src)   u64 rt_ustack(void *ctx, u64 limit, u64 src)   u64 rt_kstack_task(void *task, u64 limit)
 // limit: frames wanted after the tracer's own are trimmed; 0 or more than RT_STACK_MAX: RT_STACK_MAX.
 // src: a compile-time constant, RT_SRC_* | RT_SRC_F_* (unwind.h: stack_src() makes it from the probe's kind). ctx is the program's context.
 // Result: stack id (abi.h), 0 when there is no such stack (kernel stack of a user probe, user stack of a kernel thread) or it could not be

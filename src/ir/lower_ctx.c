@@ -275,10 +275,30 @@ static bool at_entry(const struct ProbeUnit *pu)
 	return true;
 }
 
+// iter:task: the stack is that of the task at hand, nobody wants the reader's. Its user stack cannot be had: the tables' walk reads user memory,
+// which is that of the reader.
+static bool task_stack(struct Lower *l, const struct Type *t, struct IrVal *out)
+{
+	const struct Point *p = l->pu->point;
+	struct Field f;
+	if (p->kind != PK_ITER || !p->args || strcmp(p->event, "task") || !record_field(p->args, "task", &f))
+		return false;
+	if (t->kind == TY_USTACK) {
+		*out = ir_imm(0);
+		return true;
+	}
+	struct IrVal task = ir_load(&l->b, ctx_ptr(l), (s32)f.off, 8, false);
+	*out = rt_call(l, "rt_kstack_task", 2, task, ir_imm(t->stack_limit), ir_imm(0), ir_imm(0), ir_imm(0));
+	return true;
+}
+
 struct Val l_stack(struct Lower *l, struct Expr *e)
 {
 	const struct Type *t = e->type;
 	bool user = t->kind == TY_USTACK;
+	struct IrVal id;
+	if (task_stack(l, t, &id))
+		return num(e, id);
 	u64 src = stack_src(l->pp->kind, l->pu->point->ctx, user && t->stack_fp, at_entry(l->pu));
 	return num(e, rt_call(l, user ? "rt_ustack" : "rt_kstack", 3, ctx_ptr(l), ir_imm(t->stack_limit), ir_imm((s64)src), ir_imm(0), ir_imm(0)));
 }

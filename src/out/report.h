@@ -159,7 +159,7 @@ struct StackSample {
 	u32 nkern;
 	const char *user_note, *kern_note; // "[Missed User Stack]" and the like instead of frames; NULL
 	u64 value;
-	u64 part[4]; // value by kind, where the collector tells kinds apart
+	u64 part[5]; // value by kind, where the collector tells kinds apart
 };
 struct StackProfile {
 	struct StackSample *samples;

@@ -264,6 +264,8 @@ static void handle_map(struct RunCtx *rc, const struct RtEvent *ev, const void *
 	if (ev->id >= rc->prog->maps.n)
 		return;
 	struct MapDef *m = rc->prog->maps.p[ev->id];
+	if (rc->on_map && ev->kind != RT_EV_ZERO && rc->on_map(rc->map_arg, rc, m, ev->kind == RT_EV_CLEAR))
+		return;
 	if (ev->kind == RT_EV_CLEAR)
 		check(rc, map_clear(m));
 	else if (ev->kind == RT_EV_ZERO)

@@ -149,6 +149,7 @@ void map_merge(const struct Type *t, u32 value_size, const void *percpu, u32 ncp
 struct DumpBuild {
 	struct MapDump *d;
 	u32 cap;
+	bool take; // hash maps: entries are deleted as they are read
 };
 
 // Scalar maps but count() carry a word behind the value that says whether anything was ever stored (ir/lower_map.c).
@@ -217,7 +218,7 @@ static struct err *dump_batch(const struct MapDef *m, struct DumpBuild *b, bool 
 	struct err *e = NULL;
 	for (;;) {
 		u32 n = want;
-		int r = sys_map_lookup_batch(m->fd, in, out, keys, vals, &n);
+		int r = (b->take ? sys_map_take_batch : sys_map_lookup_batch)(m->fd, in, out, keys, vals, &n);
 		if (r == -ENOSPC) { // a bucket holds more than fits
 			want *= 2;
 			keys = xrealloc(keys, (size_t)want * m->key_size);
@@ -317,23 +318,31 @@ static struct err *dump_keys(const struct MapDef *m, struct DumpBuild *b)
 		int r = sys_map_lookup(m->fd, keys + (size_t)i * m->key_size, raw);
 		if (r && r != -ENOENT)
 			e = err_errno(-r, "map %s: reading", m->name);
-		else if (!r)
+		else if (!r) {
 			add_entry(m, b, keys + (size_t)i * m->key_size, raw);
+			if (b->take)
+				sys_map_delete(m->fd, keys + (size_t)i * m->key_size);
+		}
 	}
 	free(keys);
 	free(raw);
 	return e;
 }
 
-struct err *map_dump(const struct MapDef *m, struct MapDump *out)
+static struct err *dump(const struct MapDef *m, bool take, struct MapDump *out)
 {
 	*out = (struct MapDump){.key_size = m->key_size, .val_size = m->val && is_percpu(m) ? MIN(m->val->size, m->value_size) : m->value_size};
-	struct DumpBuild b = {.d = out};
+	struct DumpBuild b = {.d = out, .take = take};
 	if (is_array(m))
 		return dump_array(m, &b);
 	bool unsupported = false;
 	struct err *e = dump_batch(m, &b, &unsupported);
 	return unsupported ? dump_keys(m, &b) : e;
+}
+
+struct err *map_dump(const struct MapDef *m, struct MapDump *out)
+{
+	return dump(m, false, out);
 }
 
 void map_dump_free(struct MapDump *d)
@@ -493,11 +502,11 @@ static bool is_empty(const struct Type *t, const struct Value *v)
 	return (t->kind == TY_HIST || t->kind == TY_LHIST) ? !v->nbuckets : t->kind == TY_TSERIES && !v->npoints;
 }
 
-struct err *map_read(struct RunCtx *rc, struct Arena *a, struct MapDef *m, u64 top, u64 div, struct MapReport *out)
+static struct err *read_map(struct RunCtx *rc, struct Arena *a, struct MapDef *m, u64 top, u64 div, bool take, struct MapReport *out)
 {
 	*out = (struct MapReport){.name = m->name, .scalar = m->scalar, .div = div, .stats = m->val->kind == TY_AVG || m->val->kind == TY_STATS};
 	struct MapDump d;
-	struct err *e = map_dump(m, &d);
+	struct err *e = dump(m, take, &d);
 	if (e) {
 		map_dump_free(&d);
 		return e;
@@ -528,6 +537,16 @@ struct err *map_read(struct RunCtx *rc, struct Arena *a, struct MapDef *m, u64 t
 	free(items);
 	map_dump_free(&d);
 	return NULL;
+}
+
+struct err *map_read(struct RunCtx *rc, struct Arena *a, struct MapDef *m, u64 top, u64 div, struct MapReport *out)
+{
+	return read_map(rc, a, m, top, div, false, out);
+}
+
+struct err *map_take(struct RunCtx *rc, struct Arena *a, struct MapDef *m, struct MapReport *out)
+{
+	return read_map(rc, a, m, 0, 0, true, out);
 }
 
 static void add_zero(struct RunCtx *rc, struct Arena *a, const struct MapDef *m, struct MapReport *r)

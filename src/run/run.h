@@ -18,6 +18,8 @@ struct RunCtx {
 	bool is_tool; // the script is a template of ours: its places mean nothing to the user
 	int exit_code;
 	bool exiting;
+	bool (*on_map)(void *, struct RunCtx *, const struct MapDef *m, bool clear); // tools: the script prints or clears a map; true: that is done with
+	void *map_arg;
 	u64 start_ns; // CLOCK_BOOTTIME at start, for elapsed
 	void (*on_watch)(void *, u32 id, u64 addr, bool remove); // RT_EV_WATCH, RT_EV_UNWATCH
 	void *watch_arg;
@@ -40,6 +42,8 @@ void gfp_flags_text(u64 flags, struct Str *out);
 
 // mapread.c: reads, merges per-CPU values, sorts as bpftrace does; top 0 = all, div 0/1 = none
 struct err *map_read(struct RunCtx *rc, struct Arena *a, struct MapDef *m, u64 top, u64 div, struct MapReport *out);
+// All entries of a hash map, deleted as they are read: between this and the next one nothing is lost but what a program adds to an entry just now.
+struct err *map_take(struct RunCtx *rc, struct Arena *a, struct MapDef *m, struct MapReport *out);
 // asked: by print(), which shows a scalar map that was never set as 0; at the end such a map is not shown.
 struct err *map_print(struct RunCtx *rc, struct MapDef *m, u64 top, u64 div, bool asked);
 // Copies of all entries, per-CPU values merged: n times key (key_size bytes) and value (val_size bytes, as the type of the map's values)

@@ -21,7 +21,7 @@ struct ToolOpts {
 	long state;		 // task state bitmask, -1 any
 	u32 by;			 // enum ByWhat, 0 the tool's choice
 	u64 chain;		 // offwaketime: wakers followed
-	bool folded, delim, annotate, idle, offsets, addrs, per_thread, json, timestamps, print_script, incomplete, inlines, lines, why_incomplete;
+	bool folded, delim, annotate, idle, offsets, addrs, per_thread, json, timestamps, print_script, check, incomplete, inlines, lines, why_incomplete;
 	const char *flame, *pprof, *out;
 	bool unwind_fp, tree;
 	u32 dump;
@@ -60,7 +60,8 @@ struct Tool {
 	u32 max_positional;
 	const char *const *clear;   // maps emptied after each interval's report; NULL-terminated
 	const char *const *parts;   // names of StackSample.part; NULL: values are not split
-	bool (*sleepers)(const struct ToolOpts *o); // NULL; count threads that no event told of (asleep.c); value: the whole time
+	bool own_reports;	    // with -i the script prints @samples when a report is due
+	u32 div;		    // values are divided by it: counted in nanoseconds, shown in microseconds; 0: 1
 	const char *end;	    // last line of text output; NULL none
 	bool (*gap)(const struct ToolOpts *o, const char *name, struct Str *out); // fills one gap of the template
 	const char *(*check)(struct ToolOpts *o); // options that do not go together; NULL fine
@@ -69,6 +70,7 @@ struct Tool {
 	bool untimed;
 	void (*row)(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s); // NULL: row_plain
 	struct err *(*extra)(struct StackSet *s, struct RunCtx *rc, const struct ToolOpts *o); // NULL; further rows
+	struct err *(*check_report)(const struct ToolOpts *o, struct RunCtx *rc, FILE *out);  // --check; NULL
 	void (*print)(const struct StackProfile *p, const struct ToolOpts *o, FILE *out);     // NULL: stacks_multiline
 	const char *examples;
 };
@@ -94,8 +96,8 @@ struct StackSet { // samples of a map, symbolized, equal ones merged, ascending 
 	u64 missed; // events whose stack was lost
 };
 void row_plain(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s);
-// Appends the rows of a map
-struct err *stackset_read(struct StackSet *s, struct RunCtx *rc, const char *map, const struct ToolOpts *o);
+// Appends the rows of a map, which is empty then
+struct err *stackset_take(struct StackSet *s, struct RunCtx *rc, const char *map, const struct ToolOpts *o);
 void stackset_finish(struct StackSet *s, const struct ToolOpts *o); // merges, sorts, fills prof
 void stackset_deinit(struct StackSet *s);
 void stacks_multiline(const struct StackProfile *p, const struct ToolOpts *o, FILE *out);
@@ -104,11 +106,13 @@ void frame_line(const struct Frame *f, const struct ToolOpts *o, const char *ind
 // tree.c
 void tree_begin(struct ToolOpts *o); // adds the descendants there are to o->pids
 void tree_attached(const struct ToolOpts *o, struct RunCtx *rc); // and those that were born until the script saw all forks
-// asleep.c
-struct Sleepers {
-	struct Arena arena;
-	VEC(struct StackSample) v; // without values
-};
-struct err *sleepers_collect(struct Sleepers *out, struct RunCtx *rc, const struct ToolOpts *o); // before the end probe clears @seen
-void sleepers_deinit(struct Sleepers *s);
+// script.c: a part of a condition
+void add_and(struct Str *out); // " && " unless out is empty
+void add_list_test(struct Str *out, const char *what, const char *list); // "(what == 1 || what == 2)"
+void add_quoted(struct Str *out, const char *s); // a string of the language
+bool pids_in_map(const struct ToolOpts *o); // the processes asked for are keys of @pids (and, with --tree, threads of @tree)
+// taskcond.c: the options' filters on a thread that is not the current one; task: an expression of type struct task_struct *
+void task_condition(const struct ToolOpts *o, const char *task, struct Str *out);
+// offcheck.c
+struct err *offcheck_report(const struct ToolOpts *o, struct RunCtx *rc, FILE *out);
 #endif

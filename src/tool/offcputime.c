@@ -6,12 +6,14 @@ static const char offcputime_bt[] =
 #include "tool/offcputime.bt.inc"
 	;
 
-// Kinds of time, as StackSample.part
-enum { OFF_BLOCKED, OFF_RUNQ, OFF_PREEMPTED, OFF_UNFINISHED };
+// Kinds of time, as StackSample.part and as the last part of the script's key
+enum { OFF_BLOCKED, OFF_RUNQ, OFF_PREEMPTED, OFF_UNFINISHED, OFF_EARLIER };
+#define STATE_EARLIER 0x10000 // added to the state of threads that were away as tracing began
+#define STATE_NEW 0x8000      // instead of the state of threads that never ran
 
 static u32 wanted(const struct ToolOpts *o)
 {
-	return o->by ? o->by : o->state == 0 ? BY_PREEMPTED : BY_BLOCKED | BY_RUNQ;
+	return o->by ? o->by : o->state == 0 ? BY_PREEMPTED : BY_BLOCKED | BY_RUNQ | BY_PREEMPTED;
 }
 
 // Kinds are told apart (a second map update a switch) when they are shown or asked for.
@@ -23,7 +25,13 @@ static bool split(const struct ToolOpts *o)
 
 static bool complete(const struct ToolOpts *o)
 {
-	return !o->incomplete && !o->interval;
+	return !o->incomplete;
+}
+
+// Threads that are away when a report is made have a share in it. With -M nobody knows yet whether their wait will count.
+static bool shares(const struct ToolOpts *o)
+{
+	return complete(o) && o->interval && !o->max_us;
 }
 
 // Elements of @off after the time and the state: id, name, stacks; $o.2 and on
@@ -34,60 +42,188 @@ static void key(const struct ToolOpts *o, struct Str *out)
 		str_add(out, ", $o.5");
 }
 
-static void update(const struct ToolOpts *o, u32 bit, u32 kind, const char *value, struct Str *out)
+static void update(const struct ToolOpts *o, u32 bit, u32 kind, const char *when, const char *value, struct Str *out)
 {
 	if (!(wanted(o) & bit)) {
-		str_addf(out, "// not asked for");
+		str_add(out, "// not asked for");
 		return;
 	}
-	if (kind == OFF_RUNQ)
-		str_add(out, "if ($runq > 0) { ");
-	str_add(out, "@samples[");
+	str_addf(out, "%s%s%s@samples[", *when ? "if (" : "", when, *when ? ") { " : "");
 	key(o, out);
-	str_addf(out, ", %u] = sum(%s);%s", kind, value, kind == OFF_RUNQ ? " }" : "");
+	str_addf(out, ", %u] = sum(%s);%s", kind, value, *when ? " }" : "");
 }
 
-static void state(const struct ToolOpts *o, struct Str *out)
+// Of threads that leave the CPU: what comes before a condition on their state, what after; nothing when all are wanted
+static void state(const struct ToolOpts *o, const char *before, const char *after, struct Str *out)
 {
-	str_add(out, "(args.prev_state & 0x30) == 0");
+	u32 by = wanted(o);
 	if (o->state >= 0)
-		str_addf(out, " && $state == %ld", o->state);
-	if (!(wanted(o) & BY_PREEMPTED))
-		str_add(out, " && $state != 0");
-	if (!(wanted(o) & (BY_BLOCKED | BY_RUNQ)))
-		str_add(out, " && $state == 0");
+		str_addf(out, "%s$state == %ld%s", before, o->state, after);
+	else if (!(by & BY_PREEMPTED))
+		str_addf(out, "%s$state != 0%s", before, after);
+	else if (by == BY_PREEMPTED)
+		str_addf(out, "%s$state == 0%s", before, after);
 }
+
+static void add_state(const struct ToolOpts *o, struct Str *out)
+{
+	state(o, " if (", ")", out);
+}
+
+static void add_taskstate(const struct ToolOpts *o, struct Str *out)
+{
+	state(o, " && ", "", out);
+}
+
+static void kinds(const struct ToolOpts *o, struct Str *out)
+{
+	str_add(out, split(o) ? "0 blocked, 1 waiting for a CPU after that, 2 preempted" : "0 all");
+	if (complete(o) && !o->check)
+		str_addf(out, ", 3 still away at the end of the report, 4 away since before tracing began");
+	str_add(out, "; in nanoseconds.");
+}
+
+struct OffGap {
+	const char *name;
+	bool (*is)(const struct ToolOpts *o);		    // {{?name}}
+	void (*add)(const struct ToolOpts *o, struct Str *out); // {{name}}
+};
+
+// Threads other than the current one can be told of. Inside a pid namespace their ids there are not known.
+static bool is_seeded(const struct ToolOpts *o)
+{
+	u64 dev, ino;
+	return complete(o) && !own_pid_namespace(&dev, &ino);
+}
+
+static bool is_every(const struct ToolOpts *o)
+{
+	return o->interval;
+}
+
+static bool is_check(const struct ToolOpts *o)
+{
+	return o->check;
+}
+
+static bool is_flagged(const struct ToolOpts *o)
+{
+	return complete(o) && !o->check;
+}
+
+static bool is_newborn(const struct ToolOpts *o)
+{
+	return is_seeded(o) && o->state < 0 && wanted(o) & BY_RUNQ;
+}
+
+static void add_every(const struct ToolOpts *o, struct Str *out)
+{
+	str_addf(out, "%llu", (unsigned long long)o->interval);
+}
+
+static void add_earlier(const struct ToolOpts *o, struct Str *out)
+{
+	str_addf(out, "%#x", STATE_EARLIER);
+}
+
+static void add_new(const struct ToolOpts *o, struct Str *out)
+{
+	str_addf(out, "%#x", STATE_NEW);
+}
+
+// Parameters of the macros, and what is put in for them
+static void add_args(const struct ToolOpts *o, struct Str *out)
+{
+	str_add(out, split(o) ? "@samples, @woken, $o, $tid, $from, $now" : "@samples, $o, $from, $now");
+}
+
+static void add_return_args(const struct ToolOpts *o, struct Str *out)
+{
+	str_addf(out, "@samples, %s@began, %s$o, $tid, $now", split(o) ? "@woken, " : "", shares(o) ? "@counted, " : "");
+}
+
+static void add_share_args(const struct ToolOpts *o, struct Str *out)
+{
+	str_addf(out, "@samples, %s@began, %s$o, $tid, $now", o->check ? "@woken, " : "", shares(o) ? "@off, @counted, " : "");
+}
+
+static void add_return(const struct ToolOpts *o, struct Str *out)
+{
+	str_add(out, "count_return(");
+	add_return_args(o, out);
+	str_addc(out, ')');
+}
+
+static void add_share(const struct ToolOpts *o, struct Str *out)
+{
+	str_add(out, "count_share(");
+	add_share_args(o, out);
+	str_addc(out, ')');
+}
+
+static void add_bounds(const struct ToolOpts *o, struct Str *out)
+{
+	str_addf(out, "$now - $o.0 >= %llu", (unsigned long long)o->min_us * 1000);
+	if (o->max_us)
+		str_addf(out, " && $now - $o.0 <= %llu", (unsigned long long)o->max_us * 1000);
+}
+
+static void add_preempted(const struct ToolOpts *o, struct Str *out)
+{
+	update(o, BY_PREEMPTED, OFF_PREEMPTED, "", "$now - $from", out);
+}
+
+static void add_blocked(const struct ToolOpts *o, struct Str *out)
+{
+	update(o, BY_BLOCKED, OFF_BLOCKED, "$ready > $from", "$ready - $from", out);
+}
+
+static void add_runq(const struct ToolOpts *o, struct Str *out)
+{
+	update(o, BY_RUNQ, OFF_RUNQ, "$now > $ready", "$now - $ready", out);
+}
+
+static void add_taskcond(const struct ToolOpts *o, struct Str *out)
+{
+	task_condition(o, "ctx.task", out);
+}
+
+static void add_newcond(const struct ToolOpts *o, struct Str *out)
+{
+	task_condition(o, "$p", out);
+}
+
+static void add_taskid(const struct ToolOpts *o, struct Str *out)
+{
+	str_add(out, o->per_thread ? "ctx.task.pid" : "ctx.task.tgid");
+}
+
+static void add_newid(const struct ToolOpts *o, struct Str *out)
+{
+	str_add(out, o->per_thread ? "$p.pid" : "$p.tgid");
+}
+
+static const struct OffGap gaps[] = {
+	{"complete", complete, NULL}, {"seeded", is_seeded, NULL}, {"split", split, NULL}, {"shares", shares, NULL}, {"every", is_every, add_every}, {"check", is_check, NULL},
+	{"flagged", is_flagged, NULL}, {"newborn", is_newborn, NULL}, {"kinds", NULL, kinds}, {"key", NULL, key}, {"earlier", NULL, add_earlier},
+	{"new", NULL, add_new}, {"args", NULL, add_args}, {"returnargs", NULL, add_return_args}, {"shareargs", NULL, add_share_args},
+	{"return", NULL, add_return}, {"share", NULL, add_share}, {"bounds", NULL, add_bounds}, {"state", NULL, add_state}, {"taskstate", NULL, add_taskstate},
+	{"preempted", NULL, add_preempted}, {"blocked", NULL, add_blocked}, {"runq", NULL, add_runq}, {"taskcond", NULL, add_taskcond},
+	{"newcond", NULL, add_newcond}, {"taskid", NULL, add_taskid}, {"newid", NULL, add_newid},
+};
 
 static bool gap(const struct ToolOpts *o, const char *name, struct Str *out)
 {
-	if (!strcmp(name, "complete"))
-		str_add(out, complete(o) ? "yes" : "");
-	else if (!strcmp(name, "since"))
-		str_add(out, complete(o) && o->state < 0 && wanted(o) & BY_BLOCKED ? "yes" : "");
-	else if (!strcmp(name, "split"))
-		str_add(out, split(o) ? "yes" : "");
-	else if (!strcmp(name, "who")) {
-		str_addf(out, ", %s, comm", o->per_thread ? "tid" : "pid");
-		return gap_common(o, "stacks", out);
-	} else if (!strcmp(name, "key"))
-		key(o, out);
-	else if (!strcmp(name, "unfinished"))
-		str_add(out, split(o) ? ", 3" : "");
-	else if (!strcmp(name, "bounds")) {
-		str_addf(out, "$us >= %llu", (unsigned long long)o->min_us);
-		if (o->max_us)
-			str_addf(out, " && $us <= %llu", (unsigned long long)o->max_us);
-	} else if (!strcmp(name, "state"))
-		state(o, out);
-	else if (!strcmp(name, "preempted"))
-		update(o, BY_PREEMPTED, OFF_PREEMPTED, "$us", out);
-	else if (!strcmp(name, "blocked"))
-		update(o, BY_BLOCKED, OFF_BLOCKED, "$us - $runq", out);
-	else if (!strcmp(name, "runq"))
-		update(o, BY_RUNQ, OFF_RUNQ, "$runq", out);
-	else
-		return gap_common(o, name, out);
-	return true;
+	for (size_t i = 0; i < ARRAY_LEN(gaps); i++) {
+		if (strcmp(gaps[i].name, name))
+			continue;
+		if (gaps[i].add && (!gaps[i].is || gaps[i].is(o)))
+			gaps[i].add(o, out);
+		else if (gaps[i].is && gaps[i].is(o))
+			str_add(out, "yes");
+		return true;
+	}
+	return gap_common(o, name, out);
 }
 
 static const char *check(struct ToolOpts *o)
@@ -96,6 +232,12 @@ static const char *check(struct ToolOpts *o)
 		return "argument -u/-k: not allowed with argument -p/--pid or -t/--tid";
 	if (o->max_us && o->max_us < o->min_us)
 		return "min_block_time should be less than max_block_time";
+	if (o->check && (o->interval || o->incomplete || o->by || o->state >= 0 || o->max_us || o->idle))
+		return "argument --check: counts all time of a thread; not allowed with -i, -M, -I, --by, --state, --complete off";
+	if (o->check) {
+		o->per_thread = true;
+		o->min_us = 0;
+	}
 	return o->folded && o->offsets ? "argument -s/--offset: not allowed with argument -f/--folded" : NULL;
 }
 
@@ -114,31 +256,20 @@ static void header(const struct ToolOpts *o, struct RunCtx *rc, FILE *out)
 	fprintf(out, " by %s stack", stack_words(o));
 }
 
-// Threads that were asleep when tracing began have no stack: their time has a name.
+// The user stack of threads that were asleep when tracing began was not taken.
 static void row(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s)
 {
 	row_plain(o, a, k, value, s);
-	if (!k->nuser && !k->nkern)
-		*(o->stacks == STACKS_KERNEL ? &s->kern_note : &s->user_note) = "[asleep since before tracing began]";
-}
-
-static struct err *asleep(struct StackSet *s, struct RunCtx *rc, const struct ToolOpts *o)
-{
-	u64 missed = s->missed; // those rows lack a stack, but none was lost
-	struct err *e = program_map(rc->prog, "@asleep") ? stackset_read(s, rc, "@asleep", o) : NULL;
-	s->missed = missed;
-	return e;
-}
-
-static bool count_sleepers(const struct ToolOpts *o)
-{
-	return complete(o) && wanted(o) & BY_BLOCKED;
+	if (!s->part[OFF_EARLIER])
+		return;
+	s->user_note = "[asleep since before tracing began]";
+	s->kern_note = NULL;
 }
 
 const struct Tool tool_offcputime = {
 	.name = "offcputime",
 	.summary = "off-CPU profile: stacks of threads that wait, with the time they wait",
-	.options = (const char *const[]){"p", "t", "u", "k", "U", "K", "d", "f", "A", "s", "m", "M", "I", "state", "by", "complete", "per-thread", "comm",
+	.options = (const char *const[]){"p", "t", "u", "k", "U", "K", "d", "f", "A", "s", "m", "M", "I", "state", "by", "complete", "check", "per-thread", "comm",
 					 "cgroup", "depth", "stack-storage-size", "hash-storage-size", "i", "flame", "pprof", "json", "o", "unwind",
 					 "print-script", "dump", "h", NULL},
 	.template = offcputime_bt,
@@ -146,14 +277,15 @@ const struct Tool tool_offcputime = {
 	.max_positional = 1,
 	.unit = "us",
 	.title = "Off-CPU time",
-	.parts = (const char *const[]){"blocked", "runqueue", "preempted", "unfinished"},
-	.sleepers = count_sleepers,
+	.parts = (const char *const[]){"blocked", "runqueue", "preempted", "unfinished", "earlier"},
+	.own_reports = true,
+	.div = 1000,
 	.gap = gap,
 	.check = check,
 	.prepare = prepare,
 	.header = header,
 	.row = row,
-	.extra = asleep,
+	.check_report = offcheck_report,
 	.examples = "    sonde offcputime                  until Ctrl-C\n"
 		    "    sonde offcputime 5                5 seconds\n"
 		    "    sonde offcputime -f 5 > out.folded   input of flame graph tools\n"

@@ -108,6 +108,7 @@ FLAG(e, o->event = v)
 FLAG(tree, o->tree = true)
 FLAG(cgroupmap, o->cgroupmap = v)
 FLAG(mntnsmap, o->mntnsmap = v)
+FLAG(check, o->check = true)
 FLAG(lib, o->lib = v)
 FLAG(r, o->regex = true)
 FLAG(P, o->per_pid = true)
@@ -227,8 +228,9 @@ const struct ToolOption tool_options[] = {
 	{'m', "min-block-time", "US", "only intervals of at least that many microseconds (1)", set_min},
 	{'M', "max-block-time", "US", "only intervals of at most that many microseconds", set_max},
 	{0, "state", "BITMASK", "only threads that left the CPU in this state (0 runnable, 1 interruptible, 2 uninterruptible)", set_state},
-	{0, "by", "WHAT,...", "count blocked, runq, preempted time, or all (blocked,runq)", set_by},
+	{0, "by", "WHAT,...", "count blocked, runq, preempted time, or all (all)", set_by},
 	{0, "complete", "on|off", "count threads that were asleep when tracing began or ended too (on)", set_complete},
+	{0, "check", NULL, "instead of stacks show for each thread that its times add up to the time that passed", set_check},
 	{0, "chain", "N", "follow who woke the waker, up to N wakers", set_chain},
 	{'l', "lib", "LIBRARY", "the functions are this library's", set_lib},
 	{'r', "regexp", NULL, "the pattern is a POSIX extended regular expression", set_r},

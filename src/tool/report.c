@@ -57,17 +57,22 @@ static int by_value(const void *a, const void *b)
 	return x->value < y->value ? -1 : x->value > y->value;
 }
 
-struct err *stackset_read(struct StackSet *s, struct RunCtx *rc, const char *map, const struct ToolOpts *o)
+static bool is_missed(const char *note)
+{
+	return note && !strncmp(note, "[Missed", 7);
+}
+
+struct err *stackset_take(struct StackSet *s, struct RunCtx *rc, const char *map, const struct ToolOpts *o)
 {
 	struct MapReport rep = {0};
 	struct MapDef *m = program_map(rc->prog, map);
-	struct err *e = m ? map_read(rc, &s->arena, m, 0, 0, &rep) : err_new("internal: %s has no map %s", o->tool->name, map);
+	struct err *e = m ? map_take(rc, &s->arena, m, &rep) : err_new("internal: %s has no map %s", o->tool->name, map);
 	for (u32 i = 0; !e && i < rep.n; i++) {
 		struct KeyParts k = {0};
 		struct StackSample x = {.value = rep.entries[i].val.kind == V_INT ? (u64)rep.entries[i].val.i : rep.entries[i].val.u};
 		split_key(m->key, &rep.entries[i].key, &k);
 		(o->tool->row ? o->tool->row : row_plain)(o, &s->arena, &k, x.value, &x);
-		if (x.user_note || x.kern_note)
+		if (is_missed(x.user_note) || is_missed(x.kern_note))
 			s->missed++;
 		vec_push(&s->samples, x);
 	}
@@ -87,6 +92,12 @@ void stackset_finish(struct StackSet *s, const struct ToolOpts *o)
 		s->prof.period_ns = 1000000000ull / o->hz;
 	if (!o->addrs) // rows that differ in addresses nobody sees
 		profile_merge(&s->prof, true);
+	for (u32 i = 0; o->tool->div && i < s->prof.n; i++) {
+		struct StackSample *x = &s->prof.samples[i];
+		x->value /= o->tool->div;
+		for (u32 k = 0; k < ARRAY_LEN(x->part); k++)
+			x->part[k] /= o->tool->div;
+	}
 	qsort(s->prof.samples, s->prof.n, sizeof(*s->prof.samples), by_value);
 }
 

@@ -1,7 +1,7 @@
 // A tool's script: its template with the gaps filled from the options.
 #include "tool/internal.h"
 
-static void list_test(struct Str *out, const char *what, const char *list)
+void add_list_test(struct Str *out, const char *what, const char *list)
 {
 	str_addc(out, '(');
 	for (const char *p = list; *p;) {
@@ -12,14 +12,14 @@ static void list_test(struct Str *out, const char *what, const char *list)
 	str_addc(out, ')');
 }
 
-static void and_(struct Str *out)
+void add_and(struct Str *out)
 {
 	if (out->n)
 		str_add(out, " && ");
 }
 
 // A script string literal of untrusted option text.
-static void quote(struct Str *out, const char *s)
+void add_quoted(struct Str *out, const char *s)
 {
 	str_addc(out, '"');
 	for (; *s; s++) {
@@ -32,16 +32,16 @@ static void quote(struct Str *out, const char *s)
 
 static void call_test(struct Str *out, const char *before, const char *text, const char *after)
 {
-	and_(out);
+	add_and(out);
 	str_add(out, before);
-	quote(out, text);
+	add_quoted(out, text);
 	str_add(out, after);
 }
 
 // Many pids, or pids whose children count, are keys of a map; a few are compared one by one.
 #define PIDS_COMPARED 8
 #define PIDS_A_PROGRAM 200 // the verifier takes time by the square of a program's length
-static bool pids_in_map(const struct ToolOpts *o)
+bool pids_in_map(const struct ToolOpts *o)
 {
 	u32 n = 1;
 	for (const char *p = str_text(&o->pids); *p; p++)
@@ -69,22 +69,22 @@ static void condition(const struct ToolOpts *o, struct Str *out)
 {
 	struct Str f = {0};
 	if (!o->idle) { // in a pid namespace threads from outside have id 0 too
-		and_(&f);
+		add_and(&f);
 		str_add(&f, "tid(init) != 0");
 	}
 	if (o->pids.n) {
-		and_(&f);
+		add_and(&f);
 		if (pids_in_map(o))
 			str_add(&f, o->tree ? "(has_key(@pids, pid) || has_key(@tree, tid(init)))" : "has_key(@pids, pid)");
 		else
-			list_test(&f, "pid", o->pids.p);
+			add_list_test(&f, "pid", o->pids.p);
 	}
 	if (o->tids.n) {
-		and_(&f);
-		list_test(&f, "tid", o->tids.p);
+		add_and(&f);
+		add_list_test(&f, "tid", o->tids.p);
 	}
 	if (o->threads != THREADS_ALL) { // PF_KTHREAD of include/linux/sched.h
-		and_(&f);
+		add_and(&f);
 		str_addf(&f, "(curtask.flags & 0x200000) %s 0", o->threads == THREADS_USER ? "==" : "!=");
 	}
 	if (o->comm)
@@ -96,7 +96,7 @@ static void condition(const struct ToolOpts *o, struct Str *out)
 	if (o->mntnsmap) // struct mnt_namespace: its number is that of /proc/PID/ns/mnt
 		call_test(&f, "pinned_has(", o->mntnsmap, ", curtask.nsproxy.mnt_ns.ns.inum)");
 	if (o->cpus.n) {
-		and_(&f);
+		add_and(&f);
 		cpu_test(&f, o->cpus.p);
 	}
 	str_add(out, str_text(&f));

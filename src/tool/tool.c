@@ -24,7 +24,6 @@ struct Running {
 	const struct Tool *tool;
 	const struct ToolOpts *o;
 	u64 start_wall_ns, start_ns, duration_ns; // duration: 0 until probes are detached
-	struct Sleepers sleepers;
 	FILE *out; // the session's
 };
 
@@ -51,6 +50,20 @@ static void set_time(struct RunCtx *rc, const char *map)
 		fprintf(stderr, "WARNING: cannot set %s; times include attaching and detaching\n", map);
 }
 
+static struct err *report(void *arg, struct RunCtx *rc, bool last);
+
+// A script that makes its reports by itself prints @samples, and clears it: both is our report. At the end the session asks for it.
+static bool on_map(void *arg, struct RunCtx *rc, const struct MapDef *m, bool clear)
+{
+	struct Running *r = arg;
+	if (strcmp(m->name, "@samples"))
+		return false;
+	if (!clear && !r->duration_ns)
+		err_free(report(r, rc, false));
+	rc->exiting |= ferror(r->out) != 0;
+	return true;
+}
+
 static struct err *started(void *arg, struct RunCtx *rc)
 {
 	struct Running *r = arg;
@@ -60,6 +73,10 @@ static struct err *started(void *arg, struct RunCtx *rc)
 	set_time(rc, "@began");
 	if (r->o->tree)
 		tree_attached(r->o, rc);
+	if (r->tool->own_reports) {
+		rc->on_map = on_map;
+		rc->map_arg = r;
+	}
 	if (machine_form(r->o))
 		return NULL;
 	r->tool->header(r->o, rc, out);
@@ -108,21 +125,7 @@ static struct err *stopped(void *arg, struct RunCtx *rc)
 	struct Running *r = arg;
 	r->duration_ns = now_ns(CLOCK_MONOTONIC) - r->start_ns;
 	set_time(rc, "@ended"); // detaching may take longer than tracing
-	u64 dev, ino;
-	if (own_pid_namespace(&dev, &ino)) // the script's thread ids are the initial namespace's, those of /proc are not
-		return NULL;
-	return r->tool->sleepers && r->tool->sleepers(r->o) ? sleepers_collect(&r->sleepers, rc, r->o) : NULL;
-}
-
-static void add_sleepers(struct Running *r, struct StackSet *set)
-{
-	u64 us = r->duration_ns / 1000;
-	for (size_t i = 0; us >= r->o->min_us && (!r->o->max_us || us <= r->o->max_us) && i < r->sleepers.v.n; i++) {
-		struct StackSample s = r->sleepers.v.p[i];
-		s.value = us;
-		s.part[ARRAY_LEN(s.part) - 1] = us;
-		vec_push(&set->samples, s);
-	}
+	return NULL;
 }
 
 static struct err *report(void *arg, struct RunCtx *rc, bool last)
@@ -130,11 +133,12 @@ static struct err *report(void *arg, struct RunCtx *rc, bool last)
 	struct Running *r = arg;
 	const struct ToolOpts *o = r->o;
 	struct StackSet set = {0};
+	if (o->check)
+		return r->tool->check_report(o, rc, r->out);
 	u64 duration = r->duration_ns ? r->duration_ns : now_ns(CLOCK_MONOTONIC) - r->start_ns;
-	struct err *e = stackset_read(&set, rc, "@samples", o);
+	struct err *e = stackset_take(&set, rc, "@samples", o);
 	if (!e && r->tool->extra)
 		e = r->tool->extra(&set, rc, o);
-	add_sleepers(r, &set);
 	stackset_finish(&set, o);
 	set.prof.start_ns = r->start_wall_ns;
 	set.prof.duration_ns = duration;
@@ -186,13 +190,12 @@ int tool_main(const struct Tool *t, int argc, char **argv)
 		goto out;
 	}
 	struct Running r = {.tool = t, .o = &o};
-	struct ToolRun run = {.arg = &r, .started = started, .report = report, .stopped = stopped, .tick = o.interval ? tick : NULL,
+	struct ToolRun run = {.arg = &r, .started = started, .report = report, .stopped = stopped, .tick = o.interval && !t->own_reports ? tick : NULL,
 			      .tick_ns = o.interval * 1000000000ull};
 	struct Options so = {.text = script.p, .name = t->name, .warnings = false, .buf = BUF_FULL, .unwind_fp = o.unwind_fp, .json = o.json, .out_path = o.out,
 			     .inlines = o.inlines, .lines = o.lines, .why_incomplete = o.why_incomplete, .stack_entries = o.stack_entries, .dump = o.dump,
 			     .duration_ns = o.duration * 1000000000ull, .tool = &run};
 	rc = session_run(&so);
-	sleepers_deinit(&r.sleepers);
 out:
 	str_deinit(&script);
 	str_deinit(&o.pids);

@@ -235,16 +235,6 @@ static void *work(void *arg)
 	return NULL;
 }
 
-// Makes the object at index `at` of todo, not begun yet, the next one.
-static void put_first(struct Tables *t, u32 at)
-{
-	struct Wish w = t->todo.p[at];
-	t->todo.p[at] = t->todo.p[t->next];
-	t->todo.p[t->next] = w;
-	t->seen.p[t->todo.p[at].o->id] = at + 1;
-	t->seen.p[w.o->id] = (u32)t->next + 1;
-}
-
 void tables_need(struct Tables *t, struct SymObject *o)
 {
 	if (o->id >= RT_UW_OBJS)
@@ -257,8 +247,6 @@ void tables_need(struct Tables *t, struct SymObject *o)
 		struct Wish w = {o, 1, 0};
 		vec_push(&t->todo, w);
 		*at = (u32)t->todo.n;
-		if (t->started) // of a process that starts now, the child of -c perhaps: before what has been there all along
-			put_first(t, (u32)t->todo.n - 1);
 		pthread_cond_broadcast(&t->more);
 	} else if (!t->started) {
 		t->todo.p[*at - 1].count++;
@@ -270,8 +258,13 @@ void tables_hurry(struct Tables *t, u32 obj)
 {
 	pthread_mutex_lock(&t->lock);
 	u32 at = obj < t->seen.n ? t->seen.p[obj] : 0;
-	if (at && at - 1 >= t->next)
-		put_first(t, at - 1);
+	if (at-- && at >= t->next) {
+		struct Wish w = t->todo.p[at];
+		t->todo.p[at] = t->todo.p[t->next];
+		t->todo.p[t->next] = w;
+		t->seen.p[t->todo.p[at].o->id] = at + 1;
+		t->seen.p[obj] = (u32)t->next + 1;
+	}
 	pthread_mutex_unlock(&t->lock);
 }
 

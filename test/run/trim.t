@@ -165,10 +165,10 @@ NAME interval
 RUN {sonde} -q -c '{build}/waits spin 600; dd if=/dev/urandom of=/dev/null bs=64k count=400 status=none' -e 'interval:ms:20 { @[kstack] = count() }'
 EXPECT_STACKS \w
 
-NAME iterator
+NAME iterator of tasks: the stack they sleep with
 NEED iter
-RUN {sonde} -q -c 'true' -e 'iter:task { print(kstack) }'
-EXPECT_STACKS vfs_read\+
+RUN {sonde} -q -c 'true' -e 'iter:task /ctx.task.pid == 2/ { print(kstack); print(ustack) }'
+EXPECT_STACKS kthreadd\+
 
 NAME iterator of files
 NEED iter
