@@ -62,3 +62,10 @@ NEED cmd:cc
 RUN {top}/test/workload/corrupt.py {sonde} $PWD
 TIMEOUT 60
 EXPECT_LINE ok
+
+NAME hostile names of programs, functions, paths and perf maps
+NEED cmd:cc
+NEED arch:x86_64
+RUN {top}/test/workload/hostile.py {sonde} $PWD
+TIMEOUT 90
+EXPECT_LINE ok
