@@ -17,20 +17,58 @@ static struct Frame mark(const char *kind, const char *name, u64 pid)
 	return (struct Frame){.sym = name, .mark = kind, .line = (u32)pid};
 }
 
+static const char not_woken[] = "[not woken yet]";
+
+// What a wake-up from an interrupt comes from: nobody, the current thread only happened to run. NULL: from a thread. *n: frames up to the entry of
+// the interrupt, the rest is the interrupted thread's. A soft interrupt that a thread runs itself (a packet it sends to this machine) is its own doing.
+static const char *interrupt_source(const struct Value *k, u32 *n)
+{
+	static const char *const entries[] = {"asm_sysvec_*", "asm_common_interrupt", "asm_exc_nmi", "el1h_64_irq", "el0t_64_irq", "el1_interrupt",
+					      "el0_interrupt", "run_ksoftirqd"};
+	static const struct { const char *frame, *name; } sources[] = {
+		{"net_rx_action", "[network packet]"},	{"__napi_poll*", "[network packet]"},	{"bio_endio", "[disk completion]"},
+		{"blk_mq_end_request*", "[disk completion]"}, {"blk_update_request", "[disk completion]"}, {"blk_done_softirq", "[disk completion]"},
+		{"hrtimer_interrupt", "[timer interrupt]"}, {"hrtimer_run_queues", "[timer interrupt]"}, {"run_timer_softirq", "[timer interrupt]"},
+		{"hrtimer_run_softirq", "[timer interrupt]"},
+	};
+	u32 entry = 0;
+	for (u32 i = 0; k && i < k->nframes && !entry; i++)
+		for (size_t e = 0; k->frames[i].sym && e < ARRAY_LEN(entries); e++)
+			if (glob_match(entries[e], k->frames[i].sym))
+				entry = i + 1;
+	if (!entry)
+		return NULL;
+	*n = entry;
+	for (u32 i = 0; i < entry; i++)
+		for (size_t e = 0; k->frames[i].sym && e < ARRAY_LEN(sources); e++)
+			if (glob_match(sources[e].frame, k->frames[i].sym))
+				return sources[e].name;
+	return "[interrupt]";
+}
+
 static void bounds(const struct ToolOpts *o, struct Str *out)
 {
-	str_addf(out, "$us >= %llu", (unsigned long long)o->min_us);
+	str_addf(out, "$now - $o.0 >= %llu", (unsigned long long)o->min_us * 1000);
 	if (o->max_us)
-		str_addf(out, " && $us <= %llu", (unsigned long long)o->max_us);
+		str_addf(out, " && $now - $o.0 <= %llu", (unsigned long long)o->max_us * 1000);
+}
+
+static void every(const struct ToolOpts *o, struct Str *out)
+{
+	if (o->interval)
+		str_addf(out, "%llu", (unsigned long long)o->interval);
 }
 
 // ---- wakeuptime
 
 static bool wakeup_gap(const struct ToolOpts *o, const char *name, struct Str *out)
 {
-	if (strcmp(name, "bounds"))
+	if (!strcmp(name, "bounds"))
+		bounds(o, out);
+	else if (!strcmp(name, "every"))
+		every(o, out);
+	else
 		return gap_common(o, name, out);
-	bounds(o, out);
 	return true;
 }
 
@@ -51,14 +89,16 @@ static void wakeup_header(const struct ToolOpts *o, struct RunCtx *rc, FILE *out
 static void wakeup_row(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s)
 {
 	const struct Value *st = k->kern[0];
-	struct Frame *f = arena_new_n(a, struct Frame, st->nframes + 1);
+	u32 n = st->nframes;
+	const char *source = interrupt_source(st, &n);
+	struct Frame *f = arena_new_n(a, struct Frame, n + 1);
 	f[0] = mark(mark_task, k->strs[0], 0);
-	if (st->nframes)
-		memcpy(f + 1, st->frames, st->nframes * sizeof(*f));
-	s->comm = k->strs[1];
+	if (n)
+		memcpy(f + 1, st->frames, n * sizeof(*f));
+	s->comm = source ? source : *k->strs[1] ? k->strs[1] : not_woken;
 	s->kern = f;
-	s->nkern = st->nframes + 1;
-	if (!st->nframes && st->why)
+	s->nkern = n + 1;
+	if (!n && st->why)
 		s->kern_note = "[Missed Kernel Stack]";
 }
 
@@ -94,6 +134,8 @@ const struct Tool tool_wakeuptime = {
 	.positional = "[SECONDS]",
 	.max_positional = 1,
 	.unit = "us",
+	.own_reports = true,
+	.div = 1000,
 	.title = "Blocked time by waker",
 	.gap = wakeup_gap,
 	.check = wakeup_check,
@@ -113,36 +155,51 @@ static u32 hops(const struct ToolOpts *o)
 	return o->chain ? (u32)o->chain : 1;
 }
 
-static void offwake_key(const struct ToolOpts *o, struct Str *out)
+// thread: whose wakers they are; "0": nobody's
+static void offwake_key(const struct ToolOpts *o, const char *thread, struct Str *out)
 {
 	str_add(out, o->stacks == STACKS_BOTH ? "$o.1, $o.2, $o.3, $o.4" : "$o.1, $o.2, $o.3");
 	for (u32 i = 1; i <= hops(o); i++)
-		str_addf(out, ", @waker%u[args.next_pid]", i);
+		str_addf(out, ", @waker%u[%s]", i, thread);
+}
+
+static void offwake_chain(const struct ToolOpts *o, struct Str *out)
+{
+	if (!o->chain)
+		return;
+	str_add(out, "\t// Who woke the waker, as far as is known; entries stay for those it will wake.\n");
+	for (u32 i = hops(o); i > 1; i--)
+		str_addf(out, "\t@waker%u[args.pid] = @waker%u[tid(init)];\n", i, i - 1);
+	str_add(out, "\t@waker1[args.pid] = (pid, comm");
+	gap_common(o, "stacks", out);
+	str_add(out, ");\n");
 }
 
 static bool offwake_gap(const struct ToolOpts *o, const char *name, struct Str *out)
 {
 	if (!strcmp(name, "bounds"))
 		bounds(o, out);
+	else if (!strcmp(name, "every"))
+		every(o, out);
 	else if (!strcmp(name, "chain"))
 		str_add(out, o->chain ? "yes" : "");
 	else if (!strcmp(name, "key"))
-		offwake_key(o, out);
+		offwake_key(o, "$tid", out);
+	else if (!strcmp(name, "nobody"))
+		offwake_key(o, "0", out);
 	else if (!strcmp(name, "state")) {
 		str_add(out, "args.prev_state != 0 && (args.prev_state & 0x130) == 0");
 		if (o->state >= 0)
 			str_addf(out, " && args.prev_state == %ld", o->state);
-	} else if (!strcmp(name, "chainlines") && o->chain) {
-		str_add(out, "\t// Who woke the waker, as far as is known; entries stay for those it will wake.\n");
-		for (u32 i = hops(o); i > 1; i--)
-			str_addf(out, "\t@waker%u[args.pid] = @waker%u[tid(init)];\n", i, i - 1);
-		str_add(out, "\t@waker1[args.pid] = (pid, comm");
-		gap_common(o, "stacks", out);
-		str_add(out, ");\n");
-	} else if (!strcmp(name, "clears"))
+	} else if (!strcmp(name, "chainlines"))
+		offwake_chain(o, out);
+	else if (!strcmp(name, "wakers"))
+		for (u32 i = 1; i <= hops(o); i++)
+			str_addf(out, "%s@waker%u", i > 1 ? ", " : "", i);
+	else if (!strcmp(name, "clears"))
 		for (u32 i = 1; i <= hops(o); i++)
 			str_addf(out, "\tclear(@waker%u);\n", i);
-	else if (strcmp(name, "chainlines"))
+	else
 		return gap_common(o, name, out);
 	return true;
 }
@@ -167,45 +224,43 @@ static void offwake_header(const struct ToolOpts *o, struct RunCtx *rc, FILE *ou
 	fprintf(out, "Tracing blocked time (us) by %s off-CPU and waker stack", stack_words(o));
 }
 
-// A wake-up from an interrupt is nobody's: the current thread only happened to run. Names of the entry code, the architectures' common ones.
-static bool in_interrupt(const struct Value *k)
+static void add_frames(struct Frame *f, u32 *n, const struct Value *v, u32 nframes, bool reverse)
 {
-	static const char *const entries[] = {"asm_sysvec_*", "asm_common_interrupt", "common_interrupt", "sysvec_*", "__irq_exit_rcu", "irq_exit_rcu",
-					      "handle_softirqs", "__do_softirq", "el1_interrupt", "el0_interrupt", "call_on_irq_stack", "do_IRQ"};
-	for (u32 i = 0; k && i < k->nframes; i++)
-		for (u32 e = 0; k->frames[i].sym && e < ARRAY_LEN(entries); e++)
-			if (glob_match(entries[e], k->frames[i].sym))
-				return true;
-	return false;
+	for (u32 i = 0; v && i < nframes; i++)
+		f[(*n)++] = v->frames[reverse ? nframes - 1 - i : i];
 }
 
-static void add_frames(struct Frame *f, u32 *n, const struct Value *v, bool reverse)
+// Waker h of the row: who, and where it stood, root first.
+static void add_waker(const struct ToolOpts *o, const struct KeyParts *k, u32 h, struct Frame *f, u32 *n)
 {
-	for (u32 i = 0; v && i < v->nframes; i++)
-		f[(*n)++] = v->frames[reverse ? v->nframes - 1 - i : i];
+	const struct Value *u = h < k->nuser ? k->user[h] : NULL, *kern = h < k->nkern ? k->kern[h] : NULL;
+	u32 nkern = kern ? kern->nframes : 0;
+	const char *source = interrupt_source(kern, &nkern);
+	f[(*n)++] = mark(mark_task, source ? source : k->strs[h], source ? 0 : k->ints[h]);
+	if (!source)
+		add_frames(f, n, u, u ? u->nframes : 0, true);
+	if (o->delim && !source && u && u->nframes && nkern)
+		f[(*n)++] = mark(mark_line, "-", 0);
+	add_frames(f, n, kern, nkern, true);
+	f[(*n)++] = mark(mark_end, "--", 0);
 }
 
 // Key: target id, name, stacks; then for each hop id, name, stacks
 static void offwake_row(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s)
 {
-	u32 last = 0, total = 8, n = 0;
+	u32 last = 0, total = 8, n = 0, unused;
 	for (u32 h = 1; h <= hops(o) && h < k->nstrs && *k->strs[h]; h++) {
 		last = h;
-		if (in_interrupt(h < k->nkern ? k->kern[h] : NULL))
+		if (interrupt_source(h < k->nkern ? k->kern[h] : NULL, &unused))
 			break;
 	}
 	for (u32 h = 0; h <= last; h++)
 		total += 3 + (h < k->nuser ? k->user[h]->nframes : 0) + (h < k->nkern ? k->kern[h]->nframes : 0);
 	struct Frame *f = arena_new_n(a, struct Frame, total);
-	for (u32 h = last; h >= 1; h--) {
-		const struct Value *u = h < k->nuser ? k->user[h] : NULL, *kern = h < k->nkern ? k->kern[h] : NULL;
-		bool irq = h == last && in_interrupt(kern);
-		f[n++] = mark(mark_task, irq ? "[interrupt]" : k->strs[h], irq ? 0 : k->ints[h]);
-		if (!irq)
-			add_frames(f, &n, u, true);
-		if (o->delim && !irq && u && u->nframes && kern && kern->nframes)
-			f[n++] = mark(mark_line, "-", 0);
-		add_frames(f, &n, kern, true);
+	for (u32 h = last; h >= 1; h--)
+		add_waker(o, k, h, f, &n);
+	if (!last) {
+		f[n++] = mark(mark_task, not_woken, 0);
 		f[n++] = mark(mark_end, "--", 0);
 	}
 	struct StackSample plain = {0};
@@ -215,7 +270,7 @@ static void offwake_row(const struct ToolOpts *o, struct Arena *a, const struct 
 	plain.value = value;
 	if (!plain.nkern && plain.kern_note)
 		f[n++] = mark(mark_line, plain.kern_note, 0);
-	add_frames(f, &n, k->nkern ? k->kern[0] : NULL, false);
+	add_frames(f, &n, k->nkern ? k->kern[0] : NULL, k->nkern ? k->kern[0]->nframes : 0, false);
 	*s = plain;
 	s->kern = f;
 	s->nkern = n;
@@ -260,6 +315,8 @@ const struct Tool tool_offwaketime = {
 	.positional = "[SECONDS]",
 	.max_positional = 1,
 	.unit = "us",
+	.own_reports = true,
+	.div = 1000,
 	.title = "Off-CPU time and wakers",
 	.gap = offwake_gap,
 	.check = offwake_check,
