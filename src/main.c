@@ -27,7 +27,7 @@ static bool parse_dump(const char *arg, u32 *out)
 {
 	static const struct { const char *name; u32 bit; } stages[] = {
 		{"ast", DUMP_AST}, {"types", DUMP_AST}, {"ir", DUMP_IR}, {"bpf", DUMP_BPF}, {"maps", DUMP_MAPS}, {"verifier", DUMP_VERIFIER},
-		{"codegen", DUMP_IR}, {"codegen-opt", DUMP_IR}, {"dis", DUMP_BPF}, {"all", DUMP_AST | DUMP_IR | DUMP_BPF | DUMP_MAPS}};
+		{"codegen", DUMP_IR}, {"codegen-opt", DUMP_IR}, {"dis", DUMP_BPF}, {"libbpf", DUMP_VERIFIER}, {"all", DUMP_AST | DUMP_IR | DUMP_BPF | DUMP_MAPS}};
 	while (*arg) {
 		size_t n = strcspn(arg, ","), i;
 		for (i = 0; i < ARRAY_LEN(stages); i++)
@@ -95,6 +95,10 @@ static int parse_options(struct Options *o, int argc, char **argv, bool *done)
 		{"test", no_argument, NULL, OPT_TEST},	       {"bench", no_argument, NULL, OPT_BENCH},
 		{"inlines", no_argument, NULL, OPT_INLINES},   {"lines", no_argument, NULL, OPT_LINES},
 		{"why-incomplete", no_argument, NULL, OPT_WHY},
+		{"list", optional_argument, NULL, 'l'},	       {"verbose", no_argument, NULL, 'v'},
+		{"pid", required_argument, NULL, 'p'},	       {"cmd", required_argument, NULL, 'c'},
+		{"output", required_argument, NULL, 'o'},      {"quiet", no_argument, NULL, 'q'},
+		{"warnings", no_argument, NULL, 'k'},	       {"debug", required_argument, NULL, 'd'},
 		{NULL, 0, NULL, 0}};
 	static const char *dirs[64], *incs[64];
 	int c, dashdash = 0;

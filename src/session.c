@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <strings.h>
 #include <time.h>
 
 #define SETTLE_MS 1500 // at most, on a machine that is busy
@@ -545,7 +546,7 @@ static struct err *attach_and_trace(struct Session *s)
 			vec_push(&sigs, s->prog.progs.p[i]->points.v.p[0]->sig);
 	struct LoopOpts lo = {.child = s->child, .pid = s->o->pid, .duration_ns = s->o->duration_ns, .on_signal = on_signal, .sigs = sigs.p,
 			      .nsigs = (u32)sigs.n, .sig_arg = s};
-	lo.once = runs_once(s);
+	lo.once = runs_once(s) && !s->child; // a command runs to its end
 	if (tool && tool->tick) {
 		lo.on_tick = session_tick;
 		lo.tick_ns = tool->tick_ns;
@@ -729,6 +730,8 @@ int session_list(const struct Options *o)
 		struct AttachSpec **tail = &specs;
 		for (struct ProbeAst *p = s.script->probes; p; p = p->next)
 			for (struct AttachSpec *a = p->points; a; a = a->next) {
+				if (a->nparts == 1 && (!strcasecmp(a->parts[0], "begin") || !strcasecmp(a->parts[0], "end")))
+					continue; // run by us, attached to nothing
 				struct AttachSpec *copy = arena_new(&s.arena, struct AttachSpec);
 				*copy = *a;
 				copy->next = NULL;

@@ -163,7 +163,7 @@ static void cmp_str(struct Lower *l, struct Val a, struct Val b, IrBlk eq, IrBlk
 static void cmp_tuple(struct Lower *l, struct Val a, struct Val b, IrBlk eq, IrBlk ne)
 {
 	for (u32 i = 0; i < a.type->n; i++) {
-		const struct TupleField *x = &a.type->fields[i], *y = &b.type->fields[i];
+		const struct TupleField *x = &a.type->fields[i], *y = ty_tuple_field(b.type, x, i);
 		IrBlk next = ir_new_block(&l->b, "cmp_tuple");
 		cmp_vals(l, val_mem(x->type, a.v, a.off + (s32)x->off, a.as), val_mem(y->type, b.v, b.off + (s32)y->off, b.as), next, ne);
 		ir_set_block(&l->b, next);
@@ -484,10 +484,10 @@ static void tuple_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 o
 {
 	u32 at = 0;
 	for (u32 i = 0; i < e->nargs; i++) {
-		const struct TupleField *f = &t->fields[i];
+		const struct TupleField *f = &t->fields[i], *from = ty_tuple_field(e->type, f, i);
 		if (pad && f->off > at)
 			zero_bytes(l, base, off + (s32)at, f->off - at);
-		lx_into(l, e->args[i], base, off + (s32)f->off, f->type, pad);
+		lx_into(l, e->args[from - e->type->fields], base, off + (s32)f->off, f->type, pad);
 		at = f->off + f->type->size;
 	}
 	if (pad && t->size > at)

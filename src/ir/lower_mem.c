@@ -280,7 +280,7 @@ static void store_tuple(struct Lower *l, struct Val src, struct IrVal base, s32 
 {
 	u32 at = 0;
 	for (u32 i = 0; i < t->n; i++) {
-		const struct TupleField *to = &t->fields[i], *from = &src.type->fields[i];
+		const struct TupleField *to = &t->fields[i], *from = ty_tuple_field(src.type, to, i);
 		if (pad && to->off > at)
 			zero_bytes(l, base, off + (s32)at, to->off - at);
 		struct Val f = val_mem(from->type, src.v, src.off + (s32)from->off, src.as);

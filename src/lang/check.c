@@ -131,7 +131,7 @@ static void check_for_map(struct Unit *u, struct Stmt *s)
 			ERR(u, s->e->span, "Loop unavailable for map %s of type '%s'", m->name, tyname(u, m->val));
 			return;
 		}
-		const struct Type *t = ty_tuple(u->types, f, 2);
+		const struct Type *t = ty_tuple(u->types, f, NULL, 2);
 		if (s->lhs->var->type != t) {
 			s->lhs->var->type = t;
 			u->changed = true;

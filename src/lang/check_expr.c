@@ -47,6 +47,18 @@ static const struct Type *check_field_of(struct Unit *u, struct Expr *e, const s
 	return t;
 }
 
+static const struct Type *check_member(struct Unit *u, struct Expr *e, const struct Type *record)
+{
+	const struct TupleField want = {.name = e->str}, *f = ty_tuple_field(record, &want, 0);
+	if (!f) {
+		ERR(u, e->span, "The record has no field named '%s'", e->str);
+		return ty_none(u);
+	}
+	e->kind = E_TUPFIELD;
+	e->tup = (u32)(f - record->fields);
+	return f->type;
+}
+
 static const struct Type *check_field(struct Unit *u, struct Expr *e)
 {
 	const struct Type *t = check_expr(u, e->a);
@@ -57,6 +69,8 @@ static const struct Type *check_field(struct Unit *u, struct Expr *e)
 		as = t->as;
 		t = t->elem;
 	}
+	if (ty_is_record(t))
+		return check_member(u, e, t);
 	if (t->kind != TY_RECORD) {
 		ERR(u, e->span, "Can not access field '%s' on expression of type '%s'", e->str, tyname(u, e->a->type));
 		if (ty_is_int(t))
@@ -83,7 +97,7 @@ static const struct Type *check_index(struct Unit *u, struct Expr *e)
 	const struct Type *t = check_expr(u, e->a), *i = check_expr(u, e->b);
 	if (t->kind == TY_NONE)
 		return t;
-	if (t->kind == TY_TUPLE) {
+	if (t->kind == TY_TUPLE && !ty_is_record(t)) {
 		if (e->b->kind != E_INT) {
 			ERR(u, e->b->span, "Tuples must be indexed with a constant");
 			return ty_none(u);
@@ -129,7 +143,7 @@ static const struct Type *check_tuple(struct Unit *u, struct Expr *e)
 			known = false;
 		}
 	}
-	return known ? ty_tuple(u->types, f, e->nargs) : ty_none(u);
+	return known ? ty_tuple(u->types, f, e->path, e->nargs) : ty_none(u);
 }
 
 static const struct Type *check_map(struct Unit *u, struct Expr *e)
@@ -249,7 +263,9 @@ static const struct Type *expr_type(struct Unit *u, struct Expr *e)
 		const struct Type *t = check_expr(u, e->a);
 		if (t->kind == TY_NONE)
 			return t;
-		if (t->kind != TY_TUPLE) {
+		if (ty_is_record(t) && e->str) // written .NAME
+			return check_member(u, e, t);
+		if (t->kind != TY_TUPLE || ty_is_record(t)) {
 			ERR(u, e->span, "Can not access index '%u' on expression of type '%s'", e->tup, tyname(u, t));
 			return ty_none(u);
 		}

@@ -25,7 +25,7 @@ const struct Type *check_spec(struct Unit *u, struct TypeSpec *s)
 		const struct Type *f[64];
 		for (u32 i = 0; i < s->ntuple && i < 64; i++)
 			f[i] = check_spec(u, s->tuple[i]);
-		t = ty_tuple(u->types, f, MIN(s->ntuple, 64u));
+		t = ty_tuple(u->types, f, NULL, MIN(s->ntuple, 64u));
 	} else {
 		for (size_t i = 0; !t && i < ARRAY_LEN(ints); i++)
 			if (!strcmp(s->name, ints[i].name))

@@ -108,10 +108,14 @@ const struct Type *type_unify(struct TypeTab *t, const struct Type *a, const str
 		if (a->n != b->n)
 			return NULL;
 		const struct Type *f[64];
-		for (u32 i = 0; i < a->n; i++)
-			if (!(f[i] = type_unify(t, a->fields[i].type, b->fields[i].type)))
+		const char *names[64];
+		for (u32 i = 0; i < a->n; i++) {
+			const struct TupleField *other = ty_tuple_field(b, &a->fields[i], i);
+			names[i] = a->fields[i].name;
+			if (!other || !(f[i] = type_unify(t, a->fields[i].type, other->type)))
 				return NULL;
-		return ty_tuple(t, f, a->n);
+		}
+		return ty_tuple(t, f, ty_is_record(a) ? names : NULL, a->n);
 	}
 	case TY_ARRAY:
 		return a->n == b->n && a->elem->size == b->elem->size && a->elem->kind == b->elem->kind ? a : NULL;

@@ -171,17 +171,33 @@ static struct Expr *parse_cast(struct Parser *p, struct Span from)
 	return e;
 }
 
-// After '(': cast, tuple or an expression in parentheses.
+// "NAME =" in front of a record's field.
+static void field_name(struct Parser *p, const char **names, u32 n)
+{
+	if (n == 64) {
+		p_error(p, p->tok.span, "a record has at most 64 fields");
+		return;
+	}
+	names[n] = p->tok.kind == T_IDENT ? p->tok.str : "";
+	for (u32 i = 0; i < n; i++)
+		if (!strcmp(names[i], names[n]))
+			p_error(p, p->tok.span, "the record has a field '%s' already", names[n]);
+	p_expect(p, T_IDENT);
+	p_expect(p, T_ASSIGN);
+}
+
+// After '(': cast, tuple, record or an expression in parentheses.
 static struct Expr *parse_paren_inner(struct Parser *p, struct Span from)
 {
 	if (p_at_cast(p))
 		return parse_cast(p, from);
-	if (p->tok.kind == T_IDENT && p_peek(p).kind == T_ASSIGN)
-		p_hint(p, p_error(p, p->tok.span, "records are not part of the language"), "Use a tuple: (1, 2)");
 	struct Expr *tuple = p_node(p, E_TUPLE, from), *e = NULL;
 	VEC(struct Expr *) v = {0};
-	bool comma = p->tok.kind == T_RPAREN;
+	bool record = p->tok.kind == T_IDENT && p_peek(p).kind == T_ASSIGN, comma = p->tok.kind == T_RPAREN || record;
+	const char *names[64];
 	while (!p->panic && p->tok.kind != T_RPAREN) {
+		if (record)
+			field_name(p, names, (u32)v.n);
 		vec_push(&v, e = p_expr(p));
 		if (!p_accept(p, T_COMMA))
 			break;
@@ -192,6 +208,11 @@ static struct Expr *parse_paren_inner(struct Parser *p, struct Span from)
 	tuple->args = arena_new_n(p->a, struct Expr *, v.n);
 	if (v.n)
 		memcpy(tuple->args, v.p, v.n * sizeof(*v.p));
+	if (record && !p->panic) {
+		tuple->path = arena_new_n(p->a, const char *, v.n);
+		memcpy(tuple->path, names, v.n * sizeof(*names));
+		tuple->npath = (u32)v.n;
+	}
 	vec_deinit(&v);
 	if (!comma && e)
 		return e;

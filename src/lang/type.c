@@ -94,7 +94,8 @@ static bool same_type(const struct Type *a, const struct Type *b)
 	if (a->ts_interval != b->ts_interval || a->ts_n != b->ts_n || a->ts_agg != b->ts_agg)
 		return false;
 	for (u32 i = 0; a->kind == TY_TUPLE && i < a->n; i++)
-		if (a->fields[i].type != b->fields[i].type)
+		if (a->fields[i].type != b->fields[i].type || !a->fields[i].name != !b->fields[i].name ||
+		    (a->fields[i].name && strcmp(a->fields[i].name, b->fields[i].name)))
 			return false;
 	return true;
 }
@@ -194,7 +195,22 @@ const struct Type *ty_array(struct TypeTab *t, const struct Type *elem, u32 n)
 	return ty_intern(t, (struct Type){.kind = TY_ARRAY, .size = (u32)MIN(size, (u64)UINT32_MAX), .align = elem->align, .elem = elem, .n = n});
 }
 
-const struct Type *ty_tuple(struct TypeTab *t, const struct Type *const *fields, u32 n)
+bool ty_is_record(const struct Type *t)
+{
+	return t->kind == TY_TUPLE && t->n && t->fields[0].name;
+}
+
+const struct TupleField *ty_tuple_field(const struct Type *t, const struct TupleField *like, u32 i)
+{
+	if (!like->name)
+		return i < t->n && !t->fields[i].name ? &t->fields[i] : NULL;
+	for (u32 k = 0; k < t->n; k++)
+		if (t->fields[k].name && !strcmp(t->fields[k].name, like->name))
+			return &t->fields[k];
+	return NULL;
+}
+
+const struct Type *ty_tuple(struct TypeTab *t, const struct Type *const *fields, const char *const *names, u32 n)
 {
 	struct Type key = {.kind = TY_TUPLE, .n = n, .align = 1};
 	struct TupleField *f = xcalloc(n, sizeof(*f));
@@ -202,7 +218,7 @@ const struct Type *ty_tuple(struct TypeTab *t, const struct Type *const *fields,
 	for (u32 i = 0; i < n; i++) {
 		u32 align = MAX(fields[i]->align, 1u);
 		off = ALIGN_UP(off, align);
-		f[i] = (struct TupleField){fields[i], (u32)off};
+		f[i] = (struct TupleField){fields[i], (u32)off, names ? names[i] : NULL};
 		off += fields[i]->size;
 		key.align = MAX(key.align, align);
 	}
@@ -309,9 +325,11 @@ static void add_name(const struct Type *t, struct Str *out, u32 depth)
 		str_addc(out, '}');
 		break;
 	case TY_TUPLE:
-		str_addc(out, '(');
+		str_add(out, ty_is_record(t) ? "record(" : "(");
 		for (u32 i = 0; i < t->n; i++) {
 			str_add(out, i ? "," : "");
+			if (t->fields[i].name)
+				str_addf(out, "%s=", t->fields[i].name);
 			add_name(t->fields[i].type, out, depth + 1);
 		}
 		str_addc(out, ')');

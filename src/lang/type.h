@@ -86,6 +86,7 @@ struct Enum {
 struct TupleField {
 	const struct Type *type;
 	u32 off;
+	const char *name; // of a record (a = 1, b = "x"); NULL in a tuple
 };
 
 struct Type {
@@ -130,7 +131,10 @@ const struct Type *ty_buf(struct TypeTab *t, u32 max_bytes); // size = 4 + max_b
 const struct Type *ty_ptr(struct TypeTab *t, const struct Type *to, enum AddrSpace as);
 const struct Type *ty_record(struct TypeTab *t, struct Record *r);
 const struct Type *ty_array(struct TypeTab *t, const struct Type *elem, u32 n);
-const struct Type *ty_tuple(struct TypeTab *t, const struct Type *const *fields, u32 n); // lays out with C alignment
+// Lays out with C alignment. names: NULL, or those of a record's fields (arena text).
+const struct Type *ty_tuple(struct TypeTab *t, const struct Type *const *fields, const char *const *names, u32 n);
+bool ty_is_record(const struct Type *t);		    // a tuple whose fields have names
+const struct TupleField *ty_tuple_field(const struct Type *t, const struct TupleField *like, u32 i); // by like's name, else the i-th; NULL: none
 const struct Type *ty_stack(struct TypeTab *t, bool user, enum StackMode mode, u32 limit, bool fp);
 const struct Type *ty_aggr(struct TypeTab *t, enum TyKind k, bool sgn); // COUNT SUM MIN MAX AVG STATS
 const struct Type *ty_hist(struct TypeTab *t, u32 bits);

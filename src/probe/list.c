@@ -117,6 +117,8 @@ static void list_provider(struct Lister *l, const struct Provider *p, const stru
 		s.parts[i - skip + 1] = spec->parts[i];
 	if (s.nparts == 1 && p->kind > PK_BENCH) // a provider alone: all of it
 		s.parts[s.nparts++] = "*";
+	if (s.nparts == 2 && !*s.parts[1]) // "software:"
+		s.parts[1] = "*";
 	s.next = NULL;
 	p->list(l->env, p, &s, take, l);
 }

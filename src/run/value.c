@@ -260,9 +260,12 @@ static void decode_array(struct RunCtx *rc, struct Arena *a, const struct Type *
 
 static void decode_tuple(struct RunCtx *rc, struct Arena *a, const struct Type *t, const u8 *p, u32 depth, struct Value *out)
 {
-	out->kind = V_TUPLE;
+	out->kind = ty_is_record(t) ? V_RECORD : V_TUPLE;
 	out->n = t->n;
 	out->items = arena_new_n(a, struct Value, t->n);
+	out->names = ty_is_record(t) ? arena_new_n(a, const char *, t->n) : NULL;
+	for (u32 i = 0; out->names && i < t->n; i++)
+		out->names[i] = t->fields[i].name;
 	for (u32 i = 0; i < t->n; i++)
 		decode(rc, a, t->fields[i].type, p + t->fields[i].off, depth + 1, &out->items[i]);
 }

@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct Type *parts[] = {ty_int(&f.types, 4, true), ty_str(&f.types, 16), ty_simple(&f.types, TY_INET), ty_buf(&f.types, 8)};
 	site(&f, FK_PRINTF, "%d\n", ty_int(&f.types, 8, false));
 	site(&f, FK_PRINTF, "[%-5s]\n", ty_str(&f.types, 32));
-	site(&f, FK_PRINT_VALUE, "", ty_tuple(&f.types, parts, 4));
+	site(&f, FK_PRINT_VALUE, "", ty_tuple(&f.types, parts, NULL, 4));
 	site(&f, FK_PRINT_VALUE, "", ty_hist(&f.types, 2));
 	site(&f, FK_PRINT_VALUE, "", ty_lhist(&f.types, -5, 5, 1));
 	site(&f, FK_PRINT_VALUE, "", ty_tseries(&f.types, 1000, 4, TS_AGG_AVG, true));

@@ -171,3 +171,14 @@ NAME unstable features warn once
 PROG begin { $x = 5; $p = &$x; $q = &$x; print(*$p + *$q); exit() }
 EXPECT_LINE 10
 STDERR unstable_addr = enable
+
+NAME fields of records are asked for by name
+PROG begin { $x = (a=1, b=2); print($x.0); print($x.c); $y = (a=1, a=2) }
+RC 1
+STDERR the record has a field 'a' already
+
+NAME a field the record does not have
+PROG begin { $x = (a=1, b=2); print($x.0); print($x.c) }
+RC 1
+STDERR Can not access index '0' on expression of type 'record(a=uint8,b=uint8)'
+STDERR The record has no field named 'c'

@@ -279,3 +279,14 @@ NAME pattern without a match beside points that exist
 RUN {sonde} --dry-run -e 'tracepoint:syscalls:sys_enter_openat,tracepoint:syscalls:sys_enter_nosuch* { @ = count() }'
 EXPECT Attached 1 probe
 STDERR WARNING: no tracepoint matches syscalls:sys_enter_nosuch*; skipped
+
+NAME records
+PROG begin { $x = (a=1, b="q"); print($x); print($x.b); $x = (b="longer", a=-300); print($x); print((n=(c=1, d=2), t=(3, 4)) == (n=(c=1, d=2), t=(3, 4)));
+     @m[1] = (k=5, s="a"); @m[2] = (k=70000, s="abcdef"); for ($kv : @m) { printf("%s %d\n", $kv.1.s, $kv.1.k) } @k[(p=1, q="z")] = 2; @v = (n=(c=1, d=2), t=(3, 4)); exit() }
+EXPECT_LINE { .a = 1, .b = q }
+EXPECT_LINE q
+EXPECT_LINE { .a = -300, .b = longer }
+EXPECT_LINE true
+EXPECT_LINE abcdef 70000
+EXPECT_LINE @k[{ .p = 1, .q = z }]: 2
+EXPECT_LINE @v: { .n = { .c = 1, .d = 2 }, .t = (3, 4) }

@@ -146,3 +146,15 @@ RUN ln -s {sonde} {tmp}/bpftrace; {tmp}/bpftrace -e 'begin { foo() }'
 RC 1
 STDERR         ~~~~~
 
+
+NAME a command runs to its end though only begin has anything to do
+RUN {sonde} -q -c '{build}/shapes 3' -e 'begin { print(1) } end { print(2) }'
+EXPECT_LINE shapes done
+EXPECT_LINE 2
+
+NAME listing: an empty pattern is all, begin and end are attached to nothing
+RUN {sonde} -l 'software:'; {sonde} --list -e 'begin { } tracepoint:syscalls:sys_enter_getppid { } END { }'
+EXPECT_LINE software:page-faults:
+EXPECT_LINE tracepoint:syscalls:sys_enter_getppid
+EXPECT_NOT begin
+EXPECT_NOT END

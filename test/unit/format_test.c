@@ -102,7 +102,7 @@ TEST(records)
 	self.fields = &loop;
 	CHECK_STR(show(&f, ty_record(&f.types, &self), "abcd"), "{}");
 	const struct Type *parts[] = {ty_int(&f.types, 1, false), ty_str(&f.types, 4), ty_int(&f.types, 8, true)};
-	const struct Type *tup = ty_tuple(&f.types, parts, 3);
+	const struct Type *tup = ty_tuple(&f.types, parts, NULL, 3);
 	u8 t[32] = {7};
 	strcpy((char *)t + tup->fields[1].off, "ab");
 	t[tup->fields[2].off] = 9;

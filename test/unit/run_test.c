@@ -121,7 +121,7 @@ TEST(print_by_key)
 	struct Fake f;
 	fake_init(&f, &text_render_ops);
 	const struct Type *parts[] = {ty_int(&f.types, 4, false), ty_str(&f.types, 8)};
-	const struct Type *key = ty_tuple(&f.types, parts, 2), *val = ty_str(&f.types, 8);
+	const struct Type *key = ty_tuple(&f.types, parts, NULL, 2), *val = ty_str(&f.types, 8);
 	struct MapDef m = make_map(BPF_MAP_TYPE_HASH, "@k", 100, key, val);
 	const char *names[] = {"b", "a", "c"};
 	for (u32 i = 0; i < 6; i++) {

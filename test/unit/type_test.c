@@ -29,8 +29,8 @@ TEST(interning)
 	CHECK(ty_int(&tab, 4, true) != ty_int(&tab, 4, false));
 	CHECK(ty_int(&tab, 1, true) != ty_char(&tab));
 	const struct Type *u8t = ty_int(&tab, 1, false), *s = ty_str(&tab, 6), *p[2] = {u8t, s}, *q[2] = {u8t, ty_str(&tab, 7)};
-	CHECK(ty_tuple(&tab, p, 2) == ty_tuple(&tab, p, 2));
-	CHECK(ty_tuple(&tab, p, 2) != ty_tuple(&tab, q, 2));
+	CHECK(ty_tuple(&tab, p, NULL, 2) == ty_tuple(&tab, p, NULL, 2));
+	CHECK(ty_tuple(&tab, p, NULL, 2) != ty_tuple(&tab, q, NULL, 2));
 	CHECK(ty_ptr(&tab, u8t, AS_KERNEL) != ty_ptr(&tab, u8t, AS_USER));
 	CHECK(ty_stack(&tab, true, STACK_MODE_PERF, 10, false) != ty_stack(&tab, true, STACK_MODE_PERF, 11, false));
 	CHECK(ty_hist(&tab, 0) != ty_hist(&tab, 1));
@@ -40,7 +40,7 @@ TEST(interning)
 	for (u32 i = 2; i < 2000; i++) // the table grows and still finds the old ones
 		ty_str(&tab, i);
 	CHECK(ty_str(&tab, 1) == first);
-	CHECK(ty_tuple(&tab, p, 2)->fields[1].type == s);
+	CHECK(ty_tuple(&tab, p, NULL, 2)->fields[1].type == s);
 	teardown();
 }
 
@@ -48,12 +48,12 @@ TEST(layout)
 {
 	setup();
 	const struct Type *f[] = {ty_int(&tab, 1, false), ty_int(&tab, 8, false), ty_str(&tab, 3)};
-	const struct Type *t = ty_tuple(&tab, f, 3);
+	const struct Type *t = ty_tuple(&tab, f, NULL, 3);
 	CHECK_EQ(t->fields[1].off, 8);
 	CHECK_EQ(t->fields[2].off, 16);
 	CHECK_EQ(t->size, 24);
 	CHECK_EQ(t->align, 8);
-	CHECK_EQ(ty_tuple(&tab, NULL, 0)->size, 0);
+	CHECK_EQ(ty_tuple(&tab, NULL, NULL, 0)->size, 0);
 	CHECK_EQ(ty_buf(&tab, 10)->size, 14);
 	CHECK_EQ(ty_array(&tab, ty_int(&tab, 4, true), 5)->size, 20);
 	CHECK_EQ(ty_array(&tab, ty_int(&tab, 8, true), 0x80000000u)->size, UINT32_MAX);
@@ -107,8 +107,8 @@ TEST(names)
 	CHECK_NAME(ty_record(&tab, &u), "union sigval");
 	CHECK_NAME(ty_enum(&tab, &e), "enum cpuid");
 	CHECK_NAME(ty_array(&tab, ty_int(&tab, 4, true), 3), "int32[3]");
-	CHECK_NAME(ty_tuple(&tab, pair, 2), "(uint8,string[6])");
-	CHECK_NAME(ty_tuple(&tab, NULL, 0), "()");
+	CHECK_NAME(ty_tuple(&tab, pair, NULL, 2), "(uint8,string[6])");
+	CHECK_NAME(ty_tuple(&tab, NULL, NULL, 0), "()");
 	CHECK_NAME(ty_aggr(&tab, TY_COUNT, true), "count_t");
 	CHECK_NAME(ty_aggr(&tab, TY_SUM, false), "usum_t");
 	CHECK_NAME(ty_aggr(&tab, TY_MAX, true), "max_t");
