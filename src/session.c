@@ -148,7 +148,7 @@ static struct err *read_script(struct Session *s)
 
 static void fill_hooks(struct Session *s)
 {
-	s->hooks = (struct CheckHooks){.arg = s, .kaddr = hook_kaddr, .uaddr = hook_uaddr, .cgroupid = hook_cgroupid, .pinned = hook_pinned, .ptregs = ptregs_offset,
+	s->hooks = (struct CheckHooks){.arg = s, .kaddr = hook_kaddr, .uaddr = hook_uaddr, .cgroupid = hook_cgroupid, .pinned = hook_pinned, .ptregs = ptregs_offset, .syscall_number = syscall_number,
 				       .kfunc = hook_kfunc, .getenv = hook_getenv, .pid = s->o->pid,
 				       .cpid = s->child ? child_pid(s->child) : 0, .ncpus = possible_cpus()};
 }

@@ -60,6 +60,7 @@ struct CheckHooks {
 	bool (*pinned)(void *, const char *path, u32 *key_size, const char **why);
 	int (*ptregs)(const char *name, u32 *size); // offset in struct pt_regs or -1
 	bool (*kfunc)(void *, const char *name);
+	int (*syscall_number)(const char *name); // -1: unknown
 	const char *(*getenv)(const char *name);
 	int pid;      // -p
 	int cpid;     // -c child, 0 none

@@ -1,5 +1,6 @@
 // Types of operators, ternaries and casts. In: an operator's node. Out: its type; operators on literals become literals.
 #include "lang/check_expr.h"
+#include <pwd.h>
 
 static u64 fold_int(enum Op op, u64 a, u64 b, bool sgn, bool *neg)
 {
@@ -100,6 +101,40 @@ static bool comparable(const struct Type *t)
 	return t->kind == TY_STR || t->kind == TY_ARRAY || t->kind == TY_TUPLE || t->kind == TY_MAC || t->kind == TY_INET || t->kind == TY_BUF;
 }
 
+// Texts that are numbers until they are printed: the number whose text is s, -1 if none is.
+static s64 number_of_text(struct Unit *u, const struct Type *t, const char *s)
+{
+	const struct passwd *pw;
+	switch (t->kind) {
+	case TY_STRERROR:
+		for (int i = 0; i < 4096; i++) // MAX_ERRNO
+			if (!strcmp(strerror(i), s))
+				return i;
+		return -1;
+	case TY_SYSCALL_NAME:
+		return u->hooks->syscall_number ? u->hooks->syscall_number(s) : -1;
+	default:
+		return (pw = getpwnam(s)) ? (s64)pw->pw_uid : -1;
+	}
+}
+
+static bool is_late_text(const struct Type *t)
+{
+	return t->kind == TY_STRERROR || t->kind == TY_SYSCALL_NAME || t->kind == TY_USERNAME;
+}
+
+// strerror(e) == "text": the literal becomes the number, once.
+static bool compare_late_text(struct Unit *u, const struct Type *t, struct Expr *lit)
+{
+	if (!is_late_text(t))
+		return false;
+	if (lit->kind == E_STR) {
+		s64 n = number_of_text(u, t, lit->str);
+		make_int(u, lit, (u64)n, n < 0);
+	}
+	return lit->kind == E_INT;
+}
+
 const struct Type *check_binop(struct Unit *u, struct Expr *e)
 {
 	const struct Type *a = operand_type(u, check_expr(u, e->a)), *b = operand_type(u, check_expr(u, e->b));
@@ -127,7 +162,9 @@ const struct Type *check_binop(struct Unit *u, struct Expr *e)
 			ERR(u, e->span, "Only arrays of same size support comparison operators.");
 		return ty_bool(u->types);
 	}
-	if ((e->op == OP_EQ || e->op == OP_NE) && a->kind == b->kind && (ty_is_stack(a) || a->kind == TY_KSYM))
+	if ((e->op == OP_EQ || e->op == OP_NE) && (compare_late_text(u, a, e->b) || compare_late_text(u, b, e->a)))
+		return ty_bool(u->types);
+	if ((e->op == OP_EQ || e->op == OP_NE) && a->kind == b->kind && (is_late_text(a) || ty_is_stack(a) || a->kind == TY_KSYM))
 		return ty_bool(u->types);
 	if (a->kind == b->kind)
 		ERR(u, e->span, "The %s operator can not be used on expressions of type '%s'", op_text(e->op), tyname(u, a));

@@ -2,6 +2,16 @@
 // In: a number. Out: text. Invariant: every bit of the flags is in the text.
 #include "run/run.h"
 
+int syscall_number(const char *name)
+{
+	for (int nr = 0; nr < 1024; nr++) {
+		const char *s = syscall_name_of(nr);
+		if (s && !strcmp(s, name))
+			return nr;
+	}
+	return -1;
+}
+
 const char *syscall_name_of(int nr)
 {
 	static const struct {

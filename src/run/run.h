@@ -38,6 +38,7 @@ u64 average(u64 total, u64 count, bool sgn); // 0 when count is
 void cgroup_path_text(u64 id, const char *filter, struct Str *out);
 // names.c
 const char *syscall_name_of(int nr); // NULL if unknown
+int syscall_number(const char *name); // -1 if unknown
 void gfp_flags_text(u64 flags, struct Str *out);
 
 // mapread.c: reads, merges per-CPU values, sorts as bpftrace does; top 0 = all, div 0/1 = none

@@ -408,7 +408,7 @@ static void decode_text(struct RunCtx *rc, struct Arena *a, const struct Type *t
 		break;
 	case TY_SYSCALL_NAME:
 		name = syscall_name_of((int)load_uint(p, 4));
-		set_text(out, V_SYM, name ? name : "unknown", strlen(name ? name : "unknown"));
+		set_text(out, V_SYM, name ? name : "Unknown syscall", strlen(name ? name : "Unknown syscall"));
 		break;
 	default:
 		UNREACHABLE();

@@ -152,3 +152,15 @@ NEED file:/none
 NAME stacks have a length
 PROG tracepoint:sched:sched_switch { if (len(kstack) > 2 && len(kstack(2)) == 2) { printf("deep\n"); exit() } }
 EXPECT_LINE deep
+
+NAME texts of numbers compare with text
+PROG begin { $s = strerror(1); if ($s == "Operation not permitted") { print("perm") } if (strerror(-2) == "No such file or directory") { print("noent") }
+     if (syscall_name(59 * 0 + 0) != "read") { print("bad") } if ("root" == username) { print("root") } if (username == "no such user") { print("bad") }
+     if (strerror(2) == "no such text") { print("bad") } print(strerror(-13)); print(syscall_name(9999)); exit() }
+NEED arch:x86_64
+EXPECT_LINE perm
+EXPECT_LINE noent
+EXPECT_LINE root
+EXPECT_LINE Permission denied
+EXPECT_LINE Unknown syscall
+EXPECT_NOT bad
