@@ -25,6 +25,11 @@ bool ctype_record_load(struct Ctypes *c, struct Record *rec);
 bool ctype_enum_const(struct Ctypes *c, const char *name, s64 *val, const struct Type **type);
 // Object-like macro by name (preamble, header or built-in table): its expansion text to be parsed as an expression, or NULL.
 const char *ctype_macro(struct Ctypes *c, const char *name);
+// Is it a #define of the script itself? Those come before everything else that has the name.
+bool ctype_macro_own(struct Ctypes *c, const char *name);
+// A call of a function-like macro, its i-th argument written as __argI: the expansion's text, or NULL when there is no such macro. *takes: how
+// many arguments it has when they are not nargs.
+const char *ctype_macro_call(struct Ctypes *c, const char *name, u32 nargs, u32 *takes);
 // A name near a wrong one for hints; NULL if none. "struct x", "union x", "enum x": of that kind; else any type.
 const char *ctype_nearest(struct Ctypes *c, const char *name);
 // Why a type or constant may be unknown: the preamble includes headers that are not installed, or that hold declarations which could not

@@ -145,6 +145,43 @@ const char *ctype_macro(struct Ctypes *c, const char *name)
 	return text;
 }
 
+bool ctype_macro_own(struct Ctypes *c, const char *name)
+{
+	struct CMacro *m = c->cpp ? cpp_macro(c->cpp, name) : NULL;
+	return m && !m->func;
+}
+
+const char *ctype_macro_call(struct Ctypes *c, const char *name, u32 nargs, u32 *takes)
+{
+	struct Cpp *cpp;
+	struct CMacro *m = find_macro(c, name, &cpp);
+	struct CToks call = {0}, toks = {0};
+	struct Str s = {0};
+	if (!m && headers_pending(c) && preamble_read_headers(c))
+		m = find_macro(c, name, &cpp);
+	if (!m || !m->func)
+		return NULL;
+	*takes = m->nparams;
+	if (m->variadic ? nargs < m->nparams : nargs != m->nparams)
+		return NULL;
+	*takes = nargs;
+	str_addf(&s, "%s(", name);
+	for (u32 i = 0; i < nargs; i++)
+		str_addf(&s, "%s__arg%u", i ? "," : "", i);
+	str_addc(&s, ')');
+	struct CFile *f = arena_new(c->arena, struct CFile);
+	*f = (struct CFile){.name = name, .text = arena_strdup(c->arena, s.p), .len = s.n, .header = true};
+	cpp_lex(f, &call);
+	cpp_expand(cpp, call.p, call.n, &toks);
+	str_reset(&s);
+	join(&toks, &s);
+	const char *text = s.n ? arena_strdup(c->arena, s.p) : NULL;
+	vec_deinit(&call);
+	vec_deinit(&toks);
+	str_deinit(&s);
+	return text;
+}
+
 const char *ctype_unresolved_hint(struct Ctypes *c)
 {
 	struct Str s = {0};

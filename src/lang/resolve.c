@@ -238,23 +238,67 @@ static struct MapSym *bind_map(struct Unit *u, struct Expr *e)
 	return e->map = m;
 }
 
-// A macro's expansion is parsed as an expression of its own source, then bound in place.
-static bool expand_macro(struct Resolve *r, struct Expr *e)
+// A macro's expansion, parsed as an expression of its own source; NULL after an error.
+static struct Expr *macro_tree(struct Resolve *r, const char *name, const char *text)
 {
-	const char *text = ctype_macro(r->u->ctypes, e->str);
-	if (!text || r->macro_depth > 16)
-		return false;
 	struct Unit *u = r->u;
 	char *src = arena_printf(u->arena, "begin{_=(%s);}", text);
 	int before = u->diags->nerrors;
-	u16 file = diags_add_source(u->diags, arena_printf(u->arena, "#define %s", e->str), src, strlen(src));
+	u16 file = diags_add_source(u->diags, arena_printf(u->arena, "#define %s", name), src, strlen(src));
 	struct Script *s = parse_script(u->arena, u->diags, file);
-	if (u->diags->nerrors > before || !s->probes || !s->probes->body || !s->probes->body->e) {
-		diag_hint(u->diags, "the macro %s expands to `%s`, which is not an expression of this language", e->str, text);
+	if (u->diags->nerrors == before && s->probes && s->probes->body && s->probes->body->e)
+		return s->probes->body->e;
+	diag_hint(u->diags, "the macro %s expands to `%s`, which is not an expression of this language", name, text);
+	return NULL;
+}
+
+static bool expand_macro(struct Resolve *r, struct Expr *e)
+{
+	const char *text = ctype_macro(r->u->ctypes, e->str);
+	struct Expr *tree = text && r->macro_depth <= 16 ? macro_tree(r, e->str, text) : NULL;
+	if (!tree)
 		return false;
-	}
 	struct Span span = e->span;
-	*e = *s->probes->body->e;
+	*e = *tree;
+	e->span = span;
+	r->macro_depth++;
+	r_expr(r, e);
+	r->macro_depth--;
+	return true;
+}
+
+struct MacroArgs {
+	struct Arena *arena;
+	const struct Expr *call;
+};
+
+static bool put_arg(void *arg, struct Expr *e)
+{
+	struct MacroArgs *m = arg;
+	u64 i;
+	if (e->kind != E_IDENT || strncmp(e->str, "__arg", 5) || !parse_u64(e->str + 5, &i) || i >= m->call->nargs)
+		return true;
+	*e = *clone_expr(m->arena, m->call->args[i]);
+	return false;
+}
+
+// name(args) of a #define: its text is parsed as the macro's above, with the arguments, which are trees already, put in their places.
+static bool expand_macro_call(struct Resolve *r, struct Expr *e)
+{
+	struct Unit *u = r->u;
+	u32 takes = e->nargs;
+	const char *text = r->macro_depth > 16 ? NULL : ctype_macro_call(u->ctypes, e->str, e->nargs, &takes);
+	if (!text && takes != e->nargs) {
+		diag_error(u->diags, e->span, "the macro %s takes %u argument%s, found %u", e->str, takes, takes == 1 ? "" : "s", e->nargs);
+		return true;
+	}
+	struct Expr *tree = text ? macro_tree(r, e->str, text) : NULL;
+	if (!tree)
+		return text != NULL;
+	struct MacroArgs m = {u->arena, e};
+	walk_expr(tree, put_arg, &m);
+	struct Span span = e->span;
+	*e = *tree;
 	e->span = span;
 	r->macro_depth++;
 	r_expr(r, e);
@@ -267,6 +311,8 @@ static void r_ident(struct Resolve *r, struct Expr *e)
 	struct Unit *u = r->u;
 	s64 val;
 	const struct Type *type;
+	if (ctype_macro_own(u->ctypes, e->str) && expand_macro(r, e))
+		return;
 	if (!strncmp(e->str, "arg", 3) && e->str[3] >= '0' && e->str[3] <= '9' && strlen(e->str) <= 5)
 		return; // check: argN
 	if ((e->builtin = builtin_find(e->str)))
@@ -319,6 +365,8 @@ static void r_call(struct Resolve *r, struct Expr *e)
 {
 	struct Unit *u = r->u;
 	e->builtin = builtin_find(e->str);
+	if (!e->builtin && expand_macro_call(r, e))
+		return;
 	if (!e->builtin) {
 		diag_error(u->diags, e->span, "Unknown function: '%s'", e->str);
 		const char *near = builtin_nearest(e->str);

@@ -1,0 +1,86 @@
+# Types: C declarations and macros in a script, the kernel's types and constants without headers.
+
+NAME declarations, macros and conditionals of C
+PROG #include <linux/sched.h>
+  #define SQ(x) ((x)*(x))
+  #define TWICE(a, b) (SQ(a) + SQ(b))
+  #define NAME "abc"
+  #define PIDOF(t) ((t)->tgid)
+  #ifdef AF_INET
+  #define HAVE 1
+  #else
+  #define HAVE 0
+  #endif
+  #if HAVE && !defined(NOT_THERE)
+  struct in { int q; union { int u; char c[4]; }; unsigned b1:3, b2:5; };
+  #endif
+  union both { u32 w; u8 b[4]; };
+  enum col { RED, GREEN = 5, BLUE };
+  typedef struct { struct in a[3]; int m[2][3]; enum col c; union both ub; struct in *next; int (*fn)(int); int flex[]; } big_t;
+  BEGIN { $v = 3; @m = 2; printf("%d %d %s %d\n", SQ($v + 1), TWICE(@m, $v), NAME, HAVE); clear(@m);
+  printf("%d %d %d %d\n", sizeof(big_t), offsetof(big_t, c), offsetof(big_t, a[1].c), sizeof(struct in));
+  $c = GREEN; printf("%s %d %s\n", $c, $c, BLUE); print(PIDOF((struct task_struct *)curtask) == pid); exit() }
+EXPECT_LINE 16 13 abc 1
+EXPECT_LINE 88 60 16 12
+EXPECT_LINE GREEN 5 BLUE
+EXPECT_LINE true
+
+NAME a macro with too many arguments
+PROG #define SQ(x) ((x)*(x))
+  BEGIN { print(SQ(1, 2)) }
+RC 1
+STDERR the macro SQ takes 1 argument, found 2
+
+NAME a macro that names itself
+PROG #define R(x) R(x)+1
+  BEGIN { print(R(1)) }
+RC 1
+STDERR Unknown function: 'R'
+
+NAME constants of headers that need not be installed
+PROG BEGIN { printf("%d %d %d %d %d %d %d %d %d %d ", AF_INET6, O_CREAT, EPERM, IFNAMSIZ, S_IFMT, PROT_EXEC, MSG_PEEK, SOCK_STREAM, IPPROTO_TCP, SIGKILL);
+  printf("%d %d %d %d %d %d\n", ICMP_ECHO, ICMPV6_ECHO_REQUEST, EINPROGRESS, S_IFREG, ETH_P_IPV6, CLONE_VM); exit() }
+EXPECT_LINE 10 64 1 16 61440 4 2 1 6 9 8 128 115 32768 34525 256
+
+NAME the kernel's records: nested pointers, arrays, unions, anonymous members, bit fields, function pointers
+NEED btf
+PROG BEGIN { $t = (struct task_struct *)curtask; printf("%d %d %s %d\n", $t->tgid == pid, $t.signal.rlim[7].rlim_cur > 0, str($t->mm->exe_file->f_path.dentry->d_name.name), $t->in_execve);
+  printf("%d %d %d\n", $t->thread_pid->numbers[0].nr > 0, $t->se.load.weight > 0, offsetof(struct task_struct, se.load.weight) == offsetof(struct task_struct, se) + offsetof(struct sched_entity, load.weight));
+  print($t->comm); printf("%d\n", $t->files->fdt->max_fds); exit() }
+EXPECT_LINE 1 1 sonde 0
+EXPECT_LINE 1 1 1
+EXPECT_LINE sonde
+EXPECT_RE ^\d{2,}$
+
+NAME the kernel's enumerators by name
+NEED btf
+PROG BEGIN { $e = (enum tcp_ca_state)2; printf("%s %d %s %d\n", $e, $e, TCP_LISTEN, TCP_LISTEN); print(PIDTYPE_TGID); exit() }
+EXPECT_LINE TCP_CA_CWR 2 TCP_LISTEN 10
+EXPECT_LINE PIDTYPE_TGID
+
+NAME arrays from numbers and back
+PROG BEGIN { $v = (uint8[8])0x0102030405060708; print($v); print((uint64)$v == 0x0102030405060708); $w = (uint16[])((uint32)0x00020001); printf("%d %d\n", $w[0], $w[1]); exit() }
+EXPECT_LINE [8,7,6,5,4,3,2,1]
+EXPECT_LINE true
+EXPECT_LINE 1 2
+
+NAME a null pointer on the way reads as nothing
+NEED btf
+PROG BEGIN { $f = (struct file *)0; printf("%d [%s]\n", $f->f_inode->i_mode, str($f->f_path.dentry->d_name.name)); exit() }
+EXPECT_LINE 0 []
+
+NAME function pointers as symbols
+NEED btf
+PROG iter:task_file { if (ctx.task.tgid == pid && ctx.fd == 0) { print(ksym(ctx.file.f_op.read_iter)) } }
+EXPECT_RE ^\w*read\w*$
+
+NAME a per-CPU variable
+NEED ksym:runqueues
+PROG BEGIN { $r = (struct rq *)percpu_kaddr("runqueues"); printf("%d\n", $r->cpu == cpu); exit() }
+EXPECT_LINE 1
+
+NAME types of a module: records of its own beside the kernel's
+NEED file:/sys/kernel/btf/9p
+PROG BEGIN { printf("%d %d\n", sizeof(struct v9fs_session_info) > 64, offsetof(struct v9fs_session_info, flags)); print(sizeof(((struct v9fs_inode *)0)->netfs) > sizeof(struct inode)); exit() }
+EXPECT_RE ^1 0$
+EXPECT_LINE true
