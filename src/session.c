@@ -565,6 +565,8 @@ static struct err *finish(struct Session *s)
 	attachments_destroy(s->at);
 	s->at = NULL;
 	watches_end(&s->env);
+	packets_close(s->rc.packets);
+	s->rc.packets = NULL;
 	if (s->ring)
 		loop_drain(&s->rc, s->ring);
 	s->rc.exiting = false; // exit() ended the tracing; what the end probes say counts again
@@ -600,6 +602,8 @@ static struct err *trace(struct Session *s)
 	s->rc = (struct RunCtx){.prog = &s->prog, .syms = s->syms, .unwind = s->unwind, .render = &s->render, .warnings = s->o->warnings, .is_tool = s->o->tool,
 				.start_ns = clock_ns(CLOCK_BOOTTIME), .on_watch = on_watch, .watch_arg = s};
 	s->rc.stacks = stacks_create(&s->prog, s->syms);
+	if ((e = packets_open(&s->rc, &s->rc.packets)))
+		return e;
 	if ((e = attach_and_trace(s)))
 		return e;
 	return s->o->dry_run ? NULL : finish(s);
@@ -638,6 +642,7 @@ static void session_deinit(struct Session *s)
 {
 	attachments_destroy(s->at);
 	unwind_destroy(s->unwind);
+	packets_close(s->rc.packets);
 	stacks_destroy(s->rc.stacks);
 	ring_close(s->ring);
 	loaded_destroy(s->loaded);

@@ -23,6 +23,13 @@ struct RtPrintMap {
 	u64 top, div;
 };
 
+// ---- a packet (skboutput): this, then `len` bytes of the packet, as a sample of the perf event of its CPU in the map sonde_packets
+struct RtPacket {
+	u64 nsecs; // CLOCK_BOOTTIME
+	u32 site;  // format site: the file
+	u32 len, offset, pad;
+};
+
 // ---- value layouts of lang/type.h kinds
 struct RtUsym {
 	u64 addr;

@@ -51,7 +51,7 @@ struct Val l_cpu(struct Lower *l, struct Expr *e)
 	return num(e, ir_ext(&l->b, call0(l, e->builtin->id == BI_cpu ? H_CPU : H_NUMA), 4, false));
 }
 
-static struct IrVal boot_ns(struct Lower *l)
+struct IrVal boot_ns(struct Lower *l)
 {
 	return call0(l, l->o->ktime_boot ? H_KTIME_BOOT : H_KTIME);
 }
@@ -246,7 +246,8 @@ struct Val l_retval(struct Lower *l, struct Expr *e)
 		v.btf = e->type->kind == TY_PTR;
 		return v;
 	}
-	return num(e, pt_reg(l, abi()->ret));
+	struct IrVal x = pt_reg(l, abi()->ret);
+	return num(e, p->kind == PK_KRETPROBE && p->ret ? ir_ext(&l->b, x, p->ret->size, p->ret->sgn) : x);
 }
 
 struct Val l_func(struct Lower *l, struct Expr *e)

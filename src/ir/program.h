@@ -32,7 +32,7 @@ struct FmtSite {
 	enum FmtKind kind;
 	u32 id;
 	struct Span span;
-	const char *fmt;      // format text; FK_STRFTIME: strftime text; FK_JOIN: separator
+	const char *fmt;      // format text; FK_STRFTIME: strftime text; FK_JOIN: separator; FK_SKB: path
 	u32 len;
 	struct FmtArg *args;
 	u32 nargs;

@@ -320,6 +320,35 @@ const struct Type *c_unwatch(struct Unit *u, struct Expr *e)
 	return t_void(u);
 }
 
+// The kernel takes a packet only from a pointer it has itself handed to the program.
+static bool is_own_arg(const struct Expr *e)
+{
+	bool name = e->kind == E_IDENT || e->kind == E_CALL;
+	if (e->kind == E_FIELD && e->a)
+		return (e->a->kind == E_IDENT || e->a->kind == E_CALL) && !strcmp(e->a->str, "args");
+	return name && !strcmp(e->str, "retval");
+}
+
+const struct Type *c_skboutput(struct Unit *u, struct Expr *e)
+{
+	const char *path = lit_str_arg(u, e, 0);
+	const struct Type *t = check_expr(u, e->args[1]);
+	s64 off = 0;
+	int_arg(u, e, 2);
+	if (lit_int_arg(u, e, 3, &off) && (off < 0 || off > 0xffff))
+		ERR(u, e->args[3]->span, "skboutput() takes an offset from 0 to 65535");
+	if (u->cur->point->kind != PK_FENTRY && u->cur->point->kind != PK_FEXIT)
+		ERR(u, e->span, "skboutput can only be used with 'fentry' and 'fexit' probes");
+	else if (t->kind != TY_NONE && (t->kind != TY_PTR || t->elem->kind != TY_RECORD || strcmp(t->elem->rec->name, "sk_buff"))) {
+		ERR(u, e->args[1]->span, "skboutput() takes a struct sk_buff * (%s provided)", tyname(u, t));
+	} else if (t->kind != TY_NONE && !is_own_arg(e->args[1])) {
+		ERR(u, e->args[1]->span, "skboutput() takes the packet straight from the probe's arguments, as args.skb");
+	}
+	if (path && u->final)
+		e->fmt = add_fmt_site(u, FK_SKB, e, path, (u32)strlen(path), NULL, 0);
+	return t_int(u, 8, true);
+}
+
 // __watch(address, number of the watchpoint, stop the process?)
 const struct Type *c_watch(struct Unit *u, struct Expr *e)
 {

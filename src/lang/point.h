@@ -60,7 +60,7 @@ struct Point {
 	const struct UsdtArg *usdt_args;
 	u32 nusdt_args;
 	struct Record *args;	  // fields of `args`; NULL: none
-	const struct Type *ret;	  // type of retval if known (fexit)
+	const struct Type *ret;	  // type of retval if known (fexit); kretprobe: only if it is smaller than a register
 	u32 btf_id;		  // fentry, fexit, iter: function/type to attach to
 	int btf_obj_fd;		  // module BTF object, 0 vmlinux
 	u32 id;			  // number in the program: bpf cookie of multi links

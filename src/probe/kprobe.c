@@ -26,6 +26,18 @@ static struct Point *make(struct ProbeEnv *env, const struct Provider *p, const 
 	return pt;
 }
 
+// An int is returned in half a register: -32 would be 4294967264. Of a function named exactly, BTF tells what it returns.
+static void read_return(struct ProbeEnv *env, const char *module, struct Point *pt)
+{
+	struct Record *args;
+	const struct Type *ret = NULL;
+	if (!env->want_args || env->listing || pt->kind != PK_KRETPROBE)
+		return;
+	err_free(ctype_func(env->ctypes, module, pt->func, &args, &ret, NULL));
+	if (ret && ty_is_int(ret) && ret->size < 8)
+		pt->ret = ret;
+}
+
 static bool collect_names(void *arg, const char *name, const char *module, u64 addr, char type)
 {
 	vec_push((NameList *)arg, name);
@@ -76,7 +88,9 @@ static void expand_exact(struct ProbeEnv *env, const struct Provider *p, const s
 			outside++;
 			continue;
 		}
-		point_add(env, spec, out, make(env, p, module, name, &found.p[i], off));
+		struct Point *pt = make(env, p, module, name, &found.p[i], off);
+		read_return(env, module, pt);
+		point_add(env, spec, out, pt);
 	}
 	if (found.n && outside == found.n) {
 		struct SymHit h = sym_kernel(env->syms, found.p[0].addr);

@@ -251,8 +251,8 @@ static void handle_fmt(struct RunCtx *rc, const struct FmtSite *site, const u8 *
 		handle_join(rc, site, p, n);
 		break;
 	case FK_STRFTIME:
-	case FK_CGROUP_PATH:
-	case FK_SKB: // parts of other values, no records of their own
+	case FK_CGROUP_PATH: // parts of other values, no records of their own
+	case FK_SKB:	     // packets.c
 		break;
 	}
 	str_deinit(&s);

@@ -12,6 +12,7 @@ struct RunCtx {
 	struct Syms *syms;
 	struct StackReader *stacks;
 	struct Unwind *unwind; // NULL when no ustack is used
+	struct Packets *packets; // NULL without skboutput()
 	struct Render *render;
 	bool warnings;
 	bool cut_told; // another report speaks of user stacks that are cut short
@@ -74,6 +75,13 @@ struct err *ring_open(struct Program *p, struct Ring **out); // the map named "s
 int ring_fd(struct Ring *r);
 u32 ring_consume(struct Ring *r, void (*fn)(void *, const void *data, size_t n), void *arg);
 void ring_close(struct Ring *r);
+
+// packets.c: what skboutput() sends
+struct Packets;
+struct err *packets_open(struct RunCtx *rc, struct Packets **out); // NULL: the script has none. Creates the files
+int packets_fd(const struct Packets *p);			   // readable when packets are there
+void packets_take(struct Packets *p);				   // writes them to their files
+void packets_close(struct Packets *p);				   // the rest too; reports what was lost
 
 // child.c: -c CMD
 struct Child;
