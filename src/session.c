@@ -200,7 +200,9 @@ static bool front(struct Session *s)
 		vec_deinit(&lists[i].v);
 	if (s->diags.nerrors)
 		return false;
-	return check_unit(u);
+	bool ok = check_unit(u);
+	units_drop_absent(u);
+	return ok;
 }
 
 static struct err *back(struct Session *s, struct ProbeProg *pp)
@@ -326,7 +328,7 @@ static struct err *load(struct Session *s)
 		struct SysProg base = {0};
 		probe_load_params(&s->env, s->prog.progs.p[i], &base);
 		base.license = s->prog.config.license;
-		if ((e = load_prog(&s->prog, s->loaded, s->prog.progs.p[i], &base, &lo)))
+		if ((e = load_prog(&s->prog, s->loaded, s->prog.progs.p[i], &base, &lo)) && (e = probe_load_failed(&s->env, s->prog.progs.p[i], e)))
 			return e;
 	}
 	return s->unwind ? unwind_start(s->unwind) : NULL;
@@ -515,13 +517,17 @@ static struct err *attach_and_trace(struct Session *s)
 	} else if (s->unwind && (tool || s->o->pid)) { // a report of whole stacks is worth the fifth of a second that all tables of a machine take
 		unwind_settle(s->unwind, SETTLE_MS);
 	}
-	if ((e = probes_attach(&s->env, &s->prog, s->at, &n)))
+	e = probes_attach(&s->env, &s->prog, s->at, &n);
+	show_diags(s); // places that were skipped
+	if (e)
 		return e;
 	n -= s->env.nwatchfns; // not the script's own
 	for (size_t i = 0; i < s->prog.progs.n; i++) {
 		enum ProbeKind k = s->prog.progs.p[i]->kind;
 		n += k == PK_BEGIN || k == PK_END || k == PK_SELF || (k == PK_TEST && s->o->test) || (k == PK_BENCH && s->o->bench);
 	}
+	if (!s->o->dry_run && !s->o->test && !s->o->bench)
+		loop_hold_signals();
 	if (tool) { // what iterators find is part of the start
 		read_iterators(s);
 		if (tool->started && (e = tool->started(tool->arg, &s->rc)))

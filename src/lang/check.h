@@ -114,6 +114,8 @@ const char *builtin_nearest(const char *name);
 
 // Names: binds variables, maps, builtins; splits probes into units. lists[i]: points of the i-th probe.
 void resolve_script(struct Unit *u, struct PointList *lists);
+// After checking: forgets the units whose only point is absent.
+void units_drop_absent(struct Unit *u);
 // Types: to a fixed point, then one round that reports errors. False if there were any.
 bool check_unit(struct Unit *u);
 // config block and environment into u->config

@@ -56,6 +56,7 @@ struct Point {
 	const char *pin;    // iter
 	int pid;	    // attach to this process only; 0 all
 	bool from_pattern;  // one of many that a pattern matched: the kernel may refuse it
+	bool absent;	    // does not exist here, which the script allows: its action is checked and then dropped
 	bool traceable;	    // kernel function that ftrace can patch: fit for a kprobe_multi link
 	const struct UsdtArg *usdt_args;
 	u32 nusdt_args;

@@ -542,3 +542,12 @@ void resolve_script(struct Unit *u, struct PointList *lists)
 		vec_deinit(&scope.vars);
 	}
 }
+
+void units_drop_absent(struct Unit *u)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < u->probes.n; i++)
+		if (!u->probes.p[i]->point->absent)
+			u->probes.p[n++] = u->probes.p[i];
+	u->probes.n = n;
+}

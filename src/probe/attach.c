@@ -149,7 +149,7 @@ struct err *refusals_end(struct ProbeEnv *env, struct ProbeProg *pp, struct Refu
 						  : (err_free(r->first), NULL);
 	struct Span none = {0};
 	if (!env->config || env->config->missing_probes != MISSING_IGNORE)
-		diag_warn(env->diags, pp->ast ? pp->ast->span : none, "%llu of %llu places that the pattern matches cannot be probed%s%s",
+		diag_warn(env->diags, pp && pp->ast ? pp->ast->span : none, "%llu of %llu places that the pattern matches cannot be probed%s%s",
 			  (unsigned long long)r->refused, (unsigned long long)(r->refused + r->attached), r->first ? ", for example " : "",
 			  r->first ? err_text(r->first) : "");
 	err_free(r->first);
@@ -217,6 +217,7 @@ struct err *probes_attach(struct ProbeEnv *env, struct Program *p, struct Attach
 	for (size_t i = p->progs.n; !e && i-- > 0;)
 		if (runs_last_first(p->progs.p[i]->kind))
 			e = provider_of(p->progs.p[i]->kind)->attach(env, p->progs.p[i], at);
+	e = fentry_end(env, e);
 	if (e) {
 		attachments_undo(at);
 		return e;

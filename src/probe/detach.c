@@ -20,6 +20,7 @@ struct Attachments {
 	VEC(char *) pins;
 	VEC(char *) defs;   // kbatch.c's definitions
 	u32 ndefs;	    // names given so far
+	int guard;	    // pipe to the process that removes definitions when this one is gone; 0 none
 	u64 n;
 };
 
@@ -46,6 +47,16 @@ void attachments_add_event(struct Attachments *at, int link_fd, int perf_fd, boo
 void attachments_add_def(struct Attachments *at, const char *event)
 {
 	vec_push(&at->defs, xstrdup(event));
+}
+
+bool attachments_guarded(const struct Attachments *at)
+{
+	return at->guard > 0;
+}
+
+void attachments_set_guard(struct Attachments *at, int pipe_fd)
+{
+	at->guard = pipe_fd;
 }
 
 u32 attachments_next_def(struct Attachments *at)
@@ -130,8 +141,7 @@ static bool close_between(unsigned from, unsigned to)
 	return false;
 }
 
-// In the child: keep the events alone, so that nobody waits for our end of a pipe; exiting closes them.
-__attribute__((noreturn)) static void linger(FdList *fds)
+void become_helper(const char *name, const int *fds, size_t n)
 {
 	unsigned from = 0;
 	if (fork()) // the grandchild is nobody's zombie
@@ -140,13 +150,13 @@ __attribute__((noreturn)) static void linger(FdList *fds)
 	if (chdir("/")) {
 		// stays where it is: only a busy mount would mind
 	}
-	prctl(PR_SET_NAME, "sonde-detach");
-	for (size_t i = 0; i < fds->n; i++) {
-		close_between(from, (unsigned)fds->p[i] - 1);
-		from = (unsigned)fds->p[i] + 1;
+	prctl(PR_SET_NAME, name);
+	for (size_t i = 0; i < n; i++) {
+		if (fds[i] > 0)
+			close_between(from, (unsigned)fds[i] - 1);
+		from = (unsigned)fds[i] + 1;
 	}
 	close_between(from, ~0u);
-	_exit(0);
 }
 
 #define LINGER_MIN 2
@@ -157,8 +167,10 @@ static void close_slow(FdList *fds, bool now)
 	if (!now && fds->n >= LINGER_MIN) {
 		qsort(fds->p, fds->n, sizeof(int), cmp_int);
 		pid = fork();
-		if (!pid)
-			linger(fds);
+		if (!pid) { // keeps the events alone, so that nobody waits for our end of a pipe; exiting closes them
+			become_helper("sonde-detach", fds->p, fds->n);
+			_exit(0);
+		}
 	}
 	// With the child holding them these are not the last descriptors; without it (no more processes) they are, and this takes its time.
 	for (size_t i = 0; i < fds->n; i++)
@@ -180,6 +192,9 @@ static void detach(struct Attachments *at)
 	}
 	at->defs.n = 0;
 	at->n = 0;
+	if (at->guard)
+		close(at->guard);
+	at->guard = 0;
 }
 
 static void forget_pins(struct Attachments *at, bool remove)

@@ -162,8 +162,8 @@ static void expand_pattern(struct ProbeEnv *env, const struct Provider *p, const
 			continue;
 		if (env->listing && !env->want_args)
 			point_add(env, spec, out, make(env, p, found.p[i].module, found.p[i].name));
-		else
-			add_function(env, p, spec, found.p[i].module, found.p[i].name, out, &e);
+		else if (add_function(env, p, spec, found.p[i].module, found.p[i].name, out, &e))
+			vec_last(&out->v)->from_pattern = true;
 		err_free(e);
 	}
 	if (out->v.n == before)
@@ -310,10 +310,11 @@ void fentry_list(struct ProbeEnv *env, const struct Provider *p, const struct At
 	list_by_expand(env, p, spec, fn, arg);
 }
 
+// ---- attaching
 #ifndef ENOTSUPP
 #define ENOTSUPP 524 // the kernel's own, include/linux/errno.h
 #endif
-static struct err *attach_one(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct Attachments *at)
+static struct err *attach_one(struct ProbeProg *pp, const struct Point *pt, struct Attachments *at)
 {
 	int fd = sys_link_tracing(pp->fd, pt->id);
 	if (fd >= 0) {
@@ -322,20 +323,55 @@ static struct err *attach_one(struct ProbeEnv *env, struct ProbeProg *pp, const 
 	}
 	const char *instead = pt->kind == PK_FENTRY ? "kprobe" : "kretprobe";
 	switch (-fd) {
-	case ENOTSUPP: case EOPNOTSUPP:
-		return err_new("this kernel has no trampolines for fentry: use %s:%s", instead, pt->event);
+	case ENOTSUPP: case EOPNOTSUPP: // arch_prepare_bpf_trampoline: 6 arguments at most, 12 since 6.6
+		return err_new("%s takes more arguments than this kernel's trampolines for %s pass on: use %s:%s", pt->event, probe_kind_name(pt->kind),
+			       instead, pt->event);
 	case EPERM:
 		return err_errno(EPERM, "the kernel refuses fentry (lockdown, or built without it): use %s:%s", instead, pt->event);
 	case EBUSY:
-		return err_errno(EBUSY, "%s is taken by another tracer, or cannot be patched", pt->event);
+		return err_new("%s is taken by another tracer, or cannot be patched", pt->event);
 	case E2BIG:
-		return err_errno(E2BIG, "the kernel allows 38 programs on %s", pt->event);
+		return err_new("the kernel allows 38 programs on %s", pt->event);
 	default:
 		return err_errno(-fd, "%s", pt->event);
 	}
 }
 
+// A program of its own for each place: what a pattern's places were refused for is put together in the cache and judged at the end.
+struct err *probe_load_failed(struct ProbeEnv *env, struct ProbeProg *pp, struct err *e)
+{
+	const struct Point *pt = pp->points.v.n ? pp->points.v.p[0] : NULL;
+	if (!pt || !pt->from_pattern || (pp->kind != PK_FENTRY && pp->kind != PK_FEXIT) || err_code(e) == EPERM)
+		return e;
+	struct ProbeCache *c = probe_cache(env);
+	c->fentry_prog = pp;
+	pp->fd = -1;
+	struct err *why = err_new("the kernel lets no %s program into %s", probe_kind_name(pp->kind), pt->event);
+	err_free(e);
+	return attach_refused(env, pp, pt, why, &c->fentry);
+}
+
 struct err *fentry_attach(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at)
 {
-	return attach_each(env, pp, at, attach_one);
+	struct ProbeCache *c = probe_cache(env);
+	if (pp->fd < 0)
+		return NULL; // refused when it was loaded
+	c->fentry_prog = pp;
+	for (size_t i = 0; i < pp->points.v.n; i++) {
+		struct err *e = attach_one(pp, pp->points.v.p[i], at);
+		if (!e) {
+			attachments_count(at, 1);
+			c->fentry.attached++;
+		} else if ((e = attach_refused(env, pp, pp->points.v.p[i], e, &c->fentry)))
+			return e;
+	}
+	return NULL;
+}
+
+struct err *fentry_end(struct ProbeEnv *env, struct err *e)
+{
+	struct ProbeCache *c = probe_cache(env);
+	e = refusals_end(env, c->fentry_prog, &c->fentry, e);
+	c->fentry = (struct Refusals){0};
+	return e;
 }

@@ -16,12 +16,19 @@ struct KFunc { // a kernel function that kprobes or fentry may go to
 	u64 addr;		   // 0 unknown
 };
 typedef VEC(struct KFunc) KFuncList;
+// Places of a pattern that the kernel refused: one warning for all, an error when none is left.
+struct Refusals {
+	u64 refused, attached;
+	struct err *first; // owned
+};
 struct ProbeCache {
 	bool tps_read, kfuncs_read, kfuncs_from_tracefs, blacklist_read;
 	VEC(struct TpName) tps;
 	KFuncList kfuncs; // sorted by name, then address
 	NameList blacklist;	  // sorted
 	const char *limit_said;	  // max_probes was reported
+	struct Refusals fentry;	  // each of a pattern's places has a program of its own: counted here
+	struct ProbeProg *fentry_prog; // one of them
 };
 struct ProbeCache *probe_cache(struct ProbeEnv *env);
 
@@ -59,6 +66,10 @@ u64 attachments_counted(const struct Attachments *at);
 void attachments_add_event(struct Attachments *at, int link_fd, int perf_fd, bool slow);
 void attachments_add_def(struct Attachments *at, const char *event); // kbatch.c's definition, removed at detach
 u32 attachments_next_def(struct Attachments *at);
+bool attachments_guarded(const struct Attachments *at);
+void attachments_set_guard(struct Attachments *at, int pipe_fd); // takes it; closed when detached
+// In a forked child: becomes a process of its own (session, name) that holds only these descriptors, sorted.
+void become_helper(const char *name, const int *fds, size_t n);
 void attachments_add_iter(struct Attachments *at, int link_fd); // owned already; to be read through attachments_iter_open
 void attachments_add_pin(struct Attachments *at, const char *path); // removed only when attaching fails
 void attachments_undo(struct Attachments *at); // attaching failed: nothing remains, pins neither
@@ -70,11 +81,6 @@ struct err *online_cpus(int **cpus, u32 *n); // malloced
 s64 read_number(const char *path);
 struct err *pmu_type(const char *pmu, u32 *type);	// "uprobe", "kprobe"
 u64 pmu_retprobe_bit(const char *pmu);
-// Places of a pattern that the kernel refused: one warning for all, an error when none is left.
-struct Refusals {
-	u64 refused, attached;
-	struct err *first; // owned
-};
 // As attach_failed, but a place that a pattern found is only noted. Takes cause.
 struct err *attach_refused(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct err *cause, struct Refusals *r);
 struct err *refusals_end(struct ProbeEnv *env, struct ProbeProg *pp, struct Refusals *r, struct err *e); // e: passed through
@@ -132,7 +138,9 @@ u32 usdt_args_parse(const char *spec, enum PtArch arch, const struct UsdtSymbols
 // ---- perf.c: the event on every CPU, or on every thread (present and later) of pt->pid; the cookie is pt->id
 struct err *attach_everywhere(struct ProbeProg *pp, const struct Point *pt, struct Attachments *at, const struct perf_event_attr *model);
 
-// ---- fentry.c: BTF object of a kernel module, owned by env; -errno
+// ---- fentry.c: what patterns matched and the kernel refused, over all programs. Takes and returns e.
+struct err *fentry_end(struct ProbeEnv *env, struct err *e);
+// ---- BTF object of a kernel module, owned by env; -errno
 int module_btf_fd(struct ProbeEnv *env, const char *module);
 
 // ---- kprobe_attach.c

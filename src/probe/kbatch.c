@@ -3,11 +3,12 @@
 // Why: a kprobe on a function's first bytes is armed by ftrace, which walks all its records several times for each probe (5-15 ms), and a perf
 // event each costs a grace period of RCU tasks trace (25 ms) when the program is taken off. Behind the 5-byte nop that ftrace owns, a
 // breakpoint is enough, and nothing has happened yet: registers and stack are those of the entry.
-// Invariant: definitions carry our pid in their group's name; they are removed at detach, and those of dead sondes when we make our own.
+// Invariant: definitions carry our pid in their group's name. They are removed at detach; a helper process removes them when we are killed.
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include "lang/check.h"
 #include "probe/internal.h"
 
@@ -82,8 +83,8 @@ static bool write_line(int fd, const char *line)
 	return write(fd, line, n) == (ssize_t)n;
 }
 
-// Definitions that a killed sonde left: "p:sonde_123/k0 _text+1234" with no process 123.
-static void remove_stale(int out)
+// Definitions "p:sonde_123/k0 _text+1234" of process pid, or, with 0, of sondes that are gone. Returns how many events there were.
+static size_t remove_events(int out, int of)
 {
 	int in = open_events(O_RDONLY);
 	char *line = NULL, last[64] = "", group[64];
@@ -96,7 +97,7 @@ static void remove_stale(int out)
 		if (sscanf(line, "%*[pr0-9]:" GROUP "%d/%23s", &pid, ev) != 2)
 			continue;
 		snprintf(group, sizeof(group), "-:" GROUP "%d/%s\n", pid, ev);
-		if (strcmp(group, last) && kill(pid, 0) && errno == ESRCH)
+		if (strcmp(group, last) && (of ? pid == of : kill(pid, 0) && errno == ESRCH))
 			vec_push(&dead, xstrdup(group));
 		memcpy(last, group, sizeof(last));
 	}
@@ -107,7 +108,32 @@ static void remove_stale(int out)
 		write_line(out, dead.p[i]); // a definition still in use elsewhere stays
 		free((char *)dead.p[i]);
 	}
+	size_t n = dead.n;
 	vec_deinit(&dead);
+	return n;
+}
+
+// Unlike perf events, definitions outlive their maker. The other end of the pipe is ours alone: its end is ours, however it comes.
+static void guard(struct Attachments *at)
+{
+	int p[2], me = getpid(), status;
+	char c;
+	if (attachments_guarded(at) || pipe2(p, O_CLOEXEC))
+		return;
+	pid_t child = fork();
+	if (!child) {
+		become_helper("sonde-cleanup", p, 1);
+		while (read(p[0], &c, 1) < 0 && errno == EINTR)
+			;
+		int fd = open_events(O_WRONLY | O_APPEND);
+		for (u32 i = 0; i < 100 && fd >= 0 && remove_events(fd, me); i++) // busy while the kernel still closes its perf event
+			usleep(50000);
+		_exit(0);
+	}
+	close(p[0]);
+	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	attachments_set_guard(at, p[1]);
 }
 
 static bool uses_func(void *arg, struct Expr *e)
@@ -167,7 +193,8 @@ struct err *kbatch_attach(struct ProbeEnv *env, struct ProbeProg *pp, struct Att
 	int first_errno = 0;
 	if (fd < 0)
 		return err_errno(errno, "kprobe_events");
-	remove_stale(fd);
+	remove_events(fd, 0);
+	guard(at);
 	snprintf(event, sizeof(event), "k%u", attachments_next_def(at));
 	bool ret = pp->kind == PK_KRETPROBE, at_entry = needs_entry(pp);
 	if (!at_entry)

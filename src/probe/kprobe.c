@@ -68,7 +68,8 @@ static void no_function(struct ProbeEnv *env, const struct Provider *p, const st
 		probe_missing(env, spec, "module %s is not loaded, so its function %s cannot be probed", module, name);
 		return;
 	}
-	if (probe_missing(env, spec, "no kernel function '%s'%s%s", name, module ? " in module " : "", module ? module : ""))
+	if (probe_missing(env, spec, "no kernel function '%s'%s%s (it is missing, or inlined into its callers)", name, module ? " in module " : "",
+			  module ? module : ""))
 		hint_function(env, p, name);
 }
 

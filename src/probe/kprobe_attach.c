@@ -19,16 +19,16 @@ static struct err *explain(struct ProbeEnv *env, const struct Point *pt, int e)
 {
 	const char *fn = pt->event ? pt->event : "this address";
 	if (pt->event && kfunc_blacklisted(env, pt->event))
-		return err_errno(e, "%s is on the kernel's kprobe blacklist (tracing it could crash the kernel)", fn);
+		return err_new("%s is on the kernel's kprobe blacklist (tracing it could crash the kernel)", fn);
 	switch (e) {
 	case EILSEQ:
-		return err_errno(e, "the offset is inside an instruction of %s", fn);
+		return err_new("the offset is inside an instruction of %s", fn);
 	case ENOENT:
-		return err_errno(e, "the kernel has no function %s", fn);
+		return err_new("the kernel has no function %s", fn);
 	case EADDRNOTAVAIL:
-		return err_errno(e, "several functions are called %s, and their addresses are hidden (kernel.kptr_restrict)", fn);
+		return err_new("several functions are called %s, and their addresses are hidden (kernel.kptr_restrict)", fn);
 	case EINVAL:
-		return err_errno(e, "the kernel does not let kprobes into %s (notrace, or not text)", fn);
+		return err_new("the kernel does not let kprobes into %s (notrace, or not text)", fn);
 	case EPERM: case EACCES:
 		return err_errno(e, "not permitted (root? lockdown?)");
 	default:

@@ -63,13 +63,15 @@ extern const struct Provider providers[];
 extern const u32 nproviders;
 
 // All attach points of every probe of the script; sets nothing on the AST but returns per ProbeAst lists. missing_probes is honoured.
-// lists[i] belongs to the i-th ProbeAst.
+// lists[i] belongs to the i-th ProbeAst. A probe left without points by missing_probes gets one that is absent.
 void probes_expand(struct ProbeEnv *env, struct Script *s, struct PointList *lists);
 // -l: prints names (and with verbose their args) matching the list of patterns; returns count.
 u32 probes_list(struct ProbeEnv *env, const struct AttachSpec *patterns, bool verbose, FILE *out);
 // How to load pp: program type, expected attach type, BTF ids; depends on features (multi, session).
 void probe_load_params(struct ProbeEnv *env, struct ProbeProg *pp, struct SysProg *sp);
 
+// Loading pp failed with e (taken). NULL: it may be missing, since it is for one of many places that a pattern found; it will not be attached.
+struct err *probe_load_failed(struct ProbeEnv *env, struct ProbeProg *pp, struct err *e);
 struct Attachments *attachments_create(void);
 // Attaches everything except begin/end/self/test/bench; on error everything already attached is detached. *n counts attached points.
 struct err *probes_attach(struct ProbeEnv *env, struct Program *p, struct Attachments *at, u64 *n);

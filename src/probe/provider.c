@@ -301,6 +301,38 @@ static void judge_unmatched(struct ProbeEnv *env, bool others)
 	env->unmatched.n = 0;
 }
 
+// Does what the action uses follow from the kind of probe alone?
+static bool known_without_point(const struct Provider *p, bool uses_types)
+{
+	switch (p->kind) {
+	case PK_KPROBE: case PK_KRETPROBE:
+		return true;
+	case PK_UPROBE: case PK_URETPROBE: case PK_TRACEPOINT: case PK_RAWTP: case PK_FENTRY: case PK_FEXIT:
+		return !uses_types; // the fields of `args` are the point's own
+	default:
+		return false;
+	}
+}
+
+static enum CtxKind usual_ctx(enum ProbeKind k)
+{
+	return k == PK_TRACEPOINT ? CTX_TRACEPOINT : k == PK_RAWTP || k == PK_FENTRY || k == PK_FEXIT ? CTX_RAW : CTX_PT_REGS;
+}
+
+// None of a probe's points exist and missing_probes allows that: one that stands for them, so that the action is still looked at.
+static void add_absent(struct ProbeEnv *env, const struct AttachSpec *spec, struct PointList *out)
+{
+	const struct Provider *p = spec && spec->nparts > 1 && !is_wild(spec->parts[0]) ? provider_find(spec->parts[0]) : NULL;
+	if (!p || !known_without_point(p, env->want_args))
+		return;
+	struct Point *pt = point_new(env, p, usual_ctx(p->kind));
+	pt->name = spec->text;
+	pt->event = pt->func = spec->parts[spec->nparts - 1];
+	pt->target = spec->nparts > 2 ? spec->parts[1] : NULL;
+	pt->absent = true;
+	vec_push(&out->v, pt);
+}
+
 void probes_expand(struct ProbeEnv *env, struct Script *s, struct PointList *lists)
 {
 	u32 i = 0;
@@ -317,8 +349,12 @@ void probes_expand(struct ProbeEnv *env, struct Script *s, struct PointList *lis
 			iter |= lists[i].v.p[k]->kind == PK_ITER;
 		if (iter && lists[i].v.n > 1)
 			diag_error(env->diags, p->span, "an iter probe stands alone: it takes no other attach point beside it");
-		if (!lists[i].v.n && env->diags->nerrors == errors && (!env->config || env->config->missing_probes == MISSING_ERROR))
+		if (lists[i].v.n || env->diags->nerrors != errors)
+			continue;
+		if (!env->config || env->config->missing_probes == MISSING_ERROR)
 			diag_error(env->diags, p->span, "this probe has no attach point");
+		else
+			add_absent(env, p->points, &lists[i]);
 	}
 	env->want_args = false;
 }

@@ -65,6 +65,15 @@ bool loop_interrupted(void)
 	return sigs.interrupts != 0;
 }
 
+void loop_hold_signals(void)
+{
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
 static struct err *catch_signals(const struct LoopOpts *o)
 {
 	struct sigaction sa = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART};
@@ -75,8 +84,10 @@ static struct err *catch_signals(const struct LoopOpts *o)
 	}
 	sigaddset(&sa.sa_mask, SIGINT);
 	sigaddset(&sa.sa_mask, SIGTERM);
+	sigset_t held = sa.sa_mask;
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
+	pthread_sigmask(SIG_UNBLOCK, &held, NULL); // loop_hold_signals
 	sa.sa_handler = on_self_signal;
 	for (u32 i = 0; i < o->nsigs; i++)
 		if (o->sigs[i] > 0 && o->sigs[i] < NSIG && sigaction(o->sigs[i], &sa, NULL))

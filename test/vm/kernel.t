@@ -43,6 +43,48 @@ NAME kprobe at an address
 RUN {sonde} -q --unsafe -c '{build}/tcp 4 3 111' -e "kprobe:0x$(grep ' T tcp_sendmsg$' /proc/kallsyms | cut -d' ' -f1) { @[func] = count() }"
 EXPECT_LINE @[tcp_sendmsg]: 3
 
+NAME kprobe on every copy that the compiler made
+RUN f=$(grep -oE '^[a-z_0-9]+\.(isra|constprop)\.[0-9]+$' /sys/kernel/tracing/available_filter_functions | sed 's/\..*//' | sort | uniq -d | head -1); n=$(grep -cE "^$f\.(isra|constprop)" /sys/kernel/tracing/available_filter_functions); {sonde} -e "kprobe:$f { @ = count() } BEGIN { exit() }" >{tmp}/o; cat {tmp}/o; grep -q "Attached $((n + 1)) probes" {tmp}/o && [ $n -gt 1 ] && echo every copy
+EXPECT_LINE every copy
+
+NAME kprobe on two functions of one name
+RUN n=$(grep -cE ' [tT] m_start$' /proc/kallsyms); {sonde} -c 'cat /proc/self/maps /proc/mounts' -e 'kprobe:m_start { @[func] = count() }' >{tmp}/o; echo names $n; grep -v r-- {tmp}/o; [ $n -gt 1 ] && grep "Attached $n probes" {tmp}/o
+EXPECT_RE ^@\[m_start\]: ([2-9]|\d\d+)$
+
+NAME kprobe inside an instruction
+NEED arch:x86_64
+RUN {sonde} -q -e 'kprobe:vfs_read+1 { @ = count() }'
+RC 1
+STDERR cannot attach kprobe:vfs_read+1: the offset is inside an instruction of vfs_read
+
+NAME kprobe on what the kernel forbids
+RUN {sonde} -q -e 'kprobe:'$(cut -f2 /sys/kernel/debug/kprobes/blacklist | grep -E '^(nmi_handle|do_debug_exception)$' | head -1)' { @ = count() }'
+RC 1
+STDERR is on the kernel's kprobe blacklist (tracing it could crash the kernel)
+
+NAME missing_probes = warn: what is not there is skipped, its action checked
+RUN {sonde} -e 'config = { missing_probes = "warn" } kprobe:no_such_function { @a = count() } BEGIN { printf("begun\n"); exit() }'
+EXPECT Attached 1 probe
+EXPECT_LINE begun
+STDERR no kernel function 'no_such_function' (it is missing, or inlined into its callers); skipped
+
+NAME missing_probes = warn: an error in the action of a missing probe
+RUN {sonde} -e 'config = { missing_probes = "warn" } kprobe:no_such_function { @a = count(); $x = 1 + "a" } BEGIN { exit() }'
+RC 1
+STDERR Type mismatch for '+'
+
+NAME missing_probes = warn: a forbidden function is skipped
+RUN {sonde} -c 'cat /proc/uptime' -e 'config = { missing_probes = "warn" } kprobe:'$(cut -f2 /sys/kernel/debug/kprobes/blacklist | grep -E '^(nmi_handle|do_debug_exception)$' | head -1)',kprobe:vfs_read { @ = count() }'
+EXPECT Attached 1 probe
+EXPECT_RE ^@: \d+$
+STDERR kprobe blacklist
+
+NAME missing_probes = ignore
+RUN {sonde} -c 'cat /proc/uptime' -e 'config = { missing_probes = "ignore" } kprobe:no_such_function,kprobe:vfs_read { @ = count() }' 2>&1
+EXPECT Attached 1 probe
+EXPECT_NOT WARNING
+EXPECT_NOT no_such
+
 NAME fentry with named arguments
 NEED fentry
 RUN {sonde} -q -c '{build}/tcp 4 3 111' -e 'fentry:tcp_sendmsg { printf("%d %d %s\n", args.size, args.sk.__sk_common.skc_family == AF_INET, comm) }'
@@ -62,6 +104,29 @@ NAME fentry by wildcard
 NEED fentry
 RUN {sonde} -q -c '{build}/tcp 4 2 222' -e 'fentry:tcp_sendm* { @[func] = count() }'
 EXPECT_LINE @[tcp_sendmsg]: 2
+
+NAME fentry on a module's functions, with arguments
+NEED fentry
+NEED file:/sys/kernel/btf/9p
+RUN {sonde} -q -c 'cat /proc/version /etc/passwd' -e 'fentry:9p:v9fs_file_open { @[str(args.file->f_path.dentry->d_name.name)] = count() } fexit:v9fs_file_open { @ret[retval] = count() }'
+EXPECT_LINE @[passwd]: 1
+EXPECT_RE ^@ret\[0\]: \d+$
+
+NAME fentry by wildcard in a module: places that cannot be traced are counted
+NEED fentry
+NEED file:/sys/kernel/btf/9p
+RUN {sonde} -c 'cat /etc/passwd' -e 'fentry:9p:v9fs_* { @[func] = count() }'
+EXPECT_RE ^Attached 1?\d\d probes$
+EXPECT_RE ^@\[v9fs_file_open\]: \d+$
+
+# A program has type information when it has functions: loops are some.
+NAME fentry and fexit on a BPF program
+NEED fentry
+RUN {sonde} -q -e 'tracepoint:sched:sched_switch { @k[1] = 1; for ($kv : @k) { @never = count() } }' >{tmp}/o & p=$!; for i in 1 2 3 4 5 6 7 8 9 10; do {sonde} -l 'fentry:bpf:sched_switch' 2>{tmp}/e | grep . && break; sleep 0.5; done; {sonde} -q -e "fentry:bpf:sched_switch { @in[func] = count() } fexit:bpf:* { @out[func] = count() } interval:ms:500 { exit() }"; kill $p; wait $p
+EXPECT_RE ^fentry:bpf:\d+:sched_switch$
+EXPECT_RE ^@in\[sched_switch\]: [1-9]\d*$
+EXPECT_RE ^@out\[for_map\]: [1-9]\d*$
+TIMEOUT 25
 
 NAME kfunc is fentry's old name
 NEED fentry
