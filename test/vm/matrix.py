@@ -3,7 +3,7 @@
 In: GUESTS below; vm.py boots them. Out: one line a test in the tally, one summary a guest ("amd64 6.1: 80 passed, 0 failed, 2 skipped in 60 s").
 Invariant: no guest holds the suite up. One that dies or stands still costs the test it was in, and the rest goes on in a fresh one.
 """
-import fnmatch, os, re, select, shlex, signal, subprocess, tempfile, time
+import os, re, select, shlex, signal, subprocess, tempfile, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
@@ -83,7 +83,7 @@ class Results:
         self.failed, self.why = None, []
 
     def line(self, line):
-        m = re.match(r'start   (\d+) (.*)|ok      (.*)|skipped (.+?): (.*)|FAILED  (.*)|note    (.*)|(\d+ passed, .*)', line)
+        m = re.match(r'start   (\d+) (.*)|ok      (.*)|skipped (.+?): (.*)|FAILED  (.*)|note    (.*)|(\d+ passed, .*)|# .*', line)
         if not m:
             if self.failed:
                 self.why.append(line[8:] if line.startswith(' ' * 8) else line)
@@ -96,7 +96,7 @@ class Results:
             print('note    %s: %s' % (self.name, note), flush=True)
         elif over:
             self.over = True
-        else:
+        elif ok or skipped or failed:
             self.seen += 1
             self.times.append((time.time() - self.began, self.current))
             self.current = None
