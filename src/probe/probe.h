@@ -83,7 +83,7 @@ void attachments_destroy(struct Attachments *at); // detaches: fast, all at once
 // Runs a begin, end, self or test program once from here (BPF_PROG_TEST_RUN): pid, comm and stacks are sonde's own.
 struct err *probe_run_once(struct ProbeProg *pp);
 struct err *probe_run_test(struct ProbeProg *pp, u32 *retval);		 // test: what the action returned
-struct err *probe_run_bench(struct ProbeProg *pp, double *ns_per_run);	 // bench: mean run time, measured by the kernel
+struct err *probe_run_bench(struct ProbeProg *pp, double *ns_per_run, u64 *runs); // bench: mean run time, measured by the kernel
 
 // ---- watch.c
 // Adds to the script, for each watchpoint:function+argN, a uprobe that sends the argument (RT_EV_WATCH, numbered from 0). Needs pid or child.

@@ -158,3 +158,16 @@ EXPECT_LINE software:page-faults:
 EXPECT_LINE tracepoint:syscalls:sys_enter_getppid
 EXPECT_NOT begin
 EXPECT_NOT END
+
+NAME test probes: the output of a test is shown when it fails
+RUN {sonde} --test -e 'test:okay { print("suppressed") } test:failure { print("shown"); return 1 }'
+RC 1
+EXPECT_RE ^\[       OK \] okay \(\d+ us\)$
+EXPECT_LINE shown
+EXPECT_RE ^\[  FAILED  \] failure$
+EXPECT_NOT suppressed
+
+NAME bench probes: name, time and how often it ran
+RUN {sonde} --bench -e 'bench:count { @b = count() }'
+EXPECT_RE ^count +\d+ +\d\d+$
+EXPECT_NOT @b

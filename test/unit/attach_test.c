@@ -241,7 +241,8 @@ TEST(begin_runs_here)
 	e = probe_run_test(&pp, &ret);
 	CHECK(!e);
 	CHECK_EQ(ret, 5);
-	e = probe_run_bench(&pp, &ns);
+	u64 runs = 0;
+	e = probe_run_bench(&pp, &ns, &runs);
 	if (e)
 		T_FAIL("%s", err_text(e));
 	err_free(e);
