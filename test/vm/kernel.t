@@ -58,6 +58,7 @@ RC 1
 STDERR cannot attach kprobe:vfs_read+1: the offset is inside an instruction of vfs_read
 
 NAME kprobe on what the kernel forbids
+NEED arch:x86_64
 RUN {sonde} -q -e 'kprobe:'$(cut -f2 /sys/kernel/debug/kprobes/blacklist | grep -E '^(nmi_handle|do_debug_exception)$' | head -1)' { @ = count() }'
 RC 1
 STDERR is on the kernel's kprobe blacklist (tracing it could crash the kernel)
@@ -74,6 +75,7 @@ RC 1
 STDERR Type mismatch for '+'
 
 NAME missing_probes = warn: a forbidden function is skipped
+NEED arch:x86_64
 RUN {sonde} -c 'cat /proc/uptime' -e 'config = { missing_probes = "warn" } kprobe:'$(cut -f2 /sys/kernel/debug/kprobes/blacklist | grep -E '^(nmi_handle|do_debug_exception)$' | head -1)',kprobe:vfs_read { @ = count() }'
 EXPECT Attached 1 probe
 EXPECT_RE ^@: \d+$
