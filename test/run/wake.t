@@ -42,7 +42,7 @@ RUN {sonde} offwaketime --chain 4 --comm chain435 --flame f.svg 3; head -c 4 f.s
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits chain 10 100 35
 TIMEOUT 20
 EXPECT <?xm
-EXPECT_RE (^has .*\n){7}
+EXPECT_RE (has .*\n){7}
 
 NAME offwaketime: who sends over loopback is the waker, though a soft interrupt delivers
 RUN {sonde} offwaketime -f --comm tcp 3
