@@ -624,9 +624,9 @@ static struct err *finish(struct Session *s)
 	}
 	s->rc.cut_told = s->o->why_incomplete;
 	report_losses(&s->rc);
-	if (s->o->why_incomplete && s->unwind) {
+	if (s->o->why_incomplete && (s->prog.uses_ustack || s->prog.uses_kstack)) {
 		struct StackEnds ends;
-		unwind_ends(s->unwind, &s->arena, &ends);
+		stacks_ends(&s->prog, s->syms, &s->arena, &ends);
 		s->render.ops->ends(&s->render, &ends);
 	}
 	s->render.ops->flush(&s->render);

@@ -206,6 +206,8 @@ static RT_INLINE u64 keep_kernel(struct RtStackBuf *b, u64 skip, u64 n, u64 limi
 	st->pid = 0;
 	if (n > limit)
 		n = limit;
+	if (n == limit && limit < RT_KSTACK_MAX)
+		st->why = RT_WHY_ASKED;
 	st->n = n;
 	st->pad = 0;
 	u64 h1 = hash_kernel(st);

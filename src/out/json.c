@@ -114,8 +114,9 @@ static void json_loss(struct Render *r, const char *what, u64 n, const char *tex
 static void json_ends(struct Render *r, const struct StackEnds *e)
 {
 	struct Str s = {0};
-	str_addf(&s, "{\"type\": \"user_stacks\", \"data\": {\"stacks\": %llu, \"whole\": %llu, \"kernel_threads\": %llu, \"exiting\": %llu, \"incomplete\": [",
-		 (unsigned long long)e->stacks, (unsigned long long)e->whole, (unsigned long long)e->kernel_threads, (unsigned long long)e->exiting);
+	str_addf(&s, "{\"type\": \"user_stacks\", \"data\": {\"stacks\": %llu, \"whole\": %llu, \"kernel_threads\": %llu, \"exiting\": %llu, \"kernel\": %llu, \"kernel_whole\": %llu, \"incomplete\": [",
+		 (unsigned long long)e->stacks, (unsigned long long)e->whole, (unsigned long long)e->kernel_threads, (unsigned long long)e->exiting,
+		 (unsigned long long)e->kernel, (unsigned long long)e->kernel_whole);
 	for (u32 i = 0; i < e->n; i++) {
 		const struct StackEnd *x = &e->rows[i];
 		str_addf(&s, "%s{\"count\": %llu, \"pid\": %u, \"comm\": ", i ? ", " : "", (unsigned long long)x->count, x->pid);

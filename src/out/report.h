@@ -90,7 +90,8 @@ struct StackEnd {
 struct StackEnds {
 	u64 stacks, whole;		// whole: to the root of the thread, or as deep as the script asked for
 	u64 kernel_threads, exiting;	// events that had no user stack, not in stacks
-	struct StackEnd *rows;		// the others, most frequent first
+	u64 kernel, kernel_whole;	// different kernel stacks, whatever their number of events
+	struct StackEnd *rows;		// the others, most frequent first; of kernel stacks: pid 0, count of different ones
 	u32 n, cap;
 };
 

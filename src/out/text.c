@@ -126,11 +126,14 @@ static void add_escaped(const char *s, struct Str *out)
 static void text_ends(struct Render *r, const struct StackEnds *e)
 {
 	struct Str s = {0};
-	str_addf(&s, "%llu user stacks, %llu whole (%.2f %%)", (unsigned long long)e->stacks, (unsigned long long)e->whole,
+	if (e->stacks || e->kernel_threads || e->exiting || !e->kernel)
+		str_addf(&s, "%llu user stacks, %llu whole (%.2f %%)", (unsigned long long)e->stacks, (unsigned long long)e->whole,
 		 e->stacks ? 100.0 * (double)e->whole / (double)e->stacks : 100.0);
 	if (e->kernel_threads || e->exiting)
 		str_addf(&s, "; %llu events in kernel threads and %llu in exiting processes, which have none", (unsigned long long)e->kernel_threads,
 			 (unsigned long long)e->exiting);
+	if (e->kernel)
+		str_addf(&s, "%s%llu different kernel stacks, %llu whole", s.n ? "; " : "", (unsigned long long)e->kernel, (unsigned long long)e->kernel_whole);
 	str_add(&s, e->n ? "\n     COUNT      PID COMM             LAST FRAME AND REASON\n" : "\n");
 	for (u32 i = 0; i < e->n; i++) {
 		const struct StackEnd *x = &e->rows[i];
@@ -143,7 +146,7 @@ static void text_ends(struct Render *r, const struct StackEnds *e)
 			str_addf(&s, "+0x%llx ", (unsigned long long)x->frame.sym_off);
 		}
 		const char *base = x->frame.module ? strrchr(x->frame.module, '/') : NULL;
-		base = base && base[1] ? base + 1 : x->frame.module ? x->frame.module : "no file";
+		base = base && base[1] ? base + 1 : x->frame.module ? x->frame.module : x->frame.kernel ? "kernel" : "no file";
 		str_addc(&s, '[');
 		add_escaped(base, &s);
 		str_addf(&s, "+0x%llx]: %s\n", (unsigned long long)(x->frame.module_off ? x->frame.module_off : x->frame.addr), x->reason);

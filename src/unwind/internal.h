@@ -161,8 +161,6 @@ struct err *tables_start(struct Tables *t);		  // starts the thread, the most ma
 struct TablesStat tables_wait(struct Tables *t, u64 until_ns); // until everything asked for is built, at most until then (CLOCK_MONOTONIC; 0: no end)
 void tables_destroy(struct Tables *t);
 
-// ---- unwind.c
-struct Program *unwind_program(struct Unwind *u, struct Syms **syms);
-// For the bench and --verbose. Waits for the tables.
+// ---- unwind.c: for the bench and --verbose. Waits for the tables.
 struct TablesStat unwind_stat(struct Unwind *u, u32 *nprocs);
 #endif

@@ -224,12 +224,6 @@ void unwind_settle(struct Unwind *u, u32 max_ms)
 		tables_wait(u->tables, end);
 }
 
-struct Program *unwind_program(struct Unwind *u, struct Syms **syms)
-{
-	*syms = u->syms;
-	return u->prog;
-}
-
 struct TablesStat unwind_stat(struct Unwind *u, u32 *nprocs)
 {
 	unwind_settle(u, 0);

@@ -16,7 +16,7 @@ struct UwOpts {
 	u32 npids;
 	bool follow;
 	bool verbose;
-	bool count_ends; // for unwind_ends
+	bool count_ends; // for stacks_ends
 };
 struct Unwind;
 // Before load: chooses sizes of the rt_uw_* maps in prog->maps. After load_maps: starts filling them.
@@ -32,9 +32,8 @@ void unwind_destroy(struct Unwind *u);
 // How many user stacks were cut short, of how many, by the counters of the kernel side (abi.h); reasons: "unwind table not ready 3, ...".
 struct RtCounters;
 u64 stacks_cut(const struct RtCounters *c, u64 *all, struct Str *reasons);
-// --why-incomplete: how many user stacks were whole, and where and why the others ended. Needs UwOpts.count_ends; call it before the Syms' processes
-// are forgotten. Memory lives in a and in the Syms.
-void unwind_ends(struct Unwind *u, struct Arena *a, struct StackEnds *out);
+// --why-incomplete: how many stacks were whole, and where and why the others ended; user stacks need UwOpts.count_ends. Memory lives in a and in syms.
+void stacks_ends(const struct Program *prog, struct Syms *syms, struct Arena *a, struct StackEnds *out);
 
 // ---- stacks.c: reading interned stacks back
 // Before load_maps, when any stack is captured: adapts the rt_stacks_* maps and the runtime's constants to this kernel.

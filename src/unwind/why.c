@@ -75,6 +75,18 @@ static bool is_root(const char *sym)
 	return false;
 }
 
+// Where the kernel enters from user space, takes an interrupt or starts a thread: x86-64, arm64. Prefixes, as the rest of the names varies.
+static bool is_kernel_root(const char *sym)
+{
+	static const char *const roots[] = {"entry_", "asm_", "ret_from_fork", "secondary_startup", "common_startup", "start_kernel", "start_secondary",
+					    "x86_64_start", "do_SYSENTER", "el0", "el1", "__primary_switched", "__secondary_switched", "end_repeat_nmi",
+					    "paranoid_entry", "error_entry", "int3", "native_iret"};
+	for (u32 i = 0; sym && i < ARRAY_LEN(roots); i++)
+		if (!strncmp(sym, roots[i], strlen(roots[i])))
+			return true;
+	return false;
+}
+
 static struct Frame frame_at(struct Syms *syms, const struct RtUwEnd *k)
 {
 	u64 back = !k->leaf, off = RT_FRAME_OFF(k->frame) - back;
@@ -86,6 +98,26 @@ static struct Frame frame_at(struct Syms *syms, const struct RtUwEnd *k)
 		h = sym_pid_addr(syms, (int)k->tgid, k->frame - back);
 	return (struct Frame){.addr = k->frame & RT_FRAME_OBJ ? 0 : k->frame, .sym = h.name, .sym_off = h.name ? h.off + back : 0,
 			      .module = h.module ? h.module : o ? o->path : NULL, .module_off = o ? off + back : h.module_off};
+}
+
+static void add_row(struct StackEnds *e, struct Arena *a, const struct StackEnd *row)
+{
+	for (u32 i = 0; i < e->n; i++) { // another place in the same function
+		struct StackEnd *r = &e->rows[i];
+		if (r->pid == row->pid && r->reason == row->reason && r->frame.module == row->frame.module && r->frame.sym == row->frame.sym &&
+		    !strcmp(r->comm, row->comm)) {
+			r->count += row->count;
+			return;
+		}
+	}
+	if (e->n == e->cap) {
+		struct StackEnd *more = arena_new_n(a, struct StackEnd, e->cap * 2 + 64);
+		if (e->n)
+			memcpy(more, e->rows, e->n * sizeof(*more));
+		e->rows = more;
+		e->cap = e->cap * 2 + 64;
+	}
+	e->rows[e->n++] = *row;
 }
 
 static void add(struct StackEnds *e, struct Arena *a, struct Syms *syms, const struct RtUwEnd *k, const struct RtUwEndCount *c)
@@ -104,22 +136,33 @@ static void add(struct StackEnds *e, struct Arena *a, struct Syms *syms, const s
 		return;
 	}
 	row.comm = arena_strndup(a, c->comm, strnlen(c->comm, sizeof(c->comm)));
-	for (u32 i = 0; i < e->n; i++) { // another place in the same function
-		struct StackEnd *r = &e->rows[i];
-		if (r->pid == row.pid && r->reason == row.reason && r->frame.module == row.frame.module && r->frame.sym == row.frame.sym &&
-		    !strcmp(r->comm, row.comm)) {
-			r->count += row.count;
-			return;
+	add_row(e, a, &row);
+}
+
+// Kernel stacks have no counts of events: each different one counts once.
+static void add_kernel(struct StackEnds *e, struct Arena *a, struct Syms *syms, const struct Program *prog)
+{
+	static const char *const names[] = RT_STACK_CLASS_NAMES;
+	struct RtStack *st = xmalloc(sizeof(*st) + RT_STACK_MAX * sizeof(u64));
+
+	for (u32 c = 0; c < RT_STACK_CLASSES; c++) {
+		const struct MapDef *m = program_map(prog, names[c]);
+		u64 id;
+		for (bool first = true; m && sys_map_next_key(m->fd, first ? NULL : &id, &id) >= 0; first = false) {
+			if (sys_map_lookup(m->fd, &id, st) < 0 || st->flags & RT_STACK_USER || !st->n || st->n > RT_STACK_MAX)
+				continue;
+			struct SymHit h = sym_kernel(syms, st->frames[st->n - 1] - (st->n > 1));
+			struct StackEnd row = {.count = 1, .comm = "[kernel]", .frame = {.sym = h.name, .sym_off = h.off + (st->n > 1), .module = h.module, .addr = st->frames[st->n - 1], .kernel = true}};
+			e->kernel++;
+			if ((st->why == RT_WHY_ASKED || is_kernel_root(h.name)) && !(st->flags & RT_STACK_CUT)) {
+				e->kernel_whole++;
+				continue;
+			}
+			row.reason = st->flags & RT_STACK_CUT ? "deeper than kernel.perf_event_max_stack" : "the kernel's unwinder went no further";
+			add_row(e, a, &row);
 		}
 	}
-	if (e->n == e->cap) {
-		struct StackEnd *more = arena_new_n(a, struct StackEnd, e->cap * 2 + 64);
-		if (e->n)
-			memcpy(more, e->rows, e->n * sizeof(*more));
-		e->rows = more;
-		e->cap = e->cap * 2 + 64;
-	}
-	e->rows[e->n++] = row;
+	free(st);
 }
 
 static int by_count(const void *x, const void *y)
@@ -128,10 +171,9 @@ static int by_count(const void *x, const void *y)
 	return a->count != b->count ? (a->count < b->count ? 1 : -1) : a->pid < b->pid ? -1 : a->pid > b->pid;
 }
 
-void unwind_ends(struct Unwind *u, struct Arena *a, struct StackEnds *out)
+void stacks_ends(const struct Program *prog, struct Syms *syms, struct Arena *a, struct StackEnds *out)
 {
-	struct Syms *syms;
-	const struct MapDef *m = program_map(unwind_program(u, &syms), "rt_uw_ends");
+	const struct MapDef *m = program_map(prog, "rt_uw_ends");
 	struct RtUwEnd key;
 	struct RtUwEndCount c;
 
@@ -139,6 +181,7 @@ void unwind_ends(struct Unwind *u, struct Arena *a, struct StackEnds *out)
 	for (bool first = true; m && sys_map_next_key(m->fd, first ? NULL : &key, &key) >= 0; first = false)
 		if (sys_map_lookup(m->fd, &key, &c) >= 0 && c.count)
 			add(out, a, syms, &key, &c);
+	add_kernel(out, a, syms, prog);
 	if (out->n)
 		qsort(out->rows, out->n, sizeof(*out->rows), by_count);
 }

@@ -106,6 +106,13 @@ RUN {build}/waits spin 1500 & {sonde} -q -f json --why-incomplete -p $! -e 'prof
 TIMEOUT 20
 EXPECT_LINE 1 True True
 
+NAME profile: kernel stacks are whole too, or as deep as asked for
+RUN {sonde} profile -K -I -F 499 --why-incomplete -f 1 2>all >/dev/null; {sonde} -q --why-incomplete -e 'profile:hz:499 { @[kstack(2), ustack(2)] = count(); } interval:s:1 { exit(); }' 2>two >/dev/null; cat all two
+WORKLOAD find /proc /sys -name nothing
+TIMEOUT 20
+EXPECT_NOT [kernel+0x
+EXPECT_RE (?s)^([1-9]\d*) different kernel stacks, \1 whole\n.*; [1-9]\d* different kernel stacks, [1-9]\d* whole
+
 NAME profile: inlined functions and lines
 RUN {build}/waits spin 1500 & {sonde} profile -U -F 99 --lines -p $! 1; kill $!
 TIMEOUT 20
