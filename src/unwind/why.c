@@ -1,5 +1,5 @@
-// Why user stacks end where they do: words for enum RtWhy, and the figures of --why-incomplete. Input: rt_uw_ends, filled by the kernel side when
-// asked to. Output: struct StackEnds. Invariant: every event that took a user stack is counted in exactly one of its numbers.
+// Why stacks end where they do: words for enum RtWhy, and the figures of --why-incomplete. Input: rt_uw_ends, filled by the kernel side when asked to,
+// and the interned kernel stacks. Output: struct StackEnds. Invariant: every event that took a user stack is counted in exactly one of its numbers.
 #include <linux/bpf.h>
 #include "unwind/internal.h"
 
@@ -152,7 +152,8 @@ static void add_kernel(struct StackEnds *e, struct Arena *a, struct Syms *syms, 
 			if (sys_map_lookup(m->fd, &id, st) < 0 || st->flags & RT_STACK_USER || !st->n || st->n > RT_STACK_MAX)
 				continue;
 			struct SymHit h = sym_kernel(syms, st->frames[st->n - 1] - (st->n > 1));
-			struct StackEnd row = {.count = 1, .comm = "[kernel]", .frame = {.sym = h.name, .sym_off = h.off + (st->n > 1), .module = h.module, .addr = st->frames[st->n - 1], .kernel = true}};
+			struct StackEnd row = {.count = 1, .comm = "[kernel]"};
+			row.frame = (struct Frame){.addr = st->frames[st->n - 1], .sym = h.name, .sym_off = h.off + (st->n > 1), .module = h.module, .kernel = true};
 			e->kernel++;
 			if ((st->why == RT_WHY_ASKED || is_kernel_root(h.name)) && !(st->flags & RT_STACK_CUT)) {
 				e->kernel_whole++;
