@@ -177,7 +177,7 @@ def blocks(path):
 
 # What lies on a stack between the event and a program of ours: the program, BPF's helpers and trampolines, handlers of ftrace, probes and perf.
 TRACER = re.compile(r'(bpf_prog_[0-9a-f]{16}|_*bpf_(trace_|trampoline|get_(task_)?stack|prog_(enter|exit|run)|iter_|seq_read|loop)|__traceiter_|__probestub_'
-                    r'|trace_call_bpf|_*perf_(trace|syscall|call_bpf|swevent|tp_event|event_|sample|callchain)|k(ret)?probe|__k(ret)?probe|arch_(k|ret)'
+                    r'|trace_call_bpf|_*perf_(trace_|syscall_|call_bpf|swevent|tp_event|event_overflow|callchain)|k(ret)?probe|__k(ret)?probe|arch_(k|ret)'
                     r'|rethook|fprobe|ftrace|_*u(ret)?probe|handler_chain|handle_swbp|prepare_uretprobe|hw_breakpoint|get_callchain|stack_trace_save'
                     r'|(__)?task_(\w+_)?seq_show)')
 

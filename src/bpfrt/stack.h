@@ -53,8 +53,16 @@ struct RtUwMapping {
 struct RtUwChunk {
 	u32 n;	     // mappings in this chunk
 	u32 nchunks; // of the process; valid in chunk 0
+	u64 image;   // chunk 0: the program these are the mappings of (memory, execs), as the kernel side found (vma.bpf.c); 0 not checked yet
 	u64 first[RT_UW_CHUNKS]; // start of each chunk's first mapping; valid in chunk 0
 	struct RtUwMapping map[RT_UW_CHUNK];
+};
+
+#define RT_UW_PC_BITS 48 // of an address in a process
+// ---- rt_uw_files: file -> object id. What user space has opened, as the kernel knows it: super_block.s_dev, inode.i_ino, i_size. The vDSO is all 0.
+struct RtUwFile {
+	u64 ino, size;
+	u32 dev, pad;
 };
 
 // ---- unwind tables, in file offsets. rt_uw_obj[object] -> rt_uw_dir[dir + page - first_page] -> record in rt_uw_pages[entry >> 16].
@@ -152,7 +160,11 @@ struct RtUw {
 	u32 valid;	   // bit r: reg[r] is known
 	u32 saved;	   // bit r: it is an address
 	u64 map_start, map_len, map_off; // mapping used last; map_len 0: none
-	u32 obj;	   // its object
+	u32 obj;	   // its object; 0: none, or not known
+	u32 unknown;	   // no mapping there, or a file user space has not told of
+	u32 lacks;	   // there was an unknown frame
+	u32 gone;	   // no memory where pc was
+	u32 stale;	   // rt_uw_maps has nothing on the process, or what it was before
 	u32 tgid;
 	u32 n, limit;	   // frames
 	u32 is_ra;	   // pc is a return address: its row is that of pc - 1
@@ -167,6 +179,8 @@ struct RtUw {
 	u64 tramp;	   // address of the uretprobe trampoline in this process; 0: no pending uretprobe
 	u64 ri;		   // first struct return_instance
 	u64 tmp[2];
+	struct RtUwFile file; // vma.bpf.c
+	u64 pivot[15];
 };
 #define RT_SLACK (RT_TRIM_DEPTH + 8)
 struct RtStackBuf {

@@ -9,6 +9,10 @@ struct RtStackBuf *rt_stack_get(void);		       // NULL: all in use, counted
 u64 rt_stack_put(struct RtStackBuf *b);		       // 0: its contents were spoiled, drop the stack
 u64 rt_stack_intern(struct RtStack *st, u64 h1, u64 h2); // id of st->frames[0..st->n), 0 lost and counted; all of the head but check is set
 
+// vma.bpf.c
+u64 rt_uw_find(struct RtUw *u, struct RtUwChunk *c, u64 pc); // 1: u->map_*, u->obj are those of pc
+u64 rt_uw_check(struct RtUw *u, struct RtUwChunk *c);	     // 0: c is of a program the process does not run any more
+
 // One frame into two independent hashes, both 0 at first. ~2 ns.
 static RT_INLINE void rt_stack_hash(u64 *h1, u64 *h2, u64 frame)
 {

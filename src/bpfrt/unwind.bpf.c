@@ -8,7 +8,7 @@
 #include "bpfrt/stack_rt.h"
 
 RT_MAP_EXTERN(rt_stack_bufs);
-RT_MAP(rt_uw_maps, RT_MAP_HASH, sizeof(struct RtUwKey), sizeof(struct RtUwChunk), 16384, RT_F_NO_PREALLOC);
+RT_MAP_EXTERN(rt_uw_maps);
 RT_MAP(rt_uw_obj, RT_MAP_ARRAY, 4, sizeof(struct RtUwObj), RT_UW_OBJS, RT_F_MMAPABLE);
 RT_MAP(rt_uw_dir, RT_MAP_ARRAY, 4, 4, RT_UW_DIRS, RT_F_MMAPABLE);
 RT_MAP(rt_uw_pages, RT_MAP_ARRAY_OF_MAPS, 4, 4, RT_UW_VALS, 0, RT_MAP_ARRAY, 4, RT_UW_VAL_SIZE, 1, RT_F_MMAPABLE);
@@ -34,7 +34,6 @@ RT_CONST(u32, rt_off_ri_next, 0);     // return_instance.next
 RT_CONST(u32, rt_uw_count_ends, 0);   // --why-incomplete
 
 #define RT_UW_RIS 64 // MAX_URETPROBE_DEPTH
-#define RT_UW_PC_BITS 48
 #if defined(RT_ARM64) || defined(__aarch64__)
 #define STRIP(pc) ((pc) & ((1ULL << RT_UW_PC_BITS) - 1)) // pointer authentication code
 #else
@@ -77,53 +76,7 @@ static RT_INLINE u64 stop(struct RtUw *u, u32 why)
 	return 1;
 }
 
-// ---- where pc lies
-// Index of the last mapping of the chunk that starts at or below pc; entries beyond n start at RT_UW_NO_START.
-static RT_INLINE u32 chunk_search(struct RtUwChunk *c, u64 pc)
-{
-	u64 lo = 0;
-
-	RT_UNROLL
-	for (s32 bit = 5; bit >= 0; bit--) {
-		u64 above = ~(pc - c->map[(lo + (1 << bit)) & (RT_UW_CHUNK - 1)].start) >> 63; // 1: start <= pc
-		RT_BARRIER(above);
-		lo += above << bit;
-	}
-	return lo & (RT_UW_CHUNK - 1);
-}
-
-// Sets u->map_* and u->obj to the mapping that holds pc; map_len 0 when there is none.
-static RT_NOINLINE u64 find_mapping(struct WalkCtx *w, u64 pc)
-{
-	struct RtUwChunk *c = w->chunk;
-	struct RtUw *u = &w->b->uw;
-
-	u->map_len = 0;
-	u->map_start = 0;
-	if (!c || pc >> RT_UW_PC_BITS)
-		return 0;
-	if (c->nchunks > 1) {
-		struct RtUwKey key = {u->tgid, 0};
-		RT_UNROLL
-		for (u32 i = 1; i < RT_UW_CHUNKS; i++)
-			key.chunk += (c->first[i] - pc - 1) >> 63; // 1: first <= pc, without a branch
-		if (key.chunk) {
-			c = bpf_map_lookup_elem(&rt_uw_maps, &key);
-			if (!c)
-				return 0;
-		}
-	}
-	struct RtUwMapping *m = &c->map[chunk_search(c, pc)];
-	u64 len = (u64)m->pages * RT_UW_PAGE;
-	if (pc - m->start >= len)
-		return 0;
-	u->map_start = m->start;
-	u->map_off = m->off;
-	u->obj = m->obj;
-	u->map_len = len;
-	return 1;
-}
-
+// ---- what user space is asked for
 // User space is asked: for the mappings of a process it has not told us about (obj 0), or to build an object's table next.
 static RT_NOINLINE u64 ask(u32 tgid, u32 obj)
 {
@@ -491,12 +444,13 @@ static RT_INLINE void walk_frame(struct WalkCtx *w)
 	struct RtUwRule *r = NULL;
 
 	if (look - u->map_start >= u->map_len)
-		find_mapping(w, look);
-	if (u->map_len) {
+		rt_uw_find(u, w->chunk, look);
+	if (u->obj) {
 		off = look - u->map_start + u->map_off;
 		frame = RT_FRAME_MAKE(u->obj, off + u->is_ra);
 	} else {
 		u->raw = 1;
+		u->lacks |= u->unknown;
 	}
 	if (n < RT_STACK_MAX)
 		b->buf[sizeof(struct RtStack) / 8 + n] = frame;
@@ -506,8 +460,10 @@ static RT_INLINE void walk_frame(struct WalkCtx *w)
 		stop(u, RT_WHY_LIMIT);
 		return;
 	}
-	if (u->map_len && !u->fp_only)
+	if (u->obj && !u->fp_only)
 		r = find_rule(u, off);
+	else if (u->unknown && u->map_len)
+		u->weak = RT_WHY_NO_TABLE;
 	if (!r || r->kind == RT_UW_NONE || r->kind == RT_UW_BAD)
 		leave_by_fp(u);
 	else if (r->kind == RT_UW_END)
@@ -538,7 +494,7 @@ RT_NOINLINE u64 rtg_walk_step(u64 slot)
 		return 1;
 	struct RtUw *u = &w.b->uw;
 	struct RtUwKey first = {u->tgid, 0};
-	if (u->pc - u->is_ra - u->map_start >= u->map_len)
+	if (u->pc - u->is_ra - u->map_start >= u->map_len && !u->stale)
 		w.chunk = bpf_map_lookup_elem(&rt_uw_maps, &first);
 	walk_frame(&w);
 	return u->stop;
@@ -616,6 +572,10 @@ static RT_NOINLINE u64 load_regs(struct RtStackBuf *b)
 	u->map_len = 0;
 	u->n = 0;
 	u->raw = 0;
+	u->lacks = 0;
+	u->gone = 0;
+	u->unknown = 0;
+	u->obj = 0;
 	u->leaf = 1;
 	u->why = RT_WHY_OK;
 	u->weak = RT_WHY_OK;
@@ -674,6 +634,11 @@ static RT_INLINE void walk(struct RtStackBuf *b, u64 limit, u64 src, bool loop)
 	w.chunk = bpf_map_lookup_elem(&rt_uw_maps, &key);
 	if (!w.chunk)
 		ask_mappings(key.tgid);
+	else if (!rt_uw_check(u, w.chunk))
+		w.chunk = NULL;
+	u->stale = !w.chunk;
+	u->map_start = 0;
+	u->map_len = 0;
 	if (loop) {
 		bpf_loop(RT_STACK_MAX, walk_step, &w, 0);
 	} else {
@@ -686,11 +651,13 @@ static RT_INLINE void walk(struct RtStackBuf *b, u64 limit, u64 src, bool loop)
 		u->why = RT_WHY_LIMIT;
 	else if (u->why == RT_WHY_LIMIT && u->limit == limit)
 		u->why = RT_WHY_ASKED;
-	else if (!w.chunk && !u->fp_only)
+	else if (u->gone && u->n == 1) // past exit_mm(), or past the point of no return of execve(2)
+		u->why = RT_WHY_EXITING;
+	else if (!w.chunk && u->lacks && !u->fp_only)
 		u->why = RT_WHY_NO_PROC;
 	else if (u->weak)
 		u->why = u->weak;
-	else if ((u->why == RT_WHY_FP_END || u->why == RT_WHY_FP_ZERO) && !u->map_len && !(src & RT_SRC_F_FP))
+	else if ((u->why == RT_WHY_FP_END || u->why == RT_WHY_FP_ZERO) && !u->obj && !(src & RT_SRC_F_FP))
 		u->why = RT_WHY_NO_MAPPING;
 	else if (u->why == RT_WHY_BAD_READ && rt_off_mm && !bpf_probe_read_kernel(&u->tmp[0], 8, (void *)(bpf_get_current_task() + rt_off_mm)) &&
 		 !u->tmp[0])

@@ -48,13 +48,16 @@ void mapev_read(struct MapEvents *m, void (*fn)(void *, const struct MapEvent *)
 // ---- kernoff.c
 void kernoff_set(struct Program *prog); // before load_maps
 
-// ---- procs.c: processes and their mappings, and rt_uw_maps. Used by the tracker thread only (and by unwind_start before there is one).
+// ---- procs.c: processes and their mappings: rt_uw_maps, rt_uw_files. Used by the tracker thread only (and by unwind_start before there is one).
 struct Procs;
 struct ProcsOps {
 	void (*object)(void *arg, struct SymObject *o); // an object that some process maps; called again and again
 	void *arg;
 };
-struct Procs *uwprocs_create(struct Syms *syms, int maps_fd, int asked_fd, const struct UwOpts *o, const struct ProcsOps *ops);
+struct ProcsMaps { // descriptors of the kernel side's maps, borrowed
+	int maps, asked, files;
+};
+struct Procs *uwprocs_create(struct Syms *syms, const struct ProcsMaps *maps, const struct UwOpts *o, const struct ProcsOps *ops);
 void uwprocs_destroy(struct Procs *p);
 void uwprocs_scan(struct Procs *p);	       // every live process
 void uwprocs_new(struct Procs *p, int tgid);     // asked for by the kernel side

@@ -1,6 +1,7 @@
 // Where the running kernel keeps what the walker follows: offsets from its BTF into the runtime's constants. Input: /sys/kernel/btf/vmlinux.
 // Invariant: a field that is not found leaves its constant 0, and the walker does without it.
 #include <bpf/btf.h>
+#include <unistd.h>
 #include "unwind/internal.h"
 
 struct Want {
@@ -16,6 +17,26 @@ static const struct Want wants[] = {
 	{"return_instance", "stack", "rt_off_ri_stack"},
 	{"return_instance", "orig_ret_vaddr", "rt_off_ri_orig"},
 	{"return_instance", "next", "rt_off_ri_next"},
+	// from here on: for the walk of a process's mappings (bpfrt/vma.bpf.c), all or none
+#define VMAS 9
+#define SLOTS (VMAS + 4)
+	{"task_struct", "self_exec_id", "rt_off_exec_id"},
+	{"mm_struct", "mm_mt", "rt_off_tree"},
+	{"maple_tree", "ma_root", "rt_off_root"},
+	{"maple_range_64", "pivot", "rt_off_pivots"},
+	{"maple_range_64", "slot", "rt_off_slots"},
+	{"maple_arange_64", "slot", "rt_off_aslots"},
+	{"vm_area_struct", "vm_start", "rt_off_vm_start"},
+	{"vm_area_struct", "vm_end", "rt_off_vm_end"},
+	{"vm_area_struct", "vm_pgoff", "rt_off_vm_pgoff"},
+	{"vm_area_struct", "vm_file", "rt_off_vm_file"},
+	{"file", "f_inode", "rt_off_f_inode"},
+	{"inode", "i_ino", "rt_off_i_ino"},
+	{"inode", "i_size", "rt_off_i_size"},
+	{"inode", "i_sb", "rt_off_i_sb"},
+	{"super_block", "s_dev", "rt_off_s_dev"},
+	// ... but for this: without it the vDSO of a new process is not known at once
+	{"mm_struct", "context.vdso", "rt_off_vdso"},
 };
 
 // Offset in bytes of a member, through anonymous structs and unions; -1 if there is none. n: length of the first part of name.
@@ -58,6 +79,10 @@ void kernoff_set(struct Program *prog)
 
 	if (!btf)
 		return;
+	u32 vmas = 1, shift = (u32)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
+	s64 off[ARRAY_LEN(wants)];
+	for (u32 i = 0; i < ARRAY_LEN(wants); i++)
+		off[i] = -1;
 	bool seen[ARRAY_LEN(wants)] = {false}; // modules of old kernels repeat names: the first counts
 	for (u32 id = 1, n = btf__type_cnt(btf); id < n; id++) {
 		const struct btf_type *t = btf__type_by_id(btf, id);
@@ -70,8 +95,14 @@ void kernoff_set(struct Program *prog)
 			if (seen[i] || name[0] != wants[i].rec[0] || strcmp(name, wants[i].rec))
 				continue;
 			seen[i] = true;
-			set(prog, wants[i].constant, member(btf, t, wants[i].field, 0));
+			off[i] = member(btf, t, wants[i].field, 0);
+			set(prog, wants[i].constant, off[i]);
 		}
 	}
+	for (u32 i = VMAS; i + 1 < ARRAY_LEN(wants); i++)
+		vmas &= off[i] >= 0;
+	vmas &= off[SLOTS] - off[SLOTS - 1] == 15 * 8 && off[SLOTS + 1] - off[SLOTS - 1] == 9 * 8; // vma.bpf.c: PIVOTS
+	link_set_const(prog, "rt_uw_vmas", &vmas, sizeof(vmas));
+	link_set_const(prog, "rt_page_shift", &shift, sizeof(shift));
 	btf__free(btf);
 }

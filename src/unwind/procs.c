@@ -15,7 +15,7 @@
 #define GONE_NS 2000000000ull // a dead process is kept this long: its last stacks may still be on their way
 
 struct Pending { // a mapping record of an object not known yet
-	u64 start, end, off, ino;
+	u64 start, end, off, dev, ino;
 	char *path;
 };
 struct Known { // an object by the device and inode of the kernel's records
@@ -36,22 +36,21 @@ struct UwProc {
 };
 struct Procs {
 	struct Syms *syms;
-	int maps_fd, asked_fd; // borrowed
+	struct ProcsMaps fd;
 	struct ProcsOps ops;
 	struct UwProc *bucket[PROC_BUCKETS];
 	u32 n;
 	VEC(int) only;	       // trace these; empty: all
-	bool follow, rescan;
+	bool follow, rescan, vdso_told;
 	VEC(struct UwProc *) dirty; // dirty or changed
 	struct Known known[KNOWN]; // a cache
 };
 
-struct Procs *uwprocs_create(struct Syms *syms, int maps_fd, int asked_fd, const struct UwOpts *o, const struct ProcsOps *ops)
+struct Procs *uwprocs_create(struct Syms *syms, const struct ProcsMaps *maps, const struct UwOpts *o, const struct ProcsOps *ops)
 {
 	struct Procs *p = xcalloc(1, sizeof(*p));
 	p->syms = syms;
-	p->maps_fd = maps_fd;
-	p->asked_fd = asked_fd;
+	p->fd = *maps;
 	p->ops = *ops;
 	p->follow = o->follow;
 	for (u32 i = 0; i < o->npids; i++)
@@ -96,7 +95,7 @@ static void drop_pending(struct UwProc *q)
 static void unpublish(struct Procs *p, struct UwProc *q, u32 keep)
 {
 	for (u32 c = keep; c < q->nchunks; c++)
-		sys_map_delete(p->maps_fd, &(struct RtUwKey){(u32)q->tgid, c});
+		sys_map_delete(p->fd.maps, &(struct RtUwKey){(u32)q->tgid, c});
 	q->nchunks = MIN(q->nchunks, keep);
 }
 
@@ -104,7 +103,7 @@ static void forget(struct Procs *p, struct UwProc *q)
 {
 	u32 tgid = (u32)q->tgid;
 	unpublish(p, q, 0);
-	sys_map_delete(p->asked_fd, &tgid);
+	sys_map_delete(p->fd.asked, &tgid);
 	*slot(p, q->tgid) = q->next;
 	drop_pending(q);
 	vec_deinit(&q->pending);
@@ -152,13 +151,28 @@ static struct SymObject *known_object(struct Procs *p, u64 dev, u64 ino)
 	return k->obj;
 }
 
-static void remember(struct Procs *p, struct SymObject *o)
+// The kernel side finds the object in mappings that it is not told of (bpfrt/vma.bpf.c). dev and ino: as the kernel's records and its inodes have them,
+// which for some file systems (overlayfs, btrfs) are not those of stat(2).
+static void remember(struct Procs *p, u64 dev, u64 ino, struct SymObject *o)
 {
-	struct Known *k = known_slot(p, o->dev, o->ino);
+	struct Known *k = known_slot(p, dev, ino);
 	struct stat st;
-	if (!o->ino || o->fd < 0 || (k->obj && k->obj->id >= o->id) || fstat(o->fd, &st) || st.st_dev != o->dev || st.st_ino != o->ino)
+	if (k->obj && k->dev == dev && k->ino == ino && k->obj->id >= o->id) // a file rewritten in place has a newer object
 		return;
-	*k = (struct Known){o->dev, o->ino, (u64)st.st_size, mtime_of(&st), o};
+	if (!ino || o->fd < 0 || fstat(o->fd, &st))
+		return;
+	*k = (struct Known){dev, ino, (u64)st.st_size, mtime_of(&st), o};
+	struct RtUwFile f = {.ino = ino, .size = k->size, .dev = major(dev) << 20 | minor(dev)}; // include/linux/kdev_t.h, MKDEV
+	sys_map_update(p->fd.files, &f, &o->id, 0);
+}
+
+static void remember_vdso(struct Procs *p, struct SymObject *o)
+{
+	struct RtUwFile f = {0};
+	if (p->vdso_told || o != sym_object_vdso(p->syms))
+		return;
+	p->vdso_told = true;
+	sys_map_update(p->fd.files, &f, &o->id, 0);
 }
 
 // ---- to the kernel side
@@ -173,17 +187,18 @@ static void empty_chunk(struct RtUwChunk *c)
 
 static u32 fill_chunks(const struct UwProc *q, struct RtUwChunk *chunks)
 {
-	u32 n = 0;
-	for (size_t i = 0; i < q->maps.n && n < RT_UW_CHUNKS * RT_UW_CHUNK; i++) {
+	u32 n = 0, most = RT_UW_CHUNKS * RT_UW_CHUNK;
+	for (size_t i = 0; i < q->maps.n && n < most; i++) {
 		const struct ProcMap *m = &q->maps.p[i];
-		if (!m->obj || m->obj->id >= RT_UW_OBJS)
+		u32 id = m->obj && m->obj->id < RT_UW_OBJS ? m->obj->id : 0; // 0: code made at run time; told, so that it need not be looked for
+		if ((!id && q->maps.n > most) || m->start >> 48)
 			continue;
 		struct RtUwChunk *c = &chunks[n / RT_UW_CHUNK];
 		if (n % RT_UW_CHUNK == 0) {
 			empty_chunk(c);
 			chunks[0].first[n / RT_UW_CHUNK] = m->start;
 		}
-		c->map[n % RT_UW_CHUNK] = (struct RtUwMapping){m->start, (u32)((m->end - m->start) / RT_UW_PAGE), m->obj->id, m->file_off};
+		c->map[n % RT_UW_CHUNK] = (struct RtUwMapping){m->start, (u32)((m->end - m->start) / RT_UW_PAGE), id, m->file_off};
 		c->n++;
 		n++;
 	}
@@ -197,8 +212,12 @@ static void publish(struct Procs *p, struct UwProc *q)
 	for (size_t i = 0; i < q->maps.n; i++) {
 		if (!q->maps.p[i].obj)
 			continue;
-		p->ops.object(p->ops.arg, q->maps.p[i].obj);
-		remember(p, q->maps.p[i].obj);
+		struct SymObject *o = q->maps.p[i].obj;
+		p->ops.object(p->ops.arg, o);
+		if (!strcmp(o->path, "[vdso]"))
+			remember_vdso(p, o);
+		else
+			remember(p, o->dev, o->ino, o);
 	}
 	static const u32 most = RT_UW_CHUNKS;
 	u32 room = MIN(most, (u32)(q->maps.n / RT_UW_CHUNK + 1));
@@ -209,7 +228,7 @@ static void publish(struct Procs *p, struct UwProc *q)
 		n = 1; // known, and maps no file
 	chunks[0].nchunks = n;
 	for (u32 c = n; c-- > 0;)
-		sys_map_update(p->maps_fd, &(struct RtUwKey){(u32)q->tgid, c}, &chunks[c], 0);
+		sys_map_update(p->fd.maps, &(struct RtUwKey){(u32)q->tgid, c}, &chunks[c], 0);
 	unpublish(p, q, n);
 	q->nchunks = n;
 	free(chunks);
@@ -287,9 +306,23 @@ static void apply_pending(struct Procs *p, struct UwProc *q, const struct Pendin
 	insert_map(q, (struct ProcMap){m->start, m->end, o ? m->off : 0, o});
 }
 
+// A record of a file not known by its numbers, which /proc has since shown.
+static void learn(struct Procs *p, struct UwProc *q, const struct Pending *m)
+{
+	for (size_t i = 0; i < q->maps.n; i++) {
+		const struct ProcMap *have = &q->maps.p[i];
+		if (have->start != m->start || have->file_off != m->off || !have->obj)
+			continue;
+		p->ops.object(p->ops.arg, have->obj);
+		remember(p, m->dev, m->ino, have->obj);
+	}
+}
+
 static void refresh(struct Procs *p, struct UwProc *q)
 {
 	bool read = q->dirty && read_proc(p, q);
+	for (size_t i = 0; read && i < q->pending.n; i++)
+		learn(p, q, &q->pending.p[i]);
 	if (q->dirty && !read) {
 		for (size_t i = 0; i < q->pending.n; i++)
 			apply_pending(p, q, &q->pending.p[i]);
@@ -379,7 +412,7 @@ static void on_mmap(struct Procs *p, struct UwProc *q, const struct MapEvent *e)
 	else if (!strcmp(e->path, "[vdso]"))
 		o = sym_object_vdso(p->syms);
 	if (file && !o) { // a new file: it is found by way of the process
-		struct Pending m = {e->start, e->end, e->off, e->ino, xstrdup(e->path)};
+		struct Pending m = {e->start, e->end, e->off, makedev(e->major, e->minor), e->ino, xstrdup(e->path)};
 		vec_push(&q->pending, m);
 	} else {
 		insert_map(q, (struct ProcMap){e->start, e->end, o ? e->off : 0, o});

@@ -176,7 +176,8 @@ struct err *unwind_start(struct Unwind *u)
 		if (e)
 			return e;
 	}
-	u->procs = uwprocs_create(u->syms, maps, map_fd(u->prog, "rt_uw_asked"), &u->opts, &ops);
+	struct ProcsMaps fds = {maps, map_fd(u->prog, "rt_uw_asked"), map_fd(u->prog, "rt_uw_files")};
+	u->procs = uwprocs_create(u->syms, &fds, &u->opts, &ops);
 	e = mapev_open(&u->events); // before the scan: nothing is missed between
 	if (e && u->opts.verbose)
 		fprintf(stderr, "sonde: %s: processes that start later are found by their first stack\n", err_text(e));

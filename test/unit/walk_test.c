@@ -3,6 +3,7 @@
 #include "rt_host.h"
 #include "bpfrt/stack.bpf.c"
 #include "bpfrt/unwind.bpf.c"
+#include "bpfrt/vma.bpf.c"
 #include "unwind/internal.h"
 #include <execinfo.h>
 #include <fcntl.h>
@@ -674,15 +675,166 @@ TEST(chunks)
 	u->tgid = 55;
 	for (u32 i = 0; i < total; i++) {
 		u64 at = 0x10000 + i * 0x10000ull;
-		CHECK(find_mapping(&w, at) && u->obj == i + 1);
-		CHECK(find_mapping(&w, at + 0x7fff) && u->obj == i + 1 && u->map_off == 0x1000);
-		CHECK(!find_mapping(&w, at + 0x8000));
+		CHECK(rt_uw_find(u, w.chunk, at) && u->obj == i + 1);
+		CHECK(rt_uw_find(u, w.chunk, at + 0x7fff) && u->obj == i + 1 && u->map_off == 0x1000);
+		CHECK(!rt_uw_find(u, w.chunk, at + 0x8000));
 		CHECK_EQ(u->map_len, 0);
 	}
-	CHECK(!find_mapping(&w, 0));
-	CHECK(!find_mapping(&w, 0xffff));
-	CHECK(!find_mapping(&w, ~0ull));
+	CHECK(!rt_uw_find(u, w.chunk, 0));
+	CHECK(!rt_uw_find(u, w.chunk, 0xffff));
+	CHECK(!rt_uw_find(u, w.chunk, ~0ull));
 	free(w.b);
+}
+
+// ---- mappings asked of the kernel: a made-up task whose tree has an arange root over two leaves, of 15 and of 2 mappings of 0x10000 bytes
+struct FakeSb {
+	u64 pad;
+	u32 dev, pad2;
+};
+struct FakeInode {
+	u64 pad, ino, size, sb;
+};
+struct FakeFile {
+	u64 pad, inode;
+};
+struct FakeVma {
+	u64 start, end, pgoff, file;
+};
+struct FakeMm {
+	u64 root, vdso;
+};
+struct FakeTaskMm {
+	u64 pad, mm, execs;
+};
+struct FakeNode {
+	u64 parent, word[31];
+} __attribute__((aligned(256)));
+#define FAKES 17
+static struct {
+	struct FakeSb sb;
+	struct FakeInode inode;
+	struct FakeFile file;
+	struct FakeVma vma[FAKES];
+	struct FakeMm mm;
+	struct FakeTaskMm task;
+} fake;
+static struct FakeNode fake_root, fake_leaf[2];
+#define FAKE_AT(i) (TEXT + 0x100000 * (u64)(i))
+
+static void fake_process(void)
+{
+	memset(&fake, 0, sizeof(fake));
+	memset(fake_leaf, 0, sizeof(fake_leaf));
+	memset(&fake_root, 0, sizeof(fake_root));
+	fake.sb.dev = 8 << 20 | 1;
+	fake.inode = (struct FakeInode){0, 4711, 123456, (u64)&fake.sb};
+	fake.file.inode = (u64)&fake.inode;
+	fake_root.word[0] = FAKE_AT(8) - 1; // first leaf: gaps and mappings by turns, 8 of each but for the last gap
+	fake_root.word[1] = ~0ull;
+	fake_root.word[9] = (u64)&fake_leaf[0] | LEAF << 3; // slots of an arange node are behind 9 pivots
+	fake_root.word[10] = (u64)&fake_leaf[1] | LEAF << 3;
+	for (u32 i = 0; i < 11; i++) { // leaf i / 8: at word 2k the gap's end, at 2k + 1 the mapping's
+		u64 *w = fake_leaf[i / 8].word, at = FAKE_AT(i);
+		u32 k = i % 8 * 2;
+		fake.vma[i] = (struct FakeVma){at, at + 0x10000, 1, (u64)&fake.file};
+		w[k] = at - 1;
+		if (k + 1 < 15)
+			w[k + 1] = at + 0xffff;
+		w[15 + k + 1] = (u64)&fake.vma[i];
+	}
+	fake.mm = (struct FakeMm){(u64)&fake_root | ARANGE << 3 | 2, 0};
+	fake.task = (struct FakeTaskMm){0, (u64)&fake.mm, 1};
+	rt_host.task = (u64)&fake.task;
+	rt_off_mm = 8, rt_off_exec_id = 16, rt_off_tree = 0, rt_off_root = 0, rt_off_vdso = 8, rt_off_pivots = 8, rt_off_slots = 128, rt_off_aslots = 80;
+	rt_off_vm_start = 0, rt_off_vm_end = 8, rt_off_vm_pgoff = 16, rt_off_vm_file = 24, rt_off_f_inode = 8;
+	rt_off_i_ino = 8, rt_off_i_size = 16, rt_off_i_sb = 24, rt_off_s_dev = 8;
+	rt_uw_vmas = 1;
+}
+static void fake_end(void)
+{
+	rt_uw_vmas = rt_off_mm = 0;
+	rt_host.task = 0;
+}
+static void tell_file(u32 obj, u64 ino)
+{
+	struct RtUwFile f = {ino, ino ? 123456 : 0, ino ? 8 << 20 | 1 : 0, 0};
+	bpf_map_update_elem(&rt_uw_files, &f, &obj, 0);
+}
+TEST(mappings_of_the_kernel)
+{
+	start();
+	fake_process();
+	struct RtUw *u = xcalloc(1, sizeof(*u));
+	tell_file(9, 4711);
+	for (u32 i = 0; i < 11; i++) {
+		for (u64 off = 0; off < 0x10000; off += 0xffff) {
+			CHECK(ask_kernel(u, FAKE_AT(i) + off));
+			CHECK(u->map_start == FAKE_AT(i) && u->map_len == 0x10000 && u->map_off == 4096 && u->obj == 9 && !u->unknown && !u->gone);
+		}
+		u->obj = 0;
+		CHECK(!ask_kernel(u, FAKE_AT(i) + 0x10000) && !u->map_len && u->unknown && u->gone && !u->obj);
+	}
+	CHECK(!ask_kernel(u, 0) && !ask_kernel(u, 1) && !ask_kernel(u, ~0ull) && !u->obj);
+	fake.inode.size++; // another file by its size
+	CHECK(!ask_kernel(u, FAKE_AT(1)) && u->unknown && !u->gone && u->map_len == 0x10000);
+	fake.vma[1].file = 0; // code made at run time
+	CHECK(!ask_kernel(u, FAKE_AT(1)) && !u->unknown && !u->obj && u->map_len == 0x10000);
+	fake.mm.vdso = FAKE_AT(1);
+	tell_file(7, 0);
+	CHECK(ask_kernel(u, FAKE_AT(1)) && u->obj == 7 && u->map_off == 0);
+	fake.mm.root = 0; // no mappings
+	CHECK(!ask_kernel(u, FAKE_AT(1)));
+	fake.mm.root = (u64)&fake_root | 9 << 3 | 2; // no type we know
+	CHECK(!ask_kernel(u, FAKE_AT(1)));
+	fake.mm.root = 0x5002; // and nothing there: the host cannot read it, nor can the kernel
+	rt_uw_vmas = 0;
+	CHECK(!ask_kernel(u, FAKE_AT(1)) && u->unknown);
+	free(u);
+	fake_end();
+}
+// A process user space has not told of is walked; one that it told of before an execve is not given the old program's frames.
+TEST(new_process)
+{
+	start();
+	fake_process();
+	three(rsp8);
+	behind(&stack[0]);
+	struct RtUwKey key = {77, 0};
+	bpf_map_delete_elem(&rt_uw_maps, &key);
+	tell_file(1, 4711);
+	check_three(walk_now());
+	CHECK_EQ(asked_procs, 1);
+	fake_end();
+}
+TEST(new_program_in_a_process)
+{
+	start();
+	fake_process();
+	three(rsp8);
+	behind(&stack[0]);
+	tell_file(1, 4711);
+	put_map(77, TEXT, 0x10000, 1, OFF);
+	check_three(walk_now()); // checked once
+	struct RtUwKey key = {77, 0};
+	struct RtUwChunk *c = bpf_map_lookup_elem(&rt_uw_maps, &key);
+	CHECK(c->image != 0);
+	c->map[0].obj = 5; // what it was told is not looked at again ...
+	CHECK_EQ(RT_FRAME_ID(walk_now()->frames[0]), 5);
+	fake.task.execs++; // ... until the process calls execve
+	check_three(walk_now());
+	put_map(77, TEXT, 0x10000, 5, OFF); // told late: of the program before
+	check_three(walk_now());
+	put_map(77, TEXT - 0x8000, 0x18000, 1, OFF); // another place
+	check_three(walk_now());
+	put_map(77, TEXT, 0x10000, 1, OFF);
+	check_three(walk_now());
+	c = bpf_map_lookup_elem(&rt_uw_maps, &key);
+	CHECK(c->image != 0);
+	regs.ip = 0x1000; // registers of the program before, while execve makes the next
+	u64 before = rt_stack_counters()->why[RT_WHY_EXITING];
+	CHECK_EQ(rt_ustack(NULL, 0, RT_SRC_TP), 0);
+	CHECK_EQ(rt_stack_counters()->why[RT_WHY_EXITING], before + 1);
+	fake_end();
 }
 
 // ---- interning
