@@ -20,6 +20,7 @@
 #include <time.h>
 
 #define SETTLE_MS 1500 // at most, on a machine that is busy
+#define FIRST_MS 5000  // ... for the processes that the user has named
 struct Session {
 	const struct Options *o;
 	struct Arena arena;
@@ -304,11 +305,23 @@ static bool kfunc_id(void *arg, const char *name, u32 *id, int *btf_fd)
 	return *id != 0;
 }
 
+// Does -p leave only that process's stacks? Tracepoints and kernel functions are traced wherever they happen.
+static bool one_process(const struct Session *s)
+{
+	for (size_t i = 0; s->o->pid && i < s->prog.progs.n; i++) {
+		const struct ProbeProg *pp = s->prog.progs.p[i];
+		for (size_t k = 0; k < pp->points.v.n; k++)
+			if (pp->kind != PK_BEGIN && pp->kind != PK_END && pp->kind != PK_SELF && pp->points.v.p[k]->pid != s->o->pid)
+				return false;
+	}
+	return s->o->pid != 0;
+}
+
 static struct err *load(struct Session *s)
 {
 	struct err *e;
 	if (s->prog.uses_ustack) {
-		struct UwOpts uo = {.fp_only = s->prog.config.unwind_fp, .pids = &s->o->pid, .npids = s->o->pid != 0, .follow = true,
+		struct UwOpts uo = {.fp_only = s->prog.config.unwind_fp, .pids = &s->o->pid, .npids = one_process(s), .follow = true,
 				    .verbose = s->o->verbose, .count_ends = s->o->why_incomplete};
 		if ((e = unwind_create(&s->prog, s->syms, &uo, &s->unwind)))
 			return e;
@@ -533,6 +546,40 @@ static struct err *run_benches(struct Session *s)
 	return e;
 }
 
+// Binaries of uprobes and USDT probes, each once.
+static void add_targets(const struct Session *s, struct UwFirst *f)
+{
+	for (size_t i = 0; i < s->prog.progs.n; i++)
+		for (size_t k = 0; k < s->prog.progs.p[i]->points.v.n; k++) {
+			enum ProbeKind kind = s->prog.progs.p[i]->kind;
+			const char *path = s->prog.progs.p[i]->points.v.p[k]->target;
+			bool user = kind == PK_UPROBE || kind == PK_URETPROBE || kind == PK_USDT;
+			if (user && path && (!f->paths.n || strcmp(vec_last(&f->paths), path)))
+				vec_push(&f->paths, path);
+		}
+}
+
+// The first stacks are to be whole. A command stands at its exec now: its binary is mapped, its libraries are named there.
+static void settle_stacks(struct Session *s)
+{
+	struct UwFirst f = {0};
+	if (!s->unwind)
+		return;
+	if (s->child)
+		vec_push(&f.pids, child_pid(s->child));
+	if (s->o->pid)
+		vec_push(&f.pids, s->o->pid);
+	for (const char *p = s->o->pids; p && *p; p += strcspn(p, ","), p += *p == ',')
+		vec_push(&f.pids, atoi(p));
+	add_targets(s, &f);
+	if (f.pids.n || f.paths.n)
+		unwind_first(s->unwind, &f, FIRST_MS);
+	if (!f.pids.n && s->o->tool) // a report of whole stacks is worth the fifth of a second that all tables of a machine take
+		unwind_settle(s->unwind, SETTLE_MS);
+	vec_deinit(&f.pids);
+	vec_deinit(&f.paths);
+}
+
 static struct err *attach_and_trace(struct Session *s)
 {
 	struct err *e;
@@ -545,12 +592,7 @@ static struct err *attach_and_trace(struct Session *s)
 		return e;
 	if (s->prog.uses_usym && (s->child || s->o->pid)) // so that names are found after it is gone
 		sym_pid_remember(s->syms, s->child ? child_pid(s->child) : s->o->pid);
-	if (s->child && s->unwind) { // its binary is mapped now: have its tables ready before it runs
-		unwind_proc_new(s->unwind, child_pid(s->child));
-		unwind_settle(s->unwind, 500);
-	} else if (s->unwind && (tool || s->o->pid)) { // a report of whole stacks is worth the fifth of a second that all tables of a machine take
-		unwind_settle(s->unwind, SETTLE_MS);
-	}
+	settle_stacks(s);
 	e = probes_attach(&s->env, &s->prog, s->at, &n);
 	show_diags(s); // places that were skipped
 	if (e)

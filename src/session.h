@@ -20,6 +20,7 @@ struct Options {
 	const char *const *includes;
 	u32 nincludes;
 	int pid;
+	const char *pids; // tools: the processes asked for, "1,2,3"; NULL or empty: all
 	const char *cmd;
 	const char *out_path;
 	bool json, quiet, verbose, warnings, helper_errors, unsafe, dry_run, list, as_bpftrace, usdt_file_activation, unwind_fp, test, bench, inlines, lines, why_incomplete;

@@ -232,6 +232,14 @@ void kallsyms_destroy(struct Kallsyms *k)
 	free(k);
 }
 
+bool sym_kernel_asked(struct Syms *s)
+{
+	syms_lock(s);
+	bool asked = s->kernel && s->kernel->loaded;
+	syms_unlock(s);
+	return asked;
+}
+
 const char *sym_kernel_why(struct Syms *s)
 {
 	syms_lock(s);

@@ -30,6 +30,7 @@ struct SymHit {
 // ---- kernel (kallsyms.c). kptr_restrict and missing root give an error once, then unresolved hits.
 struct SymHit sym_kernel(struct Syms *s, u64 addr);
 bool sym_kernel_addr(struct Syms *s, const char *name, const char *module, u64 *addr); // module NULL: any
+bool sym_kernel_asked(struct Syms *s);	    // has anything needed the table of names so far?
 const char *sym_kernel_why(struct Syms *s); // NULL: kernel addresses resolve; else why not (kptr_restrict, no /proc). Loads the table.
 // Each text symbol; fn returns false to stop. For wildcards over kernel functions.
 void sym_kernel_each(struct Syms *s, bool (*fn)(void *, const char *name, const char *module, u64 addr, char type), void *arg);
@@ -85,6 +86,9 @@ bool sym_object_addr_to_off(struct SymObject *o, u64 vaddr, u64 *file_off);
 // "libc" / "c" -> /lib/x86_64-linux-gnu/libc.so.6 through ld.so.cache; a path as is; a bare program name through $PATH. With pid != 0 in
 // the eyes of that process (/proc/PID/root is put in front if its root is not ours). malloced; error names what was tried.
 struct err *sym_resolve_path(const char *name, int pid, char **out);
+
+// needed.c: names of the libraries that o was linked with, as written in it ("libc.so.6"); valid during the call
+void sym_object_needed(struct Syms *s, struct SymObject *o, void (*fn)(void *, const char *name), void *arg);
 
 // usdt.c: .note.stapsdt
 struct UsdtNote {

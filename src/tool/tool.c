@@ -192,7 +192,7 @@ int tool_main(const struct Tool *t, int argc, char **argv)
 	struct Running r = {.tool = t, .o = &o};
 	struct ToolRun run = {.arg = &r, .started = started, .report = report, .stopped = stopped, .tick = o.interval && !t->own_reports ? tick : NULL,
 			      .tick_ns = o.interval * 1000000000ull};
-	struct Options so = {.text = script.p, .name = t->name, .warnings = false, .buf = BUF_FULL, .unwind_fp = o.unwind_fp, .json = o.json, .out_path = o.out,
+	struct Options so = {.text = script.p, .name = t->name, .pids = str_text(&o.pids), .warnings = false, .buf = BUF_FULL, .unwind_fp = o.unwind_fp, .json = o.json, .out_path = o.out,
 			     .inlines = o.inlines, .lines = o.lines, .why_incomplete = o.why_incomplete, .stack_entries = o.stack_entries, .dump = o.dump,
 			     .duration_ns = o.duration * 1000000000ull, .tool = &run};
 	rc = session_run(&so);

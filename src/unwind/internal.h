@@ -61,6 +61,8 @@ struct Procs *uwprocs_create(struct Syms *syms, const struct ProcsMaps *maps, co
 void uwprocs_destroy(struct Procs *p);
 void uwprocs_scan(struct Procs *p);	       // every live process
 void uwprocs_new(struct Procs *p, int tgid);     // asked for by the kernel side
+// The mappings of tgid now (0: none); fn gets its objects, that of path (NULL: none), and the libraries that these name.
+void uwprocs_first(struct Procs *p, int tgid, const char *path, void (*fn)(void *, struct SymObject *), void *arg);
 void uwprocs_event(void *procs, const struct MapEvent *e);
 void uwprocs_settle(struct Procs *p);	       // after a batch of events: reads mappings again where they changed
 void uwprocs_tick(struct Procs *p, u64 now_ns);  // now and then: forgets the dead
@@ -162,6 +164,7 @@ void tables_need(struct Tables *t, struct SymObject *o); // any thread; once per
 void tables_hurry(struct Tables *t, u32 obj);		  // build this object next
 struct err *tables_start(struct Tables *t);		  // starts the thread, the most mapped objects first
 struct TablesStat tables_wait(struct Tables *t, u64 until_ns); // until everything asked for is built, at most until then (CLOCK_MONOTONIC; 0: no end)
+void tables_wait_for(struct Tables *t, const u32 *obj, u32 n, u64 until_ns); // until those are built
 void tables_destroy(struct Tables *t);
 
 // ---- unwind.c: for the bench and --verbose. Waits for the tables.

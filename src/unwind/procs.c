@@ -42,6 +42,7 @@ struct Procs {
 	u32 n;
 	VEC(int) only;	       // trace these; empty: all
 	bool follow, rescan, vdso_told;
+	bool scanned; // the first time
 	VEC(struct UwProc *) dirty; // dirty or changed
 	struct Known known[KNOWN]; // a cache
 };
@@ -232,6 +233,8 @@ static void publish(struct Procs *p, struct UwProc *q)
 	unpublish(p, q, n);
 	q->nchunks = n;
 	free(chunks);
+	if (p->scanned) // names of frames that are raw addresses are asked for when the process may be gone; those alive at start can be read until then
+		sym_pid_set_maps(p->syms, q->tgid, q->maps.p, (u32)q->maps.n);
 }
 
 // ---- reading
@@ -360,6 +363,7 @@ void uwprocs_scan(struct Procs *p)
 	}
 	if (d)
 		closedir(d);
+	p->scanned = true;
 }
 
 void uwprocs_new(struct Procs *p, int tgid)
@@ -369,6 +373,60 @@ void uwprocs_new(struct Procs *p, int tgid)
 		return;
 	q->dirty = true;
 	refresh(p, q);
+}
+
+struct Found {
+	struct Procs *p;
+	int tgid;
+	VEC(struct SymObject *) v;
+};
+
+static void add_found(struct Found *f, struct SymObject *o)
+{
+	for (size_t i = 0; i < f->v.n; i++)
+		if (f->v.p[i] == o)
+			return;
+	vec_push(&f->v, o);
+}
+
+static void add_path(struct Found *f, const char *path)
+{
+	struct SymObject *o = sym_object_path(f->p->syms, path);
+	if (!o)
+		return;
+	f->p->ops.object(f->p->ops.arg, o);
+	remember(f->p, o->dev, o->ino, o);
+	add_found(f, o);
+}
+
+static void on_needed(void *arg, const char *name)
+{
+	struct Found *f = arg;
+	char *path;
+	struct err *e = sym_resolve_path(name, f->tgid, &path);
+	if (!e) {
+		add_path(f, path);
+		free(path);
+	}
+	err_free(e);
+}
+
+void uwprocs_first(struct Procs *p, int tgid, const char *path, void (*fn)(void *, struct SymObject *), void *arg)
+{
+	struct Found f = {p, tgid, {0}};
+	if (tgid)
+		uwprocs_new(p, tgid);
+	struct UwProc *q = tgid ? *slot(p, tgid) : NULL;
+	for (size_t i = 0; q && i < q->maps.n; i++)
+		if (q->maps.p[i].obj)
+			add_found(&f, q->maps.p[i].obj);
+	if (path)
+		add_path(&f, path);
+	for (size_t i = 0; i < f.v.n; i++) // f.v grows
+		sym_object_needed(p->syms, f.v.p[i], on_needed, &f);
+	for (size_t i = 0; i < f.v.n; i++)
+		fn(arg, f.v.p[i]);
+	vec_deinit(&f.v);
 }
 
 // ---- events

@@ -230,6 +230,7 @@ static void *work(void *arg)
 		t->objs[o->id] = out;
 		__atomic_store_n(&t->objs[o->id].state, state, __ATOMIC_RELEASE);
 		pthread_mutex_lock(&t->lock);
+		pthread_cond_broadcast(&t->more); // tables_wait_for
 	}
 	pthread_mutex_unlock(&t->lock);
 	return NULL;
@@ -295,6 +296,18 @@ struct err *tables_start(struct Tables *t)
 	int rc = pthread_create(&t->thread, NULL, work, t);
 	t->started = rc == 0;
 	return rc ? err_errno(rc, "cannot start the thread that builds unwind tables") : NULL;
+}
+
+void tables_wait_for(struct Tables *t, const u32 *obj, u32 n, u64 until_ns)
+{
+	struct timespec end = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
+	int rc = 0;
+
+	pthread_mutex_lock(&t->lock);
+	for (u32 i = 0; i < n; i++)
+		while (t->started && !rc && obj[i] < t->seen.n && t->seen.p[obj[i]] && t->objs[obj[i]].state == RT_UW_PENDING)
+			rc = pthread_cond_timedwait(&t->more, &t->lock, &end);
+	pthread_mutex_unlock(&t->lock);
 }
 
 struct TablesStat tables_wait(struct Tables *t, u64 until_ns)

@@ -27,6 +27,8 @@ struct Unwind {
 	pthread_mutex_t lock;
 	pthread_cond_t round_done;
 	bool stop;
+	const struct UwFirst *first; // for the next round; unwind_first waits for it
+	VEC(u32) first_objs;
 	u64 rounds; // passes the tracker has made since it was woken
 };
 
@@ -98,6 +100,14 @@ static void track_round(struct Unwind *u)
 		ring_buffer__consume(u->ring);
 }
 
+static void on_first(void *arg, struct SymObject *o)
+{
+	struct Unwind *u = arg;
+	vec_push(&u->first_objs, o->id);
+	if (u->tables)
+		tables_hurry(u->tables, o->id);
+}
+
 // False: the thread shall end.
 static bool woken(struct Unwind *u, bool by_wake)
 {
@@ -107,6 +117,10 @@ static bool woken(struct Unwind *u, bool by_wake)
 	if (by_wake && read(u->wake_fd, &n, sizeof(n)) == sizeof(n)) {
 		pthread_mutex_unlock(&u->lock);
 		track_round(u);
+		for (size_t i = 0; u->first && i < u->first->pids.n; i++)
+			uwprocs_first(u->procs, u->first->pids.p[i], NULL, on_first, u);
+		for (size_t i = 0; u->first && i < u->first->paths.n; i++)
+			uwprocs_first(u->procs, 0, u->first->paths.p[i], on_first, u);
 		pthread_mutex_lock(&u->lock);
 		u->rounds++;
 		pthread_cond_broadcast(&u->round_done);
@@ -209,20 +223,39 @@ void unwind_proc_new(struct Unwind *u, int tgid)
 {
 }
 
-void unwind_settle(struct Unwind *u, u32 max_ms)
+// One pass of the tracker from its start on.
+static void wait_round(struct Unwind *u)
 {
-	u64 end = now_ns() + (max_ms ? max_ms : 3600000u) * 1000000ull;
-
-	if (!u->started)
-		return;
 	pthread_mutex_lock(&u->lock);
 	u64 goal = u->rounds + 1;
 	wake(u);
 	while (u->rounds < goal)
 		pthread_cond_wait(&u->round_done, &u->lock);
 	pthread_mutex_unlock(&u->lock);
+}
+
+void unwind_settle(struct Unwind *u, u32 max_ms)
+{
+	if (!u->started)
+		return;
+	wait_round(u);
 	if (u->tables)
-		tables_wait(u->tables, end);
+		tables_wait(u->tables, now_ns() + (max_ms ? max_ms : 3600000u) * 1000000ull);
+}
+
+void unwind_first(struct Unwind *u, const struct UwFirst *f, u32 max_ms)
+{
+	u64 end = now_ns() + max_ms * 1000000ull;
+	if (!u->started)
+		return;
+	pthread_mutex_lock(&u->lock);
+	u->first = f;
+	pthread_mutex_unlock(&u->lock);
+	wait_round(u);
+	u->first = NULL;
+	if (u->tables)
+		tables_wait_for(u->tables, u->first_objs.p, (u32)u->first_objs.n, end);
+	u->first_objs.n = 0;
 }
 
 struct TablesStat unwind_stat(struct Unwind *u, u32 *nprocs)
@@ -249,6 +282,7 @@ void unwind_destroy(struct Unwind *u)
 	ring_buffer__free(u->ring);
 	mapev_close(u->events);
 	uwprocs_destroy(u->procs);
+	vec_deinit(&u->first_objs);
 	pthread_cond_destroy(&u->round_done);
 	pthread_mutex_destroy(&u->lock);
 	free(u);

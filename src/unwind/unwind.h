@@ -12,7 +12,7 @@ struct UwRow;
 struct UwTable;
 struct UwOpts {
 	bool fp_only;	     // no tables, frame pointers everywhere (mappings are still tracked, frames become (object, offset))
-	const int *pids;     // trace only these processes (0: all); new children of them too when follow is set
+	const int *pids;     // only these have user stacks (0: all); new children of them too when follow is set
 	u32 npids;
 	bool follow;
 	bool verbose;
@@ -25,6 +25,13 @@ struct err *unwind_start(struct Unwind *u); // mappings of running processes are
 int unwind_fd(struct Unwind *u);	     // poll this: exec/mmap/exit records of the kernel; -1 none
 void unwind_poll(struct Unwind *u);	     // when readable
 void unwind_proc_new(struct Unwind *u, int tgid); // RT_EV_PROC_NEW
+// Before attaching: the processes and files the user has named. Their tables, and those of libraries that they are going to load, are built before all
+// others; returns when they are there, after max_ms at most.
+struct UwFirst {
+	VEC(int) pids;
+	VEC(const char *) paths;
+};
+void unwind_first(struct Unwind *u, const struct UwFirst *f, u32 max_ms);
 // Waits until every table asked for so far is built, at most max_ms (0: as long as it takes). Call it before attaching: stacks taken earlier lack what
 // is not built yet, and say so.
 void unwind_settle(struct Unwind *u, u32 max_ms);

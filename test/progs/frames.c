@@ -5,7 +5,9 @@
 //        frames spin MS    MS milliseconds of CPU time in outer -> middle -> inner -> leaf; most samples meet prologues and epilogues
 //        frames fault N    inner touches N new pages: page faults below outer -> middle -> inner
 //        frames exec N     outer -> middle -> inner -> leaf, then itself again in the same process with N - 1, until 0
+//        frames reopen A B N    two libraries, one after the other where the first was: N times in_library of each calls leaf; says where they lay
 //        frames fork N     N children, each outer -> middle -> inner -> leaf without exec
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,10 +90,25 @@ static void spin(long ms)
 	} while (t.tv_sec * 1000 + t.tv_nsec / 1000000 < ms);
 }
 
-static int again(long n)
+// in_library(callback, n) of a library calls back. Before and after a pause: sonde hears of a mapping a little later than it is made.
+static void use_library(const char *path, long n)
+{
+	void *lib = dlopen(path, RTLD_NOW);
+	long (*fn)(long (*)(long), long) = lib ? (long (*)(long (*)(long), long))dlsym(lib, "in_library") : NULL;
+	if (!fn)
+		exit(1);
+	usleep(500000);
+	printf("%p\n", (void *)fn);
+	while (n-- > 0)
+		sink += fn(leaf, n);
+	dlclose(lib);
+}
+
+NOINLINE int again(long n)
 {
 	char left[24];
 	outer(n);
+	KEEP;
 	if (n <= 0)
 		return 0;
 	snprintf(left, sizeof(left), "%ld", n - 1);
@@ -113,6 +130,7 @@ static void children(long n)
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "calls";
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	long n = argc > 2 ? atol(argv[2]) : 1;
 
 	args = argv;
@@ -120,8 +138,10 @@ int main(int argc, char **argv)
 		sink += down(n);
 	else if (!strcmp(what, "spin"))
 		spin(n);
+	else if (!strcmp(what, "reopen"))
+		use_library(argv[2], atol(argv[4])), use_library(argv[3], atol(argv[4]));
 	else if (!strcmp(what, "exec"))
-		return again(n);
+		sink += again(n);
 	else if (!strcmp(what, "fork"))
 		children(n);
 	else

@@ -169,3 +169,8 @@ EXPECT_RE ^\s+_start\+\d+\n\]: 3$
 NAME one stack per event, newline-ended
 RUN {sonde} -q -c 'sleep 0.1' -e 'tracepoint:sched:sched_switch /comm == "sleep"/ { printf("%s1\n", kstack) }'
 EXPECT_RE ^\s+__schedule\+\d+\n(\s+\S+\+\d+\n)+1$
+
+NAME hidden kernel addresses: one warning
+NEED !host
+RUN echo 2 >/proc/sys/kernel/kptr_restrict; {sonde} -q -c '{build}/tcp 4 3 111' -e 'tracepoint:sched:sched_switch /comm == "tcp"/ { @[kstack] = count(); printf("%s\n", kstack) }' 2>err; echo 0 >/proc/sys/kernel/kptr_restrict; grep -c 'kernel addresses are hidden' err; grep -c kptr_restrict err
+EXPECT_RE ^1\n1\n
