@@ -44,6 +44,7 @@ RUN {sonde} -q --unsafe -c '{build}/tcp 4 3 111' -e "kprobe:0x$(grep ' T tcp_sen
 EXPECT_LINE @[tcp_sendmsg]: 3
 
 NAME kprobe on every copy that the compiler made
+NEED arch:x86_64
 RUN f=$(grep -oE '^[a-z_0-9]+\.(isra|constprop)\.[0-9]+$' /sys/kernel/tracing/available_filter_functions | sed 's/\..*//' | sort | uniq -d | head -1); n=$(grep -cE "^$f\.(isra|constprop)" /sys/kernel/tracing/available_filter_functions); {sonde} -e "kprobe:$f { @ = count() } BEGIN { exit() }" >{tmp}/o; cat {tmp}/o; grep -q "Attached $((n + 1)) probes" {tmp}/o && [ $n -gt 1 ] && echo every copy
 EXPECT_LINE every copy
 
