@@ -99,8 +99,8 @@ static u32 eu_stacks(pid_t pid, struct Stack *out, u32 max)
 	return n;
 }
 
-// Our stack of a thread, as virtual addresses.
-static bool our_stack(pid_t pid, int tid, struct Stack *out, u32 *why)
+// Our stack of a thread, as virtual addresses. Code that is mapped twice (node does that to its builtins) is where the other one, like, has it.
+static bool our_stack(pid_t pid, int tid, const struct Stack *like, struct Stack *out, u32 *why)
 {
 	u64 key = (u64)(u32)pid << 32 | (u32)tid, id;
 	u32 n, raw_pid, flags, nmaps;
@@ -120,9 +120,10 @@ static bool our_stack(pid_t pid, int tid, struct Stack *out, u32 *why)
 		out->pc[i] = f[i];
 		if (!(f[i] & RT_FRAME_OBJ))
 			continue;
+		u64 other = i < like->n ? like->pc[i] : 0;
 		for (u32 k = 0; k < nmaps; k++) { // a frame may stand just past its mapping's last byte
 			u64 off = RT_FRAME_OFF(f[i]);
-			if (maps[k].obj && maps[k].obj->id == RT_FRAME_ID(f[i]) && off >= maps[k].file_off && off - maps[k].file_off <= maps[k].end - maps[k].start)
+			if (maps[k].obj && maps[k].obj->id == RT_FRAME_ID(f[i]) && off >= maps[k].file_off && off - maps[k].file_off <= maps[k].end - maps[k].start && out->pc[i] != other)
 				out->pc[i] = off - maps[k].file_off + maps[k].start;
 		}
 	}
@@ -167,7 +168,7 @@ static void compare(const char *name, struct Child *c, u32 min)
 	CHECK(n > 0);
 	for (u32 i = 0; i < n; i++) {
 		u32 why = 0;
-		if (!our_stack(c->pid, eu[i].tid, &ours, &why)) {
+		if (!our_stack(c->pid, eu[i].tid, &eu[i], &ours, &why)) {
 			T_FAIL("%s: no stack of thread %d", name, eu[i].tid);
 			continue;
 		}
@@ -219,7 +220,7 @@ static void compare_running(const char *name, struct Child *c, u32 stops)
 		u32 n = eu_stacks(c->pid, eu, ARRAY_LEN(eu));
 		for (u32 i = 0; i < n; i++) {
 			u32 why = 0;
-			if (!eu[i].n || !our_stack(c->pid, eu[i].tid, &ours, &why)) // a thread that has not run since we look
+			if (!eu[i].n || !our_stack(c->pid, eu[i].tid, &eu[i], &ours, &why)) // a thread that has not run since we look
 				continue;
 			all++;
 			bool prefix = ours.n >= eu[i].n && !memcmp(ours.pc, eu[i].pc, eu[i].n * sizeof(u64));
