@@ -27,6 +27,7 @@ static const char usage[] =
 	"    --unwind fp|dwarf  how user stacks are walked (dwarf: .eh_frame tables, in the kernel)\n"
 	"    --inlines, --lines  inlined functions and source lines in user stacks (needs debug information)\n"
 	"    --why-incomplete  at the end, how many user stacks were whole and why the others were not\n"
+	"    --stack-storage-size N  room for N different stacks of each size class (16384 to 262144)\n"
 	"    --test, --bench  run the test: or bench: probes of the script\n"
 	"    --no-feature LIST  do without uprobe_multi, kprobe_multi, kprobe_session\n"
 	"    --no-warnings    no warnings\n"

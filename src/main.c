@@ -82,7 +82,7 @@ static int take_params(struct Options *o, int argc, char **argv, int dashdash)
 	return 0;
 }
 
-enum { OPT_UNSAFE = 256, OPT_INFO, OPT_INCLUDE, OPT_NO_WARNINGS, OPT_DRY_RUN, OPT_NO_FEATURE, OPT_USDT_FILE, OPT_UNWIND, OPT_TEST, OPT_BENCH, OPT_INLINES, OPT_LINES, OPT_WHY };
+enum { OPT_UNSAFE = 256, OPT_INFO, OPT_INCLUDE, OPT_NO_WARNINGS, OPT_DRY_RUN, OPT_NO_FEATURE, OPT_USDT_FILE, OPT_UNWIND, OPT_TEST, OPT_BENCH, OPT_INLINES, OPT_LINES, OPT_STACKS, OPT_WHY };
 
 static int parse_options(struct Options *o, int argc, char **argv, bool *done)
 {
@@ -99,7 +99,7 @@ static int parse_options(struct Options *o, int argc, char **argv, bool *done)
 		{"pid", required_argument, NULL, 'p'},	       {"cmd", required_argument, NULL, 'c'},
 		{"output", required_argument, NULL, 'o'},      {"quiet", no_argument, NULL, 'q'},
 		{"warnings", no_argument, NULL, 'k'},	       {"debug", required_argument, NULL, 'd'},
-		{NULL, 0, NULL, 0}};
+		{"stack-storage-size", required_argument, NULL, OPT_STACKS}, {NULL, 0, NULL, 0}};
 	static const char *dirs[64], *incs[64];
 	int c, dashdash = 0;
 	u64 v;
@@ -177,6 +177,10 @@ static int parse_options(struct Options *o, int argc, char **argv, bool *done)
 		case OPT_BENCH: o->bench = true; break;
 		case OPT_INLINES: o->inlines = true; break;
 		case OPT_LINES: o->lines = true; break;
+		case OPT_STACKS:
+			if (!parse_u64(optarg, &o->stack_entries) || !o->stack_entries)
+				return usage_error("--stack-storage-size takes a number of stacks, not '%s'", optarg);
+			break;
 		case OPT_WHY: o->why_incomplete = true; break;
 		default:
 			if (optopt)

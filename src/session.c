@@ -330,8 +330,8 @@ static struct err *load(struct Session *s)
 	if (stacks)
 		stacks_setup(&s->prog);
 	for (size_t i = 0; i < s->prog.maps.n; i++)
-		if (!strncmp(s->prog.maps.p[i]->name, "rt_stacks_", 10))
-			s->prog.maps.p[i]->max_entries = (u32)MAX(s->prog.maps.p[i]->max_entries, MIN(s->o->stack_entries, 1u << 24));
+		if (s->o->stack_entries && !strncmp(s->prog.maps.p[i]->name, "rt_stacks_", 10))
+			s->prog.maps.p[i]->max_entries = (u32)MIN(s->o->stack_entries, 1u << 24);
 	if ((e = load_maps(&s->prog, &s->loaded)))
 		return e;
 	if (stacks && (e = stacks_start(&s->prog, s->syms)))
@@ -796,6 +796,10 @@ int session_run(const struct Options *o)
 	struct Session s = {0};
 	session_init(&s, o);
 	int rc = pipeline(&s);
+	if (loop_interrupts() > 1) { // asked twice: the kernel cleans up faster
+		fflush(NULL);
+		_exit(rc);
+	}
 	session_deinit(&s);
 	return rc;
 }

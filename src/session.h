@@ -28,7 +28,7 @@ struct Options {
 	enum BufMode buf;
 	u32 dump;	       // enum Stage bits
 	const char *pattern;   // -l
-	u64 stack_entries;     // room for at least this many different stacks of each size; 0: as built
+	u64 stack_entries;     // room for this many different stacks of each size class; 0: as built
 	u64 duration_ns;       // tools: 0 until stopped
 	struct ToolRun *tool;  // tools: called where a plain run would print
 };

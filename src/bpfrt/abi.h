@@ -65,6 +65,7 @@ struct RtTsSlot {
 enum RtTsAgg { RT_TS_LAST, RT_TS_AVG, RT_TS_MAX, RT_TS_MIN, RT_TS_SUM }; // as enum TsAgg of lang/type.h
 
 // ---- stacks. A stack id is hash52 << 12 | nframes (1..4095); 0: no stack. Interned in the rt_stacks_* maps under that id.
+#define RT_STACK_LOST (1ULL << 12) // there was a stack, but it could not be taken or stored; counted in RtCounters
 #define RT_STACK_NFRAMES(id) ((u32)((id) & 0xfff))
 #define RT_STACK_MAX 1024 // frames, user or kernel
 

@@ -97,7 +97,7 @@ RT_NOINLINE u64 rt_stack_intern(struct RtStack *st, u64 h1, u64 h2)
 		c->stack_full++;
 	else if (c)
 		c->stack_collision++;
-	return 0;
+	return RT_STACK_LOST;
 }
 
 // Gives the buffer back. False when another task took it meanwhile: its contents are not to be used.
@@ -228,9 +228,11 @@ static RT_INLINE u64 capture_kernel(void *ctx, struct RtStackBuf *b, u64 limit, 
 		got = bpf_get_stack(ctx, frames, limit * 8, 0);
 	if (got < 8) {
 		struct RtCounters *c = rt_stack_counters();
-		if (c && !(src & RT_SRC_F_USER) && got < 0 && got != -14) // 0, EFAULT: the event came from user space, there is no kernel stack
+		if ((src & RT_SRC_F_USER) || got >= 0 || got == -14) // 0, EFAULT: the event came from user space, there is no kernel stack
+			return 0;
+		if (c)
 			c->stack_kfail++;
-		return 0;
+		return RT_STACK_LOST;
 	}
 	n = (u64)got / 8;
 	RT_BOUND(n, RT_KSTACK_MAX);
@@ -258,9 +260,9 @@ RT_FN u64 rt_kstack(void *ctx, u64 limit, u64 src)
 	struct RtStackBuf *b = rt_stack_get();
 
 	if (!b)
-		return 0;
+		return RT_STACK_LOST;
 	u64 id = capture_kernel(ctx, b, limit, src);
-	return rt_stack_put(b) ? id : 0;
+	return rt_stack_put(b) ? id : RT_STACK_LOST;
 }
 
 // The stack another task sleeps with; the kernel leaves the scheduler's own frames out (stack_trace_save_tsk). task: a trusted pointer or NULL.

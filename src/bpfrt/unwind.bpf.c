@@ -724,7 +724,7 @@ static RT_INLINE u64 ustack(void *ctx, u64 limit, u64 src, bool loop)
 	u64 id = 0;
 
 	if (!b)
-		return 0;
+		return RT_STACK_LOST;
 	if (bpf_get_current_pid_tgid() >> 32 && user_regs(ctx, b, src)) {
 		walk(b, limit, src, loop);
 		id = finish(b, limit);
@@ -735,7 +735,7 @@ static RT_INLINE u64 ustack(void *ctx, u64 limit, u64 src, bool loop)
 		if (rt_uw_count_ends)
 			count_end(b, RT_WHY_KTHREAD);
 	}
-	return rt_stack_put(b) ? id : 0;
+	return rt_stack_put(b) ? id : RT_STACK_LOST;
 }
 
 RT_FN u64 rt_ustack(void *ctx, u64 limit, u64 src)

@@ -36,8 +36,8 @@ static void wake(void)
 	errno = e;
 }
 
-// The first one ends the loop. timeout(1) sends its signal twice, to us and to our group, and a second Ctrl-C must not lose the report: only
-// a third one, each INTERRUPT_GAP_NS after the one before, ends the process.
+// The first one ends the loop, a second one the process as soon as the report is out, only a third one at once, without it. timeout(1) sends its
+// signal twice, to us and to our group: one INTERRUPT_GAP_NS after another is the same.
 #define INTERRUPT_GAP_NS 300000000ULL
 static void on_interrupt(int sig)
 {
@@ -60,9 +60,9 @@ static void on_self_signal(int sig)
 	wake();
 }
 
-bool loop_interrupted(void)
+u32 loop_interrupts(void)
 {
-	return sigs.interrupts != 0;
+	return (u32)sigs.interrupts;
 }
 
 void loop_hold_signals(void)

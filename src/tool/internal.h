@@ -106,6 +106,14 @@ void frame_line(const struct Frame *f, const struct ToolOpts *o, const char *ind
 // tree.c
 void tree_begin(struct ToolOpts *o); // adds the descendants there are to o->pids
 void tree_attached(const struct ToolOpts *o, struct RunCtx *rc); // and those that were born until the script saw all forks
+// progress.c
+struct Progress {
+	bool on, shown;
+	u64 begin_ns, next_ns; // CLOCK_MONOTONIC
+};
+void progress_init(struct Progress *p, u64 now_ns);
+void progress_tick(struct Progress *p, struct RunCtx *rc, const struct ToolOpts *o, u64 now_ns, u64 (*clock)(void));
+void progress_erase(struct Progress *p); // before anything else is printed
 // script.c: a part of a condition
 void add_and(struct Str *out); // " && " unless out is empty
 void add_list_test(struct Str *out, const char *what, const char *list); // "(what == 1 || what == 2)"

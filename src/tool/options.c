@@ -247,7 +247,7 @@ const struct ToolOption tool_options[] = {
 	{0, "mntnsmap", "PATH", "only mount namespaces whose ids are keys of this pinned map", set_mntnsmap, true},
 	{0, "tree", NULL, "with -p: their descendants too, also those made while tracing", set_tree, true},
 	{0, "depth", "N", "at most N frames a stack", set_depth, true},
-	{0, "stack-storage-size", "N", "room for at least N different stacks of a size", set_storage, true},
+	{0, "stack-storage-size", "N", "room for N different stacks of each size class (16384 to 262144)", set_storage, true},
 	{0, "hash-storage-size", "N", "keys the count map may hold (100000)", set_keys, true},
 	{'i', "interval", "SECONDS", "report every SECONDS", set_i, true},
 	{0, "flame", "FILE", "write a flame graph (SVG)", set_flame, true},

@@ -1,5 +1,6 @@
 // The tools' table, and how one runs: options -> script -> session -> report.
 #include "bpf/bpf.h"
+#include "bpfrt/abi.h"
 #include "tool/internal.h"
 #include <errno.h>
 #include <time.h>
@@ -24,6 +25,8 @@ struct Running {
 	const struct Tool *tool;
 	const struct ToolOpts *o;
 	u64 start_wall_ns, start_ns, duration_ns; // duration: 0 until probes are detached
+	struct Progress progress;
+	u64 next_report_ns; // -i
 	FILE *out; // the session's
 };
 
@@ -70,6 +73,8 @@ static struct err *started(void *arg, struct RunCtx *rc)
 	FILE *out = r->out = rc->render->out;
 	r->start_wall_ns = now_ns(CLOCK_REALTIME);
 	r->start_ns = now_ns(CLOCK_MONOTONIC);
+	r->next_report_ns = r->start_ns + r->o->interval * 1000000000ull;
+	progress_init(&r->progress, r->start_ns);
 	set_time(rc, "@began");
 	if (r->o->tree)
 		tree_attached(r->o, rc);
@@ -124,6 +129,7 @@ static struct err *stopped(void *arg, struct RunCtx *rc)
 {
 	struct Running *r = arg;
 	r->duration_ns = now_ns(CLOCK_MONOTONIC) - r->start_ns;
+	progress_erase(&r->progress);
 	set_time(rc, "@ended"); // detaching may take longer than tracing
 	return NULL;
 }
@@ -133,6 +139,7 @@ static struct err *report(void *arg, struct RunCtx *rc, bool last)
 	struct Running *r = arg;
 	const struct ToolOpts *o = r->o;
 	struct StackSet set = {0};
+	progress_erase(&r->progress);
 	if (o->check)
 		return r->tool->check_report(o, rc, r->out);
 	u64 duration = r->duration_ns ? r->duration_ns : now_ns(CLOCK_MONOTONIC) - r->start_ns;
@@ -151,18 +158,33 @@ static struct err *report(void *arg, struct RunCtx *rc, bool last)
 		e = write_file(&set.prof, o->flame, flame_write);
 	if (!e && o->pprof)
 		e = write_file(&set.prof, o->pprof, pprof_write);
+	struct RtCounters lost;
 	if (set.missed)
-		fprintf(stderr, "WARNING: %llu stack traces could not be displayed. Consider increasing --stack-storage-size.\n",
-			(unsigned long long)set.missed);
+		fprintf(stderr, "WARNING: %llu stack traces could not be displayed.%s\n", (unsigned long long)set.missed,
+			read_counters(rc->prog, &lost) && lost.stack_full ? " Consider increasing --stack-storage-size." : "");
 	stackset_deinit(&set);
 	return e;
 }
 
 static const char *const clear_samples[] = {"@samples", NULL};
 
+static u64 monotonic(void)
+{
+	return now_ns(CLOCK_MONOTONIC);
+}
+
+// Some milliseconds early is on time: the loop's timer counts whole ones.
+#define TICK_NS 1000000000ull
+#define EARLY_NS 5000000ull
 static bool tick(void *arg, struct RunCtx *rc)
 {
 	struct Running *r = arg;
+	u64 now = monotonic(), every = r->tool->own_reports ? 0 : r->o->interval * 1000000000ull;
+	if (!every || now + EARLY_NS < r->next_report_ns) {
+		progress_tick(&r->progress, rc, r->o, now, monotonic);
+		return true;
+	}
+	r->next_report_ns = MAX(r->next_report_ns, now - every) + every;
 	err_free(report(arg, rc, false));
 	for (const char *const *m = r->tool->clear ? r->tool->clear : clear_samples; *m; m++) {
 		struct MapDef *d = program_map(rc->prog, *m);
@@ -190,12 +212,13 @@ int tool_main(const struct Tool *t, int argc, char **argv)
 		goto out;
 	}
 	struct Running r = {.tool = t, .o = &o};
-	struct ToolRun run = {.arg = &r, .started = started, .report = report, .stopped = stopped, .tick = o.interval && !t->own_reports ? tick : NULL,
-			      .tick_ns = o.interval * 1000000000ull};
+	struct ToolRun run = {.arg = &r, .started = started, .report = report, .stopped = stopped, .tick = o.interval || isatty(STDERR_FILENO) ? tick : NULL,
+			      .tick_ns = TICK_NS};
 	struct Options so = {.text = script.p, .name = t->name, .pids = str_text(&o.pids), .warnings = false, .buf = BUF_FULL, .unwind_fp = o.unwind_fp, .json = o.json, .out_path = o.out,
 			     .inlines = o.inlines, .lines = o.lines, .why_incomplete = o.why_incomplete, .stack_entries = o.stack_entries, .dump = o.dump,
 			     .duration_ns = o.duration * 1000000000ull, .tool = &run};
 	rc = session_run(&so);
+	progress_erase(&r.progress);
 out:
 	str_deinit(&script);
 	str_deinit(&o.pids);

@@ -549,7 +549,7 @@ TEST(loop_ends)
 	loop_drain(&f.rc, r);
 	CHECK_STR(fake_out(&f), "7\n7\n");
 	f.rc.exiting = false;
-	CHECK(!loop_interrupted());
+	CHECK(!loop_interrupts());
 	run_prog(p);
 	kid = fork();
 	if (!kid) {
@@ -558,7 +558,7 @@ TEST(loop_ends)
 		_exit(0);
 	}
 	no_error(loop_run(&f.rc, r, &(struct LoopOpts){0}));
-	CHECK(loop_interrupted());
+	CHECK(loop_interrupts());
 	waitpid(kid, NULL, 0);
 	CHECK_STR(fake_out(&f), "7\n7\n7\n");
 	ring_close(r);

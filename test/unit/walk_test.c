@@ -879,7 +879,7 @@ TEST(collisions)
 	CHECK_EQ(intern(f, 4), second);
 	for (u32 i = 1; i < RT_STACK_PROBES; i++) {
 		result(id + ((u64)i << 12))->check ^= 1;
-		CHECK_EQ(intern(f, 4), i + 1 < RT_STACK_PROBES ? id + ((u64)(i + 1) << 12) : 0);
+		CHECK_EQ(intern(f, 4), i + 1 < RT_STACK_PROBES ? id + ((u64)(i + 1) << 12) : RT_STACK_LOST);
 	}
 	CHECK_EQ(rt_stack_counters()->stack_collision, 1);
 	CHECK_EQ(rt_stack_counters()->stack_full, 0);
@@ -898,7 +898,7 @@ TEST(full_class_spills)
 		CHECK(ids[i] && result(ids[i])->frames[0] == 100 + i);
 		CHECK_EQ(intern((u64[]){100 + i}, 1), ids[i]); // found again where it went
 	}
-	CHECK_EQ(ids[5], 0);
+	CHECK_EQ(ids[5], RT_STACK_LOST);
 	CHECK_EQ(rt_stack_counters()->stack_full, 1);
 	for (u32 i = 0; i < 5; i++)
 		maps[i]->max_entries = was[i];
