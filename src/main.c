@@ -236,8 +236,9 @@ int main(int argc, char **argv)
 {
 	const char *name = strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
 	signal(SIGPIPE, SIG_IGN); // a closed pipe is an error of write(2), seen and acted upon where output is written
-	if (!strncmp(name, "sonde-", 6) && tool_find(name + 6))
-		return tool_main(tool_find(name + 6), argc, argv);
+	const struct Tool *called = tool_called(name);
+	if (called)
+		return tool_main(called, argc, argv);
 	if (argc > 1 && strcmp(name, "bpftrace")) {
 		for (size_t i = 0; i < ARRAY_LEN(commands); i++)
 			if (!strcmp(argv[1], commands[i].name))

@@ -597,6 +597,7 @@ static struct err *attach_and_trace(struct Session *s)
 	show_diags(s); // places that were skipped
 	if (e)
 		return e;
+	s->rc.attached = n;
 	n -= s->env.nwatchfns; // not the script's own
 	for (size_t i = 0; i < s->prog.progs.n; i++) {
 		enum ProbeKind k = s->prog.progs.p[i]->kind;

@@ -24,6 +24,7 @@ struct RunCtx {
 	u64 start_ns; // CLOCK_BOOTTIME at start, for elapsed
 	void (*on_watch)(void *, u32 id, u64 addr, bool remove); // RT_EV_WATCH, RT_EV_UNWATCH
 	void *watch_arg;
+	u64 attached; // attach points
 	u64 lost_events, lost_checked_ns; // losses.c: reported so far, when last looked (CLOCK_MONOTONIC)
 	s64 clock_off[12];		  // value.c: wall clock minus CLOCK_*, taken at first use
 	u16 clock_known;		  // bit per clock

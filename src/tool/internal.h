@@ -27,7 +27,7 @@ struct ToolOpts {
 	u32 dump;
 	u64 stack_entries;	 // --stack-storage-size
 	const char *pattern, *lib; // stackcount
-	bool regex, per_pid;
+	bool regex, per_pid, many;
 	struct Str probes;	 // stackcount: attach points made from the pattern
 	u64 keys;		 // entries of the count map
 };
@@ -68,6 +68,7 @@ struct Tool {
 	int (*prepare)(struct ToolOpts *o);	  // NULL; work before the script is made; not 0: exit status, said on stderr
 	void (*header)(const struct ToolOpts *o, struct RunCtx *rc, FILE *out); // without " for N secs." when timed is set
 	bool untimed;
+	const char *(*event)(const struct ToolOpts *o); // NULL; what the samples are of
 	void (*row)(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s); // NULL: row_plain
 	struct err *(*extra)(struct StackSet *s, struct RunCtx *rc, const struct ToolOpts *o); // NULL; further rows
 	struct err *(*check_report)(const struct ToolOpts *o, struct RunCtx *rc, FILE *out);  // --check; NULL

@@ -58,6 +58,8 @@ static const char *set_cpus(struct Str *to, const char *v)
 		}
 		if (!bad && hi < lo)
 			bad = "has a range that ends before it begins";
+		if (!bad && hi >= (u64)sysconf(_SC_NPROCESSORS_CONF))
+			bad = "names a CPU this machine has not";
 		if (bad)
 			return bad;
 		str_addf(to, hi > lo ? "%s%llu-%llu" : "%s%llu", to->n ? "," : "", (unsigned long long)lo, (unsigned long long)hi);
@@ -315,7 +317,7 @@ bool tool_parse(const struct Tool *t, int argc, char **argv, struct ToolOpts *o,
 {
 	struct option longs[64] = {0};
 	const struct ToolOption *rows[64];
-	char shorts[160] = "";
+	char shorts[160] = ":";
 	u32 n = 0;
 	int c, which = 0;
 	for (u32 i = 0; i < ntool_options && n < 63; i++) {
@@ -336,15 +338,18 @@ bool tool_parse(const struct Tool *t, int argc, char **argv, struct ToolOpts *o,
 		const struct ToolOption *r = NULL;
 		if (c == 256)
 			r = rows[which];
-		for (u32 i = 0; !r && c != '?' && i < n; i++)
-			if (rows[i]->c == c)
+		for (u32 i = 0; !r && c != '?' && i < n; i++) {
+			bool longs_of = c == ':' && optopt == 256 && rows[i]->name && !strncmp(argv[optind - 1], "--", 2) &&
+					!strncmp(argv[optind - 1] + 2, rows[i]->name, strlen(argv[optind - 1] + 2)); // may be shortened
+			if (longs_of || rows[i]->c == (c == ':' ? optopt : c))
 				r = rows[i];
-		if (!r) {
-			*rc = optopt && optopt != 256 ? usage_error(t, "option -%c is unknown or lacks its value", optopt)
-						      : usage_error(t, "option %s is unknown or lacks its value", argv[optind - 1]);
+		}
+		if (!r && c != ':') {
+			*rc = optopt && optopt != 256 ? usage_error(t, "unrecognized arguments: -%c", optopt)
+						      : usage_error(t, "unrecognized arguments: %s", argv[optind - 1]);
 			return false;
 		}
-		const char *bad = r->set(o, optarg);
+		const char *bad = c == ':' ? "expected one argument" : r->set(o, optarg);
 		if (bad && !*bad) {
 			*rc = 0;
 			return false;

@@ -20,18 +20,34 @@ static bool gap(const struct ToolOpts *o, const char *name, struct Str *out)
 
 static const char *check(struct ToolOpts *o)
 {
+	if (o->hz && o->event)
+		return "argument -F/--frequency: is not allowed with -e: events are counted, see -c";
 	if (!o->hz)
 		o->hz = 49;
 	return NULL;
 }
 
+static const char *event(const struct ToolOpts *o)
+{
+	return o->event ? o->event : "software:cpu-clock";
+}
+
+// Events from one sample to the next, as attached; tracepoints and the like: 1.
+static u64 period(const struct RunCtx *rc)
+{
+	for (size_t i = 0; i < rc->prog->progs.n; i++) {
+		const struct ProbeProg *p = rc->prog->progs.p[i];
+		if (p->points.v.n && (p->kind == PK_SOFTWARE || p->kind == PK_HARDWARE))
+			return p->points.v.p[0]->rate;
+	}
+	return 1;
+}
+
 static void header(const struct ToolOpts *o, struct RunCtx *rc, FILE *out)
 {
 	fputs("Sampling at ", out);
-	if (o->count)
-		fprintf(out, "every %llu events of ", (unsigned long long)o->count);
-	else if (o->event)
-		fprintf(out, "%s of ", o->event);
+	if (o->count || o->event)
+		fprintf(out, "every %llu events of ", (unsigned long long)period(rc));
 	else
 		fprintf(out, "%llu Hertz of ", (unsigned long long)o->hz);
 	thread_words(o, out);
@@ -52,6 +68,7 @@ const struct Tool tool_profile = {
 	.gap = gap,
 	.check = check,
 	.header = header,
+	.event = event,
 	.examples = "    sonde profile                     until Ctrl-C, 49 samples a second on each CPU\n"
 		    "    sonde profile -F 99 5             99 Hertz, 5 seconds\n"
 		    "    sonde profile -f 5 > out.folded   input of flame graph tools\n"

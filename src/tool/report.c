@@ -209,6 +209,10 @@ void stacks_json(const struct StackProfile *p, const struct ToolOpts *o, FILE *o
 		}
 		for (u32 k = 0; o->tool->parts && k < ARRAY_LEN(s->part); k++)
 			str_addf(&t, ", \"%s\": %llu", o->tool->parts[k], (unsigned long long)s->part[k]);
+		if (o->tool->event) {
+			str_add(&t, ", \"event\": ");
+			str_add_json(&t, o->tool->event(o), strlen(o->tool->event(o)));
+		}
 		fprintf(out, "%s, \"value\": %llu, \"unit\": \"%s\"}\n", t.p, (unsigned long long)s->value, p->unit);
 		str_deinit(&t);
 	}

@@ -71,7 +71,8 @@ struct Names {
 	const regex_t *re; // NULL: glob
 	const char *prefix;
 	struct Str *out;
-	struct Map seen;
+	u32 n;
+	struct Map seen; // names and, of functions, addresses: aliases are one
 };
 
 static bool matches(const struct Names *n, const char *name)
@@ -84,14 +85,19 @@ static bool take(struct Names *n, const char *name)
 	if (!matches(n, name) || map_has(&n->seen, name))
 		return false;
 	map_put(&n->seen, name, n);
+	n->n++;
 	str_addf(n->out, "%s%s:%s", n->out->n ? ",\n" : "", n->prefix, name);
 	return true;
 }
 
 static bool take_symbol(void *arg, const struct SymDef *d)
 {
-	if (d->is_func && d->name[strcspn(d->name, "@\"*?[ ")] == 0)
-		take(arg, d->name);
+	struct Names *n = arg;
+	char addr[24];
+	snprintf(addr, sizeof(addr), "0x%llx", (unsigned long long)d->addr);
+	if (!d->is_func || d->name[strcspn(d->name, "@\"*?[ ")] || map_has(&n->seen, addr) || !take(n, d->name))
+		return true;
+	map_put(&n->seen, addr, n);
 	return true;
 }
 
@@ -113,7 +119,7 @@ static int take_lines(struct Names *n, const char *path, const char *category)
 		char *colon = strchr(line, ':');
 		if (category && colon) {
 			*colon = 0;
-			if (!strcmp(line, category))
+			if (glob_match(category, line))
 				take(n, colon + 1);
 		} else if (!category && *line)
 			take(n, line);
@@ -152,6 +158,7 @@ static int list_names(struct Syms *syms, struct Names *n, const char *path)
 			if (map_has(&n->seen, notes[i].name) || !matches(n, notes[i].name))
 				continue;
 			map_put(&n->seen, notes[i].name, n);
+			n->n++;
 			str_addf(n->out, "%s%s:%s:%s", n->out->n ? ",\n" : "", n->prefix, notes[i].provider, notes[i].name);
 		}
 	}
@@ -221,6 +228,11 @@ static int resolve(struct ToolOpts *o, struct Pattern *p, const regex_t *re, str
 		} else
 			str_addf(&o->probes, "%s:%s", prefix, p->name);
 	}
+	if (n.n > 1 && !re) { // the language's own wildcards: names of one function count once, what cannot be probed is left out
+		str_reset(&o->probes);
+		str_addf(&o->probes, p->type == 'u' ? "%s:*:%s" : "%s:%s", prefix, p->name);
+	}
+	o->many = n.n > 1;
 	map_deinit(&n.seen);
 	free(path);
 	free(prefix);
@@ -268,6 +280,8 @@ static bool gap(const struct ToolOpts *o, const char *name, struct Str *out)
 {
 	if (!strcmp(name, "probes"))
 		str_add(out, str_text(&o->probes));
+	else if (!strcmp(name, "many"))
+		str_add(out, o->many ? "many" : "");
 	else if (!strcmp(name, "who"))
 		str_add(out, o->per_pid || o->folded || o->flame || o->pprof || o->json ? o->per_pid ? "pid, comm" : "comm" : "0");
 	else
@@ -283,9 +297,11 @@ static const char *check(struct ToolOpts *o)
 
 static void header(const struct ToolOpts *o, struct RunCtx *rc, FILE *out)
 {
-	u64 n = 0;
+	u64 all = 0, n = rc->attached - (o->tree ? 2 : 0); // without the forks and ends of processes
 	for (size_t i = 0; i < rc->prog->progs.n; i++)
-		n += rc->prog->progs.p[i]->points.v.n;
+		all += rc->prog->progs.p[i]->kind != PK_BEGIN && rc->prog->progs.p[i]->kind != PK_END ? rc->prog->progs.p[i]->points.v.n : 0;
+	if (all > rc->attached)
+		fprintf(stderr, "WARNING: %llu functions cannot be probed\n", (unsigned long long)(all - rc->attached));
 	fprintf(out, "Tracing %llu functions for \"%s\"", (unsigned long long)n, o->pattern);
 }
 

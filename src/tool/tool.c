@@ -15,6 +15,20 @@ const struct Tool *tool_find(const char *name)
 	return NULL;
 }
 
+const struct Tool *tool_called(const char *program)
+{
+	static const char before[] = "sonde-", after[] = "-bpfcc"; // Debian's names of bcc's tools
+	size_t n = strlen(program), k = strlen(after);
+	if (!strncmp(program, before, strlen(before)))
+		return tool_find(program + strlen(before));
+	if (n <= k || strcmp(program + n - k, after))
+		return NULL;
+	char *name = xasprintf("%.*s", (int)(n - k), program);
+	const struct Tool *t = tool_find(name);
+	free(name);
+	return t;
+}
+
 void tools_help(FILE *out)
 {
 	for (size_t i = 0; i < ARRAY_LEN(tools); i++)
@@ -89,6 +103,8 @@ static struct err *started(void *arg, struct RunCtx *rc)
 		fprintf(out, " for %llu secs.\n", (unsigned long long)r->o->duration);
 	else
 		fprintf(out, "... Hit Ctrl-C to end.\n");
+	if (r->tool->event)
+		fprintf(out, "Event: %s\n", r->tool->event(r->o));
 	fflush(out);
 	return NULL;
 }
@@ -147,6 +163,8 @@ static struct err *report(void *arg, struct RunCtx *rc, bool last)
 	if (!e && r->tool->extra)
 		e = r->tool->extra(&set, rc, o);
 	stackset_finish(&set, o);
+	if (r->tool->event)
+		set.prof.title = arena_printf(&set.arena, "%s (%s)", r->tool->title, r->tool->event(o));
 	set.prof.start_ns = r->start_wall_ns;
 	set.prof.duration_ns = duration;
 	if (!e && (machine_form(o) || (!o->flame && !o->pprof)))

@@ -5,6 +5,7 @@
 
 struct Tool;
 const struct Tool *tool_find(const char *name); // NULL: no such tool
+const struct Tool *tool_called(const char *program); // by an installed name: sonde-profile, profile-bpfcc; NULL: none
 int tool_main(const struct Tool *t, int argc, char **argv);
 void tool_usage(const struct Tool *t, FILE *out);
 void tools_help(FILE *out);

@@ -1,0 +1,46 @@
+// Static probes with a semaphore each: "tst:one" in fire_one N times, "tst:two" in fire_two N/2 times, both only while somebody listens.
+// The notes are written by hand (systemtap's UserSpaceProbeImplementation page), so that no package is needed.
+// usage: usdt N [PAUSE_MS]     pauses first
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#define NOINLINE __attribute__((noinline, noclone))
+#define PROBE(name)                                                                                                    \
+	__asm__ volatile("990: nop\n"                                                                                  \
+			 ".pushsection .note.stapsdt,\"?\",\"note\"\n"                                                 \
+			 ".balign 4\n.4byte 992f-991f, 994f-993f, 3\n991: .asciz \"stapsdt\"\n992: .balign 4\n"         \
+			 "993: .8byte 990b\n.8byte _.stapsdt.base\n.8byte tst_" #name "_semaphore\n"                    \
+			 ".asciz \"tst\"\n.asciz \"" #name "\"\n.asciz \"\"\n994: .balign 4\n.popsection\n"              \
+			 ".ifndef _.stapsdt.base\n"                                                                    \
+			 ".pushsection .stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n.weak _.stapsdt.base\n"  \
+			 ".hidden _.stapsdt.base\n_.stapsdt.base: .space 1\n.size _.stapsdt.base, 1\n.popsection\n"     \
+			 ".endif\n")
+
+volatile unsigned short tst_one_semaphore __attribute__((section(".probes"))) = 0;
+volatile unsigned short tst_two_semaphore __attribute__((section(".probes"))) = 0;
+
+NOINLINE void fire_one(void)
+{
+	PROBE(one);
+}
+
+NOINLINE void fire_two(void)
+{
+	PROBE(two);
+}
+
+int main(int argc, char **argv)
+{
+	int n = argc > 1 ? atoi(argv[1]) : 1000, ms = argc > 2 ? atoi(argv[2]) : 0;
+	struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
+	prctl(PR_SET_NAME, "usdt");
+	nanosleep(&t, NULL);
+	for (int i = 0; i < n; i++) {
+		if (tst_one_semaphore)
+			fire_one();
+		if (tst_two_semaphore && i % 2)
+			fire_two();
+	}
+	return 0;
+}
