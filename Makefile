@@ -146,6 +146,8 @@ checked-builds:
 install: $(BUILD)/sonde
 	install -D -m755 $(BUILD)/sonde $(DESTDIR)$(PREFIX)/sbin/sonde
 	for t in profile offcputime offwaketime wakeuptime stackcount; do ln -sf sonde $(DESTDIR)$(PREFIX)/sbin/sonde-$$t; done
+	install -D -m644 completions/sonde.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/sonde
+	for t in profile offcputime offwaketime wakeuptime stackcount; do ln -sf sonde $(DESTDIR)$(PREFIX)/share/bash-completion/completions/sonde-$$t; done
 	for m in man/*.[0-9]; do install -D -m644 $$m $(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$$(basename $$m); done
 
 clean:

@@ -244,8 +244,8 @@ TIMEOUT 20
 EXPECT_LINE Tracing 1 functions for "t:sched:sched_process_fork"... Hit Ctrl-C to end.
 EXPECT_RE ^Tracing 2 functions for "u:
 
-NAME seed/30 more than a thousand places, names of one function once, stacks deeper than 127, user stacks named without -p
-RUN mkfifo p; {sonde} stackcount -D 20 -f '{build}/paths:*ft' >p & S=$!; sleep 2; {build}/paths 12; {build}/frames deep 300 2>/dev/null; kill -INT $S; cat p | awk '{ n += $NF; if ($0 !~ /^paths;_start;.*main;(left;|right;)*left [0-9]+$/) bad++ } END { print n, bad + 0 }'; {sonde} stackcount -p $$ -D 1 -r 't:syscalls:.*' | head -n 1
+NAME seed/30 more than a thousand places, names of one function once, user stacks named without -p
+RUN export __BPFTRACE_NOTIFY_PROBES_ATTACHED=1; {sonde} stackcount -D 40 -f '{build}/paths:*ft' >out & S=$!; until grep -q ATTACHED out; do sleep 0.1; done; {build}/paths 12; kill -INT $S; wait $S; awk '/;/ { n += $NF; if ($0 !~ /^paths;_start;.*main;(left;|right;)*left [0-9]+$/) bad++ } END { print n, bad + 0 }' out; {sonde} stackcount -p $$ -D 1 -r 't:syscalls:.*' | head -n 1
 TIMEOUT 60
 EXPECT_LINE 4095 0
 EXPECT_RE ^Tracing [67]\d\d functions for "t:syscalls:\.\*"

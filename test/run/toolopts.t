@@ -154,3 +154,19 @@ NAME tools: the storage a script may ask for
 RUN {sonde} --stack-storage-size 1 -q -c '{build}/paths 8 1 700' -e 'uprobe:{build}/paths:leaf { @[ustack] = count(); }' 2>&1
 TIMEOUT 20
 EXPECT_RE ^WARNING: 25[1-5] stack traces could not be stored; raise --stack-storage-size$
+
+NAME tools: installed under names of their own, with the pages and completions
+RUN make -s -C {top} install BUILD={build} DESTDIR=$PWD/d PREFIX=/usr >/dev/null; ls d/usr/sbin d/usr/share/man/man8 d/usr/share/bash-completion/completions; for t in profile offcputime offwaketime wakeuptime stackcount; do d/usr/sbin/sonde-$t -h | head -n 1; ln -s sonde d/usr/sbin/$t-bpfcc; d/usr/sbin/$t-bpfcc -h | head -n 1; done
+NEED cmd:make
+TIMEOUT 60
+EXPECT_LINE sonde-profile
+EXPECT_LINE sonde-tools.8
+EXPECT_RE (USAGE: sonde profile \[options\] \[SECONDS\]\n){2}(USAGE: sonde offcputime .*\n){2}(USAGE: sonde offwaketime .*\n){2}(USAGE: sonde wakeuptime .*\n){2}(USAGE: sonde stackcount .*\n){2}
+
+NAME tools: completion of names and options
+RUN export PATH=$(dirname {sonde}):$PATH; bash -c '. {top}/completions/sonde.bash; t() { COMP_WORDS=("$@"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMPREPLY=(); _sonde; echo "${COMPREPLY[@]}"; }; t sonde off; t sonde profile --user; t sonde-stackcount --reg; t offcputime-bpfcc --tr'
+NEED cmd:bash
+EXPECT_LINE offcputime offwaketime
+EXPECT_LINE --user-stacks-only --user-threads-only
+EXPECT_LINE --regexp
+EXPECT_LINE --tree
