@@ -198,6 +198,20 @@ static void read_args(struct ProbeEnv *env, const struct AttachSpec *spec, struc
 	err_free(e);
 }
 
+// A breakpoint inside an instruction changes what the program does.
+static bool at_insn(struct ProbeEnv *env, const struct AttachSpec *spec, const char *path, const char *func, u64 file_off, u64 off)
+{
+	enum InsnAt at = !off || env->listing || (env->config && env->config->unsafe) ? INSN_BEGINS : insn_at(path, file_off - off, file_off);
+	if (at == INSN_BEGINS)
+		return true;
+	if (at == INSN_INSIDE)
+		diag_error(env->diags, spec->span, "offset %llu of %s is inside an instruction: a probe there breaks the program", (unsigned long long)off, func);
+	else
+		diag_error(env->diags, spec->span, "whether an instruction begins at offset %llu of %s is not known", (unsigned long long)off, func);
+	diag_hint(env->diags, "the disassembly (objdump -d) shows where instructions begin; --unsafe probes anyway");
+	return false;
+}
+
 static void add_found(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, const char *path, const struct Want *w,
 		      const struct Found *f, struct PointList *out)
 {
@@ -206,6 +220,8 @@ static void add_found(struct ProbeEnv *env, const struct Provider *p, const stru
 			   (unsigned long long)f->size);
 		return;
 	}
+	if (!at_insn(env, spec, path, f->name, f->file_off + w->off, w->off))
+		return;
 	struct Point *pt = make(env, p, path, w, f->name);
 	pt->func = sym_demangle(env->syms, f->name);
 	pt->addr = f->file_off + w->off;
@@ -233,6 +249,8 @@ static void expand_address(struct ProbeEnv *env, const struct Provider *p, const
 			   (unsigned long long)h.off);
 		return;
 	}
+	if (h.name && !at_insn(env, spec, path, h.name, off, h.off))
+		return;
 	struct Point *pt = make(env, p, path, NULL, NULL);
 	pt->name = arena_printf(env->arena, "%s:%llu", pt->name, (unsigned long long)addr); // decimal, as bpftrace
 	pt->func = h.name;

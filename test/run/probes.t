@@ -171,3 +171,11 @@ NAME bench probes: name, time and how often it ran
 RUN {sonde} --bench -e 'bench:count { @b = count() }'
 EXPECT_RE ^count +\d+ +\d\d+$
 EXPECT_NOT @b
+
+NAME a probe inside an instruction is refused, unless it is said to be safe
+RUN printf 'void f(void); __asm__(".globl f\\n.type f,@function\\nf: lea (%%rdi,%%rsi,1),%%rax\\nret\\n.size f,.-f"); int main(void) { f(); return 0; }' >{tmp}/f.c; cc -o {tmp}/f {tmp}/f.c && {sonde} -q -c {tmp}/f -e 'uprobe:{tmp}/f:f+4 { printf("hit\n"); exit() }'; {sonde} -q -c {tmp}/f -e 'uprobe:{tmp}/f:f+3 { exit() }' || {sonde} -q --unsafe --dry-run -e 'uprobe:{tmp}/f:f+3 { exit() }' && echo may
+NEED cmd:cc
+NEED arch:x86_64
+EXPECT_LINE hit
+EXPECT_LINE may
+STDERR offset 3 of f is inside an instruction
