@@ -631,7 +631,7 @@ TEST(iterator)
 	struct SysProg base = {.type = BPF_PROG_TYPE_TRACING, .expected_attach_type = BPF_TRACE_ITER, .attach_btf_id = btf_id(true, "task")};
 	no_error(load_maps(&c.t.prog, &c.t.loaded));
 	no_error(load_prog(&c.t.prog, c.t.loaded, &c.t.pp, &base, NULL));
-	int link = sys_link_iter(c.t.pp.fd), it = sys_iter_create(link);
+	int link = sys_link_iter(c.t.pp.fd, false), it = sys_iter_create(link);
 	CHECK(link >= 0 && it >= 0);
 	char buf[64];
 	CHECK_EQ(read(it, buf, sizeof(buf)), 0); // it prints nothing
