@@ -139,7 +139,8 @@ NAME stackcount: calls of a function by stack (seed/22 seed/30)
 RUN {sonde} stackcount -D 3 -f {build}/waits:counted_call
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits calls 3000
 TIMEOUT 20
-EXPECT_RE ^caller;(.*;)?twice_a;counted_call [89]\d\d$|^caller;(.*;)?twice_a;counted_call 1000$
+EXPECT_RE ^caller;clone3;start_thread;caller;twice_a;counted_call 1001$
+EXPECT_RE ^caller;clone3;start_thread;caller;twice_b;counted_call 2000$
 
 NAME stackcount: header, block, end (seed/21)
 RUN {sonde} stackcount -D 2 t:sched:sched_switch
