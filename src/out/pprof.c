@@ -96,7 +96,9 @@ static u64 function_id(struct Writer *w, const struct Frame *f)
 {
 	struct Str name = {0}, key = {0};
 	bool fresh;
-	profile_frame_name(&(struct StackProfile){0}, f, &name);
+	struct Frame bare = *f; // file and line have fields of their own
+	bare.file = NULL;
+	profile_frame_name(&(struct StackProfile){0}, &bare, &name);
 	str_addf(&key, "%s;%s;%s", str_text(&name), f->file ? f->file : "", f->module ? f->module : "");
 	u64 id = number_of(&w->functions, str_text(&key), &fresh);
 	if (fresh) {

@@ -102,6 +102,6 @@ void report_losses(struct RunCtx *rc)
 		loss(rc, "user_stacks_cut", cut, "%llu of %llu user stacks are cut short (%s); --why-incomplete says where", (unsigned long long)cut,
 		     (unsigned long long)all, str_text(&reasons));
 	str_deinit(&reasons);
-	const char *why = sym_kernel_asked(rc->syms) ? sym_kernel_why(rc->syms) : NULL;
+	const char *why = rc->syms && sym_kernel_asked(rc->syms) ? sym_kernel_why(rc->syms) : NULL;
 	loss(rc, "kernel_names_hidden", why != NULL, "%s", why ? why : "");
 }

@@ -67,7 +67,7 @@ TEST(texts)
 	CHECK_STR(show(&f, ty_simple(&f.types, TY_INET), &(struct RtInet){AF_INET6, {[15] = 1}}), "::1");
 	CHECK_STR(show(&f, ty_simple(&f.types, TY_INET), &(struct RtInet){77, {1}}), "");
 	CHECK_STR(show(&f, ty_simple(&f.types, TY_USERNAME), &(u32){0}), getpwuid(0)->pw_name);
-	CHECK_STR(show(&f, ty_simple(&f.types, TY_SYSCALL_NAME), &(s32){100000}), "unknown");
+	CHECK_STR(show(&f, ty_simple(&f.types, TY_SYSCALL_NAME), &(s32){100000}), "Unknown syscall");
 #ifdef __x86_64__
 	CHECK_STR(show(&f, ty_simple(&f.types, TY_SYSCALL_NAME), &(s32){257}), "openat");
 	CHECK_STR(show(&f, ty_simple(&f.types, TY_SYSCALL_NAME), &(s32){0}), "read");

@@ -196,12 +196,14 @@ TEST(missing_probes_setting)
 	struct Fix f;
 	fix_init(&f);
 	f.config.missing_probes = MISSING_WARN;
-	CHECK_EQ(expand(&f, "t:sched:nosuch"), 0);
+	CHECK_EQ(expand(&f, "t:sched:nosuch"), 1);
+	CHECK(f.points.v.p[0]->absent); // stands for none, so that the action is checked
 	CHECK_EQ(f.diags.nerrors, 0);
 	CHECK_EQ(f.diags.items.n, 1);
 	CHECK_STR(f.diags.items.p[0].msg, "no tracepoint sched:nosuch in this kernel; skipped");
 	f.config.missing_probes = MISSING_IGNORE;
-	CHECK_EQ(expand(&f, "uprobe:/proc/self/exe:nosuch"), 0);
+	CHECK_EQ(expand(&f, "uprobe:/proc/self/exe:nosuch"), 1);
+	CHECK(f.points.v.p[0]->absent);
 	CHECK_EQ(f.diags.items.n, 1);
 	fix_deinit(&f);
 }
