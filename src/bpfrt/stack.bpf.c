@@ -14,7 +14,7 @@ RT_MAP(rt_stack_bufs, RT_MAP_PERCPU_ARRAY, 4, sizeof(struct RtStackBuf), RT_STAC
 RT_MAP(rt_counters, RT_MAP_PERCPU_ARRAY, 4, sizeof(struct RtCounters), 1, 0);
 RT_MAP(rt_trim, RT_MAP_ARRAY, 4, sizeof(struct RtTrim), 1, 0);
 
-// kernel.perf_event_max_stack when sonde started: bpf_get_stack gives no more, and clears what it does not fill.
+// kernel.perf_event_max_stack when sonde started, at most RT_KSTACK_MAX: bpf_get_stack gives no more, and clears what it does not fill.
 RT_CONST(u32, rt_kstack_max, 127);
 RT_CONST(u32, rt_task_stack, 0); // bpf_get_task_stack of the current task (5.11: bpf_get_current_task_btf)
 
@@ -24,21 +24,10 @@ RT_NOINLINE struct RtCounters *rt_stack_counters(void)
 	return bpf_map_lookup_elem(&rt_counters, &zero);
 }
 
-// A buffer of this CPU that no interrupted event is using; NULL (counted) when all are. Plain loads and stores: an interrupt between them
-// has put its buffer back before we go on. Two tasks that preempt each other just there are told apart by `owner` (rt_stack_put).
-RT_NOINLINE struct RtStackBuf *rt_stack_get(void)
+RT_NOINLINE struct RtStackBuf *rt_stack_no_buffer(void)
 {
-	for (u32 i = 0; i < RT_STACK_BUFS; i++) {
-		u32 key = i;
-		struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
-		if (b && !b->busy) {
-			b->busy = 1;
-			b->slot = i;
-			b->owner = bpf_get_current_pid_tgid();
-			return b;
-		}
-	}
 	struct RtCounters *c = rt_stack_counters();
+
 	if (c)
 		c->scratch_busy++;
 	return NULL;
@@ -68,28 +57,22 @@ static RT_NOINLINE u64 store(void *map, struct RtStack *st, u64 id)
 	return STORE_COLLISION;
 }
 
-// The st->n frames of st under an id made of the two hashes over them. A full class passes its stacks on to the next larger one.
-RT_NOINLINE u64 rt_stack_intern(struct RtStack *st, u64 h1, u64 h2)
+// The st->n frames of st under id. A full class passes its stacks on to the next larger one.
+static RT_NOINLINE u64 intern_new(struct RtStack *st, u64 id)
 {
-	u64 n = st->n, seed = (st->pid | (u64)st->flags << 32) + n, got = STORE_FULL, hash;
+	u64 n = st->n, got = STORE_FULL;
 	struct RtCounters *c;
 
-	if (n == 0 || n > RT_STACK_MAX)
-		return 0;
-	rt_stack_hash(&h1, &h2, seed);
-	st->check = h2;
-	hash = h1;
-	hash = hash << 12 | n;
 	if (n <= 16)
-		got = store(&rt_stacks_16, st, hash);
+		got = store(&rt_stacks_16, st, id);
 	if (n <= 48 && got == STORE_FULL)
-		got = store(&rt_stacks_48, st, hash);
+		got = store(&rt_stacks_48, st, id);
 	if (n <= 128 && got == STORE_FULL)
-		got = store(&rt_stacks_128, st, hash);
+		got = store(&rt_stacks_128, st, id);
 	if (n <= 512 && got == STORE_FULL)
-		got = store(&rt_stacks_512, st, hash);
+		got = store(&rt_stacks_512, st, id);
 	if (got == STORE_FULL)
-		got = store(&rt_stacks_1024, st, hash);
+		got = store(&rt_stacks_1024, st, id);
 	if (got > STORE_COLLISION)
 		return got;
 	c = rt_stack_counters();
@@ -100,13 +83,39 @@ RT_NOINLINE u64 rt_stack_intern(struct RtStack *st, u64 h1, u64 h2)
 	return RT_STACK_LOST;
 }
 
-// Gives the buffer back. False when another task took it meanwhile: its contents are not to be used.
-RT_NOINLINE u64 rt_stack_put(struct RtStackBuf *b)
+// Is it there already? One place for each map: the kernel inlines the look-up only where the map is always the same.
+static RT_INLINE bool known(void *map, u64 id, u64 check)
 {
-	u64 mine = b->owner == bpf_get_current_pid_tgid();
+	struct RtStack *have = bpf_map_lookup_elem(map, &id);
+	return have && have->check == check;
+}
 
-	b->busy = 0;
-	return mine;
+static RT_INLINE u64 intern(struct RtStack *st, u64 h1, u64 h2)
+{
+	u64 n = st->n, seed = (st->pid | (u64)st->flags << 32) + n, id;
+
+	if (n == 0 || n > RT_STACK_MAX)
+		return 0;
+	rt_stack_hash(&h1, &h2, seed);
+	st->check = h2;
+	id = h1 << 12 | n;
+	if (n <= 16) {
+		if (known(&rt_stacks_16, id, h2))
+			return id;
+	} else if (n <= 48) {
+		if (known(&rt_stacks_48, id, h2))
+			return id;
+	} else if (n <= 128) {
+		if (known(&rt_stacks_128, id, h2))
+			return id;
+	}
+	return intern_new(st, id);
+}
+
+// The st->n frames of st under an id made of the two hashes over them.
+RT_NOINLINE u64 rt_stack_intern(struct RtStack *st, u64 h1, u64 h2)
+{
+	return intern(st, h1, h2);
 }
 
 // ---- kernel stacks
@@ -127,15 +136,11 @@ static RT_NOINLINE u64 is_tracer(struct RtTrim *t, u64 addr)
 }
 
 // How many of the first n frames belong to the tracer, into *out: memory, so that the verifier forgets by which way it came.
-// 0 when user space could not tell what does (kptr_restrict).
-static RT_NOINLINE u64 count_tracer(u64 *frames, u64 n, u32 *out)
+static RT_NOINLINE u64 count_tracer(struct RtTrim *t, u64 *frames, u64 n, u32 *out)
 {
-	u32 zero = 0, i;
-	struct RtTrim *t = bpf_map_lookup_elem(&rt_trim, &zero);
+	u32 i;
 
 	*out = 0;
-	if (!t || !t->n)
-		return 0;
 	for (i = 0; i < RT_TRIM_DEPTH; i++) {
 		if (i >= n || !is_tracer(t, frames[i])) {
 			*out = i;
@@ -166,9 +171,27 @@ static RT_NOINLINE u64 fix_leaf(void *ctx, u64 *frames, u64 n, u64 src)
 }
 #endif
 
+// Eight frames into the two hashes: independent multiplications by odd numbers, so that a stack that differs in one frame always differs in the sum.
+static RT_INLINE void hash_eight(u64 *h1, u64 *h2, const u64 *f)
+{
+	static const u64 k1[8] = {0x9e3779b97f4a7c15ULL, 0xbf58476d1ce4e5b9ULL, 0x94d049bb133111ebULL, 0xd6e8feb86659fd93ULL,
+				  0xff51afd7ed558ccdULL, 0xc4ceb9fe1a85ec53ULL, 0x87c37b91114253d5ULL, 0x4cf5ad432745937fULL};
+	static const u64 k2[8] = {0xc2b2ae3d27d4eb4fULL, 0x165667b19e3779f9ULL, 0x85ebca77c2b2ae63ULL, 0x27d4eb2f165667c5ULL,
+				  0xa0761d6478bd642fULL, 0xe7037ed1a0b428dbULL, 0x8ebc6af09c88c6e3ULL, 0x589965cc75374cc3ULL};
+	u64 a = 0, b = 0;
+
+	RT_UNROLL
+	for (u32 j = 0; j < 8; j++) {
+		a += f[j] * k1[j];
+		b += (f[j] ^ f[j] >> 32) * k2[j];
+	}
+	rt_stack_hash(h1, h2, a);
+	*h2 += b;
+}
+
 // The hashes of a kernel stack go to st->check and out. At most RT_KSTACK_MAX / 8 rounds: the verifier walks them without bpf_loop, and all
 // ends look alike to it because n is known only to memory. Frames up to the next multiple of 8 are cleared, so that whole groups are hashed.
-static RT_NOINLINE u64 hash_kernel(struct RtStack *st)
+static RT_INLINE u64 hash_kernel(struct RtStack *st)
 {
 	u64 n = st->n, h1 = 0, h2 = 0;
 
@@ -178,23 +201,28 @@ static RT_NOINLINE u64 hash_kernel(struct RtStack *st)
 	for (u32 i = 0; i < RT_KSTACK_MAX; i += 8) {
 		if (i >= n)
 			break;
-		RT_UNROLL
-		for (u32 j = 0; j < 8; j++)
-			rt_stack_hash(&h1, &h2, st->frames[i + j]);
+		hash_eight(&h1, &h2, &st->frames[i]);
 	}
 	st->check = h2;
 	return h1;
 }
 
-// The kernel frames into frames[]: bytes, or a negative error. Before 6.13 a system call's tracepoint gives its program the registers of user space, and
-// so no kernel stack (kernel/trace/trace_syscalls.c, perf_call_bpf_enter): the task's own stack then, which begins in the helper.
-static RT_INLINE long get_frames(void *ctx, u64 *frames, u64 size, u64 src)
+// First half: a buffer, and in b->want how many bytes of frames bpf_get_stack() shall put at b->buf + RT_KSTACK_AT. The program calls that
+// itself: each BPF function between it and the kernel costs the kernel's unwinder 100 to 200 ns, as it finds such frames in no table of its own.
+RT_FN struct RtStackBuf *rt_kstack_begin(u64 limit, u64 src)
 {
-	long got = bpf_get_stack(ctx, frames, size, 0);
+	struct RtStackBuf *b = rt_stack_get();
 
-	if ((src & RT_SRC_MASK) == RT_SRC_TP && rt_task_stack && got < 8)
-		got = bpf_get_task_stack(bpf_get_current_task_btf(), frames, size, 0);
-	return got;
+	if (!b)
+		return NULL;
+	if (limit == 0 || limit > RT_KSTACK_MAX)
+		limit = RT_KSTACK_MAX;
+	if ((src & RT_SRC_MASK) >= RT_SRC_TP)
+		limit += RT_TRIM_DEPTH;
+	if (limit > rt_kstack_max)
+		limit = rt_kstack_max;
+	b->want = limit * 8;
+	return b;
 }
 
 // The n frames of b that come after skip others, at most limit of them: interned.
@@ -211,21 +239,19 @@ static RT_INLINE u64 keep_kernel(struct RtStackBuf *b, u64 skip, u64 n, u64 limi
 	st->n = n;
 	st->pad = 0;
 	u64 h1 = hash_kernel(st);
-	return rt_stack_intern(st, h1, st->check);
+	return intern(st, h1, st->check);
 }
 
-static RT_INLINE u64 capture_kernel(void *ctx, struct RtStackBuf *b, u64 limit, u64 src)
+static RT_INLINE u64 kstack_end(struct RtStackBuf *b, long got, u64 limit, u64 src, void *ctx)
 {
 	u64 *frames = b->buf + sizeof(struct RtStack) / 8, skip = 0, n;
-	u64 trims = (src & RT_SRC_MASK) >= RT_SRC_TP;
-	long got;
 
 	if (limit == 0 || limit > RT_KSTACK_MAX)
 		limit = RT_KSTACK_MAX;
-	if (trims || limit > 128)
-		got = get_frames(ctx, frames, rt_kstack_max > 128 ? RT_KSTACK_MAX * 8 : 128 * 8, src);
-	else
-		got = bpf_get_stack(ctx, frames, limit * 8, 0);
+	// Before 6.13 a system call's tracepoint gives its program the registers of user space, and so no kernel stack (kernel/trace/trace_syscalls.c,
+	// perf_call_bpf_enter): the task's own stack then, which begins in the helper.
+	if (got < 8 && (src & RT_SRC_MASK) == RT_SRC_TP && rt_task_stack)
+		got = bpf_get_task_stack(bpf_get_current_task_btf(), frames, b->want & RT_KSTACK_MASK, 0);
 	if (got < 8) {
 		struct RtCounters *c = rt_stack_counters();
 		if ((src & RT_SRC_F_USER) || got >= 0 || got == -14) // 0, EFAULT: the event came from user space, there is no kernel stack
@@ -236,10 +262,14 @@ static RT_INLINE u64 capture_kernel(void *ctx, struct RtStackBuf *b, u64 limit, 
 	}
 	n = (u64)got / 8;
 	RT_BOUND(n, RT_KSTACK_MAX);
-	if (trims) {
-		count_tracer(frames, n, &b->skip);
-		skip = b->skip;
-		RT_BOUND(skip, RT_TRIM_DEPTH);
+	if ((src & RT_SRC_MASK) >= RT_SRC_TP) {
+		u32 zero = 0;
+		struct RtTrim *t = bpf_map_lookup_elem(&rt_trim, &zero);
+		if (t && t->n) { // 0: not needed, or user space could not tell what is the tracer's (kptr_restrict)
+			count_tracer(t, frames, n, &b->skip);
+			skip = b->skip;
+			RT_BOUND(skip, RT_TRIM_DEPTH);
+		}
 #ifdef RT_ARM64
 		// A tracepoint's registers are made up of a return address and of the frame record that holds it
 		// (arch/arm64/include/asm/perf_event.h, perf_arch_fetch_caller_regs): the same address twice, unless both were trimmed.
@@ -249,19 +279,16 @@ static RT_INLINE u64 capture_kernel(void *ctx, struct RtStackBuf *b, u64 limit, 
 		n -= skip;
 	}
 #ifdef RT_ARM64
-	if (!trims)
+	else
 		n = fix_leaf(ctx, frames, n, src);
 #endif
 	return keep_kernel(b, skip, n, limit);
 }
 
-RT_FN u64 rt_kstack(void *ctx, u64 limit, u64 src)
+// Second half: got is what bpf_get_stack() returned, ctx the program's context. Returns the stack's id.
+RT_FN u64 rt_kstack_end(struct RtStackBuf *b, u64 got, u64 limit, u64 src, void *ctx)
 {
-	struct RtStackBuf *b = rt_stack_get();
-
-	if (!b)
-		return RT_STACK_LOST;
-	u64 id = capture_kernel(ctx, b, limit, src);
+	u64 id = kstack_end(b, (long)got, limit, src, ctx);
 	return rt_stack_put(b) ? id : RT_STACK_LOST;
 }
 

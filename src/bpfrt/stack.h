@@ -1,6 +1,9 @@
 // stack.h: layouts that stack capture (stack.bpf.c), the unwinder (unwind.bpf.c) and user space (src/unwind) share, and the functions
 // generated code calls:
-//   u64 rt_kstack(void *ctx, u64 limit, u64 src)   u64 rt_ustack(void *ctx, u64 limit, u64 src)   u64 rt_kstack_task(void *task, u64 limit)
+//   u64 rt_ustack(void *ctx, u64 limit, u64 src)   u64 rt_kstack_task(void *task, u64 limit)
+//   struct RtStackBuf *b = rt_kstack_begin(limit, src);	   NULL: no stack, id 0
+//   long got = bpf_get_stack(ctx, (char *)b + RT_KSTACK_AT, b->want & RT_KSTACK_MASK, 0);
+//   u64 id = rt_kstack_end(b, got, limit, src, ctx);
 // limit: frames wanted after the tracer's own are trimmed; 0 or more than RT_STACK_MAX: RT_STACK_MAX.
 // src: a compile-time constant, RT_SRC_* | RT_SRC_F_* (unwind.h: stack_src() makes it from the probe's kind). ctx is the program's context.
 // Result: stack id (abi.h), 0 when there is no such stack (kernel stack of a user probe, user stack of a kernel thread) or it could not be
@@ -185,13 +188,16 @@ struct RtUw {
 #define RT_SLACK (RT_TRIM_DEPTH + 8)
 struct RtStackBuf {
 	u32 busy, skip; // skip: result of count_tracer
-	u32 slot, pad; // its number among the CPU's buffers
+	u32 slot;	// its number among the CPU's buffers
+	u32 want;	// bytes of frames the program shall ask the kernel for
 	u64 owner; // who took it: tells a race between two tasks from proper nesting
 	struct RtUw uw;
 	struct RtPtRegs regs;
 	u64 buf[sizeof(struct RtStack) / 8 + RT_STACK_MAX + RT_SLACK]; // struct RtStack, frames; trimming moves the head up
 };
 #define RT_STACK_BUFS 4 // nested events on one CPU
+#define RT_KSTACK_AT (offsetof(struct RtStackBuf, buf) + sizeof(struct RtStack)) // frames of a kernel stack
+#define RT_KSTACK_MASK 0xff8 // of RtStackBuf.want, for the verifier
 
 // ---- rt_uw_ends (--why-incomplete): how many user stacks of a process ended at a frame, and why
 #define RT_UW_ENDS 16384

@@ -4,14 +4,41 @@
 #include "bpfrt/rt.h"
 #include "bpfrt/stack.h"
 
-struct RtCounters *rt_stack_counters(void);	       // of this CPU
-struct RtStackBuf *rt_stack_get(void);		       // NULL: all in use, counted
-u64 rt_stack_put(struct RtStackBuf *b);		       // 0: its contents were spoiled, drop the stack
+RT_MAP_EXTERN(rt_stack_bufs);
+
+struct RtCounters *rt_stack_counters(void); // of this CPU
+struct RtStackBuf *rt_stack_no_buffer(void); // counts it; NULL
 u64 rt_stack_intern(struct RtStack *st, u64 h1, u64 h2); // id of st->frames[0..st->n), 0 lost and counted; all of the head but check is set
 
 // vma.bpf.c
 u64 rt_uw_find(struct RtUw *u, struct RtUwChunk *c, u64 pc); // 1: u->map_*, u->obj are those of pc
 u64 rt_uw_check(struct RtUw *u, struct RtUwChunk *c);	     // 0: c is of a program the process does not run any more
+
+// A buffer of this CPU that no interrupted event is using; NULL (counted) when all are. Plain loads and stores: an interrupt between them
+// has put its buffer back before we go on. Two tasks that preempt each other just there are told apart by `owner` (rt_stack_put).
+static RT_INLINE struct RtStackBuf *rt_stack_get(void)
+{
+	for (u32 i = 0; i < RT_STACK_BUFS; i++) {
+		u32 key = i;
+		struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+		if (b && !b->busy) {
+			b->busy = 1;
+			b->slot = i;
+			b->owner = bpf_get_current_pid_tgid();
+			return b;
+		}
+	}
+	return rt_stack_no_buffer();
+}
+
+// Gives the buffer back. False when another task took it meanwhile: its contents are not to be used.
+static RT_INLINE u64 rt_stack_put(struct RtStackBuf *b)
+{
+	u64 mine = b->owner == bpf_get_current_pid_tgid();
+
+	b->busy = 0;
+	return mine;
+}
 
 // One frame into two independent hashes, both 0 at first. ~2 ns.
 static RT_INLINE void rt_stack_hash(u64 *h1, u64 *h2, u64 frame)

@@ -1,6 +1,7 @@
 // Builtins that read the current task, the clock and the event -> IR.
 #include "base/base.h"
 #include "bpfrt/abi.h"
+#include "bpfrt/stack.h"
 #include "ir/lower_call.h"
 #include "ir/stack_src.h"
 #include "lang/ptregs.h"
@@ -293,6 +294,26 @@ static bool task_stack(struct Lower *l, const struct Type *t, struct IrVal *out)
 	return true;
 }
 
+// The program itself calls bpf_get_stack(): see rt_kstack_begin.
+static struct IrVal kernel_stack(struct Lower *l, s64 limit, s64 src)
+{
+	IrReg id = ir_new_reg(&l->b);
+	IrBlk have = ir_new_block(&l->b, "buffer"), end = ir_new_block(&l->b, "kstack");
+	struct IrVal none = ir_imm(0);
+
+	ir_set(&l->b, id, ir_imm(RT_STACK_LOST));
+	struct IrVal buf = rt_call(l, "rt_kstack_begin", 2, ir_imm(limit), ir_imm(src), none, none, none);
+	ir_br(&l->b, IC_NE, buf, none, have, end);
+	ir_set_block(&l->b, have);
+	struct IrVal at = ir_bin(&l->b, IR_ADD, buf, ir_imm(RT_KSTACK_AT));
+	struct IrVal size = ir_bin(&l->b, IR_AND, ir_load(&l->b, buf, offsetof(struct RtStackBuf, want), 4, false), ir_imm(RT_KSTACK_MASK));
+	struct IrVal got = call4(l, H_GET_STACK, ctx_ptr(l), at, size, none);
+	ir_set(&l->b, id, rt_call(l, "rt_kstack_end", 5, buf, got, ir_imm(limit), ir_imm(src), ctx_ptr(l)));
+	ir_jmp(&l->b, end);
+	ir_set_block(&l->b, end);
+	return ir_reg(id);
+}
+
 struct Val l_stack(struct Lower *l, struct Expr *e)
 {
 	const struct Type *t = e->type;
@@ -301,5 +322,7 @@ struct Val l_stack(struct Lower *l, struct Expr *e)
 	if (task_stack(l, t, &id))
 		return num(e, id);
 	u64 src = stack_src(l->pp->kind, l->pu->point->ctx, user && t->stack_fp, at_entry(l->pu));
-	return num(e, rt_call(l, user ? "rt_ustack" : "rt_kstack", 3, ctx_ptr(l), ir_imm(t->stack_limit), ir_imm((s64)src), ir_imm(0), ir_imm(0)));
+	if (!user)
+		return num(e, kernel_stack(l, t->stack_limit, (s64)src));
+	return num(e, rt_call(l, "rt_ustack", 3, ctx_ptr(l), ir_imm(t->stack_limit), ir_imm((s64)src), ir_imm(0), ir_imm(0)));
 }

@@ -22,6 +22,37 @@ struct StackKey {
 	u64 pid_tgid, id; // of bpf_get_current_pid_tgid: tgid << 32 | tid
 };
 
+// As lower_ctx.c does. The context is in register 6.
+static inline void sr_kstack(struct TestProg *t, u64 limit, u64 src)
+{
+	mov_imm(t, 1, (s32)limit);
+	mov_imm(t, 2, (s32)src);
+	call_rt(t, "rt_kstack_begin");
+	ins(t, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 14, 0);
+	mov_reg(t, 7, 0);
+	mov_reg(t, 1, 6);
+	mov_reg(t, 2, 7);
+	add_imm(t, 2, (s32)RT_KSTACK_AT);
+	ins(t, BPF_LDX | BPF_MEM | BPF_W, 3, 7, offsetof(struct RtStackBuf, want), 0);
+	ins(t, BPF_ALU64 | BPF_AND | BPF_K, 3, 0, 0, RT_KSTACK_MASK);
+	mov_imm(t, 4, 0);
+	call(t, BPF_FUNC_get_stack);
+	mov_reg(t, 1, 7);
+	mov_reg(t, 2, 0);
+	mov_imm(t, 3, (s32)limit);
+	mov_imm(t, 4, (s32)src);
+	mov_reg(t, 5, 6);
+	call_rt(t, "rt_kstack_end");
+}
+
+static inline void sr_ustack(struct TestProg *t, const char *fn, u64 limit, u64 src)
+{
+	mov_reg(t, 1, 6);
+	mov_imm(t, 2, (s32)limit);
+	mov_imm(t, 3, (s32)src);
+	call_rt(t, fn);
+}
+
 // fn: "rt_kstack" or "rt_ustack". Only events of process tgid are counted (0: of all).
 static inline void sr_code(struct StackRun *r, const char *fn, u64 limit, u64 src, int tgid)
 {
@@ -36,10 +67,10 @@ static inline void sr_code(struct StackRun *r, const char *fn, u64 limit, u64 sr
 		jump = (u32)t->pp.code.insns.n;
 		ins(t, BPF_JMP | BPF_JNE | BPF_K, 0, 0, 0, tgid);
 	}
-	mov_reg(t, 1, 6);
-	mov_imm(t, 2, (s32)limit);
-	mov_imm(t, 3, (s32)src);
-	call_rt(t, fn);
+	if (!strcmp(fn, "rt_kstack"))
+		sr_kstack(t, limit, src);
+	else
+		sr_ustack(t, fn, limit, src);
 	ins(t, BPF_STX | BPF_MEM | BPF_DW, 10, 0, -8, 0);
 	map_fd(t, 1, r->last);
 	mov_reg(t, 2, 10);

@@ -838,7 +838,7 @@ TEST(new_program_in_a_process)
 }
 
 // ---- interning
-static u64 intern(const u64 *frames, u32 n)
+static u64 intern_frames(const u64 *frames, u32 n)
 {
 	struct RtStackBuf *b = rt_stack_get();
 	struct RtStack *st = (struct RtStack *)b->buf;
@@ -856,30 +856,30 @@ TEST(interning)
 	for (u32 i = 0; i < RT_KSTACK_MAX; i++)
 		f[i] = 0xffffffff81000000ull + i * 0x1234;
 	for (u32 n = 1; n <= RT_KSTACK_MAX; n++) {
-		ids[n] = intern(f, n);
+		ids[n] = intern_frames(f, n);
 		CHECK_EQ(RT_STACK_NFRAMES(ids[n]), n);
 		struct RtStack *st = result(ids[n]);
 		CHECK(st && st->n == n && !memcmp(st->frames, f, n * 8));
 	}
 	for (u32 n = 1; n <= RT_KSTACK_MAX; n++)
-		CHECK(intern(f, n) == ids[n]);
+		CHECK(intern_frames(f, n) == ids[n]);
 	f[3] ^= 1;
-	CHECK(intern(f, 10) != ids[10]);
-	CHECK_EQ(intern(f, 0), 0);
+	CHECK(intern_frames(f, 10) != ids[10]);
+	CHECK_EQ(intern_frames(f, 0), 0);
 }
 TEST(collisions)
 {
 	start();
-	u64 f[4] = {1, 2, 3, 4}, id = intern(f, 4);
+	u64 f[4] = {1, 2, 3, 4}, id = intern_frames(f, 4);
 	struct RtStack *st = result(id);
 	CHECK(st != NULL);
 	st->check ^= 1; // another stack that has this id
-	u64 second = intern(f, 4);
+	u64 second = intern_frames(f, 4);
 	CHECK_EQ(second, id + (1 << 12));
-	CHECK_EQ(intern(f, 4), second);
+	CHECK_EQ(intern_frames(f, 4), second);
 	for (u32 i = 1; i < RT_STACK_PROBES; i++) {
 		result(id + ((u64)i << 12))->check ^= 1;
-		CHECK_EQ(intern(f, 4), i + 1 < RT_STACK_PROBES ? id + ((u64)(i + 1) << 12) : RT_STACK_LOST);
+		CHECK_EQ(intern_frames(f, 4), i + 1 < RT_STACK_PROBES ? id + ((u64)(i + 1) << 12) : RT_STACK_LOST);
 	}
 	CHECK_EQ(rt_stack_counters()->stack_collision, 1);
 	CHECK_EQ(rt_stack_counters()->stack_full, 0);
@@ -893,10 +893,10 @@ TEST(full_class_spills)
 	for (u32 i = 0; i < 5; i++)
 		maps[i]->max_entries = 1;
 	for (u64 i = 0; i < 6; i++)
-		ids[i] = intern((u64[]){100 + i}, 1);
+		ids[i] = intern_frames((u64[]){100 + i}, 1);
 	for (u32 i = 0; i < 5; i++) {
 		CHECK(ids[i] && result(ids[i])->frames[0] == 100 + i);
-		CHECK_EQ(intern((u64[]){100 + i}, 1), ids[i]); // found again where it went
+		CHECK_EQ(intern_frames((u64[]){100 + i}, 1), ids[i]); // found again where it went
 	}
 	CHECK_EQ(ids[5], RT_STACK_LOST);
 	CHECK_EQ(rt_stack_counters()->stack_full, 1);
@@ -932,6 +932,12 @@ static long get_stack(void *ctx, void *buf, u32 size, u64 flags)
 	memcpy(buf, kframes, n);
 	return n;
 }
+static u64 kstack(u64 limit, u64 src) // as generated code does it
+{
+	struct RtStackBuf *b = rt_kstack_begin(limit, src);
+	long got = bpf_get_stack(NULL, (u8 *)b + RT_KSTACK_AT, b->want & RT_KSTACK_MASK, 0);
+	return rt_kstack_end(b, (u64)got, limit, src, NULL);
+}
 TEST(trim)
 {
 	start();
@@ -961,14 +967,14 @@ TEST(trim)
 	u64 st[] = {M + 0x5000, M + 0x5100, K + 0x120, M + 0x90, M + 0x10, K + 0x10, K + 0x190};
 	memcpy(kframes, st, sizeof(st));
 	nkframes = ARRAY_LEN(st);
-	struct RtStack *r = result(rt_kstack(NULL, 0, RT_SRC_RAW));
+	struct RtStack *r = result(kstack(0, RT_SRC_RAW));
 	CHECK(r && r->n == 3 && r->frames[0] == M + 0x10 && r->frames[2] == K + 0x190);
-	r = result(rt_kstack(NULL, 2, RT_SRC_RAW));
+	r = result(kstack(2, RT_SRC_RAW));
 	CHECK(r && r->n == 2 && r->frames[0] == M + 0x10);
-	r = result(rt_kstack(NULL, 0, RT_SRC_PERF)); // its context gives the interrupted registers: nothing to trim
+	r = result(kstack(0, RT_SRC_PERF)); // its context gives the interrupted registers: nothing to trim
 	CHECK(r && r->n == 7);
 	nkframes = 0;
-	CHECK_EQ(rt_kstack(NULL, 0, RT_SRC_PERF), 0);
+	CHECK_EQ(kstack(0, RT_SRC_PERF), 0);
 	CHECK_EQ(rt_stack_counters()->stack_kfail, 0);
 }
 
