@@ -57,6 +57,7 @@ struct RtUwChunk {
 	u32 n;	     // mappings in this chunk
 	u32 nchunks; // of the process; valid in chunk 0
 	u64 image;   // chunk 0: the program these are the mappings of (memory, execs), as the kernel side found (vma.bpf.c); 0 not checked yet
+	u64 gen;     // of the whole set, below 2^48: another number whenever a process's mappings change; never 0. The same one: the same mappings
 	u64 first[RT_UW_CHUNKS]; // start of each chunk's first mapping; valid in chunk 0
 	struct RtUwMapping map[RT_UW_CHUNK];
 };
@@ -135,12 +136,25 @@ enum RtUwRa {
 	RT_UW_RA_FP,  // at frame pointer + ra
 };
 
+// ---- places met before: rt_uw_seen, by a hash of address and generation of the mappings. Any CPU replaces an entry at any time: check tells whether
+// the words it reads belong together.
+#define RT_UW_SEEN_BITS 13
+struct RtUwSeen {
+	u64 check; // address (of a return address: the one before) ^ RT_UW_SEEN_MIX(frame, id)
+	u64 frame; // as in struct RtStack
+	u64 id;	   // generation << 16 | rule, or RT_UW_RULE_UNSEEN
+	u64 pad;
+};
+#define RT_UW_SEEN_MIX(frame, id) ((frame) ^ (id) * 0x9e3779b97f4a7c15ULL)
+#define RT_UW_RULE_UNSEEN 0xffff // its rule was not asked for
+
 // ---- registers by DWARF number
 #if defined(RT_ARM64) || defined(__aarch64__)
 #define RT_NREGS 32
 #define RT_R_FP 29
 #define RT_R_SP 31
 #define RT_SLOT_REGS {29, 19, 20, 21, 22, 23}
+#define RT_SLOT_BITS(s) (((s) & 1u) << 29 | ((s) & 0x3eu) << 18) // bits of slots -> bits of registers
 #define RT_CALLEE_SAVED 0x3ff80000u // x19..x29
 struct RtPtRegs {		    // struct user_pt_regs
 	u64 r[31], sp, pc, pstate;
@@ -150,11 +164,14 @@ struct RtPtRegs {		    // struct user_pt_regs
 #define RT_R_FP 6
 #define RT_R_SP 7
 #define RT_SLOT_REGS {6, 3, 12, 13, 14, 15}
+#define RT_SLOT_BITS(s) (((s) & 1u) << 6 | ((s) & 2u) << 2 | ((s) & 0x3cu) << 10)
 #define RT_CALLEE_SAVED 0xf048u // rbx rbp r12..r15
 struct RtPtRegs { // struct pt_regs
 	u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
 };
 #endif
+
+#define RT_UW_WIN 512 // bytes of the stack read at once
 
 // ---- the walker's state, and what one CPU needs for one stack
 struct RtUw {
@@ -162,8 +179,10 @@ struct RtUw {
 	u64 reg[RT_NREGS]; // the value, or where it is saved
 	u32 valid;	   // bit r: reg[r] is known
 	u32 saved;	   // bit r: it is an address
-	u64 map_start, map_len, map_off; // mapping used last; map_len 0: none
+	u64 gen;	   // of the process's mappings; 0: not known, or they changed meanwhile
+	u64 map_start, map_len, map_off; // mapping looked up last; map_len 0: none
 	u32 obj;	   // its object; 0: none, or not known
+	u32 told;	   // user space told of it
 	u32 unknown;	   // no mapping there, or a file user space has not told of
 	u32 lacks;	   // there was an unknown frame
 	u32 gone;	   // no memory where pc was
@@ -173,17 +192,22 @@ struct RtUw {
 	u32 is_ra;	   // pc is a return address: its row is that of pc - 1
 	u32 fp_only;
 	u32 raw;	   // some frame is a raw address
+	u32 bare;	   // the last one is
 	u32 leaf;	   // no frame has been left yet
 	u32 entry;	   // pc is the first instruction of a function
 	u32 why;	   // enum RtWhy
 	u32 weak;	   // enum RtWhy: frame pointers had to do for code that has unwind information
 	u32 stop;
+	u32 rule;	   // result of locate(), as frame
+	u64 frame;
 	u64 h1, h2;	   // of the frames so far
 	u64 tramp;	   // address of the uretprobe trampoline in this process; 0: no pending uretprobe
 	u64 ri;		   // first struct return_instance
 	u64 tmp[2];
 	struct RtUwFile file; // vma.bpf.c
 	u64 pivot[15];
+	u64 win_at, win_n; // win holds the win_n + 7 bytes from win_at on; 0: none
+	u64 win[RT_UW_WIN / 8];
 };
 #define RT_SLACK (RT_TRIM_DEPTH + 8)
 struct RtStackBuf {

@@ -7,12 +7,12 @@
 #include "bpfrt/stack.h"
 #include "bpfrt/stack_rt.h"
 
-RT_MAP_EXTERN(rt_stack_bufs);
 RT_MAP_EXTERN(rt_uw_maps);
 RT_MAP(rt_uw_obj, RT_MAP_ARRAY, 4, sizeof(struct RtUwObj), RT_UW_OBJS, RT_F_MMAPABLE);
 RT_MAP(rt_uw_dir, RT_MAP_ARRAY, 4, 4, RT_UW_DIRS, RT_F_MMAPABLE);
 RT_MAP(rt_uw_pages, RT_MAP_ARRAY_OF_MAPS, 4, 4, RT_UW_VALS, 0, RT_MAP_ARRAY, 4, RT_UW_VAL_SIZE, 1, RT_F_MMAPABLE);
 RT_MAP(rt_uw_rules, RT_MAP_ARRAY, 4, sizeof(struct RtUwRule), RT_UW_RULES, RT_F_MMAPABLE);
+RT_MAP(rt_uw_seen, RT_MAP_ARRAY, 4, sizeof(struct RtUwSeen), 1 << RT_UW_SEEN_BITS, 0);
 RT_MAP(rt_uw_asked, RT_MAP_LRU_HASH, 4, 4, 4096, 0);
 RT_MAP(rt_uw_events, RT_MAP_RINGBUF, 0, 0, 65536, 0);
 RT_MAP(rt_uw_ends, RT_MAP_HASH, sizeof(struct RtUwEnd), sizeof(struct RtUwEndCount), 1, 0);
@@ -40,15 +40,57 @@ RT_CONST(u32, rt_uw_count_ends, 0);   // --why-incomplete
 #define STRIP(pc) (pc)
 #endif
 
-struct WalkCtx {
-	struct RtStackBuf *b;
-	struct RtUwChunk *chunk; // first chunk of the process's mappings; NULL: not known
-};
-
 // ---- memory and registers of the thread. Results go through u->tmp: the verifier then has one state to follow.
-static RT_INLINE u64 read8(struct RtUw *u, u64 addr)
+// The stack is read in pieces of up to RT_UW_WIN bytes that end with their page: one call of the kernel serves several frames.
+static RT_NOINLINE u64 fill(struct RtUw *u, u64 addr)
 {
-	return bpf_probe_read_user(&u->tmp[0], 8, (void *)addr) == 0;
+	u64 n = RT_UW_PAGE - (addr & (RT_UW_PAGE - 1));
+
+	if (n < 8)
+		n = 8;
+	RT_BOUND(n, RT_UW_WIN);
+	u->win_at = addr;
+	u->win_n = 0;
+	if (bpf_probe_read_user(u->win, n, (void *)addr))
+		return 0;
+	u->win_n = n - 7;
+	return 1;
+}
+
+// Are the 8 bytes at addr in the window?
+static RT_INLINE bool in_window(struct RtUw *u, u64 addr)
+{
+	u64 off = addr - u->win_at;
+	return off < u->win_n && !(off & 7);
+}
+
+static RT_INLINE u64 window(struct RtUw *u, u64 addr)
+{
+	u64 i = (addr - u->win_at) >> 3 & (RT_UW_WIN / 8 - 1);
+	RT_BARRIER(i);
+	return u->win[i];
+}
+
+// The 8 bytes at addr of the stack, into u->tmp[0].
+static RT_NOINLINE u64 read8(struct RtUw *u, u64 addr)
+{
+	if (!in_window(u, addr) && !fill(u, addr))
+		return 0;
+	u->tmp[0] = window(u, addr);
+	return 1;
+}
+
+// The 16 bytes at addr, into u->tmp[0] and [1].
+static RT_NOINLINE u64 read16(struct RtUw *u, u64 addr)
+{
+	if (!read8(u, addr))
+		return 0;
+	u64 first = u->tmp[0];
+	if (!read8(u, addr + 8)) // may be another piece
+		return 0;
+	u->tmp[1] = u->tmp[0];
+	u->tmp[0] = first;
+	return 1;
 }
 
 // Register r into u->tmp[1], from where an inner frame saved it if need be. 0: not known.
@@ -136,41 +178,72 @@ static RT_INLINE u32 record_search(u8 *val, u32 base, u32 off)
 	return *(u16 *)(val + at);
 }
 
-// The rule at file offset off of object u->obj; NULL: none; u->weak says so if there may be one that we lack.
-static RT_NOINLINE struct RtUwRule *find_rule(struct RtUw *u, u64 off)
+// Number of the rule at file offset off of object u->obj, 0: none. RT_UW_RULES: there may be one that we lack, u->weak says why.
+static RT_NOINLINE u64 find_rule(struct RtUw *u, u64 off)
 {
 	u32 key = u->obj, page = off >> RT_UW_PAGE_BITS;
 	struct RtUwObj *o = bpf_map_lookup_elem(&rt_uw_obj, &key);
 
 	if (!o || o->state != RT_UW_READY) {
-		if (!o || o->state != RT_UW_BARE)
-			u->weak = RT_WHY_NO_TABLE;
+		if (o && o->state == RT_UW_BARE)
+			return 0;
+		u->weak = RT_WHY_NO_TABLE;
 		if (o && o->state == RT_UW_PENDING && !o->asked) {
 			o->asked = 1;
 			ask(u->tgid, u->obj);
 		}
-		return NULL;
+		return RT_UW_RULES;
 	}
 	page -= o->first_page;
 	if (page >= o->npages)
-		return NULL;
+		return 0;
 	key = o->dir + page;
 	u32 *entry = bpf_map_lookup_elem(&rt_uw_dir, &key);
 	if (!entry || !*entry)
-		return NULL;
+		return 0;
 	u32 e = *entry;
 	key = e >> 16;
 	void *inner = bpf_map_lookup_elem(&rt_uw_pages, &key);
 	if (!inner)
-		return NULL;
+		return 0;
 	key = 0;
 	u8 *val = bpf_map_lookup_elem(inner, &key);
 	if (!val)
-		return NULL;
-	key = record_search(val, (e & 0xffff) << 2, off & ((1 << RT_UW_PAGE_BITS) - 1));
-	if (!key)
-		return NULL;
-	return bpf_map_lookup_elem(&rt_uw_rules, &key);
+		return 0;
+	return record_search(val, (e & 0xffff) << 2, off & ((1 << RT_UW_PAGE_BITS) - 1));
+}
+
+// ---- both, remembered: most places of a stack were in a stack before
+// Where look lies and which rule holds there, the long way, into u->frame and u->rule. It is kept in *e when it stays true as long as the mappings do:
+// an object's table, once there, never changes.
+static RT_NOINLINE u64 locate(struct RtUw *u, u64 look, struct RtUwSeen *e)
+{
+	u64 frame = look, rule = u->fp_only ? RT_UW_RULE_UNSEEN : 0;
+
+	if (look - u->map_start >= u->map_len) {
+		struct RtUwKey key = {u->tgid, 0};
+		rt_uw_find(u, u->stale ? NULL : bpf_map_lookup_elem(&rt_uw_maps, &key), look);
+	}
+	if (u->obj) {
+		u64 off = look - u->map_start + u->map_off;
+		frame = RT_FRAME_MAKE(u->obj, off);
+		if (!u->fp_only)
+			rule = find_rule(u, off);
+	} else {
+		u->lacks |= u->unknown;
+		if (u->unknown && u->map_len)
+			u->weak = RT_WHY_NO_TABLE;
+	}
+	u->frame = frame;
+	u->rule = rule;
+	// not what the kernel alone knows, but for code made at run time: user space will soon tell
+	if (u->gen && rule != RT_UW_RULES && (u->obj ? u->told : u->map_len && !u->unknown)) {
+		u64 id = u->gen << 16 | rule;
+		e->frame = frame;
+		e->id = id;
+		e->check = look ^ RT_UW_SEEN_MIX(frame, id);
+	}
+	return 0;
 }
 
 // ---- leaving a frame
@@ -197,7 +270,7 @@ static RT_NOINLINE u64 original_return(struct RtUw *u, u64 slot)
 }
 
 // The caller's frame: its return address ra was found at `slot`, its stack pointer is sp.
-static RT_NOINLINE u64 enter_caller(struct RtUw *u, u64 ra, u64 slot, u64 sp)
+static RT_INLINE u64 enter(struct RtUw *u, u64 ra, u64 slot, u64 sp)
 {
 	ra = STRIP(ra);
 	u->pc = ra;
@@ -213,6 +286,11 @@ static RT_NOINLINE u64 enter_caller(struct RtUw *u, u64 ra, u64 slot, u64 sp)
 	if (u->pc >> RT_UW_PC_BITS)
 		return stop(u, RT_WHY_BAD_CFA);
 	return 0;
+}
+
+static RT_NOINLINE u64 enter_caller(struct RtUw *u, u64 ra, u64 slot, u64 sp)
+{
+	return enter(u, ra, slot, sp);
 }
 
 // The frame a signal interrupted: base is the address of the stack pointer in its struct sigcontext (arch/x86, arch/arm64
@@ -267,7 +345,7 @@ static RT_NOINLINE u64 leave_by_code(struct RtUw *u)
 	// A look at the code costs a third of a frame: only for a leaf, or where a struct rt_sigframe may lie between here and the frame pointer
 	if (!u->leaf && u->reg[RT_R_FP] - sp < 160 && !(u->saved & 1u << RT_R_FP))
 		return 0;
-	if (!read8(u, u->pc))
+	if (bpf_probe_read_user(&u->tmp[0], 8, (void *)u->pc))
 		return 0;
 	u64 code = u->tmp[0];
 	if (code == 0x0f0000000fc0c748ULL) { // mov $15,%rax; syscall: rt_sigreturn. struct rt_sigframe, sp at the return address's successor
@@ -309,7 +387,7 @@ static RT_NOINLINE u64 leave_by_fp(struct RtUw *u)
 	u64 fp = u->tmp[1];
 	if (!fp)
 		return stop(u, RT_WHY_FP_ZERO);
-	if (fp & 7 || fp < u->reg[RT_R_SP] || bpf_probe_read_user(&u->tmp[0], 16, (void *)fp))
+	if (fp & 7 || fp < u->reg[RT_R_SP] || !read16(u, fp))
 		return stop(u, RT_WHY_FP_END);
 	u->reg[RT_R_FP] = u->tmp[0];
 	u->valid = 1u << RT_R_FP;
@@ -321,33 +399,48 @@ static RT_NOINLINE u64 leave_by_fp(struct RtUw *u)
 #endif
 }
 
-// Slot s of a rule: where the caller finds that register. A function, reading everything from memory: after each slot the verifier has one state.
+// Where the caller finds the registers of a rule's slots. A function, reading everything from memory: after each slot the verifier has one state.
 static RT_INLINE void leave_slot(struct RtUw *u, struct RtUwRule *rule, u64 cfa, u64 fp, u32 s, u32 reg)
 {
 	volatile struct RtUwRule *r = rule;
 	volatile struct RtUw *v = u;
 
-	if (r->saved & 1u << s) {
+	if (r->saved & 1u << s)
 		v->reg[reg] = (r->fprel & 1u << s ? fp : cfa) + r->slot[s];
-		v->saved |= 1u << reg;
-		v->valid |= 1u << reg;
-	} else if (r->lost & 1u << s) {
-		v->valid &= ~(1u << reg);
-	}
 }
 
 static RT_NOINLINE u64 leave_slots(struct RtUw *u, struct RtUwRule *r, u64 cfa, u64 fp)
 {
 	static const u8 regs[RT_UW_SLOTS] = RT_SLOT_REGS;
+	u32 saved = RT_SLOT_BITS(r->saved), lost = RT_SLOT_BITS(r->lost);
 
+	u->saved |= saved;
+	u->valid = (u->valid | saved) & ~lost;
 	RT_UNROLL
 	for (u32 s = 0; s < RT_UW_SLOTS; s++)
 		leave_slot(u, r, cfa, fp, s, regs[s]);
 	return 0;
 }
 
-// The usual rule: CFA = register + offset, return address at the CFA. Where the frame pointer is saved just below it, both come with one read.
-static RT_NOINLINE u64 leave_usual(struct RtUw *u, struct RtUwRule *r)
+// The same where all are relative to the CFA and the frame pointer is seen to.
+static RT_INLINE u64 leave_slots_cfa(struct RtUw *u, struct RtUwRule *r, u64 cfa)
+{
+	static const u8 regs[RT_UW_SLOTS] = RT_SLOT_REGS;
+	u64 slots = r->saved, saved = RT_SLOT_BITS(slots & ~1u), lost = RT_SLOT_BITS(r->lost);
+
+	u->saved |= saved;
+	u->valid = (u->valid | saved) & ~lost;
+	RT_UNROLL
+	for (u32 s = 1; s < RT_UW_SLOTS; s++) {
+		if (slots & 1u << s)
+			u->reg[regs[s]] = cfa + r->slot[s];
+		asm volatile("" ::: "memory");
+	}
+	return 0;
+}
+
+// The usual rule: CFA = register + offset, return address at the CFA, the frame pointer often saved just below it.
+static RT_INLINE u64 leave_usual(struct RtUw *u, struct RtUwRule *r)
 {
 	u64 sp = u->reg[RT_R_SP], cfa = sp;
 
@@ -359,22 +452,25 @@ static RT_NOINLINE u64 leave_usual(struct RtUw *u, struct RtUwRule *r)
 	cfa += r->off;
 	if (cfa < sp || (cfa == sp && !u->leaf)) // the stack is left upwards
 		return stop(u, RT_WHY_BAD_CFA);
-	u64 slot = cfa + r->ra;
-	if (r->saved & 1 && r->slot[0] == r->ra - 8) {
-		if (bpf_probe_read_user(&u->tmp[0], 16, (void *)(slot - 8)))
+	u64 slot = cfa + r->ra, fp = cfa + r->slot[0];
+	if (!in_window(u, slot)) {
+		u64 from = r->saved & 1 && slot - fp <= RT_UW_WIN / 2 ? fp : slot;
+		if (!fill(u, from) || (!in_window(u, slot) && !fill(u, slot)))
 			return stop(u, RT_WHY_BAD_READ);
-		if (r->saved > 1 || r->lost)
-			leave_slots(u, r, cfa, 0);
-		u->reg[RT_R_FP] = u->tmp[0];
-		u->valid |= 1u << RT_R_FP;
-		u->saved &= ~(1u << RT_R_FP);
-		return enter_caller(u, u->tmp[1], RT_R_SP == 7 ? slot : cfa, cfa);
 	}
-	if (!read8(u, slot))
-		return stop(u, RT_WHY_BAD_READ);
-	if (r->saved | r->lost)
-		leave_slots(u, r, cfa, 0);
-	return enter_caller(u, u->tmp[0], RT_R_SP == 7 ? slot : cfa, cfa);
+	if (r->saved > 1 || r->lost)
+		leave_slots_cfa(u, r, cfa);
+	if (r->saved & 1) {
+		u->valid |= 1u << RT_R_FP;
+		if (in_window(u, fp)) {
+			u->reg[RT_R_FP] = window(u, fp);
+			u->saved &= ~(1u << RT_R_FP);
+		} else {
+			u->reg[RT_R_FP] = fp;
+			u->saved |= 1u << RT_R_FP;
+		}
+	}
+	return enter(u, window(u, slot), RT_R_SP == 7 ? slot : cfa, cfa);
 }
 
 // By any other rule that has a CFA.
@@ -435,23 +531,32 @@ static RT_NOINLINE u64 leave_by_rule(struct RtUw *u, struct RtUwRule *r)
 	return enter_caller(u, u->tmp[0], RT_R_SP == 7 ? slot : cfa, sp);
 }
 
-// One frame: stores it and moves to its caller; u->stop ends the walk.
-static RT_INLINE void walk_frame(struct WalkCtx *w)
-{
-	struct RtStackBuf *b = w->b;
-	struct RtUw *u = &b->uw;
-	u64 look = u->pc - u->is_ra, off = 0, frame = u->pc, n = u->n;
-	struct RtUwRule *r = NULL;
+struct WalkCtx { // bpf_loop takes a pointer into the BPF stack only
+	struct RtStackBuf *b;
+};
 
-	if (look - u->map_start >= u->map_len)
-		rt_uw_find(u, w->chunk, look);
-	if (u->obj) {
-		off = look - u->map_start + u->map_off;
-		frame = RT_FRAME_MAKE(u->obj, off + u->is_ra);
-	} else {
-		u->raw = 1;
-		u->lacks |= u->unknown;
+// One frame: stores it and moves to its caller; u->stop ends the walk.
+static RT_INLINE void walk_frame(struct RtStackBuf *b)
+{
+	struct RtUw *u = &b->uw;
+	u64 look = u->pc - u->is_ra, n = u->n;
+	u32 key = ((look ^ u->gen << 48) * 0x9e3779b97f4a7c15ULL) >> (64 - RT_UW_SEEN_BITS);
+	struct RtUwSeen *e = bpf_map_lookup_elem(&rt_uw_seen, &key);
+
+	if (!e) {
+		stop(u, RT_WHY_NO_RULE);
+		return;
 	}
+	u64 frame = e->frame, id = e->id;
+	key = id & 0xffff;
+	if (id >> 16 != u->gen || (e->check ^ RT_UW_SEEN_MIX(frame, id)) != look || (key == RT_UW_RULE_UNSEEN && !u->fp_only)) {
+		locate(u, look, e);
+		frame = u->frame;
+		key = u->rule;
+	}
+	u->bare = !(frame >> 63);
+	u->raw |= u->bare;
+	frame += u->is_ra;
 	if (n < RT_STACK_MAX)
 		b->buf[sizeof(struct RtStack) / 8 + n] = frame;
 	rt_stack_hash(&u->h1, &u->h2, frame);
@@ -460,10 +565,7 @@ static RT_INLINE void walk_frame(struct WalkCtx *w)
 		stop(u, RT_WHY_LIMIT);
 		return;
 	}
-	if (u->obj && !u->fp_only)
-		r = find_rule(u, off);
-	else if (u->unknown && u->map_len)
-		u->weak = RT_WHY_NO_TABLE;
+	struct RtUwRule *r = u->fp_only ? NULL : bpf_map_lookup_elem(&rt_uw_rules, &key);
 	if (!r || r->kind == RT_UW_NONE || r->kind == RT_UW_BAD)
 		leave_by_fp(u);
 	else if (r->kind == RT_UW_END)
@@ -478,7 +580,7 @@ static RT_INLINE void walk_frame(struct WalkCtx *w)
 // Result as bpf_loop wants it: 1 ends the walk.
 static long walk_step(u64 i, struct WalkCtx *w)
 {
-	walk_frame(w);
+	walk_frame(w->b);
 	u64 end = w->b->uw.stop;
 	return end & 1;
 }
@@ -488,16 +590,12 @@ static long walk_step(u64 i, struct WalkCtx *w)
 RT_NOINLINE u64 rtg_walk_step(u64 slot)
 {
 	u32 key = slot;
-	struct WalkCtx w = {bpf_map_lookup_elem(&rt_stack_bufs, &key), NULL};
+	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
 
-	if (!w.b)
+	if (!b)
 		return 1;
-	struct RtUw *u = &w.b->uw;
-	struct RtUwKey first = {u->tgid, 0};
-	if (u->pc - u->is_ra - u->map_start >= u->map_len && !u->stale)
-		w.chunk = bpf_map_lookup_elem(&rt_uw_maps, &first);
-	walk_frame(&w);
-	return u->stop;
+	walk_frame(b);
+	return b->uw.stop;
 }
 
 // ---- starting
@@ -583,6 +681,7 @@ static RT_NOINLINE u64 load_regs(struct RtStackBuf *b)
 	u->h1 = 0;
 	u->h2 = 0;
 	u->tramp = 0;
+	u->win_n = 0;
 	return 0;
 }
 
@@ -621,7 +720,7 @@ static RT_INLINE u64 own_tgid(void)
 // Walks from the registers in b->regs. Frames in b, result in b->uw.
 static RT_INLINE void walk(struct RtStackBuf *b, u64 limit, u64 src, bool loop)
 {
-	struct WalkCtx w = {b, NULL};
+	struct WalkCtx w = {b};
 	struct RtUwKey key = {own_tgid(), 0};
 	struct RtUw *u = &b->uw;
 
@@ -631,12 +730,13 @@ static RT_INLINE void walk(struct RtStackBuf *b, u64 limit, u64 src, bool loop)
 	u->limit = limit == 0 || limit > RT_STACK_MAX ? RT_STACK_MAX : limit;
 	u->fp_only = (src & RT_SRC_F_FP) != 0;
 	u->entry = (src & (RT_SRC_F_ENTRY | RT_SRC_F_USER)) == (RT_SRC_F_ENTRY | RT_SRC_F_USER);
-	w.chunk = bpf_map_lookup_elem(&rt_uw_maps, &key);
-	if (!w.chunk)
+	struct RtUwChunk *c = bpf_map_lookup_elem(&rt_uw_maps, &key);
+	u->gen = c ? c->gen : 0;
+	if (!c)
 		ask_mappings(key.tgid);
-	else if (!rt_uw_check(u, w.chunk))
-		w.chunk = NULL;
-	u->stale = !w.chunk;
+	u->stale = !c || !rt_uw_check(u, c);
+	if (u->stale)
+		u->gen = 0;
 	u->map_start = 0;
 	u->map_len = 0;
 	if (loop) {
@@ -653,11 +753,11 @@ static RT_INLINE void walk(struct RtStackBuf *b, u64 limit, u64 src, bool loop)
 		u->why = RT_WHY_ASKED;
 	else if (u->gone && u->n == 1) // past exit_mm(), or past the point of no return of execve(2)
 		u->why = RT_WHY_EXITING;
-	else if (!w.chunk && u->lacks && !u->fp_only)
+	else if (u->stale && u->lacks && !u->fp_only)
 		u->why = RT_WHY_NO_PROC;
 	else if (u->weak)
 		u->why = u->weak;
-	else if ((u->why == RT_WHY_FP_END || u->why == RT_WHY_FP_ZERO) && !u->obj && !(src & RT_SRC_F_FP))
+	else if ((u->why == RT_WHY_FP_END || u->why == RT_WHY_FP_ZERO) && u->bare && !(src & RT_SRC_F_FP))
 		u->why = RT_WHY_NO_MAPPING;
 	else if (u->why == RT_WHY_BAD_READ && rt_off_mm && !bpf_probe_read_kernel(&u->tmp[0], 8, (void *)(bpf_get_current_task() + rt_off_mm)) &&
 		 !u->tmp[0])

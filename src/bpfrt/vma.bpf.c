@@ -45,12 +45,14 @@ static RT_INLINE u32 chunk_search(struct RtUwChunk *c, u64 pc)
 	return lo & (RT_UW_CHUNK - 1);
 }
 
-// Sets u->map_* and u->obj to the mapping of the chunks that holds pc. 0: none, map_len and obj are 0.
+// Sets u->map_* and u->obj to the mapping of the chunks that holds pc. 0: none, map_len and obj are 0. Mappings other than those the walk began with:
+// u->gen is cleared, so that nothing is kept in rt_uw_seen.
 static RT_INLINE u64 told(struct RtUw *u, struct RtUwChunk *c, u64 pc)
 {
 	u->map_len = 0;
 	u->map_start = 0;
 	u->obj = 0;
+	u->told = 0;
 	if (!c || pc >> RT_UW_PC_BITS)
 		return 0;
 	if (c->nchunks > 1) {
@@ -64,6 +66,8 @@ static RT_INLINE u64 told(struct RtUw *u, struct RtUwChunk *c, u64 pc)
 				return 0;
 		}
 	}
+	if (c->gen != u->gen)
+		u->gen = 0;
 	struct RtUwMapping *m = &c->map[chunk_search(c, pc)];
 	u64 len = (u64)m->pages * RT_UW_PAGE;
 	if (pc - m->start >= len)
@@ -72,6 +76,7 @@ static RT_INLINE u64 told(struct RtUw *u, struct RtUwChunk *c, u64 pc)
 	u->map_off = m->off;
 	u->obj = m->obj;
 	u->map_len = len;
+	u->told = 1;
 	return 1;
 }
 

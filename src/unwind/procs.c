@@ -31,6 +31,7 @@ struct UwProc {
 	bool told_syms;
 	u64 dead_at;	// ns; 0: at the next tick
 	u32 nchunks;	// in the kernel
+	u64 gen;	// their generation (struct RtUwChunk)
 	VEC(struct ProcMap) maps; // by start
 	VEC(struct Pending) pending;
 };
@@ -40,6 +41,7 @@ struct Procs {
 	struct ProcsOps ops;
 	struct UwProc *bucket[PROC_BUCKETS];
 	u32 n;
+	u64 gen;	       // the last one given
 	VEC(int) only;	       // trace these; empty: all
 	bool follow, rescan, vdso_told;
 	bool scanned; // the first time
@@ -208,7 +210,7 @@ static u32 fill_chunks(const struct UwProc *q, struct RtUwChunk *chunks)
 
 // The objects first: whoever reads a mapping finds its object asked for, and can have its table hurried. The first chunk is written last: it says how
 // many there are.
-static void publish(struct Procs *p, struct UwProc *q)
+static void publish_as(struct Procs *p, struct UwProc *q, u64 gen)
 {
 	for (size_t i = 0; i < q->maps.n; i++) {
 		if (!q->maps.p[i].obj)
@@ -228,6 +230,9 @@ static void publish(struct Procs *p, struct UwProc *q)
 	if (!n)
 		n = 1; // known, and maps no file
 	chunks[0].nchunks = n;
+	q->gen = gen;
+	for (u32 c = 0; c < n; c++)
+		chunks[c].gen = gen;
 	for (u32 c = n; c-- > 0;)
 		sys_map_update(p->fd.maps, &(struct RtUwKey){(u32)q->tgid, c}, &chunks[c], 0);
 	unpublish(p, q, n);
@@ -235,6 +240,11 @@ static void publish(struct Procs *p, struct UwProc *q)
 	free(chunks);
 	if (p->scanned) // names of frames that are raw addresses are asked for when the process may be gone; those alive at start can be read until then
 		sym_pid_set_maps(p->syms, q->tgid, q->maps.p, (u32)q->maps.n);
+}
+
+static void publish(struct Procs *p, struct UwProc *q)
+{
+	publish_as(p, q, ++p->gen);
 }
 
 // ---- reading
@@ -455,7 +465,10 @@ static void on_fork(struct Procs *p, const struct MapEvent *e)
 	}
 	for (size_t i = 0; i < parent->maps.n; i++)
 		vec_push(&q->maps, parent->maps.p[i]);
-	publish(p, q);
+	if (parent->changed || parent->dirty)
+		publish(p, q);
+	else
+		publish_as(p, q, parent->gen); // the same mappings
 	if (parent->dirty)
 		mark(p, q, true);
 }

@@ -59,7 +59,8 @@ static long on_event(void *ringbuf, const void *data, u64 size, u64 flags)
 static void put_map(u32 tgid, u64 start, u64 len, u32 obj, u64 off)
 {
 	struct RtUwKey key = {tgid, 0};
-	struct RtUwChunk c = {.n = 1, .nchunks = 1};
+	static u64 gen;
+	struct RtUwChunk c = {.n = 1, .nchunks = 1, .gen = ++gen};
 	for (u32 i = 0; i < RT_UW_CHUNKS; i++)
 		c.first[i] = RT_UW_NO_START;
 	for (u32 i = 0; i < RT_UW_CHUNK; i++)
@@ -657,8 +658,8 @@ TEST(records)
 TEST(chunks)
 {
 	start();
-	struct WalkCtx w = {xcalloc(1, sizeof(struct RtStackBuf)), NULL};
-	struct RtUw *u = &w.b->uw;
+	struct RtStackBuf *b = xcalloc(1, sizeof(*b));
+	struct RtUw *u = &b->uw;
 	u32 total = 200;
 	for (u32 c = 0; c < (total + 63) / 64; c++) {
 		struct RtUwKey key = {55, c};
@@ -670,20 +671,20 @@ TEST(chunks)
 						       : (struct RtUwMapping){.start = RT_UW_NO_START};
 		bpf_map_update_elem(&rt_uw_maps, &key, &ch, 0);
 	}
-	struct RtUwKey key = {55, 0};
-	w.chunk = bpf_map_lookup_elem(&rt_uw_maps, &key);
+	struct RtUwKey first = {55, 0};
+	struct RtUwChunk *chunk = bpf_map_lookup_elem(&rt_uw_maps, &first);
 	u->tgid = 55;
 	for (u32 i = 0; i < total; i++) {
 		u64 at = 0x10000 + i * 0x10000ull;
-		CHECK(rt_uw_find(u, w.chunk, at) && u->obj == i + 1);
-		CHECK(rt_uw_find(u, w.chunk, at + 0x7fff) && u->obj == i + 1 && u->map_off == 0x1000);
-		CHECK(!rt_uw_find(u, w.chunk, at + 0x8000));
+		CHECK(rt_uw_find(u, chunk, at) && u->obj == i + 1);
+		CHECK(rt_uw_find(u, chunk, at + 0x7fff) && u->obj == i + 1 && u->map_off == 0x1000);
+		CHECK(!rt_uw_find(u, chunk, at + 0x8000));
 		CHECK_EQ(u->map_len, 0);
 	}
-	CHECK(!rt_uw_find(u, w.chunk, 0));
-	CHECK(!rt_uw_find(u, w.chunk, 0xffff));
-	CHECK(!rt_uw_find(u, w.chunk, ~0ull));
-	free(w.b);
+	CHECK(!rt_uw_find(u, chunk, 0));
+	CHECK(!rt_uw_find(u, chunk, 0xffff));
+	CHECK(!rt_uw_find(u, chunk, ~0ull));
+	free(b);
 }
 
 // ---- mappings asked of the kernel: a made-up task whose tree has an arange root over two leaves, of 15 and of 2 mappings of 0x10000 bytes
@@ -818,6 +819,7 @@ TEST(new_program_in_a_process)
 	struct RtUwKey key = {77, 0};
 	struct RtUwChunk *c = bpf_map_lookup_elem(&rt_uw_maps, &key);
 	CHECK(c->image != 0);
+	c->gen += 1000; // a new set of mappings
 	c->map[0].obj = 5; // what it was told is not looked at again ...
 	CHECK_EQ(RT_FRAME_ID(walk_now()->frames[0]), 5);
 	fake.task.execs++; // ... until the process calls execve
