@@ -135,7 +135,7 @@ static RT_NOINLINE u64 is_tracer(struct RtTrim *t, u64 addr)
 	return !(lo & 1);
 }
 
-// How many of the first n frames belong to the tracer, into *out: memory, so that the verifier forgets by which way it came.
+// How many of the first n frames belong to the tracer, into *out.
 static RT_NOINLINE u64 count_tracer(struct RtTrim *t, u64 *frames, u64 n, u32 *out)
 {
 	u32 i;
@@ -193,9 +193,8 @@ static RT_INLINE void hash_eight(u64 *h1, u64 *h2, const u64 *f)
 // ends look alike to it because n is known only to memory. Frames up to the next multiple of 8 are cleared, so that whole groups are hashed.
 static RT_INLINE u64 hash_kernel(struct RtStack *st)
 {
-	u64 n = st->n, h1 = 0, h2 = 0;
+	u64 n = *(volatile u32 *)&st->n & (2 * RT_KSTACK_MAX - 1), h1 = 0, h2 = 0;
 
-	RT_BOUND(n, RT_KSTACK_MAX);
 	for (u32 i = 0; i < 8; i++)
 		st->frames[n + i] = 0;
 	for (u32 i = 0; i < RT_KSTACK_MAX; i += 8) {
@@ -260,16 +259,14 @@ static RT_INLINE u64 kstack_end(struct RtStackBuf *b, long got, u64 limit, u64 s
 			c->stack_kfail++;
 		return RT_STACK_LOST;
 	}
-	n = (u64)got / 8;
-	RT_BOUND(n, RT_KSTACK_MAX);
+	n = (u64)got >> 3 & (2 * RT_KSTACK_MAX - 1); // masks, not comparisons: the verifier would follow both ways
 	if ((src & RT_SRC_MASK) >= RT_SRC_TP) {
 		u32 zero = 0;
 		struct RtTrim *t = bpf_map_lookup_elem(&rt_trim, &zero);
-		if (t && t->n) { // 0: not needed, or user space could not tell what is the tracer's (kptr_restrict)
+		b->skip = 0;
+		if (t && t->n) // 0: not needed, or user space could not tell what is the tracer's (kptr_restrict)
 			count_tracer(t, frames, n, &b->skip);
-			skip = b->skip;
-			RT_BOUND(skip, RT_TRIM_DEPTH);
-		}
+		skip = *(volatile u32 *)&b->skip & (RT_TRIM_DEPTH - 1); // from memory: the verifier forgets by which way it came
 #ifdef RT_ARM64
 		// A tracepoint's registers are made up of a return address and of the frame record that holds it
 		// (arch/arm64/include/asm/perf_event.h, perf_arch_fetch_caller_regs): the same address twice, unless both were trimmed.

@@ -27,7 +27,7 @@
 #define RT_STACK_CLASS_FRAMES {16, 48, 128, 512, 1024}
 #define RT_STACK_CLASS_NAMES {"rt_stacks_16", "rt_stacks_48", "rt_stacks_128", "rt_stacks_512", "rt_stacks_1024"}
 #define RT_KSTACK_MAX 256  // frames of a kernel stack; bpf_get_stack stops at kernel.perf_event_max_stack, 127 by default
-#define RT_STACK_PROBES 8 // ids tried after one another when two stacks share a hash
+#define RT_STACK_PROBES 4 // ids tried after one another when two stacks share a hash
 
 // ---- trimming of kernel stacks: rt_trim holds the number of boundaries and the boundaries, ascending, then ~0 to the end. An address at or above
 // an odd number of them (bound[0] <= addr < bound[1], ...) is kernel code that is not the tracer's.
@@ -203,6 +203,7 @@ struct RtUw {
 	u64 h1, h2;	   // of the frames so far
 	u64 tramp;	   // address of the uretprobe trampoline in this process; 0: no pending uretprobe
 	u64 ri;		   // first struct return_instance
+	u64 ra_slot;	   // where the return address pc came from
 	u64 tmp[2];
 	struct RtUwFile file; // vma.bpf.c
 	u64 pivot[15];

@@ -248,10 +248,10 @@ static RT_NOINLINE u64 locate(struct RtUw *u, u64 look, struct RtUwSeen *e)
 
 // ---- leaving a frame
 // A return address equal to the trampoline of a pending uretprobe: the true one is kept by the kernel, under the address of the stack slot it
-// was taken from (x86) or the stack pointer at function entry (arm64): `slot`.
-static RT_NOINLINE u64 original_return(struct RtUw *u, u64 slot)
+// was taken from (x86) or the stack pointer at function entry (arm64): u->ra_slot.
+static RT_NOINLINE u64 original_return(struct RtUw *u)
 {
-	u64 ri = u->ri;
+	u64 ri = u->ri, slot = u->ra_slot;
 
 	for (u32 i = 0; i < RT_UW_RIS; i++) {
 		if (!ri || bpf_probe_read_kernel(&u->tmp[0], 8, (void *)(ri + rt_off_ri_stack)))
@@ -260,13 +260,15 @@ static RT_NOINLINE u64 original_return(struct RtUw *u, u64 slot)
 			if (bpf_probe_read_kernel(&u->tmp[0], 8, (void *)(ri + rt_off_ri_orig)))
 				break;
 			u->pc = u->tmp[0];
-			return 1;
+			if (u->pc >> RT_UW_PC_BITS)
+				stop(u, RT_WHY_BAD_CFA);
+			return 0;
 		}
 		if (bpf_probe_read_kernel(&u->tmp[0], 8, (void *)(ri + rt_off_ri_next)))
 			break;
 		ri = u->tmp[0];
 	}
-	return 0;
+	return stop(u, RT_WHY_BAD_READ);
 }
 
 // The caller's frame: its return address ra was found at `slot`, its stack pointer is sp.
@@ -281,9 +283,8 @@ static RT_INLINE u64 enter(struct RtUw *u, u64 ra, u64 slot, u64 sp)
 	u->leaf = 0;
 	if (!ra)
 		return stop(u, RT_WHY_RA_ZERO);
-	if (u->tramp && ra == u->tramp && !original_return(u, slot))
-		return stop(u, RT_WHY_BAD_READ);
-	if (u->pc >> RT_UW_PC_BITS)
+	u->ra_slot = slot;
+	if (ra >> RT_UW_PC_BITS)
 		return stop(u, RT_WHY_BAD_CFA);
 	return 0;
 }
@@ -575,6 +576,8 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b)
 	else
 		leave_by_rule(u, r);
 	u->entry = 0;
+	if (u->pc == u->tramp && u->tramp && u->is_ra)
+		original_return(u);
 }
 
 // Result as bpf_loop wants it: 1 ends the walk.
