@@ -178,8 +178,9 @@ static RT_INLINE u32 record_search(u8 *val, u32 base, u32 off)
 	return *(u16 *)(val + at);
 }
 
-// Number of the rule at file offset off of object u->obj, 0: none. RT_UW_RULES: there may be one that we lack, u->weak says why.
-static RT_NOINLINE u64 find_rule(struct RtUw *u, u64 off)
+// Number of the rule at file offset off of object u->obj, 0: none. RT_UW_RULES: there may be one that we lack, u->weak says why. Global for the
+// benchmark, which measures it alone.
+RT_FN u64 rt_uw_find_rule(struct RtUw *u, u64 off)
 {
 	u32 key = u->obj, page = off >> RT_UW_PAGE_BITS;
 	struct RtUwObj *o = bpf_map_lookup_elem(&rt_uw_obj, &key);
@@ -228,7 +229,7 @@ static RT_NOINLINE u64 locate(struct RtUw *u, u64 look, struct RtUwSeen *e)
 		u64 off = look - u->map_start + u->map_off;
 		frame = RT_FRAME_MAKE(u->obj, off);
 		if (!u->fp_only)
-			rule = find_rule(u, off);
+			rule = rt_uw_find_rule(u, off);
 	} else {
 		u->lacks |= u->unknown;
 		if (u->unknown && u->map_len)
