@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	u16 src = diags_add_source(&d, "fuzz", text, size);
 	struct CText second = {.span = {(u32)(size / 2), (u32)(size - size / 2), src}}, first = {.span = {0, (u32)(size / 2), src}, .next = &second};
 	ctypes_add_preamble(c, &first, NULL, 0, NULL, 0);
-	diags_render(&d, true, true, &out);
+	diags_render(&d, true, &out);
 	for (u32 i = 0; c->cpp && i < c->cpp->macros.n; i++)
 		ctype_macro(c, c->cpp->macros.slots[i].key);
 	u32 names = c->names.n;

@@ -52,7 +52,7 @@ static void fuzz_script(const char *text, size_t size)
 	check_tree(s, size, AST_MAX_HEIGHT);
 	if (size < 4096)
 		ast_dump(s, &out);
-	diags_render(&d, true, true, &out);
+	diags_render(&d, true, &out);
 	str_deinit(&out);
 	diags_deinit(&d);
 	arena_deinit(&a);
