@@ -4,6 +4,7 @@
 #include "rt_host.h"
 #include "bpfrt/stack.bpf.c"
 #include "bpfrt/unwind.bpf.c"
+#include "bpfrt/vma.bpf.c"
 #include "unwind/internal.h"
 
 static void check(bool ok)

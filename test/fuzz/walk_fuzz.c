@@ -3,6 +3,7 @@
 #include "rt_host.h"
 #include "bpfrt/stack.bpf.c"
 #include "bpfrt/unwind.bpf.c"
+#include "bpfrt/vma.bpf.c"
 #include "unwind/internal.h"
 
 #define TEXT 0x400000ull
