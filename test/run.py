@@ -309,10 +309,13 @@ def run_files(t, opt, paths):
             t.skip(name, why)
             continue
         for tries in (2, 1, 0): # on a busy machine a sample or a moment can be missed
-            with tempfile.TemporaryDirectory(prefix='sonde-test.') as tmp:
+            with tempfile.TemporaryDirectory(prefix='sonde-test.', ignore_cleanup_errors=True) as tmp:
                 _, sub = r.command(b, tmp)
                 rc, out, err, problem = r.run(b, tmp)
                 problem = problem or r.judge(b, rc, out, err, sub)
+                for line in open('/proc/mounts'): # of a test that was killed
+                    if line.split()[1].startswith(tmp + '/'):
+                        subprocess.call(['umount', line.split()[1]])
             if problem and tries:
                 print('note    %s: run again: %s' % (name, problem.split('\n')[0]), flush=True)
                 continue

@@ -1,7 +1,10 @@
 // iter:kind[:pin]: BPF iterators. In: BTF (struct bpf_iter__KIND). Out: one point; attached it is a link whose file, when read, runs the program
 // for every object. With a pin the link lives on in bpffs, and `cat` reads what its printf made (ir/lower_seq.c).
 #include <errno.h>
+#include <linux/magic.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include "probe/internal.h"
 
 #define PREFIX "bpf_iter_"
@@ -101,6 +104,15 @@ void iter_list(struct ProbeEnv *env, const struct Provider *p, const struct Atta
 	vec_deinit(&names);
 }
 
+// Where nothing has mounted it (systemd does), it is mounted now; it stays, as what is pinned does.
+static bool mount_bpffs(const char *path)
+{
+	struct statfs fs;
+	if (strncmp(path, BPFFS "/", sizeof(BPFFS)) || statfs(BPFFS, &fs) || fs.f_type == BPF_FS_MAGIC)
+		return false;
+	return !mount("bpf", BPFFS, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=700");
+}
+
 static struct err *attach_one(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct Attachments *at)
 {
 	int link = sys_link_iter(pp->fd, !strcmp(pt->target, "cgroup"));
@@ -114,10 +126,12 @@ static struct err *attach_one(struct ProbeEnv *env, struct ProbeProg *pp, const 
 		return NULL;
 	}
 	int r = sys_obj_pin(link, pt->pin);
+	if (r < 0 && r != -EEXIST && mount_bpffs(pt->pin))
+		r = sys_obj_pin(link, pt->pin);
 	if (r == -EEXIST)
 		return err_errno(EEXIST, "%s exists: remove it or pin elsewhere", pt->pin);
 	if (r < 0)
-		return err_errno(-r, "cannot pin to %s (is bpffs mounted at " BPFFS "?)", pt->pin);
+		return err_errno(-r, "cannot pin to %s (a bpf file system must be there: mount -t bpf bpf " BPFFS ")", pt->pin);
 	attachments_add_pin(at, pt->pin);
 	printf("Program pinned to %s\n", pt->pin);
 	return NULL;
