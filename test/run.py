@@ -232,8 +232,9 @@ class Runner:
         env = dict(os.environ, BPFTRACE_COLOR='never')
         if 'WORKLOAD' in b or 'INT' in b:
             env['__BPFTRACE_NOTIFY_PROBES_ATTACHED'] = '1'
-        out = open(os.path.join(tmp, 'stdout'), 'w+b')
-        err = open(os.path.join(tmp, 'stderr'), 'w+b')
+        # Appending: copy_file_range(2), which cat uses, does not lock the offset that it shares with sonde.
+        out = open(os.path.join(tmp, 'stdout'), 'a+b')
+        err = open(os.path.join(tmp, 'stderr'), 'a+b')
         p = subprocess.Popen(cmd, shell=True, stdout=out, stderr=err, stdin=subprocess.DEVNULL, env=env, cwd=tmp, start_new_session=True)
         w, deadline, problem = None, time.time() + timeout, None
         while p.poll() is None and time.time() < deadline:
