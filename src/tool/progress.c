@@ -49,8 +49,8 @@ void progress_tick(struct Progress *p, struct RunCtx *rc, const struct ToolOpts 
 		memset(&c, 0, sizeof(c));
 	u64 lost = c.lost_events + c.map_full + c.stack_full + c.stack_collision + c.stack_kfail + c.stack_ufail + c.scratch_busy;
 	fprintf(stderr, "\r\033[K%llu:%02llu  ", (unsigned long long)(sec / 60), (unsigned long long)(sec % 60));
-	if (!strcmp(o->tool->unit, "us"))
-		fprintf(stderr, "%llu.%03llu s of waits", (unsigned long long)(sum / 1000000), (unsigned long long)(sum / 1000 % 1000));
+	if (!strcmp(o->tool->unit, "us")) // the script sums nanoseconds
+		fprintf(stderr, "%llu.%03llu s of waits", (unsigned long long)(sum / 1000000000), (unsigned long long)(sum / 1000000 % 1000));
 	else
 		fprintf(stderr, "%llu events", (unsigned long long)sum);
 	fprintf(stderr, ", %llu unique stacks, %llu lost", (unsigned long long)rows, (unsigned long long)lost);

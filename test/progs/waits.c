@@ -305,6 +305,7 @@ int main(int argc, char **argv)
 	else if (!strcmp(what, "lock")) {
 		run(waiter, &u);
 		run(holder, &t);
+		pthread_join(u, NULL); // it notes its time behind the holder's last round
 	} else if (!strcmp(what, "calls"))
 		run(caller, &t);
 	else if (!strcmp(what, "spin")) {

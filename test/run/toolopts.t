@@ -106,7 +106,7 @@ EXPECT_LINE False
 NAME tools: a progress line of waits
 RUN python3 -c 'import os, subprocess, sys; m, s = os.openpty(); p = subprocess.Popen(sys.argv[1:], stderr=s, stdout=subprocess.PIPE); os.close(s); p.stdout.read(); p.wait(); print(repr(os.read(m, 65536).decode()))' {sonde} offcputime -K -f 3
 TIMEOUT 20
-EXPECT_RE ^'\\r\\x1b\[K0:02  \d+\.\d\d\d s of waits, \d+ unique stacks, \d+ lost\\r\\x1b\[K(WARNING.*)?'$
+EXPECT_RE ^'\\r\\x1b\[K0:02  \d{1,4}\.\d\d\d s of waits, \d+ unique stacks, \d+ lost(\\r\\x1b\[K0:03  .* lost)?\\r\\x1b\[K(WARNING.*)?'$
 
 NAME tools: no progress line in a pipe
 RUN {sonde} profile -F 99 -f 3 2>&1 >/dev/null | cat; echo end

@@ -23,7 +23,7 @@ NEED !ksym:blk_account_io_start
 NEED file:/usr/sbin/biolatency.bt
 RUN BPFTRACE_MISSING_PROBES=warn exec {sonde} /usr/sbin/biolatency.bt
 EXPECT Tracing block device I/O
-STDERR WARNING: no kernel function 'blk_account_io_start'; skipped
+STDERR WARNING: no kernel function 'blk_account_io_start' (it is missing, or inlined into its callers); skipped
 INT 0.5
 
 NAME biosnoop.bt, its functions are inlined here
