@@ -22,8 +22,8 @@ VERSION ?= 0.1.0
 ALL_CFLAGS = -DSONDE_VERSION='"$(VERSION)"' -std=gnu17 -D_GNU_SOURCE -Isrc -I$(BUILD)/gen -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers $(CFLAGS) $(EXTRA_CFLAGS)
 LIBS = -lbpf -ldw -lelf -lz -liberty -llzma -lpthread $(EXTRA_LIBS)
 
-FOLDERS = base lang ctype ir bpf probe run unwind sym out tool
-SRCS := $(wildcard $(FOLDERS:%=src/%/*.c)) src/session.c src/help.c
+FOLDERS = base lang ctype ir bpf probe run unwind sym out session tool
+SRCS := $(wildcard $(FOLDERS:%=src/%/*.c)) src/help.c
 SRCS := $(wildcard $(SRCS))
 OBJS := $(SRCS:src/%.c=$(BUILD)/%.o)
 RT_SRCS := $(wildcard src/bpfrt/*.bpf.c)

@@ -2,7 +2,7 @@
 #include "base/base.h"
 #include "bpf/bpf.h"
 #include "help.h"
-#include "session.h"
+#include "session/session.h"
 #include "tool/tool.h"
 #include <getopt.h>
 #include <signal.h>

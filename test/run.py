@@ -134,7 +134,7 @@ def run_fuzz(t, opt):
 BELOW = {'base': [], 'bpfrt': ['base'], 'lang': ['base', 'ctype', 'ir'], 'ctype': ['base', 'lang'], 'sym': ['base'], 'ir': ['base', 'lang', 'ctype', 'bpfrt'],
          'out': ['base'], 'bpf': ['base', 'lang', 'ctype', 'ir', 'bpfrt'], 'unwind': ['base', 'lang', 'ir', 'bpf', 'bpfrt', 'sym', 'out'],
          'probe': ['base', 'lang', 'ctype', 'sym', 'ir', 'bpf', 'bpfrt'], 'run': ['base', 'lang', 'sym', 'ir', 'bpf', 'bpfrt', 'out', 'unwind'],
-         'tool': None}
+         'session': ['base', 'lang', 'ctype', 'sym', 'ir', 'bpf', 'unwind', 'probe', 'run', 'out'], 'tool': None}
 # Headers that carry the waists between folders; anybody may read them.
 DATA = {'ir/program.h', 'ir/ir.h', 'lang/point.h', 'ctype/ctype.h'}
 

@@ -1,4 +1,4 @@
-// stack_rt.h: what stack.bpf.c gives unwind.bpf.c. Kernel side only.
+// stack_rt.h: what stack.bpf.c, rows.bpf.c and vma.bpf.c give unwind.bpf.c. Kernel side only.
 #ifndef SONDE_RT_STACK_RT_H
 #define SONDE_RT_STACK_RT_H
 #include "bpfrt/rt.h"
@@ -9,6 +9,11 @@ RT_MAP_EXTERN(rt_stack_bufs);
 struct RtCounters *rt_stack_counters(void); // of this CPU
 struct RtStackBuf *rt_stack_no_buffer(void); // counts it; NULL
 u64 rt_stack_intern(struct RtStack *st, u64 h1, u64 h2); // id of st->frames[0..st->n), 0 lost and counted; all of the head but check is set
+
+// rows.bpf.c
+u64 rt_uw_ask(u32 tgid, u32 obj);	       // user space, for the mappings of tgid (obj 0) or the table of obj next; 1: the ring buffer is full
+// Number of the rule at file offset off of u->obj; 0 none; RT_UW_RULES not known, u->weak says why.
+u64 rt_uw_find_rule(struct RtUw *u, u64 off);
 
 // vma.bpf.c
 u64 rt_uw_find(struct RtUw *u, struct RtUwChunk *c, u64 pc); // 1: u->map_*, u->obj are those of pc

@@ -8,13 +8,9 @@
 #include "bpfrt/stack_rt.h"
 
 RT_MAP_EXTERN(rt_uw_maps);
-RT_MAP(rt_uw_obj, RT_MAP_ARRAY, 4, sizeof(struct RtUwObj), RT_UW_OBJS, RT_F_MMAPABLE);
-RT_MAP(rt_uw_dir, RT_MAP_ARRAY, 4, 4, RT_UW_DIRS, RT_F_MMAPABLE);
-RT_MAP(rt_uw_pages, RT_MAP_ARRAY_OF_MAPS, 4, 4, RT_UW_VALS, 0, RT_MAP_ARRAY, 4, RT_UW_VAL_SIZE, 1, RT_F_MMAPABLE);
 RT_MAP(rt_uw_rules, RT_MAP_ARRAY, 4, sizeof(struct RtUwRule), RT_UW_RULES, RT_F_MMAPABLE);
 RT_MAP(rt_uw_seen, RT_MAP_ARRAY, 4, sizeof(struct RtUwSeen), 1 << RT_UW_SEEN_BITS, 0);
 RT_MAP(rt_uw_asked, RT_MAP_LRU_HASH, 4, 4, 4096, 0);
-RT_MAP(rt_uw_events, RT_MAP_RINGBUF, 0, 0, 65536, 0);
 RT_MAP(rt_uw_ends, RT_MAP_HASH, sizeof(struct RtUwEnd), sizeof(struct RtUwEndCount), 1, 0);
 
 // What the running kernel offers, and where its structures keep what we follow: from its BTF, 0 when unknown (uprobe.h, uprobes.c, sched.h).
@@ -119,102 +115,18 @@ static RT_INLINE u64 stop(struct RtUw *u, u32 why)
 }
 
 // ---- what user space is asked for
-// User space is asked: for the mappings of a process it has not told us about (obj 0), or to build an object's table next.
-static RT_NOINLINE u64 ask(u32 tgid, u32 obj)
-{
-	struct RtProcNew ev = {{RT_EV_PROC_NEW, obj}, tgid};
-	return bpf_ringbuf_output(&rt_uw_events, &ev, sizeof(ev), 0) != 0;
-}
-
 static RT_NOINLINE u64 ask_mappings(u32 tgid)
 {
 	u32 one = 1;
 
 	if (bpf_map_update_elem(&rt_uw_asked, &tgid, &one, RT_NOEXIST)) // asked before
 		return 0;
-	if (ask(tgid, 0))
+	if (rt_uw_ask(tgid, 0))
 		bpf_map_delete_elem(&rt_uw_asked, &tgid); // full: the next stack asks again
 	return 0;
 }
 
-// ---- which rule holds there
-// One step of record_search: cnt rows are known to begin at or below lo8; are cnt + (1 << bit)? Without branches and sign-extending shifts:
-// the verifier would follow each step twice.
-static RT_INLINE u32 record_step(u8 *val, u32 first, u32 len, u32 lo8, u32 cnt, u32 bit)
-{
-	u32 p = cnt + (1u << bit) - 1, at = (first + p) & (RT_UW_VAL_SIZE - 1);
-	RT_BARRIER(at);
-	u32 row = val[at];
-	u32 yes = (row - lo8 - 1) >> 31 & (p - len) >> 31; // row <= lo8 and p < len
-	RT_BARRIER(yes);
-	return cnt + (yes << bit);
-}
-
-// Rule of the record at byte `base` of a value that holds at offset off of the page: that of the last row in its bucket that begins at or below
-// it, else of the row before the bucket. A bucket has at most 255 rows (table.c). Every access is masked into the value.
-static RT_INLINE u32 record_search(u8 *val, u32 base, u32 off)
-{
-	u32 bucket = off >> RT_UW_BUCKET_BITS & (RT_UW_BUCKETS - 1), lo8 = off & 255, cnt = 0;
-	u32 at = (base + bucket * 2) & (RT_UW_VAL_SIZE - 2);
-	RT_BARRIER(at);
-	u32 i = *(u16 *)(val + at);
-	at = (at + 2) & (RT_UW_VAL_SIZE - 2);
-	u32 len = *(u16 *)(val + at) - i;
-	at = (base + RT_UW_BUCKETS * 2) & (RT_UW_VAL_SIZE - 2);
-	RT_BARRIER(at);
-	u32 n = *(u16 *)(val + at), first = base + RT_UW_REC_LO + i;
-
-	if (len >= 16) {
-		RT_UNROLL
-		for (s32 bit = 7; bit >= 4; bit--)
-			cnt = record_step(val, first, len, lo8, cnt, bit);
-	}
-	RT_UNROLL
-	for (s32 bit = 3; bit >= 0; bit--)
-		cnt = record_step(val, first, len, lo8, cnt, bit);
-	i = i + cnt - 1; // the first row of a page begins at 0, so this is never below 0 in a record of ours
-	at = (base + RT_UW_REC_RULE(n) + i * 2) & (RT_UW_VAL_SIZE - 2);
-	RT_BARRIER(at);
-	return *(u16 *)(val + at);
-}
-
-// Number of the rule at file offset off of object u->obj, 0: none. RT_UW_RULES: there may be one that we lack, u->weak says why. Global for the
-// benchmark, which measures it alone.
-RT_FN u64 rt_uw_find_rule(struct RtUw *u, u64 off)
-{
-	u32 key = u->obj, page = off >> RT_UW_PAGE_BITS;
-	struct RtUwObj *o = bpf_map_lookup_elem(&rt_uw_obj, &key);
-
-	if (!o || o->state != RT_UW_READY) {
-		if (o && o->state == RT_UW_BARE)
-			return 0;
-		u->weak = RT_WHY_NO_TABLE;
-		if (o && o->state == RT_UW_PENDING && !o->asked) {
-			o->asked = 1;
-			ask(u->tgid, u->obj);
-		}
-		return RT_UW_RULES;
-	}
-	page -= o->first_page;
-	if (page >= o->npages)
-		return 0;
-	key = o->dir + page;
-	u32 *entry = bpf_map_lookup_elem(&rt_uw_dir, &key);
-	if (!entry || !*entry)
-		return 0;
-	u32 e = *entry;
-	key = e >> 16;
-	void *inner = bpf_map_lookup_elem(&rt_uw_pages, &key);
-	if (!inner)
-		return 0;
-	key = 0;
-	u8 *val = bpf_map_lookup_elem(inner, &key);
-	if (!val)
-		return 0;
-	return record_search(val, (e & 0xffff) << 2, off & ((1 << RT_UW_PAGE_BITS) - 1));
-}
-
-// ---- both, remembered: most places of a stack were in a stack before
+// ---- mapping and rule, remembered: most places of a stack were in a stack before
 // Where look lies and which rule holds there, the long way, into u->frame and u->rule. It is kept in *e when it stays true as long as the mappings do:
 // an object's table, once there, never changes.
 static RT_NOINLINE u64 locate(struct RtUw *u, u64 look, struct RtUwSeen *e)

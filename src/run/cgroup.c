@@ -63,13 +63,26 @@ static bool find_inode(int dirfd, u64 id, struct Str *path, int depth)
 	return found;
 }
 
-static void add_path(const char *root, const char *name, u64 id, struct Str *out)
+struct Found {
+	struct Str text;
+	VEC(dev_t) devs; // hierarchies the cgroup was found in: one may be mounted again elsewhere, as a container's root has it
+};
+
+static bool found_in(const struct Found *f, dev_t dev)
+{
+	for (size_t i = 0; i < f->devs.n; i++)
+		if (f->devs.p[i] == dev)
+			return true;
+	return false;
+}
+
+static void add_path(const char *root, const char *name, u64 id, struct Found *f)
 {
 	char buf[4096];
 	struct Str path = {0};
 	struct stat st;
 	size_t rootlen = strlen(root);
-	if (stat(root, &st))
+	if (stat(root, &st) || found_in(f, st.st_dev))
 		return;
 	if (st.st_ino == id)
 		str_add(&path, "/");
@@ -80,8 +93,10 @@ static void add_path(const char *root, const char *name, u64 id, struct Str *out
 		if (fd < 0 || !find_inode(fd, id, &path, 0))
 			str_reset(&path);
 	}
-	if (path.n)
-		str_addf(out, "%s%s:%s", out->n ? "," : "", name, path.p);
+	if (path.n) {
+		str_addf(&f->text, "%s%s:%s", f->text.n ? "," : "", name, path.p);
+		vec_push(&f->devs, st.st_dev);
+	}
 	str_deinit(&path);
 }
 
@@ -92,7 +107,7 @@ static int by_text(const void *a, const void *b)
 
 void cgroup_path_text(u64 id, const char *filter, struct Str *out)
 {
-	struct Str text = {0};
+	struct Found found = {0};
 	VEC(char *) v1 = {0};
 	FILE *f = setmntent("/proc/self/mounts", "re");
 	struct mntent m;
@@ -101,7 +116,7 @@ void cgroup_path_text(u64 id, const char *filter, struct Str *out)
 		if (!strcmp(m.mnt_type, "cgroup"))
 			vec_push(&v1, xstrdup(m.mnt_dir));
 		else if (!strcmp(m.mnt_type, "cgroup2") && (!filter || !*filter || glob_match(filter, "unified")))
-			add_path(m.mnt_dir, "unified", id, &text);
+			add_path(m.mnt_dir, "unified", id, &found);
 	}
 	if (f)
 		endmntent(f);
@@ -111,10 +126,11 @@ void cgroup_path_text(u64 id, const char *filter, struct Str *out)
 		const char *base = strrchr(v1.p[i], '/');
 		const char *name = base && base[1] ? base + 1 : v1.p[i];
 		if (!filter || !*filter || glob_match(filter, name))
-			add_path(v1.p[i], name, id, &text);
+			add_path(v1.p[i], name, id, &found);
 		free(v1.p[i]);
 	}
 	vec_deinit(&v1);
-	str_addn(out, str_text(&text), text.n);
-	str_deinit(&text);
+	str_addn(out, str_text(&found.text), found.text.n);
+	str_deinit(&found.text);
+	vec_deinit(&found.devs);
 }

@@ -287,11 +287,6 @@ void event_handle(struct RunCtx *rc, const void *data, size_t n)
 	n -= sizeof(ev);
 	if (n >= sizeof(arg))
 		memcpy(&arg, p, sizeof(arg));
-	if (ev.kind == RT_EV_PROC_NEW) { // not the script's
-		if (rc->unwind && n >= sizeof(arg))
-			unwind_proc_new(rc->unwind, (int)arg);
-		return;
-	}
 	if (rc->exiting) // exit() was called: what comes after it never happened
 		return;
 	switch (ev.kind) {

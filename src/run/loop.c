@@ -11,7 +11,7 @@
 #include <time.h>
 
 #define NSEC_PER_SEC 1000000000ULL
-enum LoopSource { SRC_RING, SRC_CHILD, SRC_PID, SRC_SIGNAL, SRC_UNWIND, SRC_PACKETS };
+enum LoopSource { SRC_RING, SRC_CHILD, SRC_PID, SRC_SIGNAL, SRC_PACKETS };
 
 // Signal handlers have no argument to reach us by: this is the only process-wide state, set up by loop_run.
 static struct {
@@ -169,9 +169,6 @@ static void handle_source(struct Loop *l, enum LoopSource src)
 	case SRC_SIGNAL:
 		run_self_signals(l);
 		break;
-	case SRC_UNWIND:
-		unwind_poll(l->rc->unwind);
-		break;
 	case SRC_PACKETS:
 		packets_take(l->rc->packets);
 		break;
@@ -225,8 +222,6 @@ static struct err *loop_setup(struct Loop *l)
 		else // pidfd_open wants the thread group's leader; a thread's end goes unnoticed
 			e = errno == EINVAL || errno == ENOENT ? NULL : err_errno(errno, "pidfd_open(%d)", o->pid);
 	}
-	if (!e && l->rc->unwind)
-		e = watch(l, unwind_fd(l->rc->unwind), SRC_UNWIND);
 	if (!e && l->rc->packets)
 		e = watch(l, packets_fd(l->rc->packets), SRC_PACKETS);
 	u64 now = o->duration_ns || o->tick_ns ? now_ns() : 0;

@@ -2,7 +2,7 @@
 #ifndef SONDE_TOOL_INTERNAL_H
 #define SONDE_TOOL_INTERNAL_H
 #include "out/report.h"
-#include "session.h"
+#include "session/session.h"
 #include "tool/tool.h"
 
 enum StackWanted { STACKS_BOTH, STACKS_USER, STACKS_KERNEL };

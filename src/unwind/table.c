@@ -125,7 +125,7 @@ u32 uwrec_build(const u64 *rows, size_t n, u32 carry, u8 *out)
 		rule = (u16)(first && i == 0 ? carry : UW_ROW_RULE(rows[i - first]));
 		for (; bucket < off >> RT_UW_BUCKET_BITS; in_bucket = 0)
 			idx[++bucket] = (u16)count;
-		if (in_bucket == 255) { // the search of bpfrt/unwind.bpf.c ends at 255: the last byte of the bucket shares a row
+		if (in_bucket == 255) { // the search of bpfrt/rows.bpf.c ends at 255: the last byte of the bucket shares a row
 			count--;
 			in_bucket--;
 			total--;

@@ -209,20 +209,6 @@ struct err *unwind_start(struct Unwind *u)
 	return NULL;
 }
 
-// The threads do it all.
-int unwind_fd(struct Unwind *u)
-{
-	return -1;
-}
-
-void unwind_poll(struct Unwind *u)
-{
-}
-
-void unwind_proc_new(struct Unwind *u, int tgid)
-{
-}
-
 // One pass of the tracker from its start on.
 static void wait_round(struct Unwind *u)
 {

@@ -22,9 +22,6 @@ struct Unwind;
 // Before load: chooses sizes of the rt_uw_* maps in prog->maps. After load_maps: starts filling them.
 struct err *unwind_create(struct Program *prog, struct Syms *syms, const struct UwOpts *o, struct Unwind **out);
 struct err *unwind_start(struct Unwind *u); // mappings of running processes are in the maps when it returns; tables follow in the background thread
-int unwind_fd(struct Unwind *u);	     // poll this: exec/mmap/exit records of the kernel; -1 none
-void unwind_poll(struct Unwind *u);	     // when readable
-void unwind_proc_new(struct Unwind *u, int tgid); // RT_EV_PROC_NEW
 // Before attaching: the processes and files the user has named. Their tables, and those of libraries that they are going to load, are built before all
 // others; returns when they are there, after max_ms at most.
 struct UwFirst {

@@ -3,6 +3,7 @@
 #include <elf.h>
 #include "rt_host.h"
 #include "bpfrt/stack.bpf.c"
+#include "bpfrt/rows.bpf.c"
 #include "bpfrt/unwind.bpf.c"
 #include "bpfrt/vma.bpf.c"
 #include "unwind/internal.h"

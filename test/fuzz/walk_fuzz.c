@@ -2,6 +2,7 @@
 // gives a reason when it did not reach the end. Whatever a process puts into its memory is such an input.
 #include "rt_host.h"
 #include "bpfrt/stack.bpf.c"
+#include "bpfrt/rows.bpf.c"
 #include "bpfrt/unwind.bpf.c"
 #include "bpfrt/vma.bpf.c"
 #include "unwind/internal.h"

@@ -2,6 +2,7 @@
 #include "run_fake.h"
 #include "t.h"
 #include <mntent.h>
+#include <sys/mount.h>
 #include <netinet/in.h>
 #include <pwd.h>
 #include <sys/stat.h>
@@ -340,6 +341,23 @@ TEST(cgroup_paths)
 	CHECK_EQ(stat(dir, &st), 0);
 	snprintf(want, sizeof(want), "%s:/sonde_test_%d", name, getpid());
 	cgroup_path_text(st.st_ino, name, &s);
+	CHECK_STR(str_text(&s), want);
+	str_reset(&s);
+	// the same hierarchy mounted once more, as the root of a container has it
+	char again[] = "/tmp/sonde_cgroup_XXXXXX";
+	CHECK(mkdtemp(again) != NULL);
+	char base[700];
+	snprintf(base, sizeof(base), "%s", dir);
+	*strrchr(base, '/') = 0;
+	char inner[800];
+	snprintf(inner, sizeof(inner), "%s/%s", again, strrchr(base, '/') + 1);
+	if (!mkdir(inner, 0755) && !mount(base, inner, NULL, MS_BIND, NULL)) {
+		cgroup_path_text(st.st_ino, name, &s);
+		CHECK_EQ(umount2(inner, MNT_DETACH), 0);
+	} else
+		str_add(&s, want); // no right to mount here
+	rmdir(inner);
+	rmdir(again);
 	CHECK_STR(str_text(&s), want);
 	str_reset(&s);
 	name[1] = '*';

@@ -37,16 +37,6 @@ WEAK struct SymObject *sym_object(struct Syms *s, u32 id)
 {
 	return NULL;
 }
-WEAK void unwind_proc_new(struct Unwind *u, int tgid)
-{
-}
-WEAK void unwind_poll(struct Unwind *u)
-{
-}
-WEAK int unwind_fd(struct Unwind *u)
-{
-	return -1;
-}
 
 // A run context that renders into memory.
 struct Fake {

@@ -2,6 +2,7 @@
 #include "t.h"
 #include "rt_host.h"
 #include "bpfrt/stack.bpf.c"
+#include "bpfrt/rows.bpf.c"
 #include "bpfrt/unwind.bpf.c"
 #include "bpfrt/vma.bpf.c"
 #include "unwind/internal.h"

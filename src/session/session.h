@@ -11,9 +11,9 @@ enum Stage { DUMP_AST = 1, DUMP_IR = 2, DUMP_BPF = 4, DUMP_MAPS = 8, DUMP_VERIFI
 struct Tool;
 struct ToolRun;
 struct Options {
-	const char *text;      // -e, or a tool's script
-	const char *file;      // script file, "-" is stdin
-	const char *name;      // shown in diagnostics
+	const char *text; // -e, or a tool's script
+	const char *file; // script file, "-" is stdin
+	const char *name; // shown in diagnostics
 	VEC(struct Param) params;
 	const char *const *include_dirs;
 	u32 ninclude_dirs;
@@ -23,14 +23,15 @@ struct Options {
 	const char *pids; // tools: the processes asked for, "1,2,3"; NULL or empty: all
 	const char *cmd;
 	const char *out_path;
-	bool json, quiet, verbose, warnings, helper_errors, unsafe, dry_run, list, as_bpftrace, usdt_file_activation, unwind_fp, test, bench, inlines, lines, why_incomplete;
+	bool json, quiet, verbose, warnings, helper_errors, unsafe, dry_run, list, as_bpftrace, usdt_file_activation, unwind_fp, test,
+	    bench, inlines, lines, why_incomplete;
 	bool no_uprobe_multi, no_kprobe_multi, no_kprobe_session;
 	enum BufMode buf;
-	u32 dump;	       // enum Stage bits
-	const char *pattern;   // -l
-	u64 stack_entries;     // room for this many different stacks of each size class; 0: as built
-	u64 duration_ns;       // tools: 0 until stopped
-	struct ToolRun *tool;  // tools: called where a plain run would print
+	u32 dump;	      // enum Stage bits
+	const char *pattern;  // -l
+	u64 stack_entries;    // room for this many different stacks of each size class; 0: as built
+	u64 duration_ns;      // tools: 0 until stopped
+	struct ToolRun *tool; // tools: called where a plain run would print
 };
 
 // What a tool does differently from a plain script: no banner, own report at the end.

@@ -1,0 +1,321 @@
+// Programs into the kernel, probes attached, events and maps to the report, and everything detached again.
+// In: s->prog, compiled. Out: what the script prints, s->rc.exit_code. Invariant: whatever fails, session_deinit takes back what was made.
+#include "session/state.h"
+#include <errno.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#define SETTLE_MS 1500 // at most, on a machine that is busy
+#define FIRST_MS 5000  // ... for the processes that the user has named
+
+static bool kfunc_id(void *arg, const char *name, u32 *id, int *btf_fd)
+{
+	struct Session *s = arg;
+	*id = ctype_func_id(s->ctypes, name);
+	*btf_fd = 0;
+	return *id != 0;
+}
+
+// Does -p leave only that process's stacks? Tracepoints and kernel functions are traced wherever they happen.
+static bool one_process(const struct Session *s)
+{
+	for (size_t i = 0; s->o->pid && i < s->prog.progs.n; i++) {
+		const struct ProbeProg *pp = s->prog.progs.p[i];
+		for (size_t k = 0; k < pp->points.v.n; k++)
+			if (pp->kind != PK_BEGIN && pp->kind != PK_END && pp->kind != PK_SELF && pp->points.v.p[k]->pid != s->o->pid)
+				return false;
+	}
+	return s->o->pid != 0;
+}
+
+static struct err *load(struct Session *s)
+{
+	struct err *e;
+	if (s->prog.uses_ustack) {
+		struct UwOpts uo = {.fp_only = s->prog.config.unwind_fp, .pids = &s->o->pid, .npids = one_process(s), .follow = true,
+				    .verbose = s->o->verbose, .count_ends = s->o->why_incomplete};
+		if ((e = unwind_create(&s->prog, s->syms, &uo, &s->unwind)))
+			return e;
+	}
+	bool stacks = s->prog.uses_ustack || s->prog.uses_kstack;
+	if (stacks)
+		stacks_setup(&s->prog);
+	for (size_t i = 0; i < s->prog.maps.n; i++)
+		if (s->o->stack_entries && !strncmp(s->prog.maps.p[i]->name, "rt_stacks_", 10))
+			s->prog.maps.p[i]->max_entries = (u32)MIN(s->o->stack_entries, 1u << 24);
+	if ((e = load_maps(&s->prog, &s->loaded)))
+		return e;
+	if (stacks && (e = stacks_start(&s->prog, s->syms)))
+		return e;
+	struct LoadOpts lo = {.dump_verifier = s->o->dump & DUMP_VERIFIER, .dump = s->out, .log_size = 0, .kfunc = kfunc_id, .arg = s};
+	for (size_t i = 0; i < s->prog.progs.n; i++) {
+		struct SysProg base = {0};
+		probe_load_params(&s->env, s->prog.progs.p[i], &base);
+		base.license = s->prog.config.license;
+		if ((e = load_prog(&s->prog, s->loaded, s->prog.progs.p[i], &base, &lo)) && (e = probe_load_failed(&s->env, s->prog.progs.p[i], e)))
+			return e;
+	}
+	return s->unwind ? unwind_start(s->unwind) : NULL;
+}
+
+static struct err *run_kind(struct Session *s, enum ProbeKind kind, int sig)
+{
+	for (size_t i = 0; i < s->prog.progs.n; i++) {
+		struct ProbeProg *pp = s->prog.progs.p[i];
+		if (pp->kind != kind || (kind == PK_SELF && pp->points.v.p[0]->sig != sig))
+			continue;
+		struct err *e = probe_run_once(pp);
+		if (e)
+			return e;
+	}
+	return NULL;
+}
+
+static void on_signal(void *arg, int sig)
+{
+	err_free(run_kind(arg, PK_SELF, sig));
+}
+
+// watchpoint:function+argN was told the argument, or unwatch() was called.
+static void on_watch(void *arg, u32 id, u64 addr, bool remove)
+{
+	struct Session *s = arg;
+	struct err *e = NULL;
+	if (remove)
+		watch_remove(&s->env, addr);
+	else
+		e = watch_argument(&s->env, &s->prog, id, addr);
+	if (e)
+		fprintf(stderr, "WARNING: %s\n", err_text(e));
+	err_free(e);
+}
+
+static void notify_ready(void)
+{
+	if (getenv("__BPFTRACE_NOTIFY_PROBES_ATTACHED")) {
+		fputs("__BPFTRACE_NOTIFY_PROBES_ATTACHED\n", stdout);
+		fflush(stdout);
+	}
+	const char *path = getenv("NOTIFY_SOCKET"); // sd_notify(3)
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	if (!path || strlen(path) >= sizeof(a.sun_path) || (*path != '/' && *path != '@'))
+		return;
+	memcpy(a.sun_path, path, strlen(path));
+	if (*path == '@')
+		a.sun_path[0] = 0;
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	static const char msg[] = "READY=1\nSTATUS=Processing events...";
+	if (fd >= 0) {
+		if (sendto(fd, msg, sizeof(msg) - 1, MSG_NOSIGNAL, (struct sockaddr *)&a, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path))) < 0)
+			fprintf(stderr, "WARNING: cannot tell systemd that tracing has begun: %s\n", strerror(errno));
+		close(fd);
+	}
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp((*(struct MapDef *const *)a)->name, (*(struct MapDef *const *)b)->name);
+}
+
+static struct err *print_maps(struct Session *s)
+{
+	VEC(struct MapDef *) maps = {0};
+	struct err *e = NULL;
+	if (!s->prog.config.print_maps_on_exit)
+		return NULL;
+	for (size_t i = 0; i < s->prog.maps.n; i++)
+		if (s->prog.maps.p[i]->user)
+			vec_push(&maps, s->prog.maps.p[i]);
+	if (maps.n)
+		qsort(maps.p, maps.n, sizeof(*maps.p), by_name);
+	for (size_t i = 0; !e && i < maps.n; i++)
+		e = map_print(&s->rc, maps.p[i], 0, 0, false);
+	vec_deinit(&maps);
+	return e;
+}
+
+// Only begin, end and iterators: nothing will ever happen after they have run.
+static bool runs_once(const struct Session *s)
+{
+	for (size_t i = 0; i < s->prog.progs.n; i++) {
+		enum ProbeKind k = s->prog.progs.p[i]->kind;
+		if (k != PK_BEGIN && k != PK_END && k != PK_ITER && k != PK_TEST && k != PK_BENCH)
+			return false;
+	}
+	return true;
+}
+
+static bool has_kind(const struct Session *s, enum ProbeKind kind)
+{
+	for (size_t i = 0; i < s->prog.progs.n; i++)
+		if (s->prog.progs.p[i]->kind == kind)
+			return true;
+	return false;
+}
+
+static bool session_tick(void *arg)
+{
+	struct Session *s = arg;
+	return s->o->tool->tick(s->o->tool->arg, &s->rc);
+}
+
+// An iterator runs while its file is read; what it prints comes through the ring buffer.
+static void read_iterators(struct Session *s)
+{
+	char buf[4096];
+	int fd;
+	for (size_t i = 0; (fd = attachments_iter_open(s->at, i)) >= 0; i++) {
+		for (ssize_t n; (n = read(fd, buf, sizeof(buf))) > 0 || (n < 0 && errno == EAGAIN);)
+			if (s->ring)
+				loop_drain(&s->rc, s->ring);
+		close(fd);
+	}
+}
+
+// Binaries of uprobes and USDT probes, each once.
+static void add_targets(const struct Session *s, struct UwFirst *f)
+{
+	for (size_t i = 0; i < s->prog.progs.n; i++)
+		for (size_t k = 0; k < s->prog.progs.p[i]->points.v.n; k++) {
+			enum ProbeKind kind = s->prog.progs.p[i]->kind;
+			const char *path = s->prog.progs.p[i]->points.v.p[k]->target;
+			bool user = kind == PK_UPROBE || kind == PK_URETPROBE || kind == PK_USDT;
+			if (user && path && (!f->paths.n || strcmp(vec_last(&f->paths), path)))
+				vec_push(&f->paths, path);
+		}
+}
+
+// The first stacks are to be whole. A command stands at its exec now: its binary is mapped, its libraries are named there.
+static void settle_stacks(struct Session *s)
+{
+	struct UwFirst f = {0};
+	if (!s->unwind)
+		return;
+	if (s->child)
+		vec_push(&f.pids, child_pid(s->child));
+	if (s->o->pid)
+		vec_push(&f.pids, s->o->pid);
+	for (const char *p = s->o->pids; p && *p; p += strcspn(p, ","), p += *p == ',')
+		vec_push(&f.pids, atoi(p));
+	add_targets(s, &f);
+	if (f.pids.n || f.paths.n)
+		unwind_first(s->unwind, &f, FIRST_MS);
+	if (!f.pids.n && s->o->tool) // a report of whole stacks is worth the fifth of a second that all tables of a machine take
+		unwind_settle(s->unwind, SETTLE_MS);
+	vec_deinit(&f.pids);
+	vec_deinit(&f.paths);
+}
+
+static struct err *attach_and_trace(struct Session *s)
+{
+	struct err *e;
+	u64 n = 0;
+	const struct ToolRun *tool = s->o->tool;
+	if ((e = run_kind(s, PK_BEGIN, 0)))
+		return e;
+	s->at = attachments_create();
+	if (s->child && (has_kind(s, PK_USDT) || s->unwind || s->prog.uses_usym) && (e = child_run_to_exec(s->child)))
+		return e;
+	if (s->prog.uses_usym && (s->child || s->o->pid)) // so that names are found after it is gone
+		sym_pid_remember(s->syms, s->child ? child_pid(s->child) : s->o->pid);
+	settle_stacks(s);
+	e = probes_attach(&s->env, &s->prog, s->at, &n);
+	session_show_diags(s); // places that were skipped
+	if (e)
+		return e;
+	s->rc.attached = n;
+	n -= s->env.nwatchfns; // not the script's own
+	for (size_t i = 0; i < s->prog.progs.n; i++) {
+		enum ProbeKind k = s->prog.progs.p[i]->kind;
+		n += k == PK_BEGIN || k == PK_END || k == PK_SELF || (k == PK_TEST && s->o->test) || (k == PK_BENCH && s->o->bench);
+	}
+	if (!s->o->dry_run && !s->o->test && !s->o->bench)
+		loop_hold_signals();
+	if (tool) { // what iterators find is part of the start
+		read_iterators(s);
+		if (tool->started && (e = tool->started(tool->arg, &s->rc)))
+			return e;
+	} else if (!s->o->quiet)
+		s->render.ops->attached(&s->render, n);
+	s->render.ops->flush(&s->render);
+	notify_ready();
+	if (s->o->dry_run)
+		return NULL;
+	if (s->o->test)
+		return session_run_tests(s);
+	if (s->o->bench)
+		return session_run_benches(s);
+	if (s->child && (e = child_go(s->child)))
+		return e;
+	if (!tool)
+		read_iterators(s);
+	VEC(int) sigs = {0};
+	for (size_t i = 0; i < s->prog.progs.n; i++)
+		if (s->prog.progs.p[i]->kind == PK_SELF)
+			vec_push(&sigs, s->prog.progs.p[i]->points.v.p[0]->sig);
+	struct LoopOpts lo = {.child = s->child, .pid = s->o->pid, .duration_ns = s->o->duration_ns, .on_signal = on_signal, .sigs = sigs.p,
+			      .nsigs = (u32)sigs.n, .sig_arg = s};
+	lo.once = runs_once(s) && !s->child; // a command runs to its end
+	if (tool && tool->tick) {
+		lo.on_tick = session_tick;
+		lo.tick_ns = tool->tick_ns;
+		lo.tick_arg = s;
+	}
+	e = loop_run(&s->rc, s->ring, &lo);
+	vec_deinit(&sigs);
+	return e;
+}
+
+static struct err *finish(struct Session *s)
+{
+	struct err *e;
+	if (s->o->tool && s->o->tool->stopped && (e = s->o->tool->stopped(s->o->tool->arg, &s->rc)))
+		return e;
+	attachments_destroy(s->at);
+	s->at = NULL;
+	watches_end(&s->env);
+	packets_close(s->rc.packets);
+	s->rc.packets = NULL;
+	if (s->ring)
+		loop_drain(&s->rc, s->ring);
+	s->rc.exiting = false; // exit() ended the tracing; what the end probes say counts again
+	if ((e = run_kind(s, PK_END, 0)))
+		return e;
+	if (s->ring)
+		loop_drain(&s->rc, s->ring);
+	if (s->o->tool)
+		e = s->o->tool->report(s->o->tool->arg, &s->rc, true);
+	else {
+		report_sites(&s->rc);
+		s->render.ops->end(&s->render);
+		if (!s->o->bench) // how often is no result
+			e = print_maps(s);
+	}
+	s->rc.cut_told = s->o->why_incomplete;
+	report_losses(&s->rc);
+	if (s->o->why_incomplete && (s->prog.uses_ustack || s->prog.uses_kstack)) {
+		struct StackEnds ends;
+		stacks_ends(&s->prog, s->syms, &s->arena, &ends);
+		s->render.ops->ends(&s->render, &ends);
+	}
+	s->render.ops->flush(&s->render);
+	return e;
+}
+
+struct err *session_trace(struct Session *s)
+{
+	struct err *e = load(s);
+	if (e)
+		return e;
+	if (program_map(&s->prog, "sonde_events") && (e = ring_open(&s->prog, &s->ring)))
+		return e;
+	s->rc = (struct RunCtx){.prog = &s->prog, .syms = s->syms, .unwind = s->unwind, .render = &s->render, .warnings = s->o->warnings, .is_tool = s->o->tool,
+				.start_ns = clock_ns(CLOCK_BOOTTIME), .on_watch = on_watch, .watch_arg = s};
+	s->rc.stacks = stacks_create(&s->prog, s->syms);
+	if ((e = packets_open(&s->rc, &s->rc.packets)))
+		return e;
+	if ((e = attach_and_trace(s)))
+		return e;
+	return s->o->dry_run ? NULL : finish(s);
+}
