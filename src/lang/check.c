@@ -112,6 +112,22 @@ static void assign_var(struct Unit *u, struct Stmt *s)
 	s->lhs->type = v->type ? v->type : t;
 }
 
+static void loop_variable(struct Unit *u, struct Stmt *s, const struct Type *t)
+{
+	if (s->lhs->var->type != t) {
+		s->lhs->var->type = t;
+		u->changed = true;
+	}
+	s->lhs->type = t;
+}
+
+static void loop_body(struct Unit *u, struct Stmt *s)
+{
+	u->loop_depth++;
+	check_stmts(u, s->body);
+	u->loop_depth--;
+}
+
 static void check_for_map(struct Unit *u, struct Stmt *s)
 {
 	if (s->e->kind != E_MAP) {
@@ -132,15 +148,9 @@ static void check_for_map(struct Unit *u, struct Stmt *s)
 			return;
 		}
 		const struct Type *t = ty_tuple(u->types, f, NULL, 2);
-		if (s->lhs->var->type != t) {
-			s->lhs->var->type = t;
-			u->changed = true;
-		}
-		s->lhs->type = t;
+		loop_variable(u, s, t);
 	}
-	u->loop_depth++;
-	check_stmts(u, s->body);
-	u->loop_depth--;
+	loop_body(u, s);
 }
 
 static void check_for_range(struct Unit *u, struct Stmt *s)
@@ -152,14 +162,8 @@ static void check_for_range(struct Unit *u, struct Stmt *s)
 		ERR(u, s->e2->span, "Loop range requires an integer for the end value, '%s' provided", tyname(u, b));
 	bool uns = ty_is_int(a) && ty_is_int(b) && ((a->size == 8 && !a->sgn) || (b->size == 8 && !b->sgn));
 	const struct Type *t = ty_int(u->types, 8, !uns);
-	if (s->lhs->var->type != t) {
-		s->lhs->var->type = t;
-		u->changed = true;
-	}
-	s->lhs->type = t;
-	u->loop_depth++;
-	check_stmts(u, s->body);
-	u->loop_depth--;
+	loop_variable(u, s, t);
+	loop_body(u, s);
 }
 
 static void check_unroll(struct Unit *u, struct Stmt *s)
@@ -241,9 +245,7 @@ static void check_stmt(struct Unit *u, struct Stmt *s)
 		break;
 	case S_WHILE:
 		check_cond(u, s->e, "while");
-		u->loop_depth++;
-		check_stmts(u, s->body);
-		u->loop_depth--;
+		loop_body(u, s);
 		break;
 	case S_UNROLL:
 		check_unroll(u, s);

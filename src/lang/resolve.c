@@ -252,19 +252,24 @@ static struct Expr *macro_tree(struct Resolve *r, const char *name, const char *
 	return NULL;
 }
 
-static bool expand_macro(struct Resolve *r, struct Expr *e)
+// A macro's tree in the place of its name.
+static void put_tree(struct Resolve *r, struct Expr *e, const struct Expr *tree)
 {
-	const char *text = ctype_macro(r->u->ctypes, e->str);
-	struct Expr *tree = text && r->macro_depth <= 16 ? macro_tree(r, e->str, text) : NULL;
-	if (!tree)
-		return false;
 	struct Span span = e->span;
 	*e = *tree;
 	e->span = span;
 	r->macro_depth++;
 	r_expr(r, e);
 	r->macro_depth--;
-	return true;
+}
+
+static bool expand_macro(struct Resolve *r, struct Expr *e)
+{
+	const char *text = ctype_macro(r->u->ctypes, e->str);
+	struct Expr *tree = text && r->macro_depth <= 16 ? macro_tree(r, e->str, text) : NULL;
+	if (tree)
+		put_tree(r, e, tree);
+	return tree != NULL;
 }
 
 struct MacroArgs {
@@ -297,12 +302,7 @@ static bool expand_macro_call(struct Resolve *r, struct Expr *e)
 		return text != NULL;
 	struct MacroArgs m = {u->arena, e};
 	walk_expr(tree, put_arg, &m);
-	struct Span span = e->span;
-	*e = *tree;
-	e->span = span;
-	r->macro_depth++;
-	r_expr(r, e);
-	r->macro_depth--;
+	put_tree(r, e, tree);
 	return true;
 }
 

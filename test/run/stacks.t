@@ -33,7 +33,7 @@ RUN {sonde} -q -f json -c 'setarch -R perl -e "getppid for 1..200; exec q({build
 EXPECT_LINE True True
 
 NAME fork without exec
-RUN {sonde} -q --why-incomplete -c '{build}/frames fork 30' -e 'tracepoint:syscalls:sys_enter_getppid { @[ustack] = count() }' 2>&1
+RUN {sonde} -q --why-incomplete -c '{build}/frames fork 30' -e 'tracepoint:syscalls:sys_enter_getppid /comm == "frames"/ { @[ustack] = count() }' 2>&1
 EXPECT_LINE 30 user stacks, 30 whole (100.00 %)
 EXPECT_RE ^@\[\n\s+(\w*getppid|syscall)\+\d+\n\s+inner\+\d+\n\s+middle\+\d+\n\s+outer\+\d+\n\s+main\+\d+\n(\s+__libc_\w+\+\d+\n)*\s+_start\+\d+\n\]: 30$
 

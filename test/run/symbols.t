@@ -9,7 +9,7 @@ EXPECT_NOT outside_work
 NAME a perf map in a pid namespace, of a process that has ended
 NEED cmd:node
 NEED cmd:unshare
-RUN timeout -s KILL 5 unshare -m -p -f --mount-proc sh -c 'mount -t tmpfs none /tmp && cd / && exec node --perf-basic-prof -e "function hotFunctionOfMine(n) { return n < 2 ? n : hotFunctionOfMine(n - 1) + hotFunctionOfMine(n - 2) } for (;;) hotFunctionOfMine(25)"' & sleep 3; {sonde} profile -f -U -F 99 --comm node 4
+RUN timeout -s KILL 25 unshare -m -p -f --mount-proc sh -c 'mount -t tmpfs none /tmp && cd / && exec node --perf-basic-prof -e "function hotFunctionOfMine(n) { return n < 2 ? n : hotFunctionOfMine(n - 1) + hotFunctionOfMine(n - 2) } for (;;) hotFunctionOfMine(25)"' & i=0; until p=$(pgrep -P $(pgrep -P $!)) && grep -qs hotFunctionOfMine /proc/$p/root/tmp/perf-*.map; do sleep 0.1; i=$((i + 1)); [ $i -lt 150 ] || exit 1; done; {sonde} profile -f -U -F 99 --comm node 5 & s=$!; sleep 3; kill -9 $p; wait $s
 TIMEOUT 30
 EXPECT_RE ^node;_start;__libc_start_main;.*;node::Start\(int, char\*\*\);.*;JS:.?hotFunctionOfMine \[eval\].* \d+$
 

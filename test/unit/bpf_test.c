@@ -1,6 +1,7 @@
 // Maps and programs through sys.c, load.c, link.c: what loads, what it returns, and the errors of what does not load.
 #include "t.h"
 #include "bpf_asm.h"
+#include "need_bpf.h"
 #include "ctype/ctype.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -8,29 +9,6 @@
 #include <linux/perf_event.h>
 #include <time.h>
 #include <sys/wait.h>
-
-static const char *no_bpf(void)
-{
-	static char why[400];
-	struct err *e = feature_need_caps();
-	if (!e)
-		return NULL;
-	snprintf(why, sizeof(why), "%s", err_text(e));
-	err_free(e);
-	return why;
-}
-#define NEED_BPF()                                                                                                     \
-	do {                                                                                                           \
-		if (no_bpf())                                                                                          \
-			SKIP(no_bpf());                                                                                \
-	} while (0)
-
-static void no_error(struct err *e)
-{
-	if (e)
-		T_FAIL("%s", err_text(e));
-	err_free(e);
-}
 
 static bool contains(const char *s, const char *part)
 {

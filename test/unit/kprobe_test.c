@@ -24,31 +24,6 @@ static void cause_one(void)
 	getpgid(0);
 }
 
-static char *complaint(const char *text, bool unsafe)
-{
-	struct Fix f;
-	struct Str s = {0};
-	fix_init(&f);
-	f.config.unsafe = unsafe;
-	size_t n = expand(&f, text);
-	if (n)
-		str_addf(&s, "%zu points\n", n);
-	for (size_t i = 0; i < f.diags.items.n; i++) {
-		str_addf(&s, "%s\n", f.diags.items.p[i].msg);
-		for (size_t h = 0; h < f.diags.items.p[i].hints.n; h++)
-			str_addf(&s, "HINT %s\n", f.diags.items.p[i].hints.p[h]);
-	}
-	fix_deinit(&f);
-	return s.p ? s.p : xstrdup("");
-}
-
-#define COMPLAINS(text, want)                                                                                          \
-	do {                                                                                                           \
-		char *t_c = complaint(text, false);                                                                    \
-		CHECK_STR(t_c, want);                                                                                  \
-		free(t_c);                                                                                             \
-	} while (0)
-
 TEST(kprobe_kinds)
 {
 	NEED(FEAT_KPROBE);
@@ -154,7 +129,7 @@ TEST(kprobe_errors)
 	COMPLAINS("kprobe:vfs_re*+4", "an offset needs one function, not a pattern\n");
 	COMPLAINS("kprobe:0xffffffff81000000", "a probe at a bare address needs --unsafe: inside an instruction it crashes the kernel\n");
 	COMPLAINS("kprobe:nosuch_*_x", "no kernel function matches 'nosuch_*_x'\n");
-	char *got = complaint("kprobe:vfs_read+99999", false);
+	char *got = complaint("kprobe:vfs_read+99999", 0, false);
 	CHECK(!strncmp(got, "offset 99999 is outside of vfs_read, which is at most ", 54));
 	free(got);
 }

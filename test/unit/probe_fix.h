@@ -80,6 +80,33 @@ static size_t expand(struct Fix *f, const char *text)
 	return expand_using(f, text, "pid");
 }
 
+// Everything the diagnostics say about one attach point, a line each, without the quoted source.
+__attribute__((unused)) static char *complaint(const char *text, int pid, bool unsafe)
+{
+	struct Fix f;
+	struct Str s = {0};
+	fix_init(&f);
+	f.env.pid = pid;
+	f.config.unsafe = unsafe;
+	size_t n = expand(&f, text);
+	if (n)
+		str_addf(&s, "%zu points\n", n);
+	for (size_t i = 0; i < f.diags.items.n; i++) {
+		str_addf(&s, "%s\n", f.diags.items.p[i].msg);
+		for (size_t h = 0; h < f.diags.items.p[i].hints.n; h++)
+			str_addf(&s, "HINT %s\n", f.diags.items.p[i].hints.p[h]);
+	}
+	fix_deinit(&f);
+	return s.p ? s.p : xstrdup("");
+}
+
+#define COMPLAINS(text, want)                                                                                          \
+	do {                                                                                                           \
+		char *t_c = complaint(text, 0, false);                                                                 \
+		CHECK_STR(t_c, want);                                                                                  \
+		free(t_c);                                                                                             \
+	} while (0)
+
 __attribute__((noinline, noclone)) int traced(int x)
 {
 	__asm__ volatile("nop\n\tnop\n\tnop\n\tnop\n\tnop\n\tnop\n\tnop\n\tnop" : "+r"(x));

@@ -2,32 +2,6 @@
 #include <signal.h>
 #include "probe_fix.h"
 
-// Everything the diagnostics say about one attach point, a line each, without the quoted source.
-static char *complaint(const char *text, int pid)
-{
-	struct Fix f;
-	struct Str s = {0};
-	fix_init(&f);
-	f.env.pid = pid;
-	size_t n = expand(&f, text);
-	if (n)
-		str_addf(&s, "%zu points\n", n);
-	for (size_t i = 0; i < f.diags.items.n; i++) {
-		str_addf(&s, "%s\n", f.diags.items.p[i].msg);
-		for (size_t h = 0; h < f.diags.items.p[i].hints.n; h++)
-			str_addf(&s, "HINT %s\n", f.diags.items.p[i].hints.p[h]);
-	}
-	fix_deinit(&f);
-	return s.p ? s.p : xstrdup("");
-}
-
-#define COMPLAINS(text, want)                                                                                          \
-	do {                                                                                                           \
-		char *t_c = complaint(text, 0);                                                                        \
-		CHECK_STR(t_c, want);                                                                                  \
-		free(t_c);                                                                                             \
-	} while (0)
-
 // ---- names
 TEST(provider_names)
 {
@@ -186,7 +160,7 @@ TEST(errors)
 
 TEST(offset_outside)
 {
-	char *got = complaint("u:/proc/self/exe:traced+9999", 0);
+	char *got = complaint("u:/proc/self/exe:traced+9999", 0, false);
 	CHECK(!strncmp(got, "offset 9999 is outside of traced, which is ", 43));
 	free(got);
 }

@@ -1,35 +1,13 @@
 // Maps, ring buffer, events, loop and child with the real kernel.
 #include "run_fake.h"
 #include "bpf_asm.h"
+#include "need_bpf.h"
 #include "t.h"
 #include <errno.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
-
-static const char *no_bpf(void)
-{
-	static char why[400];
-	struct err *e = feature_need_caps();
-	if (!e)
-		return NULL;
-	snprintf(why, sizeof(why), "%s", err_text(e));
-	err_free(e);
-	return why;
-}
-#define NEED_BPF()                                                                                                     \
-	do {                                                                                                           \
-		if (no_bpf())                                                                                          \
-			SKIP(no_bpf());                                                                                \
-	} while (0)
-
-static void no_error(struct err *e)
-{
-	if (e)
-		T_FAIL("%s", err_text(e));
-	err_free(e);
-}
 
 // ---- merging values of CPUs
 
