@@ -184,6 +184,9 @@ struct EmitOpts {
 };
 // NULL, or why not ("probe needs 620 bytes of stack, 512 is the limit").
 struct err *ir_compile(struct IrProg *p, const struct EmitOpts *o, struct Code *out);
+// join.c: a becomes one program of a and b, which runs b when the kernel function is_return says so, else a; ap gets b's script lines.
+// Before the runtime is linked. False: too long for its jumps, and nothing has changed.
+bool code_join(struct IrProg *ap, struct Code *a, const struct IrProg *bp, const struct Code *b, const char *is_return);
 void code_deinit(struct Code *c);
 // disasm.c: one line an instruction, in the verifier's own style ("r1 = *(u64 *)(r6 +8)").
 void bpf_disasm(const struct BpfInsn *insns, u32 n, struct Str *out);

@@ -59,6 +59,7 @@ struct ProbeProg {
 	struct PointList points; // all served by this one program
 	struct IrProg ir;
 	struct Code code;
+	struct ProbeProg *at_return; // kprobe session: the kretprobe program that code holds as well; owned, its points are as many as ours
 	bool sleepable;
 	// set by load
 	int fd;

@@ -242,7 +242,7 @@ void probe_load_params(struct ProbeEnv *env, struct ProbeProg *pp, struct SysPro
 		break;
 	case PK_KPROBE: case PK_KRETPROBE:
 		if (kprobe_is_multi(env, pp))
-			sp->expected_attach_type = SYS_TRACE_KPROBE_MULTI;
+			sp->expected_attach_type = pp->at_return ? SYS_TRACE_KPROBE_SESSION : SYS_TRACE_KPROBE_MULTI;
 		break;
 	case PK_FENTRY: case PK_FEXIT: case PK_ITER:
 		sp->expected_attach_type = pp->kind == PK_ITER	    ? BPF_TRACE_ITER

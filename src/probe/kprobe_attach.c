@@ -47,7 +47,7 @@ struct Multi {
 
 static int link_range(struct ProbeProg *pp, const struct Multi *m, size_t from, size_t n)
 {
-	u32 flags = pp->kind == PK_KRETPROBE ? SYS_MULTI_RETURN : 0;
+	u32 flags = pp->at_return ? SYS_MULTI_SESSION : pp->kind == PK_KRETPROBE ? SYS_MULTI_RETURN : 0;
 	return sys_link_kprobe_multi(pp->fd, m->by_addr ? NULL : m->names + from, m->by_addr ? m->addrs + from : NULL, m->cookies + from, (u32)n, flags);
 }
 
@@ -57,7 +57,7 @@ static struct err *link_some(struct ProbeEnv *env, struct ProbeProg *pp, struct 
 	int fd = link_range(pp, m, from, n);
 	if (fd >= 0) {
 		attachments_add(at, fd, -1);
-		attachments_count(at, n);
+		attachments_count(at, pp->at_return ? 2 * n : n);
 		m->refusals.attached += n;
 		return NULL;
 	}

@@ -67,6 +67,9 @@ extern const u32 nproviders;
 void probes_expand(struct ProbeEnv *env, struct Script *s, struct PointList *lists);
 // -l: prints names (and with verbose their args) matching the list of patterns; returns count.
 u32 probes_list(struct ProbeEnv *env, const struct AttachSpec *patterns, bool verbose, FILE *out);
+// Where the kernel has kprobe sessions, the programs of kprobe and kretprobe on the same many functions become one, and so does what is
+// attached: the kretprobe's moves from p->progs to at_return of the other. For compiled programs that are not linked yet.
+void probes_join(struct ProbeEnv *env, struct Program *p);
 // How to load pp: program type, expected attach type, BTF ids; depends on features (multi, session).
 void probe_load_params(struct ProbeEnv *env, struct ProbeProg *pp, struct SysProg *sp);
 

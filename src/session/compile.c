@@ -36,9 +36,7 @@ static struct err *back(struct Session *s, struct ProbeProg *pp)
 	}
 	ir_optimize(&pp->ir);
 	struct err *e = ir_compile(&pp->ir, &eo, &pp->code);
-	if (e)
-		return err_wrap(e, "%s", pp->points.v.p[0]->name);
-	return link_runtime(&s->prog, &pp->code);
+	return e ? err_wrap(e, "%s", pp->points.v.p[0]->name) : NULL;
 }
 
 static void size_ring(struct Session *s)
@@ -104,6 +102,13 @@ struct err *session_compile(struct Session *s)
 		if (s->o->dump & DUMP_IR)
 			dump_prog(s, pp, DUMP_IR);
 		struct err *e = back(s, pp);
+		if (e)
+			return e;
+	}
+	probes_join(&s->env, &s->prog);
+	for (size_t i = 0; i < s->prog.progs.n; i++) {
+		struct ProbeProg *pp = s->prog.progs.p[i];
+		struct err *e = link_runtime(&s->prog, &pp->code);
 		if (e)
 			return e;
 		if (s->o->dump & DUMP_BPF)

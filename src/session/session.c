@@ -111,11 +111,12 @@ void session_deinit(struct Session *s)
 	child_destroy(s->child);
 	if (s->out && s->out != stdout)
 		fclose(s->out);
-	for (size_t i = 0; i < s->prog.progs.n; i++) {
-		ir_deinit(&s->prog.progs.p[i]->ir);
-		code_deinit(&s->prog.progs.p[i]->code);
-		vec_deinit(&s->prog.progs.p[i]->points.v);
-	}
+	for (size_t i = 0; i < s->prog.progs.n; i++)
+		for (struct ProbeProg *pp = s->prog.progs.p[i]; pp; pp = pp->at_return) {
+			ir_deinit(&pp->ir);
+			code_deinit(&pp->code);
+			vec_deinit(&pp->points.v);
+		}
 	for (size_t i = 0; i < s->unit.probes.n; i++)
 		vec_deinit(&s->unit.probes.p[i]->vars);
 	vec_deinit(&s->unit.probes);

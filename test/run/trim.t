@@ -41,6 +41,13 @@ NEED kprobe_multi
 RUN {sonde} -q -c '{build}/tcp 4 3 111' -e 'kretprobe:tcp_sendms* { @[kstack] = count() }'
 EXPECT_STACKS \w*send(msg|to)\w*\+
 
+NAME kprobe session
+NEED kprobe_session
+RUN {sonde} -q -c '{build}/tcp 4 3 111' -e 'kprobe:tcp_s* /arg2 == 111/ { @in[kstack] = count() } kretprobe:tcp_s* /retval == 111/ { @out[kstack] = count() }'
+EXPECT_STACKS tcp_s\w+\+|\w*send(msg|to)\w*\+
+EXPECT_RE ^@in\[\s*\n\s+tcp_sendmsg\+\d+\n\s+\w*send(msg|to)\+\d+\n
+EXPECT_RE ^@out\[\s*\n\s+\w*send(msg|to)
+
 NAME fentry
 NEED fentry
 RUN {sonde} -q -c '{build}/tcp 4 3 111' -e 'fentry:tcp_sendmsg { @[kstack] = count() }'

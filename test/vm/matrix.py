@@ -15,7 +15,7 @@ BAD = re.compile(r'Kernel panic|Oops[: ]|BUG: |WARNING: CPU|general protection f
 # name, vm.py's options, folder of its sonde under the build folder, tests that make check runs there (make check-vm: all)
 GUESTS = [
     ('amd64 6.1', [], '', 'lwn:*|kernel:*|trim:*|stackcount:*|scale:*|bttools:*'),
-    ('amd64 6.12', ['--backports'], '', 'kernel:*|trim:*|stackcount:*'),
+    ('amd64 6.12', ['--backports'], '', 'kernel:*|trim:*|stackcount:*|scale:*'),
     ('arm64 6.1', ['--arch', 'arm64', '--share', TOP], 'arm64', 'lwn:*|kernel:*|trim:*|stackcount:*|lang:*|probes:*'),
 ]
 

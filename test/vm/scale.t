@@ -30,3 +30,26 @@ STDERR blacklist
 EXPECT_NOT tcp_
 NEED arch:x86_64
 TIMEOUT 40
+
+# Links are seen in fdinfo.
+NAME kprobe session: entry and return of many functions are one link
+NEED kprobe_session
+RUN for o in "" "--no-feature kprobe_session"; do {sonde} $o -e 'kprobe:tcp_* { @n = count() } kretprobe:tcp_* { @n = count() } BEGIN { printf("begun\n") }' >{tmp}/o & p=$!; while ! grep -q begun {tmp}/o; do sleep 0.1; done; echo "links$o: $(grep -l kprobe_multi /proc/$p/fdinfo/* | wc -l)"; kill -INT $p; wait $p; grep Attached {tmp}/o; done | sort | uniq -c
+EXPECT_RE ^ +1 links: 1$
+EXPECT_RE ^ +1 links--no-feature kprobe_session: 2$
+EXPECT_RE ^ +2 Attached \d\d\d probes$
+TIMEOUT 40
+
+NAME kprobe session: what entry and return see, whatever the entry returns
+NEED kprobe_session
+RUN {sonde} -c '{build}/tcp 4 3 111' -e 'kprobe:tcp_[s-z]* { @a[tid, func] = arg2; for ($i : 0..3) { @loops[func] = count() } return 5 } kretprobe:tcp_[s-z]* /retval == 111/ { @[func, @a[tid, func], retval, probetype] = count(); for ($i : 0..2) { @rounds[kstack(1)] = count() } } END { clear(@a) }'
+EXPECT_LINE @[tcp_sendmsg, 111, 111, kretprobe]: 3
+EXPECT_LINE @loops[tcp_sendmsg]: 9
+EXPECT_RE ^\]: \d+$
+TIMEOUT 40
+
+NAME kprobe session: not where it would change the order of two actions on one return
+NEED kprobe_session
+RUN {sonde} -e 'kprobe:tcp_* { @n = count() } kretprobe:tcp_* { @n = count() } kretprobe:tcp_sendm* { @m = count() } BEGIN { printf("begun\n") }' >{tmp}/o & p=$!; while ! grep -q begun {tmp}/o; do sleep 0.1; done; grep -l kprobe_multi /proc/$p/fdinfo/* | wc -l; kill -INT $p; wait $p
+EXPECT_LINE 3
+TIMEOUT 40
