@@ -24,6 +24,7 @@ typedef int64_t s64;
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
+#define SWAP(a, b) do { __typeof__(a) swapped = (a); (a) = (b); (b) = swapped; } while (0)
 #define ALIGN_UP(n, a) (((n) + (a) - 1) / (a) * (a))
 #define PRINTF_LIKE(f, a) __attribute__((format(printf, f, a)))
 #define UNREACHABLE() (assert(!"unreachable"), __builtin_unreachable())

@@ -124,8 +124,22 @@ struct err *attach_failed(struct ProbeEnv *env, struct ProbeProg *pp, const stru
 	return NULL;
 }
 
-struct err *attach_refused(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct err *cause, struct Refusals *r)
+struct Refusals *refusals_of(struct ProbeEnv *env, const struct ProbeProg *pp)
 {
+	struct ProbeCache *c = probe_cache(env);
+	struct Span at = pp->ast ? pp->ast->span : (struct Span){0};
+	for (size_t i = 0; i < c->refusals.n; i++)
+		if (c->refusals.p[i]->span.off == at.off && c->refusals.p[i]->span.file == at.file)
+			return c->refusals.p[i];
+	struct Refusals *r = arena_new(env->arena, struct Refusals);
+	r->span = at;
+	vec_push(&c->refusals, r);
+	return r;
+}
+
+struct err *attach_refused(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct err *cause)
+{
+	struct Refusals *r = refusals_of(env, pp);
 	int code = err_code(cause);
 	// Of a pattern's many places the kernel may not like some. What says nothing about the place is an error here too.
 	if (!pt->from_pattern || code == EPERM || code == EACCES || code == EMFILE || code == ENFILE || code == ENOMEM)
@@ -138,38 +152,49 @@ struct err *attach_refused(struct ProbeEnv *env, struct ProbeProg *pp, const str
 	return NULL;
 }
 
-struct err *refusals_end(struct ProbeEnv *env, struct ProbeProg *pp, struct Refusals *r, struct err *e)
+static struct err *judge(struct ProbeEnv *env, struct Refusals *r)
 {
-	if (e || !r->refused) {
-		err_free(r->first);
+	if (!r->refused)
+		return NULL;
+	if (!r->attached && r->first && !tolerant(env)) {
+		struct err *e = err_wrap(r->first, "none of %llu places can be probed", (unsigned long long)r->refused);
+		r->first = NULL;
 		return e;
 	}
-	if (!r->attached)
-		return r->first && !tolerant(env) ? err_wrap(r->first, "none of %llu places can be probed", (unsigned long long)r->refused)
-						  : (err_free(r->first), NULL);
-	struct Span none = {0};
 	if (!env->config || env->config->missing_probes != MISSING_IGNORE)
-		diag_warn(env->diags, pp && pp->ast ? pp->ast->span : none, "%llu of %llu places that the pattern matches cannot be probed%s%s",
+		diag_warn(env->diags, r->span, "%llu of %llu places that the pattern matches cannot be probed%s%s",
 			  (unsigned long long)r->refused, (unsigned long long)(r->refused + r->attached), r->first ? ", for example " : "",
 			  r->first ? err_text(r->first) : "");
-	err_free(r->first);
 	return NULL;
+}
+
+// e: passed through
+static struct err *refusals_end(struct ProbeEnv *env, struct err *e)
+{
+	struct ProbeCache *c = probe_cache(env);
+	for (size_t i = 0; i < c->refusals.n; i++) {
+		if (!e)
+			e = judge(env, c->refusals.p[i]);
+		err_free(c->refusals.p[i]->first);
+	}
+	vec_deinit(&c->refusals);
+	return e;
 }
 
 struct err *attach_each(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at, ForPoint fn)
 {
-	struct Refusals r = {0};
+	struct Refusals *r = refusals_of(env, pp);
 	struct err *e = NULL;
 	for (size_t i = 0; !e && i < pp->points.v.n; i++) {
 		const struct Point *pt = pp->points.v.p[i];
 		e = fn(env, pp, pt, at);
 		if (!e) {
 			attachments_count(at, 1);
-			r.attached++;
+			r->attached++;
 		} else
-			e = attach_refused(env, pp, pt, e, &r);
+			e = attach_refused(env, pp, pt, e);
 	}
-	return refusals_end(env, pp, &r, e);
+	return e;
 }
 
 static const struct Provider *provider_of(enum ProbeKind k)
@@ -217,7 +242,7 @@ struct err *probes_attach(struct ProbeEnv *env, struct Program *p, struct Attach
 	for (size_t i = p->progs.n; !e && i-- > 0;)
 		if (runs_last_first(p->progs.p[i]->kind))
 			e = provider_of(p->progs.p[i]->kind)->attach(env, p->progs.p[i], at);
-	e = fentry_end(env, e);
+	e = refusals_end(env, e);
 	if (e) {
 		attachments_undo(at);
 		return e;

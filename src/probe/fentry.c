@@ -337,41 +337,28 @@ static struct err *attach_one(struct ProbeProg *pp, const struct Point *pt, stru
 	}
 }
 
-// A program of its own for each place: what a pattern's places were refused for is put together in the cache and judged at the end.
 struct err *probe_load_failed(struct ProbeEnv *env, struct ProbeProg *pp, struct err *e)
 {
 	const struct Point *pt = pp->points.v.n ? pp->points.v.p[0] : NULL;
 	if (!pt || !pt->from_pattern || (pp->kind != PK_FENTRY && pp->kind != PK_FEXIT) || err_code(e) == EPERM)
 		return e;
-	struct ProbeCache *c = probe_cache(env);
-	c->fentry_prog = pp;
 	pp->fd = -1;
 	struct err *why = err_new("the kernel lets no %s program into %s", probe_kind_name(pp->kind), pt->event);
 	err_free(e);
-	return attach_refused(env, pp, pt, why, &c->fentry);
+	return attach_refused(env, pp, pt, why);
 }
 
 struct err *fentry_attach(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at)
 {
-	struct ProbeCache *c = probe_cache(env);
 	if (pp->fd < 0)
 		return NULL; // refused when it was loaded
-	c->fentry_prog = pp;
 	for (size_t i = 0; i < pp->points.v.n; i++) {
 		struct err *e = attach_one(pp, pp->points.v.p[i], at);
 		if (!e) {
 			attachments_count(at, 1);
-			c->fentry.attached++;
-		} else if ((e = attach_refused(env, pp, pp->points.v.p[i], e, &c->fentry)))
+			refusals_of(env, pp)->attached++;
+		} else if ((e = attach_refused(env, pp, pp->points.v.p[i], e)))
 			return e;
 	}
 	return NULL;
-}
-
-struct err *fentry_end(struct ProbeEnv *env, struct err *e)
-{
-	struct ProbeCache *c = probe_cache(env);
-	e = refusals_end(env, c->fentry_prog, &c->fentry, e);
-	c->fentry = (struct Refusals){0};
-	return e;
 }

@@ -16,8 +16,9 @@ struct KFunc { // a kernel function that kprobes or fentry may go to
 	u64 addr;		   // 0 unknown
 };
 typedef VEC(struct KFunc) KFuncList;
-// Places of a pattern that the kernel refused: one warning for all, an error when none is left.
+// Places of a pattern that the kernel refused, in all the programs that were made for it: one warning for all, an error when none is left.
 struct Refusals {
+	struct Span span; // the probe in the script
 	u64 refused, attached;
 	struct err *first; // owned
 };
@@ -27,8 +28,7 @@ struct ProbeCache {
 	KFuncList kfuncs; // sorted by name, then address
 	NameList blacklist;	  // sorted
 	const char *limit_said;	  // max_probes was reported
-	struct Refusals fentry;	  // each of a pattern's places has a program of its own: counted here
-	struct ProbeProg *fentry_prog; // one of them
+	VEC(struct Refusals *) refusals; // one a probe of the script
 };
 struct ProbeCache *probe_cache(struct ProbeEnv *env);
 
@@ -81,9 +81,9 @@ struct err *online_cpus(int **cpus, u32 *n); // malloced
 s64 read_number(const char *path);
 struct err *pmu_type(const char *pmu, u32 *type);	// "uprobe", "kprobe"
 u64 pmu_retprobe_bit(const char *pmu);
+struct Refusals *refusals_of(struct ProbeEnv *env, const struct ProbeProg *pp);
 // As attach_failed, but a place that a pattern found is only noted. Takes cause.
-struct err *attach_refused(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct err *cause, struct Refusals *r);
-struct err *refusals_end(struct ProbeEnv *env, struct ProbeProg *pp, struct Refusals *r, struct err *e); // e: passed through
+struct err *attach_refused(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct err *cause);
 typedef struct err *(*ForPoint)(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct Attachments *at);
 // fn for each point of pp, in order, with attach_failed and the count.
 struct err *attach_each(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at, ForPoint fn);
@@ -145,7 +145,6 @@ u32 usdt_args_parse(const char *spec, enum PtArch arch, const struct UsdtSymbols
 struct err *attach_everywhere(struct ProbeProg *pp, const struct Point *pt, struct Attachments *at, const struct perf_event_attr *model);
 
 // ---- fentry.c: what patterns matched and the kernel refused, over all programs. Takes and returns e.
-struct err *fentry_end(struct ProbeEnv *env, struct err *e);
 // ---- BTF object of a kernel module, owned by env; -errno
 int module_btf_fd(struct ProbeEnv *env, const char *module);
 

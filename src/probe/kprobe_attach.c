@@ -42,7 +42,6 @@ struct Multi {
 	u64 *addrs, *cookies;
 	struct PointList *points;
 	bool by_addr;
-	struct Refusals refusals;
 };
 
 static int link_range(struct ProbeProg *pp, const struct Multi *m, size_t from, size_t n)
@@ -58,14 +57,14 @@ static struct err *link_some(struct ProbeEnv *env, struct ProbeProg *pp, struct 
 	if (fd >= 0) {
 		attachments_add(at, fd, -1);
 		attachments_count(at, pp->at_return ? 2 * n : n);
-		m->refusals.attached += n;
+		refusals_of(env, pp)->attached += n;
 		return NULL;
 	}
 	if (fd != -EINVAL && fd != -ESRCH && fd != -ENOENT && fd != -EBUSY && n > 1) // not the fault of one
 		return err_errno(-fd, "cannot attach %zu functions from %s on", n, m->points->v.p[from]->name);
 	if (n == 1) {
 		const struct Point *pt = m->points->v.p[from];
-		return attach_refused(env, pp, pt, explain(env, pt, fd == -ESRCH ? ENOENT : -fd), &m->refusals);
+		return attach_refused(env, pp, pt, explain(env, pt, fd == -ESRCH ? ENOENT : -fd));
 	}
 	struct err *e = link_some(env, pp, at, m, from, n / 2);
 	return e ? e : link_some(env, pp, at, m, from + n / 2, n - n / 2);
@@ -74,7 +73,7 @@ static struct err *link_some(struct ProbeEnv *env, struct ProbeProg *pp, struct 
 static struct err *attach_multi(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at)
 {
 	size_t n = pp->points.v.n;
-	struct Multi m = {xcalloc(n, sizeof(char *)), xcalloc(n, 8), xcalloc(n, 8), &pp->points, true, {0}};
+	struct Multi m = {xcalloc(n, sizeof(char *)), xcalloc(n, 8), xcalloc(n, 8), &pp->points, true};
 	for (size_t i = 0; i < n; i++) {
 		const struct Point *pt = pp->points.v.p[i];
 		m.names[i] = pt->event;
@@ -86,7 +85,7 @@ static struct err *attach_multi(struct ProbeEnv *env, struct ProbeProg *pp, stru
 	free(m.names);
 	free(m.addrs);
 	free(m.cookies);
-	return refusals_end(env, pp, &m.refusals, e);
+	return e;
 }
 
 // ---- one by one
@@ -125,6 +124,8 @@ struct err *kprobe_attach(struct ProbeEnv *env, struct ProbeProg *pp, struct Att
 		err_free(e);
 		return attach_each(env, pp, at, attach_one);
 	}
-	struct Refusals r = {.refused = refused, .attached = pp->points.v.n - refused};
-	return refusals_end(env, pp, &r, NULL);
+	struct Refusals *r = refusals_of(env, pp);
+	r->refused += refused;
+	r->attached += pp->points.v.n - refused;
+	return NULL;
 }

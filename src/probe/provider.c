@@ -81,6 +81,9 @@ void probe_env_deinit(struct ProbeEnv *env)
 		vec_deinit(&env->cache->tps);
 		vec_deinit(&env->cache->kfuncs);
 		vec_deinit(&env->cache->blacklist);
+		for (size_t i = 0; i < env->cache->refusals.n; i++) // loading failed before anything was attached
+			err_free(env->cache->refusals.p[i]->first);
+		vec_deinit(&env->cache->refusals);
 		env->cache = NULL;
 	}
 }

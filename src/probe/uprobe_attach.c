@@ -17,15 +17,21 @@ struct Group { // points of one file and process
 	const struct Point **pts;
 	u32 n, cap;
 	u32 nsuspect; // they stand at the end of the arrays, from cap downwards
+	u32 *kinds;   // of suspects: what the kernel judges their instruction by
 	bool any_ref;
 	struct Refusals *refusals;
 };
+
+static bool unprobeable(int code)
+{
+	return code == ENOTSUP || code == 524; // 524 is the kernel's own ENOTSUPP
+}
 
 static struct err *explain(const struct Point *pt, int e)
 {
 	if (e == EINVAL)
 		return err_errno(e, "no instruction that the kernel can probe at offset 0x%llx of %s", (unsigned long long)pt->addr, pt->target);
-	if (e == ENOTSUP || e == 524) // 524 is the kernel's own ENOTSUPP
+	if (unprobeable(e))
 		return err_errno(ENOTSUP, "the kernel cannot probe the instruction at offset 0x%llx of %s", (unsigned long long)pt->addr, pt->target);
 	if (e == ESRCH)
 		return err_errno(e, "process %d", pt->pid);
@@ -37,14 +43,47 @@ static struct err *explain(const struct Point *pt, int e)
 // Places with such instructions are refused here. Other AVX instructions work, or the kernel refuses them for the same mistake.
 enum Insn { INSN_FINE, INSN_SUSPECT, INSN_MISEXECUTED };
 
-static enum Insn first_insn(int fd, u64 off)
-{
 #if defined(__x86_64__)
-	u8 b[8] = {0};
-	if (fd < 0 || pread(fd, b, sizeof(b), (off_t)off) < 5 || (b[0] != 0xc5 && b[0] != 0xc4 && b[0] != 0x62))
+static bool is_avx(u8 op)
+{
+	return op == 0xc5 || op == 0xc4 || op == 0x62;
+}
+
+// What Linux has refused at all times: what 64-bit mode has not, input and output, int3 and int, hlt, cli, sti, and of two bytes syscall, ud2 and the like.
+static bool seldom_probed(u8 op, u8 op2)
+{
+	switch (op) {
+	case 0x06: case 0x07: case 0x0e: case 0x16: case 0x17: case 0x1e: case 0x1f: case 0x27: case 0x2f: case 0x37: case 0x3f: case 0x60: case 0x61:
+	case 0x6c ... 0x6f: case 0x82: case 0x9a: case 0xcc ... 0xcf: case 0xd4 ... 0xd6: case 0xe4 ... 0xe7: case 0xea: case 0xec ... 0xef: case 0xf1:
+	case 0xf4: case 0xfa: case 0xfb:
+		return true;
+	case 0x0f:
+		return op2 < 0x0d || (op2 >= 0x20 && op2 <= 0x27) || (op2 >= 0x30 && op2 <= 0x37) || op2 == 0x78 || op2 == 0x79 || op2 == 0xb9 || op2 == 0xff;
+	}
+	return false;
+}
+#endif
+
+// *kind: equal for instructions that the kernel takes for the same (uprobe_init_insn: prefixes lock and segment, opcode).
+static enum Insn first_insn(int fd, u64 off, u32 *kind)
+{
+	*kind = 0;
+#if defined(__x86_64__)
+	u8 b[15] = {0};
+	u32 i = 0, odd = 0;
+	if (fd < 0 || pread(fd, b, sizeof(b), (off_t)off) < 5)
 		return INSN_FINE;
-	u8 op = b[0] == 0xc5 ? b[2] : b[0] == 0xc4 ? b[3] : b[4];
-	return (op >= 0x70 && op <= 0x7f) || op == 0x90 || op == 0xe8 || op == 0xe9 || op == 0xeb ? INSN_MISEXECUTED : INSN_SUSPECT;
+	for (; i < 8 && (b[i] == 0x66 || b[i] == 0x67 || b[i] == 0xf2 || b[i] == 0xf3 || b[i] == 0xf0 || (b[i] & 0xe7) == 0x26 || (b[i] & 0xfe) == 0x64); i++)
+		odd |= b[i] == 0xf0 || (b[i] & 0xe7) == 0x26;
+	i += (b[i] & 0xf0) == 0x40;
+	u8 op = b[i], op2 = op == 0x0f ? b[i + 1] : 0;
+	bool avx = is_avx(op);
+	if (avx)
+		op = b[i + (op == 0xc5 ? 2 : op == 0xc4 ? 3 : 4)];
+	*kind = odd << 16 | (u32)op << 8 | op2;
+	if (avx)
+		return (op >= 0x70 && op <= 0x7f) || op == 0x90 || op == 0xe8 || op == 0xe9 || op == 0xeb ? INSN_MISEXECUTED : INSN_SUSPECT;
+	return odd || seldom_probed(op, op2) ? INSN_SUSPECT : INSN_FINE;
 #else
 	return INSN_FINE;
 #endif
@@ -62,25 +101,31 @@ static int link_range(struct ProbeProg *pp, const struct Group *g, u32 from, u32
 	return sys_link_uprobe_multi(pp->fd, g->path, g->offs + from, g->any_ref ? g->refs + from : NULL, g->cookies + from, n, flags, g->pid);
 }
 
+static void linked(struct Attachments *at, const struct Group *g, int fd, u32 n)
+{
+	attachments_add(at, fd, -1);
+	attachments_count(at, n);
+	g->refusals->attached += n;
+}
+
 // The kernel refuses a whole link for one bad place and does not say which: halve until it is alone.
 static struct err *link_group(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at, const struct Group *g, u32 from, u32 n)
 {
 	int fd = link_range(pp, g, from, n);
 	if (fd >= 0) {
-		attachments_add(at, fd, -1);
-		attachments_count(at, n);
-		g->refusals->attached += n;
+		linked(at, g, fd, n);
 		return NULL;
 	}
 	if (n == 1)
-		return attach_refused(env, pp, g->pts[from], explain(g->pts[from], -fd), g->refusals);
+		return attach_refused(env, pp, g->pts[from], explain(g->pts[from], -fd));
 	struct err *e = link_group(env, pp, at, g, from, n / 2);
 	return e ? e : link_group(env, pp, at, g, from + n / 2, n - n / 2);
 }
 
-static void put(struct Group *g, const struct Point *pt, bool suspect)
+static void put(struct Group *g, const struct Point *pt, bool suspect, u32 kind)
 {
 	u32 i = suspect ? g->cap - ++g->nsuspect : g->n++;
+	g->kinds[i] = kind;
 	g->offs[i] = pt->addr;
 	g->refs[i] = pt->ref_ctr;
 	g->cookies[i] = pt->id;
@@ -103,23 +148,52 @@ static struct err *take_group(struct ProbeEnv *env, struct ProbeProg *pp, bool *
 		if (taken[i] || pt->pid != head->pid || strcmp(pt->target, head->target))
 			continue;
 		taken[i] = true;
-		enum Insn insn = first_insn(fd, pt->addr);
+		u32 kind;
+		enum Insn insn = first_insn(fd, pt->addr, &kind);
 		if (insn == INSN_MISEXECUTED)
-			e = attach_refused(env, pp, pt, misexecution(pt), g->refusals);
+			e = attach_refused(env, pp, pt, misexecution(pt));
 		else
-			put(g, pt, insn == INSN_SUSPECT);
+			put(g, pt, insn == INSN_SUSPECT, kind);
 	}
 	if (fd >= 0)
 		close(fd);
 	return e;
 }
 
-// What the kernel may refuse goes alone: a refused link of many costs a grace period, and finding the culprits many such.
+static void swap_places(struct Group *g, u32 i, u32 k)
+{
+	SWAP(g->offs[i], g->offs[k]);
+	SWAP(g->refs[i], g->refs[k]);
+	SWAP(g->cookies[i], g->cookies[k]);
+	SWAP(g->kinds[i], g->kinds[k]);
+	SWAP(g->pts[i], g->pts[k]);
+}
+
+// Suspects of one kind: the kernel takes all of them or none.
+static struct err *link_kind(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at, struct Group *g, u32 from, u32 n)
+{
+	int fd = link_range(pp, g, from, n);
+	if (fd < 0 && !unprobeable(-fd))
+		return link_group(env, pp, at, g, from, n);
+	if (fd >= 0)
+		linked(at, g, fd, n);
+	struct err *e = NULL;
+	for (u32 i = 0; !e && fd < 0 && i < n; i++)
+		e = attach_refused(env, pp, g->pts[from + i], explain(g->pts[from + i], -fd));
+	return e;
+}
+
+// What the kernel may refuse goes by itself: a refused link of many costs a grace period, and finding the culprits many such.
 static struct err *link_all(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at, struct Group *g)
 {
 	struct err *e = g->n ? link_group(env, pp, at, g, 0, g->n) : NULL;
-	for (u32 i = 0; !e && i < g->nsuspect; i++)
-		e = link_group(env, pp, at, g, g->cap - 1 - i, 1);
+	for (u32 i = g->cap - g->nsuspect, end; !e && i < g->cap; i = end) {
+		end = i + 1;
+		for (u32 k = end; k < g->cap; k++)
+			if (g->kinds[k] == g->kinds[i])
+				swap_places(g, end++, k);
+		e = link_kind(env, pp, at, g, i, end - i);
+	}
 	return e;
 }
 
@@ -127,9 +201,9 @@ static struct err *attach_multi(struct ProbeEnv *env, struct ProbeProg *pp, stru
 {
 	size_t n = pp->points.v.n;
 	bool *taken = xcalloc(n, sizeof(*taken));
-	struct Refusals r = {0};
-	struct Group g = {.refusals = &r, .cap = (u32)n, .offs = xcalloc(n, 8), .refs = xcalloc(n, 8), .cookies = xcalloc(n, 8),
-			  .pts = xcalloc(n, sizeof(void *))};
+	struct Refusals *r = refusals_of(env, pp);
+	struct Group g = {.refusals = r, .cap = (u32)n, .offs = xcalloc(n, 8), .refs = xcalloc(n, 8), .cookies = xcalloc(n, 8),
+			  .kinds = xcalloc(n, sizeof(u32)), .pts = xcalloc(n, sizeof(void *))};
 	struct err *e = NULL;
 	for (size_t i = 0; !e && i < n; i++)
 		if (!taken[i] && !(e = take_group(env, pp, taken, i, &g)))
@@ -138,8 +212,9 @@ static struct err *attach_multi(struct ProbeEnv *env, struct ProbeProg *pp, stru
 	free(g.offs);
 	free(g.refs);
 	free(g.cookies);
+	free(g.kinds);
 	free(g.pts);
-	return refusals_end(env, pp, &r, e);
+	return e;
 }
 
 static struct err *attach_event(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct Attachments *at)
@@ -155,7 +230,8 @@ static struct err *attach_event(struct ProbeEnv *env, struct ProbeProg *pp, cons
 	attr.uprobe_path = (u64)(uintptr_t)pt->target;
 	attr.probe_offset = pt->addr;
 	int fd = open(pt->target, O_RDONLY | O_CLOEXEC);
-	enum Insn insn = first_insn(fd, pt->addr);
+	u32 kind;
+	enum Insn insn = first_insn(fd, pt->addr, &kind);
 	if (fd >= 0)
 		close(fd);
 	if (insn == INSN_MISEXECUTED)

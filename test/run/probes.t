@@ -179,3 +179,10 @@ NEED arch:x86_64
 EXPECT_LINE hit
 EXPECT_LINE may
 STDERR offset 3 of f is inside an instruction
+
+NAME uprobe: places of a pattern that the kernel refuses are left out, of each kind, and counted together; the program works
+NEED arch:x86_64
+RUN mkfifo p; {build}/insns 30 <p >out & exec 3>p; until grep -q ready out; do sleep 0.05; done; printf 'echo >p; until grep -q counted out; do sleep 0.05; done' >go; {sonde} -q -c 'sh go' -e 'uprobe:{build}/insns:probe_* { @[func] = count(); }' 2>&1; cat out
+EXPECT_RE WARNING: 8 of 15 places that the pattern matches cannot be probed, for example uprobe:
+EXPECT_RE ^@\[probe_fine_nop\]: 30\n@\[probe_fine_push\]: 30\n@\[probe_fine_segment\]: 30\n@\[probe_fine_two_bytes\]: 30\n
+EXPECT_LINE counted 60
