@@ -379,9 +379,19 @@ static bool find_field(const struct Record *r, const char *name, struct Field *o
 	return false;
 }
 
+// Fields that have another name on other kernels, with the same meaning: a script may use either.
+static const struct { const char *record, *name, *other; } renamed[] = {
+	{"task_struct", "__state", "state"}, // Linux 5.14, 2f064a59a11f
+	{"task_struct", "state", "__state"},
+};
+
 // The members of anonymous members must be loaded (ctype_record_load does it for the record and what is anonymous in it).
 bool record_field(const struct Record *r, const char *name, struct Field *out)
 {
 	u32 budget = FIELD_VISITS;
-	return *name && find_field(r, name, out, 0, &budget);
+	bool found = *name && find_field(r, name, out, 0, &budget);
+	for (size_t i = 0; !found && i < ARRAY_LEN(renamed); i++)
+		if (!strcmp(renamed[i].name, name) && !strcmp(r->name, renamed[i].record))
+			found = find_field(r, renamed[i].other, out, 0, &budget);
+	return found;
 }

@@ -121,6 +121,7 @@ void add_list_test(struct Str *out, const char *what, const char *list); // "(wh
 void add_quoted(struct Str *out, const char *s); // a string of the language
 bool pids_in_map(const struct ToolOpts *o); // the processes asked for are keys of @pids (and, with --tree, threads of @tree)
 // taskcond.c: the options' filters on a thread that is not the current one; task: an expression of type struct task_struct *
+void task_id(const char *task, bool thread, struct Str *out); // task's id, or its process's; in a pid namespace by means of @level
 void task_condition(const struct ToolOpts *o, const char *task, struct Str *out);
 // offcheck.c
 struct err *offcheck_report(const struct ToolOpts *o, struct RunCtx *rc, FILE *out);

@@ -1,12 +1,12 @@
 // offcputime --check: does the time of each thread add up?
 // In: the script's maps @elapsed (from the thread's birth, or from the start, to its end), @cpu, @samples (by thread and kind), @unseen (between two
-// departures without a return) and @name. Out: a table and a verdict; status 1 when a thread's parts miss its elapsed time by more than 1 %. The parts
+// departures without a return), @name, and in a pid namespace @shown, its ids there. Out: a table and a verdict; status 1 when a thread's parts miss its elapsed time by more than 1 %. The parts
 // are sums over switches, the whole is one difference.
 #include "tool/internal.h"
 #include "bpf/bpf.h"
 
 struct Line {
-	u64 tid, elapsed, cpu, part[3], unseen; // nanoseconds
+	u64 tid, shown, elapsed, cpu, part[3], unseen; // nanoseconds
 	const char *name;
 };
 struct Lines {
@@ -39,7 +39,7 @@ static struct err *each_row(struct Lines *l, struct RunCtx *rc, const char *map,
 
 static void add_elapsed(struct Lines *l, const struct Value *key, const struct Value *val)
 {
-	vec_push(&l->v, ((struct Line){.tid = int_of(key), .elapsed = int_of(val), .name = ""}));
+	vec_push(&l->v, ((struct Line){.tid = int_of(key), .shown = int_of(key), .elapsed = int_of(val), .name = ""}));
 }
 
 static void add_cpu(struct Lines *l, const struct Value *key, const struct Value *val)
@@ -54,6 +54,13 @@ static void add_unseen(struct Lines *l, const struct Value *key, const struct Va
 	struct Line *t = line_of(l, int_of(key));
 	if (t)
 		t->unseen += int_of(val);
+}
+
+static void add_shown(struct Lines *l, const struct Value *key, const struct Value *val)
+{
+	struct Line *t = line_of(l, int_of(key));
+	if (t)
+		t->shown = int_of(val);
 }
 
 static void add_name(struct Lines *l, const struct Value *key, const struct Value *val)
@@ -90,7 +97,7 @@ static double print_line(const struct Line *t, FILE *out)
 	double miss = t->elapsed ? 100.0 * ((double)sum - (double)t->elapsed) / (double)t->elapsed : 0;
 	struct Str name = {0};
 	str_add_escaped(&name, t->name, strlen(t->name), false);
-	fprintf(out, "%8llu %-16s", (unsigned long long)t->tid, str_text(&name));
+	fprintf(out, "%8llu %-16s", (unsigned long long)t->shown, str_text(&name));
 	ms(t->elapsed, out);
 	ms(t->cpu, out);
 	for (u32 k = 0; k < ARRAY_LEN(t->part); k++)
@@ -112,6 +119,8 @@ struct err *offcheck_report(const struct ToolOpts *o, struct RunCtx *rc, FILE *o
 		e = each_row(&l, rc, "@unseen", add_unseen);
 	if (!e)
 		e = each_row(&l, rc, "@name", add_name);
+	if (!e)
+		e = each_row(&l, rc, "@shown", add_shown);
 	if (!e)
 		e = each_row(&l, rc, "@samples", add_sample);
 	u32 bad = 0;

@@ -89,11 +89,10 @@ struct OffGap {
 	void (*add)(const struct ToolOpts *o, struct Str *out); // {{name}}
 };
 
-// Threads other than the current one can be told of. Inside a pid namespace their ids there are not known.
-static bool is_seeded(const struct ToolOpts *o)
+static bool is_inside(const struct ToolOpts *o)
 {
 	u64 dev, ino;
-	return complete(o) && !own_pid_namespace(&dev, &ino);
+	return complete(o) && own_pid_namespace(&dev, &ino);
 }
 
 static bool is_every(const struct ToolOpts *o)
@@ -113,7 +112,18 @@ static bool is_flagged(const struct ToolOpts *o)
 
 static bool is_newborn(const struct ToolOpts *o)
 {
-	return is_seeded(o) && o->state < 0 && wanted(o) & BY_RUNQ;
+	return complete(o) && o->state < 0 && wanted(o) & BY_RUNQ;
+}
+
+// Threads' ids as they are shown are not the keys of --check's maps
+static bool is_renamed(const struct ToolOpts *o)
+{
+	return o->check && is_inside(o);
+}
+
+static void add_taskshown(const struct ToolOpts *o, struct Str *out)
+{
+	task_id("ctx.task", true, out);
 }
 
 static void add_every(const struct ToolOpts *o, struct Str *out)
@@ -190,21 +200,24 @@ static void add_taskcond(const struct ToolOpts *o, struct Str *out)
 
 static void add_newcond(const struct ToolOpts *o, struct Str *out)
 {
+	u64 dev, ino;
 	task_condition(o, "$p", out);
+	if (own_pid_namespace(&dev, &ino)) // a thread that the namespace does not hold has no id there
+		str_addf(out, " && $p.thread_pid.level >= @level && $p.thread_pid.numbers[@level].ns.ns.inum == %llu", (unsigned long long)ino);
 }
 
 static void add_taskid(const struct ToolOpts *o, struct Str *out)
 {
-	str_add(out, o->per_thread ? "ctx.task.pid" : "ctx.task.tgid");
+	o->check ? str_add(out, "ctx.task.pid") : task_id("ctx.task", o->per_thread, out);
 }
 
 static void add_newid(const struct ToolOpts *o, struct Str *out)
 {
-	str_add(out, o->per_thread ? "$p.pid" : "$p.tgid");
+	o->check ? str_add(out, "$p.pid") : task_id("$p", o->per_thread, out);
 }
 
 static const struct OffGap gaps[] = {
-	{"complete", complete, NULL}, {"seeded", is_seeded, NULL}, {"split", split, NULL}, {"shares", shares, NULL}, {"every", is_every, add_every}, {"check", is_check, NULL},
+	{"complete", complete, NULL}, {"inside", is_inside, NULL}, {"renamed", is_renamed, NULL}, {"taskshown", NULL, add_taskshown}, {"split", split, NULL}, {"shares", shares, NULL}, {"every", is_every, add_every}, {"check", is_check, NULL},
 	{"flagged", is_flagged, NULL}, {"newborn", is_newborn, NULL}, {"kinds", NULL, kinds}, {"key", NULL, key}, {"earlier", NULL, add_earlier},
 	{"new", NULL, add_new}, {"args", NULL, add_args}, {"returnargs", NULL, add_return_args}, {"shareargs", NULL, add_share_args},
 	{"return", NULL, add_return}, {"share", NULL, add_share}, {"bounds", NULL, add_bounds}, {"state", NULL, add_state}, {"taskstate", NULL, add_taskstate},

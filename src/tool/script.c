@@ -128,7 +128,7 @@ bool gap_common(const struct ToolOpts *o, const char *name, struct Str *out)
 	else if (!strcmp(name, "keys"))
 		str_addf(out, "%llu", (unsigned long long)(o->keys ? o->keys : 100000));
 	else if (!strcmp(name, "id"))
-		str_add(out, o->per_thread ? "tid" : "pid");
+		str_add(out, o->check ? "tid(init)" : o->per_thread ? "tid" : "pid"); // --check: the key of all its maps
 	else if (!strcmp(name, "stacks")) {
 		if (o->stacks != STACKS_KERNEL)
 			str_addf(out, ", ustack%s", depth);

@@ -1,9 +1,21 @@
 // The options' filters on threads other than the current one: those an iterator shows, and those that are just made.
 // In: options. Out: a condition of the language. Invariant: it holds for the threads for which the condition on the current thread (script.c) does,
 // but that a cgroup made below the one asked for after this does not count.
+#include "bpf/bpf.h"
 #include "tool/internal.h"
 #include <fts.h>
 #include <sys/stat.h>
+
+// An id of a task as `pid` and `tid` give it: in sonde's own pid namespace, which the tasks that its iterator shows are all in. thread: the task's own
+// id, else its process's. The script has set @level to the namespace's depth.
+void task_id(const char *task, bool thread, struct Str *out)
+{
+	u64 dev, ino;
+	if (own_pid_namespace(&dev, &ino))
+		str_addf(out, "%s.%sthread_pid.numbers[@level].nr", task, thread ? "" : "group_leader.");
+	else
+		str_addf(out, "%s.%s", task, thread ? "pid" : "tgid");
+}
 
 // A cgroup's id is the inode number of its directory (kernfs).
 static void cgroup_test(const char *id, const char *root, struct Str *out)
@@ -33,16 +45,15 @@ static void pinned_test(const char *map, const char *task, const char *key, stru
 void task_condition(const struct ToolOpts *o, const char *task, struct Str *out)
 {
 	struct Str f = {0}, what = {0};
+	task_id(task, false, &what);
 	if (o->pids.n && pids_in_map(o))
-		str_addf(&f, o->tree ? "(has_key(@pids, %s.tgid) || has_key(@tree, %s.pid))" : "has_key(@pids, %s.tgid)", task, task);
-	else if (o->pids.n) {
-		str_addf(&what, "%s.tgid", task);
+		str_addf(&f, o->tree ? "(has_key(@pids, %s) || has_key(@tree, %s.pid))" : "has_key(@pids, %s)", str_text(&what), task);
+	else if (o->pids.n)
 		add_list_test(&f, str_text(&what), o->pids.p);
-	}
 	if (o->tids.n) {
 		add_and(&f);
 		str_reset(&what);
-		str_addf(&what, "%s.pid", task);
+		task_id(task, true, &what);
 		add_list_test(&f, str_text(&what), o->tids.p);
 	}
 	if (o->threads != THREADS_ALL) { // PF_KTHREAD of include/linux/sched.h

@@ -63,6 +63,26 @@ TIMEOUT 20
 EXPECT_RE ^napper;clone3;start_thread;napper;nap_outer;nap_inner;clock_nanosleep [5-9]\d{5}|1\d{6}$
 EXPECT_RE ;napper \d{5,7}$
 
+NAME tools: inside a pid namespace, threads that slept as tracing began, with their ids there
+RUN unshare -p -f --mount-proc sh -c '{build}/waits sleep 1 60000 71 & P=$!; until grep -q napper71 /proc/$P/task/*/comm; do sleep 0.05; done; for o in "-p $P" "--tree -p $$" "--per-thread --comm napper71"; do {sonde} offcputime --json $o 1 >j; python3 {top}/test/run/rows.py j "9e5 < total(\"napper71\") < 3e6" "[r[\"pid\"] for r in rows() if r[\"comm\"] == \"napper71\"] == [$P]"; done; python3 {top}/test/run/rows.py j "rows()[0][\"pid\"]"; basename $(dirname $(grep -l napper71 /proc/$P/task/*/comm))'
+NEED cmd:unshare
+TIMEOUT 30
+EXPECT_RE \ATrue\nTrue\nTrue\nTrue\nTrue\nFalse\n(\d+)\n\1\n
+
+NAME tools: inside a pid namespace, all the time of threads (--check)
+RUN unshare -p -f --mount-proc sh -c '{build}/waits mix 60000 & P=$!; until grep -q maker /proc/$P/task/*/comm; do sleep 0.05; done; {sonde} offcputime --check -p $P 1; for t in $(ls /proc/$P/task); do echo task $t; done'
+NEED cmd:unshare
+TIMEOUT 30
+EXPECT_RE (?s)^ +(\d+) napper .*\n\d+ threads, worst difference 0\.\d\d %: within 1 %\n.*^task \1$
+
+NAME tools: threads of another pid namespace, from outside (--check)
+RUN unshare -p -f --mount-proc --kill-child {build}/waits mix 60000 & U=$!; until P=$(echo $(cat /proc/$U/task/$U/children)) && grep -q maker /proc/$P/task/*/comm; do sleep 0.05; done 2>/dev/null; {sonde} offcputime --check -p $P 1; kill $U
+NEED cmd:unshare
+TIMEOUT 30
+EXPECT_RE ^ +\d+ napper 
+EXPECT_RE ^( *\d+ child +\d+\.\d+ .*\n){3}
+EXPECT_RE ^\d+ threads, worst difference 0\.\d\d %: within 1 %\n
+
 NAME tools: a process of a pid namespace, from outside
 RUN unshare -p -f --mount-proc --kill-child {build}/waits spin 6000 & sleep 0.3; P=$(cat /proc/$!/task/$!/children); {sonde} profile -p $P -F 99 -U 1; echo id $P; kill $!
 TIMEOUT 20

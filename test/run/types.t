@@ -84,3 +84,7 @@ NEED file:/sys/kernel/btf/9p
 PROG BEGIN { printf("%d %d\n", sizeof(struct v9fs_session_info) > 64, offsetof(struct v9fs_session_info, flags)); print(sizeof(((struct v9fs_inode *)0)->netfs) > sizeof(struct inode)); exit() }
 EXPECT_RE ^1 0$
 EXPECT_LINE true
+
+NAME fields that kernels name differently: task_struct's state, by both names
+RUN {sonde} -q -e 'struct task_struct { long pad; long state; } begin { printf("%d %d\n", offsetof(struct task_struct, __state), offsetof(struct task_struct, state)); exit() }'; {sonde} -q -e 'begin { printf("%d\n", offsetof(struct task_struct, __state) == offsetof(struct task_struct, state)); exit() }'
+EXPECT_RE ^8 8\n\n*1\n
