@@ -23,7 +23,7 @@ ALL_CFLAGS = -DSONDE_VERSION='"$(VERSION)"' -std=gnu17 -D_GNU_SOURCE -Isrc -I$(B
 LIBS = -lbpf -ldw -lelf -lz -liberty -llzma -lpthread $(EXTRA_LIBS)
 
 FOLDERS = base lang ctype ir bpf probe run unwind sym out session tool
-SRCS := $(wildcard $(FOLDERS:%=src/%/*.c)) src/help.c
+SRCS := $(wildcard $(FOLDERS:%=src/%/*.c)) src/help.c src/cmdline.c
 SRCS := $(wildcard $(SRCS))
 OBJS := $(SRCS:src/%.c=$(BUILD)/%.o)
 RT_SRCS := $(wildcard src/bpfrt/*.bpf.c)

@@ -4,5 +4,6 @@
 #include "base/base.h"
 
 // topic NULL: usage. "lang", "probes", "tools", a builtin's, a probe's or a tool's name. False: unknown topic (said on stderr).
-bool help_print(FILE *out, const char *topic);
+// as_bpftrace: usage as the command of that name.
+bool help_print(FILE *out, const char *topic, bool as_bpftrace);
 #endif

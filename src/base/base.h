@@ -143,6 +143,9 @@ void span_pos(const struct Diags *d, struct Span s, u32 *line, u32 *col); // 1-b
 void span_text(const struct Diags *d, struct Span s, struct Str *out);
 // Renders "NAME:L:C1-C2: ERROR: msg", the source line, the underline, "HINT: ...".
 void diags_render(const struct Diags *d, bool warnings, struct Str *out);
+// Escape sequences around the first line of a message on standard error: as BPFTRACE_COLOR says, else only on a terminal. "" when there are none.
+const char *diag_color(enum DiagKind kind);
+const char *diag_uncolor(void);
 void diags_deinit(struct Diags *d);
 
 // ---- small text helpers

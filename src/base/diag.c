@@ -135,6 +135,28 @@ static bool said_before(const struct Diags *d, size_t i)
 	return false;
 }
 
+static bool colored(void)
+{
+	static int known = -1;
+	if (known >= 0)
+		return known;
+	const char *env = getenv("BPFTRACE_COLOR");
+	known = env && !strcmp(env, "always") ? 1 : env && !strcmp(env, "never") ? 0 : isatty(2);
+	if (env && strcmp(env, "always") && strcmp(env, "never") && strcmp(env, "auto"))
+		fprintf(stderr, "WARNING: BPFTRACE_COLOR is auto, always or never, not '%s'\n", env);
+	return known;
+}
+
+const char *diag_color(enum DiagKind kind)
+{
+	return !colored() ? "" : kind == DIAG_ERROR ? "\033[31m" : "\033[33m";
+}
+
+const char *diag_uncolor(void)
+{
+	return colored() ? "\033[0m" : "";
+}
+
 void diags_render(const struct Diags *d, bool warnings, struct Str *out)
 {
 	for (size_t i = 0; i < d->items.n; i++) {
@@ -142,12 +164,15 @@ void diags_render(const struct Diags *d, bool warnings, struct Str *out)
 		const char *kind = it->kind == DIAG_ERROR ? "ERROR" : "WARNING";
 		if ((it->kind == DIAG_WARNING && !warnings) || said_before(d, i))
 			continue;
-		if (it->has_span && d->sources.n) {
+		bool placed = it->has_span && d->sources.n;
+		str_add(out, diag_color(it->kind));
+		if (placed) {
 			span_text(d, it->span, out);
-			str_addf(out, ": %s: %s\n", kind, it->msg);
+			str_add(out, ": ");
+		}
+		str_addf(out, "%s: %s%s\n", kind, it->msg, diag_uncolor());
+		if (placed)
 			render_line(d, it->span, out);
-		} else
-			str_addf(out, "%s: %s\n", kind, it->msg);
 		for (size_t h = 0; h < it->hints.n; h++)
 			str_addf(out, "HINT: %s\n", it->hints.p[h]);
 	}

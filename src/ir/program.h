@@ -76,7 +76,7 @@ struct Config { // config block and environment, after resolution
 	enum { MISSING_ERROR, MISSING_WARN, MISSING_IGNORE } missing_probes;
 	bool unwind_fp;	 // --unwind=fp
 	bool helper_errors; // -k
-	u8 unstable_map_decl, unstable_tseries, unstable_addr, unstable_import, unstable_macro; // 0 warn, 1 enable, 2 error
+	u8 unstable_tseries; // 0 warn, 1 enable, 2 error
 	bool unsafe;
 };
 

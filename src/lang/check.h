@@ -122,7 +122,7 @@ bool check_unit(struct Unit *u);
 void config_resolve(struct Unit *u);
 void config_defaults(struct Config *c);
 // Features that may change: use of one warns once, or is an error, as config says.
-enum Unstable { UNSTABLE_MAP_DECL, UNSTABLE_TSERIES, UNSTABLE_ADDR };
+enum Unstable { UNSTABLE_TSERIES };
 void unstable_feature(struct Unit *u, enum Unstable what, struct Span at);
 
 // ---- shared among check*.c

@@ -272,7 +272,6 @@ const struct Type *check_unop(struct Unit *u, struct Expr *e)
 			HINT(u, "cast it first: *(uint64 *)...");
 		return ty_none(u);
 	case OP_ADDR:
-		unstable_feature(u, UNSTABLE_ADDR, e->span);
 		if (e->a->kind == E_VAR || e->a->kind == E_MAP || e->a->kind == E_MAPREF) {
 			if (e->a->var)
 				e->a->var->captured = true; // it needs memory

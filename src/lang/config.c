@@ -21,7 +21,7 @@ void config_defaults(struct Config *c)
 	};
 }
 
-enum ConfKind { CK_U32, CK_U64, CK_BOOL, CK_STR, CK_STACK_MODE, CK_MISSING, CK_LICENSE, CK_SYM_CACHE, CK_UNSTABLE };
+enum ConfKind { CK_U32, CK_U64, CK_BOOL, CK_STR, CK_STACK_MODE, CK_MISSING, CK_LICENSE, CK_SYM_CACHE, CK_UNSTABLE, CK_GONE };
 static const struct ConfRow {
 	const char *name;
 	enum ConfKind kind;
@@ -46,12 +46,16 @@ static const struct ConfRow {
 	F(missing_probes, CK_MISSING),
 #undef F
 	{"cache_user_symbols", CK_SYM_CACHE, 0},
-	{"unstable_map_decl", CK_UNSTABLE, offsetof(struct Config, unstable_map_decl)},
 	{"unstable_tseries", CK_UNSTABLE, offsetof(struct Config, unstable_tseries)},
-	{"unstable_addr", CK_UNSTABLE, offsetof(struct Config, unstable_addr)},
-	{"unstable_import", CK_UNSTABLE, offsetof(struct Config, unstable_import)},
-	{"unstable_macro", CK_UNSTABLE, offsetof(struct Config, unstable_macro)},
+	// features that have become stable, and options of earlier versions
+	{"unstable_map_decl", CK_GONE, 0},
+	{"unstable_addr", CK_GONE, 0},
+	{"unstable_import", CK_GONE, 0},
+	{"unstable_macro", CK_GONE, 0},
+	{"symbol_source", CK_GONE, 0},
+	{"max_type_res_iterations", CK_GONE, 0},
 };
+static const char *const env_only[] = {"btf", "kernel_build", "kernel_source", "vmlinux", "color", "debug_output"};
 
 static bool one_of(const char *val, const char *const *names, size_t n, int *out)
 {
@@ -66,6 +70,7 @@ static bool one_of(const char *val, const char *const *names, size_t n, int *out
 // NULL, or what is wrong with the value.
 static const char *config_set(struct Unit *u, const struct ConfRow *r, const char *val)
 {
+	static const char *const bools[] = {"false", "true", "0", "1", "no", "yes", "off", "on"};
 	static const char *const modes[] = {"bpftrace", "perf", "raw", "build_id"};
 	static const char *const missing[] = {"error", "warn", "ignore"};
 	static const char *const unstable[] = {"warn", "enable", "error"};
@@ -89,12 +94,9 @@ static const char *config_set(struct Unit *u, const struct ConfRow *r, const cha
 			return "expects a number";
 		return NULL;
 	case CK_BOOL:
-		if (!strcmp(val, "1") || !strcasecmp(val, "true"))
-			*(bool *)at = true;
-		else if (!strcmp(val, "0") || !strcasecmp(val, "false"))
-			*(bool *)at = false;
-		else
+		if (!one_of(val, bools, ARRAY_LEN(bools), &pick))
 			return "expects true, false, 1 or 0";
+		*(bool *)at = pick % 2;
 		return NULL;
 	case CK_STR:
 		*(const char **)at = arena_strdup(u->arena, val);
@@ -116,6 +118,8 @@ static const char *config_set(struct Unit *u, const struct ConfRow *r, const cha
 		return NULL;
 	case CK_SYM_CACHE: // sonde keeps one symbol table an object: every setting gives the same result
 		return one_of(val, caches, ARRAY_LEN(caches), &pick) ? NULL : "expects PER_PROGRAM, PER_PID or NONE";
+	case CK_GONE:
+		return NULL;
 	case CK_UNSTABLE:
 		if (!one_of(val, unstable, ARRAY_LEN(unstable), &pick))
 			return "expects error, warn or enable";
@@ -135,9 +139,21 @@ static const struct ConfRow *find_row(const char *key)
 	return NULL;
 }
 
+static bool is_env_only(const char *key)
+{
+	int pick;
+	return one_of(strncasecmp(key, "bpftrace_", 9) ? key : key + 9, env_only, ARRAY_LEN(env_only), &pick);
+}
+
 static void from_block(struct Unit *u, struct ConfigItem *c)
 {
 	const struct ConfRow *r = find_row(c->key);
+	if (!r && is_env_only(c->key)) {
+		diag_error(u->diags, c->span, "%s: can only be set as an environment variable", c->key);
+		return;
+	}
+	if (r && r->kind == CK_GONE)
+		diag_warn(u->diags, c->span, "%s is deprecated and has no effect", r->name);
 	if (!r) {
 		diag_error(u->diags, c->span, "%s: not a known configuration option", c->key);
 		const char *names[ARRAY_LEN(rows)];
@@ -153,21 +169,20 @@ static void from_block(struct Unit *u, struct ConfigItem *c)
 									   : arena_printf(u->arena, "%llu", (unsigned long long)c->val->ival);
 	const char *bad = config_set(u, r, val);
 	if (bad)
-		diag_error(u->diags, c->val->span, "Invalid value for %s: it %s", c->key, bad);
+		diag_error(u->diags, c->span, "Invalid value for %s: it %s", c->key, bad);
 }
 
 void unstable_feature(struct Unit *u, enum Unstable what, struct Span at)
 {
-	static const char *const names[] = {[UNSTABLE_MAP_DECL] = "map_decl", [UNSTABLE_TSERIES] = "tseries", [UNSTABLE_ADDR] = "addr"};
-	u8 how[] = {[UNSTABLE_MAP_DECL] = u->config->unstable_map_decl, [UNSTABLE_TSERIES] = u->config->unstable_tseries,
-		    [UNSTABLE_ADDR] = u->config->unstable_addr};
+	static const char *const names[] = {[UNSTABLE_TSERIES] = "tseries"};
+	u8 how[] = {[UNSTABLE_TSERIES] = u->config->unstable_tseries};
 	if (how[what] == 1 || u->unstable_seen >> what & 1)
 		return;
 	u->unstable_seen |= 1u << what;
 	if (how[what] == 2)
 		diag_error(u->diags, at, "%s is turned off by unstable_%s=error", names[what], names[what]);
 	else
-		diag_warn(u->diags, at, "%s may change in later versions", names[what]);
+		diag_warn(u->diags, at, "Script is using an unstable feature: %s, which may change in later versions", names[what]);
 	diag_hint(u->diags, "config = { unstable_%s = enable } allows it%s", names[what], how[what] == 2 ? "" : " without this warning");
 }
 
@@ -184,6 +199,4 @@ void config_resolve(struct Unit *u)
 		if (bad)
 			diag_error_plain(u->diags, "the environment variable %s=%s is not valid: it %s", name, val, bad);
 	}
-	if (u->script->maps)
-		unstable_feature(u, UNSTABLE_MAP_DECL, u->script->maps->span);
 }

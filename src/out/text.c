@@ -98,7 +98,7 @@ static void text_attached(struct Render *r, u64 nprobes)
 {
 	struct Str s = {0};
 	str_addf(&s, "Attached %llu probe%s\n", (unsigned long long)nprobes, nprobes == 1 ? "" : "s");
-	put(r, s.p, s.n);
+	put_err(r, &s);
 	str_deinit(&s);
 }
 
@@ -113,7 +113,7 @@ static void text_lost(struct Render *r, u64 nevents)
 static void text_loss(struct Render *r, const char *what, u64 n, const char *text)
 {
 	struct Str s = {0};
-	str_addf(&s, "WARNING: %s\n", text);
+	str_addf(&s, "%sWARNING: %s%s\n", diag_color(DIAG_WARNING), text, diag_uncolor());
 	put_err(r, &s);
 	str_deinit(&s);
 }
@@ -175,10 +175,12 @@ static void text_error(struct Render *r, const struct RunError *e)
 	size_t n = strlen(text);
 	if (n && text[n - 1] == '\n')
 		n--;
+	str_add(&s, diag_color(e->kind == RUN_ERRORF ? DIAG_ERROR : DIAG_WARNING));
 	if (e->where)
 		str_addf(&s, "%s: ", e->where);
 	str_add(&s, e->kind == RUN_ERRORF ? "ERROR: " : "WARNING: ");
 	str_addn(&s, text, n);
+	str_add(&s, diag_uncolor());
 	if (e->kind == RUN_HELPER)
 		str_addf(&s, "\nAdditional Info - helper: %s, retcode: %lld", e->helper, (long long)e->retcode);
 	str_addc(&s, '\n');

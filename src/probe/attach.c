@@ -115,7 +115,8 @@ static bool tolerant(const struct ProbeEnv *env)
 struct err *attach_failed(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct err *cause)
 {
 	if (!tolerant(env))
-		return err_wrap(cause, "cannot attach %s", pt->name);
+		return err_wrap(cause, "Unable to attach probe: %s. If this is expected, set the 'missing_probes' config variable to 'warn'.\n"
+				       "HINT: cannot attach %s", pt->name, pt->name);
 	if (env->config->missing_probes == MISSING_WARN) {
 		struct Span none = {0};
 		diag_warn(env->diags, pp->ast ? pp->ast->span : none, "cannot attach %s: %s; skipped", pt->name, err_text(cause));
@@ -232,10 +233,25 @@ static void raise_open_files(const struct Program *p)
 	}
 }
 
+static void say_points(const struct Program *p)
+{
+	for (size_t i = 0; i < p->progs.n; i++) {
+		const struct ProbeProg *pp = p->progs.p[i];
+		bool own = pp->kind == PK_BEGIN || pp->kind == PK_END || pp->kind == PK_SELF || pp->kind == PK_TEST || pp->kind == PK_BENCH;
+		for (size_t k = 0; k < pp->points.v.n; k++)
+			if (own)
+				fprintf(stderr, "Attaching '%s' probe\n", pp->points.v.p[k]->name);
+			else
+				fprintf(stderr, "Trying to attach probe: %s\n", pp->points.v.p[k]->name);
+	}
+}
+
 struct err *probes_attach(struct ProbeEnv *env, struct Program *p, struct Attachments *at, u64 *n)
 {
 	struct err *e = NULL;
 	raise_open_files(p);
+	if (env->verbose)
+		say_points(p);
 	for (size_t i = 0; !e && i < p->progs.n; i++)
 		if (!runs_last_first(p->progs.p[i]->kind))
 			e = provider_of(p->progs.p[i]->kind)->attach(env, p->progs.p[i], at);

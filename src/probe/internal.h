@@ -27,7 +27,6 @@ struct ProbeCache {
 	VEC(struct TpName) tps;
 	KFuncList kfuncs; // sorted by name, then address
 	NameList blacklist;	  // sorted
-	const char *limit_said;	  // max_probes was reported
 	VEC(struct Refusals *) refusals; // one a probe of the script
 };
 struct ProbeCache *probe_cache(struct ProbeEnv *env);
@@ -35,7 +34,7 @@ struct ProbeCache *probe_cache(struct ProbeEnv *env);
 // ---- provider.c
 bool provider_is_listed(const struct Provider *p, bool user);
 struct Point *point_new(struct ProbeEnv *env, const struct Provider *p, enum CtxKind ctx);
-// Adds it unless config max_probes is reached (said once); numbers it.
+// Adds it unless config max_probes is reached (said in the end); numbers it.
 void point_add(struct ProbeEnv *env, const struct AttachSpec *spec, struct PointList *out, struct Point *pt);
 // What the script names does not exist: an error, a warning or nothing, as config missing_probes says. Returns whether it was said
 // (a hint may follow).

@@ -79,7 +79,7 @@ void iter_expand(struct ProbeEnv *env, const struct Provider *p, const struct At
 	if (err_code(e) == ENOSYS) { // no BTF at all
 		if (!env->lenient)
 			diag_error(env->diags, spec->span, "%s", err_text(e));
-	} else if (probe_missing(env, spec, "this kernel has no iterator '%s'", kind)) {
+	} else if (probe_missing(env, spec, "iter %s not available for your kernel version.", kind)) {
 		NameList names = {0};
 		kinds(env, "*", &names);
 		hint_nearest(env, kind, &names, "iter:");

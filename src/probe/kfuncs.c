@@ -1,4 +1,4 @@
-// Kernel functions by name and pattern. In: tracefs' available_filter_functions (what ftrace can patch), /proc/kallsyms, the list of what
+// Kernel functions by name and pattern. In: tracefs' available_filter_functions (what ftrace can patch) or the file that stands for it, /proc/kallsyms, the list of what
 // kprobes must not touch. Out: names with module and, from kallsyms, addresses.
 #include <errno.h>
 #include "probe/internal.h"
@@ -21,11 +21,11 @@ void kfuncs_sort(KFuncList *l)
 // "tcp_sendmsg" or "nft_do_chain [nf_tables]" a line. Names of removed init code read "__ftrace_invalid_address___123".
 static bool read_tracefs(struct ProbeEnv *env, struct ProbeCache *c)
 {
-	const char *root;
+	const char *root = NULL;
 	struct Str s = {0};
-	struct err *e = tracefs_path(&root);
+	struct err *e = env->traceable ? NULL : tracefs_path(&root);
 	if (!e)
-		e = read_file(arena_printf(env->arena, "%s/available_filter_functions", root), &s, 256 << 20);
+		e = read_file(env->traceable ? env->traceable : arena_printf(env->arena, "%s/available_filter_functions", root), &s, 256 << 20);
 	if (e) {
 		err_free(e);
 		str_deinit(&s);

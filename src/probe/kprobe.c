@@ -95,8 +95,7 @@ static void expand_exact(struct ProbeEnv *env, const struct Provider *p, const s
 	}
 	if (found.n && outside == found.n) {
 		struct SymHit h = sym_kernel(env->syms, found.p[0].addr);
-		diag_error(env->diags, spec->span, "offset %llu is outside of %s, which is at most %llu bytes long", (unsigned long long)off, name,
-			   (unsigned long long)h.size);
+		diag_error(env->diags, spec->span, "Offset outside the function bounds ('%s' size is %llu)", name, (unsigned long long)h.size);
 	}
 	vec_deinit(&found);
 }
@@ -192,8 +191,6 @@ static bool kernel_has_kprobes(struct ProbeEnv *env, const struct AttachSpec *sp
 {
 	if (feature_has(FEAT_KPROBE))
 		return true;
-	if (env->listing && !env->lenient)
-		diag_warn(env->diags, spec->span, "this kernel was built without kprobes: there is nothing to list");
 	if (probe_missing(env, spec, "this kernel was built without kprobes"))
 		diag_hint(env->diags, "use tracepoint or rawtracepoint; -l 'tracepoint:*' lists them");
 	return false;
@@ -206,7 +203,7 @@ void kprobe_expand(struct ProbeEnv *env, const struct Provider *p, const struct 
 	if (!spec_parts(env, p, spec, 1, 2) || !spec_offset(env, p, spec, spec->parts[spec->nparts - 1], p->kind == PK_KPROBE, &name, &off))
 		return;
 	if (!name[0]) {
-		diag_error(env->diags, spec->span, "%s names no function", p->name);
+		diag_error(env->diags, spec->span, "%ss should be attached to a function or an address", p->name);
 		diag_hint(env->diags, "the form is %s", p->synopsis);
 		return;
 	}

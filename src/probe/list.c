@@ -85,7 +85,7 @@ static u32 list_types(struct ProbeEnv *env, const struct AttachSpec *spec, bool 
 	for (u32 i = 0; i < n; i++) {
 		str_reset(&s);
 		if (verbose && ctype_struct_text(env->ctypes, t.names.p[i], &s))
-			fprintf(out, "%s\n", str_text(&s));
+			fprintf(out, "vmlinux: %s\n", str_text(&s));
 		else
 			fprintf(out, "%s\n", t.names.p[i]);
 	}
@@ -111,11 +111,14 @@ static void list_provider(struct Lister *l, const struct Provider *p, const stru
 	// The provider's own name in front, then what was asked for.
 	struct AttachSpec s = *spec;
 	s.nparts = spec->nparts - skip + 1;
-	s.parts = arena_new_n(l->env->arena, const char *, s.nparts + 1);
+	s.parts = arena_new_n(l->env->arena, const char *, s.nparts + 2);
 	s.parts[0] = p->name;
 	for (u32 i = skip; i < spec->nparts; i++)
 		s.parts[i - skip + 1] = spec->parts[i];
 	if (s.nparts == 1 && p->kind > PK_BENCH) // a provider alone: all of it
+		s.parts[s.nparts++] = "*";
+	bool user = p->kind == PK_UPROBE || p->kind == PK_URETPROBE || p->kind == PK_USDT;
+	if (s.nparts == 2 && user && (strchr(s.parts[1], '/') || !strcmp(s.parts[1], "*"))) // a file alone
 		s.parts[s.nparts++] = "*";
 	if (s.nparts == 2 && !*s.parts[1]) // "software:"
 		s.parts[1] = "*";
@@ -138,22 +141,21 @@ static u32 list_one(struct Lister *l, const struct AttachSpec *spec, bool verbos
 	if (is_type_pattern(spec->text))
 		return list_types(env, spec, verbose, out);
 	const struct Provider *p = is_wild(spec->parts[0]) ? NULL : provider_find(spec->parts[0]);
+	bool word = !p && spec->nparts == 1; // the name of an event, or a pattern for it
 	size_t said = env->diags->items.n;
 	env->lenient = p == NULL;
 	env->want_args = verbose;
 	env->listing = true;
 	if (p)
 		list_provider(l, p, spec, 1);
-	else if (is_wild(spec->parts[0]))
+	else if (word || is_wild(spec->parts[0]))
 		list_all(l, spec);
-	else {
-		diag_error(env->diags, spec->span, "unknown probe type '%s'", spec->parts[0]);
-		if (spec->nparts == 1)
-			diag_hint(env->diags, "to search all probes write '*%s*'", spec->parts[0]);
-	}
+	else
+		diag_error(env->diags, spec->span, "Invalid probe type: %s", spec->parts[0]);
 	env->listing = env->want_args = env->lenient = false;
 	if (!l->found.n && env->diags->items.n == said)
-		diag_warn(env->diags, spec->span, "nothing matches '%s'", spec->text);
+		diag_warn(env->diags, spec->span, "nothing matches '%s'%s%s%s", spec->text, word && !is_wild(spec->text) ? "; to search write '*" : "",
+			  word && !is_wild(spec->text) ? spec->text : "", word && !is_wild(spec->text) ? "*'" : "");
 	return print_found(l, spec, verbose, out);
 }
 

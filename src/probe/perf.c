@@ -106,15 +106,21 @@ static void bad_timer(struct ProbeEnv *env, const struct Provider *p, const stru
 	diag_hint(env->diags, "the form is %s", p->synopsis);
 }
 
+static void bad_rate(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, const char *text)
+{
+	bool tail = text[0] >= '0' && text[0] <= '9';
+	bad_timer(env, p, spec, arena_printf(env->arena, "Invalid rate of %s probe: %s: %%s", p->name, tail ? "invalid trailing bytes" : "invalid integer"), text);
+}
+
 static void expand_duration(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, struct PointList *out)
 {
 	u64 ns;
 	if (!duration(spec->parts[1], &ns)) {
-		bad_timer(env, p, spec, "'%s' is no duration", spec->parts[1]);
+		bad_rate(env, p, spec, spec->parts[1]);
 		return;
 	}
 	if (ns < 1000) {
-		diag_error(env->diags, spec->span, "%llu nanoseconds are too short for %s: at least 1us", (unsigned long long)ns, p->name);
+		diag_error(env->diags, spec->span, "Invalid rate of %s probe. Minimum is 1000 or 1us. Found: %llu nanoseconds", p->name, (unsigned long long)ns);
 		diag_hint(env->diags, "for a frequency write %s:hz:%llu", p->name, (unsigned long long)MAX(ns, 1));
 		return;
 	}
@@ -142,11 +148,16 @@ void timer_expand(struct ProbeEnv *env, const struct Provider *p, const struct A
 	}
 	const struct Unit *u = find_unit(spec->parts[1]);
 	if (!u) {
-		bad_timer(env, p, spec, "'%s' is no unit of time", spec->parts[1]);
+		bad_timer(env, p, spec, "%s is not an accepted unit of time", spec->parts[1]);
 		return;
 	}
-	if (!whole_number(spec->parts[2], &n) || !n || __builtin_mul_overflow(n, MAX(u->ns, 1), &ns) || ns > INT64_MAX) {
-		bad_timer(env, p, spec, "'%s' is no positive number in range", spec->parts[2]);
+	const char *text = spec->parts[2];
+	if (text[0] != '-' && !whole_number(text, &n)) {
+		bad_rate(env, p, spec, text);
+		return;
+	}
+	if (text[0] == '-' || !n || __builtin_mul_overflow(n, MAX(u->ns, 1), &ns) || ns > INT64_MAX) {
+		bad_timer(env, p, spec, "%s frequency should be a positive integer", p->name);
 		return;
 	}
 	struct Point *pt = timer_point(env, p, u->name, n);
@@ -264,7 +275,7 @@ static void unknown_counter(struct ProbeEnv *env, const struct Provider *p, cons
 			if (counters[i].alias)
 				vec_push(&names, counters[i].alias);
 		}
-	diag_error(env->diags, spec->span, "'%s' is no %s event", name, p->name);
+	diag_error(env->diags, spec->span, "%s is not a %s probe", name, p->name);
 	hint_nearest(env, name, &names, arena_printf(env->arena, "%s:", p->name));
 	vec_deinit(&names);
 }
@@ -282,7 +293,7 @@ void counter_expand(struct ProbeEnv *env, const struct Provider *p, const struct
 	const char *text = spec->nparts == 3 ? spec->parts[2] : "";
 	if (*text && strcmp(text, "*") && (!whole_number(text, &count) || !count || count > INT64_MAX)) {
 		if (!env->lenient)
-			diag_error(env->diags, spec->span, "'%s' is no positive count for %s", text, p->name);
+			diag_error(env->diags, spec->span, "Invalid count for %s probe: invalid integer: %s", p->name, text);
 		return;
 	}
 	struct Point *pt = point_new(env, p, CTX_PERF);

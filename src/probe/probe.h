@@ -29,13 +29,17 @@ struct ProbeEnv {
 	bool usdt_file_activation;
 	bool verbose;
 	bool no_uprobe_multi, no_kprobe_multi, no_kprobe_session; // --no-feature
+	const char *traceable; // file of traceable kernel functions instead of tracefs'; NULL
+	const char *filter;    // regular expression that names of points must match, begin's and end's aside; NULL
 	VEC(int) owned_fds; // BTF objects and programs that points refer to; probe_env_deinit closes them
 	// set and used by probe/ alone; zero at start
 	struct ProbeCache *cache; // names read once: events, traceable functions
 	VEC(struct Watch) watches;
 	bool watch_full;	  // that there is no free register was said
 	u32 nwatchfns;		  // uprobes that watchpoints_prepare added
-	u32 npoints;		  // points made so far, for max_probes and Point.id
+	u32 npoints;		  // points made so far, for Point.id
+	u32 ncounted;		  // ... for max_probes: a uprobe pattern is one
+	const struct AttachSpec *linked; // of the point made last
 	bool want_args;		  // the action now expanded reads `args`, `retval` or `ctx`: fill Point.args
 	bool expanding;		  // a probe of the script: its patterns without a match are judged when all its points are known
 	bool listing;		  // expanding for -l: no limit on points

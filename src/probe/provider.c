@@ -1,6 +1,7 @@
 // The provider table, and the way from a script's attach points to plain points.
 // In: AttachSpec lists of the AST. Out: PointLists. Invariant: a point exists (event, symbol, register...) when it leaves here, as far as
 // that can be known without attaching; every refusal is a diagnostic at the attach point's span.
+#include <regex.h>
 #include <strings.h>
 #include "lang/check.h"
 #include "probe/internal.h"
@@ -97,18 +98,21 @@ struct Point *point_new(struct ProbeEnv *env, const struct Provider *p, enum Ctx
 	return pt;
 }
 
+static bool p_is_user(const struct Point *pt)
+{
+	return pt->kind == PK_UPROBE || pt->kind == PK_URETPROBE;
+}
+
+// What one link of the kernel takes (uprobe_multi) counts once.
 void point_add(struct ProbeEnv *env, const struct AttachSpec *spec, struct PointList *out, struct Point *pt)
 {
 	u32 max = env->config ? env->config->max_probes : 0;
-	if (max && !env->listing && env->npoints >= max) {
-		if (probe_cache(env)->limit_said)
-			return;
-		probe_cache(env)->limit_said = pt->name;
-		diag_error(env->diags, spec->span, "more than %u probes: %s would be one too many", max, pt->name);
-		diag_hint(env->diags, "raise the limit with config = { max_probes = N } or BPFTRACE_MAX_PROBES=N, or narrow the pattern");
-		return;
-	}
 	pt->id = env->npoints++;
+	bool same_link = spec == env->linked && (p_is_user(pt) && pt->from_pattern && !env->no_uprobe_multi && feature_has(FEAT_UPROBE_MULTI));
+	env->linked = spec;
+	env->ncounted += !same_link;
+	if (max && !env->listing && env->ncounted > max) // counted on: the error tells how many there are
+		return;
 	vec_push(&out->v, pt);
 }
 
@@ -118,6 +122,18 @@ static bool spec_is_wild(const struct AttachSpec *spec)
 		if (is_wild(spec->parts[i]))
 			return true;
 	return false;
+}
+
+// "No matches for tracepoint sched:nosuch."
+static void say_no_match(struct ProbeEnv *env, const struct AttachSpec *spec, bool error)
+{
+	const struct Provider *p = provider_find(spec->parts[0]);
+	const char *rest = strchr(spec->text, ':');
+	const char *text = arena_printf(env->arena, "%s %s", p && !is_wild(spec->parts[0]) ? p->name : spec->parts[0], rest ? rest + 1 : "");
+	if (error)
+		diag_error(env->diags, spec->span, "No matches for %s.", text);
+	else
+		diag_warn(env->diags, spec->span, "No matches for %s. Skipping.", text);
 }
 
 bool probe_missing(struct ProbeEnv *env, const struct AttachSpec *spec, const char *fmt, ...)
@@ -130,7 +146,7 @@ bool probe_missing(struct ProbeEnv *env, const struct AttachSpec *spec, const ch
 	va_start(ap, fmt);
 	str_vaddf(&s, fmt, ap);
 	va_end(ap);
-	if (env->expanding && mode == MISSING_ERROR && spec_is_wild(spec)) {
+	if (env->expanding && mode == MISSING_ERROR && spec_is_wild(spec)) { // the provider's pattern alone is no reason
 		struct Unmatched m = {spec->span, arena_strdup(env->arena, s.p)};
 		vec_push(&env->unmatched, m);
 		str_deinit(&s);
@@ -138,10 +154,10 @@ bool probe_missing(struct ProbeEnv *env, const struct AttachSpec *spec, const ch
 	}
 	if (env->listing) // nothing to attach: no harm
 		diag_warn(env->diags, spec->span, "%s", s.p);
-	else if (mode == MISSING_ERROR)
-		diag_error(env->diags, spec->span, "%s", s.p);
-	else
-		diag_warn(env->diags, spec->span, "%s; skipped", s.p);
+	else {
+		say_no_match(env, spec, mode == MISSING_ERROR);
+		diag_hint(env->diags, "%s", s.p);
+	}
 	str_deinit(&s);
 	return true;
 }
@@ -161,9 +177,9 @@ bool spec_parts(struct ProbeEnv *env, const struct Provider *p, const struct Att
 	if (env->lenient)
 		return false;
 	if (min == max)
-		diag_error(env->diags, spec->span, "%s takes %u part%s after its name, found %u", p->name, min, min == 1 ? "" : "s", n);
+		diag_error(env->diags, spec->span, "%s probe type requires %u arguments, found %u", p->name, min, n);
 	else
-		diag_error(env->diags, spec->span, "%s takes %u to %u parts after its name, found %u", p->name, min, max, n);
+		diag_error(env->diags, spec->span, "%s probe type requires %u or %u arguments, found %u", p->name, min, max, n);
 	diag_hint(env->diags, "the form is %s", p->synopsis);
 	return false;
 }
@@ -178,7 +194,8 @@ bool spec_offset(struct ProbeEnv *env, const struct Provider *p, const struct At
 	if (!plus || strchr(plus, ')') || (plus - text >= 8 && !strncmp(plus - 8, "operator", 8)))
 		return true;
 	if (plus == text || !parse_u64(plus + 1, off)) {
-		diag_error(env->diags, spec->span, "'%s' is no offset: a number follows the +, e.g. %.*s+0x10", plus + 1, (int)(plus - text), text);
+		diag_error(env->diags, spec->span, "Invalid offset: invalid integer: %s", plus + 1);
+		diag_hint(env->diags, "a number follows the +, e.g. %.*s+0x10", (int)(plus - text), text);
 		return false;
 	}
 	if (memchr(text, '+', (size_t)(plus - text))) {
@@ -186,7 +203,8 @@ bool spec_offset(struct ProbeEnv *env, const struct Provider *p, const struct At
 		return false;
 	}
 	if (!allow) {
-		diag_error(env->diags, spec->span, "%s cannot be attached at an offset: a function returns as a whole", p->name);
+		diag_error(env->diags, spec->span, "Offset not allowed");
+		diag_hint(env->diags, "%s: a function returns as a whole", p->name);
 		return false;
 	}
 	*name = arena_strndup(env->arena, text, (size_t)(plus - text));
@@ -242,7 +260,7 @@ static void unknown_provider(struct ProbeEnv *env, const struct AttachSpec *spec
 	for (u32 i = 0; i < nproviders; i++)
 		vec_push(&names, providers[i].name);
 	const char *name = spec->parts[0];
-	diag_error(env->diags, spec->span, "unknown probe type '%s'", name);
+	diag_error(env->diags, spec->span, "Invalid probe type: %s", name);
 	char *low = arena_strdup(env->arena, name);
 	for (char *c = low; *c; c++)
 		*c = *c >= 'A' && *c <= 'Z' ? *c + 32 : *c;
@@ -291,6 +309,13 @@ static void expand_one(struct ProbeEnv *env, const struct AttachSpec *spec, stru
 		probe_missing(env, spec, "nothing matches '%s'", spec->text);
 }
 
+static void no_points(struct ProbeEnv *env, struct Span at, const char *why)
+{
+	diag_error(env->diags, at, "Probe has no valid attach points. If this is expected, set the 'missing_probes' config variable to 'warn'.");
+	if (why)
+		diag_hint(env->diags, "%s", why);
+}
+
 // A pattern that matches nothing is an error when the probe has no other point: tools list the names that a function has in one kernel or other.
 static void judge_unmatched(struct ProbeEnv *env, bool others)
 {
@@ -299,7 +324,7 @@ static void judge_unmatched(struct ProbeEnv *env, bool others)
 		if (others)
 			diag_warn(env->diags, m->span, "%s; skipped", m->why);
 		else
-			diag_error(env->diags, m->span, "%s", m->why);
+			no_points(env, m->span, m->why);
 	}
 	env->unmatched.n = 0;
 }
@@ -336,9 +361,23 @@ static void add_absent(struct ProbeEnv *env, const struct AttachSpec *spec, stru
 	vec_push(&out->v, pt);
 }
 
+// --probe-filter: the rest is not loaded.
+static void filter_points(const regex_t *re, struct PointList *l)
+{
+	size_t w = 0;
+	for (size_t i = 0; i < l->v.n; i++) {
+		const struct Point *pt = l->v.p[i];
+		if (pt->kind == PK_BEGIN || pt->kind == PK_END || !regexec(re, pt->name, 0, NULL, 0))
+			l->v.p[w++] = l->v.p[i];
+	}
+	l->v.n = w;
+}
+
 void probes_expand(struct ProbeEnv *env, struct Script *s, struct PointList *lists)
 {
 	u32 i = 0;
+	regex_t re;
+	bool filter = env->filter && !regcomp(&re, env->filter, REG_EXTENDED | REG_NOSUB);
 	for (struct ProbeAst *p = s->probes; p; p = p->next, i++) {
 		int errors = env->diags->nerrors;
 		bool iter = false;
@@ -352,12 +391,22 @@ void probes_expand(struct ProbeEnv *env, struct Script *s, struct PointList *lis
 			iter |= lists[i].v.p[k]->kind == PK_ITER;
 		if (iter && lists[i].v.n > 1)
 			diag_error(env->diags, p->span, "an iter probe stands alone: it takes no other attach point beside it");
-		if (lists[i].v.n || env->diags->nerrors != errors)
+		bool found = lists[i].v.n;
+		if (filter)
+			filter_points(&re, &lists[i]);
+		if (found || env->diags->nerrors != errors)
 			continue;
 		if (!env->config || env->config->missing_probes == MISSING_ERROR)
-			diag_error(env->diags, p->span, "this probe has no attach point");
+			no_points(env, p->span, NULL);
 		else
 			add_absent(env, p->points, &lists[i]);
 	}
 	env->want_args = false;
+	if (filter)
+		regfree(&re);
+	u32 max = env->config ? env->config->max_probes : 0;
+	if (!max || env->ncounted <= max)
+		return;
+	diag_error_plain(env->diags, "Can't attach to %u probes because it exceeds the current limit of %u probes.", env->ncounted, max);
+	diag_hint(env->diags, "raise the limit with config = { max_probes = N } or BPFTRACE_MAX_PROBES=N, or narrow the pattern");
 }

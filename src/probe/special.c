@@ -13,7 +13,7 @@ static const struct {
 static bool expand_signal(struct ProbeEnv *env, const struct AttachSpec *spec, struct Point *pt)
 {
 	if (strcmp(spec->parts[1], "signal")) {
-		diag_error(env->diags, spec->span, "self knows no trigger '%s'", spec->parts[1]);
+		diag_error(env->diags, spec->span, "%s is not a supported trigger", spec->parts[1]);
 		diag_hint(env->diags, "did you mean 'self:signal:SIGUSR1'?");
 		return false;
 	}
@@ -21,7 +21,7 @@ static bool expand_signal(struct ProbeEnv *env, const struct AttachSpec *spec, s
 		if (!strcmp(spec->parts[2], signals[i].name))
 			pt->sig = signals[i].sig;
 	if (!pt->sig) {
-		diag_error(env->diags, spec->span, "'%s' is no signal that self can wait for", spec->parts[2]);
+		diag_error(env->diags, spec->span, "%s is not a supported signal", spec->parts[2]);
 		diag_hint(env->diags, "use SIGUSR1");
 		return false;
 	}

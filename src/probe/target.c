@@ -89,6 +89,43 @@ static struct err *from_every_process(struct ProbeEnv *env, struct Map *seen, Na
 	return NULL;
 }
 
+// The command of -c has not begun: its program and the libraries it is linked with are not mapped yet.
+struct Linked {
+	struct ProbeEnv *env;
+	NameList *paths;
+};
+
+static void add_once(struct ProbeEnv *env, const char *path, NameList *paths)
+{
+	struct stat a, b;
+	if (stat(path, &a))
+		return;
+	for (size_t i = 0; i < paths->n; i++)
+		if (!stat(paths->p[i], &b) && a.st_ino == b.st_ino && a.st_dev == b.st_dev)
+			return;
+	vec_push(paths, arena_strdup(env->arena, path));
+}
+
+static void add_linked(void *arg, const char *name)
+{
+	struct Linked *l = arg;
+	char *path = NULL;
+	struct err *e = sym_resolve_path(name, 0, &path);
+	if (!e)
+		add_once(l->env, path, l->paths);
+	err_free(e);
+	free(path);
+}
+
+static void from_command(struct ProbeEnv *env, NameList *paths)
+{
+	struct SymObject *o = sym_object_path(env->syms, env->cmd_path);
+	struct Linked l = {env, paths};
+	add_once(env, env->cmd_path, paths);
+	if (o && !o->why)
+		sym_object_needed(env->syms, o, add_linked, &l);
+}
+
 // glibc 2.34 moved these into libc and left empty libraries behind: a script that names one by its short name means the functions.
 static void add_libc(struct ProbeEnv *env, const char *target, NameList *paths)
 {
@@ -147,13 +184,18 @@ bool probe_targets(struct ProbeEnv *env, const struct AttachSpec *spec, const ch
 		struct Map seen = {0};
 		e = pid ? from_maps(env, pid, &seen, paths) : from_every_process(env, &seen, paths);
 		map_deinit(&seen);
+		if (!pid && env->cmd_path)
+			from_command(env, paths);
 	} else if (is_wild(target)) {
 		from_pattern(env, target, paths);
 	} else
 		e = one_path(env, target, pid, paths);
 	if (!e && paths->n > before)
 		return true;
-	if (e)
+	if (e && target && !env->listing && !env->lenient && env->config && env->config->missing_probes == MISSING_ERROR) {
+		diag_error(env->diags, spec->span, "%s target file '%s' does not exist or is not executable", provider_find(spec->parts[0])->name, target);
+		diag_hint(env->diags, "%s", err_text(e));
+	} else if (e)
 		probe_missing(env, spec, "%s", err_text(e));
 	else
 		probe_missing(env, spec, "no program or library matches '%s'", target ? target : "");

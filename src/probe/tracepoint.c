@@ -135,13 +135,14 @@ static void missing(struct ProbeEnv *env, const struct AttachSpec *spec, const c
 // Category and event from the parts. One pattern alone searches all categories.
 static bool split(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, const char **category, const char **event)
 {
-	if (spec->nparts == 2 && is_wild(spec->parts[1])) {
+	if (spec->nparts == 2 && (is_wild(spec->parts[1]) || env->listing)) {
 		*category = "*";
 		*event = spec->parts[1];
 		return true;
 	}
 	if (spec->nparts == 2 && !env->lenient) {
-		diag_error(env->diags, spec->span, "a tracepoint is named by category and event");
+		diag_error(env->diags, spec->span, "tracepoint probe type requires 2 arguments, found 1");
+		diag_hint(env->diags, "the form is %s", p->synopsis);
 		hint_event(env, "", spec->parts[1]);
 		return false;
 	}

@@ -189,7 +189,7 @@ static void read_args(struct ProbeEnv *env, const struct AttachSpec *spec, struc
 	if (!env->want_args || !pt->event || pt->off || pt->kind != PK_UPROBE)
 		return;
 	struct err *e = ctype_uprobe_args(env->ctypes, pt->target, pt->event, &pt->args, &pt->ret);
-	if (e && !env->lenient) {
+	if (e && !env->lenient && !env->listing) {
 		diag_error(env->diags, spec->span, "the arguments of %s are not known by name: %s", pt->name, err_text(e));
 		diag_hint(env->diags, "use arg0, arg1, ...");
 	}
@@ -216,8 +216,7 @@ static void add_found(struct ProbeEnv *env, const struct Provider *p, const stru
 		      const struct Found *f, struct PointList *out)
 {
 	if (w->off && w->off >= f->size) {
-		diag_error(env->diags, spec->span, "offset %llu is outside of %s, which is %llu bytes long", (unsigned long long)w->off, f->name,
-			   (unsigned long long)f->size);
+		diag_error(env->diags, spec->span, "Offset outside the function bounds ('%s' size is %llu)", f->name, (unsigned long long)f->size);
 		return;
 	}
 	if (!at_insn(env, spec, path, f->name, f->file_off + w->off, w->off))
@@ -305,14 +304,14 @@ static bool parse_want(struct ProbeEnv *env, const struct Provider *p, const str
 {
 	*w = (struct Want){.lang = lang, .cpp = lang != NULL};
 	if (lang && strcmp(lang, "cpp")) {
-		diag_error(env->diags, spec->span, "unknown language '%s' between binary and function", lang);
+		diag_error(env->diags, spec->span, "unsupported language type: %s", lang);
 		diag_hint(env->diags, "the form is %s", p->synopsis);
 		return false;
 	}
 	if (!spec_offset(env, p, spec, text, p->kind == PK_UPROBE, &w->name, &w->off))
 		return false;
 	if (!w->name[0]) {
-		diag_error(env->diags, spec->span, "%s names no function", p->name);
+		diag_error(env->diags, spec->span, "%s should be attached to a function and/or address", p->name);
 		diag_hint(env->diags, "the form is %s", p->synopsis);
 		return false;
 	}
@@ -337,7 +336,7 @@ void uprobe_expand(struct ProbeEnv *env, const struct Provider *p, const struct 
 		return;
 	const char *target = own ? NULL : spec->parts[1];
 	if (target && !target[0]) {
-		diag_error(env->diags, spec->span, "%s names no binary", p->name);
+		diag_error(env->diags, spec->span, "%s should have a target", p->name);
 		diag_hint(env->diags, "the form is %s", p->synopsis);
 		return;
 	}

@@ -53,21 +53,21 @@ void watchpoint_expand(struct ProbeEnv *env, const struct Provider *p, const str
 	if (!spec_parts(env, p, spec, 3, 3))
 		return;
 	if (!parse_u64(spec->parts[1], &addr) && !watch_function_form(env, spec->parts[1], &func, &arg)) {
-		diag_error(env->diags, spec->span, "'%s' is neither an address nor function+argN", spec->parts[1]);
+		diag_error(env->diags, spec->span, "Invalid function/address argument: invalid integer: %s", spec->parts[1]);
 		return;
 	}
 	if (!func && !addr) {
-		diag_error(env->diags, spec->span, "a watchpoint needs an address other than 0");
+		diag_error(env->diags, spec->span, "watchpoint must be attached to a non-zero address");
 		return;
 	}
 	if (!parse_u64(spec->parts[2], &len) || (len != 1 && len != 2 && len != 4 && len != 8)) {
-		diag_error(env->diags, spec->span, "a watchpoint is 1, 2, 4 or 8 bytes long, not '%s'", spec->parts[2]);
+		diag_error(env->diags, spec->span, "watchpoint length must be one of (1,2,4,8)");
 		return;
 	}
 	const struct Mode *m = find_mode(spec->parts[3]);
 	if (!m) {
-		diag_error(env->diags, spec->span, "'%s' is no mode that this processor can watch for", spec->parts[3]);
-		diag_hint(env->diags, "one of " MODES);
+		diag_error(env->diags, spec->span, "invalid watchpoint mode: %s", spec->parts[3]);
+		diag_hint(env->diags, "supported modes: " MODES);
 		return;
 	}
 	if (func && !env->pid && !env->child) {

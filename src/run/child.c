@@ -111,7 +111,7 @@ struct err *child_start(const char *cmd, struct Child **out)
 	struct err *e = split(cmd, &argv);
 	*out = NULL;
 	if (!e && !(path = find_program(argv[0])))
-		e = err_new("path '%s' does not exist or is not executable", argv[0]);
+		e = err_new("Failed to fork child: Path '%s' does not exist or is not executable", argv[0]);
 	if (!e && (pipe2(go, O_CLOEXEC) || pipe2(result, O_CLOEXEC)))
 		e = err_errno(errno, "cannot start '%s': pipe", argv[0]);
 	if (!e) {

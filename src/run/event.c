@@ -60,6 +60,7 @@ static void report_error(struct RunCtx *rc, struct Span at, struct RunError *e)
 		e->where = str_text(&where);
 		e->context = str_text(&ctx);
 	}
+	rc->errors += e->kind != RUN_WARNF;
 	rc->render->ops->error(rc->render, e);
 	str_deinit(&where);
 	str_deinit(&ctx);

@@ -25,6 +25,7 @@ struct RunCtx {
 	void (*on_watch)(void *, u32 id, u64 addr, bool remove); // RT_EV_WATCH, RT_EV_UNWATCH
 	void *watch_arg;
 	u64 attached; // attach points
+	u64 errors;   // errorf() and failures told so far
 	u64 lost_events, lost_checked_ns; // losses.c: reported so far, when last looked (CLOCK_MONOTONIC)
 	s64 clock_off[12];		  // value.c: wall clock minus CLOCK_*, taken at first use
 	u16 clock_known;		  // bit per clock

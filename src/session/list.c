@@ -10,6 +10,9 @@ int session_list(const struct Options *o)
 	const char *pattern = o->pattern ? o->pattern : "*:*";
 	u16 src = diags_add_source(&s.diags, "listing", pattern, strlen(pattern));
 	struct AttachSpec *specs = NULL;
+	size_t len = strlen(pattern);
+	if (o->pattern && len > 3 && !strcmp(pattern + len - 3, ".bt"))
+		fprintf(stderr, "WARNING: there is no file '%s': it is taken as a search pattern\n", pattern);
 	if (o->text || o->file) { // the probes a program would attach
 		struct err *e = session_read_script(&s);
 		if (e) {
@@ -28,14 +31,22 @@ int session_list(const struct Options *o)
 				*tail = copy;
 				tail = &copy->next;
 			}
+	} else if (!*pattern) {
+		rc = 0;
 	} else if (!strncmp(pattern, "struct ", 7) || !strncmp(pattern, "union ", 6) || !strncmp(pattern, "enum ", 5)) {
 		specs = arena_new(&s.arena, struct AttachSpec);
 		*specs = (struct AttachSpec){.span = {0, (u32)strlen(pattern), src}, .text = pattern, .parts = &pattern, .nparts = 1};
 	} else
 		specs = parse_attach_list(&s.arena, &s.diags, src);
+	struct err *e = o->cmd ? child_start(o->cmd, &s.child) : NULL; // for its path; it is never let go
+	if (e) {
+		rc = session_fail(e);
+		goto out;
+	}
+	s.env.cmd_path = s.child ? child_path(s.child) : NULL;
 	if (!session_show_diags(&s) && specs) {
-		rc = probes_list(&s.env, specs, o->verbose, stdout) ? 0 : 1;
-		session_show_diags(&s);
+		probes_list(&s.env, specs, o->verbose, stdout);
+		rc = session_show_diags(&s) ? 1 : 0; // nothing found is no error
 	}
 out:
 	session_deinit(&s);

@@ -4,7 +4,7 @@
 
 int session_fail(struct err *e)
 {
-	fprintf(stderr, "ERROR: %s\n", err_text(e));
+	fprintf(stderr, "%sERROR: %s%s\n", diag_color(DIAG_ERROR), err_text(e), diag_uncolor());
 	err_free(e);
 	return 1;
 }
@@ -39,13 +39,28 @@ struct err *session_read_script(struct Session *s)
 	return NULL;
 }
 
+// Probes that something will run: test: and bench: ones only in their modes.
+static bool anything_to_do(struct Session *s)
+{
+	u32 n = 0;
+	for (size_t i = 0; i < s->unit.probes.n; i++) {
+		enum ProbeKind k = s->unit.probes.p[i]->point->kind;
+		n += s->o->mode != MODE_TRACE || (k != PK_TEST && k != PK_BENCH);
+	}
+	if (n)
+		return true;
+	session_show_diags(s); // why, before the error hides warnings
+	diag_error_plain(&s->diags, "No probes to attach%s", s->unit.probes.n ? "; use --test to run test probes, --bench to run bench probes" : "");
+	return false;
+}
+
 // Script text to checked unit. False: errors are in the diagnostics.
 static bool front(struct Session *s)
 {
 	struct Unit *u = &s->unit;
 	*u = (struct Unit){.arena = &s->arena, .diags = &s->diags, .types = &s->types, .ctypes = s->ctypes, .script = s->script,
 			   .prog = &s->prog, .hooks = &s->hooks, .config = &s->prog.config};
-	ctypes_add_preamble(s->ctypes, s->script->ctext, s->o->include_dirs, s->o->ninclude_dirs, s->o->includes, s->o->nincludes);
+	ctypes_add_preamble(s->ctypes, s->script->ctext, s->o->include_dirs.p, (u32)s->o->include_dirs.n, s->o->includes.p, (u32)s->o->includes.n);
 	config_resolve(u);
 	if (s->diags.nerrors)
 		return false;
@@ -68,6 +83,8 @@ static bool front(struct Session *s)
 		return false;
 	bool ok = check_unit(u);
 	units_drop_absent(u);
+	if (ok && !anything_to_do(s))
+		return false;
 	return ok;
 }
 
@@ -93,11 +110,11 @@ void session_init(struct Session *s, const struct Options *o)
 	s->prog.config.unsafe = o->unsafe;
 	s->prog.config.unwind_fp = o->unwind_fp;
 	s->ctypes = ctypes_create(&s->arena, &s->types, &s->diags);
-	s->syms = syms_create(&(struct SymOpts){.inlines = o->inlines, .lines = o->lines});
+	s->syms = syms_create(&(struct SymOpts){.inlines = o->inlines, .lines = o->lines, .debug_dirs = o->debug_dirs.p, .ndebug_dirs = (u32)o->debug_dirs.n});
 	s->env = (struct ProbeEnv){.arena = &s->arena, .diags = &s->diags, .ctypes = s->ctypes, .syms = s->syms, .config = &s->prog.config,
 				   .pid = o->pid, .usdt_file_activation = o->usdt_file_activation, .verbose = o->verbose,
 				   .no_uprobe_multi = o->no_uprobe_multi, .no_kprobe_multi = o->no_kprobe_multi,
-				   .no_kprobe_session = o->no_kprobe_session};
+				   .no_kprobe_session = o->no_kprobe_session, .traceable = o->traceable, .filter = o->filter};
 }
 
 void session_deinit(struct Session *s)

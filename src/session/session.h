@@ -8,6 +8,7 @@
 
 enum Stage { DUMP_AST = 1, DUMP_IR = 2, DUMP_BPF = 4, DUMP_MAPS = 8, DUMP_VERIFIER = 16, DUMP_TYPES = 32 };
 
+enum RunMode { MODE_TRACE, MODE_TEST, MODE_BENCH };
 struct Tool;
 struct ToolRun;
 struct Options {
@@ -15,17 +16,18 @@ struct Options {
 	const char *file; // script file, "-" is stdin
 	const char *name; // shown in diagnostics
 	VEC(struct Param) params;
-	const char *const *include_dirs;
-	u32 ninclude_dirs;
-	const char *const *includes;
-	u32 nincludes;
+	VEC(const char *) include_dirs, includes; // -I, --include
+	VEC(const char *) debug_dirs;		  // --debuginfo
+	VEC(int) unwind_pids;			  // --dwarf-pid
+	const char *traceable; // --traceable-functions: a file like available_filter_functions; NULL
+	const char *filter;    // --probe-filter: names of probes must match this extended regular expression; NULL
 	int pid;
 	const char *pids; // tools: the processes asked for, "1,2,3"; NULL or empty: all
 	const char *cmd;
 	const char *out_path;
-	bool json, quiet, verbose, warnings, helper_errors, unsafe, dry_run, list, as_bpftrace, usdt_file_activation, unwind_fp, test,
-	    bench, inlines, lines, why_incomplete;
+	bool json, quiet, verbose, warnings, helper_errors, unsafe, dry_run, list, as_bpftrace, usdt_file_activation, unwind_fp, inlines, lines, why_incomplete;
 	bool no_uprobe_multi, no_kprobe_multi, no_kprobe_session;
+	enum RunMode mode;
 	enum BufMode buf;
 	u32 dump;	      // enum Stage bits
 	const char *pattern;  // -l

@@ -196,6 +196,8 @@ static void settle_stacks(struct Session *s)
 		vec_push(&f.pids, child_pid(s->child));
 	if (s->o->pid)
 		vec_push(&f.pids, s->o->pid);
+	for (size_t i = 0; i < s->o->unwind_pids.n; i++)
+		vec_push(&f.pids, s->o->unwind_pids.p[i]);
 	for (const char *p = s->o->pids; p && *p; p += strcspn(p, ","), p += *p == ',')
 		vec_push(&f.pids, atoi(p));
 	add_targets(s, &f);
@@ -228,23 +230,23 @@ static struct err *attach_and_trace(struct Session *s)
 	n -= s->env.nwatchfns; // not the script's own
 	for (size_t i = 0; i < s->prog.progs.n; i++) {
 		enum ProbeKind k = s->prog.progs.p[i]->kind;
-		n += k == PK_BEGIN || k == PK_END || k == PK_SELF || (k == PK_TEST && s->o->test) || (k == PK_BENCH && s->o->bench);
+		n += k == PK_BEGIN || k == PK_END || k == PK_SELF || (k == PK_TEST && s->o->mode == MODE_TEST) || (k == PK_BENCH && s->o->mode == MODE_BENCH);
 	}
-	if (!s->o->dry_run && !s->o->test && !s->o->bench)
+	if (!s->o->dry_run && s->o->mode == MODE_TRACE)
 		loop_hold_signals();
 	if (tool) { // what iterators find is part of the start
 		read_iterators(s);
 		if (tool->started && (e = tool->started(tool->arg, &s->rc)))
 			return e;
-	} else if (!s->o->quiet)
+	} else if (!s->o->quiet && s->o->mode == MODE_TRACE)
 		s->render.ops->attached(&s->render, n);
 	s->render.ops->flush(&s->render);
 	notify_ready();
 	if (s->o->dry_run)
 		return NULL;
-	if (s->o->test)
+	if (s->o->mode == MODE_TEST)
 		return session_run_tests(s);
-	if (s->o->bench)
+	if (s->o->mode == MODE_BENCH)
 		return session_run_benches(s);
 	if (s->child && (e = child_go(s->child)))
 		return e;
@@ -289,7 +291,7 @@ static struct err *finish(struct Session *s)
 	else {
 		report_sites(&s->rc);
 		s->render.ops->end(&s->render);
-		if (!s->o->bench) // how often is no result
+		if (s->o->mode != MODE_BENCH) // how often is no result
 			e = print_maps(s);
 	}
 	s->rc.cut_told = s->o->why_incomplete;

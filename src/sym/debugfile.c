@@ -2,7 +2,7 @@
 // debug file that was made from the same link. Invariant: a file found by name is taken only if its build id is the object's, or,
 // without one, if its CRC is the one in .gnu_debuglink; it is a regular file and not the object itself.
 //
-// Order: DIR/.build-id/xx/rest.debug, beside the object, .debug/, DIR/path-of-the-object/, debuginfod if DEBUGINFOD_URLS is set
+// Order: the directories of --debuginfo, DIR/.build-id/xx/rest.debug, beside the object, .debug/, DIR/path-of-the-object/, debuginfod if DEBUGINFOD_URLS is set
 // (GDB manual, "Separate Debug Files"). For an object of a container DIR is looked for outside first, then inside.
 #include <dlfcn.h>
 #include <elf.h>
@@ -68,12 +68,12 @@ static bool accept(struct SymObject *o, int fd, const u32 *crc, struct DebugFile
 	return ok;
 }
 
-static bool by_build_id(struct Syms *s, struct SymObject *o, struct DebugFile *out)
+static bool by_build_id(struct SymObject *o, const char *dir, struct DebugFile *out)
 {
 	if (o->build_id_len < 2)
 		return false;
 	struct Str p = {0};
-	str_addf(&p, "%s/.build-id/%02x/", s->debug_dir, o->build_id[0]);
+	str_addf(&p, "%s/.build-id/%02x/", dir, o->build_id[0]);
 	for (u32 i = 1; i < o->build_id_len; i++)
 		str_addf(&p, "%02x", o->build_id[i]);
 	str_add(&p, ".debug");
@@ -83,31 +83,65 @@ static bool by_build_id(struct Syms *s, struct SymObject *o, struct DebugFile *o
 	return ok;
 }
 
-static bool by_link(struct Syms *s, struct SymObject *o, struct DebugFile *out)
+// The object's .gnu_debuglink: file name (malloced) and CRC. NULL: it has none, or one that is no bare file name, which could lead us elsewhere.
+static char *debuglink(struct SymObject *o, u32 *crc)
 {
 	struct ElfObj *e = elf_of(o);
 	err_free(elffile_sections(&e->file));
 	const struct ElfSec *sec = elffile_section(&e->file, ".gnu_debuglink");
 	char *link = sec && sec->size >= 8 ? elffile_load(&e->file, sec->off, sec->size, 4096) : NULL;
-	if (!link)
-		return false;
-	u32 crc;
-	size_t at = ALIGN_UP(strlen(link) + 1, 4);
+	size_t at = link ? ALIGN_UP(strlen(link) + 1, 4) : 0;
+	if (link && at + 4 <= sec->size && link[0] && !strchr(link, '/')) {
+		memcpy(crc, link + at, 4);
+		return link;
+	}
+	free(link);
+	return NULL;
+}
+
+static bool by_link(struct Syms *s, struct SymObject *o, const char *link, u32 crc, struct DebugFile *out)
+{
+	struct ElfObj *e = elf_of(o);
 	const char *slash = strrchr(o->path, '/');
+	const struct {
+		const char *before, *after;
+	} where[] = {{"", ""}, {"", "/.debug"}, {s->debug_dir, ""}};
 	bool ok = false;
-	if (at + 4 <= sec->size && link[0] && !strchr(link, '/') && slash) { // a bare file name: never lead us elsewhere
-		memcpy(&crc, link + at, 4);
-		const struct {
-			const char *before, *after;
-		} where[] = {{"", ""}, {"", "/.debug"}, {s->debug_dir, ""}};
-		for (u32 i = 0; i < ARRAY_LEN(where) && !ok; i++) {
-			char *path = xasprintf("%s%.*s%s/%s", where[i].before, (int)(slash - o->path), o->path, where[i].after, link);
-			ok = accept(o, root_open(e->root, path, O_RDONLY), &crc, out);
-			if (!ok && where[i].before[0] && e->root)
-				ok = accept(o, root_open(NULL, path, O_RDONLY), &crc, out);
+	for (u32 i = 0; i < ARRAY_LEN(where) && slash && !ok; i++) {
+		char *path = xasprintf("%s%.*s%s/%s", where[i].before, (int)(slash - o->path), o->path, where[i].after, link);
+		ok = accept(o, root_open(e->root, path, O_RDONLY), &crc, out);
+		if (!ok && where[i].before[0] && e->root)
+			ok = accept(o, root_open(NULL, path, O_RDONLY), &crc, out);
+		free(path);
+	}
+	return ok;
+}
+
+// --debuginfo: by build id, by the link's name, and by that below the object's directory.
+static bool in_user_dirs(struct Syms *s, struct SymObject *o, const char *link, u32 crc, struct DebugFile *out)
+{
+	const char *slash = strrchr(o->path, '/');
+	int n = slash ? (int)(slash - o->path) : 0;
+	bool ok = false;
+	for (u32 i = 0; i < s->opts.ndebug_dirs && !ok; i++) {
+		const char *given = s->opts.debug_dirs[i];
+		char *dir = *given == '/' ? xstrdup(given) : xasprintf("%.*s/%s", n, o->path, given);
+		ok = by_build_id(o, dir, out);
+		for (u32 k = 0; k < 2 && link && !ok; k++) {
+			char *path = xasprintf("%s%.*s/%s", dir, k ? n : 0, o->path, link);
+			ok = accept(o, root_open(NULL, path, O_RDONLY), &crc, out);
 			free(path);
 		}
+		free(dir);
 	}
+	return ok;
+}
+
+static bool local_file(struct Syms *s, struct SymObject *o, struct DebugFile *out)
+{
+	u32 crc = 0;
+	char *link = debuglink(o, &crc);
+	bool ok = in_user_dirs(s, o, link, crc, out) || by_build_id(o, s->debug_dir, out) || (link && by_link(s, o, link, crc, out));
 	free(link);
 	return ok;
 }
@@ -178,7 +212,7 @@ bool debugfile_find(struct Syms *s, struct SymObject *o, struct DebugFile *out)
 	*out = (struct DebugFile){.fd = -1};
 	if (o->path[0] == '[') // vDSO: its build id is in the distribution's kernel debug package, and its symbols are in itself
 		return false;
-	return by_build_id(s, o, out) || by_link(s, o, out) || by_debuginfod(s, o, out);
+	return local_file(s, o, out) || by_debuginfod(s, o, out);
 }
 
 // ---- .gnu_debugdata: an xz-packed ELF file with the symbols that .dynsym lacks (Fedora's "MiniDebugInfo")

@@ -8,6 +8,8 @@ struct SymOpts {
 	bool no_demangle;
 	bool inlines, lines; // DWARF: per compile unit, on first use
 	const char *debug_dir; // NULL: /usr/lib/debug
+	const char *const *debug_dirs; // searched before it; those that do not begin with a slash lie beside the object. Copied nowhere
+	u32 ndebug_dirs;
 	bool no_debuginfod;    // even if DEBUGINFOD_URLS is set
 };
 // Threads: every function here may be called from any thread; one lock inside. The fields of a SymObject do not change once it is

@@ -11,6 +11,58 @@ PROG begin { print($x) }
 RC 1
 STDERR ERROR: Undefined or undeclared variable: $x
 
+NAME a script without a probe
+RUN printf '// nothing\n' >{tmp}/e.bt; {sonde} {tmp}/e.bt
+RC 1
+STDERR ERROR: No probes to attach
+
+NAME missing probes are allowed, but one must be there
+PROG config = { missing_probes = warn } tracepoint:sched:nosuch { }
+RC 1
+STDERR WARNING: No matches for tracepoint sched:nosuch. Skipping.
+STDERR ERROR: No probes to attach
+
+NAME options that need LLVM, one that is unknown, one twice
+RUN {sonde} --emit-elf x -e 'begin { }'; {sonde} --mode codegen -e 'begin { }'; {sonde} --nosuch -e 'begin { }'; {sonde} -kk -e 'begin { }'; {sonde} --probe-filter '(' -e 'begin { }'
+RC 1
+STDERR without LLVM
+STDERR unrecognized option '--nosuch'
+STDERR -kk has been deprecated
+STDERR Invalid --probe-filter regex '('
+
+NAME processes that cannot be
+RUN {sonde} -p abc -e 'begin { }'; {sonde} -p 1x -e 'begin { }'; {sonde} -p 99999999 -e 'begin { }'; {sonde} -p 1 -c ls -e 'begin { }'
+RC 1
+STDERR Failed to parse pid: invalid integer: abc
+STDERR Failed to parse pid: invalid trailing bytes: 1x
+STDERR Pid out of range: 99999999
+STDERR Cannot use both -c and -p.
+
+NAME colours when they are asked for
+RUN BPFTRACE_COLOR=always {sonde} -e 'begin { print($x) }' 2>&1; BPFTRACE_COLOR=some {sonde} -e 'begin { print($x) }'
+RC 1
+EXPECT_RE ^\x1b\[31mstdin:1:15-17: ERROR: Undefined or undeclared variable: \$x\x1b\[0m$
+STDERR WARNING: BPFTRACE_COLOR is auto, always or never, not 'some'
+
+NAME forms of attach points
+RUN for p in nosuch:f tracepoint:a:b:c interval:s:0 interval:x:1 interval:s:a interval:1 software:nosuch software:faults:x watchpoint:0:8:w self:signal:SIGTERM uprobe:/nosuch:f uprobe:{build}/calls: uprobe:{build}/calls:add+x uprobe:{build}/calls:add+9999 uretprobe:{build}/calls:add+1; do {sonde} -e "$p { }"; done
+RC 1
+STDERR ERROR: Invalid probe type: nosuch
+STDERR ERROR: tracepoint probe type requires 2 arguments, found 3
+STDERR ERROR: interval frequency should be a positive integer
+STDERR ERROR: x is not an accepted unit of time
+STDERR ERROR: Invalid rate of interval probe: invalid integer: a
+STDERR ERROR: Invalid rate of interval probe. Minimum is 1000 or 1us. Found: 1 nanoseconds
+STDERR ERROR: nosuch is not a software probe
+STDERR ERROR: Invalid count for software probe: invalid integer: x
+STDERR ERROR: watchpoint must be attached to a non-zero address
+STDERR ERROR: SIGTERM is not a supported signal
+STDERR ERROR: uprobe target file '/nosuch' does not exist or is not executable
+STDERR ERROR: uprobe should be attached to a function and/or address
+STDERR ERROR: Invalid offset: invalid integer: x
+STDERR ERROR: Offset outside the function bounds ('add' size is
+STDERR ERROR: Offset not allowed
+
 NAME several errors at once
 PROG begin { foo(); bar(); $y = $z }
 RC 1
@@ -102,7 +154,8 @@ STDERR ERROR: -2 is out of range of 'uint64'
 NAME pattern without a match, alone
 PROG tracepoint:syscalls:sys_enter_nosuch* { }
 RC 1
-STDERR ERROR: no tracepoint matches syscalls:sys_enter_nosuch*
+STDERR ERROR: Probe has no valid attach points.
+STDERR HINT: no tracepoint matches syscalls:sys_enter_nosuch*
 
 NAME shadowing
 PROG begin { let $x; if (1) { let $x = "y" } }
@@ -167,10 +220,20 @@ PROG config = { unstable_tseries = error } begin { @ = tseries(1, 1s, 2); exit()
 RC 1
 STDERR unstable_tseries=error
 
-NAME unstable features warn once
-PROG begin { $x = 5; $p = &$x; $q = &$x; print(*$p + *$q); exit() }
-EXPECT_LINE 10
-STDERR unstable_addr = enable
+NAME unstable features warn once; those that became stable do not
+RUN {sonde} -q -e 'begin { $x = 5; $p = &$x; print(*$p); @ = tseries(1, 1s, 2); @b = tseries(1, 1s, 2); clear(@); clear(@b); exit() }' 2>&1 | grep -cE '^(HINT: config = . unstable_tseries = enable|5$|.*WARNING: Script is using an unstable feature: tseries)'
+EXPECT_LINE 3
+
+NAME options of earlier versions are told to have no effect
+RUN {sonde} -q -e 'config = { unstable_addr = enable;; symbol_source = "dwarf"; print_maps_on_exit = no } begin { @ = 1; exit() }'
+STDERR WARNING: unstable_addr is deprecated and has no effect
+STDERR WARNING: symbol_source is deprecated and has no effect
+EXPECT_NOT @
+
+NAME what only the environment can set
+PROG config = { BPFTRACE_BTF = "x" } begin { exit() }
+RC 1
+STDERR ERROR: BPFTRACE_BTF: can only be set as an environment variable
 
 NAME fields of records are asked for by name
 PROG begin { $x = (a=1, b=2); print($x.0); print($x.c); $y = (a=1, a=2) }

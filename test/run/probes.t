@@ -152,6 +152,38 @@ RUN {sonde} -q -c '{build}/shapes 3' -e 'begin { print(1) } end { print(2) }'
 EXPECT_LINE shapes done
 EXPECT_LINE 2
 
+NAME listing: a word is the name of an event, a file alone means all that it has, what does not exist is no error
+RUN {sonde} -l sched_wakeup; {sonde} -l tracepoint:sched_wakeup_new; {sonde} -l usdt:{build}/usdt; {sonde} -l tracepoint:sched:nosuch && {sonde} -l 'uprobe:{build}/calls' && {sonde} -lv 'uprobe:{build}/calls:_start'; {sonde} -l nosuch.bt; echo ended $?
+EXPECT_LINE tracepoint:sched:sched_wakeup
+EXPECT_LINE tracepoint:sched:sched_wakeup_new
+EXPECT_RE ^usdt:.*/usdt:tst:one$
+EXPECT_RE ^uprobe:.*/calls:add$
+EXPECT_LINE ended 0
+STDERR WARNING: no tracepoint sched:nosuch in this kernel
+STDERR WARNING: there is no file 'nosuch.bt'
+
+NAME listing: types with their definition
+NEED btf
+RUN {sonde} -lv 'union sigval'
+EXPECT_LINE vmlinux: union sigval {
+
+NAME usdt in any file sees the command, which is not mapped yet
+RUN {sonde} -q -c {build}/usdt -e 'usdt:*:one { @[probe] = count() }'; {sonde} -c {build}/usdt -l 'usdt:*:one'
+EXPECT_RE ^@\[usdt:.*/usdt:tst:one\]: 1000$
+EXPECT_RE ^usdt:.*/usdt:tst:one$
+
+NAME a filter of probes by name
+RUN {sonde} -v --probe-filter 'sched_w.*g$' --dry-run -e 'begin { } tracepoint:sched:sched_* { @[probe] = count() }' 2>&1; {sonde} --probe-filter '^nosuch' -e 'interval:ms:1 { exit() }'
+RC 1
+EXPECT_LINE Trying to attach probe: tracepoint:sched:sched_waking
+EXPECT_NOT sched_switch
+STDERR No probes to attach
+
+NAME max_probes counts all
+PROG config = { max_probes = 2 } begin { } interval:s:1, interval:s:2 { }
+RC 1
+STDERR ERROR: Can't attach to 3 probes because it exceeds the current limit of 2 probes.
+
 NAME listing: an empty pattern is all, begin and end are attached to nothing
 RUN {sonde} -l 'software:'; {sonde} --list -e 'begin { } tracepoint:syscalls:sys_enter_getppid { } END { }'
 EXPECT_LINE software:page-faults:
@@ -166,6 +198,15 @@ EXPECT_RE ^\[       OK \] okay \(\d+ us\)$
 EXPECT_LINE shown
 EXPECT_RE ^\[  FAILED  \] failure$
 EXPECT_NOT suppressed
+
+NAME test probes: an error said fails a test, in JSON each has its line, and nothing else runs them
+RUN {sonde} --test -f json -e 'test:a { errorf("no") } test:b { warnf("may be") }'; {sonde} --mode=test --probe-filter ':b' -q -e 'test:a { return 1 } test:b { }' && {sonde} -e 'test:a { }'
+RC 1
+EXPECT_RE ^\{"type": "test_result", "data": \{"a": \{"duration": \d+, "passed": false, "output": "stdin:1:10-22: ERROR: no\\n"\}\}\}$
+EXPECT_RE ^\{"type": "test_result", "data": \{"b": \{"duration": \d+, "passed": true, .*may be
+EXPECT_LINE [  PASSED  ] 1 test.
+EXPECT_NOT attached
+STDERR No probes to attach; use --test
 
 NAME bench probes: name, time and how often it ran
 RUN {sonde} --bench -e 'bench:count { @b = count() }'

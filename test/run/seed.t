@@ -2,7 +2,7 @@
 
 NAME seed/31 log2 histogram
 RUN {sonde} -c "{build}/calls" -e 'uprobe:{build}/calls:add { @size = hist(arg0 * 8) } interval:s:10 { exit(); }'
-EXPECT Attached 2 probes
+STDERR Attached 2 probes
 EXPECT_LINE @size:
 EXPECT_RE ^\[1K, 2K\) +128 \|@+ +\|$
 EXPECT_RE ^\[4K, 8K\) +488 \|@{52}\|$

@@ -9,7 +9,7 @@ EXPECT_LINE @[main]: 20
 NAME watchpoint on what a function's argument points to, from its first call on
 NEED arch:x86_64
 RUN {sonde} -c {build}/watch -e 'watchpoint:increment+arg1:8:w { @[usym(reg("ip"))] = count() }'
-EXPECT Attached 1 probe
+STDERR Attached 1 probe
 EXPECT_LINE @[increment]: 20
 EXPECT_LINE @[main]: 19
 EXPECT_NOT __watch

@@ -241,8 +241,8 @@ TEST(messages)
 	RENDER(&text_render_ops, r.ops->message(&r, MSG_PRINTF, "hi", 2), "hi", "");
 	RENDER(&text_render_ops, r.ops->message(&r, MSG_JOIN, "a b", 3), "a b\n", "");
 	RENDER(&text_render_ops, r.ops->value(&r, &(struct Value)I(4)), "4\n", "");
-	RENDER(&text_render_ops, r.ops->attached(&r, 1), "Attached 1 probe\n", "");
-	RENDER(&text_render_ops, r.ops->attached(&r, 2), "Attached 2 probes\n", "");
+	RENDER(&text_render_ops, r.ops->attached(&r, 1), "", "Attached 1 probe\n");
+	RENDER(&text_render_ops, r.ops->attached(&r, 2), "", "Attached 2 probes\n");
 	RENDER(&text_render_ops, r.ops->lost(&r, 9), "", "Lost 9 events\n");
 	RENDER(&text_render_ops, r.ops->end(&r), "\n\n", "");
 	RENDER(&json_render_ops, r.ops->message(&r, MSG_PRINTF, "hi\n", 3), "{\"type\": \"printf\", \"data\": \"hi\\n\"}\n", "");

@@ -125,43 +125,41 @@ TEST(patterns)
 
 TEST(errors)
 {
-	COMPLAINS("tracepoint:sched:sched_swich", "no tracepoint sched:sched_swich in this kernel\nHINT did you mean 'tracepoint:sched:sched_switch'?\n");
-	COMPLAINS("t:sced:sched_switch", "no tracepoint sced:sched_switch in this kernel\nHINT did you mean 'tracepoint:sched:sched_switch'?\n");
-	COMPLAINS("t:sched_switch", "a tracepoint is named by category and event\nHINT did you mean 'tracepoint:sched:sched_switch'?\n");
-	COMPLAINS("t:../..:sched_switch", "no tracepoint ../..:sched_switch in this kernel\nHINT did you mean 'tracepoint:sched:sched_switch'?\n");
-	COMPLAINS("t:a:b:c", "tracepoint takes 2 parts after its name, found 3\nHINT the form is tracepoint:category:event\n");
-	COMPLAINS("t:sched:nosuch*", "no tracepoint matches sched:nosuch*\n");
-	COMPLAINS("rt:sched_swich", "no raw tracepoint 'sched_swich' in this kernel\nHINT did you mean 'rawtracepoint:sched_switch'?\n");
-	COMPLAINS("trakepoint:a:b", "unknown probe type 'trakepoint'\nHINT did you mean 'tracepoint'?\n");
-	COMPLAINS("interval:s:0", "'0' is no positive number in range\nHINT the form is interval:us|ms|s|hz:n or interval:1s\n");
-	COMPLAINS("interval:s:-1", "'-1' is no positive number in range\nHINT the form is interval:us|ms|s|hz:n or interval:1s\n");
-	COMPLAINS("interval:s:99999999999", "'99999999999' is no positive number in range\nHINT the form is interval:us|ms|s|hz:n or interval:1s\n");
-	COMPLAINS("interval:min:1", "'min' is no unit of time\nHINT the form is interval:us|ms|s|hz:n or interval:1s\n");
-	COMPLAINS("profile:99", "99 nanoseconds are too short for profile: at least 1us\nHINT for a frequency write profile:hz:99\n");
-	COMPLAINS("profile:1x", "'1x' is no duration\nHINT the form is profile:us|ms|s|hz:n or profile:10ms\n");
-	COMPLAINS("software:fauls", "'fauls' is no software event\nHINT did you mean 'software:faults'?\n");
+	COMPLAINS("tracepoint:sched:sched_swich", "No matches for tracepoint sched:sched_swich.\nHINT no tracepoint sched:sched_swich in this kernel\nHINT did you mean 'tracepoint:sched:sched_switch'?\n");
+	COMPLAINS("t:sced:sched_switch", "No matches for tracepoint sced:sched_switch.\nHINT no tracepoint sced:sched_switch in this kernel\nHINT did you mean 'tracepoint:sched:sched_switch'?\n");
+	COMPLAINS("t:sched_switch", "tracepoint probe type requires 2 arguments, found 1\nHINT the form is tracepoint:category:event\nHINT did you mean 'tracepoint:sched:sched_switch'?\n");
+	COMPLAINS("t:../..:sched_switch", "No matches for tracepoint ../..:sched_switch.\nHINT no tracepoint ../..:sched_switch in this kernel\nHINT did you mean 'tracepoint:sched:sched_switch'?\n");
+	COMPLAINS("t:a:b:c", "tracepoint probe type requires 2 arguments, found 3\nHINT the form is tracepoint:category:event\n");
+	COMPLAINS("t:sched:nosuch*", "Probe has no valid attach points. If this is expected, set the 'missing_probes' config variable to 'warn'.\nHINT no tracepoint matches sched:nosuch*\n");
+	COMPLAINS("rt:sched_swich", "No matches for rawtracepoint sched_swich.\nHINT no raw tracepoint 'sched_swich' in this kernel\nHINT did you mean 'rawtracepoint:sched_switch'?\n");
+	COMPLAINS("trakepoint:a:b", "Invalid probe type: trakepoint\nHINT did you mean 'tracepoint'?\n");
+	COMPLAINS("interval:s:0", "interval frequency should be a positive integer\nHINT the form is interval:us|ms|s|hz:n or interval:1s\n");
+	COMPLAINS("interval:s:-1", "interval frequency should be a positive integer\nHINT the form is interval:us|ms|s|hz:n or interval:1s\n");
+	COMPLAINS("interval:s:99999999999", "interval frequency should be a positive integer\nHINT the form is interval:us|ms|s|hz:n or interval:1s\n");
+	COMPLAINS("interval:min:1", "min is not an accepted unit of time\nHINT the form is interval:us|ms|s|hz:n or interval:1s\n");
+	COMPLAINS("profile:99", "Invalid rate of profile probe. Minimum is 1000 or 1us. Found: 99 nanoseconds\nHINT for a frequency write profile:hz:99\n");
+	COMPLAINS("profile:1x", "Invalid rate of profile probe: invalid trailing bytes: 1x\nHINT the form is profile:us|ms|s|hz:n or profile:10ms\n");
+	COMPLAINS("software:fauls", "fauls is not a software probe\nHINT did you mean 'software:faults'?\n");
 	COMPLAINS("software:*", "software takes no pattern: name one event\nHINT list them with -l 'software:*'\n");
-	COMPLAINS("software:faults:x", "'x' is no positive count for software\n");
-	COMPLAINS("begin:x", "begin takes 0 parts after its name, found 1\nHINT the form is begin\n");
-	COMPLAINS("self:signal:SIGKILL", "'SIGKILL' is no signal that self can wait for\nHINT use SIGUSR1\n");
-	COMPLAINS("self:timer:x", "self knows no trigger 'timer'\nHINT did you mean 'self:signal:SIGUSR1'?\n");
-	COMPLAINS("u:/proc/self/exe:tracedd",
-		  "no function 'tracedd' in /proc/self/exe\nHINT did you mean 'u:/proc/self/exe:traced'?\n");
-	COMPLAINS("ur:/proc/self/exe:traced+4", "uretprobe cannot be attached at an offset: a function returns as a whole\n");
-	COMPLAINS("u:/proc/self/exe:traced+x", "'x' is no offset: a number follows the +, e.g. traced+0x10\n");
-	COMPLAINS("u:/proc/self/exe:0x7fffffffffff", "address 0x7fffffffffff is in no code of /proc/self/exe\n");
-	COMPLAINS("u:/proc/self/exe:java:x",
-		  "unknown language 'java' between binary and function\nHINT the form is uprobe:binary:[cpp:]function[+offset] or uprobe:binary:address\n");
-	COMPLAINS("usdt:/proc/self/exe:hitt", "no USDT probe hitt in /proc/self/exe\nHINT did you mean 'usdt:/proc/self/exe:sonde:hit'?\n");
-	COMPLAINS("w:0:8:w", "a watchpoint needs an address other than 0\n");
-	COMPLAINS("w:0x1000:3:w", "a watchpoint is 1, 2, 4 or 8 bytes long, not '3'\n");
+	COMPLAINS("software:faults:x", "Invalid count for software probe: invalid integer: x\n");
+	COMPLAINS("begin:x", "begin probe type requires 0 arguments, found 1\nHINT the form is begin\n");
+	COMPLAINS("self:signal:SIGKILL", "SIGKILL is not a supported signal\nHINT use SIGUSR1\n");
+	COMPLAINS("self:timer:x", "timer is not a supported trigger\nHINT did you mean 'self:signal:SIGUSR1'?\n");
+	COMPLAINS("u:/proc/self/exe:tracedd", "No matches for uprobe /proc/self/exe:tracedd.\nHINT no function 'tracedd' in /proc/self/exe\nHINT did you mean 'u:/proc/self/exe:traced'?\n");
+	COMPLAINS("ur:/proc/self/exe:traced+4", "Offset not allowed\nHINT uretprobe: a function returns as a whole\n");
+	COMPLAINS("u:/proc/self/exe:traced+x", "Invalid offset: invalid integer: x\nHINT a number follows the +, e.g. traced+0x10\n");
+	COMPLAINS("u:/proc/self/exe:0x7fffffffffff", "No matches for uprobe /proc/self/exe:0x7fffffffffff.\nHINT address 0x7fffffffffff is in no code of /proc/self/exe\n");
+	COMPLAINS("u:/proc/self/exe:java:x", "unsupported language type: java\nHINT the form is uprobe:binary:[cpp:]function[+offset] or uprobe:binary:address\n");
+	COMPLAINS("usdt:/proc/self/exe:hitt", "No matches for usdt /proc/self/exe:hitt.\nHINT no USDT probe hitt in /proc/self/exe\nHINT did you mean 'usdt:/proc/self/exe:sonde:hit'?\n");
+	COMPLAINS("w:0:8:w", "watchpoint must be attached to a non-zero address\n");
+	COMPLAINS("w:0x1000:3:w", "watchpoint length must be one of (1,2,4,8)\n");
 	COMPLAINS("w:x+arg1:4:w", "the function form watches one process: give -p PID or -c COMMAND\n");
 }
 
 TEST(offset_outside)
 {
 	char *got = complaint("u:/proc/self/exe:traced+9999", 0, false);
-	CHECK(!strncmp(got, "offset 9999 is outside of traced, which is ", 43));
+	CHECK(strstr(got, "Offset outside the function bounds ('traced' size is "));
 	free(got);
 }
 
@@ -174,7 +172,7 @@ TEST(missing_probes_setting)
 	CHECK(f.points.v.p[0]->absent); // stands for none, so that the action is checked
 	CHECK_EQ(f.diags.nerrors, 0);
 	CHECK_EQ(f.diags.items.n, 1);
-	CHECK_STR(f.diags.items.p[0].msg, "no tracepoint sched:nosuch in this kernel; skipped");
+	CHECK_STR(f.diags.items.p[0].msg, "No matches for tracepoint sched:nosuch. Skipping.");
 	f.config.missing_probes = MISSING_IGNORE;
 	CHECK_EQ(expand(&f, "uprobe:/proc/self/exe:nosuch"), 1);
 	CHECK(f.points.v.p[0]->absent);
@@ -190,7 +188,7 @@ TEST(max_probes)
 	CHECK_EQ(expand(&f, "t:syscalls:*"), 5);
 	CHECK_EQ(f.diags.nerrors, 1);
 	if (f.diags.nerrors) {
-		CHECK(strstr(f.diags.items.p[0].msg, "more than 5 probes: tracepoint:syscalls:") != NULL);
+		CHECK(strstr(f.diags.items.p[0].msg, "it exceeds the current limit of 5 probes") != NULL);
 		CHECK(strstr(f.diags.items.p[0].hints.p[0], "max_probes") != NULL);
 	}
 	fix_deinit(&f);

@@ -15,15 +15,15 @@ NEED !ksym:blk_account_io_start
 NEED file:/usr/sbin/biolatency.bt
 RUN {sonde} /usr/sbin/biolatency.bt
 RC 1
-STDERR ERROR: no kernel function 'blk_account_io_start'
-STDERR ERROR: no kernel function '__blk_account_io_start'
+STDERR HINT: no kernel function 'blk_account_io_start'
+STDERR HINT: no kernel function '__blk_account_io_start'
 
 NAME biolatency.bt, told to go on without them
 NEED !ksym:blk_account_io_start
 NEED file:/usr/sbin/biolatency.bt
 RUN BPFTRACE_MISSING_PROBES=warn exec {sonde} /usr/sbin/biolatency.bt
 EXPECT Tracing block device I/O
-STDERR WARNING: no kernel function 'blk_account_io_start' (it is missing, or inlined into its callers); skipped
+STDERR WARNING: No matches for kprobe blk_account_io_start. Skipping.
 INT 0.5
 
 NAME biosnoop.bt, its functions are inlined here
@@ -31,14 +31,14 @@ NEED !ksym:blk_account_io_start
 NEED file:/usr/sbin/biosnoop.bt
 RUN {sonde} /usr/sbin/biosnoop.bt
 RC 1
-STDERR ERROR: no kernel function 'blk_account_io_start'
+STDERR HINT: no kernel function 'blk_account_io_start'
 
 NAME biostacks.bt, its functions are inlined here
 NEED !ksym:blk_account_io_start
 NEED file:/usr/sbin/biostacks.bt
 RUN {sonde} /usr/sbin/biostacks.bt
 RC 1
-STDERR ERROR: no kernel function 'blk_account_io_start'
+STDERR HINT: no kernel function 'blk_account_io_start'
 
 NAME bitesize.bt
 NEED file:/usr/sbin/bitesize.bt
@@ -171,7 +171,7 @@ NAME sslsnoop.bt, without libcrypto's debug symbols
 NEED file:/usr/sbin/sslsnoop.bt
 RUN {sonde} /usr/sbin/sslsnoop.bt
 RC 1
-STDERR ERROR: no function 'rsa_ossl_public_encrypt' in
+STDERR HINT: no function 'rsa_ossl_public_encrypt' in
 
 NAME sslsnoop.bt, told to go on without them
 NEED file:/usr/sbin/sslsnoop.bt

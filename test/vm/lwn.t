@@ -3,7 +3,7 @@
 NAME seed/31 histogram of message sizes, as printed
 RUN {sonde} -e 'k:tcp_sendmsg { @size = hist(arg2); } interval:s:10 { exit(); }'
 WORKLOAD {build}/tcp 4 20 1500 100 5
-EXPECT Attached 2 probes
+STDERR Attached 2 probes
 EXPECT_LINE @size:
 EXPECT_RE ^\[4, 8\) +20 \|@{52}\|$
 EXPECT_RE ^\[64, 128\) +20 \|@{52}\|$
@@ -14,7 +14,7 @@ TIMEOUT 40
 NAME seed/32 errors
 RUN {sonde} -e 'kr:tcp_sendmsg { @retvals[retval > 0 ? 0 : retval] = count(); } interval:s:3 { exit(); }'
 WORKLOAD {build}/tcp 4 30 1000
-EXPECT Attached 2 probes
+STDERR Attached 2 probes
 EXPECT_LINE @retvals[0]: 30
 
 NAME seed/32 errors, with sends that fail
@@ -76,7 +76,7 @@ EXPECT_RE ^::1 40006 -> ::1\n::1 40006 -> ::1$
 NAME seed/40 the file is executable by its shebang line
 RUN mkdir -p /usr/local/bin && ln -sf {sonde} /usr/local/bin/bpftrace && cp {top}/test/vm/tcp_sendmsg.bt {tmp} && cd {tmp} && chmod +x tcp_sendmsg.bt && exec ./tcp_sendmsg.bt
 WORKLOAD {build}/tcp 4 1 77
-EXPECT Attached 2 probes
+STDERR Attached 2 probes
 EXPECT_LINE 127.0.0.1       40004 -> 127.0.0.1       50004: 77 bytes, retval 77
 RC 0
 TIMEOUT 20

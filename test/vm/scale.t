@@ -1,7 +1,7 @@
 # Many kernel functions at once, and what is left of them. In kernels without kprobe_multi one trace event carries them all (src/probe/kbatch.c).
 
 NAME a hundred functions, and nothing is left
-RUN {sonde} -c '{build}/tcp 4 3 111' -e 'kprobe:tcp_[a-s]* { @n = count(); @f[func] = count() }' && cat /sys/kernel/debug/kprobes/list /sys/kernel/tracing/kprobe_events
+RUN {sonde} -c '{build}/tcp 4 3 111' -e 'kprobe:tcp_[a-s]* { @n = count(); @f[func] = count() }' 2>&1 && cat /sys/kernel/debug/kprobes/list /sys/kernel/tracing/kprobe_events
 EXPECT_RE ^Attached [12]\d\d probes$
 EXPECT_LINE @f[tcp_sendmsg]: 3
 EXPECT_NOT sonde_
