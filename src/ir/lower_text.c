@@ -94,10 +94,29 @@ struct Val l_strstr(struct Lower *l, struct Expr *e)
 	return num(e, ir_bin(&l->b, IR_XOR, sign, ir_imm(1)));
 }
 
+// A literal pattern without wildcards, or with one * at its end: how many characters are to be equal. 0: any other pattern.
+static u32 plain_pattern(const struct Expr *pat)
+{
+	if (pat->kind != E_STR)
+		return 0;
+	u32 n = (u32)strcspn(pat->str, "*?[");
+	return n == pat->len ? n + 1 : pat->str[n] == '*' && n + 1 == pat->len ? n : 0;
+}
+
 struct Val l_globmatch(struct Lower *l, struct Expr *e)
 {
-	u32 sc, pc;
+	u32 sc, pc, n = plain_pattern(e->args[1]);
 	struct IrVal s = text(l, e->args[0], &sc), p = text(l, e->args[1], &pc);
+	if (n > sc) // longer than the text can be
+		return num(e, ir_imm(0));
+	if (n) {
+		struct IrVal d = rt_call(l, "rt_strncmp", 3, s, p, ir_imm(n), ir_imm(0), ir_imm(0)); // d == 0 without a branch:
+		struct IrVal differs = ir_bin(&l->b, IR_LSHR, ir_bin(&l->b, IR_OR, d, ir_bin(&l->b, IR_SUB, ir_imm(0), d)), ir_imm(63));
+		return num(e, ir_bin(&l->b, IR_XOR, differs, ir_imm(1)));
+	}
+	if (!l->o->bpf_loop)
+		diag_error(l->u->diags, e->span,
+			   "globmatch() with more than one * at the end of a literal pattern needs bpf_loop (Linux 5.17), which this kernel does not have");
 	return num(e, rt_call(l, "rt_globmatch", 4, s, ir_imm(sc), p, ir_imm(pc), ir_imm(0)));
 }
 

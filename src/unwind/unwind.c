@@ -35,7 +35,7 @@ struct Unwind {
 struct err *unwind_create(struct Program *prog, struct Syms *syms, const struct UwOpts *o, struct Unwind **out)
 {
 	struct Unwind *u = xcalloc(1, sizeof(*u));
-	struct MapDef *maps = program_map(prog, "rt_uw_maps");
+	struct MapDef *maps = program_map(prog, "rt_uw_maps"), *files = program_map(prog, "rt_uw_files");
 	u32 no = 0;
 
 	u->prog = prog;
@@ -50,6 +50,7 @@ struct err *unwind_create(struct Program *prog, struct Syms *syms, const struct 
 	if (!feature_has(FEAT_NO_PREALLOC)) {
 		maps->flags &= ~(u32)BPF_F_NO_PREALLOC;
 		maps->max_entries = 4096;
+		files->flags &= ~(u32)BPF_F_NO_PREALLOC;
 	}
 	if (!feature_has(FEAT_TASK_PT_REGS))
 		link_set_const(prog, "rt_uw_pt_regs", &no, sizeof(no));

@@ -33,6 +33,10 @@ NAME globmatch
 PROG begin { $s = "sched_switch"; printf("%d %d %d %d\n", globmatch($s, "sched_*"), globmatch($s, "*wake*"), globmatch($s, "s?hed_[a-t]*"), globmatch($s, "[!s]*")); exit() }
 EXPECT_LINE 1 0 1 0
 
+NAME globmatch of literal patterns that need no loop
+PROG begin { $s = "sched_switch"; printf("%d %d %d %d %d %d", globmatch($s, "sched_switch"), globmatch($s, "sched_switc"), globmatch($s, "sched_switches"), globmatch($s, "*"), globmatch($s, "sched_wake*"), globmatch($s, "sched_switch*")); printf(" %d %d\n", globmatch("", ""), globmatch("ab", "abcdefghijklmnopqrstuvwxyz")); exit() }
+EXPECT_LINE 1 0 0 1 0 1 1 0
+
 NAME memcmp
 PROG begin { $a = (uint8[4])((uint32)0x01020304); $b = (uint8[4])((uint32)0x01020304); printf("%d %d\n", memcmp($a, $b, 4), memcmp("abc", "abd", 2)); exit() }
 EXPECT_LINE 0 0
