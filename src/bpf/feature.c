@@ -175,6 +175,12 @@ static bool try_batch(u32 arg)
 	return r == 0;
 }
 
+static bool try_big_keys(u32 size)
+{
+	struct SysMap m = {BPF_MAP_TYPE_HASH, size, 4, 1, 0, "sonde_try"};
+	return close_ok(sys_map_create(&m));
+}
+
 static bool try_global_data(u32 arg)
 {
 	struct SysMap m = {BPF_MAP_TYPE_ARRAY, 4, 8, 1, BPF_F_MMAPABLE, "sonde_try"};
@@ -422,6 +428,7 @@ static const struct Row rows[FEATURES] = {
 		"Linux 5.11 with CONFIG_DEBUG_INFO_BTF_MODULES; types and functions of modules are unknown without it",
 		try_module_btf, 0},
 	[FEAT_NO_PREALLOC] = {"no_prealloc", "Linux 6.1; maps take their full memory at start without it", try_no_prealloc, 0},
+	[FEAT_BIG_KEYS] = {"big keys", "after Linux 5.10; str() reads at most 200 bytes by default without it, as a key of a map has 512", try_big_keys, 1024},
 	[FEAT_BATCH] = {"map batch", "Linux 5.6; maps are read element by element without it", try_batch, 0},
 	[FEAT_V4_INSNS] = {"v4 instructions", "Linux 6.6; signed division and byte swaps take several instructions without it", try_v4, 0},
 	[FEAT_TASK_PT_REGS] = {"task_pt_regs",

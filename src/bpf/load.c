@@ -59,6 +59,9 @@ static struct err *map_error(const struct MapDef *m, int r)
 		return err_errno(-r, "cannot create map %s (type %u)", m->name, m->bpf_type);
 	if (is_percpu(m->bpf_type) && m->value_size > 32768) // PCPU_MIN_UNIT_SIZE
 		return err_errno(-r, "map %s: its value has %u bytes, a per-CPU map holds at most 32768", m->name, m->value_size);
+	if (r == -E2BIG && m->key_size > 512 && !feature_has(FEAT_BIG_KEYS))
+		return err_errno(E2BIG, "map %s: its key has %u bytes, this kernel takes 512 at most: use shorter strings (max_strlen, str(s, length))",
+				 m->name, m->key_size);
 	if (m->bpf_type == BPF_MAP_TYPE_RINGBUF)
 		return err_errno(-r, "cannot create the event buffer of %u bytes: lower perf_rb_pages", m->max_entries);
 	if (r == -EINVAL)

@@ -219,7 +219,7 @@ struct err *vlog_error(struct Program *p, struct ProbeProg *pp, const struct Sys
 		e = err_new("%s uses helpers that the kernel gives only to programs with a GPL-compatible licence, "
 			    "but the script's license is \"%s\"",
 			    prog_label(pp), sp->license);
-	else if (strstr(log, "BPF program is too large") || (r == -E2BIG && last_insn(log) < 0))
+	else if (strstr(log, "BPF program is too large") || strstr(log, "jumps is too complex") || (r == -E2BIG && last_insn(log) < 0))
 		e = err_new("the program of %s is too large for the kernel's verifier (%u instructions, %u visits; the limit is 1000000): "
 			    "use fewer or shorter loops (unroll), or smaller strings (max_strlen)",
 			    prog_label(pp), sp->ninsns, vlog_processed(log));

@@ -62,6 +62,8 @@ struct CheckHooks {
 	bool (*kfunc)(void *, const char *name);
 	int (*syscall_number)(const char *name); // -1: unknown
 	const char *(*getenv)(const char *name);
+	bool (*bpf_loop)(void); // bodies of loops become functions that the kernel calls
+	bool (*big_keys)(void); // keys of maps may have over 512 bytes
 	int pid;      // -p
 	int cpid;     // -c child, 0 none
 	u32 ncpus;
@@ -121,6 +123,7 @@ bool check_unit(struct Unit *u);
 // config block and environment into u->config
 void config_resolve(struct Unit *u);
 void config_defaults(struct Config *c);
+u32 unit_max_strlen(struct Unit *u); // of the configuration, else what the kernel's maps take as a key
 // Features that may change: use of one warns once, or is an error, as config says.
 enum Unstable { UNSTABLE_TSERIES };
 void unstable_feature(struct Unit *u, enum Unstable what, struct Span at);

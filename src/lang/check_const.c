@@ -110,7 +110,7 @@ const struct Type *c_is(struct Unit *u, struct Expr *e)
 
 const struct Type *c_default_str_length(struct Unit *u, struct Expr *e)
 {
-	make_int(u, e, u->config->max_strlen, false);
+	make_int(u, e, unit_max_strlen(u), false);
 	return e->type = t_int(u, 8, false);
 }
 

@@ -36,11 +36,11 @@ const struct Type *check_spec(struct Unit *u, struct TypeSpec *s)
 		if (!t && !strcmp(s->name, "bool"))
 			t = ty_bool(u->types);
 		if (!t && !strcmp(s->name, "string"))
-			t = ty_str(u->types, s->str_size ? (u32)s->str_size : s->is_array && s->array_sized ? (u32)s->array_n : u->config->max_strlen);
+			t = ty_str(u->types, s->str_size ? (u32)s->str_size : s->is_array && s->array_sized ? (u32)s->array_n : unit_max_strlen(u));
 		if (t && t->kind == TY_STR && s->is_array)
 			return t;
 		if (!t && !strcmp(s->name, "buffer"))
-			t = ty_buf(u->types, s->str_size ? (u32)s->str_size : u->config->max_strlen);
+			t = ty_buf(u->types, s->str_size ? (u32)s->str_size : unit_max_strlen(u));
 		if (!t && (!strcmp(s->name, "kstack_t") || !strcmp(s->name, "kstack")))
 			t = ty_stack(u->types, false, u->config->stack_mode, 127, false);
 		if (!t && (!strcmp(s->name, "ustack_t") || !strcmp(s->name, "ustack")))

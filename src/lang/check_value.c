@@ -20,7 +20,7 @@ const struct Type *c_str(struct Unit *u, struct Expr *e)
 			return e->type;
 		}
 	}
-	u32 max = u->config->max_strlen;
+	u32 max = unit_max_strlen(u);
 	if (e->nargs == 2) {
 		const struct Type *n = int_arg(u, e, 1);
 		(void)n;
@@ -45,7 +45,7 @@ const struct Type *c_str(struct Unit *u, struct Expr *e)
 const struct Type *c_buf(struct Unit *u, struct Expr *e)
 {
 	const struct Type *t = check_expr(u, e->args[0]);
-	u32 max = u->config->max_strlen;
+	u32 max = unit_max_strlen(u);
 	if (e->nargs == 2) {
 		int_arg(u, e, 1);
 		if (e->args[1]->kind == E_INT) {
@@ -325,7 +325,7 @@ const struct Type *c_cgroup_path(struct Unit *u, struct Expr *e)
 const struct Type *c_path(struct Unit *u, struct Expr *e)
 {
 	const struct Type *t = check_expr(u, e->args[0]);
-	u32 max = u->config->max_strlen;
+	u32 max = unit_max_strlen(u);
 	s64 n;
 	if (e->nargs == 2 && lit_int_arg(u, e, 1, &n) && n > 0 && n < max)
 		max = (u32)n;

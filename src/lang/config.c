@@ -4,7 +4,6 @@
 void config_defaults(struct Config *c)
 {
 	*c = (struct Config){
-		.max_strlen = 1024,
 		.max_map_keys = 4096,
 		.max_probes = 1024,
 		.max_bpf_progs = 1024,
@@ -19,6 +18,15 @@ void config_defaults(struct Config *c)
 		.show_debug_info = false,
 		.missing_probes = MISSING_ERROR,
 	};
+}
+
+#define STRLEN_DEFAULT 1024
+#define STRLEN_SMALL_KEYS 200 // two of them and a name fit into a key of 512 bytes
+u32 unit_max_strlen(struct Unit *u)
+{
+	if (u->config->max_strlen)
+		return u->config->max_strlen;
+	return !u->hooks->big_keys || u->hooks->big_keys() ? STRLEN_DEFAULT : STRLEN_SMALL_KEYS;
 }
 
 enum ConfKind { CK_U32, CK_U64, CK_BOOL, CK_STR, CK_STACK_MODE, CK_MISSING, CK_LICENSE, CK_SYM_CACHE, CK_UNSTABLE, CK_GONE };

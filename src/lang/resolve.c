@@ -455,7 +455,8 @@ static void r_let(struct Resolve *r, struct Stmt *s)
 static void r_loop(struct Resolve *r, struct Stmt *s)
 {
 	u32 up = r->fn;
-	r->fn = ++r->pu->nfns;
+	if (s->kind == S_FOR_MAP || !r->u->hooks->bpf_loop || r->u->hooks->bpf_loop())
+		r->fn = ++r->pu->nfns; // else its variables stay where the verifier follows them
 	struct Scope scope = {.up = r->scope};
 	r->scope = &scope;
 	if (s->kind == S_WHILE)

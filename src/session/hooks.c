@@ -60,9 +60,19 @@ static const char *hook_getenv(const char *name)
 	return getenv(name);
 }
 
+static bool hook_bpf_loop(void)
+{
+	return feature_has(FEAT_BPF_LOOP);
+}
+
+static bool hook_big_keys(void)
+{
+	return feature_has(FEAT_BIG_KEYS);
+}
+
 void session_fill_hooks(struct Session *s)
 {
 	s->hooks = (struct CheckHooks){.arg = s, .kaddr = hook_kaddr, .uaddr = hook_uaddr, .cgroupid = hook_cgroupid, .pinned = hook_pinned, .ptregs = ptregs_offset, .syscall_number = syscall_number,
-				       .kfunc = hook_kfunc, .getenv = hook_getenv, .pid = s->o->pid,
+				       .kfunc = hook_kfunc, .getenv = hook_getenv, .bpf_loop = hook_bpf_loop, .big_keys = hook_big_keys, .pid = s->o->pid,
 				       .cpid = s->child ? child_pid(s->child) : 0, .ncpus = possible_cpus()};
 }
