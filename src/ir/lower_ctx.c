@@ -256,6 +256,13 @@ struct Val l_func(struct Lower *l, struct Expr *e)
 	if (e->type->kind == TY_KSYM) {
 		if (l->o->func_ip)
 			return num(e, call1(l, H_FUNC_IP, ctx_ptr(l)));
+		const struct Point *p = l->pu->point;
+		u64 addr;
+		if (p->kind == PK_KRETPROBE) { // its registers are those of the return trampoline
+			if (l->pu->points.v.n == 1 && l->u->hooks->kaddr && l->u->hooks->kaddr(l->u->hooks->arg, p->event, &addr))
+				return num(e, ir_imm((s64)addr));
+			diag_error(l->u->diags, e->span, "func of several kretprobes needs bpf_get_func_ip (Linux 5.15), which this kernel does not have");
+		}
 		return num(e, probe_ip(l));
 	}
 	return into_tmp(l, e);

@@ -557,7 +557,7 @@ static u32 btf_id(bool iter, const char *name)
 TEST(link_fentry_with_cookie)
 {
 	NEED_BPF();
-	if (!feature_has(FEAT_FENTRY) || !feature_has(FEAT_COOKIE))
+	if (!feature_has(FEAT_FENTRY))
 		SKIP(feature_note(FEAT_FENTRY));
 	static const u32 types[] = {BPF_TRACE_FENTRY, BPF_TRACE_FEXIT};
 	for (u32 i = 0; i < ARRAY_LEN(types); i++) {
