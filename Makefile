@@ -6,7 +6,9 @@ CC ?= gcc
 # vm.py keeps in its cache.
 ifdef CROSS_COMPILE
 ifeq ($(CROSS_COMPILE),aarch64-linux-gnu-)
-SYSROOT ?= $(shell test/vm/vm.py --arch arm64 --tree)
+ifndef SYSROOT
+SYSROOT := $(shell test/vm/vm.py --arch arm64 --tree)
+endif
 export SYSROOT
 BUILD ?= build/arm64
 endif

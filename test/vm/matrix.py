@@ -12,18 +12,20 @@ BOOTS = 4        # of one guest, at most
 LIMIT = 900      # seconds for one boot
 BAD = re.compile(r'Kernel panic|Oops[: ]|BUG: |WARNING: CPU|general protection fault|Unable to handle kernel')
 
+# For SONDE_VM_GUESTS only: a kernel before bpf_loop, cookies and maple trees.
+OLD = [('amd64 5.10', ['--release', 'bullseye'], '', 'kernel:*|lang:*|probes:*|tools:*')]
 # name, vm.py's options, folder of its sonde under the build folder, tests that make check runs there (make check-vm: all)
 GUESTS = [
     ('amd64 6.1', [], '', 'lwn:*|kernel:*|trim:*|stackcount:*|scale:*|bttools:*'),
-    ('amd64 6.12', ['--backports'], '', 'kernel:*|trim:*|stackcount:*|scale:*'),
+    ('amd64 6.12', ['--release', 'backports'], '', 'kernel:*|trim:*|stackcount:*|scale:*'),
     ('arm64 6.1', ['--arch', 'arm64', '--share', TOP], 'arm64', 'lwn:*|kernel:*|trim:*|stackcount:*|lang:*|probes:*'),
 ]
 
 
 def guests():
     chosen = os.environ.get('SONDE_VM_GUESTS')
-    for g in GUESTS:
-        if not chosen or g[0] in chosen.split(','):
+    for g in GUESTS + OLD:
+        if g[0] in chosen.split(',') if chosen else g in GUESTS:
             yield g
     kernel = os.environ.get('SONDE_VM_KERNEL')
     if kernel:

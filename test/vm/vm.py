@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Runs one command inside another kernel, in QEMU under emulation (TCG: no /dev/kvm needed).
 
-usage: vm.py [--arch amd64|arm64] [--backports] [--kernel FILE] [--root DIR] [--timeout S] [--mem MB] [--console FILE] [--share DIR] --
+usage: vm.py [--arch amd64|arm64] [--release NAME] [--kernel FILE] [--root DIR] [--timeout S] [--mem MB] [--console FILE] [--share DIR] --
                 'shell command line'
-       vm.py --fetch [--arch A] [--backports]      only fetches the kernel and prints where it is
+       vm.py --fetch [--arch A] [--release NAME]   only fetches the kernel and prints where it is
        vm.py --tree --arch arm64      fetches the root tree and prints where it is
 
-In: Debian's stock kernel package, this release's or that of its backports, fetched through apt into the cache (SONDE_VM, default
+In: Debian's stock kernel package, this release's, its backports' (--release backports) or another release's (--release bullseye), fetched through apt into the cache (SONDE_VM, default
 ~/.cache/sonde-vm), or a kernel file with virtio, 9p and overlayfs built in. The guest's root is the host's (arm64: a tree of Debian packages), read-only over 9p, under a tmpfs overlay.
 Out: the command's stdout and stderr as they come, its exit status (124: time ran out, 125: the guest did not come up).
 Invariant: nothing of the host is changed but the cache; every guest ends with its vm.py.
@@ -37,21 +37,22 @@ def os_release():
         return {}
 
 
-def apt_options(arch, backports=False):
-    """apt's own state for another architecture or for backports: the host's is not touched (apt.conf(5), Dir)."""
-    if arch == 'amd64' and not backports:
+def apt_options(arch, release=None):
+    """apt's own state for another architecture or release: the host's is not touched (apt.conf(5), Dir)."""
+    if arch == 'amd64' and not release:
         return []
-    d = os.path.join(CACHE, 'apt-' + arch + ('-backports' if backports else ''))
+    d = os.path.join(CACHE, 'apt-' + arch + ('-' + release if release else ''))
     for sub in ('lists/partial', 'cache/archives/partial'):
         os.makedirs(os.path.join(d, sub), exist_ok=True)
     open(os.path.join(d, 'status'), 'a').close()
     opts = ['APT::Architecture=' + arch, 'APT::Architectures=' + arch, 'Dir::State::Lists=%s/lists' % d, 'Dir::State::status=%s/status' % d,
             'Dir::Cache=%s/cache' % d, 'APT::Install-Recommends=false']
-    if backports:
+    if release:
         if os_release().get('ID') != 'debian':
-            raise Missing('no Debian here, whose backports have a newer kernel')
+            raise Missing('no Debian here, whose other releases have other kernels')
         with open(d + '/sources.list', 'w') as f:
-            f.write('deb %s %s-backports main\n' % (os.environ.get('SONDE_VM_MIRROR', 'http://deb.debian.org/debian'), os_release()['VERSION_CODENAME']))
+            suite = os_release()['VERSION_CODENAME'] + '-backports' if release == 'backports' else release
+            f.write('deb %s %s main\n' % (os.environ.get('SONDE_VM_MIRROR', 'http://deb.debian.org/debian'), suite))
         opts += ['Dir::Etc::sourcelist=%s/sources.list' % d, 'Dir::Etc::sourceparts=/dev/null']
     opts = [w for o in opts for w in ('-o', o)]
     if not glob.glob(d + '/lists/*Packages*'):
@@ -81,10 +82,10 @@ def cache_lock():
         yield
 
 
-def download_kernel(arch, backports, top):
+def download_kernel(arch, release, top):
     if not shutil.which('apt-get'):
         raise Missing('no apt-get to fetch a kernel with')
-    opts = apt_options(arch, backports)
+    opts = apt_options(arch, release)
     for fresh in (False, True):
         if fresh:  # package lists that were never fetched, or are old
             sh(['apt-get'] + opts + ['update'], timeout=300)
@@ -102,12 +103,12 @@ def download_kernel(arch, backports, top):
     raise Missing(why)
 
 
-def fetch_kernel(arch, backports=False):
+def fetch_kernel(arch, release=None):
     """(kernel, modules): Debian's linux-image-ARCH, unpacked in the cache."""
-    top = os.path.join(CACHE, arch + ('-backports' if backports else ''))
+    top = os.path.join(CACHE, arch + ('-' + release if release else ''))
     with cache_lock():
         if not os.path.isdir(top):
-            download_kernel(arch, backports, top)
+            download_kernel(arch, release, top)
     found = sorted(glob.glob(top + '/boot/vmlinuz-*'))
     version = os.path.basename(found[-1]).split('-', 1)[1]
     return found[-1], os.path.join(top, 'lib/modules', version)
@@ -246,14 +247,14 @@ def initrd(busybox, modules):
 
 
 class Guest:
-    def __init__(self, arch='amd64', kernel=None, root=None, mem=2048, timeout=None, console=None, smp=2, share=(), backports=False):
+    def __init__(self, arch='amd64', kernel=None, root=None, mem=2048, timeout=None, console=None, smp=2, share=(), release=None):
         self.share = [os.path.realpath(d) for d in share]
         self.arch, self.kernel, self.modules, self.mem, self.timeout, self.console, self.smp = arch, kernel, None, mem, timeout, console, smp
         self.qemu = shutil.which('qemu-system-' + {'amd64': 'x86_64', 'arm64': 'aarch64'}[arch])
         if not self.qemu:
             raise Missing('no qemu-system for %s (scripts/deps.sh vm)' % arch)
         if not kernel:
-            self.kernel, self.modules = fetch_kernel(arch, backports)
+            self.kernel, self.modules = fetch_kernel(arch, release)
         elif not os.path.exists(kernel):
             raise Missing('no kernel %s' % kernel)
         self.root = root or ('/' if arch == 'amd64' else fetch_root(arch))
@@ -337,7 +338,7 @@ def main():
     p.add_argument('--arch', default='amd64', choices=['amd64', 'arm64'])
     p.add_argument('--fetch', action='store_true')
     p.add_argument('--tree', action='store_true')
-    p.add_argument('--backports', action='store_true')
+    p.add_argument('--release')
     p.add_argument('--share', action='append', default=[])
     for name, kind in (('kernel', str), ('root', str), ('console', str), ('timeout', float), ('mem', int), ('smp', int)):
         p.add_argument('--' + name, type=kind, default={'mem': 2048, 'smp': 2}.get(name))
@@ -348,7 +349,7 @@ def main():
         if o.tree:
             print(fetch_root(o.arch))
             return 0
-        g = Guest(o.arch, o.kernel, o.root, o.mem, o.timeout, o.console, o.smp, o.share, o.backports)
+        g = Guest(o.arch, o.kernel, o.root, o.mem, o.timeout, o.console, o.smp, o.share, o.release)
     except (Missing, subprocess.SubprocessError) as e:
         print('vm.py: %s' % e, file=sys.stderr)
         return 125
