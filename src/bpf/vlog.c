@@ -146,9 +146,17 @@ static void add_tail(const char *log, struct Str *out)
 	}
 }
 
-// "unknown func bpf_loop#181" (5.10..6.9), "program of this type cannot use helper bpf_loop#181" (6.10+), "invalid func unknown#999".
-static bool missing_helper(const char *msg, char *name, size_t size)
+// "unknown func bpf_loop#181" (5.10..6.9), "program of this type cannot use helper bpf_loop#181" (6.10+), "invalid func unknown#999";
+// "helper call is not allowed in probe" (a function's own allowed(), 5.10) follows the line of the call: "10: (85) call bpf_d_path#147".
+static bool missing_helper(const char *msg, const char *log, char *name, size_t size)
 {
+	if (strstr(msg, "helper call is not allowed in probe")) {
+		const char *call = NULL;
+		for (const char *p = log; (p = strstr(p, "(85) call bpf_")); p++)
+			call = p + strlen("(85) call ");
+		snprintf(name, size, "%.*s", call ? (int)strcspn(call, "#\n") : 0, call ? call : "");
+		return call != NULL;
+	}
 	static const char *const forms[] = {"unknown func ", "program of this type cannot use helper ", "invalid func ",
 					    "helper call is not allowed in "};
 	for (u32 i = 0; i < ARRAY_LEN(forms); i++) {
@@ -211,7 +219,7 @@ struct err *vlog_error(struct Program *p, struct ProbeProg *pp, const struct Sys
 	char helper[100];
 	struct err *e;
 	last_message(log, &msg);
-	if (missing_helper(str_text(&msg), helper, sizeof(helper)))
+	if (missing_helper(str_text(&msg), log, helper, sizeof(helper)))
 		e = err_new("%s needs the BPF helper %s, which this kernel does not offer to this kind of probe "
 			    "('sonde info' lists helpers and probe types)",
 			    prog_label(pp), helper);

@@ -120,16 +120,19 @@ EXPECT_LINE 1
 EXPECT_NOT not here
 
 NAME for over a map
+NEED for_each_map_elem
 PROG begin { @m[10, 11] = 20; for ($kv : @m) { printf("%d %d %d\n", $kv.0.0, $kv.0.1, $kv.1) } exit() }
 EXPECT_LINE 10 11 20
 
 NAME for over a map with strings, deleting as it goes
+NEED for_each_map_elem
 PROG begin { @m["a"] = 1; @m["b"] = 2; for ($kv : @m) { @seen[$kv.0] = $kv.1; delete(@m, $kv.0) } printf("%d\n", len(@m)); exit() }
 EXPECT_LINE 0
 EXPECT_LINE @seen[a]: 1
 EXPECT_LINE @seen[b]: 2
 
 NAME for over an aggregation reads sums
+NEED for_each_map_elem
 PROG begin { @c["x"] = count(); @c["x"] = count(); for ($kv : @c) { printf("%s %d\n", $kv.0, $kv.1) } exit() }
 EXPECT_LINE x 2
 
@@ -241,6 +244,7 @@ RUN {sonde} -q -e "begin { $(for i in $(seq 300); do echo "\$v$i = (uint64)$i + 
 EXPECT_LINE 45150
 
 NAME long strings and wide keys
+NEED big keys
 RUN {sonde} -q -e "begin { @m[\"$(printf 'x%.0s' $(seq 900))\", 1, \"y\"] = \"$(printf 'z%.0s' $(seq 900))\"; printf(\"%d\n\", strlen(@m[\"$(printf 'x%.0s' $(seq 900))\", 1, \"y\"])); clear(@m); exit() }"
 EXPECT_LINE 900
 
@@ -261,6 +265,7 @@ PROG begin { $a = 5; $a = -3; @a = 7; @a = -70000; printf("%d %d\n", $a, @a); cl
 EXPECT_LINE -3 -70000
 
 NAME integers of different sign in one place
+NEED for_each_map_elem
 PROG begin { $x = -3; @c[(uint64)1] = 1; @c[$x] = 2; $u = (uint64)7; $u = $x; printf("%d %d\n", $u == -3, len(@c)); clear(@c); exit() }
 EXPECT_LINE 1 2
 STDERR WARNING: Sign mismatch: 'int8' for the key of @c, which is 'uint64'
@@ -281,6 +286,7 @@ STDERR Attached 1 probe
 STDERR WARNING: no tracepoint matches syscalls:sys_enter_nosuch*; skipped
 
 NAME records
+NEED for_each_map_elem
 PROG begin { $x = (a=1, b="q"); print($x); print($x.b); $x = (b="longer", a=-300); print($x); print((n=(c=1, d=2), t=(3, 4)) == (n=(c=1, d=2), t=(3, 4)));
      @m[1] = (k=5, s="a"); @m[2] = (k=70000, s="abcdef"); for ($kv : @m) { printf("%s %d\n", $kv.1.s, $kv.1.k) } @k[(p=1, q="z")] = 2; @v = (n=(c=1, d=2), t=(3, 4)); exit() }
 EXPECT_LINE { .a = 1, .b = q }

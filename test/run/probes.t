@@ -110,7 +110,9 @@ PROG iter:task { printf("%s %d\n", ctx.task.comm, ctx.task.pid) }
 NEED btf
 EXPECT_RE ^sonde \d+$
 
+# Linux 5.12, as iter:task_vma
 NAME path of files
+NEED ksym:task_vma_seq_show
 PROG iter:task_file /pid != 0/ { @[path(ctx.file.f_path)] = count() }
 NEED btf
 EXPECT_RE ^@\[/dev/null\]: \d+$

@@ -25,6 +25,7 @@ EXPECT_LINE @[tcp_sendmsg]: 3
 EXPECT_LINE @[tcp_sendmsg_locked]: 3
 
 NAME kretprobe by wildcard
+NEED get_func_ip
 RUN {sonde} -q -c '{build}/tcp 4 3 111' -e 'kretprobe:tcp_sendmsg* { @[func, retval] = count() }'
 EXPECT_LINE @[tcp_sendmsg, 111]: 3
 EXPECT_LINE @[tcp_sendmsg_locked, 111]: 3
@@ -125,6 +126,7 @@ EXPECT_RE ^@\[v9fs_file_open\]: \d+$
 
 # A program has type information when it has functions: loops are some.
 NAME fentry and fexit on a BPF program
+NEED for_each_map_elem
 NEED fentry
 RUN {sonde} -q -e 'tracepoint:sched:sched_switch { @k[1] = 1; for ($kv : @k) { @never = count() } }' >{tmp}/o & p=$!; for i in 1 2 3 4 5 6 7 8 9 10; do {sonde} -l 'fentry:bpf:sched_switch' 2>{tmp}/e | grep . && break; sleep 0.5; done; {sonde} -q -e "fentry:bpf:sched_switch { @in[func] = count() } fexit:bpf:* { @out[func] = count() } interval:ms:500 { exit() }"; kill $p; wait $p
 EXPECT_RE ^fentry:bpf:\d+:sched_switch$
@@ -151,6 +153,7 @@ RUN {sonde} -q -e 'iter:task_file { printf("%s %d %p\n", ctx->task->comm, ctx->f
 EXPECT_RE ^sonde 1 0x[0-9a-f]+$
 
 NAME iter:task_vma
+NEED ksym:task_vma_seq_show
 RUN {sonde} -q -e 'iter:task_vma { if (ctx->task->pid == pid) { printf("%lx-%lx\n", ctx->vma->vm_start, ctx->vma->vm_end) } }'
 EXPECT_RE ^[0-9a-f]+-[0-9a-f]+$
 
