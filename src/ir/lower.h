@@ -51,6 +51,7 @@ struct Lower {
 	IrBlk exit;		// of the current function: returns
 	struct Loop *loop;
 	bool in_callback;
+	struct Span read_at; // the expression whose memory is being read, for errors of the read
 	// frame: what callbacks share with the program (0 scratch pointer, 8 ctx, 16 return flag, then loop bases); variables they share are in scratch
 	bool has_frame;
 	IrSlot frame_slot;	// in functions[0]

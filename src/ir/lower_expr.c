@@ -428,8 +428,10 @@ struct Val lx_place(struct Lower *l, struct Expr *e)
 }
 
 // Reads what lx_place found: a scalar is loaded, memory stays where it is (context memory becomes kernel memory).
-static struct Val read_place(struct Lower *l, struct Val m, const struct Type *t)
+static struct Val read_place(struct Lower *l, struct Val m, const struct Expr *e)
 {
+	const struct Type *t = e->type;
+	l->read_at = e->span;
 	m.type = t;
 	if (!m.mem)
 		return m;
@@ -640,13 +642,13 @@ static struct Val expr_val(struct Lower *l, struct Expr *e)
 		struct Val m = field_place(l, e);
 		if (e->field.data_loc || e->field.rel_loc)
 			return data_loc(l, e, m);
-		return read_place(l, m, e->type);
+		return read_place(l, m, e);
 	}
 	case E_TUPFIELD:
 	case E_INDEX:
-		return read_place(l, lx_place(l, e), e->type);
+		return read_place(l, lx_place(l, e), e);
 	case E_UNOP:
-		return e->op == OP_DEREF ? read_place(l, lx_place(l, e), e->type) : unop(l, e);
+		return e->op == OP_DEREF ? read_place(l, lx_place(l, e), e) : unop(l, e);
 	case E_BINOP:
 		return binop(l, e);
 	case E_TERNARY:

@@ -196,7 +196,7 @@ struct IrVal load_scalar(struct Lower *l, struct Val m)
 	if (m.as == AS_BPF)
 		return extract_bits(l, m, ir_load(&l->b, m.v, m.off, size, sgn));
 	struct IrVal t = tmp_slot(l, 8);
-	read_mem(l, m.as, t, ir_imm(size), addr_of(l, m), false, l->prog->config.helper_errors ? l->pu->ast->span : (struct Span){0});
+	read_mem(l, m.as, t, ir_imm(size), addr_of(l, m), false, l->prog->config.helper_errors ? l->read_at : (struct Span){0});
 	return extract_bits(l, m, ir_load(&l->b, t, 0, size, sgn));
 }
 
@@ -231,6 +231,11 @@ void zero_bytes(struct Lower *l, struct IrVal base, s32 off, u32 size)
 
 void copy_bytes(struct Lower *l, struct IrVal base, s32 off, struct Val src, u32 size)
 {
+	if (src.ctx) { // taken whole: not all of it may be loaded directly, a tracepoint's first 8 bytes for one (kernel, tp_prog_is_valid_access)
+		src.v = addr_of(l, src);
+		src.off = 0;
+		src.as = AS_KERNEL;
+	}
 	if (src.as == AS_BPF && size <= INLINE_COPY) {
 		for (u32 step, i = 0; i < size; i += step) {
 			step = step_at(off + (s32)i, step_at(src.off + (s32)i, size - i));

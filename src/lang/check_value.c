@@ -20,7 +20,7 @@ const struct Type *c_str(struct Unit *u, struct Expr *e)
 			return e->type;
 		}
 	}
-	u32 max = unit_max_strlen(u);
+	u32 max = unit_max_strlen(u) + (e->nargs == 1); // a length that is given counts the NUL, the usual one does not
 	if (e->nargs == 2) {
 		const struct Type *n = int_arg(u, e, 1);
 		(void)n;

@@ -24,9 +24,9 @@ void config_defaults(struct Config *c)
 #define STRLEN_SMALL_KEYS 200 // two of them and a name fit into a key of 512 bytes
 u32 unit_max_strlen(struct Unit *u)
 {
-	if (u->config->max_strlen)
-		return u->config->max_strlen;
-	return !u->hooks->big_keys || u->hooks->big_keys() ? STRLEN_DEFAULT : STRLEN_SMALL_KEYS;
+	if (!u->config->max_strlen) // kept: who prints a text wants to know too
+		u->config->max_strlen = !u->hooks->big_keys || u->hooks->big_keys() ? STRLEN_DEFAULT : STRLEN_SMALL_KEYS;
+	return u->config->max_strlen;
 }
 
 enum ConfKind { CK_U32, CK_U64, CK_BOOL, CK_STR, CK_STACK_MODE, CK_MISSING, CK_LICENSE, CK_SYM_CACHE, CK_UNSTABLE, CK_GONE };

@@ -264,7 +264,7 @@ static void unknown_counter(struct ProbeEnv *env, const struct Provider *p, cons
 		return;
 	const char *name = spec->parts[1];
 	if (is_wild(name)) {
-		diag_error(env->diags, spec->span, "%s takes no pattern: name one event", p->name);
+		diag_error(env->diags, spec->span, "wildcards are not allowed for %s probe type", p->name);
 		diag_hint(env->diags, "list them with -l '%s:*'", p->name);
 		return;
 	}

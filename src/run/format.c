@@ -105,7 +105,7 @@ static void add_text(struct RunCtx *rc, const struct FmtPiece *pc, const struct 
 	struct Arena a = {0};
 	struct Str s = {0};
 	struct Value v;
-	if (t->kind == TY_STR && !escape && strnlen((const char *)p, t->size) < t->size) { // nothing to decode
+	if (t->kind == TY_STR && !escape && !text_is_cut(rc, strnlen((const char *)p, t->size), t->size)) { // nothing to decode
 		add_padded(pc->spec, (const char *)p, strlen((const char *)p), out);
 		return;
 	}

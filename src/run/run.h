@@ -32,6 +32,8 @@ struct RunCtx {
 };
 
 // value.c: bytes -> Value, symbolized; everything allocated in a
+// Has a text of n bytes, in a buffer of size, lost its end? It fills the buffer, or (as bpftrace has it) is as long as str() reads at most.
+bool text_is_cut(const struct RunCtx *rc, size_t n, u32 size);
 void value_decode(struct RunCtx *rc, struct Arena *a, const struct Type *t, const void *bytes, struct Value *out);
 // Text of a timestamp of CLOCK_* `clock` by a strftime(3) format in which also %f %l %k are micro-, milli- and nanoseconds. "(?)" if it cannot be.
 void strftime_text(struct RunCtx *rc, const char *fmt, u32 clock, u64 nsecs, struct Str *out);

@@ -53,11 +53,16 @@ static void decode_int(const struct Type *t, u64 raw, u32 bits, struct Value *ou
 		*out = (struct Value){.kind = V_UINT, .u = (u64)v};
 }
 
-// A text that fills its buffer has lost its end.
+bool text_is_cut(const struct RunCtx *rc, size_t n, u32 size)
+{
+	u32 max = rc->prog->config.max_strlen;
+	return size && (n == size || (max && n == max && size == max + 1));
+}
+
 static void decode_str(struct RunCtx *rc, struct Arena *a, const u8 *p, u32 size, struct Value *out)
 {
 	size_t n = strnlen((const char *)p, size);
-	const char *trailer = n == size && size ? rc->prog->config.str_trunc_trailer : NULL;
+	const char *trailer = text_is_cut(rc, n, size) ? rc->prog->config.str_trunc_trailer : NULL;
 	size_t m = trailer ? strlen(trailer) : 0;
 	char *s = arena_alloc(a, n + m + 1);
 	memcpy(s, p, n);
@@ -212,12 +217,19 @@ static u32 count_fields(const struct Record *r, u32 depth)
 	return n;
 }
 
+// Of a tracepoint's record: its head, the first 8 bytes of which are not what the format says when a program sees them, and arrays that
+// lie behind it.
+static bool left_out(const struct Record *r, const struct Field *f)
+{
+	return f->data_loc || f->rel_loc || (!strncmp(f->name, "common_", 7) && r->fields[0].name && !strcmp(r->fields[0].name, "common_type"));
+}
+
 // Members of anonymous members stand beside the others. size: bytes of p that exist.
 static void decode_fields(struct RunCtx *rc, struct Arena *a, const struct Record *r, const u8 *p, u32 size, u32 depth, struct Value *out, u32 *n)
 {
 	for (u32 i = 0; i < r->nfields; i++) {
 		const struct Field *f = &r->fields[i];
-		if (f->off > size || (f->type->size > size - f->off && !f->bit_size))
+		if (left_out(r, f) || f->off > size || (f->type->size > size - f->off && !f->bit_size))
 			continue;
 		if (!*f->name) {
 			if (f->type->kind == TY_RECORD && depth < MAX_NESTING)

@@ -178,6 +178,13 @@ PROG begin { @a[1] = 1; delete(@a, 2); if (delete(@a, 3)) { print("no") } $d = d
 EXPECT_LINE false
 STDERR stdin:1:20-33: WARNING: Can't delete map element because it does not exist.
 
+NAME -k tells which expression could not be read
+RUN {sonde} -k -e 'begin { $p = (struct task_struct *)8; print($p.pid); print(*(uint8 *)uptr(16)); exit() }'
+NEED btf
+STDERR stdin:1:45-51: WARNING:
+STDERR stdin:1:60-78: WARNING: Bad address
+STDERR helper: probe_read_user, retcode: -14
+
 NAME -k reports reads of keys that are not there
 RUN {sonde} -k -e 'begin { @a[1] = 1; $x = @a[2]; exit() }'
 STDERR stdin:1:25-30: WARNING: Can't lookup map element because it does not exist.

@@ -4,6 +4,10 @@ NAME maps are printed by name, blocks as bpftrace does
 PROG begin { @z = 1; @a[2] = 1; @a[1] = 2; @h = hist(5); exit() }
 EXPECT_RE \A\s*@a\[2\]: 1\n@a\[1\]: 2\n@h:\n\[4, 8\) +1 \|@{52}\|\n\n@z: 1\n
 
+NAME text cut at max_strlen is marked
+RUN {sonde} -q -c {build}/calls -e 'config = { max_strlen = 3; str_trunc_trailer = "++" } uprobe:{build}/calls:name_of { print(str(arg0)); printf("[%s]\n", str(arg0)); @[str(arg0)] = count(); print(str(arg0, 3)) }' | sort -u
+EXPECT_RE \A\n@\[nam\+\+\]: 10\n\[nam\+\+\]\nna\nnam\+\+\n\Z
+
 NAME keys of several parts
 PROG begin { @[1, "x", (2, 3)] = 4; @b["k"] = (1, "v"); exit() }
 EXPECT_LINE @[1, x, (2, 3)]: 4

@@ -193,6 +193,16 @@ EXPECT_LINE tracepoint:syscalls:sys_enter_getppid
 EXPECT_NOT begin
 EXPECT_NOT END
 
+NAME the record of a tracepoint as a whole
+RUN {sonde} -q -c 'cat /dev/null' -e 'tracepoint:syscalls:sys_enter_openat /comm == "cat"/ { print(args); @ = args }' | head -1
+EXPECT_RE ^\{ \.__syscall_nr = \d+, \.dfd = \d+, \.filename = 0x[0-9a-f]+, \.flags = \d+, \.mode = 0 \}$
+
+NAME the record of a raw tracepoint and of a function of a program as a whole
+NEED btf
+RUN {sonde} -q -c {build}/calls -e 'rawtracepoint:sched_process_exec { print(args); @a = count() } uprobe:{build}/calls:name_of { print(args) }' | sort | uniq -c | head -4
+EXPECT_RE \{ \.p = 0x[0-9a-f]+, \.old_pid = \d+, \.bprm = 0x[0-9a-f]+ \}$
+EXPECT_RE ^ +10 \{ \.s = 0x[0-9a-f]+, \.len = 6 \}$
+
 NAME test probes: the output of a test is shown when it fails
 RUN {sonde} --test -e 'test:okay { print("suppressed") } test:failure { print("shown"); return 1 }'
 RC 1

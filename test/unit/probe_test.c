@@ -140,7 +140,7 @@ TEST(errors)
 	COMPLAINS("profile:99", "Invalid rate of profile probe. Minimum is 1000 or 1us. Found: 99 nanoseconds\nHINT for a frequency write profile:hz:99\n");
 	COMPLAINS("profile:1x", "Invalid rate of profile probe: invalid trailing bytes: 1x\nHINT the form is profile:us|ms|s|hz:n or profile:10ms\n");
 	COMPLAINS("software:fauls", "fauls is not a software probe\nHINT did you mean 'software:faults'?\n");
-	COMPLAINS("software:*", "software takes no pattern: name one event\nHINT list them with -l 'software:*'\n");
+	COMPLAINS("software:*", "wildcards are not allowed for software probe type\nHINT list them with -l 'software:*'\n");
 	COMPLAINS("software:faults:x", "Invalid count for software probe: invalid integer: x\n");
 	COMPLAINS("begin:x", "begin probe type requires 0 arguments, found 1\nHINT the form is begin\n");
 	COMPLAINS("self:signal:SIGKILL", "SIGKILL is not a supported signal\nHINT use SIGUSR1\n");
