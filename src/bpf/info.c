@@ -32,7 +32,8 @@ static void print_system(FILE *out)
 	struct err *e = feature_need_caps();
 	fprintf(out, "  tracing allowed: %s%s\n\n", e ? "no: " : "yes", e ? err_text(e) : "");
 	err_free(e);
-	fprintf(out, "Build\n  version: %s\n  LLVM: not needed\n  libdw (DWARF support): yes\n\n", SONDE_VERSION);
+	fprintf(out, "Build\n  version: %s\n  LLVM: not needed\n  bfd: no\n  libdw (DWARF support): yes\n  libsystemd (systemd notify support): yes\n"
+		     "  blazesym (advanced symbolization): no\n  dwunwind (DWARF stack unwinding): yes\n\n", SONDE_VERSION);
 }
 
 static void print_helpers(FILE *out)
@@ -60,6 +61,7 @@ static void print_helpers(FILE *out)
 		yes_no(out, helpers[i].name, helper_known(helpers[i].type, helpers[i].helper));
 	for (u32 i = 0; i < ARRAY_LEN(feats); i++)
 		feature(out, feats[i]);
+	feature_as(out, FEAT_BPF_LOOP, "loop");
 	fputc('\n', out);
 }
 

@@ -650,6 +650,13 @@ void cpp_include(struct Cpp *p, const char *name, bool quoted, const struct CFil
 	} else if (quoted && !p->lenient && (!from || !from->header)) {
 		diag_error(p->c->diags, at, "cannot find the header \"%s\"", name);
 		diag_hint(p->c->diags, "It is looked for next to the script, in the current directory, under each -I directory and in the system's.");
+	} else if (!p->lenient && !strchr(name, '/') && !compilers_own(name) && (!from || !from->header)) { // linux/..., net/...: BTF has what is in them
+		static const char what[] = "'%s' file not found";
+		if (from)
+			diag_error(p->c->diags, at, what, name);
+		else
+			diag_error_plain(p->c->diags, what, name);
+		diag_hint(p->c->diags, "It is looked for under each -I directory and in the system's. Is its package installed?");
 	} else if (!map_has(&p->seen, name) && !compilers_own(name)) {
 		map_put(&p->seen, name, p);
 		vec_push(&p->missing, arena_strdup(p->c->arena, name));

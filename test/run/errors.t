@@ -63,6 +63,12 @@ STDERR ERROR: Invalid offset: invalid integer: x
 STDERR ERROR: Offset outside the function bounds ('add' size is
 STDERR ERROR: Offset not allowed
 
+NAME a header that is not there
+RUN printf '#include <nosuch.h>\nbegin { exit() }' >{tmp}/h.bt; {sonde} {tmp}/h.bt; {sonde} --include none.h -e 'begin { exit() }'; {sonde} --include linux/nosuch.h -q -e 'begin { printf("went on\n"); exit() }'
+EXPECT_LINE went on
+STDERR h.bt:1:10-20: ERROR: 'nosuch.h' file not found
+STDERR ERROR: 'none.h' file not found
+
 NAME several errors at once
 PROG begin { foo(); bar(); $y = $z }
 RC 1

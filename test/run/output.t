@@ -83,6 +83,7 @@ NAME info
 RUN {sonde} info
 EXPECT Probe types
 EXPECT btf: 
+EXPECT_LINE   libsystemd (systemd notify support): yes
 
 NAME help
 RUN {sonde} help lang; {sonde} help probes; {sonde} help strcontains; {sonde} help profile
