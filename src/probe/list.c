@@ -25,7 +25,7 @@ static void print_args(struct ProbeEnv *env, const struct Point *pt, FILE *out)
 	bool only_ret = pt->kind == PK_KRETPROBE;
 	if (pt->args && !only_ret)
 		ctype_fields_text(env->ctypes, pt->args, &s);
-	if (pt->args && pt->ret && (only_ret || pt->kind == PK_FENTRY || pt->kind == PK_FEXIT))
+	if (pt->args && pt->ret && (only_ret || pt->kind == PK_FEXIT))
 		ctype_ret_text(env->ctypes, pt->args, pt->ret, &s);
 	fputs(str_text(&s), out);
 	str_deinit(&s);

@@ -84,6 +84,11 @@ STDERR Attached 1 probe
 EXPECT_RE ^@: \d+$
 STDERR kprobe blacklist
 
+NAME listing: a function's value belongs to its return
+NEED fentry
+RUN {sonde} -lv 'fentry:vfs_read'; echo; {sonde} -lv 'fexit:vfs_read'
+EXPECT_RE \Afentry:vmlinux:vfs_read\n    struct file \* file\n(    .*\n){3}\nfexit:vmlinux:vfs_read\n(    .*\n){4}    ssize_t retval\n\Z
+
 NAME missing_probes = ignore
 RUN {sonde} -c 'cat /proc/uptime' -e 'config = { missing_probes = "ignore" } kprobe:no_such_function,kprobe:vfs_read { @ = count() }' 2>&1
 EXPECT Attached 1 probe
