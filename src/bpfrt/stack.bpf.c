@@ -120,10 +120,15 @@ RT_NOINLINE u64 rt_stack_intern(struct RtStack *st, u64 h1, u64 h2)
 
 // ---- kernel stacks
 // Is addr code of the tracer (BPF programs, trampolines, bpf_trace_run*, __bpf_trace_*, __traceiter_*)? Binary search among the boundaries,
-// without branches: one path for the verifier. Kernel addresses are negative, so differences of two of them compare right.
+// without branches: one path for the verifier. Kernel addresses are negative, so differences of two of them compare right. The same few addresses
+// come again and again, so what was found is kept, in one word: any CPU replaces it at any time.
 static RT_NOINLINE u64 is_tracer(struct RtTrim *t, u64 addr)
 {
+	u64 *seen = &t->seen[addr * 0x9e3779b97f4a7c15ULL >> (64 - RT_TRIM_SEEN_BITS)], had = *(volatile u64 *)seen;
 	u64 lo = 0; // boundaries at or below addr
+
+	if ((had | RT_TRIM_OURS) == addr)
+		return had != addr;
 
 	RT_UNROLL
 	for (s32 bit = RT_TRIM_BITS - 1; bit >= 0; bit--) {
@@ -132,6 +137,7 @@ static RT_NOINLINE u64 is_tracer(struct RtTrim *t, u64 addr)
 		RT_BARRIER(above);
 		lo += above << bit;
 	}
+	*(volatile u64 *)seen = lo & 1 ? addr : addr & ~RT_TRIM_OURS;
 	return !(lo & 1);
 }
 

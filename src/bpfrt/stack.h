@@ -34,10 +34,13 @@
 #define RT_TRIM_BITS 14
 #define RT_TRIM_MAX (1 << RT_TRIM_BITS)
 #define RT_TRIM_DEPTH 16 // tracer frames on top, at most
+#define RT_TRIM_SEEN_BITS 6
 struct RtTrim {
 	u64 n;
+	u64 seen[1 << RT_TRIM_SEEN_BITS]; // by a hash of the address: addresses looked up, without RT_TRIM_OURS where they are the tracer's; 0 none
 	u64 bound[RT_TRIM_MAX];
 };
+#define RT_TRIM_OURS (1ULL << 62) // set in every kernel address
 
 // ---- who maps what: rt_uw_maps, keyed by (process, chunk number). Mappings ascend over all chunks of a process.
 #define RT_UW_CHUNK 64	// mappings in a chunk

@@ -8,18 +8,20 @@
 // at a '.': compilers add .isra.0, .cold and the like.
 static bool is_tracer_func(const char *name)
 {
-	static const char *const prefix[] = {"bpf_trace_run", "__bpf_trace_", "__traceiter_", "__bpf_prog_enter", "__bpf_prog_exit", "__probestub_", "perf_trace_",
-					     "bpf_iter_"};
+#define P(text) {text, sizeof(text) - 1}
+	static const struct { const char *text; size_t n; } prefix[] = {
+		P("bpf_trace_run"), P("__bpf_trace_"), P("__traceiter_"), P("__bpf_prog_enter"), P("__bpf_prog_exit"), P("__probestub_"), P("perf_trace_"), P("bpf_iter_")};
+#undef P
 	static const char *const whole[] = {
 		"bpf_loop", "bpf_for_each_map_elem", "bpf_for_each_array_elem", "bpf_for_each_hash_elem", "bpf_get_stack_raw_tp", "bpf_get_stack_tp",
 		"bpf_get_task_stack", "__bpf_get_stack", "__bpf_get_task_stack", "get_callchain_entry_for_task", "stack_trace_save_tsk", "trace_call_bpf", "perf_call_bpf_enter", "perf_call_bpf_exit", "perf_syscall_enter", "perf_syscall_exit",
 		"bpf_prog_run_array_uprobe", "__bpf_prog_test_run_raw_tp", "bpf_prog_test_run_raw_tp", "bpf_seq_read", "task_seq_show",
 		"__task_seq_show", "task_seq_stop", "task_file_seq_show", "__task_file_seq_show", "task_file_seq_stop", "task_vma_seq_show",
 		"__task_vma_seq_show", "task_vma_seq_stop"};
-	if (name[0] != 'b' && name[0] != '_' && name[0] != 'p' && name[0] != 't')
+	if (!strchr("b_pgst", name[0]) || !strncmp(name, "__pfx_", 6)) // quick: there are 100,000 names, half of them these
 		return false;
 	for (u32 i = 0; i < ARRAY_LEN(prefix); i++)
-		if (!strncmp(name, prefix[i], strlen(prefix[i])))
+		if (!strncmp(name, prefix[i].text, prefix[i].n))
 			return true;
 	size_t n = strcspn(name, ".");
 	for (u32 i = 0; i < ARRAY_LEN(whole); i++)
@@ -42,12 +44,6 @@ static bool add_sym(void *arg, const char *name, const char *module, u64 addr, c
 	struct TextSym s = {addr, module, is_tracer_func(name)};
 	vec_push(&t->v, s);
 	return true;
-}
-
-static int by_addr(const void *a, const void *b)
-{
-	const struct TextSym *x = a, *y = b;
-	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
 static void add_bound(struct RtTrim *t, u64 addr)
@@ -106,8 +102,7 @@ struct err *stacks_start(struct Program *prog, struct Syms *syms)
 	if (!m || !needs_trim(prog))
 		return NULL;
 	sym_kernel_each(syms, add_sym, &t);
-	qsort(t.v.p, t.v.n, sizeof(*t.v.p), by_addr);
-	struct RtTrim *trim = xmalloc(sizeof(*trim));
+	struct RtTrim *trim = xcalloc(1, sizeof(*trim));
 	trim_bounds(t.v.p, t.v.n, trim);
 	int rc = sys_map_update(m->fd, &zero, trim, 0);
 	free(trim);
