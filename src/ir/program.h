@@ -73,6 +73,7 @@ struct Config { // config block and environment, after resolution
 	const char *str_trunc_trailer;
 	const char *license;
 	bool cpp_demangle, lazy_symbolication, print_maps_on_exit, show_debug_info;
+	bool in_place; // assigning to a key that is there overwrites its value where it lies, however long
 	enum { MISSING_ERROR, MISSING_WARN, MISSING_IGNORE } missing_probes;
 	bool unwind_fp;	 // --unwind=fp
 	bool helper_errors; // -k

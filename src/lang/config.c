@@ -49,6 +49,7 @@ static const struct ConfRow {
 	F(license, CK_LICENSE),
 	F(cpp_demangle, CK_BOOL),
 	F(lazy_symbolication, CK_BOOL),
+	F(in_place, CK_BOOL),
 	F(print_maps_on_exit, CK_BOOL),
 	F(show_debug_info, CK_BOOL),
 	F(missing_probes, CK_MISSING),

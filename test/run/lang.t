@@ -8,6 +8,15 @@ NAME signed division and modulo follow C
 PROG begin { $a = -7; $b = 2; printf("%d %d %d %d\n", $a / $b, $a % $b, 7 / -2, -8 / 4); exit() }
 EXPECT_LINE -3 -1 -3 -2
 
+NAME a key that exists gets the new value, of any size, in place or not
+RUN for p in false true; do {sonde} -e 'config = { in_place = '$p' } begin { @a[1] = (int8)5; @a[1] = (int8)-7; @t[1, 2] = (1, "long text"); @t[1, 2] = (2, "d"); @s["x"] = "yyyy"; @s["x"] = "z"; $i = 0; while ($i < 9) { @n[$i % 2] = $i; $i++ } printf("%d %d %s %s %d %d\n", @a[1], @t[1, 2].0, @t[1, 2].1, @s["x"], @n[0], @n[1]); clear(@a); clear(@t); clear(@s); clear(@n); exit() }'; done | sort | uniq -c
+EXPECT_RE ^ *2 -7 2 d z 8 7$
+
+NAME a full map still takes new values of its keys
+PROG config = { max_map_keys = 2 } begin { @m[1] = 1; @m[2] = 2; @m[3] = 3; @m[2] = 4; printf("%d %d %d\n", @m[1], @m[2], @m[3]); clear(@m); exit() }
+EXPECT_LINE 1 4 0
+STDERR WARNING
+
 NAME division by zero at run time is 1, with a warning
 PROG begin { $z = (uint64)pid - (uint64)pid; @m = 7; @m %= $z; printf("%d %d\n", 5 / $z, @m); exit() }
 EXPECT_LINE 1 1
