@@ -144,17 +144,17 @@ static void add_new(const struct ToolOpts *o, struct Str *out)
 // Parameters of the macros, and what is put in for them
 static void add_args(const struct ToolOpts *o, struct Str *out)
 {
-	str_add(out, split(o) ? "@samples, @woken, $o, $tid, $from, $now" : "@samples, $o, $from, $now");
+	str_add(out, split(o) ? "@samples, $o, $away, $from, $now" : "@samples, $o, $from, $now");
 }
 
 static void add_return_args(const struct ToolOpts *o, struct Str *out)
 {
-	str_addf(out, "@samples, %s@began, %s$o, $tid, $now", split(o) ? "@woken, " : "", shares(o) ? "@counted, " : "");
+	str_addf(out, "@samples, @began, %s$o, %s$tid, $now", shares(o) ? "@counted, " : "", split(o) ? "$away, " : "");
 }
 
 static void add_share_args(const struct ToolOpts *o, struct Str *out)
 {
-	str_addf(out, "@samples, %s@began, %s$o, $tid, $now", o->check ? "@woken, " : "", shares(o) ? "@off, @counted, " : "");
+	str_addf(out, "@samples, @began, %s$o, %s$tid, $now", shares(o) ? "@off, @away, @counted, " : "", o->check ? "$away, " : "");
 }
 
 static void add_return(const struct ToolOpts *o, struct Str *out)
