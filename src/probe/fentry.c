@@ -151,6 +151,7 @@ static void expand_pattern(struct ProbeEnv *env, const struct Provider *p, const
 	ctype_each_func(env->ctypes, take_match, &m);
 	kfuncs_read(env);
 	struct ProbeCache *c = probe_cache(env);
+	kfuncs_sort(&c->kfuncs);
 	if (found.n)
 		qsort(found.p, found.n, sizeof(found.p[0]), by_module);
 	for (size_t i = 0; i < found.n; i++) {

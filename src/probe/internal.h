@@ -25,7 +25,7 @@ struct Refusals {
 struct ProbeCache {
 	bool tps_read, kfuncs_read, kfuncs_from_tracefs, blacklist_read;
 	VEC(struct TpName) tps;
-	KFuncList kfuncs; // sorted by name, then address
+	KFuncList kfuncs;
 	NameList blacklist;	  // sorted
 	VEC(struct Refusals *) refusals; // one a probe of the script
 };
@@ -162,7 +162,7 @@ struct err *rawtp_attach_point(struct ProbeEnv *env, struct ProbeProg *pp, const
 struct ProbeCache *tracepoint_events(struct ProbeEnv *env);
 
 // ---- kfuncs.c: names of kernel functions
-void kfuncs_read(struct ProbeEnv *env); // fills cache->kfuncs
+void kfuncs_read(struct ProbeEnv *env); // fills cache->kfuncs, in the order of the kernel's list
 void kfuncs_sort(KFuncList *l);	      // by name, module, address
 // Every kernel function that the source calls `name`: duplicates and the compiler's copies (.isra.N, .constprop.N) too. module NULL: any.
 void kfuncs_named(struct ProbeEnv *env, const char *module, const char *name, KFuncList *out);

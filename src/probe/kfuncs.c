@@ -77,7 +77,6 @@ void kfuncs_read(struct ProbeEnv *env)
 	c->kfuncs_from_tracefs = read_tracefs(env, c);
 	if (!c->kfuncs_from_tracefs)
 		sym_kernel_each(env->syms, take_symbol, c);
-	kfuncs_sort(&c->kfuncs);
 }
 
 // /sys/kernel/debug/kprobes/blacklist: "0xffff...-0xffff...\tname" a line. Unreadable: nothing is known to be forbidden.

@@ -13,13 +13,16 @@ static struct Point *make(struct ProbeEnv *env, const struct Provider *p, const 
 	pt->addr = f->addr;
 	pt->off = off;
 	struct Str n = {0};
-	str_addf(&n, "%s:", p->name);
-	if (module)
-		str_addf(&n, "%s:", module);
+	str_add(&n, p->name); // no printf: there may be ten thousand of them
+	str_addc(&n, ':');
+	if (module) {
+		str_add(&n, module);
+		str_addc(&n, ':');
+	}
 	str_add(&n, shown);
 	if (off)
 		str_addf(&n, "+%llu", (unsigned long long)off);
-	pt->name = arena_strdup(env->arena, n.p);
+	pt->name = arena_strndup(env->arena, n.p, n.n);
 	str_deinit(&n);
 	if (env->want_args && env->listing) // in actions the arguments and the value of a kprobe are raw
 		err_free(ctype_func(env->ctypes, module, shown, &pt->args, &pt->ret, NULL));
@@ -121,20 +124,41 @@ static void expand_address(struct ProbeEnv *env, const struct Provider *p, const
 }
 
 // ---- patterns
+static bool same_name(const struct KFunc *a, const struct KFunc *b)
+{
+	return !strcmp(a->name, b->name) && !strcmp(a->module, b->module);
+}
+
+// Sorts, and drops what is there twice.
+static void sort_distinct(KFuncList *l)
+{
+	size_t kept = 0;
+	kfuncs_sort(l);
+	for (size_t i = 0; i < l->n; i++)
+		if (!kept || l->p[i].addr != l->p[kept - 1].addr || !same_name(&l->p[i], &l->p[kept - 1]))
+			l->p[kept++] = l->p[i];
+	l->n = kept;
+}
+
 struct Resolve {
-	const struct Map *want; // "module:name" of what matched
-	KFuncList *out;
+	KFuncList *l;	  // sorted: of one name in several modules the entries are neighbours
+	struct Map first; // name -> its first entry
+	KFuncList more;	  // further functions of a name
 };
 
 static bool take_address(void *arg, const char *name, const char *module, u64 addr, char type)
 {
 	struct Resolve *r = arg;
-	char key[512];
-	snprintf(key, sizeof(key), "%s:%s", module ? module : "vmlinux", name);
-	const struct KFunc *f = map_get(r->want, key);
-	if (f) {
-		struct KFunc g = {f->name, f->module, addr};
-		vec_push(r->out, g);
+	struct KFunc *f = map_get(&r->first, name);
+	if (!module)
+		module = "vmlinux";
+	for (; f && f < r->l->p + r->l->n && !strcmp(f->name, name); f++) {
+		if (strcmp(f->module, module))
+			continue;
+		if (f->addr)
+			vec_push(&r->more, ((struct KFunc){f->name, f->module, addr}));
+		else
+			f->addr = addr;
 	}
 	return true;
 }
@@ -142,38 +166,43 @@ static bool take_address(void *arg, const char *name, const char *module, u64 ad
 // Addresses from kallsyms: several functions of one name become several entries. Names stay as they are when addresses are hidden.
 static void add_addresses(struct ProbeEnv *env, KFuncList *l)
 {
-	struct Map want = {0};
-	KFuncList out = {0};
-	char key[512];
-	for (size_t i = 0; i < l->n; i++) {
-		snprintf(key, sizeof(key), "%s:%s", l->p[i].module, l->p[i].name);
-		map_put(&want, key, &l->p[i]);
-	}
-	struct Resolve r = {&want, &out};
+	struct Resolve r = {.l = l};
+	size_t kept = 0;
+	for (size_t i = 0; i < l->n; i++)
+		if (!i || strcmp(l->p[i].name, l->p[i - 1].name))
+			map_put(&r.first, l->p[i].name, &l->p[i]);
 	sym_kernel_each(env->syms, take_address, &r);
-	map_deinit(&want);
-	if (!out.n)
-		return;
-	vec_deinit(l);
-	*l = out;
-	kfuncs_sort(l);
+	map_deinit(&r.first);
+	for (size_t i = 0; i < l->n; i++)
+		kept += l->p[i].addr != 0;
+	if (kept) { // what has none is gone since ftrace listed it
+		size_t n = l->n;
+		l->n = 0;
+		for (size_t i = 0; i < n; i++)
+			if (l->p[i].addr)
+				l->p[l->n++] = l->p[i];
+	}
+	for (size_t i = 0; i < r.more.n; i++)
+		vec_push(l, r.more.p[i]);
+	if (r.more.n)
+		sort_distinct(l);
+	vec_deinit(&r.more);
 }
 
 static void expand_pattern(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, const char *module, const char *pattern,
 			   struct PointList *out)
 {
-	kfuncs_read(env);
 	struct ProbeCache *c = probe_cache(env);
 	KFuncList found = {0};
+	if (!env->listing)
+		sym_kernel_prefetch(env->syms); // addresses are wanted next
+	kfuncs_read(env);
 	for (size_t i = 0; i < c->kfuncs.n; i++) {
-		const struct KFunc *f = &c->kfuncs.p[i], *last = found.n ? &vec_last(&found) : NULL;
-		if (!glob_match(pattern, f->name) || (module && !glob_match(module, f->module)))
-			continue;
-		if (last && !strcmp(last->name, f->name) && !strcmp(last->module, f->module) && last->addr == f->addr)
-			continue;
-		if (!kfunc_blacklisted(env, f->name))
+		const struct KFunc *f = &c->kfuncs.p[i];
+		if (glob_match(pattern, f->name) && (!module || glob_match(module, f->module)) && !kfunc_blacklisted(env, f->name))
 			vec_push(&found, *f);
 	}
+	sort_distinct(&found);
 	if (c->kfuncs_from_tracefs && found.n && !env->listing)
 		add_addresses(env, &found);
 	if (!found.n && probe_missing(env, spec, "no kernel function matches '%s'", pattern) && !c->kfuncs.n)

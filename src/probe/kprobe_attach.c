@@ -39,7 +39,7 @@ static struct err *explain(struct ProbeEnv *env, const struct Point *pt, int e)
 // ---- one link
 struct Multi {
 	const char **names;
-	u64 *addrs, *cookies;
+	u64 *addrs;
 	struct PointList *points;
 	bool by_addr;
 };
@@ -47,7 +47,7 @@ struct Multi {
 static int link_range(struct ProbeProg *pp, const struct Multi *m, size_t from, size_t n)
 {
 	u32 flags = pp->at_return ? SYS_MULTI_SESSION : pp->kind == PK_KRETPROBE ? SYS_MULTI_RETURN : 0;
-	return sys_link_kprobe_multi(pp->fd, m->by_addr ? NULL : m->names + from, m->by_addr ? m->addrs + from : NULL, m->cookies + from, (u32)n, flags);
+	return sys_link_kprobe_multi(pp->fd, m->by_addr ? NULL : m->names + from, m->by_addr ? m->addrs + from : NULL, NULL, (u32)n, flags);
 }
 
 // The kernel refuses all for one it does not like; halving finds those.
@@ -73,18 +73,16 @@ static struct err *link_some(struct ProbeEnv *env, struct ProbeProg *pp, struct 
 static struct err *attach_multi(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at)
 {
 	size_t n = pp->points.v.n;
-	struct Multi m = {xcalloc(n, sizeof(char *)), xcalloc(n, 8), xcalloc(n, 8), &pp->points, true};
+	struct Multi m = {xcalloc(n, sizeof(char *)), xcalloc(n, 8), &pp->points, true};
 	for (size_t i = 0; i < n; i++) {
 		const struct Point *pt = pp->points.v.p[i];
 		m.names[i] = pt->event;
 		m.addrs[i] = pt->addr;
-		m.cookies[i] = pt->id;
 		m.by_addr &= pt->addr != 0;
 	}
 	struct err *e = link_some(env, pp, at, &m, 0, n);
 	free(m.names);
 	free(m.addrs);
-	free(m.cookies);
 	return e;
 }
 

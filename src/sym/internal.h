@@ -195,6 +195,8 @@ struct Syms {
 	struct Arena arena;   // every string that leaves by a SymHit
 	struct Map demangled; // raw -> text in arena
 	struct Kallsyms *kernel;
+	pthread_t prefetcher; // of kernel
+	bool prefetching;     // it was started
 	VEC(struct SymObject *) objs; // owned; objs.p[id - 1]
 	struct ObjKey *keys[SYM_BUCKETS];
 	struct Proc *procs[SYM_BUCKETS];

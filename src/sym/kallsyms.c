@@ -248,6 +248,20 @@ const char *sym_kernel_why(struct Syms *s)
 	return why;
 }
 
+static void *prefetch(void *arg)
+{
+	sym_kernel_why(arg);
+	return NULL;
+}
+
+void sym_kernel_prefetch(struct Syms *s)
+{
+	syms_lock(s);
+	if (!s->prefetching && !kernel(s, false)->loaded)
+		s->prefetching = !pthread_create(&s->prefetcher, NULL, prefetch, s);
+	syms_unlock(s);
+}
+
 static const char *module_name(const struct Kallsyms *k, u16 id)
 {
 	return id ? k->modules.p[id] : NULL;

@@ -22,6 +22,8 @@ void syms_destroy(struct Syms *s)
 {
 	if (!s)
 		return;
+	if (s->prefetching)
+		pthread_join(s->prefetcher, NULL);
 	procs_destroy(s);
 	objects_destroy(s);
 	kallsyms_destroy(s->kernel);

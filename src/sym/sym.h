@@ -33,6 +33,7 @@ struct SymHit {
 struct SymHit sym_kernel(struct Syms *s, u64 addr);
 bool sym_kernel_addr(struct Syms *s, const char *name, const char *module, u64 *addr); // module NULL: any
 bool sym_kernel_asked(struct Syms *s);	    // has anything needed the table of names so far?
+void sym_kernel_prefetch(struct Syms *s);   // loads the table in a thread: the next question waits for what is left of that
 const char *sym_kernel_why(struct Syms *s); // NULL: kernel addresses resolve; else why not (kptr_restrict, no /proc). Loads the table.
 // Each text symbol, addresses ascending; fn returns false to stop. For wildcards over kernel functions.
 void sym_kernel_each(struct Syms *s, bool (*fn)(void *, const char *name, const char *module, u64 addr, char type), void *arg);
