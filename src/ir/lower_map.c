@@ -450,7 +450,7 @@ static struct IrVal find_old(struct Lower *l, struct MapSym *m, struct IrVal key
 	return p;
 }
 
-// @m[key] = value. A look-up and a store take a quarter of the time of bpf_map_update_elem(), which copies, locks and frees. One word is always
+// @m[key] = value. A look-up and a store take less time than bpf_map_update_elem(), which copies, locks and frees. One word is always
 // replaced whole; of longer values another CPU may see a part of each, so that is left to scripts that ask for it (config in_place).
 static void assign_key(struct Lower *l, struct Stmt *s)
 {
