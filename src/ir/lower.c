@@ -304,8 +304,7 @@ static void lower_assign(struct Lower *l, struct Stmt *s)
 		u32 size = v->type->elem->kind == TY_RECORD ? v->type->elem->rec->size : v->type->elem->size;
 		x = ir_bin(&l->b, IR_MUL, x, ir_imm(MAX(size, 1u)));
 	}
-	bool sgn = v->type->sgn || (s->e->type->kind == TY_INT && s->e->type->sgn && s->op != OP_SHR);
-	struct IrVal now = lower_arith(l, s->op, old, x, sgn, s->span);
+	struct IrVal now = lower_arith(l, s->op, old, x, ty_signed(v->type) || ty_signed(s->e->type), s->span);
 	if (v->type->kind == TY_INT && v->type->size < 8)
 		now = ir_ext(&l->b, now, v->type->size, v->type->sgn);
 	var_set(l, v, now);

@@ -38,7 +38,7 @@ void var_assign(struct Lower *l, struct VarSym *v, struct Expr *e)
 {
 	if (ty_scalar(v->type)) {
 		struct IrVal x = lx_int(l, e);
-		if (v->declared_type && v->type->kind == TY_INT && v->type->size < 8 && x.kind != IRO_IMM)
+		if (v->declared_type && v->type->kind == TY_INT && v->type->size < 8 && e->kind != E_INT)
 			x = ir_ext(&l->b, x, v->type->size, v->type->sgn);
 		var_set(l, v, x);
 		return;
@@ -51,19 +51,9 @@ void var_assign(struct Lower *l, struct VarSym *v, struct Expr *e)
 
 // ---- arithmetic
 
-static bool is_u64(const struct Expr *e)
-{
-	const struct Type *t = e->type;
-	if (e->kind == E_INT && !e->is_neg)
-		return false; // a literal goes along with the other side
-	if (t->kind == TY_INT)
-		return t->size == 8 && !t->sgn;
-	return t->kind == TY_PTR || t->kind == TY_KSYM || t->kind == TY_COUNT;
-}
-
 static bool signed_op(const struct Expr *e)
 {
-	return !is_u64(e->a) && !is_u64(e->b);
+	return ty_signed(e->a->type) || ty_signed(e->b->type);
 }
 
 // By 0 the result is 1, and a warning says so.
@@ -88,7 +78,7 @@ struct IrVal lower_arith(struct Lower *l, enum Op op, struct IrVal a, struct IrV
 	static const enum IrOp ops[][2] = {
 		[OP_ADD] = {IR_ADD, IR_ADD},   [OP_SUB] = {IR_SUB, IR_SUB}, [OP_MUL] = {IR_MUL, IR_MUL},   [OP_DIV] = {IR_UDIV, IR_SDIV},
 		[OP_MOD] = {IR_UMOD, IR_SMOD}, [OP_AND] = {IR_AND, IR_AND}, [OP_OR] = {IR_OR, IR_OR},	   [OP_XOR] = {IR_XOR, IR_XOR},
-		[OP_SHL] = {IR_SHL, IR_SHL},   [OP_SHR] = {IR_LSHR, IR_ASHR}};
+		[OP_SHL] = {IR_SHL, IR_SHL},   [OP_SHR] = {IR_LSHR, IR_LSHR}};
 	if ((op == OP_DIV || op == OP_MOD) && (b.kind != IRO_IMM || !b.imm))
 		return divide(l, ops[op][sgn], a, b, at);
 	// Division of what is known to be non-negative: the unsigned form is one instruction everywhere.
@@ -267,11 +257,7 @@ static struct Val binop(struct Lower *l, struct Expr *e)
 		u32 size = e->a->type->elem->size;
 		return val_scalar(e->type, size > 1 ? ir_bin(&l->b, IR_SDIV, d, ir_imm(size)) : d);
 	}
-	bool sgn = e->op == OP_SHR ? e->a->type->kind == TY_INT && e->a->type->sgn : signed_op(e);
-	bool a_nonneg = ty_is_int(e->a->type) && !e->a->type->sgn, b_nonneg = ty_is_int(e->b->type) && !e->b->type->sgn;
-	if ((e->op == OP_DIV || e->op == OP_MOD) && a_nonneg && b_nonneg)
-		sgn = false;
-	return val_scalar(e->type, lower_arith(l, e->op, a, b, sgn, e->span));
+	return val_scalar(e->type, lower_arith(l, e->op, a, b, signed_op(e), e->span));
 }
 
 // ---- ++ and --

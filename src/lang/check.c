@@ -67,9 +67,8 @@ static void assign_map(struct Unit *u, struct Stmt *s)
 			ERR(u, s->span, "The %s= operator can not be used on expressions of type '%s'", op_text(s->op), tyname(u, t));
 		else if (!l->map->val || ty_is_int(l->map->val)) {
 			const struct Type *have = l->map->val;
-			bool uns = have && have->size == 8 && !have->sgn;
-			bool r64 = t->size == 8 && !t->sgn && !have;
-			map_grow_val(u, l->map, s->span, ty_int(u->types, 8, !uns && !r64));
+			t = operand_type(u, t);
+			map_grow_val(u, l->map, s->span, have && ty_is_int(t) ? arith_type(u, s->op, have, t) : ty_int(u->types, 8, true));
 		}
 		return;
 	}
@@ -82,8 +81,6 @@ static void assign_map(struct Unit *u, struct Stmt *s)
 		}
 		t = operand_type(u, t);
 	}
-	if (!literal_fits(u, l->map->val, s->e))
-		return;
 	map_grow_val(u, l->map, s->span, t);
 	check_map_decl(u, l->map, l);
 }
@@ -97,7 +94,7 @@ static void assign_var(struct Unit *u, struct Stmt *s)
 	if (s->op == OP_NONE) {
 		if (t->kind == TY_TSMODE || t->kind == TY_STACKMODE)
 			ERR(u, s->span, "Value '%s' cannot be assigned to a scratch variable.", tyname(u, t));
-		if (literal_fits(u, v->type, s->e))
+		if (literal_fits(u, v, s->e, s->span))
 			var_grow(u, v, s->span, t);
 	} else if (t->kind != TY_NONE && v->type) {
 		t = operand_type(u, t);
@@ -106,8 +103,8 @@ static void assign_var(struct Unit *u, struct Stmt *s)
 		else if (!ty_is_int(t) || !ty_is_int(v->type))
 			ERR(u, s->span, "The %s= operator can not be used on expressions of types '%s', '%s'", op_text(s->op), tyname(u, v->type),
 			    tyname(u, t));
-		else if (v->type->size < 8 && !v->declared_type)
-			var_grow(u, v, s->span, ty_int(u->types, 8, v->type->sgn || t->sgn || s->op == OP_SUB));
+		else if (!v->declared_type)
+			var_grow(u, v, s->span, arith_type(u, s->op, v->type, t));
 	}
 	s->lhs->type = v->type ? v->type : t;
 }
@@ -160,9 +157,7 @@ static void check_for_range(struct Unit *u, struct Stmt *s)
 		ERR(u, s->e->span, "Loop range requires an integer for the start value, '%s' provided", tyname(u, a));
 	if (b->kind != TY_NONE && !ty_is_int(b))
 		ERR(u, s->e2->span, "Loop range requires an integer for the end value, '%s' provided", tyname(u, b));
-	bool uns = ty_is_int(a) && ty_is_int(b) && ((a->size == 8 && !a->sgn) || (b->size == 8 && !b->sgn));
-	const struct Type *t = ty_int(u->types, 8, !uns);
-	loop_variable(u, s, t);
+	loop_variable(u, s, arith_type(u, OP_ADD, a, b));
 	loop_body(u, s);
 }
 
@@ -193,7 +188,7 @@ static void check_let(struct Unit *u, struct Stmt *s)
 	if (s->e) {
 		const struct Type *t = check_expr(u, s->e);
 		check_aggr_only(u, s->e);
-		if (literal_fits(u, v->type, s->e))
+		if (literal_fits(u, v, s->e, s->span))
 			var_grow(u, v, s->span, t);
 	}
 	if (u->final && !v->type && !s->e) {

@@ -135,12 +135,13 @@ const struct Type *check_spec(struct Unit *u, struct TypeSpec *s);
 // Common type of two assignments to one place; NULL: they do not go together.
 const struct Type *type_unify(struct TypeTab *t, const struct Type *a, const struct Type *b);
 const struct Type *int_type_for(struct TypeTab *t, u64 v, bool neg); // smallest
+const struct Type *arith_type(struct Unit *u, enum Op op, const struct Type *a, const struct Type *b); // of an operation on integers
 void make_int(struct Unit *u, struct Expr *e, u64 v, bool neg);	     // e becomes a literal
 void make_str(struct Unit *u, struct Expr *e, const char *s, u32 len);
 bool expr_lit_str(const struct Expr *e, const char **s); // string literal?
 void load_records(struct Unit *u, const struct Type *t);
 u32 add_fmt_site(struct Unit *u, enum FmtKind kind, struct Expr *call, const char *fmt, u32 len, struct Expr **args, u32 nargs);
-bool literal_fits(struct Unit *u, const struct Type *to, const struct Expr *e); // a negative literal is none for an unsigned type: says so
+bool literal_fits(struct Unit *u, const struct VarSym *v, const struct Expr *e, struct Span at); // else it says so
 void map_grow_key(struct Unit *u, struct MapSym *m, struct Span at, const struct Type *key);
 void map_grow_val(struct Unit *u, struct MapSym *m, struct Span at, const struct Type *val);
 void var_grow(struct Unit *u, struct VarSym *v, struct Span at, const struct Type *t);

@@ -2,6 +2,15 @@
 #include "lang/check_expr.h"
 #include <pwd.h>
 
+// + - * of literals: false when no type of 64 bits holds the result.
+static bool fold_fits(enum Op op, const struct Expr *a, const struct Expr *b, bool *neg)
+{
+	__int128 x = a->is_neg ? (s64)a->ival : (__int128)a->ival, y = b->is_neg ? (s64)b->ival : (__int128)b->ival, v;
+	bool over = op == OP_ADD ? __builtin_add_overflow(x, y, &v) : op == OP_SUB ? __builtin_sub_overflow(x, y, &v) : __builtin_mul_overflow(x, y, &v);
+	*neg = v < 0;
+	return !over && v >= INT64_MIN && v <= (__int128)UINT64_MAX;
+}
+
 static u64 fold_int(enum Op op, u64 a, u64 b, bool sgn, bool *neg)
 {
 	u64 v = 0;
@@ -44,7 +53,7 @@ static bool is_cmp(enum Op op)
 static const struct Type *fold_binop(struct Unit *u, struct Expr *e)
 {
 	struct Expr *a = e->a, *b = e->b;
-	bool sgn = a->is_neg || b->is_neg || (e->op == OP_SUB && a->ival < b->ival);
+	bool sgn = a->is_neg || b->is_neg;
 	if (e->op == OP_LAND || e->op == OP_LOR)
 		make_bool(u, e, e->op == OP_LAND ? a->ival && b->ival : a->ival || b->ival);
 	else if (is_cmp(e->op))
@@ -56,9 +65,11 @@ static const struct Type *fold_binop(struct Unit *u, struct Expr *e)
 			return ty_int(u->types, 8, false);
 		}
 		u64 v = fold_int(e->op, a->ival, b->ival, sgn, &neg);
-		const struct Type *en = a->type && a->type->en ? a->type : NULL;
+		if ((e->op == OP_ADD || e->op == OP_SUB || e->op == OP_MUL) && !fold_fits(e->op, a, b, &neg)) {
+			ERR(u, e->span, "unable to fold literals due to overflow or underflow");
+			return ty_int(u->types, 8, false);
+		}
 		make_int(u, e, v, neg);
-		(void)en;
 	}
 	return e->type;
 }
@@ -81,19 +92,12 @@ static const struct Type *binop_ptr(struct Unit *u, struct Expr *e, const struct
 	return ty_none(u);
 }
 
-static const struct Type *binop_int(struct Unit *u, struct Expr *e, const struct Type *a, const struct Type *b)
+// A difference is signed, all else as soon as one side is.
+const struct Type *arith_type(struct Unit *u, enum Op op, const struct Type *a, const struct Type *b)
 {
-	if (is_cmp(e->op) || e->op == OP_LAND || e->op == OP_LOR)
-		return ty_bool(u->types);
-	bool wide = (a->size == 8 && !a->sgn && !(lit_num(e->a) && a->en)) || (b->size == 8 && !b->sgn);
-	bool sgn = a->sgn || b->sgn;
-	if (e->op == OP_SHL || e->op == OP_SHR)
+	if (op == OP_SHL || op == OP_SHR)
 		return ty_int(u->types, 8, a->sgn);
-	if (wide)
-		sgn = false;
-	else if (e->op == OP_SUB)
-		sgn = true;
-	return ty_int(u->types, 8, sgn);
+	return ty_int(u->types, 8, op == OP_SUB || ty_signed(a) || ty_signed(b) || (a->is_lit && b->is_lit));
 }
 
 static bool comparable(const struct Type *t)
@@ -154,7 +158,7 @@ const struct Type *check_binop(struct Unit *u, struct Expr *e)
 			return binop_ptr(u, e, a, b);
 	}
 	if (ty_is_int(a) && ty_is_int(b))
-		return binop_int(u, e, a, b);
+		return is_cmp(e->op) || e->op == OP_LAND || e->op == OP_LOR ? ty_bool(u->types) : arith_type(u, e->op, a, b);
 	if ((e->op == OP_EQ || e->op == OP_NE) && a->kind == b->kind && comparable(a)) {
 		if (a->kind == TY_TUPLE && !type_unify(u->types, a, b))
 			ERR(u, e->span, "Type mismatch for '%s': comparing '%s' with '%s'", op_text(e->op), tyname(u, a), tyname(u, b));
@@ -192,12 +196,11 @@ static const struct Type *check_incdec(struct Unit *u, struct Expr *e)
 		return ty_none(u);
 	}
 	if (x->kind == E_VAR) {
-		if (t->kind == TY_INT && t->size < 8 && !x->var->declared_type)
+		if (t->kind == TY_INT && !x->var->declared_type)
 			var_grow(u, x->var, e->span, ty_int(u->types, 8, t->sgn || dec));
 		return x->var->type ? x->var->type : t;
 	}
-	if (t->kind == TY_NONE || t->size < 8)
-		map_grow_val(u, x->map, e->span, ty_int(u->types, 8, true));
+	map_grow_val(u, x->map, e->span, ty_int(u->types, 8, t->kind == TY_NONE || t->size < 8 || t->sgn || dec));
 	return x->map->val ? x->map->val : t;
 }
 
@@ -227,6 +230,10 @@ const struct Type *check_unop(struct Unit *u, struct Expr *e)
 	case OP_NEG:
 		if (e->a->kind == E_INT) {
 			u64 v = -e->a->ival;
+			if (!e->a->is_neg && e->a->ival > (u64)1 << 63) {
+				ERR(u, e->span, "negative value will underflow");
+				return ty_int(u->types, 8, true);
+			}
 			make_int(u, e, v, (s64)v < 0);
 			return e->type;
 		}
@@ -368,8 +375,6 @@ const struct Type *check_cast(struct Unit *u, struct Expr *e)
 		u32 have = from->kind == TY_BOOL ? 1 : from->size;
 		if (from->kind == TY_STR && ty_is_int(to->elem) && to->elem->size == 1 && (!to->n || to->n <= have))
 			return ty_array(u->types, ty_int(u->types, 1, to->elem->sgn), to->n ? to->n : have); // the text's buffer, its NUL included
-		if (e->a->kind == E_INT)
-			have = 8;
 		if (!ty_is_int(from) && from->kind != TY_ARRAY && from->kind != TY_INET && from->kind != TY_PTR)
 			break;
 		u32 n = to->n ? to->n : to->elem->size ? have / to->elem->size : 0;

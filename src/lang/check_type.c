@@ -23,7 +23,9 @@ const struct Type *int_type_for(struct TypeTab *t, u64 v, bool neg)
 		s64 s = (s64)v;
 		return ty_int(t, s >= INT8_MIN ? 1 : s >= INT16_MIN ? 2 : s >= INT32_MIN ? 4 : 8, true);
 	}
-	return ty_int(t, v <= UINT8_MAX ? 1 : v <= UINT16_MAX ? 2 : v <= UINT32_MAX ? 4 : 8, false);
+	if (v > INT64_MAX)
+		return ty_int(t, 8, false);
+	return ty_lit(t, v <= INT8_MAX ? 1 : v <= INT16_MAX ? 2 : v <= INT32_MAX ? 4 : 8);
 }
 
 void make_int(struct Unit *u, struct Expr *e, u64 v, bool neg)
@@ -62,16 +64,19 @@ bool expr_lit_str(const struct Expr *e, const char **s)
 
 // ---- type arithmetic
 
-// Where no type holds both (uint64 and a signed one) the first one's sign decides, and sign_warning() speaks of it.
+// Where no type holds both (uint64 and a signed one) it is int64, and sign_warning() speaks of it.
 static const struct Type *unify_int(struct TypeTab *t, const struct Type *a, const struct Type *b)
 {
 	if (a->en && a->en == b->en)
 		return a;
+	if (a->is_lit && b->is_lit)
+		return a->size > b->size ? a : b;
+	if (a->is_lit || b->is_lit)
+		return ty_int(t, MAX(a->size, b->size), a->is_lit ? b->sgn : a->sgn);
 	if (a->sgn == b->sgn)
 		return ty_int(t, MAX(a->size, b->size), a->sgn);
 	const struct Type *s = a->sgn ? a : b, *n = a->sgn ? b : a;
-	u32 size = MAX(s->size, n->size * 2);
-	return size > 8 ? ty_int(t, 8, a->sgn) : ty_int(t, size, true);
+	return ty_int(t, MIN(MAX(s->size, n->size * 2), 8u), true);
 }
 
 const struct Type *type_unify(struct TypeTab *t, const struct Type *a, const struct Type *b)
@@ -152,7 +157,7 @@ static bool signs_clash(const struct Type *a, const struct Type *b)
 				return true;
 		return false;
 	}
-	if (a->kind != TY_INT || b->kind != TY_INT || a->sgn == b->sgn)
+	if (a->kind != TY_INT || b->kind != TY_INT || a->sgn == b->sgn || a->is_lit || b->is_lit)
 		return false;
 	return (a->sgn ? b : a)->size == 8;
 }
@@ -165,11 +170,18 @@ static void sign_warning(struct Unit *u, struct Span at, const char *sigil, cons
 	}
 }
 
-bool literal_fits(struct Unit *u, const struct Type *to, const struct Expr *e)
+// A literal must be a number of the type a variable was declared with.
+bool literal_fits(struct Unit *u, const struct VarSym *v, const struct Expr *e, struct Span at)
 {
-	if (!to || to->kind != TY_INT || to->sgn || to->size < 8 || e->kind != E_INT || !e->is_neg) // smaller ones can grow
+	const struct Type *to = v->type;
+	if (!v->declared_type || to->kind != TY_INT || e->kind != E_INT)
 		return true;
-	ERR(u, e->span, "%lld is out of range of '%s'", (long long)e->ival, tyname(u, to));
+	u32 bits = 8 * to->size - to->sgn;
+	if (e->is_neg ? to->sgn && (s64)e->ival >= -((s64)1 << (bits - 1)) - ((s64)1 << (bits - 1)) : bits == 64 || !(e->ival >> bits))
+		return true;
+	ERR(u, at, "Type mismatch for $%s: trying to assign value of type '%s' when variable already has a type '%s'", v->name, tyname(u, e->type),
+	    tyname(u, to));
+	HINT(u, "%s%llu is out of range", e->is_neg ? "-" : "", (unsigned long long)(e->is_neg ? 0 - e->ival : e->ival));
 	return false;
 }
 
@@ -218,16 +230,11 @@ void var_grow(struct Unit *u, struct VarSym *v, struct Span at, const struct Typ
 		return;
 	}
 	const struct Type *n = v->type ? type_unify(u->types, v->type, t) : t;
-	if (n && v->declared_type && n != v->type && !(ty_is_int(n) && ty_is_int(v->type) && t->kind == v->type->kind && t->size <= v->type->size))
+	if (n && v->declared_type && n != v->type && !(ty_is_int(n) && t->kind == v->type->kind)) // a declared integer takes what fits of any
 		n = n->kind == TY_STR && t->size <= v->type->size ? v->type : NULL;
-	if (v->declared_type && t->kind == TY_INT && v->type->kind == TY_INT && t->sgn && !v->type->sgn)
-		n = NULL; // no unsigned type holds a negative number
 	if (!n) {
-		if (ty_is_int(t) && v->type && ty_is_int(v->type) && t->size > v->type->size)
-			ERR(u, at, "Integer size mismatch. Assignment type '%s' is larger than the variable type '%s'.", tyname(u, t), tyname(u, v->type));
-		else
-			ERR(u, at, "Type mismatch for $%s: trying to assign value of type '%s' when variable already has a type '%s'", v->name,
-			    tyname(u, t), tyname(u, v->type));
+		ERR(u, at, "Type mismatch for $%s: trying to assign value of type '%s' when variable already has a type '%s'", v->name,
+		    tyname(u, t), tyname(u, v->type));
 		return;
 	}
 	if (v->declared_type)

@@ -65,7 +65,7 @@ static u32 hash_type(const struct Type *t)
 	// A record's size may become known after its type was made (forward declaration): it is no part of its identity.
 	if (t->kind != TY_RECORD)
 		h = mix(h, t->size);
-	h = mix(h, (u64)t->sgn | (u64)t->is_char << 1 | (u64)t->stack_fp << 2 | (u64)t->as << 8 | (u64)t->stack_mode << 16 | (u64)t->ts_agg << 24);
+	h = mix(h, (u64)t->sgn | (u64)t->is_char << 1 | (u64)t->stack_fp << 2 | (u64)t->is_lit << 3 | (u64)t->as << 8 | (u64)t->stack_mode << 16 | (u64)t->ts_agg << 24);
 	h = mix(h, (uintptr_t)t->elem);
 	h = mix(h, (uintptr_t)t->rec);
 	h = mix(h, (uintptr_t)t->en);
@@ -81,7 +81,7 @@ static u32 hash_type(const struct Type *t)
 
 static bool same_type(const struct Type *a, const struct Type *b)
 {
-	if (a->hash != b->hash || a->kind != b->kind || a->sgn != b->sgn || a->is_char != b->is_char || a->as != b->as)
+	if (a->hash != b->hash || a->kind != b->kind || a->sgn != b->sgn || a->is_char != b->is_char || a->is_lit != b->is_lit || a->as != b->as)
 		return false;
 	if (a->kind != TY_RECORD && a->size != b->size)
 		return false;
@@ -147,6 +147,16 @@ const struct Type *ty_int(struct TypeTab *t, u32 size, bool sgn)
 {
 	assert(size == 1 || size == 2 || size == 4 || size == 8);
 	return ty_intern(t, (struct Type){.kind = TY_INT, .size = size, .align = size, .sgn = sgn});
+}
+
+const struct Type *ty_lit(struct TypeTab *t, u32 size)
+{
+	return ty_intern(t, (struct Type){.kind = TY_INT, .size = size, .align = size, .sgn = true, .is_lit = true});
+}
+
+bool ty_signed(const struct Type *t)
+{
+	return t->sgn && !t->is_lit;
 }
 
 const struct Type *ty_char(struct TypeTab *t)
@@ -325,14 +335,14 @@ static void add_name(const struct Type *t, struct Str *out, u32 depth)
 		str_addc(out, '}');
 		break;
 	case TY_TUPLE:
-		str_add(out, ty_is_record(t) ? "record(" : "(");
+		str_add(out, ty_is_record(t) ? "record { " : "(");
 		for (u32 i = 0; i < t->n; i++) {
-			str_add(out, i ? "," : "");
+			str_add(out, !i ? "" : ty_is_record(t) ? ", " : ",");
 			if (t->fields[i].name)
-				str_addf(out, "%s=", t->fields[i].name);
+				str_addf(out, ".%s = ", t->fields[i].name);
 			add_name(t->fields[i].type, out, depth + 1);
 		}
-		str_addc(out, ')');
+		str_add(out, ty_is_record(t) ? " }" : ")");
 		break;
 	case TY_SUM:
 	case TY_MIN:

@@ -93,6 +93,7 @@ struct Type {
 	enum TyKind kind;
 	u32 size, align;  // bytes; 0 when unknown (void, incomplete record)
 	bool sgn;
+	bool is_lit;	  // INT: given nothing but literals >= 0 so far; takes the sign of what it meets
 	bool is_char;	  // C `char`: int8 that prints as text in arrays
 	enum AddrSpace as;
 	const struct Type *elem; // PTR, ARRAY
@@ -123,6 +124,8 @@ void typetab_init(struct TypeTab *t, struct Arena *a);
 void typetab_deinit(struct TypeTab *t);
 const struct Type *ty_simple(struct TypeTab *t, enum TyKind k); // every kind without parameters
 const struct Type *ty_int(struct TypeTab *t, u32 size, bool sgn);
+const struct Type *ty_lit(struct TypeTab *t, u32 size); // of a literal >= 0
+bool ty_signed(const struct Type *t);			 // an integer that makes arithmetic and comparisons signed
 const struct Type *ty_char(struct TypeTab *t);
 const struct Type *ty_bool(struct TypeTab *t);
 const struct Type *ty_enum(struct TypeTab *t, struct Enum *e);

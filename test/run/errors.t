@@ -152,10 +152,18 @@ RC 1
 STDERR Undefined or undeclared variable: $b
 
 NAME negative literal for an unsigned place
-PROG begin { @a = (uint64)1; @a = -1; $b = (uint64)2; $b = -2 }
+PROG begin { let $a : uint64 = 1; $a = -1; let $b : int8 = 200 }
 RC 1
-STDERR ERROR: -1 is out of range of 'uint64'
-STDERR ERROR: -2 is out of range of 'uint64'
+STDERR stdin:1:30-37: ERROR: Type mismatch for $a: trying to assign value of type 'int8' when variable already has a type 'uint64'
+STDERR HINT: -1 is out of range
+STDERR HINT: 200 is out of range
+
+NAME literals beyond 64 bits
+PROG begin { print(-9223372036854775809); print(0xffffffffffffffff + 1); print(5 - 0xffffffffffffffff) }
+RC 1
+STDERR stdin:1:15-35: ERROR: negative value will underflow
+STDERR stdin:1:44-66: ERROR: unable to fold literals
+STDERR stdin:1:75-97: ERROR: unable to fold literals
 
 NAME pattern without a match, alone
 PROG tracepoint:syscalls:sys_enter_nosuch* { }
@@ -256,5 +264,5 @@ STDERR the record has a field 'a' already
 NAME a field the record does not have
 PROG begin { $x = (a=1, b=2); print($x.0); print($x.c) }
 RC 1
-STDERR Can not access index '0' on expression of type 'record(a=uint8,b=uint8)'
+STDERR Can not access index '0' on expression of type 'record { .a = int8, .b = int8 }'
 STDERR The record has no field named 'c'

@@ -24,7 +24,7 @@ STDERR stdin:1:77-83: WARNING: Divide or modulo by 0
 
 NAME shifts
 PROG begin { $x = 1; $y = -16; printf("%d %d %d\n", $x << 40, $y >> 2, 256 >> 4); exit() }
-EXPECT_LINE 1099511627776 -4 16
+EXPECT_LINE 1099511627776 4611686018427387900 16
 
 NAME bit operators
 PROG begin { $x = 0xf0; printf("%x %x %x %x\n", $x & 0x3c, $x | 0xf, $x ^ 0xff, ~$x & 0xff); exit() }
@@ -277,8 +277,32 @@ NAME integers of different sign in one place
 NEED for_each_map_elem
 PROG begin { $x = -3; @c[(uint64)1] = 1; @c[$x] = 2; $u = (uint64)7; $u = $x; printf("%d %d\n", $u == -3, len(@c)); clear(@c); exit() }
 EXPECT_LINE 1 2
-STDERR WARNING: Sign mismatch: 'int8' for the key of @c, which is 'uint64'
-STDERR WARNING: Sign mismatch: 'int8' for $u, which is 'uint64'
+STDERR WARNING: Sign mismatch: 'uint64' for the key of @c, which is 'int64'
+STDERR WARNING: Sign mismatch: 'uint64' for $u, which is 'int64'
+
+NAME a difference is signed, and what a signed number meets
+PROG begin { $x = (uint64)1; $y = (uint64)2; print($x - $y); print(($x - $y) > 0); print($x * -2); $s = (int64)-1; print($s < $x); $d = (uint64)0; $d--; print($d); @m = (uint64)3; @m -= 5; exit() }
+EXPECT_LINE -1
+EXPECT_LINE false
+EXPECT_LINE -2
+EXPECT_LINE true
+EXPECT_LINE @m: -2
+
+NAME a literal takes the sign of what it meets
+PROG begin { $x = 1; $y = (uint64)18446744073709551615; print($y > 1); print($x + $y > 5); $a = 1; $a = $y; print($a); @k[5] = 1; @k[$y] = 2; print(@k[$y]); clear(@k); exit() }
+EXPECT_LINE true
+EXPECT_LINE false
+EXPECT_LINE 18446744073709551615
+EXPECT_LINE 2
+
+NAME sizes of literals
+PROG begin { print((sizeof(127), sizeof(128), sizeof(-128), sizeof(32768), sizeof(1us), sizeof(4294967296))); print((uint8[])12345); exit() }
+EXPECT_LINE (1, 2, 1, 4, 2, 8)
+EXPECT_LINE [57,48]
+
+NAME a declared integer takes any other, cut to its size
+PROG begin { let $a : int8 = 127; $a++; let $b : uint8 = 255; $b = (int64)511; let $c : uint64 = (int64)-1; print(($a, $b, $c)); exit() }
+EXPECT_LINE (-128, 255, 18446744073709551615)
 
 NAME casts in a body that serves several kinds of arguments
 RUN {sonde} -q -c 'cat /proc/self/comm' -e 'tracepoint:syscalls:sys_enter_openat,tracepoint:syscalls:sys_enter_read /comm == "cat"/ { $t = (struct task_struct *)curtask; @[(uint16)args.__syscall_nr, $t.tgid == pid, sizeof(args) > 8] = count() }'
