@@ -438,6 +438,7 @@ static const struct Row rows[FEATURES] = {
 		try_tp_helper, BPF_FUNC_get_ns_current_pid_tgid},
 	[FEAT_D_PATH] = {"dpath", "Linux 5.10 with BTF; path() needs it", try_tracing_helper, BPF_FUNC_d_path},
 	[FEAT_STRNCMP] = {"strncmp", "Linux 5.17; strings are compared by generated code without it", try_tp_helper, BPF_FUNC_strncmp},
+	[FEAT_WRITE_USER] = {"probe_write_user", "write_user() needs it; kernels locked down for integrity refuse it", try_tp_helper, BPF_FUNC_probe_write_user},
 	[FEAT_SIGNAL] = {"send_signal", "Linux 5.3; signal() needs it", try_tp_helper, BPF_FUNC_send_signal},
 	[FEAT_KTIME_BOOT] = {"get_boot_ns", "Linux 5.8; times stop during suspend without it", try_tp_helper, BPF_FUNC_ktime_get_boot_ns},
 	[FEAT_KTIME_TAI] = {"get_tai_ns", "Linux 6.1; nsecs(tai) needs it", try_tp_helper, HELPER_KTIME_TAI},

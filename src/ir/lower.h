@@ -82,7 +82,7 @@ struct Lower {
 static inline bool ty_scalar(const struct Type *t)
 {
 	switch (t->kind) {
-	case TY_INT: case TY_BOOL: case TY_PTR: case TY_KSTACK: case TY_USTACK: case TY_KSYM: case TY_USERNAME: case TY_STRERROR: case TY_SYSCALL_NAME:
+	case TY_INT: case TY_BOOL: case TY_PTR: case TY_KSTACK: case TY_USTACK: case TY_KSYM: case TY_USERNAME: case TY_STRERROR: case TY_SYSCALL_NAME: case TY_SIGNAL_NAME:
 		return true;
 	default:
 		return false;
@@ -92,7 +92,7 @@ static inline bool ty_scalar(const struct Type *t)
 // BPF helper numbers (include/uapi/linux/bpf.h, __BPF_FUNC_MAPPER)
 enum {
 	H_MAP_LOOKUP = 1, H_MAP_UPDATE = 2, H_MAP_DELETE = 3, H_KTIME = 5, H_PRANDOM = 7, H_CPU = 8, H_PID_TGID = 14, H_UID_GID = 15, H_COMM = 16,
-	H_CURTASK = 35, H_UNDER_CGROUP = 37, H_NUMA = 42, H_OVERRIDE = 58, H_GET_STACK = 67, H_CGROUP = 80, H_SIGNAL = 109, H_READ_USER = 112,
+	H_CURTASK = 35, H_UNDER_CGROUP = 37, H_NUMA = 42, H_OVERRIDE = 58, H_WRITE_USER = 36, H_GET_STACK = 67, H_CGROUP = 80, H_SIGNAL = 109, H_READ_USER = 112,
 	H_READ_KERNEL = 113,
 	H_READ_USER_STR = 114, H_READ_KERNEL_STR = 115, H_SIGNAL_THREAD = 117, H_JIFFIES = 118, H_NS_PID_TGID = 120, H_KTIME_BOOT = 125,
 	H_RINGBUF_RESERVE = 131, H_RINGBUF_SUBMIT = 132, H_RINGBUF_DISCARD = 133, H_D_PATH = 147, H_FOR_EACH = 164, H_FUNC_IP = 173, H_LOOP = 181,

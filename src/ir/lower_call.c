@@ -45,6 +45,7 @@ bool call_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 off, cons
 	switch (e->builtin->id) {
 	case BI_comm:
 	case BI_pcomm:
+	case BI_leader_comm:
 		comm_into(l, e, base, off, t->size, pad);
 		if (pad && t->size > 16)
 			zero_bytes(l, base, off + 16, t->size - 16);
@@ -55,6 +56,11 @@ bool call_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 off, cons
 		str_into(l, e, base, off, MIN(t->size, e->type->size), pad);
 		if (pad && t->size > e->type->size)
 			zero_bytes(l, base, off + (s32)e->type->size, t->size - e->type->size);
+		return true;
+	case BI_str_concat:
+		if (pad)
+			zero_bytes(l, base, off, t->size);
+		concat_into(l, e, base, off, MIN(t->size, e->type->size));
 		return true;
 	case BI_buf:
 		if (pad)

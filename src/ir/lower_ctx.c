@@ -104,9 +104,9 @@ static struct IrVal task_arg(struct Lower *l, struct Expr *e)
 
 struct Val l_ppid(struct Lower *l, struct Expr *e)
 {
-	static const char *const path[] = {"real_parent", "tgid"};
+	static const char *const parent[] = {"real_parent", "tgid"}, *const leader[] = {"group_leader", "pid"};
 	struct Val v;
-	task_field(l, task_arg(l, e), path, 2, &v);
+	task_field(l, task_arg(l, e), e->builtin->id == BI_ppid ? parent : leader, 2, &v);
 	return num(e, load_scalar(l, v));
 }
 
@@ -115,7 +115,7 @@ struct Val l_comm(struct Lower *l, struct Expr *e) { return into_tmp(l, e); }
 
 void comm_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 off, u32 size, bool pad)
 {
-	static const char *const path[] = {"group_leader", "comm"};
+	static const char *const parent[] = {"real_parent", "comm"}, *const leader[] = {"group_leader", "comm"};
 	struct IrVal dst = addr_of(l, val_mem(NULL, base, off, AS_BPF));
 	if (e->builtin->id == BI_comm && !(e->kind == E_CALL && e->nargs)) {
 		if (pad) // seen on 6.1: what follows the NUL is left as it was, and equal names were different keys
@@ -140,7 +140,7 @@ void comm_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 off, u32 
 		ir_set_block(&l->b, end);
 		return;
 	}
-	task_field(l, task_arg(l, e), path, 2, &v);
+	task_field(l, task_arg(l, e), e->builtin->id == BI_pcomm ? parent : leader, 2, &v);
 	read_mem(l, AS_KERNEL, dst, ir_imm(MIN(size, 16u)), addr_of(l, v), true, (struct Span){0});
 }
 

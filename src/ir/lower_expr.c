@@ -649,7 +649,7 @@ static struct Val expr_val(struct Lower *l, struct Expr *e)
 		return (struct Val){.type = e->type};
 	case E_COMPTIME:
 		return lx(l, e->a);
-	case E_POSPARAM: case E_POSCOUNT: case E_SIZEOF: case E_OFFSETOF: case E_TYPEINFO:
+	case E_POSPARAM: case E_POSCOUNT: case E_SIZEOF: case E_OFFSETOF: case E_TYPEINFO: case E_TYPE:
 		break; // literals since check
 	}
 	UNREACHABLE();

@@ -94,6 +94,23 @@ struct Val l_strstr(struct Lower *l, struct Expr *e)
 	return num(e, ir_bin(&l->b, IR_XOR, sign, ir_imm(1)));
 }
 
+// Both texts into a buffer of twice the room, the second where the first ends; then as much of it as there is room for.
+void concat_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 off, u32 size)
+{
+	struct Val both = tmp_mem(l, e->type, 2 * size);
+	struct IrVal at = addr_of(l, both), src[2];
+	u32 cap[2];
+	for (u32 i = 0; i < 2; i++)
+		src[i] = text(l, e->args[i], &cap[i]);
+	ir_store(&l->b, both.v, both.off, 1, ir_imm(0));
+	struct IrVal n = read_mem(l, AS_KERNEL, at, ir_imm(MIN(size, cap[0])), src[0], true, (struct Span){0});
+	struct IrVal end = clamp(l, ir_bin(&l->b, IR_SUB, n, ir_imm(1)), size - 1); // n counts the NUL
+	read_mem(l, AS_KERNEL, ir_bin(&l->b, IR_ADD, at, end), ir_imm(MIN(size, cap[1])), src[1], true, (struct Span){0});
+	read_mem(l, AS_KERNEL, addr_of(l, val_mem(NULL, base, off, AS_BPF)), ir_imm(size), at, true, (struct Span){0});
+}
+
+struct Val l_str_concat(struct Lower *l, struct Expr *e) { return into_tmp(l, e); }
+
 // A literal pattern without wildcards, or with one * at its end: how many characters are to be equal. 0: any other pattern.
 static u32 plain_pattern(const struct Expr *pat)
 {
@@ -147,6 +164,22 @@ static struct IrVal bytes(struct Lower *l, struct Expr *a, u32 n)
 		m = t;
 	}
 	return addr_of(l, m);
+}
+
+struct Val l_write_user(struct Lower *l, struct Expr *e)
+{
+	struct IrVal dst = ir_mov(&l->b, lx_int(l, e->args[0]));
+	u32 n = (u32)e->args[2]->ival;
+	struct IrVal r = call3(l, H_WRITE_USER, dst, bytes(l, e->args[1], n), ir_imm(n));
+	IrReg ok = ir_new_reg(&l->b);
+	IrBlk failed = ir_new_block(&l->b, "failed"), end = ir_new_block(&l->b, "written");
+	ir_set(&l->b, ok, ir_imm(1));
+	ir_br(&l->b, IC_EQ, r, ir_imm(0), end, failed);
+	ir_set_block(&l->b, failed);
+	ir_set(&l->b, ok, ir_imm(0));
+	ir_jmp(&l->b, end);
+	ir_set_block(&l->b, end);
+	return num(e, ir_reg(ok));
 }
 
 struct Val l_memcmp(struct Lower *l, struct Expr *e)

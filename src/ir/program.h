@@ -77,7 +77,7 @@ struct Config { // config block and environment, after resolution
 	enum { MISSING_ERROR, MISSING_WARN, MISSING_IGNORE } missing_probes;
 	bool unwind_fp;	 // --unwind=fp
 	bool helper_errors; // -k
-	u8 unstable_tseries; // 0 warn, 1 enable, 2 error
+	u8 unstable_tseries, unstable_typeinfo, unstable_dw_ustack; // 0 warn, 1 enable, 2 error
 	bool unsafe;
 };
 

@@ -174,7 +174,7 @@ static const char *expr_word(const struct Expr *e)
 		[E_POSCOUNT] = "param count", [E_VAR] = "variable", [E_MAP] = "map", [E_MAPREF] = "map access", [E_FIELD] = "field",
 		[E_TUPFIELD] = "tuple field", [E_INDEX] = "index", [E_UNOP] = "unop", [E_BINOP] = "binop", [E_TERNARY] = "ternary",
 		[E_CAST] = "cast", [E_TUPLE] = "tuple", [E_CALL] = "call", [E_BLOCK] = "block", [E_SIZEOF] = "sizeof",
-		[E_OFFSETOF] = "offsetof", [E_COMPTIME] = "comptime", [E_TYPEINFO] = "typeinfo", [E_IF] = "if",
+		[E_OFFSETOF] = "offsetof", [E_COMPTIME] = "comptime", [E_TYPEINFO] = "typeinfo", [E_TYPE] = "type", [E_IF] = "if",
 	};
 	return words[e->kind];
 }

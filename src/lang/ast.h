@@ -41,6 +41,7 @@ enum ExprKind {
 	E_BLOCK,	// { stmts; expr }
 	E_SIZEOF, E_OFFSETOF, // of spec, or of the expression a
 	E_COMPTIME,	// comptime e
+	E_TYPE,		// typeof(...) as an argument: spec, for a macro that expects a type
 	E_TYPEINFO,	// typeinfo(e or type): a or spec
 	E_IF,		// if (a) {b} else {c} as an expression: b is an E_BLOCK, c an E_BLOCK or E_IF
 };

@@ -122,10 +122,11 @@ void units_drop_absent(struct Unit *u);
 bool check_unit(struct Unit *u);
 // config block and environment into u->config
 void config_resolve(struct Unit *u);
+struct Expr *config_record(struct Unit *u, struct Span at); // the settings as a record of literals
 void config_defaults(struct Config *c);
 u32 unit_max_strlen(struct Unit *u); // of the configuration, else what the kernel's maps take as a key
 // Features that may change: use of one warns once, or is an error, as config says.
-enum Unstable { UNSTABLE_TSERIES };
+enum Unstable { UNSTABLE_TSERIES, UNSTABLE_TYPEINFO, UNSTABLE_DW_USTACK };
 void unstable_feature(struct Unit *u, enum Unstable what, struct Span at);
 
 // ---- shared among check*.c

@@ -305,6 +305,19 @@ const struct Type *c_signal(struct Unit *u, struct Expr *e)
 	return t_void(u);
 }
 
+// src: text, an array, a record or a number as its bytes, a pointer as what it points to.
+const struct Type *c_write_user(struct Unit *u, struct Expr *e)
+{
+	s64 n = 0;
+	const struct Type *dst = check_expr(u, e->args[0]);
+	check_expr(u, e->args[1]);
+	if (dst->kind != TY_NONE && dst->kind != TY_PTR && !ty_is_int(dst))
+		ERR(u, e->args[0]->span, "write_user() expects an address (%s provided)", tyname(u, dst));
+	if (lit_int_arg(u, e, 2, &n) && (n < 1 || n > 4096))
+		ERR(u, e->args[2]->span, "write_user() writes 1 to 4096 bytes");
+	return ty_bool(u->types);
+}
+
 const struct Type *c_override(struct Unit *u, struct Expr *e)
 {
 	int_arg(u, e, 0);

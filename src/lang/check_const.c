@@ -108,6 +108,13 @@ const struct Type *c_is(struct Unit *u, struct Expr *e)
 	return ty_bool(u->types);
 }
 
+const struct Type *c_config(struct Unit *u, struct Expr *e)
+{
+	struct Expr *rec = config_record(u, e->span);
+	*e = *rec;
+	return check_expr(u, e);
+}
+
 const struct Type *c_default_str_length(struct Unit *u, struct Expr *e)
 {
 	make_int(u, e, unit_max_strlen(u), false);

@@ -207,7 +207,7 @@ const struct Type *c_reg(struct Unit *u, struct Expr *e)
 
 const struct Type *c_stack(struct Unit *u, struct Expr *e)
 {
-	bool user = e->builtin->id == BI_ustack, fp = u->config->unwind_fp;
+	bool dw = e->builtin->id == BI_dw_ustack, user = dw || e->builtin->id == BI_ustack, fp = !dw && u->config->unwind_fp;
 	enum StackMode mode = u->config->stack_mode;
 	s64 limit = 127;
 	for (u32 i = 0; i < e->nargs; i++) {
@@ -221,7 +221,7 @@ const struct Type *c_stack(struct Unit *u, struct Expr *e)
 				mode = STACK_MODE_BPFTRACE;
 			else if (mode_arg(a, "build_id") && user)
 				mode = STACK_MODE_BUILD_ID;
-			else if (mode_arg(a, "fp") && user)
+			else if (mode_arg(a, "fp") && user && !dw)
 				fp = true;
 			else if (mode_arg(a, "dwarf") && user)
 				fp = false;
@@ -236,6 +236,8 @@ const struct Type *c_stack(struct Unit *u, struct Expr *e)
 			}
 		}
 	}
+	if (dw)
+		unstable_feature(u, UNSTABLE_DW_USTACK, e->span);
 	u->prog->uses_ustack |= user;
 	u->prog->uses_kstack |= !user;
 	if (!e->nargs || limit == 127)

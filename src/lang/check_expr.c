@@ -54,6 +54,15 @@ static const struct Type *check_member(struct Unit *u, struct Expr *e, const str
 		ERR(u, e->span, "The record has no field named '%s'", e->str);
 		return ty_none(u);
 	}
+	bool lit = e->a->kind == E_TUPLE; // config.max_strlen
+	for (u32 i = 0; lit && i < e->a->nargs; i++)
+		lit = e->a->args[i]->is_lit;
+	if (lit) {
+		struct Span at = e->span;
+		*e = *e->a->args[f - record->fields];
+		e->span = at;
+		return e->type;
+	}
 	e->kind = E_TUPFIELD;
 	e->tup = (u32)(f - record->fields);
 	return f->type;
@@ -300,7 +309,9 @@ static const struct Type *expr_type(struct Unit *u, struct Expr *e)
 		return t;
 	}
 	case E_TYPEINFO:
-		ERR(u, e->span, "typeinfo is only useful with a field: typeinfo(e).full_ty");
+		return check_typeinfo(u, e);
+	case E_TYPE:
+		ERR(u, e->span, "typeof() is an argument for macros that expect a type, not a value");
 		return ty_none(u);
 	case E_IF:
 		return check_ternary(u, e);

@@ -21,6 +21,9 @@ const struct Type *check_ternary(struct Unit *u, struct Expr *e);
 const struct Type *check_cast(struct Unit *u, struct Expr *e);
 const struct Type *check_sizeof(struct Unit *u, struct Expr *e);
 const struct Type *check_offsetof(struct Unit *u, struct Expr *e);
+const struct Type *check_typeinfo(struct Unit *u, struct Expr *e);
+struct Expr *record_node(struct Unit *u, struct Span at, u32 n); // a record of n literals, to be filled in
+void record_field_node(struct Unit *u, struct Expr *rec, u32 i, const char *name, struct Expr value);
 const struct Type *check_typeinfo_field(struct Unit *u, struct Expr *e);
 void check_pinned(struct Unit *u, const struct Expr *call); // check_action.c: an action that a pinned iterator cannot do is reported
 #endif

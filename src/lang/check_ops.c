@@ -1,6 +1,7 @@
 // Types of operators, ternaries and casts. In: an operator's node. Out: its type; operators on literals become literals.
 #include "lang/check_expr.h"
 #include <pwd.h>
+#include <signal.h>
 
 // + - * of literals: false when no type of 64 bits holds the result.
 static bool fold_fits(enum Op op, const struct Expr *a, const struct Expr *b, bool *neg)
@@ -115,6 +116,11 @@ static s64 number_of_text(struct Unit *u, const struct Type *t, const char *s)
 			if (!strcmp(strerror(i), s))
 				return i;
 		return -1;
+	case TY_SIGNAL_NAME:
+		for (int i = 1; i <= SIGRTMAX; i++)
+			if (!strcmp(strsignal(i), s))
+				return i;
+		return -1;
 	case TY_SYSCALL_NAME:
 		return u->hooks->syscall_number ? u->hooks->syscall_number(s) : -1;
 	default:
@@ -124,7 +130,7 @@ static s64 number_of_text(struct Unit *u, const struct Type *t, const char *s)
 
 static bool is_late_text(const struct Type *t)
 {
-	return t->kind == TY_STRERROR || t->kind == TY_SYSCALL_NAME || t->kind == TY_USERNAME;
+	return t->kind == TY_STRERROR || t->kind == TY_SYSCALL_NAME || t->kind == TY_SIGNAL_NAME || t->kind == TY_USERNAME;
 }
 
 // strerror(e) == "text": the literal becomes the number, once.
@@ -141,6 +147,13 @@ static bool compare_late_text(struct Unit *u, const struct Type *t, struct Expr 
 
 const struct Type *check_binop(struct Unit *u, struct Expr *e)
 {
+	if (e->a->kind == E_TYPEINFO && e->b->kind == E_TYPEINFO && (e->op == OP_EQ || e->op == OP_NE)) {
+		const struct Type *x = e->a->spec ? check_spec(u, e->a->spec) : check_expr(u, e->a->a);
+		const struct Type *y = e->b->spec ? check_spec(u, e->b->spec) : check_expr(u, e->b->a);
+		if (u->final && x->kind != TY_NONE && y->kind != TY_NONE)
+			make_bool(u, e, (e->op == OP_EQ) == !strcmp(tyname(u, x), tyname(u, y)));
+		return ty_bool(u->types);
+	}
 	const struct Type *a = operand_type(u, check_expr(u, e->a)), *b = operand_type(u, check_expr(u, e->b));
 	if (a->kind == TY_NONE || b->kind == TY_NONE)
 		return is_cmp(e->op) || e->op == OP_LAND || e->op == OP_LOR ? ty_bool(u->types) : ty_none(u);

@@ -111,27 +111,76 @@ const struct Type *check_offsetof(struct Unit *u, struct Expr *e)
 	return e->type = ty_int(u->types, 8, false);
 }
 
-// typeinfo(e): a literal record of (btf_id, base_ty, full_ty); only its fields are ever used.
+static const char *base_name(struct Unit *u, const struct Type *t)
+{
+	static const char *const base[] = {[TY_INT] = "int", [TY_BOOL] = "bool", [TY_STR] = "string", [TY_PTR] = "pointer", [TY_RECORD] = "c_type",
+					   [TY_ARRAY] = "array", [TY_TUPLE] = "tuple", [TY_BUF] = "buffer", [TY_VOID] = "void", [TY_KINDS] = NULL};
+	switch (t->kind) {
+	case TY_SUM: return "sum_t"; // without the sign that the full name has
+	case TY_MIN: return "min_t";
+	case TY_MAX: return "max_t";
+	case TY_AVG: return "avg_t";
+	case TY_STATS: return "stats_t";
+	default: return ty_is_record(t) ? "record" : base[t->kind] ? base[t->kind] : tyname(u, t);
+	}
+}
+
+struct Expr *record_node(struct Unit *u, struct Span at, u32 n)
+{
+	struct Expr *rec = arena_new(u->arena, struct Expr);
+	*rec = (struct Expr){.kind = E_TUPLE, .span = at, .nargs = n, .npath = n, .height = 2};
+	rec->args = arena_new_n(u->arena, struct Expr *, n);
+	rec->path = arena_new_n(u->arena, const char *, n);
+	return rec;
+}
+
+void record_field_node(struct Unit *u, struct Expr *rec, u32 i, const char *name, struct Expr value)
+{
+	value.span = rec->span;
+	value.height = 1;
+	value.is_lit = true;
+	rec->path[i] = name;
+	rec->args[i] = arena_new(u->arena, struct Expr);
+	*rec->args[i] = value;
+}
+
+// typeinfo(e): the record (btf_id, base_type, full_type). Names of types may grow until the last round, so it becomes a literal only then.
+const struct Type *check_typeinfo(struct Unit *u, struct Expr *e)
+{
+	const struct Type *t = e->spec ? check_spec(u, e->spec) : check_expr(u, e->a);
+	unstable_feature(u, UNSTABLE_TYPEINFO, e->span);
+	if (t->kind == TY_NONE)
+		return t;
+	const char *base = base_name(u, t), *full = tyname(u, t);
+	struct Expr *rec = record_node(u, e->span, 3);
+	record_field_node(u, rec, 0, "btf_id", (struct Expr){.kind = E_INT});
+	record_field_node(u, rec, 1, "base_type", (struct Expr){.kind = E_STR, .str = base, .len = (u32)strlen(base)});
+	record_field_node(u, rec, 2, "full_type", (struct Expr){.kind = E_STR, .str = full, .len = (u32)strlen(full)});
+	t = check_expr(u, rec);
+	if (u->final)
+		*e = *rec;
+	return t;
+}
+
+// One field of it is a literal by itself; base_ty and full_ty are the names of bpftrace 0.24.
 const struct Type *check_typeinfo_field(struct Unit *u, struct Expr *e)
 {
 	struct Expr *ti = e->a;
 	const struct Type *t = ti->spec ? check_spec(u, ti->spec) : check_expr(u, ti->a);
 	if (t->kind == TY_NONE)
 		return t;
-	static const char *const base[] = {[TY_INT] = "int", [TY_BOOL] = "bool", [TY_STR] = "string", [TY_PTR] = "pointer", [TY_RECORD] = "record",
-					   [TY_ARRAY] = "array", [TY_TUPLE] = "tuple", [TY_BUF] = "buffer", [TY_VOID] = "void", [TY_KINDS] = NULL};
 	const char *s = NULL;
-	if (!strcmp(e->str, "full_ty"))
+	if (!strcmp(e->str, "full_ty") || !strcmp(e->str, "full_type"))
 		s = tyname(u, t);
-	else if (!strcmp(e->str, "base_ty"))
-		s = base[t->kind] ? base[t->kind] : tyname(u, t);
+	else if (!strcmp(e->str, "base_ty") || !strcmp(e->str, "base_type"))
+		s = base_name(u, t);
 	else if (!strcmp(e->str, "btf_id")) {
 		if (u->final)
 			make_int(u, e, 0, false);
 		return ty_int(u->types, 8, false);
 	}
 	if (!s) {
-		ERR(u, e->span, "typeinfo has the fields btf_id, base_ty and full_ty");
+		ERR(u, e->span, "typeinfo has the fields btf_id, base_type and full_type");
 		return ty_none(u);
 	}
 	const struct Type *st = ty_str(u->types, (u32)strlen(s) + 1);

@@ -132,7 +132,7 @@ const struct Type *type_unify(struct TypeTab *t, const struct Type *a, const str
 	case TY_SUM: case TY_MIN: case TY_MAX: case TY_AVG: case TY_STATS:
 		return ty_aggr(t, a->kind, a->sgn || b->sgn);
 	case TY_KSYM: case TY_USYM: case TY_INET: case TY_MAC: case TY_STRFTIME: case TY_CGROUP_PATH: case TY_USERNAME: case TY_STRERROR:
-	case TY_SYSCALL_NAME: case TY_COUNT: case TY_VOID: case TY_TSERIES:
+	case TY_SYSCALL_NAME: case TY_SIGNAL_NAME: case TY_COUNT: case TY_VOID: case TY_TSERIES:
 		return a;
 	default:
 		return NULL;

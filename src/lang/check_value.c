@@ -106,6 +106,14 @@ const struct Type *c_strstr(struct Unit *u, struct Expr *e)
 	return t_int(u, 8, true);
 }
 
+const struct Type *c_str_concat(struct Unit *u, struct Expr *e)
+{
+	const struct Type *a = text_arg(u, e, 0), *b = text_arg(u, e, 1);
+	if (a->kind != TY_STR || b->kind != TY_STR)
+		return ty_str(u->types, 1);
+	return ty_str(u->types, MAX(1u, MIN(unit_max_strlen(u), a->size + b->size - 1)));
+}
+
 const struct Type *c_strcontains(struct Unit *u, struct Expr *e)
 {
 	c_strstr(u, e);
@@ -275,6 +283,12 @@ const struct Type *c_strerror(struct Unit *u, struct Expr *e)
 {
 	int_arg(u, e, 0);
 	return ty_simple(u->types, TY_STRERROR);
+}
+
+const struct Type *c_signal_name(struct Unit *u, struct Expr *e)
+{
+	int_arg(u, e, 0);
+	return ty_simple(u->types, TY_SIGNAL_NAME);
 }
 
 const struct Type *c_syscall_name(struct Unit *u, struct Expr *e)

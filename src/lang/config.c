@@ -1,5 +1,5 @@
 // Config variables: defaults, then the script's config block, then the environment (which wins).
-#include "lang/check.h"
+#include "lang/check_expr.h"
 
 void config_defaults(struct Config *c)
 {
@@ -17,6 +17,7 @@ void config_defaults(struct Config *c)
 		.print_maps_on_exit = true,
 		.show_debug_info = false,
 		.missing_probes = MISSING_ERROR,
+		.unstable_typeinfo = 1,
 	};
 }
 
@@ -56,11 +57,14 @@ static const struct ConfRow {
 #undef F
 	{"cache_user_symbols", CK_SYM_CACHE, 0},
 	{"unstable_tseries", CK_UNSTABLE, offsetof(struct Config, unstable_tseries)},
+	{"unstable_typeinfo", CK_UNSTABLE, offsetof(struct Config, unstable_typeinfo)},
+	{"unstable_dw_ustack", CK_UNSTABLE, offsetof(struct Config, unstable_dw_ustack)},
 	// features that have become stable, and options of earlier versions
 	{"unstable_map_decl", CK_GONE, 0},
 	{"unstable_addr", CK_GONE, 0},
 	{"unstable_import", CK_GONE, 0},
 	{"unstable_macro", CK_GONE, 0},
+	{"unstable_import_statement", CK_GONE, 0},
 	{"symbol_source", CK_GONE, 0},
 	{"max_type_res_iterations", CK_GONE, 0},
 };
@@ -76,13 +80,14 @@ static bool one_of(const char *val, const char *const *names, size_t n, int *out
 	return false;
 }
 
+static const char *const modes[] = {"bpftrace", "perf", "raw", "build_id"};
+static const char *const missing[] = {"error", "warn", "ignore"};
+static const char *const unstable[] = {"warn", "enable", "error"};
+
 // NULL, or what is wrong with the value.
 static const char *config_set(struct Unit *u, const struct ConfRow *r, const char *val)
 {
 	static const char *const bools[] = {"false", "true", "0", "1", "no", "yes", "off", "on"};
-	static const char *const modes[] = {"bpftrace", "perf", "raw", "build_id"};
-	static const char *const missing[] = {"error", "warn", "ignore"};
-	static const char *const unstable[] = {"warn", "enable", "error"};
 	static const char *const licenses[] = {"GPL", "GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL", "Dual MPL/GPL"};
 	static const char *const caches[] = {"PER_PROGRAM", "PER_PID", "NONE", "0", "1"};
 	char *at = (char *)u->config + r->off;
@@ -183,8 +188,9 @@ static void from_block(struct Unit *u, struct ConfigItem *c)
 
 void unstable_feature(struct Unit *u, enum Unstable what, struct Span at)
 {
-	static const char *const names[] = {[UNSTABLE_TSERIES] = "tseries"};
-	u8 how[] = {[UNSTABLE_TSERIES] = u->config->unstable_tseries};
+	static const char *const names[] = {[UNSTABLE_TSERIES] = "tseries", [UNSTABLE_TYPEINFO] = "typeinfo", [UNSTABLE_DW_USTACK] = "dw_ustack"};
+	u8 how[] = {[UNSTABLE_TSERIES] = u->config->unstable_tseries, [UNSTABLE_TYPEINFO] = u->config->unstable_typeinfo,
+		    [UNSTABLE_DW_USTACK] = u->config->unstable_dw_ustack};
 	if (how[what] == 1 || u->unstable_seen >> what & 1)
 		return;
 	u->unstable_seen |= 1u << what;
@@ -208,4 +214,41 @@ void config_resolve(struct Unit *u)
 		if (bad)
 			diag_error_plain(u->diags, "the environment variable %s=%s is not valid: it %s", name, val, bad);
 	}
+}
+
+static struct Expr setting(struct Unit *u, const struct ConfRow *r)
+{
+	const char *at = (const char *)u->config + r->off, *s;
+	switch (r->kind) {
+	case CK_BOOL:
+		return (struct Expr){.kind = E_BOOL, .ival = *(const bool *)at};
+	case CK_U32:
+		return (struct Expr){.kind = E_INT, .ival = at == (const char *)&u->config->max_strlen ? unit_max_strlen(u) : *(const u32 *)at,
+				     .type = ty_int(u->types, 8, false)};
+	case CK_U64:
+		return (struct Expr){.kind = E_INT, .ival = *(const u64 *)at, .type = ty_int(u->types, 8, false)};
+	case CK_STACK_MODE:
+		s = modes[u->config->stack_mode];
+		break;
+	case CK_MISSING:
+		s = missing[u->config->missing_probes];
+		break;
+	case CK_UNSTABLE:
+		s = unstable[*(const u8 *)at];
+		break;
+	default:
+		s = *(const char *const *)at;
+	}
+	return (struct Expr){.kind = E_STR, .str = s, .len = (u32)strlen(s)};
+}
+
+struct Expr *config_record(struct Unit *u, struct Span at)
+{
+	struct Expr *rec = record_node(u, at, ARRAY_LEN(rows));
+	u32 n = 0;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (rows[i].kind != CK_GONE && rows[i].kind != CK_SYM_CACHE)
+			record_field_node(u, rec, n++, rows[i].name, setting(u, &rows[i]));
+	rec->nargs = rec->npath = n;
+	return rec;
 }

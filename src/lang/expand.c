@@ -65,22 +65,44 @@ static bool params_unique(struct Expander *x, const struct Macro *m)
 	return true;
 }
 
+static void add_macro(struct Expander *x, const struct Macro *m)
+{
+	struct Overloads *o = map_get(&x->macros, m->name);
+	bool taken = false;
+	for (size_t i = 0; o && i < o->v.n; i++)
+		taken |= shadows(o->v.p[i], m);
+	if (taken)
+		diag_error(x->d, m->span, "Redefinition of macro: %s", m->name);
+	if (taken || !params_unique(x, m))
+		return;
+	if (!o) {
+		o = xcalloc(1, sizeof(*o));
+		map_put(&x->macros, m->name, o);
+	}
+	vec_push(&o->v, m);
+}
+
 static void collect_macros(struct Expander *x)
 {
-	for (const struct Macro *m = x->s->macros; m; m = m->next) {
-		struct Overloads *o = map_get(&x->macros, m->name);
-		bool taken = false;
-		for (size_t i = 0; o && i < o->v.n; i++)
-			taken |= shadows(o->v.p[i], m);
-		if (taken)
-			diag_error(x->d, m->span, "Redefinition of macro: %s", m->name);
-		if (taken || !params_unique(x, m))
+	for (const struct Macro *m = x->s->macros; m; m = m->next)
+		add_macro(x, m);
+}
+
+// Functions of the standard library that are macros, read when they are first called.
+static const struct {
+	const char *name, *text;
+} library[] = {
+	{"is_err", "macro is_err(ptr) { (uint64)(ptr) > 0xfffffffffffff000 }"}, // include/linux/err.h: the last 4095 addresses
+	{"container_of", "macro container_of(ptr, type, member) { (type *)((void *)(ptr) - offsetof(type, member)) }"},
+};
+
+static void read_library(struct Expander *x, const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(library); i++) {
+		if (strcmp(library[i].name, name))
 			continue;
-		if (!o) {
-			o = xcalloc(1, sizeof(*o));
-			map_put(&x->macros, m->name, o);
-		}
-		vec_push(&o->v, m);
+		u16 source = diags_add_source(x->d, "stdlib", library[i].text, strlen(library[i].text));
+		add_macro(x, parse_script(x->a, x->d, source)->macros);
 	}
 }
 
@@ -125,6 +147,8 @@ static void mismatch(struct Expander *x, const struct Expr *call, const struct M
 // The definition that a call means. NULL: none; *told when there are some but none fits.
 static const struct Macro *find_macro(struct Expander *x, const struct Expr *call, bool *told)
 {
+	if (!map_has(&x->macros, call->str))
+		read_library(x, call->str);
 	const struct Overloads *o = map_get(&x->macros, call->str);
 	const struct Macro *near = NULL;
 	u64 best = UINT64_MAX;
@@ -353,12 +377,39 @@ static void x_type_or_value(struct Expander *x, struct Expr **pe)
 		x_value(x, pe);
 }
 
-// "struct T" where T is a parameter and the caller passed a name.
+// Both as in C: "type *" is a pointer to what type is.
+static void put_type(struct Expander *x, struct TypeSpec *t, const struct TypeSpec *is)
+{
+	struct TypeSpec put = *is;
+	if (is->is_array && (t->ptrs || t->is_array))
+		diag_error(x->d, t->span, "arrays of arrays and pointers to arrays are not supported");
+	put.span = t->span;
+	put.ptrs += t->ptrs;
+	if (t->is_array) {
+		put.is_array = true;
+		put.array_sized = t->array_sized;
+		put.array_n = t->array_n;
+	}
+	*t = put;
+}
+
+// sizeof(e) and the like, where e turned out to be a type.
+static void type_operand(struct Expr *e)
+{
+	if (e->a && e->a->kind == E_TYPE) {
+		e->spec = e->a->spec;
+		e->a = NULL;
+	}
+}
+
+// "struct T" where T is a parameter and the caller passed a name, "T" where it passed a type.
 static void x_spec(struct Expander *x, struct TypeSpec *t)
 {
 	if (!t)
 		return;
 	x_type_or_value(x, &t->typeof_expr);
+	if (t->typeof_expr && t->typeof_expr->kind == E_TYPE)
+		put_type(x, t, t->typeof_expr->spec);
 	for (u32 i = 0; i < t->ntuple; i++)
 		x_spec(x, t->tuple[i]);
 	const char *word = t->name ? strrchr(t->name, ' ') : NULL;
@@ -367,7 +418,9 @@ static void x_spec(struct Expander *x, struct TypeSpec *t)
 	if (i < 0)
 		return;
 	const struct Expr *arg = x->frame->args[i];
-	if (arg->kind == E_IDENT)
+	if (arg->kind == E_TYPE && word == t->name)
+		put_type(x, t, copy(x, arg, t->span)->spec);
+	else if (arg->kind == E_IDENT)
 		t->name = arena_printf(x->a, "%.*s%s", (int)(word - t->name), t->name, arg->str);
 	else
 		diag_error(x->d, t->span, "the macro's parameter '%s' is used as the name of a type: it must be a name", word);
@@ -376,10 +429,16 @@ static void x_spec(struct Expander *x, struct TypeSpec *t)
 static void x_path(struct Expander *x, struct Expr *e)
 {
 	int i = e->npath == 1 ? param_index(x->frame, MP_EXPR, e->path[0]) : -1;
-	if (i < 0 || x->frame->args[i]->kind != E_IDENT)
+	u32 n = 1;
+	const struct Expr *arg = i < 0 ? NULL : x->frame->args[i], *word = arg;
+	for (; word && word->kind == E_FIELD; word = word->a) // in.y
+		n++;
+	if (!word || word->kind != E_IDENT)
 		return;
-	e->path = arena_new_n(x->a, const char *, 1);
-	e->path[0] = x->frame->args[i]->str;
+	e->path = arena_new_n(x->a, const char *, n);
+	e->npath = n;
+	for (word = arg; n--; word = word->a)
+		e->path[n] = word->str;
 }
 
 static void x_block(struct Expander *x, struct Expr *e)
@@ -413,10 +472,12 @@ static void x_children(struct Expander *x, struct Expr *e)
 	case E_OFFSETOF:
 		x_path(x, e);
 		x_type_or_value(x, &e->a);
+		type_operand(e);
 		return;
 	case E_SIZEOF:
 	case E_TYPEINFO:
 		x_type_or_value(x, &e->a);
+		type_operand(e);
 		return;
 	case E_VAR:
 		rename_var(x, e);

@@ -259,6 +259,15 @@ static struct Expr *parse_keyword(struct Parser *p)
 		return parse_of(p, E_SIZEOF);
 	case KW_OFFSETOF:
 		return parse_of(p, E_OFFSETOF);
+	case KW_TYPEOF: {
+		struct Expr *e = p_node(p, E_TYPE, from);
+		e->spec = p_type(p);
+		e->span = p_since(p, from);
+		p_done(p, e);
+		return e;
+	}
+	case KW_CONFIG:
+		return parse_word(p);
 	case KW_TYPEINFO:
 		return parse_of(p, E_TYPEINFO);
 	case KW_COMPTIME: {

@@ -345,6 +345,7 @@ static bool is_mode_arg(const struct Expr *call, const struct Expr *arg)
 {
 	static const char *const modes[] = {"kstack", "bpftrace perf raw build_id fp",
 					    "ustack", "bpftrace perf raw build_id fp dwarf",
+					    "dw_ustack", "bpftrace perf raw build_id",
 					    "nsecs",  "monotonic boot tai sw_tai",
 					    "pid",    "curr_ns init",
 					    "tid",    "curr_ns init"};

@@ -23,6 +23,7 @@ static const struct {
 	[TY_USERNAME] = {4, 4, "username"},
 	[TY_STRERROR] = {4, 4, "strerror_t", true},
 	[TY_SYSCALL_NAME] = {4, 4, "syscall_name_t", true},
+	[TY_SIGNAL_NAME] = {4, 4, "signal_name_t", true},
 	[TY_TSMODE] = {0, 1, "timestamp_mode"},
 	[TY_STACKMODE] = {0, 1, "stack_mode"},
 	[TY_COUNT] = {8, 8, "count_t"},

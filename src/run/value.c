@@ -4,6 +4,7 @@
 #include "bpfrt/abi.h"
 #include <arpa/inet.h>
 #include <pwd.h>
+#include <signal.h>
 #include <time.h>
 
 #define NSEC_PER_SEC 1000000000LL
@@ -395,6 +396,7 @@ static void decode_text(struct RunCtx *rc, struct Arena *a, const struct Type *t
 	struct SymHit hit;
 	struct Str s = {0};
 	const char *name;
+	int nr;
 	switch (t->kind) {
 	case TY_KSYM:
 		hit = sym_kernel(rc->syms, load_uint(p, 8));
@@ -421,6 +423,11 @@ static void decode_text(struct RunCtx *rc, struct Arena *a, const struct Type *t
 	case TY_SYSCALL_NAME:
 		name = syscall_name_of((int)load_uint(p, 4));
 		set_text(out, V_SYM, name ? name : "Unknown syscall", strlen(name ? name : "Unknown syscall"));
+		break;
+	case TY_SIGNAL_NAME:
+		nr = (int)load_uint(p, 4);
+		name = nr > 0 && nr <= SIGRTMAX ? strsignal(nr) : nr ? "N/A" : "Unknown signal 0";
+		set_text(out, V_SYM, arena_strdup(a, name), strlen(name));
 		break;
 	default:
 		UNREACHABLE();
@@ -475,7 +482,7 @@ static void decode(struct RunCtx *rc, struct Arena *a, const struct Type *t, con
 	case TY_USERNAME:
 		decode_username(a, (u32)load_uint(p, 4), out);
 		break;
-	case TY_KSYM: case TY_USYM: case TY_MAC: case TY_CGROUP_PATH: case TY_STRERROR: case TY_SYSCALL_NAME:
+	case TY_KSYM: case TY_USYM: case TY_MAC: case TY_CGROUP_PATH: case TY_STRERROR: case TY_SYSCALL_NAME: case TY_SIGNAL_NAME:
 		decode_text(rc, a, t, p, out);
 		break;
 	case TY_AVG:

@@ -168,3 +168,62 @@ EXPECT_LINE root
 EXPECT_LINE Permission denied
 EXPECT_LINE Unknown syscall
 EXPECT_NOT bad
+
+NAME text of two texts
+PROG config = { max_strlen = 12 } begin { $a = "hello"; $b = str_concat($a, " you"); print($b); print(strlen(str_concat($a, $a))); print(str_concat($b, $b));
+     print(str_concat("", "")); @m[str_concat("k", $a)] = str_concat("", "v"); for ($i : 0..20) { $a = str_concat($a, "z"); } print($a); print($b == "hello you"); exit() }
+EXPECT_LINE hello you
+EXPECT_LINE 10
+EXPECT_LINE hello youhe
+EXPECT_LINE hellozzzzzz
+EXPECT_LINE @m[khello]: v
+EXPECT_LINE true
+
+NAME names of signals
+PROG begin { $s = signal_name(2); print($s); if ($s == "Interrupt" && signal_name(9) != "Interrupt") { print("same"); } @s[signal_name(64)] = signal_name(100); print(signal_name(0)); exit() }
+EXPECT_LINE Interrupt
+EXPECT_LINE same
+EXPECT_LINE @s[Real-time signal 30]: N/A
+EXPECT_LINE Unknown signal 0
+
+NAME errors in pointers
+PROG begin { $low = (uint64)-4096; $high = (uint64)-4095; print((is_err((void *)0), is_err(curtask), is_err((void *)$low), is_err((void *)$high), is_err((void *)-1))); exit() }
+EXPECT_LINE (false, false, false, true, true)
+
+NAME the record around a member of a member
+PROG struct A { int x; struct { int q; int y; } in; } begin { $y = (int32 *)4104; $c = container_of($y, typeof(struct A), in.y); print((uint64)$c); exit() }
+EXPECT_LINE 4096
+
+NAME the record around a member, by its name
+PROG struct A { int x; int y; } begin { $t = curtask; $y = (int32 *)4100; $c = container_of($y, typeof(struct A), y); print((uint64)$c);
+     $p = (uint8 *)$t + offsetof(struct task_struct, pid); print(container_of($p, typeof(struct task_struct), pid).pid == tid); exit() }
+NEED btf
+EXPECT_LINE 4096
+EXPECT_LINE true
+
+NAME leader and parent
+PROG begin { $p = curtask.real_parent; print((leader_tid == pid, leader_tid() == leader_tid(curtask), leader_comm == leader_comm(curtask)));
+     print((pcomm == leader_comm($p), pcomm == pcomm(curtask), ppid == leader_tid($p))); exit() }
+NEED btf
+EXPECT_LINE (true, true, true)
+EXPECT_RE ^\(true, true, true\)\n
+
+NAME the settings in force
+PROG config = { max_strlen = 77; BPFTRACE_STACK_MODE = perf } begin { print(config.max_strlen); print(config().stack_mode); if comptime (config.max_strlen == 77) { print(config.print_maps_on_exit) } $c = config; print($c.license == config.license); exit() }
+EXPECT_LINE 77
+EXPECT_LINE perf
+EXPECT_LINE true
+
+NAME the traced process reads another name than it wrote
+PROG tracepoint:syscalls:sys_enter_openat /str(args.filename) == "/no/such/file"/ { print((write_user(args.filename, "/dev/null", 10), "written")); @w = 1 }
+     tracepoint:syscalls:sys_exit_openat /@w/ { print((args.ret > 0, "opened")); @w = 0 }
+NEED probe_write_user
+ARGS --unsafe -c 'cat /no/such/file'
+EXPECT_LINE (true, written)
+EXPECT_LINE (true, opened)
+
+NAME dw_ustack is ustack
+PROG tracepoint:syscalls:sys_enter_openat { print(len(dw_ustack(perf, 2)) == len(ustack(2))); exit() }
+ARGS -c 'cat /dev/null'
+EXPECT_LINE true
+STDERR unstable feature: dw_ustack

@@ -88,3 +88,24 @@ EXPECT_LINE true
 NAME fields that kernels name differently: task_struct's state, by both names
 RUN {sonde} -q -e 'struct task_struct { long pad; long state; } begin { printf("%d %d\n", offsetof(struct task_struct, __state), offsetof(struct task_struct, state)); exit() }'; {sonde} -q -e 'begin { printf("%d\n", offsetof(struct task_struct, __state) == offsetof(struct task_struct, state)); exit() }'
 EXPECT_RE ^8 8\n\n*1\n
+
+NAME typeinfo is a record
+PROG begin { $x = 1; $y = nsecs; print(typeinfo($x + $y)); print(typeinfo(curtask).base_type); $t = typeinfo((1, "a")); print($t.full_type); @s = sum($y); print(typeinfo(@s)); print(typeinfo(1) == typeinfo(2)); if comptime (typeinfo(1) != typeinfo(nsecs)) { print("differ") } clear(@s); exit() }
+EXPECT_LINE { .btf_id = 0, .base_type = int, .full_type = uint64 }
+EXPECT_LINE pointer
+EXPECT_LINE (int8,string[2])
+EXPECT_LINE { .btf_id = 0, .base_type = sum_t, .full_type = usum_t }
+EXPECT_LINE differ
+EXPECT_LINE true
+
+NAME macros take types
+PROG macro size(t) { sizeof(t) } macro cut(t, e) { (t)e } macro var(t) { let $a : t = 7; sizeof($a) } macro deref(t, p) { (t *)p }
+     begin { print((size(typeof(uint64 *)), size(typeof(struct list_head)), cut(typeof(uint8), 300), var(typeof(uint16)), sizeof(deref(typeof(uint8), 0)))); $b = "xyz"; print(size(typeof($b))); exit() }
+NEED btf
+EXPECT_LINE (8, 16, 44, 2, 8)
+EXPECT_LINE 4
+
+NAME typeof is no value
+PROG begin { print(typeof(1)) }
+RC 1
+STDERR stdin:1:15-24: ERROR: typeof() is an argument for macros that expect a type
