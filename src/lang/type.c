@@ -66,7 +66,8 @@ static u32 hash_type(const struct Type *t)
 	// A record's size may become known after its type was made (forward declaration): it is no part of its identity.
 	if (t->kind != TY_RECORD)
 		h = mix(h, t->size);
-	h = mix(h, (u64)t->sgn | (u64)t->is_char << 1 | (u64)t->stack_fp << 2 | (u64)t->is_lit << 3 | (u64)t->as << 8 | (u64)t->stack_mode << 16 | (u64)t->ts_agg << 24);
+	h = mix(h, (u64)t->sgn | (u64)t->is_char << 1 | (u64)t->stack_fp << 2 | (u64)t->is_lit << 3);
+	h = mix(h, (u64)t->as << 8 | (u64)t->stack_mode << 16 | (u64)t->ts_agg << 24);
 	h = mix(h, (uintptr_t)t->elem);
 	h = mix(h, (uintptr_t)t->rec);
 	h = mix(h, (uintptr_t)t->en);
@@ -374,8 +375,9 @@ bool ty_is_aggr_castable(const struct Type *t)
 
 static bool find_field(const struct Record *r, const char *name, struct Field *out, u32 depth, u32 *budget)
 {
-	for (u32 i = 0; i < r->nfields && *budget; i++, --*budget) {
+	for (u32 i = 0; i < r->nfields && *budget; i++) {
 		const struct Field *f = &r->fields[i];
+		--*budget;
 		if (*f->name) {
 			if (strcmp(f->name, name))
 				continue;
