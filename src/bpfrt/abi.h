@@ -21,6 +21,7 @@ enum RtEventKind {
 };
 struct RtPrintMap {
 	u64 top, div;
+	u64 take; // the map is cleared by it: what is counted while it is read is lost to neither
 };
 
 // ---- a packet (skboutput): this, then `len` bytes of the packet, as a sample of the perf event of its CPU in the map sonde_packets

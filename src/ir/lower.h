@@ -170,5 +170,6 @@ struct IrVal ctx_ptr(struct Lower *l);
 
 // lower.c
 void lower_stmts(struct Lower *l, struct Stmt *s);
+void lower_print_map(struct Lower *l, struct Expr *e, bool take); // take: and clears it
 void lower_return(struct Lower *l, struct IrVal v);
 #endif

@@ -153,13 +153,18 @@ static void plain_event(struct Lower *l, u32 kind, u32 id, const struct IrVal *w
 	ir_set_block(&l->b, end);
 }
 
+void lower_print_map(struct Lower *l, struct Expr *e, bool take)
+{
+	struct IrVal w[3] = {ir_imm(e->nargs > 1 ? (s64)e->args[1]->ival : 0), ir_imm(e->nargs > 2 ? (s64)e->args[2]->ival : 0), ir_imm(take)};
+	plain_event(l, RT_EV_PRINT_MAP, e->args[0]->map->def->id, w, 3);
+}
+
 struct Val l_print(struct Lower *l, struct Expr *e)
 {
 	struct Expr *a = e->args[0];
-	if (a->kind == E_MAP) {
-		struct IrVal w[2] = {ir_imm(e->nargs > 1 ? (s64)e->args[1]->ival : 0), ir_imm(e->nargs > 2 ? (s64)e->args[2]->ival : 0)};
-		plain_event(l, RT_EV_PRINT_MAP, a->map->def->id, w, 2);
-	} else
+	if (a->kind == E_MAP)
+		lower_print_map(l, e, false);
+	else
 		fmt_event(l, e, &a, 1);
 	return nothing(e);
 }

@@ -273,7 +273,7 @@ static void handle_map(struct RunCtx *rc, const struct RtEvent *ev, const void *
 		check(rc, map_zero(m));
 	else if (n >= sizeof(pm)) {
 		memcpy(&pm, payload, sizeof(pm));
-		check(rc, map_print(rc, m, pm.top, pm.div, true));
+		check(rc, map_print(rc, m, pm.top, pm.div, true, pm.take));
 	}
 }
 

@@ -556,11 +556,11 @@ static void add_zero(struct RunCtx *rc, struct Arena *a, const struct MapDef *m,
 	r->n = 1;
 }
 
-struct err *map_print(struct RunCtx *rc, struct MapDef *m, u64 top, u64 div, bool asked)
+struct err *map_print(struct RunCtx *rc, struct MapDef *m, u64 top, u64 div, bool asked, bool take)
 {
 	struct Arena a = {0};
 	struct MapReport r;
-	struct err *e = map_read(rc, &a, m, top, div, &r);
+	struct err *e = read_map(rc, &a, m, top, div, take, &r);
 	bool buckets = m->val->kind == TY_HIST || m->val->kind == TY_LHIST || m->val->kind == TY_TSERIES;
 	if (!e && asked && m->scalar && !r.n && !buckets)
 		add_zero(rc, &a, m, &r);

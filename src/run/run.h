@@ -51,7 +51,7 @@ struct err *map_read(struct RunCtx *rc, struct Arena *a, struct MapDef *m, u64 t
 // All entries of a hash map, deleted as they are read: between this and the next one nothing is lost but what a program adds to an entry just now.
 struct err *map_take(struct RunCtx *rc, struct Arena *a, struct MapDef *m, struct MapReport *out);
 // asked: by print(), which shows a scalar map that was never set as 0; at the end such a map is not shown.
-struct err *map_print(struct RunCtx *rc, struct MapDef *m, u64 top, u64 div, bool asked);
+struct err *map_print(struct RunCtx *rc, struct MapDef *m, u64 top, u64 div, bool asked, bool take); // take: the map is empty then
 // Copies of all entries, per-CPU values merged: n times key (key_size bytes) and value (val_size bytes, as the type of the map's values)
 struct MapDump {
 	u8 *keys, *vals;

@@ -130,7 +130,7 @@ static struct err *print_maps(struct Session *s)
 	if (maps.n)
 		qsort(maps.p, maps.n, sizeof(*maps.p), by_name);
 	for (size_t i = 0; !e && i < maps.n; i++)
-		e = map_print(&s->rc, maps.p[i], 0, 0, false);
+		e = map_print(&s->rc, maps.p[i], 0, 0, false, false);
 	vec_deinit(&maps);
 	return e;
 }

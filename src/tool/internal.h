@@ -58,7 +58,6 @@ struct Tool {
 	const char *positional;	    // "[SECONDS]"
 	const char *unit, *title;   // of its values
 	u32 max_positional;
-	const char *const *clear;   // maps emptied after each interval's report; NULL-terminated
 	const char *const *parts;   // names of StackSample.part; NULL: values are not split
 	bool own_reports;	    // with -i the script prints @samples when a report is due
 	u32 div;		    // values are divided by it: counted in nanoseconds, shown in microseconds; 0: 1

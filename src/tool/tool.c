@@ -184,8 +184,6 @@ static struct err *report(void *arg, struct RunCtx *rc, bool last)
 	return e;
 }
 
-static const char *const clear_samples[] = {"@samples", NULL};
-
 static u64 monotonic(void)
 {
 	return now_ns(CLOCK_MONOTONIC);
@@ -203,12 +201,7 @@ static bool tick(void *arg, struct RunCtx *rc)
 		return true;
 	}
 	r->next_report_ns = MAX(r->next_report_ns, now - every) + every;
-	err_free(report(arg, rc, false));
-	for (const char *const *m = r->tool->clear ? r->tool->clear : clear_samples; *m; m++) {
-		struct MapDef *d = program_map(rc->prog, *m);
-		if (d)
-			err_free(map_clear(d));
-	}
+	err_free(report(arg, rc, false)); // takes the samples out, so that what is counted meanwhile is left for the next
 	return !ferror(r->out);
 }
 

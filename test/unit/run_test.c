@@ -69,7 +69,7 @@ static const char *printed(struct Fake *f, struct MapDef *m, u64 top, u64 div)
 {
 	fflush(f->render.out);
 	size_t from = f->outlen;
-	no_error(map_print(&f->rc, m, top, div, true));
+	no_error(map_print(&f->rc, m, top, div, true, false));
 	return fake_out(f) + from;
 }
 
