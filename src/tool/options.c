@@ -20,6 +20,7 @@ static const char *set_number(u64 *to, const char *v, bool zero_ok)
 	return NULL;
 }
 
+#define PID_LIMIT (1 << 22) // PID_MAX_LIMIT of include/linux/threads.h
 static const char *set_list(struct Str *to, const char *v)
 {
 	for (const char *p = v;; p++) {
@@ -31,6 +32,8 @@ static const char *set_list(struct Str *to, const char *v)
 		memcpy(num, p, n);
 		num[n] = 0;
 		const char *bad = set_number(&id, num, false);
+		if (!bad && id > PID_LIMIT)
+			bad = "is beyond the ids that Linux gives (4194304 at most)";
 		if (bad)
 			return bad;
 		str_addf(to, "%s%llu", to->n ? "," : "", (unsigned long long)id);
@@ -105,7 +108,6 @@ FLAG(print_script, o->print_script = true)
 FLAG(inlines, o->inlines = true)
 FLAG(lines, o->lines = true)
 FLAG(why, o->why_incomplete = true)
-FLAG(comm, o->comm = v)
 FLAG(e, o->event = v)
 FLAG(tree, o->tree = true)
 FLAG(cgroupmap, o->cgroupmap = v)
@@ -119,13 +121,26 @@ FLAG(v, o->addrs = true)
 FLAG(flame, o->flame = v)
 FLAG(pprof, o->pprof = v)
 FLAG(o, o->out = v)
-NUMBER(depth, depth, false)
-NUMBER(keys, keys, false)
 NUMBER(i, interval, false)
 NUMBER(seconds, duration, false)
 NUMBER(min, min_us, true)
 NUMBER(max, max_us, false)
-NUMBER(storage, stack_entries, false)
+// MAX is written out in the message.
+#define NUMBER_UP_TO(id, field, MAX)                                                                                    \
+	static const char *set_##id(struct ToolOpts *o, const char *v)                                                 \
+	{                                                                                                              \
+		const char *bad = set_number(&o->field, v, false);                                                     \
+		return bad ? bad : o->field > MAX ? "can be " #MAX " at most" : NULL;                                  \
+	}
+NUMBER_UP_TO(depth, depth, 1024)
+NUMBER_UP_TO(keys, keys, 100000000)
+NUMBER_UP_TO(storage, stack_entries, 100000000)
+static const char *set_comm(struct ToolOpts *o, const char *v)
+{
+	o->comm = v;
+	return *v ? NULL : "must not be empty";
+}
+
 static const char *set_C(struct ToolOpts *o, const char *v) { return set_cpus(&o->cpus, v); }
 
 static const char *set_cgroup(struct ToolOpts *o, const char *v)

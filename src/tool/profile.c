@@ -22,6 +22,8 @@ static const char *check(struct ToolOpts *o)
 {
 	if (o->hz && o->event)
 		return "argument -F/--frequency: is not allowed with -e: events are counted, see -c";
+	if (o->count && o->count < 10000 && !o->event) // perf_swevent_start_hrtimer's shortest
+		return "argument -c/--count: the CPU clock counts nanoseconds, and the kernel's shortest period is 10000 of them";
 	if (!o->hz)
 		o->hz = 49;
 	return NULL;

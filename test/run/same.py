@@ -62,4 +62,5 @@ def main():
         print('%s %s' % ('same', options) if same else 'differs %s: %d in %d rows, script %d in %d' % (options, a, len(t), b, len(s)))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -190,3 +190,18 @@ EXPECT_LINE offcputime offwaketime
 EXPECT_LINE --user-stacks-only --user-threads-only
 EXPECT_LINE --regexp
 EXPECT_LINE --tree
+
+NAME tools: values out of range say what is in it
+RUN for a in '-F 0' '-c 1' '-p 99999999999' '-p -7' '-p 1,,2' '-L 0' '--depth 0' '--depth 1025' '--hash-storage-size 99999999999' '--stack-storage-size 4000000000' '-i 0' '--cgroup /nosuch' '-F 1e3' '0x10' '--nosuch=1'; do timeout 10 {sonde} profile $a 2>&1 >out | head -n 1; cat out; done; {sonde} profile --comm '' 1 2>&1 | head -n 1
+EXPECT_RE \A(sonde profile: error: .*\n){16}\Z
+EXPECT_LINE sonde profile: error: argument -c/--count: the CPU clock counts nanoseconds, and the kernel's shortest period is 10000 of them
+EXPECT_LINE sonde profile: error: argument -p/--pid: is beyond the ids that Linux gives (4194304 at most)
+EXPECT_LINE sonde profile: error: argument --depth: can be 1024 at most
+EXPECT_LINE sonde profile: error: argument --comm: must not be empty
+EXPECT_LINE sonde profile: error: unrecognized arguments: --nosuch=1
+TIMEOUT 60
+
+NAME tools: every tool in every form, into files
+RUN {build}/waits mix 60000 & W=$!; for t in profile offcputime offwaketime wakeuptime 'stackcount t:sched:sched_switch'; do set -- $t; d=1; test $1 = stackcount && d='-D 1'; {sonde} $t -p $W --json -o j --flame f.svg --pprof f.pb $d 2>e; echo "$1 $? $(python3 -c 'import json; r = [json.loads(l) for l in open("j")]; print(any(x["type"] == "stack" and x["value"] for x in r))') $(head -c 5 f.svg) $(gzip -dc f.pb | wc -c | awk '{ print ($1 > 100) }')"; rm -f j f.svg f.pb; {sonde} $t -p $W -i 1 $d >o 2>e; echo "$? $(grep -cE '^ +[0-9]+$' o | awk '{ print ($1 > 0) }')"; done; kill $W
+TIMEOUT 180
+EXPECT_RE \A((profile|offcputime|offwaketime|wakeuptime|stackcount) 0 True <\?xml 1\n0 1\n){5}\Z
