@@ -141,7 +141,7 @@ ASAN_TESTS = base type parse expand format out profile cdecl ehframe symfile usd
 FUZZERS = $(patsubst test/fuzz/%.c,%,$(wildcard test/fuzz/*_fuzz.c))
 checked-builds:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)-asan CFLAGS="-O1 -g1 -fsanitize=address,undefined" \
-		LDFLAGS="-fsanitize=address,undefined" $(foreach t,$(ASAN_TESTS),$(if $(wildcard test/unit/$(t)_test.c),$(BUILD)-asan/test/$(t)_test))
+		LDFLAGS="-fsanitize=address,undefined" $(BUILD)-asan/sonde $(foreach t,$(ASAN_TESTS),$(if $(wildcard test/unit/$(t)_test.c),$(BUILD)-asan/test/$(t)_test))
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/fuzz CC=$(BPFCC) CFLAGS="-O1 -g1 -fsanitize=fuzzer-no-link,address,undefined" \
 		$(FUZZERS:%=$(BUILD)/fuzz/%)
 

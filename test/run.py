@@ -95,14 +95,45 @@ def run_unit(t, opt):
 ASAN = 'base type parse expand format out profile cdecl ehframe symfile usdt bpf run'.split()
 
 
+# and the tools, a second each, in a folder of their own ({W}: a process that waits, spins, locks and makes threads)
+ASAN_TOOLS = ['profile -p {W} -F 99 --inlines --lines --why-incomplete -d -a 1', 'offcputime --check -p {W} 1', 'offcputime -f -i 1 -p {W} 2',
+              'offwaketime --chain 3 --flame f.svg -p {W} 1', 'wakeuptime --pprof f.pb 1', 'stackcount -T -D 1 -P -p {W} c:clock_nanosleep', 'profile --nosuch']
+
+
+def run_asan_tools(t, opt, env):
+    sonde, waits = os.path.join(opt.build + '-asan', 'sonde'), os.path.join(opt.build, 'waits')
+    if not os.path.exists(sonde) or not os.path.exists(waits):
+        return t.skip('asan: tools', 'no %s or %s' % (sonde, waits))
+    with tempfile.TemporaryDirectory(prefix='sonde-asan.') as tmp:
+        work = subprocess.Popen([waits, 'mix', '120000'], cwd=tmp)
+        for tool in ASAN_TOOLS:
+            name = 'asan: sonde %s' % tool
+            try:
+                p = subprocess.run([sonde] + tool.replace('{W}', str(work.pid)).split(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60,
+                                   cwd=tmp, stdin=subprocess.DEVNULL, env=env)
+            except subprocess.TimeoutExpired:
+                t.skip(name, 'no end after 60 s on this machine')
+                continue
+            text = p.stderr.decode('utf-8', 'replace')
+            bad = re.search(r'(ERROR: AddressSanitizer|runtime error:).*', text)
+            if bad or p.returncode not in (0, 2 if 'nosuch' in tool else 0):
+                t.fail(name, text[bad.start():bad.start() + 1500] if bad else 'exit status %d\n%s' % (p.returncode, text[-1500:]))
+            else:
+                t.ok(name)
+        work.kill()
+        work.wait()
+
+
 def run_asan(t, opt):
+    env = dict(os.environ, ASAN_OPTIONS='detect_leaks=0', UBSAN_OPTIONS='print_stacktrace=1')
+    run_asan_tools(t, opt, env)
     for name in ASAN:
         path = os.path.join(opt.build + '-asan', 'test', name + '_test')
         if not os.path.exists(path):
             continue
         try:
             p = subprocess.run([path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, cwd=TOP, stdin=subprocess.DEVNULL,
-                               env=dict(os.environ, ASAN_OPTIONS='detect_leaks=0', UBSAN_OPTIONS='print_stacktrace=1'))
+                               env=env)
         except subprocess.TimeoutExpired:
             t.skip('asan: %s' % name, 'no end after 300 s on this machine')
             continue
