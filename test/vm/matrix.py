@@ -15,7 +15,7 @@ BAD = re.compile(r'Kernel panic|Oops[: ]|BUG: |WARNING: CPU|general protection f
 # Tools' figures against what the workload measured itself.
 NUMBERS = 'offcpu: offcputime: ten sleeps*|wake: wakeuptime: folded*|tools: profile: the samples*'
 # For SONDE_VM_GUESTS only: a kernel before bpf_loop, cookies and maple trees.
-OLD = [('amd64 5.10', ['--release', 'bullseye'], '', 'kernel:*|lang:*|probes:*|tools:*')]
+OLD = [('amd64 5.10', ['--release', 'bullseye'], '', 'kernel:*|lang:*|probes:*')]
 # name, vm.py's options, folder of its sonde under the build folder, tests that make check runs there (make check-vm: all)
 GUESTS = [
     ('amd64 6.1', [], '', 'lwn:*|kernel:*|trim:*|stackcount:*|scale:*|bttools:*|' + NUMBERS),
