@@ -247,6 +247,11 @@ static const char *check(struct ToolOpts *o)
 		return "min_block_time should be less than max_block_time";
 	if (o->check && (o->interval || o->incomplete || o->by || o->state >= 0 || o->max_us || o->idle))
 		return "argument --check: counts all time of a thread; not allowed with -i, -M, -I, --by, --state, --complete off";
+	if (!o->incomplete && !o->check && !feature_has(FEAT_FOR_EACH_MAP_ELEM)) {
+		fprintf(stderr, "WARNING: threads asleep at the start or at the end are left out (--complete off): this kernel has no "
+				"bpf_for_each_map_elem (Linux 5.13)\n");
+		o->incomplete = true;
+	}
 	if (o->check) {
 		o->per_thread = true;
 		o->min_us = 0;
