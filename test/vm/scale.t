@@ -34,7 +34,7 @@ TIMEOUT 40
 # Links are seen in fdinfo.
 NAME kprobe session: entry and return of many functions are one link
 NEED kprobe_session
-RUN for o in "" "--no-feature kprobe_session"; do {sonde} $o -e 'kprobe:tcp_* { @n = count() } kretprobe:tcp_* { @n = count() } BEGIN { printf("begun\n") }' >{tmp}/o & p=$!; while ! grep -q begun {tmp}/o; do sleep 0.1; done; echo "links$o: $(grep -l kprobe_multi /proc/$p/fdinfo/* | wc -l)"; kill -INT $p; wait $p; grep Attached {tmp}/o; done | sort | uniq -c
+RUN for o in "" "--no-feature kprobe_session"; do {sonde} $o -e 'kprobe:tcp_* { @n = count() } kretprobe:tcp_* { @n = count() } BEGIN { printf("begun\n") }' >{tmp}/o 2>&1 & p=$!; while ! grep -q begun {tmp}/o; do sleep 0.1; done; echo "links$o: $(grep -l kprobe_multi /proc/$p/fdinfo/* | wc -l)"; kill -INT $p; wait $p; grep Attached {tmp}/o; done | sort | uniq -c
 EXPECT_RE ^ +1 links: 1$
 EXPECT_RE ^ +1 links--no-feature kprobe_session: 2$
 EXPECT_RE ^ +2 Attached \d\d\d probes$
