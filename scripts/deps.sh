@@ -2,7 +2,7 @@
 # deps.sh build|test|vm|static: installs the Debian packages that are missing. Says what it does; does nothing when all are there.
 set -eu
 build="gcc make clang libc6-dev libbpf-dev libelf-dev libdw-dev libiberty-dev liblzma-dev zlib1g-dev linux-libc-dev pkg-config"
-test="python3 binutils elfutils gdb g++ libclang-rt-14-dev llvm xz-utils perl nodejs openssl sqlite3 nginx-light fd-find gron debuginfod libbpf-tools"
+test="python3 binutils elfutils gdb g++ libclang-rt-14-dev llvm xz-utils perl nodejs openssl sqlite3 nginx-light fd-find gron debuginfod libbpf-tools libc6-dbg procps"
 vm="qemu-system-x86 qemu-system-arm busybox-static gcc-aarch64-linux-gnu libc6-dev-arm64-cross bpftrace xfsprogs mdadm iproute2 openssl curl"
 case "${1:-build}" in
 build) want=$build ;;
