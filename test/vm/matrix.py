@@ -12,13 +12,11 @@ BOOTS = 4        # of one guest, at most
 LIMIT = 900      # seconds for one boot
 BAD = re.compile(r'Kernel panic|Oops[: ]|BUG: |WARNING: CPU|general protection fault|Unable to handle kernel')
 
-# Tools' figures against what the workload measured itself.
-NUMBERS = 'offcpu: offcputime: ten sleeps*|wake: wakeuptime: folded*|tools: profile: the samples*'
 # For SONDE_VM_GUESTS only: a kernel before bpf_loop, cookies and maple trees.
 OLD = [('amd64 5.10', ['--release', 'bullseye'], '', 'kernel:*|lang:*|probes:*')]
 # name, vm.py's options, folder of its sonde under the build folder, tests that make check runs there (make check-vm: all)
 GUESTS = [
-    ('amd64 6.1', [], '', 'lwn:*|kernel:*|trim:*|stackcount:*|scale:*|bttools:*|' + NUMBERS),
+    ('amd64 6.1', [], '', 'lwn:*|kernel:*|trim:*|stackcount:*|scale:*|bttools:*|tools: profile: the samples*'),
     ('amd64 6.12', ['--release', 'backports'], '', 'kernel:*|trim:*|stackcount:*|scale:*'),
     ('arm64 6.1', ['--arch', 'arm64', '--share', TOP], 'arm64', 'lwn:*|kernel:*|trim:*|stackcount:*|lang:*|probes:*'),
 ]
