@@ -195,7 +195,7 @@ EXPECT_NOT END
 
 NAME the record of a tracepoint as a whole
 RUN {sonde} -q -c 'cat /dev/null' -e 'tracepoint:syscalls:sys_enter_openat /comm == "cat"/ { print(args); @ = args }' | head -1
-EXPECT_RE ^\{ \.__syscall_nr = \d+, \.dfd = \d+, \.filename = 0x[0-9a-f]+, \.flags = \d+, \.mode = 0 \}$
+EXPECT_RE ^\{ \.__syscall_nr = \d+, \.dfd = -?\d+, \.filename = 0x[0-9a-f]+, \.flags = \d+, \.mode = 0 \}$
 
 NAME the record of a raw tracepoint and of a function of a program as a whole
 NEED btf
