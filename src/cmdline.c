@@ -18,9 +18,9 @@ int cmdline_error(const char *fmt, ...)
 	return 1;
 }
 
-static int usage_error(const struct Options *o)
+static int usage_error(const struct Options *o) // what is wrong has been said: a page of options would scroll it away
 {
-	help_print(stderr, NULL, o->as_bpftrace);
+	fprintf(stderr, "Try '%s --help'.\n", o->as_bpftrace ? "bpftrace" : "sonde");
 	return 1;
 }
 
@@ -402,8 +402,10 @@ int cmdline_parse(struct Options *o, int argc, char **argv, bool *done)
 		cmdline_error("USAGE: Cannot use both -c and -p.");
 		return usage_error(o);
 	}
-	if (!o->list && !o->text && !o->file)
-		return usage_error(o);
+	if (!o->list && !o->text && !o->file) {
+		help_print(stderr, NULL, o->as_bpftrace);
+		return 1;
+	}
 	*done = false;
 	return 0;
 }

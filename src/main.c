@@ -5,6 +5,7 @@
 #include "help.h"
 #include "tool/tool.h"
 #include <signal.h>
+#include <unistd.h>
 
 static int run_script(int argc, char **argv, bool as_bpftrace)
 {
@@ -33,6 +34,26 @@ static const struct {
 	int (*fn)(int argc, char **argv);
 } commands[] = {{"info", cmd_info}, {"help", cmd_help}};
 
+static bool is_word(const char *s)
+{
+	return *s && *s != '-' && s[strcspn(s, "./")] == 0;
+}
+
+static int unknown_tool(const char *word)
+{
+	const char *names[16];
+	size_t n = tool_names(names, ARRAY_LEN(names));
+	for (size_t i = 0; i < ARRAY_LEN(commands) && n < ARRAY_LEN(names); i++)
+		names[n++] = commands[i].name;
+	const char *near = nearest_name(word, names, n);
+	fprintf(stderr, "ERROR: there is no script or tool '%s'\n", word);
+	if (near)
+		fprintf(stderr, "HINT: did you mean 'sonde %s'?\n", near);
+	else
+		fprintf(stderr, "HINT: 'sonde help tools' lists the tools\n");
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
@@ -48,5 +69,7 @@ int main(int argc, char **argv)
 		if (t)
 			return tool_main(t, argc - 1, argv + 1);
 	}
+	if (argc > 1 && strcmp(name, "bpftrace") && is_word(argv[1]) && access(argv[1], F_OK)) // neither a file nor a tool
+		return unknown_tool(argv[1]);
 	return run_script(argc, argv, !strcmp(name, "bpftrace"));
 }

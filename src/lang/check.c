@@ -29,12 +29,9 @@ static bool has_effect(const struct Expr *e)
 	}
 }
 
-static void check_aggr_only(struct Unit *u, struct Expr *e)
+static bool is_aggr_call(const struct Expr *e)
 {
-	if (e->kind == E_CALL && e->builtin && (e->builtin->flags & BF_AGGR)) {
-		ERR(u, e->span, "%s() must be assigned directly to a map", e->str);
-		HINT(u, "@ = %s(...)", e->str);
-	}
+	return e->kind == E_CALL && e->builtin && (e->builtin->flags & BF_AGGR);
 }
 
 static void check_map_decl(struct Unit *u, struct MapSym *m, struct Expr *e)
@@ -54,6 +51,7 @@ static void assign_map(struct Unit *u, struct Stmt *s)
 {
 	struct Expr *l = s->lhs;
 	check_expr(u, l);
+	u->aggr = s->op == OP_NONE && is_aggr_call(s->e) ? s->e : NULL;
 	const struct Type *t = check_expr(u, s->e);
 	if (t->kind == TY_VOID) {
 		ERR(u, s->span, "Value of type 'void' cannot be assigned to a map.");
@@ -72,8 +70,7 @@ static void assign_map(struct Unit *u, struct Stmt *s)
 		}
 		return;
 	}
-	bool aggr_call = s->e->kind == E_CALL && s->e->builtin && (s->e->builtin->flags & BF_AGGR);
-	if (ty_is_aggr(t) && !aggr_call) {
+	if (ty_is_aggr(t) && !is_aggr_call(s->e)) {
 		if (!ty_is_aggr_castable(t)) {
 			ERR(u, s->span, "Map value '%s' cannot be assigned from one map to another. The function that returns this type must be "
 					"called directly e.g. `%s = %s(retval);`.", tyname(u, t), l->map->name, "hist");
@@ -89,7 +86,6 @@ static void assign_var(struct Unit *u, struct Stmt *s)
 {
 	struct VarSym *v = s->lhs->var;
 	const struct Type *t = check_expr(u, s->e);
-	check_aggr_only(u, s->e);
 	s->lhs->type = v->type;
 	if (s->op == OP_NONE) {
 		if (t->kind == TY_TSMODE || t->kind == TY_STACKMODE)
@@ -187,7 +183,6 @@ static void check_let(struct Unit *u, struct Stmt *s)
 	}
 	if (s->e) {
 		const struct Type *t = check_expr(u, s->e);
-		check_aggr_only(u, s->e);
 		if (literal_fits(u, v, s->e, s->span))
 			var_grow(u, v, s->span, t);
 	}
@@ -203,7 +198,6 @@ static void check_stmt(struct Unit *u, struct Stmt *s)
 	switch (s->kind) {
 	case S_EXPR: {
 		const struct Type *t = check_expr(u, s->e);
-		check_aggr_only(u, s->e);
 		if (u->final && t->kind != TY_NONE && !has_effect(s->e) && !s->e->type->en)
 			diag_warn(u->diags, s->e->span, "Return value discarded.");
 		break;
@@ -211,7 +205,6 @@ static void check_stmt(struct Unit *u, struct Stmt *s)
 	case S_ASSIGN:
 		if (!s->lhs) {
 			check_expr(u, s->e);
-			check_aggr_only(u, s->e);
 		} else if (s->lhs->kind == E_VAR)
 			assign_var(u, s);
 		else if (s->lhs->kind == E_MAP || s->lhs->kind == E_MAPREF)

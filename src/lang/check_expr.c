@@ -257,6 +257,10 @@ static const struct Type *expr_type(struct Unit *u, struct Expr *e)
 			ERR(u, e->span, "%s() is an unsafe function being used in safe mode", e->str);
 			HINT(u, "run with --unsafe to allow it");
 		}
+		if ((e->builtin->flags & BF_AGGR) && e != u->aggr) {
+			ERR(u, e->span, "%s() must be assigned directly to a map", e->str);
+			HINT(u, "@ = %s(...)", e->str);
+		}
 		check_pinned(u, e);
 		return e->builtin->check(u, e);
 	case E_VAR:

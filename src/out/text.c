@@ -123,6 +123,7 @@ static void add_escaped(const char *s, struct Str *out)
 	str_add_escaped(out, s, strlen(s), false);
 }
 
+#define ENDS_SHOWN 40
 static void text_ends(struct Render *r, const struct StackEnds *e)
 {
 	struct Str s = {0};
@@ -135,7 +136,8 @@ static void text_ends(struct Render *r, const struct StackEnds *e)
 	if (e->kernel)
 		str_addf(&s, "%s%llu different kernel stacks, %llu whole", s.n ? "; " : "", (unsigned long long)e->kernel, (unsigned long long)e->kernel_whole);
 	str_add(&s, e->n ? "\n     COUNT      PID COMM             LAST FRAME AND REASON\n" : "\n");
-	for (u32 i = 0; i < e->n; i++) {
+	u32 shown = e->n > ENDS_SHOWN + 1 ? ENDS_SHOWN : e->n; // by count: the rest is a long tail
+	for (u32 i = 0; i < shown; i++) {
 		const struct StackEnd *x = &e->rows[i];
 		struct Str comm = {0};
 		add_escaped(x->comm, &comm);
@@ -151,6 +153,11 @@ static void text_ends(struct Render *r, const struct StackEnds *e)
 		add_escaped(base, &s);
 		str_addf(&s, "+0x%llx]: %s\n", (unsigned long long)(x->frame.module_off ? x->frame.module_off : x->frame.addr), x->reason);
 	}
+	u64 rest = 0;
+	for (u32 i = shown; i < e->n; i++)
+		rest += e->rows[i].count;
+	if (rest)
+		str_addf(&s, "%10llu in %u other places\n", (unsigned long long)rest, e->n - shown);
 	put_err(r, &s);
 	str_deinit(&s);
 }

@@ -71,6 +71,7 @@ void loop_hold_signals(void)
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
@@ -84,9 +85,13 @@ static struct err *catch_signals(const struct LoopOpts *o)
 	}
 	sigaddset(&sa.sa_mask, SIGINT);
 	sigaddset(&sa.sa_mask, SIGTERM);
+	sigaddset(&sa.sa_mask, SIGHUP);
 	sigset_t held = sa.sa_mask;
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
+	struct sigaction hup;
+	if (!sigaction(SIGHUP, NULL, &hup) && hup.sa_handler != SIG_IGN) // nohup(1)
+		sigaction(SIGHUP, &sa, NULL);
 	pthread_sigmask(SIG_UNBLOCK, &held, NULL); // loop_hold_signals
 	sa.sa_handler = on_self_signal;
 	for (u32 i = 0; i < o->nsigs; i++)

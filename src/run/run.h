@@ -113,10 +113,10 @@ struct LoopOpts {
 	u32 nsigs;
 	void *sig_arg;
 };
-// SIGINT and SIGTERM wait until the loop runs: whoever is told that all is attached may interrupt at once and still gets the output.
+// SIGINT, SIGTERM and SIGHUP wait until the loop runs: whoever is told that all is attached may interrupt at once and still gets the output.
 void loop_hold_signals(void);
 struct err *loop_run(struct RunCtx *rc, struct Ring *ring, const struct LoopOpts *o);
-u32 loop_interrupts(void); // SIGINTs and SIGTERMs that have come
+u32 loop_interrupts(void); // SIGINTs, SIGTERMs and SIGHUPs that have come
 // Handles the records that are in the ring now (discards them while rc->exiting). After the loop: detach, loop_drain, rc->exiting = false,
 // run END, loop_drain.
 void loop_drain(struct RunCtx *rc, struct Ring *ring);

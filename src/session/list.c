@@ -50,5 +50,5 @@ int session_list(const struct Options *o)
 	}
 out:
 	session_deinit(&s);
-	return rc;
+	return session_flush(stdout, NULL, rc);
 }

@@ -1,6 +1,7 @@
 // The pipeline, one call a stage: script -> tokens -> tree -> types -> IR -> eBPF -> kernel -> events and maps -> report.
 #include "session/state.h"
 #include <errno.h>
+#include <poll.h>
 
 int session_fail(struct err *e)
 {
@@ -188,11 +189,24 @@ static int pipeline(struct Session *s)
 	return s->rc.exit_code;
 }
 
+// A full disk must not look like a short report. A reader that left (`| head`) has all it wanted.
+int session_flush(FILE *out, const char *path, int rc)
+{
+	int bad = fflush(out) ? errno : 0; // an error before this call is remembered without its errno
+	struct pollfd p = {.fd = fileno(out)};
+	if ((!bad && !ferror(out)) || bad == EPIPE || (poll(&p, 1, 0) == 1 && p.revents & POLLERR)) // pipe(7): no readers
+		return rc;
+	path = path ? path : "standard output";
+	return session_fail(bad ? err_errno(bad, "cannot write all to %s", path) : err_new("cannot write all to %s: is the disk full?", path));
+}
+
 int session_run(const struct Options *o)
 {
 	struct Session s = {0};
 	session_init(&s, o);
 	int rc = pipeline(&s);
+	if (s.out)
+		rc = session_flush(s.out, o->out_path, rc);
 	if (loop_interrupts() > 1) { // asked twice: the kernel cleans up faster
 		fflush(NULL);
 		_exit(rc);

@@ -31,6 +31,8 @@ void row_plain(const struct ToolOpts *o, struct Arena *a, const struct KeyParts 
 {
 	s->pid = k->nints ? (u32)k->ints[0] : 0;
 	s->comm = k->nstrs ? k->strs[0] : NULL;
+	if (s->comm && !*s->comm)
+		s->comm = "[no name]"; // prctl(PR_SET_NAME, ""): a stack's first frame would pass for it
 	if (k->nuser) {
 		s->user = k->user[0]->frames;
 		s->nuser = k->user[0]->nframes;

@@ -3,6 +3,8 @@
 #include "bpfrt/abi.h"
 #include "tool/internal.h"
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <time.h>
 
 static const struct Tool *const tools[] = {&tool_profile, &tool_offcputime, &tool_wakeuptime, &tool_offwaketime, &tool_stackcount};
@@ -27,6 +29,14 @@ const struct Tool *tool_called(const char *program)
 	const struct Tool *t = tool_find(name);
 	free(name);
 	return t;
+}
+
+size_t tool_names(const char **names, size_t max)
+{
+	size_t n = MIN(max, ARRAY_LEN(tools));
+	for (size_t i = 0; i < n; i++)
+		names[i] = tools[i]->name;
+	return n;
 }
 
 void tools_help(FILE *out)
@@ -205,12 +215,48 @@ static bool tick(void *arg, struct RunCtx *rc)
 	return !ferror(r->out);
 }
 
+// What would only fail after tracing is tried before it: files to be written, processes that are not there.
+static bool can_write(const char *path)
+{
+	int fd = path ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1, bad = errno;
+	if (fd >= 0)
+		unlink(path);
+	else if (path && bad == EEXIST && (fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0 && errno == ENXIO) // a fifo without a reader yet
+		return true;
+	if (fd < 0 && path) {
+		fprintf(stderr, "ERROR: cannot write %s: %s\n", path, strerror(errno));
+		return false;
+	}
+	if (fd >= 0)
+		close(fd);
+	return true;
+}
+
+// List: numbers separated by commas. Some of them may be gone; all of them is a mistake.
+static bool any_alive(const char *list, const char *what)
+{
+	u32 alive = 0, dead = 0;
+	for (int telling = 0; telling < 2; telling++)
+		for (const char *p = list; *p; p += strcspn(p, ","), p += *p == ',') {
+			bool gone = kill(atoi(p), 0) && errno == ESRCH;
+			if (telling && gone)
+				fprintf(stderr, "%s: there is no %s %d\n", alive ? "WARNING" : "ERROR", what, atoi(p));
+			alive += !telling && !gone;
+			dead += !telling && gone;
+		}
+	return alive || !dead;
+}
+
 int tool_main(const struct Tool *t, int argc, char **argv)
 {
 	struct ToolOpts o = {.tool = t, .state = -1, .min_us = 1};
 	struct Str script = {0};
 	int rc;
 	if (!tool_parse(t, argc, argv, &o, &rc))
+		goto out;
+	rc = 1;
+	if (!o.print_script && !o.dump &&
+	    (!any_alive(str_text(&o.pids), "process") || !any_alive(str_text(&o.tids), "thread") || !can_write(o.flame) || !can_write(o.pprof)))
 		goto out;
 	if (o.tree)
 		tree_begin(&o);

@@ -266,3 +266,27 @@ PROG begin { $x = (a=1, b=2); print($x.0); print($x.c) }
 RC 1
 STDERR Can not access index '0' on expression of type 'record { .a = int8, .b = int8 }'
 STDERR The record has no field named 'c'
+
+NAME output that cannot be written is an error, a reader that has left is none
+RUN {sonde} -q -e 'begin { printf("x\n"); exit() }' >/dev/full; echo $?; {sonde} profile -f -p $$ -o /dev/full 1; {sonde} -q -o /dev/full -e 'begin { printf("%s\n", "x"); @ = 1; exit() }'; echo $?; {sonde} -l >/dev/full; echo $?; {sonde} -l | head -n 1 >/dev/null; echo "${PIPESTATUS:-0}"
+TIMEOUT 30
+EXPECT_RE \A1\n1\n1\n0\n\Z
+STDERR ERROR: cannot write all to standard output
+STDERR ERROR: cannot write all to /dev/full
+
+NAME a wrong option is told in a line, without a page of help
+RUN {sonde} --nosuch -e 'begin { }' 2>&1; {sonde} -c ls -p 1 -e 'begin { }' 2>&1 | tail -n 1
+EXPECT_RE \A.*unrecognized option '--nosuch'\nTry 'sonde --help'\.\nTry 'sonde --help'\.\n\Z
+
+NAME aggregations count in a map and nowhere else
+PROG begin { print(stats(3)); print((1, count())); if (sum(1)) { } @a = 1 ? min(1) : max(1); @b += hist(3); $x = avg(1); tseries(1, 1s, 3); lhist(1, 0, 9, 1) }
+RC 1
+STDERR stats() must be assigned directly to a map
+STDERR count() must be assigned directly to a map
+STDERR sum() must be assigned directly to a map
+STDERR min() must be assigned directly to a map
+STDERR max() must be assigned directly to a map
+STDERR hist() must be assigned directly to a map
+STDERR avg() must be assigned directly to a map
+STDERR lhist() must be assigned directly to a map
+STDERR HINT: @ = stats(...)

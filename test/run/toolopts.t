@@ -205,3 +205,25 @@ NAME tools: every tool in every form, into files
 RUN {build}/waits mix 60000 & W=$!; for t in profile offcputime offwaketime wakeuptime 'stackcount t:sched:sched_switch'; do set -- $t; d=1; test $1 = stackcount && d='-D 1'; {sonde} $t -p $W --json -o j --flame f.svg --pprof f.pb $d 2>e; echo "$1 $? $(python3 -c 'import json; r = [json.loads(l) for l in open("j")]; print(any(x["type"] == "stack" and x["value"] for x in r))') $(head -c 5 f.svg) $(gzip -dc f.pb | wc -c | awk '{ print ($1 > 100) }')"; rm -f j f.svg f.pb; {sonde} $t -p $W -i 1 $d >o 2>e; echo "$? $(grep -cE '^ +[0-9]+$' o | awk '{ print ($1 > 0) }')"; done; kill $W
 TIMEOUT 180
 EXPECT_RE \A((profile|offcputime|offwaketime|wakeuptime|stackcount) 0 True <\?xml 1\n0 1\n){5}\Z
+
+NAME tools: what would fail after tracing fails before it
+RUN for a in '-p 4194303' '-L 4194303' '--flame /nosuch/x' '--pprof {tmp}'; do timeout 10 {sonde} profile $a 60; echo "$?"; done 2>&1; {sonde} profile -p 4194303,$$ -f 1 2>e >/dev/null; echo $?; cat e; ls
+TIMEOUT 60
+EXPECT_LINE ERROR: there is no process 4194303
+EXPECT_LINE ERROR: there is no thread 4194303
+EXPECT_LINE ERROR: cannot write /nosuch/x: No such file or directory
+EXPECT_RE ^ERROR: cannot write .*: Is a directory$
+EXPECT_RE \A(ERROR: .*\n1\n){4}0\nWARNING: there is no process 4194303\ne\nstderr\nstdout\n\Z
+
+NAME tools: SIGHUP, as SIGINT, ends tracing and the report is written; nohup is heard
+RUN {build}/waits mix 60000 & W=$!; for s in HUP TERM; do {sonde} offcputime -p $W -o r --tree 60 & P=$!; until grep -q Tracing r 2>/dev/null; do sleep 0.05; done; sleep 0.2; kill -$s $P; wait $P; echo "$? $(grep -c waits r | awk '{ print ($1 > 0) }')"; rm r; done; nohup {sonde} offcputime -p $W -o r 60 >/dev/null 2>&1 & P=$!; until grep -q Tracing r 2>/dev/null; do sleep 0.05; done; kill -HUP $P; sleep 0.5; kill -0 $P && echo runs; kill $P; wait $P; kill $W
+TIMEOUT 60
+EXPECT_RE \A0 1\n0 1\nruns\n\Z
+
+NAME a word that is no script and no tool
+RUN {sonde} profle; {sonde} execsnoop 1; {sonde} nosuch.bt
+RC 1
+STDERR ERROR: there is no script or tool 'profle'
+STDERR HINT: did you mean 'sonde profile'?
+STDERR HINT: 'sonde help tools' lists the tools
+STDERR ERROR: cannot open nosuch.bt: No such file or directory

@@ -277,4 +277,24 @@ TEST(errors)
 	       "f.bt:2:3-5: WARNING: Can't delete map element because it does not exist.\nAdditional Info - helper: map_delete_elem, retcode: "
 	       "-2\nBEGIN\n  ~~\n");
 }
+TEST(ends_of_stacks)
+{
+	struct StackEnd rows[60] = {0};
+	struct StackEnds e = {.stacks = 1000, .whole = 500, .rows = rows, .n = 41};
+	char *text = NULL;
+	size_t n;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++)
+		rows[i] = (struct StackEnd){.count = 100 - i, .pid = i + 1, .comm = "c", .reason = "why", .frame = {.sym = "f", .module = "/lib/m"}};
+	for (u32 k = 0; k < 2; k++, e.n = 60) { // one row more than is shown takes no more room than its sum
+		struct Render r = {.ops = &text_render_ops, .out = stdout};
+		r.err = open_memstream(&text, &n);
+		r.ops->ends(&r, &e);
+		fclose(r.err);
+		CHECK(strstr(text, "1000 user stacks, 500 whole (50.00 %)"));
+		CHECK((strstr(text, "       41 c ") != NULL) == (k == 0));
+		CHECK((strstr(text, "in 20 other places\n") != NULL) == (k == 1));
+		CHECK(k == 0 || strstr(text, "      1010 in 20 other places\n")); // 60 + 59 + ... + 41
+		free(text);
+	}
+}
 T_MAIN()
