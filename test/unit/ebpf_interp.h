@@ -1,9 +1,13 @@
 // A small eBPF machine for the tests: runs generated code without the kernel's rules about loops, so that any control flow can be tried.
-// Helpers destroy r1..r5 with garbage, frames start as garbage. Helper 7 returns 0; 1 is map_lookup_elem on the one map.
+// Helpers destroy r1..r5 with garbage, frames start as garbage. Helper 7 returns 0; 1 is map_lookup_elem on the one map; a kernel function returns
+// what the machine says.
 #ifndef SONDE_TEST_EBPF_INTERP_H
 #define SONDE_TEST_EBPF_INTERP_H
 #include "ir/ir.h"
 #include <linux/bpf.h>
+#ifndef BPF_PSEUDO_KFUNC_CALL
+#define BPF_PSEUDO_KFUNC_CALL 2
+#endif
 
 struct Machine {
 	const struct BpfInsn *insns;
@@ -12,6 +16,7 @@ struct Machine {
 	const u64 *ctx;
 	u64 steps;
 	const char *fault; // why it stopped early
+	u64 kfunc;
 };
 #define MACHINE_GARBAGE 0xdeadbeefcafef00dULL
 
@@ -125,6 +130,8 @@ static u64 machine_call(struct Machine *m, u32 pc, const u64 *args, u32 depth)
 		} else if (op == BPF_CALL) {
 			if (s == BPF_PSEUDO_CALL)
 				r[0] = machine_call(m, (u32)((s32)pc + 1 + in->imm), r + 1, depth + 1);
+			else if (s == BPF_PSEUDO_KFUNC_CALL)
+				r[0] = m->kfunc;
 			else
 				r[0] = in->imm == 1 && *(u32 *)(uintptr_t)r[2] == 0 ? (u64)(uintptr_t)m->mem : 0;
 			for (u32 i = 1; i < 6; i++)
@@ -139,10 +146,10 @@ static u64 machine_call(struct Machine *m, u32 pc, const u64 *args, u32 depth)
 	}
 }
 
-// NULL, or why the run did not end.
-static const char *machine_run(const struct Code *c, const u64 *ctx, u8 *mem, u64 *ret)
+// NULL, or why the run did not end. kfunc: what a kernel function that is called returns.
+static const char *machine_run(const struct Code *c, const u64 *ctx, u8 *mem, u64 kfunc, u64 *ret)
 {
-	struct Machine m = {c->insns.p, (u32)c->insns.n, mem, ctx, 1000000, NULL};
+	struct Machine m = {c->insns.p, (u32)c->insns.n, mem, ctx, 1000000, NULL, kfunc};
 	u64 args[5] = {(u64)(uintptr_t)ctx, MACHINE_GARBAGE, MACHINE_GARBAGE, MACHINE_GARBAGE, MACHINE_GARBAGE};
 	*ret = machine_call(&m, 0, args, 0);
 	return m.fault;

@@ -479,7 +479,7 @@ static bool run_flow(const struct IrProg *p, const u64 *ctx, const u8 *start, co
 	const char *fault = e ? err_text(e) : NULL;
 	memcpy(mem, start, sizeof(mem));
 	if (!e)
-		fault = machine_run(&code, ctx, mem, &ret);
+		fault = machine_run(&code, ctx, mem, 0, &ret);
 	if (fault || ret != want_ret || memcmp(mem, want, sizeof(mem)))
 		T_FAIL("the code gives another result (opt %d): %s", opt, fault ? fault : "");
 	ok = !t_fails;
