@@ -626,14 +626,27 @@ void cpp_header(struct Cpp *p, const char *path, struct Span at, struct CToks *o
 	str_deinit(&text);
 }
 
+static bool is_among(const char *name, const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
+}
+
 // Headers a compiler brings along: what is in them is known anyway.
 static bool compilers_own(const char *name)
 {
 	static const char *const names[] = {"stddef.h", "stdbool.h", "stdarg.h", "stdint.h", "stdalign.h", "stdnoreturn.h", "float.h", "limits.h"};
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (!strcmp(names[i], name))
-			return true;
-	return false;
+	return is_among(name, names, ARRAY_LEN(names));
+}
+
+// May be absent without harm: linux/..., net/..., sys/..., whose types BTF has, and what the C library has beside these. Constants: macros.list.
+static bool may_be_absent(const char *name)
+{
+	static const char *const names[] = {"dirent.h", "elf.h", "errno.h", "fcntl.h", "inttypes.h", "netdb.h", "poll.h", "pthread.h", "sched.h", "signal.h",
+					    "stdio.h", "stdlib.h", "string.h", "strings.h", "syscall.h", "time.h", "ucontext.h", "unistd.h"};
+	return strchr(name, '/') || compilers_own(name) || is_among(name, names, ARRAY_LEN(names));
 }
 
 void cpp_include(struct Cpp *p, const char *name, bool quoted, const struct CFile *from, struct Span at, struct CToks *out)
@@ -650,7 +663,7 @@ void cpp_include(struct Cpp *p, const char *name, bool quoted, const struct CFil
 	} else if (quoted && !p->lenient && (!from || !from->header)) {
 		diag_error(p->c->diags, at, "cannot find the header \"%s\"", name);
 		diag_hint(p->c->diags, "It is looked for next to the script, in the current directory, under each -I directory and in the system's.");
-	} else if (!p->lenient && !strchr(name, '/') && !compilers_own(name) && (!from || !from->header)) { // linux/..., net/...: BTF has what is in them
+	} else if (!p->lenient && !may_be_absent(name) && (!from || !from->header)) {
 		static const char what[] = "'%s' file not found";
 		if (from)
 			diag_error(p->c->diags, at, what, name);

@@ -52,33 +52,38 @@ RUN {sonde} offcputime -f 1 | grep kthread | head -n 1
 EXPECT_RE \A\S.*;kthread;.* \d+\n\Z
 
 NAME offcputime: ten sleeps of 100 ms by stack, as long as the sleeper says (seed/04)
-RUN {sonde} offcputime -f -U --comm napper11 3 | tee j; python3 {top}/test/run/rows.py j 'abs(us("napper11") / total("napper11") - 1) < 0.03'
+RUN trap : INT; {sonde} offcputime -f -U --comm napper11 | (trap '' INT; tee j); python3 {top}/test/run/rows.py j 'abs(us("napper11") / total("napper11") - 1) < 0.03'
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits sleep 10 100 11
+INT 0.2
 TIMEOUT 20
 EXPECT_LINE True
 EXPECT_RE ^napper11;clone3;start_thread;napper;nap_outer;nap_inner;clock_nanosleep \d+$
 
 NAME offcputime: kernel stack root to leaf (seed/03)
-RUN {sonde} offcputime -f -K --comm napper12 --complete off 3
+RUN exec {sonde} offcputime -f -K --comm napper12 --complete off
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits sleep 10 100 12
+INT 0.2
 TIMEOUT 20
 EXPECT_RE ^napper12;entry_SYSCALL_64_after_hwframe;do_syscall_64;.*;hrtimer_nanosleep;do_nanosleep;schedule;__schedule 1\d{6}$
 
 NAME offcputime: kernel and user in one block, with a delimiter (seed/05 seed/08)
-RUN {sonde} offcputime -d --comm napper13 3
+RUN exec {sonde} offcputime -d --comm napper13
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits sleep 10 100 13
+INT 0.2
 TIMEOUT 20
 EXPECT_RE ^    __schedule\n    schedule\n    do_nanosleep\n(    .*\n)*    --\n    clock_nanosleep\n    nap_inner\n    nap_outer\n    napper\n    start_thread\n    clone3\n    -                napper13 \(\d+\)\n        \d+\n
 
 NAME offcputime: addresses and offsets (seed/08)
-RUN {sonde} offcputime -A -s -K --comm napper14 3
+RUN exec {sonde} offcputime -A -s -K --comm napper14
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits sleep 10 100 14
+INT 0.2
 TIMEOUT 20
 EXPECT_RE ^    ffffffff[0-9a-f]{8} do_nanosleep\+0x[0-9a-f]+$
 
 NAME offcputime: a row for each process (seed/09)
-RUN {sonde} offcputime --json -U --complete off --comm napper15 3 | tee j; python3 {top}/test/run/rows.py j 'len({r["pid"] for r in rows() if "nap_inner" in str(r)})'
+RUN trap : INT; {sonde} offcputime --json -U --complete off --comm napper15 | (trap '' INT; tee j); python3 {top}/test/run/rows.py j 'len({r["pid"] for r in rows() if "nap_inner" in str(r)})'
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits sleep 5 100 15 & {build}/waits sleep 5 100 15; wait
+INT 0.2
 TIMEOUT 20
 EXPECT_LINE 2
 
@@ -103,15 +108,17 @@ TIMEOUT 20
 EXPECT_NOT do_nanosleep
 
 NAME offcputime: a waiter's time is for the lock, as long as the waiter says
-RUN {sonde} offcputime -f -U --comm waiter18 4 | tee j; python3 {top}/test/run/rows.py j 'abs(us("waiter18") / total("waiter18", text="want_lock") - 1) < 0.02'
+RUN trap : INT; {sonde} offcputime -f -U --comm waiter18 | (trap '' INT; tee j); python3 {top}/test/run/rows.py j 'abs(us("waiter18") / total("waiter18", text="want_lock") - 1) < 0.02'
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits lock 20 50 18
+INT 0.2
 TIMEOUT 20
 EXPECT_LINE True
 EXPECT_RE ^waiter18;clone3;start_thread;waiter;want_lock;.* \d+$
 
 NAME offcputime: run-queue time only
-RUN {sonde} offcputime --by=runq -f -U --comm napper19 3
+RUN exec {sonde} offcputime --by=runq -f -U --comm napper19
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits sleep 10 100 19
+INT 0.2
 TIMEOUT 20
 EXPECT_RE ^napper19;.*nap_inner;clock_nanosleep \d{2,6}$
 
@@ -121,14 +128,16 @@ TIMEOUT 60
 EXPECT_RE \ATrue\nTrue\nFalse\nTrue\n\Z
 
 NAME offcputime: short waits left out
-RUN {sonde} offcputime -f -U --comm napper20 -M 1000 --complete off 2
+RUN exec {sonde} offcputime -f -U --comm napper20 -M 1000 --complete off
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits sleep 10 100 20
+INT 0.2
 TIMEOUT 20
 EXPECT_NOT nap_inner
 
 NAME offcputime: uninterruptible waits only
-RUN {sonde} offcputime -f --state 2 --comm napper21 2
+RUN exec {sonde} offcputime -f --state 2 --comm napper21
 WORKLOAD {build}/waits sleep 10 100 21
+INT 0.2
 TIMEOUT 20
 EXPECT_NOT nanosleep
 
@@ -172,15 +181,17 @@ EXPECT_LINE ['holder', 'waiter', 'waits']
 EXPECT_LINE True
 
 NAME offcputime: the printed script counts the same by itself
-RUN {sonde} offcputime --print-script --comm napper22 > s.bt && echo 'interval:s:3 { exit() }' >> s.bt && {sonde} s.bt | tee j; python3 {top}/test/run/rows.py j '0 <= us("napper22") - sum(r["value"] for r in rows() if "do_nanosleep" in r["stack"]) < 10000' 'sorted({r["kind"] for r in rows() if "do_nanosleep" in r["stack"]})'
+RUN trap : INT; {sonde} offcputime --print-script --comm napper22 > s.bt; {sonde} s.bt | (trap '' INT; tee j); python3 {top}/test/run/rows.py j '0 <= us("napper22") - sum(r["value"] for r in rows() if "do_nanosleep" in r["stack"]) < 10000' 'sorted({r["kind"] for r in rows() if "do_nanosleep" in r["stack"]})'
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits sleep 10 100 22
+INT 0.2
 TIMEOUT 20
 EXPECT_LINE True
 EXPECT_RE ^\['0', '1'(, '2')?\]$
 
 NAME offcputime: the printed script with other options, in intervals
-RUN {sonde} offcputime --print-script -f -K -m 5000 --per-thread -i 1 --by=blocked --comm napper23 > s.bt && echo 'interval:ms:3300 { exit() }' >> s.bt && {sonde} s.bt | tee j; python3 {top}/test/run/rows.py j '0 <= us("napper23") - total("napper23") < 20000' 'len(rows()) >= 2'
+RUN trap : INT; {sonde} offcputime --print-script -f -K -m 5000 --per-thread -i 1 --by=blocked --comm napper23 > s.bt; {sonde} s.bt | (trap '' INT; tee j); python3 {top}/test/run/rows.py j '0 <= us("napper23") - total("napper23") < 20000' 'len(rows()) >= 2'
 WORKLOAD {build}/waits sleep 15 100 23
+INT 0.2
 TIMEOUT 20
 EXPECT_RE ^True\nTrue$
 

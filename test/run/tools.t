@@ -2,16 +2,18 @@
 
 NAME profile: header, multi-line form, footer and value (seed/12 seed/14 seed/17)
 NEED arch:x86_64
-RUN {sonde} profile -F 199 -d --comm spinner 2
+RUN exec {sonde} profile -F 199 -d --comm spinner
 WORKLOAD {build}/waits spin 1500
+INT 0.2
 TIMEOUT 20
-EXPECT_LINE Sampling at 199 Hertz of all threads by user + kernel stack for 2 secs.
+EXPECT_LINE Sampling at 199 Hertz of all threads by user + kernel stack... Hit Ctrl-C to end.
 EXPECT_RE ^    spin_here\n    spinner\n    start_thread\n    clone3\n    -                spinner \(\d+\)\n        \d+\n\n
 
 NAME profile: the samples of a known spin (seed/15)
 NEED arch:x86_64
-RUN {sonde} profile -F 99 -f -U --comm spinner 2
+RUN exec {sonde} profile -F 99 -f -U --comm spinner
 WORKLOAD {build}/waits spin 1000
+INT 0.2
 TIMEOUT 20
 EXPECT_RE ^spinner;clone3;start_thread;spinner;spin_here (\d\d|1\d\d)$
 
@@ -30,8 +32,9 @@ EXPECT_LINE Sampling at every 1000000 events of PID 1 by user + kernel stack for
 
 NAME profile: kernel frames marked (seed/18)
 NEED arch:x86_64
-RUN {sonde} profile -af -F 199 --comm dd 2
-WORKLOAD timeout 1.5 dd if=/dev/zero of=/dev/null bs=1M
+RUN exec {sonde} profile -af -F 199 --comm dd
+WORKLOAD dd if=/dev/zero of=/dev/null bs=1M count=10000
+INT 0.2
 TIMEOUT 20
 EXPECT_RE ^dd;.*;entry_SYSCALL_64_after_hwframe_\[k\];do_syscall_64_\[k\];.* \d+$
 
@@ -74,21 +77,24 @@ RC 2
 STDERR is not allowed with -p
 
 NAME profile: the printed script runs by itself
-RUN {sonde} profile --print-script -F 199 --comm spinner > s.bt && echo 'interval:s:2 { exit() }' >> s.bt && {sonde} s.bt
+RUN trap : INT; {sonde} profile --print-script -F 199 --comm spinner > s.bt; {sonde} s.bt
 WORKLOAD {build}/waits spin 1500
+INT 0.2
 TIMEOUT 20
 EXPECT_RE ^@samples\[\d+, spinner, \n(.*\n)* +spin_here
 
 NAME profile: intervals
-RUN {sonde} profile -i 1 -F 99 --comm spinner 3
+RUN exec {sonde} profile -i 1 -F 99 --comm spinner
 WORKLOAD {build}/waits spin 2500
+INT 0.2
 TIMEOUT 20
 EXPECT_RE (?s)spinner \(\d+\)\n.*spinner \(\d+\)\n
 
 NAME profile: JSON
-RUN {sonde} profile --json -o j -F 99 --comm spinner 2; python3 -c 'import json; rows=[r for r in map(json.loads, open("j")) if r["type"] == "stack"]; print(all(r["comm"]=="spinner" and r["unit"]=="samples" for r in rows), sum(r["value"] for r in rows) > 20)'
+RUN trap : INT; {sonde} profile --json -o j -F 99 --comm spinner; python3 -c 'import json; rows=[r for r in map(json.loads, open("j")) if r["type"] == "stack"]; print(all(r["comm"]=="spinner" and r["unit"]=="samples" for r in rows), sum(r["value"] for r in rows) > 20)'
 TIMEOUT 20
 WORKLOAD {build}/waits spin 1500
+INT 0.2
 EXPECT_LINE True True
 
 NAME profile: why stacks are incomplete
@@ -125,8 +131,9 @@ TIMEOUT 60
 EXPECT_LINE mixed load: whole
 
 NAME profile: flame graph and pprof files
-RUN {sonde} profile -F 99 --comm spinner --flame f.svg --pprof f.pb.gz 2; head -c 4 f.svg; gzip -t f.pb.gz && grep -c spin_here f.svg
+RUN trap : INT; {sonde} profile -F 99 --comm spinner --flame f.svg --pprof f.pb.gz; head -c 4 f.svg; gzip -t f.pb.gz && grep -c spin_here f.svg
 WORKLOAD {build}/waits spin 1500
+INT 0.2
 TIMEOUT 20
 EXPECT_RE ^<
 
@@ -136,8 +143,9 @@ TIMEOUT 20
 EXPECT_NOT ERROR
 
 NAME stackcount: calls of a function by stack (seed/22 seed/30)
-RUN {sonde} stackcount -D 3 -f {build}/waits:counted_call
+RUN exec {sonde} stackcount -f {build}/waits:counted_call
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits calls 3000
+INT 0.2
 TIMEOUT 20
 EXPECT_RE ^caller;clone3;start_thread;caller;twice_a;counted_call 1001$
 EXPECT_RE ^caller;clone3;start_thread;caller;twice_b;counted_call 2000$

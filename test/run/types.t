@@ -66,8 +66,10 @@ EXPECT_LINE 1 2
 
 NAME a null pointer on the way reads as nothing
 NEED btf
-PROG BEGIN { $f = (struct file *)0; printf("%d [%s]\n", $f->f_inode->i_mode, str($f->f_path.dentry->d_name.name)); exit() }
+PROG BEGIN { $f = (struct file *)0; printf("%d [%s]\n", $f->f_inode->i_mode, str($f->f_path.dentry->d_name.name));
+  $g = (struct file *)0xdead000000000000; printf("bad %d [%s]\n", $g->f_inode->i_mode, str($g->f_path.dentry->d_name.name)); exit() }
 EXPECT_LINE 0 []
+EXPECT_LINE bad 0 []
 
 NAME function pointers as symbols
 NEED btf
@@ -76,8 +78,8 @@ EXPECT_RE ^\w*read\w*$
 
 NAME a per-CPU variable
 NEED ksym:runqueues
-PROG BEGIN { $r = (struct rq *)percpu_kaddr("runqueues"); printf("%d\n", $r->cpu == cpu); exit() }
-EXPECT_LINE 1
+PROG BEGIN { $r = (struct rq *)percpu_kaddr("runqueues"); $l = (struct rq *)percpu_kaddr("runqueues", ncpus - 1); printf("%d %d\n", $r->cpu == cpu, $l->cpu == ncpus - 1); exit() }
+EXPECT_LINE 1 1
 
 NAME types of a module: records of its own beside the kernel's
 NEED file:/sys/kernel/btf/9p
@@ -109,3 +111,20 @@ NAME typeof is no value
 PROG begin { print(typeof(1)) }
 RC 1
 STDERR stdin:1:15-24: ERROR: typeof() is an argument for macros that expect a type
+
+NAME macros of a header that is installed, which no table has
+NEED file:/usr/include/linux/fiemap.h
+PROG #include <linux/fiemap.h>
+  BEGIN { printf("%d %d\n", FIEMAP_FLAG_XATTR, FIEMAP_EXTENT_DATA_INLINE + FIEMAP_FLAG_SYNC); exit() }
+EXPECT_LINE 2 513
+
+NAME constants and types of headers, where none is installed
+NEED !host
+NEED cmd:mount
+RUN mount -t tmpfs none /usr/include && {sonde} -q -e '#include <net/sock.h>
+ #include <linux/if.h>
+ #include <errno.h>
+ #include <fcntl.h>
+ BEGIN { printf("%d %d %d %d %d\n", AF_INET, O_CREAT, ENOENT, IFNAMSIZ, sizeof(struct sock) > 100); exit() }'; r=$?; ls /usr/include | wc -l; umount /usr/include; exit $r
+EXPECT_LINE 2 64 2 16 1
+EXPECT_LINE 0

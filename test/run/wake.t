@@ -9,44 +9,55 @@ RUN for o in '-p 1 -u' '-m 9 -M 3' '-p 0' 'x'; do {sonde} wakeuptime $o 2>&1 >ou
 EXPECT_RE \A(sonde wakeuptime: error: .*\n){4}\Z
 EXPECT use either -p or -u.
 
+NAME offwaketime and wakeuptime: header, ended by themselves
+RUN {sonde} offwaketime -p 1 1; {sonde} wakeuptime -p 1 1
+EXPECT_LINE Tracing blocked time (us) by user + kernel off-CPU and waker stack for 1 secs.
+EXPECT_LINE Tracing blocked time (us) by kernel stack for 1 secs.
+
 NAME offwaketime: the lock's holder is the waker, for as long as the waiter says
-RUN {sonde} offwaketime -f --comm waiter31 3 | tee j; python3 {top}/test/run/rows.py j 'abs(us("waiter31") / total("waiter31", text="want_lock") - 1) < 0.03'
+RUN trap : INT; {sonde} offwaketime -f --comm waiter31 | (trap '' INT; tee j); python3 {top}/test/run/rows.py j 'abs(us("waiter31") / total("waiter31", text="want_lock") - 1) < 0.03'
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits lock 20 50 31
+INT 0.2
 TIMEOUT 20
 EXPECT_RE ^waiter31;clone3;start_thread;waiter;want_lock;.*;__schedule;--;try_to_wake_up;.*;release_lock;holder;start_thread;clone3;holder31 \d+$
 EXPECT_LINE True
 
 NAME offwaketime: multi-line form
-RUN {sonde} offwaketime --comm waiter32 3
+RUN exec {sonde} offwaketime --comm waiter32
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits lock 20 50 32
+INT 0.2
 TIMEOUT 20
-EXPECT_LINE Tracing blocked time (us) by user + kernel off-CPU and waker stack for 3 secs.
+EXPECT_LINE Tracing blocked time (us) by user + kernel off-CPU and waker stack... Hit Ctrl-C to end.
 EXPECT_RE ^    waker:           holder32 \d+\n    clone3\n(    .*\n)*    release_lock\n(    .*\n)*    try_to_wake_up\n    --               --\n    __schedule\n(    .*\n)*    want_lock\n(    .*\n)*    target:          waiter32 \d+\n        \d+\n\n
 
 NAME offwaketime: a chain of four processes over pipes and a futex to the timer, for as long as the last one waits (seed/42)
-RUN {sonde} offwaketime --chain 4 --comm chain433 -f 3 | tee j; python3 {top}/test/run/rows.py j 'abs(us("chain433") / total("chain433", text="[timer interrupt]") - 1) < 0.03'
+RUN trap : INT; {sonde} offwaketime --chain 4 --comm chain433 -f | (trap '' INT; tee j); python3 {top}/test/run/rows.py j 'abs(us("chain433") / total("chain433", text="[timer interrupt]") - 1) < 0.03'
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits chain 10 100 33
+INT 0.2
 TIMEOUT 20
 EXPECT_RE ^chain433;.*;anon_pipe_read;.*;--;.*;anon_pipe_write;.*;pass_on;.*;chain333;--;.*;futex_wake;.*;post_on;.*;chain233;--;.*;anon_pipe_write;.*;pass_on;.*;chain133;--;.*hrtimer_wakeup.*;\[timer interrupt\] \d+$
 EXPECT_LINE True
 
 NAME offwaketime: a chain in text, and cut after two wakers
-RUN {sonde} offwaketime --chain 2 --comm chain434 3
+RUN exec {sonde} offwaketime --chain 2 --comm chain434
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits chain 10 100 34
+INT 0.2
 TIMEOUT 20
 EXPECT_RE ^    waker:           chain234 \d+\n(    .*\n)*    post_on\n(    .*\n)*    --               --\n    waker:           chain334 \d+\n(    .*\n)*    pass_on\n(    .*\n)*    --               --\n    __schedule\n(    .*\n)*    target:          chain434 \d+\n        \d+\n
 EXPECT_NOT chain134
 
 NAME offwaketime: a chain as a flame graph
-RUN {sonde} offwaketime --chain 4 --comm chain435 --flame f.svg 3; head -c 4 f.svg; for n in chain135 chain235 chain335 chain435 'timer interrupt' post_on pass_on; do grep -c "$n" f.svg > n && echo "has $n"; done
+RUN trap : INT; {sonde} offwaketime --chain 4 --comm chain435 --flame f.svg; head -c 4 f.svg; for n in chain135 chain235 chain335 chain435 'timer interrupt' post_on pass_on; do grep -c "$n" f.svg > n && echo "has $n"; done
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits chain 10 100 35
+INT 0.2
 TIMEOUT 20
 EXPECT <?xm
 EXPECT_RE (has .*\n){7}
 
 NAME offwaketime: who sends over loopback is the waker, though a soft interrupt delivers
-RUN {sonde} offwaketime -f --comm tcp 3
+RUN exec {sonde} offwaketime -f --comm tcp
 WORKLOAD {build}/tcp 4 2000 100
+INT 0.2
 TIMEOUT 20
 EXPECT_RE ^tcp;.*;--;.*net_rx_action.*;tcp_sendmsg.*;tcp \d+$
 
@@ -64,34 +75,39 @@ EXPECT_LINE ['holder36', 'waiter36']
 EXPECT_RE ^True\nTrue$
 
 NAME offwaketime: the printed script counts the same by itself
-RUN {sonde} offwaketime --print-script -U --chain 2 --comm waiter37 > s.bt && echo 'interval:s:3 { exit() }' >> s.bt && {sonde} s.bt | tee j; python3 {top}/test/run/rows.py j 'abs(us("waiter37") / total("waiter37", text="want_lock") - 1) < 0.03'
+RUN trap : INT; {sonde} offwaketime --print-script -U --chain 2 --comm waiter37 > s.bt; {sonde} s.bt | (trap '' INT; tee j); python3 {top}/test/run/rows.py j 'abs(us("waiter37") / total("waiter37", text="want_lock") - 1) < 0.03'
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits lock 20 50 37
+INT 0.2
 TIMEOUT 20
 EXPECT_LINE True
 
 NAME wakeuptime: folded, for as long as the waiter says
-RUN {sonde} wakeuptime -f --comm waiter38 3 | tee j; python3 {top}/test/run/rows.py j '0.9 < total("holder38", text=";waiter38") / us("waiter38") < 1.1'
+RUN trap : INT; {sonde} wakeuptime -f --comm waiter38 | (trap '' INT; tee j); python3 {top}/test/run/rows.py j '0.9 < total("holder38", text=";waiter38") / us("waiter38") < 1.1'
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits lock 20 50 38
+INT 0.2
 TIMEOUT 20
 EXPECT_RE ^holder38;entry_SYSCALL_64_after_hwframe;.*;try_to_wake_up;waiter38 \d+$
 EXPECT_LINE True
 
 NAME wakeuptime: multi-line
-RUN {sonde} wakeuptime --comm waiter39 3
+RUN exec {sonde} wakeuptime --comm waiter39
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits lock 20 50 39
+INT 0.2
 TIMEOUT 20
-EXPECT_LINE Tracing blocked time (us) by kernel stack for 3 secs.
+EXPECT_LINE Tracing blocked time (us) by kernel stack... Hit Ctrl-C to end.
 EXPECT_RE ^    target:          waiter39\n    try_to_wake_up\n(    .*\n)*    waker:           holder39\n        \d+\n\n
 
 NAME wakeuptime: a timer is the waker, not whom it interrupted; intervals
-RUN {sonde} wakeuptime -f -i 1 --comm napper40 3
+RUN exec {sonde} wakeuptime -f -i 1 --comm napper40
 WORKLOAD {build}/waits sleep 20 100 40
+INT 0.2
 TIMEOUT 20
 EXPECT_RE (?s)(\[timer interrupt\];asm_sysvec_apic_timer_interrupt;[^\n]*;hrtimer_wakeup;try_to_wake_up;napper40 \d{6}\n.*){2}
 EXPECT_RE ^\[not woken yet\];napper40 \d+$
 
 NAME wakeuptime: the printed script counts the same by itself
-RUN {sonde} wakeuptime --print-script -m 1000 --comm waiter41 > s.bt && echo 'interval:s:3 { exit() }' >> s.bt && {sonde} s.bt | tee j; python3 -c 'import re; print(0.9 < sum(int(v) for v in re.findall(r"^\]: (\d+)$", open("j").read(), re.M)) / int(open("waiter41").read()) < 1.1)'
+RUN trap : INT; {sonde} wakeuptime --print-script -m 1000 --comm waiter41 > s.bt; {sonde} s.bt | (trap '' INT; tee j); python3 -c 'import re; print(0.9 < sum(int(v) for v in re.findall(r"^\]: (\d+)$", open("j").read(), re.M)) / int(open("waiter41").read()) < 1.1)'
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits lock 20 50 41
+INT 0.2
 TIMEOUT 20
 EXPECT_LINE True

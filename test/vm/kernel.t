@@ -37,8 +37,13 @@ EXPECT_RE ^@\[finish_task_switch(\.isra\.0)?\]: \d+$
 NAME kprobe of a function that is not there
 RUN {sonde} -q -e 'kprobe:tcp_sendmsgg { exit() }'
 RC 1
-STDERR tcp_sendmsgg
-STDERR tcp_sendmsg
+STDERR ERROR: No matches for kprobe tcp_sendmsgg.
+STDERR HINT: did you mean 'kprobe:tcp_sendmsg'?
+
+NAME kprobe at an address wants --unsafe
+RUN {sonde} -q -e "kprobe:0x$(grep ' T tcp_sendmsg$' /proc/kallsyms | cut -d' ' -f1) { @ = count() }"
+RC 1
+STDERR --unsafe
 
 NAME kprobe at an address
 RUN {sonde} -q --unsafe -c '{build}/tcp 4 3 111' -e "kprobe:0x$(grep ' T tcp_sendmsg$' /proc/kallsyms | cut -d' ' -f1) { @[func] = count() }"
@@ -145,6 +150,18 @@ NEED fentry
 RUN {sonde} -q -c '{build}/tcp 4 2 222' -e 'kretfunc:tcp_sendmsg { @[retval] = count() }'
 EXPECT_LINE @[222]: 2
 
+NAME hardware: counters that emulation has not are named as missing
+NEED !hardware events
+RUN {sonde} -q -e 'hardware:cycles:100000 { @ = count() } BEGIN { exit() }'
+RC 1
+STDERR HINT: cannot attach hardware:cycles:100000: this machine (virtual?) exposes no hardware counters; use software:cpu-clock
+
+NAME hardware: the missing counter is skipped when told so
+NEED !hardware events
+RUN {sonde} -e 'config = { missing_probes = "warn" } hardware:cycles:100000 { @ = count() } BEGIN { printf("begun\n"); exit() }'
+EXPECT_LINE begun
+STDERR WARNING: cannot attach hardware:cycles:100000
+
 NAME iter:task ends by itself
 RUN {sonde} -q -e 'iter:task { printf("%s %d\n", ctx->task->comm, ctx->task->pid) }'
 EXPECT_RE ^sonde \d+$
@@ -168,9 +185,10 @@ NEED arch:x86_64
 RUN {sonde} -q -e "watchpoint:0x$(grep ' . jiffies_64$' /proc/kallsyms | cut -d' ' -f1):8:w { @ = count() } interval:ms:500 { exit() }"
 EXPECT_RE ^@: \d\d+$
 
-NAME types of a module
-RUN {sonde} -q -e 'BEGIN { printf("%d %d\n", sizeof(struct task_struct) > 1000, offsetof(struct sock, __sk_common)); exit() }'
-EXPECT_LINE 1 0
+NAME bit fields that the program sets: SO_REUSEADDR, TCP_NODELAY, IPv6 only, as bind() to one address makes it
+RUN for v in 4 6; do {sonde} -q -c "{build}/tcp $v 3 111" -e 'kprobe:tcp_sendmsg { $s = (struct sock *)arg0; @[$s->__sk_common.skc_family, $s->__sk_common.skc_reuse, $s->__sk_common.skc_ipv6only, ((struct tcp_sock *)$s)->nonagle & 1] = count() }'; done
+EXPECT_LINE @[2, 1, 0, 1]: 3
+EXPECT_LINE @[10, 1, 1, 1]: 3
 
 NAME user stack in a kprobe
 RUN {sonde} -q -c '{build}/tcp 4 3 111' -e 'kprobe:tcp_sendmsg { @[ustack] = count() }'

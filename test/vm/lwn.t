@@ -1,22 +1,24 @@
-# "Kernel analysis with bpftrace" (LWN, 2019), seed 003: every program as printed there, against a TCP transfer over loopback whose sizes are known.
+# "Kernel analysis with bpftrace" (LWN, 2019), seed 003: every program as printed there, against TCP transfers over loopback, by IPv4 and IPv6, whose
+# sizes are known.
 
 NAME seed/31 histogram of message sizes, as printed
 RUN {sonde} -e 'k:tcp_sendmsg { @size = hist(arg2); } interval:s:10 { exit(); }'
-WORKLOAD {build}/tcp 4 20 1500 100 5
+WORKLOAD {build}/tcp 4 20 1500 100 5; {build}/tcp 6 10 1400 300
 STDERR Attached 2 probes
 EXPECT_LINE @size:
-EXPECT_RE ^\[4, 8\) +20 \|@{52}\|$
-EXPECT_RE ^\[64, 128\) +20 \|@{52}\|$
-EXPECT_RE ^\[128, 256\) +0 \| {52}\|$
-EXPECT_RE ^\[1K, 2K\) +20 \|@{52}\|$
+EXPECT_RE ^@size: ?\n\[4, 8\) +20 \|@{34} {18}\|\n(\[.*\) +0 \| {52}\|\n){3}\[64, 128\) +20 \|@{34} {18}\|\n\[128, 256\) +0 \| {52}\|\n\[256, 512\) +10 \|@{17} {35}\|\n\[512, 1K\) +0 \| {52}\|\n\[1K, 2K\) +30 \|@{52}\|$
 TIMEOUT 40
 
-NAME seed/32 errors
-RUN {sonde} -e 'kr:tcp_sendmsg { @retvals[retval > 0 ? 0 : retval] = count(); } interval:s:3 { exit(); }'
-WORKLOAD {build}/tcp 4 30 1000
+NAME seed/32 errors: none, as the article has it
+RUN exec {sonde} -e 'kr:tcp_sendmsg { @retvals[retval > 0 ? 0 : retval] = count(); }
+ interval:s:10 { exit(); }'
+WORKLOAD {build}/tcp 4 30 1000; {build}/tcp 6 12 1000
 STDERR Attached 2 probes
-EXPECT_LINE @retvals[0]: 30
+EXPECT_RE \A\s*@retvals\[0\]: 42\s*\Z
+TIMEOUT 30
+INT 0.2
 
+# The interval is longer: the emulated python3 takes its time.
 NAME seed/32 errors, with sends that fail
 RUN exec {sonde} -e 'kr:tcp_sendmsg { @retvals[retval > 0 ? 0 : retval] = count(); } interval:s:100 { exit(); }'
 WORKLOAD python3 -c 'import socket; l = socket.create_server(("127.0.0.1", 50009)); s = socket.create_connection(("127.0.0.1", 50009)); s.send(b"abc"); s.shutdown(socket.SHUT_WR); s.send(b"x")'
@@ -31,16 +33,21 @@ EXPECT_RE ^PID \d+: 8193 bytes\nPID \d+: 8193 bytes\nPID \d+: 20000 bytes\nPID \
 EXPECT_NOT 8192 bytes
 
 NAME seed/34 histogram for each process
-RUN {sonde} -q -c '{build}/tcp 4 7 3000' -e 'k:tcp_sendmsg { @size[pid, comm] = hist(arg2); }'
+RUN exec {sonde} -q -e 'k:tcp_sendmsg { @size[pid, comm] = hist(arg2); }'
+WORKLOAD {build}/tcp 4 7 3000; {build}/tcp 6 3 3000 20
 EXPECT_RE ^@size\[\d+, tcp\]:\s*\n\[2K, 4K\) +7 \|@{52}\|$
+EXPECT_RE ^@size\[\d+, tcp\]:\s*\n\[16, 32\) +3 \|@{52}\|\n(\[.*\) +0 \| {52}\|\n){6}\[2K, 4K\) +3 \|@{52}\|$
+INT 0.2
 
 NAME seed/35 return values
-RUN {sonde} -q -c '{build}/tcp 6 9 123 456' -e 'kr:tcp_sendmsg { @return[retval] = count(); }'
-EXPECT_LINE @return[123]: 9
-EXPECT_LINE @return[456]: 9
+RUN exec {sonde} -q -e 'kr:tcp_sendmsg { @return[retval] = count(); }'
+WORKLOAD {build}/tcp 6 9 123 456; {build}/tcp 4 4 123 7
+EXPECT_RE \A\s*@return\[7\]: 4\n@return\[456\]: 9\n@return\[123\]: 13\s*\Z
+INT 0.2
 
 NAME seed/36 statistics each second
-RUN exec {sonde} -q -e 'k:tcp_sendmsg { @size = stats(arg2); } interval:s:1 { print(@size); clear(@size); }'
+RUN exec {sonde} -q -e 'k:tcp_sendmsg { @size = stats(arg2); }
+ interval:s:1 { print(@size); clear(@size); }'
 WORKLOAD {build}/tcp 4 10 100 300
 EXPECT_RE ^@size: .*count.* 20, .*average.* 200, .*total.* 4000
 RC 0
@@ -55,19 +62,19 @@ RUN {sonde} -q -c '{build}/tcp 4 11 100' -e 'k:tcp_sendmsg { @[kstack(3)] = coun
 EXPECT_RE ^@\[\s*\n\s+tcp_sendmsg\+\d+\n\s+\S+\+\d+\n\s+\S+\+\d+\n\]: 11$
 
 NAME seed/39 latency
-RUN {sonde} -q -c '{build}/tcp 4 50 100' -e 'k:tcp_sendmsg { @ts[tid] = nsecs; } kr:tcp_sendmsg /@ts[tid]/ { @ns = hist(nsecs - @ts[tid]); delete(@ts[tid]); @n = count() }'
-EXPECT_RE ^\[\d+K, \d+K\) +\d+ \|
-EXPECT_LINE @n: 50
+RUN {sonde} -q -c '{build}/tcp 4 50 100' -e 'k:tcp_sendmsg { @ts[tid] = nsecs; }
+ kr:tcp_sendmsg /@ts[tid]/ { @ns = hist(nsecs - @ts[tid]); delete(@ts[tid]); }' | awk -F '[)|]' '{ print } /^\[/ { n += $2 } END { print n " calls" }'
+EXPECT_RE ^@ns: ?\n(\[.*\) +\d+ \|[@ ]{52}\|\n)+
+EXPECT_LINE 50 calls
+EXPECT_NOT @ts
 
 NAME seed/40 tcp_sendmsg.bt, IPv4
 RUN {sonde} -q -c '{build}/tcp 4 3 63 5000' {top}/test/vm/tcp_sendmsg.bt
-EXPECT_LINE 127.0.0.1       40004 -> 127.0.0.1       50004: 63 bytes, retval 63
-EXPECT_LINE 127.0.0.1       40004 -> 127.0.0.1       50004: 5000 bytes, retval 5000
-EXPECT_NOT IPv6
+EXPECT_RE \A(127\.0\.0\.1       40004 -> 127\.0\.0\.1       50004: 63 bytes, retval 63\n){3}(127\.0\.0\.1       40004 -> 127\.0\.0\.1       50004: 5000 bytes, retval 5000\n){3}\s*\Z
 
 NAME seed/40 tcp_sendmsg.bt, IPv6
 RUN {sonde} -q -c '{build}/tcp 6 3 63' {top}/test/vm/tcp_sendmsg.bt
-EXPECT_RE ^IPv6\.\.\.\nIPv6\.\.\.\nIPv6\.\.\.$
+EXPECT_RE \A(IPv6\.\.\.\n){3}\s*\Z
 
 NAME seed/40 ntop of IPv6 addresses
 RUN {sonde} -q -c '{build}/tcp 6 2 63' -e 'k:tcp_sendmsg { $sk = (struct sock *)arg0; if ($sk->__sk_common.skc_family == AF_INET6) { printf("%s %d -> %s\n", ntop(AF_INET6, $sk->__sk_common.skc_v6_rcv_saddr.in6_u.u6_addr8), $sk.__sk_common.skc_num, ntop($sk->__sk_common.skc_v6_daddr.in6_u.u6_addr8)) } }'
