@@ -85,6 +85,15 @@ bool own_pid_namespace(u64 *dev, u64 *ino); // as bpf_get_ns_current_pid_tgid wa
 struct err *feature_need_caps(void); // NULL when we may load tracing programs; else what is missing and what to do
 void info_print(FILE *out);	      // sonde info
 
+// ---- ask.c: questions about kernel symbols, answered by the kernel itself. Nothing is loaded before the first one. One thread at a time.
+struct KernAsk;
+struct KernAsk *kernask_create(void);
+void kernask_destroy(struct KernAsk *k);
+// "name+0x1f/0x80 [module]" as printk's %pS gives it, "0xffff..." where there is no symbol. False: the kernel does not answer (before 5.14).
+bool kernask_symbol(void *k, u64 addr, char *text, size_t size);
+// 1: *addr is the first symbol's of that name; 0: there is none; -1: no answer, or one that takes as long as reading all of /proc/kallsyms (before 6.2).
+int kernask_addr(void *k, const char *name, u64 *addr);
+
 // ---- link.c: appends the runtime functions that code calls (and those they call) from the embedded objects, adds their maps to prog->maps
 // (by name; one instance for the whole Program) and turns REL_RT into local calls. After it only MAPFD/MAPVAL/KFUNC relocations are left.
 struct err *link_runtime(struct Program *prog, struct Code *code);

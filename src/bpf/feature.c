@@ -9,21 +9,18 @@
 #include <linux/perf_event.h>
 #include <sys/mman.h>
 
-#define INSN(code, dst, src, off, imm) ((struct BpfInsn){(code), (u8)((dst) | (src) << 4), (off), (s32)(imm)})
-#define MOV_IMM(dst, v) INSN(BPF_ALU64 | BPF_MOV | BPF_K, dst, 0, 0, v)
-#define CALL(helper) INSN(BPF_JMP | BPF_CALL, 0, 0, 0, helper)
-#define EXIT() INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
-
 enum { // helper numbers newer than 6.1's headers or not worth including by name
 	HELPER_KTIME_TAI = 208,
 	HELPER_LOOKUP_PERCPU = 195,
 };
 
-static int load(u32 type, u32 attach_type, const struct BpfInsn *insns, u32 n, char *log, u32 log_size)
+// btf_id: what a program of type TRACING is for; 0 for other types. The descriptor or -errno.
+static int load_on(u32 btf_id, u32 type, u32 attach_type, const struct BpfInsn *insns, u32 n, char *log, u32 log_size)
 {
 	struct SysProg p = {
 		.type = type,
 		.expected_attach_type = attach_type,
+		.attach_btf_id = btf_id,
 		.insns = insns,
 		.ninsns = n,
 		.license = "Dual BSD/GPL",
@@ -33,6 +30,11 @@ static int load(u32 type, u32 attach_type, const struct BpfInsn *insns, u32 n, c
 		.log_level = log_size ? 1 : 0,
 	};
 	return sys_prog_load(&p);
+}
+
+static int load(u32 type, u32 attach_type, const struct BpfInsn *insns, u32 n, char *log, u32 log_size)
+{
+	return load_on(0, type, attach_type, insns, n, log, log_size);
 }
 
 static int load_empty(u32 type, u32 attach_type)
@@ -72,22 +74,9 @@ static void btf_unuse(struct BtfUse *b)
 	arena_deinit(&b->arena);
 }
 
-// A program of type TRACING on what btf_id names; the descriptor or -errno.
 static int load_tracing(u32 attach_type, u32 btf_id, const struct BpfInsn *insns, u32 n, char *log, u32 log_size)
 {
-	struct SysProg p = {
-		.type = BPF_PROG_TYPE_TRACING,
-		.expected_attach_type = attach_type,
-		.attach_btf_id = btf_id,
-		.insns = insns,
-		.ninsns = n,
-		.license = "Dual BSD/GPL",
-		.name = "sonde_try",
-		.log = log,
-		.log_size = log_size,
-		.log_level = log_size ? 1 : 0,
-	};
-	return btf_id ? sys_prog_load(&p) : -ENOENT;
+	return btf_id ? load_on(btf_id, BPF_PROG_TYPE_TRACING, attach_type, insns, n, log, log_size) : -ENOENT;
 }
 
 static u32 iter_btf_id(void)

@@ -3,6 +3,12 @@
 #define SONDE_BPF_PRIV_H
 #include "bpf/bpf.h"
 
+// ---- programs written by hand: linux/bpf.h has the codes
+#define INSN(code, dst, src, off, imm) ((struct BpfInsn){(code), (u8)((dst) | (src) << 4), (off), (s32)(imm)})
+#define MOV_IMM(dst, v) INSN(BPF_ALU64 | BPF_MOV | BPF_K, dst, 0, 0, v)
+#define CALL(helper) INSN(BPF_JMP | BPF_CALL, 0, 0, 0, helper)
+#define EXIT() INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
+
 // ---- load.c
 // sys_prog_load with the BTF of pp attached, where the kernel takes it: func_info, and line_info with `lines`.
 int load_with_btf(const struct ProbeProg *pp, struct SysProg *sp, bool lines);

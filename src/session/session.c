@@ -112,6 +112,8 @@ void session_init(struct Session *s, const struct Options *o)
 	s->prog.config.unwind_fp = o->unwind_fp;
 	s->ctypes = ctypes_create(&s->arena, &s->types, &s->diags);
 	s->syms = syms_create(&(struct SymOpts){.inlines = o->inlines, .lines = o->lines, .debug_dirs = o->debug_dirs.p, .ndebug_dirs = (u32)o->debug_dirs.n});
+	s->ask = kernask_create();
+	syms_set_ask(s->syms, &(struct SymAsk){s->ask, kernask_symbol, kernask_addr});
 	s->env = (struct ProbeEnv){.arena = &s->arena, .diags = &s->diags, .ctypes = s->ctypes, .syms = s->syms, .config = &s->prog.config,
 				   .pid = o->pid, .usdt_file_activation = o->usdt_file_activation, .verbose = o->verbose,
 				   .no_uprobe_multi = o->no_uprobe_multi, .no_kprobe_multi = o->no_kprobe_multi,
@@ -147,6 +149,7 @@ void session_deinit(struct Session *s)
 	probe_env_deinit(&s->env);
 	ctypes_destroy(s->ctypes);
 	syms_destroy(s->syms);
+	kernask_destroy(s->ask);
 	typetab_deinit(&s->types);
 	diags_deinit(&s->diags);
 	str_deinit(&s->text);

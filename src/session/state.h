@@ -22,6 +22,7 @@ struct Session {
 	struct ProbeEnv env;
 	struct Ctypes *ctypes;
 	struct Syms *syms;
+	struct KernAsk *ask; // of syms
 	struct Script *script;
 	struct Str text;
 	struct Loaded *loaded;

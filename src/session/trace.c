@@ -46,8 +46,6 @@ static struct err *load(struct Session *s)
 			s->prog.maps.p[i]->max_entries = (u32)MIN(s->o->stack_entries, 1u << 24);
 	if ((e = load_maps(&s->prog, &s->loaded)))
 		return e;
-	if (stacks && (e = stacks_start(&s->prog, s->syms)))
-		return e;
 	struct LoadOpts lo = {.dump_verifier = s->o->dump & DUMP_VERIFIER, .dump = s->out, .log_size = 0, .kfunc = kfunc_id, .arg = s};
 	for (size_t i = 0; i < s->prog.progs.n; i++) {
 		struct SysProg base = {0};
@@ -56,6 +54,8 @@ static struct err *load(struct Session *s)
 		if ((e = load_prog(&s->prog, s->loaded, s->prog.progs.p[i], &base, &lo)) && (e = probe_load_failed(&s->env, s->prog.progs.p[i], e)))
 			return e;
 	}
+	if (stacks && (e = stacks_start(&s->prog, s->syms)))
+		return e;
 	return s->unwind ? unwind_start(s->unwind) : NULL;
 }
 

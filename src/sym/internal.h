@@ -172,6 +172,12 @@ void symbol_clean(char *name);
 struct Kallsyms;
 void kallsyms_destroy(struct Kallsyms *k);
 
+// ---- kernask.c: single questions
+#define ASK_MAX 16384 // about as long as reading the table takes
+bool ask_symbol(struct Syms *s, u64 addr, struct SymHit *hit); // false: the table has to tell. hit->name NULL: no symbol there
+int ask_addr(struct Syms *s, const char *name, u64 *addr);     // as SymAsk.addr
+bool ask_parse(struct Syms *s, char *text, u64 addr, struct SymHit *hit); // "name+0x1f/0x80", with " [module]" after it; changes text
+
 // ---- ldcache.c: /etc/ld.so.cache. Calls fn(arg, soname, path) for each library of this machine's own ABI; false stops.
 bool ldcache_each(const u8 *p, size_t n, bool (*fn)(void *, const char *soname, const char *path), void *arg);
 
@@ -195,6 +201,9 @@ struct Syms {
 	struct Arena arena;   // every string that leaves by a SymHit
 	struct Map demangled; // raw -> text in arena
 	struct Kallsyms *kernel;
+	struct SymAsk ask;
+	u32 asked;	     // symbols, so far
+	struct Map ksyms;    // names that were answered: text -> copy in arena
 	pthread_t prefetcher; // of kernel
 	bool prefetching;     // it was started
 	VEC(struct SymObject *) objs; // owned; objs.p[id - 1]

@@ -2,8 +2,8 @@
 // BPF. Output: a sorted index for look-ups by address; a streaming scan for a few look-ups by name. Invariant: names handed out stay valid
 // until kallsyms_destroy: a reload keeps the old text.
 //
-// Reading the file whole costs the kernel 30-60 ms (it unpacks every name), so nothing is read before the first question, the first
-// two questions by name stop at the line they look for, and only then the index is built.
+// Reading the file whole costs the kernel 30-60 ms (it unpacks every name), so nothing is read before the first question that the kernel does not answer
+// by itself (kernask.c), the first two questions by name stop at the line they look for, and only then the index is built.
 #include <errno.h>
 #include <fcntl.h>
 #include <time.h>
@@ -314,8 +314,14 @@ static bool lookup(struct Kallsyms *k, u64 addr, struct SymHit *hit)
 struct SymHit sym_kernel(struct Syms *s, u64 addr)
 {
 	syms_lock(s);
-	struct Kallsyms *k = kernel(s, true);
-	struct SymHit h = k->last;
+	struct Kallsyms *k = kernel(s, false);
+	struct SymHit h;
+	if ((!k->loaded || k->why) && !s->prefetching && ask_symbol(s, addr, &h)) {
+		syms_unlock(s);
+		return h;
+	}
+	k = kernel(s, true);
+	h = k->last;
 	if (!h.name || addr < h.start || addr >= k->last_end) {
 		bool ok = lookup(k, addr, &h);
 		if (!ok && addr >> 63 && !k->why && now_ns() >= k->reload_at) { // a module or BPF program loaded since
@@ -359,7 +365,10 @@ bool sym_kernel_addr(struct Syms *s, const char *name, const char *module, u64 *
 	struct ByName b = {.name = name, .module = module, .len = strlen(name), .module_len = module ? strlen(module) : 0};
 	syms_lock(s);
 	struct Kallsyms *k = kernel(s, false);
-	if (!k->loaded && k->streamed < 2) {
+	int told = k->loaded || module ? -1 : ask_addr(s, name, &b.addr);
+	if (told >= 0) {
+		b.found = told;
+	} else if (!k->loaded && k->streamed < 2) {
 		k->streamed++;
 		struct err *e = scan(by_name_line, &b);
 		if (e)

@@ -29,6 +29,7 @@ void syms_destroy(struct Syms *s)
 	kallsyms_destroy(s->kernel);
 	debuginfod_destroy(s);
 	map_deinit(&s->demangled);
+	map_deinit(&s->ksyms);
 	arena_deinit(&s->arena);
 	free(s->debug_dir);
 	pthread_mutex_destroy(&s->lock);

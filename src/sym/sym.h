@@ -29,6 +29,15 @@ struct SymHit {
 	u32 line;
 };
 
+// ---- what answers single questions about kernel symbols (bpf/bpf.h has the contract of both). Without it, and after many of them, the table does.
+struct SymAsk {
+	void *arg;
+	bool (*symbol)(void *arg, u64 addr, char *text, size_t size);
+	int (*addr)(void *arg, const char *name, u64 *addr);
+};
+void syms_set_ask(struct Syms *s, const struct SymAsk *ask); // before the first question
+bool sym_kernel_quick(struct Syms *s); // do single questions cost less than reading the table?
+
 // ---- kernel (kallsyms.c). kptr_restrict and missing root give an error once, then unresolved hits.
 struct SymHit sym_kernel(struct Syms *s, u64 addr);
 bool sym_kernel_addr(struct Syms *s, const char *name, const char *module, u64 *addr); // module NULL: any

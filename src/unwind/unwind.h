@@ -42,7 +42,8 @@ void stacks_ends(const struct Program *prog, struct Syms *syms, struct Arena *a,
 // ---- stacks.c: reading interned stacks back
 // Before load_maps, when any stack is captured: adapts the rt_stacks_* maps and the runtime's constants to this kernel.
 void stacks_setup(struct Program *prog);
-// After load_maps: tells the kernel side which functions are the tracer's, when a program needs it. Reads kallsyms (60 ms), so only then.
+// After all programs are loaded, before attaching: tells the kernel side which functions are the tracer's, when a program needs it. Asks for them by
+// name or, where that is not enough, reads kallsyms (60 ms).
 struct err *stacks_start(struct Program *prog, struct Syms *syms);
 struct StackReader; // caches
 struct StackReader *stacks_create(struct Program *prog, struct Syms *syms);

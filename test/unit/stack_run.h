@@ -13,6 +13,7 @@ struct StackRun {
 	struct TestProg t;
 	struct MapDef *counts, *last;
 	struct Syms *syms;
+	struct KernAsk *ask;
 	struct Unwind *unwind;
 	struct StackReader *reader;
 	int link[64], perf[64];
@@ -103,6 +104,7 @@ static inline void sr_code(struct StackRun *r, const char *fn, u64 limit, u64 sr
 }
 
 static bool sr_entry; // the next program is for function entries only
+static struct Point *sr_point; // the next program's: with it, single questions about kernel symbols are answered
 
 // Loads; kind decides the program type and src. NULL, or what went wrong.
 static inline struct err *sr_load(struct StackRun *r, const char *fn, enum ProbeKind kind, u64 limit, bool fp, int tgid, const struct UwOpts *o)
@@ -123,17 +125,22 @@ static inline struct err *sr_load(struct StackRun *r, const char *fn, enum Probe
 	r->last = add_map(&r->t, "last", BPF_MAP_TYPE_HASH, 8, 8, 65536, 0);
 	sr_code(r, fn, limit, stack_src(kind, perf ? CTX_PERF : CTX_RAW, fp, sr_entry), tgid);
 	r->syms = syms_create(&(struct SymOpts){0});
+	if (sr_point) {
+		vec_push(&r->t.pp.points.v, sr_point);
+		r->ask = kernask_create();
+		syms_set_ask(r->syms, &(struct SymAsk){r->ask, kernask_symbol, kernask_addr});
+	}
 	e = link_runtime(&r->t.prog, &r->t.pp.code);
 	if (!e) {
 		stacks_setup(&r->t.prog);
 		e = unwind_create(&r->t.prog, r->syms, o ? o : &(struct UwOpts){0}, &r->unwind);
 	}
 	e = e ? e : load_maps(&r->t.prog, &r->t.loaded);
-	e = e ? e : stacks_start(&r->t.prog, r->syms);
-	e = e ? e : unwind_start(r->unwind);
 	struct SysProg base = {.type = types[kind]};
 	struct LoadOpts lo = {0};
 	e = e ? e : load_prog(&r->t.prog, r->t.loaded, &r->t.pp, &base, &lo);
+	e = e ? e : stacks_start(&r->t.prog, r->syms);
+	e = e ? e : unwind_start(r->unwind);
 	if (!e)
 		r->reader = stacks_create(&r->t.prog, r->syms);
 	return e;
@@ -151,7 +158,9 @@ static inline void sr_end(struct StackRun *r)
 	unwind_destroy(r->unwind);
 	vec_deinit(&r->t.prog.progs);
 	tp_deinit(&r->t);
+	vec_deinit(&r->t.pp.points.v);
 	syms_destroy(r->syms);
+	kernask_destroy(r->ask);
 }
 
 static inline void sr_detach(struct StackRun *r)

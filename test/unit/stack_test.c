@@ -188,6 +188,38 @@ TEST(kernel_stack_of_two_raw_tracepoints) // with two programs the kernel goes t
 	all_match(&(struct Want){.r = &r, .top = (const char *[]){"__schedule", NULL}});
 	sr_end(&r);
 }
+// The tracer's functions are asked for by name; /proc/kallsyms is not read, neither for them nor for the names of the frames.
+static void asked(enum ProbeKind kind, enum CtxKind ctx, u32 programs)
+{
+	struct Point pt = {.kind = kind, .ctx = ctx, .target = "sched", .event = "sched_switch"};
+	u64 addr;
+	sr_point = &pt;
+	LOAD("rt_kstack", kind, 0, false, getpid(), NULL);
+	sr_point = NULL;
+	if (kernask_addr(r.ask, "bpf_trace_run1", &addr) < 1) {
+		sr_end(&r);
+		SKIP("this kernel does not answer single questions about its symbols");
+	}
+	for (u32 i = 0; i < programs; i++)
+		CHECK(kind == PK_RAWTP ? sr_keep(&r, sys_raw_tracepoint_open("sched_switch", r.t.pp.fd), -1) : sr_tracepoint(&r, "sched/sched_switch"));
+	sleep_some();
+	sr_detach(&r);
+	all_match(&(struct Want){.r = &r, .top = (const char *[]){"__schedule", NULL}});
+	CHECK(!sym_kernel_asked(r.syms));
+	sr_end(&r);
+}
+TEST(kernel_stack_of_raw_tracepoint_without_kallsyms)
+{
+	asked(PK_RAWTP, CTX_RAW, 1);
+}
+TEST(kernel_stack_of_two_raw_tracepoints_without_kallsyms)
+{
+	asked(PK_RAWTP, CTX_RAW, 2);
+}
+TEST(kernel_stack_of_tracepoint_without_kallsyms)
+{
+	asked(PK_TRACEPOINT, CTX_TRACEPOINT, 1);
+}
 TEST(kernel_stack_of_tracepoint)
 {
 	LOAD("rt_kstack", PK_TRACEPOINT, 0, false, getpid(), NULL);

@@ -1,0 +1,76 @@
+// Kernel symbols one at a time, from whoever answers single questions (SymAsk), while that costs less than the table of kallsyms.c.
+// In: an address or a name. Out: the same as from the table. Invariant: the kernel's text is not trusted to be of the form expected.
+#include "sym/internal.h"
+
+void syms_set_ask(struct Syms *s, const struct SymAsk *ask)
+{
+	s->ask = *ask;
+}
+
+// BPF programs and trampolines, which kallsyms lists as of module "bpf": "bpf_prog_TAG_NAME" with a tag of 16 digits, "bpf_trampoline_ID" (kernel/bpf/core.c,
+// bpf_get_prog_name(); trampoline.c).
+static bool is_bpf(const char *name)
+{
+	if (!strncmp(name, "bpf_prog_", 9))
+		return strspn(name + 9, "0123456789abcdef") == 16;
+	return !strncmp(name, "bpf_trampoline_", 15) && name[15] && !name[15 + strspn(name + 15, "0123456789")];
+}
+
+static const char *kept(struct Syms *s, const char *text)
+{
+	const char *have = map_get(&s->ksyms, text);
+	if (!have) {
+		have = arena_strdup(&s->arena, text);
+		map_put(&s->ksyms, text, (void *)have);
+	}
+	return have;
+}
+
+bool ask_parse(struct Syms *s, char *text, u64 addr, struct SymHit *hit)
+{
+	char *module = strstr(text, " ["), *plus, *end;
+
+	*hit = (struct SymHit){0};
+	if (module) {
+		*module = 0;
+		module += 2;
+		module[strcspn(module, "]")] = 0;
+	}
+	if (!(plus = strrchr(text, '+')))
+		return !strncmp(text, "0x", 2); // no symbol
+	*plus = 0;
+	hit->off = strtoull(plus + 1, &end, 16);
+	if (*end != '/' || plus == text)
+		return false;
+	hit->size = strtoull(end + 1, NULL, 16);
+	hit->start = addr - hit->off;
+	hit->name = kept(s, text);
+	hit->module = module ? kept(s, module) : is_bpf(text) ? "bpf" : NULL;
+	return true;
+}
+
+bool ask_symbol(struct Syms *s, u64 addr, struct SymHit *hit)
+{
+	char text[1024];
+	*hit = (struct SymHit){0};
+	if (!s->ask.symbol || s->asked >= ASK_MAX)
+		return false;
+	if (!(addr >> 32)) // per-CPU offsets and absolute values are no addresses
+		return true;
+	s->asked++;
+	return s->ask.symbol(s->ask.arg, addr, text, sizeof(text)) && ask_parse(s, text, addr, hit);
+}
+
+int ask_addr(struct Syms *s, const char *name, u64 *addr)
+{
+	return s->ask.addr ? s->ask.addr(s->ask.arg, name, addr) : -1;
+}
+
+bool sym_kernel_quick(struct Syms *s)
+{
+	u64 addr;
+	syms_lock(s);
+	bool quick = !sym_kernel_asked(s) && !s->prefetching && ask_addr(s, "bpf_trace_run1", &addr) == 1;
+	syms_unlock(s);
+	return quick;
+}
