@@ -316,7 +316,8 @@ struct SymHit sym_kernel(struct Syms *s, u64 addr)
 	syms_lock(s);
 	struct Kallsyms *k = kernel(s, false);
 	struct SymHit h;
-	if ((!k->loaded || k->why) && !s->prefetching && ask_symbol(s, addr, &h)) {
+	// Trampolines of ftrace are in the table only: it is read for an address without a symbol.
+	if ((!k->loaded || k->why) && !s->prefetching && ask_symbol(s, addr, &h) && (h.name || !(addr >> 63) || k->why)) {
 		syms_unlock(s);
 		return h;
 	}
