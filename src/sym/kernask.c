@@ -7,12 +7,14 @@ void syms_set_ask(struct Syms *s, const struct SymAsk *ask)
 	s->ask = *ask;
 }
 
-// BPF programs and trampolines, which kallsyms lists as of module "bpf": "bpf_prog_TAG_NAME" with a tag of 16 digits, "bpf_trampoline_ID" (kernel/bpf/core.c,
-// bpf_get_prog_name(); trampoline.c).
+// BPF programs, trampolines and the dispatcher, which kallsyms lists as of module "bpf": "bpf_prog_TAG_NAME" with a tag of 16 digits, "bpf_trampoline_ID",
+// "bpf_dispatcher_xdp" (kernel/bpf/core.c, bpf_get_prog_name(); trampoline.c; dispatcher.c).
 static bool is_bpf(const char *name)
 {
 	if (!strncmp(name, "bpf_prog_", 9))
 		return strspn(name + 9, "0123456789abcdef") == 16;
+	if (!strcmp(name, "bpf_dispatcher_xdp"))
+		return true;
 	return !strncmp(name, "bpf_trampoline_", 15) && name[15] && !name[15 + strspn(name + 15, "0123456789")];
 }
 
