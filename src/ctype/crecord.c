@@ -103,6 +103,12 @@ static bool member_declarator(struct CParser *p, const struct Specs *s, struct M
 	return !p->failed;
 }
 
+// The last member goes without its semicolon in bpftrace.
+static bool end_member(struct CParser *p)
+{
+	return cp_is(p, "}") ? !p->failed : cp_expect(p, ";");
+}
+
 static bool member_line(struct CParser *p, struct Members *out)
 {
 	struct Specs s = {0};
@@ -121,13 +127,13 @@ static bool member_line(struct CParser *p, struct Members *out)
 			vec_push(out, m);
 		} else if (s.type->kind != TY_RECORD && !s.type->en && cp_strict(p, at))
 			return cp_fail(p, at, "a member needs a name");
-		return cp_expect(p, ";");
+		return end_member(p);
 	}
 	do {
 		if (!member_declarator(p, &s, out))
 			return false;
 	} while (cp_eat(p, ","));
-	return cp_expect(p, ";");
+	return end_member(p);
 }
 
 static bool members(struct CParser *p, struct Members *out)

@@ -156,6 +156,7 @@ struct Val lm_get(struct Lower *l, struct Expr *ref);
 void lm_assign(struct Lower *l, struct Stmt *s);
 struct IrVal lm_incdec(struct Lower *l, struct Expr *ref, s64 by, bool post, bool used);
 struct IrVal lm_aggr_int(struct Lower *l, struct MapSym *m, struct IrVal key);
+void lm_stats_into(struct Lower *l, struct Expr *ref, struct IrVal base, s32 off); // struct RtAvg of all CPUs
 struct Val lower_delete(struct Lower *l, struct Expr *e, bool used);
 void count_loss(struct Lower *l, u32 counter_off); // adds one to a field of struct RtCounters
 struct IrVal event_reserve(struct Lower *l, u32 kind, u32 id, u32 size, IrBlk fail); // payload after 8 bytes of head
@@ -170,6 +171,7 @@ struct IrVal ctx_ptr(struct Lower *l);
 
 // lower.c
 void lower_stmts(struct Lower *l, struct Stmt *s);
+void fmt_event(struct Lower *l, struct Expr *e, struct Expr **args, u32 nargs); // values for the format site e->fmt
 void lower_print_map(struct Lower *l, struct Expr *e, bool take); // take: and clears it
 void lower_return(struct Lower *l, struct IrVal v);
 #endif

@@ -104,7 +104,7 @@ struct Val l_find(struct Lower *l, struct Expr *e)
 // ---- actions
 
 // Arguments whose evaluation has effects are worked out before the record is reserved, so that a full buffer loses only the line.
-static void fmt_event(struct Lower *l, struct Expr *e, struct Expr **args, u32 nargs)
+void fmt_event(struct Lower *l, struct Expr *e, struct Expr **args, u32 nargs)
 {
 	const struct FmtSite *f = l->prog->fmts.p[e->fmt];
 	struct Val early[64];
@@ -113,6 +113,8 @@ static void fmt_event(struct Lower *l, struct Expr *e, struct Expr **args, u32 n
 	for (u32 i = 0; i < nargs && i < 64; i++)
 		any |= has_side_effects(args[i]);
 	for (u32 i = 0; any && i < nargs && i < 64; i++) {
+		if (f->args[i].type->kind == TY_STATS)
+			continue;
 		early[i] = ty_is_aggr(args[i]->type) ? val_scalar(f->args[i].type, lx_int(l, args[i])) : lx(l, args[i]);
 		if (!early[i].mem && early[i].v.kind == IRO_REG)
 			early[i].v = ir_mov(&l->b, early[i].v);
@@ -125,6 +127,8 @@ static void fmt_event(struct Lower *l, struct Expr *e, struct Expr **args, u32 n
 		s32 off = 8 + (s32)f->args[i].off;
 		if (i < 64 && is_early[i])
 			store_val(l, early[i], rec, off, f->args[i].type, false);
+		else if (f->args[i].type->kind == TY_STATS)
+			lm_stats_into(l, args[i], rec, off);
 		else
 			lx_into(l, args[i], rec, off, f->args[i].type, false);
 		tmp_release(l, mark);

@@ -135,7 +135,8 @@ void comm_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 off, u32 
 		ir_call_kfunc(&l->b, "bpf_task_release", &task, 1);
 		ir_jmp(&l->b, end);
 		ir_set_block(&l->b, none);
-		zero_bytes(l, base, off, MIN(size, 16u));
+		fmt_event(l, e, e->args, 1);
+		store_lit_str(l, base, off, size, "N/A", 3, pad);
 		ir_jmp(&l->b, end);
 		ir_set_block(&l->b, end);
 		return;

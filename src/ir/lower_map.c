@@ -317,10 +317,9 @@ static void aggr_merge(struct Lower *l, const struct Type *t, struct IrVal p, Ir
 		ir_set(&l->b, cnt, ir_bin(&l->b, IR_ADD, ir_reg(cnt), ir_load(&l->b, p, 8, 8, false)));
 }
 
-// All CPUs' parts of an aggregation as one integer.
-struct IrVal lm_aggr_int(struct Lower *l, struct MapSym *m, struct IrVal key)
+// All CPUs' parts of an aggregation in two words: *acc, and for averages and statistics the number of values in *cnt.
+static void aggr_parts(struct Lower *l, struct MapSym *m, struct IrVal key, IrReg *accp, IrReg *cntp)
 {
-	const struct Type *t = m->val;
 	if (!l->o->percpu_lookup)
 		diag_error(l->u->diags, m->span,
 			   "reading %s inside the script needs bpf_map_lookup_percpu_elem (Linux 5.19), which this kernel does not have", m->name);
@@ -338,15 +337,32 @@ struct IrVal lm_aggr_int(struct Lower *l, struct MapSym *m, struct IrVal key)
 	struct IrVal p = call3(l, H_PERCPU_LOOKUP, ir_mapfd(m->def->id), key, ir_reg(cpu));
 	ir_br(&l->b, IC_NE, p, ir_imm(0), have, next);
 	ir_set_block(&l->b, have);
-	aggr_merge(l, t, p, acc, cnt);
+	aggr_merge(l, m->val, p, acc, cnt);
 	ir_jmp(&l->b, next);
 	ir_set_block(&l->b, next);
 	ir_set(&l->b, cpu, ir_bin(&l->b, IR_ADD, ir_reg(cpu), ir_imm(1)));
 	ir_jmp(&l->b, head);
 	ir_set_block(&l->b, end);
+	*accp = acc;
+	*cntp = cnt;
+}
+
+struct IrVal lm_aggr_int(struct Lower *l, struct MapSym *m, struct IrVal key)
+{
+	const struct Type *t = m->val;
+	IrReg acc, cnt;
+	aggr_parts(l, m, key, &acc, &cnt);
 	if (t->kind == TY_AVG || t->kind == TY_STATS)
 		return ir_bin(&l->b, t->sgn ? IR_SDIV : IR_UDIV, ir_reg(acc), ir_reg(cnt));
 	return ir_reg(acc);
+}
+
+void lm_stats_into(struct Lower *l, struct Expr *ref, struct IrVal base, s32 off)
+{
+	IrReg total, count;
+	aggr_parts(l, ref->map, ref_key(l, ref), &total, &count);
+	ir_store(&l->b, base, off, 8, ir_reg(total));
+	ir_store(&l->b, base, off + 8, 8, ir_reg(count));
 }
 
 // ---- writing

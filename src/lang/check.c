@@ -6,7 +6,7 @@
 
 static void check_cond(struct Unit *u, struct Expr *e, const char *what)
 {
-	const struct Type *t = operand_type(u, check_expr(u, e));
+	const struct Type *t = check_truth(u, e);
 	if (t->kind != TY_NONE && !ty_is_int(t) && t->kind != TY_PTR)
 		ERR(u, e->span, "Invalid condition in %s: '%s'", what, tyname(u, t));
 }
@@ -50,7 +50,9 @@ static void check_map_decl(struct Unit *u, struct MapSym *m, struct Expr *e)
 static void assign_map(struct Unit *u, struct Stmt *s)
 {
 	struct Expr *l = s->lhs;
+	bool read = l->map->read;
 	check_expr(u, l);
+	l->map->read = read;
 	u->aggr = s->op == OP_NONE && is_aggr_call(s->e) ? s->e : NULL;
 	const struct Type *t = check_expr(u, s->e);
 	if (t->kind == TY_VOID) {
@@ -232,6 +234,8 @@ static void check_stmt(struct Unit *u, struct Stmt *s)
 		check_stmts(u, s->els);
 		break;
 	case S_WHILE:
+		if (u->final)
+			diag_warn(u->diags, s->span, "While loops are deprecated and may be removed in the future.");
 		check_cond(u, s->e, "while");
 		loop_body(u, s);
 		break;
@@ -275,7 +279,7 @@ static void check_probe(struct Unit *u, struct ProbeUnit *pu)
 	u->cur = pu;
 	u->loop_depth = 0;
 	if (pu->ast->pred) {
-		const struct Type *t = operand_type(u, check_expr(u, pu->ast->pred));
+		const struct Type *t = check_truth(u, pu->ast->pred);
 		if (t->kind != TY_NONE && !ty_is_int(t) && t->kind != TY_PTR)
 			ERR(u, pu->ast->pred->span, "Invalid type for predicate: '%s'", tyname(u, t));
 	}
@@ -308,14 +312,19 @@ static bool in_dropped_probe(struct Unit *u, const char *name)
 	return m.found;
 }
 
-// A map that only dropped probes fill is an empty map of numbers: the rest of the script still runs. True: another round is due.
+// A map that is read and never assigned, or only in dropped probes, is an empty map of numbers. True: another round is due.
 static bool assume_types(struct Unit *u)
 {
 	bool any = false;
 	for (size_t i = 0; i < u->maps.n; i++) {
 		struct MapSym *m = u->maps.p[i];
-		if (m->val || !in_dropped_probe(u, m->name))
+		bool dropped = !m->val && in_dropped_probe(u, m->name);
+		if (m->val || (!dropped && !m->read))
 			continue;
+		if (!dropped) {
+			diag_warn(u->diags, m->span, "Undefined map: %s", m->name);
+			diag_hint(u->diags, "nothing is ever assigned to %s: it reads as 0", m->name);
+		}
 		m->val = ty_int(u->types, 8, true);
 		any = true;
 	}

@@ -28,6 +28,7 @@ struct MapSym {
 	const char *name; // with '@'
 	const struct Type *key, *val; // NULL: not known yet
 	bool scalar, keyed;	      // used without, with a key
+	bool read;		      // its value is asked for somewhere
 	bool locked;		      // a typeof() or sizeof() asked for its type
 	struct Span span;
 	struct MapDecl *decl;
@@ -37,6 +38,7 @@ struct MapSym {
 // An option of the script, with what getopt() says of it (or NULL).
 struct OptSym {
 	const char *name, *help;
+	const char *def; // text of its default
 };
 
 // A probe of the script for one kind of context: its points share one meaning of args, argN, probe and func.
@@ -61,6 +63,7 @@ struct CheckHooks {
 	int (*ptregs)(const char *name, u32 *size); // offset in struct pt_regs or -1
 	bool (*kfunc)(void *, const char *name);
 	int (*syscall_number)(const char *name); // -1: unknown
+	const char *(*syscall_name)(int nr);	 // NULL: unknown
 	const char *(*getenv)(const char *name);
 	bool (*bpf_loop)(void); // bodies of loops become functions that the kernel calls
 	bool (*big_keys)(void); // keys of maps may have over 512 bytes
@@ -151,6 +154,7 @@ const struct Type *operand_type(struct Unit *u, const struct Type *t); // aggreg
 const struct Type *ty_none(struct Unit *u);
 enum AddrSpace default_as(struct Unit *u); // of a pointer made from a number, by kind of probe
 const char *tyname(struct Unit *u, const struct Type *t); // arena text for messages
+bool param_number(const char *s, u64 *v, bool *neg); // expand.c: is a parameter's text a number? *v of a negative one is its 64 bits
 // walk.c
 void walk_exprs(struct Stmt *s, bool (*fn)(void *, struct Expr *), void *arg); // pre-order; false: do not descend
 void walk_expr(struct Expr *e, bool (*fn)(void *, struct Expr *), void *arg);

@@ -11,7 +11,7 @@ static bool conv_takes(char conv, const struct Type *t)
 	case 'd': case 'i': case 'u': case 'x': case 'X': case 'o': case 'c': case 'p': case 'g':
 		return num;
 	case 's':
-		return t->kind != TY_BUF && t->kind != TY_VOID; // numbers print as numbers
+		return t->kind != TY_VOID; // numbers print as numbers
 	case 'r': case 'h': case 'e':
 		return t->kind == TY_BUF;
 	default:
@@ -138,7 +138,7 @@ const struct Type *c_print(struct Unit *u, struct Expr *e)
 		e->fmt = add_fmt_site(u, FK_PRINT_VALUE, e, "", 0, &a, 1);
 		if (ty_is_aggr(t) && a->kind == E_MAPREF) { // print(@m[k]): one entry, read by the kernel side as an integer or copied whole
 			u->prog->fmts.p[e->fmt]->args[0].type = operand_type(u, t);
-			if (ty_is_aggr(operand_type(u, t)))
+			if (ty_is_aggr(operand_type(u, t)) && t->kind != TY_STATS)
 				ERR(u, a->span, "print() of a single %s is not supported; print the whole map", tyname(u, t));
 		}
 	}
@@ -193,6 +193,7 @@ const struct Type *c_assert(struct Unit *u, struct Expr *e)
 	check_expr(u, e->args[0]);
 	if (s && u->final) {
 		struct Str f = {0};
+		str_add(&f, "assert failed: ");
 		for (; *s; s++) {
 			if (*s == '%')
 				str_addc(&f, '%');

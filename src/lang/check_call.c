@@ -34,6 +34,11 @@ bool lit_int_arg(struct Unit *u, struct Expr *e, u32 i, s64 *out)
 const char *lit_str_arg(struct Unit *u, struct Expr *e, u32 i)
 {
 	const char *s;
+	if (expr_lit_str(e->args[i], &s)) { // known when compiling: it may be of any length
+		e->args[i]->is_lit = true;
+		e->args[i]->type = ty_str(u->types, e->args[i]->len + 1);
+		return s;
+	}
 	check_expr(u, e->args[i]);
 	if (expr_lit_str(e->args[i], &s))
 		return s;

@@ -2,18 +2,35 @@
 #include "lang/check_call.h"
 
 // Options the script asks for, once each, with what it says of them.
-static void note_option(struct Unit *u, const char *name, const char *help)
+static void note_option(struct Unit *u, struct Expr *e, const char *name, const char *help, const char *def)
 {
-	for (size_t i = 0; i < u->opts.n; i++)
-		if (!strcmp(u->opts.p[i].name, name))
-			return;
-	vec_push(&u->opts, ((struct OptSym){name, help}));
+	for (size_t i = 0; i < u->opts.n; i++) {
+		if (strcmp(u->opts.p[i].name, name))
+			continue;
+		if (strcmp(u->opts.p[i].def, def))
+			diag_error(u->diags, e->span, "Command line option '%s' needs to have the same default value in all places it is used. Previous "
+						      "default value: %s", name, u->opts.p[i].def);
+		return;
+	}
+	vec_push(&u->opts, ((struct OptSym){name, help, def}));
+}
+
+static const char *default_text(struct Unit *u, const struct Expr *def)
+{
+	if (!def)
+		return "false";
+	if (def->kind == E_BOOL)
+		return def->ival ? "true" : "false";
+	if (def->kind == E_STR)
+		return def->str;
+	return arena_printf(u->arena, def->is_neg ? "%lld" : "%llu", (unsigned long long)def->ival);
 }
 
 // Options given that the script never asks for, and --help.
 void check_options(struct Unit *u)
 {
 	bool bad = false, help = false;
+	struct Str unknown = {0};
 	for (size_t i = 0; i < u->script->nparams; i++) {
 		const char *name = u->script->params[i].name;
 		bool known = !name;
@@ -24,9 +41,12 @@ void check_options(struct Unit *u)
 		if (!strcmp(name, "help"))
 			help = true;
 		else
-			diag_error_plain(u->diags, "the script has no option --%s", name);
+			str_addf(&unknown, "%s--%s", unknown.n ? ", " : "", name);
 		bad = true;
 	}
+	if (unknown.n)
+		diag_error_plain(u->diags, "unexpected program command line options: %s", str_text(&unknown));
+	str_deinit(&unknown);
 	if (!bad)
 		return;
 	if (help)
@@ -37,29 +57,38 @@ void check_options(struct Unit *u)
 		diag_hint(u->diags, "--%s%s%s", u->opts.p[o].name, u->opts.p[o].help ? ": " : "", u->opts.p[o].help ? u->opts.p[o].help : "");
 }
 
+static bool is_word(const char *s, const char *const *words)
+{
+	while (*words && strcasecmp(s, *words))
+		words++;
+	return *words;
+}
+
 // The node becomes a literal at its first visit: errors of the value cannot wait for the last round.
 const struct Type *c_getopt(struct Unit *u, struct Expr *e)
 {
+	static const char *const yes[] = {"true", "1", "yes", "on", NULL}, *const no[] = {"false", "0", "no", "off", NULL};
 	const char *name = lit_str_arg(u, e, 0);
 	if (!name)
 		return ty_none(u);
-	note_option(u, name, e->nargs > 2 ? lit_str_arg(u, e, 2) : NULL);
-	for (u32 i = 1; i < e->nargs; i++) {
-		check_expr(u, e->args[i]);
-		if (!e->args[i]->is_lit)
-			ERR(u, e->args[i]->span, "getopt() takes literals only");
+	struct Expr *def = e->nargs > 1 ? e->args[1] : NULL;
+	if (def)
+		check_expr(u, def);
+	if (def && !lit_num(def) && def->kind != E_STR) {
+		ERR(u, def->span, "Second argument to 'getopt' must be a string literal, integer literal, or a boolean literal.");
+		return ty_none(u);
 	}
+	note_option(u, e, name, e->nargs > 2 ? lit_str_arg(u, e, 2) : NULL, default_text(u, def));
 	const struct Param *p = NULL;
 	for (size_t i = 0; i < u->script->nparams; i++)
 		if (u->script->params[i].name && !strcmp(u->script->params[i].name, name))
 			p = &u->script->params[i];
-	struct Expr *def = e->nargs > 1 ? e->args[1] : NULL;
 	const char *v = p ? p->val : NULL;
 	u64 n = 0;
 	if (!def || def->kind == E_BOOL) {
-		bool on = p ? !v || !strcmp(v, "true") || !strcmp(v, "1") : def && def->ival;
-		if (p && v && !on && strcmp(v, "false") && strcmp(v, "0"))
-			diag_error_plain(u->diags, "option --%s of the script is true, false, 1 or 0, not '%s'", name, v);
+		bool on = p ? !v || is_word(v, yes) : def && def->ival;
+		if (p && v && !on && !is_word(v, no))
+			diag_error_plain(u->diags, "program command line option --%s expects a boolean (e.g. 'true') (value: %s)", name, v);
 		e->kind = E_BOOL;
 		e->ival = on;
 		e->is_lit = true;
@@ -75,13 +104,10 @@ const struct Type *c_getopt(struct Unit *u, struct Expr *e)
 	bool neg = def->is_neg;
 	n = def->ival;
 	if (p) {
-		neg = v && *v == '-';
-		if (!v || !parse_u64(v + neg, &n)) {
+		if (!v || !param_number(v, &n, &neg)) {
 			diag_error_plain(u->diags, "option --%s of the script is a number of 64 bits, not '%s'", name, v ? v : "");
 			n = 0;
 		}
-		if (neg)
-			n = -n;
 	}
 	make_int(u, e, n, neg && n);
 	return e->type;

@@ -25,6 +25,8 @@ const struct Type *c_comm(struct Unit *u, struct Expr *e)
 		if (raw || p->kind == PK_BEGIN || p->kind == PK_END || p->kind == PK_SELF || p->kind == PK_TEST || p->kind == PK_BENCH)
 			ERR(u, e->span, "comm(pid) can not be used in '%s' probes", probe_kind_name(p->kind));
 		int_arg(u, e, 0);
+		if (u->final)
+			e->fmt = add_fmt_site(u, FK_WARNF, e, "No such process (pid=%d)", 24, e->args, 1);
 	}
 	return ty_str(u->types, 16);
 }
@@ -77,8 +79,8 @@ const struct Type *c_nsecs(struct Unit *u, struct Expr *e)
 
 const struct Type *c_cpid(struct Unit *u, struct Expr *e)
 {
-	if (!u->hooks->cpid && u->final)
-		diag_warn(u->diags, e->span, "cpid: there is no child process (-c); it is 0");
+	if (!u->hooks->cpid) // now: the node is a literal in the next round
+		diag_warn(u->diags, e->span, "No child command (`-c`); cpid is zero");
 	make_int(u, e, (u64)u->hooks->cpid, false);
 	return e->type = t_int(u, 4, false);
 }
@@ -93,8 +95,15 @@ const struct Type *c_has_cpid(struct Unit *u, struct Expr *e)
 
 const struct Type *c_usermode(struct Unit *u, struct Expr *e)
 {
+	switch (u->cur->point->kind) {
+	case PK_UPROBE: case PK_URETPROBE: case PK_USDT: case PK_BEGIN: case PK_END: case PK_SELF: case PK_TEST: case PK_BENCH:
+		make_int(u, e, 1, false);
+		return e->type;
+	default:
+		break;
+	}
 	if (u->cur->point->ctx != CTX_PERF)
-		ERR(u, e->span, "usermode: only the profile, software, hardware and interval probes know the interrupted mode");
+		ERR(u, e->span, "usermode: this probe does not know the interrupted mode");
 	return t_int(u, 1, false);
 }
 

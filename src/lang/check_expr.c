@@ -119,12 +119,13 @@ static const struct Type *check_index(struct Unit *u, struct Expr *e)
 	}
 	if (i->kind != TY_NONE && !ty_is_int(operand_type(u, i)))
 		ERR(u, e->b->span, "The array index operator [] only accepts integer indices. Got '%s'.", tyname(u, i));
+	u32 room = t->kind == TY_ARRAY ? t->n : t->kind == TY_STR ? t->size : 0;
+	if (room && e->b->kind == E_INT && (e->b->is_neg || e->b->ival >= room))
+		ERR(u, e->span, "the index %lld is out of bounds for array of size %u", (long long)e->b->ival, room);
 	if (t->kind == TY_STR || t->kind == TY_BUF) {
 		e->as = AS_BPF;
 		return ty_char(u->types);
 	}
-	if (t->kind == TY_ARRAY && e->b->kind == E_INT && (e->b->is_neg || (t->n && e->b->ival >= t->n)))
-		ERR(u, e->span, "the index %lld is out of bounds for array of size %u", (long long)e->b->ival, t->n);
 	e->as = t->kind == TY_PTR ? t->as : e->a->as;
 	const struct Type *el = t->elem;
 	if (el->kind == TY_ARRAY && el->elem->is_char)
@@ -167,6 +168,7 @@ static const struct Type *check_map(struct Unit *u, struct Expr *e)
 			map_grow_key(u, m, e->span, k);
 	} else
 		m->scalar = true;
+	m->read = true;
 	if (m->scalar && m->keyed)
 		ERR(u, e->span, "%s used as a map with an explicit key (non-scalar map), previously used without an explicit key (scalar map)",
 		    m->name);
@@ -231,6 +233,8 @@ static const struct Type *expr_type(struct Unit *u, struct Expr *e)
 		e->is_lit = true;
 		return ty_bool(u->types);
 	case E_STR:
+		if (e->len >= unit_max_strlen(u))
+			ERR(u, e->span, "String is too long (over %u bytes): %s", unit_max_strlen(u), e->str);
 		e->is_lit = true;
 		return ty_str(u->types, e->len + 1);
 	case E_POSPARAM:

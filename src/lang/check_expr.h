@@ -12,6 +12,9 @@ static inline bool lit_num(const struct Expr *e)
 	return e->kind == E_INT || e->kind == E_BOOL;
 }
 
+const struct Type *check_truth(struct Unit *u, struct Expr *e); // type of a condition; a literal text becomes whether it has any
+
+const char *text_of_number(struct Unit *u, const struct Type *t, s64 n); // of a text that is a number until it is printed
 void check_options(struct Unit *u);
 void make_bool(struct Unit *u, struct Expr *e, bool v); // e becomes a literal
 // Each returns the type of a node of its kind.

@@ -75,6 +75,48 @@ static const struct Type *fold_binop(struct Unit *u, struct Expr *e)
 	return e->type;
 }
 
+// Text is true when there is any.
+const struct Type *check_truth(struct Unit *u, struct Expr *e)
+{
+	const struct Type *t = operand_type(u, check_expr(u, e));
+	if (e->kind != E_STR)
+		return t;
+	make_bool(u, e, e->len > 0);
+	return e->type;
+}
+
+// "abc" + 1 is what stands behind the first byte.
+static const struct Type *skip_text(struct Unit *u, struct Expr *e, const struct Expr *text, const struct Expr *n)
+{
+	bool none = n->is_neg || n->ival >= text->len;
+	if (none)
+		diag_warn(u->diags, e->span, "literal string will always be empty");
+	make_str(u, e, none ? "" : text->str + n->ival, none ? 0 : text->len - (u32)n->ival);
+	return e->type;
+}
+
+// Operators on literals of which one at least is a text. NULL: there is no such operation.
+static const struct Type *fold_text(struct Unit *u, struct Expr *e)
+{
+	struct Expr *a = e->a, *b = e->b;
+	if (e->op == OP_ADD && a->kind == E_STR && b->kind == E_STR) {
+		char *s = arena_alloc(u->arena, a->len + b->len + 1);
+		memcpy(s, a->str, a->len);
+		memcpy(s + a->len, b->str, b->len);
+		s[a->len + b->len] = 0;
+		make_str(u, e, s, a->len + b->len);
+		return e->type;
+	}
+	if (e->op == OP_ADD && (a->kind == E_INT || b->kind == E_INT))
+		return a->kind == E_STR ? skip_text(u, e, a, b) : skip_text(u, e, b, a);
+	if (!is_cmp(e->op) || a->kind != b->kind)
+		return NULL;
+	int c = memcmp(a->str, b->str, MIN(a->len, b->len));
+	s64 order = c ? c : (s64)a->len - (s64)b->len;
+	make_bool(u, e, fold_cmp(e->op, (u64)order, 0, true));
+	return e->type;
+}
+
 static const struct Type *binop_ptr(struct Unit *u, struct Expr *e, const struct Type *a, const struct Type *b)
 {
 	if (is_cmp(e->op) || e->op == OP_LAND || e->op == OP_LOR)
@@ -103,7 +145,8 @@ const struct Type *arith_type(struct Unit *u, enum Op op, const struct Type *a, 
 
 static bool comparable(const struct Type *t)
 {
-	return t->kind == TY_STR || t->kind == TY_ARRAY || t->kind == TY_TUPLE || t->kind == TY_MAC || t->kind == TY_INET || t->kind == TY_BUF;
+	return t->kind == TY_STR || t->kind == TY_ARRAY || t->kind == TY_TUPLE || t->kind == TY_MAC || t->kind == TY_INET || t->kind == TY_BUF ||
+	       t->kind == TY_STRFTIME;
 }
 
 // Texts that are numbers until they are printed: the number whose text is s, -1 if none is.
@@ -125,6 +168,21 @@ static s64 number_of_text(struct Unit *u, const struct Type *t, const char *s)
 		return u->hooks->syscall_number ? u->hooks->syscall_number(s) : -1;
 	default:
 		return (pw = getpwnam(s)) ? (s64)pw->pw_uid : -1;
+	}
+}
+
+// The other way round, for numbers known when compiling; NULL for other types and unknown numbers.
+const char *text_of_number(struct Unit *u, const struct Type *t, s64 n)
+{
+	switch (t->kind) {
+	case TY_STRERROR:
+		return arena_strdup(u->arena, strerror((int)n));
+	case TY_SIGNAL_NAME:
+		return n > 0 && n <= SIGRTMAX ? arena_strdup(u->arena, strsignal((int)n)) : NULL;
+	case TY_SYSCALL_NAME:
+		return u->hooks->syscall_name ? u->hooks->syscall_name((int)n) : NULL;
+	default:
+		return NULL;
 	}
 }
 
@@ -154,17 +212,16 @@ const struct Type *check_binop(struct Unit *u, struct Expr *e)
 			make_bool(u, e, (e->op == OP_EQ) == !strcmp(tyname(u, x), tyname(u, y)));
 		return ty_bool(u->types);
 	}
-	const struct Type *a = operand_type(u, check_expr(u, e->a)), *b = operand_type(u, check_expr(u, e->b));
+	bool logic = e->op == OP_LAND || e->op == OP_LOR;
+	const struct Type *a = logic ? check_truth(u, e->a) : operand_type(u, check_expr(u, e->a));
+	const struct Type *b = logic ? check_truth(u, e->b) : operand_type(u, check_expr(u, e->b));
 	if (a->kind == TY_NONE || b->kind == TY_NONE)
 		return is_cmp(e->op) || e->op == OP_LAND || e->op == OP_LOR ? ty_bool(u->types) : ty_none(u);
 	if (lit_num(e->a) && lit_num(e->b))
 		return fold_binop(u, e);
-	const char *x, *y;
-	if (expr_lit_str(e->a, &x) && expr_lit_str(e->b, &y) && (e->op == OP_EQ || e->op == OP_NE)) {
-		bool eq = e->a->len == e->b->len && !memcmp(x, y, e->a->len);
-		make_bool(u, e, (e->op == OP_EQ) == eq);
-		return e->type;
-	}
+	const struct Type *folded = (e->a->kind == E_STR || lit_num(e->a)) && (e->b->kind == E_STR || lit_num(e->b)) ? fold_text(u, e) : NULL;
+	if (folded)
+		return folded;
 	if (a->kind == TY_PTR || b->kind == TY_PTR) {
 		bool ok = (a->kind == TY_PTR || ty_is_int(a)) && (b->kind == TY_PTR || ty_is_int(b));
 		if (ok)
@@ -173,8 +230,8 @@ const struct Type *check_binop(struct Unit *u, struct Expr *e)
 	if (ty_is_int(a) && ty_is_int(b))
 		return is_cmp(e->op) || e->op == OP_LAND || e->op == OP_LOR ? ty_bool(u->types) : arith_type(u, e->op, a, b);
 	if ((e->op == OP_EQ || e->op == OP_NE) && a->kind == b->kind && comparable(a)) {
-		if (a->kind == TY_TUPLE && !type_unify(u->types, a, b))
-			ERR(u, e->span, "Type mismatch for '%s': comparing '%s' with '%s'", op_text(e->op), tyname(u, a), tyname(u, b));
+		if (u->final && a->kind == TY_TUPLE && !type_unify(u->types, a, b)) // tuples of different types are never equal
+			make_bool(u, e, e->op == OP_NE);
 		if (a->kind == TY_ARRAY && (a->n != b->n || a->elem->size != b->elem->size))
 			ERR(u, e->span, "Only arrays of same size support comparison operators.");
 		return ty_bool(u->types);
@@ -250,7 +307,7 @@ const struct Type *check_unop(struct Unit *u, struct Expr *e)
 			make_int(u, e, v, (s64)v < 0);
 			return e->type;
 		}
-		if (ty_is_int(t))
+		if (t->kind == TY_INT)
 			return ty_int(u->types, 8, true);
 		break;
 	case OP_BNOT:
@@ -259,10 +316,12 @@ const struct Type *check_unop(struct Unit *u, struct Expr *e)
 			make_int(u, e, v, false);
 			return e->type;
 		}
-		if (ty_is_int(t))
+		if (t->kind == TY_INT)
 			return ty_int(u->types, t->size, t->sgn);
 		break;
 	case OP_NOT:
+		if (e->a->kind == E_STR)
+			t = check_truth(u, e->a);
 		if (lit_num(e->a)) {
 			make_bool(u, e, !e->a->ival);
 			return e->type;
@@ -310,13 +369,12 @@ const struct Type *check_unop(struct Unit *u, struct Expr *e)
 
 const struct Type *check_ternary(struct Unit *u, struct Expr *e)
 {
-	const struct Type *c = operand_type(u, check_expr(u, e->a)), *a = check_expr(u, e->b), *b = check_expr(u, e->c);
+	const struct Type *c = check_truth(u, e->a), *a = check_expr(u, e->b), *b = check_expr(u, e->c);
 	if (c->kind != TY_NONE && !ty_is_int(c) && c->kind != TY_PTR)
 		ERR(u, e->a->span, "Invalid condition in ternary: %s", tyname(u, c));
 	if (lit_num(e->a)) {
 		struct Expr *pick = e->a->ival ? e->b : e->c;
-		const struct Type *t = type_unify(u->types, operand_type(u, a), operand_type(u, b));
-		if (pick->is_lit && t) {
+		if (pick->is_lit) {
 			struct Span at = e->span;
 			*e = *pick;
 			e->span = at;

@@ -85,16 +85,13 @@ const struct Type *type_unify(struct TypeTab *t, const struct Type *a, const str
 		return a;
 	if (a->kind == TY_NONE)
 		return b;
-	if (ty_is_int(a) && ty_is_int(b)) {
-		if (a->kind == TY_BOOL)
-			a = ty_int(t, 1, false);
-		if (b->kind == TY_BOOL)
-			b = ty_int(t, 1, false);
-		return unify_int(t, a, b);
-	}
 	if (a->kind != b->kind)
 		return NULL;
+	if (a->kind == TY_INT)
+		return unify_int(t, a, b);
 	switch (a->kind) {
+	case TY_BOOL:
+		return a;
 	case TY_STR:
 		return ty_str(t, MAX(a->size, b->size));
 	case TY_BUF:

@@ -66,6 +66,12 @@ const struct Type *c_buf(struct Unit *u, struct Expr *e)
 static const struct Type *text_arg(struct Unit *u, struct Expr *e, u32 i)
 {
 	const struct Type *t = check_expr(u, e->args[i]);
+	struct Expr *call = e->args[i];
+	const char *late = call->nargs == 1 && call->args[0]->kind == E_INT ? text_of_number(u, t, (s64)call->args[0]->ival) : NULL;
+	if (late) {
+		make_str(u, call, late, (u32)strlen(late));
+		return call->type;
+	}
 	if (t->kind == TY_STR || t->kind == TY_NONE)
 		return t;
 	if ((t->kind == TY_PTR && ty_is_int(t->elem) && t->elem->size == 1) || (t->kind == TY_ARRAY && t->elem->size == 1)) {

@@ -274,13 +274,11 @@ static bool put_argument(struct Expander *x, struct Expr **pe)
 // ---- parameters of the command line
 
 // A whole number in any base, with a sign or an exponent; no durations: "5m" is text.
-static bool number(const char *s, u64 *v, bool *neg)
+bool param_number(const char *s, u64 *v, bool *neg)
 {
 	*neg = *s == '-';
 	s += *neg;
-	size_t n = strlen(s);
-	bool hex = n > 2 && s[0] == '0' && (s[1] | 0x20) == 'x';
-	if (!n || s[strspn(s, hex ? "0123456789abcdefABCDEFxX" : "0123456789eE")] || parse_int_literal(s, n, v))
+	if (!*s || parse_int_literal(s, strlen(s), v))
 		return false;
 	if (!*neg)
 		return true;
@@ -295,7 +293,7 @@ static void put_param(struct Expander *x, struct Expr *e)
 {
 	const char *val = param_positional(x->s->params, x->s->nparams, e->ival);
 	u64 v = 0;
-	bool neg = false, is_num = !val || number(val, &v, &neg);
+	bool neg = false, is_num = !val || !*val || param_number(val, &v, &neg);
 	*e = (struct Expr){.kind = is_num ? E_INT : E_STR, .span = e->span, .ival = v, .is_neg = neg, .from_param = true, .height = 1};
 	e->str = val ? val : "";
 	e->len = (u32)strlen(e->str);

@@ -22,8 +22,8 @@ const char *fmt_parse(struct Arena *a, const char *fmt, u32 len, struct FmtPiece
 	for (;;) {
 		struct FmtPiece piece = {0};
 		char *lit = arena_alloc(a, (size_t)(end - p) + 1);
-		while (p < end && (*p != '%' || (p + 1 < end && p[1] == '%'))) {
-			p += *p == '%';
+		while (p < end && (*p != '%' || p + 1 == end || p[1] == '%')) { // "%%", or a lone one at the end
+			p += *p == '%' && p + 1 < end;
 			lit[piece.litlen++] = *p++;
 		}
 		piece.lit = lit;

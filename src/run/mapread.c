@@ -523,7 +523,7 @@ static struct err *read_map(struct RunCtx *rc, struct Arena *a, struct MapDef *m
 	for (u32 i = from; i < d.n; i++) {
 		struct MapEntry *en = &out->entries[out->n];
 		value_decode(rc, a, m->val, items[i].val, &en->val);
-		if (m->scalar && is_empty(m->val, &en->val))
+		if (m->scalar && !m->zeroed && is_empty(m->val, &en->val))
 			continue;
 		if (!m->scalar)
 			value_decode(rc, a, m->key, items[i].key, &en->key);

@@ -67,7 +67,7 @@ struct err *session_run_tests(struct Session *s)
 		total += s->prog.progs.p[i]->kind == PK_TEST;
 	bool text = !s->o->json;
 	if (text)
-		fprintf(s->out, "[==========] Running %u test%s.\n", total, total == 1 ? "" : "s");
+		fprintf(s->out, "[==========] Running %u tests.\n", total);
 	for (size_t i = 0; i < s->prog.progs.n && !e; i++) {
 		struct ProbeProg *pp = s->prog.progs.p[i];
 		bool ok = false;

@@ -207,7 +207,7 @@ STDERR stdin:1:25-30: WARNING: Can't lookup map element because it does not exis
 NAME an option the script never asks for
 RUN {sonde} -e 'begin { print(getopt("aa", 1, "how many a")); exit() }' -- --zz=1
 RC 1
-STDERR the script has no option --zz
+STDERR unexpected program command line options: --zz
 STDERR --aa: how many a
 
 NAME --help of a script

@@ -329,3 +329,66 @@ EXPECT_LINE true
 EXPECT_LINE abcdef 70000
 EXPECT_LINE @k[{ .p = 1, .q = z }]: 2
 EXPECT_LINE @v: { .n = { .c = 1, .d = 2 }, .t = (3, 4) }
+
+NAME literal texts in operators and conditions
+PROG begin { print("abc" + 1); print("ab" + "cd"); print("a" < "b"); if ("") { print(1) } else { print(2) } print("x" ? 3 : 4); exit() }
+EXPECT_LINE bc
+EXPECT_LINE abcd
+EXPECT_LINE true
+EXPECT_LINE 2
+EXPECT_LINE 3
+
+NAME tuples of different types are never equal
+PROG begin { print((1,2) == (1,2,3)); print((1,2) != (1,"a")); $t = (1, 2); print($t == (1, 2)); exit() }
+EXPECT_LINE false
+EXPECT_LINE true
+EXPECT_LINE true
+
+NAME a buffer as text, one entry of statistics, an emptied histogram
+PROG begin { printf("[%s]\n", buf("a\x01b", 3)); @s["x"] = stats(4); @s["x"] = stats(6); print(@s["x"]); @h = hist(3); zero(@h); print(@h); clear(@s); clear(@h); exit() }
+EXPECT_LINE [a\x01b]
+EXPECT_LINE { .count = 2, .average = 5, .total = 10 }
+EXPECT_LINE @h:
+
+NAME texts of numbers that are known when compiling
+PROG begin { print(strlen(signal_name(9))); print(str_concat(strerror(2), "!")); print(strlen(syscall_name(99999)) >= 0) }
+STDERR strlen() expects a string argument
+RC 1
+
+NAME texts of known numbers go into functions
+PROG begin { print(strlen(signal_name(9))); print(str_concat(strerror(2), "!")); exit() }
+EXPECT_LINE 6
+EXPECT_LINE No such file or directory!
+
+NAME a map that is only read is 0
+PROG begin { print(@nothing[1]); $x = @zero; print($x); @copy = @none; print(@copy); clear(@copy); exit() }
+EXPECT_LINE 0
+STDERR Undefined map: @nothing
+
+NAME options of the script: booleans and numbers as one writes them
+RUN {sonde} -q -e 'begin { print((getopt("a"), getopt("b", true), getopt("c", 1), getopt("d", 5))); exit() }' -- --a=yes --b=OFF --c=2s --d=-1_000
+EXPECT_LINE (true, false, 2000000000, -1000)
+
+NAME a parameter with a unit is a number, an empty one is 0
+RUN {sonde} -q -e 'begin { print(($1, $2, $3)); exit() }' 3ms 1_000 ''
+EXPECT_LINE (3000000, 1000, 0)
+
+NAME usermode in probes that know it
+PROG begin { print(usermode); exit() }
+EXPECT_LINE 1
+
+NAME comm of a process that is gone
+NEED host
+NEED ksym:bpf_task_from_pid
+PROG interval:ms:10 { print(comm(4194305)); exit() }
+EXPECT_LINE N/A
+STDERR No such process (pid=4194305)
+
+NAME cpid without a command
+PROG begin { print(cpid); exit() }
+EXPECT_LINE 0
+STDERR WARNING: No child command (`-c`); cpid is zero
+
+NAME the last member of a struct needs no semicolon
+PROG struct A { int x; struct { char a; char b } in } begin { print(sizeof(struct A)); exit() }
+EXPECT_LINE 8

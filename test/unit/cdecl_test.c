@@ -213,7 +213,7 @@ TEST(errors)
 	check_error("struct A { int x; }\nstruct A { int y; };", "stdin:2:8-9: ERROR: redefinition of 'struct A'\nstruct A { int y; };\n       ~\n");
 	check_error("struct A { int x; int x; };", "stdin:1:23-24: ERROR: duplicate member 'x'\nstruct A { int x; int x; };\n"
 						   "                      ~\n");
-	check_error("struct A { int x };", "stdin:1:18-19: ERROR: ';' is missing here\nstruct A { int x };\n                 ~\n");
+	check_error("struct A { int x int y; };", "stdin:1:18-21: ERROR: ';' is missing here\nstruct A { int x int y; };\n                 ~~~\n");
 	check_error("struct A { int a[-1]; };", "stdin:1:17-18: ERROR: this array cannot be that large\nstruct A { int a[-1]; };\n"
 						"                ~\n");
 	check_error("struct A { struct A a; };", "stdin:1:21-22: ERROR: member 'a' has the incomplete type 'struct A'\nstruct A { struct A a; };\n"
