@@ -30,7 +30,7 @@ const struct Provider providers[] = {
 	 FNS(rawtp)},
 	{"software", "s", NULL, PK_SOFTWARE, BPF_PROG_TYPE_PERF_EVENT, "software:event[:count]", "every count-th software event", FNS(counter)},
 	{"tracepoint", "t", NULL, PK_TRACEPOINT, BPF_PROG_TYPE_TRACEPOINT, "tracepoint:category:event", "a kernel tracepoint", FNS(tracepoint)},
-	{"uprobe", "u", NULL, PK_UPROBE, BPF_PROG_TYPE_KPROBE, "uprobe:binary:[cpp:]function[+offset] or uprobe:binary:address",
+	{"uprobe", "u", NULL, PK_UPROBE, BPF_PROG_TYPE_KPROBE, "uprobe:binary:[cpp:]function[+offset], uprobe:binary:address or uprobe:binary@file:line[:column]",
 	 "a user function is entered", FNS(uprobe)},
 	{"uretprobe", "ur", NULL, PK_URETPROBE, BPF_PROG_TYPE_KPROBE, "uretprobe:binary:[cpp:]function", "a user function returns", FNS(uprobe)},
 	{"usdt", "U", NULL, PK_USDT, BPF_PROG_TYPE_KPROBE, "usdt:binary:[provider:]name", "a static tracepoint of a program", FNS(usdt)},

@@ -1,6 +1,8 @@
 // uprobe, uretprobe: names, patterns, offsets and addresses in user binaries -> points with file offsets.
 // Invariant: addr of a point lies inside a PT_LOAD segment's file bytes; two points of one attach point never share a file offset.
 #include <errno.h>
+#include <limits.h>
+#include <unistd.h>
 #include "probe/internal.h"
 
 struct Want { // what is looked for in one object
@@ -259,6 +261,48 @@ static void expand_address(struct ProbeEnv *env, const struct Provider *p, const
 	point_add(env, spec, out, pt);
 }
 
+static void no_line(struct ProbeEnv *env, const struct AttachSpec *spec, const char *why)
+{
+	if (env->lenient || (env->config && env->config->missing_probes != MISSING_ERROR))
+		probe_missing(env, spec, "%s", why);
+	else
+		diag_error(env->diags, spec->span, "%s", why);
+}
+
+// uprobe:TARGET@FILE:LINE[:COL]: where the binary's debug information has that statement begin.
+static void expand_line(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, const char *at, struct PointList *out)
+{
+	const char *target = arena_strndup(env->arena, spec->parts[1], (size_t)(at - spec->parts[1])), *file = at + 1;
+	NameList paths = {0};
+	struct Str units = {0};
+	u64 line = 0, col = 0, addr = 0;
+	if (p->kind != PK_UPROBE)
+		diag_error(env->diags, spec->span, "Source code location not allowed");
+	else if (spec->nparts < 3 || spec->nparts > 4 || !*file || !*target)
+		diag_error(env->diags, spec->span, "Invalid uprobe arguments, expected format: uprobe:TARGET@FILE:LINE[:COL]");
+	else if (!parse_u64(spec->parts[2], &line) || !line || line > INT_MAX)
+		diag_error(env->diags, spec->span, "Invalid line number: %s", spec->parts[2]);
+	else if (spec->nparts == 4 && (!parse_u64(spec->parts[3], &col) || !col || col > INT_MAX))
+		diag_error(env->diags, spec->span, "Invalid column number: %s", spec->parts[3]);
+	else if (probe_targets(env, spec, target, env->pid, &paths)) {
+		struct SymObject *o = target_object(env, spec, paths.p[0]);
+		enum SymLine r = o ? sym_object_line(env->syms, o, file, (u32)line, (u32)col, &addr, &units) : SYM_LINE_NO_DWARF;
+		if (r == SYM_LINE_OK)
+			expand_address(env, p, spec, paths.p[0], addr, out);
+		else if (r == SYM_LINE_NO_DWARF)
+			no_line(env, spec, arena_printf(env->arena, "No DWARF debug info found for '%s', cannot attach by source code location.", target));
+		else if (r == SYM_LINE_NO_UNIT)
+			no_line(env, spec, arena_printf(env->arena, "DWARF error: No compilation unit matches %s", file));
+		else if (r == SYM_LINE_AMBIGUOUS)
+			no_line(env, spec, arena_printf(env->arena, "DWARF error: Ambiguous source path, matches multiple files: %s", str_text(&units)));
+		else
+			no_line(env, spec, arena_printf(env->arena, "DWARF error: Unable to map '%s:%s%s%s' to address", file, spec->parts[2], col ? ":" : "",
+						     col ? spec->parts[3] : ""));
+	}
+	str_deinit(&units);
+	vec_deinit(&paths);
+}
+
 // One object. many: the target was a pattern, so that a file without a match is no error by itself.
 static void expand_object(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, const char *path, const struct Want *w,
 			  bool many, struct PointList *out)
@@ -332,6 +376,11 @@ void uprobe_expand(struct ProbeEnv *env, const struct Provider *p, const struct 
 	struct Want w;
 	NameList paths = {0};
 	u64 addr;
+	const char *at = spec->nparts > 1 ? strrchr(spec->parts[1], '@') : NULL;
+	if (at && access(spec->parts[1], F_OK)) { // no file whose name has a '@'
+		expand_line(env, p, spec, at, out);
+		return;
+	}
 	if (!own && !spec_parts(env, p, spec, 2, 3))
 		return;
 	const char *target = own ? NULL : spec->parts[1];

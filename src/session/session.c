@@ -185,10 +185,10 @@ static int pipeline(struct Session *s)
 		return session_fail(e);
 	if (session_show_diags(s))
 		return 1;
-	if (o->dump && !(o->dump & DUMP_VERIFIER))
+	if (o->dump && !(o->dump & DUMP_VERIFIER) && !o->as_bpftrace) // bpftrace goes on
 		return 0;
 	if ((e = session_trace(s)))
-		return session_fail(e);
+		return session_fail(e) && o->as_bpftrace ? 255 : 1; // bpftrace's status for what the kernel refuses
 	return s->rc.exit_code;
 }
 

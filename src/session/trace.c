@@ -238,7 +238,7 @@ static struct err *attach_and_trace(struct Session *s)
 		read_iterators(s);
 		if (tool->started && (e = tool->started(tool->arg, &s->rc)))
 			return e;
-	} else if (!s->o->quiet && s->o->mode == MODE_TRACE)
+	} else if (!s->o->quiet && s->o->mode == MODE_TRACE && !(s->o->dry_run && s->o->as_bpftrace))
 		s->render.ops->attached(&s->render, n);
 	s->render.ops->flush(&s->render);
 	notify_ready();

@@ -1,5 +1,5 @@
 // DWARF: inlined functions and lines. Input: .debug_info and .debug_line of an object or its split debug file, through libdw. Output: for
-// an address the inlined functions around it, innermost first, and file:line. Invariants: one interval table per compile unit, built
+// an address the inlined functions around it, innermost first, and file:line; for a line its first address. Invariants: one interval table per compile unit, built
 // at the first address in that unit; strings belong to libdw and live as long as Syms. DWARF is as untrusted as the file it is in: every
 // walk is bounded (a DW_AT_sibling may point backwards), strings are made to end inside their section (libdw does not care), the
 // ELF descriptor is of the reading kind, not the mapping one (see elffile.c), and other files the DWARF names (.dwo, dwz) are opened only
@@ -346,4 +346,78 @@ u32 object_inlined(struct Syms *s, struct SymObject *o, u64 off, struct SymHit *
 	outer.line = line.line;
 	hits[n] = outer;
 	return n + 1;
+}
+
+// ---- lines to addresses
+
+// Is `end` the last names of path?
+static bool path_ends(const char *path, const char *end)
+{
+	size_t n = strlen(path), k = strlen(end);
+	return k && k <= n && !strcmp(path + n - k, end) && (k == n || path[n - k - 1] == '/');
+}
+
+// The unit's file by the name the compiler was given, or that name in the directory it ran in.
+static const char *unit_file(const struct DwarfIndex *d, struct Unit *u, const char *file)
+{
+	Dwarf_Attribute a;
+	const char *name = checked(d, dwarf_diename(&u->top));
+	const char *dir = dwarf_attr(&u->top, DW_AT_comp_dir, &a) ? checked(d, dwarf_formstring(&a)) : NULL;
+	if (!name || path_ends(name, file))
+		return name;
+	if (!dir || *name == '/')
+		return NULL;
+	char *full = xasprintf("%s/%s", dir, name);
+	bool ends = path_ends(full, file);
+	free(full);
+	return ends ? name : NULL;
+}
+
+// Rows of included files are not those of the unit's.
+static bool is_wanted(Dwarf_Line *l, const char *file, int line, int col)
+{
+	int row_line, row_col;
+	bool stmt;
+	const char *src = dwarf_linesrc(l, NULL, NULL);
+	if (dwarf_lineno(l, &row_line) || row_line != line || dwarf_linebeginstatement(l, &stmt) || !stmt)
+		return false;
+	return src && (path_ends(src, file) || path_ends(file, src)) && (!col || (!dwarf_linecol(l, &row_col) && row_col == col));
+}
+
+static enum SymLine line_addr(struct DwarfIndex *d, const char *file, u32 line, u32 col, u64 *vaddr, struct Str *units)
+{
+	const char *first = NULL;
+	bool have = false;
+	u32 files = 0;
+	for (u32 i = 0; i < d->units.n; i++) {
+		struct Unit *u = &d->units.p[i];
+		const char *name = unit_file(d, u, file);
+		Dwarf_Lines *rows;
+		size_t n;
+		Dwarf_Addr at;
+		if (!name)
+			continue;
+		if (!first || strcmp(first, name))
+			str_addf(units, "%s%s", files++ ? ", " : "", name);
+		first = name;
+		if (dwarf_getsrclines(&u->top, &rows, &n))
+			continue;
+		for (size_t r = 0; r < n; r++) {
+			Dwarf_Line *l = dwarf_onesrcline(rows, r);
+			if (!l || !is_wanted(l, name, (int)line, (int)col) || dwarf_lineaddr(l, &at) || (have && at >= *vaddr))
+				continue;
+			*vaddr = at;
+			have = true;
+		}
+	}
+	return !files ? SYM_LINE_NO_UNIT : files > 1 ? SYM_LINE_AMBIGUOUS : have ? SYM_LINE_OK : SYM_LINE_NO_CODE;
+}
+
+enum SymLine sym_object_line(struct Syms *s, struct SymObject *o, const char *file, u32 line, u32 col, u64 *vaddr, struct Str *units)
+{
+	syms_lock(s);
+	struct DwarfIndex *d = dwarf_index(s, o);
+	enum SymLine r = d ? line_addr(d, file, line, col, vaddr, units) : SYM_LINE_NO_DWARF;
+	syms_unlock(s);
+	return r;
 }

@@ -94,6 +94,9 @@ struct SymDef {
 // Each defined function and data symbol once, aliases too, by address; fn returns false to stop. Names live as long as Syms.
 struct err *sym_object_each(struct Syms *s, struct SymObject *o, bool (*fn)(void *, const struct SymDef *), void *arg);
 bool sym_object_find(struct Syms *s, struct SymObject *o, const char *name, struct SymDef *out); // raw or demangled name, "sym@@VERS"
+// Lowest address where a statement of FILE:LINE[:COL] begins (col 0: any). file: the last names of a compile unit's path. units: those found.
+enum SymLine { SYM_LINE_OK, SYM_LINE_NO_DWARF, SYM_LINE_NO_UNIT, SYM_LINE_AMBIGUOUS, SYM_LINE_NO_CODE };
+enum SymLine sym_object_line(struct Syms *s, struct SymObject *o, const char *file, u32 line, u32 col, u64 *vaddr, struct Str *units);
 bool sym_object_addr_to_off(struct SymObject *o, u64 vaddr, u64 *file_off);
 // "libc" / "c" -> /lib/x86_64-linux-gnu/libc.so.6 through ld.so.cache; a path as is; a bare program name through $PATH. With pid != 0 in
 // the eyes of that process (/proc/PID/root is put in front if its root is not ours). malloced; error names what was tried.

@@ -239,3 +239,15 @@ RUN mkfifo p; {build}/insns 30 <p >out & exec 3>p; until grep -q ready out; do s
 EXPECT_RE WARNING: 8 of 15 places that the pattern matches cannot be probed, for example uprobe:
 EXPECT_RE ^@\[probe_fine_nop\]: 30\n@\[probe_fine_push\]: 30\n@\[probe_fine_segment\]: 30\n@\[probe_fine_two_bytes\]: 30\n
 EXPECT_LINE counted 60
+
+NAME a line of a source file, and of which there are none
+RUN {sonde} -q -c "{build}/calls" -e 'uprobe:{build}/calls@calls.c:23 { @line = count() } uprobe:{build}/calls@progs/calls.c:57 { @take = count() }'
+EXPECT_LINE @line: 1000
+EXPECT_LINE @take: 1
+
+NAME no code at a line
+RUN {sonde} -e 'uprobe:{build}/calls@calls.c:5 { @ = count() } uprobe:{build}/calls@none.c:5 { @ = count() } uretprobe:{build}/calls@calls.c:23 { @ = count() }'
+RC 1
+STDERR ERROR: DWARF error: Unable to map 'calls.c:5' to address
+STDERR ERROR: DWARF error: No compilation unit matches none.c
+STDERR ERROR: Source code location not allowed

@@ -149,7 +149,7 @@ TEST(errors)
 	COMPLAINS("ur:/proc/self/exe:traced+4", "Offset not allowed\nHINT uretprobe: a function returns as a whole\n");
 	COMPLAINS("u:/proc/self/exe:traced+x", "Invalid offset: invalid integer: x\nHINT a number follows the +, e.g. traced+0x10\n");
 	COMPLAINS("u:/proc/self/exe:0x7fffffffffff", "No matches for uprobe /proc/self/exe:0x7fffffffffff.\nHINT address 0x7fffffffffff is in no code of /proc/self/exe\n");
-	COMPLAINS("u:/proc/self/exe:java:x", "unsupported language type: java\nHINT the form is uprobe:binary:[cpp:]function[+offset] or uprobe:binary:address\n");
+	COMPLAINS("u:/proc/self/exe:java:x", "unsupported language type: java\nHINT the form is uprobe:binary:[cpp:]function[+offset], uprobe:binary:address or uprobe:binary@file:line[:column]\n");
 	COMPLAINS("usdt:/proc/self/exe:hitt", "No matches for usdt /proc/self/exe:hitt.\nHINT no USDT probe hitt in /proc/self/exe\nHINT did you mean 'usdt:/proc/self/exe:sonde:hit'?\n");
 	COMPLAINS("w:0:8:w", "watchpoint must be attached to a non-zero address\n");
 	COMPLAINS("w:0x1000:3:w", "watchpoint length must be one of (1,2,4,8)\n");
