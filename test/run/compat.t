@@ -15,13 +15,13 @@ PROG BEGIN { @a[1, "x"] = 2; if (@a[1, "x"]) { delete(@a[1, "x"]) } $t = (struct
 EXPECT_LINE 1 0
 
 NAME -d goes on when called bpftrace
-RUN exec -a bpftrace {sonde} -q -d ast -e 'begin { print(42); exit() }'
+RUN ln -s {sonde} {tmp}/bpftrace; {tmp}/bpftrace -q -d ast -e 'begin { print(42); exit() }'
 EXPECT_LINE 42
 
 NAME --dry-run as bpftrace says nothing
-RUN exec -a bpftrace {sonde} --dry-run -e 'begin { print(42) }' 2>&1
+RUN ln -s {sonde} {tmp}/bpftrace; {tmp}/bpftrace --dry-run -e 'begin { print(42) }' 2>&1
 EXPECT_NOT Attached
 
 NAME what the kernel refuses is status 255 when called bpftrace
-RUN exec -a bpftrace {sonde} -e 'let @a = hash(0); begin { @a[1] = 1; exit() }'
+RUN ln -s {sonde} {tmp}/bpftrace; {tmp}/bpftrace -e 'let @a = hash(0); begin { @a[1] = 1; exit() }'
 RC 255
