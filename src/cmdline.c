@@ -184,7 +184,7 @@ static int set_filter(struct Options *o, const char *arg)
 
 static int set_mode(struct Options *o, const char *arg)
 {
-	static const struct { const char *name; enum RunMode mode; } modes[] = {{"test", MODE_TEST}, {"bench", MODE_BENCH}};
+	static const struct { const char *name; enum RunMode mode; } modes[] = {{"test", MODE_TEST}, {"bench", MODE_BENCH}, {"format", MODE_FORMAT}};
 	for (size_t i = 0; i < ARRAY_LEN(modes); i++)
 		if (!strcmp(modes[i].name, arg)) {
 			if (o->mode != MODE_TRACE && o->mode != modes[i].mode)
@@ -193,8 +193,8 @@ static int set_mode(struct Options *o, const char *arg)
 			return 0;
 		}
 	if (!strcmp(arg, "codegen") || !strcmp(arg, "compiler-bench"))
-		return cmdline_error("--mode %s: sonde has no LLVM, there is nothing to measure or write; --mode takes bench and test", arg);
-	return cmdline_error("USAGE: --mode can only be 'bench' or 'test'.");
+		return cmdline_error("--mode %s: sonde has no LLVM, there is nothing to measure or write; --mode takes bench, test and format", arg);
+	return cmdline_error("USAGE: --mode can only be 'bench', 'test' or 'format'.");
 }
 
 static int set_unwind(struct Options *o, const char *arg)
@@ -244,6 +244,11 @@ static int set_test(struct Options *o, const char *arg)
 static int set_bench(struct Options *o, const char *arg)
 {
 	return set_mode(o, "bench");
+}
+
+static int set_fmt(struct Options *o, const char *arg)
+{
+	return set_mode(o, "format");
 }
 
 static int set_no_warnings(struct Options *o, const char *arg)
@@ -315,6 +320,7 @@ static const struct Opt {
 	{0, "mode", required_argument, set_mode},
 	{0, "test", no_argument, set_test},
 	{0, "bench", no_argument, set_bench},
+	{0, "fmt", no_argument, set_fmt},
 	{0, "verify-llvm-ir", no_argument, nothing}, // the intermediate code is always checked
 	{0, "emit-elf", required_argument, no_llvm},
 	{0, "emit-llvm", required_argument, no_llvm},

@@ -44,6 +44,7 @@ static const char usage_options[] =
 	"    --probe-filter REGEX  only probes whose name matches\n"
 	"    --test, --bench  run the test: or bench: probes of the script (also --mode test, bench)\n"
 	"    --no-feature LIST  do without uprobe_multi, kprobe_multi, kprobe_session\n"
+	"    --fmt            print the script in its standard form\n"
 	"    --dry-run        end once everything is attached\n"
 	"    -d, --debug STAGE  print what a stage made and stop: ast, ir, bpf, maps; verifier goes on\n"
 	"    --info           what this kernel supports\n"

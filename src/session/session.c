@@ -1,4 +1,5 @@
 // The pipeline, one call a stage: script -> tokens -> tree -> types -> IR -> eBPF -> kernel -> events and maps -> report.
+#include "lang/format.h"
 #include "session/state.h"
 #include <errno.h>
 #include <poll.h>
@@ -156,12 +157,25 @@ void session_deinit(struct Session *s)
 	arena_deinit(&s->arena);
 }
 
+static int print_formatted(struct Session *s)
+{
+	struct Str t = {0};
+	if (session_show_diags(s))
+		return 1;
+	format_script(s->script, &t);
+	fputs(str_text(&t), s->out);
+	str_deinit(&t);
+	return 0;
+}
+
 static int pipeline(struct Session *s)
 {
 	const struct Options *o = s->o;
 	struct err *e = open_output(s);
 	if (e || (e = session_read_script(s)))
 		return session_fail(e);
+	if (o->mode == MODE_FORMAT)
+		return print_formatted(s);
 	expand_script(s->script, o->params.p, o->params.n);
 	if (session_show_diags(s))
 		return 1;

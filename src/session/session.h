@@ -8,7 +8,7 @@
 
 enum Stage { DUMP_AST = 1, DUMP_IR = 2, DUMP_BPF = 4, DUMP_MAPS = 8, DUMP_VERIFIER = 16, DUMP_TYPES = 32 };
 
-enum RunMode { MODE_TRACE, MODE_TEST, MODE_BENCH };
+enum RunMode { MODE_TRACE, MODE_TEST, MODE_BENCH, MODE_FORMAT };
 struct Tool;
 struct ToolRun;
 struct Options {

@@ -1,6 +1,7 @@
-// Scripts with any content: parsed, expanded, dumped and rendered. No crash, no hang; every node's text lies within the source and no
-// tree is higher than AST_MAX_HEIGHT.
+// Scripts with any content: parsed, expanded, dumped, rendered and formatted. No crash, no hang; every node's text lies within the source and
+// no tree is higher than AST_MAX_HEIGHT.
 #include "lang/check.h"
+#include "lang/format.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -47,6 +48,8 @@ static void fuzz_script(const char *text, size_t size)
 	struct Str out = {0};
 	struct Script *s = parse_script(&a, &d, diags_add_source(&d, "fuzz", text, size));
 	check_tree(s, size, AST_MAX_HEIGHT);
+	if (!d.nerrors && size < 4096)
+		format_script(s, &out);
 	s->imports = NULL; // no files here
 	expand_script(s, params, ARRAY_LEN(params));
 	check_tree(s, size, AST_MAX_HEIGHT);

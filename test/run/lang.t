@@ -392,3 +392,14 @@ STDERR WARNING: No child command (`-c`); cpid is zero
 NAME the last member of a struct needs no semicolon
 PROG struct A { int x; struct { char a; char b } in } begin { print(sizeof(struct A)); exit() }
 EXPECT_LINE 8
+
+NAME a script in its standard form
+RUN printf '#!/usr/bin/sonde\n// one\nbegin{ $x=(1+2)*3; /* two */ if($x){print($x)}else{exit();} }\n' | {sonde} --fmt -; {sonde} --fmt -e 'begin { $x = }'
+EXPECT_LINE // one
+EXPECT_LINE   $x = (1 + 2) * 3;
+EXPECT_LINE   // two
+EXPECT_LINE   if $x {
+EXPECT_LINE     print($x)
+EXPECT_LINE   } else {
+RC 1
+STDERR ERROR: syntax error
