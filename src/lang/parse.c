@@ -240,6 +240,7 @@ static void parse_map_decl(struct Parser *p, struct MapDecl **tail)
 	if (lexer_char_after(&p->lx, p->lx.pos) == ';') {
 		begin(p);
 		p_expect_last(p, T_SEMI);
+		decl->span = p_since(p, from);
 	}
 }
 
