@@ -304,7 +304,7 @@ static void lower_assign(struct Lower *l, struct Stmt *s)
 		u32 size = v->type->elem->kind == TY_RECORD ? v->type->elem->rec->size : v->type->elem->size;
 		x = ir_bin(&l->b, IR_MUL, x, ir_imm(MAX(size, 1u)));
 	}
-	struct IrVal now = lower_arith(l, s->op, old, x, ty_signed(v->type) || ty_signed(s->e->type), s->span);
+	struct IrVal now = lower_arith(l, arith_op(s->op, v->type), old, x, ty_signed(v->type) || ty_signed(s->e->type), s->span);
 	if (v->type->kind == TY_INT && v->type->size < 8)
 		now = ir_ext(&l->b, now, v->type->size, v->type->sgn);
 	var_set(l, v, now);

@@ -139,6 +139,11 @@ void lx_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 off, const 
 void lx_cond(struct Lower *l, struct Expr *e, IrBlk t, IrBlk f);
 struct Val lx_place(struct Lower *l, struct Expr *e); // where an lvalue is, unread
 void lx_drop(struct Lower *l, struct Expr *e);	      // for its effect
+// Sums and differences of true and false: true or false again.
+static inline enum Op arith_op(enum Op op, const struct Type *t)
+{
+	return t->kind != TY_BOOL ? op : op == OP_ADD ? OP_OR : op == OP_SUB ? OP_XOR : op;
+}
 struct IrVal lower_arith(struct Lower *l, enum Op op, struct IrVal a, struct IrVal b, bool sgn, struct Span at);
 void var_assign(struct Lower *l, struct VarSym *v, struct Expr *e);
 void var_set(struct Lower *l, struct VarSym *v, struct IrVal x);

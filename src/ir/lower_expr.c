@@ -257,7 +257,7 @@ static struct Val binop(struct Lower *l, struct Expr *e)
 		u32 size = e->a->type->elem->size;
 		return val_scalar(e->type, size > 1 ? ir_bin(&l->b, IR_SDIV, d, ir_imm(size)) : d);
 	}
-	return val_scalar(e->type, lower_arith(l, e->op, a, b, signed_op(e), e->span));
+	return val_scalar(e->type, lower_arith(l, arith_op(e->op, e->type), a, b, signed_op(e), e->span));
 }
 
 // ---- ++ and --

@@ -448,7 +448,7 @@ static void assign_op(struct Lower *l, struct Stmt *s)
 		ir_atomic_add(&l->b, p, 0, 8, s->op == OP_SUB ? ir_neg(&l->b, n) : n);
 	else {
 		struct IrVal old = ir_load(&l->b, p, 0, t->size, t->sgn);
-		ir_store(&l->b, p, 0, t->size, lower_arith(l, s->op, old, n, t->sgn, s->span));
+		ir_store(&l->b, p, 0, t->size, lower_arith(l, arith_op(s->op, t), old, n, t->sgn, s->span));
 	}
 	set_present(l, m, p);
 	ir_jmp(&l->b, end);

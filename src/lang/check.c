@@ -151,10 +151,10 @@ static void check_for_map(struct Unit *u, struct Stmt *s)
 static void check_for_range(struct Unit *u, struct Stmt *s)
 {
 	const struct Type *a = operand_type(u, check_expr(u, s->e)), *b = operand_type(u, check_expr(u, s->e2));
-	if (a->kind != TY_NONE && !ty_is_int(a))
-		ERR(u, s->e->span, "Loop range requires an integer for the start value, '%s' provided", tyname(u, a));
-	if (b->kind != TY_NONE && !ty_is_int(b))
-		ERR(u, s->e2->span, "Loop range requires an integer for the end value, '%s' provided", tyname(u, b));
+	if (a->kind != TY_NONE && a->kind != TY_INT)
+		ERR(u, s->e->span, "Loop range requires an integer for the start value ('%s' provided)", tyname(u, a));
+	if (b->kind != TY_NONE && b->kind != TY_INT)
+		ERR(u, s->e2->span, "Loop range requires an integer for the end value ('%s' provided)", tyname(u, b));
 	loop_variable(u, s, arith_type(u, OP_ADD, a, b));
 	loop_body(u, s);
 }

@@ -11,12 +11,27 @@ const struct Type *t_void(struct Unit *u)
 	return ty_simple(u->types, TY_VOID);
 }
 
+// As bpftrace says it: each kind of function has its own words.
+static void report_no_int(struct Unit *u, struct Expr *e, u32 i, const struct Type *t)
+{
+	static const char *const integers[] = {"sum", "min", "max", "avg", "stats", "bswap"};
+	for (u32 k = 0; k < ARRAY_LEN(integers); k++)
+		if (!strcmp(e->str, integers[k])) {
+			ERR(u, e->args[i]->span, "%s() only supports integer arguments (%s provided)", e->str, tyname(u, t));
+			return;
+		}
+	if (!strcmp(e->str, "ksym") || !strcmp(e->str, "usym"))
+		ERR(u, e->args[i]->span, "%s() expects an integer or pointer argument (%s provided)", e->str, base_name(u, t));
+	else
+		ERR(u, e->args[i]->span, "%s() only supports int arguments (%s provided)", e->str, base_name(u, t));
+}
+
 // Types the i-th argument as an integer (aggregations are read); reports anything else.
 const struct Type *int_arg(struct Unit *u, struct Expr *e, u32 i)
 {
 	const struct Type *t = operand_type(u, check_expr(u, e->args[i]));
-	if (t->kind != TY_NONE && !ty_is_int(t) && t->kind != TY_PTR)
-		ERR(u, e->args[i]->span, "%s() only supports integer arguments (%s provided)", e->str, tyname(u, t));
+	if (t->kind != TY_NONE && t->kind != TY_INT && t->kind != TY_PTR)
+		report_no_int(u, e, i, t);
 	return t;
 }
 

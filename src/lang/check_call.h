@@ -9,6 +9,7 @@
 #include "lang/builtins.def"
 #undef B
 
+const char *base_name(struct Unit *u, const struct Type *t); // "string", "tuple": a type without its size, what typeinfo() calls base_type
 const struct Type *t_int(struct Unit *u, u32 size, bool sgn);
 const struct Type *t_void(struct Unit *u);
 const struct Type *int_arg(struct Unit *u, struct Expr *e, u32 i);	// i-th argument as an integer; reports anything else

@@ -51,6 +51,12 @@ static bool is_cmp(enum Op op)
 	return op >= OP_EQ && op <= OP_GE;
 }
 
+// What true and false give in arithmetic with each other is one of them.
+static bool stays_bool(enum Op op)
+{
+	return op == OP_ADD || op == OP_SUB || op == OP_MUL || op == OP_AND || op == OP_OR || op == OP_XOR;
+}
+
 static const struct Type *fold_binop(struct Unit *u, struct Expr *e)
 {
 	struct Expr *a = e->a, *b = e->b;
@@ -59,6 +65,8 @@ static const struct Type *fold_binop(struct Unit *u, struct Expr *e)
 		make_bool(u, e, e->op == OP_LAND ? a->ival && b->ival : a->ival || b->ival);
 	else if (is_cmp(e->op))
 		make_bool(u, e, fold_cmp(e->op, a->ival, b->ival, a->is_neg || b->is_neg));
+	else if (a->kind == E_BOOL && b->kind == E_BOOL && stays_bool(e->op))
+		make_bool(u, e, fold_int(e->op, a->ival, b->ival, false, &(bool){false}));
 	else {
 		bool neg;
 		if ((e->op == OP_DIV || e->op == OP_MOD) && !b->ival) {
@@ -138,6 +146,8 @@ static const struct Type *binop_ptr(struct Unit *u, struct Expr *e, const struct
 // A difference is signed, all else as soon as one side is.
 const struct Type *arith_type(struct Unit *u, enum Op op, const struct Type *a, const struct Type *b)
 {
+	if (a->kind == TY_BOOL && b->kind == TY_BOOL && stays_bool(op))
+		return ty_bool(u->types);
 	if (op == OP_SHL || op == OP_SHR)
 		return ty_int(u->types, 8, a->sgn);
 	return ty_int(u->types, 8, op == OP_SUB || ty_signed(a) || ty_signed(b) || (a->is_lit && b->is_lit));
@@ -266,7 +276,7 @@ static const struct Type *check_incdec(struct Unit *u, struct Expr *e)
 		return ty_none(u);
 	}
 	if (x->kind == E_VAR) {
-		if (t->kind == TY_INT && !x->var->declared_type)
+		if (t->kind == TY_BOOL || (t->kind == TY_INT && !x->var->declared_type))
 			var_grow(u, x->var, e->span, ty_int(u->types, 8, t->sgn || dec));
 		return x->var->type ? x->var->type : t;
 	}
@@ -387,7 +397,7 @@ const struct Type *check_ternary(struct Unit *u, struct Expr *e)
 		return a;
 	const struct Type *t = type_unify(u->types, operand_type(u, a), operand_type(u, b));
 	if (!t) {
-		ERR(u, e->span, "Ternary operator must return the same type: have '%s' and '%s'", tyname(u, a), tyname(u, b));
+		ERR(u, e->span, "Branches must return the same type or compatible types: have '%s' and '%s'", tyname(u, a), tyname(u, b));
 		return ty_none(u);
 	}
 	return t;

@@ -111,7 +111,7 @@ const struct Type *check_offsetof(struct Unit *u, struct Expr *e)
 	return e->type = ty_int(u->types, 8, false);
 }
 
-static const char *base_name(struct Unit *u, const struct Type *t)
+const char *base_name(struct Unit *u, const struct Type *t)
 {
 	static const char *const base[] = {[TY_INT] = "int", [TY_BOOL] = "bool", [TY_STR] = "string", [TY_PTR] = "pointer", [TY_RECORD] = "c_type",
 					   [TY_ARRAY] = "array", [TY_TUPLE] = "tuple", [TY_BUF] = "buffer", [TY_VOID] = "void", [TY_KINDS] = NULL};

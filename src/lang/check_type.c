@@ -85,7 +85,7 @@ const struct Type *type_unify(struct TypeTab *t, const struct Type *a, const str
 		return a;
 	if (a->kind == TY_NONE)
 		return b;
-	if (a->kind != b->kind)
+	if (a->kind != b->kind) // true and false are no numbers where a type has to be one
 		return NULL;
 	if (a->kind == TY_INT)
 		return unify_int(t, a, b);

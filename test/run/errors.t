@@ -290,3 +290,19 @@ STDERR hist() must be assigned directly to a map
 STDERR avg() must be assigned directly to a map
 STDERR lhist() must be assigned directly to a map
 STDERR HINT: @ = stats(...)
+
+NAME true and false are no numbers
+RUN for s in '$a = true; $a = 1' '$a = 1; $a = pid > 0' 'let $a : bool = 1' '@[true] = 1; @[1] = 2' '$a = true; $a++' '@ = true; @--' 'print(-true)' 'print(~(pid > 0))' '@ = sum(true)' '@ = hist(true)' '$x = 1; print($x ? $x : true)' '$a = (1, true); $a = (1, 1)' 'for ($i : 0..true) { }' '@a = 1; @a = pid == 1'; do {sonde} -e "begin { $s; }" 2>&1 >/dev/null | grep -o 'ERROR.*'; done
+EXPECT_LINE ERROR: Type mismatch for $a: trying to assign value of type 'int8' when variable already has a type 'bool'
+EXPECT_LINE ERROR: Type mismatch for $a: trying to assign value of type 'bool' when variable already has a type 'int8'
+EXPECT_LINE ERROR: Argument mismatch for @: trying to access with arguments: 'int8' when map expects arguments: 'bool'
+EXPECT_LINE ERROR: Type mismatch for $a: trying to assign value of type 'uint64' when variable already has a type 'bool'
+EXPECT_LINE ERROR: Type mismatch for @: trying to assign value of type 'int64' when map already has a type 'bool'
+EXPECT_LINE ERROR: The - operator can not be used on expressions of type 'bool'
+EXPECT_LINE ERROR: The ~ operator can not be used on expressions of type 'bool'
+EXPECT_LINE ERROR: sum() only supports integer arguments (bool provided)
+EXPECT_LINE ERROR: hist() only supports int arguments (bool provided)
+EXPECT_LINE ERROR: Branches must return the same type or compatible types: have 'int8' and 'bool'
+EXPECT_LINE ERROR: Type mismatch for $a: trying to assign value of type '(int8,int8)' when variable already has a type '(int8,bool)'
+EXPECT_LINE ERROR: Loop range requires an integer for the end value ('bool' provided)
+EXPECT_LINE ERROR: Type mismatch for @a: trying to assign value of type 'bool' when map already has a type 'int8'

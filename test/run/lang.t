@@ -403,3 +403,8 @@ EXPECT_LINE     print($x)
 EXPECT_LINE   } else {
 RC 1
 STDERR ERROR: syntax error
+
+NAME true and false among themselves stay so, with numbers they count as 1 and 0
+PROG begin { $b = pid > 0; print($b + $b); print($b - $b); print($b * $b); print($b ^ true); print($b | false); print($b + 1); print($b << 2); print(true + true);
+     $b &= false; print($b); @t += true; print(@t); @b = true; @b |= false; print(@b); print(true ? 1 : "a"); exit() }
+EXPECT_RE ^true\nfalse\ntrue\nfalse\ntrue\n2\n4\ntrue\nfalse\n@t: 1\n@b: true\n1$
