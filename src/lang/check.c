@@ -258,7 +258,7 @@ static void check_stmt(struct Unit *u, struct Stmt *s)
 	case S_BREAK:
 	case S_CONTINUE:
 		if (!u->loop_depth)
-			ERR(u, s->span, "%s statement outside of a loop", s->kind == S_BREAK ? "break" : "continue");
+			ERR(u, s->span, "'%s' statement is not allowed in a probe", s->kind == S_BREAK ? "break" : "continue");
 		break;
 	case S_BLOCK:
 		check_stmts(u, s->body);

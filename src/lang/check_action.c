@@ -242,7 +242,7 @@ const struct Type *c_exit(struct Unit *u, struct Expr *e)
 
 const struct Type *c_mapop(struct Unit *u, struct Expr *e)
 {
-	map_arg(u, e, "to be provided");
+	map_arg(u, e);
 	u->prog->uses_events = true;
 	return t_void(u);
 }
@@ -265,7 +265,7 @@ const struct Type *c_delete(struct Unit *u, struct Expr *e)
 	}
 	m->type = t_void(u);
 	if (m->map->keyed && m->map->key)
-		ERR(u, e->span, "delete() expects a map with no keys for the first argument");
+		ERR(u, e->span, "call to delete() with a single argument expects a map without explicit keys (scalar map)");
 	return ty_bool(u->types);
 }
 

@@ -16,6 +16,6 @@ const struct Type *int_arg(struct Unit *u, struct Expr *e, u32 i);	// i-th argum
 bool lit_int_arg(struct Unit *u, struct Expr *e, u32 i, s64 *out); // an integer literal, else false and a diagnostic
 const char *lit_str_arg(struct Unit *u, struct Expr *e, u32 i);	// text of a string literal, else NULL and a diagnostic
 bool mode_arg(const struct Expr *a, const char *word); // is it this bare word?
-struct MapSym *map_arg(struct Unit *u, struct Expr *e, const char *what); // the first argument as a whole map
+struct MapSym *map_arg(struct Unit *u, struct Expr *e); // the first argument as a whole map
 struct MapSym *keyed_map_arg(struct Unit *u, struct Expr *e);		  // the first as a map, the second as a key of it
 #endif

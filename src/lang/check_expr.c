@@ -114,7 +114,7 @@ static const struct Type *check_index(struct Unit *u, struct Expr *e)
 		return check_tupfield(u, e, e->b->ival);
 	}
 	if (t->kind != TY_ARRAY && t->kind != TY_PTR && t->kind != TY_STR && t->kind != TY_BUF) {
-		ERR(u, e->span, "The array index operator [] can not be used on type '%s'.", tyname(u, t));
+		ERR(u, e->span, "The array index operator [] can only be used on arrays, pointers, and tuples, found %s.", tyname(u, t));
 		return ty_none(u);
 	}
 	if (i->kind != TY_NONE && !ty_is_int(operand_type(u, i)))

@@ -18,12 +18,12 @@ const struct Type *c_len(struct Unit *u, struct Expr *e)
 	return t_int(u, 8, true);
 }
 
-struct MapSym *map_arg(struct Unit *u, struct Expr *e, const char *what)
+struct MapSym *map_arg(struct Unit *u, struct Expr *e)
 {
 	struct Expr *m = e->args[0];
 	if (m->kind != E_MAP) {
 		check_expr(u, m);
-		ERR(u, m->span, "%s() expects a map %s", e->str, what);
+		ERR(u, m->span, "%s() expects a map argument", e->str);
 		return NULL;
 	}
 	m->type = t_void(u);
@@ -32,12 +32,12 @@ struct MapSym *map_arg(struct Unit *u, struct Expr *e, const char *what)
 
 struct MapSym *keyed_map_arg(struct Unit *u, struct Expr *e)
 {
-	struct MapSym *m = map_arg(u, e, "to be provided");
+	struct MapSym *m = map_arg(u, e);
 	const struct Type *k = check_expr(u, e->args[1]);
 	if (!m)
 		return NULL;
 	if (m->scalar && !m->keyed && m->val) {
-		ERR(u, e->args[0]->span, "%s() expects a map with explicit keys (non-scalar map)", e->str);
+		ERR(u, e->args[0]->span, "call to %s() expects a map with explicit keys (non-scalar map)", e->str);
 		return NULL;
 	}
 	m->keyed = true;

@@ -38,7 +38,7 @@ const struct Type *c_str(struct Unit *u, struct Expr *e)
 	if (t->kind == TY_ARRAY && t->elem->size == 1)
 		return ty_str(u->types, MIN(max, t->n + 1));
 	if (!ty_is_int(t) && t->kind != TY_PTR && t->kind != TY_BUF)
-		ERR(u, a->span, "str() expects an integer or a pointer type as first argument (%s provided)", tyname(u, t));
+		ERR(u, a->span, "str() expects a string, integer or a pointer type as first argument (%s provided)", tyname(u, t));
 	return ty_str(u->types, max);
 }
 

@@ -2,6 +2,7 @@
 // In: a source. Out: struct Script; errors go to the diagnostics.
 // Invariant: every loop consumes text or ends; after MAX_SYNTAX_ERRORS errors all that is left reads as the end of the file.
 #include "lang/parse.h"
+#include <ctype.h>
 
 // ---- tokens and errors
 
@@ -48,7 +49,8 @@ bool p_unexpected(struct Parser *p, const char *expected)
 	struct Span at = p->tok.span;
 	if (p->tok.kind == T_EOF) // after the last token rather than on an empty last line
 		at = (struct Span){p->last.off + p->last.len, 0, p->tok.span.file};
-	return p_error(p, at, "syntax error, unexpected %s, expected %s", token_name(&p->tok), expected);
+	const char *quote = isalpha((unsigned char)*expected) ? "" : "'";
+	return p_error(p, at, "syntax: expected %s%s%s, found %s", quote, expected, quote, token_name(&p->tok));
 }
 
 bool p_expect(struct Parser *p, enum Tok k)

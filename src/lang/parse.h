@@ -22,7 +22,7 @@ struct Parser {
 // ---- parse.c: tokens and errors
 void p_next(struct Parser *p);
 bool p_accept(struct Parser *p, enum Tok k);
-bool p_expect(struct Parser *p, enum Tok k); // "syntax error, unexpected X, expected k"
+bool p_expect(struct Parser *p, enum Tok k); // "syntax: expected k, found X"
 bool p_expect_last(struct Parser *p, enum Tok k); // for the last token of a construct of the top level: nothing is read ahead
 bool p_error(struct Parser *p, struct Span at, const char *fmt, ...) PRINTF_LIKE(3, 4); // true when it was recorded: hints may follow
 bool p_unexpected(struct Parser *p, const char *expected);

@@ -51,7 +51,7 @@ static void expr_list(struct Parser *p, enum Tok close, struct Expr *into)
 		if (p->panic || p->tok.kind == close)
 			break;
 		if (p->tok.kind != T_COMMA) {
-			p_error(p, p->tok.span, "syntax error, unexpected %s, expected %s or ,", token_name(&p->tok), tok_name(close));
+			p_error(p, p->tok.span, "syntax: expected '%s' or ',', found %s", tok_name(close), token_name(&p->tok));
 			break;
 		}
 		p_next(p);

@@ -20,7 +20,7 @@ static u32 split_param(struct AttachSpec *ap, const char *s, u32 n, u32 i, struc
 		index = MIN(index * 10 + (u64)(s[i] - '0'), (u64)1 << 40);
 	struct Span at = {ap->span.off + from, i - from, ap->span.file};
 	if (!index) {
-		diag_error(d, at, "syntax error, a '$' in an attach point must start a positional parameter: $1, $2, ...");
+		diag_error(d, at, "syntax: a '$' in an attach point must start a positional parameter: $1, $2, ...");
 		return 0;
 	}
 	if (i < n && (isalnum((unsigned char)s[i]) || s[i] == '_')) {

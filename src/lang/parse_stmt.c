@@ -145,11 +145,11 @@ static void check_target(struct Parser *p, const struct Expr *lhs, struct Span e
 	if (p->panic || lhs->kind == E_VAR || lhs->kind == E_MAP || lhs->kind == E_MAPREF)
 		return;
 	if (lhs->kind == E_TUPFIELD)
-		p_error(p, lhs->span, "Tuples are immutable once created. Consider creating a new tuple and assigning it instead.");
+		p_error(p, lhs->span, "Tuples and records are immutable once created. Consider creating a new value and assigning it instead.");
 	else if (lhs->kind == E_FIELD || lhs->kind == E_INDEX)
 		p_error(p, lhs->span, "Fields and array elements cannot be assigned: only maps and variables can.");
 	else if (lhs->kind == E_BINOP || lhs->kind == E_IDENT || lhs->kind == E_UNOP)
-		p_hint(p, p_error(p, eq, "syntax error, unexpected =, expected ;"), "Only maps (@x) and variables ($x) can be assigned.");
+		p_hint(p, p_error(p, eq, "syntax: expected ';', found ="), "Only maps (@x) and variables ($x) can be assigned.");
 	else
 		p_error(p, lhs->span, "invalid assignment target");
 }

@@ -119,7 +119,7 @@ STDERR did you mean 'next_comm'?
 NAME break outside a loop
 PROG begin { break }
 RC 1
-STDERR outside of a loop
+STDERR 'break' statement is not allowed in a probe
 
 NAME negative pid option
 RUN {sonde} -p 0 -e 'begin { exit() }'
@@ -306,3 +306,12 @@ EXPECT_LINE ERROR: Branches must return the same type or compatible types: have 
 EXPECT_LINE ERROR: Type mismatch for $a: trying to assign value of type '(int8,int8)' when variable already has a type '(int8,bool)'
 EXPECT_LINE ERROR: Loop range requires an integer for the end value ('bool' provided)
 EXPECT_LINE ERROR: Type mismatch for @a: trying to assign value of type 'bool' when map already has a type 'int8'
+
+NAME messages of maps, loops and indices
+PROG begin { @k[1] = 1; @s = 1; break; delete(@k); has_key(@s, 1); clear(5); $x = 5; print($x[0]) }
+RC 1
+STDERR 'break' statement is not allowed in a probe
+STDERR call to delete() with a single argument expects a map without explicit keys (scalar map)
+STDERR call to has_key() expects a map with explicit keys (non-scalar map)
+STDERR clear() expects a map argument
+STDERR The array index operator [] can only be used on arrays, pointers, and tuples, found int8.

@@ -402,7 +402,7 @@ EXPECT_LINE   if $x {
 EXPECT_LINE     print($x)
 EXPECT_LINE   } else {
 RC 1
-STDERR ERROR: syntax error
+STDERR ERROR: syntax: expected expression, found }
 
 NAME true and false among themselves stay so, with numbers they count as 1 and 0
 PROG begin { $b = pid > 0; print($b + $b); print($b - $b); print($b * $b); print($b ^ true); print($b | false); print($b + 1); print($b << 2); print(true + true);

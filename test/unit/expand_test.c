@@ -133,7 +133,7 @@ TEST(imports)
 		{"import \"cfg.bt\";", "config is not allowed in an imported script"},
 		{"import \"none.bt\";", "cannot find \"none.bt\" to import it"},
 		{"import \"other.c\";", "cannot import \"other.c\": only .bt scripts"},
-		{"import \"bad.bt\";", "bad.bt:1:13-14: ERROR: syntax error, unexpected }, expected expression"},
+		{"import \"bad.bt\";", "bad.bt:1:13-14: ERROR: syntax: expected expression, found }"},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
 		char *text = xasprintf("%s\nbegin { 1 }", wrong[i][0]);
