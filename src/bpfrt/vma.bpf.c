@@ -28,6 +28,8 @@ RT_CONST(u32, rt_off_i_ino, 0);
 RT_CONST(u32, rt_off_i_size, 0);
 RT_CONST(u32, rt_off_i_sb, 0);
 RT_CONST(u32, rt_off_s_dev, 0);
+RT_CONST(u32, rt_off_user_dentry, 0); // backing_file.user_path.dentry (6.7); 0: there are none
+RT_CONST(u32, rt_off_d_inode, 0);
 RT_CONST(u32, rt_page_shift, 12);
 
 // ---- what user space has told
@@ -113,21 +115,37 @@ static RT_NOINLINE u64 descend(struct RtUw *u, u64 pc)
 	return type;
 }
 
-// The file of the mapping at vma in u->file. 0: it has none.
+// What names the file of an inode, in u->file.
+static RT_NOINLINE u64 name_inode(struct RtUw *u, u64 inode)
+{
+	return kread8(&u->file.ino, inode + rt_off_i_ino) && kread8(&u->file.size, inode + rt_off_i_size) && kread8(&u->tmp[0], inode + rt_off_i_sb) &&
+	       !bpf_probe_read_kernel(&u->file.dev, 4, (void *)(u->tmp[0] + rt_off_s_dev));
+}
+
+// The file of the mapping at vma in u->file, and its struct file in u->tmp[1]. 0: it has none.
 static RT_NOINLINE u64 file_of(struct RtUw *u, u64 vma, u64 mm)
 {
-	u64 inode;
-
 	u->file = (struct RtUwFile){0};
+	u->tmp[1] = 0;
 	if (!kread8(&u->tmp[0], vma + rt_off_vm_file))
 		return 0;
 	if (!u->tmp[0]) // special mappings: the vDSO is file 0
 		return rt_off_vdso && kread8(&u->tmp[0], mm + rt_off_vdso) && u->tmp[0] == u->map_start;
-	if (!kread8(&u->tmp[0], u->tmp[0] + rt_off_f_inode))
-		return 0;
-	inode = u->tmp[0];
-	return kread8(&u->file.ino, inode + rt_off_i_ino) && kread8(&u->file.size, inode + rt_off_i_size) && kread8(&u->tmp[0], inode + rt_off_i_sb) &&
-	       !bpf_probe_read_kernel(&u->file.dev, 4, (void *)(u->tmp[0] + rt_off_s_dev));
+	u->tmp[1] = u->tmp[0];
+	return kread8(&u->tmp[0], u->tmp[0] + rt_off_f_inode) && name_inode(u, u->tmp[0]);
+}
+
+// The object of u->file. A stacked file system (overlayfs: containers) maps the file below it, whose inode that is, while /proc/PID/maps and perf's records
+// name the one that was opened. Behind a file that is no such struct backing_file lies something else, which names no file that is known.
+static RT_NOINLINE u64 known_file(struct RtUw *u)
+{
+	u32 *id = bpf_map_lookup_elem(&rt_uw_files, &u->file);
+	if (!id && rt_off_user_dentry && u->tmp[1] && kread8(&u->tmp[0], u->tmp[1] + rt_off_user_dentry) &&
+	    kread8(&u->tmp[0], u->tmp[0] + rt_off_d_inode) && name_inode(u, u->tmp[0]))
+		id = bpf_map_lookup_elem(&rt_uw_files, &u->file);
+	if (id)
+		u->obj = *id;
+	return id != NULL;
 }
 
 // Sets u->map_* to the mapping at pc and u->obj to its object; obj 0: none that is known, and u->unknown says whether it is a file's.
@@ -164,12 +182,8 @@ static RT_NOINLINE u64 ask_kernel(struct RtUw *u, u64 pc)
 		return 0;
 	if (!u->file.ino)
 		u->map_off = 0;
-	u32 *id = bpf_map_lookup_elem(&rt_uw_files, &u->file);
-	if (id)
-		u->obj = *id;
-	else
-		u->unknown = 1;
-	return id != NULL;
+	u->unknown = !known_file(u);
+	return !u->unknown;
 }
 
 // A number for the program that the process runs now: its memory and how often it has called execve(2). 0: not known.

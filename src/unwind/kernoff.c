@@ -20,6 +20,7 @@ static const struct Want wants[] = {
 	// from here on: for the walk of a process's mappings (bpfrt/vma.bpf.c), all or none
 #define VMAS 9
 #define SLOTS (VMAS + 4)
+#define NOT_NEEDED 3
 	{"task_struct", "self_exec_id", "rt_off_exec_id"},
 	{"mm_struct", "mm_mt", "rt_off_tree"},
 	{"maple_tree", "ma_root", "rt_off_root"},
@@ -35,7 +36,9 @@ static const struct Want wants[] = {
 	{"inode", "i_size", "rt_off_i_size"},
 	{"inode", "i_sb", "rt_off_i_sb"},
 	{"super_block", "s_dev", "rt_off_s_dev"},
-	// ... but for this: without it the vDSO of a new process is not known at once
+	// ... but for these: without them the vDSO of a new process is not known at once, nor files of overlayfs
+	{"backing_file", "user_path.dentry", "rt_off_user_dentry"},
+	{"dentry", "d_inode", "rt_off_d_inode"},
 	{"mm_struct", "context.vdso", "rt_off_vdso"},
 };
 
@@ -99,7 +102,7 @@ void kernoff_set(struct Program *prog)
 			set(prog, wants[i].constant, off[i]);
 		}
 	}
-	for (u32 i = VMAS; i + 1 < ARRAY_LEN(wants); i++)
+	for (u32 i = VMAS; i + NOT_NEEDED < ARRAY_LEN(wants); i++)
 		vmas &= off[i] >= 0;
 	vmas &= off[SLOTS] - off[SLOTS - 1] == 15 * 8 && off[SLOTS + 1] - off[SLOTS - 1] == 9 * 8; // vma.bpf.c: PIVOTS
 	link_set_const(prog, "rt_uw_vmas", &vmas, sizeof(vmas));
