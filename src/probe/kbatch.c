@@ -83,7 +83,7 @@ static bool write_line(int fd, const char *line)
 	return write(fd, line, n) == (ssize_t)n;
 }
 
-// Definitions "p:sonde_123/k0 _text+1234" of process pid, or, with 0, of sondes that are gone. Returns how many events there were.
+// Definitions "p:sonde_123/k0 _stext+1234" of process pid, or, with 0, of sondes that are gone. Returns how many events there were.
 static size_t remove_events(int out, int of)
 {
 	int in = open_events(O_RDONLY);
@@ -156,7 +156,7 @@ static bool needs_entry(const struct ProbeProg *pp)
 
 bool kbatch_fits(struct ProbeEnv *env, const struct ProbeProg *pp, u64 *text)
 {
-	if (pp->points.v.n < KBATCH_MIN || !sym_kernel_addr(env->syms, "_text", "vmlinux", text))
+	if (pp->points.v.n < KBATCH_MIN || !sym_kernel_addr(env->syms, "_stext", "vmlinux", text))
 		return false;
 	for (size_t i = 0; i < pp->points.v.n; i++)
 		if (pp->points.v.p[i]->addr < *text || pp->points.v.p[i]->off)
@@ -167,8 +167,8 @@ bool kbatch_fits(struct ProbeEnv *env, const struct ProbeProg *pp, u64 *text)
 static bool define(int fd, const char *event, bool ret, u64 off)
 {
 	char line[128];
-	// By distance from the first symbol: unambiguous where names repeat, and found at once in the kernel's table.
-	snprintf(line, sizeof(line), "%c:" GROUP "%d/%s _text+%llu\n", ret ? 'r' : 'p', getpid(), event, (unsigned long long)off);
+	// By distance from the first symbol (arm64 lists no _text): unambiguous where names repeat, and found at once in the kernel's table.
+	snprintf(line, sizeof(line), "%c:" GROUP "%d/%s _stext+%llu\n", ret ? 'r' : 'p', getpid(), event, (unsigned long long)off);
 	return write_line(fd, line);
 }
 
