@@ -105,6 +105,9 @@ $(PROGS): $(BUILD)/%: test/progs/%.c
 	@mkdir -p $(@D)
 	$(CC) -O2 -g -fomit-frame-pointer $(PROGFLAGS) -o $@ $< -lpthread
 $(BUILD)/watch: PROGFLAGS = -no-pie
+ifneq ($(BPF_MACHINE),)
+$(BUILD)/frames: PROGFLAGS = -mbranch-protection=pac-ret+leaf
+endif
 
 # ---- other targets
 # One file without shared libraries. Debian's static libdw wants bzip2, its debuginfod client only dlopens.

@@ -230,7 +230,7 @@ class Runner:
     def __init__(self, opt):
         self.opt = opt
         self.sonde = os.path.join(opt.build, 'sonde')
-        self.info = None
+        self.info = self.symbols = None
 
     def missing(self, need):
         if need.startswith('cmd:'):
@@ -238,7 +238,9 @@ class Runner:
         if need == 'host':
             return 'an emulated processor is too slow for its times' if os.environ.get('SONDE_GUEST') else None
         if need.startswith('ksym:'):
-            return None if re.search(r' %s$' % re.escape(need[5:]), open('/proc/kallsyms').read(), re.M) else 'no %s in /proc/kallsyms' % need[5:]
+            if self.symbols is None:
+                self.symbols = set(line.split()[2] for line in open('/proc/kallsyms'))
+            return None if need[5:] in self.symbols else 'no %s in /proc/kallsyms' % need[5:]
         if need.startswith('arch:'):
             return None if os.uname().machine == need[5:] else 'this machine is no %s' % need[5:]
         if need.startswith('!'):

@@ -7,16 +7,14 @@ EXPECT_LINE @[increment]: 10
 EXPECT_LINE @[main]: 20
 
 NAME watchpoint on what a function's argument points to, from its first call on
-NEED arch:x86_64
-RUN {sonde} -c {build}/watch -e 'watchpoint:increment+arg1:8:w { @[usym(reg("ip"))] = count() }'
+RUN case $(uname -m) in x86_64) r=ip ;; *) r=pc ;; esac; {sonde} -c {build}/watch -e 'watchpoint:increment+arg1:8:w { @[usym(reg("'$r'"))] = count() }'
 STDERR Attached 1 probe
 EXPECT_LINE @[increment]: 20
 EXPECT_LINE @[main]: 19
 EXPECT_NOT __watch
 
 NAME asyncwatchpoint, of a running process
-NEED arch:x86_64
-RUN {build}/watch 4000 & p=$!; {sonde} -q -p $p -e 'asyncwatchpoint:increment+arg1:8:w { if (@n++ == 9) { print(usym(reg("ip"))); exit() } }'; kill $p
+RUN case $(uname -m) in x86_64) r=ip ;; *) r=pc ;; esac; {build}/watch 4000 & p=$!; {sonde} -q -p $p -e 'asyncwatchpoint:increment+arg1:8:w { if (@n++ == 9) { print(usym(reg("'$r'"))); exit() } }'; kill $p
 EXPECT_RE ^(increment|main)$
 
 NAME unwatch

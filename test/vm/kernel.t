@@ -150,6 +150,11 @@ NEED fentry
 RUN {sonde} -q -c '{build}/tcp 4 2 222' -e 'kretfunc:tcp_sendmsg { @[retval] = count() }'
 EXPECT_LINE @[222]: 2
 
+NAME hardware: cycles
+NEED hardware events
+RUN {sonde} -q -c 'dd if=/dev/urandom of=/dev/null bs=64k count=40' -e 'hardware:cycles:1000000 { @ = count() }'
+EXPECT_RE ^@: [1-9]\d*$
+
 NAME hardware: counters that emulation has not are named as missing
 NEED !hardware events
 RUN {sonde} -q -e 'hardware:cycles:100000 { @ = count() } BEGIN { exit() }'

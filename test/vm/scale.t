@@ -24,7 +24,7 @@ EXPECT_NOT tcp_
 TIMEOUT 40
 
 NAME killed while attaching: nothing is left
-RUN {sonde} -e 'kprobe:tcp_* { @n = count() } kretprobe:tcp_* { @r = count() } BEGIN { printf("all there\n") }' >{tmp}/o & p=$!; while ! grep -q 'sonde_\|tcp_' /sys/kernel/tracing/kprobe_events /sys/kernel/tracing/enabled_functions && kill -0 $p; do :; done; kill -KILL $p; wait $p; grep -c there {tmp}/o; for i in $(seq 100); do grep -q sonde_ /sys/kernel/tracing/kprobe_events || break; sleep 0.3; done; cat /sys/kernel/debug/kprobes/list /sys/kernel/tracing/kprobe_events; grep tcp_ /sys/kernel/tracing/enabled_functions; echo looked
+RUN {sonde} -e 'kprobe:tcp_* { @n = count() } kretprobe:tcp_* { @r = count() } BEGIN { printf("all there\n") }' >{tmp}/o & p=$!; while ! grep -q 'sonde_\|tcp_' /sys/kernel/tracing/kprobe_events /sys/kernel/tracing/enabled_functions && ! grep -q there {tmp}/o; do :; done; kill -KILL $p; wait $p; grep -c there {tmp}/o; for i in $(seq 100); do grep -q sonde_ /sys/kernel/tracing/kprobe_events || break; sleep 0.3; done; cat /sys/kernel/debug/kprobes/list /sys/kernel/tracing/kprobe_events; grep tcp_ /sys/kernel/tracing/enabled_functions; echo looked
 EXPECT_LINE looked
 EXPECT_NOT sonde_
 EXPECT_NOT tcp_
@@ -41,6 +41,7 @@ TIMEOUT 40
 # The kernel lets no kprobe be where a jump label is: known when it is tried, with the others attached before. kprobe_multi, its sessions or the
 # trace events of kbatch.c for the many, a perf event each for the rest.
 NAME a failed attach leaves nothing: a place among others that the kernel refuses, of each kind
+NEED ksym:__start___jump_table
 RUN j=$(python3 {top}/test/vm/jumplabel.py); {sonde} -e "kprobe:tcp_[a-m]* { @n = count() } kretprobe:tcp_[a-m]* { @r = count() } kprobe:tcp_sendmsg,kprobe:tcp_recvmsg,kprobe:$j,kprobe:tcp_close { @m = count() } tracepoint:sched:sched_switch { @t = count() }" 2>{tmp}/e; r=$?; cat {tmp}/e >&2; grep -c "cannot attach kprobe:$j: the kernel does not let kprobes into tcp_" {tmp}/e; cat /sys/kernel/debug/kprobes/list /sys/kernel/tracing/kprobe_events; grep -E 'tcp_|sched_switch' /sys/kernel/tracing/enabled_functions; echo looked; exit $r
 RC 1
 EXPECT_RE \A1\nlooked\n\Z
@@ -57,7 +58,7 @@ TIMEOUT 60
 
 NAME killed with fentry on many functions: nothing is left
 NEED fentry
-RUN {sonde} -e 'fentry:tcp_s* { @n = count() } BEGIN { printf("all there\n") }' >{tmp}/o & p=$!; while ! grep -q tcp_s /sys/kernel/tracing/enabled_functions && kill -0 $p; do :; done; kill -KILL $p; wait $p; for i in $(seq 100); do grep -q tcp_s /sys/kernel/tracing/enabled_functions || break; sleep 0.3; done; grep tcp_s /sys/kernel/tracing/enabled_functions; echo looked
+RUN {sonde} -e 'fentry:tcp_s* { @n = count() } BEGIN { printf("all there\n") }' >{tmp}/o & p=$!; while ! grep -q tcp_s /sys/kernel/tracing/enabled_functions && ! grep -q there {tmp}/o; do :; done; kill -KILL $p; wait $p; for i in $(seq 100); do grep -q tcp_s /sys/kernel/tracing/enabled_functions || break; sleep 0.3; done; grep tcp_s /sys/kernel/tracing/enabled_functions; echo looked
 EXPECT_RE \Alooked\n\Z
 TIMEOUT 60
 

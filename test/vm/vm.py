@@ -272,7 +272,7 @@ class Guest:
             return ['-fsdev', 'local,id=%s,path=%s,security_model=none,multidevs=remap%s' % (tag, path, ',readonly=on' if ro else ''),
                     '-device', 'virtio-9p-pci,fsdev=%s,mount_tag=%s' % (tag, tag)]
         a = [self.qemu, '-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot', '-M', 'pc' if x86 else 'virt',
-             '-accel', 'tcg,thread=multi', '-cpu', 'max,la57=off' if x86 else 'neoverse-n1', '-m', str(self.mem), '-smp', str(self.smp),
+             '-accel', 'tcg,thread=multi', '-cpu', 'max,la57=off' if x86 else 'max,pauth-impdef=on,sve=off', '-m', str(self.mem), '-smp', str(self.smp),
              '-rtc', 'base=utc,clock=host', '-kernel', plain_kernel(self.kernel, self.arch, tmp), '-initrd', os.path.join(tmp, 'initrd'),
              '-append', ' '.join(app), '-serial', 'file:' + (self.console or os.path.join(tmp, 'console')), '-monitor', 'none']
         a += p9('root', self.root) + p9('vm', os.path.join(tmp, 'vm'), False)
