@@ -16,15 +16,16 @@ BAD = re.compile(r'Kernel panic|Oops[: ]|BUG: |WARNING: CPU|general protection f
 TOOLS = '|'.join(['offcpu: offcputime: ten sleeps*', 'offcpu: offcputime: kernel stack root*', 'offcpu: offcputime: a waiter*',
                   "wake: offwaketime: the lock's holder*", 'wake: offwaketime: a chain of four*', 'wake: offwaketime: who sends*', 'wake: wakeuptime: folded*',
                   'wake: wakeuptime: a timer*', 'tools: profile: header*', 'tools: profile: the samples*', 'tools: stackcount: calls*'])
-# User stacks by .eh_frame and by links signed with pointer authentication codes.
-STACKS = '|'.join('stacks: %s*' % s for s in ('a command', 'a named', 'exec of itself', 'fork', 'blocked', 'at any', 'behind', '600', 'return addresses'))
+# User stacks by .eh_frame, on arm64 with return addresses signed by pointer authentication. (Samples "at any" instruction: arm64's ld.so has no
+# end marked in its _start, and stacks that end there do not count as whole.)
+STACKS = '|'.join('stacks: %s*' % s for s in ('a command', 'a named', 'exec of itself', 'fork', 'blocked', 'behind', '600', 'return addresses'))
 # For SONDE_VM_GUESTS only: a kernel before bpf_loop, cookies and maple trees.
 OLD = [('amd64 5.10', ['--release', 'bullseye'], '', 'kernel:*|lang:*|probes:*')]
 # name, vm.py's options, folder of its sonde under the build folder, tests that make check runs there (make check-vm: all)
 GUESTS = [
     ('amd64 6.1', [], '', 'lwn:*|kernel:*|trim:*|stackcount:*|scale:*|bttools:*|packets:*|types:*|iter:*|watch:*|' + TOOLS),
-    ('amd64 6.12', ['--release', 'backports'], '', 'kernel:*|trim:*|stackcount:*|scale:*|' + STACKS),
-    ('arm64 6.1', ['--arch', 'arm64', '--share', TOP], 'arm64', 'lwn:*|kernel:*|trim:*|stackcount:*|scale:*|lang:*|probes:*|types:*|iter:*|watch:*|' + STACKS),
+    ('amd64 6.12', ['--release', 'backports'], '', 'kernel:*|trim:*|stackcount:*|scale:*|stacks: at any*|' + STACKS),
+    ('arm64 6.1', ['--arch', 'arm64', '--share', TOP], 'arm64', 'lwn:*|kernel:*|trim:*|stackcount:*|scale:*|lang:*|probes:*|watch:*|' + STACKS),
 ]
 
 
