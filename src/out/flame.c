@@ -324,7 +324,7 @@ static void draw_head(struct Draw *d, u32 height)
 	str_addf(s,
 		 "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		 "<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"flame\" version=\"1.1\" width=\"%d\" height=\"%u\">\n<style><![CDATA[\n%s]]></style>\n"
-		 "<rect width=\"100%%\" height=\"100%%\" fill=\"#fcfcfa\"/>\n<text id=\"title\" x=\"50%%\" y=\"24\">",
+		 "<rect id=\"paper\" width=\"100%%\" height=\"100%%\" fill=\"#fcfcfa\"/>\n<text id=\"title\" x=\"50%%\" y=\"24\">",
 		 STATIC_WIDTH, height, style);
 	add_xml(s, d->p->title && *d->p->title ? d->p->title : "Flame graph", 300);
 	str_add(s, "</text>\n<text id=\"sub\" x=\"50%\" y=\"44\">");

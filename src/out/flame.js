@@ -124,6 +124,18 @@
 		tip.setAttribute("transform", "translate(" + Math.max(2, x) + "," + y + ")");
 	}
 
+	// A deep stack makes a tall picture. Frames grow from its foot, so it opens there, and the head stays in sight.
+	var head = document.createElementNS(SVGNS, "g");
+	function follow() {
+		var gone = Math.max(0, -svg.getBoundingClientRect().top);
+		head.setAttribute("transform", "translate(0," + gone + ")");
+	}
+	head.setAttribute("id", "head");
+	head.appendChild(svg.querySelector("#paper").cloneNode()).setAttribute("height", 58);
+	["title", "sub", "reset", "key", "matched", "find"].forEach(function (id) { head.appendChild($(id)); });
+	svg.insertBefore(head, tip);
+	window.addEventListener("scroll", follow);
+
 	svg.addEventListener("click", function (ev) {
 		var f = frameOf(ev.target);
 		if (f)
@@ -153,4 +165,7 @@
 	svg.querySelector("#find").style.display = "";
 	measure();
 	draw();
+	if (document.documentElement === svg) // not part of another page
+		window.scrollTo(0, svg.getBoundingClientRect().height);
+	follow();
 })();

@@ -169,6 +169,31 @@ static const char *const acts =
 	"byName.leaf.dispatchEvent(new MouseEvent('mousemove', {bubbles: true, clientX: 50, clientY: 50}));\n"
 	"]]></script></svg>\n";
 
+// The document after chromium has shown the picture, with more behind its last frame.
+static void in_browser(const struct StackProfile *p, const char *more, struct Str *dom)
+{
+	char dir[] = "/tmp/sonde_flame_XXXXXX", path[64], cmd[600];
+	CHECK(mkdtemp(dir) != NULL);
+	snprintf(path, sizeof(path), "%s/f.svg", dir);
+	char *svg = render_file(flame, p, NULL);
+	FILE *f = fopen(path, "w");
+	fprintf(f, "%.*s%s", (int)(strstr(svg, "</svg>\n<g id=\"tip\"") ? strlen(svg) - strlen("</svg>\n") : 0), svg, more);
+	fclose(f);
+	free(svg);
+	snprintf(cmd, sizeof(cmd),
+		 "timeout 60 chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+		 "--disable-component-update --disable-sync --user-data-dir=%s/ud --window-size=1000,400 --dump-dom file://%s 2>/dev/null",
+		 dir, path);
+	char buf[4096];
+	size_t n;
+	f = popen(cmd, "r");
+	while ((n = fread(buf, 1, sizeof(buf), f)) > 0)
+		str_addn(dom, buf, n);
+	pclose(f);
+	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
+	CHECK_EQ(system(cmd), 0);
+}
+
 TEST(flame_in_browser)
 {
 	if (system("command -v chromium >/dev/null 2>&1"))
@@ -180,25 +205,8 @@ TEST(flame_in_browser)
 		{.comm = "bpp", .user = o, .nuser = 1, .value = 600},
 	};
 	struct StackProfile p = {.samples = s, .n = 3, .unit = "samples"};
-	char dir[] = "/tmp/sonde_flame_XXXXXX", path[64], cmd[600];
-	CHECK(mkdtemp(dir) != NULL);
-	snprintf(path, sizeof(path), "%s/f.svg", dir);
-	char *svg = render_file(flame, &p, NULL);
-	FILE *f = fopen(path, "w");
-	fprintf(f, "%.*s%s", (int)(strstr(svg, "</svg>\n<g id=\"tip\"") ? strlen(svg) - strlen("</svg>\n") : 0), svg, acts);
-	fclose(f);
-	free(svg);
-	snprintf(cmd, sizeof(cmd),
-		 "timeout 60 chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-		 "--disable-component-update --disable-sync --user-data-dir=%s/ud --window-size=1000,400 --dump-dom file://%s 2>/dev/null",
-		 dir, path);
 	struct Str dom = {0};
-	char buf[4096];
-	size_t n;
-	f = popen(cmd, "r");
-	while ((n = fread(buf, 1, sizeof(buf), f)) > 0)
-		str_addn(&dom, buf, n);
-	pclose(f);
+	in_browser(&p, acts, &dom);
 	has(str_text(&dom), ">Matched: 40.0%</text>");			    // main, not schedule inside of it once more
 	has(str_text(&dom), "300 samples, 30.00%, 75.00% of the zoomed frame"); // the tip
 	has(str_text(&dom), "class=\"f above\"");
@@ -206,8 +214,26 @@ TEST(flame_in_browser)
 	has(str_text(&dom), "<g class=\"f\" style=\"display: none;\">"); // other
 	has(str_text(&dom), "width=\"75%\"");				    // leaf, drawn as part of main
 	str_deinit(&dom);
-	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
-	CHECK_EQ(system(cmd), 0);
+}
+
+// One deep stack beside a thousand flat ones: the page shows the foot, where all of them are, and the head with the search box.
+TEST(flame_opens_at_its_foot)
+{
+	if (system("command -v chromium >/dev/null 2>&1"))
+		SKIP("chromium is not installed");
+	struct Frame deep[100], flat[] = {UF("flat")};
+	for (u32 i = 0; i < ARRAY_LEN(deep); i++)
+		deep[i] = (struct Frame)UF("again");
+	struct StackSample s[] = {
+		{.comm = "app", .user = deep, .nuser = 100, .value = 1},
+		{.comm = "app", .user = flat, .nuser = 1, .value = 1000},
+	};
+	struct StackProfile p = {.samples = s, .n = 2, .unit = "samples"};
+	struct Str dom = {0};
+	in_browser(&p, "<script>document.getElementById('title').textContent = ['up', scrollY > 1000, document.getElementById('head')."
+		       "getBoundingClientRect().top].join(' ');</script></svg>\n", &dom);
+	has(str_text(&dom), ">up true 0</text>");
+	str_deinit(&dom);
 }
 
 // ---- pprof: a decoder of just what is needed
