@@ -122,7 +122,6 @@ bool probe_targets(struct ProbeEnv *env, const struct AttachSpec *spec, const ch
 struct SymObject *target_object(struct ProbeEnv *env, const struct AttachSpec *spec, const char *path);
 
 // ---- insn.c
-u32 insn_length(const u8 *p, u32 n); // of the machine's instruction at p, at most n bytes of it known; 0: none, or none that is known
 // Does an instruction begin at file offset off of code that begins at start? UNKNOWN: unreadable, or an instruction not known lies between.
 enum InsnAt { INSN_BEGINS, INSN_INSIDE, INSN_UNKNOWN };
 enum InsnAt insn_at(const char *path, u64 start, u64 off);

@@ -2,6 +2,7 @@
 // Invariant: every offset is checked against its section; a bad entry loses its own function and nothing else; .eh_frame wins where both
 // sections speak. Format: LSB core 10.6 (.eh_frame, .eh_frame_hdr), DWARF 5 6.4.1 (.debug_frame).
 #include <elf.h>
+#include "unwind/flow.h"
 #include "unwind/internal.h"
 
 #define PADDING 16 // bytes between functions that are not worth a row: nothing is executed there
@@ -270,6 +271,8 @@ static void list_by_scan(struct Frames *f)
 
 // ---- rows
 struct Sink {
+	const FlowRows *flow; // of code without entries
+	size_t flow_at;
 	struct UwTable *t;
 	struct RuleSet *rules;
 	const struct ElfSeg *seg;
@@ -347,6 +350,16 @@ static struct Frames *pick(struct Frames f[2], const u32 at[2])
 	return f[0].fdes.p[at[0]].pc <= f[1].fdes.p[at[1]].pc ? &f[0] : &f[1];
 }
 
+// Between entries, from..to: what its instructions tell.
+static void fill(struct Sink *s, u64 from, u64 to, bool open)
+{
+	if (open && to - from >= PADDING)
+		put(s, from, 0);
+	for (; s->flow_at < s->flow->n && s->flow->p[s->flow_at].pc < to; s->flow_at++)
+		if (s->flow->p[s->flow_at].pc >= from)
+			put(s, s->flow->p[s->flow_at].pc, ruleset_add(s->rules, &s->flow->p[s->flow_at].rule));
+}
+
 static void build_segment(struct Frames f[2], const struct ElfSeg *seg, struct Sink *s)
 {
 	u64 seg_end = seg->vaddr + seg->size, end = seg->vaddr, next;
@@ -355,6 +368,7 @@ static void build_segment(struct Frames f[2], const struct ElfSeg *seg, struct S
 	bool open = false; // rows so far reach to `end`
 
 	s->seg = seg;
+	s->flow_at = 0;
 	while ((cur = pick(f, at))) {
 		struct FdeBody d;
 		const struct Fde *e = &cur->fdes.p[at[cur - f]++];
@@ -368,8 +382,7 @@ static void build_segment(struct Frames f[2], const struct ElfSeg *seg, struct S
 			stop = MIN(stop, f[0].fdes.p[at[0]].pc);
 		if (stop <= s->from)
 			continue;
-		if (open && s->from - end >= PADDING)
-			put(s, end, 0);
+		fill(s, end, s->from, open);
 		s->f = cur;
 		run_fde(s, &d, stop, cur->machine);
 		end = stop;
@@ -377,12 +390,91 @@ static void build_segment(struct Frames f[2], const struct ElfSeg *seg, struct S
 	}
 	if (open)
 		put(s, end, 0);
+	fill(s, end, seg_end, false);
+	if (s->t->rows.n)
+		put(s, seg_end, 0);
+}
+
+// ---- code without entries
+#define MIN_GAP 16		 // bytes
+#define MAX_FLOW (8ull << 20) // bytes of code that are followed
+struct Gaps {
+	VEC(struct FlowCode) code;
+	u64 size;
+};
+
+static void add_gap(struct Gaps *g, const struct ElfCfi *e, const struct ElfSeg *seg, u64 from, u64 to)
+{
+	if (to < from || to - from < MIN_GAP || g->size + (to - from) > MAX_FLOW)
+		return;
+	u8 *p = xmalloc(to - from);
+	if (!elfcfi_code(e, seg, from, p, to - from)) {
+		free(p);
+		return;
+	}
+	struct FlowCode c = {from, to - from, p};
+	vec_push(&g->code, c);
+	g->size += to - from;
+}
+
+static void segment_gaps(struct Frames f[2], const struct ElfCfi *e, const struct ElfSeg *seg, struct Gaps *g)
+{
+	u64 seg_end = seg->vaddr + seg->size, end = seg->vaddr, next;
+	u32 at[2] = {first_at(&f[0], seg->vaddr), first_at(&f[1], seg->vaddr)};
+	struct Frames *cur;
+	while ((cur = pick(f, at))) {
+		struct FdeBody d;
+		const struct Fde *entry = &cur->fdes.p[at[cur - f]++];
+		if (entry->pc >= seg_end)
+			break;
+		if (!parse_fde(cur, entry->at, &d, &next) || !d.cie)
+			continue;
+		add_gap(g, e, seg, end, MIN(d.pc, seg_end));
+		end = MAX(end, MIN(d.pc + d.len, seg_end));
+	}
+	add_gap(g, e, seg, end, seg_end);
+}
+
+static int by_vaddr(const void *a, const void *b)
+{
+	const struct FlowCode *x = a, *y = b;
+	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
+}
+
+static void flow_gaps(struct Frames f[2], const struct ElfCfi *e, FlowRows *out)
+{
+	struct Gaps g = {0};
+	AddrList starts = {0};
+#ifndef __x86_64__
+	return; // the decoder is the machine's own
+#endif
+	if (e->machine != EM_X86_64 || e->is_go)
+		return;
+	for (size_t i = 0; i < e->segs.n; i++)
+		segment_gaps(f, e, &e->segs.p[i], &g);
+	if (g.code.n) {
+		qsort(g.code.p, g.code.n, sizeof(*g.code.p), by_vaddr);
+		size_t apart = 1; // segments of a malformed file may overlap
+		for (size_t i = 1; i < g.code.n; i++)
+			if (g.code.p[i].vaddr >= g.code.p[apart - 1].vaddr + g.code.p[apart - 1].size)
+				g.code.p[apart++] = g.code.p[i];
+			else
+				free((void *)g.code.p[i].p);
+		g.code.n = apart;
+		elfcfi_starts(e, &starts);
+		flow_rows(&(struct FlowIn){g.code.p, (u32)g.code.n, starts.p, (u32)starts.n, e->entry}, out);
+	}
+	for (size_t i = 0; i < g.code.n; i++)
+		free((void *)g.code.p[i].p);
+	vec_deinit(&g.code);
+	vec_deinit(&starts);
 }
 
 void uwtable_build(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable *out)
 {
 	struct Frames f[2] = {{.sec = &e->eh_frame, .eh = true, .machine = e->machine}, {.sec = &e->debug_frame, .machine = e->machine}};
-	struct Sink s = {.t = out, .rules = rules};
+	FlowRows flow = {0};
+	struct Sink s = {.t = out, .rules = rules, .flow = &flow};
 	u64 min_off = 0;
 
 	*out = (struct UwTable){0};
@@ -390,6 +482,7 @@ void uwtable_build(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable
 		list_by_scan(&f[0]);
 	if (e->debug_frame.data)
 		list_by_scan(&f[1]);
+	flow_gaps(f, e, &flow);
 	for (size_t i = 0; i < e->segs.n; i++) {
 		if (e->segs.p[i].off < min_off) // overlaps the one before: rows would not ascend
 			continue;
@@ -400,6 +493,7 @@ void uwtable_build(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable
 		vec_deinit(&f[i].fdes);
 		vec_deinit(&f[i].cies);
 	}
+	vec_deinit(&flow);
 }
 
 void uwtable_deinit(struct UwTable *t)

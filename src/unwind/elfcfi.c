@@ -11,13 +11,7 @@
 #define MAX_SECTION (256ull << 20)
 #define MAX_HEADERS 4096u
 
-struct Src {
-	int fd;
-	const u8 *mem; // instead of fd
-	u64 size;
-};
-
-static bool src_read(const struct Src *s, u64 off, void *dst, u64 n)
+static bool src_read(const struct ElfSrc *s, u64 off, void *dst, u64 n)
 {
 	if (off > s->size || n > s->size - off)
 		return false;
@@ -34,7 +28,7 @@ static bool src_read(const struct Src *s, u64 off, void *dst, u64 n)
 	return true;
 }
 
-static u8 *src_dup(const struct Src *s, u64 off, u64 n)
+static u8 *src_dup(const struct ElfSrc *s, u64 off, u64 n)
 {
 	if (!n || n > MAX_SECTION || off > s->size || n > s->size - off)
 		return NULL;
@@ -57,7 +51,7 @@ static u8 *inflate_all(const u8 *in, u64 n, u64 size)
 	return NULL;
 }
 
-static void load_section(const struct Src *s, const Elf64_Shdr *h, struct ElfSec *out)
+static void load_section(const struct ElfSrc *s, const Elf64_Shdr *h, struct ElfSec *out)
 {
 	if (out->data || h->sh_type == SHT_NOBITS)
 		return;
@@ -78,7 +72,7 @@ static void load_section(const struct Src *s, const Elf64_Shdr *h, struct ElfSec
 	free(raw);
 }
 
-static void read_sections(const struct Src *s, const Elf64_Ehdr *eh, struct ElfCfi *out)
+static void read_sections(const struct ElfSrc *s, const Elf64_Ehdr *eh, struct ElfCfi *out)
 {
 	u32 n = eh->e_shnum;
 	if (!n || n > MAX_HEADERS * 16 || eh->e_shentsize != sizeof(Elf64_Shdr) || eh->e_shstrndx >= n)
@@ -89,10 +83,15 @@ static void read_sections(const struct Src *s, const Elf64_Ehdr *eh, struct ElfC
 	const Elf64_Shdr *str = &sh[eh->e_shstrndx];
 	char *names = (char *)src_dup(s, str->sh_offset, str->sh_size);
 	for (u32 i = 1; names && i < n; i++) {
+		if (sh[i].sh_type == SHT_SYMTAB || sh[i].sh_type == SHT_DYNSYM) {
+			out->symtabs[sh[i].sh_type == SHT_DYNSYM].off = sh[i].sh_offset;
+			out->symtabs[sh[i].sh_type == SHT_DYNSYM].size = sh[i].sh_size;
+		}
 		if (sh[i].sh_name >= str->sh_size)
 			continue;
 		const char *name = names + sh[i].sh_name;
 		size_t room = str->sh_size - sh[i].sh_name;
+		out->is_go |= !strncmp(name, ".gopclntab", room);
 		if (!strncmp(name, ".eh_frame", room) && (sh[i].sh_flags & SHF_ALLOC))
 			load_section(s, &sh[i], &out->eh_frame);
 		else if (!strncmp(name, ".eh_frame_hdr", room))
@@ -105,7 +104,7 @@ static void read_sections(const struct Src *s, const Elf64_Ehdr *eh, struct ElfC
 }
 
 // No section headers: the program header names .eh_frame_hdr, that points to .eh_frame, which ends in a terminator or with its segment.
-static void read_by_hdr(const struct Src *s, const Elf64_Phdr *ph, u32 n, const Elf64_Phdr *hdr, struct ElfCfi *out)
+static void read_by_hdr(const struct ElfSrc *s, const Elf64_Phdr *ph, u32 n, const Elf64_Phdr *hdr, struct ElfCfi *out)
 {
 	u8 *h = src_dup(s, hdr->p_offset, hdr->p_filesz);
 	s32 rel;
@@ -131,7 +130,7 @@ static int by_offset(const void *a, const void *b)
 	return x->off < y->off ? -1 : x->off > y->off;
 }
 
-static struct err *read_elf(const struct Src *s, struct ElfCfi *out)
+static struct err *read_elf(const struct ElfSrc *s, struct ElfCfi *out)
 {
 	Elf64_Ehdr eh;
 	*out = (struct ElfCfi){0};
@@ -147,6 +146,8 @@ static struct err *read_elf(const struct Src *s, struct ElfCfi *out)
 	if (!ph)
 		return err_new("program headers lie outside the file");
 	out->machine = eh.e_machine;
+	out->entry = eh.e_entry;
+	out->src = *s;
 	const Elf64_Phdr *hdr = NULL;
 	for (u32 i = 0; i < eh.e_phnum; i++) {
 		const Elf64_Phdr *p = &ph[i];
@@ -174,12 +175,30 @@ struct err *elfcfi_read(int fd, struct ElfCfi *out)
 	struct stat st;
 	if (fstat(fd, &st))
 		return err_errno(errno, "cannot read the file's size");
-	return read_elf(&(struct Src){fd, NULL, (u64)st.st_size}, out);
+	return read_elf(&(struct ElfSrc){fd, NULL, (u64)st.st_size}, out);
 }
 
 struct err *elfcfi_read_mem(const u8 *p, u64 n, struct ElfCfi *out)
 {
-	return read_elf(&(struct Src){-1, p, n}, out);
+	return read_elf(&(struct ElfSrc){-1, p, n}, out);
+}
+
+bool elfcfi_code(const struct ElfCfi *e, const struct ElfSeg *seg, u64 vaddr, u8 *dst, u64 n)
+{
+	u64 skip = vaddr - seg->vaddr;
+	return vaddr >= seg->vaddr && skip <= seg->size && n <= seg->size - skip && src_read(&e->src, seg->off + skip, dst, n);
+}
+
+void elfcfi_starts(const struct ElfCfi *e, AddrList *out)
+{
+	for (u32 i = 0; i < ARRAY_LEN(e->symtabs); i++) {
+		u64 n = e->symtabs[i].size / sizeof(Elf64_Sym);
+		Elf64_Sym *s = (void *)src_dup(&e->src, e->symtabs[i].off, n * sizeof(*s));
+		for (u64 k = 0; s && k < n; k++)
+			if (ELF64_ST_TYPE(s[k].st_info) == STT_FUNC && s[k].st_shndx != SHN_UNDEF && s[k].st_value)
+				vec_push(out, s[k].st_value);
+		free(s);
+	}
 }
 
 void elfcfi_deinit(struct ElfCfi *e)

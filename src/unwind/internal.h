@@ -76,7 +76,18 @@ struct ElfSec {
 	u8 *data; // owned; NULL none
 	u64 size, vaddr;
 };
+struct ElfSrc { // where it is read from
+	int fd;
+	const u8 *mem; // instead of fd
+	u64 size;
+};
 struct ElfCfi {
+	struct ElfSrc src; // for elfcfi_code and elfcfi_starts, which are to be called while it is open
+	u64 entry;
+	struct {
+		u64 off, size;
+	} symtabs[2]; // .symtab, .dynsym
+	bool is_go; // its functions keep frame pointers
 	u16 machine; // EM_X86_64, EM_AARCH64
 	VEC(struct ElfSeg) segs; // by file offset
 	struct ElfSec eh_frame, eh_frame_hdr, debug_frame;
@@ -84,6 +95,9 @@ struct ElfCfi {
 // NULL and no sections for a well-formed file without unwind information; an error for what is no 64-bit ELF file of this machine.
 struct err *elfcfi_read(int fd, struct ElfCfi *out);		      // of a file
 struct err *elfcfi_read_mem(const u8 *p, u64 n, struct ElfCfi *out); // of an image in memory
+bool elfcfi_code(const struct ElfCfi *e, const struct ElfSeg *seg, u64 vaddr, u8 *dst, u64 n); // n bytes of the segment
+typedef VEC(u64) AddrList;
+void elfcfi_starts(const struct ElfCfi *e, AddrList *out); // functions that its symbols name
 void elfcfi_deinit(struct ElfCfi *e);
 
 // ---- rules.c: distinct rules, numbered; 0 is "no unwind information"

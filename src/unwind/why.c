@@ -68,7 +68,9 @@ static bool is_root(const char *sym)
 {
 	static const char *const roots[] = {"_start", "__libc_start_main", "main", "clone", "__clone", "clone3", "__clone3", "start_thread", "_dl_start_user",
 					    "runtime.goexit", "runtime.goexit.abi0", "runtime.mstart", "runtime.mstart.abi0", "runtime.rt0_go",
-					    "runtime.rt0_go.abi0"};
+					    "runtime.rt0_go.abi0", // where Go changes to another stack: asm_amd64.s marks these TOPFRAME
+					    "runtime.mcall", "runtime.mcall.abi0", "runtime.systemstack", "runtime.systemstack.abi0",
+					    "runtime.morestack", "runtime.morestack.abi0", "runtime.clone", "runtime.clone.abi0"};
 	for (u32 i = 0; sym && i < ARRAY_LEN(roots); i++)
 		if (!strcmp(sym, roots[i]))
 			return true;

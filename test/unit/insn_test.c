@@ -1,6 +1,6 @@
 // Lengths of instructions against objdump, in code that compilers made.
 #include <ctype.h>
-#include "probe/internal.h"
+#include "base/insn.h"
 #include "t.h"
 
 static void against_objdump(const char *path)

@@ -1,0 +1,794 @@
+// Unwind rules of x86-64 code that has no .eh_frame (musl, busybox, assembly, PLTs of lld): how far the stack pointer is from where the function was
+// entered, found by following its instructions. Input: bytes nobody vouches for. Output: rows as those of .eh_frame.
+// Invariant: a function's rows are given only if every way through it that ends in `ret` does so with the return address on top; other code
+// keeps none, and the walker its frame pointers. Calling convention: System V ABI for AMD64, 3.2 and 3.4.1 (%rbp zero marks the outermost frame).
+#include "unwind/flow.h"
+#include "base/insn.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { RBP = 5, RSP = 4 }; // numbers in instructions
+enum { DWARF_RBP = 6, DWARF_RSP = 7 };
+#define UNKNOWN INT32_MIN
+#define INSIDE (~0u)	 // of an instruction
+#define NOW (1u << 31)	 // seen by the walk that is going on
+#define RETRIES 16	 // calls of one function that may turn out not to return
+#define MAX_FRAME (1 << 24)
+#define STEPS 64 // an instruction is looked at that often on average, at most
+#define NEAR_JUMPS 2
+#define MIN_HOLE 16	 // bytes without instructions that are worth a row: less is padding
+static const u8 slot_regs[RT_UW_SLOTS] = {RBP, 3, 12, 13, 14, 15}; // RT_SLOT_REGS by the numbers of instructions: rbp, rbx, r12 to r15
+
+struct State { // before an instruction
+	s32 sp, fp; // CFA - rsp; CFA - rbp, UNKNOWN while rbp is the caller's
+	s16 slot[RT_UW_SLOTS]; // where the caller's value is, CFA-relative; 0: in its register
+	u32 root; // nothing called this
+};
+struct Call {
+	u64 after; // address of the next instruction, 0: no call
+	u64 callee;
+};
+struct Item {
+	u64 pc;
+	struct State st;
+	struct Call call; // the last one on the way here
+};
+struct Jump {
+	u64 pc;
+	struct State st;
+};
+struct Callee { // a function, or the slot its address is read from
+	u64 pc;
+	u32 calls, dead; // how often called, and how often nothing that fits came after
+	bool endless;	 // followed to all its ends: none returns
+};
+struct Region {
+	const struct FlowCode *c;
+	u32 *at; // per byte: 0 not seen, INSIDE, else index of the state + 1
+	bool *starts; // per byte: a function begins
+};
+struct Flow {
+	struct Region *regions;
+	u32 nregions, last;
+	VEC(struct State) states;
+	u32 *index, nindex; // hash of states
+	VEC(u64) queue;	   // functions to walk
+	u64 steps;	   // instructions that may still be looked at: bounds the work on made-up code
+	// the function being walked
+	VEC(struct Item) work;
+	VEC(u64) seen;		 // instructions
+	VEC(struct Call) calls, dead; // dead: those that do not return
+	VEC(struct Callee) callees;
+	u32 *callee_index, ncallee_index;
+	u32 good, bad;
+	bool lost; // bad, and no call to blame
+	bool joined; // code that was followed before
+	bool plt_head;
+	u64 jump_pc; // its indirect jump, 0 none
+	struct State jump; // there: a switch goes on in that state
+	VEC(struct Jump) jumps; // of all functions
+};
+
+// ---- places
+static struct Region *region_at(struct Flow *f, u64 pc)
+{
+	struct Region *r = &f->regions[f->last];
+	if (f->nregions && pc - r->c->vaddr < r->c->size)
+		return r;
+	u32 lo = 0, hi = f->nregions;
+	while (lo < hi) {
+		u32 mid = (lo + hi) / 2;
+		if (f->regions[mid].c->vaddr + f->regions[mid].c->size <= pc)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == f->nregions || pc < f->regions[lo].c->vaddr)
+		return NULL;
+	f->last = lo;
+	return &f->regions[lo];
+}
+
+static u32 *mark_at(struct Flow *f, u64 pc)
+{
+	struct Region *r = region_at(f, pc);
+	return r ? &r->at[pc - r->c->vaddr] : NULL;
+}
+
+static bool is_start(struct Flow *f, u64 pc)
+{
+	struct Region *r = region_at(f, pc);
+	return r && r->starts[pc - r->c->vaddr];
+}
+
+static void add_start(struct Flow *f, u64 pc)
+{
+	struct Region *r = region_at(f, pc);
+	if (!r || r->starts[pc - r->c->vaddr])
+		return;
+	r->starts[pc - r->c->vaddr] = true;
+	vec_push(&f->queue, pc);
+}
+
+// ---- states, each kept once
+static u32 state_index(struct Flow *f, const struct State *s)
+{
+	u32 words[sizeof(*s) / 4], h = 0;
+	memcpy(words, s, sizeof(words));
+	if (f->states.n * 2 >= f->nindex) {
+		f->nindex = f->nindex ? f->nindex * 2 : 1024;
+		free(f->index);
+		f->index = xcalloc(f->nindex, sizeof(u32));
+		u32 n = (u32)f->states.n;
+		f->states.n = 0;
+		for (u32 i = 0; i < n; i++)
+			state_index(f, &f->states.p[i]); // in their order: the numbers stay
+	}
+	for (u32 i = 0; i < ARRAY_LEN(words); i++)
+		h = (h ^ words[i]) * 0x9e3779b1u;
+	h ^= h >> 15;
+	for (;; h++) {
+		u32 *at = &f->index[h & (f->nindex - 1)];
+		if (*at && !memcmp(&f->states.p[*at - 1], s, sizeof(*s)))
+			return *at - 1;
+		if (*at)
+			continue;
+		struct State copy = *s;
+		vec_push(&f->states, copy);
+		*at = (u32)f->states.n;
+		return *at - 1;
+	}
+}
+
+static bool same_frame(const struct State *a, const struct State *b)
+{
+	return a->root || b->root || (a->sp == b->sp && (a->sp != UNKNOWN || a->fp == b->fp));
+}
+
+// ---- functions that do not return: what stands behind their calls is reached in other ways, or not at all
+static struct Callee *callee(struct Flow *f, u64 pc)
+{
+	if (f->callees.n * 2 >= f->ncallee_index) {
+		f->ncallee_index = f->ncallee_index ? f->ncallee_index * 2 : 1024;
+		free(f->callee_index);
+		f->callee_index = xcalloc(f->ncallee_index, sizeof(u32));
+		u32 n = (u32)f->callees.n;
+		for (u32 i = 0; i < n; i++) {
+			u32 h = (u32)(f->callees.p[i].pc * 0x9e3779b97f4a7c15ull >> 32);
+			while (f->callee_index[h & (f->ncallee_index - 1)])
+				h++;
+			f->callee_index[h & (f->ncallee_index - 1)] = i + 1;
+		}
+	}
+	u32 h = (u32)(pc * 0x9e3779b97f4a7c15ull >> 32);
+	for (;; h++) {
+		u32 *at = &f->callee_index[h & (f->ncallee_index - 1)];
+		if (*at && f->callees.p[*at - 1].pc == pc)
+			return &f->callees.p[*at - 1];
+		if (*at)
+			continue;
+		struct Callee fresh = {.pc = pc};
+		vec_push(&f->callees, fresh);
+		*at = (u32)f->callees.n;
+		return &vec_last(&f->callees);
+	}
+}
+
+static bool never_returns(const struct Callee *c)
+{
+	return c->endless || c->dead * 2 > c->calls;
+}
+
+// ---- instructions, as far as they move the stack
+enum Way { W_NEXT, W_CALL, W_JUMP, W_BRANCH, W_RET, W_INDIRECT, W_STOP };
+struct Insn {
+	u32 len, op; // op: 0x100 | second byte after 0f
+	bool wide; // REX.W
+	u8 mod, reg, rm, base; // reg and rm with their REX bits; base: 0xff none
+	s32 disp, imm;
+	u64 target;
+};
+
+static s32 sized(const u8 *p, u32 n)
+{
+	s32 v = 0;
+	memcpy(&v, p, n);
+	return n == 1 ? (s8)v : n == 2 ? (s16)v : v;
+}
+
+static bool decode(const u8 *p, u32 n, u64 pc, struct Insn *in)
+{
+	u32 i = 0, rex = 0;
+	*in = (struct Insn){.len = insn_length(p, n), .base = 0xff};
+	if (!in->len)
+		return false;
+	for (; i < in->len; i++) {
+		u8 c = p[i];
+		if (c != 0x66 && c != 0x67 && c != 0xf2 && c != 0xf3 && c != 0xf0 && (c & 0xe7) != 0x26 && (c & 0xfe) != 0x64)
+			break;
+	}
+	if (i + 1 < in->len && (p[i] & 0xf0) == 0x40)
+		rex = p[i++];
+	in->wide = rex & 8;
+	in->op = i < in->len ? p[i++] : 0;
+	if (in->op == 0x0f)
+		in->op = 0x100 | (i < in->len ? p[i++] : 0);
+	u32 left = in->len - i;
+	in->rm = (in->op & 7) | (rex & 1) << 3; // of push, pop and mov of an immediate
+	if (in->op == 0xe8 || in->op == 0xe9 || in->op == 0xeb || (in->op >= 0x70 && in->op < 0x80) || (in->op >= 0x180 && in->op < 0x190) ||
+	    (in->op >= 0xe0 && in->op <= 0xe3)) {
+		in->target = pc + in->len + (u64)(s64)sized(p + i, MIN(left, 4));
+		return true;
+	}
+	bool modrm = (in->op < 0x40 && (in->op & 7) < 4) || in->op == 0x81 || in->op == 0x83 || in->op == 0x89 || in->op == 0x8b || in->op == 0x8d ||
+		     in->op == 0x8f || in->op == 0xff || in->op == 0x87;
+	if (!modrm || !left)
+		return true;
+	u8 m = p[i++];
+	in->mod = m >> 6;
+	in->reg = (m >> 3 & 7) | (rex & 4) << 1;
+	in->rm = (m & 7) | (rex & 1) << 3;
+	if (in->mod == 3) {
+		in->imm = in->op == 0x83 ? sized(p + i, 1) : in->op == 0x81 ? sized(p + i, MIN(in->len - i, 4)) : 0;
+		return true;
+	}
+	in->base = in->rm;
+	if ((m & 7) == 5 && !in->mod && i + 4 <= in->len)
+		in->target = pc + in->len + (u64)(s64)sized(p + i, 4); // a slot
+	if ((m & 7) == 4) {
+		u8 sib = p[i++];
+		in->base = (sib >> 3 & 7) == 4 && !(rex & 2) ? (sib & 7) | (rex & 1) << 3 : 0xff; // with an index: not followed
+		if ((sib & 7) == 5 && !in->mod)
+			in->base = 0xff;
+	} else if ((m & 7) == 5 && !in->mod) {
+		in->base = 0xff; // relative to the next instruction
+	}
+	in->disp = in->mod == 1 ? sized(p + i, 1) : in->mod == 2 ? sized(p + i, 4) : 0;
+	return true;
+}
+
+static int slot_of(u32 reg)
+{
+	for (u32 s = 0; s < RT_UW_SLOTS; s++)
+		if (slot_regs[s] == reg)
+			return (int)s;
+	return -1;
+}
+
+// A register was stored at CFA + off: the first time, if it still has the caller's value, that is where to find it.
+static void stored(struct State *s, u32 reg, s64 off)
+{
+	int k = slot_of(reg);
+	if (k >= 0 && !s->slot[k] && off < 0 && off >= INT16_MIN && !(reg == RBP && s->fp != UNKNOWN))
+		s->slot[k] = (s16)off;
+}
+
+// Distances beyond any frame are no distances: garbage read as code.
+static s32 moved(s32 from, s64 by)
+{
+	s64 v = (s64)from + by;
+	return from == UNKNOWN || v < -MAX_FRAME || v > MAX_FRAME ? UNKNOWN : (s32)v;
+}
+
+static void push(struct State *s, u32 reg)
+{
+	s->sp = moved(s->sp, 8);
+	if (s->sp == UNKNOWN)
+		return;
+	stored(s, reg, -s->sp);
+}
+
+static void pop(struct State *s, u32 reg)
+{
+	int k = slot_of(reg);
+	if (k >= 0 && s->sp != UNKNOWN && s->slot[k] == -s->sp)
+		s->slot[k] = 0;
+	if (reg == RBP)
+		s->fp = UNKNOWN;
+	if (reg == RSP)
+		s->sp = UNKNOWN;
+	else
+		s->sp = moved(s->sp, -8);
+}
+
+static void leave(struct State *s)
+{
+	s->sp = s->fp == UNKNOWN ? UNKNOWN : s->fp;
+	pop(s, RBP);
+}
+
+// Arithmetic on a register: op 0 add, 1 or, 4 and, 5 sub, 6 xor, 7 cmp.
+static void arith(struct State *s, u32 op, u32 reg, bool is_imm, s32 imm)
+{
+	if (op == 7)
+		return;
+	if (reg == RBP)
+		s->fp = UNKNOWN;
+	if (reg == RSP)
+		s->sp = !is_imm || (op != 0 && op != 5) ? UNKNOWN : moved(s->sp, op == 5 ? (s64)imm : -(s64)imm);
+}
+
+static void move(struct State *s, u32 to, u32 from)
+{
+	if (to == RBP)
+		s->fp = from == RSP ? s->sp : UNKNOWN;
+	else if (to == RSP)
+		s->sp = from == RBP ? s->fp : UNKNOWN;
+}
+
+static void address_of(struct State *s, const struct Insn *in)
+{
+	s32 v = moved(in->base == RSP ? s->sp : in->base == RBP ? s->fp : UNKNOWN, -(s64)in->disp);
+	if (in->reg == RSP)
+		s->sp = v;
+	else if (in->reg == RBP)
+		s->fp = v;
+}
+
+static void store(struct State *s, const struct Insn *in)
+{
+	if (in->base == RSP && s->sp != UNKNOWN)
+		stored(s, in->reg, (s64)in->disp - s->sp);
+	else if (in->base == RBP && s->fp != UNKNOWN)
+		stored(s, in->reg, (s64)in->disp - s->fp);
+}
+
+static enum Way effect_ff(struct State *s, const struct Insn *in)
+{
+	switch (in->reg & 7) {
+	case 2: case 3:
+		return W_CALL;
+	case 4: case 5:
+		return W_INDIRECT;
+	case 6:
+		push(s, RSP);
+	}
+	return W_NEXT;
+}
+
+// What the instruction does to the state, and where it goes on.
+static enum Way effect(struct State *s, const struct Insn *in)
+{
+	u32 op = in->op;
+	if (op < 0x40 && (op & 7) < 4) { // add or adc sbb and sub xor cmp
+		u32 to = op & 2 ? in->reg : in->rm, from = op & 2 ? in->rm : in->reg;
+		if (!(op & 1) || (in->mod != 3 && !(op & 2)))
+			return W_NEXT;
+		bool outermost = (op & 0x38) == 0x30 && in->mod == 3 && to == RBP && from == RBP && !s->slot[0] && s->fp == UNKNOWN &&
+				 (s->sp == UNKNOWN || s->sp <= 8);
+		if (outermost)
+			s->root = 1;
+		arith(s, op >> 3, to, false, 0);
+		return W_NEXT;
+	}
+	switch (op) {
+	case 0x50 ... 0x57:
+		push(s, in->rm);
+		return W_NEXT;
+	case 0x58 ... 0x5f:
+		pop(s, in->rm);
+		return W_NEXT;
+	case 0x68: case 0x6a: case 0x9c:
+		push(s, RSP);
+		return W_NEXT;
+	case 0x9d:
+		pop(s, 0);
+		return W_NEXT;
+	case 0x8f: // with another field it begins an XOP instruction
+		if (!(in->reg & 7))
+			pop(s, in->mod == 3 ? in->rm : 0);
+		return W_NEXT;
+	case 0x81: case 0x83:
+		if (in->mod == 3)
+			arith(s, in->reg & 7, in->rm, true, in->imm);
+		return W_NEXT;
+	case 0x89:
+		if (in->mod == 3)
+			move(s, in->rm, in->reg);
+		else if (in->wide)
+			store(s, in);
+		return W_NEXT;
+	case 0x8b:
+		move(s, in->reg, in->mod == 3 ? in->rm : 0);
+		return W_NEXT;
+	case 0x87:
+		if (in->reg == RSP || in->rm == RSP)
+			s->sp = UNKNOWN;
+		return W_NEXT;
+	case 0x8d:
+		address_of(s, in);
+		return W_NEXT;
+	case 0xb8 ... 0xbf:
+		move(s, in->rm, 0);
+		return W_NEXT;
+	case 0xc8:
+		s->sp = s->fp = UNKNOWN;
+		return W_NEXT;
+	case 0xc9:
+		leave(s);
+		return W_NEXT;
+	case 0xc2: case 0xc3:
+		return W_RET;
+	case 0xe8:
+		return W_CALL;
+	case 0xe9: case 0xeb:
+		return W_JUMP;
+	case 0x70 ... 0x7f: case 0x180 ... 0x18f: case 0xe0 ... 0xe3:
+		return W_BRANCH;
+	case 0xff:
+		return effect_ff(s, in);
+	case 0xf4: case 0xcc: case 0x10b:
+		return W_STOP;
+	default:
+		return W_NEXT;
+	}
+}
+
+// ---- one function
+static void judge(struct Flow *f, const struct Item *it, bool ok)
+{
+	if (it->st.root)
+		return;
+	*(ok ? &f->good : &f->bad) += 1;
+	if (!ok && it->call.after)
+		vec_push(&f->dead, it->call);
+	f->lost |= !ok && !it->call.after;
+}
+
+static bool stops_after(const struct Flow *f, size_t ndead, u64 pc)
+{
+	for (size_t i = 0; i < ndead; i++)
+		if (f->dead.p[i].after == pc)
+			return true;
+	return false;
+}
+
+// Leaves for target: within the function, or for another one, which finds the stack as ours was found.
+static void jump_to(struct Flow *f, u64 start, const struct Item *it, u64 target)
+{
+	struct Item to = *it;
+	to.pc = target;
+	if (region_at(f, target) && (target == start || !is_start(f, target)))
+		vec_push(&f->work, to);
+	else
+		judge(f, it, it->st.sp == 8);
+}
+
+// Does a function begin at pc? Two registers of the caller are saved there one after the other, in the order compilers have for it.
+static bool is_prologue(struct Flow *f, u64 pc)
+{
+	static const u8 order[] = {15, 14, 13, 12, RBP, 3};
+	struct Region *r = region_at(f, pc);
+	struct Insn in;
+	u32 n = 0, next = 0;
+	while (r && pc - r->c->vaddr < r->c->size &&
+	       decode(r->c->p + (pc - r->c->vaddr), (u32)MIN(r->c->size - (pc - r->c->vaddr), 15), pc, &in) && in.op >= 0x50 && in.op < 0x58) {
+		while (next < ARRAY_LEN(order) && order[next] != in.rm)
+			next++;
+		if (next == ARRAY_LEN(order))
+			break;
+		n++;
+		pc += in.len;
+	}
+	return n >= 2;
+}
+
+static bool is_padding(const struct Insn *in)
+{
+	return in->op == 0x90 || in->op == 0xcc || in->op == 0x11f;
+}
+
+// Compilers begin functions at multiples of 16: padding up to one, right behind a call, is the end of a function (or, seldom, a loop's head follows).
+static bool ends_there(struct Flow *f, u64 after)
+{
+	struct Region *r = region_at(f, after);
+	struct Insn in;
+	u64 pc = after;
+	while (r && pc - r->c->vaddr < r->c->size && pc % 16 &&
+	       decode(r->c->p + (pc - r->c->vaddr), (u32)MIN(r->c->size - (pc - r->c->vaddr), 15), pc, &in) && is_padding(&in))
+		pc += in.len;
+	return pc != after && pc % 16 == 0;
+}
+
+static void follow(struct Flow *f, u64 start, struct Item it, size_t ndead)
+{
+	for (bool fell = false;; fell = true) {
+		struct Region *r = region_at(f, it.pc);
+		u32 *at = mark_at(f, it.pc);
+		struct Insn in;
+		if (fell && it.call.after == it.pc && (!r || is_start(f, it.pc) || stops_after(f, ndead, it.pc) || (it.st.sp > 8 && is_prologue(f, it.pc))))
+			return; // a call that does not return
+		if (fell && r && is_start(f, it.pc)) { // runs on into the next function, as if it had jumped there
+			judge(f, &it, it.st.sp == 8);
+			return;
+		}
+		if (!r || *at == INSIDE || !f->steps) {
+			judge(f, &it, false);
+			return;
+		}
+		if (*at) {
+			bool fits = same_frame(&f->states.p[(*at & ~NOW) - 1], &it.st);
+			if (!fits || !(*at & NOW))
+				judge(f, &it, fits);
+			f->joined |= !(*at & NOW);
+			return;
+		}
+		u64 off = it.pc - r->c->vaddr, left = r->c->size - off;
+		if (!decode(r->c->p + off, (u32)MIN(left, 15), it.pc, &in)) {
+			judge(f, &it, false);
+			return;
+		}
+		f->steps--;
+		*at = (state_index(f, &it.st) + 1) | NOW;
+		for (u32 i = 1; i < in.len; i++)
+			at[i] = INSIDE;
+		vec_push(&f->seen, it.pc);
+		enum Way way = effect(&it.st, &in);
+		switch (way) {
+		case W_RET:
+			judge(f, &it, it.st.sp == 8);
+			return;
+		case W_STOP:
+			return;
+		case W_INDIRECT:
+			if (in.target) { // by way of a slot: another function
+				judge(f, &it, it.st.sp == (f->plt_head ? 24 : 8));
+				return;
+			}
+			f->jump_pc = it.pc;
+			f->jump = it.st;
+			return;
+		case W_JUMP:
+			jump_to(f, start, &it, in.target);
+			return;
+		case W_BRANCH:
+			jump_to(f, start, &it, in.target);
+			break;
+		case W_CALL:
+			it.call = (struct Call){it.pc + in.len, in.target};
+			if (!in.target)
+				break;
+			vec_push(&f->calls, it.call);
+			if (never_returns(callee(f, in.target)))
+				return;
+			break;
+		case W_NEXT:
+			break;
+		}
+		it.pc += in.len;
+	}
+}
+
+static void forget(struct Flow *f) // what was seen
+{
+	for (size_t i = 0; i < f->seen.n; i++) {
+		struct Region *r = region_at(f, f->seen.p[i]);
+		u64 off = f->seen.p[i] - r->c->vaddr;
+		r->at[off] = 0;
+		for (off++; off < r->c->size && r->at[off] == INSIDE; off++)
+			r->at[off] = 0;
+	}
+}
+
+static void learn(struct Flow *f, u64 start)
+{
+	for (size_t i = 0; i < f->seen.n; i++)
+		*mark_at(f, f->seen.p[i]) &= ~NOW;
+	for (size_t i = 0; i < f->calls.n; i++) {
+		struct Callee *c = callee(f, f->calls.p[i].callee);
+		c->calls++;
+		c->dead += ends_there(f, f->calls.p[i].after);
+		add_start(f, f->calls.p[i].callee);
+	}
+	for (size_t i = 0; i < f->dead.n; i++)
+		callee(f, f->dead.p[i].callee)->dead++;
+	if (!f->good && !f->jump_pc && !f->joined)
+		callee(f, start)->endless = true;
+	if (f->jump_pc) {
+		struct Jump j = {f->jump_pc, f->jump};
+		vec_push(&f->jumps, j);
+	}
+}
+
+// Walks from start in that state. True: understood, its marks stay and the functions it calls are queued. Sure: it must have returned somewhere.
+static bool walk(struct Flow *f, u64 start, const struct State *st, bool sure)
+{
+	f->dead.n = 0;
+	for (u32 try = 0; try < RETRIES; try++) {
+		size_t ndead = f->dead.n;
+		struct Item first = {.pc = start, .st = *st};
+		f->good = f->bad = 0;
+		f->lost = f->joined = false;
+		f->jump_pc = 0;
+		f->seen.n = f->calls.n = f->work.n = 0;
+		vec_push(&f->work, first);
+		while (f->work.n)
+			follow(f, start, f->work.p[--f->work.n], ndead);
+		if (!f->bad && (f->good || !sure)) {
+			learn(f, start);
+			return f->seen.n;
+		}
+		forget(f);
+		if (f->lost || f->dead.n == ndead)
+			break;
+	}
+	return false;
+}
+
+static struct State entered(bool root)
+{
+	return (struct State){.sp = 8, .fp = UNKNOWN, .root = root};
+}
+
+static void walk_queue(struct Flow *f)
+{
+	struct State st = entered(false);
+	for (size_t i = 0; i < f->queue.n; i++)
+		if (!*mark_at(f, f->queue.p[i]))
+			walk(f, f->queue.p[i], &st, false);
+	f->queue.n = 0;
+}
+
+// ---- code that nothing named: it follows a function of which it is a part (a switch reaches it), or begins one
+// The first entry of a PLT: push of a slot, jump through the next one. The others come here with a number on the stack (psABI 5.2).
+static bool is_plt_head(const u8 *p, u64 n)
+{
+	return n >= 12 && p[0] == 0xff && p[1] == 0x35 && ((p[6] == 0xff && p[7] == 0x25) || (p[6] == 0xf2 && p[7] == 0xff && p[8] == 0x25));
+}
+
+// The nearest indirect jump before pc, NULL none.
+static const struct Jump *jump_before(const struct Flow *f, u64 pc)
+{
+	const struct Jump *best = NULL;
+	for (size_t i = 0; i < f->jumps.n; i++)
+		if (f->jumps.p[i].pc < pc && (!best || best->pc < f->jumps.p[i].pc))
+			best = &f->jumps.p[i];
+	return best;
+}
+
+// As a part of the function before it, whose switch goes on here, in the state of one of the indirect jumps before pc.
+static bool walk_case(struct Flow *f, u64 pc)
+{
+	const struct Jump *j = jump_before(f, pc);
+	for (u32 n = 0; j && n < NEAR_JUMPS; n++) {
+		struct State st = j->st; // walk() adds to the list
+		u64 at = j->pc;
+		if (walk(f, pc, &st, true))
+			return true;
+		j = jump_before(f, at);
+	}
+	return false;
+}
+
+// Only the beginning of a function does this: it may be one that never returns.
+static bool makes_frame(const struct Insn *in)
+{
+	return (in->op >= 0x50 && in->op < 0x58 && slot_of(in->rm) >= 0) ||
+	       ((in->op == 0x81 || in->op == 0x83) && in->mod == 3 && in->rm == RSP && (in->reg & 7) == 5);
+}
+
+static void sweep(struct Flow *f, struct Region *r)
+{
+	struct State plain = entered(false);
+	struct Insn in;
+	for (u64 off = 0; off < r->c->size;) {
+		u64 pc = r->c->vaddr + off;
+		if (r->at[off]) {
+			off++;
+			continue;
+		}
+		if (!decode(r->c->p + off, (u32)MIN(r->c->size - off, 15), pc, &in)) {
+			off++;
+			continue;
+		}
+		if (is_padding(&in) || (in.op == 0 && !r->c->p[off])) {
+			off += in.op ? in.len : 1;
+			continue;
+		}
+		if (is_plt_head(r->c->p + off, r->c->size - off)) {
+			f->plt_head = true;
+			walk(f, pc, &(struct State){.sp = 16, .fp = UNKNOWN}, false);
+			f->plt_head = false;
+			off++;
+			continue;
+		}
+		if (walk_case(f, pc) || walk(f, pc, &plain, !makes_frame(&in))) {
+			walk_queue(f);
+			continue;
+		}
+		do { // on behind the end of what was not understood
+			struct State none = plain;
+			enum Way way = effect(&none, &in);
+			off += in.len;
+			if (way == W_RET || way == W_JUMP || way == W_STOP || way == W_INDIRECT)
+				break;
+		} while (off < r->c->size && !r->at[off] && decode(r->c->p + off, (u32)MIN(r->c->size - off, 15), r->c->vaddr + off, &in));
+	}
+}
+
+// ---- rows
+static void rule_of(const struct State *s, struct RtUwRule *r)
+{
+	memset(r, 0, sizeof(*r));
+	if (s->root) {
+		r->kind = RT_UW_END;
+		return;
+	}
+	if (s->sp == UNKNOWN ? s->fp == UNKNOWN : s->sp < 8)
+		return;
+	r->kind = RT_UW_REG;
+	r->reg = s->sp == UNKNOWN ? DWARF_RBP : DWARF_RSP;
+	r->off = s->sp == UNKNOWN ? s->fp : s->sp;
+	r->ra = -8;
+	for (u32 k = 0; k < RT_UW_SLOTS; k++) {
+		r->slot[k] = s->slot[k];
+		r->saved |= (u8)((s->slot[k] != 0) << k);
+	}
+}
+
+static void give_rows(const struct Flow *f, const struct Region *r, FlowRows *out)
+{
+	u32 last = 0; // state + 1, 0: none
+	for (u64 off = 0, hole = 0; off < r->c->size; off++) {
+		u32 m = r->at[off];
+		hole = m ? 0 : hole + 1;
+		if (m == INSIDE || m == last || (!m && hole < MIN_HOLE))
+			continue;
+		struct FlowRow row = {.pc = r->c->vaddr + off - (m ? 0 : hole - 1)};
+		if (m)
+			rule_of(&f->states.p[m - 1], &row.rule);
+		if (!out->n || vec_last(out).pc < r->c->vaddr || memcmp(&vec_last(out).rule, &row.rule, sizeof(row.rule)))
+			vec_push(out, row);
+		last = m;
+	}
+}
+
+#define PASSES 3 // each knows more functions that do not return
+
+static void pass(struct Flow *f, const struct FlowIn *in)
+{
+	struct State root = entered(true);
+	f->jumps.n = 0;
+	for (u32 i = 0; i < f->nregions; i++) {
+		struct Region *r = &f->regions[i];
+		memset(r->at, 0, r->c->size * sizeof(*r->at));
+		memset(r->starts, 0, r->c->size * sizeof(*r->starts));
+		f->steps += r->c->size * STEPS;
+	}
+	for (u32 i = 0; i < in->nstarts; i++)
+		add_start(f, in->starts[i]);
+	if (in->entry && region_at(f, in->entry)) {
+		add_start(f, in->entry);
+		walk(f, in->entry, &root, false);
+	}
+	walk_queue(f);
+	for (u32 i = 0; i < f->nregions; i++)
+		sweep(f, &f->regions[i]);
+}
+
+void flow_rows(const struct FlowIn *in, FlowRows *out)
+{
+	struct Flow f = {0};
+	f.regions = xcalloc(in->ncode + 1, sizeof(*f.regions));
+	f.nregions = in->ncode;
+	for (u32 i = 0; i < in->ncode; i++)
+		f.regions[i] = (struct Region){&in->code[i], xcalloc(in->code[i].size + 1, sizeof(u32)), xcalloc(in->code[i].size + 1, sizeof(bool))};
+	for (u32 i = 0; i < PASSES; i++)
+		pass(&f, in);
+	for (u32 i = 0; i < f.nregions; i++) {
+		give_rows(&f, &f.regions[i], out);
+		free(f.regions[i].at);
+		free(f.regions[i].starts);
+	}
+	free(f.regions);
+	free(f.index);
+	free(f.callee_index);
+	vec_deinit(&f.callees);
+	vec_deinit(&f.jumps);
+	vec_deinit(&f.states);
+	vec_deinit(&f.queue);
+	vec_deinit(&f.work);
+	vec_deinit(&f.seen);
+	vec_deinit(&f.calls);
+	vec_deinit(&f.dead);
+}
