@@ -397,11 +397,20 @@ static void build_segment(struct Frames f[2], const struct ElfSeg *seg, struct S
 
 // ---- code without entries
 #define MIN_GAP 16		 // bytes
-#define MAX_FLOW (8ull << 20) // bytes of code that are followed
+#define MAX_FLOW (4ull << 20) // bytes of code that are followed
 struct Gaps {
 	VEC(struct FlowCode) code;
 	u64 size;
 };
+
+// Code that keeps frame pointers is walked by them: a push of rbp and a move of rsp for each kilobyte or less (node's builtins).
+static bool keeps_frames(const u8 *p, u64 n)
+{
+	u64 found = 0;
+	for (u64 i = 0; i + 4 <= n; i++)
+		found += p[i] == 0x55 && p[i + 1] == 0x48 && ((p[i + 2] == 0x89 && p[i + 3] == 0xe5) || (p[i + 2] == 0x8b && p[i + 3] == 0xec));
+	return found > 4 && found * 1024 > n;
+}
 
 static void add_gap(struct Gaps *g, const struct ElfCfi *e, const struct ElfSeg *seg, u64 from, u64 to)
 {
@@ -409,6 +418,10 @@ static void add_gap(struct Gaps *g, const struct ElfCfi *e, const struct ElfSeg 
 		return;
 	u8 *p = xmalloc(to - from);
 	if (!elfcfi_code(e, seg, from, p, to - from)) {
+		free(p);
+		return;
+	}
+	if (keeps_frames(p, to - from)) {
 		free(p);
 		return;
 	}

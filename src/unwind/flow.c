@@ -12,9 +12,11 @@ enum { DWARF_RBP = 6, DWARF_RSP = 7 };
 #define UNKNOWN INT32_MIN
 #define INSIDE (~0u)	 // of an instruction
 #define NOW (1u << 31)	 // seen by the walk that is going on
+#define JUMPS (1u << 30) // an indirect jump
+#define STATE(mark) (((mark) & ~(NOW | JUMPS)) - 1)
 #define RETRIES 16	 // calls of one function that may turn out not to return
 #define MAX_FRAME (1 << 24)
-#define STEPS 64 // an instruction is looked at that often on average, at most
+#define STEPS 24 // instructions looked at for each byte of code in one pass, at most
 #define NEAR_JUMPS 2
 #define MIN_HOLE 16	 // bytes without instructions that are worth a row: less is padding
 static const u8 slot_regs[RT_UW_SLOTS] = {RBP, 3, 12, 13, 14, 15}; // RT_SLOT_REGS by the numbers of instructions: rbp, rbx, r12 to r15
@@ -32,10 +34,6 @@ struct Item {
 	u64 pc;
 	struct State st;
 	struct Call call; // the last one on the way here
-};
-struct Jump {
-	u64 pc;
-	struct State st;
 };
 struct Callee { // a function, or the slot its address is read from
 	u64 pc;
@@ -64,9 +62,7 @@ struct Flow {
 	bool lost; // bad, and no call to blame
 	bool joined; // code that was followed before
 	bool plt_head;
-	u64 jump_pc; // its indirect jump, 0 none
-	struct State jump; // there: a switch goes on in that state
-	VEC(struct Jump) jumps; // of all functions
+	bool jumps; // indirectly: a switch, which goes on in the state it has there
 };
 
 // ---- places
@@ -507,7 +503,7 @@ static void follow(struct Flow *f, u64 start, struct Item it, size_t ndead)
 			return;
 		}
 		if (*at) {
-			bool fits = same_frame(&f->states.p[(*at & ~NOW) - 1], &it.st);
+			bool fits = same_frame(&f->states.p[STATE(*at)], &it.st);
 			if (!fits || !(*at & NOW))
 				judge(f, &it, fits);
 			f->joined |= !(*at & NOW);
@@ -535,8 +531,8 @@ static void follow(struct Flow *f, u64 start, struct Item it, size_t ndead)
 				judge(f, &it, it.st.sp == (f->plt_head ? 24 : 8));
 				return;
 			}
-			f->jump_pc = it.pc;
-			f->jump = it.st;
+			f->jumps = true;
+			*at |= JUMPS;
 			return;
 		case W_JUMP:
 			jump_to(f, start, &it, in.target);
@@ -582,12 +578,8 @@ static void learn(struct Flow *f, u64 start)
 	}
 	for (size_t i = 0; i < f->dead.n; i++)
 		callee(f, f->dead.p[i].callee)->dead++;
-	if (!f->good && !f->jump_pc && !f->joined)
+	if (!f->good && !f->jumps && !f->joined)
 		callee(f, start)->endless = true;
-	if (f->jump_pc) {
-		struct Jump j = {f->jump_pc, f->jump};
-		vec_push(&f->jumps, j);
-	}
 }
 
 // Walks from start in that state. True: understood, its marks stay and the functions it calls are queued. Sure: it must have returned somewhere.
@@ -599,7 +591,7 @@ static bool walk(struct Flow *f, u64 start, const struct State *st, bool sure)
 		struct Item first = {.pc = start, .st = *st};
 		f->good = f->bad = 0;
 		f->lost = f->joined = false;
-		f->jump_pc = 0;
+		f->jumps = false;
 		f->seen.n = f->calls.n = f->work.n = 0;
 		vec_push(&f->work, first);
 		while (f->work.n)
@@ -636,26 +628,13 @@ static bool is_plt_head(const u8 *p, u64 n)
 	return n >= 12 && p[0] == 0xff && p[1] == 0x35 && ((p[6] == 0xff && p[7] == 0x25) || (p[6] == 0xf2 && p[7] == 0xff && p[8] == 0x25));
 }
 
-// The nearest indirect jump before pc, NULL none.
-static const struct Jump *jump_before(const struct Flow *f, u64 pc)
+// As a part of the function before it, whose switch goes on here, in the state of one of the indirect jumps before pc, the nearest first.
+static bool walk_case(struct Flow *f, u64 pc, const u32 *near)
 {
-	const struct Jump *best = NULL;
-	for (size_t i = 0; i < f->jumps.n; i++)
-		if (f->jumps.p[i].pc < pc && (!best || best->pc < f->jumps.p[i].pc))
-			best = &f->jumps.p[i];
-	return best;
-}
-
-// As a part of the function before it, whose switch goes on here, in the state of one of the indirect jumps before pc.
-static bool walk_case(struct Flow *f, u64 pc)
-{
-	const struct Jump *j = jump_before(f, pc);
-	for (u32 n = 0; j && n < NEAR_JUMPS; n++) {
-		struct State st = j->st; // walk() adds to the list
-		u64 at = j->pc;
+	for (u32 n = 0; n < NEAR_JUMPS && near[n]; n++) {
+		struct State st = f->states.p[STATE(near[n])];
 		if (walk(f, pc, &st, true))
 			return true;
-		j = jump_before(f, at);
 	}
 	return false;
 }
@@ -671,9 +650,15 @@ static void sweep(struct Flow *f, struct Region *r)
 {
 	struct State plain = entered(false);
 	struct Insn in;
-	for (u64 off = 0; off < r->c->size;) {
+	u32 near[NEAR_JUMPS] = {0};
+	for (u64 off = 0; off < r->c->size && f->steps;) {
 		u64 pc = r->c->vaddr + off;
-		if (r->at[off]) {
+		u32 mark = r->at[off];
+		if (mark != INSIDE && mark & JUMPS) {
+			memmove(near + 1, near, sizeof(near) - sizeof(*near));
+			near[0] = mark;
+		}
+		if (mark) {
 			off++;
 			continue;
 		}
@@ -692,7 +677,7 @@ static void sweep(struct Flow *f, struct Region *r)
 			off++;
 			continue;
 		}
-		if (walk_case(f, pc) || walk(f, pc, &plain, !makes_frame(&in))) {
+		if (walk_case(f, pc, near) || walk(f, pc, &plain, !makes_frame(&in))) {
 			walk_queue(f);
 			continue;
 		}
@@ -736,7 +721,7 @@ static void give_rows(const struct Flow *f, const struct Region *r, FlowRows *ou
 			continue;
 		struct FlowRow row = {.pc = r->c->vaddr + off - (m ? 0 : hole - 1)};
 		if (m)
-			rule_of(&f->states.p[m - 1], &row.rule);
+			rule_of(&f->states.p[STATE(m)], &row.rule);
 		if (!out->n || vec_last(out).pc < r->c->vaddr || memcmp(&vec_last(out).rule, &row.rule, sizeof(row.rule)))
 			vec_push(out, row);
 		last = m;
@@ -748,12 +733,10 @@ static void give_rows(const struct Flow *f, const struct Region *r, FlowRows *ou
 static void pass(struct Flow *f, const struct FlowIn *in)
 {
 	struct State root = entered(true);
-	f->jumps.n = 0;
 	for (u32 i = 0; i < f->nregions; i++) {
 		struct Region *r = &f->regions[i];
 		memset(r->at, 0, r->c->size * sizeof(*r->at));
 		memset(r->starts, 0, r->c->size * sizeof(*r->starts));
-		f->steps += r->c->size * STEPS;
 	}
 	for (u32 i = 0; i < in->nstarts; i++)
 		add_start(f, in->starts[i]);
@@ -773,8 +756,18 @@ void flow_rows(const struct FlowIn *in, FlowRows *out)
 	f.nregions = in->ncode;
 	for (u32 i = 0; i < in->ncode; i++)
 		f.regions[i] = (struct Region){&in->code[i], xcalloc(in->code[i].size + 1, sizeof(u32)), xcalloc(in->code[i].size + 1, sizeof(bool))};
-	for (u32 i = 0; i < PASSES; i++)
+	u64 total = 0;
+	for (u32 i = 0; i < in->ncode; i++)
+		total += in->code[i].size;
+	f.steps = 1;
+	for (u32 i = 0, known = 0, before = ~0u; i < PASSES && f.steps && known != before; i++) {
+		before = i ? known : ~0u;
+		f.steps = total * STEPS;
 		pass(&f, in);
+		known = 0;
+		for (size_t k = 0; k < f.callees.n; k++)
+			known += never_returns(&f.callees.p[k]);
+	}
 	for (u32 i = 0; i < f.nregions; i++) {
 		give_rows(&f, &f.regions[i], out);
 		free(f.regions[i].at);
@@ -784,7 +777,6 @@ void flow_rows(const struct FlowIn *in, FlowRows *out)
 	free(f.index);
 	free(f.callee_index);
 	vec_deinit(&f.callees);
-	vec_deinit(&f.jumps);
 	vec_deinit(&f.states);
 	vec_deinit(&f.queue);
 	vec_deinit(&f.work);
