@@ -1,7 +1,7 @@
-// Unwind rules of x86-64 code that has no .eh_frame (musl, busybox, assembly, PLTs of lld): how far the stack pointer is from where the function was
-// entered, found by following its instructions. Input: bytes nobody vouches for. Output: rows as those of .eh_frame.
+// Unwind rules of x86-64 code that has no .eh_frame (musl, busybox, assembly, PLTs of lld): how far the stack pointer is from where the function
+// was entered, found by following its instructions. Input: bytes nobody vouches for. Output: rows as those of .eh_frame.
 // Invariant: a function's rows are given only if every way through it that ends in `ret` does so with the return address on top; other code
-// keeps none, and the walker its frame pointers. Calling convention: System V ABI for AMD64, 3.2 and 3.4.1 (%rbp zero marks the outermost frame).
+// keeps none, and the walker its frame pointers. Calling convention: System V ABI for AMD64, 3.2 and 3.4.1 (rbp zero: the outermost frame).
 #include "unwind/flow.h"
 #include "base/insn.h"
 #include <stdlib.h>
@@ -216,8 +216,8 @@ static bool decode(const u8 *p, u32 n, u64 pc, struct Insn *in)
 		in->target = pc + in->len + (u64)(s64)sized(p + i, MIN(left, 4));
 		return true;
 	}
-	bool modrm = (in->op < 0x40 && (in->op & 7) < 4) || in->op == 0x81 || in->op == 0x83 || in->op == 0x89 || in->op == 0x8b || in->op == 0x8d ||
-		     in->op == 0x8f || in->op == 0xff || in->op == 0x87;
+	bool modrm = (in->op < 0x40 && (in->op & 7) < 4) || in->op == 0x81 || in->op == 0x83 || in->op == 0x87 || in->op == 0x89 ||
+		     in->op == 0x8b || in->op == 0x8d || in->op == 0x8f || in->op == 0xff;
 	if (!modrm || !left)
 		return true;
 	u8 m = p[i++];
@@ -474,7 +474,7 @@ static bool is_padding(const struct Insn *in)
 	return in->op == 0x90 || in->op == 0xcc || in->op == 0x11f;
 }
 
-// Compilers begin functions at multiples of 16: padding up to one, right behind a call, is the end of a function (or, seldom, a loop's head follows).
+// Compilers begin functions at multiples of 16: padding up to one, right behind a call, is the end of a function (seldom a loop's head follows).
 static bool ends_there(struct Flow *f, u64 after)
 {
 	struct Region *r = region_at(f, after);
@@ -486,72 +486,89 @@ static bool ends_there(struct Flow *f, u64 after)
 	return pc != after && pc % 16 == 0;
 }
 
+// Where the item goes from the instruction it has just passed; false: this way ends.
+static bool go_on(struct Flow *f, u64 start, struct Item *it, const struct Insn *in, enum Way way, u32 *at)
+{
+	switch (way) {
+	case W_RET:
+		judge(f, it, it->st.sp == 8);
+		return false;
+	case W_STOP:
+		return false;
+	case W_INDIRECT:
+		if (in->target) { // by way of a slot: another function
+			judge(f, it, it->st.sp == (f->plt_head ? 24 : 8));
+			return false;
+		}
+		f->jumps = true;
+		*at |= JUMPS;
+		return false;
+	case W_JUMP:
+		jump_to(f, start, it, in->target);
+		return false;
+	case W_BRANCH:
+		jump_to(f, start, it, in->target);
+		break;
+	case W_CALL:
+		it->call = (struct Call){it->pc + in->len, in->target};
+		if (!in->target)
+			break;
+		vec_push(&f->calls, it->call);
+		if (never_returns(callee(f, in->target)))
+			return false;
+		break;
+	case W_NEXT:
+		break;
+	}
+	it->pc += in->len;
+	return true;
+}
+
+// The instruction at it->pc becomes part of the walk. False: none is known, or it overlaps others.
+static bool take(struct Flow *f, const struct Item *it, struct Region *r, u32 *at, struct Insn *in)
+{
+	u64 off = it->pc - r->c->vaddr, left = r->c->size - off;
+	if (!f->steps || !decode(r->c->p + off, (u32)MIN(left, 15), it->pc, in))
+		return false;
+	for (u32 i = 1; i < in->len; i++)
+		if (at[i])
+			return false;
+	f->steps--;
+	*at = (state_index(f, &it->st) + 1) | NOW;
+	for (u32 i = 1; i < in->len; i++)
+		at[i] = INSIDE;
+	vec_push(&f->seen, it->pc);
+	return true;
+}
+
 static void follow(struct Flow *f, u64 start, struct Item it, size_t ndead)
 {
 	for (bool fell = false;; fell = true) {
 		struct Region *r = region_at(f, it.pc);
 		u32 *at = mark_at(f, it.pc);
 		struct Insn in;
-		if (fell && it.call.after == it.pc && (!r || is_start(f, it.pc) || stops_after(f, ndead, it.pc) || (it.st.sp > 8 && is_prologue(f, it.pc))))
+		bool next = fell && r && is_start(f, it.pc);
+		if (fell && it.call.after == it.pc &&
+		    (!r || next || stops_after(f, ndead, it.pc) || (it.st.sp > 8 && is_prologue(f, it.pc))))
 			return; // a call that does not return
-		if (fell && r && is_start(f, it.pc)) { // runs on into the next function, as if it had jumped there
+		if (next) { // runs on into the next function, as if it had jumped there
 			judge(f, &it, it.st.sp == 8);
 			return;
 		}
-		if (!r || *at == INSIDE || !f->steps) {
-			judge(f, &it, false);
-			return;
-		}
-		if (*at) {
+		if (r && *at && *at != INSIDE) {
 			bool fits = same_frame(&f->states.p[STATE(*at)], &it.st);
 			if (!fits || !(*at & NOW))
 				judge(f, &it, fits);
 			f->joined |= !(*at & NOW);
 			return;
 		}
-		u64 off = it.pc - r->c->vaddr, left = r->c->size - off;
-		if (!decode(r->c->p + off, (u32)MIN(left, 15), it.pc, &in)) {
+		if (!r || *at || !take(f, &it, r, at, &in)) {
 			judge(f, &it, false);
 			return;
 		}
-		f->steps--;
-		*at = (state_index(f, &it.st) + 1) | NOW;
-		for (u32 i = 1; i < in.len; i++)
-			at[i] = INSIDE;
-		vec_push(&f->seen, it.pc);
 		enum Way way = effect(&it.st, &in);
-		switch (way) {
-		case W_RET:
-			judge(f, &it, it.st.sp == 8);
+		if (!go_on(f, start, &it, &in, way, at))
 			return;
-		case W_STOP:
-			return;
-		case W_INDIRECT:
-			if (in.target) { // by way of a slot: another function
-				judge(f, &it, it.st.sp == (f->plt_head ? 24 : 8));
-				return;
-			}
-			f->jumps = true;
-			*at |= JUMPS;
-			return;
-		case W_JUMP:
-			jump_to(f, start, &it, in.target);
-			return;
-		case W_BRANCH:
-			jump_to(f, start, &it, in.target);
-			break;
-		case W_CALL:
-			it.call = (struct Call){it.pc + in.len, in.target};
-			if (!in.target)
-				break;
-			vec_push(&f->calls, it.call);
-			if (never_returns(callee(f, in.target)))
-				return;
-			break;
-		case W_NEXT:
-			break;
-		}
-		it.pc += in.len;
 	}
 }
 
@@ -582,7 +599,8 @@ static void learn(struct Flow *f, u64 start)
 		callee(f, start)->endless = true;
 }
 
-// Walks from start in that state. True: understood, its marks stay and the functions it calls are queued. Sure: it must have returned somewhere.
+// Walks from start in that state. True: understood, its marks stay and the functions it calls are queued. Sure: it must have returned
+// somewhere, or have come to code that was understood before.
 static bool walk(struct Flow *f, u64 start, const struct State *st, bool sure)
 {
 	f->dead.n = 0;

@@ -22,8 +22,7 @@ static bool same_cfa(const struct RtUwRule *a, const struct RtUwRule *b)
 }
 
 // CFA through either register: where both follow rsp, or both rbp, the offsets must agree.
-static void compare(const struct ElfCfi *e, const struct ElfSeg *seg, const struct UwTable *t, const struct RuleSet *rules, const FlowRows *flow,
-		    struct Score *s)
+static void compare(const struct ElfSeg *seg, const struct UwTable *t, const struct RuleSet *rules, const FlowRows *flow, struct Score *s)
 {
 	size_t at = 0, fat = 0;
 	for (u64 pc = seg->vaddr; pc < seg->vaddr + seg->size; pc++) {
@@ -38,8 +37,8 @@ static void compare(const struct ElfCfi *e, const struct ElfSeg *seg, const stru
 		else if (same_cfa(want, got))
 			s->same++;
 		else {
-			if (getenv("SHOW") && s->wrong < 4000)
-				printf("# %llx want %u+%d got kind %u %u+%d\n", (unsigned long long)pc, want->reg, want->off, got->kind, got->reg, got->off);
+			if (getenv("SHOW"))
+				printf("# %llx is %d from the CFA, not %d\n", (unsigned long long)pc, want->off, got->off);
 			s->wrong++;
 		}
 	}
@@ -71,7 +70,7 @@ static struct Score score(const char *path, bool stripped)
 		flow_rows(&(struct FlowIn){&c, 1, starts.p, (u32)starts.n, e.entry}, &flow);
 		for (size_t k = 1; k < flow.n; k++)
 			CHECK(flow.p[k - 1].pc < flow.p[k].pc);
-		compare(&e, seg, &t, &rules, &flow, &s);
+		compare(seg, &t, &rules, &flow, &s);
 		free(p);
 	}
 	printf("# %s%s: %llu bytes as the compiler says, %llu otherwise, %llu unknown\n", path, stripped ? " without symbols" : "",
@@ -153,15 +152,16 @@ TEST(shapes)
 #ifndef __x86_64__
 	SKIP("lengths of x86-64 instructions are known on x86-64 only");
 #endif
-	ROWS("push, sub, add, pop", "0:sp+8 1:sp+16,1@-16 5:sp+24,1@-16 9:sp+16,1@-16 a:sp+8", 0x53, 0x48, 0x83, 0xec, 0x08, 0x48, 0x83, 0xc4, 0x08,
-	     0x5b, 0xc3);
+	ROWS("push, sub, add, pop", "0:sp+8 1:sp+16,1@-16 5:sp+24,1@-16 9:sp+16,1@-16 a:sp+8",
+	     0x53, 0x48, 0x83, 0xec, 0x08, 0x48, 0x83, 0xc4, 0x08, 0x5b, 0xc3);
 	ROWS("an aligned frame: by rbp", "0:sp+8 1:sp+16,0@-16 8:bp+16,0@-16 9:sp+8", 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xe4, 0xf0, 0xc9, 0xc3);
 	ROWS("two ways to one end", "0:sp+8 1:sp+16 6:sp+24 7:sp+16 8:sp+8", 0x50, 0x84, 0xc0, 0x74, 0x02, 0x50, 0x58, 0x58, 0xc3);
 	ROWS("two ways that do not agree", "", 0x50, 0x84, 0xc0, 0x74, 0x01, 0x50, 0x58, 0xc3);
 	ROWS("ret with something on top: not understood", "", 0x50, 0xc3);
 	ROWS("the outermost frame", "0:sp+8 2:end", 0x31, 0xed, 0x5f, 0x41, 0xff, 0xd1, 0xf4);
-	ROWS("a call that does not return", "0:sp+8 4:sp+16 9:sp+8 a:sp+16,1@-16 b:sp+8", 0x48, 0x83, 0xec, 0x08, 0xe8, 0x00, 0x00, 0x10, 0x00, 0x53, 0x5b,
-	     0xc3);
+	ROWS("a call that does not return", "0:sp+8 4:sp+16 9:sp+8 a:sp+16,1@-16 b:sp+8",
+	     0x48, 0x83, 0xec, 0x08, 0xe8, 0x00, 0x00, 0x10, 0x00, 0x53, 0x5b, 0xc3);
+	ROWS("a jump into an instruction", "4:sp+8", 0x31, 0xc0, 0xeb, 0xfd, 0xc3);
 	static const u8 start[] = {0x31, 0xed, 0x48, 0x89, 0xe7, 0x48, 0x83, 0xe4, 0xf0, 0xe8, 0x00, 0x00, 0x10, 0x00, 0xf4};
 	rows("where the kernel enters", start, sizeof(start), 0x1000, "0:end");
 	static const u8 plt[] = {0xff, 0x35, 2, 2, 0, 0, 0xff, 0x25, 4, 2, 0, 0, 0x0f, 0x1f, 0x40, 0, // lld's: no .eh_frame tells of it
