@@ -94,7 +94,7 @@ struct ElfCfi {
 };
 // NULL and no sections for a well-formed file without unwind information; an error for what is no 64-bit ELF file of this machine.
 struct err *elfcfi_read(int fd, struct ElfCfi *out);		      // of a file
-struct err *elfcfi_read_mem(const u8 *p, u64 n, struct ElfCfi *out); // of an image in memory
+struct err *elfcfi_read_mem(const u8 *p, u64 n, struct ElfCfi *out); // of an image in memory, borrowed until the table is built
 bool elfcfi_code(const struct ElfCfi *e, const struct ElfSeg *seg, u64 vaddr, u8 *dst, u64 n); // n bytes of the segment
 typedef VEC(u64) AddrList;
 void elfcfi_starts(const struct ElfCfi *e, AddrList *out); // functions that its symbols name

@@ -61,8 +61,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(copy, data, size);
 	if (kind == 'f') {
 		struct err *bad = elfcfi_read_mem(copy, size, &e);
-		free(copy);
 		if (bad) {
+			free(copy);
 			err_free(bad);
 			return 0;
 		}
@@ -85,6 +85,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_records(&t);
 	uwtable_deinit(&t);
 	ruleset_deinit(&rules);
-	elfcfi_deinit(&e);
+	elfcfi_deinit(&e); // frees the sections
+	if (kind == 'f')
+		free(copy); // uwtable_build reads code from it
 	return 0;
 }
