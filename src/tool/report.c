@@ -100,7 +100,8 @@ void stackset_finish(struct StackSet *s, const struct ToolOpts *o)
 		for (u32 k = 0; k < ARRAY_LEN(x->part); k++)
 			x->part[k] /= o->tool->div;
 	}
-	qsort(s->prof.samples, s->prof.n, sizeof(*s->prof.samples), by_value);
+	if (s->prof.n) // qsort(NULL, 0) is undefined
+		qsort(s->prof.samples, s->prof.n, sizeof(*s->prof.samples), by_value);
 }
 
 void stackset_deinit(struct StackSet *s)

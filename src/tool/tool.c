@@ -232,18 +232,21 @@ static bool can_write(const char *path)
 	return true;
 }
 
+#define DEAD_TOLD 5 // by number
 // List: numbers separated by commas. Some of them may be gone; all of them is a mistake.
 static bool any_alive(const char *list, const char *what)
 {
-	u32 alive = 0, dead = 0;
+	u32 alive = 0, dead = 0, told = 0;
 	for (int telling = 0; telling < 2; telling++)
 		for (const char *p = list; *p; p += strcspn(p, ","), p += *p == ',') {
 			bool gone = kill(atoi(p), 0) && errno == ESRCH;
-			if (telling && gone)
+			if (telling && gone && ++told <= DEAD_TOLD)
 				fprintf(stderr, "%s: there is no %s %d\n", alive ? "WARNING" : "ERROR", what, atoi(p));
 			alive += !telling && !gone;
 			dead += !telling && gone;
 		}
+	if (told > DEAD_TOLD)
+		fprintf(stderr, "%s: there is no %s of %u more\n", alive ? "WARNING" : "ERROR", what, told - DEAD_TOLD);
 	return alive || !dead;
 }
 

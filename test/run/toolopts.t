@@ -207,13 +207,13 @@ TIMEOUT 180
 EXPECT_RE \A((profile|offcputime|offwaketime|wakeuptime|stackcount) 0 True <\?xml 1\n0 1\n){5}\Z
 
 NAME tools: what would fail after tracing fails before it
-RUN for a in '-p 4194303' '-L 4194303' '--flame /nosuch/x' '--pprof {tmp}'; do timeout 10 {sonde} profile $a 60; echo "$?"; done 2>&1; {sonde} profile -p 4194303,$$ -f 1 2>e >/dev/null; echo $?; cat e; ls
+RUN for a in '-p 4194303' '-L 4194303' '--flame /nosuch/x' '--pprof {tmp}'; do timeout 10 {sonde} profile $a 60; echo "$?"; done 2>&1; {sonde} profile -p 4194303,$$ -f 1 2>e >/dev/null; echo $?; cat e; ls; timeout 10 {sonde} profile -p 4194296,4194297,4194298,4194299,4194300,4194301,4194302,4194303 1 2>&1 | tail -n 1
 TIMEOUT 60
 EXPECT_LINE ERROR: there is no process 4194303
 EXPECT_LINE ERROR: there is no thread 4194303
 EXPECT_LINE ERROR: cannot write /nosuch/x: No such file or directory
 EXPECT_RE ^ERROR: cannot write .*: Is a directory$
-EXPECT_RE \A(ERROR: .*\n1\n){4}0\nWARNING: there is no process 4194303\ne\nstderr\nstdout\n\Z
+EXPECT_RE \A(ERROR: .*\n1\n){4}0\nWARNING: there is no process 4194303\ne\nstderr\nstdout\nERROR: there is no process of 3 more\n\Z
 
 NAME tools: SIGHUP, as SIGINT, ends tracing and the report is written; nohup is heard
 RUN {build}/waits mix 60000 & W=$!; for s in HUP TERM; do {sonde} offcputime -p $W -o r --tree 60 & P=$!; until grep -q Tracing r 2>/dev/null; do sleep 0.05; done; sleep 0.2; kill -$s $P; wait $P; echo "$? $(grep -c waits r | awk '{ print ($1 > 0) }')"; rm r; done; nohup {sonde} offcputime -p $W -o r 60 >/dev/null 2>&1 & P=$!; until grep -q Tracing r 2>/dev/null; do sleep 0.05; done; kill -HUP $P; sleep 0.5; kill -0 $P && echo runs; kill $P; wait $P; kill $W
