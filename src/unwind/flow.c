@@ -3,36 +3,27 @@
 // Invariant: a function's rows are given only if every way through it that ends in `ret` does so with the return address on top; other code
 // keeps none, and the walker its frame pointers. Calling convention: System V ABI for AMD64, 3.2 and 3.4.1 (rbp zero: the outermost frame).
 #include "unwind/flow.h"
-#include "base/insn.h"
+#include "unwind/flowinsn.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { RBP = 5, RSP = 4 }; // numbers in instructions
 enum { DWARF_RBP = 6, DWARF_RSP = 7 };
-#define UNKNOWN INT32_MIN
 #define INSIDE (~0u)	 // of an instruction
 #define NOW (1u << 31)	 // seen by the walk that is going on
 #define JUMPS (1u << 30) // an indirect jump
 #define STATE(mark) (((mark) & ~(NOW | JUMPS)) - 1)
 #define RETRIES 16	 // calls of one function that may turn out not to return
-#define MAX_FRAME (1 << 24)
 #define STEPS 24 // instructions looked at for each byte of code in one pass, at most
 #define NEAR_JUMPS 2
 #define MIN_HOLE 16	 // bytes without instructions that are worth a row: less is padding
-static const u8 slot_regs[RT_UW_SLOTS] = {RBP, 3, 12, 13, 14, 15}; // RT_SLOT_REGS by the numbers of instructions: rbp, rbx, r12 to r15
 
-struct State { // before an instruction
-	s32 sp, fp; // CFA - rsp; CFA - rbp, UNKNOWN while rbp is the caller's
-	s16 slot[RT_UW_SLOTS]; // where the caller's value is, CFA-relative; 0: in its register
-	u32 root; // nothing called this
-};
 struct Call {
 	u64 after; // address of the next instruction, 0: no call
 	u64 callee;
 };
 struct Item {
 	u64 pc;
-	struct State st;
+	struct FlowState st;
 	struct Call call; // the last one on the way here
 };
 struct Callee { // a function, or the slot its address is read from
@@ -48,7 +39,7 @@ struct Region {
 struct Flow {
 	struct Region *regions;
 	u32 nregions, last;
-	VEC(struct State) states;
+	VEC(struct FlowState) states;
 	u32 *index, nindex; // hash of states
 	VEC(u64) queue;	   // functions to walk
 	u64 steps;	   // instructions that may still be looked at: bounds the work on made-up code
@@ -107,7 +98,7 @@ static void add_start(struct Flow *f, u64 pc)
 }
 
 // ---- states, each kept once
-static u32 state_index(struct Flow *f, const struct State *s)
+static u32 state_index(struct Flow *f, const struct FlowState *s)
 {
 	u32 words[sizeof(*s) / 4], h = 0;
 	memcpy(words, s, sizeof(words));
@@ -129,16 +120,16 @@ static u32 state_index(struct Flow *f, const struct State *s)
 			return *at - 1;
 		if (*at)
 			continue;
-		struct State copy = *s;
+		struct FlowState copy = *s;
 		vec_push(&f->states, copy);
 		*at = (u32)f->states.n;
 		return *at - 1;
 	}
 }
 
-static bool same_frame(const struct State *a, const struct State *b)
+static bool same_frame(const struct FlowState *a, const struct FlowState *b)
 {
-	return a->root || b->root || (a->sp == b->sp && (a->sp != UNKNOWN || a->fp == b->fp));
+	return a->root || b->root || (a->sp == b->sp && (a->sp != FLOW_UNKNOWN || a->fp == b->fp));
 }
 
 // ---- functions that do not return: what stands behind their calls is reached in other ways, or not at all
@@ -173,251 +164,6 @@ static struct Callee *callee(struct Flow *f, u64 pc)
 static bool never_returns(const struct Callee *c)
 {
 	return c->endless || c->dead * 2 > c->calls;
-}
-
-// ---- instructions, as far as they move the stack
-enum Way { W_NEXT, W_CALL, W_JUMP, W_BRANCH, W_RET, W_INDIRECT, W_STOP };
-struct Insn {
-	u32 len, op; // op: 0x100 | second byte after 0f
-	bool wide; // REX.W
-	u8 mod, reg, rm, base; // reg and rm with their REX bits; base: 0xff none
-	s32 disp, imm;
-	u64 target;
-};
-
-static s32 sized(const u8 *p, u32 n)
-{
-	s32 v = 0;
-	memcpy(&v, p, n);
-	return n == 1 ? (s8)v : n == 2 ? (s16)v : v;
-}
-
-static bool decode(const u8 *p, u32 n, u64 pc, struct Insn *in)
-{
-	u32 i = 0, rex = 0;
-	*in = (struct Insn){.len = insn_length(p, n), .base = 0xff};
-	if (!in->len)
-		return false;
-	for (; i < in->len; i++) {
-		u8 c = p[i];
-		if (c != 0x66 && c != 0x67 && c != 0xf2 && c != 0xf3 && c != 0xf0 && (c & 0xe7) != 0x26 && (c & 0xfe) != 0x64)
-			break;
-	}
-	if (i + 1 < in->len && (p[i] & 0xf0) == 0x40)
-		rex = p[i++];
-	in->wide = rex & 8;
-	in->op = i < in->len ? p[i++] : 0;
-	if (in->op == 0x0f)
-		in->op = 0x100 | (i < in->len ? p[i++] : 0);
-	u32 left = in->len - i;
-	in->rm = (in->op & 7) | (rex & 1) << 3; // of push, pop and mov of an immediate
-	if (in->op == 0xe8 || in->op == 0xe9 || in->op == 0xeb || (in->op >= 0x70 && in->op < 0x80) || (in->op >= 0x180 && in->op < 0x190) ||
-	    (in->op >= 0xe0 && in->op <= 0xe3)) {
-		in->target = pc + in->len + (u64)(s64)sized(p + i, MIN(left, 4));
-		return true;
-	}
-	bool modrm = (in->op < 0x40 && (in->op & 7) < 4) || in->op == 0x81 || in->op == 0x83 || in->op == 0x87 || in->op == 0x89 ||
-		     in->op == 0x8b || in->op == 0x8d || in->op == 0x8f || in->op == 0xff;
-	if (!modrm || !left)
-		return true;
-	u8 m = p[i++];
-	in->mod = m >> 6;
-	in->reg = (m >> 3 & 7) | (rex & 4) << 1;
-	in->rm = (m & 7) | (rex & 1) << 3;
-	if (in->mod == 3) {
-		in->imm = in->op == 0x83 ? sized(p + i, 1) : in->op == 0x81 ? sized(p + i, MIN(in->len - i, 4)) : 0;
-		return true;
-	}
-	in->base = in->rm;
-	if ((m & 7) == 5 && !in->mod && i + 4 <= in->len)
-		in->target = pc + in->len + (u64)(s64)sized(p + i, 4); // a slot
-	if ((m & 7) == 4) {
-		u8 sib = p[i++];
-		in->base = (sib >> 3 & 7) == 4 && !(rex & 2) ? (sib & 7) | (rex & 1) << 3 : 0xff; // with an index: not followed
-		if ((sib & 7) == 5 && !in->mod)
-			in->base = 0xff;
-	} else if ((m & 7) == 5 && !in->mod) {
-		in->base = 0xff; // relative to the next instruction
-	}
-	in->disp = in->mod == 1 ? sized(p + i, 1) : in->mod == 2 ? sized(p + i, 4) : 0;
-	return true;
-}
-
-static int slot_of(u32 reg)
-{
-	for (u32 s = 0; s < RT_UW_SLOTS; s++)
-		if (slot_regs[s] == reg)
-			return (int)s;
-	return -1;
-}
-
-// A register was stored at CFA + off: the first time, if it still has the caller's value, that is where to find it.
-static void stored(struct State *s, u32 reg, s64 off)
-{
-	int k = slot_of(reg);
-	if (k >= 0 && !s->slot[k] && off < 0 && off >= INT16_MIN && !(reg == RBP && s->fp != UNKNOWN))
-		s->slot[k] = (s16)off;
-}
-
-// Distances beyond any frame are no distances: garbage read as code.
-static s32 moved(s32 from, s64 by)
-{
-	s64 v = (s64)from + by;
-	return from == UNKNOWN || v < -MAX_FRAME || v > MAX_FRAME ? UNKNOWN : (s32)v;
-}
-
-static void push(struct State *s, u32 reg)
-{
-	s->sp = moved(s->sp, 8);
-	if (s->sp == UNKNOWN)
-		return;
-	stored(s, reg, -s->sp);
-}
-
-static void pop(struct State *s, u32 reg)
-{
-	int k = slot_of(reg);
-	if (k >= 0 && s->sp != UNKNOWN && s->slot[k] == -s->sp)
-		s->slot[k] = 0;
-	if (reg == RBP)
-		s->fp = UNKNOWN;
-	if (reg == RSP)
-		s->sp = UNKNOWN;
-	else
-		s->sp = moved(s->sp, -8);
-}
-
-static void leave(struct State *s)
-{
-	s->sp = s->fp == UNKNOWN ? UNKNOWN : s->fp;
-	pop(s, RBP);
-}
-
-// Arithmetic on a register: op 0 add, 1 or, 4 and, 5 sub, 6 xor, 7 cmp.
-static void arith(struct State *s, u32 op, u32 reg, bool is_imm, s32 imm)
-{
-	if (op == 7)
-		return;
-	if (reg == RBP)
-		s->fp = UNKNOWN;
-	if (reg == RSP)
-		s->sp = !is_imm || (op != 0 && op != 5) ? UNKNOWN : moved(s->sp, op == 5 ? (s64)imm : -(s64)imm);
-}
-
-static void move(struct State *s, u32 to, u32 from)
-{
-	if (to == RBP)
-		s->fp = from == RSP ? s->sp : UNKNOWN;
-	else if (to == RSP)
-		s->sp = from == RBP ? s->fp : UNKNOWN;
-}
-
-static void address_of(struct State *s, const struct Insn *in)
-{
-	s32 v = moved(in->base == RSP ? s->sp : in->base == RBP ? s->fp : UNKNOWN, -(s64)in->disp);
-	if (in->reg == RSP)
-		s->sp = v;
-	else if (in->reg == RBP)
-		s->fp = v;
-}
-
-static void store(struct State *s, const struct Insn *in)
-{
-	if (in->base == RSP && s->sp != UNKNOWN)
-		stored(s, in->reg, (s64)in->disp - s->sp);
-	else if (in->base == RBP && s->fp != UNKNOWN)
-		stored(s, in->reg, (s64)in->disp - s->fp);
-}
-
-static enum Way effect_ff(struct State *s, const struct Insn *in)
-{
-	switch (in->reg & 7) {
-	case 2: case 3:
-		return W_CALL;
-	case 4: case 5:
-		return W_INDIRECT;
-	case 6:
-		push(s, RSP);
-	}
-	return W_NEXT;
-}
-
-// What the instruction does to the state, and where it goes on.
-static enum Way effect(struct State *s, const struct Insn *in)
-{
-	u32 op = in->op;
-	if (op < 0x40 && (op & 7) < 4) { // add or adc sbb and sub xor cmp
-		u32 to = op & 2 ? in->reg : in->rm, from = op & 2 ? in->rm : in->reg;
-		if (!(op & 1) || (in->mod != 3 && !(op & 2)))
-			return W_NEXT;
-		bool outermost = (op & 0x38) == 0x30 && in->mod == 3 && to == RBP && from == RBP && !s->slot[0] && s->fp == UNKNOWN &&
-				 (s->sp == UNKNOWN || s->sp <= 8);
-		if (outermost)
-			s->root = 1;
-		arith(s, op >> 3, to, false, 0);
-		return W_NEXT;
-	}
-	switch (op) {
-	case 0x50 ... 0x57:
-		push(s, in->rm);
-		return W_NEXT;
-	case 0x58 ... 0x5f:
-		pop(s, in->rm);
-		return W_NEXT;
-	case 0x68: case 0x6a: case 0x9c:
-		push(s, RSP);
-		return W_NEXT;
-	case 0x9d:
-		pop(s, 0);
-		return W_NEXT;
-	case 0x8f: // with another field it begins an XOP instruction
-		if (!(in->reg & 7))
-			pop(s, in->mod == 3 ? in->rm : 0);
-		return W_NEXT;
-	case 0x81: case 0x83:
-		if (in->mod == 3)
-			arith(s, in->reg & 7, in->rm, true, in->imm);
-		return W_NEXT;
-	case 0x89:
-		if (in->mod == 3)
-			move(s, in->rm, in->reg);
-		else if (in->wide)
-			store(s, in);
-		return W_NEXT;
-	case 0x8b:
-		move(s, in->reg, in->mod == 3 ? in->rm : 0);
-		return W_NEXT;
-	case 0x87:
-		if (in->reg == RSP || in->rm == RSP)
-			s->sp = UNKNOWN;
-		return W_NEXT;
-	case 0x8d:
-		address_of(s, in);
-		return W_NEXT;
-	case 0xb8 ... 0xbf:
-		move(s, in->rm, 0);
-		return W_NEXT;
-	case 0xc8:
-		s->sp = s->fp = UNKNOWN;
-		return W_NEXT;
-	case 0xc9:
-		leave(s);
-		return W_NEXT;
-	case 0xc2: case 0xc3:
-		return W_RET;
-	case 0xe8:
-		return W_CALL;
-	case 0xe9: case 0xeb:
-		return W_JUMP;
-	case 0x70 ... 0x7f: case 0x180 ... 0x18f: case 0xe0 ... 0xe3:
-		return W_BRANCH;
-	case 0xff:
-		return effect_ff(s, in);
-	case 0xf4: case 0xcc: case 0x10b:
-		return W_STOP;
-	default:
-		return W_NEXT;
-	}
 }
 
 // ---- one function
@@ -455,10 +201,10 @@ static bool is_prologue(struct Flow *f, u64 pc)
 {
 	static const u8 order[] = {15, 14, 13, 12, RBP, 3};
 	struct Region *r = region_at(f, pc);
-	struct Insn in;
+	struct FlowInsn in;
 	u32 n = 0, next = 0;
 	while (r && pc - r->c->vaddr < r->c->size &&
-	       decode(r->c->p + (pc - r->c->vaddr), (u32)MIN(r->c->size - (pc - r->c->vaddr), 15), pc, &in) && in.op >= 0x50 && in.op < 0x58) {
+	       flow_decode(r->c->p + (pc - r->c->vaddr), (u32)MIN(r->c->size - (pc - r->c->vaddr), 15), pc, &in) && in.op >= 0x50 && in.op < 0x58) {
 		while (next < ARRAY_LEN(order) && order[next] != in.rm)
 			next++;
 		if (next == ARRAY_LEN(order))
@@ -469,7 +215,7 @@ static bool is_prologue(struct Flow *f, u64 pc)
 	return n >= 2;
 }
 
-static bool is_padding(const struct Insn *in)
+static bool is_padding(const struct FlowInsn *in)
 {
 	return in->op == 0x90 || in->op == 0xcc || in->op == 0x11f;
 }
@@ -478,16 +224,16 @@ static bool is_padding(const struct Insn *in)
 static bool ends_there(struct Flow *f, u64 after)
 {
 	struct Region *r = region_at(f, after);
-	struct Insn in;
+	struct FlowInsn in;
 	u64 pc = after;
 	while (r && pc - r->c->vaddr < r->c->size && pc % 16 &&
-	       decode(r->c->p + (pc - r->c->vaddr), (u32)MIN(r->c->size - (pc - r->c->vaddr), 15), pc, &in) && is_padding(&in))
+	       flow_decode(r->c->p + (pc - r->c->vaddr), (u32)MIN(r->c->size - (pc - r->c->vaddr), 15), pc, &in) && is_padding(&in))
 		pc += in.len;
 	return pc != after && pc % 16 == 0;
 }
 
 // Where the item goes from the instruction it has just passed; false: this way ends.
-static bool go_on(struct Flow *f, u64 start, struct Item *it, const struct Insn *in, enum Way way, u32 *at)
+static bool go_on(struct Flow *f, u64 start, struct Item *it, const struct FlowInsn *in, enum FlowWay way, u32 *at)
 {
 	switch (way) {
 	case W_RET:
@@ -525,10 +271,10 @@ static bool go_on(struct Flow *f, u64 start, struct Item *it, const struct Insn 
 }
 
 // The instruction at it->pc becomes part of the walk. False: none is known, or it overlaps others.
-static bool take(struct Flow *f, const struct Item *it, struct Region *r, u32 *at, struct Insn *in)
+static bool take(struct Flow *f, const struct Item *it, struct Region *r, u32 *at, struct FlowInsn *in)
 {
 	u64 off = it->pc - r->c->vaddr, left = r->c->size - off;
-	if (!f->steps || !decode(r->c->p + off, (u32)MIN(left, 15), it->pc, in))
+	if (!f->steps || !flow_decode(r->c->p + off, (u32)MIN(left, 15), it->pc, in))
 		return false;
 	for (u32 i = 1; i < in->len; i++)
 		if (at[i])
@@ -546,7 +292,7 @@ static void follow(struct Flow *f, u64 start, struct Item it, size_t ndead)
 	for (bool fell = false;; fell = true) {
 		struct Region *r = region_at(f, it.pc);
 		u32 *at = mark_at(f, it.pc);
-		struct Insn in;
+		struct FlowInsn in;
 		bool next = fell && r && is_start(f, it.pc);
 		if (fell && it.call.after == it.pc &&
 		    (!r || next || stops_after(f, ndead, it.pc) || (it.st.sp > 8 && is_prologue(f, it.pc))))
@@ -566,7 +312,7 @@ static void follow(struct Flow *f, u64 start, struct Item it, size_t ndead)
 			judge(f, &it, false);
 			return;
 		}
-		enum Way way = effect(&it.st, &in);
+		enum FlowWay way = flow_effect(&it.st, &in);
 		if (!go_on(f, start, &it, &in, way, at))
 			return;
 	}
@@ -601,7 +347,7 @@ static void learn(struct Flow *f, u64 start)
 
 // Walks from start in that state. True: understood, its marks stay and the functions it calls are queued. Sure: it must have returned
 // somewhere, or have come to code that was understood before.
-static bool walk(struct Flow *f, u64 start, const struct State *st, bool sure)
+static bool walk(struct Flow *f, u64 start, const struct FlowState *st, bool sure)
 {
 	f->dead.n = 0;
 	for (u32 try = 0; try < RETRIES; try++) {
@@ -625,14 +371,14 @@ static bool walk(struct Flow *f, u64 start, const struct State *st, bool sure)
 	return false;
 }
 
-static struct State entered(bool root)
+static struct FlowState entered(bool root)
 {
-	return (struct State){.sp = 8, .fp = UNKNOWN, .root = root};
+	return (struct FlowState){.sp = 8, .fp = FLOW_UNKNOWN, .root = root};
 }
 
 static void walk_queue(struct Flow *f)
 {
-	struct State st = entered(false);
+	struct FlowState st = entered(false);
 	for (size_t i = 0; i < f->queue.n; i++)
 		if (!*mark_at(f, f->queue.p[i]))
 			walk(f, f->queue.p[i], &st, false);
@@ -650,7 +396,7 @@ static bool is_plt_head(const u8 *p, u64 n)
 static bool walk_case(struct Flow *f, u64 pc, const u32 *near)
 {
 	for (u32 n = 0; n < NEAR_JUMPS && near[n]; n++) {
-		struct State st = f->states.p[STATE(near[n])];
+		struct FlowState st = f->states.p[STATE(near[n])];
 		if (walk(f, pc, &st, true))
 			return true;
 	}
@@ -658,16 +404,16 @@ static bool walk_case(struct Flow *f, u64 pc, const u32 *near)
 }
 
 // Only the beginning of a function does this: it may be one that never returns.
-static bool makes_frame(const struct Insn *in)
+static bool makes_frame(const struct FlowInsn *in)
 {
-	return (in->op >= 0x50 && in->op < 0x58 && slot_of(in->rm) >= 0) ||
+	return (in->op >= 0x50 && in->op < 0x58 && flow_slot(in->rm) >= 0) ||
 	       ((in->op == 0x81 || in->op == 0x83) && in->mod == 3 && in->rm == RSP && (in->reg & 7) == 5);
 }
 
 static void sweep(struct Flow *f, struct Region *r)
 {
-	struct State plain = entered(false);
-	struct Insn in;
+	struct FlowState plain = entered(false);
+	struct FlowInsn in;
 	u32 near[NEAR_JUMPS] = {0};
 	for (u64 off = 0; off < r->c->size && f->steps;) {
 		u64 pc = r->c->vaddr + off;
@@ -680,7 +426,7 @@ static void sweep(struct Flow *f, struct Region *r)
 			off++;
 			continue;
 		}
-		if (!decode(r->c->p + off, (u32)MIN(r->c->size - off, 15), pc, &in)) {
+		if (!flow_decode(r->c->p + off, (u32)MIN(r->c->size - off, 15), pc, &in)) {
 			off++;
 			continue;
 		}
@@ -690,7 +436,7 @@ static void sweep(struct Flow *f, struct Region *r)
 		}
 		if (is_plt_head(r->c->p + off, r->c->size - off)) {
 			f->plt_head = true;
-			walk(f, pc, &(struct State){.sp = 16, .fp = UNKNOWN}, false);
+			walk(f, pc, &(struct FlowState){.sp = 16, .fp = FLOW_UNKNOWN}, false);
 			f->plt_head = false;
 			off++;
 			continue;
@@ -700,28 +446,28 @@ static void sweep(struct Flow *f, struct Region *r)
 			continue;
 		}
 		do { // on behind the end of what was not understood
-			struct State none = plain;
-			enum Way way = effect(&none, &in);
+			struct FlowState none = plain;
+			enum FlowWay way = flow_effect(&none, &in);
 			off += in.len;
 			if (way == W_RET || way == W_JUMP || way == W_STOP || way == W_INDIRECT)
 				break;
-		} while (off < r->c->size && !r->at[off] && decode(r->c->p + off, (u32)MIN(r->c->size - off, 15), r->c->vaddr + off, &in));
+		} while (off < r->c->size && !r->at[off] && flow_decode(r->c->p + off, (u32)MIN(r->c->size - off, 15), r->c->vaddr + off, &in));
 	}
 }
 
 // ---- rows
-static void rule_of(const struct State *s, struct RtUwRule *r)
+static void rule_of(const struct FlowState *s, struct RtUwRule *r)
 {
 	memset(r, 0, sizeof(*r));
 	if (s->root) {
 		r->kind = RT_UW_END;
 		return;
 	}
-	if (s->sp == UNKNOWN ? s->fp == UNKNOWN : s->sp < 8)
+	if (s->sp == FLOW_UNKNOWN ? s->fp == FLOW_UNKNOWN : s->sp < 8)
 		return;
 	r->kind = RT_UW_REG;
-	r->reg = s->sp == UNKNOWN ? DWARF_RBP : DWARF_RSP;
-	r->off = s->sp == UNKNOWN ? s->fp : s->sp;
+	r->reg = s->sp == FLOW_UNKNOWN ? DWARF_RBP : DWARF_RSP;
+	r->off = s->sp == FLOW_UNKNOWN ? s->fp : s->sp;
 	r->ra = -8;
 	for (u32 k = 0; k < RT_UW_SLOTS; k++) {
 		r->slot[k] = s->slot[k];
@@ -750,7 +496,7 @@ static void give_rows(const struct Flow *f, const struct Region *r, FlowRows *ou
 
 static void pass(struct Flow *f, const struct FlowIn *in)
 {
-	struct State root = entered(true);
+	struct FlowState root = entered(true);
 	for (u32 i = 0; i < f->nregions; i++) {
 		struct Region *r = &f->regions[i];
 		memset(r->at, 0, r->c->size * sizeof(*r->at));
