@@ -398,7 +398,9 @@ const struct Type *c_lhist(struct Unit *u, struct Expr *e)
 {
 	s64 min = 0, max = 1, step = 1;
 	int_arg(u, e, 0);
-	bool ok = lit_int_arg(u, e, 1, &min) & lit_int_arg(u, e, 2, &max) & lit_int_arg(u, e, 3, &step);
+	bool ok = lit_int_arg(u, e, 1, &min); // all are checked, whichever is wrong
+	ok = lit_int_arg(u, e, 2, &max) && ok;
+	ok = lit_int_arg(u, e, 3, &step) && ok;
 	if (ok && step <= 0)
 		ERR(u, e->span, "lhist() step must be >= 1 (%lld provided)", (long long)step);
 	else if (ok && min < 0)
@@ -421,7 +423,8 @@ const struct Type *c_tseries(struct Unit *u, struct Expr *e)
 	s64 interval = 1, n = 1;
 	unstable_feature(u, UNSTABLE_TSERIES, e->span);
 	const struct Type *t = int_arg(u, e, 0);
-	bool ok = lit_int_arg(u, e, 1, &interval) & lit_int_arg(u, e, 2, &n);
+	bool ok = lit_int_arg(u, e, 1, &interval);
+	ok = lit_int_arg(u, e, 2, &n) && ok;
 	enum TsAgg agg = TS_AGG_LAST;
 	if (e->nargs == 4) {
 		const char *s = lit_str_arg(u, e, 3);
