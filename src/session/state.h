@@ -44,8 +44,8 @@ static inline u64 clock_ns(clockid_t c)
 
 void session_init(struct Session *s, const struct Options *o);
 void session_deinit(struct Session *s);
-int session_fail(struct err *e);
-int session_flush(FILE *out, const char *path, int rc); // rc, or 1 with a message when not all could be written; path NULL: stdout		    // prints and frees e; the exit status
+int session_fail(struct err *e);		    // prints and frees e; the exit status
+int session_flush(FILE *out, const char *path, int rc); // rc, or 1 with a message when not all could be written; path NULL: stdout
 bool session_show_diags(struct Session *s);	    // prints and forgets what has been collected; true when there were errors
 struct err *session_read_script(struct Session *s); // the text and its tree, s->script
 void session_fill_hooks(struct Session *s);	    // hooks.c: what the checker asks about this machine
