@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Does another program's tool see the same times as ours?
 
-usage: peer.py SONDE WORKLOAD NAME PEER-COMMAND OUR-OPTIONS   (PID in both is the workload's process)
+usage: peer.py SONDE WORKLOAD NAME PEER-COMMAND OUR-OPTIONS [MORE]   (PID in both is the workload's process)
 
-Runs both on one workload and prints "agrees" if the times of the thread NAME (which waits) are within 1 %, and what is left over where they are not.
+Runs both on one workload and prints "agrees" if the times of the thread NAME (which waits) are within 1 %, and what both say where they are not. The peer's
+may be MORE % longer: one that ends a wait when the woken thread's processor hears of it measures that too, which takes long where a hypervisor has halted it.
 A peer that does not run on this kernel is named with its message.
 """
 import os, re, signal, shlex, subprocess, sys
@@ -29,7 +30,8 @@ def total(path, name):
 
 
 def main():
-    sonde, workload, name, peer, ours = sys.argv[1:]
+    sonde, workload, name, peer, ours = sys.argv[1:6]
+    more = int((sys.argv[6:] or ['1'])[0])
     work = subprocess.Popen(['sh', '-c', 'kill -STOP $$; exec ' + workload], stdout=subprocess.DEVNULL)
     args = [shlex.split(c.replace('PID', '%d' % work.pid)) for c in (peer, ours)]
     with open('peer.err', 'wb') as err:
@@ -47,7 +49,10 @@ def main():
         print('%s does not run here: %s' % (args[0][0], open('peer.err', errors='replace').read().strip()[-200:]))
         return
     x, y = total('peer.out', name), total('ours.out', name)
-    print('agrees' if x and abs(x - y) <= x / 100 else 'peer %d us, ours %d us' % (x, y))
+    if x and -x / 100 <= x - y <= x * more / 100:
+        print('agrees')
+    else:
+        print('peer %d us, ours %d us\n%s\n%s' % (x, y, *(open(f, errors='replace').read() for f in ('peer.out', 'ours.out'))))
 
 
 main()

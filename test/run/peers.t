@@ -9,7 +9,7 @@ EXPECT_RE \A(agrees\n|.* does not run here: (.*\n)+){2}\Z
 
 NAME peers: libbpf-tools' wakeuptime sees the same waits
 NEED file:/usr/sbin/wakeuptime
-RUN {top}/test/run/peer.py {sonde} '{build}/waits lock 20 50 66' waiter66 '/usr/sbin/wakeuptime -p PID' 'wakeuptime -p PID'
+RUN {top}/test/run/peer.py {sonde} '{build}/waits lock 20 50 66' waiter66 '/usr/sbin/wakeuptime -p PID' 'wakeuptime -p PID' 10
 TIMEOUT 60
 EXPECT_RE \A(agrees\n|.* does not run here: (.*\n)+)\Z
 
