@@ -79,9 +79,9 @@ STDERR WARNING: No matches for kprobe no_such_function. Skipping.
 STDERR HINT: no kernel function 'no_such_function' (it is missing, or inlined into its callers)
 
 NAME missing_probes = warn: an error in the action of a missing probe
-RUN {sonde} -e 'config = { missing_probes = "warn" } kprobe:no_such_function { @a = count(); $x = 1 + "a" } BEGIN { exit() }'
+RUN {sonde} -e 'config = { missing_probes = "warn" } kprobe:no_such_function { @a = count(); $x = 1; $x = "a" } BEGIN { exit() }'
 RC 1
-STDERR Type mismatch for '+'
+STDERR Type mismatch for $x
 
 NAME missing_probes = warn: a forbidden function is skipped
 NEED arch:x86_64
