@@ -5,7 +5,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include "../test/unit/stack_run.h"
-#include "unwind/internal.h"
+#include "track/internal.h"
+#include "unwind/unwind.h"
 
 static double cpu_ms(void)
 {
@@ -29,11 +30,11 @@ static void bench_table(const char *path)
 		free(rules);
 		return;
 	}
-	close(fd);
 	double t1 = cpu_ms();
 	ruleset_init(rules, RT_UW_RULES);
 	uwtable_build(&cfi, rules, &t);
 	double t2 = cpu_ms();
+	close(fd); // code is read from it
 	u8 *rec = xmalloc(RT_UW_VAL_SIZE);
 	u64 bytes = 0;
 	u32 carry = 0;
@@ -66,10 +67,10 @@ static void bench_machine(void)
 		sr_end(&r);
 		return;
 	}
-	unwind_settle(r.unwind, 0);
+	track_settle(r.track, 0);
 	clock_gettime(CLOCK_MONOTONIC, &b);
 	u32 procs;
-	struct TablesStat s = unwind_stat(r.unwind, &procs);
+	struct TablesStat s = track_stat(r.track, &procs);
 	printf("this machine: %u processes, %u objects, %llu rows, %u rules, %.1f MB of records in %u values; ready %.0f ms after start (%.0f ms of CPU)\n", procs,
 	       s.objects, (unsigned long long)s.rows, s.rules, (double)s.bytes / 1e6, s.values,
 	       (double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) / 1e6, cpu_ms() - cpu0);
@@ -100,7 +101,7 @@ static bool run_ns(const char *bin, int depth, bool fp, double *ns, double *fram
 	struct SymObject *o = e ? NULL : sym_object_path(r.syms, bin);
 	ok = ok && o && sym_object_find(r.syms, o, "leaf", &d);
 	if (ok)
-		unwind_settle(r.unwind, 0);
+		track_settle(r.track, 0);
 	ok = ok && sr_uprobe(&r, bin, d.file_off, false, 0);
 	if (ok) {
 		u64 time0 = 0, cnt0 = 0;
@@ -186,7 +187,7 @@ static void lookup_code(struct TestProg *t, struct MapDef *state, struct MapDef 
 	exit_insn(t);
 }
 
-static struct err *lookup_run(struct TestProg *t, struct Unwind **unwind, struct Syms *syms, const char *path)
+static struct err *lookup_run(struct TestProg *t, struct Track **track, struct Syms *syms, const char *path)
 {
 	static u64 offs[LOOKUPS];
 	static struct RtUw u;
@@ -199,7 +200,7 @@ static struct err *lookup_run(struct TestProg *t, struct Unwind **unwind, struct
 
 	lookup_code(t, state, places);
 	struct err *e = link_runtime(&t->prog, &t->pp.code);
-	e = e ? e : unwind_create(&t->prog, syms, &(struct UwOpts){0}, unwind);
+	e = e ? e : track_create(&t->prog, syms, &(struct TrackOpts){0}, track);
 	e = e ? e : load_maps(&t->prog, &t->loaded);
 	struct Tables *tab = NULL;
 	e = e ? e : tables_create(&t->prog, &tab);
@@ -248,18 +249,18 @@ static void bench_lookup(const char *path)
 {
 	struct TestProg t;
 	struct Syms *syms = syms_create(&(struct SymOpts){0});
-	struct Unwind *unwind = NULL;
+	struct Track *track = NULL;
 	int stats = sys_enable_stats();
 	tp_init(&t, "lookup");
 	t.pp.kind = PK_RAWTP;
 	vec_push(&t.prog.progs, &t.pp);
-	struct err *e = lookup_run(&t, &unwind, syms, path);
+	struct err *e = lookup_run(&t, &track, syms, path);
 	if (e)
 		printf("look-up of a row: %s\n", err_text(e));
 	err_free(e);
 	if (stats >= 0)
 		close(stats);
-	unwind_destroy(unwind);
+	track_destroy(track);
 	vec_deinit(&t.prog.progs);
 	tp_deinit(&t);
 	syms_destroy(syms);

@@ -1,19 +1,31 @@
-# Completion of sonde and its tools for bash. The words come from the program's own help.
+# Completion of sonde and its tools for bash. `sonde help options [TOOL]` has the words: a line "-x --name VALUE" for each option.
+_sonde_value() # of an option whose value is called $1
+{
+	case $1 in
+	FILE* | PATH*) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
+	DIR*) mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
+	PID*) mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [1-9]*)" -- "$cur") ;;
+	*[a-z]\|*) mapfile -t COMPREPLY < <(compgen -W "${1//|/ }" -- "$cur") ;;
+	esac
+}
+
 _sonde()
 {
-	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} program=${COMP_WORDS[0]##*/} tool= words
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} program=${COMP_WORDS[0]##*/} tool= words= options value
 	case $program in
 	sonde-*) tool=${program#sonde-} ;;
 	*-bpfcc) tool=${program%-bpfcc} ;;
 	*) ((COMP_CWORD > 1)) && sonde help tools 2>/dev/null | grep -q "^${COMP_WORDS[1]} " && tool=${COMP_WORDS[1]} ;;
 	esac
-	case $prev in
-	--cgroup) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
-	-p | --pid) mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [1-9]*)" -- "$cur"); return ;;
-	--flame | --pprof | -o | --output | --cgroupmap | --mntnsmap) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
-	esac
+	options=$(sonde help options $tool 2>/dev/null)
+	value=$(awk -v o="$prev" '$1 == o || $2 == o { print $3; exit }' <<<"$options")
+	COMPREPLY=()
+	if [[ $prev == -?* && $value && $value != - && $value != \[* ]]; then
+		_sonde_value "$value"
+		return
+	fi
 	if [[ $cur == -* ]]; then
-		words=$({ if [[ $tool ]]; then sonde "$tool" -h; else sonde -h; fi; } 2>/dev/null | grep -oE '^ +-[^ ,]+(, --[a-z-]+)?|^ +--[a-z-]+' | tr -d ',')
+		words=$(awk '{ if ($1 != "-") print $1; if ($2 != "-") print $2 }' <<<"$options")
 	elif [[ ! $tool ]] && ((COMP_CWORD == 1)); then
 		words="info help $(sonde help tools 2>/dev/null | cut -d' ' -f1)"
 	fi

@@ -1,37 +1,75 @@
 #!/bin/sh
-# deps.sh build|test|vm|static: installs the Debian packages that are missing. Says what it does; does nothing when all are there.
+# deps.sh build|test|vm|static|package: installs what is missing, with apt-get where there is one; else says what to install, in the names of this system.
+# deps.sh check: only says what the build lacks. Does nothing when all is there, however it came there.
 set -eu
-build="gcc make clang libc6-dev libbpf-dev libelf-dev libdw-dev libiberty-dev liblzma-dev zlib1g-dev linux-libc-dev pkg-config"
-test="python3 binutils elfutils gdb g++ libclang-rt-14-dev llvm xz-utils perl nodejs openssl sqlite3 nginx-light fd-find gron debuginfod libbpf-tools libc6-dbg procps"
+# what the build needs: how to tell, and its packages in Debian, Fedora, Alpine, Arch
+needs="cmd:${CC:-gcc} gcc gcc gcc gcc
+cmd:make make make make make
+cmd:${BPFCC:-clang} clang clang clang clang
+h:stdio.h libc6-dev glibc-devel musl-dev glibc
+h:linux/bpf.h linux-libc-dev kernel-headers linux-headers linux-api-headers
+h:bpf/btf.h libbpf-dev libbpf-devel libbpf-dev libbpf
+h:gelf.h libelf-dev elfutils-libelf-devel elfutils-dev libelf
+h:elfutils/libdwfl.h libdw-dev elfutils-devel elfutils-dev libelf
+h:libiberty/demangle.h libiberty-dev binutils-devel binutils-dev binutils
+h:lzma.h liblzma-dev xz-devel xz-dev xz
+h:zlib.h zlib1g-dev zlib-devel zlib-dev zlib"
+test="python3 chromium binutils elfutils gdb g++ libclang-rt-14-dev llvm xz-utils perl nodejs openssl sqlite3 nginx-light fd-find protobuf-compiler debuginfod libbpf-tools libc6-dbg procps libcap2-bin fp-compiler bpftool golang-go"
 vm="qemu-system-x86 qemu-system-arm busybox-static gcc-aarch64-linux-gnu libc6-dev-arm64-cross bpftrace xfsprogs mdadm iproute2 openssl curl"
-case "${1:-build}" in
-build) want=$build ;;
-test) want="$build $test" ;;
-vm) want="python3 $vm" ;;
-static) want="$build libbz2-dev" ;;
-*) echo "usage: deps.sh build|test|vm|static" >&2; exit 2 ;;
+# 32-bit programs: g++-multilib would conflict with the cross compilers of vm, the package of one version does not.
+if [ "$(dpkg --print-architecture 2>/dev/null)" = amd64 ]; then
+	m32=$(apt-cache depends g++ 2>/dev/null | sed -n 's/.*Depends: \(g++-[0-9][0-9]*\)$/\1-multilib/p')
+	test="$test libc6-dev-i386 $m32"
+fi
+what=${1:-build}
+more=
+case "$what" in
+build | check) ;;
+test) more=$test ;;
+vm) more="python3 $vm" ;;
+static) more=libbz2-dev ;;
+package) more="debhelper lintian debootstrap" ;;
+*) echo "usage: deps.sh build|test|vm|static|package|check" >&2; exit 2 ;;
 esac
-missing=
-for p in $want; do
-	dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing="$missing $p"
+
+# A header: the compiler finds it, wherever it looks. Without a compiler all are wanted.
+there() {
+	case "$1" in
+	cmd:*) command -v "${1#cmd:}" >/dev/null ;;
+	h:*) command -v "${CC:-gcc}" >/dev/null && echo "#include <${1#h:}>" | ${CC:-gcc} ${CFLAGS:-} -x c -E -o /dev/null - 2>/dev/null ;;
+	esac
+}
+
+debian= fedora= alpine= arch=
+if [ "$what" != vm ]; then
+	while read -r how d f a r; do
+		there "$how" || debian="$debian $d" fedora="$fedora $f" alpine="$alpine $a" arch="$arch $r"
+	done <<END
+$needs
+END
+fi
+for p in $more; do
+	dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || debian="$debian $p"
 done
-[ -n "$missing" ] || exit 0
-if ! command -v apt-get >/dev/null; then
-	echo "deps.sh: please install:$missing" >&2
+[ -n "$debian" ] || exit 0
+
+tell() {
+	echo "deps.sh: $1; please install:" >&2
+	echo "  Debian, Ubuntu: apt install$debian" >&2
+	[ -n "$more" ] || printf '  Fedora: dnf install%s\n  Alpine: apk add%s\n  Arch: pacman -S%s\n' "$fedora" "$alpine" "$arch" >&2
 	exit 1
-fi
-if [ "$(id -u)" != 0 ]; then
-	echo "deps.sh: not root; please run: apt-get install$missing" >&2
-	exit 1
-fi
-echo "installing:$missing"
+}
+[ "$what" != check ] || tell "the build needs what is not here"
+command -v apt-get >/dev/null || tell "no apt-get"
+[ "$(id -u)" = 0 ] || tell "not root"
+echo "installing:$debian"
 export DEBIAN_FRONTEND=noninteractive
 if [ ! -e /usr/sbin/policy-rc.d ]; then # no service is started because its package was wanted for a test (invoke-rc.d(8))
 	trap 'rm -f /usr/sbin/policy-rc.d' EXIT
 	printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d
 	chmod +x /usr/sbin/policy-rc.d
 fi
-apt-get install -y -qq --no-install-recommends $missing >/dev/null 2>&1 || {
+apt-get install -y -qq --no-install-recommends $debian >/dev/null 2>&1 || {
 	apt-get update -qq
-	apt-get install -y -qq --no-install-recommends $missing >/dev/null
+	apt-get install -y -qq --no-install-recommends $debian >/dev/null
 }

@@ -1,4 +1,6 @@
 // See help.h. Everything that can be derived from a table is.
+#include "base/options.h"
+#include "cmdline.h"
 #include "help.h"
 #include "lang/check.h"
 #include "probe/probe.h"
@@ -7,7 +9,8 @@
 static const char usage_sonde[] =
 	"USAGE: sonde [options] FILE [ARGS]          run a bpftrace script\n"
 	"       sonde [options] -e 'PROGRAM' [ARGS]\n"
-	"       sonde TOOL [options]                 a ready-made tool: sonde help tools\n"
+	"       sonde TOOL [options]                 a ready-made tool, or NAME.bt of $SONDE_PATH: sonde help tools\n"
+	"       sonde report|flame [options] FILE    a recorded profile in other forms\n"
 	"       sonde info | help [lang|probes|tools|NAME]\n";
 static const char usage_bpftrace[] =
 	"bpftrace - the language of bpftrace, compiled by sonde\n"
@@ -18,40 +21,10 @@ static const char usage_bpftrace[] =
 	"    bpftrace [options] -e 'program' [ARGS]\n";
 static const char usage_options[] =
 	"\n"
-	"OPTIONS:\n"
-	"    -e 'PROGRAM'     run this program\n"
-	"    -p, --pid PID    trace this process only, end with it\n"
-	"    -c, --cmd 'CMD'  run CMD once probes are attached, end with it\n"
-	"    -l, --list [PATTERN|FILE]  list probes; with -v (-lv) their arguments\n"
-	"    -o, --output FILE  write to FILE instead of stdout\n"
-	"    -f text|json     output format\n"
-	"    -B none|line|full  output buffering (line)\n"
-	"    -q, --quiet      keep messages quiet\n"
-	"    -v, --verbose    say what is attached\n"
-	"    -k, --warnings   report errors of reads and map updates inside the script\n"
-	"    --no-warnings    no warnings\n"
-	"    -I DIR           search DIR for C headers\n"
-	"    --include FILE   as #include FILE at the top of the script\n"
-	"    --unsafe         allow system(), signal(), override()\n"
-	"    --usdt-file-activation  activate USDT semaphores of every process that has the file mapped\n"
-	"    --unwind fp|dwarf  how user stacks are walked (dwarf: .eh_frame tables, in the kernel)\n"
-	"    --dwarf-pid PID  have the unwind tables of this process too before tracing starts\n"
-	"    --inlines, --lines  inlined functions and source lines in user stacks (needs debug information)\n"
-	"    --why-incomplete  at the end, how many user stacks were whole and why the others were not\n"
-	"    --stack-storage-size N  room for N different stacks of each size class (16384 to 262144)\n"
-	"    --debuginfo DIR[:DIR]  search these directories for debug information first\n"
-	"    --traceable-functions FILE  kernel functions that may be traced, as in tracefs' available_filter_functions\n"
-	"    --probe-filter REGEX  only probes whose name matches\n"
-	"    --test, --bench  run the test: or bench: probes of the script (also --mode test, bench)\n"
-	"    --no-feature LIST  do without uprobe_multi, kprobe_multi, kprobe_session\n"
-	"    --fmt            print the script in its standard form\n"
-	"    --dry-run        end once everything is attached\n"
-	"    -d, --debug STAGE  print what a stage made and stop: ast, ir, bpf, maps; verifier goes on\n"
-	"    --info           what this kernel supports\n"
-	"    -V, --version    version\n"
-	"    -h, --help       this\n"
+	"OPTIONS:\n";
+static const char usage_args[] =
 	"\n"
-	"ARGS are $1, $2, ... of the script; after -- also --name=value, read by getopt().\n"
+	"ARGS are $1, $2, ... of the script; after -- also its options, read by getopt(): FILE.bt --help lists them.\n"
 	"\n"
 	"EXAMPLES:\n";
 static const char usage_tool_example[] =
@@ -69,6 +42,8 @@ static void help_usage(FILE *out, bool as_bpftrace)
 {
 	fputs(as_bpftrace ? usage_bpftrace : usage_sonde, out);
 	fputs(usage_options, out);
+	cmdline_options(out, options_help);
+	fputs(usage_args, out);
 	if (!as_bpftrace)
 		fputs(usage_tool_example, out);
 	for (const char *p = usage_examples; *p; p++) {
@@ -92,6 +67,20 @@ static void help_probes(FILE *out)
 		fprintf(out, "%-44s %-4s %s\n", providers[i].synopsis, providers[i].alias ? providers[i].alias : "", providers[i].help);
 }
 
+bool help_options(FILE *out, const char *tool)
+{
+	const struct Tool *t = tool ? tool_find(tool) : NULL;
+	if (t)
+		tool_words(t, out);
+	else if (!tool)
+		cmdline_options(out, options_words);
+	else if (!fromfile_words(tool, out) && !script_tool_help(tool, true)) {
+		fprintf(stderr, "ERROR: there is no tool '%s'\n", tool);
+		return false;
+	}
+	return true;
+}
+
 bool help_print(FILE *out, const char *topic, bool as_bpftrace)
 {
 	if (!topic)
@@ -100,16 +89,22 @@ bool help_print(FILE *out, const char *topic, bool as_bpftrace)
 		help_lang(out);
 	else if (!strcmp(topic, "probes"))
 		help_probes(out);
-	else if (!strcmp(topic, "tools"))
+	else if (!strcmp(topic, "tools")) {
 		tools_help(out);
+		fromfile_help(out);
+		script_tools_help(out);
+	} else if (!strcmp(topic, "options"))
+		help_options(out, NULL);
 	else if (builtin_find(topic)) {
 		const struct Builtin *b = builtin_find(topic);
 		fprintf(out, "%s\n    %s\n", b->sig, b->help);
 	} else if (tool_find(topic))
 		tool_usage(tool_find(topic), out);
+	else if (fromfile_usage(topic, out))
+		return true;
 	else if (provider_find(topic))
 		fprintf(out, "%s\n    %s\n", provider_find(topic)->synopsis, provider_find(topic)->help);
-	else {
+	else if (!script_tool_help(topic, false)) {
 		fprintf(stderr, "ERROR: no help on '%s': try lang, probes, tools or the name of a builtin, probe or tool\n", topic);
 		return false;
 	}

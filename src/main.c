@@ -1,5 +1,6 @@
 // Which of its names sonde was called by, and the subcommand table.
-#include "base/base.h"
+#include "base/caps.h"
+#include "base/outfile.h"
 #include "bpf/bpf.h"
 #include "cmdline.h"
 #include "help.h"
@@ -11,9 +12,11 @@ static int run_script(int argc, char **argv, bool as_bpftrace)
 {
 	struct Options o = {.warnings = true, .buf = BUF_LINE, .as_bpftrace = as_bpftrace};
 	bool done;
-	int rc = cmdline_parse(&o, argc, argv, &done);
+	struct ToolOpts *reports = script_opts_create();
+	int rc = cmdline_parse(&o, reports, argc, argv, &done);
 	if (!rc && !done)
-		rc = o.list ? session_list(&o) : session_run(&o);
+		rc = o.list ? session_list(&o) : script_run(&o, reports);
+	script_opts_destroy(reports);
 	cmdline_free(&o);
 	return rc;
 }
@@ -26,13 +29,15 @@ static int cmd_info(int argc, char **argv)
 
 static int cmd_help(int argc, char **argv)
 {
+	if (argc > 2 && !strcmp(argv[1], "options"))
+		return help_options(stdout, argv[2]) ? 0 : 1;
 	return help_print(stdout, argc > 1 ? argv[1] : NULL, false) ? 0 : 1;
 }
 
 static const struct {
 	const char *name;
 	int (*fn)(int argc, char **argv);
-} commands[] = {{"info", cmd_info}, {"help", cmd_help}};
+} commands[] = {{"info", cmd_info}, {"help", cmd_help}, {"flame", fromfile_main}, {"report", fromfile_main}};
 
 static bool is_word(const char *s)
 {
@@ -41,35 +46,60 @@ static bool is_word(const char *s)
 
 static int unknown_tool(const char *word)
 {
-	const char *names[16];
+	const char *names[256];
+	struct Arena a = {0};
 	size_t n = tool_names(names, ARRAY_LEN(names));
+	n += script_tool_names(names + n, ARRAY_LEN(names) - n - ARRAY_LEN(commands), &a);
 	for (size_t i = 0; i < ARRAY_LEN(commands) && n < ARRAY_LEN(names); i++)
 		names[n++] = commands[i].name;
 	const char *near = nearest_name(word, names, n);
 	fprintf(stderr, "ERROR: there is no script or tool '%s'\n", word);
-	if (near)
+	if (is_script_text(word))
+		fprintf(stderr, "HINT: the text of a script comes after -e: sonde -e '%s'\n", word);
+	else if (near)
 		fprintf(stderr, "HINT: did you mean 'sonde %s'?\n", near);
 	else
 		fprintf(stderr, "HINT: 'sonde help tools' lists the tools\n");
+	arena_deinit(&a);
 	return 1;
+}
+
+// A tool by its name: those of sonde's come before those of the tools' path. False: there is none.
+static bool run_tool(const char *name, int argc, char **argv, int *rc)
+{
+	const struct Tool *t = tool_find(name);
+	if (!t)
+		return script_tool_main(name, argc, argv, rc);
+	script_tool_hidden(name);
+	*rc = tool_main(t, argc, argv);
+	return true;
+}
+
+static int run(int argc, char **argv)
+{
+	const char *name = strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
+	bool as_bpftrace = !strcmp(name, "bpftrace");
+	const struct Tool *called = tool_called(name);
+	int rc;
+	if (called)
+		return tool_main(called, argc, argv);
+	if (!strncmp(name, "sonde-", 6) && script_tool_main(name + 6, argc, argv, &rc))
+		return rc;
+	if (argc > 1 && !as_bpftrace) {
+		for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+			if (!strcmp(argv[1], commands[i].name))
+				return commands[i].fn(argc - 1, argv + 1);
+		if (is_word(argv[1]) && run_tool(argv[1], argc - 1, argv + 1, &rc))
+			return rc;
+		if (is_word(argv[1]) && !can_access(argv[1], F_OK)) // nor is it a file
+			return unknown_tool(argv[1]);
+	}
+	return run_script(argc, argv, as_bpftrace);
 }
 
 int main(int argc, char **argv)
 {
-	const char *name = strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
 	signal(SIGPIPE, SIG_IGN); // a closed pipe is an error of write(2), seen and acted upon where output is written
-	const struct Tool *called = tool_called(name);
-	if (called)
-		return tool_main(called, argc, argv);
-	if (argc > 1 && strcmp(name, "bpftrace")) {
-		for (size_t i = 0; i < ARRAY_LEN(commands); i++)
-			if (!strcmp(argv[1], commands[i].name))
-				return commands[i].fn(argc - 1, argv + 1);
-		const struct Tool *t = tool_find(argv[1]);
-		if (t)
-			return tool_main(t, argc - 1, argv + 1);
-	}
-	if (argc > 1 && strcmp(name, "bpftrace") && is_word(argv[1]) && access(argv[1], F_OK)) // neither a file nor a tool
-		return unknown_tool(argv[1]);
-	return run_script(argc, argv, !strcmp(name, "bpftrace"));
+	hold_std_fds();
+	return stdout_flush(run(argc, argv));
 }

@@ -1,5 +1,5 @@
 // mkrt: the runtime objects -> one C table, when sonde is built.
-// Input: build/bpfrt/*.bpf.o (ELF64 from clang -target bpf -g, our own sources); output on stdout: build/gen/rt_tab.h for src/bpf/link.c.
+// Input: build/bpfrt/*.bpf.o (ELF64 from clang -target bpf -g, our own sources); output on stdout: build/gen/rt_tab.h for src/bpf/rttab.c.
 // Invariant: everything a function needs is resolved here by index (other functions, maps, bytes of the read-only data), so that
 // sonde parses nothing when it runs. Anything link.c could not honour stops the build with a message.
 #include <elf.h>
@@ -226,6 +226,8 @@ static void scan_btf(int oi)
 {
 	const struct Obj *o = &objs[oi];
 	int si = find_section(o, ".BTF");
+	if (!si && (!o->text || !o->sh[o->text].sh_size)) // of another machine only
+		return;
 	if (!si)
 		die("%s: no BTF: compile with -g", o->path);
 	const unsigned char *base = o->data + o->sh[si].sh_offset;
@@ -252,7 +254,7 @@ static void scan_btf(int oi)
 
 // ---- output
 
-enum Kind { RTK_CALL, RTK_CALLBACK, RTK_MAP, RTK_RODATA }; // as in link.c
+enum Kind { RTK_CALL, RTK_CALLBACK, RTK_MAP, RTK_RODATA }; // as in src/bpf/internal.h
 
 static size_t nrelocs_out;
 static void out_reloc(unsigned insn, enum Kind kind, int target, long addend)
@@ -378,7 +380,7 @@ int main(int argc, char **argv)
 
 	size_t *reloc0 = calloc(nfns + 1, sizeof(size_t)), *line0 = calloc(nfns + 1, sizeof(size_t));
 	size_t *insn0 = calloc(nfns + 1, sizeof(size_t));
-	printf("// Made by tools/mkrt.c from src/bpfrt/*.bpf.c.\nstatic const struct BpfInsn rt_insns[] = {\n");
+	printf("// Made by tools/mkrt.c from src/bpfrt/*.bpf.c.\nconst struct BpfInsn rt_insns[] = {\n");
 	for (size_t i = 0; i < nfns; i++) {
 		const struct Obj *o = &objs[fns[i].obj];
 		const uint8_t *p = o->data + o->sh[o->text].sh_offset + fns[i].start;
@@ -392,30 +394,30 @@ int main(int argc, char **argv)
 			printf("\t{0x%02x, 0x%02x, %d, (s32)0x%x},\n", p[0], p[1], off, (uint32_t)imm);
 		}
 	}
-	printf("\t{0}\n};\nstatic const struct RtReloc rt_relocs[] = {\n");
+	printf("\t{0}\n};\nconst struct RtReloc rt_relocs[] = {\n");
 	for (size_t i = 0; i < nfns; i++) {
 		out_relocs(&fns[i]);
 		reloc0[i + 1] = nrelocs_out;
 	}
-	printf("\t{0}\n};\nstatic const struct RtLine rt_lines[] = {\n");
+	printf("\t{0}\n};\nconst struct RtLine rt_lines[] = {\n");
 	for (size_t i = 0; i < nfns; i++)
 		line0[i + 1] = line0[i] + out_lines(&fns[i]);
-	printf("\t{0}\n};\nstatic const struct RtFunc rt_funcs[] = {\n");
+	printf("\t{0}\n};\nconst struct RtFunc rt_funcs[] = {\n");
 	for (size_t i = 0; i < nfns; i++)
 		printf("\t{\"%s\", \"%s\", %u, %d, %zu, %zu, %zu, %zu, %zu, %zu},\n", fns[i].name, objs[fns[i].obj].file, fns[i].nparams,
 		       fns[i].global, insn0[i], insn0[i + 1] - insn0[i], reloc0[i], reloc0[i + 1] - reloc0[i], line0[i], line0[i + 1] - line0[i]);
-	printf("\t{0}\n};\nstatic const struct RtMapEntry rt_maps[] = {\n");
+	printf("\t{0}\n};\nconst struct RtMapEntry rt_maps[] = {\n");
 	for (size_t i = 0; i < nmaps; i++) {
 		printf("\t{\"%s\", {", maps[i].name);
 		for (int k = 0; k < MAP_WORDS; k++)
 			printf("%u,%s", maps[i].w[k], k == MAP_WORDS - 1 ? "}},\n" : " ");
 	}
-	printf("\t{0}\n};\nstatic const struct RtConstEntry rt_consts[] = {\n");
+	printf("\t{0}\n};\nconst struct RtConstEntry rt_consts[] = {\n");
 	for (size_t i = 0; i < nconsts; i++)
 		printf("\t{\"%s\", %zu, %zu},\n", consts[i].name, consts[i].off, consts[i].size);
-	printf("\t{0}\n};\nstatic const u8 rt_rodata[] = {");
+	printf("\t{0}\n};\nconst u8 rt_rodata[] = {");
 	for (size_t i = 0; i < nro; i++)
 		printf("%s%u,", i % 32 ? "" : "\n\t", ro[i]);
-	printf("\n\t0\n};\nenum { RT_NFUNCS = %zu, RT_NMAPS = %zu, RT_NCONSTS = %zu, RT_RODATA_SIZE = %zu };\n", nfns, nmaps, nconsts, nro);
+	printf("\n\t0\n};\nconst u32 rt_nfuncs = %zu, rt_nconsts = %zu, rt_rodata_size = %zu;\n", nfns, nconsts, nro);
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <assert.h>
+#include <time.h>
 #include <unistd.h>
 
 typedef uint8_t u8;
@@ -28,6 +29,18 @@ typedef int64_t s64;
 #define ALIGN_UP(n, a) (((n) + (a) - 1) / (a) * (a))
 #define PRINTF_LIKE(f, a) __attribute__((format(printf, f, a)))
 #define UNREACHABLE() (assert(!"unreachable"), __builtin_unreachable())
+
+// ---- clocks, in nanoseconds
+static inline u64 clock_ns(clockid_t clock)
+{
+	struct timespec t;
+	clock_gettime(clock, &t);
+	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
+}
+static inline u64 now_ns(void) // since boot, without the time asleep: for waits and deadlines
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
 
 // ---- arena: memory freed whole. Allocation never fails (the process aborts when memory is out).
 struct Arena {
@@ -135,6 +148,7 @@ struct Diags {
 u16 diags_add_source(struct Diags *d, const char *name, const char *text, size_t len); // keeps the pointers
 void diag_error(struct Diags *d, struct Span at, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void diag_warn(struct Diags *d, struct Span at, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void diag_warn_plain(struct Diags *d, const char *fmt, ...) PRINTF_LIKE(2, 3);  // ... no place in the script
 void diag_error_plain(struct Diags *d, const char *fmt, ...) PRINTF_LIKE(2, 3); // no place in the script
 void diag_hint(struct Diags *d, const char *fmt, ...) PRINTF_LIKE(2, 3);	     // to the diagnostic added last
 struct Span span_join(struct Span a, struct Span b);
@@ -156,4 +170,5 @@ bool parse_u64(const char *s, u64 *out);		     // whole string, decimal / 0x / 0
 struct err *read_file(const char *path, struct Str *out, size_t max);
 // Appends s with control characters (except \n and \t when keep_ws) escaped as \xNN: names from traced processes to a terminal.
 void str_add_escaped(struct Str *out, const char *s, size_t n, bool keep_ws);
+void str_add_place(struct Str *s, const char *path, u64 addr); // "[name+0x12]" of an address in a file; "[vdso]" has its brackets already
 #endif

@@ -49,6 +49,14 @@ void diag_error_plain(struct Diags *d, const char *fmt, ...)
 	va_end(ap);
 }
 
+void diag_warn_plain(struct Diags *d, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	add(d, DIAG_WARNING, NULL, fmt, ap);
+	va_end(ap);
+}
+
 void diag_hint(struct Diags *d, const char *fmt, ...)
 {
 	va_list ap;
@@ -141,7 +149,8 @@ static bool colored(void)
 	if (known >= 0)
 		return known;
 	const char *env = getenv("BPFTRACE_COLOR");
-	known = env && !strcmp(env, "always") ? 1 : env && !strcmp(env, "never") ? 0 : isatty(2);
+	const char *no = getenv("NO_COLOR"); // https://no-color.org: not empty, whatever it is
+	known = env && !strcmp(env, "always") ? 1 : (env && !strcmp(env, "never")) || (no && *no) ? 0 : isatty(2);
 	if (env && strcmp(env, "always") && strcmp(env, "never") && strcmp(env, "auto"))
 		fprintf(stderr, "WARNING: BPFTRACE_COLOR is auto, always or never, not '%s'\n", env);
 	return known;

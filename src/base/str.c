@@ -1,7 +1,7 @@
 // String builder, checked heap allocation, small text helpers.
 #include "base/base.h"
 #include <errno.h>
-#include <fcntl.h>
+#include <fnmatch.h>
 
 static void *out_of_memory(void)
 {
@@ -119,53 +119,10 @@ void str_add_escaped(struct Str *out, const char *s, size_t n, bool keep_ws)
 	}
 }
 
-static bool class_match(const char **pat, char c)
-{
-	const char *p = *pat + 1;
-	bool negate = *p == '!' || *p == '^', hit = false;
-	if (negate)
-		p++;
-	for (bool first = true; *p && (*p != ']' || first); first = false) {
-		if (p[1] == '-' && p[2] && p[2] != ']') {
-			hit |= (unsigned char)p[0] <= (unsigned char)c && (unsigned char)c <= (unsigned char)p[2];
-			p += 3;
-		} else
-			hit |= *p++ == c;
-	}
-	*pat = *p ? p + 1 : p;
-	return hit != negate;
-}
-
-// Iterative with one point of return: linear for patterns with a single *, never exponential.
+// As fnmatch(3), a backslash being any other character. The locale is always C: bytes are compared.
 bool glob_match(const char *pat, const char *s)
 {
-	const char *star = NULL, *back = NULL;
-	while (*s) {
-		const char *p = pat;
-		bool ok;
-		if (*pat == '*') {
-			star = pat++;
-			back = s;
-			continue;
-		}
-		if (*pat == '[' && strchr(pat, ']')) {
-			ok = class_match(&p, *s);
-		} else {
-			ok = *pat && (*pat == '?' || *pat == *s);
-			p = pat + 1;
-		}
-		if (ok) {
-			pat = p;
-			s++;
-		} else if (star) {
-			pat = star + 1;
-			s = ++back;
-		} else
-			return false;
-	}
-	while (*pat == '*')
-		pat++;
-	return !*pat;
+	return !fnmatch(pat, s, FNM_NOESCAPE);
 }
 
 bool glob_has_wild(const char *pat)
@@ -221,29 +178,11 @@ bool parse_u64(const char *s, u64 *out)
 	return !errno && !*end;
 }
 
-struct err *read_file(const char *path, struct Str *out, size_t max)
+void str_add_place(struct Str *s, const char *path, u64 addr)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return err_errno(errno, "cannot open %s", path);
-	char buf[16384];
-	for (;;) {
-		ssize_t n = read(fd, buf, sizeof(buf));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0) {
-			int e = errno;
-			close(fd);
-			return err_errno(e, "cannot read %s", path);
-		}
-		if (!n)
-			break;
-		if (out->n + (size_t)n > max) {
-			close(fd);
-			return err_new("%s is larger than %zu bytes", path, max);
-		}
-		str_addn(out, buf, (size_t)n);
-	}
-	close(fd);
-	return NULL;
+	const char *base = strrchr(path, '/');
+	base = base && base[1] ? base + 1 : path;
+	size_t n = strlen(base);
+	bool bare = n > 2 && base[0] == '[' && base[n - 1] == ']';
+	str_addf(s, "[%.*s+0x%llx]", (int)(bare ? n - 2 : n), base + bare, (unsigned long long)addr);
 }

@@ -4,11 +4,10 @@
 // Why: /proc/kallsyms as a whole costs the kernel 30-60 ms, however few names are wanted; one symbol costs 3 us here, one name 16 us (a binary search
 // since Linux 6.2, commit 60443c88f3a8; before that the kernel unpacks names until it meets the one).
 // Invariant: nothing is loaded before the first question; a kernel that refuses is asked once.
-#include "bpf/priv.h"
+#include "bpf/internal.h"
 #include <errno.h>
 #include <linux/bpf.h>
 #include <sys/mman.h>
-#include <time.h>
 
 enum { HELPER_SNPRINTF = 165, HELPER_KALLSYMS_LOOKUP_NAME = 179 };
 enum { TEXT = 1024 }; // of a symbol's text or a name: KSYM_NAME_LEN is 512, MODULE_NAME_LEN 56 (include/linux/kallsyms.h, moduleparam.h)
@@ -136,14 +135,6 @@ bool kernask_symbol(void *arg, u64 addr, char *text, size_t size)
 	return true;
 }
 
-// Time this thread ran, not time that passed: on a busy machine it may wait for its turn in between.
-static u64 cpu_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (u64)t.tv_sec * 1000000000u + t.tv_nsec;
-}
-
 int kernask_addr(void *arg, const char *name, u64 *addr)
 {
 	struct KernAsk *k = arg;
@@ -154,10 +145,10 @@ int kernask_addr(void *arg, const char *name, u64 *addr)
 	memset(k->mem->text, 0, TEXT); // its last byte has to be 0
 	memcpy(k->mem->text, name, n);
 	k->mem->addr = 0;
-	u64 start = cpu_ns();
+	u64 start = clock_ns(CLOCK_THREAD_CPUTIME_ID); // time this thread ran: on a busy machine it may wait for its turn in between
 	if (!run(k->name, &r))
 		return -1;
-	k->slow = cpu_ns() - start > SLOW_NS;
+	k->slow = clock_ns(CLOCK_THREAD_CPUTIME_ID) - start > SLOW_NS;
 	*addr = k->mem->addr;
 	return r == -EPERM || r == -EINVAL ? -1 : !r && *addr;
 }

@@ -1,7 +1,7 @@
 // bpf: code into the kernel. sys.c is the only caller of bpf(2) and perf_event_open(2).
 #ifndef SONDE_BPF_H
 #define SONDE_BPF_H
-#include "ir/program.h"
+#include "lower/program.h"
 
 // ---- sys.c: thin, return fd/value >= 0 or -errno
 struct SysMap {
@@ -72,18 +72,21 @@ enum Feature {
 	FEAT_KPROBE, FEAT_FENTRY, FEAT_TP_BTF, FEAT_RAWTP, FEAT_BTF, FEAT_MODULE_BTF, FEAT_NO_PREALLOC, FEAT_BATCH, FEAT_V4_INSNS, FEAT_TASK_PT_REGS,
 	FEAT_GET_NS_PID, FEAT_D_PATH, FEAT_STRNCMP, FEAT_SIGNAL, FEAT_WRITE_USER, FEAT_KTIME_BOOT, FEAT_KTIME_TAI, FEAT_JIFFIES64, FEAT_ITER, FEAT_GET_STACK, FEAT_FUNC_IP,
 	FEAT_MAP_LOOKUP_PERCPU, FEAT_UPROBE_REFCTR, FEAT_HW_EVENTS, FEAT_ATOMICS, FEAT_GLOBAL_DATA_MMAP,
-	FEAT_BIG_KEYS,
+	FEAT_BIG_KEYS, FEAT_TASK_MEMORY,
 	FEAT_LOOP_ROUNDS, // callbacks are verified for every round, not for the first alone (see bpfrt/rt.h)
 	FEATURES
 };
 bool feature_has(enum Feature f);
 const char *feature_name(enum Feature f);
 const char *feature_note(enum Feature f); // since which kernel, what sonde does without it
-void feature_set(enum Feature f, bool has); // --no-feature, tests
-bool feature_by_name(const char *name, enum Feature *out); // as feature_name spells it
-bool own_pid_namespace(u64 *dev, u64 *ino); // as bpf_get_ns_current_pid_tgid wants it; false and zeros: the initial one
+void feature_set(enum Feature f, bool has); // for tests
+
+// ---- caps.c: may this process trace?
 struct err *feature_need_caps(void); // NULL when we may load tracing programs; else what is missing and what to do
-void info_print(FILE *out);	      // sonde info
+void caps_print(FILE *out);	      // a line for each capability that is missing and would help
+
+// ---- info.c
+void info_print(FILE *out); // sonde info
 
 // ---- ask.c: questions about kernel symbols, answered by the kernel itself. Nothing is loaded before the first one. One thread at a time.
 struct KernAsk;
@@ -100,8 +103,8 @@ struct err *link_runtime(struct Program *prog, struct Code *code);
 
 // Sets a RT_CONST of the runtime after link_runtime of all programs and before load_maps. False: no linked function reads it (or size differs).
 bool link_set_const(struct Program *prog, const char *name, const void *val, u32 size);
-// C line of instruction `insn` (from its start) of runtime function `fn`, for verifier logs; false when unknown.
-bool link_rt_line(const char *fn, u32 insn, const char **file, u32 *line);
+// rttab.c: C line of instruction `insn` (from its start) of runtime function `fn`, for verifier logs; false when unknown.
+bool rt_line(const char *fn, u32 insn, const char **file, u32 *line);
 
 // ---- btfgen.c: a program's own BTF: names of its functions and, with_lines, the script line of each instruction (verifier log, bpftool)
 struct ProgBtf {
@@ -118,7 +121,7 @@ void progbtf_deinit(struct ProgBtf *b);
 struct LoadOpts {
 	bool dump_verifier; // -d verifier: full verifier log to dump, nverified is set
 	FILE *dump;
-	u32 log_size; // bytes for the log of a rejected program; 0: enough
+	u32 log_size; // bytes for the verifier's log; 0: enough
 	// Kernel functions: sets *id (BTF id) and *btf_fd (of a module's BTF, 0: vmlinux); false if the kernel has none of that name.
 	bool (*kfunc)(void *arg, const char *name, u32 *id, int *btf_fd);
 	void *arg;
@@ -131,6 +134,8 @@ struct err *load_maps(struct Program *p, struct Loaded **out);
 // that it is sonde's bug; or names the helper, capability or limit when that is the reason.
 struct err *load_prog(struct Program *p, struct Loaded *l, struct ProbeProg *pp, const struct SysProg *base, const struct LoadOpts *o);
 void loaded_destroy(struct Loaded *l); // closes everything; NULL is fine
+bool map_type_is_percpu(u32 type); // every value is there once a CPU
 void map_kernel_name(const char *name, char out[16]); // "@x" -> "AT_x", other characters than [A-Za-z0-9_] -> '_', cut to 15
-struct MapDef *program_map(const struct Program *p, const char *name); // NULL if it does not exist (not used by any program)
+// kernoff.c: tells the runtime where the running kernel keeps what it follows; before load_maps
+void kernoff_set(struct Program *prog);
 #endif

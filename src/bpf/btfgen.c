@@ -1,10 +1,11 @@
-// BTF of a program of our own. Input: a linked ProbeProg; output: BTF bytes, func_info and line_info arrays for BPF_PROG_LOAD.
+// BTF of a program of our own. Input: a linked ProbeProg; output: BTF bytes, func_info and line_info arrays for BPF_PROG_LOAD, or the program
+// loaded with them.
 // Invariant: one func_info per subprogram in instruction order beginning at 0, the first line_info of each function at its first
 // instruction (kernel: check_btf_func, check_btf_line). Functions are BTF_FUNC_STATIC: callbacks of bpf_loop must be, and
 // static ones are verified where they are called, with any pointer as argument. Runtime functions named rtg_* are
 // global: verified once, with numbers as arguments.
 // Made by hand: a handful of types, where libbpf's builder would cost more memory than the whole program.
-#include "bpf/bpf.h"
+#include "bpf/internal.h"
 #include <ctype.h>
 #include <linux/bpf.h>
 #include <linux/btf.h>
@@ -113,7 +114,7 @@ static void add_runtime_lines(struct LineBuild *b, const char *fn, u32 from, u32
 	for (u32 i = from; i < to; i++) {
 		const char *file = "";
 		u32 line = 0;
-		bool known = link_rt_line(fn, i - from, &file, &line);
+		bool known = rt_line(fn, i - from, &file, &line);
 		if (!is_insn[i] || (i > from && (!known || line == last)))
 			continue;
 		if (!text_off || line != last) {
@@ -218,4 +219,25 @@ void progbtf_deinit(struct ProgBtf *b)
 	free(b->funcs);
 	free(b->lines);
 	*b = (struct ProgBtf){0};
+}
+
+int load_with_btf(const struct ProbeProg *pp, struct SysProg *sp, bool lines)
+{
+	struct ProgBtf b;
+	progbtf_build(pp, lines, &b);
+	int btf = sys_btf_load(b.data, b.size, NULL, 0);
+	if (btf >= 0) {
+		sp->btf_fd = btf;
+		sp->func_info = b.funcs;
+		sp->nfunc_info = b.nfuncs;
+		sp->line_info = b.lines;
+		sp->nline_info = b.nlines;
+	}
+	int r = sys_prog_load(sp); // without BTF a kernel that needs it says so
+	sp->btf_fd = 0;
+	sp->nfunc_info = sp->nline_info = 0;
+	if (btf >= 0)
+		close(btf);
+	progbtf_deinit(&b);
+	return r;
 }

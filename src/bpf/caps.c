@@ -1,11 +1,13 @@
 // May we load tracing programs? Input: this process's capabilities, seccomp state, the kernel's lockdown mode; output: an error that
 // says what is missing and what to do, or NULL. Invariant: only facts the kernel tells (proc(5), capabilities(7), lockdown(7)).
+#include "base/caps.h"
 #include "bpf/bpf.h"
 #include <errno.h>
 #include <linux/bpf.h>
 #include <sys/stat.h>
 
-enum { CAP_SYS_ADMIN_BIT = 21, CAP_PERFMON_BIT = 38, CAP_BPF_BIT = 39 };
+// What the tools can use; man/sonde.1 and README.md name the same.
+#define ALL_CAPS "cap_bpf,cap_perfmon,cap_dac_read_search,cap_sys_ptrace,cap_syslog,cap_checkpoint_restore"
 
 // Value of "Field:\t..." in /proc/self/status, base 16 or 10; 0 when absent.
 static u64 status_field(const char *status, const char *field, int base)
@@ -50,14 +52,29 @@ static int try_load(void)
 	return 0;
 }
 
-// 0xEFFFFFFC is PROC_PID_INIT_INO of include/linux/proc_ns.h.
-bool own_pid_namespace(u64 *dev, u64 *ino)
+static struct err *need_caps(const char *missing)
 {
-	struct stat ns;
-	bool nested = !stat("/proc/self/ns/pid", &ns) && ns.st_ino != 0xEFFFFFFCu;
-	*dev = nested ? ns.st_dev : 0;
-	*ino = nested ? ns.st_ino : 0;
-	return nested;
+	char self[256];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	self[MAX(n, 0)] = 0;
+	return err_new("sonde needs root, or the capabilities CAP_BPF and CAP_PERFMON (missing: %s): run it with sudo, or give its binary all that it "
+		       "can use: setcap " ALL_CAPS "+ep %s; 'man sonde' says what each is for", missing, n > 0 ? self : "sonde");
+}
+
+void caps_print(FILE *out)
+{
+	static const struct {
+		enum Cap cap;
+		const char *name, *without;
+	} useful[] = {
+		{CAP_DAC_READ_SEARCH_BIT, "CAP_DAC_READ_SEARCH", "no tracepoints, so no offcputime, offwaketime, wakeuptime; no files that this user may not read"},
+		{CAP_SYS_PTRACE_BIT, "CAP_SYS_PTRACE", "one-frame stacks of other users' processes"},
+		{CAP_SYSLOG_BIT, "CAP_SYSLOG", "no kaddr(), and some kernel frames without a name"},
+		{CAP_CHECKPOINT_RESTORE_BIT, "CAP_CHECKPOINT_RESTORE", "no names from files that were deleted or replaced while they run"},
+	};
+	for (u32 i = 0; i < ARRAY_LEN(useful); i++)
+		if (!cap_have(useful[i].cap))
+			fprintf(out, "  without %s: %s\n", useful[i].name, useful[i].without);
 }
 
 struct err *feature_need_caps(void)
@@ -66,15 +83,12 @@ struct err *feature_need_caps(void)
 	struct err *e = read_file("/proc/self/status", &s, 1 << 16);
 	if (e)
 		return err_wrap(e, "cannot tell which capabilities sonde has (is /proc mounted?)");
-	u64 caps = status_field(str_text(&s), "\nCapEff:", 16);
 	u64 seccomp = status_field(str_text(&s), "\nSeccomp:", 10);
 	str_deinit(&s);
 
-	bool admin = caps >> CAP_SYS_ADMIN_BIT & 1, bpf = caps >> CAP_BPF_BIT & 1, perfmon = caps >> CAP_PERFMON_BIT & 1;
-	if (!admin && !(bpf && perfmon))
-		return err_new("sonde needs root, or the capabilities CAP_BPF and CAP_PERFMON (missing: %s): run it with sudo, "
-			       "or give them with 'setcap cap_bpf,cap_perfmon,cap_dac_read_search,cap_sys_ptrace+ep' on the sonde binary",
-			       bpf ? "CAP_PERFMON" : perfmon ? "CAP_BPF" : "both");
+	bool bpf = cap_have(CAP_BPF_BIT), perfmon = cap_have(CAP_PERFMON_BIT);
+	if (!bpf || !perfmon)
+		return need_caps(bpf ? "CAP_PERFMON" : perfmon ? "CAP_BPF" : "both");
 	int r = try_load();
 	if (r == -ENOSYS)
 		return err_new("this kernel has no bpf() system call: it must be built with CONFIG_BPF_SYSCALL=y");

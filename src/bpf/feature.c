@@ -1,7 +1,8 @@
 // What this kernel can do. Input: nothing; output: yes or no per feature, each found out by trying it once (a tiny program, map or link
 // that touches nothing) and remembered. Invariant: no kernel version is ever looked at; a try that leaves something behind in the
 // kernel (a program, a map, a link) closes it before it returns.
-#include "bpf/priv.h"
+#include "base/caps.h"
+#include "bpf/internal.h"
 #include "ctype/ctype.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +13,7 @@
 enum { // helper numbers newer than 6.1's headers or not worth including by name
 	HELPER_KTIME_TAI = 208,
 	HELPER_LOOKUP_PERCPU = 195,
+	HELPER_COPY_FROM_USER_TASK = 191,
 };
 
 // btf_id: what a program of type TRACING is for; 0 for other types. The descriptor or -errno.
@@ -342,6 +344,36 @@ static bool try_iter(u32 arg)
 	return close_ok(load_tracing(BPF_TRACE_ITER, iter_btf_id(), insns, ARRAY_LEN(insns), NULL, 0));
 }
 
+// A sleepable iterator over tasks that reads their memory, loaded as a whole: the kernel has the helper, and knows the iterator's task for one.
+static bool try_task_memory(u32 arg)
+{
+	struct BtfUse b;
+	struct Record *ctx;
+	struct Field task;
+	u32 id = 0;
+	btf_use(&b);
+	struct err *e = ctype_iter(b.c, "task", &ctx, &id);
+	bool found = !e && record_field(ctx, "task", &task);
+	err_free(e);
+	btf_unuse(&b);
+	if (!found)
+		return false;
+	const struct BpfInsn insns[] = {
+		INSN(BPF_LDX | BPF_MEM | BPF_DW, 4, 1, (s16)task.off, 0),
+		MOV_IMM(0, 0),
+		INSN(BPF_JMP | BPF_JEQ | BPF_K, 4, 0, 6, 0),
+		INSN(BPF_ALU64 | BPF_MOV | BPF_X, 1, 10, 0, 0),
+		INSN(BPF_ALU64 | BPF_ADD | BPF_K, 1, 0, 0, -8),
+		MOV_IMM(2, 8), MOV_IMM(3, 0), MOV_IMM(5, 0),
+		CALL(HELPER_COPY_FROM_USER_TASK),
+		MOV_IMM(0, 0),
+		EXIT(),
+	};
+	struct SysProg p = {.type = BPF_PROG_TYPE_TRACING, .expected_attach_type = BPF_TRACE_ITER, .attach_btf_id = id, .insns = insns,
+			    .ninsns = ARRAY_LEN(insns), .license = "Dual BSD/GPL", .name = "sonde_try", .flags = BPF_F_SLEEPABLE};
+	return close_ok(sys_prog_load(&p));
+}
+
 // Paths under the event sources of perf: which kinds perf_event_open(2) takes.
 static const char *const pmu_paths[] = {
 	"/sys/bus/event_source/devices/kprobe/type",
@@ -350,7 +382,7 @@ static const char *const pmu_paths[] = {
 };
 static bool try_path(u32 which)
 {
-	return access(pmu_paths[which], R_OK) == 0;
+	return can_access(pmu_paths[which], R_OK);
 }
 
 static bool try_hardware(u32 arg)
@@ -433,6 +465,9 @@ static const struct Row rows[FEATURES] = {
 	[FEAT_KTIME_TAI] = {"get_tai_ns", "Linux 6.1; nsecs(tai) needs it", try_tp_helper, HELPER_KTIME_TAI},
 	[FEAT_JIFFIES64] = {"jiffies64", "Linux 5.6; jiffies needs it", try_tp_helper, BPF_FUNC_jiffies64},
 	[FEAT_ITER] = {"iter", "Linux 5.8 with BTF; iter probes need it", try_iter, 0},
+	[FEAT_TASK_MEMORY] = {"copy_from_user_task",
+		"Linux 5.18; ustack is empty in iter:task without it, and threads asleep since before tracing began have no user stack",
+		try_task_memory, 0},
 	[FEAT_GET_STACK] = {"get_stack", "Linux 4.18; kstack needs it", try_tp_helper, BPF_FUNC_get_stack},
 	[FEAT_FUNC_IP] = {"get_func_ip", "Linux 5.15; func in kretprobes is known for one function each without it", try_kprobe_helper, BPF_FUNC_get_func_ip},
 	[FEAT_MAP_LOOKUP_PERCPU] = {"lookup_percpu_elem",
@@ -474,16 +509,6 @@ const char *feature_note(enum Feature f)
 void feature_set(enum Feature f, bool has)
 {
 	answers[f] = has ? YES : NO;
-}
-
-bool feature_by_name(const char *name, enum Feature *out)
-{
-	for (u32 i = 0; i < FEATURES; i++)
-		if (!strcmp(rows[i].name, name)) {
-			*out = (enum Feature)i;
-			return true;
-		}
-	return false;
 }
 
 u32 verifier_insn_limit(void)

@@ -1,13 +1,11 @@
 // `sonde info`: what this system can do, for people and for scripts. Input: nothing; output: sections of "  name: yes" lines.
 // Invariant: section titles and the names bpftrace --info has mean what they mean there, one on a line, so that scripts that grep for
 // them go on working.
-#include "bpf/priv.h"
+#include "bpf/internal.h"
+#include "ctype/ctype.h"
+#include "version.h" // made by package/version
 #include <linux/bpf.h>
 #include <sys/utsname.h>
-
-#ifndef SONDE_VERSION
-#define SONDE_VERSION "unreleased"
-#endif
 
 static void yes_no(FILE *out, const char *name, bool yes)
 {
@@ -30,10 +28,13 @@ static void print_system(FILE *out)
 	uname(&u);
 	fprintf(out, "System\n  OS: %s %s %s\n  Arch: %s\n", u.sysname, u.release, u.version, u.machine);
 	struct err *e = feature_need_caps();
-	fprintf(out, "  tracing allowed: %s%s\n\n", e ? "no: " : "yes", e ? err_text(e) : "");
+	fprintf(out, "  tracing allowed: %s%s\n", e ? "no: " : "yes", e ? err_text(e) : "");
+	if (!e)
+		caps_print(out);
+	fputc('\n', out);
 	err_free(e);
-	fprintf(out, "Build\n  version: %s\n  LLVM: not needed\n  bfd: no\n  libdw (DWARF support): yes\n  libsystemd (systemd notify support): yes\n"
-		     "  blazesym (advanced symbolization): no\n  dwunwind (DWARF stack unwinding): yes\n\n", SONDE_VERSION);
+	fprintf(out, "Build\n  version: %s\n  LLVM: not needed\n  bfd: no\n  libdw (DWARF support): %s\n  libsystemd (systemd notify support): yes\n"
+		     "  blazesym (advanced symbolization): no\n  dwunwind (DWARF stack unwinding): yes\n\n", SONDE_VERSION, ctype_has_dwarf() ? "yes" : "no");
 }
 
 static void print_helpers(FILE *out)
@@ -54,7 +55,7 @@ static void print_helpers(FILE *out)
 	};
 	static const enum Feature feats[] = {
 		FEAT_SIGNAL, FEAT_WRITE_USER, FEAT_KTIME_BOOT, FEAT_KTIME_TAI, FEAT_JIFFIES64, FEAT_D_PATH, FEAT_FUNC_IP, FEAT_FOR_EACH_MAP_ELEM,
-		FEAT_MAP_LOOKUP_PERCPU, FEAT_GET_NS_PID, FEAT_BPF_LOOP, FEAT_STRNCMP, FEAT_TASK_PT_REGS, FEAT_GET_STACK,
+		FEAT_MAP_LOOKUP_PERCPU, FEAT_GET_NS_PID, FEAT_BPF_LOOP, FEAT_STRNCMP, FEAT_TASK_PT_REGS, FEAT_TASK_MEMORY, FEAT_GET_STACK,
 	};
 	fputs("Kernel helpers\n", out);
 	for (u32 i = 0; i < ARRAY_LEN(helpers); i++)

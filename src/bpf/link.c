@@ -1,42 +1,16 @@
 // The runtime linked into a program. Input: code with REL_RT relocations; output: the same code with the functions it calls, and those
 // they call, appended, and their maps in prog->maps. Invariant: each function is appended once, in table order; existing instruction
-// indexes do not change. The tables are made from build/bpfrt/*.bpf.o by tools/mkrt.c when sonde is built.
-#include "bpf/bpf.h"
+// indexes do not change. The runtime itself is in rttab.c.
+#include "bpf/internal.h"
 #include <linux/bpf.h>
-
-enum RtRelocKind { RTK_CALL, RTK_CALLBACK, RTK_MAP, RTK_RODATA }; // as in tools/mkrt.c
-struct RtReloc {
-	u16 insn; // from the function's start
-	u8 kind;
-	u16 target; // index in rt_funcs, rt_maps
-	s32 addend; // RTK_RODATA: offset in rt_rodata
-};
-struct RtLine {
-	u16 insn, line;
-};
-struct RtFunc {
-	const char *name, *file;
-	u8 nparams;
-	bool global; // generated code may call it
-	u32 insn0, ninsns, reloc0, nrelocs, line0, nlines;
-};
-struct RtMapEntry {
-	const char *name;
-	u32 w[10]; // struct RtMapDef
-};
-struct RtConstEntry {
-	const char *name;
-	u32 off, size;
-};
-#include "rt_tab.h"
 
 #define RODATA_MAP "rt_rodata"
 
 static int find_exact(const char *name)
 {
-	for (int i = 0; i < RT_NFUNCS; i++)
+	for (u32 i = 0; i < rt_nfuncs; i++)
 		if (rt_funcs[i].global && !strcmp(rt_funcs[i].name, name))
-			return i;
+			return (int)i;
 	return -1;
 }
 
@@ -47,23 +21,6 @@ static int find_func(const char *name)
 	snprintf(other, sizeof(other), "%s_noloop", name);
 	int i = feature_has(FEAT_BPF_LOOP) ? -1 : find_exact(other);
 	return i < 0 ? find_exact(name) : i;
-}
-
-bool link_rt_line(const char *fn, u32 insn, const char **file, u32 *line)
-{
-	for (int i = 0; i < RT_NFUNCS; i++) {
-		const struct RtFunc *f = &rt_funcs[i];
-		if (strcmp(f->name, fn))
-			continue;
-		bool found = false;
-		*file = f->file;
-		for (u32 k = 0; k < f->nlines && rt_lines[f->line0 + k].insn <= insn; k++) {
-			*line = rt_lines[f->line0 + k].line;
-			found = true;
-		}
-		return found;
-	}
-	return false;
 }
 
 static struct MapDef *add_map(struct Program *prog, const char *name, const u32 w[5])
@@ -77,7 +34,6 @@ static struct MapDef *add_map(struct Program *prog, const char *name, const u32 
 		.value_size = w[2],
 		.max_entries = w[3],
 		.flags = w[4],
-		.percpu = w[0] == BPF_MAP_TYPE_PERCPU_HASH || w[0] == BPF_MAP_TYPE_PERCPU_ARRAY || w[0] == BPF_MAP_TYPE_LRU_PERCPU_HASH,
 		.fd = -1,
 	};
 	vec_push(&prog->maps, m);
@@ -107,9 +63,9 @@ static struct MapDef *rodata_map(struct Program *prog)
 	struct MapDef *m = program_map(prog, RODATA_MAP);
 	if (m)
 		return m;
-	m = add_map(prog, RODATA_MAP, (const u32[5]){BPF_MAP_TYPE_ARRAY, 4, RT_RODATA_SIZE, 1, BPF_F_RDONLY_PROG});
-	void *init = arena_alloc(prog->arena, RT_RODATA_SIZE + 1);
-	memcpy(init, rt_rodata, RT_RODATA_SIZE);
+	m = add_map(prog, RODATA_MAP, (const u32[5]){BPF_MAP_TYPE_ARRAY, 4, rt_rodata_size, 1, BPF_F_RDONLY_PROG});
+	void *init = arena_alloc(prog->arena, rt_rodata_size + 1);
+	memcpy(init, rt_rodata, rt_rodata_size);
 	m->init = init;
 	return m;
 }
@@ -119,7 +75,7 @@ bool link_set_const(struct Program *prog, const char *name, const void *val, u32
 	const struct MapDef *m = program_map(prog, RODATA_MAP);
 	if (!m)
 		return false;
-	for (int i = 0; i < RT_NCONSTS; i++) {
+	for (u32 i = 0; i < rt_nconsts; i++) {
 		if (strcmp(rt_consts[i].name, name) || rt_consts[i].size != size)
 			continue;
 		memcpy((char *)m->init + rt_consts[i].off, val, size); // ours, see rodata_map
@@ -128,19 +84,22 @@ bool link_set_const(struct Program *prog, const char *name, const void *val, u32
 	return false;
 }
 
-// Where each function sits in the code; 0: not needed.
+struct Place { // of a function of the runtime
+	u32 at;		  // its first instruction in the code
+	bool need, is_callback;
+};
 struct Link {
-	u32 at[RT_NFUNCS + 1];
-	bool need[RT_NFUNCS + 1], is_callback[RT_NFUNCS + 1];
+	struct Place *funcs; // as rt_funcs
 	VEC(u32) todo;
 };
 
 static void need(struct Link *l, u32 func, bool callback)
 {
-	l->is_callback[func] |= callback;
-	if (l->need[func])
+	struct Place *p = &l->funcs[func];
+	p->is_callback |= callback;
+	if (p->need)
 		return;
-	l->need[func] = true;
+	p->need = true;
 	vec_push(&l->todo, func);
 }
 
@@ -171,15 +130,15 @@ static void append_func(struct Program *prog, struct Code *code, const struct Li
 	const struct RtFunc *f = &rt_funcs[fi];
 	for (u32 i = 0; i < f->ninsns; i++)
 		vec_push(&code->insns, rt_insns[f->insn0 + i]);
-	struct CodeFunc cf = {l->at[fi], f->name, f->nparams, l->is_callback[fi]};
+	struct CodeFunc cf = {l->funcs[fi].at, f->name, f->nparams, l->funcs[fi].is_callback};
 	vec_push(&code->funcs, cf);
 	for (u32 i = 0; i < f->nrelocs; i++) {
 		const struct RtReloc *r = &rt_relocs[f->reloc0 + i];
-		struct Reloc out = {.insn = l->at[fi] + r->insn};
+		struct Reloc out = {.insn = l->funcs[fi].at + r->insn};
 		switch ((enum RtRelocKind)r->kind) {
 		case RTK_CALL:
 		case RTK_CALLBACK:
-			point_to(code, out.insn, l->at[r->target]);
+			point_to(code, out.insn, l->funcs[r->target].at);
 			continue;
 		case RTK_MAP:
 			out.kind = REL_MAPFD;
@@ -195,44 +154,51 @@ static void append_func(struct Program *prog, struct Code *code, const struct Li
 	}
 }
 
-struct err *link_runtime(struct Program *prog, struct Code *code)
+// The functions that code calls, and where they will be.
+static struct err *find_needed(struct Link *l, const struct Code *code)
 {
-	struct Link l = {0};
-	struct err *e = NULL;
-	for (size_t i = 0; i < code->relocs.n && !e; i++) {
+	for (size_t i = 0; i < code->relocs.n; i++) {
 		const struct Reloc *r = &code->relocs.p[i];
 		if (r->kind != REL_RT)
 			continue;
 		int f = find_func(r->name);
 		if (f < 0)
-			e = err_new("sonde was built without the runtime function %s", r->name);
-		else
-			need(&l, (u32)f, code->insns.p[r->insn].code == (BPF_LD | BPF_IMM | BPF_DW));
+			return err_new("sonde was built without the runtime function %s", r->name);
+		need(l, (u32)f, code->insns.p[r->insn].code == (BPF_LD | BPF_IMM | BPF_DW));
 	}
-	if (e || !l.todo.n) {
-		vec_deinit(&l.todo);
-		return e;
-	}
-	close_over(&l);
-	vec_deinit(&l.todo);
-
+	close_over(l);
 	u32 at = (u32)code->insns.n;
-	for (u32 i = 0; i < RT_NFUNCS; i++)
-		if (l.need[i]) {
-			l.at[i] = at;
+	for (u32 i = 0; i < rt_nfuncs; i++)
+		if (l->funcs[i].need) {
+			l->funcs[i].at = at;
 			at += rt_funcs[i].ninsns;
 		}
+	return NULL;
+}
+
+static void append_needed(struct Program *prog, struct Code *code, const struct Link *l)
+{
 	size_t kept = 0;
 	for (size_t i = 0; i < code->relocs.n; i++) {
 		const struct Reloc r = code->relocs.p[i];
 		if (r.kind == REL_RT)
-			point_to(code, r.insn, l.at[find_func(r.name)]);
+			point_to(code, r.insn, l->funcs[find_func(r.name)].at);
 		else
 			code->relocs.p[kept++] = r;
 	}
 	code->relocs.n = kept;
-	for (u32 i = 0; i < RT_NFUNCS; i++)
-		if (l.need[i])
-			append_func(prog, code, &l, i);
-	return NULL;
+	for (u32 i = 0; i < rt_nfuncs; i++)
+		if (l->funcs[i].need)
+			append_func(prog, code, l, i);
+}
+
+struct err *link_runtime(struct Program *prog, struct Code *code)
+{
+	struct Link l = {.funcs = xcalloc(rt_nfuncs, sizeof(*l.funcs))};
+	struct err *e = find_needed(&l, code);
+	if (!e)
+		append_needed(prog, code, &l);
+	vec_deinit(&l.todo);
+	free(l.funcs);
+	return e;
 }

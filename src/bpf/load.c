@@ -1,7 +1,7 @@
 // Maps and programs into the kernel. Input: a Program whose code is linked; output: descriptors in MapDef.fd and ProbeProg.fd.
 // Invariant: struct Loaded owns every descriptor and mapping made here. The first attempt asks for no log and carries only what the
 // kernel needs; a rejected program is loaded again with line info and a log, from which vlog.c makes the error.
-#include "bpf/priv.h"
+#include "bpf/internal.h"
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,14 +20,6 @@ struct Loaded {
 	VEC(struct Mapping) mmaps;
 };
 
-struct MapDef *program_map(const struct Program *p, const char *name)
-{
-	for (size_t i = 0; i < p->maps.n; i++)
-		if (!strcmp(p->maps.p[i]->name, name))
-			return p->maps.p[i];
-	return NULL;
-}
-
 void map_kernel_name(const char *name, char out[16])
 {
 	u32 n = 0;
@@ -43,7 +35,7 @@ void map_kernel_name(const char *name, char out[16])
 
 // ---- maps
 
-static bool is_percpu(u32 type)
+bool map_type_is_percpu(u32 type)
 {
 	return type == BPF_MAP_TYPE_PERCPU_HASH || type == BPF_MAP_TYPE_PERCPU_ARRAY || type == BPF_MAP_TYPE_LRU_PERCPU_HASH;
 }
@@ -57,7 +49,7 @@ static struct err *map_error(const struct MapDef *m, int r)
 	}
 	if (r != -ENOMEM && r != -E2BIG && r != -EINVAL)
 		return err_errno(-r, "cannot create map %s (type %u)", m->name, m->bpf_type);
-	if (is_percpu(m->bpf_type) && m->value_size > 32768) // PCPU_MIN_UNIT_SIZE
+	if (map_type_is_percpu(m->bpf_type) && m->value_size > 32768) // PCPU_MIN_UNIT_SIZE
 		return err_errno(-r, "map %s: its value has %u bytes, a per-CPU map holds at most 32768", m->name, m->value_size);
 	if (r == -E2BIG && m->key_size > 512 && !feature_has(FEAT_BIG_KEYS))
 		return err_errno(E2BIG, "map %s: its key has %u bytes, this kernel takes 512 at most: use shorter strings (max_strlen, str(s, length))",
@@ -69,8 +61,9 @@ static struct err *map_error(const struct MapDef *m, int r)
 				 "cannot create map %s (type %u, key %u, value %u, entries %u, flags 0x%x): unknown to this kernel",
 				 m->name, m->bpf_type, m->key_size, m->value_size, m->max_entries, m->flags);
 	return err_errno(-r, "no memory for map %s: %u entries of %u + %u bytes%s, %llu MB: lower %s", m->name, m->max_entries, m->key_size,
-			 m->value_size, is_percpu(m->bpf_type) ? " per CPU" : "", (unsigned long long)(bytes >> 20),
-			 m->user ? "max_map_keys, or the size of its strings (max_strlen)" : "max_map_keys or the stack storage");
+			 m->value_size, map_type_is_percpu(m->bpf_type) ? " per CPU" : "", (unsigned long long)(bytes >> 20),
+			 m->user ? "max_map_keys (--hash-storage-size of a tool), or the size of its strings (max_strlen)"
+				 : "max_map_keys (--hash-storage-size of a tool) or --stack-storage-size");
 }
 
 static int create_map(const struct MapDef *m, int inner_fd)
@@ -242,33 +235,17 @@ static bool needs_btf(const struct Code *c)
 	return false;
 }
 
-int load_with_btf(const struct ProbeProg *pp, struct SysProg *sp, bool lines)
-{
-	struct ProgBtf b;
-	progbtf_build(pp, lines, &b);
-	int btf = sys_btf_load(b.data, b.size, NULL, 0);
-	if (btf >= 0) {
-		sp->btf_fd = btf;
-		sp->func_info = b.funcs;
-		sp->nfunc_info = b.nfuncs;
-		sp->line_info = b.lines;
-		sp->nline_info = b.nlines;
-	}
-	int r = sys_prog_load(sp); // without BTF a kernel that needs it says so
-	sp->btf_fd = 0;
-	sp->nfunc_info = sp->nline_info = 0;
-	if (btf >= 0)
-		close(btf);
-	progbtf_deinit(&b);
-	return r;
-}
-
 #define LOG_MAX (16u << 20) // the most that 5.10 takes is UINT_MAX >> 8 (bpf_check); later kernels keep the log's tail
+
+static u32 log_room(const struct LoadOpts *o)
+{
+	return o && o->log_size ? MIN(o->log_size, LOG_MAX - 1) : LOG_MAX - 1;
+}
 
 // Loads once more with a log and makes an error of it. The log buffer is only touched as far as the kernel writes.
 static struct err *explain(struct Program *p, struct ProbeProg *pp, struct SysProg *sp, const struct LoadOpts *o, int first)
 {
-	sp->log_size = o && o->log_size ? MIN(o->log_size, LOG_MAX - 1) : LOG_MAX - 1;
+	sp->log_size = log_room(o);
 	sp->log = xcalloc(1, sp->log_size);
 	sp->log_level = 1;
 	int r = load_with_btf(pp, sp, true);
@@ -286,7 +263,7 @@ static struct err *explain(struct Program *p, struct ProbeProg *pp, struct SysPr
 
 static void dump_log(struct ProbeProg *pp, struct SysProg *sp, const struct LoadOpts *o)
 {
-	sp->log_size = LOG_MAX - 1;
+	sp->log_size = log_room(o);
 	sp->log = xcalloc(1, sp->log_size);
 	sp->log_level = 2 | 4; // BPF_LOG_LEVEL2 | BPF_LOG_STATS
 	int r = load_with_btf(pp, sp, true);

@@ -1,7 +1,7 @@
 // Verifier log -> error. Input: the kernel's log text and the program it is about; output: an error that names what the kernel lacks,
 // or the script line, the log's end and that sonde is at fault. Invariant: the log is only searched, never trusted to be complete.
 // Formats: kernel/bpf/verifier.c (check_helper_call, verbose_linfo, print_verification_stats), stable since 5.10 except where noted.
-#include "bpf/priv.h"
+#include "bpf/internal.h"
 #include <ctype.h>
 #include <errno.h>
 #include <linux/bpf.h>
@@ -86,7 +86,7 @@ static struct Origin *origins(const struct ProbeProg *pp)
 	for (size_t i = 0; i < c->funcs.n; i++) {
 		const char *file;
 		u32 line;
-		if (link_rt_line(c->funcs.p[i].name, 0, &file, &line))
+		if (rt_line(c->funcs.p[i].name, 0, &file, &line))
 			o[c->funcs.p[i].insn].rt = c->funcs.p[i].name;
 	}
 	for (size_t i = 1; i < c->insns.n; i++) {
@@ -227,6 +227,14 @@ struct err *vlog_error(struct Program *p, struct ProbeProg *pp, const struct Sys
 		e = err_new("%s uses helpers that the kernel gives only to programs with a GPL-compatible licence, "
 			    "but the script's license is \"%s\"",
 			    prog_label(pp), sp->license);
+	else if (strstr(log, "frames is too deep"))
+		e = err_new("the program of %s has more functions in one another than the kernel takes (8), and each loop is one: "
+			    "use fewer loops in one another, take user stacks outside of loops",
+			    prog_label(pp));
+	else if (strstr(log, "combined stack size"))
+		e = err_new("the program of %s and the functions it calls need more stack than the kernel gives them (512 bytes): "
+			    "work out long expressions in steps, use fewer loops in one another, or config = { on_stack_limit = 8 }",
+			    prog_label(pp));
 	else if (strstr(log, "BPF program is too large") || strstr(log, "jumps is too complex") || (r == -E2BIG && last_insn(log) < 0))
 		e = err_new("the program of %s is too large for the kernel's verifier (%u instructions, %u visits; the limit is 1000000): "
 			    "use fewer or shorter loops (unroll), or smaller strings (max_strlen)",

@@ -1,4 +1,4 @@
-// Layouts that the kernel side (bpfrt/*.bpf.c, generated code) and the user side (run/, unwind/) share. Plain C, no headers needed
+// Layouts that the kernel side (bpfrt/*.bpf.c, generated code) and the user side (run/, track/, stack/) share. Plain C, no headers needed
 // on the bpf target: both sides define u8..s64 before including this.
 #ifndef SONDE_RT_ABI_H
 #define SONDE_RT_ABI_H
@@ -13,11 +13,11 @@ enum RtEventKind {
 	RT_EV_PRINT_MAP, // id: map; payload struct RtPrintMap
 	RT_EV_CLEAR, RT_EV_ZERO, // id: map
 	RT_EV_EXIT,	 // payload: u64 exit code
-	RT_EV_JOIN,	 // id: format site; payload: struct RtJoin
+	RT_EV_JOIN,	 // id: format site; payload: u64 n, then n strings, one every RT_JOIN_STRIDE bytes
 	RT_EV_HELPER_ERR, // id: error site; payload: s64 return code (-k)
 	RT_EV_PROC_NEW,	 // a process whose mappings the unwinder does not know; payload: u64 tgid
+	RT_EV_CODE,	 // struct RtCodeNew
 	RT_EV_WATCH, RT_EV_UNWATCH, // id: number of the watchpoint (WATCH); payload: u64 address
-	RT_EV_SIGSTOPPED,
 };
 struct RtPrintMap {
 	u64 top, div;
@@ -31,7 +31,7 @@ struct RtPacket {
 	u32 len, offset, pad;
 };
 
-// ---- value layouts of lang/type.h kinds
+// ---- value layouts of type/type.h kinds
 struct RtUsym {
 	u64 addr;
 	u32 pid, pad;
@@ -49,6 +49,10 @@ struct RtCgroupPath {
 	u64 fmt; // format site holding the filter text
 	u64 id;
 };
+// Aggregations. hist and lhist: a u64 for each bucket.
+struct RtTotal { // count and sum
+	u64 total;
+};
 struct RtMinMax {
 	u64 val;
 	u64 is_set;
@@ -57,26 +61,82 @@ struct RtAvg { // avg and stats
 	u64 total;
 	u64 count;
 };
+struct RtQuantiles { // then a u64 for each bucket of hist(n, 5)
+	u64 max; // of the values with their sign bit flipped; 0: there is none
+};
 // A time series is a ring of these, one an interval: interval number `epoch` is in slot epoch % n.
 struct RtTsSlot {
 	u64 val;
 	u64 meta;  // avg: how many values; last: time of the value; else 1
 	u64 epoch; // time / interval; 0: never used
 };
-enum RtTsAgg { RT_TS_LAST, RT_TS_AVG, RT_TS_MAX, RT_TS_MIN, RT_TS_SUM }; // as enum TsAgg of lang/type.h
+enum RtTsAgg { RT_TS_LAST, RT_TS_AVG, RT_TS_MAX, RT_TS_MIN, RT_TS_SUM }; // as enum TsAgg of type/type.h
 
-// ---- stacks. A stack id is hash52 << 12 | nframes (1..4095); 0: no stack. Interned in the rt_stacks_* maps under that id.
+// ---- a value of a map of the script: the bytes of its type, up to the next multiple of 8; per-CPU maps have that once for each CPU.
+// A map without keys is an array of one element, which is always there, so a word behind the bytes says whether it was ever set, 1 or 0.
+// Aggregations whose 0 says that nothing was added have no such word.
+#define RT_VALUE_SIZE(bytes) (((bytes) + 7u) & ~7u)
+#define RT_VALUE_SET_SIZE 8u // of that word, at RT_VALUE_SIZE(bytes)
+
+// ---- stacks. A stack id is hash52 << 12 | frames (1..RT_STACK_MAX); 0: no stack. Interned in the rt_stacks_* maps under that id.
+// A user stack of more frames is a list of ids, of pieces of RT_STACK_PIECE frames each, the last one of fewer: its own id has RT_STACK_LIST. Of a
+// recursion most pieces are the same.
 #define RT_STACK_LOST (1ULL << 12) // there was a stack, but it could not be taken or stored; counted in RtCounters
-#define RT_STACK_NFRAMES(id) ((u32)((id) & 0xfff))
-#define RT_STACK_MAX 1024 // frames, user or kernel
+#define RT_STACK_LIST 2048
+#define RT_STACK_NFRAMES(id) ((u32)((id) & (RT_STACK_LIST - 1))) // of the entry; or pieces
+#define RT_STACK_MAX 1024 // frames of an entry
+#define RT_STACK_PIECE 128
+#define RT_STACK_PIECES 512
+#define RT_STACK_DEEP (RT_STACK_PIECE * RT_STACK_PIECES) // frames of a user stack
 
 // A frame of a kernel stack is its address. A frame of a user stack is either
-//   bit 63 set: RT_FRAME_OBJ | object id << 44 | file offset      (19 bits of object, 44 of offset)
+//   bit 63 set: RT_FRAME_OBJ | object id << 44 | file offset      (18 bits of object, 44 of offset)
 //   bit 63 clear: a raw virtual address of process `pid` below (JIT code, or a mapping not known when it was taken)
+// Either may have RT_FRAME_EXACT: the place is where the thread was (the leaf, or what a signal interrupted). Without it, it is a return address:
+// the call is before it, and may be its function's last instruction.
 #define RT_FRAME_OBJ (1ULL << 63)
+// A raw one may have RT_FRAME_NOFILE: there was no file at that address when it was taken, as the kernel itself has it; whatever lies there later is not
+// its name.
+#define RT_FRAME_EXACT (1ULL << 62)
+#define RT_FRAME_NOFILE (1ULL << 61)
 #define RT_FRAME_MAKE(obj, off) (RT_FRAME_OBJ | (u64)(obj) << 44 | ((u64)(off) & 0xfffffffffffULL))
-#define RT_FRAME_ID(f) ((u32)((f) >> 44 & 0x7ffff))
+#define RT_FRAME_ID(f) ((u32)((f) >> 44 & 0x3ffff))
 #define RT_FRAME_OFF(f) ((f) & 0xfffffffffffULL)
+#define RT_FRAME_ADDR(f) ((f) & ~(RT_FRAME_EXACT | RT_FRAME_NOFILE)) // of a raw one
+
+// A language frame: neither of the above but bit 60 set: number of the code (40 bits) << 20 | position in it, as its runtime counts (of Python: bytes, as
+// dis and f_lasti do). The number is a hash of what the code is, the same in all processes.
+#define RT_FRAME_LANG (1ULL << 60)
+#define RT_CODE_BITS 40
+#define RT_POS_BITS 20
+#define RT_POS_MAX ((1ULL << RT_POS_BITS) - 1) // and more
+#define RT_FRAME_IS_LANG(f) ((f) >> 60 == 1)
+#define RT_FRAME_CODE(f) ((f) >> RT_POS_BITS & ((1ULL << RT_CODE_BITS) - 1))
+#define RT_FRAME_POS(f) ((u32)((f) & RT_POS_MAX))
+
+// What the kernel side copies of a code object when it sees it first. Texts as the process had them: user space decodes.
+enum RtLangKind { RT_LANG_NONE, RT_LANG_PYTHON };
+#define RT_CODE_NAME 96
+#define RT_CODE_FILE 160 // of a longer one the end
+#define RT_CODE_LINES 4096 // of longer ones (1 % of Debian's library is beyond 1,143 bytes) the beginning
+struct RtCode {
+	u64 check; // second hash over the same content: two codes with one number differ here
+	u16 kind;  // enum RtLangKind
+	u16 lines_kind;		    // how the table is coded: the runtime's own
+	u8 name_width, file_width; // bytes a character
+	u8 name_len, file_len;	    // bytes
+	u32 first_line;
+	u32 nlines; // bytes of the line table in the process; lines holds its beginning
+	u8 name[RT_CODE_NAME];
+	u8 file[RT_CODE_FILE];
+	u8 lines[RT_CODE_LINES];
+};
+// Record of the ring buffer rt_uw_events: a code that was not seen lately. Of lines only what there is.
+struct RtCodeNew {
+	struct RtEvent ev; // RT_EV_CODE, 0
+	u64 id;
+	struct RtCode code;
+};
 
 // Value of the stack maps, truncated to the size class's number of frames.
 struct RtStack {
@@ -85,18 +145,27 @@ struct RtStack {
 	u32 pid;    // of raw user frames; 0 when there are none or the stack is a kernel one
 	u16 flags;  // RT_STACK_*
 	u16 why;    // enum RtWhy: why a user stack ends where it does
-	u32 pad;
-	u64 frames[];
+	u32 total;  // RT_STACK_IS_LIST: frames in all pieces; IS_PAIR: frames
+	u64 frames[]; // or ids of pieces, the leaf's first
 };
 #define RT_STACK_USER 1
 #define RT_STACK_INCOMPLETE 2 // did not reach the thread's root
 #define RT_STACK_CUT 4	      // frame limit of sonde, not of the script
+#define RT_STACK_IS_LIST 8
+#define RT_STACK_IS_PAIR 16 // two ids of one stack, and RT_STACK_LIST in its own: with frames as above, and as virtual addresses
 enum RtWhy {
 	RT_WHY_OK, RT_WHY_NO_PROC, RT_WHY_NO_MAPPING, RT_WHY_NO_TABLE, RT_WHY_BAD_READ, RT_WHY_BAD_CFA, RT_WHY_NO_RULE, RT_WHY_FP_END, RT_WHY_LIMIT,
 	RT_WHY_KTHREAD,
 	RT_WHY_EXITING, // memory given up already
 	RT_WHY_RA_ZERO, RT_WHY_FP_ZERO, // ends of the chain by agreement; whole, but less surely so than by unwind information
 	RT_WHY_ASKED,			// the script's own limit; whole
+	RT_WHY_NO_ROOM,			// for more pieces of a deep stack
+	RT_WHY_URETPROBE,		// a return address that a uretprobe has replaced, just now
+	RT_WHY_GUESS_FP, RT_WHY_GUESS_RULE, // reached the root, but by a frame pointer or a rule that nothing proves: callers may be missing
+	RT_WHY_RUNS, // iter:task: the thread runs, or ran while its stack was read
+	RT_WHY_NEW_FILE, // code of a file mapped so recently that user space does not know it yet
+	RT_WHY_NO_PERM, RT_WHY_UNREADABLE, RT_WHY_FULL, // an unwind table that will never be ready: the file may not, cannot be read; no room for it
+	RT_WHY_LANG, // frames of an interpreter that could not be read
 	RT_WHYS
 };
 
@@ -114,6 +183,6 @@ struct RtCounters {
 	u64 stack_collision;	// same id, other frames, no free neighbour
 	u64 stack_kfail, stack_ufail; // bpf_get_stack / unwinder gave nothing where there should be something
 	u64 scratch_busy;	// event dropped: every scratch slot of this CPU was in use
-	u64 why[16];		// user stacks by enum RtWhy
+	u64 why[32];		// user stacks by enum RtWhy
 };
 #endif

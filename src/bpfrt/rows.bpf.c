@@ -1,4 +1,4 @@
-// rows.bpf.c: which rule holds at an address: objects, their directories of pages, pages' records (unwind/table.c lays them out).
+// rows.bpf.c: which rule holds at an address: objects, their directories of pages, pages' records (unwind/record.c and track/tables.c lay them out).
 // Input: object and file offset; the maps user space fills (stack.h). Output: number of the rule. Invariant: whatever lies in the maps,
 // no access leaves its value, and the search ends after eight steps.
 #include "bpfrt/rt.h"
@@ -8,13 +8,30 @@
 RT_MAP(rt_uw_obj, RT_MAP_ARRAY, 4, sizeof(struct RtUwObj), RT_UW_OBJS, RT_F_MMAPABLE);
 RT_MAP(rt_uw_dir, RT_MAP_ARRAY, 4, 4, RT_UW_DIRS, RT_F_MMAPABLE);
 RT_MAP(rt_uw_pages, RT_MAP_ARRAY_OF_MAPS, 4, 4, RT_UW_VALS, 0, RT_MAP_ARRAY, 4, RT_UW_VAL_SIZE, 1, RT_F_MMAPABLE);
-RT_MAP(rt_uw_events, RT_MAP_RINGBUF, 0, 0, 65536, 0);
+RT_MAP(rt_uw_events, RT_MAP_RINGBUF, 0, 0, 524288, 0); // some thousand new codes of interpreted programs at once
+RT_MAP(rt_uw_asked, RT_MAP_LRU_HASH, 4, 4, 4096, 0);
 
 // User space is asked: for the mappings of a process it has not told us about (obj 0), or to build an object's table next.
-RT_NOINLINE u64 rt_uw_ask(u32 tgid, u32 obj)
+static RT_INLINE u64 ask(u32 tgid, u32 obj)
 {
 	struct RtProcNew ev = {{RT_EV_PROC_NEW, obj}, tgid};
 	return bpf_ringbuf_output(&rt_uw_events, &ev, sizeof(ev), 0) != 0;
+}
+
+RT_NOINLINE u64 rt_uw_ask(u32 tgid, u32 obj)
+{
+	return ask(tgid, obj);
+}
+
+RT_NOINLINE u64 rt_uw_ask_mappings(u32 tgid)
+{
+	u32 one = 1;
+
+	if (bpf_map_update_elem(&rt_uw_asked, &tgid, &one, RT_NOEXIST)) // asked before
+		return 0;
+	if (ask(tgid, 0))
+		bpf_map_delete_elem(&rt_uw_asked, &tgid); // full: the next stack asks again
+	return 0;
 }
 
 // One step of record_search: cnt rows are known to begin at or below lo8; are cnt + (1 << bit)? Without branches and sign-extending shifts:
@@ -67,7 +84,10 @@ RT_FN u64 rt_uw_find_rule(struct RtUw *u, u64 off)
 	if (!o || o->state != RT_UW_READY) {
 		if (o && o->state == RT_UW_BARE)
 			return 0;
-		u->weak = RT_WHY_NO_TABLE;
+		u->weak = !o || o->state == RT_UW_FULL ? RT_WHY_FULL
+			: o->state == RT_UW_DENIED     ? RT_WHY_NO_PERM
+			: o->state == RT_UW_UNREADABLE ? RT_WHY_UNREADABLE
+						       : RT_WHY_NO_TABLE;
 		if (o && o->state == RT_UW_PENDING && !o->asked) {
 			o->asked = 1;
 			rt_uw_ask(u->tgid, u->obj);

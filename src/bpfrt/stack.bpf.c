@@ -57,11 +57,10 @@ static RT_NOINLINE u64 store(void *map, struct RtStack *st, u64 id)
 	return STORE_COLLISION;
 }
 
-// The st->n frames of st under id. A full class passes its stacks on to the next larger one.
-static RT_NOINLINE u64 intern_new(struct RtStack *st, u64 id)
+// The st->n frames of st under id. A full class passes its stacks on to the next larger one. STORE_*: there was no place.
+static RT_INLINE u64 store_small(struct RtStack *st, u64 id)
 {
 	u64 n = st->n, got = STORE_FULL;
-	struct RtCounters *c;
 
 	if (n <= 16)
 		got = store(&rt_stacks_16, st, id);
@@ -69,8 +68,25 @@ static RT_NOINLINE u64 intern_new(struct RtStack *st, u64 id)
 		got = store(&rt_stacks_48, st, id);
 	if (n <= 128 && got == STORE_FULL)
 		got = store(&rt_stacks_128, st, id);
-	if (n <= 512 && got == STORE_FULL)
-		got = store(&rt_stacks_512, st, id);
+	return got;
+}
+
+static RT_NOINLINE u64 store_128(struct RtStack *st, u64 id)
+{
+	return store_small(st, id);
+}
+
+static RT_NOINLINE u64 store_512(struct RtStack *st, u64 id)
+{
+	u64 got = store_128(st, id);
+	return st->n <= 512 && got == STORE_FULL ? store(&rt_stacks_512, st, id) : got;
+}
+
+static RT_INLINE u64 intern_new(struct RtStack *st, u64 id)
+{
+	u64 got = store_512(st, id);
+	struct RtCounters *c;
+
 	if (got == STORE_FULL)
 		got = store(&rt_stacks_1024, st, id);
 	if (got > STORE_COLLISION)
@@ -116,6 +132,104 @@ static RT_INLINE u64 intern(struct RtStack *st, u64 h1, u64 h2)
 RT_NOINLINE u64 rt_stack_intern(struct RtStack *st, u64 h1, u64 h2)
 {
 	return intern(st, h1, h2);
+}
+
+// How many frames the user stack of that id has.
+RT_FN u64 rt_stack_len(u64 id)
+{
+	u64 n = RT_STACK_NFRAMES(id);
+	struct RtStack *st;
+
+	if (!(id & RT_STACK_LIST))
+		return n;
+	st = bpf_map_lookup_elem(&rt_stacks_16, &id);
+	if (!st)
+		st = bpf_map_lookup_elem(&rt_stacks_48, &id);
+	if (!st)
+		st = bpf_map_lookup_elem(&rt_stacks_128, &id);
+	if (!st)
+		st = bpf_map_lookup_elem(&rt_stacks_512, &id);
+	if (!st)
+		st = bpf_map_lookup_elem(&rt_stacks_1024, &id);
+	return st ? st->total : n;
+}
+
+// ---- deep stacks
+// The n frames of b from `from` on, a multiple of RT_STACK_PIECE, whose hashes are h1 and h2, become a piece. Their head is put before them: over a piece
+// that is stored already. Returns its id; less than RT_STACK_LOST: an event that has interrupts off finds memory for some twenty new pieces only
+// (kernel/bpf/memalloc.c).
+static RT_INLINE u64 piece(struct RtStackBuf *b, u64 from, u64 n, u64 h1, u64 h2)
+{
+	struct RtStack *st = (struct RtStack *)(b->buf + (from & (RT_STACK_MAX - RT_STACK_PIECE)));
+	u64 id;
+
+	st->n = n;
+	st->pid = b->uw.raw ? b->uw.tgid : 0;
+	st->flags = RT_STACK_USER;
+	st->why = RT_WHY_OK;
+	st->total = 0;
+	rt_stack_hash(&h1, &h2, (st->pid | (u64)RT_STACK_USER << 32) + n);
+	st->check = h2;
+	id = h1 << 12 | n;
+	if (n == RT_STACK_PIECE && known(&rt_stacks_128, id, h2))
+		return id;
+	return store_small(st, id);
+}
+
+RT_NOINLINE u64 rt_stack_piece(struct RtStackBuf *b, u64 from, u64 n, u64 h1, u64 h2)
+{
+	return piece(b, from, n, h1, h2);
+}
+
+// The same for buffer number `slot` of this CPU; a global function (btfgen.c: by its name) is verified once in a program.
+RT_NOINLINE u64 rtg_stack_piece(u64 slot, u64 from, u64 n, u64 h1, u64 h2)
+{
+	u32 key = slot;
+	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+
+	return b ? piece(b, from, n, h1, h2) : 0;
+}
+
+// The list of pieces in b, whose head is set, and hashes of the ids. Returns its id, or RT_STACK_LOST (counted).
+RT_NOINLINE u64 rt_stack_list(struct RtStackBuf *b, u64 h1, u64 h2)
+{
+	struct RtStack *st = (struct RtStack *)b->list;
+	u64 n = st->n, id;
+	struct RtCounters *c;
+
+	rt_stack_hash(&h1, &h2, (st->pid | (u64)st->flags << 32) + n + st->total);
+	st->check = h2;
+	id = store_512(st, h1 << 12 | n | RT_STACK_LIST);
+	if (id > STORE_COLLISION)
+		return id;
+	c = rt_stack_counters();
+	if (c)
+		c->stack_full++;
+	return RT_STACK_LOST;
+}
+
+// One stack under two ids, with names and with addresses: one id for both (ustack(perf)).
+RT_FN u64 rt_stack_pair(u64 names, u64 addrs)
+{
+	u64 h1 = 0, h2 = 0, id;
+
+	if (names <= RT_STACK_LOST || addrs <= RT_STACK_LOST)
+		return names < addrs ? names : addrs;
+	struct RtStackBuf *b = rt_stack_get();
+	if (!b)
+		return RT_STACK_LOST;
+	struct RtStack *st = (struct RtStack *)b->list;
+	st->n = 2;
+	st->pid = 0;
+	st->flags = RT_STACK_USER | RT_STACK_IS_PAIR;
+	st->why = RT_WHY_OK;
+	st->total = rt_stack_len(names);
+	st->frames[0] = names;
+	st->frames[1] = addrs;
+	rt_stack_hash(&h1, &h2, names);
+	rt_stack_hash(&h1, &h2, addrs);
+	id = rt_stack_list(b, h1, h2);
+	return rt_stack_put(b) ? id : RT_STACK_LOST;
 }
 
 // ---- kernel stacks
@@ -242,7 +356,7 @@ static RT_INLINE u64 keep_kernel(struct RtStackBuf *b, u64 skip, u64 n, u64 limi
 	if (n == limit && limit < RT_KSTACK_MAX)
 		st->why = RT_WHY_ASKED;
 	st->n = n;
-	st->pad = 0;
+	st->total = 0;
 	u64 h1 = hash_kernel(st);
 	return intern(st, h1, st->check);
 }
@@ -295,7 +409,7 @@ RT_FN u64 rt_kstack_end(struct RtStackBuf *b, u64 got, u64 limit, u64 src, void 
 	return rt_stack_put(b) ? id : RT_STACK_LOST;
 }
 
-// The stack another task sleeps with; the kernel leaves the scheduler's own frames out (stack_trace_save_tsk). task: a trusted pointer or NULL.
+// The stack another task sleeps with. The kernel leaves the scheduler's own frames out, ksched.bpf.c puts them back. task: a trusted pointer or NULL.
 RT_FN u64 rt_kstack_task(void *task, u64 limit)
 {
 	struct RtStackBuf *b = task ? rt_stack_get() : 0;
@@ -310,6 +424,8 @@ RT_FN u64 rt_kstack_task(void *task, u64 limit)
 	if (got >= 8) { // kernel threads that have ended and tasks that run have none
 		n = (u64)got / 8;
 		RT_BOUND(n, 128);
+		n = rt_sched_frames(b, (u64)task, n);
+		RT_BOUND(n, RT_KSTACK_MAX);
 		id = keep_kernel(b, 0, n, limit);
 	}
 	return rt_stack_put(b) ? id : 0;

@@ -1,11 +1,12 @@
-// stack.h: layouts that stack capture (stack.bpf.c), the unwinder (unwind.bpf.c) and user space (src/unwind) share, and the functions
+// stack.h: layouts that stack capture (stack.bpf.c), the unwinder (unwind.bpf.c) and user space (src/track, src/stack) share, and the functions
 // generated code calls:
-//   u64 rt_ustack(void *ctx, u64 limit, u64 src)   u64 rt_kstack_task(void *task, u64 limit)
+//   u64 rt_ustack(void *ctx, u64 limit, u64 src)   u64 rt_stack_pair(u64 names, u64 addrs)   u64 rt_kstack_task(void *task, u64 limit)
+//   u64 rt_ustack_task(void *task, u64 limit, u64 src)
 //   struct RtStackBuf *b = rt_kstack_begin(limit, src);	   NULL: no stack, id 0
 //   long got = bpf_get_stack(ctx, (char *)b + RT_KSTACK_AT, b->want & RT_KSTACK_MASK, 0);
 //   u64 id = rt_kstack_end(b, got, limit, src, ctx);
-// limit: frames wanted after the tracer's own are trimmed; 0 or more than RT_STACK_MAX: RT_STACK_MAX.
-// src: a compile-time constant, RT_SRC_* | RT_SRC_F_* (unwind.h: stack_src() makes it from the probe's kind). ctx is the program's context.
+// limit: frames wanted after the tracer's own are trimmed; 0: all, up to RT_STACK_DEEP of a user stack, RT_KSTACK_MAX of a kernel stack.
+// src: a compile-time constant, RT_SRC_* | RT_SRC_F_* (lower/program.h: stack_src() makes it from the probe's kind). ctx is the program's context.
 // Result: stack id (abi.h), 0 when there is no such stack (kernel stack of a user probe, user stack of a kernel thread) or it could not be
 // stored (counted).
 #ifndef SONDE_RT_STACK_H
@@ -21,6 +22,9 @@
 #define RT_SRC_F_ENTRY 8 // every point is a function's first instruction: the caller may still be only in a register (arm64)
 #define RT_SRC_F_USER 16 // ctx registers are user ones (uprobe, uretprobe, usdt)
 #define RT_SRC_F_FP 32	 // ustack: frame pointers only
+#define RT_SRC_F_ADDR 64 // ustack: frames are virtual addresses
+#define RT_SRC_F_AGAIN 128 // ustack: of this event for the second time, not to be counted
+#define RT_SRC_F_NATIVE 256 // ustack: native frames only, an interpreter's own in the place of its program's
 
 // ---- interning: size classes, in frames. Value size of class c is sizeof(struct RtStack) + 8 * frames.
 #define RT_STACK_CLASSES 5
@@ -42,9 +46,12 @@ struct RtTrim {
 };
 #define RT_TRIM_OURS (1ULL << 62) // set in every kernel address
 
-// ---- who maps what: rt_uw_maps, keyed by (process, chunk number). Mappings ascend over all chunks of a process.
-#define RT_UW_CHUNK 64	// mappings in a chunk
-#define RT_UW_CHUNKS 16 // chunks of a process at most
+// ---- who maps what: rt_uw_maps, keyed by (process, chunk number). A process of up to 64 mappings has one chunk; else the mappings, ascending, are in
+// chunks of level 0 from number 1 on, under chunks of level 1 that hold the starts and numbers of those below them, under one of level 2 if need be.
+// Number 0 is the top.
+#define RT_UW_CHUNK 64	// entries of a chunk
+#define RT_UW_LEVELS 3	// 262,144 mappings: vm.max_map_count is 65,530
+#define RT_UW_UPPER (1 << 20) // chunks of level 1 under one of level 2 are numbered from here on
 #define RT_UW_PAGE 4096 // unit of RtUwMapping.pages
 struct RtUwKey {
 	u32 tgid, chunk;
@@ -53,24 +60,31 @@ struct RtUwKey {
 struct RtUwMapping {
 	u64 start;
 	u32 pages;
-	u32 obj; // object id: sym.h, never 0
+	u32 obj; // object id: sym.h; 0: code made at run time. Above level 0: the number of the chunk that begins here
 	u64 off; // file offset of start
+	u64 checked; // the epoch (vma.bpf.c) in which the kernel's own mapping was last found to be this; user space leaves it 0
 };
 struct RtUwChunk {
-	u32 n;	     // mappings in this chunk
-	u32 nchunks; // of the process; valid in chunk 0
-	u64 image;   // chunk 0: the program these are the mappings of (memory, execs), as the kernel side found (vma.bpf.c); 0 not checked yet
-	u64 gen;     // of the whole set, below 2^48: another number whenever a process's mappings change; never 0. The same one: the same mappings
-	u64 first[RT_UW_CHUNKS]; // start of each chunk's first mapping; valid in chunk 0
+	u32 n; // entries in use
+	u32 level;
+	u64 gen; // of the whole set, below 2^48: another number whenever a process's mappings change; never 0. The same one: the same mappings
 	struct RtUwMapping map[RT_UW_CHUNK];
 };
 
 #define RT_UW_PC_BITS 48 // of an address in a process
-// ---- rt_uw_files: file -> object id. What user space has opened, as the kernel knows it: super_block.s_dev, inode.i_ino, i_size. The vDSO is all 0.
+// ---- rt_uw_files: file -> object id, 0: code made at run time in a file of memory. What user space has opened, as the kernel knows it:
+// super_block.s_dev, inode.i_ino, i_size, i_mtime (ns). The vDSO has ino 0, and size 1 in 32-bit processes.
 struct RtUwFile {
-	u64 ino, size;
+	u64 ino, size, mtime;
 	u32 dev, pad;
 };
+#define RT_UW_ANY (~0ULL) // size and mtime of a file that user space could not look at
+
+// ---- rt_uw_news: files that were met before user space knew them, by a number from their hash. A frame there has RT_UW_NEW | number for its object.
+#define RT_UW_NEW_BITS 17 // with RT_UW_NEW as many as an object's number in a frame
+#define RT_UW_NEW (1u << RT_UW_NEW_BITS)
+#define RT_UW_NEWS 16384
+#define RT_UW_NEW_TRIES 4
 
 // ---- unwind tables, in file offsets. rt_uw_obj[object] -> rt_uw_dir[dir + page - first_page] -> record in rt_uw_pages[entry >> 16].
 #define RT_UW_OBJS 32768
@@ -85,6 +99,8 @@ enum RtUwState {
 	RT_UW_READY,
 	RT_UW_BARE, // object without unwind information: frame pointers
 	RT_UW_UNREADABLE,
+	RT_UW_DENIED, // no permission to read it
+	RT_UW_FULL,   // no room for it
 };
 struct RtUwObj {
 	u32 dir;	// index in rt_uw_dir of the page first_page
@@ -92,7 +108,7 @@ struct RtUwObj {
 	u32 npages;
 	u32 state; // enum RtUwState
 	u32 asked; // a stack lacked the table while it was pending
-	u32 pad;
+	u32 lang;  // its runtime's number in rt_langs; 0: it holds none
 };
 // An entry of rt_uw_dir: value << 16 | byte offset in the value / 4; 0: no rows in this page.
 // A record: u16 idx[257] (first row of each 256-byte bucket, and the number of rows), u8 lo[n] (pc & 255), from the next even offset u16 rule[n].
@@ -111,6 +127,8 @@ enum RtUwKind {
 	RT_UW_DEREF, // CFA = *(reg + off) + off2; with index: *(reg + off + 8 * register (index - 1)) + off2
 	RT_UW_SIG,   // signal frame: registers in the struct sigcontext whose sp is at reg + off
 	RT_UW_BAD,   // unwind information that the walker cannot follow
+	RT_UW_DEPTH, // CFA = *(*(reg + off) + 8) - *(reg + slot[0]) + off2: of a goroutine that calls C, whose stack is known by its top
+	RT_UW_GO,    // a goroutine's stack goes on where the thread's own ends, or the other way: enum RtUwGo; CFA = that stack pointer + off2
 };
 // Registers a rule may restore, beside return address and stack pointer: DWARF numbers by slot. Slot 0 is the frame pointer.
 #define RT_UW_SLOTS 6
@@ -119,36 +137,48 @@ struct RtUwRule {
 	u8 reg;	 // DWARF number
 	u8 saved; // bit s: slot s is in memory
 	u8 fprel; // bit s: at frame pointer + off[s] instead of CFA + off[s]
-	u8 lost; // bit s: register of slot s is undefined, or found in a way the walker cannot follow
+	u8 lost; // bit s: register of slot s is undefined, or found in a way the walker cannot follow; RT_UW_LOST_SCRATCH, RT_UW_GUESS
 	u8 ra_kind; // enum RtUwRa
 	s16 ra;	    // CFA-relative offset; RT_UW_RA_REG: register number
 	s32 off, off2;
 	s16 slot[RT_UW_SLOTS]; // bytes
-	u8 index; // DEREF: register number + 1, 0 none (OpenSSL's Montgomery multiplication)
+	u8 index; // DEREF: register number + 1, 0 none (OpenSSL's Montgomery multiplication); RT_UW_LANG
 	u8 sp_kind; // enum RtUwSp
 	s16 sp;	    // register number, or CFA-relative offset
+};
+#define RT_UW_GUESS 0x80 // nothing proves this rule: where a function begins and what reaches its code was guessed from instructions
+#define RT_UW_LOST_SCRATCH 0x40 // the same for one or more of the registers without a slot
+#define RT_UW_LANG 0x80 // in index: code of a runtime whose frames hold records of its language's frames
+#define RT_UW_INDEX(r) ((r)->index & 0x7fu)
+enum RtUwGo { // fields of a rule RT_UW_GO, in slot[]: what Go's runtime keeps for each thread. off: of its pointer to the goroutine that runs, from
+	RT_UW_GO_M,	// the thread pointer; in a goroutine: its thread's record
+	RT_UW_GO_CURG,	// in that: the goroutine that left its stack for the thread's own; 0: the rule is for the other way,
+	RT_UW_GO_G0,	// in that: the thread's own stack,
+	RT_UW_GO_SP,	// in a goroutine or a thread's own stack: where its stack pointer was when it was left
 };
 enum RtUwSp { // the caller's stack pointer
 	RT_UW_SP_CFA,
 	RT_UW_SP_REG, // in register `sp` (longjmp)
 	RT_UW_SP_MEM, // at CFA + sp (setcontext)
+	RT_UW_SP_OTHER, // the CFA, which is on another stack
 };
 enum RtUwRa {
 	RT_UW_RA_MEM, // at CFA + ra
 	RT_UW_RA_REG, // in register `ra`
 	RT_UW_RA_FP,  // at frame pointer + ra
+	RT_UW_RA_EXACT, // at CFA + ra, and no return address: the instruction that was to be next (Go, whose signal handlers make threads call functions)
 };
 
 // ---- places met before: rt_uw_seen, by a hash of address and generation of the mappings. Any CPU replaces an entry at any time: check tells whether
 // the words it reads belong together.
 #define RT_UW_SEEN_BITS 13
 struct RtUwSeen {
-	u64 check; // address (of a return address: the one before) ^ RT_UW_SEEN_MIX(frame, id)
+	u64 check; // address (of a return address: the one before) ^ RT_UW_SEEN_MIX(frame, id, map)
 	u64 frame; // as in struct RtStack
 	u64 id;	   // generation << 16 | rule, or RT_UW_RULE_UNSEEN
-	u64 pad;
+	u64 map;   // its mapping: chunk * RT_UW_CHUNK + index
 };
-#define RT_UW_SEEN_MIX(frame, id) ((frame) ^ (id) * 0x9e3779b97f4a7c15ULL)
+#define RT_UW_SEEN_MIX(frame, id, map) ((frame) ^ (id) * 0x9e3779b97f4a7c15ULL ^ (map) * 0xc2b2ae3d27d4eb4fULL)
 #define RT_UW_RULE_UNSEEN 0xffff // its rule was not asked for
 
 // ---- registers by DWARF number
@@ -159,6 +189,7 @@ struct RtUwSeen {
 #define RT_SLOT_REGS {29, 19, 20, 21, 22, 23}
 #define RT_SLOT_BITS(s) (((s) & 1u) << 29 | ((s) & 0x3eu) << 18) // bits of slots -> bits of registers
 #define RT_CALLEE_SAVED 0x3ff80000u // x19..x29
+#define RT_CALL_CLOBBERS 0x40030000u // x30; x16 and x17, which the linker's veneers use (AAPCS64 6.1.1)
 struct RtPtRegs {		    // struct user_pt_regs
 	u64 r[31], sp, pc, pstate;
 };
@@ -169,10 +200,82 @@ struct RtPtRegs {		    // struct user_pt_regs
 #define RT_SLOT_REGS {6, 3, 12, 13, 14, 15}
 #define RT_SLOT_BITS(s) (((s) & 1u) << 6 | ((s) & 2u) << 2 | ((s) & 0x3cu) << 10)
 #define RT_CALLEE_SAVED 0xf048u // rbx rbp r12..r15
+#define RT_CALL_CLOBBERS 0u
+// RtUw.compat of a code segment: user space has 0x33 for 64-bit code and 0x23 for 32-bit code (Xen sets more bits); bit 2: the process's own (LDT).
+#define RT_COMPAT(cs) (((cs) & 0xfff) == 0x33 ? 0 : (cs) & 4 ? 2 : 1)
 struct RtPtRegs { // struct pt_regs
 	u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
 };
 #endif
+
+// ---- runtimes of languages: rt_langs[RtUwObj.lang], written before the object's table is ready. Addresses are file offsets as those of frames: with the
+// difference of an address and its offset in code of the same object they are the process's.
+#define RT_LANGS 256
+enum RtPyHow { // how frames are tied to the interpreter's own
+	RT_PY_RECORDS, // a record in the eval loop's frame has the innermost of the loop's frames (3.11, 3.12)
+	RT_PY_SHIMS,   // the outermost of them is itself in the eval loop's frame (from 3.13 on)
+	RT_PY_EACH,    // each frame of the eval loop, found by its range, runs one (up to 3.10)
+};
+struct RtPython { // offsets in its structures, by version
+	u16 how;	  // enum RtPyHow
+	u16 key;	  // in _PyRuntime: {int set, int pthread key} of the thread state
+	u16 thread_id;	  // in the thread state
+	u16 cframe;	  // in the thread state: pointer to the record in the innermost eval loop's own frame, without records to the innermost frame
+	u16 cframe_frame, cframe_prev;
+	u16 frame_size;	  // bytes that are read of a frame
+	u16 frame_code, frame_prev;
+	u16 frame_ip;	  // RT_PY_EACH: int, in units of ip_unit bytes
+	u16 ip_unit;
+	u16 frame_end, end_value; // the byte that says that it is the group's last, and its value
+	u16 end_hidden;	  // that one is the runtime's own
+	u16 code_size;	  // bytes that are read of a code object
+	u16 code_line, code_file, code_name, code_lines;
+	u16 code_first;	  // its first instruction
+	u16 str_ascii, str_other; // text of a string
+	u16 lines_kind;
+	u16 pad;
+};
+struct RtLang {
+	u32 kind; // enum RtLangKind
+	u32 pad;
+	u64 root;      // _PyRuntime
+	u64 code_type; // PyCode_Type
+	u64 loop, loop_end; // the code of which frames may hold records or run programs; 0, 0: all of the object's
+	struct RtPython py;
+};
+// Codes met before: rt_lang_seen, as rt_uw_seen.
+#define RT_LANG_SEEN_BITS 13
+struct RtLangSeen {
+	u64 check; // address ^ RT_LANG_SEEN_MIX(ident, id)
+	u64 ident; // of what lay there
+	u64 id;
+};
+#define RT_LANG_SEEN_MIX(ident, id) ((ident) * 0x9e3779b97f4a7c15ULL ^ (id) * 0xc2b2ae3d27d4eb4fULL)
+#define RT_LANG_OBJ 256 // bytes of a process's object at hand, at most
+struct RtLangWalk {
+	u32 lang;  // number of the process's runtime; 0: none met yet
+	u32 off;   // 1: not asked for, or the thread has no frames of it
+	u32 group; // enum RtLangGroup
+	u32 each;  // each frame of the interpreter's loop has one of the program
+	u32 steps; // looked ahead for the next record
+	u32 pad;
+	u64 bias;  // address - file offset, of its object
+	u64 record; // the next one: where it lies on the stack
+	u64 frame, next_record; // of that record's group: the frame at hand; the record after it
+	u64 ahead; // RT_GROUP_AHEAD: the frame looked at
+	u64 new_code, new_ident; // met for the first time
+	u64 h1, h2; // the piece's hashes before the frame that left last
+	u64 tmp[4];
+	u64 obj[RT_LANG_OBJ / 8];
+	struct RtCodeNew made; // being made
+};
+enum RtLangGroup { // bits
+	RT_GROUP_NONE,
+	RT_GROUP_FIRST, // its first frame takes the place of the interpreter's
+	RT_GROUP_ON,
+	RT_GROUP_AHEAD = 4, // where it ends is looked for; there are no frames yet
+};
+#define RT_LANG_AHEAD 32768 // frames of one group, at most
 
 #define RT_UW_WIN 512 // bytes of the stack read at once
 
@@ -183,33 +286,48 @@ struct RtUw {
 	u32 valid;	   // bit r: reg[r] is known
 	u32 saved;	   // bit r: it is an address
 	u64 gen;	   // of the process's mappings; 0: not known, or they changed meanwhile
+	u64 epoch;	   // another number whenever the process may have changed its mappings, whether user space knows or not (vma.bpf.c)
+	u64 at, at_ok;	   // number of the mapping looked up last, and of the one last found to hold in this epoch (struct RtUwSeen)
 	u64 map_start, map_len, map_off; // mapping looked up last; map_len 0: none
 	u32 obj;	   // its object; 0: none, or not known
-	u32 told;	   // user space told of it
+	u32 told;	   // user space told of it, and it is so
 	u32 unknown;	   // no mapping there, or a file user space has not told of
+	u32 lost;	   // enum RtWhy: why no object is known there
 	u32 lacks;	   // there was an unknown frame
 	u32 gone;	   // no memory where pc was
-	u32 stale;	   // rt_uw_maps has nothing on the process, or what it was before
+	u32 stale;	   // rt_uw_maps has nothing on the process
 	u32 tgid;
-	u32 n, limit;	   // frames
+	u64 task;	   // struct task_struct of the thread
+	u32 n, limit;	   // frames in the buffer, and how many there may be
+	u32 room;	   // frames the buffer may hold until a piece is full
+	u32 pieces;	   // of a deep stack: how many are stored, those in the buffer are yet to come
 	u32 is_ra;	   // pc is a return address: its row is that of pc - 1
 	u32 fp_only;
+	u32 addrs;	   // frames are virtual addresses
+	u32 again;	   // not counted
 	u32 raw;	   // some frame is a raw address
 	u32 bare;	   // the last one is
 	u32 leaf;	   // no frame has been left yet
 	u32 entry;	   // pc is the first instruction of a function
+	u32 trap;	   // the thread came into the kernel by an exception or interrupt (x86)
+	u32 compat;	   // 32-bit code on x86-64: 1; 2: in a segment of its own
 	u32 why;	   // enum RtWhy
 	u32 weak;	   // enum RtWhy: frame pointers had to do for code that has unwind information
+	u32 guess;	   // enum RtWhy: the first RT_WHY_GUESS_* on the way, 0 none
+	u64 guess_frame;   // its frame, and the one being left
+	u64 last_frame;
 	u32 stop;
 	u32 rule;	   // result of locate(), as frame
 	u64 frame;
-	u64 h1, h2;	   // of the frames so far
+	u64 h1, h2;	   // hashes of the frames of the piece at hand
+	u64 piece1[RT_STACK_MAX / RT_STACK_PIECE], piece2[RT_STACK_MAX / RT_STACK_PIECE]; // ... of those before it that are in the buffer
+	u64 all1, all2;	   // ... of the pieces' hashes; of a deep stack, of their ids
 	u64 tramp;	   // address of the uretprobe trampoline in this process; 0: no pending uretprobe
 	u64 ri;		   // first struct return_instance
 	u64 ra_slot;	   // where the return address pc came from
+	u64 go_sp;	   // where the thread's own stack goes on below the Go function that C called; 0: the runtime says it
 	u64 tmp[2];
-	struct RtUwFile file; // vma.bpf.c
-	u64 pivot[15];
+	struct RtUwFile file, opened; // vma.bpf.c
 	u64 win_at, win_n; // win holds the win_n + 7 bytes from win_at on; 0: none
 	u64 win[RT_UW_WIN / 8];
 };
@@ -220,8 +338,10 @@ struct RtStackBuf {
 	u32 want;	// bytes of frames the program shall ask the kernel for
 	u64 owner; // who took it: tells a race between two tasks from proper nesting
 	struct RtUw uw;
+	struct RtLangWalk lang;
 	struct RtPtRegs regs;
 	u64 buf[sizeof(struct RtStack) / 8 + RT_STACK_MAX + RT_SLACK]; // struct RtStack, frames; trimming moves the head up
+	u64 list[sizeof(struct RtStack) / 8 + RT_STACK_PIECES];	       // struct RtStack, ids of pieces
 };
 #define RT_STACK_BUFS 4 // nested events on one CPU
 #define RT_KSTACK_AT (offsetof(struct RtStackBuf, buf) + sizeof(struct RtStack)) // frames of a kernel stack
@@ -230,10 +350,10 @@ struct RtStackBuf {
 // ---- rt_uw_ends (--why-incomplete): how many user stacks of a process ended at a frame, and why
 #define RT_UW_ENDS 16384
 struct RtUwEnd {
-	u64 frame; // the last one; 0: no frames
-	u32 tgid;  // 0: kernel threads, exiting processes, and whatever had no room (user space has put these in)
+	u64 frame; // the last one (why RT_WHY_GUESS_*: the first one left by a guess); 0: no frames
+	u32 tgid;  // 0: kernel threads, exiting processes, running threads, and whatever had no room (user space has put these in)
 	u16 why;   // enum RtWhy
-	u16 leaf;  // the frame is the only one: no return address
+	u16 guess; // enum RtWhy: RT_WHY_GUESS_* on the way, 0 none
 };
 struct RtUwEndCount {
 	u64 count;

@@ -8,16 +8,60 @@ RT_MAP_EXTERN(rt_stack_bufs);
 
 struct RtCounters *rt_stack_counters(void); // of this CPU
 struct RtStackBuf *rt_stack_no_buffer(void); // counts it; NULL
+u64 rt_stack_piece(struct RtStackBuf *b, u64 from, u64 n, u64 h1, u64 h2); // id of these frames; below RT_STACK_LOST: there is no room
+u64 rtg_stack_piece(u64 slot, u64 from, u64 n, u64 h1, u64 h2);
+u64 rt_stack_list(struct RtStackBuf *b, u64 h1, u64 h2); // id of a stack of pieces
 u64 rt_stack_intern(struct RtStack *st, u64 h1, u64 h2); // id of st->frames[0..st->n), 0 lost and counted; all of the head but check is set
 
 // rows.bpf.c
 u64 rt_uw_ask(u32 tgid, u32 obj);	       // user space, for the mappings of tgid (obj 0) or the table of obj next; 1: the ring buffer is full
+u64 rt_uw_ask_mappings(u32 tgid);	       // the same, if it was not asked lately (track/procs.c)
 // Number of the rule at file offset off of u->obj; 0 none; RT_UW_RULES not known, u->weak says why.
 u64 rt_uw_find_rule(struct RtUw *u, u64 off);
 
+// uprobe.bpf.c
+u64 rtg_find_instance(u64 ri, u64 slot, u64 more);
+u64 rt_uw_uprobes(struct RtUw *u);	   // before the first frame: uprobes of the thread u->task
+u64 rt_uw_original_return(struct RtUw *u); // u->pc is the trampoline of a uretprobe: the address in its place; 0, or 1 and the walk ends
+
+// ksched.bpf.c: b holds n kernel frames of a task; the scheduler's are put among them. Returns how many they are now, RT_KSTACK_MAX at most.
+u64 rt_sched_frames(struct RtStackBuf *b, u64 task, u64 n);
+// Registers that the caller does not get back by this rule.
+static RT_INLINE u32 rt_uw_lost(struct RtUwRule *r)
+{
+	return RT_SLOT_BITS(r->lost) | (r->lost & RT_UW_LOST_SCRATCH ? ~RT_CALLEE_SAVED : 0);
+}
+
+// compat.bpf.c: 32-bit processes
+u64 rt_uw_load32(struct RtUw *u);
+u64 rtg_leave32(u64 slot, u64 rule);
+
 // vma.bpf.c
 u64 rt_uw_find(struct RtUw *u, struct RtUwChunk *c, u64 pc); // 1: u->map_*, u->obj are those of pc
-u64 rt_uw_check(struct RtUw *u, struct RtUwChunk *c);	     // 0: c is of a program the process does not run any more
+u64 rt_uw_epoch(struct RtUw *u);
+u64 rt_uw_holds(struct RtUw *u, u64 at);
+
+// 8 bytes of the kernel's memory. 0: they cannot be read.
+static RT_INLINE u64 rt_kread8(u64 *to, u64 from)
+{
+	return bpf_probe_read_kernel(to, 8, (void *)from) == 0;
+}
+
+static RT_INLINE u64 rt_uw_stop(struct RtUw *u, u32 why)
+{
+	u->why = why;
+	u->stop = 1;
+	return 1;
+}
+
+// The current frame is left by what nothing proves.
+static RT_INLINE void rt_uw_guess(struct RtUw *u, u32 why)
+{
+	if (u->guess)
+		return;
+	u->guess = why;
+	u->guess_frame = u->last_frame;
+}
 
 // A buffer of this CPU that no interrupted event is using; NULL (counted) when all are. Plain loads and stores: an interrupt between them
 // has put its buffer back before we go on. Two tasks that preempt each other just there are told apart by `owner` (rt_stack_put).

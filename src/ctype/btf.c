@@ -2,7 +2,7 @@
 // Input: BTF (Documentation/bpf/btf.rst), maybe damaged. Output: pointers into it. Invariant: what lies below next_id was checked to
 // be inside the data; nothing past it is ever read. The types are walked only as far as a question needs, because a
 // process that asks for task_struct should not page in 3 MB.
-#include "ctype/priv.h"
+#include "ctype/internal.h"
 #include <linux/btf.h>
 #include <sys/mman.h>
 

@@ -1,6 +1,6 @@
 // What BTF knows about functions, raw tracepoints, iterators and variables.
 // Input: their names. Output: args records as the kernel's trampolines lay them out: u64 slots, one or more an argument.
-#include "ctype/priv.h"
+#include "ctype/internal.h"
 #include <linux/btf.h>
 
 static const struct btf_type *proto_of(struct Btf *b, u32 func, u32 *proto)

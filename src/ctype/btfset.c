@@ -1,6 +1,7 @@
 // Which BTF objects this machine has: vmlinux (or the file named by BPFTRACE_BTF) and loaded modules, each opened at first use.
 // Input: /sys/kernel/btf, else an ELF vmlinux where distributions put it. Output: struct Btf. Owner of all of them.
-#include "ctype/priv.h"
+#include "base/caps.h"
+#include "ctype/internal.h"
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <dirent.h>
@@ -116,12 +117,27 @@ static struct Btf *open_elf(const char *path)
 	return b;
 }
 
+// path NULL: the running kernel's.
+static struct Btf *open_vmlinux(const char *path, char **why)
+{
+	struct Btf *b = open_raw(path ? path : BTF_DIR "/vmlinux", !path, NULL, why);
+	return b ? b : open_elf(path);
+}
+
+struct Btf *kbtf_running(void)
+{
+	char *why = NULL;
+	struct Btf *b = open_vmlinux(NULL, &why);
+	free(why);
+	return b;
+}
+
 bool kbtf_exists(struct Ctypes *c)
 {
 	const char *env = getenv("BPFTRACE_BTF");
 	if (c->btf && c->btf->tried)
 		return c->btf->vmlinux != NULL;
-	return !access(env && *env ? env : BTF_DIR "/vmlinux", R_OK) || kbtf_vmlinux(c);
+	return can_access(env && *env ? env : BTF_DIR "/vmlinux", R_OK) || kbtf_vmlinux(c);
 }
 
 struct Btf *kbtf_vmlinux(struct Ctypes *c)
@@ -132,9 +148,7 @@ struct Btf *kbtf_vmlinux(struct Ctypes *c)
 	s->tried = true;
 	const char *env = getenv("BPFTRACE_BTF");
 	s->foreign = env && *env;
-	s->vmlinux = open_raw(s->foreign ? env : BTF_DIR "/vmlinux", !s->foreign, NULL, &s->why);
-	if (!s->vmlinux)
-		s->vmlinux = open_elf(s->foreign ? env : NULL);
+	s->vmlinux = open_vmlinux(s->foreign ? env : NULL, &s->why);
 	return s->vmlinux;
 }
 

@@ -1,7 +1,7 @@
 // BTF types -> types of the language.
 // Input: struct Btf and ids. Output: interned types; records unloaded until somebody looks inside. Invariant: every walk along type ids
 // has a depth limit or a "loading" mark, so that damaged BTF with cycles ends.
-#include "ctype/priv.h"
+#include "ctype/internal.h"
 #include <linux/btf.h>
 
 #define DEPTH_MAX 32 // modifiers in a row, arrays in arrays, pointers to pointers

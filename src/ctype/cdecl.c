@@ -2,7 +2,7 @@
 // Input: tokens after preprocessing. Output: names in Ctypes.names ("struct foo", "foo_t") and enumerators in Ctypes.consts.
 // Invariant: a struct, enum or typedef is either entered whole or not at all; the parser always moves forward and nests at most
 // a fixed number of levels.
-#include "ctype/cparse.h"
+#include "ctype/internal.h"
 
 #define ARRAY_MAX ((u64)1 << 30)
 

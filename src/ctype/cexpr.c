@@ -1,7 +1,7 @@
 // Integer constant expressions of C: array bounds, enumerators, bit-field widths, #if.
 // Input: tokens with macros expanded. Output: a value with its C type (32 or 64 bits, signed or not). Invariant: values are kept extended
 // to 64 bits according to their type, so that arithmetic wraps as on the target.
-#include "ctype/cpp.h"
+#include "ctype/internal.h"
 #include <ctype.h>
 #include <sys/utsname.h>
 

@@ -1,7 +1,7 @@
 // Where the members of a struct or union go.
 // Input: members in order with their types and attributes. Output: offsets, bits, size and alignment as gcc and clang compute them on
 // x86-64 and AArch64 (System V ABI, "Aggregates and Unions" and "Bit-Fields"). Invariant: pos never decreases in a struct.
-#include "ctype/cpp.h"
+#include "ctype/internal.h"
 
 u32 ctype_align_of(struct Ctypes *c, const struct Type *t)
 {

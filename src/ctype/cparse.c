@@ -1,6 +1,6 @@
 // Steps of the parser of C declarations: looking at tokens, errors and recovery, constants, attributes.
 // Input: a CParser. Output: its position moved, diagnostics. Invariant: p->tok never passes p->end.
-#include "ctype/cparse.h"
+#include "ctype/internal.h"
 
 #define DEPTH_MAX 60
 

@@ -1,12 +1,9 @@
-// The small C preprocessor: tokens, #include, #define, #if, #pragma pack.
+// The small C preprocessor: #include, #define, #if, #pragma pack. Tokens are made by clex.c, macros replaced by cmacro.c.
 // Input: text of the script's preamble or of a header. Output: tokens with macros expanded. Invariant: whatever the input, the work
 // is bounded (CPP_TOKS_MAX tokens, CPP_FILES_MAX files, CPP_DEPTH_MAX levels).
-#include "ctype/cpp.h"
-#include <ctype.h>
+#include "ctype/internal.h"
 
-#define CPP_TOKS_MAX ((size_t)2 << 20)
 #define CPP_FILES_MAX 600
-#define CPP_DEPTH_MAX 40
 #define CPP_FILE_SIZE_MAX ((size_t)8 << 20)
 
 struct CCond {
@@ -16,316 +13,6 @@ struct CCond {
 	bool in_else;
 	struct Span at;
 };
-
-// ---- lexer
-
-static bool ident_char(char ch)
-{
-	return ch == '_' || ch == '$' || isalnum((unsigned char)ch);
-}
-
-static u32 punct_len(const char *s, const char *end)
-{
-	static const char *const long_ones[] = {"...", "<<=", ">>=", "->", "++", "--", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "##",
-						"+=",  "-=",  "*=",  "/=", "%=", "&=", "|=", "^="};
-	for (size_t i = 0; i < ARRAY_LEN(long_ones); i++) {
-		size_t n = strlen(long_ones[i]);
-		if ((size_t)(end - s) >= n && !memcmp(s, long_ones[i], n))
-			return (u32)n;
-	}
-	return 1;
-}
-
-// Skips blanks, comments and joined lines. *bol becomes true when a line ended.
-static const char *skip_blank(const char *s, const char *end, bool *bol, bool *space)
-{
-	while (s < end) {
-		if (*s == '\n')
-			*bol = true;
-		else if (*s == '\\' && s + 1 < end && s[1] == '\n')
-			s++;
-		else if (*s == '\\' && s + 2 < end && s[1] == '\r' && s[2] == '\n')
-			s += 2;
-		else if (*s == '/' && s + 1 < end && s[1] == '/') {
-			while (s < end && *s != '\n')
-				s++;
-			*space = true;
-			continue;
-		} else if (*s == '/' && s + 1 < end && s[1] == '*') {
-			const char *close = memmem(s + 2, (size_t)(end - s) - 2, "*/", 2);
-			s = close ? close + 1 : end - 1;
-		} else if (!isspace((unsigned char)*s))
-			break;
-		*space = true;
-		s++;
-	}
-	return s;
-}
-
-static const char *lex_quoted(const char *s, const char *end)
-{
-	char q = *s++;
-	while (s < end && *s != q && *s != '\n')
-		s += *s == '\\' && s + 1 < end ? 2 : 1;
-	return s < end && *s == q ? s + 1 : MIN(s, end);
-}
-
-static const char *lex_number(const char *s, const char *end)
-{
-	while (s < end && (ident_char(*s) || *s == '.')) {
-		bool exp = *s == 'e' || *s == 'E' || *s == 'p' || *s == 'P';
-		s++;
-		if (exp && s < end && (*s == '+' || *s == '-'))
-			s++;
-	}
-	return s;
-}
-
-void cpp_lex(const struct CFile *f, struct CToks *out)
-{
-	const char *s = f->text, *end = s + f->len;
-	for (bool bol = true;; bol = false) {
-		bool space = false;
-		s = skip_blank(s, end, &bol, &space);
-		if (s >= end)
-			return;
-		struct CTok t = {.kind = CT_PUNCT, .bol = bol, .space = space, .text = s, .off = (u32)(s - f->text), .file = f};
-		const char *from = s;
-		if (*s == '"' || *s == '\'') {
-			t.kind = *s == '"' ? CT_STR : CT_CHAR;
-			s = lex_quoted(s, end);
-		} else if (isdigit((unsigned char)*s) || (*s == '.' && s + 1 < end && isdigit((unsigned char)s[1]))) {
-			t.kind = CT_NUM;
-			s = lex_number(s, end);
-		} else if (ident_char(*s)) {
-			t.kind = CT_IDENT;
-			while (s < end && ident_char(*s))
-				s++;
-		} else
-			s += punct_len(s, end);
-		t.len = t.shown = (u32)(s - from);
-		vec_push(out, t);
-	}
-}
-
-struct Span ctok_span(const struct CTok *t)
-{
-	struct Span s = t->file->at;
-	if (!t->file->header) {
-		s.off += t->off;
-		s.len = t->shown;
-	}
-	return s;
-}
-
-char *ctok_place(struct Arena *a, const struct CTok *t)
-{
-	u32 line = 1;
-	for (u32 i = 0; i < t->off && i < t->file->len; i++)
-		line += t->file->text[i] == '\n';
-	return arena_printf(a, "%s:%u", t->file->name, line);
-}
-
-// ---- macros
-
-static char *tok_text(struct Arena *a, const struct CTok *t)
-{
-	return arena_strndup(a, t->text, t->len);
-}
-
-struct CMacro *cpp_macro(struct Cpp *p, const char *name)
-{
-	for (; p; p = p->outer)
-		if (map_has(&p->macros, name))
-			return map_get(&p->macros, name);
-	return NULL;
-}
-
-static struct CMacro *tok_macro(struct Cpp *p, const struct CTok *t)
-{
-	char name[128];
-	if (t->kind != CT_IDENT || t->len >= sizeof(name))
-		return NULL;
-	memcpy(name, t->text, t->len);
-	name[t->len] = 0;
-	return cpp_macro(p, name);
-}
-
-static void define(struct Cpp *p, struct CMacro *m, const struct CTok *body, size_t n)
-{
-	m->body = arena_new_n(p->c->arena, struct CTok, n);
-	if (n)
-		memcpy(m->body, body, n * sizeof(*body));
-	m->n = (u32)n;
-	map_put(&p->macros, m->name, m);
-}
-
-void cpp_define(struct Cpp *p, const char *name, const char *text)
-{
-	struct CFile *f = arena_new(p->c->arena, struct CFile);
-	struct CToks toks = {0};
-	struct CMacro *m = arena_new(p->c->arena, struct CMacro);
-	*f = (struct CFile){.name = "built-in", .text = arena_strdup(p->c->arena, text), .len = strlen(text), .header = true};
-	cpp_lex(f, &toks);
-	m->name = arena_strdup(p->c->arena, name);
-	define(p, m, toks.p, toks.n);
-	vec_deinit(&toks);
-}
-
-static bool out_of_room(struct Cpp *p)
-{
-	return p->ntoks > CPP_TOKS_MAX;
-}
-
-static void emit(struct Cpp *p, struct CToks *out, struct CTok t)
-{
-	if (p->ntoks++ <= CPP_TOKS_MAX)
-		vec_push(out, t);
-}
-
-// The arguments of a call whose '(' is at in[at]. args[i] gets begin and end; returns the index of ')' or n when it is missing.
-struct CArg {
-	size_t from, to;
-};
-static size_t split_args(const struct CTok *in, size_t n, size_t at, u32 max, bool variadic, struct CArg *args, u32 *nargs)
-{
-	int depth = 0;
-	*nargs = 0;
-	size_t from = at + 1;
-	for (size_t i = at; i < n; i++) {
-		if (ctok_is(&in[i], "("))
-			depth++;
-		else if (ctok_is(&in[i], ")") && !--depth) {
-			if (*nargs < max)
-				args[*nargs] = (struct CArg){from, i};
-			++*nargs;
-			return i;
-		} else if (depth == 1 && ctok_is(&in[i], ",") && !(variadic && *nargs + 1 >= max)) {
-			if (*nargs < max)
-				args[*nargs] = (struct CArg){from, i};
-			++*nargs;
-			from = i + 1;
-		}
-	}
-	return n;
-}
-
-static int param_index(const struct CMacro *m, const struct CTok *t)
-{
-	for (u32 i = 0; t->kind == CT_IDENT && i < m->nparams; i++)
-		if (strlen(m->params[i]) == t->len && !memcmp(m->params[i], t->text, t->len))
-			return (int)i;
-	return -1;
-}
-
-static struct CTok stringize(struct Cpp *p, const struct CTok *in, const struct CArg *a, const struct CTok *at)
-{
-	struct Str s = {0};
-	str_addc(&s, '"');
-	for (size_t i = a->from; i < a->to; i++) {
-		if (i > a->from && in[i].space)
-			str_addc(&s, ' ');
-		for (u32 k = 0; k < in[i].len; k++) {
-			char ch = in[i].text[k];
-			if ((in[i].kind == CT_STR || in[i].kind == CT_CHAR) && (ch == '"' || ch == '\\'))
-				str_addc(&s, '\\');
-			str_addc(&s, ch);
-		}
-	}
-	str_addc(&s, '"');
-	struct CTok t = *at;
-	t.kind = CT_STR;
-	t.len = (u32)s.n;
-	t.text = arena_strndup(p->c->arena, s.p, s.n);
-	str_deinit(&s);
-	return t;
-}
-
-static void paste(struct Cpp *p, struct CTok *left, const struct CTok *right)
-{
-	left->text = arena_printf(p->c->arena, "%.*s%.*s", (int)left->len, left->text, (int)right->len, right->text);
-	left->len += right->len;
-	if (left->kind == CT_PUNCT)
-		left->kind = right->kind;
-}
-
-// The body of a function-like macro with its arguments put in.
-static void substitute(struct Cpp *p, const struct CMacro *m, const struct CTok *in, const struct CArg *args, u32 nargs, struct CToks *out)
-{
-	static const struct CArg none = {0, 0};
-	for (u32 i = 0; i < m->n && !out_of_room(p); i++) {
-		const struct CTok *t = &m->body[i];
-		bool hash = ctok_is(t, "#") && i + 1 < m->n && param_index(m, t + 1) >= 0;
-		bool glue = ctok_is(t, "##") && i + 1 < m->n && out->n;
-		int at = param_index(m, hash || glue ? t + 1 : t);
-		const struct CArg *a = at < 0 || (u32)at >= nargs ? &none : &args[at];
-		i += hash || glue;
-		if (hash)
-			emit(p, out, stringize(p, in, a, t));
-		else if (glue && at < 0)
-			paste(p, &vec_last(out), t + 1);
-		else if (glue) {
-			for (size_t k = a->from; k < a->to; k++) {
-				if (k == a->from)
-					paste(p, &vec_last(out), &in[k]);
-				else
-					emit(p, out, in[k]);
-			}
-		} else if (at >= 0 && i + 1 < m->n && ctok_is(t + 1, "##")) {
-			for (size_t k = a->from; k < a->to; k++)
-				emit(p, out, in[k]);
-		} else if (at >= 0) {
-			cpp_expand(p, in + a->from, a->to - a->from, out);
-		} else
-			emit(p, out, *t);
-	}
-}
-
-static void expand_call(struct Cpp *p, struct CMacro *m, const struct CTok *in, size_t n, size_t *i, struct CToks *out)
-{
-	u32 nargs;
-	struct CArg *args = xcalloc(m->nparams + 1, sizeof(*args));
-	size_t close = split_args(in, n, *i + 1, m->nparams, m->variadic, args, &nargs);
-	if (close == n || nargs > MAX(m->nparams, 1u)) {
-		emit(p, out, in[*i]); // not a call after all, or a wrong one: the parser will say so
-	} else {
-		struct CToks body = {0};
-		substitute(p, m, in, args, MIN(nargs, m->nparams), &body);
-		m->busy = true;
-		cpp_expand(p, body.p, body.n, out);
-		m->busy = false;
-		vec_deinit(&body);
-		*i = close;
-	}
-	free(args);
-}
-
-void cpp_expand(struct Cpp *p, const struct CTok *in, size_t n, struct CToks *out)
-{
-	if (p->depth > CPP_DEPTH_MAX)
-		return;
-	p->depth++;
-	for (size_t i = 0; i < n && !out_of_room(p); i++) {
-		struct CMacro *m = tok_macro(p, &in[i]);
-		size_t from = out->n;
-		if (!m || m->busy || (m->func && (i + 1 >= n || !ctok_is(&in[i + 1], "("))))
-			emit(p, out, in[i]);
-		else if (m->func)
-			expand_call(p, m, in, n, &i, out);
-		else {
-			m->busy = true;
-			cpp_expand(p, m->body, m->n, out);
-			m->busy = false;
-		}
-		// What came out of a macro of the script is shown where the macro was used.
-		for (size_t k = from; k < out->n; k++) {
-			out->p[k].file = in[i].file;
-			out->p[k].off = in[i].off;
-			out->p[k].shown = in[i].shown;
-		}
-	}
-	p->depth--;
-}
 
 // ---- directives
 
@@ -355,7 +42,7 @@ static void do_define(struct Cpp *p, const struct CTok *t, size_t n, const struc
 		return;
 	}
 	struct CMacro *m = arena_new(p->c->arena, struct CMacro);
-	m->name = tok_text(p->c->arena, t);
+	m->name = ctok_text(p->c->arena, t);
 	size_t i = 1;
 	if (n > 1 && ctok_is(&t[1], "(") && !t[1].space) {
 		m->func = true;
@@ -366,7 +53,7 @@ static void do_define(struct Cpp *p, const struct CTok *t, size_t n, const struc
 				if (!m->nparams || ctok_is(&t[i - 1], ","))
 					m->params[m->nparams++] = "__VA_ARGS__";
 			} else if (t[i].kind == CT_IDENT)
-				m->params[m->nparams++] = tok_text(p->c->arena, &t[i]);
+				m->params[m->nparams++] = ctok_text(p->c->arena, &t[i]);
 			else if (!ctok_is(&t[i], ",")) {
 				complain(p, &t[i], "a macro's parameters are names");
 				return;
@@ -378,7 +65,7 @@ static void do_define(struct Cpp *p, const struct CTok *t, size_t n, const struc
 		}
 		i++;
 	}
-	define(p, m, t + i, n - i);
+	cpp_put_macro(p, m, t + i, n - i);
 }
 
 // A condition of the script itself may ask for what only a system header knows; inside headers such names are just not defined.
@@ -389,7 +76,7 @@ static bool asks_headers(const struct Cpp *p, const struct CTok *at)
 
 static bool is_defined(struct Cpp *p, const struct CTok *t)
 {
-	char *name = tok_text(p->c->arena, t);
+	char *name = ctok_text(p->c->arena, t);
 	s64 v;
 	if (cpp_macro(p, name) || macro_builtin(name, &v))
 		return true;
@@ -422,7 +109,7 @@ static void resolve_defined(struct Cpp *p, const struct CTok *t, size_t n, struc
 			r.text = "0";
 			r.len = 1;
 		}
-		emit(p, out, r);
+		cpp_emit(p, out, r);
 	}
 }
 
@@ -542,7 +229,7 @@ static void do_pragma(struct Cpp *p, const struct CTok *dir, const struct CTok *
 	pack.kind = CT_PACK;
 	pack.text = arena_strdup(p->c->arena, str_text(&s));
 	pack.len = (u32)s.n;
-	emit(p, out, pack);
+	cpp_emit(p, out, pack);
 	str_deinit(&s);
 }
 
@@ -558,7 +245,7 @@ static void directive(struct Cpp *p, const struct CTok *t, size_t n, struct CTok
 		do_define(p, t + 2, n - 2, dir);
 	else if (ctok_is(dir, "undef")) {
 		if (n > 2)
-			map_put(&p->macros, tok_text(p->c->arena, t + 2), NULL);
+			map_put(&p->macros, ctok_text(p->c->arena, t + 2), NULL);
 	} else if (ctok_is(dir, "include") || ctok_is(dir, "include_next"))
 		do_include(p, dir, t + 2, n - 2, out);
 	else if (ctok_is(dir, "pragma"))
@@ -574,7 +261,7 @@ void cpp_text(struct Cpp *p, const struct CFile *f, struct CToks *out)
 {
 	struct CToks in = {0};
 	cpp_lex(f, &in);
-	for (size_t i = 0, end; i < in.n && !out_of_room(p); i = end) {
+	for (size_t i = 0, end; i < in.n && !cpp_out_of_room(p); i = end) {
 		bool hash = in.p[i].bol && ctok_is(&in.p[i], "#");
 		end = i + 1;
 		if (hash) {
@@ -597,7 +284,7 @@ void cpp_end(struct Cpp *p)
 		diag_error(p->c->diags, p->conds.p[0]->at, "this #if has no #endif");
 		p->conds.n = 0;
 	}
-	if (out_of_room(p) && !p->lenient)
+	if (cpp_out_of_room(p) && !p->lenient)
 		diag_error_plain(p->c->diags, "the preamble's macros expand to more than %zu tokens", CPP_TOKS_MAX);
 }
 
@@ -641,12 +328,25 @@ static bool compilers_own(const char *name)
 	return is_among(name, names, ARRAY_LEN(names));
 }
 
+static bool in_system_folder(const char *name)
+{
+	static const char *const folders[] = {"arch", "block", "drivers", "fs", "init", "io_uring", "ipc", "kernel", "lib", "mm", "security", "virt", // of the kernel's tree
+					      "acpi", "arpa", "asm", "asm-generic", "bits", "crypto", "cxl", "drm", "generated", "gnu", "keys", "kvm", "linux",
+					      "media", "misc", "mtd", "net", "netinet", "netipx", "nfs", "pcmcia", "protocols", "ras", "rdma", "rpc", "scsi",
+					      "soc", "sound", "sys", "target", "trace", "uapi", "ufs", "vdso", "video", "xen"};
+	size_t n = strcspn(name, "/");
+	for (size_t i = 0; name[n] && i < ARRAY_LEN(folders); i++)
+		if (strlen(folders[i]) == n && !strncmp(name, folders[i], n))
+			return true;
+	return false;
+}
+
 // May be absent without harm: linux/..., net/..., sys/..., whose types BTF has, and what the C library has beside these. Constants: macros.list.
 static bool may_be_absent(const char *name)
 {
 	static const char *const names[] = {"dirent.h", "elf.h", "errno.h", "fcntl.h", "inttypes.h", "netdb.h", "poll.h", "pthread.h", "sched.h", "signal.h",
 					    "stdio.h", "stdlib.h", "string.h", "strings.h", "syscall.h", "time.h", "ucontext.h", "unistd.h"};
-	return strchr(name, '/') || compilers_own(name) || is_among(name, names, ARRAY_LEN(names));
+	return in_system_folder(name) || compilers_own(name) || is_among(name, names, ARRAY_LEN(names));
 }
 
 void cpp_include(struct Cpp *p, const char *name, bool quoted, const struct CFile *from, struct Span at, struct CToks *out)

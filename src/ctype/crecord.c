@@ -1,7 +1,7 @@
 // Bodies of structs, unions and enums.
 // Input: the tokens between the braces. Output: a laid out Record, an Enum with its enumerators entered in Ctypes.consts.
 // Invariant: a record is filled in whole or stays incomplete.
-#include "ctype/cparse.h"
+#include "ctype/internal.h"
 
 // The record that a definition fills in: new, or the one that was known by name only. NULL: it is defined already (an error
 // in the script, nothing in a header).

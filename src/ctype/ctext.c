@@ -1,7 +1,7 @@
 // Types as C text, for -lv: arguments of probes one a line, whole declarations of structs and enums.
 // Input: args records, types, names. Output: text. What comes from BTF is printed by libbpf's dumper, as bpftrace does: it keeps typedef
 // names, which the language's types have lost.
-#include "ctype/priv.h"
+#include "ctype/internal.h"
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 

@@ -1,6 +1,6 @@
 // Front of ctype: who is asked for a name, and what was answered before.
-// Input: C spellings. Output: types of lang/type.h. Invariant: the same spelling always gives the same type.
-#include "ctype/cpp.h"
+// Input: C spellings. Output: types of type/type.h. Invariant: the same spelling always gives the same type.
+#include "ctype/internal.h"
 #include <ctype.h>
 
 struct Ctypes *ctypes_create(struct Arena *a, struct TypeTab *tab, struct Diags *d)

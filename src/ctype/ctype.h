@@ -1,9 +1,13 @@
-// C types of kernel, tracepoints, user binaries and the script's own preamble, as lang/type.h types. Everything is lazy: BTF is
+// C types of kernel, tracepoints, user binaries and the script's own preamble, as type/type.h types. Everything is lazy: BTF is
 // opened at the first name that needs it.
 #ifndef SONDE_CTYPE_H
 #define SONDE_CTYPE_H
-#include "lang/ast.h"
-#include "lang/type.h"
+#include "type/type.h"
+
+struct CText { // #include / #define / struct / union / enum / typedef as the script has it, for cdecl.c
+	struct Span span;
+	struct CText *next;
+};
 
 struct Ctypes;
 struct Ctypes *ctypes_create(struct Arena *a, struct TypeTab *tab, struct Diags *d);
@@ -52,12 +56,20 @@ const char *ctype_args_module(const struct Record *args);
 struct err *ctype_rawtp(struct Ctypes *c, const char *event, struct Record **args, u32 *btf_id);
 struct err *ctype_iter(struct Ctypes *c, const char *iter, struct Record **ctx, u32 *btf_id);	  // struct bpf_iter__ITER / bpf_iter_ITER
 bool ctype_has_btf(struct Ctypes *c);
+// btfplace.c: where the running kernel (not BPFTRACE_BTF) keeps what is asked for.
+struct BtfPlace {
+	const char *rec, *field; // "task_struct", "thread.sp": sp in the record that thread is; NULL: the record's size
+	s64 off;		 // out: bytes; -1: not there
+	bool seen;		 // out: there is such a record
+};
+void btf_places(struct BtfPlace *p, u32 n);
 // kfunc or ksym: BTF id of a function by exact name, 0 if none
 u32 ctype_func_id(struct Ctypes *c, const char *func);
 // Variable of vmlinux that BTF knows (.data..percpu): its type, NULL if unknown; *btf_id for ld_imm64.
 const struct Type *ctype_var(struct Ctypes *c, const char *name, u32 *btf_id);
 // Calls fn for each vmlinux/module function name in BTF (for listing fentry); module is NULL for vmlinux. Stops when fn returns false.
 void ctype_each_func(struct Ctypes *c, bool (*fn)(void *, const char *module, const char *name), void *arg);
+bool ctype_has_dwarf(void); // was sonde built with what reads debug information (nodwarf.c: not)?
 // dwarf.c: parameters of a function in a user binary with debug information; args fields as ctype_func, but each field's off is the
 // argument's register index * 8 and only arguments in a general register are listed. Errors: no debug information, no
 // such function in it, inlined everywhere.
@@ -65,6 +77,8 @@ struct err *ctype_uprobe_args(struct Ctypes *c, const char *path, const char *fu
 
 // From now on ctype_lookup also finds the types of this binary's debug information, after the preamble's and before the kernel's
 // (ctype_uprobe_args does this by itself).
+// Directories searched before the usual ones for debug files; those that do not begin with a slash lie beside the binary. Before the first file.
+void ctype_debug_dirs(struct Ctypes *c, const char *const *dirs, u32 n);
 struct err *ctype_add_dwarf(struct Ctypes *c, const char *path);
 
 // ctext.c: C form for -lv, as bpftrace prints it.

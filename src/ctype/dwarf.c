@@ -1,6 +1,7 @@
 // Functions and types of user binaries from their debug information (DWARF, in the binary or in its separate debug file).
 // Input: the path of an executable or library. Output: args records whose fields say in which argument register each value is.
 // Invariant: a Dwfl stays open as long as Ctypes: records refer to its entries.
+#include "base/caps.h"
 #include "ctype/dwarf.h"
 #include <errno.h>
 
@@ -16,8 +17,14 @@ static void file_close(struct DwFile *f)
 {
 	if (f->dwfl)
 		dwfl_end(f->dwfl);
+	dwp_close(f->dwp);
 	free(f->path);
 	free(f);
+}
+
+bool ctype_has_dwarf(void)
+{
+	return true;
 }
 
 void dwarfset_destroy(struct DwarfSet *s)
@@ -28,20 +35,63 @@ void dwarfset_destroy(struct DwarfSet *s)
 		file_close(s->files.p[i]);
 	vec_deinit(&s->files);
 	map_deinit(&s->memo);
+	free(s->debug_path);
 	free(s);
 }
 
-// libdwfl looks for .gnu_debuglink and build-id files, and asks debuginfod when DEBUGINFOD_URLS is set.
-static struct err *open_dwarf(struct DwFile *f)
+static struct DwarfSet *dwarfset(struct Ctypes *c)
 {
-	static const Dwfl_Callbacks callbacks = {
+	if (c->dwarf)
+		return c->dwarf;
+	c->dwarf = xcalloc(1, sizeof(*c->dwarf));
+	c->dwarf->callbacks = (Dwfl_Callbacks){
 		.find_elf = dwfl_build_id_find_elf,
 		.find_debuginfo = dwfl_standard_find_debuginfo,
 		.section_address = dwfl_offline_section_address,
+		.debuginfo_path = &c->dwarf->debug_path, // NULL: libdwfl's own
 	};
-	if (access(f->path, R_OK))
+	return c->dwarf;
+}
+
+// An empty part is the binary's own directory, one that does not begin with a slash lies below that.
+void ctype_debug_dirs(struct Ctypes *c, const char *const *dirs, u32 n)
+{
+	struct Str s = {0};
+	for (u32 i = 0; i < n; i++)
+		str_addf(&s, "%s:", dirs[i]);
+	if (n)
+		dwarfset(c)->debug_path = xasprintf("%s:.debug:/usr/lib/debug", s.p);
+	str_deinit(&s);
+}
+
+// A package is named after the binary, or after the file that its debug information is in.
+static void find_package(struct DwFile *f, const char *dirs)
+{
+	const char *main, *debug = NULL, *slash = strrchr(f->path, '/');
+	const char *name = slash ? slash + 1 : f->path;
+	char *path = xasprintf("%s.dwp", f->path);
+	f->dwp = dwp_open(path);
+	dwfl_module_info(f->mod, NULL, NULL, NULL, NULL, NULL, &main, &debug);
+	if (!f->dwp && debug) {
+		free(path);
+		f->dwp = dwp_open(path = xasprintf("%s.dwp", debug));
+	}
+	for (size_t n; !f->dwp && dirs && *dirs; dirs += n + (dirs[n] == ':')) {
+		n = strcspn(dirs, ":");
+		if (*dirs != '/')
+			continue;
+		free(path);
+		f->dwp = dwp_open(path = xasprintf("%.*s/%s.dwp", (int)n, dirs, name));
+	}
+	free(path);
+}
+
+// libdwfl looks for .gnu_debuglink and build-id files, and asks debuginfod when DEBUGINFOD_URLS is set.
+static struct err *open_dwarf(struct DwFile *f, const Dwfl_Callbacks *callbacks, const char *dirs)
+{
+	if (!can_access(f->path, R_OK))
 		return err_errno(errno, "cannot read %s", f->path);
-	f->dwfl = dwfl_begin(&callbacks);
+	f->dwfl = dwfl_begin(callbacks);
 	if (!f->dwfl)
 		return err_new("cannot read %s: %s", f->path, dwfl_errmsg(-1));
 	dwfl_report_begin(f->dwfl);
@@ -54,13 +104,13 @@ static struct err *open_dwarf(struct DwFile *f)
 	size_t header;
 	if (!f->dw || dwarf_next_unit(f->dw, off, &next, &header, NULL, NULL, NULL, NULL, NULL, NULL))
 		return err_new("%s has no debug information (DWARF), neither inside nor in a separate file: install its debug package", f->path);
+	find_package(f, dirs);
 	return NULL;
 }
 
 static struct err *dwarf_file(struct Ctypes *c, const char *path, struct DwFile **out)
 {
-	if (!c->dwarf)
-		c->dwarf = xcalloc(1, sizeof(*c->dwarf));
+	dwarfset(c);
 	for (size_t i = 0; i < c->dwarf->files.n; i++) {
 		*out = c->dwarf->files.p[i];
 		if (!strcmp((*out)->path, path))
@@ -68,7 +118,7 @@ static struct err *dwarf_file(struct Ctypes *c, const char *path, struct DwFile 
 	}
 	struct DwFile *f = xcalloc(1, sizeof(*f));
 	f->path = xstrdup(path);
-	struct err *e = open_dwarf(f);
+	struct err *e = open_dwarf(f, &c->dwarf->callbacks, c->dwarf->debug_path);
 	if (e) {
 		file_close(f);
 		return e;
@@ -84,14 +134,28 @@ struct err *ctype_add_dwarf(struct Ctypes *c, const char *path)
 	return dwarf_file(c, path, &f);
 }
 
+// A skeleton's entries are in a .dwo file, which libdw has found, or in the package.
+static Dwarf_Die *split_unit(struct DwFile *f, Dwarf_CU *cu, Dwarf_Die *skeleton, Dwarf_Die *dwo)
+{
+	uint64_t id = 0;
+	if (dwo->addr)
+		return dwo;
+	bool known = f->dwp && !dwarf_cu_info(cu, NULL, NULL, NULL, NULL, &id, NULL, NULL);
+	Dwarf_Die *die = known ? dwp_unit(f->dwp, id, skeleton) : NULL;
+	Dwarf_Attribute a;
+	if (!die && !f->missing && (dwarf_attr(skeleton, DW_AT_dwo_name, &a) || dwarf_attr(skeleton, DW_AT_GNU_dwo_name, &a)))
+		f->missing = dwarf_formstring(&a);
+	return die ? die : skeleton;
+}
+
 bool dw_each_cu(struct DwFile *f, bool (*fn)(struct DwFile *f, Dwarf_Die *cu, void *arg), void *arg)
 {
 	Dwarf_CU *cu = NULL;
 	Dwarf_Die die, sub;
 	uint8_t unit;
 	while (!dwarf_get_units(f->dw, cu, &cu, NULL, &unit, &die, &sub)) {
-		bool split = unit == DW_UT_skeleton && sub.addr; // the entries are in a .dwo file
-		if (unit != DW_UT_type && unit != DW_UT_split_type && fn(f, split ? &sub : &die, arg))
+		Dwarf_Die *entries = unit == DW_UT_skeleton ? split_unit(f, cu, &die, &sub) : &die;
+		if (unit != DW_UT_type && unit != DW_UT_split_type && fn(f, entries, arg))
 			return true;
 	}
 	return false;
@@ -163,6 +227,7 @@ const struct Type *dwarf_lookup(struct Ctypes *c, const char *name)
 // ---- functions
 
 struct FuncSearch {
+	struct DwFile *file;
 	const char *name;
 	Dwarf_Addr addr; // 0: by name
 	Dwarf_Die die;
@@ -181,7 +246,7 @@ static int check_func(Dwarf_Die *die, void *arg)
 {
 	struct FuncSearch *s = arg;
 	Dwarf_Addr low = 0;
-	bool code = !dwarf_entrypc(die, &low);
+	bool code = !dwarf_entrypc(die, &low) || (s->file->dwp && dwp_entry(s->file->dwp, die, &low));
 	if (s->addr) {
 		s->found = code && low == s->addr;
 	} else {
@@ -200,6 +265,7 @@ static int check_func(Dwarf_Die *die, void *arg)
 static bool search_funcs(struct DwFile *f, Dwarf_Die *cu, void *arg)
 {
 	struct FuncSearch *s = arg;
+	s->file = f;
 	return dwarf_getfuncs(cu, check_func, s, 0) > 0 && s->found;
 }
 
@@ -214,7 +280,10 @@ static bool find_by_symbol(struct DwFile *f, struct FuncSearch *s)
 		const char *name = dwfl_module_getsym_info(f->mod, i, &sym, &addr, NULL, NULL, NULL);
 		if (!name || GELF_ST_TYPE(sym.st_info) != STT_FUNC || sym.st_shndx == SHN_UNDEF || strcmp(name, s->name))
 			continue;
-		Dwarf_Die *cu = dwfl_module_addrdie(f->mod, addr, &bias);
+		Dwarf_Die sub, *cu = dwfl_module_addrdie(f->mod, addr, &bias);
+		uint8_t unit;
+		if (cu && !dwarf_cu_info(cu->cu, NULL, &unit, NULL, &sub, NULL, NULL, NULL) && unit == DW_UT_skeleton)
+			cu = split_unit(f, cu->cu, cu, &sub);
 		s->addr = addr - (cu ? bias : f->bias);
 		if (s->addr && (cu ? search_funcs(f, cu, s) : dw_each_cu(f, search_funcs, s)))
 			return true;
@@ -378,6 +447,8 @@ struct err *ctype_uprobe_args(struct Ctypes *c, const char *path, const char *fu
 		if (!find_by_symbol(f, &s) && !dw_each_cu(f, search_funcs, &s)) {
 			if (s.inlined)
 				return err_new("function %s of %s is inlined everywhere: there is no code to probe", func, path);
+			if (f->missing)
+				return err_new("the debug information of %s is split, and %s is not there (use arg0, arg1, ...)", path, f->missing);
 			return err_new("the debug information of %s has no function %s (use arg0, arg1, ...)", path, func);
 		}
 		u = make_args(c, f, &s.die, func);

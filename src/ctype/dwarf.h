@@ -1,7 +1,8 @@
 // DWARF of user binaries, inside ctype: dwarf.c finds files, functions and names, dwarftype.c turns entries into types.
+// Not in internal.h: the <elf.h> that libdw includes and the <linux/elf.h> of macros.c exclude each other.
 #ifndef SONDE_CTYPE_DWARF_H
 #define SONDE_CTYPE_DWARF_H
-#include "ctype/priv.h"
+#include "ctype/internal.h"
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
@@ -12,8 +13,12 @@ struct DwFile {
 	Dwfl_Module *mod;
 	Dwarf *dw;
 	Dwarf_Addr bias;
+	struct Dwp *dwp; // NAME.dwp; NULL: none
+	const char *missing; // the first .dwo file that is not there, nor in the package; NULL: none so far
 };
 struct DwarfSet {
+	char *debug_path; // where libdwfl looks for debug files, in its form; owned
+	Dwfl_Callbacks callbacks; // each Dwfl refers to it
 	VEC(struct DwFile *) files;
 	struct Map memo; // "FILE:OFFSET" of an entry -> struct Type of its record or enum
 };
@@ -27,6 +32,13 @@ struct DwDie { // Origin.die of a record
 bool dw_each_cu(struct DwFile *f, bool (*fn)(struct DwFile *f, Dwarf_Die *cu, void *arg), void *arg);
 // The definition of a record or enum known by name: tag of DW_TAG_structure_type etc., 0 any type.
 bool dw_find_type(struct DwFile *f, int tag, const char *name, Dwarf_Die *out);
+
+// ---- dwp.c: a package of split debug information. NULL: it is not there, or none that can be read.
+struct Dwp *dwp_open(const char *path);
+void dwp_close(struct Dwp *d);
+// The compilation unit of that id, whose skeleton is in the binary; NULL: not in it. Lives as long as the package.
+Dwarf_Die *dwp_unit(struct Dwp *d, u64 id, Dwarf_Die *skeleton);
+bool dwp_entry(struct Dwp *d, Dwarf_Die *func, Dwarf_Addr *addr); // where a function of its units begins; false: not known, no code
 
 // ---- dwarftype.c
 // Follows DW_AT_type; false: void.

@@ -1,6 +1,7 @@
 // Where a header is: next to the file that includes it, under -I, in the running kernel's build tree, in the system's include directories.
 // Input: the name as written. Output: a path. No header is read here.
-#include "ctype/cpp.h"
+#include "base/caps.h"
+#include "ctype/internal.h"
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
@@ -19,7 +20,7 @@ static const char *readable(struct Arena *a, const char *dir, const char *name)
 	struct stat st;
 	char path[4096];
 	int n = *dir ? snprintf(path, sizeof(path), "%s/%s", dir, name) : snprintf(path, sizeof(path), "%s", name);
-	if (n >= (int)sizeof(path) || stat(path, &st) || !S_ISREG(st.st_mode) || access(path, R_OK))
+	if (n >= (int)sizeof(path) || stat(path, &st) || !S_ISREG(st.st_mode) || !can_access(path, R_OK))
 		return NULL;
 	return arena_strdup(a, path);
 }
@@ -48,7 +49,7 @@ static const char *in_kernel_tree(struct Arena *a, const char *name)
 	uname(&u);
 	for (size_t i = 0; i < ARRAY_LEN(env) && !path; i++) {
 		const char *root = env[i] && *env[i] ? env[i] : arena_printf(a, "/lib/modules/%s/%s", u.release, under[i]);
-		if (access(root, X_OK))
+		if (!can_access(root, X_OK))
 			continue;
 		for (size_t k = 0; k < ARRAY_LEN(subs) && !path; k++)
 			path = readable(a, arena_printf(a, "%s/%s", root, subs[k]), name);

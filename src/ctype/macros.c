@@ -62,7 +62,7 @@
 #include <linux/seccomp.h>
 #include <linux/stat.h>
 // After the headers, or its names would lack their values.
-#include "ctype/cpp.h"
+#include "ctype/internal.h"
 
 // Generated from macros.list: "#ifdef X, M(X), #endif" for each name.
 #define M(x) #x "\0"

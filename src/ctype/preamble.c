@@ -1,7 +1,7 @@
 // The C part of a script: #include, #define, #if and declarations before the first probe.
 // Input: the CText spans of the script, --include files. Output: names and macros in Ctypes. The system's headers are only noted and are
 // read when a name stays unknown without them: BTF and the built-in constants nearly always know it.
-#include "ctype/cpp.h"
+#include "ctype/internal.h"
 
 static void predefine(struct Ctypes *c, struct Cpp *p)
 {

@@ -3,7 +3,8 @@
 //   	field:__data_loc char[] filename;	offset:8;	size:4;	signed:0;
 // Input: that text (Documentation/trace/events.rst, "Event Formats"). Output: a loaded Record with one field a line, in order.
 // Invariant: offsets and sizes are the file's; the C text only says what kind of thing a field is.
-#include "ctype/priv.h"
+#include "base/caps.h"
+#include "ctype/internal.h"
 #include <errno.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -50,8 +51,8 @@ struct err *tracefs_path(const char **out)
 		*out = other;
 	else if (!mount("tracefs", std, "tracefs", 0, NULL) && has_events(std))
 		*out = std;
-	else if (geteuid())
-		return err_new("tracefs cannot be read: run sonde as root");
+	else if (geteuid() && !cap_have(CAP_DAC_READ_SEARCH_BIT))
+		return err_new("tracefs cannot be read: run sonde as root, or give it CAP_DAC_READ_SEARCH");
 	else
 		return err_errno(errno, "tracefs is not mounted and could not be mounted: run 'mount -t tracefs tracefs %s'", std);
 	return NULL;

@@ -1,6 +1,6 @@
 // Builder: appends instructions to a function's blocks. Input: calls from lower*.c. Output: an IrProg that ir_verify accepts as long as
 // every block gets a terminator. Instructions after a terminator go to a fresh unreachable block, so callers need not look.
-#include "ir/pass.h"
+#include "ir/internal.h"
 
 static struct IrFunc *fn(const struct IrBuild *b)
 {
@@ -201,6 +201,7 @@ void ir_deinit(struct IrProg *p)
 			vec_deinit(&f->blocks.p[j].insns);
 		vec_deinit(&f->blocks);
 		vec_deinit(&f->slots);
+		free(f->reg);
 	}
 	vec_deinit(&p->funcs);
 	vec_deinit(&p->locs);

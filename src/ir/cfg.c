@@ -1,6 +1,6 @@
 // Control flow: constant branches become jumps, jumps to jumps go straight, a branch on a value that the jumping block has just set to a constant
 // is decided there, blocks with one predecessor join it, unreachable ones go. Input and output: a verified function.
-#include "ir/pass.h"
+#include "ir/internal.h"
 
 #define THREAD_MAX 16	// steps along a chain of jumps: also ends a walk around an empty loop
 #define LOOK_BACK 16	// instructions searched for the constant a branch tests

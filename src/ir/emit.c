@@ -1,8 +1,7 @@
-// Bytecode from IR: ir_compile runs legal, regalloc and slots on each function and encodes what they leave.
-// Input: a verified program (it is rewritten on the way and of no use afterwards). Output: instructions of all functions, main first, with
-// relocations, function starts and line info. Instruction set v3 unless EmitOpts says v4.
+// Bytecode of one function. Input: what legal, regalloc and slots leave. Output: its instructions behind those that are there, with relocations,
+// its start and line info. Instruction set v3 unless EmitOpts says v4.
 // Encodings: Documentation/bpf/standardization/instruction-set.rst.
-#include "ir/pass.h"
+#include "ir/internal.h"
 #include <linux/bpf.h>
 
 #ifndef BPF_PSEUDO_KFUNC_CALL
@@ -12,7 +11,6 @@
 #define BPF_PSEUDO_FUNC 4
 #endif
 #define FP 10
-#define STACK_MAX 512
 #define JUMP_MAX 32767
 #define RELAY_REACH 30000 // where a relay is put: leaves room for the relays that later rounds add before it
 
@@ -25,7 +23,6 @@ struct Emit {
 	struct IrFunc *f;
 	u32 fn;
 	const struct EmitOpts *o;
-	struct RegAlloc ra;
 	struct Code *code;
 	u32 start;		// first instruction of the function
 	VEC(IrBlk) layout;
@@ -56,8 +53,8 @@ static void reloc(struct Emit *e, enum RelocKind kind, u32 id, s64 addend, const
 
 static u32 reg_of(const struct Emit *e, struct IrVal v)
 {
-	assert(v.kind == IRO_REG && e->ra.reg[v.id] != REG_NONE);
-	return e->ra.reg[v.id];
+	assert(v.kind == IRO_REG && e->f->reg[v.id] != REG_NONE);
+	return e->f->reg[v.id];
 }
 
 static s32 slot_off(const struct Emit *e, u32 slot)
@@ -171,8 +168,8 @@ static void put_call(struct Emit *e, const struct IrInsn *in)
 		reloc(e, REL_FUNC, in->id, 0, NULL);
 		put(e, BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, 0, -1);
 	}
-	if (in->d && e->ra.reg[in->d] != REG_NONE)
-		put_mov(e, e->ra.reg[in->d], 0);
+	if (in->d && e->f->reg[in->d] != REG_NONE)
+		put_mov(e, e->f->reg[in->d], 0);
 }
 
 static u32 size_bits(u32 size)
@@ -194,7 +191,7 @@ static void put_arith(struct Emit *e, const struct IrInsn *in)
 	static const u8 code[IR_OPS] = {[IR_ADD] = BPF_ADD,  [IR_SUB] = BPF_SUB,  [IR_MUL] = BPF_MUL, [IR_UDIV] = BPF_DIV, [IR_UMOD] = BPF_MOD,
 					[IR_SDIV] = BPF_DIV, [IR_SMOD] = BPF_MOD, [IR_AND] = BPF_AND, [IR_OR] = BPF_OR,	   [IR_XOR] = BPF_XOR,
 					[IR_SHL] = BPF_LSH,  [IR_LSHR] = BPF_RSH, [IR_ASHR] = BPF_ARSH};
-	u32 d = e->ra.reg[in->d], class = BPF_ALU64;
+	u32 d = e->f->reg[in->d], class = BPF_ALU64;
 	s32 off = in->op == IR_SDIV || in->op == IR_SMOD; // the signed forms (v4) differ in `off` alone
 	struct IrVal a = in->a, b = in->b;
 	if (b.kind == IRO_REG && reg_of(e, b) == d && !(a.kind == IRO_REG && reg_of(e, a) == d)) {
@@ -214,7 +211,7 @@ static void put_arith(struct Emit *e, const struct IrInsn *in)
 
 static void put_ext(struct Emit *e, const struct IrInsn *in)
 {
-	u32 d = e->ra.reg[in->d], bits = in->size * 8;
+	u32 d = e->f->reg[in->d], bits = in->size * 8;
 	if (in->a.kind == IRO_REG && in->op == IR_ZEXT && bits == 32) {
 		put(e, BPF_ALU | BPF_MOV | BPF_X, d, reg_of(e, in->a), 0, 0);
 	} else if (in->a.kind == IRO_REG && in->op == IR_SEXT && e->o->has_v4) {
@@ -240,14 +237,14 @@ static void put_atomic(struct Emit *e, const struct IrInsn *in)
 		materialize(e, 0, in->args[0]);
 		src = reg_of(e, in->b);
 	} else if (in->d) {
-		src = e->ra.reg[in->d];
+		src = e->f->reg[in->d];
 		materialize(e, src, in->b);
 	} else {
 		src = reg_of(e, in->b);
 	}
 	put(e, BPF_STX | BPF_ATOMIC | size_bits(in->size), base, src, off, op);
 	if (in->op == IR_ATOMIC_CAS && in->d)
-		put_mov(e, e->ra.reg[in->d], 0);
+		put_mov(e, e->f->reg[in->d], 0);
 }
 
 static void put_jump(struct Emit *e, u32 code, u32 dst, u32 src, s32 imm, IrBlk target)
@@ -282,15 +279,15 @@ static void put_insn(struct Emit *e, const struct IrInsn *in, IrBlk next)
 	case IR_NOP:
 		return;
 	case IR_MOV:
-		materialize(e, e->ra.reg[in->d], in->a);
+		materialize(e, e->f->reg[in->d], in->a);
 		return;
 	case IR_NEG:
-		materialize(e, e->ra.reg[in->d], in->a);
-		put(e, BPF_ALU64 | BPF_NEG, e->ra.reg[in->d], 0, 0, 0);
+		materialize(e, e->f->reg[in->d], in->a);
+		put(e, BPF_ALU64 | BPF_NEG, e->f->reg[in->d], 0, 0, 0);
 		return;
 	case IR_BSWAP:
-		materialize(e, e->ra.reg[in->d], in->a);
-		put(e, BPF_ALU | BPF_END | (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? BPF_TO_BE : BPF_TO_LE), e->ra.reg[in->d], 0, 0, in->size * 8);
+		materialize(e, e->f->reg[in->d], in->a);
+		put(e, BPF_ALU | BPF_END | (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? BPF_TO_BE : BPF_TO_LE), e->f->reg[in->d], 0, 0, in->size * 8);
 		return;
 	case IR_ZEXT:
 	case IR_SEXT:
@@ -298,7 +295,7 @@ static void put_insn(struct Emit *e, const struct IrInsn *in, IrBlk next)
 		return;
 	case IR_LOAD:
 		base = address(e, in, &off);
-		put(e, BPF_LDX | BPF_MEM | size_bits(in->size), e->ra.reg[in->d], base, off, 0);
+		put(e, BPF_LDX | BPF_MEM | size_bits(in->size), e->f->reg[in->d], base, off, 0);
 		return;
 	case IR_STORE:
 		base = address(e, in, &off);
@@ -364,10 +361,10 @@ static void put_body(struct Emit *e)
 	bool lines = e->p->locs.n > 0;
 	if (lines)
 		note_line(e, first_loc(e));
-	for (u32 i = 0; i < ARRAY_LEN(e->ra.entry); i++) {
-		if (!e->ra.entry[i])
+	for (u32 i = 0; i < ARRAY_LEN(e->f->entry); i++) {
+		if (!e->f->entry[i])
 			continue;
-		to[n] = e->ra.reg[e->ra.entry[i]];
+		to[n] = e->f->reg[e->f->entry[i]];
 		from[n++] = (u8)(i + 1);
 	}
 	// Five registers arrive and at least one of them is a destination when there is a cycle: one of the ten is neither.
@@ -476,91 +473,26 @@ static void layout_blocks(struct Emit *e)
 	ir_order_deinit(&o);
 }
 
-static void encode(struct Emit *e)
-{
-	struct Code *c = e->code;
-	size_t nrelocs = c->relocs.n, nlines = c->lines.n;
-	e->start = here(e);
-	layout_blocks(e);
-	do {
-		c->insns.n = e->start;
-		c->relocs.n = nrelocs;
-		c->lines.n = nlines;
-		e->jumps.n = 0;
-		put_body(e);
-	} while (add_relays(e));
-	for (size_t j = 0; j < e->jumps.n; j++)
-		c->insns.p[e->jumps.p[j].insn].off = (s16)((s64)e->at.p[e->jumps.p[j].target] - e->jumps.p[j].insn - 1);
-	vec_deinit(&e->layout);
-	vec_deinit(&e->at);
-	vec_deinit(&e->jumps);
-}
-
-static struct err *compile_func(struct IrProg *p, u32 fn, const struct EmitOpts *o, struct Code *out)
+struct err *ir_encode(struct IrProg *p, u32 fn, const struct EmitOpts *o, struct Code *out)
 {
 	struct Emit e = {.p = p, .f = &p->funcs.p[fn], .fn = fn, .o = o, .code = out};
-	for (u32 i = 0; i < e.f->nparams; i++)
-		e.ra.entry[i] = i + 1;
-	IrReg ctx = ir_legalize(p, fn, o);
-	if (ctx)
-		e.ra.entry[0] = ctx;
-	ir_regalloc(e.f, &e.ra);
-	u32 frame = ir_place_slots(e.f);
-	struct err *err = NULL;
-	if (frame > STACK_MAX)
-		err = err_new("%s needs %u bytes of stack, %u is the limit", fn ? e.f->name : "the probe", frame, STACK_MAX);
+	size_t nrelocs = out->relocs.n, nlines = out->lines.n;
 	vec_push(&out->funcs, ((struct CodeFunc){here(&e), e.f->name, fn ? e.f->nparams : 1, false}));
-	if (!err)
-		encode(&e);
-	ir_regalloc_deinit(&e.ra);
-	return err;
-}
-
-// Local calls and callback addresses: imm is relative to the next instruction for both (fixup_call_args, BPF_PSEUDO_FUNC in check_ld_imm).
-// at[fn]: index in c->funcs.
-static void resolve_funcs(struct Code *c, const u32 *at)
-{
-	size_t kept = 0;
-	for (size_t i = 0; i < c->relocs.n; i++) {
-		struct Reloc r = c->relocs.p[i];
-		if (r.kind != REL_FUNC) {
-			c->relocs.p[kept++] = r;
-			continue;
-		}
-		struct CodeFunc *f = &c->funcs.p[at[r.id]];
-		struct BpfInsn *in = &c->insns.p[r.insn];
-		in->imm = (s32)f->insn - (s32)r.insn - 1;
-		f->is_callback |= in->code == (BPF_LD | BPF_IMM | BPF_DW);
-	}
-	c->relocs.n = kept;
-}
-
-struct err *ir_compile(struct IrProg *p, const struct EmitOpts *o, struct Code *out)
-{
-	struct err *err = NULL;
-	*out = (struct Code){0};
-	// Only functions that something names: to the kernel one that is never called is unreachable code.
-	u32 *at = xmalloc(p->funcs.n * sizeof(*at)), *todo = xcalloc(p->funcs.n, sizeof(*todo)), n = 1;
-	memset(at, 0xff, p->funcs.n * sizeof(*at));
-	at[0] = 0;
-	for (u32 i = 0; !err && i < n; i++) {
-		size_t rel = out->relocs.n;
-		err = compile_func(p, todo[i], o, out);
-		for (; rel < out->relocs.n; rel++) {
-			const struct Reloc *r = &out->relocs.p[rel];
-			if (r->kind != REL_FUNC || at[r->id] != ~0u)
-				continue;
-			at[r->id] = n;
-			todo[n++] = r->id;
-		}
-	}
-	if (err)
-		code_deinit(out);
-	else
-		resolve_funcs(out, at);
-	free(at);
-	free(todo);
-	return err;
+	e.start = here(&e);
+	layout_blocks(&e);
+	do {
+		out->insns.n = e.start;
+		out->relocs.n = nrelocs;
+		out->lines.n = nlines;
+		e.jumps.n = 0;
+		put_body(&e);
+	} while (add_relays(&e));
+	for (size_t j = 0; j < e.jumps.n; j++)
+		out->insns.p[e.jumps.p[j].insn].off = (s16)((s64)e.at.p[e.jumps.p[j].target] - e.jumps.p[j].insn - 1);
+	vec_deinit(&e.layout);
+	vec_deinit(&e.at);
+	vec_deinit(&e.jumps);
+	return NULL;
 }
 
 void code_deinit(struct Code *c)

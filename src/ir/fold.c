@@ -1,7 +1,7 @@
 // Simplifies single instructions by algebra and by what is known about the size of values. Input: an instruction whose operands have been
 // propagated. Output: the same value from a cheaper instruction. Pointers pass through ADD, SUB and MOV only, and only constants are
 // regrouped there, so the kernel's verifier sees nothing it would not have seen before.
-#include "ir/pass.h"
+#include "ir/internal.h"
 
 static u32 imm_bits(s64 v)
 {

@@ -1,6 +1,6 @@
 // Calls a helper once per run of the program when its answer cannot change in between: who the current thread is. Input and output: a verified
 // function. The first call on each path keeps its result in a vreg; later ones copy it. Unused copies fall to the dead code pass.
-#include "ir/pass.h"
+#include "ir/internal.h"
 #include <linux/bpf.h>
 
 static const u32 constant_helpers[] = {BPF_FUNC_get_current_pid_tgid, BPF_FUNC_get_current_uid_gid, BPF_FUNC_get_current_task,
@@ -58,7 +58,7 @@ static void rewrite(struct IrFunc *f, struct IrBlock *b, u8 have, IrReg *result)
 	}
 }
 
-void ir_call_once(struct IrFunc *f)
+bool ir_call_once(struct IrFunc *f)
 {
 	struct IrOrder o;
 	u32 total = 0;
@@ -81,4 +81,5 @@ void ir_call_once(struct IrFunc *f)
 	free(have);
 	free(calls);
 	ir_order_deinit(&o);
+	return total > 1;
 }

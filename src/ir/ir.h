@@ -83,12 +83,23 @@ struct IrFunc {
 	VEC(struct IrSlotDef) slots;
 	u32 nregs;	// vregs 1..nregs
 	u32 nparams;	// vregs 1..nparams hold the parameters (callbacks, subprograms); functions[0] has none: use IRO_CTX
+	IrReg entry[5];	// set by legal: vregs that arrive in r1..r5, 0 where unused; regalloc may put others there
+	u8 *reg;	// set by regalloc: vreg -> r0..r9, or REG_NONE for one that is never used; owned
 };
+#define REG_NONE 0xff
 
 struct IrLoc {
 	u16 file;
 	u32 line; // 1-based
 	u32 col;
+};
+
+struct IrProg;
+struct Code;
+struct IrWatch {
+	// function fn after `pass` (a name in base/passes.def); round: of those that are repeated, from 1, else 0; c: the code so far, NULL while optimising
+	void (*made)(void *arg, const struct IrProg *p, u32 fn, const char *pass, u32 round, const struct Code *c);
+	void *arg;
 };
 
 // Maps an IrProg names: user maps and sonde's own. link/load turns the id into a descriptor.
@@ -97,6 +108,7 @@ struct IrProg {
 	VEC(struct IrFunc) funcs; // 0 is the program itself, the rest callbacks and subprograms
 	VEC(struct IrLoc) locs;
 	const struct Diags *diags; // source text for line info
+	const struct IrWatch *watch; // NULL; told what each pass has made
 };
 
 // ---- builder (build.c). Emits into a current function and block.
@@ -144,11 +156,12 @@ void ir_ret(struct IrBuild *b, struct IrVal v);
 // ---- passes. Each may assume ir_verify passed before it, and must leave it passing.
 bool ir_verify(const struct IrProg *p, struct Str *why); // structure: terminators, defined before use, slots in range, arg counts
 void ir_dump(const struct IrProg *p, struct Str *out);	 // text form
+void ir_dump_func(const struct IrFunc *f, struct Str *out); // of one function; once it has registers, with them: "v3:r7" (cannot be read back)
 bool ir_parse(struct Arena *a, const char *text, struct IrProg *out, struct Str *why); // text form back, for tests
-void ir_optimize(struct IrProg *p); // copies and constants forward, dead code and unreachable blocks away, jump threading
+void ir_optimize(struct IrProg *p); // passes.c: copies and constants forward, dead code and unreachable blocks away, jump threading
 void ir_deinit(struct IrProg *p);
 
-// ---- machine code (emit.c after regalloc.c)
+// ---- machine code
 struct BpfInsn { // as struct bpf_insn
 	u8 code;
 	u8 regs; // dst low nibble, src high nibble
@@ -182,7 +195,7 @@ struct Code {
 struct EmitOpts {
 	bool has_v4; // kernel takes sdiv/smod/movsx/bswap (6.6)
 };
-// NULL, or why not ("probe needs 620 bytes of stack, 512 is the limit").
+// passes.c; p is rewritten on the way and of no use afterwards. NULL, or why not ("probe needs 620 bytes of stack, 512 is the limit").
 struct err *ir_compile(struct IrProg *p, const struct EmitOpts *o, struct Code *out);
 // join.c: a becomes one program of a and b, which runs b when the kernel function is_return says so, else a; ap gets b's script lines.
 // Before the runtime is linked. False: too long for its jumps, and nothing has changed.

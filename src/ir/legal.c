@@ -7,7 +7,7 @@
 //   - signed division is a sequence of unsigned ones, unless the v4 instruction is safe,
 //   - blocks have at most LEGAL_BLOCK_MAX instructions, so that a relay for a far jump can always be placed between two blocks,
 //   - the entry block has no predecessor, and only reachable blocks hold instructions.
-#include "ir/pass.h"
+#include "ir/internal.h"
 
 #define LEGAL_BLOCK_MAX 1024
 #define NCACHED 16
@@ -300,13 +300,15 @@ static void own_entry(struct IrFunc *f)
 	vec_push(&f->blocks.p[0].insns, ((struct IrInsn){.op = IR_JMP, .t = at, .loc = old.insns.p[0].loc}));
 }
 
-IrReg ir_legalize(struct IrProg *p, u32 fn, const struct EmitOpts *o)
+struct err *ir_legalize(struct IrProg *p, u32 fn, const struct EmitOpts *o, struct Code *out)
 {
 	struct Legal l = {.f = &p->funcs.p[fn], .o = o};
 	struct IrOrder rpo;
 	own_entry(l.f);
+	for (u32 i = 0; i < l.f->nparams; i++)
+		l.f->entry[i] = i + 1;
 	if (fn == 0)
-		l.ctx = fresh(&l);
+		l.f->entry[0] = l.ctx = fresh(&l);
 	ir_order(l.f, &rpo);
 	u32 nblocks = (u32)l.f->blocks.n;
 	for (u32 b = 0; b < nblocks; b++) {
@@ -326,5 +328,5 @@ IrReg ir_legalize(struct IrProg *p, u32 fn, const struct EmitOpts *o)
 	}
 	ir_order_deinit(&rpo);
 	vec_deinit(&l.out);
-	return l.ctx;
+	return NULL;
 }

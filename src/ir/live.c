@@ -1,6 +1,6 @@
 // Liveness at block borders by backward dataflow. Input: a function whose reachable blocks are terminated. Output: bit sets per block.
 // Most vregs live inside one block; only those that some block reads before writing get a bit, which keeps the sets small.
-#include "ir/pass.h"
+#include "ir/internal.h"
 
 struct Sets {
 	u64 *gen, *kill;

@@ -1,6 +1,6 @@
 // Opcode table, operand walks and constant evaluation. The evaluation is the reference for what an opcode means: folding, the tests'
 // interpreter and the kernel must agree.
-#include "ir/pass.h"
+#include "ir/internal.h"
 
 const struct IrOpInfo ir_ops[IR_OPS] = {
 #define OP(id, text, flags) [IR_##id] = {text, flags},

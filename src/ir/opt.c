@@ -1,10 +1,8 @@
-// The optimiser. Input: a verified program as lower*.c writes it. Output: the same program, cheaper; still verified.
+// Most of the optimiser (passes.c has the order): fold, rewrite and dead. Input: a verified function. Output: the same, cheaper; still verified.
 // The program is not SSA, but a vreg with one definition behaves as if it were: ir_verify made sure that the definition comes before every use on
 // every path, so the value of such a vreg, and of any expression over such vregs, is the same wherever it is visible. Other vregs are followed
 // within one block only.
-#include "ir/pass.h"
-
-#define ROUNDS 6
+#include "ir/internal.h"
 
 struct Opt {
 	struct IrFunc *f;
@@ -224,7 +222,7 @@ static bool local_rewrites(struct Opt *o)
 	return changed;
 }
 
-static bool drop_dead(struct IrFunc *f)
+bool ir_drop_dead(struct IrFunc *f)
 {
 	struct IrLive l;
 	bool changed = false;
@@ -264,32 +262,23 @@ static bool drop_dead(struct IrFunc *f)
 	return changed;
 }
 
-static bool values(struct IrFunc *f)
+static bool with_defs(struct IrFunc *f, bool (*pass)(struct Opt *))
 {
 	struct Opt o = {.f = f};
 	ir_order(f, &o.o);
 	count_defs(&o);
-	bool changed = forward(&o);
-	free_defs(&o);
-	count_defs(&o);
-	changed |= local_rewrites(&o);
+	bool changed = pass(&o);
 	free_defs(&o);
 	ir_order_deinit(&o.o);
 	return changed;
 }
 
-void ir_optimize(struct IrProg *p)
+bool ir_fold(struct IrFunc *f)
 {
-	for (size_t i = 0; i < p->funcs.n; i++) {
-		struct IrFunc *f = &p->funcs.p[i];
-		bool again = true;
-		ir_simplify_cfg(f);
-		ir_call_once(f);
-		for (u32 round = 0; again && round < ROUNDS; round++) {
-			again = ir_simplify_cfg(f);
-			again |= values(f);
-			again |= drop_dead(f);
-		}
-		ir_simplify_cfg(f);
-	}
+	return with_defs(f, forward);
+}
+
+bool ir_rewrite(struct IrFunc *f)
+{
+	return with_defs(f, local_rewrites);
 }

@@ -2,12 +2,11 @@
 //
 // Live ranges (with holes) are tried in order of spill weight, heaviest first, against a bit map of time per register: linear scan's
 // structures, but an early long range cannot take a register from a hot short one. A vreg that finds no register is spilled: its home becomes
-// a slot, or the constant it holds, and each stretch between two calls in which it is used becomes a vreg of its own (level 1). One that
-// again finds no register is cut down to single instructions (level 2); those always fit: an instruction reads at most three.
+// a slot, or the constant it holds, and each stretch of its use becomes a vreg of its own (spill.c), until all have registers.
 //
 // Time: instruction i (in layout order, the first is 1; 0 is the function's entry) has three points: operands are read at 3i, a call destroys
 // r0..r5 at 3i+1, the result is written at 3i+2. A range covers both its ends.
-#include "ir/pass.h"
+#include "ir/internal.h"
 
 #define AT_USE(i) (3 * (i))
 #define AT_CLOBBER(i) (3 * (i) + 1)
@@ -23,15 +22,9 @@ struct Hint {
 	u8 phys;
 	float w;
 };
-struct VregInfo { // kept over the rounds
-	u8 level;
-	bool compared;	   // by size: its range may be what makes an access valid
-	struct IrVal home; // IRO_NONE, IRO_SPILL or a constant: where the value can be had again
-};
 struct Alloc {
 	struct IrFunc *f;
-	struct RegAlloc *ra;
-	VEC(struct VregInfo) info;
+	IrVregs info;
 	// of this round
 	struct IrLive live;
 	u32 *base;   // layout position -> time index of its first instruction
@@ -170,8 +163,8 @@ static void block_ranges(struct Alloc *a, u32 pos, u32 *end)
 			add_range(a, r, from, end[r]);
 			end[r] = 0;
 		}
-	for (u32 k = 0; pos == 0 && k < ARRAY_LEN(a->ra->entry); k++) {
-		IrReg r = a->ra->entry[k];
+	for (u32 k = 0; pos == 0 && k < ARRAY_LEN(a->f->entry); k++) {
+		IrReg r = a->f->entry[k];
 		if (!r)
 			continue;
 		add_range(a, r, AT_DEF(0), AT_DEF(0));
@@ -213,8 +206,8 @@ static void look_at_uses(struct Alloc *a)
 {
 	u32 *defs = xcalloc(a->f->nregs + 1, sizeof(*defs));
 	struct IrVal *val = xcalloc(a->f->nregs + 1, sizeof(*val));
-	for (u32 k = 0; k < ARRAY_LEN(a->ra->entry); k++)
-		defs[a->ra->entry[k]]++;
+	for (u32 k = 0; k < ARRAY_LEN(a->f->entry); k++)
+		defs[a->f->entry[k]]++;
 	for (u32 i = 0; i < a->live.rpo.n; i++) {
 		const struct IrBlock *b = &a->f->blocks.p[a->live.rpo.order[i]];
 		for (size_t k = 0; k < b->insns.n; k++) {
@@ -277,7 +270,7 @@ static bool allocate(struct Alloc *a, IrReg r)
 	u8 best = REG_NONE;
 	for (u32 i = a->first_hint[r]; i < a->first_hint[r + 1]; i++) {
 		const struct Hint *h = &a->hints.p[i];
-		u8 phys = h->other ? a->ra->reg[h->other] : h->phys;
+		u8 phys = h->other ? a->f->reg[h->other] : h->phys;
 		if (phys != REG_NONE)
 			score[phys] += h->other ? h->w : h->w * 1.25f; // a fixed register decides between equals
 		else
@@ -290,7 +283,7 @@ static bool allocate(struct Alloc *a, IrReg r)
 		return false;
 	for (u32 i = a->first_range[r]; i < a->first_range[r + 1]; i++)
 		bits_set(a->busy[best], a->ranges.p[i].from, a->ranges.p[i].to);
-	a->ra->reg[r] = best;
+	a->f->reg[r] = best;
 	return true;
 }
 
@@ -311,8 +304,8 @@ static u32 allocate_all(struct Alloc *a)
 {
 	u32 n = 0, nspilled = 0;
 	struct ByWeight *order = xcalloc(a->f->nregs + 1, sizeof(*order));
-	a->ra->reg = xrealloc(a->ra->reg, a->f->nregs + 1);
-	memset(a->ra->reg, REG_NONE, a->f->nregs + 1);
+	a->f->reg = xrealloc(a->f->reg, a->f->nregs + 1);
+	memset(a->f->reg, REG_NONE, a->f->nregs + 1);
 	for (IrReg r = 1; r <= a->f->nregs; r++)
 		if (a->first_range[r] != a->first_range[r + 1])
 			order[n++] = (struct ByWeight){a->weight[r], r};
@@ -326,246 +319,6 @@ static u32 allocate_all(struct Alloc *a)
 	}
 	free(order);
 	return nspilled;
-}
-
-// ---- rewriting of spilled vregs
-
-struct Refresh {
-	u32 pos; // block that begins with `store`
-	IrReg v;
-	struct IrInsn store;
-};
-struct Rewrite {
-	struct Alloc *a;
-	u32 nblocks; // before edges got blocks of their own
-	u32 *npreds; // of the block at a layout position
-	VEC(struct Refresh) refresh;
-	VEC(struct IrInsn) out;
-	IrReg *cur;	 // spilled vreg -> the vreg that holds its value now
-	u32 *cur_when;	 // valid while this equals `when`
-	u32 when, nregs; // a new stretch begins at each block and after each call
-	u32 loc;
-};
-
-static IrReg new_vreg(struct Alloc *a, u8 level, struct IrVal home)
-{
-	vec_push(&a->info, ((struct VregInfo){level, false, home}));
-	return ++a->f->nregs;
-}
-
-static bool is_spilled(const struct Rewrite *w, IrReg r)
-{
-	return r <= w->nregs && w->a->spilled[r];
-}
-
-static void put(struct Rewrite *w, struct IrInsn in)
-{
-	in.loc = w->loc;
-	vec_push(&w->out, in);
-}
-
-static void spill_store(struct Rewrite *w, struct IrVal home, struct IrVal v)
-{
-	put(w, (struct IrInsn){.op = IR_STORE, .size = 8, .a = ir_slot(home.id, 0), .b = v});
-}
-
-static bool is_spill_store(const struct IrInsn *in, struct IrVal home, IrReg r)
-{
-	return in->op == IR_STORE && in->size == 8 && in->a.kind == IRO_SLOT && home.kind == IRO_SPILL && in->a.id == home.id && ir_is_reg(in->b, r);
-}
-
-static void rewrite_use(struct Rewrite *w, struct IrInsn *in, struct IrVal *use)
-{
-	IrReg r = use->id;
-	if (use->kind != IRO_REG || !is_spilled(w, r))
-		return;
-	struct IrVal home = w->a->info.p[r].home;
-	u8 level = w->a->info.p[r].level;
-	if (level && is_spill_store(in, home, r))
-		return; // the store that fills the home: this short piece of r stays
-	if (w->cur_when[r] == w->when) {
-		*use = ir_reg(w->cur[r]);
-		return;
-	}
-	// Places where emit builds any operand in the register that wants it.
-	if (in->op == IR_MOV || in->op == IR_RET || (ir_ops[in->op].flags & F_ARGS && use >= in->args && use < in->args + 5)) {
-		*use = home;
-		return;
-	}
-	IrReg t = new_vreg(w->a, level + 1, home);
-	put(w, (struct IrInsn){.op = IR_MOV, .d = t, .a = home});
-	w->cur[r] = t;
-	w->cur_when[r] = w->when;
-	*use = ir_reg(t);
-}
-
-static void rewrite_insn(struct Rewrite *w, struct IrInsn in)
-{
-	struct IrVal *use[IR_MAX_USES];
-	w->loc = in.loc;
-	if (in.op == IR_STORE && in.is_volatile && in.b.kind == IRO_REG && is_spilled(w, in.b.id))
-		return; // a refresh, see below: not worth a register of its own
-	for (u32 u = ir_uses(&in, use), k = 0; k < u; k++)
-		rewrite_use(w, &in, use[k]);
-	// Level 1 has no stretches: what a use loaded serves this instruction alone. Its `cur` entries must not be seen again.
-	if (ir_ops[in.op].flags & F_CALL)
-		w->when++;
-	IrReg d = in.d;
-	if (!d || !is_spilled(w, d)) {
-		put(w, in);
-		return;
-	}
-	struct VregInfo *v = &w->a->info.p[d];
-	struct IrVal home = v->home;
-	if (v->level) { // a reload goes away; a computed value stays up to its store
-		if (in.op != IR_MOV || !ir_same(in.a, home))
-			put(w, in);
-		return;
-	}
-	if (home.kind != IRO_SPILL)
-		return; // a constant
-	if (in.op == IR_MOV && (in.a.kind == IRO_REG || (in.a.kind == IRO_IMM && fits_s32(in.a.imm)))) {
-		spill_store(w, home, in.a);
-		w->cur_when[d] = 0;
-		return;
-	}
-	in.d = new_vreg(w->a, 1, home);
-	put(w, in);
-	spill_store(w, home, ir_reg(in.d));
-	w->cur[d] = in.d;
-	w->cur_when[d] = w->when;
-}
-
-static void forget_tiny(struct Rewrite *w, const struct IrInsn *in)
-{
-	struct IrInsn copy = *in;
-	struct IrVal *use[IR_MAX_USES];
-	for (u32 u = ir_uses(&copy, use); u--;)
-		if (use[u]->kind == IRO_REG && is_spilled(w, use[u]->id) && w->a->info.p[use[u]->id].level)
-			w->cur_when[use[u]->id] = 0;
-}
-
-static void rewrite_entry(struct Rewrite *w)
-{
-	for (u32 k = 0; k < ARRAY_LEN(w->a->ra->entry); k++) {
-		IrReg r = w->a->ra->entry[k];
-		if (!r || !is_spilled(w, r) || w->a->info.p[r].level)
-			continue;
-		struct IrVal home = w->a->info.p[r].home;
-		IrReg t = new_vreg(w->a, 1, home);
-		w->a->ra->entry[k] = t;
-		spill_store(w, home, ir_reg(t));
-		w->cur[r] = t;
-		w->cur_when[r] = w->when;
-	}
-}
-
-// A branch has compared a spilled value by size, from register t: the verifier now knows more about t, and nothing about the slot, so what the
-// comparison proved would be lost at the next reload. (The verifier ties the two together when the value had a known range as it was spilled;
-// kernels before 6.9 also only when a move had given it an id.) Store t again where the branch goes.
-static void refresh_edge(struct Rewrite *w, IrReg v, IrReg t, IrBlk *edge, u32 loc)
-{
-	struct Alloc *a = w->a;
-	struct IrBlock *made = *edge >= w->nblocks ? &a->f->blocks.p[*edge] : NULL; // for the other operand of this branch
-	u32 pos = a->live.rpo.at[made ? ir_term(made)->t : *edge];
-	if (!live_has(&a->live, a->live.in + (size_t)pos * a->live.words, v))
-		return;
-	struct IrInsn store = {.op = IR_STORE, .size = 8, .a = ir_slot(a->info.p[v].home.id, 0), .b = ir_reg(t), .is_volatile = true, .loc = loc};
-	if (made) {
-		struct IrInsn jump = vec_pop(&made->insns);
-		vec_push(&made->insns, store);
-		vec_push(&made->insns, jump);
-		return;
-	}
-	if (w->npreds[pos] == 1) { // comes later in the order: its only way in is from here
-		vec_push(&w->refresh, ((struct Refresh){pos, v, store}));
-		return;
-	}
-	struct IrBlock between = {.label = "refresh"};
-	vec_push(&between.insns, store);
-	vec_push(&between.insns, ((struct IrInsn){.op = IR_JMP, .t = *edge, .loc = loc}));
-	vec_push(&a->f->blocks, between);
-	*edge = (IrBlk)a->f->blocks.n - 1;
-}
-
-static void refresh_after(struct Rewrite *w, struct IrInsn old, IrBlk blk)
-{
-	struct IrVal was[2] = {old.a, old.b};
-	if (old.op != IR_BR || old.cond == IC_EQ || old.cond == IC_NE || old.cond == IC_SET)
-		return;
-	for (u32 k = 0; k < 2; k++) {
-		if (was[k].kind != IRO_REG || !is_spilled(w, was[k].id) || w->a->info.p[was[k].id].level ||
-		    w->a->info.p[was[k].id].home.kind != IRO_SPILL)
-			continue;
-		struct IrInsn br = *ir_term(&w->a->f->blocks.p[blk]);
-		IrReg t = k ? br.b.id : br.a.id;
-		refresh_edge(w, was[k].id, t, &br.t, br.loc);
-		refresh_edge(w, was[k].id, t, &br.f, br.loc);
-		*ir_term(&w->a->f->blocks.p[blk]) = br;
-	}
-}
-
-static void begin_block(struct Rewrite *w, u32 pos)
-{
-	w->out.n = 0;
-	w->when++;
-	if (pos == 0)
-		rewrite_entry(w);
-	for (size_t i = 0; i < w->refresh.n; i++) {
-		struct Refresh *r = &w->refresh.p[i];
-		if (r->pos != pos)
-			continue;
-		vec_push(&w->out, r->store);
-		w->cur[r->v] = r->store.b.id;
-		w->cur_when[r->v] = w->when;
-		w->refresh.p[i--] = vec_pop(&w->refresh);
-	}
-}
-
-static void count_preds(struct Rewrite *w)
-{
-	const struct IrOrder *o = &w->a->live.rpo;
-	w->npreds = xcalloc(o->n, sizeof(*w->npreds));
-	w->npreds[0] = 1; // the entry
-	for (u32 i = 0; i < o->n; i++) {
-		IrBlk succ[2];
-		for (u32 k = ir_succs(ir_term(&w->a->f->blocks.p[o->order[i]]), succ); k--;)
-			w->npreds[o->at[succ[k]]]++;
-	}
-}
-
-static void rewrite(struct Alloc *a)
-{
-	struct Rewrite w = {.a = a, .nregs = a->f->nregs, .nblocks = (u32)a->f->blocks.n};
-	count_preds(&w);
-	w.cur = xcalloc(w.nregs + 1, sizeof(*w.cur));
-	w.cur_when = xcalloc(w.nregs + 1, sizeof(*w.cur_when));
-	for (IrReg r = 1; r <= w.nregs; r++)
-		if (a->spilled[r] && !a->info.p[r].home.kind) {
-			vec_push(&a->f->slots, ((struct IrSlotDef){8, 8, 0}));
-			a->info.p[r].home = (struct IrVal){IRO_SPILL, (u32)a->f->slots.n - 1, 0};
-		}
-	for (u32 i = 0; i < a->live.rpo.n; i++) {
-		struct IrBlock *b = &a->f->blocks.p[a->live.rpo.order[i]];
-		struct IrInsn term = *ir_term(b);
-		begin_block(&w, i);
-		for (size_t k = 0; k < b->insns.n; k++) {
-			rewrite_insn(&w, b->insns.p[k]);
-			forget_tiny(&w, &b->insns.p[k]);
-		}
-		b->insns.n = 0;
-		for (size_t k = 0; k < w.out.n; k++)
-			vec_push(&b->insns, w.out.p[k]);
-		refresh_after(&w, term, a->live.rpo.order[i]);
-	}
-	for (IrReg r = 1; r <= w.nregs; r++)
-		if (a->spilled[r] && a->info.p[r].level == 1)
-			a->info.p[r].level = 2;
-	vec_deinit(&w.out);
-	vec_deinit(&w.refresh);
-	free(w.npreds);
-	free(w.cur);
-	free(w.cur_when);
 }
 
 static u32 round_of(struct Alloc *a)
@@ -586,7 +339,7 @@ static u32 round_of(struct Alloc *a)
 	compute_weights(a);
 	u32 nspilled = allocate_all(a);
 	if (nspilled)
-		rewrite(a);
+		ir_spill(a->f, &a->live, &a->info, a->spilled);
 	ir_live_deinit(&a->live);
 	for (u32 p = 0; p < IR_NPHYS; p++)
 		free(a->busy[p]);
@@ -601,18 +354,14 @@ static u32 round_of(struct Alloc *a)
 	return nspilled;
 }
 
-void ir_regalloc(struct IrFunc *f, struct RegAlloc *ra)
+struct err *ir_regalloc(struct IrProg *p, u32 fn, const struct EmitOpts *o, struct Code *out)
 {
-	struct Alloc a = {.f = f, .ra = ra};
+	struct IrFunc *f = &p->funcs.p[fn];
+	struct Alloc a = {.f = f};
 	for (IrReg r = 0; r <= f->nregs; r++)
 		vec_push(&a.info, (struct VregInfo){0});
 	while (round_of(&a))
 		;
 	vec_deinit(&a.info);
-}
-
-void ir_regalloc_deinit(struct RegAlloc *ra)
-{
-	free(ra->reg);
-	ra->reg = NULL;
+	return NULL;
 }

@@ -1,7 +1,7 @@
 // Places stack objects and spills in the frame. Input: a function after register allocation. Output: IrSlotDef.fp_off.
 // A slot lives from an access to the last access that a path can reach; a store of the whole slot ends the life before it. A slot whose address
 // goes into a vreg lives everywhere. (A callee cannot keep the address: the verifier forbids returning or storing a stack pointer.)
-#include "ir/pass.h"
+#include "ir/internal.h"
 
 #define CELL 8
 #define MAX_CELLS 512 // far beyond the limit: sharing is only worth the time while the frame may still fit
@@ -208,11 +208,12 @@ static u32 place_all(struct Slots *s)
 	return used * CELL;
 }
 
-u32 ir_place_slots(struct IrFunc *f)
+struct err *ir_place_slots(struct IrProg *p, u32 fn, const struct EmitOpts *o, struct Code *out)
 {
+	struct IrFunc *f = &p->funcs.p[fn];
 	struct Slots s = {.f = f, .n = (u32)f->slots.n, .words = ((u32)f->slots.n + 63) / 64};
 	if (!s.n)
-		return 0;
+		return NULL;
 	ir_order(f, &s.o);
 	size_t total = (size_t)s.words * s.o.n;
 	u64 **sets[] = {&s.gen, &s.kill, &s.before, &s.after, &s.after_in, &s.touched};
@@ -246,5 +247,5 @@ u32 ir_place_slots(struct IrFunc *f)
 	free(end);
 	free(first);
 	ir_order_deinit(&s.o);
-	return frame;
+	return frame > STACK_MAX ? err_new("%s needs %u bytes of stack, %u is the limit", fn ? f->name : "the probe", frame, STACK_MAX) : NULL;
 }

@@ -8,7 +8,7 @@
 //   	v1 = load.8 [ctx +8] @1                 operands: v1 -5 s0+4 map3 val3+8 fn1 ctx;  "load.8!" is volatile
 //   	v2 = call 14(v1, s0, map3)              also: call_rt "name"(...), call_kfunc "name"(...), call_fn 1(...)
 //   	br.8 eq v2, 0, b1, b2
-#include "ir/pass.h"
+#include "ir/internal.h"
 #include <ctype.h>
 
 static void put_name(struct Str *o, const char *s)
@@ -23,12 +23,23 @@ static void put_name(struct Str *o, const char *s)
 	str_addc(o, '"');
 }
 
-static void put_val(struct Str *o, struct IrVal v)
+static void put_reg(struct Str *o, const struct IrFunc *f, IrReg r)
 {
-	static const char *const name[] = {[IRO_NONE] = "none", [IRO_REG] = "v",    [IRO_SLOT] = "s",	[IRO_MAPFD] = "map",
-					   [IRO_MAPVAL] = "val", [IRO_FUNC] = "fn", [IRO_CTX] = "ctx", [IRO_SPILL] = "spill"};
+	str_addf(o, "v%u", r);
+	if (f->reg && f->reg[r] != REG_NONE)
+		str_addf(o, ":r%u", f->reg[r]);
+}
+
+static void put_val(struct Str *o, const struct IrFunc *f, struct IrVal v)
+{
+	static const char *const name[] = {[IRO_NONE] = "none", [IRO_SLOT] = "s",   [IRO_MAPFD] = "map", [IRO_MAPVAL] = "val",
+					   [IRO_FUNC] = "fn",	[IRO_CTX] = "ctx", [IRO_SPILL] = "spill"};
 	if (v.kind == IRO_IMM) {
 		str_addf(o, "%lld", (long long)v.imm);
+		return;
+	}
+	if (v.kind == IRO_REG) {
+		put_reg(o, f, v.id);
 		return;
 	}
 	str_add(o, name[v.kind]);
@@ -38,20 +49,22 @@ static void put_val(struct Str *o, struct IrVal v)
 		str_addf(o, "%+lld", (long long)v.imm);
 }
 
-static void put_args(struct Str *o, const struct IrInsn *in)
+static void put_args(struct Str *o, const struct IrFunc *f, const struct IrInsn *in)
 {
 	for (u32 i = 0; i < in->nargs; i++) {
 		str_add(o, i ? ", " : "");
-		put_val(o, in->args[i]);
+		put_val(o, f, in->args[i]);
 	}
 }
 
-static void put_insn(struct Str *o, const struct IrInsn *in)
+static void put_insn(struct Str *o, const struct IrFunc *f, const struct IrInsn *in)
 {
 	u32 flags = ir_ops[in->op].flags;
 	str_add(o, "\t");
-	if (in->d)
-		str_addf(o, "v%u = ", in->d);
+	if (in->d) {
+		put_reg(o, f, in->d);
+		str_add(o, " = ");
+	}
 	str_add(o, ir_ops[in->op].name);
 	if (flags & F_SIZE)
 		str_addf(o, ".%u%s", in->size, in->is_volatile ? "!" : "");
@@ -59,19 +72,19 @@ static void put_insn(struct Str *o, const struct IrInsn *in)
 		str_addf(o, " %s", ir_cond_names[in->cond]);
 	if (flags & F_MEM) {
 		str_add(o, " [");
-		put_val(o, in->a);
+		put_val(o, f, in->a);
 		str_addf(o, " %+d]", in->off);
 	} else if (flags & F_A && in->a.kind) {
 		str_add(o, " ");
-		put_val(o, in->a);
+		put_val(o, f, in->a);
 	}
 	if (flags & F_B) {
 		str_add(o, ", ");
-		put_val(o, in->b);
+		put_val(o, f, in->b);
 	}
 	if (in->op == IR_ATOMIC_CAS) {
 		str_add(o, ", ");
-		put_args(o, in);
+		put_args(o, f, in);
 	} else if (flags & F_ARGS) {
 		str_addc(o, ' ');
 		if (flags & F_NAME)
@@ -79,7 +92,7 @@ static void put_insn(struct Str *o, const struct IrInsn *in)
 		else
 			str_addf(o, "%u", in->id);
 		str_addc(o, '(');
-		put_args(o, in);
+		put_args(o, f, in);
 		str_addc(o, ')');
 	}
 	if (in->op == IR_JMP)
@@ -91,6 +104,30 @@ static void put_insn(struct Str *o, const struct IrInsn *in)
 	str_addc(o, '\n');
 }
 
+void ir_dump_func(const struct IrFunc *f, struct Str *o)
+{
+	str_add(o, "func ");
+	put_name(o, f->name);
+	str_addf(o, " params %u regs %u\n", f->nparams, f->nregs);
+	for (size_t k = 0; k < f->slots.n; k++) {
+		const struct IrSlotDef *s = &f->slots.p[k];
+		str_addf(o, "slot s%zu %u %u", k, s->size, s->align);
+		if (s->fp_off)
+			str_addf(o, " at fp%+d", s->fp_off);
+		str_addc(o, '\n');
+	}
+	for (size_t k = 0; k < f->blocks.n; k++) {
+		str_addf(o, "b%zu", k);
+		if (f->blocks.p[k].label) {
+			str_addc(o, ' ');
+			put_name(o, f->blocks.p[k].label);
+		}
+		str_add(o, ":\n");
+		for (size_t j = 0; j < f->blocks.p[k].insns.n; j++)
+			put_insn(o, f, &f->blocks.p[k].insns.p[j]);
+	}
+}
+
 void ir_dump(const struct IrProg *p, struct Str *o)
 {
 	str_add(o, "prog ");
@@ -98,24 +135,8 @@ void ir_dump(const struct IrProg *p, struct Str *o)
 	str_addc(o, '\n');
 	for (size_t i = 0; i < p->locs.n; i++)
 		str_addf(o, "loc %u %u %u\n", p->locs.p[i].file, p->locs.p[i].line, p->locs.p[i].col);
-	for (size_t i = 0; i < p->funcs.n; i++) {
-		const struct IrFunc *f = &p->funcs.p[i];
-		str_add(o, "func ");
-		put_name(o, f->name);
-		str_addf(o, " params %u regs %u\n", f->nparams, f->nregs);
-		for (size_t k = 0; k < f->slots.n; k++)
-			str_addf(o, "slot s%zu %u %u\n", k, f->slots.p[k].size, f->slots.p[k].align);
-		for (size_t k = 0; k < f->blocks.n; k++) {
-			str_addf(o, "b%zu", k);
-			if (f->blocks.p[k].label) {
-				str_addc(o, ' ');
-				put_name(o, f->blocks.p[k].label);
-			}
-			str_add(o, ":\n");
-			for (size_t j = 0; j < f->blocks.p[k].insns.n; j++)
-				put_insn(o, &f->blocks.p[k].insns.p[j]);
-		}
-	}
+	for (size_t i = 0; i < p->funcs.n; i++)
+		ir_dump_func(&p->funcs.p[i], o);
 }
 
 // ---- the way back

@@ -1,6 +1,6 @@
 // Structural checks on the IR, so that a lowering bug surfaces here with a readable message and not in the kernel's verifier.
 // Input: any IrProg. Output: true, or false and why. Every vreg read must be written before it on all paths from the entry.
-#include "ir/pass.h"
+#include "ir/internal.h"
 
 struct Verify {
 	const struct IrProg *p;

@@ -1,5 +1,6 @@
 // The tree: heights, statements from expressions, text form.
 #include "lang/ast.h"
+#include "ctype/ctype.h"
 
 static u32 list_height(const struct Stmt *s)
 {

@@ -3,13 +3,14 @@
 #ifndef SONDE_AST_H
 #define SONDE_AST_H
 #include "base/base.h"
-#include "lang/type.h"
+#include "type/type.h"
 
 struct Expr;
 struct Stmt;
 struct Builtin; // a row of builtins.def
 struct MapSym;	// a map of the program (check.h)
 struct VarSym;	// a scratch variable (check.h)
+struct CText;	// C declarations as written (ctype/ctype.h)
 
 // A type as written: "struct sock **", "uint8[4]", "typeof($x)".
 struct TypeSpec {
@@ -65,6 +66,7 @@ struct Expr {
 	u64 ival;		// E_INT (two's complement), E_BOOL, E_POSPARAM (index)
 	bool is_neg;		// E_INT: a negative literal after folding
 	bool is_lit;		// after check: value known at compile time is in ival or str
+	bool kaddr;		// after check: a number that comes from kaddr(): an address in the kernel, whatever the probe
 	bool from_param;	// a literal that came from $N: str holds the parameter's text as well
 	const char *str;	// E_STR text (may hold NULs, see len); E_IDENT, E_VAR ("$x" without $), E_MAP ("@x" with @), E_CALL, E_FIELD name
 	u32 len;		// E_STR bytes without the final NUL
@@ -134,7 +136,7 @@ struct ProbeAst {
 struct ConfigItem {
 	struct Span span;
 	const char *key;
-	struct Expr *val;	// E_INT, E_BOOL, E_STR, E_IDENT
+	struct Expr *val;	// after expansion E_INT, E_BOOL, E_STR or E_IDENT, a word
 	struct ConfigItem *next;
 };
 
@@ -166,12 +168,8 @@ struct Import {
 	struct Import *next;
 };
 
-struct CText { // #include / #define / struct / union / enum / typedef as written, for ctype/cdecl.c
-	struct Span span;
-	struct CText *next;
-};
-
 struct Param;
+struct ScriptOpts;
 struct Script {
 	struct Arena *arena;
 	struct Diags *diags;
@@ -181,8 +179,12 @@ struct Script {
 	struct Macro *macros;
 	struct Import *imports;
 	struct ProbeAst *probes;
+	struct ProbeAst *dropped;   // whose predicate is false whatever happens
 	const struct Param *params; // of the command line, for getopt()
 	size_t nparams;
+	struct ScriptOpts *opts;    // those that it can have (option.h); NULL: not looked for yet
+	bool builtin;		    // part of sonde: it imports nothing from files
+	bool uses_params;	    // $1, $#: what is neither option nor script on its command line has a meaning (script_options())
 	u16 source; // index in diags->sources
 };
 
@@ -191,8 +193,8 @@ struct Script *parse_script(struct Arena *a, struct Diags *d, u16 source);
 // A single attach point list as given to -l ("k:vfs_*,t:sched:*"); NULL and a diagnostic on error.
 struct AttachSpec *parse_attach_list(struct Arena *a, struct Diags *d, u16 source);
 
-// expand.c: macros, imports, positional and named parameters, comptime-free rewriting. In: the parsed script. Out: the same, with no
-// E_POSPARAM, E_POSCOUNT, macro call or import left.
+// expand.c: macros, imports, positional and named parameters, what is known at compile time. In: the parsed script. Out: the same, with no
+// E_POSPARAM, E_POSCOUNT, macro call or import left, and without the branches and probes that are decided against.
 struct Param {
 	const char *name; // NULL: positional
 	const char *val;  // NULL: a bare --flag

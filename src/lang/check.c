@@ -4,7 +4,7 @@
 
 // ---- statements
 
-static void check_cond(struct Unit *u, struct Expr *e, const char *what)
+void check_cond(struct Unit *u, struct Expr *e, const char *what)
 {
 	const struct Type *t = check_truth(u, e);
 	if (t->kind != TY_NONE && !ty_is_int(t) && t->kind != TY_PTR)
@@ -84,6 +84,12 @@ static void assign_map(struct Unit *u, struct Stmt *s)
 	check_map_decl(u, l->map, l);
 }
 
+static void note_kaddr(struct Unit *u, struct VarSym *v, const struct Expr *e)
+{
+	u->changed |= e->kaddr && !v->kaddr;
+	v->kaddr |= e->kaddr;
+}
+
 static void assign_var(struct Unit *u, struct Stmt *s)
 {
 	struct VarSym *v = s->lhs->var;
@@ -94,6 +100,7 @@ static void assign_var(struct Unit *u, struct Stmt *s)
 			ERR(u, s->span, "Value '%s' cannot be assigned to a scratch variable.", tyname(u, t));
 		if (literal_fits(u, v, s->e, s->span))
 			var_grow(u, v, s->span, t);
+		note_kaddr(u, v, s->e);
 	} else if (t->kind != TY_NONE && v->type) {
 		t = operand_type(u, t);
 		if (v->type->kind == TY_PTR && ty_is_int(t) && (s->op == OP_ADD || s->op == OP_SUB))
@@ -187,6 +194,7 @@ static void check_let(struct Unit *u, struct Stmt *s)
 		const struct Type *t = check_expr(u, s->e);
 		if (literal_fits(u, v, s->e, s->span))
 			var_grow(u, v, s->span, t);
+		note_kaddr(u, v, s->e);
 	}
 	if (u->final && !v->type && !s->e) {
 		diag_warn(u->diags, s->span, "Variable $%s was never assigned to.", v->name);
@@ -298,10 +306,12 @@ static bool uses_map(void *arg, struct Expr *e)
 	return !m->found;
 }
 
-// Is the map assigned in a probe without attach points (config missing_probes), which has no unit and is not checked?
+// Is the map assigned in a probe that is not checked: one without attach points (config missing_probes), or with a predicate that is false?
 static bool in_dropped_probe(struct Unit *u, const char *name)
 {
 	struct MapUse m = {name, false};
+	for (struct ProbeAst *p = u->script->dropped; p && !m.found; p = p->next)
+		walk_exprs(p->body, uses_map, &m);
 	for (struct ProbeAst *p = u->script->probes; p && !m.found; p = p->next) {
 		bool live = false;
 		for (size_t i = 0; i < u->probes.n; i++)

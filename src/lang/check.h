@@ -2,10 +2,10 @@
 #ifndef SONDE_CHECK_H
 #define SONDE_CHECK_H
 #include "ctype/ctype.h"
-#include "ir/program.h"
 #include "lang/ast.h"
 #include "lang/fmt.h"
 #include "lang/point.h"
+#include "lang/site.h"
 
 struct VarSym {
 	const char *name; // without '$'
@@ -17,6 +17,7 @@ struct VarSym {
 	bool captured; // also used inside a loop body that becomes a function of its own
 	bool is_loop;  // loop variable
 	bool is_let;   // declared with let
+	bool kaddr;    // see struct Expr
 	struct VarSym *same; // stands for that one since it was used outside its block (resolve.c)
 	// lower
 	u32 reg;       // vreg, when not captured and scalar
@@ -30,15 +31,10 @@ struct MapSym {
 	bool scalar, keyed;	      // used without, with a key
 	bool read;		      // its value is asked for somewhere
 	bool locked;		      // a typeof() or sizeof() asked for its type
+	const struct Expr *key_expr;  // the key where the map was first used with one; NULL
 	struct Span span;
 	struct MapDecl *decl;
 	struct MapDef *def; // lower
-};
-
-// An option of the script, with what getopt() says of it (or NULL).
-struct OptSym {
-	const char *name, *help;
-	const char *def; // text of its default
 };
 
 // A probe of the script for one kind of context: its points share one meaning of args, argN, probe and func.
@@ -48,7 +44,7 @@ struct ProbeUnit {
 	const struct Point *point; // the first one
 	VEC(struct VarSym *) vars;
 	u32 nfns;		   // loop bodies that become functions
-	bool uses_probe, uses_args, uses_argn, uses_func, uses_ctx;
+	bool uses_probe, uses_args, uses_argn, uses_func, uses_ctx, uses_uaddr, uses_cookie;
 };
 
 // What check needs to ask the outside; any may be NULL when the caller has no answer.
@@ -78,12 +74,12 @@ struct Unit {
 	struct TypeTab *types;
 	struct Ctypes *ctypes;
 	struct Script *script;
-	struct Program *prog;
 	const struct CheckHooks *hooks;
 	struct Config *config;
 	VEC(struct MapSym *) maps;
 	VEC(struct ProbeUnit *) probes;
-	VEC(struct OptSym) opts; // of getopt()
+	VEC(struct FmtSite *) fmts; // of the nodes' `fmt`
+	bool uses_ustack, uses_kstack, uses_usym;
 	struct ProbeUnit *cur;
 	bool final;   // types have settled: report errors
 	bool changed; // a symbol's type grew in this round
@@ -128,6 +124,7 @@ bool check_unit(struct Unit *u);
 void config_resolve(struct Unit *u);
 struct Expr *config_record(struct Unit *u, struct Span at); // the settings as a record of literals
 void config_defaults(struct Config *c);
+void config_dump(struct Unit *u, struct Str *out); // "name = value", one a line
 u32 unit_max_strlen(struct Unit *u); // of the configuration, else what the kernel's maps take as a key
 // Features that may change: use of one warns once, or is an error, as config says.
 enum Unstable { UNSTABLE_TSERIES, UNSTABLE_TYPEINFO, UNSTABLE_DW_USTACK };
@@ -153,6 +150,7 @@ void var_grow(struct Unit *u, struct VarSym *v, struct Span at, const struct Typ
 const struct Type *operand_type(struct Unit *u, const struct Type *t); // aggregations read as integers
 const struct Type *ty_none(struct Unit *u);
 enum AddrSpace default_as(struct Unit *u); // of a pointer made from a number, by kind of probe
+enum AddrSpace number_as(struct Unit *u, const struct Expr *e); // the same for this number, which may be one of kaddr()'s
 const char *tyname(struct Unit *u, const struct Type *t); // arena text for messages
 bool param_number(const char *s, u64 *v, bool *neg); // expand.c: is a parameter's text a number? *v of a negative one is its 64 bits
 // walk.c
@@ -160,4 +158,6 @@ void walk_exprs(struct Stmt *s, bool (*fn)(void *, struct Expr *), void *arg); /
 void walk_expr(struct Expr *e, bool (*fn)(void *, struct Expr *), void *arg);
 struct Stmt *clone_stmts(struct Arena *a, const struct Stmt *s);
 struct Expr *clone_expr(struct Arena *a, const struct Expr *e);
+// keyname.c: what the parts of the map's key are called; how many (no more than max names are given)
+u32 key_part_names(const struct MapSym *m, const char **names, u32 max);
 #endif

@@ -120,7 +120,6 @@ const struct Type *c_print(struct Unit *u, struct Expr *e)
 		else if (i == 2 && !n)
 			ERR(u, e->args[i]->span, "print() cannot divide by zero");
 	}
-	u->prog->uses_events = true;
 	if (a->kind == E_MAP && a->map) {
 		a->type = t_void(u);
 		if (u->final && !a->map->val)
@@ -137,9 +136,12 @@ const struct Type *c_print(struct Unit *u, struct Expr *e)
 	if (u->final && t->kind != TY_NONE) {
 		e->fmt = add_fmt_site(u, FK_PRINT_VALUE, e, "", 0, &a, 1);
 		if (ty_is_aggr(t) && a->kind == E_MAPREF) { // print(@m[k]): one entry, read by the kernel side as an integer or copied whole
-			u->prog->fmts.p[e->fmt]->args[0].type = operand_type(u, t);
-			if (ty_is_aggr(operand_type(u, t)) && t->kind != TY_STATS)
+			u->fmts.p[e->fmt]->args[0].type = operand_type(u, t);
+			if (!ty_is_aggr_castable(t) && !ty_aggr_in_parts(t))
 				ERR(u, a->span, "print() of a single %s is not supported; print the whole map", tyname(u, t));
+		} else if (ty_is_aggr(t) && !ty_is_aggr_castable(t)) { // no place to read the processors' parts from
+			ERR(u, a->span, "print() of a %s takes the map itself, no expression that gives it", tyname(u, t));
+			HINT(u, "print(@map), or print(@map[key]) of stats(); if (...) { print(@a) } else { print(@b) } chooses one");
 		}
 	}
 	return t_void(u);
@@ -190,7 +192,7 @@ const struct Type *c_static_assert(struct Unit *u, struct Expr *e)
 const struct Type *c_assert(struct Unit *u, struct Expr *e)
 {
 	const char *s = lit_str_arg(u, e, 1);
-	check_expr(u, e->args[0]);
+	check_cond(u, e->args[0], "assert");
 	if (s && u->final) {
 		struct Str f = {0};
 		str_add(&f, "assert failed: ");
@@ -236,14 +238,12 @@ const struct Type *c_exit(struct Unit *u, struct Expr *e)
 {
 	if (e->nargs)
 		int_arg(u, e, 0);
-	u->prog->uses_events = true;
 	return t_void(u);
 }
 
 const struct Type *c_mapop(struct Unit *u, struct Expr *e)
 {
 	map_arg(u, e);
-	u->prog->uses_events = true;
 	return t_void(u);
 }
 
@@ -311,7 +311,7 @@ const struct Type *c_write_user(struct Unit *u, struct Expr *e)
 {
 	s64 n = 0;
 	const struct Type *dst = check_expr(u, e->args[0]);
-	check_expr(u, e->args[1]);
+	bytes_arg(u, e, 1);
 	if (dst->kind != TY_NONE && dst->kind != TY_PTR && !ty_is_int(dst))
 		ERR(u, e->args[0]->span, "write_user() expects an address (%s provided)", tyname(u, dst));
 	if (lit_int_arg(u, e, 2, &n) && (n < 1 || n > 4096))
@@ -330,7 +330,6 @@ const struct Type *c_override(struct Unit *u, struct Expr *e)
 const struct Type *c_unwatch(struct Unit *u, struct Expr *e)
 {
 	int_arg(u, e, 0);
-	u->prog->uses_events = true;
 	return t_void(u);
 }
 
@@ -368,7 +367,6 @@ const struct Type *c_watch(struct Unit *u, struct Expr *e)
 {
 	for (u32 i = 0; i < e->nargs; i++)
 		int_arg(u, e, i);
-	u->prog->uses_events = true;
 	return t_void(u);
 }
 
@@ -376,11 +374,9 @@ const struct Type *c_watch(struct Unit *u, struct Expr *e)
 
 const struct Type *c_aggr(struct Unit *u, struct Expr *e)
 {
-	static const enum TyKind kinds[] = {[BI_count] = TY_COUNT, [BI_sum] = TY_SUM, [BI_min] = TY_MIN, [BI_max] = TY_MAX, [BI_avg] = TY_AVG,
-					    [BI_stats] = TY_STATS};
 	const struct Type *t = e->nargs ? int_arg(u, e, 0) : NULL;
 	bool sgn = t && t->kind == TY_INT && t->sgn;
-	return ty_aggr(u->types, kinds[e->builtin->id], sgn);
+	return ty_aggr(u->types, ty_aggr_kind(e->builtin->name), sgn);
 }
 
 const struct Type *c_hist(struct Unit *u, struct Expr *e)
@@ -392,6 +388,12 @@ const struct Type *c_hist(struct Unit *u, struct Expr *e)
 		bits = 0;
 	}
 	return ty_hist(u->types, (u32)bits);
+}
+
+const struct Type *c_quantiles(struct Unit *u, struct Expr *e)
+{
+	const struct Type *t = int_arg(u, e, 0);
+	return ty_quantiles(u->types, t && t->kind == TY_INT && t->sgn);
 }
 
 const struct Type *c_lhist(struct Unit *u, struct Expr *e)

@@ -35,6 +35,13 @@ const struct Type *int_arg(struct Unit *u, struct Expr *e, u32 i)
 	return t;
 }
 
+void bytes_arg(struct Unit *u, struct Expr *e, u32 i)
+{
+	const struct Type *t = operand_type(u, check_expr(u, e->args[i]));
+	if (t->kind == TY_VOID || ty_is_aggr(t))
+		ERR(u, e->args[i]->span, "%s() reads the bytes of a value, and %s is none", e->str, tyname(u, t));
+}
+
 bool lit_int_arg(struct Unit *u, struct Expr *e, u32 i, s64 *out)
 {
 	check_expr(u, e->args[i]);
@@ -85,7 +92,7 @@ u32 add_fmt_site(struct Unit *u, enum FmtKind kind, struct Expr *call, const cha
 {
 	struct FmtSite *f = arena_new(u->arena, struct FmtSite);
 	f->kind = kind;
-	f->id = (u32)u->prog->fmts.n;
+	f->id = (u32)u->fmts.n;
 	f->span = call->span;
 	f->fmt = fmt;
 	f->len = len;
@@ -100,7 +107,6 @@ u32 add_fmt_site(struct Unit *u, enum FmtKind kind, struct Expr *call, const cha
 		off += t->size;
 	}
 	f->size = ALIGN_UP(off, 8u);
-	vec_push(&u->prog->fmts, f);
-	u->prog->uses_events = true;
+	vec_push(&u->fmts, f);
 	return f->id;
 }

@@ -13,6 +13,7 @@ const char *base_name(struct Unit *u, const struct Type *t); // "string", "tuple
 const struct Type *t_int(struct Unit *u, u32 size, bool sgn);
 const struct Type *t_void(struct Unit *u);
 const struct Type *int_arg(struct Unit *u, struct Expr *e, u32 i);	// i-th argument as an integer; reports anything else
+void bytes_arg(struct Unit *u, struct Expr *e, u32 i); // i-th argument as the bytes of a value or behind a pointer; reports what has none
 bool lit_int_arg(struct Unit *u, struct Expr *e, u32 i, s64 *out); // an integer literal, else false and a diagnostic
 const char *lit_str_arg(struct Unit *u, struct Expr *e, u32 i);	// text of a string literal, else NULL and a diagnostic
 bool mode_arg(const struct Expr *a, const char *word); // is it this bare word?

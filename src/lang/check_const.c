@@ -1,30 +1,6 @@
 // Builtins known when the script is compiled: parameters, questions about types and the kernel. Each turns its node into a literal.
 #include "lang/check_call.h"
-
-// Options the script asks for, once each, with what it says of them.
-static void note_option(struct Unit *u, struct Expr *e, const char *name, const char *help, const char *def)
-{
-	for (size_t i = 0; i < u->opts.n; i++) {
-		if (strcmp(u->opts.p[i].name, name))
-			continue;
-		if (strcmp(u->opts.p[i].def, def))
-			diag_error(u->diags, e->span, "Command line option '%s' needs to have the same default value in all places it is used. Previous "
-						      "default value: %s", name, u->opts.p[i].def);
-		return;
-	}
-	vec_push(&u->opts, ((struct OptSym){name, help, def}));
-}
-
-static const char *default_text(struct Unit *u, const struct Expr *def)
-{
-	if (!def)
-		return "false";
-	if (def->kind == E_BOOL)
-		return def->ival ? "true" : "false";
-	if (def->kind == E_STR)
-		return def->str;
-	return arena_printf(u->arena, def->is_neg ? "%lld" : "%llu", (unsigned long long)def->ival);
-}
+#include "lang/option.h"
 
 // Options given that the script never asks for, and --help.
 void check_options(struct Unit *u)
@@ -33,10 +9,7 @@ void check_options(struct Unit *u)
 	struct Str unknown = {0};
 	for (size_t i = 0; i < u->script->nparams; i++) {
 		const char *name = u->script->params[i].name;
-		bool known = !name;
-		for (size_t o = 0; o < u->opts.n && !known; o++)
-			known = !strcmp(u->opts.p[o].name, name);
-		if (known)
+		if (!name || option_find(u->script, name))
 			continue;
 		if (!strcmp(name, "help"))
 			help = true;
@@ -51,66 +24,110 @@ void check_options(struct Unit *u)
 		return;
 	if (help)
 		diag_error_plain(u->diags, "not run: --help shows the options of the script");
-	if (!u->opts.n)
+	const struct ScriptOpts *opts = u->script->opts;
+	if (!opts->n)
 		diag_hint(u->diags, "it has none");
-	for (size_t o = 0; o < u->opts.n; o++)
-		diag_hint(u->diags, "--%s%s%s", u->opts.p[o].name, u->opts.p[o].help ? ": " : "", u->opts.p[o].help ? u->opts.p[o].help : "");
+	for (size_t i = 0; i < opts->n; i++) {
+		const struct ScriptOpt *o = &opts->p[i];
+		diag_hint(u->diags, "--%s%s%s", o->name, o->help ? ": " : "", o->help ? o->help : "");
+	}
 }
 
-static bool is_word(const char *s, const char *const *words)
-{
-	while (*words && strcasecmp(s, *words))
-		words++;
-	return *words;
-}
-
-// The node becomes a literal at its first visit: errors of the value cannot wait for the last round.
+// Calls whose arguments were literals before names were bound are gone (expand.c); these have a constant's name, or none.
 const struct Type *c_getopt(struct Unit *u, struct Expr *e)
 {
-	static const char *const yes[] = {"true", "1", "yes", "on", NULL}, *const no[] = {"false", "0", "no", "off", NULL};
-	const char *name = lit_str_arg(u, e, 0);
-	if (!name)
-		return ty_none(u);
 	struct Expr *def = e->nargs > 1 ? e->args[1] : NULL;
+	if (!lit_str_arg(u, e, 0) || (e->nargs > 2 && !lit_str_arg(u, e, 2)))
+		return ty_none(u);
 	if (def)
 		check_expr(u, def);
-	if (def && !lit_num(def) && def->kind != E_STR) {
+	if (!option_value(u->script, e)) {
 		ERR(u, def->span, "Second argument to 'getopt' must be a string literal, integer literal, or a boolean literal.");
 		return ty_none(u);
 	}
-	note_option(u, e, name, e->nargs > 2 ? lit_str_arg(u, e, 2) : NULL, default_text(u, def));
-	const struct Param *p = NULL;
-	for (size_t i = 0; i < u->script->nparams; i++)
-		if (u->script->params[i].name && !strcmp(u->script->params[i].name, name))
-			p = &u->script->params[i];
-	const char *v = p ? p->val : NULL;
-	u64 n = 0;
-	if (!def || def->kind == E_BOOL) {
-		bool on = p ? !v || is_word(v, yes) : def && def->ival;
-		if (p && v && !on && !is_word(v, no))
-			diag_error_plain(u->diags, "program command line option --%s expects a boolean (e.g. 'true') (value: %s)", name, v);
-		e->kind = E_BOOL;
-		e->ival = on;
-		e->is_lit = true;
+	return check_expr(u, e);
+}
+
+static struct Expr *node(struct Unit *u, const struct Expr *at, enum ExprKind kind, enum Op op, struct Expr *a, struct Expr *b)
+{
+	struct Expr *e = arena_new(u->arena, struct Expr);
+	*e = (struct Expr){.kind = kind, .op = op, .span = at->span, .a = a, .b = b};
+	expr_set_height(e);
+	return e;
+}
+
+static struct Expr *number(struct Unit *u, const struct Expr *at, u64 v)
+{
+	struct Expr *e = node(u, at, E_INT, OP_NONE, NULL, NULL);
+	e->ival = v;
+	return e;
+}
+
+// value == item, or in its range, or matches it.
+static struct Expr *match_item(struct Unit *u, struct Expr *value, const struct OptItem *item, bool is_text)
+{
+	struct Expr *text = node(u, value, E_STR, OP_NONE, NULL, NULL);
+	text->str = item->text;
+	text->len = (u32)strlen(item->text);
+	if (is_text && glob_has_wild(item->text)) {
+		struct Expr *call = node(u, value, E_CALL, OP_NONE, NULL, NULL);
+		call->str = "globmatch";
+		call->builtin = builtin_find(call->str);
+		call->nargs = 2;
+		call->args = arena_new_n(u->arena, struct Expr *, 2);
+		call->args[0] = value;
+		call->args[1] = text;
+		return call;
+	}
+	if (is_text || item->low == item->high)
+		return node(u, value, E_BINOP, OP_EQ, value, is_text ? text : number(u, value, item->low));
+	return node(u, value, E_BINOP, OP_LAND, node(u, value, E_BINOP, OP_GE, value, number(u, value, item->low)),
+		    node(u, value, E_BINOP, OP_LE, clone_expr(u->arena, value), number(u, value, item->high)));
+}
+
+// The list that was given becomes a chain of comparisons.
+const struct Type *c_getopt_match(struct Unit *u, struct Expr *e)
+{
+	struct OptItems items = {0};
+	if (!lit_str_arg(u, e, 0) || (e->nargs > 2 && !lit_str_arg(u, e, 2)))
+		return ty_none(u);
+	const struct Type *t = operand_type(u, check_expr(u, e->args[1]));
+	if (option_value(u->script, e))
+		return check_expr(u, e);
+	if (t->kind == TY_NONE)
 		return ty_bool(u->types);
+	if (t->kind != TY_STR && !ty_is_int(t)) {
+		ERR(u, e->args[1]->span, "getopt_match() compares numbers and texts, not '%s'", tyname(u, t));
+		return ty_none(u);
 	}
-	if (def->kind == E_STR) {
-		const char *s = v ? v : def->str;
-		if (p && !v)
-			diag_error_plain(u->diags, "option --%s of the script takes text: --%s=TEXT", name, name);
-		make_str(u, e, s, (u32)strlen(s));
-		return e->type;
+	const char *name = arena_strndup(u->arena, e->args[0]->str, strcspn(e->args[0]->str, "|"));
+	option_items(u->script, option_text(u->script, name), &items);
+	struct Expr *chain = NULL;
+	for (size_t i = 0; i < items.v.n; i++) {
+		if (ty_is_int(t) && !items.v.p[i].is_num)
+			diag_error_plain(u->diags, "option --%s of the script takes numbers, ranges of them (0-3) or lists (0,2-3), not '%s'", name,
+					 items.v.p[i].text);
+		struct Expr *one = match_item(u, clone_expr(u->arena, e->args[1]), &items.v.p[i], t->kind == TY_STR);
+		chain = chain ? node(u, e, E_BINOP, OP_LOR, chain, one) : one;
 	}
-	bool neg = def->is_neg;
-	n = def->ival;
-	if (p) {
-		if (!v || !param_number(v, &n, &neg)) {
-			diag_error_plain(u->diags, "option --%s of the script is a number of 64 bits, not '%s'", name, v ? v : "");
-			n = 0;
-		}
+	vec_deinit(&items.v);
+	if (!chain) {
+		chain = node(u, e, E_BOOL, OP_NONE, NULL, NULL);
+		diag_error_plain(u->diags, "option --%s of the script takes a list of values, not ''", name);
 	}
-	make_int(u, e, n, neg && n);
-	return e->type;
+	*e = *chain;
+	return check_expr(u, e);
+}
+
+const struct Type *c_getopt_list(struct Unit *u, struct Expr *e)
+{
+	ERR(u, e->span, "getopt_list() is what a loop goes over: for ($x : getopt_list(\"name\")) { ... }");
+	return ty_none(u);
+}
+
+const struct Type *c_pid_namespace(struct Unit *u, struct Expr *e)
+{
+	UNREACHABLE(); // a literal since expand.c
 }
 
 const struct Type *c_is(struct Unit *u, struct Expr *e)
@@ -150,8 +167,10 @@ const struct Type *c_default_str_length(struct Unit *u, struct Expr *e)
 const struct Type *c_kfunc(struct Unit *u, struct Expr *e)
 {
 	const char *s = lit_str_arg(u, e, 0);
+	if (!s) // stays a call: the last round reports it
+		return ty_bool(u->types);
 	e->kind = E_BOOL;
-	e->ival = s && u->hooks->kfunc && u->hooks->kfunc(u->hooks->arg, s);
+	e->ival = u->hooks->kfunc && u->hooks->kfunc(u->hooks->arg, s);
 	e->is_lit = true;
 	return ty_bool(u->types);
 }

@@ -41,8 +41,9 @@ static const struct Type *need_task(struct Unit *u, struct Expr *e, const struct
 {
 	if (!task_ptr(u))
 		ERR(u, e->span, "%s needs the kernel's BTF (/sys/kernel/btf/vmlinux)", e->str);
-	if (e->kind == E_CALL && e->nargs)
-		check_expr(u, e->args[0]);
+	const struct Type *task = e->kind == E_CALL && e->nargs ? operand_type(u, check_expr(u, e->args[0])) : ty_none(u);
+	if (task->kind != TY_NONE && task->kind != TY_PTR && !ty_is_int(task))
+		ERR(u, e->args[0]->span, "%s() takes a struct task_struct * (%s provided)", e->str, tyname(u, task));
 	return t;
 }
 
@@ -116,6 +117,16 @@ const struct Type *c_args(struct Unit *u, struct Expr *e)
 		switch (p->kind) {
 		case PK_UPROBE:
 		case PK_URETPROBE:
+			if (p->arg_regs) {
+				ERR(u, e->span, "The args builtin can not be used with functions of Go (%s)", p->name);
+				HINT(u, "use arg0, arg1, ...: words of the arguments; a string is two, its address and its length");
+				break;
+			}
+			if (p->bits32) {
+				ERR(u, e->span, "The args builtin can not be used with 32-bit functions: they have their arguments on the stack (%s)", p->name);
+				HINT(u, "*(uint32 *)(reg(\"sp\") + 4) is the first one, unless the compiler has passed it otherwise");
+				break;
+			}
 			ERR(u, e->span, "The args builtin needs debug information: there is none for %s", p->name);
 			HINT(u, "use arg0, arg1, ...");
 			break;
@@ -159,6 +170,8 @@ const struct Type *c_retval(struct Unit *u, struct Expr *e)
 	}
 	if (p->kind != PK_KRETPROBE && p->kind != PK_URETPROBE)
 		ERR(u, e->span, "The retval builtin can only be used with 'kretprobe' and 'uretprobe' and 'fexit' probes");
+	else if (p->arg_regs && !p->narg_regs)
+		ERR(u, e->span, "retval: Go returns values on the stack before 1.18, and which Go made %s is not known to be newer", p->target);
 	return t_int(u, 8, true);
 }
 
@@ -216,9 +229,10 @@ const struct Type *c_reg(struct Unit *u, struct Expr *e)
 
 const struct Type *c_stack(struct Unit *u, struct Expr *e)
 {
-	bool dw = e->builtin->id == BI_dw_ustack, user = dw || e->builtin->id == BI_ustack, fp = !dw && u->config->unwind_fp;
+	bool dw = e->builtin->id == BI_dw_ustack, user = dw || e->builtin->id == BI_ustack;
 	enum StackMode mode = u->config->stack_mode;
-	s64 limit = 127;
+	enum StackWalk walk = !dw && u->config->unwind_fp ? STACK_WALK_FP : u->config->language_frames ? STACK_WALK_MIXED : STACK_WALK_NATIVE;
+	s64 limit = 0; // none given: whole stacks
 	for (u32 i = 0; i < e->nargs; i++) {
 		struct Expr *a = e->args[i];
 		if (a->kind == E_IDENT && !a->builtin) {
@@ -231,9 +245,11 @@ const struct Type *c_stack(struct Unit *u, struct Expr *e)
 			else if (mode_arg(a, "build_id") && user)
 				mode = STACK_MODE_BUILD_ID;
 			else if (mode_arg(a, "fp") && user && !dw)
-				fp = true;
+				walk = STACK_WALK_FP;
+			else if (mode_arg(a, "native") && user)
+				walk = STACK_WALK_NATIVE;
 			else if (mode_arg(a, "dwarf") && user)
-				fp = false;
+				walk = u->config->language_frames ? STACK_WALK_MIXED : STACK_WALK_NATIVE;
 			else
 				ERR(u, a->span, "Unknown stack mode: '%s'", a->str);
 		} else {
@@ -247,9 +263,7 @@ const struct Type *c_stack(struct Unit *u, struct Expr *e)
 	}
 	if (dw)
 		unstable_feature(u, UNSTABLE_DW_USTACK, e->span);
-	u->prog->uses_ustack |= user;
-	u->prog->uses_kstack |= !user;
-	if (!e->nargs || limit == 127)
-		limit = e->nargs && limit == 127 ? limit : 1024; // no limit given: whole stacks
-	return ty_stack(u->types, user, mode, (u32)limit, fp);
+	u->uses_ustack |= user;
+	u->uses_kstack |= !user;
+	return ty_stack(u->types, user, mode, (u32)limit, user ? walk : STACK_WALK_MIXED);
 }

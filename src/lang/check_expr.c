@@ -162,6 +162,8 @@ static const struct Type *check_map(struct Unit *u, struct Expr *e)
 	if (e->kind == E_MAPREF) {
 		const struct Type *k = check_expr(u, e->a);
 		m->keyed = true;
+		if (!m->key_expr)
+			m->key_expr = e->a;
 		if (ty_is_aggr(k) && !ty_is_aggr_castable(k))
 			ERR(u, e->a->span, "%s cannot be used as a map key", tyname(u, k));
 		else
@@ -173,6 +175,19 @@ static const struct Type *check_map(struct Unit *u, struct Expr *e)
 		ERR(u, e->span, "%s used as a map with an explicit key (non-scalar map), previously used without an explicit key (scalar map)",
 		    m->name);
 	return m->val ? m->val : ty_none(u);
+}
+
+// argN of Go are words: a string takes two of them, a slice three.
+static const struct Type *go_argument(struct Unit *u, struct Expr *e, const struct Point *p)
+{
+	unsigned long long n = e->ival;
+	if (!p->narg_regs) {
+		ERR(u, e->span, "arg%llu: Go passes arguments on the stack before 1.18, and which Go made %s is not known to be newer", n, p->target);
+		HINT(u, "there the first one is *(uint64 *)(reg(\"sp\") + 8)");
+	} else if (n >= p->narg_regs) {
+		ERR(u, e->span, "arg%llu: Go passes the first %u words of arguments in registers (%s)", n, p->narg_regs, p->name);
+	}
+	return ty_int(u->types, 8, true);
 }
 
 static const struct Type *check_argn(struct Unit *u, struct Expr *e)
@@ -187,9 +202,17 @@ static const struct Type *check_argn(struct Unit *u, struct Expr *e)
 			return ty_none(u);
 		}
 		return ty_int(u->types, 8, true);
+	case PK_UPROBE:
+		if (p->arg_regs)
+			return go_argument(u, e, p);
+		if (p->bits32) {
+			ERR(u, e->span, "arg%llu: 32-bit functions have their arguments on the stack (%s)", (unsigned long long)n, p->name);
+			HINT(u, "*(uint32 *)(reg(\"sp\") + %llu), unless the compiler has passed it otherwise", (unsigned long long)(4 + 4 * n));
+			return ty_none(u);
+		}
+		return ty_int(u->types, 8, true);
 	case PK_RAWTP:
 	case PK_KPROBE:
-	case PK_UPROBE:
 		return ty_int(u->types, 8, true);
 	case PK_FENTRY:
 	case PK_FEXIT:
@@ -327,8 +350,24 @@ static const struct Type *expr_type(struct Unit *u, struct Expr *e)
 	UNREACHABLE();
 }
 
+// Variables, sums and casts hand on that a number is an address in the kernel.
+static bool from_kaddr(const struct Expr *e)
+{
+	switch (e->kind) {
+	case E_VAR:
+		return e->var->kaddr;
+	case E_BINOP:
+		return (e->op == OP_ADD || e->op == OP_SUB) && (e->a->kaddr || e->b->kaddr);
+	case E_CAST:
+		return e->a->kaddr;
+	default:
+		return false;
+	}
+}
+
 const struct Type *check_expr(struct Unit *u, struct Expr *e)
 {
 	const struct Type *t = expr_type(u, e);
+	e->kaddr |= from_kaddr(e);
 	return e->type = t;
 }

@@ -287,8 +287,10 @@ static const struct Type *check_incdec(struct Unit *u, struct Expr *e)
 // *retval, *arg0: tools of bpftrace's first years read 64 bits at such a number. It becomes *(uint64 *)retval.
 static const struct Type *deref_number(struct Unit *u, struct Expr *e)
 {
-	diag_warn(u->diags, e->span, "'%s' is no pointer: 8 bytes are read at that address", tyname(u, e->a->type));
-	diag_hint(u->diags, "write *(uint64 *)");
+	if (!e->a->kaddr) {
+		diag_warn(u->diags, e->span, "'%s' is no pointer: 8 bytes are read at that address", tyname(u, e->a->type));
+		diag_hint(u->diags, "write *(uint64 *)");
+	}
 	struct TypeSpec *spec = arena_new(u->arena, struct TypeSpec);
 	struct Expr *cast = arena_new(u->arena, struct Expr);
 	*spec = (struct TypeSpec){.span = e->span, .name = "uint64", .ptrs = 1};
@@ -450,7 +452,7 @@ const struct Type *check_cast(struct Unit *u, struct Expr *e)
 			break;
 		}
 		if (from_num)
-			return to;
+			return e->a->kaddr ? ty_ptr(u->types, to->elem, AS_KERNEL) : to;
 		break;
 	case TY_ARRAY: {
 		u32 have = from->kind == TY_BOOL ? 1 : from->size;

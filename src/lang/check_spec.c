@@ -42,9 +42,9 @@ const struct Type *check_spec(struct Unit *u, struct TypeSpec *s)
 		if (!t && !strcmp(s->name, "buffer"))
 			t = ty_buf(u->types, s->str_size ? (u32)s->str_size : unit_max_strlen(u));
 		if (!t && (!strcmp(s->name, "kstack_t") || !strcmp(s->name, "kstack")))
-			t = ty_stack(u->types, false, u->config->stack_mode, 127, false);
+			t = ty_stack(u->types, false, u->config->stack_mode, 127, STACK_WALK_MIXED);
 		if (!t && (!strcmp(s->name, "ustack_t") || !strcmp(s->name, "ustack")))
-			t = ty_stack(u->types, true, u->config->stack_mode, 127, false);
+			t = ty_stack(u->types, true, u->config->stack_mode, 127, STACK_WALK_MIXED);
 		if (!t) {
 			add_binary_types(u);
 			t = ctype_lookup(u->ctypes, s->name);
@@ -115,14 +115,9 @@ const char *base_name(struct Unit *u, const struct Type *t)
 {
 	static const char *const base[] = {[TY_INT] = "int", [TY_BOOL] = "bool", [TY_STR] = "string", [TY_PTR] = "pointer", [TY_RECORD] = "c_type",
 					   [TY_ARRAY] = "array", [TY_TUPLE] = "tuple", [TY_BUF] = "buffer", [TY_VOID] = "void", [TY_KINDS] = NULL};
-	switch (t->kind) {
-	case TY_SUM: return "sum_t"; // without the sign that the full name has
-	case TY_MIN: return "min_t";
-	case TY_MAX: return "max_t";
-	case TY_AVG: return "avg_t";
-	case TY_STATS: return "stats_t";
-	default: return ty_is_record(t) ? "record" : base[t->kind] ? base[t->kind] : tyname(u, t);
-	}
+	if (ty_is_aggr(t))
+		return ty_kind_name(t->kind);
+	return ty_is_record(t) ? "record" : base[t->kind] ? base[t->kind] : tyname(u, t);
 }
 
 struct Expr *record_node(struct Unit *u, struct Span at, u32 n)

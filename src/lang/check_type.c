@@ -89,6 +89,8 @@ const struct Type *type_unify(struct TypeTab *t, const struct Type *a, const str
 		return NULL;
 	if (a->kind == TY_INT)
 		return unify_int(t, a, b);
+	if (ty_aggr_has_sign(a))
+		return ty_aggr(t, a->kind, a->sgn || b->sgn);
 	switch (a->kind) {
 	case TY_BOOL:
 		return a;
@@ -125,11 +127,9 @@ const struct Type *type_unify(struct TypeTab *t, const struct Type *a, const str
 		return !strcmp(a->rec->name, b->rec->name) && a->size == b->size ? a : NULL;
 	case TY_KSTACK:
 	case TY_USTACK:
-		return a->stack_mode == b->stack_mode ? (a->stack_limit >= b->stack_limit ? a : b) : NULL;
-	case TY_SUM: case TY_MIN: case TY_MAX: case TY_AVG: case TY_STATS:
-		return ty_aggr(t, a->kind, a->sgn || b->sgn);
+		return a->stack_mode == b->stack_mode ? (!a->stack_limit || (b->stack_limit && a->stack_limit >= b->stack_limit) ? a : b) : NULL;
 	case TY_KSYM: case TY_USYM: case TY_INET: case TY_MAC: case TY_STRFTIME: case TY_CGROUP_PATH: case TY_USERNAME: case TY_STRERROR:
-	case TY_SYSCALL_NAME: case TY_SIGNAL_NAME: case TY_COUNT: case TY_VOID: case TY_TSERIES:
+	case TY_SYSCALL_NAME: case TY_SIGNAL_NAME: case TY_VOID: case TY_TSERIES:
 		return a;
 	default:
 		return NULL;
@@ -140,7 +140,7 @@ const struct Type *type_unify(struct TypeTab *t, const struct Type *a, const str
 const struct Type *operand_type(struct Unit *u, const struct Type *t)
 {
 	if (ty_is_aggr_castable(t))
-		return ty_int(u->types, 8, t->kind != TY_COUNT && t->sgn);
+		return ty_int(u->types, 8, t->sgn);
 	return t;
 }
 
@@ -241,6 +241,11 @@ void var_grow(struct Unit *u, struct VarSym *v, struct Span at, const struct Typ
 		v->type = n;
 		u->changed = true;
 	}
+}
+
+enum AddrSpace number_as(struct Unit *u, const struct Expr *e)
+{
+	return e->kaddr ? AS_KERNEL : default_as(u);
 }
 
 enum AddrSpace default_as(struct Unit *u)

@@ -1,4 +1,5 @@
 // Types of builtins that work a value out of their arguments (text, bytes, symbols, addresses): see check_call.h.
+#include "base/caps.h"
 #include "lang/check_call.h"
 #include <arpa/inet.h>
 #include <time.h>
@@ -145,8 +146,8 @@ const struct Type *c_strncmp(struct Unit *u, struct Expr *e)
 const struct Type *c_memcmp(struct Unit *u, struct Expr *e)
 {
 	s64 n = 0;
-	check_expr(u, e->args[0]);
-	check_expr(u, e->args[1]);
+	bytes_arg(u, e, 0);
+	bytes_arg(u, e, 1);
 	if (lit_int_arg(u, e, 2, &n) && (n < 0 || n > 4096))
 		ERR(u, e->args[2]->span, "memcmp() compares 0 to 4096 bytes");
 	return t_int(u, 8, true);
@@ -161,7 +162,7 @@ const struct Type *c_ksym(struct Unit *u, struct Expr *e)
 const struct Type *c_usym(struct Unit *u, struct Expr *e)
 {
 	int_arg(u, e, 0);
-	u->prog->uses_usym = true;
+	u->uses_usym = true;
 	return ty_simple(u->types, TY_USYM);
 }
 
@@ -170,12 +171,13 @@ const struct Type *c_kaddr(struct Unit *u, struct Expr *e)
 	const char *s = lit_str_arg(u, e, 0);
 	u64 addr = 0;
 	if (s && u->final && (!u->hooks->kaddr || !u->hooks->kaddr(u->hooks->arg, s, &addr)))
-		ERR(u, e->span, "Failed to resolve kernel symbol: %s", s);
+		ERR(u, e->span, "Failed to resolve kernel symbol: %s%s", s, cap_lacking(CAP_SYSLOG_BIT));
 	if (u->final) {
 		make_int(u, e, addr, false);
 		e->kind = E_INT;
 	}
-	return e->type = ty_ptr(u->types, t_int(u, 8, false), AS_KERNEL);
+	e->kaddr = true;
+	return e->type = t_int(u, 8, false);
 }
 
 static bool is_user_probe(enum ProbeKind k)
@@ -307,7 +309,9 @@ const struct Type *c_cgroupid(struct Unit *u, struct Expr *e)
 {
 	const char *s = lit_str_arg(u, e, 0);
 	u64 id = 0;
-	if (s && (!u->hooks->cgroupid || !u->hooks->cgroupid(u->hooks->arg, s, &id))) // now: the node is a literal in the next round
+	if (!s) // stays a call: the last round reports it
+		return t_int(u, 8, false);
+	if (!u->hooks->cgroupid || !u->hooks->cgroupid(u->hooks->arg, s, &id)) // now: the node is a literal in the next round
 		diag_error(u->diags, e->span, "Failed to get the id of cgroup %s: is it there and a cgroup v2 directory?", s);
 	make_int(u, e, id, false);
 	return e->type = t_int(u, 8, false);
@@ -317,6 +321,8 @@ const struct Type *c_in_cgroup(struct Unit *u, struct Expr *e)
 {
 	const char *s = lit_str_arg(u, e, 0);
 	u64 id;
+	if (s && e->nargs > 1) // else expand.c has made comparisons of it
+		ERR(u, e->args[0]->span, "in_cgroup() of an id takes a path that is written out");
 	if (s && (!u->hooks->cgroupid || !u->hooks->cgroupid(u->hooks->arg, s, &id)))
 		ERR(u, e->span, "%s is not there: in_cgroup() takes a cgroup v2 directory", s);
 	return ty_bool(u->types);
@@ -362,7 +368,7 @@ const struct Type *c_socket_cookie(struct Unit *u, struct Expr *e)
 {
 	check_expr(u, e->args[0]);
 	enum ProbeKind k = u->cur->point->kind;
-	if (k != PK_FENTRY && k != PK_FEXIT)
-		ERR(u, e->span, "socket_cookie() can only be used with 'fentry' and 'fexit' probes");
+	if (k != PK_FENTRY && k != PK_FEXIT && k != PK_RAWTP)
+		ERR(u, e->span, "socket_cookie() can only be used with 'fentry', 'fexit' and 'rawtracepoint' probes");
 	return t_int(u, 8, false);
 }

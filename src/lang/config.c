@@ -8,13 +8,18 @@ void config_defaults(struct Config *c)
 		.max_probes = 1024,
 		.max_bpf_progs = 1024,
 		.max_cat_bytes = 10240,
-		.log_size = 1000000,
-		.on_stack_limit = 32,
+		.log_size = (16 << 20) - 1, // the most that Linux 5.10 takes
+		.on_stack_limit = 64,
 		.stack_mode = STACK_MODE_BPFTRACE,
 		.str_trunc_trailer = "..",
 		.license = "Dual BSD/GPL",
+		.stack_unit = "count",
+		.stack_title = "",
+		.stack_divide = 1,
 		.cpp_demangle = true,
+		.language_frames = true,
 		.print_maps_on_exit = true,
+		.lazy_symbolication = true,
 		.show_debug_info = false,
 		.missing_probes = MISSING_ERROR,
 		.unstable_typeinfo = 1,
@@ -47,8 +52,12 @@ static const struct ConfRow {
 	F(perf_rb_pages, CK_U64),
 	F(stack_mode, CK_STACK_MODE),
 	F(str_trunc_trailer, CK_STR),
+	F(stack_unit, CK_STR),
+	F(stack_title, CK_STR),
+	F(stack_divide, CK_U64),
 	F(license, CK_LICENSE),
 	F(cpp_demangle, CK_BOOL),
+	F(language_frames, CK_BOOL),
 	F(lazy_symbolication, CK_BOOL),
 	F(in_place, CK_BOOL),
 	F(print_maps_on_exit, CK_BOOL),
@@ -101,11 +110,15 @@ static const char *config_set(struct Unit *u, const struct ConfRow *r, const cha
 			return "must be at most 1048576";
 		if (r->off == offsetof(struct Config, max_strlen) && !v)
 			return "must be at least 1";
+		if (r->off == offsetof(struct Config, log_size) && v < 128)
+			return "must be at least 128";
 		*(u32 *)at = (u32)v;
 		return NULL;
 	case CK_U64:
 		if (!parse_u64(val, (u64 *)at))
 			return "expects a number";
+		if (r->off == offsetof(struct Config, stack_divide) && !u->config->stack_divide)
+			return "must be at least 1";
 		return NULL;
 	case CK_BOOL:
 		if (!one_of(val, bools, ARRAY_LEN(bools), &pick))
@@ -113,6 +126,8 @@ static const char *config_set(struct Unit *u, const struct ConfRow *r, const cha
 		*(bool *)at = pick % 2;
 		return NULL;
 	case CK_STR:
+		if (r->off == offsetof(struct Config, stack_unit) && (!*val || strspn(val, "abcdefghijklmnopqrstuvwxyz") != strlen(val)))
+			return "expects a word in small letters";
 		*(const char **)at = arena_strdup(u->arena, val);
 		return NULL;
 	case CK_LICENSE:
@@ -141,6 +156,19 @@ static const char *config_set(struct Unit *u, const struct ConfRow *r, const cha
 		return NULL;
 	}
 	UNREACHABLE();
+}
+
+// What is set, but changes nothing: said once, with the reason. at NULL: set by the environment.
+static void warn_without_effect(struct Unit *u, const struct ConfRow *r, const struct Span *at)
+{
+	static const char why[] = "lazy_symbolication = false has no effect: names are looked up when they are printed; "
+				  "user frames are kept as places in files, which have their names after the process is gone, too";
+	if (r->off != offsetof(struct Config, lazy_symbolication) || r->kind != CK_BOOL || u->config->lazy_symbolication)
+		return;
+	if (at)
+		diag_warn(u->diags, *at, "%s", why);
+	else
+		diag_warn_plain(u->diags, "%s", why);
 }
 
 static const struct ConfRow *find_row(const char *key)
@@ -184,6 +212,8 @@ static void from_block(struct Unit *u, struct ConfigItem *c)
 	const char *bad = config_set(u, r, val);
 	if (bad)
 		diag_error(u->diags, c->span, "Invalid value for %s: it %s", c->key, bad);
+	else
+		warn_without_effect(u, r, &c->span);
 }
 
 void unstable_feature(struct Unit *u, enum Unstable what, struct Span at)
@@ -213,6 +243,8 @@ void config_resolve(struct Unit *u)
 		const char *bad = val ? config_set(u, &rows[i], val) : NULL;
 		if (bad)
 			diag_error_plain(u->diags, "the environment variable %s=%s is not valid: it %s", name, val, bad);
+		else if (val)
+			warn_without_effect(u, &rows[i], NULL);
 	}
 }
 
@@ -251,4 +283,19 @@ struct Expr *config_record(struct Unit *u, struct Span at)
 			record_field_node(u, rec, n++, rows[i].name, setting(u, &rows[i]));
 	rec->nargs = rec->npath = n;
 	return rec;
+}
+
+void config_dump(struct Unit *u, struct Str *out)
+{
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		if (rows[i].kind == CK_GONE || rows[i].kind == CK_SYM_CACHE)
+			continue;
+		struct Expr e = setting(u, &rows[i]);
+		if (e.kind == E_STR)
+			str_addf(out, "%s = \"%s\"\n", rows[i].name, e.str);
+		else if (e.kind == E_BOOL)
+			str_addf(out, "%s = %s\n", rows[i].name, e.ival ? "true" : "false");
+		else
+			str_addf(out, "%s = %llu\n", rows[i].name, (unsigned long long)e.ival);
+	}
 }

@@ -5,170 +5,15 @@
 // a caller passes in is expanded in the caller's terms before it is put in. A macro cannot call itself, and what comes out is bounded
 // (MAX_EXPANSION nodes, AST_MAX_HEIGHT), so expansion ends.
 #include "lang/check.h" // clone_expr
+#include "lang/comptime.h"
+#include "lang/expand.h"
+#include "lang/option.h"
 #include "lang/parse.h"
 
-#define MAX_EXPANSION 1000000
-
-struct Frame { // one macro call that is being expanded
-	const struct Macro *macro;
-	struct Expr **args; // by parameter, expanded
-	u32 id;		    // of the call, makes names unique
-	struct Frame *up;
-};
-
-struct Expander {
-	struct Script *s;
-	struct Arena *a;
-	struct Diags *d;
-	struct Map macros; // name -> struct Overloads
-	struct Frame *frame;
-	u32 ncalls, nnodes, depth;
-	bool full; // MAX_EXPANSION or the depth limit was met and told
-};
-
-struct Overloads {
-	VEC(const struct Macro *) v;
-};
-
-static void x_expr(struct Expander *x, struct Expr **pe);
-static void x_value(struct Expander *x, struct Expr **pe);
-static void x_stmts(struct Expander *x, struct Stmt **ps);
-
-// ---- the table of macros
-
-static bool same_param(const struct MacroParam *have, const struct MacroParam *want)
-{
-	return have->kind == MP_EXPR || have->kind == want->kind;
-}
-
-// Would every call of `b` be taken by `a`?
-static bool shadows(const struct Macro *a, const struct Macro *b)
-{
-	if (a->nparams != b->nparams)
-		return false;
-	for (u32 i = 0; i < a->nparams; i++)
-		if (!same_param(&a->params[i], &b->params[i]))
-			return false;
-	return true;
-}
-
-static bool params_unique(struct Expander *x, const struct Macro *m)
-{
-	static const char *const what[] = {[MP_VAR] = "Variable", [MP_MAP] = "Map", [MP_EXPR] = "Identifier"};
-	for (u32 i = 0; i < m->nparams; i++)
-		for (u32 j = 0; j < i; j++)
-			if (m->params[i].kind == m->params[j].kind && !strcmp(m->params[i].name, m->params[j].name)) {
-				diag_error(x->d, m->params[i].span, "%s for macro argument has already been used: %s%s", what[m->params[i].kind],
-					   m->params[i].kind == MP_VAR ? "$" : "", m->params[i].name);
-				return false;
-			}
-	return true;
-}
-
-static void add_macro(struct Expander *x, const struct Macro *m)
-{
-	struct Overloads *o = map_get(&x->macros, m->name);
-	bool taken = false;
-	for (size_t i = 0; o && i < o->v.n; i++)
-		taken |= shadows(o->v.p[i], m);
-	if (taken)
-		diag_error(x->d, m->span, "Redefinition of macro: %s", m->name);
-	if (taken || !params_unique(x, m))
-		return;
-	if (!o) {
-		o = xcalloc(1, sizeof(*o));
-		map_put(&x->macros, m->name, o);
-	}
-	vec_push(&o->v, m);
-}
-
-static void collect_macros(struct Expander *x)
-{
-	for (const struct Macro *m = x->s->macros; m; m = m->next)
-		add_macro(x, m);
-}
-
-// Functions of the standard library that are macros, read when they are first called.
-static const struct {
-	const char *name, *text;
-} library[] = {
-	{"is_err", "macro is_err(ptr) { (uint64)(ptr) > 0xfffffffffffff000 }"}, // include/linux/err.h: the last 4095 addresses
-	{"container_of", "macro container_of(ptr, type, member) { (type *)((void *)(ptr) - offsetof(type, member)) }"},
-};
-
-static void read_library(struct Expander *x, const char *name)
-{
-	for (size_t i = 0; i < ARRAY_LEN(library); i++) {
-		if (strcmp(library[i].name, name))
-			continue;
-		u16 source = diags_add_source(x->d, "stdlib", library[i].text, strlen(library[i].text));
-		add_macro(x, parse_script(x->a, x->d, source)->macros);
-	}
-}
-
-static bool fits(const struct MacroParam *param, const struct Expr *arg)
-{
-	if (param->kind == MP_VAR)
-		return arg->kind == E_VAR;
-	if (param->kind == MP_MAP)
-		return arg->kind == E_MAP;
-	return true;
-}
-
-// How far a call is from a definition: a missing argument counts more than any number of wrong ones.
-static u64 distance(const struct Macro *m, struct Expr *const *args, u32 nargs)
-{
-	u64 d = m->nparams > nargs ? m->nparams - nargs : nargs - m->nparams;
-	d <<= 32;
-	for (u32 i = 0; i < m->nparams && i < nargs; i++)
-		d += !fits(&m->params[i], args[i]);
-	return d;
-}
-
-static void mismatch(struct Expander *x, const struct Expr *call, const struct Macro *near)
-{
-	diag_error(x->d, call->span, "Call to %s() has arguments that do not match any definition.", call->str);
-	if (near->nparams != call->nargs) {
-		diag_hint(x->d, "The closest definition of %s() takes %u argument%s, not %u.", near->name, near->nparams, near->nparams == 1 ? "" : "s",
-			  call->nargs);
-		return;
-	}
-	for (u32 i = 0; i < near->nparams; i++) {
-		const struct Expr *arg = call->args[i];
-		if (fits(&near->params[i], arg))
-			continue;
-		bool var = near->params[i].kind == MP_VAR;
-		diag_error(x->d, arg->span, "Mismatched arg. %s() expects a %s for arg %s%s but got %s.", near->name, var ? "variable" : "map",
-			   var ? "$" : "", near->params[i].name,
-			   arg->kind == E_VAR ? "a variable" : arg->kind == E_MAP ? "a map" : "an expression");
-	}
-}
-
-// The definition that a call means. NULL: none; *told when there are some but none fits.
-static const struct Macro *find_macro(struct Expander *x, const struct Expr *call, bool *told)
-{
-	if (!map_has(&x->macros, call->str))
-		read_library(x, call->str);
-	const struct Overloads *o = map_get(&x->macros, call->str);
-	const struct Macro *near = NULL;
-	u64 best = UINT64_MAX;
-	for (size_t i = 0; o && i < o->v.n; i++) {
-		u64 d = distance(o->v.p[i], call->args, call->nargs);
-		if (d < best) {
-			best = d;
-			near = o->v.p[i];
-		}
-	}
-	if (!near || !best)
-		return near;
-	*told = true;
-	mismatch(x, call, near);
-	return NULL;
-}
+static u32 count_stmts(const struct Stmt *s);
 
 // ---- limits
 
-static u32 count_stmts(const struct Stmt *s);
 static u32 count_nodes(const struct Expr *e)
 {
 	if (!e)
@@ -201,16 +46,28 @@ static void too_large(struct Expander *x, struct Span at)
 	x->full = true;
 }
 
-// A copy of a macro's body or of an argument, within the limit on the whole.
-static struct Expr *copy(struct Expander *x, const struct Expr *e, struct Span at)
+// May n more nodes be made?
+static bool x_room(struct Expander *x, u32 n, struct Span at)
 {
-	u32 n = count_nodes(e);
 	if (x->full || n > MAX_EXPANSION - x->nnodes) {
 		too_large(x, at);
-		return placeholder(x, at);
+		return false;
 	}
 	x->nnodes += n;
+	return true;
+}
+
+// A copy of a macro's body or of an argument, within the limit on the whole.
+struct Expr *x_copy_expr(struct Expander *x, const struct Expr *e, struct Span at)
+{
+	if (!x_room(x, count_nodes(e), at))
+		return placeholder(x, at);
 	return clone_expr(x->a, e);
+}
+
+struct Stmt *x_copy(struct Expander *x, const struct Stmt *s, struct Span at)
+{
+	return x_room(x, count_stmts(s), at) ? clone_stmts(x->a, s) : NULL;
 }
 
 // ---- names inside a macro's body
@@ -261,7 +118,7 @@ static bool put_argument(struct Expander *x, struct Expr **pe)
 	int i = param_index(x->frame, MP_EXPR, (*pe)->str);
 	if (i < 0)
 		return false;
-	struct Expr *arg = copy(x, x->frame->args[i], (*pe)->span);
+	struct Expr *arg = x_copy_expr(x, x->frame->args[i], (*pe)->span);
 	if (arg->kind == E_MAP) {
 		struct Expr *block = arena_new(x->a, struct Expr);
 		*block = (struct Expr){.kind = E_BLOCK, .span = arg->span, .a = arg, .height = arg->height + 1};
@@ -311,7 +168,7 @@ static void x_points(struct Expander *x, struct ProbeAst *p)
 {
 	for (struct AttachSpec *ap = p->points; ap; ap = ap->next)
 		if (memchr(x->d->sources.p[ap->span.file].text + ap->span.off, '$', ap->span.len))
-			attach_split(ap, x->a, x->d, x->s->params, x->s->nparams, &p->name);
+			ap = attach_put(ap, x->a, x->d, x->s, &p->name);
 }
 
 // ---- macro calls
@@ -336,7 +193,7 @@ static bool is_recursive(struct Expander *x, const struct Macro *m, const struct
 	return true;
 }
 
-static void x_args(struct Expander *x, struct Expr *e)
+void x_args(struct Expander *x, struct Expr *e)
 {
 	for (u32 i = 0; i < e->nargs; i++)
 		x_expr(x, &e->args[i]);
@@ -346,20 +203,27 @@ static void x_call(struct Expander *x, struct Expr **pe)
 {
 	struct Expr *call = *pe;
 	bool told = false;
+	if (x_known_call(x, call))
+		return;
 	const struct Macro *m = find_macro(x, call, &told); // by the arguments as written: a parameter that holds a variable is none
 	if (!m || is_recursive(x, m, call)) {
 		if (m || told)
 			*pe = placeholder(x, call->span);
-		for (u32 i = 0; !m && !told && i < call->nargs; i++)
-			x_value(x, &call->args[i]);
+		if (!m && !told)
+			x_elements(x, call);
 		return;
 	}
 	x_args(x, call);
 	struct Frame f = {m, call->args, ++x->ncalls, x->frame};
-	struct Expr *body = copy(x, m->body, call->span);
+	struct Expr *body = x_copy_expr(x, m->body, call->span);
 	x->frame = &f;
 	x_expr(x, &body);
 	x->frame = f.up;
+	struct Known k;
+	if (comptime_eval(body, &k))
+		known_put(&k, body);
+	else if (!body->body && body->a && (body->a->kind == E_IDENT || body->a->kind == E_CALL)) // not a map, which the block keeps from being changed
+		body = body->a;
 	body->span = call->span;
 	*pe = body;
 }
@@ -417,7 +281,7 @@ static void x_spec(struct Expander *x, struct TypeSpec *t)
 		return;
 	const struct Expr *arg = x->frame->args[i];
 	if (arg->kind == E_TYPE && word == t->name)
-		put_type(x, t, copy(x, arg, t->span)->spec);
+		put_type(x, t, x_copy_expr(x, arg, t->span)->spec);
 	else if (arg->kind == E_IDENT)
 		t->name = arena_printf(x->a, "%.*s%s", (int)(word - t->name), t->name, arg->str);
 	else
@@ -463,6 +327,8 @@ static void x_children(struct Expander *x, struct Expr *e)
 		return;
 	case E_IF:
 		x_value(x, &e->a);
+		if (x_prune_if(x, e))
+			return;
 		x_expr(x, &e->b);
 		if (e->c)
 			x_expr(x, &e->c);
@@ -487,15 +353,18 @@ static void x_children(struct Expander *x, struct Expr *e)
 	default:
 		break;
 	}
+	if (e->kind == E_MAPREF) {
+		x_key(x, e);
+		return;
+	}
 	struct Expr **kids[] = {&e->a, &e->b, &e->c};
 	for (u32 i = 0; i < ARRAY_LEN(kids); i++)
 		if (*kids[i])
 			x_value(x, kids[i]);
-	for (u32 i = 0; i < e->nargs; i++)
-		x_value(x, &e->args[i]);
+	x_elements(x, e);
 }
 
-static void x_expr(struct Expander *x, struct Expr **pe)
+void x_expr(struct Expander *x, struct Expr **pe)
 {
 	struct Expr *e = *pe;
 	if (x->full)
@@ -522,7 +391,7 @@ static void x_expr(struct Expander *x, struct Expr **pe)
 }
 
 // As x_expr, where a value is needed.
-static void x_value(struct Expander *x, struct Expr **pe)
+void x_value(struct Expander *x, struct Expr **pe)
 {
 	struct Expr *was = *pe;
 	bool call = was->kind == E_CALL || was->kind == E_IDENT;
@@ -548,6 +417,8 @@ static void x_stmt(struct Expander *x, struct Stmt **ps)
 {
 	struct Stmt *s = *ps;
 	x_spec(x, s->spec);
+	if (x_decided(x, ps))
+		return;
 	if (s->kind == S_EXPR) {
 		x_expr(x, &s->e);
 		if (s->e->kind == E_BLOCK || s->e->kind == E_IF) {
@@ -558,6 +429,8 @@ static void x_stmt(struct Expander *x, struct Stmt **ps)
 	} else {
 		if (s->e)
 			x_value(x, &s->e);
+		if (s->kind == S_IF)
+			s->e = comptime_condition(s->e);
 		if (s->e2)
 			x_value(x, &s->e2);
 		if (s->lhs && s->kind == S_ASSIGN)
@@ -570,31 +443,65 @@ static void x_stmt(struct Expander *x, struct Stmt **ps)
 	stmt_set_height(s);
 }
 
-static void x_stmts(struct Expander *x, struct Stmt **ps)
+void x_stmts(struct Expander *x, struct Stmt **ps)
 {
 	for (; *ps && !x->full; ps = &(*ps)->next)
 		x_stmt(x, ps);
 }
 
+// A probe whose predicate is false whatever happens is left out: nothing of it is looked at.
+static bool x_probe(struct Expander *x, struct ProbeAst *p)
+{
+	if (p->pred) {
+		x_value(x, &p->pred);
+		p->pred = comptime_condition(p->pred);
+		int t = comptime_truth(p->pred);
+		if (!t)
+			return false;
+		if (t > 0)
+			p->pred = NULL;
+	}
+	bool many = p->body && p->body->kind == S_FOR_MAP && !p->body->next;
+	x_points(x, p);
+	x_stmts(x, &p->body);
+	if (many)
+		split_rounds(x, p);
+	return true;
+}
+
+static void x_setting(struct Expander *x, struct ConfigItem *c)
+{
+	struct Known k;
+	if (c->val->kind <= E_IDENT) // a literal, a word
+		return;
+	x_value(x, &c->val);
+	if (comptime_eval(c->val, &k))
+		known_put(&k, c->val);
+	else
+		diag_error(x->d, c->val->span, "the value of %s is not known at compile time", c->key);
+}
+
 void expand_script(struct Script *s, const struct Param *params, size_t nparams)
 {
 	struct Expander x = {.s = s, .a = s->arena, .d = s->diags};
-	s->params = params;
-	s->nparams = nparams;
-	import_scripts(s);
+	script_set_params(s, params, nparams);
+	script_options(s);
 	collect_macros(&x);
+	for (struct ConfigItem *c = s->config; c; c = c->next)
+		x_setting(&x, c);
 	for (struct MapDecl *m = s->maps; m; m = m->next)
 		x_value(&x, &m->max);
-	for (struct ProbeAst *p = s->probes; p; p = p->next) {
-		x_points(&x, p);
-		if (p->pred)
-			x_value(&x, &p->pred);
-		x_stmts(&x, &p->body);
+	for (struct ProbeAst **p = &s->probes, *next; *p; ) {
+		next = (*p)->next;
+		if (x_probe(&x, *p)) {
+			while (*p != next)
+				p = &(*p)->next;
+			continue;
+		}
+		struct ProbeAst *out = *p;
+		*p = next;
+		out->next = s->dropped;
+		s->dropped = out;
 	}
-	for (u32 i = 0; i < x.macros.n; i++) {
-		struct Overloads *o = x.macros.slots[i].val;
-		vec_deinit(&o->v);
-		free(o);
-	}
-	map_deinit(&x.macros);
+	forget_macros(&x);
 }

@@ -206,7 +206,7 @@ static void if_expr(struct Formatter *f, const struct Expr *e, bool chain)
 	str_add(f->out, "if ");
 	format_operand(f, e->a, format_is_compound(f, e->a) && e->a->kind != E_COMPTIME);
 	str_addc(f->out, ' ');
-	bool one_line = !chain && is_inline(e->b) && e->c && is_inline(e->c);
+	bool one_line = !chain && is_inline(e->b) && (e->c ? is_inline(e->c) : e->a->kind == E_COMPTIME); // without else: an element that may be none
 	const struct Expr *side[2] = {e->b, e->c};
 	for (u32 i = 0; i < 2 && side[i]; i++) {
 		if (i)

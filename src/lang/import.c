@@ -3,6 +3,7 @@
 // what the importing file defines. Each file is read once, however often it is named.
 // Files that others may write to are refused: sonde runs as root, and an imported script is code.
 #include "lang/ast.h"
+#include "ctype/ctype.h"
 #include <dirent.h>
 #include <errno.h>
 #include <sys/stat.h>
@@ -10,6 +11,18 @@
 #define MAX_IMPORTS 1000
 #define MAX_IMPORT_DEPTH 64
 #define MAX_SCRIPT_SIZE (16u << 20)
+
+// Scripts that every script may import. One with the same name beside the importing script comes first, but not where that is part of sonde itself.
+static const struct {
+	const char *name, *text;
+} own[] = {
+	{"tasks.bt",
+#include "lang/tasks.bt.inc"
+	},
+	{"stacks.bt",
+#include "lang/stacks.bt.inc"
+	},
+};
 
 struct Importer {
 	struct Script *into; // gets the lists; its own are put last
@@ -53,6 +66,30 @@ static bool writable_by_others(const char *path)
 
 static void import_all(struct Importer *im, struct Script *s);
 
+static void import_text(struct Importer *im, const char *name, const char *text, size_t n, bool builtin)
+{
+	struct Script *into = im->into, *s = parse_script(into->arena, into->diags, diags_add_source(into->diags, name, text, n));
+	s->builtin = builtin;
+	if (s->config)
+		diag_error(into->diags, s->config->span, "config is not allowed in an imported script");
+	import_all(im, s);
+	merge(im, s);
+}
+
+static bool import_own(struct Importer *im, const char *name)
+{
+	size_t i = 0;
+	while (i < ARRAY_LEN(own) && strcmp(own[i].name, name))
+		i++;
+	if (i == ARRAY_LEN(own))
+		return false;
+	if (!map_has(&im->seen, name)) { // files are there by absolute paths
+		map_put(&im->seen, name, NULL);
+		import_text(im, name, own[i].text, strlen(own[i].text), true);
+	}
+	return true;
+}
+
 static void import_file(struct Importer *im, const struct Import *imp, const char *path)
 {
 	struct Script *into = im->into;
@@ -79,14 +116,8 @@ static void import_file(struct Importer *im, const struct Import *imp, const cha
 	struct err *e = read_file(path, &text, MAX_SCRIPT_SIZE);
 	if (e)
 		diag_error(into->diags, imp->span, "%s", err_text(e));
-	else {
-		u16 source = diags_add_source(into->diags, arena_strdup(into->arena, path), arena_strndup(into->arena, str_text(&text), text.n), text.n);
-		struct Script *s = parse_script(into->arena, into->diags, source);
-		if (s->config)
-			diag_error(into->diags, s->config->span, "config is not allowed in an imported script");
-		import_all(im, s);
-		merge(im, s);
-	}
+	else
+		import_text(im, arena_strdup(into->arena, path), arena_strndup(into->arena, str_text(&text), text.n), text.n, false);
 	err_free(e);
 	str_deinit(&text);
 }
@@ -148,9 +179,11 @@ static void import_all(struct Importer *im, struct Script *s)
 	im->depth++;
 	for (const struct Import *imp = s->imports; imp; imp = imp->next) {
 		struct stat st;
-		const char *path = find(im, s, imp);
+		const char *path = s->builtin ? NULL : find(im, s, imp);
 		if (im->depth > MAX_IMPORT_DEPTH)
 			diag_error(d, imp->span, "imports are nested too deeply");
+		else if (!path && import_own(im, imp->path))
+			continue;
 		else if (!path) {
 			diag_error(d, imp->span, "cannot find \"%s\" to import it", imp->path);
 			diag_hint(d, "Paths are relative to the directory of the script: %s", dir_of(im->into->arena, s->diags->sources.p[s->source].name));

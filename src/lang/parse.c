@@ -2,6 +2,7 @@
 // In: a source. Out: struct Script; errors go to the diagnostics.
 // Invariant: every loop consumes text or ends; after MAX_SYNTAX_ERRORS errors all that is left reads as the end of the file.
 #include "lang/parse.h"
+#include "ctype/ctype.h"
 #include <ctype.h>
 
 // ---- tokens and errors
@@ -148,6 +149,9 @@ static void recover(struct Parser *p, bool line)
 static struct Expr *config_value(struct Parser *p)
 {
 	enum ExprKind kind;
+	bool call = p->tok.kind == T_IDENT && !p->tok.kw && p_peek(p).kind == T_LPAREN;
+	if (call || p->tok.kind == T_LPAREN || p->tok.kind == T_NOT || p_at_kw(p, KW_COMPTIME)) // to be known when it is expanded
+		return p_expr(p);
 	if (p->tok.kind == T_STR)
 		kind = E_STR;
 	else if (p->tok.kind == T_INT)

@@ -59,8 +59,9 @@ bool p_at_cast(struct Parser *p);      // after '('
 // ---- parse_probe.c
 struct ProbeAst *p_probe(struct Parser *p);
 struct AttachSpec *p_attach_point(struct Parser *p);
-// Splits the source text under ap->span into parts; with params, $N outside quotes is replaced. False: an error was told.
-bool attach_split(struct AttachSpec *ap, struct Arena *a, struct Diags *d, const struct Param *params, size_t nparams, const char **name);
-// expand.c: the Nth positional parameter (from 1) or NULL
+// Splits the source text under ap->span anew, with the values of $N and of options in it. An option of several values, separated by commas, makes as many
+// attach points; the last one is returned. Errors are told.
+struct AttachSpec *attach_put(struct AttachSpec *ap, struct Arena *a, struct Diags *d, const struct Script *script, const char **name);
+// The Nth positional parameter (from 1) or NULL
 const char *param_positional(const struct Param *params, size_t n, u64 index);
 #endif

@@ -68,7 +68,7 @@ static struct Stmt *parse_while(struct Parser *p, enum StmtKind kind)
 	return loop_body(p, s, from);
 }
 
-// for ($x : @m), for ($i : 0..n), both also without the parentheses
+// for ($x : @m), for ($x : getopt_list(NAME)), for ($i : 0..n), all also without the parentheses
 static struct Stmt *parse_for(struct Parser *p)
 {
 	struct Span from = p->tok.span;
@@ -86,7 +86,7 @@ static struct Stmt *parse_for(struct Parser *p)
 	if (p_accept(p, T_DOTDOT)) {
 		s->kind = S_FOR_RANGE;
 		s->e2 = p_expr(p);
-	} else if (!p->panic && s->e->kind != E_MAP) {
+	} else if (!p->panic && s->e->kind != E_MAP && (s->e->kind != E_CALL || strcmp(s->e->str, "getopt_list"))) {
 		p_hint(p, p_error(p, s->e->span, "expected a map or a range in the for loop"), "for ($kv : @map) { ... } or for ($i : 0..10) { ... }");
 	}
 	if (paren)

@@ -55,6 +55,11 @@ struct Point {
 	int wp_arg;	    // argument index of the function form, -1
 	const char *pin;    // iter
 	int pid;	    // attach to this process only; 0 all
+	bool bits32;	    // uprobe, uretprobe: in 32-bit code, whose arguments are not where 64-bit code has them
+	const s16 *arg_regs; // a function of Go: offsets in struct pt_regs of the words of its arguments. NULL: C's registers
+	u32 narg_regs;	    // of Go; 0: arguments and results are on the stack, or may be
+	bool at_ret;	    // uretprobe: at a return instruction, off bytes into the function, instead of in the place of the return address
+	const char *where;  // for -v: why it is not where the name says; NULL: it is
 	bool from_pattern;  // one of many that a pattern matched: the kernel may refuse it
 	bool absent;	    // does not exist here, which the script allows: its action is checked and then dropped
 	bool traceable;	    // kernel function that ftrace can patch: fit for a kprobe_multi link

@@ -16,10 +16,13 @@ static bool note_use(void *arg, struct Expr *e)
 		pu->uses_args = true;
 	else if (!strcmp(n, "func") || !strcmp(n, "probetype") || !strcmp(n, "uaddr"))
 		pu->uses_func = true;
+	else if (!strcmp(n, "socket_cookie"))
+		pu->uses_cookie = true;
 	else if (!strcmp(n, "ctx"))
 		pu->uses_ctx = true;
 	else if (!strncmp(n, "arg", 3) && n[3] >= '0' && n[3] <= '9')
 		pu->uses_argn = true;
+	pu->uses_uaddr |= !strcmp(n, "uaddr");
 	return true;
 }
 
@@ -74,7 +77,11 @@ static bool unit_serves(const struct ProbeUnit *pu, const struct Point *p)
 		return false;
 	if (pu->uses_args && (!same_record(p->args, q->args) || p->ret != q->ret))
 		return false;
-	if ((pu->uses_argn || pu->uses_args) && !same_usdt_args(p, q))
+	if ((pu->uses_argn || pu->uses_args) && (!same_usdt_args(p, q) || p->bits32 != q->bits32 || p->arg_regs != q->arg_regs || p->narg_regs != q->narg_regs))
+		return false;
+	if (pu->uses_uaddr && p->at_ret && p->addr != q->addr) // counted from the probed instruction
+		return false;
+	if (pu->uses_cookie && p->kind == PK_RAWTP) // loaded against its own event
 		return false;
 	return true;
 }
@@ -344,7 +351,7 @@ static void r_ident(struct Resolve *r, struct Expr *e)
 static bool is_mode_arg(const struct Expr *call, const struct Expr *arg)
 {
 	static const char *const modes[] = {"kstack", "bpftrace perf raw build_id fp",
-					    "ustack", "bpftrace perf raw build_id fp dwarf",
+					    "ustack", "bpftrace perf raw build_id fp dwarf native",
 					    "dw_ustack", "bpftrace perf raw build_id",
 					    "nsecs",  "monotonic boot tai sw_tai",
 					    "pid",    "curr_ns init",

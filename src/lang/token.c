@@ -156,24 +156,40 @@ static bool mul_add(u64 *v, u64 mul, u64 add)
 	return !__builtin_mul_overflow(*v, mul, v) && !__builtin_add_overflow(*v, add, v);
 }
 
+struct Suffix {
+	char text[4];
+	u64 factor;
+};
+
+static u64 duration_factor(const char *s, size_t n)
+{
+	static const struct Suffix durations[] = {
+		{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}, {"m", 60000000000}, {"h", 3600000000000}, {"d", 86400000000000},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(durations); i++)
+		if (strlen(durations[i].text) == n && !strncmp(durations[i].text, s, n))
+			return durations[i].factor;
+	return 0;
+}
+
 // Suffixes: C's say nothing here, a duration is a number of nanoseconds.
 static u64 suffix_factor(const char *s, size_t n, bool decimal)
 {
-	static const struct {
-		char text[4];
-		u64 factor;
-	} suffixes[] = {
+	static const struct Suffix suffixes[] = {
 		{"", 1}, {"u", 1}, {"l", 1}, {"ul", 1}, {"lu", 1}, {"ll", 1}, {"ull", 1}, {"llu", 1},
-	}, durations[] = {
-		{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}, {"m", 60000000000}, {"h", 3600000000000}, {"d", 86400000000000},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(suffixes); i++)
 		if (strlen(suffixes[i].text) == n && !strncasecmp(suffixes[i].text, s, n))
 			return suffixes[i].factor;
-	for (size_t i = 0; decimal && i < ARRAY_LEN(durations); i++)
-		if (strlen(durations[i].text) == n && !strncmp(durations[i].text, s, n))
-			return durations[i].factor;
-	return 0;
+	return decimal ? duration_factor(s, n) : 0;
+}
+
+u64 duration_unit(const char *s, size_t n)
+{
+	size_t digits = 0;
+	while (digits < n && (isdigit((unsigned char)s[digits]) || s[digits] == '_'))
+		digits++;
+	return digits ? duration_factor(s + digits, n - digits) : 0;
 }
 
 static const char overflow[] = "overflow error, maximum value is 18446744073709551615";

@@ -20,7 +20,7 @@ static const char script[] =
 #include "out/flame.js.h"
 	;
 
-enum NodeKind { NODE_ROOT, NODE_LABEL, NODE_USER, NODE_INLINE, NODE_KERNEL, NODE_NOTE };
+enum NodeKind { NODE_ROOT, NODE_LABEL, NODE_USER, NODE_INLINE, NODE_LANG, NODE_KERNEL, NODE_NOTE };
 struct Node {
 	const char *name;
 	enum NodeKind kind;
@@ -106,11 +106,12 @@ static void add_sample(struct Tree *t, const struct StackProfile *p, const struc
 	for (u32 i = 0; i < s->nlabels; i++, depth++) {
 		struct Str text = {0};
 		value_text(&s->labels[i], &text);
-		n = step(t, n, arena_strndup(&t->arena, str_text(&text), text.n), NODE_LABEL, s->value);
+		if (text.n)
+			n = step(t, n, arena_strndup(&t->arena, str_text(&text), text.n), NODE_LABEL, s->value);
 		str_deinit(&text);
 	}
 	for (u32 i = s->nuser; i-- > 0 && depth < MAX_DEPTH; depth++)
-		n = step(t, n, frame_name(t, p, &s->user[i]), s->user[i].inlined ? NODE_INLINE : NODE_USER, s->value);
+		n = step(t, n, frame_name(t, p, &s->user[i]), s->user[i].inlined ? NODE_INLINE : s->user[i].lang ? NODE_LANG : NODE_USER, s->value);
 	if (!s->nuser && s->user_note)
 		n = step(t, n, s->user_note, NODE_NOTE, s->value), depth++;
 	bool kern = s->nkern || s->kern_note;
@@ -132,18 +133,6 @@ static int by_name(const void *a, const void *b)
 
 // ---- text
 
-// Length of the character at s if XML 1.0 (section 2.2) allows it and it leaves the text around it alone, else 0.
-static size_t xml_char(const char *s, size_t n)
-{
-	size_t len = utf8_len(s, n);
-	u32 c = (u8)s[0] & (len == 1 ? 0x7f : 0xff >> (len + 1));
-	for (size_t i = 1; i < len; i++)
-		c = c << 6 | ((u8)s[i] & 0x3f);
-	bool control = c < 0x20 || (c >= 0x7f && c < 0xa0);
-	bool bidi = (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069); // would turn what follows
-	return control || bidi || (c & 0xfffe) == 0xfffe ? 0 : len;
-}
-
 // At most max bytes of s.
 static void add_xml(struct Str *out, const char *s, size_t max)
 {
@@ -151,7 +140,7 @@ static void add_xml(struct Str *out, const char *s, size_t max)
 	bool cut = n > max;
 	n = MIN(n, max);
 	for (size_t i = 0; i < n;) {
-		size_t len = xml_char(s + i, n - i);
+		size_t len = shown_len(s + i, n - i);
 		switch (len == 1 ? s[i] : 0) {
 		case '&':
 			str_add(out, "&amp;");
@@ -249,6 +238,8 @@ static u32 colour(const struct Node *n)
 		return hsl(6 + 40 * a, 0.82, 0.64 + 0.08 * b);
 	case NODE_INLINE:
 		return hsl(48 + 14 * a, 0.72, 0.66 + 0.08 * b);
+	case NODE_LANG:
+		return hsl(95 + 40 * a, 0.48, 0.64 + 0.08 * b);
 	case NODE_KERNEL:
 		return hsl(192 + 26 * a, 0.62, 0.66 + 0.08 * b);
 	case NODE_NOTE:
@@ -278,7 +269,7 @@ static void draw_frame(struct Draw *d, const struct Node *n, u64 start, u32 dept
 	str_addc(s, '\n');
 	add_amount(s, d->p, n->value);
 	str_addf(s, ", %.2f%%%s</title><rect x=\"%.7g%%\" y=\"%u\" width=\"%.7g%%\" height=\"%d\" fill=\"#%06x\"/>", w,
-		 n->kind == NODE_KERNEL ? ", kernel" : n->kind == NODE_INLINE ? ", inlined" : "", x, y, w, ROW - 1, colour(n));
+		 n->kind == NODE_KERNEL ? ", kernel" : n->kind == NODE_INLINE ? ", inlined" : n->kind == NODE_LANG ? ", interpreted" : "", x, y, w, ROW - 1, colour(n));
 	int room = (int)((w * STATIC_WIDTH / 100 - 6) / STATIC_CHAR);
 	if (room >= 3) {
 		size_t len = strlen(n->name);

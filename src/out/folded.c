@@ -6,15 +6,15 @@ void profile_frame_name(const struct StackProfile *p, const struct Frame *f, str
 {
 	if (f->sym) {
 		str_add(out, f->sym);
-		if (p->with_offsets && !f->inlined)
+		if (p->with_offsets && !f->inlined && !f->mark && !f->lang)
 			str_addf(out, "+0x%llx", (unsigned long long)f->sym_off);
-		if (f->file)
+		if (f->file && !f->lang && !p->no_lines)
 			str_addf(out, "@%s:%u", f->file, f->line);
 	} else if (f->module && !f->kernel) { // better than nothing: which object it is in
 		const char *base = strrchr(f->module, '/');
 		base = base && base[1] ? base + 1 : f->module;
 		if (p->with_offsets)
-			str_addf(out, *base == '[' ? "%s+0x%llx" : "[%s]+0x%llx", base, (unsigned long long)f->module_off);
+			str_add_place(out, f->module, f->module_addr);
 		else
 			str_addf(out, *base == '[' ? "%s" : "[%s]", base);
 	} else if (p->with_offsets && f->addr)
@@ -52,7 +52,8 @@ static void add_line(const struct StackProfile *p, const struct StackSample *s, 
 	for (u32 i = 0; i < s->nlabels; i++) {
 		struct Str text = {0};
 		value_text(&s->labels[i], &text);
-		add_element(out, str_text(&text), text.n);
+		if (text.n)
+			add_element(out, str_text(&text), text.n);
 		str_deinit(&text);
 	}
 	for (u32 i = s->nuser; i-- > 0;)

@@ -92,13 +92,13 @@ void hist_json(const struct Value *v, struct Str *out)
 		str_add(out, i ? ",{" : "{");
 		if (b->lo != INT64_MIN) {
 			str_add(out, "\"min\": ");
-			value_json(&(struct Value){.kind = V_INT, .i = b->lo}, out);
+			str_add_json_int(out, b->lo);
 			str_add(out, ", ");
 		}
 		if (b->hi != INT64_MAX || v->kind == V_HIST) {
 			s64 max = b->hi == INT64_MAX || b->hi == b->lo ? b->hi : b->hi - 1;
 			str_add(out, "\"max\": ");
-			value_json(&(struct Value){.kind = V_INT, .i = max}, out);
+			str_add_json_int(out, max);
 			str_add(out, ", ");
 		}
 		str_addf(out, "\"count\": %llu}", (unsigned long long)b->count);

@@ -111,29 +111,45 @@ static void json_loss(struct Render *r, const char *what, u64 n, const char *tex
 	put(r, &s);
 }
 
+static void add_ends(struct Str *s, const char *name, const struct StackEnds *e, bool guess)
+{
+	const char *comma = "";
+	str_addf(s, "\"%s\": [", name);
+	for (u32 i = 0; i < e->n; i++) {
+		const struct StackEnd *x = &e->rows[i];
+		if (x->guess != guess)
+			continue;
+		str_addf(s, "%s{\"count\": %llu, \"pid\": %u, \"comm\": ", comma, (unsigned long long)x->count, x->pid);
+		comma = ", ";
+		str_add_json(s, x->comm, strlen(x->comm));
+		str_add(s, ", \"reason\": ");
+		str_add_json(s, x->reason, strlen(x->reason));
+		if (x->frame.sym) {
+			str_add(s, ", \"symbol\": ");
+			str_add_json(s, x->frame.sym, strlen(x->frame.sym));
+		}
+		if (x->frame.module) {
+			str_add(s, ", \"module\": ");
+			str_add_json(s, x->frame.module, strlen(x->frame.module));
+		}
+		if (x->frame.module_addr || x->frame.addr)
+			str_addf(s, ", \"%s\": \"0x%llx\"", x->frame.module_addr ? "module_address" : "address",
+				 (unsigned long long)(x->frame.module_addr ? x->frame.module_addr : x->frame.addr));
+		str_addc(s, '}');
+	}
+	str_addc(s, ']');
+}
+
 static void json_ends(struct Render *r, const struct StackEnds *e)
 {
 	struct Str s = {0};
-	str_addf(&s, "{\"type\": \"user_stacks\", \"data\": {\"stacks\": %llu, \"whole\": %llu, \"kernel_threads\": %llu, \"exiting\": %llu, \"kernel\": %llu, \"kernel_whole\": %llu, \"incomplete\": [",
-		 (unsigned long long)e->stacks, (unsigned long long)e->whole, (unsigned long long)e->kernel_threads, (unsigned long long)e->exiting,
-		 (unsigned long long)e->kernel, (unsigned long long)e->kernel_whole);
-	for (u32 i = 0; i < e->n; i++) {
-		const struct StackEnd *x = &e->rows[i];
-		str_addf(&s, "%s{\"count\": %llu, \"pid\": %u, \"comm\": ", i ? ", " : "", (unsigned long long)x->count, x->pid);
-		str_add_json(&s, x->comm, strlen(x->comm));
-		str_add(&s, ", \"reason\": ");
-		str_add_json(&s, x->reason, strlen(x->reason));
-		if (x->frame.sym) {
-			str_add(&s, ", \"symbol\": ");
-			str_add_json(&s, x->frame.sym, strlen(x->frame.sym));
-		}
-		if (x->frame.module) {
-			str_add(&s, ", \"module\": ");
-			str_add_json(&s, x->frame.module, strlen(x->frame.module));
-		}
-		str_addc(&s, '}');
-	}
-	str_add(&s, "]}}");
+	str_addf(&s, "{\"type\": \"user_stacks\", \"data\": {\"stacks\": %llu, \"whole\": %llu, \"guessed\": %llu, \"kernel_threads\": %llu, \"exiting\": %llu, \"running\": %llu, \"kernel\": %llu, \"kernel_whole\": %llu, ",
+		 (unsigned long long)e->stacks, (unsigned long long)e->whole, (unsigned long long)e->guessed, (unsigned long long)e->kernel_threads,
+		 (unsigned long long)e->exiting, (unsigned long long)e->running, (unsigned long long)e->kernel, (unsigned long long)e->kernel_whole);
+	add_ends(&s, "incomplete", e, false);
+	str_add(&s, ", ");
+	add_ends(&s, "guesses", e, true);
+	str_add(&s, "}}");
 	put(r, &s);
 }
 

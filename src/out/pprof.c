@@ -1,21 +1,16 @@
 // Profiles for pprof: a gzipped protocol buffer.
 // In: stack counts. Out: the Profile message of https://github.com/google/pprof/blob/main/proto/profile.proto. Invariant: every id and every
-// string index that is used is defined; string 0 is empty.
+// string index that is used is defined; string 0 is empty; every address lies in its mapping.
+//
+// User frames are places in files, the same for all processes. So a mapping is a loadable segment of a file as if it were loaded where its
+// ELF headers say: start is p_vaddr, offset p_offset, and an address is the ELF virtual address, which is what symbolizers want (go tool
+// pprof's base becomes 0, readelf and objdump show the same numbers). Mappings of two files may overlap; each location names its own. Where
+// there are no segments (kernel, modules, JIT code, unreadable files) the range is that of the pages seen.
+// Of return addresses the byte before is written, which is in the call.
+#include "out/pprof.h"
 #include "out/report.h"
 #include <errno.h>
 #include <zlib.h>
-
-enum { // field numbers of profile.proto
-	PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE = 2, PROFILE_MAPPING = 3, PROFILE_LOCATION = 4, PROFILE_FUNCTION = 5, PROFILE_STRING = 6, PROFILE_TIME = 9,
-	PROFILE_DURATION = 10, PROFILE_PERIOD_TYPE = 11, PROFILE_PERIOD = 12, PROFILE_COMMENT = 13,
-	TYPE_TYPE = 1, TYPE_UNIT = 2,
-	SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3,
-	LABEL_KEY = 1, LABEL_STR = 2, LABEL_NUM = 3,
-	MAPPING_ID = 1, MAPPING_LIMIT = 3, MAPPING_FILENAME = 5, MAPPING_HAS_FUNCTIONS = 7,
-	LOCATION_ID = 1, LOCATION_MAPPING = 2, LOCATION_ADDRESS = 3, LOCATION_LINE = 4,
-	LINE_FUNCTION = 1, LINE_LINE = 2,
-	FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILENAME = 4,
-};
 
 // ---- protocol buffers: fields are written in order, messages in messages as length and bytes
 
@@ -51,10 +46,19 @@ static void put_message(struct Str *s, u32 field, struct Str *msg)
 
 // ---- tables: text -> number from 1 (strings: from 0)
 
+struct Mapping {
+	const char *name, *build_id;
+	u64 start, limit, offset; // of a segment; limit 0: as seen
+	u64 low, high;		  // addresses seen
+	bool in_file;		  // addresses without a segment are offsets in the file
+	bool names, lines, inlines;
+};
 struct Writer {
 	const struct StackProfile *p;
 	struct Str out;
-	struct Map strings, mappings, functions, locations;
+	struct Map strings, functions, locations;
+	struct Map mapping_ids; // what a mapping is of -> id, which is its index + 1
+	VEC(struct Mapping) mappings;
 };
 
 static u64 number_of(struct Map *m, const char *key, bool *fresh)
@@ -74,22 +78,93 @@ static u64 string_id(struct Writer *w, const char *s)
 	return s && *s ? number_of(&w->strings, s, &fresh) : 0;
 }
 
-static u64 mapping_id(struct Writer *w, const struct Frame *f)
+// ---- mappings, locations, functions
+
+static const struct ImageSegment *segment_of(const struct Frame *f)
 {
+	for (u32 i = 0; f->image && !f->kernel && i < f->image->nsegs; i++)
+		if (f->module_off >= f->image->segs[i].off && f->module_off - f->image->segs[i].off < f->image->segs[i].size)
+			return &f->image->segs[i];
+	return NULL;
+}
+
+// Where f is: its mapping's id (0: none is known) and its address in there.
+static u64 place_of(struct Writer *w, const struct Frame *f, u64 *addr)
+{
+	const struct ImageSegment *seg = segment_of(f);
+	const struct Image *image = f->image;
+	const char *name = image ? image->path : f->kernel && !f->module ? "[kernel.kallsyms]" : f->module;
+	struct Mapping m = {.name = name, .build_id = image ? image->build_id : NULL, .in_file = !seg && !f->kernel && !f->addr};
+	struct Str key = {0};
 	bool fresh;
-	const char *name = f->kernel ? f->module ? f->module : "[kernel.kallsyms]" : f->module;
+	*addr = seg ? seg->vaddr + (f->module_off - seg->off) : m.in_file ? f->module_off : f->addr;
+	*addr -= f->ret && *addr;
 	if (!name)
 		return 0;
-	u64 id = number_of(&w->mappings, name, &fresh);
-	if (fresh) {
-		struct Str m = {0};
-		put_uint(&m, MAPPING_ID, id);
-		put_uint(&m, MAPPING_LIMIT, UINT64_MAX); // addresses are file offsets: no two objects share a range that matters
-		put_uint(&m, MAPPING_FILENAME, string_id(w, name));
-		put_uint(&m, MAPPING_HAS_FUNCTIONS, 1);
-		put_message(&w->out, PROFILE_MAPPING, &m);
+	if (seg) {
+		m.start = seg->vaddr;
+		m.limit = seg->vaddr + seg->size;
+		m.offset = seg->off;
 	}
+	str_addf(&key, "%p;%llx;%d;%s", (const void *)image, (unsigned long long)m.offset, seg != NULL, name);
+	u64 id = number_of(&w->mapping_ids, str_text(&key), &fresh);
+	str_deinit(&key);
+	if (fresh) {
+		m.low = m.high = *addr;
+		vec_push(&w->mappings, m);
+	}
+	struct Mapping *have = &w->mappings.p[id - 1];
+	have->low = MIN(have->low, *addr);
+	have->high = MAX(have->high, *addr);
+	have->names |= f->sym != NULL;
+	have->lines |= f->file != NULL;
 	return id;
+}
+
+#define PAGE 4096ull
+static void put_mapping(struct Writer *w, u64 id)
+{
+	struct Mapping *m = &w->mappings.p[id - 1];
+	struct Str s = {0};
+	if (!m->limit) {
+		m->start = m->low & ~(PAGE - 1);
+		m->limit = MAX(m->high | (PAGE - 1), (m->high | (PAGE - 1)) + 1); // not beyond the last address
+		m->offset = m->in_file ? m->start : 0;
+	}
+	put_uint(&s, MAPPING_ID, id);
+	put_uint(&s, MAPPING_START, m->start);
+	put_uint(&s, MAPPING_LIMIT, m->limit);
+	put_uint(&s, MAPPING_OFFSET, m->offset);
+	put_uint(&s, MAPPING_FILENAME, string_id(w, m->name));
+	put_uint(&s, MAPPING_BUILD_ID, string_id(w, m->build_id));
+	put_uint(&s, MAPPING_HAS_FUNCTIONS, m->names); // else readers may look for names themselves
+	put_uint(&s, MAPPING_HAS_FILENAMES, m->lines);
+	put_uint(&s, MAPPING_HAS_LINES, m->lines);
+	put_uint(&s, MAPPING_HAS_INLINES, m->inlines);
+	put_message(&w->out, PROFILE_MAPPING, &s);
+}
+
+// The first one is taken for the program's.
+static void put_mappings(struct Writer *w)
+{
+	u64 first = 0;
+	for (u64 i = 1; !first && i <= w->mappings.n; i++) {
+		const char *name = w->mappings.p[i - 1].name;
+		if (name[0] == '/' && !strstr(name, ".so"))
+			first = i;
+	}
+	if (first)
+		put_mapping(w, first);
+	for (u64 i = 1; i <= w->mappings.n; i++)
+		if (i != first)
+			put_mapping(w, i);
+}
+
+// go tool pprof takes a system name that is the name itself for a mangled one it cannot read, and drops what is in brackets:
+// "<A as T>::work" and "<B as T>::work" became one. So names that are not mangled have none if they have brackets.
+static const char *system_name(const struct Frame *f, const char *name)
+{
+	return f->raw ? f->raw : !f->sym || strpbrk(name, "<>[]") || strstr(name, "::") ? NULL : name;
 }
 
 static u64 function_id(struct Writer *w, const struct Frame *f)
@@ -99,13 +174,14 @@ static u64 function_id(struct Writer *w, const struct Frame *f)
 	struct Frame bare = *f; // file and line have fields of their own
 	bare.file = NULL;
 	profile_frame_name(&(struct StackProfile){0}, &bare, &name);
-	str_addf(&key, "%s;%s;%s", str_text(&name), f->file ? f->file : "", f->module ? f->module : "");
+	const char *system = system_name(f, str_text(&name));
+	str_addf(&key, "%s;%s;%s;%s", str_text(&name), system ? system : "", f->file ? f->file : "", f->module ? f->module : "");
 	u64 id = number_of(&w->functions, str_text(&key), &fresh);
 	if (fresh) {
 		struct Str m = {0};
 		put_uint(&m, FUNCTION_ID, id);
 		put_uint(&m, FUNCTION_NAME, string_id(w, str_text(&name)));
-		put_uint(&m, FUNCTION_SYSTEM_NAME, string_id(w, str_text(&name)));
+		put_uint(&m, FUNCTION_SYSTEM_NAME, string_id(w, system));
 		put_uint(&m, FUNCTION_FILENAME, string_id(w, f->file));
 		put_message(&w->out, PROFILE_FUNCTION, &m);
 	}
@@ -117,25 +193,25 @@ static u64 function_id(struct Writer *w, const struct Frame *f)
 // Frames [0, n) at one address: inlined ones first, the function that holds them last.
 static u64 location_id(struct Writer *w, const struct Frame *f, u32 n)
 {
-	const struct Frame *outer = &f[n - 1];
-	u64 addr = outer->module && !outer->kernel ? outer->module_off : outer->addr;
 	struct Str key = {0}, m = {0};
 	bool fresh;
+	u64 addr, mapping = place_of(w, &f[n - 1], &addr);
+	if (mapping)
+		w->mappings.p[mapping - 1].inlines |= n > 1;
 	for (u32 i = 0; i < n; i++)
 		str_addf(&key, "%s:%u;", f[i].sym ? f[i].sym : "", f[i].line);
-	str_addf(&key, "%s;%llx", outer->kernel ? "[k]" : outer->module ? outer->module : "", (unsigned long long)addr);
+	str_addf(&key, "%llu;%llx", (unsigned long long)mapping, (unsigned long long)addr);
 	u64 id = number_of(&w->locations, str_text(&key), &fresh);
 	str_deinit(&key);
 	if (!fresh)
 		return id;
-	u64 mapping = mapping_id(w, outer);
 	put_uint(&m, LOCATION_ID, id);
 	put_uint(&m, LOCATION_MAPPING, mapping);
 	put_uint(&m, LOCATION_ADDRESS, addr);
 	for (u32 i = 0; i < n; i++) {
 		struct Str line = {0};
 		put_uint(&line, LINE_FUNCTION, function_id(w, &f[i]));
-		put_uint(&line, LINE_LINE, f[i].line);
+		put_uint(&line, LINE_LINE, f[i].mark ? 0 : f[i].line); // a mark's is a number of its own
 		put_message(&m, LOCATION_LINE, &line);
 	}
 	put_message(&w->out, PROFILE_LOCATION, &m);
@@ -190,8 +266,12 @@ static void put_sample(struct Writer *w, const struct StackSample *s)
 	for (u32 i = 0; i < s->nlabels; i++) {
 		struct Str text = {0}, key = {0};
 		value_text(&s->labels[i], &text);
-		str_addf(&key, "key%u", i + 1);
-		put_label(w, &m, key.p, str_text(&text), 0);
+		if (w->p->label_names)
+			str_add(&key, w->p->label_names[i]);
+		else
+			str_addf(&key, "key%u", i + 1);
+		if (text.n)
+			put_label(w, &m, key.p, str_text(&text), 0);
 		str_deinit(&text);
 		str_deinit(&key);
 	}
@@ -268,6 +348,7 @@ struct err *pprof_write(const struct StackProfile *p, FILE *out)
 	for (u32 i = 0; i < p->n; i++)
 		if (p->samples[i].value)
 			put_sample(&w, &p->samples[i]);
+	put_mappings(&w);
 	put_uint(&w.out, PROFILE_TIME, p->start_ns);
 	put_uint(&w.out, PROFILE_DURATION, p->duration_ns);
 	put_uint(&w.out, PROFILE_PERIOD, p->period_ns);
@@ -279,7 +360,8 @@ struct err *pprof_write(const struct StackProfile *p, FILE *out)
 	struct err *e = write_gzip(&w.out, out);
 	str_deinit(&w.out);
 	map_deinit(&w.strings);
-	map_deinit(&w.mappings);
+	map_deinit(&w.mapping_ids);
+	vec_deinit(&w.mappings);
 	map_deinit(&w.functions);
 	map_deinit(&w.locations);
 	return e;

@@ -4,18 +4,34 @@
 #define SONDE_REPORT_H
 #include "base/base.h"
 
+// What code was loaded from. Lives as long as what the frames' texts point to.
+struct Image {
+	const char *path; // "[kernel.kallsyms]", "[module]"
+	char build_id[41]; // in hex; "": not known
+	struct ImageSegment {
+		u64 vaddr, off, size; // in the file
+	} *segs; // those with code first
+	u32 nsegs; // 0: addresses are as they are
+};
 struct Frame {
-	u64 addr;	    // address as stored (kernel) or virtual address if known (user); 0 if unknown
+	u64 addr;	    // address as stored (kernel) or virtual address if known (user); 0 if unknown: module_addr then
 	const char *sym;    // NULL: unresolved
 	u64 sym_off;	    // addr - start of sym
+	const char *raw;    // the mangled name that sym is made from; NULL: none, or not known
+	const struct Image *image; // NULL: not known, or nobody wants it (stacks_want_images)
 	const char *module; // kernel: NULL or module name; user: path of the object; NULL: unknown
 	u64 module_off;	    // file offset in the object
+	u64 module_addr;    // address in the object, as nm, objdump and addr2line have it
 	const char *file;   // NULL: no line information
 	u32 line;
-	const char *mark;   // NULL; else no frame but a tool's own text in sym, with a number in line
+	const char *mark;   // NULL; else no frame but a text in sym: a tool's own, with a number in line, or frame_mark_cut
+	const char *lang;   // of an interpreted program's function: "python", in file (NULL: not known), its line; NULL: native code
+	bool ret;	    // addr and module_off are of a return address: the call is before it
 	bool inlined;	    // this frame is inlined into the next one
 	bool kernel;
 };
+
+extern const char frame_mark_cut[]; // Frame.mark: the stack is known to go on
 
 enum StackStyle { STACK_STYLE_BPFTRACE, STACK_STYLE_PERF, STACK_STYLE_RAW };
 
@@ -28,7 +44,6 @@ enum ValueKind {
 	V_TUPLE, V_ARRAY,
 	V_RECORD, // items with names
 	V_STACK,
-	V_MINMAX, // scalar of min/max/avg/sum/count are V_INT/V_UINT; this kind is not used for them
 	V_STATS,  // count, average, total
 	V_HIST, V_LHIST, V_TSERIES,
 };
@@ -85,11 +100,13 @@ struct StackEnd {
 	u64 count;
 	u32 pid;
 	const char *comm, *reason;
-	struct Frame frame; // the last one; sym and module may be NULL
+	struct Frame frame; // the last one; of a guess the first that was left by one; sym and module may be NULL
+	bool guess;	    // of StackEnds.guessed
 };
 struct StackEnds {
 	u64 stacks, whole;		// whole: to the root of the thread, or as deep as the script asked for
-	u64 kernel_threads, exiting;	// events that had no user stack, not in stacks
+	u64 guessed;			// likewise, but by frame pointers or rules that nothing proves: callers may be missing; not in whole
+	u64 kernel_threads, exiting, running; // events that had no user stack, not in stacks
 	u64 kernel, kernel_whole;	// different kernel stacks, whatever their number of events
 	struct StackEnd *rows;		// the others, most frequent first; of kernel stacks: pid 0, count of different ones
 	u32 n, cap;
@@ -138,15 +155,19 @@ void value_text(const struct Value *v, struct Str *out);
 void value_text_escaped(const struct Value *v, struct Str *out); // for terminals, see Render.escape
 void value_json(const struct Value *v, struct Str *out);
 void frame_text(const struct Frame *f, enum StackStyle style, struct Str *out); // one line of a stack without indentation and newline
+// bytes.c
 size_t utf8_len(const char *s, size_t n); // length of the valid UTF-8 sequence at s (RFC 3629), 0 if it is none; n > 0
+size_t shown_len(const char *s, size_t n); // likewise, 0 also if it is a control character, turns the text around it (bidi) or is none that XML 1.0 (2.2) allows
+void str_add_shown(struct Str *out, const char *s, size_t n); // what shown_len() refuses as \xNN
 void str_add_json(struct Str *out, const char *s, size_t n);	    // a quoted JSON string
+void str_add_json_uint(struct Str *out, u64 x); // as a string where a double would not hold it
+void str_add_json_int(struct Str *out, s64 x);
 void str_add_terminal(struct Str *out, const char *s, size_t n); // control characters as \xNN; newline, tab and colours pass
 // hist.c: rows of a histogram and the graph of a time series, lines ended by newlines
 void hist_text(const struct Value *v, struct Str *out);
 void tseries_text(const struct Value *v, struct Str *out);
 void tseries_json(const struct Value *v, struct Str *out);
 void hist_json(const struct Value *v, struct Str *out);
-extern const char *const stack_indent; // before each frame of STACK_STYLE_BPFTRACE
 
 // ---- stack counts, for folded, flame graph, pprof and the tools' multi-line forms
 struct StackSample {
@@ -167,15 +188,43 @@ struct StackProfile {
 	u32 n;
 	const char *unit;	// "samples", "us", "count"
 	const char *title;
+	const char *command;	// that made it; NULL: not known
+	const char *const *parts; // names of StackSample.part, nparts of them; NULL: values are not split
+	u32 nparts;
+	const char *const *label_names; // of StackSample.labels; NULL: they have none
 	u64 period_ns;		// profile: time per sample; 0 unknown
 	u64 start_ns, duration_ns; // wall clock
 	bool delim;		// put "-" between user and kernel
 	bool annotate;		// kernel frames get _[k]
 	bool with_offsets;
+	bool no_lines;		// names of frames go without the file and line they have
 };
 void folded_write(const struct StackProfile *p, FILE *out);
 void profile_frame_name(const struct StackProfile *p, const struct Frame *f, struct Str *out); // as folded lines name it
 void profile_merge(struct StackProfile *p, bool by_pid); // samples that would look alike become one, where the first of them stood
 struct err *flame_write(const struct StackProfile *p, FILE *out); // self-contained interactive SVG
+struct err *page_write(const struct StackProfile *p, FILE *out);  // self-contained interactive HTML
+struct err *speedscope_write(const struct StackProfile *p, FILE *out); // JSON
 struct err *pprof_write(const struct StackProfile *p, FILE *out); // gzipped profile.proto
+
+// outputs.c: the files that a profile can be written to, one option each
+struct Output {
+	const char *title; // "--flame"
+	const char *what;  // "flame graph", for messages
+	bool addresses;	    // rows that differ only in addresses stay apart
+	struct err *(*write)(const struct StackProfile *p, FILE *out);
+};
+enum {
+#define OUTPUT(option, addresses, what, help, write) OUTPUT_##option,
+#include "out/outputs.def"
+#undef OUTPUT
+	OUTPUTS
+};
+extern const struct Output outputs[OUTPUTS];
+struct OutputFiles { // that are asked for
+	const char *path[OUTPUTS];
+};
+struct err *outputs_check(const struct OutputFiles *f, const char *text); // can all be written, and the text's (NULL: standard output)? See base/outfile.h
+bool outputs_any(const struct OutputFiles *f, bool addresses); // is one asked for, is one of those with addresses?
+struct err *outputs_write(const struct OutputFiles *f, const struct StackProfile *p, bool addresses); // those with, or those without; says so on standard error
 #endif

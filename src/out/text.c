@@ -127,12 +127,16 @@ static void add_escaped(const char *s, struct Str *out)
 static void text_ends(struct Render *r, const struct StackEnds *e)
 {
 	struct Str s = {0};
-	if (e->stacks || e->kernel_threads || e->exiting || !e->kernel)
+	if (e->stacks || e->kernel_threads || e->exiting || e->running || !e->kernel)
 		str_addf(&s, "%llu user stacks, %llu whole (%.2f %%)", (unsigned long long)e->stacks, (unsigned long long)e->whole,
 		 e->stacks ? 100.0 * (double)e->whole / (double)e->stacks : 100.0);
+	if (e->guessed)
+		str_addf(&s, ", %llu whole by guess (%.2f %%)", (unsigned long long)e->guessed, 100.0 * (double)e->guessed / (double)e->stacks);
 	if (e->kernel_threads || e->exiting)
 		str_addf(&s, "; %llu events in kernel threads and %llu in exiting processes, which have none", (unsigned long long)e->kernel_threads,
 			 (unsigned long long)e->exiting);
+	if (e->running)
+		str_addf(&s, "; %llu running threads in iterators, which have none", (unsigned long long)e->running);
 	if (e->kernel)
 		str_addf(&s, "%s%llu different kernel stacks, %llu whole", s.n ? "; " : "", (unsigned long long)e->kernel, (unsigned long long)e->kernel_whole);
 	str_add(&s, e->n ? "\n     COUNT      PID COMM             LAST FRAME AND REASON\n" : "\n");
@@ -151,7 +155,10 @@ static void text_ends(struct Render *r, const struct StackEnds *e)
 		base = base && base[1] ? base + 1 : x->frame.module ? x->frame.module : x->frame.kernel ? "kernel" : "no file";
 		str_addc(&s, '[');
 		add_escaped(base, &s);
-		str_addf(&s, "+0x%llx]: %s\n", (unsigned long long)(x->frame.module_off ? x->frame.module_off : x->frame.addr), x->reason);
+		u64 at = x->frame.module_addr ? x->frame.module_addr : x->frame.addr;
+		if (at)
+			str_addf(&s, "+0x%llx", (unsigned long long)at);
+		str_addf(&s, "]: %s\n", x->reason);
 	}
 	u64 rest = 0;
 	for (u32 i = shown; i < e->n; i++)

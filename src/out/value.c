@@ -3,71 +3,7 @@
 // there), except that JSON stays valid whatever bytes a traced process puts into its names.
 #include "out/report.h"
 
-const char *const stack_indent = "        ";
-
-// Length of a colour sequence ESC [ digits ; digits m at s, 0 if there is none.
-static size_t colour_len(const char *s, size_t n)
-{
-	if (n < 3 || s[0] != '\033' || s[1] != '[')
-		return 0;
-	size_t i = 2;
-	while (i < n && ((s[i] >= '0' && s[i] <= '9') || s[i] == ';'))
-		i++;
-	return i < n && s[i] == 'm' ? i + 1 : 0;
-}
-
-void str_add_terminal(struct Str *out, const char *s, size_t n)
-{
-	for (size_t i = 0; i < n;) {
-		size_t c = colour_len(s + i, n - i);
-		if (c) {
-			str_addn(out, s + i, c);
-			i += c;
-			continue;
-		}
-		size_t from = i++;
-		while (i < n && s[i] != '\033')
-			i++;
-		str_add_escaped(out, s + from, i - from, true);
-	}
-}
-
-size_t utf8_len(const char *p, size_t n)
-{
-	const unsigned char *s = (const unsigned char *)p;
-	size_t len = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : s[0] >= 0xe0 && s[0] < 0xf0 ? 3 : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
-	if (!len || len > n)
-		return 0;
-	for (size_t i = 1; i < len; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-		return 0;
-	return len;
-}
-
-void str_add_json(struct Str *out, const char *s, size_t n)
-{
-	str_addc(out, '"');
-	for (size_t i = 0; i < n;) {
-		unsigned char c = (unsigned char)s[i];
-		size_t len = utf8_len(s + i, n - i);
-		if (c == '"' || c == '\\')
-			str_addf(out, "\\%c", c);
-		else if (c == '\n')
-			str_add(out, "\\n");
-		else if (c == '\r')
-			str_add(out, "\\r");
-		else if (c == '\t')
-			str_add(out, "\\t");
-		else if (c < 0x20 || !len)
-			str_addf(out, "\\u%04x", c);
-		else
-			str_addn(out, s + i, len);
-		i += MAX(len, (size_t)1);
-	}
-	str_addc(out, '"');
-}
+static const char *const stack_indent = "        "; // before each frame of STACK_STYLE_BPFTRACE
 
 // The name a frame goes by: symbol+offset, else what is known of its place.
 static void frame_name(const struct Frame *f, struct Str *out)
@@ -76,26 +12,40 @@ static void frame_name(const struct Frame *f, struct Str *out)
 		str_add(out, f->sym);
 	else if (f->sym)
 		str_addf(out, "%s+%llu", f->sym, (unsigned long long)f->sym_off);
-	else if (f->addr || !f->module)
+	else if (!f->module || f->kernel)
 		str_addf(out, f->addr ? "0x%llx" : "%llu", (unsigned long long)f->addr);
-	else {
-		const char *base = strrchr(f->module, '/');
-		str_addf(out, "%s+0x%llx", base && base[1] ? base + 1 : f->module, (unsigned long long)f->module_off);
-	}
+	else
+		str_add_place(out, f->module, f->module_addr);
+}
+
+const char frame_mark_cut[] = "cut";
+
+// Where a function of an interpreted program is: it has no address.
+static void add_source(const struct Frame *f, const char *open, const char *close, struct Str *out)
+{
+	str_addf(out, "%s%s", open, f->file ? f->file : f->module);
+	if (f->line)
+		str_addf(out, ":%u", f->line);
+	str_add(out, close);
 }
 
 void frame_text(const struct Frame *f, enum StackStyle style, struct Str *out)
 {
-	u64 addr = f->addr ? f->addr : f->module_off;
-	if (style == STACK_STYLE_RAW) {
-		str_addf(out, "%llx", (unsigned long long)addr);
+	if (f->mark) {
+		str_add(out, f->sym);
 		return;
 	}
+	if (style != STACK_STYLE_BPFTRACE) // the address in the file where nothing else is known
+		str_addf(out, f->addr || !f->module || f->lang ? "%llx" : "file:%llx", (unsigned long long)(f->addr ? f->addr : f->module_addr));
+	if (style == STACK_STYLE_RAW)
+		return;
 	if (style == STACK_STYLE_PERF) {
-		str_addf(out, "%llx ", (unsigned long long)addr);
+		str_addc(out, ' ');
 		frame_name(f, out);
 		if (f->inlined)
 			str_add(out, " (inlined)");
+		else if (f->lang)
+			add_source(f, " (", ")", out);
 		else if (!f->kernel)
 			str_addf(out, " (%s)", f->module ? f->module : "[unknown]");
 		return;
@@ -103,7 +53,9 @@ void frame_text(const struct Frame *f, enum StackStyle style, struct Str *out)
 	if (f->inlined)
 		str_add(out, "[inlined] ");
 	frame_name(f, out);
-	if (f->file)
+	if (f->lang)
+		add_source(f, " [", "]", out);
+	else if (f->file)
 		str_addf(out, "@%s:%u", f->file, f->line);
 }
 
@@ -159,7 +111,6 @@ void value_text(const struct Value *v, struct Str *out)
 {
 	switch (v->kind) {
 	case V_NONE:
-	case V_MINMAX:
 		str_add(out, "null");
 		break;
 	case V_INT:
@@ -225,20 +176,6 @@ void value_text_escaped(const struct Value *v, struct Str *out)
 	str_deinit(&s);
 }
 
-// RFC 8259 leaves numbers beyond a double's precision to luck: such integers become strings.
-static void json_uint(u64 x, struct Str *out)
-{
-	bool exact = x < (1ULL << 53) || ((double)x < 18446744073709551616.0 && (u64)(double)x == x);
-	str_addf(out, exact ? "%llu" : "\"%llu\"", (unsigned long long)x);
-}
-
-static void json_int(s64 x, struct Str *out)
-{
-	double d = (double)x;
-	bool exact = d < 9223372036854775808.0 && (s64)d == x;
-	str_addf(out, exact ? "%lld" : "\"%lld\"", (long long)x);
-}
-
 static void json_items(const struct Value *v, struct Str *out)
 {
 	bool named = v->names != NULL;
@@ -257,11 +194,11 @@ static void json_items(const struct Value *v, struct Str *out)
 static void json_stats(const struct Value *v, struct Str *out)
 {
 	str_add(out, "{\"count\": ");
-	json_uint(v->u, out);
+	str_add_json_uint(out, v->u);
 	str_add(out, ", \"average\": ");
-	v->uns ? json_uint((u64)v->avg, out) : json_int(v->avg, out);
+	v->uns ? str_add_json_uint(out, (u64)v->avg) : str_add_json_int(out, v->avg);
 	str_add(out, ", \"total\": ");
-	v->uns ? json_uint((u64)v->total, out) : json_int(v->total, out);
+	v->uns ? str_add_json_uint(out, (u64)v->total) : str_add_json_int(out, v->total);
 	str_addc(out, '}');
 }
 
@@ -270,14 +207,14 @@ void value_json(const struct Value *v, struct Str *out)
 	struct Str s = {0};
 	switch (v->kind) {
 	case V_INT:
-		json_int(v->i, out);
+		str_add_json_int(out, v->i);
 		break;
 	case V_UINT:
 	case V_PTR:
-		json_uint(v->u, out);
+		str_add_json_uint(out, v->u);
 		break;
 	case V_ENUM:
-		json_uint((u64)v->i, out);
+		str_add_json_uint(out, (u64)v->i);
 		break;
 	case V_BUF: // bpftrace: a list of chars, signed on x86
 		str_addc(out, '[');

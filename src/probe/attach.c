@@ -112,7 +112,8 @@ static bool tolerant(const struct ProbeEnv *env)
 	return env->config && env->config->missing_probes != MISSING_ERROR;
 }
 
-struct err *attach_failed(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct err *cause)
+// By config missing_probes an error that names the point, a warning or nothing (NULL). Takes cause.
+static struct err *attach_failed(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct err *cause)
 {
 	if (!tolerant(env))
 		return err_wrap(cause, "Unable to attach probe: %s. If this is expected, set the 'missing_probes' config variable to 'warn'.\n"
@@ -233,6 +234,14 @@ static void raise_open_files(const struct Program *p)
 	}
 }
 
+static void say_point(const struct Point *pt)
+{
+	if (pt->where)
+		fprintf(stderr, "Trying to attach probe: %s (%s)\n", pt->name, pt->where);
+	else
+		fprintf(stderr, "Trying to attach probe: %s\n", pt->name);
+}
+
 static void say_points(const struct Program *p)
 {
 	for (size_t i = 0; i < p->progs.n; i++) {
@@ -242,7 +251,7 @@ static void say_points(const struct Program *p)
 			if (own)
 				fprintf(stderr, "Attaching '%s' probe\n", pp->points.v.p[k]->name);
 			else
-				fprintf(stderr, "Trying to attach probe: %s\n", pp->points.v.p[k]->name);
+				say_point(pp->points.v.p[k]);
 	}
 }
 
@@ -284,6 +293,14 @@ void probe_load_params(struct ProbeEnv *env, struct ProbeProg *pp, struct SysPro
 	case PK_KPROBE: case PK_KRETPROBE:
 		if (kprobe_is_multi(env, pp))
 			sp->expected_attach_type = pp->at_return ? SYS_TRACE_KPROBE_SESSION : SYS_TRACE_KPROBE_MULTI;
+		break;
+	case PK_RAWTP:
+		if (pp->typed && pt) {
+			sp->type = BPF_PROG_TYPE_TRACING;
+			sp->expected_attach_type = BPF_TRACE_RAW_TP;
+			sp->attach_btf_id = pt->btf_id;
+			sp->attach_btf_obj_fd = pt->btf_obj_fd;
+		}
 		break;
 	case PK_FENTRY: case PK_FEXIT: case PK_ITER:
 		sp->expected_attach_type = pp->kind == PK_ITER	    ? BPF_TRACE_ITER

@@ -2,7 +2,7 @@
 // (Documentation/trace/uprobetracer.rst leaves this to the caller).
 #include <fcntl.h>
 #include <unistd.h>
-#include "base/insn.h"
+#include "arch/arch.h"
 #include "probe/internal.h"
 
 enum InsnAt insn_at(const char *path, u64 start, u64 off)

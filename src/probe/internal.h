@@ -3,7 +3,7 @@
 #define SONDE_PROBE_INTERNAL_H
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
-#include "lang/ptregs.h"
+#include "arch/arch.h"
 #include "probe/probe.h"
 
 typedef VEC(const char *) NameList;
@@ -55,8 +55,6 @@ static inline bool is_wild(const char *s)
 // ---- attach.c
 // Opens the event and ties the program to it (link with cookie, else ioctl); takes nothing, the descriptors go to at.
 struct err *attach_perf(struct ProbeProg *pp, struct Attachments *at, struct perf_event_attr *attr, int pid, int cpu, u64 cookie);
-// One point failed: by config missing_probes an error (returned, naming the point), a warning or nothing (NULL). Takes cause.
-struct err *attach_failed(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct err *cause);
 
 // ---- detach.c: what is attached, and its end
 void attachments_count(struct Attachments *at, u64 n); // n more points are attached
@@ -81,10 +79,11 @@ s64 read_number(const char *path);
 struct err *pmu_type(const char *pmu, u32 *type);	// "uprobe", "kprobe"
 u64 pmu_retprobe_bit(const char *pmu);
 struct Refusals *refusals_of(struct ProbeEnv *env, const struct ProbeProg *pp);
-// As attach_failed, but a place that a pattern found is only noted. Takes cause.
+// One point failed: by config missing_probes an error (returned, naming the point), a warning or nothing (NULL); of a place that a pattern found
+// it is only noted. Takes cause.
 struct err *attach_refused(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct err *cause);
 typedef struct err *(*ForPoint)(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct Attachments *at);
-// fn for each point of pp, in order, with attach_failed and the count.
+// fn for each point of pp, in order, with attach_refused and the count.
 struct err *attach_each(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at, ForPoint fn);
 
 // ---- providers: one triple each, see the table in provider.c
@@ -115,6 +114,9 @@ bool watch_function_form(struct ProbeEnv *env, const char *text, const char **fu
 // ---- watch.c: sets the registers; the events are owned by env->watches
 struct err *watch_attach(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *p, u64 addr);
 
+// ---- places.c: of several points at one place the first stays
+void places_unify(struct PointList *l);
+
 // ---- target.c: the files that a target names: path, library, program in $PATH, pattern, or "*" (executable mappings of pid, else of
 // every process); target NULL: the program of pid. Paths as the kernel can open them from here, on the arena. False after an error.
 bool probe_targets(struct ProbeEnv *env, const struct AttachSpec *spec, const char *target, int pid, NameList *paths);
@@ -125,6 +127,15 @@ struct SymObject *target_object(struct ProbeEnv *env, const struct AttachSpec *s
 // Does an instruction begin at file offset off of code that begins at start? UNKNOWN: unreadable, or an instruction not known lies between.
 enum InsnAt { INSN_BEGINS, INSN_INSIDE, INSN_UNKNOWN };
 enum InsnAt insn_at(const char *path, u64 start, u64 off);
+
+// ---- gofunc.c: functions of Go; off, size: of the function in the file
+typedef VEC(u64) OffList;
+// Adds where its return instructions are, counted from its beginning. NULL, or why that is not known (on the arena).
+extern const char func_endless[]; // this reason: it has no return instruction, as a function that panics
+const char *func_returns(struct Arena *a, const char *path, u64 off, u64 size, OffList *out);
+// Bytes from its beginning to where it is entered once a call: behind the check whether its stack has room. The stack and the registers of arguments
+// are still as they were. 0: it has no such check.
+u64 go_entry(const char *path, u64 off, u64 size);
 
 // ---- uprobe_attach.c
 struct err *uprobes_attach(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at);
@@ -159,6 +170,7 @@ struct err *rawtp_attach_point(struct ProbeEnv *env, struct ProbeProg *pp, const
 
 // ---- tracepoint.c: cache->tps, read
 struct ProbeCache *tracepoint_events(struct ProbeEnv *env);
+void tracepoint_hint(struct ProbeEnv *env, const char *event); // to the last diagnostic, for each tracepoint of just that name
 
 // ---- kfuncs.c: names of kernel functions
 void kfuncs_read(struct ProbeEnv *env); // fills cache->kfuncs, in the order of the kernel's list

@@ -1,5 +1,5 @@
 // iter:kind[:pin]: BPF iterators. In: BTF (struct bpf_iter__KIND). Out: one point; attached it is a link whose file, when read, runs the program
-// for every object. With a pin the link lives on in bpffs, and `cat` reads what its printf made (ir/lower_seq.c).
+// for every object. With a pin the link lives on in bpffs, and `cat` reads what its printf made (lower/lower_seq.c).
 #include <errno.h>
 #include <linux/magic.h>
 #include <sys/mount.h>

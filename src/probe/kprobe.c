@@ -1,6 +1,7 @@
 // kprobe, kretprobe: names, patterns, offsets and addresses of kernel functions -> points.
 // Invariant: event is the symbol as the kernel knows it ("finish_task_switch.isra.0"), func and name what the script called it; addr is its
 // address, or 0 when the kernel shall resolve the name.
+#include "base/caps.h"
 #include <errno.h>
 #include "probe/internal.h"
 
@@ -61,8 +62,8 @@ static void hint_function(struct ProbeEnv *env, const struct Provider *p, const 
 
 static bool module_loaded(struct ProbeEnv *env, const char *module)
 {
-	return !strcmp(module, "vmlinux") || (!strchr(module, '/') && !access(arena_printf(env->arena, "/sys/module/%s/sections", module), F_OK)) ||
-	       !access(arena_printf(env->arena, "/sys/module/%s/coresize", module), F_OK);
+	return !strcmp(module, "vmlinux") || (!strchr(module, '/') && can_access(arena_printf(env->arena, "/sys/module/%s/sections", module), F_OK)) ||
+	       can_access(arena_printf(env->arena, "/sys/module/%s/coresize", module), F_OK);
 }
 
 static void no_function(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, const char *module, const char *name)

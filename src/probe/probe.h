@@ -3,7 +3,7 @@
 #define SONDE_PROBE_H
 #include "bpf/bpf.h"
 #include "ctype/ctype.h"
-#include "ir/program.h"
+#include "lower/program.h"
 #include "sym/sym.h"
 
 struct Attachments; // owner of links and perf events

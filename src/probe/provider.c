@@ -242,6 +242,8 @@ static bool needs_types(void *arg, struct Expr *e)
 {
 	if (e->kind == E_IDENT && e->str && (!strcmp(e->str, "args") || !strcmp(e->str, "retval") || !strcmp(e->str, "ctx")))
 		*(bool *)arg = true;
+	if (e->kind == E_CALL && e->str && !strcmp(e->str, "socket_cookie")) // the helper takes typed pointers only
+		*(bool *)arg = true;
 	return !*(bool *)arg;
 }
 
@@ -261,6 +263,8 @@ static void unknown_provider(struct ProbeEnv *env, const struct AttachSpec *spec
 		vec_push(&names, providers[i].name);
 	const char *name = spec->parts[0];
 	diag_error(env->diags, spec->span, "Invalid probe type: %s", name);
+	if (spec->nparts == 1)
+		tracepoint_hint(env, name);
 	char *low = arena_strdup(env->arena, name);
 	for (char *c = low; *c; c++)
 		*c = *c >= 'A' && *c <= 'Z' ? *c + 32 : *c;
@@ -373,6 +377,17 @@ static void filter_points(const regex_t *re, struct PointList *l)
 	l->v.n = w;
 }
 
+// A pattern for files finds one file by several names: links, hard or symbolic.
+static bool several_targets(const struct PointList *l)
+{
+	for (size_t i = 1; i < l->v.n; i++) {
+		const char *a = l->v.p[i - 1]->target, *b = l->v.p[i]->target;
+		if ((p_is_user(l->v.p[i]) || l->v.p[i]->kind == PK_USDT) && a && b && a != b && strcmp(a, b))
+			return true;
+	}
+	return false;
+}
+
 void probes_expand(struct ProbeEnv *env, struct Script *s, struct PointList *lists)
 {
 	u32 i = 0;
@@ -391,6 +406,8 @@ void probes_expand(struct ProbeEnv *env, struct Script *s, struct PointList *lis
 			iter |= lists[i].v.p[k]->kind == PK_ITER;
 		if (iter && lists[i].v.n > 1)
 			diag_error(env->diags, p->span, "an iter probe stands alone: it takes no other attach point beside it");
+		if ((p->points && p->points->next) || several_targets(&lists[i])) // other points of one are different
+			places_unify(&lists[i]);
 		bool found = lists[i].v.n;
 		if (filter)
 			filter_points(&re, &lists[i]);

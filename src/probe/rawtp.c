@@ -59,6 +59,15 @@ static struct Point *make(struct ProbeEnv *env, const struct Provider *p, const 
 	return pt;
 }
 
+static void type_of_event(struct ProbeEnv *env, struct Point *pt, struct Record *args, u32 id)
+{
+	const char *owner = ctype_args_module(args);
+	pt->args = args;
+	pt->btf_id = id;
+	if (owner && strcmp(owner, "vmlinux"))
+		pt->btf_obj_fd = MAX(module_btf_fd(env, owner), 0);
+}
+
 static void hint_event(struct ProbeEnv *env, const char *event)
 {
 	const struct ProbeCache *c = tracepoint_events(env);
@@ -106,7 +115,7 @@ static void expand_exact(struct ProbeEnv *env, const struct Provider *p, const s
 	}
 	struct Point *pt = make(env, p, owner, event);
 	if (env->want_args)
-		pt->args = args;
+		type_of_event(env, pt, args, id);
 	point_add(env, spec, out, pt);
 out:
 	err_free(e);
@@ -141,7 +150,8 @@ static void expand_pattern(struct ProbeEnv *env, const struct Provider *p, const
 			if (e)
 				continue;
 		}
-		pt->args = env->want_args ? args : NULL;
+		if (btf && env->want_args)
+			type_of_event(env, pt, args, id);
 		pt->from_pattern = true;
 		point_add(env, spec, out, pt);
 	}
@@ -170,7 +180,7 @@ void rawtp_list(struct ProbeEnv *env, const struct Provider *p, const struct Att
 
 struct err *rawtp_attach_point(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct Attachments *at)
 {
-	int fd = sys_raw_tracepoint_open(pt->event, pp->fd);
+	int fd = sys_raw_tracepoint_open(pp->typed ? NULL : pt->event, pp->fd); // a typed one was loaded for its event
 	if (fd >= 0) {
 		attachments_add(at, fd, -1);
 		return NULL;

@@ -126,19 +126,13 @@ static void from_command(struct ProbeEnv *env, NameList *paths)
 		sym_object_needed(env->syms, o, add_linked, &l);
 }
 
-// glibc 2.34 moved these into libc and left empty libraries behind: a script that names one by its short name means the functions.
-static void add_libc(struct ProbeEnv *env, const char *target, NameList *paths)
+// The libc beside a library that may be an empty one: a script that names it by its short name means the functions.
+static void add_libc(struct ProbeEnv *env, NameList *paths)
 {
-	static const char *const moved[] = {"libpthread", "libdl", "librt", "libutil", "libanl"};
 	const char *path = vec_last(paths), *slash = strrchr(path, '/');
-	for (size_t i = 0; slash && i < ARRAY_LEN(moved); i++) {
-		size_t n = strlen(moved[i]);
-		if (strncmp(target, moved[i], n) || (target[n] && target[n] != '.'))
-			continue;
-		const char *libc = arena_printf(env->arena, "%.*s/libc.so.6", (int)(slash - path), path);
-		if (is_elf(libc))
-			vec_push(paths, libc);
-	}
+	const char *libc = slash ? arena_printf(env->arena, "%.*s/libc.so.6", (int)(slash - path), path) : NULL;
+	if (libc && is_elf(libc))
+		vec_push(paths, libc);
 }
 
 static struct err *one_path(struct ProbeEnv *env, const char *target, int pid, NameList *paths)
@@ -147,8 +141,8 @@ static struct err *one_path(struct ProbeEnv *env, const char *target, int pid, N
 	struct err *e = sym_resolve_path(target, pid, &path);
 	if (!e) {
 		vec_push(paths, arena_strdup(env->arena, path));
-		if (!strchr(target, '/'))
-			add_libc(env, target, paths);
+		if (!strncmp(target, "lib", 3) && sym_moved_to_libc(target))
+			add_libc(env, paths);
 	}
 	free(path);
 	return e;

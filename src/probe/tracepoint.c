@@ -96,6 +96,17 @@ static void make(struct ProbeEnv *env, const struct Provider *p, const struct At
 	point_add(env, spec, out, pt);
 }
 
+void tracepoint_hint(struct ProbeEnv *env, const char *event)
+{
+	bool lenient = env->lenient;
+	env->lenient = true; // tracefs that cannot be read has nothing to propose
+	struct ProbeCache *c = tracepoint_events(env);
+	env->lenient = lenient;
+	for (size_t i = 0; i < c->tps.n; i++)
+		if (!strcmp(c->tps.p[i].event, event))
+			diag_hint(env->diags, "did you mean 'tracepoint:%s:%s'?", c->tps.p[i].category, event);
+}
+
 static void hint_event(struct ProbeEnv *env, const char *category, const char *event)
 {
 	struct ProbeCache *c = tracepoint_events(env);

@@ -1,5 +1,6 @@
 // uprobe, uretprobe: names, patterns, offsets and addresses in user binaries -> points with file offsets.
 // Invariant: addr of a point lies inside a PT_LOAD segment's file bytes; two points of one attach point never share a file offset.
+#include "base/caps.h"
 #include <errno.h>
 #include <limits.h>
 #include <unistd.h>
@@ -8,7 +9,13 @@
 struct Want { // what is looked for in one object
 	const char *name, *lang;
 	bool wild, cpp, with_args; // with_args: the name holds a parameter list
+	bool bits32;		   // the object's code
+	bool go;		   // there is Go in the object, at addresses from go_lo to go_hi
+	bool go_regs;		   // ... whose functions get their arguments in registers
+	u64 go_lo, go_hi;
 	u64 off;
+	u64 nrefused, nadded, nsizeless; // functions
+	const char *refused;  // why, of the first
 };
 struct Found {
 	const char *name; // lives as long as Syms
@@ -188,7 +195,7 @@ static struct Record *in_pt_regs(struct ProbeEnv *env, const struct Record *args
 
 static void read_args(struct ProbeEnv *env, const struct AttachSpec *spec, struct Point *pt)
 {
-	if (!env->want_args || !pt->event || pt->off || pt->kind != PK_UPROBE)
+	if (!env->want_args || !pt->event || pt->off || pt->kind != PK_UPROBE || pt->bits32 || pt->arg_regs)
 		return;
 	struct err *e = ctype_uprobe_args(env->ctypes, pt->target, pt->event, &pt->args, &pt->ret);
 	if (e && !env->lenient && !env->listing) {
@@ -200,10 +207,17 @@ static void read_args(struct ProbeEnv *env, const struct AttachSpec *spec, struc
 	err_free(e);
 }
 
-// A breakpoint inside an instruction changes what the program does.
-static bool at_insn(struct ProbeEnv *env, const struct AttachSpec *spec, const char *path, const char *func, u64 file_off, u64 off)
+static bool is_unsafe(const struct ProbeEnv *env)
 {
-	enum InsnAt at = !off || env->listing || (env->config && env->config->unsafe) ? INSN_BEGINS : insn_at(path, file_off - off, file_off);
+	return env->config && env->config->unsafe;
+}
+
+// A breakpoint inside an instruction changes what the program does.
+static bool at_insn(struct ProbeEnv *env, const struct AttachSpec *spec, const char *path, const char *func, u64 file_off, u64 off, bool bits32)
+{
+	enum InsnAt at = !off || env->listing || is_unsafe(env) ? INSN_BEGINS
+			 : bits32						     ? INSN_UNKNOWN
+										     : insn_at(path, file_off - off, file_off);
 	if (at == INSN_BEGINS)
 		return true;
 	if (at == INSN_INSIDE)
@@ -214,23 +228,131 @@ static bool at_insn(struct ProbeEnv *env, const struct AttachSpec *spec, const c
 	return false;
 }
 
-static void add_found(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, const char *path, const struct Want *w,
+static bool is_go(const struct Want *w, u64 addr)
+{
+	return w->go && addr >= w->go_lo && addr < w->go_hi;
+}
+
+static void find_go(struct ProbeEnv *env, struct SymObject *o, struct Want *w)
+{
+	w->bits32 = sym_object_is_32(o);
+	w->go = sym_object_go_text(env->syms, o, &w->go_lo, &w->go_hi);
+	w->go_regs = w->go && !w->bits32 && sym_object_go_in_registers(env->syms, o);
+}
+
+static struct Point *found_point(struct ProbeEnv *env, const struct Provider *p, const char *path, const struct Want *w, const struct Found *f, u64 off)
+{
+	struct Point *pt = make(env, p, path, w, f->name);
+	pt->func = sym_demangle(env->syms, f->name);
+	pt->addr = f->file_off + off;
+	pt->sym_addr = f->addr + off;
+	pt->from_pattern = w->wild;
+	pt->bits32 = w->bits32;
+	if (is_go(w, f->addr))
+		pt->arg_regs = ptregs_go_args(PT_HOST, &pt->narg_regs);
+	if (!w->go_regs)
+		pt->narg_regs = 0;
+	return pt;
+}
+
+// Return probes of Go functions: see gofunc.c.
+static void add_returns(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, const char *path, struct Want *w,
+			const struct Found *f, struct PointList *out)
+{
+	OffList at = {0};
+	const char *why = w->bits32 ? "its instructions are 32-bit code" : func_returns(env->arena, path, f->file_off, f->size, &at);
+	if (why == func_endless && w->wild) { // as elsewhere: it is there, and nothing happens
+		vec_deinit(&at);
+		return;
+	}
+	w->nrefused += why != NULL;
+	if (why && !w->refused)
+		w->refused = arena_printf(env->arena, "%s of %s is a function of Go: its stack moves, so its return address must stay what it is, and %s", f->name, path, why);
+	for (size_t i = 0; !why && i < at.n; i++) {
+		struct Point *pt = found_point(env, p, path, w, f, at.p[i]);
+		pt->off = at.p[i];
+		pt->at_ret = true;
+		pt->where = arena_printf(env->arena, "a function of Go: at its return instruction +%llu", (unsigned long long)pt->off);
+		point_add(env, spec, out, pt);
+	}
+	vec_deinit(&at);
+}
+
+// A symbol of size 0 may be one of code or the end of some: a breakpoint in data changes the program.
+static bool has_size(struct ProbeEnv *env, const struct AttachSpec *spec, struct Want *w, const struct Found *f)
+{
+	if (f->size || env->listing || is_unsafe(env))
+		return true;
+	w->nsizeless++;
+	if (w->wild)
+		return false;
+	diag_error(env->diags, spec->span, "Could not determine boundary for %s (symbol has size 0)", f->name);
+	diag_hint(env->diags, "the disassembly (objdump -d) shows whether code begins there; --unsafe probes anyway");
+	return false;
+}
+
+static void say_sizeless(struct ProbeEnv *env, const struct AttachSpec *spec, const struct Want *w)
+{
+	if (w->wild && w->nsizeless)
+		diag_warn(env->diags, spec->span, "%llu of %llu functions that the pattern matches have symbols of size 0 and are left out; --unsafe probes them",
+			  (unsigned long long)w->nsizeless, (unsigned long long)w->nadded);
+}
+
+static void say_refused(struct ProbeEnv *env, const struct AttachSpec *spec, const struct Want *w)
+{
+	if (!w->nrefused)
+		return;
+	if (w->wild && w->nadded > w->nrefused) {
+		diag_warn(env->diags, spec->span, "%llu of %llu functions that the pattern matches cannot be probed where they return; for example %s",
+			  (unsigned long long)w->nrefused, (unsigned long long)w->nadded, w->refused);
+		return;
+	}
+	diag_error(env->diags, spec->span, "%s", w->refused);
+	diag_hint(env->diags, "uprobe:FILE:FUNCTION+OFFSET probes one of its instructions, uprobe:FILE:FUNCTION its entry");
+}
+
+static void add_found(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, const char *path, struct Want *w,
 		      const struct Found *f, struct PointList *out)
 {
+	w->nadded++;
+	if (!w->off && !has_size(env, spec, w, f))
+		return;
 	if (w->off && w->off >= f->size) {
 		diag_error(env->diags, spec->span, "Offset outside the function bounds ('%s' size is %llu)", f->name, (unsigned long long)f->size);
 		return;
 	}
-	if (!at_insn(env, spec, path, f->name, f->file_off + w->off, w->off))
+	if (!at_insn(env, spec, path, f->name, f->file_off + w->off, w->off, w->bits32))
 		return;
-	struct Point *pt = make(env, p, path, w, f->name);
-	pt->func = sym_demangle(env->syms, f->name);
-	pt->addr = f->file_off + w->off;
-	pt->sym_addr = f->addr + w->off;
+	bool go = is_go(w, f->addr) && !env->listing;
+	if (go && p->kind == PK_URETPROBE) {
+		add_returns(env, p, spec, path, w, f, out);
+		return;
+	}
+	u64 check = go && !w->off && !w->bits32 ? go_entry(path, f->file_off, f->size) : 0;
+	struct Point *pt = found_point(env, p, path, w, f, w->off + check);
 	pt->off = w->off;
-	pt->from_pattern = w->wild;
+	if (check)
+		pt->where = arena_printf(env->arena, "a function of Go: behind the check of its stack, +%llu", (unsigned long long)check);
 	read_args(env, spec, pt);
 	point_add(env, spec, out, pt);
+}
+
+// A file that is no ELF file, from which code is mapped: its offsets are all there is to say.
+static bool expand_raw(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, const char *path, u64 off, struct PointList *out)
+{
+	struct SymObject *o = sym_object_path(env->syms, path);
+	if (!o || !o->why || o->denied || env->listing)
+		return false;
+	if (!is_unsafe(env)) {
+		diag_error(env->diags, spec->span, "cannot probe %s: %s", path, o->why);
+		diag_hint(env->diags, "--unsafe probes any file, at an offset in it: what is there is not known");
+		return true;
+	}
+	struct Point *pt = make(env, p, path, NULL, NULL);
+	pt->name = arena_printf(env->arena, "%s:%llu", pt->name, (unsigned long long)off);
+	pt->addr = pt->sym_addr = off;
+	point_add(env, spec, out, pt);
+	return true;
 }
 
 static void expand_address(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, const char *path, u64 addr,
@@ -240,23 +362,34 @@ static void expand_address(struct ProbeEnv *env, const struct Provider *p, const
 	u64 off;
 	if (!o)
 		return;
-	if (!sym_object_addr_to_off(o, addr, &off)) {
+	if (!sym_object_addr_to_off(o, addr, &off) || !sym_object_is_code(o, addr)) { // the kernel takes any place of the file
 		probe_missing(env, spec, "address 0x%llx is in no code of %s", (unsigned long long)addr, path);
 		return;
 	}
 	struct SymHit h = sym_object_off(env->syms, o, off);
+	if (h.place) // bounds of .eh_frame may hold several functions
+		h = (struct SymHit){0};
 	if (p->kind == PK_URETPROBE && h.name && h.off) {
 		diag_error(env->diags, spec->span, "uretprobe needs the start of a function: 0x%llx is %s+%llu", (unsigned long long)addr, h.name,
 			   (unsigned long long)h.off);
 		return;
 	}
-	if (h.name && !at_insn(env, spec, path, h.name, off, h.off))
+	if (h.name && !at_insn(env, spec, path, h.name, off, h.off, sym_object_is_32(o)))
 		return;
-	struct Point *pt = make(env, p, path, NULL, NULL);
-	pt->name = arena_printf(env->arena, "%s:%llu", pt->name, (unsigned long long)addr); // decimal, as bpftrace
+	struct Want w = {.go = false};
+	struct Found f = {h.name, addr, h.size, off};
+	find_go(env, o, &w);
+	if (p->kind == PK_URETPROBE && is_go(&w, addr)) {
+		f.name = arena_printf(env->arena, "%llu", (unsigned long long)addr); // decimal, as bpftrace
+		f.size = h.name ? h.size : 0;
+		add_returns(env, p, spec, path, &w, &f, out);
+		say_refused(env, spec, &w);
+		return;
+	}
+	struct Point *pt = found_point(env, p, path, &w, &f, 0);
+	pt->name = arena_printf(env->arena, "%s:%s:%llu", p->name, path, (unsigned long long)addr); // decimal, as bpftrace
+	pt->event = NULL;
 	pt->func = h.name;
-	pt->addr = off;
-	pt->sym_addr = addr;
 	pt->off = h.name ? h.off : 0;
 	point_add(env, spec, out, pt);
 }
@@ -315,6 +448,7 @@ static void expand_object(struct ProbeEnv *env, const struct Provider *p, const 
 	struct Want by_raw = *w;
 	if (!o)
 		goto out;
+	find_go(env, o, &by_raw);
 	struct Scan sc = {env, &by_raw, &found, 0};
 	bool direct = !w->wild && !w->cpp && sym_object_find(env->syms, o, w->name, &def);
 	if (direct && !def.is_func) {
@@ -337,7 +471,9 @@ static void expand_object(struct ProbeEnv *env, const struct Provider *p, const 
 	tidy(&found, env->listing);
 	env->lenient = lenient;
 	for (size_t i = 0; i < found.n; i++)
-		add_found(env, p, spec, path, w, &found.p[i], out);
+		add_found(env, p, spec, path, &by_raw, &found.p[i], out);
+	say_refused(env, spec, &by_raw);
+	say_sizeless(env, spec, &by_raw);
 out:
 	env->lenient = lenient;
 	vec_deinit(&found);
@@ -377,7 +513,7 @@ void uprobe_expand(struct ProbeEnv *env, const struct Provider *p, const struct 
 	NameList paths = {0};
 	u64 addr;
 	const char *at = spec->nparts > 1 ? strrchr(spec->parts[1], '@') : NULL;
-	if (at && access(spec->parts[1], F_OK)) { // no file whose name has a '@'
+	if (at && !can_access(spec->parts[1], F_OK)) { // no file whose name has a '@'
 		expand_line(env, p, spec, at, out);
 		return;
 	}
@@ -395,7 +531,7 @@ void uprobe_expand(struct ProbeEnv *env, const struct Provider *p, const struct 
 	if (parse_u64(w.name, &addr)) {
 		if (wild)
 			diag_error(env->diags, spec->span, "an address needs one binary, not a pattern");
-		else
+		else if (!expand_raw(env, p, spec, paths.p[0], addr, out))
 			expand_address(env, p, spec, paths.p[0], addr, out);
 		goto out;
 	}

@@ -10,9 +10,10 @@ bool uprobe_is_multi(const struct ProbeEnv *env, const struct ProbeProg *pp)
 	return !env->no_uprobe_multi && feature_has(FEAT_UPROBE_MULTI);
 }
 
-struct Group { // points of one file and process
+struct Group { // points of one file and process, attached the same way
 	const char *path;
 	int pid;
+	bool at_return; // in the place of the return address
 	u64 *offs, *refs, *cookies;
 	const struct Point **pts;
 	u32 n, cap;
@@ -21,6 +22,11 @@ struct Group { // points of one file and process
 	bool any_ref;
 	struct Refusals *refusals;
 };
+
+static bool replaces_return(const struct Point *pt)
+{
+	return pt->kind == PK_URETPROBE && !pt->at_ret;
+}
 
 static bool unprobeable(int code)
 {
@@ -97,7 +103,7 @@ static struct err *misexecution(const struct Point *pt)
 
 static int link_range(struct ProbeProg *pp, const struct Group *g, u32 from, u32 n)
 {
-	u32 flags = pp->kind == PK_URETPROBE ? SYS_MULTI_RETURN : 0;
+	u32 flags = g->at_return ? SYS_MULTI_RETURN : 0;
 	return sys_link_uprobe_multi(pp->fd, g->path, g->offs + from, g->any_ref ? g->refs + from : NULL, g->cookies + from, n, flags, g->pid);
 }
 
@@ -141,11 +147,12 @@ static struct err *take_group(struct ProbeEnv *env, struct ProbeProg *pp, bool *
 	int fd = open(head->target, O_RDONLY | O_CLOEXEC);
 	g->path = head->target;
 	g->pid = head->pid;
+	g->at_return = replaces_return(head);
 	g->n = g->nsuspect = 0;
 	g->any_ref = false;
 	for (size_t i = first; !e && i < l->v.n; i++) {
 		const struct Point *pt = l->v.p[i];
-		if (taken[i] || pt->pid != head->pid || strcmp(pt->target, head->target))
+		if (taken[i] || pt->pid != head->pid || pt->at_ret != head->at_ret || strcmp(pt->target, head->target))
 			continue;
 		taken[i] = true;
 		u32 kind;
@@ -225,7 +232,7 @@ static struct err *attach_event(struct ProbeEnv *env, struct ProbeProg *pp, cons
 	if (e)
 		return e;
 	attr.type = type;
-	attr.config = pp->kind == PK_URETPROBE ? pmu_retprobe_bit("uprobe") : 0;
+	attr.config = replaces_return(pt) ? pmu_retprobe_bit("uprobe") : 0;
 	attr.config |= pt->ref_ctr << 32; // format/ref_ctr_offset: config:32-63
 	attr.uprobe_path = (u64)(uintptr_t)pt->target;
 	attr.probe_offset = pt->addr;

@@ -230,6 +230,14 @@ static void skip_operand(struct Cur *c)
 		depth += (*c->p == '[' || *c->p == '(') - (*c->p == ']' || *c->p == ')');
 }
 
+// A constant is written as the compiler likes it, $-1 or $4294967295: it has the size and the sign of its descriptor.
+static void fit_constant(struct UsdtArg *a)
+{
+	u32 unused = 64 - 8 * a->size;
+	u64 v = (u64)a->imm << unused;
+	a->imm = a->sgn ? (s64)v >> unused : (s64)(v >> unused);
+}
+
 u32 usdt_args_parse(const char *spec, enum PtArch arch, const struct UsdtSymbols *syms, struct UsdtArg *out, u32 max, bool *bad)
 {
 	struct Cur c = {spec, arch, syms};
@@ -251,6 +259,8 @@ u32 usdt_args_parse(const char *spec, enum PtArch arch, const struct UsdtSymbols
 				*bad = true;
 		} else if (!sized)
 			a.size = (u8)width; // a register as wide as it is named, else a long
+		if (a.kind == UA_CONST && a.size)
+			fit_constant(&a);
 		out[n++] = a;
 	}
 	return n;

@@ -1,6 +1,7 @@
 // The command of -c.
 // In: a command line. Out: a process that waits before its first instruction until it is let go. Invariant: it gets SIGTERM when sonde ends for
 // whatever reason, and never becomes a zombie we forget.
+#include "base/caps.h"
 #include "run/run.h"
 #include <ctype.h>
 #include <errno.h>
@@ -69,7 +70,7 @@ static void free_words(char **w)
 static bool executable(const char *path)
 {
 	struct stat st;
-	return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
+	return !stat(path, &st) && S_ISREG(st.st_mode) && can_access(path, X_OK);
 }
 
 static char *find_program(const char *name)
@@ -243,7 +244,8 @@ int child_wait(struct Child *c, int *status)
 	return r < 0 ? -errno : 0;
 }
 
-void child_kill(struct Child *c)
+// SIGTERM if it is still running.
+static void child_kill(struct Child *c)
 {
 	if (!c->ended)
 		wait_status(c, WNOHANG);

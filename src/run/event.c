@@ -92,10 +92,8 @@ static void handle_helper_error(struct RunCtx *rc, const struct RtEvent *ev, con
 
 static void handle_time(struct RunCtx *rc, const struct FmtSite *site)
 {
-	struct timespec now;
 	struct Str s = {0};
-	clock_gettime(CLOCK_REALTIME, &now);
-	strftime_text(rc, site->fmt, CLOCK_REALTIME, (u64)now.tv_sec * 1000000000ULL + (u64)now.tv_nsec, &s);
+	strftime_text(rc, site->fmt, CLOCK_REALTIME, clock_ns(CLOCK_REALTIME), &s);
 	rc->render->ops->message(rc->render, MSG_TIME, str_text(&s), s.n);
 	str_deinit(&s);
 }
@@ -261,20 +259,22 @@ static void handle_fmt(struct RunCtx *rc, const struct FmtSite *site, const u8 *
 
 static void handle_map(struct RunCtx *rc, const struct RtEvent *ev, const void *payload, size_t n)
 {
-	struct RtPrintMap pm;
+	struct RtPrintMap pm = {0};
 	if (ev->id >= rc->prog->maps.n)
 		return;
 	struct MapDef *m = rc->prog->maps.p[ev->id];
-	if (rc->on_map && ev->kind != RT_EV_ZERO && rc->on_map(rc->map_arg, rc, m, ev->kind == RT_EV_CLEAR))
+	bool print = ev->kind == RT_EV_PRINT_MAP;
+	if (print && n < sizeof(pm))
 		return;
-	if (ev->kind == RT_EV_CLEAR)
-		check(rc, map_clear(m));
-	else if (ev->kind == RT_EV_ZERO)
-		check(rc, map_zero(m));
-	else if (n >= sizeof(pm)) {
+	if (print)
 		memcpy(&pm, payload, sizeof(pm));
+	struct MapAction a = {ev->kind == RT_EV_CLEAR ? MAP_CLEAR : ev->kind == RT_EV_ZERO ? MAP_ZERO : pm.take ? MAP_PRINT_CLEAR : MAP_PRINT, pm.top, pm.div};
+	if (rc->on_map && rc->on_map(rc->map_arg, rc, m, &a))
+		return;
+	if (print)
 		check(rc, map_print(rc, m, pm.top, pm.div, true, pm.take));
-	}
+	else
+		check(rc, a.what == MAP_CLEAR ? map_clear(m) : map_zero(m));
 }
 
 void event_handle(struct RunCtx *rc, const void *data, size_t n)

@@ -2,7 +2,6 @@
 // In: the site's format and types, the bytes a program sent. Out: text. Invariant: numbers without a length modifier that fit are ints, as in C and
 // in bpftrace; payloads shorter than the site's are zero-extended.
 #include "run/run.h"
-#include "bpfrt/abi.h"
 
 static const struct FmtPiece *site_pieces(struct RunCtx *rc, const struct FmtSite *site, u32 *n)
 {
@@ -15,12 +14,13 @@ static const struct FmtPiece *site_pieces(struct RunCtx *rc, const struct FmtSit
 
 static bool is_number(const struct Type *t)
 {
-	return ty_is_int(t) || t->kind == TY_PTR || t->kind == TY_COUNT || t->kind == TY_SUM || t->kind == TY_MIN || t->kind == TY_MAX || t->kind == TY_KSYM ||
-	       t->kind == TY_USYM;
+	return ty_is_int(t) || t->kind == TY_PTR || t->kind == TY_KSYM || t->kind == TY_USYM || (ty_is_aggr(t) && aggr_of(t)->number);
 }
 
 static u64 number(const struct Type *t, const u8 *p)
 {
+	if (ty_is_aggr(t) && aggr_of(t)->number)
+		return aggr_of(t)->number(t, p);
 	u64 v = 0;
 	u32 size = ty_is_int(t) ? t->size : 8;
 	memcpy(&v, p, MIN(size, 8u));
@@ -141,12 +141,6 @@ static void add_arg(struct RunCtx *rc, const struct FmtPiece *pc, const struct T
 	default:
 		if (is_number(t)) {
 			add_number(pc, number(t, p), out);
-			return;
-		}
-		if (t->kind == TY_AVG) {
-			struct RtAvg av;
-			memcpy(&av, p, sizeof(av));
-			add_number(pc, average(av.total, av.count, t->sgn), out);
 			return;
 		}
 	}

@@ -8,9 +8,8 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
-#include <time.h>
 
-#define NSEC_PER_SEC 1000000000ULL
+#define GOES_ON_NS 100000000ULL
 enum LoopSource { SRC_RING, SRC_CHILD, SRC_PID, SRC_SIGNAL, SRC_PACKETS };
 
 // Signal handlers have no argument to reach us by: this is the only process-wide state, set up by loop_run.
@@ -19,13 +18,6 @@ static struct {
 	volatile sig_atomic_t pending[NSIG]; // signals of self:signal probes
 	volatile int wake;		     // eventfd, -1 before the first loop
 } sigs = {.wake = -1};
-
-static u64 now_ns(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (u64)ts.tv_sec * NSEC_PER_SEC + (u64)ts.tv_nsec;
-}
 
 static void wake(void)
 {
@@ -105,7 +97,8 @@ struct Loop {
 	struct Ring *ring;
 	const struct LoopOpts *o;
 	int ep, pidfd;
-	u64 deadline, next_tick; // CLOCK_MONOTONIC, 0 none
+	u32 next_pid;		 // of o->pids, after the one that pidfd stands for
+	u64 deadline, next_tick, next_ask; // CLOCK_MONOTONIC, 0 none
 	bool done;
 };
 
@@ -131,6 +124,29 @@ void loop_drain(struct RunCtx *rc, struct Ring *ring)
 		rc->render->batch = false;
 	}
 	rc->render->ops->flush(rc->render);
+}
+
+// The processes of -p are watched one at a time: a list of thousands takes one descriptor. One that has ended by its turn is known to have at once.
+// Without one that is left, o->goes_on decides.
+static struct err *watch_next_pid(struct Loop *l)
+{
+	const struct LoopOpts *o = l->o;
+	if (l->pidfd >= 0)
+		close(l->pidfd); // leaves the epoll set
+	l->pidfd = -1;
+	while (l->next_pid < o->npids) {
+		int pid = o->pids[l->next_pid++];
+		l->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+		if (l->pidfd >= 0)
+			return watch(l, l->pidfd, SRC_PID);
+		if (errno == EINVAL || errno == ENOENT) // pidfd_open wants the thread group's leader; a thread's end goes unnoticed
+			return NULL;
+		if (errno != ESRCH)
+			return err_errno(errno, "pidfd_open(%d)", pid);
+	}
+	l->done |= !o->goes_on;
+	l->next_ask = o->goes_on ? now_ns() : 0;
+	return NULL;
 }
 
 // One sweep over what is in the ring; the output of the sweep is written at its end.
@@ -161,15 +177,18 @@ static void run_self_signals(struct Loop *l)
 	}
 }
 
-static void handle_source(struct Loop *l, enum LoopSource src)
+static struct err *handle_source(struct Loop *l, enum LoopSource src)
 {
+	struct err *e = NULL;
 	switch (src) {
 	case SRC_RING:
 		sweep(l);
 		break;
 	case SRC_CHILD:
-	case SRC_PID:
 		l->done = true;
+		break;
+	case SRC_PID:
+		e = watch_next_pid(l);
 		break;
 	case SRC_SIGNAL:
 		run_self_signals(l);
@@ -178,11 +197,16 @@ static void handle_source(struct Loop *l, enum LoopSource src)
 		packets_take(l->rc->packets);
 		break;
 	}
+	return e;
 }
 
 static void handle_timers(struct Loop *l)
 {
-	u64 now = l->deadline || l->next_tick ? now_ns() : 0;
+	u64 now = l->deadline || l->next_tick || l->next_ask ? now_ns() : 0;
+	if (l->next_ask && now >= l->next_ask) {
+		l->next_ask = now + GOES_ON_NS;
+		l->done |= !l->o->goes_on(l->o->goes_on_arg);
+	}
 	if (l->next_tick && now >= l->next_tick) {
 		l->next_tick += l->o->tick_ns;
 		if (l->next_tick <= now) // late: no burst of ticks
@@ -199,6 +223,8 @@ static int timeout_ms(const struct Loop *l)
 	u64 next = l->deadline;
 	if (l->next_tick && (!next || l->next_tick < next))
 		next = l->next_tick;
+	if (l->next_ask && (!next || l->next_ask < next))
+		next = l->next_ask;
 	if (!next)
 		return -1;
 	u64 now = now_ns();
@@ -218,15 +244,8 @@ static struct err *loop_setup(struct Loop *l)
 		e = watch(l, ring_fd(l->ring), SRC_RING);
 	if (!e && o->child)
 		e = watch(l, child_fd(o->child), SRC_CHILD);
-	if (!e && o->pid > 0) {
-		l->pidfd = (int)syscall(SYS_pidfd_open, o->pid, 0);
-		if (l->pidfd >= 0)
-			e = watch(l, l->pidfd, SRC_PID);
-		else if (errno == ESRCH)
-			e = err_new("process %d does not exist", o->pid);
-		else // pidfd_open wants the thread group's leader; a thread's end goes unnoticed
-			e = errno == EINVAL || errno == ENOENT ? NULL : err_errno(errno, "pidfd_open(%d)", o->pid);
-	}
+	if (!e && (o->npids || o->goes_on))
+		e = watch_next_pid(l);
 	if (!e && l->rc->packets)
 		e = watch(l, packets_fd(l->rc->packets), SRC_PACKETS);
 	u64 now = o->duration_ns || o->tick_ns ? now_ns() : 0;
@@ -246,8 +265,8 @@ struct err *loop_run(struct RunCtx *rc, struct Ring *ring, const struct LoopOpts
 		int n = epoll_wait(l.ep, ev, ARRAY_LEN(ev), timeout_ms(&l));
 		if (n < 0 && errno != EINTR)
 			e = err_errno(errno, "epoll_wait");
-		for (int i = 0; i < n; i++)
-			handle_source(&l, ev[i].data.u32);
+		for (int i = 0; !e && i < n; i++)
+			e = handle_source(&l, ev[i].data.u32);
 		handle_timers(&l);
 	}
 	if (!e && ring && !rc->exiting) { // records from before the end

@@ -1,10 +1,10 @@
 // What was lost, from the counters the kernel side keeps.
 // In: the per-CPU array "rt_counters", the array "rt_sites". Out: lines on stderr, objects in JSON. Invariant: nothing is counted without being reported at the end.
 #include "run/run.h"
+#include "base/caps.h"
 #include "bpf/bpf.h"
 #include "bpfrt/abi.h"
 #include <linux/bpf.h>
-#include <time.h>
 
 #define CHECK_NS 1000000000ULL
 
@@ -55,9 +55,7 @@ void report_sites(struct RunCtx *rc)
 
 void report_lost_events(struct RunCtx *rc)
 {
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	u64 now = (u64)ts.tv_sec * 1000000000ULL + (u64)ts.tv_nsec;
+	u64 now = now_ns();
 	if (now - rc->lost_checked_ns < CHECK_NS)
 		return;
 	rc->lost_checked_ns = now;
@@ -90,8 +88,8 @@ void report_losses(struct RunCtx *rc)
 	if (rc->lost_events)
 		loss(rc, "total_lost_events", rc->lost_events, "Total lost event count: %llu; a larger perf_rb_pages makes room for more",
 		     (unsigned long long)rc->lost_events);
-	loss(rc, "map_full", c.map_full, "%llu updates of maps were refused because the map was full; raise max_map_keys (%u now)",
-	     (unsigned long long)c.map_full, rc->prog->config.max_map_keys);
+	loss(rc, "map_full", c.map_full, "%llu updates of maps were refused because the map was full; raise %s (%u now)",
+	     (unsigned long long)c.map_full, rc->is_tool ? "--hash-storage-size" : "max_map_keys", rc->prog->config.max_map_keys);
 	loss(rc, "stacks_lost", c.stack_full + c.stack_collision, "%llu stack traces could not be stored; raise --stack-storage-size",
 	     (unsigned long long)(c.stack_full + c.stack_collision));
 	loss(rc, "stacks_missed", c.stack_kfail + c.stack_ufail, "%llu stack traces could not be taken (%llu kernel, %llu user)",
@@ -102,6 +100,9 @@ void report_losses(struct RunCtx *rc)
 		loss(rc, "user_stacks_cut", cut, "%llu of %llu user stacks are cut short (%s); --why-incomplete says where", (unsigned long long)cut,
 		     (unsigned long long)all, str_text(&reasons));
 	str_deinit(&reasons);
+	u32 denied = c.why[RT_WHY_NO_PROC] ? track_denied(rc->track) : 0;
+	loss(rc, "processes_denied", denied, "%u process%s whose mappings may not be read%s: their user stacks are cut short", denied,
+	     denied == 1 ? "" : "es", cap_lacking(CAP_SYS_PTRACE_BIT));
 	const char *why = rc->syms && sym_kernel_asked(rc->syms) ? sym_kernel_why(rc->syms) : NULL;
 	loss(rc, "kernel_names_hidden", why != NULL, "%s", why ? why : "");
 }

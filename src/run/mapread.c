@@ -4,6 +4,7 @@
 #include "run/run.h"
 #include "bpf/bpf.h"
 #include "bpfrt/abi.h"
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
 
@@ -13,21 +14,9 @@
 u32 possible_cpus(void)
 {
 	static u32 n;
-	if (n)
-		return n;
-	struct Str s = {0};
-	struct err *e = read_file("/sys/devices/system/cpu/possible", &s, 4096);
-	const char *p = str_text(&s);
-	u32 sum = 0;
-	while (!e && *p >= '0' && *p <= '9') {
-		char *end;
-		unsigned long lo = strtoul(p, &end, 10), hi = *end == '-' ? strtoul(end + 1, &end, 10) : lo;
-		sum += hi >= lo && hi < 65536 ? (u32)(hi - lo + 1) : 1;
-		p = *end == ',' ? end + 1 : end;
-	}
-	err_free(e);
-	str_deinit(&s);
-	n = sum ? sum : (u32)MAX(sysconf(_SC_NPROCESSORS_CONF), 1);
+	int cpus = n ? 0 : libbpf_num_possible_cpus();
+	if (!n)
+		n = cpus > 0 ? (u32)cpus : (u32)MAX(sysconf(_SC_NPROCESSORS_CONF), 1);
 	return n;
 }
 
@@ -36,99 +25,25 @@ static bool is_array(const struct MapDef *m)
 	return m->bpf_type == BPF_MAP_TYPE_ARRAY || m->bpf_type == BPF_MAP_TYPE_PERCPU_ARRAY;
 }
 
-static bool is_percpu(const struct MapDef *m)
-{
-	return m->bpf_type == BPF_MAP_TYPE_PERCPU_ARRAY || m->bpf_type == BPF_MAP_TYPE_PERCPU_HASH || m->bpf_type == BPF_MAP_TYPE_LRU_PERCPU_HASH;
-}
-
 // Bytes a lookup of one value writes.
 static size_t raw_size(const struct MapDef *m)
 {
-	return is_percpu(m) ? (size_t)ALIGN_UP(m->value_size, 8u) * possible_cpus() : m->value_size;
+	return map_type_is_percpu(m->bpf_type) ? (size_t)RT_VALUE_SIZE(m->value_size) * possible_cpus() : m->value_size;
 }
 
 // ---- merging
 
-static u64 get(const u8 *p)
-{
-	u64 v;
-	memcpy(&v, p, 8);
-	return v;
-}
-
-static void put(u8 *p, u64 v)
-{
-	memcpy(p, &v, 8);
-}
-
-static void merge_minmax(const struct Type *t, u8 *acc, const u8 *p)
-{
-	if (!get(p + 8))
-		return;
-	u64 a = get(acc), v = get(p);
-	bool less = t->sgn ? (s64)v < (s64)a : v < a;
-	if (!get(acc + 8) || (v != a && less == (t->kind == TY_MIN)))
-		put(acc, v);
-	put(acc + 8, 1);
-}
-
-// Slots of one place in the ring: the newest interval wins, values of the same interval are aggregated.
-static void merge_ts_slot(const struct Type *t, u8 *acc, const u8 *p)
-{
-	u64 epoch = get(p + 16);
-	if (!epoch || epoch < get(acc + 16))
-		return;
-	if (epoch > get(acc + 16)) {
-		memcpy(acc, p, 24);
-		return;
-	}
-	u64 a = get(acc), v = get(p);
-	bool less = t->sgn ? (s64)v < (s64)a : v < a;
-	switch (t->ts_agg) {
-	case TS_AGG_LAST:
-		if (get(p + 8) > get(acc + 8))
-			memcpy(acc, p, 16);
-		break;
-	case TS_AGG_AVG:
-		put(acc, a + v);
-		put(acc + 8, get(acc + 8) + get(p + 8));
-		break;
-	case TS_AGG_SUM:
-		put(acc, a + v);
-		break;
-	case TS_AGG_MIN:
-		put(acc, less ? v : a);
-		break;
-	case TS_AGG_MAX:
-		put(acc, less ? a : v);
-		break;
-	}
-}
-
 static void merge_one(const struct Type *t, u32 size, u8 *acc, const u8 *p)
 {
-	switch (t->kind) {
-	case TY_COUNT: case TY_SUM: case TY_AVG: case TY_STATS: case TY_HIST: case TY_LHIST:
-		for (u32 i = 0; i + 8 <= size; i += 8)
-			put(acc + i, get(acc + i) + get(p + i));
-		break;
-	case TY_MIN:
-	case TY_MAX:
-		merge_minmax(t, acc, p);
-		break;
-	case TY_TSERIES:
-		for (u32 i = 0; i + 24 <= size; i += 24)
-			merge_ts_slot(t, acc + i, p + i);
-		break;
-	case TY_INT: {
+	if (ty_is_aggr(t)) {
+		aggr_of(t)->merge(t, size, acc, p);
+	} else if (t->kind == TY_INT) {
 		u64 a = 0, v = 0;
 		memcpy(&a, acc, t->size);
 		memcpy(&v, p, t->size);
 		a += v;
 		memcpy(acc, &a, t->size);
-		break;
-	}
-	default: // no meaning over CPUs: the first CPU that has something
+	} else { // no meaning over CPUs: the first CPU that has something
 		for (u32 i = 0; i < size; i++)
 			if (acc[i])
 				return;
@@ -141,7 +56,7 @@ void map_merge(const struct Type *t, u32 value_size, const void *percpu, u32 ncp
 	u32 size = MIN(value_size, t->size ? t->size : value_size);
 	memset(out, 0, size);
 	for (u32 c = 0; c < ncpus; c++)
-		merge_one(t, size, out, (const u8 *)percpu + (size_t)c * ALIGN_UP(value_size, 8u));
+		merge_one(t, size, out, (const u8 *)percpu + (size_t)c * RT_VALUE_SIZE(value_size));
 }
 
 // ---- reading
@@ -152,23 +67,18 @@ struct DumpBuild {
 	bool take; // hash maps: entries are deleted as they are read
 };
 
-// Scalar maps but count() carry a word behind the value that says whether anything was ever stored (ir/lower_map.c).
-static bool has_presence(const struct MapDef *m)
+// Of a map that has set_off: the word that says whether the value was ever set on that CPU.
+static u64 *was_set(const struct MapDef *m, const void *raw, u32 cpu)
 {
-	return m->scalar && m->val && is_array(m) && m->value_size >= ALIGN_UP(m->val->size, 8u) + 8;
-}
-
-static u64 *presence(const struct MapDef *m, const void *raw, u32 cpu)
-{
-	return (u64 *)((u8 *)raw + (size_t)cpu * ALIGN_UP(m->value_size, 8u) + m->value_size - 8);
+	return (u64 *)((u8 *)raw + (size_t)cpu * RT_VALUE_SIZE(m->value_size) + m->set_off);
 }
 
 static bool is_present(const struct MapDef *m, const void *raw)
 {
-	if (!has_presence(m))
+	if (!m->set_off)
 		return true;
-	for (u32 cpu = 0; cpu < (is_percpu(m) ? possible_cpus() : 1); cpu++)
-		if (*presence(m, raw, cpu))
+	for (u32 cpu = 0; cpu < (map_type_is_percpu(m->bpf_type) ? possible_cpus() : 1); cpu++)
+		if (*was_set(m, raw, cpu))
 			return true;
 	return false;
 }
@@ -185,7 +95,7 @@ static void add_entry(const struct MapDef *m, struct DumpBuild *b, const void *k
 	}
 	u8 *val = d->vals + (size_t)d->n * d->val_size;
 	memcpy(d->keys + (size_t)d->n * d->key_size, key, d->key_size);
-	if (is_percpu(m) && m->val)
+	if (map_type_is_percpu(m->bpf_type) && m->val)
 		map_merge(m->val, m->value_size, raw, possible_cpus(), val);
 	else
 		memcpy(val, raw, d->val_size);
@@ -331,7 +241,7 @@ static struct err *dump_keys(const struct MapDef *m, struct DumpBuild *b)
 
 static struct err *dump(const struct MapDef *m, bool take, struct MapDump *out)
 {
-	*out = (struct MapDump){.key_size = m->key_size, .val_size = m->val && is_percpu(m) ? MIN(m->val->size, m->value_size) : m->value_size};
+	*out = (struct MapDump){.key_size = m->key_size, .val_size = m->val && map_type_is_percpu(m->bpf_type) ? MIN(m->val->size, m->value_size) : m->value_size};
 	struct DumpBuild b = {.d = out, .take = take};
 	if (is_array(m))
 		return dump_array(m, &b);
@@ -350,17 +260,6 @@ void map_dump_free(struct MapDump *d)
 	free(d->keys);
 	free(d->vals);
 	*d = (struct MapDump){0};
-}
-
-struct err *map_each(struct MapDef *m, bool (*fn)(void *, const void *key, const void *val), void *arg)
-{
-	struct MapDump d;
-	struct err *e = map_dump(m, &d);
-	for (u32 i = 0; !e && i < d.n; i++)
-		if (!fn(arg, d.keys + (size_t)i * d.key_size, d.vals + (size_t)i * d.val_size))
-			break;
-	map_dump_free(&d);
-	return e;
 }
 
 // ---- order
@@ -412,31 +311,17 @@ static int cmp_items(const void *x, const void *y, void *arg)
 	return c->m->key ? cmp_key(c->m->key, a->key, b->key) : memcmp(a->key, b->key, c->m->key_size);
 }
 
-// What entries are sorted by: numbers by themselves, averages, a histogram's sum of counts; everything else by its key.
+// What entries are sorted by: numbers by themselves, aggregations as their row says; everything else by its key.
 static u64 rank_of(const struct Type *t, const u8 *p)
 {
-	u64 sum = 0;
-	switch (t->kind) {
-	case TY_INT:
+	if (t->kind == TY_INT)
 		return (u64)key_int(t, p);
-	case TY_COUNT: case TY_SUM: case TY_MIN: case TY_MAX:
-		return get(p);
-	case TY_AVG:
-	case TY_STATS:
-		return average(get(p), get(p + 8), t->sgn);
-	case TY_HIST:
-	case TY_LHIST:
-		for (u32 i = 0; i + 8 <= t->size; i += 8)
-			sum += get(p + i);
-		return sum;
-	default:
-		return 0;
-	}
+	return ty_is_aggr(t) && aggr_of(t)->rank ? aggr_of(t)->rank(t, p) : 0;
 }
 
 static bool sorts_by_value(const struct Type *t)
 {
-	return t->kind == TY_INT || (ty_is_aggr(t) && t->kind != TY_TSERIES);
+	return t->kind == TY_INT || (ty_is_aggr(t) && aggr_of(t)->rank);
 }
 
 // ---- report
@@ -467,44 +352,10 @@ static void divide(struct Value *v, u64 div, const struct Type *t)
 	}
 }
 
-// All series of a map end at the same interval, the newest any of them has.
-static void align_series(struct Arena *a, struct MapReport *r, u32 ts_n)
-{
-	u64 last = 0;
-	for (u32 i = 0; i < r->n; i++) {
-		const struct Value *v = &r->entries[i].val;
-		if (v->npoints)
-			last = MAX(last, v->points[v->npoints - 1].epoch_ns);
-	}
-	for (u32 i = 0; i < r->n; i++) {
-		struct Value *v = &r->entries[i].val;
-		if (!v->npoints || !v->ts_interval)
-			continue;
-		u64 have = v->npoints, missing = (last - v->points[have - 1].epoch_ns) / v->ts_interval;
-		u64 drop = have + missing > ts_n ? have + missing - ts_n : 0;
-		while (drop < have && !v->points[drop].has)
-			drop++;
-		if (drop >= have) { // nothing of it is in the range
-			v->npoints = 0;
-			continue;
-		}
-		struct TsPoint *p = arena_new_n(a, struct TsPoint, have - drop + missing);
-		memcpy(p, v->points + drop, (have - drop) * sizeof(*p));
-		for (u64 k = have - drop; k < have - drop + missing; k++)
-			p[k].epoch_ns = p[k - 1].epoch_ns + v->ts_interval;
-		v->points = p;
-		v->npoints = (u32)(have - drop + missing);
-	}
-}
-
-static bool is_empty(const struct Type *t, const struct Value *v)
-{
-	return (t->kind == TY_HIST || t->kind == TY_LHIST) ? !v->nbuckets : t->kind == TY_TSERIES && !v->npoints;
-}
-
 static struct err *read_map(struct RunCtx *rc, struct Arena *a, struct MapDef *m, u64 top, u64 div, bool take, struct MapReport *out)
 {
-	*out = (struct MapReport){.name = m->name, .scalar = m->scalar, .div = div, .stats = m->val->kind == TY_AVG || m->val->kind == TY_STATS};
+	const struct Aggr *g = ty_is_aggr(m->val) ? aggr_of(m->val) : NULL;
+	*out = (struct MapReport){.name = m->name, .scalar = m->scalar, .div = div, .stats = g && g->stats};
 	struct MapDump d;
 	struct err *e = dump(m, take, &d);
 	if (e) {
@@ -523,7 +374,7 @@ static struct err *read_map(struct RunCtx *rc, struct Arena *a, struct MapDef *m
 	for (u32 i = from; i < d.n; i++) {
 		struct MapEntry *en = &out->entries[out->n];
 		value_decode(rc, a, m->val, items[i].val, &en->val);
-		if (m->scalar && !m->zeroed && is_empty(m->val, &en->val))
+		if (m->scalar && !m->zeroed && g && g->is_empty && g->is_empty(&en->val))
 			continue;
 		if (!m->scalar)
 			value_decode(rc, a, m->key, items[i].key, &en->key);
@@ -532,8 +383,8 @@ static struct err *read_map(struct RunCtx *rc, struct Arena *a, struct MapDef *m
 		en->sort = items[i].rank;
 		out->n++;
 	}
-	if (m->val->kind == TY_TSERIES)
-		align_series(a, out, m->val->ts_n);
+	if (g && g->finish)
+		g->finish(a, m->val, out);
 	free(items);
 	map_dump_free(&d);
 	return NULL;
@@ -561,11 +412,11 @@ struct err *map_print(struct RunCtx *rc, struct MapDef *m, u64 top, u64 div, boo
 	struct Arena a = {0};
 	struct MapReport r;
 	struct err *e = read_map(rc, &a, m, top, div, take, &r);
-	bool buckets = m->val->kind == TY_HIST || m->val->kind == TY_LHIST || m->val->kind == TY_TSERIES;
-	if (!e && asked && m->scalar && !r.n && !buckets)
+	bool may_be_empty = ty_is_aggr(m->val) && aggr_of(m->val)->is_empty;
+	if (!e && asked && m->scalar && !r.n && !may_be_empty)
 		add_zero(rc, &a, m, &r);
-	if (!e && !asked && m->scalar && m->val->kind == TY_COUNT && !m->zeroed && r.n && !r.entries->val.u)
-		r.n = 0; // never counted
+	if (!e && !asked && m->scalar && !m->set_off && !m->zeroed && r.n && !r.entries->sort)
+		r.n = 0; // 0 and no word: nothing was ever added
 	if (!e)
 		rc->render->ops->map(rc->render, &r);
 	arena_deinit(&a);
@@ -578,8 +429,8 @@ struct err *map_print(struct RunCtx *rc, struct MapDef *m, u64 top, u64 div, boo
 static struct err *zero_all(struct MapDef *m, bool keep)
 {
 	u8 *zero = xcalloc(1, raw_size(m));
-	if (keep && has_presence(m))
-		*presence(m, zero, 0) = 1;
+	if (keep && m->set_off)
+		*was_set(m, zero, 0) = 1;
 	struct err *e = NULL;
 	u32 n = 0;
 	u8 *keys = is_array(m) ? NULL : collect_keys(m, &n);

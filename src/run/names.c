@@ -1,36 +1,6 @@
-// Names of numbers: system calls and GFP flags.
+// Names of numbers: GFP flags.
 // In: a number. Out: text. Invariant: every bit of the flags is in the text.
 #include "run/run.h"
-
-int syscall_number(const char *name)
-{
-	for (int nr = 0; nr < 1024; nr++) {
-		const char *s = syscall_name_of(nr);
-		if (s && !strcmp(s, name))
-			return nr;
-	}
-	return -1;
-}
-
-const char *syscall_name_of(int nr)
-{
-	static const struct {
-		const char *name;
-		int x86, generic;
-	} rows[] = {
-#define SYSCALL(name, x86, generic) {#name, x86, generic},
-#include "run/syscalls.def"
-#undef SYSCALL
-	};
-	for (size_t i = 0; nr >= 0 && i < ARRAY_LEN(rows); i++)
-#ifdef __x86_64__
-		if (rows[i].x86 == nr)
-#else
-		if (rows[i].generic == nr)
-#endif
-			return rows[i].name;
-	return NULL;
-}
 
 // include/linux/gfp_types.h; the numbers are the same from 5.10 to 6.18 (bit 9 was __GFP_ATOMIC before 6.3, unused since).
 enum {

@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <time.h>
+#include "base/outfile.h"
 #include "bpf/bpf.h"
 #include "bpfrt/abi.h"
 #include "run/run.h"
@@ -19,15 +20,11 @@ struct PacketRing {
 	int fd;
 	struct perf_event_mmap_page *page;
 };
-struct PcapFile {
-	const char *path;
-	FILE *f;
-};
 struct Packets {
 	struct RunCtx *rc;
 	VEC(struct PacketRing) rings;
-	VEC(struct PcapFile) files;
-	struct PcapFile **by_site; // n of them, NULL for sites that are no packets
+	VEC(struct OutFile) files;
+	struct OutFile **by_site; // n of them, NULL for sites that are no packets
 	size_t nsites, page, bytes; // bytes: data of one ring
 	int ep;
 	u64 lost;
@@ -73,13 +70,15 @@ static struct err *open_file(struct Packets *p, const char *path)
 	for (size_t i = 0; i < p->files.n; i++)
 		if (!strcmp(p->files.p[i].path, path))
 			return NULL;
-	struct PcapFile file = {path, fopen(path, "we")};
-	if (!file.f)
-		return err_errno(errno, "skboutput: cannot write %s", path);
-	struct PcapHead h = {.magic = 0xa1b23c4d, .major = 2, .minor = 4, .snaplen = 0x40000, .linktype = LINKTYPE_RAW};
-	fwrite(&h, sizeof(h), 1, file.f);
+	struct OutFile file;
+	struct err *e = outfile_open(&file, path);
+	if (e)
+		return err_wrap(e, "skboutput");
+	for (size_t i = 0; !e && i < p->files.n; i++)
+		if (outfile_is(&file, p->files.p[i].path))
+			e = err_new("skboutput: %s and %s are the same file", p->files.p[i].path, path);
 	vec_push(&p->files, file);
-	return NULL;
+	return e;
 }
 
 static struct err *open_files(struct Packets *p, const struct Program *prog)
@@ -119,6 +118,15 @@ struct err *packets_open(struct RunCtx *rc, struct Packets **out)
 	return e;
 }
 
+void packets_begin(struct Packets *p)
+{
+	struct PcapHead h = {.magic = 0xa1b23c4d, .major = 2, .minor = 4, .snaplen = 0x40000, .linktype = LINKTYPE_RAW};
+	for (size_t i = 0; p && i < p->files.n; i++) {
+		outfile_begin(&p->files.p[i]);
+		fwrite(&h, sizeof(h), 1, p->files.p[i].f);
+	}
+}
+
 int packets_fd(const struct Packets *p)
 {
 	return p->ep;
@@ -131,7 +139,7 @@ static void write_packet(struct Packets *p, const u8 *raw, u32 size)
 	if (size < sizeof(h))
 		return;
 	memcpy(&h, raw, sizeof(h));
-	struct PcapFile *file = h.site < p->nsites ? p->by_site[h.site] : NULL;
+	struct OutFile *file = h.site < p->nsites ? p->by_site[h.site] : NULL;
 	if (!file || h.len > size - sizeof(h) || h.offset > h.len)
 		return;
 	u64 t = h.nsecs + (u64)clock_to_wall(p->rc, CLOCK_BOOTTIME);
@@ -179,6 +187,7 @@ void packets_take(struct Packets *p)
 
 void packets_close(struct Packets *p)
 {
+	struct err *e;
 	if (!p)
 		return;
 	packets_take(p);
@@ -187,8 +196,10 @@ void packets_close(struct Packets *p)
 		close(p->rings.p[i].fd);
 	}
 	for (size_t i = 0; i < p->files.n; i++)
-		if (ferror(p->files.p[i].f) | fclose(p->files.p[i].f))
-			fprintf(stderr, "WARNING: %s could not be written whole\n", p->files.p[i].path);
+		if ((e = outfile_close(&p->files.p[i]))) {
+			fprintf(stderr, "WARNING: %s\n", err_text(e));
+			err_free(e);
+		}
 	if (p->lost)
 		fprintf(stderr, "WARNING: %llu packets were lost: ask for more perf_rb_pages\n", (unsigned long long)p->lost);
 	if (p->ep >= 0)

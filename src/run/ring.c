@@ -1,19 +1,25 @@
-// Consumer of the BPF ring buffer "sonde_events".
+// Consumer of the BPF ring buffer "sonde_events", by libbpf.
 // In: the map. Out: records, in the order they were reserved. Invariant: a record is given back to the kernel only after the callback has
-// returned. Layout and memory order: Documentation/bpf/ringbuf.rst and kernel/bpf/ringbuf.c.
+// returned, and one call ends although programs write as fast as it reads.
 #include "run/run.h"
-#include "bpf/bpf.h"
+#include <bpf/libbpf.h>
 #include <errno.h>
-#include <linux/bpf.h>
-#include <sys/mman.h>
+
+#define ROUND 65536 // records of one call at most: then the loop looks at its timers and signals, and comes again
 
 struct Ring {
-	int fd; // the map's, not owned
-	size_t size, page;
-	u64 *consumer; // page 0, writable
-	const u64 *producer; // page 1; the data follow, mapped twice in a row so that no record wraps
-	const u8 *data;
+	struct ring_buffer *rb;
+	void (*fn)(void *, const void *, size_t); // of ring_consume, which is running
+	void *arg;
+	u32 n;
 };
+
+static int on_record(void *arg, void *data, size_t n)
+{
+	struct Ring *r = arg;
+	r->fn(r->arg, data, n);
+	return ++r->n < ROUND ? 0 : -EAGAIN; // the record has been taken
+}
 
 struct err *ring_open(struct Program *p, struct Ring **out)
 {
@@ -22,56 +28,35 @@ struct err *ring_open(struct Program *p, struct Ring **out)
 	if (!m)
 		return NULL; // the programs send nothing
 	struct Ring *r = xcalloc(1, sizeof(*r));
-	r->fd = m->fd;
-	r->size = m->max_entries;
-	r->page = (size_t)sysconf(_SC_PAGESIZE);
-	void *c = mmap(NULL, r->page, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, 0);
-	void *d = c == MAP_FAILED ? MAP_FAILED : mmap(NULL, r->page + 2 * r->size, PROT_READ, MAP_SHARED, m->fd, (off_t)r->page);
-	if (d == MAP_FAILED) {
+	r->rb = ring_buffer__new(m->fd, on_record, r, NULL);
+	if (!r->rb) {
 		int e = errno;
-		if (c != MAP_FAILED)
-			munmap(c, r->page);
 		free(r);
 		return err_errno(e, "cannot map the event buffer (%u bytes)", m->max_entries);
 	}
-	r->consumer = c;
-	r->producer = d;
-	r->data = (const u8 *)d + r->page;
 	*out = r;
 	return NULL;
 }
 
 int ring_fd(struct Ring *r)
 {
-	return r->fd;
+	return ring_buffer__epoll_fd(r->rb);
 }
 
-// Records that were complete when it was called; stops at one still being written (its writer wakes us when done). Returns how many.
+// Records that are complete; stops at one still being written (its writer wakes us when done). Returns how many.
 u32 ring_consume(struct Ring *r, void (*fn)(void *, const void *data, size_t n), void *arg)
 {
-	u64 end = __atomic_load_n(r->producer, __ATOMIC_ACQUIRE), pos = *r->consumer;
-	u32 n = 0;
-	while (pos < end) {
-		const u32 *head = (const u32 *)(r->data + (pos & (r->size - 1)));
-		u32 len = __atomic_load_n(head, __ATOMIC_ACQUIRE);
-		if (len & BPF_RINGBUF_BUSY_BIT)
-			break;
-		u32 bytes = len & ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT);
-		if (!(len & BPF_RINGBUF_DISCARD_BIT)) {
-			fn(arg, head + 2, bytes);
-			n++;
-		}
-		pos += ALIGN_UP((u64)bytes + BPF_RINGBUF_HDR_SZ, 8u);
-		__atomic_store_n(r->consumer, pos, __ATOMIC_RELEASE);
-	}
-	return n;
+	r->fn = fn;
+	r->arg = arg;
+	r->n = 0;
+	ring_buffer__consume(r->rb);
+	return r->n;
 }
 
 void ring_close(struct Ring *r)
 {
 	if (!r)
 		return;
-	munmap(r->consumer, r->page);
-	munmap((void *)r->producer, r->page + 2 * r->size);
+	ring_buffer__free(r->rb);
 	free(r);
 }

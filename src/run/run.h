@@ -1,25 +1,32 @@
 // run: from attached programs to reports. Event loop, ring buffer, map reading, the child of -c.
 #ifndef SONDE_RUN_H
 #define SONDE_RUN_H
-#include "ir/program.h"
 #include "lang/fmt.h"
+#include "lower/program.h"
 #include "out/report.h"
+#include "stack/stack.h"
 #include "sym/sym.h"
-#include "unwind/unwind.h"
+#include "track/track.h"
 
+// What the script does with a map as a whole.
+struct MapAction {
+	enum { MAP_PRINT, MAP_PRINT_CLEAR, MAP_CLEAR, MAP_ZERO } what;
+	u64 top, div; // of print
+};
 struct RunCtx {
 	struct Program *prog;
 	struct Syms *syms;
 	struct StackReader *stacks;
-	struct Unwind *unwind; // NULL when no ustack is used
+	struct Track *track; // NULL when no ustack is used
 	struct Packets *packets; // NULL without skboutput()
 	struct Render *render;
 	bool warnings;
+	bool mark_cut; // a stack that is cut short ends in a line that says so
 	bool cut_told; // another report speaks of user stacks that are cut short
 	bool is_tool; // the script is a template of ours: its places mean nothing to the user
 	int exit_code;
 	bool exiting;
-	bool (*on_map)(void *, struct RunCtx *, const struct MapDef *m, bool clear); // tools: the script prints or clears a map; true: that is done with
+	bool (*on_map)(void *, struct RunCtx *, struct MapDef *m, const struct MapAction *); // tools: asked before it happens; true: that is done with. NULL
 	void *map_arg;
 	u64 start_ns; // CLOCK_BOOTTIME at start, for elapsed
 	void (*on_watch)(void *, u32 id, u64 addr, bool remove); // RT_EV_WATCH, RT_EV_UNWATCH
@@ -35,15 +42,24 @@ struct RunCtx {
 // Has a text of n bytes, in a buffer of size, lost its end? It fills the buffer, or (as bpftrace has it) is as long as str() reads at most.
 bool text_is_cut(const struct RunCtx *rc, size_t n, u32 size);
 void value_decode(struct RunCtx *rc, struct Arena *a, const struct Type *t, const void *bytes, struct Value *out);
+// clock.c
 // Text of a timestamp of CLOCK_* `clock` by a strftime(3) format in which also %f %l %k are micro-, milli- and nanoseconds. "(?)" if it cannot be.
 void strftime_text(struct RunCtx *rc, const char *fmt, u32 clock, u64 nsecs, struct Str *out);
 s64 clock_to_wall(struct RunCtx *rc, u32 clock); // add to a reading of that clock to get nanoseconds since 1970
-u64 average(u64 total, u64 count, bool sgn); // 0 when count is
+// aggr.c: what is done with the values of an aggregation, laid out as bpfrt/abi.h says; p has the bytes of the type t
+struct Aggr {
+	void (*merge)(const struct Type *t, u32 size, u8 *acc, const u8 *p); // adds one CPU's value, or its first `size` bytes, to acc
+	u64 (*number)(const struct Type *t, const u8 *p); // what printf's %d shows, signed as t is; NULL: it is no single number
+	u64 (*rank)(const struct Type *t, const u8 *p);	  // what a map is sorted by, signed as t is; NULL: by key
+	void (*decode)(struct RunCtx *rc, struct Arena *a, const struct Type *t, const u8 *p, struct Value *out); // what out/ makes text and JSON of
+	bool (*is_empty)(const struct Value *v); // nothing was added, and there is nothing to show of it; NULL: there is always something
+	void (*finish)(struct Arena *a, const struct Type *t, struct MapReport *r); // once all entries are decoded; NULL: nothing
+	bool stats; // JSON calls a map of it "stats"
+};
+const struct Aggr *aggr_of(const struct Type *t); // ty_is_aggr(t)
 // cgroup.c: "unified:/a/b,name:/c" for a cgroup id in the hierarchies whose name matches filter (NULL or "": all)
 void cgroup_path_text(u64 id, const char *filter, struct Str *out);
 // names.c
-const char *syscall_name_of(int nr); // NULL if unknown
-int syscall_number(const char *name); // -1 if unknown
 void gfp_flags_text(u64 flags, struct Str *out);
 
 // mapread.c: reads, merges per-CPU values, sorts as bpftrace does; top 0 = all, div 0/1 = none
@@ -64,8 +80,6 @@ void map_merge(const struct Type *t, u32 value_size, const void *percpu, u32 ncp
 u32 possible_cpus(void);
 struct err *map_clear(struct MapDef *m);
 struct err *map_zero(struct MapDef *m);
-// Raw entries for tools: merged value bytes
-struct err *map_each(struct MapDef *m, bool (*fn)(void *, const void *key, const void *val), void *arg);
 
 // event.c: one ring buffer record
 void event_handle(struct RunCtx *rc, const void *data, size_t n);
@@ -82,7 +96,8 @@ void ring_close(struct Ring *r);
 
 // packets.c: what skboutput() sends
 struct Packets;
-struct err *packets_open(struct RunCtx *rc, struct Packets **out); // NULL: the script has none. Creates the files
+struct err *packets_open(struct RunCtx *rc, struct Packets **out); // NULL: the script has none. Opens the files
+void packets_begin(struct Packets *p); // tracing has begun: the files are emptied and get their heads; NULL: nothing
 int packets_fd(const struct Packets *p);			   // readable when packets are there
 void packets_take(struct Packets *p);				   // writes them to their files
 void packets_close(struct Packets *p);				   // the rest too; reports what was lost
@@ -96,13 +111,15 @@ struct err *child_go(struct Child *c);
 struct err *child_run_to_exec(struct Child *c); // usdt: runs it up to its first instruction; child_go lets it go on
 int child_fd(struct Child *c); // readable when it ended
 int child_wait(struct Child *c, int *status);
-void child_kill(struct Child *c); // SIGTERM if still running
 void child_destroy(struct Child *c);
 
 // loop.c: runs until exit(), signal, child or -p process end, or deadline_ns (0 none)
 struct LoopOpts {
 	struct Child *child;
-	int pid;	 // -p
+	const int *pids; // -p: the loop ends when the last of them has ended
+	u32 npids;
+	bool (*goes_on)(void *); // then, or from the start if there are none, asked every GOES_ON_NS: is there something left to trace? NULL: no
+	void *goes_on_arg;
 	u64 duration_ns;
 	bool once; // nothing is attached but BEGIN/END: handle what is there and return
 	bool (*on_tick)(void *); // every tick_ns: progress line, interval reports; false: stop

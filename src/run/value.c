@@ -1,13 +1,13 @@
 // Bytes of maps and events into values.
-// In: a type and bytes laid out as lang/type.h says. Out: struct Value, symbolized, in an arena. Invariant: never reads beyond type->size bytes.
+// In: a type and bytes laid out as type/type.h says. Out: struct Value, symbolized, in an arena. Invariant: never reads beyond type->size bytes.
 #include "run/run.h"
+#include "arch/arch.h"
 #include "bpfrt/abi.h"
 #include <arpa/inet.h>
 #include <pwd.h>
 #include <signal.h>
 #include <time.h>
 
-#define NSEC_PER_SEC 1000000000LL
 #define MAX_NESTING 16 // records in records: more is no C a tracer meets
 
 static u64 load_uint(const u8 *p, u32 size)
@@ -96,7 +96,7 @@ static void decode_build_id_stack(struct RunCtx *rc, struct Arena *a, u64 id, u3
 				str_addf(&s, "%02x", o->build_id[b]);
 			str_addf(&s, " 0x%02llx\n", (unsigned long long)RT_FRAME_OFF(frames[i]));
 		} else
-			str_addf(&s, "%llx\n", (unsigned long long)(frames[i] & RT_FRAME_OBJ ? RT_FRAME_OFF(frames[i]) : frames[i]));
+			str_addf(&s, "%llx\n", (unsigned long long)(frames[i] & RT_FRAME_OBJ ? RT_FRAME_OFF(frames[i]) : RT_FRAME_ADDR(frames[i])));
 	}
 	take_str(a, out, &s);
 }
@@ -112,62 +112,16 @@ static void decode_stack(struct RunCtx *rc, struct Arena *a, const struct Type *
 		*out = (struct Value){0};
 		out->why = "lost";
 	}
+	if (out->truncated && rc->mark_cut) {
+		struct Frame *f = arena_new_n(a, struct Frame, out->nframes + 1);
+		memcpy(f, out->frames, out->nframes * sizeof(*f));
+		f[out->nframes++] = (struct Frame){.sym = "[truncated]", .mark = frame_mark_cut};
+		out->frames = f;
+	}
 	out->kind = V_STACK;
 	out->style = t->stack_mode == STACK_MODE_PERF					    ? STACK_STYLE_PERF
 		     : t->stack_mode == STACK_MODE_RAW || t->stack_mode == STACK_MODE_BUILD_ID ? STACK_STYLE_RAW
 											       : STACK_STYLE_BPFTRACE;
-}
-
-s64 clock_to_wall(struct RunCtx *rc, u32 clock)
-{
-	if (clock >= ARRAY_LEN(rc->clock_off))
-		clock = CLOCK_BOOTTIME;
-	if (rc->clock_known & 1u << clock)
-		return rc->clock_off[clock];
-	s64 best = INT64_MAX;
-	for (int i = 0; i < 3; i++) { // the narrowest of three sandwiches
-		struct timespec w, c, w2;
-		if (clock_gettime(CLOCK_REALTIME, &w) || clock_gettime((clockid_t)clock, &c) || clock_gettime(CLOCK_REALTIME, &w2))
-			break;
-		s64 t = w.tv_sec * NSEC_PER_SEC + w.tv_nsec, t2 = w2.tv_sec * NSEC_PER_SEC + w2.tv_nsec;
-		if (t2 - t < best) {
-			best = t2 - t;
-			rc->clock_off[clock] = t + (t2 - t) / 2 - (c.tv_sec * NSEC_PER_SEC + c.tv_nsec);
-		}
-	}
-	if (clock == CLOCK_TAI) // whole seconds: no jitter from the reading
-		rc->clock_off[clock] = (rc->clock_off[clock] - NSEC_PER_SEC / 2) / NSEC_PER_SEC * NSEC_PER_SEC;
-	rc->clock_known |= 1u << clock;
-	return rc->clock_off[clock];
-}
-
-void strftime_text(struct RunCtx *rc, const char *fmt, u32 clock, u64 nsecs, struct Str *out)
-{
-	s64 wall = (s64)(nsecs + (clock == CLOCK_REALTIME ? 0 : (u64)clock_to_wall(rc, clock)));
-	time_t sec = (time_t)(wall / NSEC_PER_SEC);
-	u32 frac = (u32)(wall % NSEC_PER_SEC);
-	struct tm tm;
-	struct Str f = {0};
-	if (wall < NSEC_PER_SEC || !localtime_r(&sec, &tm)) {
-		str_add(out, "(?)");
-		return;
-	}
-	for (const char *p = fmt; *p; p++) {
-		if (p[0] == '%' && p[1] == 'f')
-			str_addf(&f, "%06u", frac / 1000), p++;
-		else if (p[0] == '%' && p[1] == 'k')
-			str_addf(&f, "%09u", frac), p++;
-		else if (p[0] == '%' && p[1] == 'l')
-			str_addf(&f, "%03u", frac / 1000000), p++;
-		else if (p[0] == '%' && p[1])
-			str_addn(&f, p++, 2);
-		else
-			str_addc(&f, *p);
-	}
-	char buf[1024];
-	size_t n = strftime(buf, sizeof(buf), str_text(&f), &tm);
-	str_add(out, n ? buf : f.n ? "(?)" : "");
-	str_deinit(&f);
 }
 
 static const struct FmtSite *fmt_site(struct RunCtx *rc, u64 id)
@@ -283,112 +237,6 @@ static void decode_tuple(struct RunCtx *rc, struct Arena *a, const struct Type *
 		decode(rc, a, t->fields[i].type, p + t->fields[i].off, depth + 1, &out->items[i]);
 }
 
-// ---- aggregations
-
-u64 average(u64 total, u64 count, bool sgn)
-{
-	if (!count)
-		return 0;
-	if (!sgn)
-		return total / count;
-	return count == UINT64_MAX ? -total : (u64)((s64)total / (s64)count); // INT64_MIN / -1 would trap
-}
-
-static void decode_avg(const struct Type *t, const u8 *p, struct Value *out)
-{
-	struct RtAvg av;
-	memcpy(&av, p, sizeof(av));
-	u64 avg = average(av.total, av.count, t->sgn);
-	if (t->kind == TY_STATS)
-		*out = (struct Value){.kind = V_STATS, .u = av.count, .avg = (s64)avg, .total = (s64)av.total, .uns = !t->sgn};
-	else
-		decode_int(&(struct Type){.kind = TY_INT, .sgn = t->sgn}, avg, 64, out);
-}
-
-// Lower bound of a power-of-two bucket (the inverse of the index lang/type.c describes); bucket 0 holds the negative values.
-static s64 hist_lo(u32 index, u32 bits)
-{
-	u32 j = index - 1, n = 1u << bits;
-	if (!index)
-		return INT64_MIN;
-	if (j < n)
-		return j;
-	u32 power = (j >> bits) - 1;
-	if (power + bits >= 63)
-		return INT64_MAX; // 2^63
-	return (s64)((u64)(n + (j & (n - 1))) << power);
-}
-
-static void decode_hist(struct Arena *a, const struct Type *t, const u8 *p, struct Value *out)
-{
-	u32 n = t->size / 8, first = n, last = 0;
-	for (u32 i = 0; i < n; i++) {
-		if (!load_uint(p + 8 * (size_t)i, 8))
-			continue;
-		first = MIN(first, i);
-		last = i;
-	}
-	*out = (struct Value){.kind = t->kind == TY_HIST ? V_HIST : V_LHIST, .hist_bits = t->hist_bits, .lhist_step = t->lhist_step};
-	if (first == n)
-		return;
-	out->nbuckets = last - first + 1;
-	out->buckets = arena_new_n(a, struct HistBucket, out->nbuckets);
-	for (u32 i = first; i <= last; i++) {
-		struct HistBucket *b = &out->buckets[i - first];
-		b->count = load_uint(p + 8 * (size_t)i, 8);
-		if (t->kind == TY_HIST) {
-			b->lo = hist_lo(i, t->hist_bits);
-			b->hi = i ? hist_lo(i + 1, t->hist_bits) : 0;
-		} else {
-			b->lo = i ? t->lhist_min + (s64)(i - 1) * t->lhist_step : INT64_MIN;
-			b->hi = i + 1 < n ? t->lhist_min + (s64)i * t->lhist_step : INT64_MAX;
-		}
-	}
-}
-
-struct TsSlot {
-	u64 val, meta, epoch;
-};
-
-static int by_epoch(const void *x, const void *y)
-{
-	const struct TsSlot *a = x, *b = y;
-	return a->epoch < b->epoch ? -1 : a->epoch > b->epoch;
-}
-
-// The last ts_n intervals up to the newest that has a value, from the first that has one. (Maps with keys share one range: map_read widens it.)
-static void decode_tseries(struct RunCtx *rc, struct Arena *a, const struct Type *t, const u8 *p, struct Value *out)
-{
-	struct TsSlot *s = arena_new_n(a, struct TsSlot, t->ts_n);
-	u32 n = 0;
-	for (u32 i = 0; i < t->ts_n && (i + 1) * sizeof(*s) <= t->size; i++) {
-		memcpy(&s[n], p + i * sizeof(*s), sizeof(*s));
-		n += s[n].epoch != 0;
-	}
-	*out = (struct Value){.kind = V_TSERIES, .uns = !t->sgn, .ts_interval = t->ts_interval};
-	if (!n)
-		return;
-	qsort(s, n, sizeof(*s), by_epoch);
-	u64 last = s[n - 1].epoch, from = last >= t->ts_n ? last - t->ts_n + 1 : 0;
-	u32 k = 0;
-	while (s[k].epoch < from)
-		k++;
-	from = s[k].epoch;
-	out->points = arena_new_n(a, struct TsPoint, (size_t)(last - from + 1));
-	for (u64 i = 0; i <= last - from; i++) {
-		u64 e = from + i;
-		struct TsPoint *pt = &out->points[out->npoints++];
-		pt->epoch_ns = e * t->ts_interval + (u64)clock_to_wall(rc, CLOCK_TAI);
-		for (; k < n && s[k].epoch <= e; k++) {
-			u64 v = s[k].val;
-			if (t->ts_agg == TS_AGG_AVG)
-				v = average(v, s[k].meta, t->sgn);
-			pt->val = (s64)v;
-			pt->has = true;
-		}
-	}
-}
-
 static void decode_text(struct RunCtx *rc, struct Arena *a, const struct Type *t, const u8 *p, struct Value *out)
 {
 	struct RtUsym us;
@@ -444,12 +292,6 @@ static void decode(struct RunCtx *rc, struct Arena *a, const struct Type *t, con
 	case TY_INT:
 		decode_int(t, load_uint(p, t->size), 8 * t->size, out);
 		break;
-	case TY_COUNT:
-	case TY_SUM:
-	case TY_MIN:
-	case TY_MAX:
-		decode_int(&(struct Type){.kind = TY_INT, .sgn = t->sgn}, load_uint(p, 8), 64, out);
-		break;
 	case TY_STR:
 		decode_str(rc, a, p, t->size, out);
 		break;
@@ -485,16 +327,8 @@ static void decode(struct RunCtx *rc, struct Arena *a, const struct Type *t, con
 	case TY_KSYM: case TY_USYM: case TY_MAC: case TY_CGROUP_PATH: case TY_STRERROR: case TY_SYSCALL_NAME: case TY_SIGNAL_NAME:
 		decode_text(rc, a, t, p, out);
 		break;
-	case TY_AVG:
-	case TY_STATS:
-		decode_avg(t, p, out);
-		break;
-	case TY_HIST:
-	case TY_LHIST:
-		decode_hist(a, t, p, out);
-		break;
-	case TY_TSERIES:
-		decode_tseries(rc, a, t, p, out);
+	default: // an aggregation
+		aggr_of(t)->decode(rc, a, t, p, out);
 		break;
 	}
 }

@@ -1,7 +1,7 @@
 // What the checker asks about this machine: addresses of symbols, ids of cgroups, pinned maps, kernel functions, the environment.
 // In: names of the script. Out: numbers, or false where there is no such thing. Invariant: nothing is read that the script did not name.
-#include "lang/ptregs.h"
-#include "session/state.h"
+#include "arch/arch.h"
+#include "session/internal.h"
 #include <linux/bpf.h>
 #include <sys/stat.h>
 

@@ -1,6 +1,6 @@
 // Scripts that test and time themselves: test: probes under --test, bench: probes under --bench.
 // In: loaded programs. Out: a line for each; exit status 1 when a test failed. Invariant: the output of a test that passes is not shown.
-#include "session/state.h"
+#include "session/internal.h"
 #include <errno.h>
 
 static void result_json(struct Session *s, const char *name, u64 ns, bool ok, const char *text, size_t n)

@@ -1,12 +1,10 @@
 // One run of sonde: options in, exit status out. The pipeline is session.c.
 #ifndef SONDE_SESSION_H
 #define SONDE_SESSION_H
-#include "ir/program.h"
 #include "lang/ast.h"
+#include "lower/program.h"
 #include "out/report.h"
 #include "run/run.h"
-
-enum Stage { DUMP_AST = 1, DUMP_IR = 2, DUMP_BPF = 4, DUMP_MAPS = 8, DUMP_VERIFIER = 16, DUMP_TYPES = 32 };
 
 enum RunMode { MODE_TRACE, MODE_TEST, MODE_BENCH, MODE_FORMAT };
 struct Tool;
@@ -15,6 +13,7 @@ struct Options {
 	const char *text; // -e, or a tool's script
 	const char *file; // script file, "-" is stdin
 	const char *name; // shown in diagnostics
+	bool builtin;	  // text is part of sonde, as a tool's script
 	VEC(struct Param) params;
 	VEC(const char *) include_dirs, includes; // -I, --include
 	VEC(const char *) debug_dirs;		  // --debuginfo
@@ -29,7 +28,7 @@ struct Options {
 	bool no_uprobe_multi, no_kprobe_multi, no_kprobe_session;
 	enum RunMode mode;
 	enum BufMode buf;
-	u32 dump;	      // enum Stage bits
+	u32 dump;	      // passes_named()
 	const char *pattern;  // -l
 	u64 stack_entries;    // room for this many different stacks of each size class; 0: as built
 	u64 duration_ns;      // tools: 0 until stopped
@@ -39,13 +38,24 @@ struct Options {
 // What a tool does differently from a plain script: no banner, own report at the end.
 struct ToolRun {
 	void *arg;
+	bool script; // one of the user's: with the banner, and maps that the tool does not claim are printed
+	bool bare;   // ... but nothing else is printed: the report is for a machine
+	struct err *(*ready)(void *arg, struct Program *p); // NULL; it has been compiled, nothing is in the kernel yet
+	bool (*claims)(void *arg, const struct MapDef *m);  // script: is the map in the report?
 	struct err *(*started)(void *arg, struct RunCtx *rc);
 	bool (*tick)(void *arg, struct RunCtx *rc); // every tick_ns, false ends
 	u64 tick_ns;
+	bool (*goes_on)(void *arg, struct RunCtx *rc); // NULL; the processes of -p have ended (or there is no -p): is there something left to trace?
 	struct err *(*stopped)(void *arg, struct RunCtx *rc); // NULL; tracing is over, probes are about to be detached
 	struct err *(*report)(void *arg, struct RunCtx *rc, bool last);
 };
 
+// passes.c: what -d takes
+u32 passes_named(const char *name, size_t n); // bits of the passes that have this name; 0: none
+bool pass_wanted(const struct Options *o, const char *name);
+void passes_list(FILE *f);
+
+bool is_script_text(const char *file); // what is no name of a file, but of a script that -e was forgotten before
 int session_run(const struct Options *o);
 int session_list(const struct Options *o);
 #endif

@@ -1,13 +1,13 @@
-// Programs into the kernel, probes attached, events and maps to the report, and everything detached again.
+// Programs into the kernel (the last pass); then probes attached, events and maps to the report, and everything detached again.
 // In: s->prog, compiled. Out: what the script prints, s->rc.exit_code. Invariant: whatever fails, session_deinit takes back what was made.
-#include "session/state.h"
+#include "session/internal.h"
 #include <errno.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
 #define SETTLE_MS 1500 // at most, on a machine that is busy
-#define FIRST_MS 5000  // ... for the processes that the user has named
+#define FIRST_MS 15000 // ... for the processes that the user has named, and for threads that sleep: their stacks are taken once
 
 static bool kfunc_id(void *arg, const char *name, u32 *id, int *btf_fd)
 {
@@ -29,24 +29,28 @@ static bool one_process(const struct Session *s)
 	return s->o->pid != 0;
 }
 
-static struct err *load(struct Session *s)
+struct err *pass_load(struct Session *s)
 {
 	struct err *e;
+	if (s->o->tool && s->o->tool->ready && (e = s->o->tool->ready(s->o->tool->arg, &s->prog)))
+		return e;
 	if (s->prog.uses_ustack) {
-		struct UwOpts uo = {.fp_only = s->prog.config.unwind_fp, .pids = &s->o->pid, .npids = one_process(s), .follow = true,
-				    .verbose = s->o->verbose, .count_ends = s->o->why_incomplete};
-		if ((e = unwind_create(&s->prog, s->syms, &uo, &s->unwind)))
+		struct TrackOpts to = {.fp_only = s->prog.config.unwind_fp, .pids = &s->o->pid, .npids = one_process(s), .follow = true,
+				       .verbose = s->o->verbose};
+		if ((e = track_create(&s->prog, s->syms, &to, &s->track)))
 			return e;
+		if (s->o->why_incomplete)
+			stacks_count_ends(&s->prog);
 	}
 	bool stacks = s->prog.uses_ustack || s->prog.uses_kstack;
 	if (stacks)
-		stacks_setup(&s->prog);
+		stacks_setup(&s->prog, s->syms);
 	for (size_t i = 0; i < s->prog.maps.n; i++)
 		if (s->o->stack_entries && !strncmp(s->prog.maps.p[i]->name, "rt_stacks_", 10))
 			s->prog.maps.p[i]->max_entries = (u32)MIN(s->o->stack_entries, 1u << 24);
 	if ((e = load_maps(&s->prog, &s->loaded)))
 		return e;
-	struct LoadOpts lo = {.dump_verifier = s->o->dump & DUMP_VERIFIER, .dump = s->out, .log_size = 0, .kfunc = kfunc_id, .arg = s};
+	struct LoadOpts lo = {.dump_verifier = pass_wanted(s->o, "load"), .dump = s->out, .log_size = s->prog.config.log_size, .kfunc = kfunc_id, .arg = s};
 	for (size_t i = 0; i < s->prog.progs.n; i++) {
 		struct SysProg base = {0};
 		probe_load_params(&s->env, s->prog.progs.p[i], &base);
@@ -56,7 +60,7 @@ static struct err *load(struct Session *s)
 	}
 	if (stacks && (e = stacks_start(&s->prog, s->syms)))
 		return e;
-	return s->unwind ? unwind_start(s->unwind) : NULL;
+	return s->track ? track_start(s->track) : NULL;
 }
 
 static struct err *run_kind(struct Session *s, enum ProbeKind kind, int sig)
@@ -121,11 +125,12 @@ static int by_name(const void *a, const void *b)
 static struct err *print_maps(struct Session *s)
 {
 	VEC(struct MapDef *) maps = {0};
+	const struct ToolRun *tool = s->o->tool;
 	struct err *e = NULL;
 	if (!s->prog.config.print_maps_on_exit)
 		return NULL;
 	for (size_t i = 0; i < s->prog.maps.n; i++)
-		if (s->prog.maps.p[i]->user)
+		if (s->prog.maps.p[i]->user && !(tool && tool->claims(tool->arg, s->prog.maps.p[i])))
 			vec_push(&maps, s->prog.maps.p[i]);
 	if (maps.n)
 		qsort(maps.p, maps.n, sizeof(*maps.p), by_name);
@@ -154,6 +159,12 @@ static bool has_kind(const struct Session *s, enum ProbeKind kind)
 	return false;
 }
 
+static bool session_goes_on(void *arg)
+{
+	struct Session *s = arg;
+	return s->o->tool->goes_on(s->o->tool->arg, &s->rc);
+}
+
 static bool session_tick(void *arg)
 {
 	struct Session *s = arg;
@@ -174,7 +185,7 @@ static void read_iterators(struct Session *s)
 }
 
 // Binaries of uprobes and USDT probes, each once.
-static void add_targets(const struct Session *s, struct UwFirst *f)
+static void add_targets(const struct Session *s, struct TrackFirst *f)
 {
 	for (size_t i = 0; i < s->prog.progs.n; i++)
 		for (size_t k = 0; k < s->prog.progs.p[i]->points.v.n; k++) {
@@ -186,25 +197,33 @@ static void add_targets(const struct Session *s, struct UwFirst *f)
 		}
 }
 
+// Do threads that sleep get their user stacks? Those are of any process, and there is but one chance.
+static bool stacks_of_sleepers(const struct Session *s)
+{
+	for (size_t i = 0; i < s->prog.progs.n; i++)
+		if (s->prog.progs.p[i]->kind == PK_ITER && s->prog.progs.p[i]->sleepable)
+			return true;
+	return false;
+}
+
 // The first stacks are to be whole. A command stands at its exec now: its binary is mapped, its libraries are named there.
 static void settle_stacks(struct Session *s)
 {
-	struct UwFirst f = {0};
-	if (!s->unwind)
+	struct TrackFirst f = {0};
+	if (!s->track)
 		return;
 	if (s->child)
 		vec_push(&f.pids, child_pid(s->child));
-	if (s->o->pid)
-		vec_push(&f.pids, s->o->pid);
 	for (size_t i = 0; i < s->o->unwind_pids.n; i++)
 		vec_push(&f.pids, s->o->unwind_pids.p[i]);
-	for (const char *p = s->o->pids; p && *p; p += strcspn(p, ","), p += *p == ',')
-		vec_push(&f.pids, atoi(p));
+	for (size_t i = 0; i < s->pids.n; i++)
+		vec_push(&f.pids, s->pids.p[i]);
 	add_targets(s, &f);
 	if (f.pids.n || f.paths.n)
-		unwind_first(s->unwind, &f, FIRST_MS);
-	if (!f.pids.n && s->o->tool) // a report of whole stacks is worth the fifth of a second that all tables of a machine take
-		unwind_settle(s->unwind, SETTLE_MS);
+		track_first(s->track, &f, FIRST_MS);
+	// a report of whole stacks is worth the fifth of a second that all tables of a machine take
+	if (s->o->tool ? !f.pids.n : stacks_of_sleepers(s))
+		track_settle(s->track, stacks_of_sleepers(s) ? FIRST_MS : SETTLE_MS);
 	vec_deinit(&f.pids);
 	vec_deinit(&f.paths);
 }
@@ -214,10 +233,11 @@ static struct err *attach_and_trace(struct Session *s)
 	struct err *e;
 	u64 n = 0;
 	const struct ToolRun *tool = s->o->tool;
+	bool own = tool && !tool->script;
 	if ((e = run_kind(s, PK_BEGIN, 0)))
 		return e;
 	s->at = attachments_create();
-	if (s->child && (has_kind(s, PK_USDT) || s->unwind || s->prog.uses_usym) && (e = child_run_to_exec(s->child)))
+	if (s->child && (has_kind(s, PK_USDT) || s->track || s->prog.uses_usym) && (e = child_run_to_exec(s->child)))
 		return e;
 	if (s->prog.uses_usym && (s->child || s->o->pid)) // so that names are found after it is gone
 		sym_pid_remember(s->syms, s->child ? child_pid(s->child) : s->o->pid);
@@ -234,11 +254,15 @@ static struct err *attach_and_trace(struct Session *s)
 	}
 	if (!s->o->dry_run && s->o->mode == MODE_TRACE)
 		loop_hold_signals();
-	if (tool) { // what iterators find is part of the start
+	if (!s->o->dry_run || s->o->json) { // a dry run has no results
+		outfile_begin(&s->output);
+		packets_begin(s->rc.packets);
+	}
+	if (own) // what iterators find is part of the start
 		read_iterators(s);
-		if (tool->started && (e = tool->started(tool->arg, &s->rc)))
-			return e;
-	} else if (!s->o->quiet && s->o->mode == MODE_TRACE && !(s->o->dry_run && s->o->as_bpftrace))
+	if (tool && tool->started && (e = tool->started(tool->arg, &s->rc)))
+		return e;
+	if (!own && !s->o->quiet && s->o->mode == MODE_TRACE && !(s->o->dry_run && s->o->as_bpftrace))
 		s->render.ops->attached(&s->render, n);
 	s->render.ops->flush(&s->render);
 	notify_ready();
@@ -250,15 +274,19 @@ static struct err *attach_and_trace(struct Session *s)
 		return session_run_benches(s);
 	if (s->child && (e = child_go(s->child)))
 		return e;
-	if (!tool)
+	if (!own)
 		read_iterators(s);
 	VEC(int) sigs = {0};
 	for (size_t i = 0; i < s->prog.progs.n; i++)
 		if (s->prog.progs.p[i]->kind == PK_SELF)
 			vec_push(&sigs, s->prog.progs.p[i]->points.v.p[0]->sig);
-	struct LoopOpts lo = {.child = s->child, .pid = s->o->pid, .duration_ns = s->o->duration_ns, .on_signal = on_signal, .sigs = sigs.p,
+	struct LoopOpts lo = {.child = s->child, .pids = s->pids.p, .npids = (u32)s->pids.n, .duration_ns = s->o->duration_ns, .on_signal = on_signal, .sigs = sigs.p,
 			      .nsigs = (u32)sigs.n, .sig_arg = s};
 	lo.once = runs_once(s) && !s->child; // a command runs to its end
+	if (tool && tool->goes_on) {
+		lo.goes_on = session_goes_on;
+		lo.goes_on_arg = s;
+	}
 	if (tool && tool->tick) {
 		lo.on_tick = session_tick;
 		lo.tick_ns = tool->tick_ns;
@@ -271,7 +299,7 @@ static struct err *attach_and_trace(struct Session *s)
 
 static struct err *finish(struct Session *s)
 {
-	struct err *e;
+	struct err *e = NULL;
 	if (s->o->tool && s->o->tool->stopped && (e = s->o->tool->stopped(s->o->tool->arg, &s->rc)))
 		return e;
 	attachments_destroy(s->at);
@@ -286,14 +314,15 @@ static struct err *finish(struct Session *s)
 		return e;
 	if (s->ring)
 		loop_drain(&s->rc, s->ring);
-	if (s->o->tool)
-		e = s->o->tool->report(s->o->tool->arg, &s->rc, true);
-	else {
-		report_sites(&s->rc);
+	const struct ToolRun *tool = s->o->tool;
+	bool own = tool && !tool->script;
+	report_sites(&s->rc);
+	if (!own && !(tool && tool->bare))
 		s->render.ops->end(&s->render);
-		if (s->o->mode != MODE_BENCH) // how often is no result
-			e = print_maps(s);
-	}
+	if (!own && s->o->mode != MODE_BENCH) // how often is no result
+		e = print_maps(s);
+	if (!e && tool)
+		e = tool->report(tool->arg, &s->rc, true);
 	s->rc.cut_told = s->o->why_incomplete;
 	report_losses(&s->rc);
 	if (s->o->why_incomplete && (s->prog.uses_ustack || s->prog.uses_kstack)) {
@@ -307,14 +336,13 @@ static struct err *finish(struct Session *s)
 
 struct err *session_trace(struct Session *s)
 {
-	struct err *e = load(s);
-	if (e)
-		return e;
+	struct err *e;
 	if (program_map(&s->prog, "sonde_events") && (e = ring_open(&s->prog, &s->ring)))
 		return e;
-	s->rc = (struct RunCtx){.prog = &s->prog, .syms = s->syms, .unwind = s->unwind, .render = &s->render, .warnings = s->o->warnings, .is_tool = s->o->tool,
-				.start_ns = clock_ns(CLOCK_BOOTTIME), .on_watch = on_watch, .watch_arg = s};
+	s->rc = (struct RunCtx){.prog = &s->prog, .syms = s->syms, .track = s->track, .render = &s->render, .warnings = s->o->warnings, .is_tool = s->o->tool && !s->o->tool->script,
+				.start_ns = clock_ns(CLOCK_BOOTTIME), .on_watch = on_watch, .watch_arg = s, .mark_cut = !s->o->as_bpftrace};
 	s->rc.stacks = stacks_create(&s->prog, s->syms);
+	stacks_use_codes(s->rc.stacks, track_codes(s->track));
 	if ((e = packets_open(&s->rc, &s->rc.packets)))
 		return e;
 	if ((e = attach_and_trace(s)))

@@ -139,8 +139,10 @@ static bool in_user_dirs(struct Syms *s, struct SymObject *o, const char *link, 
 
 static bool local_file(struct Syms *s, struct SymObject *o, struct DebugFile *out)
 {
-	u32 crc = 0;
-	char *link = debuglink(o, &crc);
+	u32 crc = 0; // of a debug link
+	char *link = debuglink(o, &crc), *slash = strrchr(o->path, '/');
+	if (!link && o->build_id_len) // the build id tells whether it is the right one
+		link = xasprintf("%s.debug", slash ? slash + 1 : o->path);
 	bool ok = in_user_dirs(s, o, link, crc, out) || by_build_id(o, s->debug_dir, out) || (link && by_link(s, o, link, crc, out));
 	free(link);
 	return ok;

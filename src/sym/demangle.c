@@ -33,8 +33,10 @@ static char *run(Demangler fn, const char *mangled)
 	struct Sink *k = xmalloc(sizeof(*k));
 	k->n = 0;
 	char *text = NULL;
-	// libiberty's recursion limit refuses any name over 1024 bytes, which templates often have: MAX_IN bounds the depth instead.
-	if (!setjmp(k->stop) && fn(mangled, DMGL_PARAMS | DMGL_ANSI | DMGL_NO_RECURSE_LIMIT, sink, k) && k->n) {
+	// libiberty's recursion limit refuses any C++ name over 1024 bytes, which templates often have: MAX_IN bounds the depth instead. In Rust's names
+	// references back make any depth of a few bytes.
+	int options = DMGL_PARAMS | DMGL_ANSI | (fn == rust_demangle_callback ? 0 : DMGL_NO_RECURSE_LIMIT);
+	if (!setjmp(k->stop) && fn(mangled, options, sink, k) && k->n) {
 		text = xmalloc(k->n + 1);
 		memcpy(text, k->text, k->n);
 		text[k->n] = 0;

@@ -2,7 +2,7 @@
 // an address the inlined functions around it, innermost first, and file:line; for a line its first address. Invariants: one interval table per compile unit, built
 // at the first address in that unit; strings belong to libdw and live as long as Syms. DWARF is as untrusted as the file it is in: every
 // walk is bounded (a DW_AT_sibling may point backwards), strings are made to end inside their section (libdw does not care), the
-// ELF descriptor is of the reading kind, not the mapping one (see elffile.c), and other files the DWARF names (.dwo, dwz) are opened only
+// ELF descriptor is of the reading kind, not the mapping one (see elf/file.c), and other files the DWARF names (.dwo, dwz) are opened only
 // when the object's owner is root or the user who runs us: a path to a FIFO would hang us.
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -18,7 +18,7 @@ typedef VEC(struct Interval) Intervals;
 struct Node { // a function or an inlined copy of one
 	Dwarf_Die die;
 	u32 parent;	  // SEG_NONE: a function proper; always less than the node's own index
-	const char *name; // once asked for
+	const char *name, *raw; // once asked for
 };
 
 struct Unit {
@@ -265,8 +265,10 @@ static const char *node_name(struct Syms *s, const struct DwarfIndex *d, struct 
 	for (u32 i = 0; i < ARRAY_LEN(at) && !n->name; i++) {
 		Dwarf_Attribute a;
 		const char *raw = dwarf_attr_integrate(&n->die, at[i], &a) ? checked(d, dwarf_formstring(&a)) : NULL;
-		if (raw && raw[0])
+		if (raw && raw[0]) {
 			n->name = syms_name(s, raw);
+			n->raw = syms_raw(s, raw, n->name);
+		}
 	}
 	return n->name;
 }
@@ -298,9 +300,11 @@ static void line_of(struct Unit *u, u64 vaddr, struct SymHit *h)
 static void name_function(struct Syms *s, const struct DwarfIndex *d, struct Node *n, u64 vaddr, struct SymHit *h)
 {
 	Dwarf_Addr lo, hi;
-	if (h->name || !node_name(s, d, n) || dwarf_lowpc(&n->die, &lo) || dwarf_highpc(&n->die, &hi) || vaddr < lo || hi < lo)
+	if ((h->name && !h->place) || !node_name(s, d, n) || dwarf_lowpc(&n->die, &lo) || dwarf_highpc(&n->die, &hi) || vaddr < lo || hi < lo)
 		return;
 	h->name = n->name;
+	h->place = false;
+	h->raw = n->raw;
 	h->start = lo;
 	h->size = hi - lo;
 	h->off = vaddr - lo;
@@ -320,7 +324,7 @@ u32 object_inlined(struct Syms *s, struct SymObject *o, u64 off, struct SymHit *
 	if (s->opts.lines)
 		line_of(u, vaddr, &line);
 	u32 n = 0;
-	if (max > 1 || !outer.name) {
+	if (max > 1 || !outer.name || outer.place) {
 		if (!u->loaded)
 			load_unit(u);
 		u32 at = segments_find(&u->seg, vaddr);
@@ -331,6 +335,8 @@ u32 object_inlined(struct Syms *s, struct SymObject *o, u64 off, struct SymHit *
 			if (node_name(s, d, node)) {
 				hits[n] = outer;
 				hits[n].name = node->name;
+				hits[n].place = false;
+				hits[n].raw = node->raw;
 				hits[n].file = line.file;
 				hits[n++].line = line.line;
 			}
@@ -357,11 +363,24 @@ static bool path_ends(const char *path, const char *end)
 	return k && k <= n && !strcmp(path + n - k, end) && (k == n || path[n - k - 1] == '/');
 }
 
+// With split DWARF the name is in the .dwo file; where that is not found, the table of lines has it as file 0 (DWARF 5).
+static const char *unit_name(const struct DwarfIndex *d, struct Unit *u)
+{
+	Dwarf_Files *files;
+	size_t n;
+	const char *name = checked(d, dwarf_diename(&u->top));
+	if (!name)
+		name = checked(d, dwarf_diename(&u->tree));
+	if (!name && d->trusted && dwarf_tag(&u->top) == DW_TAG_skeleton_unit && !dwarf_getsrcfiles(&u->top, &files, &n) && n)
+		name = dwarf_filesrc(files, 0, NULL, NULL);
+	return name;
+}
+
 // The unit's file by the name the compiler was given, or that name in the directory it ran in.
 static const char *unit_file(const struct DwarfIndex *d, struct Unit *u, const char *file)
 {
 	Dwarf_Attribute a;
-	const char *name = checked(d, dwarf_diename(&u->top));
+	const char *name = unit_name(d, u);
 	const char *dir = dwarf_attr(&u->top, DW_AT_comp_dir, &a) ? checked(d, dwarf_formstring(&a)) : NULL;
 	if (!name || path_ends(name, file))
 		return name;

@@ -5,7 +5,6 @@
 #include <elf.h>
 #include "sym/internal.h"
 
-#define MAX_SYMTAB (384u << 20) // 16 million symbols
 #define MAX_SYMBOL_NAME (64u << 10)
 
 enum SymSource { SRC_SYMTAB, SRC_DYNSYM, SRC_MINI, SRC_PLT, NSRC }; // in order of preference for one address
@@ -25,52 +24,15 @@ struct ElfSymtab {
 	struct Sym *syms; // by address
 	u32 n;
 	struct Segments seg; // id: index of the first symbol of an address
-	const char **names;  // as syms, filled on hits
+	u64 *ends;	     // of symbols without size, as far as their instructions tell; 0 not asked yet
+	bool whole;	     // .symtab has not lost its local symbols: between two symbols there is no other function
+	const char **names, **raws; // as syms, filled on hits
 	struct Names src[NSRC];
 	struct PltStub *plt;
 	u32 nplt;
 	struct DebugFile mini;
 	struct ElfFile *extra; // the split debug file's, if symbols came from it
 };
-
-// ---- reading a table
-struct err *elf_syms_each(const struct ElfFile *f, const struct ElfSec *tab, bool (*fn)(void *, const struct RawSym *), void *arg)
-{
-	u32 esz = f->is64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
-	if (tab->entsize != esz || tab->off > f->size || tab->size > f->size - tab->off || tab->size > MAX_SYMTAB)
-		return err_new("bad ELF symbol table");
-	u32 total = tab->size / esz, chunk = 8192;
-	u8 *buf = xmalloc((size_t)chunk * esz);
-	struct err *e = NULL;
-	bool more = true;
-	for (u32 at = 0; more && at < total; at += chunk) {
-		u32 n = MIN(chunk, total - at);
-		if (!elffile_read(f, tab->off + (u64)at * esz, buf, (u64)n * esz)) {
-			e = err_new("cannot read the ELF symbol table");
-			break;
-		}
-		for (u32 i = 0; more && i < n; i++) {
-			struct RawSym r;
-			if (f->is64) {
-				Elf64_Sym y;
-				memcpy(&y, buf + (size_t)i * esz, sizeof(y));
-				r = (struct RawSym){y.st_value, y.st_size, y.st_name, ELF64_ST_TYPE(y.st_info), ELF64_ST_BIND(y.st_info),
-						    y.st_shndx};
-			} else {
-				Elf32_Sym y;
-				memcpy(&y, buf + (size_t)i * esz, sizeof(y));
-				r = (struct RawSym){y.st_value, y.st_size, y.st_name, ELF32_ST_TYPE(y.st_info), ELF32_ST_BIND(y.st_info),
-						    y.st_shndx};
-			}
-			if (r.shndx == SHN_UNDEF || r.shndx == SHN_ABS || r.shndx == SHN_COMMON || !r.name)
-				continue;
-			r.index = at + i;
-			more = fn(arg, &r);
-		}
-	}
-	free(buf);
-	return e;
-}
 
 static const struct ElfSec *table(const struct ElfFile *f, u32 type)
 {
@@ -95,7 +57,7 @@ struct Collect {
 	const struct ElfFile *main, *file; // main: whose segments count
 	VEC(struct Sym) v;
 	enum SymSource src;
-	u32 nfunc;
+	u32 nfunc, nlocal;
 	const struct ElfSeg *seg; // of the symbol before
 };
 
@@ -109,10 +71,13 @@ static const struct ElfSeg *exec_segment(const struct ElfFile *f, u64 addr)
 	return NULL;
 }
 
-static bool collect(void *arg, const struct RawSym *r)
+static bool collect(void *arg, const struct ElfSymbol *r)
 {
 	struct Collect *c = arg;
+	if (!r->plain)
+		return true;
 	bool func = r->type == STT_FUNC || r->type == STT_GNU_IFUNC;
+	c->nlocal += r->bind == STB_LOCAL && r->type != STT_SECTION;
 	if (!func) {
 		if ((r->type != STT_NOTYPE && r->type != STT_OBJECT) || r->shndx >= c->file->nsecs ||
 		    !(c->file->secs[r->shndx].flags & SHF_EXECINSTR))
@@ -142,9 +107,9 @@ static u32 collect_table(struct Collect *c, struct ElfSymtab *t, struct ElfFile 
 		return 0;
 	c->file = f;
 	c->src = src;
-	c->nfunc = 0;
+	c->nfunc = c->nlocal = 0;
 	t->src[src] = names_of(f, tab);
-	err_free(elf_syms_each(f, tab, collect, c)); // what was read before an error is used
+	err_free(elffile_symbols(f, tab, collect, c)); // what was read before an error is used
 	return c->nfunc;
 }
 
@@ -275,10 +240,14 @@ struct ElfSymtab *elf_symtab(struct Syms *s, struct SymObject *o)
 	t->mini.fd = -1;
 	struct Collect c = {.main = &e->file};
 	u32 own = collect_table(&c, t, &e->file, SHT_SYMTAB, SRC_SYMTAB);
+	t->whole = c.nlocal;
 	u32 dyn = collect_table(&c, t, &e->file, SHT_DYNSYM, SRC_DYNSYM);
 	// A stripped file may keep a few symbols (strip --keep-symbol): fewer than .dynsym has, so look for the rest elsewhere.
-	if ((!own || own < dyn) && !collect_debug(s, o, &c, t) && debugfile_mini(&e->file, &t->mini))
-		collect_table(&c, t, &t->mini.file, SHT_SYMTAB, SRC_MINI);
+	if (!own || own < dyn) {
+		t->whole = collect_debug(s, o, &c, t);
+		if (!t->whole && debugfile_mini(&e->file, &t->mini)) // it has no labels of assembly
+			collect_table(&c, t, &t->mini.file, SHT_SYMTAB, SRC_MINI);
+	}
 	add_plt(&c, t, &e->file);
 	add_start(&c, t, &e->file);
 	t->syms = c.v.p;
@@ -286,6 +255,7 @@ struct ElfSymtab *elf_symtab(struct Syms *s, struct SymObject *o)
 	t->n = keep_best(t->syms, c.v.n);
 	t->syms = xrealloc(t->syms, (t->n + 1) * sizeof(*t->syms));
 	t->names = xcalloc(t->n + 1, sizeof(*t->names)); // zero pages until hit
+	t->raws = xcalloc(t->n + 1, sizeof(*t->raws));
 	build_segments(t, &e->file);
 	return t;
 }
@@ -306,6 +276,8 @@ void elf_symtab_destroy(struct ElfSymtab *t)
 	free(t->plt);
 	free(t->syms);
 	free(t->names);
+	free(t->ends);
+	free(t->raws);
 	segments_deinit(&t->seg);
 	free(t);
 }
@@ -313,11 +285,13 @@ void elf_symtab_destroy(struct ElfSymtab *t)
 void elf_destroy(struct ElfObj *e)
 {
 	elf_symtab_destroy(e->symtab);
+	fdes_close(e->fdes);
 	elf_defs_destroy(e->defs);
 	for (u32 i = 0; i < e->old_str.n; i++)
 		free(e->old_str.p[i]);
 	vec_deinit(&e->old_str);
 	dwarf_index_destroy(e->dwarf);
+	go_destroy(e->go);
 	if (e->debug_tried)
 		debugfile_close(&e->debug);
 	for (u32 i = 0; i < e->nusdt; i++)
@@ -359,8 +333,12 @@ static const char *sym_name(struct Syms *s, struct ElfSymtab *t, u32 i)
 {
 	if (t->names[i])
 		return t->names[i];
-	if (t->syms[i].src == SRC_PLT)
-		return t->names[i] = syms_name(s, t->plt[t->syms[i].name].name);
+	if (t->syms[i].src == SRC_PLT) {
+		const char *raw = t->plt[t->syms[i].name].name;
+		t->names[i] = syms_name(s, raw);
+		t->raws[i] = syms_raw(s, raw, t->names[i]);
+		return t->names[i];
+	}
 	struct Str best = {0}, name = {0};
 	for (u32 j = i; j < t->n && t->syms[j].addr == t->syms[i].addr && j - i < 64; j++) {
 		if (!read_name(&t->src[t->syms[j].src], t->syms[j].name, &name))
@@ -374,23 +352,94 @@ static const char *sym_name(struct Syms *s, struct ElfSymtab *t, u32 i)
 		}
 	}
 	t->names[i] = best.n ? syms_name(s, best.p) : "";
+	t->raws[i] = best.n ? syms_raw(s, best.p, t->names[i]) : NULL;
 	str_deinit(&best);
 	str_deinit(&name);
 	return t->names[i];
 }
 
+// ---- places that no sized symbol covers
+static bool function_at(struct ElfObj *e, u64 vaddr, u64 *lo, u64 *hi)
+{
+	if (!e->fdes)
+		e->fdes = fdes_open(&e->file);
+	return fdes_find(e->fdes, &e->file, vaddr, lo, hi);
+}
+
+// Does symbol i, which has no size, reach to vaddr, in its segment? Not past its own function, into another function, or, where other symbols may have
+// been stripped, past the code that can be reached from it without a jump to elsewhere.
+static bool reaches(struct ElfObj *e, u32 i, u64 vaddr)
+{
+	struct ElfSymtab *t = e->symtab;
+	u64 addr = t->syms[i].addr, lo, hi;
+	if (vaddr == addr)
+		return true;
+	if (function_at(e, vaddr, &lo, &hi)) {
+		if (lo > addr)
+			return false;
+		if (addr < hi)
+			return vaddr < hi;
+	}
+	if (t->whole)
+		return true;
+	if (!t->ends)
+		t->ends = xcalloc(t->n, sizeof(*t->ends));
+	if (!t->ends[i])
+		t->ends[i] = code_end(&e->file, addr, t->seg.start[segments_index(&t->seg, addr) + 1]);
+	return vaddr < t->ends[i];
+}
+
+static const char *place_name(struct Syms *s, struct SymObject *o, u64 vaddr)
+{
+	struct Str text = {0};
+	str_add_place(&text, o->path, vaddr);
+	const char *name = map_get(&s->places, str_text(&text));
+	if (!name)
+		map_put(&s->places, str_text(&text), (void *)(name = arena_strdup(&s->arena, str_text(&text))));
+	str_deinit(&text);
+	return name;
+}
+
 bool elf_lookup(struct Syms *s, struct SymObject *o, u64 vaddr, struct SymHit *hit)
 {
+	struct ElfObj *e = elf_of(o);
 	struct ElfSymtab *t = elf_symtab(s, o);
 	u32 i = t ? segments_find(&t->seg, vaddr) : SEG_NONE;
-	if (i == SEG_NONE)
-		return false;
-	const char *name = sym_name(s, t, i);
+	u64 lo, hi;
+	if (i != SEG_NONE && !t->syms[i].size && !reaches(e, i, vaddr))
+		i = SEG_NONE;
+	if (t && i == SEG_NONE && function_at(e, vaddr, &lo, &hi) && vaddr < hi) { // a function without a symbol, or with one whose size is too small
+		i = segments_find(&t->seg, lo);
+		if (i == SEG_NONE || t->syms[i].addr != lo) {
+			hit->name = place_name(s, o, lo);
+			hit->place = true;
+			hit->start = lo;
+			hit->size = hi - lo;
+			hit->off = vaddr - lo;
+			return true;
+		}
+	}
+	const char *name = i == SEG_NONE ? "" : sym_name(s, t, i);
 	if (!name[0])
 		return false;
 	hit->name = name;
+	hit->raw = t->raws[i];
 	hit->start = t->syms[i].addr;
 	hit->size = t->syms[i].size;
 	hit->off = vaddr - hit->start;
 	return true;
+}
+
+u32 sym_object_segments(struct SymObject *o, struct SymSegment *out, u32 max)
+{
+	struct ElfObj *e = elf_of(o);
+	u32 n = 0;
+	for (int exec = 1; e && exec >= 0; exec--)
+		for (u32 i = 0; i < e->file.nsegs; i++) {
+			const struct ElfSeg *s = &e->file.segs[i];
+			bool fits = s->off + s->filesz > s->off && s->vaddr + s->filesz > s->vaddr;
+			if (s->type == PT_LOAD && !!(s->flags & PF_X) == exec && fits && n < max)
+				out[n++] = (struct SymSegment){s->vaddr, s->off, s->filesz};
+		}
+	return n;
 }

@@ -82,9 +82,11 @@ struct Gather {
 	VEC(struct Def) v;
 };
 
-static bool gather(void *arg, const struct RawSym *r)
+static bool gather(void *arg, const struct ElfSymbol *r)
 {
 	struct Gather *g = arg;
+	if (!r->plain)
+		return true;
 	struct Def d = {.addr = r->addr, .size = MIN(r->size, UINT32_MAX), .name = str_at(g->str, g->str_len, r->name)};
 	if (r->type == STT_FUNC || r->type == STT_GNU_IFUNC)
 		d.flags = DEF_FUNC;
@@ -129,7 +131,7 @@ static void gather_table(struct Gather *g, struct ElfDefs *d, struct ElfFile *f,
 		g->ver = (struct Versions){0};
 		if (type == SHT_DYNSYM)
 			read_versions(f, p, str->size, &g->ver);
-		err_free(elf_syms_each(f, tab, gather, g)); // what was read before an error is used
+		err_free(elffile_symbols(f, tab, gather, g)); // what was read before an error is used
 		free(g->ver.sym);
 		vec_deinit(&g->ver.names);
 		return;
@@ -181,6 +183,12 @@ static void sort_defs(struct ElfDefs *d)
 	d->n = out;
 }
 
+static void gather_go(void *arg, const char *name, u64 addr, u64 size)
+{
+	struct Gather *g = arg;
+	vec_push(&g->v, ((struct Def){.addr = addr, .name = name, .size = MIN(size, UINT32_MAX), .flags = DEF_FUNC | DEF_LOCAL}));
+}
+
 static struct ElfDefs *defs(struct Syms *s, struct SymObject *o, bool all)
 {
 	struct ElfObj *e = elf_of(o);
@@ -197,6 +205,8 @@ static struct ElfDefs *defs(struct Syms *s, struct SymObject *o, bool all)
 			gather_table(&g, d, more, SHT_SYMTAB);
 	}
 	gather_table(&g, d, &e->file, SHT_SYMTAB);
+	if (!g.v.n) // stripped
+		go_each(o, gather_go, &g);
 	gather_table(&g, d, &e->file, SHT_DYNSYM);
 	d->p = g.v.p;
 	d->n = g.v.n;
@@ -338,8 +348,60 @@ bool sym_object_find(struct Syms *s, struct SymObject *o, const char *name, stru
 	return d != NULL;
 }
 
+bool sym_object_is_32(struct SymObject *o)
+{
+	struct ElfObj *e = elf_of(o);
+	return e && !e->file.is64;
+}
+
+// Cgo links C code behind (or before) Go's, which lies between two symbols of the linker.
+bool sym_object_go_text(struct Syms *s, struct SymObject *o, u64 *lo, u64 *hi)
+{
+	struct SymDef first, end;
+	syms_lock(s);
+	struct ElfObj *e = elf_of(o);
+	bool is_go = e && elffile_is_go(&e->file);
+	syms_unlock(s);
+	if (!is_go)
+		return false;
+	bool named = sym_object_find(s, o, "runtime.text", &first) && sym_object_find(s, o, "runtime.etext", &end) && first.addr < end.addr;
+	*lo = named ? first.addr : 0;
+	*hi = named ? end.addr : UINT64_MAX;
+	return true;
+}
+
+bool sym_object_go_in_registers(struct Syms *s, struct SymObject *o)
+{
+	syms_lock(s);
+	struct ElfObj *e = elf_of(o);
+	bool yes = e && elffile_go_in_registers(&e->file);
+	syms_unlock(s);
+	return yes;
+}
+
 bool sym_object_addr_to_off(struct SymObject *o, u64 vaddr, u64 *file_off)
 {
 	struct ElfObj *e = elf_of(o);
 	return e && elffile_vaddr_to_off(&e->file, vaddr, file_off);
+}
+
+// Segments are what is mapped; sections are finer, where there are any.
+bool sym_object_is_code(struct SymObject *o, u64 vaddr)
+{
+	struct ElfObj *e = elf_of(o);
+	bool exec = false, in_section = false, sections = false;
+	for (u32 i = 0; e && i < e->file.nsegs; i++) {
+		const struct ElfSeg *s = &e->file.segs[i];
+		exec |= s->type == PT_LOAD && s->flags & PF_X && vaddr >= s->vaddr && vaddr - s->vaddr < s->filesz;
+	}
+	if (!exec)
+		return false;
+	err_free(elffile_sections(&e->file));
+	for (u32 i = 0; i < e->file.nsecs; i++) {
+		const struct ElfSec *s = &e->file.secs[i];
+		bool code = s->type == SHT_PROGBITS && s->flags & SHF_EXECINSTR;
+		sections |= code;
+		in_section |= code && vaddr >= s->addr && vaddr - s->addr < s->size;
+	}
+	return in_section || !sections;
 }

@@ -5,6 +5,7 @@
 #define SONDE_SYM_INTERNAL_H
 #include <pthread.h>
 #include <sys/stat.h>
+#include "elf/elf.h"
 #include "sym/sym.h"
 
 // ---- segments.c: intervals, possibly nested or overlapping -> one sorted list for binary search
@@ -32,51 +33,6 @@ struct Rec16 {
 } __attribute__((may_alias));
 void radix_sort(void *v, u32 n);
 
-// ---- elffile.c: bounds-checked reading of an ELF file. Bytes come by pread from a borrowed fd or from memory, never by mmap: a file
-// that its owner truncates while it is mapped would kill us with SIGBUS.
-struct ElfSec {
-	u64 addr, off, size, flags, entsize;
-	u32 name, type, link, info;
-};
-struct ElfSeg {
-	u64 vaddr, off, filesz, memsz;
-	u32 type, flags;
-};
-struct ElfFile {
-	int fd;	       // borrowed; -1: mem
-	const u8 *mem; // borrowed
-	u64 size;
-	bool is64;
-	u16 type, machine;
-	u64 entry;
-	struct ElfSeg *segs;
-	u32 nsegs;
-	struct ElfSec *secs; // after elffile_sections
-	u32 nsecs;
-	char *shstr;
-	u64 shstr_len;
-	bool secs_read;
-	u64 shoff;
-	u32 shnum, shentsize, shstrndx;
-};
-struct err *elffile_open(struct ElfFile *f, int fd, const u8 *mem, u64 size);
-struct err *elffile_sections(struct ElfFile *f); // reads section headers once; none is no error
-void elfdyn_sections(struct ElfFile *f);	 // elfdyn.c: what PT_DYNAMIC tells, for a file without them
-void elffile_close(struct ElfFile *f);
-bool elffile_read(const struct ElfFile *f, u64 off, void *buf, u64 len);
-// len bytes at off and a NUL after them, malloced; NULL when outside the file, over max or unreadable
-void *elffile_load(const struct ElfFile *f, u64 off, u64 len, u64 max);
-// reads up to len bytes, fewer at the end of the file; returns how many
-size_t elffile_read_some(const struct ElfFile *f, u64 off, void *buf, size_t len);
-const struct ElfSec *elffile_section(struct ElfFile *f, const char *name); // NULL if none; needs elffile_sections
-const char *elffile_section_name(const struct ElfFile *f, const struct ElfSec *s);
-bool elffile_vaddr_to_off(const struct ElfFile *f, u64 vaddr, u64 *off);
-bool elffile_off_to_vaddr(const struct ElfFile *f, u64 off, u64 *vaddr);
-u32 elffile_build_id(const struct ElfFile *f, u8 out[20]); // from PT_NOTE, else note sections if read; 0 none
-// Notes in a buffer: fn(arg, type, name, name length, desc, desc length) for each whole note; stops when fn returns false.
-typedef bool (*ElfNoteFn)(void *arg, u32 type, const char *name, u32 namesz, const u8 *desc, u32 descsz);
-void elf_notes_each(const u8 *p, size_t n, u32 align, ElfNoteFn fn, void *arg);
-
 // ---- debugfile.c: where the symbols and DWARF of a stripped object are
 struct DebugFile {
 	int fd;	 // owned; -1: mem
@@ -91,6 +47,7 @@ void debuginfod_destroy(struct Syms *s);
 
 // ---- elf.c: an object's index (SymObject.priv)
 struct Root;
+struct GoTab;
 struct ElfObj {
 	struct ElfFile file;
 	bool is_elf;
@@ -98,10 +55,13 @@ struct ElfObj {
 	struct DebugFile debug; // after elf_debug
 	bool debug_tried;
 	struct ElfSymtab *symtab; // after elf_symtab
+	struct Fdes *fdes;	  // after the first place that no sized symbol covers
 	struct ElfDefs *defs;	  // elfname.c
 	VEC(char *) old_str;	  // string tables of an earlier defs
 	struct DwarfIndex *dwarf; // after the first question for inlines or lines
 	bool dwarf_tried;
+	struct GoTab *go; // after the first question, NULL none
+	bool go_tried;
 	struct UsdtNote *usdt;
 	u32 nusdt;
 	bool usdt_read;
@@ -116,16 +76,6 @@ void elf_defs_destroy(struct ElfDefs *d);
 bool elf_lookup(struct Syms *s, struct SymObject *o, u64 vaddr, struct SymHit *hit);
 void elf_destroy(struct ElfObj *e);
 
-// One symbol table being read: fn gets each defined symbol; false stops.
-struct RawSym {
-	u64 addr, size;
-	u32 name;
-	u8 type, bind;
-	u16 shndx;
-	u32 index;
-};
-struct err *elf_syms_each(const struct ElfFile *f, const struct ElfSec *tab, bool (*fn)(void *, const struct RawSym *), void *arg);
-
 // ---- plt.c: stubs of the procedure linkage table
 struct PltStub {
 	u64 addr;
@@ -135,11 +85,29 @@ struct PltStub {
 u32 plt_read(struct ElfFile *f, struct PltStub **out);
 // The C library's start code at the entry point, known by its bytes: stripped programs have no symbol for it. Bytes of it, 0 if it is something else.
 u32 start_code(struct ElfFile *f);
+bool signal_code(const struct ElfFile *f, u64 off);
+
+// ---- extent.c: how far code reaches that no symbol gives a size for
+struct Fdes;
+struct Fdes *fdes_open(struct ElfFile *f); // empty when there is no .eh_frame
+void fdes_close(struct Fdes *t);
+// The function of .eh_frame that begins last at or below vaddr: [*lo, *hi). false: there is none.
+bool fdes_find(const struct Fdes *t, const struct ElfFile *f, u64 vaddr, u64 *lo, u64 *hi);
+// Where the code that begins at vaddr ends, by its instructions: behind the first that does not go on and over which none before it jumps forward.
+u64 code_end(const struct ElfFile *f, u64 vaddr, u64 limit);
 
 // ---- dwarf.c
 // hits[0] is filled by object_off; puts the inlined functions at off before it, and files and lines if asked for. Returns the count.
 u32 object_inlined(struct Syms *s, struct SymObject *o, u64 off, struct SymHit *hits, u32 max);
 void dwarf_index_destroy(struct DwarfIndex *d);
+
+// ---- gosym.c: functions of Go, named as Go's tracebacks name them
+#define GO_MAX_INLINED 32
+bool go_lookup(struct SymObject *o, u64 vaddr, struct SymHit *hit);
+// As object_inlined, also when nobody asked for inlined functions: Go's own tracebacks have them. 0: no code of Go.
+u32 go_inlined(struct Syms *s, struct SymObject *o, u64 vaddr, struct SymHit *hits, u32 max);
+void go_each(struct SymObject *o, void (*fn)(void *arg, const char *name, u64 addr, u64 size), void *arg);
+void go_destroy(struct GoTab *t);
 
 // ---- procmaps.c
 struct MapLine {
@@ -178,8 +146,8 @@ bool ask_symbol(struct Syms *s, u64 addr, struct SymHit *hit); // false: the tab
 int ask_addr(struct Syms *s, const char *name, u64 *addr);     // as SymAsk.addr
 bool ask_parse(struct Syms *s, char *text, u64 addr, struct SymHit *hit); // "name+0x1f/0x80", with " [module]" after it; changes text
 
-// ---- ldcache.c: /etc/ld.so.cache. Calls fn(arg, soname, path) for each library of this machine's own ABI; false stops.
-bool ldcache_each(const u8 *p, size_t n, bool (*fn)(void *, const char *soname, const char *path), void *arg);
+// ---- ldcache.c: /etc/ld.so.cache. Calls fn(arg, soname, path) for each library of this machine's own ABI, or of i386; false stops.
+bool ldcache_each(const u8 *p, size_t n, bool bits32, bool (*fn)(void *, const char *soname, const char *path), void *arg);
 
 // ---- sym.c
 struct Proc;
@@ -188,11 +156,6 @@ struct Root {
 	u64 dev, ino, mntns;
 	int fd; // O_PATH
 };
-struct ObjKey { // identity of a file; several may lead to one object (same build id in several containers)
-	struct ObjKey *next;
-	u64 dev, ino, size, mtime;
-	struct SymObject *obj;
-};
 #define SYM_BUCKETS 1024
 struct Syms {
 	pthread_mutex_t lock;
@@ -200,6 +163,7 @@ struct Syms {
 	char *debug_dir;
 	struct Arena arena;   // every string that leaves by a SymHit
 	struct Map demangled; // raw -> text in arena
+	struct Map places;    // "[object+0x...]" -> copy in arena
 	struct Kallsyms *kernel;
 	struct SymAsk ask;
 	u32 asked;	     // symbols, so far
@@ -207,7 +171,8 @@ struct Syms {
 	pthread_t prefetcher; // of kernel
 	bool prefetching;     // it was started
 	VEC(struct SymObject *) objs; // owned; objs.p[id - 1]
-	struct ObjKey *keys[SYM_BUCKETS];
+	struct SymFile *files[SYM_BUCKETS];
+	u32 nfiles;
 	struct Proc *procs[SYM_BUCKETS];
 	u32 nprocs, sweep_at; // proc.c
 	struct Root *roots;
@@ -221,12 +186,14 @@ void syms_unlock(struct Syms *s);
 struct SymHit object_off(struct Syms *s, struct SymObject *o, u64 off);
 // demangled (unless told not to) copy of raw in the arena
 const char *syms_name(struct Syms *s, const char *raw);
+const char *syms_raw(struct Syms *s, const char *raw, const char *name); // copy of raw in the arena; NULL when name is the same
 void procs_destroy(struct Syms *s);
 
 // ---- object.c
 struct SymObject *object_of_fd(struct Syms *s, int fd, const struct stat *st, const char *path, struct Root *root); // takes fd
-struct SymObject *object_known(struct Syms *s, const struct stat *st);						    // NULL: not seen yet
-struct SymObject *object_unreadable(struct Syms *s, const struct stat *st, const char *path, char *why);	    // takes why
+const struct SymFile *file_known(struct Syms *s, const struct stat *st);					    // NULL: not seen yet
+// st: NULL but for device and inode if it could not be had. err: errno; takes why.
+struct SymObject *object_unreadable(struct Syms *s, const struct stat *st, const char *path, int err, char *why);
 struct SymObject *object_vdso(struct Syms *s, int pid, u64 start, u64 end);
 struct Root *root_of(struct Syms *s, int pid);			  // NULL: our own root
 int root_open(const struct Root *r, const char *path, int flags); // path inside the root, symlinks too; -1 and errno

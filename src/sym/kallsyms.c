@@ -4,9 +4,9 @@
 //
 // Reading the file whole costs the kernel 30-60 ms (it unpacks every name), so nothing is read before the first question that the kernel does not answer
 // by itself (kernask.c), the first two questions by name stop at the line they look for, and only then the index is built.
+#include "base/caps.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <time.h>
 #include "sym/internal.h"
 
 struct Ksym {
@@ -168,13 +168,6 @@ static void sort(struct Ksym *v, u32 n)
 	free(tail);
 }
 
-static u64 now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * 1000000000u + t.tv_nsec;
-}
-
 static void set_why(struct Kallsyms *k, char *why)
 {
 	free(k->why);
@@ -197,8 +190,8 @@ static void load(struct Kallsyms *k)
 	if (e)
 		set_why(k, xstrdup(err_text(e)));
 	else if (!ld.nonzero)
-		set_why(k, xstrdup("kernel addresses are hidden: /proc/kallsyms shows only zeros. Run as root with "
-				   "/proc/sys/kernel/kptr_restrict set to 0 or 1"));
+		set_why(k, xasprintf("kernel addresses are hidden, so some kernel frames may have no name: /proc/kallsyms shows only zeros%s",
+				     cap_have(CAP_SYSLOG_BIT) ? " (/proc/sys/kernel/kptr_restrict must be 0 or 1)" : cap_lacking(CAP_SYSLOG_BIT)));
 	else
 		set_why(k, NULL);
 	err_free(e);
@@ -405,4 +398,16 @@ void sym_kernel_each(struct Syms *s, bool (*fn)(void *, const char *name, const 
 			break;
 	}
 	syms_unlock(s);
+}
+
+u32 sym_kernel_build_id(const char *module, u8 out[20])
+{
+	char *path = module ? xasprintf("/sys/module/%s/notes/.note.gnu.build-id", module) : xstrdup("/sys/kernel/notes");
+	struct Str notes = {0};
+	struct err *e = read_file(path, &notes, 64 << 10);
+	u32 len = !e && notes.n ? elf_notes_build_id((const u8 *)notes.p, notes.n, out) : 0;
+	err_free(e);
+	str_deinit(&notes);
+	free(path);
+	return len;
 }

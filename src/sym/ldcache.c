@@ -21,12 +21,14 @@ _Static_assert(sizeof(struct Entry) == 24, "dl-cache.h struct file_entry_new");
 #define ABI_FLAGS 0x0003
 #endif
 
+#define ABI_FLAGS_32 0x0003 // i386; other machines' 32-bit libraries have flags of their own
+
 static const char *string_at(const u8 *p, size_t n, u32 at)
 {
 	return at < n && memchr(p + at, 0, n - at) ? (const char *)p + at : NULL;
 }
 
-bool ldcache_each(const u8 *p, size_t n, bool (*fn)(void *, const char *soname, const char *path), void *arg)
+bool ldcache_each(const u8 *p, size_t n, bool bits32, bool (*fn)(void *, const char *soname, const char *path), void *arg)
 {
 	static const char magic[] = "glibc-ld.so.cache1.1", old_magic[] = "ld.so-1.7.0";
 	if (n >= 16 && !memcmp(p, old_magic, sizeof(old_magic) - 1)) {
@@ -46,7 +48,7 @@ bool ldcache_each(const u8 *p, size_t n, bool (*fn)(void *, const char *soname, 
 		struct Entry e;
 		memcpy(&e, p + 48 + i * sizeof(e), sizeof(e));
 		const char *key = string_at(p, n, e.key), *value = string_at(p, n, e.value);
-		if (e.flags == ABI_FLAGS && key && value && !fn(arg, key, value))
+		if (e.flags == (bits32 ? ABI_FLAGS_32 : ABI_FLAGS) && key && value && !fn(arg, key, value))
 			return true;
 	}
 	return true;

@@ -1,7 +1,8 @@
 // Objects: files with code. Input: a file a process maps, or a path. Output: one SymObject per distinct file, opened once.
-// Invariant: an object's fd stays open for the life of Syms, so its (dev, inode) cannot be reused for another file and its bytes
+// Invariant: each file's fd stays open for the life of Syms, so its (dev, inode) cannot be reused for another file and its bytes
 // stay readable after exit, delete and replacement. Size and mtime are part of the identity because a file may be rewritten in
 // place; ctime is not: it changes when a link is removed, and a deleted binary is still the same binary.
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/auxv.h>
@@ -16,25 +17,25 @@ static u64 mtime_ns(const struct stat *st)
 	return (u64)st->st_mtim.tv_sec * 1000000000u + st->st_mtim.tv_nsec;
 }
 
-static struct ObjKey **bucket(struct Syms *s, u64 dev, u64 ino)
+static struct SymFile **bucket(struct Syms *s, u64 dev, u64 ino)
 {
 	u64 h = (ino ^ dev << 40 ^ dev >> 24) * 0x9e3779b97f4a7c15u;
-	return &s->keys[h >> 54]; // 10 bits: SYM_BUCKETS
+	return &s->files[h >> 54]; // 10 bits: SYM_BUCKETS
 }
 
-struct SymObject *object_known(struct Syms *s, const struct stat *st)
+const struct SymFile *file_known(struct Syms *s, const struct stat *st)
 {
-	for (struct ObjKey *k = *bucket(s, st->st_dev, st->st_ino); k; k = k->next)
-		if (k->ino == st->st_ino && k->dev == st->st_dev && k->size == (u64)st->st_size && k->mtime == mtime_ns(st))
-			return k->obj;
+	for (struct SymFile *f = *bucket(s, st->st_dev, st->st_ino); f; f = f->next)
+		if (f->ino == st->st_ino && f->dev == st->st_dev && f->size == (u64)st->st_size && f->mtime == mtime_ns(st))
+			return f;
 	return NULL;
 }
 
-static void key_add(struct Syms *s, const struct stat *st, struct SymObject *o)
+static void file_add(struct Syms *s, const struct stat *st, int fd, struct SymObject *o)
 {
-	struct ObjKey **b = bucket(s, st->st_dev, st->st_ino), *k = xmalloc(sizeof(*k));
-	*k = (struct ObjKey){*b, st->st_dev, st->st_ino, st->st_size, mtime_ns(st), o};
-	*b = k;
+	struct SymFile **b = bucket(s, st->st_dev, st->st_ino), *f = xmalloc(sizeof(*f));
+	*f = (struct SymFile){*b, ++s->nfiles, st->st_dev, st->st_ino, st->st_size, mtime_ns(st), fd >= 0 || S_ISREG(st->st_mode), fd, o};
+	*b = f;
 }
 
 // Each object keeps an fd: with the usual soft limit of 1024 there may be too few. Only the soft limit is raised, and only then.
@@ -60,11 +61,12 @@ static struct SymObject *object_new(struct Syms *s, const struct stat *st, const
 	return o;
 }
 
-struct SymObject *object_unreadable(struct Syms *s, const struct stat *st, const char *path, char *why)
+struct SymObject *object_unreadable(struct Syms *s, const struct stat *st, const char *path, int err, char *why)
 {
 	struct SymObject *o = object_new(s, st, path, -1);
 	o->why = why;
-	key_add(s, st, o);
+	o->denied = err == EACCES || err == EPERM;
+	file_add(s, st, -1, o);
 	return o;
 }
 
@@ -102,8 +104,8 @@ struct SymObject *object_of_fd(struct Syms *s, int fd, const struct stat *st, co
 		struct SymObject *t = twin(s, fd, st, id, id_len);
 		if (t) {
 			elf_destroy(e);
-			close(fd);
-			key_add(s, st, t);
+			need_fds(fd);
+			file_add(s, st, fd, t);
 			return t;
 		}
 	}
@@ -114,7 +116,7 @@ struct SymObject *object_of_fd(struct Syms *s, int fd, const struct stat *st, co
 	err_free(err);
 	memcpy(o->build_id, id, id_len);
 	o->build_id_len = id_len;
-	key_add(s, st, o);
+	file_add(s, st, fd, o);
 	return o;
 }
 
@@ -134,7 +136,7 @@ static struct SymObject *vdso_from(struct Syms *s, const void *image, size_t siz
 		char *why = xasprintf("cannot copy the vDSO: %s", strerror(errno));
 		if (fd >= 0)
 			close(fd);
-		return object_unreadable(s, &st, "[vdso]", why);
+		return object_unreadable(s, &st, "[vdso]", 0, why);
 	}
 	return object_of_fd(s, fd, &st, "[vdso]", NULL);
 }
@@ -161,12 +163,12 @@ static struct SymObject *vdso_own(struct Syms *s)
 	return s->vdso;
 }
 
-// pid 0: our own. A 32-bit process has another image, below 4 GB, which is read from its memory.
+// A 32-bit process has another image, below 4 GB, which is read from its memory. pid 0: NULL if that has not been done.
 struct SymObject *object_vdso(struct Syms *s, int pid, u64 start, u64 end)
 {
-	if (!pid || start >> 32)
+	if (start >> 32)
 		return vdso_own(s);
-	if (s->vdso32)
+	if (s->vdso32 || !pid)
 		return s->vdso32;
 	char path[64], buf[16 << 10];
 	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
@@ -174,7 +176,14 @@ struct SymObject *object_vdso(struct Syms *s, int pid, u64 start, u64 end)
 	ssize_t n = fd < 0 ? -1 : pread(fd, buf, MIN(end - start, sizeof(buf)), start);
 	if (fd >= 0)
 		close(fd);
-	return n > 0 ? (s->vdso32 = vdso_from(s, buf, n)) : NULL;
+	struct ElfFile f;
+	struct err *e = n > 0 ? elffile_open(&f, -1, (u8 *)buf, (u64)n) : err_new("unreadable");
+	if (!e && f.machine == EM_386 && f.type == ET_DYN) // the process may have written to it
+		s->vdso32 = vdso_from(s, buf, n);
+	if (!e)
+		elffile_close(&f);
+	err_free(e);
+	return s->vdso32;
 }
 
 // ---- mount roots
@@ -218,17 +227,17 @@ void objects_destroy(struct Syms *s)
 		struct SymObject *o = s->objs.p[i];
 		if (o->priv)
 			elf_destroy(o->priv);
-		if (o->fd >= 0)
-			close(o->fd);
 		free(o->path);
 		free(o->why);
 		free(o);
 	}
 	vec_deinit(&s->objs);
 	for (u32 i = 0; i < SYM_BUCKETS; i++) {
-		for (struct ObjKey *k = s->keys[i], *next; k; k = next) {
-			next = k->next;
-			free(k);
+		for (struct SymFile *f = s->files[i], *next; f; f = next) {
+			next = f->next;
+			if (f->fd >= 0)
+				close(f->fd);
+			free(f);
 		}
 	}
 	for (struct Root *r = s->roots, *next; r; r = next) {

@@ -1,5 +1,6 @@
 // What a script calls a binary -> a path that can be opened. Input: "/a/path", "python3", "libc", "c", "libc.so.6", and the process in
 // whose eyes it is meant. Output: a path from our own root (with /proc/PID/root in front for another process).
+#include "base/caps.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -77,7 +78,7 @@ static void in_cache(struct Lookup *k)
 	struct Str text = {0};
 	struct err *e = read_file(path, &text, MAX_CACHE);
 	if (!e)
-		ldcache_each((const u8 *)text.p, text.n, cached, k);
+		ldcache_each((const u8 *)text.p, text.n, false, cached, k);
 	err_free(e);
 	str_deinit(&text);
 	free(path);
@@ -150,7 +151,7 @@ static char *program(const char *name, const char *root)
 			continue;
 		char *full = xasprintf("%s%.*s/%s", root, (int)(end - p), p, name);
 		struct stat st;
-		bool runs = !stat(full, &st) && S_ISREG(st.st_mode) && !access(full, X_OK);
+		bool runs = !stat(full, &st) && S_ISREG(st.st_mode) && can_access(full, X_OK);
 		if (runs && is_elf(full)) {
 			free(script);
 			return full;
@@ -235,4 +236,16 @@ struct err *sym_resolve_path(const char *name, int pid, char **out)
 	const char *base = strncmp(name, "lib", 3) ? name : name + 3;
 	return err_new("no program %s in $PATH and no library lib%s.so in %s%s/etc/ld.so.cache or the library directories; give a path",
 		       name, base, pid ? "the process, " : "", root);
+}
+
+bool sym_moved_to_libc(const char *lib)
+{
+	static const char *const moved[] = {"pthread", "dl", "rt", "util", "anl"};
+	const char *name = strncmp(lib, "lib", 3) ? lib : lib + 3;
+	for (size_t i = 0; i < ARRAY_LEN(moved) && !strchr(name, '/'); i++) {
+		size_t n = strlen(moved[i]);
+		if (!strncmp(name, moved[i], n) && (!name[n] || name[n] == '.'))
+			return true;
+	}
+	return false;
 }

@@ -18,6 +18,7 @@ struct Plt {
 	u32 nlazy;		// .rela.plt in its own order, for stubs that push their index
 	struct Slot *lazy;
 	const struct ElfSec *dynsym;
+	u64 got; // i386: what position-independent stubs' slots are relative to (_GLOBAL_OFFSET_TABLE_), in %ebx
 	VEC(struct PltStub) out;
 };
 
@@ -124,16 +125,22 @@ static s32 rel32(const u8 *p)
 	return v;
 }
 
-// One stub of x86: [endbr] [bnd] jmp *slot(%rip)  ...  or of lazy IBT: endbr; push $index; [bnd] jmp PLT0
+// One stub of x86: [endbr] [bnd] jmp *slot(%rip)  ...  or of lazy IBT: endbr; push $index; [bnd] jmp PLT0. Of i386: jmp *slot or *slot(%ebx), and the
+// index counts bytes of its relocations.
 static const struct Slot *x86_stub(const struct Plt *p, u64 addr, const u8 *c, size_t n)
 {
+	bool is32 = p->f->machine == EM_386;
 	for (size_t i = 0; i + 6 <= n; i++) {
 		if (c[i] == 0xff && c[i + 1] == 0x25) {
 			s64 v = rel32(c + i + 2);
 			return slot_at(p, p->f->is64 ? addr + i + 6 + v : (u32)v);
 		}
+		if (is32 && c[i] == 0xff && c[i + 1] == 0xa3)
+			return p->got ? slot_at(p, (u32)(p->got + (u64)(s64)rel32(c + i + 2))) : NULL;
+		if (is32 && c[i] == 0xff && c[i + 1] == 0xb3) // PLT0
+			return NULL;
 		if (c[i] == 0x68) {
-			u32 index = rel32(c + i + 1);
+			u32 index = (u32)rel32(c + i + 1) / (is32 ? sizeof(Elf32_Rel) : 1);
 			return index < p->nlazy ? &p->lazy[index] : NULL;
 		}
 		if (c[i] == 0xff && c[i + 1] == 0x35) // PLT0: push GOT[1]
@@ -178,6 +185,8 @@ u32 plt_read(struct ElfFile *f, struct PltStub **out)
 		const char *name = elffile_section_name(f, s);
 		if (s->type == SHT_DYNSYM)
 			p.dynsym = s;
+		if (!strcmp(name, ".got.plt") || (!strcmp(name, ".got") && !p.got))
+			p.got = s->addr;
 		if (s->type != SHT_RELA && s->type != SHT_REL)
 			continue;
 		bool lazy = !strcmp(name, ".rela.plt") || !strcmp(name, ".rel.plt");
@@ -212,9 +221,10 @@ u32 start_code(struct ElfFile *f)
 	if (!elffile_vaddr_to_off(f, f->entry, &off))
 		return 0;
 	size_t n = elffile_read_some(f, off, code, sizeof(code));
-	if (f->machine == EM_X86_64) { // call __libc_start_main (direct, or through the GOT); hlt. sysdeps/x86_64/start.S
+	if (f->machine == EM_X86_64 || f->machine == EM_386) { // call __libc_start_main (direct, or through the GOT); hlt. sysdeps/{x86_64,i386}/start.S
+		u8 got = f->machine == EM_386 ? 0x93 : 0x15; // *slot(%ebx), *slot(%rip)
 		for (size_t i = 5; i < n; i++)
-			if (code[i] == 0xf4 && (code[i - 5] == 0xe8 || (i >= 6 && code[i - 6] == 0xff && code[i - 5] == 0x15)))
+			if (code[i] == 0xf4 && (code[i - 5] == 0xe8 || (i >= 6 && code[i - 6] == 0xff && code[i - 5] == got)))
 				return (u32)i + 1;
 	} else if (f->machine == EM_AARCH64) { // bl __libc_start_main; bl abort. sysdeps/aarch64/start.S
 		u32 insn[sizeof(code) / 4];
@@ -224,4 +234,24 @@ u32 start_code(struct ElfFile *f)
 				return (u32)(i + 1) * 4;
 	}
 	return 0;
+}
+
+bool signal_code(const struct ElfFile *f, u64 off)
+{
+	static const struct {
+		u16 machine;
+		u8 n;
+		u8 code[9];
+	} known[] = {
+		{EM_X86_64, 9, {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05}},	      // mov $15,%rax; syscall
+		{EM_386, 7, {0xb8, 0xad, 0, 0, 0, 0xcd, 0x80}},			      // mov $173,%eax; int $0x80
+		{EM_386, 8, {0x58, 0xb8, 0x77, 0, 0, 0, 0xcd, 0x80}},		      // pop %eax; mov $119,%eax; int $0x80
+		{EM_AARCH64, 8, {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4}}, // mov x8, #139; svc #0
+	};
+	u8 code[9];
+	size_t n = elffile_read_some(f, off, code, sizeof(code));
+	for (u32 i = 0; i < ARRAY_LEN(known); i++)
+		if (known[i].machine == f->machine && n >= known[i].n && !memcmp(code, known[i].code, known[i].n))
+			return true;
+	return false;
 }

@@ -1,10 +1,9 @@
-// Processes: address -> symbol through remembered mappings. Input: /proc/PID/maps (or what unwind/procs.c saw), perf-PID.map.
+// Processes: address -> symbol through remembered mappings. Input: /proc/PID/maps (or what track/procs.c saw), perf-PID.map.
 // Output: SymHit. Invariant: an answer comes from mappings read while the process was the same one (start time and executable are
 // compared when they were last checked more than CHECK_NS ago), and stays possible after it has gone.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <time.h>
 #include "sym/internal.h"
 
 #define CHECK_NS 50000000u    // how long a process is taken to be the one it was
@@ -29,14 +28,12 @@ struct Proc {
 	bool managed;	// sym_pid_set_maps keeps it up to date
 	u64 start_time; // of the process, in ticks; with exe: which process and which program the maps are of
 	u64 exe_dev, exe_ino;
-	u64 used, checked, read_at; // CLOCK_MONOTONIC, ns
+	u64 used, checked, read_at; // coarse_ns
 };
 
-static u64 now_ns(void)
+static u64 coarse_ns(void)
 {
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-	return (u64)t.tv_sec * 1000000000u + t.tv_nsec;
+	return clock_ns(CLOCK_MONOTONIC_COARSE);
 }
 
 static void proc_forget(struct Proc *p)
@@ -53,7 +50,7 @@ static void proc_forget(struct Proc *p)
 // A trace of days sees millions of processes: once there are many, those that are gone and were not asked for lately are dropped.
 static void sweep(struct Syms *s)
 {
-	u64 now = now_ns();
+	u64 now = coarse_ns();
 	for (u32 i = 0; i < SYM_BUCKETS; i++) {
 		for (struct Proc **at = &s->procs[i], *p; (p = *at);) {
 			if (now - p->used < KEEP_NS || !kill(p->pid, 0) || errno != ESRCH) {
@@ -74,7 +71,7 @@ static struct Proc *proc_get(struct Syms *s, int pid)
 	struct Proc **b = &s->procs[(u32)pid % SYM_BUCKETS];
 	for (struct Proc *p = *b; p; p = p->next)
 		if (p->pid == pid) {
-			p->used = now_ns();
+			p->used = coarse_ns();
 			return p;
 		}
 	if (s->nprocs >= MAX(s->sweep_at, MANY_PROCS))
@@ -82,7 +79,7 @@ static struct Proc *proc_get(struct Syms *s, int pid)
 	struct Proc *p = xcalloc(1, sizeof(*p));
 	s->nprocs++;
 	p->pid = pid;
-	p->used = now_ns();
+	p->used = coarse_ns();
 	p->next = *b;
 	return *b = p;
 }
@@ -127,9 +124,9 @@ static bool identity(int pid, u64 *start, u64 *dev, u64 *ino)
 
 static void open_perf_map(struct Syms *s, struct Proc *p)
 {
-	if (p->perf || (p->perf_tried && now_ns() - p->perf_tried < PERFMAP_NS))
+	if (p->perf || (p->perf_tried && coarse_ns() - p->perf_tried < PERFMAP_NS))
 		return;
-	p->perf_tried = now_ns();
+	p->perf_tried = coarse_ns();
 	if (!p->located && perfmap_locate(p->pid, &p->inner, &p->uid)) {
 		p->root = root_of(s, p->pid);
 		p->located = true;
@@ -157,7 +154,7 @@ static void read_maps(struct Syms *s, struct Proc *p)
 {
 	struct ProcMap *maps;
 	u32 n;
-	p->read_at = now_ns();
+	p->read_at = coarse_ns();
 	struct err *e = sym_proc_maps(s, p->pid, &maps, &n);
 	if (e || !n) { // gone, or a zombie: keep what is known
 		err_free(e);
@@ -172,10 +169,10 @@ static void read_maps(struct Syms *s, struct Proc *p)
 // Reads the mappings if they are not known or of another process that had this pid before.
 static void refresh(struct Syms *s, struct Proc *p)
 {
-	if (p->managed || (p->checked && now_ns() - p->checked < CHECK_NS))
+	if (p->managed || (p->checked && coarse_ns() - p->checked < CHECK_NS))
 		return;
 	u64 start, dev, ino;
-	p->checked = now_ns();
+	p->checked = coarse_ns();
 	if (!identity(p->pid, &start, &dev, &ino) || (!ino && p->n))
 		return;
 	bool same = p->n && start == p->start_time && dev == p->exe_dev && ino == p->exe_ino;
@@ -211,7 +208,7 @@ struct SymHit sym_pid_addr(struct Syms *s, int pid, u64 addr)
 	struct Proc *p = proc_get(s, pid);
 	refresh(s, p);
 	const struct ProcMap *m = find(p, addr);
-	if (!m && now_ns() - p->read_at > REREAD_NS) { // mapped since (dlopen, JIT)
+	if (!m && coarse_ns() - p->read_at > REREAD_NS) { // mapped since (dlopen, JIT)
 		read_maps(s, p);
 		m = find(p, addr);
 	}
@@ -225,6 +222,21 @@ struct SymHit sym_pid_addr(struct Syms *s, int pid, u64 addr)
 		if (p->perf)
 			perfmap_lookup(p->perf, &s->arena, addr, &h);
 	}
+	syms_unlock(s);
+	return h;
+}
+
+struct SymHit sym_pid_jit(struct Syms *s, int pid, u64 addr)
+{
+	struct SymHit h = {0};
+	if (pid <= 0)
+		return h;
+	syms_lock(s);
+	struct Proc *p = proc_get(s, pid);
+	refresh(s, p);
+	open_perf_map(s, p);
+	if (p->perf)
+		perfmap_lookup(p->perf, &s->arena, addr, &h);
 	syms_unlock(s);
 	return h;
 }
@@ -264,7 +276,7 @@ void sym_pid_set_maps(struct Syms *s, int pid, const struct ProcMap *maps, u32 n
 	qsort(p->maps, n, sizeof(*p->maps), by_start);
 	p->n = n;
 	p->managed = true;
-	p->read_at = now_ns();
+	p->read_at = coarse_ns();
 	expect_perf_map(s, p);
 	syms_unlock(s);
 }

@@ -100,7 +100,10 @@ static int open_mapped(int pid, const struct MapLine *m, const char *path, struc
 			fd = root_open(&r, path, O_RDONLY);
 			close(r.fd);
 		}
-		if (fd >= 0 && (fstat(fd, st) || st->st_ino != m->ino)) {
+		bool own = r.fd < 0 && errno == EACCES; // another user's process (Linux 6.16 shows its maps to CAP_PERFMON): by our own path
+		if (own && !stat(path, st) && S_ISREG(st->st_mode)) // nothing else may be opened
+			fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+		if (fd >= 0 && (fstat(fd, st) || st->st_ino != m->ino || (own && st->st_dev != makedev(m->major, m->minor)))) {
 			close(fd);
 			fd = -1;
 			*why = ESTALE;
@@ -122,47 +125,75 @@ static char *why_text(int errnum)
 		return xasprintf("too many open files: raise the limit (ulimit -n)");
 	case ESTALE:
 	case ENOENT:
-		return xasprintf("the mapped file was replaced or deleted, and /proc/PID/map_files may not be read (needs CAP_SYS_ADMIN)");
+		return xasprintf("the mapped file was replaced or deleted, and /proc/PID/map_files may not be read (needs CAP_CHECKPOINT_RESTORE)");
 	default:
 		return xasprintf("cannot open: %s", strerror(errnum));
 	}
 }
 
-static struct SymObject *mapped_object(struct Syms *s, int pid, const struct MapLine *m)
+// NULL: none that may be opened.
+static const struct SymFile *mapped_file(struct Syms *s, int pid, const struct MapLine *m)
 {
-	if (!m->path_len || m->path[0] == '[')
-		return m->path_len == 6 && !memcmp(m->path, "[vdso]", 6) ? object_vdso(s, pid, m->start, m->end) : NULL;
-	if (!m->ino || m->path[0] != '/')
-		return NULL;
 	char link[96];
 	struct stat st = {0};
 	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", pid, (unsigned long long)m->start, (unsigned long long)m->end);
 	bool have = stat(link, &st) == 0;
 	if (have && !S_ISREG(st.st_mode)) // a device: opening it could do things
 		return NULL;
-	struct SymObject *o = have ? object_known(s, &st) : NULL;
-	if (o)
-		return o;
+	const struct SymFile *f = have ? file_known(s, &st) : NULL;
+	if (f)
+		return f;
 	char *path = map_path(m, have ? st.st_nlink == 0 : true);
 	int why = 0;
 	int fd = open_mapped(pid, m, path, &st, &why);
 	if (fd < 0) {
 		if (!have)
 			st = (struct stat){.st_dev = makedev(m->major, m->minor), .st_ino = m->ino};
-		o = object_known(s, &st);
-		if (!o)
-			o = object_unreadable(s, &st, path, why_text(why));
-	} else if ((o = object_known(s, &st))) {
+		if (!file_known(s, &st))
+			object_unreadable(s, &st, path, why, why_text(why));
+		f = file_known(s, &st);
+	} else if ((f = file_known(s, &st))) {
 		close(fd);
 	} else {
 		char magic[4];
-		if (is_memory_file(m) && (pread(fd, magic, 4, 0) != 4 || memcmp(magic, "\177ELF", 4)))
+		if (is_memory_file(m) && (pread(fd, magic, 4, 0) != 4 || memcmp(magic, "\177ELF", 4))) {
 			close(fd); // JIT code
-		else
-			o = object_of_fd(s, fd, &st, path, root_of(s, pid));
+		} else {
+			object_of_fd(s, fd, &st, path, root_of(s, pid));
+			f = file_known(s, &st);
+		}
 	}
 	free(path);
-	return o;
+	return f;
+}
+
+static struct ProcMap mapping(struct Syms *s, int pid, const struct MapLine *m)
+{
+	struct ProcMap p = {m->start, m->end, m->off, .dev = makedev(m->major, m->minor), .ino = m->ino};
+	if (m->path_len == 6 && !memcmp(m->path, "[vdso]", 6))
+		p.obj = object_vdso(s, pid, m->start, m->end);
+	else if (m->ino && m->path_len && m->path[0] == '/')
+		p.file = mapped_file(s, pid, m);
+	if (p.file)
+		p.obj = p.file->obj;
+	if (!p.obj)
+		p.file_off = 0;
+	return p;
+}
+
+bool sym_proc_map(struct Syms *s, int pid, const char *path, struct ProcMap *m)
+{
+	struct MapLine line = {.start = m->start, .end = m->end, .off = m->file_off, .major = major(m->dev), .minor = minor(m->dev), .ino = m->ino,
+			       .exec = true, .path = path, .path_len = strlen(path)};
+	char link[96];
+	struct stat st;
+	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", pid, (unsigned long long)m->start, (unsigned long long)m->end);
+	if (stat(link, &st) || st.st_ino != m->ino) // gone, replaced, or not for us: what /proc says as a whole is clearer
+		return false;
+	syms_lock(s);
+	*m = mapping(s, pid, &line);
+	syms_unlock(s);
+	return true;
 }
 
 struct err *sym_proc_maps(struct Syms *s, int pid, struct ProcMap **out, u32 *n)
@@ -184,12 +215,7 @@ struct err *sym_proc_maps(struct Syms *s, int pid, struct ProcMap **out, u32 *n)
 		size_t len = nl ? (size_t)(nl - p) : (size_t)(end - p);
 		struct MapLine m;
 		if (procmaps_parse_line(p, len, &m) && m.exec) {
-			struct SymObject *o = mapped_object(s, pid, &m);
-			struct ProcMap *last = v.n ? &vec_last(&v) : NULL;
-			if (last && last->end == m.start && last->obj == o && (!o || last->file_off + (last->end - last->start) == m.off))
-				last->end = m.end;
-			else
-				vec_push(&v, ((struct ProcMap){m.start, m.end, o ? m.off : 0, o}));
+			vec_push(&v, mapping(s, pid, &m));
 		}
 		p += len + (nl != NULL);
 	}

@@ -18,6 +18,15 @@ struct Syms *syms_create(const struct SymOpts *o)
 	return s;
 }
 
+void syms_set_names(struct Syms *s, bool demangle, bool inlines, bool lines)
+{
+	syms_lock(s);
+	s->opts.no_demangle = !demangle;
+	s->opts.inlines = inlines;
+	s->opts.lines = lines;
+	syms_unlock(s);
+}
+
 void syms_destroy(struct Syms *s)
 {
 	if (!s)
@@ -30,6 +39,7 @@ void syms_destroy(struct Syms *s)
 	debuginfod_destroy(s);
 	map_deinit(&s->demangled);
 	map_deinit(&s->ksyms);
+	map_deinit(&s->places);
 	arena_deinit(&s->arena);
 	free(s->debug_dir);
 	pthread_mutex_destroy(&s->lock);
@@ -63,7 +73,7 @@ u32 sym_object_count(struct Syms *s)
 	return n;
 }
 
-struct SymObject *sym_object_path(struct Syms *s, const char *path)
+const struct SymFile *sym_file_path(struct Syms *s, const char *path)
 {
 	struct stat st;
 	if (stat(path, &st) || !S_ISREG(st.st_mode)) // not even opened: a device or a FIFO
@@ -76,19 +86,27 @@ struct SymObject *sym_object_path(struct Syms *s, const char *path)
 		return NULL;
 	}
 	syms_lock(s);
-	struct SymObject *o = object_known(s, &st);
-	if (o && o->fd >= 0)
+	const struct SymFile *f = file_known(s, &st);
+	if (f && f->fd >= 0) {
 		close(fd);
-	else
-		o = object_of_fd(s, fd, &st, path, NULL);
+	} else {
+		object_of_fd(s, fd, &st, path, NULL);
+		f = file_known(s, &st);
+	}
 	syms_unlock(s);
-	return o;
+	return f;
 }
 
-struct SymObject *sym_object_vdso(struct Syms *s)
+struct SymObject *sym_object_path(struct Syms *s, const char *path)
+{
+	const struct SymFile *f = sym_file_path(s, path);
+	return f ? f->obj : NULL;
+}
+
+struct SymObject *sym_object_vdso(struct Syms *s, u64 start)
 {
 	syms_lock(s);
-	struct SymObject *o = object_vdso(s, 0, 0, 0);
+	struct SymObject *o = object_vdso(s, 0, start, start);
 	syms_unlock(s);
 	return o;
 }
@@ -129,25 +147,43 @@ const char *syms_name(struct Syms *s, const char *raw)
 	return text == raw ? arena_strdup(&s->arena, raw) : text;
 }
 
+const char *syms_raw(struct Syms *s, const char *raw, const char *name)
+{
+	return strcmp(raw, name) ? arena_strdup(&s->arena, raw) : NULL;
+}
+
 // ---- file offset -> symbol
 struct SymHit object_off(struct Syms *s, struct SymObject *o, u64 off)
 {
-	struct SymHit h = {.module = o->path, .module_off = off};
+	struct SymHit h = {.module = o->path, .module_off = off, .module_addr = off};
 	struct ElfObj *e = elf_of(o);
-	u64 vaddr;
-	if (e && elffile_off_to_vaddr(&e->file, off, &vaddr))
-		elf_lookup(s, o, vaddr, &h);
+	if (e && elffile_off_to_vaddr(&e->file, off, &h.module_addr) && !go_lookup(o, h.module_addr, &h))
+		elf_lookup(s, o, h.module_addr, &h);
 	return h;
+}
+
+// hits[0] has the name of the function at off. With what is inlined there, and places.
+static u32 add_inlined(struct Syms *s, struct SymObject *o, u64 off, struct SymHit *hits, u32 max)
+{
+	u32 n = max > 1 || s->opts.lines ? go_inlined(s, o, hits[0].module_addr, hits, max) : 0;
+	if (n)
+		return n;
+	return s->opts.inlines || s->opts.lines ? object_inlined(s, o, off, hits, max) : 1;
 }
 
 struct SymHit sym_object_off(struct Syms *s, struct SymObject *o, u64 off)
 {
 	syms_lock(s);
 	struct SymHit h = object_off(s, o, off);
-	if (s->opts.lines)
-		object_inlined(s, o, off, &h, 1);
+	add_inlined(s, o, off, &h, 1);
 	syms_unlock(s);
 	return h;
+}
+
+bool sym_object_signal_return(struct SymObject *o, u64 off)
+{
+	struct ElfObj *e = elf_of(o);
+	return e && signal_code(&e->file, off);
 }
 
 u32 sym_object_off_inlined(struct Syms *s, struct SymObject *o, u64 off, struct SymHit *hits, u32 max)
@@ -156,7 +192,7 @@ u32 sym_object_off_inlined(struct Syms *s, struct SymObject *o, u64 off, struct 
 		return 0;
 	syms_lock(s);
 	hits[0] = object_off(s, o, off);
-	u32 n = s->opts.inlines || s->opts.lines ? object_inlined(s, o, off, hits, max) : 1;
+	u32 n = add_inlined(s, o, off, hits, max);
 	syms_unlock(s);
 	return n;
 }

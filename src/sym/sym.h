@@ -17,14 +17,19 @@ struct SymOpts {
 
 struct Syms *syms_create(const struct SymOpts *o);
 void syms_destroy(struct Syms *s);
+// The same options, known later; before the first lookup.
+void syms_set_names(struct Syms *s, bool demangle, bool inlines, bool lines);
 
 // ---- result of a lookup. Strings live as long as Syms.
 struct SymHit {
 	const char *name;   // NULL: unresolved
+	bool place;	    // name is "[object+0x...]": a function without a symbol, as an address in the object (as nm and addr2line have them)
+	const char *raw;    // the mangled name that `name` is made from; NULL: name itself, or not known
 	u64 off;	    // from the symbol's start
 	u64 start, size;    // of the symbol
 	const char *module; // kernel module without brackets, or object path, NULL unknown/vmlinux
 	u64 module_off;	    // user: file offset of the address
+	u64 module_addr;    // user: the address in the object, as nm and addr2line have it
 	const char *file;
 	u32 line;
 };
@@ -58,29 +63,47 @@ struct SymObject {
 	// access to the file's bytes: through the fd taken when first seen, so it works after exit, delete and replace
 	int fd;		   // -1: unreadable (why in `why`)
 	char *why;
+	bool denied;	   // why: no permission
 	void *priv;	   // elf.c's index
+};
+struct SymFile {	   // a file as it was when first seen; copies of a library are one object. Lives as long as Syms, nothing in it changes
+	struct SymFile *next; // private to sym/
+	u32 nr;		   // in the order they were seen
+	u64 dev, ino, size, mtime; // stat(2); ns
+	bool seen;	   // size and mtime are known
+	int fd;		   // -1: unreadable. While it is open, its inode number is no other file's
+	struct SymObject *obj;
 };
 struct ProcMap {	   // one line of /proc/PID/maps that is executable
 	u64 start, end, file_off;
 	struct SymObject *obj; // NULL: anonymous (JIT, stack)
+	const struct SymFile *file; // NULL: no file, or none that may be opened
+	u64 dev, ino;	   // as the kernel's text has them, which for some file systems (overlayfs, btrfs) is not as stat(2); ino 0: no file
 };
 // procmaps.c: executable mappings of a live process, sorted by start; from /proc/PID/maps, files opened by
 // /proc/PID/map_files/START-END, else /proc/PID/root/PATH. out is malloced. Error when the process is gone.
 struct err *sym_proc_maps(struct Syms *s, int pid, struct ProcMap **out, u32 *n);
+// One mapping of a file that the kernel told of: m has all but obj and file, which are set. False: the file cannot be found any more.
+bool sym_proc_map(struct Syms *s, int pid, const char *path, struct ProcMap *m);
 struct SymObject *sym_object(struct Syms *s, u32 id);		 // NULL if no such id
 u32 sym_object_count(struct Syms *s);
+const struct SymFile *sym_file_path(struct Syms *s, const char *path); // NULL if unreadable
 struct SymObject *sym_object_path(struct Syms *s, const char *path); // open by path (uprobe targets); NULL if unreadable
-struct SymObject *sym_object_vdso(struct Syms *s);
+// The vDSO that lies at start: 32-bit processes have another one, below 4 GB. NULL: none of those was seen yet.
+struct SymObject *sym_object_vdso(struct Syms *s, u64 start);
 
 // file offset in object -> symbol (.symtab, .dynsym, .gnu_debugdata, split debug files, PLT names "foo@plt"); demangled unless told not to.
 struct SymHit sym_object_off(struct Syms *s, struct SymObject *o, u64 file_off);
 // with inlined frames: hits[0] is the innermost; returns how many (>= 1); needs SymOpts.inlines, else 1.
 u32 sym_object_off_inlined(struct Syms *s, struct SymObject *o, u64 file_off, struct SymHit *hits, u32 max);
+// Does a signal trampoline begin there (known by its bytes: code that calls rt_sigreturn or sigreturn and does nothing else)?
+bool sym_object_signal_return(struct SymObject *o, u64 file_off);
 // virtual address in a live (or remembered) process: mapping, then perf-PID.map for anonymous code, then unresolved
 struct SymHit sym_pid_addr(struct Syms *s, int pid, u64 addr);
 // remember the mappings of pid now, so that its addresses resolve after it is gone; cheap if known already
+struct SymHit sym_pid_jit(struct Syms *s, int pid, u64 addr); // the same of an address that was in no file
 void sym_pid_remember(struct Syms *s, int pid);
-void sym_pid_set_maps(struct Syms *s, int pid, const struct ProcMap *maps, u32 n); // from unwind/procs.c
+void sym_pid_set_maps(struct Syms *s, int pid, const struct ProcMap *maps, u32 n); // from track/procs.c
 
 // ---- ELF symbols by name, for uprobes and uaddr
 struct SymDef {
@@ -98,9 +121,23 @@ bool sym_object_find(struct Syms *s, struct SymObject *o, const char *name, stru
 enum SymLine { SYM_LINE_OK, SYM_LINE_NO_DWARF, SYM_LINE_NO_UNIT, SYM_LINE_AMBIGUOUS, SYM_LINE_NO_CODE };
 enum SymLine sym_object_line(struct Syms *s, struct SymObject *o, const char *file, u32 line, u32 col, u64 *vaddr, struct Str *units);
 bool sym_object_addr_to_off(struct SymObject *o, u64 vaddr, u64 *file_off);
+bool sym_object_is_code(struct SymObject *o, u64 vaddr); // does the file say that instructions are there?
+bool sym_object_is_32(struct SymObject *o); // 32-bit code
+// A Go program (or one with Go in it): [*lo, *hi) is Go's code, all of it if the bounds are not known. False: nothing of Go.
+bool sym_object_go_text(struct Syms *s, struct SymObject *o, u64 *lo, u64 *hi);
+bool sym_object_go_in_registers(struct Syms *s, struct SymObject *o); // Go passes arguments and results in registers (1.18); false: not known to
+// The parts of o that are loaded, those with code first; returns how many of them are in out, 0 when o is no ELF file.
+struct SymSegment {
+	u64 vaddr, off, size; // size in the file
+};
+u32 sym_object_segments(struct SymObject *o, struct SymSegment *out, u32 max);
+// Build id of the running kernel (module NULL) or of a loaded module; 0: not known
+u32 sym_kernel_build_id(const char *module, u8 out[20]);
 // "libc" / "c" -> /lib/x86_64-linux-gnu/libc.so.6 through ld.so.cache; a path as is; a bare program name through $PATH. With pid != 0 in
 // the eyes of that process (/proc/PID/root is put in front if its root is not ours). malloced; error names what was tried.
 struct err *sym_resolve_path(const char *name, int pid, char **out);
+// "pthread", "libdl", "librt.so.1": one of those whose functions glibc 2.34 moved into libc, leaving empty libraries behind.
+bool sym_moved_to_libc(const char *lib);
 
 // needed.c: names of the libraries that o was linked with, as written in it ("libc.so.6"); valid during the call
 void sym_object_needed(struct Syms *s, struct SymObject *o, void (*fn)(void *, const char *name), void *arg);

@@ -1,4 +1,4 @@
-// Shared by the stack tools: options, script templates, reports.
+// Shared by the stack tools: options, scripts, reports.
 #ifndef SONDE_TOOL_INTERNAL_H
 #define SONDE_TOOL_INTERNAL_H
 #include "out/report.h"
@@ -21,8 +21,9 @@ struct ToolOpts {
 	long state;		 // task state bitmask, -1 any
 	u32 by;			 // enum ByWhat, 0 the tool's choice
 	u64 chain;		 // offwaketime: wakers followed
-	bool folded, delim, annotate, idle, offsets, addrs, per_thread, json, timestamps, print_script, check, incomplete, inlines, lines, why_incomplete;
-	const char *flame, *pprof, *out;
+	bool folded, delim, annotate, idle, offsets, addrs, per_thread, json, timestamps, print_script, check, incomplete, inlines, lines, no_lines, why_incomplete;
+	struct OutputFiles files;
+	const char *out, *title;
 	bool unwind_fp, tree;
 	u32 dump;
 	u64 stack_entries;	 // --stack-storage-size
@@ -30,39 +31,46 @@ struct ToolOpts {
 	bool regex, per_pid, many;
 	struct Str probes;	 // stackcount: attach points made from the pattern
 	u64 keys;		 // entries of the count map
-};
-
-struct ToolOption {
-	char c;		   // short form, 0 none
-	const char *name;  // long form, NULL none
-	const char *arg;   // NULL: a flag
-	const char *help;
-	const char *(*set)(struct ToolOpts *o, const char *val); // NULL, or what is wrong
-	bool all;	   // every tool takes it
+	VEC(struct Param) params; // of the options that were given: long name and text
+	const char *map;	 // --map: of a script
+	const struct StackMap *keyed; // a script's, once it is known
+	bool done;		 // something was printed which is all that was asked for
 };
 
 // The elements of a row's key, in order, nested tuples flattened.
-#define KEY_PARTS_MAX 40
 struct KeyParts {
 	u64 ints[KEY_PARTS_MAX];
 	const char *strs[KEY_PARTS_MAX];
 	const struct Value *user[KEY_PARTS_MAX], *kern[KEY_PARTS_MAX];
 	u32 nints, nstrs, nuser, nkern;
+	const struct Value *others[KEY_PARTS_MAX]; // all but stacks
+	u32 nothers;
 };
+
+// anymap.c: the map of any script that is reported as stacks
+struct StackMap {
+	struct MapDef *def;
+	u32 comm, pid;	// numbers of KeyParts.others; NO_PART: it has none
+	const char *labels[KEY_PARTS_MAX]; // names of the others, in order
+};
+enum { NO_PART = ~0u };
+// The one that o->map names, or the only one; NULL with *e NULL: there are several, or none
+struct StackMap *stackmap_pick(const struct ToolOpts *o, const struct Program *p, struct Arena *a, struct err **e);
 
 struct StackSet;
 struct Tool {
+	bool reports;		    // a script's map of stacks is printed as a report, whatever the options
+	bool script;		    // of the user's: what is not said here is found out when it has been compiled
 	const char *name, *summary;
-	const char *const *options; // of tool_options: "p" or "flame", "c/cpu" where a letter has several rows; NULL-terminated
-	const char *template;	    // script with {{gaps}}
+	const char *const *options; // its own, beside those of every tool (options.c): "L" or "state", "c/cpu" where a letter has several rows; NULL-terminated
+	const char *text;	    // of its script
 	const char *positional;	    // "[SECONDS]"
 	const char *unit, *title;   // of its values
 	u32 max_positional;
 	const char *const *parts;   // names of StackSample.part; NULL: values are not split
 	bool own_reports;	    // with -i the script prints @samples when a report is due
-	u32 div;		    // values are divided by it: counted in nanoseconds, shown in microseconds; 0: 1
+	u64 div;		    // values are divided by it: counted in nanoseconds, shown in microseconds; 0: 1
 	const char *end;	    // last line of text output; NULL none
-	bool (*gap)(const struct ToolOpts *o, const char *name, struct Str *out); // fills one gap of the template
 	const char *(*check)(struct ToolOpts *o); // options that do not go together; NULL fine
 	int (*prepare)(struct ToolOpts *o);	  // NULL; work before the script is made; not 0: exit status, said on stderr
 	void (*header)(const struct ToolOpts *o, struct RunCtx *rc, FILE *out); // without " for N secs." when timed is set
@@ -73,20 +81,30 @@ struct Tool {
 	struct err *(*check_report)(const struct ToolOpts *o, struct RunCtx *rc, FILE *out);  // --check; NULL
 	void (*print)(const struct StackProfile *p, const struct ToolOpts *o, FILE *out);     // NULL: stacks_multiline
 	const char *examples;
+	void (*usage)(const struct Tool *t, FILE *out); // NULL: tool_usage
 };
 
 extern const struct Tool tool_profile, tool_offcputime, tool_wakeuptime, tool_offwaketime, tool_stackcount;
-extern const struct ToolOption tool_options[];
-extern const u32 ntool_options;
 
-// options.c: false: said on stderr, *rc is the exit status
+// options.c
+void toolopts_deinit(struct ToolOpts *o);
+// false: said on stderr, *rc is the exit status
 bool tool_parse(const struct Tool *t, int argc, char **argv, struct ToolOpts *o, int *rc);
+struct OptionRows;
+struct OptionScan;
+int tool_take_options(struct ToolOpts *o, struct OptionScan *scan); // 0, or the exit status after an error was printed
+int tool_take_duration(struct ToolOpts *o, const char *arg);	    // likewise
+int tool_usage_error(const struct Tool *t, const char *fmt, ...) PRINTF_LIKE(2, 3); // prints it; the exit status
+void script_tool_rows(struct OptionRows *rows); // the options that every script in the tools' path has
 // script.c
-void tool_script(const struct Tool *t, const struct ToolOpts *o, struct Str *out);
-// Gaps every tool may use: filter cond id stacks keys me depth
-bool gap_common(const struct ToolOpts *o, const char *name, struct Str *out);
+void script_params(struct ToolOpts *o); // of the options given those that the script asks for
+void script_print(const struct ToolOpts *o, FILE *out); // with the options as its settings
 const char *stack_words(const struct ToolOpts *o); // "user + kernel"
 void thread_words(const struct ToolOpts *o, FILE *out); // "all threads", "PID 5", "user threads"
+
+// running.c: a session with reports as o says; the exit status
+bool outputs_writable(const struct ToolOpts *o); // said on stderr if not
+int stacks_run(struct Options *so, struct ToolOpts *o, struct Tool *made);
 
 // report.c
 struct StackSet { // samples of a map, symbolized, equal ones merged, ascending by value
@@ -94,18 +112,43 @@ struct StackSet { // samples of a map, symbolized, equal ones merged, ascending 
 	struct StackProfile prof;
 	VEC(struct StackSample) samples;
 	u64 missed; // events whose stack was lost
+	u64 negative; // rows that no picture can show
 };
+void row_stacks(const struct KeyParts *k, struct StackSample *s); // the stacks, and what stands for those that are missing
+void row_named(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s); // anymap.c: by o->keyed
+struct err *stackset_add(struct StackSet *s, struct RunCtx *rc, struct MapDef *m, const struct ToolOpts *o, bool take); // take: m is empty then
 void row_plain(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s);
 // Appends the rows of a map, which is empty then
 struct err *stackset_take(struct StackSet *s, struct RunCtx *rc, const char *map, const struct ToolOpts *o);
-void stackset_finish(struct StackSet *s, const struct ToolOpts *o); // merges, sorts, fills prof
+void stackset_finish(struct StackSet *s, const struct ToolOpts *o, bool merge); // sorts, fills prof; merge: rows that would look alike become one
 void stackset_deinit(struct StackSet *s);
 void stacks_multiline(const struct StackProfile *p, const struct ToolOpts *o, FILE *out);
 void stacks_json(const struct StackProfile *p, const struct ToolOpts *o, FILE *out);
 void frame_line(const struct Frame *f, const struct ToolOpts *o, const char *indent, FILE *out);
+// total.c
+#define TOTAL_FRAMES_MAX (4u << 20) // 370 MB
+struct StackTotal {
+	struct StackSet set;	// of all reports, in no order
+	struct Map texts;	// names the set points to
+	u32 *slots, nslots;	// index of set.samples + 1
+	struct Frame *tmp;
+	u32 tmp_cap;
+	struct Value labels[KEY_PARTS_MAX];
+	u64 nframes, max_frames; // kept; 0: TOTAL_FRAMES_MAX
+	u64 rest;		// times that a row came for whose stack there was no room; their values are in one row
+};
+void total_add(struct StackTotal *t, const struct StackSet *s); // before stackset_finish divides its values
+void total_borrow(struct StackTotal *t, const struct StackSet *s); // of one report only: nothing is copied, s must live as long
+void total_deinit(struct StackTotal *t);
 // tree.c
 void tree_begin(struct ToolOpts *o); // adds the descendants there are to o->pids
 void tree_attached(const struct ToolOpts *o, struct RunCtx *rc); // and those that were born until the script saw all forks
+bool tree_lives(struct RunCtx *rc); // is there still one of them?
+bool any_lives(const char *list); // "1,2,3": processes or threads, has one of them not ended?
+// propose.c
+struct Syms;
+void propose_pattern(struct Syms *syms, const char *name, bool kernel); // on stderr; kernel: it was to be a kernel function
+bool kernel_lacks(struct Syms *syms, const char *name); // no function of that name, surely
 // progress.c
 struct Progress {
 	bool on, shown;
@@ -114,14 +157,6 @@ struct Progress {
 void progress_init(struct Progress *p, u64 now_ns);
 void progress_tick(struct Progress *p, struct RunCtx *rc, const struct ToolOpts *o, u64 now_ns, u64 (*clock)(void));
 void progress_erase(struct Progress *p); // before anything else is printed
-// script.c: a part of a condition
-void add_and(struct Str *out); // " && " unless out is empty
-void add_list_test(struct Str *out, const char *what, const char *list); // "(what == 1 || what == 2)"
-void add_quoted(struct Str *out, const char *s); // a string of the language
-bool pids_in_map(const struct ToolOpts *o); // the processes asked for are keys of @pids (and, with --tree, threads of @tree)
-// taskcond.c: the options' filters on a thread that is not the current one; task: an expression of type struct task_struct *
-void task_id(const char *task, bool thread, struct Str *out); // task's id, or its process's; in a pid namespace by means of @level
-void task_condition(const struct ToolOpts *o, const char *task, struct Str *out);
 // offcheck.c
 struct err *offcheck_report(const struct ToolOpts *o, struct RunCtx *rc, FILE *out);
 #endif

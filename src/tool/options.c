@@ -1,10 +1,11 @@
-// Options of the tools: one table for all of them, a tool names the rows it takes.
+// Options of the tools: one table of those that every tool takes, one of the others, of which a tool names the ones it takes.
+// In: argv. Out: struct ToolOpts.
+#include "base/options.h"
 #include "tool/internal.h"
-#include <getopt.h>
 #include <linux/magic.h>
 #include <sys/vfs.h>
 
-static const char *set_number(u64 *to, const char *v, bool zero_ok)
+static const char *read_number(u64 *to, const char *v, bool zero_ok)
 {
 	const char *digits = *v == '-' ? v + 1 : v;
 	u64 n;
@@ -21,7 +22,7 @@ static const char *set_number(u64 *to, const char *v, bool zero_ok)
 }
 
 #define PID_LIMIT (1 << 22) // PID_MAX_LIMIT of include/linux/threads.h
-static const char *set_list(struct Str *to, const char *v)
+static const char *read_list(struct Str *to, const char *v)
 {
 	for (const char *p = v;; p++) {
 		size_t n = strcspn(p, ",");
@@ -31,7 +32,7 @@ static const char *set_list(struct Str *to, const char *v)
 			return "must be an integer";
 		memcpy(num, p, n);
 		num[n] = 0;
-		const char *bad = set_number(&id, num, false);
+		const char *bad = read_number(&id, num, false);
 		if (!bad && id > PID_LIMIT)
 			bad = "is beyond the ids that Linux gives (4194304 at most)";
 		if (bad)
@@ -43,7 +44,7 @@ static const char *set_list(struct Str *to, const char *v)
 	}
 }
 
-static const char *set_cpus(struct Str *to, const char *v)
+static const char *read_cpus(struct Str *to, const char *v)
 {
 	for (const char *p = v;; p++) {
 		size_t n = strcspn(p, ","), dash = strcspn(p, "-,");
@@ -53,11 +54,11 @@ static const char *set_cpus(struct Str *to, const char *v)
 		if (!n || n >= sizeof(num) || !dash)
 			return n && !dash ? "must be positive" : "must be a CPU, a range or a list of them (0,2-3)";
 		snprintf(num, sizeof(num), "%.*s", (int)dash, p);
-		bad = set_number(&lo, num, true);
+		bad = read_number(&lo, num, true);
 		hi = lo;
 		if (!bad && dash < n) {
 			snprintf(num, sizeof(num), "%.*s", (int)(n - dash - 1), p + dash + 1);
-			bad = set_number(&hi, num, true);
+			bad = read_number(&hi, num, true);
 		}
 		if (!bad && hi < lo)
 			bad = "has a range that ends before it begins";
@@ -72,26 +73,44 @@ static const char *set_cpus(struct Str *to, const char *v)
 	}
 }
 
+static struct err *wrong(const char *what) // NULL: nothing
+{
+	return what ? err_new("%s", what) : NULL;
+}
+
 // A setter a row: the field and how it is read.
 #define FLAG(id, stmt)                                                                                                 \
-	static const char *set_##id(struct ToolOpts *o, const char *v)                                                 \
+	static struct err *set_##id(void *to, const struct Option *row, const char *v)                                 \
 	{                                                                                                              \
+		struct ToolOpts *o = to;                                                                               \
 		stmt;                                                                                                  \
 		return NULL;                                                                                           \
 	}
 #define EXCL(id, field, val, none, other)                                                                              \
-	static const char *set_##id(struct ToolOpts *o, const char *v)                                                 \
+	static struct err *set_##id(void *to, const struct Option *row, const char *v)                                 \
 	{                                                                                                              \
+		struct ToolOpts *o = to;                                                                               \
 		if (o->field != none && o->field != val)                                                               \
-			return "is not allowed with " other;                                                           \
+			return wrong("is not allowed with " other);                                                           \
 		o->field = val;                                                                                        \
 		return NULL;                                                                                           \
 	}
 #define NUMBER(id, field, zero_ok)                                                                                     \
-	static const char *set_##id(struct ToolOpts *o, const char *v) { return set_number(&o->field, v, zero_ok); }
+	static struct err *set_##id(void *to, const struct Option *row, const char *v)                                 \
+	{                                                                                                              \
+		return wrong(read_number(&((struct ToolOpts *)to)->field, v, zero_ok));                                \
+	}
 
-static const char *set_p(struct ToolOpts *o, const char *v) { return o->tids.n ? "is not allowed with -L/-t" : set_list(&o->pids, v); }
-static const char *set_L(struct ToolOpts *o, const char *v) { return o->pids.n ? "is not allowed with -p" : set_list(&o->tids, v); }
+static struct err *set_p(void *to, const struct Option *row, const char *v)
+{
+	struct ToolOpts *o = to;
+	return wrong(o->tids.n ? "is not allowed with -L/-t" : read_list(&o->pids, v));
+}
+static struct err *set_L(void *to, const struct Option *row, const char *v)
+{
+	struct ToolOpts *o = to;
+	return wrong(o->pids.n ? "is not allowed with -p" : read_list(&o->tids, v));
+}
 EXCL(U, stacks, STACKS_USER, STACKS_BOTH, "-K")
 EXCL(K, stacks, STACKS_KERNEL, STACKS_BOTH, "-U")
 EXCL(u, threads, THREADS_USER, THREADS_ALL, "-k")
@@ -118,53 +137,68 @@ FLAG(r, o->regex = true)
 FLAG(P, o->per_pid = true)
 FLAG(T, o->timestamps = true)
 FLAG(v, o->addrs = true)
-FLAG(flame, o->flame = v)
-FLAG(pprof, o->pprof = v)
+FLAG(title, o->title = v)
 FLAG(o, o->out = v)
+FLAG(map, o->map = v)
 NUMBER(i, interval, false)
 NUMBER(seconds, duration, false)
 NUMBER(min, min_us, true)
 NUMBER(max, max_us, false)
 // MAX is written out in the message.
 #define NUMBER_UP_TO(id, field, MAX)                                                                                    \
-	static const char *set_##id(struct ToolOpts *o, const char *v)                                                 \
+	static struct err *set_##id(void *to, const struct Option *row, const char *v)                                 \
 	{                                                                                                              \
-		const char *bad = set_number(&o->field, v, false);                                                     \
-		return bad ? bad : o->field > MAX ? "can be " #MAX " at most" : NULL;                                  \
+		struct ToolOpts *o = to;                                                                               \
+		const char *bad = read_number(&o->field, v, false);                                                     \
+		return wrong(bad ? bad : o->field > MAX ? "can be " #MAX " at most" : NULL);                                  \
 	}
 NUMBER_UP_TO(depth, depth, 1024)
 NUMBER_UP_TO(keys, keys, 100000000)
 NUMBER_UP_TO(storage, stack_entries, 100000000)
-static const char *set_comm(struct ToolOpts *o, const char *v)
+static struct err *set_comm(void *to, const struct Option *row, const char *v)
 {
+	struct ToolOpts *o = to;
 	o->comm = v;
-	return *v ? NULL : "must not be empty";
+	return wrong(*v ? NULL : "must not be empty");
 }
 
-static const char *set_C(struct ToolOpts *o, const char *v) { return set_cpus(&o->cpus, v); }
-
-static const char *set_cgroup(struct ToolOpts *o, const char *v)
+static struct err *set_file(void *to, const struct Option *row, const char *v)
 {
+	((struct ToolOpts *)to)->files.path[(uintptr_t)row->data] = v;
+	return NULL;
+}
+
+static struct err *set_C(void *to, const struct Option *row, const char *v)
+{
+	struct ToolOpts *o = to;
+	return wrong(read_cpus(&o->cpus, v));
+}
+
+static struct err *set_cgroup(void *to, const struct Option *row, const char *v)
+{
+	struct ToolOpts *o = to;
 	struct statfs fs;
 	if (statfs(v, &fs))
-		return "is not there";
+		return wrong("is not there");
 	o->cgroup = v;
-	return fs.f_type == CGROUP2_SUPER_MAGIC ? NULL : "takes a directory of cgroup v2";
+	return wrong(fs.f_type == CGROUP2_SUPER_MAGIC ? NULL : "takes a directory of cgroup v2");
 }
 
-static const char *set_state(struct ToolOpts *o, const char *v)
+static struct err *set_state(void *to, const struct Option *row, const char *v)
 {
+	struct ToolOpts *o = to;
 	u64 n;
-	const char *bad = set_number(&n, v, true);
+	const char *bad = read_number(&n, v, true);
 	if (!bad && n > 0xffff)
 		bad = "is a bit mask of task states: 0 runnable, 1 interruptible, 2 uninterruptible, ...";
 	if (!bad)
 		o->state = (long)n;
-	return bad;
+	return wrong(bad);
 }
 
-static const char *set_by(struct ToolOpts *o, const char *v)
+static struct err *set_by(void *to, const struct Option *row, const char *v)
 {
+	struct ToolOpts *o = to;
 	static const struct { const char *name; u32 bits; } words[] = {
 		{"blocked", BY_BLOCKED}, {"runq", BY_RUNQ}, {"preempted", BY_PREEMPTED}, {"all", BY_BLOCKED | BY_RUNQ | BY_PREEMPTED}};
 	for (const char *p = v; *p;) {
@@ -172,61 +206,66 @@ static const char *set_by(struct ToolOpts *o, const char *v)
 		for (i = 0; i < ARRAY_LEN(words) && (strlen(words[i].name) != n || strncmp(words[i].name, p, n)); i++)
 			;
 		if (i == ARRAY_LEN(words))
-			return "takes blocked, runq, preempted or all, separated by commas";
+			return wrong("takes blocked, runq, preempted or all, separated by commas");
 		o->by |= words[i].bits;
 		p += n + (p[n] == ',');
 	}
-	return o->by ? NULL : "takes blocked, runq, preempted or all, separated by commas";
+	return wrong(o->by ? NULL : "takes blocked, runq, preempted or all, separated by commas");
 }
 
-static const char *set_complete(struct ToolOpts *o, const char *v)
+static struct err *set_complete(void *to, const struct Option *row, const char *v)
 {
+	struct ToolOpts *o = to;
 	if (strcmp(v, "on") && strcmp(v, "off"))
-		return "takes on or off";
+		return wrong("takes on or off");
 	o->incomplete = !strcmp(v, "off");
 	return NULL;
 }
 
-static const char *set_chain(struct ToolOpts *o, const char *v)
+static struct err *set_chain(void *to, const struct Option *row, const char *v)
 {
-	const char *bad = set_number(&o->chain, v, false);
-	return bad ? bad : o->chain > 8 ? "can be 8 at most" : NULL;
+	struct ToolOpts *o = to;
+	const char *bad = read_number(&o->chain, v, false);
+	return wrong(bad ? bad : o->chain > 8 ? "can be 8 at most" : NULL);
 }
 
-static const char *set_F(struct ToolOpts *o, const char *v)
+static struct err *set_F(void *to, const struct Option *row, const char *v)
 {
-	return o->count ? "is not allowed with -c" : set_number(&o->hz, v, false);
+	struct ToolOpts *o = to;
+	return wrong(o->count ? "is not allowed with -c" : read_number(&o->hz, v, false));
 }
 
-static const char *set_c(struct ToolOpts *o, const char *v)
+static struct err *set_c(void *to, const struct Option *row, const char *v)
 {
-	return o->hz ? "is not allowed with -F" : set_number(&o->count, v, false);
+	struct ToolOpts *o = to;
+	return wrong(o->hz ? "is not allowed with -F" : read_number(&o->count, v, false));
 }
 
-static const char *set_unwind(struct ToolOpts *o, const char *v)
+static struct err *set_unwind(void *to, const struct Option *row, const char *v)
 {
+	struct ToolOpts *o = to;
 	if (strcmp(v, "fp") && strcmp(v, "dwarf"))
-		return "takes fp or dwarf";
+		return wrong("takes fp or dwarf");
 	o->unwind_fp = !strcmp(v, "fp");
 	return NULL;
 }
 
-static const char *set_D(struct ToolOpts *o, const char *v)
+static struct err *set_D(void *to, const struct Option *row, const char *v)
 {
-	if (strcmp(v, "ir") && strcmp(v, "bpf") && strcmp(v, "ast") && strcmp(v, "maps"))
-		return "takes ast, ir, bpf or maps";
-	o->dump = *v == 'i' ? DUMP_IR : *v == 'b' ? DUMP_BPF : *v == 'a' ? DUMP_AST : DUMP_MAPS;
+	struct ToolOpts *o = to;
+	o->dump = passes_named(v, strlen(v));
+	return wrong(o->dump ? NULL : "takes a name that 'sonde -d help' lists");
+}
+
+static struct err *set_h(void *to, const struct Option *row, const char *v)
+{
+	struct ToolOpts *o = to;
+	(o->tool->usage ? o->tool->usage : tool_usage)(o->tool, stdout);
+	o->done = true;
 	return NULL;
 }
 
-static const char *set_h(struct ToolOpts *o, const char *v)
-{
-	tool_usage(o->tool, stdout);
-	return "";
-}
-
-const struct ToolOption tool_options[] = {
-	{'p', "pid", "PID,...", "these processes only", set_p, true},
+static const struct Option own_options[] = { // a tool names those it takes
 	{'L', "tid", "TID,...", "these threads only", set_L},
 	{'t', "tid", "TID,...", "these threads only", set_L},
 	{'U', "user-stacks-only", NULL, "user stacks only", set_U},
@@ -239,7 +278,6 @@ const struct ToolOption tool_options[] = {
 	{'d', "delimited", NULL, "a line between user and kernel stack", set_d},
 	{'a', "annotations", NULL, "mark kernel frames with _[k]", set_a},
 	{'I', "include-idle", NULL, "idle too", set_I},
-	{'f', "folded", NULL, "one line a stack, for flame graph tools", set_f, true},
 	{'C', "cpu", "CPU,...", "these CPUs only (2, 0-3, 0,2-3)", set_C},
 	{'c', "cpu", "CPU", "this CPU only", set_C},
 	{'m', "min-block-time", "US", "only intervals of at least that many microseconds (1)", set_min},
@@ -253,71 +291,118 @@ const struct ToolOption tool_options[] = {
 	{'r', "regexp", NULL, "the pattern is a POSIX extended regular expression", set_r},
 	{'P', "perpid", NULL, "stacks of each process separately", set_P},
 	{'T', "timestamp", NULL, "print the time of each report", set_T},
-	{'v', "verbose", NULL, "show raw addresses", set_v},
+	{'v', "verbose", NULL, "show addresses: virtual ones, file:... in the file", set_v},
 	{'D', "duration", "SECONDS", "stop after SECONDS", set_seconds},
-	{'A', "addresses", NULL, "show addresses", set_A},
+	{'A', "addresses", NULL, "show addresses: virtual ones, file:... in the file", set_A},
 	{'s', "offset", NULL, "show offsets within functions", set_s},
 	{0, "per-thread", NULL, "one row a thread instead of a process", set_per_thread},
-	{0, "comm", "GLOB", "only processes whose name matches", set_comm, true},
-	{0, "cgroup", "PATH", "only members of this cgroup (a directory of cgroup v2) and those below", set_cgroup, true},
-	{0, "cgroupmap", "PATH", "only cgroups whose ids are keys of this pinned map", set_cgroupmap, true},
-	{0, "mntnsmap", "PATH", "only mount namespaces whose ids are keys of this pinned map", set_mntnsmap, true},
-	{0, "tree", NULL, "with -p: their descendants too, also those made while tracing", set_tree, true},
-	{0, "depth", "N", "at most N frames a stack", set_depth, true},
-	{0, "stack-storage-size", "N", "room for N different stacks of each size class (16384 to 262144)", set_storage, true},
-	{0, "hash-storage-size", "N", "keys the count map may hold (100000)", set_keys, true},
-	{'i', "interval", "SECONDS", "report every SECONDS", set_i, true},
-	{0, "flame", "FILE", "write a flame graph (SVG)", set_flame, true},
-	{0, "pprof", "FILE", "write a pprof profile (gzipped)", set_pprof, true},
-	{0, "json", NULL, "report as JSON", set_json, true},
-	{'o', "output", "FILE", "write the report to FILE", set_o, true},
 	{0, "unwind", "fp|dwarf", "how user stacks are walked (dwarf)", set_unwind},
-	{0, "inlines", NULL, "inlined functions in user stacks (needs debug information)", set_inlines, true},
-	{0, "lines", NULL, "source lines in user stacks (needs debug information)", set_lines, true},
-	{0, "why-incomplete", NULL, "at the end, how many user stacks were whole and why the others were not", set_why, true},
-	{0, "print-script", NULL, "print the script this runs, and stop", set_print_script, true},
-	{0, "dump", "STAGE", "print what a stage of the compiler made, and stop", set_D, true},
-	{'h', "help", NULL, "this help", set_h, true},
 };
-const u32 ntool_options = ARRAY_LEN(tool_options);
+static const struct Option common_options[] = {
+	{'p', "pid", "PID,...", "these processes only", set_p},
+	{'f', "folded", NULL, "one line a stack, for flame graph tools", set_f},
+	{0, "comm", "GLOB", "only processes whose name matches", set_comm},
+	{0, "cgroup", "PATH", "only members of this cgroup (a directory of cgroup v2) and those below", set_cgroup},
+	{0, "cgroupmap", "PATH", "only cgroups whose ids are keys of this pinned map", set_cgroupmap},
+	{0, "mntnsmap", "PATH", "only mount namespaces whose ids are keys of this pinned map", set_mntnsmap},
+	{0, "tree", NULL, "with -p: their descendants too, also those made while tracing", set_tree},
+	{0, "depth", "N", "at most N frames a stack", set_depth},
+	{0, "stack-storage-size", "N", "room for N different stacks of each size class (16384 to 262144)", set_storage},
+	{0, "hash-storage-size", "N", "keys the count map may hold (100000)", set_keys},
+	{'i', "interval", "SECONDS", "report every SECONDS", set_i},
+#define OUTPUT(option, addresses, what, help, write) {0, #option, "FILE", help, set_file, (const void *)OUTPUT_##option},
+#include "out/outputs.def"
+	{0, "title", "TEXT", "the heading of flame graph and page", set_title},
+	{0, "json", NULL, "report as JSON", set_json},
+	{'o', "output", "FILE", "write the report to FILE", set_o},
+	{0, "inlines", NULL, "inlined functions in user stacks (needs debug information)", set_inlines},
+	{0, "lines", NULL, "source lines in user stacks (needs debug information)", set_lines},
+	{0, "why-incomplete", NULL, "at the end, how many user stacks were whole and why the others were not", set_why},
+	{0, "print-script", NULL, "print the script this runs, and stop", set_print_script},
+	{0, "dump", "STAGE", "print what a stage of the compiler made, and stop", set_D},
+	{'h', "help", NULL, "this help", set_h},
+};
 
-static bool takes(const struct Tool *t, const struct ToolOption *row)
+// What a run of any script takes besides its own options (cmdline.c): reports of its map of stacks.
+const struct Option report_options[] = {
+	{0, "folded", NULL, "the map that is keyed by stacks: one line a stack, for flame graph tools", set_f},
+	{0, "json", NULL, "... as JSON, a line for each stack (-f json: all output, maps as maps)", set_json},
+#include "out/outputs.def"
+#undef OUTPUT
+	{0, "title", "TEXT", "the heading of flame graph and page", set_title},
+	{'i', "interval", "SECONDS", "report it every SECONDS, counted from zero", set_i},
+	{0, "duration", "SECONDS", "stop after SECONDS", set_seconds},
+	{0, "map", "@NAME", "which map, if several are keyed by stacks", set_map},
+	{0, "delimited", NULL, "with --folded: a line between user and kernel stack", set_d},
+	{0, "annotations", NULL, "with --folded: mark kernel frames with _[k]", set_a},
+};
+const u32 nreport_options = ARRAY_LEN(report_options);
+
+// By what a tool calls it: "p" or "flame", "c/cpu" where a letter has several rows. NULL: not in that table.
+static const struct Option *named(const struct Option *table, size_t ntable, const char *n)
 {
-	if (row->all)
-		return true;
-	for (const char *const *n = t->options; *n; n++) {
-		if ((*n)[0] == row->c && (*n)[1] == '/' && row->name && !strcmp(*n + 2, row->name))
-			return true;
-		if ((*n)[1] && (*n)[1] != '/' && row->name && !strcmp(*n, row->name))
-			return true;
-		if ((*n)[1] || (*n)[0] != row->c)
-			continue;
-		const struct ToolOption *first = tool_options; // of the rows with that letter
-		while (first->c != row->c)
-			first++;
-		if (first == row)
-			return true;
+	for (const struct Option *o = table; o < table + ntable; o++) {
+		bool letter = o->letter == n[0] && (!n[1] || n[1] == '/'), name = n[1] && o->name && !strcmp(o->name, n[1] == '/' ? n + 2 : n);
+		if (n[1] == '/' ? letter && name : letter || name)
+			return o;
 	}
-	return false;
+	return NULL;
+}
+
+static void add_rows(const struct Tool *t, struct OptionRows *rows)
+{
+	for (const char *const *n = t->options; *n; n++) {
+		const struct Option *o = named(own_options, ARRAY_LEN(own_options), *n);
+		if (o)
+			vec_push(&rows->v, o);
+		else // a tool may name those, too
+			assert(named(common_options, ARRAY_LEN(common_options), *n));
+	}
+	for (size_t i = 0; i < ARRAY_LEN(common_options); i++)
+		vec_push(&rows->v, &common_options[i]);
+}
+
+static const struct Option *common(const char *name)
+{
+	const struct Option *o = named(common_options, ARRAY_LEN(common_options), name);
+	o = o ? o : named(own_options, ARRAY_LEN(own_options), name);
+	return o ? o : named(report_options, nreport_options, name);
+}
+
+void script_tool_rows(struct OptionRows *rows)
+{
+	static const char *const names[] = {
+		"folded", "d/delimited", "a/annotations", "json",
+#define OUTPUT(option, addresses, what, help, write) #option,
+#include "out/outputs.def"
+#undef OUTPUT
+		"title", "map", "A/addresses", "s/offset", "T/timestamp", "i/interval", "output", "inlines", "lines", "why-incomplete", "stack-storage-size",
+		"unwind", "print-script", "dump", "help"};
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		assert(common(names[i]));
+		vec_push(&rows->v, common(names[i]));
+	}
 }
 
 void tool_usage(const struct Tool *t, FILE *out)
 {
+	struct OptionRows rows = {0};
+	add_rows(t, &rows);
 	fprintf(out, "USAGE: sonde %s [options] %s\n\n%s\n\nOPTIONS:\n", t->name, t->positional, t->summary);
-	for (u32 i = 0; i < ntool_options; i++) {
-		const struct ToolOption *r = &tool_options[i];
-		char left[64];
-		if (!takes(t, r))
-			continue;
-		snprintf(left, sizeof(left), "%s%c%s%s%s%s%s", r->c ? "-" : "  ", r->c ? r->c : ' ', r->c && r->name ? ", " : r->c ? "" : " ",
-			 r->name ? "--" : "", r->name ? r->name : "", r->arg ? " " : "", r->arg ? r->arg : "");
-		fprintf(out, "    %-34s %s\n", left, r->help);
-	}
+	options_help(&rows, out);
 	fprintf(out, "\nEXAMPLES:\n%s", t->examples);
+	vec_deinit(&rows.v);
 }
 
-static int usage_error(const struct Tool *t, const char *fmt, ...) PRINTF_LIKE(2, 3);
-static int usage_error(const struct Tool *t, const char *fmt, ...)
+void tool_words(const struct Tool *t, FILE *out)
+{
+	struct OptionRows rows = {0};
+	add_rows(t, &rows);
+	options_words(&rows, out);
+	vec_deinit(&rows.v);
+}
+
+int tool_usage_error(const struct Tool *t, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
@@ -328,74 +413,85 @@ static int usage_error(const struct Tool *t, const char *fmt, ...)
 	return 2;
 }
 
+// "argument -p/--pid: must be an integer"
+static int value_error(const struct Tool *t, const struct Option *row, const char *what)
+{
+	struct Str title = {0};
+	option_title(row, &title);
+	int rc = tool_usage_error(t, "argument %s: %s", str_text(&title), what);
+	str_deinit(&title);
+	return rc;
+}
+
+// 0, or the exit status after an error was printed.
+int tool_take_options(struct ToolOpts *o, struct OptionScan *scan)
+{
+	const struct Option *row;
+	const char *val, *text;
+	while (!o->done)
+		switch (options_next(scan, &row, &val, &text)) {
+		case OPTION_NONE:
+			return 0;
+		case OPTION_UNKNOWN:
+			return tool_usage_error(o->tool, "unrecognized arguments: %s", text);
+		case OPTION_NO_VALUE:
+			return value_error(o->tool, row, "expected one argument");
+		case OPTION_ROW: {
+			struct err *e = row->set(o, row, val);
+			int rc = e ? value_error(o->tool, row, err_text(e)) : 0;
+			err_free(e);
+			if (rc)
+				return rc;
+			if (!o->tool->script) // the setter of a script's own row does it
+				vec_push(&o->params, ((struct Param){row->name, val}));
+		}
+		}
+	return 0;
+}
+
+int tool_take_duration(struct ToolOpts *o, const char *arg)
+{
+	const char *bad = read_number(&o->duration, arg, false);
+	return bad ? tool_usage_error(o->tool, "argument duration: %s", bad) : 0;
+}
+
+static int take_positional(struct ToolOpts *o, int n, char **args)
+{
+	const struct Tool *t = o->tool;
+	if (n && t->untimed) {
+		o->pattern = *args++;
+		n--;
+	}
+	if (n > (int)t->max_positional)
+		return tool_usage_error(t, "unrecognized arguments: %s", args[t->max_positional]);
+	return n ? tool_take_duration(o, args[0]) : 0;
+}
+
 bool tool_parse(const struct Tool *t, int argc, char **argv, struct ToolOpts *o, int *rc)
 {
-	struct option longs[64] = {0};
-	const struct ToolOption *rows[64];
-	char shorts[160] = ":";
-	u32 n = 0;
-	int c, which = 0;
-	for (u32 i = 0; i < ntool_options && n < 63; i++) {
-		const struct ToolOption *r = &tool_options[i];
-		if (!takes(t, r))
-			continue;
-		if (r->c) {
-			size_t len = strlen(shorts);
-			snprintf(shorts + len, sizeof(shorts) - len, "%c%s", r->c, r->arg ? ":" : "");
-		}
-		longs[n] = (struct option){r->name ? r->name : "", r->arg ? required_argument : no_argument, NULL, 256};
-		rows[n++] = r;
-	}
-	opterr = 0;
-	optind = 1;
-	*rc = 2;
-	while ((c = getopt_long(argc, argv, shorts, longs, &which)) != -1) {
-		const struct ToolOption *r = NULL;
-		if (c == 256)
-			r = rows[which];
-		for (u32 i = 0; !r && c != '?' && i < n; i++) {
-			bool longs_of = c == ':' && optopt == 256 && rows[i]->name && !strncmp(argv[optind - 1], "--", 2) &&
-					!strncmp(argv[optind - 1] + 2, rows[i]->name, strlen(argv[optind - 1] + 2)); // may be shortened
-			if (longs_of || rows[i]->c == (c == ':' ? optopt : c))
-				r = rows[i];
-		}
-		if (!r && c != ':') {
-			*rc = optopt && optopt != 256 ? usage_error(t, "unrecognized arguments: -%c", optopt)
-						      : usage_error(t, "unrecognized arguments: %s", argv[optind - 1]);
-			return false;
-		}
-		const char *bad = c == ':' ? "expected one argument" : r->set(o, optarg);
-		if (bad && !*bad) {
-			*rc = 0;
-			return false;
-		}
-		if (bad) {
-			char letter[4] = "";
-			if (r->c)
-				snprintf(letter, sizeof(letter), "-%c", r->c);
-			*rc = usage_error(t, "argument %s%s%s%s: %s", letter, r->c && r->name ? "/" : "", r->name ? "--" : "", r->name ? r->name : "",
-					  bad);
-			return false;
-		}
-	}
-	u32 extra = (u32)(argc - optind);
-	if (extra && t->untimed) {
-		o->pattern = argv[optind++];
-		extra--;
-	}
-	if (extra > t->max_positional) {
-		*rc = usage_error(t, "unrecognized arguments: %s", argv[optind + t->max_positional]);
+	struct OptionRows rows = {0};
+	struct OptionScan scan = {.rows = &rows, .argc = argc, .argv = argv};
+	add_rows(t, &rows);
+	options_begin(&scan);
+	*rc = tool_take_options(o, &scan);
+	if (!*rc && !o->done)
+		*rc = take_positional(o, argc - options_rest(&scan), argv + options_rest(&scan));
+	options_end(&scan);
+	vec_deinit(&rows.v);
+	if (*rc || o->done)
 		return false;
-	}
-	if (extra) {
-		const char *bad = set_number(&o->duration, argv[optind], false);
-		if (bad) {
-			*rc = usage_error(t, "argument duration: %s", bad);
-			return false;
-		}
-	}
 	const char *bad = o->tree && !o->pids.n ? "--tree needs -p" : t->check ? t->check(o) : NULL;
 	if (bad)
-		*rc = usage_error(t, "%s", bad);
+		*rc = tool_usage_error(t, "%s", bad);
 	return !bad;
+}
+
+void toolopts_deinit(struct ToolOpts *o)
+{
+	str_deinit(&o->pids);
+	str_deinit(&o->roots);
+	str_deinit(&o->tids);
+	str_deinit(&o->cpus);
+	str_deinit(&o->probes);
+	vec_deinit(&o->params);
 }

@@ -5,19 +5,6 @@ static const char profile_bt[] =
 #include "tool/profile.bt.inc"
 	;
 
-static bool gap(const struct ToolOpts *o, const char *name, struct Str *out)
-{
-	if (strcmp(name, "probe"))
-		return gap_common(o, name, out);
-	if (o->event)
-		str_addf(out, "%s%s%.0llu", o->event, o->count ? ":" : "", (unsigned long long)o->count);
-	else if (o->count)
-		str_addf(out, "software:cpu-clock:%llu", (unsigned long long)o->count);
-	else
-		str_addf(out, "profile:hz:%llu", (unsigned long long)o->hz);
-	return true;
-}
-
 static const char *check(struct ToolOpts *o)
 {
 	if (o->hz && o->event)
@@ -62,12 +49,11 @@ const struct Tool tool_profile = {
 	.name = "profile",
 	.summary = "CPU profile: stacks of what runs, sampled",
 	.options = (const char *const[]){"L", "U", "K", "u", "k", "F", "c", "e", "d", "a", "I", "C", "A", "s", "per-thread", "unwind", NULL},
-	.template = profile_bt,
+	.text = profile_bt,
 	.positional = "[SECONDS]",
 	.max_positional = 1,
 	.unit = "samples",
 	.title = "CPU profile",
-	.gap = gap,
 	.check = check,
 	.header = header,
 	.event = event,

@@ -22,13 +22,15 @@ void progress_erase(struct Progress *p)
 }
 
 // Rows and the sum of their values; since the last report when reports come by intervals.
-static bool totals(struct RunCtx *rc, u64 *rows, u64 *sum)
+static bool totals(struct RunCtx *rc, const struct ToolOpts *o, u64 *rows, u64 *sum)
 {
-	struct MapDef *m = program_map(rc->prog, "@samples");
+	struct MapDef *m = o->keyed ? o->keyed->def : o->tool->script ? NULL : program_map(rc->prog, "@samples");
 	struct MapDump d = {0};
-	struct err *e = m ? map_dump(m, &d) : err_new("no samples");
+	*rows = *sum = 0;
+	if (!m)
+		return o->tool->script; // without stacks: the time is something too
+	struct err *e = map_dump(m, &d);
 	*rows = d.n;
-	*sum = 0;
 	for (u32 i = 0; !e && i < d.n; i++) {
 		u64 v = 0;
 		memcpy(&v, d.vals + (size_t)i * d.val_size, MIN(sizeof(v), (size_t)d.val_size));
@@ -39,21 +41,32 @@ static bool totals(struct RunCtx *rc, u64 *rows, u64 *sum)
 	return !e;
 }
 
+// Times are shown as seconds, as far as they can be told by their unit.
+static void sum_text(const struct Tool *t, u64 sum)
+{
+	u64 second = (!strcmp(t->unit, "us") ? 1000000 : !strcmp(t->unit, "ms") ? 1000 : 0) * MAX(t->div, 1u);
+	if (second)
+		fprintf(stderr, "%llu.%03llu s%s", (unsigned long long)(sum / second), (unsigned long long)(sum % second * 1000 / second),
+			t->script ? "" : " of waits");
+	else
+		fprintf(stderr, "%llu %s", (unsigned long long)(sum / MAX(t->div, 1u)), t->script && strcmp(t->unit, "count") ? t->unit : "events");
+}
+
 void progress_tick(struct Progress *p, struct RunCtx *rc, const struct ToolOpts *o, u64 now_ns, u64 (*clock)(void))
 {
 	u64 rows, sum, sec = (now_ns - p->begin_ns) / 1000000000ull;
 	struct RtCounters c;
-	if (!p->on || now_ns < p->next_ns || !totals(rc, &rows, &sum))
+	if (!p->on || now_ns < p->next_ns || !totals(rc, o, &rows, &sum))
 		return;
 	if (!read_counters(rc->prog, &c))
 		memset(&c, 0, sizeof(c));
 	u64 lost = c.lost_events + c.map_full + c.stack_full + c.stack_collision + c.stack_kfail + c.stack_ufail + c.scratch_busy;
 	fprintf(stderr, "\r\033[K%llu:%02llu  ", (unsigned long long)(sec / 60), (unsigned long long)(sec % 60));
-	if (!strcmp(o->tool->unit, "us")) // the script sums nanoseconds
-		fprintf(stderr, "%llu.%03llu s of waits", (unsigned long long)(sum / 1000000000), (unsigned long long)(sum / 1000000 % 1000));
-	else
-		fprintf(stderr, "%llu events", (unsigned long long)sum);
-	fprintf(stderr, ", %llu unique stacks, %llu lost", (unsigned long long)rows, (unsigned long long)lost);
+	if (o->keyed || !o->tool->script) {
+		sum_text(o->tool, sum);
+		fprintf(stderr, ", %llu unique stacks, ", (unsigned long long)rows);
+	}
+	fprintf(stderr, "%llu lost", (unsigned long long)lost);
 	fflush(stderr);
 	p->shown = true;
 	p->next_ns = now_ns + MAX(EVERY_NS, (clock() - now_ns) * COST);

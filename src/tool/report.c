@@ -4,20 +4,25 @@
 #include "bpf/bpf.h"
 #include "tool/internal.h"
 
-static void split_key(const struct Type *t, const struct Value *v, struct KeyParts *k)
+// *part: how many there were, nested tuples flattened
+static void split_key(u32 *part, const struct Type *t, const struct Value *v, struct KeyParts *k)
 {
 	if (t->kind == TY_TUPLE) {
 		for (u32 i = 0; i < t->n && i < v->n; i++)
-			split_key(t->fields[i].type, &v->items[i], k);
+			split_key(part, t->fields[i].type, &v->items[i], k);
 		return;
 	}
-	if (t->kind == TY_USTACK && k->nuser < KEY_PARTS_MAX)
+	if ((*part)++ >= KEY_PARTS_MAX) // stackmap_pick() has refused such a map
+		return;
+	if (t->kind == TY_USTACK)
 		k->user[k->nuser++] = v;
-	else if (t->kind == TY_KSTACK && k->nkern < KEY_PARTS_MAX)
+	else if (t->kind == TY_KSTACK)
 		k->kern[k->nkern++] = v;
-	else if (t->kind == TY_STR && k->nstrs < KEY_PARTS_MAX)
+	else
+		k->others[k->nothers++] = v;
+	if (t->kind == TY_STR)
 		k->strs[k->nstrs++] = v->text;
-	else if (ty_is_int(t) && k->nints < KEY_PARTS_MAX)
+	else if (ty_is_int(t))
 		k->ints[k->nints++] = v->kind == V_UINT ? v->u : (u64)v->i;
 }
 
@@ -26,11 +31,8 @@ static bool is_lost(const struct Value *v)
 	return !v->nframes && v->why;
 }
 
-// Key: id, name, user stack, kernel stack (those that are asked for), kind.
-void row_plain(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s)
+void row_stacks(const struct KeyParts *k, struct StackSample *s)
 {
-	s->pid = k->nints ? (u32)k->ints[0] : 0;
-	s->comm = k->nstrs ? k->strs[0] : NULL;
 	if (s->comm && !*s->comm)
 		s->comm = "[no name]"; // prctl(PR_SET_NAME, ""): a stack's first frame would pass for it
 	if (k->nuser) {
@@ -47,10 +49,15 @@ void row_plain(const struct ToolOpts *o, struct Arena *a, const struct KeyParts 
 	}
 	if (k->nuser && k->nkern && !s->nuser && !s->nkern && !s->kern_note) // something ran: one of them was there
 		s->user_note = "[Missed User Stack]";
-	if (k->nints > 1 && k->ints[1] < ARRAY_LEN(s->part))
-		s->part[k->ints[1]] = value;
-	else
-		s->part[0] = value;
+}
+
+// Key: id, name, user stack, kernel stack (those that are asked for), kind.
+void row_plain(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s)
+{
+	s->pid = k->nints ? (u32)k->ints[0] : 0;
+	s->comm = k->nstrs ? k->strs[0] : NULL;
+	row_stacks(k, s);
+	s->part[k->nints > 1 && k->ints[1] < ARRAY_LEN(s->part) ? k->ints[1] : 0] = value;
 }
 
 static int by_value(const void *a, const void *b)
@@ -64,15 +71,20 @@ static bool is_missed(const char *note)
 	return note && !strncmp(note, "[Missed", 7);
 }
 
-struct err *stackset_take(struct StackSet *s, struct RunCtx *rc, const char *map, const struct ToolOpts *o)
+struct err *stackset_add(struct StackSet *s, struct RunCtx *rc, struct MapDef *m, const struct ToolOpts *o, bool take)
 {
 	struct MapReport rep = {0};
-	struct MapDef *m = program_map(rc->prog, map);
-	struct err *e = m ? map_take(rc, &s->arena, m, &rep) : err_new("internal: %s has no map %s", o->tool->name, map);
+	struct err *e = take ? map_take(rc, &s->arena, m, &rep) : map_read(rc, &s->arena, m, 0, 0, &rep);
 	for (u32 i = 0; !e && i < rep.n; i++) {
 		struct KeyParts k = {0};
-		struct StackSample x = {.value = rep.entries[i].val.kind == V_INT ? (u64)rep.entries[i].val.i : rep.entries[i].val.u};
-		split_key(m->key, &rep.entries[i].key, &k);
+		const struct Value *val = &rep.entries[i].val;
+		struct StackSample x = {.value = val->kind == V_INT || val->kind == V_BOOL ? (u64)val->i : val->u};
+		u32 part = 0;
+		if (m->val->sgn && (s64)x.value < 0) {
+			s->negative++;
+			continue;
+		}
+		split_key(&part, m->key, &rep.entries[i].key, &k);
 		(o->tool->row ? o->tool->row : row_plain)(o, &s->arena, &k, x.value, &x);
 		if (is_missed(x.user_note) || is_missed(x.kern_note))
 			s->missed++;
@@ -81,20 +93,29 @@ struct err *stackset_take(struct StackSet *s, struct RunCtx *rc, const char *map
 	return e;
 }
 
-void stackset_finish(struct StackSet *s, const struct ToolOpts *o)
+struct err *stackset_take(struct StackSet *s, struct RunCtx *rc, const char *map, const struct ToolOpts *o)
+{
+	struct MapDef *m = program_map(rc->prog, map);
+	return m ? stackset_add(s, rc, m, o, true) : err_new("internal: %s has no map %s", o->tool->name, map);
+}
+
+void stackset_finish(struct StackSet *s, const struct ToolOpts *o, bool merge)
 {
 	s->prof.samples = s->samples.p;
 	s->prof.n = (u32)s->samples.n;
 	s->prof.unit = o->tool->unit;
 	s->prof.title = o->tool->title;
+	s->prof.parts = o->tool->parts;
+	s->prof.nparts = o->tool->parts ? ARRAY_LEN(s->prof.samples->part) : 0;
+	s->prof.label_names = o->keyed ? o->keyed->labels : NULL;
 	s->prof.delim = o->delim;
 	s->prof.annotate = o->annotate;
 	s->prof.with_offsets = o->offsets;
 	if (o->hz && !o->count && !o->event)
 		s->prof.period_ns = 1000000000ull / o->hz;
-	if (!o->addrs) // rows that differ in addresses nobody sees
+	if (merge) // rows that differ in addresses nobody sees
 		profile_merge(&s->prof, true);
-	for (u32 i = 0; o->tool->div && i < s->prof.n; i++) {
+	for (u32 i = 0; o->tool->div > 1 && i < s->prof.n; i++) {
 		struct StackSample *x = &s->prof.samples[i];
 		x->value /= o->tool->div;
 		for (u32 k = 0; k < ARRAY_LEN(x->part); k++)
@@ -114,26 +135,26 @@ void frame_line(const struct Frame *f, const struct ToolOpts *o, const char *ind
 {
 	struct Str t = {0};
 	if (o->addrs && (f->addr || f->module))
-		str_addf(&t, "%016llx ", (unsigned long long)(f->addr ? f->addr : f->module_off));
+		str_addf(&t, f->addr ? "%016llx " : "file:%011llx ", (unsigned long long)(f->addr ? f->addr : f->module_addr));
 	if (f->inlined)
 		str_add(&t, "[inlined] ");
 	if (f->sym) {
 		str_add_escaped(&t, f->sym, strlen(f->sym), false);
-		if (o->offsets)
+		if (o->offsets && !f->mark && !f->lang)
 			str_addf(&t, "+0x%llx", (unsigned long long)f->sym_off);
 		if (o->annotate && f->kernel)
 			str_add(&t, "_[k]");
 	} else if (f->module) {
-		const char *base = strrchr(f->module, '/') ? strrchr(f->module, '/') + 1 : f->module;
-		str_addc(&t, '[');
-		str_add_escaped(&t, base, strlen(base), false);
-		str_addf(&t, "+0x%llx]", (unsigned long long)f->module_off);
+		struct Str place = {0};
+		str_add_place(&place, f->module, f->module_addr);
+		str_add_escaped(&t, str_text(&place), place.n, false);
+		str_deinit(&place);
 	} else
 		str_add(&t, "[unknown]");
-	if (f->file) {
-		str_addc(&t, '@');
+	if (f->file && !o->no_lines) {
+		str_add(&t, f->lang ? " [" : "@");
 		str_add_escaped(&t, f->file, strlen(f->file), false);
-		str_addf(&t, ":%u", f->line);
+		str_addf(&t, f->lang ? ":%u]" : ":%u", f->line);
 	}
 	fprintf(out, "%s%s\n", indent, str_text(&t));
 	str_deinit(&t);
@@ -154,6 +175,16 @@ static void parts_line(const struct StackSample *s, const struct ToolOpts *o, FI
 	fputs(")\n", out);
 }
 
+// The parts of the key that are no process: " cpu 3, prio 120"
+static void labels_text(const struct StackSample *s, const char *const *names, struct Str *out)
+{
+	for (u32 i = 0; i < s->nlabels; i++) {
+		const char *text = s->labels[i].text;
+		str_addf(out, "%s%s ", i ? ", " : out->n ? " " : "", names[i]);
+		str_add_escaped(out, text, strlen(text), false);
+	}
+}
+
 void stacks_multiline(const struct StackProfile *p, const struct ToolOpts *o, FILE *out)
 {
 	for (u32 i = 0; i < p->n; i++) {
@@ -171,7 +202,12 @@ void stacks_multiline(const struct StackProfile *p, const struct ToolOpts *o, FI
 			fprintf(out, "    %s\n", s->user_note);
 		if (s->comm)
 			str_add_escaped(&comm, s->comm, strlen(s->comm), false);
-		fprintf(out, "    %-16s %s (%d)\n        %llu\n", "-", str_text(&comm), (int)s->pid, (unsigned long long)s->value);
+		if (!o->keyed || o->keyed->pid != NO_PART)
+			str_addf(&comm, " (%d)", (int)s->pid);
+		labels_text(s, p->label_names, &comm);
+		if (comm.n)
+			fprintf(out, "    %-16s %s\n", "-", str_text(&comm));
+		fprintf(out, "        %llu\n", (unsigned long long)s->value);
 		parts_line(s, o, out);
 		fputc('\n', out);
 		str_deinit(&comm);
@@ -205,6 +241,13 @@ void stacks_json(const struct StackProfile *p, const struct ToolOpts *o, FILE *o
 		frames_json(s->user, s->nuser, &t);
 		str_add(&t, ", \"kernel\": ");
 		frames_json(s->kern, s->nkern, &t);
+		for (u32 k = 0; k < s->nlabels; k++) {
+			str_add(&t, k ? ", " : ", \"key\": {");
+			str_add_json(&t, p->label_names[k], strlen(p->label_names[k]));
+			str_add(&t, ": ");
+			str_add_json(&t, s->labels[k].text, strlen(s->labels[k].text));
+		}
+		str_add(&t, s->nlabels ? "}" : "");
 		const char *note = s->user_note ? s->user_note : s->kern_note;
 		if (note) {
 			str_add(&t, ", \"note\": ");
@@ -216,7 +259,9 @@ void stacks_json(const struct StackProfile *p, const struct ToolOpts *o, FILE *o
 			str_add(&t, ", \"event\": ");
 			str_add_json(&t, o->tool->event(o), strlen(o->tool->event(o)));
 		}
-		fprintf(out, "%s, \"value\": %llu, \"unit\": \"%s\"}\n", t.p, (unsigned long long)s->value, p->unit);
+		str_addf(&t, ", \"value\": %llu, \"unit\": ", (unsigned long long)s->value);
+		str_add_json(&t, p->unit, strlen(p->unit));
+		fprintf(out, "%s}\n", t.p);
 		str_deinit(&t);
 	}
 }

@@ -2,6 +2,7 @@
 // Patterns: func, lib:func, p:lib:func, p::func, t:category:event, u:lib:probe; * wildcards, or with -r a POSIX extended regular expression that a
 // name must match from its beginning.
 #include "bpf/bpf.h"
+#include "ctype/ctype.h"
 #include "sym/sym.h"
 #include "tool/internal.h"
 #include <errno.h>
@@ -86,7 +87,7 @@ static bool take(struct Names *n, const char *name)
 		return false;
 	map_put(&n->seen, name, n);
 	n->n++;
-	str_addf(n->out, "%s%s:%s", n->out->n ? ",\n" : "", n->prefix, name);
+	str_addf(n->out, "%s%s:%s", n->out->n ? "," : "", n->prefix, name);
 	return true;
 }
 
@@ -128,25 +129,23 @@ static int take_lines(struct Names *n, const char *path, const char *category)
 	return 0;
 }
 
-static const char *tracefs(void)
-{
-	return access("/sys/kernel/tracing/events", F_OK) ? "/sys/kernel/debug/tracing" : "/sys/kernel/tracing";
-}
-
 static int list_names(struct Syms *syms, struct Names *n, const char *path)
 {
 	char file[128];
-	if (n->p->type == 't') {
-		snprintf(file, sizeof(file), "%s/available_events", tracefs());
+	struct SymObject *obj = path ? sym_object_path(syms, path) : NULL;
+	const char *tracefs;
+	struct err *e = n->p->type == 't' || !path ? tracefs_path(&tracefs) : NULL;
+	if (!e && n->p->type == 't') {
+		snprintf(file, sizeof(file), "%s/available_events", tracefs);
 		return take_lines(n, file, n->p->lib);
 	}
-	if (!path) {
-		snprintf(file, sizeof(file), "%s/available_filter_functions", tracefs());
+	if (!e && !path) {
+		snprintf(file, sizeof(file), "%s/available_filter_functions", tracefs);
 		return take_lines(n, file, NULL);
 	}
-	struct SymObject *obj = sym_object_path(syms, path);
-	struct err *e = NULL;
-	if (!obj)
+	if (e)
+		; // told below
+	else if (!obj)
 		e = err_new("cannot read %s", path);
 	else if (n->p->type == 'p')
 		e = sym_object_each(syms, obj, take_symbol, n);
@@ -159,7 +158,7 @@ static int list_names(struct Syms *syms, struct Names *n, const char *path)
 				continue;
 			map_put(&n->seen, notes[i].name, n);
 			n->n++;
-			str_addf(n->out, "%s%s:%s:%s", n->out->n ? ",\n" : "", n->prefix, notes[i].provider, notes[i].name);
+			str_addf(n->out, "%s%s:%s:%s", n->out->n ? "," : "", n->prefix, notes[i].provider, notes[i].name);
 		}
 	}
 	if (!e)
@@ -189,31 +188,21 @@ static char *find_library(const char *lib, int pid)
 	return path;
 }
 
-// Threads, real-time and loader functions moved into libc with glibc 2.34, their own files are empty since.
-static bool is_in_libc(const char *lib)
-{
-	static const char *const moved[] = {"pthread", "libpthread", "rt", "librt", "dl", "libdl", "util", "libutil", "anl", "libanl"};
-	for (size_t i = 0; i < ARRAY_LEN(moved); i++)
-		if (!strcmp(lib, moved[i]))
-			return true;
-	return false;
-}
-
 static int resolve(struct ToolOpts *o, struct Pattern *p, const regex_t *re, struct Syms *syms)
 {
 	int pid = o->pids.n ? atoi(o->pids.p) : 0, rc = 0;
-	bool user = p->type != 't' && *p->lib;
+	bool user = p->type != 't' && *p->lib, plain = false;
 	struct Names n = {.p = p, .re = re, .out = &o->probes};
 	char *path = NULL, *prefix = NULL;
 	if (p->type == 'u' && !*p->lib)
 		return fail("unable to find library %s", p->lib);
 	for (int try = 0; try < 2 && !rc && !o->probes.n; try++) {
-		if (try && (!user || !is_in_libc(p->lib)))
+		if (try && (!user || !sym_moved_to_libc(p->lib)))
 			break;
 		free(path);
 		free(prefix);
 		path = user ? find_library(try ? "c" : p->lib, pid) : NULL;
-		if (user && !path && try == 0 && is_in_libc(p->lib))
+		if (user && !path && try == 0 && sym_moved_to_libc(p->lib))
 			path = find_library("c", pid);
 		prefix = user ? xasprintf("%s:%s", p->type == 'u' ? "usdt" : "uprobe", path ? path : "") :
 			 p->type == 't' ? xasprintf("tracepoint:%s", p->lib) : xstrdup("kprobe");
@@ -227,6 +216,9 @@ static int resolve(struct ToolOpts *o, struct Pattern *p, const regex_t *re, str
 			rc = list_names(syms, &n, path);
 		} else
 			str_addf(&o->probes, "%s:%s", prefix, p->name);
+		plain = !user && p->type == 'p' && !re && !glob_has_wild(p->name);
+		if (!rc && plain && kernel_lacks(syms, p->name))
+			str_reset(&o->probes);
 	}
 	if (n.n > 1 && !re) { // the language's own wildcards: names of one function count once, what cannot be probed is left out
 		str_reset(&o->probes);
@@ -238,6 +230,8 @@ static int resolve(struct ToolOpts *o, struct Pattern *p, const regex_t *re, str
 	free(prefix);
 	if (!rc && !o->probes.n)
 		rc = fail("No functions matched by pattern %s", o->pattern);
+	if (rc)
+		propose_pattern(syms, p->name, plain);
 	return rc;
 }
 
@@ -266,7 +260,11 @@ static int prepare(struct ToolOpts *o)
 	}
 	if (!rc)
 		rc = resolve(o, &p, have ? &re : NULL, syms);
-	o->per_pid |= *(p.lib ? p.lib : "") && p.type != 't';
+	if (*(p.lib ? p.lib : "") && p.type != 't')
+		vec_push(&o->params, ((struct Param){"perpid", NULL}));
+	if (o->many)
+		vec_push(&o->params, ((struct Param){"several", NULL}));
+	vec_push(&o->params, ((struct Param){"probe", str_text(&o->probes)}));
 	if (have)
 		regfree(&re);
 	free(p.buf);
@@ -275,19 +273,6 @@ static int prepare(struct ToolOpts *o)
 }
 
 // ---- script and report
-
-static bool gap(const struct ToolOpts *o, const char *name, struct Str *out)
-{
-	if (!strcmp(name, "probes"))
-		str_add(out, str_text(&o->probes));
-	else if (!strcmp(name, "many"))
-		str_add(out, o->many ? "many" : "");
-	else if (!strcmp(name, "who"))
-		str_add(out, o->per_pid || o->folded || o->flame || o->pprof || o->json ? o->per_pid ? "pid, comm" : "comm" : "0");
-	else
-		return gap_common(o, name, out);
-	return true;
-}
 
 static const char *check(struct ToolOpts *o)
 {
@@ -333,29 +318,29 @@ const struct Tool tool_stackcount = {
 	.name = "stackcount",
 	.summary = "how often functions, tracepoints or user probes are reached, by stack",
 	.options = (const char *const[]){"c/cpu", "u", "k", "D/duration", "T", "r", "l", "s", "P", "K", "U", "v", "d", "per-thread", "unwind", NULL},
-	.template = stackcount_bt,
+	.text = stackcount_bt,
 	.positional = "PATTERN",
 	.untimed = true,
 	.unit = "count",
 	.title = "Stack counts",
 	.end = "Detaching...",
-	.gap = gap,
 	.check = check,
 	.prepare = prepare,
 	.header = header,
 	.print = print,
-	.examples = "    sonde stackcount submit_bio         # count kernel stack traces for submit_bio\n"
-		    "    sonde stackcount -d ip_output       # include a user/kernel stack delimiter\n"
-		    "    sonde stackcount -s ip_output       # show symbol offsets\n"
-		    "    sonde stackcount -sv ip_output      # show offsets and raw addresses\n"
-		    "    sonde stackcount 'tcp_send*'        # count stacks for funcs matching tcp_send*\n"
-		    "    sonde stackcount -r '^tcp_send.*'   # same as above, using regular expressions\n"
-		    "    sonde stackcount -Ti 5 ip_output    # output every 5 seconds, with timestamps\n"
-		    "    sonde stackcount -p 185 ip_output   # count ip_output stacks for PID 185 only\n"
-		    "    sonde stackcount -c 1 put_prev_entity   # on CPU 1 only\n"
-		    "    sonde stackcount -p 185 c:malloc    # count stacks for malloc in PID 185\n"
-		    "    sonde stackcount t:sched:sched_fork # count stacks for the sched_fork tracepoint\n"
-		    "    sonde stackcount -p 185 u:node:*    # count stacks for all USDT probes in node\n"
-		    "    sonde stackcount -K t:sched:sched_switch   # kernel stacks only\n"
-		    "    sonde stackcount -U t:sched:sched_switch   # user stacks only\n",
+	.examples = "    sonde stackcount t:sched:sched_process_fork   # who makes processes and threads: a tracepoint\n"
+		    "    sonde stackcount -K t:sched:sched_switch      # kernel stacks only\n"
+		    "    sonde stackcount -U t:sched:sched_switch      # user stacks only\n"
+		    "    sonde stackcount -d t:syscalls:sys_enter_openat   # a line between user and kernel stack\n"
+		    "    sonde stackcount c:malloc                     # malloc of the C library, in every process\n"
+		    "    sonde stackcount -p 185 c:malloc              # in process 185 only\n"
+		    "    sonde stackcount -p 185 'c:mem*'              # functions whose name begins so\n"
+		    "    sonde stackcount -p 185 -r 'c:(m|c)alloc'     # a regular expression\n"
+		    "    sonde stackcount -sv -p 185 c:malloc          # offsets within functions, and addresses\n"
+		    "    sonde stackcount -Ti 5 t:sched:sched_switch   # a report every 5 seconds, with the time\n"
+		    "    sonde stackcount -c 1 t:sched:sched_switch    # on CPU 1 only\n"
+		    "  where the kernel has kprobes, which 'sonde info' tells:\n"
+		    "    sonde stackcount ip_output                    # a kernel function\n"
+		    "    sonde stackcount 'tcp_send*'                  # those whose name begins so\n"
+		    "    sonde stackcount -r '^tcp_send.*'             # the same as a regular expression\n",
 };

@@ -4,6 +4,9 @@
 #include "bpf/bpf.h"
 #include "tool/internal.h"
 #include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <sys/syscall.h>
 
 struct Family {
 	u64 pid, parent;
@@ -81,4 +84,39 @@ void tree_attached(const struct ToolOpts *o, struct RunCtx *rc)
 			fprintf(stderr, "WARNING: process %llu is not traced\n", (unsigned long long)pid);
 	}
 	str_deinit(&now);
+}
+
+// A thread that is not its process's first has no pidfd, and is gone when it has ended; a process may wait for its parent to ask for its status.
+static bool lives(u64 id)
+{
+	int fd = (int)syscall(SYS_pidfd_open, (int)id, 0);
+	if (fd < 0)
+		return errno != ESRCH;
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	bool ended = poll(&p, 1, 0) == 1;
+	close(fd);
+	return !ended;
+}
+
+bool any_lives(const char *list)
+{
+	char *end;
+	for (const char *p = list; *p; p = end + (*end == ','))
+		if (lives(strtoull(p, &end, 10)))
+			return true;
+	return false;
+}
+
+// Those born while tracing are in @tree until they end, by ids that need not be ours (a pid namespace); the others in @pids.
+bool tree_lives(struct RunCtx *rc)
+{
+	struct MapDef *pids = program_map(rc->prog, "@pids"), *tree = program_map(rc->prog, "@tree");
+	u64 at = 0, next = 0;
+	if (!pids || !tree || pids->key_size > sizeof(at) || tree->key_size > sizeof(at) || !sys_map_next_key(tree->fd, NULL, &next))
+		return true;
+	next = 0;
+	for (bool first = true; !sys_map_next_key(pids->fd, first ? NULL : &at, &next); first = false, at = next)
+		if (lives(next))
+			return true;
+	return false;
 }

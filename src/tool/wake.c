@@ -1,6 +1,7 @@
 // wakeuptime and offwaketime: rows of the tools that name wakers.
 // A row is one list of frames, in the order both tools print it and the reverse of the folded order: [source of the chain ...] waker, its frames root to
 // leaf, "--", the target's frames leaf to root. Marks among the frames have `mark` set to one of the texts below.
+#include "bpf/bpf.h"
 #include "tool/internal.h"
 
 static const char wakeuptime_bt[] =
@@ -46,31 +47,7 @@ static const char *interrupt_source(const struct Value *k, u32 *n)
 	return "[interrupt]";
 }
 
-static void bounds(const struct ToolOpts *o, struct Str *out)
-{
-	str_addf(out, "$now - $o.0 >= %llu", (unsigned long long)o->min_us * 1000);
-	if (o->max_us)
-		str_addf(out, " && $now - $o.0 <= %llu", (unsigned long long)o->max_us * 1000);
-}
-
-static void every(const struct ToolOpts *o, struct Str *out)
-{
-	if (o->interval)
-		str_addf(out, "%llu", (unsigned long long)o->interval);
-}
-
 // ---- wakeuptime
-
-static bool wakeup_gap(const struct ToolOpts *o, const char *name, struct Str *out)
-{
-	if (!strcmp(name, "bounds"))
-		bounds(o, out);
-	else if (!strcmp(name, "every"))
-		every(o, out);
-	else
-		return gap_common(o, name, out);
-	return true;
-}
 
 static const char *wakeup_check(struct ToolOpts *o)
 {
@@ -130,14 +107,13 @@ const struct Tool tool_wakeuptime = {
 	.summary = "who wakes waiting threads: kernel stacks of wakers, with the time the woken had been blocked",
 	.options = (const char *const[]){"p", "u", "v", "f", "m", "M", "s", "comm", "cgroup", "depth", "stack-storage-size", "hash-storage-size", "i",
 					 "flame", "pprof", "json", "o", "print-script", "dump", "h", NULL},
-	.template = wakeuptime_bt,
+	.text = wakeuptime_bt,
 	.positional = "[SECONDS]",
 	.max_positional = 1,
 	.unit = "us",
 	.own_reports = true,
 	.div = 1000,
 	.title = "Blocked time by waker",
-	.gap = wakeup_gap,
 	.check = wakeup_check,
 	.header = wakeup_header,
 	.row = wakeup_row,
@@ -155,59 +131,12 @@ static u32 hops(const struct ToolOpts *o)
 	return o->chain ? (u32)o->chain : 1;
 }
 
-// thread: whose wakers they are; "0": nobody's
-static void offwake_key(const struct ToolOpts *o, const char *thread, struct Str *out)
-{
-	str_add(out, o->stacks == STACKS_BOTH ? "$o.1, $o.2, $o.3, $o.4" : "$o.1, $o.2, $o.3");
-	for (u32 i = 1; i <= hops(o); i++)
-		str_addf(out, ", @waker%u[%s]", i, thread);
-}
-
-static void offwake_chain(const struct ToolOpts *o, struct Str *out)
-{
-	if (!o->chain)
-		return;
-	str_add(out, "\t// Who woke the waker, as far as is known; entries stay for those it will wake.\n");
-	for (u32 i = hops(o); i > 1; i--)
-		str_addf(out, "\t@waker%u[args.pid] = @waker%u[tid(init)];\n", i, i - 1);
-	str_add(out, "\t@waker1[args.pid] = (pid, comm");
-	gap_common(o, "stacks", out);
-	str_add(out, ");\n");
-}
-
-static bool offwake_gap(const struct ToolOpts *o, const char *name, struct Str *out)
-{
-	if (!strcmp(name, "bounds"))
-		bounds(o, out);
-	else if (!strcmp(name, "every"))
-		every(o, out);
-	else if (!strcmp(name, "chain"))
-		str_add(out, o->chain ? "yes" : "");
-	else if (!strcmp(name, "key"))
-		offwake_key(o, "$tid", out);
-	else if (!strcmp(name, "nobody"))
-		offwake_key(o, "0", out);
-	else if (!strcmp(name, "state")) {
-		str_add(out, "args.prev_state != 0 && (args.prev_state & 0x130) == 0");
-		if (o->state >= 0)
-			str_addf(out, " && args.prev_state == %ld", o->state);
-	} else if (!strcmp(name, "chainlines"))
-		offwake_chain(o, out);
-	else if (!strcmp(name, "wakers"))
-		for (u32 i = 1; i <= hops(o); i++)
-			str_addf(out, "%s@waker%u", i > 1 ? ", " : "", i);
-	else if (!strcmp(name, "clears"))
-		for (u32 i = 1; i <= hops(o); i++)
-			str_addf(out, "\tclear(@waker%u);\n", i);
-	else
-		return gap_common(o, name, out);
-	return true;
-}
-
 static const char *offwake_check(struct ToolOpts *o)
 {
 	if ((o->pids.n != 0) + (o->tids.n != 0) + (o->threads != THREADS_ALL) > 1)
 		return "argument -u/-k: not allowed with argument -p/--pid or -t/--tid";
+	if (!feature_has(FEAT_ITER))
+		vec_push(&o->params, ((struct Param){"sleepers", "off"}));
 	return o->max_us && o->max_us < o->min_us ? "min_block_time should be less than max_block_time" : NULL;
 }
 
@@ -311,14 +240,13 @@ const struct Tool tool_offwaketime = {
 	.options = (const char *const[]){"p", "t", "u", "k", "U", "K", "d", "f", "m", "M", "state", "chain", "per-thread", "comm", "cgroup", "depth",
 					 "stack-storage-size", "hash-storage-size", "i", "flame", "pprof", "json", "o", "unwind", "print-script",
 					 "dump", "h", NULL},
-	.template = offwaketime_bt,
+	.text = offwaketime_bt,
 	.positional = "[SECONDS]",
 	.max_positional = 1,
 	.unit = "us",
 	.own_reports = true,
 	.div = 1000,
 	.title = "Off-CPU time and wakers",
-	.gap = offwake_gap,
 	.check = offwake_check,
 	.prepare = offwake_prepare,
 	.header = offwake_header,

@@ -1,6 +1,7 @@
 // Call frame instructions -> rules. Input: the instructions of a CIE or FDE (DWARF 5, 6.4.2; GNU and AArch64 additions), untrusted. Output:
 // for each place where something changes, the rule as bpfrt/unwind.bpf.c follows it. Invariant: what the walker cannot follow becomes
 // RT_UW_BAD or a lost register, never a wrong rule.
+#include <dwarf.h>
 #include <elf.h>
 #include "unwind/internal.h"
 
@@ -55,17 +56,27 @@ struct Machine {
 	u8 fp, sp, ra, nregs;
 	u8 slots[RT_UW_SLOTS];
 };
+#define NO_REG 0xff
 static const struct Machine x86_64 = {6, 7, 16, 16, {6, 3, 12, 13, 14, 15}};
 static const struct Machine aarch64 = {29, 31, 30, 32, {29, 19, 20, 21, 22, 23}};
+// System V ABI for i386, 2.4.1: eax ecx edx ebx esp ebp esi edi. Rules have the numbers of x86-64, esi and edi those of r12 and r13: those are the
+// slots there are (bpfrt/compat.bpf.c).
+static const struct Machine i386 = {5, 4, 8, 8, {5, 3, 6, 7, NO_REG, NO_REG}};
+static const u8 i386_regs[8] = {0, 2, 1, 3, 7, 6, 12, 13};
 
 static const struct Machine *machine_of(u16 m)
 {
-	return m == EM_AARCH64 ? &aarch64 : &x86_64;
+	return m == EM_AARCH64 ? &aarch64 : m == EM_386 ? &i386 : &x86_64;
+}
+
+u32 cfi_ra(u16 machine)
+{
+	return machine_of(machine)->ra;
 }
 
 static int slot_of(const struct Machine *m, u64 reg)
 {
-	for (u32 s = 0; s < RT_UW_SLOTS; s++)
+	for (u32 s = 0; s < RT_UW_SLOTS && reg < m->nregs; s++)
 		if (m->slots[s] == reg)
 			return (int)s;
 	return -1;
@@ -144,46 +155,46 @@ static bool sym_eval(struct Bytes b, const struct Machine *m, bool push_cfa, str
 		u8 op = *b.p++;
 		if (n == SYM_DEPTH)
 			return false;
-		if (op >= 0x30 && op <= 0x4f) { // DW_OP_lit
-			st[n++] = (struct Sym){.off = op - 0x30};
-		} else if ((op >= 0x70 && op <= 0x8f) || op == 0x92) { // DW_OP_breg, bregx
-			u64 reg = op == 0x92 ? bytes_uleb(&b) : op - 0x70u;
+		if (op >= DW_OP_lit0 && op <= DW_OP_lit31) {
+			st[n++] = (struct Sym){.off = op - DW_OP_lit0};
+		} else if ((op >= DW_OP_breg0 && op <= DW_OP_breg31) || op == DW_OP_bregx) {
+			u64 reg = op == DW_OP_bregx ? bytes_uleb(&b) : (u64)op - DW_OP_breg0;
 			s64 off = bytes_sleb(&b);
 			if (reg >= m->nregs)
 				return false;
 			st[n++] = (struct Sym){.kind = S_ADDR, .reg = (u8)reg, .off = off};
-		} else if (op == 0x08 || op == 0x0a || op == 0x0c || op == 0x0e) { // DW_OP_const1u, 2u, 4u, 8u
-			st[n++] = (struct Sym){.off = (s64)bytes_u(&b, 1u << (op - 8) / 2)};
-		} else if (op == 0x09) {
+		} else if (op == DW_OP_const1u || op == DW_OP_const2u || op == DW_OP_const4u || op == DW_OP_const8u) {
+			st[n++] = (struct Sym){.off = (s64)bytes_u(&b, 1u << (op - DW_OP_const1u) / 2)};
+		} else if (op == DW_OP_const1s) {
 			st[n++] = (struct Sym){.off = (s8)bytes_u(&b, 1)};
-		} else if (op == 0x0b) {
+		} else if (op == DW_OP_const2s) {
 			st[n++] = (struct Sym){.off = (s16)bytes_u(&b, 2)};
-		} else if (op == 0x0d) {
+		} else if (op == DW_OP_const4s) {
 			st[n++] = (struct Sym){.off = (s32)bytes_u(&b, 4)};
-		} else if (op == 0x10) {
+		} else if (op == DW_OP_constu) {
 			st[n++] = (struct Sym){.off = (s64)bytes_uleb(&b)};
-		} else if (op == 0x11) {
+		} else if (op == DW_OP_consts) {
 			st[n++] = (struct Sym){.off = bytes_sleb(&b)};
-		} else if (op == 0x23 && n) { // DW_OP_plus_uconst
+		} else if (op == DW_OP_plus_uconst && n) {
 			struct Sym c = {.off = (s64)bytes_uleb(&b)};
 			if (!sym_add(&st[n - 1], &c))
 				return false;
-		} else if (op == 0x22 && n >= 2) { // DW_OP_plus
+		} else if (op == DW_OP_plus && n >= 2) {
 			if (!sym_add(&st[n - 2], &st[n - 1]))
 				return false;
 			n--;
-		} else if (op == 0x1c && n >= 2 && st[n - 1].kind == S_CONST) { // DW_OP_minus
+		} else if (op == DW_OP_minus && n >= 2 && st[n - 1].kind == S_CONST) {
 			st[n - 1].off = (s64)(0 - (u64)st[n - 1].off);
 			if (!sym_add(&st[n - 2], &st[n - 1]))
 				return false;
 			n--;
-		} else if (op == 0x1e && n >= 2) { // DW_OP_mul
+		} else if (op == DW_OP_mul && n >= 2) {
 			if (!sym_mul(&st[n - 2], &st[n - 1]))
 				return false;
 			n--;
-		} else if (op == 0x06 && n && st[n - 1].kind == S_ADDR && st[n - 1].reg != 0xff) { // DW_OP_deref
+		} else if (op == DW_OP_deref && n && st[n - 1].kind == S_ADDR && st[n - 1].reg != 0xff) {
 			st[n - 1].kind = S_DEREF;
-		} else if (op != 0x96) { // DW_OP_nop
+		} else if (op != DW_OP_nop) {
 			return false;
 		}
 	}
@@ -202,17 +213,18 @@ static bool fits32(s64 v)
 	return v == (s32)v;
 }
 
-// What every linker for x86-64 writes for .plt: CFA = rsp + off + ((rip & 15) >= n) << 3. Only off and n vary (binutils, lld).
-static bool plt_expr(struct Bytes b, s64 *off, u32 *n)
+// What every linker for x86-64 writes for .plt: CFA = rsp + off + ((rip & 15) >= n) << 3. Only off and n vary (binutils, lld). For i386 it is << 2.
+static bool plt_expr(struct Bytes b, const struct Machine *m, s64 *off, u32 *n)
 {
-	if (b.end - b.p < 11 || b.p[0] != 0x77) // breg7
+	if (b.end - b.p < 11 || b.p[0] != DW_OP_breg0 + m->sp)
 		return false;
 	b.p++;
 	*off = bytes_sleb(&b);
-	static const u8 mid[] = {0x80, 0x00, 0x3f, 0x1a}, tail[] = {0x2a, 0x33, 0x24, 0x22}; // breg16 0; lit15; and ... ge; lit3; shl; plus
-	if (b.bad || b.end - b.p != 9 || memcmp(b.p, mid, 4) || memcmp(b.p + 5, tail, 4) || b.p[4] < 0x30 || b.p[4] > 0x4f)
+	const u8 mid[] = {DW_OP_breg0 + m->ra, 0, DW_OP_lit15, DW_OP_and};
+	const u8 tail[] = {DW_OP_ge, m == &i386 ? DW_OP_lit2 : DW_OP_lit3, DW_OP_shl, DW_OP_plus};
+	if (b.bad || b.end - b.p != 9 || memcmp(b.p, mid, 4) || memcmp(b.p + 5, tail, 4) || b.p[4] < DW_OP_lit0 || b.p[4] > DW_OP_lit31)
 		return false;
-	*n = b.p[4] - 0x30u;
+	*n = (u32)b.p[4] - DW_OP_lit0;
 	return true;
 }
 
@@ -225,7 +237,7 @@ static void cfa_expr(struct CfiState *st, const struct CfiRun *run, const struct
 	st->cfa_bad = true;
 	st->r.off = st->r.off2 = 0;
 	st->r.index = 0;
-	if (run->machine == EM_X86_64 && plt_expr(b, &off, &n) && fits32(off)) {
+	if (m != &aarch64 && plt_expr(b, m, &off, &n) && fits32(off)) {
 		st->r.kind = RT_UW_PLT;
 		st->r.reg = m->sp;
 		st->r.off = (s32)off;
@@ -271,6 +283,8 @@ static void set_reg(struct CfiState *st, const struct Machine *m, u64 reg, enum 
 		st->r.sp_kind = how == RH_CFA ? RT_UW_SP_MEM : RT_UW_SP_CFA;
 		st->r.sp = how == RH_CFA ? (s16)off : 0;
 	}
+	if (s < 0 && reg < m->nregs && reg != m->sp && reg != m->ra && how != RH_SAME)
+		st->r.lost |= RT_UW_LOST_SCRATCH;
 	if (s < 0)
 		return;
 	slot_clear(&st->r, s);
@@ -343,6 +357,17 @@ static struct Bytes block(struct Bytes *b)
 }
 
 // ---- the result
+static void rename_i386(struct RtUwRule *r)
+{
+	r->reg = i386_regs[r->reg & 7];
+	if (r->index)
+		r->index = i386_regs[(r->index - 1) & 7] + 1;
+	if (r->ra_kind == RT_UW_RA_REG)
+		r->ra = i386_regs[r->ra & 7];
+	if (r->sp_kind == RT_UW_SP_REG)
+		r->sp = i386_regs[r->sp & 7];
+}
+
 void cfi_rule(const struct CfiState *st, bool signal, u16 machine, struct RtUwRule *out)
 {
 	memset(out, 0, sizeof(*out));
@@ -356,10 +381,11 @@ void cfi_rule(const struct CfiState *st, bool signal, u16 machine, struct RtUwRu
 		out->kind = RT_UW_END;
 		return;
 	}
-	// glibc and the vDSO describe struct sigcontext register by register: CFA = *(rsp + n), rip at rsp + n + 8
-	if (signal && st->r.kind == RT_UW_DEREF && !st->cfa_bad && st->ra_expr && st->ra_reg == st->r.reg && st->ra_off == st->r.off + 8) {
+	// glibc and the vDSO describe struct sigcontext register by register: CFA = *(rsp + n), rip at rsp + n + 8; eip at esp + n + 28
+	s64 ip_at = machine == EM_386 ? 28 : 8;
+	if (signal && st->r.kind == RT_UW_DEREF && !st->cfa_bad && st->ra_expr && st->ra_reg == st->r.reg && st->ra_off == st->r.off + ip_at) {
 		out->kind = RT_UW_SIG;
-		out->reg = st->r.reg;
+		out->reg = machine == EM_386 ? i386_regs[st->r.reg & 7] : st->r.reg;
 		out->off = st->r.off;
 		return;
 	}
@@ -368,6 +394,8 @@ void cfi_rule(const struct CfiState *st, bool signal, u16 machine, struct RtUwRu
 		return;
 	}
 	*out = st->r;
+	if (machine == EM_386)
+		rename_i386(out);
 }
 
 // ---- the interpreter
@@ -406,45 +434,45 @@ bool cfi_run(struct CfiRun *run, struct Bytes b, struct CfiState *st)
 	while (b.p < b.end && !b.bad && ok && run->pc < run->end) {
 		u8 op = *b.p++;
 		switch (op & 0xc0) {
-		case 0x40: // DW_CFA_advance_loc
+		case DW_CFA_advance_loc:
 			advance(run, st, run->pc + (op & 0x3f) * cie->code_align);
 			continue;
-		case 0x80: // DW_CFA_offset
+		case DW_CFA_offset:
 			set_reg(st, m, op & 0x3f, RH_CFA, (s64)(bytes_uleb(&b) * (u64)cie->data_align));
 			continue;
-		case 0xc0: // DW_CFA_restore
+		case DW_CFA_restore:
 			restore_reg(st, &cie->init, m, op & 0x3f);
 			continue;
 		}
 		switch (op) {
-		case 0x00: // DW_CFA_nop
+		case DW_CFA_nop:
 			break;
-		case 0x01: // DW_CFA_set_loc
+		case DW_CFA_set_loc:
 			pc = run->pointer ? run->pointer(run->arg, &b, &ok) : 0;
 			if (!run->pointer || pc < run->pc)
 				ok = false;
 			if (ok)
 				advance(run, st, pc);
 			break;
-		case 0x02: // DW_CFA_advance_loc1
-		case 0x03:
-		case 0x04:
+		case DW_CFA_advance_loc1:
+		case DW_CFA_advance_loc2:
+		case DW_CFA_advance_loc4:
 			advance(run, st, run->pc + bytes_u(&b, 1u << (op - 2)) * cie->code_align);
 			break;
-		case 0x05: // DW_CFA_offset_extended
+		case DW_CFA_offset_extended:
 			reg = bytes_uleb(&b);
 			set_reg(st, m, reg, RH_CFA, (s64)(bytes_uleb(&b) * (u64)cie->data_align));
 			break;
-		case 0x06: // DW_CFA_restore_extended
+		case DW_CFA_restore_extended:
 			restore_reg(st, &cie->init, m, bytes_uleb(&b));
 			break;
-		case 0x07: // DW_CFA_undefined
+		case DW_CFA_undefined:
 			set_reg(st, m, bytes_uleb(&b), RH_UNDEF, 0);
 			break;
-		case 0x08: // DW_CFA_same_value
+		case DW_CFA_same_value:
 			set_reg(st, m, bytes_uleb(&b), RH_SAME, 0);
 			break;
-		case 0x09: // DW_CFA_register
+		case DW_CFA_register:
 			reg = bytes_uleb(&b);
 			pc = bytes_uleb(&b);
 			set_reg(st, m, reg, RH_OTHER, 0);
@@ -459,64 +487,64 @@ bool cfi_run(struct CfiRun *run, struct Bytes b, struct CfiState *st)
 				st->r.sp = (s16)pc;
 			}
 			break;
-		case 0x0a: // DW_CFA_remember_state
+		case DW_CFA_remember_state:
 			if (nkept == REMEMBER)
 				return false;
 			kept[nkept++] = *st;
 			break;
-		case 0x0b: // DW_CFA_restore_state
+		case DW_CFA_restore_state:
 			if (!nkept)
 				return false;
 			*st = kept[--nkept];
 			break;
-		case 0x0c: // DW_CFA_def_cfa
+		case DW_CFA_def_cfa:
 			reg = bytes_uleb(&b);
 			def_cfa(st, m, reg, (s64)bytes_uleb(&b));
 			break;
-		case 0x0d: // DW_CFA_def_cfa_register
+		case DW_CFA_def_cfa_register:
 			def_cfa(st, m, bytes_uleb(&b), st->r.off);
 			break;
-		case 0x0e: // DW_CFA_def_cfa_offset
+		case DW_CFA_def_cfa_offset:
 			def_cfa(st, m, st->r.reg, (s64)bytes_uleb(&b));
 			break;
-		case 0x0f: // DW_CFA_def_cfa_expression
+		case DW_CFA_def_cfa_expression:
 			cfa_expr(st, run, m, block(&b));
 			break;
-		case 0x10: // DW_CFA_expression
+		case DW_CFA_expression:
 			reg = bytes_uleb(&b);
 			reg_expr(st, m, reg, block(&b));
 			break;
-		case 0x11: // DW_CFA_offset_extended_sf
+		case DW_CFA_offset_extended_sf:
 			reg = bytes_uleb(&b);
 			set_reg(st, m, reg, RH_CFA, (s64)((u64)bytes_sleb(&b) * (u64)cie->data_align));
 			break;
-		case 0x12: // DW_CFA_def_cfa_sf
+		case DW_CFA_def_cfa_sf:
 			reg = bytes_uleb(&b);
 			def_cfa(st, m, reg, (s64)((u64)bytes_sleb(&b) * (u64)cie->data_align));
 			break;
-		case 0x13: // DW_CFA_def_cfa_offset_sf
+		case DW_CFA_def_cfa_offset_sf:
 			def_cfa(st, m, st->r.reg, (s64)((u64)bytes_sleb(&b) * (u64)cie->data_align));
 			break;
-		case 0x14: // DW_CFA_val_offset: the register is CFA + n, as the stack pointer is with n = 0
-		case 0x15:
+		case DW_CFA_val_offset: // the register is CFA + n, as the stack pointer is with n = 0
+		case DW_CFA_val_offset_sf:
 			reg = bytes_uleb(&b);
-			pc = op == 0x14 ? bytes_uleb(&b) : (u64)bytes_sleb(&b);
+			pc = op == DW_CFA_val_offset ? bytes_uleb(&b) : (u64)bytes_sleb(&b);
 			set_reg(st, m, reg, reg == m->sp && !pc ? RH_SAME : RH_OTHER, 0);
 			break;
-		case 0x16: // DW_CFA_val_expression
+		case DW_CFA_val_expression:
 			reg = bytes_uleb(&b);
 			block(&b);
 			set_reg(st, m, reg, RH_OTHER, 0);
 			break;
-		case 0x1d: // DW_CFA_MIPS_advance_loc8
+		case DW_CFA_MIPS_advance_loc8:
 			advance(run, st, run->pc + bytes_u(&b, 8) * cie->code_align);
 			break;
-		case 0x2d: // DW_CFA_AARCH64_negate_ra_state: the walker strips the code from every return address
+		case DW_CFA_AARCH64_negate_ra_state: // the walker strips the code from every return address
 			break;
-		case 0x2e: // DW_CFA_GNU_args_size
+		case DW_CFA_GNU_args_size:
 			bytes_uleb(&b);
 			break;
-		case 0x2f: // DW_CFA_GNU_negative_offset_extended
+		case DW_CFA_GNU_negative_offset_extended:
 			reg = bytes_uleb(&b);
 			set_reg(st, m, reg, RH_CFA, (s64)(0 - bytes_uleb(&b) * (u64)cie->data_align));
 			break;

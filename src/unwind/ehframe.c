@@ -1,8 +1,8 @@
-// .eh_frame and .debug_frame -> rows. Input: sections of an untrusted file (elfcfi.c). Output: rows ascending by file offset.
+// .eh_frame and .debug_frame -> rows. Input: sections of an untrusted file (elf/cfi.c). Output: rows ascending by file offset.
 // Invariant: every offset is checked against its section; a bad entry loses its own function and nothing else; .eh_frame wins where both
 // sections speak. Format: LSB core 10.6 (.eh_frame, .eh_frame_hdr), DWARF 5 6.4.1 (.debug_frame).
+#include <dwarf.h>
 #include <elf.h>
-#include "unwind/flow.h"
 #include "unwind/internal.h"
 
 #define PADDING 16 // bytes between functions that are not worth a row: nothing is executed there
@@ -12,12 +12,13 @@ struct Fde {
 	u64 at; // offset of its entry in the section
 };
 struct Frames { // one section
-	const struct ElfSec *sec;
+	const struct CfiSec *sec;
 	bool eh;
 	VEC(struct Fde) fdes; // by pc
 	VEC(struct Cie) cies;
 	u32 last_cie;
 	u16 machine;
+	u8 word; // bytes of an address
 };
 struct Entry {
 	struct Bytes body; // after the CIE id or pointer
@@ -28,7 +29,7 @@ struct Entry {
 
 static bool read_entry(const struct Frames *f, u64 at, struct Entry *e)
 {
-	const struct ElfSec *s = f->sec;
+	const struct CfiSec *s = f->sec;
 	if (at >= s->size)
 		return false;
 	struct Bytes b = {s->data + at, s->data + s->size, false};
@@ -52,45 +53,54 @@ static bool read_entry(const struct Frames *f, u64 at, struct Entry *e)
 	return e->cie == IS_CIE || e->cie < s->size;
 }
 
+static u64 address(const struct Frames *f, u64 v)
+{
+	return f->word == 4 ? (u32)v : v;
+}
+
+enum { PE_FORMAT = 0x0f, PE_BASE = 0x70 }; // parts of a DW_EH_PE encoding
+
 // A pointer in DW_EH_PE encoding. 0 and b->bad for what may not occur here.
 static u64 read_pointer(const struct Frames *f, struct Bytes *b, u8 enc)
 {
 	u64 at = f->sec->vaddr + (u64)(b->p - f->sec->data), v = 0;
 
-	switch (enc & 0x0f) {
-	case 0x00:
-	case 0x04:
-	case 0x0c:
+	switch (enc & PE_FORMAT) {
+	case DW_EH_PE_absptr:
+		v = bytes_u(b, f->word);
+		break;
+	case DW_EH_PE_udata8:
+	case DW_EH_PE_sdata8:
 		v = bytes_u(b, 8);
 		break;
-	case 0x01:
+	case DW_EH_PE_uleb128:
 		v = bytes_uleb(b);
 		break;
-	case 0x02:
+	case DW_EH_PE_udata2:
 		v = bytes_u(b, 2);
 		break;
-	case 0x03:
+	case DW_EH_PE_udata4:
 		v = bytes_u(b, 4);
 		break;
-	case 0x09:
+	case DW_EH_PE_sleb128:
 		v = (u64)bytes_sleb(b);
 		break;
-	case 0x0a:
+	case DW_EH_PE_sdata2:
 		v = (u64)(s64)(s16)bytes_u(b, 2);
 		break;
-	case 0x0b:
+	case DW_EH_PE_sdata4:
 		v = (u64)(s64)(s32)bytes_u(b, 4);
 		break;
 	default:
 		b->bad = true;
 	}
-	if (enc & 0x80) // indirect: not for code addresses
+	if (enc & DW_EH_PE_indirect) // indirect: not for code addresses
 		b->bad = true;
-	switch (enc & 0x70) {
-	case 0x00:
-		return v;
-	case 0x10:
-		return v + at;
+	switch (enc & PE_BASE) {
+	case DW_EH_PE_absptr:
+		return address(f, v);
+	case DW_EH_PE_pcrel:
+		return address(f, v + at);
 	default:
 		b->bad = true;
 		return 0;
@@ -115,7 +125,7 @@ static bool parse_augmentation(const struct Frames *f, struct Cie *c, struct Byt
 			break;
 		case 'P': {
 			u8 enc = (u8)bytes_u(&data, 1);
-			read_pointer(f, &data, (u8)((enc & 0x0f) | 0)); // of any application: only its size matters
+			read_pointer(f, &data, enc & PE_FORMAT); // of any application: only its size matters
 			break;
 		}
 		case 'L':
@@ -146,12 +156,12 @@ static bool parse_cie(const struct Frames *f, u64 at, struct Cie *c)
 	if (!nul || (c->version != 1 && c->version != 3 && c->version != 4))
 		return false;
 	b.p = nul + 1;
-	if (c->version == 4 && (bytes_u(&b, 1) != 8 || bytes_u(&b, 1) != 0)) // address size, segment selector size
+	if (c->version == 4 && (bytes_u(&b, 1) != f->word || bytes_u(&b, 1) != 0)) // address size, segment selector size
 		return false;
 	c->code_align = bytes_uleb(&b);
 	c->data_align = bytes_sleb(&b);
 	c->ra = (u32)(c->version == 1 ? bytes_u(&b, 1) : bytes_uleb(&b));
-	if (b.bad || c->ra != (f->machine == EM_AARCH64 ? 30u : 16u) || !parse_augmentation(f, c, &b, (const char *)aug))
+	if (b.bad || c->ra != cfi_ra(f->machine) || !parse_augmentation(f, c, &b, (const char *)aug))
 		return false;
 	cfi_state_init(&c->init, f->machine);
 	struct CfiRun run = {.cie = c, .machine = f->machine, .pc = 0, .end = 1};
@@ -203,7 +213,7 @@ static bool parse_fde(struct Frames *f, u64 at, struct FdeBody *out, u64 *next)
 		return true;
 	struct Bytes b = e.body;
 	out->pc = read_pointer(f, &b, c->fde_enc);
-	out->len = read_pointer(f, &b, c->fde_enc & 0x0f);
+	out->len = read_pointer(f, &b, c->fde_enc & PE_FORMAT);
 	if (c->has_z) {
 		u64 n = bytes_uleb(&b);
 		if (n > (u64)(b.end - b.p))
@@ -226,11 +236,13 @@ static int by_pc(const void *a, const void *b)
 
 // The linker's own sorted table: no sorting needed. False when it is absent, of an unusual form, or does not agree with what it points to
 // (checked where the FDEs are read).
-static bool list_by_hdr(struct Frames *f, const struct ElfSec *hdr)
+static bool list_by_hdr(struct Frames *f, const struct CfiSec *hdr)
 {
-	if (!hdr->data || hdr->size < 12 || hdr->data[0] != 1 || hdr->data[2] != 0x03 || hdr->data[3] != 0x3b) // udata4; datarel | sdata4
+	if (!hdr->data || hdr->size < 12 || hdr->data[0] != 1 || hdr->data[2] != DW_EH_PE_udata4 ||
+	    hdr->data[3] != (DW_EH_PE_datarel | DW_EH_PE_sdata4))
 		return false;
-	u32 at = 4 + ((hdr->data[1] & 0x0f) == 0x0c || (hdr->data[1] & 0x0f) == 0x04 || (hdr->data[1] & 0x0f) == 0 ? 8 : 4), n;
+	u32 enc = hdr->data[1] & PE_FORMAT, n;
+	u32 at = 4 + (enc == DW_EH_PE_sdata8 || enc == DW_EH_PE_udata8 ? 8 : enc == DW_EH_PE_absptr ? f->word : 4u);
 	if (hdr->size < at + 4u)
 		return false;
 	memcpy(&n, hdr->data + at, 4);
@@ -241,7 +253,7 @@ static bool list_by_hdr(struct Frames *f, const struct ElfSec *hdr)
 	for (u32 i = 0; i < n; i++) {
 		s32 rel[2];
 		memcpy(rel, hdr->data + at + (u64)i * 8, 8);
-		struct Fde d = {hdr->vaddr + (u64)(s64)rel[0], hdr->vaddr + (u64)(s64)rel[1] - f->sec->vaddr};
+		struct Fde d = {address(f, hdr->vaddr + (u64)(s64)rel[0]), address(f, hdr->vaddr + (u64)(s64)rel[1]) - f->sec->vaddr};
 		struct FdeBody body;
 		u64 next;
 		if (d.pc < prev || d.at >= f->sec->size || !parse_fde(f, d.at, &body, &next) || (body.cie && body.pc != d.pc)) {
@@ -271,14 +283,16 @@ static void list_by_scan(struct Frames *f)
 
 // ---- rows
 struct Sink {
-	const FlowRows *flow; // of code without entries
+	const FlowRows *flow; // of code without entries: gopclntab.c, flow.c
 	size_t flow_at;
 	struct UwTable *t;
 	struct RuleSet *rules;
-	const struct ElfSeg *seg;
+	const struct CfiSeg *seg;
 	struct Frames *f;
 	u8 enc;
 	u64 from; // rows before this address belong to an earlier FDE
+	const struct ElfCfi *elf;
+	bool setcontext; // the file has glibc's
 };
 
 static void put(struct Sink *s, u64 pc, u32 rule)
@@ -294,6 +308,7 @@ static void on_row(void *arg, u64 pc, const struct RtUwRule *r)
 {
 	struct Sink *s = arg;
 	u32 rule = ruleset_add(s->rules, r);
+	s->setcontext |= r->sp_kind == RT_UW_SP_MEM;
 	if (!rule && r->kind != RT_UW_NONE)
 		s->t->rules_full = true;
 	put(s, MAX(pc, s->from), rule);
@@ -328,6 +343,32 @@ static void run_fde(struct Sink *s, const struct FdeBody *d, u64 end, u16 machin
 	on_row(s, run.pc, &r);
 }
 
+// glibc's code that coroutines of makecontext(3) return to, at its first instruction, which takes their stack away, so nothing lies above it. No FDE says so.
+// Return addresses are looked up at the byte before. x86-64 (mov %rbx,%rsp) and aarch64 (nop or bti; mov x0,x19) have an FDE for it, behind setcontext's.
+#define START_CONTEXT_MAX 64
+static bool is_start_context(const struct Sink *s, const struct FdeBody *d)
+{
+	u8 code[8];
+	if (!s->setcontext || d->len > START_CONTEXT_MAX)
+		return false;
+	switch (s->elf->machine) {
+	case EM_X86_64:
+		return elfcfi_code(s->elf, s->seg, d->pc, code, 3) && !memcmp(code, "\x48\x89\xdc", 3);
+	case EM_AARCH64:
+		return elfcfi_code(s->elf, s->seg, d->pc, code, 8) && !memcmp(code + 4, "\xe0\x03\x13\xaa", 4);
+	default:
+		return false;
+	}
+}
+
+// i386: makecontext's own FDE ends before its ret; then come lea (%esp,%ebx,4),%esp and cmpl $0,(%esp).
+static bool is_start_context32(const struct Sink *s, u64 from, u64 to)
+{
+	u8 code[8];
+	return s->elf->machine == EM_386 && to - from >= 32 && to - from <= START_CONTEXT_MAX && elfcfi_code(s->elf, s->seg, from, code, sizeof(code)) &&
+	       !memcmp(code, "\xc3\x8d\x24\x9c\x83\x3c\x24\x00", sizeof(code));
+}
+
 static u32 first_at(const struct Frames *f, u64 pc)
 {
 	u32 lo = 0, hi = f->fdes.n;
@@ -350,17 +391,23 @@ static struct Frames *pick(struct Frames f[2], const u32 at[2])
 	return f[0].fdes.p[at[0]].pc <= f[1].fdes.p[at[1]].pc ? &f[0] : &f[1];
 }
 
+static u32 root_rule(struct Sink *s)
+{
+	struct RtUwRule root = {.kind = RT_UW_END};
+	return ruleset_add(s->rules, &root);
+}
+
 // Between entries, from..to: what its instructions tell.
 static void fill(struct Sink *s, u64 from, u64 to, bool open)
 {
 	if (open && to - from >= PADDING)
-		put(s, from, 0);
+		put(s, from, is_start_context32(s, from, to) ? root_rule(s) : 0);
 	for (; s->flow_at < s->flow->n && s->flow->p[s->flow_at].pc < to; s->flow_at++)
 		if (s->flow->p[s->flow_at].pc >= from)
 			put(s, s->flow->p[s->flow_at].pc, ruleset_add(s->rules, &s->flow->p[s->flow_at].rule));
 }
 
-static void build_segment(struct Frames f[2], const struct ElfSeg *seg, struct Sink *s)
+static void build_segment(struct Frames f[2], const struct CfiSeg *seg, struct Sink *s)
 {
 	u64 seg_end = seg->vaddr + seg->size, end = seg->vaddr, next;
 	u32 at[2] = {first_at(&f[0], seg->vaddr), first_at(&f[1], seg->vaddr)};
@@ -384,7 +431,11 @@ static void build_segment(struct Frames f[2], const struct ElfSeg *seg, struct S
 			continue;
 		fill(s, end, s->from, open);
 		s->f = cur;
-		run_fde(s, &d, stop, cur->machine);
+		if (is_start_context(s, &d)) {
+			put(s, MAX(d.pc - 1, end), root_rule(s));
+		} else {
+			run_fde(s, &d, stop, cur->machine);
+		}
 		end = stop;
 		open = true;
 	}
@@ -396,32 +447,26 @@ static void build_segment(struct Frames f[2], const struct ElfSeg *seg, struct S
 }
 
 // ---- code without entries
-#define MIN_GAP 16		 // bytes
 #define MAX_FLOW (4ull << 20) // bytes of code that are followed
+#define MAX_LOOKS 4096	      // gaps that look like padding, but are read: each may cost a page of a cold file
 struct Gaps {
 	VEC(struct FlowCode) code;
 	u64 size;
+	u32 looks;
 };
 
-// Code that keeps frame pointers is walked by them: a push of rbp and a move of rsp for each kilobyte or less (node's builtins).
-static bool keeps_frames(const u8 *p, u64 n)
+// Does the gap only fill a line up? Most do, and reading them all would read most of the file.
+static bool fills_up(struct Gaps *g, u64 from, u64 to)
 {
-	u64 found = 0;
-	for (u64 i = 0; i + 4 <= n; i++)
-		found += p[i] == 0x55 && p[i + 1] == 0x48 && ((p[i + 2] == 0x89 && p[i + 3] == 0xe5) || (p[i + 2] == 0x8b && p[i + 3] == 0xec));
-	return found > 4 && found * 1024 > n;
+	return to - from < PADDING && to % PADDING == 0 && ++g->looks > MAX_LOOKS;
 }
 
-static void add_gap(struct Gaps *g, const struct ElfCfi *e, const struct ElfSeg *seg, u64 from, u64 to)
+static void add_gap(struct Gaps *g, const struct ElfCfi *e, const struct CfiSeg *seg, u64 from, u64 to)
 {
-	if (to < from || to - from < MIN_GAP || g->size + (to - from) > MAX_FLOW)
+	if (to <= from || g->size + (to - from) > MAX_FLOW || fills_up(g, from, to))
 		return;
 	u8 *p = xmalloc(to - from);
-	if (!elfcfi_code(e, seg, from, p, to - from)) {
-		free(p);
-		return;
-	}
-	if (keeps_frames(p, to - from)) {
+	if (!elfcfi_code(e, seg, from, p, to - from) || flow_only_padding(p, to - from)) {
 		free(p);
 		return;
 	}
@@ -430,7 +475,7 @@ static void add_gap(struct Gaps *g, const struct ElfCfi *e, const struct ElfSeg 
 	g->size += to - from;
 }
 
-static void segment_gaps(struct Frames f[2], const struct ElfCfi *e, const struct ElfSeg *seg, struct Gaps *g)
+static void segment_gaps(struct Frames f[2], const struct ElfCfi *e, const struct CfiSeg *seg, struct Gaps *g)
 {
 	u64 seg_end = seg->vaddr + seg->size, end = seg->vaddr, next;
 	u32 at[2] = {first_at(&f[0], seg->vaddr), first_at(&f[1], seg->vaddr)};
@@ -454,15 +499,16 @@ static int by_vaddr(const void *a, const void *b)
 	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
 }
 
-static void flow_gaps(struct Frames f[2], const struct ElfCfi *e, FlowRows *out)
+static bool flow_gaps(struct Frames f[2], const struct ElfCfi *e, const struct UwHurry *hurry, FlowRows *out)
 {
 	struct Gaps g = {0};
 	AddrList starts = {0};
+	bool done = true;
 #ifndef __x86_64__
-	return; // the decoder is the machine's own
+	return true; // the decoder is the machine's own
 #endif
-	if (e->machine != EM_X86_64 || e->is_go)
-		return;
+	if (e->machine != EM_X86_64 || e->is_go) // without a table that can be read
+		return true;
 	for (size_t i = 0; i < e->segs.n; i++)
 		segment_gaps(f, e, &e->segs.p[i], &g);
 	if (g.code.n) {
@@ -475,28 +521,37 @@ static void flow_gaps(struct Frames f[2], const struct ElfCfi *e, FlowRows *out)
 				free((void *)g.code.p[i].p);
 		g.code.n = apart;
 		elfcfi_starts(e, &starts);
-		flow_rows(&(struct FlowIn){g.code.p, (u32)g.code.n, starts.p, (u32)starts.n, e->entry}, out);
+		done = flow_rows(&(struct FlowIn){g.code.p, (u32)g.code.n, starts.p, (u32)starts.n, e->entry, hurry}, out);
 	}
 	for (size_t i = 0; i < g.code.n; i++)
 		free((void *)g.code.p[i].p);
 	vec_deinit(&g.code);
 	vec_deinit(&starts);
+	return done;
 }
 
 void uwtable_build(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable *out)
 {
-	struct Frames f[2] = {{.sec = &e->eh_frame, .eh = true, .machine = e->machine}, {.sec = &e->debug_frame, .machine = e->machine}};
+	uwtable_build_unless(e, rules, out, NULL);
+}
+
+bool uwtable_build_unless(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable *out, const struct UwHurry *hurry)
+{
+	u8 word = e->machine == EM_386 ? 4 : 8;
+	struct Frames f[2] = {{.sec = &e->eh_frame, .eh = true, .machine = e->machine, .word = word},
+			      {.sec = &e->debug_frame, .machine = e->machine, .word = word}};
 	FlowRows flow = {0};
-	struct Sink s = {.t = out, .rules = rules, .flow = &flow};
+	struct Sink s = {.t = out, .rules = rules, .flow = &flow, .elf = e};
 	u64 min_off = 0;
 
 	*out = (struct UwTable){0};
 	if (e->eh_frame.data && !list_by_hdr(&f[0], &e->eh_frame_hdr))
 		list_by_scan(&f[0]);
-	if (e->debug_frame.data)
+	bool go = go_rows(e, &flow);
+	if (e->debug_frame.data && !go) // of Go's code it tells less: neither roots nor changes of stacks
 		list_by_scan(&f[1]);
-	flow_gaps(f, e, &flow);
-	for (size_t i = 0; i < e->segs.n; i++) {
+	bool done = go || flow_gaps(f, e, hurry, &flow);
+	for (size_t i = 0; done && i < e->segs.n; i++) {
 		if (e->segs.p[i].off < min_off) // overlaps the one before: rows would not ascend
 			continue;
 		build_segment(f, &e->segs.p[i], &s);
@@ -507,6 +562,7 @@ void uwtable_build(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable
 		vec_deinit(&f[i].cies);
 	}
 	vec_deinit(&flow);
+	return done;
 }
 
 void uwtable_deinit(struct UwTable *t)

@@ -1,25 +1,28 @@
 // Unwind rules of x86-64 code that has no .eh_frame (musl, busybox, assembly, PLTs of lld): how far the stack pointer is from where the function
 // was entered, found by following its instructions. Input: bytes nobody vouches for. Output: rows as those of .eh_frame.
 // Invariant: a function's rows are given only if every way through it that ends in `ret` does so with the return address on top; other code
-// keeps none, and the walker its frame pointers. Calling convention: System V ABI for AMD64, 3.2 and 3.4.1 (rbp zero: the outermost frame).
-#include "unwind/flow.h"
-#include "unwind/flowinsn.h"
+// keeps none, and the walker its frame pointers. Rows of what only looks like a function, and has no such end, are marked as a guess.
+// Calling convention: System V ABI for AMD64, 3.2 and 3.4.1 (rbp zero: the outermost frame).
+#include "unwind/internal.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { DWARF_RBP = 6, DWARF_RSP = 7 };
 #define INSIDE (~0u)	 // of an instruction
 #define NOW (1u << 31)	 // seen by the walk that is going on
 #define JUMPS (1u << 30) // an indirect jump
-#define STATE(mark) (((mark) & ~(NOW | JUMPS)) - 1)
+#define GUESS (1u << 29) // part of what only looked like a function
+#define STATE(mark) (((mark) & ~(NOW | JUMPS | GUESS)) - 1)
 #define RETRIES 16	 // calls of one function that may turn out not to return
-#define STEPS 24 // instructions looked at for each byte of code in one pass, at most
+#define STEPS 8 // instructions looked at for each byte of code in one pass, at most
 #define NEAR_JUMPS 2
-#define MIN_HOLE 16	 // bytes without instructions that are worth a row: less is padding
+#define MAX_SWITCH 16384 // bytes from an indirect jump to a case of its switch
+enum { IS_START = 1, IS_TRIED = 2 }; // a function begins; added for each walk that failed
+#define HOPELESS (IS_TRIED * 4) // then no walk from what only may be a function goes there: the work stays linear
 
 struct Call {
-	u64 after; // address of the next instruction, 0: no call
+	u64 after; // address of the next instruction that is no padding, 0: no call
 	u64 callee;
+	bool padded;
 };
 struct Item {
 	u64 pc;
@@ -34,15 +37,18 @@ struct Callee { // a function, or the slot its address is read from
 struct Region {
 	const struct FlowCode *c;
 	u32 *at; // per byte: 0 not seen, INSIDE, else index of the state + 1
-	bool *starts; // per byte: a function begins
+	u8 *is; // per byte: IS_*
 };
 struct Flow {
 	struct Region *regions;
 	u32 nregions, last;
 	VEC(struct FlowState) states;
 	u32 *index, nindex; // hash of states
+	u32 state; // the last one looked up
 	VEC(u64) queue;	   // functions to walk
 	u64 steps;	   // instructions that may still be looked at: bounds the work on made-up code
+	const struct UwHurry *hurry;
+	bool stopped;
 	// the function being walked
 	VEC(struct Item) work;
 	VEC(u64) seen;		 // instructions
@@ -54,6 +60,7 @@ struct Flow {
 	bool joined; // code that was followed before
 	bool plt_head;
 	bool jumps; // indirectly: a switch, which goes on in the state it has there
+	bool found; // nothing names or calls what is walked
 };
 
 // ---- places
@@ -85,15 +92,15 @@ static u32 *mark_at(struct Flow *f, u64 pc)
 static bool is_start(struct Flow *f, u64 pc)
 {
 	struct Region *r = region_at(f, pc);
-	return r && r->starts[pc - r->c->vaddr];
+	return r && r->is[pc - r->c->vaddr] & IS_START;
 }
 
 static void add_start(struct Flow *f, u64 pc)
 {
 	struct Region *r = region_at(f, pc);
-	if (!r || r->starts[pc - r->c->vaddr])
+	if (!r || r->is[pc - r->c->vaddr] & IS_START)
 		return;
-	r->starts[pc - r->c->vaddr] = true;
+	r->is[pc - r->c->vaddr] |= IS_START;
 	vec_push(&f->queue, pc);
 }
 
@@ -101,13 +108,15 @@ static void add_start(struct Flow *f, u64 pc)
 static u32 state_index(struct Flow *f, const struct FlowState *s)
 {
 	u32 words[sizeof(*s) / 4], h = 0;
+	if (f->states.n && !memcmp(&f->states.p[f->state], s, sizeof(*s))) // most instructions leave it as it is
+		return f->state;
 	memcpy(words, s, sizeof(words));
 	if (f->states.n * 2 >= f->nindex) {
 		f->nindex = f->nindex ? f->nindex * 2 : 1024;
 		free(f->index);
 		f->index = xcalloc(f->nindex, sizeof(u32));
 		u32 n = (u32)f->states.n;
-		f->states.n = 0;
+		f->states.n = f->state = 0;
 		for (u32 i = 0; i < n; i++)
 			state_index(f, &f->states.p[i]); // in their order: the numbers stay
 	}
@@ -117,19 +126,14 @@ static u32 state_index(struct Flow *f, const struct FlowState *s)
 	for (;; h++) {
 		u32 *at = &f->index[h & (f->nindex - 1)];
 		if (*at && !memcmp(&f->states.p[*at - 1], s, sizeof(*s)))
-			return *at - 1;
+			return f->state = *at - 1;
 		if (*at)
 			continue;
 		struct FlowState copy = *s;
 		vec_push(&f->states, copy);
 		*at = (u32)f->states.n;
-		return *at - 1;
+		return f->state = *at - 1;
 	}
-}
-
-static bool same_frame(const struct FlowState *a, const struct FlowState *b)
-{
-	return a->root || b->root || (a->sp == b->sp && (a->sp != FLOW_UNKNOWN || a->fp == b->fp));
 }
 
 // ---- functions that do not return: what stands behind their calls is reached in other ways, or not at all
@@ -215,9 +219,11 @@ static bool is_prologue(struct Flow *f, u64 pc)
 	return n >= 2;
 }
 
-static bool is_padding(const struct FlowInsn *in)
+// Only the beginning of a function does this: it may be one that never returns.
+static bool makes_frame(const struct FlowInsn *in)
 {
-	return in->op == 0x90 || in->op == 0xcc || in->op == 0x11f;
+	return (in->op >= 0x50 && in->op < 0x58 && flow_slot(in->rm) >= 0) ||
+	       ((in->op == 0x81 || in->op == 0x83) && in->mod == 3 && in->rm == RSP && (in->reg & 7) == 5);
 }
 
 // Compilers begin functions at multiples of 16: padding up to one, right behind a call, is the end of a function (seldom a loop's head follows).
@@ -227,9 +233,20 @@ static bool ends_there(struct Flow *f, u64 after)
 	struct FlowInsn in;
 	u64 pc = after;
 	while (r && pc - r->c->vaddr < r->c->size && pc % 16 &&
-	       flow_decode(r->c->p + (pc - r->c->vaddr), (u32)MIN(r->c->size - (pc - r->c->vaddr), 15), pc, &in) && is_padding(&in))
+	       flow_decode(r->c->p + (pc - r->c->vaddr), (u32)MIN(r->c->size - (pc - r->c->vaddr), 15), pc, &in) && flow_is_padding(&in))
 		pc += in.len;
 	return pc != after && pc % 16 == 0;
+}
+
+// Does another function begin behind the call that the item has just made?
+static bool begins_behind(struct Flow *f, const struct Item *it)
+{
+	struct Region *r = region_at(f, it->pc);
+	struct FlowInsn in;
+	if (it->st.sp > 8 && is_prologue(f, it->pc))
+		return true;
+	u64 off = it->pc - r->c->vaddr;
+	return it->call.padded && it->pc % 16 == 0 && flow_decode(r->c->p + off, (u32)MIN(r->c->size - off, 15), it->pc, &in) && makes_frame(&in);
 }
 
 // Where the item goes from the instruction it has just passed; false: this way ends.
@@ -256,7 +273,7 @@ static bool go_on(struct Flow *f, u64 start, struct Item *it, const struct FlowI
 		jump_to(f, start, it, in->target);
 		break;
 	case W_CALL:
-		it->call = (struct Call){it->pc + in->len, in->target};
+		it->call = (struct Call){it->pc + in->len, in->target, false};
 		if (!in->target)
 			break;
 		vec_push(&f->calls, it->call);
@@ -274,7 +291,7 @@ static bool go_on(struct Flow *f, u64 start, struct Item *it, const struct FlowI
 static bool take(struct Flow *f, const struct Item *it, struct Region *r, u32 *at, struct FlowInsn *in)
 {
 	u64 off = it->pc - r->c->vaddr, left = r->c->size - off;
-	if (!f->steps || !flow_decode(r->c->p + off, (u32)MIN(left, 15), it->pc, in))
+	if (!f->steps || (f->found && r->is[off] >= HOPELESS) || !flow_decode(r->c->p + off, (u32)MIN(left, 15), it->pc, in))
 		return false;
 	for (u32 i = 1; i < in->len; i++)
 		if (at[i])
@@ -291,19 +308,18 @@ static void follow(struct Flow *f, u64 start, struct Item it, size_t ndead)
 {
 	for (bool fell = false;; fell = true) {
 		struct Region *r = region_at(f, it.pc);
-		u32 *at = mark_at(f, it.pc);
+		u32 *at = r ? &r->at[it.pc - r->c->vaddr] : NULL;
 		struct FlowInsn in;
-		bool next = fell && r && is_start(f, it.pc);
-		if (fell && it.call.after == it.pc &&
-		    (!r || next || stops_after(f, ndead, it.pc) || (it.st.sp > 8 && is_prologue(f, it.pc))))
+		bool next = fell && r && r->is[it.pc - r->c->vaddr] & IS_START;
+		if (fell && it.call.after == it.pc && (!r || next || stops_after(f, ndead, it.pc) || begins_behind(f, &it)))
 			return; // a call that does not return
 		if (next) { // runs on into the next function, as if it had jumped there
 			judge(f, &it, it.st.sp == 8);
 			return;
 		}
 		if (r && *at && *at != INSIDE) {
-			bool fits = same_frame(&f->states.p[STATE(*at)], &it.st);
-			if (!fits || !(*at & NOW))
+			bool fits = flow_same_frame(&f->states.p[STATE(*at)], &it.st);
+			if (!fits || !(*at & (NOW | GUESS))) // a guess proves nothing
 				judge(f, &it, fits);
 			f->joined |= !(*at & NOW);
 			return;
@@ -312,18 +328,24 @@ static void follow(struct Flow *f, u64 start, struct Item it, size_t ndead)
 			judge(f, &it, false);
 			return;
 		}
+		if (it.call.after == it.pc && flow_is_padding(&in)) {
+			it.call.after += in.len;
+			it.call.padded = true;
+		}
 		enum FlowWay way = flow_effect(&it.st, &in);
 		if (!go_on(f, start, &it, &in, way, at))
 			return;
 	}
 }
 
-static void forget(struct Flow *f) // what was seen
+static void forget(struct Flow *f, bool failed) // what was seen
 {
 	for (size_t i = 0; i < f->seen.n; i++) {
 		struct Region *r = region_at(f, f->seen.p[i]);
 		u64 off = f->seen.p[i] - r->c->vaddr;
 		r->at[off] = 0;
+		if (failed && r->is[off] < HOPELESS)
+			r->is[off] += IS_TRIED;
 		for (off++; off < r->c->size && r->at[off] == INSIDE; off++)
 			r->at[off] = 0;
 	}
@@ -331,8 +353,11 @@ static void forget(struct Flow *f) // what was seen
 
 static void learn(struct Flow *f, u64 start)
 {
-	for (size_t i = 0; i < f->seen.n; i++)
-		*mark_at(f, f->seen.p[i]) &= ~NOW;
+	u32 guess = f->found && !f->good ? GUESS : 0; // neither its beginning nor an end is sure
+	for (size_t i = 0; i < f->seen.n; i++) {
+		u32 *at = mark_at(f, f->seen.p[i]);
+		*at = (*at & ~NOW) | guess;
+	}
 	for (size_t i = 0; i < f->calls.n; i++) {
 		struct Callee *c = callee(f, f->calls.p[i].callee);
 		c->calls++;
@@ -350,6 +375,11 @@ static void learn(struct Flow *f, u64 start)
 static bool walk(struct Flow *f, u64 start, const struct FlowState *st, bool sure)
 {
 	f->dead.n = 0;
+	if (f->stopped || (f->hurry && f->hurry->stop(f->hurry->arg))) {
+		f->stopped = true;
+		f->steps = 0;
+		return false;
+	}
 	for (u32 try = 0; try < RETRIES; try++) {
 		size_t ndead = f->dead.n;
 		struct Item first = {.pc = start, .st = *st};
@@ -358,14 +388,15 @@ static bool walk(struct Flow *f, u64 start, const struct FlowState *st, bool sur
 		f->jumps = false;
 		f->seen.n = f->calls.n = f->work.n = 0;
 		vec_push(&f->work, first);
-		while (f->work.n)
+		while (f->work.n && !f->lost)
 			follow(f, start, f->work.p[--f->work.n], ndead);
 		if (!f->bad && (f->good || !sure)) {
 			learn(f, start);
 			return f->seen.n;
 		}
-		forget(f);
-		if (f->lost || f->dead.n == ndead)
+		bool failed = f->lost || f->dead.n == ndead || try == RETRIES - 1;
+		forget(f, failed);
+		if (failed)
 			break;
 	}
 	return false;
@@ -373,7 +404,7 @@ static bool walk(struct Flow *f, u64 start, const struct FlowState *st, bool sur
 
 static struct FlowState entered(bool root)
 {
-	return (struct FlowState){.sp = 8, .fp = FLOW_UNKNOWN, .root = root};
+	return (struct FlowState){.sp = 8, .fp = FLOW_UNKNOWN, .low = FLOW_UNKNOWN, .root = root};
 }
 
 static void walk_queue(struct Flow *f)
@@ -397,17 +428,14 @@ static bool walk_case(struct Flow *f, u64 pc, const u32 *near)
 {
 	for (u32 n = 0; n < NEAR_JUMPS && near[n]; n++) {
 		struct FlowState st = f->states.p[STATE(near[n])];
+		if (!flow_framed(&st)) // a `ret` shall prove the stack pointer, not what this says of rbp
+			st.fp = FLOW_UNKNOWN;
+		if (st.sp != FLOW_UNKNOWN)
+			st.copy = 0, st.copy_reg = 0;
 		if (walk(f, pc, &st, true))
 			return true;
 	}
 	return false;
-}
-
-// Only the beginning of a function does this: it may be one that never returns.
-static bool makes_frame(const struct FlowInsn *in)
-{
-	return (in->op >= 0x50 && in->op < 0x58 && flow_slot(in->rm) >= 0) ||
-	       ((in->op == 0x81 || in->op == 0x83) && in->mod == 3 && in->rm == RSP && (in->reg & 7) == 5);
 }
 
 static void sweep(struct Flow *f, struct Region *r)
@@ -415,14 +443,19 @@ static void sweep(struct Flow *f, struct Region *r)
 	struct FlowState plain = entered(false);
 	struct FlowInsn in;
 	u32 near[NEAR_JUMPS] = {0};
-	for (u64 off = 0; off < r->c->size && f->steps;) {
+	bool first = true; // behind code that has entries, or where a section begins: this is a function too
+	for (u64 off = 0, jump = 0; off < r->c->size && f->steps;) {
 		u64 pc = r->c->vaddr + off;
 		u32 mark = r->at[off];
 		if (mark != INSIDE && mark & JUMPS) {
 			memmove(near + 1, near, sizeof(near) - sizeof(*near));
 			near[0] = mark;
+			jump = off;
 		}
+		if (near[0] && ((!mark && r->c->p[off] == 0xcc) || off - jump > MAX_SWITCH)) // between functions
+			near[0] = 0;
 		if (mark) {
+			first = false;
 			off++;
 			continue;
 		}
@@ -430,18 +463,26 @@ static void sweep(struct Flow *f, struct Region *r)
 			off++;
 			continue;
 		}
-		if (is_padding(&in) || (in.op == 0 && !r->c->p[off])) {
+		if (r->is[off] >= IS_TRIED) {
+			off += in.len;
+			continue;
+		}
+		if (flow_is_padding(&in) || (in.op == 0 && !r->c->p[off])) {
 			off += in.op ? in.len : 1;
 			continue;
 		}
 		if (is_plt_head(r->c->p + off, r->c->size - off)) {
 			f->plt_head = true;
-			walk(f, pc, &(struct FlowState){.sp = 16, .fp = FLOW_UNKNOWN}, false);
+			walk(f, pc, &(struct FlowState){.sp = 16, .fp = FLOW_UNKNOWN, .low = FLOW_UNKNOWN}, false);
 			f->plt_head = false;
 			off++;
 			continue;
 		}
-		if (walk_case(f, pc, near) || walk(f, pc, &plain, !makes_frame(&in))) {
+		f->found = true;
+		bool understood = walk_case(f, pc, near) || walk(f, pc, &plain, !first && !makes_frame(&in));
+		first = false;
+		f->found = false;
+		if (understood) {
 			walk_queue(f);
 			continue;
 		}
@@ -456,36 +497,31 @@ static void sweep(struct Flow *f, struct Region *r)
 }
 
 // ---- rows
-static void rule_of(const struct FlowState *s, struct RtUwRule *r)
+// The length of what no walk has taken from off on.
+static u64 hole_at(const struct Region *r, u64 off)
 {
-	memset(r, 0, sizeof(*r));
-	if (s->root) {
-		r->kind = RT_UW_END;
-		return;
-	}
-	if (s->sp == FLOW_UNKNOWN ? s->fp == FLOW_UNKNOWN : s->sp < 8)
-		return;
-	r->kind = RT_UW_REG;
-	r->reg = s->sp == FLOW_UNKNOWN ? DWARF_RBP : DWARF_RSP;
-	r->off = s->sp == FLOW_UNKNOWN ? s->fp : s->sp;
-	r->ra = -8;
-	for (u32 k = 0; k < RT_UW_SLOTS; k++) {
-		r->slot[k] = s->slot[k];
-		r->saved |= (u8)((s->slot[k] != 0) << k);
-	}
+	u64 end = off;
+	while (end < r->c->size && !r->at[end])
+		end++;
+	return end - off;
 }
 
+// Ranges without instructions get a row that says so, but for padding, where nothing is executed.
 static void give_rows(const struct Flow *f, const struct Region *r, FlowRows *out)
 {
-	u32 last = 0; // state + 1, 0: none
-	for (u64 off = 0, hole = 0; off < r->c->size; off++) {
-		u32 m = r->at[off];
-		hole = m ? 0 : hole + 1;
-		if (m == INSIDE || m == last || (!m && hole < MIN_HOLE))
+	u32 last = ~0u; // mark without the bits that make no difference
+	for (u64 off = 0, n = 1; off < r->c->size; off += n, n = 1) {
+		u32 m = r->at[off] & ~(NOW | JUMPS);
+		if (!m) {
+			n = hole_at(r, off);
+			if (flow_only_padding(r->c->p + off, n))
+				continue;
+		}
+		if (r->at[off] == INSIDE || m == last)
 			continue;
-		struct FlowRow row = {.pc = r->c->vaddr + off - (m ? 0 : hole - 1)};
+		struct FlowRow row = {.pc = r->c->vaddr + off};
 		if (m)
-			rule_of(&f->states.p[STATE(m)], &row.rule);
+			flow_rule(&f->states.p[STATE(m)], m & GUESS, &row.rule);
 		if (!out->n || vec_last(out).pc < r->c->vaddr || memcmp(&vec_last(out).rule, &row.rule, sizeof(row.rule)))
 			vec_push(out, row);
 		last = m;
@@ -500,7 +536,7 @@ static void pass(struct Flow *f, const struct FlowIn *in)
 	for (u32 i = 0; i < f->nregions; i++) {
 		struct Region *r = &f->regions[i];
 		memset(r->at, 0, r->c->size * sizeof(*r->at));
-		memset(r->starts, 0, r->c->size * sizeof(*r->starts));
+		memset(r->is, 0, r->c->size);
 	}
 	for (u32 i = 0; i < in->nstarts; i++)
 		add_start(f, in->starts[i]);
@@ -513,19 +549,19 @@ static void pass(struct Flow *f, const struct FlowIn *in)
 		sweep(f, &f->regions[i]);
 }
 
-void flow_rows(const struct FlowIn *in, FlowRows *out)
+bool flow_rows(const struct FlowIn *in, FlowRows *out)
 {
-	struct Flow f = {0};
+	struct Flow f = {.hurry = in->hurry};
 	f.regions = xcalloc(in->ncode + 1, sizeof(*f.regions));
 	f.nregions = in->ncode;
 	for (u32 i = 0; i < in->ncode; i++)
-		f.regions[i] = (struct Region){&in->code[i], xcalloc(in->code[i].size + 1, sizeof(u32)), xcalloc(in->code[i].size + 1, sizeof(bool))};
+		f.regions[i] = (struct Region){&in->code[i], xcalloc(in->code[i].size + 1, sizeof(u32)), xcalloc(in->code[i].size + 1, 1)};
 	u64 total = 0;
 	for (u32 i = 0; i < in->ncode; i++)
 		total += in->code[i].size;
 	f.steps = 1;
-	for (u32 i = 0, known = 0, before = ~0u; i < PASSES && f.steps && known != before; i++) {
-		before = i ? known : ~0u;
+	for (u32 i = 0, known = 0, before = ~0u; i < PASSES && f.steps && !f.stopped && known != before; i++) {
+		before = known; // a pass that has learnt nothing is the last
 		f.steps = total * STEPS;
 		pass(&f, in);
 		known = 0;
@@ -533,9 +569,10 @@ void flow_rows(const struct FlowIn *in, FlowRows *out)
 			known += never_returns(&f.callees.p[k]);
 	}
 	for (u32 i = 0; i < f.nregions; i++) {
-		give_rows(&f, &f.regions[i], out);
+		if (!f.stopped)
+			give_rows(&f, &f.regions[i], out);
 		free(f.regions[i].at);
-		free(f.regions[i].starts);
+		free(f.regions[i].is);
 	}
 	free(f.regions);
 	free(f.index);
@@ -547,4 +584,5 @@ void flow_rows(const struct FlowIn *in, FlowRows *out)
 	vec_deinit(&f.seen);
 	vec_deinit(&f.calls);
 	vec_deinit(&f.dead);
+	return !f.stopped;
 }

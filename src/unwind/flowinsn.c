@@ -1,7 +1,7 @@
 // Instructions of x86-64 as far as they move the stack or save registers. Input: bytes nobody vouches for. Output: what an instruction does to the
 // distance between the stack pointer and the CFA. Source: Intel SDM volume 2, appendix A (opcode maps).
-#include "unwind/flowinsn.h"
-#include "base/insn.h"
+#include "unwind/internal.h"
+#include "arch/arch.h"
 #include <string.h>
 
 #define MAX_FRAME (1 << 24)
@@ -14,6 +14,18 @@ static s32 sized(const u8 *p, u32 n)
 	return n == 1 ? (s8)v : n == 2 ? (s16)v : v;
 }
 
+static bool has_modrm(u32 op)
+{
+	switch (op) {
+	case 0x63: case 0x69: case 0x6b: case 0x81: case 0x83: case 0x87: case 0x89: case 0x8b: case 0x8d: case 0x8f: case 0xc1: case 0xc7: case 0xd1:
+	case 0xd3: case 0xf7: case 0xff: case 0x12c: case 0x12d: case 0x140 ... 0x150: case 0x17e: case 0x1a4: case 0x1a5: case 0x1ab ... 0x1ad: case 0x1af:
+	case 0x1b1: case 0x1b3: case 0x1b6 ... 0x1b8: case 0x1ba ... 0x1bf: case 0x1c1: case 0x1c5: case 0x1d7:
+		return true;
+	default:
+		return op < 0x40 && (op & 7) < 4;
+	}
+}
+
 bool flow_decode(const u8 *p, u32 n, u64 pc, struct FlowInsn *in)
 {
 	u32 i = 0, rex = 0;
@@ -24,6 +36,7 @@ bool flow_decode(const u8 *p, u32 n, u64 pc, struct FlowInsn *in)
 		u8 c = p[i];
 		if (c != 0x66 && c != 0x67 && c != 0xf2 && c != 0xf3 && c != 0xf0 && (c & 0xe7) != 0x26 && (c & 0xfe) != 0x64)
 			break;
+		in->rep |= c == 0xf2 || c == 0xf3;
 	}
 	if (i + 1 < in->len && (p[i] & 0xf0) == 0x40)
 		rex = p[i++];
@@ -38,9 +51,7 @@ bool flow_decode(const u8 *p, u32 n, u64 pc, struct FlowInsn *in)
 		in->target = pc + in->len + (u64)(s64)sized(p + i, MIN(left, 4));
 		return true;
 	}
-	bool modrm = (in->op < 0x40 && (in->op & 7) < 4) || in->op == 0x81 || in->op == 0x83 || in->op == 0x87 || in->op == 0x89 ||
-		     in->op == 0x8b || in->op == 0x8d || in->op == 0x8f || in->op == 0xff;
-	if (!modrm || !left)
+	if (!has_modrm(in->op) || !left)
 		return true;
 	u8 m = p[i++];
 	in->mod = m >> 6;
@@ -62,6 +73,26 @@ bool flow_decode(const u8 *p, u32 n, u64 pc, struct FlowInsn *in)
 		in->base = 0xff; // relative to the next instruction
 	}
 	in->disp = in->mod == 1 ? sized(p + i, 1) : in->mod == 2 ? sized(p + i, 4) : 0;
+	return true;
+}
+
+bool flow_is_padding(const struct FlowInsn *in)
+{
+	return in->op == 0x90 || in->op == 0xcc || in->op == 0x11f;
+}
+
+bool flow_only_padding(const u8 *p, u64 n)
+{
+	struct FlowInsn in;
+	for (u64 off = 0; off < n;) {
+		if (!p[off]) {
+			off++;
+			continue;
+		}
+		if (!flow_decode(p + off, (u32)MIN(n - off, 15), 0, &in) || !flow_is_padding(&in))
+			return false;
+		off += in.len;
+	}
 	return true;
 }
 
@@ -88,12 +119,37 @@ static s32 moved(s32 from, s64 by)
 	return from == FLOW_UNKNOWN || v < -MAX_FRAME || v > MAX_FRAME ? FLOW_UNKNOWN : (s32)v;
 }
 
+static void grow(struct FlowState *s, s64 by) // the stack
+{
+	s->sp = moved(s->sp, by);
+	s->low = moved(s->low, by);
+}
+
 static void push(struct FlowState *s, u32 reg)
 {
-	s->sp = moved(s->sp, 8);
-	if (s->sp == FLOW_UNKNOWN)
-		return;
-	stored(s, reg, -s->sp);
+	grow(s, 8);
+	if (s->sp != FLOW_UNKNOWN)
+		stored(s, reg, -s->sp);
+}
+
+// What reg holds, as its distance below the CFA.
+static s32 held(const struct FlowState *s, u32 reg)
+{
+	return reg == RSP ? s->sp : reg == RBP ? s->fp : reg + 1 == s->copy_reg ? s->copy : FLOW_UNKNOWN;
+}
+
+static void hold(struct FlowState *s, u32 reg, s32 v)
+{
+	if (reg == RSP) {
+		s->sp = v;
+		s->low = FLOW_UNKNOWN;
+		s->stored = s->stored_at = 0;
+	} else if (reg == RBP) {
+		s->fp = v;
+	} else if (reg + 1 == s->copy_reg) {
+		s->copy = v == FLOW_UNKNOWN ? 0 : v;
+		s->copy_reg = v == FLOW_UNKNOWN ? 0 : s->copy_reg;
+	}
 }
 
 static void pop(struct FlowState *s, u32 reg)
@@ -101,46 +157,48 @@ static void pop(struct FlowState *s, u32 reg)
 	int k = flow_slot(reg);
 	if (k >= 0 && s->sp != FLOW_UNKNOWN && s->slot[k] == -s->sp)
 		s->slot[k] = 0;
-	if (reg == RBP)
-		s->fp = FLOW_UNKNOWN;
-	if (reg == RSP)
-		s->sp = FLOW_UNKNOWN;
-	else
-		s->sp = moved(s->sp, -8);
+	hold(s, reg, FLOW_UNKNOWN);
+	if (reg != RSP)
+		grow(s, -8);
 }
 
 static void leave(struct FlowState *s)
 {
-	s->sp = s->fp == FLOW_UNKNOWN ? FLOW_UNKNOWN : s->fp;
+	hold(s, RSP, s->fp);
 	pop(s, RBP);
 }
 
 // Arithmetic on a register: op 0 add, 1 or, 4 and, 5 sub, 6 xor, 7 cmp.
 static void arith(struct FlowState *s, u32 op, u32 reg, bool is_imm, s32 imm)
 {
+	s64 by = op == 5 ? (s64)imm : -(s64)imm;
+	bool known = is_imm && (op == 0 || op == 5);
 	if (op == 7)
 		return;
-	if (reg == RBP)
-		s->fp = FLOW_UNKNOWN;
-	if (reg == RSP)
-		s->sp = !is_imm || (op != 0 && op != 5) ? FLOW_UNKNOWN : moved(s->sp, op == 5 ? (s64)imm : -(s64)imm);
+	if (reg == RSP && known)
+		grow(s, by);
+	else
+		hold(s, reg, known && reg != RBP ? moved(held(s, reg), by) : FLOW_UNKNOWN);
+	if (reg == RSP && is_imm && op == 4)
+		s->low = 0;
 }
 
 static void move(struct FlowState *s, u32 to, u32 from)
 {
-	if (to == RBP)
-		s->fp = from == RSP ? s->sp : FLOW_UNKNOWN;
-	else if (to == RSP)
-		s->sp = from == RBP ? s->fp : FLOW_UNKNOWN;
+	if (from == RSP && to != RSP && to != RBP && s->sp != FLOW_UNKNOWN) {
+		s->copy = s->sp;
+		s->copy_reg = to + 1;
+		return;
+	}
+	hold(s, to, to == RBP && from != RSP ? FLOW_UNKNOWN : held(s, from));
 }
 
 static void address_of(struct FlowState *s, const struct FlowInsn *in)
 {
-	s32 v = moved(in->base == RSP ? s->sp : in->base == RBP ? s->fp : FLOW_UNKNOWN, -(s64)in->disp);
-	if (in->reg == RSP)
-		s->sp = v;
-	else if (in->reg == RBP)
-		s->fp = v;
+	if (in->reg == RSP && in->base == RSP)
+		grow(s, -(s64)in->disp);
+	else
+		hold(s, in->reg, moved(held(s, in->base), -(s64)in->disp));
 }
 
 static void store(struct FlowState *s, const struct FlowInsn *in)
@@ -149,19 +207,78 @@ static void store(struct FlowState *s, const struct FlowInsn *in)
 		stored(s, in->reg, (s64)in->disp - s->sp);
 	else if (in->base == RBP && s->fp != FLOW_UNKNOWN)
 		stored(s, in->reg, (s64)in->disp - s->fp);
+	if (in->base == RSP && s->sp == FLOW_UNKNOWN && s->low != FLOW_UNKNOWN && (u32)in->reg + 1 == s->copy_reg && s->copy) {
+		s->stored_at = s->low - in->disp;
+		s->stored = s->copy;
+	}
+}
+
+static void load(struct FlowState *s, const struct FlowInsn *in)
+{
+	bool copy = in->wide && in->base == RSP && s->stored && s->low != FLOW_UNKNOWN && s->low - in->disp == s->stored_at && in->reg != RBP;
+	s32 v = copy ? s->stored : FLOW_UNKNOWN;
+	if (copy && in->reg != RSP)
+		s->copy_reg = in->reg + 1;
+	hold(s, in->reg, v);
+}
+
+static void overwrite(struct FlowState *s, int reg)
+{
+	if (reg >= 0)
+		hold(s, (u32)reg, FLOW_UNKNOWN);
+}
+
+// A call: where the stack pointer is known, a copy of it is not needed. Where it is not, the function that is called leaves the copy alone, or ours could not
+// return.
+static enum FlowWay call(struct FlowState *s)
+{
+	if (s->sp != FLOW_UNKNOWN)
+		s->copy = 0, s->copy_reg = 0;
+	return W_CALL;
 }
 
 static enum FlowWay effect_ff(struct FlowState *s, const struct FlowInsn *in)
 {
 	switch (in->reg & 7) {
 	case 2: case 3:
-		return W_CALL;
+		return call(s);
 	case 4: case 5:
 		return W_INDIRECT;
+	case 0: case 1: // inc, dec
+		overwrite(s, in->mod == 3 ? (int)in->rm : -1);
+		break;
 	case 6:
 		push(s, RSP);
 	}
 	return W_NEXT;
+}
+
+// The general register that an instruction writes, of those flow_effect() has no case for; -1: none, or 8 bits of one (4 and 5 may be ah and ch).
+static int written(const struct FlowInsn *in)
+{
+	int rm = in->mod == 3 ? (int)in->rm : -1;
+	switch (in->op) {
+	case 0x63: case 0x69: case 0x6b: // movslq, imul
+	case 0x140 ... 0x150: // cmov, movmskps
+	case 0x1af: case 0x1b6: case 0x1b7: case 0x1b8: case 0x1bc ... 0x1bf: // imul, movzx, popcnt, bsf, bsr, movsx
+	case 0x1c5: case 0x1d7: // pextrw, pmovmskb
+		return in->reg;
+	case 0x12c: case 0x12d: // cvttss2si; without the prefix they write a register of MMX
+		return in->rep ? (int)in->reg : -1;
+	case 0x17e: // movd to a general register; with f3 between vector registers
+		return in->rep ? -1 : rm;
+	case 0xc1: case 0xc7: case 0xd1: case 0xd3: // shifts, mov
+	case 0x1a4: case 0x1a5: case 0x1ab ... 0x1ad: case 0x1b1: case 0x1b3: case 0x1bb: // shld, bts, cmpxchg
+		return rm;
+	case 0xf7: // not, neg; test and multiplication write elsewhere
+		return (in->reg & 7) == 2 || (in->reg & 7) == 3 ? rm : -1;
+	case 0x1ba: // bts, btr, btc
+		return (in->reg & 7) > 4 ? rm : -1;
+	case 0x1c8 ... 0x1cf: // bswap
+		return (int)in->rm;
+	default:
+		return -1;
+	}
 }
 
 enum FlowWay flow_effect(struct FlowState *s, const struct FlowInsn *in)
@@ -189,37 +306,41 @@ enum FlowWay flow_effect(struct FlowState *s, const struct FlowInsn *in)
 		push(s, RSP);
 		return W_NEXT;
 	case 0x9d:
-		pop(s, 0);
+		pop(s, NO_REG);
 		return W_NEXT;
 	case 0x8f: // with another field it begins an XOP instruction
 		if (!(in->reg & 7))
-			pop(s, in->mod == 3 ? in->rm : 0);
+			pop(s, in->mod == 3 ? in->rm : NO_REG);
 		return W_NEXT;
 	case 0x81: case 0x83:
 		if (in->mod == 3)
-			arith(s, in->reg & 7, in->rm, true, in->imm);
+			arith(s, in->reg & 7, in->rm, in->wide, in->imm);
 		return W_NEXT;
 	case 0x89:
 		if (in->mod == 3)
-			move(s, in->rm, in->reg);
+			move(s, in->rm, in->wide ? in->reg : NO_REG);
 		else if (in->wide)
 			store(s, in);
 		return W_NEXT;
 	case 0x8b:
-		move(s, in->reg, in->mod == 3 ? in->rm : 0);
+		if (in->mod == 3)
+			move(s, in->reg, in->wide ? in->rm : NO_REG);
+		else
+			load(s, in);
 		return W_NEXT;
-	case 0x87:
-		if (in->reg == RSP || in->rm == RSP)
-			s->sp = FLOW_UNKNOWN;
+	case 0x87: case 0x1c1: // xchg, xadd
+		overwrite(s, (int)in->reg);
+		overwrite(s, in->mod == 3 ? (int)in->rm : -1);
 		return W_NEXT;
 	case 0x8d:
 		address_of(s, in);
 		return W_NEXT;
 	case 0xb8 ... 0xbf:
-		move(s, in->rm, 0);
+		move(s, in->rm, NO_REG);
 		return W_NEXT;
 	case 0xc8:
-		s->sp = s->fp = FLOW_UNKNOWN;
+		hold(s, RSP, FLOW_UNKNOWN);
+		s->fp = FLOW_UNKNOWN;
 		return W_NEXT;
 	case 0xc9:
 		leave(s);
@@ -227,7 +348,7 @@ enum FlowWay flow_effect(struct FlowState *s, const struct FlowInsn *in)
 	case 0xc2: case 0xc3:
 		return W_RET;
 	case 0xe8:
-		return W_CALL;
+		return call(s);
 	case 0xe9: case 0xeb:
 		return W_JUMP;
 	case 0x70 ... 0x7f: case 0x180 ... 0x18f: case 0xe0 ... 0xe3:
@@ -237,6 +358,7 @@ enum FlowWay flow_effect(struct FlowState *s, const struct FlowInsn *in)
 	case 0xf4: case 0xcc: case 0x10b:
 		return W_STOP;
 	default:
+		overwrite(s, written(in));
 		return W_NEXT;
 	}
 }

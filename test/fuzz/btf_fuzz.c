@@ -1,5 +1,5 @@
 // BTF with any content: every type is made, every record loaded, every name looked up, nothing outside the data is read.
-#include "ctype/priv.h"
+#include "ctype/internal.h"
 #include <linux/btf.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

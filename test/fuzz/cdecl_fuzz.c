@@ -1,5 +1,5 @@
 // A script's preamble with any content: declarations or diagnostics, always in bounded time.
-#include "ctype/cpp.h"
+#include "ctype/internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,5 +1,5 @@
 // Tracepoint format files with any content: a record whose fields can be printed, or a reason.
-#include "ctype/priv.h"
+#include "ctype/internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,10 +1,15 @@
-// Input: a letter, then an ELF image ('f'), or the bytes of .eh_frame ('e') or .debug_frame ('d') of an object with one segment. Out of it come rows and
-// the kernel side's records: rows ascend and lie in a segment, and the kernel side's search finds in the records what a plain search finds in the rows.
+// Input: a letter, then an ELF image ('f'), or the bytes of .eh_frame ('e') or .debug_frame ('d') of an object with one segment ('E', 'D': of a 32-bit
+// one). Out of it come rows and the kernel side's records: rows ascend and lie in a segment, and the kernel side's search finds in the records what a plain search finds in the rows.
 #include <elf.h>
 #include "rt_host.h"
 #include "bpfrt/stack.bpf.c"
+#include "bpfrt/ksched.bpf.c"
 #include "bpfrt/rows.bpf.c"
+#include "bpfrt/lang.bpf.c"
+#include "bpfrt/py.bpf.c"
 #include "bpfrt/unwind.bpf.c"
+#include "bpfrt/uprobe.bpf.c"
+#include "bpfrt/compat.bpf.c"
 #include "bpfrt/vma.bpf.c"
 #include "unwind/internal.h"
 
@@ -67,9 +72,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			return 0;
 		}
 	} else {
-		struct ElfSeg seg = {0, 1ull << 32, 0};
+		if (kind == 'E' || kind == 'D') {
+			e.machine = EM_386;
+			kind |= 32;
+		}
+		struct CfiSeg seg = {0, 1ull << 32, 0};
 		vec_push(&e.segs, seg);
-		*(kind == 'd' ? &e.debug_frame : &e.eh_frame) = (struct ElfSec){copy, size, 0x300000};
+		*(kind == 'd' ? &e.debug_frame : &e.eh_frame) = (struct CfiSec){copy, size, 0x300000};
 	}
 	ruleset_init(&rules, 512);
 	uwtable_build(&e, &rules, &t);

@@ -2,8 +2,13 @@
 // gives a reason when it did not reach the end. Whatever a process puts into its memory is such an input.
 #include "rt_host.h"
 #include "bpfrt/stack.bpf.c"
+#include "bpfrt/ksched.bpf.c"
 #include "bpfrt/rows.bpf.c"
+#include "bpfrt/lang.bpf.c"
+#include "bpfrt/py.bpf.c"
 #include "bpfrt/unwind.bpf.c"
+#include "bpfrt/uprobe.bpf.c"
+#include "bpfrt/compat.bpf.c"
 #include "bpfrt/vma.bpf.c"
 #include "unwind/internal.h"
 
@@ -59,9 +64,9 @@ static void put_rules(struct Input *in)
 		struct RtUwRule r;
 		for (u32 k = 0; k < sizeof(r); k++)
 			((u8 *)&r)[k] = (u8)take(in, 1);
-		r.kind %= RT_UW_BAD + 1;
-		r.ra_kind %= RT_UW_RA_FP + 1;
-		r.sp_kind %= RT_UW_SP_MEM + 1;
+		r.kind %= RT_UW_GO + 1;
+		r.ra_kind %= RT_UW_RA_EXACT + 1;
+		r.sp_kind %= RT_UW_SP_OTHER + 1;
 		r.reg %= RT_NREGS;
 		r.index %= RT_NREGS + 1;
 		if (take(in, 1) & 1) {
@@ -91,13 +96,10 @@ static void put_rows(struct Input *in)
 	bpf_map_update_elem(&rt_uw_pages, &zero, &in_map, 0);
 	bpf_map_update_elem(&inner, &zero, page, 0);
 	struct RtUwKey key = {77, 0};
-	struct RtUwChunk c = {.n = 1, .nchunks = 1};
-	for (u32 i = 0; i < RT_UW_CHUNKS; i++)
-		c.first[i] = RT_UW_NO_START;
+	struct RtUwChunk c = {.n = 1};
 	for (u32 i = 0; i < RT_UW_CHUNK; i++)
 		c.map[i].start = RT_UW_NO_START;
-	c.first[0] = TEXT;
-	c.map[0] = (struct RtUwMapping){TEXT, 1, 1, 0};
+	c.map[0] = (struct RtUwMapping){TEXT, 1, 1, 0, 0};
 	bpf_map_update_elem(&rt_uw_maps, &key, &c, 0);
 }
 
@@ -127,7 +129,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (u32 i = 0; i < sizeof(regs) / 8; i++)
 		r[i] = address(&in);
 #if defined(__x86_64__)
-	regs.cs = 0x33;
+	u8 mode = (u8)take(&in, 1);
+	regs.cs = mode & 1 ? 0x33 : mode & 14 ? 0x23 : 0x0f; // 64-bit, 32-bit, a segment of its own
 	regs.ip = TEXT + regs.ip % 1024;
 #else
 	regs.pstate = 0;
@@ -142,10 +145,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		memcpy(mem + i, &v, 8);
 	}
 	u64 before = rt_host.loop_steps, id = rt_ustack(NULL, limit, src);
-	check(rt_host.loop_steps - before <= RT_STACK_MAX);
+	check(rt_host.loop_steps - before <= RT_STACK_DEEP);
 	struct RtStack *st = stored(id);
-	check(st && st->n == RT_STACK_NFRAMES(id) && st->n >= 1 && st->n <= (limit ? limit : RT_STACK_MAX));
-	check(st->why < RT_WHYS && st->flags & RT_STACK_USER && (st->why == RT_WHY_OK || st->why == RT_WHY_ASKED) == !(st->flags & RT_STACK_INCOMPLETE));
+	check(st && st->n == RT_STACK_NFRAMES(id) && st->n >= 1 && !(st->flags & RT_STACK_IS_LIST) == !(id & RT_STACK_LIST));
+	check(rt_stack_len(id) <= (limit ? limit : RT_STACK_DEEP));
+	for (u32 i = 0; i < st->n && st->flags & RT_STACK_IS_LIST; i++) {
+		struct RtStack *piece = stored(st->frames[i]);
+		check(piece && (i + 1 == st->n || piece->n == RT_STACK_PIECE));
+	}
+	check(st->why < RT_WHYS && st->flags & RT_STACK_USER && (st->why == RT_WHY_OK || st->why == RT_WHY_ASKED || st->why == RT_WHY_GUESS_FP || st->why == RT_WHY_GUESS_RULE) ==
+	      !(st->flags & RT_STACK_INCOMPLETE));
 	check(rt_ustack(NULL, limit, src) == id); // the same thread gives the same stack
 	struct RtCounters *c = rt_stack_counters();
 	check(c && !c->stack_full && !c->stack_collision && !c->scratch_busy && c->why[st->why] >= 2);

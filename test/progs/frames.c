@@ -6,13 +6,16 @@
 //        frames fault N    inner touches N new pages: page faults below outer -> middle -> inner
 //        frames exec N     outer -> middle -> inner -> leaf, then itself again in the same process with N - 1, until 0
 //        frames reopen A B N    two libraries, one after the other where the first was: N times in_library of each calls leaf; says where they lay
+//        frames signal N   N alarms, each into spot's first instruction below main: on_signal -> in_signal; another function ends just before spot
 //        frames fork N     N children, each outer -> middle -> inner -> leaf without exec
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,6 +24,11 @@
 #define KEEP __asm__ volatile("" ::: "memory") // no tail call
 
 // A USDT probe without arguments (the format of SystemTap's sys/sdt.h: a note of type 3).
+#ifdef __i386__
+#define WORD ".4byte "
+#else
+#define WORD ".8byte "
+#endif
 #define USDT(provider, name)                                                                                                               \
 	__asm__ volatile("990: nop\n"                                                                                                      \
 			 ".pushsection .note.stapsdt,\"\",\"note\"\n"                                                                      \
@@ -28,7 +36,7 @@
 			 ".4byte 992f-991f, 994f-993f, 3\n"                                                                                \
 			 "991: .asciz \"stapsdt\"\n"                                                                                       \
 			 "992: .balign 4\n"                                                                                                \
-			 "993: .8byte 990b, 0, 0\n"                                                                                        \
+			 "993: " WORD "990b, 0, 0\n"                                                                                       \
 			 ".asciz \"" provider "\"\n.asciz \"" name "\"\n.asciz \"\"\n"                                                     \
 			 "994: .balign 4\n"                                                                                                \
 			 ".popsection")
@@ -116,6 +124,43 @@ NOINLINE int again(long n)
 	return 1;
 }
 
+#if defined(__x86_64__) || defined(__i386__)
+#define JUMP "jmp"
+#else
+#define JUMP "b"
+#endif
+// One instruction that jumps to itself.
+__asm__(".text\n.balign 16\n"
+	".globl before_spot\n.type before_spot,%function\nbefore_spot:\n.cfi_startproc\nret\nnop\nnop\nnop\n.cfi_endproc\n.size before_spot,.-before_spot\n"
+	".globl spot\n.type spot,%function\nspot:\n.cfi_startproc\n" JUMP " spot\n.cfi_endproc\n.size spot,.-spot\n");
+void before_spot(void);
+void spot(void);
+
+static long alarms;
+
+NOINLINE void in_signal(long n)
+{
+	sink += n;
+	KEEP;
+}
+
+NOINLINE void on_signal(int sig)
+{
+	in_signal(alarms);
+	if (!--alarms)
+		_exit(0);
+	KEEP;
+}
+
+static void signals(long n)
+{
+	struct sigaction a = {.sa_handler = on_signal};
+	alarms = n;
+	sigaction(SIGALRM, &a, NULL);
+	setitimer(ITIMER_REAL, &(struct itimerval){{0, 2000}, {0, 50000}}, NULL);
+	(sink ? before_spot : spot)();
+}
+
 static void children(long n)
 {
 	while (n-- > 0) {
@@ -142,6 +187,8 @@ int main(int argc, char **argv)
 		use_library(argv[2], atol(argv[4])), use_library(argv[3], atol(argv[4]));
 	else if (!strcmp(what, "exec"))
 		sink += again(n);
+	else if (!strcmp(what, "signal"))
+		signals(n);
 	else if (!strcmp(what, "fork"))
 		children(n);
 	else

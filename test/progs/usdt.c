@@ -1,4 +1,4 @@
-// Static probes with a semaphore each: "tst:one" in fire_one N times, "tst:two" in fire_two N/2 times, both only while somebody listens.
+// Static probes with a semaphore each: "tst:one" in fire_one N times, "tst:two" in fire_two N/2 times, both only while somebody listens; with -DCONSTANTS "tst:constants" once, whose arguments are constants.
 // The notes are written by hand (systemtap's UserSpaceProbeImplementation page), so that no package is needed.
 // usage: usdt N [PAUSE_MS]     pauses first
 #include <stdlib.h>
@@ -6,29 +6,39 @@
 #include <time.h>
 
 #define NOINLINE __attribute__((noinline, noclone))
-#define PROBE(name)                                                                                                    \
+#define PROBE(name, args)                                                                                                    \
 	__asm__ volatile("990: nop\n"                                                                                  \
 			 ".pushsection .note.stapsdt,\"?\",\"note\"\n"                                                 \
 			 ".balign 4\n.4byte 992f-991f, 994f-993f, 3\n991: .asciz \"stapsdt\"\n992: .balign 4\n"         \
 			 "993: .8byte 990b\n.8byte _.stapsdt.base\n.8byte tst_" #name "_semaphore\n"                    \
-			 ".asciz \"tst\"\n.asciz \"" #name "\"\n.asciz \"\"\n994: .balign 4\n.popsection\n"              \
+			 ".asciz \"tst\"\n.asciz \"" #name "\"\n.asciz \"" args "\"\n994: .balign 4\n.popsection\n"              \
 			 ".ifndef _.stapsdt.base\n"                                                                    \
 			 ".pushsection .stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n.weak _.stapsdt.base\n"  \
 			 ".hidden _.stapsdt.base\n_.stapsdt.base: .space 1\n.size _.stapsdt.base, 1\n.popsection\n"     \
 			 ".endif\n")
 
 volatile unsigned short tst_one_semaphore __attribute__((section(".probes"))) = 0;
+#ifdef CONSTANTS
+volatile unsigned short tst_constants_semaphore __attribute__((section(".probes"))) = 0;
+#endif
 volatile unsigned short tst_two_semaphore __attribute__((section(".probes"))) = 0;
 
 NOINLINE void fire_one(void)
 {
-	PROBE(one);
+	PROBE(one, "");
 }
 
 NOINLINE void fire_two(void)
 {
-	PROBE(two);
+	PROBE(two, "");
 }
+
+#ifdef CONSTANTS
+NOINLINE void fire_constants(void)
+{
+	PROBE(constants, "4@$-5 -4@$4294967291 1@$-1 -1@$200 8@$-1");
+}
+#endif
 
 int main(int argc, char **argv)
 {
@@ -42,5 +52,9 @@ int main(int argc, char **argv)
 		if (tst_two_semaphore && i % 2)
 			fire_two();
 	}
+#ifdef CONSTANTS
+	if (tst_constants_semaphore)
+		fire_constants();
+#endif
 	return 0;
 }

@@ -1,5 +1,7 @@
 # Wrong scripts and wrong options: one clear message, exit status 1, nothing left attached.
 
+FILE TOGETHER
+
 NAME unknown function, with the nearest name
 PROG begin { contains("a", "b") }
 RC 1
@@ -45,7 +47,7 @@ EXPECT_RE ^\x1b\[31mstdin:1:15-17: ERROR: Undefined or undeclared variable: \$x\
 STDERR WARNING: BPFTRACE_COLOR is auto, always or never, not 'some'
 
 NAME forms of attach points
-RUN for p in nosuch:f tracepoint:a:b:c interval:s:0 interval:x:1 interval:s:a interval:1 software:nosuch software:faults:x watchpoint:0:8:w self:signal:SIGTERM uprobe:/nosuch:f uprobe:{build}/calls: uprobe:{build}/calls:add+x uprobe:{build}/calls:add+9999 uretprobe:{build}/calls:add+1; do {sonde} -e "$p { }"; done
+RUN cp {build}/calls .; for p in nosuch:f tracepoint:a:b:c interval:s:0 interval:x:1 interval:s:a interval:1 software:nosuch software:faults:x watchpoint:0:8:w self:signal:SIGTERM uprobe:/nosuch:f uprobe:./calls: uprobe:./calls:add+x uprobe:./calls:add+9999 uretprobe:./calls:add+1; do {sonde} -e "$p { }"; done
 RC 1
 STDERR ERROR: Invalid probe type: nosuch
 STDERR ERROR: tracepoint probe type requires 2 arguments, found 3
@@ -215,6 +217,33 @@ RUN {sonde} -e 'begin { print(getopt("aa", 1, "how many a")); exit() }' -- --hel
 RC 1
 STDERR --aa: how many a
 
+NAME options with values that they cannot have
+RUN {sonde} -e 'begin { print(getopt("by", "all", "blocked|runq|all,...: which")); print(getopt("min", 1us)); print(getopt_match("pid", pid)); exit() }' -- --by=runq,sleep --min=soon --pid=abc
+RC 1
+STDERR --by of the script takes blocked|runq|all,..., not 'runq,sleep'
+STDERR --min of the script is a time (10ms, 5s), not 'soon'
+
+NAME a list of numbers that has a word in it
+RUN {sonde} -e 'begin { print(getopt_match("pid", pid)); exit() }' -- --pid=1,abc
+RC 1
+STDERR --pid of the script takes numbers, ranges of them (0-3) or lists (0,2-3), not 'abc'
+
+NAME all probes have predicates that are false
+PROG tracepoint:sched:sched_switch /0/ { exit() }
+RC 1
+STDERR No probes to attach
+STDERR predicates of all are false
+
+NAME an attach point with an option that nobody declares
+PROG interval:s:$every { exit() }
+RC 1
+STDERR no getopt() of the script tells of an option 'every'
+
+NAME a setting that is not known when the script is compiled
+PROG config = { max_map_keys = strlen(comm) } begin { exit() }
+RC 1
+STDERR the value of max_map_keys is not known at compile time
+
 NAME an option that is no number
 RUN {sonde} -e 'begin { print(getopt("aa", 1)); exit() }' -- --aa=x
 RC 1
@@ -291,6 +320,23 @@ STDERR avg() must be assigned directly to a map
 STDERR lhist() must be assigned directly to a map
 STDERR HINT: @ = stats(...)
 
+NAME what cannot be read inside a script is no argument
+RUN P='begin { @s = stats(1); @h = hist(3); @k[1] = stats(2); @c = count();'; for s in 'print(pid ? @s : @s)' 'print({ @h })' 'print(m(@s))' 'print(pid ? @s : @k[1])' 'print(pcomm({ @s }))' 'print(ppid("x"))' 'print(memcmp({ @s }, 1, 2))' 'print(memcmp(clear(@s), 1, 2))' 'write_user(1, { @s }, 2)' 'assert({ @s }, "x")' 'print(kfunc_exist(@c))' 'print(cgroupid({ @s }))'; do {sonde} --unsafe -e "macro m(@a) { @a } $P $s; exit(); }" 2>&1 >/dev/null | grep -o 'ERROR.*' || echo "none: $s"; done; {sonde} -e "$P print({ @h }); exit() }"; {sonde} -q -e "$P print({ @c }); print(pid ? @c : @c); print(@s); print(@k[1]); assert(@c, \"x\"); clear(@s); clear(@h); clear(@k); clear(@c); assert(\"\", \"empty\") }"
+RC 1
+EXPECT_RE \A(ERROR: print\(\) of a (stats|hist)_t takes the map itself, no expression that gives it\n){4}ERROR: pcomm
+EXPECT_LINE ERROR: pcomm() takes a struct task_struct * (stats_t provided)
+EXPECT_LINE ERROR: ppid() takes a struct task_struct * (string[2] provided)
+EXPECT_LINE ERROR: memcmp() reads the bytes of a value, and stats_t is none
+EXPECT_LINE ERROR: memcmp() reads the bytes of a value, and void is none
+EXPECT_LINE ERROR: write_user() reads the bytes of a value, and stats_t is none
+EXPECT_LINE ERROR: Invalid condition in assert: 'stats_t'
+EXPECT_LINE ERROR: kfunc_exist() expects a string literal (count_t provided)
+EXPECT_LINE ERROR: cgroupid() expects a string literal (stats_t provided)
+EXPECT_RE 1\n1\n@s: \{ \.count = 1, \.average = 1, \.total = 1 \}\n\{ \.count = 1, \.average = 2, \.total = 2 \}\n
+EXPECT_NOT none:
+STDERR HINT: print(@map), or print(@map[key]) of stats(); if (...) { print(@a) } else { print(@b) } chooses one
+STDERR assert failed: empty
+
 NAME true and false are no numbers
 RUN for s in '$a = true; $a = 1' '$a = 1; $a = pid > 0' 'let $a : bool = 1' '@[true] = 1; @[1] = 2' '$a = true; $a++' '@ = true; @--' 'print(-true)' 'print(~(pid > 0))' '@ = sum(true)' '@ = hist(true)' '$x = 1; print($x ? $x : true)' '$a = (1, true); $a = (1, 1)' 'for ($i : 0..true) { }' '@a = 1; @a = pid == 1'; do {sonde} -e "begin { $s; }" 2>&1 >/dev/null | grep -o 'ERROR.*'; done
 EXPECT_LINE ERROR: Type mismatch for $a: trying to assign value of type 'int8' when variable already has a type 'bool'
@@ -315,3 +361,75 @@ STDERR call to delete() with a single argument expects a map without explicit ke
 STDERR call to has_key() expects a map with explicit keys (non-scalar map)
 STDERR clear() expects a map argument
 STDERR The array index operator [] can only be used on arrays, pointers, and tuples, found int8.
+
+NAME a script's text without -e
+RUN {sonde} 'begin { exit() }'; {sonde} 'tracepoint:sched:sched_switch { print(args.prev_comm) }'; {sonde} ./nosuch.bt
+RC 1
+STDERR HINT: the text of a script comes after -e: sonde -e 'begin { exit() }'
+STDERR ERROR: cannot open tracepoint:sched:sched_switch { print(args.prev_comm) }: No such file or directory
+STDERR HINT: the text of a script comes after -e
+STDERR ERROR: cannot open ./nosuch.bt
+
+NAME a script file whose name has a brace runs
+RUN echo 'begin { print("ran"); exit() }' >'a{b}.bt'; {sonde} -q 'a{b}.bt'
+EXPECT_LINE ran
+
+NAME an event without its category, or without its probe type
+RUN for p in tracepoint:sys_enter_openat t:sched_switch tracepoint:sys:sys_enter_openat sched_switch; do {sonde} -e "$p { }"; done
+NEED tracepoint
+RC 1
+STDERR HINT: did you mean 'tracepoint:syscalls:sys_enter_openat'?
+STDERR ERROR: Invalid probe type: sched_switch
+STDERR HINT: did you mean 'tracepoint:sched:sched_switch'?
+
+NAME stackcount: what is no kernel function may be the C library's, or a tracepoint
+RUN for p in malloc sys_enter_openat t:sys_enter_openat t:nosuch:sched_switch sched:sched_switch nosuch_at_all; do {sonde} stackcount $p; echo $? $p; done 2>&1
+EXPECT_RE \ANo functions matched by pattern malloc\nHINT: did you mean 'c:malloc', the C library's function\?\n1 malloc\n
+EXPECT_RE No functions matched by pattern sys_enter_openat\nHINT: did you mean 't:syscalls:sys_enter_openat', the tracepoint\?\n1 sys
+EXPECT_RE unable to find library t\nHINT: did you mean 't:syscalls:sys_enter_openat', the tracepoint\?\n1 t
+EXPECT_RE No functions matched by pattern t:nosuch:sched_switch\nHINT: did you mean 't:sched:sched_switch', the tracepoint\?\n1 t
+EXPECT_RE unable to find library sched\nHINT: did you mean 't:sched:sched_switch', the tracepoint\?\n1 sched
+EXPECT_RE No functions matched by pattern nosuch_at_all\n1 nosuch_at_all\n\Z
+
+NAME an address where no code is
+RUN for a in 0x1 64 0xfffffff; do {sonde} --dry-run -e "uprobe:/bin/bash:$a { }"; echo $?; done; readelf -SW {build}/waits | awk '/ \.(rodata|dynstr|data) / { sub(/.*\]/, ""); print "0x" $3 }' >at; for a in $(cat at); do {sonde} --dry-run -e "uprobe:{build}/waits:$a { }" 2>&1 | grep -c 'is in no code'; done; A=0x$(nm {build}/waits | awk '$3 == "spin_here" { print $1 }'); {sonde} --dry-run -e "uprobe:{build}/waits:$A { }" 2>&1; {sonde} --dry-run -e "uprobe:{build}/waits:$((A + 1)) { }"
+NEED cmd:readelf
+RC 1
+EXPECT_RE \A1\n1\n1\n1\n1\n1\nAttached 1 probe\n
+STDERR ERROR: No matches for uprobe /bin/bash:0x1.
+STDERR HINT: address 0x1 is in no code of /bin/bash
+STDERR spin_here
+
+NAME folders and headers that are not there
+RUN {sonde} -q -I /nosuch --debuginfo /none:relative -I {tmp} -e 'begin { exit() }'; {sonde} --no-warnings -q -I /hushed -e 'begin { exit() }'; for h in /nosuch.h my/nosuch.h; do {sonde} --include $h -e 'begin { exit() }'; echo $?; done; mkdir inc; echo 'struct s { int a; };' >inc/here.h; {sonde} -q -I inc --include here.h -e 'begin { print(sizeof(struct s)); exit() }'; {sonde} -I {tmp} -I /hushed --debuginfo {tmp} --no-warnings -e 'begin { exit() }' 2>&1 | grep -c WARNING
+RC 1
+EXPECT_RE ^1\n1\n4\n+0\n\Z
+STDERR WARNING: -I /nosuch: No such file or directory
+STDERR WARNING: --debuginfo /none: No such file or directory
+STDERR ERROR: '/nosuch.h' file not found
+STDERR ERROR: 'my/nosuch.h' file not found
+
+NAME NO_COLOR
+RUN for v in 'NO_COLOR=1 BPFTRACE_COLOR=auto' 'NO_COLOR= BPFTRACE_COLOR=auto' 'NO_COLOR=1 BPFTRACE_COLOR=always'; do script -qec "env $v {sonde} -e 'begin { print(\$x) }'" /dev/null | grep -c "$(printf '\033\\[31m')"; done
+NEED cmd:script
+EXPECT_RE \A0\n1\n1\n\Z
+
+NAME called bpftrace, messages keep bpftrace's form
+RUN ln -s {sonde} bpftrace; ./bpftrace -e 'malloc { }'; ./bpftrace 'begin { exit() }'; ./bpftrace -V; ./bpftrace -o o -e 'begin { print($x) }'; ./bpftrace -e 'begin { printf("a\n"); exit() }' >/dev/full; echo $?; ls o
+RC 2
+EXPECT_RE \Abpftrace v\d+\.\d+\.\d+ .*\n1\n\Z
+STDERR stdin:1:1-7: ERROR: Invalid probe type: malloc
+STDERR ERROR: cannot open begin { exit() }
+STDERR HINT: the text of a script comes after -e
+
+NAME an imported script that everyone may write to is refused, for it would be run as root
+RUN echo 'macro m() { printf("imported"); }' >a.bt; echo 'import "a.bt"; begin { m(); exit(); }' >m.bt; {sonde} -q m.bt; chmod 666 a.bt; {sonde} -q m.bt
+RC 1
+EXPECT_RE \A\s*imported\s*\Z
+STDERR refusing to import ./a.bt: everyone may write to it
+
+NAME a loop over what is nothing
+TOGETHER
+PROG begin { for ($x : $y) { } }
+RC 1
+STDERR expected a map or a range in the for loop

@@ -1,5 +1,7 @@
 # The language: every construct of bpftrace's language document that this kernel can run.
 
+FILE TOGETHER
+
 NAME arithmetic and precedence
 PROG begin { $x = 5; printf("%d %d %d %d\n", $x + 2 * 3, ($x + 2) * 3, $x % 3, -$x); exit() }
 EXPECT_LINE 11 21 2 -5
@@ -106,6 +108,61 @@ EXPECT_LINE other
 NAME while with break and continue
 PROG begin { $i = 0; while ($i <= 100) { $i++; if ($i == 3) { continue } if ($i > 5) { break } printf("%d ", $i) } printf("end %d\n", $i); exit() }
 EXPECT_LINE 1 2 4 5 end 6
+
+# A bpf_loop has 8,388,608 rounds at most: longer ones are batches of 8,388,607.
+NAME while of more rounds than the kernel's loops have, as bpftrace counts
+NEED bpf_loop
+PROG begin { $i = 0; while ($i < 10000000) { $i++ } printf("%d\n", $i); exit() }
+EXPECT_LINE 10000000
+
+NAME range of more rounds than the kernel's loops have
+NEED bpf_loop
+PROG begin { $a = -3; $b = (int64)16777300; for ($i : 1..8388610) { @n++; @s += $i } for ($i : $a..$b) { @m++; @l = $i } printf("%d %d %d %d\n", @n, @s, @m, @l); clear(@n); clear(@s); clear(@m); clear(@l); exit() }
+EXPECT_LINE 8388609 35184384671745 16777303 16777299
+
+NAME loops that end around the last round of a batch
+NEED bpf_loop
+PROG begin { for ($k : 8388605..8388611) { $i = 0; while ($i++ < $k) { } $j = 0; while (1) { if (++$j == $k) { break } } @b = 0; $e = $k + 5; for ($r : 0..$e) { @b = $r; if ($r == $k) { break } } @c = 0; for ($r : 0..$k) { @c++ } printf("%d %d %d %d\n", $i - $k, $j - $k, @b - $k, @c - $k) } clear(@b); clear(@c); exit() }
+EXPECT_RE ^(1 0 0 0\n){6}$
+TIMEOUT 60
+
+NAME return from the last and from a later batch
+NEED bpf_loop
+PROG begin { @n = 0; for ($r : 0..20000000) { @n = $r; if ($r == 16777214) { printf("at %d\n", @n); exit() } } printf("not left\n") } end { clear(@n) }
+EXPECT_LINE at 16777214
+EXPECT_NOT not left
+
+NAME the innermost of three loops has many rounds too
+NEED bpf_loop
+PROG begin { $a = 1; while ($a++ < 2) { $b = 1; while ($b++ < 2) { $c = 0; while ($c < 9000000) { $c++ } printf("%d\n", $c) } } exit() }
+EXPECT_LINE 9000000
+
+NAME a loop without an end is ended and told
+NEED bpf_loop
+RUN {sonde} -q -e 'begin { $i = 0; while (1) { $i++ } printf("%d\n", $i); exit() }' 2>&1
+EXPECT_LINE 134217712
+EXPECT stdin:1:17-35: WARNING: The loop was ended after 134217712 rounds
+TIMEOUT 60
+
+NAME an outer loop whose rounds are at their end is told
+NEED bpf_loop
+RUN {sonde} -q -e 'begin { $i = 0; while (1) { $i++; for ($k : 0..1) { for ($j : 0..1) { } } } printf("%d\n", $i); exit() }' 2>&1
+EXPECT_LINE 8388607
+EXPECT WARNING: The loop was ended after 8388607 rounds
+TIMEOUT 60
+
+NAME a range beyond what the kernel can do is told, also where its length passes 32 bits
+NEED bpf_loop
+RUN {sonde} -q -e 'begin { $e = (int64)4294967301; for ($i : 0..$e) { @n++ } for ($i : 0..1073741697) { @n++ } $lo = -9223372036854775807; $hi = (int64)9223372036854775807; for ($i : $lo..$hi) { @n++ } for ($i : 0..3) { @m++ } printf("%d %d\n", @n, @m); clear(@n); clear(@m); exit() }' 2>&1
+EXPECT_LINE 0 3
+EXPECT stdin:1:33-58: WARNING: The range was not run: it has over 1073741696 rounds
+EXPECT_RE (?s)(The range was not run.*){3}
+
+NAME more loops in one another than the kernel takes
+NEED bpf_loop
+RUN {sonde} -q -e 'begin { for ($a : 0..1) { for ($b : 0..1) { for ($c : 0..1) { for ($d : 0..1) { for ($e : 0..1) { for ($f : 0..1) { for ($g : 0..1) { print($g) } } } } } } } }' 2>&1
+EXPECT more functions in one another than the kernel takes (8)
+RC 1
 
 NAME while of many rounds
 PROG begin { $i = 0; $s = 0; while ($i < 100000) { $s += $i; $i++ } printf("%d\n", $s); exit() }
@@ -231,6 +288,7 @@ EXPECT_NOT @b[2]
 
 NAME config block
 PROG config = { print_maps_on_exit = false; max_strlen = 20 } begin { @a = 1; printf("%d\n", sizeof(str("x"))); exit() }
+EXPECT_LINE 2
 EXPECT_NOT @a
 
 NAME end runs after the rest, maps are printed after it
@@ -369,6 +427,51 @@ NAME options of the script: booleans and numbers as one writes them
 RUN {sonde} -q -e 'begin { print((getopt("a"), getopt("b", true), getopt("c", 1), getopt("d", 5))); exit() }' -- --a=yes --b=OFF --c=2s --d=-1_000
 EXPECT_LINE (true, false, 2000000000, -1000)
 
+NAME options of the script: letters, times, lists that are conditions
+RUN {sonde} -q -e 'begin { print((getopt("min|m", 1us), getopt("max", 5ms), getopt("n|N", 3))); print((getopt_match("cpu", cpu + 5000, "CPU,...: these"), getopt_match("name", comm), getopt_match("other", comm), getopt_match("not", pid))); print(getopt_match("name", "sondex")); print(len(getopt_list("cpu"))); exit() }' -- --min=7 --max=2 --cpu=1-3,5000-9000 --name='s?nde,x' --other=a,b
+EXPECT_LINE (7000, 2000000, 3)
+EXPECT_LINE (true, true, false, true)
+EXPECT_LINE false
+EXPECT_LINE 4004
+
+NAME a loop over the values of an option, one program for each 200 of them
+RUN {sonde} -q -e 'begin { for ($p : getopt_list("pid")) { @p[$p] = 1; } } interval:ms:50 { print(len(@p)); print(@p[450]); clear(@p); exit() }' -- --pid=$(seq -s, 1 450)
+EXPECT_LINE 450
+EXPECT_LINE 1
+
+NAME if comptime: the branch that is not taken may name what there is not, and leaves nothing
+RUN {sonde} -q -e 'begin { if comptime (getopt("k")) { print(@none.no.such); nofunc($x); } else { print("u"); } @a[1, if comptime (!getopt("k")) { 2 }, 3] = 1; print(@a[1, 2, 3]); @b[if comptime (getopt("k")) { pid }] = 5; print(@b); print((1, if comptime (getopt("k")) { "x" })); clear(@a); clear(@b); exit() }'
+EXPECT_LINE u
+EXPECT_LINE 1
+EXPECT_LINE @b: 5
+EXPECT_LINE (1)
+
+NAME the same script with the option given: other elements, other types
+RUN {sonde} -q -e 'begin { @a[1, if comptime (!getopt("k")) { nosuch }, 3] = 1; @b[if comptime (getopt("k")) { "key" }] = 5; print((1, if comptime (getopt("k")) { "x" })); exit() }' -- --k
+EXPECT_LINE @a[1, 3]: 1
+EXPECT_LINE @b[key]: 5
+EXPECT_LINE (1, x)
+
+NAME a probe with a predicate that is false is not there: neither its tracepoint nor its map need be
+RUN {sonde} -e 'begin { @m = 3; exit() } tracepoint:no:such /getopt("x") && pid == 1/ { @gone[args.nosuch] = 1; } tracepoint:no:other /!getopt("y", true)/ { }'
+STDERR Attached 1 probe
+EXPECT_LINE @m: 3
+EXPECT_NOT @gone
+
+NAME the same probe with the option is looked for
+RUN {sonde} -e 'begin { exit() } tracepoint:no:such /getopt("x") && pid == 1/ { }' -- --x
+RC 1
+STDERR No matches for tracepoint no:such
+
+NAME options in attach points and in settings
+RUN {sonde} -q -e 'config = { max_map_keys = getopt("keys", 10) } $at { @n[1] = count(); } interval:ms:$every /getopt("every", 50, "MS: when") && getopt("at", "", "PROBE,...: where") != ""/ { print(config.max_map_keys); exit() } begin { print(1); }' -- --keys=77 --at=software:cpu-clock:1000000,profile:hz:99 --every=300
+EXPECT_LINE 77
+EXPECT @n[1]: 
+
+NAME if comptime (c) { e } as an element costs no instruction
+RUN a=$({sonde} -d bpf -e 'begin /true && getopt_match("p", pid)/ { @a[1, if comptime (getopt("x")) { pid }, comm] = count(); if comptime (getopt("x")) { exit() } }' | grep -c .); b=$({sonde} -d bpf -e 'begin { @a[1, comm] = count(); }' | grep -c .); c=$({sonde} -d bpf -e 'begin { @a[1, pid, comm] = count(); }' | grep -c .); echo "same: $((a == b)), more: $((c > b))"
+EXPECT_LINE same: 1, more: 1
+
 NAME a parameter with a unit is a number, an empty one is 0
 RUN {sonde} -q -e 'begin { print(($1, $2, $3)); exit() }' 3ms 1_000 ''
 EXPECT_LINE (3000000, 1000, 0)
@@ -408,3 +511,18 @@ NAME true and false among themselves stay so, with numbers they count as 1 and 0
 PROG begin { $b = pid > 0; print($b + $b); print($b - $b); print($b * $b); print($b ^ true); print($b | false); print($b + 1); print($b << 2); print(true + true);
      $b &= false; print($b); @t += true; print(@t); @b = true; @b |= false; print(@b); print(true ? 1 : "a"); exit() }
 EXPECT_RE ^true\nfalse\ntrue\nfalse\ntrue\n2\n4\ntrue\nfalse\n@t: 1\n@b: true\n1$
+
+NAME scripts that are part of sonde can be imported: filters and stacks as the tools have them
+RUN {sonde} -q -e 'config = { option = "pid=1,2"; option = "depth=1"; max_map_keys = stack_keys(); } import "tasks.bt"; import "stacks.bt"; begin /!chosen(@pids, @tree)/ { print((1, if comptime (user_stacks()) { 2 }, stack_depth(), config.max_map_keys)); exit() }' -- --hash-storage-size=77 --kernel-stacks-only
+EXPECT_LINE (1, 1, 77)
+
+NAME a script beside the importing one comes before sonde's own, but not for a tool, which has no folder
+RUN printf 'macro stack_depth() { 99 }' > stacks.bt; printf 'import "stacks.bt"; begin { print(stack_depth()); exit() }' > s.bt; {sonde} -q s.bt; {sonde} profile --depth 3 --dump expand | grep -A 1 'call ustack'
+EXPECT_LINE 99
+EXPECT_RE ^ +call ustack\n +int 3$
+
+NAME a tool's printed script runs by itself, with its options, and with others
+RUN {sonde} profile -F 97 -K --comm 'a"b' --print-script > s.bt; grep option s.bt; {sonde} s.bt --dry-run; {sonde} -d points s.bt -- --frequency=50 | grep profile:hz
+EXPECT_LINE 	option = "frequency=97";
+EXPECT_LINE 	option = "comm=a\"b";
+EXPECT_LINE 	profile:hz:50

@@ -1,11 +1,13 @@
 # Forms of the output, text and JSON.
 
+FILE TOGETHER
+
 NAME maps are printed by name, blocks as bpftrace does
 PROG begin { @z = 1; @a[2] = 1; @a[1] = 2; @h = hist(5); exit() }
 EXPECT_RE \A\s*@a\[2\]: 1\n@a\[1\]: 2\n@h:\n\[4, 8\) +1 \|@{52}\|\n\n@z: 1\n
 
 NAME text cut at max_strlen is marked
-RUN {sonde} -q -c {build}/calls -e 'config = { max_strlen = 3; str_trunc_trailer = "++" } uprobe:{build}/calls:name_of { print(str(arg0)); printf("[%s]\n", str(arg0)); @[str(arg0)] = count(); print(str(arg0, 3)) }' | sort -u
+RUN cp {build}/calls .; {sonde} -q -c ./calls -e 'config = { max_strlen = 3; str_trunc_trailer = "++" } uprobe:./calls:name_of { print(str(arg0)); printf("[%s]\n", str(arg0)); @[str(arg0)] = count(); print(str(arg0, 3)) }' | sort -u
 EXPECT_RE \A\n@\[nam\+\+\]: 10\n\[nam\+\+\]\nna\nnam\+\+\n\Z
 
 NAME keys of several parts
@@ -24,6 +26,18 @@ EXPECT_RE ^\(\.\.\., 0\) +1
 EXPECT_RE ^\[0\] +1
 EXPECT_RE ^\[1\] +1
 EXPECT_RE ^\[1T, 2T\) +1
+
+NAME quantiles: of the true value at most 1/64 away, the maximum exact; by key, of all processors, divided, as JSON
+RUN {sonde} -q -f json -e 'interval:s:9 { @none = quantiles(1) } begin { for ($i : 0..10000) { @q = quantiles($i); @k[$i % 2 ? "odd" : "even"] = quantiles($i * $i * 977) } @n = quantiles(-5); @one = quantiles(31); print(@q, 0, 10); exit() }' | python3 -c 'if 1:
+    import json, sys
+    true = {"p50": 4999, "p90": 8999, "p99": 9899, "p99.9": 9989, "max": 9999}
+    near = lambda got, want: abs(got - want) <= want / 64
+    d = [json.loads(l)["data"] for l in sys.stdin]
+    tenth, d = d[0]["@q"], {k: v for x in d[1:] for k, v in x.items()}
+    print(all(near(d["@q"][k], v) for k, v in true.items()), d["@q"]["max"], tenth["max"], list(d["@k"]), all(near(d["@k"]["even"][k], (v // 2 * 2) ** 2 * 977) for k, v in true.items()))
+    print(d["@n"], d["@one"], "@none" in d)'
+EXPECT_LINE True 9999 999 ['even', 'odd'] True
+EXPECT_LINE {'p50': '<0', 'p90': '<0', 'p99': '<0', 'p99.9': '<0', 'max': -5} {'p50': 31, 'p90': 31, 'p99': 31, 'p99.9': 31, 'max': 31} False
 
 NAME hist with more buckets
 PROG begin { @ = hist(10, 2); @ = hist(11, 2); exit() }

@@ -12,6 +12,20 @@ EXPECT_LINE @r: 1998
 EXPECT_LINE @[true]: 499
 EXPECT_LINE @[false]: 501
 
+# The same file by another name, a pattern, a tracepoint by name and pattern: one firing a place in a probe. Other probes there fire too.
+NAME attach points of one probe that are one place fire once
+NEED cmd:perl
+RUN ln -s {build}/calls l; {sonde} -q -c "{build}/calls" -e 'uprobe:{build}/calls:add, uprobe:./l:add, uprobe:{build}/calls:ad*, uretprobe:{build}/calls:add { @n[probe] = count() } uprobe:./l:add { @other = count() }' | sed 's,{build},B,'; {sonde} -q -c "perl -e '\$0=q(perl73); getppid for 1..7'" -e 'tracepoint:syscalls:sys_enter_getppid, t:syscalls:sys_enter_getppid, tracepoint:syscalls:sys_enter_getpp* /comm == "perl73"/ { @t = count() }'
+EXPECT_LINE @n[uprobe:B/calls:add]: 1000
+EXPECT_LINE @n[uretprobe:B/calls:add]: 1000
+EXPECT_LINE @other: 1000
+EXPECT_LINE @t: 7
+
+NAME a thread that is made counts once where libpthread and libc are one place, as in threadsnoop.bt
+RUN {sonde} -q -c "{build}/waits calls 5 1 74" -e 'uprobe:libpthread:pthread_create, uprobe:libc:pthread_create /comm == "waits"/ { @made = count() }'; {sonde} -q -c "{build}/usdt" -e 'usdt:{build}/usdt:tst:one, usdt:{build}/usdt:one { @one = count() }'
+EXPECT_LINE @made: 1
+EXPECT_LINE @one: 1000
+
 NAME uprobe strings, arguments on the stack
 RUN {sonde} -q -c "{build}/calls" -e 'uprobe:{build}/calls:name_of { @[str(arg0)] = arg1 } uprobe:{build}/calls:many { printf("%d %d %d\n", arg5, arg6, arg7) }'
 EXPECT_LINE @[name-9]: 6
@@ -81,8 +95,8 @@ PROG profile:hz:99 { @[cpu] = count() } interval:ms:300 { exit() }
 EXPECT_RE ^@\[0\]: \d+$
 
 NAME interval counts
-PROG interval:ms:20 { if (++@n >= 5) { exit() } }
-EXPECT_LINE @n: 5
+PROG interval:ms:20 { @n++; if (@n == 5) { exit() } }
+EXPECT_RE ^@n: ([5-9]|\d\d)$
 
 NAME software event
 PROG software:page-faults:1 { @ = count() }
@@ -129,7 +143,7 @@ EXPECT_LINE done
 TIMEOUT 5
 
 NAME -p filters tracepoints
-RUN {build}/workload 2 & P=$!; {sonde} -q -p $P -e 'tracepoint:syscalls:sys_enter_newfstatat { @[pid == '$P'] = count() } interval:ms:200 { exit() }'
+RUN {build}/workload 60 & P=$!; {sonde} -q -p $P -e 'tracepoint:syscalls:sys_enter_newfstatat { @[pid == '$P'] = count() } interval:s:1 { exit() }'; kill $P
 EXPECT_RE ^@\[true\]: \d+$
 EXPECT_NOT false
 
@@ -139,9 +153,8 @@ EXPECT_NOT bpf_
 EXPECT_RE ^\s+(__)?(traceiter|schedule|__schedule)
 
 NAME dry run
-PROG tracepoint:sched:sched_switch { printf("never\n") }
-ARGS --dry-run
-EXPECT_NOT never
+RUN for o in --dry-run ''; do {sonde} -q $o -e 'tracepoint:sched:sched_switch { printf("once\n"); exit() }'; echo "status $?"; done
+EXPECT_RE \Astatus 0\n(once\n)+\s*status 0\n\Z
 
 NAME called bpftrace
 RUN ln -s {sonde} {tmp}/bpftrace; {tmp}/bpftrace -e 'begin { foo() }'
@@ -251,3 +264,45 @@ RC 1
 STDERR ERROR: DWARF error: Unable to map 'calls.c:5' to address
 STDERR ERROR: DWARF error: No compilation unit matches none.c
 STDERR ERROR: Source code location not allowed
+
+NAME constants of USDT arguments have the size and the sign that their descriptors say
+NEED cmd:gcc
+RUN gcc -DCONSTANTS -o c {top}/test/progs/usdt.c && {sonde} -q -c ./c -e 'usdt:./c:tst:constants { printf("%ld %ld %ld %ld %ld\n", arg0, arg1, arg2, arg3, arg4) }'
+EXPECT_LINE 4294967291 -5 255 -56 -1
+
+NAME registers by names that mean the same everywhere
+RUN {sonde} -q -c {build}/calls -e 'uprobe:{build}/calls:take { printf("%s %d %d %d\n", usym(reg("pc")), reg("pc") == reg("ip"), reg("sp") > 4096, reg("fp") >= 0) } uretprobe:{build}/calls:add { @[reg("ret") == retval] = count() }'
+EXPECT_RE ^take(\+0)? 1 1 1$
+EXPECT_LINE @[true]: 1000
+
+NAME socket_cookie in a raw tracepoint, by name and by number
+NEED btf
+RUN printf 'import socket\ns = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(3)\nfor i in range(3):\n c = socket.socket(); c.connect(s.getsockname()); print("cookie", int.from_bytes(c.getsockopt(socket.SOL_SOCKET, 57, 8), "little"))\n' >c.py; {sonde} -q -c 'python3 c.py' -e 'rawtracepoint:inet_sock_set_state /comm == "python3" && args.newstate == 2/ { printf("cookie %d\n", socket_cookie(args.sk)) } rawtracepoint:inet_sock_set_state /comm == "python3" && arg2 == 2/ { printf("cookie %d\n", socket_cookie((struct sock *)arg0)) }' >o; sort o | uniq -c | sed 's/^ *//; s/cookie .*/cookie/' | sort | uniq -c
+EXPECT_RE ^ *3 3 cookie$
+
+NAME one place under several names fires once: files that a pattern finds by links, and functions with several names, which -l shows all
+NEED cmd:gcc
+RUN printf '__attribute__((noipa)) int one(int x) { return x + 1; }\nint two(int) __attribute__((alias("one")));\nint main(void) { int n = 0; for (int i = 0; i < 50; i++) n += one(i) + two(i); return n != 2550; }\n' >a.c; gcc -O1 -o a1 a.c; ln -s a1 a2; ln a1 a3; {sonde} -q -c ./a1 -e 'uprobe:./a?:one { @files[probe] = count() } uprobe:./a1:one, uprobe:./a1:two { @names[probe] = count() } uprobe:./a1:[ot][nw][eo] { @both = count() } uretprobe:./a?:one { @ret = count() }'; {sonde} -l 'uprobe:./a1:[ot][nw][eo]'
+EXPECT_RE ^@files\[uprobe:./a1:one\]: 100$
+EXPECT_NOT @files[uprobe:./a2
+EXPECT_LINE @names[uprobe:./a1:one]: 100
+EXPECT_NOT @names[uprobe:./a1:two
+EXPECT_LINE @both: 100
+EXPECT_LINE @ret: 100
+EXPECT_RE ^uprobe:./a1:one\nuprobe:./a1:two$
+
+NAME code that is mapped from a file which is no ELF file: by offset with --unsafe, else refused
+NEED arch:x86_64
+RUN printf '#include <fcntl.h>\n#include <sys/mman.h>\nint main(void) { char *p = mmap(0, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, open("code", O_RDONLY), 0); int n = 0; for (int i = 0; i < 1000; i++) n += ((int (*)(int))(p + 16))(i); return n != 499500; }\n' >m.c; gcc -o m m.c; (head -c 16 /dev/zero; printf '\211\370\303'; head -c 4077 /dev/zero) >code; {sonde} -q -c ./m -e 'uprobe:./code:16 { @ = count() }' 2>&1; {sonde} -q --unsafe -c ./m -e 'uprobe:./code:0x10 { @arg = sum(arg0) } uretprobe:./code:16 { @ret = sum(retval); @p[probe] = count() }'
+EXPECT ERROR: cannot probe ./code: not an ELF file
+EXPECT HINT: --unsafe probes any file, at an offset in it
+EXPECT_LINE @arg: 499500
+EXPECT_LINE @ret: 499500
+EXPECT_LINE @p[uretprobe:./code:16]: 1000
+
+NAME symbols of size 0 may be no functions: refused, left out of patterns and counted, probed with --unsafe
+RUN {sonde} -c {build}/calls -e 'uprobe:{build}/calls:_init { @i = count() }' 2>&1; {sonde} -q -c {build}/calls -e 'uprobe:{build}/calls:[_t]* { @n[func] = count() }' 2>&1; {sonde} -q --unsafe -c {build}/calls -e 'uprobe:{build}/calls:_init { @i = count() }'
+EXPECT_RE ERROR: Could not determine boundary for _init \(symbol has size 0\)$
+EXPECT_RE WARNING: [1-9] of \d+ functions that the pattern matches have symbols of size 0 and are left out; --unsafe probes them$
+EXPECT_LINE @n[take]: 1
+EXPECT_LINE @i: 1

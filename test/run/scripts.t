@@ -2,6 +2,7 @@
 # Counts are equal; times differ by the moments at which the two are called, samples by chance.
 
 NAME scripts: stackcount
+RETRY 2 two tracers end at different moments
 RUN {top}/test/run/same.py {sonde} 0 '{build}/waits calls 30000 1 61' caller61 'stackcount {build}/waits:counted_call' 'stackcount -p PID -P -s {build}/waits:counted_call' 'stackcount -K -i 1 {build}/waits:twice_*' 'stackcount --depth 3 -d -U -l {build}/waits --comm call* twice_a' 'stackcount -r --tree -p PID --per-thread {build}/waits:twice_[ab]'
 TIMEOUT 60
 EXPECT_RE \A(same stackcount .*\n){5}\Z
@@ -12,6 +13,7 @@ TIMEOUT 60
 EXPECT_RE \A(same stackcount .*\n){4}\Z
 
 NAME scripts: offcputime
+RETRY 2 times as two tracers see them
 RUN {top}/test/run/same.py {sonde} 1 '{build}/waits sleep 20 50 62' napper62 'offcputime' 'offcputime -p PID -i 1' 'offcputime -u -f --by=blocked,runq' 'offcputime --complete=off -K -m 1000' 'offcputime --tree -p PID --per-thread -U -d --state 1'
 TIMEOUT 60
 EXPECT_RE \A(same offcputime.*\n){5}\Z

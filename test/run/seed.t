@@ -1,27 +1,32 @@
 # The acceptance list of the seed documents (numbers in names). What needs kprobes runs in the VM suite; here a tracepoint or uprobe takes its place.
 
 NAME seed/31 log2 histogram
-RUN {sonde} -c "{build}/calls" -e 'uprobe:{build}/calls:add { @size = hist(arg0 * 8) } interval:s:10 { exit(); }'
+TOGETHER
+RUN cp {build}/calls .; {sonde} -c "./calls" -e 'uprobe:./calls:add { @size = hist(arg0 * 8) } interval:s:10 { exit(); }'
 STDERR Attached 2 probes
 EXPECT_LINE @size:
 EXPECT_RE ^\[1K, 2K\) +128 \|@+ +\|$
 EXPECT_RE ^\[4K, 8K\) +488 \|@{52}\|$
 
 NAME seed/32 return values, positive ones as one
-RUN {sonde} -q -c "{build}/calls" -e 'uretprobe:{build}/calls:add { @retvals[retval > 0 ? 0 : retval] = count(); }'
+TOGETHER
+RUN cp {build}/calls .; {sonde} -q -c "./calls" -e 'uretprobe:./calls:add { @retvals[retval > 0 ? 0 : retval] = count(); }'
 EXPECT_LINE @retvals[0]: 1000
 
 NAME seed/33 predicate on an argument
-RUN {sonde} -q -c "{build}/calls" -e 'uprobe:{build}/calls:add /arg0 > 997/ { printf("PID %d: %d bytes\n", pid, arg0); }'
+TOGETHER
+RUN cp {build}/calls .; {sonde} -q -c "./calls" -e 'uprobe:./calls:add /arg0 > 997/ { printf("PID %d: %d bytes\n", pid, arg0); }'
 EXPECT_RE ^PID \d+: 998 bytes$
 EXPECT_RE ^PID \d+: 999 bytes$
 
 NAME seed/34 histogram by process
-RUN {sonde} -q -c "{build}/calls" -e 'uprobe:{build}/calls:add { @size[pid, comm] = hist(arg0) }'
+TOGETHER
+RUN cp {build}/calls .; {sonde} -q -c "./calls" -e 'uprobe:./calls:add { @size[pid, comm] = hist(arg0) }'
 EXPECT_RE ^@size\[\d+, calls\]:$
 
 NAME seed/35 frequency of return values
-RUN {sonde} -q -c "{build}/calls" -e 'uretprobe:{build}/calls:name_of { @return[retval] = count(); }'
+TOGETHER
+RUN cp {build}/calls .; {sonde} -q -c "./calls" -e 'uretprobe:./calls:name_of { @return[retval] = count(); }'
 EXPECT_LINE @return[6]: 10
 
 NAME seed/36 stats, printed and cleared by an interval
@@ -35,11 +40,13 @@ EXPECT_RE ^\s+(__)?schedule\+\d+$
 EXPECT_RE ^@b\[$
 
 NAME seed/39 latency between two probes
-RUN {sonde} -q -c "{build}/calls" -e 'uprobe:{build}/calls:add { @ts[tid] = nsecs; } uretprobe:{build}/calls:add /@ts[tid]/ { @ns = hist(nsecs - @ts[tid]); delete(@ts[tid]); }'
+TOGETHER
+RUN cp {build}/calls .; {sonde} -q -c "./calls" -e 'uprobe:./calls:add { @ts[tid] = nsecs; } uretprobe:./calls:add /@ts[tid]/ { @ns = hist(nsecs - @ts[tid]); delete(@ts[tid]); }'
 EXPECT_LINE @ns:
 EXPECT_NOT @ts
 
 NAME seed/43 fields of a tracepoint
+TOGETHER
 RUN {sonde} -lv 't:timer:hrtimer_start'
 EXPECT_LINE tracepoint:timer:hrtimer_start
 EXPECT_LINE     void * hrtimer
@@ -54,6 +61,7 @@ PROG profile:hz:99 { @[kstack] = count(); } interval:ms:300 { exit() }
 EXPECT_RE ^@\[$
 
 NAME seed/46 long paths whole, with no setting
+TOGETHER
 RUN D={tmp}/$(printf 'd%.0s' $(seq 100)); mkdir -p $D; echo x >$D/file; {sonde} -q -c "/bin/cat $D/file" -e 't:syscalls:sys_enter_openat /comm == "cat"/ { printf("opening: %s\n", str(args->filename)); }'
 EXPECT_RE ^opening: /.*d{100}/file$
 
@@ -78,27 +86,32 @@ EXPECT_RE ^(seen|busy machine.*)$
 # ---- 000: offcputime
 
 NAME seed/01 options that exclude one another
+TOGETHER
 RUN for o in "-p 1 -u" "-p 1 -k" "-u -k" "-U -K"; do {sonde} offcputime $o 1 2>&1 >/dev/null | head -n 1; done; {sonde} offcputime --stack-storage-size 0 1 2>&1 | head -n 1
 EXPECT_RE \A(sonde offcputime: error: .*not allowed with.*\n){4}sonde offcputime: error: argument --stack-storage-size: must be nonzero\n\Z
 
 NAME seed/02 user stacks of kernel threads make no sense
+TOGETHER
 RUN {sonde} offcputime -U -k -f 1
 RC 2
 STDERR ERROR: Displaying user stacks for kernel threads doesn't make sense.
 
 NAME seed/03 kernel stacks, folded
+TOGETHER
 RUN {build}/waits sleep 200 100 & {sonde} offcputime -K -f -p $! 2; kill $!
 NEED arch:x86_64
 TIMEOUT 20
 EXPECT_RE ^napper;entry_SYSCALL_64_after_hwframe;do_syscall_64;.*;do_nanosleep;schedule;__schedule \d+$
 
 NAME seed/04 user stacks of the Python interpreter, from its start down
+TOGETHER
 RUN python3 -c 'import time; [time.sleep(0.05) for _ in range(300)]' & {sonde} offcputime -U -f -p $! 2; kill $!
 NEED arch:x86_64
 TIMEOUT 20
 EXPECT_RE ^python3[^;]*;_start;.*;Py_BytesMain;.*;PyEval_EvalCode;.* \d+$
 
 NAME seed/05 both stacks in one line: user, then kernel, each from its root
+TOGETHER
 RUN {build}/waits sleep 200 100 & {sonde} offcputime -f -p $! 2; kill $!
 NEED arch:x86_64
 TIMEOUT 20
@@ -123,6 +136,7 @@ TIMEOUT 20
 EXPECT_LINE True True True
 
 NAME seed/09 a row a process: one binary twice, with offsets
+TOGETHER
 RUN {build}/waits sleep 200 100 & A=$!; {build}/waits sleep 200 100 & {sonde} offcputime -K -s --comm napper -p $A,$! 2 >out; grep -cE '^    -                napper \((A|B)\)$' out; for p in $A $!; do grep -cE "^    -                napper .$p.$" out | awk '{ print ($1 > 0) }'; done; grep -c 'do_nanosleep+0x[0-9a-f]' out | awk '{ print ($1 > 1) }'; kill $A $!
 TIMEOUT 20
 EXPECT_RE \A0\n1\n1\n1\n\Z
@@ -147,6 +161,7 @@ TIMEOUT 60
 EXPECT_RE \A0 Sampling at 49 Hertz of all threads by user \+ kernel stack\.\.\. Hit Ctrl-C to end\.\n0 Sampling at 99 Hertz of all threads by user \+ kernel stack\.\.\. Hit Ctrl-C to end\.\n0 Sampling at every 1000000 events of all threads by user \+ kernel stack\.\.\. Hit Ctrl-C to end\.\n0 Sampling at 49 Hertz of all threads by user \+ kernel stack for 1 secs\.\n0 \n0 Sampling at 49 Hertz of PID n by user \+ kernel stack\.\.\. Hit Ctrl-C to end\.\n0 Sampling at 49 Hertz of all threads by user stack\.\.\. Hit Ctrl-C to end\.\n0 Sampling at 49 Hertz of all threads by kernel stack\.\.\. Hit Ctrl-C to end\.\n\Z
 
 NAME seed/13 bad values and their messages
+TOGETHER
 RUN for a in "-F x" "-F -1" "-F 0" "-c x" "-c 0" "-c -1" "-p x" "-p -1" "-p 1,x" "--stack-storage-size x" "--stack-storage-size 0" "-C x" "-C -1" "-C 9999" "x" "0" "-U -K" "-F 9 -c 9" "-e software:faults -F 9" "-p" "--nosuch" "1 2"; do {sonde} profile $a 2>&1 | head -n 1; {sonde} profile $a >/dev/null 2>&1; echo $?; done
 EXPECT_RE \A(sonde profile: error: .*\n2\n){22}\Z
 EXPECT_RE \Asonde profile: error: argument -F/--frequency: must be an integer\n2\nsonde profile: error: argument -F/--frequency: must be positive\n2\nsonde profile: error: argument -F/--frequency: must be nonzero\n2\nsonde profile: error: argument -c/--count: must be an integer\n2\nsonde profile: error: argument -c/--count: must be nonzero\n2\nsonde profile: error: argument -c/--count: must be positive\n2\nsonde profile: error: argument -p/--pid: must be an integer\n2\nsonde profile: error: argument -p/--pid: must be positive\n2\nsonde profile: error: argument -p/--pid: must be an integer\n
@@ -163,16 +178,18 @@ TIMEOUT 40
 EXPECT_RE \ASampling at 49 Hertz of all threads by kernel stack on CPU#0 for 1 secs\.\nEvent: software:cpu-clock\nSampling at every 5000000 events of PID 1 by user stack for 1 secs\.\nEvent: software:cpu-clock\nSampling at every 100 events of all threads by user \+ kernel stack for 1 secs\.\nEvent: software:faults\nSampling at every 7 events of all threads by user \+ kernel stack for 1 secs\.\nEvent: software:faults\nSampling at every 1 events of all threads by user \+ kernel stack for 1 secs\.\nEvent: t:sched:sched_switch\n\Z
 
 NAME seed/15 the default is the CPU clock at 49 Hertz, counted in the kernel
-RUN {sonde} profile --print-script
-EXPECT_LINE profile:hz:49
-EXPECT_LINE 	@samples[pid, comm, ustack, kstack] = count();
+RUN {sonde} profile --dump points; {sonde} profile --dump expand
+EXPECT_LINE 	profile:hz:49
+EXPECT_RE ^    map access @samples\n     tuple\n      identifier pid\n      identifier comm\n      call ustack\n      call kstack\n    call count$
 
 NAME seed/16 the leaf once
+TOGETHER
 RUN dd if=/dev/zero of=/dev/null bs=1M & {sonde} profile -A -F 999 -p $! 2 >out; kill $!; python3 -c 'import re; b = [re.findall(r"^    (\w{16}) ", x, re.M) for x in open("out").read().split("\n\n")]; b = [x for x in b if len(x) > 1]; print(len(b) > 1, [x[:2] for x in b if x[0] == x[1]])'
 TIMEOUT 20
 EXPECT_LINE True []
 
 NAME seed/17 both forms
+TOGETHER
 RUN dd if=/dev/zero of=/dev/null bs=1M & {sonde} profile -d -F 499 -p $! 1 >text; {sonde} profile -fd -F 499 -p $! 1; kill $!; cat text
 NEED arch:x86_64
 TIMEOUT 20
@@ -180,6 +197,7 @@ EXPECT_RE ^dd;(.+;)?-;entry_SYSCALL_64_after_hwframe;do_syscall_64;.* \d+$
 EXPECT_RE ^    \w+\n(    .+\n)*    entry_SYSCALL_64_after_hwframe\n    --\n(    .+\n)+    -                dd \(\d+\)\n        \d+\n\n
 
 NAME seed/18 kernel frames marked, in both forms
+TOGETHER
 RUN dd if=/dev/zero of=/dev/null bs=1M & {sonde} profile -a -F 499 -p $! 1; {sonde} profile -af -F 499 -p $! 1; kill $!
 NEED arch:x86_64
 TIMEOUT 20
@@ -187,16 +205,17 @@ EXPECT_RE ^    do_syscall_64_\[k\]\n    entry_SYSCALL_64_after_hwframe_\[k\]\n
 EXPECT_RE ;entry_SYSCALL_64_after_hwframe_\[k\];do_syscall_64_\[k\];.*_\[k\] \d+$
 
 NAME seed/20 user threads, kernel threads, depth, intervals
-RUN {sonde} profile -u --print-script | grep '^/'; {sonde} profile -k --print-script | grep '^/'; {sonde} profile --depth 3 --print-script | grep @samples; {build}/waits spin 20000 & {sonde} profile --depth 2 -U -F 99 -i 1 -p $! 3; kill $!
+RUN {sonde} profile -u --dump expand; {sonde} profile -k --dump expand; {sonde} profile --depth 3 --dump expand; {build}/waits spin 20000 & {sonde} profile --depth 2 -U -F 99 -i 1 -p $! 3; kill $!
 TIMEOUT 20
-EXPECT_LINE /tid(init) != 0 && (curtask.flags & 0x200000) == 0/
-EXPECT_LINE /tid(init) != 0 && (curtask.flags & 0x200000) != 0/
-EXPECT_LINE 	@samples[pid, comm, ustack(3), kstack(3)] = count();
+EXPECT_RE ^    binop ==\n     binop &\n      field .flags\n       identifier curtask\n      int 2097152\n     int 0$
+EXPECT_RE ^    binop !=\n     binop &\n      field .flags\n       identifier curtask\n      int 2097152\n     int 0$
+EXPECT_RE ^      call ustack\n       int 3\n      call kstack\n       int 3\n    call count$
 EXPECT_RE (?s)(\n    spin_here\n    spinner\n    -                spinner \(\d+\)\n        \d+\n.*){2}
 
 # ---- 002: stackcount
 
 NAME seed/22 malloc of one process, as the seed and as today asks for it
+TOGETHER
 RUN python3 -c 'import time; [(bytearray(100000), time.sleep(0.01)) for _ in range(1000)]' & for a in "-l c -p $! malloc" "-p $! c:malloc" "-p $! p:c:malloc"; do {sonde} stackcount -D 1 $a; done; kill $!
 TIMEOUT 30
 EXPECT_LINE Tracing 1 functions for "malloc"... Hit Ctrl-C to end.
@@ -205,12 +224,14 @@ EXPECT_LINE Tracing 1 functions for "p:c:malloc"... Hit Ctrl-C to end.
 EXPECT_RE (?s)(\n  malloc\n(  \S.*?\n)+    python3[^\n]* \[\d+\]\n    \d+\n.*){3}
 
 NAME seed/23 static probes with semaphores, the process named
+TOGETHER
 RUN {build}/usdt 1000 5000 & {sonde} stackcount -D 7 -p $! 'u:{build}/usdt:*'; echo pid $!
 NEED arch:x86_64
 TIMEOUT 30
 EXPECT_RE (?s)\ATracing 2 functions for "u:\S+/usdt:\*"\.\.\. Hit Ctrl-C to end\.\n\n  fire_two\n  main\n(  \S+\n)+    usdt \[(\d+)\]\n    500\n\n  fire_one\n  main\n(  \S+\n)+    usdt \[\2\]\n    1000\n\nDetaching\.\.\.\npid \2\n\Z
 
 NAME seed/23 versioned symbols
+TOGETHER
 RUN {sonde} stackcount -D 1 -p $$ c:pthread_create@@GLIBC_2.2.5; {sonde} stackcount -D 1 -p $$ -l pthread pthread_create@@GLIBC_2.34
 TIMEOUT 20
 EXPECT_LINE Tracing 1 functions for "c:pthread_create@@GLIBC_2.2.5"... Hit Ctrl-C to end.
@@ -229,14 +250,15 @@ EXPECT_RE (?s)^\d\d:\d\d:\d\d\n.*^\d\d:\d\d:\d\d\n.*^\d\d:\d\d:\d\d\n
 EXPECT_LINE Tracing 3 functions for "t:sched:sched_(switch|wak(eup|ing))$"... Hit Ctrl-C to end.
 
 NAME seed/28 -d parts the stacks, the debug prints are -print-script and --dump
-RUN {sonde} stackcount -d -D 1 --comm swapper/* t:sched:sched_switch | grep -c -- --; {sonde} stackcount --print-script t:sched:sched_switch | tail -n 5; {sonde} stackcount --dump bpf -D 1 t:sched:sched_switch | head -n 2
+RUN {sonde} stackcount -d -D 1 --comm swapper/* t:sched:sched_switch | grep -c -- --; {sonde} stackcount --dump expand t:sched:sched_switch | tail -n 9; {sonde} stackcount --dump bpf -D 1 t:sched:sched_switch | head -n 2
 TIMEOUT 20
-EXPECT_RE ^tracepoint:sched:sched_switch\n\{\n	@samples\[0, ustack, kstack\] = count\(\);\n\}\n
+EXPECT_RE ^  at "tracepoint" "sched" "sched_switch"\n  =\n   map access @samples\n    tuple\n     call ustack\n     call kstack\n   call count\n
 EXPECT_RE ^; tracepoint:sched:sched_switch
 
 NAME seed/29 the eleven examples of its help: as scripts
-RUN for a in submit_bio ip_output "-s ip_output" "-sv ip_output" "-Ti 5 ip_output" "-p 185 ip_output" "-p $$ -l c malloc" t:sched:sched_process_fork; do {sonde} stackcount --print-script $a | grep -A 1 -E '^(kprobe|tracepoint|uprobe):'; done
-EXPECT_RE \Akprobe:submit_bio\n\{\n(kprobe:ip_output\n\{\n){4}kprobe:ip_output\n/\(pid == 185\)/\nuprobe:/\S*libc\.so\.6:malloc\n/\(pid == \d+\)/\ntracepoint:sched:sched_process_fork\n\{\n\Z
+TOGETHER
+RUN for a in submit_bio ip_output "-s ip_output" "-sv ip_output" "-Ti 5 ip_output" "-p 185 ip_output" "-p $$ -l c malloc" t:sched:sched_process_fork; do {sonde} stackcount --print-script $a | grep '	option'; done
+EXPECT_RE \A	option = "probe=kprobe:submit_bio";\n(	option = "probe=kprobe:ip_output";\n){2}(	option = "probe=kprobe:ip_output";\n){3}	option = "pid=185";\n	option = "perpid";\n	option = "probe=uprobe:/\S*libc\.so\.6:malloc";\n	option = "pid=\d+";\n	option = "probe=tracepoint:sched:sched_process_fork";\n\Z
 
 NAME seed/29 a tracepoint of forks, static probes by wildcard
 RUN {build}/usdt 10 12000 & {sonde} stackcount -D 1 t:sched:sched_process_fork | head -n 1; {sonde} stackcount -D 1 -p $! 'u:{build}/usdt:*' | head -n 1; kill $!

@@ -1,38 +1,63 @@
 # Options that all the ready-made tools take: which threads, which form, how long.
 
 NAME tools: many pids are one look-up
-RUN {sonde} profile -p 1,2,3,4,5,6,7,8,9 --print-script
-EXPECT_RE ^/tid\(init\) != 0 && has_key\(@pids, pid\)/$
-EXPECT_LINE 	@pids[9] = 1;
+TOGETHER
+RUN {sonde} profile -p 1,2,3,4,5,6,7,8,9 --dump expand; {sonde} profile -p 1,2,3,4,5,6,7,8,9 --print-script
+EXPECT_RE ^  predicate\n   binop &&\n    binop !=\n     call tid\n      identifier init\n     int 0\n    call has_key\n     map @pids\n     identifier pid\n  block$
+EXPECT_RE ^     map access @pids\n      int 9\n     int 1$
+EXPECT_LINE 	option = "pid=1,2,3,4,5,6,7,8,9";
 
 NAME tools: few pids are compared
-RUN {sonde} profile -p 1,22,333 --print-script
-EXPECT_LINE /tid(init) != 0 && (pid == 1 || pid == 22 || pid == 333)/
+TOGETHER
+RUN {sonde} profile -p 1,22,333 --dump check
+EXPECT_RE ^  predicate\n   binop &&.*\n    binop !=.*\n     call tid.*\n      identifier init\n     int 0.*\n    binop \|\|.*\n     binop \|\|.*\n      binop ==.*\n       identifier pid.*\n       int 1 .*\n      binop ==.*\n       identifier pid.*\n       int 22 .*\n     binop ==.*\n      identifier pid.*\n      int 333 .*\n  block$
 
 NAME tools: 6,000 pids, the last one counts
-RUN {build}/waits spin 3000 & {sonde} profile -p $(seq -s, 1000000 1006000),$! -F 99 -f -U 1; kill $!
+TOGETHER
+RUN {build}/waits spin 60000 & {sonde} profile -p $(seq -s, 1000000 1006000),$! -F 99 -f -U 1; kill $!
 EXPECT_RE ^spinner;clone3;start_thread;spinner;spin_here \d+$
 
 NAME tools: -p leaves others out
-RUN {build}/waits spin 3000 & {sonde} profile -p $$ -F 99 -f -U 1; kill $!
-EXPECT_NOT spin_here
+TOGETHER
+RUN {build}/waits spin 60000 & for p in $$ $!; do {sonde} profile -p $p -F 99 -f -U 1 | grep -c spin_here; done; kill $!
+EXPECT_RE \A0\n[1-9]\d*\n\Z
+
+# The text shows each interval, the files their sum.
+NAME tools: flame graphs and pprof files hold the whole run with -i too
+RUN {top}/test/run/intervals.sh {sonde} {build} 71
+TIMEOUT 150
+EXPECT_LINE profile True equal True
+EXPECT_LINE offcputime True equal True
+EXPECT_LINE offwaketime True equal True
+EXPECT_LINE wakeuptime True equal True
+EXPECT_LINE stackcount True equal 2000
+
+NAME tools: -i and a file, without any stack
+TOGETHER
+RUN {sonde} profile -i 1 --comm nobody72 --pprof n 2 >t; python3 {top}/test/run/pprof.py n 'total()' 'len(stacks)'
+TIMEOUT 40
+EXPECT_RE ^0\n0$
 
 NAME tools: --tree follows children made while tracing, and theirs
-RUN (sleep 1; sh -c '{build}/waits spin 1500 & wait'; true) & {sonde} profile --tree -p $! -F 99 -f -U 3
+TOGETHER
+RUN (sleep 1; sh -c '{build}/waits spin 3000 & wait'; true) & {sonde} profile --tree -p $! -F 99 -f -U 4
 TIMEOUT 20
 EXPECT_RE ^spinner;clone3;start_thread;spinner;spin_here \d+$
 
 NAME tools: --tree takes the children there are
-RUN sh -c '{build}/waits spin 3000 & wait' & sleep 0.3; {sonde} profile --tree -p $! -F 99 -f -U 1
+TOGETHER
+RUN sh -c '{build}/waits spin 60000 & echo $! >p; wait' & until test -s p; do sleep 0.05; done; {sonde} profile --tree -p $! -F 99 -f -U 1; kill $(cat p)
 TIMEOUT 20
 EXPECT_RE ^spinner;clone3;start_thread;spinner;spin_here \d+$
 
 NAME tools: without --tree children are others
-RUN sh -c '{build}/waits spin 3000 & wait' & sleep 0.3; {sonde} profile -p $! -F 99 -f -U 1
+TOGETHER
+RUN sh -c '{build}/waits spin 60000 & echo $! >p; wait' & until test -s p; do sleep 0.05; done; for o in '' --tree; do {sonde} profile $o -p $! -F 99 -f -U 1 | grep -c spin_here; done; kill $(cat p)
 TIMEOUT 20
-EXPECT_NOT spin_here
+EXPECT_RE \A0\n[1-9]\d*\n\Z
 
 NAME tools: --tree and what sleeps
+TOGETHER
 RUN (sleep 1; {build}/waits sleep 30 100; true) & {sonde} offcputime --tree -p $! -f -U 4
 TIMEOUT 20
 EXPECT_RE ^napper;clone3;start_thread;napper;nap_outer;nap_inner;clock_nanosleep \d{6,7}$
@@ -44,16 +69,19 @@ EXPECT_RE ^@samples\[\d+, spinner, \n(.*\n)* +spin_here
 EXPECT_NOT @tree
 
 NAME tools: --tree heading
+TOGETHER
 RUN {sonde} profile --tree -p 1 1
 EXPECT_LINE Sampling at 49 Hertz of PID 1 and descendants by user + kernel stack for 1 secs.
 
 NAME tools: --tree needs -p
+TOGETHER
 RUN {sonde} profile --tree 1
 RC 2
 STDERR --tree needs -p
 
 NAME tools: inside a pid namespace, its ids
-RUN unshare -p -f --mount-proc sh -c '{build}/waits spin 3000 & sleep 0.2; {sonde} profile -p $! -F 99 -U 1; echo id $!'
+TOGETHER
+RUN unshare -p -f --mount-proc sh -c '{build}/waits spin 60000 & sleep 0.2; {sonde} profile -p $! -F 99 -U 1; echo id $!'
 TIMEOUT 20
 EXPECT_RE (?s)    spin_here\n    spinner\n    start_thread\n    clone3\n    -                spinner \((\d+)\)\n.*^id \1$
 
@@ -84,23 +112,26 @@ EXPECT_RE ^( *\d+ child +\d+\.\d+ .*\n){3}
 EXPECT_RE ^\d+ threads, worst difference 0\.\d\d %: within 1 %\n
 
 NAME tools: a process of a pid namespace, from outside
-RUN unshare -p -f --mount-proc --kill-child {build}/waits spin 6000 & sleep 0.3; P=$(cat /proc/$!/task/$!/children); {sonde} profile -p $P -F 99 -U 1; echo id $P; kill $!
+TOGETHER
+RUN unshare -p -f --mount-proc --kill-child {build}/waits spin 60000 & sleep 0.3; P=$(cat /proc/$!/task/$!/children); {sonde} profile -p $P -F 99 -U 1; echo id $P; kill $!
 TIMEOUT 20
 EXPECT_RE (?s)    spin_here\n    spinner\n    start_thread\n    clone3\n    -                spinner \((\d+)\)\n.*^id \1$
 
 NAME tools: a cgroup with those below
 NEED cmd:findmnt
-RUN C=$(findmnt -nt cgroup2 -o TARGET | head -n 1)/sonde-test-$$; mkdir -p $C/a/b && { (echo 0 >$C/a/b/cgroup.procs; exec {build}/waits spin 4000) & sleep 0.3; {sonde} profile --cgroup $C -F 99 -f -U 1; mkdir $C/c; echo else; {sonde} profile --cgroup $C/c -F 99 -f -U 1; kill $!; wait; rmdir $C/a/b $C/a $C/c $C; }
+RUN C=$(findmnt -nt cgroup2 -o TARGET | head -n 1)/sonde-test-$$; mkdir -p $C/a/b && { (echo 0 >$C/a/b/cgroup.procs; exec {build}/waits spin 60000) & sleep 0.3; {sonde} profile --cgroup $C -F 99 -f -U 1; mkdir $C/c; echo else; {sonde} profile --cgroup $C/c -F 99 -f -U 1; kill $!; wait; rmdir $C/a/b $C/a $C/c $C; }
 TIMEOUT 20
 EXPECT_RE ^spinner;clone3;start_thread;spinner;spin_here \d+$
 EXPECT_RE ^else\n\Z
 
 NAME tools: --cgroup wants cgroup v2
+TOGETHER
 RUN {sonde} profile --cgroup /proc 1
 RC 2
 STDERR argument --cgroup: takes a directory of cgroup v2
 
 NAME tools: --cgroup that is not there
+TOGETHER
 RUN {sonde} profile --cgroup /nosuch 1
 RC 2
 STDERR argument --cgroup: is not there
@@ -113,12 +144,13 @@ TIMEOUT 20
 EXPECT_RE ^cgroupmap bpf/cg\n(spinner;.*\n)*spinner;.*spin_here \d+\n(spinner;.*\n)*mntnsmap bpf/mnt\n(spinner;.*\n)*spinner;.*spin_here \d+\n(spinner;.*\n)*cgroupmap bpf/none\n\Z
 
 NAME tools: a pinned map that is not there
+TOGETHER
 RUN {sonde} profile --cgroupmap /sys/fs/bpf/nosuch 1
 RC 1
 STDERR cannot use the map pinned at /sys/fs/bpf/nosuch: No such file or directory
 
 NAME tools: a progress line on a terminal, gone when the report comes
-RUN python3 -c 'import os, subprocess, sys; m, s = os.openpty(); p = subprocess.Popen(sys.argv[1:], stderr=s, stdout=subprocess.PIPE); os.close(s); out = p.stdout.read(); p.wait(); print(repr(os.read(m, 65536).decode())); print(b"events" in out)' {sonde} profile -F 99 -f 4
+RUN python3 -c 'import os, subprocess, sys; m, s = os.openpty(); p = subprocess.Popen(sys.argv[1:], stderr=s, stdout=subprocess.PIPE); os.close(s); out = p.stdout.read(); p.wait(); print(repr(os.read(m, 65536).decode())); print(b"unique stacks" in out)' {sonde} profile -F 99 -f 4
 TIMEOUT 20
 EXPECT_RE ^'(\\r\\x1b\[K0:0\d  \d+ events, \d+ unique stacks, \d+ lost)+\\r\\x1b\[K(WARNING.*)?'$
 EXPECT_LINE False
@@ -149,7 +181,7 @@ EXPECT_LINE status 130
 NAME tools: a reader that leaves early is no error, and nothing stays attached (seed/06)
 RUN { {sonde} offcputime -K -f 1; echo status $? >&2; } 2>err | grep ';' | head -n 1; cat err
 TIMEOUT 20
-EXPECT_RE ^[^;]+;.*;schedule;__schedule \d+$
+EXPECT_RE ^[^;]+;.*;__schedule \d+$
 EXPECT_LINE status 0
 EXPECT_NOT ERROR
 
@@ -171,12 +203,13 @@ TIMEOUT 20
 EXPECT_RE ^[1-9]\d*\nWARNING: \d+ stack traces could not be displayed\. Consider increasing --stack-storage-size\.\n
 
 NAME tools: the storage a script may ask for
+TOGETHER
 RUN {sonde} --stack-storage-size 1 -q -c '{build}/paths 8 1 700' -e 'uprobe:{build}/paths:leaf { @[ustack] = count(); }' 2>&1
 TIMEOUT 20
 EXPECT_RE ^WARNING: 25[1-5] stack traces could not be stored; raise --stack-storage-size$
 
 NAME tools: installed under names of their own, with the pages and completions
-RUN make -s -C {top} install BUILD={build} DESTDIR=$PWD/d PREFIX=/usr >/dev/null; ls d/usr/sbin d/usr/share/man/man8 d/usr/share/bash-completion/completions; for t in profile offcputime offwaketime wakeuptime stackcount; do d/usr/sbin/sonde-$t -h | head -n 1; ln -s sonde d/usr/sbin/$t-bpfcc; d/usr/sbin/$t-bpfcc -h | head -n 1; done
+RUN make -s -C {top} install BUILD={build} DESTDIR=$PWD/d PREFIX=/usr >/dev/null; ls d/usr/bin d/usr/share/man/man8 d/usr/share/bash-completion/completions; for t in profile offcputime offwaketime wakeuptime stackcount; do d/usr/bin/sonde-$t -h | head -n 1; ln -s sonde d/usr/bin/$t-bpfcc; d/usr/bin/$t-bpfcc -h | head -n 1; done
 NEED cmd:make
 TIMEOUT 60
 EXPECT_LINE sonde-profile
@@ -184,14 +217,24 @@ EXPECT_LINE sonde-tools.8
 EXPECT_RE (USAGE: sonde profile \[options\] \[SECONDS\]\n){2}(USAGE: sonde offcputime .*\n){2}(USAGE: sonde offwaketime .*\n){2}(USAGE: sonde wakeuptime .*\n){2}(USAGE: sonde stackcount .*\n){2}
 
 NAME tools: completion of names and options
-RUN export PATH=$(dirname {sonde}):$PATH; bash -c '. {top}/completions/sonde.bash; t() { COMP_WORDS=("$@"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMPREPLY=(); _sonde; echo "${COMPREPLY[@]}"; }; t sonde off; t sonde profile --user; t sonde-stackcount --reg; t offcputime-bpfcc --tr'
+TOGETHER
+RUN export PATH=$(dirname {sonde}):$PATH; bash -c '. {top}/completions/sonde.bash; t() { COMP_WORDS=("$@"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMPREPLY=(); _sonde; echo "${COMPREPLY[@]}"; }; t sonde off; t sonde profile --user; t sonde-stackcount --reg; t offcputime-bpfcc --tr; t sonde profile --unwind ""; t sonde -B l; t sonde --dry; t sonde profile -U --no'
 NEED cmd:bash
 EXPECT_LINE offcputime offwaketime
 EXPECT_LINE --user-stacks-only --user-threads-only
 EXPECT_LINE --regexp
 EXPECT_LINE --tree
+EXPECT_LINE fp dwarf
+EXPECT_LINE line
+EXPECT_LINE --dry-run
+
+NAME options: the manual names each that the table has, the help has a line for each
+TOGETHER
+RUN for o in $({sonde} help options | awk '{ print $1 == "-" ? $2 : $1 }'); do {sonde} --help | grep -qE -- "^ +(-., )?$o\b" || echo "help lacks $o"; sed 's/\\-/-/g' {top}/man/sonde.1 | grep -q -- "$o\b" || echo "manual lacks $o"; done; {sonde} help options | grep -c .
+EXPECT_RE \A[3-9]\d\n\Z
 
 NAME tools: values out of range say what is in it
+TOGETHER
 RUN for a in '-F 0' '-c 1' '-p 99999999999' '-p -7' '-p 1,,2' '-L 0' '--depth 0' '--depth 1025' '--hash-storage-size 99999999999' '--stack-storage-size 4000000000' '-i 0' '--cgroup /nosuch' '-F 1e3' '0x10' '--nosuch=1'; do timeout 10 {sonde} profile $a 2>&1 >out | head -n 1; cat out; done; {sonde} profile --comm '' 1 2>&1 | head -n 1
 EXPECT_RE \A(sonde profile: error: .*\n){16}\Z
 EXPECT_LINE sonde profile: error: argument -c/--count: the CPU clock counts nanoseconds, and the kernel's shortest period is 10000 of them
@@ -202,11 +245,12 @@ EXPECT_LINE sonde profile: error: unrecognized arguments: --nosuch=1
 TIMEOUT 60
 
 NAME tools: every tool in every form, into files
-RUN {build}/waits mix 60000 & W=$!; for t in profile offcputime offwaketime wakeuptime 'stackcount t:sched:sched_switch'; do set -- $t; d=1; test $1 = stackcount && d='-D 1'; {sonde} $t -p $W --json -o j --flame f.svg --pprof f.pb $d 2>e; echo "$1 $? $(python3 -c 'import json; r = [json.loads(l) for l in open("j")]; print(any(x["type"] == "stack" and x["value"] for x in r))') $(head -c 5 f.svg) $(gzip -dc f.pb | wc -c | awk '{ print ($1 > 100) }')"; rm -f j f.svg f.pb; {sonde} $t -p $W -i 1 $d >o 2>e; echo "$? $(grep -cE '^ +[0-9]+$' o | awk '{ print ($1 > 0) }')"; done; kill $W
-TIMEOUT 180
+RUN {build}/waits mix 300000 & W=$!; for t in profile offcputime offwaketime wakeuptime 'stackcount t:sched:sched_switch'; do set -- $t; d=1; test $1 = stackcount && d='-D 1'; {sonde} $t -p $W --json -o j --flame f.svg --pprof f.pb $d 2>e; echo "$1 $? $(python3 -c 'import json; r = [json.loads(l) for l in open("j")]; print(any(x["type"] == "stack" and x["value"] for x in r))') $(head -c 5 f.svg) $(gzip -dc f.pb | wc -c | awk '{ print ($1 > 100) }')"; rm -f j f.svg f.pb; {sonde} $t -p $W -i 1 $d >o 2>e; echo "$? $(grep -cE '^ +[0-9]+$' o | awk '{ print ($1 > 0) }')"; done; kill $W
+TIMEOUT 200
 EXPECT_RE \A((profile|offcputime|offwaketime|wakeuptime|stackcount) 0 True <\?xml 1\n0 1\n){5}\Z
 
 NAME tools: what would fail after tracing fails before it
+TOGETHER
 RUN for a in '-p 4194303' '-L 4194303' '--flame /nosuch/x' '--pprof {tmp}'; do timeout 10 {sonde} profile $a 60; echo "$?"; done 2>&1; {sonde} profile -p 4194303,$$ -f 1 2>e >/dev/null; echo $?; cat e; ls; timeout 10 {sonde} profile -p 4194296,4194297,4194298,4194299,4194300,4194301,4194302,4194303 1 2>&1 | tail -n 1
 TIMEOUT 60
 EXPECT_LINE ERROR: there is no process 4194303
@@ -216,14 +260,58 @@ EXPECT_RE ^ERROR: cannot write .*: Is a directory$
 EXPECT_RE \A(ERROR: .*\n1\n){4}0\nWARNING: there is no process 4194303\ne\nstderr\nstdout\nERROR: there is no process of 3 more\n\Z
 
 NAME tools: SIGHUP, as SIGINT, ends tracing and the report is written; nohup is heard
-RUN {build}/waits mix 60000 & W=$!; for s in HUP TERM; do {sonde} offcputime -p $W -o r --tree 60 & P=$!; until grep -q Tracing r 2>/dev/null; do sleep 0.05; done; sleep 0.2; kill -$s $P; wait $P; echo "$? $(grep -c waits r | awk '{ print ($1 > 0) }')"; rm r; done; nohup {sonde} offcputime -p $W -o r 60 >/dev/null 2>&1 & P=$!; until grep -q Tracing r 2>/dev/null; do sleep 0.05; done; kill -HUP $P; sleep 0.5; kill -0 $P && echo runs; kill $P; wait $P; kill $W
-TIMEOUT 60
+RUN {build}/waits mix 300000 & W=$!; for s in HUP TERM; do {sonde} offcputime -p $W -o r --tree 60 & P=$!; until grep -q Tracing r 2>/dev/null; do sleep 0.05; done; sleep 0.2; kill -$s $P; wait $P; echo "$? $(grep -c waits r | awk '{ print ($1 > 0) }')"; rm r; done; nohup {sonde} offcputime -p $W -o r 60 >/dev/null 2>&1 & P=$!; until grep -q Tracing r 2>/dev/null; do sleep 0.05; done; kill -HUP $P; sleep 0.5; kill -0 $P && echo runs; kill $P; wait $P; kill $W
+TIMEOUT 200
 EXPECT_RE \A0 1\n0 1\nruns\n\Z
 
 NAME a word that is no script and no tool
+TOGETHER
 RUN {sonde} profle; {sonde} execsnoop 1; {sonde} nosuch.bt
 RC 1
 STDERR ERROR: there is no script or tool 'profle'
 STDERR HINT: did you mean 'sonde profile'?
 STDERR HINT: 'sonde help tools' lists the tools
 STDERR ERROR: cannot open nosuch.bt: No such file or directory
+
+NAME tools: end with their report when the last process of -p has ended
+RUN sleep 1.2 & A=$!; {build}/waits sleep 20 100 & B=$!; sleep 0.3 & {sonde} offcputime -p $!,$A,$B -f -U -o o; jobs -l | grep -c Running; grep -o 'napper;.*nap_inner' o | sort -u
+TIMEOUT 40
+EXPECT_RE \A0\nnapper;clone3;start_thread;napper;nap_outer;nap_inner\n\Z
+
+NAME tools: each of them ends with its process, before its time and with -i
+RUN for t in 'profile -i 9' 'offcputime 9' 'offwaketime 9' 'wakeuptime 9' 'stackcount -D 9 t:sched:sched_switch'; do sleep 0.7 & timeout 20 {sonde} $t -p $! >o; echo $?; done
+TIMEOUT 120
+EXPECT_RE \A0\n0\n0\n0\n0\n\Z
+
+NAME tools: --tree goes on with children and ends with the last of them
+TOGETHER
+RUN sh -c '{build}/waits sleep 1 500 & (sleep 0.3; {build}/waits spin 700; {build}/waits sleep 9 100) & sleep 0.2' & P=$!; sleep 0.1; {sonde} offcputime --tree -p $P -f -U -o o; grep -c nap_inner o; pgrep -s 0 -r R,S,D waits | wc -l
+TIMEOUT 40
+EXPECT_RE \A[12]\n0\n\Z
+
+NAME tools: -t ends with the last of the threads
+RUN {build}/waits sleep 60 100 & P=$!; until T=$(grep -l napper /proc/$P/task/*/comm); do :; done; T=${T%/comm}; {sonde} offcputime -t ${T##*/} -f -U -o o; grep -c nap_inner o; kill -0 $P 2>/dev/null && echo lives || echo ended
+TIMEOUT 40
+EXPECT_LINE 1
+
+NAME tools: a process that lives on is traced for the time asked for
+TOGETHER
+RUN sleep 30 & P=$!; {sonde} profile -p $P -o o 1; kill -0 $P && echo lives; kill $P
+EXPECT_LINE lives
+
+NAME scripts: -p ends with its process
+RUN sleep 0.7 & {sonde} -q -p $! -e 'profile:hz:1 { } end { printf("end\n") }'
+TIMEOUT 5
+EXPECT_LINE end
+
+NAME tools: a full count map names the tool's option, a script's its setting
+RUN {build}/waits spin 60000 & {sonde} profile -F 99 --hash-storage-size 1 -o o 1; {sonde} -q -e 'config = { max_map_keys = 1 } begin { @[1] = 1; @[2] = 1; exit() }'; kill $! || true
+STDERR updates of maps were refused because the map was full; raise --hash-storage-size (1 now)
+STDERR 1 updates of maps were refused because the map was full; raise max_map_keys (1 now)
+
+NAME tools: what options decide leaves no instruction
+NEED host
+NEED arch:x86_64
+RUN {top}/test/run/codesize.py {sonde}
+TIMEOUT 60
+EXPECT_LINE 25 compared, 0 longer

@@ -1,5 +1,7 @@
 # Types: C declarations and macros in a script, the kernel's types and constants without headers.
 
+FILE TOGETHER
+
 NAME declarations, macros and conditionals of C
 PROG #include <linux/sched.h>
   #define SQ(x) ((x)*(x))

@@ -14,6 +14,7 @@ EXPECT_LINE @[main]: 19
 EXPECT_NOT __watch
 
 NAME asyncwatchpoint, of a running process
+RETRY 1 the breakpoint is set while the process runs
 RUN case $(uname -m) in x86_64) r=ip ;; *) r=pc ;; esac; {build}/watch 4000 & p=$!; {sonde} -q -p $p -e 'asyncwatchpoint:increment+arg1:8:w { if (@n++ == 9) { print(usym(reg("'$r'"))); exit() } }'; kill $p
 EXPECT_RE ^(increment|main)$
 

@@ -9,6 +9,10 @@ TEST(glob)
 	CHECK(!glob_match("[a-c]x[!0-9]", "bx7"));
 	CHECK(glob_match("*", ""));
 	CHECK(!glob_match("?", ""));
+	CHECK(glob_match("a\\*b", "a\\cb"));
+	CHECK(!glob_match("a\\*b", "a*b"));
+	// this would not end if each star doubled the ways
+	CHECK(!glob_match("*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"));
 }
 
 TEST(str_and_map)

@@ -337,9 +337,9 @@ TEST(features)
 	if (feature_has(FEAT_KPROBE_SESSION))
 		CHECK(feature_has(FEAT_KPROBE_MULTI));
 	for (enum Feature f = 0; f < FEATURES; f++) {
-		enum Feature g;
 		CHECK(strlen(feature_note(f)) > 10);
-		CHECK(feature_by_name(feature_name(f), &g) && g == f);
+		for (enum Feature g = 0; g < f; g++)
+			CHECK(strcmp(feature_name(f), feature_name(g)) != 0);
 	}
 	bool had = feature_has(FEAT_BPF_LOOP);
 	feature_set(FEAT_BPF_LOOP, !had);

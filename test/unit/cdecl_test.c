@@ -1,6 +1,6 @@
 // The C declarations of scripts: the preprocessor, constant expressions, struct layout against the compiler, errors with their place.
 #include "t.h"
-#include "ctype/cpp.h"
+#include "ctype/internal.h"
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -238,13 +238,13 @@ TEST(missing_header)
 {
 	struct Env e;
 	struct Str s = {0};
-	env_init(&e, "#include <no/such/header.h>\nstruct A { no_such_type_t x; };");
+	env_init(&e, "#include <linux/no_such_header.h>\nstruct A { no_such_type_t x; };");
 	diags_render(&e.d, false, &s);
 	CHECK(strstr(str_text(&s), "unknown type 'no_such_type_t'") != NULL);
-	CHECK(strstr(str_text(&s), "HINT: Not installed here, and so not read: <no/such/header.h>") != NULL);
+	CHECK(strstr(str_text(&s), "HINT: Not installed here, and so not read: <linux/no_such_header.h>") != NULL);
 	str_deinit(&s);
 	env_deinit(&e);
-	env_init(&e, "#include <no/such/header.h>\nstruct A { int x; };");
+	env_init(&e, "#include <kernel/no_such_header.h>\nstruct A { int x; };");
 	show_errors(&e);
 	env_deinit(&e);
 }

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "ctype/priv.h"
+#include "ctype/internal.h"
 #include <bpf/btf.h>
 #include <glob.h>
 #include <linux/btf.h>

@@ -1,6 +1,6 @@
 // Arguments and types of user functions from DWARF, with binaries made by the compiler at hand.
 #include "t.h"
-#include "ctype/priv.h"
+#include "ctype/internal.h"
 #include <sys/stat.h>
 
 struct Env {

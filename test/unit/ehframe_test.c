@@ -2,6 +2,7 @@
 #include "t.h"
 #include "unwind/internal.h"
 #include <ctype.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <glob.h>
 
@@ -22,13 +23,16 @@ struct Interp {
 	u64 checked, wrong, skipped, bad;
 };
 
-static const char *const reg_names[16] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"};
+// Names by the numbers that rules have. Those of i386 are others of the same registers, but for two.
+static const char *const names_64[16] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"};
+static const char *const names_32[16] = {"eax", "edx", "ecx", "ebx", "-", "-", "ebp", "esp", "-", "-", "-", "-", "esi", "edi", "-", "-"};
+static const char *const *reg_names = names_64;
 static const u8 slots[RT_UW_SLOTS] = RT_SLOT_REGS;
 
 static const struct RtUwRule *rule_at(struct Interp *t, u64 pc)
 {
 	for (size_t i = 0; i < t->cfi.segs.n; i++) {
-		const struct ElfSeg *s = &t->cfi.segs.p[i];
+		const struct CfiSeg *s = &t->cfi.segs.p[i];
 		if (pc < s->vaddr || pc - s->vaddr >= s->size)
 			continue;
 		u64 off = pc - s->vaddr + s->off, lo = 0, hi = t->table.rows.n;
@@ -50,6 +54,14 @@ static const char *cell(struct Interp *t, const char *col)
 		if (!strcmp(t->cols[i], col))
 			return t->row[i];
 	return "u";
+}
+
+// A register that readelf gives by its DWARF number, as rules have it.
+static int numbered(const char *digits)
+{
+	static const u8 i386[8] = {0, 2, 1, 3, 7, 6, 12, 13};
+	int n = atoi(digits);
+	return reg_names == names_32 ? i386[n & 7] : n;
 }
 
 // "c-16" -> -16
@@ -86,8 +98,8 @@ static bool same_row(struct Interp *t, const struct RtUwRule *r)
 		return true;
 	if (cfa_offset(cell(t, "ra"), &off) ? r->ra_kind != RT_UW_RA_MEM || r->ra != off : r->ra_kind == RT_UW_RA_MEM)
 		return false;
-	const char *sp = cell(t, "rsp");
-	if (cfa_offset(sp, &off) ? r->sp_kind != RT_UW_SP_MEM || r->sp != off : sp[0] == 'r' ? r->sp_kind != RT_UW_SP_REG || r->sp != atoi(sp + 1) : r->sp_kind)
+	const char *sp = cell(t, reg_names[RT_R_SP]);
+	if (cfa_offset(sp, &off) ? r->sp_kind != RT_UW_SP_MEM || r->sp != off : sp[0] == 'r' ? r->sp_kind != RT_UW_SP_REG || r->sp != numbered(sp + 1) : r->sp_kind)
 		return false;
 	for (u32 s = 0; s < RT_UW_SLOTS; s++) {
 		const char *c = cell(t, reg_names[slots[s]]);
@@ -145,10 +157,11 @@ static void on_line(struct Interp *t, char *line)
 			snprintf(t->cols[t->ncols++], sizeof(t->cols[0]), "%s", w);
 		return;
 	}
-	if (t->cie || !isxdigit((unsigned char)*line) || strlen(line) < 18)
+	u32 digits = t->cfi.machine == EM_386 ? 8 : 16;
+	if (t->cie || !isxdigit((unsigned char)*line) || strlen(line) < digits + 2)
 		return;
 	u64 loc = strtoull(line, &p, 16);
-	if (p != line + 16)
+	if (p != line + digits || *p != ' ' || strstr(p, "ZERO terminator"))
 		return;
 	if (t->has_row && loc != t->row_loc)
 		check_row(t);
@@ -176,6 +189,7 @@ static bool load(struct Interp *t, const char *path)
 		return false;
 	}
 	uwtable_build(&t->cfi, &t->rules, &t->table);
+	reg_names = t->cfi.machine == EM_386 ? names_32 : names_64;
 	return true;
 }
 
@@ -245,6 +259,51 @@ TEST(node)
 TEST(libstdcxx)
 {
 	compare(found("/usr/lib/*-linux-gnu/libstdc++.so.6"));
+}
+
+TEST(i386_libc)
+{
+	compare(found("/lib32/libc.so.6"));
+}
+TEST(i386_libstdcxx)
+{
+	compare(found("/usr/lib32/libstdc++.so.6"));
+}
+TEST(i386_debug_frame_and_plt)
+{
+	char obj[64], cmd[512];
+	snprintf(obj, sizeof(obj), "/tmp/sonde-ehframe-%d-32.so", getpid());
+	snprintf(cmd, sizeof(cmd), "cc -m32 -idirafter /usr/include/x86_64-linux-gnu -O2 -g -w -fno-asynchronous-unwind-tables -fno-unwind-tables -gz=zlib "
+		 "-Wl,-z,lazy -o %s test/progs/frames.c 2>/dev/null", obj);
+	if (system(cmd))
+		SKIP("no compiler for 32-bit programs");
+	struct Interp t;
+	CHECK(load(&t, obj));
+	CHECK(t.cfi.debug_frame.size);
+	CHECK_EQ(t.cfi.machine, EM_386);
+	u32 plts = 0;
+	for (size_t i = 0; i < t.rules.v.n; i++)
+		plts += t.rules.v.p[i].kind == RT_UW_PLT && t.rules.v.p[i].reg == 7 && t.rules.v.p[i].off == 4 && t.rules.v.p[i].off2 == 11;
+	CHECK_EQ(plts, 1);
+	unload(&t);
+	unlink(obj);
+}
+// The ABI of 32-bit pointers on x86-64 is not followed, and not taken for i386.
+TEST(x32_is_refused)
+{
+	struct ElfCfi e;
+	struct {
+		Elf32_Ehdr h;
+		Elf32_Phdr p;
+	} f = {.h = {.e_ident = "\177ELF\1\1\1", .e_machine = EM_X86_64, .e_phoff = sizeof(f.h), .e_phnum = 1, .e_phentsize = sizeof(f.p)}};
+	struct err *err = elfcfi_read_mem((u8 *)&f, sizeof(f), &e);
+	CHECK(err && strstr(err_text(err), "x32"));
+	err_free(err);
+	f.h.e_machine = EM_386;
+	err = elfcfi_read_mem((u8 *)&f, sizeof(f), &e);
+	CHECK(!err);
+	err_free(err);
+	elfcfi_deinit(&e);
 }
 
 // No .eh_frame of its own: readelf shows the rows of .debug_frame.

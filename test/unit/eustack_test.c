@@ -1,7 +1,9 @@
 // Whole stacks against elfutils: processes are stopped, the kernel side takes each thread's stack as it is switched out for the stop, and every pc
-// is compared with `eu-stack -n 0 -p PID`. Needs root, BPF, eu-stack and a compiler; what is missing is named and skipped.
+// is compared with `eu-stack -n 0 -p PID`; those of 32-bit processes with gdb's. Needs root, BPF, eu-stack, gdb and a compiler; what is missing is named
+// and skipped.
 #include "t.h"
 #include "stack_run.h"
+#include "stack/internal.h"
 #include "unwind/internal.h"
 #include <fcntl.h>
 #include <poll.h>
@@ -70,33 +72,54 @@ static bool wait_ready(struct Child *c)
 	return poll(&p, 1, 20000) == 1 && read(c->out, buf, sizeof(buf)) > 0;
 }
 
+#define ANY (~0ull) // an address that the oracle does not tell
 struct Stack {
 	int tid;
 	u32 n;
 	u64 pc[RT_STACK_MAX + 8];
 };
 
-// eu-stack's stacks of all threads.
-static u32 eu_stacks(pid_t pid, struct Stack *out, u32 max)
+// Stacks of all threads as `cmd` prints them: a line "TID n", or gdb's "Thread 1 (... (LWP n))" or "(process n)", then "#0 0x..." for each frame. gdb gives
+// no address for a signal's trampoline.
+static u32 read_stacks(const char *cmd, struct Stack *out, u32 max)
 {
-	char cmd[128], *line = NULL;
+	char *line = NULL, *lwp;
 	size_t cap = 0;
 	u32 n = 0;
-	snprintf(cmd, sizeof(cmd), "eu-stack -n 0 -p %d 2>/dev/null", pid);
 	FILE *f = popen(cmd, "r");
 	while (f && getline(&line, &cap, f) > 0) {
 		if (!strncmp(line, "TID ", 4) && n < max) {
 			out[n++] = (struct Stack){.tid = atoi(line + 4)};
+		} else if (!strncmp(line, "Thread ", 7) && ((lwp = strstr(line, "(LWP ")) || (lwp = strstr(line, "(process "))) && n < max) {
+			out[n++] = (struct Stack){.tid = atoi(strchr(lwp, ' '))};
 		} else if (line[0] == '#' && n && out[n - 1].n < RT_STACK_MAX + 8) {
 			char *p = strstr(line, "0x");
-			if (p)
-				out[n - 1].pc[out[n - 1].n++] = strtoull(p, NULL, 16);
+			if (p || strstr(line, "<signal handler called>"))
+				out[n - 1].pc[out[n - 1].n++] = p ? strtoull(p, NULL, 16) : ANY;
 		}
 	}
 	if (f)
 		pclose(f);
 	free(line);
 	return n;
+}
+
+static u32 eu_stacks(pid_t pid, struct Stack *out, u32 max)
+{
+	char cmd[128];
+	snprintf(cmd, sizeof(cmd), "eu-stack -n 0 -p %d 2>/dev/null", pid);
+	return read_stacks(cmd, out, max);
+}
+
+// Of 32-bit processes elfutils' stacks end with main() at the latest; gdb's do not.
+static u32 gdb_stacks(pid_t pid, struct Stack *out, u32 max)
+{
+	char cmd[256];
+	snprintf(cmd, sizeof(cmd),
+		 "gdb -nx -batch -iex 'set debuginfod enabled off' -ex 'set print frame-info location-and-address' -ex 'set print frame-arguments none' "
+		 "-ex 'set backtrace past-main on' -p %d -ex 'thread apply all bt' </dev/null 2>/dev/null",
+		 pid);
+	return read_stacks(cmd, out, max);
 }
 
 // Our stack of a thread, as virtual addresses. Code that is mapped twice (node does that to its builtins) is where the other one, like, has it.
@@ -117,7 +140,7 @@ static bool our_stack(pid_t pid, int tid, const struct Stack *like, struct Stack
 	}
 	*out = (struct Stack){.tid = tid, .n = n};
 	for (u32 i = 0; i < n; i++) {
-		out->pc[i] = f[i];
+		out->pc[i] = RT_FRAME_ADDR(f[i]);
 		if (!(f[i] & RT_FRAME_OBJ))
 			continue;
 		u64 other = i < like->n ? like->pc[i] : 0;
@@ -155,91 +178,145 @@ static void wait_stopped(pid_t pid)
 	}
 }
 
-// Stops the child and compares all its threads. min: frames that at least one of them must have.
-static void compare(const char *name, struct Child *c, u32 min)
+// The first n frames.
+static bool same_pcs(const struct Stack *ours, const struct Stack *oracle, u32 n)
+{
+	if (ours->n < n || oracle->n < n)
+		return false;
+	for (u32 i = 0; i < n; i++)
+		if (ours->pc[i] != oracle->pc[i] && oracle->pc[i] != ANY)
+			return false;
+	return true;
+}
+
+typedef u32 (*Oracle)(pid_t pid, struct Stack *out, u32 max);
+
+// Cut because user space has not yet read that the file was mapped, or not yet made its table: on a busy machine that takes its time.
+static bool not_yet(u32 why)
+{
+	return why == RT_WHY_NEW_FILE || why == RT_WHY_NO_TABLE || why == RT_WHY_NO_PROC;
+}
+
+struct Compared {
+	u32 threads, whole, deepest;
+	bool early; // of a stack that differs: not_yet
+};
+
+// Stops the child and compares all its threads; says what differs, unless `quiet` and it is only too early.
+static struct Compared compare_once(const char *name, struct Child *c, Oracle oracle, bool quiet)
 {
 	static struct Stack eu[64], ours;
-	u32 n = 0, most = 0, whole = 0;
+	struct Compared r = {0};
 
-	unwind_settle(run.unwind, 0); // its tables are built
+	track_settle(run.track, 0); // its tables are built
 	kill(c->pid, SIGSTOP);
 	wait_stopped(c->pid);
-	n = eu_stacks(c->pid, eu, ARRAY_LEN(eu));
-	CHECK(n > 0);
-	for (u32 i = 0; i < n; i++) {
+	r.threads = oracle(c->pid, eu, ARRAY_LEN(eu));
+	for (u32 i = 0; i < r.threads; i++) {
 		u32 why = 0;
 		if (!our_stack(c->pid, eu[i].tid, &eu[i], &ours, &why)) {
 			T_FAIL("%s: no stack of thread %d", name, eu[i].tid);
 			continue;
 		}
-		bool same = ours.n == eu[i].n && !memcmp(ours.pc, eu[i].pc, ours.n * sizeof(u64));
-		if (!same) {
+		bool same = ours.n == eu[i].n && same_pcs(&ours, &eu[i], ours.n) && (why == RT_WHY_OK || oracle != gdb_stacks); // eu-stack's may end at a frame pointer of 0
+		if (!same && quiet && not_yet(why)) {
+			r.early = true;
+		} else if (!same) {
 			T_FAIL("%s: stacks differ (%s)", name, why_text(why));
-			show("eu-stack", &eu[i]);
+			show(oracle == gdb_stacks ? "gdb" : "eu-stack", &eu[i]);
 			show("sonde", &ours);
 		}
-		whole += same;
-		most = MAX(most, ours.n);
+		r.whole += same;
+		r.deepest = MAX(r.deepest, ours.n);
 	}
-	printf("# %s: %u threads, %u identical, deepest %u frames\n", name, n, whole, most);
-	CHECK(most >= min);
+	return r;
+}
+
+// min: frames that at least one of them must have.
+static void compare(const char *name, struct Child *c, u32 min, Oracle oracle)
+{
+	struct Compared r = {0};
+	for (u32 left = 20; left > 0; left--) {
+		r = compare_once(name, c, oracle, left > 1);
+		if (!r.early)
+			break;
+		printf("# %s: not known yet, once more\n", name);
+		kill(c->pid, SIGCONT);
+		usleep(100000);
+	}
+	CHECK(r.threads > 0);
+	printf("# %s: %u threads, %u identical, deepest %u frames\n", name, r.threads, r.whole, r.deepest);
+	CHECK(r.deepest >= min);
 	finish(c);
 }
 
-// Does eu-stack's stack end in what is no code?
-static bool eu_lost(pid_t pid, const struct Stack *s)
+// Frames of the oracle's stack before the first that is no code: all, unless it is lost.
+static u32 frames_of_code(pid_t pid, const struct Stack *s)
 {
 	struct ProcMap *maps;
-	u32 n;
-	bool code = false;
+	u32 n, k;
+	bool code = true;
 	struct err *e = sym_proc_maps(run.syms, pid, &maps, &n);
 	if (e) {
 		err_free(e);
-		return false;
+		return s->n;
 	}
-	for (u32 i = 0; i < n; i++)
-		code |= s->pc[s->n - 1] >= maps[i].start && s->pc[s->n - 1] < maps[i].end;
+	for (k = 0; k < s->n && code; k++) {
+		code = s->pc[k] == ANY;
+		for (u32 i = 0; i < n && !code; i++)
+			code = s->pc[k] >= maps[i].start && s->pc[k] < maps[i].end;
+	}
 	free(maps);
-	return !code;
+	return k - !code;
+}
+
+// Both are lost at the same place, and we say so.
+static bool both_lost(pid_t pid, const struct Stack *ours, const struct Stack *oracle, u32 why)
+{
+	u32 n = frames_of_code(pid, oracle);
+	return why != RT_WHY_OK && ours->n >= MIN(n, 2) && n < oracle->n && same_pcs(ours, oracle, MIN(n, ours->n));
 }
 
 // Stops the child again and again wherever it happens to be. A stack must be eu-stack's; where eu-stack gives up, ours may go on, to the root.
 // Where both say nothing sensible after the same frames, nobody can: while uw_install_context_1 of libgcc runs, the registers its caller has saved
 // are being replaced by those of the frame that catches.
-static void compare_running(const char *name, struct Child *c, u32 stops)
+static void compare_running(const char *name, struct Child *c, u32 stops, Oracle oracle)
 {
 	static struct Stack eu[64], ours;
-	u32 same = 0, longer = 0, lost = 0, all = 0;
+	u32 same = 0, longer = 0, lost = 0, early = 0, all = 0;
 
-	unwind_settle(run.unwind, 0);
+	track_settle(run.track, 0);
 	for (u32 k = 0; k < stops; k++) {
 		usleep((useconds_t)(1000 + random() % 9000));
 		kill(c->pid, SIGSTOP);
 		wait_stopped(c->pid);
-		unwind_settle(run.unwind, 0);
-		u32 n = eu_stacks(c->pid, eu, ARRAY_LEN(eu));
+		track_settle(run.track, 0);
+		u32 n = oracle(c->pid, eu, ARRAY_LEN(eu));
 		for (u32 i = 0; i < n; i++) {
 			u32 why = 0;
 			if (!eu[i].n || !our_stack(c->pid, eu[i].tid, &eu[i], &ours, &why)) // a thread that has not run since we look
 				continue;
 			all++;
-			bool prefix = ours.n >= eu[i].n && !memcmp(ours.pc, eu[i].pc, eu[i].n * sizeof(u64));
+			bool prefix = same_pcs(&ours, &eu[i], eu[i].n);
 			if (prefix && ours.n == eu[i].n) {
 				same++;
-			} else if (prefix && why == RT_WHY_OK) {
+			} else if (prefix && (why == RT_WHY_OK || why == RT_WHY_GUESS_FP || why == RT_WHY_GUESS_RULE)) {
 				longer++;
-			} else if (why != RT_WHY_OK && ours.n > 1 && ours.n <= eu[i].n && !memcmp(ours.pc, eu[i].pc, ours.n * sizeof(u64)) && eu_lost(c->pid, &eu[i])) {
+			} else if (both_lost(c->pid, &ours, &eu[i], why)) {
 				lost++;
+			} else if (not_yet(why) && ours.n < eu[i].n && same_pcs(&ours, &eu[i], ours.n)) {
+				early++;
 			} else {
 				T_FAIL("%s: stacks differ (%s)", name, why_text(why));
-				show("eu-stack", &eu[i]);
+				show(oracle == gdb_stacks ? "gdb" : "eu-stack", &eu[i]);
 				show("sonde", &ours);
 			}
 		}
 		kill(c->pid, SIGCONT);
 	}
-	printf("# %s: %u stacks, %u identical, %u go on to the root where eu-stack stops, %u lost by both\n", name, all, same, longer, lost);
-	CHECK(lost * 10 <= all);
+	printf("# %s: %u stacks, %u identical, %u go on to the root where the other stops, %u lost by both, %u too early\n", name, all, same, longer, lost, early);
+	CHECK(early * 20 <= all); // the first ones, on a busy machine
+	CHECK(lost * (oracle == gdb_stacks ? 2 : 10) <= all); // glibc's memcpy for i386 pushes a register and does not say so
 	CHECK(all >= stops / 2);
 	CHECK(same * 2 > all);
 	finish(c);
@@ -257,7 +334,7 @@ static bool build(const char *out, const char *cc, const char *flags, const char
 	return system(cmd) == 0;
 }
 
-static void scene(const char *name, const char *flags, char *scene, char *arg, u32 min)
+static void scene_by(Oracle oracle, const char *name, const char *flags, char *scene, char *arg, u32 min)
 {
 	char bin[64];
 	snprintf(bin, sizeof(bin), "/tmp/sonde-stacks-%d-%s", getpid(), name);
@@ -266,8 +343,13 @@ static void scene(const char *name, const char *flags, char *scene, char *arg, u
 	struct Child c = spawn((char *[]){bin, scene, arg, NULL});
 	CHECK(wait_ready(&c));
 	usleep(200000);
-	compare(name, &c, min);
+	compare(name, &c, min, oracle);
 	unlink(bin);
+}
+
+static void scene(const char *name, const char *flags, char *scene, char *arg, u32 min)
+{
+	scene_by(eu_stacks, name, flags, scene, arg, min);
 }
 
 TEST(plain)
@@ -331,7 +413,7 @@ TEST(cxx_exception)
 	struct Child c = spawn((char *[]){bin, NULL});
 	CHECK(wait_ready(&c));
 	usleep(100000);
-	compare("throw", &c, 5);
+	compare("throw", &c, 5, eu_stacks);
 	unlink(bin);
 }
 
@@ -340,6 +422,145 @@ TEST(debug_frame)
 {
 	START();
 	scene("debug-frame", "-g -fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables", "deep", "20", 20);
+}
+
+// ---- 32-bit processes
+static bool can_32(const char *cc)
+{
+	char cmd[256], bin[64];
+	snprintf(bin, sizeof(bin), "/tmp/sonde-m32-%d", getpid());
+	snprintf(cmd, sizeof(cmd), "echo 'int main(void) { return 0; }' | %s -m32 -x c++ -o %s - 2>/dev/null && %s", cc, bin, bin);
+	bool ok = system(cmd) == 0;
+	unlink(bin);
+	return ok;
+}
+#define START_32(cc)                                                                                                                                 \
+	START();                                                                                                                                     \
+	if (system("command -v gdb >/dev/null"))                                                                                                     \
+	SKIP("no gdb");                                                                                                                              \
+	if (!can_32(cc))                                                                                                                             \
+	SKIP(cc " makes no 32-bit programs (gcc-multilib, g++-multilib), or the kernel runs none")
+#define FLAGS_32 "-m32 -fomit-frame-pointer -idirafter /usr/include/x86_64-linux-gnu" // asm/: gcc-multilib, which has it for all, conflicts with cross compilers
+
+TEST(i386_plain)
+{
+	START_32("cc");
+	scene_by(gdb_stacks, "i386-plain", FLAGS_32, "deep", "10", 13);
+}
+TEST(i386_deep_recursion)
+{
+	START_32("cc");
+	scene_by(gdb_stacks, "i386-recursion", FLAGS_32, "deep", "700", 700);
+}
+TEST(i386_frames_by_frame_pointer_and_expression)
+{
+	START_32("cc");
+	scene_by(gdb_stacks, "i386-frames", FLAGS_32 " -mavx", "frames", NULL, 8);
+}
+TEST(i386_signal_handler_over_qsort)
+{
+	START_32("cc");
+	scene_by(gdb_stacks, "i386-signal", FLAGS_32, "signal", NULL, 10);
+}
+TEST(i386_signal_on_its_own_stack)
+{
+	START_32("cc");
+	scene_by(gdb_stacks, "i386-altstack", FLAGS_32, "altstack", NULL, 6); // SA_SIGINFO: a struct rt_sigframe
+}
+TEST(i386_threads)
+{
+	START_32("cc");
+	scene_by(gdb_stacks, "i386-threads", FLAGS_32, "threads", NULL, 10);
+}
+TEST(i386_static_binary)
+{
+	START_32("cc");
+	scene_by(gdb_stacks, "i386-static", FLAGS_32 " -static", "signal", NULL, 10);
+}
+TEST(i386_not_position_independent)
+{
+	START_32("cc");
+	scene_by(gdb_stacks, "i386-no-pie", FLAGS_32 " -no-pie", "signal", NULL, 10);
+}
+TEST(i386_stripped)
+{
+	START_32("cc");
+	scene_by(gdb_stacks, "i386-stripped", FLAGS_32 " -s", "frames", NULL, 8);
+}
+TEST(i386_debug_frame)
+{
+	START_32("cc");
+	scene_by(gdb_stacks, "i386-debug-frame", "-g -fno-asynchronous-unwind-tables -fno-unwind-tables " FLAGS_32, "deep", "20", 20);
+}
+static void running_32(const char *name, const char *cc, const char *src, char *arg, char *arg2, u32 stops)
+{
+	char bin[64];
+	snprintf(bin, sizeof(bin), "/tmp/sonde-stacks-%d-%s", getpid(), name);
+	if (!build(bin, cc, FLAGS_32, src))
+		SKIP("cannot compile the workload");
+	struct Child c = spawn((char *[]){bin, arg, arg2, NULL});
+	CHECK(wait_ready(&c));
+	usleep(200000);
+	compare_running(name, &c, stops, gdb_stacks);
+	unlink(bin);
+}
+// The 32-bit vDSO has no rows but for its way into the kernel, and gdb loses its way there at times: the last four frames (main() and what called it)
+// must be there whatever the first are, from the first stack on in which gdb agrees.
+TEST(i386_vdso_running)
+{
+	START_32("cc");
+	static struct Stack gdb[4], ours;
+	char bin[64];
+	u32 all = 0, whole = 0, same = 0;
+	u64 root[4] = {0};
+	snprintf(bin, sizeof(bin), "/tmp/sonde-stacks-%d-clock32", getpid());
+	if (!build(bin, "cc", FLAGS_32, "test/workload/stacks.c"))
+		SKIP("cannot compile the workload");
+	struct Child c = spawn((char *[]){bin, "clock", NULL});
+	CHECK(wait_ready(&c));
+	usleep(200000);
+	track_settle(run.track, 0);
+	for (u32 k = 0; k < 60; k++) {
+		u32 why = 0;
+		usleep((useconds_t)(1000 + random() % 9000));
+		kill(c.pid, SIGSTOP);
+		wait_stopped(c.pid);
+		bool have = our_stack(c.pid, c.pid, &gdb[0], &ours, &why);
+		if (have && !root[0] && ours.n >= 4 && gdb_stacks(c.pid, gdb, 1) == 1 && gdb[0].n == ours.n && same_pcs(&ours, &gdb[0], ours.n))
+			memcpy(root, ours.pc + ours.n - 4, sizeof(root));
+		if (have && root[0]) {
+			all++;
+			bool rooted = why == RT_WHY_OK || why == RT_WHY_GUESS_FP; // the vDSO's own functions are left by frame pointer
+			whole += rooted;
+			const u64 *last = ours.pc + ours.n - 4;
+			bool ok = rooted && ours.n >= 4 && ours.n <= 9 && !memcmp(last + 1, root + 1, 3 * sizeof(u64)) && last[0] - root[0] + 64 < 128;
+			same += ok;
+			if (!ok)
+				show(why_text(why), &ours);
+		}
+		kill(c.pid, SIGCONT);
+	}
+	printf("# i386-vdso: %u stacks, %u whole, %u of main's\n", all, whole, same);
+	CHECK(all >= 30);
+	CHECK_EQ(same, whole);
+	CHECK(whole * 20 >= all * 19);
+	finish(&c);
+	unlink(bin);
+}
+TEST(i386_calls_running)
+{
+	START_32("cc");
+	running_32("i386-calls", "cc", "test/workload/stacks.c", "walk", "12", 30);
+}
+TEST(i386_printf_running)
+{
+	START_32("cc");
+	running_32("i386-printf", "cc", "test/workload/stacks.c", "spin", NULL, 40);
+}
+TEST(i386_cxx_unwinder_running)
+{
+	START_32("c++");
+	running_32("i386-throw", "c++", "test/workload/throw.cc", "loop", NULL, 30);
 }
 
 static void program(const char *name, char *const *argv, u32 min)
@@ -351,7 +572,7 @@ static void program(const char *name, char *const *argv, u32 min)
 	struct Child c = spawn(argv);
 	CHECK(wait_ready(&c));
 	usleep(200000);
-	compare(name, &c, min);
+	compare(name, &c, min, eu_stacks);
 }
 
 // ---- at any instruction
@@ -364,7 +585,7 @@ static void running(const char *name, char *const *argv, u32 stops)
 	struct Child c = spawn(argv);
 	CHECK(wait_ready(&c));
 	usleep(200000);
-	compare_running(name, &c, stops);
+	compare_running(name, &c, stops, eu_stacks);
 }
 TEST(cxx_unwinder_running)
 {
@@ -413,7 +634,7 @@ TEST(openssl_running)
 	START();
 	running("openssl", (char *[]){"sh", "-c", "echo ready; exec openssl speed -seconds 1 sha512 aes-128-cbc rsa2048 ecdsap256", NULL}, 60);
 }
-TEST(node_running)
+TEST_RETRY(node_running, "stops anywhere, also in code that node is just writing")
 {
 	START();
 	running("node", (char *[]){"node", "-e", "console.log('ready'); const f = n => n < 2 ? n : f(n-1) + f(n-2); setInterval(() => { f(20); JSON.parse(JSON.stringify(process.env)) }, 0)", NULL}, 40);
@@ -422,13 +643,6 @@ TEST(rust_running)
 {
 	START();
 	running("fdfind", (char *[]){"fdfind", "-u", ".", "/usr", NULL}, 30);
-}
-TEST(go)
-{
-	START();
-	if (system("command -v gron >/dev/null"))
-		SKIP("not installed");
-	program("gron", (char *[]){"bash", "-c", "echo ready; exec gron < <(exec sleep 1000)", NULL}, 3);
 }
 TEST(python3)
 {
@@ -469,4 +683,5 @@ TEST(end)
 	err_free(run_err);
 }
 
+T_ALONE("it takes every switch of the machine, or samples");
 T_MAIN()

@@ -1,6 +1,6 @@
 // Expansion: goldens test/lang/expand_*.in (a first line "// params: ..." is the command line), imports, limits. RECORD=1 rewrites.
 #include "t.h"
-#include "lang/ast.h"
+#include "lang/option.h"
 #include <glob.h>
 #include <sys/stat.h>
 
@@ -107,6 +107,41 @@ static void run_in(struct Run *r, const char *dir, const char *text)
 	snprintf(name, sizeof(name), "%s/main.bt", dir);
 	put(dir, "main.bt", text);
 	run_init(r, name, text, strlen(text));
+}
+
+// The options of a script that is not run: of its settings, predicates, branches that are not taken, macros that it calls.
+TEST(options)
+{
+	static const char text[] =
+		"config = { max_map_keys = getopt(\"keys\", 5, \"N: room\") }\n"
+		"macro used() { getopt_match(\"pid|p\", pid, \"PID,...: processes\") }\n"
+		"macro unused() { getopt(\"never\") }\n"
+		"begin /used() && getopt(\"by\", \"all\", \"a|b|all,...: which\") != \"\"/ { if comptime (0) { print(getopt(\"wait|w\", 10ms)); } print($1); }\n"
+		"end { print(getopt(\"keys\", 5)); print(getopt(\"on\", true, \"on|off: switch\")); print(getopt(\"flag|f\", false, \"a flag\")); }\n";
+	struct Arena a = {0};
+	struct Diags d = {0};
+	struct Script *s = script_read(&a, &d, "stdin", text, false);
+	struct Str t = {0};
+	for (size_t i = 0; i < s->opts->n; i++) {
+		const struct ScriptOpt *o = &s->opts->p[i];
+		str_addf(&t, "%s %c %d [%s] %s (%s)%s", o->name, o->letter ? o->letter : '-', o->kind, o->arg ? o->arg : "", o->help ? o->help : "", o->def,
+			 o->list ? " list" : "");
+		for (u32 v = 0; o->values && o->values[v]; v++)
+			str_addf(&t, " %s", o->values[v]);
+		str_addc(&t, '\n');
+	}
+	CHECK_EQ(d.nerrors, 0);
+	CHECK(s->uses_params);
+	CHECK(!option_find(s, "never"));
+	CHECK_STR(str_text(&t), "keys - 1 [N] room (5)\n"
+				"pid p 4 [PID,...] processes () list\n"
+				"by - 3 [a|b|all,...] which (all) list a b all\n"
+				"wait w 2 [TIME]  (10ms)\n"
+				"on - 0 [on|off] switch (true) on off\n"
+				"flag f 0 [] a flag (false)\n");
+	str_deinit(&t);
+	diags_deinit(&d);
+	arena_deinit(&a);
 }
 
 TEST(imports)

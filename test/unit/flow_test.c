@@ -2,11 +2,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 #include "t.h"
-#include "unwind/flow.h"
 #include "unwind/internal.h"
 
 struct Score {
 	u64 same, wrong, unknown; // bytes
+	u64 guess;		  // marked as such: right (these are in same too) or wrong
 };
 
 static const struct RtUwRule *told(const struct UwTable *t, const struct RuleSet *rules, u64 off, size_t *at)
@@ -22,7 +22,7 @@ static bool same_cfa(const struct RtUwRule *a, const struct RtUwRule *b)
 }
 
 // CFA through either register: where both follow rsp, or both rbp, the offsets must agree.
-static void compare(const struct ElfSeg *seg, const struct UwTable *t, const struct RuleSet *rules, const FlowRows *flow, struct Score *s)
+static void compare(const struct CfiSeg *seg, const struct UwTable *t, const struct RuleSet *rules, const FlowRows *flow, struct Score *s)
 {
 	size_t at = 0, fat = 0;
 	for (u64 pc = seg->vaddr; pc < seg->vaddr + seg->size; pc++) {
@@ -30,12 +30,14 @@ static void compare(const struct ElfSeg *seg, const struct UwTable *t, const str
 		while (fat < flow->n && flow->p[fat].pc <= pc)
 			fat++;
 		const struct RtUwRule *got = fat ? &flow->p[fat - 1].rule : NULL;
-		if (want->kind != RT_UW_REG || want->reg != 7) // the compiler's frame pointer functions are compared where rsp is known
-			continue;
+		if (want->kind != RT_UW_REG || (want->reg != 7 && (want->reg != 6 || (got && got->kind == RT_UW_REG && got->reg == 7))))
+			continue; // rbp in the compiler's rule, rsp in ours: not to be compared
 		if (!got || got->kind == RT_UW_NONE)
 			s->unknown++;
 		else if (same_cfa(want, got))
-			s->same++;
+			s->same++, s->guess += (got->lost & RT_UW_GUESS) != 0;
+		else if (got->lost & RT_UW_GUESS)
+			s->guess++;
 		else {
 			if (getenv("SHOW"))
 				printf("# %llx is %d from the CFA, not %d\n", (unsigned long long)pc, want->off, got->off);
@@ -62,7 +64,7 @@ static struct Score score(const char *path, bool stripped)
 	if (!stripped)
 		elfcfi_starts(&e, &starts);
 	for (size_t i = 0; i < e.segs.n; i++) {
-		struct ElfSeg *seg = &e.segs.p[i];
+		struct CfiSeg *seg = &e.segs.p[i];
 		u8 *p = xmalloc(seg->size);
 		CHECK(elfcfi_code(&e, seg, seg->vaddr, p, seg->size));
 		struct FlowCode c = {seg->vaddr, seg->size, p};
@@ -73,8 +75,8 @@ static struct Score score(const char *path, bool stripped)
 		compare(seg, &t, &rules, &flow, &s);
 		free(p);
 	}
-	printf("# %s%s: %llu bytes as the compiler says, %llu otherwise, %llu unknown\n", path, stripped ? " without symbols" : "",
-	       (unsigned long long)s.same, (unsigned long long)s.wrong, (unsigned long long)s.unknown);
+	printf("# %s%s: %llu bytes as the compiler says, %llu otherwise, %llu unknown; %llu guessed\n", path, stripped ? " without symbols" : "",
+	       (unsigned long long)s.same, (unsigned long long)s.wrong, (unsigned long long)s.unknown, (unsigned long long)s.guess);
 	vec_deinit(&flow);
 	vec_deinit(&starts);
 	uwtable_deinit(&t);
@@ -115,6 +117,55 @@ TEST(perl)
 	good("/usr/bin/perl", true);
 }
 
+// What compilers make of our own source: -fno-schedule-insns2 leaves `push %rbp; mov %rsp,%rbp` together, which says nothing of other functions.
+static void compiled(const char *cc, const char *flags)
+{
+	char bin[64], cmd[512];
+	snprintf(bin, sizeof(bin), "/tmp/sonde-flow-test-%d.so", getpid());
+	snprintf(cmd, sizeof(cmd), "%s -w -std=gnu17 -D_GNU_SOURCE -Isrc -Ibuild/gen -fPIC -shared -g0 %s -o %s src/lang/parse_expr.c src/out/flame.c "
+		 "src/base/*.c 2>/dev/null", cc, flags, bin);
+	if (system(cmd))
+		SKIP("this compiler is not here, or has no such flag");
+	printf("# %s %s\n", cc, flags);
+	for (u32 stripped = 0; stripped < 2; stripped++) {
+		struct Score s = score(bin, stripped);
+		if (!s.same)
+			SKIP("code of another machine");
+		CHECK(s.wrong * 500 <= s.same);
+		CHECK(s.unknown * 12 <= s.same);
+		CHECK(s.guess * 20 <= s.same);
+	}
+	unlink(bin);
+}
+TEST(gcc_O0)
+{
+	compiled("gcc", "-O0");
+}
+TEST(gcc_O2)
+{
+	compiled("gcc", "-O2 -fno-schedule-insns2");
+}
+TEST(gcc_O3)
+{
+	compiled("gcc", "-O3 -fno-schedule-insns2");
+}
+TEST(gcc_Os)
+{
+	compiled("gcc", "-Os");
+}
+TEST(gcc_frame_pointers)
+{
+	compiled("gcc", "-O2 -fno-omit-frame-pointer");
+}
+TEST(clang)
+{
+	compiled("clang", "-O2");
+}
+TEST(clang_frame_pointers)
+{
+	compiled("clang", "-O2 -fno-omit-frame-pointer");
+}
+
 // ---- shapes by hand, at address 0x1000; rows as "address:kind register+offset"
 static void rows(const char *what, const u8 *p, u64 n, u64 entry, const char *want)
 {
@@ -126,11 +177,15 @@ static void rows(const char *what, const u8 *p, u64 n, u64 entry, const char *wa
 	for (size_t i = 0; i < out.n; i++) {
 		const struct RtUwRule *r = &out.p[i].rule;
 		str_addf(&s, "%s%llx:", i ? " " : "", (unsigned long long)(out.p[i].pc - 0x1000));
-		if (r->kind == RT_UW_REG) {
-			str_addf(&s, "%s+%d", r->reg == 7 ? "sp" : "bp", r->off);
+		if (r->kind == RT_UW_DEREF) {
+			str_addf(&s, "*(sp+%d)+%d", r->off, r->off2);
+		} else if (r->kind == RT_UW_REG) {
+			str_addf(&s, r->reg == 7 ? "sp+%d" : r->reg == 6 ? "bp+%d" : "r%2$u+%1$d", r->off, r->reg);
 			for (u32 k = 0; k < RT_UW_SLOTS; k++)
 				if (r->saved & 1 << k)
 					str_addf(&s, ",%u@%d", k, r->slot[k]);
+			if (r->lost & RT_UW_GUESS)
+				str_addc(&s, '?');
 		} else {
 			str_add(&s, r->kind == RT_UW_END ? "end" : "none");
 		}
@@ -154,18 +209,65 @@ TEST(shapes)
 #endif
 	ROWS("push, sub, add, pop", "0:sp+8 1:sp+16,1@-16 5:sp+24,1@-16 9:sp+16,1@-16 a:sp+8",
 	     0x53, 0x48, 0x83, 0xec, 0x08, 0x48, 0x83, 0xc4, 0x08, 0x5b, 0xc3);
-	ROWS("an aligned frame: by rbp", "0:sp+8 1:sp+16,0@-16 8:bp+16,0@-16 9:sp+8", 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xe4, 0xf0, 0xc9, 0xc3);
+	ROWS("an aligned frame: by rbp", "0:sp+8 1:sp+16,0@-16 4:bp+16,0@-16 9:sp+8", 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xe4, 0xf0, 0xc9, 0xc3);
+	ROWS("an aligned frame: by the copy of rsp in rcx, which the function called leaves alone", "0:sp+8 7:r2+8 13:sp+8",
+	     0x48, 0x89, 0xe1, 0x48, 0x83, 0xe4, 0xe0, 0x48, 0x83, 0xec, 0x60, 0xe8, 0x00, 0x00, 0x10, 0x00, 0x48, 0x89, 0xcc, 0xc3);
+	ROWS("a copy in rbx, which is saved, and moves", "0:sp+8 1:sp+16,1@-16 8:r3+16,1@-16 c:r3+24,1@-16 10:r3+16,1@-16 13:sp+16,1@-16 14:sp+8",
+	     0x53, 0x48, 0x89, 0xe3, 0x48, 0x83, 0xe4, 0xe0, 0x48, 0x83, 0xeb, 0x08, 0x48, 0x83, 0xc3, 0x08, 0x48, 0x89, 0xdc, 0x5b, 0xc3);
+	ROWS("a copy that is overwritten finds nothing", "0:none", 0x48, 0x89, 0xe1, 0x48, 0x83, 0xe4, 0xe0, 0x31, 0xc9, 0x48, 0x89, 0xcc, 0xc3);
+	ROWS("a copy that is stored below: by the slot", "0:sp+8 7:r10+8 10:*(sp+8)+8 17:*(sp+16)+8 18:*(sp+8)+8 1d:sp+8", // push %rax, pop %rax on the way
+	     0x49, 0x89, 0xe2, 0x48, 0x83, 0xe4, 0xe0, 0x48, 0x83, 0xec, 0x28, 0x4c, 0x89, 0x54, 0x24, 0x08, 0xe8, 0x00, 0x00, 0x10, 0x00, 0x90, 0x50, 0x58,
+	     0x48, 0x8b, 0x64, 0x24, 0x08, 0xc3);
 	ROWS("two ways to one end", "0:sp+8 1:sp+16 6:sp+24 7:sp+16 8:sp+8", 0x50, 0x84, 0xc0, 0x74, 0x02, 0x50, 0x58, 0x58, 0xc3);
-	ROWS("two ways that do not agree", "", 0x50, 0x84, 0xc0, 0x74, 0x01, 0x50, 0x58, 0xc3);
-	ROWS("ret with something on top: not understood", "", 0x50, 0xc3);
+	ROWS("two ways that do not agree", "0:none", 0x50, 0x84, 0xc0, 0x74, 0x01, 0x50, 0x58, 0xc3);
+	ROWS("ret with something on top: not understood", "0:none", 0x50, 0xc3);
 	ROWS("the outermost frame", "0:sp+8 2:end", 0x31, 0xed, 0x5f, 0x41, 0xff, 0xd1, 0xf4);
 	ROWS("a call that does not return", "0:sp+8 4:sp+16 9:sp+8 a:sp+16,1@-16 b:sp+8",
 	     0x48, 0x83, 0xec, 0x08, 0xe8, 0x00, 0x00, 0x10, 0x00, 0x53, 0x5b, 0xc3);
-	ROWS("a jump into an instruction", "4:sp+8", 0x31, 0xc0, 0xeb, 0xfd, 0xc3);
+	ROWS("a jump into an instruction", "0:none 4:sp+8", 0x31, 0xc0, 0xeb, 0xfd, 0xc3);
+	ROWS("rbp is a frame pointer until it is overwritten", "0:sp+8 1:sp+16,0@-16 4:bp+16,0@-16 8:sp+16,0@-16 9:sp+8", // cmove %rax,%rbp
+	     0x55, 0x48, 0x89, 0xe5, 0x48, 0x0f, 0x44, 0xe8, 0x5d, 0xc3);
+	ROWS("with a frame pointer two ways need not agree", "0:sp+8 1:sp+16,0@-16 4:bp+16,0@-16 a:sp+8",
+	     0x55, 0x48, 0x89, 0xe5, 0x84, 0xc0, 0x74, 0x01, 0x50, 0xc9, 0xc3);
+	ROWS("code that is not understood behind code that is", "0:sp+8 1:none", 0xc3, 0x50, 0xc3);
+	ROWS("padding behind code keeps its row", "0:sp+8 12:sp+16,1@-16 13:sp+8",
+	     0xc3, 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0, 0x0f, 0x1f, 0x44, 0, 0, 0x90, 0x53, 0x5b, 0xc3);
+	ROWS("a function behind a call that does not return, and padding", "0:sp+8 4:sp+16 10:sp+8 11:sp+16,1@-16 12:sp+8",
+	     0x48, 0x83, 0xec, 0x08, 0xe8, 0x00, 0x00, 0x10, 0x00, 0x0f, 0x1f, 0x80, 0, 0, 0, 0, 0x53, 0x5b, 0xc3);
+	// what nothing names, and no `ret` proves, is a guess
+	static const u8 tiny[] = {0x50, 0xe8, 0x00, 0x00, 0x10, 0x00};
+	rows("nothing but a push and a call", tiny, sizeof(tiny), 0x9999, "0:sp+8? 1:sp+16?");
+	static const u8 framed[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xe0};
+	rows("a frame pointer tells", framed, sizeof(framed), 0x9999, "0:sp+8? 1:sp+16,0@-16? 4:bp+16,0@-16");
+	rows("what a symbol names is a function", tiny, sizeof(tiny), 0, "0:sp+8 1:sp+16");
 	static const u8 start[] = {0x31, 0xed, 0x48, 0x89, 0xe7, 0x48, 0x83, 0xe4, 0xf0, 0xe8, 0x00, 0x00, 0x10, 0x00, 0xf4};
 	rows("where the kernel enters", start, sizeof(start), 0x1000, "0:end");
 	static const u8 plt[] = {0xff, 0x35, 2, 2, 0, 0, 0xff, 0x25, 4, 2, 0, 0, 0x0f, 0x1f, 0x40, 0, // lld's: no .eh_frame tells of it
 				 0xff, 0x25, 2, 2, 0, 0, 0x68, 0, 0, 0, 0, 0xe9, 0xe0, 0xff, 0xff, 0xff};
 	rows("a PLT", plt, sizeof(plt), 0x9999, "0:sp+16 6:sp+24 10:sp+8 1b:sp+16");
+}
+// Something more urgent comes up at the n-th function.
+static bool at_zero(void *arg)
+{
+	return (*(int *)arg)-- <= 0;
+}
+
+TEST(ended_early)
+{
+#ifndef __x86_64__
+	SKIP("lengths of x86-64 instructions are known on x86-64 only");
+#endif
+	static const u8 code[] = {0x53, 0x5b, 0xc3, 0x50, 0x58, 0xc3}; // two functions
+	struct FlowCode c = {0x1000, sizeof(code), code};
+	u64 starts[] = {0x1000, 0x1003};
+	for (int n = 0; n < 3; n++) {
+		int left = n;
+		struct UwHurry hurry = {at_zero, &left};
+		FlowRows out = {0};
+		bool done = flow_rows(&(struct FlowIn){&c, 1, starts, 2, 0, &hurry}, &out);
+		CHECK(done == (n == 2));
+		CHECK((out.n > 0) == done);
+		vec_deinit(&out);
+	}
 }
 T_MAIN()

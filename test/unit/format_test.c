@@ -147,7 +147,7 @@ TEST(aggregations)
 	fake_deinit(&f);
 }
 
-// Every bucket's label is the place of the values the index formula of lang/type.c sends there.
+// Every bucket's label is the place of the values the index formula of type/type.c sends there.
 TEST(hist_bounds)
 {
 	struct Fake f;
@@ -203,12 +203,12 @@ TEST(stack_values)
 	struct Fake f;
 	fake_init(&f, &text_render_ops);
 	u64 id = 1ULL << 20 | 2;
-	CHECK_STR(show(&f, ty_stack(&f.types, false, STACK_MODE_BPFTRACE, 127, false), &id), "\n        k1+1\n        k2+2\n");
-	CHECK_STR(show(&f, ty_stack(&f.types, true, STACK_MODE_BPFTRACE, 1, false), &id), "\n        u1+1\n");
-	CHECK_STR(show(&f, ty_stack(&f.types, false, STACK_MODE_PERF, 127, false), &id), "\n\t1000 k1+1\n\t1001 k2+2\n");
-	CHECK_STR(show(&f, ty_stack(&f.types, true, STACK_MODE_RAW, 127, false), &id), "\n1000\n1001\n");
-	CHECK_STR(show(&f, ty_stack(&f.types, true, STACK_MODE_BUILD_ID, 127, false), &id), "\n1234\n5678\n");
-	CHECK_STR(show(&f, ty_stack(&f.types, false, STACK_MODE_BPFTRACE, 127, false), &(u64){0}), "\n");
+	CHECK_STR(show(&f, ty_stack(&f.types, false, STACK_MODE_BPFTRACE, 127, STACK_WALK_MIXED), &id), "\n        k1+1\n        k2+2\n");
+	CHECK_STR(show(&f, ty_stack(&f.types, true, STACK_MODE_BPFTRACE, 1, STACK_WALK_MIXED), &id), "\n        u1+1\n");
+	CHECK_STR(show(&f, ty_stack(&f.types, false, STACK_MODE_PERF, 127, STACK_WALK_MIXED), &id), "\n\t1000 k1+1\n\t1001 k2+2\n");
+	CHECK_STR(show(&f, ty_stack(&f.types, true, STACK_MODE_RAW, 127, STACK_WALK_MIXED), &id), "\n1000\n1001\n");
+	CHECK_STR(show(&f, ty_stack(&f.types, true, STACK_MODE_BUILD_ID, 127, STACK_WALK_MIXED), &id), "\n1234\n5678\n");
+	CHECK_STR(show(&f, ty_stack(&f.types, false, STACK_MODE_BPFTRACE, 127, STACK_WALK_MIXED), &(u64){0}), "\n");
 	fake_deinit(&f);
 }
 

@@ -1,13 +1,49 @@
-// Lengths of instructions against objdump, in code that compilers made.
+// Lengths and branches of instructions against objdump, in code that compilers made.
 #include <ctype.h>
-#include "base/insn.h"
+#include "arch/arch.h"
 #include "t.h"
+
+#define COMPARES 0x100 // the target too
+
+// What objdump's text says: "  41:\t0f 85 12 00 00 00 \tjne    59 <f+0x12>".
+static u32 branch_in_text(const char *text, u64 *target)
+{
+	const char *mnemonic = strrchr(text, '\t');
+	char op[16] = {0}, arg[40] = {0};
+	if (!mnemonic || sscanf(mnemonic, "%15s %39s", op, arg) < 1)
+		return BRANCH_NONE;
+	bool direct = sscanf(arg, "%llx", (unsigned long long *)target) == 1 && arg[0] != '*' && isxdigit((u8)arg[0]);
+	if (!strcmp(op, "ret"))
+		return BRANCH_RET;
+	if (!strcmp(op, "call"))
+		return direct ? BRANCH_CALL | COMPARES : BRANCH_CALL;
+	if (!strcmp(op, "jmp"))
+		return direct ? BRANCH_JUMP | COMPARES : BRANCH_INDIRECT;
+	if (op[0] == 'j' || !strncmp(op, "loop", 4))
+		return BRANCH_COND | COMPARES;
+	return BRANCH_NONE;
+}
+
+// Counts every branch that is taken for something else. Lines whose mnemonic is a prefix are passed over.
+static bool branch_is_wrong(const char *line, const u8 *code, u32 len, u64 at, u64 *branches)
+{
+	const char *mnemonic = strrchr(line, '\t');
+	u64 want_to = 0;
+	s64 to;
+	u32 want = branch_in_text(line, &want_to);
+	if (!mnemonic || !strncmp(mnemonic, "\tbnd", 4) || !strncmp(mnemonic, "\tnotrack", 8) || !strncmp(mnemonic, "\trep", 4) ||
+	    !strncmp(mnemonic, "\tdata16", 7) || !strncmp(mnemonic, "\tcs ", 4) || !strncmp(mnemonic, "\tds ", 4))
+		return false;
+	enum Branch got = insn_branch_of(PT_X86_64, code, len, &to);
+	*branches += want != BRANCH_NONE;
+	return got != (want & ~COMPARES) || ((want & COMPARES) && at + (u64)to != want_to);
+}
 
 static void against_objdump(const char *path)
 {
 	char cmd[256], *line = NULL;
 	size_t cap = 0;
-	u64 n = 0, wrong = 0, unknown = 0;
+	u64 n = 0, wrong = 0, unknown = 0, branches = 0, wrong_branches = 0;
 	if (access(path, R_OK)) {
 		printf("# no %s here\n", path);
 		return;
@@ -30,6 +66,8 @@ static void against_objdump(const char *path)
 			continue;
 		u32 ours = insn_length(code, sizeof(code));
 		n++;
+		if (branch_is_wrong(line, code, len, strtoull(line, NULL, 16), &branches) && wrong_branches++ < 5)
+			printf("# %s: another branch: %s", path, line);
 		unknown += !ours;
 		if (ours && ours != len && wrong++ < 5)
 			printf("# %s: %u, not %u: %s", path, ours, len, line);
@@ -42,6 +80,8 @@ static void against_objdump(const char *path)
 	CHECK(n > 1000);
 	CHECK_EQ(wrong, 0);
 	CHECK_EQ(unknown, 0);
+	CHECK(branches > 100);
+	CHECK_EQ(wrong_branches, 0);
 }
 
 TEST(compiled_code)
@@ -53,6 +93,30 @@ TEST(compiled_code)
 #else
 	SKIP("instructions of this machine are all 4 bytes long");
 #endif
+}
+
+// Encodings as `aarch64-linux-gnu-objdump -d` shows them.
+TEST(arm64_branches)
+{
+	static const struct {
+		u32 code;
+		enum Branch branch;
+		s64 to;
+	} rows[] = {
+		{0xd65f03c0, BRANCH_RET, 0},	 {0xd65f0bff, BRANCH_RET, 0},	// ret, retaa
+		{0xd61f0200, BRANCH_INDIRECT, 0}, {0xd63f0100, BRANCH_CALL, 0},	// br x16, blr x8
+		{0x14000001, BRANCH_JUMP, 4},	 {0x17ffffff, BRANCH_JUMP, -4},	// b
+		{0x94000002, BRANCH_CALL, 8},	 {0x54ffffe9, BRANCH_COND, -4},	// bl, b.ls
+		{0x54000049, BRANCH_COND, 8},	 {0xb4000040, BRANCH_COND, 8},	// b.ls, cbz x0
+		{0x3507ffe1, BRANCH_COND, 65532}, {0x36000060, BRANCH_COND, 12}, // cbnz w1, tbz w0, #0
+		{0xb7ffffe0, BRANCH_COND, -4},	 {0xd503201f, BRANCH_NONE, 0},	// tbnz x0, #63; nop
+		{0xf9400b90, BRANCH_NONE, 0},	 {0xd69f03e0, BRANCH_NONE, 0},	// ldr x16, [x28, #16]; eret
+	};
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		s64 to;
+		CHECK_EQ(insn_branch_of(PT_ARM64, (const u8 *)&rows[i].code, 4, &to), rows[i].branch);
+		CHECK_EQ(to, rows[i].to);
+	}
 }
 
 #if defined(__x86_64__)

@@ -2,7 +2,7 @@
 // 1 map_lookup_elem (map 0, key u32), 14 get_current_pid_tgid, 8 get_smp_processor_id (0: callers discard it), 181 bpf_loop.
 #ifndef SONDE_TEST_IR_INTERP_H
 #define SONDE_TEST_IR_INTERP_H
-#include "ir/pass.h"
+#include "ir/internal.h"
 
 struct Interp {
 	const struct IrProg *p;

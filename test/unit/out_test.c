@@ -97,20 +97,20 @@ TEST(stacks)
 		{.addr = 0xffffffff81000010, .sym = "tcp_sendmsg", .sym_off = 16, .kernel = true},
 		{.addr = 0x401000, .sym = "inl", .inlined = true, .file = "a.c", .line = 3},
 		{.addr = 0x401000, .sym = "main", .sym_off = 4, .module = "/bin/x", .module_off = 0x1000, .file = "a.c", .line = 9},
-		{.addr = 0x7f00, .module = "/lib/l.so", .module_off = 0x20},
-		{.module = "/lib/l.so", .module_off = 0x20},
+		{.addr = 0x7f00, .module = "/lib/l.so", .module_off = 0x20, .module_addr = 0x1020},
+		{.module = "[vdso]", .module_off = 0x20, .module_addr = 0x1020},
 		{.addr = 0x1234},
 	};
 	struct Value v = {.kind = V_STACK, .frames = f, .nframes = 6};
 	check_value(&v,
-		    "\n        tcp_sendmsg+16\n        [inlined] inl@a.c:3\n        main+4@a.c:9\n        0x7f00\n        l.so+0x20\n        0x1234\n",
-		    "\"\\n        tcp_sendmsg+16\\n        [inlined] inl@a.c:3\\n        main+4@a.c:9\\n        0x7f00\\n        l.so+0x20\\n        0x1234\\n\"");
+		    "\n        tcp_sendmsg+16\n        [inlined] inl@a.c:3\n        main+4@a.c:9\n        [l.so+0x1020]\n        [vdso+0x1020]\n        0x1234\n",
+		    "\"\\n        tcp_sendmsg+16\\n        [inlined] inl@a.c:3\\n        main+4@a.c:9\\n        [l.so+0x1020]\\n        [vdso+0x1020]\\n        0x1234\\n\"");
 	v.style = STACK_STYLE_PERF;
 	check_value(&v,
-		    "\n\tffffffff81000010 tcp_sendmsg+16\n\t401000 inl (inlined)\n\t401000 main+4 (/bin/x)\n\t7f00 0x7f00 (/lib/l.so)\n\t20 l.so+0x20 "
-		    "(/lib/l.so)\n\t1234 0x1234 ([unknown])\n",
-		    "\"\\n\\tffffffff81000010 tcp_sendmsg+16\\n\\t401000 inl (inlined)\\n\\t401000 main+4 (/bin/x)\\n\\t7f00 0x7f00 (/lib/l.so)\\n\\t20 "
-		    "l.so+0x20 (/lib/l.so)\\n\\t1234 0x1234 ([unknown])\\n\"");
+		    "\n\tffffffff81000010 tcp_sendmsg+16\n\t401000 inl (inlined)\n\t401000 main+4 (/bin/x)\n\t7f00 [l.so+0x1020] (/lib/l.so)\n\tfile:1020 [vdso+0x1020] "
+		    "([vdso])\n\t1234 0x1234 ([unknown])\n",
+		    "\"\\n\\tffffffff81000010 tcp_sendmsg+16\\n\\t401000 inl (inlined)\\n\\t401000 main+4 (/bin/x)\\n\\t7f00 [l.so+0x1020] (/lib/l.so)\\n\\tfile:1020 "
+		    "[vdso+0x1020] ([vdso])\\n\\t1234 0x1234 ([unknown])\\n\"");
 	v.style = STACK_STYLE_RAW;
 	v.nframes = 2;
 	check_value(&v, "\nffffffff81000010\n401000\n", "\"\\nffffffff81000010\\n401000\\n\"");
@@ -280,7 +280,7 @@ TEST(errors)
 TEST(ends_of_stacks)
 {
 	struct StackEnd rows[60] = {0};
-	struct StackEnds e = {.stacks = 1000, .whole = 500, .rows = rows, .n = 41};
+	struct StackEnds e = {.stacks = 1000, .whole = 500, .guessed = 125, .rows = rows, .n = 41};
 	char *text = NULL;
 	size_t n;
 	for (u32 i = 0; i < ARRAY_LEN(rows); i++)
@@ -290,11 +290,20 @@ TEST(ends_of_stacks)
 		r.err = open_memstream(&text, &n);
 		r.ops->ends(&r, &e);
 		fclose(r.err);
-		CHECK(strstr(text, "1000 user stacks, 500 whole (50.00 %)"));
+		CHECK(strstr(text, "1000 user stacks, 500 whole (50.00 %), 125 whole by guess (12.50 %)"));
 		CHECK((strstr(text, "       41 c ") != NULL) == (k == 0));
 		CHECK((strstr(text, "in 20 other places\n") != NULL) == (k == 1));
 		CHECK(k == 0 || strstr(text, "      1010 in 20 other places\n")); // 60 + 59 + ... + 41
 		free(text);
 	}
+	rows[1].guess = true;
+	e.n = 3;
+	struct Render r = {.ops = &json_render_ops, .out = open_memstream(&text, &n)};
+	r.ops->ends(&r, &e);
+	fclose(r.out);
+#define ROW(count, pid) "{\"count\": " count ", \"pid\": " pid ", \"comm\": \"c\", \"reason\": \"why\", \"symbol\": \"f\", \"module\": \"/lib/m\"}"
+	CHECK(strstr(text, "\"stacks\": 1000, \"whole\": 500, \"guessed\": 125, "));
+	CHECK(strstr(text, "\"incomplete\": [" ROW("100", "1") ", " ROW("98", "3") "], \"guesses\": [" ROW("99", "2") "]}}"));
+	free(text);
 }
 T_MAIN()

@@ -107,12 +107,12 @@ __attribute__((unused)) static char *complaint(const char *text, int pid, bool u
 		free(t_c);                                                                                             \
 	} while (0)
 
-__attribute__((noinline, noclone)) int traced(int x)
+__attribute__((noinline, noclone, used, retain)) int traced(int x)
 {
 	__asm__ volatile("nop\n\tnop\n\tnop\n\tnop\n\tnop\n\tnop\n\tnop\n\tnop" : "+r"(x));
 	return x + 1;
 }
-__attribute__((noinline, noclone)) int traced_two(int x)
+__attribute__((noinline, noclone, used, retain)) int traced_two(int x)
 {
 	__asm__ volatile("nop\n\tnop\n\tnop\n\tnop\n\tnop\n\tnop\n\tnop\n\tnop" : "+r"(x));
 	return x + 2;

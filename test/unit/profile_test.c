@@ -43,13 +43,13 @@ TEST(folded)
 
 TEST(folded_names)
 {
-	struct Frame u[] = {{.sym = "f", .sym_off = 26, .module = "/bin/app"}, {.module = "/lib/libx.so", .module_off = 0x20}, {.addr = 0x99}, {.module = "[vdso]"},
+	struct Frame u[] = {{.sym = "f", .sym_off = 26, .module = "/bin/app"}, {.module = "/lib/libx.so", .module_off = 0x20, .module_addr = 0x1020}, {.addr = 0x99}, {.module = "[vdso]"},
 			    {.addr = 5, .kernel = true, .module = "nf"}};
 	struct StackSample s = {.user = u, .nuser = 5, .value = 1};
 	struct StackProfile p = {.samples = &s, .n = 1};
 	check_folded(&p, "[unknown];[vdso];[unknown];[libx.so];f 1\n");
 	p.with_offsets = true;
-	check_folded(&p, "0x5;[vdso]+0x0;0x99;[libx.so]+0x20;f+0x1a 1\n");
+	check_folded(&p, "0x5;[vdso+0x0];0x99;[libx.so+0x1020];f+0x1a 1\n");
 }
 
 TEST(merge)
@@ -355,4 +355,5 @@ TEST(pprof_samples)
 	free(raw);
 	free(gz);
 }
+T_ALONE("it compares shares of samples and times");
 T_MAIN()

@@ -49,6 +49,14 @@ TEST(comments)
 	check_form("begin {\n  // only\n}", "begin\n{\n  // only\n}\n");
 }
 
+TEST(compile_time)
+{
+	check_form("config={max_map_keys=getopt(\"n|N\",1ms,\"N: x\");in_place= !getopt(\"a\")}t:a:$b/getopt(\"x\")/{@k[pid,if comptime (getopt(\"u\")) {ustack}]=1;"
+		   "for($p:getopt_list(\"p\")){f($p);}}",
+		   "config = {\n  max_map_keys = getopt(\"n|N\", 1ms, \"N: x\");\n  in_place = !getopt(\"a\");\n}\nt:a:$b\n/getopt(\"x\")/\n{\n"
+		   "  @k[pid, if comptime getopt(\"u\") { ustack }] = 1;\n  for $p : getopt_list(\"p\") {\n    f($p);\n  }\n}\n");
+}
+
 TEST(lines)
 {
 	check_form("begin{printf(\"a very long string that goes on and on %d %d %d %d\", 1111111111,2222222222,33333333,44444444,5555555555);}",

@@ -3,7 +3,8 @@
 #ifndef SONDE_TEST_STACK_RUN_H
 #define SONDE_TEST_STACK_RUN_H
 #include "bpf_asm.h"
-#include "unwind/unwind.h"
+#include "stack/stack.h"
+#include "track/track.h"
 #include "bpfrt/abi.h"
 #include "bpfrt/stack.h"
 #include <errno.h>
@@ -14,7 +15,7 @@ struct StackRun {
 	struct MapDef *counts, *last;
 	struct Syms *syms;
 	struct KernAsk *ask;
-	struct Unwind *unwind;
+	struct Track *track;
 	struct StackReader *reader;
 	int link[64], perf[64];
 	u32 nlinks;
@@ -107,7 +108,7 @@ static bool sr_entry; // the next program is for function entries only
 static struct Point *sr_point; // the next program's: with it, single questions about kernel symbols are answered
 
 // Loads; kind decides the program type and src. NULL, or what went wrong.
-static inline struct err *sr_load(struct StackRun *r, const char *fn, enum ProbeKind kind, u64 limit, bool fp, int tgid, const struct UwOpts *o)
+static inline struct err *sr_load(struct StackRun *r, const char *fn, enum ProbeKind kind, u64 limit, bool fp, int tgid, const struct TrackOpts *o)
 {
 	static const u32 types[PK_KINDS] = {
 		[PK_PROFILE] = BPF_PROG_TYPE_PERF_EVENT, [PK_RAWTP] = BPF_PROG_TYPE_RAW_TRACEPOINT, [PK_TRACEPOINT] = BPF_PROG_TYPE_TRACEPOINT,
@@ -123,7 +124,7 @@ static inline struct err *sr_load(struct StackRun *r, const char *fn, enum Probe
 	vec_push(&r->t.prog.progs, &r->t.pp);
 	r->counts = add_map(&r->t, "counts", BPF_MAP_TYPE_HASH, sizeof(struct StackKey), 8, 400000, 0);
 	r->last = add_map(&r->t, "last", BPF_MAP_TYPE_HASH, 8, 8, 65536, 0);
-	sr_code(r, fn, limit, stack_src(kind, perf ? CTX_PERF : CTX_RAW, fp, sr_entry), tgid);
+	sr_code(r, fn, limit, stack_src(kind, perf ? CTX_PERF : CTX_RAW, fp ? STACK_WALK_FP : STACK_WALK_NATIVE, sr_entry), tgid); // native: what the oracles see
 	r->syms = syms_create(&(struct SymOpts){0});
 	if (sr_point) {
 		vec_push(&r->t.pp.points.v, sr_point);
@@ -132,17 +133,19 @@ static inline struct err *sr_load(struct StackRun *r, const char *fn, enum Probe
 	}
 	e = link_runtime(&r->t.prog, &r->t.pp.code);
 	if (!e) {
-		stacks_setup(&r->t.prog);
-		e = unwind_create(&r->t.prog, r->syms, o ? o : &(struct UwOpts){0}, &r->unwind);
+		stacks_setup(&r->t.prog, r->syms);
+		e = track_create(&r->t.prog, r->syms, o ? o : &(struct TrackOpts){0}, &r->track);
 	}
 	e = e ? e : load_maps(&r->t.prog, &r->t.loaded);
 	struct SysProg base = {.type = types[kind]};
 	struct LoadOpts lo = {0};
 	e = e ? e : load_prog(&r->t.prog, r->t.loaded, &r->t.pp, &base, &lo);
 	e = e ? e : stacks_start(&r->t.prog, r->syms);
-	e = e ? e : unwind_start(r->unwind);
-	if (!e)
+	e = e ? e : track_start(r->track);
+	if (!e) {
 		r->reader = stacks_create(&r->t.prog, r->syms);
+		stacks_use_codes(r->reader, track_codes(r->track));
+	}
 	return e;
 }
 
@@ -155,7 +158,7 @@ static inline void sr_end(struct StackRun *r)
 			close(r->perf[i]);
 	}
 	stacks_destroy(r->reader);
-	unwind_destroy(r->unwind);
+	track_destroy(r->track);
 	vec_deinit(&r->t.prog.progs);
 	tp_deinit(&r->t);
 	vec_deinit(&r->t.pp.points.v);

@@ -5,6 +5,7 @@
 #include <bpf/libbpf.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -232,7 +233,7 @@ TEST(kernel_stack_of_tracepoint)
 	all_match(&(struct Want){.r = &r, .top = (const char *[]){"__schedule", NULL}});
 	sr_end(&r);
 }
-TEST(kernel_stack_of_samples)
+TEST_RETRY(kernel_stack_of_samples, "a share of samples")
 {
 	LOAD("rt_kstack", PK_PROFILE, 0, false, getpid(), NULL); // another tracer on the machine may be hit at work: most must do
 	CHECK(sr_profile(&r, 997));
@@ -276,7 +277,7 @@ static void probed(const char *flags, const char *tag, bool pending)
 	sr_entry = false;
 	u64 leaf = symbol_off(r.syms, bin, "leaf"), outer = symbol_off(r.syms, bin, "outer"), middle = symbol_off(r.syms, bin, "middle");
 	CHECK(leaf && outer && middle);
-	unwind_settle(r.unwind, 0);
+	track_settle(r.track, 0);
 	CHECK(sr_uprobe(&r, bin, leaf, false, 0));
 	if (pending) { // events of the return probes are counted too: their stacks begin in the caller
 		CHECK(sr_uprobe(&r, bin, middle, true, 0));
@@ -312,6 +313,30 @@ TEST(pending_return_probes)
 	probed("-fomit-frame-pointer", "pending", true);
 }
 
+// True when the child has used the processor for ms milliseconds from now on, however busy the machine is; false after 30 s.
+static u64 used_ms(pid_t pid)
+{
+	char path[64];
+	struct Str s = {0};
+	unsigned long long user = 0, sys = 0;
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	err_free(read_file(path, &s, 4096));
+	char *p = s.p ? strrchr(s.p, ')') : NULL;
+	bool ok = p && sscanf(p + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &sys) == 2;
+	str_deinit(&s);
+	return ok ? (user + sys) * 1000 / (u64)sysconf(_SC_CLK_TCK) : 0;
+}
+static bool worked(pid_t pid, u64 ms)
+{
+	u64 start = used_ms(pid);
+	for (int i = 0; i < 3000; i++) {
+		if (used_ms(pid) >= start + ms)
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
 // ---- samples of a program that starts or changes while tracing
 static void sampled(char *const *argv, bool before, const char *send, double at_least, const char *root, const char *must)
 {
@@ -321,7 +346,7 @@ static void sampled(char *const *argv, bool before, const char *send, double at_
 		CHECK(said(&c, 10000));
 	}
 	LOAD("rt_ustack", PK_PROFILE, 0, false, 0, NULL);
-	unwind_settle(r.unwind, 0);
+	track_settle(r.track, 0);
 	CHECK(sr_profile(&r, 499));
 	if (!before) {
 		c = spawn(argv);
@@ -329,7 +354,7 @@ static void sampled(char *const *argv, bool before, const char *send, double at_
 	}
 	if (send)
 		CHECK_EQ(write(c.in, send, strlen(send)), (long)strlen(send));
-	usleep(700000);
+	CHECK(worked(c.pid, 700));
 	sr_detach(&r);
 	struct Want w = {.r = &r, .user = true, .root = root, .tgid = c.pid};
 	sr_each(&r, on_stack, &w);
@@ -355,7 +380,7 @@ TEST(vdso)
 	sampled((char *[]){(char *)bin, "clock", NULL}, true, NULL, 1, "_start", NULL);
 	unlink(bin);
 }
-TEST(started_later)
+TEST_RETRY(started_later, "a share of the first samples")
 {
 	const char *bin = build("-fomit-frame-pointer", "test/workload/stacks.c", "later");
 	if (!bin)
@@ -363,7 +388,7 @@ TEST(started_later)
 	sampled((char *[]){(char *)bin, "spin", NULL}, false, NULL, 0.9, "_start", NULL); // the first milliseconds are counted, not guessed
 	unlink(bin);
 }
-TEST(library_loaded_later)
+TEST_RETRY(library_loaded_later, "a share of the first samples")
 {
 	const char *bin = build("-fomit-frame-pointer", "test/workload/stacks.c", "dl"), *lib = build("-shared -fPIC", "test/workload/lib.c", "dl.so");
 	if (!bin || !lib)
@@ -381,12 +406,13 @@ TEST(deleted_binary)
 	snprintf(cmd, sizeof(cmd), "(sleep 0.3; rm %s)&  exec %s spin", bin, bin);
 	struct Child c = spawn((char *[]){"sh", "-c", cmd, NULL});
 	CHECK(said(&c, 10000));
-	usleep(600000);
+	for (int i = 0; i < 2000 && !access(bin, F_OK); i++)
+		usleep(10000);
 	CHECK(access(bin, F_OK) != 0);
 	LOAD("rt_ustack", PK_PROFILE, 0, false, 0, NULL);
-	unwind_settle(r.unwind, 0);
+	track_settle(r.track, 0);
 	CHECK(sr_profile(&r, 499));
-	usleep(400000);
+	CHECK(worked(c.pid, 400));
 	sr_detach(&r);
 	all_match(&(struct Want){.r = &r, .user = true, .root = "_start", .tgid = c.pid});
 	finish(&c);
@@ -405,9 +431,18 @@ static void old_kernel(enum ProbeKind kind)
 	for (u32 i = 0; i < ARRAY_LEN(lacks); i++)
 		feature_set(lacks[i], false);
 	LOAD("rt_ustack", kind, 0, false, c.pid, NULL);
-	unwind_settle(r.unwind, 0);
+	track_settle(r.track, 0);
+	cpu_set_t one, all;
+	CPU_ZERO(&one);
+	CHECK(!sched_getaffinity(0, sizeof(all), &all));
+	for (int cpu = 0; !CPU_COUNT(&one) && cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &all))
+			CPU_SET(cpu, &one);
+	CHECK(!sched_setaffinity(c.pid, sizeof(one), &one) && !sched_setaffinity(0, sizeof(one), &one)); // each of our wake-ups switches it out
 	CHECK(kind == PK_PROFILE ? sr_profile(&r, 499) : sr_keep(&r, sys_raw_tracepoint_open("sched_switch", r.t.pp.fd), -1));
-	usleep(500000);
+	for (int i = 0; i < 50; i++)
+		usleep(10000);
+	CHECK(!sched_setaffinity(0, sizeof(all), &all));
 	sr_detach(&r);
 	all_match(&(struct Want){.r = &r, .user = true, .root = "_start", .tgid = c.pid});
 	for (u32 i = 0; i < ARRAY_LEN(lacks); i++)
@@ -439,7 +474,7 @@ TEST(two_hundred_thousand_stacks)
 		CHECK(said(&c[i], 10000));
 	}
 	LOAD("rt_ustack", PK_UPROBE, 0, false, 0, NULL);
-	unwind_settle(r.unwind, 0);
+	track_settle(r.track, 0);
 	CHECK(sr_uprobe(&r, bin, symbol_off(r.syms, bin, "leaf"), false, 0));
 	CHECK_EQ(write(c[0].in, "\n", 1), 1);
 	CHECK(said(&c[0], 60000));
@@ -478,4 +513,5 @@ TEST(two_hundred_thousand_stacks)
 	sr_end(&r);
 }
 
+T_ALONE("it takes every switch of the machine, or samples");
 T_MAIN()

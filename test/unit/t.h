@@ -1,4 +1,6 @@
 // Minimal unit test frame: TEST(name) { CHECK(...); }  ...  T_MAIN()
+// TEST_RETRY(name, "reason") { ... }: one that samples or times. When it fails its line says so, and test/runner/unit.py runs it once more.
+// T_ALONE("reason"): the program measures, or traces the whole machine; the runner starts it when no other test runs.
 #ifndef SONDE_T_H
 #define SONDE_T_H
 #include "base/base.h"
@@ -6,21 +8,24 @@
 struct TCase {
 	const char *name;
 	void (*fn)(void);
+	const char *retry; // reason, or NULL
 	struct TCase *next;
 };
 static struct TCase *t_first, **t_tail = &t_first;
 static int t_fails;	      // failed checks of the running case
 static const char *t_skipped; // reason
 
-#define TEST(id)                                                                                                       \
+#define TEST_RETRY(id, why)                                                                                            \
 	static void t_##id(void);                                                                                      \
 	__attribute__((constructor)) static void t_reg_##id(void)                                                      \
 	{                                                                                                              \
-		static struct TCase c = {#id, t_##id, NULL};                                                           \
+		static struct TCase c = {#id, t_##id, why, NULL};                                                      \
 		*t_tail = &c;                                                                                          \
 		t_tail = &c.next;                                                                                      \
 	}                                                                                                              \
 	static void t_##id(void)
+#define TEST(id) TEST_RETRY(id, NULL)
+#define T_ALONE(why) _Static_assert(sizeof(why) > 1, "the reason")
 
 #define T_FAIL(...) (t_fails++, printf("# %s:%d: ", __FILE__, __LINE__), printf(__VA_ARGS__), printf("\n"))
 #define CHECK(c) ((c) ? (void)0 : (void)T_FAIL("failed: %s", #c))
@@ -58,7 +63,8 @@ static const char *t_skipped; // reason
 			if (t_skipped && !t_fails)                                                                     \
 				printf("ok %d %s # SKIP %s\n", n, c->name, t_skipped);                                 \
 			else                                                                                           \
-				printf("%s %d %s\n", t_fails ? "not ok" : "ok", n, c->name);                           \
+				printf("%s %d %s%s%s\n", t_fails ? "not ok" : "ok", n, c->name,                        \
+				       t_fails && c->retry ? " # RETRY " : "", t_fails && c->retry ? c->retry : "");   \
 		}                                                                                                      \
 		printf("1..%d\n", n);                                                                                  \
 		return failed != 0;                                                                                    \

@@ -1,6 +1,6 @@
 // Types: interning, layout, names, fields through anonymous members.
 #include "t.h"
-#include "lang/type.h"
+#include "type/type.h"
 
 static struct Arena arena;
 static struct TypeTab tab;
@@ -32,7 +32,7 @@ TEST(interning)
 	CHECK(ty_tuple(&tab, p, NULL, 2) == ty_tuple(&tab, p, NULL, 2));
 	CHECK(ty_tuple(&tab, p, NULL, 2) != ty_tuple(&tab, q, NULL, 2));
 	CHECK(ty_ptr(&tab, u8t, AS_KERNEL) != ty_ptr(&tab, u8t, AS_USER));
-	CHECK(ty_stack(&tab, true, STACK_MODE_PERF, 10, false) != ty_stack(&tab, true, STACK_MODE_PERF, 11, false));
+	CHECK(ty_stack(&tab, true, STACK_MODE_PERF, 10, STACK_WALK_MIXED) != ty_stack(&tab, true, STACK_MODE_PERF, 11, STACK_WALK_MIXED));
 	CHECK(ty_hist(&tab, 0) != ty_hist(&tab, 1));
 	CHECK(ty_lhist(&tab, 0, 100, 10) == ty_lhist(&tab, 0, 100, 10));
 	CHECK(ty_lhist(&tab, 0, 100, 10) != ty_lhist(&tab, -10, 90, 10));
@@ -62,6 +62,27 @@ TEST(layout)
 	CHECK_EQ(ty_simple(&tab, TY_INET)->size, 20);
 	CHECK_EQ(ty_simple(&tab, TY_USYM)->size, 16);
 	CHECK_EQ(ty_aggr(&tab, TY_AVG, true)->size, 16);
+	CHECK_EQ(ty_tseries(&tab, 1, 10, TS_AGG_LAST, true)->size, 10 * 24);
+	teardown();
+}
+
+TEST(aggregations)
+{
+	setup();
+	CHECK_EQ(ty_aggr_kind("count"), TY_COUNT);
+	CHECK_EQ(ty_aggr_kind("stats"), TY_STATS);
+	CHECK_EQ(ty_aggr_kind("tseries"), TY_TSERIES);
+	CHECK_EQ(ty_aggr_kind("coun"), TY_KINDS);
+	CHECK_EQ(ty_aggr_kind("count_t"), TY_KINDS);
+	CHECK_EQ(ty_aggr_kind("usym"), TY_KINDS); // usym_t is no aggregation's
+	CHECK(ty_aggr(&tab, TY_COUNT, true) == ty_aggr(&tab, TY_COUNT, false));
+	CHECK(ty_aggr(&tab, TY_SUM, true) != ty_aggr(&tab, TY_SUM, false));
+	const struct Type *avg = ty_aggr(&tab, TY_AVG, false), *stats = ty_aggr(&tab, TY_STATS, true), *hist = ty_hist(&tab, 0), *n = ty_int(&tab, 8, true);
+	CHECK(ty_is_aggr(avg) && ty_is_aggr(stats) && ty_is_aggr(hist) && !ty_is_aggr(n));
+	CHECK(ty_is_aggr_castable(avg) && !ty_is_aggr_castable(stats) && !ty_is_aggr_castable(hist) && !ty_is_aggr_castable(n));
+	CHECK(ty_aggr_has_sign(avg) && ty_aggr_has_sign(stats) && !ty_aggr_has_sign(hist) && !ty_aggr_has_sign(n));
+	CHECK(!ty_aggr_in_parts(avg) && ty_aggr_in_parts(stats) && !ty_aggr_in_parts(hist) && !ty_aggr_in_parts(n));
+	CHECK_STR(ty_kind_name(TY_SUM), "sum_t");
 	teardown();
 }
 
@@ -115,7 +136,7 @@ TEST(names)
 	CHECK_NAME(ty_hist(&tab, 3), "hist_t");
 	CHECK_NAME(ty_simple(&tab, TY_KSYM), "ksym_t");
 	CHECK_NAME(ty_simple(&tab, TY_NONE), "none");
-	CHECK_NAME(ty_stack(&tab, false, STACK_MODE_BPFTRACE, 127, false), "kstack");
+	CHECK_NAME(ty_stack(&tab, false, STACK_MODE_BPFTRACE, 127, STACK_WALK_MIXED), "kstack");
 	for (int k = TY_NONE; k < TY_KINDS; k++) { // every simple kind has a name
 		if (k == TY_INT || (k >= TY_STR && k <= TY_TUPLE) || k >= TY_HIST)
 			continue;

@@ -47,7 +47,8 @@ TEST(x86_64)
 		{"1@%ah", "1:r81"},
 		{"1@%sil 1@%r12b 2@%r12w 4@%r12d", "1:r104 1:r24 2:r24 4:r24"},
 		{"-4@$5", "-4:c5"},
-		{"4@$-5 8@$0x10 8@$18446744073709551615", "4:c-5 8:c16 8:c-1"},
+		{"4@$-5 8@$0x10 8@$18446744073709551615", "4:c4294967291 8:c16 8:c-1"},
+		{"-4@$4294967291 -1@$255 1@$-1 -2@$65535 2@$-2 -8@$-1 $-3", "-4:c-5 -1:c-1 1:c255 -2:c-1 2:c65534 -8:c-1 8:c-3"},
 		{"-4@-8(%rbp)", "-4:m32-8"},
 		{"8@16(%rsp)", "8:m152+16"},
 		{"8@(%rax)", "8:m80+0"},
@@ -135,6 +136,11 @@ TEST(registers)
 		if (off != t[i].off || (off >= 0 && size != t[i].size))
 			T_FAIL("%s: %d size %u, expected %d size %u", t[i].name, off, size, t[i].off, t[i].size);
 	}
+	static const char *const generic[] = {"pc", "ip", "sp", "fp", "ret", "ax"};
+	static const int at[][2] = {{128, 256}, {128, 256}, {152, 248}, {32, 232}, {80, 0}, {-1, -1}};
+	for (u32 i = 0; i < ARRAY_LEN(generic); i++)
+		for (int arch = PT_X86_64; arch <= PT_ARM64; arch++)
+			CHECK_EQ(ptregs_generic_of((enum PtArch)arch, generic[i]), at[i][arch]);
 	for (u32 i = 0; ptregs_name(PT_X86_64, i); i++)
 		CHECK_EQ(ptregs_offset_of(PT_X86_64, ptregs_name(PT_X86_64, i), NULL), i * 8);
 	for (u32 i = 0; ptregs_name(PT_ARM64, i); i++)

@@ -1,7 +1,9 @@
 """Suite vm: the same tests in several kernels. Boots each guest, hands its results on, and says how each guest did.
 
 In: GUESTS below; vm.py boots them. Out: one line a test in the tally, one summary a guest ("amd64 6.1: 80 passed, 0 failed, 2 skipped in 60 s").
-Invariant: no guest holds the suite up. One that dies or stands still costs the test it was in, and the rest goes on in a fresh one.
+Invariant: no guest holds the suite up. One that dies or stands still is booted again and goes on with the test it was in; a second time costs that test.
+QEMU runs a guest's two processors side by side, and one that patches code the other is about to run (a kprobe on a busy function) now and then has it run half of
+the old instruction: packaged bpftrace kills the guest by it within seconds (HACKING.md). Where they take turns (--serial) it was not seen: so goes on what has died.
 """
 import os, re, select, shlex, signal, subprocess, tempfile, time
 
@@ -10,18 +12,19 @@ TOP = os.path.dirname(os.path.dirname(HERE))
 STILL = 240      # seconds without a word from the guest: its own limits on tests are shorter
 BOOTS = 4        # of one guest, at most
 LIMIT = 1500     # seconds for one boot
+UNTIL = float(os.environ.get('SONDE_VM_UNTIL', 'inf'))  # when all of it must have ended (seconds since 1970): what has not run by then is skipped
 BAD = re.compile(r'Kernel panic|Oops[: ]|BUG: |WARNING: CPU|general protection fault|Unable to handle kernel')
 
 # The tools on workloads that measure themselves: times, samples and stacks of both sides.
 TOOLS = '|'.join(['offcpu: offcputime: ten sleeps*', 'offcpu: offcputime: kernel stack root*', 'offcpu: offcputime: a waiter*',
                   "wake: offwaketime: the lock's holder*", 'wake: offwaketime: a chain of four*', 'wake: offwaketime: who sends*', 'wake: wakeuptime: folded*',
-                  'wake: wakeuptime: a timer*', 'tools: profile: header*', 'tools: profile: the samples*', 'tools: stackcount: calls*'])
+                  'wake: wakeuptime: a timer*', 'tools: profile: header*', 'funccount: funccount: a function of the kernel', 'tools: profile: the samples*', 'tools: stackcount: calls*'])
 # User stacks by .eh_frame, on arm64 with return addresses signed by pointer authentication. (Samples "at any" instruction: arm64's ld.so has no
 # end marked in its _start, and stacks that end there do not count as whole.)
 STACKS = '|'.join('stacks: %s*' % s for s in ('a command', 'a named', 'exec of itself', 'fork', 'blocked', 'behind', '600', 'return addresses'))
-# For SONDE_VM_GUESTS only: a kernel before bpf_loop, cookies and maple trees.
+# Only if SONDE_VM_GUESTS names it (make check-all does): a kernel before bpf_loop, cookies and maple trees.
 OLD = [('amd64 5.10', ['--release', 'bullseye'], '', 'kernel:*|lang:*|probes:*')]
-# name, vm.py's options, folder of its sonde under the build folder, tests that make check runs there (make check-vm: all)
+# name, vm.py's options, folder of its sonde under the build folder, tests that make check (the first) and make check-all run there (make check-vm: all)
 GUESTS = [
     ('amd64 6.1', [], '', 'lwn:*|kernel:*|trim:*|stackcount:*|scale:*|bttools:*|packets:*|types:*|iter:*|watch:*|' + TOOLS),
     ('amd64 6.12', ['--release', 'backports'], '', 'kernel:*|trim:*|stackcount:*|scale:*|stacks: at any*|' + STACKS),
@@ -45,7 +48,7 @@ class Boot:
     def __init__(self, args, inner):
         self.dir = tempfile.TemporaryDirectory(prefix='sonde-boot.')
         self.console = os.path.join(self.dir.name, 'console')
-        self.p = subprocess.Popen([os.path.join(HERE, 'vm.py'), '--timeout', str(LIMIT), '--console', self.console] + args + ['--', inner],
+        self.p = subprocess.Popen([os.path.join(HERE, 'vm.py'), '--timeout', str(int(min(LIMIT, max(1, UNTIL - time.time())))), '--console', self.console] + args + ['--', inner],
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=TOP)
         self.why = None
 
@@ -84,6 +87,7 @@ class Results:
         self.t, self.name, self.seen = tally, name, 0
         self.current, self.next = None, 0    # the test now running and the number of the one after it
         self.failed, self.why, self.over = None, [], False
+        self.again, self.booted = None, {}   # why it was run again; of tests that were booted for again
         self.times, self.began = [], time.time()
 
     def flush(self):
@@ -100,8 +104,9 @@ class Results:
         self.flush()
         number, test, ok, skipped, reason, failed, note, over = m.groups()
         if test:
-            self.current, self.next, self.began = test, int(number) + 1, time.time()
+            self.current, self.next, self.began, self.again = test, int(number) + 1, time.time(), self.booted.get(test)
         elif note:
+            self.again = note.split(': run again: ')[-1]
             print('note    %s: %s' % (self.name, note), flush=True)
         elif over:
             self.over = True
@@ -110,7 +115,7 @@ class Results:
             self.times.append((time.time() - self.began, self.current))
             self.current = None
             if ok:
-                self.t.ok('%s: %s' % (self.name, ok))
+                self.t.ok('%s: %s' % (self.name, ok), self.again)
             elif skipped:
                 self.t.skip('%s: %s' % (self.name, skipped), reason)
             else:
@@ -120,15 +125,17 @@ class Results:
 
 def run_one(t, name, args, build, patterns):
     """False when the guest could not be had at all; the reason is in the tally."""
-    r, tried, other = Results(t, name), set(), []
+    r, other, serial = Results(t, name), [], []
     for boot in range(BOOTS):
         inner = 'python3 %s/test/run.py --suite guest --build %s --filter %s --from %d -v' % (TOP, build, shlex.quote(patterns), r.next)
-        b, other = Boot(args, inner), []
+        b, other = Boot(args + serial, inner), []
         for line in b.lines():
             if not r.line(line):
                 other.append(line)
         r.flush()
         log, bad = b.log()
+        if not r.over and not bad and time.time() >= UNTIL:
+            return t.skip('vm: ' + name, 'the time was over before %s and what follows it' % (r.current or 'its first test'))
         if bad and r.over:
             t.fail('%s: kernel log' % name, log)
         if r.over:
@@ -140,9 +147,11 @@ def run_one(t, name, args, build, patterns):
             t.skip('vm: ' + name, missing[0])
             return
         why = '%s%s\n%s\n%s' % (b.why, ' while it ran' if r.current else '', '\n'.join(other[-5:]), log)
-        if r.current and not bad and r.current not in tried:  # stood still: once more from the same test
-            print('note    %s: %s: booted again: %s' % (name, r.current, b.why), flush=True)
-            tried.add(r.current)
+        if r.current and r.current not in r.booted:
+            if bad:
+                serial = ['--serial']
+            r.booted[r.current] = log.split('\n')[0] if bad else b.why
+            print('note    %s: %s: booted again%s: %s' % (name, r.current, ', processors taking turns' if bad else '', r.booted[r.current]), flush=True)
             r.next -= 1
         elif r.current:
             t.fail('%s: %s' % (name, r.current), why)
@@ -163,6 +172,8 @@ def run(t, opt):
             args = args + ['--share', TOP]  # the guest has a /tmp of its own
         if not os.path.exists(os.path.join(build, 'sonde')):
             t.skip('vm: ' + name, 'no %s/sonde' % build)
+        elif time.time() > UNTIL - 60:
+            t.skip('vm: ' + name, 'no time left')
         else:
             run_one(t, name, args, build, patterns)
         print('# %s: %d passed, %d failed, %d skipped in %.0f s' % ((name,) + tuple(a - b for a, b in zip((t.passed, t.failed, t.skipped), before)) +

@@ -3,6 +3,7 @@
 
 usage: vm.py [--arch amd64|arm64] [--release NAME] [--kernel FILE] [--root DIR] [--timeout S] [--mem MB] [--console FILE] [--share DIR] --
                 'shell command line'
+                (--serial: its processors take turns)
        vm.py --fetch [--arch A] [--release NAME]   only fetches the kernel and prints where it is
        vm.py --tree --arch arm64      fetches the root tree and prints where it is
 
@@ -247,9 +248,10 @@ def initrd(busybox, modules):
 
 
 class Guest:
-    def __init__(self, arch='amd64', kernel=None, root=None, mem=2048, timeout=None, console=None, smp=2, share=(), release=None):
+    def __init__(self, arch='amd64', kernel=None, root=None, mem=2048, timeout=None, console=None, smp=2, share=(), release=None, serial=False):
         self.share = [os.path.realpath(d) for d in share]
         self.arch, self.kernel, self.modules, self.mem, self.timeout, self.console, self.smp = arch, kernel, None, mem, timeout, console, smp
+        self.threads = 'single' if serial else 'multi'  # single: the processors take turns
         self.qemu = shutil.which('qemu-system-' + {'amd64': 'x86_64', 'arm64': 'aarch64'}[arch])
         if not self.qemu:
             raise Missing('no qemu-system for %s (scripts/deps.sh vm)' % arch)
@@ -265,14 +267,14 @@ class Guest:
     def args(self, tmp):
         x86 = self.arch == 'amd64'
         app = ['console=%s' % ('ttyS0' if x86 else 'ttyAMA0'), 'panic=-1', 'mitigations=off', 'nokaslr', 'audit=0', 'loglevel=4',
-               'random.trust_cpu=on', 'rcupdate.rcu_expedited=1', 'cryptomgr.notests']
+               'random.trust_cpu=on', 'rcupdate.rcu_expedited=1', 'cryptomgr.notests', 'oops=panic']
         if x86:
             app += ['no_timer_check', 'reboot=t', 'tsc=reliable']
         def p9(tag, path, ro=True):
             return ['-fsdev', 'local,id=%s,path=%s,security_model=none,multidevs=remap%s' % (tag, path, ',readonly=on' if ro else ''),
                     '-device', 'virtio-9p-pci,fsdev=%s,mount_tag=%s' % (tag, tag)]
         a = [self.qemu, '-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot', '-M', 'pc' if x86 else 'virt',
-             '-accel', 'tcg,thread=multi', '-cpu', 'max,la57=off' if x86 else 'max,pauth-impdef=on,sve=off', '-m', str(self.mem), '-smp', str(self.smp),
+             '-accel', 'tcg,thread=' + self.threads, '-cpu', 'max,la57=off' if x86 else 'max,pauth-impdef=on,sve=off', '-m', str(self.mem), '-smp', str(self.smp),
              '-rtc', 'base=utc,clock=host', '-kernel', plain_kernel(self.kernel, self.arch, tmp), '-initrd', os.path.join(tmp, 'initrd'),
              '-append', ' '.join(app), '-serial', 'file:' + (self.console or os.path.join(tmp, 'console')), '-monitor', 'none']
         a += p9('root', self.root) + p9('vm', os.path.join(tmp, 'vm'), False)
@@ -339,6 +341,7 @@ def main():
     p.add_argument('--fetch', action='store_true')
     p.add_argument('--tree', action='store_true')
     p.add_argument('--release')
+    p.add_argument('--serial', action='store_true')
     p.add_argument('--share', action='append', default=[])
     for name, kind in (('kernel', str), ('root', str), ('console', str), ('timeout', float), ('mem', int), ('smp', int)):
         p.add_argument('--' + name, type=kind, default={'mem': 2048, 'smp': 2}.get(name))
@@ -349,7 +352,7 @@ def main():
         if o.tree:
             print(fetch_root(o.arch))
             return 0
-        g = Guest(o.arch, o.kernel, o.root, o.mem, o.timeout, o.console, o.smp, o.share, o.release)
+        g = Guest(o.arch, o.kernel, o.root, o.mem, o.timeout, o.console, o.smp, o.share, o.release, o.serial)
     except (Missing, subprocess.SubprocessError) as e:
         print('vm.py: %s' % e, file=sys.stderr)
         return 125

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """mixed.py SONDE SECONDS [HZ]: profiles the whole machine while mixed.sh runs, and says how many user stacks of the load's processes were whole, for
-each program, and every exception with its reason. Exit status 1 when less than 99.5 % are whole or a program is missing from the profile.
+each program, and every exception with its reason. Stacks that sonde followed to the root by a guess count apart: node's, whose code made at run time
+has frame pointers and nothing else. Exit status 1 when less than 99.5 % are whole (of node's: whole or guessed) or a program is missing from the profile.
 With bpftrace in place of SONDE: how many stacks of that one end at a thread's root (no exceptions, no verdict)."""
 import collections, json, os, re, signal, subprocess, sys, tempfile, threading, time
 
@@ -43,19 +44,22 @@ def under_load(cmd, secs):
 
 
 def sonde(path, secs, hz):
-    """(stacks, cut stacks) by program"""
+    """(stacks, cut stacks, guessed stacks) by program"""
     out, pids, missing = under_load([path, 'profile', '-F', hz, '-U', '--why-incomplete', '--json', str(secs)], secs)
-    total, cut, machine = collections.Counter(), collections.Counter(), None
+    total, cut, guessed, machine = collections.Counter(), collections.Counter(), collections.Counter(), None
     for r in (json.loads(l) for l in out.splitlines() if l.startswith('{')):
         if r['type'] == 'stack' and r['pid'] in pids:
             total[r['comm']] += r['value']
         machine = r['data'] if r['type'] == 'user_stacks' else machine
-    for x in machine['incomplete']:
-        if x['pid'] in pids:
-            cut[x['comm']] += x['count']
-            print('%d %s (%d) ends in %s [%s]: %s' % (x['count'], x['comm'], x['pid'], x.get('symbol', '?'), os.path.basename(x.get('module', '?')), x['reason']))
-    print('the machine: %d stacks, %.2f %% whole' % (machine['stacks'], 100.0 * machine['whole'] / max(1, machine['stacks'])))
-    return total, cut, missing
+    for kind, verb, count in (('incomplete', 'ends in', cut), ('guesses', 'goes on by a guess from', guessed)):
+        for x in machine[kind]:
+            if x['pid'] in pids:
+                count[x['comm']] += x['count']
+                place = '%s [%s]' % (x.get('symbol', '?'), os.path.basename(x.get('module', '?')))
+                print('%d %s (%d) %s %s: %s' % (x['count'], x['comm'], x['pid'], verb, place, x['reason']))
+    n = max(1, machine['stacks'])
+    print('the machine: %d stacks, %.2f %% whole, %.2f %% by a guess' % (machine['stacks'], 100.0 * machine['whole'] / n, 100.0 * machine['guessed'] / n))
+    return total, cut, guessed, missing
 
 
 def bpftrace(path, secs, hz):
@@ -68,18 +72,25 @@ def bpftrace(path, secs, hz):
             total[m.group(2)] += int(m.group(4))
             if not any(ROOTS.fullmatch(f) for f in frames[-2:]): # a stripped program's _start has no name, its caller has
                 cut[m.group(2)] += int(m.group(4))
-    return total, cut, missing
+    return total, cut, collections.Counter(), missing
+
+
+def is_node(comm):
+    return comm == 'node' or comm.startswith(('V8 ', 'libuv', 'DelayedTask', 'MainThread'))
 
 
 def main():
     peer = os.path.basename(sys.argv[1]) == 'bpftrace'
-    total, cut, missing = (bpftrace if peer else sonde)(sys.argv[1], int(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else '99')
-    n, bad = sum(total.values()), sum(cut.values())
+    total, cut, guessed, missing = (bpftrace if peer else sonde)(sys.argv[1], int(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else '99')
+    n, whole, verdict = sum(total.values()), 0, 0
     for comm in sorted(total, key=lambda c: -total[c]):
-        print('%-16s %6d stacks, %6.2f %% whole' % (comm, total[comm], 100 - 100.0 * cut[comm] / total[comm]))
-    share = 100 - 100.0 * bad / n if n else 0
+        sure = total[comm] - cut[comm] - guessed[comm]
+        whole += sure
+        verdict += sure + (guessed[comm] if is_node(comm) else 0)
+        print('%-16s %6d stacks, %6.2f %% whole, %6.2f %% by a guess' % (comm, total[comm], 100.0 * sure / total[comm], 100.0 * guessed[comm] / total[comm]))
+    print('%d stacks of the load, %.2f %% whole, %.2f %% by a guess' % (n, 100.0 * whole / max(1, n), 100.0 * sum(guessed.values()) / max(1, n)))
+    share = 100.0 * verdict / max(1, n)
     absent = [x for x in PROGRAMS if x not in missing and not total[x]]
-    print('%d stacks of the load, %.2f %% whole' % (n, share))
     if peer:
         return 0
     if absent:

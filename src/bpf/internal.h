@@ -1,0 +1,63 @@
+// What the files of bpf/ share and nobody else sees.
+#ifndef SONDE_BPF_INTERNAL_H
+#define SONDE_BPF_INTERNAL_H
+#include "bpf/bpf.h"
+
+// ---- programs written by hand: linux/bpf.h has the codes
+#define INSN(code, dst, src, off, imm) ((struct BpfInsn){(code), (u8)((dst) | (src) << 4), (off), (s32)(imm)})
+#define MOV_IMM(dst, v) INSN(BPF_ALU64 | BPF_MOV | BPF_K, dst, 0, 0, v)
+#define CALL(helper) INSN(BPF_JMP | BPF_CALL, 0, 0, 0, helper)
+#define EXIT() INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
+
+// ---- btfgen.c
+// sys_prog_load with the BTF of pp attached, where the kernel takes it: func_info, and line_info with `lines`.
+int load_with_btf(const struct ProbeProg *pp, struct SysProg *sp, bool lines);
+
+// ---- rttab.c: the runtime's functions, one after the other, as tools/mkrt.c cut them; of RtFunc's pairs
+// the first is an index into the table of that name, the second how many there are of it
+enum RtRelocKind { RTK_CALL, RTK_CALLBACK, RTK_MAP, RTK_RODATA }; // as in tools/mkrt.c
+struct RtReloc {
+	u16 insn; // from the function's start
+	u8 kind;
+	u16 target; // index in rt_funcs, rt_maps
+	s32 addend; // RTK_RODATA: offset in rt_rodata
+};
+struct RtLine {
+	u16 insn, line;
+};
+struct RtFunc {
+	const char *name, *file;
+	u8 nparams;
+	bool global; // generated code may call it
+	u32 insn0, ninsns, reloc0, nrelocs, line0, nlines;
+};
+struct RtMapEntry {
+	const char *name;
+	u32 w[10]; // struct RtMapDef
+};
+struct RtConstEntry {
+	const char *name;
+	u32 off, size;
+};
+extern const struct BpfInsn rt_insns[];
+extern const struct RtReloc rt_relocs[];
+extern const struct RtLine rt_lines[];
+extern const struct RtFunc rt_funcs[];
+extern const struct RtMapEntry rt_maps[];
+extern const struct RtConstEntry rt_consts[];
+extern const u8 rt_rodata[];
+extern const u32 rt_nfuncs, rt_nconsts, rt_rodata_size;
+
+// ---- vlog.c: the verifier's log of a rejected program, read for people
+// sp->log holds the log of loading pp, which failed with r (-errno).
+struct err *vlog_error(struct Program *p, struct ProbeProg *pp, const struct SysProg *sp, int r);
+u32 vlog_processed(const char *log); // "processed N insns", 0 when absent
+const char *prog_label(const struct ProbeProg *pp); // what users call it: its first attach point
+
+// ---- feature.c: what info.c shows beyond enum Feature. Each tries once and does not remember.
+bool helper_known(u32 prog_type, u32 helper);
+bool map_type_known(u32 type);
+bool prog_type_known(u32 type);
+u32 verifier_insn_limit(void); // 0: unknown
+bool bounded_loops(void);
+#endif

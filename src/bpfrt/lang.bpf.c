@@ -1,0 +1,135 @@
+// lang.bpf.c: frames of languages whose programs an interpreter runs, whatever the runtime: when to ask which one, and the numbers of code objects.
+// Input: rt_langs, which user space fills; memory of the process. Output: frames for the walker (unwind.bpf.c), records of new codes.
+// Invariant: a code's number is made of its content, so it is the same in all processes and for ever; what lies at an address is looked at each time, so
+// memory that is used again has no name of something else. Each round of the walk is one frame: a chain without end ends as a deep stack does.
+// A runtime is a file of its own with its functions begin, step and copy: see those of CPython in py.bpf.c, and the calls below.
+#include "bpfrt/rt.h"
+#include "bpfrt/stack.h"
+#include "bpfrt/stack_rt.h"
+#include "bpfrt/lang_rt.h"
+
+RT_MAP(rt_langs, RT_MAP_ARRAY, 4, sizeof(struct RtLang), RT_LANGS, RT_F_MMAPABLE);
+RT_MAP(rt_lang_seen, RT_MAP_ARRAY, 4, sizeof(struct RtLangSeen), 1 << RT_LANG_SEEN_BITS, 0);
+RT_MAP_EXTERN(rt_uw_events);
+RT_MAP_EXTERN(rt_uw_obj);
+
+// ---- what the runtimes use
+RT_NOINLINE u64 rt_lang_lost(struct RtStackBuf *b)
+{
+	b->lang.off = 1;
+	b->lang.group = RT_GROUP_NONE;
+	if (!b->uw.weak)
+		b->uw.weak = RT_WHY_LANG;
+	return RT_STEP_NONE;
+}
+
+// ---- numbers of codes
+#define HASHED (offsetof(struct RtCode, lines) / 8 + 16) // words that the number is made of: all but most of the lines
+
+// The number of the content of w->made.code, which user space is told. Not 0.
+static RT_NOINLINE u64 number_code(struct RtLangWalk *w)
+{
+	u64 h1 = 0, h2 = 0;
+
+	w->made.code.check = 0;
+	for (u32 i = 0; i < HASHED; i++)
+		rt_stack_hash(&h1, &h2, ((volatile u64 *)&w->made.code)[i]);
+	w->made.code.check = h2;
+	w->made.id = h1 >> (64 - RT_CODE_BITS) | 1;
+	return w->made.id;
+}
+
+static RT_NOINLINE u64 tell_code(struct RtLangWalk *w)
+{
+	u64 n = w->made.code.nlines;
+
+	RT_BOUND(n, RT_CODE_LINES);
+	w->made.ev.kind = RT_EV_CODE;
+	w->made.ev.id = 0;
+	return bpf_ringbuf_output(&rt_uw_events, &w->made, offsetof(struct RtCodeNew, code.lines) + n, 0);
+}
+
+static RT_INLINE u32 place_of(struct RtUw *u, u64 code)
+{
+	return ((code ^ (u64)u->tgid << 48) * 0x9e3779b97f4a7c15ULL) >> (64 - RT_LANG_SEEN_BITS);
+}
+
+RT_NOINLINE u64 rt_lang_frame(struct RtStackBuf *b, u64 code, u64 ident, u64 pos)
+{
+	struct RtUw *u = &b->uw;
+	u32 key = place_of(u, code);
+	struct RtLangSeen *e = bpf_map_lookup_elem(&rt_lang_seen, &key);
+
+	u->frame = RT_FRAME_LANG | (pos < RT_POS_MAX ? pos : RT_POS_MAX);
+	ident = (ident ^ u->tgid) * 0x9e3779b97f4a7c15ULL ^ u->gen;
+	b->lang.new_code = code;
+	b->lang.new_ident = ident;
+	if (!e)
+		return RT_STEP_NEW;
+	u64 had = e->ident, id = e->id;
+	if (had != ident || (e->check ^ RT_LANG_SEEN_MIX(had, id)) != code)
+		return RT_STEP_NEW;
+	u->frame |= (id & ((1ULL << RT_CODE_BITS) - 1)) << RT_POS_BITS;
+	return RT_STEP_FRAME;
+}
+
+// ---- what the walker calls; global functions (btfgen.c: by their names) are verified once in a program
+// The first frame in a runtime's object: frame as in struct RtStack, of a place at `look`.
+RT_NOINLINE u64 rtg_lang_begin(u64 slot, u64 look, u64 frame)
+{
+	u32 key = slot;
+	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+
+	if (!b)
+		return 1;
+	key = RT_FRAME_ID(frame);
+	struct RtUwObj *o = bpf_map_lookup_elem(&rt_uw_obj, &key);
+	key = o ? o->lang : 0;
+	struct RtLang *l = bpf_map_lookup_elem(&rt_langs, &key);
+	b->lang.lang = key;
+	b->lang.each = 0;
+	b->lang.bias = look - RT_FRAME_OFF(frame);
+	b->lang.off = !key || !l || l->kind != RT_LANG_PYTHON || !rt_py_begin(b, l);
+	return 0;
+}
+
+// The frame at hand has a code whose place was not met before, or held another: its number. As rtg_lang_step().
+RT_NOINLINE u64 rtg_lang_new(u64 slot)
+{
+	u32 key = slot;
+	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+
+	if (!b)
+		return RT_STEP_NONE;
+	struct RtLangWalk *w = &b->lang;
+	key = w->lang;
+	struct RtLang *l = bpf_map_lookup_elem(&rt_langs, &key);
+	if (!l || !rt_py_copy(w, l))
+		return rt_lang_lost(b);
+	w->made.code.kind = l->kind;
+	u64 id = number_code(w), code = w->new_code, ident = w->new_ident;
+	b->uw.frame |= id << RT_POS_BITS;
+	if (tell_code(w)) // no room now: at its next sight
+		return RT_STEP_FRAME;
+	key = place_of(&b->uw, code);
+	struct RtLangSeen *e = bpf_map_lookup_elem(&rt_lang_seen, &key);
+	if (e) {
+		e->ident = ident;
+		e->id = id;
+		e->check = code ^ RT_LANG_SEEN_MIX(ident, id);
+	}
+	return RT_STEP_FRAME;
+}
+
+// The frame at hand of the group at hand, into b->uw.frame: enum RtLangStep.
+RT_NOINLINE u64 rtg_lang_step(u64 slot)
+{
+	u32 key = slot;
+	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+
+	if (!b)
+		return RT_STEP_NONE;
+	key = b->lang.lang;
+	struct RtLang *l = bpf_map_lookup_elem(&rt_langs, &key);
+	return l ? rt_py_step(b, l) : rt_lang_lost(b);
+}

@@ -1,0 +1,52 @@
+// lang_rt.h: what lang.bpf.c gives the runtimes of languages (py.bpf.c), and what it calls of them. Kernel side only.
+#ifndef SONDE_RT_LANG_RT_H
+#define SONDE_RT_LANG_RT_H
+#include "bpfrt/rt.h"
+#include "bpfrt/stack.h"
+
+// For the walker: rtg_lang_begin() at the first frame in a runtime's object, rtg_lang_step() for each frame of a group, and rtg_lang_new() if that says so.
+enum RtLangStep {
+	RT_STEP_NONE,  // there is no frame, the group has ended
+	RT_STEP_FRAME, // it is in b->uw.frame
+	RT_STEP_NEW,   // but for the number of its code
+	RT_STEP_AHEAD, // the group's end was looked for, there is no frame yet
+};
+u64 rtg_lang_begin(u64 slot, u64 look, u64 frame);
+u64 rtg_lang_step(u64 slot);
+u64 rtg_lang_new(u64 slot);
+
+// For the runtimes
+u64 rt_lang_lost(struct RtStackBuf *b); // the chain cannot be followed: RT_STEP_NONE, the stack counts as cut
+// The frame at position pos of the code at `code`, of which ident is a few of its own words.
+u64 rt_lang_frame(struct RtStackBuf *b, u64 code, u64 ident, u64 pos);
+
+// py.bpf.c
+u64 rt_py_begin(struct RtStackBuf *b, struct RtLang *l); // the thread's first record; 0: it has none
+u64 rt_py_step(struct RtStackBuf *b, struct RtLang *l);	 // as rtg_lang_step()
+u64 rt_py_copy(struct RtLangWalk *w, struct RtLang *l);	 // the code object at w->new_code, into w->made.code; 0: it is none
+
+// n bytes, at most RT_LANG_OBJ, into w->obj. Not 0: they cannot be read.
+static RT_INLINE u64 rt_lang_read(struct RtLangWalk *w, u64 addr, u64 n)
+{
+	RT_BOUND(n, RT_LANG_OBJ);
+	return addr >> RT_UW_PC_BITS || bpf_probe_read_user(w->obj, n, (void *)addr);
+}
+
+// Parts of w->obj. Offsets come from user space and are masked.
+static RT_INLINE u64 rt_lang_word(struct RtLangWalk *w, u32 off)
+{
+	u64 i = off >> 3 & (RT_LANG_OBJ / 8 - 1);
+	RT_BARRIER(i);
+	return w->obj[i];
+}
+
+static RT_INLINE u32 rt_lang_half(struct RtLangWalk *w, u32 off)
+{
+	return rt_lang_word(w, off) >> (off & 4) * 8;
+}
+
+static RT_INLINE u32 rt_lang_byte(struct RtLangWalk *w, u32 off)
+{
+	return rt_lang_word(w, off) >> (off & 7) * 8 & 0xff;
+}
+#endif

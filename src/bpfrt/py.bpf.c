@@ -1,0 +1,228 @@
+// py.bpf.c: the frames of CPython. Input: struct RtPython, where a version keeps things; memory of the process. Output: frames of code objects and
+// positions in them, for lang.bpf.c.
+// How they hang together. 3.11, 3.12: the thread state, under a pthread key that _PyRuntime names, points to a record (_PyCFrame) in the C frame of the
+// innermost eval loop, and that to the innermost frame the loop runs and to the record of the next outer loop. A loop runs several frames in one another
+// (a call of Python from Python is no call in C); the last of them says so. From 3.13 on the thread state points to the innermost frame, and the last one of a
+// loop lies in the loop's C frame. Up to 3.10 each frame is run by a loop of its own. The thread state by its key, and not by a thread-local variable, because a
+// thread that has given the GIL away to wait has none there.
+// Invariant: nothing is trusted: a thread state has the thread's own number in it, a code object the type of code objects; records lie ever higher.
+#include "bpfrt/rt.h"
+#include "bpfrt/stack.h"
+#include "bpfrt/stack_rt.h"
+#include "bpfrt/lang_rt.h"
+
+RT_CONST_EXTERN(u32, rt_off_tp); // the thread pointer of user space
+
+// glibc's struct pthread, from 2.2 on: 32 keys in itself, pointers to blocks of 32; {sequence, value}
+#define KEYS_INLINE 0x310
+#define KEYS_BLOCKS 0x510
+#define KEYS_MAX 1024
+
+static RT_INLINE bool read_ptr(struct RtLangWalk *w, u64 addr)
+{
+	return !(addr >> RT_UW_PC_BITS) && !bpf_probe_read_user(&w->tmp[0], 8, (void *)addr);
+}
+
+// The innermost record w->record: its frame and the next record. Garbage is found out by rt_py_step().
+static RT_NOINLINE u64 load_record(struct RtLangWalk *w, struct RtLang *l)
+{
+	if (w->record & 7 || !w->record || rt_lang_read(w, w->record, 24)) {
+		w->record = 0;
+		return 0;
+	}
+	w->frame = rt_lang_word(w, l->py.cframe_frame);
+	w->next_record = rt_lang_word(w, l->py.cframe_prev);
+	return 1;
+}
+
+// The next group begins with w->frame; which loop's it is says its last frame.
+static RT_INLINE void look_ahead(struct RtLangWalk *w)
+{
+	w->record = 0;
+	w->ahead = w->frame;
+	w->steps = 0;
+	w->group = w->frame ? RT_GROUP_AHEAD : RT_GROUP_NONE;
+}
+
+// One frame further.
+static RT_INLINE u64 ahead(struct RtStackBuf *b, struct RtLang *l)
+{
+	struct RtLangWalk *w = &b->lang;
+	u64 at = w->ahead;
+
+	if (at & 7 || !at || w->steps++ >= RT_LANG_AHEAD || rt_lang_read(w, at, l->py.frame_size))
+		return rt_lang_lost(b);
+	if (rt_lang_byte(w, l->py.frame_end) == l->py.end_value) {
+		w->record = at;
+		w->group = RT_GROUP_NONE;
+	}
+	w->ahead = rt_lang_word(w, l->py.frame_prev);
+	return RT_STEP_AHEAD;
+}
+
+// The value that thread tp has under a key, into w->tmp[0].
+static RT_NOINLINE u64 thread_value(struct RtLangWalk *w, u64 tp, u64 key)
+{
+	u64 at = tp + KEYS_INLINE;
+
+	if (key >= KEYS_MAX)
+		return 0;
+	if (key >= 32) {
+		if (!read_ptr(w, tp + KEYS_BLOCKS + key / 32 * 8))
+			return 0;
+		at = w->tmp[0];
+	}
+	return read_ptr(w, at + key % 32 * 16 + 8);
+}
+
+RT_NOINLINE u64 rt_py_begin(struct RtStackBuf *b, struct RtLang *l)
+{
+	struct RtLangWalk *w = &b->lang;
+	u64 tp, state;
+
+	if (!rt_off_tp || !rt_kread8(&tp, b->uw.task + rt_off_tp) || !read_ptr(w, l->root + w->bias + l->py.key))
+		return 0;
+	if (!(u32)w->tmp[0] || !thread_value(w, tp, w->tmp[0] >> 32))
+		return 0;
+	state = w->tmp[0];
+	if (!state || !read_ptr(w, state + l->py.thread_id) || w->tmp[0] != tp || !read_ptr(w, state + l->py.cframe))
+		return 0;
+	w->record = w->frame = w->tmp[0];
+	w->each = l->py.how == RT_PY_EACH;
+	if (l->py.how == RT_PY_SHIMS)
+		look_ahead(w);
+	return l->py.how != RT_PY_RECORDS || load_record(w, l);
+}
+
+// The group's last frame was taken: on to the next outer loop. w->frame is the frame before it.
+static RT_INLINE void next_group(struct RtLangWalk *w, struct RtLang *l)
+{
+	u64 had = w->record;
+
+	w->group = RT_GROUP_NONE;
+	if (l->py.how == RT_PY_EACH)
+		return;
+	if (l->py.how == RT_PY_SHIMS) {
+		look_ahead(w);
+		return;
+	}
+	w->record = w->next_record;
+	if (w->record <= had)
+		w->record = 0;
+	else
+		load_record(w, l);
+}
+
+// How far the frame in w->obj is in code.
+static RT_INLINE u64 position(struct RtLangWalk *w, struct RtLang *l, u64 code)
+{
+	u64 ip, first = code + l->py.code_first;
+
+	if (l->py.how == RT_PY_EACH) {
+		ip = rt_lang_half(w, l->py.frame_ip);
+		return ip >> 31 ? 0 : ip * l->py.ip_unit;
+	}
+	ip = rt_lang_word(w, l->py.frame_ip);
+	return ip - first < 1ULL << 32 ? ip - first : 0; // before its first instruction: as if there
+}
+
+RT_NOINLINE u64 rt_py_step(struct RtStackBuf *b, struct RtLang *l)
+{
+	struct RtLangWalk *w = &b->lang;
+	u64 at = w->frame, code, pos, ident;
+	u32 last;
+
+	if (w->group & RT_GROUP_AHEAD)
+		return ahead(b, l);
+	if (at & 7 || !at || rt_lang_read(w, at, l->py.frame_size))
+		return rt_lang_lost(b);
+	code = rt_lang_word(w, l->py.frame_code) & ~3ULL; // 3.14 has marks in the low bits
+	pos = position(w, l, code);
+	last = l->py.how == RT_PY_EACH || rt_lang_byte(w, l->py.frame_end) == l->py.end_value;
+	w->frame = rt_lang_word(w, l->py.frame_prev);
+	if (last && l->py.end_hidden) {
+		next_group(w, l);
+		return RT_STEP_NONE;
+	}
+	if (code & 7 || rt_lang_read(w, code, l->py.code_size) || w->obj[1] != l->code_type + w->bias)
+		return rt_lang_lost(b);
+	ident = rt_lang_word(w, l->py.code_name) ^ rt_lang_word(w, l->py.code_lines) << 20 ^ (u64)rt_lang_half(w, l->py.code_line) << 40;
+	if (last)
+		next_group(w, l);
+	return rt_lang_frame(b, code, ident, pos);
+}
+
+// ---- at first sight
+// A string object's text: its address in w->tmp[1], its bytes in tmp[2], the bytes of a character in tmp[3]. 0: it is no such object.
+static RT_NOINLINE u64 find_text(struct RtLangWalk *w, struct RtLang *l, u64 str)
+{
+	u64 ascii, width;
+
+	if (str & 7 || !str || rt_lang_read(w, str, 40))
+		return 0;
+	ascii = w->obj[4] >> 6 & 1;
+	width = ascii ? 1 : w->obj[4] >> 2 & 7;
+	if ((width != 1 && width != 2 && width != 4) || w->obj[2] >> 28)
+		return 0;
+	w->tmp[1] = str + (ascii ? l->py.str_ascii : l->py.str_other);
+	w->tmp[2] = w->obj[2] * width;
+	w->tmp[3] = ascii ? 0 : width;
+	return 1;
+}
+
+static RT_INLINE u64 copy_name(struct RtLangWalk *w, struct RtLang *l, u64 str)
+{
+	u64 n;
+
+	__builtin_memset(w->made.code.name, 0, sizeof(w->made.code.name));
+	if (!find_text(w, l, str))
+		return 0;
+	n = w->tmp[2];
+	RT_BOUND(n, RT_CODE_NAME);
+	w->made.code.name_len = n;
+	w->made.code.name_width = w->tmp[3];
+	return !bpf_probe_read_user(w->made.code.name, n, (void *)w->tmp[1]);
+}
+
+static RT_INLINE u64 copy_file(struct RtLangWalk *w, struct RtLang *l, u64 str)
+{
+	u64 n, at;
+
+	__builtin_memset(w->made.code.file, 0, sizeof(w->made.code.file));
+	if (!find_text(w, l, str))
+		return 0;
+	n = w->tmp[2];
+	at = w->tmp[1] + (n > RT_CODE_FILE ? n - RT_CODE_FILE : 0);
+	RT_BOUND(n, RT_CODE_FILE);
+	w->made.code.file_len = n;
+	w->made.code.file_width = w->tmp[3];
+	return !bpf_probe_read_user(w->made.code.file, n, (void *)at);
+}
+
+static RT_INLINE u64 copy_lines(struct RtLangWalk *w, u64 bytes)
+{
+	u64 n;
+
+	__builtin_memset(w->made.code.lines, 0, 16 * 8); // what the number is made of
+	w->made.code.nlines = 0;
+	if (bytes & 7 || !bytes || rt_lang_read(w, bytes, 24) || w->obj[2] >> 28)
+		return 0;
+	n = w->obj[2];
+	w->made.code.nlines = n;
+	RT_BOUND(n, RT_CODE_LINES);
+	return !bpf_probe_read_user(w->made.code.lines, n, (void *)(bytes + 32));
+}
+
+RT_NOINLINE u64 rt_py_copy(struct RtLangWalk *w, struct RtLang *l)
+{
+	u64 name, file, lines;
+
+	if (rt_lang_read(w, w->new_code, l->py.code_size))
+		return 0;
+	name = rt_lang_word(w, l->py.code_name);
+	file = rt_lang_word(w, l->py.code_file);
+	lines = rt_lang_word(w, l->py.code_lines);
+	w->made.code.first_line = rt_lang_half(w, l->py.code_line);
+	w->made.code.lines_kind = l->py.lines_kind;
+	return copy_name(w, l, name) && copy_file(w, l, file) && copy_lines(w, lines);
+}

@@ -1,0 +1,294 @@
+// walk_leave.h: leaving a frame: a part of unwind.bpf.c. Input: the state at a frame, and the rule that holds there; without one, the frame pointer and the
+// code's bytes. Output: the caller's state, or u->stop with its reason. Invariant: a stack is left upwards.
+#ifndef SONDE_RT_WALK_LEAVE_H
+#define SONDE_RT_WALK_LEAVE_H
+#include "bpfrt/walk_mem.h"
+#include "bpfrt/walk_rule.h"
+#include "bpfrt/stack_rt.h"
+
+RT_CONST(u32, rt_off_tp, 0); // task_struct.thread: the thread pointer of user space; from BTF, 0 when unknown
+
+#if defined(RT_ARM64) || defined(__aarch64__)
+#define STRIP(pc) ((pc) & ((1ULL << RT_UW_PC_BITS) - 1)) // pointer authentication code
+#else
+#define STRIP(pc) (pc)
+#endif
+
+// The caller's frame: its return address ra was found at `slot`, its stack pointer is sp. All registers the rule did not speak of are kept, caller-saved
+// ones too: assembly whose inner functions leave them alone has a CFA in one of them (OpenSSL's aesni_gcm_encrypt in rax).
+static RT_INLINE u64 enter(struct RtUw *u, u64 ra, u64 slot, u64 sp)
+{
+	ra = STRIP(ra);
+	u->pc = ra;
+	u->reg[RT_R_SP] = sp;
+	u->valid = (u->valid & ~RT_CALL_CLOBBERS) | 1u << RT_R_SP;
+	u->saved &= ~(1u << RT_R_SP);
+	u->is_ra = 1;
+	u->leaf = 0;
+	if (!ra)
+		return rt_uw_stop(u, RT_WHY_RA_ZERO);
+	u->ra_slot = slot;
+	if (ra >> RT_UW_PC_BITS)
+		return rt_uw_stop(u, RT_WHY_BAD_CFA);
+	return 0;
+}
+
+static RT_NOINLINE u64 enter_caller(struct RtUw *u, u64 ra, u64 slot, u64 sp)
+{
+	return enter(u, ra, slot, sp);
+}
+
+// The frame a signal interrupted: base is the address of the stack pointer in its struct sigcontext (arch/x86, arch/arm64
+// include/uapi/asm/sigcontext.h). Everything is known there, and pc is no return address.
+static RT_NOINLINE u64 enter_signal(struct RtUw *u, u64 base)
+{
+#if defined(RT_ARM64) || defined(__aarch64__)
+	for (u32 r = 0; r < 31; r++)
+		u->reg[r] = base - 31 * 8 + r * 8;
+	u->saved = 0x7fffffff;
+	u->valid = ~0u;
+#else
+	u64 at = base - 15 * 8;
+	RT_UNROLL
+	for (u32 r = 8; r < 16; r++)
+		u->reg[r] = at + (r - 8) * 8;
+	u->reg[5] = at + 64;  // rdi
+	u->reg[4] = at + 72;  // rsi
+	u->reg[6] = at + 80;  // rbp
+	u->reg[3] = at + 88;  // rbx
+	u->reg[1] = at + 96;  // rdx
+	u->reg[0] = at + 104; // rax
+	u->reg[2] = at + 112; // rcx
+	u->valid = 0xffff;
+	u->saved = 0xffff & ~(1u << RT_R_SP);
+#endif
+	if (bpf_probe_read_user(&u->tmp[0], 16, (void *)base))
+		return rt_uw_stop(u, RT_WHY_BAD_READ);
+	u->reg[RT_R_SP] = u->tmp[0];
+	u->pc = u->tmp[1];
+	u->is_ra = 0;
+	u->leaf = 1;
+	if (u->pc >> RT_UW_PC_BITS)
+		return rt_uw_stop(u, RT_WHY_BAD_CFA);
+	return 0;
+}
+
+#if !defined(RT_ARM64) && !defined(__aarch64__)
+// Code without unwind information that has no frame yet or any more, or is a signal trampoline: told by its bytes, as gdb does.
+// Returns 1 when it left the frame (or stopped).
+static RT_INLINE u64 leave_by_code(struct RtUw *u)
+{
+	u64 sp = u->reg[RT_R_SP];
+
+	if (u->entry) { // a probe has overwritten the code here, but it is known to be a function's first instruction
+		u->entry = 0;
+		if (!read8(u, sp))
+			return 0;
+		enter_caller(u, u->tmp[0], sp, sp + 8);
+		return 1;
+	}
+	// A look at the code costs a third of a frame: only for a leaf, or where a struct rt_sigframe may lie between here and the frame pointer
+	if (!u->leaf && u->reg[RT_R_FP] - sp < 160 && !(u->saved & 1u << RT_R_FP))
+		return 0;
+	if (bpf_probe_read_user(&u->tmp[0], 8, (void *)u->pc))
+		return 0;
+	u64 code = u->tmp[0];
+	if (code == 0x0f0000000fc0c748ULL) { // mov $15,%rax; syscall: rt_sigreturn. struct rt_sigframe, sp at the return address's successor
+		enter_signal(u, sp + 160);
+		return 1;
+	}
+	if (!u->leaf)
+		return 0;
+	if ((u32)code == 0xfa1e0ff3u) // endbr64
+		code = code >> 32;
+	if ((code & 0xff) == 0x55 || (code & 0xff) == 0xc3) { // push %rbp; ret
+		if (!read8(u, sp))
+			return 0;
+		if ((code & 0xff) == 0x55) // it may save rbp for another purpose, in the middle of a function
+			rt_uw_guess(u, RT_WHY_GUESS_FP);
+		enter_caller(u, u->tmp[0], sp, sp + 8);
+		return 1;
+	}
+	if ((code & 0xffffff) == 0xe58948 || (code & 0xffffff) == 0xec8b48) { // mov %rsp,%rbp after push %rbp
+		if (!read8(u, sp + 8))
+			return 0;
+		rt_uw_guess(u, RT_WHY_GUESS_FP);
+		u->reg[RT_R_FP] = sp;
+		u->saved |= 1u << RT_R_FP;
+		u->valid |= 1u << RT_R_FP;
+		enter_caller(u, u->tmp[0], sp + 8, sp + 16);
+		return 1;
+	}
+	return 0;
+}
+#endif
+
+// By frame pointer. The chain must rise; a zero is its agreed end (System V ABI: the outermost frame's frame pointer is 0).
+static RT_NOINLINE u64 leave_by_fp(struct RtUw *u)
+{
+#if !defined(RT_ARM64) && !defined(__aarch64__)
+	if (leave_by_code(u))
+		return u->stop;
+#endif
+	if (!reg_get(u, RT_R_FP))
+		return rt_uw_stop(u, RT_WHY_FP_END);
+	u64 fp = u->tmp[1];
+	if (!fp)
+		return rt_uw_stop(u, RT_WHY_FP_ZERO);
+	if (fp & 7 || fp < u->reg[RT_R_SP] || !read16(u, fp))
+		return rt_uw_stop(u, RT_WHY_FP_END);
+	rt_uw_guess(u, RT_WHY_GUESS_FP);
+	u->reg[RT_R_FP] = u->tmp[0];
+	u->valid = 1u << RT_R_FP;
+	u->saved = 0;
+#if defined(RT_ARM64) || defined(__aarch64__)
+	return enter_caller(u, u->tmp[1], fp + 16, fp + 16);
+#else
+	return enter_caller(u, u->tmp[1], fp + 8, fp + 16);
+#endif
+}
+
+// Where the caller finds the registers of a rule's slots. A function, reading everything from memory: after each slot the verifier has one state.
+static RT_INLINE void leave_slot(struct RtUw *u, struct RtUwRule *rule, u64 cfa, u64 fp, u32 s, u32 reg)
+{
+	volatile struct RtUwRule *r = rule;
+	volatile struct RtUw *v = u;
+
+	if (r->saved & 1u << s)
+		v->reg[reg] = (r->fprel & 1u << s ? fp : cfa) + r->slot[s];
+}
+
+static RT_NOINLINE u64 leave_slots(struct RtUw *u, struct RtUwRule *r, u64 cfa, u64 fp)
+{
+	static const u8 regs[RT_UW_SLOTS] = RT_SLOT_REGS;
+	u32 saved = RT_SLOT_BITS(r->saved), lost = rt_uw_lost(r);
+
+	u->saved |= saved;
+	u->valid = (u->valid | saved) & ~lost;
+	RT_UNROLL
+	for (u32 s = 0; s < RT_UW_SLOTS; s++)
+		leave_slot(u, r, cfa, fp, s, regs[s]);
+	return 0;
+}
+
+// The same where all are relative to the CFA and the frame pointer is seen to.
+static RT_INLINE u64 leave_slots_cfa(struct RtUw *u, struct RtUwRule *r, u64 cfa)
+{
+	static const u8 regs[RT_UW_SLOTS] = RT_SLOT_REGS;
+	u64 slots = r->saved, saved = RT_SLOT_BITS(slots & ~1u), lost = rt_uw_lost(r);
+
+	u->saved |= saved;
+	u->valid = (u->valid | saved) & ~lost;
+	RT_UNROLL
+	for (u32 s = 1; s < RT_UW_SLOTS; s++) {
+		if (slots & 1u << s)
+			u->reg[regs[s]] = cfa + r->slot[s];
+		asm volatile("" ::: "memory");
+	}
+	return 0;
+}
+
+// The usual rule: CFA = register + offset, return address at the CFA, the frame pointer often saved just below it.
+static RT_INLINE u64 leave_usual(struct RtUw *u, struct RtUwRule *r)
+{
+	u64 sp = u->reg[RT_R_SP], cfa = sp;
+
+	if (r->reg != RT_R_SP) {
+		if (!reg_get(u, r->reg))
+			return rt_uw_stop(u, RT_WHY_NO_RULE);
+		cfa = u->tmp[1];
+	}
+	cfa += r->off;
+	if (cfa < sp || (cfa == sp && !u->leaf)) // the stack is left upwards
+		return rt_uw_stop(u, RT_WHY_BAD_CFA);
+	u64 slot = cfa + r->ra, fp = cfa + r->slot[0];
+	if (!in_window(u, slot)) {
+		u64 from = r->saved & 1 && slot - fp <= RT_UW_WIN / 2 ? fp : slot;
+		if (!fill(u, from) || (!in_window(u, slot) && !fill(u, slot)))
+			return rt_uw_stop(u, RT_WHY_BAD_READ);
+	}
+	if (r->saved > 1 || r->lost)
+		leave_slots_cfa(u, r, cfa);
+	if (r->saved & 1) {
+		u->valid |= 1u << RT_R_FP;
+		if (in_window(u, fp)) {
+			u->reg[RT_R_FP] = window(u, fp);
+			u->saved &= ~(1u << RT_R_FP);
+		} else {
+			u->reg[RT_R_FP] = fp;
+			u->saved |= 1u << RT_R_FP;
+		}
+	}
+	return enter(u, window(u, slot), RT_R_SP == 7 ? slot : cfa, cfa);
+}
+
+// The CFA of RT_UW_DEPTH into u->tmp[0]; base is the register of the rule.
+static RT_INLINE u64 depth_cfa(struct RtUw *u, struct RtUwRule *r, u64 base)
+{
+	if (!read8(u, base + r->slot[0]))
+		return 0;
+	u64 depth = u->tmp[0];
+	if (!read8(u, base + r->off) || !read8(u, u->tmp[0] + 8))
+		return 0;
+	u->tmp[0] += r->off2 - depth;
+	return 1;
+}
+
+// Eight bytes that are not on the stack at hand.
+static RT_NOINLINE u64 read_far(struct RtUw *u, u64 addr)
+{
+	return !bpf_probe_read_user(&u->tmp[0], 8, (void *)addr);
+}
+
+// Where the other stack was left, into u->tmp[0]. A Go function that C called finds in its thread's own stack where that goes on, and there the place
+// that holds for the next one of them.
+static RT_NOINLINE u64 go_stack(struct RtUw *u, struct RtUwRule *r)
+{
+	u64 sp = u->go_sp;
+
+	if (!rt_off_tp || bpf_probe_read_kernel(&u->tmp[0], 8, (void *)(u->task + rt_off_tp)))
+		return 0;
+	if (!read_far(u, u->tmp[0] + r->off) || !read_far(u, u->tmp[0] + r->slot[RT_UW_GO_M]))
+		return 0;
+	bool own = !r->slot[RT_UW_GO_CURG];
+	if (!sp || !own) {
+		if (!read_far(u, u->tmp[0] + (own ? r->slot[RT_UW_GO_G0] : r->slot[RT_UW_GO_CURG])) || !u->tmp[0])
+			return 0;
+		if (!read_far(u, u->tmp[0] + r->slot[RT_UW_GO_SP]) || !u->tmp[0])
+			return 0;
+		sp = u->tmp[0];
+	}
+	if (own) {
+		if (!read_far(u, sp))
+			return 0;
+		u->go_sp = u->tmp[0];
+	}
+	u->tmp[0] = sp;
+	return 1;
+}
+
+static RT_INLINE u64 other_cfa(struct RtUw *u, struct RtUwRule *r)
+{
+	if (r->kind == RT_UW_DEPTH)
+		return depth_cfa(u, r, u->tmp[1]);
+	if (!go_stack(u, r))
+		return 0;
+	u->tmp[0] += r->off2;
+	return 1;
+}
+
+static RT_INLINE void near8(struct RtUw *u, struct RtUwRule *r, u64 slot, u64 cfa)
+{
+}
+
+// By any other rule that has a CFA.
+static RT_INLINE u64 leave_by_rule(struct RtUw *u, struct RtUwRule *r)
+{
+	leave_rule(u, r, (struct Leave){reg_get, read8, other_cfa, near8, leave_slots, enter_caller, enter_signal, 8});
+	if (!u->stop && r->ra_kind == RT_UW_RA_EXACT) {
+		u->is_ra = 0;
+		u->leaf = 1;
+	}
+	return u->stop;
+}
+#endif

@@ -1,0 +1,78 @@
+// walk_mem.h: memory and registers of the thread whose stack is walked: a part of unwind.bpf.c, and with RT_UW_TASK of utask.bpf.c, which reads another
+// thread's memory in place of the current one's. Input: addresses and register numbers nobody vouches for. Output: words, or 0 where there is none.
+#ifndef SONDE_RT_WALK_MEM_H
+#define SONDE_RT_WALK_MEM_H
+#include "bpfrt/rt.h"
+#include "bpfrt/stack.h"
+
+// Results go through u->tmp: the verifier then has one state to follow.
+// The stack is read in pieces of up to RT_UW_WIN bytes that end with their page: one call of the kernel serves several frames.
+static RT_NOINLINE u64 fill(struct RtUw *u, u64 addr)
+{
+	u64 n = RT_UW_PAGE - (addr & (RT_UW_PAGE - 1));
+
+	if (n < 8)
+		n = 8;
+	RT_BOUND(n, RT_UW_WIN);
+	u->win_at = addr;
+	u->win_n = 0;
+	if (bpf_probe_read_user(u->win, n, (void *)addr))
+		return 0;
+	u->win_n = n - 7;
+	return 1;
+}
+
+// Are the 8 bytes at addr in the window?
+static RT_INLINE bool in_window(struct RtUw *u, u64 addr)
+{
+	u64 off = addr - u->win_at;
+	return off < u->win_n && !(off & 7);
+}
+
+static RT_INLINE u64 window(struct RtUw *u, u64 addr)
+{
+	u64 i = (addr - u->win_at) >> 3 & (RT_UW_WIN / 8 - 1);
+	RT_BARRIER(i);
+	return u->win[i];
+}
+
+// The 8 bytes at addr of the stack, into u->tmp[0].
+static RT_NOINLINE u64 read8(struct RtUw *u, u64 addr)
+{
+	if (!in_window(u, addr) && !fill(u, addr))
+		return 0;
+	u->tmp[0] = window(u, addr);
+	return 1;
+}
+
+// The 16 bytes at addr, into u->tmp[0] and [1].
+static RT_INLINE u64 read16(struct RtUw *u, u64 addr)
+{
+	if (!read8(u, addr))
+		return 0;
+	u64 first = u->tmp[0];
+	if (!read8(u, addr + 8)) // may be another piece
+		return 0;
+	u->tmp[1] = u->tmp[0];
+	u->tmp[0] = first;
+	return 1;
+}
+
+// Register r into u->tmp[1], from where an inner frame saved it if need be. 0: not known.
+static RT_NOINLINE u64 reg_get(struct RtUw *u, u32 r)
+{
+	r &= RT_NREGS - 1;
+	u32 bit = 1u << r;
+	if (!(u->valid & bit))
+		return 0;
+	if (u->saved & bit) {
+		if (bpf_probe_read_user(&u->reg[r], 8, (void *)u->reg[r])) {
+			u->valid &= ~bit;
+			return 0;
+		}
+		u->saved &= ~bit;
+	}
+	u->tmp[1] = u->reg[r];
+	return 1;
+}
+#endif

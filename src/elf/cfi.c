@@ -1,0 +1,223 @@
+// Finds unwind information in an ELF file. Input: a file (or an image) nobody vouches for. Output: copies of .eh_frame, .eh_frame_hdr and
+// .debug_frame (decompressed), and the executable segments. Invariant: sizes are bounded before memory is taken. A struct ElfFile of its own: it runs
+// in a thread beside the symbol code, and reads only the few pages it needs.
+#include <dwarf.h>
+#include <elf.h>
+#include <errno.h>
+#include <sys/stat.h>
+#include <zlib.h>
+#include "elf/internal.h"
+
+#define MAX_SECTION (256ull << 20)
+
+static u8 *load(const struct ElfFile *f, u64 off, u64 n)
+{
+	return n ? elffile_load(f, off, n, MAX_SECTION) : NULL;
+}
+
+static u8 *inflate_all(const u8 *in, u64 n, u64 size)
+{
+	if (!size || size > MAX_SECTION)
+		return NULL;
+	u8 *out = xmalloc(size);
+	uLongf got = size;
+	if (uncompress(out, &got, in, n) == Z_OK && got == size)
+		return out;
+	free(out);
+	return NULL;
+}
+
+// Type, bytes of the header, bytes unpacked.
+static bool read_chdr(const u8 *raw, u64 n, bool is32, u32 *type, u64 *head, u64 *size)
+{
+	Elf32_Chdr c;
+	Elf64_Chdr w;
+	*head = is32 ? sizeof(c) : sizeof(w);
+	if (n <= *head)
+		return false;
+	if (is32) {
+		memcpy(&c, raw, sizeof(c));
+		*type = c.ch_type, *size = c.ch_size;
+	} else {
+		memcpy(&w, raw, sizeof(w));
+		*type = w.ch_type, *size = w.ch_size;
+	}
+	return true;
+}
+
+static void load_section(const struct ElfFile *f, const struct ElfSec *h, struct CfiSec *out)
+{
+	if (out->data || h->type == SHT_NOBITS)
+		return;
+	u8 *raw = load(f, h->off, h->size);
+	u64 head, size;
+	u32 type;
+	if (!raw)
+		return;
+	*out = (struct CfiSec){raw, h->size, h->addr};
+	if (!(h->flags & SHF_COMPRESSED))
+		return;
+	out->data = NULL;
+	if (read_chdr(raw, h->size, !f->is64, &type, &head, &size)) {
+		if (type == ELFCOMPRESS_ZLIB)
+			out->data = inflate_all(raw + head, h->size - head, size);
+		out->size = size;
+	}
+	free(raw);
+}
+
+static void read_sections(struct ElfCfi *out)
+{
+	struct ElfFile *f = &out->file;
+	err_free(elffile_headers(f));
+	out->is_go = elffile_is_go(f);
+	for (u32 i = 1; f->shstr && i < f->nsecs; i++) {
+		const struct ElfSec *s = &f->secs[i];
+		const char *name = elffile_section_name(f, s);
+		if (!strcmp(name, ".eh_frame") && (s->flags & SHF_ALLOC))
+			load_section(f, s, &out->eh_frame);
+		else if (!strcmp(name, ".eh_frame_hdr"))
+			load_section(f, s, &out->eh_frame_hdr);
+		else if (!strcmp(name, ".debug_frame"))
+			load_section(f, s, &out->debug_frame);
+	}
+}
+
+// No section headers: the program header names .eh_frame_hdr, that points to .eh_frame, which ends in a terminator or with its segment.
+static void read_by_hdr(const struct ElfFile *f, const struct ElfSeg *hdr, struct ElfCfi *out)
+{
+	u8 *h = load(f, hdr->off, hdr->filesz);
+	s32 rel;
+	if (!h)
+		return;
+	out->eh_frame_hdr = (struct CfiSec){h, hdr->filesz, hdr->vaddr};
+	if (hdr->filesz < 8 || h[0] != 1 || h[1] != (DW_EH_PE_pcrel | DW_EH_PE_sdata4)) // what every linker writes
+		return;
+	memcpy(&rel, h + 4, 4);
+	u64 at = hdr->vaddr + 4 + (u64)(s64)rel;
+	if (out->machine == EM_386)
+		at = (u32)at;
+	for (u32 i = 0; i < f->nsegs; i++) {
+		const struct ElfSeg *s = &f->segs[i];
+		if (s->type != PT_LOAD || at < s->vaddr || at - s->vaddr >= s->filesz)
+			continue;
+		u64 skip = at - s->vaddr, len = s->filesz - skip;
+		out->eh_frame = (struct CfiSec){load(f, s->off + skip, len), len, at};
+		return;
+	}
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct CfiSeg *x = a, *y = b;
+	return x->off < y->off ? -1 : x->off > y->off;
+}
+
+static struct err *check_machine(const struct ElfFile *f)
+{
+	if (!f->is64 && f->machine == EM_X86_64)
+		return err_new("code of the x32 ABI, which is not unwound");
+	if (f->is64 ? f->machine != EM_X86_64 && f->machine != EM_AARCH64 : f->machine != EM_386)
+		return err_new("code of another machine (%u)", f->machine);
+	return f->nsegs ? NULL : err_new("no program headers");
+}
+
+static struct err *read_elf(int fd, const u8 *mem, u64 size, struct ElfCfi *out)
+{
+	*out = (struct ElfCfi){0};
+	struct ElfFile *f = &out->file;
+	struct err *e = elffile_open(f, fd, mem, size);
+	if (e)
+		return e;
+	if ((e = check_machine(f))) {
+		elffile_close(f);
+		return e;
+	}
+	out->machine = f->machine;
+	out->entry = f->entry;
+	const struct ElfSeg *hdr = NULL;
+	for (u32 i = 0; i < f->nsegs; i++) {
+		const struct ElfSeg *p = &f->segs[i];
+		if (p->type == PT_GNU_EH_FRAME)
+			hdr = p;
+		if (p->type != PT_LOAD || !(p->flags & PF_X) || p->off >= size || p->vaddr + p->filesz < p->vaddr)
+			continue;
+		struct CfiSeg seg = {p->vaddr, MIN(p->filesz, size - p->off), p->off};
+		vec_push(&out->segs, seg);
+	}
+	if (out->segs.n)
+		qsort(out->segs.p, out->segs.n, sizeof(*out->segs.p), by_offset);
+	read_sections(out);
+	if (!out->eh_frame.data && hdr) {
+		free(out->eh_frame_hdr.data);
+		out->eh_frame_hdr = (struct CfiSec){0};
+		read_by_hdr(f, hdr, out);
+	}
+	return NULL;
+}
+
+struct err *elfcfi_read(int fd, struct ElfCfi *out)
+{
+	struct stat st;
+	*out = (struct ElfCfi){0};
+	if (fstat(fd, &st))
+		return err_errno(errno, "cannot read the file's size");
+	return read_elf(fd, NULL, (u64)st.st_size, out);
+}
+
+struct err *elfcfi_read_mem(const u8 *p, u64 n, struct ElfCfi *out)
+{
+	return read_elf(-1, p, n, out);
+}
+
+bool elfcfi_code(const struct ElfCfi *e, const struct CfiSeg *seg, u64 vaddr, u8 *dst, u64 n)
+{
+	u64 skip = vaddr - seg->vaddr;
+	return vaddr >= seg->vaddr && skip <= seg->size && n <= seg->size - skip && elffile_read(&e->file, seg->off + skip, dst, n);
+}
+
+struct Starts {
+	AddrList *out;
+	char *names; // NULL: none
+	u64 size;
+};
+
+// gcc's and clang's name for the part of a function that is seldom run: it is entered by jumps, with the function's stack.
+static bool is_cold_part(const struct Starts *s, u32 at)
+{
+	const char *dot = s->names && at < s->size ? strstr(s->names + at, ".cold") : NULL;
+	return dot && (!dot[5] || dot[5] == '.');
+}
+
+static bool add_start(void *arg, const struct ElfSymbol *y)
+{
+	struct Starts *s = arg;
+	if (y->type == STT_FUNC && y->addr && !is_cold_part(s, y->name))
+		vec_push(s->out, y->addr);
+	return true;
+}
+
+void elfcfi_starts(const struct ElfCfi *e, AddrList *out)
+{
+	static const u32 types[] = {SHT_SYMTAB, SHT_DYNSYM};
+	const struct ElfFile *f = &e->file;
+	for (u32 k = 0; k < ARRAY_LEN(types); k++)
+		for (u32 i = 1; i < f->nsecs; i++) {
+			const struct ElfSec *tab = &f->secs[i], *str = tab->link < f->nsecs ? &f->secs[tab->link] : NULL;
+			if (tab->type != types[k])
+				continue;
+			struct Starts s = {out, str ? (char *)load(f, str->off, str->size) : NULL, str ? str->size : 0};
+			err_free(elffile_symbols(f, tab, add_start, &s)); // what was read before an error is used
+			free(s.names);
+		}
+}
+
+void elfcfi_deinit(struct ElfCfi *e)
+{
+	vec_deinit(&e->segs);
+	elffile_close(&e->file);
+	free(e->eh_frame.data);
+	free(e->eh_frame_hdr.data);
+	free(e->debug_frame.data);
+	*e = (struct ElfCfi){0};
+}

@@ -1,0 +1,102 @@
+// elf: what an ELF file says, for sym/ (names) and unwind/ (rows). Input: files and images nobody vouches for. Every count, offset and size is checked
+// before memory is taken. Bytes come by pread from a borrowed fd or from memory, never by mmap: a file that its owner truncates while it is mapped would
+// kill us with SIGBUS. No locks: a struct ElfFile is one thread's, or its owner's lock guards it.
+#ifndef SONDE_ELF_H
+#define SONDE_ELF_H
+#include "base/base.h"
+
+// ---- file.c: headers, sections, notes
+struct ElfSec {
+	u64 addr, off, size, flags, entsize;
+	u32 name, type, link, info;
+};
+struct ElfSeg {
+	u64 vaddr, off, filesz, memsz;
+	u32 type, flags;
+};
+struct ElfFile {
+	int fd;	       // borrowed; -1: mem
+	const u8 *mem; // borrowed
+	u64 size;
+	bool is64;
+	u16 type, machine;
+	u64 entry;
+	struct ElfSeg *segs;
+	u32 nsegs;
+	struct ElfSec *secs; // after elffile_sections
+	u32 nsecs;
+	char *shstr;
+	u64 shstr_len;
+	bool secs_read;
+	u64 shoff;
+	u32 shnum, shentsize, shstrndx;
+};
+struct err *elffile_open(struct ElfFile *f, int fd, const u8 *mem, u64 size);
+struct err *elffile_headers(struct ElfFile *f);	 // reads section headers once; none is no error
+struct err *elffile_sections(struct ElfFile *f); // the same, or what PT_DYNAMIC tells of a file without them
+void elffile_close(struct ElfFile *f);
+bool elffile_read(const struct ElfFile *f, u64 off, void *buf, u64 len);
+// len bytes at off and a NUL after them, malloced; NULL when outside the file, over max or unreadable
+void *elffile_load(const struct ElfFile *f, u64 off, u64 len, u64 max);
+// reads up to len bytes, fewer at the end of the file; returns how many
+size_t elffile_read_some(const struct ElfFile *f, u64 off, void *buf, size_t len);
+const struct ElfSec *elffile_section(struct ElfFile *f, const char *name); // NULL if none; needs elffile_sections
+const char *elffile_section_name(const struct ElfFile *f, const struct ElfSec *s);
+bool elffile_vaddr_to_off(const struct ElfFile *f, u64 vaddr, u64 *off);
+bool elffile_off_to_vaddr(const struct ElfFile *f, u64 off, u64 *vaddr);
+u32 elf_notes_build_id(const u8 *p, size_t n, u8 out[20]); // in notes; 0 none
+u32 elffile_build_id(const struct ElfFile *f, u8 out[20]); // from PT_NOTE, else note sections if read; 0 none
+// Notes in a buffer: fn(arg, type, name, name length, desc, desc length) for each whole note; stops when fn returns false.
+typedef bool (*ElfNoteFn)(void *arg, u32 type, const char *name, u32 namesz, const u8 *desc, u32 descsz);
+void elf_notes_each(const u8 *p, size_t n, u32 align, ElfNoteFn fn, void *arg);
+
+// ---- go.c
+bool elffile_is_go(struct ElfFile *f);		 // reads section headers; a C program with a library of Go inside, too
+bool elffile_go_in_registers(struct ElfFile *f); // Go since 1.18: arguments and results are in registers. False: before, or not known
+
+// ---- symtab.c: one symbol table being read: fn gets each symbol that has a section (SHN_ABS and the like too); false stops.
+struct ElfSymbol {
+	u64 addr, size;
+	u32 name;
+	u8 type, bind;
+	u16 shndx;
+	bool plain; // has a name, and a section of the file
+	u32 index;
+};
+struct err *elffile_symbols(const struct ElfFile *f, const struct ElfSec *tab, bool (*fn)(void *, const struct ElfSymbol *), void *arg);
+
+// ---- dynamic.c: PT_DYNAMIC
+// The libraries the file was linked with (DT_NEEDED), as their names are written in it.
+#define ELF_NEEDED_MAX 1024
+struct ElfNeeded {
+	char *text; // owned: free(); NULL none
+	const char *names[ELF_NEEDED_MAX]; // in it
+	const char *runpath; // in it: directories to look in first (DT_RUNPATH, DT_RPATH), by colons; NULL: none
+	u32 n;
+};
+void elffile_needed(const struct ElfFile *f, struct ElfNeeded *out);
+
+// ---- cfi.c: the parts of an ELF file that hold unwind information, copied into memory (the file may change under us)
+struct CfiSeg { // executable PT_LOAD
+	u64 vaddr, size, off; // bytes of the file
+};
+struct CfiSec {
+	u8 *data; // owned; NULL none
+	u64 size, vaddr;
+};
+struct ElfCfi {
+	struct ElfFile file; // for elfcfi_code and elfcfi_starts, which are to be called while its fd is open
+	u64 entry;
+	bool is_go; // its functions keep frame pointers
+	u16 machine; // EM_X86_64, EM_386, EM_AARCH64
+	VEC(struct CfiSeg) segs; // by file offset
+	struct CfiSec eh_frame, eh_frame_hdr, debug_frame;
+};
+// NULL and no sections for a well-formed file without unwind information; an error for what is no ELF file of such a machine.
+struct err *elfcfi_read(int fd, struct ElfCfi *out);		      // of a file; fd is borrowed
+struct err *elfcfi_read_mem(const u8 *p, u64 n, struct ElfCfi *out); // of an image in memory, borrowed until the table is built
+bool elfcfi_code(const struct ElfCfi *e, const struct CfiSeg *seg, u64 vaddr, u8 *dst, u64 n); // n bytes of the segment
+typedef VEC(u64) AddrList;
+void elfcfi_starts(const struct ElfCfi *e, AddrList *out); // functions that its symbols name
+void elfcfi_deinit(struct ElfCfi *e);
+#endif

@@ -1,0 +1,42 @@
+// Is a file a Go program, and of which form? Input: section headers and notes. Output: what decides how its functions may be probed.
+// Format of .go.buildinfo: Go's debug/buildinfo/buildinfo.go; of the note: cmd/internal/buildid (name "Go", type 4).
+#include <elf.h>
+#include "elf/internal.h"
+
+#define GO_BUILD_ID 4
+#define MAX_NOTES (64u << 10)
+
+static bool go_note(void *arg, u32 type, const char *name, u32 namesz, const u8 *desc, u32 descsz)
+{
+	bool *yes = arg;
+	*yes |= type == GO_BUILD_ID && namesz == 4 && !memcmp(name, "Go\0", 4);
+	return !*yes;
+}
+
+bool elffile_is_go(struct ElfFile *f)
+{
+	bool yes = false;
+	err_free(elffile_headers(f));
+	for (u32 i = 1; !yes && f->shstr && i < f->nsecs; i++) {
+		const char *name = elffile_section_name(f, &f->secs[i]);
+		yes = !strcmp(name, ".gopclntab") || !strcmp(name, ".data.rel.ro.gopclntab") || !strcmp(name, ".go.buildinfo") || !strcmp(name, ".note.go.buildid");
+	}
+	for (u32 i = 0; !yes && i < f->nsegs; i++) { // no section headers
+		u64 size = MIN(f->segs[i].filesz, MAX_NOTES);
+		u8 *p = f->segs[i].type == PT_NOTE ? elffile_load(f, f->segs[i].off, size, size) : NULL;
+		if (p)
+			elf_notes_each(p, size, 4, go_note, &yes);
+		free(p);
+	}
+	return yes;
+}
+
+// Flag 2: the version follows as a text, as every Go since 1.18 writes it. Before, two pointers.
+bool elffile_go_in_registers(struct ElfFile *f)
+{
+	err_free(elffile_headers(f));
+	const struct ElfSec *s = elffile_section(f, ".go.buildinfo");
+	u8 head[16];
+	return s && s->type != SHT_NOBITS && s->size >= sizeof(head) && elffile_read(f, s->off, head, sizeof(head)) && !memcmp(head, "\xff Go buildinf:", 14) &&
+	       (head[15] & 2);
+}

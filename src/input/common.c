@@ -1,0 +1,36 @@
+// What the readers share: lines, samples, what is left out. See internal.h.
+#include "input/internal.h"
+
+bool next_line(const char **p, const char *end, struct Line *line)
+{
+	if (*p >= end)
+		return false;
+	const char *nl = memchr(*p, '\n', (size_t)(end - *p)), *stop = nl ? nl : end;
+	*line = (struct Line){*p, (size_t)(stop - *p)};
+	if (line->n && line->p[line->n - 1] == '\r')
+		line->n--;
+	*p = nl ? nl + 1 : end;
+	return true;
+}
+
+void input_skip(struct Input *in, u64 number, const char *why)
+{
+	if (!in->skipped++) {
+		in->first_skipped = number;
+		in->why = why;
+	}
+}
+
+void input_add(struct Input *in, struct InputStack *st, struct StackSample s)
+{
+	u32 n = (u32)st->frames.n;
+	struct Frame *f = arena_new_n(&in->arena, struct Frame, n ? n : 1);
+	for (u32 i = 0; i < n; i++)
+		f[i] = st->frames.p[n - 1 - i];
+	while (s.nkern < n && f[s.nkern].kernel)
+		s.nkern++;
+	s.kern = f;
+	s.user = f + s.nkern;
+	s.nuser = n - s.nkern;
+	vec_push(&in->samples, s);
+}

@@ -1,0 +1,116 @@
+// Folded stacks: a line is PROCESS;FRAME;...;FRAME COUNT, root first, as sonde, bcc's tools (-f) and FlameGraph's stackcollapse programs write it.
+// Marks on names: _[k] kernel, _[i] inlined, _[j] made at run time. An element "-" or "--" lies between user and kernel frames (bcc's -d).
+// In: lines. Out: samples. Invariant: what is not such a line is counted, not guessed.
+#include "input/internal.h"
+
+#define NAME_MAX_BYTES (1 << 20)
+
+// The count after the last blank; 0: there is none.
+static size_t split_count(const struct Line *l, u64 *count)
+{
+	size_t i = l->n, digits = 0;
+	char num[24];
+	while (i && l->p[i - 1] >= '0' && l->p[i - 1] <= '9')
+		i--, digits++;
+	if (!digits || digits >= sizeof(num) || !i || (l->p[i - 1] != ' ' && l->p[i - 1] != '\t'))
+		return 0;
+	size_t zeros = 0; // not octal
+	while (zeros + 1 < digits && l->p[i + zeros] == '0')
+		zeros++;
+	memcpy(num, l->p + i + zeros, digits - zeros);
+	num[digits - zeros] = 0;
+	if (!parse_u64(num, count))
+		return 0;
+	while (i && (l->p[i - 1] == ' ' || l->p[i - 1] == '\t'))
+		i--;
+	return i;
+}
+
+static bool ends_in(const char *s, size_t n, const char *mark)
+{
+	size_t k = strlen(mark);
+	return n > k && !memcmp(s + n - k, mark, k);
+}
+
+struct Folded {
+	struct Input *in;
+	struct Map names; // one copy of each
+	struct InputStack st;
+	bool delim, annotate; // seen
+};
+
+static const char *keep(struct Folded *fo, const char *s, size_t n)
+{
+	char *copy = arena_strndup(&fo->in->arena, s, MIN(n, (size_t)NAME_MAX_BYTES));
+	const char *have = map_get(&fo->names, copy);
+	if (!have)
+		map_put(&fo->names, copy, copy);
+	return have ? have : copy;
+}
+
+static void add_frame(struct Folded *fo, const char *s, size_t n, bool *kernel)
+{
+	struct Frame f = {.kernel = *kernel};
+	if ((n == 1 && *s == '-') || (n == 2 && !memcmp(s, "--", 2))) {
+		*kernel = fo->delim = true;
+		return;
+	}
+	if (ends_in(s, n, "_[k]"))
+		f.kernel = fo->annotate = true, n -= 4;
+	else if (ends_in(s, n, "_[i]"))
+		f.inlined = true, n -= 4;
+	else if (ends_in(s, n, "_[j]"))
+		n -= 4;
+	f.sym = keep(fo, s, n);
+	vec_push(&fo->st.frames, f);
+}
+
+static void add_line(struct Folded *fo, const struct InputWish *wish, const char *s, size_t n, u64 count)
+{
+	struct StackSample sample = {.value = count};
+	sample.part[0] = count;
+	bool kernel = false, first = !wish->no_process;
+	fo->st.frames.n = 0;
+	for (const char *end = s + n, *p = s; p <= end;) {
+		const char *stop = memchr(p, ';', (size_t)(end - p));
+		stop = stop ? stop : end;
+		if (first)
+			sample.comm = keep(fo, p, (size_t)(stop - p));
+		else if (stop > p)
+			add_frame(fo, p, (size_t)(stop - p), &kernel);
+		first = false;
+		p = stop + 1;
+	}
+	input_add(fo->in, &fo->st, sample);
+}
+
+static bool is_folded(const char *data, size_t n)
+{
+	return !memchr(data, 0, MIN(n, (size_t)4096)); // text; lines that are none will be counted
+}
+
+static struct err *read_folded(struct Input *in, const struct InputWish *wish, const char *data, size_t n)
+{
+	struct Folded fo = {.in = in};
+	struct Line l;
+	u64 number = 0, count;
+	for (const char *p = data, *end = data + n; next_line(&p, end, &l);) {
+		number++;
+		if (!l.n || *l.p == '#')
+			continue;
+		size_t len = split_count(&l, &count);
+		if (len)
+			add_line(&fo, wish, l.p, len, count);
+		else
+			input_skip(in, number, "does not end in a count");
+	}
+	if (wish->unit)
+		in->prof.unit = arena_strdup(&in->arena, wish->unit);
+	in->prof.delim = fo.delim;
+	in->prof.annotate = fo.annotate;
+	map_deinit(&fo.names);
+	vec_deinit(&fo.st.frames);
+	return NULL;
+}
+
+const struct Format format_folded = {"folded stacks", "lines", is_folded, read_folded};

@@ -1,0 +1,77 @@
+// Reads a file, tells its format. See input.h.
+#include "input/internal.h"
+#include <errno.h>
+#include <zlib.h>
+
+#define MAX_BYTES ((size_t)2 << 30) // gunzipped
+
+static const struct Format *const formats[] = {&format_pprof, &format_perf, &format_folded}; // folded text last: it has no beginning of its own
+
+static struct err *gunzip(const char *data, size_t n, struct Str *out)
+{
+	char buf[65536];
+	z_stream z = {0};
+	int r = Z_OK;
+	if (inflateInit2(&z, 15 + 16 /* gzip */) != Z_OK)
+		return err_new("zlib cannot start");
+	for (size_t given = 0; r == Z_OK && out->n < MAX_BYTES;) {
+		if (!z.avail_in) {
+			z.next_in = (u8 *)data + given;
+			z.avail_in = (uInt)MIN(n - given, (size_t)1 << 30);
+			given += z.avail_in;
+		}
+		z.next_out = (u8 *)buf;
+		z.avail_out = sizeof(buf);
+		r = inflate(&z, Z_NO_FLUSH);
+		str_addn(out, buf, sizeof(buf) - z.avail_out);
+	}
+	inflateEnd(&z);
+	return r == Z_STREAM_END ? NULL : out->n >= MAX_BYTES ? err_new("it holds more than %zu bytes", MAX_BYTES) : err_new("its gzip data are damaged or cut short");
+}
+
+static struct err *parse_plain(struct Input *in, const struct InputWish *wish, const char *data, size_t n)
+{
+	for (size_t i = 0; i < ARRAY_LEN(formats); i++) {
+		if (!formats[i]->is(data, n))
+			continue;
+		in->format = formats[i]->name;
+		in->units = formats[i]->units;
+		struct err *e = formats[i]->read(in, wish, data, n);
+		in->prof.samples = in->samples.p;
+		in->prof.n = (u32)in->samples.n;
+		if (!e && in->skipped && !in->samples.n)
+			e = err_new("none of its %s is a stack: the first, %llu, %s", in->units, (unsigned long long)in->first_skipped, in->why);
+		return e;
+	}
+	return err_new("it is neither pprof, folded stacks nor the text of perf script");
+}
+
+struct err *input_parse(struct Input *in, const struct InputWish *wish, const char *data, size_t n)
+{
+	struct Str plain = {0};
+	struct err *e = NULL;
+	in->prof.unit = "samples";
+	bool zipped = n > 2 && (u8)data[0] == 0x1f && (u8)data[1] == 0x8b; // RFC 1952, 2.3.1
+	if (zipped)
+		e = gunzip(data, n, &plain);
+	if (!e)
+		e = zipped ? parse_plain(in, wish, str_text(&plain), plain.n) : parse_plain(in, wish, data, n);
+	str_deinit(&plain);
+	return e;
+}
+
+struct err *input_load(struct Input *in, const struct InputWish *wish, const char *path)
+{
+	struct Str s = {0};
+	struct err *e = read_file(strcmp(path, "-") ? path : "/dev/stdin", &s, MAX_BYTES);
+	if (!e)
+		e = input_parse(in, wish, str_text(&s), s.n);
+	str_deinit(&s);
+	return e ? err_wrap(e, "cannot read %s", strcmp(path, "-") ? path : "standard input") : NULL;
+}
+
+void input_deinit(struct Input *in)
+{
+	vec_deinit(&in->samples);
+	arena_deinit(&in->arena);
+}

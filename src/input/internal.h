@@ -1,0 +1,26 @@
+// Shared by the readers.
+#ifndef SONDE_INPUT_INTERNAL_H
+#define SONDE_INPUT_INTERNAL_H
+#include "input/input.h"
+
+struct Format {
+	const char *name, *units; // of it: "lines", "samples"
+	bool (*is)(const char *data, size_t n); // by its beginning
+	struct err *(*read)(struct Input *in, const struct InputWish *wish, const char *data, size_t n);
+};
+extern const struct Format format_pprof, format_perf, format_folded;
+
+struct Line {
+	const char *p;
+	size_t n; // without its end
+};
+bool next_line(const char **p, const char *end, struct Line *line); // false: no more
+void input_skip(struct Input *in, u64 number, const char *why);
+
+// A stack whose frames are found root first, each with its kind.
+struct InputStack {
+	VEC(struct Frame) frames;
+};
+// Adds a sample of them: those of the kernel at the leaf's end are its kernel stack. Frames are copied.
+void input_add(struct Input *in, struct InputStack *st, struct StackSample s);
+#endif

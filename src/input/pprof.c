@@ -1,0 +1,480 @@
+// pprof: the Profile message (https://github.com/google/pprof/blob/main/proto/profile.proto) that sonde, Go and many others write.
+// In: the message's bytes. Out: samples of one of its types of values. Invariant: an id or an index that the file does not define is an empty name, never
+// a place outside; memory is bounded by MAX_FRAMES and MAX_LABELS, which a small file could ask for many times over.
+#include "input/internal.h"
+#include "out/pprof.h"
+
+#define MAX_FRAMES (8u << 20) // in all samples
+#define MAX_LABELS (8u << 20)
+
+// ---- protocol buffers (protobuf.dev, encoding)
+
+struct Pb {
+	const u8 *p, *end;
+	bool bad;
+};
+struct Field {
+	u32 number, wire;
+	u64 v;	       // wire 0, 1, 5
+	struct Pb sub; // wire 2
+};
+enum { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
+
+static u64 varint(struct Pb *b)
+{
+	u64 v = 0;
+	for (u32 shift = 0; shift < 70; shift += 7) {
+		if (b->p >= b->end)
+			break;
+		u8 c = *b->p++;
+		v |= shift < 64 ? (u64)(c & 0x7f) << shift : 0;
+		if (!(c & 0x80))
+			return v;
+	}
+	b->bad = true;
+	return 0;
+}
+
+static u64 fixed(struct Pb *b, size_t n)
+{
+	u64 v = 0;
+	if ((size_t)(b->end - b->p) < n) {
+		b->bad = true;
+		return 0;
+	}
+	for (size_t i = 0; i < n; i++)
+		v |= (u64)b->p[i] << (8 * i);
+	b->p += n;
+	return v;
+}
+
+// The next field; false at the end, or when the rest is no field.
+static bool field(struct Pb *b, struct Field *f)
+{
+	if (b->bad || b->p >= b->end)
+		return false;
+	u64 tag = varint(b);
+	*f = (struct Field){.number = (u32)(tag >> 3), .wire = tag & 7};
+	switch (f->wire) {
+	case WIRE_VARINT:
+		f->v = varint(b);
+		break;
+	case WIRE_64:
+		f->v = fixed(b, 8);
+		break;
+	case WIRE_32:
+		f->v = fixed(b, 4);
+		break;
+	case WIRE_BYTES:
+		f->v = varint(b);
+		if (f->v > (u64)(b->end - b->p))
+			b->bad = true;
+		else {
+			f->sub = (struct Pb){b->p, b->p + f->v};
+			b->p += f->v;
+		}
+		break;
+	default:
+		b->bad = true;
+	}
+	return !b->bad && f->number;
+}
+
+// Numbers of a repeated field: packed, or one by one.
+typedef VEC(u64) Numbers;
+static void add_numbers(Numbers *to, const struct Field *f)
+{
+	if (f->wire != WIRE_BYTES)
+		vec_push(to, f->v);
+	for (struct Pb b = f->sub; b.p < b.end && !b.bad;) {
+		u64 v = varint(&b);
+		if (!b.bad)
+			vec_push(to, v);
+	}
+}
+
+// ---- what the file defines
+
+struct Function {
+	u64 id, name, system, file;
+};
+struct Mapping {
+	u64 id, file;
+};
+struct Location {
+	u64 id, mapping, addr;
+	u32 first, n; // of lines
+};
+struct CodeLine {
+	u64 function, line;
+};
+struct ValueType {
+	u64 type, unit;
+};
+struct Reader {
+	struct Input *in;
+	const struct InputWish *wish;
+	VEC(const char *) strings;
+	VEC(struct Function) functions;
+	VEC(struct Mapping) mappings;
+	VEC(struct Location) locations;
+	VEC(struct CodeLine) lines;
+	VEC(struct Pb) samples;
+	VEC(struct ValueType) types;
+	struct ValueType period_type;
+	u64 default_type, period, comment;
+	u32 value;	     // number of the values that are taken
+	u64 scale;	     // they are multiplied by it
+	struct Map keys;     // labels: name -> number + 1
+	struct InputStack st;
+	u64 nframes, nlabels;
+};
+
+static const char *string(const struct Reader *r, u64 i)
+{
+	return i < r->strings.n ? r->strings.p[i] : "";
+}
+
+static int by_id(const void *a, const void *b) // id is the first member of each
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+	return x < y ? -1 : x > y;
+}
+#define SORT_BY_ID(v) ((v).n ? qsort((v).p, (v).n, sizeof(*(v).p), by_id) : (void)0)
+#define FIND(v, id) ((v).n ? bsearch(&(u64){id}, (v).p, (v).n, sizeof(*(v).p), by_id) : NULL)
+
+static void read_function(struct Reader *r, struct Pb b)
+{
+	struct Function x = {0};
+	for (struct Field f; field(&b, &f);)
+		switch (f.number) {
+		case FUNCTION_ID: x.id = f.v; break;
+		case FUNCTION_NAME: x.name = f.v; break;
+		case FUNCTION_SYSTEM_NAME: x.system = f.v; break;
+		case FUNCTION_FILENAME: x.file = f.v; break;
+		}
+	vec_push(&r->functions, x);
+}
+
+static void read_mapping(struct Reader *r, struct Pb b)
+{
+	struct Mapping x = {0};
+	for (struct Field f; field(&b, &f);)
+		if (f.number == MAPPING_ID)
+			x.id = f.v;
+		else if (f.number == MAPPING_FILENAME)
+			x.file = f.v;
+	vec_push(&r->mappings, x);
+}
+
+static void read_line(struct Reader *r, struct Pb b)
+{
+	struct CodeLine x = {0};
+	for (struct Field f; field(&b, &f);)
+		if (f.number == LINE_FUNCTION)
+			x.function = f.v;
+		else if (f.number == LINE_LINE)
+			x.line = f.v;
+	vec_push(&r->lines, x);
+}
+
+static void read_location(struct Reader *r, struct Pb b)
+{
+	struct Location x = {.first = (u32)r->lines.n};
+	for (struct Field f; field(&b, &f);)
+		switch (f.number) {
+		case LOCATION_ID: x.id = f.v; break;
+		case LOCATION_MAPPING: x.mapping = f.v; break;
+		case LOCATION_ADDRESS: x.addr = f.v; break;
+		case LOCATION_LINE: read_line(r, f.sub); break;
+		}
+	x.n = (u32)r->lines.n - x.first;
+	vec_push(&r->locations, x);
+}
+
+static struct ValueType read_type(struct Pb b)
+{
+	struct ValueType x = {0};
+	for (struct Field f; field(&b, &f);)
+		if (f.number == TYPE_TYPE)
+			x.type = f.v;
+		else if (f.number == TYPE_UNIT)
+			x.unit = f.v;
+	return x;
+}
+
+static void read_definition(struct Reader *r, const struct Field *f)
+{
+	switch (f->number) {
+	case PROFILE_SAMPLE_TYPE:
+		vec_push(&r->types, read_type(f->sub));
+		break;
+	case PROFILE_SAMPLE:
+		vec_push(&r->samples, f->sub);
+		break;
+	case PROFILE_MAPPING:
+		read_mapping(r, f->sub);
+		break;
+	case PROFILE_LOCATION:
+		read_location(r, f->sub);
+		break;
+	case PROFILE_FUNCTION:
+		read_function(r, f->sub);
+		break;
+	case PROFILE_STRING:
+		vec_push(&r->strings, arena_strndup(&r->in->arena, (const char *)f->sub.p, (size_t)(f->sub.end - f->sub.p)));
+		break;
+	case PROFILE_TIME:
+		r->in->prof.start_ns = f->v;
+		break;
+	case PROFILE_DURATION:
+		r->in->prof.duration_ns = f->v;
+		break;
+	case PROFILE_PERIOD_TYPE:
+		r->period_type = read_type(f->sub);
+		break;
+	case PROFILE_PERIOD:
+		r->period = f->v;
+		break;
+	case PROFILE_COMMENT:
+		r->comment = r->comment ? r->comment : f->wire == WIRE_BYTES ? 0 : f->v;
+		break;
+	case PROFILE_DEFAULT_TYPE:
+		r->default_type = f->v;
+		break;
+	}
+}
+
+// ---- which values
+
+static struct err *no_such_type(const struct Reader *r)
+{
+	struct Str names = {0};
+	for (size_t i = 0; i < r->types.n; i++)
+		str_addf(&names, "%s%s", i ? ", " : "", string(r, r->types.p[i].type));
+	struct err *e = err_new("it has no values named %s, but %s", r->wish->value, str_text(&names));
+	str_deinit(&names);
+	return e;
+}
+
+// As pprof: the default one, else the last. But of samples and their time the samples, whose period says the time.
+static struct err *choose_value(struct Reader *r)
+{
+	u32 n = (u32)r->types.n, last = n - 1;
+	if (!n)
+		return err_new("it does not say what its values are");
+	const char *want = r->wish->value ? r->wish->value : string(r, r->default_type);
+	r->value = !strcmp(string(r, r->period_type.unit), "nanoseconds") && r->period && !strcmp(string(r, r->types.p[0].unit), "count") ? 0 : last;
+	u32 i = 0;
+	while (i < n && strcmp(string(r, r->types.p[i].type), want))
+		i++;
+	if (i == n && r->wish->value)
+		return no_such_type(r);
+	if (i < n && *want)
+		r->value = i;
+	return NULL;
+}
+
+static void set_unit(struct Reader *r)
+{
+	static const struct { const char *unit, *as; u64 scale; } units[] = {
+		{"nanoseconds", "ns", 1}, {"microseconds", "us", 1}, {"milliseconds", "us", 1000}, {"seconds", "us", 1000000}, {"bytes", "bytes", 1}};
+	struct StackProfile *p = &r->in->prof;
+	const char *type = string(r, r->types.p[r->value].type), *unit = string(r, r->types.p[r->value].unit);
+	r->scale = 1;
+	p->unit = strcmp(unit, "count") ? unit : !strcmp(type, "events") ? "count" : *type ? type : "count";
+	for (size_t i = 0; i < ARRAY_LEN(units); i++)
+		if (!strcmp(units[i].unit, unit)) {
+			p->unit = units[i].as;
+			r->scale = units[i].scale;
+		}
+	if (!r->value && !strcmp(unit, "count") && !strcmp(string(r, r->period_type.unit), "nanoseconds"))
+		p->period_ns = r->period;
+}
+
+// ---- samples
+
+static bool is_kernel(const char *object, u64 addr)
+{
+	return !strncmp(object, "[kernel", 7) || (object[0] == '[' && addr >> 63);
+}
+
+static const char *module_name(struct Reader *r, const char *object, bool kernel)
+{
+	if (!kernel)
+		return *object ? object : NULL;
+	size_t n = strlen(object);
+	return !strncmp(object, "[kernel", 7) || n < 3 ? NULL : arena_strndup(&r->in->arena, object + 1, n - 2);
+}
+
+static void add_frames(struct Reader *r, const struct Location *l)
+{
+	const struct Mapping *m = FIND(r->mappings, l->mapping);
+	const char *object = m ? string(r, m->file) : "";
+	struct Frame f = {.kernel = is_kernel(object, l->addr)};
+	f.module = module_name(r, object, f.kernel);
+	f.module_addr = f.kernel ? 0 : l->addr;
+	f.addr = f.kernel || !f.module ? l->addr : 0;
+	if (!l->n)
+		vec_push(&r->st.frames, f);
+	for (u32 i = l->n; i-- > 0;) { // the innermost line is the first
+		const struct CodeLine *line = &r->lines.p[l->first + i];
+		const struct Function *fn = FIND(r->functions, line->function);
+		const char *name = fn ? string(r, fn->name) : "", *raw = fn ? string(r, fn->system) : "", *file = fn ? string(r, fn->file) : "";
+		f.sym = *name ? name : *raw ? raw : NULL;
+		f.raw = *raw && strcmp(raw, name) ? raw : NULL;
+		f.file = *file && line->line ? file : NULL;
+		f.line = (u32)line->line;
+		f.inlined = i + 1 < l->n;
+		vec_push(&r->st.frames, f);
+	}
+}
+
+static void name_label(struct Reader *r, const char *key)
+{
+	if (!map_has(&r->keys, key))
+		map_put(&r->keys, key, (void *)(uintptr_t)(r->keys.n + 1));
+}
+
+static void read_label(struct Reader *r, struct Pb b, struct StackSample *s)
+{
+	u64 key = 0, str = 0, num = 0;
+	for (struct Field f; field(&b, &f);)
+		switch (f.number) {
+		case LABEL_KEY: key = f.v; break;
+		case LABEL_STR: str = f.v; break;
+		case LABEL_NUM: num = f.v; break;
+		}
+	const char *name = string(r, key), *text = string(r, str);
+	if (!strcmp(name, "comm"))
+		s->comm = text;
+	else if (!strcmp(name, "pid"))
+		s->pid = (u32)num;
+	else if (!*text && !strcmp(name, "bytes"))
+		; // the size of an allocation, which Go's heap profiles have beside each stack: a number of its kind, not a group
+	else if (!s->labels)
+		name_label(r, name); // the first time round
+	else {
+		uintptr_t at = (uintptr_t)map_get(&r->keys, name);
+		text = *text ? text : arena_printf(&r->in->arena, "%lld", (long long)num);
+		((struct Value *)s->labels)[at - 1] = (struct Value){.kind = V_STR, .text = text, .len = strlen(text)};
+	}
+}
+
+static void read_labels(struct Reader *r, struct Pb b, struct StackSample *s)
+{
+	for (struct Field f; field(&b, &f);)
+		if (f.number == SAMPLE_LABEL)
+			read_label(r, f.sub, s);
+}
+
+// Labels may differ from sample to sample; all get room for all.
+static struct err *make_labels(struct Reader *r, struct StackSample *s)
+{
+	u32 n = r->keys.n;
+	r->nlabels += n;
+	if (r->nlabels > MAX_LABELS)
+		return err_new("its samples have more than %u labels", MAX_LABELS);
+	struct Value *v = arena_new_n(&r->in->arena, struct Value, n);
+	for (u32 i = 0; i < n; i++)
+		v[i] = (struct Value){.kind = V_STR, .text = ""};
+	s->labels = v;
+	s->nlabels = n;
+	return NULL;
+}
+
+static struct err *read_sample(struct Reader *r, u64 number, Numbers *locations, Numbers *values)
+{
+	struct StackSample s = {0};
+	struct err *e = r->keys.n ? make_labels(r, &s) : NULL;
+	locations->n = values->n = r->st.frames.n = 0;
+	for (struct Pb b = r->samples.p[number]; !e && !b.bad;) {
+		struct Field f;
+		if (!field(&b, &f))
+			break;
+		if (f.number == SAMPLE_LOCATION)
+			add_numbers(locations, &f);
+		else if (f.number == SAMPLE_VALUE)
+			add_numbers(values, &f);
+	}
+	if (!e)
+		read_labels(r, r->samples.p[number], &s);
+	for (size_t i = locations->n; !e && i-- > 0;) {
+		const struct Location *l = FIND(r->locations, locations->p[i]);
+		if (l)
+			add_frames(r, l);
+		if (r->nframes + r->st.frames.n > MAX_FRAMES)
+			e = err_new("its samples have more than %u frames", MAX_FRAMES);
+	}
+	if (e)
+		return e;
+	r->nframes += r->st.frames.n;
+	if (r->value >= values->n)
+		input_skip(r->in, number + 1, "has no value of that type");
+	else if ((s64)values->p[r->value] < 0)
+		input_skip(r->in, number + 1, "has a value below zero");
+	else {
+		s.value = s.part[0] = values->p[r->value] * r->scale;
+		input_add(r->in, &r->st, s);
+	}
+	return NULL;
+}
+
+static struct err *read_samples(struct Reader *r)
+{
+	Numbers locations = {0}, values = {0};
+	struct err *e = NULL;
+	for (size_t i = 0; i < r->samples.n; i++)
+		read_labels(r, r->samples.p[i], &(struct StackSample){0});
+	if (r->keys.n) {
+		const char **names = arena_new_n(&r->in->arena, const char *, r->keys.n);
+		for (u32 i = 0; i < r->keys.n; i++)
+			names[i] = arena_strdup(&r->in->arena, r->keys.slots[i].key);
+		r->in->prof.label_names = names;
+	}
+	for (size_t i = 0; !e && i < r->samples.n; i++)
+		e = read_sample(r, i, &locations, &values);
+	vec_deinit(&locations);
+	vec_deinit(&values);
+	return e;
+}
+
+static bool is_pprof(const char *data, size_t n)
+{
+	struct Pb b = {(const u8 *)data, (const u8 *)data + n};
+	bool strings = false, types = false;
+	for (struct Field f; field(&b, &f) && f.number <= 64;) {
+		strings |= f.number == PROFILE_STRING && f.wire == WIRE_BYTES && !f.v; // string 0 is empty
+		types |= f.number == PROFILE_SAMPLE_TYPE && f.wire == WIRE_BYTES;
+	}
+	return !b.bad && b.p == b.end && strings && types;
+}
+
+static struct err *read_pprof(struct Input *in, const struct InputWish *wish, const char *data, size_t n)
+{
+	struct Reader r = {.in = in, .wish = wish};
+	struct Pb b = {(const u8 *)data, (const u8 *)data + n};
+	for (struct Field f; field(&b, &f);)
+		read_definition(&r, &f);
+	SORT_BY_ID(r.functions);
+	SORT_BY_ID(r.mappings);
+	SORT_BY_ID(r.locations);
+	struct err *e = choose_value(&r);
+	if (!e) {
+		set_unit(&r);
+		in->prof.title = r.comment && *string(&r, r.comment) ? string(&r, r.comment) : NULL;
+		e = read_samples(&r);
+	}
+	vec_deinit(&r.strings);
+	vec_deinit(&r.functions);
+	vec_deinit(&r.mappings);
+	vec_deinit(&r.locations);
+	vec_deinit(&r.lines);
+	vec_deinit(&r.samples);
+	vec_deinit(&r.types);
+	vec_deinit(&r.st.frames);
+	map_deinit(&r.keys);
+	return e;
+}
+
+const struct Format format_pprof = {"pprof", "samples", is_pprof, read_pprof};

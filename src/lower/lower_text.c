@@ -1,0 +1,192 @@
+// Builtins on text and bytes -> IR.
+#include "lower/internal.h"
+
+// min(n, max) as an unsigned number the verifier knows the bound of
+static struct IrVal clamp(struct Lower *l, struct IrVal n, u32 max)
+{
+	if (n.kind == IRO_IMM)
+		return ir_imm((u64)n.imm < max ? n.imm : max);
+	IrReg r = ir_new_reg(&l->b);
+	IrBlk big = ir_new_block(&l->b, "big"), ok = ir_new_block(&l->b, "clamped");
+	ir_set(&l->b, r, n);
+	ir_br(&l->b, IC_UGT, ir_reg(r), ir_imm(max), big, ok);
+	ir_set_block(&l->b, big);
+	ir_set(&l->b, r, ir_imm(max));
+	ir_jmp(&l->b, ok);
+	ir_set_block(&l->b, ok);
+	return ir_reg(r);
+}
+
+void str_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 off, u32 size, bool pad)
+{
+	struct Expr *a = e->args[0];
+	struct IrVal dst = addr_of(l, val_mem(NULL, base, off, AS_BPF));
+	struct Val src;
+	if (ty_scalar(a->type)) {
+		src = val_mem(NULL, lx_int(l, a), 0, arg_as(l, a));
+	} else {
+		src = lx(l, a);
+		if (src.type->kind == TY_BUF)
+			src.off += 4;
+	}
+	struct IrVal n = ir_imm(size);
+	if (e->nargs == 2 && e->args[1]->kind != E_INT)
+		n = clamp(l, lx_int(l, e->args[1]), size);
+	else if (e->nargs == 2)
+		n = ir_imm((s64)MIN((u64)size, MAX(e->args[1]->ival, 1ull)));
+	else if (!ty_scalar(a->type) && src.type->kind == TY_ARRAY)
+		n = ir_imm(MIN(size, src.type->n + 1));
+	if (pad)
+		zero_bytes(l, base, off, size);
+	else
+		ir_store(&l->b, base, off, 1, ir_imm(0)); // an unreadable text is an empty one
+	read_mem(l, src.as, dst, n, addr_of(l, src), true, a->span);
+}
+
+struct Val l_str(struct Lower *l, struct Expr *e)
+{
+	if (!ty_scalar(e->args[0]->type) && e->args[0]->type->kind == TY_STR && e->nargs == 1)
+		return lx(l, e->args[0]);
+	return into_tmp(l, e);
+}
+
+void buf_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 off, u32 max)
+{
+	struct Expr *a = e->args[0];
+	struct IrVal n = ir_imm(max);
+	struct Val src = ty_scalar(a->type) ? val_mem(NULL, lx_int(l, a), 0, arg_as(l, a)) : lx_place(l, a);
+	if (src.ctx) {
+		src.v = addr_of(l, src);
+		src.off = 0;
+		src.as = AS_KERNEL;
+	}
+	if (e->nargs == 2)
+		n = clamp(l, lx_int(l, e->args[1]), max);
+	ir_store(&l->b, base, off, 4, n);
+	read_mem(l, src.as, addr_of(l, val_mem(NULL, base, off + 4, AS_BPF)), n, addr_of(l, src), false, a->span);
+}
+
+struct Val l_buf(struct Lower *l, struct Expr *e) { return into_tmp(l, e); }
+
+static struct IrVal text(struct Lower *l, struct Expr *a, u32 *cap)
+{
+	struct Val m = lx(l, a);
+	*cap = m.type->size;
+	return to_bpf_mem(l, &m, m.type->size);
+}
+
+struct Val l_strlen(struct Lower *l, struct Expr *e)
+{
+	u32 cap;
+	struct IrVal p = text(l, e->args[0], &cap);
+	return num(e, rt_call(l, "rt_strlen", 2, p, ir_imm(cap), ir_imm(0), ir_imm(0), ir_imm(0)));
+}
+
+struct Val l_strstr(struct Lower *l, struct Expr *e)
+{
+	u32 hc, nc;
+	struct IrVal h = text(l, e->args[0], &hc), n = text(l, e->args[1], &nc);
+	struct IrVal r = rt_call(l, l->o->bpf_loop ? "rt_strstr_loop" : "rt_strstr", 4, h, ir_imm(hc), n, ir_imm(nc), ir_imm(0));
+	if (e->builtin->id == BI_strstr)
+		return num(e, r);
+	// found unless negative
+	struct IrVal sign = ir_bin(&l->b, IR_LSHR, r, ir_imm(63));
+	return num(e, ir_bin(&l->b, IR_XOR, sign, ir_imm(1)));
+}
+
+// Both texts into a buffer of twice the room, the second where the first ends; then as much of it as there is room for.
+void concat_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 off, u32 size)
+{
+	struct Val both = tmp_mem(l, e->type, 2 * size);
+	struct IrVal at = addr_of(l, both), src[2];
+	u32 cap[2];
+	for (u32 i = 0; i < 2; i++)
+		src[i] = text(l, e->args[i], &cap[i]);
+	ir_store(&l->b, both.v, both.off, 1, ir_imm(0));
+	struct IrVal n = read_mem(l, AS_KERNEL, at, ir_imm(MIN(size, cap[0])), src[0], true, (struct Span){0});
+	struct IrVal end = clamp(l, ir_bin(&l->b, IR_SUB, n, ir_imm(1)), size - 1); // n counts the NUL
+	read_mem(l, AS_KERNEL, ir_bin(&l->b, IR_ADD, at, end), ir_imm(MIN(size, cap[1])), src[1], true, (struct Span){0});
+	read_mem(l, AS_KERNEL, addr_of(l, val_mem(NULL, base, off, AS_BPF)), ir_imm(size), at, true, (struct Span){0});
+}
+
+struct Val l_str_concat(struct Lower *l, struct Expr *e) { return into_tmp(l, e); }
+
+// A literal pattern without wildcards, or with one * at its end: how many characters are to be equal. 0: any other pattern.
+static u32 plain_pattern(const struct Expr *pat)
+{
+	if (pat->kind != E_STR)
+		return 0;
+	u32 n = (u32)strcspn(pat->str, "*?[");
+	return n == pat->len ? n + 1 : pat->str[n] == '*' && n + 1 == pat->len ? n : 0;
+}
+
+struct Val l_globmatch(struct Lower *l, struct Expr *e)
+{
+	u32 sc, pc, n = plain_pattern(e->args[1]);
+	struct IrVal s = text(l, e->args[0], &sc), p = text(l, e->args[1], &pc);
+	if (n > sc) // longer than the text can be
+		return num(e, ir_imm(0));
+	if (n) {
+		struct IrVal d = rt_call(l, "rt_strncmp", 3, s, p, ir_imm(n), ir_imm(0), ir_imm(0)); // d == 0 without a branch:
+		struct IrVal differs = ir_bin(&l->b, IR_LSHR, ir_bin(&l->b, IR_OR, d, ir_bin(&l->b, IR_SUB, ir_imm(0), d)), ir_imm(63));
+		return num(e, ir_bin(&l->b, IR_XOR, differs, ir_imm(1)));
+	}
+	if (!l->o->bpf_loop)
+		diag_error(l->u->diags, e->span,
+			   "globmatch() with more than one * at the end of a literal pattern needs bpf_loop (Linux 5.17), which this kernel does not have");
+	return num(e, rt_call(l, "rt_globmatch", 4, s, ir_imm(sc), p, ir_imm(pc), ir_imm(0)));
+}
+
+struct Val l_strncmp(struct Lower *l, struct Expr *e)
+{
+	u32 ac, bc;
+	struct IrVal a = text(l, e->args[0], &ac), b = text(l, e->args[1], &bc);
+	u32 n = (u32)MIN(e->args[2]->ival, (u64)MIN(ac, bc));
+	return num(e, rt_call(l, "rt_strncmp", 3, a, b, ir_imm(n), ir_imm(0), ir_imm(0)));
+}
+
+static struct IrVal bytes(struct Lower *l, struct Expr *a, u32 n)
+{
+	struct Val m;
+	if (ty_scalar(a->type) && a->type->kind == TY_PTR)
+		m = val_mem(a->type, lx_int(l, a), 0, arg_as(l, a));
+	else if (ty_scalar(a->type)) {
+		m = tmp_mem(l, a->type, 8);
+		ir_store(&l->b, m.v, m.off, 8, lx_int(l, a));
+	} else
+		m = lx(l, a);
+	if (m.as != AS_BPF || m.type->size < n) {
+		struct Val t = tmp_mem(l, m.type, n);
+		u32 have = m.as == AS_BPF ? MIN(n, m.type->size) : n;
+		if (have < n)
+			zero_bytes(l, t.v, t.off + (s32)have, n - have);
+		copy_bytes(l, t.v, t.off, m, have);
+		m = t;
+	}
+	return addr_of(l, m);
+}
+
+struct Val l_write_user(struct Lower *l, struct Expr *e)
+{
+	struct IrVal dst = ir_mov(&l->b, lx_int(l, e->args[0]));
+	u32 n = (u32)e->args[2]->ival;
+	struct IrVal r = call3(l, H_WRITE_USER, dst, bytes(l, e->args[1], n), ir_imm(n));
+	IrReg ok = ir_new_reg(&l->b);
+	IrBlk failed = ir_new_block(&l->b, "failed"), end = ir_new_block(&l->b, "written");
+	ir_set(&l->b, ok, ir_imm(1));
+	ir_br(&l->b, IC_EQ, r, ir_imm(0), end, failed);
+	ir_set_block(&l->b, failed);
+	ir_set(&l->b, ok, ir_imm(0));
+	ir_jmp(&l->b, end);
+	ir_set_block(&l->b, end);
+	return num(e, ir_reg(ok));
+}
+
+struct Val l_memcmp(struct Lower *l, struct Expr *e)
+{
+	u32 n = (u32)e->args[2]->ival;
+	if (!n)
+		return num(e, ir_imm(0));
+	struct IrVal a = bytes(l, e->args[0], n), b = bytes(l, e->args[1], n);
+	return num(e, rt_call(l, "rt_memcmp", 3, a, b, ir_imm(n), ir_imm(0), ir_imm(0)));
+}

@@ -1,0 +1,103 @@
+// Strings and numbers as terminals and JSON take them.
+// In: any bytes of a traced process. Out: appended to a Str. Invariant: what a terminal gets moves no cursor, what JSON gets is valid.
+#include "out/report.h"
+
+// Length of a colour sequence ESC [ digits ; digits m at s, 0 if there is none.
+static size_t colour_len(const char *s, size_t n)
+{
+	if (n < 3 || s[0] != '\033' || s[1] != '[')
+		return 0;
+	size_t i = 2;
+	while (i < n && ((s[i] >= '0' && s[i] <= '9') || s[i] == ';'))
+		i++;
+	return i < n && s[i] == 'm' ? i + 1 : 0;
+}
+
+void str_add_terminal(struct Str *out, const char *s, size_t n)
+{
+	for (size_t i = 0; i < n;) {
+		size_t c = colour_len(s + i, n - i);
+		if (c) {
+			str_addn(out, s + i, c);
+			i += c;
+			continue;
+		}
+		size_t from = i++;
+		while (i < n && s[i] != '\033')
+			i++;
+		str_add_escaped(out, s + from, i - from, true);
+	}
+}
+
+size_t utf8_len(const char *p, size_t n)
+{
+	const unsigned char *s = (const unsigned char *)p;
+	size_t len = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : s[0] >= 0xe0 && s[0] < 0xf0 ? 3 : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
+	if (!len || len > n)
+		return 0;
+	for (size_t i = 1; i < len; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return len;
+}
+
+size_t shown_len(const char *s, size_t n)
+{
+	size_t len = utf8_len(s, n);
+	u32 c = (u8)s[0] & (len == 1 ? 0x7f : 0xff >> (len + 1));
+	for (size_t i = 1; i < len; i++)
+		c = c << 6 | ((u8)s[i] & 0x3f);
+	bool control = c < 0x20 || (c >= 0x7f && c < 0xa0);
+	bool bidi = (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069); // would turn what follows
+	return control || bidi || (c & 0xfffe) == 0xfffe ? 0 : len;
+}
+
+void str_add_shown(struct Str *out, const char *s, size_t n)
+{
+	for (size_t i = 0, len; i < n; i += MAX(len, (size_t)1)) {
+		len = shown_len(s + i, n - i);
+		if (len)
+			str_addn(out, s + i, len);
+		else
+			str_addf(out, "\\x%02x", (u8)s[i]);
+	}
+}
+
+void str_add_json(struct Str *out, const char *s, size_t n)
+{
+	str_addc(out, '"');
+	for (size_t i = 0; i < n;) {
+		unsigned char c = (unsigned char)s[i];
+		size_t len = utf8_len(s + i, n - i);
+		if (c == '"' || c == '\\')
+			str_addf(out, "\\%c", c);
+		else if (c == '\n')
+			str_add(out, "\\n");
+		else if (c == '\r')
+			str_add(out, "\\r");
+		else if (c == '\t')
+			str_add(out, "\\t");
+		else if (c < 0x20 || !len)
+			str_addf(out, "\\u%04x", c);
+		else
+			str_addn(out, s + i, len);
+		i += MAX(len, (size_t)1);
+	}
+	str_addc(out, '"');
+}
+
+// RFC 8259 leaves numbers beyond a double's precision to luck: such integers become strings.
+void str_add_json_uint(struct Str *out, u64 x)
+{
+	bool exact = x < (1ULL << 53) || ((double)x < 18446744073709551616.0 && (u64)(double)x == x);
+	str_addf(out, exact ? "%llu" : "\"%llu\"", (unsigned long long)x);
+}
+
+void str_add_json_int(struct Str *out, s64 x)
+{
+	double d = (double)x;
+	bool exact = d < 9223372036854775808.0 && (s64)d == x;
+	str_addf(out, exact ? "%lld" : "\"%lld\"", (long long)x);
+}

@@ -1,0 +1,121 @@
+// The table of runtimes, and what they have in common. Input: ELF files that processes map; code objects that the kernel side has copied from their memory.
+// Output: the runtime, texts in UTF-8. Invariant: whatever a file or a process holds, a text is bounded and well-formed.
+#include <elf.h>
+#include "runtime/runtime.h"
+
+static const struct Runtime *const runtimes[] = {&python_runtime};
+
+const struct Runtime *runtime_of(u32 kind)
+{
+	for (u32 i = 0; i < ARRAY_LEN(runtimes); i++)
+		if (runtimes[i]->kind == kind)
+			return runtimes[i];
+	return NULL;
+}
+
+// ---- recognising
+#define MAX_STRTAB (64u << 20)
+
+struct Search {
+	const struct Runtime *rt;
+	const char *strtab;
+	u64 size;
+	struct ElfSymbol found[RUNTIME_SYMBOLS];
+};
+
+static bool on_symbol(void *arg, const struct ElfSymbol *y)
+{
+	struct Search *s = arg;
+	for (u32 i = 0; i < RUNTIME_SYMBOLS && s->rt->symbols[i]; i++)
+		if (y->plain && y->name < s->size && !strcmp(s->strtab + y->name, s->rt->symbols[i]))
+			s->found[i] = *y;
+	return true;
+}
+
+// Most objects hold none: their names are looked through, not their symbols.
+static bool names(const char *strtab, u64 size, const char *marker)
+{
+	return memmem(strtab, size, marker, strlen(marker) + 1);
+}
+
+// An address of the object as the walker counts: a file offset, if it were in the segment with code.
+static u64 place_of(const struct ElfFile *f, u64 vaddr)
+{
+	for (u32 i = 0; i < f->nsegs; i++)
+		if (f->segs[i].type == PT_LOAD && f->segs[i].flags & PF_X)
+			return vaddr - f->segs[i].vaddr + f->segs[i].off;
+	return vaddr;
+}
+
+const struct Runtime *runtime_in_file(struct ElfFile *f, struct RtLang *out, struct Str *version, bool *known)
+{
+	const struct Runtime *rt = NULL;
+
+	memset(out, 0, sizeof(*out));
+	*known = false;
+	err_free(elffile_sections(f));
+	const struct ElfSec *tab = f->is64 ? elffile_section(f, ".dynsym") : NULL, *str = tab && tab->link < f->nsecs ? &f->secs[tab->link] : NULL;
+	char *strtab = str ? elffile_load(f, str->off, str->size, MAX_STRTAB) : NULL;
+	for (u32 i = 0; strtab && !rt && i < ARRAY_LEN(runtimes); i++) {
+		struct Search s = {.rt = runtimes[i], .strtab = strtab, .size = str->size};
+		if (!names(strtab, str->size, s.rt->symbols[0]))
+			continue;
+		err_free(elffile_symbols(f, tab, on_symbol, &s));
+		if (!s.found[0].name)
+			continue;
+		rt = s.rt;
+		*known = rt->find(f, s.found, out, version);
+		out->kind = rt->kind;
+		out->root = place_of(f, out->root);
+		out->code_type = place_of(f, out->code_type);
+		if (out->loop_end) {
+			out->loop = place_of(f, out->loop);
+			out->loop_end = place_of(f, out->loop_end);
+		}
+	}
+	free(strtab);
+	return rt;
+}
+
+// ---- texts
+static void add_utf8(struct Str *out, u32 c)
+{
+	if (c < 0x80) {
+		str_addc(out, (char)c);
+	} else if (c < 0x800) {
+		str_addc(out, (char)(0xc0 | c >> 6));
+		str_addc(out, (char)(0x80 | (c & 0x3f)));
+	} else if (c < 0x10000) {
+		str_addc(out, (char)(0xe0 | c >> 12));
+		str_addc(out, (char)(0x80 | (c >> 6 & 0x3f)));
+		str_addc(out, (char)(0x80 | (c & 0x3f)));
+	} else {
+		str_addc(out, (char)(0xf0 | (c >> 18 & 7)));
+		str_addc(out, (char)(0x80 | (c >> 12 & 0x3f)));
+		str_addc(out, (char)(0x80 | (c >> 6 & 0x3f)));
+		str_addc(out, (char)(0x80 | (c & 0x3f)));
+	}
+}
+
+// n bytes, characters of `width` bytes each (0: ASCII). What is no character becomes U+FFFD.
+static void add_text(struct Str *out, const u8 *p, u32 n, u32 width)
+{
+	u32 step = width == 2 || width == 4 ? width : 1;
+	for (u32 i = 0; i + step <= n; i += step) {
+		u32 c = 0;
+		memcpy(&c, p + i, step);
+		add_utf8(out, !c || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) || (!width && c > 0x7f) ? 0xfffd : c);
+	}
+}
+
+void runtime_code_name(const struct RtCode *c, struct Str *out)
+{
+	add_text(out, c->name, MIN(c->name_len, RT_CODE_NAME), c->name_width);
+}
+
+void runtime_code_file(const struct RtCode *c, struct Str *out)
+{
+	if (c->file_len >= RT_CODE_FILE) // its end
+		str_add(out, "...");
+	add_text(out, c->file, MIN(c->file_len, RT_CODE_FILE), c->file_width);
+}

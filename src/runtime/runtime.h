@@ -1,0 +1,38 @@
+// runtime: languages whose programs an interpreter runs, on the user side: which object holds one, where its structures keep what the kernel side
+// (bpfrt/lang.bpf.c) follows, and what a code object that it has copied is called. In: files, copied code objects. No maps, no processes.
+#ifndef SONDE_RUNTIME_H
+#define SONDE_RUNTIME_H
+#include "base/base.h"
+#include "bpfrt/abi.h"
+#include "bpfrt/stack.h"
+#include "elf/elf.h"
+
+struct Runtime {
+	u32 kind;	      // enum RtLangKind
+	const char *name;     // "python"
+	const char *module;   // "[python]": what stands for the file its code is from
+	const char *const *symbols; // RUNTIME_SYMBOLS, of .dynsym; the first one marks the runtime's object
+	// The object's part of rt_langs, with addresses as in the file; syms: by those names, .name 0: there is none. False: this version is not known; version says which it is.
+	bool (*find)(struct ElfFile *f, const struct ElfSymbol *syms, struct RtLang *out, struct Str *version);
+	u32 (*line)(const struct RtCode *c, u32 pos); // at a position
+};
+#define RUNTIME_SYMBOLS 8
+extern const struct Runtime python_runtime; // python.c
+
+const struct Runtime *runtime_of(u32 kind); // NULL: none
+
+// Which runtime an object holds: out; NULL: none. version: of the runtime, as text; known: out is filled.
+const struct Runtime *runtime_in_file(struct ElfFile *f, struct RtLang *out, struct Str *version, bool *known);
+
+// ---- codes.c: code objects by their numbers. One thread adds, others read.
+struct Codes;
+struct Codes *codes_create(void);
+void codes_destroy(struct Codes *c);
+void codes_add(struct Codes *c, const struct RtCodeNew *code, size_t bytes);
+// late: called for a number that is not there, whose code may be on its way; waits for it.
+void codes_set_late(struct Codes *c, void (*late)(void *), void *arg);
+bool codes_get(struct Codes *c, u64 id, struct RtCode *out); // false: it was lost, or there are two of that number
+
+void runtime_code_name(const struct RtCode *c, struct Str *out);
+void runtime_code_file(const struct RtCode *c, struct Str *out);
+#endif

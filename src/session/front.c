@@ -1,0 +1,94 @@
+// The passes from text to checked unit. In: Options. Out: s->script, s->unit; what is wrong with the script is in s->diags.
+#include "session/internal.h"
+
+struct err *pass_parse(struct Session *s)
+{
+	return session_read_script(s);
+}
+
+struct err *pass_expand(struct Session *s)
+{
+	session_take_params(s);
+	expand_script(s->script, s->params.p, s->params.n);
+	return NULL;
+}
+
+// From here on the machine is asked, and the command stands before its first instruction.
+static struct err *prepare(struct Session *s)
+{
+	struct err *e = feature_need_caps();
+	if (!e && s->o->cmd)
+		e = child_start(s->o->cmd, &s->child);
+	if (e)
+		return e;
+	s->env.child = s->child ? child_pid(s->child) : 0;
+	s->env.cmd_path = s->child ? child_path(s->child) : NULL;
+	session_fill_hooks(s);
+	return NULL;
+}
+
+struct err *pass_config(struct Session *s)
+{
+	struct err *e = prepare(s);
+	if (e)
+		return e;
+	s->unit = (struct Unit){.arena = &s->arena, .diags = &s->diags, .types = &s->types, .ctypes = s->ctypes, .script = s->script,
+				.hooks = &s->hooks, .config = &s->prog.config};
+	ctypes_add_preamble(s->ctypes, s->script->ctext, s->o->include_dirs.p, (u32)s->o->include_dirs.n, s->o->includes.p, (u32)s->o->includes.n);
+	config_resolve(&s->unit);
+	const struct Config *c = &s->prog.config;
+	bool inlines = s->o->inlines || c->show_debug_info, lines = s->o->lines || c->show_debug_info;
+	if ((inlines || lines) && !ctype_has_dwarf())
+		fprintf(stderr, "WARNING: no inlined functions and no lines: this sonde was built without libdw\n");
+	syms_set_names(s->syms, c->cpp_demangle, inlines, lines);
+	return NULL;
+}
+
+struct err *pass_points(struct Session *s)
+{
+	watchpoints_prepare(&s->env, s->script);
+	for (struct ProbeAst *p = s->script->probes; p; p = p->next)
+		s->nlists++;
+	if (!s->nlists) {
+		diag_error_plain(&s->diags, "No probes to attach");
+		if (s->script->dropped)
+			diag_hint(&s->diags, "the predicates of all are false");
+		return NULL;
+	}
+	s->lists = arena_new_n(&s->arena, struct PointList, s->nlists);
+	probes_expand(&s->env, s->script, s->lists);
+	return NULL;
+}
+
+struct err *pass_resolve(struct Session *s)
+{
+	resolve_script(&s->unit, s->lists);
+	return NULL;
+}
+
+// Probes that something will run: test: and bench: ones only in their modes.
+static void need_something_to_do(struct Session *s)
+{
+	u32 n = 0;
+	for (size_t i = 0; i < s->unit.probes.n; i++) {
+		enum ProbeKind k = s->unit.probes.p[i]->point->kind;
+		n += s->o->mode != MODE_TRACE || (k != PK_TEST && k != PK_BENCH);
+	}
+	if (n)
+		return;
+	session_show_diags(s); // why, before the error hides warnings
+	diag_error_plain(&s->diags, "No probes to attach%s", s->unit.probes.n ? "; use --test to run test probes, --bench to run bench probes" : "");
+}
+
+struct err *pass_check(struct Session *s)
+{
+	bool ok = check_unit(&s->unit);
+	units_drop_absent(&s->unit);
+	if (ok)
+		need_something_to_do(s);
+	if (ok && s->unit.probes.n > s->prog.config.max_bpf_progs) {
+		diag_error_plain(&s->diags, "The script makes %zu BPF programs, max_bpf_progs allows %u", s->unit.probes.n, s->prog.config.max_bpf_progs);
+		diag_hint(&s->diags, "raise the limit with config = { max_bpf_progs = N } or BPFTRACE_MAX_BPF_PROGS=N");
+	}
+	return NULL;
+}

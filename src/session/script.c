@@ -1,0 +1,51 @@
+// The script's text, and what is said about it. In: -e, a file or a tool's text; out: its tree, s->script; on standard error what is wrong.
+#include "base/caps.h"
+#include "session/internal.h"
+
+int session_fail(struct err *e)
+{
+	fprintf(stderr, "%sERROR: %s%s\n", diag_color(DIAG_ERROR), err_text(e), diag_uncolor());
+	err_free(e);
+	return 1;
+}
+
+// Prints and forgets what has been collected; true when there were errors.
+bool session_show_diags(struct Session *s)
+{
+	struct Str text = {0};
+	bool bad = s->diags.nerrors != 0;
+	diags_render(&s->diags, s->o->warnings && !bad, &text);
+	fputs(str_text(&text), stderr);
+	str_deinit(&text);
+	for (size_t i = 0; i < s->diags.items.n; i++)
+		free(s->diags.items.p[i].msg);
+	s->diags.items.n = 0;
+	return bad;
+}
+
+bool is_script_text(const char *file)
+{
+	return strchr(file, '{') && !can_access(file, F_OK);
+}
+
+struct err *session_read_script(struct Session *s)
+{
+	const struct Options *o = s->o;
+	if (o->text)
+		str_add(&s->text, o->text);
+	else {
+		struct err *e = read_file(strcmp(o->file, "-") ? o->file : "/dev/stdin", &s->text, 16 << 20), *hinted;
+		if (e && is_script_text(o->file)) {
+			hinted = err_new("%s\nHINT: the text of a script comes after -e", err_text(e));
+			err_free(e);
+			return hinted;
+		}
+		if (e)
+			return e;
+	}
+	const char *name = o->name ? o->name : o->file && strcmp(o->file, "-") ? o->file : "stdin";
+	u16 src = diags_add_source(&s->diags, name, str_text(&s->text), s->text.n);
+	s->script = parse_script(&s->arena, &s->diags, src);
+	s->script->builtin = o->builtin;
+	return NULL;
+}

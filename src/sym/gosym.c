@@ -1,0 +1,66 @@
+// Names, files, lines and inlined calls of Go's functions. Input: the table that every Go program carries (elf/gopclntab.h), stripped or not. Output: what Go's
+// own tracebacks say. Invariant: the table is read at the first question about the object and its texts live as long as Syms.
+#include "elf/gopclntab.h"
+#include "sym/internal.h"
+
+static const struct GoTab *table(struct SymObject *o)
+{
+	struct ElfObj *e = elf_of(o);
+	if (e && !e->go_tried) {
+		struct GoTab t;
+		e->go_tried = true;
+		err_free(elffile_sections(&e->file)); // as sym/ reads them, from PT_DYNAMIC too
+		if (gotab_open(&e->file, &t)) {
+			e->go = xmalloc(sizeof(*e->go));
+			*e->go = t;
+		}
+	}
+	return e ? e->go : NULL;
+}
+
+void go_destroy(struct GoTab *t)
+{
+	if (t)
+		gotab_close(t);
+	free(t);
+}
+
+bool go_lookup(struct SymObject *o, u64 vaddr, struct SymHit *hit)
+{
+	const struct GoTab *t = table(o);
+	struct GoFunc f;
+	if (!t || !gotab_find(t, vaddr, &f) || !f.name[0])
+		return false;
+	hit->name = f.name;
+	hit->start = f.entry;
+	hit->size = f.end - f.entry;
+	hit->off = vaddr - f.entry;
+	return true;
+}
+
+u32 go_inlined(struct Syms *s, struct SymObject *o, u64 vaddr, struct SymHit *hits, u32 max)
+{
+	const struct GoTab *t = table(o);
+	struct GoPlace places[GO_MAX_INLINED];
+	struct SymHit outer = hits[0];
+	struct GoFunc f;
+	if (!t || !gotab_find(t, vaddr, &f))
+		return 0;
+	u32 n = gotab_places(t, &f, vaddr, places, MIN(max, GO_MAX_INLINED));
+	for (u32 i = 0; i < n; i++) {
+		hits[i] = outer;
+		hits[i].name = i + 1 < n ? places[i].name : outer.name;
+		hits[i].file = s->opts.lines ? places[i].file : NULL;
+		hits[i].line = s->opts.lines ? places[i].line : 0;
+	}
+	return n;
+}
+
+void go_each(struct SymObject *o, void (*fn)(void *arg, const char *name, u64 addr, u64 size), void *arg)
+{
+	const struct GoTab *t = table(o);
+	struct GoFunc f;
+	for (u32 i = 0; t && i < t->nfuncs; i++)
+		if (gotab_func(t, i, &f) && f.name[0])
+			fn(arg, f.name, f.entry, f.end - f.entry);
+}

@@ -1,0 +1,152 @@
+// Which map of a script is reported as stacks, and what the parts of its key are.
+// In: a compiled script. Out: struct StackMap; samples of its rows. Invariant: no part of a key is taken for something it is not called, and none is
+// left out: the name of a process is what the script calls comm, its number what it calls pid or tid; every other part is a label.
+#include "bpf/bpf.h"
+#include "tool/internal.h"
+
+struct Leaves { // of a key
+	const struct Type *t[KEY_PARTS_MAX];
+	u32 n, user, kern;
+};
+
+static void leaves_of(const struct Type *t, struct Leaves *l)
+{
+	if (t->kind == TY_TUPLE) {
+		for (u32 i = 0; i < t->n; i++)
+			leaves_of(t->fields[i].type, l);
+		return;
+	}
+	l->user += t->kind == TY_USTACK;
+	l->kern += t->kind == TY_KSTACK;
+	if (l->n < KEY_PARTS_MAX)
+		l->t[l->n] = t;
+	l->n++;
+}
+
+static bool has_stacks(const struct MapDef *m)
+{
+	struct Leaves l = {0};
+	if (m->key)
+		leaves_of(m->key, &l);
+	return m->user && l.user + l.kern;
+}
+
+// NULL, or why it cannot be shown.
+static const char *unfit(const struct MapDef *m)
+{
+	struct Leaves l = {0};
+	if (!has_stacks(m))
+		return "has no stack in its key";
+	leaves_of(m->key, &l);
+	if (l.user > 1 || l.kern > 1)
+		return "has several stacks of one kind in its key";
+	if (l.n > KEY_PARTS_MAX)
+		return "has a key of too many parts";
+	if (m->val->kind != TY_COUNT && m->val->kind != TY_SUM && !ty_is_int(m->val))
+		return "has values that cannot be added up: count(), sum() and numbers can";
+	return NULL;
+}
+
+// Is the part called so, or does its name end so ("next_comm")?
+static bool called(const char *name, const char *what, bool exactly)
+{
+	size_t n = name ? strlen(name) : 0, k = strlen(what);
+	return n >= k && !strcmp(name + n - k, what) && (n == k || (!exactly && name[n - k - 1] == '_'));
+}
+
+static bool is_number(const struct Type *t)
+{
+	return t->kind == TY_INT;
+}
+
+static bool is_text(const struct Type *t)
+{
+	return t->kind == TY_STR;
+}
+
+static bool is_stack(const struct Type *t)
+{
+	return t->kind == TY_USTACK || t->kind == TY_KSTACK;
+}
+
+// The part that fits and has one of the names, the first name first; its number among the parts that are no stacks.
+static u32 part_called(const struct MapDef *m, const struct Leaves *l, bool (*fits)(const struct Type *), const char *const *names)
+{
+	for (int exactly = 1; exactly >= 0; exactly--)
+		for (const char *const *want = names; *want; want++)
+			for (u32 i = 0, other = 0; i < l->n; other += !is_stack(l->t[i++]))
+				if (fits(l->t[i]) && called(m->key_names[i], *want, exactly))
+					return other;
+	return NO_PART;
+}
+
+static struct StackMap *stackmap(struct MapDef *m, struct Arena *a)
+{
+	static const char *const comms[] = {"comm", NULL}, *const pids[] = {"pid", "tid", NULL};
+	struct StackMap *s = arena_new(a, struct StackMap);
+	struct Leaves l = {0};
+	leaves_of(m->key, &l);
+	s->def = m;
+	s->comm = part_called(m, &l, is_text, comms);
+	s->pid = part_called(m, &l, is_number, pids);
+	for (u32 i = 0, other = 0, n = 0; i < l.n; i++) {
+		if (is_stack(l.t[i]))
+			continue;
+		if (other != s->comm && other != s->pid)
+			s->labels[n++] = m->key_names[i] ? m->key_names[i] : arena_printf(a, "key%u", i + 1);
+		other++;
+	}
+	return s;
+}
+
+struct StackMap *stackmap_pick(const struct ToolOpts *o, const struct Program *p, struct Arena *a, struct err **e)
+{
+	struct MapDef *found = NULL;
+	struct Str names = {0}, bad = {0};
+	u32 n = 0;
+	for (size_t i = 0; i < p->maps.n; i++) {
+		struct MapDef *m = p->maps.p[i];
+		const char *why = unfit(m);
+		bool named = o->map && !strcmp(m->name + (*o->map != '@'), o->map);
+		if (!m->user || (o->map ? !named : !has_stacks(m)))
+			continue;
+		if (why) {
+			str_addf(&bad, "%s%s %s", bad.n ? "; " : "", m->name, why);
+			continue;
+		}
+		str_addf(&names, "%s%s", n++ ? ", " : "", m->name);
+		found = m;
+	}
+	if (o->map && !n)
+		*e = bad.n ? err_new("--map: %s", bad.p) : err_new("--map: the script has no map %s", o->map);
+	else if (n > 1)
+		*e = err_new("several maps of the script are keyed by stacks: %s\nHINT: --map says which one is meant", names.p);
+	else if (!n)
+		*e = bad.n ? err_new("no map of the script can be shown as stacks: %s", bad.p)
+			   : err_new("no map of the script is keyed by stacks\nHINT: @[ustack, kstack] = count() makes one");
+	str_deinit(&names);
+	str_deinit(&bad);
+	return n == 1 ? stackmap(found, a) : NULL;
+}
+
+void row_named(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s)
+{
+	const struct StackMap *m = o->keyed;
+	struct Value *labels = arena_new_n(a, struct Value, k->nothers);
+	for (u32 i = 0; i < k->nothers; i++) {
+		const struct Value *v = k->others[i];
+		struct Str text = {0};
+		if (i == m->comm)
+			s->comm = v->text;
+		else if (i == m->pid)
+			s->pid = (u32)(v->kind == V_UINT ? v->u : (u64)v->i);
+		else {
+			value_text(v, &text);
+			labels[s->nlabels++] = (struct Value){.kind = V_STR, .text = arena_strdup(a, str_text(&text)), .len = text.n};
+		}
+		str_deinit(&text);
+	}
+	s->labels = labels;
+	s->part[0] = value;
+	row_stacks(k, s);
+}

@@ -1,0 +1,220 @@
+// sonde flame FILE, sonde report FILE: a profile that was recorded before, by sonde or others, in any form of output.
+// In: a file (input/). Out: text, and the files asked for. Invariant: what is written holds all that was read, or standard error says what is missing.
+#include "base/options.h"
+#include "base/outfile.h"
+#include "input/input.h"
+#include "tool/internal.h"
+
+struct FromFile {
+	const struct FromFileCommand *cmd;
+	struct InputWish wish;
+	struct OutputFiles files;
+	const char *title, *out;
+	bool folded, json, lines, help;
+};
+struct FromFileCommand {
+	const char *name, *does;
+	struct err *(*write)(const struct StackProfile *p, FILE *out); // to standard output, unless a file or a text form is asked for; NULL: stacks as text
+	const char *examples;
+};
+static const struct FromFileCommand commands[] = {
+	{"flame", "Flame graph of a recorded profile, to standard output", flame_write,
+	 "    sonde flame out.folded > cpu.svg               of folded stacks\n"
+	 "    perf script | sonde flame --title CPU - > cpu.svg\n"},
+	{"report", "A recorded profile in other forms: text, flame graph, page, pprof", NULL,
+	 "    sonde report cpu.pb.gz                         the stacks as text\n"
+	 "    sonde report --html cpu.html cpu.pb.gz         a page to explore\n"},
+};
+
+static struct err *set_file(void *to, const struct Option *row, const char *val)
+{
+	((struct FromFile *)to)->files.path[(uintptr_t)row->data] = val;
+	return NULL;
+}
+static struct err *set_text(void *to, const struct Option *row, const char *val)
+{
+	*(const char **)((char *)to + (uintptr_t)row->data) = val;
+	return *val ? NULL : err_new("must not be empty");
+}
+static struct err *set_flag(void *to, const struct Option *row, const char *val)
+{
+	*(bool *)((char *)to + (uintptr_t)row->data) = true;
+	return NULL;
+}
+
+#define FIELD(name) ((const void *)offsetof(struct FromFile, name))
+static const struct Option option_rows[] = {
+#define OUTPUT(option, addresses, what, help, write) {0, #option, "FILE", help, set_file, (const void *)OUTPUT_##option},
+#include "out/outputs.def"
+#undef OUTPUT
+	{'f', "folded", NULL, "print one line a stack", set_flag, FIELD(folded)},
+	{0, "json", NULL, "print JSON", set_flag, FIELD(json)},
+	{0, "lines", NULL, "names of frames with the file and line they have", set_flag, FIELD(lines)},
+	{'o', "output", "FILE", "what is printed goes to FILE", set_text, FIELD(out)},
+	{0, "title", "TEXT", "the heading (the file's own, or its name)", set_text, FIELD(title)},
+	{0, "unit", "us|ns|bytes|...", "what folded stacks count (samples)", set_text, FIELD(wish.unit)},
+	{0, "value", "TYPE", "of a pprof file's values those of that name", set_text, FIELD(wish.value)},
+	{0, "no-process", NULL, "lines of folded stacks begin with a frame, not with a process", set_flag, FIELD(wish.no_process)},
+	{'h', "help", NULL, "this help", set_flag, FIELD(help)},
+};
+
+static int usage_error(const struct FromFile *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
+static int usage_error(const struct FromFile *f, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	fprintf(stderr, "sonde %s: error: ", f->cmd->name);
+	vfprintf(stderr, fmt, ap);
+	fprintf(stderr, "\nTry 'sonde %s --help'.\n", f->cmd->name);
+	va_end(ap);
+	return 2;
+}
+
+// 0, or the exit status after an error was printed
+static int take_options(struct FromFile *f, struct OptionScan *scan)
+{
+	const struct Option *row;
+	const char *val, *text;
+	for (;;) {
+		enum OptionFound found = options_next(scan, &row, &val, &text);
+		if (found == OPTION_NONE)
+			return 0;
+		if (found == OPTION_UNKNOWN)
+			return usage_error(f, "unrecognized arguments: %s", text);
+		struct err *e = found == OPTION_NO_VALUE ? err_new("expected one argument") : row->set(f, row, val);
+		struct Str title = {0};
+		option_title(row, &title);
+		int rc = e ? usage_error(f, "argument %s: %s", str_text(&title), err_text(e)) : 0;
+		str_deinit(&title);
+		err_free(e);
+		if (rc)
+			return rc;
+	}
+}
+
+static struct err *write_text(const struct FromFile *f, const struct StackProfile *p, FILE *out)
+{
+	static const struct Tool tool = {.name = "report"};
+	struct ToolOpts o = {.tool = &tool, .delim = p->delim, .annotate = p->annotate, .no_lines = p->no_lines};
+	if (f->json)
+		stacks_json(p, &o, out);
+	else if (f->folded)
+		folded_write(p, out);
+	else if (f->cmd->write)
+		return f->cmd->write(p, out);
+	else
+		stacks_multiline(p, &o, out);
+	return NULL;
+}
+
+static struct err *print_text(const struct FromFile *f, const struct StackProfile *p)
+{
+	struct OutFile out;
+	struct err *e = outfile_open(&out, f->out);
+	if (e)
+		return e;
+	outfile_begin(&out);
+	e = write_text(f, p, out.f);
+	struct err *closing = outfile_close(&out);
+	if (!e)
+		return closing;
+	err_free(closing);
+	return e;
+}
+
+static struct err *write_all(const struct FromFile *f, const struct StackProfile *p)
+{
+	bool files = outputs_any(&f->files, false);
+	struct err *e = outputs_check(&f->files, f->out);
+	if (!e)
+		e = outputs_write(&f->files, p, true);
+	if (!e)
+		e = outputs_write(&f->files, p, false);
+	return e || (files && !f->folded && !f->json && !f->out) ? e : print_text(f, p);
+}
+
+static int from_file(const struct FromFile *f, const char *path)
+{
+	struct Input in = {0};
+	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	struct err *e = input_load(&in, &f->wish, path);
+	if (!e && in.skipped)
+		fprintf(stderr, "WARNING: %s: %llu of its %s left out: the first, %llu, %s\n", path, (unsigned long long)in.skipped, in.units, (unsigned long long)in.first_skipped, in.why);
+	in.prof.no_lines = !f->lines;
+	if (f->title)
+		in.prof.title = f->title;
+	else if (!in.prof.title)
+		in.prof.title = strcmp(path, "-") ? name : "Profile";
+	if (!e)
+		e = write_all(f, &in.prof);
+	if (e)
+		fprintf(stderr, "ERROR: %s\n", err_text(e));
+	int rc = e != NULL;
+	err_free(e);
+	input_deinit(&in);
+	return rc;
+}
+
+static const struct FromFileCommand *command_named(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+		if (!strcmp(commands[i].name, name))
+			return &commands[i];
+	return NULL;
+}
+
+static void add_rows(struct OptionRows *rows)
+{
+	for (size_t i = 0; i < ARRAY_LEN(option_rows); i++)
+		vec_push(&rows->v, &option_rows[i]);
+}
+
+bool fromfile_usage(const char *name, FILE *out)
+{
+	const struct FromFileCommand *c = command_named(name);
+	struct OptionRows rows = {0};
+	if (!c)
+		return false;
+	add_rows(&rows);
+	fprintf(out, "USAGE: sonde %s [options] FILE\n\n%s.\nFILE: pprof, folded stacks or the text of perf script; - is standard input.\n\nOPTIONS:\n", name, c->does);
+	options_help(&rows, out);
+	fprintf(out, "\nEXAMPLES:\n%s", c->examples);
+	vec_deinit(&rows.v);
+	return true;
+}
+
+bool fromfile_words(const char *name, FILE *out)
+{
+	struct OptionRows rows = {0};
+	if (!command_named(name))
+		return false;
+	add_rows(&rows);
+	options_words(&rows, out);
+	vec_deinit(&rows.v);
+	return true;
+}
+
+int fromfile_main(int argc, char **argv)
+{
+	struct FromFile f = {.cmd = command_named(argv[0])};
+	struct OptionRows rows = {0};
+	struct OptionScan scan = {.rows = &rows, .argc = argc, .argv = argv};
+	add_rows(&rows);
+	options_begin(&scan);
+	int rc = take_options(&f, &scan), rest = options_rest(&scan);
+	options_end(&scan);
+	vec_deinit(&rows.v);
+	if (rc)
+		return rc;
+	if (f.help) {
+		fromfile_usage(argv[0], stdout);
+		return 0;
+	}
+	return argc - rest == 1 ? from_file(&f, argv[rest]) : usage_error(&f, "takes one file");
+}
+
+void fromfile_help(FILE *out)
+{
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+		fprintf(out, "%-14s %s\n", commands[i].name, commands[i].does);
+}

@@ -1,0 +1,296 @@
+// A run with reports of stacks: of a tool, or of any script whose map is keyed by them. When reports are made, and where they go.
+// In: options, a script. Out: text, folded, JSON; files of the whole run. Invariant: what is taken out of the map is in a report or, with files, in the
+// sum of all reports, and what the script clears is in the files too.
+#include "base/outfile.h"
+#include "bpf/bpf.h"
+#include "bpfrt/abi.h"
+#include "tool/internal.h"
+#include <errno.h>
+#include <time.h>
+
+struct Running {
+	const struct Tool *tool;
+	struct ToolOpts *o;
+	struct Tool *made; // tool, if it was made for a user's script
+	struct Arena arena;
+	const struct StackMap *keyed; // a script's; NULL: none is reported
+	bool in_form;	   // it is printed as a report and not as scripts print maps
+	u64 negative;	   // rows of it that were left out
+	u64 start_wall_ns, start_ns, duration_ns; // duration: 0 until probes are detached
+	struct Progress progress;
+	u64 next_report_ns; // -i
+	FILE *out; // the session's
+	struct StackTotal total; // -i with files: of all reports
+};
+
+static bool machine_form(const struct ToolOpts *o)
+{
+	return o->folded || o->json;
+}
+
+// Tells the script when tracing began or ended, which only this side knows: a scalar map of the script becomes the time `nsecs` would give
+// (value and presence word, lower/lower_map.c). Scripts without that map have no use for it.
+static void set_time(struct RunCtx *rc, const char *map)
+{
+	struct MapDef *m = program_map(rc->prog, map);
+	u64 val[2] = {clock_ns(CLOCK_BOOTTIME), 1};
+	u32 zero = 0;
+	if (m && m->scalar && m->value_size == sizeof(val) && sys_map_update(m->fd, &zero, val, 0))
+		fprintf(stderr, "WARNING: cannot set %s; times include attaching and detaching\n", map);
+}
+
+static struct err *report(void *arg, struct RunCtx *rc, bool last);
+
+static void told(struct err *e)
+{
+	if (e)
+		fprintf(stderr, "WARNING: %s\n", err_text(e));
+	err_free(e);
+}
+
+// A script that makes its reports by itself prints @samples, and clears it: both is our report. At the end the session asks for it.
+static bool on_samples(void *arg, struct RunCtx *rc, struct MapDef *m, const struct MapAction *a)
+{
+	struct Running *r = arg;
+	if (strcmp(m->name, "@samples") || a->what == MAP_ZERO)
+		return false;
+	if (a->what != MAP_CLEAR && !r->duration_ns)
+		told(report(r, rc, false));
+	rc->exiting |= ferror(r->out) != 0;
+	return true;
+}
+
+static void write_text(struct Running *r, const struct StackProfile *p)
+{
+	const struct ToolOpts *o = r->o;
+	if (!machine_form(o))
+		fputc('\n', r->out);
+	if (o->timestamps) {
+		char text[16];
+		time_t t = time(NULL);
+		struct tm tm;
+		strftime(text, sizeof(text), "%H:%M:%S", localtime_r(&t, &tm));
+		fprintf(r->out, "%s\n", text);
+	}
+	if (o->json)
+		stacks_json(p, o, r->out);
+	else if (o->folded)
+		folded_write(p, r->out);
+	else
+		(r->tool->print ? r->tool->print : stacks_multiline)(p, o, r->out);
+}
+
+static void finish(struct Running *r, struct StackSet *s, bool merge)
+{
+	stackset_finish(s, r->o, merge);
+	if (r->o->title)
+		s->prof.title = r->o->title;
+	else if (r->tool->event)
+		s->prof.title = arena_printf(&s->arena, "%s (%s)", r->tool->title, r->tool->event(r->o));
+	s->prof.start_ns = r->start_wall_ns;
+	s->prof.duration_ns = r->duration_ns ? r->duration_ns : now_ns() - r->start_ns;
+}
+
+// Takes what is in a script's map, for the files of the whole run; form: it is printed too. Emptied: the map is empty then.
+static struct err *take_part(struct Running *r, struct RunCtx *rc, bool form, bool emptied)
+{
+	struct StackSet set = {0};
+	struct err *e = stackset_add(&set, rc, r->keyed->def, r->o, emptied);
+	r->negative += emptied ? set.negative : 0;
+	if (emptied && outputs_any(&r->o->files, false))
+		total_add(&r->total, &set);
+	finish(r, &set, !r->o->addrs);
+	if (!e && form)
+		write_text(r, &set.prof);
+	stackset_deinit(&set);
+	return e;
+}
+
+// A user's script prints, clears or zeroes the map that is reported: it is printed in the form asked for, and the files have what goes away.
+static bool on_keyed(void *arg, struct RunCtx *rc, struct MapDef *m, const struct MapAction *a)
+{
+	struct Running *r = arg;
+	bool print = a->what == MAP_PRINT || a->what == MAP_PRINT_CLEAR, form = print && r->in_form;
+	if (!r->keyed || m != r->keyed->def || (a->what == MAP_PRINT && !form))
+		return false;
+	progress_erase(&r->progress);
+	if (print && !form)
+		told(map_print(rc, m, a->top, a->div, true, false));
+	told(take_part(r, rc, form, a->what != MAP_PRINT)); // also what is zeroed: setting it to 0 would lose what is counted meanwhile
+	rc->exiting |= ferror(r->out) != 0;
+	return true;
+}
+
+// Files hold the whole run, whatever the reports on the way.
+static struct err *write_files(struct Running *r)
+{
+	const struct ToolOpts *o = r->o;
+	bool apart = outputs_any(&o->files, true);
+	finish(r, &r->total.set, !o->addrs && !apart);
+	struct err *e = outputs_write(&o->files, &r->total.set.prof, true);
+	if (apart && !o->addrs)
+		profile_merge(&r->total.set.prof, true);
+	if (!e)
+		e = outputs_write(&o->files, &r->total.set.prof, false);
+	if (r->total.rest)
+		fprintf(stderr, "WARNING: there were more different stacks than are kept over a whole run (%u frames): the others are under "
+				"[more different stacks than are kept]\n", TOTAL_FRAMES_MAX);
+	return e;
+}
+
+static struct err *take_samples(struct Running *r, struct RunCtx *rc, struct StackSet *set)
+{
+	if (r->tool->script)
+		return r->keyed ? stackset_add(set, rc, r->keyed->def, r->o, true) : NULL;
+	struct err *e = stackset_take(set, rc, "@samples", r->o);
+	return !e && r->tool->extra ? r->tool->extra(set, rc, r->o) : e;
+}
+
+static void warn_left_out(struct Running *r, struct RunCtx *rc, const struct StackSet *set, bool last)
+{
+	struct RtCounters lost;
+	r->negative += set->negative;
+	if (set->missed)
+		fprintf(stderr, "WARNING: %llu stack traces could not be displayed.%s\n", (unsigned long long)set->missed,
+			read_counters(rc->prog, &lost) && lost.stack_full ? " Consider increasing --stack-storage-size." : "");
+	if (last && r->negative)
+		fprintf(stderr, "WARNING: %llu rows of %s are below zero, and left out\n", (unsigned long long)r->negative, r->keyed->def->name);
+}
+
+static struct err *report(void *arg, struct RunCtx *rc, bool last)
+{
+	struct Running *r = arg;
+	const struct ToolOpts *o = r->o;
+	struct StackSet set = {0};
+	bool files = outputs_any(&o->files, false);
+	progress_erase(&r->progress);
+	if (r->tool->script && !r->keyed)
+		return NULL;
+	if (o->check)
+		return r->tool->check_report(o, rc, r->out);
+	struct err *e = take_samples(r, rc, &set);
+	if (files)
+		(o->interval || r->total.set.samples.n ? total_add : total_borrow)(&r->total, &set);
+	finish(r, &set, !o->addrs);
+	if (!e && (machine_form(o) || !files || o->interval))
+		write_text(r, &set.prof);
+	if (!e && last && r->tool->end && !machine_form(o))
+		fprintf(r->out, "%s\n", r->tool->end);
+	fflush(r->out);
+	if (!e && files && last)
+		e = write_files(r);
+	warn_left_out(r, rc, &set, last);
+	stackset_deinit(&set);
+	return e;
+}
+
+static struct err *started(void *arg, struct RunCtx *rc)
+{
+	struct Running *r = arg;
+	FILE *out = r->out = rc->render->out;
+	r->start_wall_ns = clock_ns(CLOCK_REALTIME);
+	r->start_ns = now_ns();
+	r->next_report_ns = r->start_ns + r->o->interval * 1000000000ull;
+	progress_init(&r->progress, r->start_ns);
+	set_time(rc, "@began");
+	if (r->o->tree)
+		tree_attached(r->o, rc);
+	if (outputs_any(&r->o->files, true))
+		stacks_want_images(rc->stacks);
+	rc->on_map = r->tool->script ? on_keyed : r->tool->own_reports ? on_samples : NULL;
+	rc->map_arg = r;
+	if (machine_form(r->o) || r->tool->script)
+		return NULL;
+	r->tool->header(r->o, rc, out);
+	if (!r->tool->untimed && r->o->duration)
+		fprintf(out, " for %llu secs.\n", (unsigned long long)r->o->duration);
+	else
+		fprintf(out, "... Hit Ctrl-C to end.\n");
+	if (r->tool->event)
+		fprintf(out, "Event: %s\n", r->tool->event(r->o));
+	fflush(out);
+	return NULL;
+}
+
+static struct err *stopped(void *arg, struct RunCtx *rc)
+{
+	struct Running *r = arg;
+	r->duration_ns = now_ns() - r->start_ns;
+	progress_erase(&r->progress);
+	set_time(rc, "@ended"); // detaching may take longer than tracing
+	return NULL;
+}
+
+// Some milliseconds early is on time: the loop's timer counts whole ones.
+#define TICK_NS 1000000000ull
+#define EARLY_NS 5000000ull
+static bool tick(void *arg, struct RunCtx *rc)
+{
+	struct Running *r = arg;
+	u64 now = now_ns(), every = r->tool->own_reports ? 0 : r->o->interval * 1000000000ull;
+	if (!every || now + EARLY_NS < r->next_report_ns) {
+		progress_tick(&r->progress, rc, r->o, now, now_ns);
+		return true;
+	}
+	r->next_report_ns = MAX(r->next_report_ns, now - every) + every;
+	told(report(arg, rc, false)); // takes the samples out, so that what is counted meanwhile is left for the next
+	return !ferror(r->out);
+}
+
+static bool goes_on(void *arg, struct RunCtx *rc)
+{
+	const struct ToolOpts *o = ((struct Running *)arg)->o;
+	return o->tree ? tree_lives(rc) : any_lives(str_text(&o->tids));
+}
+
+// What would only fail after tracing is tried before it: files to be written, processes that are not there.
+bool outputs_writable(const struct ToolOpts *o)
+{
+	struct err *e = outputs_check(&o->files, o->out);
+	if (e)
+		fprintf(stderr, "ERROR: %s\n", err_text(e));
+	err_free(e);
+	return !e;
+}
+
+
+// ---- a script of the user's
+static bool claims(void *arg, const struct MapDef *m)
+{
+	struct Running *r = arg;
+	return r->keyed && r->keyed->def == m;
+}
+
+// The map is known now, and what its values are.
+static struct err *ready(void *arg, struct Program *p)
+{
+	struct Running *r = arg;
+	struct err *e = NULL;
+	bool must = machine_form(r->o) || outputs_any(&r->o->files, false) || r->o->interval || r->o->map;
+	r->keyed = r->o->keyed = stackmap_pick(r->o, p, &r->arena, &e);
+	if (!must) { // then its maps are printed as any script's
+		err_free(e);
+		e = NULL;
+	}
+	r->made->unit = p->config.stack_unit;
+	r->made->div = p->config.stack_divide;
+	if (*p->config.stack_title)
+		r->made->title = p->config.stack_title;
+	return e;
+}
+
+int stacks_run(struct Options *so, struct ToolOpts *o, struct Tool *made)
+{
+	bool ends_by_itself = o->tree || o->tids.n;
+	struct Running r = {.tool = o->tool, .o = o, .made = made, .in_form = made && (machine_form(o) || o->interval || made->reports)};
+	struct ToolRun run = {.arg = &r, .goes_on = ends_by_itself ? goes_on : NULL, .started = started, .report = report, .stopped = stopped,
+			      .tick = o->interval || isatty(STDERR_FILENO) ? tick : NULL, .tick_ns = TICK_NS, .script = made, .bare = machine_form(o),
+			      .ready = made ? ready : NULL, .claims = claims};
+	so->tool = &run;
+	int rc = session_run(so);
+	so->tool = NULL;
+	progress_erase(&r.progress);
+	total_deinit(&r.total);
+	arena_deinit(&r.arena);
+	return rc;
+}

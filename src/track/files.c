@@ -1,0 +1,113 @@
+// Files by the device and inode of the kernel's records, and what the kernel side is told of them. Input: mappings with their files (sym/), numbers of
+// records. Output: rt_uw_files. Invariant: an entry is of a file that is held open, or of one that nobody may look at; the kernel side compares size
+// and time of change as well, so an inode number that comes back, or a file written anew, is another file.
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include "track/internal.h"
+
+struct Known {
+	u64 dev, ino;
+	const struct SymFile *file; // NULL: free
+};
+struct UwFiles {
+	int fd; // rt_uw_files
+	bool full, vdso_told[2];
+	struct Known *v; // open addressing, a power of 2, at most half of it in use
+	u32 n, cap;
+};
+
+struct UwFiles *uwfiles_create(int fd)
+{
+	struct UwFiles *f = xcalloc(1, sizeof(*f));
+	f->fd = fd;
+	return f;
+}
+
+void uwfiles_destroy(struct UwFiles *f)
+{
+	if (!f)
+		return;
+	free(f->v);
+	free(f);
+}
+
+static struct Known *slot(struct UwFiles *f, u64 dev, u64 ino)
+{
+	u32 at = (u32)((ino ^ dev << 20) * 0x9e3779b97f4a7c15u >> 32);
+	for (;; at++) {
+		struct Known *k = &f->v[at & (f->cap - 1)];
+		if (!k->file || (k->dev == dev && k->ino == ino))
+			return k;
+	}
+}
+
+static void grow(struct UwFiles *f)
+{
+	struct Known *old = f->v;
+	u32 n = f->cap;
+	f->cap = n ? n * 2 : 1024;
+	f->v = xcalloc(f->cap, sizeof(*f->v));
+	for (u32 i = 0; i < n; i++)
+		if (old[i].file)
+			*slot(f, old[i].dev, old[i].ino) = old[i];
+	free(old);
+}
+
+static u64 mtime_of(const struct stat *st)
+{
+	return (u64)st->st_mtim.tv_sec * 1000000000u + (u64)st->st_mtim.tv_nsec;
+}
+
+const struct SymFile *uwfiles_known(struct UwFiles *f, u64 dev, u64 ino)
+{
+	const struct Known *k = f->cap ? slot(f, dev, ino) : NULL;
+	struct stat st;
+	if (!k || !k->file || fstat(k->file->fd, &st) || (u64)st.st_size != k->file->size || mtime_of(&st) != k->file->mtime)
+		return NULL;
+	return k->file;
+}
+
+static void tell(struct UwFiles *f, const struct RtUwFile *key, u32 obj)
+{
+	if (sys_map_update(f->fd, key, &obj, 0) >= 0 || f->full)
+		return;
+	f->full = true;
+	fprintf(stderr, "sonde: more than %u files with code are mapped: stacks through the others are cut\n", RT_UW_OBJS);
+}
+
+void uwfiles_tell(struct UwFiles *f, u64 dev, u64 ino, const struct SymFile *file)
+{
+	struct RtUwFile key = {.ino = ino, .size = RT_UW_ANY, .mtime = RT_UW_ANY, .dev = major(dev) << 20 | minor(dev)}; // include/linux/kdev_t.h, MKDEV
+	if (!ino)
+		return;
+	if (!file) { // memory that code was made in, a device
+		tell(f, &key, 0);
+		return;
+	}
+	if (file->fd >= 0) {
+		if (f->n * 2 >= f->cap)
+			grow(f);
+		struct Known *k = slot(f, dev, ino);
+		if (k->file && k->file->nr >= file->nr) // one written anew in place is a newer one
+			return;
+		f->n += !k->file;
+		*k = (struct Known){dev, ino, file};
+	}
+	if (file->seen) {
+		key.size = file->size;
+		key.mtime = file->mtime;
+	} else if (!file->obj->denied) { // replaced or deleted: its number may already be another file's
+		return;
+	}
+	tell(f, &key, file->obj->id);
+}
+
+void uwfiles_tell_vdso(struct UwFiles *f, const struct ProcMap *m)
+{
+	u32 small = !(m->start >> 32);
+	struct RtUwFile key = {.size = small};
+	if (f->vdso_told[small])
+		return;
+	f->vdso_told[small] = true;
+	tell(f, &key, m->obj->id);
+}

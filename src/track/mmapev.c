@@ -1,0 +1,176 @@
+// Executable mappings, forks, execs and exits as the kernel reports them. Input: ring buffers of per-CPU software events that record nothing
+// but these (perf_event_open(2): attr.mmap2, attr.task, attr.comm_exec). Output: struct MapEvent.
+// Invariant: a record lost by the kernel is passed on as MAPEV_LOST; records are copied out before use, the buffer is shared memory.
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <sys/mman.h>
+#include "track/internal.h"
+
+#define RING_PAGES 16 // per CPU; a record is about 100 bytes
+
+struct Ring1 {
+	int fd;
+	struct perf_event_mmap_page *page;
+};
+struct MapEvents {
+	VEC(struct Ring1) rings;
+	size_t page_size;
+	u8 rec[65536]; // one record (its size is a u16) and a 0
+};
+
+static size_t ring_bytes(const struct MapEvents *m)
+{
+	return m->page_size * (RING_PAGES + 1);
+}
+
+static int open_cpu(struct MapEvents *m, int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.mmap = 1,
+		.mmap2 = 1,
+		.task = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.exclude_kernel = 1,
+		.watermark = 1, // wakeup_events counts samples only (kernel/events/core.c, perf_output_sample)
+		.wakeup_watermark = 1,
+	};
+	int fd = sys_perf_event_open(&attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return fd;
+	void *p = mmap(NULL, ring_bytes(m), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED) {
+		int e = errno;
+		close(fd);
+		return -e;
+	}
+	struct Ring1 r = {fd, p};
+	vec_push(&m->rings, r);
+	return 0;
+}
+
+struct err *mapev_open(struct MapEvents **out)
+{
+	struct MapEvents *m = xcalloc(1, sizeof(*m));
+	long ncpu = sysconf(_SC_NPROCESSORS_CONF);
+	int rc = 0;
+
+	m->page_size = (size_t)sysconf(_SC_PAGESIZE);
+	for (int cpu = 0; cpu < ncpu; cpu++) {
+		int e = open_cpu(m, cpu);
+		if (e && e != -ENODEV) // offline
+			rc = e;
+	}
+	if (rc || !m->rings.n) {
+		mapev_close(m);
+		return err_errno(rc ? -rc : ENODEV, "cannot watch which code processes map (perf_event_open)");
+	}
+	*out = m;
+	return NULL;
+}
+
+void mapev_close(struct MapEvents *m)
+{
+	if (!m)
+		return;
+	for (size_t i = 0; i < m->rings.n; i++) {
+		munmap(m->rings.p[i].page, ring_bytes(m));
+		close(m->rings.p[i].fd);
+	}
+	vec_deinit(&m->rings);
+	free(m);
+}
+
+u32 mapev_count(const struct MapEvents *m)
+{
+	return m->rings.n;
+}
+
+int mapev_fd(const struct MapEvents *m, u32 i)
+{
+	return m->rings.p[i].fd;
+}
+
+struct RecMmap2 {
+	struct perf_event_header h;
+	u32 pid, tid;
+	u64 addr, len, pgoff;
+	u32 maj, min;
+	u64 ino, ino_generation;
+	u32 prot, flags;
+	char path[];
+};
+struct RecTask { // FORK, EXIT
+	struct perf_event_header h;
+	u32 pid, ppid, tid, ptid;
+	u64 time;
+};
+struct RecComm {
+	struct perf_event_header h;
+	u32 pid, tid;
+	char comm[];
+};
+
+// rec: a whole record of h->size bytes, followed by a 0.
+static void decode(const struct perf_event_header *h, void (*fn)(void *, const struct MapEvent *), void *arg)
+{
+	struct MapEvent e = {0};
+
+	if (h->type == PERF_RECORD_MMAP2 && h->size > sizeof(struct RecMmap2)) {
+		const struct RecMmap2 *r = (const void *)h;
+		if (r->addr + r->len <= r->addr)
+			return;
+		e = (struct MapEvent){.kind = MAPEV_MMAP, .tgid = (int)r->pid, .start = r->addr, .end = r->addr + r->len, .off = r->pgoff,
+				      .ino = r->ino, .major = r->maj, .minor = r->min, .path = r->path};
+	} else if (h->type == PERF_RECORD_COMM && h->size >= sizeof(struct RecComm) && h->misc & PERF_RECORD_MISC_COMM_EXEC) {
+		e.kind = MAPEV_EXEC;
+		e.tgid = (int)((const struct RecComm *)h)->pid;
+	} else if ((h->type == PERF_RECORD_FORK || h->type == PERF_RECORD_EXIT) && h->size >= sizeof(struct RecTask)) {
+		const struct RecTask *r = (const void *)h;
+		if (r->pid != r->tid) // a thread
+			return;
+		e.kind = h->type == PERF_RECORD_FORK ? MAPEV_FORK : MAPEV_EXIT;
+		e.tgid = (int)r->pid;
+		e.parent = (int)r->ppid;
+	} else if (h->type == PERF_RECORD_LOST) {
+		e.kind = MAPEV_LOST;
+	} else {
+		return;
+	}
+	if (e.tgid > 0 || e.kind == MAPEV_LOST)
+		fn(arg, &e);
+}
+
+static void copy_out(const struct MapEvents *m, const struct Ring1 *r, u64 at, void *dst, size_t n)
+{
+	const u8 *data = (const u8 *)r->page + m->page_size;
+	size_t size = m->page_size * RING_PAGES, off = at & (size - 1), part = MIN(n, size - off);
+	memcpy(dst, data + off, part);
+	memcpy((u8 *)dst + part, data, n - part);
+}
+
+static void read_ring(struct MapEvents *m, struct Ring1 *r, void (*fn)(void *, const struct MapEvent *), void *arg)
+{
+	u64 head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE), tail = r->page->data_tail;
+
+	while (tail < head) {
+		struct perf_event_header h;
+		copy_out(m, r, tail, &h, sizeof(h));
+		if (h.size < sizeof(h) || h.size > head - tail)
+			break; // not as documented: give up what is there
+		copy_out(m, r, tail, m->rec, h.size);
+		m->rec[h.size] = 0;
+		decode((const void *)m->rec, fn, arg);
+		tail += h.size;
+	}
+	__atomic_store_n(&r->page->data_tail, head, __ATOMIC_RELEASE);
+}
+
+void mapev_read(struct MapEvents *m, void (*fn)(void *, const struct MapEvent *), void *arg)
+{
+	for (size_t i = 0; i < m->rings.n; i++)
+		read_ring(m, &m->rings.p[i], fn, arg);
+}

@@ -1,0 +1,507 @@
+// Which process maps what. Input: /proc/PID/maps at start and after a change, the kernel's mapping records (mmapev.c), questions of the kernel
+// side. Output: rt_uw_maps, and the objects handed to the tables.
+// Invariant: a mapping that a record speaks of replaces what lay there. There are no records of unmapping: what is left of it is never executed, and
+// goes when its place is used again. /proc is read only for files not seen before; a process that has gone by then is described by the records.
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include "track/internal.h"
+
+#define PROC_BUCKETS 1024u
+// The tracker runs before all others: a process with thousands of mappings that changes them all the time is looked at less often. From Linux 6.1 on its
+// stacks are none the worse for it.
+#define LONG_NS 1000000ull
+#define PAUSE 20
+#define GONE_NS 2000000000ull // a dead process is kept this long: its last stacks may still be on their way
+
+struct Pending { // a mapping record of an object not known yet
+	u64 start, end, off, dev, ino;
+	char *path;
+};
+struct UwProc {
+	struct UwProc *next;
+	int tgid;
+	bool dirty;	// its mappings have to be read again
+	bool changed;	// ... have to be published again
+	bool dead;	// exit was seen
+	bool told_syms;
+	bool denied;	// its mappings may not be read
+	u64 dead_at;	// ns; 0: at the next tick
+	struct UwChunks chunks; // in the kernel
+	u64 not_before; // ns: it is not looked at again before that
+	u64 gen;	// their generation (struct RtUwChunk)
+	VEC(struct ProcMap) maps; // by start
+	VEC(struct Pending) pending;
+};
+struct Procs {
+	struct Syms *syms;
+	struct ProcsMaps fd;
+	struct ProcsOps ops;
+	struct UwProc *bucket[PROC_BUCKETS];
+	u32 n, ndenied;
+	u64 gen;	       // the last one given
+	VEC(int) only;	       // trace these; empty: all
+	bool follow, rescan, full;
+	bool scanned; // the first time
+	VEC(struct UwProc *) dirty; // dirty or changed
+	VEC(int) asked; // of whom the kernel side asked; it may ask again after the next tick
+	struct UwFiles *files;
+};
+
+struct Procs *uwprocs_create(struct Syms *syms, const struct ProcsMaps *maps, const struct TrackOpts *o, const struct ProcsOps *ops)
+{
+	struct Procs *p = xcalloc(1, sizeof(*p));
+	p->syms = syms;
+	p->fd = *maps;
+	p->ops = *ops;
+	p->files = uwfiles_create(maps->files);
+	p->follow = o->follow;
+	for (u32 i = 0; i < o->npids; i++)
+		vec_push(&p->only, o->pids[i]);
+	return p;
+}
+
+static struct UwProc **slot(struct Procs *p, int tgid)
+{
+	struct UwProc **at = &p->bucket[(u32)tgid % PROC_BUCKETS];
+	while (*at && (*at)->tgid != tgid)
+		at = &(*at)->next;
+	return at;
+}
+
+static bool wanted(const struct Procs *p, int tgid)
+{
+	for (size_t i = 0; i < p->only.n; i++)
+		if (p->only.p[i] == tgid)
+			return true;
+	return p->only.n == 0;
+}
+
+static struct UwProc *get(struct Procs *p, int tgid)
+{
+	struct UwProc **at = slot(p, tgid);
+	if (!*at && wanted(p, tgid)) {
+		*at = xcalloc(1, sizeof(**at));
+		(*at)->tgid = tgid;
+		p->n++;
+	}
+	return *at;
+}
+
+static void drop_pending(struct UwProc *q)
+{
+	for (size_t i = 0; i < q->pending.n; i++)
+		free(q->pending.p[i].path);
+	q->pending.n = 0;
+}
+
+static void forget(struct Procs *p, struct UwProc *q)
+{
+	u32 tgid = (u32)q->tgid;
+	uwchunks_forget(p->fd.maps, q->tgid, &q->chunks);
+	sys_map_delete(p->fd.asked, &tgid);
+	*slot(p, q->tgid) = q->next;
+	drop_pending(q);
+	vec_deinit(&q->pending);
+	vec_deinit(&q->maps);
+	free(q);
+	p->n--;
+}
+
+void uwprocs_destroy(struct Procs *p)
+{
+	if (!p)
+		return;
+	for (u32 i = 0; i < PROC_BUCKETS; i++) {
+		for (struct UwProc *q = p->bucket[i], *next; q; q = next) {
+			next = q->next;
+			drop_pending(q);
+			vec_deinit(&q->pending);
+			vec_deinit(&q->maps);
+			free(q);
+		}
+	}
+	vec_deinit(&p->dirty);
+	vec_deinit(&p->only);
+	vec_deinit(&p->asked);
+	uwfiles_destroy(p->files);
+	free(p);
+}
+
+// ---- to the kernel side
+// The objects first: whoever reads a mapping finds its object asked for, and can have its table hurried.
+static void publish_as(struct Procs *p, struct UwProc *q, u64 gen)
+{
+	for (size_t i = 0; i < q->maps.n; i++) {
+		const struct ProcMap *m = &q->maps.p[i];
+		if (m->obj)
+			p->ops.object(p->ops.arg, m->obj);
+		if (m->ino)
+			uwfiles_tell(p->files, m->dev, m->ino, m->file);
+		else if (m->obj && !strcmp(m->obj->path, "[vdso]"))
+			uwfiles_tell_vdso(p->files, m);
+	}
+	q->gen = gen;
+	if (!uwchunks_publish(p->fd.maps, q->tgid, gen, q->maps.p, q->maps.n, &q->chunks) && !p->full) {
+		p->full = true;
+		fprintf(stderr, "sonde: no room for the mappings of all processes: stacks of some take longer, before Linux 6.1 they are cut\n");
+	}
+	if (p->scanned) // names of frames that are raw addresses are asked for when the process may be gone; those alive at start can be read until then
+		sym_pid_set_maps(p->syms, q->tgid, q->maps.p, (u32)q->maps.n);
+}
+
+static void publish(struct Procs *p, struct UwProc *q)
+{
+	publish_as(p, q, ++p->gen);
+}
+
+// ---- reading
+static bool maps_code_without_file(const struct UwProc *q)
+{
+	for (size_t i = 0; i < q->maps.n; i++)
+		if (!q->maps.p[i].obj && q->maps.p[i].start >> 47 == 0)
+			return true;
+	return false;
+}
+
+static bool read_proc(struct Procs *p, struct UwProc *q)
+{
+	struct ProcMap *maps;
+	u32 n;
+	struct err *e = sym_proc_maps(p->syms, q->tgid, &maps, &n);
+	if (e && (err_code(e) == EACCES || err_code(e) == EPERM) && !q->denied) {
+		q->denied = true;
+		p->ndenied++;
+	}
+	if (e || !n) { // gone, a zombie, or a kernel thread
+		err_free(e);
+		return false;
+	}
+	free(q->maps.p);
+	q->maps.p = maps;
+	q->maps.n = q->maps.cap = n;
+	return true;
+}
+
+// ---- changing mappings
+// Puts a mapping in; what it covers of others is unmapped, they may be cut in two. A process may have 65,530: only those behind it are moved.
+static void insert_map(struct UwProc *q, struct ProcMap new)
+{
+	size_t lo = 0, hi = q->maps.n, end, n = 0;
+	struct ProcMap put[3], tail;
+
+	while (lo < hi) { // the first that ends behind new's start
+		size_t mid = (lo + hi) / 2;
+		if (q->maps.p[mid].end <= new.start)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (end = lo; end < q->maps.n && q->maps.p[end].start < new.end; end++)
+		;
+	if (end > lo && q->maps.p[lo].start < new.start) {
+		put[n] = q->maps.p[lo];
+		put[n++].end = new.start;
+	}
+	put[n++] = new;
+	if (end > lo && q->maps.p[end - 1].end > new.end) {
+		tail = q->maps.p[end - 1];
+		tail.file_off += tail.obj ? new.end - tail.start : 0;
+		tail.start = new.end;
+		put[n++] = tail;
+	}
+	size_t behind = q->maps.n - end;
+	for (size_t i = end - lo; i < n; i++)
+		vec_push(&q->maps, new);
+	memmove(q->maps.p + lo + n, q->maps.p + end, behind * sizeof(new));
+	memcpy(q->maps.p + lo, put, n * sizeof(new));
+	q->maps.n = lo + n + behind;
+}
+
+// A mapping record of a process that is gone already. The path is the process's own; the inode must be the one it mapped.
+static void apply_pending(struct Procs *p, struct UwProc *q, const struct Pending *m)
+{
+	const struct SymFile *f = sym_file_path(p->syms, m->path);
+	if (f && f->ino != m->ino)
+		f = NULL;
+	insert_map(q, (struct ProcMap){m->start, m->end, f ? m->off : 0, f ? f->obj : NULL, f, f ? m->dev : 0, f ? m->ino : 0});
+}
+
+// A record whose numbers are not those that /proc has (overlayfs, on some kernels): the file by its path.
+static void learn(struct Procs *p, struct UwProc *q, const struct Pending *m)
+{
+	for (size_t i = 0; i < q->maps.n; i++) {
+		const struct ProcMap *have = &q->maps.p[i];
+		if (have->file && have->start == m->start && have->file_off == m->off && have->ino != m->ino && !strcmp(have->obj->path, m->path))
+			uwfiles_tell(p->files, m->dev, m->ino, have->file);
+	}
+}
+
+static void refresh(struct Procs *p, struct UwProc *q)
+{
+	u64 began = now_ns();
+	bool read = q->dirty && read_proc(p, q);
+	for (size_t i = 0; read && i < q->pending.n; i++)
+		learn(p, q, &q->pending.p[i]);
+	if (q->dirty && !read) {
+		for (size_t i = 0; i < q->pending.n; i++)
+			apply_pending(p, q, &q->pending.p[i]);
+		if (!q->maps.n && !q->dead) { // kernel thread, or gone without a trace
+			q->dead = true;
+			q->dead_at = 0;
+		}
+	}
+	q->dirty = q->changed = false;
+	drop_pending(q);
+	if (!q->maps.n && q->dead)
+		return;
+	publish(p, q);
+	u64 now = now_ns();
+	if (now - began > LONG_NS)
+		q->not_before = now + (now - began) * PAUSE;
+	// JIT code: its names are in a file that is found while the process lives
+	if (!q->told_syms && !q->dead && maps_code_without_file(q)) {
+		q->told_syms = true;
+		sym_pid_remember(p->syms, q->tgid);
+	}
+}
+
+void uwprocs_scan(struct Procs *p)
+{
+	DIR *d = opendir("/proc");
+	for (struct dirent *e; d && (e = readdir(d));) {
+		if (!isdigit((unsigned char)e->d_name[0]))
+			continue;
+		struct UwProc *q = get(p, atoi(e->d_name));
+		if (!q)
+			continue;
+		bool listed = q->dirty || q->changed; // in p->dirty
+		q->dirty = true;
+		refresh(p, q);
+		if (q->dead && !listed)
+			forget(p, q);
+	}
+	if (d)
+		closedir(d);
+	p->scanned = true;
+}
+
+void uwprocs_new(struct Procs *p, int tgid)
+{
+	struct UwProc *q = get(p, tgid);
+	if (!q)
+		return;
+	q->dirty = true;
+	refresh(p, q);
+}
+
+static void mark(struct Procs *p, struct UwProc *q, bool dirty)
+{
+	if (!q->dirty && !q->changed)
+		vec_push(&p->dirty, q);
+	q->dirty |= dirty;
+	q->changed = true;
+}
+
+void uwprocs_asked(struct Procs *p, int tgid)
+{
+	struct UwProc *q = *slot(p, tgid);
+	vec_push(&p->asked, tgid);
+	if (q && q->not_before > now_ns())
+		mark(p, q, true);
+	else
+		uwprocs_new(p, tgid);
+}
+
+struct Found {
+	struct Procs *p;
+	int tgid;
+	VEC(struct SymObject *) v;
+};
+
+static void add_found(struct Found *f, struct SymObject *o)
+{
+	for (size_t i = 0; i < f->v.n; i++)
+		if (f->v.p[i] == o)
+			return;
+	vec_push(&f->v, o);
+}
+
+static void add_path(struct Found *f, const char *path)
+{
+	const struct SymFile *file = sym_file_path(f->p->syms, path);
+	if (!file)
+		return;
+	f->p->ops.object(f->p->ops.arg, file->obj);
+	uwfiles_tell(f->p->files, file->dev, file->ino, file);
+	add_found(f, file->obj);
+}
+
+static void on_needed(void *arg, const char *name)
+{
+	struct Found *f = arg;
+	char *path;
+	struct err *e = sym_resolve_path(name, f->tgid, &path);
+	if (!e) {
+		add_path(f, path);
+		free(path);
+	}
+	err_free(e);
+}
+
+void uwprocs_first(struct Procs *p, int tgid, const char *path, void (*fn)(void *, struct SymObject *), void *arg)
+{
+	struct Found f = {p, tgid, {0}};
+	if (tgid)
+		uwprocs_new(p, tgid);
+	struct UwProc *q = tgid ? *slot(p, tgid) : NULL;
+	for (size_t i = 0; q && i < q->maps.n; i++)
+		if (q->maps.p[i].obj)
+			add_found(&f, q->maps.p[i].obj);
+	if (path)
+		add_path(&f, path);
+	for (size_t i = 0; i < f.v.n; i++) // f.v grows
+		sym_object_needed(p->syms, f.v.p[i], on_needed, &f);
+	for (size_t i = 0; i < f.v.n; i++)
+		fn(arg, f.v.p[i]);
+	vec_deinit(&f.v);
+}
+
+// ---- events
+static void on_fork(struct Procs *p, const struct MapEvent *e)
+{
+	struct UwProc *parent = *slot(p, e->parent);
+	if (p->follow && p->only.n && parent && !wanted(p, e->tgid))
+		vec_push(&p->only, e->tgid);
+	struct UwProc *q = get(p, e->tgid);
+	if (!q)
+		return;
+	// maps already: read in the first scan, or of an earlier process of that number
+	if (!parent || q->maps.n || q->dead) {
+		q->dead = false;
+		q->maps.n = 0;
+		mark(p, q, true);
+		return;
+	}
+	for (size_t i = 0; i < parent->maps.n; i++)
+		vec_push(&q->maps, parent->maps.p[i]);
+	if (parent->changed || parent->dirty)
+		publish(p, q);
+	else
+		publish_as(p, q, parent->gen); // the same mappings
+	if (parent->dirty)
+		mark(p, q, true);
+}
+
+static void on_mmap(struct Procs *p, struct UwProc *q, const struct MapEvent *e)
+{
+	struct ProcMap m = {e->start, e->end, e->off, .dev = makedev(e->major, e->minor), .ino = e->ino};
+	bool has_path = e->path[0] == '/' && e->path[1] != '/' && e->ino; // "//anon"
+	bool vdso = !strcmp(e->path, "[vdso]");
+	bool found = !has_path || (m.file = uwfiles_known(p->files, m.dev, m.ino)) || sym_proc_map(p->syms, q->tgid, e->path, &m);
+
+	if (m.file)
+		m.obj = m.file->obj;
+	else if (vdso)
+		m.obj = sym_object_vdso(p->syms, e->start);
+	if (!m.obj)
+		m.file_off = 0;
+	if (found) {
+		insert_map(q, m);
+	} else { // gone already, perhaps: it is found by way of the whole process
+		struct Pending late = {e->start, e->end, e->off, m.dev, m.ino, xstrdup(e->path)};
+		vec_push(&q->pending, late);
+	}
+	mark(p, q, !found || (vdso && !m.obj)); // the vDSO of the first 32-bit process is read from its memory
+}
+
+void uwprocs_event(void *procs, const struct MapEvent *e)
+{
+	struct Procs *p = procs;
+	struct UwProc *q;
+
+	switch (e->kind) {
+	case MAPEV_LOST:
+		p->rescan = true;
+		return;
+	case MAPEV_FORK:
+		on_fork(p, e);
+		return;
+	case MAPEV_EXIT:
+		q = *slot(p, e->tgid);
+		if (q && !q->dead) {
+			q->dead = true; // unless other threads live on: uwprocs_tick looks
+			q->dead_at = 0;
+		}
+		return;
+	case MAPEV_EXEC:
+		q = get(p, e->tgid);
+		if (!q)
+			return;
+		q->maps.n = 0;
+		q->told_syms = false;
+		drop_pending(q);
+		mark(p, q, false);
+		return;
+	case MAPEV_MMAP:
+		q = get(p, e->tgid);
+		if (q)
+			on_mmap(p, q, e);
+		return;
+	}
+}
+
+bool uwprocs_settle(struct Procs *p)
+{
+	u64 now = p->dirty.n ? now_ns() : 0;
+	size_t later = 0;
+	for (size_t i = 0; i < p->dirty.n; i++) {
+		struct UwProc *q = p->dirty.p[i];
+		if ((q->dirty || q->changed) && q->not_before > now && !q->dead)
+			p->dirty.p[later++] = q;
+		else if (q->dirty || q->changed)
+			refresh(p, q);
+	}
+	p->dirty.n = later;
+	if (p->rescan) {
+		p->rescan = false;
+		uwprocs_scan(p);
+	}
+	return later;
+}
+
+void uwprocs_tick(struct Procs *p, u64 now_ns)
+{
+	for (size_t i = 0; i < p->asked.n; i++)
+		sys_map_delete(p->fd.asked, &(u32){(u32)p->asked.p[i]});
+	p->asked.n = 0;
+	for (u32 i = 0; i < PROC_BUCKETS; i++) {
+		for (struct UwProc *q = p->bucket[i], *next; q; q = next) {
+			next = q->next;
+			if (!q->dead || q->dirty || q->changed)
+				continue;
+			if ((kill(q->tgid, 0) == 0 || errno == EPERM) && q->maps.n) { // its first thread ended, others go on; or a zombie
+				q->dead_at = q->dead_at ? q->dead_at : now_ns;
+				if (now_ns - q->dead_at > GONE_NS && read_proc(p, q))
+					q->dead = false;
+				continue;
+			}
+			q->dead_at = q->dead_at ? q->dead_at : now_ns;
+			if (now_ns - q->dead_at >= GONE_NS)
+				forget(p, q);
+		}
+	}
+}
+
+u32 uwprocs_denied(const struct Procs *p)
+{
+	return p->ndenied;
+}
+
+u32 uwprocs_count(const struct Procs *p)
+{
+	return p->n;
+}

@@ -1,0 +1,293 @@
+// The unwinder's user side as a whole: sizes of its maps, the thread that tracks processes, the thread that builds tables. Input: the Program
+// whose code calls rt_ustack. Invariant: everything here only adds to what the kernel side can do; a failure leaves it with frame pointers,
+// and says so in the stacks' reasons.
+#include <errno.h>
+#include <linux/bpf.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <bpf/libbpf.h>
+#include "base/caps.h"
+#include "runtime/runtime.h"
+#include "track/internal.h"
+
+#define TICK_MS 500
+#define SOON_MS 10
+
+struct Track {
+	struct Program *prog;
+	struct Syms *syms;
+	struct TrackOpts opts;
+	struct MapEvents *events; // NULL: the kernel does not tell, only rt_uw_events does
+	struct ring_buffer *ring;
+	struct Procs *procs;
+	struct Tables *tables;
+	struct Codes *codes;
+	pthread_t tracker;
+	bool started;
+	int wake_fd; // eventfd: the tracker shall look at stop and rounds
+	pthread_mutex_t lock;
+	pthread_cond_t round_done;
+	bool stop;
+	const struct TrackFirst *first; // for the next round; track_first waits for it
+	VEC(u32) first_objs;
+	u64 rounds; // passes the tracker has made since it was woken
+};
+
+static void wake(struct Track *u)
+{
+	u64 one = 1;
+	if (write(u->wake_fd, &one, sizeof(one)) != sizeof(one))
+		assert(!"eventfd"); // its counter cannot overflow: the tracker reads it
+}
+
+// One pass of the tracker from its start on.
+static void wait_round(struct Track *u)
+{
+	pthread_mutex_lock(&u->lock);
+	u64 goal = u->rounds + 1;
+	wake(u);
+	while (u->rounds < goal)
+		pthread_cond_wait(&u->round_done, &u->lock);
+	pthread_mutex_unlock(&u->lock);
+}
+
+// Code objects that are in the ring buffer.
+static void on_late(void *arg)
+{
+	struct Track *u = arg;
+	if (u->started)
+		wait_round(u);
+}
+
+struct Codes *track_codes(struct Track *u)
+{
+	return u ? u->codes : NULL;
+}
+
+struct err *track_create(struct Program *prog, struct Syms *syms, const struct TrackOpts *o, struct Track **out)
+{
+	struct Track *u = xcalloc(1, sizeof(*u));
+	struct MapDef *maps = program_map(prog, "rt_uw_maps"), *files = program_map(prog, "rt_uw_files");
+	u32 no = 0;
+
+	u->prog = prog;
+	u->syms = syms;
+	u->opts = *o;
+	u->wake_fd = -1;
+	u->codes = codes_create();
+	codes_set_late(u->codes, on_late, u);
+	pthread_mutex_init(&u->lock, NULL);
+	pthread_cond_init(&u->round_done, NULL);
+	*out = u;
+	if (!maps)
+		return NULL;
+	if (!feature_has(FEAT_NO_PREALLOC)) {
+		maps->flags &= ~(u32)BPF_F_NO_PREALLOC;
+		maps->max_entries = 4096;
+		files->flags &= ~(u32)BPF_F_NO_PREALLOC;
+	}
+	if (!feature_has(FEAT_TASK_PT_REGS))
+		link_set_const(prog, "rt_uw_pt_regs", &no, sizeof(no));
+	kernoff_set(prog);
+	u64 dev, ino;
+	if (own_pid_namespace(&dev, &ino)) {
+		link_set_const(prog, "rt_ns_dev", &dev, sizeof(dev));
+		link_set_const(prog, "rt_ns_ino", &ino, sizeof(ino));
+	}
+	return NULL;
+}
+
+static int map_fd(const struct Program *prog, const char *name)
+{
+	const struct MapDef *m = program_map(prog, name);
+	return m ? m->fd : -1;
+}
+
+// ---- the tracker thread
+static int on_ring(void *arg, void *data, size_t n)
+{
+	struct Track *u = arg;
+	const struct RtProcNew *ev = data;
+	if (n >= sizeof(struct RtEvent) && ev->ev.kind == RT_EV_CODE)
+		codes_add(u->codes, data, n);
+	if (n < sizeof(*ev) || ev->ev.kind != RT_EV_PROC_NEW)
+		return 0;
+	if (!ev->ev.id)
+		uwprocs_asked(u->procs, (int)ev->tgid);
+	else if (u->tables)
+		tables_hurry(u->tables, ev->ev.id);
+	return 0;
+}
+
+static bool track_round(struct Track *u) // true: there is more to do soon
+{
+	if (u->events)
+		mapev_read(u->events, uwprocs_event, u->procs);
+	bool more = uwprocs_settle(u->procs);
+	if (u->ring)
+		ring_buffer__consume(u->ring);
+	return more;
+}
+
+static void on_first(void *arg, struct SymObject *o)
+{
+	struct Track *u = arg;
+	vec_push(&u->first_objs, o->id);
+	if (u->tables)
+		tables_hurry(u->tables, o->id);
+}
+
+// False: the thread shall end.
+static bool woken(struct Track *u, bool by_wake)
+{
+	u64 n;
+	pthread_mutex_lock(&u->lock);
+	bool stop = u->stop;
+	if (by_wake && read(u->wake_fd, &n, sizeof(n)) == sizeof(n)) {
+		pthread_mutex_unlock(&u->lock);
+		track_round(u);
+		for (size_t i = 0; u->first && i < u->first->pids.n; i++)
+			uwprocs_first(u->procs, u->first->pids.p[i], NULL, on_first, u);
+		for (size_t i = 0; u->first && i < u->first->paths.n; i++)
+			uwprocs_first(u->procs, 0, u->first->paths.p[i], on_first, u);
+		pthread_mutex_lock(&u->lock);
+		u->rounds++;
+		pthread_cond_broadcast(&u->round_done);
+	}
+	pthread_mutex_unlock(&u->lock);
+	return !stop;
+}
+
+static void *track(void *arg)
+{
+	struct Track *u = arg;
+	u32 nev = u->events ? mapev_count(u->events) : 0, n = 0;
+	struct pollfd *fds = xcalloc(nev + 2, sizeof(*fds));
+	u64 next_tick = now_ns();
+	bool more = false;
+
+	// Stacks of a new process lack its mappings until we have run: before it, if the scheduler lets us. It is microseconds for an exec. Both are a
+	// thread's own (sched_setscheduler(2), setpriority(2)).
+	if (sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 1}))
+		setpriority(PRIO_PROCESS, 0, -20);
+	fds[n++] = (struct pollfd){u->wake_fd, POLLIN, 0};
+	if (u->ring)
+		fds[n++] = (struct pollfd){ring_buffer__epoll_fd(u->ring), POLLIN, 0};
+	for (u32 i = 0; i < nev; i++)
+		fds[n++] = (struct pollfd){mapev_fd(u->events, i), POLLIN, 0};
+	for (;;) {
+		if (poll(fds, n, more ? SOON_MS : TICK_MS) < 0 && errno != EINTR)
+			break;
+		if (!woken(u, fds[0].revents))
+			break;
+		more = track_round(u);
+		u64 now = now_ns();
+		if (now >= next_tick) {
+			uwprocs_tick(u->procs, now);
+			next_tick = now + TICK_MS * 1000000ull;
+		}
+	}
+	free(fds);
+	return NULL;
+}
+
+static void on_object(void *arg, struct SymObject *o)
+{
+	struct Track *u = arg;
+	if (u->tables)
+		tables_need(u->tables, o);
+}
+
+struct err *track_start(struct Track *u)
+{
+	int maps = map_fd(u->prog, "rt_uw_maps"), ring = map_fd(u->prog, "rt_uw_events");
+	struct ProcsOps ops = {on_object, u};
+	struct err *e;
+
+	if (maps < 0)
+		return NULL;
+	if (!u->opts.fp_only) {
+		e = tables_create(u->prog, &u->tables);
+		if (e)
+			return e;
+	}
+	struct ProcsMaps fds = {maps, map_fd(u->prog, "rt_uw_asked"), map_fd(u->prog, "rt_uw_files")};
+	u->procs = uwprocs_create(u->syms, &fds, &u->opts, &ops);
+	e = mapev_open(&u->events); // before the scan: nothing is missed between
+	if (e && u->opts.verbose)
+		fprintf(stderr, "sonde: %s: processes that start later are found by their first stack\n", err_text(e));
+	err_free(e);
+	u->ring = ring >= 0 ? ring_buffer__new(ring, on_ring, u, NULL) : NULL;
+	uwprocs_scan(u->procs);
+	e = u->tables ? tables_start(u->tables) : NULL;
+	if (e)
+		return e;
+	u->wake_fd = eventfd(0, EFD_CLOEXEC);
+	int rc = u->wake_fd < 0 ? errno : pthread_create(&u->tracker, NULL, track, u);
+	if (rc)
+		return err_errno(rc, "cannot start the thread that tracks processes");
+	u->started = true;
+	return NULL;
+}
+
+void track_settle(struct Track *u, u32 max_ms)
+{
+	if (!u->started)
+		return;
+	wait_round(u);
+	if (u->tables)
+		tables_wait(u->tables, now_ns() + (max_ms ? max_ms : 3600000u) * 1000000ull);
+}
+
+void track_first(struct Track *u, const struct TrackFirst *f, u32 max_ms)
+{
+	u64 end = now_ns() + max_ms * 1000000ull;
+	if (!u->started)
+		return;
+	pthread_mutex_lock(&u->lock);
+	u->first = f;
+	pthread_mutex_unlock(&u->lock);
+	wait_round(u);
+	u->first = NULL;
+	if (u->tables)
+		tables_wait_for(u->tables, u->first_objs.p, (u32)u->first_objs.n, end);
+	u->first_objs.n = 0;
+}
+
+struct TablesStat track_stat(struct Track *u, u32 *nprocs)
+{
+	track_settle(u, 0);
+	*nprocs = u->procs ? uwprocs_count(u->procs) : 0;
+	return u->tables ? tables_wait(u->tables, 0) : (struct TablesStat){0};
+}
+
+u32 track_denied(struct Track *u)
+{
+	return u && u->procs ? uwprocs_denied(u->procs) : 0;
+}
+
+void track_destroy(struct Track *u)
+{
+	if (!u)
+		return;
+	if (u->started) {
+		pthread_mutex_lock(&u->lock);
+		u->stop = true;
+		pthread_mutex_unlock(&u->lock);
+		wake(u);
+		pthread_join(u->tracker, NULL);
+	}
+	if (u->wake_fd >= 0)
+		close(u->wake_fd);
+	tables_destroy(u->tables);
+	ring_buffer__free(u->ring);
+	mapev_close(u->events);
+	uwprocs_destroy(u->procs);
+	codes_destroy(u->codes);
+	vec_deinit(&u->first_objs);
+	pthread_cond_destroy(&u->round_done);
+	pthread_mutex_destroy(&u->lock);
+	free(u);
+}

@@ -1,0 +1,33 @@
+// track: which process maps what, kept up to date while tracing, and the unwind rows (unwind/unwind.h) of every object that is mapped, into the BPF maps
+// that bpfrt/unwind.bpf.c walks. Two threads: one follows processes, one builds tables.
+#ifndef SONDE_TRACK_H
+#define SONDE_TRACK_H
+#include "lower/program.h"
+#include "sym/sym.h"
+
+struct TrackOpts {
+	bool fp_only;	     // no tables, frame pointers everywhere (mappings are still tracked, frames become (object, offset))
+	const int *pids;     // only these have user stacks (0: all); new children of them too when follow is set
+	u32 npids;
+	bool follow;
+	bool verbose;
+};
+struct Track;
+// Before load: chooses sizes of the rt_uw_* maps in prog->maps. After load_maps: starts filling them.
+struct err *track_create(struct Program *prog, struct Syms *syms, const struct TrackOpts *o, struct Track **out);
+struct err *track_start(struct Track *u); // mappings of running processes are in the maps when it returns; tables follow in the background thread
+// Before attaching: the processes and files the user has named. Their tables, and those of libraries that they are going to load, are built before all
+// others; returns when they are there, after max_ms at most.
+struct TrackFirst {
+	VEC(int) pids;
+	VEC(const char *) paths;
+};
+void track_first(struct Track *u, const struct TrackFirst *f, u32 max_ms);
+// Waits until every table asked for so far is built, at most max_ms (0: as long as it takes). Call it before attaching: stacks taken earlier lack what
+// is not built yet, and say so.
+void track_settle(struct Track *u, u32 max_ms);
+// Code objects of interpreted programs, as frames name them; lives as long as u.
+struct Codes *track_codes(struct Track *u);
+u32 track_denied(struct Track *u); // how many processes have mappings that may not be read; u may be NULL
+void track_destroy(struct Track *u);
+#endif

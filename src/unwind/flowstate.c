@@ -1,0 +1,64 @@
+// What the state of a function's frame says: when two ways that meet agree, and which rule it amounts to. Input: struct FlowState, as flowinsn.c keeps it.
+// Output: struct RtUwRule. Invariant: a state that does not find the CFA gives no rule.
+#include "unwind/internal.h"
+#include <string.h>
+
+// rbp holds the address where the caller's is saved: it finds the CFA, wherever the stack pointer is
+bool flow_framed(const struct FlowState *s)
+{
+	return s->fp != FLOW_UNKNOWN && s->slot[0] == -s->fp;
+}
+
+// The stack pointer is not known, but one of two places says where it was.
+static bool same_copy(const struct FlowState *a, const struct FlowState *b)
+{
+	if (a->stored || b->stored)
+		return a->stored == b->stored && a->stored_at == b->stored_at && a->low == b->low;
+	return a->copy_reg == b->copy_reg && a->copy == b->copy;
+}
+
+bool flow_same_frame(const struct FlowState *a, const struct FlowState *b)
+{
+	if (a->root || b->root)
+		return true;
+	if (flow_framed(a) && flow_framed(b))
+		return a->fp == b->fp;
+	return a->sp == b->sp && (a->sp != FLOW_UNKNOWN || (a->fp == b->fp && same_copy(a, b)));
+}
+
+static const u8 dwarf_numbers[16] = {0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}; // of the registers as instructions number them
+
+void flow_rule(const struct FlowState *s, bool guess, struct RtUwRule *r)
+{
+	memset(r, 0, sizeof(*r));
+	if (s->root) {
+		r->kind = RT_UW_END;
+		return;
+	}
+	r->kind = RT_UW_REG;
+	if (flow_framed(s) || (s->sp == FLOW_UNKNOWN && s->fp != FLOW_UNKNOWN)) {
+		r->reg = dwarf_numbers[RBP];
+		r->off = s->fp;
+	} else if (s->sp == FLOW_UNKNOWN && s->stored) {
+		r->kind = RT_UW_DEREF;
+		r->reg = dwarf_numbers[RSP];
+		r->off = s->low - s->stored_at;
+		r->off2 = s->stored;
+	} else if (s->sp == FLOW_UNKNOWN && s->copy_reg) {
+		r->reg = dwarf_numbers[s->copy_reg - 1];
+		r->off = s->copy;
+	} else {
+		r->reg = dwarf_numbers[RSP];
+		r->off = s->sp;
+	}
+	if (r->kind == RT_UW_DEREF ? r->off < 0 : r->off < 8) {
+		memset(r, 0, sizeof(*r));
+		return;
+	}
+	r->ra = -8;
+	r->lost = guess && !flow_framed(s) ? RT_UW_GUESS : 0;
+	for (u32 k = 0; k < RT_UW_SLOTS; k++) {
+		r->slot[k] = s->slot[k];
+		r->saved |= (u8)((s->slot[k] != 0) << k);
+	}
+}

@@ -1,0 +1,30 @@
+# The build says what it lacks, and takes what is there, however it came there.
+
+FILE TOGETHER
+
+NAME without clang: make names it before anything fails, also without apt
+RUN mkdir bin && for c in sh make gcc cc as ld ar mkdir rm awk sed grep cat id touch; do ln -s $(command -v $c) bin/$c; done; cd {top} && PATH={tmp}/bin; make BUILD={tmp}/b {tmp}/b/sonde; echo make $?; scripts/deps.sh build; echo deps $?; [ -e {tmp}/b/base ] || echo nothing was built
+NEED host
+NEED cmd:make
+EXPECT_RE ^make 2\ndeps 1\nnothing was built\n
+STDERR deps.sh: the build needs what is not here; please install:
+STDERR deps.sh: no apt-get; please install:
+STDERR Debian, Ubuntu: apt install clang
+STDERR Fedora: dnf install clang
+STDERR Alpine: apk add clang
+
+NAME all is there, but no apt and no dpkg: nothing to say
+RUN mkdir bin && for c in sh make gcc clang as ld grep cat id; do ln -s $(command -v $c) bin/$c; done; cd {top} && PATH={tmp}/bin; scripts/deps.sh build; echo $?; scripts/deps.sh check; echo $?
+NEED host
+NEED cmd:clang
+EXPECT_RE \A0\n0\n\Z
+
+NAME headers that the compiler does not find are named by their packages
+RUN printf '#!/bin/sh\nexec gcc -nostdinc "$@"\n' >cc; chmod +x cc; CC={tmp}/cc {top}/scripts/deps.sh check
+NEED host
+NEED cmd:gcc
+RC 1
+STDERR apt install libc6-dev linux-libc-dev libbpf-dev libelf-dev libdw-dev libiberty-dev liblzma-dev zlib1g-dev
+STDERR dnf install glibc-devel kernel-headers libbpf-devel elfutils-libelf-devel elfutils-devel binutils-devel xz-devel zlib-devel
+STDERR apk add musl-dev linux-headers libbpf-dev elfutils-dev elfutils-dev binutils-dev xz-dev zlib-dev
+STDERR pacman -S glibc linux-api-headers libbpf libelf libelf binutils xz zlib

@@ -1,0 +1,73 @@
+NAME go: a server's stacks, with growing stacks and collections, are whole: static, stripped, position-independent
+NEED cmd:go
+NEED arch:x86_64
+RUN {top}/test/workload/gostacks.py {sonde} 3 static stripped pie
+TIMEOUT 200
+RETRY 1 samples
+EXPECT_RE ^static +\d+ stacks
+EXPECT_RE ^stripped +\d+ stacks
+EXPECT_RE ^pie +\d+ stacks
+
+NAME go: Go calls C calls Go calls C: whole, each frame in the order of the calls
+NEED cmd:go
+NEED cmd:gcc
+NEED arch:x86_64
+RUN {top}/test/workload/gostacks.py {sonde} 3 cgo cgo-pie cgo-stripped
+TIMEOUT 200
+RETRY 1 samples
+EXPECT_RE ^cgo +\d+ stacks
+EXPECT_RE ^cgo-pie +\d+ stacks
+EXPECT_RE ^cgo-stripped +\d+ stacks
+
+NAME go: frames of C and Go on two stacks stand in one stack
+NEED cmd:go
+NEED cmd:gcc
+NEED arch:x86_64
+RUN cd {top}/test/workload && HOME=/tmp GOCACHE=/tmp/sonde-gocache GO111MODULE=off CGO_ENABLED=1 go build -o $OLDPWD/gocgo ./gocgo && cd $OLDPWD && { ./gocgo 30 >/dev/null & p=$!; sleep 0.5; {sonde} profile -f -U -F 499 -p $p 3; kill $p; }
+TIMEOUT 100
+RETRY 1 samples
+EXPECT_RE ;main\.work;main\._Cfunc_cCallback(\.abi0)?;runtime\.cgocall;runtime\.asmcgocall(\.abi0)?;_cgo_\w+_Cfunc_cCallback;cCallback;goBack;crosscall2;runtime\.cgocallback(\.abi0)?;.*;main\.goBack;main\._Cfunc_cInner(\.abi0)?;runtime\.cgocall;runtime\.asmcgocall(\.abi0)?;_cgo_\w+_Cfunc_cInner;cInner 
+EXPECT_RE ;cSort;qsort(_r)?;.*;compare;goBack;crosscall2;
+EXPECT_NOT unknown
+EXPECT_NOT truncated
+
+NAME go: 2,000 stacks are frame by frame what runtime.Callers says, inlined functions, files and lines too, stripped or not
+NEED cmd:go
+NEED arch:x86_64
+RUN {top}/test/workload/gostacks.py {sonde} 3 frames
+TIMEOUT 200
+EXPECT_LINE frames static     2000 stacks, 100.00 % equal
+EXPECT_LINE frames stripped   2000 stacks, 100.00 % equal
+EXPECT_LINE frames pie        2000 stacks, 100.00 % equal
+
+NAME go: a stripped program's functions are found by name and by pattern; what is inlined is shown without being asked for, lines on demand
+NEED cmd:go
+NEED arch:x86_64
+RUN cd {top}/test/workload && HOME=/tmp GOCACHE=/tmp/sonde-gocache GO111MODULE=off go build -ldflags='-s -w' -o $OLDPWD/p ./gostacks && cd $OLDPWD && nm p 2>&1 | grep -o 'no symbols'; {sonde} -l 'uprobe:./p:main.ma*'; echo | {sonde} -q -c './p callers 1' -e 'uprobe:./p:main.mark { print(ustack(3)) }'; echo | {sonde} -q --lines -c './p callers 1' -e 'uprobe:./p:main.mark { print(ustack(2)) }'
+TIMEOUT 100
+EXPECT_LINE no symbols
+EXPECT_LINE uprobe:./p:main.main
+EXPECT_LINE uprobe:./p:main.mark
+EXPECT_RE main\.mark\+0\n +main\.record\+\d+\n +\[inlined\] main\.inlinedOnce\n +\[inlined\] main\.inlinedTwice\n
+EXPECT_RE main\.mark\+0@/.*/gostacks/main\.go:24\n
+
+NAME go: returns of a stripped program's functions, by name and by address
+NEED cmd:go
+NEED arch:x86_64
+RUN export HOME=$PWD; go build -o p {top}/test/progs/goret.go; strip -o s p; A=$((0x$(nm p | sed -n 's/ . main.seven$//p'))); {sonde} -q -c ./s -e 'uretprobe:./s:main.seven { @v[retval] = count() } uretprobe:./s:'$A' { @a = count() }'
+TIMEOUT 100
+EXPECT_LINE total 5090000
+EXPECT_LINE @v[7]: 1000
+EXPECT_LINE @a: 1000
+
+NAME go: code in a plugin, and in a library that C has loaded
+NEED cmd:go
+NEED cmd:gcc
+NEED arch:x86_64
+RUN D=$PWD; export HOME=/tmp GOCACHE=/tmp/sonde-gocache GO111MODULE=off CGO_ENABLED=1; cd {top}/test/workload/golib && go build -buildmode=plugin -o $D/p.so . && go build -buildmode=c-shared -o $D/libwork.so . && cd ../goplug && go build -o $D/host . && cd $D && printf 'long GoWork(long);\nlong outer(long n) { return GoWork(n) + 1; }\nint main(void) { for (volatile long s = 0;;) s += outer(4); }\n' >m.c && gcc -O2 -fno-inline -fomit-frame-pointer -o chost m.c ./libwork.so && for c in "./host $D/p.so" ./chost; do $c & p=$!; sleep 1; {sonde} profile -f -U -F 499 -p $p 3; kill $p; done
+TIMEOUT 120
+RETRY 1 samples
+EXPECT_RE ^host;runtime\.goexit;runtime\.main;main\.main;[^;]*\.Work;[^;]*\.Work;.*\.spin \d+$
+EXPECT_RE ^chost;_start;.*;main;outer;GoWork;crosscall2;runtime\.cgocallback;.*;main\.GoWork;main\.Work;.*;main\.spin \d+$
+EXPECT_NOT unknown
+EXPECT_NOT truncated

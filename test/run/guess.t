@@ -1,0 +1,66 @@
+# Code without unwind tables: callers without frame pointers are there, and what is left by a guess is not counted as whole.
+# Issue 10, points 3 and 8: each program's chain of calls is known and ends in getppid(2).
+
+FILE TOGETHER
+
+NAME frameless functions among ones with frame pointers, without tables
+RUN gcc -O2 -fno-asynchronous-unwind-tables -fno-unwind-tables -fno-schedule-insns2 -o bare {top}/test/workload/bare.c; {sonde} -q --why-incomplete -c './bare 5' -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { @[ustack] = count() }' >o 2>&1; sed -n 's/^ *\(\w*\)+.*/\1/p; s/^\(@\[\|]: .*\)/\1/p' o | sed 's/^f[0-9]$/fN/' | tr '\n' ' ' | sed 's/@\[ /\n/g' | sort | uniq -c; echo; grep 'user stacks' o
+NEED cmd:gcc
+NEED host
+NEED arch:x86_64
+EXPECT_RE ^ +10 \w+ c b a fN main( __libc_\w+)* _start \]: 5 ?$
+EXPECT_LINE 50 user stacks, 50 whole (100.00 %)
+
+NAME the same, stripped: known or guessed, but never short
+RUN gcc -O2 -s -fno-asynchronous-unwind-tables -fno-unwind-tables -fno-schedule-insns2 -o bare {top}/test/workload/bare.c; {sonde} -q --why-incomplete -c './bare 5' -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { @[ustack] = count() }' >o 2>&1; grep -c '^ *\[bare+' o; grep 'user stacks' o
+NEED cmd:gcc
+NEED host
+NEED arch:x86_64
+EXPECT_RE ^50\n50 user stacks, 50 whole \(100\.00 %\)$
+
+NAME Free Pascal: no tables, frames only here and there
+RUN fpc -O2 -Xs- -v0 -FE. {top}/test/workload/frameless.pas >/dev/null; {sonde} -q --why-incomplete -c ./frameless -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { @[ustack] = count() }' 2>&1
+NEED cmd:fpc
+NEED host
+NEED arch:x86_64
+EXPECT_RE ^(\s+\S+\n){2}\s+P\$FRAMELESS_\$\$_C\$\S+\n\s+P\$FRAMELESS_\$\$_B\$\S+\n\s+P\$FRAMELESS_\$\$_A\$\S+\n\s+P\$FRAMELESS_\$\$_OUTER\$\S+\n\s+main\+\d+\n(\s+S\S+\n)*\]: 20$
+EXPECT_LINE 20 user stacks, 20 whole (100.00 %)
+
+NAME a call is the last instruction of a small function between two others
+RUN gcc -O2 -o lastcall {top}/test/workload/lastcall.c; {sonde} -q --why-incomplete -c './lastcall 5' -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { @[ustack] = count() }' 2>&1
+NEED cmd:gcc
+NEED host
+NEED arch:x86_64
+EXPECT_RE ^\s+\w+\+\d+\n\s+last\+\d+\n\s+tiny\+6\n\s+outer\+\d+\n\s+main\+\d+\n(\s+(__libc_\w+|libc\.so\.6|\[libc\.so\.6\+\w+\])\+\w+\n)*\s+_start\+\d+\n\]: 5$
+EXPECT_LINE 5 user stacks, 5 whole (100.00 %)
+
+NAME without its name the small function is one only by its looks: a guess, and said so
+RUN gcc -O2 -s -o lastcall {top}/test/workload/lastcall.c; {sonde} -q --why-incomplete -c './lastcall 5' -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { @[ustack] = count() }' 2>&1
+NEED cmd:gcc
+NEED host
+NEED arch:x86_64
+EXPECT_RE ^\s+\w+\+\d+\n(\s+\[lastcall\+\w+\](\+\d+)?\n){4}(\s+(__libc_\w+|libc\.so\.6|\[libc\.so\.6\+\w+\])\+\w+\n)*\s+_start\+\d+\n\]: 5$
+EXPECT_LINE 5 user stacks, 0 whole (0.00 %), 5 whole by guess (100.00 %)
+EXPECT_RE ^ +5 +\d+ lastcall +\[lastcall\+0x\w+\]: left by a rule that was guessed from instructions; callers may be missing$
+
+NAME code made at run time is left by its frame pointer: whole by guess, not marked as cut
+RUN gcc -O2 -o jit {top}/test/workload/jit.c; {sonde} -q --why-incomplete -c './jit 5' -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { @[ustack] = count() }' 2>&1
+NEED cmd:gcc
+NEED host
+EXPECT_RE ^\s+\w+\+\d+\n\s+last\+\d+\n\s+0x[0-9a-f]+\n\s+main\+\d+\n(\s+(__libc_\w+|libc\.so\.6|\[libc\.so\.6\+\w+\])\+\w+\n)*\s+_start\+\d+\n\]: 5$
+EXPECT_LINE 5 user stacks, 0 whole (0.00 %), 5 whole by guess (100.00 %)
+EXPECT_RE ^ +5 +\d+ jit +\[no file\+0x\w+\]: left by frame pointer, not by unwind information; callers may be missing$
+
+NAME guesses in JSON
+RUN gcc -O2 -o jit {top}/test/workload/jit.c; {sonde} -q -f json --why-incomplete -c './jit 5' -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { @[ustack] = count() }' | python3 -c 'import json, sys; u = [r["data"] for r in map(json.loads, sys.stdin) if r["type"] == "user_stacks"][0]; print(u["stacks"], u["whole"], u["guessed"], u["incomplete"], [(x["count"], x["comm"], x["reason"].split(",")[0]) for x in u["guesses"]])'
+NEED cmd:gcc
+NEED host
+EXPECT_LINE 5 0 5 [] [(5, 'jit', 'left by frame pointer')]
+
+NAME assembly without tables whose stack pointer is kept in a register or in memory
+NEED arch:x86_64
+NEED cmd:gcc
+RUN gcc -O2 -fomit-frame-pointer -o aligned {top}/test/workload/aligned.c; {sonde} -q --why-incomplete -c './aligned 5' -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { @[ustack] = count() }' >o 2>&1; sed -n 's/^ *\(\w*\)+.*/\1/p; s/^\(@\[\|]: .*\)/\1/p' o | tr '\n' ' ' | sed 's/@\[ /\n/g'; echo; grep 'user stacks' o
+EXPECT_RE ^leaf in_register main .*_start ]: 5 $
+EXPECT_RE ^leaf in_memory main .*_start ]: 5 $
+EXPECT_RE ^10 user stacks, 10 whole \(100.00 %\)

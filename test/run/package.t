@@ -1,0 +1,74 @@
+# What is built, installed and packed. The package in bare systems of Debian and whole builds that are compared: `make check-package`.
+
+FILE TOGETHER
+
+NAME the program is protected as hostile input asks for: docs/security.md
+RUN {top}/test/run/hardened.py {sonde} {build}/libsonde.a
+NEED cmd:readelf
+NEED host
+EXPECT_LINE PIE: yes
+EXPECT_LINE full RELRO: yes
+EXPECT_LINE no executable stack: yes
+EXPECT_LINE code apart from data: yes
+EXPECT_LINE stack protector: yes
+EXPECT_LINE fortified: yes
+EXPECT_LINE landing places: yes
+
+NAME what shows that a program is protected shows one that is not
+RUN echo 'int main(void) { return 0; }' | gcc -O0 -no-pie -fno-stack-protector -z norelro -z execstack -z noseparate-code -o plain -x c - && {top}/test/run/hardened.py ./plain
+NEED cmd:readelf
+NEED host
+EXPECT_LINE PIE: no
+EXPECT_LINE full RELRO: no
+EXPECT_LINE no executable stack: no
+EXPECT_LINE code apart from data: no
+EXPECT_LINE stack protector: no
+EXPECT_LINE fortified: no
+
+NAME make install: program, links, manual, completion and documents in their places, stripped; uninstall takes all of it and nothing else
+RUN cd {top} && b=$(realpath --relative-to=. {build}) && mkdir -p {tmp}/r/usr/bin && echo mine >{tmp}/r/usr/bin/mine && make -s install BUILD=$b PREFIX=/usr DESTDIR={tmp}/r && cd {tmp}/r/usr && find . -type f -o -type l | sort && ./bin/sonde -V && ./bin/sonde-profile -h | head -n 1 && man -l share/man/man8/sonde-profile.8 | grep -c offwaketime; readelf -SW bin/sonde | grep -c debug_info; cd {top}; make -s uninstall BUILD=$b PREFIX=/usr DESTDIR={tmp}/r; echo left:; cd {tmp}/r; find . -type f -o -type l; find . -path '*sonde*'
+NEED cmd:make
+NEED host
+TIMEOUT 120
+EXPECT_LINE ./bin/sonde
+EXPECT_LINE ./bin/sonde-offcputime
+EXPECT_LINE ./share/bash-completion/completions/sonde
+EXPECT_LINE ./share/bash-completion/completions/sonde-stackcount
+EXPECT_LINE ./share/doc/sonde/README.md
+EXPECT_LINE ./share/doc/sonde/docs/rows.md
+EXPECT_LINE ./share/man/man1/sonde.1
+EXPECT_LINE ./share/man/man8/sonde-wakeuptime.8
+EXPECT_RE ^sonde v\d
+EXPECT_RE ^0\nleft:\n./usr/bin/mine\n\Z
+
+NAME the version is that of the tag, of the commits since, or of the day; Debian's order is that of time
+RUN mkdir -p t/package && cp {top}/package/version t/package/ && cd t && git init -q . && git config user.name a && git config user.email a@b && commit() { GIT_COMMITTER_DATE="2026-01-0$1T00:00:00Z" git commit -q --allow-empty -m x; } && commit 1 && package/version >>../v && git tag v0.1.0 && package/version >>../v && commit 2 && package/version >>../v && package/version time && git tag v0.2.0 && package/version >>../v && mkdir sub && cp -r package sub/ && sub/package/version && echo '1.2.3 99' >sub/VERSION && sub/package/version time && cat ../v && sort -rV ../v >../w; a=; for b in $(cat ../v); do [ -z "$a" ] || dpkg --compare-versions $a lt $b && echo $b is later; a=$b; done
+NEED cmd:git
+NEED cmd:dpkg
+EXPECT_RE ^1767312000\n0\.1\.0~unknown\n99\n0\.1\.0~20260101\.[0-9a-f]{12}\n0\.1\.0\n0\.1\.0\+1\.[0-9a-f]{12}\n0\.2\.0\n
+EXPECT_RE ^0\.1\.0 is later\n0\.1\.0\+1\.[0-9a-f]{12} is later\n0\.2\.0 is later\n\Z
+
+NAME a tarball of one commit is the same bytes each time, knows its version, and has only what is committed
+RUN cp -r {top}/package . && git init -q . && git config user.name a && git config user.email a@b && git add package && git commit -q -m x && echo x >package/mine && mkdir o && package/tarball o && mv o/sonde-*.tar.gz one && sleep 1 && package/tarball o && cmp one o/sonde-*.tar.gz && echo same && package/version && tar -xf one && cd sonde-* && package/version && ls package
+NEED cmd:git
+NEED host
+EXPECT_RE ^same\n(0\.1\.0~\S+)\n\1\ndeb\n
+EXPECT_LINE tarball
+EXPECT_NOT mine
+
+NAME the tutorial's commands print what it shows
+RUN {top}/test/run/lessons.py {sonde} {build} {top}/docs/tutorial.md
+NEED host
+NEED cmd:bash
+ALONE it samples
+TIMEOUT 240
+EXPECT_LINE 12 lessons, 0 failed
+RETRY 1 samples, on a machine that may be busy
+
+NAME a lesson whose command prints something else than is shown has failed
+RUN printf '## one\n```sh\necho 5 is; echo more\n```\n```text\n7 is\nmo...\n```\n## two\n```sh\necho 5\n```\n```text exact\n7\n```\n## three\n```sh\nfalse\n```\n```text\n```\n' >page.md; {top}/test/run/lessons.py {sonde} {build} page.md
+NEED host
+NEED cmd:bash
+EXPECT_RE ^two: does not print: 7$
+EXPECT_RE ^three: exit status 1$
+EXPECT_LINE 3 lessons, 2 failed

@@ -1,0 +1,34 @@
+#!/usr/bin/env python3
+"""Are the language frames of sonde's stacks those that the interpreter told of itself? py_same.py WANT GOT: WANT by py_stack.py, GOT is text of sonde with
+printed stacks. Prints "N stacks of M frames, E equal", and the first that differs."""
+import re
+import sys
+
+
+def wanted(path):
+    for block in open(path, encoding='utf-8').read().split('\n\n'):
+        if block.strip():
+            yield block.strip().split('\n')
+
+
+def got(path):
+    frames = []
+    for line in open(path, encoding='utf-8'):
+        m = re.match(r'\s+(.+)\+\d+ \[(.*:\d+)\]$', line)
+        if m:
+            frames.append('%s %s' % m.groups())
+        elif not line.strip() and frames:
+            yield frames
+            frames = []
+    if frames:
+        yield frames
+
+
+
+want, have = list(wanted(sys.argv[1])), list(got(sys.argv[2]))
+equal = sum(a == b for a, b in zip(want, have))
+print('%d stacks of %d frames, %d equal' % (len(have), sum(map(len, have)), equal if len(want) == len(have) else -1))
+for a, b in zip(want, have):
+    if a != b:
+        print('want %s\ngot  %s' % ('\n     '.join(a[:40]), '\n     '.join(b[:40])))
+        break

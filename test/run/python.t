@@ -1,0 +1,67 @@
+# Python programs: their functions in the place of the interpreter's loops, in any probe. What is right is what the interpreter says of its own stack
+# (py_stack.py), frame by frame: function, file and line.
+
+NAME python: calls, methods, callbacks from C, generators, coroutines, eval, names in other alphabets
+NEED file:/usr/bin/python3.11
+RUN {sonde} -q --why-incomplete -c '/usr/bin/python3.11 {top}/test/run/py_stack.py want calls' -e 'tracepoint:syscalls:sys_enter_getppid /comm == "python3.11"/ { printf("%s\n", ustack) }' >o 2>&1; python3 {top}/test/run/py_same.py want o; tail -n 3 o
+EXPECT_LINE 10 stacks of 58 frames, 10 equal
+EXPECT_LINE 10 user stacks, 10 whole (100.00 %)
+
+NAME python: threads
+NEED file:/usr/bin/python3.11
+RUN {sonde} -q --why-incomplete -c '/usr/bin/python3.11 {top}/test/run/py_stack.py want threads' -e 'tracepoint:syscalls:sys_enter_getppid /comm == "python3.11"/ { printf("%s\n", ustack) }' >o 2>&1; python3 {top}/test/run/py_same.py want o; tail -n 3 o
+EXPECT_LINE 20 stacks of 136 frames, 20 equal
+EXPECT_LINE 20 user stacks, 20 whole (100.00 %)
+
+NAME python: forked workers
+NEED file:/usr/bin/python3.11
+RUN {sonde} -q --why-incomplete -c '/usr/bin/python3.11 {top}/test/run/py_stack.py want fork' -e 'tracepoint:syscalls:sys_enter_getppid /comm == "python3.11"/ { printf("%s\n", ustack); @[ustack] = count() }' >o 2>&1; grep -c '^]: 3$' o; sed -i '/^@/,$d' o; python3 {top}/test/run/py_same.py want o
+EXPECT_LINE 1
+EXPECT_LINE 3 stacks of 12 frames, 3 equal
+
+NAME python: a deep recursion, in pieces
+NEED file:/usr/bin/python3.11
+RUN {sonde} -q --why-incomplete -c '/usr/bin/python3.11 {top}/test/run/py_stack.py want deep 3000' -e 'tracepoint:syscalls:sys_enter_getppid /comm == "python3.11"/ { printf("%s\n", ustack) }' >o 2>&1; python3 {top}/test/run/py_same.py want o; tail -n 3 o
+EXPECT_LINE 1 stacks of 3004 frames, 1 equal
+EXPECT_LINE 1 user stacks, 1 whole (100.00 %)
+
+# Other versions, where pyenv has them: each of these figures once for each version.
+NAME python: 3.7 to 3.13: calls, threads, forked workers, a deep recursion
+NEED cmd:pyenv
+RUN for v in 3.7 3.8 3.9 3.10 3.11 3.12 3.13; do for p in $(ls -d $(pyenv root)/versions/$v.*/bin/python3 2>/dev/null | tail -n 1); do for w in calls threads fork 'deep 900'; do rm -f want; {sonde} -q --why-incomplete -c "$p {top}/test/run/py_stack.py want $w" -e 'tracepoint:syscalls:sys_enter_getppid /comm == "python3"/ { printf("%s\n", ustack) }' >o 2>&1; python3 {top}/test/run/py_same.py want o >r; grep -q '^10 stacks of 58 frames, 10 equal\|^20 stacks of 136 frames, 20 equal\|^3 stacks of 12 frames, 3 equal\|^1 stacks of 904 frames, 1 equal' r && grep -q '(100.00 %)' o && echo $w right || { echo $v $w; cat r; tail -n 4 o; }; done; done; done | sort | uniq -c; pyenv versions --bare | grep -c '^3\.[7-9]\|^3\.1[0-3]'
+TIMEOUT 90
+EXPECT_RE ^\s+(\d+) calls right\n\s+\1 deep 900 right\n\s+\1 fork right\n\s+\1 threads right\n\1$
+
+# A thread that waits has given the GIL away.
+NAME python: a thread that waits
+NEED file:/usr/bin/python3.11
+RUN {sonde} -q --why-incomplete -c "/usr/bin/python3.11 -c 'import threading, time; t = threading.Thread(target=lambda: time.sleep(0.3)); t.start(); t.join()'" -e 'tracepoint:sched:sched_switch /comm == "python3.11" && args.prev_state/ { @[ustack(16)] = count() }' 2>&1
+EXPECT_RE ^\s+<lambda>\+\d+ \[<string>:1\]\n(\s+\S+\n)?\s+Thread\.run\+\d+ \[/usr/lib/python3\.11/threading\.py:\d+\]\n\s+Thread\._bootstrap_inner\+
+EXPECT_RE ^\s+Thread\.join\+\d+ \[/usr/lib/python3\.11/threading\.py:\d+\]\n\s+<module>\+\d+ \[<string>:1\]$
+
+NAME python: a program that lives 100 ms, of which nothing is known when it starts
+NEED file:/usr/bin/python3.11
+RETRY 2 it may end while the table of its interpreter is made
+RUN touch f; {sonde} -q -c 'sh -c "sleep 0.3; for i in 1 2 3; do /usr/bin/python3.11 {top}/test/run/py_stack.py f fsync; done"' -e 'tracepoint:syscalls:sys_enter_fsync { @[ustack] = count() }' 2>&1
+EXPECT_RE ^\s+save_it\+\d+ \[\S+/py_stack\.py:\d+\]\n\s+main\+\d+ \[\S+/py_stack\.py:\d+\]\n\s+_PyFunction_Vectorcall\+\d+\n\s+<module>\+\d+ \[\S+/py_stack\.py:\d+\]$
+
+NAME python: native stacks where they are asked for
+NEED file:/usr/bin/python3.11
+RUN for s in 'ustack(native)' ustack; do {sonde} -q -f json -c '/usr/bin/python3.11 {top}/test/run/py_stack.py want calls' -e 'config = { language_frames = '$(test $s = ustack && echo off || echo on)' } tracepoint:syscalls:sys_enter_getppid /comm == "python3.11"/ { @['$s'] = count() }' >j$s 2>&1; done; cmp j* && grep -c 'PyEval_EvalCode' justack; grep -c 'py_stack\|Base' justack; true
+EXPECT_LINE 1
+EXPECT_LINE 0
+
+NAME python: a limit counts what is shown, addresses are of code
+NEED file:/usr/bin/python3.11
+RUN {sonde} -q -c '/usr/bin/python3.11 {top}/test/run/py_stack.py want deep 3' -e 'tracepoint:syscalls:sys_enter_getppid /comm == "python3.11"/ { printf("%s\n", ustack(6)); printf("%s\n", ustack(perf, 5)); @[ustack(raw, 5)] = 1; @n = len(ustack(perf)) - len(ustack) }' 2>&1
+EXPECT_RE \+\d+\n\s+ask\+\d+ \[\S+:\d+\]\n\s+down\+\d+ \[\S+:\d+\]\n\n
+EXPECT_RE ^\s+0 ask\+\d+ \(\S+/py_stack\.py:\d+\)\n\n
+EXPECT_RE ^@\[\n([0-9a-f]+\n){5}\]: 1$
+EXPECT_LINE @n: 0
+
+NAME python: profiles name functions, files are beside them
+NEED file:/usr/bin/python3.11
+RETRY 2 samples
+RUN printf 'def busy():\n t = 0\n while t >= 0: t += 1\nbusy()\n' >busy.py; /usr/bin/python3.11 busy.py & {sonde} profile -F 499 --pprof p.gz -f -p $! 1 2>&1 | grep -o '^python3.11;_start;.*;<module>;busy' | head -n 1; gunzip -c p.gz | grep -ac 'busy.py'; kill $!
+EXPECT_RE ^python3\.11;_start;.*;PyEval_EvalCode;<module>;busy$
+EXPECT_RE ^[1-9]

@@ -1,0 +1,36 @@
+# The test runner itself (test/runner).
+
+FILE TOGETHER
+
+NAME blocks that cannot be meant are refused, others are not
+RUN printf 'NAME a\nPROG begin { }\nEXPCT x\n\nNAME b\nPROG begin { }\nEXPECT_NOT x\n\nNAME c\nRUN true\nEXPECT_RE ^$\n\nNAME d\nRUN true\nRC 1\nRC 2\n\nNAME e\nPROG begin { }\nRUN true\nEXPECT x\n\nNAME f\nRUN true\nEXPECT x\nRETRY 2\n\nNAME g\nRUN true\nEXPECT x\nRETRY 2 samples\n\nNAME h\nRUN true\nRC 3\n' >x.t; python3 -B -c 'import sys; sys.path.insert(0, "{top}/test"); from runner import blocks; good, bad = blocks.blocks("x.t"); print("\n".join("%s: %s" % b for b in bad)); print([b.name for b in good], good[0].retry())'
+EXPECT_LINE x.t:1: unknown key EXPCT
+EXPECT_LINE x.t:5: it expects nothing that is there, only what is not: a program that does nothing would pass
+EXPECT_LINE x.t:9: it expects nothing that is there, only what is not: a program that does nothing would pass
+EXPECT_LINE x.t:13: RC is there twice
+EXPECT_LINE x.t:18: it needs one of PROG and RUN
+EXPECT_LINE x.t:23: RETRY says how many further tries and why: RETRY 2 samples
+EXPECT_LINE ['x: g', 'x: h'] (2, 'samples')
+
+# Without child.clean() the same children ignore what the shell ignored. 32 and 33 are the C library's own, which it lets nobody set.
+NAME children start without ignored signals, whoever started the runner
+RUN trap '' HUP INT QUIT TERM; for c in pass 'child.clean()'; do python3 -B -c "import sys; sys.path.insert(0, '{top}/test'); from runner import child; $c; print(child.output(['grep', 'SigIgn', '/proc/self/status'], 9)[1], end='')" 7</dev/null; done; python3 -B -c "import sys; sys.path.insert(0, '{top}/test'); from runner import child; child.clean(); print(child.output(['sh', '-c', 'readlink /proc/self/fd/0; ls /proc/self/fd | wc -l'], 9)[1], end='')" 7</dev/null
+EXPECT_RE \ASigIgn:\s+[0-9a-f]*4007\nSigIgn:\s+0*((1|8|18)0{7,8})?\n/dev/null\n4\n\Z
+
+NAME a program that is still there when its time is over ends with all that it started
+RUN python3 -B -c "import sys; sys.path.insert(0, '{top}/test'); from runner import child; print(child.output(['sh', '-c', 'echo begun; sleep 987654 & wait'], 1))"; sleep 0.2; ps -eo args | grep -cx 'sleep 987654'; true
+EXPECT_RE \A\(None, 'begun\\n'\)\n0\n\Z
+
+NAME a test that fails and has a further try is counted, one without has failed
+NEED cmd:cc
+RUN mkdir -p b/test; printf '#include "t.h"\nTEST_RETRY(now_and_then, "samples") { CHECK(access("flag", F_OK) == 0); fclose(fopen("flag", "w")); }\nTEST(never) { CHECK(0); }\nT_MAIN()\n' >x_test.c; cc -D_GNU_SOURCE -I{top}/src -I{top}/test/unit -o x_test x_test.c; python3 -B -c "import sys; sys.path.insert(0, '{top}/test'); from runner import unit, tally; unit.TOP = '.'; t = tally.Tally(False); unit.run_program(t, './x_test'); t.close()"
+EXPECT_LINE # 1 passed only at a retry
+EXPECT_LINE #   x_test: now_and_then (samples)
+EXPECT_LINE FAILED  x_test: never
+EXPECT_RE ^1 passed, 1 failed, 0 skipped\n\Z
+
+NAME the asan suite sees a leak, undefined behaviour, a failed test and a failed assertion, each alone
+NEED cmd:cc
+RUN for c in 'volatile char *p = malloc(77); p = 0' 'volatile int i = 2147483647; i++' 'CHECK(0)' '__assert_fail("0", "x", 1, "f")' 'CHECK(1)'; do printf '#include "t.h"\n#include <assert.h>\nTEST(only) { %s; }\nT_MAIN()\n' "$c" >x_test.c; cc -w -D_GNU_SOURCE -fsanitize=address,undefined -I{top}/src -I{top}/test/unit -o x_test x_test.c; python3 -B -c "import os, sys; sys.path.insert(0, '{top}/test'); from runner import unit, tally; unit.TOP = '.'; t = tally.Tally(False); unit.run_asan_program(t, './x_test', dict(os.environ, **unit.ASAN_ENV)); print(t.counts())" | grep -oE '^\(.*|LeakSanitizer: detected|runtime error|not ok|failed: 0|Assertion .0. failed'; done
+TIMEOUT 60
+EXPECT_RE \ALeakSanitizer: detected\n\(0, 1, 0\)\nruntime error\n\(0, 1, 0\)\nfailed: 0\n\(0, 1, 0\)\nAssertion .0. failed\n\(0, 1, 0\)\n\(1, 0, 0\)\n\Z

@@ -1,0 +1,41 @@
+# Settings whose meaning is bpftrace's (docs/language.md there) and that once did nothing here.
+
+NAME max_bpf_progs: one program too many is an error that says what to do
+RUN S='begin { } end { } interval:ms:1 { printf("ran\n"); exit() }'; {sonde} -q -e "config = { max_bpf_progs = 2 } $S"; echo $?; {sonde} -q -e "config = { max_bpf_progs = 3 } $S"; echo $?; BPFTRACE_MAX_BPF_PROGS=1 {sonde} -q -e "$S"; echo $?
+EXPECT_RE \A1\nran\n+0\n1\n\Z
+STDERR ERROR: The script makes 3 BPF programs, max_bpf_progs allows 2
+STDERR ERROR: The script makes 3 BPF programs, max_bpf_progs allows 1
+STDERR HINT: raise the limit with config = { max_bpf_progs = N } or BPFTRACE_MAX_BPF_PROGS=N
+
+NAME max_bpf_progs counts programs, not the places of one
+RUN {sonde} -q -e 'config = { max_bpf_progs = 1 } tracepoint:sched:sched_process_* { @ = 1 } ' --dry-run; echo $?
+EXPECT_LINE 0
+
+NAME on_stack_limit: larger values are not on the BPF stack, and the result is the same
+RUN S='begin { @[cpu * 0, 7, 9] = 5; print(@[cpu * 0, 7, 9]); exit() }'; for n in 8 64; do {sonde} -e "config = { on_stack_limit = $n } $S" -d ir,maps >d; grep -c '^slot s. 16' d; grep -c sonde_scratch d; {sonde} -q -e "config = { on_stack_limit = $n; print_maps_on_exit = false } $S"; done
+EXPECT_RE \A0\n1\n5\n+[1-9]\n0\n5\n+\Z
+
+NAME log_size: so much of the verifier's log
+RUN S='begin { @ = 1; @a = 2; @b = 3; @c = 4; exit() }'; {sonde} -q -d verifier -e "config = { log_size = 200; print_maps_on_exit = false } $S" | wc -c | awk '{print ($1 < 500)}'; {sonde} -q -d verifier -e "config = { print_maps_on_exit = false } $S" | wc -c | awk '{print ($1 > 600)}'
+EXPECT_RE \A1\n1\n\Z
+
+NAME log_size out of range
+RUN {sonde} -e 'config = { log_size = 127 } begin { }'; echo $?; {sonde} -q -d verifier -e 'config = { log_size = 33554432 } begin { exit() }'; echo $?
+EXPECT_RE \A1\nverifier log of begin:\n(.*\n)*0\n\Z
+STDERR Invalid value for log_size: it must be at least 128
+
+NAME cpp_demangle = false: stacks and usym have mangled names; a demangled attach point is still found
+NEED cmd:g++
+RUN printf 'namespace ns { struct box { __attribute__((noipa)) void put(int); }; void box::put(int) { __asm__ volatile(""); } }\nint main() { ns::box b; b.put(1); }\n' >m.cc; g++ -O0 -g -o mangled m.cc; S='uprobe:./mangled:cpp:"ns::box::put" { print(usym(reg("ip"))); print(ustack(1)); exit() }'; for v in 1 0; do BPFTRACE_CPP_DEMANGLE=$v {sonde} -q -c ./mangled -e "$S"; done | sed '/^$/d;s/+0x.*\|+[0-9]*$//;s/^ *//'
+EXPECT_RE \Ans::box::put\(int\)\nns::box::put\(int\)\n_ZN2ns3box3putEi\n_ZN2ns3box3putEi\n\Z
+TIMEOUT 60
+
+NAME show_debug_info: frames with file and line, as with --lines
+NEED cmd:gcc
+RUN printf '__attribute__((noipa)) void here(void) { __asm__ volatile(""); }\nint main(void) {\n\there();\n}\n' >l.c; gcc -O0 -g -o lined l.c; S='uprobe:./lined:here { print(ustack(2)); exit() }'; for v in true false; do {sonde} -q -c ./lined -e "config = { show_debug_info = $v } $S" | grep -c 'l\.c:3'; done; {sonde} -q --lines -c ./lined -e "$S" | grep -c 'l\.c:3'
+EXPECT_RE \A1\n0\n1\n\Z
+TIMEOUT 60
+
+NAME lazy_symbolication = false has no effect, which is said once, with the reason
+RUN {sonde} -q -e 'config = { lazy_symbolication = false } begin { printf("ran\n"); exit() }' 2>e; grep -c 'lazy_symbolication = false has no effect: names are looked up when they are printed' e; BPFTRACE_LAZY_SYMBOLICATION=0 {sonde} -q -e 'begin { exit() }' 2>&1 | grep -c 'has no effect'; {sonde} -q -e 'config = { lazy_symbolication = true } begin { exit() }' 2>&1 | grep -c 'has no effect'; true
+EXPECT_RE \Aran\n+1\n1\n0\n\Z

@@ -1,0 +1,90 @@
+"""Reads .t files (run.py's head says what is in a block) and refuses what cannot be meant: unknown keys, keys twice, a test that could not fail."""
+import os, re
+
+ONCE = {'NAME', 'PROG', 'ARGS', 'PARAMS', 'RUN', 'WORKLOAD', 'INT', 'RC', 'TIMEOUT', 'RETRY', 'ALONE', 'TOGETHER'}
+MANY = {'EXPECT', 'EXPECT_LINE', 'EXPECT_RE', 'EXPECT_STACKS', 'EXPECT_NOT', 'STDERR', 'NEED'}
+
+
+class Block(dict):
+    """{key: [value, ...]}; path, line and name of a test. file: what the FILE block of its file says."""
+
+    def __init__(self, path, line, file):
+        super().__init__()
+        self.path, self.line, self.file = path, line, file
+
+    def __str__(self):
+        return '%s:%d' % (os.path.relpath(self.path), self.line)
+
+    @property
+    def name(self):
+        return '%s: %s' % (os.path.basename(self.path)[:-2], self['NAME'][0] if 'NAME' in self else 'line %d' % self.line)
+
+    def one(self, key, other=''):
+        return self[key][0] if key in self else other
+
+    def together(self):
+        """It may run beside others: nothing in it depends on time or on what else the machine does."""
+        return 'TOGETHER' in self or (self.file == ['TOGETHER'] and 'ALONE' not in self)
+
+    def retry(self):
+        """(further tries, the reason)"""
+        n, _, why = self.one('RETRY', '0').partition(' ')
+        return int(n), why
+
+
+def positive(b):
+    """Something that a program which does nothing would not do."""
+    return (any(k in b for k in ('EXPECT', 'EXPECT_LINE', 'EXPECT_STACKS', 'STDERR')) or any(not re.search(x, '', re.M) for x in b.get('EXPECT_RE', []))
+            or b.one('RC', '0') != '0')
+
+
+def wrong(b):
+    """What is wrong with a block, or None."""
+    for key, values in b.items():
+        if key not in ONCE | MANY:
+            return 'unknown key %s' % key
+        if key in ONCE and len(values) > 1:
+            return '%s is there twice' % key
+    if ('PROG' in b) == ('RUN' in b):
+        return 'it needs one of PROG and RUN'
+    if 'NAME' not in b:
+        return 'it has no NAME'
+    if 'RETRY' in b and not re.match(r'[1-9] \w', b['RETRY'][0]):
+        return 'RETRY says how many further tries and why: RETRY 2 samples'
+    if 'ALONE' in b and not b['ALONE'][0]:
+        return 'ALONE says why'
+    if not positive(b):
+        return 'it expects nothing that is there, only what is not: a program that does nothing would pass'
+    return None
+
+
+def wrong_file(b):
+    return None if b == {'FILE': ['TOGETHER']} else 'the FILE block is the line FILE TOGETHER'
+
+
+def blocks(path):
+    """(blocks, [(where, what is wrong)])"""
+    out, problems, file, cur, last = [], [], [], None, None
+    for n, line in enumerate(open(path).read().split('\n') + [''], 1):
+        if line.startswith('#'):
+            continue
+        if not line.strip():
+            if cur:
+                bad = wrong_file(cur) if 'FILE' in cur else wrong(cur)
+                if bad:
+                    problems.append((str(cur), bad))
+                elif 'FILE' in cur:
+                    file += cur['FILE']
+                else:
+                    out.append(cur)
+            cur = None
+        elif line[0].isspace():
+            if cur is None:
+                problems.append(('%s:%d' % (os.path.relpath(path), n), 'a line that goes on, of nothing'))
+            else:
+                cur[last][-1] += '\n' + line
+        else:
+            cur = cur if cur is not None else Block(path, n, file)
+            last, _, rest = line.partition(' ')
+            cur.setdefault(last, []).append(rest)
+    return out, problems

@@ -1,0 +1,43 @@
+"""What every test's process starts with, whoever started the runner: no input, nothing open, no signal ignored or blocked."""
+import os, signal, subprocess
+
+
+def clean():
+    """Once, before the first child. A signal that is caught has its default action again after exec(2), one that is ignored stays ignored (nohup,
+    a shell's &): what the runner was told to ignore it catches, and does nothing. Python itself restores SIGPIPE and SIGXFSZ for its children."""
+    for s in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGPIPE, signal.SIGXFSZ}:
+        if signal.getsignal(s) == signal.SIG_IGN:
+            signal.signal(s, lambda number, frame: None)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, signal.valid_signals())
+    null = os.open('/dev/null', os.O_RDONLY)
+    os.dup2(null, 0)
+    if null:
+        os.close(null)
+    for name in ('MAKEFLAGS', 'MFLAGS', 'MAKELEVEL', 'MAKEOVERRIDES'):  # of the make that runs us: its jobserver is not ours
+        os.environ.pop(name, None)
+    os.umask(0o022)
+
+
+def start(cmd, **kw):
+    """subprocess closes all but the three (close_fds)."""
+    return subprocess.Popen(cmd, stdin=subprocess.DEVNULL, **kw)
+
+
+def end(p):
+    """The process and what it started (it leads a session)."""
+    try:
+        os.killpg(p.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    p.wait()
+
+
+def output(cmd, timeout, **kw):
+    """(status, text of stdout and stderr). The status is None when the time was over; what the program started is ended with it."""
+    p = start(cmd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True, **kw)
+    try:
+        data, rc = p.communicate(timeout=timeout)[0], p.returncode
+    except subprocess.TimeoutExpired:
+        end(p)
+        data, rc = p.communicate()[0], None
+    return rc, data.decode('utf-8', 'replace')

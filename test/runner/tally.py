@@ -1,0 +1,44 @@
+"""Counts results and prints them, from several threads; says at the end what passed only at a retry."""
+import threading
+
+
+class Tally:
+    def __init__(self, verbose):
+        self.passed = self.failed = self.skipped = 0
+        self.verbose = verbose
+        self.retried = []  # 'name (reason)'
+        self.lock = threading.RLock()
+
+    def say(self, text):
+        with self.lock:
+            print(text, flush=True)
+
+    def ok(self, name, retry=None):
+        """retry: the reason that the test gives for its further tries, when it needed one."""
+        with self.lock:
+            self.passed += 1
+            if retry:
+                self.retried.append('%s (%s)' % (name, retry))
+            if self.verbose:
+                self.say('ok      %s' % name)
+
+    def fail(self, name, why):
+        with self.lock:
+            self.failed += 1
+            self.say('FAILED  %s\n        %s' % (name, why.rstrip().replace('\n', '\n        ')))
+
+    def skip(self, name, why):
+        with self.lock:
+            self.skipped += 1
+            self.say('skipped %s: %s' % (name, why))
+
+    def again(self, name, why):
+        self.say('note    %s: run again: %s' % (name, why.split('\n')[0]))
+
+    def counts(self):
+        return self.passed, self.failed, self.skipped
+
+    def close(self):
+        """The last line is the one that others read."""
+        self.say('# %d passed only at a retry%s' % (len(self.retried), ''.join('\n#   ' + r for r in self.retried)))
+        self.say('%d passed, %d failed, %d skipped' % self.counts())

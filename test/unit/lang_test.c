@@ -1,0 +1,400 @@
+// Frames of interpreted programs: the walker of bpfrt/lang.bpf.c and py.bpf.c over the made-up memory of a CPython 3.11, and what src/runtime makes of what
+// it has copied.
+#include "t.h"
+#include "runtime/runtime.h"
+
+#if !defined(__x86_64__)
+int main(void)
+{
+	printf("ok 1 lang # SKIP made-up frames are of x86-64\n1..1\n");
+	return 0;
+}
+#else
+#include "walk_fix.h"
+
+// Where things are in the heap; the thread pointer is its start
+#define KEY 5
+#define ROOT (HEAP + 0x600)
+#define STATE (HEAP + 0x900)
+#define CODE_TYPE (HEAP + 0xa00)
+#define PYFRAME(i) (HEAP + 0xb00 + (i) * 0x60)
+#define CODE(i) (HEAP + 0xe00 + (i) * 0x100)
+#define TEXTS (HEAP + 0x1400)
+#define BIAS (TEXT - OFF)
+static const struct RtPython py311 = {
+	.key = 592, .thread_id = 152, .cframe = 56, .cframe_frame = 8, .cframe_prev = 16, .frame_size = 72, .frame_code = 32, .frame_prev = 48, .frame_ip = 56,
+	.frame_end = 68, .end_value = 1, .code_size = 144, .code_line = 72, .code_file = 112, .code_name = 128, .code_lines = 136, .code_first = 184,
+	.str_ascii = 48, .str_other = 72, .lines_kind = 1};
+// 3.13: the last frame of a loop lies in the loop's own; 3.9: each loop runs one frame. Both with the other places of 3.11
+static const struct RtPython py313 = {
+	.how = RT_PY_SHIMS, .key = 592, .thread_id = 152, .cframe = 56, .frame_size = 72, .frame_code = 32, .frame_prev = 48, .frame_ip = 56, .frame_end = 70,
+	.end_value = 3, .end_hidden = 1, .code_size = 144, .code_line = 72, .code_file = 112, .code_name = 128, .code_lines = 136, .code_first = 184,
+	.str_ascii = 48, .str_other = 72, .lines_kind = 1};
+static const struct RtPython py39 = {
+	.how = RT_PY_EACH, .key = 592, .thread_id = 152, .cframe = 56, .frame_size = 72, .frame_code = 32, .frame_prev = 48, .frame_ip = 56, .ip_unit = 1,
+	.code_size = 144, .code_line = 72, .code_file = 112, .code_name = 128, .code_lines = 136, .str_ascii = 48, .str_other = 72, .lines_kind = 3};
+static u64 texts; // the next free place
+static struct {
+	u64 pad, tp;
+} task;
+
+static void put(u64 at, u64 v)
+{
+	memcpy((u8 *)heap + (at - HEAP), &v, 8);
+}
+
+static u64 put_str(const void *text, u64 n, u32 width)
+{
+	u64 at = texts, data = at + (width ? 72 : 48);
+	put(at + 16, n);
+	put(at + 32, width ? width << 2 : 1 << 2 | 1 << 6);
+	memcpy((u8 *)heap + (data - HEAP), text, n * MAX(width, 1u));
+	texts = (data + n * 4 + 15) & ~7ull;
+	return at;
+}
+
+static u64 put_bytes(const void *p, u64 n)
+{
+	u64 at = texts;
+	put(at + 16, n);
+	memcpy((u8 *)heap + (at + 32 - HEAP), p, n);
+	texts = (at + 32 + n + 8) & ~7ull;
+	return at;
+}
+
+static void put_code(u32 i, const char *name, const char *file, u32 line)
+{
+	put(CODE(i) + 8, CODE_TYPE);
+	put(CODE(i) + 72, line);
+	put(CODE(i) + 112, put_str(file, strlen(file), 0));
+	put(CODE(i) + 128, put_str(name, strlen(name), 0));
+	put(CODE(i) + 136, put_bytes("\x80\x00\xd9\x08\x09", 5));
+}
+
+static void put_frame_of(u32 i, u64 prev, u32 entry, u64 pos)
+{
+	put(PYFRAME(i) + 32, CODE(i));
+	put(PYFRAME(i) + 48, prev);
+	put(PYFRAME(i) + 56, CODE(i) + 184 + pos);
+	put(PYFRAME(i) + 64, (u64)entry << 32);
+}
+
+// The thread: in an eval loop, whose program is inner() called by outer(); it was called by C, from an eval loop with main(), from the root.
+// Native frames are 48 bytes each; a loop's record is 8 bytes into its own.
+static void start_python_of(const struct RtPython *py)
+{
+	struct RtUwRule eval = {.kind = RT_UW_REG, .reg = 7, .ra = -8, .off = 48, .index = RT_UW_LANG}, root = {.kind = RT_UW_END};
+	struct RtLang lang = {RT_LANG_PYTHON, 0, ROOT - BIAS, CODE_TYPE - BIAS, 0, 0, *py};
+	u32 one = 1;
+
+	start();
+	put_rows((u64[]){UW_ROW(OFF, rule(eval)), UW_ROW(OFF + 0x200, rule(root))}, 2);
+	struct RtUwObj *o = bpf_map_lookup_elem(&rt_uw_obj, &one);
+	o->lang = 1;
+	bpf_map_update_elem(&rt_langs, &one, &lang, 0);
+	codes_destroy(codes);
+	codes = codes_create();
+	codes_full = 0;
+	texts = TEXTS;
+	task.tp = HEAP;
+	rt_host.task = (u64)&task;
+	rt_off_tp = 8;
+	stack[5] = TEXT + 0x20;  // frame 1: C
+	stack[11] = TEXT + 0x120; // frame 2: the outer loop
+	stack[17] = TEXT + 0x210; // the root
+	stack[2] = PYFRAME(0), stack[3] = STACK + 8 * 13;
+	stack[14] = PYFRAME(2), stack[15] = HEAP; // the state's own, which has no frame
+	put(ROOT + 592, (u64)KEY << 32 | 1);
+	put(HEAP + 0x310 + KEY * 16 + 8, STATE);
+	put(STATE + 152, HEAP);
+	put(STATE + 56, STACK + 8);
+	put_code(0, "A.inner", "/src/a.py", 10);
+	put_code(1, "outer", "/src/a.py", 20);
+	put_code(2, "<module>", "/src/main.py", 1);
+	put_frame_of(0, PYFRAME(1), 0, 2);
+	put_frame_of(1, PYFRAME(2), 1, 0);
+	put_frame_of(2, 0, 1, 4);
+}
+
+static void start_python(void)
+{
+	start_python_of(&py311);
+}
+
+// The thread state has the innermost frame; shims in the loops' frames end their groups.
+static void start_shims(void)
+{
+	start_python_of(&py313);
+	put(STATE + 56, PYFRAME(0));
+	put_frame_of(1, STACK + 8, 0, 0);
+	put_frame_of(2, STACK + 8 * 24, 0, 4);
+	// words of a shim that the walker reads: the frame before it, its owner
+	stack[1 + 6] = PYFRAME(2), stack[1 + 8] = 3ull << 48;
+	stack[24 + 6] = 0, stack[24 + 8] = 3ull << 48;
+}
+
+// Two loops, 20 words each: the shims need more room than the records of start_python(). Between them C.
+static void wide_loops(void)
+{
+	struct RtUwRule eval = {.kind = RT_UW_REG, .reg = 7, .ra = -8, .off = 160, .index = RT_UW_LANG}, c = eval, root = {.kind = RT_UW_END};
+	c.off = 24;
+	put_rows((u64[]){UW_ROW(OFF, rule(eval)), UW_ROW(OFF + 0x18, rule(c)), UW_ROW(OFF + 0x100, rule(eval)), UW_ROW(OFF + 0x200, rule(root))}, 4);
+	u32 one = 1;
+	struct RtUwObj *o = bpf_map_lookup_elem(&rt_uw_obj, &one);
+	o->lang = 1;
+	stack[19] = TEXT + 0x20;
+	stack[22] = TEXT + 0x120;
+	stack[42] = TEXT + 0x210;
+}
+
+static struct RtCode code_of(u64 frame)
+{
+	struct RtCode c = {0};
+	CHECK(RT_FRAME_IS_LANG(frame) && codes_get(codes, RT_FRAME_CODE(frame), &c));
+	return c;
+}
+
+static void check_lang(struct RtStack *st, u32 i, const char *name, const char *file, u32 pos)
+{
+	struct RtCode c = code_of(st->frames[i]);
+	struct Str s = {0};
+	runtime_code_name(&c, &s);
+	CHECK_STR(str_text(&s), name);
+	str_reset(&s);
+	runtime_code_file(&c, &s);
+	CHECK_STR(str_text(&s), file);
+	str_deinit(&s);
+	CHECK_EQ(RT_FRAME_POS(st->frames[i]), pos);
+}
+
+static void check_native(struct RtStack *st, u32 why)
+{
+	CHECK_EQ(st->n, 4);
+	CHECK_EXACT(st, 0, TEXT);
+	CHECK_FRAME(st, 1, TEXT + 0x20);
+	CHECK_FRAME(st, 2, TEXT + 0x120);
+	CHECK_FRAME(st, 3, TEXT + 0x210);
+	CHECK_EQ(st->why, why);
+}
+
+TEST(python_frames_take_the_place_of_the_loops)
+{
+	for (u32 again = 0; again < 2; again++) { // the second time all is known
+		if (!again)
+			start_python();
+		struct RtStack *st = walk_now();
+		CHECK_EQ(st->n, 5);
+		check_lang(st, 0, "A.inner", "/src/a.py", 2);
+		check_lang(st, 1, "outer", "/src/a.py", 0);
+		CHECK_FRAME(st, 2, TEXT + 0x20);
+		check_lang(st, 3, "<module>", "/src/main.py", 4);
+		CHECK_FRAME(st, 4, TEXT + 0x210);
+		CHECK_EQ(st->why, RT_WHY_OK);
+		CHECK_EQ(st->pid, 0); // the same stack in all processes
+	}
+}
+TEST(groups_that_end_in_the_loops_frame)
+{
+	start_shims();
+	wide_loops();
+	struct RtStack *st = walk_now();
+	CHECK_EQ(st->n, 5);
+	check_lang(st, 0, "A.inner", "/src/a.py", 2);
+	check_lang(st, 1, "outer", "/src/a.py", 0);
+	CHECK_FRAME(st, 2, TEXT + 0x20);
+	check_lang(st, 3, "<module>", "/src/main.py", 4);
+	CHECK_FRAME(st, 4, TEXT + 0x210);
+	CHECK_EQ(st->why, RT_WHY_OK);
+	start_shims();
+	wide_loops();
+	put_frame_of(1, PYFRAME(0), 0, 0); // the end is never found
+	CHECK_EQ(walk_now()->why, RT_WHY_LANG);
+}
+TEST(a_frame_for_each_loop)
+{
+	for (u32 more = 0; more < 3; more++) { // as many; a frame more; a loop more
+		start_python_of(&py39);
+		put(STATE + 56, PYFRAME(0));
+		put_frame_of(0, more == 2 ? 0 : PYFRAME(2), 0, 0);
+		put_frame_of(2, more == 1 ? PYFRAME(1) : 0, 0, 0);
+		put(PYFRAME(0) + 56, 14);
+		put(PYFRAME(2) + 56, 0xffffffff); // not begun
+		struct RtUwRule plain = {.kind = RT_UW_REG, .reg = 7, .ra = -8, .off = 48};
+		u32 loop = 1, root = 2, c = rule(plain), one = 1;
+		put_rows((u64[]){UW_ROW(OFF, loop), UW_ROW(OFF + 0x18, c), UW_ROW(OFF + 0x100, loop), UW_ROW(OFF + 0x200, root)}, 4);
+		struct RtUwObj *o = bpf_map_lookup_elem(&rt_uw_obj, &one);
+		o->lang = 1;
+		struct RtStack *st = walk_now();
+		CHECK_EQ(st->n, 4);
+		check_lang(st, 0, "A.inner", "/src/a.py", 14);
+		CHECK_FRAME(st, 1, TEXT + 0x20);
+		if (more == 2)
+			CHECK_FRAME(st, 2, TEXT + 0x120);
+		else
+			check_lang(st, 2, "<module>", "/src/main.py", 0);
+		CHECK_EQ(st->why, more ? RT_WHY_LANG : RT_WHY_OK);
+	}
+}
+TEST(native_frames_where_they_are_asked_for)
+{
+	start_python();
+	check_native(result(rt_ustack(NULL, 0, RT_SRC_TP | RT_SRC_F_NATIVE)), RT_WHY_OK);
+}
+TEST(a_limit_counts_what_is_shown)
+{
+	for (u32 n = 1; n < 6; n++) {
+		start_python();
+		struct RtStack *st = result(rt_ustack(NULL, n, RT_SRC_TP));
+		CHECK(st && st->n == n);
+		CHECK(st && RT_FRAME_IS_LANG(st->frames[0]));
+		CHECK(st && RT_FRAME_IS_LANG(st->frames[n - 1]) == (n != 3 && n != 5));
+		CHECK_EQ(st ? st->why : 0, RT_WHY_ASKED);
+	}
+}
+TEST(threads_that_are_not_pythons)
+{
+	start_python();
+	put(STATE + 152, HEAP + 8); // another thread's state
+	check_native(walk_now(), RT_WHY_OK);
+	start_python();
+	put(ROOT + 592, (u64)KEY << 32); // before the key was made
+	check_native(walk_now(), RT_WHY_OK);
+	start_python();
+	put(ROOT + 592, 2000ull << 32 | 1); // no key at all
+	check_native(walk_now(), RT_WHY_OK);
+	start_python();
+	put(HEAP + 0x310 + KEY * 16 + 8, 0x1234567890);
+	check_native(walk_now(), RT_WHY_OK);
+}
+TEST(what_is_no_code_object_ends_them_and_is_counted)
+{
+	start_python();
+	put(CODE(0) + 8, CODE_TYPE + 8);
+	check_native(walk_now(), RT_WHY_LANG);
+	start_python();
+	put(PYFRAME(2) + 32, 0x10);
+	struct RtStack *st = walk_now();
+	CHECK_EQ(st->n, 5); // what was found before is kept
+	CHECK_EQ(st->why, RT_WHY_LANG);
+	CHECK_FRAME(st, 3, TEXT + 0x120);
+	start_python();
+	put(CODE(1) + 128, 0x18); // its name
+	CHECK_EQ(walk_now()->why, RT_WHY_LANG);
+}
+TEST(a_chain_without_end_ends)
+{
+	start_python();
+	put_frame_of(1, PYFRAME(0), 0, 0);
+	u64 before = rt_host.loop_steps;
+	struct RtStack *st = walk_now();
+	CHECK_EQ(st->why, RT_WHY_LIMIT);
+	CHECK(st->flags & RT_STACK_INCOMPLETE);
+	CHECK(rt_host.loop_steps - before <= RT_STACK_DEEP);
+}
+TEST(records_do_not_go_down)
+{
+	start_python();
+	stack[3] = STACK + 8; // the inner one again
+	struct RtStack *st = walk_now();
+	CHECK_EQ(st->n, 5);
+	CHECK_FRAME(st, 3, TEXT + 0x120);
+}
+TEST(memory_that_is_used_again_has_a_new_name)
+{
+	start_python();
+	u64 first = walk_now()->frames[0];
+	put_code(0, "B.other", "/src/b.py", 33);
+	struct RtStack *st = walk_now();
+	CHECK(st->frames[0] != first);
+	check_lang(st, 0, "B.other", "/src/b.py", 2);
+	put_code(0, "A.inner", "/src/a.py", 10); // elsewhere in memory: the same content has the same number
+	CHECK_EQ(walk_now()->frames[0], first);
+}
+TEST(a_code_that_could_not_be_told_is_told_at_its_next_sight)
+{
+	struct RtCode c;
+	start_python();
+	codes_full = -11;
+	u64 first = walk_now()->frames[0];
+	codes_destroy(codes);
+	codes = codes_create();
+	CHECK(!codes_get(codes, RT_FRAME_CODE(first), &c));
+	codes_full = 0;
+	CHECK_EQ(walk_now()->frames[0], first);
+	CHECK(codes_get(codes, RT_FRAME_CODE(first), &c));
+	codes_destroy(codes);
+	codes = codes_create();
+	CHECK_EQ(walk_now()->frames[0], first); // known: not once more
+	CHECK(!codes_get(codes, RT_FRAME_CODE(first), &c));
+}
+TEST(a_number_of_two_codes_names_neither)
+{
+	struct RtCodeNew a = {.id = 7, .code = {.check = 1, .kind = RT_LANG_PYTHON}};
+	struct RtCode c;
+	start_python();
+	codes_add(codes, &a, sizeof(a) - RT_CODE_LINES);
+	codes_add(codes, &a, sizeof(a) - RT_CODE_LINES);
+	CHECK(codes_get(codes, 7, &c));
+	a.code.check = 2;
+	codes_add(codes, &a, sizeof(a) - RT_CODE_LINES);
+	CHECK(!codes_get(codes, 7, &c));
+	codes_add(codes, &a, 10); // too short
+}
+TEST(names_in_other_alphabets_and_long_ones)
+{
+	char file[300], want[200];
+	memset(file, 'd', sizeof(file));
+	memcpy(file + 290, "/end.py", 7);
+	snprintf(want, sizeof(want), "...%.160s", file + 137);
+	start_python();
+	put(CODE(0) + 128, put_str((u16[]){0x6d, 0x20ac, 0xd800}, 3, 2)); // half a surrogate pair
+	put(CODE(1) + 128, put_str("m\xe9thode", 7, 1));
+	put(CODE(2) + 128, put_str((u32[]){0x1f600, 0x110000}, 2, 4));
+	put(CODE(2) + 112, put_str(file, 297, 0));
+	struct RtStack *st = walk_now();
+	check_lang(st, 0, "m\xe2\x82\xac\xef\xbf\xbd", "/src/a.py", 2);
+	check_lang(st, 1, "m\xc3\xa9thode", "/src/a.py", 0);
+	check_lang(st, 3, "\xf0\x9f\x98\x80\xef\xbf\xbd", want, 4);
+}
+
+// co_linetable and co_lines() of a function, by Python 3.11.2.
+TEST(lines_of_311)
+{
+	static const u8 table[] = {0x80, 0x00, 0xe0, 0x08, 0x09, 0x88, 0x41, 0x89, 0x05, 0x80, 0x41, 0xd8, 0x07, 0x08, 0xf0, 0x00, 0x02, 0x05, 0x1b, 0xdd,
+					0x0e, 0x18, 0xd8, 0x0c, 0x15, 0x98, 0x01, 0x89, 0x4d, 0xf1, 0x03, 0x01, 0x0f, 0x1b, 0xf4, 0x00, 0x01, 0x0f, 0x1b, 0xf0,
+					0x00, 0x01, 0x09, 0x1b, 0xf0, 0x06, 0x02, 0x0c, 0x14, 0xf0, 0x00, 0x02, 0x0c, 0x14, 0xe0, 0x0c, 0x12, 0xf0, 0x05, 0x02,
+					0x0c, 0x14, 0xf1, 0x00, 0x02, 0x0c, 0x14, 0xf4, 0x00, 0x02, 0x0c, 0x14, 0xf0, 0x00, 0x02, 0x05, 0x14};
+	static const struct {
+		u32 from, to, line;
+	} want[] = {{0, 2, 1}, {2, 4, 3}, {4, 6, 3}, {6, 10, 3}, {10, 12, 3}, {12, 14, 4}, {14, 16, 4}, {16, 28, 5}, {28, 30, 6}, {30, 32, 6}, {32, 36, 6},
+		  {36, 40, 5}, {40, 50, 5}, {50, 52, 5}, {52, 54, 8}, {54, 56, 8}, {56, 58, 10}, {58, 60, 8}, {60, 64, 8}, {64, 74, 8}, {74, 76, 8}};
+	struct RtCode c = {.kind = RT_LANG_PYTHON, .lines_kind = 1, .first_line = 1, .nlines = sizeof(table)};
+	memcpy(c.lines, table, sizeof(table));
+	for (u32 i = 0; i < ARRAY_LEN(want); i++)
+		for (u32 at = want[i].from; at < want[i].to; at += 2)
+			CHECK_EQ(runtime_of(RT_LANG_PYTHON)->line(&c, at), want[i].line);
+	CHECK_EQ(runtime_of(RT_LANG_PYTHON)->line(&c, 100000), 1); // beyond its end
+	for (u32 n = 0; n < sizeof(table); n++) { // cut anywhere
+		c.nlines = n;
+		runtime_of(RT_LANG_PYTHON)->line(&c, 20);
+	}
+}
+
+// The same function's co_linetable of 3.10.13 and co_lnotab of 3.9.18.
+TEST(lines_of_310_and_before)
+{
+	static const u8 table[] = {8, 2, 4, 1, 2, 1, 6, 1, 4, 0xff, 6, 3, 2, 2, 6, 0xfe}, lnotab[] = {0, 2, 8, 1, 4, 1, 2, 1, 6, 0xff, 4, 3, 6, 2, 2, 0xfe};
+	static const struct {
+		u32 from, to, line;
+	} want[] = {{0, 8, 3}, {8, 12, 4}, {12, 14, 5}, {14, 20, 6}, {20, 24, 5}, {24, 30, 8}, {30, 32, 10}, {32, 38, 8}};
+	for (u32 kind = 2; kind < 4; kind++) {
+		struct RtCode c = {.kind = RT_LANG_PYTHON, .lines_kind = (u16)kind, .first_line = 1, .nlines = sizeof(table)};
+		memcpy(c.lines, kind == 2 ? table : lnotab, sizeof(table));
+		for (u32 i = 0; i < ARRAY_LEN(want); i++)
+			for (u32 at = want[i].from; at < want[i].to; at += 2)
+				CHECK_EQ(runtime_of(RT_LANG_PYTHON)->line(&c, at), want[i].line);
+	}
+}
+
+T_MAIN()
+#endif

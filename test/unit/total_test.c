@@ -1,0 +1,60 @@
+// tool/total.c: what the reports of a run add up to, and what happens when its memory is full.
+#include "t.h"
+#include "tool/internal.h"
+
+// A report of one row whose texts and frames go away with it.
+static void add_report(struct StackTotal *t, const char *comm, u32 pid, u64 first, u32 nframes, u64 value)
+{
+	struct StackSet s = {0};
+	struct Frame *f = arena_alloc(&s.arena, nframes * sizeof(*f));
+	for (u32 i = 0; i < nframes; i++)
+		f[i] = (struct Frame){.addr = first + i, .sym = arena_printf(&s.arena, "f%llu", (unsigned long long)first + i), .module = arena_strdup(&s.arena, "/bin/x")};
+	struct StackSample x = {.comm = arena_strdup(&s.arena, comm), .pid = pid, .user = f, .nuser = nframes, .value = value, .part = {value - 1, 1}};
+	vec_push(&s.samples, x);
+	total_add(t, &s);
+	stackset_deinit(&s);
+}
+
+TEST(equal_rows_add_up)
+{
+	struct StackTotal t = {0};
+	for (u32 i = 0; i < 3000; i++) // over several sizes of the table
+		for (u32 again = 0; again < 3; again++)
+			add_report(&t, "a", 1, i * 10, 3, i + 1);
+	add_report(&t, "b", 1, 0, 3, 7);  // another name, another process, one frame less: rows of their own
+	add_report(&t, "a", 2, 0, 3, 8);
+	add_report(&t, "a", 1, 0, 2, 9);
+	CHECK_EQ(t.set.samples.n, 3003);
+	CHECK_EQ(t.rest, 0);
+	u64 sum = 0, parts = 0;
+	for (size_t i = 0; i < t.set.samples.n; i++) {
+		sum += t.set.samples.p[i].value;
+		parts += t.set.samples.p[i].part[0] + t.set.samples.p[i].part[1];
+	}
+	CHECK_EQ(sum, 3 * (3000 * 3001 / 2) + 7 + 8 + 9);
+	CHECK_EQ(parts, sum);
+	CHECK_EQ(t.set.samples.p[2999].value, 9000);
+	CHECK_STR(t.set.samples.p[2999].user[2].sym, "f29992");
+	CHECK_STR(t.set.samples.p[2999].user[2].module, "/bin/x");
+	CHECK_EQ(t.set.samples.p[3002].nuser, 2);
+	total_deinit(&t);
+}
+
+TEST(beyond_the_limit_nothing_is_lost)
+{
+	struct StackTotal t = {.max_frames = 10};
+	for (u32 round = 0; round < 2; round++)
+		for (u32 i = 0; i < 5; i++)
+			add_report(&t, "a", 1, i * 10, 4, 100 + i);
+	CHECK_EQ(t.set.samples.n, 3); // two with four frames, and the others' row
+	CHECK_EQ(t.rest, 6);
+	CHECK_EQ(t.nframes, 8);
+	CHECK_EQ(t.set.samples.p[0].value, 200);
+	CHECK_EQ(t.set.samples.p[1].value, 202);
+	CHECK_EQ(t.set.samples.p[2].value, 2 * (102 + 103 + 104));
+	CHECK_EQ(t.set.samples.p[2].nuser, 0);
+	CHECK_STR(t.set.samples.p[2].user_note, "[more different stacks than are kept]");
+	total_deinit(&t);
+}
+
+T_MAIN()

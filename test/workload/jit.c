@@ -1,0 +1,31 @@
+// Code made at run time, with a frame pointer and nothing that tells of it: main -> (code in no file) -> last -> getppid. usage: jit N
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+__attribute__((noinline)) void last(void)
+{
+	syscall(SYS_getppid);
+	__asm__ volatile(""); // no jump to syscall()
+}
+
+int main(int argc, char **argv)
+{
+#if defined(__x86_64__)
+	static const unsigned char code[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3}; // push %rbp; mov %rsp,%rbp; call *%rdi; pop %rbp; ret
+#else
+	static const unsigned code[] = {0xa9bf7bfd, 0x910003fd, 0xd63f0000, 0xa8c17bfd, 0xd65f03c0}; // stp x29,x30; mov x29,sp; blr x0; ldp; ret
+#endif
+	void *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (at == MAP_FAILED)
+		return 1;
+	memcpy(at, code, sizeof(code));
+	mprotect(at, 4096, PROT_READ | PROT_EXEC);
+	__builtin___clear_cache(at, (char *)at + sizeof(code));
+	void (*volatile made)(void (*)(void)) = (void (*)(void (*)(void)))at;
+	for (volatile int n = argc > 1 ? atoi(argv[1]) : 1; n > 0; n--)
+		made(last);
+	return 0;
+}

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""How right are the stacks of interpreted programs? runtimes.py [SONDE] prints a row of README's table for each interpreter that is here: Debian's own,
+pyenv's, and what is unpacked below ~/.cache/sonde-runtimes (packages of later releases).
+
+  frames equal   of 2,000 stacks taken in callbacks: those equal, frame by frame, function, file and line, to what the interpreter says of itself
+  whole          of the samples of the same program at work with a worker process
+"""
+import glob
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+SONDE = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(TOP, 'build', 'sonde'))
+CACHE = os.path.expanduser('~/.cache/sonde-runtimes/sid')
+LOAD = os.path.join(HERE, 'pyload.py')
+STACKS = 2000
+
+
+def pythons():
+    yield '/usr/bin/python3'
+    for path in sorted(glob.glob(os.path.expanduser('~/.pyenv/versions/3.*/bin/python3')), key=lambda p: [int(x) for x in re.findall(r'\d+', p)]):
+        yield path
+    for path in sorted(glob.glob(CACHE + '/usr/bin/python3.1[0-9]')):
+        yield '%s/usr/lib64/ld-linux-x86-64.so.2 --library-path %s/usr/lib/x86_64-linux-gnu %s' % (CACHE, CACHE, path)
+
+
+def run(cmd, **kw):
+    return subprocess.run(cmd, shell=isinstance(cmd, str), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **kw).stdout
+
+
+def compare(python, tmp):
+    want, got = os.path.join(tmp, 'want'), os.path.join(tmp, 'got')
+    load = subprocess.Popen((python + ' ' + LOAD + ' 600').split())  # its tables are known when the command begins
+    try:
+        with open(got, 'w') as f:
+            subprocess.run([SONDE, '-q', '--dwarf-pid', str(load.pid), '-c', '%s %s %s %d' % (python, LOAD, want, STACKS), '-e',
+                            'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { printf("%s\\n", ustack) }'], stdout=f, stderr=subprocess.DEVNULL)
+    finally:
+        stop(load)
+    m = re.match(r'(\d+) stacks of (\d+) frames, (-?\d+) equal', run([sys.executable, os.path.join(TOP, 'test', 'run', 'py_same.py'), want, got]))
+    return m and tuple(int(x) for x in m.groups())
+
+
+def stop(load):
+    for task in glob.glob('/proc/%d/task/*/children' % load.pid):
+        for pid in open(task).read().split():
+            os.kill(int(pid), 9)
+    load.kill()
+    load.wait()
+
+
+def whole(python):
+    load = subprocess.Popen((python + ' ' + LOAD + ' 600').split())
+    try:
+        text = run([SONDE, '-q', '--why-incomplete', '--dwarf-pid', str(load.pid), '-e',
+                    'profile:hz:999 /pid == %d || ppid == %d/ { @[ustack] = count() } interval:s:5 { exit() }' % (load.pid, load.pid)])
+    finally:
+        stop(load)
+    m = re.search(r'^(\d+) user stacks, (\d+) whole', text, re.M)
+    return m and tuple(int(x) for x in m.groups())
+
+
+def version(python):
+    return run(python + ' -c "import platform; print(platform.python_version())"').strip()
+
+
+def main():
+    bad = 0
+    print('| runtime | stacks equal to its own account | samples whole |\n|---|---|---|')
+    for python in pythons():
+        v = version(python)
+        if not re.match(r'3\.\d+\.\d+$', v) or v < '3.7' and len(v.split('.')[1]) == 1:
+            continue
+        with tempfile.TemporaryDirectory() as tmp:
+            c, w = compare(python, tmp), whole(python)
+        if not c or not w or not w[0]:
+            print('| CPython %s | no stacks | |' % v)
+            bad += 1
+            continue
+        print('| CPython %s | %.2f %% of %d (%d frames) | %.2f %% of %d |' % (v, 100 * max(c[2], 0) / STACKS, STACKS, c[1], 100 * w[1] / w[0], w[0]), flush=True)
+        bad += c[2] < 0.995 * STACKS or w[1] < 0.995 * w[0]
+    return 1 if bad else 0
+
+
+sys.exit(main())
