@@ -281,6 +281,16 @@ static struct Val incdec(struct Lower *l, struct Expr *e, bool used)
 	return val_scalar(e->type, post ? old : now);
 }
 
+// The address of a map's value that the script may add to: an instruction that loads the sum at once must not go beyond the value.
+static struct IrVal far_from(struct Lower *l, struct IrVal at)
+{
+	if (at.kind != IRO_MAPVAL)
+		return at;
+	struct IrVal slot = tmp_slot(l, 8);
+	ir_store(&l->b, slot, 0, 8, at);
+	return ir_load(&l->b, slot, 0, 8, false);
+}
+
 static struct Val unop(struct Lower *l, struct Expr *e)
 {
 	switch (e->op) {
@@ -299,7 +309,7 @@ static struct Val unop(struct Lower *l, struct Expr *e)
 			return val_scalar(e->type, addr_of(l, val_mem(NULL, base, off, AS_BPF)));
 		}
 		if (e->a->kind == E_MAP || e->a->kind == E_MAPREF)
-			return val_scalar(e->type, lm_lookup(l, e->a->map, lm_key(l, e->a->map, e->a->kind == E_MAPREF ? e->a->a : NULL)));
+			return val_scalar(e->type, far_from(l, lm_lookup(l, e->a->map, lm_key(l, e->a->map, e->a->kind == E_MAPREF ? e->a->a : NULL))));
 		return val_scalar(e->type, addr_of(l, lx_place(l, e->a)));
 	default:
 		return incdec(l, e, true);
@@ -349,7 +359,7 @@ static struct Val index_place(struct Lower *l, struct Expr *e)
 	u32 size = e->type->kind == TY_RECORD ? e->type->rec->size : e->type->size;
 	struct Val m;
 	if (at->kind == TY_PTR)
-		m = val_mem(NULL, lx_int(l, e->a), 0, at->as == AS_NONE ? AS_KERNEL : at->as);
+		m = val_mem(NULL, lx_int(l, e->a), 0, e->as == AS_NONE ? AS_KERNEL : e->as);
 	else if (at->kind == TY_STR || at->kind == TY_BUF)
 		m = lx(l, e->a);
 	else
@@ -395,7 +405,7 @@ struct Val lx_place(struct Lower *l, struct Expr *e)
 	case E_UNOP:
 		if (e->op == OP_DEREF) {
 			struct Val p = lx(l, e->a);
-			struct Val m = val_mem(e->type, p.v, 0, e->a->type->as == AS_NONE ? AS_KERNEL : e->a->type->as);
+			struct Val m = val_mem(e->type, p.v, 0, e->as == AS_NONE ? AS_KERNEL : e->as);
 			m.btf = p.btf;
 			return m;
 		}

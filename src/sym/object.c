@@ -120,6 +120,19 @@ struct SymObject *object_of_fd(struct Syms *s, int fd, const struct stat *st, co
 	return o;
 }
 
+void sym_object_note(struct SymObject *o, char *text)
+{
+	free(__atomic_exchange_n(&o->note, text, __ATOMIC_ACQ_REL));
+}
+
+void sym_object_tell(struct SymObject *o)
+{
+	char *text = __atomic_exchange_n(&o->note, NULL, __ATOMIC_ACQ_REL);
+	if (text)
+		fprintf(stderr, "sonde: %s\n", text);
+	free(text);
+}
+
 struct ElfObj *elf_of(struct SymObject *o)
 {
 	struct ElfObj *e = o->priv;
@@ -229,6 +242,7 @@ void objects_destroy(struct Syms *s)
 			elf_destroy(o->priv);
 		free(o->path);
 		free(o->why);
+		free(o->note);
 		free(o);
 	}
 	vec_deinit(&s->objs);
