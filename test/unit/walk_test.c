@@ -571,7 +571,7 @@ TEST(pending_table_is_asked_for_once)
 	regs.bp = STACK + 8 * 4;
 	stack[5] = TEXT + 0x40;
 	struct RtStack *st = walk_now();
-	CHECK_EQ(st->n, 2);
+	CHECK_EQ(st->n, 1); // a frame pointer is there, but nobody knows yet whether it is one
 	CHECK_EQ(st->why, RT_WHY_NO_TABLE);
 	CHECK(st->flags & RT_STACK_INCOMPLETE);
 	walk_now();
