@@ -33,7 +33,9 @@ int main(int argc, char **argv)
 	mprotect(at - 4096, sizeof(page), PROT_READ | PROT_EXEC);
 	__builtin___clear_cache(at, at + sizeof(code));
 	void (*volatile made)(void (*)(void)) = (void (*)(void (*)(void)))at;
-	for (volatile int n = argc > 1 ? atoi(argv[1]) : 1; n > 0; n--)
+	for (volatile int n = argc > 1 ? atoi(argv[1]) : 1; n > 0; n--) {
 		made(last);
+		usleep(fd >= 0 ? 20000 : 0); // a file needs a moment to become known
+	}
 	return 0;
 }
