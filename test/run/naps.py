@@ -1,0 +1,17 @@
+"""Sleeps again and again at one place, below a few functions and a callback from C."""
+import time
+
+
+def nap(_):
+    time.sleep(0.4)
+
+
+def inner():
+    list(map(nap, range(100000)))
+
+
+def outer():
+    inner()
+
+
+outer()
