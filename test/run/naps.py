@@ -3,7 +3,7 @@ import time
 
 
 def nap(_):
-    time.sleep(0.4)
+    time.sleep(0.3)
 
 
 def inner():
@@ -14,4 +14,5 @@ def outer():
     inner()
 
 
+print(flush=True)
 outer()

@@ -28,13 +28,13 @@ NAME native stacks of a Python program have the program counters that eu-stack h
 NEED file:/usr/bin/python3.11
 NEED cmd:eu-stack
 RETRY 2 eu-stack may come between two sleeps
-RUN /usr/bin/python3.11 {top}/test/run/naps.py & p=$!; s() { {sonde} -q -p $p "$@" 2>&1 | grep -o '^ *[0-9a-f]*$' | sed 's/^ *//'; }; e='tracepoint:syscalls:sys_enter_clock_nanosleep { printf("%s\n", ustack(raw)); exit() }'; s --native -e "$e" >n; s -e "config = { language_frames = off } $e" >o; eu-stack -p $p 2>/dev/null | sed -n 's/^#[0-9]* *0x0*\([0-9a-f]*\).*/\1/p' >eu; kill $p; cmp n eu && cmp o eu && echo same $(($(wc -l <eu) > 8))
+RUN /usr/bin/python3.11 {top}/test/run/naps.py >up & p=$!; while ! test -s up; do sleep 0.1; done; s() { {sonde} -q -p $p "$@" 2>&1 | grep -o '^ *[0-9a-f]*$' | sed 's/^ *//'; }; e='tracepoint:syscalls:sys_enter_clock_nanosleep { @n++; if (@n > 5) { printf("%s\n", ustack(raw)); clear(@n); exit() } }'; s --native -e "$e" >n; s -e "config = { language_frames = off } $e" >o; eu-stack -p $p 2>/dev/null | sed -n 's/^#[0-9]* *0x0*\([0-9a-f]*\).*/\1/p' >eu; kill $p; cmp n eu && cmp o eu && echo same $(($(wc -l <eu) > 8))
 EXPECT same 1
 
 NAME native stacks in the tools, and over what a script says
 NEED file:/usr/bin/python3.11
-RETRY 1 samples
-RUN /usr/bin/python3.11 -c "exec('def spin():\n while 1: pass\nspin()')" & {sonde} profile -F 99 -U -f --native -p $! 1 >n 2>/dev/null; {sonde} profile -F 99 -U -f -p $! 1 >m 2>/dev/null; {sonde} -q --native -p $! -e 'config = { language_frames = on } profile:hz:99 { @[ustack] = count(); if (nsecs > 0) { @n++ } if (@n > 20) { exit() } }' >s 2>&1; kill $!; for f in n m s; do echo $f $(grep -c '[; ]spin' $f | sed 's/[1-9][0-9]*/some/') $(grep -c PyEval_EvalCode $f | sed 's/[1-9][0-9]*/some/'); done
+RETRY 2 samples
+RUN /usr/bin/python3.11 -c "exec('def spin():\n while 1: pass\nprint(flush=True)\nspin()')" >up & while ! test -s up; do sleep 0.1; done; {sonde} profile -F 99 -U -f --native -p $! 2 >n 2>/dev/null; {sonde} profile -F 99 -U -f -p $! 2 >m 2>/dev/null; {sonde} -q --native -p $! -e 'config = { language_frames = on } profile:hz:99 { @[ustack] = count(); if (nsecs > 0) { @n++ } if (@n > 20) { exit() } }' >s 2>&1; kill $!; for f in n m s; do echo $f $(grep -c '[; ]spin' $f | sed 's/[1-9][0-9]*/some/') $(grep -c PyEval_EvalCode $f | sed 's/[1-9][0-9]*/some/'); done
 EXPECT n 0 some
 EXPECT m some some
 EXPECT s 0 some

@@ -113,6 +113,7 @@ class Results:
         elif ok or skipped or failed:
             self.seen += 1
             self.times.append((time.time() - self.began, self.current))
+            self.t.took('%s: %s' % (self.name, self.current), time.time() - self.began, False)
             self.current = None
             if ok:
                 self.t.ok('%s: %s' % (self.name, ok), self.again)
