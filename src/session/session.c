@@ -49,7 +49,8 @@ void session_deinit(struct Session *s)
 	stacks_destroy(s->rc.stacks);
 	ring_close(s->ring);
 	loaded_destroy(s->loaded);
-	child_destroy(s->child);
+	if (s->child != s->o->child)
+		child_destroy(s->child);
 	for (size_t i = 0; i < s->prog.progs.n; i++)
 		for (struct ProbeProg *pp = s->prog.progs.p[i]; pp; pp = pp->at_return) {
 			ir_deinit(&pp->ir);

@@ -270,7 +270,7 @@ EXPECT_RE \A0\n0\n0\n0\n0\n\Z
 
 NAME tools: --tree goes on with children and ends with the last of them
 TOGETHER
-RUN sh -c '{build}/waits sleep 1 500 & (sleep 0.3; {build}/waits spin 700; {build}/waits sleep 9 100) & sleep 0.2' & P=$!; sleep 0.1; {sonde} offcputime --tree -p $P -f -U -o o; grep -c nap_inner o; pgrep -s 0 -r R,S,D waits | wc -l
+RUN sh -c '{build}/waits sleep 1 3000 & (sleep 4; {build}/waits spin 700; {build}/waits sleep 9 100) & sleep 3' & P=$!; sleep 0.1; {sonde} offcputime --tree -p $P -f -U -o o; grep -c nap_inner o; pgrep -s 0 -r R,S,D waits | wc -l
 TIMEOUT 40
 EXPECT_RE \A[12]\n0\n\Z
 
