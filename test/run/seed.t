@@ -208,7 +208,7 @@ EXPECT_LINE Tracing 1 functions for "p:c:malloc"... Hit Ctrl-C to end.
 EXPECT_RE (?s)(\n  malloc\n(  \S.*?\n)+    python3[^\n]* \[\d+\]\n    \d+\n.*){3}
 
 NAME seed/23 static probes with semaphores, the process named
-RUN {build}/usdt 1000 5000 & {sonde} stackcount -D 7 -p $! 'u:{build}/usdt:*'; echo pid $!
+RUN {build}/usdt 1000 8000 & {sonde} stackcount -D 30 -p $! 'u:{build}/usdt:*'; echo pid $!
 NEED arch:x86_64
 TIMEOUT 30
 EXPECT_RE (?s)\ATracing 2 functions for "u:\S+/usdt:\*"\.\.\. Hit Ctrl-C to end\.\n\n  fire_two\n  main\n(  \S+\n)+    usdt \[(\d+)\]\n    500\n\n  fire_one\n  main\n(  \S+\n)+    usdt \[\2\]\n    1000\n\nDetaching\.\.\.\npid \2\n\Z

@@ -36,7 +36,8 @@ TIMEOUT 40
 EXPECT_RE ^0\n0$
 
 NAME tools: --tree follows children made while tracing, and theirs
-RUN (sleep 1; sh -c '{build}/waits spin 3000 & wait'; true) & {sonde} profile --tree -p $! -F 99 -f -U 4
+RUN (until test -e go; do sleep 0.05; done; sh -c '{build}/waits spin 60000 & wait'; true) & {sonde} profile --tree -p $! -F 99 -f -U 3
+WORKLOAD touch {tmp}/go
 TIMEOUT 20
 EXPECT_RE ^spinner;clone3;start_thread;spinner;spin_here \d+$
 
@@ -51,7 +52,8 @@ TIMEOUT 20
 EXPECT_RE \A0\n[1-9]\d*\n\Z
 
 NAME tools: --tree and what sleeps
-RUN (sleep 1; {build}/waits sleep 30 100; true) & {sonde} offcputime --tree -p $! -f -U 4
+RUN (until test -e go; do sleep 0.05; done; {build}/waits sleep 6000 100; true) & {sonde} offcputime --tree -p $! -f -U 3
+WORKLOAD touch {tmp}/go
 TIMEOUT 20
 EXPECT_RE ^napper;clone3;start_thread;napper;nap_outer;nap_inner;clock_nanosleep \d{6,7}$
 
@@ -259,9 +261,9 @@ STDERR HINT: 'sonde help tools' lists the tools
 STDERR ERROR: cannot open nosuch.bt: No such file or directory
 
 NAME tools: end with their report when the last process of -p has ended
-RUN sleep 2.2 & A=$!; {build}/waits sleep 60 100 & B=$!; sleep 0.3 & {sonde} offcputime -p $!,$A,$B -f -U -o o; jobs -l | grep -c Running; grep -o 'napper;.*nap_inner' o | sort -u
+RUN export __BPFTRACE_NOTIFY_PROBES_ATTACHED=1; sleep 600 & A=$!; {build}/waits sleep 6000 100 & B=$!; sleep 600 & C=$!; {sonde} offcputime -p $C,$A,$B -f -U -o o >a & S=$!; until grep -q ATTACHED a; do sleep 0.05; done; sleep 0.5; kill $C $A; sleep 0.5; kill -0 $S && echo goes on; kill $B; wait $S; echo $?; grep -o 'napper;.*nap_inner' o | sort -u
 TIMEOUT 40
-EXPECT_RE \A0\nnapper;clone3;start_thread;napper;nap_outer;nap_inner\n\Z
+EXPECT_RE \Agoes on\n0\nnapper;clone3;start_thread;napper;nap_outer;nap_inner\n\Z
 
 NAME tools: each of them ends with its process, before its time and with -i
 RUN export __BPFTRACE_NOTIFY_PROBES_ATTACHED=1; for t in 'profile -i 90' 'offcputime 90' 'offwaketime 90' 'wakeuptime 90' 'stackcount -D 90 t:sched:sched_switch'; do sleep 60 & P=$!; rm -f o; timeout 40 {sonde} $t -p $P >o & S=$!; until grep -qs ATTACHED o; do sleep 0.05; done; kill $P; wait $S; echo $?; done
@@ -275,9 +277,9 @@ TIMEOUT 40
 EXPECT_RE \A[12]\n0\n\Z
 
 NAME tools: -t ends with the last of the threads
-RUN {build}/waits sleep 60 100 & P=$!; until T=$(grep -l napper /proc/$P/task/*/comm); do :; done; T=${T%/comm}; {sonde} offcputime -t ${T##*/} -f -U -o o; grep -c nap_inner o; kill -0 $P 2>/dev/null && echo lives || echo ended
+RUN export __BPFTRACE_NOTIFY_PROBES_ATTACHED=1; {build}/waits sleep 6000 100 & P=$!; until T=$(grep -l napper /proc/$P/task/*/comm); do :; done; T=${T%/comm}; {sonde} offcputime -t ${T##*/} -f -U -o o >a & S=$!; until grep -q ATTACHED a; do sleep 0.05; done; sleep 0.5; kill -0 $S && echo goes on; kill $P; wait $S; echo $?; grep -o 'napper;.*nap_inner' o | sort -u
 TIMEOUT 40
-EXPECT_LINE 1
+EXPECT_RE \Agoes on\n0\nnapper;clone3;start_thread;napper;nap_outer;nap_inner\n\Z
 
 NAME tools: a process that lives on is traced for the time asked for
 RUN sleep 30 & P=$!; {sonde} profile -p $P -o o 1; kill -0 $P && echo lives; kill $P
