@@ -134,6 +134,18 @@ static void open_perf_map(struct Syms *s, struct Proc *p)
 	p->perf = p->located ? perfmap_open(p->root, p->inner, p->uid) : perfmap_open(NULL, p->pid, geteuid());
 }
 
+bool sym_pid_perf_map(struct Syms *s, int pid)
+{
+	int inner;
+	u32 uid;
+	syms_lock(s);
+	struct PerfMap *m = perfmap_locate(pid, &inner, &uid) ? perfmap_open(root_of(s, pid), inner, uid) : NULL;
+	bool there = m;
+	perfmap_destroy(m);
+	syms_unlock(s);
+	return there;
+}
+
 static bool may_be_jit(const struct ProcMap *m)
 {
 	return (!m->obj || !elf_of(m->obj)) && !(m->start >> 63); // the highest is [vsyscall]
