@@ -4,6 +4,7 @@
 usage: run.py [--build DIR] [--suite unit,run,...] [--filter 'GLOB|GLOB...'] [--jobs N] [--waiting N] [--times FILE] [--must-run] [-v]
   --jobs N       of test programs and fuzz targets, which compute, so many run side by side (default: processors and one)
   --waiting N    of the blocks of .t files that may run side by side, whose time is mostly waiting, so many (default: three a processor)
+  --second-tries N  so many of the tests that fail, and have no further try of their own, are run once more; for machines that others load (default: 0)
   --times FILE   how long each file of tests and each test took, the longest first     --must-run   a suite whose tests were all skipped has failed
 
 Suites
@@ -63,13 +64,14 @@ def main():
     p.add_argument('--fuzz-seconds', type=int, default=4)
     p.add_argument('--jobs', type=int, default=(os.cpu_count() or 1) + 1)
     p.add_argument('--waiting', type=int, default=3 * (os.cpu_count() or 1))
+    p.add_argument('--second-tries', type=int, default=0)
     p.add_argument('--times')
     p.add_argument('--must-run', action='store_true')
     p.add_argument('-v', action='store_true')
     opt = p.parse_args()
     opt.build = os.path.abspath(opt.build)
     child.clean()
-    t = tally.Tally(opt.v)
+    t = tally.Tally(opt.v, opt.second_tries)
     for name in opt.suite.split(','):
         run_suite(t, opt, name)
     if opt.times:

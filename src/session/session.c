@@ -30,6 +30,7 @@ void session_init(struct Session *s, const struct Options *o)
 	s->prog.config.helper_errors = o->helper_errors;
 	s->prog.config.unsafe = o->unsafe;
 	s->prog.config.unwind_fp = o->unwind_fp;
+	s->prog.config.native = o->native;
 	s->ctypes = ctypes_create(&s->arena, &s->types, &s->diags);
 	ctype_debug_dirs(s->ctypes, o->debug_dirs.p, (u32)o->debug_dirs.n);
 	s->syms = syms_create(&(struct SymOpts){.inlines = o->inlines, .lines = o->lines, .debug_dirs = o->debug_dirs.p, .ndebug_dirs = (u32)o->debug_dirs.n});

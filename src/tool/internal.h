@@ -24,7 +24,7 @@ struct ToolOpts {
 	bool folded, delim, annotate, idle, offsets, addrs, per_thread, json, timestamps, print_script, check, incomplete, inlines, lines, no_lines, why_incomplete;
 	struct OutputFiles files;
 	const char *out, *title;
-	bool unwind_fp, tree;
+	bool unwind_fp, native, tree;
 	u32 dump;
 	u64 stack_entries;	 // --stack-storage-size
 	const char *cmd;	 // -c: a command to run and trace

@@ -127,6 +127,7 @@ FLAG(json, o->json = true)
 FLAG(print_script, o->print_script = true)
 FLAG(inlines, o->inlines = true)
 FLAG(lines, o->lines = true)
+FLAG(native, o->native = true)
 FLAG(why, o->why_incomplete = true)
 FLAG(e, o->event = v)
 FLAG(tree, o->tree = true)
@@ -322,6 +323,7 @@ static const struct Option own_options[] = { // a tool names those it takes
 	{'s', "offset", NULL, "show offsets within functions", set_s},
 	{0, "per-thread", NULL, "one row a thread instead of a process", set_per_thread},
 	{0, "unwind", "fp|dwarf", "how user stacks are walked (dwarf)", set_unwind},
+	{0, "native", NULL, "user stacks as the processor has them, without functions of interpreted programs", set_native},
 };
 static const struct Option common_options[] = {
 	{'p', "pid", "PID,...", "these processes only", set_p},
@@ -405,8 +407,9 @@ void script_tool_rows(struct OptionRows *rows)
 #define OUTPUT(option, addresses, what, help, write) #option,
 #include "out/outputs.def"
 #undef OUTPUT
-		"title", "map", "top", "c/command", "status", "A/addresses", "s/offset", "T/timestamp", "i/interval", "output", "inlines", "lines", "why-incomplete", "stack-storage-size",
-		"unwind", "print-script", "dump", "help"};
+		"title", "map", "top", "c/command", "status",
+		"A/addresses", "s/offset", "T/timestamp", "i/interval", "output", "inlines", "lines", "why-incomplete", "stack-storage-size",
+		"unwind", "native", "print-script", "dump", "help"};
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		assert(common(names[i]));
 		vec_push(&rows->v, common(names[i]));

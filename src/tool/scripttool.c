@@ -200,7 +200,7 @@ static int run(struct ScriptTool *t, struct ToolOpts *o, const char *path)
 		return 1;
 	}
 	struct Options so = {.text = str_text(&t->text), .name = path, .warnings = true, .buf = BUF_LINE, .json = o->json, .out_path = o->out,
-			     .unwind_fp = o->unwind_fp, .inlines = o->inlines, .lines = o->lines, .why_incomplete = o->why_incomplete,
+			     .unwind_fp = o->unwind_fp, .native = o->native, .inlines = o->inlines, .lines = o->lines, .why_incomplete = o->why_incomplete,
 			     .stack_entries = o->stack_entries, .dump = o->dump, .child = o->child, .duration_ns = o->duration * 1000000000ull};
 	for (size_t i = 0; i < o->params.n; i++) {
 		const struct Param *p = &o->params.p[i];

@@ -90,7 +90,7 @@ int tool_main(const struct Tool *t, int argc, char **argv)
 		goto out;
 	}
 	struct Options so = {.text = t->text, .name = t->name, .builtin = true, .params = {.p = o.params.p, .n = o.params.n}, .pids = str_text(&o.pids), .child = o.child,
-			     .warnings = false, .buf = BUF_FULL, .unwind_fp = o.unwind_fp, .json = o.json, .out_path = o.out, .inlines = o.inlines,
+			     .warnings = false, .buf = BUF_FULL, .unwind_fp = o.unwind_fp, .native = o.native, .json = o.json, .out_path = o.out, .inlines = o.inlines,
 			     .lines = o.lines, .why_incomplete = o.why_incomplete, .stack_entries = o.stack_entries, .dump = o.dump,
 			     .duration_ns = o.duration * 1000000000ull};
 	rc = stacks_run(&so, &o, NULL);

@@ -29,6 +29,15 @@ EXPECT_LINE #   x_test: now_and_then (samples)
 EXPECT_LINE FAILED  x_test: never
 EXPECT_RE ^1 passed, 1 failed, 0 skipped\n\Z
 
+# Three tests fail at first, two second tries are there: they come when all others have ended.
+NAME with --second-tries so many that fail are run once more, and counted
+NEED cmd:cc
+RUN mkdir -p t/test/run; cp -r {top}/test/runner {top}/test/vm {top}/test/*.py t/test; printf 'NAME a\nRUN echo a >>{tmp}/log; test -e {tmp}/flag; echo $?; touch {tmp}/flag\nEXPECT_LINE 0\n\nNAME b\nRUN echo b >>{tmp}/log; echo 1\nEXPECT_LINE 0\n\nNAME c\nRUN echo c >>{tmp}/log; echo 1\nEXPECT_LINE 0\n' >t/test/run/x.t; t/test/run.py --build {build} --suite run --second-tries 2; cat log
+EXPECT_RE ^note    x: a: run again: stdout has no line: 0\nnote    x: b: run again: stdout has no line: 0\nFAILED  x: c\n(        .*\n)*FAILED  x: b\n
+EXPECT_LINE # 1 passed only at a retry
+EXPECT_LINE #   x: a (a second try)
+EXPECT_RE ^1 passed, 2 failed, 0 skipped\na\nb\nc\na\nb\n\Z
+
 NAME the asan suite sees a leak, undefined behaviour, a failed test and a failed assertion, each alone
 NEED cmd:cc
 RUN for c in 'volatile char *p = malloc(77); p = 0' 'volatile int i = 2147483647; i++' 'CHECK(0)' '__assert_fail("0", "x", 1, "f")' 'CHECK(1)'; do printf '#include "t.h"\n#include <assert.h>\nTEST(only) { %s; }\nT_MAIN()\n' "$c" >x_test.c; cc -w -D_GNU_SOURCE -fsanitize=address,undefined -I{top}/src -I{top}/test/unit -o x_test x_test.c; python3 -B -c "import os, sys; sys.path.insert(0, '{top}/test'); from runner import unit, tally; unit.TOP = '.'; t = tally.Tally(False); unit.run_asan_program(t, './x_test', dict(os.environ, **unit.ASAN_ENV)); print(t.counts())" | grep -oE '^\(.*|LeakSanitizer: detected|runtime error|not ok|failed: 0|Assertion .0. failed'; done

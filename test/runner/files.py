@@ -164,33 +164,43 @@ def attempt(r, b):
     return problem, '%s\n%s\n-- stdout\n%s\n-- stderr\n%s' % (problem, cmd, out[:1500], err[:1500])
 
 
-def run_block(t, r, b):
+def run_block(t, r, b, second=False):
+    """False: it has failed and may be run once more, with `second`."""
     why = next((w for w in (r.missing(n) for n in b.get('NEED', [])) if w), None)
     if why:
-        return t.skip(b.name, why)
+        t.skip(b.name, why)
+        return True
     start, (tries, reason) = time.time(), b.retry()
+    if second:
+        tries, reason = 0, 'a second try'
     for n in range(tries + 1):
         problem, text = attempt(r, b)
         if not problem:
-            t.ok(b.name, reason if n else None)
+            t.ok(b.name, reason if n or second else None)
             break
         if n < tries:
             t.again(b.name, problem)
     else:
+        if not second and t.may_try_again():
+            t.again(b.name, text)
+            return False
         t.fail(b.name, text)
     t.took(b.name, time.time() - start, SLOW == 1)
+    return True
 
 
 def run_run(t, opt):
-    r = Runner(opt)
+    r, second = Runner(opt), []
     all_of_them = list(chosen(t, opt, sorted(glob.glob(os.path.join(TOP, 'test', 'run', '*.t')))))
     start, together = time.time(), [b for b in all_of_them if b.together()]
     together.sort(key=lambda b: -float(b.one('TIMEOUT', '15')))  # what may take long does not begin last
-    unit.side_by_side(opt.waiting, lambda b: run_block(t, r, b), together, lambda b: b.shared())
+    unit.side_by_side(opt.waiting, lambda b: run_block(t, r, b) or second.append(b), together, lambda b: b.shared())
     t.say('# %d tests side by side in %.0f s' % (len(together), time.time() - start))
     for b in all_of_them:
         if not b.together():
-            run_block(t, r, b)
+            run_block(t, r, b) or second.append(b)
+    for b in second:
+        run_block(t, r, b, True)
 
 
 def run_guest(t, opt):
@@ -201,4 +211,4 @@ def run_guest(t, opt):
     for number, b in enumerate(chosen(t, opt, paths)):
         if number >= opt.first:
             t.say('start   %d %s' % (number, b.name))
-            run_block(t, r, b)
+            run_block(t, r, b) or run_block(t, r, b, True)

@@ -3,9 +3,10 @@ import threading
 
 
 class Tally:
-    def __init__(self, verbose):
+    def __init__(self, verbose, second_tries=0):
         self.passed = self.failed = self.skipped = 0
         self.verbose = verbose
+        self.second_tries = second_tries  # how many of the tests that fail may be run once more
         self.retried = []  # 'name (reason)'
         self.times = []    # (seconds, suite, name)
         self.suite = ''
@@ -33,6 +34,11 @@ class Tally:
         with self.lock:
             self.skipped += 1
             self.say('skipped %s: %s' % (name, why))
+
+    def may_try_again(self):
+        with self.lock:
+            self.second_tries -= 1
+            return self.second_tries >= 0
 
     def again(self, name, why):
         self.say('note    %s: run again: %s' % (name, why.split('\n')[0]))

@@ -62,9 +62,9 @@ def results(t, path, timeout, env=None):
         seen, failing = seen + 1, failing or failed
         if what == 'SKIP':
             yield case, 'skip', why, None
-        elif failed and what == 'RETRY':
+        elif failed and (what == 'RETRY' or t.may_try_again()):
             t.again('%s: %s' % (os.path.basename(path), case), ''.join(notes[-1:]))
-            yield case, 'ok' if again(path, case, env) else 'fail', '\n'.join(notes[-20:]), why
+            yield case, 'ok' if again(path, case, env) else 'fail', '\n'.join(notes[-20:]), why or 'a second try'
         else:
             yield case, 'fail' if failed else 'ok', '\n'.join(notes[-20:]), None
         notes = []

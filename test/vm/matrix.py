@@ -128,7 +128,8 @@ def run_one(t, name, args, build, patterns):
     """False when the guest could not be had at all; the reason is in the tally."""
     r, other, serial = Results(t, name), [], []
     for boot in range(BOOTS):
-        inner = 'python3 %s/test/run.py --suite guest --build %s --filter %s --from %d -v' % (TOP, build, shlex.quote(patterns), r.next)
+        inner = 'python3 %s/test/run.py --suite guest --build %s --filter %s --from %d --second-tries %d -v' % (
+            TOP, build, shlex.quote(patterns), r.next, t.second_tries)
         b, other = Boot(args + serial, inner), []
         for line in b.lines():
             if not r.line(line):
