@@ -15,6 +15,8 @@ void config_defaults(struct Config *c)
 		.license = "Dual BSD/GPL",
 		.stack_unit = "count",
 		.stack_title = "",
+		.stack_parts = "",
+		.stack_event = "",
 		.stack_divide = 1,
 		.cpp_demangle = true,
 		.language_frames = true,
@@ -54,6 +56,8 @@ static const struct ConfRow {
 	F(str_trunc_trailer, CK_STR),
 	F(stack_unit, CK_STR),
 	F(stack_title, CK_STR),
+	F(stack_parts, CK_STR),
+	F(stack_event, CK_STR),
 	F(stack_divide, CK_U64),
 	F(license, CK_LICENSE),
 	F(cpp_demangle, CK_BOOL),
@@ -93,6 +97,18 @@ static const char *const modes[] = {"bpftrace", "perf", "raw", "build_id"};
 static const char *const missing[] = {"error", "warn", "ignore"};
 static const char *const unstable[] = {"warn", "enable", "error"};
 
+// "a,b,c" of up to max words; none at all will do.
+static bool are_words(const char *s, u32 max)
+{
+	for (u32 n = 1; *s; n++) {
+		size_t k = strspn(s, "abcdefghijklmnopqrstuvwxyz");
+		if (!k || n > max || (s[k] && (s[k] != ',' || !s[k + 1])))
+			return false;
+		s += k + (s[k] == ',');
+	}
+	return true;
+}
+
 // NULL, or what is wrong with the value.
 static const char *config_set(struct Unit *u, const struct ConfRow *r, const char *val)
 {
@@ -128,6 +144,8 @@ static const char *config_set(struct Unit *u, const struct ConfRow *r, const cha
 	case CK_STR:
 		if (r->off == offsetof(struct Config, stack_unit) && (!*val || strspn(val, "abcdefghijklmnopqrstuvwxyz") != strlen(val)))
 			return "expects a word in small letters";
+		if (r->off == offsetof(struct Config, stack_parts) && !are_words(val, STACK_PARTS_MAX))
+			return "expects up to five words in small letters, separated by commas";
 		*(const char **)at = arena_strdup(u->arena, val);
 		return NULL;
 	case CK_LICENSE:

@@ -88,19 +88,20 @@ static u32 part_called(const struct MapDef *m, const struct Leaves *l, bool (*fi
 	return NO_PART;
 }
 
-static struct StackMap *stackmap(struct MapDef *m, struct Arena *a)
+static struct StackMap *stackmap(struct MapDef *m, bool split, struct Arena *a)
 {
-	static const char *const comms[] = {"comm", NULL}, *const pids[] = {"pid", "tid", NULL};
+	static const char *const comms[] = {"comm", NULL}, *const pids[] = {"pid", "tid", NULL}, *const kinds[] = {"kind", NULL};
 	struct StackMap *s = arena_new(a, struct StackMap);
 	struct Leaves l = {0};
 	leaves_of(m->key, &l);
 	s->def = m;
 	s->comm = part_called(m, &l, is_text, comms);
 	s->pid = part_called(m, &l, is_number, pids);
+	s->kind = split ? part_called(m, &l, is_number, kinds) : NO_PART;
 	for (u32 i = 0, other = 0, n = 0; i < l.n; i++) {
 		if (is_stack(l.t[i]))
 			continue;
-		if (other != s->comm && other != s->pid)
+		if (other != s->comm && other != s->pid && other != s->kind)
 			s->labels[n++] = m->key_names[i] ? m->key_names[i] : arena_printf(a, "key%u", i + 1);
 		other++;
 	}
@@ -134,20 +135,28 @@ struct StackMap *stackmap_pick(const struct ToolOpts *o, const struct Program *p
 			   : err_new("no map of the script is keyed by stacks\nHINT: @[ustack, kstack] = count() makes one");
 	str_deinit(&names);
 	str_deinit(&bad);
-	return n == 1 ? stackmap(found, a) : NULL;
+	return n == 1 ? stackmap(found, *p->config.stack_parts, a) : NULL;
+}
+
+static u64 number_of(const struct Value *v)
+{
+	return v->kind == V_UINT ? v->u : (u64)v->i;
 }
 
 void row_named(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s)
 {
 	const struct StackMap *m = o->keyed;
 	struct Value *labels = arena_new_n(a, struct Value, k->nothers);
+	u64 kind = 0;
 	for (u32 i = 0; i < k->nothers; i++) {
 		const struct Value *v = k->others[i];
 		struct Str text = {0};
 		if (i == m->comm)
 			s->comm = v->text;
 		else if (i == m->pid)
-			s->pid = (u32)(v->kind == V_UINT ? v->u : (u64)v->i);
+			s->pid = (u32)number_of(v);
+		else if (i == m->kind)
+			kind = number_of(v);
 		else {
 			value_text(v, &text);
 			labels[s->nlabels++] = (struct Value){.kind = V_STR, .text = arena_strdup(a, str_text(&text)), .len = text.n};
@@ -155,6 +164,6 @@ void row_named(const struct ToolOpts *o, struct Arena *a, const struct KeyParts 
 		str_deinit(&text);
 	}
 	s->labels = labels;
-	s->part[0] = value;
+	s->part[kind < STACK_PARTS_MAX ? kind : 0] = value;
 	row_stacks(k, s);
 }

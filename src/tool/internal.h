@@ -8,6 +8,12 @@
 enum StackWanted { STACKS_BOTH, STACKS_USER, STACKS_KERNEL };
 enum ThreadsWanted { THREADS_ALL, THREADS_USER, THREADS_KERNEL };
 enum ByWhat { BY_BLOCKED = 1, BY_RUNQ = 2, BY_PREEMPTED = 4 };
+struct ReportForm { // what the script's settings say of its report
+	const char *unit, *title;   // of its values
+	const char *parts[STACK_PARTS_MAX + 1]; // names of StackSample.part, the rest NULL; the first is NULL: values are not split
+	u64 div;		    // values are divided by it: counted in nanoseconds, shown in microseconds
+	const char *event;	    // NULL; what is counted
+};
 struct ToolOpts {
 	const struct Tool *tool;
 	struct Str pids, tids, cpus; // "1,2,3" as given; cpus also "0-3"
@@ -39,6 +45,7 @@ struct ToolOpts {
 	VEC(struct Param) params; // of the options that were given: long name and text
 	const char *map;	 // --map: of a script
 	const struct StackMap *keyed; // a script's, once it is known
+	struct ReportForm form;	      // likewise
 	bool done;		 // something was printed which is all that was asked for
 };
 
@@ -55,7 +62,7 @@ struct KeyParts {
 // anymap.c: the map of any script that is reported as stacks
 struct StackMap {
 	struct MapDef *def;
-	u32 comm, pid;	// numbers of KeyParts.others; NO_PART: it has none
+	u32 comm, pid, kind; // numbers of KeyParts.others; NO_PART: it has none
 	const char *labels[KEY_PARTS_MAX]; // names of the others, in order
 };
 enum { NO_PART = ~0u };
@@ -71,17 +78,13 @@ struct Tool {
 	const char *const *options; // its own, beside those of every tool (options.c): "L" or "state", "c/cpu" where a letter has several rows; NULL-terminated
 	const char *text;	    // of its script
 	const char *positional;	    // "[SECONDS]"
-	const char *unit, *title;   // of its values
 	u32 max_positional;
-	const char *const *parts;   // names of StackSample.part; NULL: values are not split
 	bool own_reports;	    // with -i the script prints @samples when a report is due
-	u64 div;		    // values are divided by it: counted in nanoseconds, shown in microseconds; 0: 1
 	const char *end;	    // last line of text output; NULL none
 	const char *(*check)(struct ToolOpts *o); // options that do not go together; NULL fine
 	int (*prepare)(struct ToolOpts *o);	  // NULL; work before the script is made; not 0: exit status, said on stderr
 	void (*header)(const struct ToolOpts *o, struct RunCtx *rc, FILE *out); // without " for N secs." when timed is set
 	bool untimed;
-	const char *(*event)(const struct ToolOpts *o); // NULL; what the samples are of
 	void (*row)(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s); // NULL: row_plain
 	struct err *(*extra)(struct StackSet *s, struct RunCtx *rc, const struct ToolOpts *o); // NULL; further rows
 	struct err *(*check_report)(const struct ToolOpts *o, struct RunCtx *rc, FILE *out);  // --check; NULL
@@ -102,6 +105,8 @@ int tool_take_options(struct ToolOpts *o, struct OptionScan *scan); // 0, or the
 int tool_take_duration(struct ToolOpts *o, const char *arg);	    // likewise
 int tool_usage_error(const struct Tool *t, const char *fmt, ...) PRINTF_LIKE(2, 3); // prints it; the exit status
 void script_tool_rows(struct OptionRows *rows); // the options that every script in the tools' path has
+// form.c
+void form_read(struct ReportForm *f, const struct Config *c, const char *title, struct Arena *a);
 // script.c
 void script_params(struct ToolOpts *o); // of the options given those that the script asks for
 void script_print(const struct ToolOpts *o, FILE *out); // with the options as its settings
@@ -137,7 +142,7 @@ size_t command_split(char **argv, int *argc);  // where behind "--" a command be
 
 // running.c: a session with reports as o says; the exit status
 bool outputs_writable(const struct ToolOpts *o); // said on stderr if not
-int stacks_run(struct Options *so, struct ToolOpts *o, struct Tool *made);
+int stacks_run(struct Options *so, struct ToolOpts *o);
 
 // report.c
 struct StackSet { // samples of a map, symbolized, equal ones merged, ascending by value
