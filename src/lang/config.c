@@ -17,6 +17,7 @@ void config_defaults(struct Config *c)
 		.stack_title = "",
 		.stack_parts = "",
 		.stack_event = "",
+		.stack_form = "",
 		.stack_divide = 1,
 		.cpp_demangle = true,
 		.language_frames = true,
@@ -37,7 +38,7 @@ u32 unit_max_strlen(struct Unit *u)
 	return u->config->max_strlen;
 }
 
-enum ConfKind { CK_U32, CK_U64, CK_BOOL, CK_STR, CK_STACK_MODE, CK_MISSING, CK_LICENSE, CK_SYM_CACHE, CK_UNSTABLE, CK_GONE };
+enum ConfKind { CK_U32, CK_U64, CK_BOOL, CK_STR, CK_STACK_MODE, CK_MISSING, CK_LICENSE, CK_FORM, CK_SYM_CACHE, CK_UNSTABLE, CK_GONE };
 static const struct ConfRow {
 	const char *name;
 	enum ConfKind kind;
@@ -58,6 +59,7 @@ static const struct ConfRow {
 	F(stack_title, CK_STR),
 	F(stack_parts, CK_STR),
 	F(stack_event, CK_STR),
+	F(stack_form, CK_FORM),
 	F(stack_divide, CK_U64),
 	F(license, CK_LICENSE),
 	F(cpp_demangle, CK_BOOL),
@@ -114,6 +116,7 @@ static const char *config_set(struct Unit *u, const struct ConfRow *r, const cha
 {
 	static const char *const bools[] = {"false", "true", "0", "1", "no", "yes", "off", "on"};
 	static const char *const licenses[] = {"GPL", "GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL", "Dual MPL/GPL"};
+	static const char *const forms[] = {"", "waits", "waker", "wakers", "calls"};
 	static const char *const caches[] = {"PER_PROGRAM", "PER_PID", "NONE", "0", "1"};
 	char *at = (char *)u->config + r->off;
 	u64 v;
@@ -147,6 +150,11 @@ static const char *config_set(struct Unit *u, const struct ConfRow *r, const cha
 		if (r->off == offsetof(struct Config, stack_parts) && !are_words(val, STACK_PARTS_MAX))
 			return "expects up to five words in small letters, separated by commas";
 		*(const char **)at = arena_strdup(u->arena, val);
+		return NULL;
+	case CK_FORM:
+		if (!one_of(val, forms, ARRAY_LEN(forms), &pick))
+			return "expects waits, waker, wakers or calls";
+		*(const char **)at = forms[pick];
 		return NULL;
 	case CK_LICENSE:
 		if (!one_of(val, licenses, ARRAY_LEN(licenses), &pick))

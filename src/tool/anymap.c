@@ -6,7 +6,7 @@
 
 struct Leaves { // of a key
 	const struct Type *t[KEY_PARTS_MAX];
-	u32 n, user, kern;
+	u32 n, user, kern, names;
 };
 
 static void leaves_of(const struct Type *t, struct Leaves *l)
@@ -18,6 +18,7 @@ static void leaves_of(const struct Type *t, struct Leaves *l)
 	}
 	l->user += t->kind == TY_USTACK;
 	l->kern += t->kind == TY_KSTACK;
+	l->names += t->kind == TY_STR;
 	if (l->n < KEY_PARTS_MAX)
 		l->t[l->n] = t;
 	l->n++;
@@ -40,13 +41,15 @@ bool stackmap_any(const struct Program *p)
 }
 
 // NULL, or why it cannot be shown.
-static const char *unfit(const struct MapDef *m)
+static const char *unfit(const struct MapDef *m, const struct ReportForm *f)
 {
 	struct Leaves l = {0};
 	if (!has_stacks(m))
 		return "has no stack in its key";
 	leaves_of(m->key, &l);
-	if (l.user > 1 || l.kern > 1)
+	if (f->names && (l.names < f->names || l.kern < f->kernel_stacks))
+		return "has a key that does not fit stack_form";
+	if (!f->names && (l.user > 1 || l.kern > 1))
 		return "has several stacks of one kind in its key";
 	if (l.n > KEY_PARTS_MAX)
 		return "has a key of too many parts";
@@ -115,7 +118,7 @@ struct StackMap *stackmap_pick(const struct ToolOpts *o, const struct Program *p
 	u32 n = 0;
 	for (size_t i = 0; i < p->maps.n; i++) {
 		struct MapDef *m = p->maps.p[i];
-		const char *why = unfit(m);
+		const char *why = unfit(m, &o->form);
 		bool named = o->map && !strcmp(m->name + (*o->map != '@'), o->map);
 		if (!m->user || (o->map ? !named : !has_stacks(m)))
 			continue;

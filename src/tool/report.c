@@ -51,15 +51,6 @@ void row_stacks(const struct KeyParts *k, struct StackSample *s)
 		s->user_note = "[Missed User Stack]";
 }
 
-// Key: id, name, user stack, kernel stack (those that are asked for), kind.
-void row_plain(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s)
-{
-	s->pid = k->nints ? (u32)k->ints[0] : 0;
-	s->comm = k->nstrs ? k->strs[0] : NULL;
-	row_stacks(k, s);
-	s->part[k->nints > 1 && k->ints[1] < ARRAY_LEN(s->part) ? k->ints[1] : 0] = value;
-}
-
 static int by_value(const void *a, const void *b)
 {
 	const struct StackSample *x = a, *y = b;
@@ -85,7 +76,7 @@ struct err *stackset_add(struct StackSet *s, struct RunCtx *rc, struct MapDef *m
 			continue;
 		}
 		split_key(&part, m->key, &rep.entries[i].key, &k);
-		(o->tool->row ? o->tool->row : row_plain)(o, &s->arena, &k, x.value, &x);
+		o->form.row(o, &s->arena, &k, x.value, &x);
 		if (is_missed(x.user_note) || is_missed(x.kern_note))
 			s->missed++;
 		vec_push(&s->samples, x);

@@ -79,7 +79,7 @@ static void write_text(struct Running *r, const struct StackProfile *p)
 	else if (o->top)
 		functions_top(p, o->top, r->out);
 	else {
-		(r->tool->print ? r->tool->print : stacks_multiline)(p, o, r->out);
+		o->form.print(p, o, r->out);
 		total_line(p, r->out);
 	}
 }
@@ -273,8 +273,10 @@ static struct err *ready(void *arg, struct Program *p)
 	struct Running *r = arg;
 	struct err *e = NULL;
 	form_read(&r->o->form, &p->config, r->tool->name, &r->arena);
-	if (!r->tool->script)
-		return NULL;
+	if (!r->tool->script) {
+		r->o->keyed = stackmap_pick(r->o, p, &r->arena, &e);
+		return e;
+	}
 	bool must = r->o->folded || (r->o->json && stackmap_any(p)) || r->o->top || outputs_any(&r->o->files, false) || r->o->interval || r->o->map;
 	r->keyed = r->o->keyed = stackmap_pick(r->o, p, &r->arena, &e);
 	if (!must) { // then its maps are printed as any script's

@@ -152,7 +152,7 @@ static bool script_tool_init(struct ScriptTool *t, const char *name, const char 
 	summary(str_text(&t->text), name, &line);
 	t->usage = usage;
 	t->tool = (struct Tool){.name = arena_strdup(&t->arena, name), .summary = arena_strdup(&t->arena, str_text(&line)), .script = true,
-				.reports = true, .row = row_named, .usage = script_usage};
+				.reports = true, .usage = script_usage};
 	str_deinit(&line);
 	script_tool_rows(&common);
 	add_script_rows(t, &common);
