@@ -24,7 +24,7 @@ A .t file holds blocks separated by blank lines; a block is
   INT seconds: an interrupt (Ctrl-C) that long after the workload has ended, or after attaching if there is none
   EXPECT text that stdout contains    EXPECT_LINE a whole line    EXPECT_RE regular expression (multi-line)
   EXPECT_STACKS re: stdout has stacks, each one's first frame matches, and none has a frame of the tracer
-  EXPECT_NOT text    STDERR text that stderr contains    RC exit status (0)    TIMEOUT seconds (15)
+  EXPECT_NOT text    STDERR text that stderr contains    RC exit status (0)    TIMEOUT seconds (15; three times as many where others run beside)
   RETRY n reason     one that samples or times gets n further tries; the closing lines count the tests that needed one. All others have one try.
   TOGETHER [WORD...] it may run beside others: it measures nothing, and sees only what it starts itself; of those with the same WORD one at a time.
                      ALONE reason: not, in a file of such tests, which has the line FILE TOGETHER as a block before them. (Test programs of

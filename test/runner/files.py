@@ -82,7 +82,7 @@ class Runner:
 
     def run(self, b, tmp, cmd, sub):
         """(status, stdout, stderr, problem)"""
-        timeout = float(b.one('TIMEOUT', '15')) * SLOW
+        timeout = float(b.one('TIMEOUT', '15')) * SLOW * (3 if b.together() else 1)  # the others want the processors too
         env = dict(os.environ, BPFTRACE_COLOR='never')
         if 'WORKLOAD' in b or 'INT' in b:
             env['__BPFTRACE_NOTIFY_PROBES_ATTACHED'] = '1'
