@@ -110,16 +110,16 @@ static bool read_code(const struct GoRows *g, const struct GoFunc *f, struct Cod
 	return false;
 }
 
-static bool is_mov(const struct FlowInsn *in)
+static bool is_mov(const struct Insn *in)
 {
 	return in->wide && (in->op == 0x89 || in->op == 0x8b);
 }
 // The register a mov between registers writes and the one it reads; for a load the one it writes.
-static u32 mov_to(const struct FlowInsn *in)
+static u32 mov_to(const struct Insn *in)
 {
 	return in->op == 0x8b ? in->reg : in->mod == 3 ? in->rm : NO_REG;
 }
-static u32 mov_from(const struct FlowInsn *in)
+static u32 mov_from(const struct Insn *in)
 {
 	return in->mod != 3 ? NO_REG : in->op == 0x8b ? in->rm : in->reg;
 }
@@ -132,13 +132,13 @@ struct Switch { // before an instruction
 	s32 saved;   // ... where on the new stack that is kept; FLOW_UNKNOWN
 	s32 g, depth; // ... or the goroutine, and how far below the top of its stack
 	bool child;  // GO_CLONE
-	struct FlowInsn before[2];
+	struct Insn before[2];
 };
 
 // mov %rdi,G(%rsp); mov 8(%rdi),%rdi; sub %rdx,%rdi; mov %rdi,DEPTH(%rsp): the stack may move, so how deep it is is kept, not where
-static void c_call_saves(struct Switch *s, const struct FlowInsn *in)
+static void c_call_saves(struct Switch *s, const struct Insn *in)
 {
-	const struct FlowInsn *a = &s->before[1], *b = &s->before[0];
+	const struct Insn *a = &s->before[1], *b = &s->before[0];
 	if (!s->away || in->op != 0x89 || in->mod == 3 || in->base != RSP)
 		return;
 	if (in->reg == RDX)
@@ -149,7 +149,7 @@ static void c_call_saves(struct Switch *s, const struct FlowInsn *in)
 		s->g = in->disp;
 }
 
-static void step(struct Switch *s, const struct FlowInsn *in, enum GoKind kind, s32 sp)
+static void step(struct Switch *s, const struct Insn *in, enum GoKind kind, s32 sp)
 {
 	bool is_ret = in->op == 0xc3, jumps = in->op == 0xe9 || in->op == 0xeb || (in->op == 0xff && (in->reg & 7) == 4);
 	if (kind == GO_C_CALL)
@@ -214,10 +214,10 @@ static void switch_rows(struct GoRows *g, const struct GoFunc *f, enum GoKind ki
 	gosteps_init(&t, g->tab, f, f->pcsp);
 	bool known = gosteps_next(&t);
 	for (u64 at = 0; known && at < c.n;) {
-		struct FlowInsn in;
+		struct Insn in;
 		while (known && t.to <= c.entry + at)
 			known = gosteps_next(&t);
-		if (!known || !flow_decode(c.p + at, (u32)MIN(c.n - at, 15), c.entry + at, &in))
+		if (!known || !insn_decode(PT_X86_64, c.p + at, c.n - at, c.entry + at, &in))
 			break;
 		struct RtUwRule r = switch_rule(&s, kind, t.value, &g->go);
 		if (memcmp(&r, &last, sizeof(r)))
@@ -245,10 +245,10 @@ static void from_c_rows(struct GoRows *g, const struct GoFunc *f)
 	gosteps_init(&t, g->tab, f, f->pcsp);
 	bool known = gosteps_next(&t), calls = false;
 	for (u64 at = 0; known && at < c.n;) {
-		struct FlowInsn in;
+		struct Insn in;
 		while (known && t.to <= c.entry + at)
 			known = gosteps_next(&t);
-		if (!known || !flow_decode(c.p + at, (u32)MIN(c.n - at, 15), c.entry + at, &in))
+		if (!known || !insn_decode(PT_X86_64, c.p + at, c.n - at, c.entry + at, &in))
 			break;
 		struct RtUwRule r = frame_rule(t.value, false);
 		r.saved = t.value > 0 ? saves.saved : 0;
@@ -302,12 +302,12 @@ static void function_rows(struct GoRows *g, const struct GoFunc *f)
 static void learn(struct GoRows *g, const struct GoFunc *f)
 {
 	struct RtUwRule r = {.kind = RT_UW_GO, .reg = RT_R_SP, .ra = -8, .sp_kind = RT_UW_SP_OTHER};
-	struct FlowInsn in, last = {0};
+	struct Insn in, last = {0};
 	u32 seen = 0, cmps = 0;
 	struct Code c;
 	if (!read_code(g, f, &c))
 		return;
-	for (u64 at = 0; at < c.n && flow_decode(c.p + at, (u32)MIN(c.n - at, 15), c.entry + at, &in); last = in, at += in.len) {
+	for (u64 at = 0; at < c.n && insn_decode(PT_X86_64, c.p + at, c.n - at, c.entry + at, &in); last = in, at += in.len) {
 		const u8 *p = c.p + at;
 		bool ends = is_mov(&in) && mov_to(&in) == RSP;
 		if (!(seen & 1) && *p == 0x64 && in.op == 0x8b) { // the address of g is the instruction's last 4 bytes, or the last 4 of the one before
@@ -337,9 +337,6 @@ bool go_rows(const struct ElfCfi *e, FlowRows *out)
 	struct GoTab tab;
 	struct GoFunc fn;
 	u64 end = 0;
-#ifndef __x86_64__
-	return false; // the decoder is the machine's own
-#endif
 	if (e->machine != EM_X86_64 || !gotab_open(&f, &tab))
 		return false;
 	struct GoRows g = {.elf = e, .tab = &tab, .out = out};
