@@ -68,12 +68,27 @@ static const struct Type *check_member(struct Unit *u, struct Expr *e, const str
 	return f->type;
 }
 
+// @s[key].avg of @s[key] = stats(n): numbers of all CPUs' values.
+static const struct Type *check_stats_field(struct Unit *u, struct Expr *e, const struct Type *stats)
+{
+	bool count = !strcmp(e->str, "count");
+	if (e->a->kind != E_MAP && e->a->kind != E_MAPREF) { // no place to read the processors' parts from
+		ERR(u, e->span, ".%s of stats() needs the map itself", e->str);
+		HINT(u, "@map[key].%s", e->str);
+	} else if (!count && strcmp(e->str, "avg") && strcmp(e->str, "total")) {
+		ERR(u, e->span, "stats() has the fields avg, count and total, not '%s'", e->str);
+	}
+	return ty_int(u->types, 8, stats->sgn && !count);
+}
+
 static const struct Type *check_field(struct Unit *u, struct Expr *e)
 {
 	const struct Type *t = check_expr(u, e->a);
 	enum AddrSpace as = e->a->as;
 	if (t->kind == TY_NONE)
 		return t;
+	if (t->kind == TY_STATS)
+		return check_stats_field(u, e, t);
 	if (t->kind == TY_PTR) {
 		as = t->as;
 		t = t->elem;
@@ -101,6 +116,18 @@ static const struct Type *check_tupfield(struct Unit *u, struct Expr *e, u64 ind
 	return t->fields[index].type;
 }
 
+// Where what a pointer points to is read. Into memory of BPF programs it may point anywhere, also behind the end: only the context, a pointer that the
+// kernel itself follows, is read directly.
+enum AddrSpace space_behind(const struct Expr *p)
+{
+	const struct Type *t = p->type;
+	if (t->as != AS_BPF || t->elem->kind == TY_RECORD)
+		return t->as;
+	while (p->kind == E_CAST)
+		p = p->a;
+	return p->kind == E_IDENT || p->kind == E_CALL ? AS_BPF : AS_KERNEL;
+}
+
 static const struct Type *check_index(struct Unit *u, struct Expr *e)
 {
 	const struct Type *t = check_expr(u, e->a), *i = check_expr(u, e->b);
@@ -126,7 +153,7 @@ static const struct Type *check_index(struct Unit *u, struct Expr *e)
 		e->as = AS_BPF;
 		return ty_char(u->types);
 	}
-	e->as = t->kind == TY_PTR ? t->as : e->a->as;
+	e->as = t->kind == TY_PTR ? space_behind(e->a) : e->a->as;
 	const struct Type *el = t->elem;
 	if (el->kind == TY_ARRAY && el->elem->is_char)
 		return ty_str(u->types, el->n);

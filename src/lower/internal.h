@@ -67,7 +67,7 @@ struct Lower {
 static inline bool ty_scalar(const struct Type *t)
 {
 	switch (t->kind) {
-	case TY_INT: case TY_BOOL: case TY_PTR: case TY_KSTACK: case TY_USTACK: case TY_KSYM: case TY_USERNAME: case TY_STRERROR: case TY_SYSCALL_NAME: case TY_SIGNAL_NAME:
+	case TY_INT: case TY_BOOL: case TY_PTR: case TY_KSTACK: case TY_USTACK: case TY_KSYM: case TY_USERNAME: case TY_STRERROR: case TY_SYSCALL_NAME: case TY_SIGNAL_NAME: case TY_LANG_FUNC:
 		return true;
 	default:
 		return false;
@@ -171,6 +171,7 @@ void event_submit(struct Lower *l, struct IrVal rec);
 bool lm_aggr_has_set(const struct Type *t); // in a map without keys: the word that says whether the value was ever set
 void lm_aggr_update(struct Lower *l, const struct Type *t, struct IrVal p, struct IrVal n); // adds n to this CPU's value at p
 struct IrVal lm_aggr_int(struct Lower *l, struct MapSym *m, struct IrVal key); // all CPUs' values as one number
+struct IrVal lm_aggr_field(struct Lower *l, struct Expr *ref, const char *name); // avg, count or total of stats()
 void lm_aggr_into(struct Lower *l, struct Expr *ref, struct IrVal base, s32 off); // as the two words of its type (ty_aggr_in_parts)
 
 // lower_call.c, lower_ctx.c

@@ -208,6 +208,9 @@ static struct Val expr_val(struct Lower *l, struct Expr *e)
 	case E_MAPREF:
 		return lm_get(l, e);
 	case E_FIELD:
+		if (e->a->type->kind == TY_STATS)
+			return val_scalar(e->type, lm_aggr_field(l, e->a, e->str));
+		return lx_read_place(l, e);
 	case E_TUPFIELD:
 	case E_INDEX:
 		return lx_read_place(l, e);
