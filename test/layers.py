@@ -19,7 +19,7 @@ TABLE = [
     ('arch', 'base'),
     ('type', 'bpfrt'),
     ('ir', 'base'),
-    ('ctype', 'arch type'),
+    ('ctype', 'arch type elf'),
     ('lang', 'ctype'),
     ('lower', 'lang ir bpfrt'),
     ('bpf', 'lower'),
@@ -38,7 +38,7 @@ TABLE = [
 ]
 
 # Folders whose files call each other in one direction only.
-FLAT = 'base arch type ir bpf probe out input unwind runtime track run tool'.split()
+FLAT = 'base arch type ir bpf sym probe out input unwind runtime track run tool'.split()
 
 
 def closed(table):
