@@ -86,7 +86,6 @@ struct err *sym_proc_maps(struct Syms *s, int pid, struct ProcMap **out, u32 *n)
 // One mapping of a file that the kernel told of: m has all but obj and file, which are set. False: the file cannot be found any more.
 bool sym_proc_map(struct Syms *s, int pid, const char *path, struct ProcMap *m);
 struct SymObject *sym_object(struct Syms *s, u32 id);		 // NULL if no such id
-u32 sym_object_count(struct Syms *s);
 const struct SymFile *sym_file_path(struct Syms *s, const char *path); // NULL if unreadable
 struct SymObject *sym_object_path(struct Syms *s, const char *path); // open by path (uprobe targets); NULL if unreadable
 // The vDSO that lies at start: 32-bit processes have another one, below 4 GB. NULL: none of those was seen yet.
