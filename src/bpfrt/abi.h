@@ -115,7 +115,7 @@ enum RtTsAgg { RT_TS_LAST, RT_TS_AVG, RT_TS_MAX, RT_TS_MIN, RT_TS_SUM }; // as e
 #define RT_FRAME_POS(f) ((u32)((f) & RT_POS_MAX))
 
 // What the kernel side copies of a code object when it sees it first. Texts as the process had them: user space decodes.
-enum RtLangKind { RT_LANG_NONE, RT_LANG_PYTHON };
+enum RtLangKind { RT_LANG_NONE, RT_LANG_PYTHON, RT_LANG_GO };
 #define RT_CODE_NAME 96
 #define RT_CODE_FILE 160 // of a longer one the end
 #define RT_CODE_LINES 4096 // of longer ones (1 % of Debian's library is beyond 1,143 bytes) the beginning
@@ -166,6 +166,7 @@ enum RtWhy {
 	RT_WHY_NEW_FILE, // code of a file mapped so recently that user space does not know it yet
 	RT_WHY_NO_PERM, RT_WHY_UNREADABLE, RT_WHY_FULL, // an unwind table that will never be ready: the file may not, cannot be read; no room for it
 	RT_WHY_LANG, // frames of an interpreter that could not be read
+	RT_WHY_DAMAGED, // the ELF headers of the file with the code make no sense
 	RT_WHYS
 };
 

@@ -221,6 +221,7 @@ static void resolve_user(struct StackReader *r, u64 frame, u32 pid, u32 how)
 			if (!hits[0].module)
 				hits[0].module = o->path;
 			image = image_of_object(r->images, o);
+			sym_object_tell(o);
 		}
 	} else {
 		hits[0] = stacks_raw_name(r->syms, pid, frame, back);
@@ -326,6 +327,13 @@ static u64 *pair_addrs(struct StackReader *r, u64 id, u32 *n)
 	if (raw)
 		memcpy(copy, raw, *n * sizeof(*copy));
 	return copy;
+}
+
+const char *stacks_function(struct StackReader *r, u64 frame)
+{
+	const struct CacheEntry *e = frame ? resolve(r, frame, 0, CE_USER | CE_EXACT) : NULL;
+	const char *name = e && e->n ? r->frames.p[e->first + e->n - 1].sym : NULL; // not one that is inlined in it
+	return name ? name : frame ? "[unknown]" : "";
 }
 
 bool stacks_read(struct StackReader *r, struct Arena *a, u64 id, bool user, u32 limit, struct Value *out)

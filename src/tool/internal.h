@@ -60,6 +60,7 @@ struct StackMap {
 };
 enum { NO_PART = ~0u };
 // The one that o->map names, or the only one; NULL with *e NULL: there are several, or none
+bool stackmap_any(const struct Program *p); // is there one?
 struct StackMap *stackmap_pick(const struct ToolOpts *o, const struct Program *p, struct Arena *a, struct err **e);
 
 struct StackSet;

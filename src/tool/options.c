@@ -342,7 +342,7 @@ static const struct Option common_options[] = {
 #define OUTPUT(option, addresses, what, help, write) {0, #option, "FILE", help, set_file, (const void *)OUTPUT_##option},
 #include "out/outputs.def"
 	{0, "title", "TEXT", "the heading of flame graph and page", set_title},
-	{0, "json", NULL, "report as JSON", set_json},
+	{'j', "json", NULL, "report as JSON", set_json},
 	{0, "top", "[=N]", "instead of stacks the N functions with most of their own (20): self, total, object", set_top},
 	{'o', "output", "FILE", "write the report to FILE", set_o},
 	{0, "inlines", NULL, "inlined functions in user stacks (needs debug information)", set_inlines},

@@ -270,7 +270,7 @@ static struct err *ready(void *arg, struct Program *p)
 {
 	struct Running *r = arg;
 	struct err *e = NULL;
-	bool must = machine_form(r->o) || r->o->top || outputs_any(&r->o->files, false) || r->o->interval || r->o->map;
+	bool must = r->o->folded || (r->o->json && stackmap_any(p)) || r->o->top || outputs_any(&r->o->files, false) || r->o->interval || r->o->map;
 	r->keyed = r->o->keyed = stackmap_pick(r->o, p, &r->arena, &e);
 	if (!must) { // then its maps are printed as any script's
 		err_free(e);
