@@ -55,6 +55,14 @@ struct SymObject *sym_object(struct Syms *s, u32 id)
 	return o;
 }
 
+u32 sym_object_count(struct Syms *s)
+{
+	syms_lock(s);
+	u32 n = s->objs.n;
+	syms_unlock(s);
+	return n;
+}
+
 const struct SymFile *sym_file_path(struct Syms *s, const char *path)
 {
 	struct stat st;

@@ -87,6 +87,7 @@ struct err *sym_proc_maps(struct Syms *s, int pid, struct ProcMap **out, u32 *n)
 // One mapping of a file that the kernel told of: m has all but obj and file, which are set. False: the file cannot be found any more.
 bool sym_proc_map(struct Syms *s, int pid, const char *path, struct ProcMap *m);
 struct SymObject *sym_object(struct Syms *s, u32 id);		 // NULL if no such id
+u32 sym_object_count(struct Syms *s);
 void sym_object_note(struct SymObject *o, char *text); // takes the text; of several the last one counts
 void sym_object_tell(struct SymObject *o); // its note, if it has one, on stderr
 const struct SymFile *sym_file_path(struct Syms *s, const char *path); // NULL if unreadable
