@@ -25,6 +25,10 @@ u64 rt_py_begin(struct RtStackBuf *b, struct RtLang *l); // the thread's first r
 u64 rt_py_step(struct RtStackBuf *b, struct RtLang *l);	 // as rtg_lang_step()
 u64 rt_py_copy(struct RtLangWalk *w, struct RtLang *l);	 // the code object at w->new_code, into w->made.code; 0: it is none
 
+// langfunc.bpf.c: of walks that end at the innermost function
+void rt_lang_func_at(struct RtStackBuf *b, u64 frame); // it is that of this frame of a language
+u64 rt_go_begin(struct RtStackBuf *b, struct RtLang *l, u64 look, u64 frame); // it is Go's function around `look`, whose frame is at hand
+
 // n bytes, at most RT_LANG_OBJ, into w->obj. Not 0: they cannot be read.
 static RT_INLINE u64 rt_lang_read(struct RtLangWalk *w, u64 addr, u64 n)
 {

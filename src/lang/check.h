@@ -79,7 +79,7 @@ struct Unit {
 	VEC(struct MapSym *) maps;
 	VEC(struct ProbeUnit *) probes;
 	VEC(struct FmtSite *) fmts; // of the nodes' `fmt`
-	bool uses_ustack, uses_kstack, uses_usym;
+	bool uses_ustack, uses_lang_func, uses_kstack, uses_usym;
 	struct ProbeUnit *cur;
 	bool final;   // types have settled: report errors
 	bool changed; // a symbol's type grew in this round
@@ -111,7 +111,7 @@ enum BuiltinId {
 	BUILTINS
 };
 extern const struct Builtin builtins[];
-const struct Builtin *builtin_find(const char *name);
+const struct Builtin *builtin_find(const char *name); // __builtin_NAME is NAME's too; NULL: none
 const char *builtin_nearest(const char *name);
 
 // Names: binds variables, maps, builtins; splits probes into units. lists[i]: points of the i-th probe.
