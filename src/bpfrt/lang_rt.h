@@ -25,6 +25,14 @@ u64 rt_py_begin(struct RtStackBuf *b, struct RtLang *l); // the thread's first r
 u64 rt_py_step(struct RtStackBuf *b, struct RtLang *l);	 // as rtg_lang_step()
 u64 rt_py_copy(struct RtLangWalk *w, struct RtLang *l);	 // the code object at w->new_code, into w->made.code; 0: it is none
 
+// java.bpf.c
+enum RtJavaKind { RT_JAVA_STUB, RT_JAVA_JUMP, RT_JAVA_INTERP, RT_JAVA_CODE };
+enum RtJavaMore { RT_JAVA_DONE, RT_JAVA_NAME, RT_JAVA_ONE, RT_JAVA_SCOPES };
+u64 rtg_java_leave(u64 slot); // for the walker: the frame at hand, whose code is in no file. 0: it is none of Java's. Its methods are a group that comes next
+u64 rt_java_step(struct RtStackBuf *b, struct RtLang *l);
+u64 rt_java_copy(struct RtLangWalk *w, struct RtLang *l);
+u64 rt_java_lost(struct RtStackBuf *b); // the method cannot be told: as rt_lang_lost()
+
 // n bytes, at most RT_LANG_OBJ, into w->obj. Not 0: they cannot be read.
 static RT_INLINE u64 rt_lang_read(struct RtLangWalk *w, u64 addr, u64 n)
 {

@@ -6,6 +6,7 @@
 #include "bpfrt/rows.bpf.c"
 #include "bpfrt/lang.bpf.c"
 #include "bpfrt/py.bpf.c"
+#include "bpfrt/java.bpf.c"
 #include "bpfrt/unwind.bpf.c"
 #include "bpfrt/uprobe.bpf.c"
 #include "bpfrt/compat.bpf.c"
