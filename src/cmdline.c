@@ -349,6 +349,7 @@ static const struct Option options[] = {
 	{0, "unsafe", NULL, "allow system(), signal(), override()", FLAG(unsafe)},
 	{0, "usdt-file-activation", NULL, "activate USDT semaphores of every process that has the file mapped", FLAG(usdt_file_activation)},
 	{0, "unwind", "fp|dwarf", "how user stacks are walked (dwarf: .eh_frame tables, in the kernel)", set_unwind},
+	{0, "native", NULL, "user stacks as the processor has them: the interpreter's frames in the place of its program's functions", FLAG(native)},
 	{0, "dwarf-pid", "PID", "have the unwind tables of this process too before tracing starts", set_dwarf_pid},
 	{0, "inlines", NULL, "inlined functions in user stacks (needs debug information)", FLAG(inlines)},
 	{0, "lines", NULL, "source lines in user stacks (needs debug information)", FLAG(lines)},

@@ -11,7 +11,8 @@ static const char usage_sonde[] =
 	"       sonde [options] -e 'PROGRAM' [ARGS]\n"
 	"       sonde TOOL [options]                 a ready-made tool, or NAME.bt of $SONDE_PATH: sonde help tools\n"
 	"       sonde report|flame [options] FILE    a recorded profile in other forms\n"
-	"       sonde info | help [lang|probes|tools|NAME]\n";
+	"       sonde info [-p PID]                  what this kernel can do, or which runtimes a process has\n"
+	"       sonde help [lang|probes|tools|NAME]\n";
 static const char usage_bpftrace[] =
 	"bpftrace - the language of bpftrace, compiled by sonde\n"
 	"\n"

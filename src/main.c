@@ -5,6 +5,7 @@
 #include "cmdline.h"
 #include "help.h"
 #include "tool/tool.h"
+#include <limits.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -23,8 +24,22 @@ static int run_script(int argc, char **argv, bool as_bpftrace)
 
 static int cmd_info(int argc, char **argv)
 {
-	info_print(stdout);
-	return 0;
+	u64 pid;
+	bool of_pid = argc > 1 && (!strcmp(argv[1], "-p") || !strcmp(argv[1], "--pid"));
+	if (argc == 1) {
+		info_print(stdout);
+		return 0;
+	}
+	if (!of_pid || argc != 3 || !parse_u64(argv[2], &pid) || !pid || pid > INT_MAX) {
+		fprintf(stderr, "USAGE: sonde info          what this kernel supports\n"
+				"       sonde info -p PID   which runtimes a process has, and what its stacks will show of them\n");
+		return 1;
+	}
+	struct err *e = procinfo_print(stdout, (int)pid);
+	if (e)
+		fprintf(stderr, "ERROR: process %s: %s\n", argv[2], err_text(e));
+	err_free(e);
+	return e != NULL;
 }
 
 static int cmd_help(int argc, char **argv)

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """Runs sonde's tests and closes with one line: N passed, N failed, N skipped.
 
-usage: run.py [--build DIR] [--suite unit,run,...] [--filter 'GLOB|GLOB...'] [--jobs N] [--must-run] [-v]
-  --jobs N    of the tests that may run side by side, so many do (default: processors and one); --must-run: a suite whose tests were all skipped has failed
+usage: run.py [--build DIR] [--suite unit,run,...] [--filter 'GLOB|GLOB...'] [--jobs N] [--waiting N] [--times FILE] [--must-run] [-v]
+  --jobs N       of test programs and fuzz targets, which compute, so many run side by side (default: processors and one)
+  --waiting N    of the blocks of .t files that may run side by side, whose time is mostly waiting, so many (default: three a processor)
+  --second-tries N  so many of the tests that fail, and have no further try of their own, are run once more; for machines that others load (default: 0)
+  --times FILE   how long each file of tests and each test took, the longest first     --must-run   a suite whose tests were all skipped has failed
 
 Suites
   unit   build/test/*_test programs (TAP on stdout)
@@ -15,15 +18,17 @@ Suites
 
 A .t file holds blocks separated by blank lines; a block is
   NAME text          PROG script text (may go on in lines that begin with white space)   ARGS command line options and parameters
-  RUN shell command instead of PROG; {sonde}, {build} and {tmp} are replaced
+  RUN shell command instead of PROG; {sonde}, {build}, {top} (the sources) and {tmp} (the current folder) are replaced; {copy:frames} by a copy of
+                     {build}/frames that no other test traces, {name:frames} by its name (which comm is), {id} by a number of six digits that no other has
   WORKLOAD shell command started when probes are attached ({sonde} prints its word), ended after the test
   INT seconds: an interrupt (Ctrl-C) that long after the workload has ended, or after attaching if there is none
   EXPECT text that stdout contains    EXPECT_LINE a whole line    EXPECT_RE regular expression (multi-line)
   EXPECT_STACKS re: stdout has stacks, each one's first frame matches, and none has a frame of the tracer
-  EXPECT_NOT text    STDERR text that stderr contains    RC exit status (0)    TIMEOUT seconds (15)
+  EXPECT_NOT text    STDERR text that stderr contains    RC exit status (0)    TIMEOUT seconds (15; three times as many where others run beside)
   RETRY n reason     one that samples or times gets n further tries; the closing lines count the tests that needed one. All others have one try.
-  TOGETHER           it may run beside others: it measures nothing, and sees only what it starts itself. ALONE reason: not, in a file of such tests,
-                     which has the line FILE TOGETHER as a block before them. (Test programs of test/unit: T_ALONE and TEST_RETRY, see t.h.)
+  TOGETHER [WORD...] it may run beside others: it measures nothing, and sees only what it starts itself; of those with the same WORD one at a time.
+                     ALONE reason: not, in a file of such tests, which has the line FILE TOGETHER as a block before them. (Test programs of
+                     test/unit: T_ALONE and TEST_RETRY, see t.h.)
   NEED feature       as `sonde info` names it, "name: yes" (!feature: no); or cmd:NAME, file:PATH, arch:MACHINE, ksym:SYMBOL, host (no guest), 32-bit (programs): else skipped, with the reason
 A block must expect something that is there, and a key that is not in this list is an error.
 """
@@ -42,6 +47,7 @@ SUITES = {'layers': layers.run_layers, 'unit': unit.run_unit, 'asan': unit.run_a
 
 def run_suite(t, opt, name):
     before, start = t.counts(), time.time()
+    t.suite = name
     SUITES[name](t, opt)
     passed, failed, skipped = (after - b for after, b in zip(t.counts(), before))
     t.say('# suite %s: %d tests in %.0f s' % (name, passed + failed + skipped, time.time() - start))
@@ -57,14 +63,19 @@ def main():
     p.add_argument('--from', dest='first', type=int, default=0, help=argparse.SUPPRESS)
     p.add_argument('--fuzz-seconds', type=int, default=4)
     p.add_argument('--jobs', type=int, default=(os.cpu_count() or 1) + 1)
+    p.add_argument('--waiting', type=int, default=3 * (os.cpu_count() or 1))
+    p.add_argument('--second-tries', type=int, default=0)
+    p.add_argument('--times')
     p.add_argument('--must-run', action='store_true')
     p.add_argument('-v', action='store_true')
     opt = p.parse_args()
     opt.build = os.path.abspath(opt.build)
     child.clean()
-    t = tally.Tally(opt.v)
+    t = tally.Tally(opt.v, opt.second_tries)
     for name in opt.suite.split(','):
         run_suite(t, opt, name)
+    if opt.times:
+        t.write_times(opt.times)
     t.close()
     return 1 if t.failed else 0
 

@@ -1,5 +1,5 @@
 // base: what every other folder may use and what knows nobody: memory arena, vectors, string builder,
-// name map, diagnostics with spans, runtime errors. No kernel, no globals.
+// name and number maps, diagnostics with spans, runtime errors. No kernel, no globals.
 #ifndef SONDE_BASE_H
 #define SONDE_BASE_H
 #include <stdarg.h>
@@ -111,6 +111,17 @@ void *map_get(const struct Map *m, const char *key); // NULL when absent
 bool map_has(const struct Map *m, const char *key);
 void map_put(struct Map *m, const char *key, void *val); // replaces
 void map_deinit(struct Map *m);
+
+// ---- entries by two numbers, not both 0: each begins with these, two u64. An entry moves when the next is put.
+struct NumTab {
+	char *v;
+	u32 n, cap;
+	u32 size; // of an entry, a multiple of 8: to be set before the first
+};
+void *numtab_get(const struct NumTab *t, u64 a, u64 b); // NULL when absent
+void *numtab_put(struct NumTab *t, u64 a, u64 b);	 // found, or new with zeros behind its numbers
+void *numtab_at(const struct NumTab *t, u32 i);		 // for i from 0 to cap: NULL where there is none
+void numtab_deinit(struct NumTab *t);			 // size is kept
 
 // ---- runtime errors: NULL is success; the caller owns and frees (err_free) or passes on.
 struct err;

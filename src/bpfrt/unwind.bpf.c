@@ -34,9 +34,10 @@ static RT_INLINE u64 locate(struct RtUw *u, struct RtUwChunk *c, u64 look, struc
 		frame |= RT_FRAME_NOFILE;
 	if (u->unknown) {
 		u->lacks = 1;
-		if (u->map_len)
+		if (u->map_len) {
 			u->weak = u->lost;
-		else if (u->gone && u->is_ra && !u->weak) // nothing can have called from there: some row was wrong (memcpy in glibc for i386)
+			rule = RT_UW_RULES;
+		} else if (u->gone && u->is_ra && !u->weak) // nothing can have called from there: some row was wrong (memcpy in glibc for i386)
 			u->weak = RT_WHY_BAD_CFA;
 	} else if (u->obj && !u->fp_only) {
 		rule = rt_uw_find_rule(u, RT_FRAME_OFF(frame));
@@ -239,7 +240,9 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 		LEAVE_32(b, r, key);
 	else
 #endif
-	if (!r || r->kind == RT_UW_NONE || r->kind == RT_UW_BAD)
+	if (!r && !u->entry && (u->weak == RT_WHY_NEW_FILE || u->weak == RT_WHY_NO_TABLE))
+		rt_uw_stop(u, u->weak); // its rules will be there soon: no caller is made up until then
+	else if (!r || r->kind == RT_UW_NONE || r->kind == RT_UW_BAD)
 		leave_by_fp(u);
 	else if (r->kind == RT_UW_END)
 		rt_uw_stop(u, RT_WHY_OK);

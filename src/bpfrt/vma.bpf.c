@@ -289,8 +289,11 @@ RT_NOINLINE u64 rt_uw_find(struct RtUw *u, struct RtUwChunk *c, u64 pc)
 		return 0;
 	ask_kernel(u, pc);
 	u->told = 0;
-	if (!m)
+	if (!m) {
+		if (u->unknown && u->obj) // its file is new, or what was told of the process is not whole
+			rt_uw_ask_mappings(u->tgid);
 		return !u->unknown && u->obj;
+	}
 	if (!u->unknown && u->obj == obj && (!obj || u->map_start - u->map_off == start - off)) {
 		if (start - u->map_start + len <= u->map_len && u->map_start <= start) { // it lies in the kernel's, which may be longer
 			m->checked = u->epoch;

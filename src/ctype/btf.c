@@ -118,8 +118,7 @@ void kbtf_free(struct Btf *b)
 	release((void *)b->data, b->size, b->mapped);
 	free(b->marks);
 	free(b->index);
-	free(b->memo.ids);
-	free(b->memo.types);
+	numtab_deinit(&b->memo);
 	free(b);
 }
 
@@ -276,43 +275,20 @@ u32 kbtf_find(struct Btf *b, const char *name, u32 kinds)
 
 // ---- memo
 
+struct Memo {
+	u64 id, nil; // see struct NumTab
+	const struct Type *type;
+};
+
 const struct Type *kbtf_memo_get(const struct Btf *b, u32 id)
 {
-	const struct BtfMemo *m = &b->memo;
-	for (u32 i = id * 2654435761u; m->cap; i++) {
-		u32 at = i & (m->cap - 1);
-		if (m->ids[at] == id)
-			return m->types[at];
-		if (!m->ids[at])
-			break;
-	}
-	return NULL;
-}
-
-static void memo_insert(struct BtfMemo *m, u32 id, const struct Type *t)
-{
-	u32 i = id * 2654435761u;
-	while (m->ids[i & (m->cap - 1)] && m->ids[i & (m->cap - 1)] != id)
-		i++;
-	m->n += !m->ids[i & (m->cap - 1)];
-	m->ids[i & (m->cap - 1)] = id;
-	m->types[i & (m->cap - 1)] = t;
+	const struct Memo *m = numtab_get(&b->memo, id, 0);
+	return m ? m->type : NULL;
 }
 
 void kbtf_memo_put(struct Btf *b, u32 id, const struct Type *t)
 {
-	struct BtfMemo *m = &b->memo;
-	if (m->n * 2 >= m->cap) {
-		struct BtfMemo old = *m;
-		m->cap = old.cap ? old.cap * 2 : 64;
-		m->n = 0;
-		m->ids = xcalloc(m->cap, sizeof(*m->ids));
-		m->types = xcalloc(m->cap, sizeof(*m->types));
-		for (u32 i = 0; i < old.cap; i++)
-			if (old.ids[i])
-				memo_insert(m, old.ids[i], old.types[i]);
-		free(old.ids);
-		free(old.types);
-	}
-	memo_insert(m, id, t);
+	b->memo.size = sizeof(struct Memo);
+	struct Memo *m = numtab_put(&b->memo, id, 0);
+	m->type = t;
 }

@@ -85,11 +85,6 @@ char *ctype_clean_name(struct Arena *a, const char *name, size_t len);
 
 // ---- btf.c: the reader
 struct btf_type;
-struct BtfMemo { // id -> Type of records and enums, open addressing
-	u32 *ids;
-	const struct Type **types;
-	u32 n, cap;
-};
 struct Btf {
 	struct Btf *base;    // vmlinux for a module
 	const char *module;  // NULL for vmlinux
@@ -108,7 +103,7 @@ struct Btf {
 	u32 cur_id, cur_off;	 // where the last look-up ended: neighbours are asked for next
 	u32 *index, index_size;	 // hash of name -> id, made when many names are asked for; 0 empty
 	u32 nfinds;
-	struct BtfMemo memo;
+	struct NumTab memo; // id -> Type of records and enums
 };
 #define BTF_KIND_BIT(k) (1u << (k))
 // Takes data (malloc or mmap). NULL: no BTF in it, *why says so; data is released then too.

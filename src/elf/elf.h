@@ -52,6 +52,7 @@ void elf_notes_each(const u8 *p, size_t n, u32 align, ElfNoteFn fn, void *arg);
 
 // ---- go.c
 bool elffile_is_go(struct ElfFile *f);		 // reads section headers; a C program with a library of Go inside, too
+bool elffile_go_version(struct ElfFile *f, struct Str *out); // "go1.19.8", from .go.buildinfo; false: it does not say
 bool elffile_go_in_registers(struct ElfFile *f); // Go since 1.18: arguments and results are in registers. False: before, or not known
 
 // ---- symtab.c: one symbol table being read: fn gets each symbol that has a section (SHN_ABS and the like too); false stops.

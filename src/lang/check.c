@@ -145,6 +145,8 @@ static void check_for_map(struct Unit *u, struct Stmt *s)
 		ERR(u, s->e->span, "Undefined map: %s", m->name);
 	if (m->key && m->val) {
 		const struct Type *f[2] = {m->key, operand_type(u, m->val)};
+		if (f[1]->kind == TY_STATS) // its average, as of avg(); @map[$kv.0] has the rest
+			f[1] = ty_int(u->types, 8, f[1]->sgn);
 		if (ty_is_aggr(f[1])) {
 			ERR(u, s->e->span, "Loop unavailable for map %s of type '%s'", m->name, tyname(u, m->val));
 			return;

@@ -231,7 +231,8 @@ const struct Type *c_stack(struct Unit *u, struct Expr *e)
 {
 	bool dw = e->builtin->id == BI_dw_ustack, user = dw || e->builtin->id == BI_ustack;
 	enum StackMode mode = u->config->stack_mode;
-	enum StackWalk walk = !dw && u->config->unwind_fp ? STACK_WALK_FP : u->config->language_frames ? STACK_WALK_MIXED : STACK_WALK_NATIVE;
+	enum StackWalk by_rows = u->config->language_frames && !u->config->native ? STACK_WALK_MIXED : STACK_WALK_NATIVE;
+	enum StackWalk walk = !dw && u->config->unwind_fp ? STACK_WALK_FP : by_rows;
 	s64 limit = 0; // none given: whole stacks
 	for (u32 i = 0; i < e->nargs; i++) {
 		struct Expr *a = e->args[i];
@@ -249,7 +250,7 @@ const struct Type *c_stack(struct Unit *u, struct Expr *e)
 			else if (mode_arg(a, "native") && user)
 				walk = STACK_WALK_NATIVE;
 			else if (mode_arg(a, "dwarf") && user)
-				walk = u->config->language_frames ? STACK_WALK_MIXED : STACK_WALK_NATIVE;
+				walk = by_rows;
 			else
 				ERR(u, a->span, "Unknown stack mode: '%s'", a->str);
 		} else {

@@ -68,12 +68,27 @@ static const struct Type *check_member(struct Unit *u, struct Expr *e, const str
 	return f->type;
 }
 
+// @s[key].avg of @s[key] = stats(n): numbers of all CPUs' values.
+static const struct Type *check_stats_field(struct Unit *u, struct Expr *e, const struct Type *stats)
+{
+	bool count = !strcmp(e->str, "count");
+	if (e->a->kind != E_MAP && e->a->kind != E_MAPREF) { // no place to read the processors' parts from
+		ERR(u, e->span, ".%s of stats() needs the map itself", e->str);
+		HINT(u, "@map[key].%s", e->str);
+	} else if (!count && strcmp(e->str, "avg") && strcmp(e->str, "total")) {
+		ERR(u, e->span, "stats() has the fields avg, count and total, not '%s'", e->str);
+	}
+	return ty_int(u->types, 8, stats->sgn && !count);
+}
+
 static const struct Type *check_field(struct Unit *u, struct Expr *e)
 {
 	const struct Type *t = check_expr(u, e->a);
 	enum AddrSpace as = e->a->as;
 	if (t->kind == TY_NONE)
 		return t;
+	if (t->kind == TY_STATS)
+		return check_stats_field(u, e, t);
 	if (t->kind == TY_PTR) {
 		as = t->as;
 		t = t->elem;

@@ -166,10 +166,8 @@ static struct Expr *config_value(struct Parser *p)
 	}
 	struct Token t = p->tok;
 	p_next(p);
-	struct Expr *e = p_node(p, kind, t.span);
+	struct Expr *e = p_named(p, kind, &t);
 	e->ival = kind == E_BOOL ? t.kw == KW_TRUE : t.ival;
-	e->str = t.str;
-	e->len = t.len;
 	return e;
 }
 

@@ -47,6 +47,7 @@ void p_reset(struct Parser *p, struct ParseMark m); // errors told in between st
 struct Expr *p_expr(struct Parser *p);
 struct Expr *p_unary(struct Parser *p);
 struct Expr *p_node(struct Parser *p, enum ExprKind kind, struct Span from); // span: from ... last
+struct Expr *p_named(struct Parser *p, enum ExprKind kind, const struct Token *t); // with the token's text, from it on
 void p_done(struct Parser *p, struct Expr *e); // children are set: height, its limit
 // ---- parse_stmt.c
 struct Expr *p_block(struct Parser *p);			  // E_BLOCK, a: value or NULL

@@ -11,6 +11,14 @@ struct Expr *p_node(struct Parser *p, enum ExprKind kind, struct Span from)
 	return e;
 }
 
+struct Expr *p_named(struct Parser *p, enum ExprKind kind, const struct Token *t)
+{
+	struct Expr *e = p_node(p, kind, t->span);
+	e->str = t->str;
+	e->len = t->len;
+	return e;
+}
+
 void p_done(struct Parser *p, struct Expr *e)
 {
 	expr_set_height(e);
@@ -71,9 +79,7 @@ static struct Expr *parse_map(struct Parser *p)
 {
 	struct Token t = p->tok;
 	p_next(p);
-	struct Expr *map = p_node(p, E_MAP, t.span);
-	map->str = t.str;
-	map->len = t.len;
+	struct Expr *map = p_named(p, E_MAP, &t);
 	if (p->tok.kind != T_LBRACKET)
 		return map;
 	map->kind = E_MAPREF;
@@ -99,9 +105,7 @@ static struct Expr *parse_word(struct Parser *p)
 {
 	struct Token t = p->tok;
 	p_next(p);
-	struct Expr *e = p_node(p, E_IDENT, t.span);
-	e->str = t.str;
-	e->len = t.len;
+	struct Expr *e = p_named(p, E_IDENT, &t);
 	if (p->tok.kind != T_LPAREN)
 		return e;
 	p_next(p);

@@ -78,9 +78,7 @@ static struct Stmt *parse_for(struct Parser *p)
 	struct Token var = p->tok;
 	if (!p_expect(p, T_VAR))
 		return s;
-	s->lhs = p_node(p, E_VAR, var.span);
-	s->lhs->str = var.str;
-	s->lhs->len = var.len;
+	s->lhs = p_named(p, E_VAR, &var);
 	p_expect(p, T_COLON);
 	s->e = p_expr(p);
 	if (p_accept(p, T_DOTDOT)) {
@@ -106,9 +104,7 @@ static struct Stmt *parse_let(struct Parser *p)
 	}
 	if (!p_expect(p, T_VAR))
 		return s;
-	s->lhs = p_node(p, E_VAR, var.span);
-	s->lhs->str = var.str;
-	s->lhs->len = var.len;
+	s->lhs = p_named(p, E_VAR, &var);
 	if (p_accept(p, T_COLON))
 		s->spec = p_type(p);
 	if (p_accept(p, T_ASSIGN))

@@ -15,6 +15,7 @@ struct Config { // config block and environment, after resolution
 	bool in_place; // assigning to a key that is there overwrites its value where it lies, however long
 	enum { MISSING_ERROR, MISSING_WARN, MISSING_IGNORE } missing_probes;
 	bool unwind_fp;	 // --unwind=fp
+	bool native;	 // --native: no frames of languages, whatever the script says
 	bool helper_errors; // -k
 	u8 unstable_tseries, unstable_typeinfo, unstable_dw_ustack; // 0 warn, 1 enable, 2 error
 	bool unsafe;

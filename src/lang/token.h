@@ -65,9 +65,13 @@ bool lexer_c_text(struct Lexer *lx, struct Span *out);
 
 const char *token_name(const struct Token *t); // for "unexpected X": "}", "end of file", "identifier"
 const char *tok_name(enum Tok k);	       // for "expected X"
+
+// ---- number.c
 // Nanoseconds of the unit that a literal is written with ("10ms"), 0: none.
 u64 duration_unit(const char *s, size_t n);
 // Value of an integer literal: decimal, 0x, 0b, 0 octal, 2e3, '_' separators, C suffixes, durations to nanoseconds.
 // Error text without a place, NULL on success.
 const char *parse_int_literal(const char *s, size_t n, u64 *out);
+int digit_value(char c);		    // of a hexadecimal digit; 99 for other characters
+bool mul_add(u64 *v, u64 mul, u64 add); // *v = *v * mul + add; false: that overflows
 #endif

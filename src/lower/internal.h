@@ -128,19 +128,28 @@ void report_failure(struct Lower *l, struct IrVal ret, const char *what, struct 
 struct Val lx(struct Lower *l, struct Expr *e);
 struct IrVal lx_int(struct Lower *l, struct Expr *e);
 void lx_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 off, const struct Type *t, bool pad);
-void lx_cond(struct Lower *l, struct Expr *e, IrBlk t, IrBlk f);
-struct Val lx_place(struct Lower *l, struct Expr *e); // where an lvalue is, unread
 void lx_drop(struct Lower *l, struct Expr *e);	      // for its effect
+void var_assign(struct Lower *l, struct VarSym *v, struct Expr *e);
+void var_set(struct Lower *l, struct VarSym *v, struct IrVal x);
+struct IrVal var_get(struct Lower *l, struct VarSym *v);
+bool has_side_effects(const struct Expr *e);
+
+// lower_place.c
+struct Val lx_place(struct Lower *l, struct Expr *e); // where an lvalue is, unread
+struct Val lx_read_place(struct Lower *l, struct Expr *e); // a scalar is loaded, memory stays where it is
+
+// lower_op.c
+struct Val lx_binop(struct Lower *l, struct Expr *e);
+struct Val lx_unop(struct Lower *l, struct Expr *e);
+struct Val lx_incdec(struct Lower *l, struct Expr *e, bool used);
+void lx_cond(struct Lower *l, struct Expr *e, IrBlk t, IrBlk f); // jumps by its truth
+struct Val lx_bool(struct Lower *l, struct Expr *e);		  // its truth as a value
 // Sums and differences of true and false: true or false again.
 static inline enum Op arith_op(enum Op op, const struct Type *t)
 {
 	return t->kind != TY_BOOL ? op : op == OP_ADD ? OP_OR : op == OP_SUB ? OP_XOR : op;
 }
 struct IrVal lower_arith(struct Lower *l, enum Op op, struct IrVal a, struct IrVal b, bool sgn, struct Span at);
-void var_assign(struct Lower *l, struct VarSym *v, struct Expr *e);
-void var_set(struct Lower *l, struct VarSym *v, struct IrVal x);
-struct IrVal var_get(struct Lower *l, struct VarSym *v);
-bool has_side_effects(const struct Expr *e);
 
 // lower_map.c
 u32 sonde_map(struct Lower *l, const char *name, u32 type, u32 key, u32 val, u32 max, u32 flags); // id
@@ -162,6 +171,7 @@ void event_submit(struct Lower *l, struct IrVal rec);
 bool lm_aggr_has_set(const struct Type *t); // in a map without keys: the word that says whether the value was ever set
 void lm_aggr_update(struct Lower *l, const struct Type *t, struct IrVal p, struct IrVal n); // adds n to this CPU's value at p
 struct IrVal lm_aggr_int(struct Lower *l, struct MapSym *m, struct IrVal key); // all CPUs' values as one number
+struct IrVal lm_aggr_field(struct Lower *l, struct Expr *ref, const char *name); // avg, count or total of stats()
 void lm_aggr_into(struct Lower *l, struct Expr *ref, struct IrVal base, s32 off); // as the two words of its type (ty_aggr_in_parts)
 
 // lower_call.c, lower_ctx.c

@@ -202,6 +202,14 @@ struct IrVal lm_aggr_int(struct Lower *l, struct MapSym *m, struct IrVal key)
 	return g->number ? g->number(l, m->val, r) : ir_reg(r.acc);
 }
 
+struct IrVal lm_aggr_field(struct Lower *l, struct Expr *ref, const char *name)
+{
+	struct Parts r = read_parts(l, ref->map, lm_ref_key(l, ref));
+	if (!strcmp(name, "avg"))
+		return avg_number(l, ref->map->val, r);
+	return ir_reg(!strcmp(name, "count") ? r.cnt : r.acc);
+}
+
 void lm_aggr_into(struct Lower *l, struct Expr *ref, struct IrVal base, s32 off)
 {
 	struct Parts r = read_parts(l, ref->map, lm_ref_key(l, ref));

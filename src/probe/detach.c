@@ -18,7 +18,8 @@ struct Attachments {
 	FdList slow;	    // perf events without a program once their links are closed
 	FdList iters;	    // of links
 	VEC(char *) pins;
-	VEC(char *) defs;   // kbatch.c's definitions
+	VEC(char *) defs;   // definitions of trace events, and what takes one away
+	void (*undefine)(const char *event);
 	u32 ndefs;	    // names given so far
 	int guard;	    // pipe to the process that removes definitions when this one is gone; 0 none
 	u64 n;
@@ -44,8 +45,9 @@ void attachments_add_event(struct Attachments *at, int link_fd, int perf_fd, boo
 		vec_push(&at->perfs, perf_fd);
 }
 
-void attachments_add_def(struct Attachments *at, const char *event)
+void attachments_add_def(struct Attachments *at, const char *event, void (*undefine)(const char *event))
 {
+	at->undefine = undefine;
 	vec_push(&at->defs, xstrdup(event));
 }
 
@@ -187,7 +189,7 @@ static void detach(struct Attachments *at)
 	close_slow(&at->slow, at->defs.n > 0); // a definition is busy until its event is gone
 	at->iters.n = 0;
 	for (size_t i = 0; i < at->defs.n; i++) {
-		kbatch_remove(at->defs.p[i]);
+		at->undefine(at->defs.p[i]);
 		free(at->defs.p[i]);
 	}
 	at->defs.n = 0;

@@ -29,11 +29,17 @@ struct ProbeCache {
 	NameList blacklist;	  // sorted
 	VEC(struct Refusals *) refusals; // one a probe of the script
 };
-struct ProbeCache *probe_cache(struct ProbeEnv *env);
 
 // ---- provider.c
 bool provider_is_listed(const struct Provider *p, bool user);
+
+// ---- spec.c
+static inline bool point_is_user(const struct Point *pt)
+{
+	return pt->kind == PK_UPROBE || pt->kind == PK_URETPROBE;
+}
 struct Point *point_new(struct ProbeEnv *env, const struct Provider *p, enum CtxKind ctx);
+struct ProbeCache *probe_cache(struct ProbeEnv *env);
 // Adds it unless config max_probes is reached (said in the end); numbers it.
 void point_add(struct ProbeEnv *env, const struct AttachSpec *spec, struct PointList *out, struct Point *pt);
 // What the script names does not exist: an error, a warning or nothing, as config missing_probes says. Returns whether it was said
@@ -52,16 +58,18 @@ static inline bool is_wild(const char *s)
 	return glob_has_wild(s);
 }
 
-// ---- attach.c
+// ---- attach_point.c
 // Opens the event and ties the program to it (link with cookie, else ioctl); takes nothing, the descriptors go to at.
 struct err *attach_perf(struct ProbeProg *pp, struct Attachments *at, struct perf_event_attr *attr, int pid, int cpu, u64 cookie);
+struct err *attach_raw(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct Attachments *at); // as a raw tracepoint
 
 // ---- detach.c: what is attached, and its end
 void attachments_count(struct Attachments *at, u64 n); // n more points are attached
 u64 attachments_counted(const struct Attachments *at);
 // A perf event with its link (-1: none). slow: closing the event takes the kernel long and stops nothing that runs.
 void attachments_add_event(struct Attachments *at, int link_fd, int perf_fd, bool slow);
-void attachments_add_def(struct Attachments *at, const char *event); // kbatch.c's definition, removed at detach
+// A definition of a trace event, which `undefine` takes away at detach.
+void attachments_add_def(struct Attachments *at, const char *event, void (*undefine)(const char *event));
 u32 attachments_next_def(struct Attachments *at);
 bool attachments_guarded(const struct Attachments *at);
 void attachments_set_guard(struct Attachments *at, int pipe_fd); // takes it; closed when detached
@@ -71,7 +79,7 @@ void attachments_add_iter(struct Attachments *at, int link_fd); // owned already
 void attachments_add_pin(struct Attachments *at, const char *path); // removed only when attaching fails
 void attachments_undo(struct Attachments *at); // attaching failed: nothing remains, pins neither
 
-// ---- attach.c, the rest
+// ---- attach_point.c, the rest
 int first_online_cpu(void);
 struct err *online_cpus(int **cpus, u32 *n); // malloced
 // Number in a small sysfs file; -errno.
@@ -79,6 +87,7 @@ s64 read_number(const char *path);
 struct err *pmu_type(const char *pmu, u32 *type);	// "uprobe", "kprobe"
 u64 pmu_retprobe_bit(const char *pmu);
 struct Refusals *refusals_of(struct ProbeEnv *env, const struct ProbeProg *pp);
+struct err *refusals_end(struct ProbeEnv *env, struct err *e); // warns or makes the error of all; e: passed through
 // One point failed: by config missing_probes an error (returned, naming the point), a warning or nothing (NULL); of a place that a pattern found
 // it is only noted. Takes cause.
 struct err *attach_refused(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct err *cause);
@@ -111,7 +120,7 @@ bool kprobe_is_multi(struct ProbeEnv *env, const struct ProbeProg *pp);
 
 // ---- watchpoint.c: "increment+arg1" -> function and 1
 bool watch_function_form(struct ProbeEnv *env, const char *text, const char **func, int *arg);
-// ---- watch.c: sets the registers; the events are owned by env->watches
+// Sets the registers; the events are owned by env->watches
 struct err *watch_attach(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *p, u64 addr);
 
 // ---- places.c: of several points at one place the first stays
@@ -163,10 +172,6 @@ struct err *kprobe_attach(struct ProbeEnv *env, struct ProbeProg *pp, struct Att
 #define KBATCH_MIN 16
 bool kbatch_fits(struct ProbeEnv *env, const struct ProbeProg *pp, u64 *text); // *text: address of _text
 struct err *kbatch_attach(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at, u64 text, u64 *refused);
-void kbatch_remove(const char *event);
-
-// ---- rawtp.c
-struct err *rawtp_attach_point(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct Attachments *at);
 
 // ---- tracepoint.c: cache->tps, read
 struct ProbeCache *tracepoint_events(struct ProbeEnv *env);

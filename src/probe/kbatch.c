@@ -172,7 +172,7 @@ static bool define(int fd, const char *event, bool ret, u64 off)
 	return write_line(fd, line);
 }
 
-void kbatch_remove(const char *event)
+static void undefine(const char *event)
 {
 	char line[128];
 	int fd = open_events(O_WRONLY | O_APPEND);
@@ -213,7 +213,7 @@ struct err *kbatch_attach(struct ProbeEnv *env, struct ProbeProg *pp, struct Att
 	*refused = pp->points.v.n - done;
 	if (!done)
 		return err_errno(first_errno, "kprobe_events");
-	attachments_add_def(at, event);
+	attachments_add_def(at, event, undefine);
 	err_free(tracefs_path(&root));
 	s64 id = read_number(arena_printf(env->arena, "%s/events/" GROUP "%d/%s/id", root, getpid(), event));
 	if (id < 0)

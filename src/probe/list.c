@@ -123,6 +123,7 @@ static void list_provider(struct Lister *l, const struct Provider *p, const stru
 	if (s.nparts == 2 && !*s.parts[1]) // "software:"
 		s.parts[1] = "*";
 	s.next = NULL;
+	l->env->provider = p;
 	p->list(l->env, p, &s, take, l);
 }
 

@@ -40,6 +40,7 @@ struct ProbeEnv {
 	u32 npoints;		  // points made so far, for Point.id
 	u32 ncounted;		  // ... for max_probes: a uprobe pattern is one
 	const struct AttachSpec *linked; // of the point made last
+	const struct Provider *provider; // whose expand or list runs
 	bool want_args;		  // the action now expanded reads `args`, `retval` or `ctx`: fill Point.args
 	bool expanding;		  // a probe of the script: its patterns without a match are judged when all its points are known
 	bool listing;		  // expanding for -l: no limit on points
@@ -97,6 +98,7 @@ struct err *probe_run_bench(struct ProbeProg *pp, double *ns_per_run, u64 *runs)
 void watchpoints_prepare(struct ProbeEnv *env, struct Script *s);
 // The answer to RT_EV_WATCH: watches addr, unless it is already, and lets a stopped process go on.
 struct err *watch_argument(struct ProbeEnv *env, const struct Program *prog, u32 i, u64 addr);
+// ---- watchpoint.c
 void watch_remove(struct ProbeEnv *env, u64 addr); // unwatch(): every watchpoint at addr
 void watches_end(struct ProbeEnv *env);
 #endif

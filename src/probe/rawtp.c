@@ -178,21 +178,7 @@ void rawtp_list(struct ProbeEnv *env, const struct Provider *p, const struct Att
 	list_by_expand(env, p, spec, fn, arg);
 }
 
-struct err *rawtp_attach_point(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct Attachments *at)
-{
-	int fd = sys_raw_tracepoint_open(pp->typed ? NULL : pt->event, pp->fd); // a typed one was loaded for its event
-	if (fd >= 0) {
-		attachments_add(at, fd, -1);
-		return NULL;
-	}
-	if (fd == -ENOENT)
-		return err_errno(ENOENT, "the kernel has no tracepoint %s", pt->event);
-	if (fd == -EINVAL) // bpf_probe_register: max_ctx_offset > num_args * 8
-		return err_errno(EINVAL, "the program reads more arguments than %s has", pt->event);
-	return err_errno(-fd, "raw tracepoint");
-}
-
 struct err *rawtp_attach(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at)
 {
-	return attach_each(env, pp, at, rawtp_attach_point);
+	return attach_each(env, pp, at, attach_raw);
 }

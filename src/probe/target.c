@@ -187,7 +187,7 @@ bool probe_targets(struct ProbeEnv *env, const struct AttachSpec *spec, const ch
 	if (!e && paths->n > before)
 		return true;
 	if (e && target && !env->listing && !env->lenient && env->config && env->config->missing_probes == MISSING_ERROR) {
-		diag_error(env->diags, spec->span, "%s target file '%s' does not exist or is not executable", provider_find(spec->parts[0])->name, target);
+		diag_error(env->diags, spec->span, "%s target file '%s' does not exist or is not executable", env->provider->name, target);
 		diag_hint(env->diags, "%s", err_text(e));
 	} else if (e)
 		probe_missing(env, spec, "%s", err_text(e));

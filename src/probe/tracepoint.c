@@ -201,7 +201,7 @@ void tracepoint_list(struct ProbeEnv *env, const struct Provider *p, const struc
 static struct err *attach_one(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct Attachments *at)
 {
 	if (pt->ctx == CTX_RAW)
-		return rawtp_attach_point(env, pp, pt, at);
+		return attach_raw(env, pp, pt, at);
 	struct perf_event_attr attr = {.type = PERF_TYPE_TRACEPOINT, .config = pt->perf_config, .disabled = 1};
 	return attach_perf(pp, at, &attr, -1, first_online_cpu(), pt->id);
 }

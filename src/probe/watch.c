@@ -1,74 +1,9 @@
-// Watchpoints while they are set. In: addresses, from the script or from arguments of functions. Out: perf events on breakpoint registers,
-// each owned by a struct Watch until unwatch() or the end.
+// Watchpoints on arguments of functions. In: addresses that the program's functions get. Out: watchpoints (watchpoint.c) on them.
 // watchpoint:function+argN becomes two probes: the watchpoint, not attached yet, and a uprobe on the function that sends the argument the first
 // time it sees it. With watchpoint the process stands still until the register is set, with asyncwatchpoint it runs on.
 #include <errno.h>
-#include <linux/hw_breakpoint.h>
 #include <signal.h>
 #include "probe/internal.h"
-
-static struct err *explain(const struct Point *pt, u64 addr, struct err *e)
-{
-	int code = err_code(e);
-	err_free(e);
-	switch (code) {
-	case ENOSPC:
-		return err_errno(code, "the processor's breakpoint registers are all in use");
-	case EINVAL:
-		return err_errno(code, "0x%llx cannot be watched: is it a multiple of its length, and %s address?", (unsigned long long)addr,
-				 pt->pid ? "a user" : "a kernel");
-	case ESRCH:
-		return err_errno(code, "process %d", pt->pid);
-	case EOPNOTSUPP: case ENOENT: case ENODEV:
-		return err_errno(code, "this machine has no hardware breakpoints (virtual?)");
-	default:
-		return err_errno(code, "watchpoint");
-	}
-}
-
-static struct Attachments *watch_new(struct ProbeEnv *env, const struct Point *p, u64 addr)
-{
-	struct Watch w = {addr, p->id, attachments_create()};
-	vec_push(&env->watches, w);
-	return w.at;
-}
-
-struct err *watch_attach(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *p, u64 addr)
-{
-	struct perf_event_attr model = {.type = PERF_TYPE_BREAKPOINT, .sample_period = 1, .bp_addr = addr, .bp_type = p->wp_mode};
-	// perf_event_open(2): an execution breakpoint is as long as a long
-	model.bp_len = p->wp_mode & HW_BREAKPOINT_X ? sizeof(long) : p->wp_len;
-	struct err *e = attach_everywhere(pp, p, watch_new(env, p, addr), &model);
-	if (!e)
-		return NULL;
-	attachments_destroy(vec_last(&env->watches).at);
-	env->watches.n--;
-	return explain(p, addr, e);
-}
-
-void watch_remove(struct ProbeEnv *env, u64 addr)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < env->watches.n; i++) {
-		if (env->watches.p[i].addr == addr)
-			attachments_destroy(env->watches.p[i].at);
-		else
-			env->watches.p[n++] = env->watches.p[i];
-	}
-	env->watches.n = n;
-}
-
-void watches_end(struct ProbeEnv *env)
-{
-	for (size_t i = 0; i < env->watches.n; i++)
-		attachments_destroy(env->watches.p[i].at);
-	vec_deinit(&env->watches);
-	if (env->nwatchfns && (env->pid || env->child)) // an event may have been lost or not be answered any more
-		kill(env->pid ? env->pid : env->child, SIGCONT);
-	env->nwatchfns = 0;
-}
-
-// ---- the function form
 
 // The program whose function it is: of -c as it will be started, of -p through its link, which also works for a deleted file.
 static const char *program(struct ProbeEnv *env)

@@ -15,7 +15,7 @@
 
 struct Child {
 	int pid, pidfd;
-	int go;	    // write end: one byte says how to go on
+	int go;	    // write end: one byte says how to go on; -1: it was written
 	int result; // read end: closed by exec, or holds the errno of a failure
 	bool traced; // stopped at its first instruction
 	bool ended;
@@ -104,49 +104,68 @@ static void child_main(const char *path, char **argv, int go, int result, int pa
 	_exit(n < 0 ? 126 : 127);
 }
 
-struct err *child_start(const char *cmd, struct Child **out)
+static struct err *open_child(char **argv, const char *path, struct Child *c)
 {
-	char **argv = NULL, *path = NULL;
 	int go[2] = {-1, -1}, result[2] = {-1, -1}, parent = getpid();
-	struct Child *c = NULL;
-	struct err *e = split(cmd, &argv);
-	*out = NULL;
-	if (!e && !(path = find_program(argv[0])))
-		e = err_new("Failed to fork child: Path '%s' does not exist or is not executable", argv[0]);
-	if (!e && (pipe2(go, O_CLOEXEC) || pipe2(result, O_CLOEXEC)))
-		e = err_errno(errno, "cannot start '%s': pipe", argv[0]);
-	if (!e) {
-		fflush(NULL); // or the child would hold our buffered output too
-		int pid = fork();
-		if (!pid)
-			child_main(path, argv, go[0], result[1], parent);
-		if (pid < 0)
-			e = err_errno(errno, "cannot start '%s': fork", argv[0]);
-		else {
-			c = xcalloc(1, sizeof(*c));
-			*c = (struct Child){.pid = pid, .go = go[1], .result = result[0], .path = xstrdup(path)};
-			c->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-			if (c->pidfd < 0)
-				e = err_errno(errno, "cannot watch '%s': pidfd_open", argv[0]);
-		}
-	}
-	if (go[0] >= 0)
+	if (pipe2(go, O_CLOEXEC))
+		return err_errno(errno, "cannot start '%s': pipe", argv[0]);
+	if (pipe2(result, O_CLOEXEC)) {
+		struct err *e = err_errno(errno, "cannot start '%s': pipe", argv[0]);
 		close(go[0]);
-	if (result[1] >= 0)
-		close(result[1]);
-	if (e && c)
-		child_destroy(c);
-	else if (e) {
-		if (go[1] >= 0)
-			close(go[1]);
-		if (result[0] >= 0)
-			close(result[0]);
+		close(go[1]);
+		return e;
 	}
-	free(path);
-	free_words(argv);
+	fflush(NULL); // or the child would hold our buffered output too
+	c->pid = fork();
+	int failed = errno;
+	if (!c->pid)
+		child_main(path, argv, go[0], result[1], parent);
+	c->go = go[1];
+	c->result = result[0];
+	close(go[0]);
+	close(result[1]);
+	if (c->pid < 0)
+		return err_errno(failed, "cannot start '%s': fork", argv[0]);
+	c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
+	return c->pidfd < 0 ? err_errno(errno, "cannot watch '%s': pidfd_open", argv[0]) : NULL;
+}
+
+struct err *child_start_args(char **argv, struct Child **out)
+{
+	struct Child *c = xcalloc(1, sizeof(*c));
+	*c = (struct Child){.go = -1, .result = -1, .pidfd = -1, .path = find_program(argv[0])};
+	*out = NULL;
+	struct err *e = c->path ? open_child(argv, c->path, c)
+				: err_new("Failed to fork child: Path '%s' does not exist or is not executable", argv[0]);
 	if (!e)
 		*out = c;
+	else
+		child_destroy(c);
 	return e;
+}
+
+struct err *child_start(const char *cmd, struct Child **out)
+{
+	char **argv = NULL;
+	struct err *e = split(cmd, &argv);
+	*out = NULL;
+	if (!e)
+		e = child_start_args(argv, out);
+	free_words(argv);
+	return e;
+}
+
+bool child_is_command(const char *cmd)
+{
+	char **argv = NULL, *path = NULL;
+	struct err *e = split(cmd, &argv);
+	if (!e)
+		path = find_program(argv[0]);
+	bool is = path != NULL;
+	err_free(e);
+	free(path);
+	free_words(argv);
+	return is;
 }
 
 int child_pid(struct Child *c)
@@ -262,10 +281,8 @@ static void child_kill(struct Child *c)
 }
 
 // Gives a child that was told to end a moment, then insists.
-void child_destroy(struct Child *c)
+int child_end(struct Child *c)
 {
-	if (!c)
-		return;
 	child_kill(c);
 	for (int i = 0; i < 100 && !c->ended; i++) {
 		wait_status(c, WNOHANG);
@@ -276,6 +293,15 @@ void child_destroy(struct Child *c)
 		kill(c->pid, SIGKILL);
 		wait_status(c, 0);
 	}
+	return WIFSIGNALED(c->status) ? 128 + WTERMSIG(c->status) : WEXITSTATUS(c->status);
+}
+
+void child_destroy(struct Child *c)
+{
+	if (!c)
+		return;
+	if (c->pid > 0)
+		child_end(c);
 	if (c->go >= 0)
 		close(c->go);
 	if (c->result >= 0)

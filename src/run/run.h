@@ -105,12 +105,15 @@ void packets_close(struct Packets *p);				   // the rest too; reports what was l
 // child.c: -c CMD
 struct Child;
 struct err *child_start(const char *cmd, struct Child **out); // forked, stopped before (after for usdt) exec
+struct err *child_start_args(char **argv, struct Child **out); // likewise; its words as they are
+bool child_is_command(const char *cmd); // does it begin with a program that is there?
 int child_pid(struct Child *c);
 const char *child_path(const struct Child *c); // of its program
 struct err *child_go(struct Child *c);
 struct err *child_run_to_exec(struct Child *c); // usdt: runs it up to its first instruction; child_go lets it go on
 int child_fd(struct Child *c); // readable when it ended
 int child_wait(struct Child *c, int *status);
+int child_end(struct Child *c); // ends it if it runs; its exit status as a shell gives it
 void child_destroy(struct Child *c);
 
 // loop.c: runs until exit(), signal, child or -p process end, or deadline_ns (0 none)

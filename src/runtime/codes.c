@@ -4,14 +4,13 @@
 #include "runtime/runtime.h"
 
 struct Known {
-	u64 id; // 0: free
+	u64 id, nil; // see struct NumTab
 	bool twice;
 	struct RtCode *code; // owned, up to the lines there are
 };
 struct Codes {
 	pthread_mutex_t lock;
-	struct Known *v; // open addressing, a power of 2, at most half of it in use
-	u32 n, cap;
+	struct NumTab known;
 	void (*late)(void *);
 	void *arg;
 };
@@ -20,6 +19,7 @@ struct Codes {
 struct Codes *codes_create(void)
 {
 	struct Codes *c = xcalloc(1, sizeof(*c));
+	c->known.size = sizeof(struct Known);
 	pthread_mutex_init(&c->lock, NULL);
 	return c;
 }
@@ -28,9 +28,12 @@ void codes_destroy(struct Codes *c)
 {
 	if (!c)
 		return;
-	for (u32 i = 0; i < c->cap; i++)
-		free(c->v[i].code);
-	free(c->v);
+	for (u32 i = 0; i < c->known.cap; i++) {
+		struct Known *k = numtab_at(&c->known, i);
+		if (k)
+			free(k->code);
+	}
+	numtab_deinit(&c->known);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }
@@ -41,26 +44,6 @@ void codes_set_late(struct Codes *c, void (*late)(void *), void *arg)
 	c->arg = arg;
 }
 
-static struct Known *slot(const struct Codes *c, u64 id)
-{
-	u32 at = (u32)(id * 0x9e3779b97f4a7c15u >> 32);
-	while (c->v[at & (c->cap - 1)].id && c->v[at & (c->cap - 1)].id != id)
-		at++;
-	return &c->v[at & (c->cap - 1)];
-}
-
-static void grow(struct Codes *c)
-{
-	struct Known *old = c->v;
-	u32 n = c->cap;
-	c->cap = n ? n * 2 : 256;
-	c->v = xcalloc(c->cap, sizeof(*c->v));
-	for (u32 i = 0; i < n; i++)
-		if (old[i].id)
-			*slot(c, old[i].id) = old[i];
-	free(old);
-}
-
 void codes_add(struct Codes *c, const struct RtCodeNew *code, size_t bytes)
 {
 	size_t head = offsetof(struct RtCodeNew, code.lines), n;
@@ -68,15 +51,13 @@ void codes_add(struct Codes *c, const struct RtCodeNew *code, size_t bytes)
 		return;
 	n = MIN(bytes, sizeof(*code)) - offsetof(struct RtCodeNew, code);
 	pthread_mutex_lock(&c->lock);
-	if (c->n * 2 >= c->cap)
-		grow(c);
-	struct Known *k = slot(c, code->id);
-	if (k->id) {
+	struct Known *k = numtab_get(&c->known, code->id, 0);
+	if (k) {
 		k->twice |= k->code->check != code->code.check;
-	} else if (c->n < CODES_MAX) {
-		*k = (struct Known){code->id, false, xcalloc(1, n + 1)};
+	} else if (c->known.n < CODES_MAX) {
+		k = numtab_put(&c->known, code->id, 0);
+		k->code = xcalloc(1, n + 1);
 		memcpy(k->code, &code->code, n);
-		c->n++;
 	}
 	pthread_mutex_unlock(&c->lock);
 }
@@ -84,9 +65,8 @@ void codes_add(struct Codes *c, const struct RtCodeNew *code, size_t bytes)
 static bool find(struct Codes *c, u64 id, struct RtCode *out)
 {
 	pthread_mutex_lock(&c->lock);
-	const struct Known *k = c->cap ? slot(c, id) : NULL;
-	bool have = k && k->id;
-	if (have) {
+	const struct Known *k = numtab_get(&c->known, id, 0);
+	if (k) {
 		size_t lines = MIN(k->code->nlines, RT_CODE_LINES);
 		memset(out, 0, sizeof(*out));
 		memcpy(out, k->code, offsetof(struct RtCode, lines) + lines);
@@ -94,7 +74,7 @@ static bool find(struct Codes *c, u64 id, struct RtCode *out)
 			out->kind = RT_LANG_NONE;
 	}
 	pthread_mutex_unlock(&c->lock);
-	return have;
+	return k != NULL;
 }
 
 bool codes_get(struct Codes *c, u64 id, struct RtCode *out)

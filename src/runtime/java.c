@@ -315,4 +315,4 @@ static u32 line(const struct RtCode *c, u32 pos)
 	return best > 0 && best < 1 << 24 ? (u32)best : 0;
 }
 
-const struct Runtime java_runtime = {RT_LANG_JAVA, "java", "[java]", symbols, find, line, code_name, code_file};
+const struct Runtime java_runtime = {RT_LANG_JAVA, "java", "[java]", symbols, find, line, "its own description (gHotSpotVMStructs)", code_name, code_file};

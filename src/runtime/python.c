@@ -179,4 +179,4 @@ static u32 line(const struct RtCode *c, u32 pos)
 	return n ? n : c->first_line;
 }
 
-const struct Runtime python_runtime = {RT_LANG_PYTHON, "python", "[python]", symbols, find, line};
+const struct Runtime python_runtime = {RT_LANG_PYTHON, "python", "[python]", symbols, find, line, "a table of releases in sonde"};

@@ -47,21 +47,46 @@ static u64 place_of(const struct ElfFile *f, u64 vaddr)
 	return vaddr;
 }
 
+bool runtime_names(struct ElfFile *f, struct RuntimeNames *out)
+{
+	err_free(elffile_sections(f));
+	const struct ElfSec *tab = f->is64 ? elffile_section(f, ".dynsym") : NULL, *str = tab && tab->link < f->nsecs ? &f->secs[tab->link] : NULL;
+	*out = (struct RuntimeNames){.tab = tab, .size = str ? str->size : 0};
+	out->text = str ? elffile_load(f, str->off, str->size, MAX_STRTAB) : NULL;
+	return out->text;
+}
+
+// The symbols of a runtime that the object defines. False: not the one that marks it.
+static bool find_symbols(struct ElfFile *f, const struct RuntimeNames *n, struct Search *s)
+{
+	s->strtab = n->text;
+	s->size = n->size;
+	if (!names(n->text, n->size, s->rt->symbols[0]))
+		return false;
+	err_free(elffile_symbols(f, n->tab, on_symbol, s));
+	return s->found[0].name;
+}
+
+bool runtime_defines(struct ElfFile *f, const struct RuntimeNames *n, const char *symbol)
+{
+	const char *const symbols[RUNTIME_SYMBOLS] = {symbol};
+	struct Runtime one = {.symbols = symbols};
+	struct Search s = {.rt = &one};
+	return find_symbols(f, n, &s);
+}
+
 const struct Runtime *runtime_in_file(struct ElfFile *f, struct RtLang *out, struct Str *version, bool *known)
 {
 	const struct Runtime *rt = NULL;
+	struct RuntimeNames n;
 
 	memset(out, 0, sizeof(*out));
 	*known = false;
-	err_free(elffile_sections(f));
-	const struct ElfSec *tab = f->is64 ? elffile_section(f, ".dynsym") : NULL, *str = tab && tab->link < f->nsecs ? &f->secs[tab->link] : NULL;
-	char *strtab = str ? elffile_load(f, str->off, str->size, MAX_STRTAB) : NULL;
-	for (u32 i = 0; strtab && !rt && i < ARRAY_LEN(runtimes); i++) {
-		struct Search s = {.rt = runtimes[i], .strtab = strtab, .size = str->size};
-		if (!names(strtab, str->size, s.rt->symbols[0]))
-			continue;
-		err_free(elffile_symbols(f, tab, on_symbol, &s));
-		if (!s.found[0].name)
+	if (!runtime_names(f, &n))
+		return NULL;
+	for (u32 i = 0; !rt && i < ARRAY_LEN(runtimes); i++) {
+		struct Search s = {.rt = runtimes[i]};
+		if (!find_symbols(f, &n, &s))
 			continue;
 		rt = s.rt;
 		*known = rt->find(f, s.found, out, version);
@@ -73,7 +98,7 @@ const struct Runtime *runtime_in_file(struct ElfFile *f, struct RtLang *out, str
 			out->loop_end = place_of(f, out->loop_end);
 		}
 	}
-	free(strtab);
+	free(n.text);
 	return rt;
 }
 

@@ -15,6 +15,7 @@ struct Runtime {
 	// The object's part of rt_langs, with addresses as in the file; syms: by those names, .name 0: there is none. False: this version is not known; version says which it is.
 	bool (*find)(struct ElfFile *f, const struct ElfSymbol *syms, struct RtLang *out, struct Str *version);
 	u32 (*line)(const struct RtCode *c, u32 pos); // at a position; 0: not known
+	const char *offsets; // where find() has them from, for people
 	void (*code_name)(const struct RtCode *c, struct Str *out); // NULL: the names as they are
 	void (*code_file)(const struct RtCode *c, struct Str *out);
 };
@@ -26,6 +27,22 @@ const struct Runtime *runtime_of(u32 kind); // NULL: none
 
 // Which runtime an object holds: out; NULL: none. version: of the runtime, as text; known: out is filled.
 const struct Runtime *runtime_in_file(struct ElfFile *f, struct RtLang *out, struct Str *version, bool *known);
+
+// What an object offers by name: its .dynsym. False: nothing.
+struct RuntimeNames {
+	const struct ElfSec *tab;
+	char *text; // to be freed
+	u64 size;
+};
+bool runtime_names(struct ElfFile *f, struct RuntimeNames *out);
+bool runtime_defines(struct ElfFile *f, const struct RuntimeNames *n, const char *symbol);
+
+// ---- others.c: runtimes that are not walked
+struct RuntimeOther {
+	const char *name, *marker; // the symbol that tells
+	const char *missing;	   // what its stacks lack, and what helps
+};
+const struct RuntimeOther *runtime_other_in_file(struct ElfFile *f); // NULL: none
 
 // ---- codes.c: code objects by their numbers. One thread adds, others read.
 struct Codes;

@@ -17,6 +17,7 @@ struct err *pass_expand(struct Session *s)
 static struct err *prepare(struct Session *s)
 {
 	struct err *e = feature_need_caps();
+	s->child = s->o->child;
 	if (!e && s->o->cmd)
 		e = child_start(s->o->cmd, &s->child);
 	if (e)

@@ -30,6 +30,7 @@ void session_init(struct Session *s, const struct Options *o)
 	s->prog.config.helper_errors = o->helper_errors;
 	s->prog.config.unsafe = o->unsafe;
 	s->prog.config.unwind_fp = o->unwind_fp;
+	s->prog.config.native = o->native;
 	s->ctypes = ctypes_create(&s->arena, &s->types, &s->diags);
 	ctype_debug_dirs(s->ctypes, o->debug_dirs.p, (u32)o->debug_dirs.n);
 	s->syms = syms_create(&(struct SymOpts){.inlines = o->inlines, .lines = o->lines, .debug_dirs = o->debug_dirs.p, .ndebug_dirs = (u32)o->debug_dirs.n});
@@ -49,7 +50,8 @@ void session_deinit(struct Session *s)
 	stacks_destroy(s->rc.stacks);
 	ring_close(s->ring);
 	loaded_destroy(s->loaded);
-	child_destroy(s->child);
+	if (s->child != s->o->child)
+		child_destroy(s->child);
 	for (size_t i = 0; i < s->prog.progs.n; i++)
 		for (struct ProbeProg *pp = s->prog.progs.p[i]; pp; pp = pp->at_return) {
 			ir_deinit(&pp->ir);

@@ -23,8 +23,9 @@ struct Options {
 	int pid;
 	const char *pids; // tools: the processes asked for, "1,2,3"; NULL or empty: all
 	const char *cmd;
+	struct Child *child;  // tools: a command that was started for this run, whoever started it ends it; not with cmd
 	const char *out_path;
-	bool json, quiet, verbose, warnings, helper_errors, unsafe, dry_run, list, as_bpftrace, usdt_file_activation, unwind_fp, inlines, lines, why_incomplete;
+	bool json, quiet, verbose, warnings, helper_errors, unsafe, dry_run, list, as_bpftrace, usdt_file_activation, unwind_fp, native, inlines, lines, why_incomplete;
 	bool no_uprobe_multi, no_kprobe_multi, no_kprobe_session;
 	enum RunMode mode;
 	enum BufMode buf;

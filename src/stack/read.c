@@ -80,7 +80,7 @@ u64 stacks_frame(const struct Program *prog, u64 frame)
 	if (!(frame & RT_FRAME_OBJ) || !(RT_FRAME_ID(frame) & RT_UW_NEW) || !news || !files || sys_map_lookup(news->fd, &slot, &f) < 0 ||
 	    sys_map_lookup(files->fd, &f, &id) < 0 || !id)
 		return frame;
-	return RT_FRAME_MAKE(id, RT_FRAME_OFF(frame));
+	return RT_FRAME_MAKE(id, RT_FRAME_OFF(frame)) | (frame & RT_FRAME_EXACT);
 }
 
 struct SymHit stacks_raw_name(struct Syms *s, u32 pid, u64 frame, u64 back)

@@ -134,6 +134,18 @@ static void open_perf_map(struct Syms *s, struct Proc *p)
 	p->perf = p->located ? perfmap_open(p->root, p->inner, p->uid) : perfmap_open(NULL, p->pid, geteuid());
 }
 
+bool sym_pid_perf_map(struct Syms *s, int pid)
+{
+	int inner;
+	u32 uid;
+	syms_lock(s);
+	struct PerfMap *m = perfmap_locate(pid, &inner, &uid) ? perfmap_open(root_of(s, pid), inner, uid) : NULL;
+	bool there = m;
+	perfmap_destroy(m);
+	syms_unlock(s);
+	return there;
+}
+
 static bool may_be_jit(const struct ProcMap *m)
 {
 	return (!m->obj || !elf_of(m->obj)) && !(m->start >> 63); // the highest is [vsyscall]
@@ -199,6 +211,13 @@ static const struct ProcMap *find(const struct Proc *p, u64 addr)
 	return lo < p->n && addr >= p->maps[lo].start ? &p->maps[lo] : NULL;
 }
 
+static void by_perf_map(struct Syms *s, struct Proc *p, u64 addr, struct SymHit *h)
+{
+	open_perf_map(s, p);
+	if (p->perf)
+		perfmap_lookup(p->perf, &s->arena, addr, h);
+}
+
 struct SymHit sym_pid_addr(struct Syms *s, int pid, u64 addr)
 {
 	struct SymHit h = {0};
@@ -217,11 +236,8 @@ struct SymHit sym_pid_addr(struct Syms *s, int pid, u64 addr)
 		if (s->opts.lines)
 			object_inlined(s, m->obj, h.module_off, &h, 1);
 	}
-	if (!h.name && (!m || may_be_jit(m))) {
-		open_perf_map(s, p);
-		if (p->perf)
-			perfmap_lookup(p->perf, &s->arena, addr, &h);
-	}
+	if (!h.name && (!m || may_be_jit(m)))
+		by_perf_map(s, p, addr, &h);
 	syms_unlock(s);
 	return h;
 }
@@ -234,9 +250,7 @@ struct SymHit sym_pid_jit(struct Syms *s, int pid, u64 addr)
 	syms_lock(s);
 	struct Proc *p = proc_get(s, pid);
 	refresh(s, p);
-	open_perf_map(s, p);
-	if (p->perf)
-		perfmap_lookup(p->perf, &s->arena, addr, &h);
+	by_perf_map(s, p, addr, &h);
 	syms_unlock(s);
 	return h;
 }

@@ -102,6 +102,7 @@ bool sym_object_signal_return(struct SymObject *o, u64 file_off);
 struct SymHit sym_pid_addr(struct Syms *s, int pid, u64 addr);
 // remember the mappings of pid now, so that its addresses resolve after it is gone; cheap if known already
 struct SymHit sym_pid_jit(struct Syms *s, int pid, u64 addr); // the same of an address that was in no file
+bool sym_pid_perf_map(struct Syms *s, int pid); // is there a perf-PID.map that names would be taken from?
 void sym_pid_remember(struct Syms *s, int pid);
 void sym_pid_set_maps(struct Syms *s, int pid, const struct ProcMap *maps, u32 n); // from track/procs.c
 

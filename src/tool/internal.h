@@ -24,9 +24,13 @@ struct ToolOpts {
 	bool folded, delim, annotate, idle, offsets, addrs, per_thread, json, timestamps, print_script, check, incomplete, inlines, lines, no_lines, why_incomplete;
 	struct OutputFiles files;
 	const char *out, *title;
-	bool unwind_fp, tree;
+	bool unwind_fp, native, tree;
 	u32 dump;
 	u64 stack_entries;	 // --stack-storage-size
+	const char *cmd;	 // -c: a command to run and trace
+	char **args;		 // ... behind "--"; NULL
+	struct Child *child;	 // ... once it is there
+	bool status;		 // its exit status is ours
 	const char *pattern, *lib; // stackcount
 	bool regex, per_pid, many;
 	struct Str probes;	 // stackcount: attach points made from the pattern
@@ -101,6 +105,13 @@ void script_params(struct ToolOpts *o); // of the options given those that the s
 void script_print(const struct ToolOpts *o, FILE *out); // with the options as its settings
 const char *stack_words(const struct ToolOpts *o); // "user + kernel"
 void thread_words(const struct ToolOpts *o, FILE *out); // "all threads", "PID 5", "user threads"
+
+// command.c: a command that is traced
+const char *command_wrong(const struct ToolOpts *o); // options that do not go together; NULL: fine
+struct err *command_start(struct ToolOpts *o); // no command: nothing is done
+int command_end(struct ToolOpts *o, int rc);   // rc: the tool's exit status
+void command_words(const struct ToolOpts *o, struct Str *out); // as it was given
+size_t command_split(char **argv, int *argc);  // where behind "--" a command begins; argc is without it. 0: there is none
 
 // running.c: a session with reports as o says; the exit status
 bool outputs_writable(const struct ToolOpts *o); // said on stderr if not

@@ -59,7 +59,7 @@ const struct Tool tool_offcputime = {
 	.name = "offcputime",
 	.summary = "off-CPU profile: stacks of threads that wait, with the time they wait",
 	.options = (const char *const[]){"p", "t", "u", "k", "U", "K", "d", "f", "A", "s", "m", "M", "I", "state", "by", "complete", "check", "per-thread", "comm",
-					 "cgroup", "depth", "stack-storage-size", "hash-storage-size", "i", "flame", "pprof", "json", "o", "unwind",
+					 "cgroup", "depth", "stack-storage-size", "hash-storage-size", "i", "flame", "pprof", "json", "o", "unwind", "native",
 					 "print-script", "dump", "h", NULL},
 	.text = offcputime_bt,
 	.positional = "[SECONDS]",

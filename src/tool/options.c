@@ -1,6 +1,7 @@
 // Options of the tools: one table of those that every tool takes, one of the others, of which a tool names the ones it takes.
 // In: argv. Out: struct ToolOpts.
 #include "base/options.h"
+#include "run/run.h"
 #include "tool/internal.h"
 #include <linux/magic.h>
 #include <sys/vfs.h>
@@ -126,6 +127,7 @@ FLAG(json, o->json = true)
 FLAG(print_script, o->print_script = true)
 FLAG(inlines, o->inlines = true)
 FLAG(lines, o->lines = true)
+FLAG(native, o->native = true)
 FLAG(why, o->why_incomplete = true)
 FLAG(e, o->event = v)
 FLAG(tree, o->tree = true)
@@ -139,6 +141,8 @@ FLAG(T, o->timestamps = true)
 FLAG(v, o->addrs = true)
 FLAG(title, o->title = v)
 FLAG(o, o->out = v)
+FLAG(cmd, o->cmd = v)
+FLAG(status, o->status = true)
 FLAG(map, o->map = v)
 NUMBER(i, interval, false)
 NUMBER(seconds, duration, false)
@@ -172,6 +176,19 @@ static struct err *set_C(void *to, const struct Option *row, const char *v)
 {
 	struct ToolOpts *o = to;
 	return wrong(read_cpus(&o->cpus, v));
+}
+
+// -c of bcc's tools is a number; what begins with a program is a command.
+static bool took_command(struct ToolOpts *o, const char *v)
+{
+	bool is = !(*v >= '0' && *v <= '9') && child_is_command(v);
+	o->cmd = is ? v : o->cmd;
+	return is;
+}
+
+static struct err *set_c_cpu(void *to, const struct Option *row, const char *v)
+{
+	return took_command(to, v) ? NULL : set_C(to, row, v);
 }
 
 static struct err *set_cgroup(void *to, const struct Option *row, const char *v)
@@ -238,6 +255,8 @@ static struct err *set_F(void *to, const struct Option *row, const char *v)
 static struct err *set_c(void *to, const struct Option *row, const char *v)
 {
 	struct ToolOpts *o = to;
+	if (took_command(o, v))
+		return NULL;
 	return wrong(o->hz ? "is not allowed with -F" : read_number(&o->count, v, false));
 }
 
@@ -273,13 +292,13 @@ static const struct Option own_options[] = { // a tool names those it takes
 	{'u', "user-threads-only", NULL, "user threads only", set_u},
 	{'k', "kernel-threads-only", NULL, "kernel threads only", set_k},
 	{'F', "frequency", "HZ", "samples a second on each CPU (49)", set_F},
-	{'c', "count", "N", "sample every N events", set_c},
+	{'c', "count", "N", "sample every N events (-c also takes a command, see --command)", set_c},
 	{'e', "event", "PROBE", "sample at this probe (software:faults, hardware:cycles...)", set_e},
 	{'d', "delimited", NULL, "a line between user and kernel stack", set_d},
 	{'a', "annotations", NULL, "mark kernel frames with _[k]", set_a},
 	{'I', "include-idle", NULL, "idle too", set_I},
 	{'C', "cpu", "CPU,...", "these CPUs only (2, 0-3, 0,2-3)", set_C},
-	{'c', "cpu", "CPU", "this CPU only", set_C},
+	{'c', "cpu", "CPU", "this CPU only (-c also takes a command, see --command)", set_c_cpu},
 	{'m', "min-block-time", "US", "only intervals of at least that many microseconds (1)", set_min},
 	{'M', "max-block-time", "US", "only intervals of at most that many microseconds", set_max},
 	{0, "state", "BITMASK", "only threads that left the CPU in this state (0 runnable, 1 interruptible, 2 uninterruptible)", set_state},
@@ -297,6 +316,7 @@ static const struct Option own_options[] = { // a tool names those it takes
 	{'s', "offset", NULL, "show offsets within functions", set_s},
 	{0, "per-thread", NULL, "one row a thread instead of a process", set_per_thread},
 	{0, "unwind", "fp|dwarf", "how user stacks are walked (dwarf)", set_unwind},
+	{0, "native", NULL, "user stacks as the processor has them, without functions of interpreted programs", set_native},
 };
 static const struct Option common_options[] = {
 	{'p', "pid", "PID,...", "these processes only", set_p},
@@ -305,6 +325,8 @@ static const struct Option common_options[] = {
 	{0, "cgroup", "PATH", "only members of this cgroup (a directory of cgroup v2) and those below", set_cgroup},
 	{0, "cgroupmap", "PATH", "only cgroups whose ids are keys of this pinned map", set_cgroupmap},
 	{0, "mntnsmap", "PATH", "only mount namespaces whose ids are keys of this pinned map", set_mntnsmap},
+	{'c', "command", "'CMD'", "run CMD, trace it and its children, and end with it; also: -- CMD ARGS", set_cmd},
+	{0, "status", NULL, "end with the command's exit status", set_status},
 	{0, "tree", NULL, "with -p: their descendants too, also those made while tracing", set_tree},
 	{0, "depth", "N", "at most N frames a stack", set_depth},
 	{0, "stack-storage-size", "N", "room for N different stacks of each size class (16384 to 262144)", set_storage},
@@ -376,8 +398,8 @@ void script_tool_rows(struct OptionRows *rows)
 #define OUTPUT(option, addresses, what, help, write) #option,
 #include "out/outputs.def"
 #undef OUTPUT
-		"title", "map", "A/addresses", "s/offset", "T/timestamp", "i/interval", "output", "inlines", "lines", "why-incomplete", "stack-storage-size",
-		"unwind", "print-script", "dump", "help"};
+		"title", "map", "c/command", "status", "A/addresses", "s/offset", "T/timestamp", "i/interval", "output", "inlines", "lines", "why-incomplete", "stack-storage-size",
+		"unwind", "native", "print-script", "dump", "help"};
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		assert(common(names[i]));
 		vec_push(&rows->v, common(names[i]));
@@ -442,7 +464,7 @@ int tool_take_options(struct ToolOpts *o, struct OptionScan *scan)
 			err_free(e);
 			if (rc)
 				return rc;
-			if (!o->tool->script) // the setter of a script's own row does it
+			if (!o->tool->script && (!val || o->cmd != val)) // the setter of a script's own row does it
 				vec_push(&o->params, ((struct Param){row->name, val}));
 		}
 		}
@@ -470,6 +492,8 @@ static int take_positional(struct ToolOpts *o, int n, char **args)
 bool tool_parse(const struct Tool *t, int argc, char **argv, struct ToolOpts *o, int *rc)
 {
 	struct OptionRows rows = {0};
+	size_t at = command_split(argv, &argc);
+	o->args = at ? argv + at : NULL;
 	struct OptionScan scan = {.rows = &rows, .argc = argc, .argv = argv};
 	add_rows(t, &rows);
 	options_begin(&scan);
@@ -480,7 +504,9 @@ bool tool_parse(const struct Tool *t, int argc, char **argv, struct ToolOpts *o,
 	vec_deinit(&rows.v);
 	if (*rc || o->done)
 		return false;
-	const char *bad = o->tree && !o->pids.n ? "--tree needs -p" : t->check ? t->check(o) : NULL;
+	const char *bad = o->tree && !o->pids.n ? "--tree needs -p" : command_wrong(o);
+	if (!bad && t->check)
+		bad = t->check(o);
 	if (bad)
 		*rc = tool_usage_error(t, "%s", bad);
 	return !bad;

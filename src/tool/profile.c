@@ -48,7 +48,7 @@ static void header(const struct ToolOpts *o, struct RunCtx *rc, FILE *out)
 const struct Tool tool_profile = {
 	.name = "profile",
 	.summary = "CPU profile: stacks of what runs, sampled",
-	.options = (const char *const[]){"L", "U", "K", "u", "k", "F", "c", "e", "d", "a", "I", "C", "A", "s", "per-thread", "unwind", NULL},
+	.options = (const char *const[]){"L", "U", "K", "u", "k", "F", "c", "e", "d", "a", "I", "C", "A", "s", "per-thread", "unwind", "native", NULL},
 	.text = profile_bt,
 	.positional = "[SECONDS]",
 	.max_positional = 1,

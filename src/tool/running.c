@@ -205,7 +205,7 @@ static struct err *started(void *arg, struct RunCtx *rc)
 	if (!r->tool->untimed && r->o->duration)
 		fprintf(out, " for %llu secs.\n", (unsigned long long)r->o->duration);
 	else
-		fprintf(out, "... Hit Ctrl-C to end.\n");
+		fprintf(out, r->o->child ? "... until it ends.\n" : "... Hit Ctrl-C to end.\n");
 	if (r->tool->event)
 		fprintf(out, "Event: %s\n", r->tool->event(r->o));
 	fflush(out);

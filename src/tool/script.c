@@ -11,7 +11,12 @@ const char *stack_words(const struct ToolOpts *o)
 
 void thread_words(const struct ToolOpts *o, FILE *out)
 {
-	if (o->tree)
+	if (o->child) {
+		struct Str cmd = {0};
+		command_words(o, &cmd);
+		fprintf(out, "'%s' and its children", str_text(&cmd));
+		str_deinit(&cmd);
+	} else if (o->tree)
 		fprintf(out, "PID %s and descendants", o->roots.p);
 	else if (o->pids.n)
 		fprintf(out, "PID %s", o->pids.p);

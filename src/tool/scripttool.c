@@ -177,11 +177,31 @@ static bool is_pid_list(const char *s)
 	return s && *s && !s[strspn(s, "0123456789,")];
 }
 
+// A script that has --pid and --tree traces the command only, any other one whatever happens while it runs.
+static struct err *run_command(const struct ScriptTool *t, struct ToolOpts *o)
+{
+	struct err *e = command_start(o);
+	if (e || !o->child)
+		return e;
+	if (option_find(t->script, "pid"))
+		vec_push(&o->params, ((struct Param){"pid", str_text(&o->pids)}));
+	o->tree = option_find(t->script, "tree") != NULL;
+	if (o->tree)
+		vec_push(&o->params, ((struct Param){"tree", NULL}));
+	return NULL;
+}
+
 static int run(struct ScriptTool *t, struct ToolOpts *o, const char *path)
 {
+	struct err *e = run_command(t, o);
+	if (e) {
+		fprintf(stderr, "ERROR: %s\n", err_text(e));
+		err_free(e);
+		return 1;
+	}
 	struct Options so = {.text = str_text(&t->text), .name = path, .warnings = true, .buf = BUF_LINE, .json = o->json, .out_path = o->out,
-			     .unwind_fp = o->unwind_fp, .inlines = o->inlines, .lines = o->lines, .why_incomplete = o->why_incomplete,
-			     .stack_entries = o->stack_entries, .dump = o->dump, .duration_ns = o->duration * 1000000000ull};
+			     .unwind_fp = o->unwind_fp, .native = o->native, .inlines = o->inlines, .lines = o->lines, .why_incomplete = o->why_incomplete,
+			     .stack_entries = o->stack_entries, .dump = o->dump, .child = o->child, .duration_ns = o->duration * 1000000000ull};
 	for (size_t i = 0; i < o->params.n; i++) {
 		const struct Param *p = &o->params.p[i];
 		vec_push(&so.params, *p);
@@ -190,17 +210,22 @@ static int run(struct ScriptTool *t, struct ToolOpts *o, const char *path)
 	}
 	int rc = !o->dump && !outputs_writable(o) ? 1 : stacks_run(&so, o, &t->tool);
 	vec_deinit(&so.params);
-	return rc;
+	return command_end(o, rc);
 }
 
 static int take_args(struct ScriptTool *t, struct ToolOpts *o, int argc, char **argv)
 {
+	size_t at = t->script->uses_params ? 0 : command_split(argv, &argc);
+	o->args = at ? argv + at : NULL;
 	struct OptionScan scan = {.rows = &t->rows, .argc = argc, .argv = argv};
 	options_begin(&scan);
 	int rc = tool_take_options(o, &scan), i = options_rest(&scan);
 	options_end(&scan);
 	if (rc || o->done)
 		return rc;
+	const char *bad = command_wrong(o);
+	if (bad)
+		return tool_usage_error(&t->tool, "%s", bad);
 	for (; t->script->uses_params && i < argc; i++)
 		vec_push(&o->params, ((struct Param){NULL, argv[i]}));
 	if (i < argc && (rc = tool_take_duration(o, argv[i++])))

@@ -62,6 +62,7 @@ static bool any_alive(const char *list, const char *what)
 int tool_main(const struct Tool *t, int argc, char **argv)
 {
 	struct ToolOpts o = {.tool = t, .state = -1, .min_us = 1};
+	struct err *e;
 	int rc;
 	if (!tool_parse(t, argc, argv, &o, &rc))
 		goto out;
@@ -69,6 +70,15 @@ int tool_main(const struct Tool *t, int argc, char **argv)
 	if (!o.print_script && !o.dump &&
 	    (!any_alive(str_text(&o.pids), "process") || !any_alive(str_text(&o.tids), "thread") || !outputs_writable(&o)))
 		goto out;
+	if ((e = command_start(&o))) {
+		fprintf(stderr, "ERROR: %s\n", err_text(e));
+		err_free(e);
+		goto out;
+	}
+	if (o.child) {
+		o.tree = true;
+		vec_push(&o.params, ((struct Param){"tree", NULL}));
+	}
 	if (o.tree)
 		tree_begin(&o);
 	if (t->prepare && (rc = t->prepare(&o)))
@@ -79,12 +89,13 @@ int tool_main(const struct Tool *t, int argc, char **argv)
 		rc = 0;
 		goto out;
 	}
-	struct Options so = {.text = t->text, .name = t->name, .builtin = true, .params = {.p = o.params.p, .n = o.params.n}, .pids = str_text(&o.pids),
-			     .warnings = false, .buf = BUF_FULL, .unwind_fp = o.unwind_fp, .json = o.json, .out_path = o.out, .inlines = o.inlines,
+	struct Options so = {.text = t->text, .name = t->name, .builtin = true, .params = {.p = o.params.p, .n = o.params.n}, .pids = str_text(&o.pids), .child = o.child,
+			     .warnings = false, .buf = BUF_FULL, .unwind_fp = o.unwind_fp, .native = o.native, .json = o.json, .out_path = o.out, .inlines = o.inlines,
 			     .lines = o.lines, .why_incomplete = o.why_incomplete, .stack_entries = o.stack_entries, .dump = o.dump,
 			     .duration_ns = o.duration * 1000000000ull};
 	rc = stacks_run(&so, &o, NULL);
 out:
+	rc = command_end(&o, rc);
 	toolopts_deinit(&o);
 	return rc;
 }

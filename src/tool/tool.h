@@ -12,6 +12,8 @@ void tool_usage(const struct Tool *t, FILE *out);
 void tool_words(const struct Tool *t, FILE *out); // its options, for completion
 size_t tool_names(const char **names, size_t max); // how many
 void tools_help(FILE *out);
+// procinfo.c: the runtimes of a process
+struct err *procinfo_print(FILE *out, int pid);
 // fromfile.c: argv[0] is "flame" or "report"
 int fromfile_main(int argc, char **argv);
 void fromfile_help(FILE *out);

@@ -6,20 +6,20 @@
 #include "track/internal.h"
 
 struct Known {
-	u64 dev, ino;
-	const struct SymFile *file; // NULL: free
+	u64 ino, dev; // see struct NumTab
+	const struct SymFile *file;
 };
 struct UwFiles {
 	int fd; // rt_uw_files
 	bool full, vdso_told[2];
-	struct Known *v; // open addressing, a power of 2, at most half of it in use
-	u32 n, cap;
+	struct NumTab known;
 };
 
 struct UwFiles *uwfiles_create(int fd)
 {
 	struct UwFiles *f = xcalloc(1, sizeof(*f));
 	f->fd = fd;
+	f->known.size = sizeof(struct Known);
 	return f;
 }
 
@@ -27,30 +27,8 @@ void uwfiles_destroy(struct UwFiles *f)
 {
 	if (!f)
 		return;
-	free(f->v);
+	numtab_deinit(&f->known);
 	free(f);
-}
-
-static struct Known *slot(struct UwFiles *f, u64 dev, u64 ino)
-{
-	u32 at = (u32)((ino ^ dev << 20) * 0x9e3779b97f4a7c15u >> 32);
-	for (;; at++) {
-		struct Known *k = &f->v[at & (f->cap - 1)];
-		if (!k->file || (k->dev == dev && k->ino == ino))
-			return k;
-	}
-}
-
-static void grow(struct UwFiles *f)
-{
-	struct Known *old = f->v;
-	u32 n = f->cap;
-	f->cap = n ? n * 2 : 1024;
-	f->v = xcalloc(f->cap, sizeof(*f->v));
-	for (u32 i = 0; i < n; i++)
-		if (old[i].file)
-			*slot(f, old[i].dev, old[i].ino) = old[i];
-	free(old);
 }
 
 static u64 mtime_of(const struct stat *st)
@@ -60,9 +38,9 @@ static u64 mtime_of(const struct stat *st)
 
 const struct SymFile *uwfiles_known(struct UwFiles *f, u64 dev, u64 ino)
 {
-	const struct Known *k = f->cap ? slot(f, dev, ino) : NULL;
+	const struct Known *k = numtab_get(&f->known, ino, dev);
 	struct stat st;
-	if (!k || !k->file || fstat(k->file->fd, &st) || (u64)st.st_size != k->file->size || mtime_of(&st) != k->file->mtime)
+	if (!k || fstat(k->file->fd, &st) || (u64)st.st_size != k->file->size || mtime_of(&st) != k->file->mtime)
 		return NULL;
 	return k->file;
 }
@@ -85,13 +63,10 @@ void uwfiles_tell(struct UwFiles *f, u64 dev, u64 ino, const struct SymFile *fil
 		return;
 	}
 	if (file->fd >= 0) {
-		if (f->n * 2 >= f->cap)
-			grow(f);
-		struct Known *k = slot(f, dev, ino);
+		struct Known *k = numtab_put(&f->known, ino, dev);
 		if (k->file && k->file->nr >= file->nr) // one written anew in place is a newer one
 			return;
-		f->n += !k->file;
-		*k = (struct Known){dev, ino, file};
+		k->file = file;
 	}
 	if (file->seen) {
 		key.size = file->size;

@@ -12,6 +12,7 @@ enum MapEventKind { MAPEV_MMAP, MAPEV_EXEC, MAPEV_FORK, MAPEV_EXIT, MAPEV_LOST }
 struct MapEvent {
 	enum MapEventKind kind;
 	int tgid, parent; // parent: FORK
+	u64 time; // CLOCK_MONOTONIC, ns
 	u64 start, end, off, ino;
 	u32 major, minor;
 	const char *path; // valid during the call
@@ -21,7 +22,7 @@ struct err *mapev_open(struct MapEvents **out);
 void mapev_close(struct MapEvents *m);
 u32 mapev_count(const struct MapEvents *m);
 int mapev_fd(const struct MapEvents *m, u32 i); // to poll
-// Gives every record there is to fn, oldest first within a CPU.
+// Gives every record there is to fn, oldest first. One that is older than what was given before may still come from another CPU.
 void mapev_read(struct MapEvents *m, void (*fn)(void *, const struct MapEvent *), void *arg);
 
 // ---- procs.c: processes and their mappings: rt_uw_maps, rt_uw_files. Used by the tracker thread only (and by track_start before there is one).

@@ -1,9 +1,11 @@
 // Executable mappings, forks, execs and exits as the kernel reports them. Input: ring buffers of per-CPU software events that record nothing
 // but these (perf_event_open(2): attr.mmap2, attr.task, attr.comm_exec). Output: struct MapEvent.
-// Invariant: a record lost by the kernel is passed on as MAPEV_LOST; records are copied out before use, the buffer is shared memory.
+// Invariant: a record lost by the kernel is passed on as MAPEV_LOST; records are copied out before use, the buffer is shared memory. What is there is given
+// in the order of its times; a process may change its CPU in the middle of an execve(2), and of an older record the CPU may not have been read in time.
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <sys/mman.h>
+#include <time.h>
 #include "track/internal.h"
 
 #define RING_PAGES 16 // per CPU; a record is about 100 bytes
@@ -11,6 +13,8 @@
 struct Ring1 {
 	int fd;
 	struct perf_event_mmap_page *page;
+	u64 head, tail; // of what is read now
+	u64 time;	// of the record at tail
 };
 struct MapEvents {
 	VEC(struct Ring1) rings;
@@ -35,6 +39,10 @@ static int open_cpu(struct MapEvents *m, int cpu)
 		.comm = 1,
 		.comm_exec = 1,
 		.exclude_kernel = 1,
+		.sample_id_all = 1, // each record ends with its time
+		.sample_type = PERF_SAMPLE_TIME,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1, // wakeup_events counts samples only (kernel/events/core.c, perf_output_sample)
 		.wakeup_watermark = 1,
 	};
@@ -47,7 +55,7 @@ static int open_cpu(struct MapEvents *m, int cpu)
 		close(fd);
 		return -e;
 	}
-	struct Ring1 r = {fd, p};
+	struct Ring1 r = {.fd = fd, .page = p};
 	vec_push(&m->rings, r);
 	return 0;
 }
@@ -115,7 +123,7 @@ struct RecComm {
 };
 
 // rec: a whole record of h->size bytes, followed by a 0.
-static void decode(const struct perf_event_header *h, void (*fn)(void *, const struct MapEvent *), void *arg)
+static void decode(const struct perf_event_header *h, u64 time, void (*fn)(void *, const struct MapEvent *), void *arg)
 {
 	struct MapEvent e = {0};
 
@@ -140,6 +148,7 @@ static void decode(const struct perf_event_header *h, void (*fn)(void *, const s
 	} else {
 		return;
 	}
+	e.time = time;
 	if (e.tgid > 0 || e.kind == MAPEV_LOST)
 		fn(arg, &e);
 }
@@ -152,25 +161,53 @@ static void copy_out(const struct MapEvents *m, const struct Ring1 *r, u64 at, v
 	memcpy((u8 *)dst + part, data, n - part);
 }
 
-static void read_ring(struct MapEvents *m, struct Ring1 *r, void (*fn)(void *, const struct MapEvent *), void *arg)
+// Is there a record at the tail? Sets its time.
+static bool peek(const struct MapEvents *m, struct Ring1 *r)
 {
-	u64 head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE), tail = r->page->data_tail;
+	struct perf_event_header h;
 
-	while (tail < head) {
-		struct perf_event_header h;
-		copy_out(m, r, tail, &h, sizeof(h));
-		if (h.size < sizeof(h) || h.size > head - tail)
-			break; // not as documented: give up what is there
-		copy_out(m, r, tail, m->rec, h.size);
-		m->rec[h.size] = 0;
-		decode((const void *)m->rec, fn, arg);
-		tail += h.size;
+	if (r->tail >= r->head)
+		return false;
+	copy_out(m, r, r->tail, &h, sizeof(h));
+	if (h.size < sizeof(h) + sizeof(r->time) || h.size > r->head - r->tail) { // not as documented: give up what is there
+		r->tail = r->head;
+		return false;
 	}
-	__atomic_store_n(&r->page->data_tail, head, __ATOMIC_RELEASE);
+	copy_out(m, r, r->tail + h.size - sizeof(r->time), &r->time, sizeof(r->time));
+	return true;
+}
+
+static void take(struct MapEvents *m, struct Ring1 *r, void (*fn)(void *, const struct MapEvent *), void *arg)
+{
+	struct perf_event_header *h = (void *)m->rec;
+
+	copy_out(m, r, r->tail, m->rec, sizeof(*h));
+	u16 size = h->size;
+	copy_out(m, r, r->tail, m->rec, size);
+	m->rec[size] = 0;
+	decode(h, r->time, fn, arg);
+	r->tail += size;
 }
 
 void mapev_read(struct MapEvents *m, void (*fn)(void *, const struct MapEvent *), void *arg)
 {
+	struct Ring1 *oldest;
+
+	for (size_t i = 0; i < m->rings.n; i++) {
+		struct Ring1 *r = &m->rings.p[i];
+		r->head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
+		r->tail = r->page->data_tail;
+	}
+	do {
+		oldest = NULL;
+		for (size_t i = 0; i < m->rings.n; i++) {
+			struct Ring1 *r = &m->rings.p[i];
+			if (peek(m, r) && (!oldest || r->time < oldest->time))
+				oldest = r;
+		}
+		if (oldest)
+			take(m, oldest, fn, arg);
+	} while (oldest);
 	for (size_t i = 0; i < m->rings.n; i++)
-		read_ring(m, &m->rings.p[i], fn, arg);
+		__atomic_store_n(&m->rings.p[i].page->data_tail, m->rings.p[i].head, __ATOMIC_RELEASE);
 }

@@ -30,6 +30,7 @@ struct UwProc {
 	bool told_syms;
 	bool denied;	// its mappings may not be read
 	u64 dead_at;	// ns; 0: at the next tick
+	u64 time;	// of its newest record
 	struct UwChunks chunks; // in the kernel
 	u64 not_before; // ns: it is not looked at again before that
 	u64 gen;	// their generation (struct RtUwChunk)
@@ -381,8 +382,8 @@ static void on_fork(struct Procs *p, const struct MapEvent *e)
 	struct UwProc *q = get(p, e->tgid);
 	if (!q)
 		return;
-	// maps already: read in the first scan, or of an earlier process of that number
-	if (!parent || q->maps.n || q->dead) {
+	// maps already: read in the first scan, or of an earlier process of that number. Or newer ones (see on_late).
+	if (!parent || parent->time > e->time || q->time > e->time || q->maps.n || q->dead) {
 		q->dead = false;
 		q->maps.n = 0;
 		mark(p, q, true);
@@ -396,6 +397,13 @@ static void on_fork(struct Procs *p, const struct MapEvent *e)
 		publish_as(p, q, parent->gen); // the same mappings
 	if (parent->dirty)
 		mark(p, q, true);
+}
+
+// It is found by way of the whole process.
+static void wait_for_proc(struct UwProc *q, const struct MapEvent *e)
+{
+	struct Pending late = {e->start, e->end, e->off, makedev(e->major, e->minor), e->ino, xstrdup(e->path)};
+	vec_push(&q->pending, late);
 }
 
 static void on_mmap(struct Procs *p, struct UwProc *q, const struct MapEvent *e)
@@ -413,11 +421,19 @@ static void on_mmap(struct Procs *p, struct UwProc *q, const struct MapEvent *e)
 		m.file_off = 0;
 	if (found) {
 		insert_map(q, m);
-	} else { // gone already, perhaps: it is found by way of the whole process
-		struct Pending late = {e->start, e->end, e->off, m.dev, m.ino, xstrdup(e->path)};
-		vec_push(&q->pending, late);
+	} else { // gone already, perhaps
+		wait_for_proc(q, e);
 	}
 	mark(p, q, !found || (vdso && !m.obj)); // the vDSO of the first 32-bit process is read from its memory
+}
+
+// A record older than one that was heeded, since they came from two CPUs: the order in which they change the mappings is lost, /proc has what came of it.
+static void on_late(struct Procs *p, struct UwProc *q, const struct MapEvent *e)
+{
+	if (e->kind == MAPEV_MMAP && e->path[0] == '/') // of a process that will be gone by then
+		wait_for_proc(q, e);
+	if (e->kind != MAPEV_EXIT)
+		mark(p, q, true);
 }
 
 void uwprocs_event(void *procs, const struct MapEvent *e)
@@ -425,34 +441,32 @@ void uwprocs_event(void *procs, const struct MapEvent *e)
 	struct Procs *p = procs;
 	struct UwProc *q;
 
-	switch (e->kind) {
-	case MAPEV_LOST:
+	if (e->kind == MAPEV_LOST) {
 		p->rescan = true;
 		return;
-	case MAPEV_FORK:
+	}
+	if (e->kind == MAPEV_FORK) {
 		on_fork(p, e);
 		return;
-	case MAPEV_EXIT:
-		q = *slot(p, e->tgid);
-		if (q && !q->dead) {
-			q->dead = true; // unless other threads live on: uwprocs_tick looks
-			q->dead_at = 0;
-		}
+	}
+	q = e->kind == MAPEV_EXIT ? *slot(p, e->tgid) : get(p, e->tgid);
+	if (!q)
 		return;
-	case MAPEV_EXEC:
-		q = get(p, e->tgid);
-		if (!q)
-			return;
+	if (e->time < q->time) {
+		on_late(p, q, e);
+		return;
+	}
+	q->time = e->time;
+	if (e->kind == MAPEV_EXIT && !q->dead) {
+		q->dead = true; // unless other threads live on: uwprocs_tick looks
+		q->dead_at = 0;
+	} else if (e->kind == MAPEV_EXEC) {
 		q->maps.n = 0;
 		q->told_syms = false;
 		drop_pending(q);
 		mark(p, q, false);
-		return;
-	case MAPEV_MMAP:
-		q = get(p, e->tgid);
-		if (q)
-			on_mmap(p, q, e);
-		return;
+	} else if (e->kind == MAPEV_MMAP) {
+		on_mmap(p, q, e);
 	}
 }
 
@@ -487,8 +501,10 @@ void uwprocs_tick(struct Procs *p, u64 now_ns)
 				continue;
 			if ((kill(q->tgid, 0) == 0 || errno == EPERM) && q->maps.n) { // its first thread ended, others go on; or a zombie
 				q->dead_at = q->dead_at ? q->dead_at : now_ns;
-				if (now_ns - q->dead_at > GONE_NS && read_proc(p, q))
+				if (now_ns - q->dead_at > GONE_NS && read_proc(p, q)) {
 					q->dead = false;
+					publish(p, q);
+				}
 				continue;
 			}
 			q->dead_at = q->dead_at ? q->dead_at : now_ns;

@@ -110,6 +110,44 @@ static bool read_code(const struct GoRows *g, const struct GoFunc *f, struct Cod
 	return false;
 }
 
+// A walk over a function's instructions, with the line of its table that holds at each.
+struct CodeWalk {
+	struct Code c;
+	struct GoSteps t;
+	bool known;
+	u64 at;
+	struct FlowInsn in; // at `at`
+};
+
+static bool walk_begin(struct CodeWalk *w, struct GoRows *g, const struct GoFunc *f)
+{
+	*w = (struct CodeWalk){0};
+	if (!read_code(g, f, &w->c)) {
+		one_row(g, f->entry, RT_UW_BAD);
+		return false;
+	}
+	gosteps_init(&w->t, g->tab, f, f->pcsp);
+	w->known = gosteps_next(&w->t);
+	return true;
+}
+
+static bool walk_next(struct CodeWalk *w)
+{
+	w->at += w->in.len;
+	if (w->at >= w->c.n)
+		return false;
+	while (w->known && w->t.to <= w->c.entry + w->at)
+		w->known = gosteps_next(&w->t);
+	return w->known && flow_decode(w->c.p + w->at, (u32)MIN(w->c.n - w->at, 15), w->c.entry + w->at, &w->in);
+}
+
+static void walk_end(struct CodeWalk *w, struct GoRows *g, const struct GoFunc *f)
+{
+	if (w->t.to < f->end)
+		one_row(g, MAX(w->t.to, f->entry), RT_UW_NONE);
+	free(w->c.p);
+}
+
 static bool is_mov(const struct FlowInsn *in)
 {
 	return in->wide && (in->op == 0x89 || in->op == 0x8b);
@@ -207,30 +245,17 @@ static void switch_rows(struct GoRows *g, const struct GoFunc *f, enum GoKind ki
 {
 	struct Switch s = {.copy = NO_REG, .saved = FLOW_UNKNOWN, .g = FLOW_UNKNOWN, .depth = FLOW_UNKNOWN};
 	struct RtUwRule last = {0};
-	struct GoSteps t;
-	struct Code c;
-	if (!read_code(g, f, &c))
-		return one_row(g, f->entry, RT_UW_BAD);
-	gosteps_init(&t, g->tab, f, f->pcsp);
-	bool known = gosteps_next(&t);
-	for (u64 at = 0; known && at < c.n;) {
-		struct FlowInsn in;
-		while (known && t.to <= c.entry + at)
-			known = gosteps_next(&t);
-		if (!known || !flow_decode(c.p + at, (u32)MIN(c.n - at, 15), c.entry + at, &in))
-			break;
-		struct RtUwRule r = switch_rule(&s, kind, t.value, &g->go);
+	struct CodeWalk w;
+	if (!walk_begin(&w, g, f))
+		return;
+	while (walk_next(&w)) {
+		struct RtUwRule r = switch_rule(&s, kind, w.t.value, &g->go);
 		if (memcmp(&r, &last, sizeof(r)))
-			add(g, c.entry + at, &r);
+			add(g, w.c.entry + w.at, &r);
 		last = r;
-		step(&s, &in, kind, t.value);
-		at += in.len;
-		if (at >= c.n || !known)
-			break;
+		step(&s, &w.in, kind, w.t.value);
 	}
-	if (t.to < f->end)
-		one_row(g, MAX(t.to, f->entry), RT_UW_NONE);
-	free(c.p);
+	walk_end(&w, g, f);
 }
 
 // ---- C and Go
@@ -238,33 +263,24 @@ static void switch_rows(struct GoRows *g, const struct GoFunc *f, enum GoKind ki
 static void from_c_rows(struct GoRows *g, const struct GoFunc *f)
 {
 	struct RtUwRule saves = {0};
-	struct GoSteps t;
-	struct Code c;
-	if (!read_code(g, f, &c))
-		return one_row(g, f->entry, RT_UW_BAD);
-	gosteps_init(&t, g->tab, f, f->pcsp);
-	bool known = gosteps_next(&t), calls = false;
-	for (u64 at = 0; known && at < c.n;) {
-		struct FlowInsn in;
-		while (known && t.to <= c.entry + at)
-			known = gosteps_next(&t);
-		if (!known || !flow_decode(c.p + at, (u32)MIN(c.n - at, 15), c.entry + at, &in))
-			break;
-		struct RtUwRule r = frame_rule(t.value, false);
-		r.saved = t.value > 0 ? saves.saved : 0;
+	struct CodeWalk w;
+	bool calls = false;
+	if (!walk_begin(&w, g, f))
+		return;
+	while (walk_next(&w)) {
+		const struct FlowInsn *in = &w.in;
+		struct RtUwRule r = frame_rule(w.t.value, false);
+		r.saved = w.t.value > 0 ? saves.saved : 0;
 		memcpy(r.slot, saves.slot, sizeof(r.slot));
-		add(g, c.entry + at, &r);
-		int slot = flow_slot(in.reg);
-		calls |= in.op == 0xe8 || (in.op == 0xff && (in.reg & 7) == 2);
-		if (!calls && in.op == 0x89 && in.wide && in.mod != 3 && in.base == RSP && slot >= 0) {
+		add(g, w.c.entry + w.at, &r);
+		int slot = flow_slot(in->reg);
+		calls |= in->op == 0xe8 || (in->op == 0xff && (in->reg & 7) == 2);
+		if (!calls && in->op == 0x89 && in->wide && in->mod != 3 && in->base == RSP && slot >= 0) {
 			saves.saved |= (u8)(1u << slot);
-			saves.slot[slot] = (s16)(in.disp - t.value - 8);
+			saves.slot[slot] = (s16)(in->disp - w.t.value - 8);
 		}
-		at += in.len;
 	}
-	if (t.to < f->end)
-		one_row(g, MAX(t.to, f->entry), RT_UW_NONE);
-	free(c.p);
+	walk_end(&w, g, f);
 }
 
 // mov $15,%rax (or %eax); syscall: rt_sigreturn. The return address is its first instruction, and is looked up at the byte before.

@@ -4,28 +4,12 @@
 #include "t.h"
 #include "out/report.h"
 #include "walk_fix.h"
+#include "cursor.h"
 
 static struct {
 	u64 pad, tp;
 } task;
 
-static void check(bool ok)
-{
-	if (!ok)
-		abort();
-}
-
-struct Input { // a cursor; past the end: zeros
-	const u8 *p, *end;
-};
-static u64 take(struct Input *in, u32 n)
-{
-	u64 v = 0;
-	n = MIN(n, (u32)(in->end - in->p));
-	memcpy(&v, in->p, n);
-	in->p += n;
-	return v;
-}
 static u64 word(struct Input *in) // mostly an address in the heap or on the stack
 {
 	u64 v = take(in, 2);
@@ -81,17 +65,6 @@ static void alone(struct Input *in)
 	names(&c, (u32)take(in, 2));
 }
 
-static struct RtStack *walked(u64 id)
-{
-	void *maps[] = {&rt_stacks_16, &rt_stacks_48, &rt_stacks_128, &rt_stacks_512, &rt_stacks_1024};
-	for (u32 i = 0; i < ARRAY_LEN(maps); i++) {
-		struct RtStack *st = bpf_map_lookup_elem(maps[i], &id);
-		if (st)
-			return st;
-	}
-	return NULL;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct Input in = {data, data + size};
@@ -116,7 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	heap[0x310 / 8 + 1] = HEAP + 0x800; // the value of key 0, so that most inputs get further
 	u64 limit = take(&in, 1) % 4 ? 100 : 0, before = rt_host.loop_steps, id = rt_ustack(NULL, limit, RT_SRC_TP);
 	check(rt_host.loop_steps - before <= RT_STACK_DEEP);
-	struct RtStack *st = walked(id);
+	struct RtStack *st = result(id);
 	check(st && st->n == RT_STACK_NFRAMES(id) && st->n >= 1 && st->why < RT_WHYS);
 	check(rt_stack_len(id) <= (limit ? limit : RT_STACK_DEEP));
 	for (u32 i = 0; i < st->n && !(st->flags & RT_STACK_IS_LIST); i++) {

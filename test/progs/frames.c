@@ -105,7 +105,7 @@ static void use_library(const char *path, long n)
 	long (*fn)(long (*)(long), long) = lib ? (long (*)(long (*)(long), long))dlsym(lib, "in_library") : NULL;
 	if (!fn)
 		exit(1);
-	usleep(500000);
+	sleep(2);
 	printf("%p\n", (void *)fn);
 	while (n-- > 0)
 		sink += fn(leaf, n);

@@ -1,5 +1,5 @@
 // Makes many different stacks of one function: leaf() is called by every way of DEPTH steps through left() and right(), 2^DEPTH of them.
-// usage: paths DEPTH [ROUNDS [PAUSE_MS]]     the thread is called "paths"; a pause before the first round
+// usage: paths DEPTH [ROUNDS [PAUSE_MS [STAY_MS]]]     the thread is called "paths"; a pause before the first round, one behind the last
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -40,17 +40,23 @@ NOINLINE void right(int depth)
 	sink += 3;
 }
 
+static void rest(int ms)
+{
+	struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
+	nanosleep(&t, NULL);
+}
+
 int main(int argc, char **argv)
 {
-	int depth = argc > 1 ? atoi(argv[1]) : 10, rounds = argc > 2 ? atoi(argv[2]) : 1, ms = argc > 3 ? atoi(argv[3]) : 0;
+	int depth = argc > 1 ? atoi(argv[1]) : 10, rounds = argc > 2 ? atoi(argv[2]) : 1;
 	if (argc < 2 || depth < 0 || depth > 30) {
-		fprintf(stderr, "usage: paths DEPTH [ROUNDS [PAUSE_MS]]\n");
+		fprintf(stderr, "usage: paths DEPTH [ROUNDS [PAUSE_MS [STAY_MS]]]\n");
 		return 2;
 	}
 	prctl(PR_SET_NAME, "paths");
-	struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
-	nanosleep(&t, NULL);
+	rest(argc > 3 ? atoi(argv[3]) : 0);
 	for (int i = 0; i < rounds; i++)
 		on(depth);
+	rest(argc > 4 ? atoi(argv[4]) : 0);
 	return 0;
 }

@@ -20,7 +20,7 @@ own() { # in the background only
 	exec $nobody --inh-caps=-all --ambient-caps=-all --bounding-set=-all "$@"
 }
 started() { # waits until the thread $1 of process $2 is there
-	for i in 1 2 3 4 5 6 7 8 9 10; do
+	for i in $(seq 100); do
 		grep -qx "$1" /proc/"$2"/task/*/comm 2>/dev/null && return
 		sleep 0.2
 	done

@@ -1,7 +1,8 @@
 # Run by a user who is not root, with some capabilities: with those that the messages name all works, without one of them what is missing says which.
 
+FILE TOGETHER
+
 NAME none: what is needed, and a command that gives it
-TOGETHER
 RUN {top}/test/run/as.sh '' {build} 'sonde profile 1; echo $?; sonde -q -e "begin { exit() }"; echo $?'
 NEED cmd:setpriv
 TIMEOUT 60
@@ -10,7 +11,6 @@ STDERR ERROR: sonde needs root, or the capabilities CAP_BPF and CAP_PERFMON (mis
 STDERR setcap cap_bpf,cap_perfmon,cap_dac_read_search,cap_sys_ptrace,cap_syslog,cap_checkpoint_restore+ep /tmp/sonde-as.
 
 NAME one of the two
-TOGETHER
 RUN {top}/test/run/as.sh +bpf {build} 'sonde profile 1'; {top}/test/run/as.sh +perfmon {build} 'sonde profile 1'
 NEED cmd:setpriv
 TIMEOUT 60
@@ -34,7 +34,6 @@ EXPECT_RE ^@\[\n +spin_here(\+0)?\n +spinner\+\d+\n\]: \d+$
 EXPECT_NOT WARNING
 
 NAME without CAP_DAC_READ_SEARCH tracepoints cannot be had, and the message says why
-TOGETHER
 RUN {top}/test/run/as.sh +bpf,+perfmon,+sys_ptrace,+syslog {build} 'for t in "offcputime 1" "offwaketime 1" "wakeuptime 1" "stackcount t:sched:sched_switch" "-e tracepoint:sched:sched_switch{}"; do sonde $t 2>err; echo $? $(grep -c "give it CAP_DAC_READ_SEARCH" err); done'
 NEED cmd:setpriv
 TIMEOUT 60
@@ -63,7 +62,6 @@ EXPECT_NOT spin_here
 STDERR user stacks are cut short
 
 NAME without CAP_SYSLOG no kernel addresses, and the message says so; names of frames are there
-TOGETHER
 RUN {top}/test/run/as.sh +bpf,+perfmon,+dac_read_search {build} 'sonde -q -e "begin { print(kaddr(\"schedule\")); }"; echo $?; own ./waits sleep 3000 20 & P=$!; started napper $P; sonde stackcount -D 1 -K -f -p $P t:sched:sched_switch; kill $P'; {top}/test/run/as.sh +bpf,+perfmon,+syslog {build} 'sonde -q -e "begin { print(ksym(kaddr(\"schedule\"))); exit() }"'
 NEED cmd:setpriv
 TIMEOUT 60
@@ -71,7 +69,6 @@ EXPECT_RE \A1\nnapper;.*do_syscall_64;(.*\n)+schedule\n
 STDERR Failed to resolve kernel symbol: schedule (needs CAP_SYSLOG)
 
 NAME info says what is missing and what for
-TOGETHER
 RUN {top}/test/run/as.sh +bpf,+perfmon,+syslog {build} 'sonde info' | grep -A4 'tracing allowed'; {sonde} info | grep -c 'without CAP_'
 NEED cmd:setpriv
 TIMEOUT 60
@@ -79,7 +76,6 @@ RC 1
 EXPECT_RE \A  tracing allowed: yes\n  without CAP_DAC_READ_SEARCH: .*\n  without CAP_SYS_PTRACE: .*\n  without CAP_CHECKPOINT_RESTORE: .*\n\n0\n\Z
 
 NAME the message, the manual and the README name one set
-TOGETHER
 RUN C=$(grep -o '^#define ALL_CAPS "[^"]*' {top}/src/bpf/caps.c | cut -d'"' -f2); echo $C; for f in README.md man/sonde.1; do tr -d '\\' <{top}/$f | grep -c "$C+ep"; done
 NEED host
 EXPECT_RE \Acap_bpf,\S+\n1\n1\n\Z

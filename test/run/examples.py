@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """examples.py SONDE BUILD TOP: runs every example of the help texts, the manual pages, README.md and docs/from-*.md for a second, with a process that is there for
 the number 185. One line for each that fails or says nothing, and the count. Kernel functions are left out where the kernel has no kprobes."""
-import concurrent.futures, glob, os, re, shlex, signal, subprocess, sys, tempfile
+import concurrent.futures, glob, os, re, shlex, signal, subprocess, sys, tempfile, time
 
 sonde, build, top = (os.path.abspath(a) for a in sys.argv[1:4])
+READY = b'__BPFTRACE_NOTIFY_PROBES_ATTACHED'
 TOOLS = ['profile', 'offcputime', 'offwaketime', 'wakeuptime', 'stackcount']
 
 
@@ -56,12 +57,23 @@ def run(example, pid):
 def run_in(tmp, example, pid):
     cmd, interrupt = short(example, pid)
     cmd = re.sub(r'^sonde', 'exec ' + shlex.quote(sonde), cmd)
-    p = subprocess.Popen(cmd, shell=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp)
+    out = os.path.join(tmp, '.out')
+    with open(out, 'wb') as f:
+        p = subprocess.Popen(cmd, shell=True, stdout=f, stderr=subprocess.PIPE, cwd=tmp, env=dict(os.environ, **{READY.decode(): '1'} if interrupt else {}))
     try:
-        out, err = p.communicate(timeout=2.5 if interrupt else 20)
+        if interrupt:  # a second after all is attached
+            for _ in range(600):
+                if p.poll() is not None or READY in open(out, 'rb').read():
+                    break
+                time.sleep(0.1)
+            time.sleep(1)
+            p.send_signal(signal.SIGINT)
+        err = p.communicate(timeout=90)[1]
     except subprocess.TimeoutExpired:
-        p.send_signal(signal.SIGINT)
-        out, err = p.communicate(timeout=20)
+        p.kill()
+        err = p.communicate()[1] + b'ERROR: no end'
+    out = open(out, 'rb').read().replace(READY, b'')
+    os.unlink(os.path.join(tmp, '.out'))
     err = err.decode('utf-8', 'replace')
     files = sum(os.path.getsize(os.path.join(tmp, f)) for f in os.listdir(tmp))
     if p.returncode or re.search('ERROR|HINT|No match', err):

@@ -1,7 +1,11 @@
 # A tool made of nothing but a script: tools/funccount.bt.
 
+FILE TOGETHER
+
 NAME funccount: each call of functions chosen by a pattern, of one process
-RUN cp {build}/calls .; (sleep 4; ./calls; ./calls) & SONDE_PATH={top}/tools {sonde} funccount './calls:[an]*' -d 7; wait
+RUN cp {build}/calls .; export SONDE_PATH={top}/tools; exec {sonde} funccount './calls:[an]*'
+WORKLOAD ./calls; ./calls
+INT 0.2
 TIMEOUT 30
 EXPECT_LINE @calls[add]: 2000
 EXPECT_LINE @calls[name_of]: 20
@@ -20,7 +24,6 @@ TIMEOUT 40
 EXPECT_RE ^@calls\[vfs_read\]: [1-9]\d*\n[^@]*@calls\[vfs_read\]: [1-9]\d*$
 
 NAME funccount: without a pattern, with one that nothing matches
-TOGETHER
 RUN export SONDE_PATH={top}/tools; {sonde} funccount; echo $?; {sonde} funccount {build}/calls:nosuch; echo $?; {sonde} funccount 'nosuch:type:a'; echo $?
 EXPECT_RE \A1\n1\n1\n\Z
 STDERR funccount takes one PATTERN

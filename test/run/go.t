@@ -1,4 +1,7 @@
+FILE TOGETHER
+
 NAME go: a server's stacks, with growing stacks and collections, are whole: static, stripped, position-independent
+ALONE shares of samples
 NEED cmd:go
 NEED arch:x86_64
 RUN {top}/test/workload/gostacks.py {sonde} 3 static stripped pie
@@ -9,6 +12,7 @@ EXPECT_RE ^stripped +\d+ stacks
 EXPECT_RE ^pie +\d+ stacks
 
 NAME go: Go calls C calls Go calls C: whole, each frame in the order of the calls
+ALONE shares of samples
 NEED cmd:go
 NEED cmd:gcc
 NEED arch:x86_64
@@ -20,6 +24,7 @@ EXPECT_RE ^cgo-pie +\d+ stacks
 EXPECT_RE ^cgo-stripped +\d+ stacks
 
 NAME go: frames of C and Go on two stacks stand in one stack
+ALONE shares of samples
 NEED cmd:go
 NEED cmd:gcc
 NEED arch:x86_64
@@ -61,6 +66,7 @@ EXPECT_LINE @v[7]: 1000
 EXPECT_LINE @a: 1000
 
 NAME go: code in a plugin, and in a library that C has loaded
+ALONE shares of samples
 NEED cmd:go
 NEED cmd:gcc
 NEED arch:x86_64

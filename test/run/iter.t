@@ -1,5 +1,7 @@
 # Iterators: what the kernel has of a kind, once each.
 
+FILE TOGETHER
+
 NAME iter:task sees a process and its parent
 NEED btf
 RUN {sonde} -q -c 'sleep 0.3' -e 'iter:task { if (ctx.task.tgid == cpid) { printf("%s of %s, %d\n", ctx.task.comm, ctx.task.real_parent.comm, ctx.meta.seq_num > 0) } }'
@@ -29,7 +31,7 @@ EXPECT_RE ^none$|^@\[sonde_iter\]: 1$
 
 NAME a pinned iterator prints for whoever reads it, when sonde is gone
 NEED btf
-RUN rm -f /sys/fs/bpf/sonde_pin; {sonde} -q -e 'iter:task:sonde_pin { printf("%-4d|%s|%x|100%%|%s|%p\n", ctx.task.pid, ctx.task.comm, 255, str("lit"), 16) }'; sleep 5 & sleep 0.3; grep "^$! *|" /sys/fs/bpf/sonde_pin; kill $!; rm /sys/fs/bpf/sonde_pin
+RUN rm -f /sys/fs/bpf/sonde_pin; {sonde} -q -e 'iter:task:sonde_pin { printf("%-4d|%s|%x|100%%|%s|%p\n", ctx.task.pid, ctx.task.comm, 255, str("lit"), 16) }'; sleep 60 & until grep -q sleep /proc/$!/comm; do sleep 0.05; done; grep "^$! *|" /sys/fs/bpf/sonde_pin; kill $!; rm /sys/fs/bpf/sonde_pin
 EXPECT_LINE Program pinned to /sys/fs/bpf/sonde_pin
 EXPECT_RE ^\d+ *\|sleep\|ff\|100%\|lit\|0x10$
 
@@ -83,6 +85,7 @@ TIMEOUT 60
 EXPECT_RE \A8 threads, many frames, all the same\n3 threads, many frames, all the same\n\Z
 
 NAME ustack in iter:task: threads that run meanwhile have none, and no stack is mixed of two
+ALONE a race with running threads
 RETRY 1 a race with running threads
 NEED copy_from_user_task
 RUN {build}/sleepers busy 12 & for i in 1 2 3; do python3 {top}/test/run/asleep.py {sonde} chains $!; done; kill $!
@@ -100,5 +103,6 @@ NAME a long expression over a task's stack needs more stack than the kernel give
 RUN e='len(ustack)'; s='$s = len(ustack);'; for i in $(seq 40); do e="@e[$i] + ($e)"; s="$s \$s += @e[$i];"; done; {sonde} -q --no-warnings -e "iter:task { @e[1] = 1; @ = $e }"; {sonde} -q --no-warnings -e "iter:task { @e[1] = 1; $s @ = \$s } interval:ms:1 { print(\"loaded\"); exit() }" | head -n 1
 NEED btf
 NEED host
+TIMEOUT 40
 EXPECT loaded
 STDERR ERROR: the program of iter:task and the functions it calls need more stack than the kernel gives them (512 bytes)

@@ -27,6 +27,19 @@ EXPECT_RE ^\[0\] +1
 EXPECT_RE ^\[1\] +1
 EXPECT_RE ^\[1T, 2T\) +1
 
+NAME stats: its fields, of all processors, in expressions, records and loops; 0 before the first
+NEED lookup_percpu_elem
+PROG begin { @s[1] = stats(5); @s[1] = stats(-8); @s["2" == "2" ? 2 : 3] = stats(100); @t = stats((uint64)7); print(@s[1].avg); printf("%d %d %d\n", @s[1].count, @s[1].total, @s[2].avg + 1);
+  if (@t.count == 1 && @t.total == 7) { print(("scalar", @s[3].avg, @s[3].count)) } for ($kv : @s) { print(($kv.0, $kv.1, @s[$kv.0].count)) } clear(@s); clear(@t); exit() }
+EXPECT_RE \A-1\n2 -3 101\n\("scalar", 0, 0\)\n(\(1, -1, 2\)\n\(2, 100, 1\)|\(2, 100, 1\)\n\(1, -1, 2\))\n
+
+NAME stats: fields that there are none of, and places
+RUN {sonde} -e 'begin { @s = stats(1); print(@s.max) }'; {sonde} -e 'begin { @s[1] = stats(1); @s[1].avg = 3 }'; {sonde} -e 'begin { @s[1] = stats(1); @s[1].count++ }'; true
+STDERR stats() has the fields avg, count and total, not 'max'
+STDERR Fields and array elements cannot be assigned
+STDERR The ++ operator must be applied to a map or variable
+EXPECT_RE \A\Z
+
 NAME quantiles: of the true value at most 1/64 away, the maximum exact; by key, of all processors, divided, as JSON
 RUN {sonde} -q -f json -e 'interval:s:9 { @none = quantiles(1) } begin { for ($i : 0..10000) { @q = quantiles($i); @k[$i % 2 ? "odd" : "even"] = quantiles($i * $i * 977) } @n = quantiles(-5); @one = quantiles(31); print(@q, 0, 10); exit() }' | python3 -c 'if 1:
     import json, sys

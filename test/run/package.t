@@ -28,6 +28,7 @@ EXPECT_LINE fortified: no
 NAME make install: program, links, manual, completion and documents in their places, stripped; uninstall takes all of it and nothing else
 RUN cd {top} && b=$(realpath --relative-to=. {build}) && mkdir -p {tmp}/r/usr/bin && echo mine >{tmp}/r/usr/bin/mine && make -s install BUILD=$b PREFIX=/usr DESTDIR={tmp}/r && cd {tmp}/r/usr && find . -type f -o -type l | sort && ./bin/sonde -V && ./bin/sonde-profile -h | head -n 1 && man -l share/man/man8/sonde-profile.8 | grep -c offwaketime; readelf -SW bin/sonde | grep -c debug_info; cd {top}; make -s uninstall BUILD=$b PREFIX=/usr DESTDIR={tmp}/r; echo left:; cd {tmp}/r; find . -type f -o -type l; find . -path '*sonde*'
 NEED cmd:make
+TOGETHER make
 NEED host
 TIMEOUT 120
 EXPECT_LINE ./bin/sonde

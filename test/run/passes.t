@@ -1,5 +1,7 @@
 # The list of passes (src/base/passes.def) and what -d prints of each.
 
+FILE TOGETHER
+
 NAME every pass that -d help lists prints something
 RUN S='tracepoint:sched:sched_switch { $a = pid; if ($a > 5) { @[$a + 1] = count(); } }'; for p in $({sonde} -d help | sed -n '2,$s/^ *//;2,$s/,/ /g;2,$s/   .*//p'); do n=$(timeout 10 {sonde} --dry-run -d $p -e "$S" | wc -l); echo $p $((n > 1)); done | sort | uniq -c | sort -rn
 EXPECT_RE \A( +1 [\w-]+ 1\n){25,}\Z

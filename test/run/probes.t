@@ -1,13 +1,15 @@
 # Probes of every kind this kernel has.
 
+FILE TOGETHER
+
 NAME uprobe arguments
-RUN {sonde} -q -c "{build}/calls" -e 'uprobe:{build}/calls:add { @calls = count(); @n = max(arg0); @sum = sum(arg0) }'
+RUN {sonde} -q -c "{copy:calls}" -e 'uprobe:{copy:calls}:add { @calls = count(); @n = max(arg0); @sum = sum(arg0) }'
 EXPECT_LINE @calls: 1000
 EXPECT_LINE @n: 999
 EXPECT_LINE @sum: 499500
 
 NAME uretprobe return values
-RUN {sonde} -q -c "{build}/calls" -e 'uretprobe:{build}/calls:add { @r = max(retval); @[retval > 1000] = count() }'
+RUN {sonde} -q -c "{copy:calls}" -e 'uretprobe:{copy:calls}:add { @r = max(retval); @[retval > 1000] = count() }'
 EXPECT_LINE @r: 1998
 EXPECT_LINE @[true]: 499
 EXPECT_LINE @[false]: 501
@@ -15,50 +17,50 @@ EXPECT_LINE @[false]: 501
 # The same file by another name, a pattern, a tracepoint by name and pattern: one firing a place in a probe. Other probes there fire too.
 NAME attach points of one probe that are one place fire once
 NEED cmd:perl
-RUN ln -s {build}/calls l; {sonde} -q -c "{build}/calls" -e 'uprobe:{build}/calls:add, uprobe:./l:add, uprobe:{build}/calls:ad*, uretprobe:{build}/calls:add { @n[probe] = count() } uprobe:./l:add { @other = count() }' | sed 's,{build},B,'; {sonde} -q -c "perl -e '\$0=q(perl73); getppid for 1..7'" -e 'tracepoint:syscalls:sys_enter_getppid, t:syscalls:sys_enter_getppid, tracepoint:syscalls:sys_enter_getpp* /comm == "perl73"/ { @t = count() }'
-EXPECT_LINE @n[uprobe:B/calls:add]: 1000
-EXPECT_LINE @n[uretprobe:B/calls:add]: 1000
+RUN ln -s {copy:calls} l; {sonde} -q -c "{copy:calls}" -e 'uprobe:{copy:calls}:add, uprobe:./l:add, uprobe:{copy:calls}:ad*, uretprobe:{copy:calls}:add { @n[probe] = count() } uprobe:./l:add { @other = count() }' | sed 's,{copy:calls},B,'; {sonde} -q -c "perl -e '\$0=q(perl73); getppid for 1..7'" -e 'tracepoint:syscalls:sys_enter_getppid, t:syscalls:sys_enter_getppid, tracepoint:syscalls:sys_enter_getpp* /comm == "perl73"/ { @t = count() }'
+EXPECT_LINE @n[uprobe:B:add]: 1000
+EXPECT_LINE @n[uretprobe:B:add]: 1000
 EXPECT_LINE @other: 1000
 EXPECT_LINE @t: 7
 
 NAME a thread that is made counts once where libpthread and libc are one place, as in threadsnoop.bt
-RUN {sonde} -q -c "{build}/waits calls 5 1 74" -e 'uprobe:libpthread:pthread_create, uprobe:libc:pthread_create /comm == "waits"/ { @made = count() }'; {sonde} -q -c "{build}/usdt" -e 'usdt:{build}/usdt:tst:one, usdt:{build}/usdt:one { @one = count() }'
+RUN {sonde} -q -c "{copy:waits} calls 5 1 74" -e 'uprobe:libpthread:pthread_create, uprobe:libc:pthread_create /comm == "{name:waits}"/ { @made = count() }'; {sonde} -q -c "{copy:usdt}" -e 'usdt:{copy:usdt}:tst:one, usdt:{copy:usdt}:one { @one = count() }'
 EXPECT_LINE @made: 1
 EXPECT_LINE @one: 1000
 
 NAME uprobe strings, arguments on the stack
-RUN {sonde} -q -c "{build}/calls" -e 'uprobe:{build}/calls:name_of { @[str(arg0)] = arg1 } uprobe:{build}/calls:many { printf("%d %d %d\n", arg5, arg6, arg7) }'
+RUN {sonde} -q -c "{copy:calls}" -e 'uprobe:{copy:calls}:name_of { @[str(arg0)] = arg1 } uprobe:{copy:calls}:many { printf("%d %d %d\n", arg5, arg6, arg7) }'
 EXPECT_LINE @[name-9]: 6
 EXPECT_LINE 6 7 8
 
 NAME structs of a traced program, declared in the script
-RUN {sonde} -q -c "{build}/calls" -e 'struct pair { int first; struct pair *next; char label[16]; unsigned bits : 5; }; uprobe:{build}/calls:take { $p = (struct pair *)arg0; printf("%d %s %d %s %d %d\n", $p->first, $p->label, $p->next->first, $p.next.label, $p->bits, $p.next.bits); $c = *$p; printf("%s %d\n", $c.label, $c.next.first) }'
+RUN {sonde} -q -c "{copy:calls}" -e 'struct pair { int first; struct pair *next; char label[16]; unsigned bits : 5; }; uprobe:{copy:calls}:take { $p = (struct pair *)arg0; printf("%d %s %d %s %d %d\n", $p->first, $p->label, $p->next->first, $p.next.label, $p->bits, $p.next.bits); $c = *$p; printf("%s %d\n", $c.label, $c.next.first) }'
 EXPECT_LINE 1 first 2 second 17 3
 EXPECT_LINE first 2
 
 NAME args of a uprobe through debug information
-RUN {sonde} -q -c "{build}/calls" -e 'uprobe:{build}/calls:take { printf("%d %s\n", args.p->first, args.p->label) } uprobe:{build}/calls:name_of { @[str(args.s)] = args.len }'
+RUN {sonde} -q -c "{copy:calls}" -e 'uprobe:{copy:calls}:take { printf("%d %s\n", args.p->first, args.p->label) } uprobe:{copy:calls}:name_of { @[str(args.s)] = args.len }'
 EXPECT_LINE 1 first
 EXPECT_LINE @[name-0]: 6
 
 NAME casts to types of the traced binary
-RUN {sonde} -q -c "{build}/calls" -e 'uprobe:{build}/calls:take { printf("%d\n", ((struct pair *)arg0)->next->bits) }'
+RUN {sonde} -q -c "{copy:calls}" -e 'uprobe:{copy:calls}:take { printf("%d\n", ((struct pair *)arg0)->next->bits) }'
 EXPECT_LINE 3
 
 NAME offsets, addresses and wildcards
-RUN {sonde} -q -c "{build}/calls" -e 'uprobe:{build}/calls:name_of+0 { @a = count() } uprobe:{build}/calls:na*,uprobe:{build}/calls:tak? { @b[probe] = count() }'
+RUN {sonde} -q -c "{copy:calls}" -e 'uprobe:{copy:calls}:name_of+0 { @a = count() } uprobe:{copy:calls}:na*,uprobe:{copy:calls}:tak? { @b[probe] = count() }'
 EXPECT_LINE @a: 10
-EXPECT_RE ^@b\[uprobe:.*calls:take\]: 1$
-EXPECT_RE ^@b\[uprobe:.*calls:name_of\]: 10$
+EXPECT_RE ^@b\[uprobe:.*{name:calls}:take\]: 1$
+EXPECT_RE ^@b\[uprobe:.*{name:calls}:name_of\]: 10$
 
 NAME func and ustack in a uprobe
-RUN {sonde} -q -c "{build}/calls" -e 'uprobe:{build}/calls:take { printf("%s%s\n", func, ustack(2)) }'
+RUN {sonde} -q -c "{copy:calls}" -e 'uprobe:{copy:calls}:take { printf("%s%s\n", func, ustack(2)) }'
 EXPECT_RE ^take$
 EXPECT_RE ^\s+take\+0$
 EXPECT_RE ^\s+main\+\d+$
 
 NAME uaddr
-RUN {sonde} -q -c "{build}/calls" -e 'uprobe:{build}/calls:take { printf("%d\n", *uaddr("global_counter")) }'
+RUN {sonde} -q -c "{copy:calls}" -e 'uprobe:{copy:calls}:take { printf("%d\n", *uaddr("global_counter")) }'
 EXPECT_LINE 42
 
 NAME library by short name
@@ -138,9 +140,9 @@ EXPECT_LINE from the child
 EXPECT_LINE @x: 1
 
 NAME -p ends with its process
-RUN sleep 0.5 & {sonde} -q -p $! -e 'interval:s:100 { } end { printf("done\n") }'
+RUN sleep 60 & echo $! >p; {sonde} -q -p $! -e 'interval:s:100 { } end { printf("done\n") }'
+WORKLOAD kill $(cat p)
 EXPECT_LINE done
-TIMEOUT 5
 
 NAME -p filters tracepoints
 RUN {build}/workload 60 & P=$!; {sonde} -q -p $P -e 'tracepoint:syscalls:sys_enter_newfstatat { @[pid == '$P'] = count() } interval:s:1 { exit() }'; kill $P
@@ -168,11 +170,11 @@ EXPECT_LINE shapes done
 EXPECT_LINE 2
 
 NAME listing: a word is the name of an event, a file alone means all that it has, what does not exist is no error
-RUN {sonde} -l sched_wakeup; {sonde} -l tracepoint:sched_wakeup_new; {sonde} -l usdt:{build}/usdt; {sonde} -l tracepoint:sched:nosuch && {sonde} -l 'uprobe:{build}/calls' && {sonde} -lv 'uprobe:{build}/calls:_start'; {sonde} -l nosuch.bt; echo ended $?
+RUN {sonde} -l sched_wakeup; {sonde} -l tracepoint:sched_wakeup_new; {sonde} -l usdt:{copy:usdt}; {sonde} -l tracepoint:sched:nosuch && {sonde} -l 'uprobe:{copy:calls}' && {sonde} -lv 'uprobe:{copy:calls}:_start'; {sonde} -l nosuch.bt; echo ended $?
 EXPECT_LINE tracepoint:sched:sched_wakeup
 EXPECT_LINE tracepoint:sched:sched_wakeup_new
-EXPECT_RE ^usdt:.*/usdt:tst:one$
-EXPECT_RE ^uprobe:.*/calls:add$
+EXPECT_RE ^usdt:.*/{name:usdt}:tst:one$
+EXPECT_RE ^uprobe:.*/{name:calls}:add$
 EXPECT_LINE ended 0
 STDERR WARNING: no tracepoint sched:nosuch in this kernel
 STDERR WARNING: there is no file 'nosuch.bt'
@@ -183,9 +185,9 @@ RUN {sonde} -lv 'union sigval'
 EXPECT_LINE vmlinux: union sigval {
 
 NAME usdt in any file sees the command, which is not mapped yet
-RUN {sonde} -q -c {build}/usdt -e 'usdt:*:one { @[probe] = count() }'; {sonde} -c {build}/usdt -l 'usdt:*:one'
-EXPECT_RE ^@\[usdt:.*/usdt:tst:one\]: 1000$
-EXPECT_RE ^usdt:.*/usdt:tst:one$
+RUN {sonde} -q -c {copy:usdt} -e 'usdt:*:one { @[probe] = count() }'; {sonde} -c {copy:usdt} -l 'usdt:*:one'
+EXPECT_RE ^@\[usdt:.*/{name:usdt}:tst:one\]: 1000$
+EXPECT_RE ^usdt:.*/{name:usdt}:tst:one$
 
 NAME a filter of probes by name
 RUN {sonde} -v --probe-filter 'sched_w.*g$' --dry-run -e 'begin { } tracepoint:sched:sched_* { @[probe] = count() }' 2>&1; {sonde} --probe-filter '^nosuch' -e 'interval:ms:1 { exit() }'
@@ -212,7 +214,7 @@ EXPECT_RE ^\{ \.__syscall_nr = \d+, \.dfd = -?\d+, \.filename = 0x[0-9a-f]+, \.f
 
 NAME the record of a raw tracepoint and of a function of a program as a whole
 NEED btf
-RUN {sonde} -q -c {build}/calls -e 'rawtracepoint:sched_process_exec /comm == "calls"/ { print(args) } uprobe:{build}/calls:name_of { print(args) }' | sort | uniq -c
+RUN {sonde} -q -c {copy:calls} -e 'rawtracepoint:sched_process_exec /comm == "{name:calls}"/ { print(args) } uprobe:{copy:calls}:name_of { print(args) }' | sort | uniq -c
 EXPECT_RE \{ \.p = 0x[0-9a-f]+, \.old_pid = \d+, \.bprm = 0x[0-9a-f]+ \}$
 EXPECT_RE ^ +10 \{ \.s = 0x[0-9a-f]+, \.len = 6 \}$
 
@@ -248,18 +250,18 @@ STDERR offset 3 of f is inside an instruction
 
 NAME uprobe: places of a pattern that the kernel refuses are left out, of each kind, and counted together; the program works
 NEED arch:x86_64
-RUN mkfifo p; {build}/insns 30 <p >out & exec 3>p; until grep -q ready out; do sleep 0.05; done; printf 'echo >p; until grep -q counted out; do sleep 0.05; done' >go; {sonde} -q -c 'sh go' -e 'uprobe:{build}/insns:probe_* { @[func] = count(); }' 2>&1; cat out
+RUN mkfifo p; {copy:insns} 30 <p >out & exec 3>p; until grep -q ready out; do sleep 0.05; done; printf 'echo >p; until grep -q counted out; do sleep 0.05; done' >go; {sonde} -q -c 'sh go' -e 'uprobe:{copy:insns}:probe_* { @[func] = count(); }' 2>&1; cat out
 EXPECT_RE WARNING: 8 of 15 places that the pattern matches cannot be probed, for example uprobe:
 EXPECT_RE ^@\[probe_fine_nop\]: 30\n@\[probe_fine_push\]: 30\n@\[probe_fine_segment\]: 30\n@\[probe_fine_two_bytes\]: 30\n
 EXPECT_LINE counted 60
 
 NAME a line of a source file, and of which there are none
-RUN {sonde} -q -c "{build}/calls" -e 'uprobe:{build}/calls@calls.c:23 { @line = count() } uprobe:{build}/calls@progs/calls.c:57 { @take = count() }'
+RUN {sonde} -q -c "{copy:calls}" -e 'uprobe:{copy:calls}@calls.c:23 { @line = count() } uprobe:{copy:calls}@progs/calls.c:57 { @take = count() }'
 EXPECT_LINE @line: 1000
 EXPECT_LINE @take: 1
 
 NAME no code at a line
-RUN {sonde} -e 'uprobe:{build}/calls@calls.c:5 { @ = count() } uprobe:{build}/calls@none.c:5 { @ = count() } uretprobe:{build}/calls@calls.c:23 { @ = count() }'
+RUN {sonde} -e 'uprobe:{copy:calls}@calls.c:5 { @ = count() } uprobe:{copy:calls}@none.c:5 { @ = count() } uretprobe:{copy:calls}@calls.c:23 { @ = count() }'
 RC 1
 STDERR ERROR: DWARF error: Unable to map 'calls.c:5' to address
 STDERR ERROR: DWARF error: No compilation unit matches none.c
@@ -271,13 +273,13 @@ RUN gcc -DCONSTANTS -o c {top}/test/progs/usdt.c && {sonde} -q -c ./c -e 'usdt:.
 EXPECT_LINE 4294967291 -5 255 -56 -1
 
 NAME registers by names that mean the same everywhere
-RUN {sonde} -q -c {build}/calls -e 'uprobe:{build}/calls:take { printf("%s %d %d %d\n", usym(reg("pc")), reg("pc") == reg("ip"), reg("sp") > 4096, reg("fp") >= 0) } uretprobe:{build}/calls:add { @[reg("ret") == retval] = count() }'
+RUN {sonde} -q -c {copy:calls} -e 'uprobe:{copy:calls}:take { printf("%s %d %d %d\n", usym(reg("pc")), reg("pc") == reg("ip"), reg("sp") > 4096, reg("fp") >= 0) } uretprobe:{copy:calls}:add { @[reg("ret") == retval] = count() }'
 EXPECT_RE ^take(\+0)? 1 1 1$
 EXPECT_LINE @[true]: 1000
 
 NAME socket_cookie in a raw tracepoint, by name and by number
 NEED btf
-RUN printf 'import socket\ns = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(3)\nfor i in range(3):\n c = socket.socket(); c.connect(s.getsockname()); print("cookie", int.from_bytes(c.getsockopt(socket.SOL_SOCKET, 57, 8), "little"))\n' >c.py; {sonde} -q -c 'python3 c.py' -e 'rawtracepoint:inet_sock_set_state /comm == "python3" && args.newstate == 2/ { printf("cookie %d\n", socket_cookie(args.sk)) } rawtracepoint:inet_sock_set_state /comm == "python3" && arg2 == 2/ { printf("cookie %d\n", socket_cookie((struct sock *)arg0)) }' >o; sort o | uniq -c | sed 's/^ *//; s/cookie .*/cookie/' | sort | uniq -c
+RUN printf 'import socket\ns = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(3)\nfor i in range(3):\n c = socket.socket(); c.connect(s.getsockname()); print("cookie", int.from_bytes(c.getsockopt(socket.SOL_SOCKET, 57, 8), "little"))\n' >c.py; {sonde} -q -c 'python3 c.py' -e 'rawtracepoint:inet_sock_set_state /pid == cpid && args.newstate == 2/ { printf("cookie %d\n", socket_cookie(args.sk)) } rawtracepoint:inet_sock_set_state /pid == cpid && arg2 == 2/ { printf("cookie %d\n", socket_cookie((struct sock *)arg0)) }' >o; sort o | uniq -c | sed 's/^ *//; s/cookie .*/cookie/' | sort | uniq -c
 EXPECT_RE ^ *3 3 cookie$
 
 NAME one place under several names fires once: files that a pattern finds by links, and functions with several names, which -l shows all
@@ -301,7 +303,7 @@ EXPECT_LINE @ret: 499500
 EXPECT_LINE @p[uretprobe:./code:16]: 1000
 
 NAME symbols of size 0 may be no functions: refused, left out of patterns and counted, probed with --unsafe
-RUN {sonde} -c {build}/calls -e 'uprobe:{build}/calls:_init { @i = count() }' 2>&1; {sonde} -q -c {build}/calls -e 'uprobe:{build}/calls:[_t]* { @n[func] = count() }' 2>&1; {sonde} -q --unsafe -c {build}/calls -e 'uprobe:{build}/calls:_init { @i = count() }'
+RUN {sonde} -c {copy:calls} -e 'uprobe:{copy:calls}:_init { @i = count() }' 2>&1; {sonde} -q -c {copy:calls} -e 'uprobe:{copy:calls}:[_t]* { @n[func] = count() }' 2>&1; {sonde} -q --unsafe -c {copy:calls} -e 'uprobe:{copy:calls}:_init { @i = count() }'
 EXPECT_RE ERROR: Could not determine boundary for _init \(symbol has size 0\)$
 EXPECT_RE WARNING: [1-9] of \d+ functions that the pattern matches have symbols of size 0 and are left out; --unsafe probes them$
 EXPECT_LINE @n[take]: 1

@@ -1,6 +1,8 @@
 # Python programs: their functions in the place of the interpreter's loops, in any probe. What is right is what the interpreter says of its own stack
 # (py_stack.py), frame by frame: function, file and line.
 
+FILE TOGETHER python
+
 NAME python: calls, methods, callbacks from C, generators, coroutines, eval, names in other alphabets
 NEED file:/usr/bin/python3.11
 RUN {sonde} -q --why-incomplete -c '/usr/bin/python3.11 {top}/test/run/py_stack.py want calls' -e 'tracepoint:syscalls:sys_enter_getppid /comm == "python3.11"/ { printf("%s\n", ustack) }' >o 2>&1; python3 {top}/test/run/py_same.py want o; tail -n 3 o
@@ -29,7 +31,7 @@ EXPECT_LINE 1 user stacks, 1 whole (100.00 %)
 NAME python: 3.7 to 3.13: calls, threads, forked workers, a deep recursion
 NEED cmd:pyenv
 RUN for v in 3.7 3.8 3.9 3.10 3.11 3.12 3.13; do for p in $(ls -d $(pyenv root)/versions/$v.*/bin/python3 2>/dev/null | tail -n 1); do for w in calls threads fork 'deep 900'; do rm -f want; {sonde} -q --why-incomplete -c "$p {top}/test/run/py_stack.py want $w" -e 'tracepoint:syscalls:sys_enter_getppid /comm == "python3"/ { printf("%s\n", ustack) }' >o 2>&1; python3 {top}/test/run/py_same.py want o >r; grep -q '^10 stacks of 58 frames, 10 equal\|^20 stacks of 136 frames, 20 equal\|^3 stacks of 12 frames, 3 equal\|^1 stacks of 904 frames, 1 equal' r && grep -q '(100.00 %)' o && echo $w right || { echo $v $w; cat r; tail -n 4 o; }; done; done; done | sort | uniq -c; pyenv versions --bare | grep -c '^3\.[7-9]\|^3\.1[0-3]'
-TIMEOUT 90
+TIMEOUT 120
 EXPECT_RE ^\s+(\d+) calls right\n\s+\1 deep 900 right\n\s+\1 fork right\n\s+\1 threads right\n\1$
 
 # A thread that waits has given the GIL away.
@@ -40,6 +42,7 @@ EXPECT_RE ^\s+<lambda>\+\d+ \[<string>:1\]\n(\s+\S+\n)?\s+Thread\.run\+\d+ \[/us
 EXPECT_RE ^\s+Thread\.join\+\d+ \[/usr/lib/python3\.11/threading\.py:\d+\]\n\s+<module>\+\d+ \[<string>:1\]$
 
 NAME python: a program that lives 100 ms, of which nothing is known when it starts
+ALONE it must not end before its table is made
 NEED file:/usr/bin/python3.11
 RETRY 2 it may end while the table of its interpreter is made
 RUN touch f; {sonde} -q -c 'sh -c "sleep 0.3; for i in 1 2 3; do /usr/bin/python3.11 {top}/test/run/py_stack.py f fsync; done"' -e 'tracepoint:syscalls:sys_enter_fsync { @[ustack] = count() }' 2>&1
@@ -60,6 +63,7 @@ EXPECT_RE ^@\[\n([0-9a-f]+\n){5}\]: 1$
 EXPECT_LINE @n: 0
 
 NAME python: profiles name functions, files are beside them
+ALONE samples
 NEED file:/usr/bin/python3.11
 RETRY 2 samples
 RUN printf 'def busy():\n t = 0\n while t >= 0: t += 1\nbusy()\n' >busy.py; /usr/bin/python3.11 busy.py & {sonde} profile -F 499 --pprof p.gz -f -p $! 1 2>&1 | grep -o '^python3.11;_start;.*;<module>;busy' | head -n 1; gunzip -c p.gz | grep -ac 'busy.py'; kill $!

@@ -29,8 +29,50 @@ EXPECT_LINE #   x_test: now_and_then (samples)
 EXPECT_LINE FAILED  x_test: never
 EXPECT_RE ^1 passed, 1 failed, 0 skipped\n\Z
 
+# Three tests fail at first, two second tries are there: they come when all others have ended.
+NAME with --second-tries so many that fail are run once more, and counted
+NEED cmd:cc
+RUN mkdir -p t/test/run; cp -r {top}/test/runner {top}/test/vm {top}/test/*.py t/test; printf 'NAME a\nRUN echo a >>{tmp}/log; test -e {tmp}/flag; echo $?; touch {tmp}/flag\nEXPECT_LINE 0\n\nNAME b\nRUN echo b >>{tmp}/log; echo 1\nEXPECT_LINE 0\n\nNAME c\nRUN echo c >>{tmp}/log; echo 1\nEXPECT_LINE 0\n' >t/test/run/x.t; t/test/run.py --build {build} --suite run --second-tries 2; cat log
+EXPECT_RE ^note    x: a: run again: stdout has no line: 0\nnote    x: b: run again: stdout has no line: 0\nFAILED  x: c\n(        .*\n)*FAILED  x: b\n
+EXPECT_LINE # 1 passed only at a retry
+EXPECT_LINE #   x: a (a second try)
+EXPECT_RE ^1 passed, 2 failed, 0 skipped\na\nb\nc\na\nb\n\Z
+
 NAME the asan suite sees a leak, undefined behaviour, a failed test and a failed assertion, each alone
 NEED cmd:cc
 RUN for c in 'volatile char *p = malloc(77); p = 0' 'volatile int i = 2147483647; i++' 'CHECK(0)' '__assert_fail("0", "x", 1, "f")' 'CHECK(1)'; do printf '#include "t.h"\n#include <assert.h>\nTEST(only) { %s; }\nT_MAIN()\n' "$c" >x_test.c; cc -w -D_GNU_SOURCE -fsanitize=address,undefined -I{top}/src -I{top}/test/unit -o x_test x_test.c; python3 -B -c "import os, sys; sys.path.insert(0, '{top}/test'); from runner import unit, tally; unit.TOP = '.'; t = tally.Tally(False); unit.run_asan_program(t, './x_test', dict(os.environ, **unit.ASAN_ENV)); print(t.counts())" | grep -oE '^\(.*|LeakSanitizer: detected|runtime error|not ok|failed: 0|Assertion .0. failed'; done
 TIMEOUT 60
 EXPECT_RE \ALeakSanitizer: detected\n\(0, 1, 0\)\nruntime error\n\(0, 1, 0\)\nfailed: 0\n\(0, 1, 0\)\nAssertion .0. failed\n\(0, 1, 0\)\n\(1, 0, 0\)\n\Z
+
+# Of four two share a word. Three meet: one of the two, and both that share nothing.
+NAME tests side by side: as many as there are places, of those with one word one at a time, and how long each file took
+RUN printf 'FILE TOGETHER\n\nNAME a\nTOGETHER one\nRUN true\nEXPECT x\n\nNAME b\nRUN true\nNEED cmd:go\nEXPECT x\n\nNAME c\nALONE it counts\nRUN true\nEXPECT x\n' >x.t; printf 'FILE TOGETHER two\n\nNAME d\nRUN true\nEXPECT x\n' >y.t; python3 -B -c 'if 1:
+    import sys, threading
+    sys.path.insert(0, "{top}/test")
+    from runner import blocks, tally, unit
+    print([(b.together(), sorted(b.shared())) for f in ("x.t", "y.t") for b in blocks.blocks(f)[0]])
+    now, both, lock, three = set(), [], threading.Lock(), threading.Barrier(3)
+    def work(n):
+        with lock:
+            now.add(n)
+            both.append({1, 2} <= now)
+        if n != 2:
+            three.wait(20)
+        with lock:
+            now.discard(n)
+    unit.side_by_side(3, work, [1, 2, 3, 4], lambda n: ["w"] if n < 3 else [])
+    print("ran", len(both), "the two at once", any(both))
+    t = tally.Tally(False)
+    t.suite = "run"
+    for name, seconds in (("f: a", 1), ("f: b", 2.5), ("g: a", 3)):
+        t.took(name, seconds)
+    t.write_times("times")'; cat times
+EXPECT_LINE [(True, ['one']), (True, ['go']), (False, []), (True, ['two'])]
+EXPECT_LINE ran 4 the two at once False
+EXPECT_RE ^    3\.5 s  run f\n    3\.0 s  run g\n\n    3\.0 s  run  g: a\n    2\.5 s  run  f: b\n    1\.0 s  run  f: a\n
+
+NAME a private copy of a traced program has a name of its own, and the number is that of the test
+RUN {copy:calls}; cmp {copy:calls} {build}/calls && basename {copy:calls}; echo {name:calls} {name:calls}; ls
+EXPECT_RE \A{name:calls}\n({name:calls}) \1\n(.*\n)*calls\d{6}\n
+EXPECT {id}
+EXPECT_NOT {copy

@@ -1,5 +1,7 @@
 # Settings whose meaning is bpftrace's (docs/language.md there) and that once did nothing here.
 
+FILE TOGETHER
+
 NAME max_bpf_progs: one program too many is an error that says what to do
 RUN S='begin { } end { } interval:ms:1 { printf("ran\n"); exit() }'; {sonde} -q -e "config = { max_bpf_progs = 2 } $S"; echo $?; {sonde} -q -e "config = { max_bpf_progs = 3 } $S"; echo $?; BPFTRACE_MAX_BPF_PROGS=1 {sonde} -q -e "$S"; echo $?
 EXPECT_RE \A1\nran\n+0\n1\n\Z

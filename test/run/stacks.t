@@ -1,22 +1,25 @@
 # User stacks of processes that come, go and change while they are traced, and of threads caught at any place. Known answers: test/progs/frames.c.
 # Debian's arm64 libc names no local functions: the one between main and __libc_start_main is an offset there.
 
+FILE TOGETHER
+
 NAME a command's first stacks are whole
-RUN {sonde} -q --why-incomplete -c '{build}/frames calls 3' -e 'uprobe:{build}/frames:leaf { printf("%s\n", ustack) }' 2>&1
+RUN {sonde} -q --why-incomplete -c '{copy:frames} calls 3' -e 'uprobe:{copy:frames}:leaf { printf("%s\n", ustack) }' 2>&1
 EXPECT_LINE 3 user stacks, 3 whole (100.00 %)
 EXPECT_STACKS leaf\+0
 
 NAME a named process's first stacks are whole, also where others are traced too
-RUN {build}/frames calls 100000000 & {sonde} -q --why-incomplete -p $! -e "tracepoint:syscalls:sys_enter_getppid /pid == $!/ { @[ustack] = count(); @n++; if (@n == 100) { exit() } }" 2>&1; kill $!
+RUN {copy:frames} calls 100000000 & {sonde} -q --why-incomplete -p $! -e "tracepoint:syscalls:sys_enter_getppid /pid == $!/ { @[ustack] = count(); @n++; if (@n == 100) { exit() } }" 2>&1; kill $!
 EXPECT_RE ^(\d+) user stacks, \1 whole \(100\.00 %\)
 EXPECT_RE ^\s+(\w*getppid|syscall)\+\d+\n\s+inner\+\d+\n\s+middle\+\d+\n\s+outer\+\d+\n\s+main\+\d+\n(\s+(__libc_\w+|libc\.so\.6|\[libc\.so\.6\+\w+\])\+\w+\n)*\s+_start\+\d+\n\]: \d{3,}$
 
 NAME without names: each stack is whole or counted as cut
-RUN {sonde} -q -f json --why-incomplete -e 'tracepoint:syscalls:sys_enter_getppid /comm == "frames"/ { @[ustack] = count(); @n++; if (@n == 200) { exit() } }' > j 2>&1 & sleep 1; while kill -0 $! 2>/dev/null; do {build}/frames calls 20; done; python3 -c 'import json; r=[json.loads(l) for l in open("j") if l[0] == "{"]; u=[x["data"] for x in r if x["type"]=="user_stacks"][0]; s=[x["data"]["@"] for x in r if x["type"]=="map" and "@" in x["data"]][0]; whole=sum(n for k, n in s.items() if "_start" in k); print(whole == u["whole"], sum(s.values()) - whole == sum(x["count"] for x in u["incomplete"]))'
+RUN {sonde} -q -f json --why-incomplete -e 'tracepoint:syscalls:sys_enter_getppid /comm == "{name:frames}"/ { @[ustack] = count(); @n++; if (@n == 200) { exit() } }' > j 2>&1 & sleep 1; while kill -0 $! 2>/dev/null; do {copy:frames} calls 20; done; python3 -c 'import json; r=[json.loads(l) for l in open("j") if l[0] == "{"]; u=[x["data"] for x in r if x["type"]=="user_stacks"][0]; s=[x["data"]["@"] for x in r if x["type"]=="map" and "@" in x["data"]][0]; whole=sum(n for k, n in s.items() if "_start" in k); print(whole == u["whole"], sum(s.values()) - whole == sum(x["count"] for x in u["incomplete"]))'
 TIMEOUT 30
 EXPECT_LINE True True
 
 NAME programs that live a millisecond
+ALONE others run perl too
 RETRY 2 they end while their tables are made
 NEED cmd:perl
 RUN {sonde} -q --why-incomplete -c "sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do perl -e getppid; done'" -e 'tracepoint:syscalls:sys_enter_getppid /comm == "perl"/ { @[ustack(3)] = count(); @all[ustack] = count() }' 2>&1
@@ -25,11 +28,12 @@ EXPECT_RE ^@\[\s*\n\s+\w*getppid\+\d+\n\s+Perl_pp_getppid\+\d+\n\s+Perl_runops_s
 EXPECT_RE ^40 user stacks, (40|[23]\d) whole
 
 NAME exec of itself
-RUN {sonde} -q --why-incomplete -c '{build}/frames exec 20' -e 'uprobe:{build}/frames:leaf { @[ustack] = count() }' 2>&1
+RUN {sonde} -q --why-incomplete -c '{copy:frames} exec 20' -e 'uprobe:{copy:frames}:leaf { @[ustack] = count() }' 2>&1
 EXPECT_LINE 21 user stacks, 21 whole (100.00 %)
 EXPECT_RE ^@\[\n\s+leaf\+0\n\s+inner\+\d+\n\s+middle\+\d+\n\s+outer\+\d+\n\s+again\+\d+\n\s+main\+\d+\n(\s+(__libc_\w+|libc\.so\.6|\[libc\.so\.6\+\w+\])\+\w+\n)*\s+_start\+\d+\n\]: 21$
 
 NAME exec of another program at the same addresses
+ALONE others run perl too
 RETRY 2 the new program ends while its table is made
 NEED cmd:perl
 RUN {sonde} -q -f json -c 'setarch -R perl -e "getppid for 1..200; exec q({build}/frames), qw(calls 5)"' -e 'tracepoint:syscalls:sys_enter_getppid /comm == "frames" || comm == "perl"/ { @[comm, ustack] = count() }' >j; python3 -c 'import json; m=[json.loads(l)["data"]["@"] for l in open("j") if "\"map\"" in l][0]; k=[k.split(",", 1) for k in m]; print({c for c, s in k} == {"perl", "frames"}, all(("perl+" in s or "Perl_" in s) == (c == "perl") and ("inner" in s) == (c == "frames") for c, s in k))'
@@ -37,7 +41,7 @@ EXPECT_LINE True True
 
 # The kernel delivers a signal before the first instruction at the latest; uprobes then stop at in_signal's.
 NAME a signal at a function's first instruction: trampoline and interrupted function have their names
-RUN {sonde} -q --why-incomplete -c '{build}/frames signal 10' -e 'uprobe:{build}/frames:in_signal { @[ustack] = count(); @three[ustack(3)] = count(); @four[ustack(4)] = count() }' 2>&1
+RUN {sonde} -q --why-incomplete -c '{copy:frames} signal 10' -e 'uprobe:{copy:frames}:in_signal { @[ustack] = count(); @three[ustack(3)] = count(); @four[ustack(4)] = count() }' 2>&1
 EXPECT_LINE 30 user stacks, 30 whole (100.00 %)
 EXPECT_RE ^@\[\n\s+in_signal\+0\n\s+on_signal\+\d+\n\s+(__restore_rt|__kernel_rt_sigreturn)\+0\n\s+spot\+0\n\s+main\+\d+\n(\s+(__libc_\w+|libc\.so\.6|\[libc\.so\.6\+\w+\])\+\w+\n)*\s+_start\+\d+\n\]: 10$
 EXPECT_RE ^@three\[\n\s+in_signal\+0\n\s+on_signal\+\d+\n\s+(__restore_rt|__kernel_rt_sigreturn)\+0\n\]: 10$
@@ -46,32 +50,32 @@ EXPECT_NOT before_spot
 
 # Virtual addresses: of functions, that of the symbol and where the program was loaded; the probe's own is the instruction pointer.
 NAME ustack(raw) and ustack(perf) give virtual addresses
-RUN {sonde} -q --why-incomplete -c '{build}/frames calls 3' -e 'uprobe:{build}/frames:inner { @r[ustack(raw)] = count(); @p[ustack(perf)] = count(); @three[ustack(raw, 3)] = count(); @n = len(ustack(perf)); @ip[reg("'$(test $(uname -m) = x86_64 && echo ip || echo pc)'")] = 1; }' >o 2>&1; cat o; python3 {top}/test/run/addrs.py {build}/frames o
+RUN {sonde} -q --why-incomplete -c '{copy:frames} calls 3' -e 'uprobe:{copy:frames}:inner { @r[ustack(raw)] = count(); @p[ustack(perf)] = count(); @three[ustack(raw, 3)] = count(); @n = len(ustack(perf)); @ip[reg("'$(test $(uname -m) = x86_64 && echo ip || echo pc)'")] = 1; }' >o 2>&1; cat o; python3 {top}/test/run/addrs.py {copy:frames} o
 EXPECT_LINE addresses True True True True True
 EXPECT_LINE names inner middle outer main _start
 EXPECT_LINE 12 user stacks, 12 whole (100.00 %)
 
 # clear() forgets stacks that no map refers to: both halves of this one, and their pieces, are in use.
 NAME ustack(perf) of a deep stack, also after clears of another map
-RUN {sonde} -q -c 'sh -c "{build}/frames deep 1500; sleep 0.5"' -e 'uprobe:{build}/frames:leaf { @n = len(ustack(perf)); @x[ustack(perf)] = 1 } interval:ms:50 { @y[ustack] = 1; clear(@y) }' >o 2>&1; grep @n o; grep -c '^.[0-9a-f]* down+[0-9]* (.*/frames)$' o
+RUN {sonde} -q -c 'sh -c "{copy:frames} deep 1500; sleep 0.5"' -e 'uprobe:{copy:frames}:leaf { @n = len(ustack(perf)); @x[ustack(perf)] = 1 } interval:ms:50 { @y[ustack] = 1; clear(@y) }' >o 2>&1; grep @n o; grep -c '^.[0-9a-f]* down+[0-9]* (.*/{name:frames})$' o
 EXPECT_RE ^@n: 150\d$
 EXPECT_LINE 1501
 
 NAME fork without exec
-RUN {sonde} -q --why-incomplete -c '{build}/frames fork 30' -e 'tracepoint:syscalls:sys_enter_getppid /comm == "frames"/ { @[ustack] = count() }' 2>&1
+RUN {sonde} -q --why-incomplete -c '{copy:frames} fork 30' -e 'tracepoint:syscalls:sys_enter_getppid /comm == "{name:frames}"/ { @[ustack] = count() }' 2>&1
 EXPECT_LINE 30 user stacks, 30 whole (100.00 %)
 EXPECT_RE ^@\[\n\s+(\w*getppid|syscall)\+\d+\n\s+inner\+\d+\n\s+middle\+\d+\n\s+outer\+\d+\n\s+main\+\d+\n(\s+(__libc_\w+|libc\.so\.6|\[libc\.so\.6\+\w+\])\+\w+\n)*\s+_start\+\d+\n\]: 30$
 
-# A table for a library nobody mapped before takes milliseconds: the program pauses after dlopen().
+# A table for a library nobody mapped before takes milliseconds, on a busy machine more: the program pauses two seconds after dlopen().
 NAME a library in the place of another
-TOGETHER
 NEED cmd:cc
-RUN for l in a b; do n=$((n + 3)); echo "__attribute__((noinline)) static long call_$l(long (*f)(long), long n) { return f(n) * $n; } long in_library(long (*f)(long), long n) { return call_$l(f, n) + 1; }" | cc -O2 -fomit-frame-pointer -shared -fPIC -x c -o $l.so -; done; {sonde} -q -c '{build}/frames reopen ./a.so ./b.so 7' -e 'uprobe:{build}/frames:leaf { @[ustack(4)] = count() }' >o; sort -u o | grep -c ^0x; cat o
+RUN for l in a b; do n=$((n + 3)); echo "__attribute__((noinline)) static long call_$l(long (*f)(long), long n) { return f(n) * $n; } long in_library(long (*f)(long), long n) { return call_$l(f, n) + 1; }" | cc -O2 -fomit-frame-pointer -shared -fPIC -x c -o $l.so -; done; {sonde} -q -c '{copy:frames} reopen ./a.so ./b.so 7' -e 'uprobe:{copy:frames}:leaf { @[ustack(4)] = count() }' >o; sort -u o | grep -c ^0x; cat o
 EXPECT_LINE 1
 EXPECT_RE ^@\[\n\s+leaf\+0\n\s+call_a\+\d+\n\s+in_library\+\d+\n\s+use_library\+\d+\n\]: 7$
 EXPECT_RE ^@\[\n\s+leaf\+0\n\s+call_b\+\d+\n\s+in_library\+\d+\n\s+use_library\+\d+\n\]: 7$
 
 NAME a process number that comes back
+ALONE others take the number
 NEED cmd:perl
 NEED file:/proc/sys/kernel/ns_last_pid
 RUN {build}/frames calls 100000000 & f=$!; perl -e '1 while 1' & {sonde} -q -f json -c 'sh -c "sleep 2; for t in 1 2 3 4 5 6 7 8 9 10 11 12; do perl -e getppid & p=\$!; wait \$p; echo \$((p-1)) >/proc/sys/kernel/ns_last_pid; {build}/frames calls 3 & q=\$!; wait \$q; test \$p = \$q && exit; done"' -e "tracepoint:syscalls:sys_enter_getppid /pid != $f/ { @[pid, comm, ustack] = count() }" >j; kill $f $!; python3 -c 'import json; m=[json.loads(l)["data"]["@"] for l in open("j") if "\"map\"" in l][0]; k=[k.split(",", 2) for k in m]; both={p for p, c, s in k if c.strip() == "perl"} & {p for p, c, s in k if c.strip() == "frames"}; print(len(both), all(("Perl_pp_getppid" in s) == (c.strip() == "perl") and ("middle" in s) == (c.strip() == "frames") and "_start" in s for p, c, s in k if p in both))'
@@ -79,48 +83,48 @@ TIMEOUT 30
 EXPECT_LINE 1 True
 
 NAME inside a container, a file only it has
-TOGETHER
 NEED cmd:unshare
-RUN cp {build}/frames inside; {sonde} -q -c "unshare -m -p -f sh -c 'mount -t tmpfs t /mnt && cp inside /mnt/only && exec /mnt/only calls 200000'" -e 'tracepoint:syscalls:sys_enter_getppid /comm == "only"/ { @[ustack] = count() }'
+RUN cp {build}/frames inside; {sonde} -q -c "unshare -m -p -f sh -c 'mount -t tmpfs t /mnt && cp inside /mnt/only && exec /mnt/only calls 100000000'" -e 'tracepoint:syscalls:sys_enter_getppid /comm == "only"/ { @[ustack] = count() } interval:ms:200 { print(@) }' >o & s=$!; until grep -q middle+ o; do sleep 0.1; done; kill -INT $s; wait $s; cat o
+TIMEOUT 40
 EXPECT_RE ^@\[\n\s+(\w*getppid|syscall)\+\d+\n\s+inner\+\d+\n\s+middle\+\d+\n\s+outer\+\d+\n\s+main\+\d+\n(\s+(__libc_\w+|libc\.so\.6|\[libc\.so\.6\+\w+\])\+\w+\n)*\s+_start\+\d+\n\]: \d+$
 
 NAME a binary replaced while it runs: both versions
-TOGETHER
 NEED cmd:cc
-RUN cp {build}/frames x; ./x calls 100000000 & a=$!; sleep 0.2; sed 's/\<inner\>/newer/g; s/\<middle\>/between/g' {top}/test/progs/frames.c | cc -O1 -fomit-frame-pointer -x c -o y -; mv y x; ./x calls 100000000 & {sonde} -q -e 'tracepoint:syscalls:sys_enter_getppid /comm == "x"/ { @[pid, ustack(5)] = count() } interval:ms:500 { exit() }' >o; kill $a $!; sleep 0.1; cat o
+RUN cp {build}/frames x{id}; ./x{id} calls 100000000 & a=$!; until grep -qs /x{id} /proc/$a/maps; do sleep 0.05; done; sed 's/\<inner\>/newer/g; s/\<middle\>/between/g' {top}/test/progs/frames.c | cc -O1 -fomit-frame-pointer -x c -o y -; mv y x{id}; ./x{id} calls 100000000 & b=$!; {sonde} -q -e 'tracepoint:syscalls:sys_enter_getppid /comm == "x{id}"/ { @[pid, ustack(5)] = count() } interval:ms:200 { print(@) }' >o & s=$!; until grep -q 'middle+' o && grep -q 'between+' o; do sleep 0.1; done; kill -INT $s; wait $s; kill $a $b; cat o
+TIMEOUT 40
 EXPECT_RE ^@\[\d+, \n\s+(\w*getppid|syscall)\+\d+\n\s+inner\+\d+\n\s+middle\+\d+\n\s+outer\+\d+\n\s+main\+\d+\n\]: \d+$
 EXPECT_RE ^@\[\d+, \n\s+(\w*getppid|syscall)\+\d+\n\s+newer\+\d+\n\s+between\+\d+\n\s+outer\+\d+\n\s+main\+\d+\n\]: \d+$
 
 NAME a deleted binary
-TOGETHER
-RUN cp {build}/frames x; ./x calls 100000000 & a=$!; sleep 0.2; rm x; {sonde} -q --why-incomplete -p $a -e 'tracepoint:syscalls:sys_enter_getppid /comm == "x"/ { @[ustack(5)] = count(); @n++; if (@n == 50) { exit() } }'; kill $a
+RUN cp {build}/frames x; ./x calls 100000000 & a=$!; until grep -qs /x$ /proc/$a/maps; do sleep 0.05; done; rm x; {sonde} -q --why-incomplete -p $a -e 'tracepoint:syscalls:sys_enter_getppid /comm == "x"/ { @[ustack(5)] = count(); @n++; if (@n == 50) { exit() } }'; kill $a
 EXPECT_RE ^@\[\n\s+(\w*getppid|syscall)\+\d+\n\s+inner\+\d+\n\s+middle\+\d+\n\s+outer\+\d+\n\s+main\+\d+\n\]: \d+$
 
 NAME a program in a memory file
-RUN {sonde} -q -c "python3 -c 'import os; f = os.memfd_create(\"frames\", 0); os.write(f, open(\"{build}/frames\", \"rb\").read()); os.execv(\"/proc/self/fd/%d\" % f, [\"frames\", \"calls\", \"2000\"])'" -e 'tracepoint:syscalls:sys_enter_getppid /comm != "python3"/ { @[ustack] = count() }'
+RUN {sonde} -q -c "python3 -c 'import os; f = os.memfd_create(\"frames\", 0); os.write(f, open(\"{copy:frames}\", \"rb\").read()); os.execv(\"/proc/self/fd/%d\" % f, [\"frames\", \"calls\", \"100000000\"])'" -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid && comm != "python3"/ { @[ustack] = count() } interval:ms:200 { print(@) }' >o & s=$!; until grep -q middle+ o; do sleep 0.1; done; kill -INT $s; wait $s; cat o
+TIMEOUT 40
 EXPECT_RE ^@\[\n\s+(\w*getppid|syscall)\+\d+\n\s+inner\+\d+\n\s+middle\+\d+\n\s+outer\+\d+\n\s+main\+\d+\n(\s+(__libc_\w+|libc\.so\.6|\[libc\.so\.6\+\w+\])\+\w+\n)*\s+_start\+\d+\n\]: \d+$
 
 NAME names of programs that have ended
-TOGETHER
 RUN cp {build}/frames gone; {sonde} -q -c 'sh -c "./gone fork 10; rm gone"' -e 'uprobe:./gone:leaf { @[func, ustack(4)] = count() }'
 EXPECT_RE ^@\[leaf, \n\s+leaf\+0\n\s+inner\+\d+\n\s+middle\+\d+\n\s+outer\+\d+\n\]: \d+$
 
 NAME blocked in the scheduler
-RUN {sonde} -q --why-incomplete -c '{build}/waits sleep 3 10' -e 'tracepoint:sched:sched_switch /comm == "napper" && args.prev_state == 1/ { @[ustack] = count() }' 2>&1
+RUN {sonde} -q --why-incomplete -c '{build}/waits sleep 3 10 {id}' -e 'tracepoint:sched:sched_switch /comm == "napper{id}" && args.prev_state == 1/ { @[ustack] = count() }' 2>&1
 EXPECT_RE ^\s+\w*clock_nanosleep\w*\+\d+\n\s+nap_inner\+\d+\n\s+nap_outer\+\d+\n\s+napper\+\d+\n
 
 NAME deep in the kernel
 NEED kprobe
-RUN {sonde} -q --why-incomplete -c '{build}/frames fault 20' -e 'kprobe:handle_mm_fault /comm == "frames"/ { @[ustack(4)] = count(); @[ustack] = count() }' 2>&1
+RUN {sonde} -q --why-incomplete -c '{copy:frames} fault 20' -e 'kprobe:handle_mm_fault /comm == "{name:frames}"/ { @[ustack(4)] = count(); @[ustack] = count() }' 2>&1
 EXPECT_RE ^@\[\n\s+inner\+\d+\n\s+middle\+\d+\n\s+outer\+\d+\n\s+main\+\d+\n\]: (20|1\d)$
 EXPECT_RE ^(\d+) user stacks, \1 whole
 
 NAME in a page fault
 NEED arch:x86_64
-RUN {sonde} -q -c '{build}/frames fault 20' -e 'tracepoint:exceptions:page_fault_user /comm == "frames"/ { @[ustack(4)] = count() }'
+RUN {sonde} -q -c '{copy:frames} fault 20' -e 'tracepoint:exceptions:page_fault_user /comm == "{name:frames}"/ { @[ustack(4)] = count() }'
 EXPECT_RE ^@\[\n\s+inner\+\d+\n\s+middle\+\d+\n\s+outer\+\d+\n\s+main\+\d+\n\]: 20$
 
 NAME at any instruction: prologues and epilogues
+ALONE samples
 RETRY 2 samples must hit two single instructions
 RUN {sonde} -q --why-incomplete -c '{build}/frames spin 700' -e 'profile:hz:997 /comm == "frames"/ { @[ustack] = count(); @leaf[ustack(1)] = count() }' 2>&1
 EXPECT_RE ^(\d+) user stacks, \1 whole
@@ -128,13 +132,13 @@ EXPECT_RE ^@leaf\[\n\s+leaf\+0\n\]: \d+$
 EXPECT_RE ^@leaf\[\n\s+middle\+0\n\]: \d+$
 
 NAME behind pending return probes
-RUN {sonde} -q --why-incomplete -c '{build}/frames calls 5' -e 'uretprobe:{build}/frames:leaf,uretprobe:{build}/frames:inner,uretprobe:{build}/frames:middle,uretprobe:{build}/frames:outer { @r[func, ustack] = count() } tracepoint:syscalls:sys_enter_getppid /comm == "frames"/ { @[ustack] = count() }' 2>&1
+RUN {sonde} -q --why-incomplete -c '{copy:frames} calls 5' -e 'uretprobe:{copy:frames}:leaf,uretprobe:{copy:frames}:inner,uretprobe:{copy:frames}:middle,uretprobe:{copy:frames}:outer { @r[func, ustack] = count() } tracepoint:syscalls:sys_enter_getppid /comm == "{name:frames}"/ { @[ustack] = count() }' 2>&1
 EXPECT_LINE 25 user stacks, 25 whole (100.00 %)
 EXPECT_RE ^@\[\n\s+(\w*getppid|syscall)\+\d+\n\s+inner\+\d+\n\s+middle\+\d+\n\s+outer\+\d+\n\s+main\+\d+\n(\s+(__libc_\w+|libc\.so\.6|\[libc\.so\.6\+\w+\])\+\w+\n)*\s+_start\+\d+\n\]: 5$
 EXPECT_NOT uprobes
 
 NAME 600 frames deep
-RUN {sonde} -q --why-incomplete -c '{build}/frames deep 600' -e 'uprobe:{build}/frames:leaf { printf("%s\n", ustack(1000)) }' >o 2>&1; grep -c down+ o; cat o
+RUN {sonde} -q --why-incomplete -c '{copy:frames} deep 600' -e 'uprobe:{copy:frames}:leaf { printf("%s\n", ustack(1000)) }' >o 2>&1; grep -c down+ o; cat o
 EXPECT_LINE 601
 EXPECT_LINE 1 user stacks, 1 whole (100.00 %)
 EXPECT_RE ^\s+_start\+\d+$
@@ -142,13 +146,12 @@ EXPECT_RE ^\s+_start\+\d+$
 # frames is built for arm64 with -mbranch-protection=pac-ret: where the processor has codes, inner's and middle's frames hold signed addresses.
 NAME return addresses with pointer authentication codes
 NEED arch:aarch64
-RUN grep -q ' paca ' /proc/cpuinfo || echo no codes; {sonde} -q --why-incomplete -c '{build}/frames calls 3' -e 'uprobe:{build}/frames:leaf { @[ustack] = count(); for ($i : 0..8) { printf("%llx\n", *(uint64 *)(reg("sp") + 8 * $i)) } }' 2>&1
+RUN grep -q ' paca ' /proc/cpuinfo || echo no codes; {sonde} -q --why-incomplete -c '{copy:frames} calls 3' -e 'uprobe:{copy:frames}:leaf { @[ustack] = count(); for ($i : 0..8) { printf("%llx\n", *(uint64 *)(reg("sp") + 8 * $i)) } }' 2>&1
 EXPECT_RE ^(no codes|[0-9a-f]{13,14})$
 EXPECT_RE ^@\[\n\s+leaf\+0\n\s+inner\+\d+\n\s+middle\+\d+\n\s+outer\+\d+\n\s+main\+\d+\n(\s+\S+\+\w+\n)*\s+_start\+\d+\n\]: 3$
 EXPECT_LINE 3 user stacks, 3 whole (100.00 %)
 
 NAME code without .eh_frame and without frame pointers is followed by its instructions, stripped too
-TOGETHER
 RUN gcc -O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables -o bare {top}/test/progs/workload.c -lpthread -lm; readelf -S bare | grep -c -w debug_frame; cp bare stripped; strip stripped; for p in bare stripped; do ./$p 60 >/dev/null & P=$!; {sonde} profile -p $P -U -F 499 -f --why-incomplete 2 2>e >o; kill $P; wait $P; sed -n 's/,//; s/^\([0-9]*\) user stacks \([0-9]*\) whole.*/\1 \2/p' e | awk '{ print ($1 > 5 && $2 > 0.9 * $1) ? "whole" : "not whole: " $0 }'; grep -c '^[^;]*;clone3;start_thread;' o | awk '{ print ($1 > 0) }'; done
 NEED cmd:gcc
 NEED host
@@ -159,11 +162,12 @@ EXPECT_RE \A0\n(whole\n1\n){2}\Z
 # 32-bit processes (build/frames32 is frames made with -m32)
 NAME a 32-bit program's first stacks are whole and have names
 NEED 32-bit
-RUN {sonde} -q --why-incomplete -c '{build}/frames32 calls 3' -e 'uprobe:{build}/frames32:leaf { @[ustack] = count() }' 2>&1
+RUN {sonde} -q --why-incomplete -c '{copy:frames32} calls 3' -e 'uprobe:{copy:frames32}:leaf { @[ustack] = count() }' 2>&1
 EXPECT_LINE 3 user stacks, 3 whole (100.00 %)
 EXPECT_RE ^@\[\n\s+leaf\+0\n\s+inner\+\d+\n\s+middle\+\d+\n\s+outer\+\d+\n\s+main\+\d+\n(\s+(__libc_\w+|libc\.so\.6|\[libc\.so\.6\+\w+\])\+\w+\n)*\s+_start\+\d+\n\]: 3$
 
 NAME 32-bit code at any instruction: prologues and epilogues
+ALONE samples
 RETRY 1 a number of samples
 NEED 32-bit
 RUN {sonde} -q -f json --why-incomplete -c '{build}/frames32 spin 1000' -e 'profile:hz:999 /comm == "frames32"/ { @[ustack(8)] = count() }' >j; python3 -c 'import json,re; r=[json.loads(l) for l in open("j") if l[0] == "{"]; m=[x["data"]["@"] for x in r if x["type"]=="map"][0]; k=[([f.split("+")[0] for f in re.split(r"\n", s.strip())], n) for s, n in m.items()]; mine=[(f, n) for f, n in k if f[0] in ("leaf", "inner", "middle", "outer")]; good=sum(n for f, n in mine if f[:f.index("main") + 1 if "main" in f else 0] == ["leaf", "inner", "middle", "outer", "main"][["leaf", "inner", "middle", "outer"].index(f[0]):] and f[-1] == "_start"); all=sum(n for f, n in mine); print(all > 300, good == all)'
@@ -172,20 +176,20 @@ EXPECT_LINE True True
 
 NAME 32-bit code in a system call and in the vDSO's way into the kernel
 NEED 32-bit
-RUN {sonde} -q --why-incomplete -c '{build}/frames32 calls 400' -e 'rawtracepoint:sys_enter /comm == "frames32" && args.id == 64/ { @[ustack] = count(); @n++ } rawtracepoint:sys_exit /comm == "frames32" && @n > 0 && @n <= 400/ { @x[ustack(2)] = count() }' 2>&1 | sed 's/^[0-9]* user stacks, //'
+RUN {sonde} -q --why-incomplete -c '{copy:frames32} calls 400' -e 'rawtracepoint:sys_enter /comm == "{name:frames32}" && args.id == 64/ { @[ustack] = count(); @n++ } rawtracepoint:sys_exit /comm == "{name:frames32}" && @n > 0 && @n <= 400/ { @x[ustack(2)] = count() }' 2>&1 | sed 's/^[0-9]* user stacks, //'
 EXPECT_RE ^@\[\n\s+__kernel_vsyscall\+\d+\n\s+syscall\+\d+\n\s+inner\+\d+\n\s+middle\+\d+\n\s+outer\+\d+\n\s+main\+\d+\n(\s+(__libc_\w+|libc\.so\.6|\[libc\.so\.6\+\w+\])\+\w+\n)*\s+_start\+\d+\n\]: 400$
 EXPECT_RE whole \(100\.00 %\)
 
 NAME 600 frames of 32-bit code
 NEED 32-bit
-RUN {sonde} -q --why-incomplete -c '{build}/frames32 deep 600' -e 'uprobe:{build}/frames32:leaf { @[ustack] = count() }' >o 2>&1; grep -c '^ *down+' o; cat o
+RUN {sonde} -q --why-incomplete -c '{copy:frames32} deep 600' -e 'uprobe:{copy:frames32}:leaf { @[ustack] = count() }' >o 2>&1; grep -c '^ *down+' o; cat o
 EXPECT_LINE 601
 EXPECT_LINE 1 user stacks, 1 whole (100.00 %)
 EXPECT_RE ^\s+down\+\d+\n\s+main\+\d+\n
 
 NAME 32-bit code behind pending return probes
 NEED 32-bit
-RUN {sonde} -q --why-incomplete -c '{build}/frames32 calls 3' -e 'uretprobe:{build}/frames32:outer { @r = count() } uretprobe:{build}/frames32:inner { @i = count() } uprobe:{build}/frames32:leaf { @[ustack] = count() }' 2>&1
+RUN {sonde} -q --why-incomplete -c '{copy:frames32} calls 3' -e 'uretprobe:{copy:frames32}:outer { @r = count() } uretprobe:{copy:frames32}:inner { @i = count() } uprobe:{copy:frames32}:leaf { @[ustack] = count() }' 2>&1
 EXPECT_LINE @r: 3
 EXPECT_LINE @i: 3
 EXPECT_LINE 3 user stacks, 3 whole (100.00 %)
@@ -193,20 +197,21 @@ EXPECT_RE ^@\[\n\s+leaf\+0\n\s+inner\+\d+\n\s+middle\+\d+\n\s+outer\+\d+\n\s+mai
 
 NAME values of 32-bit functions
 NEED 32-bit
-RUN {sonde} -q -c '{build}/frames32 calls 2' -e 'uprobe:{build}/frames32:leaf { printf("leaf(%d)\n", *(uint32 *)(reg("sp") + 4)) } uretprobe:{build}/frames32:leaf { printf("= %d\n", retval) } usdt:{build}/frames32:frames:here { @here = count() }'
+RUN {sonde} -q -c '{copy:frames32} calls 2' -e 'uprobe:{copy:frames32}:leaf { printf("leaf(%d)\n", *(uint32 *)(reg("sp") + 4)) } uretprobe:{copy:frames32}:leaf { printf("= %d\n", retval) } usdt:{copy:frames32}:frames:here { @here = count() }'
 EXPECT_RE ^leaf\(2\)\n= 3\nleaf\(1\)\n= 2$
 EXPECT_LINE @here: 2
 
 NAME arguments of 32-bit functions are not in registers
 NEED 32-bit
-RUN for a in arg0 args.n 'reg("sp") > 0'; do {sonde} -q -c '{build}/frames32 calls 1' -e "uprobe:{build}/frames32:leaf { printf(\"%d\n\", $a) }" 2>&1; echo "status $?"; done
-EXPECT_RE ERROR: arg0: 32-bit functions have their arguments on the stack \(uprobe:.*/frames32:leaf\)\n(.*\n)*HINT: \*\(uint32 \*\)\(reg\("sp"\) \+ 4\).*\nstatus 1$
+RUN for a in arg0 args.n 'reg("sp") > 0'; do {sonde} -q -c '{copy:frames32} calls 1' -e "uprobe:{copy:frames32}:leaf { printf(\"%d\n\", $a) }" 2>&1; echo "status $?"; done
+EXPECT_RE ERROR: arg0: 32-bit functions have their arguments on the stack \(uprobe:.*/{name:frames32}:leaf\)\n(.*\n)*HINT: \*\(uint32 \*\)\(reg\("sp"\) \+ 4\).*\nstatus 1$
 EXPECT_RE ERROR: The args builtin can not be used with 32-bit functions.*\n(.*\n)*status 1$
 EXPECT_RE ^1\n\s*status 0$
 
 # The thread is called what the function that runs is called (test/workload/oracle.py), so each stack's names are known. Known answer: none is another's,
 # each function has its share of the time. What sonde cannot know yet is counted as cut.
 NAME libraries opened and closed in one place
+ALONE shares of samples
 NEED cmd:cc
 NEED ksym:mt_find
 RUN {top}/test/workload/oracle.py {sonde} plugins
@@ -214,6 +219,7 @@ TIMEOUT 60
 EXPECT_RE ^\d{3,} stacks of 100 functions, 0 wrong, \d{1,2} without a name, 0 functions with a wrong share, (100|[89]\d)\.\d % whole$
 
 NAME libraries made, opened, removed and closed in one place
+ALONE shares of samples
 NEED cmd:cc
 NEED ksym:mt_find
 RUN {top}/test/workload/oracle.py {sonde} fresh
@@ -221,6 +227,7 @@ TIMEOUT 60
 EXPECT_RE ^\d{3,} stacks of (100|9\d) functions, 0 wrong, \d{1,3} without a name, 0 functions with a wrong share, (100|[89]\d)\.\d % whole$
 
 NAME a file over a file, moved by mremap, and memory with code over it
+ALONE shares of samples
 NEED cmd:cc
 NEED ksym:mt_find
 RUN {top}/test/workload/oracle.py {sonde} moves
@@ -228,6 +235,7 @@ TIMEOUT 60
 EXPECT_RE ^\d{3,} stacks of 8 functions, 0 wrong, \d{1,2} without a name, 0 functions with a wrong share, (100|[89]\d)\.\d % whole$
 
 NAME 2,000 copies of a library that stay
+ALONE shares of samples
 RETRY 1 a share of samples
 NEED cmd:cc
 NEED ksym:mt_find
@@ -236,6 +244,7 @@ TIMEOUT 60
 EXPECT_RE ^\d{3,} stacks of 1 functions, 0 wrong, \d{1,2} without a name, 0 functions with a wrong share, (100|[2-9]\d)\.\d % whole$
 
 NAME 4,000 executable mappings
+ALONE shares of samples
 NEED cmd:cc
 RUN {top}/test/workload/oracle.py {sonde} many
 TIMEOUT 60
@@ -243,10 +252,11 @@ EXPECT_RE ^\d{3,} stacks of 8 functions, 0 wrong, 0 without a name, 0 functions 
 
 # A program and what it calls are eight functions deep at most: two loops, the walker's callback and five below it.
 NAME a user stack in a loop within a loop
-RUN {sonde} -q -c '{build}/frames calls 2' -e 'uprobe:{build}/frames:leaf { @a[1] = 1; @a[2] = 1; for ($kv : @a) { for ($i : 0..3) { @[ustack, $kv.0, $i] = count() } } clear(@a) }' | grep -c '^, [12], [012]\]: 2$'
+RUN {sonde} -q -c '{copy:frames} calls 2' -e 'uprobe:{copy:frames}:leaf { @a[1] = 1; @a[2] = 1; for ($kv : @a) { for ($i : 0..3) { @[ustack, $kv.0, $i] = count() } } clear(@a) }' | grep -c '^, [12], [012]\]: 2$'
 EXPECT_LINE 6
 
 NAME user stacks of all tasks in a loop
+ALONE other tasks may come and go between two looks
 NEED copy_from_user_task
 RUN {sonde} -q -e 'iter:task { for ($i : 0..2) { @[$i] = sum(len(ustack)) } }'
 EXPECT_RE ^@\[0\]: (\d+)\n@\[1\]: \1$

@@ -1,30 +1,28 @@
 # Options that all the ready-made tools take: which threads, which form, how long.
 
+FILE TOGETHER
+
 NAME tools: many pids are one look-up
-TOGETHER
 RUN {sonde} profile -p 1,2,3,4,5,6,7,8,9 --dump expand; {sonde} profile -p 1,2,3,4,5,6,7,8,9 --print-script
 EXPECT_RE ^  predicate\n   binop &&\n    binop !=\n     call tid\n      identifier init\n     int 0\n    call has_key\n     map @pids\n     identifier pid\n  block$
 EXPECT_RE ^     map access @pids\n      int 9\n     int 1$
 EXPECT_LINE 	option = "pid=1,2,3,4,5,6,7,8,9";
 
 NAME tools: few pids are compared
-TOGETHER
 RUN {sonde} profile -p 1,22,333 --dump check
 EXPECT_RE ^  predicate\n   binop &&.*\n    binop !=.*\n     call tid.*\n      identifier init\n     int 0.*\n    binop \|\|.*\n     binop \|\|.*\n      binop ==.*\n       identifier pid.*\n       int 1 .*\n      binop ==.*\n       identifier pid.*\n       int 22 .*\n     binop ==.*\n      identifier pid.*\n      int 333 .*\n  block$
 
 NAME tools: 6,000 pids, the last one counts
-TOGETHER
 RUN {build}/waits spin 60000 & {sonde} profile -p $(seq -s, 1000000 1006000),$! -F 99 -f -U 1; kill $!
 EXPECT_RE ^spinner;clone3;start_thread;spinner;spin_here \d+$
 
 NAME tools: -p leaves others out
-TOGETHER
 RUN {build}/waits spin 60000 & for p in $$ $!; do {sonde} profile -p $p -F 99 -f -U 1 | grep -c spin_here; done; kill $!
 EXPECT_RE \A0\n[1-9]\d*\n\Z
 
 # The text shows each interval, the files their sum.
 NAME tools: flame graphs and pprof files hold the whole run with -i too
-RUN {top}/test/run/intervals.sh {sonde} {build} 71
+RUN {top}/test/run/intervals.sh {sonde} {build} {id}
 TIMEOUT 150
 EXPECT_LINE profile True equal True
 EXPECT_LINE offcputime True equal True
@@ -33,77 +31,74 @@ EXPECT_LINE wakeuptime True equal True
 EXPECT_LINE stackcount True equal 2000
 
 NAME tools: -i and a file, without any stack
-TOGETHER
 RUN {sonde} profile -i 1 --comm nobody72 --pprof n 2 >t; python3 {top}/test/run/pprof.py n 'total()' 'len(stacks)'
 TIMEOUT 40
 EXPECT_RE ^0\n0$
 
 NAME tools: --tree follows children made while tracing, and theirs
-TOGETHER
-RUN (sleep 1; sh -c '{build}/waits spin 3000 & wait'; true) & {sonde} profile --tree -p $! -F 99 -f -U 4
+RUN (until test -e go; do sleep 0.05; done; sh -c '{build}/waits spin 60000 & wait'; true) & {sonde} profile --tree -p $! -F 99 -f -U 3
+WORKLOAD touch {tmp}/go
 TIMEOUT 20
 EXPECT_RE ^spinner;clone3;start_thread;spinner;spin_here \d+$
 
 NAME tools: --tree takes the children there are
-TOGETHER
 RUN sh -c '{build}/waits spin 60000 & echo $! >p; wait' & until test -s p; do sleep 0.05; done; {sonde} profile --tree -p $! -F 99 -f -U 1; kill $(cat p)
 TIMEOUT 20
 EXPECT_RE ^spinner;clone3;start_thread;spinner;spin_here \d+$
 
 NAME tools: without --tree children are others
-TOGETHER
 RUN sh -c '{build}/waits spin 60000 & echo $! >p; wait' & until test -s p; do sleep 0.05; done; for o in '' --tree; do {sonde} profile $o -p $! -F 99 -f -U 1 | grep -c spin_here; done; kill $(cat p)
 TIMEOUT 20
 EXPECT_RE \A0\n[1-9]\d*\n\Z
 
 NAME tools: --tree and what sleeps
-TOGETHER
-RUN (sleep 1; {build}/waits sleep 30 100; true) & {sonde} offcputime --tree -p $! -f -U 4
+RUN (until test -e go; do sleep 0.05; done; {build}/waits sleep 6000 100; true) & {sonde} offcputime --tree -p $! -f -U 3
+WORKLOAD touch {tmp}/go
 TIMEOUT 20
 EXPECT_RE ^napper;clone3;start_thread;napper;nap_outer;nap_inner;clock_nanosleep \d{6,7}$
 
 NAME tools: the script of --tree runs by itself
-RUN (sleep 1.5; {build}/waits spin 2000; true) & {sonde} profile --tree -p $! -F 99 --print-script >s.bt && echo 'interval:s:4 { exit() }' >>s.bt && {sonde} s.bt
+RUN (until test -e go; do sleep 0.05; done; {build}/waits spin 60000 & wait) & {sonde} profile --tree -p $! -F 99 --print-script >s.bt && echo 'interval:s:4 { exit() }' >>s.bt && {sonde} s.bt
+WORKLOAD touch {tmp}/go
 TIMEOUT 20
 EXPECT_RE ^@samples\[\d+, spinner, \n(.*\n)* +spin_here
 EXPECT_NOT @tree
 
 NAME tools: --tree heading
-TOGETHER
 RUN {sonde} profile --tree -p 1 1
 EXPECT_LINE Sampling at 49 Hertz of PID 1 and descendants by user + kernel stack for 1 secs.
 
 NAME tools: --tree needs -p
-TOGETHER
 RUN {sonde} profile --tree 1
 RC 2
 STDERR --tree needs -p
 
 NAME tools: inside a pid namespace, its ids
-TOGETHER
 RUN unshare -p -f --mount-proc sh -c '{build}/waits spin 60000 & sleep 0.2; {sonde} profile -p $! -F 99 -U 1; echo id $!'
 TIMEOUT 20
 EXPECT_RE (?s)    spin_here\n    spinner\n    start_thread\n    clone3\n    -                spinner \((\d+)\)\n.*^id \1$
 
 NAME tools: inside a pid namespace, waits
-RUN unshare -p -f --mount-proc sh -c '{build}/waits sleep 100 100 & sleep 0.2; {sonde} offcputime -p $! -U -f 1; {sonde} wakeuptime --comm napper -f 1'
+RUN unshare -p -f --mount-proc sh -c '{build}/waits sleep 600 100 {id} & P=$!; until grep -qs napper /proc/$P/task/*/comm; do sleep 0.05; done; {sonde} offcputime -p $P -U -f 1; {sonde} wakeuptime --comm napper{id} -f 1'
 TIMEOUT 20
-EXPECT_RE ^napper;clone3;start_thread;napper;nap_outer;nap_inner;clock_nanosleep [5-9]\d{5}|1\d{6}$
-EXPECT_RE ;napper \d{5,7}$
+EXPECT_RE ^napper{id};clone3;start_thread;napper;nap_outer;nap_inner;clock_nanosleep [5-9]\d{5}|1\d{6}$
+EXPECT_RE ;napper{id} \d{5,7}$
 
 NAME tools: inside a pid namespace, threads that slept as tracing began, with their ids there
-RUN unshare -p -f --mount-proc sh -c '{build}/waits sleep 1 60000 71 & P=$!; until grep -q napper71 /proc/$P/task/*/comm; do sleep 0.05; done; for o in "-p $P" "--tree -p $$" "--per-thread --comm napper71"; do {sonde} offcputime --json $o 1 >j; python3 {top}/test/run/rows.py j "9e5 < total(\"napper71\") < 3e6" "[r[\"pid\"] for r in rows() if r[\"comm\"] == \"napper71\"] == [$P]"; done; python3 {top}/test/run/rows.py j "rows()[0][\"pid\"]"; basename $(dirname $(grep -l napper71 /proc/$P/task/*/comm))'
+RUN unshare -p -f --mount-proc sh -c '{build}/waits sleep 1 60000 {id} & P=$!; until grep -q napper{id} /proc/$P/task/*/comm; do sleep 0.05; done; for o in "-p $P" "--tree -p $$" "--per-thread --comm napper{id}"; do {sonde} offcputime --json $o 1 >j; python3 {top}/test/run/rows.py j "9e5 < total(\"napper{id}\") < 3e6" "[r[\"pid\"] for r in rows() if r[\"comm\"] == \"napper{id}\"] == [$P]"; done; python3 {top}/test/run/rows.py j "rows()[0][\"pid\"]"; basename $(dirname $(grep -l napper{id} /proc/$P/task/*/comm))'
 NEED cmd:unshare
 TIMEOUT 30
 EXPECT_RE \ATrue\nTrue\nTrue\nTrue\nTrue\nFalse\n(\d+)\n\1\n
 
 NAME tools: inside a pid namespace, all the time of threads (--check)
+ALONE times within 1 %
 RUN unshare -p -f --mount-proc sh -c '{build}/waits mix 60000 & P=$!; until grep -q maker /proc/$P/task/*/comm; do sleep 0.05; done; {sonde} offcputime --check -p $P 1; for t in $(ls /proc/$P/task); do echo task $t; done'
 NEED cmd:unshare
 TIMEOUT 30
 EXPECT_RE (?s)^ +(\d+) napper .*\n\d+ threads, worst difference 0\.\d\d %: within 1 %\n.*^task \1$
 
 NAME tools: threads of another pid namespace, from outside (--check)
+ALONE times within 1 %
 RUN unshare -p -f --mount-proc --kill-child {build}/waits mix 60000 & U=$!; until P=$(echo $(cat /proc/$U/task/$U/children)) && grep -q maker /proc/$P/task/*/comm; do sleep 0.05; done 2>/dev/null; {sonde} offcputime --check -p $P 1; kill $U
 NEED cmd:unshare
 TIMEOUT 30
@@ -112,7 +107,6 @@ EXPECT_RE ^( *\d+ child +\d+\.\d+ .*\n){3}
 EXPECT_RE ^\d+ threads, worst difference 0\.\d\d %: within 1 %\n
 
 NAME tools: a process of a pid namespace, from outside
-TOGETHER
 RUN unshare -p -f --mount-proc --kill-child {build}/waits spin 60000 & sleep 0.3; P=$(cat /proc/$!/task/$!/children); {sonde} profile -p $P -F 99 -U 1; echo id $P; kill $!
 TIMEOUT 20
 EXPECT_RE (?s)    spin_here\n    spinner\n    start_thread\n    clone3\n    -                spinner \((\d+)\)\n.*^id \1$
@@ -125,13 +119,11 @@ EXPECT_RE ^spinner;clone3;start_thread;spinner;spin_here \d+$
 EXPECT_RE ^else\n\Z
 
 NAME tools: --cgroup wants cgroup v2
-TOGETHER
 RUN {sonde} profile --cgroup /proc 1
 RC 2
 STDERR argument --cgroup: takes a directory of cgroup v2
 
 NAME tools: --cgroup that is not there
-TOGETHER
 RUN {sonde} profile --cgroup /nosuch 1
 RC 2
 STDERR argument --cgroup: is not there
@@ -144,7 +136,6 @@ TIMEOUT 20
 EXPECT_RE ^cgroupmap bpf/cg\n(spinner;.*\n)*spinner;.*spin_here \d+\n(spinner;.*\n)*mntnsmap bpf/mnt\n(spinner;.*\n)*spinner;.*spin_here \d+\n(spinner;.*\n)*cgroupmap bpf/none\n\Z
 
 NAME tools: a pinned map that is not there
-TOGETHER
 RUN {sonde} profile --cgroupmap /sys/fs/bpf/nosuch 1
 RC 1
 STDERR cannot use the map pinned at /sys/fs/bpf/nosuch: No such file or directory
@@ -156,6 +147,7 @@ EXPECT_RE ^'(\\r\\x1b\[K0:0\d  \d+ events, \d+ unique stacks, \d+ lost)+\\r\\x1b
 EXPECT_LINE False
 
 NAME tools: a progress line of waits
+ALONE the line of a moment
 RUN python3 -c 'import os, subprocess, sys; m, s = os.openpty(); p = subprocess.Popen(sys.argv[1:], stderr=s, stdout=subprocess.PIPE); os.close(s); p.stdout.read(); p.wait(); print(repr(os.read(m, 65536).decode()))' {sonde} offcputime -K -f 3
 TIMEOUT 20
 EXPECT_RE ^'\\r\\x1b\[K0:02  \d{1,4}\.\d\d\d s of waits, \d+ unique stacks, \d+ lost(\\r\\x1b\[K0:03  .* lost)?\\r\\x1b\[K(WARNING.*)?'$
@@ -167,14 +159,14 @@ EXPECT_LINE end
 EXPECT_NOT unique
 
 NAME tools: a second Ctrl-C while the report is printed does not lose it (seed/19)
-RUN mkfifo p; {sonde} stackcount {build}/paths:leaf >p & exec 3<p; head -n 1 <&3; {build}/paths 12; kill -INT $!; sleep 0.7; kill -INT $!; sleep 0.5; cat <&3 >rest; wait $!; echo status $?; grep -c '^  leaf$' rest; tail -n 1 rest
+RUN mkfifo p; {sonde} stackcount {copy:paths}:leaf >p & exec 3<p; head -n 1 <&3; {copy:paths} 12; kill -INT $!; sleep 0.7; kill -INT $!; sleep 0.5; cat <&3 >rest; wait $!; echo status $?; grep -c '^  leaf$' rest; tail -n 1 rest
 TIMEOUT 30
 EXPECT_LINE status 0
 EXPECT_LINE 4096
 EXPECT_LINE Detaching...
 
 NAME tools: a third Ctrl-C ends it there
-RUN mkfifo p; {sonde} stackcount {build}/paths:leaf >p & exec 3<p; head -n 1 <&3; {build}/paths 12; for i in 1 2 3; do kill -INT $!; sleep 0.7; done; wait $!; echo status $?
+RUN mkfifo p; {sonde} stackcount {copy:paths}:leaf >p & exec 3<p; head -n 1 <&3; {copy:paths} 12; for i in 1 2 3; do kill -INT $!; sleep 0.7; done; wait $!; echo status $?
 TIMEOUT 30
 EXPECT_LINE status 130
 
@@ -192,7 +184,7 @@ EXPECT_LINE status 0
 EXPECT_NOT ERROR
 
 NAME tools: storage for one stack of a size: what is missed is said (seed/17 seed/19)
-RUN mkfifo p; {sonde} stackcount --stack-storage-size 1 -U {build}/paths:leaf >p 2>err & exec 3<p; head -n 1 <&3; {build}/paths 8; kill -INT $!; cat <&3 >rest; wait $!; grep -c 'Missed User Stack' rest; cat err
+RUN mkfifo p; {sonde} stackcount --stack-storage-size 1 -U {copy:paths}:leaf >p 2>err & exec 3<p; head -n 1 <&3; {copy:paths} 8; kill -INT $!; cat <&3 >rest; wait $!; grep -c 'Missed User Stack' rest; cat err
 TIMEOUT 20
 EXPECT_RE ^1\nWARNING: 1 stack traces could not be displayed\. Consider increasing --stack-storage-size\.\n
 EXPECT_RE ^WARNING: 25[1-5] stack traces could not be stored; raise --stack-storage-size$
@@ -203,21 +195,20 @@ TIMEOUT 20
 EXPECT_RE ^[1-9]\d*\nWARNING: \d+ stack traces could not be displayed\. Consider increasing --stack-storage-size\.\n
 
 NAME tools: the storage a script may ask for
-TOGETHER
-RUN {sonde} --stack-storage-size 1 -q -c '{build}/paths 8 1 700' -e 'uprobe:{build}/paths:leaf { @[ustack] = count(); }' 2>&1
+RUN {sonde} --stack-storage-size 1 -q -c '{copy:paths} 8 1 700' -e 'uprobe:{copy:paths}:leaf { @[ustack] = count(); }' 2>&1
 TIMEOUT 20
 EXPECT_RE ^WARNING: 25[1-5] stack traces could not be stored; raise --stack-storage-size$
 
 NAME tools: installed under names of their own, with the pages and completions
 RUN make -s -C {top} install BUILD={build} DESTDIR=$PWD/d PREFIX=/usr >/dev/null; ls d/usr/bin d/usr/share/man/man8 d/usr/share/bash-completion/completions; for t in profile offcputime offwaketime wakeuptime stackcount; do d/usr/bin/sonde-$t -h | head -n 1; ln -s sonde d/usr/bin/$t-bpfcc; d/usr/bin/$t-bpfcc -h | head -n 1; done
 NEED cmd:make
+TOGETHER make
 TIMEOUT 60
 EXPECT_LINE sonde-profile
 EXPECT_LINE sonde-tools.8
 EXPECT_RE (USAGE: sonde profile \[options\] \[SECONDS\]\n){2}(USAGE: sonde offcputime .*\n){2}(USAGE: sonde offwaketime .*\n){2}(USAGE: sonde wakeuptime .*\n){2}(USAGE: sonde stackcount .*\n){2}
 
 NAME tools: completion of names and options
-TOGETHER
 RUN export PATH=$(dirname {sonde}):$PATH; bash -c '. {top}/completions/sonde.bash; t() { COMP_WORDS=("$@"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMPREPLY=(); _sonde; echo "${COMPREPLY[@]}"; }; t sonde off; t sonde profile --user; t sonde-stackcount --reg; t offcputime-bpfcc --tr; t sonde profile --unwind ""; t sonde -B l; t sonde --dry; t sonde profile -U --no'
 NEED cmd:bash
 EXPECT_LINE offcputime offwaketime
@@ -229,12 +220,10 @@ EXPECT_LINE line
 EXPECT_LINE --dry-run
 
 NAME options: the manual names each that the table has, the help has a line for each
-TOGETHER
 RUN for o in $({sonde} help options | awk '{ print $1 == "-" ? $2 : $1 }'); do {sonde} --help | grep -qE -- "^ +(-., )?$o\b" || echo "help lacks $o"; sed 's/\\-/-/g' {top}/man/sonde.1 | grep -q -- "$o\b" || echo "manual lacks $o"; done; {sonde} help options | grep -c .
 EXPECT_RE \A[3-9]\d\n\Z
 
 NAME tools: values out of range say what is in it
-TOGETHER
 RUN for a in '-F 0' '-c 1' '-p 99999999999' '-p -7' '-p 1,,2' '-L 0' '--depth 0' '--depth 1025' '--hash-storage-size 99999999999' '--stack-storage-size 4000000000' '-i 0' '--cgroup /nosuch' '-F 1e3' '0x10' '--nosuch=1'; do timeout 10 {sonde} profile $a 2>&1 >out | head -n 1; cat out; done; {sonde} profile --comm '' 1 2>&1 | head -n 1
 EXPECT_RE \A(sonde profile: error: .*\n){16}\Z
 EXPECT_LINE sonde profile: error: argument -c/--count: the CPU clock counts nanoseconds, and the kernel's shortest period is 10000 of them
@@ -250,7 +239,6 @@ TIMEOUT 200
 EXPECT_RE \A((profile|offcputime|offwaketime|wakeuptime|stackcount) 0 True <\?xml 1\n0 1\n){5}\Z
 
 NAME tools: what would fail after tracing fails before it
-TOGETHER
 RUN for a in '-p 4194303' '-L 4194303' '--flame /nosuch/x' '--pprof {tmp}'; do timeout 10 {sonde} profile $a 60; echo "$?"; done 2>&1; {sonde} profile -p 4194303,$$ -f 1 2>e >/dev/null; echo $?; cat e; ls; timeout 10 {sonde} profile -p 4194296,4194297,4194298,4194299,4194300,4194301,4194302,4194303 1 2>&1 | tail -n 1
 TIMEOUT 60
 EXPECT_LINE ERROR: there is no process 4194303
@@ -265,7 +253,6 @@ TIMEOUT 200
 EXPECT_RE \A0 1\n0 1\nruns\n\Z
 
 NAME a word that is no script and no tool
-TOGETHER
 RUN {sonde} profle; {sonde} execsnoop 1; {sonde} nosuch.bt
 RC 1
 STDERR ERROR: there is no script or tool 'profle'
@@ -274,34 +261,33 @@ STDERR HINT: 'sonde help tools' lists the tools
 STDERR ERROR: cannot open nosuch.bt: No such file or directory
 
 NAME tools: end with their report when the last process of -p has ended
-RUN sleep 1.2 & A=$!; {build}/waits sleep 20 100 & B=$!; sleep 0.3 & {sonde} offcputime -p $!,$A,$B -f -U -o o; jobs -l | grep -c Running; grep -o 'napper;.*nap_inner' o | sort -u
+RUN export __BPFTRACE_NOTIFY_PROBES_ATTACHED=1; sleep 600 & A=$!; {build}/waits sleep 6000 100 & B=$!; sleep 600 & C=$!; {sonde} offcputime -p $C,$A,$B -f -U -o o >a & S=$!; until grep -q ATTACHED a; do sleep 0.05; done; sleep 0.5; kill $C $A; sleep 0.5; kill -0 $S && echo goes on; kill $B; wait $S; echo $?; grep -o 'napper;.*nap_inner' o | sort -u
 TIMEOUT 40
-EXPECT_RE \A0\nnapper;clone3;start_thread;napper;nap_outer;nap_inner\n\Z
+EXPECT_RE \Agoes on\n0\nnapper;clone3;start_thread;napper;nap_outer;nap_inner\n\Z
 
 NAME tools: each of them ends with its process, before its time and with -i
-RUN for t in 'profile -i 9' 'offcputime 9' 'offwaketime 9' 'wakeuptime 9' 'stackcount -D 9 t:sched:sched_switch'; do sleep 0.7 & timeout 20 {sonde} $t -p $! >o; echo $?; done
+RUN export __BPFTRACE_NOTIFY_PROBES_ATTACHED=1; for t in 'profile -i 90' 'offcputime 90' 'offwaketime 90' 'wakeuptime 90' 'stackcount -D 90 t:sched:sched_switch'; do sleep 60 & P=$!; rm -f o; timeout 40 {sonde} $t -p $P >o & S=$!; until grep -qs ATTACHED o; do sleep 0.05; done; kill $P; wait $S; echo $?; done
 TIMEOUT 120
 EXPECT_RE \A0\n0\n0\n0\n0\n\Z
 
 NAME tools: --tree goes on with children and ends with the last of them
 TOGETHER
-RUN sh -c '{build}/waits sleep 1 500 & (sleep 0.3; {build}/waits spin 700; {build}/waits sleep 9 100) & sleep 0.2' & P=$!; sleep 0.1; {sonde} offcputime --tree -p $P -f -U -o o; grep -c nap_inner o; pgrep -s 0 -r R,S,D waits | wc -l
+RUN sh -c '{build}/waits sleep 1 3000 & (sleep 4; {build}/waits spin 700; {build}/waits sleep 9 100) & sleep 3' & P=$!; sleep 0.1; {sonde} offcputime --tree -p $P -f -U -o o; grep -c nap_inner o; pgrep -s 0 -r R,S,D waits | wc -l
 TIMEOUT 40
 EXPECT_RE \A[12]\n0\n\Z
 
 NAME tools: -t ends with the last of the threads
-RUN {build}/waits sleep 60 100 & P=$!; until T=$(grep -l napper /proc/$P/task/*/comm); do :; done; T=${T%/comm}; {sonde} offcputime -t ${T##*/} -f -U -o o; grep -c nap_inner o; kill -0 $P 2>/dev/null && echo lives || echo ended
+RUN export __BPFTRACE_NOTIFY_PROBES_ATTACHED=1; {build}/waits sleep 6000 100 & P=$!; until T=$(grep -l napper /proc/$P/task/*/comm); do :; done; T=${T%/comm}; {sonde} offcputime -t ${T##*/} -f -U -o o >a & S=$!; until grep -q ATTACHED a; do sleep 0.05; done; sleep 0.5; kill -0 $S && echo goes on; kill $P; wait $S; echo $?; grep -o 'napper;.*nap_inner' o | sort -u
 TIMEOUT 40
-EXPECT_LINE 1
+EXPECT_RE \Agoes on\n0\nnapper;clone3;start_thread;napper;nap_outer;nap_inner\n\Z
 
 NAME tools: a process that lives on is traced for the time asked for
-TOGETHER
 RUN sleep 30 & P=$!; {sonde} profile -p $P -o o 1; kill -0 $P && echo lives; kill $P
 EXPECT_LINE lives
 
 NAME scripts: -p ends with its process
-RUN sleep 0.7 & {sonde} -q -p $! -e 'profile:hz:1 { } end { printf("end\n") }'
-TIMEOUT 5
+RUN sleep 60 & echo $! >p; {sonde} -q -p $! -e 'profile:hz:1 { } end { printf("end\n") }'
+WORKLOAD kill $(cat p)
 EXPECT_LINE end
 
 NAME tools: a full count map names the tool's option, a script's its setting

@@ -15,7 +15,7 @@ EXPECT_NOT __watch
 
 NAME asyncwatchpoint, of a running process
 RETRY 1 the breakpoint is set while the process runs
-RUN case $(uname -m) in x86_64) r=ip ;; *) r=pc ;; esac; {build}/watch 4000 & p=$!; {sonde} -q -p $p -e 'asyncwatchpoint:increment+arg1:8:w { if (@n++ == 9) { print(usym(reg("'$r'"))); exit() } }'; kill $p
+RUN case $(uname -m) in x86_64) r=ip ;; *) r=pc ;; esac; {build}/watch 100000 & p=$!; until readlink /proc/$p/exe | grep -q watch; do sleep 0.05; done; {sonde} -q -p $p -e 'asyncwatchpoint:increment+arg1:8:w { if (@n++ == 9) { print(usym(reg("'$r'"))); exit() } }'; kill $p
 EXPECT_RE ^(increment|main)$
 
 NAME unwatch

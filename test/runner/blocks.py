@@ -4,6 +4,8 @@ import os, re
 ONCE = {'NAME', 'PROG', 'ARGS', 'PARAMS', 'RUN', 'WORKLOAD', 'INT', 'RC', 'TIMEOUT', 'RETRY', 'ALONE', 'TOGETHER'}
 MANY = {'EXPECT', 'EXPECT_LINE', 'EXPECT_RE', 'EXPECT_STACKS', 'EXPECT_NOT', 'STDERR', 'NEED'}
 
+HEAVY = {'cmd:chromium', 'cmd:go'}
+
 
 class Block(dict):
     """{key: [value, ...]}; path, line and name of a test. file: what the FILE block of its file says."""
@@ -24,7 +26,15 @@ class Block(dict):
 
     def together(self):
         """It may run beside others: nothing in it depends on time or on what else the machine does."""
-        return 'TOGETHER' in self or (self.file == ['TOGETHER'] and 'ALONE' not in self)
+        return 'TOGETHER' in self or (bool(self.file) and 'ALONE' not in self)
+
+    def shared(self):
+        """What only one test at a time may use: the words behind TOGETHER, and programs that keep all processors busy by themselves."""
+        words = self.one('TOGETHER').split() + (self.file[0].split()[1:] if self.file else [])
+        return set(words + [n[4:] for n in self.get('NEED', []) if n in HEAVY])
+
+    def text(self):
+        return '\n'.join(x for values in self.values() for x in values)
 
     def retry(self):
         """(further tries, the reason)"""
@@ -59,7 +69,7 @@ def wrong(b):
 
 
 def wrong_file(b):
-    return None if b == {'FILE': ['TOGETHER']} else 'the FILE block is the line FILE TOGETHER'
+    return None if list(b) == ['FILE'] and len(b['FILE']) == 1 and b['FILE'][0].split()[:1] == ['TOGETHER'] else 'the FILE block is the line FILE TOGETHER'
 
 
 def blocks(path):

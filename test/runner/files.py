@@ -1,9 +1,9 @@
 """Suites of .t files: run (test/run), guest (in a guest: test/vm too). Runs a block's program and workload and judges what came.
 
-Blocks that may run beside others (blocks.py) do so first, opt.jobs at a time; then each of the others runs alone. In a guest all do, in the order of the
+Blocks that may run beside others (blocks.py) do so first, opt.waiting at a time; then each of the others runs alone. In a guest all do, in the order of the
 files, numbered: another boot can go on behind the test that this one died of.
 """
-import fnmatch, glob, os, re, shlex, shutil, signal, subprocess, tempfile, threading, time
+import fnmatch, glob, itertools, os, re, shlex, shutil, signal, subprocess, tempfile, threading, time
 from . import blocks, child, unit
 
 TOP = unit.TOP
@@ -35,6 +35,7 @@ class Runner:
         self.sonde = os.path.join(opt.build, 'sonde')
         self.info = self.symbols = None
         self.lock = threading.Lock()
+        self.numbers = itertools.count(os.getpid() % 900 * 1000 + 100000)  # another runner on this machine has others
 
     def missing(self, need):
         """Why this machine cannot run a test with that NEED, or None."""
@@ -67,15 +68,21 @@ class Runner:
         return None if re.search(r'^\s*%s: yes' % re.escape(need), self.info, re.M) else 'this kernel has no %s' % need
 
     def command(self, b, tmp):
-        sub = lambda s: s.replace('{sonde}', shlex.quote(self.sonde)).replace('{build}', self.opt.build).replace('{tmp}', tmp).replace('{top}', TOP)
+        """(shell command, what puts values in the place of {words})"""
+        number = str(next(self.numbers))
+        words = {'{sonde}': shlex.quote(self.sonde), '{build}': self.opt.build, '{tmp}': tmp, '{top}': TOP, '{id}': number}
+        for name in set(re.findall(r'\{copy:(\w+)\}', b.text())):
+            own = name + number
+            shutil.copy(os.path.join(self.opt.build, name), os.path.join(tmp, own))
+            words.update({'{copy:%s}' % name: os.path.join(tmp, own), '{name:%s}' % name: own})
+        sub = lambda s: re.sub(r'\{[a-z]+(:\w+)?\}', lambda m: words.get(m[0], m[0]), s)
         if 'RUN' in b:
             return sub(b['RUN'][0]), sub
         return '%s -q %s -e %s %s' % (shlex.quote(self.sonde), sub(b.one('ARGS')), shlex.quote(sub(b['PROG'][0])), sub(b.one('PARAMS'))), sub
 
-    def run(self, b, tmp):
+    def run(self, b, tmp, cmd, sub):
         """(status, stdout, stderr, problem)"""
-        cmd, sub = self.command(b, tmp)
-        timeout = float(b.one('TIMEOUT', '15')) * SLOW
+        timeout = float(b.one('TIMEOUT', '15')) * SLOW * (3 if b.together() else 1)  # the others want the processors too
         env = dict(os.environ, BPFTRACE_COLOR='never')
         if 'WORKLOAD' in b or 'INT' in b:
             env['__BPFTRACE_NOTIFY_PROBES_ATTACHED'] = '1'
@@ -119,7 +126,7 @@ class Runner:
             if sub(x) not in lines:
                 return 'stdout has no line: %s' % x
         for x in b.get('EXPECT_RE', []):
-            if not re.search(x, out, re.M):
+            if not re.search(sub(x), out, re.M):
                 return 'stdout does not match: %s' % x
         for x in b.get('EXPECT_STACKS', []):
             bad = judge_stacks(out, x)
@@ -149,7 +156,7 @@ def attempt(r, b):
     """(what is wrong or None, what to print about it)"""
     with tempfile.TemporaryDirectory(prefix='sonde-test.', ignore_cleanup_errors=True) as tmp:
         cmd, sub = r.command(b, tmp)
-        rc, out, err, problem = r.run(b, tmp)
+        rc, out, err, problem = r.run(b, tmp, cmd, sub)
         problem = problem or r.judge(b, rc, out, err, sub)
         for line in open('/proc/mounts'):  # of a test that was killed
             if line.split()[1].startswith(tmp + '/'):
@@ -157,33 +164,43 @@ def attempt(r, b):
     return problem, '%s\n%s\n-- stdout\n%s\n-- stderr\n%s' % (problem, cmd, out[:1500], err[:1500])
 
 
-def run_block(t, r, b):
+def run_block(t, r, b, second=False):
+    """False: it has failed and may be run once more, with `second`."""
     why = next((w for w in (r.missing(n) for n in b.get('NEED', [])) if w), None)
     if why:
-        return t.skip(b.name, why)
+        t.skip(b.name, why)
+        return True
     start, (tries, reason) = time.time(), b.retry()
+    if second:
+        tries, reason = 0, 'a second try'
     for n in range(tries + 1):
         problem, text = attempt(r, b)
         if not problem:
-            t.ok(b.name, reason if n else None)
+            t.ok(b.name, reason if n or second else None)
             break
         if n < tries:
             t.again(b.name, problem)
     else:
+        if not second and t.may_try_again():
+            t.again(b.name, text)
+            return False
         t.fail(b.name, text)
-    if t.verbose and SLOW == 1:
-        t.say('# %5.1f s %s' % (time.time() - start, b.name))
+    t.took(b.name, time.time() - start, SLOW == 1)
+    return True
 
 
 def run_run(t, opt):
-    r = Runner(opt)
+    r, second = Runner(opt), []
     all_of_them = list(chosen(t, opt, sorted(glob.glob(os.path.join(TOP, 'test', 'run', '*.t')))))
     start, together = time.time(), [b for b in all_of_them if b.together()]
-    unit.side_by_side(opt.jobs, lambda b: run_block(t, r, b), together)
+    together.sort(key=lambda b: -float(b.one('TIMEOUT', '15')))  # what may take long does not begin last
+    unit.side_by_side(opt.waiting, lambda b: run_block(t, r, b) or second.append(b), together, lambda b: b.shared())
     t.say('# %d tests side by side in %.0f s' % (len(together), time.time() - start))
     for b in all_of_them:
         if not b.together():
-            run_block(t, r, b)
+            run_block(t, r, b) or second.append(b)
+    for b in second:
+        run_block(t, r, b, True)
 
 
 def run_guest(t, opt):
@@ -194,4 +211,4 @@ def run_guest(t, opt):
     for number, b in enumerate(chosen(t, opt, paths)):
         if number >= opt.first:
             t.say('start   %d %s' % (number, b.name))
-            run_block(t, r, b)
+            run_block(t, r, b) or run_block(t, r, b, True)

@@ -3,10 +3,13 @@ import threading
 
 
 class Tally:
-    def __init__(self, verbose):
+    def __init__(self, verbose, second_tries=0):
         self.passed = self.failed = self.skipped = 0
         self.verbose = verbose
+        self.second_tries = second_tries  # how many of the tests that fail may be run once more
         self.retried = []  # 'name (reason)'
+        self.times = []    # (seconds, suite, name)
+        self.suite = ''
         self.lock = threading.RLock()
 
     def say(self, text):
@@ -32,8 +35,32 @@ class Tally:
             self.skipped += 1
             self.say('skipped %s: %s' % (name, why))
 
+    def may_try_again(self):
+        with self.lock:
+            self.second_tries -= 1
+            return self.second_tries >= 0
+
     def again(self, name, why):
         self.say('note    %s: run again: %s' % (name, why.split('\n')[0]))
+
+    def took(self, name, seconds, say=True):
+        with self.lock:
+            self.times.append((seconds, self.suite, name))
+        if self.verbose and say:
+            self.say('# %5.1f s %s' % (seconds, name))
+
+    def write_times(self, path):
+        """The sum of each file of tests (what is before the first ": ", in a guest the second), then each test, each list with the longest first."""
+        files = {}
+        for seconds, suite, name in self.times:
+            file = suite + ' ' + ': '.join(name.split(': ')[:2 if suite == 'vm' else 1])
+            files[file] = files.get(file, 0) + seconds
+        with open(path, 'w') as f:
+            for file, seconds in sorted(files.items(), key=lambda x: -x[1]):
+                f.write('%7.1f s  %s\n' % (seconds, file))
+            f.write('\n')
+            for seconds, suite, name in sorted(self.times, reverse=True):
+                f.write('%7.1f s  %s  %s\n' % (seconds, suite, name))
 
     def counts(self):
         return self.passed, self.failed, self.skipped

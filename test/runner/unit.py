@@ -3,7 +3,7 @@
 In: programs that print TAP (test/unit/t.h). A test that samples or times says so in its source, TEST_RETRY(name, reason): when it fails it is run once
 more, by itself. Programs whose source says T_ALONE(reason) run one after the other when the others have ended.
 """
-import concurrent.futures, fnmatch, glob, os, re, tempfile, time
+import concurrent.futures, fnmatch, glob, os, re, tempfile, threading, time
 from . import child
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -11,9 +11,31 @@ WRONG = re.compile(r'(ERROR: \w+Sanitizer|runtime error:|Assertion .* failed).*'
 LINE = re.compile(r'(not )?ok \d+ (\S+)(?: # (SKIP|RETRY) (.*))?$')
 
 
-def side_by_side(jobs, work, items):
+def side_by_side(jobs, work, items, shared=lambda item: ()):
+    """work(item) for each, jobs at a time, in order; of two whose shared(item) have a word in common one waits for the other, and lets others go first."""
+    waiting, used, lock = [(i, set(shared(i))) for i in items], set(), threading.Condition()
+
+    def take():
+        with lock:
+            while waiting:
+                for n, (item, words) in enumerate(waiting):
+                    if not words & used:
+                        used.update(words)
+                        return waiting.pop(n)
+                lock.wait()
+        return None
+
+    def worker():
+        for item, words in iter(take, None):
+            try:
+                work(item)
+            finally:
+                with lock:
+                    used.difference_update(words)
+                    lock.notify_all()
+
     with concurrent.futures.ThreadPoolExecutor(max(1, jobs)) as pool:
-        for f in [pool.submit(work, i) for i in items]:
+        for f in [pool.submit(worker) for _ in range(max(1, jobs))]:
             f.result()
 
 
@@ -40,9 +62,9 @@ def results(t, path, timeout, env=None):
         seen, failing = seen + 1, failing or failed
         if what == 'SKIP':
             yield case, 'skip', why, None
-        elif failed and what == 'RETRY':
+        elif failed and (what == 'RETRY' or t.may_try_again()):
             t.again('%s: %s' % (os.path.basename(path), case), ''.join(notes[-1:]))
-            yield case, 'ok' if again(path, case, env) else 'fail', '\n'.join(notes[-20:]), why
+            yield case, 'ok' if again(path, case, env) else 'fail', '\n'.join(notes[-20:]), why or 'a second try'
         else:
             yield case, 'fail' if failed else 'ok', '\n'.join(notes[-20:]), None
         notes = []
@@ -61,8 +83,7 @@ def run_program(t, path):
     for case, what, text, why in results(t, path, 600):
         name = '%s: %s' % (base, case) if case else base
         t.skip(name, text) if what == 'skip' else t.fail(name, text) if what == 'fail' else t.ok(name, why)
-    if t.verbose:
-        t.say('# %5.1f s %s' % (time.time() - start, base))
+    t.took(base, time.time() - start)
 
 
 def run_unit(t, opt):

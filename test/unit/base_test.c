@@ -35,6 +35,36 @@ TEST(str_and_map)
 	map_deinit(&m);
 }
 
+TEST(entries_by_two_numbers)
+{
+	struct Entry {
+		u64 a, b;
+		u32 val;
+	} *e;
+	struct NumTab t = {.size = sizeof(*e)};
+	CHECK(!numtab_get(&t, 1, 2));
+	for (u32 i = 1; i < 3000; i++) { // grows; many share their first number, some their hash
+		e = numtab_put(&t, i % 7, (u64)i << 40);
+		CHECK_EQ(e->val, 0);
+		e->val = i;
+	}
+	CHECK_EQ(t.n, 2999);
+	CHECK(t.cap >= 2 * t.n);
+	for (u32 i = 1; i < 3000; i++) {
+		e = numtab_get(&t, i % 7, (u64)i << 40);
+		CHECK(e && e->val == i && e->a == i % 7 && e->b == (u64)i << 40);
+		CHECK(numtab_put(&t, i % 7, (u64)i << 40) == e);
+		CHECK(!numtab_get(&t, i % 7 + 1, (u64)i << 40));
+	}
+	CHECK_EQ(t.n, 2999);
+	u64 sum = 0;
+	for (u32 i = 0; i < t.cap; i++)
+		sum += (e = numtab_at(&t, i)) ? e->val : 0;
+	CHECK_EQ(sum, 2999u * 3000 / 2);
+	numtab_deinit(&t);
+	CHECK(!numtab_get(&t, 1, 1ull << 40) && t.size == sizeof(*e));
+}
+
 TEST(nearest)
 {
 	static const char *const names[] = {"strcontains", "strlen", "count"};

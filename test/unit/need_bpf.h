@@ -20,7 +20,7 @@ static const char *no_bpf(void)
 			SKIP(no_bpf());                                                                                \
 	} while (0)
 
-static void no_error(struct err *e)
+static inline void no_error(struct err *e)
 {
 	if (e)
 		T_FAIL("%s", err_text(e));

@@ -2,6 +2,7 @@
 // libraries that come later; 200,000 different stacks without loss. Needs root and BPF; what is missing is named and skipped.
 #include "t.h"
 #include "stack_run.h"
+#include "stack/internal.h"
 #include <bpf/libbpf.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -396,6 +397,21 @@ TEST_RETRY(library_loaded_later, "a share of the first samples")
 	sampled((char *[]){(char *)bin, "dlopen", (char *)lib, NULL}, true, "\n", 0.9, "_start", "spin");
 	unlink(bin);
 	unlink(lib);
+}
+// A frame in a file that was met before it was known: its object is found by what the kernel has of the file, and nothing else of the frame changes.
+TEST(frame_of_a_file_known_later)
+{
+	LOAD("rt_ustack", PK_RAWTP, 0, false, getpid(), NULL);
+	struct RtUwFile file = {.ino = 1ull << 60, .size = 3, .mtime = 4, .dev = 5};
+	u32 slot = 6, other = 7, id = 8;
+	u64 place = RT_FRAME_MAKE(RT_UW_NEW | slot, 0x1234), unknown = RT_FRAME_MAKE(RT_UW_NEW | other, 0x1234);
+	CHECK(sys_map_update(program_map(&r.t.prog, "rt_uw_news")->fd, &slot, &file, 0) >= 0);
+	CHECK_EQ(stacks_frame(&r.t.prog, place), place);
+	CHECK(sys_map_update(program_map(&r.t.prog, "rt_uw_files")->fd, &file, &id, 0) >= 0);
+	CHECK_EQ(stacks_frame(&r.t.prog, place), RT_FRAME_MAKE(id, 0x1234));
+	CHECK_EQ(stacks_frame(&r.t.prog, place | RT_FRAME_EXACT), RT_FRAME_MAKE(id, 0x1234) | RT_FRAME_EXACT);
+	CHECK_EQ(stacks_frame(&r.t.prog, unknown), unknown);
+	sr_end(&r);
 }
 TEST(deleted_binary)
 {

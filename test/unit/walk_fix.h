@@ -1,4 +1,5 @@
-// A made-up process for the walker on the host: one object with rows, a stack, a heap. Include after t.h; x86-64 only.
+// A made-up process for the walker on the host: one object with rows, a stack, a heap. Include after t.h. What tests make of it is x86-64; test/fuzz/walk_fuzz.c
+// takes registers of any machine.
 // Invariant: memory outside of these cannot be read.
 #ifndef SONDE_WALK_FIX_H
 #define SONDE_WALK_FIX_H
@@ -42,11 +43,11 @@ static long read_user(void *dst, u32 size, const void *src)
 	if (recursion && at >= STACK && at + size <= STACK + 8ull * (recursion + 64) && !(at & 7))
 		for (u32 i = 0; i < size / 8; i++)
 			((u64 *)dst)[i] = (at - STACK) / 8 + i < recursion ? TEXT + 0x110 : TEXT + 0x210;
-	else if (at >= STACK && at + size <= STACK + sizeof(stack))
+	else if (at >= STACK && at - STACK <= sizeof(stack) - size)
 		memcpy(dst, (u8 *)stack + (at - STACK), size);
-	else if (at >= HEAP && at + size <= HEAP + sizeof(heap))
+	else if (at >= HEAP && at - HEAP <= sizeof(heap) - size)
 		memcpy(dst, (u8 *)heap + (at - HEAP), size);
-	else if (at >= TEXT && at + size <= TEXT + sizeof(text))
+	else if (at >= TEXT && at - TEXT <= sizeof(text) - size)
 		memcpy(dst, text + (at - TEXT), size);
 	else
 		return -EFAULT;
@@ -113,10 +114,14 @@ static void start(void)
 	memset(heap, 0, sizeof(heap));
 	memset(text, 0x90, sizeof(text));
 	memset(&regs, 0, sizeof(regs));
-	regs.cs = 0x33;
 	regs.sp = STACK;
+#if defined(__x86_64__)
+	regs.cs = 0x33;
 	regs.ip = TEXT;
 	regs.orig_ax = ~0ull;
+#else
+	regs.pc = TEXT;
+#endif
 	nrules = asked_objs = asked_procs = 0;
 	put_map(77, TEXT, 0x10000, 1, OFF);
 }

@@ -19,13 +19,16 @@ int main(void)
 #undef sys_map_update
 #undef sys_map_delete
 
-// A table of: [0, 0x100) the rule under test, [0x100, 0x200) rsp + 16, [0x200, ...) the root.
-static void three(struct RtUwRule r)
+// A table of: [0, 0x100) the rule under test, [0x100, 0x200) mid with another offset, [0x200, ...) the root.
+static void three_of(struct RtUwRule r, struct RtUwRule mid, s32 off)
 {
-	struct RtUwRule mid = rsp8;
-	mid.off = 16;
+	mid.off = off;
 	u32 a = rule(r), b = rule(mid), c = rule(end_rule);
 	put_rows((u64[]){UW_ROW(OFF, a), UW_ROW(OFF + 0x100, b), UW_ROW(OFF + 0x200, c)}, 3);
+}
+static void three(struct RtUwRule r)
+{
+	three_of(r, rsp8, 16);
 }
 // ... and frames 1 and 2 behind the one under test: the return address into [0x100, 0x200) is expected at *slot.
 static void behind(u64 *slot)
@@ -231,10 +234,7 @@ static u32 *start_32(void)
 static const struct RtUwRule esp4 = {.kind = RT_UW_REG, .reg = 7, .ra = -4, .off = 4};
 static void three_32(struct RtUwRule r)
 {
-	struct RtUwRule mid = esp4;
-	mid.off = 8;
-	u32 a = rule(r), b = rule(mid), c = rule(end_rule);
-	put_rows((u64[]){UW_ROW(OFF, a), UW_ROW(OFF + 0x100, b), UW_ROW(OFF + 0x200, c)}, 3);
+	three_of(r, esp4, 8);
 }
 static void behind_32(u32 *slot)
 {
@@ -571,7 +571,7 @@ TEST(pending_table_is_asked_for_once)
 	regs.bp = STACK + 8 * 4;
 	stack[5] = TEXT + 0x40;
 	struct RtStack *st = walk_now();
-	CHECK_EQ(st->n, 2);
+	CHECK_EQ(st->n, 1); // a frame pointer is there, but nobody knows yet whether it is one
 	CHECK_EQ(st->why, RT_WHY_NO_TABLE);
 	CHECK(st->flags & RT_STACK_INCOMPLETE);
 	walk_now();

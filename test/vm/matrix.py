@@ -113,6 +113,7 @@ class Results:
         elif ok or skipped or failed:
             self.seen += 1
             self.times.append((time.time() - self.began, self.current))
+            self.t.took('%s: %s' % (self.name, self.current), time.time() - self.began, False)
             self.current = None
             if ok:
                 self.t.ok('%s: %s' % (self.name, ok), self.again)
@@ -127,7 +128,8 @@ def run_one(t, name, args, build, patterns):
     """False when the guest could not be had at all; the reason is in the tally."""
     r, other, serial = Results(t, name), [], []
     for boot in range(BOOTS):
-        inner = 'python3 %s/test/run.py --suite guest --build %s --filter %s --from %d -v' % (TOP, build, shlex.quote(patterns), r.next)
+        inner = 'python3 %s/test/run.py --suite guest --build %s --filter %s --from %d --second-tries %d -v' % (
+            TOP, build, shlex.quote(patterns), r.next, t.second_tries)
         b, other = Boot(args + serial, inner), []
         for line in b.lines():
             if not r.line(line):

@@ -1,0 +1,30 @@
+// Runtimes whose functions the walker does not show: they are recognised, so that `sonde info -p` can say what is missing and what helps.
+// Input: ELF files that processes map. Output: a row. Invariant: a name of .dynsym decides, no file name does.
+#include "runtime/runtime.h"
+
+static const struct RuntimeOther others[] = {
+	{"Python", "Py_Initialize", "this version is not known (3.7 to 3.14 are): its stacks show the interpreter"},
+	{"V8", "_ZN2v88internal7Version6major_E", "code made at run time is left by frame pointers; names with `node --perf-basic-prof`"},
+	{"HotSpot", "gHotSpotVMStructs", "code made at run time is left by frame pointers; whole stacks with `java -XX:+PreserveFramePointer`, names with a perf map"},
+	{"Ruby", "rb_thread_current", "its stacks show the interpreter in the place of its program's functions"},
+	{"PHP", "execute_ex", "its stacks show the interpreter in the place of its program's functions"},
+	{"Perl", "Perl_runops_standard", "its stacks show the interpreter in the place of its program's functions"},
+	{"LuaJIT", "luaJIT_setmode", "its stacks show the interpreter, and code made at run time has neither names nor frame pointers"},
+	{"Lua", "lua_newstate", "its stacks show the interpreter in the place of its program's functions"},
+	{"Erlang", "etp_otp_release", "code made at run time has frame pointers and names only with `erl +JPperf true`"},
+	{".NET", "coreclr_initialize", "names of code made at run time with DOTNET_PerfMapEnabled=1"},
+};
+
+const struct RuntimeOther *runtime_other_in_file(struct ElfFile *f)
+{
+	const struct RuntimeOther *found = NULL;
+	struct RuntimeNames names;
+
+	if (!runtime_names(f, &names))
+		return NULL;
+	for (u32 i = 0; !found && i < ARRAY_LEN(others); i++)
+		if (runtime_defines(f, &names, others[i].marker))
+			found = &others[i];
+	free(names.text);
+	return found;
+}

@@ -1,0 +1,213 @@
+// Who maps what, from records as the kernel gives them, in orders it may give them in. Input: records made up or real. Output: the elements of rt_uw_maps.
+#include "need_bpf.h"
+#include <linux/bpf.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include "track/internal.h"
+
+struct Fix {
+	struct Syms *syms;
+	struct Procs *procs;
+	struct ProcsMaps maps;
+};
+
+static int map_of(u32 key, u32 value)
+{
+	struct SysMap m = {BPF_MAP_TYPE_HASH, key, value, 1024, 0, "test", 0};
+	return sys_map_create(&m);
+}
+
+static void no_object(void *arg, struct SymObject *o)
+{
+	(void)arg;
+	(void)o;
+}
+
+static struct Fix setup(void)
+{
+	static const struct TrackOpts opts;
+	struct ProcsOps ops = {no_object, NULL};
+	struct Fix f = {.maps = {map_of(sizeof(struct RtUwKey), sizeof(struct RtUwChunk)), map_of(4, 4), map_of(sizeof(struct RtUwFile), 4)}};
+	f.syms = syms_create(&(struct SymOpts){0});
+	f.procs = uwprocs_create(f.syms, &f.maps, &opts, &ops);
+	return f;
+}
+
+static void teardown(struct Fix *f)
+{
+	uwprocs_destroy(f->procs);
+	syms_destroy(f->syms);
+	close(f->maps.maps);
+	close(f->maps.asked);
+	close(f->maps.files);
+}
+
+// What the kernel side knows of an address of a process.
+static struct RtUwMapping known_at(struct Fix *f, int tgid, u64 addr)
+{
+	struct RtUwKey key = {(u32)tgid, 0};
+	struct RtUwChunk c;
+	struct RtUwMapping none = {0};
+
+	if (sys_map_lookup(f->maps.maps, &key, &c) || c.level)
+		return none;
+	for (u32 i = 0; i < c.n; i++)
+		if (addr - c.map[i].start < (u64)c.map[i].pages * RT_UW_PAGE)
+			return c.map[i];
+	return none;
+}
+
+// The record of a mapping of this program's own code, and of one that nobody has.
+static struct MapEvent own_code(u64 time)
+{
+	static char path[4096];
+	struct MapEvent e = {.kind = MAPEV_MMAP, .tgid = getpid(), .time = time, .path = path};
+	char line[4400];
+	FILE *in = fopen("/proc/self/maps", "r");
+	u64 at = (u64)(uintptr_t)own_code;
+
+	while (in && fgets(line, sizeof(line), in)) {
+		path[0] = 0;
+		if (sscanf(line, "%lx-%lx %*s %lx %x:%x %lu %4095s", &e.start, &e.end, &e.off, &e.major, &e.minor, &e.ino, path) >= 6 && at - e.start < e.end - e.start)
+			break;
+	}
+	if (in)
+		fclose(in);
+	return e;
+}
+#define NOBODYS 0x10000u
+static struct MapEvent nobodys(int tgid, u64 time)
+{
+	return (struct MapEvent){.kind = MAPEV_MMAP, .tgid = tgid, .time = time, .start = NOBODYS, .end = 2 * NOBODYS, .path = "//anon"};
+}
+static struct MapEvent exec_of(int tgid, u64 time)
+{
+	return (struct MapEvent){.kind = MAPEV_EXEC, .tgid = tgid, .time = time, .path = ""};
+}
+
+static void give(struct Fix *f, struct MapEvent e)
+{
+	uwprocs_event(f->procs, &e);
+}
+
+// In the order in which it happened: the program that called execve(2) is gone, what was mapped since is there, and /proc was not asked.
+TEST(exec_then_mmap)
+{
+	NEED_BPF();
+	struct Fix f = setup();
+	give(&f, nobodys(getpid(), 10));
+	give(&f, exec_of(getpid(), 20));
+	give(&f, own_code(30));
+	uwprocs_settle(f.procs);
+	CHECK(known_at(&f, getpid(), (u64)(uintptr_t)own_code).obj != 0);
+	CHECK(!known_at(&f, getpid(), NOBODYS).start);
+	CHECK(!known_at(&f, getpid(), (u64)(uintptr_t)printf).obj);
+	teardown(&f);
+}
+// The process changed its CPU between the two, and that one's records were read first: nothing it has mapped may be lost.
+TEST(exec_is_read_after_its_mmap)
+{
+	NEED_BPF();
+	struct Fix f = setup();
+	give(&f, own_code(30));
+	give(&f, exec_of(getpid(), 20));
+	uwprocs_settle(f.procs);
+	CHECK(known_at(&f, getpid(), (u64)(uintptr_t)own_code).obj != 0);
+	CHECK(known_at(&f, getpid(), (u64)(uintptr_t)printf).obj != 0);
+	teardown(&f);
+}
+TEST(mmap_is_read_after_a_later_one)
+{
+	NEED_BPF();
+	struct Fix f = setup();
+	give(&f, own_code(30));
+	give(&f, nobodys(getpid(), 20));
+	uwprocs_settle(f.procs);
+	CHECK(known_at(&f, getpid(), (u64)(uintptr_t)own_code).obj != 0);
+	CHECK(!known_at(&f, getpid(), NOBODYS).start);
+	teardown(&f);
+}
+// A child has what its parent had when it was forked.
+TEST(fork_is_read_after_the_parents_mmap)
+{
+	NEED_BPF();
+	struct Fix f = setup();
+	int child = fork();
+	if (!child) {
+		pause();
+		_exit(0);
+	}
+	give(&f, own_code(10));
+	give(&f, nobodys(getpid(), 30));
+	give(&f, (struct MapEvent){.kind = MAPEV_FORK, .tgid = child, .parent = getpid(), .time = 20, .path = ""});
+	uwprocs_settle(f.procs);
+	CHECK(known_at(&f, getpid(), NOBODYS).start == NOBODYS);
+	CHECK(!known_at(&f, child, NOBODYS).start);
+	CHECK(known_at(&f, child, (u64)(uintptr_t)own_code).obj != 0);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	teardown(&f);
+}
+// An exit that is older than the process's newest record is that of an earlier process of its number.
+TEST(exit_of_an_earlier_process)
+{
+	NEED_BPF();
+	struct Fix f = setup();
+	give(&f, own_code(30));
+	give(&f, (struct MapEvent){.kind = MAPEV_EXIT, .tgid = getpid(), .time = 20, .path = ""});
+	uwprocs_settle(f.procs);
+	uwprocs_tick(f.procs, 1);
+	uwprocs_tick(f.procs, 1000000000000);
+	CHECK(known_at(&f, getpid(), (u64)(uintptr_t)own_code).obj != 0);
+	teardown(&f);
+}
+
+// ---- the kernel's own records
+struct Seen {
+	u64 first, last;
+	u32 n, execs, back;
+};
+static void on_record(void *arg, const struct MapEvent *e)
+{
+	struct Seen *s = arg;
+	s->first = s->n++ ? s->first : e->time;
+	s->back += e->time < s->last;
+	s->last = e->time;
+	s->execs += e->kind == MAPEV_EXEC;
+}
+TEST(records_of_all_cpus_in_order)
+{
+	NEED_BPF();
+	struct MapEvents *m;
+	struct err *e = mapev_open(&m);
+	if (e) {
+		static char why[400];
+		snprintf(why, sizeof(why), "%s", err_text(e));
+		err_free(e);
+		SKIP(why);
+	}
+	struct Seen s = {0};
+	u64 began = now_ns();
+	for (u32 i = 0; i < 20; i++) {
+		int child = fork();
+		if (!child) {
+			cpu_set_t one;
+			CPU_ZERO(&one);
+			CPU_SET(i % (u32)sysconf(_SC_NPROCESSORS_ONLN), &one);
+			sched_setaffinity(0, sizeof(one), &one);
+			execl("/bin/true", "true", NULL);
+			_exit(127);
+		}
+		waitpid(child, NULL, 0);
+	}
+	mapev_read(m, on_record, &s);
+	CHECK(s.execs >= 20);
+	CHECK(s.n >= 80); // forks, execs, mappings, exits
+	CHECK_EQ(s.back, 0);
+	CHECK(s.first >= began);
+	CHECK(s.last <= now_ns());
+	mapev_close(m);
+}
+T_MAIN()
