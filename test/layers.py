@@ -38,7 +38,7 @@ TABLE = [
 ]
 
 # Folders whose files call each other in one direction only.
-FLAT = 'base arch type ir bpf probe out input unwind runtime track run tool'.split()
+FLAT = 'base arch type ir bpf sym probe out input unwind runtime track run tool'.split()
 
 
 def closed(table):

@@ -179,6 +179,11 @@ bool glob_has_wild(const char *pat);			     // contains * or ? or [
 const char *nearest_name(const char *want, const char *const *names, size_t n); // by edit distance, NULL if none is near
 bool parse_u64(const char *s, u64 *out);		     // whole string, decimal / 0x / 0 octal
 struct err *read_file(const char *path, struct Str *out, size_t max);
+// trust.c: NULL, or why a file cannot be trusted as code. sticky_ok: a folder like /tmp will do. up: 0 if path is the file, 1 if it is the file's folder;
+// all folders above are looked at, and the answer is a new text.
+struct stat;
+const char *stat_unfit(const struct stat *st, bool sticky_ok);
+char *path_unfit(const char *path, int up);
 // Appends s with control characters (except \n and \t when keep_ws) escaped as \xNN: names from traced processes to a terminal.
 void str_add_escaped(struct Str *out, const char *s, size_t n, bool keep_ws);
 void str_add_place(struct Str *s, const char *path, u64 addr); // "[name+0x12]" of an address in a file; "[vdso]" has its brackets already

@@ -167,6 +167,7 @@ enum RtWhy {
 	RT_WHY_NEW_FILE, // code of a file mapped so recently that user space does not know it yet
 	RT_WHY_NO_PERM, RT_WHY_UNREADABLE, RT_WHY_FULL, // an unwind table that will never be ready: the file may not, cannot be read; no room for it
 	RT_WHY_LANG, // frames of an interpreter that could not be read
+	RT_WHY_DAMAGED, // the ELF headers of the file with the code make no sense
 	RT_WHYS
 };
 

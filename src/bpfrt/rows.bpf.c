@@ -87,6 +87,7 @@ RT_FN u64 rt_uw_find_rule(struct RtUw *u, u64 off)
 		u->weak = !o || o->state == RT_UW_FULL ? RT_WHY_FULL
 			: o->state == RT_UW_DENIED     ? RT_WHY_NO_PERM
 			: o->state == RT_UW_UNREADABLE ? RT_WHY_UNREADABLE
+			: o->state == RT_UW_DAMAGED    ? RT_WHY_DAMAGED
 						       : RT_WHY_NO_TABLE;
 		if (o && o->state == RT_UW_PENDING && !o->asked) {
 			o->asked = 1;

@@ -101,6 +101,7 @@ enum RtUwState {
 	RT_UW_UNREADABLE,
 	RT_UW_DENIED, // no permission to read it
 	RT_UW_FULL,   // no room for it
+	RT_UW_DAMAGED, // ELF headers that make no sense
 };
 struct RtUwObj {
 	u32 dir;	// index in rt_uw_dir of the page first_page

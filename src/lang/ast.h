@@ -184,6 +184,7 @@ struct Script {
 	size_t nparams;
 	struct ScriptOpts *opts;    // those that it can have (option.h); NULL: not looked for yet
 	bool builtin;		    // part of sonde: it imports nothing from files
+	bool found;		    // in the tools' path: it imports no file that another could have written
 	bool uses_params;	    // $1, $#: what is neither option nor script on its command line has a meaning (script_options())
 	u16 source; // index in diags->sources
 };

@@ -116,6 +116,18 @@ static const struct Type *check_tupfield(struct Unit *u, struct Expr *e, u64 ind
 	return t->fields[index].type;
 }
 
+// Where what a pointer points to is read. Into memory of BPF programs it may point anywhere, also behind the end: only the context, a pointer that the
+// kernel itself follows, is read directly.
+enum AddrSpace space_behind(const struct Expr *p)
+{
+	const struct Type *t = p->type;
+	if (t->as != AS_BPF || t->elem->kind == TY_RECORD)
+		return t->as;
+	while (p->kind == E_CAST)
+		p = p->a;
+	return p->kind == E_IDENT || p->kind == E_CALL ? AS_BPF : AS_KERNEL;
+}
+
 static const struct Type *check_index(struct Unit *u, struct Expr *e)
 {
 	const struct Type *t = check_expr(u, e->a), *i = check_expr(u, e->b);
@@ -141,7 +153,7 @@ static const struct Type *check_index(struct Unit *u, struct Expr *e)
 		e->as = AS_BPF;
 		return ty_char(u->types);
 	}
-	e->as = t->kind == TY_PTR ? t->as : e->a->as;
+	e->as = t->kind == TY_PTR ? space_behind(e->a) : e->a->as;
 	const struct Type *el = t->elem;
 	if (el->kind == TY_ARRAY && el->elem->is_char)
 		return ty_str(u->types, el->n);

@@ -26,6 +26,7 @@ const struct Type *check_cast(struct Unit *u, struct Expr *e);
 const struct Type *check_sizeof(struct Unit *u, struct Expr *e);
 const struct Type *check_offsetof(struct Unit *u, struct Expr *e);
 const struct Type *check_typeinfo(struct Unit *u, struct Expr *e);
+enum AddrSpace space_behind(const struct Expr *p); // of what pointer p points to
 struct Expr *record_node(struct Unit *u, struct Span at, u32 n); // a record of n literals, to be filled in
 void record_field_node(struct Unit *u, struct Expr *rec, u32 i, const char *name, struct Expr value);
 const struct Type *check_typeinfo_field(struct Unit *u, struct Expr *e);

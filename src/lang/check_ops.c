@@ -343,7 +343,7 @@ const struct Type *check_unop(struct Unit *u, struct Expr *e)
 		break;
 	case OP_DEREF:
 		if (t->kind == TY_PTR) {
-			e->as = t->as;
+			e->as = space_behind(e->a);
 			if (t->elem->kind == TY_VOID || (t->elem->kind != TY_RECORD && !t->elem->size)) {
 				ERR(u, e->span, "Can not dereference a pointer to '%s'", tyname(u, t->elem));
 				return ty_none(u);

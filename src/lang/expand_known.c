@@ -28,6 +28,8 @@ static void list_values(struct Expander *x, struct Expr *list, struct Literals *
 	const char *text = list->nargs && list->args[0]->kind == E_STR ? option_list(x->s, list) : NULL;
 	if (!text)
 		diag_error(x->d, list->span, "getopt_list() takes the name of an option");
+	else if (list->nargs > 1 && list->args[1]->kind != E_STR)
+		diag_error(x->d, list->args[1]->span, "the help text of getopt_list() is a string literal");
 	else
 		option_items(x->s, text, &items);
 	for (size_t i = 0; i < items.v.n; i++) {

@@ -22,6 +22,9 @@ static const struct {
 	{"stacks.bt",
 #include "lang/stacks.bt.inc"
 	},
+	{"waits.bt",
+#include "lang/waits.bt.inc"
+	},
 };
 
 struct Importer {
@@ -90,6 +93,17 @@ static bool import_own(struct Importer *im, const char *name)
 	return true;
 }
 
+// NULL, or why the file is refused, a new text. One that a tool in the path imports has to be as safe as the tool (tool/found.c); the folder that names it
+// counts too, if the file is a link.
+static char *refused(struct Importer *im, const char *path, const char *real)
+{
+	struct Arena *a = im->into->arena;
+	if (!im->into->found)
+		return writable_by_others(real) || writable_by_others(dir_of(a, real)) ? xstrdup("everyone may write to it or to its directory") : NULL;
+	char *why = path_unfit(dir_of(a, path), 1);
+	return why ? why : path_unfit(path, 0);
+}
+
 static void import_file(struct Importer *im, const struct Import *imp, const char *path)
 {
 	struct Script *into = im->into;
@@ -101,17 +115,16 @@ static void import_file(struct Importer *im, const struct Import *imp, const cha
 	bool known = map_has(&im->seen, real);
 	if (!known)
 		map_put(&im->seen, real, NULL);
-	bool unsafe = writable_by_others(real) || writable_by_others(dir_of(into->arena, real));
+	char *why = known ? NULL : refused(im, path, real);
 	free(real);
-	if (known)
+	if (why)
+		diag_error(into->diags, imp->span, "refusing to import %s: %s", path, why);
+	else if (!known && im->seen.n > MAX_IMPORTS)
+		diag_error(into->diags, imp->span, "too many imported files");
+	bool bad = why || im->seen.n > MAX_IMPORTS;
+	free(why);
+	if (known || bad)
 		return;
-	if (unsafe || im->seen.n > MAX_IMPORTS) {
-		if (unsafe)
-			diag_error(into->diags, imp->span, "refusing to import %s: everyone may write to it or to its directory", path);
-		else
-			diag_error(into->diags, imp->span, "too many imported files");
-		return;
-	}
 	struct Str text = {0};
 	struct err *e = read_file(path, &text, MAX_SCRIPT_SIZE);
 	if (e)

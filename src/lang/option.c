@@ -178,10 +178,11 @@ void script_options(struct Script *s)
 	map_deinit(&f.seen);
 }
 
-struct Script *script_read(struct Arena *a, struct Diags *d, const char *name, const char *text, bool builtin)
+struct Script *script_read(struct Arena *a, struct Diags *d, const char *name, const char *text, enum ScriptFrom from)
 {
 	struct Script *s = parse_script(a, d, diags_add_source(d, name, text, strlen(text)));
-	s->builtin = builtin;
+	s->builtin = from == SCRIPT_BUILTIN;
+	s->found = from == SCRIPT_FOUND;
 	script_options(s);
 	return s;
 }

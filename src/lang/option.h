@@ -28,8 +28,8 @@ struct ScriptOpts { // in the script's arena
 };
 
 // Parses a script, reads its imports and finds its options: script->opts. Nothing is run; what is wrong is in d.
-// builtin: the text is part of sonde.
-struct Script *script_read(struct Arena *a, struct Diags *d, const char *name, const char *text, bool builtin);
+enum ScriptFrom { SCRIPT_USERS, SCRIPT_BUILTIN, SCRIPT_FOUND }; // part of sonde; in the tools' path
+struct Script *script_read(struct Arena *a, struct Diags *d, const char *name, const char *text, enum ScriptFrom from);
 // The options that the script's probes, macros in use, settings and attach points ask for, in the order of the text. Reads its imports.
 void script_options(struct Script *s);
 // The options' values: what settings say (option = "pid=5"), which are taken out, then what the command line says.

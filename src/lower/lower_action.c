@@ -196,7 +196,7 @@ struct Val l_assert(struct Lower *l, struct Expr *e)
 struct Val l_join(struct Lower *l, struct Expr *e)
 {
 	struct IrVal arr = ir_mov(&l->b, lx_int(l, e->args[0]));
-	enum AddrSpace as = arg_as(l, e->args[0]);
+	enum AddrSpace of = arg_as(l, e->args[0]), as = of == AS_BPF ? AS_KERNEL : of; // its end is nowhere known
 	IrBlk end = ir_new_block(&l->b, "joined"), submit = ir_new_block(&l->b, "join_end");
 	struct IrVal rec = event_reserve(l, RT_EV_JOIN, e->fmt, 8 + RT_JOIN_MAX * RT_JOIN_STRIDE, end);
 	IrReg n = ir_new_reg(&l->b);

@@ -233,6 +233,16 @@ struct Val lx_incdec(struct Lower *l, struct Expr *e, bool used)
 	return val_scalar(e->type, post ? old : now);
 }
 
+// The address of a map's value that the script may add to: an instruction that loads the sum at once must not go beyond the value.
+static struct IrVal far_from(struct Lower *l, struct IrVal at)
+{
+	if (at.kind != IRO_MAPVAL)
+		return at;
+	struct IrVal slot = tmp_slot(l, 8);
+	ir_store(&l->b, slot, 0, 8, at);
+	return ir_load(&l->b, slot, 0, 8, false);
+}
+
 struct Val lx_unop(struct Lower *l, struct Expr *e)
 {
 	switch (e->op) {
@@ -251,7 +261,7 @@ struct Val lx_unop(struct Lower *l, struct Expr *e)
 			return val_scalar(e->type, addr_of(l, val_mem(NULL, base, off, AS_BPF)));
 		}
 		if (e->a->kind == E_MAP || e->a->kind == E_MAPREF)
-			return val_scalar(e->type, lm_lookup(l, e->a->map, lm_key(l, e->a->map, e->a->kind == E_MAPREF ? e->a->a : NULL)));
+			return val_scalar(e->type, far_from(l, lm_lookup(l, e->a->map, lm_key(l, e->a->map, e->a->kind == E_MAPREF ? e->a->a : NULL))));
 		return val_scalar(e->type, addr_of(l, lx_place(l, e->a)));
 	default:
 		return lx_incdec(l, e, true);

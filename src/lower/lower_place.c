@@ -42,7 +42,7 @@ static struct Val index_place(struct Lower *l, struct Expr *e)
 	u32 size = e->type->kind == TY_RECORD ? e->type->rec->size : e->type->size;
 	struct Val m;
 	if (at->kind == TY_PTR)
-		m = val_mem(NULL, lx_int(l, e->a), 0, at->as == AS_NONE ? AS_KERNEL : at->as);
+		m = val_mem(NULL, lx_int(l, e->a), 0, e->as == AS_NONE ? AS_KERNEL : e->as);
 	else if (at->kind == TY_STR || at->kind == TY_BUF)
 		m = lx(l, e->a);
 	else
@@ -88,7 +88,7 @@ struct Val lx_place(struct Lower *l, struct Expr *e)
 	case E_UNOP:
 		if (e->op == OP_DEREF) {
 			struct Val p = lx(l, e->a);
-			struct Val m = val_mem(e->type, p.v, 0, e->a->type->as == AS_NONE ? AS_KERNEL : e->a->type->as);
+			struct Val m = val_mem(e->type, p.v, 0, e->as == AS_NONE ? AS_KERNEL : e->as);
 			m.btf = p.btf;
 			return m;
 		}

@@ -47,5 +47,6 @@ struct err *session_read_script(struct Session *s)
 	u16 src = diags_add_source(&s->diags, name, str_text(&s->text), s->text.n);
 	s->script = parse_script(&s->arena, &s->diags, src);
 	s->script->builtin = o->builtin;
+	s->script->found = o->found;
 	return NULL;
 }

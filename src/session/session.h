@@ -14,6 +14,7 @@ struct Options {
 	const char *file; // script file, "-" is stdin
 	const char *name; // shown in diagnostics
 	bool builtin;	  // text is part of sonde, as a tool's script
+	bool found;	  // text is that of a script in the tools' path
 	VEC(struct Param) params;
 	VEC(const char *) include_dirs, includes; // -I, --include
 	VEC(const char *) debug_dirs;		  // --debuginfo

@@ -221,6 +221,7 @@ static void resolve_user(struct StackReader *r, u64 frame, u32 pid, u32 how)
 			if (!hits[0].module)
 				hits[0].module = o->path;
 			image = image_of_object(r->images, o);
+			sym_object_tell(o);
 		}
 	} else {
 		hits[0] = stacks_raw_name(r->syms, pid, frame, back);

@@ -27,6 +27,7 @@ static const char *const texts[RT_WHYS] = {
 	[RT_WHY_NO_PERM] = "no permission to read the file with the code",
 	[RT_WHY_UNREADABLE] = "the file with the code cannot be read",
 	[RT_WHY_LANG] = "frames of an interpreted program that could not be read",
+	[RT_WHY_DAMAGED] = "the file with the code has damaged ELF headers",
 	[RT_WHY_FULL] = "no room for another unwind table",
 };
 
@@ -208,6 +209,8 @@ void stacks_ends(const struct Program *prog, struct Syms *syms, struct Arena *a,
 	struct RtUwEndCount c;
 
 	*out = (struct StackEnds){0};
+	for (u32 i = 1; i <= sym_object_count(syms); i++) // also of those that no report shows
+		sym_object_tell(sym_object(syms, i));
 	for (bool first = true; m && sys_map_next_key(m->fd, first ? NULL : &key, &key) >= 0; first = false)
 		if (sys_map_lookup(m->fd, &key, &c) >= 0 && c.count)
 			add(out, a, prog, syms, &key, &c);

@@ -282,25 +282,6 @@ void elf_symtab_destroy(struct ElfSymtab *t)
 	free(t);
 }
 
-void elf_destroy(struct ElfObj *e)
-{
-	elf_symtab_destroy(e->symtab);
-	fdes_close(e->fdes);
-	elf_defs_destroy(e->defs);
-	for (u32 i = 0; i < e->old_str.n; i++)
-		free(e->old_str.p[i]);
-	vec_deinit(&e->old_str);
-	dwarf_index_destroy(e->dwarf);
-	go_destroy(e->go);
-	if (e->debug_tried)
-		debugfile_close(&e->debug);
-	for (u32 i = 0; i < e->nusdt; i++)
-		free((char *)e->usdt[i].provider);
-	free(e->usdt);
-	elffile_close(&e->file);
-	free(e);
-}
-
 // ---- names
 // Reads the name at n->off + at into out.
 static bool read_name(const struct Names *n, u64 at, struct Str *out)

@@ -66,7 +66,11 @@ struct ElfObj {
 	u32 nusdt;
 	bool usdt_read;
 };
-struct ElfObj *elf_of(struct SymObject *o);			   // NULL when not ELF or unreadable
+static inline struct ElfObj *elf_of(struct SymObject *o) // NULL when not ELF or unreadable
+{
+	struct ElfObj *e = o->priv;
+	return e && e->is_elf ? e : NULL;
+}
 struct ElfSymtab *elf_symtab(struct Syms *s, struct SymObject *o); // built on first use; NULL when there is no ELF
 void elf_symtab_destroy(struct ElfSymtab *t);
 struct ElfFile *elf_symtab_extra(struct SymObject *o);		  // the debug file or .gnu_debugdata the index took symbols from, NULL none
@@ -74,7 +78,6 @@ struct DebugFile *elf_debug(struct Syms *s, struct SymObject *o); // split debug
 void elf_defs_destroy(struct ElfDefs *d);
 // Best symbol covering vaddr; false: none. name is demangled as the options say.
 bool elf_lookup(struct Syms *s, struct SymObject *o, u64 vaddr, struct SymHit *hit);
-void elf_destroy(struct ElfObj *e);
 
 // ---- plt.c: stubs of the procedure linkage table
 struct PltStub {
@@ -181,13 +184,16 @@ struct Syms {
 	bool debuginfod_off;
 	u64 debuginfod_wait; // seconds spent
 };
+
+// ---- names.c
 void syms_lock(struct Syms *s);
 void syms_unlock(struct Syms *s);
-struct SymHit object_off(struct Syms *s, struct SymObject *o, u64 off);
 // demangled (unless told not to) copy of raw in the arena
 const char *syms_name(struct Syms *s, const char *raw);
 const char *syms_raw(struct Syms *s, const char *raw, const char *name); // copy of raw in the arena; NULL when name is the same
-void procs_destroy(struct Syms *s);
+
+struct SymHit object_off(struct Syms *s, struct SymObject *o, u64 off); // offset.c
+void procs_destroy(struct Syms *s);					 // proc.c
 
 // ---- object.c
 struct SymObject *object_of_fd(struct Syms *s, int fd, const struct stat *st, const char *path, struct Root *root); // takes fd
@@ -195,7 +201,9 @@ const struct SymFile *file_known(struct Syms *s, const struct stat *st);					   
 // st: NULL but for device and inode if it could not be had. err: errno; takes why.
 struct SymObject *object_unreadable(struct Syms *s, const struct stat *st, const char *path, int err, char *why);
 struct SymObject *object_vdso(struct Syms *s, int pid, u64 start, u64 end);
+void objects_destroy(struct Syms *s);
+
+// ---- root.c
 struct Root *root_of(struct Syms *s, int pid);			  // NULL: our own root
 int root_open(const struct Root *r, const char *path, int flags); // path inside the root, symlinks too; -1 and errno
-void objects_destroy(struct Syms *s);
 #endif

@@ -233,6 +233,15 @@ bool sym_kernel_asked(struct Syms *s)
 	return asked;
 }
 
+bool sym_kernel_quick(struct Syms *s)
+{
+	u64 addr;
+	syms_lock(s);
+	bool quick = !sym_kernel_asked(s) && !s->prefetching && ask_addr(s, "bpf_trace_run1", &addr) == 1;
+	syms_unlock(s);
+	return quick;
+}
+
 const char *sym_kernel_why(struct Syms *s)
 {
 	syms_lock(s);

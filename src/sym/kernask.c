@@ -67,12 +67,3 @@ int ask_addr(struct Syms *s, const char *name, u64 *addr)
 {
 	return s->ask.addr ? s->ask.addr(s->ask.arg, name, addr) : -1;
 }
-
-bool sym_kernel_quick(struct Syms *s)
-{
-	u64 addr;
-	syms_lock(s);
-	bool quick = !sym_kernel_asked(s) && !s->prefetching && ask_addr(s, "bpf_trace_run1", &addr) == 1;
-	syms_unlock(s);
-	return quick;
-}

@@ -9,7 +9,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <linux/openat2.h>
 #include "sym/internal.h"
 
 static u64 mtime_ns(const struct stat *st)
@@ -91,6 +90,25 @@ static struct SymObject *twin(struct Syms *s, int fd, const struct stat *st, con
 	return NULL;
 }
 
+static void elf_destroy(struct ElfObj *e)
+{
+	elf_symtab_destroy(e->symtab);
+	fdes_close(e->fdes);
+	elf_defs_destroy(e->defs);
+	for (u32 i = 0; i < e->old_str.n; i++)
+		free(e->old_str.p[i]);
+	vec_deinit(&e->old_str);
+	dwarf_index_destroy(e->dwarf);
+	go_destroy(e->go);
+	if (e->debug_tried)
+		debugfile_close(&e->debug);
+	for (u32 i = 0; i < e->nusdt; i++)
+		free((char *)e->usdt[i].provider);
+	free(e->usdt);
+	elffile_close(&e->file);
+	free(e);
+}
+
 struct SymObject *object_of_fd(struct Syms *s, int fd, const struct stat *st, const char *path, struct Root *root)
 {
 	struct ElfObj *e = xcalloc(1, sizeof(*e));
@@ -120,10 +138,17 @@ struct SymObject *object_of_fd(struct Syms *s, int fd, const struct stat *st, co
 	return o;
 }
 
-struct ElfObj *elf_of(struct SymObject *o)
+void sym_object_note(struct SymObject *o, char *text)
 {
-	struct ElfObj *e = o->priv;
-	return e && e->is_elf ? e : NULL;
+	free(__atomic_exchange_n(&o->note, text, __ATOMIC_ACQ_REL));
+}
+
+void sym_object_tell(struct SymObject *o)
+{
+	char *text = __atomic_exchange_n(&o->note, NULL, __ATOMIC_ACQ_REL);
+	if (text)
+		fprintf(stderr, "sonde: %s\n", text);
+	free(text);
 }
 
 // ---- the vDSO: kernel code mapped into every process, the same for all of one ABI. Copied into a memfd so that it is an object
@@ -186,41 +211,6 @@ struct SymObject *object_vdso(struct Syms *s, int pid, u64 start, u64 end)
 	return s->vdso32;
 }
 
-// ---- mount roots
-struct Root *root_of(struct Syms *s, int pid)
-{
-	char path[64];
-	struct stat st, own, ns, own_ns;
-	snprintf(path, sizeof(path), "/proc/%d/root/.", pid);
-	if (stat(path, &st) || stat("/", &own))
-		return NULL;
-	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", pid);
-	if (stat(path, &ns) || stat("/proc/self/ns/mnt", &own_ns))
-		return NULL;
-	if (st.st_dev == own.st_dev && st.st_ino == own.st_ino && ns.st_ino == own_ns.st_ino)
-		return NULL;
-	for (struct Root *r = s->roots; r; r = r->next)
-		if (r->dev == st.st_dev && r->ino == st.st_ino && r->mntns == ns.st_ino)
-			return r;
-	snprintf(path, sizeof(path), "/proc/%d/root", pid);
-	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return NULL;
-	struct Root *r = xmalloc(sizeof(*r));
-	*r = (struct Root){s->roots, st.st_dev, st.st_ino, ns.st_ino, fd};
-	return s->roots = r;
-}
-
-int root_open(const struct Root *r, const char *path, int flags)
-{
-	flags |= O_CLOEXEC | (flags & O_PATH ? 0 : O_NOCTTY | O_NONBLOCK); // openat2 takes no other flags beside O_PATH
-	if (!r)
-		return open(path, flags);
-	// An absolute symlink inside a container must not lead out of it (openat2, Linux 5.6).
-	struct open_how how = {.flags = flags, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
-	return syscall(SYS_openat2, r->fd, path, &how, sizeof(how));
-}
-
 void objects_destroy(struct Syms *s)
 {
 	for (u32 i = 0; i < s->objs.n; i++) {
@@ -229,6 +219,7 @@ void objects_destroy(struct Syms *s)
 			elf_destroy(o->priv);
 		free(o->path);
 		free(o->why);
+		free(o->note);
 		free(o);
 	}
 	vec_deinit(&s->objs);

@@ -1,4 +1,4 @@
-// The public face of symbols: creation, objects by path and id, file offset -> name. See sym.h for the contract and internal.h for locking.
+// The public face of symbols: creation, objects by path and id. See sym.h for the contract and internal.h for locking.
 #include <errno.h>
 #include <fcntl.h>
 #include "sym/internal.h"
@@ -44,16 +44,6 @@ void syms_destroy(struct Syms *s)
 	free(s->debug_dir);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
-}
-
-void syms_lock(struct Syms *s)
-{
-	pthread_mutex_lock(&s->lock);
-}
-
-void syms_unlock(struct Syms *s)
-{
-	pthread_mutex_unlock(&s->lock);
 }
 
 // ---- objects
@@ -109,90 +99,4 @@ struct SymObject *sym_object_vdso(struct Syms *s, u64 start)
 	struct SymObject *o = object_vdso(s, 0, start, start);
 	syms_unlock(s);
 	return o;
-}
-
-// ---- names
-static const char *demangled(struct Syms *s, const char *raw)
-{
-	if (raw[0] != '_')
-		return raw;
-	const char *known = map_get(&s->demangled, raw);
-	if (known)
-		return known;
-	size_t n = strlen(raw);
-	bool plt = n > 4 && !strcmp(raw + n - 4, "@plt");
-	char *head = plt ? xasprintf("%.*s", (int)(n - 4), raw) : NULL;
-	char *text = demangle(plt ? head : raw);
-	const char *out = NULL;
-	if (text) {
-		out = plt ? arena_printf(&s->arena, "%s@plt", text) : arena_strdup(&s->arena, text);
-		map_put(&s->demangled, raw, (void *)out);
-	}
-	free(head);
-	free(text);
-	return out ? out : raw;
-}
-
-const char *sym_demangle(struct Syms *s, const char *raw)
-{
-	syms_lock(s);
-	const char *text = demangled(s, raw);
-	syms_unlock(s);
-	return text;
-}
-
-const char *syms_name(struct Syms *s, const char *raw)
-{
-	const char *text = s->opts.no_demangle ? raw : demangled(s, raw);
-	return text == raw ? arena_strdup(&s->arena, raw) : text;
-}
-
-const char *syms_raw(struct Syms *s, const char *raw, const char *name)
-{
-	return strcmp(raw, name) ? arena_strdup(&s->arena, raw) : NULL;
-}
-
-// ---- file offset -> symbol
-struct SymHit object_off(struct Syms *s, struct SymObject *o, u64 off)
-{
-	struct SymHit h = {.module = o->path, .module_off = off, .module_addr = off};
-	struct ElfObj *e = elf_of(o);
-	if (e && elffile_off_to_vaddr(&e->file, off, &h.module_addr) && !go_lookup(o, h.module_addr, &h))
-		elf_lookup(s, o, h.module_addr, &h);
-	return h;
-}
-
-// hits[0] has the name of the function at off. With what is inlined there, and places.
-static u32 add_inlined(struct Syms *s, struct SymObject *o, u64 off, struct SymHit *hits, u32 max)
-{
-	u32 n = max > 1 || s->opts.lines ? go_inlined(s, o, hits[0].module_addr, hits, max) : 0;
-	if (n)
-		return n;
-	return s->opts.inlines || s->opts.lines ? object_inlined(s, o, off, hits, max) : 1;
-}
-
-struct SymHit sym_object_off(struct Syms *s, struct SymObject *o, u64 off)
-{
-	syms_lock(s);
-	struct SymHit h = object_off(s, o, off);
-	add_inlined(s, o, off, &h, 1);
-	syms_unlock(s);
-	return h;
-}
-
-bool sym_object_signal_return(struct SymObject *o, u64 off)
-{
-	struct ElfObj *e = elf_of(o);
-	return e && signal_code(&e->file, off);
-}
-
-u32 sym_object_off_inlined(struct Syms *s, struct SymObject *o, u64 off, struct SymHit *hits, u32 max)
-{
-	if (!max)
-		return 0;
-	syms_lock(s);
-	hits[0] = object_off(s, o, off);
-	u32 n = add_inlined(s, o, off, hits, max);
-	syms_unlock(s);
-	return n;
 }

@@ -64,6 +64,7 @@ struct SymObject {
 	int fd;		   // -1: unreadable (why in `why`)
 	char *why;
 	bool denied;	   // why: no permission
+	char *note;	   // what is to be said once, when its frames are shown; set by another thread (sym_object_note)
 	void *priv;	   // elf.c's index
 };
 struct SymFile {	   // a file as it was when first seen; copies of a library are one object. Lives as long as Syms, nothing in it changes
@@ -87,6 +88,8 @@ struct err *sym_proc_maps(struct Syms *s, int pid, struct ProcMap **out, u32 *n)
 bool sym_proc_map(struct Syms *s, int pid, const char *path, struct ProcMap *m);
 struct SymObject *sym_object(struct Syms *s, u32 id);		 // NULL if no such id
 u32 sym_object_count(struct Syms *s);
+void sym_object_note(struct SymObject *o, char *text); // takes the text; of several the last one counts
+void sym_object_tell(struct SymObject *o); // its note, if it has one, on stderr
 const struct SymFile *sym_file_path(struct Syms *s, const char *path); // NULL if unreadable
 struct SymObject *sym_object_path(struct Syms *s, const char *path); // open by path (uprobe targets); NULL if unreadable
 // The vDSO that lies at start: 32-bit processes have another one, below 4 GB. NULL: none of those was seen yet.

@@ -31,6 +31,14 @@ static bool has_stacks(const struct MapDef *m)
 	return m->user && l.user + l.kern;
 }
 
+bool stackmap_any(const struct Program *p)
+{
+	for (size_t i = 0; i < p->maps.n; i++)
+		if (has_stacks(p->maps.p[i]))
+			return true;
+	return false;
+}
+
 // NULL, or why it cannot be shown.
 static const char *unfit(const struct MapDef *m)
 {

@@ -16,14 +16,16 @@ void script_opts_destroy(struct ToolOpts *o)
 
 static bool wants_reports(const struct ToolOpts *o)
 {
-	return o->folded || o->json || outputs_any(&o->files, false) || o->interval || o->map;
+	return o->folded || o->json || outputs_any(&o->files, false) || o->interval || o->map || o->top;
 }
 
 const char *script_opts_wrong(const struct ToolOpts *o, const struct Options *so)
 {
 	bool files = outputs_any(&o->files, false);
-	if (o->map && !o->folded && !o->json && !files && !o->interval)
-		return "--map needs a form: --folded, --json, --flame, --html, --pprof or --interval";
+	if (o->top && (o->folded || o->json || so->json))
+		return "--top is not allowed with --folded and --json";
+	if (o->map && !o->folded && !o->json && !files && !o->interval && !o->top)
+		return "--map needs a form: --folded, --json, --flame, --html, --pprof, --top or --interval";
 	if ((o->delim || o->annotate) && !o->folded && !o->interval)
 		return "--delimited and --annotations need --folded";
 	if (o->folded && o->json)

@@ -1,6 +1,6 @@
 // Tools in the path: $SONDE_PATH (folders separated by colons), ~/.config/sonde/tools, and share/sonde/tools beside the folder of sonde's program.
 // In: a name, or none. Out: files and their text. Invariant: a script is code that runs with our rights, so it is read from nowhere that others could
-// have put it: neither the file nor a folder above it may be written to by its group or by others (but for folders that let nobody replace another's
+// have put it (base/trust.c): neither the file nor a folder above it may be written to by its group or by others (but for folders that let nobody replace another's
 // files, as /tmp), and all belong to root or to us. The current folder is never searched.
 #include "tool/found.h"
 #include <dirent.h>
@@ -50,35 +50,6 @@ static void folders(struct Folders *f)
 		vec_push(&f->v, own);
 }
 
-// One step of a path. sticky: others may write beside it, but not replace what is ours.
-static const char *unfit_step(const struct stat *st, bool sticky_ok)
-{
-	if (st->st_uid && st->st_uid != geteuid())
-		return "belongs to neither root nor you";
-	if (st->st_mode & S_IWOTH && !(sticky_ok && st->st_mode & S_ISVTX))
-		return "may be written to by others";
-	if (st->st_mode & S_IWGRP && !(sticky_ok && st->st_mode & S_ISVTX))
-		return "may be written to by its group";
-	return NULL;
-}
-
-// NULL, or why not, a new text. up: 0 if path is the file, 1 if it is the file's folder; all folders above are looked at.
-static char *unfit(const char *path, int up)
-{
-	char *real = realpath(path, NULL), *why = real ? NULL : xasprintf("%s: %s", path, strerror(errno));
-	for (; real && !why; up++) {
-		struct stat st;
-		const char *step = *real ? real : "/", *bad = lstat(step, &st) ? strerror(errno) : unfit_step(&st, up > 1);
-		if (bad)
-			why = xasprintf("%s %s", step, bad);
-		if (!*real)
-			break;
-		*strrchr(real, '/') = 0;
-	}
-	free(real);
-	return why;
-}
-
 static bool is_tool_name(const char *s)
 {
 	return *s && *s != '-' && s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")] == 0;
@@ -98,7 +69,7 @@ static struct err *read_fit(const char *path, struct Str *text)
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		return err_errno(errno, "cannot read %s", path);
-	const char *bad = fstat(fd, &st) ? strerror(errno) : !S_ISREG(st.st_mode) ? "is no file" : unfit_step(&st, false);
+	const char *bad = fstat(fd, &st) ? strerror(errno) : !S_ISREG(st.st_mode) ? "is no file" : stat_unfit(&st, false);
 	struct err *e = bad ? err_new("%s %s", path, bad) : NULL;
 	snprintf(fd_path, sizeof(fd_path), "/proc/self/fd/%d", fd);
 	if (!e)
@@ -110,9 +81,9 @@ static struct err *read_fit(const char *path, struct Str *text)
 // The file's canonical path, if it is fit; NULL: told. The folder that names it counts too, if it is a link.
 static char *fit(const char *folder, const char *path)
 {
-	char *why = unfit(folder, 1);
+	char *why = path_unfit(folder, 1);
 	if (!why)
-		why = unfit(path, 0);
+		why = path_unfit(path, 0);
 	char *real = why ? NULL : realpath(path, NULL);
 	if (why)
 		fprintf(stderr, "WARNING: %s is not used: %s\n", path, why);

@@ -10,6 +10,7 @@ struct FromFile {
 	struct InputWish wish;
 	struct OutputFiles files;
 	const char *title, *out;
+	u64 top; // rows; 0: stacks
 	bool folded, json, lines, help;
 };
 struct FromFileCommand {
@@ -42,6 +43,15 @@ static struct err *set_flag(void *to, const struct Option *row, const char *val)
 	return NULL;
 }
 
+static struct err *set_top(void *to, const struct Option *row, const char *val)
+{
+	u64 n = TOP_ROWS;
+	if (val && (!parse_u64(val, &n) || !n))
+		return err_new("takes a number of rows");
+	((struct FromFile *)to)->top = n;
+	return NULL;
+}
+
 #define FIELD(name) ((const void *)offsetof(struct FromFile, name))
 static const struct Option option_rows[] = {
 #define OUTPUT(option, addresses, what, help, write) {0, #option, "FILE", help, set_file, (const void *)OUTPUT_##option},
@@ -49,6 +59,7 @@ static const struct Option option_rows[] = {
 #undef OUTPUT
 	{'f', "folded", NULL, "print one line a stack", set_flag, FIELD(folded)},
 	{0, "json", NULL, "print JSON", set_flag, FIELD(json)},
+	{0, "top", "[=N]", "print the N functions with most of their own (20): self, total, object", set_top},
 	{0, "lines", NULL, "names of frames with the file and line they have", set_flag, FIELD(lines)},
 	{'o', "output", "FILE", "what is printed goes to FILE", set_text, FIELD(out)},
 	{0, "title", "TEXT", "the heading (the file's own, or its name)", set_text, FIELD(title)},
@@ -100,10 +111,14 @@ static struct err *write_text(const struct FromFile *f, const struct StackProfil
 		stacks_json(p, &o, out);
 	else if (f->folded)
 		folded_write(p, out);
+	else if (f->top)
+		functions_top(p, f->top, out);
 	else if (f->cmd->write)
 		return f->cmd->write(p, out);
-	else
+	else {
 		stacks_multiline(p, &o, out);
+		total_line(p, out);
+	}
 	return NULL;
 }
 
@@ -130,7 +145,7 @@ static struct err *write_all(const struct FromFile *f, const struct StackProfile
 		e = outputs_write(&f->files, p, true);
 	if (!e)
 		e = outputs_write(&f->files, p, false);
-	return e || (files && !f->folded && !f->json && !f->out) ? e : print_text(f, p);
+	return e || (files && !f->folded && !f->json && !f->top && !f->out) ? e : print_text(f, p);
 }
 
 static int from_file(const struct FromFile *f, const char *path)

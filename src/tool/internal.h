@@ -31,6 +31,7 @@ struct ToolOpts {
 	char **args;		 // ... behind "--"; NULL
 	struct Child *child;	 // ... once it is there
 	bool status;		 // its exit status is ours
+	u64 top;		 // --top: rows; 0: stacks are printed
 	const char *pattern, *lib; // stackcount
 	bool regex, per_pid, many;
 	struct Str probes;	 // stackcount: attach points made from the pattern
@@ -59,6 +60,7 @@ struct StackMap {
 };
 enum { NO_PART = ~0u };
 // The one that o->map names, or the only one; NULL with *e NULL: there are several, or none
+bool stackmap_any(const struct Program *p); // is there one?
 struct StackMap *stackmap_pick(const struct ToolOpts *o, const struct Program *p, struct Arena *a, struct err **e);
 
 struct StackSet;
@@ -105,6 +107,26 @@ void script_params(struct ToolOpts *o); // of the options given those that the s
 void script_print(const struct ToolOpts *o, FILE *out); // with the options as its settings
 const char *stack_words(const struct ToolOpts *o); // "user + kernel"
 void thread_words(const struct ToolOpts *o, FILE *out); // "all threads", "PID 5", "user threads"
+
+// functions.c
+struct Function {
+	const char *name, *object; // object "": not known
+	u64 self, total;
+	u32 stack; // where it was met last
+};
+struct Functions {
+	struct Arena arena;
+	struct Map index; // name and object -> number of the row + 1
+	VEC(struct Function) v;
+	u64 sum;
+};
+void functions_add(struct Functions *t, const struct StackProfile *p);
+void functions_deinit(struct Functions *t);
+void functions_top(const struct StackProfile *p, u64 rows, FILE *out); // --top
+#define TOP_ROWS 20 // without a number
+u64 profile_total(const struct StackProfile *p);
+void share_line(u64 value, u64 total, const char *indent, FILE *out); // below a stack's value
+void total_line(const struct StackProfile *p, FILE *out);
 
 // command.c: a command that is traced
 const char *command_wrong(const struct ToolOpts *o); // options that do not go together; NULL: fine

@@ -186,6 +186,13 @@ static bool took_command(struct ToolOpts *o, const char *v)
 	return is;
 }
 
+static struct err *set_top(void *to, const struct Option *row, const char *v)
+{
+	struct ToolOpts *o = to;
+	o->top = TOP_ROWS;
+	return wrong(v ? read_number(&o->top, v, false) : NULL);
+}
+
 static struct err *set_c_cpu(void *to, const struct Option *row, const char *v)
 {
 	return took_command(to, v) ? NULL : set_C(to, row, v);
@@ -335,7 +342,8 @@ static const struct Option common_options[] = {
 #define OUTPUT(option, addresses, what, help, write) {0, #option, "FILE", help, set_file, (const void *)OUTPUT_##option},
 #include "out/outputs.def"
 	{0, "title", "TEXT", "the heading of flame graph and page", set_title},
-	{0, "json", NULL, "report as JSON", set_json},
+	{'j', "json", NULL, "report as JSON", set_json},
+	{0, "top", "[=N]", "instead of stacks the N functions with most of their own (20): self, total, object", set_top},
 	{'o', "output", "FILE", "write the report to FILE", set_o},
 	{0, "inlines", NULL, "inlined functions in user stacks (needs debug information)", set_inlines},
 	{0, "lines", NULL, "source lines in user stacks (needs debug information)", set_lines},
@@ -355,6 +363,7 @@ const struct Option report_options[] = {
 	{'i', "interval", "SECONDS", "report it every SECONDS, counted from zero", set_i},
 	{0, "duration", "SECONDS", "stop after SECONDS", set_seconds},
 	{0, "map", "@NAME", "which map, if several are keyed by stacks", set_map},
+	{0, "top", "[=N]", "the N functions with most of their own (20): self, total, object", set_top},
 	{0, "delimited", NULL, "with --folded: a line between user and kernel stack", set_d},
 	{0, "annotations", NULL, "with --folded: mark kernel frames with _[k]", set_a},
 };
@@ -398,7 +407,8 @@ void script_tool_rows(struct OptionRows *rows)
 #define OUTPUT(option, addresses, what, help, write) #option,
 #include "out/outputs.def"
 #undef OUTPUT
-		"title", "map", "c/command", "status", "A/addresses", "s/offset", "T/timestamp", "i/interval", "output", "inlines", "lines", "why-incomplete", "stack-storage-size",
+		"title", "map", "top", "c/command", "status",
+		"A/addresses", "s/offset", "T/timestamp", "i/interval", "output", "inlines", "lines", "why-incomplete", "stack-storage-size",
 		"unwind", "native", "print-script", "dump", "help"};
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		assert(common(names[i]));
@@ -505,6 +515,8 @@ bool tool_parse(const struct Tool *t, int argc, char **argv, struct ToolOpts *o,
 	if (*rc || o->done)
 		return false;
 	const char *bad = o->tree && !o->pids.n ? "--tree needs -p" : command_wrong(o);
+	if (o->top && (o->folded || o->json))
+		bad = "--top is not allowed with -f and --json";
 	if (!bad && t->check)
 		bad = t->check(o);
 	if (bad)

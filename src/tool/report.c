@@ -187,6 +187,7 @@ static void labels_text(const struct StackSample *s, const char *const *names, s
 
 void stacks_multiline(const struct StackProfile *p, const struct ToolOpts *o, FILE *out)
 {
+	u64 total = profile_total(p);
 	for (u32 i = 0; i < p->n; i++) {
 		const struct StackSample *s = &p->samples[i];
 		struct Str comm = {0};
@@ -208,6 +209,7 @@ void stacks_multiline(const struct StackProfile *p, const struct ToolOpts *o, FI
 		if (comm.n)
 			fprintf(out, "    %-16s %s\n", "-", str_text(&comm));
 		fprintf(out, "        %llu\n", (unsigned long long)s->value);
+		share_line(s->value, total, "        ", out);
 		parts_line(s, o, out);
 		fputc('\n', out);
 		str_deinit(&comm);

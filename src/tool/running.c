@@ -76,8 +76,12 @@ static void write_text(struct Running *r, const struct StackProfile *p)
 		stacks_json(p, o, r->out);
 	else if (o->folded)
 		folded_write(p, r->out);
-	else
+	else if (o->top)
+		functions_top(p, o->top, r->out);
+	else {
 		(r->tool->print ? r->tool->print : stacks_multiline)(p, o, r->out);
+		total_line(p, r->out);
+	}
 }
 
 static void finish(struct Running *r, struct StackSet *s, bool merge)
@@ -172,7 +176,7 @@ static struct err *report(void *arg, struct RunCtx *rc, bool last)
 	if (files)
 		(o->interval || r->total.set.samples.n ? total_add : total_borrow)(&r->total, &set);
 	finish(r, &set, !o->addrs);
-	if (!e && (machine_form(o) || !files || o->interval))
+	if (!e && (machine_form(o) || o->top || !files || o->interval))
 		write_text(r, &set.prof);
 	if (!e && last && r->tool->end && !machine_form(o))
 		fprintf(r->out, "%s\n", r->tool->end);
@@ -266,7 +270,7 @@ static struct err *ready(void *arg, struct Program *p)
 {
 	struct Running *r = arg;
 	struct err *e = NULL;
-	bool must = machine_form(r->o) || outputs_any(&r->o->files, false) || r->o->interval || r->o->map;
+	bool must = r->o->folded || (r->o->json && stackmap_any(p)) || r->o->top || outputs_any(&r->o->files, false) || r->o->interval || r->o->map;
 	r->keyed = r->o->keyed = stackmap_pick(r->o, p, &r->arena, &e);
 	if (!must) { // then its maps are printed as any script's
 		err_free(e);
@@ -282,7 +286,7 @@ static struct err *ready(void *arg, struct Program *p)
 int stacks_run(struct Options *so, struct ToolOpts *o, struct Tool *made)
 {
 	bool ends_by_itself = o->tree || o->tids.n;
-	struct Running r = {.tool = o->tool, .o = o, .made = made, .in_form = made && (machine_form(o) || o->interval || made->reports)};
+	struct Running r = {.tool = o->tool, .o = o, .made = made, .in_form = made && (machine_form(o) || o->top || o->interval || made->reports)};
 	struct ToolRun run = {.arg = &r, .goes_on = ends_by_itself ? goes_on : NULL, .started = started, .report = report, .stopped = stopped,
 			      .tick = o->interval || isatty(STDERR_FILENO) ? tick : NULL, .tick_ns = TICK_NS, .script = made, .bare = machine_form(o),
 			      .ready = made ? ready : NULL, .claims = claims};

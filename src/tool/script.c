@@ -55,7 +55,7 @@ void script_params(struct ToolOpts *o)
 	set_param(o, "cpu", &o->cpus);
 	if (outputs_any(&o->files, false)) // --flame, --pprof, ...: to a script they are one
 		vec_push(&o->params, ((struct Param){"files", NULL}));
-	const struct Script *s = script_read(&a, &d, o->tool->name, o->tool->text, true);
+	const struct Script *s = script_read(&a, &d, o->tool->name, o->tool->text, SCRIPT_BUILTIN);
 	for (size_t i = 0; i < o->params.n; i++) {
 		struct Param p = o->params.p[i];
 		bool again = !option_find(s, p.name);

@@ -146,7 +146,7 @@ static bool script_tool_init(struct ScriptTool *t, const char *name, const char 
 {
 	struct OptionRows common = {0};
 	struct Str line = {0};
-	t->script = script_read(&t->arena, &t->diags, arena_strdup(&t->arena, path), str_text(&t->text), false);
+	t->script = script_read(&t->arena, &t->diags, arena_strdup(&t->arena, path), str_text(&t->text), as_tool ? SCRIPT_FOUND : SCRIPT_USERS);
 	if (show_diags(t))
 		return false;
 	summary(str_text(&t->text), name, &line);
@@ -199,7 +199,7 @@ static int run(struct ScriptTool *t, struct ToolOpts *o, const char *path)
 		err_free(e);
 		return 1;
 	}
-	struct Options so = {.text = str_text(&t->text), .name = path, .warnings = true, .buf = BUF_LINE, .json = o->json, .out_path = o->out,
+	struct Options so = {.text = str_text(&t->text), .name = path, .found = true, .warnings = true, .buf = BUF_LINE, .json = o->json, .out_path = o->out,
 			     .unwind_fp = o->unwind_fp, .native = o->native, .inlines = o->inlines, .lines = o->lines, .why_incomplete = o->why_incomplete,
 			     .stack_entries = o->stack_entries, .dump = o->dump, .child = o->child, .duration_ns = o->duration * 1000000000ull};
 	for (size_t i = 0; i < o->params.n; i++) {

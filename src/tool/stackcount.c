@@ -292,6 +292,7 @@ static void header(const struct ToolOpts *o, struct RunCtx *rc, FILE *out)
 
 static void print(const struct StackProfile *p, const struct ToolOpts *o, FILE *out)
 {
+	u64 total = profile_total(p);
 	for (u32 i = 0; i < p->n; i++) {
 		const struct StackSample *s = &p->samples[i];
 		for (u32 k = 0; k < s->nkern; k++)
@@ -310,7 +311,9 @@ static void print(const struct StackProfile *p, const struct ToolOpts *o, FILE *
 			fprintf(out, "    %s [%u]\n", str_text(&comm), s->pid);
 			str_deinit(&comm);
 		}
-		fprintf(out, "    %llu\n\n", (unsigned long long)s->value);
+		fprintf(out, "    %llu\n", (unsigned long long)s->value);
+		share_line(s->value, total, "    ", out);
+		fputc('\n', out);
 	}
 }
 

@@ -90,6 +90,7 @@ static void task_line(const char *what, const char *comm, u32 pid, bool with_pid
 
 static void wakeup_print(const struct StackProfile *p, const struct ToolOpts *o, FILE *out)
 {
+	u64 total = profile_total(p);
 	for (u32 i = 0; i < p->n; i++) {
 		const struct StackSample *s = &p->samples[i];
 		task_line("target:", s->kern[0].sym, 0, false, out);
@@ -98,7 +99,9 @@ static void wakeup_print(const struct StackProfile *p, const struct ToolOpts *o,
 		if (s->kern_note)
 			fprintf(out, "    %s\n", s->kern_note);
 		task_line("waker:", s->comm, 0, false, out);
-		fprintf(out, "        %llu\n\n", (unsigned long long)s->value);
+		fprintf(out, "        %llu\n", (unsigned long long)s->value);
+		share_line(s->value, total, "        ", out);
+		fputc('\n', out);
 	}
 }
 
@@ -207,6 +210,7 @@ static void offwake_row(const struct ToolOpts *o, struct Arena *a, const struct 
 
 static void offwake_print(const struct StackProfile *p, const struct ToolOpts *o, FILE *out)
 {
+	u64 total = profile_total(p);
 	for (u32 i = 0; i < p->n; i++) {
 		const struct StackSample *s = &p->samples[i];
 		bool own = false; // the target's own kernel stack has begun
@@ -230,7 +234,9 @@ static void offwake_print(const struct StackProfile *p, const struct ToolOpts *o
 		if (s->user_note)
 			fprintf(out, "    %s\n", s->user_note);
 		task_line("target:", s->comm, s->pid, true, out);
-		fprintf(out, "        %llu\n\n", (unsigned long long)s->value);
+		fprintf(out, "        %llu\n", (unsigned long long)s->value);
+		share_line(s->value, total, "        ", out);
+		fputc('\n', out);
 	}
 }
 

@@ -2,6 +2,7 @@
 // Output: rt_uw_obj, rt_uw_dir, rt_uw_rules and the 256 KB values of rt_uw_pages.
 // Invariant: what a later store points to is written before it (rules, record, directory, then the object's state), so the walker sees a whole
 // table or none. Records are never moved or freed: an object is built once, whoever maps it.
+#include <elf.h>
 #include <errno.h>
 #include <linux/bpf.h>
 #include <sys/mman.h>
@@ -154,7 +155,7 @@ static bool publish_rows(struct Tables *t, const struct UwTable *tab, struct RtU
 }
 
 // The object holds a runtime: its number, 0 none, or one whose structures are not known.
-static u32 find_lang(struct Tables *t, struct ElfFile *f, const char *path)
+static u32 find_lang(struct Tables *t, struct ElfFile *f, struct SymObject *o)
 {
 	struct Str version = {0};
 	struct RtLang lang;
@@ -168,8 +169,8 @@ static u32 find_lang(struct Tables *t, struct ElfFile *f, const char *path)
 		if (rt->kind == RT_LANG_JAVA)
 			__atomic_store_n(&t->any_java, true, __ATOMIC_RELEASE);
 	} else if (rt) {
-		fprintf(stderr, "sonde: %s: %s%s%s is not known here: its stacks show the interpreter in the place of its program's functions\n", path, rt->name,
-			version.n ? " " : "", str_text(&version));
+		sym_object_note(o, xasprintf("%s: %s%s%s is not known here: its stacks show the interpreter in the place of its program's functions", o->path,
+					     rt->name, version.n ? " " : "", str_text(&version)));
 	}
 	str_deinit(&version);
 	return nr;
@@ -202,8 +203,24 @@ static bool end_if_urgent(void *arg)
 	return end_early(t) || __atomic_load_n(&t->urgent, __ATOMIC_RELAXED);
 }
 
+// A file that says it is ELF, whose headers cannot be read.
+static bool is_damaged(int fd)
+{
+	char magic[SELFMAG];
+	struct stat st;
+	struct ElfFile f;
+	if (pread(fd, magic, sizeof(magic), 0) != SELFMAG || memcmp(magic, ELFMAG, SELFMAG) || fstat(fd, &st))
+		return false;
+	struct err *e = elffile_open(&f, fd, NULL, (u64)st.st_size);
+	bool damaged = e != NULL;
+	err_free(e);
+	if (!damaged)
+		elffile_close(&f);
+	return damaged;
+}
+
 // RT_UW_PENDING: ended before its time.
-static u32 build(struct Tables *t, const struct SymObject *o, bool last_try, struct RtUwObj *out)
+static u32 build(struct Tables *t, struct SymObject *o, bool last_try, struct RtUwObj *out)
 {
 	struct ElfCfi cfi;
 	struct UwTable tab;
@@ -214,7 +231,7 @@ static u32 build(struct Tables *t, const struct SymObject *o, bool last_try, str
 	struct err *e = elfcfi_read(o->fd, &cfi);
 	if (e) { // not ELF, another machine: frame pointers may do
 		err_free(e);
-		return RT_UW_BARE;
+		return is_damaged(o->fd) ? RT_UW_DAMAGED : RT_UW_BARE;
 	}
 	t->rules.max = MIN((u32)t->rules.v.n + RULES_PER_OBJECT, (u32)RT_UW_RULES);
 	struct UwHurry hurry = {last_try ? end_early : end_if_urgent, t};
@@ -223,7 +240,7 @@ static u32 build(struct Tables *t, const struct SymObject *o, bool last_try, str
 		return RT_UW_PENDING;
 	}
 	if (tab.rows.n) {
-		out->lang = find_lang(t, &cfi.file, o->path);
+		out->lang = find_lang(t, &cfi.file, o);
 		if (out->lang && t->langs[out->lang].kind == RT_LANG_PYTHON)
 			mark_rules(t, &tab, &t->langs[out->lang]);
 		publish_rules(t);

@@ -93,3 +93,11 @@ NAME a tool in the path shows a line of progress on a terminal
 RUN mkdir t; cp {top}/test/run/calls.bt t; cp {build}/paths w; export SONDE_PATH=$PWD/t; (while :; do ./w 0 5; done) & python3 -c 'import os, subprocess, sys; m, s = os.openpty(); p = subprocess.Popen(sys.argv[1:], stderr=s, stdout=subprocess.PIPE); os.close(s); out = p.stdout.read(); p.wait(); print(repr(os.read(m, 65536).decode()))' {sonde} calls --program $PWD/w -n 100000 -f 4; kill $!
 TIMEOUT 40
 EXPECT_RE \\r\\x1b\[K0:0\d  \d+ calls, \d+ unique stacks, \d+ lost
+
+NAME what a tool in the path imports has to be as safe as the tool
+RUN mkdir t t/g t/w; M='macro m() { print("ran"); }'; for f in a g/b w/c; do echo "$M" >t/$f.bt; echo "import \"$f.bt\"; begin { m(); exit() }" >t/tool${f##*/}.bt; done; echo 'import "g"; begin { m(); exit() }' >t/folder.bt; export SONDE_PATH=$PWD/t; for t in toola toolb toolc folder; do {sonde} $t >o || echo failed; grep ran o; done; chmod g+w t/g; chmod 664 t/a.bt; chown 65534 t/w/c.bt; for t in toola toolb toolc folder; do {sonde} $t >o && echo "$t ran"; cat o; done; {sonde} -q t/toola.bt
+EXPECT_RE \A(ran\n){4}\s*ran\s*\Z
+STDERR ERROR: refusing to import /
+STDERR t/a.bt may be written to by its group
+STDERR t/g may be written to by its group
+STDERR t/w/c.bt belongs to neither root nor you

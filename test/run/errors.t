@@ -433,3 +433,11 @@ TOGETHER
 PROG begin { for ($x : $y) { } }
 RC 1
 STDERR expected a map or a range in the for loop
+
+NAME help texts of options are literals
+RUN for e in 'getopt("x", "x", @s)' 'getopt_match("x", 5, @s)'; do {sonde} -e "begin { print($e); @s = 1; exit() }"; echo $?; done; {sonde} -e 'begin { for ($x : getopt_list("x", @s)) { print($x); } @s = 1; exit() }'
+RC 1
+EXPECT_RE \A1\n1\n\Z
+STDERR getopt() expects a string literal
+STDERR getopt_match() expects a string literal
+STDERR the help text of getopt_list() is a string literal

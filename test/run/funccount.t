@@ -11,6 +11,11 @@ EXPECT_LINE @calls[add]: 2000
 EXPECT_LINE @calls[name_of]: 20
 STDERR Attached
 
+NAME funccount: as JSON
+RUN cp {build}/calls .; (sleep 4; ./calls; ./calls) & SONDE_PATH={top}/tools {sonde} funccount -j './calls:[an]*' -d 7; wait
+TIMEOUT 30
+EXPECT_RE ^\{"type": "map", "data": \{"@calls": \{"name_of": 20, "add": 2000\}\}\}$
+
 NAME funccount: any probe, every second with its time, a processor
 RUN SONDE_PATH={top}/tools {sonde} funccount 'tracepoint:sched:sched_sw[hi]*' -T -i 1 -d 3 --cpu 0-9
 TIMEOUT 30

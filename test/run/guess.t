@@ -64,3 +64,10 @@ RUN gcc -O2 -fomit-frame-pointer -o aligned {top}/test/workload/aligned.c; {sond
 EXPECT_RE ^leaf in_register main .*_start ]: 5 $
 EXPECT_RE ^leaf in_memory main .*_start ]: 5 $
 EXPECT_RE ^10 user stacks, 10 whole \(100.00 %\)
+
+NAME code of a file with damaged ELF headers has a reason of its own, and is left by frame pointer
+RUN gcc -O2 -o jit {top}/test/workload/jit.c; {sonde} -q --why-incomplete -c './jit 150 ./made.so' -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { @[ustack] = count() }' 2>&1
+NEED cmd:gcc
+NEED host
+EXPECT_RE ^\s+\w+\+\d+\n\s+last\+\d+\n\s+\S*made\.so\S*\n\s+main\+\d+
+EXPECT_RE ^ +\d+ +\d+ jit +.*: the file with the code has damaged ELF headers$

@@ -516,6 +516,10 @@ NAME scripts that are part of sonde can be imported: filters and stacks as the t
 RUN {sonde} -q -e 'config = { option = "pid=1,2"; option = "depth=1"; max_map_keys = stack_keys(); } import "tasks.bt"; import "stacks.bt"; begin /!chosen(@pids, @tree)/ { print((1, if comptime (user_stacks()) { 2 }, stack_depth(), config.max_map_keys)); exit() }' -- --hash-storage-size=77 --kernel-stacks-only
 EXPECT_LINE (1, 1, 77)
 
+NAME waits.bt: bounds of a wait as the tools have them
+RUN S='import "waits.bt"; begin { print((in_bounds(5000000, shortest()), in_bounds(1, shortest()), in_bounds(9000000, shortest()), every())); exit() }'; {sonde} -q -e "$S"; {sonde} -q -e "$S" -- -i 3 -m 5000 -M 8000
+EXPECT_RE \A\s*\(true, false, true, 0\)\s+\(true, false, false, 3\)\s*\Z
+
 NAME a script beside the importing one comes before sonde's own, but not for a tool, which has no folder
 RUN printf 'macro stack_depth() { 99 }' > stacks.bt; printf 'import "stacks.bt"; begin { print(stack_depth()); exit() }' > s.bt; {sonde} -q s.bt; {sonde} profile --depth 3 --dump expand | grep -A 1 'call ustack'
 EXPECT_LINE 99
@@ -526,3 +530,7 @@ RUN {sonde} profile -F 97 -K --comm 'a"b' --print-script > s.bt; grep option s.b
 EXPECT_LINE 	option = "frequency=97";
 EXPECT_LINE 	option = "comm=a\"b";
 EXPECT_LINE 	profile:hz:50
+
+NAME pointers to variables and maps may go anywhere: what they point to is read by the kernel's leave
+PROG begin { @a = stats(5); $p = (uint64 *)&@a; $p += 3; print(*$p); @c = 5; @q = &@c; print(*@q); $i = nsecs % 1; $r = &@c; print($r[$i]); print(*&@c); $x = 7; $y = &$x; print(*$y); join(&@c); join(&$x); exit() }
+EXPECT_RE \A\s*0\n5\n5\n5\n7\n

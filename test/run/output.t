@@ -31,7 +31,7 @@ NAME stats: its fields, of all processors, in expressions, records and loops; 0 
 NEED lookup_percpu_elem
 PROG begin { @s[1] = stats(5); @s[1] = stats(-8); @s["2" == "2" ? 2 : 3] = stats(100); @t = stats((uint64)7); print(@s[1].avg); printf("%d %d %d\n", @s[1].count, @s[1].total, @s[2].avg + 1);
   if (@t.count == 1 && @t.total == 7) { print(("scalar", @s[3].avg, @s[3].count)) } for ($kv : @s) { print(($kv.0, $kv.1, @s[$kv.0].count)) } clear(@s); clear(@t); exit() }
-EXPECT_RE \A-1\n2 -3 101\n\("scalar", 0, 0\)\n(\(1, -1, 2\)\n\(2, 100, 1\)|\(2, 100, 1\)\n\(1, -1, 2\))\n
+EXPECT_RE \A-1\n2 -3 101\n\(scalar, 0, 0\)\n(\(1, -1, 2\)\n\(2, 100, 1\)|\(2, 100, 1\)\n\(1, -1, 2\))\n
 
 NAME stats: fields that there are none of, and places
 RUN {sonde} -e 'begin { @s = stats(1); print(@s.max) }'; {sonde} -e 'begin { @s[1] = stats(1); @s[1].avg = 3 }'; {sonde} -e 'begin { @s[1] = stats(1); @s[1].count++ }'; true

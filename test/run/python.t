@@ -69,3 +69,11 @@ RETRY 2 samples
 RUN printf 'def busy():\n t = 0\n while t >= 0: t += 1\nbusy()\n' >busy.py; /usr/bin/python3.11 busy.py & {sonde} profile -F 499 --pprof p.gz -f -p $! 1 2>&1 | grep -o '^python3.11;_start;.*;<module>;busy' | head -n 1; gunzip -c p.gz | grep -ac 'busy.py'; kill $!
 EXPECT_RE ^python3\.11;_start;.*;PyEval_EvalCode;<module>;busy$
 EXPECT_RE ^[1-9]
+
+NAME python: of a version that is not known it is told where its frames are shown, or all is asked for, and nowhere else
+NEED cmd:gcc
+RUN gcc -O1 -rdynamic -o unknown {top}/test/workload/unknown_py.c; P=tracepoint:syscalls:sys_enter_getppid; for s in '@[ustack] = count()' '@[ustack(1) == ustack(2), comm] = count()'; do for o in '' --why-incomplete; do {sonde} -q $o -c './unknown 3' -e "$P /pid == cpid/ { $s }" >o 2>err; echo "$s $o $(grep -c 'unknown: python 3.99.*is not known here' err) $(grep -c ']: 3$' o)"; done; done
+EXPECT_LINE @[ustack] = count()  1 1
+EXPECT_LINE @[ustack] = count() --why-incomplete 1 1
+EXPECT_LINE @[ustack(1) == ustack(2), comm] = count()  0 1
+EXPECT_LINE @[ustack(1) == ustack(2), comm] = count() --why-incomplete 1 1

@@ -12,3 +12,8 @@ NAME runqlat: by process, in milliseconds, with the time
 RUN timeout -s INT 20 {sonde} -q {top}/tools/runqlat.bt 1 1 -- --pids --milliseconds --timestamp
 TIMEOUT 30
 EXPECT_RE \A\d\d:\d\d:\d\d\n@usecs\[\d+\]:\n\[
+
+NAME runqlat: as JSON
+RUN SONDE_PATH={top}/tools {sonde} runqlat -jP 1 1 | python3 -c 'import json, sys; r = [json.loads(line) for line in sys.stdin]; h = [x["data"]["@usecs"] for x in r if x["type"] == "hist"]; print(len(h) > 0, sorted(set(k for v in h[0].values() for b in v for k in b)))'
+TIMEOUT 30
+EXPECT_LINE True ['count', 'max', 'min']

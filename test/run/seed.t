@@ -180,7 +180,7 @@ RUN dd if=/dev/zero of=/dev/null bs=1M & {sonde} profile -d -F 499 -p $! 1 >text
 NEED arch:x86_64
 TIMEOUT 20
 EXPECT_RE ^dd;(.+;)?-;entry_SYSCALL_64_after_hwframe;do_syscall_64;.* \d+$
-EXPECT_RE ^    \w+\n(    .+\n)*    entry_SYSCALL_64_after_hwframe\n    --\n(    .+\n)+    -                dd \(\d+\)\n        \d+\n\n
+EXPECT_RE ^    \w+\n(    .+\n)*    entry_SYSCALL_64_after_hwframe\n    --\n(    .+\n)+    -                dd \(\d+\)\n        \d+\n        \d+\.\d %\n\n
 
 NAME seed/18 kernel frames marked, in both forms
 RUN dd if=/dev/zero of=/dev/null bs=1M & {sonde} profile -a -F 499 -p $! 1; {sonde} profile -af -F 499 -p $! 1; kill $!
@@ -211,7 +211,7 @@ NAME seed/23 static probes with semaphores, the process named
 RUN {build}/usdt 1000 8000 & {sonde} stackcount -D 30 -p $! 'u:{build}/usdt:*'; echo pid $!
 NEED arch:x86_64
 TIMEOUT 30
-EXPECT_RE (?s)\ATracing 2 functions for "u:\S+/usdt:\*"\.\.\. Hit Ctrl-C to end\.\n\n  fire_two\n  main\n(  \S+\n)+    usdt \[(\d+)\]\n    500\n\n  fire_one\n  main\n(  \S+\n)+    usdt \[\2\]\n    1000\n\nDetaching\.\.\.\npid \2\n\Z
+EXPECT_RE (?s)\ATracing 2 functions for "u:\S+/usdt:\*"\.\.\. Hit Ctrl-C to end\.\n\n  fire_two\n  main\n(  \S+\n)+    usdt \[(\d+)\]\n    500\n    33\.3 %\n\n  fire_one\n  main\n(  \S+\n)+    usdt \[\2\]\n    1000\n    66\.7 %\n\nTotal: 1500 count in 2 stacks\nDetaching\.\.\.\npid \2\n\Z
 
 NAME seed/23 versioned symbols
 RUN {sonde} stackcount -D 1 -p $$ c:pthread_create@@GLIBC_2.2.5; {sonde} stackcount -D 1 -p $$ -l pthread pthread_create@@GLIBC_2.34
@@ -222,7 +222,7 @@ EXPECT_LINE Tracing 1 functions for "pthread_create@@GLIBC_2.34"... Hit Ctrl-C t
 NAME seed/24 a tracepoint
 RUN {sonde} stackcount -K -D 1 t:sched:sched_switch
 TIMEOUT 20
-EXPECT_RE (?s)\ATracing 1 functions for "t:sched:sched_switch"\.\.\. Hit Ctrl-C to end\.\n\n(.*\n)?  __schedule\n  schedule\n.*    \d+\n\nDetaching\.\.\.\n\Z
+EXPECT_RE (?s)\ATracing 1 functions for "t:sched:sched_switch"\.\.\. Hit Ctrl-C to end\.\n\n(.*\n)?  __schedule\n  schedule\n.*    \d+\n    \d+\.\d %\n\nTotal: \d+ count in \d+ stacks?\nDetaching\.\.\.\n\Z
 
 NAME seed/28 regular expressions, addresses, offsets, intervals with the time
 RUN {copy:paths} 6 40 2500 60000 & P=$!; {sonde} stackcount -r -sv -Ti 1 -D 3 -p $! '{copy:paths}:^(le|ri)(f|gh)t$'; {sonde} stackcount -D 1 -r 't:sched:sched_(switch|wak(eup|ing))$' | head -n 1; kill $P

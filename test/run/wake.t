@@ -104,7 +104,7 @@ WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits lock 20 50 39
 INT 0.2
 TIMEOUT 20
 EXPECT_LINE Tracing blocked time (us) by kernel stack... Hit Ctrl-C to end.
-EXPECT_RE ^    target:          waiter39\n    try_to_wake_up\n(    .*\n)*    waker:           holder39\n        \d+\n\n
+EXPECT_RE ^    target:          waiter39\n    try_to_wake_up\n(    .*\n)*    waker:           holder39\n        \d+\n        \d+\.\d %\n\n
 
 NAME wakeuptime: a timer is the waker, not whom it interrupted; intervals
 RUN exec {sonde} wakeuptime -f -i 1 --comm napper40

@@ -1,0 +1,34 @@
+# Totals and shares in the tools' text, and the table of functions.
+
+FILE TOGETHER
+
+NAME --top of a file: self, total once a stack also in a recursion, share, object
+RUN printf 'p;a;b;b;c 60\np;a;b 30\np;d 10\n' >f; {sonde} report --top f; echo; {sonde} report --top=2 f | tail -n 2; {sonde} report --top f --html p.html 2>&1 | grep -c 'report page\|Total'
+EXPECT_RE ^ +SELF +% +TOTAL +%  FUNCTION +OBJECT\n +60 +60\.0 +60 +60\.0  c *\n +30 +30\.0 +90 +90\.0  b *\n +10 +10\.0 +10 +10\.0  d *\n +0 +0\.0 +90 +90\.0  a *\nTotal: 100 samples in 3 stacks, 4 of 4 functions\n\n
+EXPECT_LINE Total: 100 samples in 3 stacks, 2 of 4 functions
+EXPECT_RE ^2$
+
+NAME stacks with their shares, and the total
+RUN printf 'p;a 1\np;b 2\n' | {sonde} report -
+EXPECT_RE \A    a\n    - +p \(0\)\n        1\n        33\.3 %\n\n    b\n    - +p \(0\)\n        2\n        66\.7 %\n\nTotal: 3 samples in 2 stacks\n\Z
+
+NAME --top of a tool: the function that spins, and where it is
+RETRY 1 a number of samples
+RUN {sonde} profile -F 199 -U --top=3 -- {build}/waits spin 600
+TIMEOUT 30
+EXPECT_RE ^ +\d+ +\d+\.\d +\d+ +\d+\.\d  spin_here +\S+/waits$
+EXPECT_RE ^Total: \d+ samples in \d+ stacks?, 3 of \d+ functions$
+
+NAME the total of a tool is the sum of its stacks, the shares are theirs
+RUN {sonde} offcputime -- {build}/waits sleep 5 20 >o; python3 -c "import re; t = open('o').read(); v = [(int(a), float(b)) for a, b in re.findall(r'^        (\d+)\n        ([\d.]+) %$', t, re.M)]; n = int(re.search(r'^Total: (\d+) us in (\d+) stack', t, re.M).group(1)); print(len(v) > 1, n == sum(a for a, b in v), all(abs(100 * a / n - b) < 0.06 for a, b in v))"
+TIMEOUT 30
+EXPECT_LINE True True True
+
+NAME --top of a script's map, and what does not go together
+RUN {sonde} -q -e 'begin { @[kstack, ustack] = count(); exit() }' --top | tail -n 1; {sonde} profile --top --json; {sonde} profile --top=0; {sonde} -e 'begin { @[kstack] = count() }' --top --folded; {sonde} report --top=x /dev/null
+EXPECT_RE ^Total: 1 count in 1 stack, \d+ of \d+ functions$
+STDERR sonde profile: error: --top is not allowed with -f and --json
+STDERR argument --top: must be nonzero
+STDERR --top is not allowed with --folded and --json
+STDERR sonde report: error: argument --top: takes a number of rows
+RC 2
