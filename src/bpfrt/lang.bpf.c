@@ -89,6 +89,8 @@ RT_NOINLINE u64 rtg_lang_begin(u64 slot, u64 look, u64 frame)
 	b->lang.lang = key;
 	b->lang.each = 0;
 	b->lang.bias = look - RT_FRAME_OFF(frame);
+	if (l && l->kind == RT_LANG_GO)
+		rt_go_begin(b, l, look, frame);
 	b->lang.off = !key || !l || l->kind != RT_LANG_PYTHON || !rt_py_begin(b, l);
 	return 0;
 }
@@ -110,6 +112,8 @@ RT_NOINLINE u64 rtg_lang_new(u64 slot)
 	w->made.code.kind = l->kind;
 	u64 id = number_code(w), code = w->new_code, ident = w->new_ident;
 	b->uw.frame |= id << RT_POS_BITS;
+	if (!java || rt_java_is_method(w))
+		rt_lang_func_at(b, b->uw.frame);
 	if (tell_code(w)) // no room now: at its next sight
 		return RT_STEP_FRAME;
 	key = place_of(&b->uw, code);
@@ -133,7 +137,8 @@ RT_NOINLINE u64 rtg_lang_step(u64 slot)
 	bool java = b->lang.group & RT_GROUP_JAVA;
 	key = java ? b->lang.java.lang : b->lang.lang;
 	struct RtLang *l = bpf_map_lookup_elem(&rt_langs, &key);
-	if (!l)
-		return rt_lang_lost(b);
-	return java ? rt_java_step(b, l) : rt_py_step(b, l);
+	u64 step = !l ? rt_lang_lost(b) : java ? rt_java_step(b, l) : rt_py_step(b, l);
+	if (step == RT_STEP_FRAME && (!java || rt_java_is_method(&b->lang)))
+		rt_lang_func_at(b, b->uw.frame);
+	return step;
 }

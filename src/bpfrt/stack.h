@@ -24,6 +24,7 @@
 #define RT_SRC_F_FP 32	 // ustack: frame pointers only
 #define RT_SRC_F_ADDR 64 // ustack: frames are virtual addresses
 #define RT_SRC_F_AGAIN 128 // ustack: of this event for the second time, not to be counted
+#define RT_SRC_F_FUNC 512 // lang_func: the walk ends at the first frame of a language
 #define RT_SRC_F_NATIVE 256 // ustack: native frames only, an interpreter's own in the place of its program's
 
 // ---- interning: size classes, in frames. Value size of class c is sizeof(struct RtStack) + 8 * frames.
@@ -274,16 +275,22 @@ struct RtJavaWalk {
 	u32 digits; // where in obj the next coded number lies
 	u32 lang;   // number in rt_langs
 };
+struct RtGo { // its table of functions: entries of {address, ...}, by address
+	u64 text; // what these addresses are relative to; 0: to nothing
+	u32 nfuncs;
+	u32 wide; // 16 bytes each, addresses of 8 (before 1.18); else 8 and 4
+};
 struct RtLang {
 	u32 kind; // enum RtLangKind
 	u32 pad;
-	u64 root;      // _PyRuntime; gHotSpotVMStructs
+	u64 root;      // _PyRuntime; gHotSpotVMStructs; Go: the table of functions
 	u64 code_type; // PyCode_Type; gHotSpotVMTypes
 	u64 loop, loop_end; // the code of which frames may hold records or run programs; 0, 0: all of the object's
 	union {
 		struct RtPython py;
 		struct RtJava java;
 	};
+	struct RtGo go;
 };
 // Codes met before: rt_lang_seen, as rt_uw_seen.
 #define RT_LANG_SEEN_BITS 13
@@ -300,7 +307,8 @@ struct RtLangWalk {
 	u32 group; // enum RtLangGroup
 	u32 each;  // each frame of the interpreter's loop has one of the program
 	u32 steps; // looked ahead for the next record
-	u32 pad;
+	u32 func;  // the innermost function is asked for, the walk may end at it
+	u64 func_frame; // 0: not met
 	u64 bias;  // address - file offset, of its object
 	u64 record; // the next one: where it lies on the stack
 	u64 frame, next_record; // of that record's group: the frame at hand; the record after it

@@ -335,4 +335,32 @@ RT_FN u64 rt_ustack_noloop(void *ctx, u64 limit, u64 src)
 {
 	return ustack(ctx, limit, src, false);
 }
+
+// The innermost function of the program's own language, as a frame at its beginning; 0: none.
+static RT_INLINE u64 lang_func(void *ctx, u64 src, bool loop)
+{
+	struct RtStackBuf *b = rt_stack_get();
+	struct RtCounters *c = rt_stack_counters();
+	u64 frame = 0;
+
+	if (!b)
+		return 0;
+	if (bpf_get_current_pid_tgid() >> 32 && user_regs(ctx, b, src)) {
+		walk(b, RT_STACK_DEEP, src | RT_SRC_F_FUNC, loop);
+		frame = b->lang.func_frame;
+		if (c)
+			c->why[(frame ? RT_WHY_ASKED : b->uw.why) & 31]++;
+	}
+	return rt_stack_put(b) ? frame : 0;
+}
+
+RT_FN u64 rt_lang_func(void *ctx, u64 src)
+{
+	return lang_func(ctx, src, true);
+}
+
+RT_FN u64 rt_lang_func_noloop(void *ctx, u64 src)
+{
+	return lang_func(ctx, src, false);
+}
 #endif

@@ -140,6 +140,8 @@ static RT_INLINE struct RtUwChunk *walk_begin(struct RtStackBuf *b, u64 task, u3
 	u->again = (src & RT_SRC_F_AGAIN) != 0;
 	b->lang.lang = 0;
 	b->lang.group = RT_GROUP_NONE;
+	b->lang.func = (src & RT_SRC_F_FUNC) != 0;
+	b->lang.func_frame = 0;
 	b->lang.off = (src & (RT_SRC_F_NATIVE | RT_SRC_F_FP)) != 0;
 	b->lang.java.native = b->lang.off;
 	b->lang.java.none = (src & RT_SRC_F_FP) != 0;

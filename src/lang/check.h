@@ -79,7 +79,7 @@ struct Unit {
 	VEC(struct MapSym *) maps;
 	VEC(struct ProbeUnit *) probes;
 	VEC(struct FmtSite *) fmts; // of the nodes' `fmt`
-	bool uses_ustack, uses_kstack, uses_usym;
+	bool uses_ustack, uses_lang_func, uses_kstack, uses_usym;
 	struct ProbeUnit *cur;
 	bool final;   // types have settled: report errors
 	bool changed; // a symbol's type grew in this round

@@ -227,6 +227,15 @@ const struct Type *c_reg(struct Unit *u, struct Expr *e)
 	return t_int(u, 8, false);
 }
 
+const struct Type *c_lang_func(struct Unit *u, struct Expr *e)
+{
+	if (u->cur->point->kind == PK_ITER)
+		ERR(u, e->span, "lang_func is of the current thread, and can not be used with 'iter' probes");
+	u->uses_ustack = true;
+	u->uses_lang_func = true;
+	return ty_simple(u->types, TY_LANG_FUNC);
+}
+
 const struct Type *c_stack(struct Unit *u, struct Expr *e)
 {
 	bool dw = e->builtin->id == BI_dw_ustack, user = dw || e->builtin->id == BI_ustack;

@@ -129,7 +129,7 @@ const struct Type *type_unify(struct TypeTab *t, const struct Type *a, const str
 	case TY_USTACK:
 		return a->stack_mode == b->stack_mode ? (!a->stack_limit || (b->stack_limit && a->stack_limit >= b->stack_limit) ? a : b) : NULL;
 	case TY_KSYM: case TY_USYM: case TY_INET: case TY_MAC: case TY_STRFTIME: case TY_CGROUP_PATH: case TY_USERNAME: case TY_STRERROR:
-	case TY_SYSCALL_NAME: case TY_SIGNAL_NAME: case TY_VOID: case TY_TSERIES:
+	case TY_SYSCALL_NAME: case TY_SIGNAL_NAME: case TY_LANG_FUNC: case TY_VOID: case TY_TSERIES:
 		return a;
 	default:
 		return NULL;

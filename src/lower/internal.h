@@ -67,7 +67,7 @@ struct Lower {
 static inline bool ty_scalar(const struct Type *t)
 {
 	switch (t->kind) {
-	case TY_INT: case TY_BOOL: case TY_PTR: case TY_KSTACK: case TY_USTACK: case TY_KSYM: case TY_USERNAME: case TY_STRERROR: case TY_SYSCALL_NAME: case TY_SIGNAL_NAME:
+	case TY_INT: case TY_BOOL: case TY_PTR: case TY_KSTACK: case TY_USTACK: case TY_KSYM: case TY_USERNAME: case TY_STRERROR: case TY_SYSCALL_NAME: case TY_SIGNAL_NAME: case TY_LANG_FUNC:
 		return true;
 	default:
 		return false;

@@ -322,6 +322,7 @@ bool lower_program(struct Unit *u, struct Program *prog, const struct LowerOpts 
 	for (size_t i = 0; i < u->fmts.n; i++)
 		vec_push(&prog->fmts, u->fmts.p[i]);
 	prog->uses_ustack = u->uses_ustack;
+	prog->uses_lang_func = u->uses_lang_func;
 	prog->uses_kstack = u->uses_kstack;
 	prog->uses_usym = u->uses_usym;
 	lower_maps(&l);

@@ -340,6 +340,12 @@ static struct IrVal user_stack(struct Lower *l, u32 limit, u64 src)
 	return rt_call(l, "rt_ustack", 3, ctx_ptr(l), ir_imm(limit), ir_imm((s64)src), ir_imm(0), ir_imm(0));
 }
 
+struct Val l_lang_func(struct Lower *l, struct Expr *e)
+{
+	u64 src = stack_src(l->pp->kind, l->pu->point->ctx, STACK_WALK_MIXED, on_return_address(l->pu));
+	return num(e, rt_call(l, "rt_lang_func", 2, ctx_ptr(l), ir_imm((s64)src), ir_imm(0), ir_imm(0), ir_imm(0)));
+}
+
 struct Val l_stack(struct Lower *l, struct Expr *e)
 {
 	const struct Type *t = e->type;

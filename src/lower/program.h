@@ -58,7 +58,7 @@ struct Program {
 	VEC(struct ProbeProg *) progs;
 	VEC(struct FmtSite *) fmts; // the unit's
 	VEC(struct ErrSite *) errsites;
-	bool uses_ustack, uses_kstack, uses_usym;
+	bool uses_ustack, uses_lang_func, uses_kstack, uses_usym;
 };
 
 // The map of that name; NULL if no program uses one.

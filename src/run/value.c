@@ -277,6 +277,10 @@ static void decode_text(struct RunCtx *rc, struct Arena *a, const struct Type *t
 		name = nr > 0 && nr <= SIGRTMAX ? strsignal(nr) : nr ? "N/A" : "Unknown signal 0";
 		set_text(out, V_SYM, arena_strdup(a, name), strlen(name));
 		break;
+	case TY_LANG_FUNC:
+		name = stacks_function(rc->stacks, load_uint(p, 8));
+		set_text(out, V_SYM, arena_strdup(a, name), strlen(name));
+		break;
 	default:
 		UNREACHABLE();
 	}
@@ -324,7 +328,7 @@ static void decode(struct RunCtx *rc, struct Arena *a, const struct Type *t, con
 	case TY_USERNAME:
 		decode_username(a, (u32)load_uint(p, 4), out);
 		break;
-	case TY_KSYM: case TY_USYM: case TY_MAC: case TY_CGROUP_PATH: case TY_STRERROR: case TY_SYSCALL_NAME: case TY_SIGNAL_NAME:
+	case TY_KSYM: case TY_USYM: case TY_MAC: case TY_CGROUP_PATH: case TY_STRERROR: case TY_SYSCALL_NAME: case TY_SIGNAL_NAME: case TY_LANG_FUNC:
 		decode_text(rc, a, t, p, out);
 		break;
 	default: // an aggregation

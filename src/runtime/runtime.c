@@ -39,7 +39,7 @@ static bool names(const char *strtab, u64 size, const char *marker)
 }
 
 // An address of the object as the walker counts: a file offset, if it were in the segment with code.
-static u64 place_of(const struct ElfFile *f, u64 vaddr)
+u64 runtime_place(const struct ElfFile *f, u64 vaddr)
 {
 	for (u32 i = 0; i < f->nsegs; i++)
 		if (f->segs[i].type == PT_LOAD && f->segs[i].flags & PF_X)
@@ -91,11 +91,11 @@ const struct Runtime *runtime_in_file(struct ElfFile *f, struct RtLang *out, str
 		rt = s.rt;
 		*known = rt->find(f, s.found, out, version);
 		out->kind = rt->kind;
-		out->root = place_of(f, out->root);
-		out->code_type = place_of(f, out->code_type);
+		out->root = runtime_place(f, out->root);
+		out->code_type = runtime_place(f, out->code_type);
 		if (out->loop_end) {
-			out->loop = place_of(f, out->loop);
-			out->loop_end = place_of(f, out->loop_end);
+			out->loop = runtime_place(f, out->loop);
+			out->loop_end = runtime_place(f, out->loop_end);
 		}
 	}
 	free(n.text);

@@ -28,6 +28,11 @@ const struct Runtime *runtime_of(u32 kind); // NULL: none
 // Which runtime an object holds: out; NULL: none. version: of the runtime, as text; known: out is filled.
 const struct Runtime *runtime_in_file(struct ElfFile *f, struct RtLang *out, struct Str *version, bool *known);
 
+bool runtime_go_file(struct ElfFile *f, struct RtLang *out); // go.c: where an object has its table of Go's functions; false: it has none
+
+// The number that stands for a code's address in all objects' frames: a file offset, if the address were in the segment with code.
+u64 runtime_place(const struct ElfFile *f, u64 vaddr);
+
 // What an object offers by name: its .dynsym. False: nothing.
 struct RuntimeNames {
 	const struct ElfSec *tab;

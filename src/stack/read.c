@@ -329,6 +329,13 @@ static u64 *pair_addrs(struct StackReader *r, u64 id, u32 *n)
 	return copy;
 }
 
+const char *stacks_function(struct StackReader *r, u64 frame)
+{
+	const struct CacheEntry *e = frame ? resolve(r, frame, 0, CE_USER | CE_EXACT) : NULL;
+	const char *name = e && e->n ? r->frames.p[e->first + e->n - 1].sym : NULL; // not one that is inlined in it
+	return name ? name : frame ? "[unknown]" : "";
+}
+
 bool stacks_read(struct StackReader *r, struct Arena *a, u64 id, bool user, u32 limit, struct Value *out)
 {
 	u32 n, pid, flags, why, total = 0, naddrs = 0;

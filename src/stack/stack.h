@@ -21,6 +21,7 @@ void stacks_use_codes(struct StackReader *r, struct Codes *codes); // names of l
 void stacks_want_images(struct StackReader *r); // before the first stack is read: frames know their files (struct Image, lives as long as r)
 void stacks_destroy(struct StackReader *r);
 // Frames of a stack id, leaf first, symbolized; false if there is no such stack (lost). Memory lives in arena a.
+const char *stacks_function(struct StackReader *r, u64 frame); // name of the function that begins at a frame; "" of 0. Lives as long as r
 bool stacks_read(struct StackReader *r, struct Arena *a, u64 id, bool user, u32 limit, struct Value *out);
 // Raw frames: pointer valid until the next call
 const u64 *stacks_raw(struct StackReader *r, u64 id, bool user, u32 *n, u32 *pid, u32 *flags, u32 *why);

@@ -29,6 +29,7 @@ struct Tables {
 	struct RtUwRule *rules_at; // RT_UW_RULES
 	struct RtLang *langs;	   // RT_LANGS; NULL: nobody asks for frames of languages
 	u32 nlangs;		   // in use; number 0 is none
+	bool go_funcs;		   // also of Go: its functions are asked for by name
 	struct RuleSet rules;
 	u32 rules_out; // rules the kernel side has
 	u32 ndir;
@@ -66,6 +67,7 @@ struct err *tables_create(struct Program *prog, struct Tables **out)
 	t->rules_at = array_of(prog, "rt_uw_rules");
 	t->langs = array_of(prog, "rt_langs");
 	t->nlangs = 1;
+	t->go_funcs = prog->uses_lang_func;
 	if (t->pages_fd < 0 || !t->objs || !t->dir || !t->rules_at) {
 		free(t);
 		return err_new("the unwinder's maps are not loaded");
@@ -163,6 +165,11 @@ static u32 find_lang(struct Tables *t, struct ElfFile *f, struct SymObject *o)
 	const struct Runtime *rt = t->langs ? runtime_in_file(f, &lang, &version, &known) : NULL;
 	u32 nr = 0;
 
+	if (!rt && t->langs && t->go_funcs && runtime_go_file(f, &lang) && t->nlangs < RT_LANGS) {
+		nr = t->nlangs++;
+		t->langs[nr] = lang;
+	}
+
 	if (rt && known && t->nlangs < RT_LANGS) {
 		nr = t->nlangs++;
 		t->langs[nr] = lang;
@@ -241,7 +248,7 @@ static u32 build(struct Tables *t, struct SymObject *o, bool last_try, struct Rt
 	}
 	if (tab.rows.n) {
 		out->lang = find_lang(t, &cfi.file, o);
-		if (out->lang && t->langs[out->lang].kind == RT_LANG_PYTHON)
+		if (out->lang && t->langs[out->lang].kind != RT_LANG_JAVA)
 			mark_rules(t, &tab, &t->langs[out->lang]);
 		publish_rules(t);
 		state = publish_rows(t, &tab, out) ? RT_UW_READY : RT_UW_FULL;

@@ -26,6 +26,7 @@ static const struct {
 	[TY_STRERROR] = {4, 4, "strerror_t", true},
 	[TY_SYSCALL_NAME] = {4, 4, "syscall_name_t", true},
 	[TY_SIGNAL_NAME] = {4, 4, "signal_name_t", true},
+	[TY_LANG_FUNC] = {8, 8, "lang_func_t"},
 	[TY_TSMODE] = {0, 1, "timestamp_mode"},
 	[TY_STACKMODE] = {0, 1, "stack_mode"},
 	// aggregations; those of size 0 have parameters

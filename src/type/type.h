@@ -25,6 +25,7 @@ enum TyKind {
 	TY_USERNAME,	// u32 uid
 	TY_STRERROR,	// s32 errno
 	TY_SYSCALL_NAME,// s32 number
+	TY_LANG_FUNC,	// u64 frame at the beginning of a function (bpfrt/abi.h); 0 none
 	TY_SIGNAL_NAME,	// s32 number
 	TY_TSMODE,	// compile time: clock name
 	TY_STACKMODE,	// compile time: bpftrace|perf|raw|fp|...

@@ -100,6 +100,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (codes_get(codes, RT_FRAME_CODE(st->frames[i]), &c))
 			names(&c, RT_FRAME_POS(st->frames[i]));
 	}
+	u64 func = rt_lang_func(NULL, RT_SRC_TP);
+	check(!func || (RT_FRAME_IS_LANG(func) && RT_FRAME_CODE(func) && !RT_FRAME_POS(func)));
 	if (!codes_full)
 		check(rt_ustack(NULL, limit, RT_SRC_TP) == id); // the same thread gives the same stack
 	return 0;

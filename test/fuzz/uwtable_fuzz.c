@@ -8,6 +8,7 @@
 #include "bpfrt/lang.bpf.c"
 #include "bpfrt/py.bpf.c"
 #include "bpfrt/java.bpf.c"
+#include "bpfrt/langfunc.bpf.c"
 #include "bpfrt/unwind.bpf.c"
 #include "bpfrt/uprobe.bpf.c"
 #include "bpfrt/compat.bpf.c"

@@ -20,10 +20,10 @@ for home; do
 	stacks)
 		begin "$home" 300
 		"$sonde" -q --why-incomplete --dwarf-pid $pid -c 'sh -c "touch w.go; until [ -e w.done ]; do sleep 0.1; done"' \
-			-e "tracepoint:syscalls:sys_enter_fsync /pid == $pid/ { printf(\"%s\\n\", ustack) }" >o 2>&1
+			-e "tracepoint:syscalls:sys_enter_fsync /pid == $pid/ { printf(\"%s\\n\", ustack); @f[lang_func] = count() }" >o 2>&1
 		end
 		python3 "$top/test/run/java_same.py" w o | sed 's/of [0-9]* frames, //'
-		tail -n 3 o
+		grep -e ' user stacks, ' -e '^@f' o | sed 's/sync0/sync/; s/^[0-9]* user stacks, [0-9]* //'
 		;;
 	samples | native)
 		begin "$home" -1

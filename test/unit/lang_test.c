@@ -198,6 +198,65 @@ TEST(python_frames_take_the_place_of_the_loops)
 		CHECK_EQ(st->pid, 0); // the same stack in all processes
 	}
 }
+
+TEST(the_innermost_function_is_the_same_wherever_it_is)
+{
+	u64 at[2];
+	for (u32 i = 0; i < 2; i++) {
+		start_python();
+		put_frame_of(0, PYFRAME(1), 0, 2 + 2 * i);
+		at[i] = rt_lang_func(&regs, RT_SRC_REGS);
+		CHECK_EQ(RT_FRAME_POS(at[i]), 0);
+		struct RtCode c = code_of(at[i]);
+		CHECK(c.name_len == 7 && !memcmp(c.name, "A.inner", 7));
+		CHECK_EQ(rt_lang_func(&regs, RT_SRC_REGS), at[i]); // when all is known
+	}
+	CHECK_EQ(at[0], at[1]);
+	CHECK_EQ(rt_lang_func(&regs, RT_SRC_REGS | RT_SRC_F_NATIVE), 0);
+	put(STATE + 152, 1); // another thread's
+	CHECK_EQ(rt_lang_func(&regs, RT_SRC_REGS), 0);
+}
+
+// Functions at TEXT + 0x10, 0x40, 0x100, by a table on the heap.
+static void start_go(u32 wide, u32 nfuncs)
+{
+	static const u32 begin[] = {0x10, 0x40, 0x100};
+	struct RtUwRule rule_of = {.kind = RT_UW_REG, .reg = 7, .ra = -8, .off = 8, .index = RT_UW_LANG}, c = {.kind = RT_UW_REG, .reg = 7, .ra = -8, .off = 8};
+	struct RtLang lang = {.kind = RT_LANG_GO, .root = HEAP - TEXT + OFF, .go = {.text = wide ? 0 : OFF, .nfuncs = nfuncs, .wide = wide}};
+	u32 one = 1;
+
+	start_python();
+	put_rows((u64[]){UW_ROW(OFF, rule(c)), UW_ROW(OFF + 0x10, rule(rule_of))}, 2);
+	struct RtUwObj *o = bpf_map_lookup_elem(&rt_uw_obj, &one);
+	o->lang = 1;
+	bpf_map_update_elem(&rt_langs, &one, &lang, 0);
+	for (u32 i = 0; i < ARRAY_LEN(begin); i++)
+		put(HEAP + (wide ? 16 : 8) * i, wide ? TEXT + begin[i] : begin[i] | 0xabcdull << 32);
+}
+
+static u64 go_func_at(u64 pc)
+{
+	regs.ip = pc;
+	return rt_lang_func(&regs, RT_SRC_REGS);
+}
+
+TEST(a_function_of_go_by_its_table)
+{
+	for (u32 wide = 0; wide < 2; wide++) {
+		start_go(wide, 3);
+		CHECK_EQ(go_func_at(TEXT + 0x10), RT_FRAME_MAKE(1, OFF + 0x10) | RT_FRAME_EXACT);
+		CHECK_EQ(go_func_at(TEXT + 0x3f), RT_FRAME_MAKE(1, OFF + 0x10) | RT_FRAME_EXACT);
+		CHECK_EQ(go_func_at(TEXT + 0x40), RT_FRAME_MAKE(1, OFF + 0x40) | RT_FRAME_EXACT);
+		CHECK_EQ(go_func_at(TEXT + 0xff), RT_FRAME_MAKE(1, OFF + 0x40) | RT_FRAME_EXACT);
+		CHECK_EQ(go_func_at(TEXT + 0x1ff), RT_FRAME_MAKE(1, OFF + 0x100) | RT_FRAME_EXACT);
+		stack[0] = TEXT + 0x51; // C, called by Go
+		regs.sp = STACK;
+		CHECK_EQ(go_func_at(TEXT + 4), RT_FRAME_MAKE(1, OFF + 0x40) | RT_FRAME_EXACT);
+		start_go(wide, 1 << 23); // a table that goes on where there is no memory: the place itself
+		CHECK_EQ(go_func_at(TEXT + 0x55), RT_FRAME_MAKE(1, OFF + 0x55) | RT_FRAME_EXACT);
+	}
+}
+
 TEST(groups_that_end_in_the_loops_frame)
 {
 	start_shims();
