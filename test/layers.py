@@ -19,7 +19,7 @@ TABLE = [
     ('arch', 'base'),
     ('type', 'bpfrt'),
     ('ir', 'base'),
-    ('ctype', 'arch type'),
+    ('ctype', 'arch type elf'),
     ('lang', 'ctype'),
     ('lower', 'lang ir bpfrt'),
     ('bpf', 'lower'),

@@ -5,10 +5,7 @@
 
 enum PtArch { PT_X86_64, PT_ARM64 };
 
-// ---- insn.c
-u32 insn_length(const u8 *p, u32 n); // of the machine's instruction at p, at most n bytes of it known; 0: none, or none that is known
-
-// ---- branch.c: where the machine's instruction goes on. Both architectures are always compiled in, as below.
+// ---- insn.c, x86.c: one instruction. Both architectures are always compiled in, as below.
 enum Branch {
 	BRANCH_NONE,
 	BRANCH_RET,
@@ -16,9 +13,23 @@ enum Branch {
 	BRANCH_COND,	 // or goes on
 	BRANCH_JUMP,
 	BRANCH_INDIRECT, // a jump to what a register or memory says
+	BRANCH_STOP,	 // does not go on: ud2, hlt, brk; far returns
 };
-// Of the instruction at p, len bytes long. *to: where it leads, counted from its first byte; of CALL, COND and JUMP that name their target, else 0.
-enum Branch insn_branch_of(enum PtArch arch, const u8 *p, u32 len, s64 *to);
+#define INSN_NO_REG 0xff
+#define INSN_VECTOR 0x200 // in op: of a VEX, EVEX or XOP instruction, beside its opcode
+struct Insn {
+	u32 len;
+	enum Branch branch;
+	u64 target; // of CALL, COND and JUMP that name it; on x86-64 else the place of an operand that is counted from the next instruction; 0: none
+	// x86-64 only
+	u32 op; // 0x100 | second byte after 0f
+	bool wide, rep, lock; // REX.W; f2 or f3; lock, or a segment that 64-bit code has not
+	u8 mod, reg, rm; // of ModRM; reg and rm with their REX bits. Without ModRM rm is the register that the opcode says
+	u8 base; // of a memory operand without an index, INSN_NO_REG: none
+	s32 disp, imm;
+};
+// The instruction at pc, p[0..n) of which is there. False: none, or none that is known; then in->len is 0.
+bool insn_decode(enum PtArch arch, const u8 *p, u64 n, u64 pc, struct Insn *in);
 
 // ---- syscall.c
 const char *syscall_name_of(int nr); // NULL if unknown

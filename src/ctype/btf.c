@@ -187,6 +187,12 @@ const char *kbtf_name(const struct Btf *b, u32 off)
 	return off < b->strs_len ? b->strs + off : "";
 }
 
+const char *kbtf_type_name(struct Btf *b, u32 id)
+{
+	const struct btf_type *t = kbtf_type_by_id(b, id);
+	return t ? kbtf_name(b, t->name_off) : NULL;
+}
+
 u32 kbtf_next(struct Btf *b, u32 id)
 {
 	id = id ? id + 1 : b->first_id;

@@ -1,14 +1,14 @@
 // Which BTF objects this machine has: vmlinux (or the file named by BPFTRACE_BTF) and loaded modules, each opened at first use.
-// Input: /sys/kernel/btf, else an ELF vmlinux where distributions put it. Output: struct Btf. Owner of all of them.
+// Input: /sys/kernel/btf, else section .BTF of a vmlinux where distributions put it. Output: struct Btf. Owner of all of them.
 #include "base/caps.h"
 #include "ctype/internal.h"
-#include <bpf/btf.h>
-#include <bpf/libbpf.h>
+#include "elf/elf.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 
 #define BTF_DIR "/sys/kernel/btf"
 #define BTF_SIZE_MAX ((off_t)1 << 30)
@@ -96,24 +96,46 @@ static struct Btf *open_raw(const char *path, bool sysfs, struct Btf *base, char
 	return b;
 }
 
-static int silent(enum libbpf_print_level level, const char *fmt, va_list ap)
-{
-	return 0;
-}
-
-// An ELF file with a .BTF section: path, or where libbpf looks for vmlinux when path is NULL.
+// An ELF file with a .BTF section.
 static struct Btf *open_elf(const char *path)
 {
-	libbpf_print_fn_t old = libbpf_set_print(silent);
-	struct btf *elf = path ? btf__parse(path, NULL) : btf__load_vmlinux_btf();
-	libbpf_set_print(old);
-	if (!elf || libbpf_get_error(elf))
-		return NULL;
-	u32 size = 0;
+	struct ElfFile f;
+	struct stat st;
 	const char *why;
-	const void *raw = btf__raw_data(elf, &size);
-	struct Btf *b = raw ? kbtf_from_data(memcpy(xmalloc(size), raw, size), size, false, NULL, &why) : NULL;
-	btf__free(elf);
+	void *data = NULL;
+	u64 size = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	struct err *e = fstat(fd, &st) ? err_errno(errno, "%s", path) : elffile_open(&f, fd, NULL, (u64)st.st_size);
+	if (!e) {
+		e = elffile_headers(&f);
+		const struct ElfSec *sec = elffile_section(&f, ".BTF");
+		size = sec ? sec->size : 0;
+		data = sec ? elffile_load(&f, sec->off, size, BTF_SIZE_MAX) : NULL;
+		elffile_close(&f);
+	}
+	err_free(e);
+	close(fd);
+	return data ? kbtf_from_data(data, size, false, NULL, &why) : NULL;
+}
+
+// Where distributions put the running kernel with its type information; its release for each '*'.
+static struct Btf *open_installed(void)
+{
+	static const char *const places[] = {"/boot/vmlinux-*", "/lib/modules/*/vmlinux-*", "/lib/modules/*/vmlinux", "/lib/modules/*/build/vmlinux",
+					     "/lib/modules/*/kernel/vmlinux", "/usr/lib/debug/boot/vmlinux-*", "/usr/lib/debug/boot/vmlinux-*.debug",
+					     "/usr/lib/debug/lib/modules/*/vmlinux"};
+	struct utsname u;
+	struct Str path = {0};
+	struct Btf *b = NULL;
+	for (u32 i = 0; i < ARRAY_LEN(places) && !b && !uname(&u); i++) {
+		str_reset(&path);
+		for (const char *p = places[i]; *p; p++)
+			*p == '*' ? str_add(&path, u.release) : str_addc(&path, *p);
+		b = open_elf(str_text(&path));
+	}
+	str_deinit(&path);
 	return b;
 }
 
@@ -121,7 +143,7 @@ static struct Btf *open_elf(const char *path)
 static struct Btf *open_vmlinux(const char *path, char **why)
 {
 	struct Btf *b = open_raw(path ? path : BTF_DIR "/vmlinux", !path, NULL, why);
-	return b ? b : open_elf(path);
+	return b ? b : path ? open_elf(path) : open_installed();
 }
 
 struct Btf *kbtf_running(void)

@@ -56,6 +56,12 @@ const char *ctype_args_module(const struct Record *args);
 struct err *ctype_rawtp(struct Ctypes *c, const char *event, struct Record **args, u32 *btf_id);
 struct err *ctype_iter(struct Ctypes *c, const char *iter, struct Record **ctx, u32 *btf_id);	  // struct bpf_iter__ITER / bpf_iter_ITER
 bool ctype_has_btf(struct Ctypes *c);
+// btf.c: type information from elsewhere, as a BPF program brings its own. Takes data (malloc or mmap). NULL: no BTF in it, *why says so; data is
+// released then too.
+struct Btf;
+struct Btf *kbtf_from_data(void *data, size_t size, bool mapped, struct Btf *base, const char **why);
+void kbtf_free(struct Btf *b);
+const char *kbtf_type_name(struct Btf *b, u32 id); // NULL: no such type; "": it has no name
 // btfplace.c: where the running kernel (not BPFTRACE_BTF) keeps what is asked for.
 struct BtfPlace {
 	const char *rec, *field; // "task_struct", "thread.sp": sp in the record that thread is; NULL: the record's size

@@ -6,7 +6,6 @@
 #include "ctype/ctype.h"
 
 struct BtfSet;	// btf.c: vmlinux and the modules opened so far
-struct Btf;	// one BTF object
 struct Cpp;	// cpp.c: macros, headers
 struct DwarfSet; // dwarf.c: binaries opened for a script's uprobes
 
@@ -106,9 +105,6 @@ struct Btf {
 	struct NumTab memo; // id -> Type of records and enums
 };
 #define BTF_KIND_BIT(k) (1u << (k))
-// Takes data (malloc or mmap). NULL: no BTF in it, *why says so; data is released then too.
-struct Btf *kbtf_from_data(void *data, size_t size, bool mapped, struct Btf *base, const char **why);
-void kbtf_free(struct Btf *b);
 const struct btf_type *kbtf_type_by_id(struct Btf *b, u32 id); // NULL: void, out of range or malformed
 const char *kbtf_name(const struct Btf *b, u32 off);	      // "" when out of range
 // First own type of that name whose kind is in the set of BTF_KIND_BITs; 0: none.

@@ -1,7 +1,6 @@
 // fentry, fexit: kernel functions by BTF, and BPF programs (fentry:bpf[:id]:name). In: BTF. Out: points with the BTF id to load against; one
 // program can serve one point only, because the id is fixed when it is loaded.
 #include <errno.h>
-#include <bpf/btf.h>
 #include "probe/internal.h"
 
 // ---- BTF object of a module, for attach_btf_obj_fd
@@ -193,22 +192,22 @@ static void add_program(const struct BpfMatch *m, u32 prog_id, int prog_fd, u32 
 	point_add(m->env, m->spec, m->out, pt);
 }
 
-static struct btf *program_btf(u32 btf_id)
+static struct Btf *program_btf(u32 btf_id)
 {
 	struct bpf_btf_info info = {0};
 	u32 len = sizeof(info);
 	int fd = sys_btf_fd_by_id(btf_id);
-	struct btf *b = NULL;
+	struct Btf *b = NULL;
 	if (fd < 0)
 		return NULL;
 	if (!sys_obj_info(fd, &info, &len) && info.btf_size && info.btf_size < 64 << 20) {
 		u32 size = info.btf_size;
 		void *data = xcalloc(1, size);
+		const char *why;
 		info = (struct bpf_btf_info){.btf = (u64)(uintptr_t)data, .btf_size = size};
 		len = sizeof(info);
-		if (!sys_obj_info(fd, &info, &len))
-			b = btf__new(data, size);
-		free(data);
+		sys_obj_info(fd, &info, &len); // what it does not fill is no BTF
+		b = kbtf_from_data(data, size, false, NULL, &why);
 	}
 	close(fd);
 	return b;
@@ -228,17 +227,16 @@ static void match_program(const struct BpfMatch *m, u32 prog_id)
 	u32 btf_id = info.btf_id;
 	info = (struct bpf_prog_info){.nr_func_info = n, .func_info_rec_size = rec, .func_info = (u64)(uintptr_t)recs};
 	len = sizeof(info);
-	struct btf *b = !sys_obj_info(fd, &info, &len) ? program_btf(btf_id) : NULL;
+	struct Btf *b = !sys_obj_info(fd, &info, &len) ? program_btf(btf_id) : NULL;
 	for (u32 i = 0; b && i < n; i++) {
 		u32 type_id = ((struct bpf_func_info *)(recs + i * rec))->type_id;
-		const struct btf_type *t = btf__type_by_id(b, type_id);
-		const char *name = t ? btf__name_by_offset(b, t->name_off) : NULL;
+		const char *name = kbtf_type_name(b, type_id);
 		if (name && glob_match(m->name, name)) {
 			add_program(m, prog_id, fd, type_id, name);
 			used = true;
 		}
 	}
-	btf__free(b);
+	kbtf_free(b);
 	free(recs);
 out:
 	if (used && !m->env->listing)

@@ -13,12 +13,6 @@ struct FuncCode {
 	u8 *p; // owned
 	u64 n;
 };
-struct Insn {
-	u32 len; // 0: not known
-	enum Branch branch;
-	s64 to; // offset in the function
-};
-
 const char func_endless[] = "it never returns";
 
 static bool code_read(struct FuncCode *c, const char *path, u64 off, u64 size)
@@ -36,21 +30,18 @@ static bool code_read(struct FuncCode *c, const char *path, u64 off, u64 size)
 	return ok;
 }
 
+// Targets are offsets in the function; len is 0 where no instruction is known.
 static struct Insn insn_of(const struct FuncCode *c, u64 at)
 {
 	struct Insn in = {0};
-	if (at >= c->n)
-		return in;
-	in.len = insn_length(c->p + at, (u32)MIN(c->n - at, 16));
-	if (in.len)
-		in.branch = insn_branch_of(PT_HOST, c->p + at, in.len, &in.to);
-	in.to += (s64)at;
+	if (at < c->n)
+		insn_decode(PT_HOST, c->p + at, c->n - at, at, &in);
 	return in;
 }
 
 static bool leaves(const struct FuncCode *c, const struct Insn *in)
 {
-	return (in->branch == BRANCH_JUMP || in->branch == BRANCH_COND) && (in->to < 0 || (u64)in->to >= c->n);
+	return (in->branch == BRANCH_JUMP || in->branch == BRANCH_COND) && in->target >= c->n;
 }
 
 const char *func_returns(struct Arena *a, const char *path, u64 off, u64 size, OffList *out)
@@ -87,7 +78,7 @@ static bool is_again(const struct FuncCode *c, s64 at)
 		struct Insn in = insn_of(c, (u64)at);
 		calls += in.branch == BRANCH_CALL;
 		if (in.branch == BRANCH_JUMP)
-			return !in.to && calls == 1;
+			return !in.target && calls == 1;
 		if (!in.len || (in.branch != BRANCH_NONE && in.branch != BRANCH_CALL))
 			return false;
 		at += in.len;
@@ -104,7 +95,7 @@ u64 go_entry(const char *path, u64 off, u64 size)
 	struct Insn in = insn_of(&c, 0);
 	for (u64 at = 0, i = 0; i < PROLOGUE && in.len && (in.branch == BRANCH_NONE || in.branch == BRANCH_COND); i++) {
 		at += in.len;
-		if (in.branch == BRANCH_COND && is_again(&c, in.to))
+		if (in.branch == BRANCH_COND && is_again(&c, (s64)in.target))
 			entry = at; // a frame of many KB is checked in two steps
 		in = insn_of(&c, at);
 	}

@@ -9,6 +9,7 @@ enum InsnAt insn_at(const char *path, u64 start, u64 off)
 {
 	u8 buf[4096 + 16];
 	u64 have_at = 0, have = 0, at = start;
+	struct Insn in;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return INSN_UNKNOWN;
@@ -18,10 +19,9 @@ enum InsnAt insn_at(const char *path, u64 start, u64 off)
 			have_at = at;
 			have = n > 0 ? (u64)n : 0;
 		}
-		u32 len = at < have_at + have ? insn_length(buf + (at - have_at), (u32)MIN(have_at + have - at, 16)) : 0;
-		if (!len)
+		if (at >= have_at + have || !insn_decode(PT_HOST, buf + (at - have_at), have_at + have - at, at, &in))
 			break;
-		at += len;
+		at += in.len;
 	}
 	close(fd);
 	return at < off ? INSN_UNKNOWN : at == off ? INSN_BEGINS : INSN_INSIDE;

@@ -47,52 +47,33 @@ static struct err *explain(const struct Point *pt, int e)
 // Linux takes the opcode of an AVX instruction for that of a plain one and executes "vpbroadcastb %esi,%ymm16" (EVEX opcode 7a) as "jp", "vzeroupper"
 // as "ja": the traced program computes nonsense (arch/x86/kernel/uprobes.c, branch_setup_xol_ops looks at OPCODE1 alone; seen on 6.1 and 6.18).
 // Places with such instructions are refused here. Other AVX instructions work, or the kernel refuses them for the same mistake.
-enum Insn { INSN_FINE, INSN_SUSPECT, INSN_MISEXECUTED };
+enum Probed { PROBED_FINE, PROBED_SUSPECT, PROBED_MISEXECUTED };
 
-#if defined(__x86_64__)
-static bool is_avx(u8 op)
-{
-	return op == 0xc5 || op == 0xc4 || op == 0x62;
-}
-
-// What Linux has refused at all times: what 64-bit mode has not, input and output, int3 and int, hlt, cli, sti, and of two bytes syscall, ud2 and the like.
-static bool seldom_probed(u8 op, u8 op2)
+// What Linux has refused at all times: input and output, int3 and int, far returns, hlt, cli, sti, and of two bytes syscall, ud2 and the like.
+static bool seldom_probed(u32 op)
 {
 	switch (op) {
-	case 0x06: case 0x07: case 0x0e: case 0x16: case 0x17: case 0x1e: case 0x1f: case 0x27: case 0x2f: case 0x37: case 0x3f: case 0x60: case 0x61:
-	case 0x6c ... 0x6f: case 0x82: case 0x9a: case 0xcc ... 0xcf: case 0xd4 ... 0xd6: case 0xe4 ... 0xe7: case 0xea: case 0xec ... 0xef: case 0xf1:
-	case 0xf4: case 0xfa: case 0xfb:
+	case 0x6c ... 0x6f: case 0xcc ... 0xcf: case 0xe4 ... 0xe7: case 0xec ... 0xef: case 0xf1: case 0xf4: case 0xfa: case 0xfb:
+	case 0x100 ... 0x10c: case 0x120 ... 0x127: case 0x130 ... 0x137: case 0x178: case 0x179: case 0x1b9: case 0x1ff:
 		return true;
-	case 0x0f:
-		return op2 < 0x0d || (op2 >= 0x20 && op2 <= 0x27) || (op2 >= 0x30 && op2 <= 0x37) || op2 == 0x78 || op2 == 0x79 || op2 == 0xb9 || op2 == 0xff;
 	}
 	return false;
 }
-#endif
 
 // *kind: equal for instructions that the kernel takes for the same (uprobe_init_insn: prefixes lock and segment, opcode).
-static enum Insn first_insn(int fd, u64 off, u32 *kind)
+static enum Probed first_insn(int fd, u64 off, u32 *kind)
 {
-	*kind = 0;
-#if defined(__x86_64__)
 	u8 b[15] = {0};
-	u32 i = 0, odd = 0;
-	if (fd < 0 || pread(fd, b, sizeof(b), (off_t)off) < 5)
-		return INSN_FINE;
-	for (; i < 8 && (b[i] == 0x66 || b[i] == 0x67 || b[i] == 0xf2 || b[i] == 0xf3 || b[i] == 0xf0 || (b[i] & 0xe7) == 0x26 || (b[i] & 0xfe) == 0x64); i++)
-		odd |= b[i] == 0xf0 || (b[i] & 0xe7) == 0x26;
-	i += (b[i] & 0xf0) == 0x40;
-	u8 op = b[i], op2 = op == 0x0f ? b[i + 1] : 0;
-	bool avx = is_avx(op);
+	struct Insn in;
+	*kind = 0;
+	if (PT_HOST != PT_X86_64 || fd < 0 || pread(fd, b, sizeof(b), (off_t)off) < 5)
+		return PROBED_FINE;
+	bool known = insn_decode(PT_HOST, b, sizeof(b), 0, &in), avx = in.op & INSN_VECTOR;
+	u32 op = avx ? in.op & 0xff : in.op;
+	*kind = (u32)in.lock << 16 | op;
 	if (avx)
-		op = b[i + (op == 0xc5 ? 2 : op == 0xc4 ? 3 : 4)];
-	*kind = odd << 16 | (u32)op << 8 | op2;
-	if (avx)
-		return (op >= 0x70 && op <= 0x7f) || op == 0x90 || op == 0xe8 || op == 0xe9 || op == 0xeb ? INSN_MISEXECUTED : INSN_SUSPECT;
-	return odd || seldom_probed(op, op2) ? INSN_SUSPECT : INSN_FINE;
-#else
-	return INSN_FINE;
-#endif
+		return (op >= 0x70 && op <= 0x7f) || op == 0x90 || op == 0xe8 || op == 0xe9 || op == 0xeb ? PROBED_MISEXECUTED : PROBED_SUSPECT;
+	return !known || in.lock || seldom_probed(op) ? PROBED_SUSPECT : PROBED_FINE;
 }
 
 static struct err *misexecution(const struct Point *pt)
@@ -156,11 +137,11 @@ static struct err *take_group(struct ProbeEnv *env, struct ProbeProg *pp, bool *
 			continue;
 		taken[i] = true;
 		u32 kind;
-		enum Insn insn = first_insn(fd, pt->addr, &kind);
-		if (insn == INSN_MISEXECUTED)
+		enum Probed insn = first_insn(fd, pt->addr, &kind);
+		if (insn == PROBED_MISEXECUTED)
 			e = attach_refused(env, pp, pt, misexecution(pt));
 		else
-			put(g, pt, insn == INSN_SUSPECT, kind);
+			put(g, pt, insn == PROBED_SUSPECT, kind);
 	}
 	if (fd >= 0)
 		close(fd);
@@ -238,10 +219,10 @@ static struct err *attach_event(struct ProbeEnv *env, struct ProbeProg *pp, cons
 	attr.probe_offset = pt->addr;
 	int fd = open(pt->target, O_RDONLY | O_CLOEXEC);
 	u32 kind;
-	enum Insn insn = first_insn(fd, pt->addr, &kind);
+	enum Probed insn = first_insn(fd, pt->addr, &kind);
 	if (fd >= 0)
 		close(fd);
-	if (insn == INSN_MISEXECUTED)
+	if (insn == PROBED_MISEXECUTED)
 		return misexecution(pt);
 	if (pt->ref_ctr >> 32)
 		return err_new("the semaphore lies beyond 4 GB of %s", pt->target);

@@ -193,70 +193,25 @@ bool fdes_find(const struct Fdes *t, const struct ElfFile *f, u64 vaddr, u64 *lo
 }
 
 // ---- the code itself
-enum Flow { GOES_ON, MAY_JUMP, ENDS };
-
-#if defined(__x86_64__)
-#define OWN_MACHINE EM_X86_64
-// What the instruction of len bytes at p does next; *to: where it may jump, relative to its end.
-static enum Flow flow_of(const u8 *p, u32 len, s64 *to)
-{
-	u32 i = 0;
-	while (i + 1 < len && (p[i] == 0x66 || p[i] == 0xf2 || p[i] == 0xf3 || p[i] == 0x2e || p[i] == 0x3e || (p[i] & 0xf0) == 0x40))
-		i++;
-	s32 rel = 0;
-	if (len >= 4)
-		memcpy(&rel, p + len - 4, 4);
-	if ((p[i] >= 0x70 && p[i] < 0x80) || (p[i] >= 0xe0 && p[i] < 0xe4)) {
-		*to = (s8)p[len - 1];
-		return MAY_JUMP;
-	}
-	if (p[i] == 0x0f && i + 1 < len) {
-		*to = rel;
-		return p[i + 1] >= 0x80 && p[i + 1] < 0x90 ? MAY_JUMP : p[i + 1] == 0x0b ? ENDS : GOES_ON;
-	}
-	bool jumps = p[i] == 0xff && i + 1 < len && (p[i + 1] >> 3 & 6) == 4;
-	return jumps || p[i] == 0xc3 || p[i] == 0xc2 || p[i] == 0xe9 || p[i] == 0xeb || p[i] == 0xf4 ? ENDS : GOES_ON;
-}
-#elif defined(__aarch64__)
-#define OWN_MACHINE EM_AARCH64
-static enum Flow flow_of(const u8 *p, u32 len, s64 *to)
-{
-	u32 w;
-	memcpy(&w, p, sizeof(w));
-	if ((w & 0xff000000) == 0x54000000 || (w & 0x7e000000) == 0x34000000) // b.cond, cbz, cbnz
-		return (*to = ((s32)(w << 8) >> 13) * 4 - 4), MAY_JUMP;
-	if ((w & 0x7e000000) == 0x36000000) // tbz, tbnz
-		return (*to = ((s32)(w << 13) >> 18) * 4 - 4), MAY_JUMP;
-	bool reg = (w & 0xfe000000) == 0xd6000000 && (w >> 21 & 3) != 1; // br, ret, with pointer authentication too; blr is 1
-	return reg || (w & 0xfc000000) == 0x14000000 || (w & 0xffe0001f) == 0xd4200000 || !(w >> 16) ? ENDS : GOES_ON; // b, brk, udf
-}
-#endif
-
 u64 code_end(const struct ElfFile *f, u64 vaddr, u64 limit)
 {
-#ifdef OWN_MACHINE
+	enum PtArch arch = f->machine == EM_AARCH64 ? PT_ARM64 : PT_X86_64;
 	u64 off, far = vaddr, at = vaddr;
 	u32 n = (u32)MIN(limit - vaddr, (u64)MAX_SWEEP);
-	if (f->machine != OWN_MACHINE || !elffile_vaddr_to_off(f, vaddr, &off))
+	if ((f->machine != EM_X86_64 && f->machine != EM_AARCH64) || !elffile_vaddr_to_off(f, vaddr, &off))
 		return limit;
 	u8 *code = xmalloc(n + 1);
 	n = (u32)elffile_read_some(f, off, code, n);
 	while (at - vaddr < n) {
-		const u8 *p = code + (at - vaddr);
-		u32 len = insn_length(p, n - (u32)(at - vaddr));
-		s64 to = 0;
-		if (!len || len > n - (at - vaddr))
+		struct Insn in;
+		if (!insn_decode(arch, code + (at - vaddr), n - (at - vaddr), at, &in))
 			break;
-		enum Flow flow = flow_of(p, len, &to);
-		at += len;
-		if (flow == MAY_JUMP && to > 0 && at + (u64)to < limit)
-			far = MAX(far, at + (u64)to);
-		if (flow == ENDS && at > far)
+		at += in.len;
+		if (in.branch == BRANCH_COND && in.target > at && in.target < limit)
+			far = MAX(far, in.target);
+		if (at > far && in.branch != BRANCH_NONE && in.branch != BRANCH_CALL && in.branch != BRANCH_COND)
 			break;
 	}
 	free(code);
 	return at;
-#else
-	return limit;
-#endif
 }

@@ -504,9 +504,6 @@ static bool flow_gaps(struct Frames f[2], const struct ElfCfi *e, const struct U
 	struct Gaps g = {0};
 	AddrList starts = {0};
 	bool done = true;
-#ifndef __x86_64__
-	return true; // the decoder is the machine's own
-#endif
 	if (e->machine != EM_X86_64 || e->is_go) // without a table that can be read
 		return true;
 	for (size_t i = 0; i < e->segs.n; i++)

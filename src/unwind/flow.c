@@ -205,10 +205,10 @@ static bool is_prologue(struct Flow *f, u64 pc)
 {
 	static const u8 order[] = {15, 14, 13, 12, RBP, 3};
 	struct Region *r = region_at(f, pc);
-	struct FlowInsn in;
+	struct Insn in;
 	u32 n = 0, next = 0;
 	while (r && pc - r->c->vaddr < r->c->size &&
-	       flow_decode(r->c->p + (pc - r->c->vaddr), (u32)MIN(r->c->size - (pc - r->c->vaddr), 15), pc, &in) && in.op >= 0x50 && in.op < 0x58) {
+	       insn_decode(PT_X86_64, r->c->p + (pc - r->c->vaddr), r->c->size - (pc - r->c->vaddr), pc, &in) && in.op >= 0x50 && in.op < 0x58) {
 		while (next < ARRAY_LEN(order) && order[next] != in.rm)
 			next++;
 		if (next == ARRAY_LEN(order))
@@ -220,7 +220,7 @@ static bool is_prologue(struct Flow *f, u64 pc)
 }
 
 // Only the beginning of a function does this: it may be one that never returns.
-static bool makes_frame(const struct FlowInsn *in)
+static bool makes_frame(const struct Insn *in)
 {
 	return (in->op >= 0x50 && in->op < 0x58 && flow_slot(in->rm) >= 0) ||
 	       ((in->op == 0x81 || in->op == 0x83) && in->mod == 3 && in->rm == RSP && (in->reg & 7) == 5);
@@ -230,10 +230,10 @@ static bool makes_frame(const struct FlowInsn *in)
 static bool ends_there(struct Flow *f, u64 after)
 {
 	struct Region *r = region_at(f, after);
-	struct FlowInsn in;
+	struct Insn in;
 	u64 pc = after;
 	while (r && pc - r->c->vaddr < r->c->size && pc % 16 &&
-	       flow_decode(r->c->p + (pc - r->c->vaddr), (u32)MIN(r->c->size - (pc - r->c->vaddr), 15), pc, &in) && flow_is_padding(&in))
+	       insn_decode(PT_X86_64, r->c->p + (pc - r->c->vaddr), r->c->size - (pc - r->c->vaddr), pc, &in) && flow_is_padding(&in))
 		pc += in.len;
 	return pc != after && pc % 16 == 0;
 }
@@ -242,23 +242,23 @@ static bool ends_there(struct Flow *f, u64 after)
 static bool begins_behind(struct Flow *f, const struct Item *it)
 {
 	struct Region *r = region_at(f, it->pc);
-	struct FlowInsn in;
+	struct Insn in;
 	if (it->st.sp > 8 && is_prologue(f, it->pc))
 		return true;
 	u64 off = it->pc - r->c->vaddr;
-	return it->call.padded && it->pc % 16 == 0 && flow_decode(r->c->p + off, (u32)MIN(r->c->size - off, 15), it->pc, &in) && makes_frame(&in);
+	return it->call.padded && it->pc % 16 == 0 && insn_decode(PT_X86_64, r->c->p + off, r->c->size - off, it->pc, &in) && makes_frame(&in);
 }
 
 // Where the item goes from the instruction it has just passed; false: this way ends.
-static bool go_on(struct Flow *f, u64 start, struct Item *it, const struct FlowInsn *in, enum FlowWay way, u32 *at)
+static bool go_on(struct Flow *f, u64 start, struct Item *it, const struct Insn *in, enum Branch way, u32 *at)
 {
 	switch (way) {
-	case W_RET:
+	case BRANCH_RET:
 		judge(f, it, it->st.sp == 8);
 		return false;
-	case W_STOP:
+	case BRANCH_STOP:
 		return false;
-	case W_INDIRECT:
+	case BRANCH_INDIRECT:
 		if (in->target) { // by way of a slot: another function
 			judge(f, it, it->st.sp == (f->plt_head ? 24 : 8));
 			return false;
@@ -266,13 +266,13 @@ static bool go_on(struct Flow *f, u64 start, struct Item *it, const struct FlowI
 		f->jumps = true;
 		*at |= JUMPS;
 		return false;
-	case W_JUMP:
+	case BRANCH_JUMP:
 		jump_to(f, start, it, in->target);
 		return false;
-	case W_BRANCH:
+	case BRANCH_COND:
 		jump_to(f, start, it, in->target);
 		break;
-	case W_CALL:
+	case BRANCH_CALL:
 		it->call = (struct Call){it->pc + in->len, in->target, false};
 		if (!in->target)
 			break;
@@ -280,7 +280,7 @@ static bool go_on(struct Flow *f, u64 start, struct Item *it, const struct FlowI
 		if (never_returns(callee(f, in->target)))
 			return false;
 		break;
-	case W_NEXT:
+	case BRANCH_NONE:
 		break;
 	}
 	it->pc += in->len;
@@ -288,10 +288,10 @@ static bool go_on(struct Flow *f, u64 start, struct Item *it, const struct FlowI
 }
 
 // The instruction at it->pc becomes part of the walk. False: none is known, or it overlaps others.
-static bool take(struct Flow *f, const struct Item *it, struct Region *r, u32 *at, struct FlowInsn *in)
+static bool take(struct Flow *f, const struct Item *it, struct Region *r, u32 *at, struct Insn *in)
 {
 	u64 off = it->pc - r->c->vaddr, left = r->c->size - off;
-	if (!f->steps || (f->found && r->is[off] >= HOPELESS) || !flow_decode(r->c->p + off, (u32)MIN(left, 15), it->pc, in))
+	if (!f->steps || (f->found && r->is[off] >= HOPELESS) || !insn_decode(PT_X86_64, r->c->p + off, left, it->pc, in))
 		return false;
 	for (u32 i = 1; i < in->len; i++)
 		if (at[i])
@@ -309,7 +309,7 @@ static void follow(struct Flow *f, u64 start, struct Item it, size_t ndead)
 	for (bool fell = false;; fell = true) {
 		struct Region *r = region_at(f, it.pc);
 		u32 *at = r ? &r->at[it.pc - r->c->vaddr] : NULL;
-		struct FlowInsn in;
+		struct Insn in;
 		bool next = fell && r && r->is[it.pc - r->c->vaddr] & IS_START;
 		if (fell && it.call.after == it.pc && (!r || next || stops_after(f, ndead, it.pc) || begins_behind(f, &it)))
 			return; // a call that does not return
@@ -332,7 +332,7 @@ static void follow(struct Flow *f, u64 start, struct Item it, size_t ndead)
 			it.call.after += in.len;
 			it.call.padded = true;
 		}
-		enum FlowWay way = flow_effect(&it.st, &in);
+		enum Branch way = flow_effect(&it.st, &in);
 		if (!go_on(f, start, &it, &in, way, at))
 			return;
 	}
@@ -441,7 +441,7 @@ static bool walk_case(struct Flow *f, u64 pc, const u32 *near)
 static void sweep(struct Flow *f, struct Region *r)
 {
 	struct FlowState plain = entered(false);
-	struct FlowInsn in;
+	struct Insn in;
 	u32 near[NEAR_JUMPS] = {0};
 	bool first = true; // behind code that has entries, or where a section begins: this is a function too
 	for (u64 off = 0, jump = 0; off < r->c->size && f->steps;) {
@@ -459,7 +459,7 @@ static void sweep(struct Flow *f, struct Region *r)
 			off++;
 			continue;
 		}
-		if (!flow_decode(r->c->p + off, (u32)MIN(r->c->size - off, 15), pc, &in)) {
+		if (!insn_decode(PT_X86_64, r->c->p + off, r->c->size - off, pc, &in)) {
 			off++;
 			continue;
 		}
@@ -488,11 +488,11 @@ static void sweep(struct Flow *f, struct Region *r)
 		}
 		do { // on behind the end of what was not understood
 			struct FlowState none = plain;
-			enum FlowWay way = flow_effect(&none, &in);
+			enum Branch way = flow_effect(&none, &in);
 			off += in.len;
-			if (way == W_RET || way == W_JUMP || way == W_STOP || way == W_INDIRECT)
+			if (way == BRANCH_RET || way == BRANCH_JUMP || way == BRANCH_STOP || way == BRANCH_INDIRECT)
 				break;
-		} while (off < r->c->size && !r->at[off] && flow_decode(r->c->p + off, (u32)MIN(r->c->size - off, 15), r->c->vaddr + off, &in));
+		} while (off < r->c->size && !r->at[off] && insn_decode(PT_X86_64, r->c->p + off, r->c->size - off, r->c->vaddr + off, &in));
 	}
 }
 

@@ -1,95 +1,24 @@
-// Instructions of x86-64 as far as they move the stack or save registers. Input: bytes nobody vouches for. Output: what an instruction does to the
+// Instructions of x86-64 as far as they move the stack or save registers. Input: decoded instructions (arch/x86.c). Output: what one does to the
 // distance between the stack pointer and the CFA. Source: Intel SDM volume 2, appendix A (opcode maps).
 #include "unwind/internal.h"
-#include "arch/arch.h"
-#include <string.h>
 
 #define MAX_FRAME (1 << 24)
 static const u8 slot_regs[RT_UW_SLOTS] = {RBP, 3, 12, 13, 14, 15}; // RT_SLOT_REGS by the numbers of instructions: rbp, rbx, r12 to r15
 
-static s32 sized(const u8 *p, u32 n)
-{
-	s32 v = 0;
-	memcpy(&v, p, n);
-	return n == 1 ? (s8)v : n == 2 ? (s16)v : v;
-}
-
-static bool has_modrm(u32 op)
-{
-	switch (op) {
-	case 0x63: case 0x69: case 0x6b: case 0x81: case 0x83: case 0x87: case 0x89: case 0x8b: case 0x8d: case 0x8f: case 0xc1: case 0xc7: case 0xd1:
-	case 0xd3: case 0xf7: case 0xff: case 0x12c: case 0x12d: case 0x140 ... 0x150: case 0x17e: case 0x1a4: case 0x1a5: case 0x1ab ... 0x1ad: case 0x1af:
-	case 0x1b1: case 0x1b3: case 0x1b6 ... 0x1b8: case 0x1ba ... 0x1bf: case 0x1c1: case 0x1c5: case 0x1d7:
-		return true;
-	default:
-		return op < 0x40 && (op & 7) < 4;
-	}
-}
-
-bool flow_decode(const u8 *p, u32 n, u64 pc, struct FlowInsn *in)
-{
-	u32 i = 0, rex = 0;
-	*in = (struct FlowInsn){.len = insn_length(p, n), .base = 0xff};
-	if (!in->len)
-		return false;
-	for (; i < in->len; i++) {
-		u8 c = p[i];
-		if (c != 0x66 && c != 0x67 && c != 0xf2 && c != 0xf3 && c != 0xf0 && (c & 0xe7) != 0x26 && (c & 0xfe) != 0x64)
-			break;
-		in->rep |= c == 0xf2 || c == 0xf3;
-	}
-	if (i + 1 < in->len && (p[i] & 0xf0) == 0x40)
-		rex = p[i++];
-	in->wide = rex & 8;
-	in->op = i < in->len ? p[i++] : 0;
-	if (in->op == 0x0f)
-		in->op = 0x100 | (i < in->len ? p[i++] : 0);
-	u32 left = in->len - i;
-	in->rm = (in->op & 7) | (rex & 1) << 3; // of push, pop and mov of an immediate
-	if (in->op == 0xe8 || in->op == 0xe9 || in->op == 0xeb || (in->op >= 0x70 && in->op < 0x80) || (in->op >= 0x180 && in->op < 0x190) ||
-	    (in->op >= 0xe0 && in->op <= 0xe3)) {
-		in->target = pc + in->len + (u64)(s64)sized(p + i, MIN(left, 4));
-		return true;
-	}
-	if (!has_modrm(in->op) || !left)
-		return true;
-	u8 m = p[i++];
-	in->mod = m >> 6;
-	in->reg = (m >> 3 & 7) | (rex & 4) << 1;
-	in->rm = (m & 7) | (rex & 1) << 3;
-	if (in->mod == 3) {
-		in->imm = in->op == 0x83 ? sized(p + i, 1) : in->op == 0x81 ? sized(p + i, MIN(in->len - i, 4)) : 0;
-		return true;
-	}
-	in->base = in->rm;
-	if ((m & 7) == 5 && !in->mod && i + 4 <= in->len)
-		in->target = pc + in->len + (u64)(s64)sized(p + i, 4); // a slot
-	if ((m & 7) == 4) {
-		u8 sib = p[i++];
-		in->base = (sib >> 3 & 7) == 4 && !(rex & 2) ? (sib & 7) | (rex & 1) << 3 : 0xff; // with an index: not followed
-		if ((sib & 7) == 5 && !in->mod)
-			in->base = 0xff;
-	} else if ((m & 7) == 5 && !in->mod) {
-		in->base = 0xff; // relative to the next instruction
-	}
-	in->disp = in->mod == 1 ? sized(p + i, 1) : in->mod == 2 ? sized(p + i, 4) : 0;
-	return true;
-}
-
-bool flow_is_padding(const struct FlowInsn *in)
+bool flow_is_padding(const struct Insn *in)
 {
 	return in->op == 0x90 || in->op == 0xcc || in->op == 0x11f;
 }
 
 bool flow_only_padding(const u8 *p, u64 n)
 {
-	struct FlowInsn in;
+	struct Insn in;
 	for (u64 off = 0; off < n;) {
 		if (!p[off]) {
 			off++;
 			continue;
 		}
-		if (!flow_decode(p + off, (u32)MIN(n - off, 15), 0, &in) || !flow_is_padding(&in))
+		if (!insn_decode(PT_X86_64, p + off, n - off, 0, &in) || !flow_is_padding(&in))
 			return false;
 		off += in.len;
 	}
@@ -193,7 +122,7 @@ static void move(struct FlowState *s, u32 to, u32 from)
 	hold(s, to, to == RBP && from != RSP ? FLOW_UNKNOWN : held(s, from));
 }
 
-static void address_of(struct FlowState *s, const struct FlowInsn *in)
+static void address_of(struct FlowState *s, const struct Insn *in)
 {
 	if (in->reg == RSP && in->base == RSP)
 		grow(s, -(s64)in->disp);
@@ -201,7 +130,7 @@ static void address_of(struct FlowState *s, const struct FlowInsn *in)
 		hold(s, in->reg, moved(held(s, in->base), -(s64)in->disp));
 }
 
-static void store(struct FlowState *s, const struct FlowInsn *in)
+static void store(struct FlowState *s, const struct Insn *in)
 {
 	if (in->base == RSP && s->sp != FLOW_UNKNOWN)
 		stored(s, in->reg, (s64)in->disp - s->sp);
@@ -213,7 +142,7 @@ static void store(struct FlowState *s, const struct FlowInsn *in)
 	}
 }
 
-static void load(struct FlowState *s, const struct FlowInsn *in)
+static void load(struct FlowState *s, const struct Insn *in)
 {
 	bool copy = in->wide && in->base == RSP && s->stored && s->low != FLOW_UNKNOWN && s->low - in->disp == s->stored_at && in->reg != RBP;
 	s32 v = copy ? s->stored : FLOW_UNKNOWN;
@@ -230,31 +159,24 @@ static void overwrite(struct FlowState *s, int reg)
 
 // A call: where the stack pointer is known, a copy of it is not needed. Where it is not, the function that is called leaves the copy alone, or ours could not
 // return.
-static enum FlowWay call(struct FlowState *s)
+static void call(struct FlowState *s)
 {
 	if (s->sp != FLOW_UNKNOWN)
 		s->copy = 0, s->copy_reg = 0;
-	return W_CALL;
 }
 
-static enum FlowWay effect_ff(struct FlowState *s, const struct FlowInsn *in)
+static void effect_ff(struct FlowState *s, const struct Insn *in)
 {
-	switch (in->reg & 7) {
-	case 2: case 3:
-		return call(s);
-	case 4: case 5:
-		return W_INDIRECT;
-	case 0: case 1: // inc, dec
+	if (in->branch == BRANCH_CALL)
+		call(s);
+	else if ((in->reg & 7) < 2) // inc, dec
 		overwrite(s, in->mod == 3 ? (int)in->rm : -1);
-		break;
-	case 6:
+	else if ((in->reg & 7) == 6)
 		push(s, RSP);
-	}
-	return W_NEXT;
 }
 
 // The general register that an instruction writes, of those flow_effect() has no case for; -1: none, or 8 bits of one (4 and 5 may be ah and ch).
-static int written(const struct FlowInsn *in)
+static int written(const struct Insn *in)
 {
 	int rm = in->mod == 3 ? (int)in->rm : -1;
 	switch (in->op) {
@@ -281,84 +203,80 @@ static int written(const struct FlowInsn *in)
 	}
 }
 
-enum FlowWay flow_effect(struct FlowState *s, const struct FlowInsn *in)
+enum Branch flow_effect(struct FlowState *s, const struct Insn *in)
 {
 	u32 op = in->op;
 	if (op < 0x40 && (op & 7) < 4) { // add or adc sbb and sub xor cmp
 		u32 to = op & 2 ? in->reg : in->rm, from = op & 2 ? in->rm : in->reg;
 		if (!(op & 1) || (in->mod != 3 && !(op & 2)))
-			return W_NEXT;
+			return BRANCH_NONE;
 		bool outermost = (op & 0x38) == 0x30 && in->mod == 3 && to == RBP && from == RBP && !s->slot[0] && s->fp == FLOW_UNKNOWN &&
 				 (s->sp == FLOW_UNKNOWN || s->sp <= 8);
 		if (outermost)
 			s->root = 1;
 		arith(s, op >> 3, to, false, 0);
-		return W_NEXT;
+		return BRANCH_NONE;
 	}
 	switch (op) {
 	case 0x50 ... 0x57:
 		push(s, in->rm);
-		return W_NEXT;
+		return BRANCH_NONE;
 	case 0x58 ... 0x5f:
 		pop(s, in->rm);
-		return W_NEXT;
+		return BRANCH_NONE;
 	case 0x68: case 0x6a: case 0x9c:
 		push(s, RSP);
-		return W_NEXT;
+		return BRANCH_NONE;
 	case 0x9d:
 		pop(s, NO_REG);
-		return W_NEXT;
+		return BRANCH_NONE;
 	case 0x8f: // with another field it begins an XOP instruction
 		if (!(in->reg & 7))
 			pop(s, in->mod == 3 ? in->rm : NO_REG);
-		return W_NEXT;
+		return BRANCH_NONE;
 	case 0x81: case 0x83:
 		if (in->mod == 3)
 			arith(s, in->reg & 7, in->rm, in->wide, in->imm);
-		return W_NEXT;
+		return BRANCH_NONE;
 	case 0x89:
 		if (in->mod == 3)
 			move(s, in->rm, in->wide ? in->reg : NO_REG);
 		else if (in->wide)
 			store(s, in);
-		return W_NEXT;
+		return BRANCH_NONE;
 	case 0x8b:
 		if (in->mod == 3)
 			move(s, in->reg, in->wide ? in->rm : NO_REG);
 		else
 			load(s, in);
-		return W_NEXT;
+		return BRANCH_NONE;
 	case 0x87: case 0x1c1: // xchg, xadd
 		overwrite(s, (int)in->reg);
 		overwrite(s, in->mod == 3 ? (int)in->rm : -1);
-		return W_NEXT;
+		return BRANCH_NONE;
 	case 0x8d:
 		address_of(s, in);
-		return W_NEXT;
+		return BRANCH_NONE;
 	case 0xb8 ... 0xbf:
 		move(s, in->rm, NO_REG);
-		return W_NEXT;
+		return BRANCH_NONE;
 	case 0xc8:
 		hold(s, RSP, FLOW_UNKNOWN);
 		s->fp = FLOW_UNKNOWN;
-		return W_NEXT;
+		return BRANCH_NONE;
 	case 0xc9:
 		leave(s);
-		return W_NEXT;
-	case 0xc2: case 0xc3:
-		return W_RET;
+		return BRANCH_NONE;
 	case 0xe8:
-		return call(s);
-	case 0xe9: case 0xeb:
-		return W_JUMP;
-	case 0x70 ... 0x7f: case 0x180 ... 0x18f: case 0xe0 ... 0xe3:
-		return W_BRANCH;
+		call(s);
+		return BRANCH_CALL;
 	case 0xff:
-		return effect_ff(s, in);
-	case 0xf4: case 0xcc: case 0x10b:
-		return W_STOP;
+		effect_ff(s, in);
+		return in->branch;
+	case 0xcc: // int3: nothing but padding is expected behind it
+		return BRANCH_STOP;
 	default:
 		overwrite(s, written(in));
-		return W_NEXT;
+		return in->branch;
 	}
 }

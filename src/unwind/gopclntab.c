@@ -116,7 +116,7 @@ struct CodeWalk {
 	struct GoSteps t;
 	bool known;
 	u64 at;
-	struct FlowInsn in; // at `at`
+	struct Insn in; // at `at`
 };
 
 static bool walk_begin(struct CodeWalk *w, struct GoRows *g, const struct GoFunc *f)
@@ -138,7 +138,7 @@ static bool walk_next(struct CodeWalk *w)
 		return false;
 	while (w->known && w->t.to <= w->c.entry + w->at)
 		w->known = gosteps_next(&w->t);
-	return w->known && flow_decode(w->c.p + w->at, (u32)MIN(w->c.n - w->at, 15), w->c.entry + w->at, &w->in);
+	return w->known && insn_decode(PT_X86_64, w->c.p + w->at, w->c.n - w->at, w->c.entry + w->at, &w->in);
 }
 
 static void walk_end(struct CodeWalk *w, struct GoRows *g, const struct GoFunc *f)
@@ -148,16 +148,16 @@ static void walk_end(struct CodeWalk *w, struct GoRows *g, const struct GoFunc *
 	free(w->c.p);
 }
 
-static bool is_mov(const struct FlowInsn *in)
+static bool is_mov(const struct Insn *in)
 {
 	return in->wide && (in->op == 0x89 || in->op == 0x8b);
 }
 // The register a mov between registers writes and the one it reads; for a load the one it writes.
-static u32 mov_to(const struct FlowInsn *in)
+static u32 mov_to(const struct Insn *in)
 {
 	return in->op == 0x8b ? in->reg : in->mod == 3 ? in->rm : NO_REG;
 }
-static u32 mov_from(const struct FlowInsn *in)
+static u32 mov_from(const struct Insn *in)
 {
 	return in->mod != 3 ? NO_REG : in->op == 0x8b ? in->rm : in->reg;
 }
@@ -170,13 +170,13 @@ struct Switch { // before an instruction
 	s32 saved;   // ... where on the new stack that is kept; FLOW_UNKNOWN
 	s32 g, depth; // ... or the goroutine, and how far below the top of its stack
 	bool child;  // GO_CLONE
-	struct FlowInsn before[2];
+	struct Insn before[2];
 };
 
 // mov %rdi,G(%rsp); mov 8(%rdi),%rdi; sub %rdx,%rdi; mov %rdi,DEPTH(%rsp): the stack may move, so how deep it is is kept, not where
-static void c_call_saves(struct Switch *s, const struct FlowInsn *in)
+static void c_call_saves(struct Switch *s, const struct Insn *in)
 {
-	const struct FlowInsn *a = &s->before[1], *b = &s->before[0];
+	const struct Insn *a = &s->before[1], *b = &s->before[0];
 	if (!s->away || in->op != 0x89 || in->mod == 3 || in->base != RSP)
 		return;
 	if (in->reg == RDX)
@@ -187,7 +187,7 @@ static void c_call_saves(struct Switch *s, const struct FlowInsn *in)
 		s->g = in->disp;
 }
 
-static void step(struct Switch *s, const struct FlowInsn *in, enum GoKind kind, s32 sp)
+static void step(struct Switch *s, const struct Insn *in, enum GoKind kind, s32 sp)
 {
 	bool is_ret = in->op == 0xc3, jumps = in->op == 0xe9 || in->op == 0xeb || (in->op == 0xff && (in->reg & 7) == 4);
 	if (kind == GO_C_CALL)
@@ -268,7 +268,7 @@ static void from_c_rows(struct GoRows *g, const struct GoFunc *f)
 	if (!walk_begin(&w, g, f))
 		return;
 	while (walk_next(&w)) {
-		const struct FlowInsn *in = &w.in;
+		const struct Insn *in = &w.in;
 		struct RtUwRule r = frame_rule(w.t.value, false);
 		r.saved = w.t.value > 0 ? saves.saved : 0;
 		memcpy(r.slot, saves.slot, sizeof(r.slot));
@@ -318,12 +318,12 @@ static void function_rows(struct GoRows *g, const struct GoFunc *f)
 static void learn(struct GoRows *g, const struct GoFunc *f)
 {
 	struct RtUwRule r = {.kind = RT_UW_GO, .reg = RT_R_SP, .ra = -8, .sp_kind = RT_UW_SP_OTHER};
-	struct FlowInsn in, last = {0};
+	struct Insn in, last = {0};
 	u32 seen = 0, cmps = 0;
 	struct Code c;
 	if (!read_code(g, f, &c))
 		return;
-	for (u64 at = 0; at < c.n && flow_decode(c.p + at, (u32)MIN(c.n - at, 15), c.entry + at, &in); last = in, at += in.len) {
+	for (u64 at = 0; at < c.n && insn_decode(PT_X86_64, c.p + at, c.n - at, c.entry + at, &in); last = in, at += in.len) {
 		const u8 *p = c.p + at;
 		bool ends = is_mov(&in) && mov_to(&in) == RSP;
 		if (!(seen & 1) && *p == 0x64 && in.op == 0x8b) { // the address of g is the instruction's last 4 bytes, or the last 4 of the one before
@@ -353,9 +353,6 @@ bool go_rows(const struct ElfCfi *e, FlowRows *out)
 	struct GoTab tab;
 	struct GoFunc fn;
 	u64 end = 0;
-#ifndef __x86_64__
-	return false; // the decoder is the machine's own
-#endif
 	if (e->machine != EM_X86_64 || !gotab_open(&f, &tab))
 		return false;
 	struct GoRows g = {.elf = e, .tab = &tab, .out = out};

@@ -1,6 +1,7 @@
 // What the files of unwind/ share.
 #ifndef SONDE_UNWIND_INTERNAL_H
 #define SONDE_UNWIND_INTERNAL_H
+#include "arch/arch.h"
 #include "unwind/unwind.h"
 
 // ---- cfi.c: the instructions of one FDE
@@ -69,7 +70,7 @@ bool flow_rows(const struct FlowIn *in, FlowRows *out);
 bool go_rows(const struct ElfCfi *e, FlowRows *out);
 
 // ---- flowinsn.c: instructions of x86-64 as far as they move the stack
-enum { RBP = 5, RSP = 4, NO_REG = 0xff }; // numbers in instructions
+enum { RBP = 5, RSP = 4, NO_REG = INSN_NO_REG }; // numbers in instructions
 #define FLOW_UNKNOWN INT32_MIN
 struct FlowState { // before an instruction
 	s32 sp, fp; // CFA - rsp; CFA - rbp, FLOW_UNKNOWN while rbp is the caller's
@@ -85,17 +86,8 @@ struct FlowState { // before an instruction
 bool flow_framed(const struct FlowState *s); // rbp holds the address where the caller's is saved: it finds the CFA, wherever the stack pointer is
 bool flow_same_frame(const struct FlowState *a, const struct FlowState *b); // two ways may meet
 void flow_rule(const struct FlowState *s, bool guess, struct RtUwRule *r); // kind RT_UW_NONE: none
-enum FlowWay { W_NEXT, W_CALL, W_JUMP, W_BRANCH, W_RET, W_INDIRECT, W_STOP };
-struct FlowInsn {
-	u32 len, op; // op: 0x100 | second byte after 0f
-	bool wide, rep; // REX.W; f2 or f3
-	u8 mod, reg, rm, base; // reg and rm with their REX bits; base: 0xff none
-	s32 disp, imm;
-	u64 target;
-};
-bool flow_decode(const u8 *p, u32 n, u64 pc, struct FlowInsn *in); // the instruction at pc, of which p[0..n) is there; false: none
-enum FlowWay flow_effect(struct FlowState *s, const struct FlowInsn *in); // what it does to the state, and where it goes on
-bool flow_is_padding(const struct FlowInsn *in);
+enum Branch flow_effect(struct FlowState *s, const struct Insn *in); // what it does to the state, and where it goes on
+bool flow_is_padding(const struct Insn *in);
 bool flow_only_padding(const u8 *p, u64 n); // n bytes that compilers and linkers put between functions
 int flow_slot(u32 reg); // among the registers that the walker restores (RT_SLOT_REGS); -1: none of them
 #endif

@@ -21,17 +21,20 @@ def lessons(text):
 
 
 def run(command, top):
-    """What it prints on both outputs, and how it ended; whatever it started is ended with it."""
+    """What it prints on both outputs until it ends itself (what it left in the background is ended, not waited for), and how it ended."""
     path = '%s:%s' % (os.path.join(top, 'bin'), os.environ['PATH'])
-    p = subprocess.Popen(['bash', '-c', command], cwd=top, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
-                         env=dict(os.environ, PATH=path))
-    try:
-        return p.communicate(timeout=60)[0].decode('utf-8', 'replace'), p.returncode
-    finally:
+    with tempfile.TemporaryFile() as out:
+        p = subprocess.Popen(['bash', '-c', command], cwd=top, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, start_new_session=True,
+                             env=dict(os.environ, PATH=path))
         try:
-            os.killpg(p.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+            status = p.wait(timeout=60)
+        finally:
+            try:
+                os.killpg(p.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        out.seek(0)
+        return out.read().decode('utf-8', 'replace'), status
 
 
 def wrong(command, shown, exact, top):

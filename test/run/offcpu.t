@@ -94,8 +94,8 @@ NAME offcputime: still asleep at the end, with its stack
 ALONE a time window
 RETRY 1 a time window
 NEED host
-RUN {sonde} offcputime --comm napper16 2
-WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits sleep 1 5000 16
+RUN {sonde} offcputime --comm napper{id} 2
+WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits sleep 1 60000 {id}
 TIMEOUT 20
 EXPECT_RE ^    do_nanosleep\n(    .*\n)*    nap_inner\n(    .*\n)*        (\d{5,7})\n        \((runqueue \d+, )?unfinished \d+\)
 
@@ -202,7 +202,7 @@ EXPECT_RE \A(sonde offcputime: error: argument --check: .*\n){5}\Z
 
 NAME offcputime -i: a thread asleep over several intervals is in each of them
 ALONE times within 5 %
-RUN {build}/waits sleep 1 60000 & sleep 0.2; {sonde} offcputime -i 1 -f -K --comm napper 3; kill $!
+RUN {build}/waits sleep 1 60000 {id} & sleep 0.2; {sonde} offcputime -i 1 -f -K --comm napper{id} 3; kill $!
 TIMEOUT 30
 EXPECT_RE (?s)(hrtimer_nanosleep;do_nanosleep;schedule;__schedule (9[5-9]\d{4}|10[0-5]\d{4})\n.*){2}
 
@@ -232,8 +232,8 @@ EXPECT_RE ^\['0', '1'(, '2')?\]$
 
 NAME offcputime: the printed script with other options, in intervals
 ALONE a time within 20 ms
-RUN trap : INT; {sonde} offcputime --print-script -f -K -m 5000 --per-thread -i 1 --by=blocked --comm napper23 > s.bt; {sonde} s.bt | (trap '' INT; tee j); python3 {top}/test/run/rows.py j '0 <= us("napper23") - total("napper23") < 20000' 'len(rows()) >= 2'
-WORKLOAD {build}/waits sleep 15 100 23
+RUN trap : INT; {sonde} offcputime --print-script -f -K -m 5000 --per-thread -i 1 --by=blocked --comm napper{id} > s.bt; {sonde} s.bt | (trap '' INT; tee j); python3 {top}/test/run/rows.py j '0 <= us("napper{id}") - total("napper{id}") < 20000' 'len(rows()) >= 2'
+WORKLOAD {build}/waits sleep 15 100 {id}
 INT 0.2
 TIMEOUT 20
 EXPECT_RE ^True\nTrue$

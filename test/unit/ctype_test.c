@@ -244,6 +244,60 @@ TEST(btf_lookup_spellings)
 	env_deinit(&e);
 }
 
+// What a BPF program brings along: names of its functions by number.
+TEST(btf_of_a_program)
+{
+	struct btf *own = btf__new_empty();
+	const char *why;
+	u32 size;
+	int num = btf__add_int(own, "int", 4, BTF_INT_SIGNED), proto = btf__add_func_proto(own, num);
+	int main_id = btf__add_func(own, "main_prog", BTF_FUNC_GLOBAL, proto), sub_id = btf__add_func(own, "sub_prog", BTF_FUNC_STATIC, proto);
+	const void *raw = btf__raw_data(own, &size);
+	CHECK(raw != NULL);
+	struct Btf *b = kbtf_from_data(memcpy(xmalloc(size), raw, size), size, false, NULL, &why);
+	CHECK(b != NULL);
+	CHECK_STR(kbtf_type_name(b, (u32)main_id), "main_prog");
+	CHECK_STR(kbtf_type_name(b, (u32)sub_id), "sub_prog");
+	CHECK_STR(kbtf_type_name(b, (u32)proto), "");
+	CHECK(!kbtf_type_name(b, (u32)sub_id + 1));
+	CHECK(!kbtf_type_name(b, 0));
+	kbtf_free(b);
+	btf__free(own);
+	CHECK(!kbtf_from_data(xcalloc(1, 64), 64, false, NULL, &why)); // what the kernel did not fill
+}
+
+// A kernel that does not show its type information: a vmlinux has it in a section.
+TEST(btf_of_an_elf_file)
+{
+	struct Env e;
+	char elf[64], cmd[512];
+	if (!libbpf_vmlinux())
+		SKIP("no /sys/kernel/btf/vmlinux");
+	snprintf(elf, sizeof(elf), "/tmp/sonde-ctype-test-%d.elf", getpid());
+	snprintf(cmd, sizeof(cmd), "cp /sys/kernel/btf/vmlinux %s.btf && echo 'int x;' | cc -c -x c -o %s.o - && objcopy --add-section .BTF=%s.btf %s.o %s", elf, elf, elf, elf, elf);
+	CHECK_EQ(system(cmd), 0);
+	setenv("BPFTRACE_BTF", elf, 1);
+	env_init(&e);
+	const struct Type *t = ctype_lookup(e.c, "struct task_struct");
+	CHECK(t && ctype_record_load(e.c, t->rec));
+	CHECK_EQ(t ? t->rec->size : 0, btf__type_by_id(libbpf_vmlinux(), (u32)btf__find_by_name_kind(libbpf_vmlinux(), "task_struct", BTF_KIND_STRUCT))->size);
+	env_deinit(&e);
+	snprintf(cmd, sizeof(cmd), "%s.o", elf); // without the section
+	setenv("BPFTRACE_BTF", cmd, 1);
+	env_init(&e);
+	CHECK(!kbtf_vmlinux(e.c));
+	CHECK(strstr(kbtf_why_not(e.c), "it does not start like BTF") != NULL);
+	env_deinit(&e);
+	CHECK_EQ(truncate(elf, 100000), 0); // it ends inside the section
+	setenv("BPFTRACE_BTF", elf, 1);
+	env_init(&e);
+	CHECK(!kbtf_vmlinux(e.c));
+	env_deinit(&e);
+	unsetenv("BPFTRACE_BTF");
+	snprintf(cmd, sizeof(cmd), "rm -f %s %s.o %s.btf", elf, elf, elf);
+	CHECK_EQ(system(cmd), 0);
+}
+
 // A record known by name only becomes the BTF one, size and all, whichever way it is reached first.
 TEST(btf_named_record_resolves)
 {

@@ -204,9 +204,6 @@ static void rows(const char *what, const u8 *p, u64 n, u64 entry, const char *wa
 
 TEST(shapes)
 {
-#ifndef __x86_64__
-	SKIP("lengths of x86-64 instructions are known on x86-64 only");
-#endif
 	ROWS("push, sub, add, pop", "0:sp+8 1:sp+16,1@-16 5:sp+24,1@-16 9:sp+16,1@-16 a:sp+8",
 	     0x53, 0x48, 0x83, 0xec, 0x08, 0x48, 0x83, 0xc4, 0x08, 0x5b, 0xc3);
 	ROWS("an aligned frame: by rbp", "0:sp+8 1:sp+16,0@-16 4:bp+16,0@-16 9:sp+8", 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xe4, 0xf0, 0xc9, 0xc3);
@@ -254,9 +251,6 @@ static bool at_zero(void *arg)
 
 TEST(ended_early)
 {
-#ifndef __x86_64__
-	SKIP("lengths of x86-64 instructions are known on x86-64 only");
-#endif
 	static const u8 code[] = {0x53, 0x5b, 0xc3, 0x50, 0x58, 0xc3}; // two functions
 	struct FlowCode c = {0x1000, sizeof(code), code};
 	u64 starts[] = {0x1000, 0x1003};

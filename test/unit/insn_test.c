@@ -1,4 +1,4 @@
-// Lengths and branches of instructions against objdump, in code that compilers made.
+// Lengths, branches and operands of instructions against objdump, in code that compilers made.
 #include <ctype.h>
 #include "arch/arch.h"
 #include "t.h"
@@ -19,31 +19,69 @@ static u32 branch_in_text(const char *text, u64 *target)
 		return direct ? BRANCH_CALL | COMPARES : BRANCH_CALL;
 	if (!strcmp(op, "jmp"))
 		return direct ? BRANCH_JUMP | COMPARES : BRANCH_INDIRECT;
+	if (!strcmp(op, "hlt") || !strcmp(op, "ud2") || !strcmp(op, "lret") || !strcmp(op, "iret"))
+		return BRANCH_STOP;
 	if (op[0] == 'j' || !strncmp(op, "loop", 4))
 		return BRANCH_COND | COMPARES;
 	return BRANCH_NONE;
 }
 
 // Counts every branch that is taken for something else. Lines whose mnemonic is a prefix are passed over.
-static bool branch_is_wrong(const char *line, const u8 *code, u32 len, u64 at, u64 *branches)
+static bool branch_is_wrong(const char *line, const struct Insn *in, u64 *branches)
 {
 	const char *mnemonic = strrchr(line, '\t');
 	u64 want_to = 0;
-	s64 to;
 	u32 want = branch_in_text(line, &want_to);
 	if (!mnemonic || !strncmp(mnemonic, "\tbnd", 4) || !strncmp(mnemonic, "\tnotrack", 8) || !strncmp(mnemonic, "\trep", 4) ||
 	    !strncmp(mnemonic, "\tdata16", 7) || !strncmp(mnemonic, "\tcs ", 4) || !strncmp(mnemonic, "\tds ", 4))
 		return false;
-	enum Branch got = insn_branch_of(PT_X86_64, code, len, &to);
 	*branches += want != BRANCH_NONE;
-	return got != (want & ~COMPARES) || ((want & COMPARES) && at + (u64)to != want_to);
+	return in->branch != (want & ~COMPARES) || ((want & COMPARES) && in->target != want_to);
+}
+
+static int number_of(const char *name)
+{
+	static const char *const names[] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"};
+	for (u32 i = 0; i < ARRAY_LEN(names); i++)
+		if (!strcmp(names[i], name))
+			return (int)i;
+	return -1;
+}
+
+// Moves of 8 bytes between registers and memory: mov 0x8(%rbp),%rax and mov %rax,-0x8(%rsp); "rip" is an address counted from the next instruction.
+static bool operand_is_wrong(const char *line, const struct Insn *in, u64 *operands)
+{
+	const char *text = strrchr(line, '\t');
+	char reg[8] = {0}, base[8] = {0};
+	long disp = 0;
+	unsigned long long target = 0;
+	if (!text || strncmp(text, "\tmov ", 5) || strstr(text, "fs:") || strstr(text, "gs:"))
+		return false;
+	text += 5 + strspn(text + 5, " ");
+	bool load = *text != '%';
+	if (!load && sscanf(text, "%%%7[a-z0-9],", reg) == 1 && (text = strchr(text, ',')))
+		text++;
+	char *end;
+	disp = text ? strtol(text, &end, 16) : 0;
+	if (!text || sscanf(end, "(%%%7[a-z0-9])", base) != 1 || end[strlen(base) + 2] != ')')
+		return false;
+	if (load && sscanf(strchr(end, ')'), "),%%%7[a-z0-9]", reg) != 1)
+		return false;
+	if (number_of(reg) < 0 || (number_of(base) < 0 && strcmp(base, "rip")))
+		return false;
+	++*operands;
+	if (in->op != (load ? 0x8b : 0x89) || !in->wide || in->mod == 3 || in->reg != number_of(reg))
+		return true;
+	if (strcmp(base, "rip"))
+		return in->base != number_of(base) || in->disp != disp || in->target;
+	return in->base != INSN_NO_REG || !strchr(end, '#') || sscanf(strchr(end, '#'), "# %llx", &target) != 1 || in->target != target;
 }
 
 static void against_objdump(const char *path)
 {
 	char cmd[256], *line = NULL;
 	size_t cap = 0;
-	u64 n = 0, wrong = 0, unknown = 0, branches = 0, wrong_branches = 0;
+	u64 n = 0, wrong = 0, unknown = 0, branches = 0, wrong_branches = 0, operands = 0, wrong_operands = 0;
 	if (access(path, R_OK)) {
 		printf("# no %s here\n", path);
 		return;
@@ -64,14 +102,16 @@ static void against_objdump(const char *path)
 		}
 		if (!len || (len == 1 && strstr(p, "rex."))) // objdump shows prefixes without an instruction by themselves
 			continue;
-		u32 ours = insn_length(code, sizeof(code));
+		struct Insn in, cut;
 		n++;
-		if (branch_is_wrong(line, code, len, strtoull(line, NULL, 16), &branches) && wrong_branches++ < 5)
+		unknown += !insn_decode(PT_X86_64, code, sizeof(code), strtoull(line, NULL, 16), &in);
+		if (branch_is_wrong(line, &in, &branches) && wrong_branches++ < 5)
 			printf("# %s: another branch: %s", path, line);
-		unknown += !ours;
-		if (ours && ours != len && wrong++ < 5)
-			printf("# %s: %u, not %u: %s", path, ours, len, line);
-		CHECK(!ours || insn_length(code, ours - 1) == 0); // never beyond what is there
+		if (operand_is_wrong(line, &in, &operands) && wrong_operands++ < 5)
+			printf("# %s: another operand: %s", path, line);
+		if (in.len && in.len != len && wrong++ < 5)
+			printf("# %s: %u, not %u: %s", path, in.len, len, line);
+		CHECK(!in.len || !insn_decode(PT_X86_64, code, in.len - 1, 0, &cut)); // never beyond what is there
 	}
 	if (f)
 		pclose(f);
@@ -82,6 +122,8 @@ static void against_objdump(const char *path)
 	CHECK_EQ(unknown, 0);
 	CHECK(branches > 100);
 	CHECK_EQ(wrong_branches, 0);
+	CHECK(operands > 1000);
+	CHECK_EQ(wrong_operands, 0);
 }
 
 TEST(compiled_code)
@@ -111,15 +153,18 @@ TEST(arm64_branches)
 		{0x3507ffe1, BRANCH_COND, 65532}, {0x36000060, BRANCH_COND, 12}, // cbnz w1, tbz w0, #0
 		{0xb7ffffe0, BRANCH_COND, -4},	 {0xd503201f, BRANCH_NONE, 0},	// tbnz x0, #63; nop
 		{0xf9400b90, BRANCH_NONE, 0},	 {0xd69f03e0, BRANCH_NONE, 0},	// ldr x16, [x28, #16]; eret
+		{0xd4200020, BRANCH_STOP, 0},	 {0x00000000, BRANCH_STOP, 0},	// brk #1, udf #0
 	};
 	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
-		s64 to;
-		CHECK_EQ(insn_branch_of(PT_ARM64, (const u8 *)&rows[i].code, 4, &to), rows[i].branch);
-		CHECK_EQ(to, rows[i].to);
+		struct Insn in;
+		CHECK(insn_decode(PT_ARM64, (const u8 *)&rows[i].code, 4, 0x1000, &in));
+		CHECK_EQ(in.len, 4);
+		CHECK_EQ(in.branch, rows[i].branch);
+		CHECK_EQ(in.target, rows[i].to ? (u64)(0x1000 + rows[i].to) : 0);
+		CHECK(!insn_decode(PT_ARM64, (const u8 *)&rows[i].code, 3, 0x1000, &in));
 	}
 }
 
-#if defined(__x86_64__)
 TEST(rare_ones)
 {
 	static const struct {
@@ -130,12 +175,17 @@ TEST(rare_ones)
 		{2, {0xf7, 0xd8}},			    {7, {0x8b, 4, 0x25, 1, 2, 3, 4}},	    {3, {0xc5, 0xf8, 0x77}},
 		{4, {0x0f, 0x0f, 0xc1, 0x9e}},		    {0, {0x06}},			    {0, {0xd5, 0, 0}},
 	};
-	for (u32 i = 0; i < ARRAY_LEN(rows); i++)
-		CHECK_EQ(insn_length(rows[i].code, 15), rows[i].len);
+	struct Insn in;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		CHECK_EQ(insn_decode(PT_X86_64, rows[i].code, 15, 0, &in), rows[i].len != 0);
+		CHECK_EQ(in.len, rows[i].len);
+	}
 	u8 prefixes[32];
 	memset(prefixes, 0x66, sizeof(prefixes));
-	CHECK_EQ(insn_length(prefixes, sizeof(prefixes)), 0); // longer than instructions may be
-	CHECK_EQ(insn_length(prefixes, 0), 0);
+	CHECK(!insn_decode(PT_X86_64, prefixes, sizeof(prefixes), 0, &in)); // longer than instructions may be
+	CHECK(!insn_decode(PT_X86_64, prefixes, 0, 0, &in));
+	CHECK(insn_decode(PT_X86_64, (const u8[]){0x48, 0x66, 0x90}, 3, 0, &in)); // REX counts only right before the opcode
+	CHECK_EQ(in.op, 0x90);
+	CHECK(!in.wide);
 }
-#endif
 T_MAIN()

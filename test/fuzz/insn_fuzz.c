@@ -1,0 +1,27 @@
+// Instructions of code that nobody vouches for. First byte: architecture. An instruction lies in the bytes given, is the same when there are no more
+// bytes than its own, and none when there are fewer.
+#include "arch/arch.h"
+
+static void check(bool ok)
+{
+	if (!ok)
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct Insn in, again;
+	if (!size)
+		return 0;
+	enum PtArch arch = data[0] & 1 ? PT_ARM64 : PT_X86_64;
+	for (size_t at = 1; at < size && insn_decode(arch, data + at, size - at, at, &in); at += in.len) {
+		check(in.len && in.len <= 15 && in.len <= size - at && in.mod < 4 && in.reg < 16 && in.rm < 16 && (in.base < 16 || in.base == INSN_NO_REG));
+		u8 *own = memcpy(xmalloc(in.len), data + at, in.len);
+		check(insn_decode(arch, own, in.len, at, &again));
+		check(again.len == in.len && again.op == in.op && again.branch == in.branch && again.target == in.target && again.imm == in.imm && again.disp == in.disp);
+		check(!insn_decode(arch, own, in.len - 1, at, &again) && !again.len);
+		free(own);
+	}
+	return 0;
+}
