@@ -65,5 +65,4 @@ int ptregs_offset_of(enum PtArch arch, const char *regname, u32 *size);
 int ptregs_generic_of(enum PtArch arch, const char *name);
 int ptregs_offset(const char *regname, u32 *size); // on this machine, either
 // i-th register for hints and listings ("ax", ...); NULL past the end.
-const char *ptregs_name(enum PtArch arch, u32 i);
 #endif

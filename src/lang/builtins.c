@@ -9,6 +9,8 @@ const struct Builtin builtins[] = {
 
 const struct Builtin *builtin_find(const char *name)
 {
+	if (!strncmp(name, "__builtin_", 10)) // whatever macros have the name
+		name += 10;
 	for (size_t i = 0; i < BUILTINS; i++)
 		if (!strcmp(builtins[i].name, name))
 			return &builtins[i];

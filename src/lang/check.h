@@ -111,7 +111,7 @@ enum BuiltinId {
 	BUILTINS
 };
 extern const struct Builtin builtins[];
-const struct Builtin *builtin_find(const char *name);
+const struct Builtin *builtin_find(const char *name); // __builtin_NAME is NAME's too; NULL: none
 const char *builtin_nearest(const char *name);
 
 // Names: binds variables, maps, builtins; splits probes into units. lists[i]: points of the i-th probe.

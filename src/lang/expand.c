@@ -413,6 +413,34 @@ void x_value(struct Expander *x, struct Expr **pe)
 	*pe = placeholder(x, (*pe)->span);
 }
 
+static const struct Expr *last_value(const struct Expr *e)
+{
+	while (e && e->kind == E_BLOCK)
+		e = e->a;
+	return e;
+}
+
+// @map = { statements; count() }: an aggregation is no value that a block could have, so the assignment becomes its last statement.
+static void into_block(struct Expander *x, struct Stmt **ps)
+{
+	struct Stmt *s = *ps;
+	const struct Expr *call = last_value(s->e);
+	const struct Builtin *b = call && call->kind == E_CALL ? builtin_find(call->str) : NULL;
+	if (!b || !(b->flags & BF_AGGR) || s->op != OP_NONE || !s->lhs || s->e->kind != E_BLOCK)
+		return;
+	struct Stmt *all = arena_new(x->a, struct Stmt), **tail = &all->body;
+	*all = (struct Stmt){.kind = S_BLOCK, .span = s->span, .next = s->next, .body = s->e->body};
+	while (*tail)
+		tail = &(*tail)->next;
+	s->e = s->e->a;
+	s->next = NULL;
+	*tail = s;
+	into_block(x, tail);
+	stmt_set_height(*tail);
+	stmt_set_height(all);
+	*ps = all;
+}
+
 static void x_stmt(struct Expander *x, struct Stmt **ps)
 {
 	struct Stmt *s = *ps;
@@ -441,6 +469,8 @@ static void x_stmt(struct Expander *x, struct Stmt **ps)
 		x_stmts(x, &s->els);
 	}
 	stmt_set_height(s);
+	if (s->kind == S_ASSIGN)
+		into_block(x, ps);
 }
 
 void x_stmts(struct Expander *x, struct Stmt **ps)

@@ -59,25 +59,15 @@ void uwprocs_first(struct Procs *p, int tgid, const char *path, void (*fn)(void 
 void uwprocs_event(void *procs, const struct MapEvent *e);
 bool uwprocs_settle(struct Procs *p);	       // after a batch of events: reads mappings again where they changed. True: some have to wait
 void uwprocs_tick(struct Procs *p, u64 now_ns);  // now and then: forgets the dead
-u32 uwprocs_count(const struct Procs *p);
 u32 uwprocs_denied(const struct Procs *p); // processes whose mappings may not be read
 
 // ---- tables.c: rows of objects into rt_uw_obj, rt_uw_dir, rt_uw_pages, rt_uw_rules, in the background
-struct TablesStat {
-	u32 objects, rules, values;
-	u32 full;     // objects that did not fit
-	u32 bad_fdes; // malformed
-	u64 rows, bytes;
-};
 struct Tables; // owner of the thread and of the inner maps
 struct err *tables_create(struct Program *prog, struct Tables **out);
 void tables_need(struct Tables *t, struct SymObject *o); // any thread; once per object, further calls count how often it is mapped
 void tables_hurry(struct Tables *t, u32 obj);		  // build this object next
 struct err *tables_start(struct Tables *t);		  // starts the thread, the most mapped objects first
-struct TablesStat tables_wait(struct Tables *t, u64 until_ns); // until everything asked for is built, at most until then (CLOCK_MONOTONIC; 0: no end)
+void tables_wait(struct Tables *t, u64 until_ns); // until everything asked for is built, at most until then (CLOCK_MONOTONIC)
 void tables_wait_for(struct Tables *t, const u32 *obj, u32 n, u64 until_ns); // until those are built
 void tables_destroy(struct Tables *t);
-
-// ---- track.c: for the bench and --verbose. Waits for the tables.
-struct TablesStat track_stat(struct Track *u, u32 *nprocs);
 #endif

@@ -516,8 +516,3 @@ u32 uwprocs_denied(const struct Procs *p)
 {
 	return p->ndenied;
 }
-
-u32 uwprocs_count(const struct Procs *p)
-{
-	return p->n;
-}

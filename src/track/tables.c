@@ -46,7 +46,6 @@ struct Tables {
 	bool stop, started, idle;
 	bool urgent; // since the build that is going on began, an object was found or asked for
 	pthread_t thread;
-	struct TablesStat stat;
 };
 
 static void *array_of(const struct Program *prog, const char *name)
@@ -141,7 +140,6 @@ static bool publish_rows(struct Tables *t, const struct UwTable *tab, struct RtU
 			if (!at)
 				return false;
 			memcpy(at, t->rec, size);
-			t->stat.bytes += size;
 		}
 		__atomic_store_n((u32 *)(t->dir + (size_t)(t->ndir + page - first) * 8), entry, __ATOMIC_RELEASE);
 		if (end > i)
@@ -239,7 +237,7 @@ static u32 build(struct Tables *t, struct SymObject *o, bool last_try, struct Rt
 	}
 	t->rules.max = MIN((u32)t->rules.v.n + RULES_PER_OBJECT, (u32)RT_UW_RULES);
 	struct UwHurry hurry = {last_try ? end_early : end_if_urgent, t};
-	if (!uwtable_build_unless(&cfi, &t->rules, &tab, &hurry)) {
+	if (!uwtable_build(&cfi, &t->rules, &tab, &hurry)) {
 		elfcfi_deinit(&cfi);
 		return RT_UW_PENDING;
 	}
@@ -249,11 +247,7 @@ static u32 build(struct Tables *t, struct SymObject *o, bool last_try, struct Rt
 			mark_rules(t, &tab, &t->langs[out->lang]);
 		publish_rules(t);
 		state = publish_rows(t, &tab, out) ? RT_UW_READY : RT_UW_FULL;
-		t->stat.rows += tab.rows.n;
-		t->stat.full += state != RT_UW_READY || tab.rules_full;
 	}
-	t->stat.objects++;
-	t->stat.bad_fdes += tab.nbad;
 	uwtable_deinit(&tab);
 	elfcfi_deinit(&cfi);
 	return state;
@@ -382,19 +376,15 @@ void tables_wait_for(struct Tables *t, const u32 *obj, u32 n, u64 until_ns)
 	pthread_mutex_unlock(&t->lock);
 }
 
-struct TablesStat tables_wait(struct Tables *t, u64 until_ns)
+void tables_wait(struct Tables *t, u64 until_ns)
 {
 	struct timespec end = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
 	int rc = 0;
 
 	pthread_mutex_lock(&t->lock);
 	while (t->started && !(t->idle && t->next == t->todo.n) && !rc)
-		rc = until_ns ? pthread_cond_timedwait(&t->more, &t->lock, &end) : pthread_cond_wait(&t->more, &t->lock);
-	struct TablesStat s = t->stat;
-	s.rules = (u32)t->rules.v.n;
-	s.values = t->nval;
+		rc = pthread_cond_timedwait(&t->more, &t->lock, &end);
 	pthread_mutex_unlock(&t->lock);
-	return s;
 }
 
 void tables_destroy(struct Tables *t)

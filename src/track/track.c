@@ -256,13 +256,6 @@ void track_first(struct Track *u, const struct TrackFirst *f, u32 max_ms)
 	u->first_objs.n = 0;
 }
 
-struct TablesStat track_stat(struct Track *u, u32 *nprocs)
-{
-	track_settle(u, 0);
-	*nprocs = u->procs ? uwprocs_count(u->procs) : 0;
-	return u->tables ? tables_wait(u->tables, 0) : (struct TablesStat){0};
-}
-
 u32 track_denied(struct Track *u)
 {
 	return u && u->procs ? uwprocs_denied(u->procs) : 0;
