@@ -184,6 +184,7 @@ struct RtCounters {
 	u64 stack_collision;	// same id, other frames, no free neighbour
 	u64 stack_kfail, stack_ufail; // bpf_get_stack / unwinder gave nothing where there should be something
 	u64 scratch_busy;	// event dropped: every scratch slot of this CPU was in use
+	u64 strings_unread;	// str() of user memory that was not there
 	u64 why[32];		// user stacks by enum RtWhy
 };
 #endif
