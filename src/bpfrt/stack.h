@@ -378,7 +378,8 @@ struct RtUw {
 	u64 ri;		   // first struct return_instance
 	u64 ra_slot;	   // where the return address pc came from
 	u64 go_sp;	   // where the thread's own stack goes on below the Go function that C called; 0: the runtime says it
-	u64 tmp[2];
+	u64 bare_pc;	   // where the frame left last was, if in no file and by its frame pointer
+	u64 tmp[3];
 	struct RtUwFile file, opened; // vma.bpf.c
 	u64 win_at, win_n; // win holds the win_n + 7 bytes from win_at on; 0: none
 	u64 win[RT_UW_WIN / 8];

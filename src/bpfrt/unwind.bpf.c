@@ -208,6 +208,12 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 		if (w->group)
 			return;
 	}
+	u64 from = u->bare_pc;
+	u->bare_pc = 0;
+	if (from && frame >> 63 && is_anothers(u, from, u->pc)) {
+		rt_uw_stop(u, RT_WHY_NO_MAPPING);
+		return;
+	}
 	u->bare = !(frame >> 63);
 	bool java = u->bare && !w->java.none;
 	w->java.raw = u->raw;

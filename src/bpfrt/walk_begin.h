@@ -107,6 +107,7 @@ static RT_NOINLINE u64 load_regs(struct RtStackBuf *b)
 	u->h2 = 0;
 	u->win_n = 0;
 	u->go_sp = 0;
+	u->bare_pc = 0;
 	return 0;
 }
 
