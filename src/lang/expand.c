@@ -130,22 +130,6 @@ static bool put_argument(struct Expander *x, struct Expr **pe)
 
 // ---- parameters of the command line
 
-// A whole number in any base, with a sign or an exponent; no durations: "5m" is text.
-bool param_number(const char *s, u64 *v, bool *neg)
-{
-	*neg = *s == '-';
-	s += *neg;
-	if (!*s || parse_int_literal(s, strlen(s), v))
-		return false;
-	if (!*neg)
-		return true;
-	if (*v > (u64)1 << 63)
-		return false;
-	*v = 0 - *v;
-	*neg = *v != 0;
-	return true;
-}
-
 static void put_param(struct Expander *x, struct Expr *e)
 {
 	const char *val = param_positional(x->s->params, x->s->nparams, e->ival);

@@ -44,6 +44,7 @@ struct Tables {
 	VEC(u32) seen; // by object id: index in todo + 1
 	size_t next;   // in todo
 	bool stop, started, idle;
+	bool any_java;
 	bool urgent; // since the build that is going on began, an object was found or asked for
 	pthread_t thread;
 };
@@ -170,6 +171,8 @@ static u32 find_lang(struct Tables *t, struct ElfFile *f, struct SymObject *o)
 	if (rt && known && t->nlangs < RT_LANGS) {
 		nr = t->nlangs++;
 		t->langs[nr] = lang;
+		if (rt->kind == RT_LANG_JAVA)
+			__atomic_store_n(&t->any_java, true, __ATOMIC_RELEASE);
 	} else if (rt) {
 		sym_object_note(o, xasprintf("%s: %s%s%s is not known here: its stacks show the interpreter in the place of its program's functions", o->path,
 					     rt->name, version.n ? " " : "", str_text(&version)));
@@ -243,7 +246,7 @@ static u32 build(struct Tables *t, struct SymObject *o, bool last_try, struct Rt
 	}
 	if (tab.rows.n) {
 		out->lang = find_lang(t, &cfi.file, o);
-		if (out->lang)
+		if (out->lang && t->langs[out->lang].kind != RT_LANG_JAVA)
 			mark_rules(t, &tab, &t->langs[out->lang]);
 		publish_rules(t);
 		state = publish_rows(t, &tab, out) ? RT_UW_READY : RT_UW_FULL;
@@ -326,6 +329,24 @@ void tables_need(struct Tables *t, struct SymObject *o)
 		t->todo.p[*at - 1].count++;
 	}
 	pthread_mutex_unlock(&t->lock);
+}
+
+struct RtLang *tables_row(struct Tables *t, u32 lang)
+{
+	return &t->langs[lang % RT_LANGS];
+}
+
+u32 tables_lang(struct Tables *t, u32 obj, bool *pending)
+{
+	if (obj >= RT_UW_OBJS)
+		return 0;
+	*pending |= __atomic_load_n(&t->objs[obj].state, __ATOMIC_ACQUIRE) == RT_UW_PENDING;
+	return t->objs[obj].lang;
+}
+
+bool tables_any_java(struct Tables *t)
+{
+	return __atomic_load_n(&t->any_java, __ATOMIC_ACQUIRE);
 }
 
 void tables_hurry(struct Tables *t, u32 obj)
