@@ -487,21 +487,21 @@ static RT_INLINE void java_copy_file(struct RtLangWalk *w, struct RtLang *l, u64
 }
 
 // What comes behind the table's end is no part of the number: it has addresses in it. 0 ends the table; behind 0xff two numbers follow.
+// Without branches: the verifier has one state a byte.
 static RT_INLINE void java_end_lines(struct RtLangWalk *w)
 {
 	volatile u8 *p = w->made.code.lines;
-	u32 numbers = 0, ended = 0;
+	u64 numbers = 0, ended = 0;
 
 	for (u32 i = 0; i < 16 * 8; i++) {
-		u32 c = p[i];
-		if (ended)
-			p[i] = 0;
-		else if (numbers)
-			numbers -= c < 192;
-		else if (c == 0xff)
-			numbers = 2;
-		else if (!c)
-			ended = 1;
+		u64 c = p[i];
+		RT_BARRIER(c);
+		u64 inside = (0 - numbers) >> 63, last = (c - 192) >> 63, escape = ((c ^ 0xff) - 1) >> 63, zero = (c - 1) >> 63;
+		p[i] = c & (ended - 1);
+		numbers += ((inside ^ 1) & escape) * 2 - (inside & last);
+		ended |= (inside ^ 1) & zero;
+		RT_BARRIER(numbers);
+		RT_BARRIER(ended);
 	}
 }
 
