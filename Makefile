@@ -36,7 +36,7 @@ HARDEN_LDFLAGS = $(if $(STATIC),-static-pie,-pie) -Wl,-z,relro,-z,now,-z,noexecs
 ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -Isrc -I$(BUILD)/gen -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers \
 	-ffunction-sections -fdata-sections $(PATHS) $(HARDEN_CFLAGS) $(CFLAGS) $(EXTRA_CFLAGS)
 ALL_LDFLAGS = -Wl,--gc-sections $(HARDEN_LDFLAGS) $(LDFLAGS)
-LIBS = -lbpf $(if $(SONDE_MIN),,-ldw) -lelf -lz -liberty -llzma -lpthread $(EXTRA_LIBS)
+LIBS = -lbpf $(if $(SONDE_MIN),,-ldw) -lelf -lz -liberty -llzma -lpthread -lm $(EXTRA_LIBS)
 
 # One short line a file, so that a warning is seen; V=1 shows the commands, make -s nothing.
 Q := $(if $(V),,@)

@@ -11,6 +11,7 @@ static const char usage_sonde[] =
 	"       sonde [options] -e 'PROGRAM' [ARGS]\n"
 	"       sonde TOOL [options]                 a ready-made tool, or NAME.bt of $SONDE_PATH: sonde help tools\n"
 	"       sonde report|flame [options] FILE    a recorded profile in other forms\n"
+	"       sonde diff [options] BEFORE AFTER    what has changed between two profiles\n"
 	"       sonde info [-p PID]                  what this kernel can do, or which runtimes a process has\n"
 	"       sonde help [lang|probes|tools|NAME]\n";
 static const char usage_bpftrace[] =

@@ -264,8 +264,24 @@ def self_test():
     yield 'two public headers', None if got == {'left': ['left/left.h', 'left/more.h']} else 'found %s' % got
 
 
+# What the sources have at their top; another file there is what some test or hand has left.
+TOP_FILES = {'.clang-format', '.gitignore', 'ARCHITECTURE.md', 'CHANGELOG.md', 'HACKING.md', 'LICENSE', 'Makefile', 'README.md'}
+
+
+def strays(names):
+    return sorted(set(names) - TOP_FILES)
+
+
 def run_layers(t, opt):
-    """Suite `layers` of run.py: one result a file of src/, one a made-up tree."""
+    """Suite `layers` of run.py: one result a file of src/, one a made-up tree, one for what git has at the top."""
+    git = subprocess.run(['git', '-C', TOP, 'ls-files', '--', ':(top,glob)*'], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, universal_newlines=True)
+    left = strays(git.stdout.split('\n')[:-1])
+    if git.returncode:
+        t.skip('layers: files at the top', 'no git here')
+    elif left or strays(['x'] + list(TOP_FILES)) != ['x']:
+        t.fail('layers: files at the top', 'not of the sources: %s' % ' '.join(left))
+    else:
+        t.ok('layers: files at the top')
     for name, wrong in self_test():
         t.fail('layers: ' + name, wrong) if wrong else t.ok('layers: ' + name)
     tree = Tree(TOP, opt.build)

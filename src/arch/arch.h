@@ -16,7 +16,8 @@ enum Branch {
 	BRANCH_STOP,	 // does not go on: ud2, hlt, brk; far returns
 };
 #define INSN_NO_REG 0xff
-#define INSN_VECTOR 0x200 // in op: of a VEX, EVEX or XOP instruction, beside its opcode
+#define INSN_VECTOR 0x200 // in op: of a VEX or EVEX instruction, beside its opcode ...
+#define INSN_XOP 0x400	  // ... of an XOP instruction
 struct Insn {
 	u32 len;
 	enum Branch branch;
@@ -64,5 +65,4 @@ int ptregs_offset_of(enum PtArch arch, const char *regname, u32 *size);
 int ptregs_generic_of(enum PtArch arch, const char *name);
 int ptregs_offset(const char *regname, u32 *size); // on this machine, either
 // i-th register for hints and listings ("ax", ...); NULL past the end.
-const char *ptregs_name(enum PtArch arch, u32 i);
 #endif

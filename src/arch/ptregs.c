@@ -121,10 +121,3 @@ int ptregs_offset(const char *regname, u32 *size)
 		*size = 8;
 	return off < 0 ? ptregs_generic_of(PT_HOST, regname) : off;
 }
-
-const char *ptregs_name(enum PtArch arch, u32 i)
-{
-	if (arch == PT_X86_64)
-		return i < ARRAY_LEN(x86_names) ? x86_names[i] : NULL;
-	return i < ARRAY_LEN(arm64_names) ? arm64_names[i] : NULL;
-}

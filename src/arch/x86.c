@@ -150,9 +150,9 @@ static bool vector(struct Code *c, struct Insn *in, u32 lead)
 {
 	bool from_next;
 	u32 map = lead == 0xc5 ? 1 : take(c) & (lead == 0x62 ? 7 : 0x1f);
-	c->at += lead == 0x62 || lead == 0x8f ? 2 : 1;
+	c->at += lead == 0x62 ? 2 : 1;
 	u8 op = take(c);
-	in->op = INSN_VECTOR | op;
+	in->op = (lead == 0x8f ? INSN_XOP : INSN_VECTOR) | op;
 	if (lead == 0x8f) {
 		modrm(c, in, &from_next);
 		c->at += map == 8 ? 1 : map == 10 ? 4 : 0;
@@ -161,7 +161,7 @@ static bool vector(struct Code *c, struct Insn *in, u32 lead)
 	if (map == 1 && op == 0x77)
 		return true; // vzeroupper
 	modrm(c, in, &from_next);
-	c->at += map == 3 || (map == 1 && after_0f[op] & I1);
+	c->at += map == 3 || (map == 1 && after_0f[op] & I1 && (op >> 4 == 7 || op >> 4 == 0xc)); // not shld, bt and 3DNow!
 	return map >= 1 && map <= 6;
 }
 

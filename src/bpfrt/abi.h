@@ -115,9 +115,10 @@ enum RtTsAgg { RT_TS_LAST, RT_TS_AVG, RT_TS_MAX, RT_TS_MIN, RT_TS_SUM }; // as e
 #define RT_FRAME_POS(f) ((u32)((f) & RT_POS_MAX))
 
 // What the kernel side copies of a code object when it sees it first. Texts as the process had them: user space decodes.
-enum RtLangKind { RT_LANG_NONE, RT_LANG_PYTHON, RT_LANG_GO };
+enum RtLangKind { RT_LANG_NONE, RT_LANG_PYTHON, RT_LANG_GO, RT_LANG_JAVA };
 #define RT_CODE_NAME 96
 #define RT_CODE_FILE 160 // of a longer one the end
+#define RT_CODE_CLASS 112 // of file, of Java: its class; from here on its source file. lines_kind: bytes of the class's name
 #define RT_CODE_LINES 4096 // of longer ones (1 % of Debian's library is beyond 1,143 bytes) the beginning
 struct RtCode {
 	u64 check; // second hash over the same content: two codes with one number differ here
@@ -184,6 +185,7 @@ struct RtCounters {
 	u64 stack_collision;	// same id, other frames, no free neighbour
 	u64 stack_kfail, stack_ufail; // bpf_get_stack / unwinder gave nothing where there should be something
 	u64 scratch_busy;	// event dropped: every scratch slot of this CPU was in use
+	u64 strings_unread;	// str() of user memory that was not there
 	u64 why[32];		// user stacks by enum RtWhy
 };
 #endif

@@ -104,14 +104,16 @@ RT_NOINLINE u64 rtg_lang_new(u64 slot)
 	if (!b)
 		return RT_STEP_NONE;
 	struct RtLangWalk *w = &b->lang;
-	key = w->lang;
+	bool java = w->group & RT_GROUP_JAVA;
+	key = java ? w->java.lang : w->lang;
 	struct RtLang *l = bpf_map_lookup_elem(&rt_langs, &key);
-	if (!l || !rt_py_copy(w, l))
-		return rt_lang_lost(b);
+	if (!l || !(java ? rt_java_copy(w, l) : rt_py_copy(w, l)))
+		return java ? rt_java_lost(b) : rt_lang_lost(b);
 	w->made.code.kind = l->kind;
 	u64 id = number_code(w), code = w->new_code, ident = w->new_ident;
 	b->uw.frame |= id << RT_POS_BITS;
-	rt_lang_func_at(b, b->uw.frame);
+	if (!java || rt_java_is_method(w))
+		rt_lang_func_at(b, b->uw.frame);
 	if (tell_code(w)) // no room now: at its next sight
 		return RT_STEP_FRAME;
 	key = place_of(&b->uw, code);
@@ -132,10 +134,11 @@ RT_NOINLINE u64 rtg_lang_step(u64 slot)
 
 	if (!b)
 		return RT_STEP_NONE;
-	key = b->lang.lang;
+	bool java = b->lang.group & RT_GROUP_JAVA;
+	key = java ? b->lang.java.lang : b->lang.lang;
 	struct RtLang *l = bpf_map_lookup_elem(&rt_langs, &key);
-	u64 step = l ? rt_py_step(b, l) : rt_lang_lost(b);
-	if (step == RT_STEP_FRAME)
+	u64 step = !l ? rt_lang_lost(b) : java ? rt_java_step(b, l) : rt_py_step(b, l);
+	if (step == RT_STEP_FRAME && (!java || rt_java_is_method(&b->lang)))
 		rt_lang_func_at(b, b->uw.frame);
 	return step;
 }

@@ -25,6 +25,17 @@ u64 rt_py_begin(struct RtStackBuf *b, struct RtLang *l); // the thread's first r
 u64 rt_py_step(struct RtStackBuf *b, struct RtLang *l);	 // as rtg_lang_step()
 u64 rt_py_copy(struct RtLangWalk *w, struct RtLang *l);	 // the code object at w->new_code, into w->made.code; 0: it is none
 
+// java.bpf.c
+enum RtJavaKind { RT_JAVA_STUB, RT_JAVA_JUMP, RT_JAVA_INTERP, RT_JAVA_CODE };
+enum RtJavaMore { RT_JAVA_DONE, RT_JAVA_NAME, RT_JAVA_ONE, RT_JAVA_SCOPES };
+u64 rtg_java_leave(u64 slot); // for the walker: the frame at hand, whose code is in no file. 0: it is none of Java's. Its methods are a group that comes next
+u64 rt_java_step(struct RtStackBuf *b, struct RtLang *l);
+u64 rt_java_copy(struct RtLangWalk *w, struct RtLang *l);
+static RT_INLINE bool rt_java_is_method(struct RtLangWalk *w) // and no code of the runtime's own
+{
+	return w->java.kind == RT_JAVA_INTERP || w->java.kind == RT_JAVA_CODE;
+}
+u64 rt_java_lost(struct RtStackBuf *b); // the method cannot be told: as rt_lang_lost()
 // langfunc.bpf.c: of walks that end at the innermost function
 void rt_lang_func_at(struct RtStackBuf *b, u64 frame); // it is that of this frame of a language
 u64 rt_go_begin(struct RtStackBuf *b, struct RtLang *l, u64 look, u64 frame); // it is Go's function around `look`, whose frame is at hand

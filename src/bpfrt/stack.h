@@ -237,6 +237,44 @@ struct RtPython { // offsets in its structures, by version
 	u16 lines_kind;
 	u16 pad;
 };
+struct RtJava { // offsets in HotSpot's structures, which it describes itself (gHotSpotVMStructs), and sizes of some of them
+	u16 block;	// struct HeapBlock, before each blob of code
+	u16 b_name, b_size, b_frame, b_complete, b_code; // CodeBlob: name, bytes, words of its frame, where that is complete, its code
+	u16 b_short;	// from JDK 24 on b_complete has 16 bits and b_code is an offset
+	u16 n_method, n_orig_pc, n_deopt, n_pcs, n_pcs_end, n_scopes, n_meta; // nmethod: these are offsets in its own data, n_scopes and n_deopt pointers; or
+	u16 n_fixed, n_moving;	  // pointers to data of its own (JDK 24), 0: it has none; then n_meta is the size of what comes before the methods
+	u16 n_size;	// bytes that are read of an nmethod
+	u16 m_const;	// Method: ConstMethod
+	u16 c_pool, c_words, c_code, c_name, c_id, c_flags, c_size; // ConstMethod: constants, words with what follows, bytes of code, index of its name, number
+	u16 p_holder, p_file, p_size; // ConstantPool: class, index of its source file (0: in the class, k_file)
+	u16 k_name, k_file; // Klass
+	u16 s_len, s_body;  // Symbol
+	u16 digit;	// of the lowest byte of a coded number (JDK 20)
+};
+// A process's Java VM: rt_jvms, by tgid. User space writes it once the VM has its heaps of code.
+#define RT_JVMS 4096
+#define RT_JAVA_HEAPS 4
+struct RtJvm {
+	u32 lang, pad; // number in rt_langs
+	struct {
+		u64 low, size, segmap;
+		u64 shift; // of a segment's bytes
+	} heap[RT_JAVA_HEAPS]; // size 0: none
+	u64 interp, interp_size; // where the interpreter was met, 0: not yet
+};
+struct RtJavaWalk {
+	u32 none;   // 1: the process has no Java VM
+	u32 native; // frames of methods are not asked for
+	u32 kind;   // enum RtJavaKind of the frame at hand
+	u32 raw;    // RtUw.raw before it
+	u32 more;   // frames of it are still to come: enum RtJavaMore
+	u32 scope;  // where the next one is coded, from scopes on
+	u64 blob, code, pc;
+	u64 method, bcp;
+	u64 scopes, metas, nscopes;
+	u32 digits; // where in obj the next coded number lies
+	u32 lang;   // number in rt_langs
+};
 struct RtGo { // its table of functions: entries of {address, ...}, by address
 	u64 text; // what these addresses are relative to; 0: to nothing
 	u32 nfuncs;
@@ -245,10 +283,13 @@ struct RtGo { // its table of functions: entries of {address, ...}, by address
 struct RtLang {
 	u32 kind; // enum RtLangKind
 	u32 pad;
-	u64 root;      // _PyRuntime; Go: the table of functions
-	u64 code_type; // PyCode_Type
+	u64 root;      // _PyRuntime; gHotSpotVMStructs; Go: the table of functions
+	u64 code_type; // PyCode_Type; gHotSpotVMTypes
 	u64 loop, loop_end; // the code of which frames may hold records or run programs; 0, 0: all of the object's
-	struct RtPython py;
+	union {
+		struct RtPython py;
+		struct RtJava java;
+	};
 	struct RtGo go;
 };
 // Codes met before: rt_lang_seen, as rt_uw_seen.
@@ -259,7 +300,7 @@ struct RtLangSeen {
 	u64 id;
 };
 #define RT_LANG_SEEN_MIX(ident, id) ((ident) * 0x9e3779b97f4a7c15ULL ^ (id) * 0xc2b2ae3d27d4eb4fULL)
-#define RT_LANG_OBJ 256 // bytes of a process's object at hand, at most
+#define RT_LANG_OBJ 512 // bytes of a process's object at hand, at most
 struct RtLangWalk {
 	u32 lang;  // number of the process's runtime; 0: none met yet
 	u32 off;   // 1: not asked for, or the thread has no frames of it
@@ -276,6 +317,7 @@ struct RtLangWalk {
 	u64 h1, h2; // the piece's hashes before the frame that left last
 	u64 tmp[4];
 	u64 obj[RT_LANG_OBJ / 8];
+	struct RtJavaWalk java;
 	struct RtCodeNew made; // being made
 };
 enum RtLangGroup { // bits
@@ -283,6 +325,7 @@ enum RtLangGroup { // bits
 	RT_GROUP_FIRST, // its first frame takes the place of the interpreter's
 	RT_GROUP_ON,
 	RT_GROUP_AHEAD = 4, // where it ends is looked for; there are no frames yet
+	RT_GROUP_JAVA = 8, // of compiled code or of an interpreter's frame of Java
 };
 #define RT_LANG_AHEAD 32768 // frames of one group, at most
 
@@ -335,7 +378,8 @@ struct RtUw {
 	u64 ri;		   // first struct return_instance
 	u64 ra_slot;	   // where the return address pc came from
 	u64 go_sp;	   // where the thread's own stack goes on below the Go function that C called; 0: the runtime says it
-	u64 tmp[2];
+	u64 bare_pc;	   // where the frame left last was, if in no file and by its frame pointer
+	u64 tmp[3];
 	struct RtUwFile file, opened; // vma.bpf.c
 	u64 win_at, win_n; // win holds the win_n + 7 bytes from win_at on; 0: none
 	u64 win[RT_UW_WIN / 8];

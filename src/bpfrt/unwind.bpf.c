@@ -74,6 +74,7 @@ static RT_INLINE bool holds(struct RtUw *u, struct RtUwChunk *c, u64 at)
 #define LANG_BEGIN(b, look, frame) ((b)->lang.off = 1)
 #define LANG_STEP(b) RT_STEP_NONE
 #define LANG_NEW(b) RT_STEP_NONE
+#define JAVA_LEAVE(b) 0
 #define END_PIECE(b) end_piece(b)
 #define LEAVE_RARE(b, r, key) leave_by_rule(&(b)->uw, r)
 #define LEAVE_32(b, r, key) leave32_task(&(b)->uw, r)
@@ -82,6 +83,7 @@ static RT_INLINE bool holds(struct RtUw *u, struct RtUwChunk *c, u64 at)
 #define LANG_BEGIN(b, look, frame) rtg_lang_begin((b)->slot, look, frame)
 #define LANG_STEP(b) rtg_lang_step((b)->slot)
 #define LANG_NEW(b) rtg_lang_new((b)->slot)
+#define JAVA_LEAVE(b) rtg_java_leave((b)->slot)
 #define END_PIECE(b) rtg_end_piece((b)->slot)
 #define LEAVE_RARE(b, r, key) rtg_leave_rare((b)->slot, key)
 #define LEAVE_32(b, r, key) rtg_leave32((b)->slot, key)
@@ -147,6 +149,8 @@ static RT_INLINE void walk_lang(struct RtStackBuf *b)
 			u->n--;
 			u->h1 = w->h1;
 			u->h2 = w->h2;
+			if (w->group & RT_GROUP_JAVA)
+				u->raw = w->java.raw;
 			w->group &= ~(u32)RT_GROUP_FIRST;
 		}
 		u->last_frame = u->frame;
@@ -204,7 +208,15 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 		if (w->group)
 			return;
 	}
+	u64 from = u->bare_pc;
+	u->bare_pc = 0;
+	if (from && frame >> 63 && is_anothers(u, from, u->pc)) {
+		rt_uw_stop(u, RT_WHY_NO_MAPPING);
+		return;
+	}
 	u->bare = !(frame >> 63);
+	bool java = u->bare && !w->java.none;
+	w->java.raw = u->raw;
 	u->raw |= u->bare;
 	if (u->addrs)
 		frame = look;
@@ -212,11 +224,17 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 	u->last_frame = frame;
 	if (u->n >= u->room && END_PIECE(b))
 		return;
-	if (lang) {
+	if (lang || java) {
 		w->h1 = u->h1;
 		w->h2 = u->h2;
 	}
 	put_frame(b, frame);
+	if (java && JAVA_LEAVE(b)) {
+		u->entry = 0;
+		if (u->n >= u->limit && !w->group)
+			rt_uw_stop(u, RT_WHY_LIMIT);
+		return;
+	}
 	if (u->n >= u->limit && !lang) {
 		rt_uw_stop(u, RT_WHY_LIMIT);
 		return;

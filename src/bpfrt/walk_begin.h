@@ -107,6 +107,7 @@ static RT_NOINLINE u64 load_regs(struct RtStackBuf *b)
 	u->h2 = 0;
 	u->win_n = 0;
 	u->go_sp = 0;
+	u->bare_pc = 0;
 	return 0;
 }
 
@@ -143,6 +144,8 @@ static RT_INLINE struct RtUwChunk *walk_begin(struct RtStackBuf *b, u64 task, u3
 	b->lang.func = (src & RT_SRC_F_FUNC) != 0;
 	b->lang.func_frame = 0;
 	b->lang.off = (src & (RT_SRC_F_NATIVE | RT_SRC_F_FP)) != 0;
+	b->lang.java.native = b->lang.off;
+	b->lang.java.none = (src & RT_SRC_F_FP) != 0;
 	u->entry = (src & (RT_SRC_F_ENTRY | RT_SRC_F_USER)) == (RT_SRC_F_ENTRY | RT_SRC_F_USER);
 	struct RtUwChunk *c = bpf_map_lookup_elem(&rt_uw_maps, &key);
 	u->gen = c ? c->gen : 0;

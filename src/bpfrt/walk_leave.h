@@ -123,6 +123,29 @@ static RT_INLINE u64 leave_by_code(struct RtUw *u)
 }
 #endif
 
+#if !defined(RT_ARM64) && !defined(__aarch64__)
+// Code in no file was left by a frame pointer, to the return address ra in a file. Was that frame another function's? So it was when the call before ra
+// goes to a function that sets up a frame pointer, and the code is not that function's (JIT compilers that use rbp for nothing or for something else, called
+// by C with frame pointers). Calls through a register tell nothing; nor do those of JIT code, whose helpers jump on to functions when they have left their frame.
+static RT_NOINLINE u64 is_anothers(struct RtUw *u, u64 from, u64 ra)
+{
+	if (bpf_probe_read_user(&u->tmp[2], 8, (void *)(ra - 8)) || (u->tmp[2] >> 24 & 0xff) != 0xe8) // call
+		return 0;
+	u64 to = ra + (u64)(s64)(s32)(u->tmp[2] >> 32);
+	if (from - to < 1 << 20 || to >> RT_UW_PC_BITS || bpf_probe_read_user(&u->tmp[2], 8, (void *)to))
+		return 0;
+	u64 code = u->tmp[2];
+	if ((u32)code == 0xfa1e0ff3u) // endbr64
+		code >>= 32;
+	return (u32)code == 0xe5894855u; // push %rbp; mov %rsp,%rbp
+}
+#else
+static RT_INLINE u64 is_anothers(struct RtUw *u, u64 from, u64 ra)
+{
+	return 0;
+}
+#endif
+
 // By frame pointer. The chain must rise; a zero is its agreed end (System V ABI: the outermost frame's frame pointer is 0).
 static RT_NOINLINE u64 leave_by_fp(struct RtUw *u)
 {
@@ -137,6 +160,8 @@ static RT_NOINLINE u64 leave_by_fp(struct RtUw *u)
 		return rt_uw_stop(u, RT_WHY_FP_ZERO);
 	if (fp & 7 || fp < u->reg[RT_R_SP] || !read16(u, fp))
 		return rt_uw_stop(u, RT_WHY_FP_END);
+	if (u->bare && !u->fp_only)
+		u->bare_pc = u->pc;
 	rt_uw_guess(u, RT_WHY_GUESS_FP);
 	u->reg[RT_R_FP] = u->tmp[0];
 	u->valid = 1u << RT_R_FP;

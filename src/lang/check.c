@@ -276,10 +276,32 @@ static void check_stmt(struct Unit *u, struct Stmt *s)
 	}
 }
 
+static bool list_ends(const struct Stmt *s);
+
+// Is what follows never run? Blocks are not asked: the compiler makes them of what was decided before.
+static bool ends(const struct Stmt *s)
+{
+	if (s->kind == S_IF)
+		return list_ends(s->body) && list_ends(s->els);
+	return s->kind == S_RETURN || s->kind == S_BREAK || s->kind == S_CONTINUE;
+}
+
+static bool list_ends(const struct Stmt *s)
+{
+	while (s && !ends(s))
+		s = s->next;
+	return s;
+}
+
 void check_stmts(struct Unit *u, struct Stmt *s)
 {
-	for (; s; s = s->next)
+	for (; s; s = s->next) {
 		check_stmt(u, s);
+		if (u->final && s->next && ends(s)) {
+			diag_warn(u->diags, s->next->span, "Unreachable statement");
+			diag_hint(u->diags, "nothing comes behind the one before it");
+		}
+	}
 }
 
 // ---- rounds

@@ -101,7 +101,6 @@ struct Builtin {
 	u8 min, max; // arguments; 255: any number
 	u32 flags;
 	u32 id; // enum BuiltinId
-	const struct Type *(*check)(struct Unit *u, struct Expr *e);
 	const char *sig, *help;
 };
 enum BuiltinId {
@@ -111,7 +110,7 @@ enum BuiltinId {
 	BUILTINS
 };
 extern const struct Builtin builtins[];
-const struct Builtin *builtin_find(const char *name);
+const struct Builtin *builtin_find(const char *name); // __builtin_NAME is NAME's too; NULL: none
 const char *builtin_nearest(const char *name);
 
 // Names: binds variables, maps, builtins; splits probes into units. lists[i]: points of the i-th probe.
@@ -152,7 +151,6 @@ const struct Type *ty_none(struct Unit *u);
 enum AddrSpace default_as(struct Unit *u); // of a pointer made from a number, by kind of probe
 enum AddrSpace number_as(struct Unit *u, const struct Expr *e); // the same for this number, which may be one of kaddr()'s
 const char *tyname(struct Unit *u, const struct Type *t); // arena text for messages
-bool param_number(const char *s, u64 *v, bool *neg); // expand.c: is a parameter's text a number? *v of a negative one is its 64 bits
 // walk.c
 void walk_exprs(struct Stmt *s, bool (*fn)(void *, struct Expr *), void *arg); // pre-order; false: do not descend
 void walk_expr(struct Expr *e, bool (*fn)(void *, struct Expr *), void *arg);

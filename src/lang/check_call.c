@@ -1,5 +1,15 @@
-// What the check columns of builtins.def share: arguments of a kind, format sites. In: a call's node. Out: the argument's type or value.
+// The check column of builtins.def, and what its functions share: arguments of a kind, format sites. In: a call's node. Out: the argument's type or value.
 #include "lang/check_call.h"
+
+const struct Type *check_builtin(struct Unit *u, struct Expr *call)
+{
+	static const struct Type *(*const table[])(struct Unit *, struct Expr *) = {
+#define B(name, min, max, flags, check, lower, sig, help) check,
+#include "lang/builtins.def"
+#undef B
+	};
+	return table[call->builtin->id](u, call);
+}
 
 const struct Type *t_int(struct Unit *u, u32 size, bool sgn)
 {

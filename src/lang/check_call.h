@@ -9,6 +9,7 @@
 #include "lang/builtins.def"
 #undef B
 
+const struct Type *check_builtin(struct Unit *u, struct Expr *call); // by the check column
 const char *base_name(struct Unit *u, const struct Type *t); // "string", "tuple": a type without its size, what typeinfo() calls base_type
 const struct Type *t_int(struct Unit *u, u32 size, bool sgn);
 const struct Type *t_void(struct Unit *u);

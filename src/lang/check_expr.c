@@ -1,5 +1,5 @@
 // Types of expressions. In: a resolved tree. Out: Expr.type of every expression, literals folded. Called again in each round of check.c.
-#include "lang/check_expr.h"
+#include "lang/check_call.h"
 
 // Address space of a pointer that is a member of a record in memory of space `as`.
 static enum AddrSpace pointer_as(struct Unit *u, const struct Field *f, enum AddrSpace as)
@@ -297,7 +297,7 @@ static const struct Type *expr_type(struct Unit *u, struct Expr *e)
 				return ty_none(u);
 			}
 			check_pinned(u, e);
-			return e->builtin->check(u, e);
+			return check_builtin(u, e);
 		}
 		return check_argn(u, e);
 	case E_CALL:
@@ -316,7 +316,7 @@ static const struct Type *expr_type(struct Unit *u, struct Expr *e)
 			HINT(u, "@ = %s(...)", e->str);
 		}
 		check_pinned(u, e);
-		return e->builtin->check(u, e);
+		return check_builtin(u, e);
 	case E_VAR:
 		return e->var->type ? e->var->type : ty_none(u);
 	case E_MAP:

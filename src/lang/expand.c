@@ -130,22 +130,6 @@ static bool put_argument(struct Expander *x, struct Expr **pe)
 
 // ---- parameters of the command line
 
-// A whole number in any base, with a sign or an exponent; no durations: "5m" is text.
-bool param_number(const char *s, u64 *v, bool *neg)
-{
-	*neg = *s == '-';
-	s += *neg;
-	if (!*s || parse_int_literal(s, strlen(s), v))
-		return false;
-	if (!*neg)
-		return true;
-	if (*v > (u64)1 << 63)
-		return false;
-	*v = 0 - *v;
-	*neg = *v != 0;
-	return true;
-}
-
 static void put_param(struct Expander *x, struct Expr *e)
 {
 	const char *val = param_positional(x->s->params, x->s->nparams, e->ival);
@@ -413,6 +397,34 @@ void x_value(struct Expander *x, struct Expr **pe)
 	*pe = placeholder(x, (*pe)->span);
 }
 
+static const struct Expr *last_value(const struct Expr *e)
+{
+	while (e && e->kind == E_BLOCK)
+		e = e->a;
+	return e;
+}
+
+// @map = { statements; count() }: an aggregation is no value that a block could have, so the assignment becomes its last statement.
+static void into_block(struct Expander *x, struct Stmt **ps)
+{
+	struct Stmt *s = *ps;
+	const struct Expr *call = last_value(s->e);
+	const struct Builtin *b = call && call->kind == E_CALL ? builtin_find(call->str) : NULL;
+	if (!b || !(b->flags & BF_AGGR) || s->op != OP_NONE || !s->lhs || s->e->kind != E_BLOCK)
+		return;
+	struct Stmt *all = arena_new(x->a, struct Stmt), **tail = &all->body;
+	*all = (struct Stmt){.kind = S_BLOCK, .span = s->span, .next = s->next, .body = s->e->body};
+	while (*tail)
+		tail = &(*tail)->next;
+	s->e = s->e->a;
+	s->next = NULL;
+	*tail = s;
+	into_block(x, tail);
+	stmt_set_height(*tail);
+	stmt_set_height(all);
+	*ps = all;
+}
+
 static void x_stmt(struct Expander *x, struct Stmt **ps)
 {
 	struct Stmt *s = *ps;
@@ -441,6 +453,8 @@ static void x_stmt(struct Expander *x, struct Stmt **ps)
 		x_stmts(x, &s->els);
 	}
 	stmt_set_height(s);
+	if (s->kind == S_ASSIGN)
+		into_block(x, ps);
 }
 
 void x_stmts(struct Expander *x, struct Stmt **ps)

@@ -1,5 +1,6 @@
 // The macros of a script. In: its definitions, with those of its imports. Out: the one that a call means. Invariant: no definition is hidden by another:
 // of two that would take the same calls the second is an error.
+#include "lang/check.h"
 #include "lang/expand.h"
 
 static bool same_param(const struct MacroParam *have, const struct MacroParam *want)
@@ -126,6 +127,8 @@ const struct Macro *find_macro(struct Expander *x, const struct Expr *call, bool
 	}
 	if (!near || !best)
 		return near;
+	if (best >> 32 && builtin_find(call->str)) // a macro of another number of parameters leaves the builtin there
+		return NULL;
 	*told = true;
 	mismatch(x, call, near);
 	return NULL;

@@ -99,3 +99,19 @@ const char *parse_int_literal(const char *s, size_t n, u64 *out)
 	*out = v;
 	return NULL;
 }
+
+// A whole number in any base, with a sign or an exponent; no durations: "5m" is text.
+bool param_number(const char *s, u64 *v, bool *neg)
+{
+	*neg = *s == '-';
+	s += *neg;
+	if (!*s || parse_int_literal(s, strlen(s), v))
+		return false;
+	if (!*neg)
+		return true;
+	if (*v > (u64)1 << 63)
+		return false;
+	*v = 0 - *v;
+	*neg = *v != 0;
+	return true;
+}

@@ -224,11 +224,6 @@ static const struct Param *given(const struct Script *s, const char *name)
 	return NULL;
 }
 
-bool option_given(const struct Script *s, const char *name)
-{
-	return given(s, name) != NULL;
-}
-
 const char *option_text(const struct Script *s, const char *name)
 {
 	const struct ScriptOpt *o = option_find(s, name);

@@ -37,7 +37,6 @@ void script_set_params(struct Script *s, const struct Param *params, size_t n);
 const struct ScriptOpt *option_find(const struct Script *s, const char *name);
 // Text of the value that was given, else of the default. NULL: the script has no such option.
 const char *option_text(const struct Script *s, const char *name);
-bool option_given(const struct Script *s, const char *name);
 // A call of getopt() whose arguments are literals becomes a literal, one of getopt_match() on a literal, or of an option not given, a truth value.
 // False: it has other arguments. What is wrong with it is told.
 bool option_value(struct Script *s, struct Expr *call);

@@ -322,8 +322,10 @@ static void r_ident(struct Resolve *r, struct Expr *e)
 		return;
 	if (!strncmp(e->str, "arg", 3) && e->str[3] >= '0' && e->str[3] <= '9' && strlen(e->str) <= 5)
 		return; // check: argN
-	if ((e->builtin = builtin_find(e->str)))
+	if ((e->builtin = builtin_find(e->str))) {
+		e->str = e->builtin->name;
 		return;
+	}
 	if (ctype_enum_const(u->ctypes, e->str, &val, &type)) {
 		e->kind = E_INT;
 		e->ival = (u64)val;
@@ -373,6 +375,8 @@ static void r_call(struct Resolve *r, struct Expr *e)
 {
 	struct Unit *u = r->u;
 	e->builtin = builtin_find(e->str);
+	if (e->builtin)
+		e->str = e->builtin->name;
 	if (!e->builtin && expand_macro_call(r, e))
 		return;
 	if (!e->builtin) {

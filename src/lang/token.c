@@ -430,7 +430,7 @@ static u32 c_text_end(const struct Lexer *lx, u32 pos, char stop)
 	return 0;
 }
 
-static u32 skip_attribute(const struct Lexer *lx, u32 pos)
+static u32 skip_one_attribute(const struct Lexer *lx, u32 pos)
 {
 	static const char word[] = "__attribute__";
 	u32 start = skip_space_from(lx, pos, NULL), end = word_end(lx, start);
@@ -447,11 +447,20 @@ static u32 skip_attribute(const struct Lexer *lx, u32 pos)
 	return pos;
 }
 
+static u32 skip_attributes(const struct Lexer *lx, u32 pos)
+{
+	for (u32 end = pos;; pos = end) {
+		end = skip_one_attribute(lx, pos);
+		if (end == pos)
+			return pos;
+	}
+}
+
 static u32 definition_end(struct Lexer *lx, enum Kw kw)
 {
 	u32 pos = word_end(lx, lx->pos);
 	if (kw != KW_TYPEDEF) {
-		pos = skip_attribute(lx, pos);
+		pos = skip_attributes(lx, pos);
 		u32 name = skip_space_from(lx, pos, NULL);
 		char c = lexer_char_after(lx, word_end(lx, name));
 		if (c == ';')
@@ -466,7 +475,7 @@ static u32 definition_end(struct Lexer *lx, enum Kw kw)
 	}
 	if (kw == KW_TYPEDEF)
 		return end;
-	end = skip_attribute(lx, end);
+	end = skip_attributes(lx, end);
 	u32 semi = skip_space_from(lx, end, NULL);
 	return at(lx, semi) == ';' ? semi + 1 : end;
 }

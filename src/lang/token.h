@@ -72,6 +72,7 @@ u64 duration_unit(const char *s, size_t n);
 // Value of an integer literal: decimal, 0x, 0b, 0 octal, 2e3, '_' separators, C suffixes, durations to nanoseconds.
 // Error text without a place, NULL on success.
 const char *parse_int_literal(const char *s, size_t n, u64 *out);
+bool param_number(const char *s, u64 *v, bool *neg); // is a parameter's text a number? *v of a negative one is its 64 bits
 int digit_value(char c);		    // of a hexadecimal digit; 99 for other characters
 bool mul_add(u64 *v, u64 mul, u64 add); // *v = *v * mul + add; false: that overflows
 #endif

@@ -1,4 +1,6 @@
 // Builtins on text and bytes -> IR.
+#include "base/base.h"
+#include "bpfrt/abi.h"
 #include "lower/internal.h"
 
 // min(n, max) as an unsigned number the verifier knows the bound of
@@ -15,6 +17,19 @@ static struct IrVal clamp(struct Lower *l, struct IrVal n, u32 max)
 	ir_jmp(&l->b, ok);
 	ir_set_block(&l->b, ok);
 	return ir_reg(r);
+}
+
+// A text that could not be read at an address other than 0: its page is not in memory, or nothing is there.
+static void count_unread(struct Lower *l, struct IrVal ret, struct IrVal addr)
+{
+	IrBlk bad = ir_new_block(&l->b, "unread"), count = ir_new_block(&l->b, "absent"), end = ir_new_block(&l->b, "text");
+	ir_br(&l->b, IC_SLT, ret, ir_imm(0), bad, end);
+	ir_set_block(&l->b, bad);
+	ir_br(&l->b, IC_NE, addr, ir_imm(0), count, end);
+	ir_set_block(&l->b, count);
+	count_loss(l, offsetof(struct RtCounters, strings_unread));
+	ir_jmp(&l->b, end);
+	ir_set_block(&l->b, end);
 }
 
 void str_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 off, u32 size, bool pad)
@@ -40,7 +55,10 @@ void str_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 off, u32 s
 		zero_bytes(l, base, off, size);
 	else
 		ir_store(&l->b, base, off, 1, ir_imm(0)); // an unreadable text is an empty one
-	read_mem(l, src.as, dst, n, addr_of(l, src), true, a->span);
+	struct IrVal from = ir_mov(&l->b, addr_of(l, src));
+	struct IrVal r = read_mem(l, src.as, dst, n, from, true, a->span);
+	if (src.as == AS_USER && !l->prog->config.helper_errors)
+		count_unread(l, r, from);
 }
 
 struct Val l_str(struct Lower *l, struct Expr *e)

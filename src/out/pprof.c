@@ -10,6 +10,7 @@
 #include "out/pprof.h"
 #include "out/report.h"
 #include <errno.h>
+#include <sys/utsname.h>
 #include <zlib.h>
 
 // ---- protocol buffers: fields are written in order, messages in messages as length and bytes
@@ -341,6 +342,23 @@ static struct err *write_gzip(const struct Str *s, FILE *out)
 	return fflush(out) || ferror(out) ? err_errno(errno, "writing the profile") : NULL;
 }
 
+// How it was made, where that is known: then it is made here and now, and the machine is this one.
+static void put_comments(struct Writer *w)
+{
+	const struct StackProfile *p = w->p;
+	struct utsname u;
+	if (p->title)
+		put_uint(&w->out, PROFILE_COMMENT, string_id(w, p->title));
+	if (!p->command || uname(&u))
+		return;
+	char *texts[] = {xasprintf("command: %s", p->command), xasprintf("kernel: %s %s %s", u.sysname, u.release, u.machine),
+			 xasprintf("machine: %s, %ld processors", u.nodename, sysconf(_SC_NPROCESSORS_ONLN))};
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		put_uint(&w->out, PROFILE_COMMENT, string_id(w, texts[i]));
+		free(texts[i]);
+	}
+}
+
 struct err *pprof_write(const struct StackProfile *p, FILE *out)
 {
 	struct Writer w = {.p = p};
@@ -352,8 +370,7 @@ struct err *pprof_write(const struct StackProfile *p, FILE *out)
 	put_uint(&w.out, PROFILE_TIME, p->start_ns);
 	put_uint(&w.out, PROFILE_DURATION, p->duration_ns);
 	put_uint(&w.out, PROFILE_PERIOD, p->period_ns);
-	if (p->title)
-		put_uint(&w.out, PROFILE_COMMENT, string_id(&w, p->title));
+	put_comments(&w);
 	put_bytes(&w.out, PROFILE_STRING, "", 0);
 	for (u32 i = 0; i < w.strings.n; i++)
 		put_string(&w, w.strings.slots[i].key);

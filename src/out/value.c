@@ -23,7 +23,7 @@ const char frame_mark_cut[] = "cut";
 // Where a function of an interpreted program is: it has no address.
 static void add_source(const struct Frame *f, const char *open, const char *close, struct Str *out)
 {
-	str_addf(out, "%s%s", open, f->file ? f->file : f->module);
+	str_addf(out, "%s%s", open, f->file ? f->file : f->lang);
 	if (f->line)
 		str_addf(out, ":%u", f->line);
 	str_add(out, close);

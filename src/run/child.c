@@ -254,15 +254,6 @@ struct err *child_run_to_exec(struct Child *c)
 	return e;
 }
 
-int child_wait(struct Child *c, int *status)
-{
-	int r = 0;
-	if (!c->ended)
-		r = wait_status(c, 0);
-	*status = c->status;
-	return r < 0 ? -errno : 0;
-}
-
 // SIGTERM if it is still running.
 static void child_kill(struct Child *c)
 {

@@ -94,6 +94,8 @@ void report_losses(struct RunCtx *rc)
 	     (unsigned long long)(c.stack_full + c.stack_collision));
 	loss(rc, "stacks_missed", c.stack_kfail + c.stack_ufail, "%llu stack traces could not be taken (%llu kernel, %llu user)",
 	     (unsigned long long)(c.stack_kfail + c.stack_ufail), (unsigned long long)c.stack_kfail, (unsigned long long)c.stack_ufail);
+	loss(rc, "strings_unread", c.strings_unread, "empty strings of user space: %llu (the page was not in memory, or nothing was there; -k says where)",
+	     (unsigned long long)c.strings_unread);
 	struct Str reasons = {0};
 	u64 all, cut = stacks_cut(&c, &all, &reasons);
 	if (!rc->prog->config.unwind_fp && !rc->cut_told) // by frame pointers most are, and the user chose them

@@ -3,7 +3,7 @@
 #include <elf.h>
 #include "runtime/runtime.h"
 
-static const struct Runtime *const runtimes[] = {&python_runtime};
+static const struct Runtime *const runtimes[] = {&python_runtime, &java_runtime};
 
 const struct Runtime *runtime_of(u32 kind)
 {
@@ -135,11 +135,20 @@ static void add_text(struct Str *out, const u8 *p, u32 n, u32 width)
 
 void runtime_code_name(const struct RtCode *c, struct Str *out)
 {
-	add_text(out, c->name, MIN(c->name_len, RT_CODE_NAME), c->name_width);
+	const struct Runtime *rt = runtime_of(c->kind);
+	if (rt && rt->code_name)
+		rt->code_name(c, out);
+	else
+		add_text(out, c->name, MIN(c->name_len, RT_CODE_NAME), c->name_width);
 }
 
 void runtime_code_file(const struct RtCode *c, struct Str *out)
 {
+	const struct Runtime *rt = runtime_of(c->kind);
+	if (rt && rt->code_file) {
+		rt->code_file(c, out);
+		return;
+	}
 	if (c->file_len >= RT_CODE_FILE) // its end
 		str_add(out, "...");
 	add_text(out, c->file, MIN(c->file_len, RT_CODE_FILE), c->file_width);

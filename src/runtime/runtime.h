@@ -14,11 +14,14 @@ struct Runtime {
 	const char *const *symbols; // RUNTIME_SYMBOLS, of .dynsym; the first one marks the runtime's object
 	// The object's part of rt_langs, with addresses as in the file; syms: by those names, .name 0: there is none. False: this version is not known; version says which it is.
 	bool (*find)(struct ElfFile *f, const struct ElfSymbol *syms, struct RtLang *out, struct Str *version);
-	u32 (*line)(const struct RtCode *c, u32 pos); // at a position
+	u32 (*line)(const struct RtCode *c, u32 pos); // at a position; 0: not known
 	const char *offsets; // where find() has them from, for people
+	void (*code_name)(const struct RtCode *c, struct Str *out); // NULL: the names as they are
+	void (*code_file)(const struct RtCode *c, struct Str *out);
 };
 #define RUNTIME_SYMBOLS 8
 extern const struct Runtime python_runtime; // python.c
+extern const struct Runtime java_runtime;   // java.c
 
 const struct Runtime *runtime_of(u32 kind); // NULL: none
 
@@ -54,6 +57,16 @@ void codes_add(struct Codes *c, const struct RtCodeNew *code, size_t bytes);
 // late: called for a number that is not there, whose code may be on its way; waits for it.
 void codes_set_late(struct Codes *c, void (*late)(void *), void *arg);
 bool codes_get(struct Codes *c, u64 id, struct RtCode *out); // false: it was lost, or there are two of that number
+
+// ---- java.c: what only a process says of its Java VM
+struct JavaMemory { // of the process; bias: what is to be added to addresses of RtLang
+	bool (*read)(void *arg, u64 addr, void *buf, size_t n);
+	void *arg;
+	u64 bias;
+};
+enum JavaFound { JAVA_NOT_YET, JAVA_READY, JAVA_UNKNOWN };
+// Fills lang->java (once) and jvm. Not yet: it has not begun to run. Unknown: it keeps things in another way; version says which it is, if it does.
+enum JavaFound java_look(const struct JavaMemory *m, struct RtLang *lang, struct RtJvm *jvm, struct Str *version);
 
 void runtime_code_name(const struct RtCode *c, struct Str *out);
 void runtime_code_file(const struct RtCode *c, struct Str *out);

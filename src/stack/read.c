@@ -191,7 +191,7 @@ static void resolve_lang(struct StackReader *r, u64 frame)
 		runtime_code_name(&c, &name);
 		runtime_code_file(&c, &file);
 		f.sym = kept(r, &name);
-		f.file = kept(r, &file);
+		f.file = file.n ? kept(r, &file) : NULL;
 		f.line = rt->line(&c, RT_FRAME_POS(frame));
 		f.module = rt->module;
 		f.lang = rt->name;

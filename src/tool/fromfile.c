@@ -188,6 +188,10 @@ bool fromfile_usage(const char *name, FILE *out)
 {
 	const struct FromFileCommand *c = command_named(name);
 	struct OptionRows rows = {0};
+	if (!c && !strcmp(name, "diff")) {
+		diff_usage(out);
+		return true;
+	}
 	if (!c)
 		return false;
 	add_rows(&rows);
@@ -201,6 +205,10 @@ bool fromfile_usage(const char *name, FILE *out)
 bool fromfile_words(const char *name, FILE *out)
 {
 	struct OptionRows rows = {0};
+	if (!strcmp(name, "diff")) {
+		diff_words(out);
+		return true;
+	}
 	if (!command_named(name))
 		return false;
 	add_rows(&rows);
@@ -232,4 +240,5 @@ void fromfile_help(FILE *out)
 {
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
 		fprintf(out, "%-14s %s\n", commands[i].name, commands[i].does);
+	fprintf(out, "%-14s %s\n", "diff", "What has changed between two recorded profiles, and what only seems to");
 }

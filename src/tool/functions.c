@@ -19,7 +19,10 @@ static const char *object_of(const struct Frame *f)
 static size_t row_of(struct Functions *t, const char *name, const char *object)
 {
 	struct Str key = {0};
-	str_addf(&key, "%s\n%s", name, object); // no name of a function has a line's end that would make it another
+	if (t->by_name)
+		str_add(&key, name);
+	else
+		str_addf(&key, "%s\n%s", name, object); // no name of a function has a line's end that would make it another
 	uintptr_t at = (uintptr_t)map_get(&t->index, str_text(&key));
 	if (!at) {
 		vec_push(&t->v, ((struct Function){.name = arena_strdup(&t->arena, name), .object = arena_strdup(&t->arena, object)}));
@@ -37,6 +40,19 @@ static void add_place(struct Functions *t, const char *name, const char *object,
 	f->total += f->stack == stack ? 0 : value;
 	f->self += leaf ? value : 0;
 	f->stack = stack;
+}
+
+void functions_put(struct Functions *t, const char *name, u64 value)
+{
+	size_t row = row_of(t, name, "");
+	t->v.p[row].self += value;
+	t->v.p[row].total += value;
+}
+
+const struct Function *functions_find(const struct Functions *t, const char *name)
+{
+	uintptr_t at = (uintptr_t)map_get(&t->index, name);
+	return at ? &t->v.p[at - 1] : NULL;
 }
 
 static void add_stack(struct Functions *t, const struct StackProfile *p, u32 i)

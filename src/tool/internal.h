@@ -119,8 +119,11 @@ struct Functions {
 	struct Map index; // name and object -> number of the row + 1
 	VEC(struct Function) v;
 	u64 sum;
+	bool by_name; // functions of one name are one, whatever their object
 };
 void functions_add(struct Functions *t, const struct StackProfile *p);
+void functions_put(struct Functions *t, const char *name, u64 value); // any other thing that has a name
+const struct Function *functions_find(const struct Functions *t, const char *name); // by_name; NULL: there is none
 void functions_deinit(struct Functions *t);
 void functions_top(const struct StackProfile *p, u64 rows, FILE *out); // --top
 #define TOP_ROWS 20 // without a number

@@ -11,6 +11,7 @@ struct ProcInfo {
 	FILE *out;
 	VEC(const struct SymObject *) seen;
 	u32 runtimes, unreadable;
+	bool jit; // of a runtime whose own tables tell of its code in no file
 	u64 bare, bare_bytes; // executable mappings of no file
 };
 
@@ -32,6 +33,7 @@ static bool print_walked(struct ProcInfo *p, struct ElfFile *f, const char *path
 	if (rt) {
 		print_head(p, rt->name, &version, path);
 		fprintf(p->out, "    functions and lines: %s\n", known ? "yes" : "no: this version is not known, stacks show the interpreter");
+		p->jit |= known && rt->kind == RT_LANG_JAVA;
 		if (known && rt->offsets)
 			fprintf(p->out, "    offsets: %s\n", rt->offsets);
 	}
@@ -93,6 +95,8 @@ static void print_bare(const struct ProcInfo *p, bool names)
 		return;
 	}
 	fprintf(p->out, "  mappings: %llu, %llu KB\n", (unsigned long long)p->bare, (unsigned long long)p->bare_bytes >> 10);
+	if (p->jit)
+		fputs("    stacks and names: of the runtime's code by its own tables; of other code:\n", p->out);
 	fputs("    stacks: by frame pointers\n", p->out);
 	fprintf(p->out, "    names: %s\n", names ? "from its perf map" : "none: there is no /tmp/perf-PID.map of its own");
 }

@@ -84,6 +84,25 @@ static void write_text(struct Running *r, const struct StackProfile *p)
 	}
 }
 
+// The command line of this process, as a shell would take it
+static const char *own_command(struct Arena *a)
+{
+	struct Str raw = {0}, line = {0};
+	struct err *e = read_file("/proc/self/cmdline", &raw, 65536);
+	for (const char *p = str_text(&raw), *end = p + raw.n; !e && p < end; p += strlen(p) + 1) {
+		bool plain = *p && !p[strcspn(p, " \t\n'\"\\$;&|<>()*?[]{}~#`!")];
+		str_add(&line, line.n ? plain ? " " : " '" : plain ? "" : "'");
+		for (const char *c = p; *c; c++)
+			str_addf(&line, *c == '\'' ? "'\\''" : "%c", *c);
+		str_add(&line, plain ? "" : "'");
+	}
+	const char *text = line.n ? arena_strdup(a, str_text(&line)) : NULL;
+	err_free(e);
+	str_deinit(&raw);
+	str_deinit(&line);
+	return text;
+}
+
 static void finish(struct Running *r, struct StackSet *s, bool merge)
 {
 	stackset_finish(s, r->o, merge);
@@ -131,6 +150,7 @@ static struct err *write_files(struct Running *r)
 	const struct ToolOpts *o = r->o;
 	bool apart = outputs_any(&o->files, true);
 	finish(r, &r->total.set, !o->addrs && !apart);
+	r->total.set.prof.command = own_command(&r->arena);
 	struct err *e = outputs_write(&o->files, &r->total.set.prof, true);
 	if (apart && !o->addrs)
 		profile_merge(&r->total.set.prof, true);

@@ -20,6 +20,11 @@ void fromfile_help(FILE *out);
 bool fromfile_usage(const char *name, FILE *out); // false: there is no such command
 bool fromfile_words(const char *name, FILE *out); // its options, for completion
 
+// diff.c
+int diff_main(int argc, char **argv);
+void diff_usage(FILE *out);
+void diff_words(FILE *out);
+
 // ---- scripts in the tools' path (found.h)
 bool script_tool_main(const char *name, int argc, char **argv, int *rc); // false: there is no such tool
 bool script_tool_help(const char *name, bool words); // its help, or its options for completion, on stdout; false: likewise

@@ -29,6 +29,7 @@ void mapev_read(struct MapEvents *m, void (*fn)(void *, const struct MapEvent *)
 struct Procs;
 struct ProcsOps {
 	void (*object)(void *arg, struct SymObject *o); // an object that some process maps; called again and again
+	void (*gone)(void *arg, int tgid);
 	void *arg;
 };
 // files.c: rt_uw_files. dev and ino: as the kernel's records and its inodes have them, which for some file systems (overlayfs, btrfs) are not those of stat(2).
@@ -59,25 +60,28 @@ void uwprocs_first(struct Procs *p, int tgid, const char *path, void (*fn)(void 
 void uwprocs_event(void *procs, const struct MapEvent *e);
 bool uwprocs_settle(struct Procs *p);	       // after a batch of events: reads mappings again where they changed. True: some have to wait
 void uwprocs_tick(struct Procs *p, u64 now_ns);  // now and then: forgets the dead
-u32 uwprocs_count(const struct Procs *p);
+// Each process for whose mappings fn has not been true yet.
+void uwprocs_look(struct Procs *p, bool (*fn)(void *arg, int tgid, const struct ProcMap *maps, size_t n), void *arg);
 u32 uwprocs_denied(const struct Procs *p); // processes whose mappings may not be read
 
 // ---- tables.c: rows of objects into rt_uw_obj, rt_uw_dir, rt_uw_pages, rt_uw_rules, in the background
-struct TablesStat {
-	u32 objects, rules, values;
-	u32 full;     // objects that did not fit
-	u32 bad_fdes; // malformed
-	u64 rows, bytes;
-};
 struct Tables; // owner of the thread and of the inner maps
 struct err *tables_create(struct Program *prog, struct Tables **out);
 void tables_need(struct Tables *t, struct SymObject *o); // any thread; once per object, further calls count how often it is mapped
 void tables_hurry(struct Tables *t, u32 obj);		  // build this object next
 struct err *tables_start(struct Tables *t);		  // starts the thread, the most mapped objects first
-struct TablesStat tables_wait(struct Tables *t, u64 until_ns); // until everything asked for is built, at most until then (CLOCK_MONOTONIC; 0: no end)
+void tables_wait(struct Tables *t, u64 until_ns); // until everything asked for is built, at most until then (CLOCK_MONOTONIC)
 void tables_wait_for(struct Tables *t, const u32 *obj, u32 n, u64 until_ns); // until those are built
 void tables_destroy(struct Tables *t);
 
-// ---- track.c: for the bench and --verbose. Waits for the tables.
-struct TablesStat track_stat(struct Track *u, u32 *nprocs);
+struct RtLang *tables_row(struct Tables *t, u32 lang);
+u32 tables_lang(struct Tables *t, u32 obj, bool *pending); // number of the object's runtime, 0: none; pending is set if that is not known yet
+bool tables_any_java(struct Tables *t);
+
+// ---- jvms.c: rt_jvms. Used by the tracker thread only.
+struct Jvms;
+struct Jvms *jvms_create(int fd, struct Tables *t);
+void jvms_destroy(struct Jvms *j);
+bool jvms_look(void *jvms, int tgid, const struct ProcMap *maps, size_t n); // for uwprocs_look(). True: there is no more to find
+void jvms_gone(struct Jvms *j, int tgid);
 #endif

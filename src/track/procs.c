@@ -34,6 +34,7 @@ struct UwProc {
 	struct UwChunks chunks; // in the kernel
 	u64 not_before; // ns: it is not looked at again before that
 	u64 gen;	// their generation (struct RtUwChunk)
+	u64 looked;	// that of which uwprocs_look() has seen all; 0: of none
 	VEC(struct ProcMap) maps; // by start
 	VEC(struct Pending) pending;
 };
@@ -104,6 +105,7 @@ static void forget(struct Procs *p, struct UwProc *q)
 	u32 tgid = (u32)q->tgid;
 	uwchunks_forget(p->fd.maps, q->tgid, &q->chunks);
 	sys_map_delete(p->fd.asked, &tgid);
+	p->ops.gone(p->ops.arg, q->tgid);
 	*slot(p, q->tgid) = q->next;
 	drop_pending(q);
 	vec_deinit(&q->pending);
@@ -512,12 +514,15 @@ void uwprocs_tick(struct Procs *p, u64 now_ns)
 	}
 }
 
+void uwprocs_look(struct Procs *p, bool (*fn)(void *arg, int tgid, const struct ProcMap *maps, size_t n), void *arg)
+{
+	for (u32 i = 0; i < PROC_BUCKETS; i++)
+		for (struct UwProc *q = p->bucket[i]; q; q = q->next)
+			if (q->looked != q->gen && !q->dead && fn(arg, q->tgid, q->maps.p, q->maps.n))
+				q->looked = q->gen;
+}
+
 u32 uwprocs_denied(const struct Procs *p)
 {
 	return p->ndenied;
-}
-
-u32 uwprocs_count(const struct Procs *p)
-{
-	return p->n;
 }

@@ -44,9 +44,9 @@ struct Tables {
 	VEC(u32) seen; // by object id: index in todo + 1
 	size_t next;   // in todo
 	bool stop, started, idle;
+	bool any_java;
 	bool urgent; // since the build that is going on began, an object was found or asked for
 	pthread_t thread;
-	struct TablesStat stat;
 };
 
 static void *array_of(const struct Program *prog, const char *name)
@@ -141,7 +141,6 @@ static bool publish_rows(struct Tables *t, const struct UwTable *tab, struct RtU
 			if (!at)
 				return false;
 			memcpy(at, t->rec, size);
-			t->stat.bytes += size;
 		}
 		__atomic_store_n((u32 *)(t->dir + (size_t)(t->ndir + page - first) * 8), entry, __ATOMIC_RELEASE);
 		if (end > i)
@@ -172,6 +171,8 @@ static u32 find_lang(struct Tables *t, struct ElfFile *f, struct SymObject *o)
 	if (rt && known && t->nlangs < RT_LANGS) {
 		nr = t->nlangs++;
 		t->langs[nr] = lang;
+		if (rt->kind == RT_LANG_JAVA)
+			__atomic_store_n(&t->any_java, true, __ATOMIC_RELEASE);
 	} else if (rt) {
 		sym_object_note(o, xasprintf("%s: %s%s%s is not known here: its stacks show the interpreter in the place of its program's functions", o->path,
 					     rt->name, version.n ? " " : "", str_text(&version)));
@@ -239,21 +240,17 @@ static u32 build(struct Tables *t, struct SymObject *o, bool last_try, struct Rt
 	}
 	t->rules.max = MIN((u32)t->rules.v.n + RULES_PER_OBJECT, (u32)RT_UW_RULES);
 	struct UwHurry hurry = {last_try ? end_early : end_if_urgent, t};
-	if (!uwtable_build_unless(&cfi, &t->rules, &tab, &hurry)) {
+	if (!uwtable_build(&cfi, &t->rules, &tab, &hurry)) {
 		elfcfi_deinit(&cfi);
 		return RT_UW_PENDING;
 	}
 	if (tab.rows.n) {
 		out->lang = find_lang(t, &cfi.file, o);
-		if (out->lang)
+		if (out->lang && t->langs[out->lang].kind != RT_LANG_JAVA)
 			mark_rules(t, &tab, &t->langs[out->lang]);
 		publish_rules(t);
 		state = publish_rows(t, &tab, out) ? RT_UW_READY : RT_UW_FULL;
-		t->stat.rows += tab.rows.n;
-		t->stat.full += state != RT_UW_READY || tab.rules_full;
 	}
-	t->stat.objects++;
-	t->stat.bad_fdes += tab.nbad;
 	uwtable_deinit(&tab);
 	elfcfi_deinit(&cfi);
 	return state;
@@ -334,6 +331,24 @@ void tables_need(struct Tables *t, struct SymObject *o)
 	pthread_mutex_unlock(&t->lock);
 }
 
+struct RtLang *tables_row(struct Tables *t, u32 lang)
+{
+	return &t->langs[lang % RT_LANGS];
+}
+
+u32 tables_lang(struct Tables *t, u32 obj, bool *pending)
+{
+	if (obj >= RT_UW_OBJS)
+		return 0;
+	*pending |= __atomic_load_n(&t->objs[obj].state, __ATOMIC_ACQUIRE) == RT_UW_PENDING;
+	return t->objs[obj].lang;
+}
+
+bool tables_any_java(struct Tables *t)
+{
+	return __atomic_load_n(&t->any_java, __ATOMIC_ACQUIRE);
+}
+
 void tables_hurry(struct Tables *t, u32 obj)
 {
 	pthread_mutex_lock(&t->lock);
@@ -382,19 +397,15 @@ void tables_wait_for(struct Tables *t, const u32 *obj, u32 n, u64 until_ns)
 	pthread_mutex_unlock(&t->lock);
 }
 
-struct TablesStat tables_wait(struct Tables *t, u64 until_ns)
+void tables_wait(struct Tables *t, u64 until_ns)
 {
 	struct timespec end = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
 	int rc = 0;
 
 	pthread_mutex_lock(&t->lock);
 	while (t->started && !(t->idle && t->next == t->todo.n) && !rc)
-		rc = until_ns ? pthread_cond_timedwait(&t->more, &t->lock, &end) : pthread_cond_wait(&t->more, &t->lock);
-	struct TablesStat s = t->stat;
-	s.rules = (u32)t->rules.v.n;
-	s.values = t->nval;
+		rc = pthread_cond_timedwait(&t->more, &t->lock, &end);
 	pthread_mutex_unlock(&t->lock);
-	return s;
 }
 
 void tables_destroy(struct Tables *t)

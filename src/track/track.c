@@ -23,6 +23,7 @@ struct Track {
 	struct ring_buffer *ring;
 	struct Procs *procs;
 	struct Tables *tables;
+	struct Jvms *jvms; // NULL: nobody asks
 	struct Codes *codes;
 	pthread_t tracker;
 	bool started;
@@ -126,6 +127,8 @@ static bool track_round(struct Track *u) // true: there is more to do soon
 	if (u->events)
 		mapev_read(u->events, uwprocs_event, u->procs);
 	bool more = uwprocs_settle(u->procs);
+	if (u->jvms && tables_any_java(u->tables))
+		uwprocs_look(u->procs, jvms_look, u->jvms);
 	if (u->ring)
 		ring_buffer__consume(u->ring);
 	return more;
@@ -193,6 +196,12 @@ static void *track(void *arg)
 	return NULL;
 }
 
+static void on_gone(void *arg, int tgid)
+{
+	struct Track *u = arg;
+	jvms_gone(u->jvms, tgid);
+}
+
 static void on_object(void *arg, struct SymObject *o)
 {
 	struct Track *u = arg;
@@ -203,7 +212,7 @@ static void on_object(void *arg, struct SymObject *o)
 struct err *track_start(struct Track *u)
 {
 	int maps = map_fd(u->prog, "rt_uw_maps"), ring = map_fd(u->prog, "rt_uw_events");
-	struct ProcsOps ops = {on_object, u};
+	struct ProcsOps ops = {on_object, on_gone, u};
 	struct err *e;
 
 	if (maps < 0)
@@ -213,6 +222,8 @@ struct err *track_start(struct Track *u)
 		if (e)
 			return e;
 	}
+	int jvms = map_fd(u->prog, "rt_jvms");
+	u->jvms = u->tables && jvms >= 0 ? jvms_create(jvms, u->tables) : NULL;
 	struct ProcsMaps fds = {maps, map_fd(u->prog, "rt_uw_asked"), map_fd(u->prog, "rt_uw_files")};
 	u->procs = uwprocs_create(u->syms, &fds, &u->opts, &ops);
 	e = mapev_open(&u->events); // before the scan: nothing is missed between
@@ -254,13 +265,8 @@ void track_first(struct Track *u, const struct TrackFirst *f, u32 max_ms)
 	if (u->tables)
 		tables_wait_for(u->tables, u->first_objs.p, (u32)u->first_objs.n, end);
 	u->first_objs.n = 0;
-}
-
-struct TablesStat track_stat(struct Track *u, u32 *nprocs)
-{
-	track_settle(u, 0);
-	*nprocs = u->procs ? uwprocs_count(u->procs) : 0;
-	return u->tables ? tables_wait(u->tables, 0) : (struct TablesStat){0};
+	if (u->tables && tables_any_java(u->tables)) // which was not known before
+		wait_round(u);
 }
 
 u32 track_denied(struct Track *u)
@@ -285,6 +291,7 @@ void track_destroy(struct Track *u)
 	ring_buffer__free(u->ring);
 	mapev_close(u->events);
 	uwprocs_destroy(u->procs);
+	jvms_destroy(u->jvms);
 	codes_destroy(u->codes);
 	vec_deinit(&u->first_objs);
 	pthread_cond_destroy(&u->round_done);

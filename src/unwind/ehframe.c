@@ -527,12 +527,7 @@ static bool flow_gaps(struct Frames f[2], const struct ElfCfi *e, const struct U
 	return done;
 }
 
-void uwtable_build(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable *out)
-{
-	uwtable_build_unless(e, rules, out, NULL);
-}
-
-bool uwtable_build_unless(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable *out, const struct UwHurry *hurry)
+bool uwtable_build(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable *out, const struct UwHurry *hurry)
 {
 	u8 word = e->machine == EM_386 ? 4 : 8;
 	struct Frames f[2] = {{.sec = &e->eh_frame, .eh = true, .machine = e->machine, .word = word},

@@ -27,13 +27,12 @@ struct UwTable {
 	u32 nfdes, nbad; // FDEs used, FDEs cut short because malformed
 	bool rules_full;
 };
-void uwtable_build(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable *out);
-// The same, unless something more urgent comes up while code without tables is followed, which may take a tenth of a second: then false, and out is empty.
+// hurry (NULL: never): something more urgent comes up while code without tables is followed, which may take a tenth of a second: then false, and out is empty.
 struct UwHurry {
 	bool (*stop)(void *arg); // called once for each function
 	void *arg;
 };
-bool uwtable_build_unless(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable *out, const struct UwHurry *hurry);
+bool uwtable_build(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable *out, const struct UwHurry *hurry);
 void uwtable_deinit(struct UwTable *t);
 
 // ---- record.c

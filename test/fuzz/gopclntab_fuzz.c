@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_functions(&e.file);
 	vec_push(&e.segs, ((struct CfiSeg){0x500000, size, 0}));
 	ruleset_init(&rules, 512);
-	uwtable_build(&e, &rules, &t);
+	uwtable_build(&e, &rules, &t, NULL);
 	for (size_t i = 0; i < t.rows.n; i++) {
 		check(UW_ROW_RULE(t.rows.p[i]) < MAX(rules.v.n, 1) && rules.v.p[UW_ROW_RULE(t.rows.p[i])].kind <= RT_UW_GO);
 		check(!i || UW_ROW_OFF(t.rows.p[i]) > UW_ROW_OFF(t.rows.p[i - 1]));

@@ -7,6 +7,7 @@
 #include "bpfrt/rows.bpf.c"
 #include "bpfrt/lang.bpf.c"
 #include "bpfrt/py.bpf.c"
+#include "bpfrt/java.bpf.c"
 #include "bpfrt/langfunc.bpf.c"
 #include "bpfrt/unwind.bpf.c"
 #include "bpfrt/uprobe.bpf.c"
@@ -82,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		*(kind == 'd' ? &e.debug_frame : &e.eh_frame) = (struct CfiSec){copy, size, 0x300000};
 	}
 	ruleset_init(&rules, 512);
-	uwtable_build(&e, &rules, &t);
+	uwtable_build(&e, &rules, &t, NULL);
 	check(rules.v.n <= 512);
 	for (size_t i = 0; i < t.rows.n; i++) {
 		check(UW_ROW_RULE(t.rows.p[i]) < MAX(rules.v.n, 1));

@@ -42,6 +42,8 @@ def short(example, pid):
     example = re.sub(r'\b185\b', str(pid), example).replace('185,190', str(pid)).replace(',190', '')
     if words[1] == 'stackcount':
         return example.replace('stackcount', 'stackcount -D 1').replace('-Ti 5', '-Ti 1'), False
+    if ' -- ' in example:
+        return example.replace(' -- ', ' 1 -- '), False
     if words[1] in TOOLS:
         if re.search(r'(?<!-m)(?<!-F) \d+( >.*)?$', example) and not example.endswith(' -m 1000') and not example.endswith('-p %d' % pid):
             return re.sub(r' \d+( >.*)?$', r' 1\1', example), False

@@ -51,6 +51,15 @@ EXPECT_RE ^\s+\w+\+\d+\n\s+last\+\d+\n\s+0x[0-9a-f]+\n\s+main\+\d+\n(\s+(__libc_
 EXPECT_LINE 5 user stacks, 0 whole (0.00 %), 5 whole by guess (100.00 %)
 EXPECT_RE ^ +5 +\d+ jit +\[no file\+0x\w+\]: left by frame pointer, not by unwind information; callers may be missing$
 
+NAME code made at run time without a frame pointer, called by C that has one: its caller is not left out, the stack is cut there
+RUN gcc -O2 -o jit_nofp {top}/test/workload/jit_nofp.c; {sonde} -q --why-incomplete -c './jit_nofp 5' -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { @[ustack] = count() }' 2>&1
+NEED cmd:gcc
+NEED host
+NEED arch:x86_64
+EXPECT_RE ^\s+\w+\+\d+\n\s+last\+\d+\n\s+0x[0-9a-f]+\n\s+\[truncated\]\n\]: 5$
+EXPECT_LINE 5 user stacks, 0 whole (0.00 %)
+EXPECT_RE ^ +5 +\d+ jit_nofp +\[no file\+0x\w+\]: code outside every known file, without frame pointers$
+
 NAME guesses in JSON
 RUN gcc -O2 -o jit {top}/test/workload/jit.c; {sonde} -q -f json --why-incomplete -c './jit 5' -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { @[ustack] = count() }' | python3 -c 'import json, sys; u = [r["data"] for r in map(json.loads, sys.stdin) if r["type"] == "user_stacks"][0]; print(u["stacks"], u["whole"], u["guessed"], u["incomplete"], [(x["count"], x["comm"], x["reason"].split(",")[0]) for x in u["guesses"]])'
 NEED cmd:gcc

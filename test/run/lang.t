@@ -531,6 +531,27 @@ EXPECT_LINE 	option = "frequency=97";
 EXPECT_LINE 	option = "comm=a\"b";
 EXPECT_LINE 	profile:hz:50
 
+NAME macros and builtins of one name: __builtin_NAME is the builtin, another number of parameters leaves it there
+PROG macro nsecs() { 5 } macro strlen(s) { __builtin_strlen(s) + 10 } macro comm(a, b) { a + b } begin { print((nsecs, nsecs(), __builtin_nsecs > 5, __builtin_nsecs() > 5)); print((strlen("abc"), comm(1, 2), comm == __builtin_comm)); exit() }
+EXPECT_LINE (5, 5, true, true)
+EXPECT_LINE (13, 3, true)
+
+NAME a block whose last expression is an aggregation, in a macro, within another, with a key
+PROG macro add(x) { let $y = x; sum($y) } begin { @ = add(3); @ = { let $k = 4; @z = $k; add($k + 1) }; @h[{ 1 + 1 }] = { print("in"); { @n = 7; hist(5) } }; exit() }
+EXPECT_LINE in
+EXPECT_LINE @: 8
+EXPECT_LINE @z: 4
+EXPECT_LINE @n: 7
+EXPECT_RE ^@h\[2\]:\n\[4, 8\) +1 \|
+
+NAME what is never run is warned of: behind return, break, continue, and an if that always ends
+RUN {sonde} -q -e 'begin { if (pid) { return } else { exit(); return } print(1) } interval:ms:1 { for ($i : 0..3) { if ($i == 1) { continue } if ($i == 2) { break; print(2) } print($i) } exit(); return; print(3) }' 2>&1
+EXPECT_RE \A(stdin:1:[\d-]+: WARNING: Unreachable statement\n.*\n +~+\nHINT: nothing comes behind the one before it\n){3}0\n\n*\Z
+
+NAME several attributes of a structure
+PROG struct A { char a; int b; } __attribute__((packed)) __attribute__((aligned(4))); struct __attribute__((packed)) __attribute__((aligned(16))) B { char x; } begin { print((sizeof(struct A), sizeof(struct B))); exit() }
+EXPECT_LINE (8, 16)
+
 NAME pointers to variables and maps may go anywhere: what they point to is read by the kernel's leave
 PROG begin { @a = stats(5); $p = (uint64 *)&@a; $p += 3; print(*$p); @c = 5; @q = &@c; print(*@q); $i = nsecs % 1; $r = &@c; print($r[$i]); print(*&@c); $x = 7; $y = &$x; print(*$y); join(&@c); join(&$x); exit() }
 EXPECT_RE \A\s*0\n5\n5\n5\n7\n

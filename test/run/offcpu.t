@@ -97,7 +97,7 @@ NEED host
 RUN {sonde} offcputime --comm napper{id} 2
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits sleep 1 60000 {id}
 TIMEOUT 20
-EXPECT_RE ^    do_nanosleep\n(    .*\n)*    nap_inner\n(    .*\n)*        (\d{5,7})\n        \((runqueue \d+, )?unfinished \d+\)
+EXPECT_RE ^    do_nanosleep\n(    .*\n)*    nap_inner\n(    .*\n)*        (\d{5,7})\n        \d+\.\d %\n        \((runqueue \d+, )?unfinished \d+\)
 
 NAME offcputime: asleep since before tracing began, with the stacks it sleeps with
 ALONE times of a second
@@ -105,7 +105,7 @@ NEED copy_from_user_task
 RUN {build}/waits sleep 1 60000 {id} & P=$!; until grep -qs napper /proc/$P/task/*/comm; do sleep 0.05; done; sleep 0.2; {sonde} offcputime -f --comm napper{id} 1; {sonde} offcputime -K --comm napper{id} 1; {sonde} offcputime -U -f --comm napper{id} 1; kill $P
 TIMEOUT 30
 EXPECT_RE ^napper{id};clone3;start_thread;napper;nap_outer;nap_inner;clock_nanosleep;entry_SYSCALL_64_after_hwframe;.*;hrtimer_nanosleep;do_nanosleep;schedule;__schedule 1\d{6}$
-EXPECT_RE ^    __schedule\n    schedule\n    do_nanosleep\n    hrtimer_nanosleep\n(    .*\n)*    entry_SYSCALL_64_after_hwframe\n    -                napper{id} \(\d+\)\n        (1\d{6})\n        \(earlier 1\d{6}\)
+EXPECT_RE ^    __schedule\n    schedule\n    do_nanosleep\n    hrtimer_nanosleep\n(    .*\n)*    entry_SYSCALL_64_after_hwframe\n    -                napper{id} \(\d+\)\n        (1\d{6})\n        \d+\.\d %\n        \(earlier 1\d{6}\)
 EXPECT_RE ^napper{id};clone3;start_thread;napper;nap_outer;nap_inner;clock_nanosleep 1\d{6}$
 EXPECT_NOT asleep since
 

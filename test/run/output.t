@@ -128,3 +128,7 @@ NAME print and clear of a map, one after the other, keep what is counted meanwhi
 RUN {sonde} -q -f json -c '{build}/paths 9 200' -e 'uprobe:{build}/paths:leaf { @[ustack] = count(); @all = count(); } interval:ms:40 { print(@); clear(@); }' >o; python3 -c 'import json; m = [r["data"] for r in (json.loads(l) for l in open("o") if l[0] == "{") if r["type"] == "map"]; print(102390 <= sum(sum(d.get("@", {}).values()) for d in m) <= 102400, [d["@all"] for d in m if "@all" in d], len(m) > 5)'
 TIMEOUT 60
 EXPECT_LINE True [102400] True
+
+NAME a string whose page is not in memory is empty and counted; the null pointer is not
+RUN {sonde} -q -e 'tracepoint:syscalls:sys_enter_mkdirat /pid == cpid/ { printf("[%s]\n", str(args.pathname)) }' -c 'python3 {top}/test/run/cold.py {tmp}/page' 2>&1; {sonde} -q -f json -e 'tracepoint:syscalls:sys_enter_mkdirat /pid == cpid/ { printf("%s", str(args.pathname)) }' -c 'python3 {top}/test/run/cold.py {tmp}/page' | grep -c '"strings_unread", "count": 1'; {sonde} -q -k -e 'tracepoint:syscalls:sys_enter_mkdirat /pid == cpid/ { @ = str(args.pathname) }' -c 'python3 {top}/test/run/cold.py {tmp}/page' 2>&1 | grep -c 'empty strings\|Bad address'
+EXPECT_RE \A\[\]\n\[\]\n\[/dev/null\]\n\n*WARNING: empty strings of user space: 1 \(the page was not in memory, or nothing was there; -k says where\)\n1\n2\n\Z

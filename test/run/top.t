@@ -32,3 +32,8 @@ STDERR argument --top: must be nonzero
 STDERR --top is not allowed with --folded and --json
 STDERR sonde report: error: argument --top: takes a number of rows
 RC 2
+
+NAME pprof files say how they were made, the page too
+RUN {sonde} profile -F 99 --pprof p.pb.gz --html p.html -- sh -c 'true; {build}/waits spin 50' 2>err; gunzip <p.pb.gz | tr -c '[:print:]' '\n' | grep -c "command: .*profile -F 99 --pprof p.pb.gz --html p.html -- sh -c 'true; .*spin 50'"; gunzip <p.pb.gz | grep -ac "kernel: Linux $(uname -r) "; gunzip <p.pb.gz | grep -ac 'machine: .*, [0-9]* processors'; grep -c '"command":.*profile -F 99' p.html; {sonde} report -f p.pb.gz >/dev/null; echo $?
+TIMEOUT 40
+EXPECT_RE ^1\n1\n1\n1\n0\n\Z

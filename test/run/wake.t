@@ -31,7 +31,7 @@ WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits lock 20 50 32
 INT 0.2
 TIMEOUT 20
 EXPECT_LINE Tracing blocked time (us) by user + kernel off-CPU and waker stack... Hit Ctrl-C to end.
-EXPECT_RE ^    waker:           holder32 \d+\n    clone3\n(    .*\n)*    release_lock\n(    .*\n)*    try_to_wake_up\n    --               --\n    __schedule\n(    .*\n)*    want_lock\n(    .*\n)*    target:          waiter32 \d+\n        \d+\n\n
+EXPECT_RE ^    waker:           holder32 \d+\n    clone3\n(    .*\n)*    release_lock\n(    .*\n)*    try_to_wake_up\n    --               --\n    __schedule\n(    .*\n)*    want_lock\n(    .*\n)*    target:          waiter32 \d+\n        \d+\n        \d+\.\d %\n\n
 
 NAME offwaketime: a chain of four processes over pipes and a futex to the timer, for as long as the last one waits (seed/42)
 RETRY 1 a time within 3 %

@@ -188,7 +188,7 @@ static bool load(struct Interp *t, const char *path)
 		err_free(e);
 		return false;
 	}
-	uwtable_build(&t->cfi, &t->rules, &t->table);
+	uwtable_build(&t->cfi, &t->rules, &t->table, NULL);
 	reg_names = t->cfi.machine == EM_386 ? names_32 : names_64;
 	return true;
 }

@@ -60,7 +60,7 @@ static struct Score score(const char *path, bool stripped)
 	struct err *bad = elfcfi_read(fd, &e);
 	CHECK(!bad);
 	ruleset_init(&rules, 1 << 16);
-	uwtable_build(&e, &rules, &t);
+	uwtable_build(&e, &rules, &t, NULL);
 	if (!stripped)
 		elfcfi_starts(&e, &starts);
 	for (size_t i = 0; i < e.segs.n; i++) {

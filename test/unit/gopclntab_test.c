@@ -38,7 +38,7 @@ static bool load(struct Table *t, const char *path, bool hide)
 	u32 nsecs = t->cfi.file.nsecs, nsegs = t->cfi.file.nsegs;
 	if (hide)
 		t->cfi.file.nsecs = t->cfi.file.nsegs = 0;
-	uwtable_build(&t->cfi, &t->rules, &t->t);
+	uwtable_build(&t->cfi, &t->rules, &t->t, NULL);
 	t->cfi.file.nsecs = nsecs, t->cfi.file.nsegs = nsegs;
 	close(fd);
 	return true;

@@ -187,5 +187,12 @@ TEST(rare_ones)
 	CHECK(insn_decode(PT_X86_64, (const u8[]){0x48, 0x66, 0x90}, 3, 0, &in)); // REX counts only right before the opcode
 	CHECK_EQ(in.op, 0x90);
 	CHECK(!in.wide);
+	CHECK(insn_decode(PT_X86_64, (const u8[]){0xc4, 0xe2, 0x7d, 0x78, 0xc0}, 5, 0, &in) && in.len == 5); // vpbroadcastb %xmm0,%ymm0
+	CHECK_EQ(in.op, INSN_VECTOR | 0x78);
+	CHECK(insn_decode(PT_X86_64, (const u8[]){0x8f, 0xe9, 0x78, 0x90, 0xc1}, 5, 0, &in) && in.len == 5); // vprotb %xmm0,%xmm1,%xmm0, of XOP
+	CHECK_EQ(in.op, INSN_XOP | 0x90);
+	CHECK(insn_decode(PT_X86_64, (const u8[]){0x8f, 0xc0}, 2, 0, &in)); // pop %rax
+	CHECK_EQ(in.op, 0x8f);
+	CHECK_EQ(in.rm, 0);
 }
 T_MAIN()

@@ -4,6 +4,7 @@
 #include "need_bpf.h"
 #include "t.h"
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -432,10 +433,17 @@ static char *slurp(const char *path)
 	return s.p ? s.p : xstrdup("");
 }
 
+static int exit_status(struct Child *c) // once it has ended
+{
+	struct pollfd p = {child_fd(c), POLLIN, 0};
+	CHECK_EQ(poll(&p, 1, 60000), 1);
+	return child_end(c);
+}
+
 TEST(child_waits)
 {
 	char path[] = "/tmp/sonde_child_XXXXXX", cmd[200];
-	int fd = mkstemp(path), status;
+	int fd = mkstemp(path);
 	struct Child *c;
 	snprintf(cmd, sizeof(cmd), "sh -c 'echo \"a  b\" \\$0 > %s; exit 7' x\\ y", path);
 	no_error(child_start(cmd, &c));
@@ -445,8 +453,7 @@ TEST(child_waits)
 	CHECK_STR(s, ""); // waits for us
 	free(s);
 	no_error(child_go(c));
-	CHECK_EQ(child_wait(c, &status), 0);
-	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+	CHECK_EQ(exit_status(c), 7);
 	s = slurp(path);
 	CHECK_STR(s, "a  b $0\n");
 	free(s);
@@ -458,7 +465,6 @@ TEST(child_waits)
 TEST(child_stopped_at_exec)
 {
 	struct Child *c;
-	int status;
 	no_error(child_start("/bin/true", &c));
 	no_error(child_run_to_exec(c));
 	char exe[64], link[256];
@@ -467,8 +473,7 @@ TEST(child_stopped_at_exec)
 	link[n > 0 ? n : 0] = 0;
 	CHECK(strstr(link, "true") != NULL);
 	no_error(child_go(c));
-	CHECK_EQ(child_wait(c, &status), 0);
-	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	CHECK_EQ(exit_status(c), 0);
 	child_destroy(c);
 }
 
@@ -554,8 +559,7 @@ TEST(loop_ends)
 	no_error(child_go(c));
 	int one = child_pid(c);
 	no_error(loop_run(&f.rc, r, &(struct LoopOpts){.pids = &one, .npids = 1})); // and with the process of -p
-	int status;
-	child_wait(c, &status);
+	exit_status(c);
 	int gone = child_pid(c);
 	child_destroy(c);
 	no_error(loop_run(&f.rc, r, &(struct LoopOpts){.pids = &gone, .npids = 1})); // also when that has ended already

@@ -141,10 +141,15 @@ TEST(registers)
 	for (u32 i = 0; i < ARRAY_LEN(generic); i++)
 		for (int arch = PT_X86_64; arch <= PT_ARM64; arch++)
 			CHECK_EQ(ptregs_generic_of((enum PtArch)arch, generic[i]), at[i][arch]);
-	for (u32 i = 0; ptregs_name(PT_X86_64, i); i++)
-		CHECK_EQ(ptregs_offset_of(PT_X86_64, ptregs_name(PT_X86_64, i), NULL), i * 8);
-	for (u32 i = 0; ptregs_name(PT_ARM64, i); i++)
-		CHECK_EQ(ptregs_offset_of(PT_ARM64, ptregs_name(PT_ARM64, i), NULL), i * 8);
+	static const char *const x86[] = {"r15", "r14", "r13", "r12", "bp", "bx", "r11", "r10", "r9", "r8", "ax",
+					  "cx", "dx", "si", "di", "orig_ax", "ip", "cs", "flags", "sp", "ss"};
+	for (u32 i = 0; i < ARRAY_LEN(x86); i++)
+		CHECK_EQ(ptregs_offset_of(PT_X86_64, x86[i], NULL), i * 8);
+	for (u32 i = 0; i < 31; i++) {
+		char name[8];
+		snprintf(name, sizeof(name), "r%u", i);
+		CHECK_EQ(ptregs_offset_of(PT_ARM64, name, NULL), i * 8);
+	}
 }
 
 T_MAIN()

@@ -10,6 +10,7 @@
 #include "bpfrt/rows.bpf.c"
 #include "bpfrt/lang.bpf.c"
 #include "bpfrt/py.bpf.c"
+#include "bpfrt/java.bpf.c"
 #include "bpfrt/langfunc.bpf.c"
 #include "bpfrt/unwind.bpf.c"
 #include "bpfrt/uprobe.bpf.c"

@@ -753,7 +753,7 @@ static void put_object(struct Syms *syms, struct SymObject *o, struct RuleSet *r
 	struct UwTable t;
 	struct err *e = elfcfi_read(o->fd, &cfi);
 	CHECK(!e);
-	uwtable_build(&cfi, rs, &t);
+	uwtable_build(&cfi, rs, &t, NULL);
 	struct RtUwObj obj = {.dir = *ndir, .first_page = (u32)(UW_ROW_OFF(t.rows.p[0]) >> 16), .state = RT_UW_READY};
 	u32 carry = 0, last = (u32)(UW_ROW_OFF(vec_last(&t.rows)) >> 16);
 	size_t i = 0;

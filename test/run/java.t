@@ -1,0 +1,45 @@
+# Java programs: methods in the place of code that HotSpot makes at run time, in any probe. What is right is what the VM says of its own stack
+# (JavaStacks.java), frame by frame: class, method, file and line; interpreted and compiled, with methods the compiler has put into others.
+
+NAME java: calls, lambdas, streams, bridges, reflection, exceptions, recursion
+NEED cmd:javac
+NEED arch:x86_64
+RUN sh {top}/test/run/java.sh {sonde} {top} stacks 2>&1
+TIMEOUT 90
+EXPECT_LINE 300 stacks 300 equal
+EXPECT_LINE whole (100.00 %)
+EXPECT_LINE @f[java.io.FileDescriptor.sync]: 300
+
+# Other versions, where they are unpacked.
+NAME java: other versions
+NEED cmd:javac
+NEED arch:x86_64
+RUN set -- $(for v in 11 21 25; do ls -d /usr/lib/jvm/*-$v-*/bin/java 2>/dev/null | head -n 1; done | sed 's,/bin/java$,,'); echo $# | sed 's/^0$/0: no other JDK in \/usr\/lib\/jvm/'; for h; do case $h in *-11-*) continue;; esac; sh {top}/test/run/java.sh {sonde} {top} stacks $h 2>&1; done | grep -c '^300 stacks 300 equal'; true
+TIMEOUT 120
+EXPECT_RE ^(0: no other JDK in /usr/lib/jvm\n0|([1-9])\n\2)$
+
+NAME java: samples, of whatever instruction they are
+NEED cmd:javac
+NEED arch:x86_64
+RETRY 1 samples
+RUN sh {top}/test/run/java.sh {sonde} {top} samples 2>&1
+TIMEOUT 90
+EXPECT_RE ^ \((99\.[5-9]\d|100\.00) %\)$
+EXPECT_LINE JavaStacks.again
+
+NAME java: native stacks go through Java's code, and name none of it
+NEED cmd:javac
+NEED arch:x86_64
+RETRY 1 samples
+RUN sh {top}/test/run/java.sh {sonde} {top} native 2>&1
+TIMEOUT 90
+EXPECT_RE ^ \((99\.[5-9]\d|100\.00) %\)$
+EXPECT_NOT JavaStacks.again
+
+NAME java: a program of which nothing is known when it starts
+NEED cmd:javac
+NEED arch:x86_64
+RETRY 1 it asks while the table of its library is made
+RUN sh {top}/test/run/java.sh {sonde} {top} new 2>&1
+TIMEOUT 90
+EXPECT_LINE named
