@@ -15,6 +15,9 @@ void config_defaults(struct Config *c)
 		.license = "Dual BSD/GPL",
 		.stack_unit = "count",
 		.stack_title = "",
+		.stack_parts = "",
+		.stack_event = "",
+		.stack_form = "",
 		.stack_divide = 1,
 		.cpp_demangle = true,
 		.language_frames = true,
@@ -35,7 +38,7 @@ u32 unit_max_strlen(struct Unit *u)
 	return u->config->max_strlen;
 }
 
-enum ConfKind { CK_U32, CK_U64, CK_BOOL, CK_STR, CK_STACK_MODE, CK_MISSING, CK_LICENSE, CK_SYM_CACHE, CK_UNSTABLE, CK_GONE };
+enum ConfKind { CK_U32, CK_U64, CK_BOOL, CK_STR, CK_STACK_MODE, CK_MISSING, CK_LICENSE, CK_FORM, CK_SYM_CACHE, CK_UNSTABLE, CK_GONE };
 static const struct ConfRow {
 	const char *name;
 	enum ConfKind kind;
@@ -54,6 +57,9 @@ static const struct ConfRow {
 	F(str_trunc_trailer, CK_STR),
 	F(stack_unit, CK_STR),
 	F(stack_title, CK_STR),
+	F(stack_parts, CK_STR),
+	F(stack_event, CK_STR),
+	F(stack_form, CK_FORM),
 	F(stack_divide, CK_U64),
 	F(license, CK_LICENSE),
 	F(cpp_demangle, CK_BOOL),
@@ -93,11 +99,24 @@ static const char *const modes[] = {"bpftrace", "perf", "raw", "build_id"};
 static const char *const missing[] = {"error", "warn", "ignore"};
 static const char *const unstable[] = {"warn", "enable", "error"};
 
+// "a,b,c" of up to max words; none at all will do.
+static bool are_words(const char *s, u32 max)
+{
+	for (u32 n = 1; *s; n++) {
+		size_t k = strspn(s, "abcdefghijklmnopqrstuvwxyz");
+		if (!k || n > max || (s[k] && (s[k] != ',' || !s[k + 1])))
+			return false;
+		s += k + (s[k] == ',');
+	}
+	return true;
+}
+
 // NULL, or what is wrong with the value.
 static const char *config_set(struct Unit *u, const struct ConfRow *r, const char *val)
 {
 	static const char *const bools[] = {"false", "true", "0", "1", "no", "yes", "off", "on"};
 	static const char *const licenses[] = {"GPL", "GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL", "Dual MPL/GPL"};
+	static const char *const forms[] = {"", "waits", "waker", "wakers", "calls"};
 	static const char *const caches[] = {"PER_PROGRAM", "PER_PID", "NONE", "0", "1"};
 	char *at = (char *)u->config + r->off;
 	u64 v;
@@ -128,7 +147,14 @@ static const char *config_set(struct Unit *u, const struct ConfRow *r, const cha
 	case CK_STR:
 		if (r->off == offsetof(struct Config, stack_unit) && (!*val || strspn(val, "abcdefghijklmnopqrstuvwxyz") != strlen(val)))
 			return "expects a word in small letters";
+		if (r->off == offsetof(struct Config, stack_parts) && !are_words(val, STACK_PARTS_MAX))
+			return "expects up to five words in small letters, separated by commas";
 		*(const char **)at = arena_strdup(u->arena, val);
+		return NULL;
+	case CK_FORM:
+		if (!one_of(val, forms, ARRAY_LEN(forms), &pick))
+			return "expects waits, waker, wakers or calls";
+		*(const char **)at = forms[pick];
 		return NULL;
 	case CK_LICENSE:
 		if (!one_of(val, licenses, ARRAY_LEN(licenses), &pick))

@@ -3,6 +3,7 @@
 #define SONDE_SITE_H
 #include "type/type.h"
 
+#define STACK_PARTS_MAX 5
 struct Config { // config block and environment, after resolution
 	u32 max_strlen, max_map_keys, max_probes, max_bpf_progs, max_cat_bytes, log_size, on_stack_limit;
 	u64 perf_rb_pages; // 0: by memory
@@ -11,6 +12,9 @@ struct Config { // config block and environment, after resolution
 	const char *license;
 	bool cpp_demangle, language_frames, lazy_symbolication, print_maps_on_exit, show_debug_info;
 	const char *stack_unit, *stack_title; // of the values of a map keyed by stacks, for reports; title "": the script's name
+	const char *stack_parts; // names of what values are split into, by the number that is the key's `kind`; "": they are not
+	const char *stack_form;	 // what the parts of the key mean, and how the text shows them: "", "waits", "waker", "wakers", "calls" (tool/form.c)
+	const char *stack_event; // what is counted; "": nothing to be said
 	u64 stack_divide; // these values are divided by it where they are shown
 	bool in_place; // assigning to a key that is there overwrites its value where it lies, however long
 	enum { MISSING_ERROR, MISSING_WARN, MISSING_IGNORE } missing_probes;

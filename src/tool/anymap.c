@@ -6,7 +6,7 @@
 
 struct Leaves { // of a key
 	const struct Type *t[KEY_PARTS_MAX];
-	u32 n, user, kern;
+	u32 n, user, kern, names;
 };
 
 static void leaves_of(const struct Type *t, struct Leaves *l)
@@ -18,6 +18,7 @@ static void leaves_of(const struct Type *t, struct Leaves *l)
 	}
 	l->user += t->kind == TY_USTACK;
 	l->kern += t->kind == TY_KSTACK;
+	l->names += t->kind == TY_STR;
 	if (l->n < KEY_PARTS_MAX)
 		l->t[l->n] = t;
 	l->n++;
@@ -40,13 +41,15 @@ bool stackmap_any(const struct Program *p)
 }
 
 // NULL, or why it cannot be shown.
-static const char *unfit(const struct MapDef *m)
+static const char *unfit(const struct MapDef *m, const struct ReportForm *f)
 {
 	struct Leaves l = {0};
 	if (!has_stacks(m))
 		return "has no stack in its key";
 	leaves_of(m->key, &l);
-	if (l.user > 1 || l.kern > 1)
+	if (f->names && (l.names < f->names || l.kern < f->kernel_stacks))
+		return "has a key that does not fit stack_form";
+	if (!f->names && (l.user > 1 || l.kern > 1))
 		return "has several stacks of one kind in its key";
 	if (l.n > KEY_PARTS_MAX)
 		return "has a key of too many parts";
@@ -88,19 +91,20 @@ static u32 part_called(const struct MapDef *m, const struct Leaves *l, bool (*fi
 	return NO_PART;
 }
 
-static struct StackMap *stackmap(struct MapDef *m, struct Arena *a)
+static struct StackMap *stackmap(struct MapDef *m, bool split, struct Arena *a)
 {
-	static const char *const comms[] = {"comm", NULL}, *const pids[] = {"pid", "tid", NULL};
+	static const char *const comms[] = {"comm", NULL}, *const pids[] = {"pid", "tid", NULL}, *const kinds[] = {"kind", NULL};
 	struct StackMap *s = arena_new(a, struct StackMap);
 	struct Leaves l = {0};
 	leaves_of(m->key, &l);
 	s->def = m;
 	s->comm = part_called(m, &l, is_text, comms);
 	s->pid = part_called(m, &l, is_number, pids);
+	s->kind = split ? part_called(m, &l, is_number, kinds) : NO_PART;
 	for (u32 i = 0, other = 0, n = 0; i < l.n; i++) {
 		if (is_stack(l.t[i]))
 			continue;
-		if (other != s->comm && other != s->pid)
+		if (other != s->comm && other != s->pid && other != s->kind)
 			s->labels[n++] = m->key_names[i] ? m->key_names[i] : arena_printf(a, "key%u", i + 1);
 		other++;
 	}
@@ -114,7 +118,7 @@ struct StackMap *stackmap_pick(const struct ToolOpts *o, const struct Program *p
 	u32 n = 0;
 	for (size_t i = 0; i < p->maps.n; i++) {
 		struct MapDef *m = p->maps.p[i];
-		const char *why = unfit(m);
+		const char *why = unfit(m, &o->form);
 		bool named = o->map && !strcmp(m->name + (*o->map != '@'), o->map);
 		if (!m->user || (o->map ? !named : !has_stacks(m)))
 			continue;
@@ -134,20 +138,28 @@ struct StackMap *stackmap_pick(const struct ToolOpts *o, const struct Program *p
 			   : err_new("no map of the script is keyed by stacks\nHINT: @[ustack, kstack] = count() makes one");
 	str_deinit(&names);
 	str_deinit(&bad);
-	return n == 1 ? stackmap(found, a) : NULL;
+	return n == 1 ? stackmap(found, *p->config.stack_parts, a) : NULL;
+}
+
+static u64 number_of(const struct Value *v)
+{
+	return v->kind == V_UINT ? v->u : (u64)v->i;
 }
 
 void row_named(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s)
 {
 	const struct StackMap *m = o->keyed;
 	struct Value *labels = arena_new_n(a, struct Value, k->nothers);
+	u64 kind = 0;
 	for (u32 i = 0; i < k->nothers; i++) {
 		const struct Value *v = k->others[i];
 		struct Str text = {0};
 		if (i == m->comm)
 			s->comm = v->text;
 		else if (i == m->pid)
-			s->pid = (u32)(v->kind == V_UINT ? v->u : (u64)v->i);
+			s->pid = (u32)number_of(v);
+		else if (i == m->kind)
+			kind = number_of(v);
 		else {
 			value_text(v, &text);
 			labels[s->nlabels++] = (struct Value){.kind = V_STR, .text = arena_strdup(a, str_text(&text)), .len = text.n};
@@ -155,6 +167,6 @@ void row_named(const struct ToolOpts *o, struct Arena *a, const struct KeyParts 
 		str_deinit(&text);
 	}
 	s->labels = labels;
-	s->part[0] = value;
+	s->part[kind < STACK_PARTS_MAX ? kind : 0] = value;
 	row_stacks(k, s);
 }

@@ -40,7 +40,7 @@ const char *script_opts_wrong(const struct ToolOpts *o, const struct Options *so
 int script_run(struct Options *so, struct ToolOpts *o)
 {
 	const char *name = so->file && strcmp(so->file, "-") ? so->file : "sonde";
-	struct Tool t = {.name = name, .title = name, .script = true, .row = row_named};
+	struct Tool t = {.name = name, .script = true};
 	so->duration_ns = o->duration * 1000000000ull;
 	if (!wants_reports(o))
 		return session_run(so);
@@ -49,5 +49,5 @@ int script_run(struct Options *so, struct ToolOpts *o)
 	so->json |= o->json;
 	if (!so->dump && !outputs_writable(o))
 		return 1;
-	return stacks_run(so, o, &t);
+	return stacks_run(so, o);
 }

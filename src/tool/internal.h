@@ -8,6 +8,18 @@
 enum StackWanted { STACKS_BOTH, STACKS_USER, STACKS_KERNEL };
 enum ThreadsWanted { THREADS_ALL, THREADS_USER, THREADS_KERNEL };
 enum ByWhat { BY_BLOCKED = 1, BY_RUNQ = 2, BY_PREEMPTED = 4 };
+struct ToolOpts;
+struct KeyParts;
+struct ReportForm { // what the script's settings say of its report
+	const char *unit, *title;   // of its values
+	const char *parts[STACK_PARTS_MAX + 1]; // names of StackSample.part, the rest NULL; the first is NULL: values are not split
+	u64 div;		    // values are divided by it: counted in nanoseconds, shown in microseconds
+	const char *event;	    // NULL; what is counted
+	// a row from the parts of its key; the report as text
+	void (*row)(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s);
+	void (*print)(const struct StackProfile *p, const struct ToolOpts *o, FILE *out);
+	u32 names, kernel_stacks; // so many its keys have at least; 0: one stack of a kind at most
+};
 struct ToolOpts {
 	const struct Tool *tool;
 	struct Str pids, tids, cpus; // "1,2,3" as given; cpus also "0-3"
@@ -39,6 +51,7 @@ struct ToolOpts {
 	VEC(struct Param) params; // of the options that were given: long name and text
 	const char *map;	 // --map: of a script
 	const struct StackMap *keyed; // a script's, once it is known
+	struct ReportForm form;	      // likewise
 	bool done;		 // something was printed which is all that was asked for
 };
 
@@ -55,7 +68,7 @@ struct KeyParts {
 // anymap.c: the map of any script that is reported as stacks
 struct StackMap {
 	struct MapDef *def;
-	u32 comm, pid;	// numbers of KeyParts.others; NO_PART: it has none
+	u32 comm, pid, kind; // numbers of KeyParts.others; NO_PART: it has none
 	const char *labels[KEY_PARTS_MAX]; // names of the others, in order
 };
 enum { NO_PART = ~0u };
@@ -71,21 +84,15 @@ struct Tool {
 	const char *const *options; // its own, beside those of every tool (options.c): "L" or "state", "c/cpu" where a letter has several rows; NULL-terminated
 	const char *text;	    // of its script
 	const char *positional;	    // "[SECONDS]"
-	const char *unit, *title;   // of its values
 	u32 max_positional;
-	const char *const *parts;   // names of StackSample.part; NULL: values are not split
 	bool own_reports;	    // with -i the script prints @samples when a report is due
-	u64 div;		    // values are divided by it: counted in nanoseconds, shown in microseconds; 0: 1
 	const char *end;	    // last line of text output; NULL none
 	const char *(*check)(struct ToolOpts *o); // options that do not go together; NULL fine
 	int (*prepare)(struct ToolOpts *o);	  // NULL; work before the script is made; not 0: exit status, said on stderr
 	void (*header)(const struct ToolOpts *o, struct RunCtx *rc, FILE *out); // without " for N secs." when timed is set
 	bool untimed;
-	const char *(*event)(const struct ToolOpts *o); // NULL; what the samples are of
-	void (*row)(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s); // NULL: row_plain
 	struct err *(*extra)(struct StackSet *s, struct RunCtx *rc, const struct ToolOpts *o); // NULL; further rows
 	struct err *(*check_report)(const struct ToolOpts *o, struct RunCtx *rc, FILE *out);  // --check; NULL
-	void (*print)(const struct StackProfile *p, const struct ToolOpts *o, FILE *out);     // NULL: stacks_multiline
 	const char *examples;
 	void (*usage)(const struct Tool *t, FILE *out); // NULL: tool_usage
 };
@@ -102,6 +109,14 @@ int tool_take_options(struct ToolOpts *o, struct OptionScan *scan); // 0, or the
 int tool_take_duration(struct ToolOpts *o, const char *arg);	    // likewise
 int tool_usage_error(const struct Tool *t, const char *fmt, ...) PRINTF_LIKE(2, 3); // prints it; the exit status
 void script_tool_rows(struct OptionRows *rows); // the options that every script in the tools' path has
+// form.c
+void row_waits(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s); // offcputime.c
+void row_waker(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s); // wake.c
+void row_wakers(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s);
+void print_waker(const struct StackProfile *p, const struct ToolOpts *o, FILE *out);
+void print_wakers(const struct StackProfile *p, const struct ToolOpts *o, FILE *out);
+void print_calls(const struct StackProfile *p, const struct ToolOpts *o, FILE *out); // stackcount.c
+void form_read(struct ReportForm *f, const struct Config *c, const char *title, struct Arena *a);
 // script.c
 void script_params(struct ToolOpts *o); // of the options given those that the script asks for
 void script_print(const struct ToolOpts *o, FILE *out); // with the options as its settings
@@ -140,7 +155,7 @@ size_t command_split(char **argv, int *argc);  // where behind "--" a command be
 
 // running.c: a session with reports as o says; the exit status
 bool outputs_writable(const struct ToolOpts *o); // said on stderr if not
-int stacks_run(struct Options *so, struct ToolOpts *o, struct Tool *made);
+int stacks_run(struct Options *so, struct ToolOpts *o);
 
 // report.c
 struct StackSet { // samples of a map, symbolized, equal ones merged, ascending by value
@@ -153,7 +168,6 @@ struct StackSet { // samples of a map, symbolized, equal ones merged, ascending 
 void row_stacks(const struct KeyParts *k, struct StackSample *s); // the stacks, and what stands for those that are missing
 void row_named(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s); // anymap.c: by o->keyed
 struct err *stackset_add(struct StackSet *s, struct RunCtx *rc, struct MapDef *m, const struct ToolOpts *o, bool take); // take: m is empty then
-void row_plain(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s);
 // Appends the rows of a map, which is empty then
 struct err *stackset_take(struct StackSet *s, struct RunCtx *rc, const char *map, const struct ToolOpts *o);
 void stackset_finish(struct StackSet *s, const struct ToolOpts *o, bool merge); // sorts, fills prof; merge: rows that would look alike become one

@@ -46,9 +46,9 @@ static void header(const struct ToolOpts *o, struct RunCtx *rc, FILE *out)
 }
 
 // Where the kernel lets nobody read the memory of a thread that sleeps, those that were asleep when tracing began have no user stack.
-static void row(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s)
+void row_waits(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s)
 {
-	row_plain(o, a, k, value, s);
+	row_named(o, a, k, value, s);
 	if (!s->part[OFF_EARLIER] || feature_has(FEAT_TASK_MEMORY))
 		return;
 	s->user_note = "[asleep since before tracing began: no user stack before Linux 5.18]";
@@ -64,15 +64,10 @@ const struct Tool tool_offcputime = {
 	.text = offcputime_bt,
 	.positional = "[SECONDS]",
 	.max_positional = 1,
-	.unit = "us",
-	.title = "Off-CPU time",
-	.parts = (const char *const[]){"blocked", "runqueue", "preempted", "unfinished", "earlier"},
 	.own_reports = true,
-	.div = 1000,
 	.check = check,
 	.prepare = prepare,
 	.header = header,
-	.row = row,
 	.check_report = offcheck_report,
 	.examples = "    sonde offcputime                  until Ctrl-C\n"
 		    "    sonde offcputime 5                5 seconds\n"

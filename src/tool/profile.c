@@ -16,11 +16,6 @@ static const char *check(struct ToolOpts *o)
 	return NULL;
 }
 
-static const char *event(const struct ToolOpts *o)
-{
-	return o->event ? o->event : "software:cpu-clock";
-}
-
 // Events from one sample to the next, as attached; tracepoints and the like: 1.
 static u64 period(const struct RunCtx *rc)
 {
@@ -52,11 +47,8 @@ const struct Tool tool_profile = {
 	.text = profile_bt,
 	.positional = "[SECONDS]",
 	.max_positional = 1,
-	.unit = "samples",
-	.title = "CPU profile",
 	.check = check,
 	.header = header,
-	.event = event,
 	.examples = "    sonde profile                     until Ctrl-C, 49 samples a second on each CPU\n"
 		    "    sonde profile -F 99 5             99 Hertz, 5 seconds\n"
 		    "    sonde profile -f 5 > out.folded   input of flame graph tools\n"

@@ -42,14 +42,15 @@ static bool totals(struct RunCtx *rc, const struct ToolOpts *o, u64 *rows, u64 *
 }
 
 // Times are shown as seconds, as far as they can be told by their unit.
-static void sum_text(const struct Tool *t, u64 sum)
+static void sum_text(const struct ToolOpts *o, u64 sum)
 {
-	u64 second = (!strcmp(t->unit, "us") ? 1000000 : !strcmp(t->unit, "ms") ? 1000 : 0) * MAX(t->div, 1u);
+	const struct ReportForm *f = &o->form;
+	u64 second = (!strcmp(f->unit, "us") ? 1000000 : !strcmp(f->unit, "ms") ? 1000 : 0) * MAX(f->div, 1u);
 	if (second)
 		fprintf(stderr, "%llu.%03llu s%s", (unsigned long long)(sum / second), (unsigned long long)(sum % second * 1000 / second),
-			t->script ? "" : " of waits");
+			o->tool->script ? "" : " of waits");
 	else
-		fprintf(stderr, "%llu %s", (unsigned long long)(sum / MAX(t->div, 1u)), t->script && strcmp(t->unit, "count") ? t->unit : "events");
+		fprintf(stderr, "%llu %s", (unsigned long long)(sum / MAX(f->div, 1u)), o->tool->script && strcmp(f->unit, "count") ? f->unit : "events");
 }
 
 void progress_tick(struct Progress *p, struct RunCtx *rc, const struct ToolOpts *o, u64 now_ns, u64 (*clock)(void))
@@ -63,7 +64,7 @@ void progress_tick(struct Progress *p, struct RunCtx *rc, const struct ToolOpts 
 	u64 lost = c.lost_events + c.map_full + c.stack_full + c.stack_collision + c.stack_kfail + c.stack_ufail + c.scratch_busy;
 	fprintf(stderr, "\r\033[K%llu:%02llu  ", (unsigned long long)(sec / 60), (unsigned long long)(sec % 60));
 	if (o->keyed || !o->tool->script) {
-		sum_text(o->tool, sum);
+		sum_text(o, sum);
 		fprintf(stderr, ", %llu unique stacks, ", (unsigned long long)rows);
 	}
 	fprintf(stderr, "%llu lost", (unsigned long long)lost);

@@ -51,15 +51,6 @@ void row_stacks(const struct KeyParts *k, struct StackSample *s)
 		s->user_note = "[Missed User Stack]";
 }
 
-// Key: id, name, user stack, kernel stack (those that are asked for), kind.
-void row_plain(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s)
-{
-	s->pid = k->nints ? (u32)k->ints[0] : 0;
-	s->comm = k->nstrs ? k->strs[0] : NULL;
-	row_stacks(k, s);
-	s->part[k->nints > 1 && k->ints[1] < ARRAY_LEN(s->part) ? k->ints[1] : 0] = value;
-}
-
 static int by_value(const void *a, const void *b)
 {
 	const struct StackSample *x = a, *y = b;
@@ -85,7 +76,7 @@ struct err *stackset_add(struct StackSet *s, struct RunCtx *rc, struct MapDef *m
 			continue;
 		}
 		split_key(&part, m->key, &rep.entries[i].key, &k);
-		(o->tool->row ? o->tool->row : row_plain)(o, &s->arena, &k, x.value, &x);
+		o->form.row(o, &s->arena, &k, x.value, &x);
 		if (is_missed(x.user_note) || is_missed(x.kern_note))
 			s->missed++;
 		vec_push(&s->samples, x);
@@ -103,10 +94,11 @@ void stackset_finish(struct StackSet *s, const struct ToolOpts *o, bool merge)
 {
 	s->prof.samples = s->samples.p;
 	s->prof.n = (u32)s->samples.n;
-	s->prof.unit = o->tool->unit;
-	s->prof.title = o->tool->title;
-	s->prof.parts = o->tool->parts;
-	s->prof.nparts = o->tool->parts ? ARRAY_LEN(s->prof.samples->part) : 0;
+	s->prof.unit = o->form.unit;
+	s->prof.title = o->form.title;
+	s->prof.parts = o->form.parts[0] ? o->form.parts : NULL;
+	for (s->prof.nparts = 0; o->form.parts[s->prof.nparts];)
+		s->prof.nparts++;
 	s->prof.label_names = o->keyed ? o->keyed->labels : NULL;
 	s->prof.delim = o->delim;
 	s->prof.annotate = o->annotate;
@@ -115,11 +107,11 @@ void stackset_finish(struct StackSet *s, const struct ToolOpts *o, bool merge)
 		s->prof.period_ns = 1000000000ull / o->hz;
 	if (merge) // rows that differ in addresses nobody sees
 		profile_merge(&s->prof, true);
-	for (u32 i = 0; o->tool->div > 1 && i < s->prof.n; i++) {
+	for (u32 i = 0; o->form.div > 1 && i < s->prof.n; i++) {
 		struct StackSample *x = &s->prof.samples[i];
-		x->value /= o->tool->div;
+		x->value /= o->form.div;
 		for (u32 k = 0; k < ARRAY_LEN(x->part); k++)
-			x->part[k] /= o->tool->div;
+			x->part[k] /= o->form.div;
 	}
 	if (s->prof.n) // qsort(NULL, 0) is undefined
 		qsort(s->prof.samples, s->prof.n, sizeof(*s->prof.samples), by_value);
@@ -164,14 +156,14 @@ void frame_line(const struct Frame *f, const struct ToolOpts *o, const char *ind
 static void parts_line(const struct StackSample *s, const struct ToolOpts *o, FILE *out)
 {
 	u32 n = 0;
-	for (u32 k = 1; o->tool->parts && k < ARRAY_LEN(s->part); k++)
+	for (u32 k = 1; k < STACK_PARTS_MAX && o->form.parts[k]; k++)
 		n += s->part[k] != 0;
 	if (!n)
 		return;
 	fputs("        (", out);
-	for (u32 k = n = 0; k < ARRAY_LEN(s->part); k++)
+	for (u32 k = n = 0; o->form.parts[k]; k++)
 		if (s->part[k])
-			fprintf(out, "%s%s %llu", n++ ? ", " : "", o->tool->parts[k], (unsigned long long)s->part[k]);
+			fprintf(out, "%s%s %llu", n++ ? ", " : "", o->form.parts[k], (unsigned long long)s->part[k]);
 	fputs(")\n", out);
 }
 
@@ -255,11 +247,11 @@ void stacks_json(const struct StackProfile *p, const struct ToolOpts *o, FILE *o
 			str_add(&t, ", \"note\": ");
 			str_add_json(&t, note, strlen(note));
 		}
-		for (u32 k = 0; o->tool->parts && k < ARRAY_LEN(s->part); k++)
-			str_addf(&t, ", \"%s\": %llu", o->tool->parts[k], (unsigned long long)s->part[k]);
-		if (o->tool->event) {
+		for (u32 k = 0; o->form.parts[k]; k++)
+			str_addf(&t, ", \"%s\": %llu", o->form.parts[k], (unsigned long long)s->part[k]);
+		if (o->form.event) {
 			str_add(&t, ", \"event\": ");
-			str_add_json(&t, o->tool->event(o), strlen(o->tool->event(o)));
+			str_add_json(&t, o->form.event, strlen(o->form.event));
 		}
 		str_addf(&t, ", \"value\": %llu, \"unit\": ", (unsigned long long)s->value);
 		str_add_json(&t, p->unit, strlen(p->unit));

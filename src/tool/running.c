@@ -11,10 +11,10 @@
 struct Running {
 	const struct Tool *tool;
 	struct ToolOpts *o;
-	struct Tool *made; // tool, if it was made for a user's script
 	struct Arena arena;
 	const struct StackMap *keyed; // a script's; NULL: none is reported
 	bool in_form;	   // it is printed as a report and not as scripts print maps
+	bool shown;	   // the script has printed it
 	u64 negative;	   // rows of it that were left out
 	u64 start_wall_ns, start_ns, duration_ns; // duration: 0 until probes are detached
 	struct Progress progress;
@@ -79,7 +79,7 @@ static void write_text(struct Running *r, const struct StackProfile *p)
 	else if (o->top)
 		functions_top(p, o->top, r->out);
 	else {
-		(r->tool->print ? r->tool->print : stacks_multiline)(p, o, r->out);
+		o->form.print(p, o, r->out);
 		total_line(p, r->out);
 	}
 }
@@ -108,8 +108,8 @@ static void finish(struct Running *r, struct StackSet *s, bool merge)
 	stackset_finish(s, r->o, merge);
 	if (r->o->title)
 		s->prof.title = r->o->title;
-	else if (r->tool->event)
-		s->prof.title = arena_printf(&s->arena, "%s (%s)", r->tool->title, r->tool->event(r->o));
+	else if (r->o->form.event)
+		s->prof.title = arena_printf(&s->arena, "%s (%s)", r->o->form.title, r->o->form.event);
 	s->prof.start_ns = r->start_wall_ns;
 	s->prof.duration_ns = r->duration_ns ? r->duration_ns : now_ns() - r->start_ns;
 }
@@ -123,6 +123,7 @@ static struct err *take_part(struct Running *r, struct RunCtx *rc, bool form, bo
 	if (emptied && outputs_any(&r->o->files, false))
 		total_add(&r->total, &set);
 	finish(r, &set, !r->o->addrs);
+	r->shown |= form;
 	if (!e && form)
 		write_text(r, &set.prof);
 	stackset_deinit(&set);
@@ -196,7 +197,8 @@ static struct err *report(void *arg, struct RunCtx *rc, bool last)
 	if (files)
 		(o->interval || r->total.set.samples.n ? total_add : total_borrow)(&r->total, &set);
 	finish(r, &set, !o->addrs);
-	if (!e && (machine_form(o) || o->top || !files || o->interval))
+	bool nothing_new = last && r->shown && !set.samples.n; // the script's own print() at its end has been the report
+	if (!e && (machine_form(o) || o->top || !files || o->interval) && !nothing_new)
 		write_text(r, &set.prof);
 	if (!e && last && r->tool->end && !machine_form(o))
 		fprintf(r->out, "%s\n", r->tool->end);
@@ -230,8 +232,8 @@ static struct err *started(void *arg, struct RunCtx *rc)
 		fprintf(out, " for %llu secs.\n", (unsigned long long)r->o->duration);
 	else
 		fprintf(out, r->o->child ? "... until it ends.\n" : "... Hit Ctrl-C to end.\n");
-	if (r->tool->event)
-		fprintf(out, "Event: %s\n", r->tool->event(r->o));
+	if (r->o->form.event)
+		fprintf(out, "Event: %s\n", r->o->form.event);
 	fflush(out);
 	return NULL;
 }
@@ -285,31 +287,33 @@ static bool claims(void *arg, const struct MapDef *m)
 	return r->keyed && r->keyed->def == m;
 }
 
-// The map is known now, and what its values are.
+// The map is known now, and what its values are. A built-in tool's is @samples.
 static struct err *ready(void *arg, struct Program *p)
 {
 	struct Running *r = arg;
 	struct err *e = NULL;
+	form_read(&r->o->form, &p->config, r->tool->name, &r->arena);
+	if (!r->tool->script) {
+		r->o->keyed = stackmap_pick(r->o, p, &r->arena, &e);
+		return e;
+	}
 	bool must = r->o->folded || (r->o->json && stackmap_any(p)) || r->o->top || outputs_any(&r->o->files, false) || r->o->interval || r->o->map;
 	r->keyed = r->o->keyed = stackmap_pick(r->o, p, &r->arena, &e);
 	if (!must) { // then its maps are printed as any script's
 		err_free(e);
 		e = NULL;
 	}
-	r->made->unit = p->config.stack_unit;
-	r->made->div = p->config.stack_divide;
-	if (*p->config.stack_title)
-		r->made->title = p->config.stack_title;
 	return e;
 }
 
-int stacks_run(struct Options *so, struct ToolOpts *o, struct Tool *made)
+int stacks_run(struct Options *so, struct ToolOpts *o)
 {
+	const struct Tool *t = o->tool;
 	bool ends_by_itself = o->tree || o->tids.n;
-	struct Running r = {.tool = o->tool, .o = o, .made = made, .in_form = made && (machine_form(o) || o->top || o->interval || made->reports)};
+	struct Running r = {.tool = t, .o = o, .in_form = t->script && (machine_form(o) || o->top || o->interval || t->reports)};
 	struct ToolRun run = {.arg = &r, .goes_on = ends_by_itself ? goes_on : NULL, .started = started, .report = report, .stopped = stopped,
-			      .tick = o->interval || isatty(STDERR_FILENO) ? tick : NULL, .tick_ns = TICK_NS, .script = made, .bare = machine_form(o),
-			      .ready = made ? ready : NULL, .claims = claims};
+			      .tick = o->interval || isatty(STDERR_FILENO) ? tick : NULL, .tick_ns = TICK_NS, .script = t->script, .bare = machine_form(o),
+			      .ready = ready, .claims = claims};
 	so->tool = &run;
 	int rc = session_run(so);
 	so->tool = NULL;

@@ -152,8 +152,7 @@ static bool script_tool_init(struct ScriptTool *t, const char *name, const char 
 	summary(str_text(&t->text), name, &line);
 	t->usage = usage;
 	t->tool = (struct Tool){.name = arena_strdup(&t->arena, name), .summary = arena_strdup(&t->arena, str_text(&line)), .script = true,
-				.reports = true, .row = row_named, .usage = script_usage};
-	t->tool.title = t->tool.name;
+				.reports = true, .usage = script_usage};
 	str_deinit(&line);
 	script_tool_rows(&common);
 	add_script_rows(t, &common);
@@ -208,7 +207,9 @@ static int run(struct ScriptTool *t, struct ToolOpts *o, const char *path)
 		if (p->name && !strcmp(p->name, "pid") && is_pid_list(p->val)) // their stacks first; it ends with the last of them
 			so.pids = p->val;
 	}
-	int rc = !o->dump && !outputs_writable(o) ? 1 : stacks_run(&so, o, &t->tool);
+	if (outputs_any(&o->files, false) && option_find(t->script, "files")) // --flame, --pprof, ...: to a script they are one
+		vec_push(&so.params, ((struct Param){"files", NULL}));
+	int rc = !o->dump && !outputs_writable(o) ? 1 : stacks_run(&so, o);
 	vec_deinit(&so.params);
 	return command_end(o, rc);
 }

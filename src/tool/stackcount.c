@@ -290,7 +290,7 @@ static void header(const struct ToolOpts *o, struct RunCtx *rc, FILE *out)
 	fprintf(out, "Tracing %llu functions for \"%s\"", (unsigned long long)n, o->pattern);
 }
 
-static void print(const struct StackProfile *p, const struct ToolOpts *o, FILE *out)
+void print_calls(const struct StackProfile *p, const struct ToolOpts *o, FILE *out)
 {
 	u64 total = profile_total(p);
 	for (u32 i = 0; i < p->n; i++) {
@@ -324,13 +324,10 @@ const struct Tool tool_stackcount = {
 	.text = stackcount_bt,
 	.positional = "PATTERN",
 	.untimed = true,
-	.unit = "count",
-	.title = "Stack counts",
 	.end = "Detaching...",
 	.check = check,
 	.prepare = prepare,
 	.header = header,
-	.print = print,
 	.examples = "    sonde stackcount t:sched:sched_process_fork   # who makes processes and threads: a tracepoint\n"
 		    "    sonde stackcount -K t:sched:sched_switch      # kernel stacks only\n"
 		    "    sonde stackcount -U t:sched:sched_switch      # user stacks only\n"

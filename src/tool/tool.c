@@ -93,7 +93,7 @@ int tool_main(const struct Tool *t, int argc, char **argv)
 			     .warnings = false, .buf = BUF_FULL, .unwind_fp = o.unwind_fp, .native = o.native, .json = o.json, .out_path = o.out, .inlines = o.inlines,
 			     .lines = o.lines, .why_incomplete = o.why_incomplete, .stack_entries = o.stack_entries, .dump = o.dump,
 			     .duration_ns = o.duration * 1000000000ull};
-	rc = stacks_run(&so, &o, NULL);
+	rc = stacks_run(&so, &o);
 out:
 	rc = command_end(&o, rc);
 	toolopts_deinit(&o);

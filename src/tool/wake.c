@@ -63,7 +63,7 @@ static void wakeup_header(const struct ToolOpts *o, struct RunCtx *rc, FILE *out
 }
 
 // Key: target, waker, the waker's kernel stack
-static void wakeup_row(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s)
+void row_waker(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s)
 {
 	const struct Value *st = k->kern[0];
 	u32 n = st->nframes;
@@ -88,7 +88,7 @@ static void task_line(const char *what, const char *comm, u32 pid, bool with_pid
 	str_deinit(&t);
 }
 
-static void wakeup_print(const struct StackProfile *p, const struct ToolOpts *o, FILE *out)
+void print_waker(const struct StackProfile *p, const struct ToolOpts *o, FILE *out)
 {
 	u64 total = profile_total(p);
 	for (u32 i = 0; i < p->n; i++) {
@@ -113,14 +113,9 @@ const struct Tool tool_wakeuptime = {
 	.text = wakeuptime_bt,
 	.positional = "[SECONDS]",
 	.max_positional = 1,
-	.unit = "us",
 	.own_reports = true,
-	.div = 1000,
-	.title = "Blocked time by waker",
 	.check = wakeup_check,
 	.header = wakeup_header,
-	.row = wakeup_row,
-	.print = wakeup_print,
 	.examples = "    sonde wakeuptime                  until Ctrl-C\n"
 		    "    sonde wakeuptime 5                5 seconds\n"
 		    "    sonde wakeuptime -f 5 > out.folded   input of flame graph tools\n"
@@ -128,11 +123,6 @@ const struct Tool tool_wakeuptime = {
 };
 
 // ---- offwaketime
-
-static u32 hops(const struct ToolOpts *o)
-{
-	return o->chain ? (u32)o->chain : 1;
-}
 
 static const char *offwake_check(struct ToolOpts *o)
 {
@@ -178,10 +168,10 @@ static void add_waker(const struct ToolOpts *o, const struct KeyParts *k, u32 h,
 }
 
 // Key: target id, name, stacks; then for each hop id, name, stacks
-static void offwake_row(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s)
+void row_wakers(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s)
 {
 	u32 last = 0, total = 8, n = 0, unused;
-	for (u32 h = 1; h <= hops(o) && h < k->nstrs && *k->strs[h]; h++) {
+	for (u32 h = 1; h < k->nstrs && *k->strs[h]; h++) {
 		last = h;
 		if (interrupt_source(h < k->nkern ? k->kern[h] : NULL, &unused))
 			break;
@@ -196,9 +186,10 @@ static void offwake_row(const struct ToolOpts *o, struct Arena *a, const struct 
 		f[n++] = mark(mark_end, "--", 0);
 	}
 	struct StackSample plain = {0};
-	struct KeyParts target = *k;
-	target.nints = 1;
-	row_plain(o, a, &target, value, &plain);
+	plain.pid = k->nints ? (u32)k->ints[0] : 0;
+	plain.comm = k->strs[0];
+	plain.part[0] = value;
+	row_stacks(k, &plain);
 	plain.value = value;
 	if (!plain.nkern && plain.kern_note)
 		f[n++] = mark(mark_line, plain.kern_note, 0);
@@ -208,7 +199,7 @@ static void offwake_row(const struct ToolOpts *o, struct Arena *a, const struct 
 	s->nkern = n;
 }
 
-static void offwake_print(const struct StackProfile *p, const struct ToolOpts *o, FILE *out)
+void print_wakers(const struct StackProfile *p, const struct ToolOpts *o, FILE *out)
 {
 	u64 total = profile_total(p);
 	for (u32 i = 0; i < p->n; i++) {
@@ -249,15 +240,10 @@ const struct Tool tool_offwaketime = {
 	.text = offwaketime_bt,
 	.positional = "[SECONDS]",
 	.max_positional = 1,
-	.unit = "us",
 	.own_reports = true,
-	.div = 1000,
-	.title = "Off-CPU time and wakers",
 	.check = offwake_check,
 	.prepare = offwake_prepare,
 	.header = offwake_header,
-	.row = offwake_row,
-	.print = offwake_print,
 	.examples = "    sonde offwaketime                 until Ctrl-C\n"
 		    "    sonde offwaketime -f 5 > out.folded  input of flame graph tools\n"
 		    "    sonde offwaketime -p 185 -m 1000  waits of a millisecond and more\n"

@@ -101,3 +101,29 @@ STDERR ERROR: refusing to import /
 STDERR t/a.bt may be written to by its group
 STDERR t/g may be written to by its group
 STDERR t/w/c.bt belongs to neither root nor you
+
+# Kernel stacks of a thread that another one wakes: there is one, whatever else happens on the machine.
+NAME profile: its printed script gives its reports
+TIMEOUT 120
+RUN cp {build}/paths w; {top}/test/run/printed.sh {sonde} './w 3 50' exact profile '' -e uprobe:$PWD/w:leaf
+EXPECT_RE \A--folded same\n--json same\ntext same\nby itself same\n\Z
+
+NAME stackcount: its printed script gives its reports
+TIMEOUT 120
+RUN cp {build}/paths w; {top}/test/run/printed.sh {sonde} './w 3 50' exact stackcount $PWD/w:leaf
+EXPECT_RE \A--folded same\n--json same\ntext same\nby itself same\n\Z
+
+NAME offcputime: its printed script gives its reports
+TIMEOUT 120
+RUN cp {build}/waits w; {top}/test/run/printed.sh {sonde} './w lock 40 20 Z' futex_wait offcputime '' -K --state 1 --complete=off --comm waiterZ
+EXPECT_RE \A--folded same\n--json same\ntext same\nby itself same\n\Z
+
+NAME wakeuptime: its printed script gives its reports
+TIMEOUT 120
+RUN cp {build}/waits w; {top}/test/run/printed.sh {sonde} './w lock 40 20 Z' holderZ wakeuptime '' --comm waiterZ
+EXPECT_RE \A--folded same\n--json same\ntext same\nby itself same\n\Z
+
+NAME offwaketime: its printed script gives its reports
+TIMEOUT 120
+RUN cp {build}/waits w; {top}/test/run/printed.sh {sonde} './w lock 40 20 Z' holderZ offwaketime '' -K --state 1 --comm waiterZ
+EXPECT_RE \A--folded same\n--json same\ntext same\nby itself same\n\Z

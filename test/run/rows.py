@@ -14,6 +14,7 @@ def read(path):
     if re.search(r'^\{', text, re.M):
         return [r for r in (json.loads(l) for l in text.splitlines() if l.startswith('{')) if r['type'] == 'stack']
     out = []
+    text = re.sub(r'^@samples\[\{ \.pid = ((?:.*\n)*?.*) \}\]: ', lambda m: '@samples[' + re.sub(r', \.\w+ = ', ', ', m[1]) + ']: ', text, flags=re.M) # a record
     for m in re.finditer(r'^@samples\[((?:[^\]]|\](?!: ))*)\]: (\d+)$', text, re.M): # key: id, name, stacks, kind
         key = m.group(1).split(', ')
         out.append({'pid': int(key[0]), 'comm': key[1], 'value': int(m.group(2)), 'stack': m.group(1), 'kind': key[-1].strip()})
