@@ -100,6 +100,7 @@ TIMEOUT 20
 EXPECT_RE ^    do_nanosleep\n(    .*\n)*    nap_inner\n(    .*\n)*        (\d{5,7})\n        \d+\.\d %\n        \((runqueue \d+, )?unfinished \d+\)
 
 NAME offcputime: asleep since before tracing began, with the stacks it sleeps with
+ALONE times of a second
 NEED copy_from_user_task
 RUN {build}/waits sleep 1 60000 {id} & P=$!; until grep -qs napper /proc/$P/task/*/comm; do sleep 0.05; done; sleep 0.2; {sonde} offcputime -f --comm napper{id} 1; {sonde} offcputime -K --comm napper{id} 1; {sonde} offcputime -U -f --comm napper{id} 1; kill $P
 TIMEOUT 30
