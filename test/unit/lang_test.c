@@ -84,7 +84,7 @@ static void put_frame_of(u32 i, u64 prev, u32 entry, u64 pos)
 static void start_python_of(const struct RtPython *py)
 {
 	struct RtUwRule eval = {.kind = RT_UW_REG, .reg = 7, .ra = -8, .off = 48, .index = RT_UW_LANG}, root = {.kind = RT_UW_END};
-	struct RtLang lang = {RT_LANG_PYTHON, 0, ROOT - BIAS, CODE_TYPE - BIAS, 0, 0, *py};
+	struct RtLang lang = {.kind = RT_LANG_PYTHON, .root = ROOT - BIAS, .code_type = CODE_TYPE - BIAS, .py = *py};
 	u32 one = 1;
 
 	start();
