@@ -2,13 +2,17 @@
 // (bpfrt/java.bpf.c) follows, where its heaps of code lie; names, files and lines of methods.
 // HotSpot describes itself: gHotSpotVMStructs is an array of (type, field, its type, static or not, offset, address), gHotSpotVMTypes one of types and their sizes.
 // The offsets are put in when the library is loaded, so they are read from a process. Invariant: counts and texts are bounded, an offset that makes no sense is refused.
+#include <elf.h>
 #include "runtime/runtime.h"
 
 static const char *const symbols[RUNTIME_SYMBOLS] = {"gHotSpotVMStructs", "gHotSpotVMTypes"};
 
 static bool find(struct ElfFile *f, const struct ElfSymbol *syms, struct RtLang *out, struct Str *version)
 {
-	(void)f, (void)version;
+	if (f->machine != EM_X86_64) { // how its code is left is known of this one
+		str_add(version, "on this processor");
+		return false;
+	}
 	out->root = syms[0].addr;
 	out->code_type = syms[1].addr;
 	return syms[1].name;

@@ -25,6 +25,10 @@ WEAK const u64 *stacks_raw(struct StackReader *r, u64 id, bool user, u32 *n, u32
 	*n = 2;
 	return frames;
 }
+WEAK const char *stacks_function(struct StackReader *r, u64 frame)
+{
+	return "function";
+}
 WEAK struct SymHit sym_kernel(struct Syms *s, u64 addr)
 {
 	return addr == 0x1000 ? (struct SymHit){.name = "do_thing", .off = 0} : (struct SymHit){0};
