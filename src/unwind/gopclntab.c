@@ -328,8 +328,10 @@ static void learn(struct GoRows *g, const struct GoFunc *f)
 		bool ends = is_mov(&in) && mov_to(&in) == RSP;
 		if (!(seen & 1) && *p == 0x64 && in.op == 0x8b) { // the address of g is the instruction's last 4 bytes, or the last 4 of the one before
 			bool by_register = in.len < 8;
-			seen |= !by_register || last.op == 0xc7 ? 1 : 0;
+			if (by_register && last.op != 0xc7)
+				continue;
 			memcpy(&r.off, by_register ? p - 4 : p + in.len - 4, 4);
+			seen |= 1;
 		} else if (seen & 1 && in.op == 0x8b && in.mod != 3 && in.base == RAX && in.reg == RBX) {
 			r.slot[RT_UW_GO_M] = (s16)in.disp, seen |= 2;
 		} else if ((in.op == 0x39 || in.op == 0x3b) && in.mod != 3 && in.base == RBX && in.reg == RAX && cmps++) {
