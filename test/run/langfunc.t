@@ -25,7 +25,7 @@ EXPECT_LINE 1
 EXPECT_LINE several places
 
 NAME lang_func: none in a program in C, and where there is no stack
-RUN {sonde} -q -c 'sh -c "sleep 0.01; sleep 0.01"' -e 'tracepoint:syscalls:sys_enter_clock_nanosleep /comm == "sleep"/ { @c[lang_func] = count() }' 2>/dev/null; {sonde} -q -e 'begin { printf("[%s]\n", lang_func); exit() }' 2>/dev/null
+RUN cp -L $(command -v sleep) nap{id}; {sonde} -q -c 'sh -c "./nap{id} 0.01; ./nap{id} 0.01"' -e 'tracepoint:syscalls:sys_enter_clock_nanosleep /comm == "nap{id}"/ { @c[lang_func] = count() }' 2>/dev/null; {sonde} -q -e 'begin { printf("[%s]\n", lang_func); exit() }' 2>/dev/null
 EXPECT_LINE @c[]: 2
 EXPECT_LINE []
 

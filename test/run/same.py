@@ -6,7 +6,7 @@ usage: same.py SONDE PERCENT WORKLOAD NAME TOOL-AND-OPTIONS...
 Starts each tool and `sonde SCRIPT` of what it prints with --print-script, all at once, then the workload (PID in options is its process), then
 interrupts them. Prints for each "same" or "differs", its options, and where they differ both sums: values of the rows of threads called NAME (that wait, where there are wakers).
 """
-import json, os, shlex, signal, subprocess, sys, time
+import json, os, re, shlex, signal, subprocess, sys, time
 
 READY = b'__BPFTRACE_NOTIFY_PROBES_ATTACHED'
 
@@ -32,9 +32,14 @@ def of_tool(path, tool, name):
     return [r['value'] for r in rows if (r['kernel'][0] if tool == 'wakeuptime' else r['comm']) == name]
 
 
+def words(key):
+    """The parts of a key, of records too: {.pid=5,.comm=x}"""
+    return [re.sub(r'^\{?\.\w+=', '', w).rstrip('}') for w in key.split(',')]
+
+
 def of_script(path, name):
     maps = [r['data'].get('@samples', {}) for r in lines(path) if r['type'] == 'map']
-    return [v for m in maps for k, v in m.items() if name == [w for w in k.split(',') if not w.isdigit()][0]]
+    return [v for m in maps for k, v in m.items() if name == [w for w in words(k) if not w.isdigit()][0]]
 
 
 def main():
