@@ -1,9 +1,12 @@
-"""Sleeps again and again at one place, below a few functions and a callback from C."""
+"""Sleeps again and again at one place, below a few functions and a callback from C. It says so when the interpreter has put in its quick instructions, by
+which calls have other native frames."""
 import time
 
 
-def nap(_):
-    time.sleep(0.3)
+def nap(i):
+    if i == 64:
+        print(flush=True)
+    time.sleep(0.3 if i > 64 else 0.001)
 
 
 def inner():
@@ -14,5 +17,4 @@ def outer():
     inner()
 
 
-print(flush=True)
 outer()

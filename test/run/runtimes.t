@@ -27,7 +27,7 @@ EXPECT_RE (USAGE: sonde info .*\n.*\n1\n){3}
 NAME native stacks of a Python program have the program counters that eu-stack has
 NEED file:/usr/bin/python3.11
 NEED cmd:eu-stack
-RETRY 2 eu-stack may come between two sleeps
+RETRY 1 eu-stack may come between two sleeps
 RUN /usr/bin/python3.11 {top}/test/run/naps.py >up & p=$!; while ! test -s up; do sleep 0.1; done; s() { {sonde} -q -p $p "$@" 2>&1 | grep -o '^ *[0-9a-f]*$' | sed 's/^ *//'; }; e='tracepoint:syscalls:sys_enter_clock_nanosleep { @n++; if (@n > 5) { printf("%s\n", ustack(raw)); clear(@n); exit() } }'; s --native -e "$e" >n; s -e "config = { language_frames = off } $e" >o; eu-stack -p $p 2>/dev/null | sed -n 's/^#[0-9]* *0x0*\([0-9a-f]*\).*/\1/p' >eu; kill $p; cmp n eu && cmp o eu && echo same $(($(wc -l <eu) > 8))
 EXPECT same 1
 
