@@ -179,7 +179,7 @@ def run_block(t, r, b, second=False):
             t.ok(b.name, reason if n or second else None)
             break
         if n < tries:
-            t.again(b.name, problem)
+            t.again(b.name, text)
     else:
         if not second and t.may_try_again():
             t.again(b.name, text)

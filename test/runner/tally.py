@@ -41,7 +41,9 @@ class Tally:
             return self.second_tries >= 0
 
     def again(self, name, why):
-        self.say('note    %s: run again: %s' % (name, why.split('\n')[0]))
+        """why: its first line is said, what follows stands below it."""
+        first, _, more = why.partition('\n')
+        self.say('note    %s: run again: %s' % (name, first) + ''.join('\n        ' + l for l in more.rstrip().split('\n') if more))
 
     def took(self, name, seconds, say=True):
         with self.lock:
