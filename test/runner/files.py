@@ -9,10 +9,11 @@ from . import blocks, child, unit
 TOP = unit.TOP
 SLOW = 3 if os.environ.get('SONDE_GUEST') else 1  # an emulated processor
 
-# What lies on a stack between the event and a program of ours: the program, BPF's helpers and trampolines, handlers of ftrace, probes and perf.
+# What lies on a stack between the event and a program of ours: the program, BPF's helpers and trampolines, handlers of ftrace, probes and perf. Not what
+# the kernel does for uprobes where a process maps, forks or ends.
 TRACER = re.compile(r'(bpf_prog_[0-9a-f]{16}|_*bpf_(trace_|trampoline|get_(task_)?stack|prog_(enter|exit|run)|iter_|seq_read|loop)|__traceiter_|__probestub_'
                     r'|trace_call_bpf|_*perf_(trace_|syscall_|call_bpf|swevent|tp_event|event_overflow|callchain)|k(ret)?probe|__k(ret)?probe|arch_(k|ret)'
-                    r'|rethook|fprobe|ftrace|_*u(ret)?probe|handler_chain|handle_swbp|prepare_uretprobe|hw_breakpoint|get_callchain|stack_trace_save'
+                    r'|rethook|fprobe|ftrace|_*u(ret)?probe(?!_(clear_state|mmap|munmap|start_dup_mmap|end_dup_mmap|dup_mmap|copy_process|free_utask))|handler_chain|handle_swbp|prepare_uretprobe|hw_breakpoint|get_callchain|stack_trace_save'
                     r'|(__)?task_(\w+_)?seq_show)')
 
 
