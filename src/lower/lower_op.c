@@ -233,14 +233,14 @@ struct Val lx_incdec(struct Lower *l, struct Expr *e, bool used)
 	return val_scalar(e->type, post ? old : now);
 }
 
-// The address of a map's value that the script may add to: an instruction that loads the sum at once must not go beyond the value.
-static struct IrVal far_from(struct Lower *l, struct IrVal at)
+// The address of a map's value as a number: the script may add to it what it likes, and compare it, which the verifier does not let it do with a pointer
+// into a map, or one that may be none.
+static struct IrVal as_number(struct Lower *l, struct IrVal at)
 {
-	if (at.kind != IRO_MAPVAL)
-		return at;
-	struct IrVal slot = tmp_slot(l, 8);
-	ir_store(&l->b, slot, 0, 8, at);
-	return ir_load(&l->b, slot, 0, 8, false);
+	struct IrVal from = tmp_slot(l, 8), to = tmp_slot(l, 8);
+	ir_store(&l->b, from, 0, 8, at);
+	read_mem(l, AS_KERNEL, to, ir_imm(8), from, false, (struct Span){0});
+	return ir_load(&l->b, to, 0, 8, false);
 }
 
 struct Val lx_unop(struct Lower *l, struct Expr *e)
@@ -261,7 +261,7 @@ struct Val lx_unop(struct Lower *l, struct Expr *e)
 			return val_scalar(e->type, addr_of(l, val_mem(NULL, base, off, AS_BPF)));
 		}
 		if (e->a->kind == E_MAP || e->a->kind == E_MAPREF)
-			return val_scalar(e->type, far_from(l, lm_lookup(l, e->a->map, lm_key(l, e->a->map, e->a->kind == E_MAPREF ? e->a->a : NULL))));
+			return val_scalar(e->type, as_number(l, lm_lookup(l, e->a->map, lm_key(l, e->a->map, e->a->kind == E_MAPREF ? e->a->a : NULL))));
 		return val_scalar(e->type, addr_of(l, lx_place(l, e->a)));
 	default:
 		return lx_incdec(l, e, true);

@@ -552,6 +552,10 @@ NAME several attributes of a structure
 PROG struct A { char a; int b; } __attribute__((packed)) __attribute__((aligned(4))); struct __attribute__((packed)) __attribute__((aligned(16))) B { char x; } begin { print((sizeof(struct A), sizeof(struct B))); exit() }
 EXPECT_LINE (8, 16)
 
+NAME pointers into maps are numbers: an index that is not known, comparison, sums
+PROG begin { @h = hist(5); $p = (uint64 *)&@h; print(*($p + nsecs % 6) <= 1); print($p[nsecs % 6] <= 1); @c = 5; $r = &@c; if ($r == 0) { print("none") } $z = $r + 1; print($z > $r); print(*$r); exit() }
+EXPECT_RE \A\s*true\ntrue\ntrue\n5\n
+
 NAME pointers to variables and maps may go anywhere: what they point to is read by the kernel's leave
 PROG begin { @a = stats(5); $p = (uint64 *)&@a; $p += 3; print(*$p); @c = 5; @q = &@c; print(*@q); $i = nsecs % 1; $r = &@c; print($r[$i]); print(*&@c); $x = 7; $y = &$x; print(*$y); join(&@c); join(&$x); exit() }
 EXPECT_RE \A\s*0\n5\n5\n5\n7\n
