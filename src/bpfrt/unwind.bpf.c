@@ -74,6 +74,7 @@ static RT_INLINE bool holds(struct RtUw *u, struct RtUwChunk *c, u64 at)
 #define LANG_BEGIN(b, look, frame) ((b)->lang.off = 1)
 #define LANG_STEP(b) RT_STEP_NONE
 #define LANG_NEW(b) RT_STEP_NONE
+#define JAVA_MAY_BE(u, w) false
 #define JAVA_LEAVE(b) 0
 #define END_PIECE(b) end_piece(b)
 #define LEAVE_RARE(b, r, key) leave_by_rule(&(b)->uw, r)
@@ -83,6 +84,7 @@ static RT_INLINE bool holds(struct RtUw *u, struct RtUwChunk *c, u64 at)
 #define LANG_BEGIN(b, look, frame) rtg_lang_begin((b)->slot, look, frame)
 #define LANG_STEP(b) rtg_lang_step((b)->slot)
 #define LANG_NEW(b) rtg_lang_new((b)->slot)
+#define JAVA_MAY_BE(u, w) ((u)->bare && !(w)->java.none)
 #define JAVA_LEAVE(b) rtg_java_leave((b)->slot)
 #define END_PIECE(b) rtg_end_piece((b)->slot)
 #define LEAVE_RARE(b, r, key) rtg_leave_rare((b)->slot, key)
@@ -215,7 +217,7 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 		return;
 	}
 	u->bare = !(frame >> 63);
-	bool java = u->bare && !w->java.none;
+	bool java = JAVA_MAY_BE(u, w);
 	w->java.raw = u->raw;
 	u->raw |= u->bare;
 	if (u->addrs)
@@ -246,10 +248,8 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 		LEAVE_32(b, r, key);
 	else
 #endif
-	if (!r && !u->entry && (u->weak == RT_WHY_NEW_FILE || u->weak == RT_WHY_NO_TABLE))
-		rt_uw_stop(u, u->weak); // its rules will be there soon: no caller is made up until then
-	else if (!r || r->kind == RT_UW_NONE || r->kind == RT_UW_BAD)
-		leave_by_fp(u);
+	if (!r || r->kind == RT_UW_NONE || r->kind == RT_UW_BAD)
+		leave_by_fp(u, !r && !u->fp_only);
 	else if (r->kind == RT_UW_END)
 		rt_uw_stop(u, RT_WHY_OK);
 	else if (r->kind == RT_UW_REG && !(r->fprel | r->ra_kind | r->sp_kind))
