@@ -386,35 +386,6 @@ static int run(struct Diff *d, char **paths)
 	return rc;
 }
 
-static int usage_error(const char *what, const char *text)
-{
-	fprintf(stderr, "sonde diff: error: %s%s\nTry 'sonde diff --help'.\n", what, text);
-	return 2;
-}
-
-// 0, or the exit status after an error was printed
-static int take_options(struct Diff *d, struct OptionScan *scan)
-{
-	const struct Option *row;
-	const char *val, *text;
-	for (;;) {
-		enum OptionFound found = options_next(scan, &row, &val, &text);
-		if (found == OPTION_NONE)
-			return 0;
-		if (found == OPTION_UNKNOWN)
-			return usage_error("unrecognized arguments: ", text);
-		struct err *e = found == OPTION_NO_VALUE ? err_new("expected one argument") : row->set(d, row, val);
-		struct Str title = {0};
-		option_title(row, &title);
-		str_addf(&title, ": %s", e ? err_text(e) : "");
-		int rc = e ? usage_error("argument ", str_text(&title)) : 0;
-		str_deinit(&title);
-		err_free(e);
-		if (rc)
-			return rc;
-	}
-}
-
 int diff_main(int argc, char **argv)
 {
 	struct Diff d = {.top = TOP_ROWS};
@@ -422,13 +393,13 @@ int diff_main(int argc, char **argv)
 	struct OptionScan scan = {.rows = &rows, .argc = argc, .argv = argv};
 	add_rows(&rows);
 	options_begin(&scan);
-	int rc = take_options(&d, &scan), rest = options_rest(&scan);
+	int rc = take_options("diff", &d, &scan, NULL, NULL), rest = options_rest(&scan);
 	options_end(&scan);
 	vec_deinit(&rows.v);
 	if (!rc && d.help)
 		diff_usage(stdout);
 	else if (!rc)
-		rc = argc - rest == 2 ? run(&d, argv + rest) : usage_error("takes two files", "");
+		rc = argc - rest == 2 ? run(&d, argv + rest) : usage_error("diff", "takes two files");
 	vec_deinit(&d.same);
 	return rc;
 }

@@ -69,40 +69,6 @@ static const struct Option option_rows[] = {
 	{'h', "help", NULL, "this help", set_flag, FIELD(help)},
 };
 
-static int usage_error(const struct FromFile *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
-static int usage_error(const struct FromFile *f, const char *fmt, ...)
-{
-	va_list ap;
-	va_start(ap, fmt);
-	fprintf(stderr, "sonde %s: error: ", f->cmd->name);
-	vfprintf(stderr, fmt, ap);
-	fprintf(stderr, "\nTry 'sonde %s --help'.\n", f->cmd->name);
-	va_end(ap);
-	return 2;
-}
-
-// 0, or the exit status after an error was printed
-static int take_options(struct FromFile *f, struct OptionScan *scan)
-{
-	const struct Option *row;
-	const char *val, *text;
-	for (;;) {
-		enum OptionFound found = options_next(scan, &row, &val, &text);
-		if (found == OPTION_NONE)
-			return 0;
-		if (found == OPTION_UNKNOWN)
-			return usage_error(f, "unrecognized arguments: %s", text);
-		struct err *e = found == OPTION_NO_VALUE ? err_new("expected one argument") : row->set(f, row, val);
-		struct Str title = {0};
-		option_title(row, &title);
-		int rc = e ? usage_error(f, "argument %s: %s", str_text(&title), err_text(e)) : 0;
-		str_deinit(&title);
-		err_free(e);
-		if (rc)
-			return rc;
-	}
-}
-
 static struct err *write_text(const struct FromFile *f, const struct StackProfile *p, FILE *out)
 {
 	static const struct Tool tool = {.name = "report"};
@@ -224,7 +190,7 @@ int fromfile_main(int argc, char **argv)
 	struct OptionScan scan = {.rows = &rows, .argc = argc, .argv = argv};
 	add_rows(&rows);
 	options_begin(&scan);
-	int rc = take_options(&f, &scan), rest = options_rest(&scan);
+	int rc = take_options(f.cmd->name, &f, &scan, NULL, NULL), rest = options_rest(&scan);
 	options_end(&scan);
 	vec_deinit(&rows.v);
 	if (rc)
@@ -233,7 +199,7 @@ int fromfile_main(int argc, char **argv)
 		fromfile_usage(argv[0], stdout);
 		return 0;
 	}
-	return argc - rest == 1 ? from_file(&f, argv[rest]) : usage_error(&f, "takes one file");
+	return argc - rest == 1 ? from_file(&f, argv[rest]) : usage_error(f.cmd->name, "takes one file");
 }
 
 void fromfile_help(FILE *out)

@@ -107,7 +107,10 @@ struct OptionRows;
 struct OptionScan;
 int tool_take_options(struct ToolOpts *o, struct OptionScan *scan); // 0, or the exit status after an error was printed
 int tool_take_duration(struct ToolOpts *o, const char *arg);	    // likewise
-int tool_usage_error(const struct Tool *t, const char *fmt, ...) PRINTF_LIKE(2, 3); // prints it; the exit status
+// usage.c: prints what is wrong with a command line; the exit status
+int usage_error(const char *command, const char *fmt, ...) PRINTF_LIKE(2, 3);
+// All options, until *done (NULL: all there are); took, if any, is told of each that was set. 0, or the exit status after an error was printed.
+int take_options(const char *command, void *to, struct OptionScan *scan, const bool *done, void (*took)(void *to, const struct Option *row, const char *val));
 void script_tool_rows(struct OptionRows *rows); // the options that every script in the tools' path has
 // form.c
 void row_waits(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s); // offcputime.c

@@ -434,57 +434,22 @@ void tool_words(const struct Tool *t, FILE *out)
 	vec_deinit(&rows.v);
 }
 
-int tool_usage_error(const struct Tool *t, const char *fmt, ...)
+static void keep_param(void *to, const struct Option *row, const char *val)
 {
-	va_list ap;
-	va_start(ap, fmt);
-	fprintf(stderr, "sonde %s: error: ", t->name);
-	vfprintf(stderr, fmt, ap);
-	fprintf(stderr, "\nTry 'sonde %s --help'.\n", t->name);
-	va_end(ap);
-	return 2;
+	struct ToolOpts *o = to;
+	if (!o->tool->script && (!val || o->cmd != val)) // the setter of a script's own row does it
+		vec_push(&o->params, ((struct Param){row->name, val}));
 }
 
-// "argument -p/--pid: must be an integer"
-static int value_error(const struct Tool *t, const struct Option *row, const char *what)
-{
-	struct Str title = {0};
-	option_title(row, &title);
-	int rc = tool_usage_error(t, "argument %s: %s", str_text(&title), what);
-	str_deinit(&title);
-	return rc;
-}
-
-// 0, or the exit status after an error was printed.
 int tool_take_options(struct ToolOpts *o, struct OptionScan *scan)
 {
-	const struct Option *row;
-	const char *val, *text;
-	while (!o->done)
-		switch (options_next(scan, &row, &val, &text)) {
-		case OPTION_NONE:
-			return 0;
-		case OPTION_UNKNOWN:
-			return tool_usage_error(o->tool, "unrecognized arguments: %s", text);
-		case OPTION_NO_VALUE:
-			return value_error(o->tool, row, "expected one argument");
-		case OPTION_ROW: {
-			struct err *e = row->set(o, row, val);
-			int rc = e ? value_error(o->tool, row, err_text(e)) : 0;
-			err_free(e);
-			if (rc)
-				return rc;
-			if (!o->tool->script && (!val || o->cmd != val)) // the setter of a script's own row does it
-				vec_push(&o->params, ((struct Param){row->name, val}));
-		}
-		}
-	return 0;
+	return take_options(o->tool->name, o, scan, &o->done, keep_param);
 }
 
 int tool_take_duration(struct ToolOpts *o, const char *arg)
 {
 	const char *bad = read_number(&o->duration, arg, false);
-	return bad ? tool_usage_error(o->tool, "argument duration: %s", bad) : 0;
+	return bad ? usage_error(o->tool->name, "argument duration: %s", bad) : 0;
 }
 
 static int take_positional(struct ToolOpts *o, int n, char **args)
@@ -495,7 +460,7 @@ static int take_positional(struct ToolOpts *o, int n, char **args)
 		n--;
 	}
 	if (n > (int)t->max_positional)
-		return tool_usage_error(t, "unrecognized arguments: %s", args[t->max_positional]);
+		return usage_error(t->name, "unrecognized arguments: %s", args[t->max_positional]);
 	return n ? tool_take_duration(o, args[0]) : 0;
 }
 
@@ -520,7 +485,7 @@ bool tool_parse(const struct Tool *t, int argc, char **argv, struct ToolOpts *o,
 	if (!bad && t->check)
 		bad = t->check(o);
 	if (bad)
-		*rc = tool_usage_error(t, "%s", bad);
+		*rc = usage_error(t->name, "%s", bad);
 	return !bad;
 }
 

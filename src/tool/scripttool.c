@@ -226,12 +226,12 @@ static int take_args(struct ScriptTool *t, struct ToolOpts *o, int argc, char **
 		return rc;
 	const char *bad = command_wrong(o);
 	if (bad)
-		return tool_usage_error(&t->tool, "%s", bad);
+		return usage_error(t->tool.name, "%s", bad);
 	for (; t->script->uses_params && i < argc; i++)
 		vec_push(&o->params, ((struct Param){NULL, argv[i]}));
 	if (i < argc && (rc = tool_take_duration(o, argv[i++])))
 		return rc;
-	return i < argc ? tool_usage_error(&t->tool, "unrecognized arguments: %s", argv[i]) : 0;
+	return i < argc ? usage_error(t->tool.name, "unrecognized arguments: %s", argv[i]) : 0;
 }
 
 bool script_tool_main(const char *name, int argc, char **argv, int *rc)

@@ -1,0 +1,50 @@
+// Options of sonde's commands, one after the other into what they set. In: a scan of rows. Out: what the rows set; what is wrong, said on stderr in one form for all
+// commands.
+#include "base/options.h"
+#include "tool/internal.h"
+
+int usage_error(const char *command, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	fprintf(stderr, "sonde %s: error: ", command);
+	vfprintf(stderr, fmt, ap);
+	fprintf(stderr, "\nTry 'sonde %s --help'.\n", command);
+	va_end(ap);
+	return 2;
+}
+
+// "argument -p/--pid: must be an integer"
+static int value_error(const char *command, const struct Option *row, const char *what)
+{
+	struct Str title = {0};
+	option_title(row, &title);
+	int rc = usage_error(command, "argument %s: %s", str_text(&title), what);
+	str_deinit(&title);
+	return rc;
+}
+
+int take_options(const char *command, void *to, struct OptionScan *scan, const bool *done, void (*took)(void *to, const struct Option *row, const char *val))
+{
+	const struct Option *row;
+	const char *val, *text;
+	while (!done || !*done)
+		switch (options_next(scan, &row, &val, &text)) {
+		case OPTION_NONE:
+			return 0;
+		case OPTION_UNKNOWN:
+			return usage_error(command, "unrecognized arguments: %s", text);
+		case OPTION_NO_VALUE:
+			return value_error(command, row, "expected one argument");
+		case OPTION_ROW: {
+			struct err *e = row->set(to, row, val);
+			int rc = e ? value_error(command, row, err_text(e)) : 0;
+			err_free(e);
+			if (rc)
+				return rc;
+			if (took)
+				took(to, row, val);
+		}
+		}
+	return 0;
+}
