@@ -557,7 +557,7 @@ TEST(i386_printf_running)
 	START_32("cc");
 	running_32("i386-printf", "cc", "test/workload/stacks.c", "spin", NULL, 40);
 }
-TEST(i386_cxx_unwinder_running)
+TEST_RETRY(i386_cxx_unwinder_running, "gdb loses its way in the unwinder now and then: its second frame is no code")
 {
 	START_32("c++");
 	running_32("i386-throw", "c++", "test/workload/throw.cc", "loop", NULL, 30);
