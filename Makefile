@@ -147,6 +147,12 @@ fuzz:
 	@mkdir -p $(BUILD)/fuzz/found/$(F)
 	$(BUILD)/fuzz/$(F)_fuzz -max_total_time=$(SECS) -timeout=10 -artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/found/$(F) $(wildcard test/fuzz/corpus/$(F))
 
+# Generated scripts (test/gen), SECS seconds of those that print and SECS of larger ones that only load; PEER='COMMAND' compares another bpftrace too.
+fuzz-long: $(BUILD)/sonde $(BUILD)/values
+	test/gen/check.py $(BUILD)/sonde $(BUILD) --seconds $(SECS)
+	test/gen/check.py $(BUILD)/sonde $(BUILD) --seconds $(SECS) --load --size 12
+	$(if $(PEER),test/gen/check.py $(BUILD)/sonde $(BUILD) --seconds $(SECS) --blocks 4 --size 5 --as-is --peer '$(PEER)')
+
 # ---- benchmarks of single parts: bench/NAME.c -> build/bench/NAME
 $(BUILD)/bench/%: bench/%.c $(BUILD)/libsonde.a
 	@mkdir -p $(@D)
@@ -183,12 +189,18 @@ demo:
 	@$(MAKE) --no-print-directory -j2 $(BUILD)/sonde $(BUILD)/workload
 	@scripts/demo.sh $(BUILD)
 
+# Two services with known answers, and the pictures that tell them (as root): into story/
+demo-story:
+	@scripts/deps.sh build
+	@$(MAKE) --no-print-directory -j2 $(BUILD)/sonde $(BUILD)/story
+	@scripts/demo-story.sh $(BUILD) story
+
 # The programs that docs/tutorial.md looks at.
 lessons: $(BUILD)/workload $(BUILD)/waits $(BUILD)/calls $(BUILD)/frames
 
 # test: what needs a minute or two. check: all of this kernel, and one other. check-all: every other kernel too. FLAGS: for test/run.py.
 test: test-programs
-	@test/run.py --build $(BUILD) --suite layers,unit,run $(FLAGS)
+	@test/run.py --build $(BUILD) --suite layers,unit,run --short $(FLAGS)
 
 check:
 	@scripts/deps.sh test
@@ -205,9 +217,10 @@ check-all: check
 # The guests that check leaves out, but for the oldest kernel.
 check-guests: test-programs
 	@scripts/deps.sh vm && $(MAKE) --no-print-directory -j2 arm64 || echo 'guests may be skipped'
-	@SONDE_VM_GUESTS='amd64 6.12,arm64 6.1' test/run.py --build $(BUILD) --suite vm $(FLAGS)
+	@SONDE_VM_GUESTS='amd64 6.1 tools,amd64 6.12,arm64 6.1' test/run.py --build $(BUILD) --suite vm $(FLAGS)
 
-test-programs:
+# Where both are asked for, one after the other: two makes would write one archive at once.
+test-programs: $(filter $(BUILD)/sonde,$(MAKECMDGOALS))
 	@scripts/deps.sh build
 	@$(MAKE) --no-print-directory $(if $(V),,-s) -j2 $(BUILD)/sonde $(PROGS) $(UNIT_BINS)
 	@$(MAKE) --no-print-directory $(if $(V),,-s) progs32
@@ -234,5 +247,5 @@ clean:
 	rm -rf $(BUILD)
 
 -include $(OBJS:.o=.d) $(RT_OBJS:.o=.d) $(BUILD)/main.d
-.PHONY: all demo lessons test check check-all check-guests check-vm test-programs progs32 checked-builds clean unit fuzz arm64 FORCE
+.PHONY: all demo demo-story lessons test check check-all check-guests check-vm test-programs progs32 checked-builds clean unit fuzz fuzz-long arm64 FORCE
 .DELETE_ON_ERROR:

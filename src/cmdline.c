@@ -1,8 +1,7 @@
 // Options of a script run. In: argv. Out: struct Options. Invariant: one row of a table for each option, which its line of help is made from too.
-#include "base/caps.h"
+#include "base/base.h"
 #include "cmdline.h"
 #include "bpf/bpf.h"
-#include "base/options.h"
 #include "help.h"
 #include "version.h" // made by package/version
 #include <errno.h>

@@ -12,6 +12,6 @@
 int cmdline_parse(struct Options *o, struct ToolOpts *reports, int argc, char **argv, bool *done);
 void cmdline_free(struct Options *o);
 struct OptionRows;
-void cmdline_options(FILE *out, void (*print)(const struct OptionRows *, FILE *)); // hands its rows to one of base/options.h
+void cmdline_options(FILE *out, void (*print)(const struct OptionRows *, FILE *)); // hands its rows to one of base/options.c
 int cmdline_error(const char *fmt, ...) PRINTF_LIKE(1, 2); // prints it, returns 1
 #endif

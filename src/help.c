@@ -1,8 +1,8 @@
 // See help.h. Everything that can be derived from a table is.
-#include "base/options.h"
+#include "base/base.h"
 #include "cmdline.h"
 #include "help.h"
-#include "lang/check.h"
+#include "lang/lang.h"
 #include "probe/probe.h"
 #include "tool/tool.h"
 

@@ -1,6 +1,5 @@
 // Which of its names sonde was called by, and the subcommand table.
-#include "base/caps.h"
-#include "base/outfile.h"
+#include "base/base.h"
 #include "bpf/bpf.h"
 #include "cmdline.h"
 #include "help.h"

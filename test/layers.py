@@ -2,10 +2,11 @@
 """Who may know whom: checks what the folders of src/ include and what their built objects call (suite `layers` of run.py).
 
   test/layers.py [--build DIR]     prints what is wrong; exit status 1 if anything is
-  test/layers.py --list            also what is not judged yet: headers of each folder, circles of calls between a folder's files
+  test/layers.py --list            also what is not judged: circles of calls between a folder's files
   test/layers.py --test            the checks against made-up trees that break each rule
 
 TABLE is the whole rule; there are no exceptions. A folder may use itself, the folders named beside it and all that those may use.
+It has one public header, and an internal.h for what its files share.
 """
 import glob, os, re, subprocess, sys, tempfile
 
@@ -39,6 +40,9 @@ TABLE = [
 
 # Folders whose files call each other in one direction only.
 FLAT = 'base arch type ir bpf sym probe out input unwind runtime track run tool'.split()
+
+# Code of the kernel's side: its headers are for the compiler of BPF.
+KERNEL = ['bpfrt']
 
 
 def closed(table):
@@ -182,9 +186,15 @@ class Tree:
             inside = {p: {o for o in to if self.folder(o) == folder} for p, to in self.called.items() if self.folder(p) == folder}
             yield from circles(inside)
 
+    def check_headers(self):
+        for folder, public in self.headers().items():
+            if folder not in KERNEL:
+                self.wrong.append((folder, 'has %d public headers, not one: %s' % (len(public), ' '.join(public))))
+
     def check(self):
         self.check_includes()
         self.check_calls()
+        self.check_headers()
         return self.wrong
 
 
@@ -210,8 +220,9 @@ MADE_UP = [
     ('call across', {'right/right.c': 'int left(void);\nint right(void) { return left(); }'}, ('right/right.c', 'uses left of left/left.c')),
     ('internal header of another', {'high/high.c': '#include "right/internal.h"\nint high(void) { return right(); }'},
      ('high/high.c', 'includes right/internal.h, which is only for its own folder')),
-    ('headers in a circle', {'left/left.h': '#pragma once\n#include "more.h"', 'left/more.h': '#pragma once\n#include "left/left.h"'},
-     ('left/left.h', 'includes itself in a circle: left/left.h, left/more.h')),
+    ('headers in a circle', {'left/left.h': '#pragma once\n#include "internal.h"', 'left/internal.h': '#pragma once\n#include "left/left.h"'},
+     ('left/internal.h', 'includes itself in a circle: left/internal.h, left/left.h')),
+    ('two public headers', {'left/more.h': ''}, ('left', 'has 2 public headers, not one: left/left.h left/more.h')),
     ('folder without a row', {'new/new.c': ''}, ('new', 'is no folder of TABLE (test/layers.py)')),
     ('source newer than its object', {'left/left.c': 'stale'}, ('left/left.c', 'is newer than BUILD/left/left.o: build first')),
 ]
@@ -240,7 +251,7 @@ def made_up(changed, flat=()):
             os.utime(os.path.join(build, n[:-2] + '.o'), (0, 0))
         tree = Tree(top, build, LOW_HIGH, flat)
         tree.wrong = [(f, what.replace(build, 'BUILD')) for f, what in tree.check()]
-        tree.circled, tree.many = list(tree.call_circles()), tree.headers()
+        tree.circled = list(tree.call_circles())
         return tree
 
 
@@ -260,8 +271,6 @@ def self_test():
             ('calls in a circle of another folder', two, ['left'], []), ('calls without a circle', {}, ['low', 'left', 'high'], [])]:
         got = made_up(changed, flat)
         yield name, None if got.wrong == want and len(got.circled) == (changed is two) else 'found %s, %s' % (got.wrong, got.circled)
-    got = made_up({'left/more.h': ''}).many
-    yield 'two public headers', None if got == {'left': ['left/left.h', 'left/more.h']} else 'found %s' % got
 
 
 # What the sources have at their top; another file there is what some test or hand has left.
@@ -303,8 +312,6 @@ def main():
         print('src/%s %s' % (path, what))
     print('%d of %d files break a rule' % (len({f for f, _ in tree.wrong}), sum(len(p) for p in tree.files.values())))
     if '--list' in args:
-        for folder, public in tree.headers().items():
-            print('headers of %s: %s' % (folder, ' '.join(public)))
         for c in tree.call_circles():
             print('call each other: ' + ' '.join(c))
     return bool(tree.wrong)

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Runs sonde's tests and closes with one line: N passed, N failed, N skipped.
 
-usage: run.py [--build DIR] [--suite unit,run,...] [--filter 'GLOB|GLOB...'] [--jobs N] [--waiting N] [--times FILE] [--must-run] [-v]
+usage: run.py [--build DIR] [--suite unit,run,...] [--filter 'GLOB|GLOB...'] [--jobs N] [--waiting N] [--short] [--times FILE] [--must-run] [-v]
   --jobs N       of test programs and fuzz targets, which compute, so many run side by side (default: processors and one)
   --waiting N    of the blocks of .t files that may run side by side, whose time is mostly waiting, so many (default: three a processor)
   --second-tries N  so many of the tests that fail, and have no further try of their own, are run once more; for machines that others load (default: 0)
+  --short        without the blocks that are LONG
   --times FILE   how long each file of tests and each test took, the longest first     --must-run   a suite whose tests were all skipped has failed
 
 Suites
@@ -24,11 +25,12 @@ A .t file holds blocks separated by blank lines; a block is
   INT seconds: an interrupt (Ctrl-C) that long after the workload has ended, or after attaching if there is none
   EXPECT text that stdout contains    EXPECT_LINE a whole line    EXPECT_RE regular expression (multi-line)
   EXPECT_STACKS re: stdout has stacks, each one's first frame matches, and none has a frame of the tracer
-  EXPECT_NOT text    STDERR text that stderr contains    RC exit status (0)    TIMEOUT seconds (15; three times as many where others run beside)
+  EXPECT_NOT text    STDERR text that stderr contains    RC exit status (0)    TIMEOUT seconds (15; three times as many where others run beside, twice beside one)
   RETRY n reason     one that samples or times gets n further tries; the closing lines count the tests that needed one. All others have one try.
   TOGETHER [WORD...] it may run beside others: it measures nothing, and sees only what it starts itself; of those with the same WORD one at a time.
-                     ALONE reason: not, in a file of such tests, which has the line FILE TOGETHER as a block before them. (Test programs of
-                     test/unit: T_ALONE and TEST_RETRY, see t.h.)
+                     FEW reason: beside one other only. ALONE reason: beside none, which is so where nothing is said. FILE TOGETHER or FILE FEW as a
+                     block before them says it of all blocks of the file that do not. (Test programs of test/unit: T_ALONE and TEST_RETRY, see t.h.)
+  LONG               `make test` leaves it out (--short): it takes over 7 s beside others, or over 3 s with a processor for itself
   NEED feature       as `sonde info` names it, "name: yes" (!feature: no); or cmd:NAME, file:PATH, arch:MACHINE, ksym:SYMBOL, host (no guest), 32-bit (programs): else skipped, with the reason
 A block must expect something that is there, and a key that is not in this list is an error.
 """
@@ -65,6 +67,7 @@ def main():
     p.add_argument('--jobs', type=int, default=(os.cpu_count() or 1) + 1)
     p.add_argument('--waiting', type=int, default=3 * (os.cpu_count() or 1))
     p.add_argument('--second-tries', type=int, default=0)
+    p.add_argument('--short', action='store_true')
     p.add_argument('--times')
     p.add_argument('--must-run', action='store_true')
     p.add_argument('-v', action='store_true')
@@ -74,6 +77,8 @@ def main():
     t = tally.Tally(opt.v, opt.second_tries)
     for name in opt.suite.split(','):
         run_suite(t, opt, name)
+    if opt.short:
+        t.say('# without the long tests, which make check runs')
     if opt.times:
         t.write_times(opt.times)
     t.close()

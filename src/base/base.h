@@ -95,6 +95,7 @@ static inline const char *str_text(const struct Str *s)
 }
 void str_reset(struct Str *s); // n = 0, memory kept
 void str_deinit(struct Str *s);
+size_t utf8_len(const char *s, size_t n); // length of the valid UTF-8 sequence at s (RFC 3629), 0 if it is none; n > 0
 
 // ---- name map: string -> pointer, insertion order kept. Keys are copied.
 struct Map {
@@ -187,4 +188,73 @@ char *path_unfit(const char *path, int up);
 // Appends s with control characters (except \n and \t when keep_ws) escaped as \xNN: names from traced processes to a terminal.
 void str_add_escaped(struct Str *out, const char *s, size_t n, bool keep_ws);
 void str_add_place(struct Str *s, const char *path, u64 addr); // "[name+0x12]" of an address in a file; "[vdso]" has its brackets already
+
+// ---- What this process may do, and where it is: its capabilities (capabilities(7)), its access to files, its pid namespace.
+enum Cap { CAP_DAC_OVERRIDE_BIT = 1, CAP_DAC_READ_SEARCH_BIT = 2, CAP_SYS_PTRACE_BIT = 19, CAP_SYS_ADMIN_BIT = 21, CAP_SYSLOG_BIT = 34, CAP_PERFMON_BIT = 38, CAP_BPF_BIT = 39,
+	   CAP_CHECKPOINT_RESTORE_BIT = 40 };
+bool cap_have(enum Cap c); // in the effective set, or one that includes it. /proc that cannot be read: true
+const char *cap_lacking(enum Cap c); // "" or " (needs CAP_NAME)", the end of a message about what was refused; static
+// access(2) by the rights the process uses, which those of a binary with file capabilities are; access(2) asks for the real user's.
+bool can_access(const char *path, int mode);
+bool own_pid_namespace(u64 *dev, u64 *ino); // as bpf_get_ns_current_pid_tgid wants it; false and zeros: the initial one
+
+// ---- Options of a command line: one row says all there is to know of an option; parsing, the page of help and completion are made from rows.
+struct Option {
+	char letter;	  // 0: only a long name
+	const char *name; // NULL: only a letter
+	const char *arg;  // what its value is called, in brackets when it may be left out; NULL: a flag
+	const char *help; // NULL: understood, but not shown
+	struct err *(*set)(void *to, const struct Option *o, const char *val); // the error says what is wrong with the value
+	const void *data; // of set
+};
+// The rows that a command takes. Where two have the same letter or name the first one has it.
+struct OptionRows {
+	VEC(const struct Option *) v;
+};
+
+enum OptionFound { OPTION_NONE, OPTION_ROW, OPTION_UNKNOWN, OPTION_NO_VALUE };
+struct OptionScan {
+	const struct OptionRows *rows;
+	int argc;
+	char **argv; // reordered: options first
+	bool tells;  // what is wrong is said in getopt(3)'s words
+	// private
+	struct option *longs;
+	struct Str letters;
+	char unknown[3];
+};
+void options_begin(struct OptionScan *s);
+// The next option and its value (NULL: a flag, or none given). UNKNOWN: *text is the argument. NONE: the rest begins at options_rest().
+enum OptionFound options_next(struct OptionScan *s, const struct Option **row, const char **val, const char **text);
+int options_rest(const struct OptionScan *s);
+void options_end(struct OptionScan *s);
+
+void options_help(const struct OptionRows *rows, FILE *out);  // a line for each option
+void options_words(const struct OptionRows *rows, FILE *out); // for completion: "-x --name ARG", "-" for what an option has not
+void option_title(const struct Option *o, struct Str *out);   // "-p/--pid"
+
+// ---- Files that results go to: what was in one is gone only once there is something to put in its place.
+struct OutFile {
+	const char *path; // NULL: standard output
+	FILE *f;
+	bool created, begun;
+};
+// Opens path for writing (NULL: standard output) and leaves what is in it. May wait for a fifo's reader, as open(2) does.
+struct err *outfile_open(struct OutFile *o, const char *path);
+void outfile_begin(struct OutFile *o); // from now on o->f may be written to: the file is emptied; more calls do nothing
+bool outfile_is(const struct OutFile *o, const char *path); // is path the regular file that o writes to, by whatever name?
+// Writes the rest out and closes; a file that was made and never begun is removed. What could not be written is an error; a reader that left
+// (`| head`) has all it wanted.
+struct err *outfile_close(struct OutFile *o);
+// For standard output, as a process's end: rc, or 1 when something could not be written, which is told
+int stdout_flush(int rc);
+
+struct OutName {
+	const char *option, *path; // "--flame" and what was given with it; NULL: not given
+};
+// Before hours of tracing: can all of them be written, and are no two of them one file? Files that are not there are not left behind.
+// A row without an option is standard output.
+struct err *outfiles_check(const struct OutName *names, u32 n);
+// A standard descriptor that is closed would be the number of the next file opened. Opens them so that using them fails as before.
+void hold_std_fds(void);
 #endif

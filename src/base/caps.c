@@ -1,5 +1,5 @@
-// See caps.h. In: /proc/self/status (proc(5)). Out: yes or no.
-#include "base/caps.h"
+// See base.h. In: /proc/self/status (proc(5)). Out: yes or no.
+#include "base/base.h"
 #include <fcntl.h>
 #include <sys/stat.h>
 

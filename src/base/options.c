@@ -1,6 +1,6 @@
-// See options.h. In: rows, argv. Out: which rows were given, with their values. Invariant: getopt's own tables are made from the rows, and there is
+// See "Options" in base.h. In: rows, argv. Out: which rows were given, with their values. Invariant: getopt's own tables are made from the rows, and there is
 // no limit to their number.
-#include "base/options.h"
+#include "base/base.h"
 #include <getopt.h>
 
 enum { ROW = 256 }; // getopt's value of a row with a long name; those with a letter only come as their letter

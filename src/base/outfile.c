@@ -1,5 +1,5 @@
-// See outfile.h. In: paths. Out: files, or why they cannot be written. Invariant: nothing is emptied or left behind before outfile_begin.
-#include "base/outfile.h"
+// See base.h. In: paths. Out: files, or why they cannot be written. Invariant: nothing is emptied or left behind before outfile_begin.
+#include "base/base.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

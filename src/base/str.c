@@ -186,3 +186,17 @@ void str_add_place(struct Str *s, const char *path, u64 addr)
 	bool bare = n > 2 && base[0] == '[' && base[n - 1] == ']';
 	str_addf(s, "[%.*s+0x%llx]", (int)(bare ? n - 2 : n), base + bare, (unsigned long long)addr);
 }
+
+size_t utf8_len(const char *p, size_t n)
+{
+	const unsigned char *s = (const unsigned char *)p;
+	size_t len = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : s[0] >= 0xe0 && s[0] < 0xf0 ? 3 : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
+	if (!len || len > n)
+		return 0;
+	for (size_t i = 1; i < len; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return len;
+}

@@ -1,6 +1,6 @@
 // May we load tracing programs? Input: this process's capabilities, seccomp state, the kernel's lockdown mode; output: an error that
 // says what is missing and what to do, or NULL. Invariant: only facts the kernel tells (proc(5), capabilities(7), lockdown(7)).
-#include "base/caps.h"
+#include "base/base.h"
 #include "bpf/bpf.h"
 #include <errno.h>
 #include <linux/bpf.h>

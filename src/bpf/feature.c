@@ -1,7 +1,7 @@
 // What this kernel can do. Input: nothing; output: yes or no per feature, each found out by trying it once (a tiny program, map or link
 // that touches nothing) and remembered. Invariant: no kernel version is ever looked at; a try that leaves something behind in the
 // kernel (a program, a map, a link) closes it before it returns.
-#include "base/caps.h"
+#include "base/base.h"
 #include "bpf/internal.h"
 #include "ctype/ctype.h"
 #include <errno.h>

@@ -11,6 +11,7 @@ struct RtEvent {
 enum RtEventKind {
 	RT_EV_FMT,	 // id: format site (printf, print(value), time, cat, system, errorf, strftime...): payload laid out by it
 	RT_EV_PRINT_MAP, // id: map; payload struct RtPrintMap
+	RT_EV_PRINT_ENTRY, // id: map; payload: the key
 	RT_EV_CLEAR, RT_EV_ZERO, // id: map
 	RT_EV_EXIT,	 // payload: u64 exit code
 	RT_EV_JOIN,	 // id: format site; payload: u64 n, then n strings, one every RT_JOIN_STRIDE bytes
@@ -115,7 +116,7 @@ enum RtTsAgg { RT_TS_LAST, RT_TS_AVG, RT_TS_MAX, RT_TS_MIN, RT_TS_SUM }; // as e
 #define RT_FRAME_POS(f) ((u32)((f) & RT_POS_MAX))
 
 // What the kernel side copies of a code object when it sees it first. Texts as the process had them: user space decodes.
-enum RtLangKind { RT_LANG_NONE, RT_LANG_PYTHON, RT_LANG_GO, RT_LANG_JAVA };
+enum RtLangKind { RT_LANG_NONE, RT_LANG_PYTHON, RT_LANG_GO, RT_LANG_JAVA, RT_LANG_PHP, RT_LANG_RUBY, RT_LANG_PERL, RT_LANG_LUA };
 #define RT_CODE_NAME 96
 #define RT_CODE_FILE 160 // of a longer one the end
 #define RT_CODE_CLASS 112 // of file, of Java: its class; from here on its source file. lines_kind: bytes of the class's name
@@ -168,6 +169,7 @@ enum RtWhy {
 	RT_WHY_NO_PERM, RT_WHY_UNREADABLE, RT_WHY_FULL, // an unwind table that will never be ready: the file may not, cannot be read; no room for it
 	RT_WHY_LANG, // frames of an interpreter that could not be read
 	RT_WHY_DAMAGED, // the ELF headers of the file with the code make no sense
+	RT_WHY_THAWED, // Java: a virtual thread that waited has its outer frames in the heap until it returns to them
 	RT_WHYS
 };
 

@@ -259,12 +259,6 @@ static RT_INLINE u64 leave32(struct RtUw *u, struct RtUwRule *r)
 	return leave_rule(u, r, (struct Leave){get32, read32, no_cfa32, near_ebp, slots32, enter32, signal32, 4});
 }
 
-#ifdef RT_UW_TASK
-static RT_NOINLINE u64 leave32_task(struct RtUw *u, struct RtUwRule *r)
-{
-	return leave32(u, r);
-}
-#else
 RT_MAP_EXTERN(rt_uw_rules);
 RT_NOINLINE u64 rtg_leave32(u64 slot, u64 rule) // as rtg_locate() in unwind.bpf.c
 {
@@ -273,5 +267,4 @@ RT_NOINLINE u64 rtg_leave32(u64 slot, u64 rule) // as rtg_locate() in unwind.bpf
 
 	return b ? leave32(&b->uw, b->uw.fp_only ? NULL : bpf_map_lookup_elem(&rt_uw_rules, &nr)) : 1;
 }
-#endif
 #endif

@@ -91,7 +91,8 @@ RT_NOINLINE u64 rtg_lang_begin(u64 slot, u64 look, u64 frame)
 	b->lang.bias = look - RT_FRAME_OFF(frame);
 	if (l && l->kind == RT_LANG_GO)
 		rt_go_begin(b, l, look, frame);
-	b->lang.off = !key || !l || l->kind != RT_LANG_PYTHON || !rt_py_begin(b, l);
+	b->lang.chain = l ? l->chain : 0;
+	b->lang.off = !key || !l || !(l->chain ? rt_chain_begin(b, l) : l->kind == RT_LANG_PYTHON && rt_py_begin(b, l));
 	return 0;
 }
 
@@ -107,7 +108,7 @@ RT_NOINLINE u64 rtg_lang_new(u64 slot)
 	bool java = w->group & RT_GROUP_JAVA;
 	key = java ? w->java.lang : w->lang;
 	struct RtLang *l = bpf_map_lookup_elem(&rt_langs, &key);
-	if (!l || !(java ? rt_java_copy(w, l) : rt_py_copy(w, l)))
+	if (!l || !(java ? rt_java_copy(w, l) : l->chain || rt_py_copy(w, l)))
 		return java ? rt_java_lost(b) : rt_lang_lost(b);
 	w->made.code.kind = l->kind;
 	u64 id = number_code(w), code = w->new_code, ident = w->new_ident;
@@ -126,7 +127,7 @@ RT_NOINLINE u64 rtg_lang_new(u64 slot)
 	return RT_STEP_FRAME;
 }
 
-// The frame at hand of the group at hand, into b->uw.frame: enum RtLangStep.
+// The frame at hand of the group at hand, into b->uw.frame: enum RtLangStep. Those of Java and of a chain are rtg_java_step() and rtg_chain_step().
 RT_NOINLINE u64 rtg_lang_step(u64 slot)
 {
 	u32 key = slot;
@@ -134,11 +135,10 @@ RT_NOINLINE u64 rtg_lang_step(u64 slot)
 
 	if (!b)
 		return RT_STEP_NONE;
-	bool java = b->lang.group & RT_GROUP_JAVA;
-	key = java ? b->lang.java.lang : b->lang.lang;
+	key = b->lang.lang;
 	struct RtLang *l = bpf_map_lookup_elem(&rt_langs, &key);
-	u64 step = !l ? rt_lang_lost(b) : java ? rt_java_step(b, l) : rt_py_step(b, l);
-	if (step == RT_STEP_FRAME && (!java || rt_java_is_method(&b->lang)))
+	u64 step = l ? rt_py_step(b, l) : rt_lang_lost(b);
+	if (step == RT_STEP_FRAME)
 		rt_lang_func_at(b, b->uw.frame);
 	return step;
 }

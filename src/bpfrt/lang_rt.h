@@ -25,11 +25,21 @@ u64 rt_py_begin(struct RtStackBuf *b, struct RtLang *l); // the thread's first r
 u64 rt_py_step(struct RtStackBuf *b, struct RtLang *l);	 // as rtg_lang_step()
 u64 rt_py_copy(struct RtLangWalk *w, struct RtLang *l);	 // the code object at w->new_code, into w->made.code; 0: it is none
 
+// chain.bpf.c
+u64 rt_chain_begin(struct RtStackBuf *b, struct RtLang *l);
+u64 rtg_chain_step(u64 slot); // for the walker: as rtg_lang_step(); RT_STEP_NEW: the code has been copied, too
+
 // java.bpf.c
-enum RtJavaKind { RT_JAVA_STUB, RT_JAVA_JUMP, RT_JAVA_INTERP, RT_JAVA_CODE };
-enum RtJavaMore { RT_JAVA_DONE, RT_JAVA_NAME, RT_JAVA_ONE, RT_JAVA_SCOPES };
+enum RtJavaKind { RT_JAVA_STUB, RT_JAVA_JUMP, RT_JAVA_INTERP, RT_JAVA_CODE, RT_JAVA_THAW };
+enum RtJavaMore { // frames that are still to come of a piece of code
+	RT_JAVA_DONE,
+	RT_JAVA_NAME,	// its own name
+	RT_JAVA_ONE,	// one method
+	RT_JAVA_SCOPES, // those from v->scope on
+	RT_JAVA_PLACE,	// those of v->at, from number v->nr on
+};
 u64 rtg_java_leave(u64 slot); // for the walker: the frame at hand, whose code is in no file. 0: it is none of Java's. Its methods are a group that comes next
-u64 rt_java_step(struct RtStackBuf *b, struct RtLang *l);
+u64 rtg_java_step(u64 slot); // for the walker: as rtg_lang_step()
 u64 rt_java_copy(struct RtLangWalk *w, struct RtLang *l);
 static RT_INLINE bool rt_java_is_method(struct RtLangWalk *w) // and no code of the runtime's own
 {
@@ -63,5 +73,18 @@ static RT_INLINE u32 rt_lang_half(struct RtLangWalk *w, u32 off)
 static RT_INLINE u32 rt_lang_byte(struct RtLangWalk *w, u32 off)
 {
 	return rt_lang_word(w, off) >> (off & 7) * 8 & 0xff;
+}
+
+// The name of the code that is being made: w->tmp[2] bytes at w->tmp[1], in characters of so many bytes (0: ASCII). 0: it cannot be read.
+static RT_INLINE u64 rt_lang_copy_name(struct RtLangWalk *w, u32 width)
+{
+	struct RtCode *c = &w->made.code;
+	u64 n = w->tmp[2];
+
+	__builtin_memset(c->name, 0, sizeof(c->name));
+	RT_BOUND(n, RT_CODE_NAME);
+	c->name_len = n;
+	c->name_width = width;
+	return !bpf_probe_read_user(c->name, n, (void *)w->tmp[1]);
 }
 #endif

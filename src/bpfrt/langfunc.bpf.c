@@ -6,10 +6,12 @@
 #include "bpfrt/stack_rt.h"
 #include "bpfrt/lang_rt.h"
 
+RT_CONST(u32, rt_lang_func_asked, 0); // the script has lang_func: else the verifier passes this by
+
 // The limit of frames ends the walk once this one is stored.
 RT_NOINLINE void rt_lang_func_at(struct RtStackBuf *b, u64 frame)
 {
-	if (!b->lang.func)
+	if (!rt_lang_func_asked || !b->lang.func)
 		return;
 	b->lang.func_frame = frame & ~RT_POS_MAX;
 	b->uw.limit = 1;
@@ -34,7 +36,7 @@ RT_NOINLINE u64 rt_go_begin(struct RtStackBuf *b, struct RtLang *l, u64 look, u6
 	volatile u64 *tmp = w->tmp; // the verifier does not follow what is there
 	u64 at = look - (l->go.wide ? 0 : l->go.text + w->bias);
 
-	if (!w->func)
+	if (!rt_lang_func_asked || !w->func)
 		return 0;
 	b->uw.limit = 1;
 	w->func_frame = frame | RT_FRAME_EXACT;

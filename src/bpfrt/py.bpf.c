@@ -172,16 +172,7 @@ static RT_NOINLINE u64 find_text(struct RtLangWalk *w, struct RtLang *l, u64 str
 
 static RT_INLINE u64 copy_name(struct RtLangWalk *w, struct RtLang *l, u64 str)
 {
-	u64 n;
-
-	__builtin_memset(w->made.code.name, 0, sizeof(w->made.code.name));
-	if (!find_text(w, l, str))
-		return 0;
-	n = w->tmp[2];
-	RT_BOUND(n, RT_CODE_NAME);
-	w->made.code.name_len = n;
-	w->made.code.name_width = w->tmp[3];
-	return !bpf_probe_read_user(w->made.code.name, n, (void *)w->tmp[1]);
+	return find_text(w, l, str) && rt_lang_copy_name(w, w->tmp[3]);
 }
 
 static RT_INLINE u64 copy_file(struct RtLangWalk *w, struct RtLang *l, u64 str)

@@ -168,6 +168,8 @@ static RT_INLINE u64 rt_forget(u64 v)
 #define RT_STR_MAX 1024	 // capacity of any one string
 u64 rt_strlen(const char *p, u64 cap);
 u64 rt_streq(const char *a, u64 acap, const char *b, u64 bcap); // 1: same text
+u64 rt_strlen_long(const char *p, u64 cap);			 // the same for buffers in maps, not on the stack, in an eighth of the steps
+u64 rt_streq_long(const char *a, u64 acap, const char *b, u64 bcap);
 s64 rt_strncmp(const char *a, const char *b, u64 n);		 // as C, over at most n bytes that both buffers must have
 s64 rt_memcmp(const void *a, const void *b, u64 n);		 // difference of the first bytes that differ
 s64 rt_strstr(const char *hay, u64 haycap, const char *needle, u64 needlecap); // index or -1; 25 * haycap * needlecap verifier steps

@@ -237,12 +237,14 @@ struct RtPython { // offsets in its structures, by version
 	u16 lines_kind;
 	u16 pad;
 };
-struct RtJava { // offsets in HotSpot's structures, which it describes itself (gHotSpotVMStructs), and sizes of some of them
+struct RtJava { // offsets in HotSpot's structures, which it describes itself (gHotSpotVMStructs), and sizes of some of them. b_*, n_*: from HeapBlock on
 	u16 block;	// struct HeapBlock, before each blob of code
 	u16 b_name, b_size, b_frame, b_complete, b_code; // CodeBlob: name, bytes, words of its frame, where that is complete, its code
 	u16 b_short;	// from JDK 24 on b_complete has 16 bits and b_code is an offset
 	u16 n_method, n_orig_pc, n_deopt, n_pcs, n_pcs_end, n_scopes, n_meta; // nmethod: these are offsets in its own data, n_scopes and n_deopt pointers; or
 	u16 n_fixed, n_moving;	  // pointers to data of its own (JDK 24), 0: it has none; then n_meta is the size of what comes before the methods
+	u16 n_deopt_mh; // as n_deopt, of calls of method handles; 0: as all others
+	u16 n_id;	// number of its compilation, 0: not known
 	u16 n_size;	// bytes that are read of an nmethod
 	u16 m_const;	// Method: ConstMethod
 	u16 c_pool, c_words, c_code, c_name, c_id, c_flags, c_size; // ConstMethod: constants, words with what follows, bytes of code, index of its name, number
@@ -255,7 +257,8 @@ struct RtJava { // offsets in HotSpot's structures, which it describes itself (g
 #define RT_JVMS 4096
 #define RT_JAVA_HEAPS 4
 struct RtJvm {
-	u32 lang, pad; // number in rt_langs
+	u32 lang;   // number in rt_langs
+	u32 serial; // of the VM; no other has it
 	struct {
 		u64 low, size, segmap;
 		u64 shift; // of a segment's bytes
@@ -269,11 +272,24 @@ struct RtJavaWalk {
 	u32 raw;    // RtUw.raw before it
 	u32 more;   // frames of it are still to come: enum RtJavaMore
 	u32 scope;  // where the next one is coded, from scopes on
+	u32 nr, skip; // number of the next one; so many are in the stack already
+	u32 vm;	    // RtJvm.serial
+	u32 len;    // bytes that are read of the blob
+	u64 ident;  // which blob it is
+	u64 at;	    // pc, of a frame whose code is not to go on where it was
+	u64 interp, interp_size;
 	u64 blob, code, pc;
 	u64 method, bcp;
 	u64 scopes, metas, nscopes;
 	u32 digits; // where in obj the next coded number lies
 	u32 lang;   // number in rt_langs
+};
+// Places of Java's code met before: rt_java_seen, by pc (number 0) and by pc and number of a frame there.
+#define RT_JAVA_SEEN_BITS 13
+struct RtJavaSeen {
+	u64 check; // place ^ RT_LANG_SEEN_MIX(ident, what)
+	u64 ident; // of the blob that lay there
+	u64 what;  // number 0: how far from its begin (32 bits), kind (8), bytes to be read; else the frame
 };
 struct RtGo { // its table of functions: entries of {address, ...}, by address
 	u64 text; // what these addresses are relative to; 0: to nothing
@@ -282,15 +298,61 @@ struct RtGo { // its table of functions: entries of {address, ...}, by address
 };
 struct RtLang {
 	u32 kind; // enum RtLangKind
-	u32 pad;
+	u16 chain; // its program in rt_chains; 0: it has a file of its own in bpfrt/
+	u16 row;   // of its runtime's table of versions
 	u64 root;      // _PyRuntime; gHotSpotVMStructs; Go: the table of functions
 	u64 code_type; // PyCode_Type; gHotSpotVMTypes
 	u64 loop, loop_end; // the code of which frames may hold records or run programs; 0, 0: all of the object's
+	u64 cold, cold_end; // of such code the part that lies elsewhere
 	union {
 		struct RtPython py;
 		struct RtJava java;
 	};
 	struct RtGo go;
+};
+// ---- chains of frames: rt_chains[RtLang.chain], a program for each version of a runtime, which chain.bpf.c runs and src/runtime/internal.h writes. A register is
+// a word; what is computed is of 64 bits. The program has three parts: the beginning, at 0, finds the thread's innermost frame; `step` is run for each frame; `copy`
+// when one's code is met for the first time.
+#define RT_CHAINS 64
+#define RT_CHAIN_OPS 128
+#define RT_CHAIN_REGS 32
+#define RT_CHAIN_LOAD 128 // bytes that are read at once, into the registers from dst on
+enum RtOpCode {
+	RT_OP_LOST,   // the chain cannot be followed; in the beginning: the thread has none
+	RT_OP_LOAD,   // dst... = the arg bytes at src + imm
+	RT_OP_ADD,    // dst = src + imm
+	RT_OP_MUL,    // dst = src + register arg * imm
+	RT_OP_AND,    // dst = src & imm
+	RT_OP_SHR,    // dst = src >> imm
+	RT_OP_EQ,     // if src == dst + imm, on at arg
+	RT_OP_NE,     // the same of src != ...
+	RT_OP_LT,     // ... src < ...
+	RT_OP_NATIVE, // dst = register imm (DWARF) of the native frame at hand, 0 if it is not known
+	RT_OP_TRY,    // dst = the word at src + imm, 0 if it cannot be read
+	RT_OP_TP,     // dst = the thread pointer
+	RT_OP_READY,  // the beginning is done; the first frame's step begins at arg
+	RT_OP_FRAME,  // a frame: code src, of which dst are a few own words, position arg;
+	RT_OP_TEXT,   // of the code: enum RtChainText imm = src bytes at dst
+	RT_OP_CSTR,   // the same of a text up to its zero, at dst
+	RT_OP_SET,    // of the code: enum RtChainText imm = src
+	RT_OP_COPIED, // the code is complete
+};
+enum RtChainReg { // what registers hold when a part begins, or ends with a frame
+	RT_CHAIN_ROOT, // beginning: RtLang.root and .code_type in the process
+	RT_CHAIN_ROOT2,
+	RT_CHAIN_NEXT = 29, // frame: the next one's address, 0: it is the thread's last
+	RT_CHAIN_LAST,	    // frame: not 0: it is the last one of the interpreter's loop at hand
+	RT_CHAIN_ZERO,	    // always 0
+};
+enum RtChainText { RT_CHAIN_NAME, RT_CHAIN_FILE, RT_CHAIN_LINES, RT_CHAIN_LINES2, RT_CHAIN_FIRST_LINE };
+#define RT_CHAIN_HALF (RT_CODE_LINES / 2) // where the second text among the lines begins, 8 bytes after its length
+struct RtOp {
+	u8 op, dst, src, arg;
+	s32 imm;
+};
+struct RtChain {
+	u32 step, copy;
+	struct RtOp op[RT_CHAIN_OPS];
 };
 // Codes met before: rt_lang_seen, as rt_uw_seen.
 #define RT_LANG_SEEN_BITS 13
@@ -306,6 +368,12 @@ struct RtLangWalk {
 	u32 off;   // 1: not asked for, or the thread has no frames of it
 	u32 group; // enum RtLangGroup
 	u32 each;  // each frame of the interpreter's loop has one of the program
+	u32 idle;  // ... but for the innermost, which has not begun with its own, or has done with it: one loop more than frames were found
+	u32 pass;  // that frame is still to come
+	struct { // of RtUw at the first frame, for the walk to begin anew
+		u64 pc, sp;
+		u32 limit, entry, is_ra, leaf;
+	} first;
 	u32 steps; // looked ahead for the next record
 	u32 func;  // the innermost function is asked for, the walk may end at it
 	u64 func_frame; // 0: not met
@@ -317,6 +385,11 @@ struct RtLangWalk {
 	u64 h1, h2; // the piece's hashes before the frame that left last
 	u64 tmp[4];
 	u64 obj[RT_LANG_OBJ / 8];
+	u64 reg[RT_CHAIN_REGS + RT_CHAIN_LOAD / 8]; // of a chain's program
+	u32 op;	   // the next one
+	u32 begun; // its beginning is done
+	u32 copying; // a code, whose frame is at hand
+	u32 chain; // number of the program; 0: the runtime has none
 	struct RtJavaWalk java;
 	struct RtCodeNew made; // being made
 };

@@ -19,6 +19,69 @@ RT_FN u64 rt_strlen(const char *p, u64 cap)
 	return rt_forget(i);
 }
 
+// ---- eight bytes at a time, for long texts: the verifier takes 8,192 branches in a row, which are eight comparisons of 1,024 bytes byte by byte
+//
+// The buffers are in maps, where any alignment will do.
+static RT_INLINE u64 word_at(const char *p)
+{
+#ifdef RT_HOST
+	u64 v;
+	__builtin_memcpy(&v, p, 8);
+	return v;
+#else
+	return *(const u64 *)p;
+#endif
+}
+
+// The lowest bit that is set belongs to the first byte that is zero.
+static RT_INLINE u64 zero_byte(u64 w) { return (w - 0x0101010101010101ULL) & ~w & 0x8080808080808080ULL; }
+static RT_INLINE u64 lowest(u64 v) { return v & -v; }
+
+RT_FN u64 rt_strlen_long(const char *p, u64 cap)
+{
+	u64 i = 0, zero = 0;
+	NO_UNROLL
+	for (u64 n = 0; n < RT_STR_MAX / 8 && i + 8 <= cap; n++) {
+		zero = zero_byte(word_at(p + i));
+		if (zero)
+			break;
+		i += 8;
+	}
+	if (zero)
+		return rt_forget(i + ((lowest(zero) >> 7) * 0x0001020304050607ULL >> 56));
+	NO_UNROLL
+	for (u64 n = 0; n < 8; n++) {
+		if (i >= cap || !p[i])
+			break;
+		i++;
+	}
+	return rt_forget(i);
+}
+
+RT_FN u64 rt_streq_long(const char *a, u64 acap, const char *b, u64 bcap)
+{
+	u64 i = 0, end = acap < bcap ? acap : bcap;
+	NO_UNROLL
+	for (u64 n = 0; n < RT_STR_MAX / 8 && i + 8 <= end; n++) {
+		u64 wa = word_at(a + i), differs = wa ^ word_at(b + i), zero = zero_byte(wa);
+		if (differs)
+			return zero && lowest(zero) < lowest(differs); // in an earlier byte
+		if (zero)
+			return 1;
+		i += 8;
+	}
+	NO_UNROLL
+	for (u64 n = 0; n < 8; n++) {
+		char ca = i < acap ? a[i] : 0, cb = i < bcap ? b[i] : 0;
+		if (ca != cb)
+			return 0;
+		if (!ca)
+			return 1;
+		i++;
+	}
+	return 1;
+}
+
 RT_FN u64 rt_streq(const char *a, u64 acap, const char *b, u64 bcap)
 {
 	NO_UNROLL

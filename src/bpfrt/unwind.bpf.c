@@ -68,27 +68,16 @@ static RT_INLINE bool holds(struct RtUw *u, struct RtUwChunk *c, u64 at)
 }
 
 // What seldom happens in a walk, or at its first frames. Global functions (btfgen.c: by their names) are verified once in a program and not at each of its
-// stacks; the price is that they may be given numbers only. Not for other threads' stacks, whose buffers are elsewhere.
+// stacks; the price is that they may be given numbers only.
 #ifdef RT_UW_TASK
-#define LOCATE(b, c, look, e, at) ((void)(at), locate(&(b)->uw, c, look, e))
-#define LANG_BEGIN(b, look, frame) ((b)->lang.off = 1)
-#define LANG_STEP(b) RT_STEP_NONE
-#define LANG_NEW(b) RT_STEP_NONE
 #define JAVA_MAY_BE(u, w) false
 #define JAVA_LEAVE(b) 0
-#define END_PIECE(b) end_piece(b)
-#define LEAVE_RARE(b, r, key) leave_by_rule(&(b)->uw, r)
-#define LEAVE_32(b, r, key) leave32_task(&(b)->uw, r)
+#define WALK_ANEW(b) 1
 #else
-#define LOCATE(b, c, look, e, at) rtg_locate((b)->slot, look, at)
-#define LANG_BEGIN(b, look, frame) rtg_lang_begin((b)->slot, look, frame)
-#define LANG_STEP(b) rtg_lang_step((b)->slot)
-#define LANG_NEW(b) rtg_lang_new((b)->slot)
 #define JAVA_MAY_BE(u, w) ((u)->bare && !(w)->java.none)
 #define JAVA_LEAVE(b) rtg_java_leave((b)->slot)
-#define END_PIECE(b) rtg_end_piece((b)->slot)
-#define LEAVE_RARE(b, r, key) rtg_leave_rare((b)->slot, key)
-#define LEAVE_32(b, r, key) rtg_leave32((b)->slot, key)
+#define WALK_ANEW(b) rtg_walk_anew((b)->slot)
+#endif
 
 RT_NOINLINE u64 rtg_locate(u64 slot, u64 look, u64 at)
 {
@@ -119,6 +108,28 @@ RT_NOINLINE u64 rtg_leave_rare(u64 slot, u64 rule)
 	struct RtUwRule *r = bpf_map_lookup_elem(&rt_uw_rules, &nr);
 	return b && r ? leave_by_rule(&b->uw, r) : 1;
 }
+
+#ifndef RT_UW_TASK
+// From the first frame on once more, of which the loop has no frame of its program.
+RT_NOINLINE u64 rtg_walk_anew(u64 slot)
+{
+	u32 key = slot;
+	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+
+	if (!b)
+		return 1;
+	struct RtUw *u = &b->uw;
+	load_regs(b);
+	u->pc = b->lang.first.pc;
+	u->reg[RT_R_SP] = b->lang.first.sp;
+	u->limit = b->lang.first.limit;
+	u->entry = b->lang.first.entry;
+	u->is_ra = b->lang.first.is_ra;
+	u->leaf = b->lang.first.leaf;
+	b->lang.lang = 0;
+	b->lang.idle = b->lang.pass = 1;
+	return 0;
+}
 #endif
 
 // A frame into the buffer, where there is room.
@@ -138,10 +149,14 @@ static RT_INLINE void walk_lang(struct RtStackBuf *b)
 {
 	struct RtUw *u = &b->uw;
 	struct RtLangWalk *w = &b->lang;
-	u64 first = w->group & RT_GROUP_FIRST, step = LANG_STEP(b);
+	u64 first = w->group & RT_GROUP_FIRST, slot = b->slot, step;
 
+	if (w->group & RT_GROUP_JAVA)
+		step = rtg_java_step(slot);
+	else
+		step = w->chain ? rtg_chain_step(slot) : rtg_lang_step(slot);
 	if (step == RT_STEP_NEW)
-		step = LANG_NEW(b);
+		step = rtg_lang_new(slot);
 	if (step == RT_STEP_AHEAD) // the frame that this began at is still to come
 		return;
 	if (step == RT_STEP_NONE) {
@@ -157,12 +172,21 @@ static RT_INLINE void walk_lang(struct RtStackBuf *b)
 		}
 		u->last_frame = u->frame;
 		u->bare = 0;
-		if (u->n >= u->room && END_PIECE(b))
+		if (u->n >= u->room && rtg_end_piece(b->slot))
 			return;
 		put_frame(b, u->frame);
+		if (w->group & RT_GROUP_JAVA && w->java.more == RT_JAVA_DONE)
+			w->group = RT_GROUP_NONE;
 	}
 	if (u->n >= u->limit)
 		rt_uw_stop(u, RT_WHY_LIMIT);
+}
+
+// More loops than frames: the innermost loop had not begun with its own, or had done with it. Which stacks are so only their end tells: the walk begins anew.
+static RT_INLINE void more_loops(struct RtStackBuf *b)
+{
+	if (b->lang.idle || WALK_ANEW(b))
+		rt_lang_lost(b);
 }
 
 // A frame of a runtime's object has been left, its stack pointer was sp: if a record lies in it, the group's frames come next.
@@ -170,10 +194,14 @@ static RT_INLINE void find_group(struct RtStackBuf *b, u64 sp)
 {
 	struct RtUw *u = &b->uw;
 	struct RtLangWalk *w = &b->lang;
+	bool on = !w->off && !u->stop && !w->pass;
 
-	if (w->each && !w->off && !u->stop && !w->frame) // more loops than frames: one of the loops had not begun with its own, or had done with it
-		rt_lang_lost(b);
-	if (!w->off && !u->stop && (w->each || (w->record >= sp && w->record < u->reg[RT_R_SP])))
+	w->pass = 0;
+	if (on && w->each && !w->frame) {
+		more_loops(b);
+		on = false;
+	}
+	if (on && (w->each || (w->record >= sp && w->record < u->reg[RT_R_SP])))
 		w->group = RT_GROUP_FIRST | RT_GROUP_ON;
 	else if (u->n >= u->limit)
 		rt_uw_stop(u, RT_WHY_LIMIT);
@@ -199,14 +227,14 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 	u64 frame = e->frame, id = e->id, at = e->map;
 	key = id & 0xffff;
 	if (id >> 16 != u->gen || (e->check ^ RT_UW_SEEN_MIX(frame, id, at)) != look || (key == RT_UW_RULE_UNSEEN && !u->fp_only) || !holds(u, c, at)) {
-		LOCATE(b, c, look, e, place);
+		rtg_locate(b->slot, look, place);
 		frame = u->frame;
 		key = u->rule;
 	}
 	struct RtUwRule *r = u->fp_only ? NULL : bpf_map_lookup_elem(&rt_uw_rules, &key);
 	bool lang = r && r->index & RT_UW_LANG && !w->off;
 	if (lang && !w->lang) {
-		LANG_BEGIN(b, look, frame);
+		rtg_lang_begin(b->slot, look, frame);
 		if (w->group)
 			return;
 	}
@@ -224,7 +252,7 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 		frame = look;
 	frame = u->is_ra ? frame + 1 : frame | RT_FRAME_EXACT;
 	u->last_frame = frame;
-	if (u->n >= u->room && END_PIECE(b))
+	if (u->n >= u->room && rtg_end_piece(b->slot))
 		return;
 	if (lang || java) {
 		w->h1 = u->h1;
@@ -245,7 +273,7 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 		rt_uw_guess(u, RT_WHY_GUESS_RULE);
 #if !defined(RT_ARM64) && !defined(__aarch64__)
 	if (u->compat)
-		LEAVE_32(b, r, key);
+		rtg_leave32(b->slot, key);
 	else
 #endif
 	if (!r || r->kind == RT_UW_NONE || r->kind == RT_UW_BAD)
@@ -255,12 +283,19 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 	else if (r->kind == RT_UW_REG && !(r->fprel | r->ra_kind | r->sp_kind))
 		leave_usual(u, r);
 	else
-		LEAVE_RARE(b, r, key);
+		rtg_leave_rare(b->slot, key);
 	u->entry = 0;
 	if (u->pc == u->tramp && u->tramp && u->is_ra)
 		rt_uw_original_return(u);
 	if (lang)
 		find_group(b, sp);
+}
+
+// After the last frame.
+static RT_INLINE void end_lang(struct RtStackBuf *b)
+{
+	if (b->lang.each && !b->lang.off && b->lang.frame && b->uw.stop && b->uw.why != RT_WHY_LIMIT) // more frames than loops
+		rt_lang_lost(b);
 }
 
 #ifndef RT_UW_TASK
@@ -305,8 +340,7 @@ static RT_INLINE void walk(struct RtStackBuf *b, u64 limit, u64 src, bool loop)
 			if (rtg_walk_step(slot))
 				break;
 	}
-	if (b->lang.each && !b->lang.off && b->lang.frame && b->uw.stop && b->uw.why != RT_WHY_LIMIT) // more frames than loops
-		rt_lang_lost(b);
+	end_lang(b);
 	walk_end(&b->uw, limit, src);
 }
 

@@ -8,17 +8,19 @@
 #include "bpfrt/rt.h"
 #include "bpfrt/stack.h"
 #include "bpfrt/stack_rt.h"
-#include "bpfrt/lang_rt.h"
 
-#define RT_TASK_READS 8 // reads that one step may need: a power of two
+#define RT_TASK_READS 16 // reads that one step may need: a power of two
+#define RT_TASK_READ RT_CODE_LINES // bytes of one
 struct RtTaskRead {
 	u64 addr, n;
 	s64 rc;
-	u64 data[RT_UW_WIN / 8];
+	u64 data[RT_TASK_READ / 8];
 };
+#define RT_LANG_HEAD offsetof(struct RtLangWalk, tmp) // what a step begins with
 struct RtTaskBuf {
 	struct RtStackBuf b;
 	struct RtUw before; // the state when the step began
+	u64 before_lang[RT_LANG_HEAD / 8];
 	u64 busy;
 	u64 nread;	    // reads that have been made for this step
 	u64 nasked;	    // reads that the step has asked for in this round
@@ -49,7 +51,7 @@ static RT_INLINE u64 task_read(struct RtUw *u, void *dst, u64 n, u64 addr)
 	u64 k = t->nasked;
 	struct RtTaskRead *r = &t->read[k & (RT_TASK_READS - 1)];
 
-	RT_BOUND(n, RT_UW_WIN);
+	RT_BOUND(n, RT_TASK_READ);
 	t->nasked = k + 1;
 	if (t->lacks)
 		return 1;
@@ -62,8 +64,13 @@ static RT_INLINE u64 task_read(struct RtUw *u, void *dst, u64 n, u64 addr)
 	return 1;
 }
 
+static RT_INLINE struct RtUw *uw_of(struct RtLangWalk *w)
+{
+	return (struct RtUw *)((char *)w - offsetof(struct RtStackBuf, lang) + offsetof(struct RtStackBuf, uw));
+}
+
 // The walker, for another thread than the current one
-#define bpf_probe_read_user(dst, n, addr) task_read(u, dst, n, (u64)(addr))
+#define bpf_probe_read_user(dst, n, addr) task_read(READER, dst, n, (u64)(addr))
 #define bpf_get_current_comm(buf, n) bpf_probe_read_kernel(buf, n, (void *)(u->task + rt_off_comm))
 #undef RT_MAP
 #undef RT_CONST
@@ -76,6 +83,33 @@ static RT_INLINE u64 task_read(struct RtUw *u, void *dst, u64 n, u64 addr)
 u64 rt_uw_uprobes(struct RtUw *u);
 u64 rt_uw_original_return(struct RtUw *u);
 u64 rt_uw_load32(struct RtUw *u);
+#define rtg_leave32 rtg_leave32_task
+#define rtg_locate rtg_locate_task
+#define rtg_end_piece rtg_end_piece_task
+#define rtg_leave_rare rtg_leave_rare_task
+#define rt_lang_lost rt_lang_lost_task
+#define rt_lang_frame rt_lang_frame_task
+#define rtg_lang_begin rtg_lang_begin_task
+#define rtg_lang_step rtg_lang_step_task
+#define rtg_lang_new rtg_lang_new_task
+#define rt_py_begin rt_py_begin_task
+#define rt_py_step rt_py_step_task
+#define rt_py_copy rt_py_copy_task
+#define rt_stack_bufs rt_task_bufs
+#define READER uw_of(w)
+#include "bpfrt/lang_rt.h"
+// ... but for Java, whose frames are met in the walker only, for chains and for lang_func, which are of the current thread
+#define rt_chain_begin(b, l) 0ULL
+#define rtg_chain_step(slot) RT_STEP_NONE
+#define rtg_java_step(slot) RT_STEP_NONE
+#define rt_java_lost(b) rt_lang_lost(b)
+#define rt_java_copy(w, l) 0ULL
+#define rt_go_begin(b, l, look, frame) 0
+#define rt_lang_func_at(b, frame) 0
+#include "bpfrt/py.bpf.c"
+#include "bpfrt/lang.bpf.c"
+#undef READER
+#define READER u
 #include "bpfrt/uprobe.bpf.c"
 #include "bpfrt/compat.bpf.c"
 #include "bpfrt/unwind.bpf.c"
@@ -94,13 +128,14 @@ static RT_INLINE void fetch(struct RtTaskBuf *t, void *task)
 	struct RtTaskRead *r = &t->read[k & (RT_TASK_READS - 1)];
 
 	bpf_probe_read_kernel(u, sizeof(*u), &t->before);
+	bpf_probe_read_kernel(&t->b.lang, RT_LANG_HEAD, t->before_lang);
 	t->lacks = 0;
 	if (k >= RT_TASK_READS) {
 		rt_uw_stop(u, RT_WHY_BAD_READ);
 		return;
 	}
 	n = r->n;
-	RT_BOUND(n, RT_UW_WIN);
+	RT_BOUND(n, RT_TASK_READ);
 	r->rc = bpf_copy_from_user_task(r->data, n, (void *)r->addr, task, 0);
 	t->nread = k + 1;
 }
@@ -115,6 +150,7 @@ static long task_step(u64 i, struct TaskWalk *w)
 	} else {
 		t->nread = 0;
 		bpf_probe_read_kernel(&t->before, sizeof(t->before), u);
+		bpf_probe_read_kernel(t->before_lang, RT_LANG_HEAD, &t->b.lang);
 	}
 	t->nasked = 0;
 	if (!*(volatile u32 *)&u->stop)
@@ -220,6 +256,7 @@ static RT_INLINE u64 task_walk(struct RtTaskBuf *t, void *task, u64 limit, u64 s
 	bpf_loop(RT_STACK_DEEP * 4, task_step, &w, 0);
 	if (t->lacks) // the loop's last round
 		rt_uw_stop(&t->b.uw, RT_WHY_LIMIT);
+	end_lang(&t->b);
 	walk_end(&t->b.uw, limit, src);
 	if (times_away(task) != away)
 		return no_stack(&t->b, (u64)task, src, RT_WHY_RUNS);
@@ -236,6 +273,7 @@ RT_FN u64 rt_ustack_task(void *task, u64 limit, u64 src)
 		u32 key = i;
 		struct RtTaskBuf *t = bpf_map_lookup_elem(&rt_task_bufs, &key);
 		if (t && !__sync_val_compare_and_swap(&t->busy, 0, 1)) {
+			t->b.slot = i;
 			u64 id = task_walk(t, task, limit, src);
 			__sync_lock_test_and_set(&t->busy, 0);
 			return id;

@@ -145,8 +145,17 @@ static RT_INLINE struct RtUwChunk *walk_begin(struct RtStackBuf *b, u64 task, u3
 	b->lang.func_frame = 0;
 	b->lang.off = (src & (RT_SRC_F_NATIVE | RT_SRC_F_FP)) != 0;
 	b->lang.java.native = b->lang.off;
+	b->lang.java.lang = 0;
 	b->lang.java.none = (src & RT_SRC_F_FP) != 0;
 	u->entry = (src & (RT_SRC_F_ENTRY | RT_SRC_F_USER)) == (RT_SRC_F_ENTRY | RT_SRC_F_USER);
+	b->lang.idle = 0;
+	b->lang.pass = 0;
+	b->lang.first.pc = u->pc;
+	b->lang.first.sp = u->reg[RT_R_SP];
+	b->lang.first.limit = u->limit;
+	b->lang.first.entry = u->entry;
+	b->lang.first.is_ra = u->is_ra;
+	b->lang.first.leaf = u->leaf;
 	struct RtUwChunk *c = bpf_map_lookup_elem(&rt_uw_maps, &key);
 	u->gen = c ? c->gen : 0;
 	u->epoch = rt_uw_epoch(u);

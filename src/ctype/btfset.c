@@ -1,6 +1,6 @@
 // Which BTF objects this machine has: vmlinux (or the file named by BPFTRACE_BTF) and loaded modules, each opened at first use.
 // Input: /sys/kernel/btf, else section .BTF of a vmlinux where distributions put it. Output: struct Btf. Owner of all of them.
-#include "base/caps.h"
+#include "base/base.h"
 #include "ctype/internal.h"
 #include "elf/elf.h"
 #include <dirent.h>

@@ -1,8 +1,9 @@
 // Functions and types of user binaries from their debug information (DWARF, in the binary or in its separate debug file).
 // Input: the path of an executable or library. Output: args records whose fields say in which argument register each value is.
 // Invariant: a Dwfl stays open as long as Ctypes: records refer to its entries.
-#include "base/caps.h"
-#include "ctype/dwarf.h"
+#include "base/base.h"
+#define CTYPE_DWARF
+#include "ctype/internal.h"
 #include <errno.h>
 
 #if defined(__x86_64__)

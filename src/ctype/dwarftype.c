@@ -1,7 +1,8 @@
 // DWARF entries -> types of the language.
 // Input: entries of a user binary, maybe damaged. Output: interned types; records are loaded when somebody looks inside; pointers are
 // user pointers. Invariant: walks along references have a depth limit.
-#include "ctype/dwarf.h"
+#define CTYPE_DWARF
+#include "ctype/internal.h"
 
 #define DEPTH_MAX 32
 

@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
-#include "ctype/dwarf.h"
+#define CTYPE_DWARF
+#include "ctype/internal.h"
 
 enum { COLUMNS = 9, STRINGS = COLUMNS };
 // Section names by the column's number, in version 5 and 2. Macros are not read.

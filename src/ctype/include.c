@@ -1,6 +1,6 @@
 // Where a header is: next to the file that includes it, under -I, in the running kernel's build tree, in the system's include directories.
 // Input: the name as written. Output: a path. No header is read here.
-#include "base/caps.h"
+#include "base/base.h"
 #include "ctype/internal.h"
 #include <sys/stat.h>
 #include <sys/utsname.h>

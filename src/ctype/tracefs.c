@@ -3,7 +3,7 @@
 //   	field:__data_loc char[] filename;	offset:8;	size:4;	signed:0;
 // Input: that text (Documentation/trace/events.rst, "Event Formats"). Output: a loaded Record with one field a line, in order.
 // Invariant: offsets and sizes are the file's; the C text only says what kind of thing a field is.
-#include "base/caps.h"
+#include "base/base.h"
 #include "ctype/internal.h"
 #include <errno.h>
 #include <sys/mount.h>

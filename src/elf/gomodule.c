@@ -1,7 +1,7 @@
 // Where Go's table is in a file, and Go's description of the module (moduledata), which says where the text begins and what inline trees are relative to.
 // In: an ELF file. Out: offsets and addresses. Invariant: a file that is not Go's costs a look at its section names and notes.
 #include <elf.h>
-#include "elf/gopclntab.h"
+#include "elf/elf.h"
 
 #define MAX_SCAN (64ull << 20) // bytes searched for something that nothing names
 #define MAX_RELA (64ull << 20)

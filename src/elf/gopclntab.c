@@ -1,6 +1,6 @@
 // Go's table of functions. In: the copy of .gopclntab that gomodule.c found. Out: functions, values by address, names, files, lines, inlined calls.
 // Invariant: no offset is followed that lies outside the copy, no text is read that does not end in it, every loop is bounded by it.
-#include "elf/gopclntab.h"
+#include "elf/elf.h"
 
 #define MAX_TABLE (256ull << 20)
 #define MAX_FUNCS (8u << 20)

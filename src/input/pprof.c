@@ -2,7 +2,7 @@
 // In: the message's bytes. Out: samples of one of its types of values. Invariant: an id or an index that the file does not define is an empty name, never
 // a place outside; memory is bounded by MAX_FRAMES and MAX_LABELS, which a small file could ask for many times over.
 #include "input/internal.h"
-#include "out/pprof.h"
+#include "out/report.h"
 
 #define MAX_FRAMES (8u << 20) // in all samples
 #define MAX_LABELS (8u << 20)
@@ -125,6 +125,7 @@ struct Reader {
 	u64 default_type, period, comment;
 	u32 value;	     // number of the values that are taken
 	u64 scale;	     // they are multiplied by it
+	u32 parts[ARRAY_LEN((struct StackSample){0}.part)], nparts; // numbers of the values that they are the sum of, so far
 	struct Map keys;     // labels: name -> number + 1
 	struct InputStack st;
 	u64 nframes, nlabels;
@@ -282,7 +283,11 @@ static void set_unit(struct Reader *r)
 	struct StackProfile *p = &r->in->prof;
 	const char *type = string(r, r->types.p[r->value].type), *unit = string(r, r->types.p[r->value].unit);
 	r->scale = 1;
-	p->unit = strcmp(unit, "count") ? unit : !strcmp(type, "events") ? "count" : *type ? type : "count";
+	struct Str shown = {0}; // it stands in messages
+	const char *name = strcmp(unit, "count") ? unit : !strcmp(type, "events") ? "count" : *type ? type : "count";
+	str_add_shown(&shown, name, strlen(name));
+	p->unit = arena_strdup(&r->in->arena, str_text(&shown));
+	str_deinit(&shown);
 	for (size_t i = 0; i < ARRAY_LEN(units); i++)
 		if (!strcmp(units[i].unit, unit)) {
 			p->unit = units[i].as;
@@ -290,6 +295,30 @@ static void set_unit(struct Reader *r)
 		}
 	if (!r->value && !strcmp(unit, "count") && !strcmp(string(r, r->period_type.unit), "nanoseconds"))
 		p->period_ns = r->period;
+}
+
+// The other types of that unit: kinds of the same, if they add up in every sample (read_parts).
+static void choose_parts(struct Reader *r)
+{
+	for (u32 i = 0; i < r->types.n; i++)
+		if (i != r->value && !strcmp(string(r, r->types.p[i].unit), string(r, r->types.p[r->value].unit))) {
+			if (r->nparts == ARRAY_LEN(r->parts)) {
+				r->nparts = 0;
+				return;
+			}
+			r->parts[r->nparts++] = i;
+		}
+	if (r->nparts < 2)
+		r->nparts = 0;
+}
+
+static void name_parts(struct Reader *r)
+{
+	const char **names = arena_new_n(&r->in->arena, const char *, r->nparts + 1);
+	for (u32 k = 0; k < r->nparts; k++)
+		names[k] = string(r, r->types.p[r->parts[k]].type);
+	r->in->prof.parts = r->nparts ? names : NULL;
+	r->in->prof.nparts = r->nparts;
 }
 
 // ---- samples
@@ -348,7 +377,7 @@ static void read_label(struct Reader *r, struct Pb b, struct StackSample *s)
 	const char *name = string(r, key), *text = string(r, str);
 	if (!strcmp(name, "comm"))
 		s->comm = text;
-	else if (!strcmp(name, "pid"))
+	else if (!strcmp(name, r->in->prof.threads ? "tid" : "pid"))
 		s->pid = (u32)num;
 	else if (!*text && !strcmp(name, "bytes"))
 		; // the size of an allocation, which Go's heap profiles have beside each stack: a number of its kind, not a group
@@ -383,6 +412,22 @@ static struct err *make_labels(struct Reader *r, struct StackSample *s)
 	return NULL;
 }
 
+static void read_parts(struct Reader *r, const Numbers *values, struct StackSample *s)
+{
+	u64 left = values->p[r->value];
+	for (u32 k = 0; k < r->nparts; k++) {
+		u64 v = r->parts[k] < values->n ? values->p[r->parts[k]] : ~0ull;
+		if (v > left) {
+			r->nparts = 0;
+			return;
+		}
+		s->part[k] = v * r->scale;
+		left -= v;
+	}
+	if (left)
+		r->nparts = 0;
+}
+
 static struct err *read_sample(struct Reader *r, u64 number, Numbers *locations, Numbers *values)
 {
 	struct StackSample s = {0};
@@ -414,16 +459,26 @@ static struct err *read_sample(struct Reader *r, u64 number, Numbers *locations,
 	else if ((s64)values->p[r->value] < 0)
 		input_skip(r->in, number + 1, "has a value below zero");
 	else {
-		s.value = s.part[0] = values->p[r->value] * r->scale;
+		s.value = values->p[r->value] * r->scale;
+		read_parts(r, values, &s);
 		input_add(r->in, &r->st, s);
 	}
 	return NULL;
+}
+
+static bool has_string(const struct Reader *r, const char *s)
+{
+	for (size_t i = 0; i < r->strings.n; i++)
+		if (!strcmp(r->strings.p[i], s))
+			return true;
+	return false;
 }
 
 static struct err *read_samples(struct Reader *r)
 {
 	Numbers locations = {0}, values = {0};
 	struct err *e = NULL;
+	r->in->prof.threads = has_string(r, "tid") && !has_string(r, "pid"); // with both, the thread is a label
 	for (size_t i = 0; i < r->samples.n; i++)
 		read_labels(r, r->samples.p[i], &(struct StackSample){0});
 	if (r->keys.n) {
@@ -434,6 +489,12 @@ static struct err *read_samples(struct Reader *r)
 	}
 	for (size_t i = 0; !e && i < r->samples.n; i++)
 		e = read_sample(r, i, &locations, &values);
+	for (size_t i = 0; !r->nparts && i < r->in->samples.n; i++) {
+		struct StackSample *s = &r->in->samples.p[i];
+		memset(s->part, 0, sizeof(s->part));
+		s->part[0] = s->value;
+	}
+	name_parts(r);
 	vec_deinit(&locations);
 	vec_deinit(&values);
 	return e;
@@ -462,6 +523,7 @@ static struct err *read_pprof(struct Input *in, const struct InputWish *wish, co
 	struct err *e = choose_value(&r);
 	if (!e) {
 		set_unit(&r);
+		choose_parts(&r);
 		in->prof.title = r.comment && *string(&r, r.comment) ? string(&r, r.comment) : NULL;
 		e = read_samples(&r);
 	}

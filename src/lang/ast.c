@@ -1,5 +1,5 @@
 // The tree: heights, statements from expressions, text form.
-#include "lang/ast.h"
+#include "lang/internal.h"
 #include "ctype/ctype.h"
 
 static u32 list_height(const struct Stmt *s)

@@ -1,5 +1,5 @@
 // The table of builtins: names, arguments, flags, help. In: a name. Out: its row. The check column is in check_call.c, the lower column in lower/.
-#include "lang/check.h"
+#include "lang/internal.h"
 
 const struct Builtin builtins[] = {
 #define B(name, min, max, flags, check, lower, sig, help) {#name, min, max, flags, BI_##name, sig, help},

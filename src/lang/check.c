@@ -1,6 +1,6 @@
 // Types of statements, and the rounds that let types settle. In: a resolved tree. Out: every Expr.type, VarSym.type and MapSym.key/val.
 // Types only ever grow (uint8 -> uint64, string[4] -> string[16]), so rounds over the whole tree end; the last round reports errors.
-#include "lang/check_expr.h"
+#include "lang/internal.h"
 
 // ---- statements
 
@@ -130,6 +130,37 @@ static void loop_body(struct Unit *u, struct Stmt *s)
 	u->loop_depth--;
 }
 
+struct ForEntry {
+	struct Unit *u;
+	struct VarSym *v;
+	struct MapSym *m;
+};
+
+// "$kv.1" -> "@map[$kv.0]"
+static bool put_entry(void *arg, struct Expr *e)
+{
+	struct ForEntry *f = arg;
+	if (e->kind == E_VAR && e->var == f->v)
+		ERR(f->u, e->span, "values of %s are of type '%s': $%s has no value of its own, take $%s.0 and $%s.1", f->m->name, tyname(f->u, f->m->val), e->str,
+		    e->str, e->str);
+	if (e->kind != E_TUPFIELD || e->a->kind != E_VAR || e->a->var != f->v)
+		return true;
+	if (e->tup == 1) {
+		struct Expr *key = clone_expr(f->u->arena, e);
+		key->tup = 0;
+		*e = (struct Expr){.kind = E_MAPREF, .span = e->span, .str = f->m->name, .len = (u32)strlen(f->m->name), .map = f->m, .a = key, .height = e->height + 1};
+	}
+	return false;
+}
+
+// In a loop over histograms the value is the map's entry, which print() and other loops find by its key.
+static const struct Type *value_by_key(struct Unit *u, struct Stmt *s)
+{
+	struct ForEntry f = {u, s->lhs->var, s->e->map};
+	walk_exprs(s->body, put_entry, &f);
+	return ty_int(u->types, 1, false);
+}
+
 static void check_for_map(struct Unit *u, struct Stmt *s)
 {
 	if (s->e->kind != E_MAP) {
@@ -147,10 +178,8 @@ static void check_for_map(struct Unit *u, struct Stmt *s)
 		const struct Type *f[2] = {m->key, operand_type(u, m->val)};
 		if (f[1]->kind == TY_STATS) // its average, as of avg(); @map[$kv.0] has the rest
 			f[1] = ty_int(u->types, 8, f[1]->sgn);
-		if (ty_is_aggr(f[1])) {
-			ERR(u, s->e->span, "Loop unavailable for map %s of type '%s'", m->name, tyname(u, m->val));
-			return;
-		}
+		if (ty_is_aggr(f[1]))
+			f[1] = value_by_key(u, s);
 		const struct Type *t = ty_tuple(u->types, f, NULL, 2);
 		loop_variable(u, s, t);
 	}
@@ -330,8 +359,20 @@ static bool uses_map(void *arg, struct Expr *e)
 	return !m->found;
 }
 
-// Is the map assigned in a probe that is not checked: one without attach points (config missing_probes), or with a predicate that is false?
-static bool in_dropped_probe(struct Unit *u, const char *name)
+// The same in what check_stmt() leaves out, since a condition is known.
+static void look_in_dead_code(struct MapUse *m, struct Stmt *s)
+{
+	for (; s && !m->found; s = s->next) {
+		if (s->kind == S_IF && s->e->is_lit)
+			walk_exprs(s->e->ival ? s->els : s->body, uses_map, m);
+		look_in_dead_code(m, s->body);
+		look_in_dead_code(m, s->els);
+	}
+}
+
+// Is the map assigned in code that is not checked: in a probe without attach points (config missing_probes), or with a predicate that is false; in a
+// branch that is never taken?
+static bool in_dropped_code(struct Unit *u, const char *name)
 {
 	struct MapUse m = {name, false};
 	for (struct ProbeAst *p = u->script->dropped; p && !m.found; p = p->next)
@@ -342,6 +383,8 @@ static bool in_dropped_probe(struct Unit *u, const char *name)
 			live |= u->probes.p[i]->ast == p;
 		if (!live)
 			walk_exprs(p->body, uses_map, &m);
+		else
+			look_in_dead_code(&m, p->body);
 	}
 	return m.found;
 }
@@ -352,7 +395,7 @@ static bool assume_types(struct Unit *u)
 	bool any = false;
 	for (size_t i = 0; i < u->maps.n; i++) {
 		struct MapSym *m = u->maps.p[i];
-		bool dropped = !m->val && in_dropped_probe(u, m->name);
+		bool dropped = !m->val && in_dropped_code(u, m->name);
 		if (m->val || (!dropped && !m->read))
 			continue;
 		if (!dropped) {

@@ -1,5 +1,5 @@
-// Types of builtins that do something (printf, print, delete, ...) and of aggregations: see check_call.h.
-#include "lang/check_call.h"
+// Types of builtins that do something (printf, print, delete, ...) and of aggregations: see internal.h.
+#include "lang/internal.h"
 #include <signal.h>
 
 // ---- actions
@@ -52,25 +52,25 @@ static void check_format(struct Unit *u, struct Expr *e, const char *fmt, struct
 		ERR(u, e->span, "%s: Too many arguments for format string (%u supplied, %u expected)", e->str, nargs, used);
 }
 
-// In a pinned iterator the kernel makes the text (kernel/trace/bpf_trace.c, bpf_bprintf_prepare).
-static void check_seq_format(struct Unit *u, struct Expr *e, const char *fmt)
+// Where the kernel makes the text (kernel/trace/bpf_trace.c, bpf_bprintf_prepare).
+static void check_kernel_format(struct Unit *u, struct Expr *e, const char *fmt, const char *who, u32 max)
 {
 	struct FmtPiece *pieces;
 	u32 n = 0;
-	if (e->builtin->id != BI_printf || fmt_parse(u->arena, fmt, (u32)strlen(fmt), &pieces, &n))
+	if (fmt_parse(u->arena, fmt, (u32)strlen(fmt), &pieces, &n))
 		return;
-	if (e->nargs > 13)
-		ERR(u, e->span, "printf in a pinned iterator takes at most 12 values");
+	if (e->nargs > max + 1)
+		ERR(u, e->span, "%s takes at most %u values", who, max);
 	for (const char *c = fmt; *c; c++)
 		if ((u8)*c >= 0x7f)
-			ERR(u, e->args[0]->span, "printf in a pinned iterator takes ASCII only");
+			ERR(u, e->args[0]->span, "%s takes ASCII only", who);
 	for (u32 i = 0, a = 1; i < n && a < e->nargs; i++, a++) {
 		const struct Type *t = e->args[a]->type;
 		bool text = t->kind == TY_STR || (t->kind == TY_ARRAY && t->elem->size == 1);
 		if (!pieces[i].conv)
 			continue;
 		if (!strchr("diuxXsp", pieces[i].conv) || strpbrk(pieces[i].spec, "#'.") || (pieces[i].conv == 's') != text)
-			ERR(u, e->args[a]->span, "printf in a pinned iterator prints numbers with %%d %%u %%x %%p and text with %%s, without precision");
+			ERR(u, e->args[a]->span, "%s prints numbers with %%d %%u %%x %%p and text with %%s, without precision", who);
 	}
 }
 
@@ -98,7 +98,8 @@ const struct Type *c_printf(struct Unit *u, struct Expr *e)
 		return t_void(u);
 	check_format(u, e, fmt, e->args + 1, e->nargs - 1);
 	if (u->cur->point->pin) {
-		check_seq_format(u, e, fmt);
+		if (e->builtin->id == BI_printf)
+			check_kernel_format(u, e, fmt, "printf in a pinned iterator", 12);
 		return t_void(u);
 	}
 	enum FmtKind kind = e->builtin->id == BI_errorf	  ? FK_ERRORF
@@ -108,6 +109,25 @@ const struct Type *c_printf(struct Unit *u, struct Expr *e)
 							  : FK_PRINTF;
 	e->fmt = add_fmt_site(u, kind, e, fmt, e->args[0]->len, e->args + 1, e->nargs - 1);
 	return t_void(u);
+}
+
+const struct Type *c_debugf(struct Unit *u, struct Expr *e)
+{
+	const char *fmt = lit_str_arg(u, e, 0);
+	bool known = true;
+	for (u32 i = 1; i < e->nargs; i++)
+		known &= check_expr(u, e->args[i])->kind != TY_NONE;
+	if (!fmt || !u->final || !known)
+		return t_void(u);
+	check_format(u, e, fmt, e->args + 1, e->nargs - 1);
+	check_kernel_format(u, e, fmt, "debugf()", DEBUGF_VALUES);
+	diag_warn(u->diags, e->span, "The debugf() builtin is not recommended for production use. For more information see bpf_trace_printk in bpf-helpers(7).");
+	return t_void(u);
+}
+
+bool prints_entry(const struct Expr *a, const struct Type *t)
+{
+	return a->kind == E_MAPREF && ty_is_aggr(t) && !ty_is_aggr_castable(t) && !ty_aggr_in_parts(t);
 }
 
 const struct Type *c_print(struct Unit *u, struct Expr *e)
@@ -133,12 +153,12 @@ const struct Type *c_print(struct Unit *u, struct Expr *e)
 		ERR(u, e->span, "Non-map print() only takes 1 argument, %u found", e->nargs);
 	else if (e->nargs > 1)
 		ERR(u, e->span, "Single-value (i.e. indexed) map prints cannot be combined with extra arguments");
+	if (prints_entry(a, t))
+		return t_void(u);
 	if (u->final && t->kind != TY_NONE) {
 		e->fmt = add_fmt_site(u, FK_PRINT_VALUE, e, "", 0, &a, 1);
 		if (ty_is_aggr(t) && a->kind == E_MAPREF) { // print(@m[k]): one entry, read by the kernel side as an integer or copied whole
 			u->fmts.p[e->fmt]->args[0].type = operand_type(u, t);
-			if (!ty_is_aggr_castable(t) && !ty_aggr_in_parts(t))
-				ERR(u, a->span, "print() of a single %s is not supported; print the whole map", tyname(u, t));
 		} else if (ty_is_aggr(t) && !ty_is_aggr_castable(t)) { // no place to read the processors' parts from
 			ERR(u, a->span, "print() of a %s takes the map itself, no expression that gives it", tyname(u, t));
 			HINT(u, "print(@map), or print(@map[key]) of stats(); if (...) { print(@a) } else { print(@b) } chooses one");

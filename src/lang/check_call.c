@@ -1,5 +1,5 @@
 // The check column of builtins.def, and what its functions share: arguments of a kind, format sites. In: a call's node. Out: the argument's type or value.
-#include "lang/check_call.h"
+#include "lang/internal.h"
 
 const struct Type *check_builtin(struct Unit *u, struct Expr *call)
 {

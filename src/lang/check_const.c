@@ -1,6 +1,5 @@
 // Builtins known when the script is compiled: parameters, questions about types and the kernel. Each turns its node into a literal.
-#include "lang/check_call.h"
-#include "lang/option.h"
+#include "lang/internal.h"
 
 // Options given that the script never asks for, and --help.
 void check_options(struct Unit *u)

@@ -1,5 +1,5 @@
-// Types of builtins that read the current task, the clock and the event: see check_call.h.
-#include "lang/check_call.h"
+// Types of builtins that read the current task, the clock and the event: see internal.h.
+#include "lang/internal.h"
 #include <time.h>
 
 // ---- who and where
@@ -224,6 +224,20 @@ const struct Type *c_reg(struct Unit *u, struct Expr *e)
 	if (s && off < 0)
 		ERR(u, e->span, "'%s' is not a valid register on this architecture", s);
 	e->ival = (u64)off;
+	return t_int(u, 8, false);
+}
+
+// Where the frame of the called function begins: the same at its entry and at its return.
+const struct Type *c_frame(struct Unit *u, struct Expr *e)
+{
+	const struct Point *p = u->cur->point;
+	u32 size;
+	e->ival = (u64)u->hooks->ptregs("sp", &size);
+	for (size_t i = 0; i < u->cur->points.v.n; i++)
+		if (u->cur->points.v.p[i]->at_ret && u->final) {
+			ERR(u, u->cur->ast->span, "%s is a function of Go: its stack may move during a call, so no variable can be kept from its entry to its return", p->func);
+			break;
+		}
 	return t_int(u, 8, false);
 }
 

@@ -1,5 +1,5 @@
 // Types of expressions. In: a resolved tree. Out: Expr.type of every expression, literals folded. Called again in each round of check.c.
-#include "lang/check_call.h"
+#include "lang/internal.h"
 
 // Address space of a pointer that is a member of a record in memory of space `as`.
 static enum AddrSpace pointer_as(struct Unit *u, const struct Field *f, enum AddrSpace as)
@@ -283,8 +283,10 @@ static const struct Type *expr_type(struct Unit *u, struct Expr *e)
 		e->is_lit = true;
 		return ty_bool(u->types);
 	case E_STR:
-		if (e->len >= unit_max_strlen(u))
+		if (e->len >= unit_max_strlen(u)) {
 			ERR(u, e->span, "String is too long (over %u bytes): %s", unit_max_strlen(u), e->str);
+			HINT(u, "config = { max_strlen = %u } is enough for it", e->len + 1);
+		}
 		e->is_lit = true;
 		return ty_str(u->types, e->len + 1);
 	case E_POSPARAM:

@@ -1,5 +1,5 @@
-// Types of builtins that take a map: see check_call.h.
-#include "lang/check_call.h"
+// Types of builtins that take a map: see internal.h.
+#include "lang/internal.h"
 
 const struct Type *c_len(struct Unit *u, struct Expr *e)
 {

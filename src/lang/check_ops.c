@@ -1,5 +1,5 @@
 // Types of operators, ternaries and casts. In: an operator's node. Out: its type; operators on literals become literals.
-#include "lang/check_expr.h"
+#include "lang/internal.h"
 #include <pwd.h>
 #include <signal.h>
 

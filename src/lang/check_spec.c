@@ -1,6 +1,6 @@
 // Types as the script writes them, and what it may ask of a type: sizeof, offsetof, typeinfo. In: a TypeSpec or an expression. Out: the type,
 // or the node as a literal.
-#include "lang/check_expr.h"
+#include "lang/internal.h"
 
 // A user probe's types come from the debug information of its binary rather than from the kernel.
 static void add_binary_types(struct Unit *u)

@@ -1,5 +1,5 @@
 // Literals, the common type of two types, and the growth of maps' and variables' types. Invariant: a symbol's type only grows, so rounds end.
-#include "lang/check_expr.h"
+#include "lang/internal.h"
 
 const char *tyname(struct Unit *u, const struct Type *t)
 {

@@ -1,6 +1,6 @@
-// Types of builtins that work a value out of their arguments (text, bytes, symbols, addresses): see check_call.h.
-#include "base/caps.h"
-#include "lang/check_call.h"
+// Types of builtins that work a value out of their arguments (text, bytes, symbols, addresses): see internal.h.
+#include "base/base.h"
+#include "lang/internal.h"
 #include <arpa/inet.h>
 #include <time.h>
 

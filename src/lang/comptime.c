@@ -1,6 +1,6 @@
-// See comptime.h. In: an expanded expression. Out: its value if it follows from literals alone. Invariant: what is known here has the value that the
+// What is known before names are bound. In: an expanded expression. Out: its value if it follows from literals alone. Invariant: what is known here has the value that the
 // checker would give it; numbers that do not fit into 64 bits with a sign, and divisions by 0, are left to it.
-#include "lang/comptime.h"
+#include "lang/internal.h"
 
 static bool known_bool(struct Known *out, bool v)
 {

@@ -1,5 +1,5 @@
 // Config variables: defaults, then the script's config block, then the environment (which wins).
-#include "lang/check_expr.h"
+#include "lang/internal.h"
 
 void config_defaults(struct Config *c)
 {

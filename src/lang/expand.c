@@ -4,11 +4,7 @@
 // Invariants: what a macro's body names is the body's alone (its variables get names of their own, its maps must be parameters), and what
 // a caller passes in is expanded in the caller's terms before it is put in. A macro cannot call itself, and what comes out is bounded
 // (MAX_EXPANSION nodes, AST_MAX_HEIGHT), so expansion ends.
-#include "lang/check.h" // clone_expr
-#include "lang/comptime.h"
-#include "lang/expand.h"
-#include "lang/option.h"
-#include "lang/parse.h"
+#include "lang/internal.h"
 
 static u32 count_stmts(const struct Stmt *s);
 
@@ -223,12 +219,11 @@ static void x_type_or_value(struct Expander *x, struct Expr **pe)
 		x_value(x, pe);
 }
 
-// Both as in C: "type *" is a pointer to what type is.
-static void put_type(struct Expander *x, struct TypeSpec *t, const struct TypeSpec *is)
+void spec_put(struct Diags *d, struct TypeSpec *t, const struct TypeSpec *is)
 {
 	struct TypeSpec put = *is;
 	if (is->is_array && (t->ptrs || t->is_array))
-		diag_error(x->d, t->span, "arrays of arrays and pointers to arrays are not supported");
+		diag_error(d, t->span, "arrays of arrays and pointers to arrays are not supported");
 	put.span = t->span;
 	put.ptrs += t->ptrs;
 	if (t->is_array) {
@@ -255,7 +250,7 @@ static void x_spec(struct Expander *x, struct TypeSpec *t)
 		return;
 	x_type_or_value(x, &t->typeof_expr);
 	if (t->typeof_expr && t->typeof_expr->kind == E_TYPE)
-		put_type(x, t, t->typeof_expr->spec);
+		spec_put(x->d, t, t->typeof_expr->spec);
 	for (u32 i = 0; i < t->ntuple; i++)
 		x_spec(x, t->tuple[i]);
 	const char *word = t->name ? strrchr(t->name, ' ') : NULL;
@@ -265,7 +260,7 @@ static void x_spec(struct Expander *x, struct TypeSpec *t)
 		return;
 	const struct Expr *arg = x->frame->args[i];
 	if (arg->kind == E_TYPE && word == t->name)
-		put_type(x, t, x_copy_expr(x, arg, t->span)->spec);
+		spec_put(x->d, t, x_copy_expr(x, arg, t->span)->spec);
 	else if (arg->kind == E_IDENT)
 		t->name = arena_printf(x->a, "%.*s%s", (int)(word - t->name), t->name, arg->str);
 	else
@@ -518,4 +513,5 @@ void expand_script(struct Script *s, const struct Param *params, size_t nparams)
 		s->dropped = out;
 	}
 	forget_macros(&x);
+	pair_calls(s);
 }

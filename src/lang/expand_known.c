@@ -1,10 +1,7 @@
 // What expansion settles because it is known: options, branches, elements, loops over lists of the command line. In: calls, statements and probes on the walk
 // of expand.c. Out: literals, the branch that is taken, copies of a loop's body. Invariant: of what is decided against nothing is looked at.
-#include "base/caps.h"
-#include "lang/check.h" // clone_stmts
-#include "lang/comptime.h"
-#include "lang/expand.h"
-#include "lang/option.h"
+#include "base/base.h"
+#include "lang/internal.h"
 #include <fts.h>
 #include <sys/stat.h>
 

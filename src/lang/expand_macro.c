@@ -1,7 +1,6 @@
 // The macros of a script. In: its definitions, with those of its imports. Out: the one that a call means. Invariant: no definition is hidden by another:
 // of two that would take the same calls the second is an error.
-#include "lang/check.h"
-#include "lang/expand.h"
+#include "lang/internal.h"
 
 static bool same_param(const struct MacroParam *have, const struct MacroParam *want)
 {

@@ -1,5 +1,5 @@
-// See fmt.h. Input: a format text of len bytes (NULs allowed). Invariant: every piece but the last has a conversion.
-#include "lang/fmt.h"
+// Pieces of a printf format. Input: a format text of len bytes (NULs allowed). Invariant: every piece but the last has a conversion.
+#include "lang/internal.h"
 
 static u32 length_bytes(const char **p, const char *end)
 {

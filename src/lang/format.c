@@ -1,9 +1,8 @@
 // The script in its standard form (--fmt), as bpftrace 0.27 lays it out.
 // In: the tree as parsed, before expansion, and its text. Out: text. Invariants: the text that comes out parses to the same tree and formats to
 // itself; literals are spelled as they were; no comment is lost (one inside an expression comes after its statement).
-#include "lang/format_priv.h"
+#include "lang/internal.h"
 #include "ctype/ctype.h"
-#include "lang/parse.h"
 
 u32 format_span_end(struct Span s)
 {

@@ -1,5 +1,5 @@
 // Expressions and types in standard form: see format.c. In: a tree as parsed, and its text. Out: text, broken into lines where it is wider than FORMAT_WIDTH.
-#include "lang/format_priv.h"
+#include "lang/internal.h"
 
 static u32 width(struct Formatter *f, const struct Expr *e)
 {

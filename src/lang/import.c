@@ -2,7 +2,7 @@
 // In: a parsed script. Out: the same script with nothing left in `imports`; what a file defines comes after what it imports and before
 // what the importing file defines. Each file is read once, however often it is named.
 // Files that others may write to are refused: sonde runs as root, and an imported script is code.
-#include "lang/ast.h"
+#include "lang/internal.h"
 #include "ctype/ctype.h"
 #include <dirent.h>
 #include <errno.h>
@@ -26,6 +26,20 @@ static const struct {
 #include "lang/waits.bt.inc"
 	},
 };
+
+// The parts of bpftrace's standard library: what they define is there without an import.
+static bool is_stdlib(const char *path)
+{
+	static const char *const parts[] = {"base", "map", "process", "stack", "strings", "system", "task", "test", "usdt"};
+	if (strncmp(path, "stdlib", 6) || (path[6] && path[6] != '/'))
+		return false;
+	const char *name = path + 6 + (path[6] == '/'), *slash = strchr(name, '/');
+	size_t n = slash ? (size_t)(slash - name) : strcspn(name, ".");
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+		if (n == strlen(parts[i]) && !strncmp(name, parts[i], n))
+			return true;
+	return !*name;
+}
 
 struct Importer {
 	struct Script *into; // gets the lists; its own are put last
@@ -195,7 +209,7 @@ static void import_all(struct Importer *im, struct Script *s)
 		const char *path = s->builtin ? NULL : find(im, s, imp);
 		if (im->depth > MAX_IMPORT_DEPTH)
 			diag_error(d, imp->span, "imports are nested too deeply");
-		else if (!path && import_own(im, imp->path))
+		else if (!path && (import_own(im, imp->path) || is_stdlib(imp->path)))
 			continue;
 		else if (!path) {
 			diag_error(d, imp->span, "cannot find \"%s\" to import it", imp->path);

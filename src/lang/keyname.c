@@ -1,6 +1,6 @@
 // What the parts of a map's key are called, for reports that show them one by one.
 // In: the key as the script writes it first, its type. Out: a name for each part, nested tuples flattened; NULL where nothing names it.
-#include "lang/check.h"
+#include "lang/internal.h"
 
 static const char *part_name(const struct Expr *e)
 {

@@ -1,5 +1,5 @@
-// Integer literals: text -> value; see token.h.
-#include "lang/token.h"
+// Integer literals: text -> value.
+#include "lang/internal.h"
 #include <ctype.h>
 
 int digit_value(char c)

@@ -1,10 +1,7 @@
-// See option.h. In: a parsed script, the command line's parameters. Out: its options, and their values as literals.
+// Options of a script. In: a parsed script, the command line's parameters. Out: its options, and their values as literals.
 // Invariants: each option is one row, however often it is named; a value that is wrong is told once. The word before the first ": " of a help text is
 // the name of the argument; where it has '|', the words between are the values that are allowed, with ",..." behind them a list of these.
-#include "lang/option.h"
-#include "lang/check.h" // walk_expr
-#include "lang/comptime.h"
-#include "lang/token.h"
+#include "lang/internal.h"
 
 // ---- rows
 

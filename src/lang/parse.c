@@ -1,7 +1,7 @@
-// Parser: the top level of a script. See parse.h for how the parts fit.
+// Parser: the top level of a script. See internal.h for how the parts fit.
 // In: a source. Out: struct Script; errors go to the diagnostics.
 // Invariant: every loop consumes text or ends; after MAX_SYNTAX_ERRORS errors all that is left reads as the end of the file.
-#include "lang/parse.h"
+#include "lang/internal.h"
 #include "ctype/ctype.h"
 
 // ---- constructs of the top level. Each starts with the lexer at its first character and ends with the lexer behind its last one: no

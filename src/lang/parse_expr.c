@@ -1,6 +1,5 @@
 // Parser: expressions. Precedence as in C; "if", blocks, casts, tuples and comptime are operands.
-#include "lang/parse.h"
-#include "lang/check.h" // clone_expr
+#include "lang/internal.h"
 
 struct Expr *p_node(struct Parser *p, enum ExprKind kind, struct Span from)
 {
@@ -50,12 +49,22 @@ static bool check_incdec(struct Parser *p, const struct Expr *e, enum Tok k, str
 	return false;
 }
 
+// "struct sock", "uint8 *": a type, for a macro that expects one.
+static struct Expr *parse_type_arg(struct Parser *p)
+{
+	struct Expr *e = p_node(p, E_TYPE, p->tok.span);
+	e->spec = p_type(p);
+	e->span = e->spec->span;
+	p_done(p, e);
+	return e;
+}
+
 // Expressions up to `close`, which is consumed. The array is the arena's.
 static void expr_list(struct Parser *p, enum Tok close, struct Expr *into)
 {
 	VEC(struct Expr *) v = {0};
 	while (!p->panic && p->tok.kind != close) {
-		vec_push(&v, p_expr(p));
+		vec_push(&v, into->kind == E_CALL && p_at_type_arg(p) ? parse_type_arg(p) : p_expr(p));
 		if (p->panic || p->tok.kind == close)
 			break;
 		if (p->tok.kind != T_COMMA) {

@@ -1,6 +1,5 @@
 // Parser: probes and their attach points.
-#include "lang/option.h"
-#include "lang/parse.h"
+#include "lang/internal.h"
 #include <ctype.h>
 
 const char *param_positional(const struct Param *params, size_t n, u64 index)

@@ -1,5 +1,5 @@
 // Parser: statements and blocks.
-#include "lang/parse.h"
+#include "lang/internal.h"
 
 static struct Stmt *stmt_new(struct Parser *p, enum StmtKind kind, struct Span from)
 {

@@ -1,6 +1,6 @@
-// Parser: the token at hand, errors, marks to go back to: what its rules are made of. See parse.h.
+// Parser: the token at hand, errors, marks to go back to: what its rules are made of. See internal.h.
 // Invariant: of the errors at one place the first is told; after one, the parser is in panic until its rule has found an end.
-#include "lang/parse.h"
+#include "lang/internal.h"
 #include <ctype.h>
 
 void p_next(struct Parser *p)

@@ -1,5 +1,5 @@
 // Parser: types as written, and the question whether what comes is one.
-#include "lang/parse.h"
+#include "lang/internal.h"
 
 // Words that are types wherever a type may stand. Others are types only where the grammar leaves no choice ("(foo *)x", ": foo").
 static bool is_type_word(const char *s)
@@ -158,17 +158,24 @@ struct TypeSpec *p_type(struct Parser *p)
 	return t;
 }
 
-// Is this "foo *)" or "foo **)"? The token is an unknown word.
-static bool at_pointer_type(struct Parser *p)
+// Is this "foo *)" or "foo **)"? The token is a word. In a list a comma may follow too.
+static bool at_pointer_type(struct Parser *p, bool list)
 {
 	struct ParseMark m = p_mark(p);
 	p_next(p);
 	bool star = p->tok.kind == T_STAR;
 	while (p->tok.kind == T_STAR)
 		p_next(p);
-	bool yes = star && p->tok.kind == T_RPAREN;
+	bool yes = star && (p->tok.kind == T_RPAREN || (list && p->tok.kind == T_COMMA));
 	p_reset(p, m);
 	return yes;
+}
+
+bool p_at_type_arg(struct Parser *p)
+{
+	if (p->panic || p->tok.kind != T_IDENT || p_at_kw(p, KW_TYPEOF))
+		return false;
+	return at_tag(p) || (at_c_word(p) && p_peek(p).kind == T_IDENT) || (!p->tok.kw && at_pointer_type(p, true));
 }
 
 bool p_at_type(struct Parser *p)
@@ -177,7 +184,7 @@ bool p_at_type(struct Parser *p)
 		return false;
 	if (at_known_type(p))
 		return at_tag(p) || p_peek(p).kind != T_LPAREN || p_at_kw(p, KW_TYPEOF);
-	return !p->tok.kw && at_pointer_type(p);
+	return !p->tok.kw && at_pointer_type(p, false);
 }
 
 // Starts an operand and cannot go on with the expression before it.

@@ -1,5 +1,5 @@
 // Names of the probe kinds.
-#include "lang/point.h"
+#include "lang/internal.h"
 
 const char *probe_kind_name(enum ProbeKind k)
 {

@@ -1,6 +1,6 @@
 // Names. In: the expanded tree and the points of each probe. Out: units (a probe's body for one kind of context), every variable
 // bound to its VarSym, every map to its MapSym, every bare word to a builtin or a constant.
-#include "lang/check.h"
+#include "lang/internal.h"
 
 // ---- units
 
@@ -23,6 +23,7 @@ static bool note_use(void *arg, struct Expr *e)
 	else if (!strncmp(n, "arg", 3) && n[3] >= '0' && n[3] <= '9')
 		pu->uses_argn = true;
 	pu->uses_uaddr |= !strcmp(n, "uaddr");
+	pu->uses_argn |= !strcmp(n, "__frame"); // the size of a return address
 	return true;
 }
 
@@ -224,6 +225,8 @@ static void use_var(struct Resolve *r, struct Expr *e)
 		const char *near = nearest_name(e->str, names.p, names.n);
 		if (near)
 			diag_hint(r->u->diags, "Did you mean $%s?", near);
+		else if (r->pu->point->kind == PK_URETPROBE)
+			diag_hint(r->u->diags, "what the entry of a call sets is there if a uprobe has the same functions, written the same");
 		vec_deinit(&names);
 		declare(r, e); // said once
 	} else if (e->var->fn != r->fn)
@@ -401,16 +404,47 @@ static void r_scope(struct Resolve *r, struct Stmt *s, struct Expr *value)
 	vec_deinit(&scope.vars);
 }
 
-// sizeof(word): a type when no builtin or constant is called so.
+// "word" as a type when no builtin or constant is called so, "word[2]" an array of it. NULL: it is a value.
+static struct TypeSpec *as_type(struct Resolve *r, const struct Expr *a)
+{
+	if (a->kind == E_TYPE)
+		return a->spec;
+	if (a->kind == E_INDEX && a->b->kind == E_INT) {
+		struct TypeSpec *t = as_type(r, a->a);
+		if (!t || t->is_array)
+			return NULL;
+		t->is_array = t->array_sized = true;
+		t->array_n = a->b->ival;
+		return t;
+	}
+	if (a->kind != E_IDENT || builtin_find(a->str) || !ctype_lookup(r->u->ctypes, a->str))
+		return NULL;
+	struct TypeSpec *t = arena_new(r->u->arena, struct TypeSpec);
+	*t = (struct TypeSpec){.span = a->span, .name = a->str};
+	return t;
+}
+
+// sizeof(word) and the like.
 static void word_to_type(struct Resolve *r, struct Expr *e)
 {
-	struct Expr *a = e->a;
 	bool asks = e->kind == E_SIZEOF || e->kind == E_OFFSETOF || e->kind == E_TYPEINFO;
-	if (!asks || !a || a->kind != E_IDENT || builtin_find(a->str) || !ctype_lookup(r->u->ctypes, a->str))
+	struct TypeSpec *t = asks && e->a ? as_type(r, e->a) : NULL;
+	if (!t)
 		return;
-	e->spec = arena_new(r->u->arena, struct TypeSpec);
-	*e->spec = (struct TypeSpec){.span = a->span, .name = a->str};
+	e->spec = t;
 	e->a = NULL;
+}
+
+// typeof(word), typeof(expression)
+static void r_spec(struct Resolve *r, struct TypeSpec *s)
+{
+	if (!s || !s->typeof_expr)
+		return;
+	struct TypeSpec *t = as_type(r, s->typeof_expr);
+	if (t)
+		spec_put(r->u->diags, s, t);
+	if (s->typeof_expr)
+		r_expr(r, s->typeof_expr);
 }
 
 static void r_expr(struct Resolve *r, struct Expr *e)
@@ -418,8 +452,7 @@ static void r_expr(struct Resolve *r, struct Expr *e)
 	if (!e)
 		return;
 	word_to_type(r, e);
-	if (e->spec && e->spec->typeof_expr)
-		r_expr(r, e->spec->typeof_expr);
+	r_spec(r, e->spec);
 	switch (e->kind) {
 	case E_VAR:
 		use_var(r, e);
@@ -451,8 +484,7 @@ static void r_expr(struct Resolve *r, struct Expr *e)
 
 static void r_let(struct Resolve *r, struct Stmt *s)
 {
-	if (s->spec && s->spec->typeof_expr)
-		r_expr(r, s->spec->typeof_expr);
+	r_spec(r, s->spec);
 	r_expr(r, s->e);
 	struct VarSym *old = find_var(r, s->lhs->str);
 	if (old) {

@@ -1,5 +1,5 @@
-// Tokens of a script; see token.h.
-#include "lang/token.h"
+// Tokens of a script; see internal.h.
+#include "lang/internal.h"
 #include <ctype.h>
 
 static const struct {

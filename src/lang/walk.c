@@ -1,5 +1,5 @@
 // Walking and copying trees.
-#include "lang/check.h"
+#include "lang/internal.h"
 
 void walk_expr(struct Expr *e, bool (*fn)(void *, struct Expr *), void *arg)
 {

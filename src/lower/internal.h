@@ -1,7 +1,7 @@
 // Lowering: the typed tree -> IR. What the files of this folder share.
 #ifndef SONDE_LOWER_INTERNAL_H
 #define SONDE_LOWER_INTERNAL_H
-#include "lang/check.h"
+#include "lang/lang.h"
 #include "lower/program.h"
 #include <linux/bpf.h>
 
@@ -89,6 +89,7 @@ enum {
 	H_D_PATH = BPF_FUNC_d_path, H_FOR_EACH = BPF_FUNC_for_each_map_elem, H_FUNC_IP = BPF_FUNC_get_func_ip, H_LOOP = BPF_FUNC_loop,
 	H_PERCPU_LOOKUP = BPF_FUNC_map_lookup_percpu_elem, H_KTIME_TAI = BPF_FUNC_ktime_get_tai_ns,
 	H_SOCKET_COOKIE = BPF_FUNC_get_socket_cookie, H_SEQ_PRINTF = BPF_FUNC_seq_printf, H_SKB_OUTPUT = BPF_FUNC_skb_output,
+	H_TRACE_PRINTK = BPF_FUNC_trace_printk,
 };
 
 // lower_mem.c
@@ -106,6 +107,8 @@ struct IrVal addr_of(struct Lower *l, struct Val m);		     // v + off as one val
 struct IrVal load_scalar(struct Lower *l, struct Val m);	     // reads what m->type says
 void store_val(struct Lower *l, struct Val src, struct IrVal base, s32 off, const struct Type *t, bool pad);
 void copy_bytes(struct Lower *l, struct IrVal base, s32 off, struct Val src, u32 size);
+bool in_scratch(const struct Lower *l, u32 size); // too large for the stack
+bool keeps_short_text(const struct Type *t); // what to pad where a value of it is kept
 void copy_str(struct Lower *l, struct IrVal base, s32 off, u32 size, struct Val src, bool pad);
 u32 load_step(s32 a, s32 b, u32 n); // widest access aligned at offsets a and b, at most n bytes
 void zero_bytes(struct Lower *l, struct IrVal base, s32 off, u32 size);
@@ -127,6 +130,7 @@ void report_failure(struct Lower *l, struct IrVal ret, const char *what, struct 
 // lower_expr.c
 struct Val lx(struct Lower *l, struct Expr *e);
 struct IrVal lx_int(struct Lower *l, struct Expr *e);
+void kept_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 off, const struct Type *t, const char *name); // of the variable or map that is kept there
 void lx_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 off, const struct Type *t, bool pad);
 void lx_drop(struct Lower *l, struct Expr *e);	      // for its effect
 void var_assign(struct Lower *l, struct VarSym *v, struct Expr *e);

@@ -164,11 +164,25 @@ void lower_print_map(struct Lower *l, struct Expr *e, bool take)
 	plain_event(l, RT_EV_PRINT_MAP, e->args[0]->map->def->id, w, 3);
 }
 
+static void print_entry(struct Lower *l, struct Expr *ref)
+{
+	struct MapDef *m = ref->map->def;
+	struct Val key = val_mem(NULL, ir_mov(&l->b, lm_ref_key(l, ref)), 0, AS_BPF);
+	IrBlk end = ir_new_block(&l->b, "sent");
+	struct IrVal rec = event_reserve(l, RT_EV_PRINT_ENTRY, m->id, m->key_size, end);
+	copy_bytes(l, rec, 8, key, m->key_size);
+	event_submit(l, rec);
+	ir_jmp(&l->b, end);
+	ir_set_block(&l->b, end);
+}
+
 struct Val l_print(struct Lower *l, struct Expr *e)
 {
 	struct Expr *a = e->args[0];
 	if (a->kind == E_MAP)
 		lower_print_map(l, e, false);
+	else if (prints_entry(a, a->type))
+		print_entry(l, a);
 	else
 		fmt_event(l, e, &a, 1);
 	return nothing(e);

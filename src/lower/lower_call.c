@@ -24,7 +24,7 @@ struct Val l_lit(struct Lower *l, struct Expr *e) { return num(e, ir_imm((s64)e-
 struct Val into_tmp(struct Lower *l, struct Expr *e)
 {
 	struct Val m = tmp_mem(l, e->type, e->type->size);
-	call_into(l, e, m.v, m.off, e->type, false);
+	call_into(l, e, m.v, m.off, e->type, keeps_short_text(e->type));
 	return m;
 }
 

@@ -275,6 +275,14 @@ struct Val l_reg(struct Lower *l, struct Expr *e)
 	return num(e, ir_load(&l->b, ctx_ptr(l), (s32)e->ival, 8, false));
 }
 
+// At the entry the return address lies there where the machine pushes it, at the return it is gone.
+struct Val l_frame(struct Lower *l, struct Expr *e)
+{
+	const struct Point *p = l->pu->point;
+	s64 pushed = p->kind == PK_UPROBE && PT_HOST == PT_X86_64 ? p->bits32 ? 4 : 8 : 0;
+	return num(e, ir_bin(&l->b, IR_ADD, ir_load(&l->b, ctx_ptr(l), (s32)e->ival, 8, false), ir_imm(pushed)));
+}
+
 // Is the return address on top of the stack at every point of the program: the first instruction of a function, or its last?
 static bool on_return_address(const struct ProbeUnit *pu)
 {

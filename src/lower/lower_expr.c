@@ -15,8 +15,10 @@ struct IrVal var_get(struct Lower *l, struct VarSym *v)
 void var_set(struct Lower *l, struct VarSym *v, struct IrVal x)
 {
 	if (!v->placed) {
-		if (!v->reg)
+		if (!v->reg || v->reg_fn != l->b.fn) {
 			v->reg = ir_new_reg(&l->b);
+			v->reg_fn = l->b.fn;
+		}
 		ir_set(&l->b, v->reg, x);
 		return;
 	}
@@ -45,8 +47,27 @@ void var_assign(struct Lower *l, struct VarSym *v, struct Expr *e)
 	}
 	s32 off;
 	struct IrVal base = var_place(l, v, &off);
-	// `$a = f($a)`: build the new value aside when the expression reads the variable
-	lx_into(l, e, base, off, v->type, false);
+	kept_into(l, e, base, off, v->type, v->name);
+}
+
+static bool reads(void *name, struct Expr *e)
+{
+	bool *found = *(bool **)name;
+	*found |= (e->kind == E_VAR || e->kind == E_MAP || e->kind == E_MAPREF) && !strcmp(e->str, ((const char **)name)[1]);
+	return !*found;
+}
+
+void kept_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 off, const struct Type *t, const char *name)
+{
+	bool found = false, pad = keeps_short_text(t);
+	walk_expr(e, reads, (const void *[]){&found, name});
+	if (!found || (t->kind == TY_STR && !pad)) {
+		lx_into(l, e, base, off, t, pad);
+		return;
+	}
+	struct Val aside = tmp_mem(l, t, t->size); // `$t = ($t.1, $t.0)`; and what is padded first cannot be read then
+	lx_into(l, e, aside.v, aside.off, t, pad);
+	store_val(l, aside, base, off, t, pad);
 }
 
 // ---- into memory
@@ -134,7 +155,7 @@ static struct Val ternary(struct Lower *l, struct Expr *e)
 		else if (scalar)
 			ir_set(&l->b, r, lx_int(l, x));
 		else
-			lx_into(l, x, m.v, m.off, e->type, false);
+			lx_into(l, x, m.v, m.off, e->type, keeps_short_text(e->type));
 		ir_jmp(&l->b, end);
 	}
 	ir_set_block(&l->b, end);

@@ -361,7 +361,9 @@ void lower_for_map(struct Lower *l, struct Stmt *s)
 	const struct TupleField *kf = &v->type->fields[0], *vf = &v->type->fields[1];
 	struct Val k = val_mem(m->key, key, 0, AS_BPF), x = val_mem(m->val, val, 0, AS_BPF);
 	store_val(l, k, base, off + (s32)kf->off, kf->type, false);
-	if (ty_is_aggr(m->val))
+	if (ty_is_aggr(m->val) && !ty_is_aggr_castable(m->val) && !ty_aggr_in_parts(m->val))
+		ir_store(&l->b, base, off + (s32)vf->off, vf->type->size, ir_imm(0)); // it is the map's entry where it is used
+	else if (ty_is_aggr(m->val))
 		ir_store(&l->b, base, off + (s32)vf->off, vf->type->size, lm_aggr_int(l, m, key));
 	else
 		store_val(l, x, base, off + (s32)vf->off, vf->type, false);

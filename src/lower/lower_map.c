@@ -113,7 +113,7 @@ static void map_def(struct Lower *l, struct MapSym *m)
 	struct MapDef *d = arena_new(l->u->arena, struct MapDef);
 	bool aggr = ty_is_aggr(m->val);
 	bool ours = !strncmp(m->name, "@__watch", 8); // probe/watch.c
-	*d = (struct MapDef){.id = (u32)l->prog->maps.n, .name = m->name, .user = !ours, .val = m->val, .fd = -1};
+	*d = (struct MapDef){.id = (u32)l->prog->maps.n, .name = m->name, .user = !ours && !(m->decl && m->decl->own), .val = m->val, .fd = -1};
 	d->value_size = RT_VALUE_SIZE(MAX(m->val->size, 1u));
 	if (m->keyed) {
 		const char *names[KEY_PARTS_MAX] = {0};
@@ -358,11 +358,9 @@ static void assign_key(struct Lower *l, struct Stmt *s)
 		ir_set_block(&l->b, end);
 		return;
 	}
-	lx_into(l, s->e, v.v, v.off, t, false);
+	lx_into(l, s->e, v.v, v.off, t, keeps_short_text(t));
 	if (t->size < m->def->value_size) // helpers read the whole value
 		zero_bytes(l, v.v, v.off + (s32)t->size, m->def->value_size - t->size);
-	if (t->kind == TY_STR && m->def->value_size <= 64 && s->e->kind == E_STR)
-		store_lit_str(l, v.v, v.off, t->size, s->e->str, s->e->len, true);
 	struct IrVal key = lm_ref_key(l, s->lhs);
 	if (l->prog->config.in_place) {
 		struct IrVal p = find_old(l, m, key, &none);
@@ -392,7 +390,7 @@ void lm_assign(struct Lower *l, struct Stmt *s)
 		if (ty_scalar(t))
 			ir_store(&l->b, p, 0, t->size, lx_int(l, s->e));
 		else
-			lx_into(l, s->e, p, 0, t, false);
+			kept_into(l, s->e, p, 0, t, m->name);
 		set_present(l, m, p);
 		return;
 	}

@@ -81,10 +81,15 @@ struct IrVal tmp_slot(struct Lower *l, u32 size)
 	return ir_slot(l->slots[i].slot, 0);
 }
 
+bool in_scratch(const struct Lower *l, u32 size)
+{
+	return size > l->prog->config.on_stack_limit;
+}
+
 struct Val tmp_mem(struct Lower *l, const struct Type *t, u32 size)
 {
 	u32 room = l->in_callback ? STACK_CALLBACK : STACK_MAIN, i;
-	if (size <= l->prog->config.on_stack_limit && (slot_free(l, ALIGN_UP(MAX(size, 8u), 8u), &i) || l->stack_used + size <= room))
+	if (!in_scratch(l, size) && (slot_free(l, ALIGN_UP(MAX(size, 8u), 8u), &i) || l->stack_used + size <= room))
 		return val_mem(t, tmp_slot(l, size), 0, AS_BPF);
 	u32 at = l->scratch_now;
 	l->scratch_now = at + ALIGN_UP(size, 8u);
@@ -261,11 +266,22 @@ void store_lit_str(struct Lower *l, struct IrVal base, s32 off, u32 size, const 
 	}
 }
 
+// A text that fits is copied with what is behind its NUL, also into keys, which are compared whole: wherever one is kept it is zero to its end.
+bool keeps_short_text(const struct Type *t)
+{
+	if (t->kind == TY_STR)
+		return t->size <= INLINE_COPY;
+	for (u32 i = 0; t->kind == TY_TUPLE && i < t->n; i++)
+		if (keeps_short_text(t->fields[i].type))
+			return true;
+	return false;
+}
+
 // Text from src (NUL-terminated within its size, or filling it) into size bytes.
 void copy_str(struct Lower *l, struct IrVal base, s32 off, u32 size, struct Val src, bool pad)
 {
 	u32 have = src.type->kind == TY_STR ? src.type->size : size;
-	if (src.as == AS_BPF && MIN(have, size) <= INLINE_COPY) {
+	if (src.as == AS_BPF && have <= INLINE_COPY) {
 		u32 n = MIN(have, size);
 		copy_bytes(l, base, off, src, n);
 		if (n < size && pad)

@@ -98,7 +98,8 @@ static void cmp_vals(struct Lower *l, struct Val a, struct Val b, IrBlk eq, IrBl
 static void cmp_str(struct Lower *l, struct Val a, struct Val b, IrBlk eq, IrBlk ne)
 {
 	struct IrVal pa = to_bpf_mem(l, &a, a.type->size), pb = to_bpf_mem(l, &b, b.type->size);
-	struct IrVal r = rt_call(l, "rt_streq", 4, pa, ir_imm(a.type->size), pb, ir_imm(b.type->size), ir_imm(0));
+	bool both = in_scratch(l, a.type->size) && in_scratch(l, b.type->size);
+	struct IrVal r = rt_call(l, both ? "rt_streq_long" : "rt_streq", 4, pa, ir_imm(a.type->size), pb, ir_imm(b.type->size), ir_imm(0));
 	ir_br(&l->b, IC_NE, r, ir_imm(0), eq, ne);
 }
 

@@ -36,6 +36,23 @@ static struct Val field_place(struct Lower *l, struct Expr *e)
 	return m;
 }
 
+// Warns of an index beyond the array. The verifier wants a bound for memory of the program's own, whose last element is taken then; other memory
+// is read as C does: arrays at the end of a struct are often longer than they say.
+static struct IrVal bounded_index(struct Lower *l, struct IrVal i, u32 n, bool own, struct Span at)
+{
+	IrReg r = ir_new_reg(&l->b);
+	IrBlk big = ir_new_block(&l->b, "beyond"), ok = ir_new_block(&l->b, "index");
+	ir_set(&l->b, r, i);
+	ir_br(&l->b, IC_UGE, ir_reg(r), ir_imm(n), big, ok);
+	ir_set_block(&l->b, big);
+	report_failure(l, ir_reg(r), "Array access out of bounds. This can lead to unexpected results.", at);
+	if (own)
+		ir_set(&l->b, r, ir_imm(n - 1));
+	ir_jmp(&l->b, ok);
+	ir_set_block(&l->b, ok);
+	return ir_reg(r);
+}
+
 static struct Val index_place(struct Lower *l, struct Expr *e)
 {
 	const struct Type *at = e->a->type;
@@ -56,18 +73,8 @@ static struct Val index_place(struct Lower *l, struct Expr *e)
 	}
 	struct IrVal i = lx_int(l, e->b);
 	u32 n = at->kind == TY_ARRAY ? at->n : at->kind == TY_STR ? at->size : at->kind == TY_BUF ? at->size - 4 : 0;
-	if (m.as == AS_BPF && n) {
-		// the verifier wants a bound, and an index beyond the array reads its last element's neighbour nowhere: clamp
-		IrReg r = ir_new_reg(&l->b);
-		IrBlk big = ir_new_block(&l->b, "clamp"), ok = ir_new_block(&l->b, "index");
-		ir_set(&l->b, r, i);
-		ir_br(&l->b, IC_UGE, ir_reg(r), ir_imm(n), big, ok);
-		ir_set_block(&l->b, big);
-		ir_set(&l->b, r, ir_imm(n - 1));
-		ir_jmp(&l->b, ok);
-		ir_set_block(&l->b, ok);
-		i = ir_reg(r);
-	}
+	if (n)
+		i = bounded_index(l, i, n, m.as == AS_BPF, e->span);
 	i = size > 1 ? ir_bin(&l->b, IR_MUL, i, ir_imm(size)) : i;
 	if (m.ctx) {
 		m.ctx = false;

@@ -97,7 +97,7 @@ struct Val l_strlen(struct Lower *l, struct Expr *e)
 {
 	u32 cap;
 	struct IrVal p = text(l, e->args[0], &cap);
-	return num(e, rt_call(l, "rt_strlen", 2, p, ir_imm(cap), ir_imm(0), ir_imm(0), ir_imm(0)));
+	return num(e, rt_call(l, in_scratch(l, cap) ? "rt_strlen_long" : "rt_strlen", 2, p, ir_imm(cap), ir_imm(0), ir_imm(0), ir_imm(0)));
 }
 
 struct Val l_strstr(struct Lower *l, struct Expr *e)

@@ -2,8 +2,7 @@
 #ifndef SONDE_PROGRAM_H
 #define SONDE_PROGRAM_H
 #include "ir/ir.h"
-#include "lang/point.h"
-#include "lang/site.h"
+#include "lang/lang.h"
 
 #define KEY_PARTS_MAX 64
 struct MapDef {

@@ -29,20 +29,6 @@ void str_add_terminal(struct Str *out, const char *s, size_t n)
 	}
 }
 
-size_t utf8_len(const char *p, size_t n)
-{
-	const unsigned char *s = (const unsigned char *)p;
-	size_t len = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : s[0] >= 0xe0 && s[0] < 0xf0 ? 3 : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
-	if (!len || len > n)
-		return 0;
-	for (size_t i = 1; i < len; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-		return 0;
-	return len;
-}
-
 size_t shown_len(const char *s, size_t n)
 {
 	size_t len = utf8_len(s, n);

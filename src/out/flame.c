@@ -96,20 +96,29 @@ static const char *frame_name(struct Tree *t, const struct StackProfile *p, cons
 	return name;
 }
 
+static struct Node *add_labels(struct Tree *t, struct Node *n, const struct StackProfile *p, const struct StackSample *s, enum LabelPlace at, u32 *depth)
+{
+	for (u32 i = 0; i < s->nlabels; i++) {
+		struct Str text = {0};
+		profile_label_row(p, s, i, at, &text);
+		if (text.n) {
+			n = step(t, n, arena_strndup(&t->arena, str_text(&text), text.n), NODE_LABEL, s->value);
+			++*depth;
+		}
+		str_deinit(&text);
+	}
+	return n;
+}
+
 static void add_sample(struct Tree *t, const struct StackProfile *p, const struct StackSample *s)
 {
 	struct Node *n = &t->root;
 	u32 depth = 0;
 	n->value += s->value;
+	n = add_labels(t, n, p, s, LABEL_OUTER, &depth);
 	if (s->comm)
 		n = step(t, n, s->comm, NODE_LABEL, s->value), depth++;
-	for (u32 i = 0; i < s->nlabels; i++, depth++) {
-		struct Str text = {0};
-		value_text(&s->labels[i], &text);
-		if (text.n)
-			n = step(t, n, arena_strndup(&t->arena, str_text(&text), text.n), NODE_LABEL, s->value);
-		str_deinit(&text);
-	}
+	n = add_labels(t, n, p, s, LABEL_INNER, &depth);
 	for (u32 i = s->nuser; i-- > 0 && depth < MAX_DEPTH; depth++)
 		n = step(t, n, frame_name(t, p, &s->user[i]), s->user[i].inlined ? NODE_INLINE : s->user[i].lang ? NODE_LANG : NODE_USER, s->value);
 	if (!s->nuser && s->user_note)

@@ -45,17 +45,35 @@ static void add_frame(const struct StackProfile *p, const struct Frame *f, const
 	str_deinit(&s);
 }
 
-static void add_line(const struct StackProfile *p, const struct StackSample *s, struct Str *out)
+void profile_label_row(const struct StackProfile *p, const struct StackSample *s, u32 i, enum LabelPlace at, struct Str *out)
 {
-	if (s->comm)
-		add_element(out, s->comm, strlen(s->comm));
+	struct Str text = {0};
+	value_text(&s->labels[i], &text);
+	if (text.n && at == (p->label_places ? (enum LabelPlace)p->label_places[i] : LABEL_INNER)) {
+		if (at == LABEL_OUTER)
+			str_addf(out, "%s ", p->label_names[i]);
+		str_addn(out, str_text(&text), text.n);
+	}
+	str_deinit(&text);
+}
+
+static void add_labels(const struct StackProfile *p, const struct StackSample *s, enum LabelPlace at, struct Str *out)
+{
 	for (u32 i = 0; i < s->nlabels; i++) {
 		struct Str text = {0};
-		value_text(&s->labels[i], &text);
+		profile_label_row(p, s, i, at, &text);
 		if (text.n)
 			add_element(out, str_text(&text), text.n);
 		str_deinit(&text);
 	}
+}
+
+static void add_line(const struct StackProfile *p, const struct StackSample *s, struct Str *out)
+{
+	add_labels(p, s, LABEL_OUTER, out);
+	if (s->comm)
+		add_element(out, s->comm, strlen(s->comm));
+	add_labels(p, s, LABEL_INNER, out);
 	for (u32 i = s->nuser; i-- > 0;)
 		add_frame(p, &s->user[i], "", out);
 	if (!s->nuser && s->user_note)
@@ -79,6 +97,7 @@ void profile_merge(struct StackProfile *p, bool by_pid)
 		if (by_pid)
 			str_addf(&key, "%u;", s->pid);
 		add_line(p, s, &key);
+		add_labels(p, s, LABEL_ASIDE, &key);
 		struct StackSample *first = map_get(&seen, str_text(&key));
 		if (first) {
 			first->value += s->value;

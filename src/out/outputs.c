@@ -1,16 +1,34 @@
 // The table of the files that a profile can be written to (outputs.def). Its text forms go where text goes, and are none of these.
 // In: a profile, a path. Out: the file. Invariant: what could not be written whole is an error.
-#include "base/outfile.h"
+#include "base/base.h"
 #include "out/report.h"
 #include <errno.h>
 
 const struct Output outputs[OUTPUTS] = {
-#define OUTPUT(option, addresses, what, help, write) {"--" #option, what, addresses, write},
+#define OUTPUT(option, addresses, parts, what, help, write) {"--" #option, what, addresses, parts, write},
 #include "out/outputs.def"
 #undef OUTPUT
 };
 
-static struct err *output_write(const struct Output *o, const struct StackProfile *p, const char *path)
+static const char *place_of_number(const char *path)
+{
+	return path ? strstr(path, "%s") : NULL;
+}
+
+static char *path_of(const struct OutputFiles *f, u32 i)
+{
+	const char *path = f->path[i], *at = f->number ? place_of_number(path) : NULL;
+	return at ? xasprintf("%.*s%04u%s", (int)(at - path), path, f->number, at + 2) : xstrdup(path);
+}
+
+void outputs_split(const struct OutputFiles *f, struct OutputFiles *whole, struct OutputFiles *each)
+{
+	*whole = *each = *f;
+	for (u32 i = 0; i < OUTPUTS; i++)
+		*(place_of_number(f->path[i]) ? &whole->path[i] : &each->path[i]) = NULL;
+}
+
+static struct err *output_write(const struct Output *o, const struct StackProfile *p, const char *path, const char *what)
 {
 	u64 sum = 0;
 	FILE *f = fopen(path, "we");
@@ -22,17 +40,24 @@ static struct err *output_write(const struct Output *o, const struct StackProfil
 	for (u32 i = 0; i < p->n; i++)
 		sum += p->samples[i].value;
 	if (!e)
-		fprintf(stderr, "%s: %s of %u stacks, %llu %s\n", path, o->what, p->n, (unsigned long long)sum, strcmp(p->unit, "count") ? p->unit : "events");
+		fprintf(stderr, "%s: %s of %s%s%u stacks, %llu %s\n", path, o->what, what ? what : "", what ? ", " : "", p->n, (unsigned long long)sum,
+			strcmp(p->unit, "count") ? p->unit : "events");
 	return e;
 }
 
 struct err *outputs_check(const struct OutputFiles *f, const char *text)
 {
 	struct OutName names[OUTPUTS + 1];
-	for (u32 i = 0; i < OUTPUTS; i++)
-		names[i] = (struct OutName){outputs[i].title, f->path[i]};
+	char *paths[OUTPUTS];
+	for (u32 i = 0; i < OUTPUTS; i++) {
+		paths[i] = f->path[i] ? path_of(f, i) : NULL;
+		names[i] = (struct OutName){outputs[i].title, paths[i]};
+	}
 	names[OUTPUTS] = (struct OutName){text ? "-o" : NULL, text};
-	return outfiles_check(names, OUTPUTS + 1);
+	struct err *e = outfiles_check(names, OUTPUTS + 1);
+	for (u32 i = 0; i < OUTPUTS; i++)
+		free(paths[i]);
+	return e;
 }
 
 bool outputs_any(const struct OutputFiles *f, bool addresses)
@@ -43,11 +68,23 @@ bool outputs_any(const struct OutputFiles *f, bool addresses)
 	return false;
 }
 
+bool outputs_parts(const struct OutputFiles *f)
+{
+	for (u32 i = 0; i < OUTPUTS; i++)
+		if (f->path[i] && outputs[i].parts)
+			return true;
+	return false;
+}
+
 struct err *outputs_write(const struct OutputFiles *f, const struct StackProfile *p, bool addresses)
 {
 	struct err *e = NULL;
-	for (u32 i = 0; !e && i < OUTPUTS; i++)
-		if (f->path[i] && outputs[i].addresses == addresses)
-			e = output_write(&outputs[i], p, f->path[i]);
+	for (u32 i = 0; !e && i < OUTPUTS; i++) {
+		if (!f->path[i] || outputs[i].addresses != addresses)
+			continue;
+		char *path = path_of(f, i);
+		e = output_write(&outputs[i], p, path, f->what);
+		free(path);
+	}
 	return e;
 }

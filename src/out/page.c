@@ -19,6 +19,9 @@ static const char script_tree[] =
 static const char script_draw[] =
 #include "out/page_draw.js.h"
 	;
+static const char script_compare[] =
+#include "out/page_compare.js.h"
+	;
 static const char script_table[] =
 #include "out/page_table.js.h"
 	;
@@ -28,7 +31,7 @@ static const char script_view[] =
 static const char script_main[] =
 #include "out/page_main.js.h"
 	;
-static const char *const scripts[] = {script_data, script_tree, script_draw, script_table, script_view, script_main}; // each needs those before it
+static const char *const scripts[] = {script_data, script_tree, script_compare, script_draw, script_table, script_view, script_main}; // each needs those before it
 
 enum FrameKind { FRAME_USER, FRAME_INLINED, FRAME_KERNEL, FRAME_NOTE }; // page_data.js, KINDS
 struct PageFrame {
@@ -274,6 +277,27 @@ static void add_labels(struct Page *g, struct Str *out)
 		str_addc(out, '}');
 	}
 	str_add(out, "],\n");
+	if (n && g->p->label_places && g->p->label_places[0] == LABEL_OUTER) // the first row of the pictures
+		add_name(out, "group", g->p->label_names[0]);
+}
+
+static void add_diff(struct Page *g, struct Str *out)
+{
+	const struct ProfileDiff *d = g->p->diff;
+	if (!d)
+		return;
+	str_add(out, "\"diff\":{");
+	add_name(out, "before", d->before);
+	add_name(out, "after", d->after);
+	str_addf(out, "\"counts\":%s,\"alpha\":%g,\"least\":%llu,\"spread\":%.17g,", d->counts ? "true" : "false", d->alpha, (unsigned long long)d->least, d->spread);
+	ADD_ARRAY(out, "names", d->nspreads, text_id(g, d->spreads[i].name));
+	str_add(out, ",\"self\":[");
+	for (u32 i = 0; i < d->nspreads; i++)
+		str_addf(out, "%s%.17g", i ? "," : "", d->spreads[i].self);
+	str_add(out, "],\"total\":[");
+	for (u32 i = 0; i < d->nspreads; i++)
+		str_addf(out, "%s%.17g", i ? "," : "", d->spreads[i].total);
+	str_add(out, "]},\n");
 }
 
 static void add_data(struct Page *g, struct Str *out)
@@ -283,11 +307,12 @@ static void add_data(struct Page *g, struct Str *out)
 	add_name(out, "title", p->title);
 	add_name(out, "command", p->command);
 	add_name(out, "unit", p->unit ? p->unit : "samples");
-	str_addf(out, "\"period\":%llu,\"start\":%llu,\"duration\":%llu,\n", (unsigned long long)p->period_ns, (unsigned long long)(p->start_ns / 1000000),
+	str_addf(out, "\"threads\":%d,\"period\":%llu,\"start\":%llu,\"duration\":%llu,\n", p->threads, (unsigned long long)p->period_ns, (unsigned long long)(p->start_ns / 1000000),
 		 (unsigned long long)p->duration_ns);
 	add_frame_arrays(g, out);
 	add_sample_arrays(g, out);
 	add_labels(g, out);
+	add_diff(g, out);
 	str_add(out, "\"languages\":[");
 	for (u32 i = 0; i < ARRAY_LEN(languages); i++)
 		str_addf(out, "%s\"%s\"", i ? "," : "", languages[i]);

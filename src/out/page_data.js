@@ -40,19 +40,27 @@ window.sonde = window.sonde || {};
 	}
 
 	S.load = function (text) {
-		var j = JSON.parse(text), d = { title: j.title, unit: j.unit, period: j.period, start: j.start, duration: j.duration, command: j.command, strings: j.strings };
+		var j = JSON.parse(text), d = { title: j.title, unit: j.unit, period: j.period, start: j.start, duration: j.duration, command: j.command, strings: j.strings,
+			group: j.group ? "label-" + j.group : "process" };
 		d.frame = { name: ints(j.frames.name), object: ints(j.frames.object), file: ints(j.frames.file), line: ints(j.frames.line), kind: Uint8Array.from(j.frames.kind),
 			    language: Uint8Array.from(j.frames.language) };
 		d.node = { parent: ints(j.nodes.parent), frame: ints(j.nodes.frame) };
 		d.sample = { node: ints(j.samples.node), value: Float64Array.from(j.samples.value, Number) };
 		d.parts = j.parts.map(function (p) { return { name: p.name, value: Float64Array.from(p.value, Number) }; });
+		if (j.diff) {
+			d.diff = { before: j.diff.before, after: j.diff.after, counts: j.diff.counts, alpha: j.diff.alpha, least: j.diff.least, spread: j.diff.spread, spreads: new Map() };
+			j.diff.names.forEach(function (n, i) { // a function's self and total are a row each
+				var have = d.diff.spreads.get(d.strings[n]) || [0, 0];
+				d.diff.spreads.set(d.strings[n], [Math.max(have[0], j.diff.self[i]), Math.max(have[1], j.diff.total[i])]);
+			});
+		}
 		d.languageNames = j.languages;
 		d.languageBits = languages(d);
 		d.kinds = S.KINDS.map(function (_, k) { return d.frame.kind.indexOf(k) >= 0; });
 		d.hasLines = d.frame.file.some(function (f) { return f !== 0; });
 		var text1 = function (i) { return d.strings[i]; };
 		d.dimensions = [dimension("process", "Process", ints(j.samples.process), text1)];
-		d.dimensions.push(dimension("pid", "Process id", j.samples.pid.map(function (p, i) { return i; }), function (i) {
+		d.dimensions.push(dimension("pid", j.threads ? "Thread" : "Process id", j.samples.pid.map(function (p, i) { return i; }), function (i) {
 			return j.samples.pid[i] ? d.strings[j.samples.process[i]] + " (" + j.samples.pid[i] + ")" : "";
 		}));
 		j.labels.forEach(function (l) {

@@ -7,8 +7,8 @@
 	var SHADES = 8;
 	// Hue, saturation and lightness by kind. The kinds differ in lightness as well as in hue, so that who sees no red or green tells them apart.
 	var PALETTE = {
-		light: { user: [24, 90, 66], inlined: [52, 92, 78], kernel: [209, 70, 60], note: [60, 3, 72], label: [250, 24, 88], narrow: "#b9b9b2", hit: "#7b0f6b", hitText: "#fff", text: "#17181a", edge: "#fbfbf9" },
-		dark: { user: [22, 75, 37], inlined: [165, 80, 23], kernel: [212, 60, 36], note: [260, 6, 20], label: [250, 12, 24], narrow: "#4a4d52", hit: "#f2a6e6", hitText: "#1b1018", text: "#f5f5f4", edge: "#16181b" }
+		light: { user: [24, 90, 66], inlined: [52, 92, 78], kernel: [209, 70, 60], note: [60, 3, 72], label: [250, 24, 88], more: [26, 88, 62], less: [211, 74, 62], same: [60, 4, 80], narrow: "#b9b9b2", hit: "#7b0f6b", hitText: "#fff", text: "#17181a", edge: "#fbfbf9" },
+		dark: { user: [22, 75, 37], inlined: [165, 80, 23], kernel: [212, 60, 36], note: [260, 6, 20], label: [250, 12, 24], more: [20, 78, 38], less: [212, 66, 38], same: [220, 5, 25], narrow: "#4a4d52", hit: "#f2a6e6", hitText: "#1b1018", text: "#f5f5f4", edge: "#16181b" }
 	};
 	var OBJECT_HUES = [[28, 88, 66], [207, 66, 60], [164, 60, 46], [50, 90, 74], [14, 72, 56], [327, 48, 70], [190, 20, 72], [222, 70, 70]];
 
@@ -31,22 +31,28 @@
 	S.kindColour = function (kind, shade) {
 		return hsl(PALETTE[S.theme][S.KINDS[kind]], shade === undefined ? SHADES / 2 : shade, 4);
 	};
-	// The colour of a key's frame f: by kind with a shade by name, or by object.
-	S.colourOf = function (d, keys, key, kind, f) {
+	S.CHANGES = ["same", "more", "less"]; // by verdict
+	S.changeColour = function (verdict, shade) {
+		return hsl(PALETTE[S.theme][S.CHANGES[verdict]], shade === undefined ? SHADES / 2 : shade, 4);
+	};
+	// The colour of a key's frame f: by kind with a shade by name, by object, or by what has changed (c).
+	S.colourOf = function (d, keys, key, kind, f, c) {
 		if (key < 0)
-			return S.kindColour(S.LABEL);
+			return S.colourBy === "change" && c ? S.changeColour(c.verdict) : S.kindColour(S.LABEL);
 		if (!keys.shade)
 			keys.shade = keys.names.map(function () { return -1; });
 		if (!(keys.shade[key] >= 0))
 			keys.shade[key] = hash(keys.names[key]) % SHADES;
+		if (S.colourBy === "change" && c)
+			return S.changeColour(c.verdict, keys.shade[key]);
 		if (S.colourBy !== "object" || f < 0 || kind === S.NOTE)
 			return S.kindColour(kind, keys.shade[key]);
 		if (!d.objectHue)
 			d.objectHue = [];
 		if (d.objectHue[f] === undefined)
 			d.objectHue[f] = hash(S.objectOf(d, f)) % OBJECT_HUES.length;
-		var c = OBJECT_HUES[d.objectHue[f]];
-		return hsl(S.theme === "dark" ? [c[0], c[1] * 0.75, c[2] * 0.6] : c, keys.shade[key], 5);
+		var hue = OBJECT_HUES[d.objectHue[f]];
+		return hsl(S.theme === "dark" ? [hue[0], hue[1] * 0.75, hue[2] * 0.6] : hue, keys.shade[key], 5);
 	};
 
 	S.Pane = function (host, d, on) {
@@ -186,7 +192,7 @@
 			return;
 		var hit = this.hits && k >= 0 && this.hits[k];
 		c.globalAlpha = above ? 0.6 : 1;
-		c.fillStyle = hit ? p.hit : S.colourOf(this.d, t.keys, k, t.kind[i], t.frame[i]);
+		c.fillStyle = hit ? p.hit : S.colourOf(this.d, t.keys, k, t.kind[i], t.frame[i], this.d.diff && S.change(this.d, t, i));
 		c.fillRect(x, y, Math.max(w - (w > 3 ? 0.6 : 0), MIN), this.row - 1);
 		if (i === this.chosen || i === this.pointed) {
 			c.globalAlpha = 1;

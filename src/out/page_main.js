@@ -64,7 +64,7 @@
 
 	function showTable() {
 		var t = view.forward(), found = view.hits(t);
-		table.show(t, view.functions(), state.sort, found && found.hits || null, !!(found && found.hits));
+		table.show(t, view.functions(), state.sort, found && found.hits || null, !!(found && found.hits), view.changes());
 		if (current && (current.tree || current.keys !== t.keys))
 			current = null;
 	}
@@ -103,15 +103,18 @@
 		$("docopy").disabled = !t || box <= 0;
 		$("dosandwich").disabled = f < 0;
 		$("reset").disabled = !zoomed;
-		$("swatch").style.background = c ? S.colourOf(d, keys, key, t ? t.kind[box] : c.kind, f) : "transparent";
+		var changed = !c || !d.diff ? null : t ? S.change(d, t, box) : view.changes().total[key];
+		$("swatch").style.background = c ? S.colourOf(d, keys, key, t ? t.kind[box] : c.kind, f, changed) : "transparent";
 		$("dname").textContent = !c ? (d.total ? "Point at a box, or press an arrow key." : "No samples.") : key < 0 ? "all" : keys.names[key];
 		if (f >= 0) {
 			var object = mixed & S.OBJECTS ? "several objects" : S.objectOf(d, f), file = mixed & S.LINES ? "" : d.strings[d.frame.file[f]];
 			place = [S.KINDS[t ? t.kind[box] : c.kind], object, file ? file + ":" + d.frame.line[f] : "", mixed & S.OBJECTS ? "" : d.languageNames[d.frame.language[f]]].filter(Boolean);
 		} else if (key >= 0)
-			place = [state.group];
+			place = [state.group.replace(/^label-/, "")];
 		$("dplace").textContent = place.join(" \u00b7 ");
-		if (t) {
+		if (changed)
+			value.push((t ? "" : "total ") + S.changeText(d, changed), t ? "" : "self " + S.changeText(d, view.changes().self[key]));
+		else if (t) {
 			value.push(S.amount(d, t.value[box]) + ", " + S.percent(t.value[box], t.value[0]));
 			if (c.pane.zoom > 0 && box >= c.pane.zoom)
 				value.push(S.percent(t.value[box], t.value[c.pane.zoom]) + " of the zoomed box");
@@ -121,14 +124,16 @@
 			var fs = view.functions();
 			value.push("total " + S.amount(d, fs.total[key]) + ", " + S.percent(fs.total[key], fs.all), "self " + S.amount(d, fs.self[key]) + ", " + S.percent(fs.self[key], fs.all));
 		}
-		$("dvalue").textContent = value.join(" \u00b7 ");
+		$("dvalue").textContent = value.filter(Boolean).join(" \u00b7 ");
 	}
 
 	function legend() {
-		$("key").replaceChildren.apply($("key"), S.KINDS.slice(0, 4).filter(function (_, k) { return d.kinds[k] && state.colour === "kind"; }).map(function (name) {
+		var rows = state.colour === "kind" ? S.KINDS.slice(0, 4).map(function (name, k) { return d.kinds[k] ? [name, S.kindColour(k)] : null; }) :
+			state.colour === "change" ? S.VERDICTS.map(function (name, v) { return [name, S.changeColour(v)]; }) : [];
+		$("key").replaceChildren.apply($("key"), rows.filter(Boolean).map(function (row) {
 			var span = document.createElement("span"), box = document.createElement("i");
-			box.style.background = S.kindColour(S.KINDS.indexOf(name));
-			span.append(box, name);
+			box.style.background = row[1];
+			span.append(box, row[0]);
 			return span;
 		}));
 	}
@@ -186,7 +191,7 @@
 		if (spoken.length > 1)
 			addSelect("Stacks with a frame of", "language", [["", "any language"]].concat(spoken));
 		if (d.parts.length > 1)
-			addSelect("Count", "part", [["", "all"]].concat(d.parts.map(function (p, i) { return [String(i), p.name]; })));
+			addSelect(d.diff ? "Width" : "Count", "part", [["", d.diff ? "before and after" : "all"]].concat(d.parts.map(function (p, i) { return [String(i), p.name]; })));
 		addSelect("First row by", "group", groups);
 	}
 
@@ -334,7 +339,7 @@
 			return;
 		var name = document.createElement("b"), t = pane.tree;
 		name.textContent = t.key[box] < 0 ? "all" : t.keys.names[t.key[box]].slice(0, 2000);
-		tip.replaceChildren(name, S.amount(d, t.value[box]) + ", " + S.percent(t.value[box], t.value[0]) +
+		tip.replaceChildren(name, d.diff ? S.changeText(d, S.change(d, t, box)) : S.amount(d, t.value[box]) + ", " + S.percent(t.value[box], t.value[0]) +
 			(pane.zoom > 0 && box >= pane.zoom ? ", " + S.percent(t.value[box], t.value[pane.zoom]) + " of the zoomed box" : ""));
 		var r = tip.getBoundingClientRect(), y = ev.clientY + 18;
 		tip.style.left = Math.max(2, Math.min(ev.clientX + 12, innerWidth - r.width - 4)) + "px";
@@ -380,10 +385,19 @@
 		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
 	}
 
+	function sum(list) { return list.reduce(function (a, b) { return a + b; }, 0); }
+
 	function heading() {
 		var when = d.start ? " at " + new Date(d.start).toLocaleString() : "";
 		$("title").textContent = d.title || "Profile";
-		$("sub").textContent = S.amount(d, d.total) + (d.duration ? " in " + S.duration(d.duration) : "") + when + (d.command ? " \u00b7 " + d.command : "");
+		$("list").classList.toggle("compared", !!d.diff);
+		$("colour").querySelector("[value=change]").hidden = $("colour").querySelector("[value=change]").disabled = !d.diff;
+		if (d.diff)
+			$("sub").textContent = "before: " + d.diff.before + ", " + S.amount(d, sum(d.parts[0].value)) + " \u00b7 after: " + d.diff.after + ", " + S.amount(d, sum(d.parts[1].value)) +
+				(d.diff.counts ? " \u00b7 differences in points, the intervals of all boxes hold together" : " \u00b7 durations: how much they vary by chance is not known, so there is no verdict");
+		else
+			$("sub").textContent = S.amount(d, d.total) + (d.duration ? " in " + S.duration(d.duration) : "") + when + (d.command ? " \u00b7 " + d.command : "");
+		$("sub").title = $("sub").textContent;
 		KEYS.forEach(function (row) {
 			var tr = $("keytable").insertRow(), kbd = document.createElement("kbd");
 			kbd.textContent = row[0];

@@ -33,17 +33,19 @@
 	var T = S.Table.prototype;
 
 	// sort: "self", "total", "name", "object"; with "-" the other way round.
-	T.show = function (tree, functions, sort, hits, onlyHits) {
+	// changes: of two profiles (page_compare.js), else null.
+	T.show = function (tree, functions, sort, hits, onlyHits, changes) {
 		var by = sort.replace(/^-/, ""), keys = tree.keys, d = this.d, chosenKey = this.list[this.chosen];
 		var object = function (k) { return keys.mixed[k] ? "several objects" : S.objectOf(d, keys.frame[k]); };
 		var rank = keys.rank(), text = by === "object" ? keys.names.map(function (_, k) { return object(k); }) : null, turn = sort[0] === "-" ? -1 : 1;
 		this.tree = tree;
 		this.f = functions;
+		this.changes = changes;
 		this.sort = sort;
 		this.hits = hits;
 		this.list = functions.list.filter(function (k) { return !onlyHits || (hits && hits[k]); });
 		this.list.sort(function (a, b) {
-			var c = by === "name" ? rank[a] - rank[b] : by === "object" ? (text[a] < text[b] ? -1 : text[a] > text[b] ? 1 : 0) : functions[by][b] - functions[by][a];
+			var c = by === "name" ? rank[a] - rank[b] : by === "object" ? (text[a] < text[b] ? -1 : text[a] > text[b] ? 1 : 0) : changes ? S.byChange(changes[by][a], changes[by][b]) : functions[by][b] - functions[by][a];
 			return turn * c || functions.total[b] - functions.total[a] || rank[a] - rank[b];
 		});
 		this.object = object;
@@ -70,6 +72,17 @@
 		return span;
 	}
 
+	function change(d, c) {
+		var span = document.createElement("span"), mark = document.createElement("b"), range = document.createElement("span");
+		span.className = "num change " + S.CHANGES[c.verdict];
+		mark.textContent = S.signed(c.diff) + (c.verdict ? " " + S.VERDICTS[c.verdict] : "");
+		range.className = "amount";
+		range.textContent = " \u00b7 " + (100 * c.before).toFixed(2) + " \u2192 " + (100 * c.after).toFixed(2) + (d.diff.counts ? " (" + S.rangeText(c) + ")" : "");
+		span.title = S.changeText(d, c);
+		span.append(mark, range);
+		return span;
+	}
+
 	T.draw = function () {
 		var first = Math.max(0, Math.floor(this.rows.scrollTop / ROW) - 4), last = Math.min(this.list.length, first + Math.ceil(this.rows.clientHeight / ROW) + 9);
 		var parts = document.createDocumentFragment();
@@ -85,7 +98,10 @@
 			object.className = "object";
 			object.textContent = this.object(k);
 			object.title = object.textContent;
-			row.append(number(this.d, this.f.self[k], this.f.all), number(this.d, this.f.total[k], this.f.all), name, object);
+			if (this.changes)
+				row.append(change(this.d, this.changes.self[k]), change(this.d, this.changes.total[k]), name, object);
+			else
+				row.append(number(this.d, this.f.self[k], this.f.all), number(this.d, this.f.total[k], this.f.all), name, object);
 			parts.append(row);
 		}
 		this.space.replaceChildren(parts);

@@ -61,7 +61,7 @@
 
 	// ---- making a tree: boxes in the order they are met, found again by (parent, key)
 
-	function Builder() {
+	function Builder(d) {
 		this.cap = 1024;
 		this.n = 1;
 		this.parent = new Int32Array(this.cap);
@@ -72,7 +72,14 @@
 		this.value = new Float64Array(this.cap);
 		this.self = new Float64Array(this.cap);
 		this.slots = new Int32Array(this.cap * 2);
+		this.pair = d.diff ? [new Float64Array(this.cap), new Float64Array(this.cap)] : []; // of self, what is of either profile
 	}
+	// Box v gets what number i of `self` and `pair` has.
+	Builder.prototype.give = function (v, self, pair, i) {
+		this.self[v] += self[i];
+		for (var p = 0; p < this.pair.length; p++)
+			this.pair[p][v] += pair[p][i];
+	};
 	function longer(a, n) {
 		var b = new a.constructor(n);
 		b.set(a);
@@ -89,6 +96,7 @@
 	Builder.prototype.grow = function () {
 		this.cap *= 2;
 		["parent", "key", "kind", "frame", "mixed", "value", "self"].forEach(function (f) { this[f] = longer(this[f], this.cap); }, this);
+		this.pair = this.pair.map(function (p) { return longer(p, this.cap); }, this);
 		this.slots = new Int32Array(this.cap * 2);
 		for (var i = 1; i < this.n; i++)
 			this.slots[this.slot(this.parent[i], this.key[i])] = i;
@@ -140,10 +148,15 @@
 	Builder.prototype.finish = function (keys) {
 		var n = this.n, i, p, at = 0, stack = new Int32Array(n), top = 0, c;
 		this.value.set(this.self);
-		for (i = n - 1; i > 0; i--)
+		var pair = this.pair.map(function (p) { return p.slice(0, n); });
+		for (i = n - 1; i > 0; i--) {
 			this.value[this.parent[i]] += this.value[i];
+			for (p = 0; p < pair.length; p++)
+				pair[p][this.parent[i]] += pair[p][i];
+		}
 		var by = childrenByName(this, keys.rank()), t = { n: n, keys: keys, key: new Int32Array(n), parent: new Int32Array(n), depth: new Int32Array(n), size: new Int32Array(n).fill(1),
-			kind: new Uint8Array(n), frame: new Int32Array(n), mixed: new Uint8Array(n), value: new Float64Array(n), self: new Float64Array(n), x: new Float64Array(n), height: 0 };
+			kind: new Uint8Array(n), frame: new Int32Array(n), mixed: new Uint8Array(n), value: new Float64Array(n), self: new Float64Array(n), x: new Float64Array(n), height: 0,
+			pair: pair.map(function () { return new Float64Array(n); }), pairSelf: pair.map(function () { return new Float64Array(n); }) };
 		var place = new Int32Array(n), cursor = new Float64Array(n);
 		stack[top++] = 0;
 		while (top) {
@@ -157,6 +170,10 @@
 			t.value[at] = this.value[i];
 			t.self[at] = this.self[i];
 			t.parent[at] = p;
+			for (c = 0; c < pair.length; c++) {
+				t.pair[c][at] = pair[c][i];
+				t.pairSelf[c][at] = this.pair[c][i];
+			}
 			if (p >= 0) {
 				t.depth[at] = t.depth[p] + 1;
 				t.x[at] = cursor[p];
@@ -177,10 +194,10 @@
 
 	// From the root. keep: which samples, as bytes; value: of each; group: the dimension that makes the first row, or null.
 	S.forward = function (d, keys, keep, value, group) {
-		var b = new Builder(), nodes = d.node.parent.length, memo = new Int32Array(nodes), stamp = new Int32Array(nodes).fill(-1), way = [];
+		var b = new Builder(d), pair = d.diff ? d.parts.map(function (p) { return p.value; }) : [], nodes = d.node.parent.length, memo = new Int32Array(nodes), stamp = new Int32Array(nodes).fill(-1), way = [];
 		var order = [], i, g, n, v, k, f, collapse = keys.merge === "object";
 		for (i = 0; i < d.sample.node.length; i++)
-			if (keep[i] && value[i])
+			if (keep[i] && (value[i] || d.diff))
 				order.push(i);
 		if (group)
 			order.sort(function (x, y) { return group.of[x] - group.of[y] || x - y; });
@@ -201,20 +218,20 @@
 				memo[n] = v;
 				stamp[n] = g;
 			}
-			b.self[v] += value[order[i]];
+			b.give(v, value, pair, order[i]);
 		}
 		return b.finish(keys);
 	};
 
 	// From where the value is, callers behind.
 	S.reversed = function (d, t) {
-		var b = new Builder();
+		var b = new Builder(d);
 		for (var i = 0; i < t.n; i++) {
-			if (!t.self[i])
+			if (!t.self[i] && !t.pairSelf.some(function (p) { return p[i]; }))
 				continue;
 			for (var v = 0, n = i; n > 0; n = t.parent[n])
 				v = b.step(d, v, t.key[n], t.kind[n], t.frame[n], t.mixed[n]);
-			b.self[v] += t.self[i];
+			b.give(v, t.self, t.pairSelf, i);
 		}
 		return b.finish(t.keys);
 	};
@@ -233,17 +250,17 @@
 
 	// Who calls a function, and what it calls: two trees on one function.
 	S.sandwich = function (d, t, key) {
-		var up = new Builder(), down = new Builder(), map = new Int32Array(t.n);
+		var up = new Builder(d), down = new Builder(d), map = new Int32Array(t.n);
 		S.outermost(t, key).forEach(function (f) {
 			var v = up.step(d, 0, key, t.kind[f], t.frame[f], t.mixed[f]), i;
 			for (i = t.parent[f]; i > 0; i = t.parent[i])
 				v = up.step(d, v, t.key[i], t.kind[i], t.frame[i], t.mixed[i]);
-			up.self[v] += t.value[f];
+			up.give(v, t.value, t.pair, f);
 			map[f] = down.step(d, 0, key, t.kind[f], t.frame[f], t.mixed[f]);
-			down.self[map[f]] += t.self[f];
+			down.give(map[f], t.self, t.pairSelf, f);
 			for (i = f + 1; i < f + t.size[f]; i++) {
 				map[i] = down.step(d, map[t.parent[i]], t.key[i], t.kind[i], t.frame[i], t.mixed[i]);
-				down.self[map[i]] += t.self[i];
+				down.give(map[i], t.self, t.pairSelf, i);
 			}
 		});
 		return { callers: up.finish(t.keys), callees: down.finish(t.keys) };
@@ -251,23 +268,29 @@
 
 	// Self and total of each key within box `from`; recursion counts once.
 	S.functions = function (t, from) {
-		var n = t.keys.names.length, self = new Float64Array(n), total = new Float64Array(n), open = new Int32Array(n), kind = new Uint8Array(n), way = [], list = [];
+		var n = t.keys.names.length, self = new Float64Array(n), total = new Float64Array(n), open = new Int32Array(n), kind = new Uint8Array(n), way = [], list = [], met = new Uint8Array(n);
+		var pair = { self: t.pair.map(function () { return new Float64Array(n); }), total: t.pair.map(function () { return new Float64Array(n); }) }, p;
 		for (var i = from; i < from + t.size[from]; i++) {
 			while (way.length && t.depth[vecLast(way)] >= t.depth[i])
 				open[t.key[way.pop()]]--;
 			var k = t.key[i];
 			if (k < 0)
 				continue;
-			if (!total[k] && !self[k]) {
+			if (!met[k]) {
+				met[k] = 1;
 				list.push(k);
 				kind[k] = t.kind[i];
 			}
 			self[k] += t.self[i];
+			for (p = 0; p < t.pair.length; p++) {
+				pair.self[p][k] += t.pairSelf[p][i];
+				pair.total[p][k] += open[k] ? 0 : t.pair[p][i];
+			}
 			if (!open[k]++)
 				total[k] += t.value[i];
 			way.push(i);
 		}
-		return { list: list.filter(function (k) { return kind[k] !== S.LABEL; }), self: self, total: total, kind: kind, all: t.value[from] };
+		return { list: list.filter(function (k) { return kind[k] !== S.LABEL; }), self: self, total: total, kind: kind, pair: pair, all: t.value[from] };
 	};
 	function vecLast(a) { return a[a.length - 1]; }
 

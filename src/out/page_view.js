@@ -3,12 +3,12 @@
 (function (S) {
 	"use strict";
 	var FIRST = { view: "flame", dir: "up", merge: "function", colour: "kind", q: "", regex: "", z: "", z2: "", fn: "", sort: "self", group: "process", part: "", language: "", theme: "" };
-	var ALLOWED = { view: ["flame", "callers", "sandwich", "table"], dir: ["up", "down"], merge: ["function", "line", "object"], colour: ["kind", "object"], theme: ["light", "dark"] };
+	var ALLOWED = { view: ["flame", "callers", "sandwich", "table"], dir: ["up", "down"], merge: ["function", "line", "object"], colour: ["kind", "object", "change"], theme: ["light", "dark"] };
 
 	S.View = function (d) {
 		this.d = d;
 		this.filters = d.dimensions.map(function (x) { return x.id; }).concat("language", "part");
-		this.first = Object.assign({}, FIRST);
+		this.first = Object.assign({}, FIRST, { group: d.group }, d.diff ? { colour: "change" } : {});
 		d.dimensions.forEach(function (x) { this.first["only-" + x.id] = ""; }, this);
 		this.state = Object.assign({}, this.first);
 		this.cache = {};
@@ -22,6 +22,8 @@
 			if (k in got && (!ALLOWED[k] || ALLOWED[k].indexOf(v) >= 0))
 				got[k] = v;
 		});
+		if (got.colour === "change" && !this.d.diff)
+			got.colour = "kind";
 		if (got.merge === "line" && !this.d.hasLines)
 			got.merge = "function";
 		this.state = got;
@@ -98,6 +100,9 @@
 			var t = this.forward();
 			return S.functions(t, this.state.view === "flame" || this.state.view === "table" ? S.boxAt(t, this.state.z) : 0);
 		});
+	};
+	V.changes = function () { // of functions; null: this is one profile
+		return !this.d.diff ? null : this.once("changes", this.depends().concat("view", "z"), function () { return S.changesOf(this.d, this.forward(), this.functions()); });
 	};
 	V.tree = function () {
 		return this.state.view === "callers" ? this.reversed() : this.state.view === "sandwich" ? this.sandwich().callers : this.forward();

@@ -7,7 +7,6 @@
 // pprof's base becomes 0, readelf and objdump show the same numbers). Mappings of two files may overlap; each location names its own. Where
 // there are no segments (kernel, modules, JIT code, unreadable files) the range is that of the pages seen.
 // Of return addresses the byte before is written, which is in the call.
-#include "out/pprof.h"
 #include "out/report.h"
 #include <errno.h>
 #include <sys/utsname.h>
@@ -259,11 +258,13 @@ static void put_sample(struct Writer *w, const struct StackSample *s)
 	put_varint(&values, s->value);
 	if (w->p->period_ns)
 		put_varint(&values, s->value * w->p->period_ns);
+	for (u32 k = 0; k < w->p->nparts; k++)
+		put_varint(&values, s->part[k]);
 	put_message(&m, SAMPLE_VALUE, &values);
 	if (s->comm)
 		put_label(w, &m, "comm", s->comm, 0);
 	if (s->pid)
-		put_label(w, &m, "pid", NULL, s->pid);
+		put_label(w, &m, w->p->threads ? "tid" : "pid", NULL, s->pid);
 	for (u32 i = 0; i < s->nlabels; i++) {
 		struct Str text = {0}, key = {0};
 		value_text(&s->labels[i], &text);
@@ -279,17 +280,11 @@ static void put_sample(struct Writer *w, const struct StackSample *s)
 	put_message(&w->out, PROFILE_SAMPLE, &m);
 }
 
-// proto3 strings are UTF-8: other bytes become '?'.
+// proto3 strings are UTF-8. Other bytes become \xNN, and control characters, which go tool pprof would give to the terminal.
 static void put_string(struct Writer *w, const char *s)
 {
 	struct Str clean = {0};
-	for (size_t n = strlen(s), i = 0, len; i < n; i += MAX(len, (size_t)1)) {
-		len = utf8_len(s + i, n - i);
-		if (len)
-			str_addn(&clean, s + i, len);
-		else
-			str_addc(&clean, '?');
-	}
+	str_add_shown(&clean, s, strlen(s));
 	put_message(&w->out, PROFILE_STRING, &clean);
 }
 
@@ -301,22 +296,27 @@ static void put_type(struct Writer *w, u32 field, const char *type, const char *
 	put_message(&w->out, field, &m);
 }
 
+// The value first, then what it is the sum of, if that is known. Readers show the last type, unless there is a default.
 static void put_types(struct Writer *w)
 {
+	static const struct { const char *ours, *type, *unit; } units[] = {
+		{"us", "time", "microseconds"}, {"ns", "time", "nanoseconds"}, {"bytes", "space", "bytes"}, {"count", "events", "count"}};
 	const struct StackProfile *p = w->p;
-	const char *unit = p->unit ? p->unit : "samples";
-	if (!strcmp(unit, "us"))
-		put_type(w, PROFILE_SAMPLE_TYPE, "time", "microseconds");
-	else if (!strcmp(unit, "ns"))
-		put_type(w, PROFILE_SAMPLE_TYPE, "time", "nanoseconds");
-	else if (!strcmp(unit, "bytes"))
-		put_type(w, PROFILE_SAMPLE_TYPE, "space", "bytes");
-	else
-		put_type(w, PROFILE_SAMPLE_TYPE, strcmp(unit, "count") ? unit : "events", "count");
+	const char *type = p->unit ? p->unit : "samples", *unit = "count";
+	for (size_t i = 0; p->unit && i < ARRAY_LEN(units); i++)
+		if (!strcmp(units[i].ours, p->unit)) {
+			type = units[i].type;
+			unit = units[i].unit;
+		}
+	put_type(w, PROFILE_SAMPLE_TYPE, type, unit);
+	if (p->nparts)
+		put_uint(&w->out, PROFILE_DEFAULT_TYPE, string_id(w, type));
 	if (p->period_ns) {
 		put_type(w, PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
 		put_type(w, PROFILE_PERIOD_TYPE, "cpu", "nanoseconds");
 	}
+	for (u32 k = 0; k < p->nparts; k++)
+		put_type(w, PROFILE_SAMPLE_TYPE, p->parts[k], unit);
 }
 
 static struct err *write_gzip(const struct Str *s, FILE *out)

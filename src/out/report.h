@@ -156,8 +156,7 @@ void value_text_escaped(const struct Value *v, struct Str *out); // for terminal
 void value_json(const struct Value *v, struct Str *out);
 void frame_text(const struct Frame *f, enum StackStyle style, struct Str *out); // one line of a stack without indentation and newline
 // bytes.c
-size_t utf8_len(const char *s, size_t n); // length of the valid UTF-8 sequence at s (RFC 3629), 0 if it is none; n > 0
-size_t shown_len(const char *s, size_t n); // likewise, 0 also if it is a control character, turns the text around it (bidi) or is none that XML 1.0 (2.2) allows
+size_t shown_len(const char *s, size_t n); // as utf8_len(), 0 also if it is a control character, turns the text around it (bidi) or is none that XML 1.0 (2.2) allows
 void str_add_shown(struct Str *out, const char *s, size_t n); // what shown_len() refuses as \xNN
 void str_add_json(struct Str *out, const char *s, size_t n);	    // a quoted JSON string
 void str_add_json_uint(struct Str *out, u64 x); // as a string where a double would not hold it
@@ -183,6 +182,20 @@ struct StackSample {
 	u64 value;
 	u64 part[5]; // value by kind, where the collector tells kinds apart
 };
+// Where a label stands in pictures and folded lines: as a row of its own text behind the process, as a row "NAME TEXT" in front of it, or in none.
+enum LabelPlace { LABEL_INNER, LABEL_OUTER, LABEL_ASIDE };
+// Two profiles in one: StackSample.part[0] is of the one before, part[1] of the one after, value their sum.
+struct ProfileDiff {
+	const char *before, *after; // what they are called
+	bool counts;		    // values are numbers of events: it can be told how much they vary by chance
+	double alpha, spread;	    // false alarms that are allowed; runs vary so much more (variance) than independent samples, at least
+	u64 least;		    // what both have met less often is not judged
+	struct FunctionSpread {
+		const char *name;
+		double self, total;
+	} *spreads; // of functions that vary more
+	u32 nspreads;
+};
 struct StackProfile {
 	struct StackSample *samples;
 	u32 n;
@@ -191,9 +204,12 @@ struct StackProfile {
 	const char *command;	// that made it; NULL: not known
 	const char *const *parts; // names of StackSample.part, nparts of them; NULL: values are not split
 	u32 nparts;
+	const struct ProfileDiff *diff; // NULL: one profile
 	const char *const *label_names; // of StackSample.labels; NULL: they have none
+	const u8 *label_places; // enum LabelPlace; NULL: all are LABEL_INNER
 	u64 period_ns;		// profile: time per sample; 0 unknown
 	u64 start_ns, duration_ns; // wall clock
+	bool threads;		// StackSample.pid is a thread's id
 	bool delim;		// put "-" between user and kernel
 	bool annotate;		// kernel frames get _[k]
 	bool with_offsets;
@@ -201,6 +217,7 @@ struct StackProfile {
 };
 void folded_write(const struct StackProfile *p, FILE *out);
 void profile_frame_name(const struct StackProfile *p, const struct Frame *f, struct Str *out); // as folded lines name it
+void profile_label_row(const struct StackProfile *p, const struct StackSample *s, u32 i, enum LabelPlace at, struct Str *out); // nothing: label i has no row there
 void profile_merge(struct StackProfile *p, bool by_pid); // samples that would look alike become one, where the first of them stood
 struct err *flame_write(const struct StackProfile *p, FILE *out); // self-contained interactive SVG
 struct err *page_write(const struct StackProfile *p, FILE *out);  // self-contained interactive HTML
@@ -212,10 +229,11 @@ struct Output {
 	const char *title; // "--flame"
 	const char *what;  // "flame graph", for messages
 	bool addresses;	    // rows that differ only in addresses stay apart
+	bool parts;	    // StackSample.part is in it
 	struct err *(*write)(const struct StackProfile *p, FILE *out);
 };
 enum {
-#define OUTPUT(option, addresses, what, help, write) OUTPUT_##option,
+#define OUTPUT(option, addresses, parts, what, help, write) OUTPUT_##option,
 #include "out/outputs.def"
 #undef OUTPUT
 	OUTPUTS
@@ -223,8 +241,26 @@ enum {
 extern const struct Output outputs[OUTPUTS];
 struct OutputFiles { // that are asked for
 	const char *path[OUTPUTS];
+	u32 number;	  // what stands for %s in a path; 0: %s itself
+	const char *what; // what is written of the run: "the whole run"; NULL: nothing is said
 };
-struct err *outputs_check(const struct OutputFiles *f, const char *text); // can all be written, and the text's (NULL: standard output)? See base/outfile.h
+void outputs_split(const struct OutputFiles *f, struct OutputFiles *whole, struct OutputFiles *each); // each: those with %s
+struct err *outputs_check(const struct OutputFiles *f, const char *text); // can all be written, and the text's (NULL: standard output)? See base/outfile.c
 bool outputs_any(const struct OutputFiles *f, bool addresses); // is one asked for, is one of those with addresses?
+bool outputs_parts(const struct OutputFiles *f); // is one asked for that has the parts of values?
 struct err *outputs_write(const struct OutputFiles *f, const struct StackProfile *p, bool addresses); // those with, or those without; says so on standard error
+
+// ---- Numbers of the fields of pprof's messages (https://github.com/google/pprof/blob/main/proto/profile.proto), for who writes and who reads them.
+enum { // field numbers of profile.proto
+	PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE = 2, PROFILE_MAPPING = 3, PROFILE_LOCATION = 4, PROFILE_FUNCTION = 5, PROFILE_STRING = 6, PROFILE_TIME = 9,
+	PROFILE_DURATION = 10, PROFILE_PERIOD_TYPE = 11, PROFILE_PERIOD = 12, PROFILE_COMMENT = 13, PROFILE_DEFAULT_TYPE = 14,
+	TYPE_TYPE = 1, TYPE_UNIT = 2,
+	SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3,
+	LABEL_KEY = 1, LABEL_STR = 2, LABEL_NUM = 3,
+	MAPPING_ID = 1, MAPPING_START = 2, MAPPING_LIMIT = 3, MAPPING_OFFSET = 4, MAPPING_FILENAME = 5, MAPPING_BUILD_ID = 6,
+	MAPPING_HAS_FUNCTIONS = 7, MAPPING_HAS_FILENAMES = 8, MAPPING_HAS_LINES = 9, MAPPING_HAS_INLINES = 10,
+	LOCATION_ID = 1, LOCATION_MAPPING = 2, LOCATION_ADDRESS = 3, LOCATION_LINE = 4,
+	LINE_FUNCTION = 1, LINE_LINE = 2,
+	FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILENAME = 4,
+};
 #endif

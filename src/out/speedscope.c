@@ -63,18 +63,24 @@ static void add_frame(struct Scope *s, const struct Frame *f, struct Str *out)
 	str_deinit(&name);
 }
 
-static void add_stack(struct Scope *s, const struct StackSample *x, struct Str *out)
+static void add_labels(struct Scope *s, const struct StackSample *x, enum LabelPlace at, struct Str *out)
 {
-	str_addc(out, '[');
-	if (x->comm)
-		add_text(s, x->comm, out);
 	for (u32 i = 0; i < x->nlabels; i++) {
 		struct Str text = {0};
-		value_text(&x->labels[i], &text);
+		profile_label_row(s->p, x, i, at, &text);
 		if (text.n)
 			add_text(s, str_text(&text), out);
 		str_deinit(&text);
 	}
+}
+
+static void add_stack(struct Scope *s, const struct StackSample *x, struct Str *out)
+{
+	str_addc(out, '[');
+	add_labels(s, x, LABEL_OUTER, out);
+	if (x->comm)
+		add_text(s, x->comm, out);
+	add_labels(s, x, LABEL_INNER, out);
 	for (u32 i = x->nuser; i-- > 0;)
 		add_frame(s, &x->user[i], out);
 	if (!x->nuser && x->user_note)

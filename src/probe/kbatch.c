@@ -9,7 +9,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
-#include "lang/check.h"
+#include "lang/lang.h"
 #include "probe/internal.h"
 
 #define GROUP "sonde_"

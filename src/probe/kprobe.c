@@ -1,7 +1,7 @@
 // kprobe, kretprobe: names, patterns, offsets and addresses of kernel functions -> points.
 // Invariant: event is the symbol as the kernel knows it ("finish_task_switch.isra.0"), func and name what the script called it; addr is its
 // address, or 0 when the kernel shall resolve the name.
-#include "base/caps.h"
+#include "base/base.h"
 #include <errno.h>
 #include "probe/internal.h"
 

@@ -32,13 +32,13 @@ static const struct Counter counters[] = {
 	{"instructions", NULL, PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 1000000},
 	{"ref-cycles", NULL, PERF_TYPE_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES, 1000000},
 };
-struct Unit {
+struct TimeUnit {
 	const char *name;
 	u64 ns; // 0: a frequency
 };
-static const struct Unit units[] = {{"hz", 0}, {"ms", 1000000}, {"s", 1000000000}, {"us", 1000}};
+static const struct TimeUnit units[] = {{"hz", 0}, {"ms", 1000000}, {"s", 1000000000}, {"us", 1000}};
 // Suffixes of a bare duration, as the language has them.
-static const struct Unit suffixes[] = {{"", 1},		       {"ns", 1},	   {"us", 1000},	 {"ms", 1000000}, {"s", 1000000000},
+static const struct TimeUnit suffixes[] = {{"", 1},		       {"ns", 1},	   {"us", 1000},	 {"ms", 1000000}, {"s", 1000000000},
 				       {"m", 60000000000ull}, {"h", 3600000000000ull}, {"d", 86400000000000ull}};
 
 // "99", "0x10", "1e6", "1_000"; stops at the first other character, which is left in *end.
@@ -129,7 +129,7 @@ static void expand_duration(struct ProbeEnv *env, const struct Provider *p, cons
 	point_add(env, spec, out, pt);
 }
 
-static const struct Unit *find_unit(const char *name)
+static const struct TimeUnit *find_unit(const char *name)
 {
 	for (u32 i = 0; i < ARRAY_LEN(units); i++)
 		if (!strcmp(units[i].name, name))
@@ -146,7 +146,7 @@ void timer_expand(struct ProbeEnv *env, const struct Provider *p, const struct A
 		expand_duration(env, p, spec, out);
 		return;
 	}
-	const struct Unit *u = find_unit(spec->parts[1]);
+	const struct TimeUnit *u = find_unit(spec->parts[1]);
 	if (!u) {
 		bad_timer(env, p, spec, "%s is not an accepted unit of time", spec->parts[1]);
 		return;

@@ -3,7 +3,7 @@
 // that can be known without attaching; every refusal is a diagnostic at the attach point's span.
 #include <regex.h>
 #include <strings.h>
-#include "lang/check.h"
+#include "lang/lang.h"
 #include "probe/internal.h"
 
 static const char *const begin_names[] = {"BEGIN", NULL}, *const end_names[] = {"END", NULL};

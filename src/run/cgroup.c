@@ -35,32 +35,56 @@ static bool path_by_handle(const char *root, u64 id, char *out, size_t size)
 	return true;
 }
 
-static bool find_inode(int dirfd, u64 id, struct Str *path, int depth)
+// Tells fn of each directory below dirfd, which is closed, those nearer to the root first in each branch. True: fn was content.
+static bool walk_tree(int dirfd, struct Str *path, int depth, cgroup_seen fn, void *arg)
 {
 	DIR *d = fdopendir(dirfd);
 	if (!d) {
 		close(dirfd);
 		return false;
 	}
-	bool found = false;
+	bool done = false;
 	size_t len = path->n;
-	for (struct dirent *e; !found && (e = readdir(d));) {
+	for (struct dirent *e; !done && (e = readdir(d));) {
 		if (e->d_type != DT_DIR || !strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
 			continue;
 		str_addf(path, "/%s", e->d_name);
-		int fd = depth < MAX_DEPTH ? openat(dirfd, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
-		found = e->d_ino == id;
-		if (found && fd >= 0)
-			close(fd);
-		else if (fd >= 0)
-			found = find_inode(fd, id, path, depth + 1);
-		if (!found) {
-			path->n = len;
-			path->p[len] = 0;
-		}
+		done = fn(arg, e->d_ino, path->p);
+		int fd = !done && depth < MAX_DEPTH ? openat(dirfd, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+		if (fd >= 0)
+			done = walk_tree(fd, path, depth + 1, fn, arg);
+		path->n = len;
+		path->p[len] = 0;
 	}
 	closedir(d);
-	return found;
+	return done;
+}
+
+bool cgroup_walk(const char *root, cgroup_seen fn, void *arg)
+{
+	struct Str path = {0};
+	struct stat st;
+	int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool done = fd >= 0 && !fstat(fd, &st) && fn(arg, st.st_ino, "/");
+	if (fd >= 0 && !done)
+		done = walk_tree(fd, &path, 0, fn, arg);
+	else if (fd >= 0)
+		close(fd);
+	str_deinit(&path);
+	return done;
+}
+
+struct Wanted {
+	u64 id;
+	struct Str *path;
+};
+
+static bool is_wanted(void *arg, u64 id, const char *path)
+{
+	struct Wanted *w = arg;
+	if (id == w->id)
+		str_add(w->path, path);
+	return id == w->id;
 }
 
 struct Found {
@@ -84,15 +108,10 @@ static void add_path(const char *root, const char *name, u64 id, struct Found *f
 	size_t rootlen = strlen(root);
 	if (stat(root, &st) || found_in(f, st.st_dev))
 		return;
-	if (st.st_ino == id)
-		str_add(&path, "/");
-	else if (path_by_handle(root, id, buf, sizeof(buf)) && !strncmp(buf, root, rootlen) && buf[rootlen] == '/')
+	if (st.st_ino != id && path_by_handle(root, id, buf, sizeof(buf)) && !strncmp(buf, root, rootlen) && buf[rootlen] == '/')
 		str_add(&path, buf + rootlen);
-	else {
-		int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (fd < 0 || !find_inode(fd, id, &path, 0))
-			str_reset(&path);
-	}
+	else
+		cgroup_walk(root, is_wanted, &(struct Wanted){id, &path});
 	if (path.n) {
 		str_addf(&f->text, "%s%s:%s", f->text.n ? "," : "", name, path.p);
 		vec_push(&f->devs, st.st_dev);

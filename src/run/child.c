@@ -1,7 +1,7 @@
 // The command of -c.
 // In: a command line. Out: a process that waits before its first instruction until it is let go. Invariant: it gets SIGTERM when sonde ends for
 // whatever reason, and never becomes a zombie we forget.
-#include "base/caps.h"
+#include "base/base.h"
 #include "run/run.h"
 #include <ctype.h>
 #include <errno.h>

@@ -296,6 +296,10 @@ void event_handle(struct RunCtx *rc, const void *data, size_t n)
 		if (ev.id < rc->prog->fmts.n)
 			handle_fmt(rc, rc->prog->fmts.p[ev.id], p, n);
 		break;
+	case RT_EV_PRINT_ENTRY:
+		if (ev.id < rc->prog->maps.n && n >= rc->prog->maps.p[ev.id]->key_size)
+			check(rc, map_print_entry(rc, rc->prog->maps.p[ev.id], p));
+		break;
 	case RT_EV_PRINT_MAP:
 	case RT_EV_CLEAR:
 	case RT_EV_ZERO:

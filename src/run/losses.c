@@ -1,7 +1,7 @@
 // What was lost, from the counters the kernel side keeps.
 // In: the per-CPU array "rt_counters", the array "rt_sites". Out: lines on stderr, objects in JSON. Invariant: nothing is counted without being reported at the end.
 #include "run/run.h"
-#include "base/caps.h"
+#include "base/base.h"
 #include "bpf/bpf.h"
 #include "bpfrt/abi.h"
 #include <linux/bpf.h>

@@ -352,7 +352,8 @@ static void divide(struct Value *v, u64 div, const struct Type *t)
 	}
 }
 
-static struct err *read_map(struct RunCtx *rc, struct Arena *a, struct MapDef *m, u64 top, u64 div, bool take, struct MapReport *out)
+// only: the key of the one entry that is wanted; NULL: all
+static struct err *read_map(struct RunCtx *rc, struct Arena *a, struct MapDef *m, u64 top, u64 div, bool take, const void *only, struct MapReport *out)
 {
 	const struct Aggr *g = ty_is_aggr(m->val) ? aggr_of(m->val) : NULL;
 	*out = (struct MapReport){.name = m->name, .scalar = m->scalar, .div = div, .stats = g && g->stats};
@@ -363,15 +364,18 @@ static struct err *read_map(struct RunCtx *rc, struct Arena *a, struct MapDef *m
 		return e;
 	}
 	struct SortItem *items = xcalloc(d.n + 1, sizeof(*items));
+	u32 n = 0;
 	for (u32 i = 0; i < d.n; i++) {
-		items[i] = (struct SortItem){.key = d.keys + (size_t)i * d.key_size, .val = d.vals + (size_t)i * d.val_size};
-		items[i].rank = rank_of(m->val, items[i].val);
+		struct SortItem *it = &items[n];
+		*it = (struct SortItem){.key = d.keys + (size_t)i * d.key_size, .val = d.vals + (size_t)i * d.val_size};
+		it->rank = rank_of(m->val, it->val);
+		n += !only || !memcmp(it->key, only, d.key_size);
 	}
 	struct SortCtx c = {m, sorts_by_value(m->val), m->val->sgn};
-	qsort_r(items, d.n, sizeof(*items), cmp_items, &c);
-	u32 from = top && top < d.n ? d.n - (u32)top : 0;
-	out->entries = arena_new_n(a, struct MapEntry, d.n - from);
-	for (u32 i = from; i < d.n; i++) {
+	qsort_r(items, n, sizeof(*items), cmp_items, &c);
+	u32 from = top && top < n ? n - (u32)top : 0;
+	out->entries = arena_new_n(a, struct MapEntry, n - from);
+	for (u32 i = from; i < n; i++) {
 		struct MapEntry *en = &out->entries[out->n];
 		value_decode(rc, a, m->val, items[i].val, &en->val);
 		if (m->scalar && !m->zeroed && g && g->is_empty && g->is_empty(&en->val))
@@ -392,12 +396,12 @@ static struct err *read_map(struct RunCtx *rc, struct Arena *a, struct MapDef *m
 
 struct err *map_read(struct RunCtx *rc, struct Arena *a, struct MapDef *m, u64 top, u64 div, struct MapReport *out)
 {
-	return read_map(rc, a, m, top, div, false, out);
+	return read_map(rc, a, m, top, div, false, NULL, out);
 }
 
 struct err *map_take(struct RunCtx *rc, struct Arena *a, struct MapDef *m, struct MapReport *out)
 {
-	return read_map(rc, a, m, 0, 0, true, out);
+	return read_map(rc, a, m, 0, 0, true, NULL, out);
 }
 
 static void add_zero(struct RunCtx *rc, struct Arena *a, const struct MapDef *m, struct MapReport *r)
@@ -411,13 +415,24 @@ struct err *map_print(struct RunCtx *rc, struct MapDef *m, u64 top, u64 div, boo
 {
 	struct Arena a = {0};
 	struct MapReport r;
-	struct err *e = read_map(rc, &a, m, top, div, take, &r);
+	struct err *e = read_map(rc, &a, m, top, div, take, NULL, &r);
 	bool may_be_empty = ty_is_aggr(m->val) && aggr_of(m->val)->is_empty;
 	if (!e && asked && m->scalar && !r.n && !may_be_empty)
 		add_zero(rc, &a, m, &r);
 	if (!e && !asked && m->scalar && !m->set_off && !m->zeroed && r.n && !r.entries->sort)
 		r.n = 0; // 0 and no word: nothing was ever added
 	if (!e)
+		rc->render->ops->map(rc->render, &r);
+	arena_deinit(&a);
+	return e;
+}
+
+struct err *map_print_entry(struct RunCtx *rc, struct MapDef *m, const void *key)
+{
+	struct Arena a = {0};
+	struct MapReport r;
+	struct err *e = read_map(rc, &a, m, 0, 0, false, key, &r);
+	if (!e && r.n)
 		rc->render->ops->map(rc->render, &r);
 	arena_deinit(&a);
 	return e;

@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <time.h>
-#include "base/outfile.h"
+#include "base/base.h"
 #include "bpf/bpf.h"
 #include "bpfrt/abi.h"
 #include "run/run.h"

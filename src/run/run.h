@@ -1,7 +1,7 @@
 // run: from attached programs to reports. Event loop, ring buffer, map reading, the child of -c.
 #ifndef SONDE_RUN_H
 #define SONDE_RUN_H
-#include "lang/fmt.h"
+#include "lang/lang.h"
 #include "lower/program.h"
 #include "out/report.h"
 #include "stack/stack.h"
@@ -59,6 +59,31 @@ struct Aggr {
 const struct Aggr *aggr_of(const struct Type *t); // ty_is_aggr(t)
 // cgroup.c: "unified:/a/b,name:/c" for a cgroup id in the hierarchies whose name matches filter (NULL or "": all)
 void cgroup_path_text(u64 id, const char *filter, struct Str *out);
+// Each cgroup of the hierarchy mounted at root, "/" first; fn gives true when it has seen enough, and so does cgroup_walk then.
+typedef bool (*cgroup_seen)(void *arg, u64 id, const char *path);
+bool cgroup_walk(const char *root, cgroup_seen fn, void *arg);
+// container.c: the innermost container that a path of a cgroup tells of, else the systemd unit. name "[host]": neither; id "": no container.
+// root: where the files lie that runtimes keep of their containers, "" for /.
+void container_of_path(const char *root, const char *path, struct Str *name, struct Str *id);
+// json.c: reads JSON (RFC 8259) that programs left in files: values are spans of its text, looked into one by one
+struct Json { // a value, or what is left of an object or an array
+	const char *p, *end; // p NULL: there is none
+};
+struct Json json_of(const char *text, size_t n);
+// The next member of an object, the next element of an array (key stays empty). False: there is none, or the text is damaged.
+bool json_next(struct Json *of, struct Str *key, struct Json *value);
+struct Json json_member(struct Json object, const char *key); // the first one of that name
+bool json_is(struct Json v, char open); // begins so: '{', '[', '"'
+bool json_text(struct Json v, struct Str *out); // appends a string's bytes; false: it is none
+// groups.c: cgroups (v2) by id, those that were there at any groups_read()
+struct Group {
+	const char *path, *container, *container_id; // "": none
+};
+struct Groups;
+struct Groups *groups_create(void);
+void groups_destroy(struct Groups *g);
+void groups_read(struct Groups *g);
+bool groups_find(struct Groups *g, u64 id, struct Group *out); // texts live as long as g; false: never seen, its number is its path
 // names.c
 void gfp_flags_text(u64 flags, struct Str *out);
 
@@ -68,6 +93,7 @@ struct err *map_read(struct RunCtx *rc, struct Arena *a, struct MapDef *m, u64 t
 struct err *map_take(struct RunCtx *rc, struct Arena *a, struct MapDef *m, struct MapReport *out);
 // asked: by print(), which shows a scalar map that was never set as 0; at the end such a map is not shown.
 struct err *map_print(struct RunCtx *rc, struct MapDef *m, u64 top, u64 div, bool asked, bool take); // take: the map is empty then
+struct err *map_print_entry(struct RunCtx *rc, struct MapDef *m, const void *key); // nothing where it is not there
 // Copies of all entries, per-CPU values merged: n times key (key_size bytes) and value (val_size bytes, as the type of the map's values)
 struct MapDump {
 	u8 *keys, *vals;
@@ -85,7 +111,7 @@ struct err *map_zero(struct MapDef *m);
 void event_handle(struct RunCtx *rc, const void *data, size_t n);
 // format.c: printf-like formatting of a site's payload into text. printf conversions as bpftrace's: %d %u %x %s %r %rx %rh %p %c ...
 void format_site(struct RunCtx *rc, const struct FmtSite *site, const void *payload, size_t n, struct Str *out);
-// (formats are parsed by lang/fmt.h's fmt_parse, the same at compile time and here)
+// (formats are parsed by lang's fmt_parse, the same at compile time and here)
 
 // ring.c
 struct Ring;

@@ -1,6 +1,6 @@
 // Go, whose frames are native ones: where a program keeps the table by which lang_func finds the function around an address. Input: ELF files. Output: a row
 // of rt_langs. Invariant: the table was checked as gotab_open() checks it.
-#include "elf/gopclntab.h"
+#include "elf/elf.h"
 #include "runtime/runtime.h"
 
 bool runtime_go_file(struct ElfFile *f, struct RtLang *out)

@@ -35,8 +35,8 @@ struct Type { // VMTypeEntry
 // Fields that are asked for; of two of one number the one that there is.
 enum {
 	HEAPS, MAJOR, RELEASE, LIST_DATA, LIST_LEN, HEAP_MEMORY, HEAP_SEGMAP, HEAP_LOG2, SPACE_LOW, SPACE_HIGH,
-	B_NAME, B_SIZE, B_FRAME, B_COMPLETE, B_CODE, B_CODE_OFF, B_MOVING, B_RELOC, N_METHOD, N_ORIG_PC, N_DEOPT, N_DEOPT_OFF, N_PCS, N_PCS_END, N_SCOPES, N_SCOPES_OFF,
-	N_META, N_FIXED, M_CONST, C_POOL, C_WORDS, C_CODE, C_NAME, C_ID, C_FLAGS, P_HOLDER, P_FILE, K_NAME, K_FILE, S_LEN, S_BODY,
+	B_NAME, B_SIZE, B_FRAME, B_COMPLETE, B_CODE, B_CODE_OFF, B_MOVING, B_RELOC, N_METHOD, N_ORIG_PC, N_DEOPT, N_DEOPT_OFF, N_DEOPT_MH, N_DEOPT_MH_OFF, N_PCS, N_PCS_END, N_SCOPES, N_SCOPES_OFF,
+	N_META, N_FIXED, N_ID, M_CONST, C_POOL, C_WORDS, C_CODE, C_NAME, C_ID, C_FLAGS, P_HOLDER, P_FILE, K_NAME, K_FILE, S_LEN, S_BODY,
 	T_BLOCK, T_CONST, T_POOL, FIELDS
 };
 static const struct Field {
@@ -51,9 +51,11 @@ static const struct Field {
 	{B_CODE, "CodeBlob", "_code_begin"}, {B_CODE_OFF, "CodeBlob", "_code_offset"}, {B_MOVING, "CodeBlob", "_mutable_data"}, {B_RELOC, "CodeBlob", "_relocation_size"},
 	{N_METHOD, "CompiledMethod", "_method"}, {N_METHOD, "nmethod", "_method"}, {N_ORIG_PC, "nmethod", "_orig_pc_offset"},
 	{N_DEOPT, "CompiledMethod", "_deopt_handler_begin"}, {N_DEOPT_OFF, "nmethod", "_deopt_handler_offset"},
+	{N_DEOPT_OFF, "nmethod", "_deopt_handler_entry_offset"}, {N_DEOPT_MH, "CompiledMethod", "_deopt_mh_handler_begin"},
+	{N_DEOPT_MH_OFF, "nmethod", "_deopt_mh_handler_offset"},
 	{N_PCS, "nmethod", "_scopes_pcs_offset"}, {N_PCS_END, "nmethod", "_dependencies_offset"},
 	{N_SCOPES, "CompiledMethod", "_scopes_data_begin"}, {N_SCOPES_OFF, "nmethod", "_scopes_data_offset"},
-	{N_META, "nmethod", "_metadata_offset"}, {N_FIXED, "nmethod", "_immutable_data"},
+	{N_META, "nmethod", "_metadata_offset"}, {N_FIXED, "nmethod", "_immutable_data"}, {N_ID, "nmethod", "_compile_id"},
 	{M_CONST, "Method", "_constMethod"}, {C_POOL, "ConstMethod", "_constants"}, {C_WORDS, "ConstMethod", "_constMethod_size"},
 	{C_CODE, "ConstMethod", "_code_size"}, {C_NAME, "ConstMethod", "_name_index"}, {C_ID, "ConstMethod", "_method_idnum"}, {C_FLAGS, "ConstMethod", "_flags"},
 	{C_FLAGS, "ConstMethod", "_flags._flags"}, {P_HOLDER, "ConstantPool", "_pool_holder"}, {P_FILE, "ConstantPool", "_source_file_name_index"},
@@ -149,7 +151,7 @@ static bool read_types(const struct JavaMemory *m, u64 var, struct Found *f)
 }
 
 // ---- into a row
-#define OFFSET_MAX (RT_LANG_OBJ - 16) // of a field in what the kernel side reads
+#define OFFSET_MAX (RT_LANG_OBJ - 32) // of a field in what the kernel side reads
 
 static bool fits(const struct Found *f, const u8 *need, u32 n, u64 max)
 {
@@ -172,16 +174,23 @@ static bool row(const struct Found *f, u32 major, struct RtJava *j)
 		return false;
 	if (!(later ? fits(f, new, ARRAY_LEN(new), OFFSET_MAX) : fits(f, old, ARRAY_LEN(old), OFFSET_MAX)) || (!f->have[P_FILE] && !f->have[K_FILE]))
 		return false;
-	*j = (struct RtJava){.block = (u16)v[T_BLOCK], .b_name = (u16)v[B_NAME], .b_size = (u16)v[B_SIZE], .b_frame = (u16)v[B_FRAME], .b_complete = (u16)v[B_COMPLETE],
-		.b_code = (u16)v[later ? B_CODE_OFF : B_CODE], .b_short = later, .n_method = (u16)v[N_METHOD], .n_orig_pc = (u16)v[N_ORIG_PC],
-		.n_deopt = (u16)v[later ? N_DEOPT_OFF : N_DEOPT], .n_pcs = (u16)v[N_PCS], .n_pcs_end = (u16)pcs_end,
-		.n_scopes = (u16)v[later ? N_SCOPES_OFF : N_SCOPES], .n_meta = (u16)v[later ? B_RELOC : N_META], .n_fixed = (u16)v[N_FIXED], .n_moving = (u16)v[B_MOVING],
+	u16 b = (u16)v[T_BLOCK];
+	if (b < 8 || b > 16)
+		return false;
+	*j = (struct RtJava){.block = b, .b_name = (u16)(b + v[B_NAME]), .b_size = (u16)(b + v[B_SIZE]), .b_frame = (u16)(b + v[B_FRAME]),
+		.b_complete = (u16)(b + v[B_COMPLETE]), .b_code = (u16)(b + v[later ? B_CODE_OFF : B_CODE]), .b_short = later, .n_method = (u16)(b + v[N_METHOD]),
+		.n_orig_pc = (u16)(b + v[N_ORIG_PC]), .n_deopt = (u16)(b + v[later ? N_DEOPT_OFF : N_DEOPT]), .n_pcs = (u16)(b + v[N_PCS]), .n_pcs_end = (u16)(b + pcs_end),
+		.n_scopes = (u16)(b + v[later ? N_SCOPES_OFF : N_SCOPES]), .n_meta = (u16)(b + v[later ? B_RELOC : N_META]), .n_fixed = later ? (u16)(b + v[N_FIXED]) : 0,
+		.n_moving = later ? (u16)(b + v[B_MOVING]) : 0, .n_id = f->have[N_ID] && v[N_ID] <= OFFSET_MAX ? (u16)(b + v[N_ID]) : 0,
 		.m_const = (u16)v[M_CONST], .c_pool = (u16)v[C_POOL], .c_words = (u16)v[C_WORDS], .c_code = (u16)v[C_CODE], .c_name = (u16)v[C_NAME],
 		.c_id = (u16)v[C_ID], .c_flags = (u16)v[C_FLAGS], .c_size = (u16)v[T_CONST], .p_holder = (u16)v[P_HOLDER], .p_file = (u16)v[P_FILE], .p_size = (u16)v[T_POOL],
 		.k_name = (u16)v[K_NAME], .k_file = (u16)v[K_FILE], .s_len = (u16)v[S_LEN], .s_body = (u16)v[S_BODY], .digit = major >= 20};
-	u64 most = MAX(MAX(v[N_ORIG_PC], v[N_PCS]), MAX(pcs_end, MAX(v[N_METHOD], (u64)j->n_deopt)));
-	most = MAX(MAX(most, (u64)j->n_scopes), MAX((u64)j->n_meta, MAX((u64)j->n_fixed, (u64)j->n_moving)));
-	j->n_size = (u16)(most + 8);
+	u32 mh = later ? N_DEOPT_MH_OFF : N_DEOPT_MH; // up to JDK 25
+	if (f->have[mh] && v[mh] <= OFFSET_MAX)
+		j->n_deopt_mh = (u16)(b + v[mh]);
+	const u16 last[] = {j->n_method, j->n_orig_pc, j->n_deopt, j->n_pcs, j->n_pcs_end, j->n_scopes, j->n_meta, j->n_fixed, j->n_moving, j->n_id, j->n_deopt_mh};
+	for (u32 i = 0; i < ARRAY_LEN(last); i++)
+		j->n_size = MAX(j->n_size, (u16)(last[i] + 8));
 	return true;
 }
 

@@ -1,9 +1,9 @@
 // The table of runtimes, and what they have in common. Input: ELF files that processes map; code objects that the kernel side has copied from their memory.
-// Output: the runtime, texts in UTF-8. Invariant: whatever a file or a process holds, a text is bounded and well-formed.
+// Output: the runtime, its texts.
 #include <elf.h>
-#include "runtime/runtime.h"
+#include "runtime/internal.h"
 
-static const struct Runtime *const runtimes[] = {&python_runtime, &java_runtime};
+static const struct Runtime *const runtimes[] = {&python_runtime, &java_runtime, &php_runtime};
 
 const struct Runtime *runtime_of(u32 kind)
 {
@@ -93,6 +93,10 @@ const struct Runtime *runtime_in_file(struct ElfFile *f, struct RtLang *out, str
 		out->kind = rt->kind;
 		out->root = runtime_place(f, out->root);
 		out->code_type = runtime_place(f, out->code_type);
+		if (*known && rt->chain && runtime_cold_part(f, out->loop, out->loop_end, &out->cold, &out->cold_end)) {
+			out->cold = runtime_place(f, out->cold);
+			out->cold_end = runtime_place(f, out->cold_end);
+		}
 		if (out->loop_end) {
 			out->loop = runtime_place(f, out->loop);
 			out->loop_end = runtime_place(f, out->loop_end);
@@ -103,43 +107,13 @@ const struct Runtime *runtime_in_file(struct ElfFile *f, struct RtLang *out, str
 }
 
 // ---- texts
-static void add_utf8(struct Str *out, u32 c)
-{
-	if (c < 0x80) {
-		str_addc(out, (char)c);
-	} else if (c < 0x800) {
-		str_addc(out, (char)(0xc0 | c >> 6));
-		str_addc(out, (char)(0x80 | (c & 0x3f)));
-	} else if (c < 0x10000) {
-		str_addc(out, (char)(0xe0 | c >> 12));
-		str_addc(out, (char)(0x80 | (c >> 6 & 0x3f)));
-		str_addc(out, (char)(0x80 | (c & 0x3f)));
-	} else {
-		str_addc(out, (char)(0xf0 | (c >> 18 & 7)));
-		str_addc(out, (char)(0x80 | (c >> 12 & 0x3f)));
-		str_addc(out, (char)(0x80 | (c >> 6 & 0x3f)));
-		str_addc(out, (char)(0x80 | (c & 0x3f)));
-	}
-}
-
-// n bytes, characters of `width` bytes each (0: ASCII). What is no character becomes U+FFFD.
-static void add_text(struct Str *out, const u8 *p, u32 n, u32 width)
-{
-	u32 step = width == 2 || width == 4 ? width : 1;
-	for (u32 i = 0; i + step <= n; i += step) {
-		u32 c = 0;
-		memcpy(&c, p + i, step);
-		add_utf8(out, !c || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) || (!width && c > 0x7f) ? 0xfffd : c);
-	}
-}
-
 void runtime_code_name(const struct RtCode *c, struct Str *out)
 {
 	const struct Runtime *rt = runtime_of(c->kind);
 	if (rt && rt->code_name)
 		rt->code_name(c, out);
 	else
-		add_text(out, c->name, MIN(c->name_len, RT_CODE_NAME), c->name_width);
+		runtime_add_text(out, c->name, MIN(c->name_len, RT_CODE_NAME), c->name_width);
 }
 
 void runtime_code_file(const struct RtCode *c, struct Str *out)
@@ -151,5 +125,5 @@ void runtime_code_file(const struct RtCode *c, struct Str *out)
 	}
 	if (c->file_len >= RT_CODE_FILE) // its end
 		str_add(out, "...");
-	add_text(out, c->file, MIN(c->file_len, RT_CODE_FILE), c->file_width);
+	runtime_add_text(out, c->file, MIN(c->file_len, RT_CODE_FILE), c->file_width);
 }

@@ -18,10 +18,12 @@ struct Runtime {
 	const char *offsets; // where find() has them from, for people
 	void (*code_name)(const struct RtCode *c, struct Str *out); // NULL: the names as they are
 	void (*code_file)(const struct RtCode *c, struct Str *out);
+	bool (*chain)(const struct RtLang *l, struct RtChain *out); // NULL: it has a file of its own in bpfrt/
 };
 #define RUNTIME_SYMBOLS 8
 extern const struct Runtime python_runtime; // python.c
 extern const struct Runtime java_runtime;   // java.c
+extern const struct Runtime php_runtime;    // php.c
 
 const struct Runtime *runtime_of(u32 kind); // NULL: none
 

@@ -1,6 +1,6 @@
 // The passes from checked unit to eBPF of every program, with the runtime linked in. In: s->unit. Out: s->prog.
 // Invariant: what the IR's own checker refuses never reaches the kernel.
-#include "base/caps.h"
+#include "base/base.h"
 #include "lower/program.h"
 #include "session/internal.h"
 #include <linux/bpf.h>

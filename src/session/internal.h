@@ -2,10 +2,9 @@
 #ifndef SONDE_SESSION_INTERNAL_H
 #define SONDE_SESSION_INTERNAL_H
 #include "base/base.h"
-#include "base/outfile.h"
 #include "bpf/bpf.h"
 #include "ctype/ctype.h"
-#include "lang/check.h"
+#include "lang/lang.h"
 #include "probe/probe.h"
 #include "run/run.h"
 #include "session/session.h"

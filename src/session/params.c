@@ -1,7 +1,7 @@
 // What stands behind the script on its command line, as the script's options say. In: words and --name=value, as given. Out: s->params for
 // expand_script(). Invariant: "--name value" and "-n value" are taken together only where the script declares an option that has a value; all other
 // words are what they are in bpftrace.
-#include "lang/option.h"
+#include "lang/lang.h"
 #include "session/internal.h"
 
 static const struct ScriptOpt *with_letter(const struct Script *s, char c)

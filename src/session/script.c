@@ -1,5 +1,5 @@
 // The script's text, and what is said about it. In: -e, a file or a tool's text; out: its tree, s->script; on standard error what is wrong.
-#include "base/caps.h"
+#include "base/base.h"
 #include "session/internal.h"
 
 int session_fail(struct err *e)

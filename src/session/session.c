@@ -1,5 +1,5 @@
 // One run: the passes (passes.c) from the script to the kernel, then tracing and its report (trace.c).
-#include "lang/format.h"
+#include "lang/lang.h"
 #include "session/internal.h"
 
 static struct err *open_output(struct Session *s)

@@ -1,7 +1,7 @@
 // One run of sonde: options in, exit status out. The pipeline is session.c.
 #ifndef SONDE_SESSION_H
 #define SONDE_SESSION_H
-#include "lang/ast.h"
+#include "lang/lang.h"
 #include "lower/program.h"
 #include "out/report.h"
 #include "run/run.h"

@@ -1,6 +1,6 @@
-// Names, files, lines and inlined calls of Go's functions. Input: the table that every Go program carries (elf/gopclntab.h), stripped or not. Output: what Go's
+// Names, files, lines and inlined calls of Go's functions. Input: the table that every Go program carries (elf/gopclntab.c), stripped or not. Output: what Go's
 // own tracebacks say. Invariant: the table is read at the first question about the object and its texts live as long as Syms.
-#include "elf/gopclntab.h"
+#include "elf/elf.h"
 #include "sym/internal.h"
 
 static const struct GoTab *table(struct SymObject *o)

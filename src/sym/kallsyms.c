@@ -4,7 +4,7 @@
 //
 // Reading the file whole costs the kernel 30-60 ms (it unpacks every name), so nothing is read before the first question that the kernel does not answer
 // by itself (kernask.c), the first two questions by name stop at the line they look for, and only then the index is built.
-#include "base/caps.h"
+#include "base/base.h"
 #include <errno.h>
 #include <fcntl.h>
 #include "sym/internal.h"

@@ -1,6 +1,6 @@
 // What a script calls a binary -> a path that can be opened. Input: "/a/path", "python3", "libc", "c", "libc.so.6", and the process in
 // whose eyes it is meant. Output: a path from our own root (with /proc/PID/root in front for another process).
-#include "base/caps.h"
+#include "base/base.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

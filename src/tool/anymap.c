@@ -1,6 +1,7 @@
 // Which map of a script is reported as stacks, and what the parts of its key are.
 // In: a compiled script. Out: struct StackMap; samples of its rows. Invariant: no part of a key is taken for something it is not called, and none is
-// left out: the name of a process is what the script calls comm, its number what it calls pid or tid; every other part is a label.
+// left out: the name of a process is what the script calls comm, its number what it calls pid or tid; every other part is a label. by_NAME is what --by asks
+// for: by_container and by_cgroup are ids of cgroups, shown by name.
 #include "bpf/bpf.h"
 #include "tool/internal.h"
 
@@ -91,7 +92,30 @@ static u32 part_called(const struct MapDef *m, const struct Leaves *l, bool (*fi
 	return NO_PART;
 }
 
-static struct StackMap *stackmap(struct MapDef *m, bool split, struct Arena *a)
+// Parts called by_NAME
+static const char *by_name(const struct MapDef *m, u32 part)
+{
+	const char *name = m->key_names[part];
+	return name && !strncmp(name, "by_", 3) && name[3] ? name + 3 : NULL;
+}
+
+static void add_label(struct StackMap *s, const char *name, u32 other, enum LabelPlace place)
+{
+	s->labels[s->nlabels] = name;
+	s->places[s->nlabels] = place;
+	s->label_of[s->nlabels++] = other;
+}
+
+static void add_by(struct StackMap *s, const char *name, const struct Type *t, u32 other)
+{
+	bool container = is_number(t) && !strcmp(name, "container");
+	add_label(s, name, other, LABEL_OUTER);
+	if (container)
+		add_label(s, "container_id", other, LABEL_ASIDE);
+	s->groups |= container || (is_number(t) && !strcmp(name, "cgroup"));
+}
+
+static struct StackMap *stackmap(struct MapDef *m, const struct ReportForm *f, bool split, struct Arena *a)
 {
 	static const char *const comms[] = {"comm", NULL}, *const pids[] = {"pid", "tid", NULL}, *const kinds[] = {"kind", NULL};
 	struct StackMap *s = arena_new(a, struct StackMap);
@@ -100,14 +124,18 @@ static struct StackMap *stackmap(struct MapDef *m, bool split, struct Arena *a)
 	s->def = m;
 	s->comm = part_called(m, &l, is_text, comms);
 	s->pid = part_called(m, &l, is_number, pids);
+	s->threads = s->pid != NO_PART && s->pid == part_called(m, &l, is_number, pids + 1);
 	s->kind = split ? part_called(m, &l, is_number, kinds) : NO_PART;
-	for (u32 i = 0, other = 0, n = 0; i < l.n; i++) {
-		if (is_stack(l.t[i]))
-			continue;
-		if (other != s->comm && other != s->pid && other != s->kind)
-			s->labels[n++] = m->key_names[i] ? m->key_names[i] : arena_printf(a, "key%u", i + 1);
-		other++;
-	}
+	for (int by = 1; by >= 0; by--) // these first
+		for (u32 i = 0, other = 0; i < l.n; other += !is_stack(l.t[i++])) {
+			if (is_stack(l.t[i]))
+				continue;
+			s->by[i] = by_name(m, i) != NULL;
+			if (by && s->by[i])
+				add_by(s, by_name(m, i), l.t[i], other);
+			else if (!by && !s->by[i] && !f->names && other != s->comm && other != s->pid && other != s->kind)
+				add_label(s, m->key_names[i] ? m->key_names[i] : arena_printf(a, "key%u", i + 1), other, LABEL_INNER);
+		}
 	return s;
 }
 
@@ -138,7 +166,7 @@ struct StackMap *stackmap_pick(const struct ToolOpts *o, const struct Program *p
 			   : err_new("no map of the script is keyed by stacks\nHINT: @[ustack, kstack] = count() makes one");
 	str_deinit(&names);
 	str_deinit(&bad);
-	return n == 1 ? stackmap(found, *p->config.stack_parts, a) : NULL;
+	return n == 1 ? stackmap(found, &o->form, *p->config.stack_parts, a) : NULL;
 }
 
 static u64 number_of(const struct Value *v)
@@ -149,24 +177,11 @@ static u64 number_of(const struct Value *v)
 void row_named(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s)
 {
 	const struct StackMap *m = o->keyed;
-	struct Value *labels = arena_new_n(a, struct Value, k->nothers);
-	u64 kind = 0;
-	for (u32 i = 0; i < k->nothers; i++) {
-		const struct Value *v = k->others[i];
-		struct Str text = {0};
-		if (i == m->comm)
-			s->comm = v->text;
-		else if (i == m->pid)
-			s->pid = (u32)number_of(v);
-		else if (i == m->kind)
-			kind = number_of(v);
-		else {
-			value_text(v, &text);
-			labels[s->nlabels++] = (struct Value){.kind = V_STR, .text = arena_strdup(a, str_text(&text)), .len = text.n};
-		}
-		str_deinit(&text);
-	}
-	s->labels = labels;
+	u64 kind = m->kind != NO_PART ? number_of(k->others[m->kind]) : 0;
+	if (m->comm != NO_PART)
+		s->comm = k->others[m->comm]->text;
+	if (m->pid != NO_PART)
+		s->pid = (u32)number_of(k->others[m->pid]);
 	s->part[kind < STACK_PARTS_MAX ? kind : 0] = value;
 	row_stacks(k, s);
 }

@@ -3,7 +3,7 @@
 // Invariant: of two profiles of one unchanged program at most COMPARE_ALPHA of all pairs have any verdict but "cannot tell", as far as their counts vary as
 // independent samples do. The intervals hold together: each is so wide that all rows that are judged lie within theirs (Bonferroni), each by Newcombe's
 // way from two intervals by Wilson (Statistics in Medicine 17, 1998, method 10).
-#include "tool/compare.h"
+#include "tool/internal.h"
 #include <math.h>
 
 struct Range {

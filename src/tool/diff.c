@@ -1,17 +1,16 @@
 // sonde diff BEFORE AFTER: which functions and stacks have a larger or smaller share than before, and which only seem to.
 // In: two files (input/). Out: tables with difference, interval and verdict; an exit status for scripts. Invariant: what is a duration has no verdict: how many
 // events it is made of is not known.
-#include "base/options.h"
-#include "base/outfile.h"
+#include "base/base.h"
 #include "input/input.h"
-#include "tool/compare.h"
 #include "tool/internal.h"
 
 #define DIFF_SPREAD 2 // where no runs tell how much they vary
 #define FAILED 3 // exit status of --fail-if
 struct Diff {
 	struct InputWish wish;
-	const char *out;
+	const char *out, *title, *names[2]; // names: of the two profiles
+	struct OutputFiles files;
 	bool json, help, no_process;
 	u64 top;
 	double fail, spread; // fail: share, 0 never; spread: 0 not given
@@ -44,6 +43,11 @@ static struct err *set_text(void *to, const struct Option *row, const char *val)
 	*(const char **)((char *)to + (uintptr_t)row->data) = val;
 	return *val ? NULL : err_new("must not be empty");
 }
+static struct err *set_html(void *to, const struct Option *row, const char *val)
+{
+	((struct Diff *)to)->files.path[OUTPUT_html] = val;
+	return NULL;
+}
 static struct err *set_top(void *to, const struct Option *row, const char *val)
 {
 	u64 *n = &((struct Diff *)to)->top;
@@ -74,6 +78,8 @@ static const struct Option option_rows[] = {
 	{0, "fail-if", "+N%", "exit status 3 if a function's share is more by N % of the whole or above, and surely more", set_fail},
 	{0, "top", "N", "rows of each table (20)", set_top},
 	{0, "json", NULL, "print JSON, a line for each row", set_flag, FIELD(json)},
+	{0, "html", "FILE", "also write a page to explore: flame graph coloured by what has changed, table, search", set_html},
+	{0, "title", "TEXT", "the page's heading", set_text, FIELD(title)},
 	{0, "same", "FILE", "another profile of the program as it was before: how much runs vary is measured (may be given several times)", set_same},
 	{0, "spread", "X", "runs vary X times as much (variance) as independent samples, at least (2; with --same 1)", set_spread},
 	{0, "unit", "us|ns|bytes|...", "what folded stacks count (samples)", set_text, FIELD(wish.unit)},
@@ -97,7 +103,7 @@ void diff_usage(FILE *out)
 		     "Shares of functions and stacks in two profiles, their difference, and whether it is one.\n"
 		     "BEFORE, AFTER: pprof, folded stacks or the text of perf script.\n\nOPTIONS:\n");
 	options_help(&rows, out);
-	fprintf(out, "\nEXAMPLES:\n    sonde diff old.pb.gz new.pb.gz\n    sonde diff --fail-if +2%% old.folded new.folded\n");
+	fprintf(out, "\nEXAMPLES:\n    sonde diff old.pb.gz new.pb.gz\n    sonde diff --html diff.html old.pb.gz new.pb.gz\n    sonde diff --fail-if +2%% old.folded new.folded\n");
 	vec_deinit(&rows.v);
 }
 
@@ -223,7 +229,7 @@ static void print_row(const struct Diff *d, const struct DiffRow *r, FILE *out)
 {
 	struct Str name = {0};
 	char range[40] = "-";
-	str_add_escaped(&name, r->f->name, strlen(r->f->name), false);
+	str_add_shown(&name, r->f->name, strlen(r->f->name));
 	if (d->counts)
 		snprintf(range, sizeof(range), "%+.2f to %+.2f", 100 * r->c.lo, 100 * r->c.hi);
 	fprintf(out, "%8.2f %8.2f %+8.2f  %-18s  %-11s  %-5s  %s\n", percent(r->c.before, d->before), percent(r->c.after, d->after), 100 * r->c.diff, range,
@@ -274,7 +280,10 @@ static int print_all(const struct Diff *d, const struct DiffTable *functions, co
 		const struct DiffRow *r = &functions->rows.p[i];
 		if (r->c.verdict != MORE || r->c.diff < d->fail)
 			continue;
-		fprintf(stderr, "FAILED: %s (%s) has %.2f %% more\n", r->f->name, r->kind, 100 * r->c.diff);
+		struct Str name = {0};
+		str_add_shown(&name, r->f->name, strlen(r->f->name));
+		fprintf(stderr, "FAILED: %s (%s) has %.2f %% more\n", str_text(&name), r->kind, 100 * r->c.diff);
+		str_deinit(&name);
 		rc = FAILED;
 	}
 	return rc;
@@ -331,6 +340,27 @@ static struct err *load_same(const struct Diff *d, const char *path, struct Run 
 	return e;
 }
 
+// The functions that vary more than all do at least
+static struct err *write_page(const struct Diff *d, const struct DiffTable *functions, const struct StackProfile *a, const struct StackProfile *b)
+{
+	VEC(struct FunctionSpread) more = {0};
+	struct ProfileDiff p = {.before = d->names[0], .after = d->names[1], .counts = d->counts, .alpha = COMPARE_ALPHA, .least = COMPARE_LEAST, .spread = DIFF_SPREAD};
+	for (size_t i = 0; i < functions->rows.n; i++)
+		p.spread = i ? MIN(p.spread, functions->rows.p[i].c.spread) : functions->rows.p[i].c.spread;
+	for (size_t i = 0; i < functions->rows.n; i++) {
+		const struct DiffRow *r = &functions->rows.p[i];
+		bool total = !strcmp(r->kind, "total");
+		if (r->c.spread <= p.spread)
+			continue;
+		vec_push(&more, ((struct FunctionSpread){r->f->name, total ? 0 : r->c.spread, total ? r->c.spread : 0}));
+	}
+	p.spreads = more.p;
+	p.nspreads = (u32)more.n;
+	struct err *e = diffpage_write(a, b, &p, d->title ? d->title : "What has changed", &d->files);
+	vec_deinit(&more);
+	return e;
+}
+
 static struct err *diff(struct Diff *d, const struct StackProfile *a, const struct StackProfile *b, int *rc)
 {
 	struct Run after = {0}, *runs = xcalloc(d->same.n + 1, sizeof(*runs)); // the first one is BEFORE
@@ -354,7 +384,11 @@ static struct err *diff(struct Diff *d, const struct StackProfile *a, const stru
 	if (!e) {
 		judge(d, &functions, runs, d->same.n + 1);
 		judge(d, &stacks, runs, d->same.n + 1);
-		e = print_to(d, &functions, &stacks, rc);
+		e = outputs_check(&d->files, d->out);
+		if (!e && d->files.path[OUTPUT_html])
+			e = write_page(d, &functions, a, b);
+		if (!e)
+			e = print_to(d, &functions, &stacks, rc);
 	}
 	for (size_t i = 0; i <= d->same.n; i++)
 		run_deinit(&runs[i]);
@@ -370,17 +404,16 @@ static int run(struct Diff *d, char **paths)
 	struct Input a = {0}, b = {0};
 	int rc = 1;
 	struct err *e = load(&a, d, paths[0]);
+	for (u32 i = 0; i < 2; i++)
+		d->names[i] = strrchr(paths[i], '/') ? strrchr(paths[i], '/') + 1 : paths[i];
 	if (!e)
 		e = load(&b, d, paths[1]);
 	if (!e && strcmp(a.prof.unit, b.prof.unit))
 		e = err_new("%s holds %s, %s %s: they cannot be compared (--value chooses among a pprof file's values)", paths[0], a.prof.unit, paths[1], b.prof.unit);
 	if (!e)
 		e = diff(d, &a.prof, &b.prof, &rc);
-	if (e) {
-		fprintf(stderr, "ERROR: %s\n", err_text(e));
-		rc = 1;
-	}
-	err_free(e);
+	if (e)
+		rc = command_failed(e);
 	input_deinit(&a);
 	input_deinit(&b);
 	return rc;

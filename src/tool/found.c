@@ -2,7 +2,7 @@
 // In: a name, or none. Out: files and their text. Invariant: a script is code that runs with our rights, so it is read from nowhere that others could
 // have put it (base/trust.c): neither the file nor a folder above it may be written to by its group or by others (but for folders that let nobody replace another's
 // files, as /tmp), and all belong to root or to us. The current folder is never searched.
-#include "tool/found.h"
+#include "tool/internal.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

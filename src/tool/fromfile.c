@@ -1,7 +1,6 @@
 // sonde flame FILE, sonde report FILE: a profile that was recorded before, by sonde or others, in any form of output.
 // In: a file (input/). Out: text, and the files asked for. Invariant: what is written holds all that was read, or standard error says what is missing.
-#include "base/options.h"
-#include "base/outfile.h"
+#include "base/base.h"
 #include "input/input.h"
 #include "tool/internal.h"
 
@@ -54,7 +53,7 @@ static struct err *set_top(void *to, const struct Option *row, const char *val)
 
 #define FIELD(name) ((const void *)offsetof(struct FromFile, name))
 static const struct Option option_rows[] = {
-#define OUTPUT(option, addresses, what, help, write) {0, #option, "FILE", help, set_file, (const void *)OUTPUT_##option},
+#define OUTPUT(option, addresses, parts, what, help, write) {0, #option, "FILE", help, set_file, (const void *)OUTPUT_##option},
 #include "out/outputs.def"
 #undef OUTPUT
 	{'f', "folded", NULL, "print one line a stack", set_flag, FIELD(folded)},
@@ -69,10 +68,14 @@ static const struct Option option_rows[] = {
 	{'h', "help", NULL, "this help", set_flag, FIELD(help)},
 };
 
-static struct err *write_text(const struct FromFile *f, const struct StackProfile *p, FILE *out)
+static struct err *write_text(const struct FromFile *f, struct StackProfile *p, FILE *out)
 {
 	static const struct Tool tool = {.name = "report"};
 	struct ToolOpts o = {.tool = &tool, .delim = p->delim, .annotate = p->annotate, .no_lines = p->no_lines};
+	if (f->json || (!f->folded && !f->top && !f->cmd->write)) { // perf script has a stack for each sample
+		profile_merge(p, true);
+		stacks_sort(p);
+	}
 	if (f->json)
 		stacks_json(p, &o, out);
 	else if (f->folded)
@@ -88,7 +91,7 @@ static struct err *write_text(const struct FromFile *f, const struct StackProfil
 	return NULL;
 }
 
-static struct err *print_text(const struct FromFile *f, const struct StackProfile *p)
+static struct err *print_text(const struct FromFile *f, struct StackProfile *p)
 {
 	struct OutFile out;
 	struct err *e = outfile_open(&out, f->out);
@@ -103,7 +106,7 @@ static struct err *print_text(const struct FromFile *f, const struct StackProfil
 	return e;
 }
 
-static struct err *write_all(const struct FromFile *f, const struct StackProfile *p)
+static struct err *write_all(const struct FromFile *f, struct StackProfile *p)
 {
 	bool files = outputs_any(&f->files, false);
 	struct err *e = outputs_check(&f->files, f->out);
@@ -128,10 +131,7 @@ static int from_file(const struct FromFile *f, const char *path)
 		in.prof.title = strcmp(path, "-") ? name : "Profile";
 	if (!e)
 		e = write_all(f, &in.prof);
-	if (e)
-		fprintf(stderr, "ERROR: %s\n", err_text(e));
-	int rc = e != NULL;
-	err_free(e);
+	int rc = e ? command_failed(e) : 0;
 	input_deinit(&in);
 	return rc;
 }

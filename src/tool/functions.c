@@ -127,8 +127,8 @@ void functions_top(const struct StackProfile *p, u64 rows, FILE *out)
 	for (size_t i = 0; i < n; i++) {
 		const struct Function *f = &t.v.p[i];
 		struct Str name = {0}, object = {0};
-		str_add_escaped(&name, f->name, strlen(f->name), false);
-		str_add_escaped(&object, f->object, strlen(f->object), false);
+		str_add_shown(&name, f->name, strlen(f->name));
+		str_add_shown(&object, f->object, strlen(f->object));
 		fprintf(out, "%12llu %6.1f %12llu %6.1f  %-40s %s\n", (unsigned long long)f->self, 100 * (double)f->self / all, (unsigned long long)f->total,
 			100 * (double)f->total / all, str_text(&name), str_text(&object));
 		str_deinit(&name);

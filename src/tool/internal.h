@@ -7,7 +7,7 @@
 
 enum StackWanted { STACKS_BOTH, STACKS_USER, STACKS_KERNEL };
 enum ThreadsWanted { THREADS_ALL, THREADS_USER, THREADS_KERNEL };
-enum ByWhat { BY_BLOCKED = 1, BY_RUNQ = 2, BY_PREEMPTED = 4 };
+enum ByWhat { BY_BLOCKED = 1, BY_RUNQ = 2, BY_PREEMPTED = 4, BY_KINDS = 7, BY_CONTAINER = 8, BY_CGROUP = 16, BY_THREAD = 32, BY_CPU = 64 };
 struct ToolOpts;
 struct KeyParts;
 struct ReportForm { // what the script's settings say of its report
@@ -31,7 +31,7 @@ struct ToolOpts {
 	u64 depth;
 	u64 min_us, max_us;
 	long state;		 // task state bitmask, -1 any
-	u32 by;			 // enum ByWhat, 0 the tool's choice
+	u32 by;			 // enum ByWhat; 0: nothing was said
 	u64 chain;		 // offwaketime: wakers followed
 	bool folded, delim, annotate, idle, offsets, addrs, per_thread, json, timestamps, print_script, check, incomplete, inlines, lines, no_lines, why_incomplete;
 	struct OutputFiles files;
@@ -52,6 +52,7 @@ struct ToolOpts {
 	const char *map;	 // --map: of a script
 	const struct StackMap *keyed; // a script's, once it is known
 	struct ReportForm form;	      // likewise
+	struct Groups *groups;	      // names of cgroups; NULL: nobody asks
 	bool done;		 // something was printed which is all that was asked for
 };
 
@@ -62,14 +63,19 @@ struct KeyParts {
 	const struct Value *user[KEY_PARTS_MAX], *kern[KEY_PARTS_MAX];
 	u32 nints, nstrs, nuser, nkern;
 	const struct Value *others[KEY_PARTS_MAX]; // all but stacks
-	u32 nothers;
+	u32 nothers;	// ints and strs are without labels of --by
 };
 
 // anymap.c: the map of any script that is reported as stacks
 struct StackMap {
 	struct MapDef *def;
+	bool threads;	     // pid is what the script calls tid
 	u32 comm, pid, kind; // numbers of KeyParts.others; NO_PART: it has none
-	const char *labels[KEY_PARTS_MAX]; // names of the others, in order
+	bool by[KEY_PARTS_MAX]; // of the key's parts: those called by_NAME, a label each (--by)
+	const char *labels[2 * KEY_PARTS_MAX]; // names of a row's labels
+	u8 places[2 * KEY_PARTS_MAX];	       // enum LabelPlace
+	u32 label_of[2 * KEY_PARTS_MAX], nlabels; // number of KeyParts.others
+	bool groups; // a label tells of a cgroup: ToolOpts.groups has their names
 };
 enum { NO_PART = ~0u };
 // The one that o->map names, or the only one; NULL with *e NULL: there are several, or none
@@ -109,6 +115,7 @@ int tool_take_options(struct ToolOpts *o, struct OptionScan *scan); // 0, or the
 int tool_take_duration(struct ToolOpts *o, const char *arg);	    // likewise
 // usage.c: prints what is wrong with a command line; the exit status
 int usage_error(const char *command, const char *fmt, ...) PRINTF_LIKE(2, 3);
+int command_failed(struct err *e); // likewise; texts of files may be in it; frees e
 // All options, until *done (NULL: all there are); took, if any, is told of each that was set. 0, or the exit status after an error was printed.
 int take_options(const char *command, void *to, struct OptionScan *scan, const bool *done, void (*took)(void *to, const struct Option *row, const char *val));
 void script_tool_rows(struct OptionRows *rows); // the options that every script in the tools' path has
@@ -125,6 +132,9 @@ void script_params(struct ToolOpts *o); // of the options given those that the s
 void script_print(const struct ToolOpts *o, FILE *out); // with the options as its settings
 const char *stack_words(const struct ToolOpts *o); // "user + kernel"
 void thread_words(const struct ToolOpts *o, FILE *out); // "all threads", "PID 5", "user threads"
+
+// diffpage.c: --html of sonde diff
+struct err *diffpage_write(const struct StackProfile *before, const struct StackProfile *after, const struct ProfileDiff *d, const char *title, const struct OutputFiles *files);
 
 // functions.c
 struct Function {
@@ -174,10 +184,16 @@ struct err *stackset_add(struct StackSet *s, struct RunCtx *rc, struct MapDef *m
 // Appends the rows of a map, which is empty then
 struct err *stackset_take(struct StackSet *s, struct RunCtx *rc, const char *map, const struct ToolOpts *o);
 void stackset_finish(struct StackSet *s, const struct ToolOpts *o, bool merge); // sorts, fills prof; merge: rows that would look alike become one
+void stackset_merge(struct StackSet *s); // one that is finished without
 void stackset_deinit(struct StackSet *s);
+void stacks_sort(struct StackProfile *p); // as tools print them
 void stacks_multiline(const struct StackProfile *p, const struct ToolOpts *o, FILE *out);
 void stacks_json(const struct StackProfile *p, const struct ToolOpts *o, FILE *out);
 void frame_line(const struct Frame *f, const struct ToolOpts *o, const char *indent, FILE *out);
+// labels.c
+void row_labels(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, struct StackSample *s); // by o->keyed
+void labels_text(const struct StackSample *s, const char *const *names, struct Str *out); // " cpu 3, prio 120"
+void labels_line(const struct StackProfile *p, const struct StackSample *s, const char *indent, FILE *out); // nothing if it has none
 // total.c
 #define TOTAL_FRAMES_MAX (4u << 20) // 370 MB
 struct StackTotal {
@@ -186,7 +202,7 @@ struct StackTotal {
 	u32 *slots, nslots;	// index of set.samples + 1
 	struct Frame *tmp;
 	u32 tmp_cap;
-	struct Value labels[KEY_PARTS_MAX];
+	struct Value labels[2 * KEY_PARTS_MAX];
 	u64 nframes, max_frames; // kept; 0: TOTAL_FRAMES_MAX
 	u64 rest;		// times that a row came for whose stack there was no room; their values are in one row
 };
@@ -212,4 +228,32 @@ void progress_tick(struct Progress *p, struct RunCtx *rc, const struct ToolOpts 
 void progress_erase(struct Progress *p); // before anything else is printed
 // offcheck.c
 struct err *offcheck_report(const struct ToolOpts *o, struct RunCtx *rc, FILE *out);
+
+// ---- Statistics of sonde diff. In: counts. Out: verdicts.
+#define COMPARE_ALPHA 0.05
+#define COMPARE_LEAST 10 // rows that both profiles together have met less often are not judged
+enum Verdict { CANNOT_TELL, MORE, LESS };
+struct Compared {
+	u64 before, after;   // in: samples
+	double spread;	     // in: how much more than independent samples it varies from run to run (variance); 1: as these
+	double diff, lo, hi; // out: of the shares, and where it lies
+	enum Verdict verdict;
+};
+void compare_rows(struct Compared *rows, size_t n, u64 before, u64 after, double alpha); // before, after: all samples of each profile
+double compare_spread(const u64 *met, const u64 *all, size_t runs); // of runs of one program: of all samples so many were of this row
+
+// ---- Tools of the user's and of packages: scripts NAME.bt in the folders of the tools' path.
+struct FoundTool {
+	char *name, *path; // path: canonical
+};
+struct FoundTools {
+	VEC(struct FoundTool) v;
+};
+// All of them, by name; the first folder of the path that has a name wins. What is refused is told on stderr.
+void found_list(struct FoundTools *out);
+// The one of that name and its text; false: there is none, or those there are were refused (told on stderr, *refused is their number).
+bool found_get(const char *name, struct FoundTool *out, struct Str *text, u32 *refused);
+bool found_exists(const char *name, struct Str *path); // is there a file of that name in the path, fit or not?
+void found_free(struct FoundTool *t);
+void found_list_free(struct FoundTools *l);
 #endif

@@ -96,7 +96,7 @@ static double print_line(const struct Line *t, FILE *out)
 	u64 sum = t->cpu + t->part[0] + t->part[1] + t->part[2] + t->unseen;
 	double miss = t->elapsed ? 100.0 * ((double)sum - (double)t->elapsed) / (double)t->elapsed : 0;
 	struct Str name = {0};
-	str_add_escaped(&name, t->name, strlen(t->name), false);
+	str_add_shown(&name, t->name, strlen(t->name));
 	fprintf(out, "%8llu %-16s", (unsigned long long)t->shown, str_text(&name));
 	ms(t->elapsed, out);
 	ms(t->cpu, out);

@@ -1,6 +1,6 @@
 // Options of the tools: one table of those that every tool takes, one of the others, of which a tool names the ones it takes.
 // In: argv. Out: struct ToolOpts.
-#include "base/options.h"
+#include "base/base.h"
 #include "run/run.h"
 #include "tool/internal.h"
 #include <linux/magic.h>
@@ -220,21 +220,32 @@ static struct err *set_state(void *to, const struct Option *row, const char *v)
 	return wrong(bad);
 }
 
-static struct err *set_by(void *to, const struct Option *row, const char *v)
+// Kinds of time are offcputime's alone.
+static struct err *read_by(struct ToolOpts *o, const char *v, u32 allowed, const char *say)
 {
-	struct ToolOpts *o = to;
 	static const struct { const char *name; u32 bits; } words[] = {
-		{"blocked", BY_BLOCKED}, {"runq", BY_RUNQ}, {"preempted", BY_PREEMPTED}, {"all", BY_BLOCKED | BY_RUNQ | BY_PREEMPTED}};
+		{"blocked", BY_BLOCKED}, {"runq", BY_RUNQ}, {"preempted", BY_PREEMPTED}, {"all", BY_KINDS},
+		{"container", BY_CONTAINER}, {"cgroup", BY_CGROUP}, {"thread", BY_THREAD}, {"cpu", BY_CPU}};
+	o->by = 0; // the last one counts
 	for (const char *p = v; *p;) {
 		size_t n = strcspn(p, ","), i;
-		for (i = 0; i < ARRAY_LEN(words) && (strlen(words[i].name) != n || strncmp(words[i].name, p, n)); i++)
+		for (i = 0; i < ARRAY_LEN(words) && (strlen(words[i].name) != n || strncmp(words[i].name, p, n) || !(words[i].bits & allowed)); i++)
 			;
 		if (i == ARRAY_LEN(words))
-			return wrong("takes blocked, runq, preempted or all, separated by commas");
+			return wrong(say);
 		o->by |= words[i].bits;
 		p += n + (p[n] == ',');
 	}
-	return wrong(o->by ? NULL : "takes blocked, runq, preempted or all, separated by commas");
+	return wrong(o->by ? NULL : say);
+}
+
+static struct err *set_by(void *to, const struct Option *row, const char *v)
+{
+	return read_by(to, v, BY_CONTAINER | BY_CGROUP | BY_THREAD | BY_CPU, "takes container, cgroup, thread or cpu, separated by commas");
+}
+static struct err *set_by_kind(void *to, const struct Option *row, const char *v)
+{
+	return read_by(to, v, ~0u, "takes blocked, runq, preempted or all, and container, cgroup, thread or cpu, separated by commas");
 }
 
 static struct err *set_complete(void *to, const struct Option *row, const char *v)
@@ -309,7 +320,7 @@ static const struct Option own_options[] = { // a tool names those it takes
 	{'m', "min-block-time", "US", "only intervals of at least that many microseconds (1)", set_min},
 	{'M', "max-block-time", "US", "only intervals of at most that many microseconds", set_max},
 	{0, "state", "BITMASK", "only threads that left the CPU in this state (0 runnable, 1 interruptible, 2 uninterruptible)", set_state},
-	{0, "by", "WHAT,...", "count blocked, runq, preempted time, or all (all)", set_by},
+	{0, "by", "WHAT,...", "count blocked, runq, preempted time, or all (all); tell rows apart by container, cgroup, thread, cpu", set_by_kind},
 	{0, "complete", "on|off", "count threads that were asleep when tracing began or ended too (on)", set_complete},
 	{0, "check", NULL, "instead of stacks show for each thread that its times add up to the time that passed", set_check},
 	{0, "chain", "N", "follow who woke the waker, up to N wakers", set_chain},
@@ -334,12 +345,13 @@ static const struct Option common_options[] = {
 	{0, "mntnsmap", "PATH", "only mount namespaces whose ids are keys of this pinned map", set_mntnsmap},
 	{'c', "command", "'CMD'", "run CMD, trace it and its children, and end with it; also: -- CMD ARGS", set_cmd},
 	{0, "status", NULL, "end with the command's exit status", set_status},
+	{0, "by", "WHAT,...", "tell rows apart by container, cgroup, thread or cpu, too: a label and the first row of pictures", set_by},
 	{0, "tree", NULL, "with -p: their descendants too, also those made while tracing", set_tree},
 	{0, "depth", "N", "at most N frames a stack", set_depth},
 	{0, "stack-storage-size", "N", "room for N different stacks of each size class (16384 to 262144)", set_storage},
 	{0, "hash-storage-size", "N", "keys the count map may hold (100000)", set_keys},
 	{'i', "interval", "SECONDS", "report every SECONDS", set_i},
-#define OUTPUT(option, addresses, what, help, write) {0, #option, "FILE", help, set_file, (const void *)OUTPUT_##option},
+#define OUTPUT(option, addresses, parts, what, help, write) {0, #option, "FILE", help, set_file, (const void *)OUTPUT_##option},
 #include "out/outputs.def"
 	{0, "title", "TEXT", "the heading of flame graph and page", set_title},
 	{'j', "json", NULL, "report as JSON", set_json},
@@ -389,8 +401,14 @@ static void add_rows(const struct Tool *t, struct OptionRows *rows)
 		else // a tool may name those, too
 			assert(named(common_options, ARRAY_LEN(common_options), *n));
 	}
-	for (size_t i = 0; i < ARRAY_LEN(common_options); i++)
-		vec_push(&rows->v, &common_options[i]);
+	size_t own = rows->v.n;
+	for (size_t i = 0; i < ARRAY_LEN(common_options); i++) {
+		bool again = false; // a tool's own row goes before that of the same name
+		for (size_t k = 0; k < own && !common_options[i].letter; k++)
+			again |= !strcmp(rows->v.p[k]->name, common_options[i].name);
+		if (!again)
+			vec_push(&rows->v, &common_options[i]);
+	}
 }
 
 static const struct Option *common(const char *name)
@@ -404,7 +422,7 @@ void script_tool_rows(struct OptionRows *rows)
 {
 	static const char *const names[] = {
 		"folded", "d/delimited", "a/annotations", "json",
-#define OUTPUT(option, addresses, what, help, write) #option,
+#define OUTPUT(option, addresses, parts, what, help, write) #option,
 #include "out/outputs.def"
 #undef OUTPUT
 		"title", "map", "top", "c/command", "status",

@@ -2,7 +2,6 @@
 // structures from, and what is missing. Nothing is traced. Invariant: what files hold is printed escaped.
 #include <sys/stat.h>
 #include "elf/elf.h"
-#include "elf/gopclntab.h"
 #include "runtime/runtime.h"
 #include "sym/sym.h"
 #include "tool/internal.h"

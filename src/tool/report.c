@@ -5,11 +5,11 @@
 #include "tool/internal.h"
 
 // *part: how many there were, nested tuples flattened
-static void split_key(u32 *part, const struct Type *t, const struct Value *v, struct KeyParts *k)
+static void split_key(const struct StackMap *m, u32 *part, const struct Type *t, const struct Value *v, struct KeyParts *k)
 {
 	if (t->kind == TY_TUPLE) {
 		for (u32 i = 0; i < t->n && i < v->n; i++)
-			split_key(part, t->fields[i].type, &v->items[i], k);
+			split_key(m, part, t->fields[i].type, &v->items[i], k);
 		return;
 	}
 	if ((*part)++ >= KEY_PARTS_MAX) // stackmap_pick() has refused such a map
@@ -20,6 +20,8 @@ static void split_key(u32 *part, const struct Type *t, const struct Value *v, st
 		k->kern[k->nkern++] = v;
 	else
 		k->others[k->nothers++] = v;
+	if (m->by[*part - 1])
+		return;
 	if (t->kind == TY_STR)
 		k->strs[k->nstrs++] = v->text;
 	else if (ty_is_int(t))
@@ -75,8 +77,9 @@ struct err *stackset_add(struct StackSet *s, struct RunCtx *rc, struct MapDef *m
 			s->negative++;
 			continue;
 		}
-		split_key(&part, m->key, &rep.entries[i].key, &k);
+		split_key(o->keyed, &part, m->key, &rep.entries[i].key, &k);
 		o->form.row(o, &s->arena, &k, x.value, &x);
+		row_labels(o, &s->arena, &k, &x);
 		if (is_missed(x.user_note) || is_missed(x.kern_note))
 			s->missed++;
 		vec_push(&s->samples, x);
@@ -90,6 +93,26 @@ struct err *stackset_take(struct StackSet *s, struct RunCtx *rc, const char *map
 	return m ? stackset_add(s, rc, m, o, true) : err_new("internal: %s has no map %s", o->tool->name, map);
 }
 
+void stacks_sort(struct StackProfile *p)
+{
+	if (p->n) // qsort(NULL, 0) is undefined
+		qsort(p->samples, p->n, sizeof(*p->samples), by_value);
+}
+
+// The parts still add up: what each loses by rounding goes to the largest.
+static void divide(struct StackSample *s, u64 by)
+{
+	u32 largest = 0;
+	u64 sum = 0;
+	s->value /= by;
+	for (u32 k = 0; k < ARRAY_LEN(s->part); k++) {
+		s->part[k] /= by;
+		sum += s->part[k];
+		largest = s->part[k] > s->part[largest] ? k : largest;
+	}
+	s->part[largest] += s->value > sum ? s->value - sum : 0;
+}
+
 void stackset_finish(struct StackSet *s, const struct ToolOpts *o, bool merge)
 {
 	s->prof.samples = s->samples.p;
@@ -100,6 +123,8 @@ void stackset_finish(struct StackSet *s, const struct ToolOpts *o, bool merge)
 	for (s->prof.nparts = 0; o->form.parts[s->prof.nparts];)
 		s->prof.nparts++;
 	s->prof.label_names = o->keyed ? o->keyed->labels : NULL;
+	s->prof.label_places = o->keyed ? o->keyed->places : NULL;
+	s->prof.threads = o->per_thread || (o->keyed && o->keyed->threads);
 	s->prof.delim = o->delim;
 	s->prof.annotate = o->annotate;
 	s->prof.with_offsets = o->offsets;
@@ -107,14 +132,15 @@ void stackset_finish(struct StackSet *s, const struct ToolOpts *o, bool merge)
 		s->prof.period_ns = 1000000000ull / o->hz;
 	if (merge) // rows that differ in addresses nobody sees
 		profile_merge(&s->prof, true);
-	for (u32 i = 0; o->form.div > 1 && i < s->prof.n; i++) {
-		struct StackSample *x = &s->prof.samples[i];
-		x->value /= o->form.div;
-		for (u32 k = 0; k < ARRAY_LEN(x->part); k++)
-			x->part[k] /= o->form.div;
-	}
-	if (s->prof.n) // qsort(NULL, 0) is undefined
-		qsort(s->prof.samples, s->prof.n, sizeof(*s->prof.samples), by_value);
+	for (u32 i = 0; o->form.div > 1 && i < s->prof.n; i++)
+		divide(&s->prof.samples[i], o->form.div);
+	stacks_sort(&s->prof);
+}
+
+void stackset_merge(struct StackSet *s)
+{
+	profile_merge(&s->prof, true);
+	stacks_sort(&s->prof);
 }
 
 void stackset_deinit(struct StackSet *s)
@@ -131,7 +157,7 @@ void frame_line(const struct Frame *f, const struct ToolOpts *o, const char *ind
 	if (f->inlined)
 		str_add(&t, "[inlined] ");
 	if (f->sym) {
-		str_add_escaped(&t, f->sym, strlen(f->sym), false);
+		str_add_shown(&t, f->sym, strlen(f->sym));
 		if (o->offsets && !f->mark && !f->lang)
 			str_addf(&t, "+0x%llx", (unsigned long long)f->sym_off);
 		if (o->annotate && f->kernel)
@@ -139,13 +165,13 @@ void frame_line(const struct Frame *f, const struct ToolOpts *o, const char *ind
 	} else if (f->module) {
 		struct Str place = {0};
 		str_add_place(&place, f->module, f->module_addr);
-		str_add_escaped(&t, str_text(&place), place.n, false);
+		str_add_shown(&t, str_text(&place), place.n);
 		str_deinit(&place);
 	} else
 		str_add(&t, "[unknown]");
 	if (f->file && !o->no_lines) {
 		str_add(&t, f->lang ? " [" : "@");
-		str_add_escaped(&t, f->file, strlen(f->file), false);
+		str_add_shown(&t, f->file, strlen(f->file));
 		str_addf(&t, f->lang ? ":%u]" : ":%u", f->line);
 	}
 	fprintf(out, "%s%s\n", indent, str_text(&t));
@@ -167,16 +193,6 @@ static void parts_line(const struct StackSample *s, const struct ToolOpts *o, FI
 	fputs(")\n", out);
 }
 
-// The parts of the key that are no process: " cpu 3, prio 120"
-static void labels_text(const struct StackSample *s, const char *const *names, struct Str *out)
-{
-	for (u32 i = 0; i < s->nlabels; i++) {
-		const char *text = s->labels[i].text;
-		str_addf(out, "%s%s ", i ? ", " : out->n ? " " : "", names[i]);
-		str_add_escaped(out, text, strlen(text), false);
-	}
-}
-
 void stacks_multiline(const struct StackProfile *p, const struct ToolOpts *o, FILE *out)
 {
 	u64 total = profile_total(p);
@@ -194,8 +210,8 @@ void stacks_multiline(const struct StackProfile *p, const struct ToolOpts *o, FI
 		if (s->user_note)
 			fprintf(out, "    %s\n", s->user_note);
 		if (s->comm)
-			str_add_escaped(&comm, s->comm, strlen(s->comm), false);
-		if (!o->keyed || o->keyed->pid != NO_PART)
+			str_add_shown(&comm, s->comm, strlen(s->comm));
+		if (o->keyed ? o->keyed->pid != NO_PART : s->pid != 0)
 			str_addf(&comm, " (%d)", (int)s->pid);
 		labels_text(s, p->label_names, &comm);
 		if (comm.n)

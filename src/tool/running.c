@@ -1,7 +1,7 @@
 // A run with reports of stacks: of a tool, or of any script whose map is keyed by them. When reports are made, and where they go.
 // In: options, a script. Out: text, folded, JSON; files of the whole run. Invariant: what is taken out of the map is in a report or, with files, in the
 // sum of all reports, and what the script clears is in the files too.
-#include "base/outfile.h"
+#include "base/base.h"
 #include "bpf/bpf.h"
 #include "bpfrt/abi.h"
 #include "tool/internal.h"
@@ -21,6 +21,9 @@ struct Running {
 	u64 next_report_ns; // -i
 	FILE *out; // the session's
 	struct StackTotal total; // -i with files: of all reports
+	struct OutputFiles whole, each; // files of the whole run; of each interval
+	u64 since_wall_ns, since_ns, taken_wall_ns, taken_ns; // when the interval began, and when its samples were taken
+	const char *command;
 };
 
 static bool machine_form(const struct ToolOpts *o)
@@ -110,19 +113,54 @@ static void finish(struct Running *r, struct StackSet *s, bool merge)
 		s->prof.title = r->o->title;
 	else if (r->o->form.event)
 		s->prof.title = arena_printf(&s->arena, "%s (%s)", r->o->form.title, r->o->form.event);
-	s->prof.start_ns = r->start_wall_ns;
-	s->prof.duration_ns = r->duration_ns ? r->duration_ns : now_ns() - r->start_ns;
+	bool whole = s == &r->total.set;
+	u64 end = r->duration_ns ? r->start_ns + r->duration_ns : r->taken_ns;
+	s->prof.command = r->command;
+	s->prof.start_ns = whole ? r->start_wall_ns : r->since_wall_ns;
+	s->prof.duration_ns = end - (whole ? r->start_ns : r->since_ns);
+}
+
+// Rows that differ in addresses stay apart in some files; in others, and in text, only with -P.
+static struct err *write_outputs(struct Running *r, const struct OutputFiles *files, struct StackSet *s)
+{
+	bool apart = outputs_any(files, true);
+	finish(r, s, !r->o->addrs && !apart);
+	struct err *e = outputs_write(files, &s->prof, true);
+	if (apart && !r->o->addrs)
+		stackset_merge(s);
+	return e ? e : outputs_write(files, &s->prof, false);
+}
+
+// The files of an interval, if there are to be such, and its rows as the text has them
+static struct err *end_interval(struct Running *r, struct StackSet *s, bool files)
+{
+	if (!files || !outputs_any(&r->each, false)) {
+		finish(r, s, !r->o->addrs);
+		return NULL;
+	}
+	struct err *e = write_outputs(r, &r->each, s);
+	r->each.number++;
+	r->since_wall_ns = r->taken_wall_ns;
+	r->since_ns = r->taken_ns;
+	return e;
+}
+
+static void taking(struct Running *r)
+{
+	r->taken_wall_ns = clock_ns(CLOCK_REALTIME);
+	r->taken_ns = now_ns();
 }
 
 // Takes what is in a script's map, for the files of the whole run; form: it is printed too. Emptied: the map is empty then.
 static struct err *take_part(struct Running *r, struct RunCtx *rc, bool form, bool emptied)
 {
 	struct StackSet set = {0};
+	taking(r);
 	struct err *e = stackset_add(&set, rc, r->keyed->def, r->o, emptied);
 	r->negative += emptied ? set.negative : 0;
-	if (emptied && outputs_any(&r->o->files, false))
+	if (emptied && outputs_any(&r->whole, false))
 		total_add(&r->total, &set);
-	finish(r, &set, !r->o->addrs);
+	told(end_interval(r, &set, emptied && r->o->interval));
 	r->shown |= form;
 	if (!e && form)
 		write_text(r, &set.prof);
@@ -148,15 +186,7 @@ static bool on_keyed(void *arg, struct RunCtx *rc, struct MapDef *m, const struc
 // Files hold the whole run, whatever the reports on the way.
 static struct err *write_files(struct Running *r)
 {
-	const struct ToolOpts *o = r->o;
-	bool apart = outputs_any(&o->files, true);
-	finish(r, &r->total.set, !o->addrs && !apart);
-	r->total.set.prof.command = own_command(&r->arena);
-	struct err *e = outputs_write(&o->files, &r->total.set.prof, true);
-	if (apart && !o->addrs)
-		profile_merge(&r->total.set.prof, true);
-	if (!e)
-		e = outputs_write(&o->files, &r->total.set.prof, false);
+	struct err *e = write_outputs(r, &r->whole, &r->total.set);
 	if (r->total.rest)
 		fprintf(stderr, "WARNING: there were more different stacks than are kept over a whole run (%u frames): the others are under "
 				"[more different stacks than are kept]\n", TOTAL_FRAMES_MAX);
@@ -165,6 +195,8 @@ static struct err *write_files(struct Running *r)
 
 static struct err *take_samples(struct Running *r, struct RunCtx *rc, struct StackSet *set)
 {
+	if (r->o->groups)
+		groups_read(r->o->groups);
 	if (r->tool->script)
 		return r->keyed ? stackset_add(set, rc, r->keyed->def, r->o, true) : NULL;
 	struct err *e = stackset_take(set, rc, "@samples", r->o);
@@ -187,23 +219,25 @@ static struct err *report(void *arg, struct RunCtx *rc, bool last)
 	struct Running *r = arg;
 	const struct ToolOpts *o = r->o;
 	struct StackSet set = {0};
-	bool files = outputs_any(&o->files, false);
+	bool files = outputs_any(&o->files, false), whole = outputs_any(&r->whole, false);
 	progress_erase(&r->progress);
 	if (r->tool->script && !r->keyed)
 		return NULL;
 	if (o->check)
 		return r->tool->check_report(o, rc, r->out);
+	taking(r);
 	struct err *e = take_samples(r, rc, &set);
-	if (files)
+	if (whole)
 		(o->interval || r->total.set.samples.n ? total_add : total_borrow)(&r->total, &set);
-	finish(r, &set, !o->addrs);
 	bool nothing_new = last && r->shown && !set.samples.n; // the script's own print() at its end has been the report
+	struct err *writing = end_interval(r, &set, !e && o->interval && !nothing_new);
 	if (!e && (machine_form(o) || o->top || !files || o->interval) && !nothing_new)
 		write_text(r, &set.prof);
 	if (!e && last && r->tool->end && !machine_form(o))
 		fprintf(r->out, "%s\n", r->tool->end);
 	fflush(r->out);
-	if (!e && files && last)
+	e = e ? e : writing;
+	if (!e && whole && last)
 		e = write_files(r);
 	warn_left_out(r, rc, &set, last);
 	stackset_deinit(&set);
@@ -214,8 +248,14 @@ static struct err *started(void *arg, struct RunCtx *rc)
 {
 	struct Running *r = arg;
 	FILE *out = r->out = rc->render->out;
-	r->start_wall_ns = clock_ns(CLOCK_REALTIME);
-	r->start_ns = now_ns();
+	if (r->o->keyed && r->o->keyed->groups) {
+		r->o->groups = groups_create();
+		groups_read(r->o->groups);
+	}
+	r->start_wall_ns = r->since_wall_ns = clock_ns(CLOCK_REALTIME);
+	r->start_ns = r->since_ns = now_ns();
+	if (outputs_any(&r->o->files, false))
+		r->command = own_command(&r->arena);
 	r->next_report_ns = r->start_ns + r->o->interval * 1000000000ull;
 	progress_init(&r->progress, r->start_ns);
 	set_time(rc, "@began");
@@ -272,7 +312,9 @@ static bool goes_on(void *arg, struct RunCtx *rc)
 // What would only fail after tracing is tried before it: files to be written, processes that are not there.
 bool outputs_writable(const struct ToolOpts *o)
 {
-	struct err *e = outputs_check(&o->files, o->out);
+	struct OutputFiles files = o->files;
+	files.number = o->interval != 0;
+	struct err *e = outputs_check(&files, o->out);
 	if (e)
 		fprintf(stderr, "ERROR: %s\n", err_text(e));
 	err_free(e);
@@ -314,11 +356,20 @@ int stacks_run(struct Options *so, struct ToolOpts *o)
 	struct ToolRun run = {.arg = &r, .goes_on = ends_by_itself ? goes_on : NULL, .started = started, .report = report, .stopped = stopped,
 			      .tick = o->interval || isatty(STDERR_FILENO) ? tick : NULL, .tick_ns = TICK_NS, .script = t->script, .bare = machine_form(o),
 			      .ready = ready, .claims = claims};
+	if (o->interval) {
+		outputs_split(&o->files, &r.whole, &r.each);
+		r.whole.what = "the whole run";
+		r.each.what = "one interval";
+		r.each.number = 1;
+	} else
+		r.whole = o->files;
 	so->tool = &run;
 	int rc = session_run(so);
 	so->tool = NULL;
 	progress_erase(&r.progress);
 	total_deinit(&r.total);
+	groups_destroy(o->groups);
+	o->groups = NULL;
 	arena_deinit(&r.arena);
 	return rc;
 }

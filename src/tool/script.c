@@ -1,7 +1,7 @@
 // A tool's script and the options that it is run with.
 // In: a script of the language, the options given. Out: its parameters; its text with them as settings (--print-script). Invariant: only options that the
 // script asks for are passed on.
-#include "lang/option.h"
+#include "lang/lang.h"
 #include "tool/internal.h"
 
 const char *stack_words(const struct ToolOpts *o)
@@ -55,6 +55,8 @@ void script_params(struct ToolOpts *o)
 	set_param(o, "cpu", &o->cpus);
 	if (outputs_any(&o->files, false)) // --flame, --pprof, ...: to a script they are one
 		vec_push(&o->params, ((struct Param){"files", NULL}));
+	if (outputs_parts(&o->files))
+		vec_push(&o->params, ((struct Param){"kinds", NULL}));
 	const struct Script *s = script_read(&a, &d, o->tool->name, o->tool->text, SCRIPT_BUILTIN);
 	for (size_t i = 0; i < o->params.n; i++) {
 		struct Param p = o->params.p[i];

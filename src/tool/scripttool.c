@@ -1,8 +1,7 @@
 // A script run as a tool: found in the tools' path by its name, its getopt() rows are its options, what it says at its head is its help.
 // In: NAME.bt, argv. Out: exit status. Invariant: what the script declares comes before what every tool has; how the report looks is told to both.
-#include "base/options.h"
-#include "lang/option.h"
-#include "tool/found.h"
+#include "base/base.h"
+#include "lang/lang.h"
 #include "tool/internal.h"
 
 struct ScriptRow {
@@ -85,7 +84,7 @@ static struct err *set_param(void *to, const struct Option *row, const char *val
 static const struct Option *same_option(const struct OptionRows *all, const char *name)
 {
 	static const char *const forms[] = {"folded", "json", "delimited", "annotations", "offset", "addresses", "timestamp", "inlines", "lines",
-#define OUTPUT(option, addresses, what, help, write) #option,
+#define OUTPUT(option, addresses, parts, what, help, write) #option,
 #include "out/outputs.def"
 #undef OUTPUT
 	};
@@ -209,6 +208,8 @@ static int run(struct ScriptTool *t, struct ToolOpts *o, const char *path)
 	}
 	if (outputs_any(&o->files, false) && option_find(t->script, "files")) // --flame, --pprof, ...: to a script they are one
 		vec_push(&so.params, ((struct Param){"files", NULL}));
+	if (outputs_parts(&o->files) && option_find(t->script, "kinds"))
+		vec_push(&so.params, ((struct Param){"kinds", NULL}));
 	int rc = !o->dump && !outputs_writable(o) ? 1 : stacks_run(&so, o);
 	vec_deinit(&so.params);
 	return command_end(o, rc);

@@ -307,10 +307,11 @@ void print_calls(const struct StackProfile *p, const struct ToolOpts *o, FILE *o
 			fprintf(out, "  %s\n", s->user_note);
 		if (s->comm) {
 			struct Str comm = {0};
-			str_add_escaped(&comm, s->comm, strlen(s->comm), false);
+			str_add_shown(&comm, s->comm, strlen(s->comm));
 			fprintf(out, "    %s [%u]\n", str_text(&comm), s->pid);
 			str_deinit(&comm);
 		}
+		labels_line(p, s, "    ", out);
 		fprintf(out, "    %llu\n", (unsigned long long)s->value);
 		share_line(s->value, total, "    ", out);
 		fputc('\n', out);

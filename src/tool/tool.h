@@ -1,7 +1,7 @@
 // Ready-made tools: a script in the language, embedded, with a row that says which options it takes and picks a report.
 #ifndef SONDE_TOOL_H
 #define SONDE_TOOL_H
-#include "base/options.h"
+#include "base/base.h"
 #include "session/session.h"
 
 struct Tool;
@@ -25,7 +25,7 @@ int diff_main(int argc, char **argv);
 void diff_usage(FILE *out);
 void diff_words(FILE *out);
 
-// ---- scripts in the tools' path (found.h)
+// ---- scripts in the tools' path (found.c)
 bool script_tool_main(const char *name, int argc, char **argv, int *rc); // false: there is no such tool
 bool script_tool_help(const char *name, bool words); // its help, or its options for completion, on stdout; false: likewise
 void script_tool_hidden(const char *name); // tells on stderr of one that has the name of a tool of ours

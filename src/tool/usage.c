@@ -1,6 +1,6 @@
 // Options of sonde's commands, one after the other into what they set. In: a scan of rows. Out: what the rows set; what is wrong, said on stderr in one form for all
 // commands.
-#include "base/options.h"
+#include "base/base.h"
 #include "tool/internal.h"
 
 int usage_error(const char *command, const char *fmt, ...)
@@ -12,6 +12,16 @@ int usage_error(const char *command, const char *fmt, ...)
 	fprintf(stderr, "\nTry 'sonde %s --help'.\n", command);
 	va_end(ap);
 	return 2;
+}
+
+int command_failed(struct err *e)
+{
+	struct Str text = {0};
+	str_add_shown(&text, err_text(e), strlen(err_text(e)));
+	fprintf(stderr, "ERROR: %s\n", str_text(&text));
+	str_deinit(&text);
+	err_free(e);
+	return 1;
 }
 
 // "argument -p/--pid: must be an integer"

@@ -82,7 +82,7 @@ void row_waker(const struct ToolOpts *o, struct Arena *a, const struct KeyParts 
 static void task_line(const char *what, const char *comm, u32 pid, bool with_pid, FILE *out)
 {
 	struct Str t = {0};
-	str_add_escaped(&t, comm ? comm : "", comm ? strlen(comm) : 0, false);
+	str_add_shown(&t, comm ? comm : "", comm ? strlen(comm) : 0);
 	fprintf(out, "    %-16s %s", what, str_text(&t));
 	fprintf(out, with_pid ? " %u\n" : "\n", pid);
 	str_deinit(&t);
@@ -99,6 +99,7 @@ void print_waker(const struct StackProfile *p, const struct ToolOpts *o, FILE *o
 		if (s->kern_note)
 			fprintf(out, "    %s\n", s->kern_note);
 		task_line("waker:", s->comm, 0, false, out);
+		labels_line(p, s, "    ", out);
 		fprintf(out, "        %llu\n", (unsigned long long)s->value);
 		share_line(s->value, total, "        ", out);
 		fputc('\n', out);
@@ -225,6 +226,7 @@ void print_wakers(const struct StackProfile *p, const struct ToolOpts *o, FILE *
 		if (s->user_note)
 			fprintf(out, "    %s\n", s->user_note);
 		task_line("target:", s->comm, s->pid, true, out);
+		labels_line(p, s, "    ", out);
 		fprintf(out, "        %llu\n", (unsigned long long)s->value);
 		share_line(s->value, total, "        ", out);
 		fputc('\n', out);

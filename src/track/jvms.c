@@ -9,6 +9,7 @@
 struct Vm {
 	int tgid;
 	u32 lang;
+	u32 serial;
 	u64 bias;
 	u32 ready; // so often its heaps were found
 	bool unknown;
@@ -18,6 +19,7 @@ struct Jvms {
 	int fd; // rt_jvms, borrowed as is
 	struct Tables *tables;
 	VEC(struct Vm) v;
+	u32 serial; // of the last one
 	u32 told[RT_LANGS / 32]; // objects that were said not to be known
 };
 
@@ -74,7 +76,7 @@ static void look(struct Jvms *j, struct Vm *vm, const char *path)
 	struct JavaMemory m = {read_memory, &vm->tgid, vm->bias};
 	struct RtLang *row = tables_row(j->tables, vm->lang), lang = *row;
 	struct Str version = {0};
-	struct RtJvm jvm = {.lang = vm->lang};
+	struct RtJvm jvm = {.lang = vm->lang, .serial = vm->serial};
 	u32 key = (u32)vm->tgid;
 
 	enum JavaFound is = java_look(&m, &lang, &jvm, &version);
@@ -113,7 +115,7 @@ bool jvms_look(void *arg, int tgid, const struct ProcMap *maps, size_t n)
 	if (!lang)
 		return !pending;
 	if (!vm) {
-		struct Vm new = {.tgid = tgid, .lang = lang, .bias = at->start - at->file_off};
+		struct Vm new = {.tgid = tgid, .lang = lang, .serial = ++j->serial, .bias = at->start - at->file_off};
 		vec_push(&j->v, new);
 		vm = &vec_last(&j->v);
 	}

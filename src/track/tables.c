@@ -29,6 +29,8 @@ struct Tables {
 	struct RtUwRule *rules_at; // RT_UW_RULES
 	struct RtLang *langs;	   // RT_LANGS; NULL: nobody asks for frames of languages
 	u32 nlangs;		   // in use; number 0 is none
+	struct RtChain *chains;	   // RT_CHAINS
+	u32 nchains;
 	bool go_funcs;		   // also of Go: its functions are asked for by name
 	struct RuleSet rules;
 	u32 rules_out; // rules the kernel side has
@@ -66,6 +68,8 @@ struct err *tables_create(struct Program *prog, struct Tables **out)
 	t->rules_at = array_of(prog, "rt_uw_rules");
 	t->langs = array_of(prog, "rt_langs");
 	t->nlangs = 1;
+	t->chains = array_of(prog, "rt_chains");
+	t->nchains = 1;
 	t->go_funcs = prog->uses_lang_func;
 	if (t->pages_fd < 0 || !t->objs || !t->dir || !t->rules_at) {
 		free(t);
@@ -154,6 +158,26 @@ static bool publish_rows(struct Tables *t, const struct UwTable *tab, struct RtU
 	return true;
 }
 
+// The runtime's program of its chain, which all objects of its version have in common. False: there is no room for one more.
+static bool add_chain(struct Tables *t, const struct Runtime *rt, struct RtLang *lang)
+{
+	struct RtChain c;
+	u32 i = 1;
+
+	if (!rt->chain)
+		return true;
+	if (!t->chains || !rt->chain(lang, &c))
+		return false;
+	while (i < t->nchains && memcmp(&t->chains[i], &c, sizeof(c)))
+		i++;
+	if (i >= RT_CHAINS)
+		return false;
+	if (i == t->nchains)
+		t->chains[t->nchains++] = c;
+	lang->chain = (u16)i;
+	return true;
+}
+
 // The object holds a runtime: its number, 0 none, or one whose structures are not known.
 static u32 find_lang(struct Tables *t, struct ElfFile *f, struct SymObject *o)
 {
@@ -168,7 +192,7 @@ static u32 find_lang(struct Tables *t, struct ElfFile *f, struct SymObject *o)
 		t->langs[nr] = lang;
 	}
 
-	if (rt && known && t->nlangs < RT_LANGS) {
+	if (rt && known && t->nlangs < RT_LANGS && add_chain(t, rt, &lang)) {
 		nr = t->nlangs++;
 		t->langs[nr] = lang;
 		if (rt->kind == RT_LANG_JAVA)
@@ -186,7 +210,8 @@ static void mark_rules(struct Tables *t, struct UwTable *tab, const struct RtLan
 {
 	for (size_t i = 0; i < tab->rows.n; i++) {
 		u32 rule = UW_ROW_RULE(tab->rows.p[i]);
-		if (lang->loop_end && UW_ROW_OFF(tab->rows.p[i]) - lang->loop >= lang->loop_end - lang->loop)
+		u64 off = UW_ROW_OFF(tab->rows.p[i]);
+		if (lang->loop_end && off - lang->loop >= lang->loop_end - lang->loop && off - lang->cold >= lang->cold_end - lang->cold)
 			continue;
 		struct RtUwRule r = t->rules.v.p[rule];
 		r.index |= RT_UW_LANG;

@@ -8,7 +8,7 @@
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <bpf/libbpf.h>
-#include "base/caps.h"
+#include "base/base.h"
 #include "runtime/runtime.h"
 #include "track/internal.h"
 
@@ -71,7 +71,7 @@ struct err *track_create(struct Program *prog, struct Syms *syms, const struct T
 {
 	struct Track *u = xcalloc(1, sizeof(*u));
 	struct MapDef *maps = program_map(prog, "rt_uw_maps"), *files = program_map(prog, "rt_uw_files");
-	u32 no = 0;
+	u32 no = 0, yes = 1;
 
 	u->prog = prog;
 	u->syms = syms;
@@ -91,6 +91,8 @@ struct err *track_create(struct Program *prog, struct Syms *syms, const struct T
 	}
 	if (!feature_has(FEAT_TASK_PT_REGS))
 		link_set_const(prog, "rt_uw_pt_regs", &no, sizeof(no));
+	if (prog->uses_lang_func)
+		link_set_const(prog, "rt_lang_func_asked", &yes, sizeof(yes));
 	kernoff_set(prog);
 	u64 dev, ino;
 	if (own_pid_namespace(&dev, &ino)) {

@@ -1,8 +1,8 @@
-// Rows of Go's code. In: the table of functions that every Go program carries (elf/gopclntab.h; docs/go.md), and the instructions of the few functions that
+// Rows of Go's code. In: the table of functions that every Go program carries (elf/gopclntab.c; docs/go.md), and the instructions of the few functions that
 // change stacks. Out: rows for all of Go's text. Invariant: where the table does not tell where the frame ends, a row says so or ends the stack as a root.
 // Source: what Go's runtime does in its own tracebacks; the names of the functions that are no ordinary ones are those of Go 1.16 to 1.26.
 #include <elf.h>
-#include "elf/gopclntab.h"
+#include "elf/elf.h"
 #include "unwind/internal.h"
 
 #define MAX_CODE (64u << 10) // bytes of a function that is read

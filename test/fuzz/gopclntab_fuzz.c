@@ -1,7 +1,7 @@
 // Input: the bytes of a .gopclntab, as a file of one section and one segment. Out of it come functions, values, places and rows: addresses ascend, texts
 // end inside the table, rows are ascending and of known kinds.
 #include <elf.h>
-#include "elf/gopclntab.h"
+#include "elf/elf.h"
 #include "unwind/internal.h"
 
 static void check(bool ok)

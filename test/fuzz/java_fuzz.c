@@ -17,7 +17,7 @@ static u64 word(struct Input *in) // mostly an address in the heap or on the sta
 static void put_vm(struct Input *in)
 {
 	struct RtLang lang = {.kind = RT_LANG_JAVA};
-	struct RtJvm vm = {.lang = 1, .heap = {{HEAP, 0x1800, SEGMENTS, 7}}};
+	struct RtJvm vm = {.lang = 1, .serial = 1, .heap = {{HEAP, 0x1800, SEGMENTS, 7}}};
 	u16 *p = (u16 *)&lang.java;
 	u32 one = 1, pid = 77;
 	for (u32 i = 0; i < sizeof(lang.java) / 2; i++)
@@ -32,7 +32,7 @@ static void put_vm(struct Input *in)
 	for (u64 blob = lang.java.block; blob + 512 < 0x1800; blob += 512) { // so that most inputs get further
 		u64 name = NAMES + take(in, 1) % 6 * 8;
 		if (take(in, 1) % 8)
-			memcpy((u8 *)heap + blob + lang.java.b_name, &name, 8);
+			memcpy((u8 *)heap + blob - lang.java.block + lang.java.b_name, &name, 8);
 	}
 }
 

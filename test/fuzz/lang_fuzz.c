@@ -30,6 +30,31 @@ static void put_layout(struct Input *in)
 	bpf_map_update_elem(&rt_langs, &one, &lang, 0);
 }
 
+// A program of any operations, by which the chain is followed instead.
+static void put_program(struct Input *in)
+{
+	struct RtLang lang = {.kind = RT_LANG_PHP, .chain = 1, .root = HEAP - (TEXT - OFF), .code_type = HEAP + 8 - (TEXT - OFF)};
+	struct RtChain c = {.step = (u32)take(in, 1), .copy = (u32)take(in, 1)};
+	u32 one = 1;
+	for (u32 i = 0; i < RT_CHAIN_OPS; i++)
+		c.op[i] = (struct RtOp){(u8)(take(in, 1) % (RT_OP_COPIED + 2)), (u8)take(in, 1), (u8)take(in, 1), (u8)take(in, 1), (s32)take(in, take(in, 1) % 4 ? 1 : 4)};
+	bpf_map_update_elem(&rt_chains, &one, &c, 0);
+	bpf_map_update_elem(&rt_langs, &one, &lang, 0);
+}
+
+// A runtime's own program.
+static void put_chain(struct Input *in)
+{
+	static const struct Runtime *const all[] = {&php_runtime};
+	const struct Runtime *rt = all[take(in, 1) % ARRAY_LEN(all)];
+	struct RtLang lang = {.kind = rt->kind, .chain = 1, .row = (u16)take(in, 1), .root = HEAP - (TEXT - OFF), .code_type = HEAP + 8 - (TEXT - OFF)};
+	struct RtChain c;
+	u32 one = 1;
+	check(rt->chain(&lang, &c));
+	bpf_map_update_elem(&rt_chains, &one, &c, 0);
+	bpf_map_update_elem(&rt_langs, &one, &lang, 0);
+}
+
 static void put_code(struct Input *in)
 {
 	struct RtUwRule eval = {.kind = RT_UW_REG, .reg = 7, .ra = -8, .off = 64, .index = RT_UW_LANG}, c = {.kind = RT_UW_REG, .reg = 7, .ra = -8, .off = 16};
@@ -60,7 +85,7 @@ static void alone(struct Input *in)
 	struct RtCode c;
 	for (u32 i = 0; i < sizeof(c); i++)
 		((u8 *)&c)[i] = (u8)take(in, 1);
-	c.kind = RT_LANG_PYTHON;
+	c.kind = (u32[]){RT_LANG_PYTHON, RT_LANG_PHP}[c.kind % 2];
 	c.lines_kind %= 5;
 	names(&c, (u32)take(in, 2));
 }
@@ -80,7 +105,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	task.tp = HEAP;
 	rt_host.task = (u64)&task;
 	rt_off_tp = 8;
-	put_layout(&in);
+	u64 how = take(&in, 1) % 4;
+	if (how < 2)
+		put_layout(&in);
+	else if (how == 2)
+		put_program(&in);
+	else
+		put_chain(&in);
 	put_code(&in);
 	for (u32 i = 0; i < WORDS; i++)
 		stack[i] = word(&in);
@@ -100,9 +131,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (codes_get(codes, RT_FRAME_CODE(st->frames[i]), &c))
 			names(&c, RT_FRAME_POS(st->frames[i]));
 	}
+	rt_lang_func_asked = 1;
 	u64 func = rt_lang_func(NULL, RT_SRC_TP);
 	check(!func || (RT_FRAME_IS_LANG(func) && RT_FRAME_CODE(func) && !RT_FRAME_POS(func)));
-	if (!codes_full)
+	if (!codes_full && how != 2) // a program of any operations may do other things when nothing has to be copied
 		check(rt_ustack(NULL, limit, RT_SRC_TP) == id); // the same thread gives the same stack
 	return 0;
 }

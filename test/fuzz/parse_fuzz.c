@@ -1,7 +1,6 @@
 // Scripts with any content: parsed, expanded, dumped, rendered and formatted. No crash, no hang; every node's text lies within the source and
 // no tree is higher than AST_MAX_HEIGHT.
-#include "lang/check.h"
-#include "lang/format.h"
+#include "lang/lang.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,17 +2,7 @@
 // one). Out of it come rows and the kernel side's records: rows ascend and lie in a segment, and the kernel side's search finds in the records what a plain search finds in the rows.
 #include <elf.h>
 #include "rt_host.h"
-#include "bpfrt/stack.bpf.c"
-#include "bpfrt/ksched.bpf.c"
-#include "bpfrt/rows.bpf.c"
-#include "bpfrt/lang.bpf.c"
-#include "bpfrt/py.bpf.c"
-#include "bpfrt/java.bpf.c"
-#include "bpfrt/langfunc.bpf.c"
-#include "bpfrt/unwind.bpf.c"
-#include "bpfrt/uprobe.bpf.c"
-#include "bpfrt/compat.bpf.c"
-#include "bpfrt/vma.bpf.c"
+#include "walk_files.h"
 #include "unwind/internal.h"
 
 static void check(bool ok)

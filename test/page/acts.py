@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """acts.py SONDE CASE: what a person does with the report page (sonde report --html) in a headless Chromium. Each line it prints is a value that the
 page shows, and the same value worked out here from the folded text the page was made from; the last one is "errors: []" of the page's scripts."""
-import os, re, subprocess, sys, tempfile, time
+import json, os, re, subprocess, sys, tempfile, time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from browser import Browser
@@ -44,8 +44,11 @@ class Page(Browser):
         super().__init__()
         self.path = os.path.join(self.dir, 'page.html')
         args = [w for k, v in options.items() for w in ('--' + k.replace('_', '-'), v)]
-        subprocess.run([sys.argv[1], 'report', '--html', self.path] + args + ['-'], input=text.encode('utf-8', 'surrogateescape'), check=True, stderr=subprocess.PIPE)
+        self.make(text.encode('utf-8', 'surrogateescape'), args)
         self.visit()
+
+    def make(self, text, args):
+        subprocess.run([sys.argv[1], 'report', '--html', self.path] + args + ['-'], input=text, check=True, stderr=subprocess.PIPE)
 
     def visit(self, hash=''):
         self.open('file://' + self.path + hash)
@@ -75,6 +78,17 @@ class Page(Browser):
 
     def rows(self):
         return self.js('sonde.table.draw(), Array.from(document.querySelectorAll("#rows .row")).map(function (r) { return Array.from(r.children).map(function (c) { return c.textContent; }); })')
+
+
+class DiffPage(Page):
+    """The page of sonde diff, and what its text says of each function (rows)."""
+    def make(self, text, args):
+        names = [os.path.join(self.dir, n) for n in ('one <b>', 'two "', 'same1', 'same2')]
+        for name, part in zip(names, text.split(b'----\n')):
+            open(name, 'wb').write(part)
+        same = [w for n in names[2:] if os.path.exists(n) for w in ('--same', n)]
+        out = subprocess.run([sys.argv[1], 'diff', '--json', '--html', self.path] + args + same + names[:2], check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE).stdout
+        self.rows = [json.loads(line) for line in out.decode().splitlines()]
 
 
 def same(what, page, own):
@@ -259,7 +273,7 @@ def case_hostile(p, s):
     same('names', len(set(shown)), len({f for r, _ in s.rows for f in r if f}))
     print('escape:', any(n.startswith('\\x1b]0:title\\x07\\x1b[31mred') for n in shown), 'bad bytes:', 'x\\xff\\xfe' in shown, 'turned:', '\\xe2\\x80\\xaegnp.exe' in shown, 'long:', max(map(len, shown)))
     print('found:', p.search('<script>').split(':')[0])
-    same('script elements', p.js('document.scripts.length'), 7)
+    same('script elements', p.js('document.scripts.length'), 8)
 
 
 PERF = """one 5 [000] 1.5: cycles:u:
@@ -307,6 +321,39 @@ def case_lines(p, s):
     same('of one process', boxes(), ['two 1', 'main 1'])
 
 
+def case_diff(p, s):
+    """Two profiles: the numbers of each function are those of the text, boxes are coloured by verdict, the width is what is asked for."""
+    got = {(k, name): c for k in ('self', 'total') for name, c in p.js(
+        '(function () { var c = sonde.view.changes(), t = sonde.view.forward(), f = sonde.view.functions(), out = []; f.list.forEach(function (k) { out.push([t.keys.names[k], c.%s[k]]); }); return out; })()' % k)}
+    text = {(r['of'], r['name']): r for r in p.rows if r['of'] != 'stack'}
+    same('functions', sorted(k for k, c in got.items() if c['before'] + c['after']), sorted(text))
+    far = lambda k: max(abs(got[k]['diff'] - text[k]['difference']), abs(got[k]['lo'] - text[k]['low']), abs(got[k]['hi'] - text[k]['high']))
+    print('as the text says:', all(far(k) < 1e-5 and ('cannot tell', 'more', 'less')[got[k]['verdict']] == text[k]['verdict'] for k in text), max(map(far, text)) < 1e-5)
+    print('verdicts:', sorted({r['verdict'] for r in p.rows}))
+    colour = lambda name: p.js('(function () { var p = sonde.panes[0], r = p.placeOf(Array.from(p.tree.key).findIndex(function (k) { return k >= 0 && p.tree.keys.names[k] === "%s"; })), b = p.canvas.getBoundingClientRect();'
+                               'return Array.from(p.ctx.getImageData((r.x - b.x + r.w - 3) * p.ratio, (r.y - b.y + 3) * p.ratio, 1, 1).data).slice(0, 3); })()' % name)
+    of = {n: colour(n) for n in ('grown', 'shrunk', 'even')}
+    print('colours: more is red', of['grown'][0] > of['grown'][2] + 60, 'less is blue', of['shrunk'][2] > of['shrunk'][0] + 60, 'others grey', max(of['even']) - min(of['even']) < 12)
+    p.click_box('grown')
+    box = next(r for r in p.rows if r['of'] == 'total' and r['name'] == 'grown')
+    print('details:', p.text('dvalue').split(' (')[0], '| more' if p.text('dvalue').endswith(', more') else '')
+    same('said', p.text('dvalue').split(': ')[1].split(' ')[0], '%+.2f' % (100 * box['difference']))
+    p.key('Escape')
+    p.js('var f = document.querySelector("[data-state=part]"); f.value = "1"; f.dispatchEvent(new Event("change"))')
+    total = sum(r['after'] for r in p.rows if r['of'] == 'self')
+    same('width after', round(p.box('grown')[2]), round(1200 * box['after'] / total))
+    p.visit(p.js('location.hash'))
+    same('a link', round(p.box('grown')[2]), round(1200 * box['after'] / total))
+    same('what has gone has its difference', p.js('sonde.view.changes().self[sonde.view.keysNow().names.indexOf("gone")].verdict'), 2)
+    p.key('2')
+    print('callers:', sorted(set(p.js('(function () { var t = sonde.panes[0].tree; return Array.from(t.key).slice(1).map(function (k, i) { return sonde.VERDICTS[sonde.change(sonde.data, t, i + 1).verdict]; }); })()'))))
+    p.key('4')
+    table = lambda: p.js('sonde.table.draw(), Array.from(document.querySelectorAll("#rows .row")).map(function (r) { return Array.from(r.children).map(function (c) { return c.textContent; }); })')
+    same('largest first', [r[2] for r in table()][:3], [r['name'] for r in p.rows if r['of'] == 'self'][:3])
+    print('row:', table()[0][0].split(' (')[0])
+    same('heading', p.text('sub').split(' · ')[0], 'before: one <b>, %s samples' % format(sum(r['before'] for r in p.rows if r['of'] == 'self'), ','))
+
+
 def colour_distance(a, b, how):
     """Difference of two colours (0 to 100 is black to white) for eyes without one kind of cone: Vienot, Brettel and Mollon 1999, CIE76."""
     def lab(rgb):
@@ -334,7 +381,30 @@ def case_colours(p, s):
         print('%s: kinds %s apart (%.1f), texts %s (%.1f)' % (theme, 'well' if least > 12 else 'NOT', least, 'readable' if contrast >= 4.5 else 'NOT readable', contrast))
 
 
-TEXTS = {'lines': PERF,
+DIFF = """p;main;grown 5000
+p;main;even 3000
+p;main;gone 600
+p;main;shrunk 91000
+q;main;wild 4000
+----
+p;main;grown 8000
+p;main;even 3100
+p;main;shrunk 88500
+q;main;wild 4500
+----
+p;main;grown 5010
+p;main;even 3040
+p;main;gone 580
+p;main;shrunk 91300
+q;main;wild 4300
+----
+p;main;grown 4950
+p;main;even 2980
+p;main;gone 610
+p;main;shrunk 90800
+q;main;wild 3800
+"""
+TEXTS = {'lines': PERF, 'diff': DIFF,
          'narrow': 'app;main;wide 100000\n' + ''.join('app;main;thin_%d %d\n' % (i, 1 + i % 3) for i in range(2000)),
          'hostile': ''.join('%s;%s;f%d %d\n' % (h, h[::-1] if 'std' not in h else h, i, i + 1) for i, h in enumerate(HOSTILE))}
 
@@ -342,8 +412,8 @@ TEXTS = {'lines': PERF,
 def main():
     name = sys.argv[2]
     text = TEXTS.get(name, FOLDED)
-    with Page(text, title='<script>alert("title")</script>') as p:
-        globals()['case_' + name](p, None if text is PERF else Stacks(text))
+    with (DiffPage if text is DIFF else Page)(text, title='<script>alert("title")</script>') as p:
+        globals()['case_' + name](p, None if text in (PERF, DIFF) else Stacks(text))
         same('title', p.text('title'), '<script>alert("title")</script>')
         print('errors:', p.errors)
 

@@ -38,7 +38,11 @@ public class JavaStacks {
 			return 2 * area();
 		}
 	}
-	record Square(int a) implements Shape {
+	static class Square implements Shape {
+		final int a;
+		Square(int a) {
+			this.a = a;
+		}
 		public int area() {
 			return a * ask();
 		}

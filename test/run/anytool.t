@@ -23,6 +23,7 @@ EXPECT_RE ^150 calls, 50\.00%</title>
 STDERR f.svg: flame graph of 2 stacks, 300 calls
 
 NAME SECONDS, an interval, and the options of the script by letters
+LONG
 RUN mkdir t; cp {top}/test/run/calls.bt t; cp {build}/paths w; export SONDE_PATH=$PWD/t; (while :; do ./w 0 5; done) & {sonde} calls --program $PWD/w -en3 9 >o; {sonde} calls --program $PWD/w -n 1000000 --depth=1 -i 1 -f 4 >p; kill $!; grep -c '^paths$' o; grep -c '^paths;leaf [0-9]' p
 TIMEOUT 40
 EXPECT_RE \A3\n[2-5]\n\Z
@@ -91,6 +92,7 @@ EXPECT_LINE @n: 2
 EXPECT_NOT --flame
 
 NAME a tool in the path shows a line of progress on a terminal
+LONG
 RUN mkdir t; cp {top}/test/run/calls.bt t; cp {build}/paths w; export SONDE_PATH=$PWD/t; (while :; do ./w 0 5; done) & python3 -c 'import os, subprocess, sys; m, s = os.openpty(); p = subprocess.Popen(sys.argv[1:], stderr=s, stdout=subprocess.PIPE); os.close(s); out = p.stdout.read(); p.wait(); print(repr(os.read(m, 65536).decode()))' {sonde} calls --program $PWD/w -n 100000 -f 4; kill $!
 TIMEOUT 40
 EXPECT_RE \\r\\x1b\[K0:0\d  \d+ calls, \d+ unique stacks, \d+ lost
@@ -105,16 +107,19 @@ STDERR t/w/c.bt belongs to neither root nor you
 
 # Kernel stacks of a thread that another one wakes: there is one, whatever else happens on the machine.
 NAME profile: its printed script gives its reports
+LONG
 TIMEOUT 120
 RUN cp {build}/paths w; {top}/test/run/printed.sh {sonde} './w 3 50' exact profile '' -e uprobe:$PWD/w:leaf
 EXPECT_RE \A--folded same\n--json same\ntext same\nby itself same\n\Z
 
 NAME stackcount: its printed script gives its reports
+LONG
 TIMEOUT 120
 RUN cp {build}/paths w; {top}/test/run/printed.sh {sonde} './w 3 50' exact stackcount $PWD/w:leaf
 EXPECT_RE \A--folded same\n--json same\ntext same\nby itself same\n\Z
 
 NAME offcputime: its printed script gives its reports
+LONG
 ALONE on a busy machine two runs have waits of other kinds
 RETRY 1 two runs are compared
 TIMEOUT 120
@@ -122,6 +127,7 @@ RUN cp {build}/waits w; {top}/test/run/printed.sh {sonde} './w lock 40 20 Z' fut
 EXPECT_RE \A--folded same\n--json same\ntext same\nby itself same\n\Z
 
 NAME wakeuptime: its printed script gives its reports
+LONG
 ALONE on a busy machine two runs have waits of other kinds
 RETRY 1 two runs are compared
 TIMEOUT 120
@@ -129,6 +135,7 @@ RUN cp {build}/waits w; {top}/test/run/printed.sh {sonde} './w lock 40 20 Z' hol
 EXPECT_RE \A--folded same\n--json same\ntext same\nby itself same\n\Z
 
 NAME offwaketime: its printed script gives its reports
+LONG
 ALONE on a busy machine two runs have waits of other kinds
 RETRY 1 two runs are compared
 TIMEOUT 120

@@ -16,7 +16,7 @@ def run(*args):
 
 
 def script(body):
-    return run(SONDE, '-q', '-e', 'iter:task { if (ctx.task.tgid == %d) { %s } }' % (PID, body))
+    return run(SONDE, '-q', '-e', 'config = { language_frames = off } iter:task { if (ctx.task.tgid == %d) { %s } }' % (PID, body))
 
 
 def by_thread(text, frame):

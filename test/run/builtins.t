@@ -236,3 +236,35 @@ PROG tracepoint:syscalls:sys_enter_openat { print(len(dw_ustack(perf, 2)) == len
 ARGS -c 'cat /dev/null'
 EXPECT_LINE true
 STDERR unstable feature: dw_ustack
+
+NAME debugf prints into the kernel's trace
+RUN {sonde} -e 'begin { debugf("sonde {id} %d|%5d|%llx|%s\n", -3, 4, 255); exit() }' 2>&1 | grep -c 'Not enough arguments'
+    {sonde} -e 'begin { debugf("sonde {id} %d|%5d|%s\n", -3, 4, "text"); exit() }' 2>&1 | grep WARNING
+    grep -o 'sonde {id} -3.*' /sys/kernel/tracing/trace
+EXPECT_LINE 1
+EXPECT_LINE stdin:1:9-58: WARNING: The debugf() builtin is not recommended for production use. For more information see bpf_trace_printk in bpf-helpers(7).
+EXPECT_LINE sonde {id} -3|    4|text
+
+NAME debugf takes what the kernel prints
+PROG begin { debugf("%d %d %d %d", 1, 2, 3, 4); debugf("%r", buf("a", 1)); exit() }
+RC 1
+STDERR ERROR: debugf() takes at most 3 values
+STDERR ERROR: debugf() prints numbers with %d %u %x %p and text with %s, without precision
+
+NAME one histogram of a map is printed by its key, and a loop visits them
+PROG begin { @h[1] = hist(5); @h[2] = hist(9); @l["a", 3] = lhist(7, 0, 10, 5); @q["x"] = quantiles(5); print(@h[1]); print(@h[7]); print(@q["x"]);
+    for ($kv : @l) { print($kv.0); print($kv.1) } clear(@h); clear(@l); clear(@q); exit() }
+EXPECT_RE ^@h\[1\]:\n\[4, 8\) +1 \|
+EXPECT_LINE @q[x]: { .p50 = 5, .p90 = 5, .p99 = 5, .p99.9 = 5, .max = 5 }
+EXPECT_RE ^\(a, 3\)\n@l\[a, 3\]:\n\[5, 10\) +1 \|
+EXPECT_NOT @h[2]
+EXPECT_NOT @h[7]
+
+NAME one histogram by its key as JSON
+RUN {sonde} -f json -e 'begin { @h["k"] = hist(5); @h["m"] = hist(9); print(@h["k"]); clear(@h); exit() }'
+EXPECT_LINE {"type": "hist", "data": {"@h": {"k": [{"min": 4, "max": 7, "count": 1}]}}}
+
+NAME the variable of a loop over histograms has a key and a value, each for itself
+PROG begin { @h[1] = hist(5); for ($kv : @h) { print($kv) } exit() }
+RC 1
+STDERR stdin:1:49-52: ERROR: values of @h are of type 'hist_t': $kv has no value of its own, take $kv.0 and $kv.1

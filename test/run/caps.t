@@ -19,7 +19,8 @@ STDERR (missing: CAP_PERFMON)
 STDERR (missing: CAP_BPF)
 
 NAME the command of the message: every tool runs, stacks are whole, kernel addresses are known
-ALONE samples of a second
+LONG
+FEW samples of a second
 RETRY 1 samples of a second
 RUN {top}/test/run/as.sh file {build} 'setcap $(own ./sonde profile 1 2>&1 | grep -o "cap_[a-z_,]*+ep") ./sonde; ./waits spin 60000 & P=$!; own ./waits spin 60000 & Q=$!; ./waits sleep 60000 20 & R=$!; started spinner $P; started spinner $Q; for p in $P $Q; do sonde profile -F 99 -U -f -p $p --why-incomplete 1 2>&1 | grep -c "spinner;clone3*;start_thread;spinner;spin_here\| (100.00 %)"; done; for t in "offcputime -U -f" "wakeuptime -f" "offwaketime -f" "stackcount -f -D"; do case $t in st*) p=t:sched:sched_switch;; *) p=;; esac; sonde $t 1 $p -p $R 2>err | grep -c "^napper;\|;napper " >n; echo $? $(grep -v "user stacks are cut" err); done; sonde -q -e "begin { print(ksym(kaddr(\"schedule\"))); exit() }"; kill $P $Q $R'
 NEED cmd:setcap
@@ -41,6 +42,7 @@ TIMEOUT 60
 EXPECT_RE \A(1 [1-9]\d*\n){5}\Z
 
 NAME with it the off-CPU tools and stackcount run
+LONG
 RUN {top}/test/run/as.sh +bpf,+perfmon,+dac_read_search {build} 'own ./waits sleep 60000 20 & P=$!; started napper $P; sonde offcputime -U -f -p $P 1; sonde wakeuptime -f --comm napper 1; sonde offwaketime -f -p $P 1 | tail -n 1; sonde stackcount -D 1 -U -f -p $P t:sched:sched_switch; sonde stackcount -D 1 -f -p $P c:clock_nanosleep; kill $P' 2>err
 NEED cmd:setpriv
 TIMEOUT 60
@@ -49,6 +51,7 @@ EXPECT_RE ;napper \d{5,7}$
 EXPECT_RE ^napper;clone3?;start_thread;napper;nap_outer;nap_inner;clock_nanosleep \d{1,3}$
 
 NAME another user's process is whole with CAP_SYS_PTRACE, in a folder nobody may enter with CAP_DAC_READ_SEARCH too
+LONG
 RUN mkdir -m 700 shut; cp {build}/waits shut; shut/waits spin 60000 & P=$!; {build}/waits spin 60000 & Q=$!; {top}/test/run/as.sh +bpf,+perfmon,+dac_read_search,+sys_ptrace {build} "started spinner $P; started spinner $Q; sonde profile -F 99 -U -f -p $P 1; sonde profile -F 99 -U -f -p $Q 1"; kill $P $Q
 NEED cmd:setpriv
 TIMEOUT 60

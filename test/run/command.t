@@ -9,6 +9,7 @@ RETRY 1 a number of samples
 EXPECT_RE \A1\n0\n1\n\Z
 
 NAME -c takes a command line, other tools likewise
+LONG
 RUN for t in 'profile -F 99' offcputime wakeuptime offwaketime 'stackcount -K'; do p=; case $t in st*) p=t:sched:sched_switch;; esac; {sonde} $t -c "sh -c '{build}/waits sleep 5 20'" $p >o; echo $? $(head -n 1 o | grep -c "$t\|waits sleep 5 20' and its children\|blocked time"); done
 TIMEOUT 60
 EXPECT_RE \A(0 [01]\n){5}\Z
@@ -24,6 +25,7 @@ TIMEOUT 40
 EXPECT_LINE Sampling at 49 Hertz of 'sleep 0.2' and its children by user + kernel stack... until it ends.
 
 NAME --status: the command's exit status, that of a signal, of one that is ended
+LONG
 RUN for c in 'sh -c "exit 3"' 'sh -c "kill -9 $$"' true; do {sonde} profile -f -c "$c" --status >/dev/null; echo $?; {sonde} profile -f -c "$c" >/dev/null; echo $?; done; {sonde} profile -f 1 --status -- sleep 60; echo $?
 TIMEOUT 60
 EXPECT_RE \A3\n0\n137\n0\n0\n0\n(.*\n)*143\n\Z

@@ -441,3 +441,9 @@ EXPECT_RE \A1\n1\n\Z
 STDERR getopt() expects a string literal
 STDERR getopt_match() expects a string literal
 STDERR the help text of getopt_list() is a string literal
+
+NAME a string that is too long says which max_strlen is enough
+RUN {sonde} -e 'config = { max_strlen = 10 } begin { print("0123456789abc"); exit() }' 2>&1
+    {sonde} -q -e 'config = { max_strlen = 14 } begin { print("0123456789abc"); exit() }'
+EXPECT_LINE HINT: config = { max_strlen = 14 } is enough for it
+EXPECT_LINE 0123456789abc

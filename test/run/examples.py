@@ -87,7 +87,7 @@ def main():
     kprobes = re.search(r'^\s*kprobe: yes', output('info'), re.M)
     examples = [e for e in collect() if kprobes or not re.search(r"stackcount (-r )?'?\^?(ip_|tcp_)", e)]
     failed = 0
-    work = subprocess.Popen(['sh', '-c', 'while :; do %s/waits spin 100; cat /dev/null; done' % shlex.quote(build)], start_new_session=True)
+    work = subprocess.Popen(['sh', '-c', 'while :; do %s/waits spin 30; cat /dev/null; sleep 0.1; done' % shlex.quote(build)], start_new_session=True)
     try:
         with concurrent.futures.ThreadPoolExecutor(3) as pool:
             for e, why in zip(examples, pool.map(lambda e: run(e, work.pid), examples)):

@@ -12,6 +12,7 @@ EXPECT_LINE @calls[name_of]: 20
 STDERR Attached
 
 NAME funccount: as JSON
+LONG
 RUN cp {build}/calls .; (sleep 4; ./calls; ./calls) & SONDE_PATH={top}/tools {sonde} funccount -j './calls:[an]*' -d 7; wait
 TIMEOUT 30
 EXPECT_RE ^\{"type": "map", "data": \{"@calls": \{"name_of": 20, "add": 2000\}\}\}$

@@ -1,7 +1,8 @@
 FILE TOGETHER
 
 NAME go: a server's stacks, with growing stacks and collections, are whole: static, stripped, position-independent
-ALONE shares of samples
+LONG
+FEW shares of samples
 NEED cmd:go
 NEED arch:x86_64
 RUN {top}/test/workload/gostacks.py {sonde} 3 static stripped pie
@@ -12,7 +13,8 @@ EXPECT_RE ^stripped +\d+ stacks
 EXPECT_RE ^pie +\d+ stacks
 
 NAME go: Go calls C calls Go calls C: whole, each frame in the order of the calls
-ALONE shares of samples
+LONG
+FEW shares of samples
 NEED cmd:go
 NEED cmd:gcc
 NEED arch:x86_64
@@ -24,7 +26,8 @@ EXPECT_RE ^cgo-pie +\d+ stacks
 EXPECT_RE ^cgo-stripped +\d+ stacks
 
 NAME go: frames of C and Go on two stacks stand in one stack
-ALONE shares of samples
+LONG
+FEW shares of samples
 NEED cmd:go
 NEED cmd:gcc
 NEED arch:x86_64
@@ -37,6 +40,7 @@ EXPECT_NOT unknown
 EXPECT_NOT truncated
 
 NAME go: 2,000 stacks are frame by frame what runtime.Callers says, inlined functions, files and lines too, stripped or not
+LONG
 NEED cmd:go
 NEED arch:x86_64
 RUN {top}/test/workload/gostacks.py {sonde} 3 frames
@@ -66,7 +70,8 @@ EXPECT_LINE @v[7]: 1000
 EXPECT_LINE @a: 1000
 
 NAME go: code in a plugin, and in a library that C has loaded
-ALONE shares of samples
+LONG
+FEW shares of samples
 NEED cmd:go
 NEED cmd:gcc
 NEED arch:x86_64

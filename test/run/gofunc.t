@@ -1,6 +1,7 @@
 FILE TOGETHER
 
 NAME Go functions, whose stacks move: entries and returns counted exactly, values, stacks, and the program's own result is right
+LONG
 NEED cmd:go
 RUN export HOME=$PWD; go build -o p {top}/test/progs/goret.go; {sonde} -q -c ./p -e 'uprobe:./p:main.descend { @n++; @depth = max(arg1) } uretprobe:./p:main.descend { @r++; @sum = sum(retval) } uretprobe:./p:main.seven { @v[retval, func, probe] = count() } uprobe:./p:main.one { @in[ustack(2)] = count() } uretprobe:./p:main.one { @out[ustack(2)] = count() }'
 TIMEOUT 120
@@ -13,6 +14,7 @@ EXPECT_RE ^@in\[\n\s+main.one\+0\n\s+main.main.func1\+\d+\n\]: 1000$
 EXPECT_RE ^@out\[\n\s+main.one\+5\n\s+main.main.func1\+\d+\n\]: 1000$
 
 NAME Go functions by pattern, by address, and of a probe that has others beside them
+LONG
 NEED cmd:go
 RUN export HOME=$PWD; go build -o p {top}/test/progs/goret.go; A=$((0x$(nm p | sed -n 's/ . main.seven$//p'))); {sonde} -v -c 'sh -c "./p; {build}/calls"' -e "uretprobe:./p:main.[dso]* { @r[func] = count() } uretprobe:./p:$A, uretprobe:{build}/calls:add { @a[probe] = count() }" 2>&1; {sonde} -l 'uretprobe:./p:main.[dso]*'
 TIMEOUT 120

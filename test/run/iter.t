@@ -78,6 +78,7 @@ RC 1
 STDERR cache-misses
 
 NAME ustack in iter:task is the task's: the same frames as eu-stack finds, of Python and of threads in six kinds of wait
+LONG
 NEED copy_from_user_task
 NEED cmd:eu-stack
 RUN {build}/sleepers kinds 100000 & a=$!; python3 -c 'import threading, time; f = lambda n: f(n - 1) if n else time.sleep(100); [threading.Thread(target=f, args=(n,), daemon=True).start() for n in (1, 40)]; sorted([1], key=lambda x: f(20))' & b=$!; sleep 1; for p in $a $b; do python3 {top}/test/run/asleep.py {sonde} eu $p; kill $p; done
@@ -85,6 +86,7 @@ TIMEOUT 60
 EXPECT_RE \A8 threads, many frames, all the same\n3 threads, many frames, all the same\n\Z
 
 NAME ustack in iter:task: threads that run meanwhile have none, and no stack is mixed of two
+LONG
 ALONE a race with running threads
 RETRY 1 a race with running threads
 NEED copy_from_user_task
@@ -100,6 +102,7 @@ EXPECT_RE ^@\[sleepers, \n(        .*\n)*        main\+\d+\n
 EXPECT_RE [1-3] user stacks, \d whole \(100.00 %\); 1 events in kernel threads and 0 in exiting processes, which have none(; 1 running threads in iterators, which have none)?
 
 NAME a long expression over a task's stack needs more stack than the kernel gives
+LONG
 RUN e='len(ustack)'; s='$s = len(ustack);'; for i in $(seq 40); do e="@e[$i] + ($e)"; s="$s \$s += @e[$i];"; done; {sonde} -q --no-warnings -e "iter:task { @e[1] = 1; @ = $e }"; {sonde} -q --no-warnings -e "iter:task { @e[1] = 1; $s @ = \$s } interval:ms:1 { print(\"loaded\"); exit() }" | head -n 1
 NEED btf
 NEED host

@@ -1,13 +1,14 @@
 #!/bin/sh
-# Stacks of Java programs. usage: java.sh SONDE TOP stacks | samples | native | new [JAVA_HOME...]; without a folder that of `javac`.
-# stacks: are the Java frames of 300 stacks equal to what the VM says; samples, native: how many samples are whole; new: of a VM that starts later.
+# Stacks of Java programs. usage: java.sh SONDE TOP stacks | samples | native | new | virtual [JAVA_HOME...]; without a folder that of `javac`.
+# stacks: are the Java frames of 300 stacks equal to what the VM says; samples, native: how many samples are whole; new: of a VM that starts later;
+# virtual: how many stacks of virtual threads reach their carrier's start (JDK 21 and later).
 sonde=$1 top=$2 what=$3
 shift 3
 [ $# -gt 0 ] || set -- "$(dirname "$(dirname "$(readlink -f "$(command -v javac)")")")"
-javac -encoding UTF-8 --release 17 -d . "$top/test/run/JavaStacks.java" || exit 1
+javac -encoding UTF-8 --release 11 -d . "$top/test/run/JavaStacks.java" || exit 1
 begin() {
 	rm -f w w.*
-	"$1/bin/java" -Dfile.encoding=UTF-8 -cp . JavaStacks w "$2" >java.out 2>&1 &
+	"$1/bin/java" -Dfile.encoding=UTF-8 -cp . "${3-JavaStacks}" w "$2" >java.out 2>&1 &
 	pid=$!
 	until [ -e w.up ]; do sleep 0.1; kill -0 $pid || { cat java.out; exit 1; }; done
 }
@@ -34,6 +35,16 @@ for home; do
 		end
 		grep ' user stacks, ' o | sed 's/^[0-9]* user stacks, [0-9]* whole//'
 		grep -o 'JavaStacks\.again' o | sort -u
+		;;
+	virtual)
+		"$home/bin/javac" -d . "$top/test/run/JavaVirtual.java" || exit 1
+		begin "$home" 0 JavaVirtual
+		"$sonde" -q --why-incomplete --dwarf-pid $pid -c 'sh -c "touch w.go; until [ -e w.done ]; do sleep 0.1; done"' \
+			-e "tracepoint:syscalls:sys_enter_fsync /pid == $pid/ { @[ustack] = count() }" >o 2>&1
+		end
+		grep ' user stacks, ' o
+		grep -o ': a virtual thread.*' o
+		grep -c 'Continuation.enterSpecial' o
 		;;
 	new)
 		touch w.go

@@ -1,6 +1,8 @@
 # Java programs: methods in the place of code that HotSpot makes at run time, in any probe. What is right is what the VM says of its own stack
 # (JavaStacks.java), frame by frame: class, method, file and line; interpreted and compiled, with methods the compiler has put into others.
 
+FILE FEW
+
 NAME java: calls, lambdas, streams, bridges, reflection, exceptions, recursion
 NEED cmd:javac
 NEED arch:x86_64
@@ -14,11 +16,12 @@ EXPECT_LINE @f[java.io.FileDescriptor.sync]: 300
 NAME java: other versions
 NEED cmd:javac
 NEED arch:x86_64
-RUN set -- $(for v in 11 21 25; do ls -d /usr/lib/jvm/*-$v-*/bin/java 2>/dev/null | head -n 1; done | sed 's,/bin/java$,,'); echo $# | sed 's/^0$/0: no other JDK in \/usr\/lib\/jvm/'; for h; do case $h in *-11-*) continue;; esac; sh {top}/test/run/java.sh {sonde} {top} stacks $h 2>&1; done | grep -c '^300 stacks 300 equal'; true
+RUN set -- $(for v in 11 21 25; do ls -d /usr/lib/jvm/*-$v-*/bin/java 2>/dev/null | head -n 1; done | sed 's,/bin/java$,,'); echo $# | sed 's/^0$/0: no other JDK in \/usr\/lib\/jvm/'; for h; do sh {top}/test/run/java.sh {sonde} {top} stacks $h 2>&1; done | grep -c '^300 stacks 300 equal'; true
 TIMEOUT 120
 EXPECT_RE ^(0: no other JDK in /usr/lib/jvm\n0|([1-9])\n\2)$
 
 NAME java: samples, of whatever instruction they are
+LONG
 NEED cmd:javac
 NEED arch:x86_64
 RETRY 1 samples
@@ -28,6 +31,7 @@ EXPECT_RE ^ \((99\.[5-9]\d|100\.00) %\)$
 EXPECT_LINE JavaStacks.again
 
 NAME java: native stacks go through Java's code, and name none of it
+LONG
 NEED cmd:javac
 NEED arch:x86_64
 RETRY 1 samples
@@ -37,9 +41,17 @@ EXPECT_RE ^ \((99\.[5-9]\d|100\.00) %\)$
 EXPECT_NOT JavaStacks.again
 
 NAME java: a program of which nothing is known when it starts
+LONG
 NEED cmd:javac
 NEED arch:x86_64
 RETRY 1 it asks while the table of its library is made
 RUN sh {top}/test/run/java.sh {sonde} {top} new 2>&1
 TIMEOUT 90
 EXPECT_LINE named
+
+NAME java: virtual threads, whole or counted as cut
+NEED cmd:javac
+NEED arch:x86_64
+RUN set -- $(ls -d /usr/lib/jvm/*-2[1-9]-*/bin/javac 2>/dev/null | head -n 1); [ $# = 1 ] && sh {top}/test/run/java.sh {sonde} {top} virtual ${1%/bin/javac} 2>&1 || echo no other JDK in /usr/lib/jvm
+TIMEOUT 60
+EXPECT_RE ^(no other JDK in /usr/lib/jvm|75 user stacks, 50 whole \(66\.67 %\)\n: a virtual thread that waited, its outer frames are in the heap\n1)$

@@ -559,3 +559,24 @@ EXPECT_RE \A\s*true\ntrue\ntrue\n5\n
 NAME pointers to variables and maps may go anywhere: what they point to is read by the kernel's leave
 PROG begin { @a = stats(5); $p = (uint64 *)&@a; $p += 3; print(*$p); @c = 5; @q = &@c; print(*@q); $i = nsecs % 1; $r = &@c; print($r[$i]); print(*&@c); $x = 7; $y = &$x; print(*$y); join(&@c); join(&$x); exit() }
 EXPECT_RE \A\s*0\n5\n5\n5\n7\n
+
+NAME an index beyond an array is told of, also behind a pointer
+RUN {sonde} -e 'struct B { int z[2]; } begin { $p = pton("127.0.0.1"); $i = pid / pid + 5; print($p[$i]); $b = (struct B *)curtask; $n = $b.z[$i - 5]; $n = $b.z[$i]; exit() }' 2>&1
+EXPECT_LINE 1
+EXPECT_RE ^stdin:1:82-88: WARNING: Array access out of bounds. This can lead to unexpected results.$
+EXPECT_RE ^stdin:1:141-149: WARNING: Array access out of bounds. This can lead to unexpected results.$
+EXPECT_NOT stdin:1:121
+
+NAME an index that is none of the array warns only then
+RUN {sonde} -e 'begin { $p = pton("127.0.0.1"); $i = pid / pid; for ($k : 0..4) { $i = $p[$k]; } print($i); exit() }' 2>&1
+EXPECT_LINE 1
+EXPECT_NOT WARNING
+
+NAME parts of bpftrace's standard library may be imported
+PROG import "stdlib"; import "stdlib/strings"; import "stdlib/base.bpf.c"; begin { print(strlen("abc")); exit() }
+EXPECT_LINE 3
+
+NAME what is no part of it is not found
+PROG import "stdlib/none"; begin { exit() }
+RC 1
+STDERR cannot find "stdlib/none" to import it

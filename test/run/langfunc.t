@@ -1,5 +1,7 @@
 # lang_func: the innermost function of the program's own language.
 
+FILE FEW
+
 NAME lang_func: functions of Python, methods, lambdas and what C calls back, each counted right
 NEED file:/usr/bin/python3.11
 RUN {sonde} -q -c '/usr/bin/python3.11 {top}/test/run/funcs.py 20' -e 'tracepoint:syscalls:sys_enter_getppid /comm == "python3.11"/ { @[lang_func] = count() }' 2>&1

@@ -54,6 +54,7 @@ RUN {sonde} offcputime -f 1 | grep kthread | head -n 1
 EXPECT_RE \A\S.*;kthread;.* \d+\n\Z
 
 NAME offcputime: ten sleeps of 100 ms by stack, as long as the sleeper says (seed/04)
+LONG
 RETRY 1 a time within 3 %
 RUN trap : INT; {sonde} offcputime -f -U --comm napper11 | (trap '' INT; tee j); python3 {top}/test/run/rows.py j 'abs(us("napper11") / total("napper11") - 1) < 0.03'
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits sleep 10 100 11
@@ -91,7 +92,8 @@ TIMEOUT 20
 EXPECT_LINE 2
 
 NAME offcputime: still asleep at the end, with its stack
-ALONE a time window
+LONG
+FEW a time window
 RETRY 1 a time window
 NEED host
 RUN {sonde} offcputime --comm napper{id} 2
@@ -100,7 +102,8 @@ TIMEOUT 20
 EXPECT_RE ^    do_nanosleep\n(    .*\n)*    nap_inner\n(    .*\n)*        (\d{5,7})\n        \d+\.\d %\n        \((runqueue \d+, )?unfinished \d+\)
 
 NAME offcputime: asleep since before tracing began, with the stacks it sleeps with
-ALONE times of a second
+LONG
+FEW times of a second
 NEED copy_from_user_task
 RUN {build}/waits sleep 1 60000 {id} & P=$!; until grep -qs napper /proc/$P/task/*/comm; do sleep 0.05; done; sleep 0.2; {sonde} offcputime -f --comm napper{id} 1; {sonde} offcputime -K --comm napper{id} 1; {sonde} offcputime -U -f --comm napper{id} 1; kill $P
 TIMEOUT 30
@@ -118,14 +121,16 @@ EXPECT_RE ^napper{id};\[asleep since before tracing began: no user stack before 
 EXPECT_RE ^napper{id};\[asleep since before tracing began: no user stack before Linux 5.18\] 1\d{6}$
 
 NAME offcputime: three seconds of a thread that sleeps all the time are 3.0 s under its whole stack
-ALONE a time within 5 %
+LONG
+FEW a time within 5 %
 NEED copy_from_user_task
 RUN {build}/sleepers many 1 >o & until grep -q ready o; do sleep 0.1; done; {sonde} offcputime -f -p $! 3; kill $!
 TIMEOUT 30
 EXPECT_RE ^many;clone3;start_thread;many;via_a;via_b;in_nanosleep;(nanosleep;)?clock_nanosleep;entry_SYSCALL_64_after_hwframe;.*;do_nanosleep;schedule;__schedule (29|30|31)\d{5}$
 
 NAME offcputime: one line for a wait that began before tracing and the same wait after: nanosleep, futex, epoll, poll, pipe, wait4
-ALONE a time within 5 %
+LONG
+FEW a time within 5 %
 NEED copy_from_user_task
 RUN {build}/sleepers kinds 1300 & sleep 0.2; {sonde} offcputime --json -o j -p $! 3; kill $!; python3 {top}/test/run/rows.py j '[[(bool(r.get("blocked")), r["kernel"][0].split("+")[0]) for r in rows() if r.get("earlier") and "in_" + k in str(r["user"])] for k in ("nanosleep", "futex", "epoll", "poll", "pipe", "wait4")]' 'all(2.9e6 < max(r["value"] for r in rows() if "in_" + k in str(r)) < 3.2e6 for k in ("nanosleep", "futex", "epoll", "poll", "pipe", "wait4"))'
 TIMEOUT 30
@@ -133,6 +138,7 @@ EXPECT_RE ^\[\[\(True, '__schedule'\)\](, \[\(True, '__schedule'\)\]){5}\]$
 EXPECT_LINE True
 
 NAME offcputime: bcc's way leaves both out
+LONG
 NEED for_each_map_elem
 RUN {build}/waits sleep 1 60000 {id} & {sonde} offcputime --complete off --comm napper{id} -f 2; {sonde} offcputime --comm napper{id} -f 2 | grep -c do_nanosleep; kill $!
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits sleep 1 60000 {id}
@@ -150,6 +156,7 @@ EXPECT_LINE True
 EXPECT_RE ^waiter18;clone3;start_thread;waiter;want_lock;.* \d+$
 
 NAME offcputime: run-queue time only
+LONG
 RUN exec {sonde} offcputime --by=runq -f -U --comm napper19
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits sleep 10 100 19
 INT 0.2
@@ -157,6 +164,7 @@ TIMEOUT 20
 EXPECT_RE ^napper19;.*nap_inner;clock_nanosleep \d{2,6}$
 
 NAME offcputime: preempted time counts, by itself when asked for, or not
+LONG
 ALONE shares of a busy processor
 RETRY 1 a share of a second of a busy processor
 RUN {build}/waits mix 60000 & sleep 1; for o in --by=all --by=preempted --by=blocked,runq --state=0; do {sonde} offcputime --json -t $(grep -l spinner /proc/$!/task/*/comm | cut -d/ -f5 | paste -sd,) $o 1 > j; python3 {top}/test/run/rows.py j 'total("spinner") > 500000 and abs(total("spinner") - total("spinner", "preempted") - total("spinner", "unfinished") - total("spinner", "earlier")) < 100'; done; kill $!
@@ -172,6 +180,7 @@ EXPECT_RE ^napper24;clone3;start_thread;napper;nap_outer;nap_inner;clock_nanosle
 EXPECT_NOT napper20;clone3;start_thread;napper;nap_outer;nap_inner
 
 NAME offcputime: uninterruptible waits only
+LONG
 RUN {build}/waits sleep 6000 10 21 & for s in 1 2; do {sonde} offcputime -f --state $s --comm napper21 1 | grep -c nanosleep; done; kill $!
 TIMEOUT 20
 EXPECT_RE \A[1-9]\d*\n0\n\Z
@@ -184,7 +193,8 @@ WORKLOAD {build}/waits spin 500
 EXPECT_RE \A((swapper/\d+;.*schedule_idle;__schedule \d+\n)+|busy machine.*\n)\Z
 
 NAME offcputime --check: on-CPU, blocked, run-queue and preempted time are all the time of each thread
-ALONE times within 1 %
+LONG
+FEW times within 1 %
 RETRY 1 times within 1 %
 RUN {build}/waits mix 60000 & sleep 1; {sonde} offcputime --check -p $! 2; echo $?; kill $!
 TIMEOUT 60
@@ -202,13 +212,15 @@ RUN for o in '-i 1' '--by=runq' '--state 1' '--complete off' '-M 5'; do {sonde} 
 EXPECT_RE \A(sonde offcputime: error: argument --check: .*\n){5}\Z
 
 NAME offcputime -i: a thread asleep over several intervals is in each of them
-ALONE times within 5 %
+LONG
+FEW times within 5 %
 RUN {build}/waits sleep 1 60000 {id} & sleep 0.2; {sonde} offcputime -i 1 -f -K --comm napper{id} 3; kill $!
 TIMEOUT 30
 EXPECT_RE (?s)(hrtimer_nanosleep;do_nanosleep;schedule;__schedule (9[5-9]\d{4}|10[0-5]\d{4})\n.*){2}
 
 NAME offcputime -i: the intervals add up to the time, within 1 %
-ALONE times within 1 %
+LONG
+FEW times within 1 %
 RETRY 1 a time within 1 %
 RUN {build}/waits lock 100 300 & sleep 0.5; {sonde} offcputime -i 1 --per-thread --json -p $! 4 > j; kill $!; python3 {top}/test/run/rows.py j 'names()' 'all(abs(total(n) - 4e6) < 4e4 for n in names())' 'len([r for r in rows() if r["comm"] == "waits"]) >= 4'
 TIMEOUT 30
@@ -216,7 +228,8 @@ EXPECT_LINE ['holder', 'waiter', 'waits']
 EXPECT_RE ^True\nTrue$
 
 NAME offcputime: the times of a sleeping thread add up to the time traced, within 1 %
-ALONE times within 1 %
+LONG
+FEW times within 1 %
 RETRY 1 a time within 1 %
 RUN {build}/waits lock 60 100 & sleep 1; {sonde} offcputime --by all --per-thread --json -o j -p $! 2; kill $!; python3 {top}/test/run/rows.py j 'names()' 'all(abs(total(n) - 2e6) < 2e4 for n in names())'
 TIMEOUT 20
@@ -224,6 +237,7 @@ EXPECT_LINE ['holder', 'waiter', 'waits']
 EXPECT_LINE True
 
 NAME offcputime: the printed script counts the same by itself
+LONG
 RUN trap : INT; {sonde} offcputime --print-script --comm napper22 > s.bt; {sonde} s.bt | (trap '' INT; tee j); python3 {top}/test/run/rows.py j '0 <= us("napper22") - sum(r["value"] for r in rows() if "do_nanosleep" in r["stack"]) < 10000' 'sorted({r["kind"] for r in rows() if "do_nanosleep" in r["stack"]})'
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits sleep 10 100 22
 INT 0.2
@@ -232,7 +246,7 @@ EXPECT_LINE True
 EXPECT_RE ^\['0', '1'(, '2')?\]$
 
 NAME offcputime: the printed script with other options, in intervals
-ALONE a time within 20 ms
+FEW a time within 20 ms
 RUN trap : INT; {sonde} offcputime --print-script -f -K -m 5000 --per-thread -i 1 --by=blocked --comm napper{id} > s.bt; {sonde} s.bt | (trap '' INT; tee j); python3 {top}/test/run/rows.py j '0 <= us("napper{id}") - total("napper{id}") < 20000' 'len(rows()) >= 2'
 WORKLOAD {build}/waits sleep 15 100 {id}
 INT 0.2
@@ -240,6 +254,7 @@ TIMEOUT 20
 EXPECT_RE ^True\nTrue$
 
 NAME offcputime: the document's commands (seed/11)
+LONG
 RUN ln -s {sonde} sonde-offcputime; for o in '-U -k -f 1' '-K -f 1' '-U -f 1' '-f 1' '-K 1' "-K -p $$ 1" '-h'; do ./sonde-offcputime $o > out 2> err; echo "$o: $? $(head -c 3 out) $(cut -c 1-5 err | head -n 1)"; done
 EXPECT_RE \A-U -k -f 1: 2  ERROR\n-K -f 1: 0 \S+ ?(WARNI)?\n-U -f 1: 0 \S+ ?(WARNI)?\n-f 1: 0 \S+ ?(WARNI)?\n-K 1: 0 Tra ?(WARNI)?\n-K -p \d+ 1: 0 Tra ?(WARNI)?\n-h: 0 USA ?\n\Z
 TIMEOUT 60

@@ -58,10 +58,11 @@ EXPECT_LINE tarball
 EXPECT_NOT mine
 
 NAME the tutorial's commands print what it shows
+LONG
 RUN {top}/test/run/lessons.py {sonde} {build} {top}/docs/tutorial.md
 NEED host
 NEED cmd:bash
-ALONE it samples
+FEW it samples
 TIMEOUT 240
 EXPECT_LINE 12 lessons, 0 failed
 RETRY 1 samples, on a machine that may be busy

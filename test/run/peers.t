@@ -1,7 +1,10 @@
 # The same workload under other programs' tools, where they run (test/run/peer.py): the same times, or who does not run and why.
 # bcc's own need a compiler's view of kernel headers; what differs by design is in man sonde-tools.
 
+FILE FEW
+
 NAME peers: libbpf-tools' offcputime sees the same waits, a thread's sleeps and a lock's waiter
+LONG
 NEED file:/usr/sbin/offcputime
 RUN {top}/test/run/peer.py {sonde} '{build}/waits sleep 20 50 64' napper64 '/usr/sbin/offcputime -p PID' 'offcputime --complete=off -p PID'; {top}/test/run/peer.py {sonde} '{build}/waits lock 20 50 65' waiter65 '/usr/sbin/offcputime -p PID' 'offcputime -p PID'
 TIMEOUT 60

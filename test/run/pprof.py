@@ -9,7 +9,7 @@ import gzip, re, subprocess, sys
 
 FIELDS = {  # message: field number -> (name, message type, or None for a number)
     'profile': {1: ('sample_type', 'type'), 2: ('sample', 'sample'), 3: ('mapping', 'mapping'), 4: ('location', 'location'), 5: ('function', 'function'),
-                6: ('string', 'text'), 9: ('time', None), 10: ('duration', None), 11: ('period_type', 'type'), 12: ('period', None), 13: ('comment', None)},
+                6: ('string', 'text'), 9: ('time', None), 10: ('duration', None), 11: ('period_type', 'type'), 12: ('period', None), 13: ('comment', None), 14: ('default_type', None)},
     'type': {1: ('type', None), 2: ('unit', None)},
     'sample': {1: ('location', None), 2: ('value', None), 3: ('label', 'label')},
     'label': {1: ('key', None), 2: ('str', None), 3: ('num', None)},

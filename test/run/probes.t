@@ -308,3 +308,42 @@ EXPECT_RE ERROR: Could not determine boundary for _init \(symbol has size 0\)$
 EXPECT_RE WARNING: [1-9] of \d+ functions that the pattern matches have symbols of size 0 and are left out; --unsafe probes them$
 EXPECT_LINE @n[take]: 1
 EXPECT_LINE @i: 1
+
+NAME a place of a file without symbols can be probed
+NEED cmd:readelf
+NEED cmd:strip
+RUN cp {build}/calls {id}.bin; strip -s {id}.bin; A=$(readelf -hW {id}.bin | sed -n 's/.*Entry point address: *//p')
+    {sonde} -e "uprobe:./{id}.bin:$A { print(1); exit() }" -c ./{id}.bin 2>&1 | grep -c '^1$'
+EXPECT_LINE 1
+
+NAME what is set at a function's entry is there at its return: calls in one another, in threads, with their own arguments
+RUN {sonde} -q -c '{copy:recurse} 4 16' -e 'uprobe:{copy:recurse}:fib { $n = arg0; let $start = nsecs; }
+    uretprobe:{copy:recurse}:fib { @calls = count(); @[$n, retval] = count(); if (nsecs <= $start) { @bad = count() } } end { for ($kv : @) { @different[$kv.0.0] = count(); } clear(@) }' | sort
+EXPECT_LINE @calls: 12772
+EXPECT_LINE @different[16]: 1
+EXPECT_LINE @different[2]: 1
+EXPECT_NOT : 2
+EXPECT_NOT @bad
+
+NAME the time of each call is its own: the outer one's holds the inner one's
+RUN {sonde} -q -c '{copy:recurse} 1 1' -e 'uprobe:{copy:recurse}:slow { $start = nsecs; $name = "call"; $n = arg0 }
+    uretprobe:{copy:recurse}:slow { $t = nsecs - $start; printf("%s %d %d\n", $name, $n, $t >= ($n + 1) * 2000000 && $t > @last); @last = $t }'
+EXPECT_LINE call 0 1
+EXPECT_LINE call 1 1
+EXPECT_LINE call 2 1
+EXPECT_LINE call 3 1
+
+NAME a return's predicate sees the entry's variables, and a call whose entry set none is left out
+RUN {sonde} -q -c '{copy:recurse} 1 12' -e 'uprobe:{copy:recurse}:fib /arg0 % 2 == 1/ { $n = arg0; }
+    uretprobe:{copy:recurse}:fib /$n < 4/ { @[$n] = count(); @all[retval] = count() }'
+EXPECT_LINE @[1]: 144
+EXPECT_LINE @[3]: 55
+EXPECT_LINE @all[1]: 144
+EXPECT_LINE @all[2]: 55
+EXPECT_NOT @[2]
+
+NAME variables of a function whose entry is not probed stay unknown
+PROG uretprobe:{build}/recurse:fib { print($start) } uprobe:{build}/recurse:slow { $start = nsecs }
+RC 1
+STDERR Undefined or undeclared variable: $start
+STDERR HINT: what the entry of a call sets is there if a uprobe has the same functions, written the same

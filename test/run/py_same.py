@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Are the language frames of sonde's stacks those that the interpreter told of itself? py_same.py WANT GOT: WANT by py_stack.py, GOT is text of sonde with
-printed stacks. Prints "N stacks of M frames, E equal", and the first that differs."""
+"""Are the language frames of sonde's stacks those that the interpreter told of itself? py_same.py WANT GOT [any]: WANT by py_stack.py, GOT is text of sonde with
+printed stacks, in the same order or in any. Prints "N stacks of M frames, E equal", and the first that differs."""
 import re
 import sys
 
@@ -14,7 +14,7 @@ def wanted(path):
 def got(path):
     frames = []
     for line in open(path, encoding='utf-8'):
-        m = re.match(r'\s+(.+)\+\d+ \[(.*:\d+)\]$', line)
+        m = re.match(r'\s+(.+)\+\d+ \[(.*:\d+|\w+)\]$', line)
         if m:
             frames.append('%s %s' % m.groups())
         elif not line.strip() and frames:
@@ -26,6 +26,9 @@ def got(path):
 
 
 want, have = list(wanted(sys.argv[1])), list(got(sys.argv[2]))
+if sys.argv[3:] == ['any']:
+    want.sort()
+    have.sort()
 equal = sum(a == b for a, b in zip(want, have))
 print('%d stacks of %d frames, %d equal' % (len(have), sum(map(len, have)), equal if len(want) == len(have) else -1))
 for a, b in zip(want, have):

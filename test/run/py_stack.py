@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """A program whose Python stacks are known: ask() writes what the interpreter says of its own stack and then asks for its parent's number (getppid).
 
-usage: py_stack.py FILE calls | threads | fork | deep N | fsync
-Lines of FILE: for each stack its frames, innermost first: "function file:line", then an empty line.
+usage: py_stack.py FILE calls | threads | fork | deep N | fsync | asleep
+asleep: it sleeps in the place of asking, in three threads one after the other. Lines of FILE: for each stack its frames, innermost first: "function file:line", then an empty line.
 """
 import os
 import sys
 import threading
+import time
 
 out = open(sys.argv[1], 'a')
 
@@ -22,6 +23,10 @@ def say(f):
 
 def ask():
     say(sys._getframe()); os.getppid()
+
+
+def sleep():
+    say(sys._getframe()); time.sleep(1000)
 
 
 class Base:
@@ -128,6 +133,18 @@ def threads(n):
         t.join()
 
 
+def in_sort(n):
+    sorted([1], key=lambda x: in_sort(n - 1) if n else sleep())
+
+
+def asleep(path):
+    for n in (1, 20):
+        threading.Thread(target=in_sort, args=(n,), daemon=True).start()
+        while open(path).read().count('\n\n') < n // 20 + 1:
+            time.sleep(0.01)
+    in_sort(2)
+
+
 def save_it():
     fd = os.open(sys.argv[1], os.O_WRONLY)
     os.fsync(fd)
@@ -143,6 +160,8 @@ def main(what, *args):
         down(int(args[0]))
     elif what == 'threads':
         threads(2)
+    elif what == 'asleep':
+        asleep(sys.argv[1])
     elif what == 'fsync':
         save_it()
 

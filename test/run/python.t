@@ -29,6 +29,7 @@ EXPECT_LINE 1 user stacks, 1 whole (100.00 %)
 
 # Other versions, where pyenv has them: each of these figures once for each version.
 NAME python: 3.7 to 3.13: calls, threads, forked workers, a deep recursion
+LONG
 NEED cmd:pyenv
 RUN for v in 3.7 3.8 3.9 3.10 3.11 3.12 3.13; do for p in $(ls -d $(pyenv root)/versions/$v.*/bin/python3 2>/dev/null | tail -n 1); do for w in calls threads fork 'deep 900'; do rm -f want; {sonde} -q --why-incomplete -c "$p {top}/test/run/py_stack.py want $w" -e 'tracepoint:syscalls:sys_enter_getppid /comm == "python3"/ { printf("%s\n", ustack) }' >o 2>&1; python3 {top}/test/run/py_same.py want o >r; grep -q '^10 stacks of 58 frames, 10 equal\|^20 stacks of 136 frames, 20 equal\|^3 stacks of 12 frames, 3 equal\|^1 stacks of 904 frames, 1 equal' r && grep -q '(100.00 %)' o && echo $w right || { echo $v $w; cat r; tail -n 4 o; }; done; done; done | sort | uniq -c; pyenv versions --bare | grep -c '^3\.[7-9]\|^3\.1[0-3]'
 TIMEOUT 120
@@ -41,8 +42,24 @@ RUN {sonde} -q --why-incomplete -c "/usr/bin/python3.11 -c 'import threading, ti
 EXPECT_RE ^\s+<lambda>\+\d+ \[<string>:1\]\n(\s+\S+\n)?\s+Thread\.run\+\d+ \[/usr/lib/python3\.11/threading\.py:\d+\]\n\s+Thread\._bootstrap_inner\+
 EXPECT_RE ^\s+Thread\.join\+\d+ \[/usr/lib/python3\.11/threading\.py:\d+\]\n\s+<module>\+\d+ \[<string>:1\]$
 
+# They slept before tracing began: iter:task, by the copy of the walker that reads other threads' memory.
+NAME python: threads that slept before, 3.7 to 3.13
+LONG
+NEED copy_from_user_task
+NEED cmd:pyenv
+RUN for v in 3.7 3.8 3.9 3.10 3.11 3.12 3.13; do for p in $(ls -d $(pyenv root)/versions/$v.*/bin/python3 2>/dev/null); do rm -f want; $p {top}/test/run/py_stack.py want asleep & p=$!; until [ "$(grep -c '^$' want 2>/dev/null)" = 3 ]; do sleep 0.05; done; {sonde} -q --why-incomplete --dwarf-pid $p -e "iter:task { if (ctx.task.tgid == $p) { printf(\"%s\n\", ustack) } }" >o 2>&1; python3 {top}/test/run/py_same.py want o any >r; grep -q '^3 stacks of .* 3 equal' r && grep -q '(100.00 %)' o && echo right >>all || cat r o; kill $p; done; done; [ $(grep -c right all) -gt 1 ] && echo all of them
+TIMEOUT 60
+EXPECT_RE \Aall of them\n\Z
+
+NAME python: offcputime shows the functions of a program that sleeps already
+ALONE times
+NEED copy_from_user_task
+NEED file:/usr/bin/python3.11
+RUN /usr/bin/python3.11 {top}/test/run/py_stack.py want asleep & until [ "$(grep -c '^$' want 2>/dev/null)" = 3 ]; do sleep 0.05; done; {sonde} offcputime -f -p $! 1 2>/dev/null | grep -c ';main;asleep;in_sort;.*;in_sort.<locals>.<lambda>;in_sort;.*;sleep;.*;clock_nanosleep;'; kill $!
+EXPECT_LINE 1
+
 NAME python: a program that lives 100 ms, of which nothing is known when it starts
-ALONE it must not end before its table is made
+FEW it must not end before its table is made
 NEED file:/usr/bin/python3.11
 RETRY 2 it may end while the table of its interpreter is made
 RUN touch f; {sonde} -q -c 'sh -c "sleep 0.3; for i in 1 2 3; do /usr/bin/python3.11 {top}/test/run/py_stack.py f fsync; done"' -e 'tracepoint:syscalls:sys_enter_fsync { @[ustack] = count() }' 2>&1
@@ -63,7 +80,7 @@ EXPECT_RE ^@\[\n([0-9a-f]+\n){5}\]: 1$
 EXPECT_LINE @n: 0
 
 NAME python: profiles name functions, files are beside them
-ALONE samples
+FEW samples
 NEED file:/usr/bin/python3.11
 RETRY 2 samples
 RUN printf 'def busy():\n t = 0\n while t >= 0: t += 1\nbusy()\n' >busy.py; /usr/bin/python3.11 busy.py & {sonde} profile -F 499 --pprof p.gz -f -p $! 1 2>&1 | grep -o '^python3.11;_start;.*;<module>;busy' | head -n 1; gunzip -c p.gz | grep -ac 'busy.py'; kill $!

@@ -53,6 +53,7 @@ EXPECT_NOT PAGE
 TIMEOUT 60
 
 NAME report page: merged by function, line and object, stacks of a language and of a process
+LONG
 NEED cmd:chromium
 RUN {top}/test/page/acts.py {sonde} lines
 EXPECT of one process: same, ['two 1', 'main 1']
@@ -140,6 +141,10 @@ EXPECT_LINE bare;idle 1
 EXPECT_LINE my prog;out;in(int);leaf@a.c:3 1
 STDERR left out: the first,
 
+NAME the text of perf script: equal stacks are one
+RUN for i in 1 2 3; do printf 'prog 12 [000] %d.5: 1 cpu-clock: \n\t7f00 leaf+0x1 (/x)\n\t7f01 main+0x2 (/x)\n\nprog 12 [000] %d.6: 1 cpu-clock: \n\t7f01 main+0x2 (/x)\n\n' $i $i; done > p; {sonde} report p | grep -cE '^        3$'; {sonde} report p | tail -n 1; {sonde} report --json p | grep -c '"value": 3'
+EXPECT_RE \A2\nTotal: 6 samples in 2 stacks\n2\n\Z
+
 NAME speedscope files: their stacks are those of the folded text
 RUN printf 'app;main;"q"\\ 3\napp;main;<b>;k_[k] 4\nbpp;\033[31mred 5\n' > a; {sonde} report --speedscope s.json --unit us a; python3 {top}/test/run/speedscope.py s.json; grep -c '"unit":"microseconds"' s.json
 EXPECT_LINE app;main;"q"\ 3
@@ -147,3 +152,32 @@ EXPECT_LINE app;main;<b>;k 4
 EXPECT_LINE bpp;\x1b[31mred 5
 EXPECT_LINE wrong: []
 EXPECT_LINE 1
+
+NAME report page: two profiles compared, in the numbers of sonde diff's text
+NEED cmd:chromium
+RUN {top}/test/page/acts.py {sonde} diff
+EXPECT_LINE as the text says: True True
+EXPECT_LINE verdicts: ['cannot tell', 'less', 'more']
+EXPECT_LINE colours: more is red True less is blue True others grey True
+EXPECT_LINE callers: ['cannot tell', 'less', 'more']
+EXPECT_LINE errors: []
+EXPECT_NOT PAGE
+TIMEOUT 60
+
+NAME hostile names of a pprof file are text in every form: markup, quotes, line ends, terminal escapes, bad UTF-8, 11,008 bytes, also in labels, files, units and errors
+RUN python3 {top}/test/run/hostile.py {sonde}
+EXPECT_LINE text: no control characters, UTF-8, 18 stacks
+EXPECT_LINE folded: no control characters, UTF-8, 18 names
+EXPECT_LINE json: no control characters, UTF-8, 18 names
+EXPECT_LINE top: no control characters, UTF-8, 19 rows
+EXPECT_LINE flame: no control characters, UTF-8, 37 names, 1 scripts
+EXPECT_LINE html: no control characters, UTF-8, 1 scripts, no image
+EXPECT_LINE speedscope: no control characters, UTF-8, 18 names
+EXPECT_LINE pprof: no control characters, UTF-8, 18 names
+EXPECT_LINE diff json: no control characters, UTF-8, 18 names
+EXPECT_LINE diff fails: no control characters, UTF-8, says so
+EXPECT_LINE diff page: no control characters, UTF-8, 1 scripts
+EXPECT_LINE errors: no control characters, UTF-8, fine
+EXPECT_NOT CONTROL
+EXPECT_NOT NOT UTF-8
+TIMEOUT 60

@@ -33,7 +33,7 @@ EXPECT_RE ^1 passed, 1 failed, 0 skipped\n\Z
 NAME with --second-tries so many that fail are run once more, and counted
 NEED cmd:cc
 RUN mkdir -p t/test/run; cp -r {top}/test/runner {top}/test/vm {top}/test/*.py t/test; printf 'NAME a\nRUN echo a >>{tmp}/log; test -e {tmp}/flag; echo $?; touch {tmp}/flag\nEXPECT_LINE 0\n\nNAME b\nRUN echo b >>{tmp}/log; echo 1\nEXPECT_LINE 0\n\nNAME c\nRUN echo c >>{tmp}/log; echo 1\nEXPECT_LINE 0\n' >t/test/run/x.t; t/test/run.py --build {build} --suite run --second-tries 2; cat log
-EXPECT_RE ^note    x: a: run again: stdout has no line: 0\n(        .*\n)+note    x: b: run again: stdout has no line: 0\n(        .*\n)+FAILED  x: c\n(        .*\n)+FAILED  x: b\n
+EXPECT_RE ^note    x: a: run again: stdout has no line: 0\n(        .*\n)+note    x: b: run again: stdout has no line: 0\n(        .*\n)+FAILED  x: c\n(        .*\n)+# 3 tests one by one in \d+ s\nFAILED  x: b\n
 EXPECT_LINE # 1 passed only at a retry
 EXPECT_LINE #   x: a (a second try)
 EXPECT_RE ^1 passed, 2 failed, 0 skipped\na\nb\nc\na\nb\n\Z
@@ -46,11 +46,13 @@ EXPECT_RE \ALeakSanitizer: detected\n\(0, 1, 0\)\nruntime error\n\(0, 1, 0\)\nfa
 
 # Of four two share a word. Three meet: one of the two, and both that share nothing.
 NAME tests side by side: as many as there are places, of those with one word one at a time, and how long each file took
-RUN printf 'FILE TOGETHER\n\nNAME a\nTOGETHER one\nRUN true\nEXPECT x\n\nNAME b\nRUN true\nNEED cmd:go\nEXPECT x\n\nNAME c\nALONE it counts\nRUN true\nEXPECT x\n' >x.t; printf 'FILE TOGETHER two\n\nNAME d\nRUN true\nEXPECT x\n' >y.t; python3 -B -c 'if 1:
+RUN printf 'FILE TOGETHER\n\nNAME a\nTOGETHER one\nRUN true\nEXPECT x\n\nNAME b\nRUN true\nNEED cmd:go\nEXPECT x\n\nNAME c\nALONE it counts\nRUN true\nEXPECT x\n' >x.t; printf 'FILE TOGETHER two\n\nNAME d\nRUN true\nEXPECT x\n\nNAME e\nFEW samples\nLONG\nRUN true\nEXPECT x\n' >y.t; printf 'NAME f\nRUN true\nEXPECT x\n' >z.t; python3 -B -c 'if 1:
     import sys, threading
     sys.path.insert(0, "{top}/test")
-    from runner import blocks, tally, unit
-    print([(b.together(), sorted(b.shared())) for f in ("x.t", "y.t") for b in blocks.blocks(f)[0]])
+    from argparse import Namespace
+    from runner import blocks, files, tally, unit
+    print([(b.company(), sorted(b.shared())) for f in ("x.t", "y.t", "z.t") for b in blocks.blocks(f)[0]])
+    print([[b.name for b in files.chosen(None, Namespace(filter="*", short=s), ["y.t"])] for s in (True, False)])
     now, both, lock, three = set(), [], threading.Lock(), threading.Barrier(3)
     def work(n):
         with lock:
@@ -67,7 +69,8 @@ RUN printf 'FILE TOGETHER\n\nNAME a\nTOGETHER one\nRUN true\nEXPECT x\n\nNAME b\
     for name, seconds in (("f: a", 1), ("f: b", 2.5), ("g: a", 3)):
         t.took(name, seconds)
     t.write_times("times")'; cat times
-EXPECT_LINE [(True, ['one']), (True, ['go']), (False, []), (True, ['two'])]
+EXPECT_LINE [('TOGETHER', ['one']), ('TOGETHER', ['go']), ('ALONE', []), ('TOGETHER', ['two']), ('FEW', ['two']), ('ALONE', [])]
+EXPECT_LINE [['y: d'], ['y: d', 'y: e']]
 EXPECT_LINE ran 4 the two at once False
 EXPECT_RE ^    3\.5 s  run f\n    3\.0 s  run g\n\n    3\.0 s  run  g: a\n    2\.5 s  run  f: b\n    1\.0 s  run  f: a\n
 

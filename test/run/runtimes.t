@@ -1,5 +1,7 @@
 # What stacks show of runtimes of languages, said of a process; and the stacks without them.
 
+FILE FEW
+
 NAME info -p: CPython, its version and where its offsets are from
 NEED file:/usr/bin/python3.11
 RUN /usr/bin/python3.11 -c 'import time; print(flush=True); time.sleep(60000)' >up & while ! test -s up; do sleep 0.1; done; {sonde} info -p $!; kill $!
@@ -25,6 +27,7 @@ EXPECT_RE (USAGE: sonde info .*\n.*\n1\n){3}
 
 # What --native and language_frames = off show is what eu-stack shows, frame by frame.
 NAME native stacks of a Python program have the program counters that eu-stack has
+LONG
 NEED file:/usr/bin/python3.11
 NEED cmd:eu-stack
 RETRY 1 eu-stack may come between two sleeps
@@ -32,6 +35,7 @@ RUN /usr/bin/python3.11 {top}/test/run/naps.py >up & p=$!; while ! test -s up; d
 EXPECT same 1
 
 NAME native stacks in the tools, and over what a script says
+LONG
 NEED file:/usr/bin/python3.11
 RETRY 2 samples
 RUN /usr/bin/python3.11 -c "exec('def spin():\n while 1: pass\nprint(flush=True)\nspin()')" >up & while ! test -s up; do sleep 0.1; done; {sonde} profile -F 99 -U -f --native -p $! 2 >n 2>/dev/null; {sonde} profile -F 99 -U -f -p $! 2 >m 2>/dev/null; {sonde} -q --native -p $! -e 'config = { language_frames = on } profile:hz:99 { @[ustack] = count(); if (nsecs > 0) { @n++ } if (@n > 20) { exit() } }' >s 2>&1; kill $!; for f in n m s; do echo $f $(grep -c '[; ]spin' $f | sed 's/[1-9][0-9]*/some/') $(grep -c PyEval_EvalCode $f | sed 's/[1-9][0-9]*/some/'); done

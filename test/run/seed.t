@@ -113,6 +113,7 @@ TIMEOUT 20
 EXPECT_RE \Anapper{id};.* \d+\nstatus 0\n\Z
 
 NAME seed/07 headers of offcputime
+LONG
 RUN for o in "" "-p 1" "-u -K" "-k -K"; do {sonde} offcputime $o 1 | head -n 1; done
 TIMEOUT 30
 EXPECT_LINE Tracing off-CPU time (us) of all threads by user + kernel stack for 1 secs.
@@ -145,6 +146,7 @@ EXPECT_RE \Aok\nok\nok\nUSAGE: sonde offcputime \[options\] \[SECONDS\]\n\Z
 # ---- 001: profile
 
 NAME seed/12 its eight examples
+LONG
 RUN for a in "" "-F 99" "-c 1000000" 1 "-f 1" "-p $$" -U -K; do {sonde} profile $a >out 2>err & S=$!; until grep -q Sampling out || ! kill -0 $S 2>/dev/null; do sleep 0.1; done; sleep 0.3; kill -INT $S 2>/dev/null; wait $S; echo "$? $(head -n 1 out | grep -o '^Sampling at .*')"; grep ERROR err; done | sed "s/PID $$/PID n/"
 TIMEOUT 60
 EXPECT_RE \A0 Sampling at 49 Hertz of all threads by user \+ kernel stack\.\.\. Hit Ctrl-C to end\.\n0 Sampling at 99 Hertz of all threads by user \+ kernel stack\.\.\. Hit Ctrl-C to end\.\n0 Sampling at every 1000000 events of all threads by user \+ kernel stack\.\.\. Hit Ctrl-C to end\.\n0 Sampling at 49 Hertz of all threads by user \+ kernel stack for 1 secs\.\n0 \n0 Sampling at 49 Hertz of PID n by user \+ kernel stack\.\.\. Hit Ctrl-C to end\.\n0 Sampling at 49 Hertz of all threads by user stack\.\.\. Hit Ctrl-C to end\.\n0 Sampling at 49 Hertz of all threads by kernel stack\.\.\. Hit Ctrl-C to end\.\n\Z
@@ -161,6 +163,7 @@ EXPECT_LINE sonde profile: error: unrecognized arguments: --nosuch
 EXPECT_LINE sonde profile: error: unrecognized arguments: 2
 
 NAME seed/14 headers of profile, and what it counts
+LONG
 RUN for o in "-K -C 0" "-c 5000000 -U -p 1" "-e software:faults" "-e software:faults -c 7" "-e t:sched:sched_switch"; do {sonde} profile $o 1 2>/dev/null | head -n 2; done
 TIMEOUT 40
 EXPECT_RE \ASampling at 49 Hertz of all threads by kernel stack on CPU#0 for 1 secs\.\nEvent: software:cpu-clock\nSampling at every 5000000 events of PID 1 by user stack for 1 secs\.\nEvent: software:cpu-clock\nSampling at every 100 events of all threads by user \+ kernel stack for 1 secs\.\nEvent: software:faults\nSampling at every 7 events of all threads by user \+ kernel stack for 1 secs\.\nEvent: software:faults\nSampling at every 1 events of all threads by user \+ kernel stack for 1 secs\.\nEvent: t:sched:sched_switch\n\Z
@@ -208,6 +211,7 @@ EXPECT_LINE Tracing 1 functions for "p:c:malloc"... Hit Ctrl-C to end.
 EXPECT_RE (?s)(\n  malloc\n(  \S.*?\n)+    python3[^\n]* \[\d+\]\n    \d+\n.*){3}
 
 NAME seed/23 static probes with semaphores, the process named
+LONG
 RUN {build}/usdt 1000 8000 & {sonde} stackcount -D 30 -p $! 'u:{build}/usdt:*'; echo pid $!
 NEED arch:x86_64
 TIMEOUT 30
@@ -248,6 +252,7 @@ EXPECT_LINE Tracing 1 functions for "t:sched:sched_process_fork"... Hit Ctrl-C t
 EXPECT_RE ^Tracing 2 functions for "u:
 
 NAME seed/30 more than a thousand places, names of one function once, user stacks named without -p
+LONG
 RUN export __BPFTRACE_NOTIFY_PROBES_ATTACHED=1; {sonde} stackcount -D 40 -f '{copy:paths}:*ft' >out & S=$!; until grep -q ATTACHED out; do sleep 0.1; done; {copy:paths} 12; kill -INT $S; wait $S; awk '/;/ { n += $NF; if ($0 !~ /^paths;_start;.*main;(left;|right;)*left [0-9]+$/) bad++ } END { print n, bad + 0 }' out; {sonde} stackcount -p $$ -D 1 -r 't:syscalls:.*' | head -n 1
 TIMEOUT 60
 EXPECT_LINE 4095 0

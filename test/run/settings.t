@@ -33,6 +33,7 @@ EXPECT_RE \Ans::box::put\(int\)\nns::box::put\(int\)\n_ZN2ns3box3putEi\n_ZN2ns3b
 TIMEOUT 60
 
 NAME show_debug_info: frames with file and line, as with --lines
+LONG
 NEED cmd:gcc
 RUN printf '__attribute__((noipa)) void here(void) { __asm__ volatile(""); }\nint main(void) {\n\there();\n}\n' >l.c; gcc -O0 -g -o lined l.c; S='uprobe:./lined:here { print(ustack(2)); exit() }'; for v in true false; do {sonde} -q -c ./lined -e "config = { show_debug_info = $v } $S" | grep -c 'l\.c:3'; done; {sonde} -q --lines -c ./lined -e "$S" | grep -c 'l\.c:3'
 EXPECT_RE \A1\n0\n1\n\Z

@@ -124,7 +124,7 @@ RUN {sonde} -q -c '{copy:frames} fault 20' -e 'tracepoint:exceptions:page_fault_
 EXPECT_RE ^@\[\n\s+inner\+\d+\n\s+middle\+\d+\n\s+outer\+\d+\n\s+main\+\d+\n\]: 20$
 
 NAME at any instruction: prologues and epilogues
-ALONE samples
+FEW samples
 RETRY 2 samples must hit two single instructions
 RUN {sonde} -q --why-incomplete -c '{build}/frames spin 700' -e 'profile:hz:997 /comm == "frames"/ { @[ustack] = count(); @leaf[ustack(1)] = count() }' 2>&1
 EXPECT_RE ^(\d+) user stacks, \1 whole
@@ -152,6 +152,7 @@ EXPECT_RE ^@\[\n\s+leaf\+0\n\s+inner\+\d+\n\s+middle\+\d+\n\s+outer\+\d+\n\s+mai
 EXPECT_LINE 3 user stacks, 3 whole (100.00 %)
 
 NAME code without .eh_frame and without frame pointers is followed by its instructions, stripped too
+LONG
 RUN gcc -O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables -o bare {top}/test/progs/workload.c -lpthread -lm; readelf -S bare | grep -c -w debug_frame; cp bare stripped; strip stripped; for p in bare stripped; do ./$p 60 >/dev/null & P=$!; {sonde} profile -p $P -U -F 499 -f --why-incomplete 2 2>e >o; kill $P; wait $P; sed -n 's/,//; s/^\([0-9]*\) user stacks \([0-9]*\) whole.*/\1 \2/p' e | awk '{ print ($1 > 5 && $2 > 0.9 * $1) ? "whole" : "not whole: " $0 }'; grep -c '^[^;]*;clone3;start_thread;' o | awk '{ print ($1 > 0) }'; done
 NEED cmd:gcc
 NEED host
@@ -167,7 +168,7 @@ EXPECT_LINE 3 user stacks, 3 whole (100.00 %)
 EXPECT_RE ^@\[\n\s+leaf\+0\n\s+inner\+\d+\n\s+middle\+\d+\n\s+outer\+\d+\n\s+main\+\d+\n(\s+(__libc_\w+|libc\.so\.6|\[libc\.so\.6\+\w+\])\+\w+\n)*\s+_start\+\d+\n\]: 3$
 
 NAME 32-bit code at any instruction: prologues and epilogues
-ALONE samples
+FEW samples
 RETRY 1 a number of samples
 NEED 32-bit
 RUN {sonde} -q -f json --why-incomplete -c '{build}/frames32 spin 1000' -e 'profile:hz:999 /comm == "frames32"/ { @[ustack(8)] = count() }' >j; python3 -c 'import json,re; r=[json.loads(l) for l in open("j") if l[0] == "{"]; m=[x["data"]["@"] for x in r if x["type"]=="map"][0]; k=[([f.split("+")[0] for f in re.split(r"\n", s.strip())], n) for s, n in m.items()]; mine=[(f, n) for f, n in k if f[0] in ("leaf", "inner", "middle", "outer")]; good=sum(n for f, n in mine if f[:f.index("main") + 1 if "main" in f else 0] == ["leaf", "inner", "middle", "outer", "main"][["leaf", "inner", "middle", "outer"].index(f[0]):] and f[-1] == "_start"); all=sum(n for f, n in mine); print(all > 300, good == all)'
@@ -211,7 +212,8 @@ EXPECT_RE ^1\n\s*status 0$
 # The thread is called what the function that runs is called (test/workload/oracle.py), so each stack's names are known. Known answer: none is another's,
 # each function has its share of the time. What sonde cannot know yet is counted as cut.
 NAME libraries opened and closed in one place
-ALONE shares of samples
+LONG
+FEW shares of samples
 NEED cmd:cc
 NEED ksym:mt_find
 RUN {top}/test/workload/oracle.py {sonde} plugins
@@ -219,7 +221,7 @@ TIMEOUT 60
 EXPECT_RE ^\d{3,} stacks of 100 functions, 0 wrong, \d{1,2} without a name, 0 functions with a wrong share, (100|[89]\d)\.\d % whole$
 
 NAME libraries made, opened, removed and closed in one place
-ALONE shares of samples
+FEW shares of samples
 NEED cmd:cc
 NEED ksym:mt_find
 RUN {top}/test/workload/oracle.py {sonde} fresh
@@ -227,7 +229,8 @@ TIMEOUT 60
 EXPECT_RE ^\d{3,} stacks of (100|9\d) functions, 0 wrong, \d{1,3} without a name, 0 functions with a wrong share, (100|[89]\d)\.\d % whole$
 
 NAME a file over a file, moved by mremap, and memory with code over it
-ALONE shares of samples
+LONG
+FEW shares of samples
 NEED cmd:cc
 NEED ksym:mt_find
 RUN {top}/test/workload/oracle.py {sonde} moves
@@ -235,7 +238,8 @@ TIMEOUT 60
 EXPECT_RE ^\d{3,} stacks of 8 functions, 0 wrong, \d{1,2} without a name, 0 functions with a wrong share, (100|[89]\d)\.\d % whole$
 
 NAME 2,000 copies of a library that stay
-ALONE shares of samples
+LONG
+FEW shares of samples
 RETRY 1 a share of samples
 NEED cmd:cc
 NEED ksym:mt_find
@@ -244,7 +248,8 @@ TIMEOUT 60
 EXPECT_RE ^\d{3,} stacks of 1 functions, 0 wrong, \d{1,2} without a name, 0 functions with a wrong share, (100|[2-9]\d)\.\d % whole$
 
 NAME 4,000 executable mappings
-ALONE shares of samples
+LONG
+FEW shares of samples
 NEED cmd:cc
 RUN {top}/test/workload/oracle.py {sonde} many
 TIMEOUT 60

@@ -9,6 +9,7 @@ EXPECT_RE ^inplace;_start;__libc_start_main;__libc_start_call_main;main;inside_w
 EXPECT_NOT outside_work
 
 NAME a perf map in a pid namespace, of a process that has ended
+LONG
 RETRY 1 samples of a process that ends
 NEED cmd:node
 NEED cmd:unshare
@@ -25,6 +26,7 @@ EXPECT_RE ^lto;_start;__libc_start_main;__libc_start_call_main;main;(one;)?busy 
 EXPECT_NOT lto_priv
 
 NAME inlined C++ functions and lines, in tools and scripts
+LONG
 NEED cmd:c++
 RUN printf 'volatile long s;\nnamespace ns { template <class T> struct Box { T v;\n__attribute__((always_inline)) inline T twice() const { T r = v; for (int i = 0; i < 10000; i++) r = r * 3 + s; return r; } };\n__attribute__((noinline)) long spin(Box<long> const &b) { return b.twice(); } }\nint main() { ns::Box<long> b{3}; for (;;) s = ns::spin(b); }' >in.cc; c++ -O2 -g -o inl in.cc; timeout 60 ./inl & sleep 1; {sonde} profile -f -U -F 99 --inlines --comm inl 1; {sonde} profile -U -F 99 --inlines --lines --comm inl 1; {sonde} -q --inlines --lines -e 'profile:hz:99 /comm == "inl"/ { @[ustack] = count(); } interval:s:1 { exit(); }'; kill $!
 TIMEOUT 40
@@ -33,6 +35,7 @@ EXPECT_RE ^    \[inlined\] ns::Box<long>::twice\(\) const@/.*/in\.cc:3\n    ns::
 EXPECT_RE ^ +\[inlined\] ns::Box<long>::twice\(\) const@/.*/in\.cc:3\n +ns::spin\(ns::Box<long> const&\)\+\d+@/.*/in\.cc:4\n +main\+\d+@/.*/in\.cc:5$
 
 NAME a stripped binary, deleted and gone before the report: object and start of the function
+LONG
 NEED cmd:cc
 RUN printf 'volatile int s; __attribute__((noipa)) void work(void) { for (int i = 0; i < 100000; i++) s += i; } int main() { for (;;) work(); }' >a.c; cc -O2 -s -o bare a.c; export __BPFTRACE_NOTIFY_PROBES_ATTACHED=1; gone() { ./bare & b=$!; sleep 0.5; rm bare; "$@" >o & s=$!; until grep -qs ATTACHED o; do sleep 0.1; done; sleep 2; kill -9 $b; wait $s; cat o; rm o; }; gone {sonde} profile -U -F 99 --comm bare 4; cc -O2 -s -o bare a.c; gone {sonde} -q -e 'profile:hz:99 /comm == "bare"/ { @[ustack] = count(); } interval:s:4 { exit(); }'
 TIMEOUT 60
@@ -41,6 +44,7 @@ EXPECT_RE ^ +\[bare\+0x[0-9a-f]+\]\+\d+\n +\[bare\+0x[0-9a-f]+\]\+\d+\n +__libc_
 EXPECT_NOT [unknown]
 
 NAME debuginfod, when it is configured
+LONG
 NEED cmd:cc
 RUN printf 'volatile int s; __attribute__((noipa)) static void known_to_the_server(void) { for (int i = 0; i < 100000; i++) s += i; } int main() { for (;;) known_to_the_server(); }' >a.c; cc -O2 -g -Wl,--build-id -o dbgd a.c; id=$(readelf -n dbgd | sed -n 's/.*Build ID: //p'); mkdir -p web/buildid/$id; objcopy --only-keep-debug dbgd web/buildid/$id/debuginfo; strip -s dbgd; rm -f a.c; python3 -u -m http.server -d web -b 127.0.0.1 0 >log 2>&1 & web=$!; ./dbgd & sleep 1.5; port=$(sed -n 's/.*port \([0-9]*\).*/\1/p' log); DEBUGINFOD_CACHE_PATH=$PWD/cache DEBUGINFOD_URLS=http://127.0.0.1:$port {sonde} profile -f -U -F 99 --comm dbgd 1; {sonde} profile -f -U -F 99 --comm dbgd 1; kill $web $!
 TIMEOUT 40
@@ -55,7 +59,7 @@ TIMEOUT 30
 EXPECT_RE ^plt;_start;__libc_start_main;__libc_start_call_main;main;poke@plt \d+$
 
 NAME BPF programs and kernel modules in kernel symbols
-ALONE it looks at every symbol of the kernel
+FEW it looks at every symbol of the kernel
 RUN {sonde} -q -e 'interval:s:100 { @x = 1; }' & sleep 2; grep -i ' t ' /proc/kallsyms | awk '$4 != "" && n[$4]++ < 5 {printf "begin { printf(\"%%s %s\\n\", ksym(0x%s)); }\n", $3, $1}' >s.bt; grep -c bpf_prog_ s.bt; {sonde} -q s.bt | awk '{split($1, p, "+"); print (p[1] == $2 ? "named" : "wrong " $0)}' | sort | uniq -c; kill $!
 TIMEOUT 30
 EXPECT_NOT wrong
@@ -69,6 +73,7 @@ TIMEOUT 60
 EXPECT_LINE ok
 
 NAME hostile names of programs, functions, paths and perf maps
+LONG
 ALONE it traces the whole machine
 NEED cmd:cc
 NEED arch:x86_64

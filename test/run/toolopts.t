@@ -22,6 +22,7 @@ EXPECT_RE \A0\n[1-9]\d*\n\Z
 
 # The text shows each interval, the files their sum.
 NAME tools: flame graphs and pprof files hold the whole run with -i too
+LONG
 RUN {top}/test/run/intervals.sh {sonde} {build} {id}
 TIMEOUT 150
 EXPECT_LINE profile True equal True
@@ -29,6 +30,12 @@ EXPECT_LINE offcputime True equal True
 EXPECT_LINE offwaketime True equal True
 EXPECT_LINE wakeuptime True equal True
 EXPECT_LINE stackcount True equal 2000
+
+NAME tools: a file an interval, its number in the name, and one of the whole run: their samples are those of the text
+RUN {build}/waits spin 60000 & p=$!; {sonde} profile -p $p -i 1 -F 199 -f --pprof p.%s.pb.gz --flame f.%s.svg --html w.html 3 >o 2>e; kill $p; for f in p.*.pb.gz; do python3 {top}/test/run/pprof.py $f 'total()' 'p["time"][0]' 'p["time"][0] + p["duration"][0]'; done >t; grep -o '^"samples".*' w.html | python3 -c 'import json, sys; print(sum(json.loads("{" + sys.stdin.read().strip().rstrip(",") + "}")["samples"]["value"]))' >w; python3 -c 'import sys; n = [int(x) for x in open("t")]; o = sum(int(l.split()[-1]) for l in open("o") if ";" in l); print(sum(n[::3]) == o == int(open("w").read()) > 20, len(n) // 3 >= 3, all(abs(a - b) < 5e7 for a, b in zip(n[2::3], n[4::3])))'; ls p.0001.pb.gz f.0001.svg w.html; grep -cE '^p\.000.\.pb\.gz: pprof profile of one interval, [0-9]+ stacks' e | awk '{print ($1 >= 3)}'; grep -c '^w.html: report page of the whole run, ' e; {sonde} profile -i 1 --html '/nosuch/%s' 2; echo $?
+TIMEOUT 40
+EXPECT_RE \ATrue True True\nf.0001.svg\np.0001.pb.gz\nw.html\n1\n1\n1\n\Z
+STDERR ERROR: cannot write /nosuch/0001: No such file
 
 NAME tools: -i and a file, without any stack
 RUN {sonde} profile -i 1 --comm nobody72 --pprof n 2 >t; python3 {top}/test/run/pprof.py n 'total()' 'len(stacks)'
@@ -52,6 +59,7 @@ TIMEOUT 20
 EXPECT_RE \A0\n[1-9]\d*\n\Z
 
 NAME tools: --tree and what sleeps
+LONG
 RUN (until test -e go; do sleep 0.05; done; {build}/waits sleep 6000 100; true) & {sonde} offcputime --tree -p $! -f -U 3
 WORKLOAD touch {tmp}/go
 TIMEOUT 20
@@ -79,26 +87,30 @@ TIMEOUT 20
 EXPECT_RE (?s)    spin_here\n    spinner\n    start_thread\n    clone3\n    -                spinner \((\d+)\)\n.*^id \1$
 
 NAME tools: inside a pid namespace, waits
+LONG
 RUN unshare -p -f --mount-proc sh -c '{build}/waits sleep 600 100 {id} & P=$!; until grep -qs napper /proc/$P/task/*/comm; do sleep 0.05; done; {sonde} offcputime -p $P -U -f 1; {sonde} wakeuptime --comm napper{id} -f 1'
 TIMEOUT 20
 EXPECT_RE ^napper{id};clone3;start_thread;napper;nap_outer;nap_inner;clock_nanosleep [5-9]\d{5}|1\d{6}$
 EXPECT_RE ;napper{id} \d{5,7}$
 
 NAME tools: inside a pid namespace, threads that slept as tracing began, with their ids there
+LONG
 RUN unshare -p -f --mount-proc sh -c '{build}/waits sleep 1 60000 {id} & P=$!; until grep -q napper{id} /proc/$P/task/*/comm; do sleep 0.05; done; for o in "-p $P" "--tree -p $$" "--per-thread --comm napper{id}"; do {sonde} offcputime --json $o 1 >j; python3 {top}/test/run/rows.py j "9e5 < total(\"napper{id}\") < 3e6" "[r[\"pid\"] for r in rows() if r[\"comm\"] == \"napper{id}\"] == [$P]"; done; python3 {top}/test/run/rows.py j "rows()[0][\"pid\"]"; basename $(dirname $(grep -l napper{id} /proc/$P/task/*/comm))'
 NEED cmd:unshare
 TIMEOUT 30
 EXPECT_RE \ATrue\nTrue\nTrue\nTrue\nTrue\nFalse\n(\d+)\n\1\n
 
 NAME tools: inside a pid namespace, all the time of threads (--check)
-ALONE times within 1 %
+LONG
+FEW times within 1 %
 RUN unshare -p -f --mount-proc sh -c '{build}/waits mix 60000 & P=$!; until grep -q maker /proc/$P/task/*/comm; do sleep 0.05; done; {sonde} offcputime --check -p $P 1; for t in $(ls /proc/$P/task); do echo task $t; done'
 NEED cmd:unshare
 TIMEOUT 30
 EXPECT_RE (?s)^ +(\d+) napper .*\n\d+ threads, worst difference 0\.\d\d %: within 1 %\n.*^task \1$
 
 NAME tools: threads of another pid namespace, from outside (--check)
-ALONE times within 1 %
+LONG
+FEW times within 1 %
 RUN unshare -p -f --mount-proc --kill-child {build}/waits mix 60000 & U=$!; until P=$(echo $(cat /proc/$U/task/$U/children)) && grep -q maker /proc/$P/task/*/comm; do sleep 0.05; done 2>/dev/null; {sonde} offcputime --check -p $P 1; kill $U
 NEED cmd:unshare
 TIMEOUT 30
@@ -147,6 +159,7 @@ EXPECT_RE ^'(\\r\\x1b\[K0:0\d  \d+ events, \d+ unique stacks, \d+ lost)+\\r\\x1b
 EXPECT_LINE False
 
 NAME tools: a progress line of waits
+LONG
 ALONE the line of a moment
 RUN python3 -c 'import os, subprocess, sys; m, s = os.openpty(); p = subprocess.Popen(sys.argv[1:], stderr=s, stdout=subprocess.PIPE); os.close(s); p.stdout.read(); p.wait(); print(repr(os.read(m, 65536).decode()))' {sonde} offcputime -K -f 3
 TIMEOUT 20
@@ -234,6 +247,7 @@ EXPECT_LINE sonde profile: error: unrecognized arguments: --nosuch=1
 TIMEOUT 60
 
 NAME tools: every tool in every form, into files
+LONG
 RUN {build}/waits mix 300000 & W=$!; for t in profile offcputime offwaketime wakeuptime 'stackcount t:sched:sched_switch'; do set -- $t; d=1; test $1 = stackcount && d='-D 1'; {sonde} $t -p $W --json -o j --flame f.svg --pprof f.pb $d 2>e; echo "$1 $? $(python3 -c 'import json; r = [json.loads(l) for l in open("j")]; print(any(x["type"] == "stack" and x["value"] for x in r))') $(head -c 5 f.svg) $(gzip -dc f.pb | wc -c | awk '{ print ($1 > 100) }')"; rm -f j f.svg f.pb; {sonde} $t -p $W -i 1 $d >o 2>e; echo "$? $(grep -cE '^ +[0-9]+$' o | awk '{ print ($1 > 0) }')"; done; kill $W
 TIMEOUT 200
 EXPECT_RE \A((profile|offcputime|offwaketime|wakeuptime|stackcount) 0 True <\?xml 1\n0 1\n){5}\Z
@@ -248,7 +262,8 @@ EXPECT_RE ^ERROR: cannot write .*: Is a directory$
 EXPECT_RE \A(ERROR: .*\n1\n){4}0\nWARNING: there is no process 4194303\ne\nstderr\nstdout\nERROR: there is no process of 3 more\n\Z
 
 NAME tools: SIGHUP, as SIGINT, ends tracing and the report is written; nohup is heard
-RUN {build}/waits mix 300000 & W=$!; for s in HUP TERM; do {sonde} offcputime -p $W -o r --tree 60 & P=$!; until grep -q Tracing r 2>/dev/null; do sleep 0.05; done; sleep 0.2; kill -$s $P; wait $P; echo "$? $(grep -c waits r | awk '{ print ($1 > 0) }')"; rm r; done; nohup {sonde} offcputime -p $W -o r 60 >/dev/null 2>&1 & P=$!; until grep -q Tracing r 2>/dev/null; do sleep 0.05; done; kill -HUP $P; sleep 0.5; kill -0 $P && echo runs; kill $P; wait $P; kill $W
+LONG
+RUN {build}/waits sleep 9000 20 & W=$!; for s in HUP TERM; do {sonde} offcputime -p $W -o r --tree 60 & P=$!; until grep -q Tracing r 2>/dev/null; do sleep 0.05; done; sleep 0.2; kill -$s $P; wait $P; echo "$? $(grep -c waits r | awk '{ print ($1 > 0) }')"; rm r; done; nohup {sonde} offcputime -p $W -o r 60 >/dev/null 2>&1 & P=$!; until grep -q Tracing r 2>/dev/null; do sleep 0.05; done; kill -HUP $P; sleep 0.5; kill -0 $P && echo runs; kill $P; wait $P; kill $W
 TIMEOUT 200
 EXPECT_RE \A0 1\n0 1\nruns\n\Z
 
@@ -261,11 +276,13 @@ STDERR HINT: 'sonde help tools' lists the tools
 STDERR ERROR: cannot open nosuch.bt: No such file or directory
 
 NAME tools: end with their report when the last process of -p has ended
+LONG
 RUN export __BPFTRACE_NOTIFY_PROBES_ATTACHED=1; sleep 600 & A=$!; {build}/waits sleep 6000 100 & B=$!; sleep 600 & C=$!; {sonde} offcputime -p $C,$A,$B -f -U -o o >a & S=$!; until grep -q ATTACHED a; do sleep 0.05; done; sleep 0.5; kill $C $A; sleep 0.5; kill -0 $S && echo goes on; kill $B; wait $S; echo $?; grep -o 'napper;.*nap_inner' o | sort -u
 TIMEOUT 40
 EXPECT_RE \Agoes on\n0\nnapper;clone3;start_thread;napper;nap_outer;nap_inner\n\Z
 
 NAME tools: each of them ends with its process, before its time and with -i
+LONG
 RUN export __BPFTRACE_NOTIFY_PROBES_ATTACHED=1; for t in 'profile -i 90' 'offcputime 90' 'offwaketime 90' 'wakeuptime 90' 'stackcount -D 90 t:sched:sched_switch'; do sleep 60 & P=$!; rm -f o; timeout 40 {sonde} $t -p $P >o & S=$!; until grep -qs ATTACHED o; do sleep 0.05; done; kill $P; wait $S; echo $?; done
 TIMEOUT 120
 EXPECT_RE \A0\n0\n0\n0\n0\n\Z
@@ -277,6 +294,7 @@ TIMEOUT 40
 EXPECT_RE \A[1-9]\n0\n\Z
 
 NAME tools: -t ends with the last of the threads
+LONG
 RUN export __BPFTRACE_NOTIFY_PROBES_ATTACHED=1; {build}/waits sleep 6000 100 & P=$!; until T=$(grep -l napper /proc/$P/task/*/comm); do :; done; T=${T%/comm}; {sonde} offcputime -t ${T##*/} -f -U -o o >a & S=$!; until grep -q ATTACHED a; do sleep 0.05; done; sleep 0.5; kill -0 $S && echo goes on; kill $P; wait $S; echo $?; grep -o 'napper;.*nap_inner' o | sort -u
 TIMEOUT 40
 EXPECT_RE \Agoes on\n0\nnapper;clone3;start_thread;napper;nap_outer;nap_inner\n\Z

@@ -12,7 +12,7 @@ EXPECT_LINE Sampling at 199 Hertz of all threads by user + kernel stack... Hit C
 EXPECT_RE ^    spin_here\n    spinner\n    start_thread\n    clone3\n    -                spinner{id} \(\d+\)\n        \d+\n        \d+\.\d %\n\n
 
 NAME profile: the samples of a known spin (seed/15)
-ALONE a number of samples
+FEW a number of samples
 RETRY 1 a number of samples
 NEED arch:x86_64
 RUN exec {sonde} profile -F 99 -f -U --comm spinner
@@ -88,6 +88,7 @@ TIMEOUT 20
 EXPECT_RE ^@samples\[\{ \.pid = \d+, \.comm = spinner{id}, \.user = \n(.*\n)* +spin_here
 
 NAME profile: intervals
+LONG
 RUN exec {sonde} profile -i 1 -F 99 --comm spinner{id}
 WORKLOAD {build}/waits spin 2500 0 {id}
 INT 0.2
@@ -112,6 +113,7 @@ TIMEOUT 20
 EXPECT_LINE 1 True True
 
 NAME profile: why stacks are incomplete, in a script
+LONG
 RUN {build}/waits spin 3000 & {sonde} -q -f json --why-incomplete -p $! -e 'profile:hz:99 { @[ustack(2)] = count(); }' | python3 -c 'import json,sys; r=[json.loads(l) for l in sys.stdin]; u=[x["data"] for x in r if x["type"]=="user_stacks"]; print(len(u), u[0]["stacks"] > 0, u[0]["stacks"] == u[0]["whole"])'
 TIMEOUT 20
 EXPECT_LINE 1 True True
@@ -131,7 +133,8 @@ TIMEOUT 20
 EXPECT_RE ^    spin_here@.*/waits\.c:\d+$
 
 NAME profile: whole stacks of a mixed load
-ALONE samples
+LONG
+FEW samples
 RETRY 1 a share of samples
 NEED host
 RUN {top}/test/workload/mixed.py {sonde} 8 499
@@ -147,6 +150,7 @@ EXPECT_RE ^<
 
 # It ends with the process, which has three seconds of a processor, however long they take.
 NAME pprof: mangled names are the system's, and others are their own
+LONG
 RUN (ulimit -t 3; exec {build}/mangled 600 >/dev/null) & {sonde} profile -F 499 -p $! --pprof f 300 >/dev/null; python3 {top}/test/run/pprof.py f '"\n".join(sorted("%s %s" % (n, *v) for n, v in functions.items() if "work" in n))' 'min(sum(v[0] for v, f, l in stacks if f[0][0].startswith(n)) for n in ("<x::A", "<x::B", "void space", "plain")) > 5'
 EXPECT_LINE <x::A as x::T>::work _ZN29_$LT$x..A$u20$as$u20$x..T$GT$4work17h0123456789abcdefE
 EXPECT_LINE <x::B as x::T>::work _ZN29_$LT$x..B$u20$as$u20$x..T$GT$4work17h0123456789abcdefE
@@ -162,6 +166,7 @@ EXPECT_RE ^True\nTrue\nTrue\nTrue\nset\(\)$
 TIMEOUT 40
 
 NAME pprof: with --lines and --inlines, and code without a file
+LONG
 NEED cmd:node
 RUN {build}/mangled 60 >/dev/null & p=$!; node --perf-basic-prof -e 'function hotOfMine(n) { return n < 2 ? n : hotOfMine(n - 1) + hotOfMine(n - 2) } for (let end = Date.now() + 60000; Date.now() < end;) hotOfMine(25)' & q=$!; i=0; until grep -qs hotOfMine /tmp/perf-$q.map || [ $i = 100 ]; do sleep 0.1; i=$((i + 1)); done; {sonde} profile --lines --inlines -F 499 -p $p,$q --pprof f 3 >/dev/null; kill $p $q; python3 {top}/test/run/pprof.py f '[one(m, "has_lines") for m in p["mapping"] if "/mangled" in s(one(m, "filename"))]' 'max(one(x, "line") for l in p["location"] for x in l["line"] if names[one(l, "id")] == ["plain_work"]) in range(10, 22)' 'any("hotOfMine" in n and not (v & {n}) for n, v in functions.items())'; rm -f /tmp/perf-$q.map
 TIMEOUT 60
@@ -185,6 +190,22 @@ EXPECT void space::work<int>(int)
 EXPECT_RE  work_a$
 EXPECT_RE  work_b$
 EXPECT_RE  work_d$
+
+# plain_work's lines are in the program's source, which pprof looks for where it runs.
+NAME pprof: go tool pprof lists lines and traces stacks, a thread is no process
+NEED cmd:go
+RUN {build}/mangled 60 >/dev/null & p=$!; D=$PWD; {sonde} profile --lines --per-thread -F 499 -p $p --pprof f 3 >/dev/null; kill $p; export HOME=$D; cd {top}; go tool pprof -list plain_work $D/f 2>/dev/null | grep -cE '^ +[0-9.]+m?s .*WORK\(work_d,'; go tool pprof -traces $D/f 2>/dev/null >$D/t; grep -cE "^ +tid: +$p$" $D/t | sed 's/^[1-9].*/traces/'; grep -c ' pid:' $D/t; go tool pprof -tagfocus=tid=$p -top $D/f 2>/dev/null | grep -c ' plain_work'
+TIMEOUT 60
+EXPECT_RE \A1\ntraces\n0\n1\n\Z
+
+NAME pprof: off-CPU time by its kinds, which add up, in go tool pprof and read back
+NEED cmd:go
+RUN {build}/waits mix 300000 >/dev/null & p=$!; {sonde} offcputime -p $p -f --pprof f 2 >o; kill $p; export HOME=$PWD; go tool pprof -raw f 2>/dev/null | grep '^time/'; python3 {top}/test/run/pprof.py f 'total() > 0 and all(v[0] == sum(v[1:]) for v, f, l in stacks)' 'total(1) > 0 and total(3) > 0' 's(one(p, "default_type"))' 'total()' >t; head -3 t; tail -1 t >n; awk '{s += $NF} END {print s}' o | cat - n | sort -n | tr '\n' ' ' | awk '{print ($2 - $1 <= 100 ? "as folded" : $0)}'; go tool pprof -sample_index=preempted -top f 2>/dev/null | grep ^Type; {sonde} report --html r.html f 2>/dev/null; grep -o '^"parts".*' r.html | sed 's/,$//' | python3 -c 'import json, sys; print([p["name"] for p in json.loads("{" + sys.stdin.read() + "}")["parts"]])'; {sonde} report --value blocked -f f | awk '{s += $NF} END {print s}' >b; python3 {top}/test/run/pprof.py f 'total(1)' | cmp - b && echo "blocked alone"
+TIMEOUT 60
+EXPECT_LINE time/microseconds[dflt] blocked/microseconds runqueue/microseconds preempted/microseconds unfinished/microseconds earlier/microseconds
+EXPECT_RE ^True\nTrue\ntime\nas folded\nType: preempted\n
+EXPECT_LINE ['blocked', 'runqueue', 'preempted', 'unfinished', 'earlier']
+EXPECT_LINE blocked alone
 
 NAME profile: a closed pipe is quiet (seed/06)
 RUN ({sonde} profile -f -F 99 1; echo "status $?" >s) 2>e | head -n 0; cat s; grep -c ERROR e
@@ -253,6 +274,7 @@ RUN ln -s {sonde} sonde-offcputime && ./sonde-offcputime -h
 EXPECT USAGE: sonde offcputime
 
 NAME every example of the help texts, the manual and README.md finds something to trace; one that does not is an error
+LONG
 RUN {top}/test/run/examples.py {sonde} {build} {top}; {sonde} stackcount -D 1 t:sched:sched_fork
 NEED host
 TIMEOUT 200

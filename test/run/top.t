@@ -10,7 +10,7 @@ EXPECT_RE ^2$
 
 NAME stacks with their shares, and the total
 RUN printf 'p;a 1\np;b 2\n' | {sonde} report -
-EXPECT_RE \A    a\n    - +p \(0\)\n        1\n        33\.3 %\n\n    b\n    - +p \(0\)\n        2\n        66\.7 %\n\nTotal: 3 samples in 2 stacks\n\Z
+EXPECT_RE \A    a\n    - +p\n        1\n        33\.3 %\n\n    b\n    - +p\n        2\n        66\.7 %\n\nTotal: 3 samples in 2 stacks\n\Z
 
 NAME --top of a tool: the function that spins, and where it is
 RETRY 1 a number of samples

@@ -15,7 +15,8 @@ TIMEOUT 30
 EXPECT_LINE 8193 8192
 
 NAME what is deeper still is cut, counted as cut and marked in text, folded stacks, pictures and pprof
-ALONE samples
+LONG
+FEW samples
 NEED cmd:gunzip
 RUN ulimit -s unlimited; {build}/deep recursion 100000 600000 & P=$!; {sonde} profile -p $P -F 99 -f --flame x.svg --pprof x.pb.gz --why-incomplete 1 >o 2>e; grep -c 'deeper than the frame limit' e; grep -c '^deep;\[truncated\];descend;' o | awk '{ print ($1 > 0) }'; grep -c -F '[truncated]' x.svg | awk '{ print ($1 > 0) }'; gunzip <x.pb.gz | grep -a -c -F '[truncated]'; {sonde} profile -p $P -F 99 1 2>/dev/null | grep -c '^    \[truncated\]$' | awk '{ print ($1 > 0) }'; {sonde} -q -p $P -e 'profile:hz:99 { @n++; @[ustack] = count(); if (@n == 20) { exit() } }' 2>/dev/null | grep -c '^  *\[truncated\]$' | awk '{ print ($1 > 0) }'; kill $P
 TIMEOUT 60
@@ -28,7 +29,7 @@ EXPECT_RE ^@b\[30[5-7]\]: \d+$
 EXPECT_NOT [truncated]
 
 NAME assembly whose frame is found by a register that only callees leave alone
-ALONE shares of samples
+FEW shares of samples
 NEED cmd:openssl
 NEED host
 NEED arch:x86_64
@@ -38,7 +39,7 @@ EXPECT_RE ^\d+ user stacks (100|99\.)
 EXPECT_LINE rooted
 
 NAME coroutines end where makecontext began them
-ALONE shares of samples
+FEW shares of samples
 NEED arch:x86_64
 RETRY 1 samples
 RUN {build}/deep coroutines 600000 & P=$!; {sonde} profile -p $P -F 499 --why-incomplete -f -U 1 2>&1; kill $P
@@ -48,7 +49,7 @@ EXPECT_NOT deep;[deep]
 
 # glibc's tables of i386's swapcontext forget a push: samples in its system call are cut.
 NAME coroutines of 32-bit code
-ALONE shares of samples
+FEW shares of samples
 RETRY 1 samples
 NEED 32-bit
 RUN {build}/deep32 coroutines 600000 & P=$!; {sonde} profile -p $P -F 499 -f -U 1 2>/dev/null | sed 's/ [0-9]*$//' | grep -v swapcontext; kill $P
@@ -59,7 +60,8 @@ EXPECT_NOT truncated
 # Samples hit the instruction that is executed elsewhere and the trampoline of returns. While the kernel replaces a return address the true one is lost, even
 # half written (rep movsb): such stacks are cut and say so.
 NAME under uprobes that fire all the time
-ALONE shares of samples
+LONG
+FEW shares of samples
 RETRY 1 a share of samples
 NEED host
 RUN {build}/deep probed 100000000 & P=$!; {sonde} -q -p $P -e 'uprobe:{build}/deep:probed_leaf { @ = count() } uprobe:{build}/deep:probed_mid { @b = count() } uretprobe:{build}/deep:probed_mid { @c = count() }' >/dev/null & T=$!; sleep 1; {sonde} profile -p $P -F 1999 --why-incomplete -f -U 2 2>e >o; kill $T; kill $P; awk '{ n += $NF; if (/^deep;_start;(__libc_start[a-z_]*;)*main(;__strcmp[a-z0-9_]*|;probed_mid(;probed_leaf)?)? /) r += $NF; else if (!/^deep(;.truncated.;.*)? [0-9]+$/) print "wrong: " $0 } END { print (n > 100 && r > 0.98 * n) ? "right" : n " " r }' o | tail -n 5; cat e

@@ -109,6 +109,15 @@ NEED btf
 EXPECT_LINE (8, 16, 44, 2, 8)
 EXPECT_LINE 4
 
+NAME a macro takes types of several words, and makes types of them
+PROG macro size(a) { sizeof(a) } macro two(a) { sizeof(a[2]) } macro many(a, x) { (a[2])x } macro as(x, a) { (a)x } macro at(x, a) { sizeof(*(a*)x) }
+     begin { print((size(struct list_head), size(unsigned char), size(uint8 *), two(uint32), two(typeof(uint16)), two(size_t), many(uint16, 66000), as(66000, uint16), as(8, struct file *), at(0, uint16))); exit() }
+EXPECT_LINE (16, 1, 8, 8, 4, 16, [464,1], 464, 0x8, 2)
+
+NAME a typedef is a type in typeof() and for variables
+PROG begin { let $x: typeof(size_t) = 5; let $y: size_t = 6; print((sizeof(typeof(size_t)), sizeof(size_t), sizeof(size_t[3]), $x, $y)); exit() }
+EXPECT_LINE (8, 8, 24, 5, 6)
+
 NAME typeof is no value
 PROG begin { print(typeof(1)) }
 RC 1

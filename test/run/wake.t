@@ -17,6 +17,7 @@ EXPECT_LINE Tracing blocked time (us) by user + kernel off-CPU and waker stack f
 EXPECT_LINE Tracing blocked time (us) by kernel stack for 1 secs.
 
 NAME offwaketime: the lock's holder is the waker, for as long as the waiter says
+LONG
 RETRY 1 a time within 3 %
 RUN trap : INT; {sonde} offwaketime -f --comm waiter31 | (trap '' INT; tee j); python3 {top}/test/run/rows.py j 'abs(us("waiter31") / total("waiter31", text="want_lock") - 1) < 0.03'
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits lock 20 50 31
@@ -26,6 +27,7 @@ EXPECT_RE ^waiter31;clone3;start_thread;waiter;want_lock;.*;__schedule;--;try_to
 EXPECT_LINE True
 
 NAME offwaketime: multi-line form
+LONG
 RUN exec {sonde} offwaketime --comm waiter32
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits lock 20 50 32
 INT 0.2
@@ -34,6 +36,7 @@ EXPECT_LINE Tracing blocked time (us) by user + kernel off-CPU and waker stack..
 EXPECT_RE ^    waker:           holder32 \d+\n    clone3\n(    .*\n)*    release_lock\n(    .*\n)*    try_to_wake_up\n    --               --\n    __schedule\n(    .*\n)*    want_lock\n(    .*\n)*    target:          waiter32 \d+\n        \d+\n        \d+\.\d %\n\n
 
 NAME offwaketime: a chain of four processes over pipes and a futex to the timer, for as long as the last one waits (seed/42)
+LONG
 RETRY 1 a time within 3 %
 RUN trap : INT; {sonde} offwaketime --chain 4 --comm chain433 -f | (trap '' INT; tee j); python3 {top}/test/run/rows.py j 'abs(us("chain433") / total("chain433", text="[timer interrupt]") - 1) < 0.03'
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits chain 10 100 33
@@ -43,6 +46,7 @@ EXPECT_RE ^chain433;.*;(anon_)?pipe_read;.*;--;.*;(anon_)?pipe_write;.*;pass_on;
 EXPECT_LINE True
 
 NAME offwaketime: a chain in text, and cut after two wakers
+LONG
 RUN exec {sonde} offwaketime --chain 2 --comm chain434
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits chain 10 100 34
 INT 0.2
@@ -51,6 +55,7 @@ EXPECT_RE ^    waker:           chain234 \d+\n(    .*\n)*    post_on\n(    .*\n)
 EXPECT_NOT chain134
 
 NAME offwaketime: a chain as a flame graph
+LONG
 RUN trap : INT; {sonde} offwaketime --chain 4 --comm chain435 --flame f.svg; head -c 4 f.svg; for n in chain135 chain235 chain335 chain435 'timer interrupt' post_on pass_on; do grep -c "$n" f.svg > n && echo "has $n"; done
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits chain 10 100 35
 INT 0.2
@@ -59,6 +64,7 @@ EXPECT <?xm
 EXPECT_RE (has .*\n){7}
 
 NAME offwaketime: who sends over loopback is the waker, though a soft interrupt delivers
+LONG
 ALONE ksoftirqd of a busy machine delivers
 RETRY 2 on a busy machine ksoftirqd delivers
 RUN exec {sonde} offwaketime -f --comm tcp
@@ -68,6 +74,7 @@ TIMEOUT 20
 EXPECT_RE ^tcp;.*;--;.*net_rx_action.*;tcp_sendmsg.*;tcp \d+$
 
 NAME offwaketime: a disk's completion
+LONG
 ALONE the disk must have nothing else to do
 NEED host
 RUN dd if=/dev/zero of=big bs=64k count=100 conv=fsync status=none; {sonde} offwaketime -f -K --comm dd 3
@@ -76,7 +83,8 @@ TIMEOUT 20
 EXPECT_RE ^dd;.*;--;.*;blk_.*;\[disk completion\] \d+$
 
 NAME offwaketime -i: the intervals add up to the time, within 2 %
-ALONE times within 2 %
+LONG
+FEW times within 2 %
 RETRY 1 a time within 2 %
 RUN {build}/waits lock 200 300 36 & sleep 0.5; {sonde} offwaketime -i 1 --per-thread --json --comm '*36' 4 > j; kill $!; python3 {top}/test/run/rows.py j 'names()' 'all(3.4e6 < total(n) < 4.1e6 for n in names() if n != "waits")' 'len([r for r in rows() if "not woken yet" in str(r)]) >= 3'
 TIMEOUT 30
@@ -84,6 +92,7 @@ EXPECT_LINE ['holder36', 'waiter36']
 EXPECT_RE ^True\nTrue$
 
 NAME offwaketime: the printed script counts the same by itself
+LONG
 RUN trap : INT; {sonde} offwaketime --print-script -U --chain 2 --comm waiter37 > s.bt; {sonde} s.bt | (trap '' INT; tee j); python3 {top}/test/run/rows.py j 'abs(us("waiter37") / total("waiter37", text="want_lock") - 1) < 0.03'
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits lock 20 50 37
 INT 0.2
@@ -122,6 +131,7 @@ TIMEOUT 20
 EXPECT_LINE True
 
 NAME offwaketime: a wait that began before tracing has its stacks, and its time from then on
+LONG
 NEED copy_from_user_task
 RUN mkfifo {tmp}/f; cat {tmp}/f & sleep 0.3; exec {sonde} offwaketime -f -p $!
 WORKLOAD sleep 1; echo > {tmp}/f

@@ -1,7 +1,7 @@
 """Reads .t files (run.py's head says what is in a block) and refuses what cannot be meant: unknown keys, keys twice, a test that could not fail."""
 import os, re
 
-ONCE = {'NAME', 'PROG', 'ARGS', 'PARAMS', 'RUN', 'WORKLOAD', 'INT', 'RC', 'TIMEOUT', 'RETRY', 'ALONE', 'TOGETHER'}
+ONCE = {'NAME', 'PROG', 'ARGS', 'PARAMS', 'RUN', 'WORKLOAD', 'INT', 'RC', 'TIMEOUT', 'RETRY', 'ALONE', 'FEW', 'TOGETHER', 'LONG'}
 MANY = {'EXPECT', 'EXPECT_LINE', 'EXPECT_RE', 'EXPECT_STACKS', 'EXPECT_NOT', 'STDERR', 'NEED'}
 
 HEAVY = {'cmd:chromium', 'cmd:go'}
@@ -24,9 +24,12 @@ class Block(dict):
     def one(self, key, other=''):
         return self[key][0] if key in self else other
 
-    def together(self):
-        """It may run beside others: nothing in it depends on time or on what else the machine does."""
-        return 'TOGETHER' in self or (bool(self.file) and 'ALONE' not in self)
+    def company(self):
+        """TOGETHER: it may run beside others, nothing in it depends on time or on what else the machine does. FEW: beside one other. ALONE."""
+        for word in ('TOGETHER', 'FEW', 'ALONE'):
+            if word in self:
+                return word
+        return self.file[0].split()[0] if self.file else 'ALONE'
 
     def shared(self):
         """What only one test at a time may use: the words behind TOGETHER, and programs that keep all processors busy by themselves."""
@@ -61,15 +64,17 @@ def wrong(b):
         return 'it has no NAME'
     if 'RETRY' in b and not re.match(r'[1-9] \w', b['RETRY'][0]):
         return 'RETRY says how many further tries and why: RETRY 2 samples'
-    if 'ALONE' in b and not b['ALONE'][0]:
-        return 'ALONE says why'
+    for word in ('ALONE', 'FEW'):
+        if word in b and not b[word][0]:
+            return '%s says why' % word
     if not positive(b):
         return 'it expects nothing that is there, only what is not: a program that does nothing would pass'
     return None
 
 
 def wrong_file(b):
-    return None if list(b) == ['FILE'] and len(b['FILE']) == 1 and b['FILE'][0].split()[:1] == ['TOGETHER'] else 'the FILE block is the line FILE TOGETHER'
+    good = list(b) == ['FILE'] and len(b['FILE']) == 1 and b['FILE'][0].split()[:1] in (['TOGETHER'], ['FEW'])
+    return None if good else 'the FILE block is the line FILE TOGETHER or FILE FEW'
 
 
 def blocks(path):

@@ -1,6 +1,7 @@
 """Suites of .t files: run (test/run), guest (in a guest: test/vm too). Runs a block's program and workload and judges what came.
 
-Blocks that may run beside others (blocks.py) do so first, opt.waiting at a time; then each of the others runs alone. In a guest all do, in the order of the
+Blocks that may run beside others (blocks.py) do so first, opt.waiting at a time; then those that stand little company, two at a time; then each of the
+others runs alone. In a guest all do, in the order of the
 files, numbered: another boot can go on behind the test that this one died of.
 """
 import fnmatch, glob, itertools, os, re, shlex, shutil, signal, subprocess, tempfile, threading, time
@@ -46,6 +47,8 @@ class Runner:
     def lacks(self, need):
         if need.startswith('cmd:'):
             return None if shutil.which(need[4:]) else 'no %s on this machine' % need[4:]
+        if need == 'cgroup2':
+            return None if ' cgroup2 ' in open('/proc/mounts').read() else 'no cgroup v2 is mounted'
         if need == 'host':
             return 'an emulated processor is too slow for its times' if os.environ.get('SONDE_GUEST') else None
         if need == '32-bit':
@@ -83,7 +86,7 @@ class Runner:
 
     def run(self, b, tmp, cmd, sub):
         """(status, stdout, stderr, problem)"""
-        timeout = float(b.one('TIMEOUT', '15')) * SLOW * (3 if b.together() else 1)  # the others want the processors too
+        timeout = float(b.one('TIMEOUT', '15')) * SLOW * {'TOGETHER': 3, 'FEW': 2, 'ALONE': 1}[b.company()]  # the others want the processors too
         env = dict(os.environ, BPFTRACE_COLOR='never')
         if 'WORKLOAD' in b or 'INT' in b:
             env['__BPFTRACE_NOTIFY_PROBES_ATTACHED'] = '1'
@@ -149,7 +152,7 @@ def chosen(t, opt, paths):
         for where, problem in problems:
             t.fail(where, problem)
         for b in found:
-            if any(fnmatch.fnmatch(b.name, f) for f in opt.filter.split('|')):
+            if any(fnmatch.fnmatch(b.name, f) for f in opt.filter.split('|')) and not (opt.short and 'LONG' in b):
                 yield b
 
 
@@ -193,13 +196,12 @@ def run_block(t, r, b, second=False):
 def run_run(t, opt):
     r, second = Runner(opt), []
     all_of_them = list(chosen(t, opt, sorted(glob.glob(os.path.join(TOP, 'test', 'run', '*.t')))))
-    start, together = time.time(), [b for b in all_of_them if b.together()]
-    together.sort(key=lambda b: -float(b.one('TIMEOUT', '15')))  # what may take long does not begin last
-    unit.side_by_side(opt.waiting, lambda b: run_block(t, r, b) or second.append(b), together, lambda b: b.shared())
-    t.say('# %d tests side by side in %.0f s' % (len(together), time.time() - start))
-    for b in all_of_them:
-        if not b.together():
-            run_block(t, r, b) or second.append(b)
+    for word, jobs in (('TOGETHER', opt.waiting), ('FEW', 2), ('ALONE', 1)):
+        start, those = time.time(), [b for b in all_of_them if b.company() == word]
+        if word == 'TOGETHER':
+            those.sort(key=lambda b: -float(b.one('TIMEOUT', '15')))  # what may take long does not begin last
+        unit.side_by_side(jobs, lambda b: run_block(t, r, b) or second.append(b), those, lambda b: b.shared())
+        t.say('# %d tests %s in %.0f s' % (len(those), {1: 'one by one', 2: 'two at a time'}.get(jobs, 'side by side'), time.time() - start))
     for b in second:
         run_block(t, r, b, True)
 

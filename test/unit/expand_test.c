@@ -1,6 +1,6 @@
 // Expansion: goldens test/lang/expand_*.in (a first line "// params: ..." is the command line), imports, limits. RECORD=1 rewrites.
 #include "t.h"
-#include "lang/option.h"
+#include "lang/lang.h"
 #include <glob.h>
 #include <sys/stat.h>
 

@@ -1,6 +1,6 @@
 // Rows of Go's code against what Go's linker says in .debug_frame, for every byte of text; and the shapes of files they come in.
 #include "t.h"
-#include "elf/gopclntab.h"
+#include "elf/elf.h"
 #include "unwind/internal.h"
 #include <elf.h>
 #include <fcntl.h>

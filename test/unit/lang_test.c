@@ -199,9 +199,120 @@ TEST(python_frames_take_the_place_of_the_loops)
 	}
 }
 
+// The loop has a range of code; C between is in the same object.
+static void loops_by_range(void)
+{
+	struct RtUwRule plain = {.kind = RT_UW_REG, .reg = 7, .ra = -8, .off = 48};
+	u32 loop = 1, root = 2, c = rule(plain), one = 1;
+
+	put_rows((u64[]){UW_ROW(OFF, loop), UW_ROW(OFF + 0x18, c), UW_ROW(OFF + 0x100, loop), UW_ROW(OFF + 0x200, root)}, 4);
+	struct RtUwObj *o = bpf_map_lookup_elem(&rt_uw_obj, &one);
+	o->lang = 1;
+}
+
+// The same thread in PHP 8.2: inner() called by main(); between them usort(), which is in C.
+#define PHPFRAME(i) (HEAP + 0xb00 + (i) * 0x40)
+#define FUNCTION(i) (HEAP + 0xc00 + (i) * 0x100)
+#define OPLINE(i) (HEAP + 0x1000 + (i) * 0x20)
+static u64 put_php_str(const char *text)
+{
+	u64 at = texts;
+	put(at, 6ull << 32);
+	put(at + 16, strlen(text));
+	memcpy((u8 *)heap + (at + 24 - HEAP), text, strlen(text));
+	texts = (at + 24 + strlen(text) + 8) & ~7ull;
+	return at;
+}
+
+static void put_php(u32 i, u64 kind, const char *name, const char *class, u32 line, bool top)
+{
+	put(PHPFRAME(i), OPLINE(i));
+	put(PHPFRAME(i) + 24, FUNCTION(i));
+	put(PHPFRAME(i) + 40, top ? 1 << 17 : 0);
+	put(PHPFRAME(i) + 48, i < 2 ? PHPFRAME(i + 1) : 0);
+	put(OPLINE(i) + 24, line);
+	put(FUNCTION(i), kind);
+	put(FUNCTION(i) + 8, name ? put_php_str(name) : 0);
+	put(FUNCTION(i) + 16, class ? texts : 0);
+	if (class) {
+		u64 at = texts;
+		texts += 16;
+		put(at + 8, put_php_str(class));
+	}
+	put(FUNCTION(i) + 152, kind == 2 ? put_php_str("/src/a.php") : 1);
+	put(FUNCTION(i) + 160, kind == 2 ? 3 : 0);
+}
+
+static void start_php(void)
+{
+	struct RtLang lang = {.kind = RT_LANG_PHP, .chain = 1, .row = 4, .root = ROOT - BIAS};
+	struct RtChain c;
+	u32 one = 1;
+
+	start_python();
+	CHECK(php_runtime.chain(&lang, &c));
+	bpf_map_update_elem(&rt_chains, &one, &c, 0);
+	bpf_map_update_elem(&rt_langs, &one, &lang, 0);
+	texts = TEXTS;
+	put(ROOT, PHPFRAME(0));
+	put_php(0, 2, "inner", "A", 7, true);
+	put_php(1, 1, "usort", NULL, 0, false);
+	put_php(2, 2, NULL, NULL, 9, true);
+	loops_by_range();
+}
+
+TEST(php_frames_by_a_program)
+{
+	for (u32 again = 0; again < 2; again++) {
+		if (!again)
+			start_php();
+		struct RtStack *st = walk_now();
+		CHECK_EQ(st->n, 5);
+		check_lang(st, 0, "A::inner", "/src/a.php", 7);
+		CHECK_FRAME(st, 1, TEXT + 0x20);
+		check_lang(st, 2, "usort", "", 0);
+		check_lang(st, 3, "{main}", "/src/a.php", 9);
+		CHECK_FRAME(st, 4, TEXT + 0x210);
+		CHECK_EQ(st->why, RT_WHY_OK);
+	}
+	regs.r14 = PHPFRAME(0), regs.r15 = OPLINE(2); // the loop's registers are newer
+	check_lang(walk_now(), 0, "A::inner", "/src/a.php", 9);
+	put(ROOT, PHPFRAME(1)); // it has just been left, its loop has not
+	check_lang(walk_now(), 0, "A::inner", "/src/a.php", 9);
+	CHECK_EQ(walk_now()->why, RT_WHY_OK);
+	put(ROOT, PHPFRAME(2) + 0x800);
+	for (u32 i = 0; i < 7; i++)
+		put(PHPFRAME(2) + 0x800 + i * 8, i == 6 ? PHPFRAME(0) : heap[(PHPFRAME(0) - HEAP) / 8 + i]); // one is about to begin, its loop has not
+	CHECK_EQ(walk_now()->n, 5);
+	CHECK_EQ(walk_now()->why, RT_WHY_OK);
+	regs.r14 = 0x1234; // another's register
+	CHECK_EQ(walk_now()->why, RT_WHY_LANG);
+	regs.r14 = regs.r15 = 0;
+}
+
+TEST(php_frames_that_are_none)
+{
+	start_php();
+	put(ROOT, 0); // it has no frame yet
+	check_native(walk_now(), RT_WHY_OK);
+	start_php();
+	put(PHPFRAME(1) + 24, 0x1234); // no function
+	CHECK_EQ(walk_now()->why, RT_WHY_LANG);
+	start_php();
+	put(FUNCTION(0) + 152, FUNCTION(1)); // no string
+	CHECK_EQ(walk_now()->why, RT_WHY_LANG);
+	start_php();
+	put(PHPFRAME(0) + 24, 0), put(PHPFRAME(0) + 48, PHPFRAME(0)); // round in a circle, without a frame
+	CHECK_EQ(walk_now()->why, RT_WHY_LANG);
+	start_php();
+	put(PHPFRAME(0) + 40, 0), put(PHPFRAME(0) + 48, PHPFRAME(0)); // with frames
+	CHECK(walk_now()->flags & RT_STACK_INCOMPLETE);
+}
+
 TEST(the_innermost_function_is_the_same_wherever_it_is)
 {
 	u64 at[2];
+	rt_lang_func_asked = 1;
 	for (u32 i = 0; i < 2; i++) {
 		start_python();
 		put_frame_of(0, PYFRAME(1), 0, 2 + 2 * i);
@@ -242,6 +353,7 @@ static u64 go_func_at(u64 pc)
 
 TEST(a_function_of_go_by_its_table)
 {
+	rt_lang_func_asked = 1;
 	for (u32 wide = 0; wide < 2; wide++) {
 		start_go(wide, 3);
 		CHECK_EQ(go_func_at(TEXT + 0x10), RT_FRAME_MAKE(1, OFF + 0x10) | RT_FRAME_EXACT);
@@ -267,29 +379,51 @@ TEST(groups_that_end_in_the_loops_frame)
 	put_frame_of(1, PYFRAME(0), 0, 0); // the end is never found
 	CHECK_EQ(walk_now()->why, RT_WHY_LANG);
 }
+
+static void start_each(void)
+{
+	start_python_of(&py39);
+	put(STATE + 56, PYFRAME(0));
+	put_frame_of(0, PYFRAME(2), 0, 0);
+	put_frame_of(2, 0, 0, 0);
+	put(PYFRAME(0) + 56, 14);
+	put(PYFRAME(2) + 56, 0xffffffff); // not begun
+	loops_by_range();
+}
+
 TEST(a_frame_for_each_loop)
 {
-	for (u32 more = 0; more < 3; more++) { // as many; a frame more; a loop more
-		start_python_of(&py39);
-		put(STATE + 56, PYFRAME(0));
-		put_frame_of(0, more == 2 ? 0 : PYFRAME(2), 0, 0);
-		put_frame_of(2, more == 1 ? PYFRAME(1) : 0, 0, 0);
-		put(PYFRAME(0) + 56, 14);
+	for (u32 more = 0; more < 2; more++) { // as many; a frame more
+		start_each();
+		put_frame_of(2, more ? PYFRAME(1) : 0, 0, 0);
 		put(PYFRAME(2) + 56, 0xffffffff); // not begun
-		struct RtUwRule plain = {.kind = RT_UW_REG, .reg = 7, .ra = -8, .off = 48};
-		u32 loop = 1, root = 2, c = rule(plain), one = 1;
-		put_rows((u64[]){UW_ROW(OFF, loop), UW_ROW(OFF + 0x18, c), UW_ROW(OFF + 0x100, loop), UW_ROW(OFF + 0x200, root)}, 4);
-		struct RtUwObj *o = bpf_map_lookup_elem(&rt_uw_obj, &one);
-		o->lang = 1;
 		struct RtStack *st = walk_now();
 		CHECK_EQ(st->n, 4);
 		check_lang(st, 0, "A.inner", "/src/a.py", 14);
 		CHECK_FRAME(st, 1, TEXT + 0x20);
-		if (more == 2)
-			CHECK_FRAME(st, 2, TEXT + 0x120);
-		else
-			check_lang(st, 2, "<module>", "/src/main.py", 0);
+		check_lang(st, 2, "<module>", "/src/main.py", 0);
 		CHECK_EQ(st->why, more ? RT_WHY_LANG : RT_WHY_OK);
+	}
+}
+
+// The innermost loop has no frame yet, or no more: the others keep theirs.
+TEST(a_loop_more_than_frames)
+{
+	for (u32 none = 1; none < 3; none++) {
+		start_each();
+		put(STATE + 56, none == 1 ? PYFRAME(2) : 0);
+		struct RtStack *st = walk_now();
+		CHECK_EQ(st->n, 4);
+		CHECK_EXACT(st, 0, TEXT);
+		CHECK_FRAME(st, 1, TEXT + 0x20);
+		if (none == 1)
+			check_lang(st, 2, "<module>", "/src/main.py", 0);
+		else
+			CHECK_FRAME(st, 2, TEXT + 0x120);
+		CHECK_FRAME(st, 3, TEXT + 0x210);
+		CHECK_EQ(st->why, none == 1 ? RT_WHY_OK : RT_WHY_LANG);
+		st = result(rt_ustack(NULL, 4, RT_SRC_TP));
+		CHECK_EQ(st ? st->n : 0, 4);
 	}
 }
 TEST(native_frames_where_they_are_asked_for)

@@ -388,8 +388,10 @@ static void compare_script(const char *text)
 	struct Limits l;
 	char *log = NULL;
 	size_t n;
+	u32 yes = 1;
 	session_init(&s, &o);
 	CHECK(compile(&s));
+	link_set_const(&s.prog, "rt_lang_func_asked", &yes, sizeof(yes)); // else the kernel counts less for what finds Go's functions
 	limits_of(&s.prog.progs.p[0]->code, &l);
 	s.out = open_memstream(&log, &n);
 	no_error(pass_load(&s));

@@ -47,7 +47,7 @@ TEST(data)
 				 .label_names = (const char *const[]){"container"}, .start_ns = 5000000, .duration_ns = 7};
 	char *f = page(&p), *again = page(&p);
 	CHECK_STR(f, again);
-	check_line(f, "{\"title\"", "{\"title\":\"t\",\"command\":\"\",\"unit\":\"us\",\"period\":0,\"start\":5,\"duration\":7,");
+	check_line(f, "{\"title\"", "{\"title\":\"t\",\"command\":\"\",\"unit\":\"us\",\"threads\":0,\"period\":0,\"start\":5,\"duration\":7,");
 	check_line(f, "\"frames\"", "\"frames\":{\"name\":[1,3,5,6,7],\"object\":[2,2,0,0,0],\"file\":[0,4,4,0,0],\"line\":[0,9,3,0,0],\"kind\":[0,0,1,2,3],\"language\":[3,4,4,1,0]},");
 	check_line(f, "\"nodes\"", "\"nodes\":{\"parent\":[0,0,1,2,3,0],\"frame\":[0,0,1,2,3,4]},");
 	check_line(f, "\"samples\"", "\"samples\":{\"node\":[4,1,5],\"value\":[5,\"1152921504606846977\",0],\"pid\":[7,8,0],\"process\":[8,8,9]},");

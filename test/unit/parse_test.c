@@ -1,7 +1,7 @@
 // The parser: goldens in test/lang (NAME.in -> NAME.out, the tree and the messages), plus hostile input. RECORD=1 rewrites the .out files.
 #include "t.h"
-#include "lang/ast.h"
-#include "lang/token.h"
+#include "lang/lang.h"
+#include "lang/internal.h"
 #include <glob.h>
 
 struct Run {

@@ -350,7 +350,7 @@ TEST(pprof_samples)
 	u8 *raw = unzip(gz, n, &len);
 	struct Str d = {0};
 	describe(raw, len, &d);
-	CHECK_STR(str_text(&d), "schedule<inl<leaf<main?<=3=30\nmain?<=200=2000\nschedule<[Missed User Stack]<=1=10\n");
+	CHECK_STR(str_text(&d), "schedule<inl<leaf<main\\xff<=3=30\nmain\\xff<=200=2000\nschedule<[Missed User Stack]<=1=10\n");
 	str_deinit(&d);
 	free(raw);
 	free(gz);

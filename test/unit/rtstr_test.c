@@ -49,6 +49,22 @@ TEST(streq_host)
 	CHECK_EQ(rt_streq("a", 0, "", 1), 1);
 }
 
+// Those that take eight bytes at a time, against those that take one.
+TEST(long_host)
+{
+	char a[80], b[80];
+	for (int i = 0; i < 100000; i++) {
+		u32 acap = 60 + rnd(20), bcap = 60 + rnd(20), same = rnd(80);
+		fill(a, acap, i % 3 ? "a\x80\xff\x01" : "ab");
+		fill(b, bcap, i % 3 ? "a\x80\xff\x01" : "ab");
+		memcpy(b, a, MIN(same, MIN(acap, bcap)));
+		if (i % 2)
+			b[rnd(bcap)] = 0;
+		CHECK_EQ(rt_strlen_long(a, acap), rt_strlen(a, acap));
+		CHECK_EQ(rt_streq_long(a, acap, b, bcap), rt_streq(a, acap, b, bcap));
+	}
+}
+
 static int sign(s64 v) { return (v > 0) - (v < 0); }
 
 TEST(strncmp_memcmp_host)
@@ -250,6 +266,22 @@ TEST(streq_kernel)
 	CHECK_EQ(run(&k, "", 0, "", 0), 0); // 1024 Z against 64
 	printf("# rt_streq(1024, 64): %u instructions verified\n", verified(&k));
 	tp_deinit(&k.t);
+}
+
+TEST(long_kernel)
+{
+	KERNEL_CASE(len, "rt_strlen_long", 1021, 0, false);
+	CHECK_EQ(run(&len, "", 1, "", 1), 0);
+	CHECK_EQ(run(&len, "hello", 6, "", 1), 5);
+	CHECK_EQ(run(&len, "", 0, "", 0), 1021); // all Z
+	printf("# rt_strlen_long(1021): %u instructions verified\n", verified(&len));
+	tp_deinit(&len.t);
+	KERNEL_CASE(eq, "rt_streq_long", 1021, 999, false);
+	CHECK_EQ(run(&eq, "hello, hello", 13, "hello, hello", 13), 1);
+	CHECK_EQ(run(&eq, "hello, hello", 13, "hello, hellO", 13), 0);
+	CHECK_EQ(run(&eq, "", 0, "", 0), 0); // 1021 Z against 999
+	printf("# rt_streq_long(1021, 999): %u instructions verified\n", verified(&eq));
+	tp_deinit(&eq.t);
 }
 
 TEST(strncmp_kernel)

@@ -1,6 +1,6 @@
 // The standard form of scripts (--fmt): its layout, and that it means the same and is its own standard form, for every script of test/lang.
 #include "t.h"
-#include "lang/format.h"
+#include "lang/lang.h"
 #include <glob.h>
 
 // The standard form in out, the tree in tree; false: the text is no script.

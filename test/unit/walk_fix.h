@@ -5,17 +5,7 @@
 #define SONDE_WALK_FIX_H
 #include "rt_host.h"
 #include "runtime/runtime.h"
-#include "bpfrt/stack.bpf.c"
-#include "bpfrt/ksched.bpf.c"
-#include "bpfrt/rows.bpf.c"
-#include "bpfrt/lang.bpf.c"
-#include "bpfrt/py.bpf.c"
-#include "bpfrt/java.bpf.c"
-#include "bpfrt/langfunc.bpf.c"
-#include "bpfrt/unwind.bpf.c"
-#include "bpfrt/uprobe.bpf.c"
-#include "bpfrt/compat.bpf.c"
-#include "bpfrt/vma.bpf.c"
+#include "walk_files.h"
 #include "unwind/internal.h"
 
 // Object 1, mapped at TEXT from file offset OFF; a stack at STACK, the heap at HEAP

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""How right are the stacks of interpreted programs? runtimes.py [SONDE] prints a row of README's table for each interpreter that is here: Debian's own,
-pyenv's, and what is unpacked below ~/.cache/sonde-runtimes (packages of later releases).
+"""How right are the stacks of interpreted programs? runtimes.py [SONDE [NAMES]] prints a row of README's table for each interpreter that is here: Debian's own,
+pyenv's, PHP, and what is unpacked below ~/.cache/sonde-runtimes (packages of later releases).
 
   frames equal   of 2,000 stacks taken in callbacks: those equal, frame by frame, function, file and line, to what the interpreter says of itself
   whole          of the samples of the same program at work with a worker process
@@ -16,8 +16,14 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 SONDE = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(TOP, 'build', 'sonde'))
 CACHE = os.path.expanduser('~/.cache/sonde-runtimes/sid')
-LOAD = os.path.join(HERE, 'pyload.py')
 STACKS = 2000
+
+
+class Program:
+    """An interpreter: what a row calls it, its command, its load, the system call that follows what the load says of its stack."""
+
+    def __init__(self, name, cmd, load, call):
+        self.name, self.cmd, self.call = name, '%s %s' % (cmd, os.path.join(HERE, load)), call
 
 
 def pythons():
@@ -28,17 +34,28 @@ def pythons():
         yield '%s/usr/lib64/ld-linux-x86-64.so.2 --library-path %s/usr/lib/x86_64-linux-gnu %s' % (CACHE, CACHE, path)
 
 
+def programs():
+    for python in pythons():
+        v = run(python + ' -c "import platform; print(platform.python_version())"').strip()
+        if re.match(r'3\.\d+\.\d+$', v) and [int(x) for x in v.split('.')] >= [3, 7]:
+            yield Program('CPython ' + v, python, 'pyload.py', 'getppid')
+    for php in sorted(glob.glob('/usr/bin/php[0-9]*.[0-9]')):
+        v = run(php + ' -r "echo PHP_VERSION;"').strip()
+        yield Program('PHP ' + v, php, 'phpload.php', 'flock')
+        yield Program('PHP %s, pcre.jit=0' % v, php + ' -d pcre.jit=0', 'phpload.php', 'flock')
+
+
 def run(cmd, **kw):
     return subprocess.run(cmd, shell=isinstance(cmd, str), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **kw).stdout
 
 
-def compare(python, tmp):
+def compare(program, tmp):
     want, got = os.path.join(tmp, 'want'), os.path.join(tmp, 'got')
-    load = subprocess.Popen((python + ' ' + LOAD + ' 600').split())  # its tables are known when the command begins
+    load = subprocess.Popen((program.cmd + ' 600').split())  # its tables are known when the command begins
     try:
         with open(got, 'w') as f:
-            subprocess.run([SONDE, '-q', '--dwarf-pid', str(load.pid), '-c', '%s %s %s %d' % (python, LOAD, want, STACKS), '-e',
-                            'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { printf("%s\\n", ustack) }'], stdout=f, stderr=subprocess.DEVNULL)
+            subprocess.run([SONDE, '-q', '--dwarf-pid', str(load.pid), '-c', '%s %s %d' % (program.cmd, want, STACKS), '-e',
+                            'tracepoint:syscalls:sys_enter_%s /pid == cpid/ { printf("%%s\\n", ustack) }' % program.call], stdout=f, stderr=subprocess.DEVNULL)
     finally:
         stop(load)
     m = re.match(r'(\d+) stacks of (\d+) frames, (-?\d+) equal', run([sys.executable, os.path.join(TOP, 'test', 'run', 'py_same.py'), want, got]))
@@ -53,8 +70,8 @@ def stop(load):
     load.wait()
 
 
-def whole(python):
-    load = subprocess.Popen((python + ' ' + LOAD + ' 600').split())
+def whole(program):
+    load = subprocess.Popen((program.cmd + ' 600').split())
     try:
         text = run([SONDE, '-q', '--why-incomplete', '--dwarf-pid', str(load.pid), '-e',
                     'profile:hz:999 /pid == %d || ppid == %d/ { @[ustack] = count() } interval:s:5 { exit() }' % (load.pid, load.pid)])
@@ -64,24 +81,19 @@ def whole(python):
     return m and tuple(int(x) for x in m.groups())
 
 
-def version(python):
-    return run(python + ' -c "import platform; print(platform.python_version())"').strip()
-
-
 def main():
     bad = 0
     print('| runtime | stacks equal to its own account | samples whole |\n|---|---|---|')
-    for python in pythons():
-        v = version(python)
-        if not re.match(r'3\.\d+\.\d+$', v) or v < '3.7' and len(v.split('.')[1]) == 1:
+    for program in programs():
+        if not re.search(sys.argv[2] if len(sys.argv) > 2 else '', program.name):
             continue
         with tempfile.TemporaryDirectory() as tmp:
-            c, w = compare(python, tmp), whole(python)
+            c, w = compare(program, tmp), whole(program)
         if not c or not w or not w[0]:
-            print('| CPython %s | no stacks | |' % v)
+            print('| %s | no stacks | |' % program.name)
             bad += 1
             continue
-        print('| CPython %s | %.2f %% of %d (%d frames) | %.2f %% of %d |' % (v, 100 * max(c[2], 0) / STACKS, STACKS, c[1], 100 * w[1] / w[0], w[0]), flush=True)
+        print('| %s | %.2f %% of %d (%d frames) | %.2f %% of %d |' % (program.name, 100 * max(c[2], 0) / STACKS, STACKS, c[1], 100 * w[1] / w[0], w[0]), flush=True)
         bad += c[2] < 0.995 * STACKS or w[1] < 0.995 * w[0]
     return 1 if bad else 0
 

@@ -1,0 +1,87 @@
+// The part of a function that the compiler has put elsewhere (.cold): it has unwind information of its own and, in a stripped file, no name. Input: the function's
+// bytes, .eh_frame_hdr. Output: that part's bounds. Where bytes that look like a jump lead is only counted: the part most of them lead to is it, if there are
+// some of them.
+#include <elf.h>
+#include "runtime/internal.h"
+
+#define MAX_CODE (4u << 20)
+#define MAX_FUNCS (4u << 20)
+#define MIN_JUMPS 8
+
+struct Starts {
+	s32 *v; // of functions, relative to base: pairs with their entries
+	u32 n;
+	u64 base;
+};
+
+// .eh_frame_hdr as linkers write it (see sym/extent.c): a table by address.
+static bool read_starts(const struct ElfFile *f, struct Starts *t)
+{
+	for (u32 i = 0; i < f->nsegs; i++) {
+		const struct ElfSeg *s = &f->segs[i];
+		u8 head[12];
+		if (s->type != PT_GNU_EH_FRAME || s->filesz < sizeof(head) || !elffile_read(f, s->off, head, sizeof(head)) || head[2] != 3 || head[3] != 0x3b)
+			continue;
+		memcpy(&t->n, head + 8, sizeof(t->n));
+		t->n = MIN(t->n, (u32)MIN((s->filesz - sizeof(head)) / 8, (u64)MAX_FUNCS));
+		t->base = s->vaddr;
+		t->v = elffile_load(f, s->off + sizeof(head), (u64)t->n * 8, (u64)MAX_FUNCS * 8);
+		return t->v && t->n;
+	}
+	return false;
+}
+
+static u64 start_of(const struct Starts *t, u32 i)
+{
+	return t->base + (u64)(s64)t->v[2 * (size_t)i];
+}
+
+// The number of the function around an address; t->n: none.
+static u32 around(const struct Starts *t, u64 addr)
+{
+	u32 lo = 0, hi = t->n;
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+		if (start_of(t, mid) <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo ? lo - 1 : t->n;
+}
+
+bool runtime_cold_part(struct ElfFile *f, u64 lo, u64 hi, u64 *cold, u64 *cold_end)
+{
+	struct Starts t = {0};
+	u64 off;
+	u32 best = 0;
+
+	if (f->machine != EM_X86_64 || hi <= lo || !elffile_vaddr_to_off(f, lo, &off) || !read_starts(f, &t)) {
+		free(t.v);
+		return false;
+	}
+	u64 size = hi - lo;
+	u8 *code = elffile_load(f, off, size, MAX_CODE);
+	u32 *hits = xcalloc(t.n + 1, sizeof(*hits));
+	for (u64 i = 0; code && i + 6 <= size; i++) {
+		s32 rel;
+		if (code[i] != 0x0f || (code[i + 1] & 0xf0) != 0x80) // a conditional jump
+			continue;
+		memcpy(&rel, code + i + 2, sizeof(rel));
+		u64 to = lo + i + 6 + (u64)(s64)rel;
+		u32 nr = to - lo < size ? t.n : around(&t, to);
+		if (nr < t.n)
+			hits[nr]++;
+		if (nr < t.n && hits[nr] > hits[best])
+			best = nr;
+	}
+	bool ok = hits[best] >= MIN_JUMPS && best + 1 < t.n;
+	if (ok) {
+		*cold = start_of(&t, best);
+		*cold_end = start_of(&t, best + 1);
+	}
+	free(hits);
+	free(code);
+	free(t.v);
+	return ok;
+}

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Generated scripts (grammar.py): do they load, and print what the language's document says?
+
+usage: check.py SONDE BUILD [--seed N] [--count N] [--seconds S] [--peer COMMAND [--as-is]] [--load]
+
+Runs scripts of the seeds N, N + 1, ... (a fresh seed is printed) over test/progs/values.c and compares each line. --peer runs the same under another bpftrace, whose
+lines are compared as well. --load loads only, larger scripts. What differs is made smaller and printed with its seed. The last line says how many scripts did.
+"""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from grammar import Script  # noqa: E402
+
+
+class Runner:
+    def __init__(self, command, build, tmp):
+        self.command, self.values, self.tmp = command, os.path.join(tmp, 'values'), tmp
+        shutil.copy(os.path.join(build, 'values'), self.values)  # a probe fires in every process that runs the file
+
+    def run(self, script, keep=None, load=False):
+        """Status, lines before the maps', the maps' lines sorted, standard error."""
+        path, rows = os.path.join(self.tmp, 's.bt'), os.path.join(self.tmp, 'rows')
+        with open(path, 'w') as f:
+            f.write(script.text(self.values, keep))
+        with open(rows, 'w') as f:
+            f.write(''.join(r.line() + '\n' for r in script.rows))
+        cmd = self.command + (['--dry-run', path] if load else ['-q', '-c', '%s %s' % (self.values, rows), path])
+        try:
+            p = subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+        except subprocess.TimeoutExpired:
+            return -1, [], [], 'no end after 120 s'
+        lines = p.stdout.decode('utf-8', 'replace').split('\n')
+        maps = sorted(x for x in lines if x.startswith('@'))
+        lines = [x for x in lines if not x.startswith('@')]
+        while lines and not lines[-1]:
+            lines.pop()
+        return p.returncode, lines, maps, p.stderr.decode('utf-8', 'replace')
+
+
+def compare(script, keep, got):
+    """None, or what is wrong: a text and the block and statement it comes from."""
+    rc, lines, maps, err = got
+    if rc:
+        m = re.search(r's\.bt:\d.*ERROR.*\n.*', err) or re.search(r'.*(ERROR|runtime error|AddressSan).*', err)
+        return 'status %d: %s' % (rc, m.group(0) if m else err[-600:]), None
+    want, tags, wmaps = script.expected(keep)
+    while want and not want[-1]:
+        want.pop()
+    for i, w in enumerate(want):
+        if i >= len(lines) or lines[i] != w:
+            return 'row %d: expected %r, got %r' % (tags[i][0], w, lines[i] if i < len(lines) else None), tags[i][1:]
+    if len(lines) > len(want):
+        return 'one line more: %r' % lines[len(want)], tags[-1][1:] if tags else None
+    for w in wmaps:
+        if w not in maps:
+            name = re.match(r'@(\w+)', w).group(1)
+            near = [g for g in maps if g.split(':')[0] == w.split(':')[0]]
+            return 'map: expected %r, got %r' % (w, near), (script.gen.maps[name].home, None)
+    if len(maps) != len(wmaps):
+        return 'map: not expected: %r' % [g for g in maps if g not in wmaps][:2], None
+    return None
+
+
+def shrink(script, runner, wrong, load=False):
+    """Fewer blocks and statements with a like fault: of the same kind, and no script that is invalid by what was left out."""
+    kind = lambda w: w and ('status' if w[0].startswith('status') else 'other', bool(re.search('Undefined|ndeclared', w[0])))
+    bad = lambda keep: kind(judge(script, runner, keep, load))
+    full = {b: set(range(len(st))) for b, (_, st) in enumerate(script.blocks)}
+    want, keep = kind(wrong), full
+    for b in ([wrong[1][0]] if wrong[1] else list(full)):
+        if bad({b: full[b]}) == want:
+            keep = {b: full[b]}
+            break
+    for b in list(keep):
+        for i in sorted(keep[b], reverse=True):
+            less = dict(keep)
+            less[b] = keep[b] - {i}
+            if bad(less) == want:
+                keep = less
+    return keep
+
+
+def judge(script, runner, keep=None, load=False):
+    got = runner.run(script, keep, load)
+    if load:
+        return None if not got[0] else compare(script, keep, got)
+    return compare(script, keep, got)
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument('sonde')
+    p.add_argument('build')
+    p.add_argument('--seed', type=int)
+    p.add_argument('--count', type=int, default=10 ** 9)
+    p.add_argument('--seconds', type=float, default=10 ** 9)
+    p.add_argument('--peer')
+    p.add_argument('--load', action='store_true')
+    p.add_argument('--size', type=int, default=6)
+    p.add_argument('--blocks', type=int, default=12)
+    p.add_argument('--as-is', action='store_true', help='make nothing smaller')
+    p.add_argument('--most', type=int, default=5, help='faults after which to stop')
+    opt = p.parse_args()
+    seed = opt.seed if opt.seed is not None else int.from_bytes(os.urandom(3), 'big')
+    print('seed %d' % seed, flush=True)
+    began, n, blocks, lines, faults = time.time(), 0, 0, 0, 0
+    with tempfile.TemporaryDirectory(prefix='sonde-gen.') as tmp:
+        build = os.path.abspath(opt.build)
+        runners = [('sonde', Runner([os.path.abspath(opt.sonde)], build, tmp))] if not opt.peer else []
+        if opt.peer:
+            runners.append(('peer', Runner(opt.peer.split(), build, tmp)))
+        while n < opt.count and time.time() - began < opt.seconds and faults < opt.most:
+            script = Script(seed + n, opt.size, opt.blocks, bool(opt.peer))
+            for who, runner in runners:
+                wrong = judge(script, runner, None, opt.load)
+                if wrong:
+                    faults += 1
+                    print('---- seed %d, %s: %s' % (seed + n, who, wrong[0]), flush=True)
+                    keep = shrink(script, runner, wrong, opt.load) if not opt.as_is else wrong[1] and {wrong[1][0]: {wrong[1][1]}}
+                    print(script.text('values', keep).split('};\n')[-1], flush=True)
+            n, blocks = n + 1, blocks + len(script.blocks)
+            if not opt.load:
+                lines += len(script.expected()[0])
+    print('%d scripts of %d programs%s, %d at fault' % (n, blocks, '' if opt.load else ', %d lines' % lines, faults))
+    return 1 if faults or not n else 0
+
+
+sys.exit(main())

@@ -1,0 +1,384 @@
+"""Random valid scripts of bpftrace's language, and what they print: statements, maps and the script around them; exprs.py has the expressions.
+
+In: a seed; peer: without what bpftrace 0.27.1 does in another way (docs/from-bpftrace.md). Out: class Script: text, rows of values for test/progs/values.c, and the
+lines that the script prints for them, worked out here.
+"""
+import random
+
+from exprs import *  # noqa: F403
+
+
+class Gen(Exprs):
+    # ---- statements: (lines, function of the state)
+    def assign_new(self, depth):
+        name, x = self.new('$v'), self.any(depth)
+        if isinstance(x.type, Int):
+            x = self.cast(self.rng.choice([I64, U64, I64, U64] + INTS), x)
+        let = self.rng.choice(['let ', ''])
+        v = X(name, x.type, lambda s: s.vars[name])
+        v.assign = not let or isinstance(x.type, Int)
+
+        def run(s):
+            s.vars[name] = x.fn(s)
+        self.scopes[-1].append(v)
+        return ['%s%s = %s;' % (let, name, x.text)], run
+
+    def assign(self, depth):
+        vs = self.vars(lambda t: isinstance(t, Int))
+        vs = [v for v in vs if v.text.startswith('$v')]
+        if not vs:
+            return self.assign_new(depth)
+        v = self.rng.choice(vs)
+        t, wide = v.type, v.type.bits == 64
+        how = self.rng.random()
+        if how < 0.3 and wide:
+            op = self.rng.choice(['++', '--'] if t.signed else ['++'])  # -- makes a variable signed
+            d = 1 if op == '++' else -1
+
+            def step(s):
+                s.vars[v.text] = t.wrap(s.vars[v.text] + d)
+            return [self.rng.choice(['%s%s;' % (v.text, op), '%s%s;' % (op, v.text)])], step
+        x = self.cast(t, self.int(depth))
+        if how < 0.6 and wide:
+            op = self.rng.choice(['+', '*', '&', '|', '^'] + ['-'] * t.signed)
+            fn = {'+': lambda a, b: a + b, '-': lambda a, b: a - b, '*': lambda a, b: a * b, '&': lambda a, b: a & b, '|': lambda a, b: a | b, '^': lambda a, b: a ^ b}[op]
+
+            def compound(s):
+                s.vars[v.text] = t.wrap(fn(s.vars[v.text], x.fn(s)))
+            return ['%s %s= %s;' % (v.text, op, x.text)], compound
+
+        def run(s):
+            s.vars[v.text] = x.fn(s)
+        return ['%s = %s;' % (v.text, x.text)], run
+
+    def incr_expr(self, depth):
+        """A variable's ++ as an expression."""
+        vs = [v for v in self.vars(lambda t: isinstance(t, Int) and t.bits == 64) if v.text.startswith('$v')]
+        if not vs:
+            return self.assign_new(depth)
+        v, name, pre = self.rng.choice(vs), self.new('$v'), self.rng.random() < 0.5
+        op = self.rng.choice(['++', '--'] if v.type.signed else ['++'])
+
+        def run(s):
+            old = s.vars[v.text]
+            s.vars[v.text] = v.type.wrap(old + (1 if op == '++' else -1))
+            s.vars[name] = s.vars[v.text] if pre else old
+        self.scopes[-1].append(X(name, v.type, lambda s: s.vars[name]))
+        return ['%s = %s;' % (name, op + v.text if pre else v.text + op)], run
+
+    def print_value(self, depth):
+        x = self.any(depth)
+        if x.text[0] == '@':  # print(@m) is of the map
+            x = self.cast(I64, x)
+        return ['print(%s);' % (x.text if x.text[0] == '(' and isinstance(x.type, Tuple) else '(%s)' % x.text)], lambda s: s.out.append(shown(x.type, x.fn(s)))
+
+    def printf(self, depth):
+        parts, args = [], []
+
+        def part():
+            x = self.pick((5, lambda: self.int(depth)), (2, lambda: self.string(depth)), (1, lambda: self.cond(depth)))
+            if x.type is STR:
+                f = self.rng.choice(['%s', '%s', '%12s', '%-14s', '%.3s'][:-1 if self.peer else None])
+                return f, x.text, lambda s: f % x.fn(s)
+            if x.type is BOOL:
+                return '%d', x.text, lambda s: '%d' % x.fn(s)
+            t = x.type
+            if t.bits < 64 and self.rng.random() < 0.6:
+                if t.signed:
+                    f = self.rng.choice(['%d', '%5d', '%-6d', '%+d', '%i', '%06d', '% d'][:5 if self.peer else None])
+                    return f, x.text, lambda s: f % x.fn(s)
+                f = self.rng.choice(['%x', '%X', '%o', '%08x', '%u'] + (['%d'] if t.bits < 32 else []))
+                return f, x.text, lambda s: f % x.fn(s)
+            f = self.rng.choice(['%lld', '%ld', '%llx', '%lx', '%llu', '%lu', '%20lld', '%-20llu|', '%016llx', '%hhd', '%hhu', '%hd', '%hx'])
+            kind = f.rstrip('|')[-1]
+            fit = Int(8 if 'hh' in f else 16 if 'h' in f else 64, kind in 'd')
+            g = f.replace('l', '').replace('h', '')
+            return f, x.text, lambda s: g % fit.wrap(x.fn(s))
+        rows = [part() for _ in range(self.rng.randrange(1, 5))]
+        text = ' '.join(r[0] for r in rows)
+        return ['printf("%s\\n", %s);' % (text, ', '.join(r[1] for r in rows))], lambda s: s.out.append(' '.join(r[2](s) for r in rows))
+
+    def print_buf(self, depth):
+        n, hexa, field, off, size = self.rng.randrange(1, 12), self.rng.choice(['%rh', '%rx']), *self.rng.choice([('arr', Rec.arr.offset, 16), ('tail', Rec.tail.offset, 2)])
+        n = min(n, size)
+        show = (lambda b: b.hex(' ')) if hexa == '%rh' else (lambda b: ''.join('\\x%02x' % c for c in b))
+        return ['printf("%s\\n", buf(%s.%s, %d));' % (hexa, self.record(), field, n)], lambda s: s.out.append(show(s.row.blobs[0][off:off + n]))
+
+    def print_enum(self, depth):
+        names = {v: k for k, v in ENUM.items()}
+        return ['printf("%%d %%s\\n", %s.kind, %s.kind);' % (self.record(), self.record())], lambda s: s.out.append('%d %s' % (s.row.recs[0].kind, names[s.row.recs[0].kind]))
+
+    def body(self, depth, n, loop=False):
+        self.scopes.append([])
+        before = set(self.maps)
+        rows = [self.statement(depth, loop) for _ in range(n)]
+        self.scopes.pop()
+        for name in set(self.maps) - before:  # the branch may be one that is never taken, and the map has no type then
+            self.maps[name].block = -1
+
+        def run(s):
+            for r in rows:
+                r[1](s)
+        return ['\t' + line for r in rows for line in r[0]], run
+
+    def branch(self, depth, loop=False):
+        c, a = self.cond(depth), self.body(depth - 1, self.rng.randrange(1, 3), loop)
+        b = self.body(depth - 1, self.rng.randrange(1, 3), loop) if self.rng.random() < 0.6 else None
+        lines = ['if (%s) {' % c.text] + a[0] + (['} else {'] + b[0] if b else []) + ['}']
+
+        def run(s):
+            if c.fn(s):
+                a[1](s)
+            elif b:
+                b[1](s)
+        return lines, run
+
+    def rounds(self, body):
+        """Of a loop with n rounds: what the body does in each, with break and continue."""
+        def run(s, values, name):
+            for v in values:
+                s.vars[name] = v
+                try:
+                    body[1](s)
+                except Stop as e:
+                    if e.args[0] == 'break':
+                        break
+                    if e.args[0] == 'return':
+                        raise
+        return run
+
+    def loop(self, depth):
+        kind, n, name = self.rng.choice(['for', 'for', 'while', 'unroll']), self.rng.randrange(1, 7), self.new('$i')
+        self.loops += 1
+        if kind == 'unroll':
+            self.loops -= 1
+            body = self.body(depth - 1, self.rng.randrange(1, 3))
+            run = self.rounds(body)
+            return ['unroll (%d) {' % n] + body[0] + ['}'], lambda s: run(s, range(n), name)
+        t = U64 if kind == 'while' else Int(64, True)
+        self.scopes.append([X('((%s)%s)' % (t.name, name), t, lambda s: s.vars[name])])
+        body = self.body(depth - 1, self.rng.randrange(1, 4), kind == 'for')
+        self.scopes.pop()
+        self.loops -= 1
+        run = self.rounds(body)
+        if kind == 'while':
+            return ['%s = (uint64)0;' % name, 'while (%s < %d) {' % (name, n)] + body[0] + ['\t%s++;' % name, '}'], lambda s: run(s, range(n), name)
+        first = self.rng.randrange(0, 5)
+        end = self.cast(Int(8, False), self.int(1))
+        if self.rng.random() < 0.5:
+            return ['for (%s : %d..%d) {' % (name, first, first + n)] + body[0] + ['}'], lambda s: run(s, range(first, first + n), name)
+        return ['for (%s : %d..((%s) & 7)) {' % (name, first, end.text)] + body[0] + ['}'], lambda s: run(s, range(first, end.fn(s) & 7), name)
+
+    def jump(self, depth):
+        c, what = self.cond(depth), self.rng.choice(['break', 'continue'])
+
+        def run(s):
+            if c.fn(s):
+                raise Stop(what)
+        return ['if (%s) {' % c.text, '\t%s;' % what, '}'], run
+
+    def map_write(self, depth):
+        mine = [m for m in self.maps.values() if m.block == self.block]
+        if len(mine) < 2 or self.rng.random() < 0.3:
+            m = Map(self)
+            self.maps[m.name] = m
+        else:
+            m = self.rng.choice(mine)
+        key, fn = m.key(self, depth - 1)
+        if m.kind != 'value':
+            x = self.cast(m.value, self.int(depth)) if m.kind != 'count' else None
+
+            def add(s):
+                v = x.fn(s) if x else 1
+                s.maps.setdefault(m.name, {}).setdefault(fn(s), []).append(v)
+            return ['@%s%s = %s(%s);' % (m.name, key, m.kind, x.text if x else '')], add
+        if m.value == I64 and self.rng.random() < 0.3:  # a map that is only counted up is one of int64
+            def count(s):
+                d = s.maps.setdefault(m.name, {})
+                k = fn(s)
+                d[k] = m.value.wrap(d.get(k, 0) + 1)
+            return ['@%s%s++;' % (m.name, key)], count
+        x = self.cast(m.value, self.int(depth)) if isinstance(m.value, Int) else self.string(depth)
+
+        def run(s):
+            k = fn(s)
+            s.maps.setdefault(m.name, {})[k] = x.fn(s)
+        return ['@%s%s = %s;' % (m.name, key, x.text)], run
+
+    def map_use(self, depth):
+        ms = [m for m in self.maps.values() if m.block == self.block and m.keys]
+        if not ms:
+            return self.map_write(depth)
+        m = self.rng.choice(ms)
+        get = lambda s: s.maps.setdefault(m.name, {})
+
+        def delete():
+            key, fn = m.key(self, depth - 1, 'tuple')
+            name = self.new('$d')
+            return ['%s = delete(@%s, %s);' % (name, m.name, key), 'print(%s);' % name], lambda s: s.out.append(shown(BOOL, get(s).pop(fn(s), None) is not None))
+
+        def size():
+            return ['print(len(@%s));' % m.name], lambda s: s.out.append(str(len(get(s))))
+
+        def walk():
+            """The order is the kernel's: only what does not depend on it."""
+            name, kv = self.new('$v'), self.new('$kv')
+            if not isinstance(m.value, Int) or m.kind != 'value':
+                x, fn = '1', lambda k, v: 1
+            else:
+                x, fn = '(int64)%s.1' % kv, lambda k, v: I64.wrap(v)
+                for i, t in enumerate(m.keys):
+                    if isinstance(t, Int) and self.rng.random() < 0.6:
+                        part = '%s.0' % kv if len(m.keys) == 1 else '%s.0.%d' % (kv, i)
+                        x, fn = '%s + (int64)%s' % (x, part), lambda k, v, fn=fn, i=i: fn(k, v) + I64.wrap(k[i])
+
+            def run(s):
+                s.out.append(str(I64.wrap(sum(fn(k, v) for k, v in get(s).items()))))
+            return ['let %s = (int64)0;' % name, 'for (%s : @%s) {' % (kv, m.name), '\t%s += %s;' % (name, x), '}', 'print(%s);' % name], run
+
+        def find():
+            if m.kind != 'value':
+                return size()
+            key, fn = m.key(self, depth - 1, 'tuple')
+            name = self.new('$f')
+
+            def run(s):
+                d, k = get(s), fn(s)
+                s.out.append(shown(m.value, d[k]) if k in d else 'no')
+            return ['let %s;' % name, 'if (find(@%s, %s, %s)) {' % (m.name, key, name), '\tprint(%s);' % name, '} else {', '\tprint("no");', '}'], run
+        return self.pick((3, delete), (2, size), (0 if self.peer and m.kind == 'stats' else 3, walk), (2, find))
+
+    def leave(self, depth):
+        c = self.cond(depth)
+
+        def run(s):
+            if c.fn(s):
+                raise Stop('return')
+        return ['if (%s) {' % c.text, '\treturn;', '}'], run
+
+    def statement(self, depth, loop=False):
+        rows = [(5, self.assign_new), (4, self.assign), (1, self.incr_expr), (5, self.print_value), (6, self.printf), (1, self.print_buf), (1, self.print_enum), (4, self.map_write),
+                (3, self.map_use)]
+        if depth > 1:
+            rows += [(3, lambda d: self.branch(d, loop)), (2, self.loop)]
+        if loop:
+            rows += [(2, self.jump)]
+        return self.rng.choices([r[1] for r in rows], [r[0] for r in rows])[0](depth)
+
+
+ARGS = '$a0 = arg0; $a1 = arg1; $a2 = arg2; $a3 = arg3; $r = (struct Rec *)arg4; $t = arg5;'
+KINDS = ['value', 'value', 'value', 'count', 'sum', 'min', 'max', 'avg', 'stats']
+
+
+class Map:
+    def __init__(self, gen):
+        rng = gen.rng
+        self.name, self.block, self.home, self.kind = gen.new('m'), gen.block, gen.block, rng.choice(KINDS)
+        self.keys = [rng.choice(INTS + [STR, STR]) for _ in range(rng.randrange(0, 4))]
+        self.value = rng.choice(INTS + [STR]) if self.kind == 'value' else rng.choice([I64, U64]) if self.kind in ('min', 'max', 'sum') else Int(32, True)
+
+    def key(self, gen, depth, form='index'):
+        if not self.keys:
+            return '', lambda s: ()
+        parts = [gen.string(0) if t is STR else gen.cast(t, gen.small(depth)) for t in self.keys]
+        text = ', '.join(p.text for p in parts)
+        if form == 'index':
+            text = gen.rng.choice(['[%s]', '[(%s)]'] if len(parts) > 1 else ['[%s]']) % text
+        elif len(parts) > 1:
+            text = '(%s)' % text
+        return text, lambda s: tuple(p.fn(s) for p in parts)
+
+    def lines(self, entries):
+        """As they are printed when the script ends, without their order."""
+        for key, v in entries.items():
+            k = ', '.join(shown(t, x) for t, x in zip(self.keys, key))
+            yield '@%s%s: %s' % (self.name, '[%s]' % k if self.keys else '', self.merged(v))
+
+    def merged(self, v):
+        if self.kind == 'value':
+            return shown(self.value, v)
+        total = sum(v)
+        if self.kind == 'count':
+            return '%d' % len(v)
+        if self.kind == 'sum':
+            return '%d' % self.value.wrap(total)
+        if self.kind in ('min', 'max'):
+            return '%d' % (min(v) if self.kind == 'min' else max(v))
+        avg = abs(total) // len(v) * (1 if total >= 0 else -1)
+        return '%d' % avg if self.kind == 'avg' else '{ .count = %d, .average = %d, .total = %d }' % (len(v), avg, total)
+
+
+class Script:
+    """text, rows; expected(): its lines: for each row and block those of the block, below the block's mark; then the maps', in any order."""
+    def __init__(self, seed, size=6, blocks=BLOCKS, peer=False):
+        gen = Gen(seed, peer)
+        rng = gen.rng
+        self.rows = [Row(rng) for _ in range(ROWS)]
+        self.gen, self.macro_text = gen, []
+        self.blocks = []
+        for _ in range(rng.randrange(0, 4)):
+            self.macro(gen, rng)
+        for b in range(blocks):
+            gen.block, gen.scopes = b, [[]]
+            gen.plain = True  # a predicate sees no variables
+            pred = gen.cond(2) if rng.random() < 0.3 else None
+            gen.plain = False
+            stmts = [gen.statement(3) for _ in range(size)]
+            if rng.random() < 0.2:
+                stmts.append(gen.leave(2))
+                stmts.append(gen.printf(2))
+            self.blocks.append((pred, stmts))
+
+    def macro(self, gen, rng):
+        name, n, t, op = gen.new('add'), rng.randrange(1, 4), rng.choice([I64, U64]), rng.choice(['+', '*', '^', '-'])
+        if op == '-' and not t.signed:
+            op = '+'
+        fn = {'+': lambda a, b: a + b, '*': lambda a, b: a * b, '^': lambda a, b: a ^ b, '-': lambda a, b: a - b}[op]
+        args = ['p%d' % i for i in range(n)]
+
+        def run(*values):
+            out = values[0]
+            for v in values[1:]:
+                out = fn(out, v)
+            return out + 1
+        body = (' %s ' % op).join(args)
+        gen.macros.append((name, n, t, run))
+        self.macro_text.append('macro %s(%s) { %s }' % (name, ', '.join(args), '(%s) + 1' % body if rng.random() < 0.5 else 'let $x = %s; $x + 1' % body))
+
+    def text(self, program, keep=None):
+        """keep: numbers of the blocks to have, each with the numbers of its statements."""
+        out = [PREAMBLE] + self.macro_text
+        for b, (pred, stmts) in enumerate(self.blocks):
+            if keep is not None and b not in keep:
+                continue
+            lines = [line for i, st in enumerate(stmts) if keep is None or i in keep[b] for line in st[0]]
+            out.append('uprobe:%s:take%d%s {\n\tprintf("#%d\\n");\n\t%s\n%s\n}' % (program, b, ' /%s/' % pred.text if pred else '', b, ARGS, '\n'.join('\t' + x for x in lines)))
+        return '\n'.join(out) + '\n'
+
+    def expected(self, keep=None):
+        """The lines in their order, for each (row, block, statement) it comes from; the maps' lines, sorted."""
+        s, tags = State(), []
+        for n, row in enumerate(self.rows):
+            s.row = row
+            for b, (pred, stmts) in enumerate(self.blocks):
+                if keep is not None and b not in keep or pred and not pred.fn(s):
+                    continue
+                s.vars = {}
+                s.out.append('#%d' % b)
+                tags.append((n, b, -1))
+                for i, st in enumerate(stmts):
+                    try:
+                        if keep is None or i in keep[b]:
+                            st[1](s)
+                    except Stop:
+                        break
+                    finally:
+                        tags += [(n, b, i)] * (len(s.out) - len(tags))
+        maps = [line for m in self.gen.maps.values() if m.name in s.maps for line in m.lines(s.maps[m.name])]
+        return s.out, tags, sorted(maps)
+
+
+if __name__ == '__main__':
+    import sys
+    script = Script(int(sys.argv[1]))
+    print(script.text('./build/values'))

@@ -1,0 +1,34 @@
+# Scripts made by test/gen: what they print is worked out there, in Python, by the language's document. `make fuzz-long` runs fresh seeds, and larger ones.
+
+FILE TOGETHER
+
+NAME generated scripts print what the language's document says, those of fixed seeds
+RUN {top}/test/gen/check.py {sonde} {build} --seed 77 --count 25
+TIMEOUT 200
+EXPECT_RE ^25 scripts of 300 programs, [5-9]\d{3} lines, 0 at fault$
+
+NAME generated scripts of a fresh seed, larger ones, pass the kernel's verifier
+RUN {top}/test/gen/check.py {sonde} {build} --seconds 6 --load --size 9
+TIMEOUT 200
+EXPECT_RE ^\d+ scripts of \d+ programs, 0 at fault$
+
+NAME a text in a variable or a map is one key, whatever longer text was there before
+PROG begin { @a = "seven77"; @b = "ab"; for ($i : 0..2) { $x = str($i == 0 ? (int8 *)&@a : (int8 *)&@b, 8); @m[$x] = count(); @v[1] = str($i == 0 ? (int8 *)&@a : (int8 *)&@b, 8); @n[@v[1]] = count() } @m["ab"] = count(); @n["ab"] = count(); print((len(@m), len(@n))); clear(@m); clear(@n); clear(@v); exit() }
+EXPECT_LINE (2, 2)
+
+NAME a variable or a map that gets what is made of itself
+PROG config = { max_strlen = 12 } begin { $a = "hello"; $a = str_concat($a, "z"); $t = ("ab", 5, "cde"); $t = ($t.2, $t.1, $t.0); $n = (1, 2); $n = ($n.1, $n.0); @t = (3, 4); @t = (@t.1, @t.0); print(($a, $t, $n)); exit() }
+EXPECT_LINE (helloz, (cde, 5, ab), (2, 1))
+EXPECT_LINE @t: (4, 3)
+
+NAME a range in unroll() with a variable of its own
+PROG begin { $n = 2; unroll (2) { for ($i : 4..6) { $v = (uint32)$n + $i; printf("%d ", $v) } } printf("\n"); exit() }
+EXPECT_LINE 6 7 6 7 
+
+NAME a map assigned only in code that is never reached is no error
+PROG begin { if ("ab" != "abc") { print(1) } else { @m = min(3); @k[1] = 5 } exit() }
+EXPECT_LINE 1
+
+NAME many comparisons of long texts in one program
+RUN cp {build}/frames f; {sonde} --dry-run -e 'uprobe:./f:outer { unroll (6) { print((str(arg0) == str(arg1), strlen(str(arg0)), str(arg1) != str(arg2))) } }' && echo loads
+EXPECT_LINE loads

@@ -1,0 +1,35 @@
+# PHP programs: their functions in the place of the interpreter's loops, in any probe. What is right is what the interpreter says of its own stack
+# (php_stack.php), frame by frame: function, file and line; functions in C by their names.
+
+FILE TOGETHER php
+
+NAME php: calls, methods, callbacks from C, generators, closures, eval, destructors, magic methods
+NEED cmd:php
+RUN {sonde} -q --why-incomplete -c 'php {top}/test/run/php_stack.php want calls' -e 'tracepoint:syscalls:sys_enter_flock /comm == "php"/ { printf("%s\n", ustack) }' >o 2>&1; python3 {top}/test/run/py_same.py want o; tail -n 3 o
+EXPECT_LINE 16 stacks of 95 frames, 16 equal
+EXPECT_LINE 16 user stacks, 16 whole (100.00 %)
+
+NAME php: forked workers
+NEED cmd:php
+RUN {sonde} -q --why-incomplete -c 'php {top}/test/run/php_stack.php want fork' -e 'tracepoint:syscalls:sys_enter_flock /comm == "php"/ { printf("%s\n", ustack); @[ustack] = count() }' >o 2>&1; grep -c '^]: 3$' o; sed -i '/^@/,$d' o; python3 {top}/test/run/py_same.py want o
+EXPECT_LINE 1
+EXPECT_LINE 3 stacks of 9 frames, 3 equal
+
+NAME php: a deep recursion, in pieces
+NEED cmd:php
+RUN {sonde} -q --why-incomplete -c 'php {top}/test/run/php_stack.php want deep 3000' -e 'tracepoint:syscalls:sys_enter_flock /comm == "php"/ { printf("%s\n", ustack) }' >o 2>&1; python3 {top}/test/run/py_same.py want o; tail -n 3 o
+EXPECT_LINE 1 stacks of 3004 frames, 1 equal
+EXPECT_LINE 1 user stacks, 1 whole (100.00 %)
+
+NAME php: a profile names functions, and the line that runs now
+ALONE samples
+NEED cmd:php
+RETRY 2 samples
+RUN printf '<?php\nfunction busy() {\n $t = 0;\n while ($t >= 0) {\n  $t = $t + 1;\n  $t = $t %% 1000;\n }\n}\nbusy();\n' >busy.php; php busy.php & {sonde} -q --why-incomplete -p $! -e 'profile:hz:499 { @[ustack(1)] = count(); @all[ustack] = count() } interval:s:1 { exit() }' >o 2>&1; kill $!; grep -c 'busy.php:[456]\]' o | sed 's/^[1-9].*/some/'; grep -c 'busy.php:9\]' o | sed 's/^[1-9].*/some/'; grep '^[0-9]* user stacks' o
+EXPECT_RE ^some\nsome\n
+EXPECT_RE (99.5|100|99.[6-9]).* %
+
+NAME php: info -p
+NEED cmd:php
+RUN php -r 'echo 1; sleep(60000);' >up & while ! test -s up; do sleep 0.1; done; {sonde} info -p $!; kill $!
+EXPECT_RE ^  php 8\.\d+\.\d+: /usr/bin/php\S+\n    functions and lines: yes\n    offsets: a table of releases in sonde\n
