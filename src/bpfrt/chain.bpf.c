@@ -83,7 +83,7 @@ static RT_INLINE u64 copy_text(struct RtCode *c, u64 what, u64 n, u64 at)
 		c->nlines = n;
 		return !bpf_probe_read_user(c->lines, n, (void *)at);
 	}
-	RT_BOUND(n, RT_CHAIN_HALF - 8);
+	RT_BOUND(n, RT_CODE_LINES - RT_CHAIN_HALF - 8);
 	*(u64 *)(c->lines + RT_CHAIN_HALF) = len;
 	c->nlines = RT_CHAIN_HALF + 8 + n;
 	return !bpf_probe_read_user(c->lines + RT_CHAIN_HALF + 8, n, (void *)at);
@@ -114,7 +114,10 @@ static RT_NOINLINE u64 copy_op(struct RtCode *c, u64 op, u64 what, u64 v, u64 at
 		return copy_text(c, what, v, at);
 	if (op == RT_OP_CSTR)
 		return copy_cstr(c, what, at);
-	c->first_line = v;
+	if (what == RT_CHAIN_LINES_KIND)
+		c->lines_kind = v;
+	else
+		c->first_line = v;
 	return 1;
 }
 

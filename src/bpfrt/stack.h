@@ -296,6 +296,10 @@ struct RtGo { // its table of functions: entries of {address, ...}, by address
 	u32 nfuncs;
 	u32 wide; // 16 bytes each, addresses of 8 (before 1.18); else 8 and 4
 };
+struct RtRuby { // where a thread's state is: what its program is written from (runtime/ruby.c)
+	u32 how;
+	s32 tls;
+};
 struct RtLang {
 	u32 kind; // enum RtLangKind
 	u16 chain; // its program in rt_chains; 0: it has a file of its own in bpfrt/
@@ -307,6 +311,7 @@ struct RtLang {
 	union {
 		struct RtPython py;
 		struct RtJava java;
+		struct RtRuby ruby;
 	};
 	struct RtGo go;
 };
@@ -314,7 +319,7 @@ struct RtLang {
 // a word; what is computed is of 64 bits. The program has three parts: the beginning, at 0, finds the thread's innermost frame; `step` is run for each frame; `copy`
 // when one's code is met for the first time.
 #define RT_CHAINS 64
-#define RT_CHAIN_OPS 128
+#define RT_CHAIN_OPS 256
 #define RT_CHAIN_REGS 32
 #define RT_CHAIN_LOAD 128 // bytes that are read at once, into the registers from dst on
 enum RtOpCode {
@@ -344,8 +349,8 @@ enum RtChainReg { // what registers hold when a part begins, or ends with a fram
 	RT_CHAIN_LAST,	    // frame: not 0: it is the last one of the interpreter's loop at hand
 	RT_CHAIN_ZERO,	    // always 0
 };
-enum RtChainText { RT_CHAIN_NAME, RT_CHAIN_FILE, RT_CHAIN_LINES, RT_CHAIN_LINES2, RT_CHAIN_FIRST_LINE };
-#define RT_CHAIN_HALF (RT_CODE_LINES / 2) // where the second text among the lines begins, 8 bytes after its length
+enum RtChainText { RT_CHAIN_NAME, RT_CHAIN_FILE, RT_CHAIN_LINES, RT_CHAIN_LINES2, RT_CHAIN_FIRST_LINE, RT_CHAIN_LINES_KIND };
+#define RT_CHAIN_HALF (RT_CODE_LINES / 8) // where the second text among the lines begins, 8 bytes after its length
 struct RtOp {
 	u8 op, dst, src, arg;
 	s32 imm;

@@ -1,12 +1,15 @@
 // The part of a function that the compiler has put elsewhere (.cold): it has unwind information of its own and, in a stripped file, no name. Input: the function's
 // bytes, .eh_frame_hdr. Output: that part's bounds. Where bytes that look like a jump lead is only counted: the part most of them lead to is it, if there are
-// some of them.
+// some of them. And an interpreter's loop in a file whose names do not tell it: each of its instructions ends with a jump
+// to where the next one says, to which r14 points.
 #include <elf.h>
 #include "runtime/internal.h"
 
 #define MAX_CODE (4u << 20)
 #define MAX_FUNCS (4u << 20)
 #define MIN_JUMPS 8
+#define MAX_LOOP_CODE (64u << 20)
+#define MIN_THREADED 6
 
 struct Starts {
 	s32 *v; // of functions, relative to base: pairs with their entries
@@ -82,6 +85,52 @@ bool runtime_cold_part(struct ElfFile *f, u64 lo, u64 hi, u64 *cold, u64 *cold_e
 	}
 	free(hits);
 	free(code);
+	free(t.v);
+	return ok;
+}
+
+// jmp *(%r14), jmp *n(%r14)
+static bool is_threaded_jump(const u8 *p)
+{
+	return p[0] == 0x41 && p[1] == 0xff && (p[2] == 0x26 || p[2] == 0x66);
+}
+
+static void count_threaded(const struct ElfFile *f, const struct ElfSeg *s, const struct Starts *t, u32 *hits)
+{
+	u8 *code = elffile_load(f, s->off, s->filesz, MAX_LOOP_CODE);
+
+	for (u64 i = 0; code && i + 3 <= s->filesz; i++) {
+		u32 nr = is_threaded_jump(code + i) ? around(t, s->vaddr + i) : t->n;
+		if (nr < t->n)
+			hits[nr]++;
+	}
+	free(code);
+}
+
+bool runtime_threaded_loop(struct ElfFile *f, u64 *lo, u64 *hi)
+{
+	struct Starts t = {0};
+	u32 best = 0, second = 0;
+
+	if (f->machine != EM_X86_64 || !read_starts(f, &t)) {
+		free(t.v);
+		return false;
+	}
+	u32 *hits = xcalloc(t.n + 1, sizeof(*hits));
+	for (u32 i = 0; i < f->nsegs; i++)
+		if (f->segs[i].type == PT_LOAD && f->segs[i].flags & PF_X)
+			count_threaded(f, &f->segs[i], &t, hits);
+	for (u32 i = 0; i < t.n; i++)
+		if (hits[i] > hits[best])
+			best = i;
+	for (u32 i = 0; i < t.n; i++)
+		second = i == best ? second : MAX(second, hits[i]);
+	bool ok = hits[best] >= MIN_THREADED && hits[best] >= 2 * second && best + 1 < t.n;
+	if (ok) {
+		*lo = start_of(&t, best);
+		*hi = start_of(&t, best + 1);
+	}
+	free(hits);
 	free(t.v);
 	return ok;
 }

@@ -88,6 +88,11 @@ static inline void chain_first_line(struct ChainMaker *m, u32 line)
 	chain_op(m, RT_OP_SET, 0, line, 0, RT_CHAIN_FIRST_LINE);
 }
 
+static inline void chain_lines_kind(struct ChainMaker *m, u32 kind)
+{
+	chain_op(m, RT_OP_SET, 0, kind, 0, RT_CHAIN_LINES_KIND);
+}
+
 static inline void chain_copied(struct ChainMaker *m)
 {
 	chain_op(m, RT_OP_COPIED, 0, 0, 0, 0);
@@ -110,4 +115,6 @@ void runtime_file_bytes(const struct RtCode *c, struct Str *out);
 
 // ---- cold.c: the part of the function lo..hi that the compiler has put elsewhere, told by where its jumps lead. False: none is known.
 bool runtime_cold_part(struct ElfFile *f, u64 lo, u64 hi, u64 *cold, u64 *cold_end);
+// The function with the most jumps to where the interpreted program says (threaded code). False: none has many.
+bool runtime_threaded_loop(struct ElfFile *f, u64 *lo, u64 *hi);
 #endif

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Are the language frames of sonde's stacks those that the interpreter told of itself? py_same.py WANT GOT [any]: WANT by py_stack.py, GOT is text of sonde with
-printed stacks, in the same order or in any. Prints "N stacks of M frames, E equal", and the first that differs."""
+printed stacks, in the same order or in any. callers: functions in C are told with their caller's line, as Ruby does. Prints "N stacks of M frames, E equal", and the first that differs."""
 import re
 import sys
 
@@ -24,11 +24,21 @@ def got(path):
         yield frames
 
 
+def called(frames):
+    at, out = ':0', []
+    for f in reversed(frames):
+        name, _, place = f.rpartition(' ')
+        at = at if place == 'ruby' else place
+        out.append('%s %s' % (name, at))
+    return out[::-1]
+
 
 want, have = list(wanted(sys.argv[1])), list(got(sys.argv[2]))
 if sys.argv[3:] == ['any']:
     want.sort()
     have.sort()
+if sys.argv[3:] == ['callers']:
+    have = [called(f) for f in have]
 equal = sum(a == b for a, b in zip(want, have))
 print('%d stacks of %d frames, %d equal' % (len(have), sum(map(len, have)), equal if len(want) == len(have) else -1))
 for a, b in zip(want, have):
