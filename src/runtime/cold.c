@@ -1,7 +1,7 @@
 // The part of a function that the compiler has put elsewhere (.cold): it has unwind information of its own and, in a stripped file, no name. Input: the function's
 // bytes, .eh_frame_hdr. Output: that part's bounds. Where bytes that look like a jump lead is only counted: the part most of them lead to is it, if there are
-// some of them. And an interpreter's loop in a file whose names do not tell it: each of its instructions ends with a jump
-// to where the next one says, to which r14 points.
+// some of them. And an interpreter's loop in a file whose names do not tell it: its instructions end with jumps to where
+// the next one says, to which r14 points.
 #include <elf.h>
 #include "runtime/internal.h"
 

@@ -45,9 +45,10 @@ static void put_program(struct Input *in)
 // A runtime's own program.
 static void put_chain(struct Input *in)
 {
-	static const struct Runtime *const all[] = {&php_runtime};
+	static const struct Runtime *const all[] = {&php_runtime, &ruby_runtime};
 	const struct Runtime *rt = all[take(in, 1) % ARRAY_LEN(all)];
 	struct RtLang lang = {.kind = rt->kind, .chain = 1, .row = (u16)take(in, 1), .root = HEAP - (TEXT - OFF), .code_type = HEAP + 8 - (TEXT - OFF)};
+	lang.ruby = (struct RtRuby){(u32)take(in, 1) % 5, (s32)take(in, 1) * 8};
 	struct RtChain c;
 	u32 one = 1;
 	check(rt->chain(&lang, &c));
@@ -85,8 +86,8 @@ static void alone(struct Input *in)
 	struct RtCode c;
 	for (u32 i = 0; i < sizeof(c); i++)
 		((u8 *)&c)[i] = (u8)take(in, 1);
-	c.kind = (u32[]){RT_LANG_PYTHON, RT_LANG_PHP}[c.kind % 2];
-	c.lines_kind %= 5;
+	c.kind = (u32[]){RT_LANG_PYTHON, RT_LANG_PHP, RT_LANG_RUBY}[c.kind % 3];
+	c.lines_kind %= c.kind == RT_LANG_RUBY ? 13 : 5;
 	names(&c, (u32)take(in, 2));
 }
 

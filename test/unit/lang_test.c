@@ -309,6 +309,142 @@ TEST(php_frames_that_are_none)
 	CHECK(walk_now()->flags & RT_STACK_INCOMPLETE);
 }
 
+// The same thread in Ruby 3.1: a block in inner(), which each(), in C, called from main.
+#define EC (HEAP + 0x880)
+#define VMSTACK (HEAP + 0xb00)
+#define CFP(i) (VMSTACK + 0x140 + (i) * 64) // three, and the one that is none of the program's
+#define ENV(i) (VMSTACK + 0x10 + (i) * 24)
+#define ISEQ_OF(i) (HEAP + 0xd00 + (i) * 0xc0)
+#define ENTRY_OF (HEAP + 0x1000)
+#define NAMES_OF (HEAP + 0x1040)
+static u64 put_ruby_str(const char *text, bool in_place)
+{
+	u64 at = texts, n = strlen(text), data = at + (in_place ? 16 : 32);
+	put(at, in_place ? 5 | n << 14 : 5 | 1 << 13);
+	put(at + 16, n);
+	put(at + 24, data);
+	memcpy((u8 *)heap + (data - HEAP), text, n);
+	texts = (data + n + 15) & ~7ull;
+	return at;
+}
+
+// Frames by position 2 and 4; entries of 12 bytes, of which the position 0 to 3 has the first.
+static void put_iseq(u32 i, const char *name, u32 line, u64 kind, u64 pos, bool path_is_array)
+{
+	u64 body = ISEQ_OF(i) + 24, path = put_ruby_str("/src/a.rb", false), lines = texts, index = lines + 24;
+
+	put(lines, line + 1), put(lines + 12, (u64)(line + 7));
+	put(index, 1ull << 0 | 1ull << 7 | 1ull << 14 | 1ull << 21 | 2ull << 28 | 2ull << 35);
+	texts += 32;
+	if (path_is_array) {
+		put(texts, 7 | 1 << 13);
+		put(texts + 16, path);
+		path = texts;
+		texts += 40;
+	}
+	put(ISEQ_OF(i) + 16, body);
+	put(body, 6ull << 32);
+	put(body + 8, HEAP);
+	put(body + 64, path);
+	put(body + 80, put_ruby_str(name, strlen(name) < 24));
+	put(body + 88, line * 2 + 1);
+	put(body + 120, lines);
+	put(body + 136, 2);
+	put(body + 144, index);
+	put(CFP(i), HEAP + 8 * (pos + 1));
+	put(CFP(i) + 16, ISEQ_OF(i));
+	put(CFP(i) + 32, ENV(i) + 16);
+	put(ENV(i) + 16, kind);
+}
+
+static void start_ruby(void)
+{
+	struct RtLang lang = {.kind = RT_LANG_RUBY, .chain = 1, .row = 1, .code_type = NAMES_OF - BIAS, .ruby = {2, 0x40}};
+	struct RtChain c;
+	u32 one = 1;
+
+	start_python();
+	CHECK(ruby_runtime.chain(&lang, &c));
+	bpf_map_update_elem(&rt_chains, &one, &c, 0);
+	bpf_map_update_elem(&rt_langs, &one, &lang, 0);
+	memset((u8 *)heap + (EC - HEAP), 0, TEXTS + 0x100 - EC);
+	texts = TEXTS;
+	put(HEAP + 0x40, EC);
+	put(EC, VMSTACK), put(EC + 8, 0x240 / 8), put(EC + 16, CFP(0));
+	put_iseq(0, "block (2 levels) in inner, which is long", 10, 0x22220001 | 0x20, 2, true);
+	put_iseq(2, "<main>", 0, 0x77770001 | 0x20, 4, false);
+	put(CFP(1) + 32, ENV(1) + 16); // each
+	put(ENV(1) + 16, 0x55550001 | 2);
+	put(ENV(1), ENTRY_OF);
+	put(ENTRY_OF, 0x601a);
+	put(ENTRY_OF + 16, ENTRY_OF + 8);
+	put(ENTRY_OF + 8 + 32, 513 << 4 | 1);
+	put(NAMES_OF + 16, NAMES_OF + 0x20); // an array in which the second has the names from 512 on
+	put(NAMES_OF + 0x20, 7 | 1 << 13);
+	put(NAMES_OF + 0x20 + 24, NAMES_OF + 0x50);
+	put(NAMES_OF + 0x50 + 32, NAMES_OF + 0x80);
+	put(NAMES_OF + 0x80 + 16, put_ruby_str("each", true));
+	loops_by_range();
+}
+
+TEST(ruby_frames_by_a_program)
+{
+	for (u32 again = 0; again < 2; again++) {
+		if (!again)
+			start_ruby();
+		struct RtStack *st = walk_now();
+		CHECK_EQ(st->n, 5);
+		check_lang(st, 0, "block (2 levels) in inner, which is long", "/src/a.rb", 2);
+		CHECK_FRAME(st, 1, TEXT + 0x20);
+		check_lang(st, 2, "each", "", 0);
+		check_lang(st, 3, "<main>", "/src/a.rb", 4);
+		CHECK_FRAME(st, 4, TEXT + 0x210);
+		CHECK_EQ(st->why, RT_WHY_OK);
+		struct RtCode c = code_of(st->frames[0]), main = code_of(st->frames[3]);
+		CHECK_EQ(ruby_runtime.line(&c, 2), 11);
+		CHECK_EQ(ruby_runtime.line(&c, 4), 17);
+		CHECK_EQ(ruby_runtime.line(&c, 600), 0);
+		CHECK_EQ(ruby_runtime.line(&main, 4), 7);
+	}
+	regs.r15 = CFP(2); // the innermost loop's: the frames before it have none
+	struct RtStack *st = walk_now();
+	CHECK_EQ(st->why, RT_WHY_OK);
+	CHECK_EQ(st->n, 6);
+	CHECK_FRAME(st, 1, TEXT + 0x20);
+	check_lang(st, 2, "block (2 levels) in inner, which is long", "/src/a.rb", 2);
+	check_lang(st, 3, "each", "", 0);
+	check_lang(st, 4, "<main>", "/src/a.rb", 4);
+	regs.r15 = 0;
+}
+
+TEST(ruby_frames_that_are_none)
+{
+	start_ruby();
+	put(HEAP + 0x40, 0); // no state
+	check_native(walk_now(), RT_WHY_OK);
+	start_ruby();
+	put(EC + 16, CFP(3)); // no frame
+	check_native(walk_now(), RT_WHY_OK);
+	start_ruby();
+	put(ENTRY_OF, 0x501a); // no method's entry
+	CHECK_EQ(walk_now()->why, RT_WHY_LANG);
+	start_ruby();
+	put(ISEQ_OF(0) + 16, 0x1234); // no body
+	CHECK_EQ(walk_now()->why, RT_WHY_LANG);
+	start_ruby();
+	put(ISEQ_OF(0) + 24 + 80, ENTRY_OF); // no string
+	CHECK_EQ(walk_now()->why, RT_WHY_LANG);
+	start_ruby();
+	put(ENV(0) + 16, 0x22220001); // one loop has done with its own
+	CHECK_EQ(walk_now()->n, 6);
+	start_ruby();
+	put(CFP(2), 0); // the outermost is a block in C: each() is the last one, and the outer loop has run its own
+	struct RtStack *st = walk_now();
+	CHECK_EQ(st->n, 5);
+	CHECK_EQ(st->why, RT_WHY_OK);
+	check_lang(st, 3, "each", "", 0);
+}
+
 TEST(the_innermost_function_is_the_same_wherever_it_is)
 {
 	u64 at[2];

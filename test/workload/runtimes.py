@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """How right are the stacks of interpreted programs? runtimes.py [SONDE [NAMES]] prints a row of README's table for each interpreter that is here: Debian's own,
-pyenv's, PHP, and what is unpacked below ~/.cache/sonde-runtimes (packages of later releases).
+pyenv's, PHP, Ruby, and what is unpacked below ~/.cache/sonde-runtimes (packages of later releases).
 
   frames equal   of 2,000 stacks taken in callbacks: those equal, frame by frame, function, file and line, to what the interpreter says of itself
   whole          of the samples of the same program at work with a worker process
@@ -43,6 +43,22 @@ def programs():
         v = run(php + ' -r "echo PHP_VERSION;"').strip()
         yield Program('PHP ' + v, php, 'phpload.php', 'flock')
         yield Program('PHP %s, pcre.jit=0' % v, php + ' -d pcre.jit=0', 'phpload.php', 'flock')
+    for name, ruby in rubies():
+        yield Program('Ruby ' + name, ruby, 'rubyload.rb', 'flock')
+
+
+def rubies():
+    for root in ['', CACHE, CACHE[:-3] + 'trixie', CACHE[:-3] + 'bullseye']:
+        for path in sorted(glob.glob(root + '/usr/bin/ruby[0-9].[0-9]')):
+            v, libs = path[-3:], root + '/usr/lib/x86_64-linux-gnu'
+            ruby = path
+            if root:
+                loader = root + '/usr/lib64/ld-linux-x86-64.so.2'
+                loader = loader if os.path.exists(loader) else '/lib64/ld-linux-x86-64.so.2'
+                ruby = '%s --library-path %s %s --disable-gems -I %s/usr/lib/ruby/%s.0 -I %s/ruby/%s.0' % (loader, libs, path, root, v, libs, v)
+            v = run(ruby + ' -e "print RUBY_VERSION"').strip()
+            if re.match(r'[0-9.]+$', v):
+                yield v, ruby
 
 
 def run(cmd, **kw):
@@ -58,7 +74,7 @@ def compare(program, tmp):
                             'tracepoint:syscalls:sys_enter_%s /pid == cpid/ { printf("%%s\\n", ustack) }' % program.call], stdout=f, stderr=subprocess.DEVNULL)
     finally:
         stop(load)
-    m = re.match(r'(\d+) stacks of (\d+) frames, (-?\d+) equal', run([sys.executable, os.path.join(TOP, 'test', 'run', 'py_same.py'), want, got]))
+    m = re.match(r'(\d+) stacks of (\d+) frames, (-?\d+) equal', run([sys.executable, os.path.join(TOP, 'test', 'run', 'py_same.py'), want, got] + (['callers'] if program.name.startswith('Ruby') else [])))
     return m and tuple(int(x) for x in m.groups())
 
 
