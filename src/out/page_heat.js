@@ -39,10 +39,10 @@
 	};
 
 	// ---- colours: by the square root, so that one long wait leaves something to see of the others
-	function colour(share) {
+	var colour = S.heatColour = function (share) {
 		var r = RAMP[S.theme], x = Math.sqrt(share) * (r.steps.length - 1), i = Math.min(r.steps.length - 2, Math.floor(x)), f = x - i;
 		return share <= 0 ? r.none : "rgb(" + [0, 1, 2].map(function (c) { return Math.round(r.steps[i][c] * (1 - f) + r.steps[i + 1][c] * f); }).join() + ")";
-	}
+	};
 
 	function seconds(d, slot) { return (slot * d.heat.width / 1e9).toFixed(d.heat.width % 1e9 ? 2 : 0) + " s"; }
 	function clock(d, slot) { return d.heat.start ? new Date(d.heat.start + slot * d.heat.width / 1e6).toLocaleTimeString() : ""; }

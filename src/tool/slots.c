@@ -36,12 +36,27 @@ static void divide_shares(struct SlotShare *list, u64 by)
 	}
 }
 
+// Ascending, each slot once: how values are rounded does not depend on how rows came together.
+static void put_in_order(struct StackSample *s)
+{
+	struct SlotShare *list, *at = s->slots;
+	u32 n = sample_slots(s, &list);
+	for (u32 i = 0; i < n; i++) {
+		struct SlotShare *next = at->next;
+		*at = list[i];
+		at->next = i + 1 < n ? next : NULL;
+		at = next;
+	}
+	free(list);
+}
+
 // What rounding took from the parts goes to the largest, in the slot that has most of it.
 void slots_divide(struct StackSample *s, u64 by)
 {
 	u32 n = ARRAY_LEN(s->part), largest;
 	bool kinds = sum_parts(s->part, n) != 0;
 	s->value /= by;
+	put_in_order(s);
 	divide_shares(s->slots, by);
 	for (u32 k = 0; k < n; k++)
 		s->part[k] /= by;
