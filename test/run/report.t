@@ -189,6 +189,16 @@ EXPECT_LINE bpp;\x1b[31mred 5
 EXPECT_LINE wrong: []
 EXPECT_LINE 1
 
+NAME speedscope itself reads what --speedscope and --pprof wrote: the folded text's numbers of each function
+LONG
+NEED cmd:chromium
+NEED npm:speedscope@1.25.0
+RUN {top}/test/page/scope.py {sonde}
+EXPECT_LINE --speedscope: same, 11 functions
+EXPECT_LINE --pprof: same, 9 functions
+EXPECT_LINE errors: []
+TIMEOUT 90
+
 NAME report page: two profiles compared, in the numbers of sonde diff's text
 NEED cmd:chromium
 RUN {top}/test/page/acts.py {sonde} diff
