@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """acts.py SONDE CASE: what a person does with the report page (sonde report --html) in a headless Chromium. Each line it prints is a value that the
 page shows, and the same value worked out here from the folded text the page was made from; the last one is "errors: []" of the page's scripts."""
-import json, os, re, subprocess, sys, tempfile, time
+import json, os, re, subprocess, sys, tempfile, time, xml.dom.minidom
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from browser import Browser
@@ -89,6 +89,23 @@ class DiffPage(Page):
         same = [w for n in names[2:] if os.path.exists(n) for w in ('--same', n)]
         out = subprocess.run([sys.argv[1], 'diff', '--json', '--html', self.path] + args + same + names[:2], check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE).stdout
         self.rows = [json.loads(line) for line in out.decode().splitlines()]
+
+
+class Picture(Page):
+    """The SVG of sonde report --flame: names are in its titles, which its script takes out."""
+    def make(self, text, args):
+        self.path = os.path.join(self.dir, 'flame.svg')
+        subprocess.run([sys.argv[1], 'report', '--flame', self.path] + args + ['-'], input=text, check=True, stderr=subprocess.PIPE)
+        self.names = [t.firstChild.data.split('\n')[0] for t in xml.dom.minidom.parse(self.path).getElementsByTagName('title')]
+
+    def box(self, name, nth=0):
+        at = [i for i, n in enumerate(self.names) if n == name][nth]
+        return self.js('(function () { var r = document.querySelectorAll("g.f")[%d].querySelector("rect").getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2, r.width]; })()' % at)
+
+    def search(self, q):
+        self.key('/')
+        self.write(q)
+        return self.text('matched')
 
 
 def same(what, page, own):
@@ -268,6 +285,45 @@ def case_sizes(p, s):
         same('paper', p.js('getComputedStyle(document.body).backgroundColor'), {'dark': 'rgb(22, 24, 27)', 'light': 'rgb(251, 251, 249)'}[name])
 
 
+def case_flame(p, s):
+    """The SVG has the page's gestures: click, keys, search with its share, icicle, copy, a link; what is too narrow is said."""
+    share = lambda keep: percent(s.total(keep), s.all)
+    tip = lambda: (p.text('tipname'), p.text('tipinfo').split(', ')[1])
+    same('too narrow', p.text('sub').split(' · ')[1], '2,000 frames (%.2g %%) too narrow to draw or to find' % (100 * s.total(lambda r: r[-1].startswith('thin')) / s.all))
+    same('search', p.search('malloc'), '2 matches: %s of what is shown' % share(lambda r: 'malloc' in r))
+    p.key('Enter')
+    same('first match', tip(), ('malloc', '%.2f%%' % (100 * s.total(lambda r: r[:5] == ['app', 'main', 'work', 'parse', 'malloc']) / s.all)))
+    p.key('n')
+    same('the next', tip()[1], '%.2f%%' % (100 * s.total(lambda r: r[:4] == ['bpp', 'main', 'other', 'malloc']) / s.all))
+    p.key('N')
+    p.key('ArrowDown')
+    same('toward the root', tip()[0], 'parse')
+    p.key('Enter')
+    parse = s.total(lambda r: r[:4] == ['app', 'main', 'work', 'parse'])
+    same('Enter zooms', round(p.box('parse')[2]), p.js('innerWidth'))
+    same('share of what is shown', p.text('matched'), '1 match: %s of what is shown' % percent(s.total(lambda r: r[:5] == ['app', 'main', 'work', 'parse', 'malloc']), parse))
+    address = p.js('location.hash')
+    p.key('c')
+    time.sleep(0.2)
+    print('copied:', p.js('navigator.clipboard.readText().catch(function (e) { return String(e); })').split('\n')[:4])
+    p.key('Escape')
+    same('search off', p.text('matched'), '')
+    p.key('Backspace')
+    same('the whole width', round(p.box('app')[2]), round(p.js('innerWidth') * s.total(lambda r: r[0] == 'app') / s.all))
+    p.key('i')
+    y = [p.box(n)[1] for n in ('app', 'main', 'work')]
+    same('icicle', y, sorted(y))
+    p.key('i')
+    p.visit(address)
+    same('a link', round(p.box('parse')[2]), p.js('innerWidth'))
+    same('its search', p.text('matched').split(':')[0], '1 match')
+    p.click_box('app')
+    same('a click on what is below', round(p.box('app')[2]), p.js('innerWidth'))
+    x, y, _ = p.box('all')
+    p.click(x, y)
+    same('search by expression', p.search('^(idle|other)$'), '2 matches: %s of what is shown' % share(lambda r: 'idle' in r or 'other' in r))
+
+
 def case_narrow(p, s):
     """3,000 functions side by side: what is too narrow is said and found."""
     narrow = s.total(lambda r: r[-1].startswith('thin'))
@@ -422,7 +478,7 @@ p;main;gone 610
 p;main;shrunk 90800
 q;main;wild 3800
 """
-TEXTS = {'lines': PERF, 'diff': DIFF,
+TEXTS = {'lines': PERF, 'diff': DIFF, 'flame': FOLDED.replace('\n', '0000\n') + ''.join('app;main;thin_%d 1\n' % i for i in range(2000)),
          'narrow': 'app;main;wide 100000\n' + ''.join('app;main;thin_%d %d\n' % (i, 1 + i % 3) for i in range(2000)),
          'hostile': ''.join('%s;%s;f%d %d\n' % (h, h[::-1] if 'std' not in h else h, i, i + 1) for i, h in enumerate(HOSTILE))}
 
@@ -430,7 +486,7 @@ TEXTS = {'lines': PERF, 'diff': DIFF,
 def main():
     name = sys.argv[2]
     text = TEXTS.get(name, FOLDED)
-    with (DiffPage if text is DIFF else Page)(text, title='<script>alert("title")</script>') as p:
+    with (DiffPage if text is DIFF else Picture if name == 'flame' else Page)(text, title='<script>alert("title")</script>') as p:
         globals()['case_' + name](p, None if text in (PERF, DIFF) else Stacks(text))
         same('title', p.text('title'), '<script>alert("title")</script>')
         print('errors:', p.errors)

@@ -79,6 +79,16 @@ EXPECT_LINE errors: []
 EXPECT_NOT PAGE
 TIMEOUT 60
 
+NAME flame graph (SVG): the page's gestures: clicks, keys, search with its share of what is shown, icicle, a copied stack, a link; what is too narrow is said
+NEED cmd:chromium
+RUN {top}/test/page/acts.py {sonde} flame
+EXPECT share of what is shown: same, 1 match: 21.3 % of what is shown
+EXPECT too narrow: same, 2,000 frames (0.2 %) too narrow to draw or to find
+EXPECT_LINE copied: ['    parse', '    work', '    main', '    app']
+EXPECT_LINE errors: []
+EXPECT_NOT PAGE
+TIMEOUT 60
+
 NAME report page: hostile names are text
 NEED cmd:chromium
 RUN {top}/test/page/acts.py {sonde} hostile
