@@ -139,6 +139,11 @@ NAME pprof files: folded text from one is the folded text it was made from, also
 RUN {sonde} profile -F 499 -f --pprof p.pb.gz 1 > a; {sonde} report -f p.pb.gz | sort > b; sort a | cmp - b && awk '{s += $NF} END {print (s > 10)}' b; gunzip < p.pb.gz > p.pb; {sonde} report -f p.pb | sort | cmp - b && echo unpacked
 EXPECT_RE \A1\nunpacked\n\Z
 
+NAME pprof files through sonde report keep mappings with build ids, addresses, comments, times; addresses of perf script are as it says
+RUN {build}/mangled 60 >/dev/null & p=$!; {sonde} profile -F 499 -p $p --pprof a.gz 2 >/dev/null; kill $p; {sonde} report --pprof b.gz a.gz; for f in a b; do python3 {top}/test/run/pprof.py $f.gz 'sorted((one(m, "start"), one(m, "limit"), one(m, "offset"), s(one(m, "filename")), s(one(m, "build_id"))) for m in p["mapping"])' 'sorted((one(l, "address"), names[one(l, "id")]) for l in p["location"])' '[s(c) for c in p["comment"]]' 'one(p, "period"), one(p, "time"), one(p, "duration")' >$f; done; cmp a b && grep -c 'mangled.*plain_work\|mangled.*[0-9a-f]\{40\}\|command: .*sonde profile' a; printf 'prog 12/13 [001] 5.25: 1 cycles:u: \n\t 7f001234 leaf+0x1a (/lib/x)\n\n' | {sonde} report --pprof c.gz -; python3 {top}/test/run/pprof.py c.gz '[hex(one(l, "address")) for l in p["location"]]' '[hex(one(m, "start")) for m in p["mapping"]]'
+EXPECT_RE \A[23]\n\['0x7f001234'\]\n\['0x7f001000'\]\n\Z
+TIMEOUT 40
+
 NAME pprof files of Go: as go tool pprof has them
 NEED cmd:go
 RUN printf 'package main\nimport ("os"; "runtime/pprof"; "time"; "context")\nfunc hot(n int) (s int) { for i := 0; i < n; i++ { s += i*i%%7 }; return }\nfunc work(d time.Duration) (s int) { for t := time.Now(); time.Since(t) < d; { s += hot(100000) }; return }\nfunc main() { f, _ := os.Create("go.pb.gz"); pprof.StartCPUProfile(f); pprof.Do(context.Background(), pprof.Labels("request", "x"), func(context.Context) { work(500*time.Millisecond) }); work(300*time.Millisecond); pprof.StopCPUProfile(); f.Close() }\n' > m.go; HOME=$PWD GOFLAGS=-mod=mod go run m.go && go tool pprof -top -nodecount=1000 go.pb.gz 2>/dev/null | awk '$6 == "main.work" {print $4}' > go; {sonde} report --value cpu -f go.pb.gz | awk '/main.work/ {s += $NF} END {printf "%gms\n", s / 1e6}' | cmp - go && echo same; {sonde} report -f go.pb.gz | awk '/^x;/ {x += $NF} {s += $NF} END {print (x > 0 && x < s)}'
