@@ -217,7 +217,7 @@ static void add_amount(struct Str *out, const struct StackProfile *p, u64 v)
 	}
 }
 
-// ---- colours: hue by kind, shade by name
+// ---- colours: hue by kind, shade by name. Kinds differ for eyes without red or green cones, too (test/page/acts.py, pigments)
 
 static u32 hsl(double h, double s, double l)
 {
@@ -244,13 +244,13 @@ static u32 colour(const struct Node *n)
 	case NODE_LABEL:
 		return hsl(250 + 30 * a, 0.30, 0.80 + 0.04 * b);
 	case NODE_USER:
-		return hsl(6 + 40 * a, 0.82, 0.64 + 0.08 * b);
+		return hsl(14 + 12 * a, 0.86, 0.62 + 0.04 * b);
 	case NODE_INLINE:
-		return hsl(48 + 14 * a, 0.72, 0.66 + 0.08 * b);
+		return hsl(48 + 6 * a, 0.90, 0.82 + 0.04 * b);
 	case NODE_LANG:
-		return hsl(95 + 40 * a, 0.48, 0.64 + 0.08 * b);
+		return hsl(300 + 16 * a, 0.30, 0.56 + 0.02 * b);
 	case NODE_KERNEL:
-		return hsl(192 + 26 * a, 0.62, 0.66 + 0.08 * b);
+		return hsl(202 + 10 * a, 0.70, 0.60 + 0.03 * b);
 	case NODE_NOTE:
 		break;
 	}
@@ -357,8 +357,8 @@ static void draw_head(struct Draw *d, u32 height)
 		str_addf(s, " frame%s (%.2g %%) too narrow to draw or to find", d->pruned == 1 ? "" : "s", 100.0 * (double)d->pruned_value / (double)d->total);
 	}
 	str_add(s, "</text>\n<text id=\"reset\" x=\"12\" y=\"24\" style=\"display:none\">Reset zoom</text>\n"
-		   "<g id=\"key\"><rect x=\"12\" y=\"34\" width=\"11\" height=\"11\" fill=\"#ef9060\"/><text x=\"27\" y=\"44\">user</text>"
-		   "<rect x=\"62\" y=\"34\" width=\"11\" height=\"11\" fill=\"#77c0dc\"/><text x=\"77\" y=\"44\">kernel</text></g>\n");
+		   "<g id=\"key\"><rect x=\"12\" y=\"34\" width=\"11\" height=\"11\" fill=\"#f19153\"/><text x=\"27\" y=\"44\">user</text>"
+		   "<rect x=\"62\" y=\"34\" width=\"11\" height=\"11\" fill=\"#539ee2\"/><text x=\"77\" y=\"44\">kernel</text></g>\n");
 	fwrite(s->p, 1, s->n, d->out);
 }
 

@@ -455,6 +455,21 @@ def case_colours(p, s):
         print('%s: kinds %s apart (%.1f), texts %s (%.1f)' % (theme, 'well' if least > 12 else 'NOT', least, 'readable' if contrast >= 4.5 else 'NOT readable', contrast))
 
 
+def case_pigments(p, s):
+    """Kinds in the SVG differ for eyes without red or green cones, whatever shade a name has; texts on them are readable."""
+    kinds = {}
+    for g in xml.dom.minidom.parse(p.path).getElementsByTagName('g'):
+        title = g.getElementsByTagName('title')
+        if title and title[0].firstChild.data.startswith('f_'):
+            fill = g.getElementsByTagName('rect')[0].getAttribute('fill')
+            kinds.setdefault(title[0].firstChild.data.split(', ')[-1] if title[0].firstChild.data.count(', ') > 1 else 'user', set()).add(tuple(int(fill[i:i + 2], 16) for i in (1, 3, 5)))
+    print('kinds:', sorted(kinds))
+    least = min(colour_distance(x, y, how) for how in ('', 'red', 'green') for a in kinds for b in kinds if a < b for x in kinds[a] for y in kinds[b])
+    light = lambda rgb: sum(w * (((c / 255 + 0.055) / 1.055) ** 2.4 if c > 10 else c / 255 / 12.92) for w, c in zip((0.2126, 0.7152, 0.0722), rgb))
+    contrast = min((light(c) + 0.05) / (light((26, 26, 26)) + 0.05) for of in kinds.values() for c in of)
+    print('kinds %s apart (%.1f), texts %s (%.1f)' % ('well' if least > 12 else 'NOT', least, 'readable' if contrast >= 4.5 else 'NOT readable', contrast))
+
+
 DIFF = """p;main;grown 5000
 p;main;even 3000
 p;main;gone 600
@@ -478,7 +493,8 @@ p;main;gone 610
 p;main;shrunk 90800
 q;main;wild 3800
 """
-TEXTS = {'lines': PERF, 'diff': DIFF, 'flame': FOLDED.replace('\n', '0000\n') + ''.join('app;main;thin_%d 1\n' % i for i in range(2000)),
+TEXTS = {'pigments': ''.join('p;m;f_%d%s 1\n' % (i, ('', '_[i]', '_[k]', '_[j]')[i % 4]) for i in range(320)),
+         'lines': PERF, 'diff': DIFF, 'flame': FOLDED.replace('\n', '0000\n') + ''.join('app;main;thin_%d 1\n' % i for i in range(2000)),
          'narrow': 'app;main;wide 100000\n' + ''.join('app;main;thin_%d %d\n' % (i, 1 + i % 3) for i in range(2000)),
          'hostile': ''.join('%s;%s;f%d %d\n' % (h, h[::-1] if 'std' not in h else h, i, i + 1) for i, h in enumerate(HOSTILE))}
 
@@ -486,7 +502,7 @@ TEXTS = {'lines': PERF, 'diff': DIFF, 'flame': FOLDED.replace('\n', '0000\n') + 
 def main():
     name = sys.argv[2]
     text = TEXTS.get(name, FOLDED)
-    with (DiffPage if text is DIFF else Picture if name == 'flame' else Page)(text, title='<script>alert("title")</script>') as p:
+    with (DiffPage if text is DIFF else Picture if name in ('flame', 'pigments') else Page)(text, title='<script>alert("title")</script>') as p:
         globals()['case_' + name](p, None if text in (PERF, DIFF) else Stacks(text))
         same('title', p.text('title'), '<script>alert("title")</script>')
         print('errors:', p.errors)

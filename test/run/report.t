@@ -89,6 +89,14 @@ EXPECT_LINE errors: []
 EXPECT_NOT PAGE
 TIMEOUT 60
 
+NAME flame graph (SVG): kinds of frames differ for eyes without red or green cones, texts on them are readable
+NEED cmd:chromium
+RUN {top}/test/page/acts.py {sonde} pigments
+EXPECT_RE ^kinds: \['inlined', .*'kernel', 'user'\]$
+EXPECT_RE ^kinds well apart \(.*\), texts readable
+EXPECT_LINE errors: []
+TIMEOUT 60
+
 NAME report page: hostile names are text
 NEED cmd:chromium
 RUN {top}/test/page/acts.py {sonde} hostile
