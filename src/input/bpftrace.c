@@ -244,6 +244,18 @@ static void set_texts(struct Maps *m, const struct Entry *e, u32 nlabels, struct
 	s->labels = s->nlabels ? v : NULL;
 }
 
+// The text does not name the parts of a key.
+static void name_labels(struct Maps *m)
+{
+	u32 n = 0;
+	for (size_t i = 0; i < m->in->samples.n; i++)
+		n = MAX(n, m->in->samples.p[i].nlabels);
+	const char **names = arena_new_n(&m->in->arena, const char *, n + 1);
+	for (u32 i = 0; i < n; i++)
+		names[i] = arena_printf(&m->in->arena, "key%u", i + 1);
+	m->in->prof.label_names = n ? names : NULL;
+}
+
 static void add_entries(struct Maps *m)
 {
 	struct InputStack st = {0};
@@ -263,6 +275,7 @@ static void add_entries(struct Maps *m)
 		set_texts(m, e, (u32)e->texts, &s);
 		input_add(m->in, &st, s);
 	}
+	name_labels(m);
 	vec_deinit(&st.frames);
 }
 

@@ -184,9 +184,10 @@ EXPECT_LINE app;u1;k1_[k];--;wk_[k];wu;waker 5
 EXPECT_LINE [('u1', 0), ('k1', 2), ('--', 3), ('wk', 2), ('wu', 0), ('waker', 0)]
 
 NAME the text of maps keyed by stacks: the kernel's stack is told by its root, whatever its place; other parts of the key
-RUN printf 'Attaching 1 probe...\n\n@[\n    vfs_read+1\n    entry_SYSCALL_64_after_hwframe+9\n,\n    __read+18\n    main+2\n, my prog, 12]: 3\n@[\n, \n    lonely+1\n, x, 3]: 4\n@n[x]: 2\n' > a; {sonde} report -f a; printf '@us[\n    leaf+1\n    main+9\n, \n    vfs_read+18\n    asm_exc_page_fault+2\n, p]: 3\n@us[\n  ffffffff81000010 b+2\n, p]: x\n@k[p, \n\tffffffff81000010 idle+2\n]: 7\n' > b; {sonde} report -f b; {sonde} report -f --value @k b; printf '@[\n  leaf+1 [a.py:12]\n  [inlined] in+3@b.c:4\n  [cc1+0x12]+3\n  0x7f12\n  [truncated]\n]: 5' | {sonde} report --lines -f -
+RUN printf 'Attaching 1 probe...\n\n@[\n    vfs_read+1\n    entry_SYSCALL_64_after_hwframe+9\n,\n    __read+18\n    main+2\n, my prog, 12]: 3\n@[\n, \n    lonely+1\n, x, 3]: 4\n@n[x]: 2\n' > a; {sonde} report -f a; printf '@us[\n    leaf+1\n    main+9\n, \n    vfs_read+18\n    asm_exc_page_fault+2\n, p]: 3\n@us[\n  ffffffff81000010 b+2\n, p]: x\n@k[p, \n\tffffffff81000010 idle+2\n]: 7\n' > b; {sonde} report -f b; {sonde} report -f --value @k b; {sonde} report --json a | grep -o '"key1": "12"'; printf '@[\n  leaf+1 [a.py:12]\n  [inlined] in+3@b.c:4\n  [cc1+0x12]+3\n  0x7f12\n  [truncated]\n]: 5' | {sonde} report --lines -f -
 EXPECT_LINE my prog;12;main;__read;entry_SYSCALL_64_after_hwframe;vfs_read 3
 EXPECT_LINE x;3;lonely 4
+EXPECT_LINE "key1": "12"
 EXPECT_LINE p;main;leaf;asm_exc_page_fault;vfs_read 3
 EXPECT_LINE p;idle 7
 EXPECT_LINE [truncated];0x7f12;[cc1];in@b.c:4;leaf@a.py:12 5
