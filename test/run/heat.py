@@ -35,15 +35,15 @@ def page(path):
     return json.loads(re.search(r'id="data">(.*?)</script>', open(path).read(), re.S).group(1))
 
 
-def files_agree(total):
-    """What knows slots and what does not hold the same."""
+def files_agree(total, off):
+    """What knows slots and what does not hold the same. Rows of files keep addresses, so off-CPU time is not rounded as that of the report's rows."""
     d = page('h.html')
     scope = json.load(open('s.json'))['profiles'][0]
     period = d['period'] or 1
     sums = {'pprof': pprof_total('p.pb.gz'), 'page': sum(d['samples']['value']), 'slots of the page': sum(d['heat']['value']), 'speedscope': sum(scope['weights']) // period}
-    says('all files hold the same', set(sums.values()) == {total}, (sums, total))
+    says('all files hold the same', len(set(sums.values())) == 1 and abs(sums['page'] - total) <= off, (sums, total))
     parts = [sum(p['value']) for p in d['parts']]
-    says('kinds of time by slot add up to those of the whole', parts == [sum(p) for p in d['heat']['parts']] and (not parts or sum(parts) == total), parts)
+    says('kinds of time by slot add up to those of the whole', parts == [sum(p) for p in d['heat']['parts']] and (not parts or sum(parts) == sums['page']), parts)
 
 
 FILES = ['--html', 'h.html', '--pprof', 'p.pb.gz', '--speedscope', 's.json']
@@ -54,7 +54,7 @@ def case_cpu():
     from_, to = [float(t) for t in out.split()]
     head, = heads
     add_up(head, stacks)
-    files_agree(sum(s['value'] for s in stacks))
+    files_agree(sum(s['value'] for s in stacks), 0)
     at = {name: [begin(head, slot) for s in stacks if any(f.startswith(name + '+') for f in s['user']) for slot, _ in s['slots']] for name in ('rebuild_index', 'resize_image')}
     says('rebuild_index was seen', len(at['rebuild_index']) > 5, len(at['rebuild_index']))
     says('only while it ran', all(from_ - EDGE < t < to + EDGE for t in at['rebuild_index']), (from_, to, at))
@@ -67,7 +67,7 @@ def case_waits():
     ends = [float(t) for t in out.split()]
     head, = heads
     add_up(head, stacks)
-    files_agree(sum(s['value'] for s in stacks))
+    files_agree(sum(s['value'] for s in stacks), 200)
     long = sorted(begin(head, slot) for s in stacks for slot, v in s['slots'] if v >= 399000)
     says('each wait is in the slot in which it ended', len(long) == 3 and all(-EDGE < end - t < 2 * EDGE for t, end in zip(long, ends)), (long, ends))
 
