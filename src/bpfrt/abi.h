@@ -65,6 +65,15 @@ struct RtAvg { // avg and stats
 struct RtQuantiles { // then a u64 for each bucket of hist(n, 5)
 	u64 max; // of the values with their sign bit flipped; 0: there is none
 };
+// What a program that asks for a percentile adds up, in its scratch: then the buckets of all CPUs.
+struct RtBuckets {
+	u64 total;	       // values
+	u64 max;	       // of quantiles
+	u64 below, rank, at;   // where the search is
+	u64 bucket[];
+};
+#define RT_BUCKETS_MASK 4095   // more than any histogram has
+#define RT_BUCKETS_NONE 0xffff // in no bucket: nothing was added
 // A time series is a ring of these, one an interval: interval number `epoch` is in slot epoch % n.
 struct RtTsSlot {
 	u64 val;
