@@ -310,8 +310,8 @@ EXPECT_LINE end
 
 NAME tools: a full count map names the tool's option, a script's its setting
 RUN {build}/waits spin 60000 & {sonde} profile -F 99 --hash-storage-size 1 -o o 1; {sonde} -q -e 'config = { max_map_keys = 1 } begin { @[1] = 1; @[2] = 1; exit() }'; kill $! || true
-STDERR updates of maps were refused because the map was full; raise --hash-storage-size (1 now)
-STDERR 1 updates of maps were refused because the map was full; raise max_map_keys (1 now)
+STDERR updates of maps were refused because the map was full; raise --hash-storage-size (1 now, 
+STDERR 1 updates of @ were refused because the map was full; raise max_map_keys (1 now, 2 is enough)
 
 NAME tools: what options decide leaves no instruction
 NEED host
