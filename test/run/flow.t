@@ -17,3 +17,11 @@ NAME flow: says what it takes
 RUN SONDE_PATH={top}/tools {sonde} flow; SONDE_PATH={top}/tools {sonde} flow malloc
 RC 1
 STDERR flow takes one PATTERN: functions of a library or program (c:mem*, ./prog:work)
+
+NAME two uretprobes of the same functions share the variables of a call, in recursion; a call that the entry leaves out has none left over
+RUN cp {build}/nest {build}/waits .; {sonde} -q -e 'uprobe:./nest:fact_fn { $s = arg0; $t = nsecs; } uretprobe:./nest:fact_fn /$s > 2/ { printf("a %d\n", $s); } uretprobe:./nest:fact_fn { printf("b %d %d\n", $s, nsecs > $t); } uretprobe:./nest:fact_fn { @all = count(); } end { print(@all); clear(@all); }' -c ./nest | sort; {sonde} -q -e 'uprobe:./waits:counted_call /arg0 % 2 == 0/ { $n = arg0; } uretprobe:./waits:counted_call { @a = sum($n); @na++; } uretprobe:./waits:counted_call /$n > 3/ { @b = sum($n); }' -c './waits calls 10'
+EXPECT_RE \A\n*@all: 4\na 3\na 4\nb 1 1\nb 2 1\nb 3 1\nb 4 1\n
+EXPECT_LINE @a: 20
+EXPECT_LINE @na: 5
+EXPECT_LINE @b: 18
+TIMEOUT 60
