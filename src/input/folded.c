@@ -1,5 +1,5 @@
 // Folded stacks: a line is PROCESS;FRAME;...;FRAME COUNT, root first, as sonde, bcc's tools (-f) and FlameGraph's stackcollapse programs write it.
-// Marks on names: _[k] kernel, _[i] inlined, _[j] made at run time. An element "-" or "--" lies between user and kernel frames (bcc's -d).
+// Marks on names: _[k] kernel, _[i] inlined, _[j] of an interpreter or made at run time. An element "-" or "--" lies between user and kernel frames (bcc's -d).
 // In: lines. Out: samples. Invariant: what is not such a line is counted, not guessed.
 #include "input/internal.h"
 
@@ -58,9 +58,9 @@ static void add_frame(struct Folded *fo, const char *s, size_t n, bool *kernel)
 	if (ends_in(s, n, "_[k]"))
 		f.kernel = fo->annotate = true, n -= 4;
 	else if (ends_in(s, n, "_[i]"))
-		f.inlined = true, n -= 4;
+		f.inlined = fo->annotate = true, n -= 4;
 	else if (ends_in(s, n, "_[j]"))
-		n -= 4;
+		f.lang = frame_lang_unknown, fo->annotate = true, n -= 4;
 	f.sym = keep(fo, s, n);
 	vec_push(&fo->st.frames, f);
 }

@@ -33,7 +33,7 @@ struct ToolOpts {
 	long state;		 // task state bitmask, -1 any
 	u32 by;			 // enum ByWhat; 0: nothing was said
 	u64 chain;		 // offwaketime: wakers followed
-	bool folded, delim, annotate, idle, offsets, addrs, per_thread, json, timestamps, print_script, check, incomplete, inlines, lines, no_lines, why_incomplete;
+	bool folded, delim, annotate, idle, offsets, addrs, per_thread, json, timestamps, print_script, check, incomplete, inlines, lines, why_incomplete;
 	struct OutputFiles files;
 	const char *out, *title;
 	bool unwind_fp, native, tree;
@@ -189,7 +189,7 @@ void stackset_deinit(struct StackSet *s);
 void stacks_sort(struct StackProfile *p); // as tools print them
 void stacks_multiline(const struct StackProfile *p, const struct ToolOpts *o, FILE *out);
 void stacks_json(const struct StackProfile *p, const struct ToolOpts *o, FILE *out);
-void frame_line(const struct Frame *f, const struct ToolOpts *o, const char *indent, FILE *out);
+void frame_line(const struct StackProfile *p, const struct Frame *f, const struct ToolOpts *o, const char *indent, FILE *out);
 // labels.c
 void row_labels(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, struct StackSample *s); // by o->keyed
 void labels_text(const struct StackSample *s, const char *const *names, struct Str *out); // " cpu 3, prio 120"
