@@ -14,6 +14,7 @@ struct ReportForm { // what the script's settings say of its report
 	const char *unit, *title;   // of its values
 	const char *parts[STACK_PARTS_MAX + 1]; // names of StackSample.part, the rest NULL; the first is NULL: values are not split
 	u64 div;		    // values are divided by it: counted in nanoseconds, shown in microseconds
+	u64 slot_ns;		    // length of the slots of time that the key tells apart; 0: none
 	const char *event;	    // NULL; what is counted
 	// a row from the parts of its key; the report as text
 	void (*row)(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s);
@@ -33,7 +34,7 @@ struct ToolOpts {
 	long state;		 // task state bitmask, -1 any
 	u32 by;			 // enum ByWhat; 0: nothing was said
 	u64 chain;		 // offwaketime: wakers followed
-	bool folded, delim, annotate, idle, offsets, addrs, per_thread, json, timestamps, print_script, check, incomplete, inlines, lines, why_incomplete;
+	bool folded, delim, annotate, idle, offsets, addrs, per_thread, json, heatmap, timestamps, print_script, check, incomplete, inlines, lines, why_incomplete;
 	struct OutputFiles files;
 	const char *out, *title;
 	bool unwind_fp, native, tree;
@@ -70,7 +71,8 @@ struct KeyParts {
 struct StackMap {
 	struct MapDef *def;
 	bool threads;	     // pid is what the script calls tid
-	u32 comm, pid, kind; // numbers of KeyParts.others; NO_PART: it has none
+	u32 comm, pid, kind, slot; // numbers of KeyParts.others; NO_PART: it has none
+	u32 slot_part;	     // the same part's number among all
 	bool by[KEY_PARTS_MAX]; // of the key's parts: those called by_NAME, a label each (--by)
 	const char *labels[2 * KEY_PARTS_MAX]; // names of a row's labels
 	u8 places[2 * KEY_PARTS_MAX];	       // enum LabelPlace
@@ -184,12 +186,16 @@ struct err *stackset_add(struct StackSet *s, struct RunCtx *rc, struct MapDef *m
 // Appends the rows of a map, which is empty then
 struct err *stackset_take(struct StackSet *s, struct RunCtx *rc, const char *map, const struct ToolOpts *o);
 void stackset_finish(struct StackSet *s, const struct ToolOpts *o, bool merge); // sorts, fills prof; merge: rows that would look alike become one
+u64 stackset_gather(struct StackSet *s); // rows that differ in their slot only become one; how many times there was no room (StackTotal.rest)
 void stackset_merge(struct StackSet *s); // one that is finished without
 void stackset_deinit(struct StackSet *s);
 void stacks_sort(struct StackProfile *p); // as tools print them
 void stacks_multiline(const struct StackProfile *p, const struct ToolOpts *o, FILE *out);
 void stacks_json(const struct StackProfile *p, const struct ToolOpts *o, FILE *out);
 void frame_line(const struct StackProfile *p, const struct Frame *f, const struct ToolOpts *o, const char *indent, FILE *out);
+// slots.c
+void slots_divide(struct StackSample *s, u64 by); // values, parts and slots, which add up afterwards
+void slots_place(struct StackProfile *p, u64 width_ns, u64 start_ns, u64 duration_ns); // start: of CLOCK_BOOTTIME, which slots count from; the profile's clock is set
 // labels.c
 void row_labels(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, struct StackSample *s); // by o->keyed
 void labels_text(const struct StackSample *s, const char *const *names, struct Str *out); // " cpu 3, prio 120"

@@ -246,6 +246,11 @@ PROG begin { print((getopt("aa", 1), getopt("bb"), getopt("cc", "def"), $1)); ex
 PARAMS p1 -- --aa=20 --bb
 EXPECT_LINE (20, true, def, p1)
 
+NAME macros: names of a record's elements behind one that is left out, in every copy of the body
+PROG macro f(@x, n) { @x[(a = n, gone = if comptime (false) { 1 }, b = n + 10, c = n + 20)] = 1; } begin { f(@x, 1); f(@x, 2); for ($kv : @x) { print(($kv.0.a, $kv.0.b, $kv.0.c)); } clear(@x); exit(); }
+EXPECT_LINE (1, 11, 21)
+EXPECT_LINE (2, 12, 22)
+
 NAME macros
 PROG macro one() { 1 } macro add_one(x) { x + 1 } macro bump($a, @b) { $a += 1; @b += 1 } macro twice(x) { x; x } begin { $a = 10; @b = 5; bump($a, @b); printf("%d %d %d %d\n", one(), add_one(1 + 1), $a, @b); twice({ printf("hi") }); printf(" %d\n", one); exit() }
 EXPECT_LINE 1 3 11 6
