@@ -1,6 +1,7 @@
 // Shared by the stack tools: options, scripts, reports.
 #ifndef SONDE_TOOL_INTERNAL_H
 #define SONDE_TOOL_INTERNAL_H
+#include "input/input.h"
 #include "out/report.h"
 #include "session/session.h"
 #include "tool/tool.h"
@@ -37,6 +38,7 @@ struct ToolOpts {
 	bool folded, delim, annotate, idle, offsets, addrs, per_thread, json, heatmap, timestamps, print_script, check, incomplete, inlines, lines, why_incomplete;
 	struct OutputFiles files;
 	const char *out, *title;
+	FILE *feed;		 // reports go there, for who draws them (top.c); NULL
 	bool unwind_fp, native, tree;
 	u32 dump;
 	u64 stack_entries;	 // --stack-storage-size
@@ -168,9 +170,64 @@ int command_end(struct ToolOpts *o, int rc);   // rc: the tool's exit status
 void command_words(const struct ToolOpts *o, struct Str *out); // as it was given
 size_t command_split(char **argv, int *argc);  // where behind "--" a command begins; argc is without it. 0: there is none
 
+// tool.c: as tool_main(), with its reports going to feed (running.c); standard output gets the heading
+int tool_feed(const struct Tool *t, int argc, char **argv, FILE *feed);
+
 // running.c: a session with reports as o says; the exit status
 bool outputs_writable(const struct ToolOpts *o); // said on stderr if not
 int stacks_run(struct Options *so, struct ToolOpts *o);
+
+// ---- sonde top: toprows.c (what is shown), topview.c (the terminal), top.c (collectors, and what keys do)
+enum TopSide { TOP_ON, TOP_OFF, TOP_SIDES };
+enum TopBy { TOP_FUNCTION, TOP_STACK, TOP_PROCESS, TOP_THREAD, TOP_CONTAINER, TOP_BYS };
+struct TopSlice { // what a collector sent of about a second
+	struct Input in;
+	enum TopSide side;
+};
+struct TopView {
+	enum TopBy by;
+	u32 sides;	  // bits: 1 << TOP_ON
+	bool total;	  // functions: ordered by what they have with their calls
+	char filter[128]; // only stacks whose process, pid or a frame has it; "": all
+};
+struct TopRow {
+	const char *name, *what, *key; // name of a stack: its frames from the leaf on, a line each
+	double own[TOP_SIDES], all[TOP_SIDES], order; // seconds; all: with calls
+	u32 met;
+};
+struct TopTable {
+	struct Arena arena;
+	struct Map index;
+	VEC(struct TopRow) rows;
+	double elapsed[TOP_SIDES], sum[TOP_SIDES], shown[TOP_SIDES]; // seconds
+	u32 met;
+};
+void toptable_make(struct TopTable *t, struct TopSlice *const *slices, size_t n, const struct TopView *v); // t was made before, or is all 0
+void toprow_stacks(struct TopTable *out, struct TopSlice *const *slices, size_t n, const struct TopView *v, const struct TopRow *r); // its stacks, the largest first
+void toptable_deinit(struct TopTable *t);
+double top_share(const struct TopTable *t, enum TopSide side, double secs); // in per cent of the time that passed
+void top_heading(const struct TopTable *t, const struct TopView *v, struct Str *out); // one line of text each, without its end
+void top_columns(const struct TopView *v, struct Str *out);
+void top_line(const struct TopTable *t, const struct TopView *v, const struct TopRow *r, struct Str *out);
+// topview.c: the terminal, by ncurses. What is on it is drawn anew each time.
+struct TopScreen { // of what is drawn besides the table
+	const char *status; // the last line, in place of the keys; NULL
+	bool frozen, asks;  // asks: a filter is being written
+	u32 window;	    // seconds
+	size_t at, first;   // rows: where the cursor stands; the first one in sight (kept by the view)
+	const struct TopTable *open; // stacks of the row at the cursor; NULL: it is not unfolded
+	bool help;
+};
+bool topview_there(void); // sonde was built with it
+struct err *topview_open(void); // standard input and output are a terminal
+void topview_close(void);
+void topview_rescue(void); // of a process that ended without topview_close(): the screen as it was
+void topview_draw(const struct TopTable *t, const struct TopView *v, struct TopScreen *s);
+enum { TOPKEY_NONE = -1, TOPKEY_UP = 0x10000, TOPKEY_DOWN, TOPKEY_PAGE_UP, TOPKEY_PAGE_DOWN, TOPKEY_HOME, TOPKEY_END, TOPKEY_ENTER, TOPKEY_BACK, TOPKEY_ESC };
+int topview_key(void); // a character or one of these; does not wait
+size_t topview_rows(void); // of the table that are in sight
+void top_folded(struct TopSlice *const *slices, size_t n, const struct TopView *v, FILE *out); // the stacks that are shown, in microseconds
+void top_text(const struct TopTable *t, const struct TopView *v, u32 max, FILE *out); // without a terminal
 
 // report.c
 struct StackSet { // samples of a map, symbolized, equal ones merged, ascending by value

@@ -136,15 +136,36 @@ static struct err *write_outputs(struct Running *r, const struct OutputFiles *fi
 	return e ? e : outputs_write(files, &s->prof, false);
 }
 
+// To who watches us (top.c): a pprof profile, and before it its length as a u64.
+static struct err *feed(FILE *to, const struct StackProfile *p)
+{
+	char *text = NULL;
+	size_t n = 0;
+	FILE *mem = open_memstream(&text, &n);
+	struct err *e = mem ? pprof_write(p, mem) : err_errno(errno, "memory for a report");
+	if (mem && fclose(mem) && !e)
+		e = err_errno(errno, "memory for a report");
+	u64 len = n;
+	if (!e && (fwrite(&len, sizeof(len), 1, to) != 1 || fwrite(text, 1, n, to) != n || fflush(to)))
+		e = err_errno(errno, "cannot send a report");
+	free(text);
+	return e;
+}
+
 // The files of an interval, if there are to be such, and its rows as the text has them
 static struct err *end_interval(struct Running *r, struct StackSet *s, bool files)
 {
-	if (!files || !outputs_any(&r->each, false)) {
+	struct err *e;
+	if (r->o->feed) {
+		finish(r, s, true);
+		e = feed(r->o->feed, &s->prof);
+	} else if (files && outputs_any(&r->each, false)) {
+		e = write_outputs(r, &r->each, s);
+		r->each.number++;
+	} else {
 		finish(r, s, !r->o->addrs);
 		return NULL;
 	}
-	struct err *e = write_outputs(r, &r->each, s);
-	r->each.number++;
 	r->since_wall_ns = r->taken_wall_ns;
 	r->since_ns = r->taken_ns;
 	r->since_boot_ns = r->taken_boot_ns;
@@ -247,7 +268,7 @@ static struct err *report(void *arg, struct RunCtx *rc, bool last)
 		(o->interval || o->form.slot_ns || r->total.set.samples.n ? total_add : total_borrow)(&r->total, &set);
 	bool nothing_new = last && r->shown && !set.samples.n; // the script's own print() at its end has been the report
 	struct err *writing = end_interval(r, &set, !e && o->interval && !nothing_new);
-	if (!e && (machine_form(o) || o->top || !files || o->interval) && !nothing_new)
+	if (!e && !o->feed && (machine_form(o) || o->top || !files || o->interval) && !nothing_new)
 		write_text(r, &set.prof);
 	if (!e && last && r->tool->end && !machine_form(o))
 		fprintf(r->out, "%s\n", r->tool->end);
