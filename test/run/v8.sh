@@ -26,5 +26,5 @@ if [ "$what" = stacks ]; then
 	grep -e ' user stacks, ' -e '^@f' o | sed 's/^[0-9]* user stacks, [0-9]* //'
 else
 	grep ' user stacks, ' o | sed 's/^[0-9]* user stacks, [0-9]* whole//'
-	grep -o 'outer+[0-9]* .*v8_stacks.js' o | sed 's/+.*/ was there/' | sort -u
+	grep -o 'main+[0-9]* .*v8_stacks.js' o | sed 's/+.*/ was there/' | sort -u
 fi

@@ -27,4 +27,4 @@ NEED arch:x86_64
 RETRY 1 samples
 RUN sh {top}/test/run/v8.sh {sonde} {top} samples 2>&1
 TIMEOUT 90
-EXPECT_LINE outer was there
+EXPECT_LINE main was there
