@@ -75,7 +75,7 @@ static void add_line(const struct StackProfile *p, const struct StackSample *s, 
 		add_element(out, s->comm, strlen(s->comm));
 	add_labels(p, s, LABEL_INNER, out);
 	for (u32 i = s->nuser; i-- > 0;)
-		add_frame(p, &s->user[i], "", out);
+		add_frame(p, &s->user[i], p->annotate && s->user[i].kernel ? "_[k]" : "", out); // of a thread that another woke (offwaketime)
 	if (!s->nuser && s->user_note)
 		add_element(out, s->user_note, strlen(s->user_note));
 	if (p->delim && (s->nuser || s->user_note) && (s->nkern || s->kern_note))

@@ -300,12 +300,20 @@ static void add_diff(struct Page *g, struct Str *out)
 	str_add(out, "]},\n");
 }
 
+static const char *command_of(const struct StackProfile *p)
+{
+	for (u32 i = 0; !p->command && i < p->ncomments; i++)
+		if (!strncmp(p->comments[i], "command: ", 9))
+			return p->comments[i] + 9;
+	return p->command;
+}
+
 static void add_data(struct Page *g, struct Str *out)
 {
 	const struct StackProfile *p = g->p;
 	str_addc(out, '{');
 	add_name(out, "title", p->title);
-	add_name(out, "command", p->command);
+	add_name(out, "command", command_of(p));
 	add_name(out, "unit", p->unit ? p->unit : "samples");
 	str_addf(out, "\"threads\":%d,\"period\":%llu,\"start\":%llu,\"duration\":%llu,\n", p->threads, (unsigned long long)p->period_ns, (unsigned long long)(p->start_ns / 1000000),
 		 (unsigned long long)p->duration_ns);

@@ -201,7 +201,9 @@ struct StackProfile {
 	u32 n;
 	const char *unit;	// "samples", "us", "count"
 	const char *title;
-	const char *command;	// that made it; NULL: not known
+	const char *command;	// that makes it, here and now; NULL: it was made before
+	const char *const *comments; // ncomments texts of the file it was read from: "command: ..." and others
+	u32 ncomments;
 	const char *const *parts; // names of StackSample.part, nparts of them; NULL: values are not split
 	u32 nparts;
 	const struct ProfileDiff *diff; // NULL: one profile
