@@ -86,6 +86,17 @@ static void add_line(const struct StackProfile *p, const struct StackSample *s, 
 		add_element(out, s->kern_note, strlen(s->kern_note));
 }
 
+static void slots_join(struct StackSample *to, const struct StackSample *s)
+{
+	struct SlotShare **end = &to->slots, *rest = *end;
+	if (!s->slots)
+		return;
+	*end = s->slots; // the usual list behind is of one
+	while (*end)
+		end = &(*end)->next;
+	*end = rest;
+}
+
 void profile_merge(struct StackProfile *p, bool by_pid)
 {
 	struct Map seen = {0};
@@ -100,6 +111,7 @@ void profile_merge(struct StackProfile *p, bool by_pid)
 		add_labels(p, s, LABEL_ASIDE, &key);
 		struct StackSample *first = map_get(&seen, str_text(&key));
 		if (first) {
+			slots_join(first, s);
 			first->value += s->value;
 			for (u32 k = 0; k < ARRAY_LEN(s->part); k++)
 				first->part[k] += s->part[k];

@@ -4,7 +4,7 @@
 	"use strict";
 	var $ = function (id) { return document.getElementById(id); };
 	var began = performance.now();
-	var d = S.data = S.load($("data").textContent), view = S.view = new S.View(d), state;
+	var d = S.data = S.load($("data").textContent), view = S.view = new S.View(d), state, heat = null;
 	var panes = S.panes = [], table, current = null; // current: { tree, box, pane } or { key }
 	var KEYS = [["1 2 3 4", "flame graph, callers, sandwich, table"], ["\u2190 \u2191 \u2192 \u2193", "the next box, the next row of the table"], ["Enter, click", "zoom into a box; a table's row: sandwich"],
 		["Esc, Backspace", "search off; back to the whole width"], ["/ or Ctrl-F", "search; Alt-R: by regular expression"], ["n N", "next match, match before"], ["s", "sandwich of the chosen function"],
@@ -37,6 +37,8 @@
 		document.documentElement.dataset.theme = S.theme = theme();
 		S.colourBy = state.colour;
 		controls();
+		if (heat)
+			heat.show(view.heat(), S.heatRange(d, state.t));
 		$("graph").hidden = state.view === "table";
 		$("callees").hidden = state.view !== "sandwich";
 		$("list").hidden = state.view !== "table";
@@ -310,6 +312,7 @@
 		n: function () { nextMatch(1); focusView(); }, N: function () { nextMatch(-1); focusView(); }, s: function () { sandwich(currentKey()); }, c: copy,
 		i: function () { set({ dir: state.dir === "up" ? "down" : "up" }, true); }, m: function () { treeChanges({ merge: cycle("merge"), fn: "" }); },
 		f: toggleFilters, d: function () { set({ theme: theme() === "dark" ? "light" : "dark" }); },
+		t: function () { if (heat) $("heatmap").focus(); },
 		Backspace: unzoom, Escape: function () { if (state.q) set({ q: "" }); else unzoom(); }
 	};
 
@@ -375,6 +378,7 @@
 			},
 			open: sandwich
 		});
+		heat = S.heat = d.heat ? new S.Heat($("heat"), d, { range: function (t) { treeChanges({ t: t }); } }) : null;
 		$("views").addEventListener("click", function (ev) {
 			var name = ev.target.dataset.view;
 			if (name)
@@ -416,7 +420,7 @@
 		else
 			$("sub").textContent = S.amount(d, d.total) + (d.duration ? " in " + S.duration(d.duration) : "") + when + (d.command ? " \u00b7 " + d.command : "");
 		$("sub").title = $("sub").textContent;
-		KEYS.forEach(function (row) {
+		KEYS.concat(d.heat ? [["t", "heat map: arrow keys, Enter at the first and the last cell, Esc: all times"]] : []).forEach(function (row) {
 			var tr = $("keytable").insertRow(), kbd = document.createElement("kbd");
 			kbd.textContent = row[0];
 			tr.insertCell().append(kbd);

@@ -158,6 +158,10 @@ bool fromfile_usage(const char *name, FILE *out)
 		diff_usage(out);
 		return true;
 	}
+	if (!c && !strcmp(name, "top")) {
+		top_usage(out);
+		return true;
+	}
 	if (!c)
 		return false;
 	add_rows(&rows);
@@ -173,6 +177,10 @@ bool fromfile_words(const char *name, FILE *out)
 	struct OptionRows rows = {0};
 	if (!strcmp(name, "diff")) {
 		diff_words(out);
+		return true;
+	}
+	if (!strcmp(name, "top")) {
+		top_words(out);
 		return true;
 	}
 	if (!command_named(name))
@@ -206,5 +214,6 @@ void fromfile_help(FILE *out)
 {
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
 		fprintf(out, "%-14s %s\n", commands[i].name, commands[i].does);
+	fprintf(out, "%-14s %s\n", "top", "What the machine is doing now: functions, stacks, processes, drawn once a second");
 	fprintf(out, "%-14s %s\n", "diff", "What has changed between two recorded profiles, and what only seems to");
 }
