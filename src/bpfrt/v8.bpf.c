@@ -124,6 +124,9 @@ static RT_INLINE u64 v8_leave(struct RtStackBuf *b, struct RtLang *l, u64 frame)
 	if (!first && v->kind != RT_V8_INTERP)
 		return 0;
 	v8_up(u, w, fp);
+	// Baseline code keeps its bytecode where the interpreter does, and inlines nothing. Optimised code has anything there.
+	if (v->kind == RT_V8_COMPILED && !(rt_v8_type(w, l, w->obj[4]) && w->tmp[0] == l->v8.t_bytecode))
+		rt_uw_guess(u, RT_WHY_GUESS_INLINED);
 	if (u->stop || w->java.native)
 		return 1;
 	if (v8_function(w, l)) {
