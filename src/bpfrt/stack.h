@@ -307,6 +307,9 @@ struct RtLang {
 	union {
 		struct RtPython py;
 		struct RtJava java;
+		struct { // docatch() is at code_type
+			u32 docatch_size;
+		} perl;
 	};
 	struct RtGo go;
 };
@@ -314,7 +317,7 @@ struct RtLang {
 // a word; what is computed is of 64 bits. The program has three parts: the beginning, at 0, finds the thread's innermost frame; `step` is run for each frame; `copy`
 // when one's code is met for the first time.
 #define RT_CHAINS 64
-#define RT_CHAIN_OPS 128
+#define RT_CHAIN_OPS 256
 #define RT_CHAIN_REGS 32
 #define RT_CHAIN_LOAD 128 // bytes that are read at once, into the registers from dst on
 enum RtOpCode {
@@ -336,15 +339,17 @@ enum RtOpCode {
 	RT_OP_CSTR,   // the same of a text up to its zero, at dst
 	RT_OP_SET,    // of the code: enum RtChainText imm = src
 	RT_OP_COPIED, // the code is complete
+	RT_OP_NONE,   // the interpreter's loop at hand has no more frames
 };
 enum RtChainReg { // what registers hold when a part begins, or ends with a frame
 	RT_CHAIN_ROOT, // beginning: RtLang.root and .code_type in the process
 	RT_CHAIN_ROOT2,
-	RT_CHAIN_NEXT = 29, // frame: the next one's address, 0: it is the thread's last
+	RT_CHAIN_NEXT = 29, // frame: the next one's address, 0: it is the thread's last, RT_CHAIN_PERHAPS: it is, if no more of the loops come
 	RT_CHAIN_LAST,	    // frame: not 0: it is the last one of the interpreter's loop at hand
 	RT_CHAIN_ZERO,	    // always 0
 };
 enum RtChainText { RT_CHAIN_NAME, RT_CHAIN_FILE, RT_CHAIN_LINES, RT_CHAIN_LINES2, RT_CHAIN_FIRST_LINE };
+#define RT_CHAIN_PERHAPS (-1)
 #define RT_CHAIN_HALF (RT_CODE_LINES / 2) // where the second text among the lines begins, 8 bytes after its length
 struct RtOp {
 	u8 op, dst, src, arg;

@@ -24,6 +24,7 @@ struct Runtime {
 extern const struct Runtime python_runtime; // python.c
 extern const struct Runtime java_runtime;   // java.c
 extern const struct Runtime php_runtime;    // php.c
+extern const struct Runtime perl_runtime;   // perl.c
 
 const struct Runtime *runtime_of(u32 kind); // NULL: none
 

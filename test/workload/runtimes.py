@@ -43,6 +43,14 @@ def programs():
         v = run(php + ' -r "echo PHP_VERSION;"').strip()
         yield Program('PHP ' + v, php, 'phpload.php', 'flock')
         yield Program('PHP %s, pcre.jit=0' % v, php + ' -d pcre.jit=0', 'phpload.php', 'flock')
+    for perl in perls():
+        v = run(perl + " -e 'printf qq(%vd), $^V'").strip()
+        if re.match(r'5\.\d+\.\d+$', v):
+            yield Program('Perl ' + v, perl, 'perlload.pl', 'flock')
+
+
+def perls():
+    yield '/usr/bin/perl'
 
 
 def run(cmd, **kw):
