@@ -1,6 +1,6 @@
 // The event loop.
 // In: a ring buffer, processes to watch, timers, signals. Out: handled records. Invariant: a record that is in the ring when the loop ends was
-// handled; nothing waits longer than the kernel's wake-up.
+// handled; nothing waits longer than the kernel's wake-up, or a second should that get lost.
 #include "run/run.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 
 #define GOES_ON_NS 100000000ULL
+#define LOOK_MS 1000 // the ring is looked at so often although nobody woke us: an event like exit() comes once, and then nothing follows it
 enum LoopSource { SRC_RING, SRC_CHILD, SRC_PID, SRC_SIGNAL, SRC_PACKETS };
 
 // Signal handlers have no argument to reach us by: this is the only process-wide state, set up by loop_run.
@@ -225,10 +226,11 @@ static int timeout_ms(const struct Loop *l)
 		next = l->next_tick;
 	if (l->next_ask && (!next || l->next_ask < next))
 		next = l->next_ask;
+	u64 longest = l->ring ? (u64)LOOK_MS : 3600000ULL;
 	if (!next)
-		return -1;
+		return (int)longest;
 	u64 now = now_ns();
-	return next <= now ? 0 : (int)MIN((next - now + 999999) / 1000000, 3600000ULL);
+	return next <= now ? 0 : (int)MIN((next - now + 999999) / 1000000, longest);
 }
 
 static struct err *loop_setup(struct Loop *l)
@@ -267,6 +269,8 @@ struct err *loop_run(struct RunCtx *rc, struct Ring *ring, const struct LoopOpts
 			e = err_errno(errno, "epoll_wait");
 		for (int i = 0; !e && i < n; i++)
 			e = handle_source(&l, ev[i].data.u32);
+		if (!n && ring)
+			sweep(&l);
 		handle_timers(&l);
 	}
 	if (!e && ring && !rc->exiting) { // records from before the end

@@ -151,12 +151,13 @@ static bool woken(struct Track *u, bool by_wake)
 	pthread_mutex_lock(&u->lock);
 	bool stop = u->stop;
 	if (by_wake && read(u->wake_fd, &n, sizeof(n)) == sizeof(n)) {
+		const struct TrackFirst *first = u->first; // its owner waits for this round
 		pthread_mutex_unlock(&u->lock);
 		track_round(u);
-		for (size_t i = 0; u->first && i < u->first->pids.n; i++)
-			uwprocs_first(u->procs, u->first->pids.p[i], NULL, on_first, u);
-		for (size_t i = 0; u->first && i < u->first->paths.n; i++)
-			uwprocs_first(u->procs, 0, u->first->paths.p[i], on_first, u);
+		for (size_t i = 0; first && i < first->pids.n; i++)
+			uwprocs_first(u->procs, first->pids.p[i], NULL, on_first, u);
+		for (size_t i = 0; first && i < first->paths.n; i++)
+			uwprocs_first(u->procs, 0, first->paths.p[i], on_first, u);
 		pthread_mutex_lock(&u->lock);
 		u->rounds++;
 		pthread_cond_broadcast(&u->round_done);
@@ -183,8 +184,11 @@ static void *track(void *arg)
 	for (u32 i = 0; i < nev; i++)
 		fds[n++] = (struct pollfd){mapev_fd(u->events, i), POLLIN, 0};
 	for (;;) {
-		if (poll(fds, n, more ? SOON_MS : TICK_MS) < 0 && errno != EINTR)
-			break;
+		if (poll(fds, n, more ? SOON_MS : TICK_MS) < 0) {
+			if (errno != EINTR)
+				break;
+			fds[0].revents = 0; // of the poll before: a read of the eventfd would wait
+		}
 		if (!woken(u, fds[0].revents))
 			break;
 		more = track_round(u);
@@ -263,7 +267,9 @@ void track_first(struct Track *u, const struct TrackFirst *f, u32 max_ms)
 	u->first = f;
 	pthread_mutex_unlock(&u->lock);
 	wait_round(u);
+	pthread_mutex_lock(&u->lock);
 	u->first = NULL;
+	pthread_mutex_unlock(&u->lock);
 	if (u->tables)
 		tables_wait_for(u->tables, u->first_objs.p, (u32)u->first_objs.n, end);
 	u->first_objs.n = 0;

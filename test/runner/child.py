@@ -1,5 +1,5 @@
 """What every test's process starts with, whoever started the runner: no input, nothing open, no signal ignored or blocked."""
-import os, signal, subprocess
+import glob, os, signal, subprocess
 
 
 def clean():
@@ -30,6 +30,22 @@ def end(p):
     except ProcessLookupError:
         pass
     p.wait()
+
+
+def doing(session):
+    """What the threads of a session's processes are at: for a test that did not end."""
+    lines = []
+    for stat in glob.glob('/proc/[0-9]*/stat'):
+        try:
+            if int(open(stat).read().rpartition(')')[2].split()[3]) != session:
+                continue
+            for task in sorted(glob.glob(stat[:-4] + 'task/*')):
+                comm, wchan, call = (open('%s/%s' % (task, name)).read().strip() for name in ('comm', 'wchan', 'syscall'))
+                state, ticks = open(task + '/stat').read().rpartition(')')[2].split()[0], open(task + '/stat').read().rpartition(')')[2].split()[11:13]
+                lines.append('%s %s: %s, in %s, system call %s, %s + %s ticks' % (task.split('/')[-1], comm, state, wchan, call.split(' ')[0], *ticks))
+        except OSError:
+            pass  # it has ended
+    return '\n'.join(lines)
 
 
 def output(cmd, timeout, **kw):

@@ -109,7 +109,7 @@ class Runner:
                     break
             time.sleep(0.01)
         if p.poll() is None:
-            problem = 'no end after %g s' % timeout
+            problem = 'no end after %g s\n%s' % (timeout, child.doing(p.pid))
         rc = p.poll()
         for q in (p, w):
             if q:
