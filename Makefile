@@ -34,9 +34,13 @@ FORTIFY = $(if $(filter-out -O0,$(filter -O%,$(CFLAGS))),$(if $(findstring -fsan
 HARDEN_CFLAGS = -fPIE -fstack-protector-strong $(HARDEN_$(firstword $(subst -, ,$(MACHINE)))) $(FORTIFY)
 HARDEN_LDFLAGS = $(if $(STATIC),-static-pie,-pie) -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
 ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -Isrc -I$(BUILD)/gen -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers \
-	-ffunction-sections -fdata-sections $(PATHS) $(HARDEN_CFLAGS) $(CFLAGS) $(EXTRA_CFLAGS)
+	-ffunction-sections -fdata-sections $(PATHS) $(if $(CURSES),-DSONDE_CURSES) $(HARDEN_CFLAGS) $(CFLAGS) $(EXTRA_CFLAGS)
 ALL_LDFLAGS = -Wl,--gc-sections $(HARDEN_LDFLAGS) $(LDFLAGS)
-LIBS = -lbpf $(if $(SONDE_MIN),,-ldw) -lelf -lz -liberty -llzma -lpthread -lm $(EXTRA_LIBS)
+# The live view. From its archives: a program that does not draw would load two libraries for nothing. With neither `sonde top` prints text.
+has_lib = $(findstring /,$(shell $(CC) -print-file-name=$1))
+CURSES := $(if $(SONDE_MIN),,$(if $(and $(call has_lib,libncursesw.a),$(call has_lib,libtinfo.a)),-l:libncursesw.a -l:libtinfo.a,$(if \
+	$(and $(call has_lib,libncursesw.so),$(call has_lib,libtinfo.so),$(if $(STATIC),,y)),-lncursesw -ltinfo)))
+LIBS = -lbpf $(if $(SONDE_MIN),,-ldw) -lelf -lz -liberty -llzma -lpthread -lm $(CURSES) $(EXTRA_LIBS)
 
 # One short line a file, so that a warning is seen; V=1 shows the commands, make -s nothing.
 Q := $(if $(V),,@)

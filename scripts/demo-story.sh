@@ -24,15 +24,15 @@ start() {
 	pids="$pids $started"
 }
 
-rm -f burst.txt slot.*
+rm -f burst.txt
 echo "Recording $seconds seconds of shop and thumbs ..."
 start thumbs 600 $((seconds / 2)) $((seconds * 3 / 4))
 thumbs=$started
 start shop 600
 shop=$started
-"$sonde" offcputime -p "$shop,$thumbs" -U --by blocked,cgroup --title 'Where they wait' --html waits.html --pprof waits.pb.gz $seconds >/dev/null 2>waits.txt &
+"$sonde" offcputime -p "$shop,$thumbs" -U --by blocked,cgroup --heatmap --title 'Where they wait' --html waits.html --pprof waits.pb.gz $seconds >/dev/null 2>waits.txt &
 waits=$!
-"$sonde" profile -p "$shop,$thumbs" -F 199 -U --by cgroup -i $((seconds / 4)) --title 'What they compute' --html cpu.html --flame slot.%s.svg --pprof slot.%s.pb.gz $seconds >/dev/null 2>cpu.txt
+"$sonde" profile -p "$shop,$thumbs" -F 199 -U --by cgroup --heatmap --title 'What they compute' --html cpu.html --flame cpu.svg --pprof cpu.pb.gz $seconds >/dev/null 2>cpu.txt
 wait $waits
 kill $thumbs $shop
 echo "Recording $((seconds * 2 / 3)) seconds each of the old and the new release of shop ..."
@@ -44,9 +44,9 @@ done
 "$sonde" diff --html diff.html old.pb.gz new.pb.gz >diff.txt 2>>new.txt
 cat <<END
 In $(pwd):
-  cpu.html             which function uses the processors? which group is it in (the first row)?
-  waits.html           who waits, and in which function?
-  slot.0001.svg ...    $((seconds / 4)) seconds each: when did something else run?
-  diff.html            what has the new release made slower? (diff.txt: the same as text)
-Answers: resize_image, of thumbs; shop, in write_audit; rebuild_index, from $(date -d "@$(head -n 1 burst.txt)" +%H:%M:%S) on; apply_discounts.
+  cpu.html     which function uses the processors? which group is it in (the first row)?
+               when did something else run? (above, a column a second: click where a time begins and where it ends)
+  waits.html   who waits, and in which function?
+  diff.html    what has the new release made slower? (diff.txt: the same as text)
+Answers: resize_image, of thumbs; shop, in write_audit; rebuild_index, from $(date -d "@$(head -n 1 burst.txt)" +%H:%M:%S) to $(date -d "@$(tail -n 1 burst.txt)" +%H:%M:%S); apply_discounts.
 END

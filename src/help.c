@@ -10,6 +10,7 @@ static const char usage_sonde[] =
 	"USAGE: sonde [options] FILE [ARGS]          run a bpftrace script\n"
 	"       sonde [options] -e 'PROGRAM' [ARGS]\n"
 	"       sonde TOOL [options]                 a ready-made tool, or NAME.bt of $SONDE_PATH: sonde help tools\n"
+	"       sonde top [options]                  what the machine is doing, drawn once a second\n"
 	"       sonde report|flame [options] FILE    a recorded profile in other forms\n"
 	"       sonde diff [options] BEFORE AFTER    what has changed between two profiles\n"
 	"       sonde info [-p PID]                  what this kernel can do, or which runtimes a process has\n"

@@ -51,7 +51,7 @@ static int cmd_help(int argc, char **argv)
 static const struct {
 	const char *name;
 	int (*fn)(int argc, char **argv);
-} commands[] = {{"info", cmd_info}, {"help", cmd_help}, {"flame", fromfile_main}, {"report", fromfile_main}, {"diff", diff_main}};
+} commands[] = {{"info", cmd_info}, {"help", cmd_help}, {"flame", fromfile_main}, {"report", fromfile_main}, {"diff", diff_main}, {"top", top_main}};
 
 static bool is_word(const char *s)
 {

@@ -1,4 +1,4 @@
-// What the readers share: lines, samples, what is left out. See internal.h.
+// What the readers share: lines, words, names, samples, what is left out. See internal.h.
 #include "input/internal.h"
 
 bool next_line(const char **p, const char *end, struct Line *line)
@@ -19,6 +19,40 @@ void input_skip(struct Input *in, u64 number, const char *why)
 		in->first_skipped = number;
 		in->why = why;
 	}
+}
+
+#define NAME_MAX_BYTES ((size_t)1 << 20)
+const char *names_keep(struct Names *names, const char *s, size_t n)
+{
+	char *copy = arena_strndup(names->arena, s, MIN(n, NAME_MAX_BYTES));
+	const char *have = map_get(&names->have, copy);
+	if (!have)
+		map_put(&names->have, copy, copy);
+	return have ? have : copy;
+}
+
+static bool blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+bool next_word(const char **p, const char *end, struct Word *w)
+{
+	while (*p < end && blank(**p))
+		(*p)++;
+	w->p = *p;
+	while (*p < end && !blank(**p))
+		(*p)++;
+	w->n = (size_t)(*p - w->p);
+	return w->n > 0;
+}
+
+size_t word_span(const struct Word *w, const char *of)
+{
+	size_t i = 0;
+	while (i < w->n && memchr(of, w->p[i], strlen(of)))
+		i++;
+	return i;
 }
 
 void input_add(struct Input *in, struct InputStack *st, struct StackSample s)

@@ -1,9 +1,8 @@
 // Folded stacks: a line is PROCESS;FRAME;...;FRAME COUNT, root first, as sonde, bcc's tools (-f) and FlameGraph's stackcollapse programs write it.
-// Marks on names: _[k] kernel, _[i] inlined, _[j] made at run time. An element "-" or "--" lies between user and kernel frames (bcc's -d).
+// Marks on names: _[k] kernel, _[i] inlined, _[j] made at run time, _[w] of a waker. An element "-" lies between user and kernel frames (bcc's -d); "--" between a
+// thread's stack and its waker's, whose kernel frames are told by their marks only: bcc's offwaketime has them leaf first, and before those of the user.
 // In: lines. Out: samples. Invariant: what is not such a line is counted, not guessed.
 #include "input/internal.h"
-
-#define NAME_MAX_BYTES (1 << 20)
 
 // The count after the last blank; 0: there is none.
 static size_t split_count(const struct Line *l, u64 *count)
@@ -34,34 +33,33 @@ static bool ends_in(const char *s, size_t n, const char *mark)
 
 struct Folded {
 	struct Input *in;
-	struct Map names; // one copy of each
+	struct Names names;
 	struct InputStack st;
 	bool delim, annotate; // seen
 };
+struct FoldedPart { // of a line, that the next element is of
+	bool kernel, waker;
+};
+static const char mark_waker[] = "waker"; // Frame.mark
 
-static const char *keep(struct Folded *fo, const char *s, size_t n)
+static void add_frame(struct Folded *fo, const char *s, size_t n, struct FoldedPart *part)
 {
-	char *copy = arena_strndup(&fo->in->arena, s, MIN(n, (size_t)NAME_MAX_BYTES));
-	const char *have = map_get(&fo->names, copy);
-	if (!have)
-		map_put(&fo->names, copy, copy);
-	return have ? have : copy;
-}
-
-static void add_frame(struct Folded *fo, const char *s, size_t n, bool *kernel)
-{
-	struct Frame f = {.kernel = *kernel};
-	if ((n == 1 && *s == '-') || (n == 2 && !memcmp(s, "--", 2))) {
-		*kernel = fo->delim = true;
+	struct Frame f = {.kernel = part->kernel};
+	if (n == 1 && *s == '-') {
+		part->kernel = !part->waker;
+		fo->delim |= !part->waker;
 		return;
 	}
-	if (ends_in(s, n, "_[k]"))
+	if (n == 2 && !memcmp(s, "--", 2)) {
+		*part = (struct FoldedPart){.waker = true};
+		f = (struct Frame){.mark = mark_waker};
+	} else if (ends_in(s, n, "_[k]"))
 		f.kernel = fo->annotate = true, n -= 4;
 	else if (ends_in(s, n, "_[i]"))
 		f.inlined = true, n -= 4;
-	else if (ends_in(s, n, "_[j]"))
+	else if (ends_in(s, n, "_[j]") || ends_in(s, n, "_[w]"))
 		n -= 4;
-	f.sym = keep(fo, s, n);
+	f.sym = names_keep(&fo->names, s, n);
 	vec_push(&fo->st.frames, f);
 }
 
@@ -69,15 +67,16 @@ static void add_line(struct Folded *fo, const struct InputWish *wish, const char
 {
 	struct StackSample sample = {.value = count};
 	sample.part[0] = count;
-	bool kernel = false, first = !wish->no_process;
+	struct FoldedPart part = {0};
+	bool first = !wish->no_process;
 	fo->st.frames.n = 0;
 	for (const char *end = s + n, *p = s; p <= end;) {
 		const char *stop = memchr(p, ';', (size_t)(end - p));
 		stop = stop ? stop : end;
 		if (first)
-			sample.comm = keep(fo, p, (size_t)(stop - p));
+			sample.comm = names_keep(&fo->names, p, (size_t)(stop - p));
 		else if (stop > p)
-			add_frame(fo, p, (size_t)(stop - p), &kernel);
+			add_frame(fo, p, (size_t)(stop - p), &part);
 		first = false;
 		p = stop + 1;
 	}
@@ -91,7 +90,7 @@ static bool is_folded(const char *data, size_t n)
 
 static struct err *read_folded(struct Input *in, const struct InputWish *wish, const char *data, size_t n)
 {
-	struct Folded fo = {.in = in};
+	struct Folded fo = {.in = in, .names = {.arena = &in->arena}};
 	struct Line l;
 	u64 number = 0, count;
 	for (const char *p = data, *end = data + n; next_line(&p, end, &l);) {
@@ -108,7 +107,7 @@ static struct err *read_folded(struct Input *in, const struct InputWish *wish, c
 		in->prof.unit = arena_strdup(&in->arena, wish->unit);
 	in->prof.delim = fo.delim;
 	in->prof.annotate = fo.annotate;
-	map_deinit(&fo.names);
+	map_deinit(&fo.names.have);
 	vec_deinit(&fo.st.frames);
 	return NULL;
 }

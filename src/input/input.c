@@ -5,7 +5,7 @@
 
 #define MAX_BYTES ((size_t)2 << 30) // gunzipped
 
-static const struct Format *const formats[] = {&format_pprof, &format_perf, &format_folded}; // folded text last: it has no beginning of its own
+static const struct Format *const formats[] = {&format_pprof, &format_bpftrace, &format_perf, &format_folded}; // folded text last: it has no beginning of its own
 
 static struct err *gunzip(const char *data, size_t n, struct Str *out)
 {
@@ -29,6 +29,19 @@ static struct err *gunzip(const char *data, size_t n, struct Str *out)
 	return r == Z_STREAM_END ? NULL : out->n >= MAX_BYTES ? err_new("it holds more than %zu bytes", MAX_BYTES) : err_new("its gzip data are damaged or cut short");
 }
 
+// Files that hold a profile in a form that others must unpack first, by their beginning.
+static struct err *what_else(const char *data, size_t n)
+{
+	static const struct { const char *magic; size_t n; const char *what, *advice; } known[] = {
+		{"PERFILE2", 8, "perf's own file", "give the text of `perf script -i FILE`"}, {"\x28\xb5\x2f\xfd", 4, "compressed by zstd", "unpack it with `zstd -d` first"},
+		{"\xfd" "7zXZ", 6, "compressed by xz", "unpack it with `xz -d` first"}, {"BZh", 3, "compressed by bzip2", "unpack it with `bzip2 -d` first"},
+		{"FLR", 4, "Java's flight recording", "print it with a converter to folded stacks or pprof"}};
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (n >= known[i].n && !memcmp(data, known[i].magic, known[i].n))
+			return err_new("it is %s: %s", known[i].what, known[i].advice);
+	return err_new("it is neither pprof, folded stacks, the text of perf script nor that of bpftrace's maps");
+}
+
 static struct err *parse_plain(struct Input *in, const struct InputWish *wish, const char *data, size_t n)
 {
 	for (size_t i = 0; i < ARRAY_LEN(formats); i++) {
@@ -43,7 +56,7 @@ static struct err *parse_plain(struct Input *in, const struct InputWish *wish, c
 			e = err_new("none of its %s is a stack: the first, %llu, %s", in->units, (unsigned long long)in->first_skipped, in->why);
 		return e;
 	}
-	return err_new("it is neither pprof, folded stacks nor the text of perf script");
+	return what_else(data, n);
 }
 
 struct err *input_parse(struct Input *in, const struct InputWish *wish, const char *data, size_t n)
@@ -64,10 +77,12 @@ struct err *input_load(struct Input *in, const struct InputWish *wish, const cha
 {
 	struct Str s = {0};
 	struct err *e = read_file(strcmp(path, "-") ? path : "/dev/stdin", &s, MAX_BYTES);
-	if (!e)
+	if (!e) {
 		e = input_parse(in, wish, str_text(&s), s.n);
+		e = e ? err_wrap(e, "cannot read %s", strcmp(path, "-") ? path : "standard input") : NULL;
+	}
 	str_deinit(&s);
-	return e ? err_wrap(e, "cannot read %s", strcmp(path, "-") ? path : "standard input") : NULL;
+	return e;
 }
 
 void input_deinit(struct Input *in)

@@ -8,7 +8,7 @@ struct Format {
 	bool (*is)(const char *data, size_t n); // by its beginning
 	struct err *(*read)(struct Input *in, const struct InputWish *wish, const char *data, size_t n);
 };
-extern const struct Format format_pprof, format_perf, format_folded;
+extern const struct Format format_pprof, format_perf, format_bpftrace, format_folded;
 
 struct Line {
 	const char *p;
@@ -16,6 +16,21 @@ struct Line {
 };
 bool next_line(const char **p, const char *end, struct Line *line); // false: no more
 void input_skip(struct Input *in, u64 number, const char *why);
+
+// Texts of the input, one copy of each.
+struct Names {
+	struct Arena *arena;
+	struct Map have;
+};
+const char *names_keep(struct Names *names, const char *s, size_t n);
+
+struct Word {
+	const char *p;
+	size_t n;
+};
+bool next_word(const char **p, const char *end, struct Word *w); // between blanks; false: no more
+size_t word_span(const struct Word *w, const char *of);		 // so many of its first bytes are of these
+bool read_place(struct Names *names, const char *p, const char *end, struct Frame *f); // "7f00 name+0x12 (object)"
 
 // A stack whose frames are found root first, each with its kind.
 struct InputStack {

@@ -1,18 +1,14 @@
 // The text of `perf script`: for each sample a line, then its stack, leaf first, then an empty line (perf-script(1)).
-//   COMM  PID[/TID] [CPU] TIME: [PERIOD] EVENT: [FRAME]
+//   COMM  PID[/TID] [CPU] [TIME:] [PERIOD] EVENT: [FRAME]
 //   	ADDRESS NAME+OFFSET (OBJECT)
 // An inlined function has (inlined) for its object and stands before the one it is part of. With -F srcline the line FILE:LINE follows a frame.
 // In: lines. Out: one for each sample of the first event. Invariant: a line that is none of these is counted as left out.
 #include "input/internal.h"
 
-struct Word {
-	const char *p;
-	size_t n;
-};
 struct Perf {
 	struct Input *in;
 	const struct InputWish *wish;
-	struct Map names;
+	struct Names names;
 	struct InputStack st; // leaf first until the sample ends
 	const char *event;    // that is taken; NULL: not known yet
 	const char *comm;
@@ -21,47 +17,19 @@ struct Perf {
 	u64 number;	      // of the line
 };
 
-static const char *keep(struct Perf *pf, const char *s, size_t n)
-{
-	char *copy = arena_strndup(&pf->in->arena, s, n);
-	const char *have = map_get(&pf->names, copy);
-	if (!have)
-		map_put(&pf->names, copy, copy);
-	return have ? have : copy;
-}
-
 static bool blank(char c)
 {
 	return c == ' ' || c == '\t';
 }
 
-static bool next_word(const char **p, const char *end, struct Word *w)
-{
-	while (*p < end && blank(**p))
-		(*p)++;
-	w->p = *p;
-	while (*p < end && !blank(**p))
-		(*p)++;
-	w->n = (size_t)(*p - w->p);
-	return w->n > 0;
-}
-
-static size_t span(const struct Word *w, const char *of)
-{
-	size_t i = 0;
-	while (i < w->n && memchr(of, w->p[i], strlen(of)))
-		i++;
-	return i;
-}
-
 static bool is_time(const struct Word *w) // "123.456789:"
 {
-	return w->n > 2 && w->p[w->n - 1] == ':' && span(w, "0123456789.") == w->n - 1;
+	return w->n > 2 && w->p[w->n - 1] == ':' && word_span(w, "0123456789.") == w->n - 1;
 }
 
 static bool is_pid(const struct Word *w) // "12" or "12/13", also "-1"
 {
-	return w->n && w->p[w->n - 1] >= '0' && w->p[w->n - 1] <= '9' && span(w, "0123456789/-") == w->n;
+	return w->n && w->p[w->n - 1] >= '0' && w->p[w->n - 1] <= '9' && word_span(w, "0123456789/-") == w->n;
 }
 
 // The line of a sample: where COMM begins and ends, and what is behind TIME.
@@ -71,73 +39,45 @@ struct Head {
 	struct Word event;
 	const char *rest;
 };
-static bool parse_head(const struct Line *l, struct Head *h)
+// "[CPU] TIME: [PERIOD] EVENT:", or the same without TIME (perf script -F without time)
+static bool parse_event(const char *p, const char *end, bool timed, struct Head *h)
 {
-	const char *p = l->p, *end = l->p + l->n;
-	struct Word w, next;
-	*h = (struct Head){0};
-	if (!next_word(&p, end, &w)) // COMM has one word at least
+	struct Word w;
+	if (!next_word(&p, end, &w) || (w.p[0] == '[' && !next_word(&p, end, &w)))
 		return false;
-	h->begin = (size_t)(w.p - l->p);
-	while (!h->rest && next_word(&p, end, &w)) {
-		const char *q = p;
-		if (!is_pid(&w) || !next_word(&q, end, &next))
-			continue;
-		if (next.p[0] == '[' && !next_word(&q, end, &next))
-			continue;
-		if (is_time(&next)) {
-			h->pid = (u32)strtoul(w.p, NULL, 10);
-			h->rest = q;
-			h->comm = (size_t)(w.p - l->p);
-		}
-	}
-	while (h->comm > h->begin && blank(l->p[h->comm - 1]))
-		h->comm--;
-	if (!h->rest || !next_word(&h->rest, end, &h->event))
+	if (timed && (!is_time(&w) || !next_word(&p, end, &w)))
 		return false;
-	if (span(&h->event, "0123456789") == h->event.n && !next_word(&h->rest, end, &h->event)) // the period
+	if (word_span(&w, "0123456789") == w.n && !next_word(&p, end, &w)) // the period
 		return false;
-	if (h->event.n < 2 || h->event.p[h->event.n - 1] != ':')
+	if (w.n < 2 || w.p[w.n - 1] != ':' || (!timed && is_time(&w)))
 		return false;
-	h->event.n--;
+	h->event = (struct Word){w.p, w.n - 1};
+	h->rest = p;
 	return true;
 }
 
-// "ffffffff81000000 name+0x12 ([kernel.kallsyms])"
-static bool parse_frame(struct Perf *pf, const char *p, const char *end, struct Frame *f)
+// COMM may hold blanks and numbers: PID is the first word behind which the rest makes sense, rather with a time than without.
+static bool parse_head(const struct Line *l, struct Head *h)
 {
-	struct Word addr;
-	if (!next_word(&p, end, &addr) || span(&addr, "0123456789abcdef") != addr.n || addr.n > 16)
+	const char *first = l->p, *end = l->p + l->n;
+	struct Word w;
+	*h = (struct Head){0};
+	if (!next_word(&first, end, &w)) // COMM has one word at least
 		return false;
-	while (p < end && blank(*p))
-		p++;
-	while (end > p && blank(end[-1]))
-		end--;
-	const char *open = NULL;
-	if (end > p && end[-1] == ')')
-		for (const char *q = end - 1; !open && q > p; q--)
-			if (*q == '(' && blank(q[-1]))
-				open = q;
-	const char *name_end = open ? open : end;
-	while (name_end > p && blank(name_end[-1]))
-		name_end--;
-	*f = (struct Frame){.addr = strtoull(addr.p, NULL, 16)};
-	struct Word object = {open ? open + 1 : end, open ? (size_t)(end - 1 - (open + 1)) : 0};
-	f->inlined = object.n == 7 && !memcmp(object.p, "inlined", 7);
-	f->kernel = f->addr >> 63 && !(object.n == 10 && !memcmp(object.p, "[vsyscall]", 10));
-	if (object.n && !f->inlined && !(object.n > 6 && !memcmp(object.p, "[kernel", 7)))
-		f->module = f->kernel && object.n > 2 && *object.p == '[' ? keep(pf, object.p + 1, object.n - 2) : keep(pf, object.p, object.n);
-	for (const char *q = name_end; q > p + 3; q--) // +0x12
-		if (!memcmp(q - 3, "+0x", 3)) {
-			f->sym_off = strtoull(q, NULL, 16);
-			name_end = q - 3;
-			break;
-		}
-	if (name_end > p && !(name_end - p == 9 && !memcmp(p, "[unknown]", 9)))
-		f->sym = keep(pf, p, (size_t)(name_end - p));
-	if (!f->kernel)
-		f->module_addr = f->addr, f->addr = 0;
-	return true;
+	h->begin = (size_t)(w.p - l->p);
+	bool timed = true;
+	do {
+		for (const char *p = first; next_word(&p, end, &w);)
+			if (is_pid(&w) && parse_event(p, end, timed, h)) {
+				h->pid = (u32)strtoul(w.p, NULL, 10);
+				h->comm = (size_t)(w.p - l->p);
+				while (h->comm > h->begin && blank(l->p[h->comm - 1]))
+					h->comm--;
+				return true;
+			}
+		timed = !timed;
+	} while (!timed && *l->p != '\t'); // frames begin with a tab
+	return false;
 }
 
 static void end_sample(struct Perf *pf)
@@ -154,17 +94,17 @@ static void end_sample(struct Perf *pf)
 static void begin_sample(struct Perf *pf, const struct Line *l, const struct Head *h)
 {
 	struct Frame f;
-	const char *event = keep(pf, h->event.p, h->event.n);
+	const char *event = names_keep(&pf->names, h->event.p, h->event.n);
 	end_sample(pf);
 	pf->open = true;
-	pf->comm = keep(pf, l->p + h->begin, h->comm - h->begin);
+	pf->comm = names_keep(&pf->names, l->p + h->begin, h->comm - h->begin);
 	pf->pid = h->pid;
 	if (!pf->event)
-		pf->event = pf->wish->value ? keep(pf, pf->wish->value, strlen(pf->wish->value)) : event;
+		pf->event = pf->wish->value ? names_keep(&pf->names, pf->wish->value, strlen(pf->wish->value)) : event;
 	pf->wanted = event == pf->event;
 	if (!pf->wanted)
 		input_skip(pf->in, pf->number, "is of another event (--value chooses)");
-	if (parse_frame(pf, h->rest, l->p + l->n, &f)) // samples without stacks
+	if (read_place(&pf->names, h->rest, l->p + l->n, &f) && (f.sym_off || f.module || f.kernel || f.inlined)) // samples without stacks; not the fields of a tracepoint
 		vec_push(&pf->st.frames, f);
 }
 
@@ -178,7 +118,7 @@ static bool take_place(struct Perf *pf, const struct Line *l)
 		colon--;
 	if (colon == end || colon <= p + 1 || colon[-1] != ':' || !pf->st.frames.n)
 		return false;
-	vec_last(&pf->st.frames).file = keep(pf, p, (size_t)(colon - 1 - p));
+	vec_last(&pf->st.frames).file = names_keep(&pf->names, p, (size_t)(colon - 1 - p));
 	vec_last(&pf->st.frames).line = (u32)strtoul(colon, NULL, 10);
 	return true;
 }
@@ -191,7 +131,7 @@ static void take_line(struct Perf *pf, const struct Line *l)
 		end_sample(pf);
 	else if (parse_head(l, &h))
 		begin_sample(pf, l, &h);
-	else if (pf->open && blank(*l->p) && parse_frame(pf, l->p, l->p + l->n, &f))
+	else if (pf->open && blank(*l->p) && read_place(&pf->names, l->p, l->p + l->n, &f))
 		vec_push(&pf->st.frames, f);
 	else if (*l->p != '#' && !(pf->open && take_place(pf, l)))
 		input_skip(pf->in, pf->number, "is neither a sample nor a frame");
@@ -210,7 +150,7 @@ static bool is_perf(const char *data, size_t n)
 
 static struct err *read_perf(struct Input *in, const struct InputWish *wish, const char *data, size_t n)
 {
-	struct Perf pf = {.in = in, .wish = wish};
+	struct Perf pf = {.in = in, .wish = wish, .names = {.arena = &in->arena}};
 	struct Line l;
 	for (const char *p = data; next_line(&p, data + n, &l);) {
 		pf.number++;
@@ -218,7 +158,7 @@ static struct err *read_perf(struct Input *in, const struct InputWish *wish, con
 	}
 	end_sample(&pf);
 	in->prof.title = pf.event;
-	map_deinit(&pf.names);
+	map_deinit(&pf.names.have);
 	vec_deinit(&pf.st.frames);
 	return NULL;
 }

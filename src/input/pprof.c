@@ -99,7 +99,8 @@ struct Function {
 	u64 id, name, system, file;
 };
 struct Mapping {
-	u64 id, file;
+	u64 id, file, start, limit, offset, build_id;
+	struct Image *image; // what it says of it; NULL: its frames have not been met yet
 };
 struct Location {
 	u64 id, mapping, addr;
@@ -122,7 +123,8 @@ struct Reader {
 	VEC(struct Pb) samples;
 	VEC(struct ValueType) types;
 	struct ValueType period_type;
-	u64 default_type, period, comment;
+	u64 default_type, period;
+	Numbers comments;
 	u32 value;	     // number of the values that are taken
 	u64 scale;	     // they are multiplied by it
 	u32 parts[ARRAY_LEN((struct StackSample){0}.part)], nparts; // numbers of the values that they are the sum of, so far
@@ -161,10 +163,14 @@ static void read_mapping(struct Reader *r, struct Pb b)
 {
 	struct Mapping x = {0};
 	for (struct Field f; field(&b, &f);)
-		if (f.number == MAPPING_ID)
-			x.id = f.v;
-		else if (f.number == MAPPING_FILENAME)
-			x.file = f.v;
+		switch (f.number) {
+		case MAPPING_ID: x.id = f.v; break;
+		case MAPPING_START: x.start = f.v; break;
+		case MAPPING_LIMIT: x.limit = f.v; break;
+		case MAPPING_OFFSET: x.offset = f.v; break;
+		case MAPPING_FILENAME: x.file = f.v; break;
+		case MAPPING_BUILD_ID: x.build_id = f.v; break;
+		}
 	vec_push(&r->mappings, x);
 }
 
@@ -238,7 +244,7 @@ static void read_definition(struct Reader *r, const struct Field *f)
 		r->period = f->v;
 		break;
 	case PROFILE_COMMENT:
-		r->comment = r->comment ? r->comment : f->wire == WIRE_BYTES ? 0 : f->v;
+		add_numbers(&r->comments, f);
 		break;
 	case PROFILE_DEFAULT_TYPE:
 		r->default_type = f->v;
@@ -336,13 +342,32 @@ static const char *module_name(struct Reader *r, const char *object, bool kernel
 	return !strncmp(object, "[kernel", 7) || n < 3 ? NULL : arena_strndup(&r->in->arena, object + 1, n - 2);
 }
 
+// The file says where its mappings were, which may be no place of the file on this machine.
+static const struct Image *image_of(struct Reader *r, struct Mapping *m)
+{
+	if (m->image)
+		return m->image;
+	struct Image *image = m->image = arena_alloc(&r->in->arena, sizeof(*image));
+	image->path = string(r, m->file);
+	snprintf(image->build_id, sizeof(image->build_id), "%s", string(r, m->build_id));
+	if (m->limit > m->start) {
+		image->segs = arena_alloc(&r->in->arena, sizeof(*image->segs));
+		*image->segs = (struct ImageSegment){m->start, m->offset, m->limit - m->start};
+		image->nsegs = 1;
+	}
+	return image;
+}
+
 static void add_frames(struct Reader *r, const struct Location *l)
 {
-	const struct Mapping *m = FIND(r->mappings, l->mapping);
+	struct Mapping *m = FIND(r->mappings, l->mapping);
 	const char *object = m ? string(r, m->file) : "";
 	struct Frame f = {.kernel = is_kernel(object, l->addr)};
 	f.module = module_name(r, object, f.kernel);
 	f.module_addr = f.kernel ? 0 : l->addr;
+	if (m && (*object || m->build_id))
+		f.image = image_of(r, m);
+	f.module_off = m && !f.kernel ? l->addr - m->start + m->offset : 0;
 	f.addr = f.kernel || !f.module ? l->addr : 0;
 	if (!l->n)
 		vec_push(&r->st.frames, f);
@@ -511,6 +536,21 @@ static bool is_pprof(const char *data, size_t n)
 	return !b.bad && b.p == b.end && strings && types;
 }
 
+// The first comment is the title, unless it says how the file was made, as the others.
+static void keep_comments(struct Reader *r)
+{
+	struct StackProfile *p = &r->in->prof;
+	const char **texts = arena_new_n(&r->in->arena, const char *, r->comments.n + 1);
+	for (size_t i = 0; i < r->comments.n; i++) {
+		const char *text = string(r, r->comments.p[i]);
+		if (!i && *text && !strstr(text, ": "))
+			p->title = text;
+		else if (*text)
+			texts[p->ncomments++] = text;
+	}
+	p->comments = texts;
+}
+
 static struct err *read_pprof(struct Input *in, const struct InputWish *wish, const char *data, size_t n)
 {
 	struct Reader r = {.in = in, .wish = wish};
@@ -524,7 +564,7 @@ static struct err *read_pprof(struct Input *in, const struct InputWish *wish, co
 	if (!e) {
 		set_unit(&r);
 		choose_parts(&r);
-		in->prof.title = r.comment && *string(&r, r.comment) ? string(&r, r.comment) : NULL;
+		keep_comments(&r);
 		e = read_samples(&r);
 	}
 	vec_deinit(&r.strings);
@@ -534,6 +574,7 @@ static struct err *read_pprof(struct Input *in, const struct InputWish *wish, co
 	vec_deinit(&r.lines);
 	vec_deinit(&r.samples);
 	vec_deinit(&r.types);
+	vec_deinit(&r.comments);
 	vec_deinit(&r.st.frames);
 	map_deinit(&r.keys);
 	return e;

@@ -61,6 +61,7 @@ static const struct ConfRow {
 	F(stack_event, CK_STR),
 	F(stack_form, CK_FORM),
 	F(stack_divide, CK_U64),
+	F(stack_slot, CK_U64),
 	F(license, CK_LICENSE),
 	F(cpp_demangle, CK_BOOL),
 	F(language_frames, CK_BOOL),
@@ -138,6 +139,8 @@ static const char *config_set(struct Unit *u, const struct ConfRow *r, const cha
 			return "expects a number";
 		if (r->off == offsetof(struct Config, stack_divide) && !u->config->stack_divide)
 			return "must be at least 1";
+		if (r->off == offsetof(struct Config, stack_slot) && u->config->stack_slot && u->config->stack_slot < 1000000)
+			return "must be 0 or at least 1000000 (a millisecond)";
 		return NULL;
 	case CK_BOOL:
 		if (!one_of(val, bools, ARRAY_LEN(bools), &pick))

@@ -174,17 +174,20 @@ static bool x_element(struct Expander *x, struct Expr **pe)
 void x_elements(struct Expander *x, struct Expr *e)
 {
 	u32 n = 0;
+	const char **names = e->kind == E_TUPLE && e->path ? arena_new_n(x->a, const char *, e->nargs) : NULL; // copies of a macro's body share e->path
 	for (u32 i = 0; i < e->nargs; i++) {
 		struct Expr *el = e->args[i];
 		if (!x_element(x, &el))
 			continue;
-		if (e->path && e->kind == E_TUPLE)
-			e->path[n] = e->path[i];
+		if (names)
+			names[n] = e->path[i];
 		e->args[n++] = el;
 	}
 	e->nargs = n;
-	if (e->kind == E_TUPLE && e->path)
+	if (names) {
+		e->path = names;
 		e->npath = n;
+	}
 }
 
 // A key of several elements is a tuple, of one that element; a map without any is not keyed.

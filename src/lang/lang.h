@@ -27,6 +27,7 @@ struct Config { // config block and environment, after resolution
 	const char *license;
 	bool cpp_demangle, language_frames, lazy_symbolication, print_maps_on_exit, show_debug_info;
 	const char *stack_unit, *stack_title; // of the values of a map keyed by stacks, for reports; title "": the script's name
+	u64 stack_slot; // nanoseconds; not 0: the part of the key that is called slot is the number of such a slot of time since the machine's start
 	const char *stack_parts; // names of what values are split into, by the number that is the key's `kind`; "": they are not
 	const char *stack_form;	 // what the parts of the key mean, and how the text shows them: "", "waits", "waker", "wakers", "calls" (tool/form.c)
 	const char *stack_event; // what is counted; "": nothing to be said

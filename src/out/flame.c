@@ -217,7 +217,7 @@ static void add_amount(struct Str *out, const struct StackProfile *p, u64 v)
 	}
 }
 
-// ---- colours: hue by kind, shade by name
+// ---- colours: hue by kind, shade by name. Kinds differ for eyes without red or green cones, too (test/page/acts.py, pigments)
 
 static u32 hsl(double h, double s, double l)
 {
@@ -244,13 +244,13 @@ static u32 colour(const struct Node *n)
 	case NODE_LABEL:
 		return hsl(250 + 30 * a, 0.30, 0.80 + 0.04 * b);
 	case NODE_USER:
-		return hsl(6 + 40 * a, 0.82, 0.64 + 0.08 * b);
+		return hsl(14 + 12 * a, 0.86, 0.62 + 0.04 * b);
 	case NODE_INLINE:
-		return hsl(48 + 14 * a, 0.72, 0.66 + 0.08 * b);
+		return hsl(48 + 6 * a, 0.90, 0.82 + 0.04 * b);
 	case NODE_LANG:
-		return hsl(95 + 40 * a, 0.48, 0.64 + 0.08 * b);
+		return hsl(300 + 16 * a, 0.30, 0.56 + 0.02 * b);
 	case NODE_KERNEL:
-		return hsl(192 + 26 * a, 0.62, 0.66 + 0.08 * b);
+		return hsl(202 + 10 * a, 0.70, 0.60 + 0.03 * b);
 	case NODE_NOTE:
 		break;
 	}
@@ -262,7 +262,7 @@ static u32 colour(const struct Node *n)
 struct Draw {
 	const struct StackProfile *p;
 	FILE *out;
-	u64 total, pruned;
+	u64 total, pruned, pruned_value; // frames that are too narrow, and what they hold
 	u32 rows;
 	struct Str s;
 };
@@ -290,6 +290,36 @@ static void draw_frame(struct Draw *d, const struct Node *n, u64 start, u32 dept
 	fwrite(s->p, 1, s->n, d->out);
 }
 
+static bool is_drawn(const struct Draw *d, const struct Node *n)
+{
+	return (double)n->value * STATIC_WIDTH >= MIN_PIXELS * (double)d->total;
+}
+
+static u64 count_nodes(const struct Node *n)
+{
+	u64 sum = 1;
+	for (const struct Node *c = n->child; c; c = c->next)
+		sum += count_nodes(c);
+	return sum;
+}
+
+// Rows on top of n; counts what is too narrow.
+static u32 visible_depth(struct Draw *d, const struct Node *n)
+{
+	u32 max = 0;
+	for (const struct Node *c = n->child; c; c = c->next) {
+		u32 depth = 0;
+		if (is_drawn(d, c))
+			depth = 1 + visible_depth(d, c);
+		else {
+			d->pruned += count_nodes(c);
+			d->pruned_value += c->value;
+		}
+		max = MAX(max, depth);
+	}
+	return max;
+}
+
 static void draw_tree(struct Draw *d, const struct Node *n, u64 start, u32 depth)
 {
 	draw_frame(d, n, start, depth);
@@ -299,23 +329,11 @@ static void draw_tree(struct Draw *d, const struct Node *n, u64 start, u32 depth
 		kids[k++] = c;
 	qsort(kids, k, sizeof(*kids), by_name);
 	for (u32 i = 0; i < k; i++) {
-		if ((double)kids[i]->value * STATIC_WIDTH >= MIN_PIXELS * (double)d->total)
+		if (is_drawn(d, kids[i]))
 			draw_tree(d, kids[i], start, depth + 1);
-		else
-			d->pruned++;
 		start += kids[i]->value;
 	}
 	free(kids);
-}
-
-static u32 visible_depth(const struct Node *n, u64 total)
-{
-	u32 max = 0;
-	for (const struct Node *c = n->child; c; c = c->next) {
-		u32 depth = (double)c->value * STATIC_WIDTH >= MIN_PIXELS * (double)total ? 1 + visible_depth(c, total) : 0;
-		max = MAX(max, depth);
-	}
-	return max;
 }
 
 static void draw_head(struct Draw *d, u32 height)
@@ -333,9 +351,14 @@ static void draw_head(struct Draw *d, u32 height)
 		str_add(s, " in ");
 		add_duration(s, (double)d->p->duration_ns);
 	}
+	if (d->pruned) {
+		str_add(s, " \302\267 ");
+		add_grouped(s, d->pruned);
+		str_addf(s, " frame%s (%.2g %%) too narrow to draw or to find", d->pruned == 1 ? "" : "s", 100.0 * (double)d->pruned_value / (double)d->total);
+	}
 	str_add(s, "</text>\n<text id=\"reset\" x=\"12\" y=\"24\" style=\"display:none\">Reset zoom</text>\n"
-		   "<g id=\"key\"><rect x=\"12\" y=\"34\" width=\"11\" height=\"11\" fill=\"#ef9060\"/><text x=\"27\" y=\"44\">user</text>"
-		   "<rect x=\"62\" y=\"34\" width=\"11\" height=\"11\" fill=\"#77c0dc\"/><text x=\"77\" y=\"44\">kernel</text></g>\n");
+		   "<g id=\"key\"><rect x=\"12\" y=\"34\" width=\"11\" height=\"11\" fill=\"#f19153\"/><text x=\"27\" y=\"44\">user</text>"
+		   "<rect x=\"62\" y=\"34\" width=\"11\" height=\"11\" fill=\"#539ee2\"/><text x=\"77\" y=\"44\">kernel</text></g>\n");
 	fwrite(s->p, 1, s->n, d->out);
 }
 
@@ -344,11 +367,9 @@ static void draw_foot(struct Draw *d)
 	fprintf(d->out,
 		"<text id=\"matched\" x=\"100%%\" dx=\"-12\" y=\"52\"></text>\n"
 		"<svg id=\"find\" x=\"100%%\" y=\"10\" overflow=\"visible\" style=\"display:none\"><foreignObject x=\"-212\" y=\"0\" width=\"204\" height=\"28\">"
-		"<input xmlns=\"http://www.w3.org/1999/xhtml\" id=\"box\" placeholder=\"Search (Ctrl-F)\" aria-label=\"Search frames\"/></foreignObject></svg>\n"
+		"<input xmlns=\"http://www.w3.org/1999/xhtml\" id=\"box\" placeholder=\"Search (/)\" aria-label=\"Search frames\"/></foreignObject></svg>\n"
 		"<g id=\"tip\" style=\"display:none\"><rect id=\"tipbox\" width=\"10\" height=\"40\" rx=\"3\"/><text id=\"tipname\" x=\"8\" y=\"16\"></text>"
 		"<text id=\"tipinfo\" x=\"8\" y=\"33\"></text></g>\n");
-	if (d->pruned)
-		fprintf(d->out, "<!-- %llu frames narrower than %.1f pixels are left out -->\n", (unsigned long long)d->pruned, MIN_PIXELS);
 	fprintf(d->out, "<script><![CDATA[\n%s]]></script>\n</svg>\n", script);
 }
 
@@ -359,7 +380,7 @@ struct err *flame_write(const struct StackProfile *p, FILE *out)
 		if (p->samples[i].value)
 			add_sample(&t, p, &p->samples[i]);
 	struct Draw d = {.p = p, .out = out, .total = t.root.value};
-	d.rows = 1 + visible_depth(&t.root, d.total);
+	d.rows = 1 + visible_depth(&d, &t.root);
 	draw_head(&d, HEAD + d.rows * ROW + FOOT);
 	if (d.total)
 		draw_tree(&d, &t.root, 0, 0);

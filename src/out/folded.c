@@ -75,7 +75,7 @@ static void add_line(const struct StackProfile *p, const struct StackSample *s, 
 		add_element(out, s->comm, strlen(s->comm));
 	add_labels(p, s, LABEL_INNER, out);
 	for (u32 i = s->nuser; i-- > 0;)
-		add_frame(p, &s->user[i], "", out);
+		add_frame(p, &s->user[i], p->annotate && s->user[i].kernel ? "_[k]" : "", out); // of a thread that another woke (offwaketime)
 	if (!s->nuser && s->user_note)
 		add_element(out, s->user_note, strlen(s->user_note));
 	if (p->delim && (s->nuser || s->user_note) && (s->nkern || s->kern_note))
@@ -84,6 +84,17 @@ static void add_line(const struct StackProfile *p, const struct StackSample *s, 
 		add_frame(p, &s->kern[i], p->annotate ? "_[k]" : "", out);
 	if (!s->nkern && s->kern_note)
 		add_element(out, s->kern_note, strlen(s->kern_note));
+}
+
+static void slots_join(struct StackSample *to, const struct StackSample *s)
+{
+	struct SlotShare **end = &to->slots, *rest = *end;
+	if (!s->slots)
+		return;
+	*end = s->slots; // the usual list behind is of one
+	while (*end)
+		end = &(*end)->next;
+	*end = rest;
 }
 
 void profile_merge(struct StackProfile *p, bool by_pid)
@@ -100,6 +111,7 @@ void profile_merge(struct StackProfile *p, bool by_pid)
 		add_labels(p, s, LABEL_ASIDE, &key);
 		struct StackSample *first = map_get(&seen, str_text(&key));
 		if (first) {
+			slots_join(first, s);
 			first->value += s->value;
 			for (u32 k = 0; k < ARRAY_LEN(s->part); k++)
 				first->part[k] += s->part[k];

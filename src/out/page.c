@@ -25,13 +25,16 @@ static const char script_compare[] =
 static const char script_table[] =
 #include "out/page_table.js.h"
 	;
+static const char script_heat[] =
+#include "out/page_heat.js.h"
+	;
 static const char script_view[] =
 #include "out/page_view.js.h"
 	;
 static const char script_main[] =
 #include "out/page_main.js.h"
 	;
-static const char *const scripts[] = {script_data, script_tree, script_compare, script_draw, script_table, script_view, script_main}; // each needs those before it
+static const char *const scripts[] = {script_data, script_tree, script_compare, script_draw, script_table, script_heat, script_view, script_main}; // each needs those before it
 
 enum FrameKind { FRAME_USER, FRAME_INLINED, FRAME_KERNEL, FRAME_NOTE }; // page_data.js, KINDS
 struct PageFrame {
@@ -281,6 +284,47 @@ static void add_labels(struct Page *g, struct Str *out)
 		add_name(out, "group", g->p->label_names[0]);
 }
 
+struct SampleSlot {
+	u32 sample;
+	struct SlotShare share;
+};
+
+// What happened when, as page_heat.js reads it
+static void add_slots(struct Page *g, struct Str *out)
+{
+	const struct ProfileSlots *t = &g->p->slots;
+	VEC(struct SampleSlot) all = {0};
+	if (!t->width_ns)
+		return;
+	for (u32 i = 0; i < g->p->n; i++) {
+		struct SlotShare *list;
+		u32 n = sample_slots(&g->p->samples[i], &list);
+		for (u32 k = 0; k < n; k++)
+			vec_push(&all, ((struct SampleSlot){i, list[k]}));
+		free(list);
+	}
+	u32 n = (u32)all.n;
+	str_addf(out, "\"heat\":{\"width\":%llu,\"rows\":%u,\"n\":%u,\"start\":%llu,\"outside\":", (unsigned long long)t->width_ns, t->rows, t->n, (unsigned long long)(t->start_ns / 1000000));
+	str_add_json_uint(out, t->outside);
+	str_addc(out, ',');
+	ADD_ARRAY(out, "sample", n, all.p[i].sample);
+	str_addc(out, ',');
+	ADD_ARRAY(out, "slot", n, all.p[i].share.slot);
+	str_addc(out, ',');
+	ADD_ARRAY(out, "value", n, all.p[i].share.value);
+	str_add(out, ",\"parts\":[");
+	for (u32 k = 0; g->p->parts && k < g->p->nparts; k++) {
+		str_add(out, k ? ",[" : "[");
+		for (u32 i = 0; i < n; i++) {
+			str_add(out, i ? "," : "");
+			str_add_json_uint(out, all.p[i].share.part[k]);
+		}
+		str_addc(out, ']');
+	}
+	str_add(out, "]},\n");
+	vec_deinit(&all);
+}
+
 static void add_diff(struct Page *g, struct Str *out)
 {
 	const struct ProfileDiff *d = g->p->diff;
@@ -300,18 +344,27 @@ static void add_diff(struct Page *g, struct Str *out)
 	str_add(out, "]},\n");
 }
 
+static const char *command_of(const struct StackProfile *p)
+{
+	for (u32 i = 0; !p->command && i < p->ncomments; i++)
+		if (!strncmp(p->comments[i], "command: ", 9))
+			return p->comments[i] + 9;
+	return p->command;
+}
+
 static void add_data(struct Page *g, struct Str *out)
 {
 	const struct StackProfile *p = g->p;
 	str_addc(out, '{');
 	add_name(out, "title", p->title);
-	add_name(out, "command", p->command);
+	add_name(out, "command", command_of(p));
 	add_name(out, "unit", p->unit ? p->unit : "samples");
 	str_addf(out, "\"threads\":%d,\"period\":%llu,\"start\":%llu,\"duration\":%llu,\n", p->threads, (unsigned long long)p->period_ns, (unsigned long long)(p->start_ns / 1000000),
 		 (unsigned long long)p->duration_ns);
 	add_frame_arrays(g, out);
 	add_sample_arrays(g, out);
 	add_labels(g, out);
+	add_slots(g, out);
 	add_diff(g, out);
 	str_add(out, "\"languages\":[");
 	for (u32 i = 0; i < ARRAY_LEN(languages); i++)

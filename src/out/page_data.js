@@ -54,6 +54,7 @@ window.sonde = window.sonde || {};
 				d.diff.spreads.set(d.strings[n], [Math.max(have[0], j.diff.self[i]), Math.max(have[1], j.diff.total[i])]);
 			});
 		}
+		d.heat = j.heat ? S.heatOf(j.heat) : null;
 		d.languageNames = j.languages;
 		d.languageBits = languages(d);
 		d.kinds = S.KINDS.map(function (_, k) { return d.frame.kind.indexOf(k) >= 0; });

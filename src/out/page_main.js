@@ -4,7 +4,7 @@
 	"use strict";
 	var $ = function (id) { return document.getElementById(id); };
 	var began = performance.now();
-	var d = S.data = S.load($("data").textContent), view = S.view = new S.View(d), state;
+	var d = S.data = S.load($("data").textContent), view = S.view = new S.View(d), state, heat = null;
 	var panes = S.panes = [], table, current = null; // current: { tree, box, pane } or { key }
 	var KEYS = [["1 2 3 4", "flame graph, callers, sandwich, table"], ["\u2190 \u2191 \u2192 \u2193", "the next box, the next row of the table"], ["Enter, click", "zoom into a box; a table's row: sandwich"],
 		["Esc, Backspace", "search off; back to the whole width"], ["/ or Ctrl-F", "search; Alt-R: by regular expression"], ["n N", "next match, match before"], ["s", "sandwich of the chosen function"],
@@ -37,6 +37,8 @@
 		document.documentElement.dataset.theme = S.theme = theme();
 		S.colourBy = state.colour;
 		controls();
+		if (heat)
+			heat.show(view.heat(), S.heatRange(d, state.t));
 		$("graph").hidden = state.view === "table";
 		$("callees").hidden = state.view !== "sandwich";
 		$("list").hidden = state.view !== "table";
@@ -69,22 +71,30 @@
 			current = null;
 	}
 
+	function panesShown() { return state.view === "table" ? [] : state.view === "sandwich" ? panes : [panes[0]]; }
+
+	// What matches in box z of tree t, and what of that is too narrow to draw.
+	function foundText(t, z, hits, hidden, where) {
+		var m = S.matched(t, z, hits);
+		if (!m.boxes)
+			return "";
+		return S.grouped(m.boxes) + (m.boxes === 1 ? " box" : " boxes") + where + (m.boxes === 1 ? " matches: " : " match: ") + S.percent(m.value, t.value[z]) + " of what is shown (" + S.amount(d, m.value) + ")" +
+			(hidden ? "; " + S.grouped(hidden) + " of them too narrow to draw" : "");
+	}
+
 	function showFound() {
-		var shownTree = state.view === "table" ? view.forward() : panes[0].tree, z = state.view === "table" ? S.boxAt(shownTree, state.z) : panes[0].zoom;
-		var found = view.hits(shownTree), text = "", status = [];
+		var t = view.forward(), found = view.hits(t), status = [], texts = [];
 		if (found && found.error)
-			text = found.error;
-		else if (found) {
-			var m = S.matched(shownTree, z, found.hits), hidden = state.view === "table" ? 0 : panes[0].drawn.narrowHits;
-			text = m.boxes ? S.grouped(m.boxes) + (m.boxes === 1 ? " box matches: " : " boxes match: ") + S.percent(m.value, shownTree.value[z]) + " of what is shown (" + S.amount(d, m.value) + ")" : "No match";
-			if (hidden)
-				text += "; " + S.grouped(hidden) + " of them too narrow to draw";
-		}
-		$("found").textContent = text;
+			texts = [found.error];
+		else if (found && state.view === "table")
+			texts = [foundText(t, S.boxAt(t, state.z), found.hits, 0, "")];
+		else if (found)
+			texts = panesShown().map(function (p, i) { return foundText(p.tree, p.zoom, found.hits, p.drawn.narrowHits, state.view !== "sandwich" ? "" : i ? " of what it calls" : " of its callers"); });
+		$("found").textContent = !found ? "" : texts.filter(Boolean).join(" \u00b7 ") || "No match";
 		if (state.view === "table")
 			status.push(S.grouped(table.list.length) + (state.q ? " matching" : "") + (state.merge === "object" ? " objects" : state.merge === "line" ? " lines" : " functions"));
 		else {
-			var seen = state.view === "sandwich" ? panes : [panes[0]], sum = function (of) { return seen.reduce(function (a, p) { return a + of(p); }, 0); };
+			var seen = panesShown(), sum = function (of) { return seen.reduce(function (a, p) { return a + of(p); }, 0); };
 			var narrow = sum(function (p) { return p.drawn.narrow; }), least = Math.max.apply(null, seen.map(function (p) { return p.drawn.narrowValue / (p.tree.value[p.zoom] || 1); }));
 			status.push(S.grouped(sum(function (p) { return p.tree.n - 1 - p.skip; })) + " boxes");
 			if (narrow)
@@ -254,16 +264,21 @@
 			copyOldWay(text);
 	}
 
+	// The match next to box `from` of pane p that is drawn; -1: none.
+	function matchFrom(p, from, by) {
+		var t = p.tree, z = p.zoom, end = z + t.size[z], least = t.value[z] * 0.5 / p.width;
+		for (var i = from < z || from >= end ? (by > 0 ? z : end - 1) : from + by; i >= z && i < end; i += by)
+			if (t.key[i] >= 0 && p.hits[t.key[i]] && t.value[i] >= least)
+				return i;
+		return -1;
+	}
 	function nextMatch(by) {
 		if (state.view === "table")
 			return table.keydown(by > 0 ? "ArrowDown" : "ArrowUp");
-		var p = panes[0], t = p.tree, z = p.zoom, end = z + t.size[z], least = t.value[z] * 0.5 / p.width, from = p.chosen >= z && p.chosen < end ? p.chosen : by > 0 ? z - 1 : end;
-		if (!p.hits)
-			return;
-		for (var n = 0, i = from; n < t.size[z]; n++) {
-			i += by;
-			i = i >= end ? z : i < z ? end - 1 : i;
-			if (t.key[i] >= 0 && p.hits[t.key[i]] && t.value[i] >= least)
+		var seen = panesShown(), at = current && current.pane ? Math.max(0, seen.indexOf(current.pane)) : 0;
+		for (var n = 0; n <= seen.length && seen[0].hits; n++) { // the pane that one is in twice: what is before
+			var p = seen[(at + by * n + 2 * seen.length) % seen.length], i = matchFrom(p, n ? -1 : p.chosen, by);
+			if (i >= 0)
 				return choose(p, i);
 		}
 	}
@@ -294,9 +309,10 @@
 		"1": function () { treeChanges({ view: "flame" }); }, "2": function () { treeChanges({ view: "callers" }); },
 		"3": function () { treeChanges({ view: "sandwich" }); }, "4": function () { set({ view: "table" }, true); },
 		"/": function () { $("q").focus(); $("q").select(); }, "?": function () { $("keys").showModal(); },
-		n: function () { nextMatch(1); }, N: function () { nextMatch(-1); }, s: function () { sandwich(currentKey()); }, c: copy,
+		n: function () { nextMatch(1); focusView(); }, N: function () { nextMatch(-1); focusView(); }, s: function () { sandwich(currentKey()); }, c: copy,
 		i: function () { set({ dir: state.dir === "up" ? "down" : "up" }, true); }, m: function () { treeChanges({ merge: cycle("merge"), fn: "" }); },
 		f: toggleFilters, d: function () { set({ theme: theme() === "dark" ? "light" : "dark" }); },
+		t: function () { if (heat) $("heatmap").focus(); },
 		Backspace: unzoom, Escape: function () { if (state.q) set({ q: "" }); else unzoom(); }
 	};
 
@@ -318,7 +334,7 @@
 			focusView();
 		} else if (typing || (ev.target.tagName === "BUTTON" && (ev.key === "Enter" || ev.key === " ")))
 			return;
-		else if (state.view === "table" ? table.keydown(ev.key) : arrows(document.activeElement === $("pane2") && state.view === "sandwich" ? panes[1] : panes[0], ev.key))
+		else if (state.view === "table" ? table.keydown(ev.key) : arrows(paneOfKeys(), ev.key))
 			; // done there
 		else if (PRESSED[ev.key])
 			PRESSED[ev.key]();
@@ -326,8 +342,13 @@
 			return;
 		ev.preventDefault();
 	}
+	// The pane with the focus, else the one with the chosen box.
+	function paneOfKeys() {
+		var seen = panesShown(), has = seen.find(function (p) { return p.host === document.activeElement; });
+		return has || (current && seen.indexOf(current.pane) > 0 ? current.pane : panes[0]);
+	}
 	function focusView() {
-		(state.view === "table" ? $("rows") : $("pane")).focus({ preventScroll: true });
+		(state.view === "table" ? $("rows") : current && panesShown().indexOf(current.pane) > 0 ? current.pane.host : $("pane")).focus({ preventScroll: true });
 	}
 
 	// ---- pointing
@@ -357,6 +378,7 @@
 			},
 			open: sandwich
 		});
+		heat = S.heat = d.heat ? new S.Heat($("heat"), d, { range: function (t) { treeChanges({ t: t }); } }) : null;
 		$("views").addEventListener("click", function (ev) {
 			var name = ev.target.dataset.view;
 			if (name)
@@ -398,7 +420,7 @@
 		else
 			$("sub").textContent = S.amount(d, d.total) + (d.duration ? " in " + S.duration(d.duration) : "") + when + (d.command ? " \u00b7 " + d.command : "");
 		$("sub").title = $("sub").textContent;
-		KEYS.forEach(function (row) {
+		KEYS.concat(d.heat ? [["t", "heat map: arrow keys, Enter at the first and the last cell, Esc: all times"]] : []).forEach(function (row) {
 			var tr = $("keytable").insertRow(), kbd = document.createElement("kbd");
 			kbd.textContent = row[0];
 			tr.insertCell().append(kbd);

@@ -2,7 +2,7 @@
 // In: the profile, the address. Out: trees, matches of the search. Invariant: the same address shows the same view of the same file.
 (function (S) {
 	"use strict";
-	var FIRST = { view: "flame", dir: "up", merge: "function", colour: "kind", q: "", regex: "", z: "", z2: "", fn: "", sort: "self", group: "process", part: "", language: "", theme: "" };
+	var FIRST = { view: "flame", dir: "up", merge: "function", colour: "kind", q: "", regex: "", z: "", z2: "", fn: "", sort: "self", group: "process", part: "", language: "", t: "", theme: "" };
 	var ALLOWED = { view: ["flame", "callers", "sandwich", "table"], dir: ["up", "down"], merge: ["function", "line", "object"], colour: ["kind", "object", "change"], theme: ["light", "dark"] };
 
 	S.View = function (d) {
@@ -26,6 +26,8 @@
 			got.colour = "kind";
 		if (got.merge === "line" && !this.d.hasLines)
 			got.merge = "function";
+		if (!S.heatRange(this.d, got.t))
+			got.t = "";
 		this.state = got;
 	};
 	V.write = function () {
@@ -52,12 +54,14 @@
 		return keep;
 	};
 	V.values = function () {
+		if (this.state.t !== "")
+			return this.once("times", ["part", "t"], function () { return S.heatValues(this.d, S.heatRange(this.d, this.state.t), this.state.part); });
 		var p = this.state.part === "" ? null : this.d.parts[+this.state.part];
 		return p ? p.value : this.d.sample.value;
 	};
 	V.filtered = function () {
 		var s = this.state;
-		return s.language !== "" || s.part !== "" || this.d.dimensions.some(function (x) { return s["only-" + x.id] !== ""; });
+		return s.language !== "" || s.part !== "" || s.t !== "" || this.d.dimensions.some(function (x) { return s["only-" + x.id] !== ""; });
 	};
 
 	V.once = function (name, depends, make) {
@@ -67,7 +71,12 @@
 		return have.made;
 	};
 	V.depends = function () {
-		return ["merge", "group", "language", "part"].concat(this.d.dimensions.map(function (x) { return "only-" + x.id; }));
+		return ["merge", "group", "language", "part", "t"].concat(this.d.dimensions.map(function (x) { return "only-" + x.id; }));
+	};
+	V.heat = function () { // of each slot, what the other filters keep
+		return this.once("heat", this.depends().filter(function (k) { return k !== "t" && k !== "merge" && k !== "group"; }), function () {
+			return S.heatCells(this.d, this.kept(), this.state.part);
+		});
 	};
 	V.keysNow = function () {
 		var m = this.state.merge;

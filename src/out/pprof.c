@@ -94,10 +94,11 @@ static u64 place_of(struct Writer *w, const struct Frame *f, u64 *addr)
 	const struct ImageSegment *seg = segment_of(f);
 	const struct Image *image = f->image;
 	const char *name = image ? image->path : f->kernel && !f->module ? "[kernel.kallsyms]" : f->module;
-	struct Mapping m = {.name = name, .build_id = image ? image->build_id : NULL, .in_file = !seg && !f->kernel && !f->addr};
+	bool virtual = f->module_addr && !f->module_off; // all that a file said (perf script)
+	struct Mapping m = {.name = name, .build_id = image ? image->build_id : NULL, .in_file = !seg && !f->kernel && !f->addr && !virtual};
 	struct Str key = {0};
 	bool fresh;
-	*addr = seg ? seg->vaddr + (f->module_off - seg->off) : m.in_file ? f->module_off : f->addr;
+	*addr = seg ? seg->vaddr + (f->module_off - seg->off) : m.in_file ? f->module_off : f->addr || f->kernel ? f->addr : f->module_addr;
 	*addr -= f->ret && *addr;
 	if (!name)
 		return 0;
@@ -342,13 +343,15 @@ static struct err *write_gzip(const struct Str *s, FILE *out)
 	return fflush(out) || ferror(out) ? err_errno(errno, "writing the profile") : NULL;
 }
 
-// How it was made, where that is known: then it is made here and now, and the machine is this one.
+// How it was made. If that is here and now, the machine is this one.
 static void put_comments(struct Writer *w)
 {
 	const struct StackProfile *p = w->p;
 	struct utsname u;
 	if (p->title)
 		put_uint(&w->out, PROFILE_COMMENT, string_id(w, p->title));
+	for (u32 i = 0; i < p->ncomments; i++)
+		put_uint(&w->out, PROFILE_COMMENT, string_id(w, p->comments[i]));
 	if (!p->command || uname(&u))
 		return;
 	char *texts[] = {xasprintf("command: %s", p->command), xasprintf("kernel: %s %s %s", u.sysname, u.release, u.machine),

@@ -168,6 +168,12 @@ void tseries_text(const struct Value *v, struct Str *out);
 void tseries_json(const struct Value *v, struct Str *out);
 void hist_json(const struct Value *v, struct Str *out);
 
+// A share of a sample's value: what is of one slot of time
+struct SlotShare {
+	struct SlotShare *next;
+	u64 slot, value, part[5];
+};
+
 // ---- stack counts, for folded, flame graph, pprof and the tools' multi-line forms
 struct StackSample {
 	const char *comm;	// may be NULL
@@ -181,6 +187,7 @@ struct StackSample {
 	const char *user_note, *kern_note; // "[Missed User Stack]" and the like instead of frames; NULL
 	u64 value;
 	u64 part[5]; // value by kind, where the collector tells kinds apart
+	struct SlotShare *slots; // in no order, a slot may be there twice; what is in none of them is of no known time
 };
 // Where a label stands in pictures and folded lines: as a row of its own text behind the process, as a row "NAME TEXT" in front of it, or in none.
 enum LabelPlace { LABEL_INNER, LABEL_OUTER, LABEL_ASIDE };
@@ -196,12 +203,23 @@ struct ProfileDiff {
 	} *spreads; // of functions that vary more
 	u32 nspreads;
 };
+// What happened when: slots from number 0 on, one behind the other.
+struct ProfileSlots {
+	u64 width_ns; // 0: no slots
+	u64 start_ns; // wall clock where slot 0 begins
+	u32 n;	      // slots of the whole profile
+	u32 rows;     // slots of a column in pictures: of a second
+	u64 outside;  // value that is in no slot: beyond SLOTS_MAX
+};
+#define SLOTS_MAX 180000u // an hour of 20 ms
 struct StackProfile {
 	struct StackSample *samples;
 	u32 n;
 	const char *unit;	// "samples", "us", "count"
 	const char *title;
-	const char *command;	// that made it; NULL: not known
+	const char *command;	// that makes it, here and now; NULL: it was made before
+	const char *const *comments; // ncomments texts of the file it was read from: "command: ..." and others
+	u32 ncomments;
 	const char *const *parts; // names of StackSample.part, nparts of them; NULL: values are not split
 	u32 nparts;
 	const struct ProfileDiff *diff; // NULL: one profile
@@ -209,6 +227,7 @@ struct StackProfile {
 	const u8 *label_places; // enum LabelPlace; NULL: all are LABEL_INNER
 	u64 period_ns;		// profile: time per sample; 0 unknown
 	u64 start_ns, duration_ns; // wall clock
+	struct ProfileSlots slots;
 	bool threads;		// StackSample.pid is a thread's id
 	bool delim;		// put "-" between user and kernel
 	bool annotate;		// kernel frames get _[k]
@@ -223,6 +242,10 @@ struct err *flame_write(const struct StackProfile *p, FILE *out); // self-contai
 struct err *page_write(const struct StackProfile *p, FILE *out);  // self-contained interactive HTML
 struct err *speedscope_write(const struct StackProfile *p, FILE *out); // JSON
 struct err *pprof_write(const struct StackProfile *p, FILE *out); // gzipped profile.proto
+
+// heat.c
+u32 sample_slots(const struct StackSample *s, struct SlotShare **out); // ascending, each once; to be freed
+void heat_text(const struct StackProfile *p, FILE *out); // a picture of characters; nothing without slots
 
 // outputs.c: the files that a profile can be written to, one option each
 struct Output {

@@ -1,7 +1,7 @@
 // Which map of a script is reported as stacks, and what the parts of its key are.
 // In: a compiled script. Out: struct StackMap; samples of its rows. Invariant: no part of a key is taken for something it is not called, and none is
 // left out: the name of a process is what the script calls comm, its number what it calls pid or tid; every other part is a label. by_NAME is what --by asks
-// for: by_container and by_cgroup are ids of cgroups, shown by name.
+// for: by_container and by_cgroup are ids of cgroups, shown by name. With stack_slot the part called slot says when.
 #include "bpf/bpf.h"
 #include "tool/internal.h"
 
@@ -41,6 +41,15 @@ bool stackmap_any(const struct Program *p)
 	return false;
 }
 
+// Among the parts; NO_PART: there is none
+static u32 slot_part(const struct MapDef *m, const struct Leaves *l)
+{
+	for (u32 i = 0; i < l->n; i++)
+		if (l->t[i]->kind == TY_INT && m->key_names[i] && !strcmp(m->key_names[i], "slot"))
+			return i;
+	return NO_PART;
+}
+
 // NULL, or why it cannot be shown.
 static const char *unfit(const struct MapDef *m, const struct ReportForm *f)
 {
@@ -54,6 +63,8 @@ static const char *unfit(const struct MapDef *m, const struct ReportForm *f)
 		return "has several stacks of one kind in its key";
 	if (l.n > KEY_PARTS_MAX)
 		return "has a key of too many parts";
+	if (f->slot_ns && slot_part(m, &l) == NO_PART)
+		return "has no number called slot in its key, which the setting stack_slot asks for";
 	if (m->val->kind != TY_COUNT && m->val->kind != TY_SUM && !ty_is_int(m->val))
 		return "has values that cannot be added up: count(), sum() and numbers can";
 	return NULL;
@@ -126,10 +137,16 @@ static struct StackMap *stackmap(struct MapDef *m, const struct ReportForm *f, b
 	s->pid = part_called(m, &l, is_number, pids);
 	s->threads = s->pid != NO_PART && s->pid == part_called(m, &l, is_number, pids + 1);
 	s->kind = split ? part_called(m, &l, is_number, kinds) : NO_PART;
+	s->slot_part = f->slot_ns ? slot_part(m, &l) : NO_PART;
+	s->slot = NO_PART;
 	for (int by = 1; by >= 0; by--) // these first
 		for (u32 i = 0, other = 0; i < l.n; other += !is_stack(l.t[i++])) {
 			if (is_stack(l.t[i]))
 				continue;
+			if (i == s->slot_part) {
+				s->slot = other;
+				continue;
+			}
 			s->by[i] = by_name(m, i) != NULL;
 			if (by && s->by[i])
 				add_by(s, by_name(m, i), l.t[i], other);

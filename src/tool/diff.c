@@ -101,7 +101,7 @@ void diff_usage(FILE *out)
 	add_rows(&rows);
 	fprintf(out, "USAGE: sonde diff [options] BEFORE AFTER\n\n"
 		     "Shares of functions and stacks in two profiles, their difference, and whether it is one.\n"
-		     "BEFORE, AFTER: pprof, folded stacks or the text of perf script.\n\nOPTIONS:\n");
+		     "BEFORE, AFTER: pprof, folded stacks, the text of perf script or of maps keyed by stacks.\n\nOPTIONS:\n");
 	options_help(&rows, out);
 	fprintf(out, "\nEXAMPLES:\n    sonde diff old.pb.gz new.pb.gz\n    sonde diff --html diff.html old.pb.gz new.pb.gz\n    sonde diff --fail-if +2%% old.folded new.folded\n");
 	vec_deinit(&rows.v);

@@ -1,4 +1,4 @@
-// How a script wants its report. In: its settings (stack_unit, stack_title, stack_divide, stack_parts, stack_event). Out: struct ReportForm.
+// How a script wants its report. In: its settings (stack_unit, stack_title, stack_divide, stack_slot, stack_parts, stack_event). Out: struct ReportForm.
 // Invariant: the built-in tools say it in their scripts too, so a printed script has the report of its tool.
 #include "bpf/bpf.h"
 #include "tool/internal.h"
@@ -18,7 +18,7 @@ static const struct Kind {
 
 void form_read(struct ReportForm *f, const struct Config *c, const char *title, struct Arena *a)
 {
-	*f = (struct ReportForm){.unit = c->stack_unit, .title = *c->stack_title ? c->stack_title : title, .div = c->stack_divide,
+	*f = (struct ReportForm){.unit = c->stack_unit, .title = *c->stack_title ? c->stack_title : title, .div = c->stack_divide, .slot_ns = c->stack_slot,
 				 .event = *c->stack_event ? c->stack_event : NULL};
 	u32 n = 0;
 	const struct Kind *k = kinds;

@@ -63,7 +63,7 @@ static const struct Option option_rows[] = {
 	{'o', "output", "FILE", "what is printed goes to FILE", set_text, FIELD(out)},
 	{0, "title", "TEXT", "the heading (the file's own, or its name)", set_text, FIELD(title)},
 	{0, "unit", "us|ns|bytes|...", "what folded stacks count (samples)", set_text, FIELD(wish.unit)},
-	{0, "value", "TYPE", "of a pprof file's values those of that name", set_text, FIELD(wish.value)},
+	{0, "value", "TYPE", "of a pprof file's values, perf's events, maps: that one", set_text, FIELD(wish.value)},
 	{0, "no-process", NULL, "lines of folded stacks begin with a frame, not with a process", set_flag, FIELD(wish.no_process)},
 	{'h', "help", NULL, "this help", set_flag, FIELD(help)},
 };
@@ -158,10 +158,14 @@ bool fromfile_usage(const char *name, FILE *out)
 		diff_usage(out);
 		return true;
 	}
+	if (!c && !strcmp(name, "top")) {
+		top_usage(out);
+		return true;
+	}
 	if (!c)
 		return false;
 	add_rows(&rows);
-	fprintf(out, "USAGE: sonde %s [options] FILE\n\n%s.\nFILE: pprof, folded stacks or the text of perf script; - is standard input.\n\nOPTIONS:\n", name, c->does);
+	fprintf(out, "USAGE: sonde %s [options] FILE\n\n%s.\nFILE: pprof, folded stacks, the text of perf script or of bpftrace's maps keyed by stacks; - is standard input.\n\nOPTIONS:\n", name, c->does);
 	options_help(&rows, out);
 	fprintf(out, "\nEXAMPLES:\n%s", c->examples);
 	vec_deinit(&rows.v);
@@ -173,6 +177,10 @@ bool fromfile_words(const char *name, FILE *out)
 	struct OptionRows rows = {0};
 	if (!strcmp(name, "diff")) {
 		diff_words(out);
+		return true;
+	}
+	if (!strcmp(name, "top")) {
+		top_words(out);
 		return true;
 	}
 	if (!command_named(name))
@@ -206,5 +214,6 @@ void fromfile_help(FILE *out)
 {
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
 		fprintf(out, "%-14s %s\n", commands[i].name, commands[i].does);
+	fprintf(out, "%-14s %s\n", "top", "What the machine is doing now: functions, stacks, processes, drawn once a second");
 	fprintf(out, "%-14s %s\n", "diff", "What has changed between two recorded profiles, and what only seems to");
 }

@@ -1,6 +1,7 @@
 // Shared by the stack tools: options, scripts, reports.
 #ifndef SONDE_TOOL_INTERNAL_H
 #define SONDE_TOOL_INTERNAL_H
+#include "input/input.h"
 #include "out/report.h"
 #include "session/session.h"
 #include "tool/tool.h"
@@ -14,6 +15,7 @@ struct ReportForm { // what the script's settings say of its report
 	const char *unit, *title;   // of its values
 	const char *parts[STACK_PARTS_MAX + 1]; // names of StackSample.part, the rest NULL; the first is NULL: values are not split
 	u64 div;		    // values are divided by it: counted in nanoseconds, shown in microseconds
+	u64 slot_ns;		    // length of the slots of time that the key tells apart; 0: none
 	const char *event;	    // NULL; what is counted
 	// a row from the parts of its key; the report as text
 	void (*row)(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s);
@@ -33,9 +35,10 @@ struct ToolOpts {
 	long state;		 // task state bitmask, -1 any
 	u32 by;			 // enum ByWhat; 0: nothing was said
 	u64 chain;		 // offwaketime: wakers followed
-	bool folded, delim, annotate, idle, offsets, addrs, per_thread, json, timestamps, print_script, check, incomplete, inlines, lines, no_lines, why_incomplete;
+	bool folded, delim, annotate, idle, offsets, addrs, per_thread, json, heatmap, timestamps, print_script, check, incomplete, inlines, lines, no_lines, why_incomplete;
 	struct OutputFiles files;
 	const char *out, *title;
+	FILE *feed;		 // reports go there, for who draws them (top.c); NULL
 	bool unwind_fp, native, tree;
 	u32 dump;
 	u64 stack_entries;	 // --stack-storage-size
@@ -70,7 +73,8 @@ struct KeyParts {
 struct StackMap {
 	struct MapDef *def;
 	bool threads;	     // pid is what the script calls tid
-	u32 comm, pid, kind; // numbers of KeyParts.others; NO_PART: it has none
+	u32 comm, pid, kind, slot; // numbers of KeyParts.others; NO_PART: it has none
+	u32 slot_part;	     // the same part's number among all
 	bool by[KEY_PARTS_MAX]; // of the key's parts: those called by_NAME, a label each (--by)
 	const char *labels[2 * KEY_PARTS_MAX]; // names of a row's labels
 	u8 places[2 * KEY_PARTS_MAX];	       // enum LabelPlace
@@ -166,9 +170,64 @@ int command_end(struct ToolOpts *o, int rc);   // rc: the tool's exit status
 void command_words(const struct ToolOpts *o, struct Str *out); // as it was given
 size_t command_split(char **argv, int *argc);  // where behind "--" a command begins; argc is without it. 0: there is none
 
+// tool.c: as tool_main(), with its reports going to feed (running.c); standard output gets the heading
+int tool_feed(const struct Tool *t, int argc, char **argv, FILE *feed);
+
 // running.c: a session with reports as o says; the exit status
 bool outputs_writable(const struct ToolOpts *o); // said on stderr if not
 int stacks_run(struct Options *so, struct ToolOpts *o);
+
+// ---- sonde top: toprows.c (what is shown), topview.c (the terminal), top.c (collectors, and what keys do)
+enum TopSide { TOP_ON, TOP_OFF, TOP_SIDES };
+enum TopBy { TOP_FUNCTION, TOP_STACK, TOP_PROCESS, TOP_THREAD, TOP_CONTAINER, TOP_BYS };
+struct TopSlice { // what a collector sent of about a second
+	struct Input in;
+	enum TopSide side;
+};
+struct TopView {
+	enum TopBy by;
+	u32 sides;	  // bits: 1 << TOP_ON
+	bool total;	  // functions: ordered by what they have with their calls
+	char filter[128]; // only stacks whose process, pid or a frame has it; "": all
+};
+struct TopRow {
+	const char *name, *what, *key; // name of a stack: its frames from the leaf on, a line each
+	double own[TOP_SIDES], all[TOP_SIDES], order; // seconds; all: with calls
+	u32 met;
+};
+struct TopTable {
+	struct Arena arena;
+	struct Map index;
+	VEC(struct TopRow) rows;
+	double elapsed[TOP_SIDES], sum[TOP_SIDES], shown[TOP_SIDES]; // seconds
+	u32 met;
+};
+void toptable_make(struct TopTable *t, struct TopSlice *const *slices, size_t n, const struct TopView *v); // t was made before, or is all 0
+void toprow_stacks(struct TopTable *out, struct TopSlice *const *slices, size_t n, const struct TopView *v, const struct TopRow *r); // its stacks, the largest first
+void toptable_deinit(struct TopTable *t);
+double top_share(const struct TopTable *t, enum TopSide side, double secs); // in per cent of the time that passed
+void top_heading(const struct TopTable *t, const struct TopView *v, struct Str *out); // one line of text each, without its end
+void top_columns(const struct TopView *v, struct Str *out);
+void top_line(const struct TopTable *t, const struct TopView *v, const struct TopRow *r, struct Str *out);
+// topview.c: the terminal, by ncurses. What is on it is drawn anew each time.
+struct TopScreen { // of what is drawn besides the table
+	const char *status; // the last line, in place of the keys; NULL
+	bool frozen, asks;  // asks: a filter is being written
+	u32 window;	    // seconds
+	size_t at, first;   // rows: where the cursor stands; the first one in sight (kept by the view)
+	const struct TopTable *open; // stacks of the row at the cursor; NULL: it is not unfolded
+	bool help;
+};
+bool topview_there(void); // sonde was built with it
+struct err *topview_open(void); // standard input and output are a terminal
+void topview_close(void);
+void topview_rescue(void); // of a process that ended without topview_close(): the screen as it was
+void topview_draw(const struct TopTable *t, const struct TopView *v, struct TopScreen *s);
+enum { TOPKEY_NONE = -1, TOPKEY_UP = 0x10000, TOPKEY_DOWN, TOPKEY_PAGE_UP, TOPKEY_PAGE_DOWN, TOPKEY_HOME, TOPKEY_END, TOPKEY_ENTER, TOPKEY_BACK, TOPKEY_ESC };
+int topview_key(void); // a character or one of these; does not wait
+size_t topview_rows(void); // of the table that are in sight
+void top_folded(struct TopSlice *const *slices, size_t n, const struct TopView *v, FILE *out); // the stacks that are shown, in microseconds
+void top_text(const struct TopTable *t, const struct TopView *v, u32 max, FILE *out); // without a terminal
 
 // report.c
 struct StackSet { // samples of a map, symbolized, equal ones merged, ascending by value
@@ -184,12 +243,16 @@ struct err *stackset_add(struct StackSet *s, struct RunCtx *rc, struct MapDef *m
 // Appends the rows of a map, which is empty then
 struct err *stackset_take(struct StackSet *s, struct RunCtx *rc, const char *map, const struct ToolOpts *o);
 void stackset_finish(struct StackSet *s, const struct ToolOpts *o, bool merge); // sorts, fills prof; merge: rows that would look alike become one
+u64 stackset_gather(struct StackSet *s); // rows that differ in their slot only become one; how many times there was no room (StackTotal.rest)
 void stackset_merge(struct StackSet *s); // one that is finished without
 void stackset_deinit(struct StackSet *s);
 void stacks_sort(struct StackProfile *p); // as tools print them
 void stacks_multiline(const struct StackProfile *p, const struct ToolOpts *o, FILE *out);
 void stacks_json(const struct StackProfile *p, const struct ToolOpts *o, FILE *out);
 void frame_line(const struct Frame *f, const struct ToolOpts *o, const char *indent, FILE *out);
+// slots.c
+void slots_divide(struct StackSample *s, u64 by); // values, parts and slots, which add up afterwards
+void slots_place(struct StackProfile *p, u64 width_ns, u64 start_ns, u64 duration_ns); // start: of CLOCK_BOOTTIME, which slots count from; the profile's clock is set
 // labels.c
 void row_labels(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, struct StackSample *s); // by o->keyed
 void labels_text(const struct StackSample *s, const char *const *names, struct Str *out); // " cpu 3, prio 120"

@@ -15,8 +15,8 @@ static const char *check(struct ToolOpts *o)
 		return "argument -u/-k: not allowed with argument -p/--pid or -t/--tid";
 	if (o->max_us && o->max_us < o->min_us)
 		return "min_block_time should be less than max_block_time";
-	if (o->check && (o->interval || o->incomplete || o->by || o->state >= 0 || o->max_us || o->idle))
-		return "argument --check: counts all time of a thread; not allowed with -i, -M, -I, --by, --state, --complete off";
+	if (o->check && (o->heatmap || o->interval || o->incomplete || o->by || o->state >= 0 || o->max_us || o->idle))
+		return "argument --check: counts all time of a thread; not allowed with --heatmap, -i, -M, -I, --by, --state, --complete off";
 	if (!o->incomplete && !o->check && !feature_has(FEAT_FOR_EACH_MAP_ELEM)) {
 		fprintf(stderr, "WARNING: threads asleep at the start or at the end are left out (--complete off): this kernel has no "
 				"bpf_for_each_map_elem (Linux 5.13)\n");

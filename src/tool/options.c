@@ -124,6 +124,7 @@ FLAG(A, o->addrs = true)
 FLAG(s, o->offsets = true)
 FLAG(per_thread, o->per_thread = true)
 FLAG(json, o->json = true)
+FLAG(heatmap, o->heatmap = true)
 FLAG(print_script, o->print_script = true)
 FLAG(inlines, o->inlines = true)
 FLAG(lines, o->lines = true)
@@ -354,6 +355,7 @@ static const struct Option common_options[] = {
 #define OUTPUT(option, addresses, parts, what, help, write) {0, #option, "FILE", help, set_file, (const void *)OUTPUT_##option},
 #include "out/outputs.def"
 	{0, "title", "TEXT", "the heading of flame graph and page", set_title},
+	{0, "heatmap", NULL, "when, too: slots of 20 ms, a picture of each second in page and text; JSON has the slots", set_heatmap},
 	{'j', "json", NULL, "report as JSON", set_json},
 	{0, "top", "[=N]", "instead of stacks the N functions with most of their own (20): self, total, object", set_top},
 	{'o', "output", "FILE", "write the report to FILE", set_o},

@@ -20,7 +20,7 @@ static void split_key(const struct StackMap *m, u32 *part, const struct Type *t,
 		k->kern[k->nkern++] = v;
 	else
 		k->others[k->nothers++] = v;
-	if (m->by[*part - 1])
+	if (m->by[*part - 1] || *part - 1 == m->slot_part)
 		return;
 	if (t->kind == TY_STR)
 		k->strs[k->nstrs++] = v->text;
@@ -64,6 +64,14 @@ static bool is_missed(const char *note)
 	return note && !strncmp(note, "[Missed", 7);
 }
 
+static struct SlotShare *slot_of_row(struct Arena *a, const struct Value *v, const struct StackSample *s)
+{
+	struct SlotShare *x = arena_new(a, struct SlotShare);
+	*x = (struct SlotShare){.slot = v->kind == V_UINT ? v->u : (u64)v->i, .value = s->value};
+	memcpy(x->part, s->part, sizeof(x->part));
+	return x;
+}
+
 struct err *stackset_add(struct StackSet *s, struct RunCtx *rc, struct MapDef *m, const struct ToolOpts *o, bool take)
 {
 	struct MapReport rep = {0};
@@ -80,6 +88,8 @@ struct err *stackset_add(struct StackSet *s, struct RunCtx *rc, struct MapDef *m
 		split_key(o->keyed, &part, m->key, &rep.entries[i].key, &k);
 		o->form.row(o, &s->arena, &k, x.value, &x);
 		row_labels(o, &s->arena, &k, &x);
+		if (o->keyed->slot != NO_PART)
+			x.slots = slot_of_row(&s->arena, k.others[o->keyed->slot], &x);
 		if (is_missed(x.user_note) || is_missed(x.kern_note))
 			s->missed++;
 		vec_push(&s->samples, x);
@@ -97,20 +107,6 @@ void stacks_sort(struct StackProfile *p)
 {
 	if (p->n) // qsort(NULL, 0) is undefined
 		qsort(p->samples, p->n, sizeof(*p->samples), by_value);
-}
-
-// The parts still add up: what each loses by rounding goes to the largest.
-static void divide(struct StackSample *s, u64 by)
-{
-	u32 largest = 0;
-	u64 sum = 0;
-	s->value /= by;
-	for (u32 k = 0; k < ARRAY_LEN(s->part); k++) {
-		s->part[k] /= by;
-		sum += s->part[k];
-		largest = s->part[k] > s->part[largest] ? k : largest;
-	}
-	s->part[largest] += s->value > sum ? s->value - sum : 0;
 }
 
 void stackset_finish(struct StackSet *s, const struct ToolOpts *o, bool merge)
@@ -133,7 +129,7 @@ void stackset_finish(struct StackSet *s, const struct ToolOpts *o, bool merge)
 	if (merge) // rows that differ in addresses nobody sees
 		profile_merge(&s->prof, true);
 	for (u32 i = 0; o->form.div > 1 && i < s->prof.n; i++)
-		divide(&s->prof.samples[i], o->form.div);
+		slots_divide(&s->prof.samples[i], o->form.div);
 	stacks_sort(&s->prof);
 }
 
@@ -224,6 +220,18 @@ void stacks_multiline(const struct StackProfile *p, const struct ToolOpts *o, FI
 	}
 }
 
+// [[slot, value], ...]
+static void slots_json(const struct StackSample *s, struct Str *out)
+{
+	struct SlotShare *slots;
+	u32 n = sample_slots(s, &slots);
+	str_add(out, ", \"slots\": [");
+	for (u32 i = 0; i < n; i++)
+		str_addf(out, "%s[%llu, %llu]", i ? ", " : "", (unsigned long long)slots[i].slot, (unsigned long long)slots[i].value);
+	str_addc(out, ']');
+	free(slots);
+}
+
 static void frames_json(const struct Frame *f, u32 n, struct Str *out)
 {
 	str_addc(out, '[');
@@ -242,6 +250,9 @@ static void frames_json(const struct Frame *f, u32 n, struct Str *out)
 
 void stacks_json(const struct StackProfile *p, const struct ToolOpts *o, FILE *out)
 {
+	if (p->slots.width_ns)
+		fprintf(out, "{\"type\": \"slots\", \"start_ns\": %llu, \"width_ns\": %llu, \"n\": %u, \"outside\": %llu}\n", (unsigned long long)p->slots.start_ns,
+			(unsigned long long)p->slots.width_ns, p->slots.n, (unsigned long long)p->slots.outside);
 	for (u32 i = 0; i < p->n; i++) {
 		const struct StackSample *s = &p->samples[i];
 		struct Str t = {0};
@@ -269,6 +280,8 @@ void stacks_json(const struct StackProfile *p, const struct ToolOpts *o, FILE *o
 			str_add(&t, ", \"event\": ");
 			str_add_json(&t, o->form.event, strlen(o->form.event));
 		}
+		if (p->slots.width_ns)
+			slots_json(s, &t);
 		str_addf(&t, ", \"value\": %llu, \"unit\": ", (unsigned long long)s->value);
 		str_add_json(&t, p->unit, strlen(p->unit));
 		fprintf(out, "%s}\n", t.p);

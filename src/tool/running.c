@@ -22,6 +22,7 @@ struct Running {
 	FILE *out; // the session's
 	struct StackTotal total; // -i with files: of all reports
 	struct OutputFiles whole, each; // files of the whole run; of each interval
+	u64 start_boot_ns, since_boot_ns, taken_boot_ns; // what slots count from
 	u64 since_wall_ns, since_ns, taken_wall_ns, taken_ns; // when the interval began, and when its samples were taken
 	const char *command;
 };
@@ -85,6 +86,8 @@ static void write_text(struct Running *r, const struct StackProfile *p)
 		o->form.print(p, o, r->out);
 		total_line(p, r->out);
 	}
+	if (!machine_form(o))
+		heat_text(p, r->out);
 }
 
 // The command line of this process, as a shell would take it
@@ -118,6 +121,8 @@ static void finish(struct Running *r, struct StackSet *s, bool merge)
 	s->prof.command = r->command;
 	s->prof.start_ns = whole ? r->start_wall_ns : r->since_wall_ns;
 	s->prof.duration_ns = end - (whole ? r->start_ns : r->since_ns);
+	if (r->o->form.slot_ns)
+		slots_place(&s->prof, r->o->form.slot_ns, whole ? r->start_boot_ns : r->since_boot_ns, s->prof.duration_ns);
 }
 
 // Rows that differ in addresses stay apart in some files; in others, and in text, only with -P.
@@ -131,17 +136,39 @@ static struct err *write_outputs(struct Running *r, const struct OutputFiles *fi
 	return e ? e : outputs_write(files, &s->prof, false);
 }
 
+// To who watches us (top.c): a pprof profile, and before it its length as a u64.
+static struct err *feed(FILE *to, const struct StackProfile *p)
+{
+	char *text = NULL;
+	size_t n = 0;
+	FILE *mem = open_memstream(&text, &n);
+	struct err *e = mem ? pprof_write(p, mem) : err_errno(errno, "memory for a report");
+	if (mem && fclose(mem) && !e)
+		e = err_errno(errno, "memory for a report");
+	u64 len = n;
+	if (!e && (fwrite(&len, sizeof(len), 1, to) != 1 || fwrite(text, 1, n, to) != n || fflush(to)))
+		e = err_errno(errno, "cannot send a report");
+	free(text);
+	return e;
+}
+
 // The files of an interval, if there are to be such, and its rows as the text has them
 static struct err *end_interval(struct Running *r, struct StackSet *s, bool files)
 {
-	if (!files || !outputs_any(&r->each, false)) {
+	struct err *e;
+	if (r->o->feed) {
+		finish(r, s, true);
+		e = feed(r->o->feed, &s->prof);
+	} else if (files && outputs_any(&r->each, false)) {
+		e = write_outputs(r, &r->each, s);
+		r->each.number++;
+	} else {
 		finish(r, s, !r->o->addrs);
 		return NULL;
 	}
-	struct err *e = write_outputs(r, &r->each, s);
-	r->each.number++;
 	r->since_wall_ns = r->taken_wall_ns;
 	r->since_ns = r->taken_ns;
+	r->since_boot_ns = r->taken_boot_ns;
 	return e;
 }
 
@@ -149,6 +176,14 @@ static void taking(struct Running *r)
 {
 	r->taken_wall_ns = clock_ns(CLOCK_REALTIME);
 	r->taken_ns = now_ns();
+	r->taken_boot_ns = clock_ns(CLOCK_BOOTTIME);
+}
+
+// Rows are stacks, whatever slots they are made of.
+static void gather(struct Running *r, struct StackSet *s)
+{
+	if (r->o->form.slot_ns)
+		r->total.rest += stackset_gather(s);
 }
 
 // Takes what is in a script's map, for the files of the whole run; form: it is printed too. Emptied: the map is empty then.
@@ -157,6 +192,7 @@ static struct err *take_part(struct Running *r, struct RunCtx *rc, bool form, bo
 	struct StackSet set = {0};
 	taking(r);
 	struct err *e = stackset_add(&set, rc, r->keyed->def, r->o, emptied);
+	gather(r, &set);
 	r->negative += emptied ? set.negative : 0;
 	if (emptied && outputs_any(&r->whole, false))
 		total_add(&r->total, &set);
@@ -227,11 +263,12 @@ static struct err *report(void *arg, struct RunCtx *rc, bool last)
 		return r->tool->check_report(o, rc, r->out);
 	taking(r);
 	struct err *e = take_samples(r, rc, &set);
+	gather(r, &set);
 	if (whole)
-		(o->interval || r->total.set.samples.n ? total_add : total_borrow)(&r->total, &set);
+		(o->interval || o->form.slot_ns || r->total.set.samples.n ? total_add : total_borrow)(&r->total, &set);
 	bool nothing_new = last && r->shown && !set.samples.n; // the script's own print() at its end has been the report
 	struct err *writing = end_interval(r, &set, !e && o->interval && !nothing_new);
-	if (!e && (machine_form(o) || o->top || !files || o->interval) && !nothing_new)
+	if (!e && !o->feed && (machine_form(o) || o->top || !files || o->interval) && !nothing_new)
 		write_text(r, &set.prof);
 	if (!e && last && r->tool->end && !machine_form(o))
 		fprintf(r->out, "%s\n", r->tool->end);
@@ -254,6 +291,7 @@ static struct err *started(void *arg, struct RunCtx *rc)
 	}
 	r->start_wall_ns = r->since_wall_ns = clock_ns(CLOCK_REALTIME);
 	r->start_ns = r->since_ns = now_ns();
+	r->start_boot_ns = r->since_boot_ns = clock_ns(CLOCK_BOOTTIME);
 	if (outputs_any(&r->o->files, false))
 		r->command = own_command(&r->arena);
 	r->next_report_ns = r->start_ns + r->o->interval * 1000000000ull;

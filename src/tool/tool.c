@@ -61,7 +61,12 @@ static bool any_alive(const char *list, const char *what)
 
 int tool_main(const struct Tool *t, int argc, char **argv)
 {
-	struct ToolOpts o = {.tool = t, .state = -1, .min_us = 1};
+	return tool_feed(t, argc, argv, NULL);
+}
+
+int tool_feed(const struct Tool *t, int argc, char **argv, FILE *feed)
+{
+	struct ToolOpts o = {.tool = t, .state = -1, .min_us = 1, .feed = feed};
 	struct err *e;
 	int rc;
 	if (!tool_parse(t, argc, argv, &o, &rc))

@@ -20,6 +20,11 @@ void fromfile_help(FILE *out);
 bool fromfile_usage(const char *name, FILE *out); // false: there is no such command
 bool fromfile_words(const char *name, FILE *out); // its options, for completion
 
+// top.c
+int top_main(int argc, char **argv);
+void top_usage(FILE *out);
+void top_words(FILE *out);
+
 // diff.c
 int diff_main(int argc, char **argv);
 void diff_usage(FILE *out);

@@ -112,6 +112,16 @@ static void name_frames(struct StackTotal *t, struct StackSample *s)
 	s->kern = t->tmp + s->nuser;
 }
 
+static void add_slots(struct StackTotal *t, struct StackSample *to, const struct SlotShare *s)
+{
+	for (; s; s = s->next) {
+		struct SlotShare *x = arena_new(&t->set.arena, struct SlotShare);
+		*x = *s;
+		x->next = to->slots;
+		to->slots = x;
+	}
+}
+
 static void add_values(struct StackSample *to, const struct StackSample *s)
 {
 	to->value += s->value;
@@ -139,12 +149,16 @@ static void add_row(struct StackTotal *t, struct StackSample s)
 	}
 	if (*slot) {
 		add_values(&t->set.samples.p[*slot - 1], &s);
+		add_slots(t, &t->set.samples.p[*slot - 1], s.slots);
 		return;
 	}
 	struct Value *labels = arena_new_n(&t->set.arena, struct Value, s.nlabels);
 	s.labels = memcpy(labels, t->labels, s.nlabels * sizeof(*labels));
 	s.user = keep_frames(t, s.user, s.nuser);
 	s.kern = keep_frames(t, s.kern, s.nkern);
+	const struct SlotShare *slots = s.slots;
+	s.slots = NULL;
+	add_slots(t, &s, slots);
 	vec_push(&t->set.samples, s);
 	*slot = (u32)t->set.samples.n;
 }
@@ -153,6 +167,20 @@ void total_add(struct StackTotal *t, const struct StackSet *s)
 {
 	for (size_t i = 0; i < s->samples.n; i++)
 		add_row(t, s->samples.p[i]);
+}
+
+u64 stackset_gather(struct StackSet *s)
+{
+	struct StackTotal t = {0};
+	total_add(&t, s);
+	u64 rest = t.rest;
+	t.set.missed = s->missed;
+	t.set.negative = s->negative;
+	stackset_deinit(s);
+	*s = t.set;
+	t.set = (struct StackSet){0};
+	total_deinit(&t);
+	return rest;
 }
 
 void total_borrow(struct StackTotal *t, const struct StackSet *s)

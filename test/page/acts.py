@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """acts.py SONDE CASE: what a person does with the report page (sonde report --html) in a headless Chromium. Each line it prints is a value that the
 page shows, and the same value worked out here from the folded text the page was made from; the last one is "errors: []" of the page's scripts."""
-import json, os, re, subprocess, sys, tempfile, time
+import json, os, re, subprocess, sys, tempfile, time, xml.dom.minidom
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from browser import Browser
@@ -91,6 +91,23 @@ class DiffPage(Page):
         self.rows = [json.loads(line) for line in out.decode().splitlines()]
 
 
+class Picture(Page):
+    """The SVG of sonde report --flame: names are in its titles, which its script takes out."""
+    def make(self, text, args):
+        self.path = os.path.join(self.dir, 'flame.svg')
+        subprocess.run([sys.argv[1], 'report', '--flame', self.path] + args + ['-'], input=text, check=True, stderr=subprocess.PIPE)
+        self.names = [t.firstChild.data.split('\n')[0] for t in xml.dom.minidom.parse(self.path).getElementsByTagName('title')]
+
+    def box(self, name, nth=0):
+        at = [i for i, n in enumerate(self.names) if n == name][nth]
+        return self.js('(function () { var r = document.querySelectorAll("g.f")[%d].querySelector("rect").getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2, r.width]; })()' % at)
+
+    def search(self, q):
+        self.key('/')
+        self.write(q)
+        return self.text('matched')
+
+
 def same(what, page, own):
     print('%s: %s' % (what, 'same, %s' % (own,) if page == own else 'PAGE %r TEXT %r' % (page, own)))
 
@@ -173,6 +190,24 @@ def case_sandwich(p, s):
     same('share of a callee', round(p.box('sys_brk', pane=1)[2] / width, 3), round(s.total(lambda r: 'malloc' in r and 'sys_brk' in r) / value, 3))
     p.visit(p.js('location.hash'))
     same('a link', p.text('grapht'), 'Who calls malloc')
+    inside = s.total(lambda r: 'malloc' in r and 'sys_brk' in r)
+    same('search in what it calls', p.search('sys_brk'), '1 box of what it calls matches: %s of what is shown (%d samples)' % (percent(inside, value), inside))
+    outside = s.total(lambda r: 'malloc' in r and 'other' in r)
+    p.search('^(other|sys_brk)$')
+    p.press('regex')
+    same('search in both', p.text('found'), '1 box of its callers matches: %s of what is shown (%d samples) · 1 box of what it calls matches: %s of what is shown (%d samples)' % (
+        percent(outside, value), outside, percent(inside, value), inside))
+    seen = []
+    p.key('/')
+    for key in ('Enter', 'n', 'n', 'N'):
+        p.key(key)
+        seen.append(p.text('dname'))
+    same('from match to match', seen, ['other', 'sys_brk', 'other', 'sys_brk'])
+    p.key('ArrowUp')
+    same('keys go to where the match is', p.text('dname'), 'malloc')
+    p.press('regex')
+    p.key('/')
+    p.key('Escape')
     p.key('2')
     same('callers: width of a leaf', round(p.box('parse')[2]), round(width * s.self('parse') / s.all))
     p.click_box('parse')
@@ -248,6 +283,45 @@ def case_sizes(p, s):
         time.sleep(0.1)
         same('the system is ' + name, p.js('document.documentElement.dataset.theme'), name)
         same('paper', p.js('getComputedStyle(document.body).backgroundColor'), {'dark': 'rgb(22, 24, 27)', 'light': 'rgb(251, 251, 249)'}[name])
+
+
+def case_flame(p, s):
+    """The SVG has the page's gestures: click, keys, search with its share, icicle, copy, a link; what is too narrow is said."""
+    share = lambda keep: percent(s.total(keep), s.all)
+    tip = lambda: (p.text('tipname'), p.text('tipinfo').split(', ')[1])
+    same('too narrow', p.text('sub').split(' · ')[1], '2,000 frames (%.2g %%) too narrow to draw or to find' % (100 * s.total(lambda r: r[-1].startswith('thin')) / s.all))
+    same('search', p.search('malloc'), '2 matches: %s of what is shown' % share(lambda r: 'malloc' in r))
+    p.key('Enter')
+    same('first match', tip(), ('malloc', '%.2f%%' % (100 * s.total(lambda r: r[:5] == ['app', 'main', 'work', 'parse', 'malloc']) / s.all)))
+    p.key('n')
+    same('the next', tip()[1], '%.2f%%' % (100 * s.total(lambda r: r[:4] == ['bpp', 'main', 'other', 'malloc']) / s.all))
+    p.key('N')
+    p.key('ArrowDown')
+    same('toward the root', tip()[0], 'parse')
+    p.key('Enter')
+    parse = s.total(lambda r: r[:4] == ['app', 'main', 'work', 'parse'])
+    same('Enter zooms', round(p.box('parse')[2]), p.js('innerWidth'))
+    same('share of what is shown', p.text('matched'), '1 match: %s of what is shown' % percent(s.total(lambda r: r[:5] == ['app', 'main', 'work', 'parse', 'malloc']), parse))
+    address = p.js('location.hash')
+    p.key('c')
+    time.sleep(0.2)
+    print('copied:', p.js('navigator.clipboard.readText().catch(function (e) { return String(e); })').split('\n')[:4])
+    p.key('Escape')
+    same('search off', p.text('matched'), '')
+    p.key('Backspace')
+    same('the whole width', round(p.box('app')[2]), round(p.js('innerWidth') * s.total(lambda r: r[0] == 'app') / s.all))
+    p.key('i')
+    y = [p.box(n)[1] for n in ('app', 'main', 'work')]
+    same('icicle', y, sorted(y))
+    p.key('i')
+    p.visit(address)
+    same('a link', round(p.box('parse')[2]), p.js('innerWidth'))
+    same('its search', p.text('matched').split(':')[0], '1 match')
+    p.click_box('app')
+    same('a click on what is below', round(p.box('app')[2]), p.js('innerWidth'))
+    x, y, _ = p.box('all')
+    p.click(x, y)
+    same('search by expression', p.search('^(idle|other)$'), '2 matches: %s of what is shown' % share(lambda r: 'idle' in r or 'other' in r))
 
 
 def case_narrow(p, s):
@@ -381,6 +455,21 @@ def case_colours(p, s):
         print('%s: kinds %s apart (%.1f), texts %s (%.1f)' % (theme, 'well' if least > 12 else 'NOT', least, 'readable' if contrast >= 4.5 else 'NOT readable', contrast))
 
 
+def case_pigments(p, s):
+    """Kinds in the SVG differ for eyes without red or green cones, whatever shade a name has; texts on them are readable."""
+    kinds = {}
+    for g in xml.dom.minidom.parse(p.path).getElementsByTagName('g'):
+        title = g.getElementsByTagName('title')
+        if title and title[0].firstChild.data.startswith('f_'):
+            fill = g.getElementsByTagName('rect')[0].getAttribute('fill')
+            kinds.setdefault(title[0].firstChild.data.split(', ')[-1] if title[0].firstChild.data.count(', ') > 1 else 'user', set()).add(tuple(int(fill[i:i + 2], 16) for i in (1, 3, 5)))
+    print('kinds:', sorted(kinds))
+    least = min(colour_distance(x, y, how) for how in ('', 'red', 'green') for a in kinds for b in kinds if a < b for x in kinds[a] for y in kinds[b])
+    light = lambda rgb: sum(w * (((c / 255 + 0.055) / 1.055) ** 2.4 if c > 10 else c / 255 / 12.92) for w, c in zip((0.2126, 0.7152, 0.0722), rgb))
+    contrast = min((light(c) + 0.05) / (light((26, 26, 26)) + 0.05) for of in kinds.values() for c in of)
+    print('kinds %s apart (%.1f), texts %s (%.1f)' % ('well' if least > 12 else 'NOT', least, 'readable' if contrast >= 4.5 else 'NOT readable', contrast))
+
+
 DIFF = """p;main;grown 5000
 p;main;even 3000
 p;main;gone 600
@@ -404,7 +493,8 @@ p;main;gone 610
 p;main;shrunk 90800
 q;main;wild 3800
 """
-TEXTS = {'lines': PERF, 'diff': DIFF,
+TEXTS = {'pigments': ''.join('p;m;f_%d%s 1\n' % (i, ('', '_[i]', '_[k]', '_[j]')[i % 4]) for i in range(320)),
+         'lines': PERF, 'diff': DIFF, 'flame': FOLDED.replace('\n', '0000\n') + ''.join('app;main;thin_%d 1\n' % i for i in range(2000)),
          'narrow': 'app;main;wide 100000\n' + ''.join('app;main;thin_%d %d\n' % (i, 1 + i % 3) for i in range(2000)),
          'hostile': ''.join('%s;%s;f%d %d\n' % (h, h[::-1] if 'std' not in h else h, i, i + 1) for i, h in enumerate(HOSTILE))}
 
@@ -412,7 +502,7 @@ TEXTS = {'lines': PERF, 'diff': DIFF,
 def main():
     name = sys.argv[2]
     text = TEXTS.get(name, FOLDED)
-    with (DiffPage if text is DIFF else Page)(text, title='<script>alert("title")</script>') as p:
+    with (DiffPage if text is DIFF else Picture if name in ('flame', 'pigments') else Page)(text, title='<script>alert("title")</script>') as p:
         globals()['case_' + name](p, None if text in (PERF, DIFF) else Stacks(text))
         same('title', p.text('title'), '<script>alert("title")</script>')
         print('errors:', p.errors)

@@ -1,6 +1,6 @@
 // The workload of `make demo-story`: two services with known answers (scripts/demo-story.sh). One thread each, so that what waits is what works.
 // usage: story shop SECONDS [new]    price_cart: sum_items, apply_discounts (new: three times as long), then write_audit waits in wait_for_disk
-//        story thumbs SECONDS FROM TO   resize_image; from second FROM to TO rebuild_index in its place, which is printed with the time
+//        story thumbs SECONDS FROM TO   resize_image; from second FROM to TO rebuild_index in its place; the times of its first call and after its last are printed
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +50,13 @@ NOINLINE static void write_audit(void)
 	KEEP;
 }
 
+static void tell(int *told)
+{
+	printf("%.3f\n", seconds(CLOCK_REALTIME));
+	fflush(stdout);
+	++*told;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 3)
@@ -62,11 +69,14 @@ int main(int argc, char **argv)
 			price_cart(argc > 3);
 			write_audit();
 		} else if (now >= from && now < to) {
-			if (!told++)
-				printf("%.0f\n", seconds(CLOCK_REALTIME)), fflush(stdout);
+			if (!told)
+				tell(&told);
 			rebuild_index(8);
-		} else
+		} else {
+			if (told == 1)
+				tell(&told);
 			resize_image(8);
+		}
 	}
 	return 0;
 }

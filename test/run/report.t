@@ -79,6 +79,24 @@ EXPECT_LINE errors: []
 EXPECT_NOT PAGE
 TIMEOUT 60
 
+NAME flame graph (SVG): the page's gestures: clicks, keys, search with its share of what is shown, icicle, a copied stack, a link; what is too narrow is said
+NEED cmd:chromium
+RUN {top}/test/page/acts.py {sonde} flame
+EXPECT share of what is shown: same, 1 match: 21.3 % of what is shown
+EXPECT too narrow: same, 2,000 frames (0.2 %) too narrow to draw or to find
+EXPECT_LINE copied: ['    parse', '    work', '    main', '    app']
+EXPECT_LINE errors: []
+EXPECT_NOT PAGE
+TIMEOUT 60
+
+NAME flame graph (SVG): kinds of frames differ for eyes without red or green cones, texts on them are readable
+NEED cmd:chromium
+RUN {top}/test/page/acts.py {sonde} pigments
+EXPECT_RE ^kinds: \['inlined', .*'kernel', 'user'\]$
+EXPECT_RE ^kinds well apart \(.*\), texts readable
+EXPECT_LINE errors: []
+TIMEOUT 60
+
 NAME report page: hostile names are text
 NEED cmd:chromium
 RUN {top}/test/page/acts.py {sonde} hostile
@@ -119,13 +137,20 @@ EXPECT_LINE <title>&lt;f&gt;
 NAME profiles from files that are none
 RUN head -c 5000 /dev/zero > z; for f in z /nosuch /; do {sonde} report $f; echo $?; done; printf '\37\213\10junk' > g; {sonde} report g; echo $?; {sonde} report; echo $?; {sonde} flame --nosuch x; echo $?; echo 'just words' | {sonde} report -; echo $?
 EXPECT_RE \A(1\n){4}2\n2\n1\n\Z
-STDERR ERROR: cannot read z: it is neither pprof, folded stacks nor the text of perf script
+STDERR ERROR: cannot read z: it is neither pprof, folded stacks, the text of perf script nor that of bpftrace's maps
+STDERR ERROR: cannot open /nosuch: No such file or directory
+STDERR ERROR: cannot read /: Is a directory
 STDERR ERROR: cannot read g: its gzip data are damaged or cut short
 STDERR sonde report: error: takes one file
 
 NAME pprof files: folded text from one is the folded text it was made from, also with labels of kernel and user
 RUN {sonde} profile -F 499 -f --pprof p.pb.gz 1 > a; {sonde} report -f p.pb.gz | sort > b; sort a | cmp - b && awk '{s += $NF} END {print (s > 10)}' b; gunzip < p.pb.gz > p.pb; {sonde} report -f p.pb | sort | cmp - b && echo unpacked
 EXPECT_RE \A1\nunpacked\n\Z
+
+NAME pprof files through sonde report keep mappings with build ids, addresses, comments, times; addresses of perf script are as it says
+RUN {build}/mangled 60 >/dev/null & p=$!; {sonde} profile -F 499 -p $p --pprof a.gz 2 >/dev/null; kill $p; {sonde} report --pprof b.gz a.gz; for f in a b; do python3 {top}/test/run/pprof.py $f.gz 'sorted((one(m, "start"), one(m, "limit"), one(m, "offset"), s(one(m, "filename")), s(one(m, "build_id"))) for m in p["mapping"])' 'sorted((one(l, "address"), names[one(l, "id")]) for l in p["location"])' '[s(c) for c in p["comment"]]' 'one(p, "period"), one(p, "time"), one(p, "duration")' >$f; done; cmp a b && grep -c 'mangled.*plain_work\|mangled.*[0-9a-f]\{40\}\|command: .*sonde profile' a; printf 'prog 12/13 [001] 5.25: 1 cycles:u: \n\t 7f001234 leaf+0x1a (/lib/x)\n\n' | {sonde} report --pprof c.gz -; python3 {top}/test/run/pprof.py c.gz '[hex(one(l, "address")) for l in p["location"]]' '[hex(one(m, "start")) for m in p["mapping"]]'
+EXPECT_RE \A[23]\n\['0x7f001234'\]\n\['0x7f001000'\]\n\Z
+TIMEOUT 40
 
 NAME pprof files of Go: as go tool pprof has them
 NEED cmd:go
@@ -145,6 +170,41 @@ NAME the text of perf script: equal stacks are one
 RUN for i in 1 2 3; do printf 'prog 12 [000] %d.5: 1 cpu-clock: \n\t7f00 leaf+0x1 (/x)\n\t7f01 main+0x2 (/x)\n\nprog 12 [000] %d.6: 1 cpu-clock: \n\t7f01 main+0x2 (/x)\n\n' $i $i; done > p; {sonde} report p | grep -cE '^        3$'; {sonde} report p | tail -n 1; {sonde} report --json p | grep -c '"value": 3'
 EXPECT_RE \A2\nTotal: 6 samples in 2 stacks\n2\n\Z
 
+NAME the text of perf script: without times, objects with brackets or offsets, a tracepoint's fields, numbers in names of processes
+RUN printf 'prog 3  12/13 [001] cycles:P: \n\t        7f00 f(int)+0x1a (/memfd:x (deleted))\n\t 7f01 g (int) (inlined)\n\t 7f02 operator()(a)+0x3 (/lib/x+0x99)\n\nprog  12 100 cycles:P: \n\t        401136 f()+0x1a (/x)\n\n  t 5 cycles:P: add 3 ==> x\n\n' > p; {sonde} report -f p; {sonde} report --top p | awk '/f.int|operator/ {print $5, $6, $7}'
+EXPECT_LINE prog 3;operator()(a);g (int);f(int) 1
+EXPECT_LINE prog;f() 1
+EXPECT_LINE t 1
+EXPECT_LINE f(int) /memfd:x (deleted)
+EXPECT_RE ^operator\(\)\(a\) /lib/x *$
+
+NAME folded text with wakers: the kernel is known by marks, what woke is no kernel
+RUN printf 'app;u1;-;k1;--;wk_[k];-;wu;waker_[w] 5\n' > a; {sonde} report -f a; {sonde} report --html p.html a; python3 -c 'import json, re; j = json.loads(re.search("id=.data.>(.*?)</script>", open("p.html").read(), re.S).group(1)); print([(j["strings"][n], k) for n, k in zip(j["frames"]["name"], j["frames"]["kind"])])'
+EXPECT_LINE app;u1;k1_[k];--;wk_[k];wu;waker 5
+EXPECT_LINE [('u1', 0), ('k1', 2), ('--', 3), ('wk', 2), ('wu', 0), ('waker', 0)]
+
+NAME the text of maps keyed by stacks: the kernel's stack is told by its root, whatever its place; other parts of the key
+RUN printf 'Attaching 1 probe...\n\n@[\n    vfs_read+1\n    entry_SYSCALL_64_after_hwframe+9\n,\n    __read+18\n    main+2\n, my prog, 12]: 3\n@[\n, \n    lonely+1\n, x, 3]: 4\n@n[x]: 2\n' > a; {sonde} report -f a; printf '@us[\n    leaf+1\n    main+9\n, \n    vfs_read+18\n    asm_exc_page_fault+2\n, p]: 3\n@us[\n  ffffffff81000010 b+2\n, p]: x\n@k[p, \n\tffffffff81000010 idle+2\n]: 7\n' > b; {sonde} report -f b; {sonde} report -f --value @k b; {sonde} report --json a | grep -o '"key1": "12"'; printf '@[\n  leaf+1 [a.py:12]\n  [inlined] in+3@b.c:4\n  [cc1+0x12]+3\n  0x7f12\n  [truncated]\n]: 5' | {sonde} report --lines -f -
+EXPECT_LINE my prog;12;main;__read;entry_SYSCALL_64_after_hwframe;vfs_read 3
+EXPECT_LINE x;3;lonely 4
+EXPECT_LINE "key1": "12"
+EXPECT_LINE p;main;leaf;asm_exc_page_fault;vfs_read 3
+EXPECT_LINE p;idle 7
+EXPECT_LINE [truncated];0x7f12;[cc1];in@b.c:4;leaf@a.py:12 5
+STDERR WARNING: a: 1 of its lines left out: the first, 14, is of another map (--value chooses)
+STDERR WARNING: b: 2 of its lines left out: the first, 8, has no number for its value
+
+NAME maps keyed by stacks: what sonde prints is what it folds, user and kernel
+RUN {sonde} -q -e 'profile:hz:499 { @[ustack, kstack, comm] = count() } interval:s:1 { exit() }' > t; {sonde} report -f t | awk '{s += $NF} END {print s}' > n; grep -oE '^, .*\]: [0-9]+$' t | awk '{s += $NF} END {print (s > 0), s}' | while read some all; do echo $some; grep -cx $all n; done; {sonde} report --json t | grep -c '"kernel": \["' | sed 's/^[1-9].*/kernel/'
+EXPECT_RE \A1\n1\nkernel\n\Z
+
+NAME profiles that others packed: what to do is said
+RUN printf 'PERFILE2x\0' > a; printf '\050\265\057\375\0' > b; printf '\3757zXZ\0' > c; for f in a b c; do {sonde} report $f; echo $?; done
+EXPECT_RE \A1\n1\n1\n\Z
+STDERR ERROR: cannot read a: it is perf's own file: give the text of `perf script -i FILE`
+STDERR ERROR: cannot read b: it is compressed by zstd: unpack it with `zstd -d` first
+STDERR ERROR: cannot read c: it is compressed by xz: unpack it with `xz -d` first
+
 NAME speedscope files: their stacks are those of the folded text
 RUN printf 'app;main;"q"\\ 3\napp;main;<b>;k_[k] 4\nbpp;\033[31mred 5\n' > a; {sonde} report --speedscope s.json --unit us a; python3 {top}/test/run/speedscope.py s.json; grep -c '"unit":"microseconds"' s.json
 EXPECT_LINE app;main;"q"\ 3
@@ -152,6 +212,16 @@ EXPECT_LINE app;main;<b>;k 4
 EXPECT_LINE bpp;\x1b[31mred 5
 EXPECT_LINE wrong: []
 EXPECT_LINE 1
+
+NAME speedscope itself reads what --speedscope and --pprof wrote: the folded text's numbers of each function
+LONG
+NEED cmd:chromium
+NEED npm:speedscope@1.25.0
+RUN {top}/test/page/scope.py {sonde}
+EXPECT_LINE --speedscope: same, 11 functions
+EXPECT_LINE --pprof: same, 9 functions
+EXPECT_LINE errors: []
+TIMEOUT 90
 
 NAME report page: two profiles compared, in the numbers of sonde diff's text
 NEED cmd:chromium

@@ -31,6 +31,21 @@ def judge_stacks(out, first):
             return 'first frame %s is no %s' % (frames[0], first)
 
 
+def npm_lacks(package):
+    """NAME@VERSION in ~/.cache/sonde-npm, fetched from the registry when it is not there. Why it cannot be had, or None."""
+    folder = os.path.expanduser('~/.cache/sonde-npm')
+    if os.path.exists(os.path.join(folder, package.replace('@', '-') + '.tgz')):
+        return None
+    if not shutil.which('npm'):
+        return 'no npm on this machine, and no %s in %s' % (package, folder)
+    os.makedirs(folder, exist_ok=True)
+    try:
+        p = subprocess.run(['npm', 'pack', '--silent', '--pack-destination', folder, package], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60)
+    except subprocess.TimeoutExpired:
+        return 'the npm registry does not answer'
+    return None if p.returncode == 0 else 'no %s from the npm registry' % package
+
+
 class Runner:
     def __init__(self, opt):
         self.opt = opt
@@ -67,6 +82,8 @@ class Runner:
             return None if self.lacks(need[1:]) else 'this kernel has %s' % need[1:]
         if need.startswith('file:'):
             return None if glob.glob(need[5:]) else 'no %s on this machine' % need[5:]
+        if need.startswith('npm:'):
+            return npm_lacks(need[4:])
         if self.info is None:
             self.info = child.output([self.sonde, 'info'], 60 * SLOW)[1]
         return None if re.search(r'^\s*%s: yes' % re.escape(need), self.info, re.M) else 'this kernel has no %s' % need

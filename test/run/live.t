@@ -1,0 +1,41 @@
+# sonde top: the live view, driven in a terminal; and its text without one.
+
+FILE TOGETHER
+
+NAME keys
+NEED cmd:tmux
+RUN {top}/test/run/live.py {sonde} {build}/waits keys
+EXPECT_RE ^functions True\nprocesses add up True\nunfolded\nstacks\nthreads\noff-CPU\nfilter True\nfrozen True\nsaved True\nhelp\nterminal True\n$
+TIMEOUT 60
+
+NAME a terminal of 30 by 6, which grows
+NEED cmd:tmux
+RUN {top}/test/run/live.py {sonde} {build}/waits small
+EXPECT_RE ^lines True True\nwide\nterminal True\n$
+TIMEOUT 30
+
+NAME the one that draws is killed: the terminal is as before, and nothing runs on
+NEED cmd:tmux
+RUN {top}/test/run/live.py {sonde} {build}/waits killed
+EXPECT_RE ^processes 3\ngone True\nterminal True\n$
+TIMEOUT 30
+
+NAME the first process of it is killed: likewise
+NEED cmd:tmux
+RUN {top}/test/run/live.py {sonde} {build}/waits ended
+EXPECT_RE ^processes 3\ngone True\nterminal True\n$
+TIMEOUT 30
+
+NAME as text: one second, and some; both sides
+RUN {build}/waits spin 90000 & {sonde} top -n 8 -p $! --rows 3; echo; {sonde} top -b -n 8 --by process -p $! > b; grep -c '^on-CPU .*off-CPU' b; grep ' spinner ' b; {sonde} top --once -p $! | grep -c on-CPU; kill $!
+EXPECT_RE ^on-CPU \d+\.\d %; \d+ rows\n +ON % +\+CALLS  FUNCTION\n( +\d+\.\d){2}  spin_here  \(waits\)\n
+EXPECT_RE (?s)\n8\n(.*\n)?( +\d+\.\d){2}  spinner  \(\d+\)\n.*^1\n$
+TIMEOUT 60
+
+NAME what is wrong is said, and where counting cannot begin
+RUN {sonde} top -F x; echo $?; {sonde} top --by cpu; echo $?; {sonde} top x; echo $?; {sonde} top --once -p 4194301; echo $?
+STDERR sonde top: error: argument -F/--frequency: must be a positive integer
+STDERR one of function, stack, process, thread, container
+STDERR unrecognized arguments: x
+STDERR there is no process 4194301
+EXPECT_RE ^2\n2\n2\n1\n$
