@@ -2,6 +2,7 @@
 // Invariant: struct Loaded owns every descriptor and mapping made here. The first attempt asks for no log and carries only what the
 // kernel needs; a rejected program is loaded again with line info and a log, from which vlog.c makes the error.
 #include "bpf/internal.h"
+#include "bpfrt/abi.h"
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -35,9 +36,43 @@ void map_kernel_name(const char *name, char out[16])
 
 // ---- maps
 
+#define KEY_MAX 512u // MAX_BPF_STACK: longer ones after Linux 5.10
+
 bool map_type_is_percpu(u32 type)
 {
 	return type == BPF_MAP_TYPE_PERCPU_HASH || type == BPF_MAP_TYPE_PERCPU_ARRAY || type == BPF_MAP_TYPE_LRU_PERCPU_HASH;
+}
+
+static struct err *value_error(const struct MapDef *m, int r)
+{
+	u32 each = sizeof(struct RtTsSlot);
+	if (m->val && m->val->kind == TY_TSERIES)
+		return err_errno(-r, "map %s: its value has %u bytes, a per-CPU map holds at most 32768: tseries() of %u intervals fits", m->name,
+				 m->value_size, (32768 - (m->value_size - m->val->size)) / each);
+	return err_errno(-r, "map %s: its value has %u bytes, a per-CPU map holds at most 32768", m->name, m->value_size);
+}
+
+// Texts of a key, and their bytes.
+static void key_texts(const struct Type *t, u32 *n, u32 *bytes)
+{
+	if (t && t->kind == TY_TUPLE)
+		for (u32 i = 0; i < t->n; i++)
+			key_texts(t->fields[i].type, n, bytes);
+	if (!t || t->kind != TY_STR)
+		return;
+	*n += 1;
+	*bytes += t->size;
+}
+
+static struct err *key_error(const struct MapDef *m)
+{
+	u32 n = 0, bytes = 0, room;
+	key_texts(m->key, &n, &bytes);
+	room = m->key_size - bytes < KEY_MAX && n ? (KEY_MAX - (m->key_size - bytes)) / n : 0;
+	if (room < 2)
+		return err_errno(E2BIG, "map %s: its key has %u bytes, this kernel takes %u at most", m->name, m->key_size, KEY_MAX);
+	return err_errno(E2BIG, "map %s: its key has %u bytes, this kernel takes %u at most: use shorter strings, config = { max_strlen = %u } or str(s, %u)",
+			 m->name, m->key_size, KEY_MAX, room - 1, room - 1);
 }
 
 static struct err *map_error(const struct MapDef *m, int r)
@@ -50,10 +85,9 @@ static struct err *map_error(const struct MapDef *m, int r)
 	if (r != -ENOMEM && r != -E2BIG && r != -EINVAL)
 		return err_errno(-r, "cannot create map %s (type %u)", m->name, m->bpf_type);
 	if (map_type_is_percpu(m->bpf_type) && m->value_size > 32768) // PCPU_MIN_UNIT_SIZE
-		return err_errno(-r, "map %s: its value has %u bytes, a per-CPU map holds at most 32768", m->name, m->value_size);
-	if (r == -E2BIG && m->key_size > 512 && !feature_has(FEAT_BIG_KEYS))
-		return err_errno(E2BIG, "map %s: its key has %u bytes, this kernel takes 512 at most: use shorter strings (max_strlen, str(s, length))",
-				 m->name, m->key_size);
+		return value_error(m, r);
+	if (r == -E2BIG && m->key_size > KEY_MAX && !feature_has(FEAT_BIG_KEYS))
+		return key_error(m);
 	if (m->bpf_type == BPF_MAP_TYPE_RINGBUF)
 		return err_errno(-r, "cannot create the event buffer of %u bytes: lower perf_rb_pages", m->max_entries);
 	if (r == -EINVAL)

@@ -65,6 +65,15 @@ struct RtAvg { // avg and stats
 struct RtQuantiles { // then a u64 for each bucket of hist(n, 5)
 	u64 max; // of the values with their sign bit flipped; 0: there is none
 };
+// What a program that asks for a percentile adds up, in its scratch: then the buckets of all CPUs.
+struct RtBuckets {
+	u64 total;	       // values
+	u64 max;	       // of quantiles
+	u64 below, rank, at;   // where the search is
+	u64 bucket[];
+};
+#define RT_BUCKETS_MASK 4095   // more than any histogram has
+#define RT_BUCKETS_NONE 0xffff // in no bucket: nothing was added
 // A time series is a ring of these, one an interval: interval number `epoch` is in slot epoch % n.
 struct RtTsSlot {
 	u64 val;
@@ -182,7 +191,8 @@ struct RtSite {
 
 struct RtCounters {
 	u64 lost_events;	// ring buffer full
-	u64 map_full;		// update of a user map refused
+	u64 map_full;		// update of a user map refused: it has as many keys as it takes
+	u64 map_refused;	// for another reason: no memory at that moment, another update of the same bucket under way
 	u64 stack_full;		// stack could not be stored
 	u64 stack_collision;	// same id, other frames, no free neighbour
 	u64 stack_kfail, stack_ufail; // bpf_get_stack / unwinder gave nothing where there should be something

@@ -181,6 +181,17 @@ u64 rt_globmatch(const char *s, u64 scap, const char *pat, u64 patcap); // 1: * 
 u64 rt_log2_hist(u64 val, u64 k);
 // lhist: 0 below min, else 1 + (min(val, max) - min) / step; so (max - min) / step + 2 buckets. All signed; step > 0, max >= min.
 u64 rt_lhist(s64 val, s64 min, s64 max, s64 step);
+// ---- loss.bpf.c. Adds 1 to the counter at that offset of this CPU's struct RtCounters, or to that of the updates of maps that returned ret.
+u64 rt_count_loss(u64 off);
+u64 rt_count_map_loss(s64 ret);
 // ---- aggr.bpf.c. Adds a value to a time series of n = spec >> 32 slots; spec bit 8: signed, low 8 bits: enum RtTsAgg. Times in ns.
 u64 rt_tseries(struct RtTsSlot *slots, u64 val, u64 now, u64 interval, u64 spec);
+// Percentiles: n buckets of one CPU are added to those of all; the bucket of the value of rank num / den, RT_BUCKETS_NONE when there is none; what the
+// script gets of that bucket (0 of none): of hist and lhist the largest number that belongs to it, of quantiles its middle, and the maximum for 100 %.
+// order_max is as struct RtQuantiles has it. All need bpf_loop.
+u64 rt_buckets_add(struct RtBuckets *all, const u64 *part, u64 n);
+u64 rt_buckets_find(struct RtBuckets *all, u64 n, u64 num, u64 den);
+s64 rt_hist_top(u64 i, u64 k);
+s64 rt_quantile(u64 i, u64 k, u64 order_max, u64 num, u64 den);
+s64 rt_lhist_top(u64 i, u64 n, s64 min, s64 step);
 #endif

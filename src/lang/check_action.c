@@ -416,6 +416,12 @@ const struct Type *c_quantiles(struct Unit *u, struct Expr *e)
 	return ty_quantiles(u->types, t && t->kind == TY_INT && t->sgn);
 }
 
+static void lhist_too_fine(struct Unit *u, const struct Expr *e, s64 range, s64 step)
+{
+	ERR(u, e->span, "lhist() too many buckets, must be <= 1000 (would need %lld)", (long long)(range / step));
+	HINT(u, "a step of %lld is enough", (long long)(range / 1001 + 1));
+}
+
 const struct Type *c_lhist(struct Unit *u, struct Expr *e)
 {
 	s64 min = 0, max = 1, step = 1;
@@ -433,7 +439,7 @@ const struct Type *c_lhist(struct Unit *u, struct Expr *e)
 		ERR(u, e->span, "lhist() step is too large for the given range (provided step %lld for range %lld)", (long long)step,
 		    (long long)(max - min));
 	else if (ok && (max - min) / step > 1000)
-		ERR(u, e->span, "lhist() too many buckets, must be <= 1000 (would need %lld)", (long long)((max - min) / step));
+		lhist_too_fine(u, e, max - min, step);
 	else if (ok)
 		return ty_lhist(u->types, min, max, step);
 	return ty_lhist(u->types, 0, 1, 1);

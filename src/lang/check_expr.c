@@ -168,7 +168,7 @@ static const struct Type *check_tuple(struct Unit *u, struct Expr *e)
 {
 	const struct Type *f[64];
 	if (e->nargs > 64) {
-		ERR(u, e->span, "a tuple has at most 64 fields");
+		ERR(u, e->span, "a tuple has at most 64 fields (%u provided)", e->nargs);
 		return ty_none(u);
 	}
 	bool known = true;

@@ -61,3 +61,57 @@ const struct Type *c_find(struct Unit *u, struct Expr *e)
 	check_expr(u, e->args[2]);
 	return ty_bool(u->types);
 }
+
+// "99.9" -> 999 / 1000: at most six digits behind the point.
+static bool decimal_share(const char *s, u64 *num, u64 *den)
+{
+	u64 n = 0, d = 100;
+	bool point = false;
+	u32 digits = 0;
+	for (; *s; s++) {
+		if (*s == '.' && !point) {
+			point = true;
+			continue;
+		}
+		if (*s < '0' || *s > '9' || ++digits > 9 || (point && d >= 100000000))
+			return false;
+		n = n * 10 + (u64)(*s - '0');
+		d *= point ? 10 : 1;
+	}
+	*num = n;
+	*den = d;
+	return digits && n <= d;
+}
+
+const struct Type *c_percentile(struct Unit *u, struct Expr *e)
+{
+	struct Expr *a = e->args[0], *n = e->args[1];
+	const struct Type *t = check_expr(u, a);
+	u64 num, den;
+	const char *text;
+	bool buckets = t->kind == TY_HIST || t->kind == TY_LHIST || t->kind == TY_QUANTILES;
+	if (t->kind != TY_NONE && (!buckets || (a->kind != E_MAP && a->kind != E_MAPREF))) {
+		ERR(u, a->span, "percentile() expects a map of hist(), lhist() or quantiles() (%s provided)", tyname(u, t));
+		HINT(u, "percentile(@map, 99), or percentile(@map[key], 99)");
+	}
+	if (expr_lit_str(n, &text)) {
+		n->is_lit = true;
+		n->type = ty_str(u->types, n->len + 1);
+		if (!decimal_share(text, &num, &den))
+			ERR(u, n->span, "percentile() expects a number from 0 to 100, such as 99 or \"99.9\" (\"%s\" provided)", text);
+	} else if (n->kind == E_TUPFIELD && n->a->kind == E_INT) { // 99.9 is a field of 99 to the language
+		ERR(u, n->span, "percentile() takes a share with a point as text");
+		HINT(u, "percentile(@map, \"99.9\")");
+	} else {
+		int_arg(u, e, 1);
+		if (n->kind == E_INT && (n->is_neg || n->ival > 100))
+			ERR(u, n->span, "percentile() expects a number from 0 to 100 (%lld provided)", (long long)n->ival);
+	}
+	return t_int(u, 8, true);
+}
+
+bool percentile_share(const struct Expr *n, u64 *num, u64 *den)
+{
+	const char *text;
+	return expr_lit_str(n, &text) && decimal_share(text, num, den);
+}

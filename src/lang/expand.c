@@ -38,7 +38,7 @@ static struct Expr *placeholder(struct Expander *x, struct Span at)
 static void too_large(struct Expander *x, struct Span at)
 {
 	if (!x->full)
-		diag_error(x->d, at, "macro expansion is too large");
+		diag_error(x->d, at, "macro expansion is too large: it has over %u parts of expressions and statements", MAX_EXPANSION);
 	x->full = true;
 }
 

@@ -134,7 +134,7 @@ static void import_file(struct Importer *im, const struct Import *imp, const cha
 	if (why)
 		diag_error(into->diags, imp->span, "refusing to import %s: %s", path, why);
 	else if (!known && im->seen.n > MAX_IMPORTS)
-		diag_error(into->diags, imp->span, "too many imported files");
+		diag_error(into->diags, imp->span, "too many imported files: %u is the limit", MAX_IMPORTS);
 	bool bad = why || im->seen.n > MAX_IMPORTS;
 	free(why);
 	if (known || bad)
@@ -208,7 +208,7 @@ static void import_all(struct Importer *im, struct Script *s)
 		struct stat st;
 		const char *path = s->builtin ? NULL : find(im, s, imp);
 		if (im->depth > MAX_IMPORT_DEPTH)
-			diag_error(d, imp->span, "imports are nested too deeply");
+			diag_error(d, imp->span, "imports are nested too deeply: %u in one another is the limit", MAX_IMPORT_DEPTH);
 		else if (!path && (import_own(im, imp->path) || is_stdlib(imp->path)))
 			continue;
 		else if (!path) {

@@ -536,4 +536,6 @@ void walk_expr(struct Expr *e, bool (*fn)(void *, struct Expr *), void *arg);
 u32 key_part_names(const struct MapSym *m, const char **names, u32 max);
 // print(a), a of type t: a histogram or another value that only user space puts together, so the entry of the map is printed by its key.
 bool prints_entry(const struct Expr *a, const struct Type *t);
+// percentile(): its second argument as num of den, when it is a text ("99.9"). False: it is a number of 100.
+bool percentile_share(const struct Expr *n, u64 *num, u64 *den);
 #endif

@@ -65,7 +65,7 @@ bool p_enter(struct Parser *p)
 	p->depth++;
 	if (p->depth <= PARSE_MAX_DEPTH)
 		return true;
-	p_error(p, p->tok.span, "nested too deeply");
+	p_error(p, p->tok.span, "nested too deeply: %d in one another is the limit", PARSE_MAX_DEPTH);
 	p->lx.nerrors = MAX_SYNTAX_ERRORS;
 	p->tok = lexer_next(&p->lx);
 	return false;

@@ -59,8 +59,7 @@ struct Lower {
 	IrReg open[8];		// ring buffer records reserved and not yet submitted
 	u32 nopen;
 	bool saw_return;	// in the callback being lowered
-	u32 map_scratch, map_events, map_counters, map_zero; // ids + 1, 0 not made yet
-	u32 fn_count_loss;	// function index + 1
+	u32 map_scratch, map_events, map_zero; // ids + 1, 0 not made yet
 	bool direct_btf;	// read through pointers the verifier knows
 };
 

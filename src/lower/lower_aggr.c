@@ -166,15 +166,14 @@ void lm_aggr_update(struct Lower *l, const struct Type *t, struct IrVal p, struc
 	aggrs[t->kind].update(l, t, p, n);
 }
 
-// The values of all CPUs, merged.
-static struct Parts read_parts(struct Lower *l, struct MapSym *m, struct IrVal key)
+// Calls `each` with the address of every CPU's value.
+static void each_cpu(struct Lower *l, struct MapSym *m, struct IrVal key, void (*each)(struct Lower *, const struct Type *, struct IrVal, struct Parts),
+		     struct Parts r)
 {
 	if (!l->o->percpu_lookup)
 		diag_error(l->u->diags, m->span,
 			   "reading %s inside the script needs bpf_map_lookup_percpu_elem (Linux 5.19), which this kernel does not have", m->name);
-	IrReg acc = ir_new_reg(&l->b), cnt = ir_new_reg(&l->b), cpu = ir_new_reg(&l->b);
-	ir_set(&l->b, acc, ir_imm(0));
-	ir_set(&l->b, cnt, ir_imm(0));
+	IrReg cpu = ir_new_reg(&l->b);
 	ir_set(&l->b, cpu, ir_imm(0));
 	key = ir_mov(&l->b, key);
 	IrBlk head = ir_new_block(&l->b, "cpus"), body = ir_new_block(&l->b, "cpu"), have = ir_new_block(&l->b, "part"),
@@ -186,13 +185,22 @@ static struct Parts read_parts(struct Lower *l, struct MapSym *m, struct IrVal k
 	struct IrVal p = call3(l, H_PERCPU_LOOKUP, ir_mapfd(m->def->id), key, ir_reg(cpu));
 	ir_br(&l->b, IC_NE, p, ir_imm(0), have, next);
 	ir_set_block(&l->b, have);
-	aggrs[m->val->kind].merge(l, m->val, p, (struct Parts){acc, cnt});
+	each(l, m->val, p, r);
 	ir_jmp(&l->b, next);
 	ir_set_block(&l->b, next);
 	ir_set(&l->b, cpu, ir_bin(&l->b, IR_ADD, ir_reg(cpu), ir_imm(1)));
 	ir_jmp(&l->b, head);
 	ir_set_block(&l->b, end);
-	return (struct Parts){acc, cnt};
+}
+
+// The values of all CPUs, merged.
+static struct Parts read_parts(struct Lower *l, struct MapSym *m, struct IrVal key)
+{
+	struct Parts r = {ir_new_reg(&l->b), ir_new_reg(&l->b)};
+	ir_set(&l->b, r.acc, ir_imm(0));
+	ir_set(&l->b, r.cnt, ir_imm(0));
+	each_cpu(l, m, key, aggrs[m->val->kind].merge, r);
+	return r;
 }
 
 struct IrVal lm_aggr_int(struct Lower *l, struct MapSym *m, struct IrVal key)
@@ -215,4 +223,74 @@ void lm_aggr_into(struct Lower *l, struct Expr *ref, struct IrVal base, s32 off)
 	struct Parts r = read_parts(l, ref->map, lm_ref_key(l, ref));
 	ir_store(&l->b, base, off, 8, ir_reg(r.acc));
 	ir_store(&l->b, base, off + 8, 8, ir_reg(r.cnt));
+}
+
+// ---- percentiles
+
+// r.acc is the address of a struct RtBuckets.
+static void buckets_merge(struct Lower *l, const struct Type *t, struct IrVal p, struct Parts r)
+{
+	u32 first = t->kind == TY_QUANTILES ? sizeof(struct RtQuantiles) : 0;
+	struct IrVal none = ir_imm(0), part = first ? ir_bin(&l->b, IR_ADD, p, ir_imm(first)) : p;
+	if (first) {
+		IrBlk more = ir_new_block(&l->b, "more"), add = ir_new_block(&l->b, "add");
+		struct IrVal max = ir_load(&l->b, p, offsetof(struct RtQuantiles, max), 8, false);
+		ir_br(&l->b, IC_UGT, max, ir_load(&l->b, ir_reg(r.acc), offsetof(struct RtBuckets, max), 8, false), more, add);
+		ir_set_block(&l->b, more);
+		ir_store(&l->b, ir_reg(r.acc), offsetof(struct RtBuckets, max), 8, max);
+		ir_jmp(&l->b, add);
+		ir_set_block(&l->b, add);
+	}
+	rt_call(l, "rt_buckets_add", 3, ir_reg(r.acc), part, ir_imm((t->size - first) / 8), none, none);
+}
+
+// The second argument as num of den.
+static void share(struct Lower *l, struct Expr *e, struct IrVal *num, struct IrVal *den)
+{
+	u64 n, d;
+	*den = ir_imm(100);
+	if (percentile_share(e, &n, &d)) {
+		*num = ir_imm((s64)n);
+		*den = ir_imm((s64)d);
+		return;
+	}
+	*num = lx_int(l, e);
+	if (num->kind == IRO_IMM || !e->type->sgn)
+		return;
+	IrReg r = ir_new_reg(&l->b); // less than 0 is 0
+	IrBlk neg = ir_new_block(&l->b, "negative"), end = ir_new_block(&l->b, "share");
+	ir_set(&l->b, r, *num);
+	ir_br(&l->b, IC_SLT, *num, ir_imm(0), neg, end);
+	ir_set_block(&l->b, neg);
+	ir_set(&l->b, r, ir_imm(0));
+	ir_jmp(&l->b, end);
+	ir_set_block(&l->b, end);
+	*num = ir_reg(r);
+}
+
+struct Val l_percentile(struct Lower *l, struct Expr *e)
+{
+	struct Expr *ref = e->args[0];
+	const struct Type *t = ref->map->val;
+	u32 n = (t->size - (t->kind == TY_QUANTILES ? (u32)sizeof(struct RtQuantiles) : 0)) / 8, size = (u32)sizeof(struct RtBuckets) + 8 * n;
+	struct IrVal num, den, none = ir_imm(0);
+	share(l, e->args[1], &num, &den);
+	if (num.kind == IRO_REG)
+		num = ir_mov(&l->b, num);
+	struct IrVal key = lm_ref_key(l, ref);
+	struct TmpMark mark = tmp_mark(l);
+	struct Val all = tmp_mem(l, t, MAX(size, l->prog->config.on_stack_limit + 1)); // the verifier does not follow what lies in scratch
+	struct Parts r = {.acc = ir_new_reg(&l->b)};
+	ir_set(&l->b, r.acc, addr_of(l, all));
+	zero_bytes(l, all.v, all.off, size);
+	each_cpu(l, ref->map, key, buckets_merge, r);
+	struct IrVal i = rt_call(l, "rt_buckets_find", 4, ir_reg(r.acc), ir_imm(n), num, den, none), v;
+	if (t->kind == TY_QUANTILES)
+		v = rt_call(l, "rt_quantile", 5, i, ir_imm(t->hist_bits), ir_load(&l->b, ir_reg(r.acc), offsetof(struct RtBuckets, max), 8, false), num, den);
+	else if (t->kind == TY_HIST)
+		v = rt_call(l, "rt_hist_top", 2, i, ir_imm(t->hist_bits), none, none, none);
+	else
+		v = rt_call(l, "rt_lhist_top", 4, i, ir_imm(n), ir_imm(t->lhist_min), ir_imm(t->lhist_step), none);
+	tmp_release(l, mark);
+	return val_scalar(e->type, v);
 }

@@ -306,7 +306,7 @@ static bool note_effect(void *arg, struct Expr *e)
 	bool *found = arg;
 	if ((e->kind == E_UNOP && e->op >= OP_PREINC) || e->kind == E_BLOCK || e->kind == E_IF)
 		*found = true;
-	if (e->kind == E_CALL && e->builtin && (e->builtin->id == BI_delete || e->builtin->id == BI_find || (e->builtin->flags & BF_VOID)))
+	if (e->kind == E_CALL && e->builtin && (e->builtin->id == BI_delete || e->builtin->id == BI_find || e->builtin->id == BI_percentile || (e->builtin->flags & BF_VOID)))
 		*found = true;
 	return !*found;
 }

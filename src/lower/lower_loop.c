@@ -272,7 +272,7 @@ static void range_callback(struct Lower *l, struct Stmt *s)
 	if (!brief) { // else none of it: the number may be a mistake, and nothing stops a program in the kernel
 		ir_br(&l->b, IC_UGT, r.n, ir_imm(most), bad, fits);
 		ir_set_block(&l->b, bad);
-		report_failure(l, r.n, arena_printf(l->u->arena, "The range was not run: it has over %u rounds", most), s->span);
+		report_failure(l, r.n, arena_printf(l->u->arena, "The range was not run: it has {} rounds, the limit is %u", most), s->span);
 		ir_jmp(&l->b, after);
 		ir_set_block(&l->b, fits);
 	}

@@ -7,8 +7,6 @@
 #include "lower/internal.h"
 #include <linux/bpf.h>
 
-#define RT_COUNTERS_SIZE sizeof(struct RtCounters)
-
 // ---- sonde's own maps
 
 u32 sonde_map(struct Lower *l, const char *name, u32 type, u32 key, u32 val, u32 max, u32 flags)
@@ -36,39 +34,18 @@ static u32 zero_map(struct Lower *l, u32 size)
 	return sonde_map(l, "sonde_zero", BPF_MAP_TYPE_ARRAY, 4, MAX(size, 8u), 1, BPF_F_RDONLY_PROG);
 }
 
-// A function of the program that adds 1 to a counter of this CPU: losses are rare, so it is out of the way.
-static u32 loss_function(struct Lower *l)
-{
-	if (l->fn_count_loss)
-		return l->fn_count_loss - 1;
-	struct IrBuild up = l->b;
-	u32 fn = ir_new_func(&l->pp->ir, "count_loss", 1);
-	l->fn_count_loss = fn + 1;
-	ir_enter(&l->b, fn, 0);
-	l->b.loc = up.loc;
-	u32 map = sonde_map(l, "rt_counters", BPF_MAP_TYPE_PERCPU_ARRAY, 4, RT_COUNTERS_SIZE, 1, 0);
-	IrSlot key = ir_new_slot(&l->b, 8, 8);
-	ir_store(&l->b, ir_slot(key, 0), 0, 4, ir_imm(0));
-	struct IrVal off = ir_mov(&l->b, ir_param(&l->b, 0));
-	struct IrVal p = call2(l, H_MAP_LOOKUP, ir_mapfd(map), ir_slot(key, 0));
-	IrBlk have = ir_new_block(&l->b, "have"), in = ir_new_block(&l->b, "in"), out = ir_new_block(&l->b, "out");
-	ir_br(&l->b, IC_NE, p, ir_imm(0), have, out);
-	ir_set_block(&l->b, have);
-	ir_br(&l->b, IC_ULE, off, ir_imm(RT_COUNTERS_SIZE - 8), in, out);
-	ir_set_block(&l->b, in);
-	struct IrVal at = ir_bin(&l->b, IR_ADD, p, off);
-	ir_store(&l->b, at, 0, 8, ir_bin(&l->b, IR_ADD, ir_load(&l->b, at, 0, 8, false), ir_imm(1)));
-	ir_jmp(&l->b, out);
-	ir_set_block(&l->b, out);
-	ir_ret(&l->b, ir_imm(0));
-	l->b = up;
-	return fn;
-}
-
 void count_loss(struct Lower *l, u32 counter_off)
 {
-	struct IrVal off = ir_imm(counter_off);
-	ir_call_fn(&l->b, loss_function(l), &off, 1);
+	struct IrVal none = ir_imm(0);
+	rt_call(l, "rt_count_loss", 1, ir_imm(counter_off), none, none, none, none);
+}
+
+static void map_failure(struct Lower *l, struct MapSym *m, struct IrVal ret, struct Span at)
+{
+	struct IrVal none = ir_imm(0);
+	rt_call(l, "rt_count_map_loss", 1, ret, none, none, none, none);
+	report_failure(l, ret, "map_update_elem", at);
+	l->prog->errsites.p[l->prog->errsites.n - 1]->map = m->def;
 }
 
 // ---- events
@@ -132,7 +109,8 @@ static void map_def(struct Lower *l, struct MapSym *m)
 				diag_error(l->u->diags, m->decl->span, "Invalid bpf map type: %s", m->decl->type);
 			else
 				d->bpf_type = t;
-			if (m->decl->max && m->decl->max->kind == E_INT)
+			d->declared = m->decl->max && m->decl->max->kind == E_INT;
+			if (d->declared)
 				d->max_entries = (u32)m->decl->max->ival;
 			if (d->bpf_type == BPF_MAP_TYPE_LRU_HASH || d->bpf_type == BPF_MAP_TYPE_LRU_PERCPU_HASH)
 				d->flags = 0;
@@ -191,8 +169,7 @@ static void update(struct Lower *l, struct MapSym *m, struct IrVal key, struct I
 	IrBlk bad = ir_new_block(&l->b, "full"), ok = ir_new_block(&l->b, "updated");
 	ir_br(&l->b, IC_NE, r, ir_imm(0), bad, ok);
 	ir_set_block(&l->b, bad);
-	count_loss(l, offsetof(struct RtCounters, map_full));
-	report_failure(l, r, "map_update_elem", at);
+	map_failure(l, m, r, at);
 	ir_jmp(&l->b, ok);
 	ir_set_block(&l->b, ok);
 }
@@ -214,8 +191,7 @@ static struct IrVal lookup_or_add(struct Lower *l, struct MapSym *m, struct IrVa
 		ir_set(&l->b, p, lm_lookup(l, m, key));
 		ir_br(&l->b, IC_NE, ir_reg(p), ir_imm(0), have, none);
 		ir_set_block(&l->b, none);
-		count_loss(l, offsetof(struct RtCounters, map_full));
-		report_failure(l, r, "map_update_elem", at);
+		map_failure(l, m, r, at);
 		ir_jmp(&l->b, full);
 	} else {
 		ir_jmp(&l->b, none);

@@ -12,6 +12,7 @@ struct MapDef {
 	u32 key_size, value_size, max_entries, flags;
 	bool user;	  // one of the script's maps
 	bool scalar;	  // written without a key
+	bool declared;	  // its size is the script's: let @x = hash(100)
 	const struct Type *key; // NULL when scalar
 	const struct Type *val;
 	const char *const *key_names; // of the parts of its key, nested tuples flattened; NULL where nothing names one;
@@ -27,9 +28,10 @@ struct MapDef {
 
 struct ErrSite { // a helper call that may fail: with -k each failure is an event
 	struct Span span;
-	const char *what; // "probe_read_user_str", or a text with blanks: what went wrong
+	const char *what; // "probe_read_user_str", or a text with blanks: what went wrong; {} in it is the number reported
 	bool counted;	  // without -k: counted in element `slot` of "rt_sites" (struct RtSite), reported once
 	bool reported;	  // by run/losses.c
+	const struct MapDef *map; // that was to be updated, or NULL
 	u32 slot;
 };
 

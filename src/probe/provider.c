@@ -275,5 +275,5 @@ void probes_expand(struct ProbeEnv *env, struct Script *s, struct PointList *lis
 	if (!max || env->ncounted <= max)
 		return;
 	diag_error_plain(env->diags, "Can't attach to %u probes because it exceeds the current limit of %u probes.", env->ncounted, max);
-	diag_hint(env->diags, "raise the limit with config = { max_probes = N } or BPFTRACE_MAX_PROBES=N, or narrow the pattern");
+	diag_hint(env->diags, "raise the limit with config = { max_probes = %u } or BPFTRACE_MAX_PROBES=%u, or narrow the pattern", env->ncounted, env->ncounted);
 }

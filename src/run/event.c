@@ -71,12 +71,18 @@ void report_site(struct RunCtx *rc, const struct ErrSite *site, s64 ret)
 	struct RunError e = {.kind = RUN_HELPER, .helper = site->what, .retcode = ret};
 	if (!rc->warnings)
 		return;
+	struct Str text = {0};
+	const char *number = strstr(site->what, "{}");
 	e.text = strerror(ret < 0 ? (int)-ret : (int)ret);
 	if (strchr(site->what, ' ')) { // not a helper's name but what went wrong
 		e.kind = RUN_RUNTIME;
-		e.text = site->what;
+		str_addn(&text, site->what, number ? (size_t)(number - site->what) : strlen(site->what));
+		if (number)
+			str_addf(&text, "%llu%s", (unsigned long long)ret, number + 2);
+		e.text = str_text(&text);
 	}
 	report_error(rc, site->span, &e);
+	str_deinit(&text);
 }
 
 static void handle_helper_error(struct RunCtx *rc, const struct RtEvent *ev, const void *payload, size_t n)

@@ -4,7 +4,9 @@
 #include "base/base.h"
 #include "bpf/bpf.h"
 #include "bpfrt/abi.h"
+#include <errno.h>
 #include <linux/bpf.h>
+#include <unistd.h>
 
 #define CHECK_NS 1000000000ULL
 
@@ -79,6 +81,91 @@ static void loss(struct RunCtx *rc, const char *what, u64 n, const char *fmt, ..
 	str_deinit(&s);
 }
 
+// ---- what would have been enough. Each refused update is one key at most, so what there was and what was refused is room for all.
+
+// Updates of m that were refused, by the places of the script. 0: not known by place (-k tells each at once).
+static u64 refused_of(struct RunCtx *rc, const struct MapDef *m, const struct RtSite *sites, u32 size)
+{
+	u64 n = 0;
+	for (size_t i = 0; i < rc->prog->errsites.n; i++) {
+		const struct ErrSite *s = rc->prog->errsites.p[i];
+		if (s->map == m && s->counted && (s->slot + 1) * sizeof(*sites) <= size && sites[s->slot].ret == -E2BIG)
+			n += sites[s->slot].count;
+	}
+	return n;
+}
+
+static void map_full(struct RunCtx *rc, const struct MapDef *m, u64 n)
+{
+	unsigned long long enough = (m ? m->max_entries : rc->prog->config.max_map_keys) + n, now = enough - n;
+	const char *of = rc->is_tool || !m ? "maps" : m->name;
+	if (rc->is_tool)
+		loss(rc, "map_full", n, "%llu updates of maps were refused because the map was full; raise --hash-storage-size (%llu now, %llu is enough)",
+		     (unsigned long long)n, now, enough);
+	else if (m && m->declared)
+		loss(rc, "map_full", n, "%llu updates of %s were refused because the map was full; raise its size, let %s = ...(%llu): %llu is enough",
+		     (unsigned long long)n, of, of, now, enough);
+	else
+		loss(rc, "map_full", n, "%llu updates of %s were refused because the map was full; raise max_map_keys (%llu now, %llu is enough)",
+		     (unsigned long long)n, of, now, enough);
+}
+
+static void report_full_maps(struct RunCtx *rc, u64 total)
+{
+	struct MapDef *m = program_map(rc->prog, "rt_sites");
+	struct RtSite *sites = m && m->fd >= 0 ? xcalloc(1, m->value_size) : NULL;
+	bool known = sites && !sys_map_lookup(m->fd, &(u32){0}, sites);
+	u64 told = 0;
+	for (size_t i = 0; known && total && i < rc->prog->maps.n; i++) {
+		u64 n = MIN(refused_of(rc, rc->prog->maps.p[i], sites, m->value_size), total - told);
+		if (n)
+			map_full(rc, rc->prog->maps.p[i], n);
+		told += n;
+	}
+	free(sites);
+	if (total > told)
+		map_full(rc, NULL, total - told);
+}
+
+// The buffer that takes all that was lost beside what it took, in pages.
+static u64 enough_pages(struct RunCtx *rc, u64 lost)
+{
+	struct MapDef *m = program_map(rc->prog, "sonde_events");
+	u64 record = 256, page = (u64)sysconf(_SC_PAGESIZE), need, pages = 1;
+	for (size_t i = 0; i < rc->prog->fmts.n; i++)
+		record = MAX(record, rc->prog->fmts.p[i]->size + 32ull);
+	if (!m || __builtin_mul_overflow(record, lost, &need) || need > 1u << 30)
+		return 0;
+	while (pages * page < need + m->max_entries)
+		pages *= 2;
+	return pages * page <= 1u << 30 ? pages : 0;
+}
+
+static void report_lost_output(struct RunCtx *rc, u64 no_room)
+{
+	struct MapDef *m = program_map(rc->prog, "sonde_events");
+	unsigned long long pages = enough_pages(rc, no_room), now = m ? m->max_entries / (u64)sysconf(_SC_PAGESIZE) : 0;
+	if (pages && no_room)
+		loss(rc, "total_lost_events", rc->lost_events, "Total lost event count: %llu; raise perf_rb_pages (%llu now, %llu is enough)",
+		     (unsigned long long)rc->lost_events, now, pages);
+	else
+		loss(rc, "total_lost_events", rc->lost_events, "Total lost event count: %llu; a larger perf_rb_pages makes room for more (%llu now)",
+		     (unsigned long long)rc->lost_events, now);
+}
+
+static void report_lost_stacks(struct RunCtx *rc, const struct RtCounters *c)
+{
+	u64 most = 0, n = c->stack_full + c->stack_collision;
+	for (size_t i = 0; i < rc->prog->maps.n; i++)
+		if (!strncmp(rc->prog->maps.p[i]->name, "rt_stacks_", 10))
+			most = MAX(most, rc->prog->maps.p[i]->max_entries);
+	if (c->stack_full)
+		loss(rc, "stacks_lost", n, "%llu stack traces could not be stored; raise --stack-storage-size (%llu is enough)", (unsigned long long)n,
+		     (unsigned long long)(most + c->stack_full));
+	else
+		loss(rc, "stacks_lost", n, "%llu stack traces could not be stored: others had their numbers", (unsigned long long)n);
+}
+
 void report_losses(struct RunCtx *rc)
 {
 	struct RtCounters c;
@@ -86,12 +173,11 @@ void report_losses(struct RunCtx *rc)
 		return;
 	report_new_events(rc, &c);
 	if (rc->lost_events)
-		loss(rc, "total_lost_events", rc->lost_events, "Total lost event count: %llu; a larger perf_rb_pages makes room for more",
-		     (unsigned long long)rc->lost_events);
-	loss(rc, "map_full", c.map_full, "%llu updates of maps were refused because the map was full; raise %s (%u now)",
-	     (unsigned long long)c.map_full, rc->is_tool ? "--hash-storage-size" : "max_map_keys", rc->prog->config.max_map_keys);
-	loss(rc, "stacks_lost", c.stack_full + c.stack_collision, "%llu stack traces could not be stored; raise --stack-storage-size",
-	     (unsigned long long)(c.stack_full + c.stack_collision));
+		report_lost_output(rc, c.lost_events);
+	report_full_maps(rc, c.map_full);
+	loss(rc, "map_refused", c.map_refused, "%llu updates of maps were refused: the kernel had no memory at hand, or was updating the same place",
+	     (unsigned long long)c.map_refused);
+	report_lost_stacks(rc, &c);
 	loss(rc, "stacks_missed", c.stack_kfail + c.stack_ufail, "%llu stack traces could not be taken (%llu kernel, %llu user)",
 	     (unsigned long long)(c.stack_kfail + c.stack_ufail), (unsigned long long)c.stack_kfail, (unsigned long long)c.stack_ufail);
 	loss(rc, "strings_unread", c.strings_unread, "empty strings of user space: %llu (the page was not in memory, or nothing was there; -k says where)",

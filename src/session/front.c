@@ -89,7 +89,7 @@ struct err *pass_check(struct Session *s)
 		need_something_to_do(s);
 	if (ok && s->unit.probes.n > s->prog.config.max_bpf_progs) {
 		diag_error_plain(&s->diags, "The script makes %zu BPF programs, max_bpf_progs allows %u", s->unit.probes.n, s->prog.config.max_bpf_progs);
-		diag_hint(&s->diags, "raise the limit with config = { max_bpf_progs = N } or BPFTRACE_MAX_BPF_PROGS=N");
+		diag_hint(&s->diags, "raise the limit with config = { max_bpf_progs = %zu } or BPFTRACE_MAX_BPF_PROGS=%zu", s->unit.probes.n, s->unit.probes.n);
 	}
 	return NULL;
 }

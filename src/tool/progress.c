@@ -61,7 +61,7 @@ void progress_tick(struct Progress *p, struct RunCtx *rc, const struct ToolOpts 
 		return;
 	if (!read_counters(rc->prog, &c))
 		memset(&c, 0, sizeof(c));
-	u64 lost = c.lost_events + c.map_full + c.stack_full + c.stack_collision + c.stack_kfail + c.stack_ufail + c.scratch_busy;
+	u64 lost = c.lost_events + c.map_full + c.map_refused + c.stack_full + c.stack_collision + c.stack_kfail + c.stack_ufail + c.scratch_busy;
 	fprintf(stderr, "\r\033[K%llu:%02llu  ", (unsigned long long)(sec / 60), (unsigned long long)(sec % 60));
 	if (o->keyed || !o->tool->script) {
 		sum_text(o, sum);

@@ -183,6 +183,11 @@ static struct err *collector_start(struct Top *t, enum TopSide side)
 			_exit(1);
 		close(feed[0]);
 		close(err[0]);
+		for (u32 i = 0; i < TOP_SIDES; i++) // of another collector: it would not see that nobody reads
+			if (t->collectors[i].pid) {
+				close(t->collectors[i].fd);
+				close(t->collectors[i].err_fd);
+			}
 		collect(t, side, feed[1], err[1]);
 	}
 	int e = errno;

@@ -268,3 +268,32 @@ NAME the variable of a loop over histograms has a key and a value, each for itse
 PROG begin { @h[1] = hist(5); for ($kv : @h) { print($kv) } exit() }
 RC 1
 STDERR stdin:1:49-52: ERROR: values of @h are of type 'hist_t': $kv has no value of its own, take $kv.0 and $kv.1
+
+NAME percentile of histograms, of a map's keys, in a loop, of negative and of no numbers; the same number that quantiles prints
+TOGETHER
+PROG begin { for ($i : 1..1001) { @h = hist($i); @f = hist($i, 5); @l = lhist($i, 0, 1000, 10); @q = quantiles($i); @k[$i % 2 ? "odd" : "even"] = hist($i); } @neg = hist(-5); @q2[1] = quantiles(-7);
+    printf("h %d %d %d\n", percentile(@h, 50), percentile(@h, 99), percentile(@h, 100)); printf("f %d\n", percentile(@f, "99.9"));
+    printf("l %d %d %d\n", percentile(@l, 0), percentile(@l, 50), percentile(@l, 100)); printf("q %d %d %d\n", percentile(@q, 50), percentile(@q, "99.9"), percentile(@q, 100));
+    $p = 10; printf("k %d %d\n", percentile(@k["odd"], $p), percentile(@k["none"], $p)); printf("neg %d %d %d\n", percentile(@neg, 50), percentile(@q2[1], 50), percentile(@q2[2], 50));
+    for ($kv : @k) { @p[$kv.0] = percentile($kv.1, 25); } if (percentile(@h, 99) > 1000) { print(percentile(@q, 99)); } print(@q); print(@p);
+    $neg = -3; printf("out %d %d\n", percentile(@l, $neg), percentile(@l, 1000 * $p)); clear(@h); clear(@f); clear(@l); clear(@q); clear(@k); clear(@neg); clear(@q2); clear(@p); exit() }
+EXPECT_LINE h 511 1023 1023
+EXPECT_LINE f 1007
+EXPECT_LINE l 9 509 9223372036854775807
+EXPECT_LINE q 500 1000 1000
+EXPECT_LINE k 127 0
+EXPECT_LINE neg -1 -7 0
+EXPECT_LINE @p[odd]: 255
+EXPECT_LINE @p[even]: 255
+EXPECT_RE p50 = 500, .p90 = \d+, .p99 = (\d+),
+
+NAME percentile says what it takes
+PROG begin { @c = count(); @h = hist(1); @k[1] = hist(1); print(percentile(@c, 5)); print(percentile(@h, 101)); print(percentile(@h, "1.2.3")); print(percentile(@h, "x")); print(percentile(@h, 99.9)); print(percentile(@h, -1)); print(percentile(5, 5)); print(percentile(@k, 5)); }
+RC 1
+STDERR percentile() expects a map of hist(), lhist() or quantiles() (count_t provided)
+STDERR percentile() expects a number from 0 to 100 (101 provided)
+STDERR percentile() takes a share with a point as text
+STDERR HINT: percentile(@map, "99.9")
+STDERR percentile() expects a number from 0 to 100, such as 99 or "99.9" ("1.2.3" provided)
+STDERR percentile() expects a number from 0 to 100, such as 99 or "99.9" ("x" provided)
+STDERR percentile() expects a number from 0 to 100 (-1 provided)

@@ -187,7 +187,18 @@ NAME a lost map update is told with its place, once, and counted
 PROG config = { max_map_keys = 2 } begin { for ($i : 0..5) { @a[$i] = 1; @c[$i] = count() } exit() }
 STDERR stdin:1:57-67: WARNING: Map full; can't update element
 STDERR stdin:1:69-85: WARNING: Map full; can't update element
-STDERR 6 updates of maps were refused
+STDERR 3 updates of @a were refused because the map was full; raise max_map_keys (2 now, 5 is enough)
+STDERR 3 updates of @c were refused because the map was full; raise max_map_keys (2 now, 5 is enough)
+
+NAME what is told of a limit would have been enough: of maps, of settings
+RUN S='for ($i : 0..7) { @a[$i] = 1; @b[$i] = count(); @b[$i] = count() } print(len(@a)); print(len(@b)); clear(@a); clear(@b); exit()'; {sonde} -q -e "let @b = percpuhash(3); begin { $S }"; {sonde} -q -e "let @b = percpuhash(11); begin { $S }"; {sonde} -q -k -e "config = { max_map_keys = 2 } begin { @a[1] = 1; @a[2] = 1; @a[3] = 1; exit() }" 2>&1 >/dev/null | grep updates; {sonde} -q -e 'config = { max_probes = 3 } tracepoint:sched:sched_s* { }'; {sonde} -q -e 'begin { @ = lhist(1, 0, 5000, 2) }'; {sonde} -q -e 'begin { @ = lhist(1, 0, 5000, 5); clear(@); exit() }'; {sonde} -q -e 'begin { @ = tseries(1, 1s, 2000) }'; {sonde} -q -e 'begin { @ = tseries(1, 1s, 1365); clear(@); exit() }'; {sonde} -q -e 'begin { $n = (uint64)nsecs; $n = 1 << 40; for ($i : 0..$n) { } exit() }'
+EXPECT_RE \A7\n3\n\s*7\n7\n
+EXPECT_LINE WARNING: 1 updates of maps were refused because the map was full; raise max_map_keys (2 now, 3 is enough)
+STDERR 8 updates of @b were refused because the map was full; raise its size, let @b = ...(3): 11 is enough
+STDERR BPFTRACE_MAX_PROBES=
+STDERR HINT: a step of 5 is enough
+STDERR a per-CPU map holds at most 32768: tseries() of 1365 intervals fits
+STDERR The range was not run: it has 1099511627776 rounds, the limit is 1073741696
 
 NAME a key that is not there: told when nobody looks at what delete returns
 PROG begin { @a[1] = 1; delete(@a, 2); if (delete(@a, 3)) { print("no") } $d = delete(@a, 4); print($d); exit() }

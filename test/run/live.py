@@ -2,7 +2,7 @@
 """Drives `sonde top` in a terminal of tmux's and looks at what is on the screen.
 
 usage: live.py SONDE WAITS SCENE
-  SCENE: keys, small, killed, ended. A program that spins (WAITS spin) is what there is to see; only it is traced.
+  SCENE: keys, small, killed, ended, hangup. A program that spins (WAITS spin) is what there is to see; only it is traced.
 Prints what was seen, a word a step; the .t file knows what is right.
 """
 import os, re, signal, subprocess, sys, tempfile, time
@@ -113,6 +113,16 @@ try:
         until('100 % is one processor')
         print('help')
         keys('q')
+    elif scene == 'hangup':
+        keys('b')
+        until(r'ON % +\+CALLS +OFF %')
+        time.sleep(3)
+        guard = under(shell)[0]
+        all_of_it = [guard] + under(guard)
+        print('processes', len(all_of_it))
+        tmux('kill-server')
+        print('gone', gone(all_of_it))
+        sys.exit(0)
     else:
         until('spin_here')
         guard = under(shell)[0]

@@ -26,6 +26,12 @@ RUN {top}/test/run/live.py {sonde} {build}/waits ended
 EXPECT_RE ^processes 3\ngone True\nterminal True\n$
 TIMEOUT 30
 
+NAME its terminal goes: so do all its processes, two that count among them
+NEED cmd:tmux
+RUN {top}/test/run/live.py {sonde} {build}/waits hangup
+EXPECT_RE ^processes 4\ngone True\n$
+TIMEOUT 30
+
 NAME as text: one second, and some; both sides
 RUN {build}/waits spin 90000 & {sonde} top -n 8 -p $! --rows 3; echo; {sonde} top -b -n 8 --by process -p $! > b; grep -c '^on-CPU .*off-CPU' b; grep ' spinner ' b; {sonde} top --once -p $! | grep -c on-CPU; kill $!
 EXPECT_RE ^on-CPU \d+\.\d %; \d+ rows\n +ON % +\+CALLS  FUNCTION\n( +\d+\.\d){2}  spin_here  \(waits\)\n

@@ -7,7 +7,7 @@ RUN S='begin { } end { } interval:ms:1 { printf("ran\n"); exit() }'; {sonde} -q 
 EXPECT_RE \A1\nran\n+0\n1\n\Z
 STDERR ERROR: The script makes 3 BPF programs, max_bpf_progs allows 2
 STDERR ERROR: The script makes 3 BPF programs, max_bpf_progs allows 1
-STDERR HINT: raise the limit with config = { max_bpf_progs = N } or BPFTRACE_MAX_BPF_PROGS=N
+STDERR HINT: raise the limit with config = { max_bpf_progs = 3 } or BPFTRACE_MAX_BPF_PROGS=3
 
 NAME max_bpf_progs counts programs, not the places of one
 RUN {sonde} -q -e 'config = { max_bpf_progs = 1 } tracepoint:sched:sched_process_* { @ = 1 } ' --dry-run; echo $?

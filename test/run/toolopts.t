@@ -200,7 +200,7 @@ NAME tools: storage for one stack of a size: what is missed is said (seed/17 see
 RUN mkfifo p; {sonde} stackcount --stack-storage-size 1 -U {copy:paths}:leaf >p 2>err & exec 3<p; head -n 1 <&3; {copy:paths} 8; kill -INT $!; cat <&3 >rest; wait $!; grep -c 'Missed User Stack' rest; cat err
 TIMEOUT 20
 EXPECT_RE ^1\nWARNING: 1 stack traces could not be displayed\. Consider increasing --stack-storage-size\.\n
-EXPECT_RE ^WARNING: 25[1-5] stack traces could not be stored; raise --stack-storage-size$
+EXPECT_RE ^WARNING: 25[1-5] stack traces could not be stored; raise --stack-storage-size \(\d+ is enough\)$
 
 NAME tools: kernel stacks that are missed (seed/17 seed/19)
 RUN {sonde} stackcount --stack-storage-size 1 -D 1 -K -f t:sched:sched_switch >out 2>err; grep -c 'Missed Kernel Stack' out; cat err
@@ -210,7 +210,7 @@ EXPECT_RE ^[1-9]\d*\nWARNING: \d+ stack traces could not be displayed\. Consider
 NAME tools: the storage a script may ask for
 RUN {sonde} --stack-storage-size 1 -q -c '{copy:paths} 8 1 700' -e 'uprobe:{copy:paths}:leaf { @[ustack] = count(); }' 2>&1
 TIMEOUT 20
-EXPECT_RE ^WARNING: 25[1-5] stack traces could not be stored; raise --stack-storage-size$
+EXPECT_RE ^WARNING: 25[1-5] stack traces could not be stored; raise --stack-storage-size \(\d+ is enough\)$
 
 NAME tools: installed under names of their own, with the pages and completions
 RUN make -s -C {top} install BUILD={build} DESTDIR=$PWD/d PREFIX=/usr >/dev/null; ls d/usr/bin d/usr/share/man/man8 d/usr/share/bash-completion/completions; for t in profile offcputime offwaketime wakeuptime stackcount; do d/usr/bin/sonde-$t -h | head -n 1; ln -s sonde d/usr/bin/$t-bpfcc; d/usr/bin/$t-bpfcc -h | head -n 1; done
@@ -310,8 +310,8 @@ EXPECT_LINE end
 
 NAME tools: a full count map names the tool's option, a script's its setting
 RUN {build}/waits spin 60000 & {sonde} profile -F 99 --hash-storage-size 1 -o o 1; {sonde} -q -e 'config = { max_map_keys = 1 } begin { @[1] = 1; @[2] = 1; exit() }'; kill $! || true
-STDERR updates of maps were refused because the map was full; raise --hash-storage-size (1 now)
-STDERR 1 updates of maps were refused because the map was full; raise max_map_keys (1 now)
+STDERR updates of maps were refused because the map was full; raise --hash-storage-size (1 now, 
+STDERR 1 updates of @ were refused because the map was full; raise max_map_keys (1 now, 2 is enough)
 
 NAME tools: what options decide leaves no instruction
 NEED host

@@ -379,6 +379,84 @@ TEST(buckets_kernel)
 	}
 }
 
+// ---- percentiles: a list of numbers, sorted, says what is right
+
+static int by_number(const void *x, const void *y)
+{
+	s64 a = *(const s64 *)x, b = *(const s64 *)y;
+	return a < b ? -1 : a > b;
+}
+
+struct PercentileCase {
+	struct RtBuckets *all;
+	s64 v[500];
+	u32 n;
+};
+
+static void check_percentiles(struct PercentileCase *c, u32 bits, u32 step)
+{
+	static const u64 shares[][2] = {{0, 100}, {1, 100}, {50, 100}, {99, 100}, {999, 1000}, {100, 100}, {700, 100}};
+	u32 n = step ? 102 : ((64 - bits) << bits) + 1;
+	u64 *part = xcalloc(n, 8);
+	s64 max = INT64_MIN;
+	memset(c->all, 0, sizeof(*c->all) + n * 8);
+	for (u32 i = 0; i < c->n; i++) {
+		u64 b = step ? rt_lhist(c->v[i], 100, 100 + 100 * step, step) : rt_log2_hist((u64)c->v[i], bits);
+		part[b]++;
+		max = MAX(max, c->v[i]);
+		if (i % 100 == 99 || i + 1 == c->n) { // as of several CPUs
+			rt_buckets_add(c->all, part, n);
+			memset(part, 0, n * 8);
+		}
+	}
+	free(part);
+	qsort(c->v, c->n, sizeof(c->v[0]), by_number);
+	CHECK_EQ(c->all->total, c->n);
+	for (u32 k = 0; k < ARRAY_LEN(shares); k++) {
+		u64 at = rt_buckets_find(c->all, n, shares[k][0], shares[k][1]), rank = MIN((c->n * shares[k][0] + shares[k][1] - 1) / shares[k][1], c->n);
+		s64 want = c->v[MAX(rank, 1u) - 1];
+		if (step) {
+			s64 got = rt_lhist_top(at, n, 100, step);
+			CHECK_EQ(got, want < 100 ? 99 : want >= 100 + 100 * (s64)step ? INT64_MAX : 100 + (want - 100) / step * step + step - 1);
+			continue;
+		}
+		s64 top = rt_hist_top(at, bits);
+		CHECK(want < 0 ? top == -1 : top >= want && (u64)top - (u64)want <= (u64)want >> bits);
+		s64 q = rt_quantile(at, bits, (u64)max ^ 1ULL << 63, shares[k][0], shares[k][1]);
+		if (shares[k][0] >= shares[k][1])
+			CHECK_EQ(q, max);
+		else if (want < 0)
+			CHECK_EQ(q, MIN((s64)-1, max));
+		else
+			CHECK(q <= max && (u64)(q > want ? q - want : want - q) <= ((u64)want >> bits >> 1) + 1);
+	}
+}
+
+TEST(percentile_host)
+{
+	struct PercentileCase c = {.all = xcalloc(1, sizeof(struct RtBuckets) + 8 * (RT_BUCKETS_MASK + 1))};
+	u64 seed = 7;
+	CHECK_EQ(rt_buckets_find(c.all, 65, 99, 100), RT_BUCKETS_NONE);
+	CHECK_EQ(rt_hist_top(RT_BUCKETS_NONE, 0), 0);
+	CHECK_EQ(rt_lhist_top(RT_BUCKETS_NONE, 4, 0, 1), 0);
+	CHECK_EQ(rt_quantile(RT_BUCKETS_NONE, 5, 0, 1, 2), 0);
+	for (u32 round = 0; round < 400; round++) {
+		c.n = 1 + round % ARRAY_LEN(c.v);
+		for (u32 i = 0; i < c.n; i++) {
+			seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+			c.v[i] = (s64)(seed >> (1 + (seed >> 58) % 63)) * (seed % 17 == 3 ? -1 : 1);
+			if (round % 3 == 1)
+				c.v[i] &= 0xfff;
+		}
+		check_percentiles(&c, round % 6, round % 5 == 1 ? 1 + round % 40 : 0);
+	}
+	c.n = 2;
+	c.v[0] = c.v[1] = INT64_MAX;
+	for (u32 bits = 0; bits < 6; bits++)
+		check_percentiles(&c, bits, 0);
+	free(c.all);
+}
+
 // ---- time series
 
 _Static_assert((int)RT_TS_LAST == (int)TS_AGG_LAST && (int)RT_TS_AVG == (int)TS_AGG_AVG && (int)RT_TS_MAX == (int)TS_AGG_MAX &&
