@@ -351,7 +351,7 @@ static const struct Option options[] = {
 	{0, "native", NULL, "user stacks as the processor has them: the interpreter's frames in the place of its program's functions", FLAG(native)},
 	{0, "dwarf-pid", "PID", "have the unwind tables of this process too before tracing starts", set_dwarf_pid},
 	{0, "inlines", NULL, "inlined functions in user stacks (needs debug information)", FLAG(inlines)},
-	{0, "lines", NULL, "source lines in user stacks (needs debug information)", FLAG(lines)},
+	{0, "lines", NULL, "source lines in user stacks (of C by debug information)", FLAG(lines)},
 	{0, "why-incomplete", NULL, "at the end, how many user stacks were whole and why the others were not", FLAG(why_incomplete)},
 	{0, "stack-storage-size", "N", "room for N different stacks of each size class (16384 to 262144)", set_stacks},
 	{0, "debuginfo", "DIR[:DIR]", "search these directories for debug information first", set_debuginfo},

@@ -159,6 +159,12 @@ static RT_INLINE u64 java_enter(struct RtUw *u, u64 ra, u64 slot, u64 sp)
 	return 1;
 }
 
+// Compiled code is called by code of the heaps: methods, the interpreter, the stub by which C calls Java.
+static RT_INLINE bool java_calls(struct RtLangWalk *w, u64 ra)
+{
+	return ra - w->java.low < w->java.size;
+}
+
 // The return address lies at sp + n, the caller's frame pointer before it; not if own: it is still in its register.
 static RT_INLINE u64 java_up(struct RtUw *u, u64 n, u64 own)
 {
@@ -177,6 +183,11 @@ static RT_INLINE u64 java_up(struct RtUw *u, u64 n, u64 own)
 	return java_enter(u, u->tmp[1], slot, slot + 8);
 }
 
+static RT_INLINE bool java_ra(struct RtLangWalk *w, struct RtUw *u, u64 n)
+{
+	return read8(u, u->reg[RT_R_SP] + n) && java_calls(w, u->tmp[0]);
+}
+
 // A frame that begins where the frame pointer points; sender: the caller's stack pointer is written below it.
 static RT_NOINLINE u64 java_up_fp(struct RtLangWalk *w, struct RtUw *u, u64 sender)
 {
@@ -185,8 +196,12 @@ static RT_NOINLINE u64 java_up_fp(struct RtLangWalk *w, struct RtUw *u, u64 send
 	if (!reg_get(u, RT_R_FP))
 		return rt_uw_stop(u, RT_WHY_NO_RULE);
 	fp = u->tmp[1];
-	if (fp & 7 || fp < u->reg[RT_R_SP] || rt_lang_read(w, fp - 64, 80))
+	if (fp & 7 || fp < u->reg[RT_R_SP] || rt_lang_read(w, fp - 64, 88))
 		return rt_uw_stop(u, RT_WHY_BAD_CFA);
+	if (!sender && w->obj[9] == ~0ULL) { // the barrier at a method's entry keeps a word above its frame
+		w->obj[9] = w->obj[10];
+		fp += 8;
+	}
 	sp = sender ? w->obj[7] : fp + 16;
 	if (sp <= fp || sp & 7)
 		return rt_uw_stop(u, RT_WHY_BAD_CFA);
@@ -247,35 +262,78 @@ static RT_NOINLINE u64 java_place(struct RtLangWalk *w, u64 pc, u64 bytes, u64 e
 	return entering ? java_entered(before, code, bytes) : JAVA_WHOLE;
 }
 
+// Compiled code has no return address at sp + n, where its frame says. What C2 puts into a method may push a word in the middle of it (comparing strings). How much
+// further up the first word is that may be one; 0: none near.
+#define JAVA_PUSHES 3
+static RT_INLINE u64 java_pushed(struct RtLangWalk *w, struct RtUw *u, u64 n)
+{
+	w->tmp[0] = 0; // where the verifier does not follow values
+	if (rt_lang_read(w, u->reg[RT_R_SP] + n + 8, JAVA_PUSHES * 8))
+		return 0;
+	for (u32 i = JAVA_PUSHES; i-- > 0;)
+		if (java_calls(w, w->obj[i]))
+			w->tmp[0] = (i + 1) * 8;
+	return w->tmp[0];
+}
+
 static RT_INLINE u64 java_leave_sized(struct RtLangWalk *w, struct RtUw *u, u64 bytes, u64 complete)
 {
-	u64 place = JAVA_WHOLE;
+	u64 place = JAVA_WHOLE, n = bytes - 8;
 
 	if (!u->is_ra)
 		place = java_place(w, w->java.pc, bytes, w->java.pc - w->java.code < complete);
-	if (place == JAVA_NONE)
+	if (place == JAVA_NONE && java_ra(w, u, 0))
 		return java_up(u, 0, 1);
-	if (place == JAVA_PUSHED)
+	if (place == JAVA_PUSHED && java_ra(w, u, 8))
 		return java_up(u, 8, 0);
 	if (bytes < 16 || bytes > 1 << 20)
 		return rt_uw_stop(u, RT_WHY_BAD_CFA);
-	return java_up(u, bytes - 8, place == JAVA_OWN_FP);
+	if (!java_ra(w, u, n)) {
+		u64 more = java_pushed(w, u, n);
+		if (!more || place == JAVA_OWN_FP)
+			return rt_uw_stop(u, RT_WHY_BAD_CFA);
+		n += more;
+	}
+	return java_up(u, n, place == JAVA_OWN_FP);
+}
+
+// The innermost frame of a stub of no known size: has it a frame of its own, at the frame pointer, or is that a caller's still? In the second case the address to which the
+// stub returns lies below. It is the first word that is code's behind a call, for stubs keep no such in their registers.
+#define JAVA_STUB_WORDS 16
+static RT_NOINLINE u64 java_bare(struct RtLangWalk *w, struct RtUw *u) // how far up that word lies; ~0: there is none below the frame pointer
+{
+	u64 sp = u->reg[RT_R_SP], own = reg_get(u, RT_R_FP) ? u->tmp[1] - sp : ~0ULL;
+
+	w->tmp[1] = ~0ULL;
+	if (rt_lang_read(w, sp, JAVA_STUB_WORDS * 8))
+		return ~0ULL;
+	for (u32 i = JAVA_STUB_WORDS; i-- > 0;)
+		if (java_calls(w, w->obj[i]))
+			w->tmp[1] = i;
+	u64 at = w->tmp[1];
+	if (at >= JAVA_STUB_WORDS || at * 8 >= own || !java_word(w, w->obj[at] - 8) || (w->tmp[0] >> 24 & 0xff) != 0xe8)
+		return ~0ULL;
+	return at * 8;
 }
 
 static RT_INLINE u64 java_leave_stub(struct RtLangWalk *w, struct RtUw *u, bool jump, u64 bytes)
 {
-	u64 place;
+	u64 place, bare = ~0ULL;
 
 	if (!u->is_ra) {
 		place = java_place(w, w->java.pc, bytes, 1);
 		if (place == JAVA_NONE && !jump && (w->obj[1] & 0xff) != 0xc3 && (w->obj[1] & 0xff) != 0x55)
 			place = JAVA_WHOLE;
 		if (place == JAVA_NONE)
-			return java_up(u, 0, 1);
+			return !jump || java_ra(w, u, 0) ? java_up(u, 0, 1) : rt_uw_stop(u, RT_WHY_BAD_CFA);
 		if (place == JAVA_PUSHED)
 			return java_up(u, 8, 0);
+		if (!bytes || bytes > 1 << 20)
+			bare = java_bare(w, u);
+		if (bare < JAVA_STUB_WORDS * 8)
+			return java_up(u, bare, 1);
 	}
-	return bytes ? java_up(u, bytes - 8, 0) : java_up_fp(w, u, 0);
+	return bytes && bytes <= 1 << 20 ? java_up(u, bytes - 8, 0) : java_up_fp(w, u, 0); // -1: of no size
 }
 
 // ---- the frame at hand
@@ -353,6 +411,18 @@ static RT_NOINLINE u64 java_vm(struct RtStackBuf *b)
 	v->vm = j->serial;
 	v->interp = j->interp;
 	v->interp_size = j->interp_size;
+	v->low = v->size = 0;
+	for (u32 i = 0; i < RT_JAVA_HEAPS; i++) {
+		u64 low = j->heap[i].low, end = low + j->heap[i].size;
+		if (end == low)
+			continue;
+		if (!v->size || low < v->low) {
+			v->size += v->size ? v->low - low : 0;
+			v->low = low;
+		}
+		if (end - v->low > v->size)
+			v->size = end - v->low;
+	}
 	return 1;
 }
 

@@ -278,6 +278,7 @@ struct RtJavaWalk {
 	u64 ident;  // which blob it is
 	u64 at;	    // pc, of a frame whose code is not to go on where it was
 	u64 interp, interp_size;
+	u64 low, size; // where its heaps of code lie, all of them
 	u64 blob, code, pc;
 	u64 method, bcp;
 	u64 scopes, metas, nscopes;

@@ -1,6 +1,6 @@
 // Folded stacks: a line is PROCESS;FRAME;...;FRAME COUNT, root first, as sonde, bcc's tools (-f) and FlameGraph's stackcollapse programs write it.
-// Marks on names: _[k] kernel, _[i] inlined, _[j] made at run time, _[w] of a waker. An element "-" lies between user and kernel frames (bcc's -d); "--" between a
-// thread's stack and its waker's, whose kernel frames are told by their marks only: bcc's offwaketime has them leaf first, and before those of the user.
+// Marks on names: _[k] kernel, _[i] inlined, _[j] of an interpreter or made at run time, _[w] of a waker. An element "-" lies between user and kernel frames (bcc's -d);
+// "--" between a thread's stack and its waker's, whose kernel frames are told by their marks only: bcc's offwaketime has them leaf first, and before those of the user.
 // In: lines. Out: samples. Invariant: what is not such a line is counted, not guessed.
 #include "input/internal.h"
 
@@ -56,8 +56,10 @@ static void add_frame(struct Folded *fo, const char *s, size_t n, struct FoldedP
 	} else if (ends_in(s, n, "_[k]"))
 		f.kernel = fo->annotate = true, n -= 4;
 	else if (ends_in(s, n, "_[i]"))
-		f.inlined = true, n -= 4;
-	else if (ends_in(s, n, "_[j]") || ends_in(s, n, "_[w]"))
+		f.inlined = fo->annotate = true, n -= 4;
+	else if (ends_in(s, n, "_[j]"))
+		f.lang = frame_lang_unknown, fo->annotate = true, n -= 4;
+	else if (ends_in(s, n, "_[w]"))
 		n -= 4;
 	f.sym = names_keep(&fo->names, s, n);
 	vec_push(&fo->st.frames, f);

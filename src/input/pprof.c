@@ -364,6 +364,7 @@ static void add_frames(struct Reader *r, const struct Location *l)
 	const char *object = m ? string(r, m->file) : "";
 	struct Frame f = {.kernel = is_kernel(object, l->addr)};
 	f.module = module_name(r, object, f.kernel);
+	f.lang = f.kernel ? NULL : frame_lang_of_object(object);
 	f.module_addr = f.kernel ? 0 : l->addr;
 	if (m && (*object || m->build_id))
 		f.image = image_of(r, m);
@@ -377,7 +378,7 @@ static void add_frames(struct Reader *r, const struct Location *l)
 		const char *name = fn ? string(r, fn->name) : "", *raw = fn ? string(r, fn->system) : "", *file = fn ? string(r, fn->file) : "";
 		f.sym = *name ? name : *raw ? raw : NULL;
 		f.raw = *raw && strcmp(raw, name) ? raw : NULL;
-		f.file = *file && line->line ? file : NULL;
+		f.file = *file && (line->line || f.lang) ? file : NULL;
 		f.line = (u32)line->line;
 		f.inlined = i + 1 < l->n;
 		vec_push(&r->st.frames, f);

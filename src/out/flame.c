@@ -24,6 +24,7 @@ enum NodeKind { NODE_ROOT, NODE_LABEL, NODE_USER, NODE_INLINE, NODE_LANG, NODE_K
 struct Node {
 	const char *name;
 	enum NodeKind kind;
+	const char *lang; // NODE_LANG
 	struct Node *parent, *child, *next; // next: sibling
 	struct Node *chain;		    // hash chain
 	u32 hash, nchildren;
@@ -96,6 +97,14 @@ static const char *frame_name(struct Tree *t, const struct StackProfile *p, cons
 	return name;
 }
 
+static struct Node *step_user(struct Tree *t, struct Node *n, const struct StackProfile *p, const struct Frame *f, u64 value)
+{
+	enum NodeKind kind = f->lang && !f->mark ? NODE_LANG : f->inlined ? NODE_INLINE : NODE_USER;
+	n = step(t, n, frame_name(t, p, f), kind, value);
+	n->lang = f->lang;
+	return n;
+}
+
 static struct Node *add_labels(struct Tree *t, struct Node *n, const struct StackProfile *p, const struct StackSample *s, enum LabelPlace at, u32 *depth)
 {
 	for (u32 i = 0; i < s->nlabels; i++) {
@@ -120,7 +129,7 @@ static void add_sample(struct Tree *t, const struct StackProfile *p, const struc
 		n = step(t, n, s->comm, NODE_LABEL, s->value), depth++;
 	n = add_labels(t, n, p, s, LABEL_INNER, &depth);
 	for (u32 i = s->nuser; i-- > 0 && depth < MAX_DEPTH; depth++)
-		n = step(t, n, frame_name(t, p, &s->user[i]), s->user[i].inlined ? NODE_INLINE : s->user[i].lang ? NODE_LANG : NODE_USER, s->value);
+		n = step_user(t, n, p, &s->user[i], s->value);
 	if (!s->nuser && s->user_note)
 		n = step(t, n, s->user_note, NODE_NOTE, s->value), depth++;
 	bool kern = s->nkern || s->kern_note;
@@ -277,8 +286,9 @@ static void draw_frame(struct Draw *d, const struct Node *n, u64 start, u32 dept
 	add_xml(s, n->name, MAX_NAME);
 	str_addc(s, '\n');
 	add_amount(s, d->p, n->value);
-	str_addf(s, ", %.2f%%%s</title><rect x=\"%.7g%%\" y=\"%u\" width=\"%.7g%%\" height=\"%d\" fill=\"#%06x\"/>", w,
-		 n->kind == NODE_KERNEL ? ", kernel" : n->kind == NODE_INLINE ? ", inlined" : n->kind == NODE_LANG ? ", interpreted" : "", x, y, w, ROW - 1, colour(n));
+	const char *kind = n->kind == NODE_KERNEL ? "kernel" : n->kind == NODE_INLINE ? "inlined" : n->kind == NODE_LANG ? n->lang == frame_lang_unknown ? "interpreted" : n->lang : "";
+	str_addf(s, ", %.2f%%%s%s</title><rect x=\"%.7g%%\" y=\"%u\" width=\"%.7g%%\" height=\"%d\" fill=\"#%06x\"/>", w,
+		 *kind ? ", " : "", kind, x, y, w, ROW - 1, colour(n));
 	int room = (int)((w * STATIC_WIDTH / 100 - 6) / STATIC_CHAR);
 	if (room >= 3) {
 		size_t len = strlen(n->name);

@@ -8,7 +8,7 @@ void profile_frame_name(const struct StackProfile *p, const struct Frame *f, str
 		str_add(out, f->sym);
 		if (p->with_offsets && !f->inlined && !f->mark && !f->lang)
 			str_addf(out, "+0x%llx", (unsigned long long)f->sym_off);
-		if (f->file && !f->lang && !p->no_lines)
+		if (f->file && !p->no_lines && (!f->lang || p->lang_lines))
 			str_addf(out, "@%s:%u", f->file, f->line);
 	} else if (f->module && !f->kernel) { // better than nothing: which object it is in
 		const char *base = strrchr(f->module, '/');
@@ -36,12 +36,13 @@ static void add_element(struct Str *out, const char *s, size_t n)
 	}
 }
 
-static void add_frame(const struct StackProfile *p, const struct Frame *f, const char *mark, struct Str *out)
+static void add_frame(const struct StackProfile *p, const struct Frame *f, struct Str *out)
 {
 	struct Str s = {0};
 	profile_frame_name(p, f, &s);
 	add_element(out, str_text(&s), s.n);
-	str_add(out, mark);
+	if (p->annotate)
+		str_add(out, frame_annotation(f));
 	str_deinit(&s);
 }
 
@@ -75,13 +76,13 @@ static void add_line(const struct StackProfile *p, const struct StackSample *s, 
 		add_element(out, s->comm, strlen(s->comm));
 	add_labels(p, s, LABEL_INNER, out);
 	for (u32 i = s->nuser; i-- > 0;)
-		add_frame(p, &s->user[i], p->annotate && s->user[i].kernel ? "_[k]" : "", out); // of a thread that another woke (offwaketime)
+		add_frame(p, &s->user[i], out);
 	if (!s->nuser && s->user_note)
 		add_element(out, s->user_note, strlen(s->user_note));
 	if (p->delim && (s->nuser || s->user_note) && (s->nkern || s->kern_note))
 		add_element(out, "-", 1);
 	for (u32 i = s->nkern; i-- > 0;)
-		add_frame(p, &s->kern[i], p->annotate ? "_[k]" : "", out);
+		add_frame(p, &s->kern[i], out);
 	if (!s->nkern && s->kern_note)
 		add_element(out, s->kern_note, strlen(s->kern_note));
 }

@@ -36,7 +36,7 @@ static const char script_main[] =
 	;
 static const char *const scripts[] = {script_data, script_tree, script_compare, script_draw, script_table, script_heat, script_view, script_main}; // each needs those before it
 
-enum FrameKind { FRAME_USER, FRAME_INLINED, FRAME_KERNEL, FRAME_NOTE }; // page_data.js, KINDS
+enum FrameKind { FRAME_USER, FRAME_INLINED, FRAME_KERNEL, FRAME_NOTE, FRAME_LANG = 5 }; // page_data.js, KINDS
 struct PageFrame {
 	u32 name, object, file, line; // texts by number
 	enum FrameKind kind;
@@ -125,8 +125,8 @@ static u32 frame_of(struct Page *g, const struct Frame *f)
 	struct Frame bare = *f; // file and line have fields of their own
 	bare.file = NULL;
 	profile_frame_name(g->p, &bare, &name);
-	struct PageFrame x = {.name = text_id(g, str_text(&name)), .object = text_id(g, f->module), .file = text_id(g, f->file), .line = f->file && !f->mark ? f->line : 0,
-			      .kind = f->kernel ? FRAME_KERNEL : f->mark ? FRAME_NOTE : f->inlined ? FRAME_INLINED : FRAME_USER, .language = language_of(f)};
+	struct PageFrame x = {.name = text_id(g, str_text(&name)), .object = text_id(g, f->module), .file = text_id(g, f->file), .line = profile_frame_line(g->p, f),
+			      .kind = f->kernel ? FRAME_KERNEL : f->mark ? FRAME_NOTE : f->lang ? FRAME_LANG : f->inlined ? FRAME_INLINED : FRAME_USER, .language = language_of(f)};
 	str_deinit(&name);
 	return frame_id(g, &x);
 }

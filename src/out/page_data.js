@@ -4,7 +4,7 @@
 window.sonde = window.sonde || {};
 (function (S) {
 	"use strict";
-	S.KINDS = ["user", "inlined", "kernel", "note", "label"]; // page.c, enum FrameKind
+	S.KINDS = ["user", "inlined", "kernel", "note", "label", "language"]; // page.c, enum FrameKind
 	S.USER = 0; S.INLINED = 1; S.KERNEL = 2; S.NOTE = 3; S.LABEL = 4;
 
 	function ints(list) { return Int32Array.from(list); }

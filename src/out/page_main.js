@@ -138,7 +138,7 @@
 	}
 
 	function legend() {
-		var rows = state.colour === "kind" ? S.KINDS.slice(0, 4).map(function (name, k) { return d.kinds[k] ? [name, S.kindColour(k)] : null; }) :
+		var rows = state.colour === "kind" ? S.KINDS.map(function (name, k) { return d.kinds[k] && k !== S.LABEL ? [name, S.kindColour(k)] : null; }) :
 			state.colour === "change" ? S.VERDICTS.map(function (name, v) { return [name, S.changeColour(v)]; }) : [];
 		$("key").replaceChildren.apply($("key"), rows.filter(Boolean).map(function (row) {
 			var span = document.createElement("span"), box = document.createElement("i");

@@ -25,12 +25,13 @@ struct Frame {
 	const char *file;   // NULL: no line information
 	u32 line;
 	const char *mark;   // NULL; else no frame but a text in sym: a tool's own, with a number in line, or frame_mark_cut
-	const char *lang;   // of an interpreted program's function: "python", in file (NULL: not known), its line; NULL: native code
+	const char *lang;   // of an interpreted program's function: "python" (frame_lang_unknown: some), in file (NULL: not known), its line; NULL: native code
 	bool ret;	    // addr and module_off are of a return address: the call is before it
 	bool inlined;	    // this frame is inlined into the next one
 	bool kernel;
 };
 
+extern const char frame_lang_unknown[];
 extern const char frame_mark_cut[]; // Frame.mark: the stack is known to go on
 
 enum StackStyle { STACK_STYLE_BPFTRACE, STACK_STYLE_PERF, STACK_STYLE_RAW };
@@ -230,10 +231,15 @@ struct StackProfile {
 	struct ProfileSlots slots;
 	bool threads;		// StackSample.pid is a thread's id
 	bool delim;		// put "-" between user and kernel
-	bool annotate;		// kernel frames get _[k]
+	bool annotate;		// frames get the marks of frame_annotation()
 	bool with_offsets;
 	bool no_lines;		// names of frames go without the file and line they have
+	bool lang_lines;	// functions of interpreted programs have the line that ran, and stacks that differ in it stay apart; else their file
 };
+// kind.c: which kind a frame is of
+const char *frame_annotation(const struct Frame *f); // as FlameGraph's programs mark it in folded lines: "_[k]"; "": native code
+const char *frame_lang_of_object(const char *module); // "python" of "[python]", what stands for the file of its functions; NULL: it is another object
+u32 profile_frame_line(const struct StackProfile *p, const struct Frame *f); // 0: none, or not asked for
 void folded_write(const struct StackProfile *p, FILE *out);
 void profile_frame_name(const struct StackProfile *p, const struct Frame *f, struct Str *out); // as folded lines name it
 void profile_label_row(const struct StackProfile *p, const struct StackSample *s, u32 i, enum LabelPlace at, struct Str *out); // nothing: label i has no row there

@@ -54,10 +54,15 @@ static void add_frame(struct Scope *s, const struct Frame *f, struct Str *out)
 	if (f->file) {
 		str_addc(&json, ',');
 		add_name(&json, "file", f->file);
-		str_addf(&json, ",\"line\":%u", f->line);
+		if (profile_frame_line(s->p, f))
+			str_addf(&json, ",\"line\":%u", f->line);
 	} else if (f->module && !f->kernel) {
 		str_addc(&json, ',');
 		add_name(&json, "file", f->module);
+	}
+	if (f->lang) { // the format has no field for it, and readers pass over what they do not know
+		str_addc(&json, ',');
+		add_name(&json, "lang", f->lang);
 	}
 	add_id(s, &json, out);
 	str_deinit(&name);

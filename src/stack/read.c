@@ -185,7 +185,7 @@ static void resolve_lang(struct StackReader *r, u64 frame)
 	struct Str name = {0}, file = {0};
 	struct RtCode c;
 	const struct Runtime *rt = codes_get(r->codes, RT_FRAME_CODE(frame), &c) ? runtime_of(c.kind) : NULL;
-	struct Frame f = {.sym = "[function whose name was lost]", .module = "[unknown]", .lang = "unknown", .module_off = frame & ~RT_FRAME_LANG, .sym_off = RT_FRAME_POS(frame)};
+	struct Frame f = {.sym = "[function whose name was lost]", .module = "[unknown]", .lang = frame_lang_unknown, .module_off = frame & ~RT_FRAME_LANG, .sym_off = RT_FRAME_POS(frame)};
 
 	if (rt) {
 		runtime_code_name(&c, &name);

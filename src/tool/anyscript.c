@@ -47,6 +47,7 @@ int script_run(struct Options *so, struct ToolOpts *o)
 	o->tool = &t;
 	o->out = so->out_path;
 	so->json |= o->json;
+	o->lines = so->lines;
 	if (!so->dump && !outputs_writable(o))
 		return 1;
 	return stacks_run(so, o);

@@ -71,7 +71,7 @@ static const struct Option option_rows[] = {
 static struct err *write_text(const struct FromFile *f, struct StackProfile *p, FILE *out)
 {
 	static const struct Tool tool = {.name = "report"};
-	struct ToolOpts o = {.tool = &tool, .delim = p->delim, .annotate = p->annotate, .no_lines = p->no_lines};
+	struct ToolOpts o = {.tool = &tool, .delim = p->delim, .annotate = p->annotate};
 	if (f->json || (!f->folded && !f->top && !f->cmd->write)) { // perf script has a stack for each sample
 		profile_merge(p, true);
 		stacks_sort(p);
@@ -125,6 +125,7 @@ static int from_file(const struct FromFile *f, const char *path)
 	if (!e && in.skipped)
 		fprintf(stderr, "WARNING: %s: %llu of its %s left out: the first, %llu, %s\n", path, (unsigned long long)in.skipped, in.units, (unsigned long long)in.first_skipped, in.why);
 	in.prof.no_lines = !f->lines;
+	in.prof.lang_lines = f->lines;
 	if (f->title)
 		in.prof.title = f->title;
 	else if (!in.prof.title)

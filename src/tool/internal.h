@@ -35,7 +35,7 @@ struct ToolOpts {
 	long state;		 // task state bitmask, -1 any
 	u32 by;			 // enum ByWhat; 0: nothing was said
 	u64 chain;		 // offwaketime: wakers followed
-	bool folded, delim, annotate, idle, offsets, addrs, per_thread, json, heatmap, timestamps, print_script, check, incomplete, inlines, lines, no_lines, why_incomplete;
+	bool folded, delim, annotate, idle, offsets, addrs, per_thread, json, heatmap, timestamps, print_script, check, incomplete, inlines, lines, why_incomplete;
 	struct OutputFiles files;
 	const char *out, *title;
 	FILE *feed;		 // reports go there, for who draws them (top.c); NULL
@@ -249,7 +249,7 @@ void stackset_deinit(struct StackSet *s);
 void stacks_sort(struct StackProfile *p); // as tools print them
 void stacks_multiline(const struct StackProfile *p, const struct ToolOpts *o, FILE *out);
 void stacks_json(const struct StackProfile *p, const struct ToolOpts *o, FILE *out);
-void frame_line(const struct Frame *f, const struct ToolOpts *o, const char *indent, FILE *out);
+void frame_line(const struct StackProfile *p, const struct Frame *f, const struct ToolOpts *o, const char *indent, FILE *out);
 // slots.c
 void slots_divide(struct StackSample *s, u64 by); // values, parts and slots, which add up afterwards
 void slots_place(struct StackProfile *p, u64 width_ns, u64 start_ns, u64 duration_ns); // start: of CLOCK_BOOTTIME, which slots count from; the profile's clock is set

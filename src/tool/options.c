@@ -314,7 +314,7 @@ static const struct Option own_options[] = { // a tool names those it takes
 	{'c', "count", "N", "sample every N events (-c also takes a command, see --command)", set_c},
 	{'e', "event", "PROBE", "sample at this probe (software:faults, hardware:cycles...)", set_e},
 	{'d', "delimited", NULL, "a line between user and kernel stack", set_d},
-	{'a', "annotations", NULL, "mark kernel frames with _[k]", set_a},
+	{'a', "annotations", NULL, "mark frames: _[k] kernel, _[j] of an interpreter, _[i] inlined", set_a},
 	{'I', "include-idle", NULL, "idle too", set_I},
 	{'C', "cpu", "CPU,...", "these CPUs only (2, 0-3, 0,2-3)", set_C},
 	{'c', "cpu", "CPU", "this CPU only (-c also takes a command, see --command)", set_c_cpu},
@@ -360,7 +360,7 @@ static const struct Option common_options[] = {
 	{0, "top", "[=N]", "instead of stacks the N functions with most of their own (20): self, total, object", set_top},
 	{'o', "output", "FILE", "write the report to FILE", set_o},
 	{0, "inlines", NULL, "inlined functions in user stacks (needs debug information)", set_inlines},
-	{0, "lines", NULL, "source lines in user stacks (needs debug information)", set_lines},
+	{0, "lines", NULL, "source lines in user stacks (of C by debug information)", set_lines},
 	{0, "why-incomplete", NULL, "at the end, how many user stacks were whole and why the others were not", set_why},
 	{0, "print-script", NULL, "print the script this runs, and stop", set_print_script},
 	{0, "dump", "STAGE", "print what a stage of the compiler made, and stop", set_D},
@@ -379,7 +379,7 @@ const struct Option report_options[] = {
 	{0, "map", "@NAME", "which map, if several are keyed by stacks", set_map},
 	{0, "top", "[=N]", "the N functions with most of their own (20): self, total, object", set_top},
 	{0, "delimited", NULL, "with --folded: a line between user and kernel stack", set_d},
-	{0, "annotations", NULL, "with --folded: mark kernel frames with _[k]", set_a},
+	{0, "annotations", NULL, "with --folded: mark frames: _[k] kernel, _[j] of an interpreter, _[i] inlined", set_a},
 };
 const u32 nreport_options = ARRAY_LEN(report_options);
 

@@ -123,6 +123,7 @@ void stackset_finish(struct StackSet *s, const struct ToolOpts *o, bool merge)
 	s->prof.threads = o->per_thread || (o->keyed && o->keyed->threads);
 	s->prof.delim = o->delim;
 	s->prof.annotate = o->annotate;
+	s->prof.lang_lines = o->lines;
 	s->prof.with_offsets = o->offsets;
 	if (o->hz && !o->count && !o->event)
 		s->prof.period_ns = 1000000000ull / o->hz;
@@ -145,7 +146,7 @@ void stackset_deinit(struct StackSet *s)
 	arena_deinit(&s->arena);
 }
 
-void frame_line(const struct Frame *f, const struct ToolOpts *o, const char *indent, FILE *out)
+void frame_line(const struct StackProfile *p, const struct Frame *f, const struct ToolOpts *o, const char *indent, FILE *out)
 {
 	struct Str t = {0};
 	if (o->addrs && (f->addr || f->module))
@@ -156,8 +157,8 @@ void frame_line(const struct Frame *f, const struct ToolOpts *o, const char *ind
 		str_add_shown(&t, f->sym, strlen(f->sym));
 		if (o->offsets && !f->mark && !f->lang)
 			str_addf(&t, "+0x%llx", (unsigned long long)f->sym_off);
-		if (o->annotate && f->kernel)
-			str_add(&t, "_[k]");
+		if (p->annotate)
+			str_add(&t, frame_annotation(f));
 	} else if (f->module) {
 		struct Str place = {0};
 		str_add_place(&place, f->module, f->module_addr);
@@ -165,10 +166,13 @@ void frame_line(const struct Frame *f, const struct ToolOpts *o, const char *ind
 		str_deinit(&place);
 	} else
 		str_add(&t, "[unknown]");
-	if (f->file && !o->no_lines) {
+	if (f->file && (f->lang || !p->no_lines)) {
+		u32 line = profile_frame_line(p, f);
 		str_add(&t, f->lang ? " [" : "@");
 		str_add_shown(&t, f->file, strlen(f->file));
-		str_addf(&t, f->lang ? ":%u]" : ":%u", f->line);
+		if (line || !f->lang)
+			str_addf(&t, ":%u", line);
+		str_add(&t, f->lang ? "]" : "");
 	}
 	fprintf(out, "%s%s\n", indent, str_text(&t));
 	str_deinit(&t);
@@ -196,13 +200,13 @@ void stacks_multiline(const struct StackProfile *p, const struct ToolOpts *o, FI
 		const struct StackSample *s = &p->samples[i];
 		struct Str comm = {0};
 		for (u32 k = 0; k < s->nkern; k++)
-			frame_line(&s->kern[k], o, "    ", out);
+			frame_line(p, &s->kern[k], o, "    ", out);
 		if (s->kern_note)
 			fprintf(out, "    %s\n", s->kern_note);
 		if (o->delim && (s->nkern || s->kern_note) && (s->nuser || s->user_note))
 			fputs("    --\n", out);
 		for (u32 k = 0; k < s->nuser; k++)
-			frame_line(&s->user[k], o, "    ", out);
+			frame_line(p, &s->user[k], o, "    ", out);
 		if (s->user_note)
 			fprintf(out, "    %s\n", s->user_note);
 		if (s->comm)
@@ -232,20 +236,42 @@ static void slots_json(const struct StackSample *s, struct Str *out)
 	free(slots);
 }
 
-static void frames_json(const struct Frame *f, u32 n, struct Str *out)
+static void frames_json(const struct StackProfile *p, const struct Frame *f, u32 n, struct Str *out)
 {
 	str_addc(out, '[');
 	for (u32 i = 0; i < n; i++) {
 		struct Str text = {0};
+		struct Frame shown = f[i];
+		shown.file = p->no_lines && !f[i].lang ? NULL : f[i].file;
+		shown.line = profile_frame_line(p, &f[i]);
 		if (f[i].sym && !f[i].addr && !f[i].module) // a name without a place
 			str_add(&text, f[i].sym);
 		else
-			frame_text(&f[i], STACK_STYLE_BPFTRACE, &text);
+			frame_text(&shown, STACK_STYLE_BPFTRACE, &text);
 		str_add(out, i ? ", " : "");
 		str_add_json(out, str_text(&text), text.n);
 		str_deinit(&text);
 	}
 	str_addc(out, ']');
+}
+
+// Beside the frames of "user" the languages of those that are functions of interpreted programs; nothing where all is native code.
+static void langs_json(const struct Frame *f, u32 n, struct Str *out)
+{
+	struct Str list = {0};
+	bool any = false;
+	for (u32 i = 0; i < n; i++) {
+		const char *lang = f[i].mark ? NULL : f[i].lang;
+		str_add(&list, i ? ", " : "");
+		if (lang)
+			str_add_json(&list, lang, strlen(lang));
+		else
+			str_add(&list, "null");
+		any |= lang != NULL;
+	}
+	if (any)
+		str_addf(out, ", \"lang\": [%s]", str_text(&list));
+	str_deinit(&list);
 }
 
 void stacks_json(const struct StackProfile *p, const struct ToolOpts *o, FILE *out)
@@ -259,9 +285,10 @@ void stacks_json(const struct StackProfile *p, const struct ToolOpts *o, FILE *o
 		str_addf(&t, "{\"type\": \"stack\", \"pid\": %d, \"comm\": ", (int)s->pid);
 		str_add_json(&t, s->comm ? s->comm : "", s->comm ? strlen(s->comm) : 0);
 		str_add(&t, ", \"user\": ");
-		frames_json(s->user, s->nuser, &t);
+		frames_json(p, s->user, s->nuser, &t);
+		langs_json(s->user, s->nuser, &t);
 		str_add(&t, ", \"kernel\": ");
-		frames_json(s->kern, s->nkern, &t);
+		frames_json(p, s->kern, s->nkern, &t);
 		for (u32 k = 0; k < s->nlabels; k++) {
 			str_add(&t, k ? ", " : ", \"key\": {");
 			str_add_json(&t, p->label_names[k], strlen(p->label_names[k]));

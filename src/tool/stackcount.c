@@ -296,13 +296,13 @@ void print_calls(const struct StackProfile *p, const struct ToolOpts *o, FILE *o
 	for (u32 i = 0; i < p->n; i++) {
 		const struct StackSample *s = &p->samples[i];
 		for (u32 k = 0; k < s->nkern; k++)
-			frame_line(&s->kern[k], o, "  ", out);
+			frame_line(p, &s->kern[k], o, "  ", out);
 		if (s->kern_note)
 			fprintf(out, "  %s\n", s->kern_note);
 		if (o->delim && s->nkern && s->nuser)
 			fputs("    --\n", out);
 		for (u32 k = 0; k < s->nuser; k++)
-			frame_line(&s->user[k], o, "  ", out);
+			frame_line(p, &s->user[k], o, "  ", out);
 		if (s->user_note)
 			fprintf(out, "  %s\n", s->user_note);
 		if (s->comm) {

@@ -95,7 +95,7 @@ void print_waker(const struct StackProfile *p, const struct ToolOpts *o, FILE *o
 		const struct StackSample *s = &p->samples[i];
 		task_line("target:", s->kern[0].sym, 0, false, out);
 		for (u32 k = 1; k < s->nkern; k++)
-			frame_line(&s->kern[k], o, "    ", out);
+			frame_line(p, &s->kern[k], o, "    ", out);
 		if (s->kern_note)
 			fprintf(out, "    %s\n", s->kern_note);
 		task_line("waker:", s->comm, 0, false, out);
@@ -217,12 +217,12 @@ void print_wakers(const struct StackProfile *p, const struct ToolOpts *o, FILE *
 			} else if (f->mark == mark_line)
 				fprintf(out, "    %s\n", f->sym);
 			else
-				frame_line(f, o, "    ", out);
+				frame_line(p, f, o, "    ", out);
 		}
 		if (o->delim && own && s->nuser)
 			fputs("    -\n", out);
 		for (u32 k = 0; k < s->nuser; k++)
-			frame_line(&s->user[k], o, "    ", out);
+			frame_line(p, &s->user[k], o, "    ", out);
 		if (s->user_note)
 			fprintf(out, "    %s\n", s->user_note);
 		task_line("target:", s->comm, s->pid, true, out);

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Stacks of Java programs. usage: java.sh SONDE TOP stacks | samples | native | new | virtual [JAVA_HOME...]; without a folder that of `javac`.
+# Stacks of Java programs. usage: java.sh SONDE TOP stacks | samples | native | new | virtual | strings [JAVA_HOME...]; without a folder that of `javac`.
 # stacks: are the Java frames of 300 stacks equal to what the VM says; samples, native: how many samples are whole; new: of a VM that starts later;
-# virtual: how many stacks of virtual threads reach their carrier's start (JDK 21 and later).
+# strings: how many callers of code that compares strings are an address only; virtual: how many stacks of virtual threads reach their carrier's start (JDK 21 and later).
 sonde=$1 top=$2 what=$3
 shift 3
 [ $# -gt 0 ] || set -- "$(dirname "$(dirname "$(readlink -f "$(command -v javac)")")")"
@@ -45,6 +45,15 @@ for home; do
 		grep ' user stacks, ' o
 		grep -o ': a virtual thread.*' o
 		grep -c 'Continuation.enterSpecial' o
+		;;
+	strings)
+		"$home/bin/javac" -d . "$top/test/run/JavaStrings.java" || exit 1
+		begin "$home" 0 JavaStrings
+		"$sonde" -q --why-incomplete --dwarf-pid $pid -e "profile:hz:999 /pid == $pid/ { @[ustack] = count() } interval:s:3 { exit() }" >o 2>&1
+		end
+		grep ' user stacks, ' o | sed 's/^[0-9]* user stacks, [0-9]* whole//'
+		grep -A1 'TreeMap\.' o | grep -c '^ *0x'
+		grep -c 'JavaStrings.compare' o | sed 's/^[1-9][0-9]*$/named/'
 		;;
 	new)
 		touch w.go

@@ -30,6 +30,14 @@ TIMEOUT 90
 EXPECT_RE ^ \((99\.[5-9]\d|100\.00) %\)$
 EXPECT_LINE JavaStacks.again
 
+NAME java: strings compared: code that pushes in the middle of a method has its caller
+NEED cmd:javac
+NEED arch:x86_64
+RETRY 1 samples
+RUN sh {top}/test/run/java.sh {sonde} {top} strings 2>&1
+TIMEOUT 90
+EXPECT_RE ^ \((9[5-9]\.\d+|100\.00) %\)\n0\nnamed$
+
 NAME java: native stacks go through Java's code, and name none of it
 LONG
 NEED cmd:javac

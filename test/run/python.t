@@ -87,6 +87,21 @@ RUN printf 'def busy():\n t = 0\n while t >= 0: t += 1\nbusy()\n' >busy.py; /usr
 EXPECT_RE ^python3\.11;_start;.*;PyEval_EvalCode;<module>;busy$
 EXPECT_RE ^[1-9]
 
+NAME python: each form of a profile tells the language; lines where they are asked for
+FEW samples
+NEED file:/usr/bin/python3.11
+RETRY 2 samples
+RUN printf 'def busy():\n t = 0\n while t >= 0:\n  t = t + 1\n  t = t %% 1000\nbusy()\n' >busy.py; /usr/bin/python3.11 busy.py & {sonde} profile -F 499 -a -f --pprof p.gz --speedscope s.json --flame f.svg --html h.html -p $! 1 >a 2>&1; {sonde} profile -F 499 -a -f --lines -p $! 1 >b 2>&1; {sonde} profile -F 499 --json -p $! 1 >j 2>&1; {sonde} profile -F 499 -p $! 1 >t 2>&1; kill $!; grep -c '_start;.*;PyEval_EvalCode;<module>_\[j\];busy_\[j\]' a | sed 's/[1-9].*/folded/'; grep -o 'busy@.*busy.py:[345]_\[j\]' b | sed 's/.*://' | sort -u | wc -l; grep -o ', python</title>' f.svg | sort -u; grep -o '"lang":"[a-z]*"' s.json | sort -u; grep -c 'busy \[.*busy.py\]$' t | sed 's/[1-9].*/text/'; {sonde} report --json p.gz | head -n 1 | python3 -c 'import json, sys; j = json.loads(sys.stdin.readline()); print([l for f, l in zip(j["user"], j["lang"]) if f.startswith("busy+") or f == "PyEval_EvalCode+0"])'; {sonde} report -f --lines p.gz | grep -o 'busy@.*busy.py:[345]' | sed 's/.*://' | sort -u | wc -l; python3 -c 'import json; print({l for j in map(json.loads, open("j")) for f, l in zip(j["user"], j["lang"]) if f.startswith("busy+") and f.endswith("busy.py]")})'
+EXPECT_RE \Afolded\n[23]\n, python</title>\n"lang":"python"\ntext\n\['python', None\]\n[23]\n\{'python'\}\n\Z
+
+NAME python: go tool pprof has a mapping for the language, files and lines
+NEED cmd:go
+NEED file:/usr/bin/python3.11
+FEW samples
+RETRY 2 samples
+RUN printf 'def busy():\n t = 0\n while t >= 0:\n  t = t + 1\n  t = t %% 1000\nbusy()\n' >busy.py; /usr/bin/python3.11 busy.py & {sonde} profile -F 499 --pprof p.gz -p $! 1 >/dev/null 2>&1; kill $!; export HOME=$PWD; go tool pprof -raw p.gz 2>/dev/null | grep -o '\[python\].*'; go tool pprof -lines -top p.gz 2>/dev/null | grep -o 'busy .*busy.py:[345]' | wc -l | sed 's/[1-3]/lines/'; go tool pprof -traces p.gz 2>/dev/null | grep -c 'busy$' | sed 's/[1-9].*/traces/'
+EXPECT_RE \A\[python\].*\nlines\ntraces\n\Z
+
 NAME python: of a version that is not known it is told where its frames are shown, or all is asked for, and nowhere else
 NEED cmd:gcc
 RUN gcc -O1 -rdynamic -o unknown {top}/test/workload/unknown_py.c; P=tracepoint:syscalls:sys_enter_getppid; for s in '@[ustack] = count()' '@[ustack(1) == ustack(2), comm] = count()'; do for o in '' --why-incomplete; do {sonde} -q $o -c './unknown 3' -e "$P /pid == cpid/ { $s }" >o 2>err; echo "$s $o $(grep -c 'unknown: python 3.99.*is not known here' err) $(grep -c ']: 3$' o)"; done; done

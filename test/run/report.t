@@ -129,6 +129,11 @@ RUN printf 'app;main;f 3\r\n# comment\n\napp;main;f 4\nno count\napp;-;k_[k] 018
 EXPECT_RE \Aapp;main;f 7\napp;k_\[k\] 18446744073709551615\nb 2\n\Z
 STDERR WARNING: -: 2 of its lines left out: the first, 5, does not end in a count
 
+NAME folded text from files: marks of kinds are read, and written again
+RUN printf 'p;main;f@w.py:3_[j];read_[i];read;k_[k] 3\n' >a; {sonde} report -f a | cmp - a && {sonde} flame a | grep -o ', interpreted<\|, kernel<\|, inlined<' | sort; {sonde} report --json a
+EXPECT_RE \A, inlined<\n, interpreted<\n, kernel<\n\{
+EXPECT "user": ["read", "read", "f@w.py:3", "main"], "lang": [null, null, "unknown", null], "kernel": ["k"]
+
 NAME folded text: to SVG with a title, with lines that begin with a frame
 RUN printf 'main;<f> 3\n' | {sonde} flame --title '<&>' --no-process - | grep -o 'id="title".*\|<title>.*'
 EXPECT >&lt;&amp;&gt;</text>

@@ -20,7 +20,7 @@ keys('file', d, ['$schema', 'profiles', 'shared'], ['activeProfileIndex', 'expor
 expect('schema', d['$schema'] == 'https://www.speedscope.app/file-format-schema.json')
 frames = d['shared']['frames']
 for f in frames:
-    keys('frame', f, ['name'], ['file', 'line', 'col'])
+    keys('frame', f, ['name'], ['file', 'line', 'col', 'lang'])
     expect('types of a frame', isinstance(f['name'], str) and isinstance(f.get('file', ''), str) and isinstance(f.get('line', 1), int))
 expect('frames are different', len({json.dumps(f, sort_keys=True) for f in frames}) == len(frames))
 for p in d['profiles']:

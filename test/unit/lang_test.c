@@ -1,5 +1,6 @@
 // Frames of interpreted programs: the walker of bpfrt/lang.bpf.c and py.bpf.c over the made-up memory of a CPython 3.11, and what src/runtime makes of what
 // it has copied.
+#include "out/report.h"
 #include "t.h"
 #include "runtime/runtime.h"
 
@@ -585,6 +586,20 @@ TEST(lines_of_310_and_before)
 			for (u32 at = want[i].from; at < want[i].to; at += 2)
 				CHECK_EQ(runtime_of(RT_LANG_PYTHON)->line(&c, at), want[i].line);
 	}
+}
+
+// What stands for a runtime's file in a profile tells its language when that is read back.
+TEST(profiles_know_the_object_of_each_runtime)
+{
+	u32 n = 0;
+	for (u32 kind = 0; kind < 64; kind++) {
+		const struct Runtime *rt = runtime_of(kind);
+		const char *lang = rt ? frame_lang_of_object(rt->module) : NULL;
+		if (rt)
+			CHECK_STR(lang ? lang : "", rt->name);
+		n += rt != NULL;
+	}
+	CHECK(n >= 3);
 }
 
 T_MAIN()

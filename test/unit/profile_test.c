@@ -52,6 +52,32 @@ TEST(folded_names)
 	check_folded(&p, "0x5;[vdso+0x0];0x99;[libx.so+0x1020];f+0x1a 1\n");
 }
 
+// A function of an interpreted program: marked where that is asked for, with the line that ran only where lines are.
+TEST(kinds)
+{
+	struct Frame a[] = {{.sym = "inl", .inlined = true, .module = "/bin/app"}, UF("read"), {.sym = "work", .lang = "python", .module = "[python]", .file = "/w.py", .line = 4},
+			    {.sym = "eval", .lang = frame_lang_unknown, .module = "[unknown]"}, {.sym = "cut", .mark = frame_mark_cut, .lang = "python"}}, b[ARRAY_LEN(a)], k[] = {K("schedule")};
+	memcpy(b, a, sizeof(b));
+	b[2].line = 5;
+	struct StackSample s[] = {{.comm = "p", .user = a, .nuser = 5, .kern = k, .nkern = 1, .value = 2}, {.comm = "p", .user = b, .nuser = 5, .kern = k, .nkern = 1, .value = 3}};
+	struct StackProfile p = {.samples = s, .n = 2};
+	check_folded(&p, "p;cut;eval;work;read;inl;schedule 5\n");
+	p.annotate = true;
+	check_folded(&p, "p;cut;eval_[j];work_[j];read;inl_[i];schedule_[k] 5\n");
+	p.lang_lines = true;
+	check_folded(&p, "p;cut;eval_[j];work@/w.py:4_[j];read;inl_[i];schedule_[k] 2\np;cut;eval_[j];work@/w.py:5_[j];read;inl_[i];schedule_[k] 3\n");
+	profile_merge(&p, true);
+	CHECK_EQ(p.n, 2);
+	CHECK_EQ(profile_frame_line(&p, &b[2]), 5);
+	p.lang_lines = false;
+	CHECK_EQ(profile_frame_line(&p, &b[2]), 0);
+	profile_merge(&p, true);
+	CHECK_EQ(p.n, 1);
+	CHECK_STR(frame_lang_of_object("[python]"), "python");
+	for (const char *const *other = (const char *const[]){"[vdso]", "[unknown]", "[]", "python", "[python", "[pythons]", "", NULL}; *other; other++)
+		CHECK(!frame_lang_of_object(*other));
+}
+
 TEST(merge)
 {
 	struct Frame a[] = {{.sym = "f", .sym_off = 1}}, b[] = {{.sym = "f", .sym_off = 9}};
@@ -94,9 +120,9 @@ static void has(const char *s, const char *part)
 
 TEST(flame_frames)
 {
-	struct Frame u[] = {{.sym = "inl", .inlined = true}, UF("leaf<int>(char const&)"), UF("main")}, k[] = {K("schedule")};
+	struct Frame u[] = {{.sym = "inl", .inlined = true}, UF("leaf<int>(char const&)"), UF("main"), {.sym = "mod", .lang = "php"}, {.sym = "gone", .lang = frame_lang_unknown}}, k[] = {K("schedule")};
 	struct StackSample s[] = {
-		{.comm = "app", .user = u, .nuser = 3, .kern = k, .nkern = 1, .value = 1500},
+		{.comm = "app", .user = u, .nuser = 5, .kern = k, .nkern = 1, .value = 1500},
 		{.comm = "app", .user = u + 2, .nuser = 1, .value = 500},
 	};
 	struct StackProfile p = {.samples = s, .n = 2, .unit = "samples", .title = "A <b>", .period_ns = 10000000, .delim = true};
@@ -104,7 +130,9 @@ TEST(flame_frames)
 	CHECK_STR(f, again);
 	has(f, ">A &lt;b&gt;</text>");
 	has(f, "<title>all\n2,000 samples (20.00 s), 100.00%</title>");
-	has(f, "<title>main\n2,000 samples (20.00 s), 100.00%</title>");
+	has(f, "<title>mod\n1,500 samples (15.00 s), 75.00%, php</title>");
+	has(f, "<title>gone\n1,500 samples (15.00 s), 75.00%, interpreted</title>");
+	has(f, "<title>main\n1,500 samples (15.00 s), 75.00%</title>");
 	has(f, "<title>leaf&lt;int&gt;(char const&amp;)\n1,500 samples (15.00 s), 75.00%</title>");
 	has(f, "<title>inl\n1,500 samples (15.00 s), 75.00%, inlined</title>");
 	has(f, "<title>-\n");
@@ -149,7 +177,7 @@ TEST(flame_size)
 	size_t n;
 	char *f = render_file(flame, &p, &n);
 	CHECK(n < 16000000);
-	has(f, "frames narrower than 0.1 pixels are left out");
+	has(f, " too narrow to draw or to find");
 	free(f);
 	p.n = 0;
 	f = render_file(flame, &p, &n);
