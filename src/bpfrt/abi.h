@@ -125,11 +125,15 @@ enum RtTsAgg { RT_TS_LAST, RT_TS_AVG, RT_TS_MAX, RT_TS_MIN, RT_TS_SUM }; // as e
 #define RT_FRAME_POS(f) ((u32)((f) & RT_POS_MAX))
 
 // What the kernel side copies of a code object when it sees it first. Texts as the process had them: user space decodes.
-enum RtLangKind { RT_LANG_NONE, RT_LANG_PYTHON, RT_LANG_GO, RT_LANG_JAVA, RT_LANG_PHP, RT_LANG_RUBY, RT_LANG_PERL, RT_LANG_LUA };
+enum RtLangKind { RT_LANG_NONE, RT_LANG_PYTHON, RT_LANG_GO, RT_LANG_JAVA, RT_LANG_PHP, RT_LANG_RUBY, RT_LANG_PERL, RT_LANG_LUA, RT_LANG_V8 };
 #define RT_CODE_NAME 96
 #define RT_CODE_FILE 160 // of a longer one the end
 #define RT_CODE_CLASS 112 // of file, of Java: its class; from here on its source file. lines_kind: bytes of the class's name
 #define RT_CODE_LINES 4096 // of longer ones (1 % of Debian's library is beyond 1,143 bytes) the beginning
+#define RT_CODE_SCRIPT 128 // in lines, of JavaScript: from here on what is no part of its number: struct RtScriptAt
+struct RtScriptAt { // where a function's script lay in its process
+	u64 script, id, tgid;
+};
 struct RtCode {
 	u64 check; // second hash over the same content: two codes with one number differ here
 	u16 kind;  // enum RtLangKind
@@ -178,6 +182,7 @@ enum RtWhy {
 	RT_WHY_NO_PERM, RT_WHY_UNREADABLE, RT_WHY_FULL, // an unwind table that will never be ready: the file may not, cannot be read; no room for it
 	RT_WHY_LANG, // frames of an interpreter that could not be read
 	RT_WHY_DAMAGED, // the ELF headers of the file with the code make no sense
+	RT_WHY_GUESS_INLINED, // reached the root, but through optimised JavaScript, of which nobody says what was inlined there
 	RT_WHY_THAWED, // Java: a virtual thread that waited has its outer frames in the heap until it returns to them
 	RT_WHYS
 };

@@ -426,7 +426,7 @@ static RT_NOINLINE u64 java_vm(struct RtStackBuf *b)
 	return 1;
 }
 
-RT_NOINLINE u64 rtg_java_leave(u64 slot)
+RT_NOINLINE u64 rtg_java_leave(u64 slot, u64 frame)
 {
 	u32 key = slot;
 	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
@@ -435,5 +435,5 @@ RT_NOINLINE u64 rtg_java_leave(u64 slot)
 		return 0;
 	key = b->lang.java.lang;
 	struct RtLang *l = bpf_map_lookup_elem(&rt_langs, &key);
-	return l && l->kind == RT_LANG_JAVA ? java_leave(b, l) : 0;
+	return l && l->kind == RT_LANG_JAVA && !(frame >> 63) ? java_leave(b, l) : 0;
 }

@@ -108,12 +108,13 @@ RT_NOINLINE u64 rtg_lang_new(u64 slot)
 	bool java = w->group & RT_GROUP_JAVA;
 	key = java ? w->java.lang : w->lang;
 	struct RtLang *l = bpf_map_lookup_elem(&rt_langs, &key);
-	if (!l || !(java ? rt_java_copy(w, l) : l->chain || rt_py_copy(w, l)))
+	bool copied = w->group & RT_GROUP_V8 || (l && l->chain && !java);
+	if (!l || !(copied || (java ? rt_java_copy(w, l) : rt_py_copy(w, l))))
 		return java ? rt_java_lost(b) : rt_lang_lost(b);
 	w->made.code.kind = l->kind;
 	u64 id = number_code(w), code = w->new_code, ident = w->new_ident;
 	b->uw.frame |= id << RT_POS_BITS;
-	if (!java || rt_java_is_method(w))
+	if (!java || w->group & RT_GROUP_V8 || rt_java_is_method(w))
 		rt_lang_func_at(b, b->uw.frame);
 	if (tell_code(w)) // no room now: at its next sight
 		return RT_STEP_FRAME;

@@ -38,7 +38,7 @@ enum RtJavaMore { // frames that are still to come of a piece of code
 	RT_JAVA_SCOPES, // those from v->scope on
 	RT_JAVA_PLACE,	// those of v->at, from number v->nr on
 };
-u64 rtg_java_leave(u64 slot); // for the walker: the frame at hand, whose code is in no file. 0: it is none of Java's. Its methods are a group that comes next
+u64 rtg_java_leave(u64 slot, u64 frame); // for the walker: the frame at hand. 0: its code is in a file, or it is none of Java's. Its methods are a group that comes next
 u64 rtg_java_step(u64 slot); // for the walker: as rtg_lang_step()
 u64 rt_java_copy(struct RtLangWalk *w, struct RtLang *l);
 static RT_INLINE bool rt_java_is_method(struct RtLangWalk *w) // and no code of the runtime's own
@@ -46,6 +46,9 @@ static RT_INLINE bool rt_java_is_method(struct RtLangWalk *w) // and no code of 
 	return w->java.kind == RT_JAVA_INTERP || w->java.kind == RT_JAVA_CODE;
 }
 u64 rt_java_lost(struct RtStackBuf *b); // the method cannot be told: as rt_lang_lost()
+// v8.bpf.c
+u64 rtg_v8_leave(u64 slot, u64 frame); // for the walker: as rtg_java_leave(), of a frame in V8's own object, too: `frame`, as in struct RtStack
+u64 rtg_v8_step(u64 slot); // as rtg_java_step(); RT_STEP_NEW: the code has been copied, too
 // langfunc.bpf.c: of walks that end at the innermost function
 void rt_lang_func_at(struct RtStackBuf *b, u64 frame); // it is that of this frame of a language
 u64 rt_go_begin(struct RtStackBuf *b, struct RtLang *l, u64 look, u64 frame); // it is Go's function around `look`, whose frame is at hand

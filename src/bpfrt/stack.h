@@ -151,7 +151,8 @@ struct RtUwRule {
 #define RT_UW_GUESS 0x80 // nothing proves this rule: where a function begins and what reaches its code was guessed from instructions
 #define RT_UW_LOST_SCRATCH 0x40 // the same for one or more of the registers without a slot
 #define RT_UW_LANG 0x80 // in index: code of a runtime whose frames hold records of its language's frames
-#define RT_UW_INDEX(r) ((r)->index & 0x7fu)
+#define RT_UW_JIT 0x40 // in index: code in a file that a runtime made as it does at run time: V8's builtins
+#define RT_UW_INDEX(r) ((r)->index & 0x3fu)
 enum RtUwGo { // fields of a rule RT_UW_GO, in slot[]: what Go's runtime keeps for each thread. off: of its pointer to the goroutine that runs, from
 	RT_UW_GO_M,	// the thread pointer; in a goroutine: its thread's record
 	RT_UW_GO_CURG,	// in that: the goroutine that left its stack for the thread's own; 0: the rule is for the other way,
@@ -292,6 +293,7 @@ struct RtJavaSeen {
 	u64 ident; // of the blob that lay there
 	u64 what;  // number 0: how far from its begin (32 bits), kind (8), bytes to be read; else the frame
 };
+#include "bpfrt/v8.h"
 struct RtGo { // its table of functions: entries of {address, ...}, by address
 	u64 text; // what these addresses are relative to; 0: to nothing
 	u32 nfuncs;
@@ -311,6 +313,7 @@ struct RtLang {
 		struct { // docatch() is at code_type
 			u32 docatch_size;
 		} perl;
+		struct RtV8 v8;
 	};
 	struct RtGo go;
 };
@@ -397,6 +400,7 @@ struct RtLangWalk {
 	u32 copying; // a code, whose frame is at hand
 	u32 chain; // number of the program; 0: the runtime has none
 	struct RtJavaWalk java;
+	struct RtV8Walk v8;
 	struct RtCodeNew made; // being made
 };
 enum RtLangGroup { // bits
@@ -405,6 +409,7 @@ enum RtLangGroup { // bits
 	RT_GROUP_ON,
 	RT_GROUP_AHEAD = 4, // where it ends is looked for; there are no frames yet
 	RT_GROUP_JAVA = 8, // of compiled code or of an interpreter's frame of Java
+	RT_GROUP_V8 = 16,  // of V8's; it has RT_GROUP_JAVA, too
 };
 #define RT_LANG_AHEAD 32768 // frames of one group, at most
 

@@ -70,12 +70,13 @@ static RT_INLINE bool holds(struct RtUw *u, struct RtUwChunk *c, u64 at)
 // What seldom happens in a walk, or at its first frames. Global functions (btfgen.c: by their names) are verified once in a program and not at each of its
 // stacks; the price is that they may be given numbers only.
 #ifdef RT_UW_TASK
-#define JAVA_MAY_BE(u, w) false
-#define JAVA_LEAVE(b) 0
+#define JIT_MAY_BE(u, w, r) false
+#define JIT_LEAVE(b, frame) ((void)(frame), 0)
 #define WALK_ANEW(b) 1
 #else
-#define JAVA_MAY_BE(u, w) ((u)->bare && !(w)->java.none)
-#define JAVA_LEAVE(b) rtg_java_leave((b)->slot)
+// Code made at run time, and V8's, which its object has without unwind information
+#define JIT_MAY_BE(u, w, r) (!(w)->java.none && ((u)->bare || !(r) || (r)->kind == RT_UW_NONE || (r)->index & RT_UW_JIT))
+#define JIT_LEAVE(b, frame) (rtg_java_leave((b)->slot, frame) || rtg_v8_leave((b)->slot, frame))
 #define WALK_ANEW(b) rtg_walk_anew((b)->slot)
 #endif
 
@@ -152,7 +153,7 @@ static RT_INLINE void walk_lang(struct RtStackBuf *b)
 	u64 first = w->group & RT_GROUP_FIRST, slot = b->slot, step;
 
 	if (w->group & RT_GROUP_JAVA)
-		step = rtg_java_step(slot);
+		step = w->group & RT_GROUP_V8 ? rtg_v8_step(slot) : rtg_java_step(slot);
 	else
 		step = w->chain ? rtg_chain_step(slot) : rtg_lang_step(slot);
 	if (step == RT_STEP_NEW)
@@ -245,7 +246,8 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 		return;
 	}
 	u->bare = !(frame >> 63);
-	bool java = JAVA_MAY_BE(u, w);
+	bool jit = JIT_MAY_BE(u, w, r);
+	u64 where = frame; // as an address it would not tell its object
 	w->java.raw = u->raw;
 	u->raw |= u->bare;
 	if (u->addrs)
@@ -254,12 +256,12 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 	u->last_frame = frame;
 	if (u->n >= u->room && rtg_end_piece(b->slot))
 		return;
-	if (lang || java) {
+	if (lang || jit) {
 		w->h1 = u->h1;
 		w->h2 = u->h2;
 	}
 	put_frame(b, frame);
-	if (java && JAVA_LEAVE(b)) {
+	if (jit && JIT_LEAVE(b, where)) {
 		u->entry = 0;
 		if (u->n >= u->limit && !w->group)
 			rt_uw_stop(u, RT_WHY_LIMIT);

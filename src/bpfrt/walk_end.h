@@ -89,7 +89,7 @@ static RT_INLINE u64 finish(struct RtStackBuf *b, u64 limit)
 	}
 	if (u->why == RT_WHY_LIMIT)
 		st->flags |= RT_STACK_CUT | RT_STACK_INCOMPLETE;
-	else if (u->why != RT_WHY_OK && u->why != RT_WHY_ASKED && u->why != RT_WHY_GUESS_FP && u->why != RT_WHY_GUESS_RULE)
+	else if (u->why != RT_WHY_OK && u->why != RT_WHY_ASKED && u->why != RT_WHY_GUESS_FP && u->why != RT_WHY_GUESS_RULE && u->why != RT_WHY_GUESS_INLINED)
 		st->flags |= RT_STACK_INCOMPLETE;
 	if (u->pieces)
 		return rt_stack_list(b, u->all1, u->all2);

@@ -1,7 +1,7 @@
 // Code objects by their numbers. Input: what the kernel side has copied (struct RtCodeNew). Output: a code object of a frame.
 // Invariant: a number that two different ones share names neither.
 #include <pthread.h>
-#include "runtime/runtime.h"
+#include "runtime/internal.h"
 
 struct Known {
 	u64 id, nil; // see struct NumTab
@@ -11,6 +11,7 @@ struct Known {
 struct Codes {
 	pthread_mutex_t lock;
 	struct NumTab known;
+	struct Scripts *scripts;
 	void (*late)(void *);
 	void *arg;
 };
@@ -20,6 +21,7 @@ struct Codes *codes_create(void)
 {
 	struct Codes *c = xcalloc(1, sizeof(*c));
 	c->known.size = sizeof(struct Known);
+	c->scripts = scripts_create();
 	pthread_mutex_init(&c->lock, NULL);
 	return c;
 }
@@ -34,6 +36,7 @@ void codes_destroy(struct Codes *c)
 			free(k->code);
 	}
 	numtab_deinit(&c->known);
+	scripts_destroy(c->scripts);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }
@@ -89,4 +92,30 @@ bool codes_get(struct Codes *c, u64 id, struct RtCode *out)
 			return false;
 	}
 	return out->kind != RT_LANG_NONE;
+}
+
+u32 codes_line(struct Codes *c, const struct RtCode *code, u32 pos)
+{
+	const struct Runtime *rt = runtime_of(code->kind);
+	if (!rt || rt->line)
+		return rt ? rt->line(code, pos) : 0;
+	pthread_mutex_lock(&c->lock);
+	u32 line = scripts_line(c->scripts, code, pos);
+	pthread_mutex_unlock(&c->lock);
+	return line;
+}
+
+bool codes_wants_script(struct Codes *c, const struct RtCodeNew *code, size_t bytes, struct RtScriptAt *at)
+{
+	pthread_mutex_lock(&c->lock);
+	bool wants = bytes >= offsetof(struct RtCodeNew, code.lines) + RT_CODE_SCRIPT + sizeof(*at) && scripts_wants(c->scripts, &code->code, at);
+	pthread_mutex_unlock(&c->lock);
+	return wants;
+}
+
+void codes_read_script(struct Codes *c, const struct RtCodeNew *code, const struct JavaMemory *m, const struct RtV8 *v)
+{
+	pthread_mutex_lock(&c->lock);
+	scripts_add(c->scripts, &code->code, m, v);
+	pthread_mutex_unlock(&c->lock);
 }

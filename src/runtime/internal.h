@@ -108,6 +108,14 @@ void runtime_add_text(struct Str *out, const u8 *p, u32 n, u32 width);
 void runtime_add_bytes(struct Str *out, const u8 *p, u32 n);
 void runtime_file_bytes(const struct RtCode *c, struct Str *out);
 
+// ---- scripts.c: lines of scripts of JavaScript
+struct Scripts;
+struct Scripts *scripts_create(void);
+void scripts_destroy(struct Scripts *s);
+bool scripts_wants(struct Scripts *s, const struct RtCode *c, struct RtScriptAt *at);
+void scripts_add(struct Scripts *s, const struct RtCode *c, const struct JavaMemory *m, const struct RtV8 *v);
+u32 scripts_line(struct Scripts *s, const struct RtCode *c, u32 pos);
+
 // ---- cold.c: where the function at an address ends; false: there is none, or it is not known
 bool runtime_function(struct ElfFile *f, u64 addr, u64 *end);
 // The part of the function lo..hi that the compiler has put elsewhere, told by where its jumps lead. False: none is known.

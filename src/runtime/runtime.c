@@ -3,7 +3,7 @@
 #include <elf.h>
 #include "runtime/internal.h"
 
-static const struct Runtime *const runtimes[] = {&python_runtime, &java_runtime, &php_runtime, &perl_runtime};
+static const struct Runtime *const runtimes[] = {&python_runtime, &java_runtime, &php_runtime, &perl_runtime, &v8_runtime};
 
 const struct Runtime *runtime_of(u32 kind)
 {
@@ -14,8 +14,6 @@ const struct Runtime *runtime_of(u32 kind)
 }
 
 // ---- recognising
-#define MAX_STRTAB (64u << 20)
-
 struct Search {
 	const struct Runtime *rt;
 	const char *strtab;
@@ -45,15 +43,6 @@ u64 runtime_place(const struct ElfFile *f, u64 vaddr)
 		if (f->segs[i].type == PT_LOAD && f->segs[i].flags & PF_X)
 			return vaddr - f->segs[i].vaddr + f->segs[i].off;
 	return vaddr;
-}
-
-bool runtime_names(struct ElfFile *f, struct RuntimeNames *out)
-{
-	err_free(elffile_sections(f));
-	const struct ElfSec *tab = f->is64 ? elffile_section(f, ".dynsym") : NULL, *str = tab && tab->link < f->nsecs ? &f->secs[tab->link] : NULL;
-	*out = (struct RuntimeNames){.tab = tab, .size = str ? str->size : 0};
-	out->text = str ? elffile_load(f, str->off, str->size, MAX_STRTAB) : NULL;
-	return out->text;
 }
 
 // The symbols of a runtime that the object defines. False: not the one that marks it.

@@ -14,7 +14,7 @@ struct Runtime {
 	const char *const *symbols; // RUNTIME_SYMBOLS, of .dynsym; the first one marks the runtime's object
 	// The object's part of rt_langs, with addresses as in the file; syms: by those names, .name 0: there is none. False: this version is not known; version says which it is.
 	bool (*find)(struct ElfFile *f, const struct ElfSymbol *syms, struct RtLang *out, struct Str *version);
-	u32 (*line)(const struct RtCode *c, u32 pos); // at a position; 0: not known
+	u32 (*line)(const struct RtCode *c, u32 pos); // at a position; 0: not known. NULL: its scripts tell (codes_line())
 	const char *offsets; // where find() has them from, for people
 	void (*code_name)(const struct RtCode *c, struct Str *out); // NULL: the names as they are
 	void (*code_file)(const struct RtCode *c, struct Str *out);
@@ -25,6 +25,7 @@ extern const struct Runtime python_runtime; // python.c
 extern const struct Runtime java_runtime;   // java.c
 extern const struct Runtime php_runtime;    // php.c
 extern const struct Runtime perl_runtime;   // perl.c
+extern const struct Runtime v8_runtime;     // v8.c
 
 const struct Runtime *runtime_of(u32 kind); // NULL: none
 
@@ -60,6 +61,13 @@ void codes_add(struct Codes *c, const struct RtCodeNew *code, size_t bytes);
 // late: called for a number that is not there, whose code may be on its way; waits for it.
 void codes_set_late(struct Codes *c, void (*late)(void *), void *arg);
 bool codes_get(struct Codes *c, u64 id, struct RtCode *out); // false: it was lost, or there are two of that number
+
+// The line of a position, 0: not known
+u32 codes_line(struct Codes *c, const struct RtCode *code, u32 pos);
+// The same thread as codes_add(): a function of JavaScript whose script's lines are not known yet. True: where the script lies.
+struct JavaMemory;
+bool codes_wants_script(struct Codes *c, const struct RtCodeNew *code, size_t bytes, struct RtScriptAt *at);
+void codes_read_script(struct Codes *c, const struct RtCodeNew *code, const struct JavaMemory *m, const struct RtV8 *v);
 
 // ---- java.c: what only a process says of its Java VM
 struct JavaMemory { // of the process; bias: what is to be added to addresses of RtLang

@@ -192,7 +192,7 @@ static void resolve_lang(struct StackReader *r, u64 frame)
 		runtime_code_file(&c, &file);
 		f.sym = kept(r, &name);
 		f.file = file.n ? kept(r, &file) : NULL;
-		f.line = rt->line(&c, RT_FRAME_POS(frame));
+		f.line = codes_line(r->codes, &c, RT_FRAME_POS(frame));
 		f.module = rt->module;
 		f.lang = rt->name;
 	}

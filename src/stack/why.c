@@ -21,6 +21,7 @@ static const char *const texts[RT_WHYS] = {
 	[RT_WHY_URETPROBE] = "return address replaced by a uretprobe, at the moment the kernel does so",
 	[RT_WHY_NO_ROOM] = "a deep stack, no memory for its outer frames",
 	[RT_WHY_GUESS_FP] = "left by frame pointer, not by unwind information; callers may be missing",
+	[RT_WHY_GUESS_INLINED] = "optimised JavaScript, of which is not known what was inlined there; callers may be missing (node --no-turbo-inlining has none)",
 	[RT_WHY_GUESS_RULE] = "left by a rule that was guessed from instructions; callers may be missing",
 	[RT_WHY_RUNS] = "the thread was running",
 	[RT_WHY_NEW_FILE] = "code of a file just mapped, not known yet",
@@ -39,7 +40,7 @@ const char *why_text(u32 why)
 
 static bool is_guess(u32 why)
 {
-	return why == RT_WHY_GUESS_FP || why == RT_WHY_GUESS_RULE;
+	return why == RT_WHY_GUESS_FP || why == RT_WHY_GUESS_RULE || why == RT_WHY_GUESS_INLINED;
 }
 
 u64 stacks_cut(const struct RtCounters *c, u64 *all, struct Str *reasons)

@@ -83,5 +83,6 @@ struct Jvms;
 struct Jvms *jvms_create(int fd, struct Tables *t);
 void jvms_destroy(struct Jvms *j);
 bool jvms_look(void *jvms, int tgid, const struct ProcMap *maps, size_t n); // for uwprocs_look(). True: there is no more to find
+void jvms_script(struct Jvms *j, int tgid, struct Codes *codes, const struct RtCodeNew *code); // of JavaScript: its script's lines are read
 void jvms_gone(struct Jvms *j, int tgid);
 #endif

@@ -63,6 +63,15 @@ static bool read_memory(void *arg, u64 addr, void *buf, size_t n)
 	return process_vm_readv(*(int *)arg, &to, 1, &from, 1, 0) == (ssize_t)n;
 }
 
+void jvms_script(struct Jvms *j, int tgid, struct Codes *codes, const struct RtCodeNew *code)
+{
+	struct Vm *vm = vm_of(j, tgid);
+	if (!vm || tables_row(j->tables, vm->lang)->kind != RT_LANG_V8)
+		return;
+	struct JavaMemory m = {read_memory, &vm->tgid, vm->bias};
+	codes_read_script(codes, code, &m, &tables_row(j->tables, vm->lang)->v8);
+}
+
 static void tell_unknown(struct Jvms *j, u32 lang, const char *path, const struct Str *version)
 {
 	if (j->told[lang / 32] & 1u << lang % 32)
@@ -79,6 +88,11 @@ static void look(struct Jvms *j, struct Vm *vm, const char *path)
 	struct RtJvm jvm = {.lang = vm->lang, .serial = vm->serial};
 	u32 key = (u32)vm->tgid;
 
+	if (row->kind == RT_LANG_V8) { // it is known of its file
+		sys_map_update(j->fd, &key, &jvm, 0);
+		vm->ready = 2;
+		return;
+	}
 	enum JavaFound is = java_look(&m, &lang, &jvm, &version);
 	if (is == JAVA_READY) {
 		if (memcmp(row, &lang, sizeof(lang)))
@@ -102,7 +116,7 @@ bool jvms_look(void *arg, int tgid, const struct ProcMap *maps, size_t n)
 
 	for (size_t i = 0; i < n && !lang; i++) {
 		u32 nr = maps[i].obj ? tables_lang(j->tables, maps[i].obj->id, &pending) : 0;
-		if (nr && tables_row(j->tables, nr)->kind == RT_LANG_JAVA) {
+		if (nr && (tables_row(j->tables, nr)->kind == RT_LANG_JAVA || tables_row(j->tables, nr)->kind == RT_LANG_V8)) {
 			lang = nr;
 			at = &maps[i];
 		}

@@ -195,7 +195,7 @@ static u32 find_lang(struct Tables *t, struct ElfFile *f, struct SymObject *o)
 	if (rt && known && t->nlangs < RT_LANGS && add_chain(t, rt, &lang)) {
 		nr = t->nlangs++;
 		t->langs[nr] = lang;
-		if (rt->kind == RT_LANG_JAVA)
+		if (rt->kind == RT_LANG_JAVA || rt->kind == RT_LANG_V8)
 			__atomic_store_n(&t->any_java, true, __ATOMIC_RELEASE);
 	} else if (rt) {
 		sym_object_note(o, xasprintf("%s: %s%s%s is not known here: its stacks show the interpreter in the place of its program's functions", o->path,
@@ -214,7 +214,7 @@ static void mark_rules(struct Tables *t, struct UwTable *tab, const struct RtLan
 		if (lang->loop_end && off - lang->loop >= lang->loop_end - lang->loop && off - lang->cold >= lang->cold_end - lang->cold)
 			continue;
 		struct RtUwRule r = t->rules.v.p[rule];
-		r.index |= RT_UW_LANG;
+		r.index |= lang->kind == RT_LANG_V8 ? RT_UW_JIT : RT_UW_LANG;
 		u32 marked = rule ? ruleset_add(&t->rules, &r) : 0;
 		if (marked)
 			tab->rows.p[i] = UW_ROW(UW_ROW_OFF(tab->rows.p[i]), marked);

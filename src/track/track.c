@@ -109,12 +109,20 @@ static int map_fd(const struct Program *prog, const char *name)
 }
 
 // ---- the tracker thread
+static void add_code(struct Track *u, const struct RtCodeNew *code, size_t n)
+{
+	struct RtScriptAt at;
+	codes_add(u->codes, code, n);
+	if (u->jvms && codes_wants_script(u->codes, code, n, &at))
+		jvms_script(u->jvms, (int)at.tgid, u->codes, code);
+}
+
 static int on_ring(void *arg, void *data, size_t n)
 {
 	struct Track *u = arg;
 	const struct RtProcNew *ev = data;
 	if (n >= sizeof(struct RtEvent) && ev->ev.kind == RT_EV_CODE)
-		codes_add(u->codes, data, n);
+		add_code(u, data, n);
 	if (n < sizeof(*ev) || ev->ev.kind != RT_EV_PROC_NEW)
 		return 0;
 	if (!ev->ev.id)

@@ -1,0 +1,75 @@
+// v8pos.bpf.c: which place of the source a bytecode is of. Input: a BytecodeArray's table of positions in the process's memory: pairs of differences of bytecode and
+// of position, each in zigzag and in bytes of seven bits, the lowest first, bit 7: more follow; of a bytecode also inverted if it is no statement. Output: position + 1.
+// Invariant: a piece of the table is looked through in each round of the walk, and no more than V8_TABLE bytes in all.
+#include "bpfrt/rt.h"
+#include "bpfrt/stack.h"
+#include "bpfrt/stack_rt.h"
+#include "bpfrt/java_rt.h"
+#include "bpfrt/v8_rt.h"
+
+#define V8_PIECE 64
+#define V8_TABLE (1 << 16)
+
+RT_NOINLINE u64 rt_v8_table(struct RtLangWalk *w, struct RtLang *l)
+{
+	struct RtV8Walk *v = &w->v8;
+	u64 table, n;
+
+	if (!rt_v8_type(w, l, v->table) || w->tmp[0] != l->v8.t_bytecode || !java_word(w, v->table - 1 + l->v8.b_positions))
+		return 0;
+	table = w->tmp[0];
+	if (!RT_V8_IS_OBJECT(table) || !java_word(w, table - 1 + 8) || (u32)w->tmp[0])
+		return 0;
+	n = w->tmp[0] >> 32;
+	if (!n || n > V8_TABLE)
+		return 0;
+	v->table = table - 1 + l->v8.a_data;
+	v->end = v->table + n;
+	v->acc = v->shift = v->second = v->raw = v->pos = 0;
+	v->code = ~0ULL; // before the first bytecode
+	v->more = RT_V8_TABLE;
+	return 1;
+}
+
+// One byte. Without branches: the verifier has one state then.
+static RT_INLINE void v8_byte(struct RtV8Walk *v, u64 c, u64 inside)
+{
+	u64 acc = v->acc | (c & 0x7f) << (v->shift & 63), more = c >> 7, last = (more ^ 1) & inside, second = v->second;
+	u64 value = acc >> 1 ^ (0 - (acc & 1)), first_value = value ^ (0 - (value >> 63)); // -(d + 1) is ~d
+	u64 is_code = 0 - (last & (second ^ 1)), is_pos = 0 - (last & second);
+
+	v->code += first_value & is_code;
+	v->raw += value & is_pos;
+	u64 holds = ((v->target - v->code) >> 63 ^ 1) & last & second;
+	u64 keep = 0 - holds;
+	RT_BARRIER(keep);
+	v->pos = (v->raw & keep) | (v->pos & ~keep);
+	v->acc = acc & (last - 1);
+	v->shift = (v->shift + 7) & (last - 1);
+	v->second = second ^ last;
+}
+
+RT_NOINLINE u64 rt_v8_search(struct RtLangWalk *w)
+{
+	struct RtV8Walk *v = &w->v8;
+	u64 n = v->end - v->table;
+
+	v->more = RT_V8_FRAME;
+	if (rt_lang_read(w, v->table, n < V8_PIECE ? n : V8_PIECE)) {
+		v->pos = 0;
+		return 0;
+	}
+	for (u32 i = 0; i < V8_PIECE; i++) {
+		u64 c = ((volatile u8 *)w->obj)[i], inside = (i - n) >> 63;
+		RT_BARRIER(c);
+		RT_BARRIER(inside);
+		v8_byte(v, c, inside);
+	}
+	if (n > V8_PIECE && v->code + 1 <= v->target + 1) {
+		v->table += V8_PIECE;
+		v->more = RT_V8_TABLE;
+		return 0;
+	}
+	v->pos = v->pos & 1 ? 0 : v->pos >> 1 & 0x3fffffff; // bit 0: of another source; then the position + 1, then which inlined function
+	return 0;
+}

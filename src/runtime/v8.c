@@ -1,0 +1,185 @@
+// V8. Input: the symbols by which its object tells debuggers of its structures (v8dbg_*), its version; functions as the kernel side copied them; scripts in the memory
+// of processes. Output: where the kernel side (bpfrt/v8*.bpf.c) finds things; names, scripts and lines of functions.
+// What v8dbg_* does not tell is in a table of versions: fields that lie beside those that it does tell of.
+// Invariant: a value that makes no sense is refused; a script counts only if it is the same before and after it was read.
+#include <elf.h>
+#include "runtime/internal.h"
+
+enum { SYM_MAJOR, SYM_MINOR, SYM_CODE, SYM_SIZE };
+static const char *const symbols[RUNTIME_SYMBOLS] = {"_ZN2v88internal7Version6major_E", "_ZN2v88internal7Version6minor_E", "_ZN2v88internal23DefaultEmbeddedBlobCodeEv",
+	"_ZN2v88internal27DefaultEmbeddedBlobCodeSizeEv"};
+
+static const struct Row {
+	u32 version; // major << 8 | minor
+	u16 literal; // SharedFunctionInfo: from its flags on
+	u16 functions; // types of functions, from JSFunction's on
+	u16 positions; // BytecodeArray's table
+} rows[] = {
+	{10 << 8 | 2, 4, 17, 32}, // Node 18
+	{11 << 8 | 3, 4, 17, 32}, // Node 20
+};
+
+// ---- what its object tells debuggers
+#define V(field) offsetof(struct RtV8, field)
+static const struct Told {
+	const char *name; // after v8dbg_
+	u16 field;
+} told[] = {
+	{"class_Map__instance_type__uint16_t", V(map_type)}, {"type_JSFunction__JS_FUNCTION_TYPE", V(t_function)},
+	{"type_SharedFunctionInfo__SHARED_FUNCTION_INFO_TYPE", V(t_shared)}, {"type_Script__SCRIPT_TYPE", V(t_script)}, {"type_ScopeInfo__SCOPE_INFO_TYPE", V(t_scope)},
+	{"type_BytecodeArray__BYTECODE_ARRAY_TYPE", V(t_bytecode)}, {"FirstNonstringType", V(t_no_string)},
+	{"class_JSFunction__shared__SharedFunctionInfo", V(f_shared)}, {"class_SharedFunctionInfo__function_data__Object", V(s_data)},
+	{"class_SharedFunctionInfo__name_or_scope_info__Object", V(s_name)}, {"class_SharedFunctionInfo__script_or_debug_info__HeapObject", V(s_script)},
+	{"class_SharedFunctionInfo__flags__int", V(s_literal)}, {"class_Script__source__Object", V(p_source)}, {"class_Script__name__Object", V(p_name)},
+	{"class_Script__line_ends__Object", V(p_ends)}, {"scopeinfo_idx_ncontextlocals", V(i_locals)}, {"scopeinfo_idx_first_vars", V(i_first)},
+	{"class_BytecodeArray__data__uintptr_t", V(b_data)}, {"class_String__length__int32_t", V(str_len)}, {"class_SeqOneByteString__chars__char", V(str_chars)},
+	{"class_ConsString__first__String", V(cons_first)}, {"class_ConsString__second__String", V(cons_second)}, {"class_ThinString__actual__String", V(thin_actual)},
+	{"class_SlicedString__parent__String", V(slice_parent)}, {"class_SlicedString__offset__SMI", V(slice_offset)},
+	{"class_ExternalString__resource__Object", V(ext_data)}, {"StringRepresentationMask", V(str_shape)}, {"SeqStringTag", V(str_flat)}, {"ConsStringTag", V(str_cons)},
+	{"ExternalStringTag", V(str_external)}, {"SlicedStringTag", V(str_sliced)}, {"ThinStringTag", V(str_thin)}, {"OneByteStringTag", V(str_latin)},
+	{"class_FixedArray__data__uintptr_t", V(a_data)},
+};
+#define PREFIX "v8dbg_"
+
+struct Scan {
+	struct ElfFile *f;
+	const struct RuntimeNames *n;
+	struct RtV8 *out;
+	u64 have; // bits, as in told
+	u32 smi_shift;
+};
+_Static_assert(ARRAY_LEN(told) < 64, "bits");
+
+static bool read_at(struct ElfFile *f, u64 vaddr, void *buf, size_t n)
+{
+	u64 off;
+	return elffile_vaddr_to_off(f, vaddr, &off) && elffile_read(f, off, buf, n);
+}
+
+// Zeros may lie where the file has nothing (.bss).
+static u32 value_at(struct ElfFile *f, u64 vaddr)
+{
+	u32 v = 0;
+	return read_at(f, vaddr, &v, sizeof(v)) ? v : 0;
+}
+
+static bool on_symbol(void *arg, const struct ElfSymbol *y)
+{
+	struct Scan *s = arg;
+	const char *name = y->plain && y->name < s->n->size ? s->n->text + y->name : "";
+
+	if (strncmp(name, PREFIX, strlen(PREFIX)))
+		return true;
+	name += strlen(PREFIX);
+	if (!strcmp(name, "SmiShiftSize"))
+		s->smi_shift = value_at(s->f, y->addr);
+	for (u32 i = 0; i < ARRAY_LEN(told); i++) {
+		if (strcmp(name, told[i].name))
+			continue;
+		u32 v = value_at(s->f, y->addr);
+		if (v > 0xffff)
+			continue;
+		*(u16 *)((u8 *)s->out + told[i].field) = (u16)v;
+		s->have |= 1ull << i;
+	}
+	return true;
+}
+
+static bool structures(struct ElfFile *f, const struct Row *r, struct RtV8 *v)
+{
+	struct RuntimeNames n;
+	struct Scan s = {.f = f, .n = &n, .out = v};
+
+	if (!runtime_names(f, &n))
+		return false;
+	err_free(elffile_symbols(f, n.tab, on_symbol, &s));
+	free(n.text);
+	if (s.have != (1ull << ARRAY_LEN(told)) - 1 || s.smi_shift != 31) // compressed pointers are not known here
+		return false;
+	v->s_literal = (u16)(v->s_literal + r->literal);
+	v->p_id = (u16)(v->p_ends + 8);
+	v->t_function_end = (u16)(v->t_function + r->functions);
+	v->b_positions = r->positions;
+	v->i_locals = (u16)(8 + v->i_locals * 8);
+	v->i_first = (u16)(8 + v->i_first * 8);
+	v->ext_data = (u16)(v->ext_data + 8);
+	return v->s_literal < 90 && v->s_name < 90 && v->s_script < 90 && v->f_shared < 56 && v->i_first < 128 && v->p_id < 256 && v->map_type < 64 && !(v->map_type & 1);
+}
+
+// ---- its builtins
+// The word that a RELATIVE relocation puts at an address.
+static u64 relocated(struct ElfFile *f, u64 vaddr)
+{
+	const struct ElfSec *s = elffile_section(f, ".rela.dyn");
+	Elf64_Rela *r = s ? elffile_load(f, s->off, s->size, 256u << 20) : NULL;
+	u64 v = 0;
+
+	read_at(f, vaddr, &v, 8);
+	for (u64 i = 0; r && i < s->size / sizeof(*r); i++)
+		if (r[i].r_offset == vaddr && ELF64_R_TYPE(r[i].r_info) == R_X86_64_RELATIVE)
+			v = (u64)r[i].r_addend;
+	free(r);
+	return v;
+}
+
+// What the functions return that say where the builtins are: "lea x(%rip),%rax; mov (%rax),%rax", "mov $x,%eax", "mov x(%rip),%eax", each before ret.
+static u64 returned(struct ElfFile *f, u64 vaddr, bool pointer)
+{
+	u8 c[16];
+	s32 d;
+
+	if (!read_at(f, vaddr, c, sizeof(c)))
+		return 0;
+	u32 at = !memcmp(c, "\xf3\x0f\x1e\xfa", 4) ? 4 : 0;
+	if (c[at] == 0xb8) {
+		memcpy(&d, c + at + 1, 4);
+		return (u32)d;
+	}
+	if (c[at] == 0x8b && c[at + 1] == 0x05) {
+		memcpy(&d, c + at + 2, 4);
+		return value_at(f, vaddr + at + 6 + (u64)(s64)d);
+	}
+	if (c[at] != 0x48 || (c[at + 1] != 0x8d && c[at + 1] != 0x8b) || c[at + 2] != 0x05)
+		return 0;
+	memcpy(&d, c + at + 3, 4);
+	u64 to = vaddr + at + 7 + (u64)(s64)d;
+	if (c[at + 1] == 0x8d && c[at + 7] == 0xc3)
+		return to;
+	return pointer ? relocated(f, to) : value_at(f, to);
+}
+
+static bool find(struct ElfFile *f, const struct ElfSymbol *syms, struct RtLang *out, struct Str *version)
+{
+	u32 v = 0;
+
+	if (syms[SYM_MINOR].name)
+		v = value_at(f, syms[SYM_MAJOR].addr) << 8 | (value_at(f, syms[SYM_MINOR].addr) & 0xff);
+	str_addf(version, "%u.%u", v >> 8, v & 0xff);
+	if (f->machine != EM_X86_64) {
+		str_add(version, " on this processor");
+		return false;
+	}
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		if (rows[i].version != v)
+			continue;
+		u64 code = syms[SYM_CODE].name ? returned(f, syms[SYM_CODE].addr, true) : 0, size = syms[SYM_SIZE].name ? returned(f, syms[SYM_SIZE].addr, false) : 0;
+		u8 probe;
+		if (!code || size < 1 << 16 || size > 64 << 20 || !read_at(f, code, &probe, 1) || !read_at(f, code + size - 1, &probe, 1))
+			return false;
+		out->loop = code;
+		out->loop_end = code + size;
+		return structures(f, &rows[i], &out->v8);
+	}
+	return false;
+}
+
+// ---- texts
+static void code_name(const struct RtCode *c, struct Str *out)
+{
+	if (c->name_len)
+		runtime_add_text(out, c->name, MIN(c->name_len, RT_CODE_NAME), c->name_width);
+	else
+		str_add(out, "(anonymous)");
+}
+
+const struct Runtime v8_runtime = {RT_LANG_V8, "v8", "[v8]", symbols, find, NULL, "its own description (v8dbg_*)", code_name, NULL};
