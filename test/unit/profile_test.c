@@ -193,7 +193,7 @@ static const char *const acts =
 	"<script><![CDATA[\n"
 	"var byName = {}; document.querySelectorAll('g.f').forEach(function (g) { var t = g.querySelector('text'); if (t) byName[t.textContent] = g; });\n"
 	"byName.main.dispatchEvent(new MouseEvent('click', {bubbles: true}));\n"
-	"var box = document.getElementById('box'); box.value = 'sched|ma.n'; box.dispatchEvent(new Event('input'));\n"
+	"var box = document.getElementById('box'); box.value = 'sched|le.f'; box.dispatchEvent(new Event('input'));\n"
 	"byName.leaf.dispatchEvent(new MouseEvent('mousemove', {bubbles: true, clientX: 50, clientY: 50}));\n"
 	"]]></script></svg>\n";
 
@@ -235,7 +235,7 @@ TEST(flame_in_browser)
 	struct StackProfile p = {.samples = s, .n = 3, .unit = "samples"};
 	struct Str dom = {0};
 	in_browser(&p, acts, &dom);
-	has(str_text(&dom), ">Matched: 40.0%</text>");			    // main, not schedule inside of it once more
+	has(str_text(&dom), ">2 matches: 75.0 % of what is shown</text>"); // leaf, not schedule inside of it once more
 	has(str_text(&dom), "300 samples, 30.00%, 75.00% of the zoomed frame"); // the tip
 	has(str_text(&dom), "class=\"f above\"");
 	has(str_text(&dom), "class=\"f hit\"");
