@@ -178,6 +178,11 @@ static RT_INLINE u64 run_rare(struct RtStackBuf *b, struct RtChain *c)
 		w->group = RT_GROUP_NONE;
 		return RT_STEP_AHEAD;
 	}
+	if (op == RT_OP_NONE && w->begun && !w->copying) {
+		w->op = c->step;
+		w->group = RT_GROUP_NONE;
+		return RT_STEP_NONE;
+	}
 	if (op >= RT_OP_TEXT && op < RT_OP_COPIED)
 		return copy_op(&w->made.code, op, imm, a, w->reg[dst]) ? GO : LOST;
 	w->tmp[0] = 0;

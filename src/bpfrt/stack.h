@@ -315,6 +315,9 @@ struct RtLang {
 		struct RtPython py;
 		struct RtJava java;
 		struct RtRuby ruby;
+		struct { // docatch() is at code_type
+			u32 docatch_size;
+		} perl;
 		struct RtV8 v8;
 	};
 	struct RtGo go;
@@ -345,16 +348,18 @@ enum RtOpCode {
 	RT_OP_CSTR,   // the same of a text up to its zero, at dst
 	RT_OP_SET,    // of the code: enum RtChainText imm = src
 	RT_OP_COPIED, // the code is complete
+	RT_OP_NONE,   // the interpreter's loop at hand has no more frames
 };
 enum RtChainReg { // what registers hold when a part begins, or ends with a frame
 	RT_CHAIN_ROOT, // beginning: RtLang.root and .code_type in the process
 	RT_CHAIN_ROOT2,
-	RT_CHAIN_NEXT = 29, // frame: the next one's address, 0: it is the thread's last
+	RT_CHAIN_NEXT = 29, // frame: the next one's address, 0: it is the thread's last, RT_CHAIN_PERHAPS: it is, if no more of the loops come
 	RT_CHAIN_LAST,	    // frame: not 0: it is the last one of the interpreter's loop at hand
 	RT_CHAIN_ZERO,	    // always 0
 };
 enum RtChainText { RT_CHAIN_NAME, RT_CHAIN_FILE, RT_CHAIN_LINES, RT_CHAIN_LINES2, RT_CHAIN_FIRST_LINE, RT_CHAIN_LINES_KIND };
 #define RT_CHAIN_HALF (RT_CODE_LINES / 8) // where the second text among the lines begins, 8 bytes after its length
+#define RT_CHAIN_PERHAPS (-1)
 struct RtOp {
 	u8 op, dst, src, arg;
 	s32 imm;

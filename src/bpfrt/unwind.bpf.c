@@ -296,7 +296,8 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 // After the last frame.
 static RT_INLINE void end_lang(struct RtStackBuf *b)
 {
-	if (b->lang.each && !b->lang.off && b->lang.frame && b->uw.stop && b->uw.why != RT_WHY_LIMIT) // more frames than loops
+	u64 next = b->lang.frame;
+	if (b->lang.each && !b->lang.off && next && next != (u64)RT_CHAIN_PERHAPS && b->uw.stop && b->uw.why != RT_WHY_LIMIT) // more frames than loops
 		rt_lang_lost(b);
 	else if (b->lang.each && !b->lang.off && b->lang.chain && b->uw.why == RT_WHY_RA_ZERO) // a fiber's end: the program's frames have theirs, too
 		b->uw.why = RT_WHY_OK;

@@ -53,6 +53,18 @@ static u32 around(const struct Starts *t, u64 addr)
 	return lo ? lo - 1 : t->n;
 }
 
+bool runtime_function(struct ElfFile *f, u64 addr, u64 *end)
+{
+	struct Starts t = {0};
+	u32 nr = read_starts(f, &t) ? around(&t, addr) : t.n;
+	bool ok = nr + 1 < t.n && start_of(&t, nr) == addr;
+
+	if (ok)
+		*end = start_of(&t, nr + 1);
+	free(t.v);
+	return ok;
+}
+
 bool runtime_cold_part(struct ElfFile *f, u64 lo, u64 hi, u64 *cold, u64 *cold_end)
 {
 	struct Starts t = {0};

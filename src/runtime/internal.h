@@ -4,7 +4,7 @@
 #define SONDE_RUNTIME_INTERNAL_H
 #include "runtime/runtime.h"
 
-#define CHAIN_LABELS 32
+#define CHAIN_LABELS 48
 enum ChainLabel { CHAIN_STEP, CHAIN_COPY, CHAIN_LOST, CHAIN_OWN }; // where the parts begin; the end of the program; a runtime's own from CHAIN_OWN on
 struct ChainMaker {
 	struct RtChain c;
@@ -121,7 +121,9 @@ bool scripts_wants(struct Scripts *s, const struct RtCode *c, struct RtScriptAt 
 void scripts_add(struct Scripts *s, const struct RtCode *c, const struct JavaMemory *m, const struct RtV8 *v);
 u32 scripts_line(struct Scripts *s, const struct RtCode *c, u32 pos);
 
-// ---- cold.c: the part of the function lo..hi that the compiler has put elsewhere, told by where its jumps lead. False: none is known.
+// ---- cold.c: where the function at an address ends; false: there is none, or it is not known
+bool runtime_function(struct ElfFile *f, u64 addr, u64 *end);
+// The part of the function lo..hi that the compiler has put elsewhere, told by where its jumps lead. False: none is known.
 bool runtime_cold_part(struct ElfFile *f, u64 lo, u64 hi, u64 *cold, u64 *cold_end);
 // The function with the most jumps to where the interpreted program says (threaded code). False: none has many.
 bool runtime_threaded_loop(struct ElfFile *f, u64 *lo, u64 *hi);

@@ -3,7 +3,7 @@
 #include <elf.h>
 #include "runtime/internal.h"
 
-static const struct Runtime *const runtimes[] = {&python_runtime, &java_runtime, &php_runtime, &ruby_runtime, &v8_runtime};
+static const struct Runtime *const runtimes[] = {&python_runtime, &java_runtime, &php_runtime, &ruby_runtime, &perl_runtime, &v8_runtime};
 
 const struct Runtime *runtime_of(u32 kind)
 {

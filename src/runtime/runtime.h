@@ -25,6 +25,7 @@ extern const struct Runtime python_runtime; // python.c
 extern const struct Runtime java_runtime;   // java.c
 extern const struct Runtime php_runtime;    // php.c
 extern const struct Runtime ruby_runtime;   // ruby.c
+extern const struct Runtime perl_runtime;   // perl.c
 extern const struct Runtime v8_runtime;     // v8.c
 
 const struct Runtime *runtime_of(u32 kind); // NULL: none

@@ -37,7 +37,7 @@ static void put_program(struct Input *in)
 	struct RtChain c = {.step = (u32)take(in, 1), .copy = (u32)take(in, 1)};
 	u32 one = 1;
 	for (u32 i = 0; i < RT_CHAIN_OPS; i++)
-		c.op[i] = (struct RtOp){(u8)(take(in, 1) % (RT_OP_COPIED + 2)), (u8)take(in, 1), (u8)take(in, 1), (u8)take(in, 1), (s32)take(in, take(in, 1) % 4 ? 1 : 4)};
+		c.op[i] = (struct RtOp){(u8)(take(in, 1) % (RT_OP_NONE + 2)), (u8)take(in, 1), (u8)take(in, 1), (u8)take(in, 1), (s32)take(in, take(in, 1) % 4 ? 1 : 4)};
 	bpf_map_update_elem(&rt_chains, &one, &c, 0);
 	bpf_map_update_elem(&rt_langs, &one, &lang, 0);
 }
@@ -45,7 +45,7 @@ static void put_program(struct Input *in)
 // A runtime's own program.
 static void put_chain(struct Input *in)
 {
-	static const struct Runtime *const all[] = {&php_runtime, &ruby_runtime};
+	static const struct Runtime *const all[] = {&php_runtime, &ruby_runtime, &perl_runtime};
 	const struct Runtime *rt = all[take(in, 1) % ARRAY_LEN(all)];
 	struct RtLang lang = {.kind = rt->kind, .chain = 1, .row = (u16)take(in, 1), .root = HEAP - (TEXT - OFF), .code_type = HEAP + 8 - (TEXT - OFF)};
 	lang.ruby = (struct RtRuby){(u32)take(in, 1) % 5, (s32)take(in, 1) * 8};
@@ -86,7 +86,7 @@ static void alone(struct Input *in)
 	struct RtCode c;
 	for (u32 i = 0; i < sizeof(c); i++)
 		((u8 *)&c)[i] = (u8)take(in, 1);
-	c.kind = (u32[]){RT_LANG_PYTHON, RT_LANG_PHP, RT_LANG_RUBY}[c.kind % 3];
+	c.kind = (u32[]){RT_LANG_PYTHON, RT_LANG_PHP, RT_LANG_RUBY, RT_LANG_PERL}[c.kind % 4];
 	c.lines_kind %= c.kind == RT_LANG_RUBY ? 13 : 5;
 	names(&c, (u32)take(in, 2));
 }

@@ -45,6 +45,10 @@ def programs():
         yield Program('PHP %s, pcre.jit=0' % v, php + ' -d pcre.jit=0', 'phpload.php', 'flock')
     for name, ruby in rubies():
         yield Program('Ruby ' + name, ruby, 'rubyload.rb', 'flock')
+    for perl in perls():
+        v = run(perl + " -e 'printf qq(%vd), $^V'").strip()
+        if re.match(r'5\.\d+\.\d+$', v):
+            yield Program('Perl ' + v, perl, 'perlload.pl', 'flock')
 
 
 def rubies():
@@ -59,6 +63,10 @@ def rubies():
             v = run(ruby + ' -e "print RUBY_VERSION"').strip()
             if re.match(r'[0-9.]+$', v):
                 yield v, ruby
+
+
+def perls():
+    yield '/usr/bin/perl'
 
 
 def run(cmd, **kw):
