@@ -7,8 +7,8 @@
 	var SHADES = 8;
 	// Hue, saturation and lightness by kind. The kinds differ in lightness as well as in hue, so that who sees no red or green tells them apart.
 	var PALETTE = {
-		light: { user: [24, 90, 66], inlined: [52, 92, 78], kernel: [209, 70, 60], note: [60, 3, 72], label: [250, 24, 88], language: [112, 46, 64], more: [26, 88, 62], less: [211, 74, 62], same: [60, 4, 80], narrow: "#b9b9b2", hit: "#7b0f6b", hitText: "#fff", text: "#17181a", edge: "#fbfbf9" },
-		dark: { user: [22, 75, 37], inlined: [165, 80, 23], kernel: [212, 60, 36], note: [260, 6, 20], label: [250, 12, 24], language: [112, 34, 30], more: [20, 78, 38], less: [212, 66, 38], same: [220, 5, 25], narrow: "#4a4d52", hit: "#f2a6e6", hitText: "#1b1018", text: "#f5f5f4", edge: "#16181b" }
+		light: { user: [24, 90, 66], inlined: [52, 92, 78], kernel: [209, 70, 60], note: [60, 3, 72], label: [250, 24, 88], language: [312, 30, 60], more: [26, 88, 62], less: [211, 74, 62], same: [60, 4, 80], narrow: "#b9b9b2", hit: "#7b0f6b", hitText: "#fff", text: "#17181a", edge: "#fbfbf9" },
+		dark: { user: [22, 75, 37], inlined: [165, 80, 23], kernel: [212, 60, 36], note: [260, 6, 20], label: [250, 12, 24], language: [280, 75, 51], more: [20, 78, 38], less: [212, 66, 38], same: [220, 5, 25], narrow: "#4a4d52", hit: "#f2a6e6", hitText: "#1b1018", text: "#f5f5f4", edge: "#16181b" }
 	};
 	var OBJECT_HUES = [[28, 88, 66], [207, 66, 60], [164, 60, 46], [50, 90, 74], [14, 72, 56], [327, 48, 70], [190, 20, 72], [222, 70, 70]];
 

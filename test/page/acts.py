@@ -446,9 +446,9 @@ def case_colours(p, s):
     """Kinds differ for eyes without red or green cones, whatever shade a name has; texts on them are readable (contrast 4.5, WCAG 2)."""
     for theme in ('light', 'dark'):
         p.visit('#theme=' + theme)
-        kinds = p.js('(function () { var c = document.createElement("canvas").getContext("2d", {willReadFrequently: true}), out = []; for (var k = 0; k < 4; k++) { out[k] = []; for (var n = 0; n < 8; n++)'
+        kinds = p.js('(function () { var c = document.createElement("canvas").getContext("2d", {willReadFrequently: true}), out = []; for (var k = 0; k < sonde.KINDS.length; k++) { out.push([]); for (var n = 0; n < 8 && k !== sonde.LABEL; n++)'
                      '{ c.fillStyle = sonde.kindColour(k, n); c.fillRect(0, 0, 1, 1); out[k].push(Array.from(c.getImageData(0, 0, 1, 1).data).slice(0, 3)); } } return out; })()')
-        least = min(colour_distance(x, y, how) for how in ('', 'red', 'green') for i in range(4) for j in range(i) for x in kinds[i] for y in kinds[j])
+        least = min(colour_distance(x, y, how) for how in ('', 'red', 'green') for i in range(len(kinds)) for j in range(i) for x in kinds[i] for y in kinds[j])
         light = lambda rgb: sum(w * (((c / 255 + 0.055) / 1.055) ** 2.4 if c > 10 else c / 255 / 12.92) for w, c in zip((0.2126, 0.7152, 0.0722), rgb))
         ink = (23, 24, 26) if theme == 'light' else (245, 245, 244)
         contrast = min((max(light(ink), light(c)) + 0.05) / (min(light(ink), light(c)) + 0.05) for shades in kinds for c in shades)

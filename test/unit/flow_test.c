@@ -122,7 +122,7 @@ static void compiled(const char *cc, const char *flags)
 {
 	char bin[64], cmd[512];
 	snprintf(bin, sizeof(bin), "/tmp/sonde-flow-test-%d.so", getpid());
-	snprintf(cmd, sizeof(cmd), "%s -w -std=gnu17 -D_GNU_SOURCE -Isrc -Ibuild/gen -fPIC -shared -g0 %s -o %s src/lang/parse_expr.c src/out/flame.c "
+	snprintf(cmd, sizeof(cmd), "%s -w -std=gnu17 -D_GNU_SOURCE -Isrc -Ibuild/gen -fPIC -shared -g0 %s -o %s src/lang/parse*.c src/lang/token.c src/out/flame.c "
 		 "src/base/*.c 2>/dev/null", cc, flags, bin);
 	if (system(cmd))
 		SKIP("this compiler is not here, or has no such flag");
