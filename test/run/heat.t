@@ -38,7 +38,7 @@ NAME a full map is counted and said, the picture in text has a row each 100 ms
 RUN {sonde} profile -F 199 --heatmap --hash-storage-size 8 -- {build}/waits spin 1500
 EXPECT_RE ^When: a column is 1 s, a row the same 100 ms of each second, first ones at the foot; @ is \d+ samples$
 EXPECT_RE ^  900 ms .*\n  800 ms .*\n(  \d00 ms .*\n){7}    0 ms .*\n         \|0 s
-STDERR updates of maps were refused because the map was full; raise --hash-storage-size (8 now)
+STDERR updates of maps were refused because the map was full; raise --hash-storage-size (8 now, 
 TIMEOUT 60
 
 NAME a script of the tools' path has the option by its own words, a key without a slot is refused

@@ -14,7 +14,7 @@ RUN {sonde} -d link,opt,regalloc,lower,emit -e 'begin { @ = 1 }' | sed -n 's/^; 
 EXPECT_RE \Abegin: lower\nbegin: opt\nbegin: regalloc\nbegin: emit\nbegin: link\n\Z
 
 NAME the optimiser's rounds are numbered; registers stand beside values once they are given
-RUN {sonde} -d fold,regalloc,slots -e 'begin { $a = pid; printf("%d\n", $a) }'
+RUN {sonde} -d fold,regalloc,slots -e 'begin { $a = pid; @[$a, cpu] = count(); printf("%d\n", $a) }'
 EXPECT_RE ^; begin: fold, round 1\nfunc "begin" params 0 regs \d+\n
 EXPECT_RE ^; begin: fold, round 2\n
 EXPECT_RE ^\tv\d+:r0 = call 14\(\)
