@@ -182,4 +182,4 @@ static void code_name(const struct RtCode *c, struct Str *out)
 		str_add(out, "(anonymous)");
 }
 
-const struct Runtime v8_runtime = {RT_LANG_V8, "v8", "[v8]", symbols, find, NULL, "its own description (v8dbg_*)", code_name, NULL};
+const struct Runtime v8_runtime = {RT_LANG_V8, "v8", "[v8]", symbols, find, NULL, "its own description (v8dbg_*)", code_name, .lacks = "of compiled code the outer function only, and no line"};

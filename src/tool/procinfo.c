@@ -31,7 +31,8 @@ static bool print_walked(struct ProcInfo *p, struct ElfFile *f, const char *path
 	const struct Runtime *rt = runtime_in_file(f, &lang, &version, &known);
 	if (rt) {
 		print_head(p, rt->name, &version, path);
-		fprintf(p->out, "    functions and lines: %s\n", known ? "yes" : "no: this version is not known, stacks show the interpreter");
+		fprintf(p->out, "    functions and lines: %s%s%s\n", known ? "yes" : "no: this version is not known, stacks show the interpreter", known && rt->lacks ? "; " : "",
+			known && rt->lacks ? rt->lacks : "");
 		p->jit |= known && rt->kind == RT_LANG_JAVA;
 		if (known && rt->offsets)
 			fprintf(p->out, "    offsets: %s\n", rt->offsets);
