@@ -33,16 +33,6 @@ struct DiffTable {
 };
 static const char *const verdicts[] = {"cannot tell", "more", "less"};
 
-static struct err *set_flag(void *to, const struct Option *row, const char *val)
-{
-	*(bool *)((char *)to + (uintptr_t)row->data) = true;
-	return NULL;
-}
-static struct err *set_text(void *to, const struct Option *row, const char *val)
-{
-	*(const char **)((char *)to + (uintptr_t)row->data) = val;
-	return *val ? NULL : err_new("must not be empty");
-}
 static struct err *set_html(void *to, const struct Option *row, const char *val)
 {
 	((struct Diff *)to)->files.path[OUTPUT_html] = val;
@@ -77,16 +67,16 @@ static struct err *set_spread(void *to, const struct Option *row, const char *va
 static const struct Option option_rows[] = {
 	{0, "fail-if", "+N%", "exit status 3 if a function's share is more by N % of the whole or above, and surely more", set_fail},
 	{0, "top", "N", "rows of each table (20)", set_top},
-	{0, "json", NULL, "print JSON, a line for each row", set_flag, FIELD(json)},
+	{0, "json", NULL, "print JSON, a line for each row", set_option_flag, FIELD(json)},
 	{0, "html", "FILE", "also write a page to explore: flame graph coloured by what has changed, table, search", set_html},
-	{0, "title", "TEXT", "the page's heading", set_text, FIELD(title)},
+	{0, "title", "TEXT", "the page's heading", set_option_text, FIELD(title)},
 	{0, "same", "FILE", "another profile of the program as it was before: how much runs vary is measured (may be given several times)", set_same},
 	{0, "spread", "X", "runs vary X times as much (variance) as independent samples, at least (2; with --same 1)", set_spread},
-	{0, "unit", "us|ns|bytes|...", "what folded stacks count (samples)", set_text, FIELD(wish.unit)},
-	{0, "value", "TYPE", "of a pprof file's values those of that name", set_text, FIELD(wish.value)},
-	{0, "no-process", NULL, "lines of folded stacks begin with a frame, not with a process", set_flag, FIELD(wish.no_process)},
-	{'o', "output", "FILE", "what is printed goes to FILE", set_text, FIELD(out)},
-	{'h', "help", NULL, "this help", set_flag, FIELD(help)},
+	{0, "unit", "us|ns|bytes|...", "what folded stacks count (samples)", set_option_text, FIELD(wish.unit)},
+	{0, "value", "TYPE", "of a pprof file's values those of that name", set_option_text, FIELD(wish.value)},
+	{0, "no-process", NULL, "lines of folded stacks begin with a frame, not with a process", set_option_flag, FIELD(wish.no_process)},
+	{'o', "output", "FILE", "what is printed goes to FILE", set_option_text, FIELD(out)},
+	{'h', "help", NULL, "this help", set_option_flag, FIELD(help)},
 };
 
 static void add_rows(struct OptionRows *rows)

@@ -31,17 +31,6 @@ static struct err *set_file(void *to, const struct Option *row, const char *val)
 	((struct FromFile *)to)->files.path[(uintptr_t)row->data] = val;
 	return NULL;
 }
-static struct err *set_text(void *to, const struct Option *row, const char *val)
-{
-	*(const char **)((char *)to + (uintptr_t)row->data) = val;
-	return *val ? NULL : err_new("must not be empty");
-}
-static struct err *set_flag(void *to, const struct Option *row, const char *val)
-{
-	*(bool *)((char *)to + (uintptr_t)row->data) = true;
-	return NULL;
-}
-
 static struct err *set_top(void *to, const struct Option *row, const char *val)
 {
 	u64 n = TOP_ROWS;
@@ -56,16 +45,16 @@ static const struct Option option_rows[] = {
 #define OUTPUT(option, addresses, parts, what, help, write) {0, #option, "FILE", help, set_file, (const void *)OUTPUT_##option},
 #include "out/outputs.def"
 #undef OUTPUT
-	{'f', "folded", NULL, "print one line a stack", set_flag, FIELD(folded)},
-	{0, "json", NULL, "print JSON", set_flag, FIELD(json)},
+	{'f', "folded", NULL, "print one line a stack", set_option_flag, FIELD(folded)},
+	{0, "json", NULL, "print JSON", set_option_flag, FIELD(json)},
 	{0, "top", "[=N]", "print the N functions with most of their own (20): self, total, object", set_top},
-	{0, "lines", NULL, "names of frames with the file and line they have", set_flag, FIELD(lines)},
-	{'o', "output", "FILE", "what is printed goes to FILE", set_text, FIELD(out)},
-	{0, "title", "TEXT", "the heading (the file's own, or its name)", set_text, FIELD(title)},
-	{0, "unit", "us|ns|bytes|...", "what folded stacks count (samples)", set_text, FIELD(wish.unit)},
-	{0, "value", "TYPE", "of a pprof file's values, perf's events, maps: that one", set_text, FIELD(wish.value)},
-	{0, "no-process", NULL, "lines of folded stacks begin with a frame, not with a process", set_flag, FIELD(wish.no_process)},
-	{'h', "help", NULL, "this help", set_flag, FIELD(help)},
+	{0, "lines", NULL, "names of frames with the file and line they have", set_option_flag, FIELD(lines)},
+	{'o', "output", "FILE", "what is printed goes to FILE", set_option_text, FIELD(out)},
+	{0, "title", "TEXT", "the heading (the file's own, or its name)", set_option_text, FIELD(title)},
+	{0, "unit", "us|ns|bytes|...", "what folded stacks count (samples)", set_option_text, FIELD(wish.unit)},
+	{0, "value", "TYPE", "of a pprof file's values, perf's events, maps: that one", set_option_text, FIELD(wish.value)},
+	{0, "no-process", NULL, "lines of folded stacks begin with a frame, not with a process", set_option_flag, FIELD(wish.no_process)},
+	{'h', "help", NULL, "this help", set_option_flag, FIELD(help)},
 };
 
 static struct err *write_text(const struct FromFile *f, struct StackProfile *p, FILE *out)

@@ -122,6 +122,9 @@ int usage_error(const char *command, const char *fmt, ...) PRINTF_LIKE(2, 3);
 int command_failed(struct err *e); // likewise; texts of files may be in it; frees e
 // All options, until *done (NULL: all there are); took, if any, is told of each that was set. 0, or the exit status after an error was printed.
 int take_options(const char *command, void *to, struct OptionScan *scan, const bool *done, void (*took)(void *to, const struct Option *row, const char *val));
+// Setters of rows whose data is the offset of a const char * or a bool in what they set
+struct err *set_option_text(void *to, const struct Option *row, const char *val); // must not be empty
+struct err *set_option_flag(void *to, const struct Option *row, const char *val);
 void script_tool_rows(struct OptionRows *rows); // the options that every script in the tools' path has
 // form.c
 void row_waits(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s); // offcputime.c
@@ -177,7 +180,7 @@ int tool_feed(const struct Tool *t, int argc, char **argv, FILE *feed);
 bool outputs_writable(const struct ToolOpts *o); // said on stderr if not
 int stacks_run(struct Options *so, struct ToolOpts *o);
 
-// ---- sonde top: toprows.c (what is shown), topview.c (the terminal), top.c (collectors, and what keys do)
+// ---- sonde top: topfeed.c (collectors), toprows.c (what is shown), topview.c (the terminal), top.c (options, what keys do)
 enum TopSide { TOP_ON, TOP_OFF, TOP_SIDES };
 enum TopBy { TOP_FUNCTION, TOP_STACK, TOP_PROCESS, TOP_THREAD, TOP_CONTAINER, TOP_BYS };
 struct TopSlice { // what a collector sent of about a second
@@ -202,6 +205,24 @@ struct TopTable {
 	double elapsed[TOP_SIDES], sum[TOP_SIDES], shown[TOP_SIDES]; // seconds
 	u32 met;
 };
+#define TOP_SLICES 60 // that are kept of each side
+struct TopFeed {
+	const char *pids; // NULL: all
+	u64 hz;
+	struct TopCollector {
+		pid_t pid; // 0: none
+		int fd, err_fd;
+		struct Str in, err;
+	} collectors[TOP_SIDES];
+	VEC(struct TopSlice *) slices; // oldest first
+	u32 arrived;		       // bits of sides; who asks clears it
+	bool frozen;		       // what comes is thrown away
+};
+struct err *topfeed_fit(struct TopFeed *f, const struct TopView *v);  // the collectors that the view wants run, and no others
+struct err *topfeed_anew(struct TopFeed *f, const struct TopView *v); // threads and containers are counted apart only for who looks at them
+struct err *topfeed_wait(struct TopFeed *f, bool keys); // for reports, or keys on standard input, half a second at most; an error: a collector has ended, with its last words
+void topfeed_last(const struct TopFeed *f, u32 window, struct TopSlice **out, size_t *n); // slices of so many seconds of each side
+void topfeed_end(struct TopFeed *f);
 void toptable_make(struct TopTable *t, struct TopSlice *const *slices, size_t n, const struct TopView *v); // t was made before, or is all 0
 void toprow_stacks(struct TopTable *out, struct TopSlice *const *slices, size_t n, const struct TopView *v, const struct TopRow *r); // its stacks, the largest first
 void toptable_deinit(struct TopTable *t);

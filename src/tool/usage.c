@@ -34,6 +34,18 @@ static int value_error(const char *command, const struct Option *row, const char
 	return rc;
 }
 
+struct err *set_option_text(void *to, const struct Option *row, const char *val)
+{
+	*(const char **)((char *)to + (uintptr_t)row->data) = val;
+	return *val ? NULL : err_new("must not be empty");
+}
+
+struct err *set_option_flag(void *to, const struct Option *row, const char *val)
+{
+	*(bool *)((char *)to + (uintptr_t)row->data) = true;
+	return NULL;
+}
+
 int take_options(const char *command, void *to, struct OptionScan *scan, const bool *done, void (*took)(void *to, const struct Option *row, const char *val))
 {
 	const struct Option *row;
