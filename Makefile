@@ -5,6 +5,7 @@
 # make demo       installs what is missing, builds, profiles a small workload, draws its flame graph
 # make install    PREFIX=/usr/local, DESTDIR=; uninstall. static, tarball, deb, release: package/package.mk
 CC ?= gcc
+comma := ,
 # make CROSS_COMPILE=aarch64-linux-gnu- [static] [SYSROOT=/path] builds in build/arm64; without SYSROOT against Debian's arm64 packages, which
 # vm.py keeps in its cache. SONDE_MIN=1: a small program without libdw, for boards. STATIC=1: without shared libraries.
 ifdef CROSS_COMPILE
@@ -32,10 +33,15 @@ HARDEN_x86_64 = -fcf-protection -fstack-clash-protection
 HARDEN_aarch64 = -mbranch-protection=standard
 FORTIFY = $(if $(filter-out -O0,$(filter -O%,$(CFLAGS))),$(if $(findstring -fsanitize,$(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3))
 HARDEN_CFLAGS = -fPIE -fstack-protector-strong $(HARDEN_$(firstword $(subst -, ,$(MACHINE)))) $(FORTIFY)
+# Relocations in their short form (DT_RELR), 220 KB less: what reads them is glibc from 2.36 on, which a program linked with it brings or asks for.
+RELR := $(if $(and $(STATIC)$(SONDE_MIN),$(findstring x86_64,$(MACHINE))),$(if $(findstring yes,$(shell \
+	printf '\043include <features.h>\n\043if __GLIBC_PREREQ(2, 36)\nyes\n\043endif\n' | $(CC) -E -P - 2>/dev/null)),-Wl$(comma)-z$(comma)pack-relative-relocs))
+# Small programs have no unwind information of their own code (190 KB): nothing in it unwinds, and they are stripped.
+SLIM_CFLAGS = $(if $(STATIC)$(SONDE_MIN),-fno-asynchronous-unwind-tables -fno-unwind-tables)
 HARDEN_LDFLAGS = $(if $(STATIC),-static-pie,-pie) -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
 ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -Isrc -I$(BUILD)/gen -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers \
-	-ffunction-sections -fdata-sections $(PATHS) $(if $(CURSES),-DSONDE_CURSES) $(HARDEN_CFLAGS) $(CFLAGS) $(EXTRA_CFLAGS)
-ALL_LDFLAGS = -Wl,--gc-sections $(HARDEN_LDFLAGS) $(LDFLAGS)
+	-ffunction-sections -fdata-sections $(PATHS) $(if $(CURSES),-DSONDE_CURSES) $(HARDEN_CFLAGS) $(SLIM_CFLAGS) $(CFLAGS) $(EXTRA_CFLAGS)
+ALL_LDFLAGS = -Wl,--gc-sections $(if $(STATIC),-Wl$(comma)-z$(comma)muldefs) $(RELR) $(HARDEN_LDFLAGS) $(LDFLAGS)
 # The live view. From its archives: a program that does not draw would load two libraries for nothing. With neither `sonde top` prints text.
 has_lib = $(findstring /,$(shell $(CC) -print-file-name=$1))
 CURSES := $(if $(SONDE_MIN),,$(if $(and $(call has_lib,libncursesw.a),$(call has_lib,libtinfo.a)),-l:libncursesw.a -l:libtinfo.a,$(if \
@@ -47,11 +53,14 @@ Q := $(if $(V),,@)
 SILENT := $(if $(V),1,$(findstring s,$(filter-out --%,$(firstword x$(MAKEFLAGS)))))
 say = $(if $(SILENT),,@printf '  %-7s %s%s\n' '$1' '$2' '$(if $(filter-out build,$(BUILD)), ($(BUILD)))')
 
-FOLDERS = base elf arch type ir ctype lang lower bpf probe run unwind runtime track stack sym out input session tool
-SRCS := $(sort $(wildcard $(FOLDERS:%=src/%/*.c)) src/help.c src/cmdline.c)
-NO_DWARF = src/ctype/nodwarf.c src/sym/nodwarf.c
+FOLDERS = base elf arch type ir ctype lang lower bpf probe run unwind runtime track stack sym out input session tool agent
+SRCS := $(sort $(wildcard $(FOLDERS:%=src/%/*.c)) src/help.c src/cmdline.c src/complete.c)
+# libcurl is opened by who sends (src/agent/send.c); a static program opens nothing.
+CURL := $(if $(STATIC)$(SONDE_MIN),,$(wildcard $(SYSROOT)/usr/include/curl/curl.h $(SYSROOT)/usr/include/*/curl/curl.h))
+SRCS := $(filter-out src/agent/$(if $(CURL),no)send.c,$(SRCS))
+NO_DWARF = src/ctype/nodwarf.c src/sym/nodwarf.c $(if $(CURL),src/agent/nosend.c)
 DWARF = src/ctype/dwarf.c src/ctype/dwarftype.c src/ctype/dwp.c src/sym/dwarf.c
-SRCS := $(filter-out $(if $(SONDE_MIN),$(DWARF),$(NO_DWARF)),$(SRCS))
+SRCS := $(filter-out $(if $(SONDE_MIN),$(DWARF),src/ctype/nodwarf.c src/sym/nodwarf.c),$(SRCS))
 OBJS := $(SRCS:src/%.c=$(BUILD)/%.o)
 RT_SRCS := $(sort $(wildcard src/bpfrt/*.bpf.c))
 RT_OBJS := $(RT_SRCS:src/bpfrt/%.bpf.c=$(BUILD)/bpfrt/%.bpf.o)
@@ -69,15 +78,17 @@ $(OBJS) $(RT_OBJS) $(BUILD)/main.o: | $(BUILD)/gen/.checked
 changed = @mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$1)' >$@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 $(BUILD)/gen/flags: FORCE
 	$(call changed,$(CC) $(ALL_CFLAGS))
-$(OBJS) $(NO_DWARF:src/%.c=$(BUILD)/%.o) $(BUILD)/main.o: $(BUILD)/gen/flags
+$(OBJS) $(NO_DWARF:src/%.c=$(BUILD)/%.o) $(BUILD)/main.o $(BUILD)/slim.o: $(BUILD)/gen/flags
 
 # Everything but main.c, for the tests. What takes the place of DWARF in a small build is compiled with every other, so that it does not rot.
-$(BUILD)/libsonde.a: $(OBJS) | $(if $(SONDE_MIN),,$(NO_DWARF:src/%.c=$(BUILD)/%.o))
+$(BUILD)/libsonde.a: $(OBJS) | $(if $(SONDE_MIN),,$(NO_DWARF:src/%.c=$(BUILD)/%.o) $(BUILD)/slim.o)
 	@rm -f $@
 	$(call say,AR,$@)
 	$(Q)$(AR) rcsD $@ $(OBJS)
 
-$(BUILD)/sonde: $(BUILD)/main.o $(BUILD)/libsonde.a
+# Before the archives, so that these need not be asked for what it has.
+SLIM = $(if $(STATIC),$(if $(SONDE_MIN),,$(BUILD)/slim.o))
+$(BUILD)/sonde: $(BUILD)/main.o $(SLIM) $(BUILD)/libsonde.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 
@@ -91,6 +102,10 @@ $(BUILD)/lang/import.o: | $(patsubst src/%.bt,$(BUILD)/gen/%.bt.inc,$(wildcard s
 
 $(BUILD)/%.o: src/%.c
 	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/slim.o: package/slim.c | $(BUILD)/gen/.checked
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
@@ -128,8 +143,13 @@ $(BUILD)/gen/%.h: src/%
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)
 	$(Q)sed 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$$/\\n"/' $< > $@
-$(BUILD)/out/flame.o: $(BUILD)/gen/out/flame.js.h $(BUILD)/gen/out/flame.css.h
-$(BUILD)/out/page.o: $(patsubst src/%,$(BUILD)/gen/%.h,$(wildcard src/out/page*.js) src/out/page.css src/out/page.html)
+$(BUILD)/out/flame.o: $(BUILD)/gen/out/flame.js.gz.h $(BUILD)/gen/out/flame.css.h
+# ... packed: bytes of a gzip file
+$(BUILD)/gen/%.gz.h: src/%
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)gzip -9n <$< | od -An -v -tu1 | sed 's/[0-9][0-9]*/&,/g' >$@
+$(BUILD)/out/page.o: $(patsubst src/%,$(BUILD)/gen/%.gz.h,$(wildcard src/out/page*.js) src/out/page.css src/out/page.html)
 
 # ---- unit tests: test/unit/NAME_test.c -> build/test/NAME_test
 UNIT_SRCS := $(wildcard test/unit/*_test.c)
@@ -156,6 +176,12 @@ fuzz-long: $(BUILD)/sonde $(BUILD)/values
 	test/gen/check.py $(BUILD)/sonde $(BUILD) --seconds $(SECS)
 	test/gen/check.py $(BUILD)/sonde $(BUILD) --seconds $(SECS) --load --size 12
 	$(if $(PEER),test/gen/check.py $(BUILD)/sonde $(BUILD) --seconds $(SECS) --blocks 4 --size 5 --as-is --peer '$(PEER)')
+
+# VERIFY_SCRIPTS generated scripts of 12 programs each of a fresh seed through the verifiers of the guests' kernels; SEED=N repeats one.
+VERIFY_SCRIPTS ?= 84
+verify-guests: $(BUILD)/sonde $(BUILD)/values
+	@for r in bullseye bookworm backports; do echo "== $$r"; \
+		test/vm/vm.py $$([ $$r = bookworm ] || echo --release $$r) --timeout 7200 -- "uname -r; $(CURDIR)/test/gen/check.py $(CURDIR)/$(BUILD)/sonde $(CURDIR)/$(BUILD) --count $(VERIFY_SCRIPTS) --load --size 9 $(if $(SEED),--seed $(SEED))" || exit 1; done
 
 # ---- benchmarks of single parts: bench/NAME.c -> build/bench/NAME
 $(BUILD)/bench/%: bench/%.c $(BUILD)/libsonde.a
@@ -215,8 +241,16 @@ check:
 
 check-all: check
 	@$(MAKE) --no-print-directory check-package
+	@$(MAKE) --no-print-directory check-trust
 	@$(MAKE) --no-print-directory check-guests
 	@SONDE_VM_GUESTS='amd64 5.10' test/run.py --build $(BUILD) --suite vm $(FLAGS)
+
+# Never in the way: 200 kills at random moments leave nothing, ten tracers at once count right, minutes of storms with flat memory (TRUST=3600: an hour of them).
+TRUST ?= 180
+check-trust: test-programs
+	@test/workload/kills.py $(BUILD)/sonde $(BUILD) --kills 200 --seconds 900
+	@test/workload/crowd.py $(BUILD)/sonde $(BUILD)
+	@bench/soak --seconds $(TRUST) $(BUILD)
 
 # The guests that check leaves out, but for the oldest kernel.
 check-guests: test-programs
@@ -250,6 +284,6 @@ include package/package.mk
 clean:
 	rm -rf $(BUILD)
 
--include $(OBJS:.o=.d) $(RT_OBJS:.o=.d) $(BUILD)/main.d
-.PHONY: all demo demo-story lessons test check check-all check-guests check-vm test-programs progs32 checked-builds clean unit fuzz fuzz-long arm64 FORCE
+-include $(OBJS:.o=.d) $(RT_OBJS:.o=.d) $(BUILD)/main.d $(BUILD)/slim.d
+.PHONY: all demo demo-story lessons test check check-all check-trust check-guests check-vm test-programs progs32 checked-builds clean unit fuzz fuzz-long verify-guests arm64 FORCE
 .DELETE_ON_ERROR:

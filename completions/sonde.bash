@@ -1,38 +1,26 @@
-# Completion of sonde and its tools for bash. `sonde help options [TOOL]` has the words: a line "-x --name VALUE" for each option.
-_sonde_value() # of an option whose value is called $1
-{
-	case $1 in
-	FILE* | PATH*) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
-	DIR*) mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
-	PID*) mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [1-9]*)" -- "$cur") ;;
-	*[a-z]\|*) mapfile -t COMPREPLY < <(compgen -W "${1//|/ }" -- "$cur") ;;
-	esac
-}
-
+# Completion of sonde and its tools for bash. `sonde help complete PROGRAM WORD...` has the candidates for the last word: a line "WORD<tab>HELP" for each, ":files", ":dirs".
 _sonde()
 {
-	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} program=${COMP_WORDS[0]##*/} tool= words= options value
-	case $program in
-	sonde-*) tool=${program#sonde-} ;;
-	*-bpfcc) tool=${program%-bpfcc} ;;
-	*) ((COMP_CWORD > 1)) && sonde help tools 2>/dev/null | grep -q "^${COMP_WORDS[1]} " && tool=${COMP_WORDS[1]} ;;
-	esac
-	options=$(sonde help options $tool 2>/dev/null)
-	value=$(awk -v o="$prev" '$1 == o || $2 == o { print $3; exit }' <<<"$options")
+	local i word cur=
+	local -a words=()
 	COMPREPLY=()
-	if [[ $prev == -?* && $value && $value != - && $value != \[* ]]; then
-		_sonde_value "$value"
-		return
-	fi
-	if [[ $cur == -* ]]; then
-		words=$(awk '{ if ($1 != "-") print $1; if ($2 != "-") print $2 }' <<<"$options")
-	elif [[ ! $tool ]] && ((COMP_CWORD == 1)); then
-		words="info help $(sonde help tools 2>/dev/null | cut -d' ' -f1)"
-	fi
-	if [[ $words ]]; then
-		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
-	else
-		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
-	fi
+	for ((i = 1; i <= COMP_CWORD; i++)); do # bash breaks words at ':' and '='
+		word=${COMP_WORDS[i]}
+		if ((${#words[@]})) && [[ $word == [:=] || ($word && ${words[-1]} == *[:=]) ]]; then
+			words[-1]+=$word
+		else
+			words+=("$word")
+		fi
+	done
+	((${#words[@]} == 0)) || cur=${words[-1]}
+	while IFS=$'\t' read -r word _; do
+		case $word in
+		:files) compopt -o filenames 2>/dev/null; mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$cur") ;;
+		:dirs) compopt -o filenames 2>/dev/null; mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -d -- "$cur") ;;
+		*) COMPREPLY+=("$word") ;;
+		esac
+	done < <(sonde help complete "${COMP_WORDS[0]}" "${words[@]}" 2>/dev/null)
+	[[ ${COMPREPLY[*]} != *[:/=,] ]] || compopt -o nospace 2>/dev/null
+	[[ $cur != *[:=]* || $COMP_WORDBREAKS != *:* ]] || COMPREPLY=("${COMPREPLY[@]#"${cur%"${cur##*[:=]}"}"}")
 }
-complete -o filenames -F _sonde sonde sonde-profile sonde-offcputime sonde-offwaketime sonde-wakeuptime sonde-stackcount
+complete -F _sonde sonde sonde-profile sonde-offcputime sonde-offwaketime sonde-wakeuptime sonde-stackcount

@@ -9,14 +9,13 @@ OBJCOPY_STRIP = $(CROSS_COMPILE)strip --strip-all --remove-section=.comment
 
 # What is installed, each as "FOLDER/NAME FILE": the one list for install and uninstall. Links: "FOLDER/NAME = TARGET".
 bash = share/bash-completion/completions
+ZSH_FOLDER ?= site-functions# of zsh below PREFIX; Debian's packages have vendor-completions
 INSTALLED = $(foreach m,$(sort $(wildcard man/*.[1-9])),share/man/man$(subst .,,$(suffix $m))/$(notdir $m):$m) \
 	$(foreach f,$(sort $(wildcard tools/*.bt)),share/sonde/tools/$(notdir $f):$f) \
-	$(foreach f,README.md CHANGELOG.md LICENSE $(sort $(wildcard docs/*.md)),share/doc/sonde/$f:$f) \
-	$(if $(wildcard completions/sonde.bash),$(bash)/sonde:completions/sonde.bash) \
-	$(if $(wildcard completions/_sonde),share/zsh/site-functions/_sonde:completions/_sonde) \
-	$(if $(wildcard completions/sonde.fish),share/fish/vendor_completions.d/sonde.fish:completions/sonde.fish)
+	$(foreach f,README.md CHANGELOG.md LICENSE $(sort $(wildcard docs/*.md docs/*.svg deploy/*)),share/doc/sonde/$f:$f) \
+	$(bash)/sonde:completions/sonde.bash share/zsh/$(ZSH_FOLDER)/_sonde:completions/_sonde share/fish/vendor_completions.d/sonde.fish:completions/sonde.fish
 LINKED = $(foreach t,$(TOOLS),bin/sonde-$t:sonde $(bash)/sonde-$t:sonde \
-	$(if $(wildcard man/sonde-$t.*),,share/man/man8/sonde-$t.8:sonde-tools.8))
+	share/fish/vendor_completions.d/sonde-$t.fish:sonde.fish $(if $(wildcard man/sonde-$t.*),,share/man/man8/sonde-$t.8:sonde-tools.8))
 to = $(DESTDIR)$(PREFIX)
 
 install: $(BUILD)/sonde
@@ -29,9 +28,9 @@ install: $(BUILD)/sonde
 uninstall:
 	$(call say,REMOVE,$(to))
 	$(Q)for i in bin/sonde $(INSTALLED) $(LINKED); do rm -f $(to)/$${i%%:*}; done
-	$(Q)for d in share/sonde/tools share/sonde share/doc/sonde/docs share/doc/sonde; do [ ! -d $(to)/$$d ] || rmdir --ignore-fail-on-non-empty $(to)/$$d; done
+	$(Q)for d in share/sonde/tools share/sonde share/doc/sonde/docs share/doc/sonde/deploy share/doc/sonde; do [ ! -d $(to)/$$d ] || rmdir --ignore-fail-on-non-empty $(to)/$$d; done
 
-# One file without shared libraries, compiled for size: at most 4 MB. Debian's static libdw wants bzip2, its debuginfod client only dlopens.
+# One file without shared libraries, compiled for size. Debian's static libdw wants bzip2, its debuginfod client only dlopens.
 STATIC_LIBS ?= $(if $(SONDE_MIN),,-lbz2)
 static:
 	@$(if $(CROSS_COMPILE),,scripts/deps.sh static)
@@ -56,16 +55,42 @@ release: deb static
 	$(Q)$(sums)
 	@cat $(RELEASE)/SHA256SUMS
 
-# Minutes each, so they are no part of `make test`: sizes, a release twice in two folders, the package in bare systems of two Debian releases.
+# Minutes each, so they are no part of `make test`. Sizes, also against what README says; hardening of the static programs; package and program made twice; the package in
+# bare systems of two Debian releases, the program in an empty folder; a build by clang; checksums. SUITES: the releases of Debian to try.
+SUITES ?= bookworm sid
+native = $(BUILD)/static/sonde-$(call arch,$(MACHINE))
 at_most = size=$$(stat -c %s $1); echo "$1: $$size bytes, at most $2"; [ $$size -le $2 ]
-check-package: deb static
+goal = size=$$(stat -c %s $1); [ $$size -le $2 ] || echo "$1: $$((size - $2)) bytes more than they should be ($2)"
+hardened = test/run/hardened.py $1/sonde $1/libsonde.a | awk '!/: yes$$/ { print "$1: " $$0; bad = 1 } END { exit bad || NR < 7 }'
+runs = [ "$$($1 -q -e 'BEGIN { printf("%d\n", 6 * 7); exit(); }')" = 42 ] || { echo "$1 does not run" >&2; exit 1; }
+check-package: check-deb check-static check-static-arm64 check-compilers
+	@package/reproducible $(RELEASE)/sonde-$(version).tar.gz $(RELEASE)/sonde_*_$(call arch,$(MACHINE)).deb $(native)
+
+check-deb: deb
+	@cd $(RELEASE) && sha256sum --quiet -c SHA256SUMS && echo "checksums of $$(wc -l <SHA256SUMS) files"
+	@for s in $(SUITES); do package/try-deb $$s $(RELEASE) || exit 1; done
+
+check-static: static
 	@$(MAKE) --no-print-directory SONDE_MIN=1 BUILD=$(BUILD)/min $(BUILD)/min/sonde
 	@$(OBJCOPY_STRIP) -o $(BUILD)/min/sonde-small $(BUILD)/min/sonde
-	@$(call at_most,$(BUILD)/static/sonde-$(call arch,$(MACHINE)),4000000)
-	@$(call at_most,$(BUILD)/min/sonde-small,1500000)
-	@for f in $(BUILD)/static/sonde-$(call arch,$(MACHINE)) $(BUILD)/min/sonde-small; do \
-		[ "$$($$f -q -e 'BEGIN { printf("%d\n", 6 * 7); exit(); }')" = 42 ] || { echo "$$f does not run" >&2; exit 1; }; done
-	@package/reproducible $(RELEASE)/sonde-$(version).tar.gz
-	@for s in bookworm sid; do package/try-deb $$s $(RELEASE) || exit 1; done
+	@$(call at_most,$(native),$$(sed -n 's/.*runs without libraries (\([0-9]\)\.\([0-9]\) MB).*/\1\299999/p' README.md))
+	@$(call at_most,$(BUILD)/min/sonde-small,1550000)
+	@$(call goal,$(native),4000000)
+	@$(call goal,$(BUILD)/min/sonde-small,1500000)
+	@$(call hardened,$(BUILD)/static)
+	@$(call runs,$(BUILD)/min/sonde-small)
+	@package/try-static $(native)
 
-.PHONY: install uninstall static tarball deb release check-package
+# It runs in the guests (test/vm); here its size and its hardening are seen.
+check-static-arm64:
+	@scripts/deps.sh vm
+	@$(MAKE) --no-print-directory CROSS_COMPILE=aarch64-linux-gnu- BUILD=$(BUILD)/arm64 static
+	@$(call goal,$(BUILD)/arm64/static/sonde-arm64,4000000)
+	@$(call hardened,$(BUILD)/arm64/static)
+
+check-compilers:
+	@$(MAKE) --no-print-directory CC=clang BUILD=$(BUILD)/clang EXTRA_CFLAGS=-Werror $(BUILD)/clang/sonde
+	@$(call runs,$(BUILD)/clang/sonde)
+	@$(call hardened,$(BUILD)/clang)
+
+.PHONY: install uninstall static tarball deb release check-package check-deb check-static check-static-arm64 check-compilers

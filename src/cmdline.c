@@ -81,6 +81,8 @@ static struct err *parse_pid(const char *arg, int *pid)
 		max = atoll(str_text(&s));
 	err_free(e);
 	str_deinit(&s);
+	if (*arg == '-' && parse_u64(arg + 1, &v))
+		return err_new("Pid out of range: %llu", (unsigned long long)-v);
 	if (!parse_u64(arg, &v))
 		return err_new(*arg >= '0' && *arg <= '9' ? "Failed to parse pid: invalid trailing bytes: %s" : "Failed to parse pid: invalid integer: %s", arg);
 	if (v > (u64)max)
@@ -349,17 +351,20 @@ static const struct Option options[] = {
 	{0, "usdt-file-activation", NULL, "activate USDT semaphores of every process that has the file mapped", FLAG(usdt_file_activation)},
 	{0, "unwind", "fp|dwarf", "how user stacks are walked (dwarf: .eh_frame tables, in the kernel)", set_unwind},
 	{0, "native", NULL, "user stacks as the processor has them: the interpreter's frames in the place of its program's functions", FLAG(native)},
+	{0, "async", NULL, "user stacks of asyncio programs (CPython 3.11 to 3.14) with the tasks that wait for the one that runs", FLAG(async_frames)},
 	{0, "dwarf-pid", "PID", "have the unwind tables of this process too before tracing starts", set_dwarf_pid},
 	{0, "inlines", NULL, "inlined functions in user stacks (needs debug information)", FLAG(inlines)},
 	{0, "lines", NULL, "source lines in user stacks (of C by debug information)", FLAG(lines)},
 	{0, "why-incomplete", NULL, "at the end, how many user stacks were whole and why the others were not", FLAG(why_incomplete)},
+	{0, "strict", NULL, "exit status 3 if anything was lost, cut or missed", FLAG(strict)},
+	{0, "keep-privileges", NULL, "give up none once probes are attached (docs/security.md)", FLAG(keep_privileges)},
 	{0, "stack-storage-size", "N", "room for N different stacks of each size class (16384 to 262144)", set_stacks},
 	{0, "debuginfo", "DIR[:DIR]", "search these directories for debug information first", set_debuginfo},
 	{0, "traceable-functions", "FILE", "kernel functions that may be traced, as in tracefs' available_filter_functions", set_traceable},
 	{0, "probe-filter", "REGEX", "only probes whose name matches", set_filter},
 	{0, "test", NULL, "run the test: probes of the script (also --mode test)", set_mode, "test"},
 	{0, "bench", NULL, "run the bench: probes of the script (also --mode bench)", set_mode, "bench"},
-	{0, "no-feature", "LIST", "do without uprobe_multi, kprobe_multi, kprobe_session", set_no_feature},
+	{0, "no-feature", "LIST", "do without uprobe_multi, kprobe_multi, kprobe_session", set_no_feature, .values = "uprobe_multi|kprobe_multi|kprobe_session,..."},
 	{0, "fmt", NULL, "print the script in its standard form", set_mode, "format"},
 	{0, "dry-run", NULL, "end once everything is attached", FLAG(dry_run)},
 	{'d', "debug", "PASS,...", "print what a pass made and stop: ast, ir, opt, bpf, maps; verifier goes on; -d help: all", set_stages},

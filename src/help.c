@@ -1,4 +1,5 @@
 // See help.h. Everything that can be derived from a table is.
+#include "agent/agent.h"
 #include "base/base.h"
 #include "cmdline.h"
 #include "help.h"
@@ -11,6 +12,7 @@ static const char usage_sonde[] =
 	"       sonde [options] -e 'PROGRAM' [ARGS]\n"
 	"       sonde TOOL [options]                 a ready-made tool, or NAME.bt of $SONDE_PATH: sonde help tools\n"
 	"       sonde top [options]                  what the machine is doing, drawn once a second\n"
+	"       sonde agent [options]                profiles to servers and files, for as long as it runs\n"
 	"       sonde report|flame [options] FILE    a recorded profile in other forms\n"
 	"       sonde diff [options] BEFORE AFTER    what has changed between two profiles\n"
 	"       sonde info [-p PID]                  what this kernel can do, or which runtimes a process has\n"
@@ -64,6 +66,45 @@ static void help_lang(FILE *out)
 			fprintf(out, "%-62s %s%s\n", builtins[i].sig, builtins[i].help, builtins[i].flags & BF_UNSAFE ? " (needs --unsafe)" : "");
 }
 
+static void help_topics(FILE *out)
+{
+	static const char *const pages[][2] = {{"lang", "builtins and functions of the language"}, {"probes", "kinds of probes"}, {"tools", "what is ready-made"}};
+	for (size_t i = 0; i < ARRAY_LEN(pages); i++)
+		fprintf(out, "%s\t%s\n", pages[i][0], pages[i][1]);
+	for (u32 i = 0; i < nproviders; i++)
+		fprintf(out, "%s\t%s\n", providers[i].name, providers[i].help);
+	for (size_t i = 0; i < BUILTINS; i++)
+		if (*builtins[i].sig)
+			fprintf(out, "%s\t%s\n", builtins[i].name, builtins[i].help);
+}
+
+// Commands with a page of options, beside those of fromfile.c
+static const struct {
+	const char *name, *does;
+	void (*usage)(FILE *out);
+	void (*words)(FILE *out);
+} commands[] = {{"top", "What the machine is doing now: functions, stacks, processes, drawn once a second", top_usage, top_words},
+		{"diff", "What has changed between two recorded profiles, and what only seems to", diff_usage, diff_words},
+		{"agent", "Profiles of the whole machine to servers and files, for as long as it runs", agent_usage, agent_words}};
+
+void help_commands(FILE *out)
+{
+	fromfile_help(out);
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+		fprintf(out, "%-14s %s\n", commands[i].name, commands[i].does);
+}
+
+// False: it is none.
+static bool help_command(const char *name, bool words, FILE *out)
+{
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+		if (!strcmp(commands[i].name, name)) {
+			(words ? commands[i].words : commands[i].usage)(out);
+			return true;
+		}
+	return words ? fromfile_words(name, out) : fromfile_usage(name, out);
+}
+
 static void help_probes(FILE *out)
 {
 	for (u32 i = 0; i < nproviders; i++)
@@ -77,7 +118,7 @@ bool help_options(FILE *out, const char *tool)
 		tool_words(t, out);
 	else if (!tool)
 		cmdline_options(out, options_words);
-	else if (!fromfile_words(tool, out) && !script_tool_help(tool, true)) {
+	else if (!help_command(tool, true, out) && !script_tool_help(tool, true, out)) {
 		fprintf(stderr, "ERROR: there is no tool '%s'\n", tool);
 		return false;
 	}
@@ -92,9 +133,11 @@ bool help_print(FILE *out, const char *topic, bool as_bpftrace)
 		help_lang(out);
 	else if (!strcmp(topic, "probes"))
 		help_probes(out);
+	else if (!strcmp(topic, "topics"))
+		help_topics(out);
 	else if (!strcmp(topic, "tools")) {
 		tools_help(out);
-		fromfile_help(out);
+		help_commands(out);
 		script_tools_help(out);
 	} else if (!strcmp(topic, "options"))
 		help_options(out, NULL);
@@ -103,11 +146,11 @@ bool help_print(FILE *out, const char *topic, bool as_bpftrace)
 		fprintf(out, "%s\n    %s\n", b->sig, b->help);
 	} else if (tool_find(topic))
 		tool_usage(tool_find(topic), out);
-	else if (fromfile_usage(topic, out))
+	else if (help_command(topic, false, out))
 		return true;
 	else if (provider_find(topic))
 		fprintf(out, "%s\n    %s\n", provider_find(topic)->synopsis, provider_find(topic)->help);
-	else if (!script_tool_help(topic, false)) {
+	else if (!script_tool_help(topic, false, out)) {
 		fprintf(stderr, "ERROR: no help on '%s': try lang, probes, tools or the name of a builtin, probe or tool\n", topic);
 		return false;
 	}

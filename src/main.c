@@ -1,7 +1,9 @@
 // Which of its names sonde was called by, and the subcommand table.
+#include "agent/agent.h"
 #include "base/base.h"
 #include "bpf/bpf.h"
 #include "cmdline.h"
+#include "complete.h"
 #include "help.h"
 #include "tool/tool.h"
 #include <limits.h>
@@ -45,13 +47,15 @@ static int cmd_help(int argc, char **argv)
 {
 	if (argc > 2 && !strcmp(argv[1], "options"))
 		return help_options(stdout, argv[2]) ? 0 : 1;
+	if (argc > 2 && !strcmp(argv[1], "complete"))
+		return complete_print(stdout, argv[2], argc - 3, argv + 3);
 	return help_print(stdout, argc > 1 ? argv[1] : NULL, false) ? 0 : 1;
 }
 
 static const struct {
 	const char *name;
 	int (*fn)(int argc, char **argv);
-} commands[] = {{"info", cmd_info}, {"help", cmd_help}, {"flame", fromfile_main}, {"report", fromfile_main}, {"diff", diff_main}, {"top", top_main}};
+} commands[] = {{"info", cmd_info}, {"help", cmd_help}, {"flame", fromfile_main}, {"report", fromfile_main}, {"diff", diff_main}, {"top", top_main}, {"agent", agent_main}};
 
 static bool is_word(const char *s)
 {

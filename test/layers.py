@@ -35,11 +35,12 @@ TABLE = [
     ('run', 'track stack'),
     ('session', 'run probe'),
     ('tool', 'session input'),
-    ('', 'tool'),
+    ('agent', 'tool'),
+    ('', 'agent'),
 ]
 
 # Folders whose files call each other in one direction only.
-FLAT = 'base arch type ir bpf sym probe out input unwind runtime track run tool'.split()
+FLAT = 'base arch type ir bpf sym probe out input unwind runtime track run tool agent'.split()
 
 # Code of the kernel's side: its headers are for the compiler of BPF.
 KERNEL = ['bpfrt']

@@ -143,6 +143,7 @@ struct Source {
 struct Span {
 	u32 off, len; // bytes in the source's text
 	u16 file;     // index in Diags.sources
+	u16 from;     // in the body of a macro: the call that it came in by, index in Diags.calls; 0: none
 };
 enum DiagKind { DIAG_ERROR, DIAG_WARNING };
 struct Diag {
@@ -155,7 +156,9 @@ struct Diag {
 struct Diags {
 	VEC(struct Source) sources;
 	VEC(struct Diag) items;
+	VEC(struct Span) calls; // of macros; [0] is none
 	int nerrors;
+	bool plain; // without the hints and the words that bpftrace does not have
 };
 u16 diags_add_source(struct Diags *d, const char *name, const char *text, size_t len); // keeps the pointers
 void diag_error(struct Diags *d, struct Span at, const char *fmt, ...) PRINTF_LIKE(3, 4);
@@ -163,6 +166,10 @@ void diag_warn(struct Diags *d, struct Span at, const char *fmt, ...) PRINTF_LIK
 void diag_warn_plain(struct Diags *d, const char *fmt, ...) PRINTF_LIKE(2, 3);  // ... no place in the script
 void diag_error_plain(struct Diags *d, const char *fmt, ...) PRINTF_LIKE(2, 3); // no place in the script
 void diag_hint(struct Diags *d, const char *fmt, ...) PRINTF_LIKE(2, 3);	     // to the diagnostic added last
+// A call of a macro: what to put into `from` of what the macro's body has there. 0: there are too many, `from` says nothing.
+u16 diags_add_call(struct Diags *d, struct Span call);
+// "PLACE: ERROR: expanded from", line and underline, for each call around the place.
+void diags_add_calls_of(const struct Diags *d, struct Span at, enum DiagKind kind, struct Str *out);
 struct Span span_join(struct Span a, struct Span b);
 void span_pos(const struct Diags *d, struct Span s, u32 *line, u32 *col); // 1-based
 // "file:line:c1-c2", the columns as bpftrace prints them (c1 first, c2 one past the last).
@@ -172,6 +179,7 @@ void diags_render(const struct Diags *d, bool warnings, struct Str *out);
 // Escape sequences around the first line of a message on standard error: as BPFTRACE_COLOR says, else only on a terminal. "" when there are none.
 const char *diag_color(enum DiagKind kind);
 const char *diag_uncolor(void);
+void diags_forget(struct Diags *d); // what has been said, but not that there were errors
 void diags_deinit(struct Diags *d);
 
 // ---- small text helpers
@@ -190,12 +198,23 @@ void str_add_escaped(struct Str *out, const char *s, size_t n, bool keep_ws);
 void str_add_place(struct Str *s, const char *path, u64 addr); // "[name+0x12]" of an address in a file; "[vdso]" has its brackets already
 
 // ---- What this process may do, and where it is: its capabilities (capabilities(7)), its access to files, its pid namespace.
-enum Cap { CAP_DAC_OVERRIDE_BIT = 1, CAP_DAC_READ_SEARCH_BIT = 2, CAP_SYS_PTRACE_BIT = 19, CAP_SYS_ADMIN_BIT = 21, CAP_SYSLOG_BIT = 34, CAP_PERFMON_BIT = 38, CAP_BPF_BIT = 39,
+enum Cap { CAP_DAC_OVERRIDE_BIT = 1, CAP_DAC_READ_SEARCH_BIT = 2, CAP_KILL_BIT = 5, CAP_SETGID_BIT = 6, CAP_SETUID_BIT = 7, CAP_SYS_PTRACE_BIT = 19, CAP_SYS_ADMIN_BIT = 21, CAP_SYSLOG_BIT = 34, CAP_PERFMON_BIT = 38, CAP_BPF_BIT = 39,
 	   CAP_CHECKPOINT_RESTORE_BIT = 40 };
 bool cap_have(enum Cap c); // in the effective set, or one that includes it. /proc that cannot be read: true
 const char *cap_lacking(enum Cap c); // "" or " (needs CAP_NAME)", the end of a message about what was refused; static
 // access(2) by the rights the process uses, which those of a binary with file capabilities are; access(2) asks for the real user's.
 bool can_access(const char *path, int mode);
+// What is given up when tracing has begun (privs.c): privs_plan() says what will still be needed, before threads are started; without it nothing is given up.
+struct PrivPlan {
+	bool files;   // files are written that are not open yet, by whoever may: the user stays, and CAP_DAC_OVERRIDE
+	bool network; // servers are asked for debug files
+	bool child;   // a command of ours may have to be ended, whatever user it has become
+	bool attach;  // probes are attached later on
+	bool load;    // programs are loaded later on: those that ask the kernel for names
+};
+void privs_plan(const struct PrivPlan *p);
+struct err *privs_drop(void); // of the calling thread, and those it starts
+u32 caller_uid(void); // the effective user before any of it: whose files are trusted
 bool own_pid_namespace(u64 *dev, u64 *ino); // as bpf_get_ns_current_pid_tgid wants it; false and zeros: the initial one
 
 // ---- Options of a command line: one row says all there is to know of an option; parsing, the page of help and completion are made from rows.
@@ -206,6 +225,7 @@ struct Option {
 	const char *help; // NULL: understood, but not shown
 	struct err *(*set)(void *to, const struct Option *o, const char *val); // the error says what is wrong with the value
 	const void *data; // of set
+	const char *values; // what completion offers where arg does not say it: "a|b", "a|b,..." of several; NULL
 };
 // The rows that a command takes. Where two have the same letter or name the first one has it.
 struct OptionRows {
@@ -230,7 +250,7 @@ int options_rest(const struct OptionScan *s);
 void options_end(struct OptionScan *s);
 
 void options_help(const struct OptionRows *rows, FILE *out);  // a line for each option
-void options_words(const struct OptionRows *rows, FILE *out); // for completion: "-x --name ARG", "-" for what an option has not
+void options_words(const struct OptionRows *rows, FILE *out); // for completion: "-x --name ARG<tab>HELP", "-" for what an option has not; ARG is the values, if the row has them
 void option_title(const struct Option *o, struct Str *out);   // "-p/--pid"
 
 // ---- Files that results go to: what was in one is gone only once there is something to put in its place.

@@ -68,6 +68,16 @@ void diag_hint(struct Diags *d, const char *fmt, ...)
 	vec_push(&vec_last(&d->items).hints, s.p);
 }
 
+u16 diags_add_call(struct Diags *d, struct Span call)
+{
+	if (!d->calls.n)
+		vec_push(&d->calls, ((struct Span){0}));
+	if (d->calls.n > UINT16_MAX)
+		return 0;
+	vec_push(&d->calls, call);
+	return (u16)(d->calls.n - 1);
+}
+
 struct Span span_join(struct Span a, struct Span b)
 {
 	u32 end = MAX(a.off + a.len, b.off + b.len);
@@ -130,6 +140,79 @@ static void render_line(const struct Diags *d, struct Span s, struct Str *out)
 	str_addc(out, '\n');
 }
 
+void diags_add_calls_of(const struct Diags *d, struct Span at, enum DiagKind kind, struct Str *out)
+{
+	while (at.from && at.from < d->calls.n) {
+		at = d->calls.p[at.from];
+		span_text(d, at, out);
+		str_addf(out, ": %s: expanded from\n", kind == DIAG_ERROR ? "ERROR" : "WARNING");
+		render_line(d, at, out);
+	}
+}
+
+// Hints that bpftrace has, by their beginnings.
+static bool is_plain_hint(const char *text)
+{
+	static const char *const plain[] = {"expected program options", "supported modes: x", "Valid map types", "For loops support", "checked: ", "You can increase the limit through", "if this is expected"};
+	for (size_t i = 0; i < ARRAY_LEN(plain); i++)
+		if (!strncmp(text, plain[i], strlen(plain[i])))
+			return true;
+	return false;
+}
+
+// What a message of ours begins with that says more than bpftrace's, and what it has there.
+static const struct {
+	const char *ours, *its;
+} plain_words[] = {
+	{"unable to fold: division by zero", "unable to fold literals due to overflow or underflow"},
+	{"config must appear", "syntax: config must appear"},
+	{"param $", "syntax: param $"},
+	{"invalid octal digit", "syntax: invalid trailing bytes"},
+	{"invalid exponent", "syntax: invalid trailing bytes"},
+	{"invalid integer:", "syntax: invalid integer:"},
+	{"overflow error,", "syntax: overflow error,"},
+	{"invalid escape character", "syntax: invalid escape character"},
+	{"unterminated string", "syntax: unterminated string"},
+	{"Invalid IP address: ", "pton() expects a valid IPv4/IPv6 address, got "},
+	{"printf: Not enough", "not enough"},
+	{"printf: Too many", "too many"},
+	{"errorf: Not enough", "not enough"},
+	{"errorf: Too many", "too many"},
+	{"warnf: Not enough", "not enough"},
+	{"warnf: Too many", "too many"},
+	{"system: Not enough", "not enough"},
+	{"system: Too many", "too many"},
+	{"cat: Not enough", "not enough"},
+	{"cat: Too many", "too many"},
+	{"invalid unroll value: must be a literal", "invalid unroll value"},
+	{"duplicate config block", "syntax: duplicate config block"},
+	{"C definitions must appear", "syntax: C definitions must appear"},
+	{"expected positive integer for map", "syntax: expected positive integer for map"},
+	{"Tuples and records are immutable", "syntax: Tuples and records are immutable"},
+	{"The ++ operator must be applied to a map or variable", "syntax: increment/decrement requires a variable or map"},
+	{"The -- operator must be applied to a map or variable", "syntax: increment/decrement requires a variable or map"},
+	{"expected a map or a range in the for loop", "syntax: expected map or range in for loop"},
+	{"Identifier for macro argument", "Ident for macro argument"},
+	{"strncmp() size must not be negative", "Builtin strncmp requires a non-negative literal"},
+	{"Tuples must be indexed with a constant", "Array-style access for tuples only valid for integer literals"},
+};
+
+static void add_words(const struct Diags *d, const char *msg, struct Str *out)
+{
+	const char *found = d->plain && !strncmp(msg, "syntax: expected ", 17) ? strstr(msg, ", found ") : NULL;
+	if (d->plain && !found && !strcmp(msg, "syntax: expected ')' or ','"))
+		found = strchr(msg, ' ') + 13;
+	for (size_t i = 0; d->plain && i < ARRAY_LEN(plain_words); i++) {
+		size_t n = strlen(plain_words[i].ours);
+		if (strncmp(msg, plain_words[i].ours, n))
+			continue;
+		str_add(out, plain_words[i].its);
+		msg += n;
+		break;
+	}
+	str_addn(out, msg, found ? (size_t)(found - msg) : strlen(msg));
+}
+
 // A probe's body is checked once for each kind of context it runs in: what was said of a place is not said again.
 static bool said_before(const struct Diags *d, size_t i)
 {
@@ -137,7 +220,7 @@ static bool said_before(const struct Diags *d, size_t i)
 	for (size_t k = 0; k < i; k++) {
 		const struct Diag *o = &d->items.p[k];
 		if (o->kind == it->kind && o->has_span && it->has_span && o->span.off == it->span.off && o->span.len == it->span.len &&
-		    o->span.file == it->span.file && !strcmp(o->msg, it->msg))
+		    o->span.file == it->span.file && o->span.from == it->span.from && !strcmp(o->msg, it->msg))
 			return true;
 	}
 	return false;
@@ -179,15 +262,20 @@ void diags_render(const struct Diags *d, bool warnings, struct Str *out)
 			span_text(d, it->span, out);
 			str_add(out, ": ");
 		}
-		str_addf(out, "%s: %s%s\n", kind, it->msg, diag_uncolor());
-		if (placed)
+		str_addf(out, "%s: ", kind);
+		add_words(d, it->msg, out);
+		str_addf(out, "%s\n", diag_uncolor());
+		if (placed) {
 			render_line(d, it->span, out);
+			diags_add_calls_of(d, it->span, it->kind, out);
+		}
 		for (size_t h = 0; h < it->hints.n; h++)
-			str_addf(out, "HINT: %s\n", it->hints.p[h]);
+			if (!d->plain || is_plain_hint(it->hints.p[h]))
+				str_addf(out, "HINT: %s\n", it->hints.p[h]);
 	}
 }
 
-void diags_deinit(struct Diags *d)
+void diags_forget(struct Diags *d)
 {
 	for (size_t i = 0; i < d->items.n; i++) {
 		free(d->items.p[i].msg);
@@ -195,7 +283,14 @@ void diags_deinit(struct Diags *d)
 			free(d->items.p[i].hints.p[h]);
 		vec_deinit(&d->items.p[i].hints);
 	}
+	d->items.n = 0;
+}
+
+void diags_deinit(struct Diags *d)
+{
+	diags_forget(d);
 	vec_deinit(&d->items);
+	vec_deinit(&d->calls);
 	for (size_t i = 0; i < d->sources.n; i++)
 		free(d->sources.p[i].lines);
 	vec_deinit(&d->sources);

@@ -101,7 +101,7 @@ void options_words(const struct OptionRows *rows, FILE *out)
 			continue;
 		bool letter = o->letter && with_letter(rows, o->letter) == o, name = o->name && !has_name(rows, i, o->name);
 		if (letter || name)
-			fprintf(out, "-%.*s -%s%s %s\n", letter, &o->letter, name ? "-" : "", name ? o->name : "", o->arg ? o->arg : "-");
+			fprintf(out, "-%.*s -%s%s %s\t%s\n", letter, &o->letter, name ? "-" : "", name ? o->name : "", o->values ? o->values : o->arg ? o->arg : "-", o->help);
 	}
 }
 

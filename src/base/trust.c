@@ -8,7 +8,7 @@
 const char *stat_unfit(const struct stat *st, bool sticky_ok)
 {
 	bool keeps = sticky_ok && st->st_mode & S_ISVTX;
-	if (st->st_uid && st->st_uid != geteuid())
+	if (st->st_uid && st->st_uid != caller_uid())
 		return "belongs to neither root nor you";
 	if (st->st_mode & S_IWOTH && !keeps)
 		return "may be written to by others";

@@ -100,6 +100,13 @@ int kernask_addr(void *k, const char *name, u64 *addr);
 // ---- link.c: appends the runtime functions that code calls (and those they call) from the embedded objects, adds their maps to prog->maps
 // (by name; one instance for the whole Program) and turns REL_RT into local calls. After it only MAPFD/MAPVAL/KFUNC relocations are left.
 struct err *link_runtime(struct Program *prog, struct Code *code);
+// cobj.c: functions in C that a script imports. fd is borrowed, path is for people. *out is in the arena, cobj_deinit() frees what is not; also after an error.
+struct CObj;
+struct err *cobj_open(struct Arena *a, const char *path, int fd, struct CObj **out);
+void cobj_deinit(struct CObj *o);
+const struct CFunc *cobj_function(struct CObj *const *objs, u32 n, const char *name, const char **why); // as CheckHooks.cfunc
+// cobjlink.c: the same for these: appended to code, with their maps. Before link_runtime().
+struct err *link_imports(struct Program *prog, struct Code *code);
 
 // Sets a RT_CONST of the runtime after link_runtime of all programs and before load_maps. False: no linked function reads it (or size differs).
 bool link_set_const(struct Program *prog, const char *name, const void *val, u32 size);

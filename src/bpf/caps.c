@@ -93,7 +93,8 @@ struct err *feature_need_caps(void)
 	if (r == -ENOSYS)
 		return err_new("this kernel has no bpf() system call: it must be built with CONFIG_BPF_SYSCALL=y");
 	if (r == -EPERM && in_user_namespace())
-		return err_new("the kernel refuses BPF programs in a user namespace (rootless container): run sonde as root of the host");
+		return err_new("the kernel refuses BPF programs in a user namespace (rootless container): run sonde as root of the host, or have the host "
+			       "mount a bpffs that delegates to this namespace (Linux 6.9) and name it with LIBBPF_BPF_TOKEN_PATH");
 	if (r == -EPERM && seccomp == 2)
 		return err_new("a seccomp filter forbids the bpf() system call: in a container, start it with --privileged, "
 			       "or with --cap-add=SYS_ADMIN --security-opt seccomp=unconfined");

@@ -1,7 +1,50 @@
 // What the files of bpf/ share and nobody else sees.
 #ifndef SONDE_BPF_INTERNAL_H
 #define SONDE_BPF_INTERNAL_H
+#include <elf.h>
 #include "bpf/bpf.h"
+#include "elf/elf.h"
+
+// ---- cobj.c: an imported object
+enum CObjSecKind { CSEC_OTHER, CSEC_TEXT, CSEC_DATA, CSEC_MAPS };
+struct CObjSec {
+	enum CObjSecKind kind;
+	const char *name;
+	u64 size;
+	u8 *data; // TEXT, DATA: its bytes; NULL: zeros
+	bool made;
+	u32 id; // made: of the map that holds it
+};
+struct CObjFunc {
+	const char *name;
+	u32 start, n; // instructions, from the beginning of .text
+	bool global;
+	bool callable; // c says all that it takes
+	bool core;     // it has relocations by the kernel's types
+	struct CFunc c;
+};
+struct CObjMap {
+	const char *name;
+	u32 type, key_size, value_size, max_entries, flags;
+	bool made;
+	u32 id;
+};
+struct CObj {
+	struct Arena *arena;
+	const char *path;
+	struct CObjSec *secs; // as in the file
+	u32 nsecs, text;      // text: number of .text
+	Elf64_Sym *syms;
+	Elf64_Rel *rels; // of .text
+	char *strs;
+	u32 nsyms, nrels, nstrs;
+	VEC(struct CObjFunc) funcs;
+	VEC(struct CObjMap) maps;
+};
+struct err *cobj_damaged(const struct CObj *o, const char *what);
+const char *cobj_symbol_name(const struct CObj *o, const Elf64_Sym *s);
+
+void link_point_to(struct Code *code, u32 insn, u32 target); // link.c: a call, or a 16-byte load of a function's address, at `insn` to instruction `target`
 
 // ---- programs written by hand: linux/bpf.h has the codes
 #define INSN(code, dst, src, off, imm) ((struct BpfInsn){(code), (u8)((dst) | (src) << 4), (off), (s32)(imm)})

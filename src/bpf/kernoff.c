@@ -35,8 +35,12 @@ static const struct Want wants[] = {
 	{"task_struct", "thread.cpu_context.pc", "rt_off_cpu_pc"},
 	{"task_struct", "thread.fsbase", "rt_off_tp"},
 	{"task_struct", "thread.uw.tp_value", "rt_off_tp"},
+	{"mm_struct", "start_code", "rt_off_start_code"},
+	{"mm_struct", "end_code", "rt_off_end_code"},
+	{"mm_struct", "start_stack", "rt_off_start_stack"},
+	{"task_struct", "start_boottime", "rt_off_start_time"},
 	// from here on: for the walk of a process's mappings (bpfrt/vma.bpf.c), all or none
-#define VMAS 27
+#define VMAS 31
 #define SLOTS (VMAS + 4)
 #define MTIMES 3 // of the times, one pair
 #define NOT_NEEDED (4 + 2 * MTIMES)

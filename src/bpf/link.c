@@ -116,8 +116,7 @@ static void close_over(struct Link *l)
 	}
 }
 
-// A call, or a 16-byte load of a function's address, at `insn` to instruction `target`.
-static void point_to(struct Code *code, u32 insn, u32 target)
+void link_point_to(struct Code *code, u32 insn, u32 target)
 {
 	struct BpfInsn *in = &code->insns.p[insn];
 	u8 src = in->code == (BPF_LD | BPF_IMM | BPF_DW) ? BPF_PSEUDO_FUNC : BPF_PSEUDO_CALL;
@@ -138,7 +137,7 @@ static void append_func(struct Program *prog, struct Code *code, const struct Li
 		switch ((enum RtRelocKind)r->kind) {
 		case RTK_CALL:
 		case RTK_CALLBACK:
-			point_to(code, out.insn, l->funcs[r->target].at);
+			link_point_to(code, out.insn, l->funcs[r->target].at);
 			continue;
 		case RTK_MAP:
 			out.kind = REL_MAPFD;
@@ -182,7 +181,7 @@ static void append_needed(struct Program *prog, struct Code *code, const struct 
 	for (size_t i = 0; i < code->relocs.n; i++) {
 		const struct Reloc r = code->relocs.p[i];
 		if (r.kind == REL_RT)
-			point_to(code, r.insn, l->funcs[find_func(r.name)].at);
+			link_point_to(code, r.insn, l->funcs[find_func(r.name)].at);
 		else
 			code->relocs.p[kept++] = r;
 	}

@@ -3,6 +3,7 @@
 // (the kernel accepts any attr size whose unknown tail is zero). New descriptors are close-on-exec (the kernel makes them so).
 #include "bpf/bpf.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <sys/resource.h>
@@ -24,6 +25,49 @@ static bool raise_memlock(void)
 	if (getrlimit(RLIMIT_MEMLOCK, &old) || old.rlim_cur == RLIM_INFINITY)
 		return false;
 	return setrlimit(RLIMIT_MEMLOCK, &inf) == 0;
+}
+
+// ---- BPF token (Linux 6.9): what one may not do, a bpffs may allow that was mounted for the user namespace with delegate_cmds, delegate_maps, delegate_progs and
+// delegate_attachs (Documentation/bpf of the commits around 35f96de04127). The variable is libbpf's. Asked for only when something was refused.
+enum { TOKEN_CREATE = 36, TOKEN_FLAG = 1 << 16, TOKEN_NOT_TRIED = -2 };
+// Where each command has it: older headers lack these fields.
+enum { MAP_TOKEN = 76, PROG_TOKEN = 144, BTF_FLAGS = 32, BTF_TOKEN = 36 };
+union WithToken {
+	union bpf_attr a;
+	u8 bytes[256];
+};
+
+static int token(void)
+{
+	static int fd = TOKEN_NOT_TRIED;
+	const char *dir = getenv("LIBBPF_BPF_TOKEN_PATH");
+	struct {
+		u32 flags, bpffs_fd;
+	} a = {0};
+	if (fd != TOKEN_NOT_TRIED)
+		return fd;
+	int bpffs = dir && *dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	a.bpffs_fd = (u32)bpffs;
+	fd = bpffs < 0 ? -1 : MAX(sys_bpf(TOKEN_CREATE, &a, sizeof(a)), -1);
+	if (bpffs >= 0)
+		close(bpffs);
+	return fd;
+}
+
+// The command once more, with the token; -EPERM without one. flags, at: where in attr its flags and the token's descriptor are.
+static int with_token(int cmd, const union bpf_attr *attr, u32 flags, u32 at)
+{
+	union WithToken w = {0};
+	u32 f;
+	int fd = token();
+	if (fd < 0)
+		return -EPERM;
+	memcpy(&w.a, attr, sizeof(*attr));
+	memcpy(&f, w.bytes + flags, sizeof(f));
+	f |= TOKEN_FLAG;
+	memcpy(w.bytes + flags, &f, sizeof(f));
+	memcpy(w.bytes + at, &fd, sizeof(fd));
+	return sys_bpf(cmd, &w, at + sizeof(fd));
 }
 
 static void set_name(char dst[BPF_OBJ_NAME_LEN], const char *name)
@@ -49,7 +93,7 @@ int sys_map_create(const struct SysMap *m)
 	int r = sys_bpf(BPF_MAP_CREATE, &a, sizeof(a));
 	if (r == -EPERM && raise_memlock())
 		r = sys_bpf(BPF_MAP_CREATE, &a, sizeof(a));
-	return r;
+	return r == -EPERM ? with_token(BPF_MAP_CREATE, &a, offsetof(union bpf_attr, map_flags), MAP_TOKEN) : r;
 }
 
 static int elem(int cmd, int fd, const void *key, const void *val, u64 flags)
@@ -151,7 +195,7 @@ int sys_prog_load(const struct SysProg *p)
 			raised = true;
 			continue;
 		}
-		return r;
+		return r == -EPERM ? with_token(BPF_PROG_LOAD, &a, offsetof(union bpf_attr, prog_flags), PROG_TOKEN) : r;
 	}
 }
 
@@ -163,7 +207,8 @@ int sys_btf_load(const void *data, u32 size, char *log, u32 log_size)
 		a.btf_log_size = log_size;
 		a.btf_log_level = 1;
 	}
-	return sys_bpf(BPF_BTF_LOAD, &a, sizeof(a));
+	int r = sys_bpf(BPF_BTF_LOAD, &a, sizeof(a));
+	return r == -EPERM ? with_token(BPF_BTF_LOAD, &a, BTF_FLAGS, BTF_TOKEN) : r;
 }
 
 int sys_prog_test_run(int fd, struct SysTestRun *t)

@@ -19,7 +19,30 @@ enum RtEventKind {
 	RT_EV_PROC_NEW,	 // a process whose mappings the unwinder does not know; payload: u64 tgid
 	RT_EV_CODE,	 // struct RtCodeNew
 	RT_EV_WATCH, RT_EV_UNWATCH, // id: number of the watchpoint (WATCH); payload: u64 address
+	RT_EV_JIT,	 // a process whose code made at run time is not as it was told; payload: u64 tgid
+	RT_EV_OTEL,	 // a process of which it is not known where its threads publish their request; payload: u64 ident as in struct RtOtel, u64 tgid
 };
+// ---- where the threads of a process publish the request they work on (otel.bpf.c): value of the map rt_otel, by tgid
+enum RtOtelKind {
+	RT_OTEL_ASKED,	// user space is looking
+	RT_OTEL_NONE,	// nowhere
+	RT_OTEL_STATIC, // so far from the thread pointer
+	RT_OTEL_DTV,	// in the thread's block of a module
+};
+struct RtOtel {
+	u64 ident; // of the program that the process runs: RT_OTEL_IDENT()
+	u64 again; // CLOCK_MONOTONIC, ns: from then on it is asked for again; 0: never
+	s64 off;   // of the pointer to the record: from the thread pointer, or in the block
+	u32 kind;
+	u32 module;	// RT_OTEL_DTV: number of the module,
+	s32 dtv, count; // from the thread pointer: where the address of the table of blocks lies; from there: where its length does
+	u32 step;	// bytes of an entry
+	u32 tries;	// RT_OTEL_NONE: so often user space has found nothing
+};
+// mm_struct's start_code, end_code and start_stack; when the process was forked, in units of 10 ms: fields 26, 27, 28 and 22 of /proc/PID/stat.
+#define RT_OTEL_IDENT(code, end, stack, start) ((((code) * 31 + (end)) * 31 + (stack)) * 31 + (start) * 2 + 1)
+#define RT_OTEL_ID 16 // bytes of a trace's id; half as many of a span's
+
 struct RtPrintMap {
 	u64 top, div;
 	u64 take; // the map is cleared by it: what is counted while it is read is lost to neither
@@ -125,7 +148,7 @@ enum RtTsAgg { RT_TS_LAST, RT_TS_AVG, RT_TS_MAX, RT_TS_MIN, RT_TS_SUM }; // as e
 #define RT_FRAME_POS(f) ((u32)((f) & RT_POS_MAX))
 
 // What the kernel side copies of a code object when it sees it first. Texts as the process had them: user space decodes.
-enum RtLangKind { RT_LANG_NONE, RT_LANG_PYTHON, RT_LANG_GO, RT_LANG_JAVA, RT_LANG_PHP, RT_LANG_RUBY, RT_LANG_PERL, RT_LANG_LUA, RT_LANG_V8 };
+enum RtLangKind { RT_LANG_NONE, RT_LANG_PYTHON, RT_LANG_GO, RT_LANG_JAVA, RT_LANG_PHP, RT_LANG_RUBY, RT_LANG_PERL, RT_LANG_LUA, RT_LANG_V8, RT_LANG_LUAJIT };
 #define RT_CODE_NAME 96
 #define RT_CODE_FILE 160 // of a longer one the end
 #define RT_CODE_CLASS 112 // of file, of Java: its class; from here on its source file. lines_kind: bytes of the class's name
@@ -203,6 +226,7 @@ struct RtCounters {
 	u64 stack_kfail, stack_ufail; // bpf_get_stack / unwinder gave nothing where there should be something
 	u64 scratch_busy;	// event dropped: every scratch slot of this CPU was in use
 	u64 strings_unread;	// str() of user memory that was not there
+	u64 requests_unread;	// trace_id, span_id of a process of which it was not known yet where they are, or that could not be read
 	u64 why[32];		// user stacks by enum RtWhy
 };
 #endif

@@ -32,21 +32,40 @@ RT_NOINLINE u64 rt_chain_begin(struct RtStackBuf *b, struct RtLang *l)
 	w->frame = 1;
 	w->each = 1;
 	w->group = RT_GROUP_AHEAD;
+	u32 key = l->chain;
+	struct RtChain *c = bpf_map_lookup_elem(&rt_chains, &key);
+	w->again = c ? c->again : 0;
+	return 1;
+}
+
+RT_NOINLINE u64 rt_chain_again(struct RtStackBuf *b)
+{
+	struct RtLangWalk *w = &b->lang;
+
+	w->op = w->again;
+	w->begun = 0;
+	w->steps = 0;
+	w->group = RT_GROUP_AHEAD;
 	return 1;
 }
 
 // A register of the native frame at hand into w->tmp[0].
 static RT_INLINE void native_reg(struct RtStackBuf *b, u64 nr)
 {
+	struct RtLangWalk *w = &b->lang;
 	struct RtUw *u = &b->uw;
 	u64 v;
 
+	if (nr == RT_CHAIN_LEAF) {
+		w->tmp[0] = u->leaf;
+		return;
+	}
 	nr &= RT_NREGS - 1;
 	RT_BARRIER(nr);
 	v = u->valid & 1u << nr ? u->reg[nr] : 0;
-	b->lang.tmp[0] = v;
-	if (v && u->saved & 1u << nr && bpf_probe_read_user(&b->lang.tmp[0], 8, (void *)v))
-		b->lang.tmp[0] = 0;
+	w->tmp[0] = v;
+	if (v && u->saved & 1u << nr && bpf_probe_read_user(&w->tmp[0], 8, (void *)v))
+		w->tmp[0] = 0;
 }
 
 static RT_INLINE bool is_user(u64 addr)
@@ -61,8 +80,9 @@ static RT_INLINE void try_load(struct RtLangWalk *w, u64 addr)
 }
 
 // n bytes of the process into a text of the code. At most max: of a file's name the end, of others the beginning.
-static RT_INLINE u64 copy_text(struct RtCode *c, u64 what, u64 n, u64 at)
+static RT_INLINE u64 copy_text(struct RtLangWalk *w, u64 what, u64 n, u64 at)
 {
+	struct RtCode *c = &w->made.code;
 	u64 len = n;
 
 	if (!is_user(at))
@@ -90,8 +110,9 @@ static RT_INLINE u64 copy_text(struct RtCode *c, u64 what, u64 n, u64 at)
 }
 
 // The length of a text that ends with a zero is found by reading it.
-static RT_INLINE u64 copy_cstr(struct RtCode *c, u64 what, u64 at)
+static RT_INLINE u64 copy_cstr(struct RtLangWalk *w, u64 what, u64 at)
 {
+	struct RtCode *c = &w->made.code;
 	bool name = what == RT_CHAIN_NAME;
 	long n;
 
@@ -108,16 +129,16 @@ static RT_INLINE u64 copy_cstr(struct RtCode *c, u64 what, u64 at)
 }
 
 // Operations on the code that is being copied. 0: they cannot be done.
-static RT_NOINLINE u64 copy_op(struct RtCode *c, u64 op, u64 what, u64 v, u64 at)
+static RT_NOINLINE u64 copy_op(struct RtLangWalk *w, u64 op, u64 what, u64 v, u64 at)
 {
 	if (op == RT_OP_TEXT)
-		return copy_text(c, what, v, at);
+		return copy_text(w, what, v, at);
 	if (op == RT_OP_CSTR)
-		return copy_cstr(c, what, at);
+		return copy_cstr(w, what, at);
 	if (what == RT_CHAIN_LINES_KIND)
-		c->lines_kind = v;
+		w->made.code.lines_kind = v;
 	else
-		c->first_line = v;
+		w->made.code.first_line = v;
 	return 1;
 }
 
@@ -176,6 +197,8 @@ static RT_INLINE u64 run_rare(struct RtStackBuf *b, struct RtChain *c)
 		w->begun = 1;
 		w->op = o->arg;
 		w->group = RT_GROUP_NONE;
+		if (w->again)
+			w->frame = w->reg[RT_CHAIN_NEXT];
 		return RT_STEP_AHEAD;
 	}
 	if (op == RT_OP_NONE && w->begun && !w->copying) {
@@ -184,7 +207,7 @@ static RT_INLINE u64 run_rare(struct RtStackBuf *b, struct RtChain *c)
 		return RT_STEP_NONE;
 	}
 	if (op >= RT_OP_TEXT && op < RT_OP_COPIED)
-		return copy_op(&w->made.code, op, imm, a, w->reg[dst]) ? GO : LOST;
+		return copy_op(w, op, imm, a, w->reg[dst]) ? GO : LOST;
 	w->tmp[0] = 0;
 	if (op == RT_OP_NATIVE)
 		native_reg(b, imm);
@@ -243,7 +266,7 @@ static RT_INLINE u64 run_op(struct RtLangWalk *w, struct RtChain *c)
 
 static RT_INLINE u64 chain_lost(struct RtStackBuf *b)
 {
-	if (b->lang.begun)
+	if (b->lang.begun || b->lang.again)
 		return rt_lang_lost(b);
 	b->lang.off = 1;
 	b->lang.group = RT_GROUP_NONE;

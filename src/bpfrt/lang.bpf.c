@@ -7,11 +7,13 @@
 #include "bpfrt/stack.h"
 #include "bpfrt/stack_rt.h"
 #include "bpfrt/lang_rt.h"
+#include "bpfrt/py_rt.h"
 
 RT_MAP(rt_langs, RT_MAP_ARRAY, 4, sizeof(struct RtLang), RT_LANGS, RT_F_MMAPABLE);
 RT_MAP(rt_lang_seen, RT_MAP_ARRAY, 4, sizeof(struct RtLangSeen), 1 << RT_LANG_SEEN_BITS, 0);
 RT_MAP_EXTERN(rt_uw_events);
 RT_MAP_EXTERN(rt_uw_obj);
+RT_MAP_EXTERN(rt_jits);
 
 // ---- what the runtimes use
 RT_NOINLINE u64 rt_lang_lost(struct RtStackBuf *b)
@@ -73,8 +75,17 @@ RT_NOINLINE u64 rt_lang_frame(struct RtStackBuf *b, u64 code, u64 ident, u64 pos
 	return RT_STEP_FRAME;
 }
 
+static RT_INLINE u64 made_bias(struct RtStackBuf *b)
+{
+	u32 key = b->uw.tgid;
+	struct RtJit *j = bpf_map_lookup_elem(&rt_jits, &key);
+
+	b->lang.bias = j ? j->bias : 0;
+	return j != NULL;
+}
+
 // ---- what the walker calls; global functions (btfgen.c: by their names) are verified once in a program
-// The first frame in a runtime's object: frame as in struct RtStack, of a place at `look`.
+// The first frame in a runtime's object, or a further one whose loop is to be looked at: frame as in struct RtStack, of a place at `look`.
 RT_NOINLINE u64 rtg_lang_begin(u64 slot, u64 look, u64 frame)
 {
 	u32 key = slot;
@@ -82,13 +93,20 @@ RT_NOINLINE u64 rtg_lang_begin(u64 slot, u64 look, u64 frame)
 
 	if (!b)
 		return 1;
+	b->lang.look = 0;
+	if (b->lang.lang) {
+		rt_chain_again(b);
+		return 0;
+	}
 	key = RT_FRAME_ID(frame);
 	struct RtUwObj *o = bpf_map_lookup_elem(&rt_uw_obj, &key);
 	key = o ? o->lang : 0;
+	b->lang.bias = look - RT_FRAME_OFF(frame);
+	if (key & RT_UW_LANG_MADE)
+		key = made_bias(b) ? key & ~RT_UW_LANG_MADE : 0;
 	struct RtLang *l = bpf_map_lookup_elem(&rt_langs, &key);
 	b->lang.lang = key;
 	b->lang.each = 0;
-	b->lang.bias = look - RT_FRAME_OFF(frame);
 	if (l && l->kind == RT_LANG_GO)
 		rt_go_begin(b, l, look, frame);
 	b->lang.chain = l ? l->chain : 0;
@@ -111,6 +129,8 @@ RT_NOINLINE u64 rtg_lang_new(u64 slot)
 	bool copied = w->group & RT_GROUP_V8 || (l && l->chain && !java);
 	if (!l || !(copied || (java ? rt_java_copy(w, l) : rt_py_copy(w, l))))
 		return java ? rt_java_lost(b) : rt_lang_lost(b);
+	if (RT_LACKS(b))
+		return RT_STEP_NONE;
 	w->made.code.kind = l->kind;
 	u64 id = number_code(w), code = w->new_code, ident = w->new_ident;
 	b->uw.frame |= id << RT_POS_BITS;
@@ -138,7 +158,7 @@ RT_NOINLINE u64 rtg_lang_step(u64 slot)
 		return RT_STEP_NONE;
 	key = b->lang.lang;
 	struct RtLang *l = bpf_map_lookup_elem(&rt_langs, &key);
-	u64 step = l ? rt_py_step(b, l) : rt_lang_lost(b);
+	u64 step = !l ? rt_lang_lost(b) : RT_PY_ASYNC(&b->lang) && b->lang.async.phase ? rt_py_async(b, l) : rt_py_step(b, l);
 	if (step == RT_STEP_FRAME)
 		rt_lang_func_at(b, b->uw.frame);
 	return step;

@@ -4,6 +4,10 @@
 #include "bpfrt/rt.h"
 #include "bpfrt/stack.h"
 
+#ifndef RT_UW_TASK
+#define RT_LACKS(b) false // utask.bpf.c: this step lacks memory and will be made anew
+#endif
+
 // For the walker: rtg_lang_begin() at the first frame in a runtime's object, rtg_lang_step() for each frame of a group, and rtg_lang_new() if that says so.
 enum RtLangStep {
 	RT_STEP_NONE,  // there is no frame, the group has ended
@@ -25,8 +29,11 @@ u64 rt_py_begin(struct RtStackBuf *b, struct RtLang *l); // the thread's first r
 u64 rt_py_step(struct RtStackBuf *b, struct RtLang *l);	 // as rtg_lang_step()
 u64 rt_py_copy(struct RtLangWalk *w, struct RtLang *l);	 // the code object at w->new_code, into w->made.code; 0: it is none
 
+u64 rt_py_async(struct RtStackBuf *b, struct RtLang *l); // pyasync.bpf.c: as rt_py_step(), of tasks that wait; w->async.phase
+
 // chain.bpf.c
 u64 rt_chain_begin(struct RtStackBuf *b, struct RtLang *l);
+u64 rt_chain_again(struct RtStackBuf *b); // at a further loop
 u64 rtg_chain_step(u64 slot); // for the walker: as rtg_lang_step(); RT_STEP_NEW: the code has been copied, too
 
 // java.bpf.c

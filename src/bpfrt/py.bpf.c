@@ -10,18 +10,7 @@
 #include "bpfrt/stack.h"
 #include "bpfrt/stack_rt.h"
 #include "bpfrt/lang_rt.h"
-
-RT_CONST_EXTERN(u32, rt_off_tp); // the thread pointer of user space
-
-// glibc's struct pthread, from 2.2 on: 32 keys in itself, pointers to blocks of 32; {sequence, value}
-#define KEYS_INLINE 0x310
-#define KEYS_BLOCKS 0x510
-#define KEYS_MAX 1024
-
-static RT_INLINE bool read_ptr(struct RtLangWalk *w, u64 addr)
-{
-	return !(addr >> RT_UW_PC_BITS) && !bpf_probe_read_user(&w->tmp[0], 8, (void *)addr);
-}
+#include "bpfrt/py_rt.h"
 
 // The innermost record w->record: its frame and the next record. Garbage is found out by rt_py_step().
 static RT_NOINLINE u64 load_record(struct RtLangWalk *w, struct RtLang *l)
@@ -60,32 +49,11 @@ static RT_INLINE u64 ahead(struct RtStackBuf *b, struct RtLang *l)
 	return RT_STEP_AHEAD;
 }
 
-// The value that thread tp has under a key, into w->tmp[0].
-static RT_NOINLINE u64 thread_value(struct RtLangWalk *w, u64 tp, u64 key)
-{
-	u64 at = tp + KEYS_INLINE;
-
-	if (key >= KEYS_MAX)
-		return 0;
-	if (key >= 32) {
-		if (!read_ptr(w, tp + KEYS_BLOCKS + key / 32 * 8))
-			return 0;
-		at = w->tmp[0];
-	}
-	return read_ptr(w, at + key % 32 * 16 + 8);
-}
-
 RT_NOINLINE u64 rt_py_begin(struct RtStackBuf *b, struct RtLang *l)
 {
 	struct RtLangWalk *w = &b->lang;
-	u64 tp, state;
 
-	if (!rt_off_tp || !rt_kread8(&tp, b->uw.task + rt_off_tp) || !read_ptr(w, l->root + w->bias + l->py.key))
-		return 0;
-	if (!(u32)w->tmp[0] || !thread_value(w, tp, w->tmp[0] >> 32))
-		return 0;
-	state = w->tmp[0];
-	if (!state || !read_ptr(w, state + l->py.thread_id) || w->tmp[0] != tp || !read_ptr(w, state + l->py.cframe))
+	if (!rt_py_state(b, l))
 		return 0;
 	w->record = w->frame = w->tmp[0];
 	w->each = l->py.how == RT_PY_EACH;
@@ -113,17 +81,20 @@ static RT_INLINE void next_group(struct RtLangWalk *w, struct RtLang *l)
 		load_record(w, l);
 }
 
-// How far the frame in w->obj is in code.
-static RT_INLINE u64 position(struct RtLangWalk *w, struct RtLang *l, u64 code)
+// Has the frame at hand, which is in w->obj, called a coroutine's, the last one? Then it may be the event loop's: pyasync.bpf.c looks at it before it is taken.
+static RT_INLINE bool from_loop(struct RtLangWalk *w, struct RtLang *l)
 {
-	u64 ip, first = code + l->py.code_first;
+	bool gen;
 
-	if (l->py.how == RT_PY_EACH) {
-		ip = rt_lang_half(w, l->py.frame_ip);
-		return ip >> 31 ? 0 : ip * l->py.ip_unit;
+	if (!RT_PY_ASYNC(w) || !l->py.coro_frame)
+		return false;
+	gen = rt_lang_byte(w, l->py.frame_owner) == RT_PY_OWNER_GEN;
+	if (!gen && w->async.last) {
+		w->async.phase = RT_PY_HANDLE;
+		return true;
 	}
-	ip = rt_lang_word(w, l->py.frame_ip);
-	return ip - first < 1ULL << 32 ? ip - first : 0; // before its first instruction: as if there
+	w->async.last = gen ? w->frame : 0;
+	return false;
 }
 
 RT_NOINLINE u64 rt_py_step(struct RtStackBuf *b, struct RtLang *l)
@@ -137,16 +108,18 @@ RT_NOINLINE u64 rt_py_step(struct RtStackBuf *b, struct RtLang *l)
 	if (at & 7 || !at || rt_lang_read(w, at, l->py.frame_size))
 		return rt_lang_lost(b);
 	code = rt_lang_word(w, l->py.frame_code) & ~3ULL; // 3.14 has marks in the low bits
-	pos = position(w, l, code);
+	pos = rt_py_position(w, l, code);
 	last = l->py.how == RT_PY_EACH || rt_lang_byte(w, l->py.frame_end) == l->py.end_value;
+	if (!(last && l->py.end_hidden) && from_loop(w, l))
+		return RT_STEP_AHEAD;
 	w->frame = rt_lang_word(w, l->py.frame_prev);
 	if (last && l->py.end_hidden) {
 		next_group(w, l);
 		return RT_STEP_NONE;
 	}
-	if (code & 7 || rt_lang_read(w, code, l->py.code_size) || w->obj[1] != l->code_type + w->bias)
+	if (!rt_py_code(w, l, code))
 		return rt_lang_lost(b);
-	ident = rt_lang_word(w, l->py.code_name) ^ rt_lang_word(w, l->py.code_lines) << 20 ^ (u64)rt_lang_half(w, l->py.code_line) << 40;
+	ident = rt_py_ident(w, l);
 	if (last)
 		next_group(w, l);
 	return rt_lang_frame(b, code, ident, pos);

@@ -25,6 +25,7 @@
 #define RT_SRC_F_ADDR 64 // ustack: frames are virtual addresses
 #define RT_SRC_F_AGAIN 128 // ustack: of this event for the second time, not to be counted
 #define RT_SRC_F_FUNC 512 // lang_func: the walk ends at the first frame of a language
+#define RT_SRC_F_ASYNC 1024 // ustack: with the coroutines of tasks that wait for the one at hand
 #define RT_SRC_F_NATIVE 256 // ustack: native frames only, an interpreter's own in the place of its program's
 
 // ---- interning: size classes, in frames. Value size of class c is sizeof(struct RtStack) + 8 * frames.
@@ -53,7 +54,8 @@ struct RtTrim {
 #define RT_UW_CHUNK 64	// entries of a chunk
 #define RT_UW_LEVELS 3	// 262,144 mappings: vm.max_map_count is 65,530
 #define RT_UW_UPPER (1 << 20) // chunks of level 1 under one of level 2 are numbered from here on
-#define RT_UW_PAGE 4096 // unit of RtUwMapping.pages
+#define RT_UW_PAGE_SHIFT 12
+#define RT_UW_PAGE (1 << RT_UW_PAGE_SHIFT) // unit of RtUwMapping.pages
 struct RtUwKey {
 	u32 tgid, chunk;
 };
@@ -61,10 +63,12 @@ struct RtUwKey {
 struct RtUwMapping {
 	u64 start;
 	u32 pages;
-	u32 obj; // object id: sym.h; 0: code made at run time. Above level 0: the number of the chunk that begins here
+	u32 obj; // object id: sym.h; 0: code made at run time. Above level 0: the number of the chunk that begins here. RT_UW_MADE
 	u64 off; // file offset of start
 	u64 checked; // the epoch (vma.bpf.c) in which the kernel's own mapping was last found to be this; user space leaves it 0
 };
+#define RT_UW_MADE (1u << 31) // in obj: code in no file, of which its maker has told: the object is made of that (track/jits.c), and pages counts bytes
+#define RT_UW_JITS (1u << 31) // in n of the top: the process has an entry in rt_jits
 struct RtUwChunk {
 	u32 n; // entries in use
 	u32 level;
@@ -86,6 +90,20 @@ struct RtUwFile {
 #define RT_UW_NEW (1u << RT_UW_NEW_BITS)
 #define RT_UW_NEWS 16384
 #define RT_UW_NEW_TRIES 4
+
+// ---- rt_jits: processes that tell of the code they make by the JIT interface of GDB, by tgid. The code's rows hold while its list is as user space has
+// read it. A version is a hash of the list's head, {version and action, entry of that, first entry}, and of the first entry, {next, previous, file, size}.
+#define RT_JITS_MAX 4096
+#define RT_JIT_DESCS 2
+#define RT_JIT_HEAD 24
+#define RT_JIT_ENTRY 32
+struct RtJit {
+	u64 desc[RT_JIT_DESCS]; // addresses of __jit_debug_descriptor; 0 none
+	u64 version;		// of what user space has told
+	u64 asked;		// of what it was asked for last
+	u64 bias;		// of code made at run time that is a runtime's loop: address - file offset of the runtime's own object
+};
+#define RT_JIT_MIX(h, word) ((((h) ^ (word)) * 0x9e3779b97f4a7c15ULL) ^ (((h) ^ (word)) >> 29))
 
 // ---- unwind tables, in file offsets. rt_uw_obj[object] -> rt_uw_dir[dir + page - first_page] -> record in rt_uw_pages[entry >> 16].
 #define RT_UW_OBJS 32768
@@ -110,8 +128,9 @@ struct RtUwObj {
 	u32 npages;
 	u32 state; // enum RtUwState
 	u32 asked; // a stack lacked the table while it was pending
-	u32 lang;  // its runtime's number in rt_langs; 0: it holds none
+	u32 lang;  // its runtime's number in rt_langs; 0: it holds none. RT_UW_LANG_MADE
 };
+#define RT_UW_LANG_MADE (1u << 31) // in lang: code that the runtime has made, whose object is another: RtJit.bias
 // An entry of rt_uw_dir: value << 16 | byte offset in the value / 4; 0: no rows in this page.
 // A record: u16 idx[257] (first row of each 256-byte bucket, and the number of rows), u8 lo[n] (pc & 255), from the next even offset u16 rule[n].
 // The first row carries the rule valid at the page's start.
@@ -236,7 +255,44 @@ struct RtPython { // offsets in its structures, by version
 	u16 code_first;	  // its first instruction
 	u16 str_ascii, str_other; // text of a string
 	u16 lines_kind;
-	u16 pad;
+	// Coroutines and tasks (pyasync.bpf.c). coro_frame 0: not followed
+	u16 frame_owner;  // the byte that says who has the frame, 1: a generator
+	u16 frame_locals; // first of its locals, behind which its stack lies
+	u16 frame_top;	  // their number and the stack's; top_at: the address behind the last
+	u16 top_at;
+	u16 coro_frame;	  // in a coroutine or generator
+	u16 task_coro, task_waiter; // in a task: its coroutine, the future it waits for
+	u16 tuple_items;
+	u16 task_running; // in the thread state: the task that runs; 0: nowhere (before 3.14)
+	u16 attrs;	  // enum RtPyAttrs: where the attributes of an object lie
+	u16 group_done;	  // number of the attribute of asyncio.TaskGroup that is the future its end waits for
+};
+enum RtPyType { RT_PY_CORO_TYPE, RT_PY_GEN_TYPE, RT_PY_AGEN_TYPE, RT_PY_ASEND_TYPE, RT_PY_TYPES }; // RtLang.types
+enum RtPyAttrs { RT_PY_ATTRS_BEFORE32, RT_PY_ATTRS_BEFORE24, RT_PY_ATTRS_BEHIND };
+// Tasks that wait for the one at hand: those of asyncio, found from Handle._run(), by which its event loop has resumed the task.
+#define RT_PY_COROS 32	      // of one task that are shown: the innermost
+#define RT_PY_CALLBACKS 4     // of a future that are looked at
+#define RT_PY_ITEMS 8	      // of what a callback has at hand
+#define RT_PY_ASYNC_STEPS 4096 // of a stack
+enum RtPyPhase {
+	RT_PY_SYNC,
+	RT_PY_HANDLE, // the frame at hand called the last one, a coroutine's: is it the event loop's?
+	RT_PY_WAITER, // who waits for a->future?
+	RT_PY_LIST,   // ... by one of asyncio's helpers, which has the futures at a->list at hand
+	RT_PY_AWAITS, // a->coro is the next inner one of a task that waits
+	RT_PY_FRAMES, // frames of a->coros
+};
+enum RtPyList { RT_PY_CELLS, RT_PY_ARGS, RT_PY_ONE };
+struct RtPyAsync {
+	u32 on;	   // asked for
+	u32 phase; // enum RtPyPhase
+	u32 steps;
+	u32 n, low; // coroutines found, and where the first one lies that is still there
+	u32 nr;	    // callback
+	u32 item, list_kind; // enum RtPyList
+	u64 last;   // a generator's frame, taken last; 0: none
+	u64 future, task, list, coro;
+	u64 coros[RT_PY_COROS]; // outermost first; the last of them
 };
 struct RtJava { // offsets in HotSpot's structures, which it describes itself (gHotSpotVMStructs), and sizes of some of them. b_*, n_*: from HeapBlock on
 	u16 block;	// struct HeapBlock, before each blob of code
@@ -303,28 +359,37 @@ struct RtRuby { // where a thread's state is: what its program is written from (
 	u32 how;
 	s32 tls;
 };
+struct RtLua { // what its loop keeps where, as DWARF numbers registers: what its program is written from (runtime/lua.c)
+	u32 thread, call, next; // next 0: nowhere
+	u32 closure; // bytes from the stack pointer
+};
 struct RtLang {
 	u32 kind; // enum RtLangKind
 	u16 chain; // its program in rt_chains; 0: it has a file of its own in bpfrt/
 	u16 row;   // of its runtime's table of versions
 	u64 root;      // _PyRuntime; gHotSpotVMStructs; Go: the table of functions
 	u64 code_type; // PyCode_Type; gHotSpotVMTypes
+	u64 types[RT_PY_TYPES]; // other types of the runtime; 0: there is none
 	u64 loop, loop_end; // the code of which frames may hold records or run programs; 0, 0: all of the object's
 	u64 cold, cold_end; // of such code the part that lies elsewhere
 	union {
 		struct RtPython py;
 		struct RtJava java;
 		struct RtRuby ruby;
+		struct RtLua lua;
 		struct { // docatch() is at code_type
 			u32 docatch_size;
 		} perl;
+		struct {
+			u32 body; // the rule of most of its loop, as is that of code that its JIT makes
+		} php;
 		struct RtV8 v8;
 	};
 	struct RtGo go;
 };
 // ---- chains of frames: rt_chains[RtLang.chain], a program for each version of a runtime, which chain.bpf.c runs and src/runtime/internal.h writes. A register is
 // a word; what is computed is of 64 bits. The program has three parts: the beginning, at 0, finds the thread's innermost frame; `step` is run for each frame; `copy`
-// when one's code is met for the first time.
+// when one's code is met for the first time. A fourth one, `again`, is what the beginning is for each further loop of the interpreter, if it has state of its own.
 #define RT_CHAINS 64
 #define RT_CHAIN_OPS 256
 #define RT_CHAIN_REGS 32
@@ -339,10 +404,10 @@ enum RtOpCode {
 	RT_OP_EQ,     // if src == dst + imm, on at arg
 	RT_OP_NE,     // the same of src != ...
 	RT_OP_LT,     // ... src < ...
-	RT_OP_NATIVE, // dst = register imm (DWARF) of the native frame at hand, 0 if it is not known
+	RT_OP_NATIVE, // dst = register imm (DWARF) of the native frame at hand, 0 if it is not known; RT_CHAIN_LEAF: whether no frame has been left yet
 	RT_OP_TRY,    // dst = the word at src + imm, 0 if it cannot be read
 	RT_OP_TP,     // dst = the thread pointer
-	RT_OP_READY,  // the beginning is done; the first frame's step begins at arg
+	RT_OP_READY,  // the beginning is done, or what is done again; the first frame's step begins at arg
 	RT_OP_FRAME,  // a frame: code src, of which dst are a few own words, position arg;
 	RT_OP_TEXT,   // of the code: enum RtChainText imm = src bytes at dst
 	RT_OP_CSTR,   // the same of a text up to its zero, at dst
@@ -360,12 +425,14 @@ enum RtChainReg { // what registers hold when a part begins, or ends with a fram
 enum RtChainText { RT_CHAIN_NAME, RT_CHAIN_FILE, RT_CHAIN_LINES, RT_CHAIN_LINES2, RT_CHAIN_FIRST_LINE, RT_CHAIN_LINES_KIND };
 #define RT_CHAIN_HALF (RT_CODE_LINES / 8) // where the second text among the lines begins, 8 bytes after its length
 #define RT_CHAIN_PERHAPS (-1)
+#define RT_CHAIN_LEAF 64
 struct RtOp {
 	u8 op, dst, src, arg;
 	s32 imm;
 };
 struct RtChain {
 	u32 step, copy;
+	u32 again, pad; // for interpreters that keep a loop's own state in its registers; 0: at the first loop all is known
 	struct RtOp op[RT_CHAIN_OPS];
 };
 // Codes met before: rt_lang_seen, as rt_uw_seen.
@@ -384,6 +451,8 @@ struct RtLangWalk {
 	u32 each;  // each frame of the interpreter's loop has one of the program
 	u32 idle;  // ... but for the innermost, which has not begun with its own, or has done with it: one loop more than frames were found
 	u32 pass;  // that frame is still to come
+	u32 again; // the program's part that is run at each further loop, before its frame is left; 0: none
+	u32 look;  // the next frame of its object is to be looked at: the first one, or a further loop's
 	struct { // of RtUw at the first frame, for the walk to begin anew
 		u64 pc, sp;
 		u32 limit, entry, is_ra, leaf;
@@ -397,15 +466,16 @@ struct RtLangWalk {
 	u64 ahead; // RT_GROUP_AHEAD: the frame looked at
 	u64 new_code, new_ident; // met for the first time
 	u64 h1, h2; // the piece's hashes before the frame that left last
-	u64 tmp[4];
-	u64 obj[RT_LANG_OBJ / 8];
-	u64 reg[RT_CHAIN_REGS + RT_CHAIN_LOAD / 8]; // of a chain's program
-	u32 op;	   // the next one
+	u32 op;	   // the next one of a chain's program
 	u32 begun; // its beginning is done
 	u32 copying; // a code, whose frame is at hand
 	u32 chain; // number of the program; 0: the runtime has none
+	u64 reg[RT_CHAIN_REGS + RT_CHAIN_LOAD / 8];
 	struct RtJavaWalk java;
+	u64 tmp[4]; // from here on what no step finds as the one before has left it, but for the code that is being made (utask.bpf.c)
+	u64 obj[RT_LANG_OBJ / 8];
 	struct RtV8Walk v8;
+	struct RtPyAsync async;
 	struct RtCodeNew made; // being made
 };
 enum RtLangGroup { // bits
@@ -431,11 +501,13 @@ struct RtUw {
 	u64 at, at_ok;	   // number of the mapping looked up last, and of the one last found to hold in this epoch (struct RtUwSeen)
 	u64 map_start, map_len, map_off; // mapping looked up last; map_len 0: none
 	u32 obj;	   // its object; 0: none, or not known
+	u32 made;	   // it was told that its maker tells of it (RT_UW_MADE)
 	u32 told;	   // user space told of it, and it is so
 	u32 unknown;	   // no mapping there, or a file user space has not told of
 	u32 lost;	   // enum RtWhy: why no object is known there
 	u32 lacks;	   // there was an unknown frame
 	u32 gone;	   // no memory where pc was
+	u32 jit_stale;	   // what is known of the process's code made at run time is old
 	u32 stale;	   // rt_uw_maps has nothing on the process
 	u32 tgid;
 	u64 task;	   // struct task_struct of the thread

@@ -36,9 +36,12 @@ static RT_INLINE u32 rt_uw_lost(struct RtUwRule *r)
 u64 rt_uw_load32(struct RtUw *u);
 u64 rtg_leave32(u64 slot, u64 rule);
 
+// jit.bpf.c
+u64 rt_jit_stale(struct RtUw *u); // 1: what is known of the process's code made at run time is old
+
 // vma.bpf.c
 u64 rt_uw_find(struct RtUw *u, struct RtUwChunk *c, u64 pc); // 1: u->map_*, u->obj are those of pc
-u64 rt_uw_epoch(struct RtUw *u);
+u64 rt_uw_epoch(struct RtUw *u, struct RtUwChunk *c); // before the first frame: u->gen, u->epoch, u->jit_stale. c: as above
 u64 rt_uw_holds(struct RtUw *u, u64 at);
 
 // 8 bytes of the kernel's memory. 0: they cannot be read.

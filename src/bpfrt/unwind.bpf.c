@@ -70,8 +70,8 @@ static RT_INLINE bool holds(struct RtUw *u, struct RtUwChunk *c, u64 at)
 // What seldom happens in a walk, or at its first frames. Global functions (btfgen.c: by their names) are verified once in a program and not at each of its
 // stacks; the price is that they may be given numbers only.
 #ifdef RT_UW_TASK
-#define JIT_MAY_BE(u, w, r) false
-#define JIT_LEAVE(b, frame) ((void)(frame), 0)
+#define JIT_MAY_BE(u, w, r) (!(w)->java.none && ((u)->bare || !(r) || (r)->kind == RT_UW_NONE))
+#define JIT_LEAVE(b, frame) rtg_java_leave((b)->slot, frame)
 #define WALK_ANEW(b) 1
 #else
 // Code made at run time, and V8's, which its object has without unwind information
@@ -128,6 +128,8 @@ RT_NOINLINE u64 rtg_walk_anew(u64 slot)
 	u->is_ra = b->lang.first.is_ra;
 	u->leaf = b->lang.first.leaf;
 	b->lang.lang = 0;
+	b->lang.again = 0;
+	b->lang.look = 1;
 	b->lang.idle = b->lang.pass = 1;
 	return 0;
 }
@@ -156,9 +158,9 @@ static RT_INLINE void walk_lang(struct RtStackBuf *b)
 		step = w->group & RT_GROUP_V8 ? rtg_v8_step(slot) : rtg_java_step(slot);
 	else
 		step = w->chain ? rtg_chain_step(slot) : rtg_lang_step(slot);
-	if (step == RT_STEP_NEW)
+	if (step == RT_STEP_NEW && !RT_LACKS(b))
 		step = rtg_lang_new(slot);
-	if (step == RT_STEP_AHEAD) // the frame that this began at is still to come
+	if (step == RT_STEP_AHEAD || RT_LACKS(b)) // the frame that this began at is still to come
 		return;
 	if (step == RT_STEP_NONE) {
 		w->group &= RT_GROUP_AHEAD;
@@ -198,6 +200,7 @@ static RT_INLINE void find_group(struct RtStackBuf *b, u64 sp)
 	bool on = !w->off && !u->stop && !w->pass;
 
 	w->pass = 0;
+	w->look = w->again;
 	if (on && w->each && !w->frame) {
 		more_loops(b);
 		on = false;
@@ -234,7 +237,7 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 	}
 	struct RtUwRule *r = u->fp_only ? NULL : bpf_map_lookup_elem(&rt_uw_rules, &key);
 	bool lang = r && r->index & RT_UW_LANG && !w->off;
-	if (lang && !w->lang) {
+	if (lang && w->look) {
 		rtg_lang_begin(b->slot, look, frame);
 		if (w->group)
 			return;

@@ -9,7 +9,7 @@
 #include "bpfrt/stack.h"
 #include "bpfrt/stack_rt.h"
 
-#define RT_TASK_READS 16 // reads that one step may need: a power of two
+#define RT_TASK_READS 32 // reads that one step may need: a power of two
 #define RT_TASK_READ RT_CODE_LINES // bytes of one
 struct RtTaskRead {
 	u64 addr, n;
@@ -27,6 +27,7 @@ struct RtTaskBuf {
 	u64 lacks;	    // it asked for one more: the next
 	struct RtTaskRead read[RT_TASK_READS];
 };
+#define RT_LACKS(b) (((struct RtTaskBuf *)(b))->lacks)
 // Not per CPU: the program may sleep while it holds one.
 #define RT_TASK_BUFS 4
 RT_MAP(rt_task_bufs, RT_MAP_ARRAY, 4, sizeof(struct RtTaskBuf), RT_TASK_BUFS, 0);
@@ -98,14 +99,17 @@ u64 rt_uw_load32(struct RtUw *u);
 #define rt_stack_bufs rt_task_bufs
 #define READER uw_of(w)
 #include "bpfrt/lang_rt.h"
-// ... but for Java, whose frames are met in the walker only, for chains and for lang_func, which are of the current thread
+// ... but for Java and chains, with which the program is too large for the verifiers of Linux 6.1, and for V8, lang_func and tasks that wait, which are of the current thread
+#define rtg_v8_step(slot) RT_STEP_NONE
 #define rt_chain_begin(b, l) 0ULL
+#define rt_chain_again(b) ((void)0)
 #define rtg_chain_step(slot) RT_STEP_NONE
 #define rtg_java_step(slot) RT_STEP_NONE
 #define rt_java_lost(b) rt_lang_lost(b)
 #define rt_java_copy(w, l) 0ULL
 #define rt_go_begin(b, l, look, frame) 0
 #define rt_lang_func_at(b, frame) 0
+#define rt_py_async(b, l) RT_STEP_NONE
 #include "bpfrt/py.bpf.c"
 #include "bpfrt/lang.bpf.c"
 #undef READER

@@ -11,18 +11,11 @@
 #include "bpfrt/walk_mem.h"
 
 RT_MAP_EXTERN(rt_jvms);
-RT_MAP_EXTERN(rt_langs);
 RT_MAP_EXTERN(rt_uw_obj);
 
 #define V8_MARKERS 128
 #define V8_R9 9	     // DWARF: the interpreter's place, and its array
 #define V8_R12 12
-
-static RT_INLINE void v8_mix(u64 *h, u64 word)
-{
-	u64 a = (*h ^ word) * 0x9e3779b97f4a7c15ULL;
-	*h = a ^ a >> 32;
-}
 
 // The type of an object, into w->tmp[0]. 0: it is none.
 RT_NOINLINE u64 rt_v8_type(struct RtLangWalk *w, struct RtLang *l, u64 object)
@@ -35,24 +28,36 @@ RT_NOINLINE u64 rt_v8_type(struct RtLangWalk *w, struct RtLang *l, u64 object)
 	return 1;
 }
 
-// The function whose frame is in w->obj (from 64 bytes below the frame pointer on): what tells it from others, into w->java.ident. 0: there is none.
-static RT_NOINLINE u64 v8_function(struct RtLangWalk *w, struct RtLang *l)
+RT_NOINLINE u64 rt_v8_own(struct RtLangWalk *w, struct RtLang *l)
 {
 	struct RtV8Walk *v = &w->v8;
 	u64 h = bpf_get_current_pid_tgid();
 
+	if (!RT_V8_IS_OBJECT(v->shared) || rt_lang_read(w, v->shared - 1, RT_V8_SHARED))
+		return 0;
+	rt_v8_mix(&h, w->obj[0]);
+	rt_v8_mix(&h, rt_lang_word(w, l->v8.s_name));
+	rt_v8_mix(&h, rt_lang_word(w, l->v8.s_script));
+	rt_v8_mix(&h, java_half(w, l->v8.s_literal));
+	rt_v8_mix(&h, w->java.vm);
+	v->own = h;
+	return 1;
+}
+
+// The function v->func: what tells it from others, into v->own and w->java.ident. 0: there is none.
+static RT_NOINLINE u64 v8_function(struct RtLangWalk *w, struct RtLang *l)
+{
+	struct RtV8Walk *v = &w->v8;
+	u64 map;
+
 	if (!RT_V8_IS_OBJECT(v->func) || rt_lang_read(w, v->func - 1, 64))
 		return 0;
 	v->shared = rt_lang_word(w, l->v8.f_shared);
-	v8_mix(&h, w->obj[0]); // the function's map: it is checked when a function is met
-	if (!RT_V8_IS_OBJECT(v->shared) || rt_lang_read(w, v->shared - 1, RT_V8_SHARED))
+	map = w->obj[0]; // it is checked when a function is met
+	if (!rt_v8_own(w, l))
 		return 0;
-	v8_mix(&h, w->obj[0]);
-	v8_mix(&h, rt_lang_word(w, l->v8.s_name));
-	v8_mix(&h, rt_lang_word(w, l->v8.s_script));
-	v8_mix(&h, java_half(w, l->v8.s_literal));
-	v8_mix(&h, w->java.vm);
-	w->java.ident = h;
+	w->java.ident = v->own;
+	rt_v8_mix(&w->java.ident, map);
 	return 1;
 }
 
@@ -65,6 +70,8 @@ static RT_INLINE u32 v8_kind(struct RtLangWalk *w, struct RtUw *u, struct RtLang
 	if (!builtin)
 		return RT_V8_COMPILED;
 	if (!RT_V8_IS_OBJECT(array) || (u32)smi || at > 1 << 30)
+		return RT_V8_BUILTIN;
+	if (!u->is_ra && !(rt_v8_type(w, l, array) && w->tmp[0] == l->v8.t_bytecode)) // a builtin without a frame: that of the code which called it
 		return RT_V8_BUILTIN;
 	v->table = array;
 	if (!u->is_ra && reg_get(u, V8_R12) && u->tmp[1] == array && reg_get(u, V8_R9))
@@ -81,20 +88,39 @@ static RT_INLINE u64 v8_is_ours(struct RtLang *l, u32 lang, u64 frame)
 	return o && o->lang == lang && RT_FRAME_OFF(frame) - l->loop < l->loop_end - l->loop;
 }
 
-static RT_INLINE void v8_up(struct RtUw *u, struct RtLangWalk *w, u64 fp)
+static RT_INLINE void v8_group(struct RtLangWalk *w, u32 more, bool first)
 {
-	u->pc = w->obj[9];
-	u->reg[RT_R_SP] = fp + 16;
-	u->reg[RT_R_FP] = w->obj[8];
-	u->valid = 1u << RT_R_SP | 1u << RT_R_FP; // the frame by which C++ enters keeps the others, where nobody looks
-	u->saved = 0;
-	u->is_ra = 1;
-	u->leaf = 0;
-	u->ra_slot = fp + 8;
-	if (!u->pc)
-		rt_uw_stop(u, RT_WHY_RA_ZERO);
-	else if (u->pc >> RT_UW_PC_BITS)
-		rt_uw_stop(u, RT_WHY_BAD_CFA);
+	w->v8.more = more;
+	w->group = RT_GROUP_ON | RT_GROUP_JAVA | RT_GROUP_V8 | (first ? RT_GROUP_FIRST : 0);
+}
+
+// Compiled code was left: which code it is, and what it runs, come next.
+static RT_INLINE void v8_compiled(struct RtLangWalk *w, struct RtLang *l)
+{
+	struct RtV8Walk *v = &w->v8;
+
+	v->jitcode = 0;
+	if (RT_V8_IS_OBJECT(v->func) && !rt_lang_read(w, v->func - 1, 64))
+		v->jitcode = rt_lang_word(w, l->v8.f_code);
+	v8_group(w, RT_V8_JIT, true);
+}
+
+// The innermost frame, in code made at run time: which code it is tells whether it has its frame yet. Code that is none of V8's is tried once.
+static RT_INLINE u64 v8_leave_leaf(struct RtUw *u, struct RtLangWalk *w)
+{
+	struct RtV8Walk *v = &w->v8;
+	u64 here = u->pc ^ (u64)u->tgid << RT_UW_PC_BITS;
+
+	if (v->failed == here) {
+		v->failed = 0;
+		return 0;
+	}
+	v->failed = here;
+	v->pc = u->pc;
+	v->leaf = 1;
+	v->func = v->jitcode = 0;
+	v8_group(w, RT_V8_JIT, true);
+	return 1;
 }
 
 static RT_INLINE u64 v8_leave(struct RtStackBuf *b, struct RtLang *l, u64 frame)
@@ -102,37 +128,40 @@ static RT_INLINE u64 v8_leave(struct RtStackBuf *b, struct RtLang *l, u64 frame)
 	struct RtLangWalk *w = &b->lang;
 	struct RtUw *u = &b->uw;
 	struct RtV8Walk *v = &w->v8;
-	bool builtin = frame >> 63, first = u->is_ra;
+	bool builtin = frame >> 63, called = u->is_ra, bytecode;
 	u64 fp;
 
 	v->more = RT_V8_DONE;
+	v->leaf = 0;
+	if (!builtin && !called && l->v8.f_code)
+		return v8_leave_leaf(u, w);
 	if ((builtin && !v8_is_ours(l, w->java.lang, frame)) || !reg_get(u, RT_R_FP))
 		return 0;
 	fp = u->tmp[1];
 	if (fp & 7 || fp < u->reg[RT_R_SP] || rt_lang_read(w, fp - 64, 80))
 		return 0;
 	if (!RT_V8_IS_OBJECT(w->obj[7])) { // what kind of frame it is, in the place of the function's context
-		if (!builtin || !first || w->obj[7] & 1 || w->obj[7] >= V8_MARKERS)
+		if (!builtin || !called || w->obj[7] & 1 || w->obj[7] >= V8_MARKERS)
 			return 0; // as any code's
-		v8_up(u, w, fp);
+		rt_v8_up(u, w, fp);
 		return 1;
 	}
 	v->func = w->obj[6];
 	v->kind = v8_kind(w, u, l, builtin);
-	if (!first && !builtin)
+	if (!called && v->kind != RT_V8_INTERP)
 		return 0;
-	if (!first && v->kind != RT_V8_INTERP)
-		return 0;
-	v8_up(u, w, fp);
+	v->pc = u->pc - 1;
+	rt_v8_up(u, w, fp);
 	// Baseline code keeps its bytecode where the interpreter does, and inlines nothing. Optimised code has anything there.
-	if (v->kind == RT_V8_COMPILED && !(rt_v8_type(w, l, w->obj[4]) && w->tmp[0] == l->v8.t_bytecode))
+	bytecode = v->kind != RT_V8_COMPILED || l->v8.f_code || (rt_v8_type(w, l, w->obj[4]) && w->tmp[0] == l->v8.t_bytecode);
+	if (!bytecode)
 		rt_uw_guess(u, RT_WHY_GUESS_INLINED);
 	if (u->stop || w->java.native)
 		return 1;
-	if (v8_function(w, l)) {
-		v->more = RT_V8_CODE;
-		w->group = RT_GROUP_ON | RT_GROUP_JAVA | RT_GROUP_V8 | (first ? RT_GROUP_FIRST : 0);
-	}
+	if (v->kind == RT_V8_COMPILED && l->v8.f_code)
+		v8_compiled(w, l);
+	else if (v8_function(w, l))
+		v8_group(w, RT_V8_CODE, called);
 	return 1;
 }
 
@@ -148,28 +177,150 @@ RT_NOINLINE u64 rtg_v8_leave(u64 slot, u64 frame)
 	return l && l->kind == RT_LANG_V8 ? v8_leave(b, l, frame) : 0;
 }
 
-// ---- the frame's function, as a frame of a group
+// ---- the frame's functions, as frames of a group
+#define V8_LAST (1ULL << 63) // of a frame that is kept: no other is around it in its code; without RT_FRAME_LANG: others may be in it
 static RT_INLINE u64 v8_place(struct RtV8Walk *v)
 {
 	u64 h = v->shared;
 
-	v8_mix(&h, v->kind == RT_V8_INTERP ? v->target + 1 : 0);
+	if (v->kind == RT_V8_OPTIMISED)
+		return v->pc ^ (u64)(v->nr + 1) << JAVA_NR_SHIFT;
+	rt_v8_mix(&h, v->kind == RT_V8_INTERP ? v->target + 1 : 0);
 	return h;
+}
+
+// A frame of the code at hand was given: its next function, or it was the last.
+static RT_INLINE void v8_given(struct RtLangWalk *w, bool last)
+{
+	w->v8.nr++;
+	w->v8.more = last ? RT_V8_DONE : RT_V8_PLACE;
+	if (last)
+		w->java.more = RT_JAVA_DONE;
+}
+
+static RT_INLINE bool v8_is_last(struct RtV8Walk *v)
+{
+	return v->kind != RT_V8_OPTIMISED || v->nr + 1 >= v->ninner;
+}
+
+static RT_INLINE u64 v8_known(struct RtStackBuf *b)
+{
+	struct RtLangWalk *w = &b->lang;
+	u64 frame;
+
+	w->v8.place = v8_place(&w->v8);
+	if (!rt_java_kept(w, w->v8.place) || w->tmp[1] != w->java.ident)
+		return 0;
+	frame = w->tmp[0];
+	if (!(frame & RT_FRAME_LANG))
+		rt_uw_guess(&b->uw, RT_WHY_GUESS_INLINED);
+	b->uw.frame = (frame & ~V8_LAST) | RT_FRAME_LANG;
+	v8_given(w, frame & V8_LAST);
+	return 1;
+}
+
+static RT_INLINE bool v8_is_function(struct RtLangWalk *w, struct RtLang *l)
+{
+	return rt_v8_type(w, l, w->v8.func) && w->tmp[0] - l->v8.t_function < (u64)(l->v8.t_function_end - l->v8.t_function);
 }
 
 static RT_INLINE u64 v8_frame(struct RtStackBuf *b, struct RtLang *l)
 {
 	struct RtLangWalk *w = &b->lang;
-	u64 high = w->v8.pos >> RT_POS_BITS, step;
+	struct RtV8Walk *v = &w->v8;
+	u64 high = v->pos >> RT_POS_BITS, step, kept;
 
-	step = rt_lang_frame(b, w->v8.shared ^ high << RT_UW_PC_BITS, w->java.ident, w->v8.pos & RT_POS_MAX);
-	if (step == RT_STEP_FRAME)
-		rt_java_keep(w, w->v8.place, b->uw.frame);
+	if (v->func && !v8_is_function(w, l))
+		return RT_STEP_NONE; // the frame stays what it was
+	step = rt_lang_frame(b, v->shared ^ high << RT_UW_PC_BITS, v->own, v->pos & RT_POS_MAX);
 	if (step == RT_STEP_NEW)
-		return rt_v8_copy(w, l, b->uw.tgid) ? RT_STEP_AHEAD : RT_STEP_NONE; // no function: the frame stays what it was
-	w->v8.more = RT_V8_DONE;
-	w->java.more = RT_JAVA_DONE;
+		return rt_v8_copy(w, l, b->uw.tgid) ? RT_STEP_AHEAD : RT_STEP_NONE;
+	if (step == RT_STEP_FRAME) {
+		kept = b->uw.frame | (v8_is_last(v) ? V8_LAST : 0);
+		rt_java_keep(w, v->place, v->unsure ? kept & ~RT_FRAME_LANG : kept);
+	}
+	v8_given(w, v8_is_last(v));
 	return step;
+}
+
+// Optimised code of which is not known what runs at its place: the function it was made of.
+static RT_INLINE u64 v8_alone(struct RtStackBuf *b, struct RtLang *l)
+{
+	struct RtLangWalk *w = &b->lang;
+	struct RtV8Walk *v = &w->v8;
+
+	if (v->unsure)
+		rt_uw_guess(&b->uw, RT_WHY_GUESS_INLINED);
+	v->shared = v->outer;
+	if (v->nr || !rt_v8_type(w, l, v->shared) || w->tmp[0] != l->v8.t_shared || !rt_v8_own(w, l))
+		return RT_STEP_NONE;
+	v->ninner = 1;
+	v->func = v->pos = 0;
+	v->more = RT_V8_FRAME;
+	return RT_STEP_AHEAD;
+}
+
+static RT_INLINE u64 v8_inside(struct RtStackBuf *b, struct RtLang *l)
+{
+	struct RtLangWalk *w = &b->lang;
+	struct RtV8Walk *v = &w->v8;
+	u64 known;
+
+	if (v->more == RT_V8_PLACE) {
+		if (v8_known(b))
+			return RT_STEP_FRAME;
+		v->more = RT_V8_INNER;
+		known = v->ninner || (!v->leaf && rtg_v8_ops(b->slot));
+	} else {
+		known = v->more == RT_V8_INNER ? rtg_v8_inner(b->slot) : rtg_v8_ops_left(b->slot);
+	}
+	return known ? RT_STEP_AHEAD : v8_alone(b, l);
+}
+
+// The function of the frame at hand alone.
+static RT_INLINE u64 v8_one(struct RtLangWalk *w, struct RtLang *l)
+{
+	w->v8.kind = RT_V8_COMPILED;
+	w->v8.unsure = 0;
+	w->v8.more = RT_V8_CODE;
+	return v8_function(w, l) ? RT_STEP_AHEAD : RT_STEP_NONE;
+}
+
+// The innermost frame is none of V8's, or cannot be left as such: it is looked at as any other.
+static RT_INLINE u64 v8_not_ours(struct RtStackBuf *b)
+{
+	b->uw.n--;
+	b->uw.h1 = b->lang.h1;
+	b->uw.h2 = b->lang.h2;
+	b->uw.raw = b->lang.java.raw;
+	return RT_STEP_NONE;
+}
+
+static RT_INLINE u64 v8_made(struct RtStackBuf *b, struct RtLang *l)
+{
+	struct RtLangWalk *w = &b->lang;
+	struct RtV8Walk *v = &w->v8;
+
+	if (!rtg_v8_find(b->slot)) {
+		if (v->more == RT_V8_SCAN)
+			return RT_STEP_AHEAD;
+		if (v->leaf)
+			return v8_not_ours(b);
+		rt_uw_guess(&b->uw, RT_WHY_GUESS_INLINED);
+		return v8_one(w, l);
+	}
+	if (v->leaf && !rtg_v8_leaf(b->slot))
+		return v8_not_ours(b);
+	v->failed = 0;
+	if (b->uw.stop || w->java.native)
+		return RT_STEP_NONE;
+	if (v->jit == l->v8.kind_baseline)
+		return v8_one(w, l);
+	if ((v->jit != l->v8.kind_maglev && v->jit != l->v8.kind_turbofan) || !rtg_v8_optimised(b->slot))
+		return RT_STEP_NONE;
+	v->kind = RT_V8_OPTIMISED;
+	v->more = RT_V8_PLACE;
+	return RT_STEP_AHEAD;
 }
 
 static RT_INLINE u64 v8_step(struct RtStackBuf *b, struct RtLang *l)
@@ -178,31 +329,38 @@ static RT_INLINE u64 v8_step(struct RtStackBuf *b, struct RtLang *l)
 	struct RtV8Walk *v = &w->v8;
 
 	w->java.more = RT_JAVA_PLACE;
-	if (v->more == RT_V8_CODE) {
-		v->place = v8_place(v);
-		if (rt_java_kept(w, v->place) && w->tmp[1] == w->java.ident) {
-			b->uw.frame = w->tmp[0];
-			v->more = RT_V8_DONE;
-			w->java.more = RT_JAVA_DONE;
+	switch (v->more) {
+	case RT_V8_CODE:
+		v->unsure = 0;
+		if (v8_known(b))
 			return RT_STEP_FRAME;
-		}
 		v->pos = 0;
-		v->more = RT_V8_FRAME;
-		if (v->kind == RT_V8_INTERP)
-			rt_v8_table(w, l);
+		v->more = v->kind == RT_V8_INTERP ? RT_V8_OPEN : RT_V8_FRAME;
 		return RT_STEP_AHEAD;
-	}
-	if (v->more == RT_V8_TABLE) {
+	case RT_V8_OPEN:
+		v->more = RT_V8_FRAME;
+		rt_v8_table(w, l);
+		return RT_STEP_AHEAD;
+	case RT_V8_TABLE:
 		rt_v8_search(w);
 		return RT_STEP_AHEAD;
-	}
-	if (v->more == RT_V8_FRAME)
+	case RT_V8_FRAME:
 		return v8_frame(b, l);
-	if (v->more == RT_V8_DONE)
+	case RT_V8_DONE:
 		return RT_STEP_NONE;
+	case RT_V8_JIT:
+		return v8_made(b, l);
+	case RT_V8_SCAN:
+		rtg_v8_scan(b->slot);
+		return RT_STEP_AHEAD;
+	case RT_V8_PLACE:
+	case RT_V8_OPS_LEFT:
+	case RT_V8_INNER:
+		return v8_inside(b, l);
+	}
 	u64 step = rt_v8_copy_text(w, l);
 	if (step == RT_STEP_NEW)
-		w->java.more = RT_JAVA_DONE;
+		v8_given(w, v8_is_last(v));
 	return step;
 }
 

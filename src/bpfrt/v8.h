@@ -2,6 +2,7 @@
 #ifndef SONDE_RT_V8_H
 #define SONDE_RT_V8_H
 
+#define RT_V8_OPS 64
 struct RtV8 { // offsets in V8's objects and values of its tables, which its object exports (v8dbg_*). A pointer to an object is its address + 1
 	u16 map_type; // in a map: what its objects are, 16 bits
 	u16 t_function, t_function_end, t_shared, t_script, t_scope, t_bytecode; // such types; strings are below t_no_string
@@ -14,18 +15,38 @@ struct RtV8 { // offsets in V8's objects and values of its tables, which its obj
 	u16 str_len, str_chars; // String: length; characters of a flat one
 	u16 cons_first, cons_second, thin_actual, slice_parent, slice_offset, ext_data;
 	u16 str_shape, str_flat, str_cons, str_external, str_sliced, str_thin, str_latin; // of a string's type: mask, what it is; bit: a byte a character
-	u16 a_data; // ByteArray: its bytes. Its length is at 8
+	u16 a_data; // ByteArray and FixedArray: what is in it. Its length is at 8
+	// Code that compilers made (v8jit.bpf.c). f_code 0: it is not followed
+	u16 f_code; // JSFunction: its Code
+	u16 c_deopt, c_start, c_flags, c_size; // Code: data for leaving it, or its bytecode; first instruction; kind; bytes of instructions, behind which its table lies
+	u16 c_stream; // from an InstructionStream to its instructions; its Code is at 8
+	u16 kind_shift, kind_mask, kind_baseline, kind_maglev, kind_turbofan; // in c_flags
+	u16 d_literals, d_id, d_shared, d_inlined, d_first, d_entry; // data for leaving: words of what is in it; words of a record of its list, of which word 1 says where it is coded
+	u16 nops;   // kinds of instructions of that code; a byte from there on: so many of another place's are the next ones
+	u8 ops[RT_V8_OPS]; // of each: operands (RT_V8_OP_COUNT), RT_V8_OP_*
 };
+#define RT_V8_OP_COUNT 7
+#define RT_V8_OP_FUNC 8	  // a function's frame: bytecode, number of its SharedFunctionInfo among the literals
+#define RT_V8_OP_BUILTIN 16 // the same of a builtin that calls back
+#define RT_V8_OP_BEGIN 32 // of a place: how far before lies the other place, frames, frames of functions
+#define RT_V8_OP_MATCH 64 // the next ones are those of the other place
 
 enum RtV8More {
 	RT_V8_DONE,
 	RT_V8_CODE,  // the frame's place may be known
+	RT_V8_OPEN,  // the table of positions of v->table is to be looked through for v->target
 	RT_V8_TABLE, // its table of positions is looked through
 	RT_V8_FRAME, // its position is v->pos
 	RT_V8_NAME,  // its function is new: its name is copied
 	RT_V8_FILE,  // and its script's
+	RT_V8_JIT,   // code made at run time: which?
+	RT_V8_SCAN,  // its beginning is looked for, from v->at backwards
+	RT_V8_PLACE, // optimised code: the functions of its place, from number v->nr on, may be known
+	RT_V8_OPS_LEFT, // they are decoded
+	RT_V8_INNER, // that number v->nr of v->in is the next frame
 };
-enum RtV8Kind { RT_V8_NONE, RT_V8_BUILTIN, RT_V8_INTERP, RT_V8_COMPILED };
+enum RtV8Kind { RT_V8_NONE, RT_V8_BUILTIN, RT_V8_INTERP, RT_V8_COMPILED, RT_V8_OPTIMISED };
+#define RT_V8_INNERS 32 // functions at a place of optimised code, at most
 struct RtV8Walk {
 	u32 more, kind;
 	u64 func, shared;
@@ -36,5 +57,24 @@ struct RtV8Walk {
 	// the state of the decoder, a byte after the other
 	u64 acc, shift, second, code, target;
 	u64 raw, pos; // sums; the one that holds at target
+	u64 own;  // of the function at hand: what tells it from others
+	// code made at run time
+	u64 pc;   // of a return address the one before
+	u64 failed; // which leaf (pc, process) is none of V8's, or is being looked at
+	u32 leaf; // pc is the thread's own, and its frame has not been left
+	u32 jit;  // enum RtV8Kind is not known yet: the code's kind, as V8 numbers them
+	u64 jitcode, start, deopt, literals; // Code, its first instruction, its data
+	u32 bytes; // of instructions
+	u32 exits, nexits; // where ways out of it begin, and how many
+	u32 scans;
+	u64 at;
+	u64 outer; // the function that was compiled
+	u32 ninner, nr; // functions of the place, 0: not decoded; number of the next frame
+	u32 unsure;	// which functions are there is not known
+	u32 rem, left, ops; // instructions to come from q; frames to come; instructions so far
+	u64 p, q, len;	// the place's instructions, those of the other place; bytes of the one at hand
+	u64 op[8];	// its operands
+	u64 in[RT_V8_INNERS]; // literal << 32 | bytecode, the outermost first; RT_V8_IN_BUILTIN
 };
+#define RT_V8_IN_BUILTIN (1ULL << 63)
 #endif

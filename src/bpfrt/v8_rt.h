@@ -2,11 +2,58 @@
 #ifndef SONDE_RT_V8_RT_H
 #define SONDE_RT_V8_RT_H
 #include "bpfrt/lang_rt.h"
+#include "bpfrt/stack_rt.h"
+
+RT_MAP_EXTERN(rt_langs);
 
 #define RT_V8_IS_OBJECT(word) (((word) & 3) == 1 && !((word) >> RT_UW_PC_BITS)) // else a small number, or none of V8's
 
+static RT_INLINE void rt_v8_mix(u64 *h, u64 word)
+{
+	u64 a = (*h ^ word) * 0x9e3779b97f4a7c15ULL;
+	*h = a ^ a >> 32;
+}
+
+// The frame whose frame pointer is fp is left; w->obj has what lies from 64 bytes below fp on.
+static RT_INLINE void rt_v8_up(struct RtUw *u, struct RtLangWalk *w, u64 fp)
+{
+	u->pc = w->obj[9];
+	u->reg[RT_R_SP] = fp + 16;
+	u->reg[RT_R_FP] = w->obj[8];
+	u->valid = 1u << RT_R_SP | 1u << RT_R_FP; // the frame by which C++ enters keeps the others, where nobody looks
+	u->saved = 0;
+	u->is_ra = 1;
+	u->leaf = 0;
+	u->ra_slot = fp + 8;
+	if (!u->pc)
+		rt_uw_stop(u, RT_WHY_RA_ZERO);
+	else if (u->pc >> RT_UW_PC_BITS)
+		rt_uw_stop(u, RT_WHY_BAD_CFA);
+}
+
 u64 rt_v8_type(struct RtLangWalk *w, struct RtLang *l, u64 object); // into w->tmp[0]; 0: it is no object
+// A global function by name rtg_NAME of one that takes the buffer and the runtime
+#define RT_V8_GLOBAL(name) \
+	RT_NOINLINE u64 rtg_##name(u64 slot) \
+	{ \
+		u32 key = slot; \
+		struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key); \
+		if (!b) \
+			return 0; \
+		key = b->lang.java.lang; \
+		struct RtLang *l = bpf_map_lookup_elem(&rt_langs, &key); \
+		return l ? name(b, l) : 0; \
+	}
 #define RT_V8_SHARED 96 // bytes that are read of a SharedFunctionInfo
+u64 rt_v8_own(struct RtLangWalk *w, struct RtLang *l); // what tells v->shared from others, into v->own; its bytes into w->obj. 0: it cannot be read
+// v8jit.bpf.c: global functions, verified once each (btfgen.c: by their names): the caller's states do not multiply theirs
+u64 rtg_v8_find(u64 slot); // the Code around v->pc, perhaps v->jitcode. 0: none, or it is looked for: v->more == RT_V8_SCAN
+u64 rtg_v8_scan(u64 slot); // a piece of that; at its end v->more is RT_V8_JIT again
+u64 rtg_v8_optimised(u64 slot); // what optimised code says of itself, into w->java.ident and v. 0: nothing
+u64 rtg_v8_ops(u64 slot); // where it says what runs at v->pc. 0: nowhere
+u64 rtg_v8_ops_left(u64 slot); // as long as v->more is RT_V8_OPS_LEFT. 0: it makes no sense
+u64 rtg_v8_inner(u64 slot); // the next function: v->more. 0: it is none
+u64 rtg_v8_leaf(u64 slot); // v8leaf.bpf.c: leaves the innermost frame, which is the Code's. 0: it cannot
 // v8name.bpf.c: the function at hand, into w->made.code: 0: it is none; then, as long as it says RT_STEP_AHEAD, its texts
 u64 rt_v8_copy(struct RtLangWalk *w, struct RtLang *l, u64 tgid);
 u64 rt_v8_copy_text(struct RtLangWalk *w, struct RtLang *l);

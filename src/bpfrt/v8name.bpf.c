@@ -1,4 +1,4 @@
-// v8name.bpf.c: what a function of JavaScript is called, copied when it is met for the first time. Input: a JSFunction and its SharedFunctionInfo, memory of the
+// v8name.bpf.c: what a function of JavaScript is called, copied when it is met for the first time. Input: its SharedFunctionInfo, memory of the
 // process, struct RtV8. Output: name, script's name and where the script lies in w->made.code, for lang.bpf.c to number and tell.
 // Invariant: all that leads to a text is of the type that it must be; what is not is left out. A string's pieces are followed one in a round of the walk, V8_NODES at most.
 #include "bpfrt/rt.h"
@@ -146,8 +146,6 @@ RT_NOINLINE u64 rt_v8_copy(struct RtLangWalk *w, struct RtLang *l, u64 tgid)
 	struct RtScriptAt *at = (struct RtScriptAt *)(w->made.code.lines + RT_CODE_SCRIPT);
 	u64 *own = (u64 *)w->made.code.lines, name;
 
-	if (!rt_v8_type(w, l, w->v8.func) || w->tmp[0] - l->v8.t_function >= (u64)(l->v8.t_function_end - l->v8.t_function))
-		return 0;
 	if (!rt_v8_type(w, l, w->v8.shared) || w->tmp[0] != l->v8.t_shared || rt_lang_read(w, w->v8.shared - 1, RT_V8_SHARED))
 		return 0;
 	__builtin_memset(&w->made.code, 0, offsetof(struct RtCode, lines) + RT_CODE_SCRIPT + sizeof(*at));

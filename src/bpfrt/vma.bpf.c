@@ -54,6 +54,14 @@ static RT_INLINE u32 chunk_search(struct RtUwChunk *c, u64 pc)
 	return lo & (RT_UW_CHUNK - 1);
 }
 
+// Bytes of a mapping, without branches: one path for the verifier
+static RT_INLINE u64 told_len(struct RtUwMapping *m)
+{
+	u64 made = m->obj >> 31; // RT_UW_MADE
+	RT_BARRIER(made);
+	return (u64)m->pages << (RT_UW_PAGE_SHIFT & (made - 1));
+}
+
 // Sets u->map_* and u->obj to the mapping of the chunks that holds pc, and returns it. NULL: none, map_len and obj are 0. Mappings other than those the
 // walk began with: u->gen is cleared, so that nothing is kept in rt_uw_seen.
 static RT_INLINE struct RtUwMapping *told(struct RtUw *u, struct RtUwChunk *c, u64 pc)
@@ -63,6 +71,7 @@ static RT_INLINE struct RtUwMapping *told(struct RtUw *u, struct RtUwChunk *c, u
 	u->map_len = 0;
 	u->map_start = 0;
 	u->obj = 0;
+	u->made = 0;
 	u->told = 0;
 	if (!c || pc >> RT_UW_PC_BITS)
 		return NULL;
@@ -80,12 +89,13 @@ static RT_INLINE struct RtUwMapping *told(struct RtUw *u, struct RtUwChunk *c, u
 		u->gen = 0;
 	u32 i = chunk_search(c, pc);
 	struct RtUwMapping *m = &c->map[i];
-	u64 len = (u64)m->pages * RT_UW_PAGE;
+	u64 len = told_len(m);
 	if (pc - m->start >= len)
 		return NULL;
 	u->map_start = m->start;
 	u->map_off = m->off;
-	u->obj = m->obj;
+	u->obj = m->obj & ~RT_UW_MADE;
+	u->made = m->obj >> 31;
 	u->map_len = len;
 	u->at = (u64)key.chunk * RT_UW_CHUNK + i;
 	u->told = 1;
@@ -249,7 +259,7 @@ static RT_INLINE u64 ask_kernel(struct RtUw *u, u64 pc)
 // ---- both
 // A number that changes when the process may have changed its mappings: its memory, how often it has called execve(2), how often its mappings were locked for
 // writing. Kernels that do not count that have a new number each time. 0: there is no tree to look at. Not 0 otherwise.
-RT_NOINLINE u64 rt_uw_epoch(struct RtUw *u)
+static RT_INLINE u64 epoch(struct RtUw *u)
 {
 	u64 task = u->task, now;
 	u32 seq = 0;
@@ -264,6 +274,16 @@ RT_NOINLINE u64 rt_uw_epoch(struct RtUw *u)
 	return now ? now : 1;
 }
 
+RT_NOINLINE u64 rt_uw_epoch(struct RtUw *u, struct RtUwChunk *c)
+{
+	u->gen = c ? c->gen : 0;
+	u->epoch = epoch(u);
+	u->jit_stale = c && c->n & RT_UW_JITS ? rt_jit_stale(u) : 0;
+	if (u->jit_stale) // nothing of rt_uw_seen
+		u->gen = 0;
+	return 0;
+}
+
 // Why there is no object where user space had told of one: it cannot have the file's.
 static RT_INLINE u32 why_lost(u32 obj)
 {
@@ -271,6 +291,14 @@ static RT_INLINE u32 why_lost(u32 obj)
 	u32 state = o ? o->state : RT_UW_PENDING;
 
 	return state == RT_UW_DENIED ? RT_WHY_NO_PERM : state == RT_UW_UNREADABLE ? RT_WHY_UNREADABLE : RT_WHY_NEW_FILE;
+}
+
+// Without a branch
+static RT_INLINE u32 is_zero(u32 v)
+{
+	u64 below = ((u64)v - 1) >> 63;
+	RT_BARRIER(below);
+	return below;
 }
 
 // Sets u->map_* and u->obj to the mapping that holds pc. c: the top of what was told of the process, NULL nothing. 0: no object there that is known:
@@ -283,24 +311,32 @@ RT_NOINLINE u64 rt_uw_find(struct RtUw *u, struct RtUwChunk *c, u64 pc)
 
 	u->lost = RT_WHY_NEW_FILE;
 	u->unknown = !m;
+	if (u->jit_stale & u->told & is_zero(obj & (u->made - 1))) {
+		u->obj = 0;
+		u->unknown = 1;
+		return 0;
+	}
 	if (!rt_uw_vmas || (m && m->checked == u->epoch))
 		return obj != 0;
 	if (pc >> RT_UW_PC_BITS)
 		return 0;
 	ask_kernel(u, pc);
 	u->told = 0;
+	u->unknown |= u->jit_stale & is_zero(u->obj);
 	if (!m) {
 		if (u->unknown && u->obj) // its file is new, or what was told of the process is not whole
 			rt_uw_ask_mappings(u->tgid);
 		return !u->unknown && u->obj;
 	}
-	if (!u->unknown && u->obj == obj && (!obj || u->map_start - u->map_off == start - off)) {
+	u32 file = obj & (u->made - 1); // what the kernel has there, as an object
+	if (!u->unknown && u->obj == file && (!file || u->map_start - u->map_off == start - off)) {
 		if (start - u->map_start + len <= u->map_len && u->map_start <= start) { // it lies in the kernel's, which may be longer
 			m->checked = u->epoch;
 			u->told = 1;
 			u->map_start = start;
 			u->map_len = len;
 			u->map_off = off;
+			u->obj = obj;
 			return obj != 0;
 		}
 	} else if (u->unknown) {

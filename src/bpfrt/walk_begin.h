@@ -108,6 +108,9 @@ static RT_NOINLINE u64 load_regs(struct RtStackBuf *b)
 	u->win_n = 0;
 	u->go_sp = 0;
 	u->bare_pc = 0;
+	b->lang.async.phase = RT_PY_SYNC;
+	b->lang.async.last = 0;
+	b->lang.async.steps = 0;
 	return 0;
 }
 
@@ -144,12 +147,16 @@ static RT_INLINE struct RtUwChunk *walk_begin(struct RtStackBuf *b, u64 task, u3
 	b->lang.func = (src & RT_SRC_F_FUNC) != 0;
 	b->lang.func_frame = 0;
 	b->lang.off = (src & (RT_SRC_F_NATIVE | RT_SRC_F_FP)) != 0;
+	b->lang.async.on = src & RT_SRC_F_ASYNC;
 	b->lang.java.native = b->lang.off;
 	b->lang.java.lang = 0;
+	b->lang.v8.failed = 0;
 	b->lang.java.none = (src & RT_SRC_F_FP) != 0;
 	u->entry = (src & (RT_SRC_F_ENTRY | RT_SRC_F_USER)) == (RT_SRC_F_ENTRY | RT_SRC_F_USER);
 	b->lang.idle = 0;
 	b->lang.pass = 0;
+	b->lang.again = 0;
+	b->lang.look = 1;
 	b->lang.first.pc = u->pc;
 	b->lang.first.sp = u->reg[RT_R_SP];
 	b->lang.first.limit = u->limit;
@@ -157,8 +164,7 @@ static RT_INLINE struct RtUwChunk *walk_begin(struct RtStackBuf *b, u64 task, u3
 	b->lang.first.is_ra = u->is_ra;
 	b->lang.first.leaf = u->leaf;
 	struct RtUwChunk *c = bpf_map_lookup_elem(&rt_uw_maps, &key);
-	u->gen = c ? c->gen : 0;
-	u->epoch = rt_uw_epoch(u);
+	rt_uw_epoch(u, c);
 	u->at_ok = ~0ULL;
 	u->stale = !c;
 	if (!c)

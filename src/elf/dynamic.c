@@ -7,10 +7,12 @@
 #define MAX_DYN (1u << 20) // bytes
 #define MAX_HASH (64u << 20)
 #define MAX_STR (64u << 20)
+#define MAX_RELA (256u << 20)
 
 struct Dyn {
 	u64 symtab, strtab, strsz, hash, gnu_hash;
 	u64 runpath; // in the string table; 0: none
+	u64 rela, relasz, jmprel, pltrelsz, pltrel, flags1;
 	u64 needed[ELF_NEEDED_MAX]; // likewise
 	u32 nneeded;
 };
@@ -29,6 +31,18 @@ static void take(struct Dyn *d, u64 tag, u64 val)
 		d->gnu_hash = val;
 	else if (tag == DT_RUNPATH || tag == DT_RPATH)
 		d->runpath = val;
+	else if (tag == DT_RELA)
+		d->rela = val;
+	else if (tag == DT_RELASZ)
+		d->relasz = val;
+	else if (tag == DT_JMPREL)
+		d->jmprel = val;
+	else if (tag == DT_PLTRELSZ)
+		d->pltrelsz = val;
+	else if (tag == DT_PLTREL)
+		d->pltrel = val;
+	else if (tag == DT_FLAGS_1)
+		d->flags1 = val;
 	else if (tag == DT_NEEDED && d->nneeded < ELF_NEEDED_MAX)
 		d->needed[d->nneeded++] = val;
 }
@@ -102,6 +116,39 @@ void elfdyn_sections(struct ElfFile *f)
 	f->secs[1] = (struct ElfSec){
 	    .addr = d.symtab, .off = sym, .size = n * esz, .flags = SHF_ALLOC, .entsize = esz, .type = SHT_DYNSYM, .link = 2};
 	f->secs[2] = (struct ElfSec){.addr = d.strtab, .off = str, .size = d.strsz, .flags = SHF_ALLOC, .type = SHT_STRTAB};
+}
+
+// One table of relocations. False: fn has seen enough.
+static bool relocs(const struct ElfFile *f, u64 vaddr, u64 size, bool (*fn)(void *, const struct ElfReloc *), void *arg)
+{
+	u64 off;
+	Elf64_Rela *r = vaddr && elffile_vaddr_to_off(f, vaddr, &off) ? elffile_load(f, off, size, MAX_RELA) : NULL;
+	bool more = true;
+	for (u64 i = 0; r && more && i < size / sizeof(*r); i++) {
+		struct ElfReloc out = {r[i].r_offset, r[i].r_addend, (u32)ELF64_R_TYPE(r[i].r_info), (u32)ELF64_R_SYM(r[i].r_info)};
+		more = fn(arg, &out);
+	}
+	free(r);
+	return more;
+}
+
+void elffile_relocs(const struct ElfFile *f, bool (*fn)(void *, const struct ElfReloc *), void *arg)
+{
+	struct Dyn d;
+	if (!f->is64)
+		return;
+	read_dynamic(f, &d);
+	if (relocs(f, d.rela, d.relasz, fn, arg) && d.pltrel == DT_RELA)
+		relocs(f, d.jmprel, d.pltrelsz, fn, arg);
+}
+
+bool elffile_is_program(const struct ElfFile *f)
+{
+	struct Dyn d;
+	if (f->type != ET_DYN)
+		return f->type == ET_EXEC;
+	read_dynamic(f, &d);
+	return d.flags1 & DF_1_PIE;
 }
 
 void elffile_needed(const struct ElfFile *f, struct ElfNeeded *out)

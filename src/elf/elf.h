@@ -13,6 +13,7 @@ struct ElfSec {
 struct ElfSeg {
 	u64 vaddr, off, filesz, memsz;
 	u32 type, flags;
+	u64 align;
 };
 struct ElfFile {
 	int fd;	       // borrowed; -1: mem
@@ -76,6 +77,14 @@ struct ElfNeeded {
 	u32 n;
 };
 void elffile_needed(const struct ElfFile *f, struct ElfNeeded *out);
+// Relocations that the dynamic linker makes (DT_RELA, DT_JMPREL) of a 64-bit file; fn returns false to stop.
+struct ElfReloc {
+	u64 addr; // of the word
+	s64 addend;
+	u32 type, symbol; // symbol: its number in .dynsym, 0: none
+};
+void elffile_relocs(const struct ElfFile *f, bool (*fn)(void *, const struct ElfReloc *), void *arg);
+bool elffile_is_program(const struct ElfFile *f); // what execve(2) starts, position-independent or not, and no library
 
 // ---- cfi.c: the parts of an ELF file that hold unwind information, copied into memory (the file may change under us)
 struct CfiSeg { // executable PT_LOAD
@@ -113,11 +122,12 @@ struct GoTab {
 	u32 nfuncs;
 	u64 names, cus, files, pcs, funcs; // offsets of its parts
 	u64 gofunc; // address that inline trees are relative to; before 1.18 one that all of them are above. 0 not known
-	u8 *inl;    // owned: the bytes from gofunc on, with what fits
+	u8 *inl;    // owned: the bytes from gofunc on, with what fits; NULL: not asked for
 	u64 inl_size;
 };
 // False: the file has none, or one of a form before Go 1.16.
 bool gotab_open(struct ElfFile *f, struct GoTab *t);
+bool gotab_open_places(struct ElfFile *f, struct GoTab *t); // with what gotab_places() needs of inlined calls: up to 16 MB more
 void gotab_close(struct GoTab *t);
 
 struct GoFunc {

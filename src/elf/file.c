@@ -68,11 +68,11 @@ static struct err *read_segs(struct ElfFile *f, u64 off, u32 n, u32 entsize)
 		if (f->is64) {
 			Elf64_Phdr p;
 			memcpy(&p, raw + (size_t)i * want, sizeof(p));
-			*s = (struct ElfSeg){p.p_vaddr, p.p_offset, p.p_filesz, p.p_memsz, p.p_type, p.p_flags};
+			*s = (struct ElfSeg){p.p_vaddr, p.p_offset, p.p_filesz, p.p_memsz, p.p_type, p.p_flags, p.p_align};
 		} else {
 			Elf32_Phdr p;
 			memcpy(&p, raw + (size_t)i * want, sizeof(p));
-			*s = (struct ElfSeg){p.p_vaddr, p.p_offset, p.p_filesz, p.p_memsz, p.p_type, p.p_flags};
+			*s = (struct ElfSeg){p.p_vaddr, p.p_offset, p.p_filesz, p.p_memsz, p.p_type, p.p_flags, p.p_align};
 		}
 		if (s->vaddr + s->memsz < s->vaddr || s->off + s->filesz < s->off) // wraps: no use
 			s->type = PT_NULL;

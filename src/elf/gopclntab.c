@@ -62,7 +62,14 @@ bool gotab_open(struct ElfFile *f, struct GoTab *t)
 	struct GoModule m = gomodule_read(f, t);
 	t->text = m.text;
 	t->gofunc = m.gofunc;
+	return true;
+}
+
+bool gotab_open_places(struct ElfFile *f, struct GoTab *t)
+{
 	u64 at;
+	if (!gotab_open(f, t))
+		return false;
 	if (t->gofunc && elffile_vaddr_to_off(f, t->gofunc, &at)) {
 		t->inl_size = MIN(f->size - at, MAX_TREE);
 		t->inl = elffile_load(f, at, t->inl_size, MAX_TREE);

@@ -59,8 +59,11 @@ void input_add(struct Input *in, struct InputStack *st, struct StackSample s)
 {
 	u32 n = (u32)st->frames.n;
 	struct Frame *f = arena_new_n(&in->arena, struct Frame, n ? n : 1);
-	for (u32 i = 0; i < n; i++)
+	for (u32 i = 0; i < n; i++) {
 		f[i] = st->frames.p[n - 1 - i];
+		if (!f[i].mark && f[i].sym && !strcmp(f[i].sym, "[truncated]")) // ours, as every form shows it: no function
+			f[i].mark = frame_mark_cut;
+	}
 	while (s.nkern < n && f[s.nkern].kernel)
 		s.nkern++;
 	s.kern = f;

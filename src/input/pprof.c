@@ -112,6 +112,7 @@ struct CodeLine {
 struct ValueType {
 	u64 type, unit;
 };
+#define NO_EVENTS (~0u)
 struct Reader {
 	struct Input *in;
 	const struct InputWish *wish;
@@ -128,6 +129,7 @@ struct Reader {
 	u32 value;	     // number of the values that are taken
 	u64 scale;	     // they are multiplied by it
 	u32 parts[ARRAY_LEN((struct StackSample){0}.part)], nparts; // numbers of the values that they are the sum of, so far
+	u32 events;	     // number of the value that says how many events they are of; NO_EVENTS
 	struct Map keys;     // labels: name -> number + 1
 	struct InputStack st;
 	u64 nframes, nlabels;
@@ -318,6 +320,16 @@ static void choose_parts(struct Reader *r)
 		r->nparts = 0;
 }
 
+// Go's name of how often something was waited for, beside how long, and ours.
+static void choose_events(struct Reader *r)
+{
+	r->events = NO_EVENTS;
+	for (u32 i = 0; i < r->types.n; i++)
+		if (i != r->value && !strcmp(string(r, r->types.p[i].type), "contentions"))
+			r->events = i;
+	r->in->prof.events = r->events != NO_EVENTS ? string(r, r->types.p[r->events].type) : NULL;
+}
+
 static void name_parts(struct Reader *r)
 {
 	const char **names = arena_new_n(&r->in->arena, const char *, r->nparts + 1);
@@ -487,6 +499,8 @@ static struct err *read_sample(struct Reader *r, u64 number, Numbers *locations,
 	else {
 		s.value = values->p[r->value] * r->scale;
 		read_parts(r, values, &s);
+		if (r->events < values->n && (s64)values->p[r->events] > 0)
+			s.events = values->p[r->events];
 		input_add(r->in, &r->st, s);
 	}
 	return NULL;
@@ -565,6 +579,7 @@ static struct err *read_pprof(struct Input *in, const struct InputWish *wish, co
 	if (!e) {
 		set_unit(&r);
 		choose_parts(&r);
+		choose_events(&r);
 		keep_comments(&r);
 		e = read_samples(&r);
 	}

@@ -105,6 +105,8 @@ static void assign_var(struct Unit *u, struct Stmt *s)
 		t = operand_type(u, t);
 		if (v->type->kind == TY_PTR && ty_is_int(t) && (s->op == OP_ADD || s->op == OP_SUB))
 			;
+		else if (u->diags->plain && !ty_is_int(v->type))
+			ERR(u, s->span, "Type mismatch for $%s: trying to assign value of type 'uint64' when variable already has a type '%s'", v->name, tyname(u, v->type));
 		else if (!ty_is_int(t) || !ty_is_int(v->type))
 			ERR(u, s->span, "The %s= operator can not be used on expressions of types '%s', '%s'", op_text(s->op), tyname(u, v->type),
 			    tyname(u, t));
@@ -234,13 +236,25 @@ static void check_let(struct Unit *u, struct Stmt *s)
 	s->lhs->type = v->type ? v->type : ty_none(u);
 }
 
+// Called bpftrace: a statement with the semicolon behind it, as its messages underline it.
+static struct Span whole(const struct Unit *u, struct Span at)
+{
+	const struct Source *src = &u->diags->sources.p[at.file];
+	size_t end = (size_t)at.off + at.len;
+	while (end < src->len && (src->text[end] == ' ' || src->text[end] == '\t'))
+		end++;
+	if (u->diags->plain && end < src->len && src->text[end] == ';')
+		at.len = (u32)(end + 1 - at.off);
+	return at;
+}
+
 static void check_stmt(struct Unit *u, struct Stmt *s)
 {
 	switch (s->kind) {
 	case S_EXPR: {
 		const struct Type *t = check_expr(u, s->e);
 		if (u->final && t->kind != TY_NONE && !has_effect(s->e) && !s->e->type->en)
-			diag_warn(u->diags, s->e->span, "Return value discarded.");
+			diag_warn(u->diags, whole(u, s->e->span), "Return value discarded.");
 		break;
 	}
 	case S_ASSIGN:
@@ -275,6 +289,8 @@ static void check_stmt(struct Unit *u, struct Stmt *s)
 	case S_WHILE:
 		if (u->final)
 			diag_warn(u->diags, s->span, "While loops are deprecated and may be removed in the future.");
+		if (u->final && u->diags->plain)
+			HINT(u, "For loops support ranges (e.g. `for ($x : $start..$end) { ... }`), and can be used in place of while. These are more easily proven to be bounded by the verifier.");
 		check_cond(u, s->e, "while");
 		loop_body(u, s);
 		break;
@@ -297,7 +313,7 @@ static void check_stmt(struct Unit *u, struct Stmt *s)
 	case S_BREAK:
 	case S_CONTINUE:
 		if (!u->loop_depth)
-			ERR(u, s->span, "'%s' statement is not allowed in a probe", s->kind == S_BREAK ? "break" : "continue");
+			ERR(u, whole(u, s->span), "'%s' statement is not allowed in a probe", s->kind == S_BREAK ? "break" : "continue");
 		break;
 	case S_BLOCK:
 		check_stmts(u, s->body);
@@ -312,6 +328,8 @@ static bool ends(const struct Stmt *s)
 {
 	if (s->kind == S_IF)
 		return list_ends(s->body) && list_ends(s->els);
+	if (s->kind == S_EXPR && s->e->kind == E_CALL && s->e->builtin)
+		return s->e->builtin->id == BI_exit;
 	return s->kind == S_RETURN || s->kind == S_BREAK || s->kind == S_CONTINUE;
 }
 
@@ -327,7 +345,7 @@ void check_stmts(struct Unit *u, struct Stmt *s)
 	for (; s; s = s->next) {
 		check_stmt(u, s);
 		if (u->final && s->next && ends(s)) {
-			diag_warn(u->diags, s->next->span, "Unreachable statement");
+			diag_warn(u->diags, whole(u, s->next->span), u->diags->plain ? "Unreachable statement." : "Unreachable statement");
 			diag_hint(u->diags, "nothing comes behind the one before it");
 		}
 	}

@@ -40,7 +40,10 @@ static void check_format(struct Unit *u, struct Expr *e, const char *fmt, struct
 			}
 			if (t->kind != TY_NONE && !conv_takes(pieces[i].conv, t)) {
 				const char *conv = pieces[i].conv == 'h' ? "rh" : pieces[i].conv == 'e' ? "rx" : pieces[i].conv == 'g' ? "gr" : (char[]){pieces[i].conv, 0};
-				ERR(u, args[used]->span, "%s: %%%s specifier expects a value of type %s (%s supplied)", e->str, conv,
+				if (u->diags->plain)
+					ERR(u, e->span, "unsupported format specifier for type '%s': %s", tyname(u, t), conv);
+				else
+					ERR(u, args[used]->span, "%s: %%%s specifier expects a value of type %s (%s supplied)", e->str, conv,
 				    pieces[i].conv == 's' ? "string" : strchr("rhe", pieces[i].conv) ? "buffer" : "integer", tyname(u, t));
 			}
 		}
@@ -149,7 +152,7 @@ const struct Type *c_print(struct Unit *u, struct Expr *e)
 	const struct Type *t = check_expr(u, a);
 	if (t->kind == TY_VOID || t->kind == TY_TSMODE || t->kind == TY_STACKMODE)
 		ERR(u, a->span, "%s type passed to print() is not printable", tyname(u, t));
-	if (e->nargs > 1 && a->kind != E_MAPREF)
+	if (e->nargs > 1 && (a->kind != E_MAPREF || u->diags->plain))
 		ERR(u, e->span, "Non-map print() only takes 1 argument, %u found", e->nargs);
 	else if (e->nargs > 1)
 		ERR(u, e->span, "Single-value (i.e. indexed) map prints cannot be combined with extra arguments");
@@ -371,7 +374,7 @@ const struct Type *c_skboutput(struct Unit *u, struct Expr *e)
 	if (lit_int_arg(u, e, 3, &off) && (off < 0 || off > 0xffff))
 		ERR(u, e->args[3]->span, "skboutput() takes an offset from 0 to 65535");
 	if (u->cur->point->kind != PK_FENTRY && u->cur->point->kind != PK_FEXIT)
-		ERR(u, e->span, "skboutput can only be used with 'fentry' and 'fexit' probes");
+		wrong_probe(u, e, "skboutput can only be used with 'fentry' and 'fexit' probes");
 	else if (t->kind != TY_NONE && (t->kind != TY_PTR || t->elem->kind != TY_RECORD || strcmp(t->elem->rec->name, "sk_buff"))) {
 		ERR(u, e->args[1]->span, "skboutput() takes a struct sk_buff * (%s provided)", tyname(u, t));
 	} else if (t->kind != TY_NONE && !is_own_arg(e->args[1])) {

@@ -36,6 +36,14 @@ static void report_no_int(struct Unit *u, struct Expr *e, u32 i, const struct Ty
 		ERR(u, e->args[i]->span, "%s() only supports int arguments (%s provided)", e->str, base_name(u, t));
 }
 
+void wrong_probe(struct Unit *u, struct Expr *e, const char *text)
+{
+	if (u->diags->plain)
+		ERR(u, e->span, "%s can not be used with \"%s\" probes", e->str, probe_kind_name(u->cur->point->kind));
+	else
+		ERR(u, e->span, "%s", text);
+}
+
 // Types the i-th argument as an integer (aggregations are read); reports anything else.
 const struct Type *int_arg(struct Unit *u, struct Expr *e, u32 i)
 {
@@ -76,7 +84,11 @@ const char *lit_str_arg(struct Unit *u, struct Expr *e, u32 i)
 		return s;
 	if (e->args[i]->from_param)
 		return e->args[i]->str;
-	ERR(u, e->args[i]->span, "%s() expects a string literal (%s provided)", e->str, tyname(u, e->args[i]->type));
+	if (u->diags->plain && i == 0 && !strcmp(e->str, "getopt"))
+		ERR(u, e->args[i]->span, "First argument to 'getopt' must be a string literal.");
+	else
+		ERR(u, u->diags->plain ? e->span : e->args[i]->span, "%s() expects a string literal (%s provided)", e->str,
+		    u->diags->plain ? base_name(u, e->args[i]->type) : tyname(u, e->args[i]->type));
 	return NULL;
 }
 

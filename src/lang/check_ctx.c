@@ -2,6 +2,13 @@
 #include "lang/internal.h"
 #include <time.h>
 
+// What probetype says.
+static const char *type_of_probe(enum ProbeKind k)
+{
+	bool special = k == PK_BEGIN || k == PK_END || k == PK_SELF || k == PK_TEST || k == PK_BENCH;
+	return special ? "special" : probe_kind_name(k);
+}
+
 // ---- who and where
 
 const struct Type *c_u32(struct Unit *u, struct Expr *e) { return t_int(u, 4, false); }
@@ -132,13 +139,13 @@ const struct Type *c_args(struct Unit *u, struct Expr *e)
 			break;
 		case PK_KPROBE:
 		case PK_USDT:
-			ERR(u, e->span, "The args builtin can only be used with tracepoint, rawtracepoint, fentry/fexit and uprobe probes (%s used here)",
-			    probe_kind_name(p->kind));
+			ERR(u, e->span, "The args builtin can only be used with tracepoint, rawtracepoint, fentry/fexit%s uprobe probes (%s used here)",
+			    u->diags->plain ? ", and" : " and", u->diags->plain ? type_of_probe(p->kind) : probe_kind_name(p->kind));
 			HINT(u, "use arg0, arg1, ...");
 			break;
 		default:
-			ERR(u, e->span, "The args builtin can only be used with tracepoint, rawtracepoint, fentry/fexit and uprobe probes (%s used here)",
-			    probe_kind_name(p->kind));
+			ERR(u, e->span, "The args builtin can only be used with tracepoint, rawtracepoint, fentry/fexit%s uprobe probes (%s used here)",
+			    u->diags->plain ? ", and" : " and", u->diags->plain ? type_of_probe(p->kind) : probe_kind_name(p->kind));
 		}
 		return ty_none(u);
 	}
@@ -205,9 +212,7 @@ const struct Type *c_probe(struct Unit *u, struct Expr *e)
 
 const struct Type *c_probetype(struct Unit *u, struct Expr *e)
 {
-	enum ProbeKind k = u->cur->point->kind;
-	bool special = k == PK_BEGIN || k == PK_END || k == PK_SELF || k == PK_TEST || k == PK_BENCH;
-	const char *s = special ? "special" : probe_kind_name(k);
+	const char *s = type_of_probe(u->cur->point->kind);
 	make_str(u, e, s, (u32)strlen(s));
 	return e->type;
 }
@@ -250,11 +255,20 @@ const struct Type *c_lang_func(struct Unit *u, struct Expr *e)
 	return ty_simple(u->types, TY_LANG_FUNC);
 }
 
+const struct Type *c_request_id(struct Unit *u, struct Expr *e)
+{
+	const char *name = e->builtin->name;
+	if (u->cur->point->kind == PK_ITER)
+		ERR(u, e->span, "%s is of the current thread, and can not be used with 'iter' probes", name);
+	return ty_str(u->types, *name == 't' ? 33 : 17);
+}
+
 const struct Type *c_stack(struct Unit *u, struct Expr *e)
 {
 	bool dw = e->builtin->id == BI_dw_ustack, user = dw || e->builtin->id == BI_ustack;
 	enum StackMode mode = u->config->stack_mode;
-	enum StackWalk by_rows = u->config->language_frames && !u->config->native ? STACK_WALK_MIXED : STACK_WALK_NATIVE;
+	bool lang = u->config->language_frames && !u->config->native;
+	enum StackWalk by_rows = !lang ? STACK_WALK_NATIVE : u->config->async_frames ? STACK_WALK_ASYNC : STACK_WALK_MIXED;
 	enum StackWalk walk = !dw && u->config->unwind_fp ? STACK_WALK_FP : by_rows;
 	s64 limit = 0; // none given: whole stacks
 	for (u32 i = 0; i < e->nargs; i++) {
@@ -272,6 +286,8 @@ const struct Type *c_stack(struct Unit *u, struct Expr *e)
 				walk = STACK_WALK_FP;
 			else if (mode_arg(a, "native") && user)
 				walk = STACK_WALK_NATIVE;
+			else if (mode_arg(a, "async") && user && !dw)
+				walk = lang ? STACK_WALK_ASYNC : by_rows;
 			else if (mode_arg(a, "dwarf") && user)
 				walk = by_rows;
 			else
@@ -288,6 +304,7 @@ const struct Type *c_stack(struct Unit *u, struct Expr *e)
 	if (dw)
 		unstable_feature(u, UNSTABLE_DW_USTACK, e->span);
 	u->uses_ustack |= user;
+	u->uses_async |= user && walk == STACK_WALK_ASYNC;
 	u->uses_kstack |= !user;
 	return ty_stack(u->types, user, mode, (u32)limit, user ? walk : STACK_WALK_MIXED);
 }

@@ -19,6 +19,8 @@ static const struct Type *check_field_of(struct Unit *u, struct Expr *e, const s
 	if (!loaded || !record_field(r, e->str, &e->field)) {
 		if (!loaded && !r->is_args)
 			ERR(u, e->span, "Unknown struct/union: '%s'", r->name);
+		else if (r->is_args && u->diags->plain && u->cur->point->kind == PK_TRACEPOINT)
+			ERR(u, e->span, "Struct/union of type 'struct %s_args' does not contain a field named '%s'", u->cur->point->name, e->str);
 		else if (r->is_args)
 			ERR(u, e->span, "Can't find function parameter %s", e->str);
 		else
@@ -198,9 +200,10 @@ static const struct Type *check_map(struct Unit *u, struct Expr *e)
 	} else
 		m->scalar = true;
 	m->read = true;
-	if (m->scalar && m->keyed)
-		ERR(u, e->span, "%s used as a map with an explicit key (non-scalar map), previously used without an explicit key (scalar map)",
-		    m->name);
+	if (m->scalar && m->keyed && m->began_keyed && e->kind == E_MAP)
+		ERR(u, e->span, "%s used as a map without an explicit key (scalar map), previously used with an explicit key (non-scalar map)", m->name);
+	else if (m->scalar && m->keyed && !m->began_keyed && e->kind == E_MAPREF)
+		ERR(u, e->span, "%s used as a map with an explicit key (non-scalar map), previously used without an explicit key (scalar map)", m->name);
 	return m->val ? m->val : ty_none(u);
 }
 

@@ -139,7 +139,7 @@ static const struct Type *binop_ptr(struct Unit *u, struct Expr *e, const struct
 		return ty_int(u->types, 8, true);
 	if (a->kind == TY_PTR && ty_is_int(b))
 		return ty_int(u->types, 8, false); // masks and shifts of an address
-	ERR(u, e->span, "The %s operator can not be used on expressions of types '%s', '%s'", op_text(e->op), tyname(u, a), tyname(u, b));
+	ERR(u, e->span, u->diags->plain ? "The %s operator can not be used on expressions of types %s, %s" : "The %s operator can not be used on expressions of types '%s', '%s'", op_text(e->op), tyname(u, a), tyname(u, b));
 	return ty_none(u);
 }
 
@@ -250,9 +250,15 @@ const struct Type *check_binop(struct Unit *u, struct Expr *e)
 		return ty_bool(u->types);
 	if ((e->op == OP_EQ || e->op == OP_NE) && a->kind == b->kind && (is_late_text(a) || ty_is_stack(a) || a->kind == TY_KSYM))
 		return ty_bool(u->types);
-	if (a->kind == b->kind)
+	if (a->kind == b->kind && u->diags->plain)
+		ERR(u, e->span, "The %s operator can not be used on expressions of types %s, %s", op_text(e->op), tyname(u, a), tyname(u, b));
+	else if (a->kind == b->kind)
 		ERR(u, e->span, "The %s operator can not be used on expressions of type '%s'", op_text(e->op), tyname(u, a));
-	else {
+	else if (u->diags->plain) {
+		ERR(u, e->span, "Type mismatch for '%s': comparing %s with %s", op_text(e->op), tyname(u, a), tyname(u, b));
+		ERR(u, e->a->span, "left (%s)", tyname(u, a));
+		ERR(u, e->b->span, "right (%s)", tyname(u, b));
+	} else {
 		ERR(u, e->span, "Type mismatch for '%s': comparing '%s' with '%s'", op_text(e->op), tyname(u, a), tyname(u, b));
 		if (a->kind == TY_STR || b->kind == TY_STR)
 			HINT(u, "text is compared with text; use str() to read it from an address");
@@ -272,7 +278,11 @@ static const struct Type *check_incdec(struct Unit *u, struct Expr *e)
 	if (t->kind == TY_PTR)
 		return t;
 	if (t->kind != TY_NONE && !ty_is_int(t)) {
-		ERR(u, e->span, "The %s operator can not be used on expressions of type '%s'", dec ? "--" : "++", tyname(u, t));
+		if (u->diags->plain)
+			ERR(u, e->span, "Type mismatch for %s%s: trying to assign value of type 'uint64' when %s already has a type '%s'", x->kind == E_VAR ? "$" : "",
+			    x->kind == E_VAR ? x->str : x->map->name, x->kind == E_VAR ? "variable" : "map", tyname(u, t));
+		else
+			ERR(u, e->span, "The %s operator can not be used on expressions of type '%s'", dec ? "--" : "++", tyname(u, t));
 		return ty_none(u);
 	}
 	if (x->kind == E_VAR) {

@@ -21,6 +21,16 @@ const struct Type *c_str(struct Unit *u, struct Expr *e)
 			return e->type;
 		}
 	}
+	const char *lit;
+	if (e->nargs == 2 && e->args[1]->kind == E_INT && !e->args[1]->is_neg && expr_lit_str(a, &lit) && a->len > e->args[1]->ival) { // as bpftrace: so many characters
+		make_str(u, e, arena_strndup(u->arena, lit, e->args[1]->ival), (u32)e->args[1]->ival);
+		return e->type;
+	}
+	if (e->nargs == 1 && a->kind == E_INT && !a->is_neg) { // as bpftrace: no address, but the digits
+		const char *digits = arena_printf(u->arena, "%llu", (unsigned long long)a->ival);
+		make_str(u, e, digits, (u32)strlen(digits));
+		return e->type;
+	}
 	u32 max = unit_max_strlen(u) + (e->nargs == 1); // a length that is given counts the NUL, the usual one does not
 	if (e->nargs == 2) {
 		const struct Type *n = int_arg(u, e, 1);
@@ -54,6 +64,8 @@ const struct Type *c_buf(struct Unit *u, struct Expr *e)
 				ERR(u, e->args[1]->span, "Builtin buf requires a non-negative length");
 			max = (u32)MIN(e->args[1]->ival, (u64)max);
 		}
+		if (t->kind == TY_ARRAY || t->kind == TY_STR || t->kind == TY_RECORD) // behind it is what other values left
+			max = MIN(max, t->size);
 	} else if (t->kind == TY_ARRAY || t->kind == TY_STR || t->kind == TY_RECORD)
 		max = MIN(max, t->size);
 	else if (t->kind != TY_NONE)
@@ -119,6 +131,24 @@ const struct Type *c_str_concat(struct Unit *u, struct Expr *e)
 	if (a->kind != TY_STR || b->kind != TY_STR)
 		return ty_str(u->types, 1);
 	return ty_str(u->types, MAX(1u, MIN(unit_max_strlen(u), a->size + b->size - 1)));
+}
+
+// A function in C: numbers and pointers, and texts where it takes a pointer.
+const struct Type *c_c_function(struct Unit *u, struct Expr *e)
+{
+	const struct CFunc *f = e->aux;
+	if (e->nargs != f->nparams)
+		ERR(u, e->span, "%s() takes %u argument%s, not %u", f->name, f->nparams, f->nparams == 1 ? "" : "s", e->nargs);
+	for (u32 i = 0; i < e->nargs; i++) {
+		const struct Type *t = operand_type(u, check_expr(u, e->args[i]));
+		bool number = t->kind == TY_INT || t->kind == TY_BOOL || t->kind == TY_PTR || t->kind == TY_NONE;
+		if (!number && !(t->kind == TY_STR && i < f->nparams && f->params[i].ptr))
+			ERR(u, e->args[i]->span, "%s() takes a %s as argument %u (%s provided)", f->name, i < f->nparams && f->params[i].ptr ? "pointer" : "number", i + 1,
+			    tyname(u, t));
+	}
+	if (!f->result.size)
+		return t_void(u);
+	return f->result.ptr ? ty_ptr(u->types, t_void(u), AS_NONE) : t_int(u, f->result.size, f->result.sgn);
 }
 
 const struct Type *c_strcontains(struct Unit *u, struct Expr *e)
@@ -208,7 +238,7 @@ const struct Type *c_percpu_kaddr(struct Unit *u, struct Expr *e)
 	u32 id = 0;
 	const struct Type *t = s ? ctype_var(u->ctypes, s, &id) : NULL;
 	if (s && !t)
-		ERR(u, e->span, "Unknown percpu variable \"%s\"", s);
+		ERR(u, e->span, u->diags->plain ? "Could not resolve variable \"%s\" from BTF" : "Unknown percpu variable \"%s\"", s);
 	e->ival = id;
 	return ty_ptr(u->types, t && t->kind != TY_VOID ? t : t_int(u, 8, false), AS_KERNEL);
 }
@@ -247,7 +277,7 @@ const struct Type *c_pton(struct Unit *u, struct Expr *e)
 	u8 *addr = arena_alloc(u->arena, 16);
 	u32 n = strchr(s, ':') ? 16 : 4;
 	if (inet_pton(n == 4 ? AF_INET : AF_INET6, s, addr) != 1)
-		ERR(u, e->span, "Invalid IP address: %s", s);
+		ERR(u, e->span, u->diags->plain && !strpbrk(s, ".:") ? "pton() expects an string argument of an IPv4/IPv6 address, got %s" : "Invalid IP address: %s", s);
 	e->aux = addr;
 	e->as = AS_BPF;
 	return ty_array(u->types, t_int(u, 1, false), n);
@@ -369,6 +399,6 @@ const struct Type *c_socket_cookie(struct Unit *u, struct Expr *e)
 	check_expr(u, e->args[0]);
 	enum ProbeKind k = u->cur->point->kind;
 	if (k != PK_FENTRY && k != PK_FEXIT && k != PK_RAWTP)
-		ERR(u, e->span, "socket_cookie() can only be used with 'fentry', 'fexit' and 'rawtracepoint' probes");
+		wrong_probe(u, e, "socket_cookie() can only be used with 'fentry', 'fexit' and 'rawtracepoint' probes");
 	return t_int(u, 8, false);
 }

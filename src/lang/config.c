@@ -16,6 +16,7 @@ void config_defaults(struct Config *c)
 		.stack_unit = "count",
 		.stack_title = "",
 		.stack_parts = "",
+		.stack_events = "",
 		.stack_event = "",
 		.stack_form = "",
 		.stack_divide = 1,
@@ -58,6 +59,7 @@ static const struct ConfRow {
 	F(stack_unit, CK_STR),
 	F(stack_title, CK_STR),
 	F(stack_parts, CK_STR),
+	F(stack_events, CK_STR),
 	F(stack_event, CK_STR),
 	F(stack_form, CK_FORM),
 	F(stack_divide, CK_U64),
@@ -131,7 +133,7 @@ static const char *config_set(struct Unit *u, const struct ConfRow *r, const cha
 		if (r->off == offsetof(struct Config, max_strlen) && !v)
 			return "must be at least 1";
 		if (r->off == offsetof(struct Config, log_size) && v < 128)
-			return "must be at least 128";
+			v = 128; // what the kernel takes
 		*(u32 *)at = (u32)v;
 		return NULL;
 	case CK_U64:
@@ -143,7 +145,9 @@ static const char *config_set(struct Unit *u, const struct ConfRow *r, const cha
 			return "must be 0 or at least 1000000 (a millisecond)";
 		return NULL;
 	case CK_BOOL:
-		if (!one_of(val, bools, ARRAY_LEN(bools), &pick))
+		if (parse_u64(val, &v))
+			pick = v != 0;
+		else if (!one_of(val, bools, ARRAY_LEN(bools), &pick))
 			return "expects true, false, 1 or 0";
 		*(bool *)at = pick % 2;
 		return NULL;
@@ -152,6 +156,8 @@ static const char *config_set(struct Unit *u, const struct ConfRow *r, const cha
 			return "expects a word in small letters";
 		if (r->off == offsetof(struct Config, stack_parts) && !are_words(val, STACK_PARTS_MAX))
 			return "expects up to five words in small letters, separated by commas";
+		if (r->off == offsetof(struct Config, stack_events) && !are_words(val, 1))
+			return "expects a word in small letters";
 		*(const char **)at = arena_strdup(u->arena, val);
 		return NULL;
 	case CK_FORM:
@@ -216,6 +222,24 @@ static bool is_env_only(const char *key)
 	return one_of(strncasecmp(key, "bpftrace_", 9) ? key : key + 9, env_only, ARRAY_LEN(env_only), &pick);
 }
 
+// The same in bpftrace's words, where it has some of its own.
+static const char *as_bpftrace(struct Unit *u, const struct ConfRow *r, const char *key, const char *val)
+{
+	static const char *const valid[] = {[CK_STACK_MODE] = "bpftrace, raw, perf, and build_id", [CK_MISSING] = "ignore, warn, and error", [CK_UNSTABLE] = NULL};
+	if (r->kind == CK_U32 || r->kind == CK_U64)
+		return arena_printf(u->arena, "%s: expecting a number, got %s", key, val);
+	if (r->kind == CK_BOOL)
+		return arena_printf(u->arena, "%s: Invalid bool value: valid values are true, false, 1 or 0.", key);
+	if (r->kind < (int)ARRAY_LEN(valid) && valid[r->kind])
+		return arena_printf(u->arena, "%s: Invalid value for %s: valid values are %s.", key, r->name, valid[r->kind]);
+	if (r->kind == CK_LICENSE)
+		return arena_printf(u->arena,
+				    "Invalid value for %s. Found: %s. Valid values: Dual MIT/GPL, Dual BSD/GPL, Dual MPL/GPL, GPL and additional rights, GPL v2, GPL. Read more about "
+				    "BPF programs and licensing: https://docs.kernel.org/bpf/bpf_licensing.html#using-bpf-programs-in-the-linux-kernel",
+				    r->name, val);
+	return NULL;
+}
+
 static void from_block(struct Unit *u, struct ConfigItem *c)
 {
 	const struct ConfRow *r = find_row(c->key);
@@ -239,7 +263,10 @@ static void from_block(struct Unit *u, struct ConfigItem *c)
 			  : c->val->kind == E_BOOL			   ? (c->val->ival ? "true" : "false")
 									   : arena_printf(u->arena, "%llu", (unsigned long long)c->val->ival);
 	const char *bad = config_set(u, r, val);
-	if (bad)
+	const char *its = bad && u->diags->plain ? as_bpftrace(u, r, c->key, val) : NULL;
+	if (its)
+		diag_error(u->diags, c->span, "%s", its);
+	else if (bad)
 		diag_error(u->diags, c->span, "Invalid value for %s: it %s", c->key, bad);
 	else
 		warn_without_effect(u, r, &c->span);
@@ -253,8 +280,12 @@ void unstable_feature(struct Unit *u, enum Unstable what, struct Span at)
 	if (how[what] == 1 || u->unstable_seen >> what & 1)
 		return;
 	u->unstable_seen |= 1u << what;
-	if (how[what] == 2)
+	if (how[what] == 2 && u->diags->plain)
+		diag_error(u->diags, at, "%s feature is not enabled by default. To enable this unstable feature, set the config flag to enable. unstable_%s=enable", names[what], names[what]);
+	else if (how[what] == 2)
 		diag_error(u->diags, at, "%s is turned off by unstable_%s=error", names[what], names[what]);
+	else if (u->diags->plain)
+		diag_warn_plain(u->diags, "Script is using an unstable feature: %s. To prevent this warning you must explicitly enable it in the config e.g. unstable_%s=enable", names[what], names[what]);
 	else
 		diag_warn(u->diags, at, "Script is using an unstable feature: %s, which may change in later versions", names[what]);
 	diag_hint(u->diags, "config = { unstable_%s = enable } allows it%s", names[what], how[what] == 2 ? "" : " without this warning");

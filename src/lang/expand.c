@@ -66,6 +66,49 @@ struct Stmt *x_copy(struct Expander *x, const struct Stmt *s, struct Span at)
 	return x_room(x, count_stmts(s), at) ? clone_stmts(x->a, s) : NULL;
 }
 
+// ---- places in a macro's body
+
+static void came_by(struct Stmt *s, u16 call);
+
+static void spec_came_by(struct TypeSpec *t, u16 call);
+
+static void expr_came_by(struct Expr *e, u16 call)
+{
+	if (!e)
+		return;
+	e->span.from = call;
+	expr_came_by(e->a, call);
+	expr_came_by(e->b, call);
+	expr_came_by(e->c, call);
+	for (u32 i = 0; i < e->nargs; i++)
+		expr_came_by(e->args[i], call);
+	came_by(e->body, call);
+	spec_came_by(e->spec, call);
+}
+
+static void spec_came_by(struct TypeSpec *t, u16 call)
+{
+	if (!t)
+		return;
+	t->span.from = call;
+	expr_came_by(t->typeof_expr, call);
+	for (u32 i = 0; i < t->ntuple; i++)
+		spec_came_by(t->tuple[i], call);
+}
+
+static void came_by(struct Stmt *s, u16 call)
+{
+	for (; s; s = s->next) {
+		s->span.from = call;
+		expr_came_by(s->lhs, call);
+		expr_came_by(s->e, call);
+		expr_came_by(s->e2, call);
+		spec_came_by(s->spec, call);
+		came_by(s->body, call);
+		came_by(s->els, call);
+	}
+}
+
 // ---- names inside a macro's body
 
 static int param_index(const struct Frame *f, int kind, const char *name)
@@ -131,6 +174,8 @@ static void put_param(struct Expander *x, struct Expr *e)
 	const char *val = param_positional(x->s->params, x->s->nparams, e->ival);
 	u64 v = 0;
 	bool neg = false, is_num = !val || !*val || param_number(val, &v, &neg);
+	if ((!val || !*val) && x->d->plain)
+		diag_warn(x->d, e->span, "Positional parameter $%llu is empty or not provided. ", (unsigned long long)e->ival);
 	*e = (struct Expr){.kind = is_num ? E_INT : E_STR, .span = e->span, .ival = v, .is_neg = neg, .from_param = true, .height = 1};
 	e->str = val ? val : "";
 	e->len = (u32)strlen(e->str);
@@ -196,6 +241,7 @@ static void x_call(struct Expander *x, struct Expr **pe)
 	x_args(x, call);
 	struct Frame f = {m, call->args, ++x->ncalls, x->frame};
 	struct Expr *body = x_copy_expr(x, m->body, call->span);
+	expr_came_by(body, diags_add_call(x->d, call->span));
 	x->frame = &f;
 	x_expr(x, &body);
 	x->frame = f.up;
@@ -204,7 +250,8 @@ static void x_call(struct Expander *x, struct Expr **pe)
 		known_put(&k, body);
 	else if (!body->body && body->a && (body->a->kind == E_IDENT || body->a->kind == E_CALL)) // not a map, which the block keeps from being changed
 		body = body->a;
-	body->span = call->span;
+	if (body->kind != E_CALL) // one that the macro consists of keeps its place
+		body->span = call->span;
 	*pe = body;
 }
 

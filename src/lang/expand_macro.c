@@ -31,6 +31,26 @@ static bool params_unique(struct Expander *x, const struct Macro *m)
 	return true;
 }
 
+// From the word macro to the name.
+static struct Span head_of(const struct Expander *x, const struct Macro *m)
+{
+	const char *text = x->d->sources.p[m->span.file].text;
+	struct Span at = m->span;
+	while (at.off > 0 && strncmp(text + at.off, "macro", 5)) {
+		at.off--;
+		at.len++;
+	}
+	return at;
+}
+
+static void redefined(struct Expander *x, const struct Overloads *o, const struct Macro *m)
+{
+	diag_error(x->d, x->d->plain ? head_of(x, m) : m->span, "Redefinition of macro: %s", m->name);
+	for (size_t i = 0; x->d->plain && i < o->v.n; i++)
+		if (shadows(o->v.p[i], m))
+			diag_error(x->d, head_of(x, o->v.p[i]), "This is the original definition.");
+}
+
 static void add_macro(struct Expander *x, const struct Macro *m)
 {
 	struct Overloads *o = map_get(&x->macros, m->name);
@@ -38,7 +58,7 @@ static void add_macro(struct Expander *x, const struct Macro *m)
 	for (size_t i = 0; o && i < o->v.n; i++)
 		taken |= shadows(o->v.p[i], m);
 	if (taken)
-		diag_error(x->d, m->span, "Redefinition of macro: %s", m->name);
+		redefined(x, o, m);
 	if (taken || !params_unique(x, m))
 		return;
 	if (!o) {
@@ -94,6 +114,11 @@ static u64 distance(const struct Macro *m, struct Expr *const *args, u32 nargs)
 static void mismatch(struct Expander *x, const struct Expr *call, const struct Macro *near)
 {
 	diag_error(x->d, call->span, "Call to %s() has arguments that do not match any definition.", call->str);
+	if (near->nparams != call->nargs && x->d->plain) {
+		diag_error(x->d, head_of(x, near), "The closest definition of %s() has a different number of arguments. Expected: %u but got %u", near->name,
+			   near->nparams, call->nargs);
+		return;
+	}
 	if (near->nparams != call->nargs) {
 		diag_hint(x->d, "The closest definition of %s() takes %u argument%s, not %u.", near->name, near->nparams, near->nparams == 1 ? "" : "s",
 			  call->nargs);
@@ -107,6 +132,8 @@ static void mismatch(struct Expander *x, const struct Expr *call, const struct M
 		diag_error(x->d, arg->span, "Mismatched arg. %s() expects a %s for arg %s%s but got %s.", near->name, var ? "variable" : "map",
 			   var ? "$" : "", near->params[i].name,
 			   arg->kind == E_VAR ? "a variable" : arg->kind == E_MAP ? "a map" : "an expression");
+		if (x->d->plain)
+			diag_error(x->d, near->params[i].span, "This is the argument in the closest definition.");
 	}
 }
 

@@ -14,6 +14,28 @@ static u32 length_bytes(const char **p, const char *end)
 	return 0;
 }
 
+// Flags, width and precision behind a %.
+static const char *skip_flags(const char *p, const char *end)
+{
+	while (p < end && strchr("-+ #0'", *p) && *p)
+		p++;
+	while (p < end && *p >= '0' && *p <= '9')
+		p++;
+	if (p < end && *p == '.')
+		for (p++; p < end && *p >= '0' && *p <= '9'; p++)
+			;
+	return p;
+}
+
+static bool at_conversion(const char *p, const char *end)
+{
+	if (*p != '%')
+		return false;
+	p = skip_flags(p + 1, end);
+	length_bytes(&p, end);
+	return p < end && *p && strchr("diuxXoscpr", *p) ? true : p + 1 < end && *p == 'g' && p[1] == 'r';
+}
+
 const char *fmt_parse(struct Arena *a, const char *fmt, u32 len, struct FmtPiece **out, u32 *n)
 {
 	const char *p = fmt, *end = fmt + len;
@@ -22,8 +44,8 @@ const char *fmt_parse(struct Arena *a, const char *fmt, u32 len, struct FmtPiece
 	for (;;) {
 		struct FmtPiece piece = {0};
 		char *lit = arena_alloc(a, (size_t)(end - p) + 1);
-		while (p < end && (*p != '%' || p + 1 == end || p[1] == '%')) { // "%%", or a lone one at the end
-			p += *p == '%' && p + 1 < end;
+		while (p < end && !at_conversion(p, end)) { // "%%" is one; what is no conversion is text, as bpftrace has it
+			p += *p == '%' && p + 1 < end && p[1] == '%';
 			lit[piece.litlen++] = *p++;
 		}
 		piece.lit = lit;
@@ -32,34 +54,17 @@ const char *fmt_parse(struct Arena *a, const char *fmt, u32 len, struct FmtPiece
 			break;
 		}
 		const char *start = p++;
-		while (p < end && strchr("-+ #0'", *p) && *p)
-			p++;
-		while (p < end && *p >= '0' && *p <= '9')
-			p++;
-		if (p < end && *p == '.')
-			for (p++; p < end && *p >= '0' && *p <= '9'; p++)
-				;
+		p = skip_flags(p, end);
 		if ((size_t)(p - start) >= sizeof(piece.spec)) {
 			bad = "format: a conversion is too long";
 			break;
 		}
 		memcpy(piece.spec, start, (size_t)(p - start));
 		piece.len = (u8)length_bytes(&p, end);
-		if (p == end || !*p || !strchr("diuxXoscprg", *p)) {
-			bad = p == end ? "format: the text ends inside a conversion"
-				       : arena_printf(a, "format: unknown conversion %%%c (known: d i u x X o s c p r rx rh gr)", *p);
-			break;
-		}
 		piece.conv = *p++;
 		if (piece.conv == 'r' && p < end && (*p == 'h' || *p == 'x'))
 			piece.conv = *p++ == 'h' ? 'h' : 'e';
-		if (piece.conv == 'g') {
-			if (p == end || *p != 'r') {
-				bad = "format: unknown conversion %g (GFP flags are %gr)";
-				break;
-			}
-			p++;
-		}
+		p += piece.conv == 'g';
 		vec_push(&v, piece);
 	}
 	*n = (u32)v.n;

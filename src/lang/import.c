@@ -200,6 +200,29 @@ static const char *find(struct Importer *im, const struct Script *s, const struc
 	return NULL;
 }
 
+static bool ends(const char *s, const char *with)
+{
+	size_t n = strlen(s), m = strlen(with);
+	return n > m && !strcmp(s + n - m, with);
+}
+
+// A file in C: what it holds is looked at when its functions are called by name (bpf/cobj.c).
+static void import_c(struct Importer *im, const struct Import *imp, const char *path)
+{
+	struct Script *into = im->into;
+	char *real = realpath(path, NULL), *why = real ? refused(im, path, real) : NULL;
+	if (why) {
+		diag_error(into->diags, imp->span, "refusing to import %s: %s", path, why);
+	} else if (real && !map_has(&im->seen, real)) {
+		map_put(&im->seen, real, NULL);
+		struct ImportedC *c = arena_new(into->arena, struct ImportedC);
+		*c = (struct ImportedC){imp->span, arena_strdup(into->arena, path), ends(path, ".c"), into->objects};
+		into->objects = c;
+	}
+	free(real);
+	free(why);
+}
+
 static void import_all(struct Importer *im, struct Script *s)
 {
 	struct Diags *d = im->into->diags;
@@ -212,12 +235,19 @@ static void import_all(struct Importer *im, struct Script *s)
 		else if (!path && (import_own(im, imp->path) || is_stdlib(imp->path)))
 			continue;
 		else if (!path) {
-			diag_error(d, imp->span, "cannot find \"%s\" to import it", imp->path);
+			if (d->plain)
+				diag_error(d, imp->span, "Unable to find suitable path for import");
+			else
+				diag_error(d, imp->span, "cannot find \"%s\" to import it", imp->path);
+			if (d->plain)
+				diag_hint(d, "checked: %s", imp->path);
 			diag_hint(d, "Paths are relative to the directory of the script: %s", dir_of(im->into->arena, s->diags->sources.p[s->source].name));
 		} else if (!stat(path, &st) && S_ISDIR(st.st_mode))
 			import_dir(im, imp, path);
+		else if (ends(path, ".bpf.o") || ends(path, ".bpf.c"))
+			import_c(im, imp, path);
 		else if (!is_script_name(path)) {
-			diag_error(d, imp->span, "cannot import \"%s\": only .bt scripts and directories of them can be imported", imp->path);
+			diag_error(d, imp->span, "cannot import \"%s\": only .bt scripts, directories of them, and C (.bpf.o, .bpf.c) can be imported", imp->path);
 		} else
 			import_file(im, imp, path);
 	}

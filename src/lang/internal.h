@@ -269,6 +269,7 @@ const struct Type *check_builtin(struct Unit *u, struct Expr *call); // by the c
 const char *base_name(struct Unit *u, const struct Type *t); // "string", "tuple": a type without its size, what typeinfo() calls base_type
 const struct Type *t_int(struct Unit *u, u32 size, bool sgn);
 const struct Type *t_void(struct Unit *u);
+void wrong_probe(struct Unit *u, struct Expr *e, const char *text); // reports that e is no function for this probe
 const struct Type *int_arg(struct Unit *u, struct Expr *e, u32 i);	// i-th argument as an integer; reports anything else
 void bytes_arg(struct Unit *u, struct Expr *e, u32 i); // i-th argument as the bytes of a value or behind a pointer; reports what has none
 bool lit_int_arg(struct Unit *u, struct Expr *e, u32 i, s64 *out); // an integer literal, else false and a diagnostic
@@ -301,4 +302,7 @@ void format_expr(struct Formatter *f, const struct Expr *e);
 void format_operand(struct Formatter *f, const struct Expr *e, bool parens);
 bool format_is_compound(const struct Formatter *f, const struct Expr *e);
 void format_type(struct Formatter *f, const struct TypeSpec *t);
+
+// ---- units.c
+void units_split(struct Unit *u, struct ProbeAst *ast, struct PointList *points); // appends to u->probes
 #endif

@@ -30,11 +30,13 @@ struct Config { // config block and environment, after resolution
 	u64 stack_slot; // nanoseconds; not 0: the part of the key that is called slot is the number of such a slot of time since the machine's start
 	const char *stack_parts; // names of what values are split into, by the number that is the key's `kind`; "": they are not
 	const char *stack_form;	 // what the parts of the key mean, and how the text shows them: "", "waits", "waker", "wakers", "calls" (tool/form.c)
+	const char *stack_events; // what the number behind stack_parts' counts: of how many events a value is; "": nothing
 	const char *stack_event; // what is counted; "": nothing to be said
 	u64 stack_divide; // these values are divided by it where they are shown
 	bool in_place; // assigning to a key that is there overwrites its value where it lies, however long
 	enum { MISSING_ERROR, MISSING_WARN, MISSING_IGNORE } missing_probes;
 	bool unwind_fp;	 // --unwind=fp
+	bool async_frames; // --async: stacks of CPython with the tasks that wait
 	bool native;	 // --native: no frames of languages, whatever the script says
 	bool helper_errors; // -k
 	u8 unstable_tseries, unstable_typeinfo, unstable_dw_ustack; // 0 warn, 1 enable, 2 error
@@ -229,6 +231,13 @@ struct Import {
 	struct Import *next;
 };
 
+struct ImportedC { // a file in C: an object for BPF, or its source
+	struct Span span;
+	const char *path;
+	bool source;
+	struct ImportedC *next;
+};
+
 struct Param;
 struct ScriptOpts;
 struct Script {
@@ -239,6 +248,7 @@ struct Script {
 	struct MapDecl *maps;
 	struct Macro *macros;
 	struct Import *imports;
+	struct ImportedC *objects;
 	struct ProbeAst *probes;
 	struct ProbeAst *dropped;   // whose predicate is false whatever happens
 	const struct Param *params; // of the command line, for getopt()
@@ -430,6 +440,7 @@ struct MapSym {
 	const struct Type *key, *val; // NULL: not known yet
 	bool scalar, keyed;	      // used without, with a key
 	bool read;		      // its value is asked for somewhere
+	bool began_keyed;	      // first written with a key
 	bool locked;		      // a typeof() or sizeof() asked for its type
 	const struct Expr *key_expr;  // the key where the map was first used with one; NULL
 	struct Span span;
@@ -448,8 +459,21 @@ struct ProbeUnit {
 };
 
 // What check needs to ask the outside; any may be NULL when the caller has no answer.
+struct CValue { // a parameter or a result of an imported function in C, as it is in a register
+	u8 size; // 0: void
+	bool sgn, ptr;
+};
+struct CFunc {
+	const char *name;
+	u32 nparams;
+	struct CValue result, params[5];
+};
+#define RT_IMPORTED "c:" // what names of imported functions begin with, where the code calls them (IRO_RT)
+
 struct CheckHooks {
 	void *arg;
+	// A function in C that the script imports; NULL: there is none. *why: there is one that no script can call, for this reason
+	const struct CFunc *(*cfunc)(void *, const char *name, const char **why);
 	bool (*kaddr)(void *, const char *name, u64 *addr);
 	// data or function symbol of the binary a uprobe point lives in; size for the result type
 	bool (*uaddr)(void *, const struct Point *p, const char *name, u64 *addr, u64 *size);
@@ -479,7 +503,7 @@ struct Unit {
 	VEC(struct MapSym *) maps;
 	VEC(struct ProbeUnit *) probes;
 	VEC(struct FmtSite *) fmts; // of the nodes' `fmt`
-	bool uses_ustack, uses_lang_func, uses_kstack, uses_usym;
+	bool uses_ustack, uses_async, uses_lang_func, uses_kstack, uses_usym;
 	struct ProbeUnit *cur;
 	bool final;   // types have settled: report errors
 	bool changed; // a symbol's type grew in this round

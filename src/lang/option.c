@@ -287,7 +287,11 @@ static void read_value(struct Script *s, const struct ScriptOpt *o, const struct
 	} else {
 		k->kind = E_INT;
 		if (!v || !param_number(v, &k->ival, &k->is_neg)) {
-			told(s, o, o->kind == OPT_NUMBER ? "is a number of 64 bits, not '%s'" : "is a time (10ms, 5s), not '%s'", v ? v : "");
+			if (s->diags->plain && o->kind == OPT_NUMBER)
+				diag_error_plain(s->diags, v ? "program command line option --%s invalid integer (value: %s)" : "program command line option --%s expects an integer (value: %s)",
+						 o->name, v ? v : "true");
+			else
+				told(s, o, o->kind == OPT_NUMBER ? "is a number of 64 bits, not '%s'" : "is a time (10ms, 5s), not '%s'", v ? v : "");
 			k->ival = 0;
 			k->is_neg = false;
 		} else if (o->kind == OPT_DURATION && !v[strspn(v, "0123456789")] && __builtin_mul_overflow(k->ival, o->unit, &k->ival))

@@ -218,6 +218,7 @@ struct IrVal boot_ns(struct Lower *l); // CLOCK_BOOTTIME
 struct Val into_tmp(struct Lower *l, struct Expr *e); // call_into a temporary
 enum AddrSpace arg_as(struct Lower *l, const struct Expr *a); // of a pointer or number used as an address
 void concat_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 off, u32 size);
+void request_id_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 off); // trace_id, span_id
 void comm_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 off, u32 size, bool pad);
 void str_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 off, u32 size, bool pad);
 void buf_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 off, u32 max);

@@ -52,8 +52,16 @@ static void plan_frame(struct Lower *l)
 
 // ---- statements
 
+// What a program returns that has nothing to say. 0 at a tracepoint would keep the event from perf: perf_trace_run_bpf_submit(), perf_syscall_enter().
+static struct IrVal done(const struct Lower *l)
+{
+	return ir_imm(l->pp->kind == PK_TRACEPOINT);
+}
+
 void lower_return(struct Lower *l, struct IrVal v)
 {
+	if (l->pp->kind == PK_TRACEPOINT)
+		v = done(l);
 	for (u32 i = l->nopen; i > 0; i--)
 		call2(l, H_RINGBUF_DISCARD, ir_reg(l->open[i - 1]), ir_imm(0));
 	if (l->in_callback) {
@@ -240,7 +248,7 @@ static void lower_prologue(struct Lower *l)
 		struct IrVal p = call2(l, H_MAP_LOOKUP, ir_mapfd(map), key);
 		ir_br(&l->b, IC_NE, p, ir_imm(0), have, none);
 		ir_set_block(&l->b, none);
-		ir_ret(&l->b, ir_imm(0));
+		ir_ret(&l->b, done(l));
 		ir_set_block(&l->b, have);
 		ir_set(&l->b, l->scratch.id, p);
 	}
@@ -255,7 +263,7 @@ static void lower_body(struct Lower *l)
 		IrBlk ours = ir_new_block(&l->b, "our_pid"), other = ir_new_block(&l->b, "other_pid");
 		ir_br(&l->b, IC_EQ, cur_pid(l, false, false), ir_imm(l->o->pid), ours, other);
 		ir_set_block(&l->b, other);
-		ir_ret(&l->b, ir_imm(0));
+		ir_ret(&l->b, done(l));
 		ir_set_block(&l->b, ours);
 	}
 	if (ast->pred) {
@@ -265,12 +273,12 @@ static void lower_body(struct Lower *l)
 		lx_cond(l, ast->pred, yes, no);
 		tmp_release(l, m);
 		ir_set_block(&l->b, no);
-		ir_ret(&l->b, ir_imm(0));
+		ir_ret(&l->b, done(l));
 		ir_set_block(&l->b, yes);
 	}
 	lower_stmts(l, ast->body);
 	if (!ir_terminated(&l->b))
-		ir_ret(&l->b, ir_imm(0));
+		ir_ret(&l->b, done(l));
 }
 
 static const char *kernel_name(struct Unit *u, const struct Point *p)
@@ -323,6 +331,7 @@ bool lower_program(struct Unit *u, struct Program *prog, const struct LowerOpts 
 		vec_push(&prog->fmts, u->fmts.p[i]);
 	prog->uses_ustack = u->uses_ustack;
 	prog->uses_lang_func = u->uses_lang_func;
+	prog->uses_async = u->uses_async;
 	prog->uses_kstack = u->uses_kstack;
 	prog->uses_usym = u->uses_usym;
 	lower_maps(&l);

@@ -50,6 +50,14 @@ bool call_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 off, cons
 		if (pad && t->size > 16)
 			zero_bytes(l, base, off + 16, t->size - 16);
 		return true;
+	case BI_trace_id:
+	case BI_span_id:
+		if (t->size < e->type->size)
+			return false;
+		request_id_into(l, e, base, off);
+		if (pad && t->size > e->type->size)
+			zero_bytes(l, base, off + (s32)e->type->size, t->size - e->type->size);
+		return true;
 	case BI_str:
 		if (!ty_scalar(e->args[0]->type) && e->args[0]->type->kind == TY_STR && e->nargs == 1)
 			return false;

@@ -348,6 +348,24 @@ static struct IrVal user_stack(struct Lower *l, u32 limit, u64 src)
 	return rt_call(l, "rt_ustack", 3, ctx_ptr(l), ir_imm(limit), ir_imm((s64)src), ir_imm(0), ir_imm(0));
 }
 
+struct Val l_request_id(struct Lower *l, struct Expr *e) { return into_tmp(l, e); }
+
+// Of a process that is not known yet user space is told.
+void request_id_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 off)
+{
+	struct IrVal tgid = ir_mov(&l->b, cur_pid(l, false, false)), none = ir_imm(0), dst = addr_of(l, val_mem(NULL, base, off, AS_BPF));
+	struct IrVal ident = rt_call(l, e->builtin->id == BI_trace_id ? "rt_trace_id" : "rt_span_id", 2, dst, tgid, none, none, none);
+	IrBlk ask = ir_new_block(&l->b, "new_process"), end = ir_new_block(&l->b, "request");
+	ir_br(&l->b, IC_NE, ident, none, ask, end);
+	ir_set_block(&l->b, ask);
+	struct IrVal rec = event_reserve(l, RT_EV_OTEL, 0, 16, end);
+	ir_store(&l->b, rec, 8, 8, ident);
+	ir_store(&l->b, rec, 16, 8, tgid);
+	event_submit(l, rec);
+	ir_jmp(&l->b, end);
+	ir_set_block(&l->b, end);
+}
+
 struct Val l_lang_func(struct Lower *l, struct Expr *e)
 {
 	u64 src = stack_src(l->pp->kind, l->pu->point->ctx, STACK_WALK_MIXED, on_return_address(l->pu));

@@ -277,6 +277,20 @@ bool keeps_short_text(const struct Type *t)
 	return false;
 }
 
+// An array of characters may be full, without a NUL: the helper has put one (r, the bytes it has read, is all of them) over the last.
+static void last_char(struct Lower *l, struct IrVal base, s32 off, u32 size, u32 have, enum AddrSpace as, struct IrVal from, struct IrVal r)
+{
+	IrBlk full = ir_new_block(&l->b, "full"), end = ir_new_block(&l->b, "text");
+	ir_br(&l->b, IC_EQ, r, ir_imm(have), full, end);
+	ir_set_block(&l->b, full);
+	if (size > have)
+		ir_store(&l->b, base, off + (s32)have, 1, ir_imm(0));
+	read_mem(l, as, addr_of(l, val_mem(NULL, base, off + (s32)have - 1, AS_BPF)), ir_imm(1), ir_bin(&l->b, IR_ADD, from, ir_imm(have - 1)), false,
+		 (struct Span){0});
+	ir_jmp(&l->b, end);
+	ir_set_block(&l->b, end);
+}
+
 // Text from src (NUL-terminated within its size, or filling it) into size bytes.
 void copy_str(struct Lower *l, struct IrVal base, s32 off, u32 size, struct Val src, bool pad)
 {
@@ -292,8 +306,10 @@ void copy_str(struct Lower *l, struct IrVal base, s32 off, u32 size, struct Val 
 	}
 	if (pad)
 		zero_bytes(l, base, off, size);
-	read_mem(l, src.as, addr_of(l, val_mem(NULL, base, off, AS_BPF)), ir_imm(MIN(size, have + (src.as != AS_BPF && have < size))),
-		 addr_of(l, src), true, (struct Span){0});
+	struct IrVal from = ir_mov(&l->b, addr_of(l, src));
+	struct IrVal r = read_mem(l, src.as, addr_of(l, val_mem(NULL, base, off, AS_BPF)), ir_imm(MIN(size, have)), from, true, (struct Span){0});
+	if (src.type->kind == TY_STR && size >= have)
+		last_char(l, base, off, size, have, src.as, from, r);
 }
 
 static void store_tuple(struct Lower *l, struct Val src, struct IrVal base, s32 off, const struct Type *t, bool pad)

@@ -61,8 +61,8 @@ static enum IrCond cond_of(enum Op op, bool sgn)
 static void cmp_lit(struct Lower *l, struct Val m, const char *s, u32 len, IrBlk eq, IrBlk ne)
 {
 	u32 n = MIN(len + 1, m.type->size);
-	if (len + 1 > m.type->size) {
-		ir_jmp(&l->b, ne); // longer than the text can be
+	if (len > m.type->size) {
+		ir_jmp(&l->b, ne); // longer than the text can be, of which an array of characters may be full
 		return;
 	}
 	to_bpf_mem(l, &m, m.type->size);

@@ -200,6 +200,27 @@ struct Val l_write_user(struct Lower *l, struct Expr *e)
 	return num(e, ir_reg(ok));
 }
 
+// Texts go as their address; numbers as wide as the function takes them.
+struct Val l_c_function(struct Lower *l, struct Expr *e)
+{
+	const struct CFunc *f = e->aux;
+	struct IrVal args[5] = {ir_imm(0), ir_imm(0), ir_imm(0), ir_imm(0), ir_imm(0)};
+	u32 cap;
+	for (u32 i = 0; i < MIN(e->nargs, ARRAY_LEN(args)); i++) {
+		const struct CValue *p = &f->params[i];
+		if (!ty_scalar(e->args[i]->type) && e->args[i]->type->kind == TY_STR)
+			args[i] = text(l, e->args[i], &cap);
+		else
+			args[i] = ir_mov(&l->b, lx_int(l, e->args[i]));
+		if (p->size < 8)
+			args[i] = ir_ext(&l->b, args[i], p->size, p->sgn);
+	}
+	struct IrVal r = ir_call_rt(&l->b, arena_printf(l->u->arena, RT_IMPORTED "%s", f->name), args, f->nparams);
+	if (!f->result.size)
+		return nothing(e);
+	return num(e, f->result.size < 8 ? ir_ext(&l->b, r, f->result.size, f->result.sgn) : r);
+}
+
 struct Val l_memcmp(struct Lower *l, struct Expr *e)
 {
 	u32 n = (u32)e->args[2]->ival;

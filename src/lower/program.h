@@ -50,6 +50,7 @@ struct ProbeProg {
 	u32 nverified;	// instructions the verifier processed
 };
 
+struct CObj; // bpf/internal.h
 struct Program {
 	struct Arena *arena;
 	struct Diags *diags;
@@ -59,7 +60,8 @@ struct Program {
 	VEC(struct ProbeProg *) progs;
 	VEC(struct FmtSite *) fmts; // the unit's
 	VEC(struct ErrSite *) errsites;
-	bool uses_ustack, uses_lang_func, uses_kstack, uses_usym;
+	VEC(struct CObj *) objects; // imported; of the arena, but for what cobj_deinit() frees
+	bool uses_ustack, uses_async, uses_lang_func, uses_kstack, uses_usym;
 };
 
 // The map of that name; NULL if no program uses one.

@@ -34,5 +34,5 @@ u64 stack_src(enum ProbeKind kind, enum CtxKind ctx, enum StackWalk walk, bool e
 	default:
 		src = ctx == CTX_PERF ? RT_SRC_PERF : RT_SRC_NONE;
 	}
-	return src | (walk == STACK_WALK_FP ? RT_SRC_F_FP : walk == STACK_WALK_NATIVE ? RT_SRC_F_NATIVE : 0) | (entry ? RT_SRC_F_ENTRY : 0);
+	return src | (walk == STACK_WALK_FP ? RT_SRC_F_FP : walk == STACK_WALK_NATIVE ? RT_SRC_F_NATIVE : walk == STACK_WALK_ASYNC ? RT_SRC_F_ASYNC : 0) | (entry ? RT_SRC_F_ENTRY : 0);
 }

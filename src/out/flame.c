@@ -1,7 +1,7 @@
 // The flame graph: one SVG file with its own style and script, no other resource.
 // In: stack counts. Out: a picture that is right without its script (positions are percentages) and zooms, searches and explains with it.
 // Invariant: well-formed XML whatever bytes the names of traced programs hold; the same input gives the same file.
-#include "out/report.h"
+#include "out/internal.h"
 #include <errno.h>
 
 #define ROW 17		 // pixels
@@ -13,11 +13,11 @@
 #define MAX_NAME 2000	 // bytes
 #define MAX_DEPTH 4096
 
+static const u8 script[] = {
+#include "out/flame.js.gz.h"
+};
 static const char style[] =
 #include "out/flame.css.h"
-	;
-static const char script[] =
-#include "out/flame.js.h"
 	;
 
 enum NodeKind { NODE_ROOT, NODE_LABEL, NODE_USER, NODE_INLINE, NODE_LANG, NODE_KERNEL, NODE_NOTE };
@@ -380,7 +380,10 @@ static void draw_foot(struct Draw *d)
 		"<input xmlns=\"http://www.w3.org/1999/xhtml\" id=\"box\" placeholder=\"Search (/)\" aria-label=\"Search frames\"/></foreignObject></svg>\n"
 		"<g id=\"tip\" style=\"display:none\"><rect id=\"tipbox\" width=\"10\" height=\"40\" rx=\"3\"/><text id=\"tipname\" x=\"8\" y=\"16\"></text>"
 		"<text id=\"tipinfo\" x=\"8\" y=\"33\"></text></g>\n");
-	fprintf(d->out, "<script><![CDATA[\n%s]]></script>\n</svg>\n", script);
+	struct Str code = {0};
+	packed_add(&code, &(struct PackedText){script, sizeof(script)});
+	fprintf(d->out, "<script><![CDATA[\n%s]]></script>\n</svg>\n", str_text(&code));
+	str_deinit(&code);
 }
 
 struct err *flame_write(const struct StackProfile *p, FILE *out)

@@ -114,6 +114,7 @@ void profile_merge(struct StackProfile *p, bool by_pid)
 		if (first) {
 			slots_join(first, s);
 			first->value += s->value;
+			first->events += s->events;
 			for (u32 k = 0; k < ARRAY_LEN(s->part); k++)
 				first->part[k] += s->part[k];
 			continue;

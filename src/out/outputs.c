@@ -3,6 +3,9 @@
 #include "base/base.h"
 #include "out/report.h"
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 const struct Output outputs[OUTPUTS] = {
 #define OUTPUT(option, addresses, parts, what, help, write) {"--" #option, what, addresses, parts, write},
@@ -28,10 +31,54 @@ void outputs_split(const struct OutputFiles *f, struct OutputFiles *whole, struc
 		*(place_of_number(f->path[i]) ? &whole->path[i] : &each->path[i]) = NULL;
 }
 
-static struct err *output_write(const struct Output *o, const struct StackProfile *p, const char *path, const char *what)
+bool outputs_can_hold(const struct OutputFiles *f)
+{
+	for (u32 i = 0; i < OUTPUTS; i++) {
+		struct stat st;
+		if (f->path[i] && ((f->number && place_of_number(f->path[i])) || (stat(f->path[i], &st) ? errno != ENOENT : !S_ISREG(st.st_mode))))
+			return false;
+	}
+	return true;
+}
+
+void outputs_hold(struct OutputFiles *f)
+{
+	for (u32 i = 0; i < OUTPUTS; i++)
+		if (f->path[i] && !f->held[i])
+			f->held[i] = open(f->path[i], O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666) + 1; // 0: writing it says why not
+}
+
+void outputs_close(struct OutputFiles *f)
+{
+	for (u32 i = 0; i < OUTPUTS; i++)
+		if (f->held[i]) {
+			close(f->held[i] - 1);
+			f->held[i] = 0;
+		}
+}
+
+// The file anew, from its beginning
+static FILE *open_held(int held)
+{
+	struct stat st;
+	int fd = fcntl(held, F_DUPFD_CLOEXEC, 3);
+	if (fd < 0)
+		return NULL;
+	if (!fstat(fd, &st) && !st.st_nlink) {
+		close(fd);
+		errno = ENOENT; // it was deleted meanwhile: nobody would see it
+		return NULL;
+	}
+	FILE *f = ftruncate(fd, 0) || lseek(fd, 0, SEEK_SET) ? NULL : fdopen(fd, "w");
+	if (!f)
+		close(fd);
+	return f;
+}
+
+static struct err *output_write(const struct Output *o, const struct StackProfile *p, const char *path, const char *what, int held)
 {
 	u64 sum = 0;
-	FILE *f = fopen(path, "we");
+	FILE *f = held ? open_held(held - 1) : fopen(path, "we");
 	if (!f)
 		return err_errno(errno, "cannot write %s", path);
 	struct err *e = o->write(p, f);
@@ -76,6 +123,11 @@ bool outputs_parts(const struct OutputFiles *f)
 	return false;
 }
 
+bool outputs_events(const struct OutputFiles *f)
+{
+	return f->path[OUTPUT_pprof];
+}
+
 struct err *outputs_write(const struct OutputFiles *f, const struct StackProfile *p, bool addresses)
 {
 	struct err *e = NULL;
@@ -83,7 +135,7 @@ struct err *outputs_write(const struct OutputFiles *f, const struct StackProfile
 		if (!f->path[i] || outputs[i].addresses != addresses)
 			continue;
 		char *path = path_of(f, i);
-		e = output_write(&outputs[i], p, path, f->what);
+		e = output_write(&outputs[i], p, path, f->what, f->held[i]);
 		free(path);
 	}
 	return e;

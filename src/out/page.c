@@ -1,40 +1,43 @@
 // The report page: one HTML file with its own style, scripts and data, no other resource.
 // In: stack counts. Out: the page; its data are a table of texts, the different frames and a tree of stacks as arrays of numbers, and samples that
 // end at nodes of that tree. Invariant: no byte of a traced program's names is markup or script; the same input gives the same file.
-#include "out/report.h"
+#include "out/internal.h"
 #include <errno.h>
 
-static const char body[] =
-#include "out/page.html.h"
-	;
-static const char style[] =
-#include "out/page.css.h"
-	;
-static const char script_data[] =
-#include "out/page_data.js.h"
-	;
-static const char script_tree[] =
-#include "out/page_tree.js.h"
-	;
-static const char script_draw[] =
-#include "out/page_draw.js.h"
-	;
-static const char script_compare[] =
-#include "out/page_compare.js.h"
-	;
-static const char script_table[] =
-#include "out/page_table.js.h"
-	;
-static const char script_heat[] =
-#include "out/page_heat.js.h"
-	;
-static const char script_view[] =
-#include "out/page_view.js.h"
-	;
-static const char script_main[] =
-#include "out/page_main.js.h"
-	;
-static const char *const scripts[] = {script_data, script_tree, script_compare, script_draw, script_table, script_heat, script_view, script_main}; // each needs those before it
+static const u8 body[] = {
+#include "out/page.html.gz.h"
+};
+static const u8 style[] = {
+#include "out/page.css.gz.h"
+};
+static const u8 script_data[] = {
+#include "out/page_data.js.gz.h"
+};
+static const u8 script_tree[] = {
+#include "out/page_tree.js.gz.h"
+};
+static const u8 script_draw[] = {
+#include "out/page_draw.js.gz.h"
+};
+static const u8 script_compare[] = {
+#include "out/page_compare.js.gz.h"
+};
+static const u8 script_table[] = {
+#include "out/page_table.js.gz.h"
+};
+static const u8 script_heat[] = {
+#include "out/page_heat.js.gz.h"
+};
+static const u8 script_view[] = {
+#include "out/page_view.js.gz.h"
+};
+static const u8 script_main[] = {
+#include "out/page_main.js.gz.h"
+};
+#define TEXT(name) {name, sizeof(name)}
+static const struct PackedText scripts[] = { // each needs those before it
+	TEXT(script_data), TEXT(script_tree), TEXT(script_compare), TEXT(script_draw), TEXT(script_table), TEXT(script_heat), TEXT(script_view), TEXT(script_main)};
+static const struct PackedText styles = TEXT(style), html = TEXT(body);
 
 enum FrameKind { FRAME_USER, FRAME_INLINED, FRAME_KERNEL, FRAME_NOTE, FRAME_LANG = 5 }; // page_data.js, KINDS
 struct PageFrame {
@@ -399,11 +402,18 @@ struct err *page_write(const struct StackProfile *p, FILE *out)
 	str_add(&s, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 		    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n<title>");
 	add_markup(&s, p->title && *p->title ? p->title : "Profile");
-	str_addf(&s, "</title>\n<style>\n%s</style></head>\n<body>\n%s<script type=\"application/json\" id=\"data\">", style, body);
+	str_add(&s, "</title>\n<style>\n");
+	packed_add(&s, &styles);
+	str_add(&s, "</style></head>\n<body>\n");
+	packed_add(&s, &html);
+	str_add(&s, "<script type=\"application/json\" id=\"data\">");
 	add_data(&g, &s);
 	str_add(&s, "</script>\n");
-	for (size_t i = 0; i < ARRAY_LEN(scripts); i++)
-		str_addf(&s, "<script>\n%s</script>\n", scripts[i]);
+	for (size_t i = 0; i < ARRAY_LEN(scripts); i++) {
+		str_add(&s, "<script>\n");
+		packed_add(&s, &scripts[i]);
+		str_add(&s, "</script>\n");
+	}
 	str_add(&s, "</body></html>\n");
 	fwrite(s.p, 1, s.n, out);
 	str_deinit(&s);

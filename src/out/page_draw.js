@@ -10,7 +10,13 @@
 		light: { user: [24, 90, 66], inlined: [52, 92, 78], kernel: [209, 70, 60], note: [60, 3, 72], label: [250, 24, 88], language: [312, 30, 60], more: [26, 88, 62], less: [211, 74, 62], same: [60, 4, 80], narrow: "#b9b9b2", hit: "#7b0f6b", hitText: "#fff", text: "#17181a", edge: "#fbfbf9" },
 		dark: { user: [22, 75, 37], inlined: [165, 80, 23], kernel: [212, 60, 36], note: [260, 6, 20], label: [250, 12, 24], language: [280, 75, 51], more: [20, 78, 38], less: [212, 66, 38], same: [220, 5, 25], narrow: "#4a4d52", hit: "#f2a6e6", hitText: "#1b1018", text: "#f5f5f4", edge: "#16181b" }
 	};
-	var OBJECT_HUES = [[28, 88, 66], [207, 66, 60], [164, 60, 46], [50, 90, 74], [14, 72, 56], [327, 48, 70], [190, 20, 72], [222, 70, 70]];
+	// Likewise, of the objects that have most.
+	var OBJECT_HUES = {
+		light: [[22, 65, 55], [210, 85, 81], [54, 90, 57], [242, 90, 75], [346, 90, 65], [112, 55, 87], [316, 65, 59], [82, 90, 81]],
+		dark: [[234, 90, 40], [84, 80, 24], [324, 80, 38], [154, 75, 26], [264, 40, 44], [194, 60, 32], [292, 90, 14], [56, 45, 14]]
+	};
+
+	S.OBJECT_COLOURS = OBJECT_HUES.light.length;
 
 	function hash(text) {
 		var h = 2166136261;
@@ -35,6 +41,31 @@
 	S.changeColour = function (verdict, shade) {
 		return hsl(PALETTE[S.theme][S.CHANGES[verdict]], shade === undefined ? SHADES / 2 : shade, 4);
 	};
+	S.objectColour = function (rank, shade) {
+		return rank >= 0 && rank < S.OBJECT_COLOURS ? hsl(OBJECT_HUES[S.theme][rank], shade, 5) : S.kindColour(S.NOTE, shade);
+	};
+	// Objects by their own share of the whole profile, largest first: Map of name -> place. The first ones have a colour each, the others one together.
+	S.objectRank = function (d) {
+		if (d.objectRank)
+			return d.objectRank;
+		var self = new Map();
+		d.node.frame.forEach(function (f, n) {
+			if (n && d.frame.kind[f] !== S.LABEL && d.frame.kind[f] !== S.NOTE)
+				self.set(S.objectOf(d, f), 0);
+		});
+		d.sample.node.forEach(function (n, i) {
+			var name = S.objectOf(d, d.node.frame[n]);
+			if (self.has(name))
+				self.set(name, self.get(name) + d.sample.value[i]);
+		});
+		var names = Array.from(self.keys()).sort(function (a, b) { return self.get(b) - self.get(a) || (a < b ? -1 : 1); });
+		return d.objectRank = new Map(names.map(function (name, i) { return [name, i]; }));
+	};
+	// [name, colour] of each object with one of its own, and of the others.
+	S.objectLegend = function (d) {
+		var names = Array.from(S.objectRank(d).keys()), rows = names.slice(0, S.OBJECT_COLOURS).map(function (name, i) { return [name.slice(name.lastIndexOf("/") + 1) || "[unknown]", S.objectColour(i, SHADES / 2)]; });
+		return names.length > rows.length ? rows.concat([[names.length - rows.length + " others", S.objectColour(-1, SHADES / 2)]]) : rows;
+	};
 	// The colour of a key's frame f: by kind with a shade by name, by object, or by what has changed (c).
 	S.colourOf = function (d, keys, key, kind, f, c) {
 		if (key < 0)
@@ -47,12 +78,7 @@
 			return S.changeColour(c.verdict, keys.shade[key]);
 		if (S.colourBy !== "object" || f < 0 || kind === S.NOTE)
 			return S.kindColour(kind, keys.shade[key]);
-		if (!d.objectHue)
-			d.objectHue = [];
-		if (d.objectHue[f] === undefined)
-			d.objectHue[f] = hash(S.objectOf(d, f)) % OBJECT_HUES.length;
-		var hue = OBJECT_HUES[d.objectHue[f]];
-		return hsl(S.theme === "dark" ? [hue[0], hue[1] * 0.75, hue[2] * 0.6] : hue, keys.shade[key], 5);
+		return S.objectColour(S.objectRank(d).get(S.objectOf(d, f)), keys.shade[key]);
 	};
 
 	S.Pane = function (host, d, on) {

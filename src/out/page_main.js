@@ -139,7 +139,7 @@
 
 	function legend() {
 		var rows = state.colour === "kind" ? S.KINDS.map(function (name, k) { return d.kinds[k] && k !== S.LABEL ? [name, S.kindColour(k)] : null; }) :
-			state.colour === "change" ? S.VERDICTS.map(function (name, v) { return [name, S.changeColour(v)]; }) : [];
+			state.colour === "change" ? S.VERDICTS.map(function (name, v) { return [name, S.changeColour(v)]; }) : S.objectLegend(d);
 		$("key").replaceChildren.apply($("key"), rows.filter(Boolean).map(function (row) {
 			var span = document.createElement("span"), box = document.createElement("i");
 			box.style.background = row[1];

@@ -132,6 +132,7 @@ struct RunError {
 	u32 line, col;	  // 1-based
 	const char *where;   // "stdin:1:9-62"
 	const char *context; // source line and underline, each ended by a newline; NULL: none
+	const char *calls;   // of macros around the place, each as a message of its own; NULL: none
 	const char *text;    // the message
 	const char *helper;  // RUN_HELPER: "probe_read_user_str"
 	s64 retcode;
@@ -150,6 +151,10 @@ struct RenderOps {
 	void (*flush)(struct Render *);
 };
 extern const struct RenderOps text_render_ops, json_render_ops;
+
+// prometheus.c
+void prometheus_map(const struct MapReport *m, struct Str *out); // lines of Prometheus' text format
+void prometheus_label(struct Str *out, const char *text);	  // as the value of a label, without its quotes
 
 // Text of one value as print() and %s show it (bpftrace's form), without a newline.
 void value_text(const struct Value *v, struct Str *out);
@@ -188,6 +193,7 @@ struct StackSample {
 	const char *user_note, *kern_note; // "[Missed User Stack]" and the like instead of frames; NULL
 	u64 value;
 	u64 part[5]; // value by kind, where the collector tells kinds apart
+	u64 events;  // how many the value is of, where the collector counts them (StackProfile.events); a sample of these alone has the value 0
 	struct SlotShare *slots; // in no order, a slot may be there twice; what is in none of them is of no known time
 };
 // Where a label stands in pictures and folded lines: as a row of its own text behind the process, as a row "NAME TEXT" in front of it, or in none.
@@ -223,12 +229,17 @@ struct StackProfile {
 	u32 ncomments;
 	const char *const *parts; // names of StackSample.part, nparts of them; NULL: values are not split
 	u32 nparts;
+	const char *events;	// what StackSample.events are called: "contentions"; NULL: they are not known
 	const struct ProfileDiff *diff; // NULL: one profile
 	const char *const *label_names; // of StackSample.labels; NULL: they have none
 	const u8 *label_places; // enum LabelPlace; NULL: all are LABEL_INNER
 	u64 period_ns;		// profile: time per sample; 0 unknown
 	u64 start_ns, duration_ns; // wall clock
 	struct ProfileSlots slots;
+	const struct ProfileAttr {
+		const char *key, *value;
+	} *attrs;		// that the user gives to all of it; nattrs of them
+	u32 nattrs;
 	bool threads;		// StackSample.pid is a thread's id
 	bool delim;		// put "-" between user and kernel
 	bool annotate;		// frames get the marks of frame_annotation()
@@ -248,6 +259,8 @@ struct err *flame_write(const struct StackProfile *p, FILE *out); // self-contai
 struct err *page_write(const struct StackProfile *p, FILE *out);  // self-contained interactive HTML
 struct err *speedscope_write(const struct StackProfile *p, FILE *out); // JSON
 struct err *pprof_write(const struct StackProfile *p, FILE *out); // gzipped profile.proto
+struct err *otlp_write(const struct StackProfile *p, FILE *out); // OpenTelemetry's ProfilesData
+const char *sample_service(const struct StackProfile *p, const struct StackSample *s); // what a sample is of: its container or unit, or else its process's name
 
 // heat.c
 u32 sample_slots(const struct StackSample *s, struct SlotShare **out); // ascending, each once; to be freed
@@ -272,11 +285,16 @@ struct OutputFiles { // that are asked for
 	const char *path[OUTPUTS];
 	u32 number;	  // what stands for %s in a path; 0: %s itself
 	const char *what; // what is written of the run: "the whole run"; NULL: nothing is said
+	int held[OUTPUTS]; // open for writing, owned, plus 1; 0: opened when it is written
 };
+bool outputs_can_hold(const struct OutputFiles *f); // all are regular files of one name, or not there yet
+void outputs_hold(struct OutputFiles *f); // opens them; what is in them stays until they are written
+void outputs_close(struct OutputFiles *f); // what outputs_hold() opened
 void outputs_split(const struct OutputFiles *f, struct OutputFiles *whole, struct OutputFiles *each); // each: those with %s
 struct err *outputs_check(const struct OutputFiles *f, const char *text); // can all be written, and the text's (NULL: standard output)? See base/outfile.c
 bool outputs_any(const struct OutputFiles *f, bool addresses); // is one asked for, is one of those with addresses?
 bool outputs_parts(const struct OutputFiles *f); // is one asked for that has the parts of values?
+bool outputs_events(const struct OutputFiles *f); // is one asked for that has numbers of events beside the values?
 struct err *outputs_write(const struct OutputFiles *f, const struct StackProfile *p, bool addresses); // those with, or those without; says so on standard error
 
 // ---- Numbers of the fields of pprof's messages (https://github.com/google/pprof/blob/main/proto/profile.proto), for who writes and who reads them.

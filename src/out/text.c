@@ -200,6 +200,8 @@ static void text_error(struct Render *r, const struct RunError *e)
 	str_addc(&s, '\n');
 	if (e->context && (e->kind == RUN_HELPER || e->kind == RUN_RUNTIME))
 		str_add(&s, e->context);
+	if (e->calls)
+		str_add(&s, e->calls);
 	put_err(r, &s);
 	str_deinit(&s);
 }

@@ -7,16 +7,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include "probe/internal.h"
 
+enum { LINK_PERF_EVENT = 7, LINK_KPROBE_MULTI = 8, EVENT_KPROBE = 3, EVENT_KRETPROBE = 4 }; // enum bpf_link_type, bpf_perf_event_type
 typedef VEC(int) FdList;
 struct Attachments {
 	FdList links, perfs;
 	FdList slow;	    // perf events without a program once their links are closed
 	FdList iters;	    // of links
+	FdList timers;	    // perf events of perfs whose rate is a frequency
 	VEC(char *) pins;
 	VEC(char *) defs;   // definitions of trace events, and what takes one away
 	void (*undefine)(const char *event);
@@ -43,6 +46,27 @@ void attachments_add_event(struct Attachments *at, int link_fd, int perf_fd, boo
 		vec_push(&at->slow, perf_fd);
 	else if (perf_fd >= 0)
 		vec_push(&at->perfs, perf_fd);
+}
+
+size_t attachments_events(const struct Attachments *at)
+{
+	return at->perfs.n;
+}
+
+void attachments_add_timers(struct Attachments *at, size_t from)
+{
+	for (size_t i = from; i < at->perfs.n; i++)
+		vec_push(&at->timers, at->perfs.p[i]);
+}
+
+// The kernel makes a period of a frequency when it opens a clock's event (kernel/events/core.c, perf_swevent_init_hrtimer), so it is one that is set.
+struct err *attachments_set_hz(struct Attachments *at, u64 hz)
+{
+	u64 period = 1000000000ull / hz;
+	for (size_t i = 0; i < at->timers.n; i++)
+		if (ioctl(at->timers.p[i], PERF_EVENT_IOC_PERIOD, &period))
+			return err_errno(errno, "cannot sample %llu times a second", (unsigned long long)hz);
+	return NULL;
 }
 
 void attachments_add_def(struct Attachments *at, const char *event, void (*undefine)(const char *event))
@@ -89,6 +113,30 @@ void attachments_count(struct Attachments *at, u64 n)
 u64 attachments_counted(const struct Attachments *at)
 {
 	return at->n;
+}
+
+// struct bpf_link_info (include/uapi/linux/bpf.h) of these kinds; headers before 6.7 end earlier.
+union LinkInfo {
+	struct { u32 type, id, prog_id; } head;
+	struct { u64 head[2], addrs; u32 count, flags; u64 missed; } kprobe_multi;
+	struct { u64 head[2]; u32 event, pad; u64 name; u32 name_len, offset; u64 addr, missed; } perf;
+	u8 all[128];
+};
+
+u64 attachments_missed(const struct Attachments *at)
+{
+	u64 n = 0;
+	for (size_t i = 0; at && i < at->links.n; i++) {
+		union LinkInfo info = {0};
+		u32 len = sizeof(info);
+		if (sys_obj_info(at->links.p[i], &info, &len))
+			continue;
+		if (info.head.type == LINK_KPROBE_MULTI)
+			n += info.kprobe_multi.missed;
+		else if (info.head.type == LINK_PERF_EVENT && (info.perf.event == EVENT_KPROBE || info.perf.event == EVENT_KRETPROBE))
+			n += info.perf.missed;
+	}
+	return n;
 }
 
 // ---- closing side by side
@@ -225,6 +273,7 @@ void attachments_destroy(struct Attachments *at)
 	vec_deinit(&at->perfs);
 	vec_deinit(&at->slow);
 	vec_deinit(&at->iters);
+	vec_deinit(&at->timers);
 	vec_deinit(&at->pins);
 	vec_deinit(&at->defs);
 	free(at);

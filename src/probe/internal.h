@@ -68,6 +68,8 @@ void attachments_count(struct Attachments *at, u64 n); // n more points are atta
 u64 attachments_counted(const struct Attachments *at);
 // A perf event with its link (-1: none). slow: closing the event takes the kernel long and stops nothing that runs.
 void attachments_add_event(struct Attachments *at, int link_fd, int perf_fd, bool slow);
+size_t attachments_events(const struct Attachments *at); // how many there are that are not slow
+void attachments_add_timers(struct Attachments *at, size_t from); // those from that number on have a frequency
 // A definition of a trace event, which `undefine` takes away at detach.
 void attachments_add_def(struct Attachments *at, const char *event, void (*undefine)(const char *event));
 u32 attachments_next_def(struct Attachments *at);

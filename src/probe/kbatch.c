@@ -172,15 +172,13 @@ static bool define(int fd, const char *event, bool ret, u64 off)
 	return write_line(fd, line);
 }
 
+static int definitions = -1; // kept open from the first definition on: when they are removed, sonde may no longer open it (base/privs.c)
+
 static void undefine(const char *event)
 {
 	char line[128];
-	int fd = open_events(O_WRONLY | O_APPEND);
-	if (fd < 0)
-		return;
 	snprintf(line, sizeof(line), "-:" GROUP "%d/%s\n", getpid(), event);
-	write_line(fd, line);
-	close(fd);
+	write_line(definitions, line);
 }
 
 struct err *kbatch_attach(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at, u64 text, u64 *refused)
@@ -207,7 +205,10 @@ struct err *kbatch_attach(struct ProbeEnv *env, struct ProbeProg *pp, struct Att
 			first_errno = errno;
 		done += ok;
 	}
-	close(fd);
+	if (definitions < 0)
+		definitions = fd;
+	else
+		close(fd);
 	if (!at_entry)
 		kcore_close(&core);
 	*refused = pp->points.v.n - done;

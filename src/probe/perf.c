@@ -231,8 +231,11 @@ static struct err *attach_timer(struct ProbeEnv *env, struct ProbeProg *pp, cons
 {
 	struct perf_event_attr attr = {.type = pt->perf_type, .config = pt->perf_config, .freq = pt->is_hz};
 	attr.sample_period = pt->rate; // a union with sample_freq
+	size_t before = attachments_events(at);
 	struct err *e = pt->kind == PK_INTERVAL ? attach_perf(pp, at, &attr, -1, first_online_cpu(), pt->id)
 						 : attach_everywhere(pp, pt, at, &attr);
+	if (!e && pt->is_hz && pt->kind == PK_PROFILE)
+		attachments_add_timers(at, before);
 	s64 max = e && pt->is_hz && err_code(e) == EINVAL ? read_number("/proc/sys/kernel/perf_event_max_sample_rate") : 0;
 	if (max > 0 && pt->rate > (u64)max)
 		return err_wrap(e, "kernel.perf_event_max_sample_rate allows %lld per second", (long long)max);

@@ -275,5 +275,7 @@ void probes_expand(struct ProbeEnv *env, struct Script *s, struct PointList *lis
 	if (!max || env->ncounted <= max)
 		return;
 	diag_error_plain(env->diags, "Can't attach to %u probes because it exceeds the current limit of %u probes.", env->ncounted, max);
+	if (env->diags->plain)
+		diag_hint(env->diags, "You can increase the limit through the BPFTRACE_MAX_PROBES environment variable, but BE CAREFUL since a high number of probes attached can cause your system to crash.");
 	diag_hint(env->diags, "raise the limit with config = { max_probes = %u } or BPFTRACE_MAX_PROBES=%u, or narrow the pattern", env->ncounted, env->ncounted);
 }

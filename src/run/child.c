@@ -136,7 +136,7 @@ struct err *child_start_args(char **argv, struct Child **out)
 	*c = (struct Child){.go = -1, .result = -1, .pidfd = -1, .path = find_program(argv[0])};
 	*out = NULL;
 	struct err *e = c->path ? open_child(argv, c->path, c)
-				: err_new("Failed to fork child: Path '%s' does not exist or is not executable", argv[0]);
+				: err_new("Failed to fork child: Path '%s' does not exist or is not executable (%s)", argv[0], strerror(errno ? errno : ENOENT));
 	if (!e)
 		*out = c;
 	else

@@ -39,6 +39,7 @@ static void span_context(struct RunCtx *rc, struct Span at, struct Str *out)
 	struct Diags d = *rc->prog->diags;
 	struct Str s = {0};
 	memset(&d.items, 0, sizeof(d.items));
+	at.from = 0;
 	diag_warn(&d, at, "x");
 	diags_render(&d, true, &s);
 	const char *nl = strchr(str_text(&s), '\n');
@@ -50,12 +51,14 @@ static void span_context(struct RunCtx *rc, struct Span at, struct Str *out)
 
 static void report_error(struct RunCtx *rc, struct Span at, struct RunError *e)
 {
-	struct Str where = {0}, ctx = {0};
+	struct Str where = {0}, ctx = {0}, calls = {0};
 	const struct Diags *d = rc->prog->diags;
 	if (d && at.file < d->sources.n) {
 		span_text(d, at, &where);
 		span_context(rc, at, &ctx);
 		span_pos(d, at, &e->line, &e->col);
+		diags_add_calls_of(d, at, e->kind == RUN_ERRORF ? DIAG_ERROR : DIAG_WARNING, &calls);
+		e->calls = calls.n ? calls.p : NULL;
 		e->file = d->sources.p[at.file].name;
 		e->where = str_text(&where);
 		e->context = str_text(&ctx);
@@ -64,11 +67,13 @@ static void report_error(struct RunCtx *rc, struct Span at, struct RunError *e)
 	rc->render->ops->error(rc->render, e);
 	str_deinit(&where);
 	str_deinit(&ctx);
+	str_deinit(&calls);
 }
 
 void report_site(struct RunCtx *rc, const struct ErrSite *site, s64 ret)
 {
 	struct RunError e = {.kind = RUN_HELPER, .helper = site->what, .retcode = ret};
+	rc->losses++;
 	if (!rc->warnings)
 		return;
 	struct Str text = {0};
@@ -122,7 +127,7 @@ static void handle_cat(struct RunCtx *rc, const char *path)
 		close(fd);
 	rc->render->ops->message(rc->render, MSG_CAT, str_text(&s), s.n);
 	if (n < 0)
-		complain(rc, "failed to open file '%s': %s", path, strerror(e));
+		complain(rc, rc->as_bpftrace ? "failed to open file '%s' (%s)" : "failed to open file '%s': %s", path, strerror(e));
 	str_deinit(&s);
 }
 
@@ -322,6 +327,13 @@ void event_handle(struct RunCtx *rc, const void *data, size_t n)
 	case RT_EV_UNWATCH:
 		if (rc->on_watch && n >= sizeof(arg))
 			rc->on_watch(rc->watch_arg, ev.id, arg, ev.kind == RT_EV_UNWATCH);
+		break;
+	case RT_EV_OTEL:
+		if (rc->otel && n >= 16) {
+			u64 tgid;
+			memcpy(&tgid, p + 8, sizeof(tgid));
+			otel_look(rc->otel, (int)tgid, arg);
+		}
 		break;
 	default:
 		break;

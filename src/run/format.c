@@ -50,10 +50,10 @@ static void add_padded(const char *spec, const char *s, size_t n, struct Str *ou
 		str_addc(out, ' ');
 }
 
-static void add_number(const struct FmtPiece *pc, u64 v, struct Str *out)
+static void add_number(const struct FmtPiece *pc, u64 v, bool cut, struct Str *out)
 {
 	// Without a length C means int, and so does bpftrace; a number that an int cannot show is not cut but shown whole.
-	bool fits = (s64)v == (s32)v || v <= UINT32_MAX;
+	bool fits = cut || (s64)v == (s32)v || v <= UINT32_MAX;
 	u32 bits = 8 * (pc->len ? pc->len : fits ? 4 : 8);
 	char fmt[40], ch = (char)v;
 	switch (pc->conv) {
@@ -106,7 +106,7 @@ static void add_text(struct RunCtx *rc, const struct FmtPiece *pc, const struct 
 	struct Str s = {0};
 	struct Value v;
 	if (t->kind == TY_STR && !escape && !text_is_cut(rc, strnlen((const char *)p, t->size), t->size)) { // nothing to decode
-		add_padded(pc->spec, (const char *)p, strlen((const char *)p), out);
+		add_padded(pc->spec, (const char *)p, strnlen((const char *)p, t->size), out);
 		return;
 	}
 	value_decode(rc, &a, t, p, &v);
@@ -140,7 +140,7 @@ static void add_arg(struct RunCtx *rc, const struct FmtPiece *pc, const struct T
 		break;
 	default:
 		if (is_number(t)) {
-			add_number(pc, number(t, p), out);
+			add_number(pc, number(t, p), rc->as_bpftrace, out);
 			return;
 		}
 	}

@@ -4,19 +4,28 @@
 #include "run/run.h"
 #include "bpf/bpf.h"
 #include "bpfrt/abi.h"
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
 
 #define BATCH 512
 
-// Possible CPUs, which is how many values the kernel hands out for a per-CPU map. Constant while the system runs.
+// Possible CPUs ("0-3,8-11"), which is how many values the kernel hands out for a per-CPU map. Constant while the system runs.
 u32 possible_cpus(void)
 {
 	static u32 n;
-	int cpus = n ? 0 : libbpf_num_possible_cpus();
+	struct Str s = {0};
+	if (n)
+		return n;
+	err_free(read_file("/sys/devices/system/cpu/possible", &s, 65536));
+	for (const char *p = str_text(&s); *p >= '0' && *p <= '9'; p += *p == ',') {
+		char *end;
+		u32 from = (u32)strtoul(p, &end, 10), to = *end == '-' ? (u32)strtoul(end + 1, &end, 10) : from;
+		n += to >= from ? to - from + 1 : 0;
+		p = end;
+	}
+	str_deinit(&s);
 	if (!n)
-		n = cpus > 0 ? (u32)cpus : (u32)MAX(sysconf(_SC_NPROCESSORS_CONF), 1);
+		n = (u32)MAX(sysconf(_SC_NPROCESSORS_CONF), 1);
 	return n;
 }
 

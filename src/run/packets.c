@@ -200,8 +200,7 @@ void packets_close(struct Packets *p)
 			fprintf(stderr, "WARNING: %s\n", err_text(e));
 			err_free(e);
 		}
-	if (p->lost)
-		fprintf(stderr, "WARNING: %llu packets were lost: ask for more perf_rb_pages\n", (unsigned long long)p->lost);
+	p->rc->packets_lost += p->lost;
 	if (p->ep >= 0)
 		close(p->ep);
 	vec_deinit(&p->rings);

@@ -21,6 +21,7 @@ struct RunCtx {
 	struct Packets *packets; // NULL without skboutput()
 	struct Render *render;
 	bool warnings;
+	bool as_bpftrace; // called so: printf cuts numbers as it does
 	bool mark_cut; // a stack that is cut short ends in a line that says so
 	bool cut_told; // another report speaks of user stacks that are cut short
 	bool is_tool; // the script is a template of ours: its places mean nothing to the user
@@ -31,15 +32,21 @@ struct RunCtx {
 	u64 start_ns; // CLOCK_BOOTTIME at start, for elapsed
 	void (*on_watch)(void *, u32 id, u64 addr, bool remove); // RT_EV_WATCH, RT_EV_UNWATCH
 	void *watch_arg;
+	struct err *(*set_hz)(void *, u64 hz); // of profile:hz probes, from now on
+	void *hz_arg;
+	struct Otel *otel; // NULL: the script has neither trace_id nor span_id
 	u64 attached; // attach points
 	u64 errors;   // errorf() and failures told so far
+	u64 losses;   // times that something lost, cut or missed was told, of any kind; a failure of the script's own actions is one
+	u64 packets_lost; // known when packets are closed
+	u64 calls_missed; // by what programs are attached to, known when they are detached (attachments_missed)
 	u64 lost_events, lost_checked_ns; // losses.c: reported so far, when last looked (CLOCK_MONOTONIC)
 	s64 clock_off[12];		  // value.c: wall clock minus CLOCK_*, taken at first use
 	u16 clock_known;		  // bit per clock
 };
 
 // value.c: bytes -> Value, symbolized; everything allocated in a
-// Has a text of n bytes, in a buffer of size, lost its end? It fills the buffer, or (as bpftrace has it) is as long as str() reads at most.
+// Has a text of n bytes, in a buffer of size, lost its end? As bpftrace has it, if it is as long as str() reads at most. An array of characters may be full.
 bool text_is_cut(const struct RunCtx *rc, size_t n, u32 size);
 void value_decode(struct RunCtx *rc, struct Arena *a, const struct Type *t, const void *bytes, struct Value *out);
 // clock.c
@@ -126,7 +133,7 @@ struct err *packets_open(struct RunCtx *rc, struct Packets **out); // NULL: the 
 void packets_begin(struct Packets *p); // tracing has begun: the files are emptied and get their heads; NULL: nothing
 int packets_fd(const struct Packets *p);			   // readable when packets are there
 void packets_take(struct Packets *p);				   // writes them to their files
-void packets_close(struct Packets *p);				   // the rest too; reports what was lost
+void packets_close(struct Packets *p);				   // the rest too; what was lost is rc->packets_lost
 
 // child.c: -c CMD
 struct Child;
@@ -165,6 +172,18 @@ u32 loop_interrupts(void); // SIGINTs, SIGTERMs and SIGHUPs that have come
 // Handles the records that are in the ring now (discards them while rc->exiting). After the loop: detach, loop_drain, rc->exiting = false,
 // run END, loop_drain.
 void loop_drain(struct RunCtx *rc, struct Ring *ring);
+// cost.c: what tracing costs beside our own time and memory
+struct RunCost {
+	int stats_fd;			   // the kernel counts while it is open; -1
+	u64 began_ns, began_run_ns, next_ns; // of the measurement; CLOCK_MONOTONIC
+	u64 last_ns, kernel_ns;		   // up to the last tick; that its programs have run, by what was measured
+	double share;			   // of one processor, of the last measurement: 0.01 is a per cent
+	bool unknown;			   // the kernel does not tell
+};
+void cost_begin(struct RunCost *c);
+void cost_tick(struct RunCost *c, const struct Program *p, u64 now_ns); // each second
+void cost_end(struct RunCost *c);
+u64 cost_memory(const struct Program *p, const struct Track *t); // bytes of its maps that are no memory of a process
 // losses.c: counters summed over CPUs; prints what was lost to stderr / the renderer
 void report_site(struct RunCtx *rc, const struct ErrSite *site, s64 ret); // event.c: the warning of one failure
 void report_sites(struct RunCtx *rc); // places of the script where a helper failed, each once

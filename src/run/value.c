@@ -57,7 +57,7 @@ static void decode_int(const struct Type *t, u64 raw, u32 bits, struct Value *ou
 bool text_is_cut(const struct RunCtx *rc, size_t n, u32 size)
 {
 	u32 max = rc->prog->config.max_strlen;
-	return size && (n == size || (max && n == max && size == max + 1));
+	return max && n == max && size == max + 1;
 }
 
 static void decode_str(struct RunCtx *rc, struct Arena *a, const u8 *p, u32 size, struct Value *out)

@@ -24,6 +24,7 @@ bool chain_end(struct ChainMaker *m, struct RtChain *out)
 	}
 	m->c.step = m->label[CHAIN_STEP];
 	m->c.copy = m->label[CHAIN_COPY];
+	m->c.again = m->label[CHAIN_AGAIN];
 	*out = m->c;
 	return !m->bad;
 }

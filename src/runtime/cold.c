@@ -1,7 +1,7 @@
 // The part of a function that the compiler has put elsewhere (.cold): it has unwind information of its own and, in a stripped file, no name. Input: the function's
 // bytes, .eh_frame_hdr. Output: that part's bounds. Where bytes that look like a jump lead is only counted: the part most of them lead to is it, if there are
 // some of them. And an interpreter's loop in a file whose names do not tell it: its instructions end with jumps to where
-// the next one says, to which r14 points.
+// the next one says, to which r14 points. And the largest function that one leads to, which an interpreter's loop is, too.
 #include <elf.h>
 #include "runtime/internal.h"
 
@@ -145,4 +145,83 @@ bool runtime_threaded_loop(struct ElfFile *f, u64 *lo, u64 *hi)
 	free(hits);
 	free(t.v);
 	return ok;
+}
+
+// ---- what a function leads to
+#define MAX_CALLED 512
+struct Called {
+	u32 v[MAX_CALLED]; // numbers of functions
+	u32 n;
+};
+
+static void add_called(struct Called *c, u32 nr)
+{
+	for (u32 i = 0; i < c->n; i++)
+		if (c->v[i] == nr)
+			return;
+	if (c->n < MAX_CALLED)
+		c->v[c->n++] = nr;
+}
+
+// Bytes that look like a call or jump count if they lead to where a function begins, or into one (within).
+static void find_called(const struct ElfFile *f, const struct Starts *t, u32 nr, bool within, struct Called *out)
+{
+	u64 at = start_of(t, nr), size = start_of(t, nr + 1) - at, off;
+	u8 *code = size <= MAX_CODE && elffile_vaddr_to_off(f, at, &off) ? elffile_load(f, off, size, MAX_CODE) : NULL;
+
+	for (u64 i = 0; code && i + 5 <= size; i++) {
+		s32 rel;
+		if (code[i] != 0xe8 && code[i] != 0xe9)
+			continue;
+		memcpy(&rel, code + i + 1, sizeof(rel));
+		u64 to = at + i + 5 + (u64)(s64)rel;
+		u32 called = around(t, to);
+		if (called + 1 < t->n && called != nr && (start_of(t, called) == to) != within)
+			add_called(out, called);
+	}
+	free(code);
+}
+
+static u64 largest(const struct Starts *t, u32 nr, u64 best, u64 *lo, u64 *hi)
+{
+	u64 size = start_of(t, nr + 1) - start_of(t, nr);
+
+	if (size <= best)
+		return best;
+	*lo = start_of(t, nr);
+	*hi = *lo + size;
+	return size;
+}
+
+// Of the functions that the one at from leads to, in so many steps (calls, or jumps into the middle), the largest
+static bool largest_reached(struct ElfFile *f, u64 from, u32 steps, bool within, u64 *lo, u64 *hi)
+{
+	struct Starts t = {0};
+	struct Called c = {0};
+	u64 best = 0;
+
+	if (f->machine != EM_X86_64 || !read_starts(f, &t)) {
+		free(t.v);
+		return false;
+	}
+	u32 nr = around(&t, from);
+	if (nr + 1 < t.n)
+		add_called(&c, nr);
+	for (u32 step = 0, done = 0; step < steps; step++)
+		for (u32 end = c.n; done < end; done++)
+			find_called(f, &t, c.v[done], within, &c);
+	for (u32 i = 1; i < c.n; i++)
+		best = largest(&t, c.v[i], best, lo, hi);
+	free(t.v);
+	return best != 0;
+}
+
+bool runtime_largest_called(struct ElfFile *f, u64 from, u32 steps, u64 *lo, u64 *hi)
+{
+	return largest_reached(f, from, steps, false, lo, hi);
+}
+
+bool runtime_entered(struct ElfFile *f, u64 from, u64 *lo, u64 *hi)
+{
+	return largest_reached(f, from, 1, true, lo, hi);
 }

@@ -4,8 +4,8 @@
 #define SONDE_RUNTIME_INTERNAL_H
 #include "runtime/runtime.h"
 
-#define CHAIN_LABELS 48
-enum ChainLabel { CHAIN_STEP, CHAIN_COPY, CHAIN_LOST, CHAIN_OWN }; // where the parts begin; the end of the program; a runtime's own from CHAIN_OWN on
+#define CHAIN_LABELS 64
+enum ChainLabel { CHAIN_STEP, CHAIN_COPY, CHAIN_LOST, CHAIN_AGAIN, CHAIN_OWN }; // where the parts begin; the end of the program; a runtime's own from CHAIN_OWN on
 struct ChainMaker {
 	struct RtChain c;
 	u32 n;
@@ -26,6 +26,12 @@ static inline void chain_load(struct ChainMaker *m, u32 dst, u32 at, s64 off, u3
 static inline void chain_add(struct ChainMaker *m, u32 dst, u32 a, s64 n)
 {
 	chain_op(m, RT_OP_ADD, dst, a, 0, n);
+}
+static inline void chain_swap(struct ChainMaker *m, u32 a, u32 b, u32 by) // by is lost
+{
+	chain_add(m, by, a, 0);
+	chain_add(m, a, b, 0);
+	chain_add(m, b, by, 0);
 }
 
 static inline void chain_set(struct ChainMaker *m, u32 dst, s64 n)
@@ -125,6 +131,46 @@ u32 scripts_line(struct Scripts *s, const struct RtCode *c, u32 pos);
 bool runtime_function(struct ElfFile *f, u64 addr, u64 *end);
 // The part of the function lo..hi that the compiler has put elsewhere, told by where its jumps lead. False: none is known.
 bool runtime_cold_part(struct ElfFile *f, u64 lo, u64 hi, u64 *cold, u64 *cold_end);
+// The largest of the functions that the one at `from` calls, and that those call, in so many steps. False: it calls none.
+bool runtime_largest_called(struct ElfFile *f, u64 from, u32 steps, u64 *lo, u64 *hi);
+// The function that the one at `from` calls behind its beginning, as code in assembly with one piece of unwind information is. False: there is none.
+bool runtime_entered(struct ElfFile *f, u64 from, u64 *lo, u64 *hi);
 // The function with the most jumps to where the interpreted program says (threaded code). False: none has many.
 bool runtime_threaded_loop(struct ElfFile *f, u64 *lo, u64 *hi);
+
+// ---- lua.c, luachain.c: what differs between versions of Lua, and the bits that a copied function comes with
+// Offsets are of 64-bit machines: bytes, of what is loaded together words from its beginning on.
+struct LuaRow {
+	u32 version; // major << 8 | minor
+	u8 thread_g; // lua_State: global state, then the innermost call
+	u8 ci_bytes, ci_func, ci_prev, ci_pc, ci_status, ci_shift; // CallInfo; ci_prev 0: the one before lies before it
+	u8 is_lua, lua_value; // status: of functions in Lua these bits are that
+	u8 fresh, tail, finalizer; // status: the first of its loop; called in the place of another; runs one (0: there is no such bit)
+	u8 closure; // of a function its code: Lua's or C's
+	u8 proto, proto_bytes; // from there on are:
+	u8 k, code, lines, locals, upvalues, source, line, line_shift, pair; // pair: two words that are not needed when names are looked for
+	u8 ncode, nlines, nlocals; // bytes from the proto's beginning
+	u8 upvalue; // bytes of one
+	// instructions
+	u8 op_bits, b, c, wide; // b, c: where they begin; wide: bits of b and c
+	u8 move, getupval, getglobal, gettabup, gettable, getfield, self, call, tailcall, jmp, jmp_at, eq, extra; // NONE: there is none
+	u32 jmp_zero; // that much is 0
+};
+#define LUA_ROW_51 0
+#define LUA_ROW_53 1
+#define LUA_ROW_54 2
+#define LUA_ROWS 3
+extern const struct LuaRow lua_rows[LUA_ROWS]; // luachain.c
+
+// RtCode.lines_kind
+#define LUA_CALLED 0x1ff // by which instruction of its caller, + 1; 0: by a call, or by nothing
+#define LUA_CALLED_EVENT 256 // by which event + 256
+#define LUA_EVENT_GC 2 // as Lua numbers them
+#define LUA_ROW_AT 9 // two bits: its version
+#define LUA_C 0x4000
+#define LUA_TEXT 0x8000 // its file is the beginning of its source
+#define LUA_SHOWN 45 // bytes of that
+
+bool lua_chain(const struct RtLang *l, struct RtChain *out);
+void lua_source(const struct RtCode *c, bool text, struct Str *out); // what a function's file is called; text: it is the beginning of its source
 #endif

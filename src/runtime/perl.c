@@ -92,9 +92,10 @@ _Static_assert(SI == CUR + 2 && SI_TYPE == CXSTACK + 4 && OLD == CX + 2 && CV ==
 enum {
 	L_KEY = CHAIN_OWN, L_BEGUN, L_GROUP, L_CALLED, L_END, L_NEXT, L_EVAL_BELOW, L_BACK, L_TAKE, L_SKIP, L_DEFER, L_STACK_ENDS,
 	L_EMPTY, L_NONE_IDLE, L_MAIN, L_SUB, L_MULTICALL, L_BUSY, L_RUNS, L_CODE, L_RETURNS, L_BEGUN_SUB, L_NO_CODE, L_NOT_BEGUN,
-	L_LEFT, L_IDLE, L_EVAL, L_EVAL_RUNS, L_EVAL_RETURNS, L_FRAME, L_CALLED_IN_OP, L_COP, L_TAKE_COP, L_BY_GV, L_EGV, L_STASH,
+	L_LEFT, L_IDLE, L_EVAL, L_EVAL_RUNS, L_EVAL_RETURNS, L_FRAME, L_CALLED_IN_OP, L_COP, L_TAKE_COP, L_COMPILING, L_FAST, L_FAST_ENDS, L_NOT_FAST, L_HAVE_CX, L_BY_GV, L_EGV, L_STASH,
 	L_ONE_NAME, L_FILE
 };
+_Static_assert(L_FILE < CHAIN_LABELS, "labels");
 #define THREAD_KEYS 0x310 // glibc's struct pthread: 32 keys of {sequence, value}, then pointers to blocks of such
 #define THREAD_BLOCKS 0x510
 #define RSP 7 // DWARF
@@ -111,6 +112,7 @@ enum { CX_SUB = 9, CX_FORMAT, CX_EVAL, CX_SUBST, CX_DEFER };
 #define SI_MAIN 1
 #define SI_SORT 3
 #define SAVE_KIND 0x3f
+#define FAST 2 // of BEGINS: see fast()
 #define USED_OUTER 2 // and the loop of the next stack's innermost context is idle
 #define SV_GV 9
 #define SV_CV 13
@@ -174,6 +176,7 @@ static void begin(struct ChainMaker *m, const struct Row *r)
 static void group(struct ChainMaker *m, const struct RtLang *l)
 {
 	chain_label(m, CHAIN_STEP);
+	chain_if_is(m, BEGINS, FAST, L_FAST);
 	chain_if_is(m, BEGINS, 0, L_NEXT);
 	chain_set(m, BEGINS, 0);
 	chain_if_is(m, CAUGHT, 0, L_GROUP);
@@ -202,6 +205,7 @@ static void next(struct ChainMaker *m, const struct Row *r)
 	chain_load(m, CX, AT, 0, r->cx_cv + 8u);
 	if (r->cx_cv < 0x48)
 		chain_add(m, CV, CX + r->cx_cv / 8, 0);
+	chain_label(m, L_HAVE_CX);
 	chain_and(m, T, CX, CX_KIND);
 	chain_if_is(m, PENDING, 0, L_TAKE);
 	chain_if_is(m, T, CX_EVAL, L_EVAL_BELOW);
@@ -304,9 +308,11 @@ static void sub(struct ChainMaker *m)
 	chain_label(m, L_BEGUN_SUB);
 	chain_if_is(m, T, 0, L_LEFT);
 	chain_label(m, L_RETURNS);
-	chain_set(m, PENDING, 0);
-	chain_if_not(m, P, 0, L_FRAME);
 	chain_set(m, PENDING, 1);
+	chain_if_is(m, P, 0, L_FRAME);
+	chain_set(m, PENDING, 0);
+	chain_if_not(m, USED, 1, L_FRAME);
+	chain_set(m, BEGINS, FAST);
 	chain_jump(m, L_FRAME);
 	chain_label(m, L_NO_CODE);
 	chain_if(m, CUR, RT_OP_EQ, OLD, 0, L_NOT_BEGUN);
@@ -325,6 +331,34 @@ static void sub(struct ChainMaker *m)
 	chain_if_not(m, P, 0, L_NEXT);
 	chain_set(m, IDLE, IDLE_CALL);
 	chain_jump(m, L_NEXT);
+}
+
+// Behind a sub that was called by Perl most often another one is: nothing is pending, and it has begun, for it has called. What differs goes the long way.
+static void fast(struct ChainMaker *m, const struct Row *r)
+{
+	chain_label(m, L_FAST);
+	chain_if_is(m, LEFT, 0, L_FAST_ENDS);
+	chain_add(m, LEFT, LEFT, -1);
+	chain_add(m, AT, AT, -(s64)r->cx_size);
+	chain_load(m, CX, AT, 0, r->cx_cv + 8u);
+	if (r->cx_cv < 0x48)
+		chain_add(m, CV, CX + r->cx_cv / 8, 0);
+	chain_and(m, T, CX, CX_KIND | CX_MULTICALL | CX_SUB_RE | CX_SUB_RE_FAKE);
+	chain_if_not(m, T, CX_SUB, L_NOT_FAST);
+	chain_if_is(m, RETOP, 0, L_NOT_FAST);
+	chain_if_is(m, CV, 0, L_NOT_FAST);
+	chain_load(m, CV, CV, 0, 8);
+	chain_load(m, W, CV, 0x38, 44);
+	chain_add(m, GV, W, 0);
+	chain_add(m, CODE, CUR, 0);
+	chain_add(m, CUR, OLD, 0);
+	chain_jump(m, L_COP);
+	chain_label(m, L_NOT_FAST);
+	chain_set(m, BEGINS, 0);
+	chain_jump(m, L_HAVE_CX);
+	chain_label(m, L_FAST_ENDS);
+	chain_set(m, BEGINS, 0);
+	chain_jump(m, L_STACK_ENDS);
 }
 
 static void eval(struct ChainMaker *m, const struct Row *r)
@@ -374,18 +408,18 @@ static void frame(struct ChainMaker *m, const struct Row *r)
 	chain_label(m, L_COP);
 	chain_load(m, W, CODE, 0x20, 32);
 	chain_shr(m, LINE, LINE, 32);
-	chain_shr(m, SEQ, SEQ, 32);
 	chain_mul(m, IDENT, GV, FILE_NAME, 3);
 	chain_mul(m, IDENT, IDENT, FLAGS, 5);
 	chain_mul(m, IDENT, IDENT, SEQ, 0x1e3779b1);
 	chain_mul(m, IDENT, IDENT, LINE, 0x2545f491);
-	chain_if(m, CODE, RT_OP_LT, MY, 0, L_TAKE_COP);
-	chain_add(m, P, MY, INTERPRETER);
-	chain_if(m, P, RT_OP_LT, CODE, 0, L_TAKE_COP);
-	chain_op(m, RT_OP_TRY, P, FILE_NAME, 0, 6); // "(eval N"
-	chain_mul(m, IDENT, IDENT, P, 7);
+	chain_mul(m, P, CODE, MY, -1);
+	chain_if(m, P, RT_OP_LT, RT_CHAIN_ZERO, INTERPRETER, L_COMPILING);
 	chain_label(m, L_TAKE_COP);
 	chain_frame(m, CODE, IDENT, LINE);
+	chain_label(m, L_COMPILING);
+	chain_op(m, RT_OP_TRY, P, FILE_NAME, 0, 6); // "(eval N"
+	chain_mul(m, IDENT, IDENT, P, 7);
+	chain_jump(m, L_TAKE_COP);
 }
 
 static void name(struct ChainMaker *m, enum RtChainText what, u32 hek)
@@ -460,6 +494,7 @@ static bool chain(const struct RtLang *l, struct RtChain *out)
 	next(&m, r);
 	stack_ends(&m, r);
 	sub(&m);
+	fast(&m, r);
 	eval(&m, r);
 	frame(&m, r);
 	copy(&m, r);

@@ -12,9 +12,12 @@ static const char *const symbols[RUNTIME_SYMBOLS] = {"execute_ex", "executor_glo
 static const struct Row {
 	u32 version;	   // major << 8 | minor
 	u16 current, file; // in executor_globals the innermost frame; in a function its file, then the first line
+	u16 code, count;   // ... its instructions; how many they are
 } rows[] = {
-	{0x703, 488, 128}, {0x704, 488, 136}, {0x800, 488, 144}, {0x801, 488, 144}, {0x802, 488, 152}, {0x803, 488, 144}, {0x804, 488, 168},
+	{0x703, 488, 128, 64, 60}, {0x704, 488, 136, 64, 60}, {0x800, 488, 144, 72, 68},  {0x801, 488, 144, 72, 68},
+	{0x802, 488, 152, 88, 80}, {0x803, 488, 144, 80, 76}, {0x804, 488, 168, 104, 96},
 };
+#define INSTRUCTION 32 // bytes
 
 #define VERSION_TEXT "X-Powered-By: PHP/"
 static u32 version_of(struct ElfFile *f, struct Str *text)
@@ -55,9 +58,10 @@ static bool find(struct ElfFile *f, const struct ElfSymbol *syms, struct RtLang 
 	return false;
 }
 
-enum { ROOT = RT_CHAIN_ROOT, AT, OPLINE, FUNC = OPLINE + 3, INFO = OPLINE + 5, PREV, TYPE, NAME, SCOPE, FILE_NAME, LINE, IDENT, VM_AT, VM_OPLINE, BEFORE, P, N };
-_Static_assert(FUNC == OPLINE + 24 / 8 && PREV == OPLINE + 48 / 8 && INFO + 1 == PREV && SCOPE == TYPE + 2 && LINE == FILE_NAME + 1, "loaded together");
-enum { L_LOOK = CHAIN_OWN, L_FOUND, L_GONE, L_READY, L_TAKE, L_NONE, L_INTERNAL, L_STORED, L_NO_NAME, L_NO_CLASS, L_NO_FILE };
+// A frame's words lie in the last registers, so that the next one's address is where it is to be.
+enum { ROOT = RT_CHAIN_ROOT, TYPE, NAME, SCOPE, FILE_NAME, LINE, IDENT, VM_AT, VM_OPLINE, P, N, END, CODE, OPLINE = RT_CHAIN_NEXT - 6, FUNC = OPLINE + 3, INFO = OPLINE + 5 };
+_Static_assert(SCOPE == TYPE + 2 && LINE == FILE_NAME + 1 && CODE == END + 1 && CODE < OPLINE, "loaded together");
+enum { L_LOOK = CHAIN_OWN, L_FOUND, L_GONE, L_READY, L_TAKE, L_INTERNAL, L_FIRST, L_INNERMOST, L_LOADED, L_NOT_VM, L_VM, L_NO_LINE, L_NO_NAME, L_NO_CLASS, L_NO_FILE };
 #define CALL_TOP (1 << 17)
 #define INTERNAL 1
 #define MAX_BEFORE 8
@@ -75,38 +79,64 @@ static void text(struct ChainMaker *m, enum RtChainText what, u32 str)
 	chain_text(m, what, P, N);
 }
 
-static void step(struct ChainMaker *m, const struct Row *r)
+// The frame at NEXT, whose place that of the one after it takes. Without a function it stands for a generator that another one runs, or its loop has not begun.
+static void load_frame(struct ChainMaker *m)
 {
-	chain_label(m, CHAIN_STEP);
-	chain_load(m, OPLINE, AT, 0, 56);
+	chain_load(m, OPLINE, RT_CHAIN_NEXT, 0, 56);
 	chain_and(m, RT_CHAIN_LAST, INFO, CALL_TOP);
-	chain_if_is(m, FUNC, 0, L_NONE);
+	chain_if_is(m, FUNC, 0, CHAIN_STEP);
 	chain_load(m, TYPE, FUNC, 0, 24);
 	chain_and(m, TYPE, TYPE, 0xff);
 	chain_if_is(m, TYPE, INTERNAL, L_INTERNAL);
-	chain_if(m, AT, RT_OP_NE, VM_AT, 0, L_STORED);
-	chain_add(m, OPLINE, VM_OPLINE, 0);
-	chain_set(m, BEFORE, 0);
+}
+
+// Up to the frame of the innermost loop, whose instruction is the one in its register. Code that the JIT has made uses that for other things, too, and stores the
+// instruction only where it may be asked for: what lies in neither is none of the function's instructions, or an earlier one.
+static void first(struct ChainMaker *m, const struct Row *r)
+{
+	chain_label(m, L_FIRST);
+	chain_if(m, RT_CHAIN_NEXT, RT_OP_EQ, VM_AT, 0, L_INNERMOST);
+	load_frame(m);
+	chain_if_not(m, RT_CHAIN_LAST, 0, CHAIN_STEP);
 	chain_jump(m, L_TAKE);
-	chain_label(m, L_STORED);
-	chain_if_is(m, BEFORE, 0, L_TAKE);
-	chain_if_not(m, RT_CHAIN_LAST, 0, L_NONE);
+	chain_label(m, L_INNERMOST);
+	chain_set(m, VM_AT, 0);
+	load_frame(m); // of a function in C: the loop, compiled code, has done with its own
+	chain_load(m, END, FUNC, r->code - 8, 16);
+	if (r->count == r->code - 4)
+		chain_shr(m, END, END, 32);
+	else
+		chain_and(m, END, END, 0x7fffffff);
+	chain_mul(m, END, CODE, END, INSTRUCTION);
+	chain_if(m, VM_OPLINE, RT_OP_LT, CODE, 0, L_NOT_VM);
+	chain_if(m, VM_OPLINE, RT_OP_LT, END, 0, L_VM);
+	chain_label(m, L_NOT_VM);
+	chain_if(m, OPLINE, RT_OP_LT, CODE, 0, L_NO_LINE);
+	chain_if(m, OPLINE, RT_OP_LT, END, 0, L_TAKE);
+	chain_label(m, L_NO_LINE);
+	chain_set(m, OPLINE, 0);
+	chain_jump(m, L_LOADED);
+	chain_label(m, L_VM);
+	chain_add(m, OPLINE, VM_OPLINE, 0);
+	chain_jump(m, L_TAKE);
+}
+
+static void step(struct ChainMaker *m, const struct Row *r)
+{
+	chain_label(m, CHAIN_STEP);
+	chain_if_not(m, VM_AT, 0, L_FIRST);
+	load_frame(m);
 	chain_label(m, L_TAKE);
-	chain_load(m, FILE_NAME, FUNC, r->file, 12);
 	chain_load(m, OPLINE, OPLINE, 24, 4);
+	chain_label(m, L_LOADED);
+	chain_load(m, FILE_NAME, FUNC, r->file, 12);
 	chain_mul(m, IDENT, NAME, FILE_NAME, 3);
 	chain_mul(m, IDENT, IDENT, LINE, 1 << 24);
-	chain_add(m, AT, PREV, 0);
-	chain_add(m, RT_CHAIN_NEXT, PREV, 0);
 	chain_frame(m, FUNC, IDENT, OPLINE);
 	chain_label(m, L_INTERNAL);
 	chain_set(m, RT_CHAIN_LAST, 0);
-	chain_add(m, AT, PREV, 0);
-	chain_add(m, RT_CHAIN_NEXT, PREV, 0);
 	chain_frame(m, FUNC, NAME, RT_CHAIN_ZERO);
-	chain_label(m, L_NONE); // it stands for a generator that another one runs, or its loop has not begun
-	chain_add(m, AT, PREV, 0);
-	chain_jump(m, CHAIN_STEP);
+	first(m, r);
 }
 
 static void copy(struct ChainMaker *m)
@@ -126,30 +156,29 @@ static void copy(struct ChainMaker *m)
 	chain_copied(m);
 }
 
-// The registers of the innermost loop, VM_AT and VM_OPLINE, of a frame that is among the first in the chain: those BEFORE it that are the last of a loop have none
-// yet. The loop's own may have just left the chain, while what it held is freed: then it leads to the chain.
+// The registers of the innermost loop, VM_AT and VM_OPLINE (0: not known, or found), of a frame that is among the first in the chain: those before it that are the
+// last of a loop have none yet. The loop's own may have just left the chain, while what it held is freed: then it leads to the chain.
 static void begin(struct ChainMaker *m)
 {
-	chain_load(m, AT, ROOT, 0, 8);
-	chain_if_is(m, AT, 0, CHAIN_LOST);
+	chain_load(m, RT_CHAIN_NEXT, ROOT, 0, 8);
+	chain_if_is(m, RT_CHAIN_NEXT, 0, CHAIN_LOST);
 	chain_op(m, RT_OP_NATIVE, VM_AT, 0, 0, R14);
 	chain_op(m, RT_OP_NATIVE, VM_OPLINE, 0, 0, R15);
-	chain_if_is(m, VM_AT, 0, L_READY);
-	chain_add(m, P, AT, 0);
+	chain_if(m, RT_CHAIN_NEXT, RT_OP_EQ, VM_AT, 0, L_FOUND);
+	chain_if_is(m, VM_AT, 0, L_FOUND);
+	chain_add(m, P, RT_CHAIN_NEXT, 0);
 	chain_set(m, N, MAX_BEFORE);
-	chain_set(m, BEFORE, 0);
 	chain_label(m, L_LOOK);
+	chain_load(m, P, P, 48, 8);
 	chain_if(m, P, RT_OP_EQ, VM_AT, 0, L_FOUND);
 	chain_if_is(m, P, 0, L_GONE);
-	chain_load(m, P, P, 48, 8);
 	chain_add(m, N, N, -1);
 	chain_if_not(m, N, 0, L_LOOK);
 	chain_label(m, L_GONE);
 	chain_op(m, RT_OP_TRY, P, VM_AT, 0, 48);
-	chain_if(m, P, RT_OP_NE, AT, 0, L_READY);
-	chain_add(m, AT, VM_AT, 0);
+	chain_if(m, P, RT_OP_NE, RT_CHAIN_NEXT, 0, L_READY);
+	chain_add(m, RT_CHAIN_NEXT, VM_AT, 0);
 	chain_label(m, L_FOUND);
-	chain_set(m, BEFORE, 1);
 	chain_ready(m, CHAIN_STEP);
 	chain_label(m, L_READY);
 	chain_set(m, VM_AT, 0);

@@ -1,11 +1,13 @@
 // CPython. Input: its object's .dynsym; the line tables of its code objects. Output: a row of offsets by version, lines.
 // Invariant: a version that has no row is not guessed at. Offsets are those of release builds of CPython on 64-bit machines (Include/internal/pycore_*.h).
+#include <elf.h>
 #include "runtime/runtime.h"
 
-enum { SYM_RUNTIME, SYM_CODE_TYPE, SYM_VERSION, SYM_LOOP, SYM_38, SYM_39, SYM_310 };
+enum { SYM_RUNTIME, SYM_CODE_TYPE, SYM_VERSION, SYM_LOOP, SYM_38, SYM_39, SYM_310, SYM_CORO };
 static const char *const symbols[RUNTIME_SYMBOLS] = {
 	"_PyRuntime", "PyCode_Type", "Py_Version", "_PyEval_EvalFrameDefault",
 	"PyCode_NewWithPosOnlyArgs", "PyFrame_GetCode", "Py_NewRef", // the first in 3.8, 3.9, 3.10
+	"PyCoro_Type", "PyGen_Type", "PyAsyncGen_Type", "_PyAsyncGenASend_Type", // enum RtPyType
 };
 
 enum { LINES_NONE, LINES_311, LINES_310, LINES_39 }; // RtCode.lines_kind
@@ -20,6 +22,14 @@ struct Row {
 #define CODE_312 .code_size = 144, .code_line = 68, .code_file = 112, .code_name = 128, .code_lines = 136, .lines_kind = LINES_311, STR_312
 #define FRAME_37 .how = RT_PY_EACH, .thread_id = 176, .cframe = 24, .frame_size = 112, .frame_code = 32, .frame_prev = 24, .ip_unit = 1
 #define FRAME_312 .frame_code = 0, .frame_prev = 8, .frame_ip = 56, .end_value = 3, .end_hidden = 1 // owner: the C stack
+#define KEY_311_ARM64 608
+// Tasks of asyncio and their coroutines (pyasync.bpf.c)
+#define ASYNC .frame_locals = 72, .frame_top = 64, .group_done = 9, .tuple_items = 24
+#define ASYNC_311 ASYNC, .frame_owner = 69, .coro_frame = 80, .task_coro = 136, .task_waiter = 128, .attrs = RT_PY_ATTRS_BEFORE32
+#define ASYNC_312 ASYNC, .frame_owner = 70, .coro_frame = 72, .task_coro = 136, .task_waiter = 128, .attrs = RT_PY_ATTRS_BEFORE24
+#define ASYNC_313 ASYNC, .frame_owner = 70, .coro_frame = 72, .task_coro = 120, .task_waiter = 112, .attrs = RT_PY_ATTRS_BEHIND
+#define ASYNC_314 .frame_locals = 80, .frame_top = 64, .top_at = 1, .group_done = 9, .tuple_items = 32, .frame_owner = 74, .coro_frame = 72, .task_coro = 128, .task_waiter = 120, \
+	.task_running = 872, .attrs = RT_PY_ATTRS_BEHIND
 static const struct Row rows[] = {
 	{0x307, {FRAME_37, .key = 1504, .frame_ip = 104, .code_size = 120, .code_line = 36, .code_file = 96, .code_name = 104, .code_lines = 112, STR_311,
 		 .lines_kind = LINES_39}},
@@ -29,11 +39,13 @@ static const struct Row rows[] = {
 		 .frame_ip = 96, .lines_kind = LINES_310}},
 	{0x30b, {.how = RT_PY_RECORDS, .key = 592, .thread_id = 152, .cframe = 56, .cframe_frame = 8, .cframe_prev = 16,
 		 .frame_size = 72, .frame_code = 32, .frame_prev = 48, .frame_ip = 56, .frame_end = 68, .end_value = 1, // is_entry
-		 CODE_311, STR_311, .code_first = 184}},
+		 CODE_311, STR_311, .code_first = 184, ASYNC_311}},
 	{0x30c, {.how = RT_PY_RECORDS, .key = 1544, .thread_id = 136, .cframe = 56, .cframe_frame = 0, .cframe_prev = 8, .frame_size = 72, .frame_end = 70,
-		 FRAME_312, CODE_312, .code_first = 192}},
-	{0x30d, {.how = RT_PY_SHIMS, .key = 2160, .thread_id = 152, .cframe = 72, .frame_size = 72, .frame_end = 70, FRAME_312, CODE_312, .code_first = 200}},
-	{0x30e, {.how = RT_PY_SHIMS, .key = 2336, .thread_id = 152, .cframe = 72, .frame_size = 80, .frame_end = 74, FRAME_312, CODE_312, .code_first = 208}},
+		 FRAME_312, CODE_312, .code_first = 192, ASYNC_312}},
+	{0x30d, {.how = RT_PY_SHIMS, .key = 2160, .thread_id = 152, .cframe = 72, .frame_size = 72, .frame_end = 70, FRAME_312, CODE_312, .code_first = 200,
+		 ASYNC_313}},
+	{0x30e, {.how = RT_PY_SHIMS, .key = 2336, .thread_id = 152, .cframe = 72, .frame_size = 80, .frame_end = 74, FRAME_312, CODE_312, .code_first = 208,
+		 ASYNC_314}},
 };
 
 static bool read_at(struct ElfFile *f, u64 vaddr, void *buf, u64 n)
@@ -71,12 +83,18 @@ static bool find(struct ElfFile *f, const struct ElfSymbol *syms, struct RtLang 
 	u32 v = version_of(f, syms, version);
 	if (!syms[SYM_CODE_TYPE].name || without_gil(f, &syms[SYM_RUNTIME], version))
 		return false;
+	if (f->machine == EM_AARCH64 && v != 0x30b) // what comes before the key in _PyRuntime has locks in it, which are longer there
+		return false;
 	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
 		if (rows[i].version != v)
 			continue;
 		out->root = syms[SYM_RUNTIME].addr;
 		out->code_type = syms[SYM_CODE_TYPE].addr;
 		out->py = rows[i].py;
+		if (f->machine == EM_AARCH64)
+			out->py.key = KEY_311_ARM64;
+		for (u32 k = 0; k < RT_PY_TYPES; k++)
+			out->types[k] = syms[SYM_CORO + k].name ? syms[SYM_CORO + k].addr : 0;
 		if (out->py.how != RT_PY_EACH)
 			return true;
 		out->loop = loop->addr;

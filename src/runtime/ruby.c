@@ -171,19 +171,21 @@ static bool find(struct ElfFile *f, const struct ElfSymbol *syms, struct RtLang 
 
 // ---- the program
 enum { // registers
-	ROOT = RT_CHAIN_ROOT, NAMES = RT_CHAIN_ROOT2, AT,
+	ROOT = RT_CHAIN_ROOT, NAMES = RT_CHAIN_ROOT2,
 	PC, EP = PC + 4, // a control frame; of a method in C: its definition, its name's number
 	ENTRY, FLAGS = ENTRY + 2, // an environment
 	ENCODED, PATH = ENCODED + 7, LABEL = PATH + 2, LINE, // an iseq's body
-	BODY, IDENT, POS, END, VM_AT, P, Q,
+	BODY, IDENT, POS, END, VM_AT, FAST, P, Q,
+	AT = RT_CHAIN_NEXT, // the next frame
 };
 #define ISEQ (PC + 2)
+#define NOW Q // the frame at hand
 #define T ENCODED // five words, when the code is copied
 #define TOP ROOT // the outermost frame that a loop runs, once the thread is found
 #define DEF PC
 #define ID (PC + 1)
 _Static_assert(EP == PC + 32 / 8 && LINE == ENCODED + 80 / 8 && Q < (int)RT_CHAIN_NEXT && T + 5 <= PATH, "loaded together");
-enum { L_KEY = CHAIN_OWN, L_END, L_HAVE_END, L_TOP, L_HAVE_TOP, L_NOT_LAST, L_LEFT, L_NO_VM, L_MORE, L_NOT_END, L_BEGUN, L_C, L_ENTRY, L_NAME, L_NAME_THERE, L_FILE, L_PATHS, L_FILE_THERE, L_SHORT, L_INDEX, L_C_COPY, L_OP,
+enum { L_KEY = CHAIN_OWN, L_END, L_HAVE_END, L_TOP, L_HAVE_TOP, L_NOT_LAST, L_LEFT, L_NO_VM, L_MORE, L_NOT_END, L_PASSED, L_FAST, L_NOT_CODE, L_ENTRY, L_NAME, L_NAME_THERE, L_FILE, L_PATHS, L_FILE_THERE, L_SHORT, L_INDEX, L_C_COPY, L_OP,
 	L_OUTER, L_DONE };
 #define FINISH 0x20
 #define KIND 0x7fff0001
@@ -257,6 +259,7 @@ static void begin(struct ChainMaker *m, const struct Row *r, const struct RtRuby
 	chain_add(m, TOP, TOP, -r->frame);
 	chain_jump(m, L_TOP);
 	chain_label(m, L_HAVE_TOP);
+	chain_set(m, FAST, 0);
 	chain_op(m, RT_OP_NATIVE, VM_AT, 0, 0, R15);
 	chain_if(m, AT, RT_OP_EQ, VM_AT, r->frame, L_LEFT);
 	chain_if(m, VM_AT, RT_OP_LT, AT, 0, L_NO_VM);
@@ -273,7 +276,6 @@ static void begin(struct ChainMaker *m, const struct Row *r, const struct RtRuby
 // A frame of a method in C: its environment has the method's entry, or an object (svar) that has it.
 static void step_c(struct ChainMaker *m)
 {
-	chain_label(m, L_C);
 	chain_and(m, FLAGS, FLAGS, KIND);
 	chain_if_not(m, FLAGS, KIND_C, CHAIN_STEP); // blocks in C and the like have no name
 	chain_load(m, P, ENTRY, 0, 16);
@@ -289,37 +291,48 @@ static void step_c(struct ChainMaker *m)
 	chain_frame(m, DEF, ID, RT_CHAIN_ZERO);
 }
 
-static void step(struct ChainMaker *m, const struct Row *r)
+static void load_frame(struct ChainMaker *m, const struct Row *r)
 {
-	chain_label(m, CHAIN_STEP);
-	chain_if(m, END, RT_OP_LT, AT, 0, CHAIN_LOST);
 	chain_load(m, PC, AT, 0, 40);
 	chain_load(m, ENTRY, EP, -16, 24);
 	chain_and(m, RT_CHAIN_LAST, FLAGS, FINISH);
-	chain_add(m, RT_CHAIN_NEXT, AT, r->frame);
-	chain_if(m, AT, RT_OP_NE, END, 0, L_NOT_END);
+	chain_add(m, AT, AT, r->frame);
+}
+
+// Most frames lie behind that of the innermost loop and before the outermost that a loop runs, FAST once the first is passed: which is the last of its loop they say
+// themselves. A position is bytes from the first instruction on to the next.
+static void step(struct ChainMaker *m, const struct Row *r)
+{
+	chain_label(m, CHAIN_STEP);
+	chain_if(m, AT, RT_OP_LT, FAST, 0, L_FAST);
+	chain_if(m, END, RT_OP_LT, AT, 0, CHAIN_LOST);
+	chain_add(m, NOW, AT, 0);
+	load_frame(m, r);
+	chain_if(m, NOW, RT_OP_NE, END, 0, L_NOT_END);
 	chain_set(m, RT_CHAIN_NEXT, 0);
 	chain_set(m, RT_CHAIN_LAST, 1);
 	chain_jump(m, L_MORE);
 	chain_label(m, L_NOT_END);
-	chain_if(m, AT, RT_OP_EQ, TOP, 0, L_NOT_LAST); // those after it are in C, and have no loop of their own
-	chain_if(m, VM_AT, RT_OP_LT, AT, 1, L_MORE); // not before the loop's
+	chain_if(m, NOW, RT_OP_EQ, TOP, 0, L_NOT_LAST); // those after it are in C, and have no loop of their own
+	chain_if(m, VM_AT, RT_OP_LT, NOW, 1, L_PASSED); // not before the loop's
 	chain_label(m, L_NOT_LAST);
 	chain_set(m, RT_CHAIN_LAST, 0);
+	chain_jump(m, L_MORE);
+	chain_label(m, L_PASSED);
+	chain_add(m, FAST, TOP, 0);
+	chain_jump(m, L_MORE);
+	chain_label(m, L_FAST);
+	load_frame(m, r);
 	chain_label(m, L_MORE);
-	chain_add(m, AT, AT, r->frame);
-	chain_if_is(m, ISEQ, 0, L_C);
-	chain_if_is(m, PC, 0, CHAIN_STEP); // a block in C
+	chain_if_is(m, PC, 0, L_NOT_CODE);
 	chain_load(m, BODY, ISEQ, 16, 8);
 	chain_load(m, ENCODED, BODY, 8, 88);
 	chain_mul(m, POS, PC, ENCODED, -1);
-	chain_shr(m, POS, POS, 3);
-	chain_if_is(m, POS, 0, L_BEGUN);
-	chain_add(m, POS, POS, -1);
-	chain_label(m, L_BEGUN);
 	chain_mul(m, IDENT, LABEL, PATH, 3);
 	chain_mul(m, IDENT, IDENT, LINE, 1 << 24);
 	chain_frame(m, BODY, IDENT, POS);
+	chain_label(m, L_NOT_CODE);
+	chain_if_not(m, ISEQ, 0, CHAIN_STEP); // a block in C
 	step_c(m);
 }
 
@@ -460,12 +473,12 @@ static u64 rank(const struct RtCode *c, u32 pos)
 // 0: it is not in what was copied of the table.
 static u32 line(const struct RtCode *c, u32 pos)
 {
-	u64 at = RT_CHAIN_HALF + 8 + (rank(c, pos) - 1) * c->lines_kind;
+	u64 before = rank(c, pos >= 8 ? pos / 8 - 1 : 0), at = RT_CHAIN_HALF + 8 + (before - 1) * c->lines_kind;
 	u32 n;
 
 	if (!c->lines_kind) // a method in C, or one without a table
 		return c->first_line;
-	if (!rank(c, pos) || at + sizeof(n) > MIN(c->nlines, (u32)RT_CODE_LINES))
+	if (!before || at + sizeof(n) > MIN(c->nlines, (u32)RT_CODE_LINES))
 		return 0;
 	memcpy(&n, c->lines + at, sizeof(n));
 	return n;

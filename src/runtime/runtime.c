@@ -3,7 +3,7 @@
 #include <elf.h>
 #include "runtime/internal.h"
 
-static const struct Runtime *const runtimes[] = {&python_runtime, &java_runtime, &php_runtime, &ruby_runtime, &perl_runtime, &v8_runtime};
+static const struct Runtime *const runtimes[] = {&python_runtime, &java_runtime, &php_runtime, &ruby_runtime, &perl_runtime, &v8_runtime, &luajit_runtime, &lua_runtime};
 
 const struct Runtime *runtime_of(u32 kind)
 {
@@ -82,6 +82,8 @@ const struct Runtime *runtime_in_file(struct ElfFile *f, struct RtLang *out, str
 		out->kind = rt->kind;
 		out->root = runtime_place(f, out->root);
 		out->code_type = runtime_place(f, out->code_type);
+		for (u32 k = 0; k < ARRAY_LEN(out->types); k++)
+			out->types[k] = out->types[k] ? runtime_place(f, out->types[k]) : 0;
 		if (*known && rt->chain && runtime_cold_part(f, out->loop, out->loop_end, &out->cold, &out->cold_end)) {
 			out->cold = runtime_place(f, out->cold);
 			out->cold_end = runtime_place(f, out->cold_end);

@@ -21,13 +21,15 @@ struct Runtime {
 	bool (*chain)(const struct RtLang *l, struct RtChain *out); // NULL: it has a file of its own in bpfrt/
 	const char *lacks; // what its stacks do not have, for people; NULL: nothing
 };
-#define RUNTIME_SYMBOLS 8
+#define RUNTIME_SYMBOLS 12
 extern const struct Runtime python_runtime; // python.c
 extern const struct Runtime java_runtime;   // java.c
 extern const struct Runtime php_runtime;    // php.c
 extern const struct Runtime ruby_runtime;   // ruby.c
 extern const struct Runtime perl_runtime;   // perl.c
 extern const struct Runtime v8_runtime;     // v8.c
+extern const struct Runtime lua_runtime;    // lua.c
+extern const struct Runtime luajit_runtime; // luajit.c
 
 const struct Runtime *runtime_of(u32 kind); // NULL: none
 
@@ -48,12 +50,27 @@ struct RuntimeNames {
 bool runtime_names(struct ElfFile *f, struct RuntimeNames *out);
 bool runtime_defines(struct ElfFile *f, const struct RuntimeNames *n, const char *symbol);
 
+// ---- otel.c: where an object keeps the request that a thread works on
+enum OtelHow {
+	OTEL_NOT,
+	OTEL_FIXED,	 // value: from the thread pointer
+	OTEL_DISTANCE,	 // the word at got says how far from the thread pointer
+	OTEL_MODULE,	 // ... the number of the module; value: in its block
+	OTEL_DESCRIPTOR, // the second word at got is the distance or the address of {module, offset}
+};
+struct OtelSymbol {
+	enum OtelHow how;
+	u64 value, got; // got: address in the object
+};
+bool runtime_otel(struct ElfFile *f, struct OtelSymbol *out); // false: it has none
+
 // ---- others.c: runtimes that are not walked
 struct RuntimeOther {
 	const char *name, *marker; // the symbol that tells
 	const char *missing;	   // what its stacks lack, and what helps
 };
 const struct RuntimeOther *runtime_other_in_file(struct ElfFile *f); // NULL: none
+const char *runtime_made_hint(struct ElfFile *f); // why stacks through code that the object makes at run time are cut, and what helps; NULL: nothing known
 
 // ---- codes.c: code objects by their numbers. One thread adds, others read.
 struct Codes;

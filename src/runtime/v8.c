@@ -9,14 +9,24 @@ enum { SYM_MAJOR, SYM_MINOR, SYM_CODE, SYM_SIZE };
 static const char *const symbols[RUNTIME_SYMBOLS] = {"_ZN2v88internal7Version6major_E", "_ZN2v88internal7Version6minor_E", "_ZN2v88internal23DefaultEmbeddedBlobCodeEv",
 	"_ZN2v88internal27DefaultEmbeddedBlobCodeSizeEv"};
 
+// How compiled code says which functions are in it (bpfrt/v8jit.bpf.c).
+static const struct Jit {
+	u16 code; // JSFunction: Code, from its SharedFunctionInfo on
+	u16 start, flags, size; // Code, from its data for leaving on
+	u16 maglev, turbofan; // kinds of code, from baseline on
+	u16 first, entry; // list of places in the data for leaving
+	const char *ops; // kinds of instructions there, by number: a digit: operands; before it f: a function's frame, b: a builtin's, B: begins, M: as in the other place
+} jit_11_3 = {24, 24, 32, 40, 1, 2, 11, 3, "1 0 B3 B3 1 1 3 1 3 1 1 1 1 1 2 1 1 1 1 1 1 1 1 f5 f3 b3 b3 4 0 1 1 1 1 1 2 M1"};
+
 static const struct Row {
 	u32 version; // major << 8 | minor
 	u16 literal; // SharedFunctionInfo: from its flags on
 	u16 functions; // types of functions, from JSFunction's on
 	u16 positions; // BytecodeArray's table
+	const struct Jit *jit; // compiled code; NULL: its outer function only
 } rows[] = {
-	{10 << 8 | 2, 4, 17, 32}, // Node 18
-	{11 << 8 | 3, 4, 17, 32}, // Node 20
+	{10 << 8 | 2, 4, 17, 32, NULL},	     // Node 18
+	{11 << 8 | 3, 4, 17, 32, &jit_11_3}, // Node 20
 };
 
 // ---- what its object tells debuggers
@@ -38,7 +48,11 @@ static const struct Told {
 	{"class_ExternalString__resource__Object", V(ext_data)}, {"StringRepresentationMask", V(str_shape)}, {"SeqStringTag", V(str_flat)}, {"ConsStringTag", V(str_cons)},
 	{"ExternalStringTag", V(str_external)}, {"SlicedStringTag", V(str_sliced)}, {"ThinStringTag", V(str_thin)}, {"OneByteStringTag", V(str_latin)},
 	{"class_FixedArray__data__uintptr_t", V(a_data)},
+	{"class_Code__deoptimization_data__FixedArray", V(c_deopt)}, {"CodeKindFieldShift", V(kind_shift)}, {"CodeKindFieldMask", V(kind_mask)},
+	{"CodeKindBaseline", V(kind_baseline)}, {"DeoptimizationDataLiteralArrayIndex", V(d_literals)}, {"DeoptimizationDataOptimizationIdIndex", V(d_id)},
+	{"class_InstructionStream__instruction_start__uintptr_t", V(c_stream)}, {"DeoptimizationDataSharedFunctionInfoIndex", V(d_shared)}, {"DeoptimizationDataInlinedFunctionCountIndex", V(d_inlined)},
 };
+#define TOLD_OF_CODE 9 // the last ones: of compiled code
 #define PREFIX "v8dbg_"
 
 struct Scan {
@@ -85,6 +99,27 @@ static bool on_symbol(void *arg, const struct ElfSymbol *y)
 	return true;
 }
 
+// What of compiled code's is known: else f_code stays 0.
+static void compiled(const struct Jit *j, struct RtV8 *v)
+{
+	u32 n = 0;
+
+	v->c_start = (u16)(v->c_deopt + j->start);
+	v->c_flags = (u16)(v->c_deopt + j->flags);
+	v->c_size = (u16)(v->c_deopt + j->size);
+	v->kind_maglev = (u16)(v->kind_baseline + j->maglev);
+	v->kind_turbofan = (u16)(v->kind_baseline + j->turbofan);
+	v->d_first = j->first;
+	v->d_entry = j->entry;
+	for (const char *p = j->ops; *p && n < RT_V8_OPS; p += strcspn(p, " "), p += strspn(p, " ")) {
+		const char *kind = strchr("fbBM", *p);
+		v->ops[n++] = (u8)((kind ? RT_V8_OP_FUNC << (kind - "fbBM") : 0) | (p[kind != NULL] - '0'));
+	}
+	v->nops = (u16)n;
+	if (v->c_size < 60 && v->d_literals < 14 && v->d_id < 14 && v->d_shared < 14 && v->d_inlined < 14 && v->kind_shift < 32)
+		v->f_code = (u16)(v->f_shared + j->code);
+}
+
 static bool structures(struct ElfFile *f, const struct Row *r, struct RtV8 *v)
 {
 	struct RuntimeNames n;
@@ -94,7 +129,8 @@ static bool structures(struct ElfFile *f, const struct Row *r, struct RtV8 *v)
 		return false;
 	err_free(elffile_symbols(f, n.tab, on_symbol, &s));
 	free(n.text);
-	if (s.have != (1ull << ARRAY_LEN(told)) - 1 || s.smi_shift != 31) // compressed pointers are not known here
+	u64 needed = (1ull << (ARRAY_LEN(told) - TOLD_OF_CODE)) - 1, all = (1ull << ARRAY_LEN(told)) - 1;
+	if ((s.have & needed) != needed || s.smi_shift != 31) // compressed pointers are not known here
 		return false;
 	v->s_literal = (u16)(v->s_literal + r->literal);
 	v->p_id = (u16)(v->p_ends + 8);
@@ -103,6 +139,8 @@ static bool structures(struct ElfFile *f, const struct Row *r, struct RtV8 *v)
 	v->i_locals = (u16)(8 + v->i_locals * 8);
 	v->i_first = (u16)(8 + v->i_first * 8);
 	v->ext_data = (u16)(v->ext_data + 8);
+	if (r->jit && s.have == all)
+		compiled(r->jit, v);
 	return v->s_literal < 90 && v->s_name < 90 && v->s_script < 90 && v->f_shared < 56 && v->i_first < 128 && v->p_id < 256 && v->map_type < 64 && !(v->map_type & 1);
 }
 
@@ -182,4 +220,4 @@ static void code_name(const struct RtCode *c, struct Str *out)
 		str_add(out, "(anonymous)");
 }
 
-const struct Runtime v8_runtime = {RT_LANG_V8, "v8", "[v8]", symbols, find, NULL, "its own description (v8dbg_*)", code_name, .lacks = "of compiled code the outer function only, and no line"};
+const struct Runtime v8_runtime = {RT_LANG_V8, "v8", "[v8]", symbols, find, NULL, "its own description (v8dbg_*)", code_name, .lacks = "where the thread itself runs optimised code, the outer function only; in V8 before 11.3 always"};

@@ -83,6 +83,8 @@ struct err *pass_link(struct Session *s)
 {
 	struct err *e = NULL;
 	for (size_t i = 0; !e && i < s->prog.progs.n; i++)
+		e = link_imports(&s->prog, &s->prog.progs.p[i]->code);
+	for (size_t i = 0; !e && i < s->prog.progs.n; i++)
 		e = link_runtime(&s->prog, &s->prog.progs.p[i]->code);
 	return e;
 }

@@ -33,6 +33,7 @@ struct err *pass_config(struct Session *s)
 	struct err *e = prepare(s);
 	if (e)
 		return e;
+	session_open_objects(s);
 	s->unit = (struct Unit){.arena = &s->arena, .diags = &s->diags, .types = &s->types, .ctypes = s->ctypes, .script = s->script,
 				.hooks = &s->hooks, .config = &s->prog.config};
 	ctypes_add_preamble(s->ctypes, s->script->ctext, s->o->include_dirs.p, (u32)s->o->include_dirs.n, s->o->includes.p, (u32)s->o->includes.n);
@@ -50,7 +51,10 @@ struct err *pass_points(struct Session *s)
 	watchpoints_prepare(&s->env, s->script);
 	for (struct ProbeAst *p = s->script->probes; p; p = p->next)
 		s->nlists++;
-	if (!s->nlists) {
+	if (!s->nlists && s->o->as_bpftrace) { // it says so on standard output
+		fputs("No probes to attach\n", stdout);
+		s->diags.nerrors++;
+	} else if (!s->nlists) {
 		diag_error_plain(&s->diags, "No probes to attach");
 		if (s->script->dropped)
 			diag_hint(&s->diags, "the predicates of all are false");
@@ -68,7 +72,7 @@ struct err *pass_resolve(struct Session *s)
 }
 
 // Probes that something will run: test: and bench: ones only in their modes.
-static void need_something_to_do(struct Session *s)
+static struct err *need_something_to_do(struct Session *s)
 {
 	u32 n = 0;
 	for (size_t i = 0; i < s->unit.probes.n; i++) {
@@ -76,17 +80,25 @@ static void need_something_to_do(struct Session *s)
 		n += s->o->mode != MODE_TRACE || (k != PK_TEST && k != PK_BENCH);
 	}
 	if (n)
-		return;
+		return NULL;
 	session_show_diags(s); // why, before the error hides warnings
-	diag_error_plain(&s->diags, "No probes to attach%s", s->unit.probes.n ? "; use --test to run test probes, --bench to run bench probes" : "");
+	bool test = false;
+	for (size_t i = 0; i < s->unit.probes.n; i++)
+		test |= s->unit.probes.p[i]->point->kind == PK_TEST;
+	if (s->o->as_bpftrace && s->unit.probes.n)
+		return err_new("%s", test ? "No probes attached; use --test to run test probes." : "No probes attached; use --bench to run benchmark probes.");
+	else
+		diag_error_plain(&s->diags, "No probes to attach%s", s->unit.probes.n ? "; use --test to run test probes, --bench to run bench probes" : "");
+	return NULL;
 }
 
 struct err *pass_check(struct Session *s)
 {
 	bool ok = check_unit(&s->unit);
 	units_drop_absent(&s->unit);
-	if (ok)
-		need_something_to_do(s);
+	struct err *e = ok ? need_something_to_do(s) : NULL;
+	if (e)
+		return e;
 	if (ok && s->unit.probes.n > s->prog.config.max_bpf_progs) {
 		diag_error_plain(&s->diags, "The script makes %zu BPF programs, max_bpf_progs allows %u", s->unit.probes.n, s->prog.config.max_bpf_progs);
 		diag_hint(&s->diags, "raise the limit with config = { max_bpf_progs = %zu } or BPFTRACE_MAX_BPF_PROGS=%zu", s->unit.probes.n, s->unit.probes.n);

@@ -72,7 +72,7 @@ static bool hook_big_keys(void)
 
 void session_fill_hooks(struct Session *s)
 {
-	s->hooks = (struct CheckHooks){.arg = s, .kaddr = hook_kaddr, .uaddr = hook_uaddr, .cgroupid = hook_cgroupid, .pinned = hook_pinned,
+	s->hooks = (struct CheckHooks){.arg = s, .cfunc = session_c_function, .kaddr = hook_kaddr, .uaddr = hook_uaddr, .cgroupid = hook_cgroupid, .pinned = hook_pinned,
 				       .ptregs = ptregs_offset, .syscall_number = syscall_number, .syscall_name = syscall_name_of,
 				       .kfunc = hook_kfunc, .getenv = hook_getenv, .bpf_loop = hook_bpf_loop, .big_keys = hook_big_keys, .pid = s->o->pid,
 				       .cpid = s->child ? child_pid(s->child) : 0, .ncpus = possible_cpus()};

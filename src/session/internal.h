@@ -32,6 +32,7 @@ struct Session {
 	struct Loaded *loaded;
 	struct Attachments *at;
 	struct Track *track;
+	struct Otel *otel;
 	struct Ring *ring;
 	struct Child *child;
 	VEC(int) pids; // -p
@@ -49,6 +50,8 @@ bool session_show_diags(struct Session *s);	    // prints and forgets what has b
 struct err *session_read_script(struct Session *s); // the text and its tree, s->script
 void session_take_params(struct Session *s);	    // params.c: s->params, and the script's options
 void session_fill_hooks(struct Session *s);	    // hooks.c: what the checker asks about this machine
+void session_open_objects(struct Session *s);	    // objects.c: imported files in C
+const struct CFunc *session_c_function(void *s, const char *name, const char **why);
 #define REFUSED 255			  // bpftrace's exit status for what the kernel refuses
 int passes_run(struct Session *s);	  // passes.c: text -> programs in the kernel; -1, or the exit status when that is all
 struct err *session_trace(struct Session *s); // ... attach, run, report

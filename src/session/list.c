@@ -53,6 +53,8 @@ int session_list(const struct Options *o)
 		outfile_begin(&s.output);
 		probes_list(&s.env, specs, o->verbose, s.output.f);
 		rc = session_show_diags(&s) ? 1 : 0; // nothing found is no error
+	} else if (!s.diags.nerrors && (o->text || o->file)) {
+		rc = 0; // begin and end only
 	}
 out:
 	if ((e = outfile_close(&s.output)))

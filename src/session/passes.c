@@ -211,7 +211,7 @@ int passes_run(struct Session *s)
 			return 0;
 		struct err *e = p->run(s);
 		if (e)
-			return session_fail(e) && p->run == pass_load && o->as_bpftrace ? REFUSED : 1;
+			return session_fail(e) && (p->run == pass_load || p->run == pass_check) && o->as_bpftrace ? REFUSED : 1;
 		if (after(s, p))
 			return 1;
 	}

@@ -17,9 +17,7 @@ bool session_show_diags(struct Session *s)
 	diags_render(&s->diags, s->o->warnings && !bad, &text);
 	fputs(str_text(&text), stderr);
 	str_deinit(&text);
-	for (size_t i = 0; i < s->diags.items.n; i++)
-		free(s->diags.items.p[i].msg);
-	s->diags.items.n = 0;
+	diags_forget(&s->diags);
 	return bad;
 }
 
@@ -37,6 +35,11 @@ struct err *session_read_script(struct Session *s)
 		struct err *e = read_file(strcmp(o->file, "-") ? o->file : "/dev/stdin", &s->text, 16 << 20), *hinted;
 		if (e && is_script_text(o->file)) {
 			hinted = err_new("%s\nHINT: the text of a script comes after -e", err_text(e));
+			err_free(e);
+			return hinted;
+		}
+		if (e && o->as_bpftrace && err_code(e)) {
+			hinted = err_new("failed to open file '%s': %s", o->file, strerror(err_code(e)));
 			err_free(e);
 			return hinted;
 		}

@@ -10,7 +10,7 @@ static struct err *open_output(struct Session *s)
 	s->out = s->output.f;
 	if (s->o->file && outfile_is(&s->output, s->o->file))
 		return err_new("%s is the script: -o would overwrite it", s->o->out_path);
-	s->render = (struct Render){.out = s->out, .mode = s->o->buf, .ops = s->o->json ? &json_render_ops : &text_render_ops,
+	s->render = (struct Render){.out = s->out, .mode = s->o->buf, .ops = s->o->render_ops ? s->o->render_ops : s->o->json ? &json_render_ops : &text_render_ops,
 				    .escape = isatty(fileno(s->out))};
 	return NULL;
 }
@@ -18,6 +18,7 @@ static struct err *open_output(struct Session *s)
 void session_init(struct Session *s, const struct Options *o)
 {
 	s->o = o;
+	s->diags.plain = o->as_bpftrace;
 	if (o->pid)
 		vec_push(&s->pids, o->pid);
 	for (const char *p = o->pids; p && *p; p += strcspn(p, ","), p += *p == ',')
@@ -31,6 +32,7 @@ void session_init(struct Session *s, const struct Options *o)
 	s->prog.config.unsafe = o->unsafe;
 	s->prog.config.unwind_fp = o->unwind_fp;
 	s->prog.config.native = o->native;
+	s->prog.config.async_frames = o->async_frames;
 	s->ctypes = ctypes_create(&s->arena, &s->types, &s->diags);
 	ctype_debug_dirs(s->ctypes, o->debug_dirs.p, (u32)o->debug_dirs.n);
 	s->syms = syms_create(&(struct SymOpts){.inlines = o->inlines, .lines = o->lines, .debug_dirs = o->debug_dirs.p, .ndebug_dirs = (u32)o->debug_dirs.n});
@@ -46,6 +48,7 @@ void session_deinit(struct Session *s)
 {
 	attachments_destroy(s->at);
 	track_destroy(s->track);
+	otel_destroy(s->otel);
 	packets_close(s->rc.packets);
 	stacks_destroy(s->rc.stacks);
 	ring_close(s->ring);
@@ -67,6 +70,9 @@ void session_deinit(struct Session *s)
 	vec_deinit(&s->unit.maps);
 	vec_deinit(&s->pids);
 	vec_deinit(&s->params);
+	for (size_t i = 0; i < s->prog.objects.n; i++)
+		cobj_deinit(s->prog.objects.p[i]);
+	vec_deinit(&s->prog.objects);
 	vec_deinit(&s->prog.progs);
 	vec_deinit(&s->prog.maps);
 	vec_deinit(&s->prog.fmts);

@@ -26,14 +26,18 @@ struct Options {
 	const char *cmd;
 	struct Child *child;  // tools: a command that was started for this run, whoever started it ends it; not with cmd
 	const char *out_path;
-	bool json, quiet, verbose, warnings, helper_errors, unsafe, dry_run, list, as_bpftrace, usdt_file_activation, unwind_fp, native, inlines, lines, why_incomplete;
+	bool json, quiet, verbose, warnings, helper_errors, unsafe, dry_run, list, as_bpftrace, usdt_file_activation, unwind_fp, native, async_frames, inlines, lines, why_incomplete;
+	bool strict; // exit status 3 (LOSS_STATUS) if anything was lost
+	bool keep_privileges; // none are given up once probes are attached
 	bool no_uprobe_multi, no_kprobe_multi, no_kprobe_session;
 	enum RunMode mode;
 	enum BufMode buf;
 	u32 dump;	      // passes_named()
 	const char *pattern;  // -l
+	bool lazy_tables;     // struct TrackOpts
 	u64 stack_entries;    // room for this many different stacks of each size class; 0: as built
 	u64 duration_ns;      // tools: 0 until stopped
+	const struct RenderOps *render_ops; // NULL: text, or JSON
 	struct ToolRun *tool; // tools: called where a plain run would print
 };
 
@@ -44,6 +48,7 @@ struct ToolRun {
 	bool bare;   // ... but nothing else is printed: the report is for a machine
 	struct err *(*ready)(void *arg, struct Program *p); // NULL; it has been compiled, nothing is in the kernel yet
 	bool (*claims)(void *arg, const struct MapDef *m);  // script: is the map in the report?
+	bool (*writes_later)(void *arg); // NULL; files that cannot be opened before tracing
 	struct err *(*started)(void *arg, struct RunCtx *rc);
 	bool (*tick)(void *arg, struct RunCtx *rc); // every tick_ns, false ends
 	u64 tick_ns;

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#define LOSS_STATUS 3 // --strict
 #define SETTLE_MS 1500 // at most, on a machine that is busy
 #define FIRST_MS 15000 // ... for the processes that the user has named, and for threads that sleep: their stacks are taken once
 
@@ -29,19 +30,50 @@ static bool one_process(const struct Session *s)
 	return s->o->pid != 0;
 }
 
+// Only begin, end and iterators: nothing will ever happen after they have run.
+static bool runs_once(const struct Session *s)
+{
+	for (size_t i = 0; i < s->prog.progs.n; i++) {
+		enum ProbeKind k = s->prog.progs.p[i]->kind;
+		if (k != PK_BEGIN && k != PK_END && k != PK_ITER && k != PK_TEST && k != PK_BENCH)
+			return false;
+	}
+	return true;
+}
+
+// What tracing and its report do without is given up (base/privs.c), but not where the script runs commands: they would be without it, too.
+static void plan_privileges(struct Session *s)
+{
+	const struct ToolRun *tool = s->o->tool;
+	const char *urls = getenv("DEBUGINFOD_URLS");
+	if (s->o->keep_privileges || s->o->dry_run || s->o->mode != MODE_TRACE)
+		return;
+	if (runs_once(s) && !s->child && !s->prog.uses_ustack && !s->prog.uses_usym) // it has run before anything of other people's could be read
+		return;
+	for (size_t i = 0; i < s->prog.fmts.n; i++)
+		if (s->prog.fmts.p[i]->kind == FK_SYSTEM)
+			return;
+	struct PrivPlan p = {.network = urls && *urls, .child = s->child || s->o->cmd, .attach = s->env.nwatchfns != 0, .load = !tool || s->prog.uses_kstack};
+	p.files = p.network || (tool && tool->writes_later && tool->writes_later(tool->arg));
+	privs_plan(&p);
+}
+
 struct err *pass_load(struct Session *s)
 {
 	struct err *e;
 	if (s->o->tool && s->o->tool->ready && (e = s->o->tool->ready(s->o->tool->arg, &s->prog)))
 		return e;
+	plan_privileges(s);
 	if (s->prog.uses_ustack) {
-		struct TrackOpts to = {.fp_only = s->prog.config.unwind_fp, .pids = &s->o->pid, .npids = one_process(s), .follow = true,
+		struct TrackOpts to = {.lazy = s->o->lazy_tables, .fp_only = s->prog.config.unwind_fp, .pids = &s->o->pid, .npids = one_process(s), .follow = true,
 				       .verbose = s->o->verbose};
 		if ((e = track_create(&s->prog, s->syms, &to, &s->track)))
 			return e;
 		if (s->o->why_incomplete)
 			stacks_count_ends(&s->prog);
 	}
+	if (program_map(&s->prog, "rt_otel"))
+		kernoff_set(&s->prog);
 	bool stacks = s->prog.uses_ustack || s->prog.uses_kstack;
 	if (stacks)
 		stacks_setup(&s->prog, s->syms);
@@ -140,17 +172,6 @@ static struct err *print_maps(struct Session *s)
 	return e;
 }
 
-// Only begin, end and iterators: nothing will ever happen after they have run.
-static bool runs_once(const struct Session *s)
-{
-	for (size_t i = 0; i < s->prog.progs.n; i++) {
-		enum ProbeKind k = s->prog.progs.p[i]->kind;
-		if (k != PK_BEGIN && k != PK_END && k != PK_ITER && k != PK_TEST && k != PK_BENCH)
-			return false;
-	}
-	return true;
-}
-
 static bool has_kind(const struct Session *s, enum ProbeKind kind)
 {
 	for (size_t i = 0; i < s->prog.progs.n; i++)
@@ -169,6 +190,11 @@ static bool session_tick(void *arg)
 {
 	struct Session *s = arg;
 	return s->o->tool->tick(s->o->tool->arg, &s->rc);
+}
+
+static struct err *set_hz(void *arg, u64 hz)
+{
+	return attachments_set_hz(((struct Session *)arg)->at, hz);
 }
 
 // An iterator runs while its file is read; what it prints comes through the ring buffer.
@@ -242,7 +268,10 @@ static struct err *attach_and_trace(struct Session *s)
 	if (s->prog.uses_usym && (s->child || s->o->pid)) // so that names are found after it is gone
 		sym_pid_remember(s->syms, s->child ? child_pid(s->child) : s->o->pid);
 	settle_stacks(s);
+	if (s->otel)
+		otel_scan(s->otel);
 	e = probes_attach(&s->env, &s->prog, s->at, &n);
+	s->rc.losses += e ? 0 : s->diags.items.n;
 	session_show_diags(s); // places that were skipped
 	if (e)
 		return e;
@@ -274,6 +303,10 @@ static struct err *attach_and_trace(struct Session *s)
 		return session_run_benches(s);
 	if (s->child && (e = child_go(s->child)))
 		return e;
+	if ((e = privs_drop())) {
+		fprintf(stderr, "WARNING: privileges are kept: %s\n", err_text(e));
+		err_free(e);
+	}
 	if (!own)
 		read_iterators(s);
 	VEC(int) sigs = {0};
@@ -302,6 +335,7 @@ static struct err *finish(struct Session *s)
 	struct err *e = NULL;
 	if (s->o->tool && s->o->tool->stopped && (e = s->o->tool->stopped(s->o->tool->arg, &s->rc)))
 		return e;
+	s->rc.calls_missed = attachments_missed(s->at);
 	attachments_destroy(s->at);
 	s->at = NULL;
 	watches_end(&s->env);
@@ -331,6 +365,8 @@ static struct err *finish(struct Session *s)
 		s->render.ops->ends(&s->render, &ends);
 	}
 	s->render.ops->flush(&s->render);
+	if (s->o->strict && s->rc.losses)
+		s->rc.exit_code = LOSS_STATUS;
 	return e;
 }
 
@@ -339,8 +375,9 @@ struct err *session_trace(struct Session *s)
 	struct err *e;
 	if (program_map(&s->prog, "sonde_events") && (e = ring_open(&s->prog, &s->ring)))
 		return e;
-	s->rc = (struct RunCtx){.prog = &s->prog, .syms = s->syms, .track = s->track, .render = &s->render, .warnings = s->o->warnings, .is_tool = s->o->tool && !s->o->tool->script,
-				.start_ns = clock_ns(CLOCK_BOOTTIME), .on_watch = on_watch, .watch_arg = s, .mark_cut = !s->o->as_bpftrace};
+	s->otel = otel_create(&s->prog, s->syms);
+	s->rc = (struct RunCtx){.prog = &s->prog, .syms = s->syms, .track = s->track, .otel = s->otel, .render = &s->render, .warnings = s->o->warnings, .is_tool = s->o->tool && !s->o->tool->script,
+				.start_ns = clock_ns(CLOCK_BOOTTIME), .on_watch = on_watch, .watch_arg = s, .set_hz = set_hz, .hz_arg = s, .mark_cut = !s->o->as_bpftrace, .as_bpftrace = s->o->as_bpftrace};
 	s->rc.stacks = stacks_create(&s->prog, s->syms);
 	stacks_use_codes(s->rc.stacks, track_codes(s->track));
 	if ((e = packets_open(&s->rc, &s->rc.packets)))

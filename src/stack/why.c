@@ -21,10 +21,10 @@ static const char *const texts[RT_WHYS] = {
 	[RT_WHY_URETPROBE] = "return address replaced by a uretprobe, at the moment the kernel does so",
 	[RT_WHY_NO_ROOM] = "a deep stack, no memory for its outer frames",
 	[RT_WHY_GUESS_FP] = "left by frame pointer, not by unwind information; callers may be missing",
-	[RT_WHY_GUESS_INLINED] = "optimised JavaScript, of which is not known what was inlined there; callers may be missing (node --no-turbo-inlining has none)",
+	[RT_WHY_GUESS_INLINED] = "optimised JavaScript, of which is not known what was inlined there; functions may be missing (node --no-turbo-inlining has none)",
 	[RT_WHY_GUESS_RULE] = "left by a rule that was guessed from instructions; callers may be missing",
 	[RT_WHY_RUNS] = "the thread was running",
-	[RT_WHY_NEW_FILE] = "code of a file just mapped, not known yet",
+	[RT_WHY_NEW_FILE] = "code of a file just mapped, or made at run time just now, not known yet",
 	[RT_WHY_NO_PERM] = "no permission to read the file with the code",
 	[RT_WHY_UNREADABLE] = "the file with the code cannot be read",
 	[RT_WHY_LANG] = "frames of an interpreted program that could not be read",
@@ -127,7 +127,7 @@ static void add_row(struct StackEnds *e, struct Arena *a, const struct StackEnd 
 {
 	for (u32 i = 0; i < e->n; i++) { // another place in the same function, or in code made at run time
 		struct StackEnd *r = &e->rows[i];
-		if (r->pid == row->pid && r->reason == row->reason && r->guess == row->guess && r->frame.module == row->frame.module &&
+		if (r->pid == row->pid && !strcmp(r->reason, row->reason) && r->guess == row->guess && r->frame.module == row->frame.module &&
 		    r->frame.sym == row->frame.sym && (r->frame.sym || r->frame.module_addr == row->frame.module_addr) && !strcmp(r->comm, row->comm)) {
 			r->count += row->count;
 			if (!r->frame.sym && r->frame.addr != row->frame.addr)
@@ -166,6 +166,10 @@ static void add(struct StackEnds *e, struct Arena *a, const struct Program *prog
 		e->guessed += c->count;
 		row.guess = true;
 		row.reason = why_text(k->guess ? k->guess : k->why); // 0: of those that had no room
+	}
+	if (!RT_FRAME_IS_LANG(k->frame) && !(k->frame & RT_FRAME_OBJ) && k->why != RT_WHY_NEW_FILE && k->why != RT_WHY_NO_PROC) { // code in no file
+		const char *hints = sym_pid_hints(syms, (int)k->tgid);
+		row.reason = *hints ? arena_printf(a, "%s: %s", row.reason, hints) : row.reason;
 	}
 	row.comm = arena_strndup(a, c->comm, strnlen(c->comm, sizeof(c->comm)));
 	add_row(e, a, &row);

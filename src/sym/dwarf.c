@@ -125,7 +125,7 @@ static bool trusted_owner(int fd)
 	const char *by = getenv("SUDO_UID");
 	if (fstat(fd, &st) || st.st_mode & S_IWOTH)
 		return false;
-	return !st.st_uid || st.st_uid == geteuid() || (by && parse_u64(by, &sudo) && st.st_uid == sudo);
+	return !st.st_uid || st.st_uid == caller_uid() || (by && parse_u64(by, &sudo) && st.st_uid == sudo);
 }
 
 // After dwarf_begin_elf, which has unpacked compressed sections.

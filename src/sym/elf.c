@@ -32,6 +32,7 @@ struct ElfSymtab {
 	u32 nplt;
 	struct DebugFile mini;
 	struct ElfFile *extra; // the split debug file's, if symbols came from it
+	bool used; // since elf_trim() last looked
 };
 
 static const struct ElfSec *table(const struct ElfFile *f, u32 type)
@@ -234,9 +235,12 @@ static bool collect_debug(struct Syms *s, struct SymObject *o, struct Collect *c
 struct ElfSymtab *elf_symtab(struct Syms *s, struct SymObject *o)
 {
 	struct ElfObj *e = elf_of(o);
+	if (e && e->symtab)
+		e->symtab->used = true;
 	if (!e || e->symtab)
 		return e ? e->symtab : NULL;
 	struct ElfSymtab *t = e->symtab = xcalloc(1, sizeof(*t));
+	t->used = true;
 	t->mini.fd = -1;
 	struct Collect c = {.main = &e->file};
 	u32 own = collect_table(&c, t, &e->file, SHT_SYMTAB, SRC_SYMTAB);
@@ -280,6 +284,23 @@ void elf_symtab_destroy(struct ElfSymtab *t)
 	free(t->raws);
 	segments_deinit(&t->seg);
 	free(t);
+}
+
+// Names that were found are in s->arena: a table is only what finds more of them, and is made again when that is wanted.
+void elf_trim(struct SymObject *o, u64 max_bytes)
+{
+	struct ElfObj *e = elf_of(o);
+	struct ElfSymtab *t = e ? e->symtab : NULL;
+	if (!t)
+		return;
+	if (t->used && t->n * (sizeof(*t->syms) + 2 * sizeof(*t->names)) <= max_bytes) {
+		t->used = false;
+		return;
+	}
+	elf_symtab_destroy(t);
+	e->symtab = NULL;
+	fdes_close(e->fdes);
+	e->fdes = NULL;
 }
 
 // ---- names

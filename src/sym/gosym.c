@@ -10,7 +10,7 @@ static const struct GoTab *table(struct SymObject *o)
 		struct GoTab t;
 		e->go_tried = true;
 		err_free(elffile_sections(&e->file)); // as sym/ reads them, from PT_DYNAMIC too
-		if (gotab_open(&e->file, &t)) {
+		if (gotab_open_places(&e->file, &t)) {
 			e->go = xmalloc(sizeof(*e->go));
 			*e->go = t;
 		}

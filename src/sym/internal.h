@@ -73,6 +73,7 @@ static inline struct ElfObj *elf_of(struct SymObject *o) // NULL when not ELF or
 }
 struct ElfSymtab *elf_symtab(struct Syms *s, struct SymObject *o); // built on first use; NULL when there is no ELF
 void elf_symtab_destroy(struct ElfSymtab *t);
+void elf_trim(struct SymObject *o, u64 max_bytes); // frees the table if it was not used since the last time, or is larger; the lock is held
 struct ElfFile *elf_symtab_extra(struct SymObject *o);		  // the debug file or .gnu_debugdata the index took symbols from, NULL none
 struct DebugFile *elf_debug(struct Syms *s, struct SymObject *o); // split debug file, looked for once; NULL none
 void elf_defs_destroy(struct ElfDefs *d);
@@ -131,6 +132,11 @@ struct PerfMap *perfmap_from_fd(int fd); // takes fd
 // Reads what was added to the file when addr is not known. The name is copied to a.
 bool perfmap_lookup(struct PerfMap *p, struct Arena *a, u64 addr, struct SymHit *hit);
 void perfmap_destroy(struct PerfMap *p);
+
+// ---- jitdump.c
+struct JitDump *jitdump_from_fd(int fd); // fd is borrowed
+// Reads what was added to the file when addr is not known. Name and file are copied to a.
+bool jitdump_lookup(struct JitDump *d, struct Arena *a, u64 addr, bool lines, struct SymHit *hit);
 
 // ---- demangle.c
 // Demangled text, malloced; NULL when raw is not mangled. Output is bounded whatever the input.

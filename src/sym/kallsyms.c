@@ -252,6 +252,7 @@ const char *sym_kernel_why(struct Syms *s)
 
 static void *prefetch(void *arg)
 {
+	err_free(privs_drop());
 	sym_kernel_why(arg);
 	return NULL;
 }

@@ -143,6 +143,11 @@ void sym_object_note(struct SymObject *o, char *text)
 	free(__atomic_exchange_n(&o->note, text, __ATOMIC_ACQ_REL));
 }
 
+void sym_object_hint(struct SymObject *o, const char *text)
+{
+	__atomic_store_n(&o->hint, text, __ATOMIC_RELEASE);
+}
+
 void sym_object_tell(struct SymObject *o)
 {
 	char *text = __atomic_exchange_n(&o->note, NULL, __ATOMIC_ACQ_REL);
@@ -236,4 +241,12 @@ void objects_destroy(struct Syms *s)
 		close(r->fd);
 		free(r);
 	}
+}
+
+void syms_trim(struct Syms *s, u64 max_bytes)
+{
+	syms_lock(s);
+	for (size_t i = 0; i < s->objs.n; i++)
+		elf_trim(s->objs.p[i], max_bytes);
+	syms_unlock(s);
 }

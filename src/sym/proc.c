@@ -1,4 +1,4 @@
-// Processes: address -> symbol through remembered mappings. Input: /proc/PID/maps (or what track/procs.c saw), perf-PID.map.
+// Processes: address -> symbol through remembered mappings. Input: /proc/PID/maps (or what track/procs.c saw), perf-PID.map, jit-PID.dump.
 // Output: SymHit. Invariant: an answer comes from mappings read while the process was the same one (start time and executable are
 // compared when they were last checked more than CHECK_NS ago), and stays possible after it has gone.
 #include <errno.h>
@@ -21,6 +21,7 @@ struct Proc {
 	u32 n;
 	struct PerfMap *perf;
 	u64 perf_tried; // when the file was last looked for
+	struct JitDump *dump; // among its mappings
 	bool located;	// the next three are known: where its perf map is or will be, even when the process is gone by then
 	int inner;
 	u32 uid;
@@ -40,9 +41,11 @@ static void proc_forget(struct Proc *p)
 {
 	free(p->maps);
 	perfmap_destroy(p->perf);
+	jitdump_destroy(p->dump);
 	p->maps = NULL;
 	p->n = 0;
 	p->perf = NULL;
+	p->dump = NULL;
 	p->perf_tried = 0;
 	p->located = false;
 }
@@ -131,7 +134,7 @@ static void open_perf_map(struct Syms *s, struct Proc *p)
 		p->root = root_of(s, p->pid);
 		p->located = true;
 	}
-	p->perf = p->located ? perfmap_open(p->root, p->inner, p->uid) : perfmap_open(NULL, p->pid, geteuid());
+	p->perf = p->located ? perfmap_open(p->root, p->inner, p->uid) : perfmap_open(NULL, p->pid, caller_uid());
 }
 
 bool sym_pid_perf_map(struct Syms *s, int pid)
@@ -151,9 +154,18 @@ static bool may_be_jit(const struct ProcMap *m)
 	return (!m->obj || !elf_of(m->obj)) && !(m->start >> 63); // the highest is [vsyscall]
 }
 
+// A JIT unmaps its dump when it ends: it is opened while it is there.
+static void expect_dump(struct Proc *p)
+{
+	for (u32 i = 0; i < p->n && !p->dump; i++)
+		if (p->maps[i].file && p->maps[i].obj && !elf_of(p->maps[i].obj))
+			p->dump = jitdump_open(p->maps[i].obj, p->pid);
+}
+
 // Looked for as soon as there is code without a file: where a process's perf map is cannot be asked once it is gone.
 static void expect_perf_map(struct Syms *s, struct Proc *p)
 {
+	expect_dump(p);
 	for (u32 i = 0; i < p->n; i++) {
 		if (may_be_jit(&p->maps[i])) {
 			open_perf_map(s, p);
@@ -214,8 +226,10 @@ static const struct ProcMap *find(const struct Proc *p, u64 addr)
 static void by_perf_map(struct Syms *s, struct Proc *p, u64 addr, struct SymHit *h)
 {
 	open_perf_map(s, p);
-	if (p->perf)
-		perfmap_lookup(p->perf, &s->arena, addr, h);
+	if (p->perf && perfmap_lookup(p->perf, &s->arena, addr, h))
+		return;
+	if (p->dump)
+		jitdump_lookup(p->dump, &s->arena, addr, s->opts.lines, h);
 }
 
 struct SymHit sym_pid_addr(struct Syms *s, int pid, u64 addr)
@@ -250,9 +264,41 @@ struct SymHit sym_pid_jit(struct Syms *s, int pid, u64 addr)
 	syms_lock(s);
 	struct Proc *p = proc_get(s, pid);
 	refresh(s, p);
-	by_perf_map(s, p, addr, &h);
+	const struct ProcMap *m = find(p, addr);
+	if (m && m->made == PROC_MADE_NAMES && m->obj) // PROC_MADE: what is known of has an object, this was taken when it was not
+		h = object_off(s, m->obj, addr - m->start + m->file_off);
+	if (!h.name)
+		by_perf_map(s, p, addr, &h);
 	syms_unlock(s);
 	return h;
+}
+
+#define HINTS_MAX 2
+const char *sym_pid_hints(struct Syms *s, int pid)
+{
+	const char *have[HINTS_MAX], *text = "";
+	u32 n = 0;
+	if (pid <= 0)
+		return text;
+	syms_lock(s);
+	const struct Proc *p = proc_get(s, pid);
+	bool tells = false; // of its code: where it is cut it is another's
+	for (u32 i = 0; i < p->n && !tells; i++)
+		tells = p->maps[i].made == PROC_MADE;
+	for (u32 i = 0; i < p->n; i++) {
+		const char *hint = p->maps[i].obj ? __atomic_load_n(&p->maps[i].obj->hint, __ATOMIC_ACQUIRE) : NULL;
+		if (hint && tells && !strncmp(hint, "perhaps ", 8))
+			hint = NULL;
+		for (u32 k = 0; k < n; k++)
+			if (have[k] == hint)
+				hint = NULL;
+		if (!hint || n == HINTS_MAX)
+			continue;
+		have[n] = hint;
+		text = n++ ? arena_printf(&s->arena, "%s; %s", text, hint) : hint;
+	}
+	syms_unlock(s);
+	return text;
 }
 
 void sym_pid_remember(struct Syms *s, int pid)

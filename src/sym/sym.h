@@ -17,6 +17,7 @@ struct SymOpts {
 
 struct Syms *syms_create(const struct SymOpts *o);
 void syms_destroy(struct Syms *s);
+void syms_trim(struct Syms *s, u64 max_bytes); // frees tables of symbols not used since the last time, and each that is larger; names that were given stay
 // The same options, known later; before the first lookup.
 void syms_set_names(struct Syms *s, bool demangle, bool inlines, bool lines);
 
@@ -64,6 +65,7 @@ struct SymObject {
 	int fd;		   // -1: unreadable (why in `why`)
 	char *why;
 	bool denied;	   // why: no permission
+	const char *hint;  // what helps stacks through code that it makes at run time, NULL nothing; set by another thread (sym_object_hint)
 	char *note;	   // what is to be said once, when its frames are shown; set by another thread (sym_object_note)
 	void *priv;	   // elf.c's index
 };
@@ -80,7 +82,10 @@ struct ProcMap {	   // one line of /proc/PID/maps that is executable
 	struct SymObject *obj; // NULL: anonymous (JIT, stack)
 	const struct SymFile *file; // NULL: no file, or none that may be opened
 	u64 dev, ino;	   // as the kernel's text has them, which for some file systems (overlayfs, btrfs) is not as stat(2); ino 0: no file
+	u8 made;	   // enum ProcMade: obj is of code made at run time (sym_object_made)
 };
+// PROC_MADE_NAMES: only names of it are known, or it is gone; PROC_MADE_STAYS: it is there also while it may not be run, since more is written beside it
+enum ProcMade { PROC_FILE, PROC_MADE, PROC_MADE_NAMES, PROC_MADE_STAYS };
 // procmaps.c: executable mappings of a live process, sorted by start; from /proc/PID/maps, files opened by
 // /proc/PID/map_files/START-END, else /proc/PID/root/PATH. out is malloced. Error when the process is gone.
 struct err *sym_proc_maps(struct Syms *s, int pid, struct ProcMap **out, u32 *n);
@@ -89,6 +94,7 @@ bool sym_proc_map(struct Syms *s, int pid, const char *path, struct ProcMap *m);
 struct SymObject *sym_object(struct Syms *s, u32 id);		 // NULL if no such id
 u32 sym_object_count(struct Syms *s);
 void sym_object_note(struct SymObject *o, char *text); // takes the text; of several the last one counts
+void sym_object_hint(struct SymObject *o, const char *text); // static
 void sym_object_tell(struct SymObject *o); // its note, if it has one, on stderr
 const struct SymFile *sym_file_path(struct Syms *s, const char *path); // NULL if unreadable
 struct SymObject *sym_object_path(struct Syms *s, const char *path); // open by path (uprobe targets); NULL if unreadable
@@ -106,8 +112,36 @@ struct SymHit sym_pid_addr(struct Syms *s, int pid, u64 addr);
 // remember the mappings of pid now, so that its addresses resolve after it is gone; cheap if known already
 struct SymHit sym_pid_jit(struct Syms *s, int pid, u64 addr); // the same of an address that was in no file
 bool sym_pid_perf_map(struct Syms *s, int pid); // is there a perf-PID.map that names would be taken from?
+// What helps stacks through code that lies in no file, of all objects the process maps: "one; another", "" none. Lives as long as Syms.
+const char *sym_pid_hints(struct Syms *s, int pid);
 void sym_pid_remember(struct Syms *s, int pid);
 void sym_pid_set_maps(struct Syms *s, int pid, const struct ProcMap *maps, u32 n); // from track/procs.c
+
+// ---- made.c: code made at run time. `span` bytes whose functions are named; offsets in it are those of frames. NULL: no memory for it
+#define SYM_MADE "[jit]" // its path
+struct MadeSym {
+	u64 addr, size; // in the object
+	const char *name;
+};
+struct SymObject *sym_object_made(struct Syms *s, u64 span, const struct MadeSym *syms, u32 n);
+
+// ---- jitdump.c: jit-PID.dump, which its process maps. No locks: one thread's
+struct JitCode { // a piece of code; file offsets
+	u64 start, end, index;
+	u64 moved; // address less the one it was first at
+	u64 name, lines, lines_end;
+	u64 unwind, unwind_size, unwind_hdr; // .eh_frame and .eh_frame_hdr, of that the size; unwind_size 0: none
+	u32 name_len;
+	bool unwind_mapped; // the process has it in memory, too
+};
+struct JitDump;
+bool jitdump_is_name(const char *path);
+struct JitDump *jitdump_open(const struct SymObject *o, int pid); // o's fd is borrowed. NULL: not one, or not owned by the process's user or root
+void jitdump_destroy(struct JitDump *d);
+u32 jitdump_read(struct JitDump *d); // reads what was added; returns how many pieces there are now
+const struct JitCode *jitdump_code(const struct JitDump *d, u32 i); // until more is read
+char *jitdump_name(struct JitDump *d, u32 i);  // malloced
+u8 *jitdump_unwind(struct JitDump *d, u32 i);  // malloced; NULL none
 
 // ---- ELF symbols by name, for uprobes and uaddr
 struct SymDef {

@@ -199,6 +199,11 @@ void row_named(const struct ToolOpts *o, struct Arena *a, const struct KeyParts 
 		s->comm = k->others[m->comm]->text;
 	if (m->pid != NO_PART)
 		s->pid = (u32)number_of(k->others[m->pid]);
-	s->part[kind < STACK_PARTS_MAX ? kind : 0] = value;
+	if (o->form.events && kind == o->form.nparts) {
+		s->events = value;
+		s->value = 0;
+	} else {
+		s->part[kind < STACK_PARTS_MAX ? kind : 0] = value;
+	}
 	row_stacks(k, s);
 }

@@ -48,6 +48,7 @@ int script_run(struct Options *so, struct ToolOpts *o)
 	o->out = so->out_path;
 	so->json |= o->json;
 	o->lines = so->lines;
+	o->keep_privileges = so->keep_privileges;
 	if (!so->dump && !outputs_writable(o))
 		return 1;
 	return stacks_run(so, o);

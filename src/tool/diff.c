@@ -416,13 +416,13 @@ int diff_main(int argc, char **argv)
 	struct OptionScan scan = {.rows = &rows, .argc = argc, .argv = argv};
 	add_rows(&rows);
 	options_begin(&scan);
-	int rc = take_options("diff", &d, &scan, NULL, NULL), rest = options_rest(&scan);
+	int rc = command_options("diff", &d, &scan, NULL, NULL), rest = options_rest(&scan);
 	options_end(&scan);
 	vec_deinit(&rows.v);
 	if (!rc && d.help)
 		diff_usage(stdout);
 	else if (!rc)
-		rc = argc - rest == 2 ? run(&d, argv + rest) : usage_error("diff", "takes two files");
+		rc = argc - rest == 2 ? run(&d, argv + rest) : command_usage("diff", "takes two files");
 	vec_deinit(&d.same);
 	return rc;
 }

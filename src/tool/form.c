@@ -1,4 +1,4 @@
-// How a script wants its report. In: its settings (stack_unit, stack_title, stack_divide, stack_slot, stack_parts, stack_event). Out: struct ReportForm.
+// How a script wants its report. In: its settings (stack_unit, stack_title, stack_divide, stack_slot, stack_parts, stack_events, stack_event). Out: struct ReportForm.
 // Invariant: the built-in tools say it in their scripts too, so a printed script has the report of its tool.
 #include "bpf/bpf.h"
 #include "tool/internal.h"
@@ -19,8 +19,7 @@ static const struct Kind {
 void form_read(struct ReportForm *f, const struct Config *c, const char *title, struct Arena *a)
 {
 	*f = (struct ReportForm){.unit = c->stack_unit, .title = *c->stack_title ? c->stack_title : title, .div = c->stack_divide, .slot_ns = c->stack_slot,
-				 .event = *c->stack_event ? c->stack_event : NULL};
-	u32 n = 0;
+				 .events = *c->stack_events ? c->stack_events : NULL, .event = *c->stack_event ? c->stack_event : NULL};
 	const struct Kind *k = kinds;
 	while (strcmp(k->name, c->stack_form)) // config.c knows the names too
 		k++;
@@ -28,6 +27,6 @@ void form_read(struct ReportForm *f, const struct Config *c, const char *title, 
 	f->print = k->print;
 	f->names = k->names;
 	f->kernel_stacks = k->kernel_stacks;
-	for (const char *p = c->stack_parts; *p && n < STACK_PARTS_MAX; p += strcspn(p, ","), p += *p == ',')
-		f->parts[n++] = arena_strndup(a, p, strcspn(p, ","));
+	for (const char *p = c->stack_parts; *p && f->nparts < STACK_PARTS_MAX; p += strcspn(p, ","), p += *p == ',')
+		f->parts[f->nparts++] = arena_strndup(a, p, strcspn(p, ","));
 }

@@ -144,14 +144,6 @@ bool fromfile_usage(const char *name, FILE *out)
 {
 	const struct FromFileCommand *c = command_named(name);
 	struct OptionRows rows = {0};
-	if (!c && !strcmp(name, "diff")) {
-		diff_usage(out);
-		return true;
-	}
-	if (!c && !strcmp(name, "top")) {
-		top_usage(out);
-		return true;
-	}
 	if (!c)
 		return false;
 	add_rows(&rows);
@@ -165,14 +157,6 @@ bool fromfile_usage(const char *name, FILE *out)
 bool fromfile_words(const char *name, FILE *out)
 {
 	struct OptionRows rows = {0};
-	if (!strcmp(name, "diff")) {
-		diff_words(out);
-		return true;
-	}
-	if (!strcmp(name, "top")) {
-		top_words(out);
-		return true;
-	}
 	if (!command_named(name))
 		return false;
 	add_rows(&rows);
@@ -188,7 +172,7 @@ int fromfile_main(int argc, char **argv)
 	struct OptionScan scan = {.rows = &rows, .argc = argc, .argv = argv};
 	add_rows(&rows);
 	options_begin(&scan);
-	int rc = take_options(f.cmd->name, &f, &scan, NULL, NULL), rest = options_rest(&scan);
+	int rc = command_options(f.cmd->name, &f, &scan, NULL, NULL), rest = options_rest(&scan);
 	options_end(&scan);
 	vec_deinit(&rows.v);
 	if (rc)
@@ -197,13 +181,11 @@ int fromfile_main(int argc, char **argv)
 		fromfile_usage(argv[0], stdout);
 		return 0;
 	}
-	return argc - rest == 1 ? from_file(&f, argv[rest]) : usage_error(f.cmd->name, "takes one file");
+	return argc - rest == 1 ? from_file(&f, argv[rest]) : command_usage(f.cmd->name, "takes one file");
 }
 
 void fromfile_help(FILE *out)
 {
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
 		fprintf(out, "%-14s %s\n", commands[i].name, commands[i].does);
-	fprintf(out, "%-14s %s\n", "top", "What the machine is doing now: functions, stacks, processes, drawn once a second");
-	fprintf(out, "%-14s %s\n", "diff", "What has changed between two recorded profiles, and what only seems to");
 }

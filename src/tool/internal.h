@@ -14,6 +14,8 @@ struct KeyParts;
 struct ReportForm { // what the script's settings say of its report
 	const char *unit, *title;   // of its values
 	const char *parts[STACK_PARTS_MAX + 1]; // names of StackSample.part, the rest NULL; the first is NULL: values are not split
+	u32 nparts;
+	const char *events;	    // what the values of the kind behind the parts count (StackSample.events); NULL
 	u64 div;		    // values are divided by it: counted in nanoseconds, shown in microseconds
 	u64 slot_ns;		    // length of the slots of time that the key tells apart; 0: none
 	const char *event;	    // NULL; what is counted
@@ -30,16 +32,19 @@ struct ToolOpts {
 	enum StackWanted stacks;
 	enum ThreadsWanted threads;
 	u64 hz, count, duration, interval;
+	u64 max_memory;		 // --max-memory: MB; 0: as it comes
+	double max_cpu;		 // --max-cpu: per cent of one processor; 0: as it comes
 	u64 depth;
 	u64 min_us, max_us;
+	u64 one_in;		 // offcputime: of so many switches one is looked at; 0, 1: all
 	long state;		 // task state bitmask, -1 any
 	u32 by;			 // enum ByWhat; 0: nothing was said
 	u64 chain;		 // offwaketime: wakers followed
-	bool folded, delim, annotate, idle, offsets, addrs, per_thread, json, heatmap, timestamps, print_script, check, incomplete, inlines, lines, why_incomplete;
+	bool folded, delim, annotate, idle, offsets, addrs, per_thread, json, heatmap, timestamps, print_script, check, incomplete, inlines, lines, why_incomplete, strict, keep_privileges;
 	struct OutputFiles files;
 	const char *out, *title;
 	FILE *feed;		 // reports go there, for who draws them (top.c); NULL
-	bool unwind_fp, native, tree;
+	bool unwind_fp, native, async_frames, tree;
 	u32 dump;
 	u64 stack_entries;	 // --stack-storage-size
 	const char *cmd;	 // -c: a command to run and trace
@@ -117,14 +122,6 @@ struct OptionRows;
 struct OptionScan;
 int tool_take_options(struct ToolOpts *o, struct OptionScan *scan); // 0, or the exit status after an error was printed
 int tool_take_duration(struct ToolOpts *o, const char *arg);	    // likewise
-// usage.c: prints what is wrong with a command line; the exit status
-int usage_error(const char *command, const char *fmt, ...) PRINTF_LIKE(2, 3);
-int command_failed(struct err *e); // likewise; texts of files may be in it; frees e
-// All options, until *done (NULL: all there are); took, if any, is told of each that was set. 0, or the exit status after an error was printed.
-int take_options(const char *command, void *to, struct OptionScan *scan, const bool *done, void (*took)(void *to, const struct Option *row, const char *val));
-// Setters of rows whose data is the offset of a const char * or a bool in what they set
-struct err *set_option_text(void *to, const struct Option *row, const char *val); // must not be empty
-struct err *set_option_flag(void *to, const struct Option *row, const char *val);
 void script_tool_rows(struct OptionRows *rows); // the options that every script in the tools' path has
 // form.c
 void row_waits(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s); // offcputime.c
@@ -180,7 +177,7 @@ int tool_feed(const struct Tool *t, int argc, char **argv, FILE *feed);
 bool outputs_writable(const struct ToolOpts *o); // said on stderr if not
 int stacks_run(struct Options *so, struct ToolOpts *o);
 
-// ---- sonde top: topfeed.c (collectors), toprows.c (what is shown), topview.c (the terminal), top.c (options, what keys do)
+// ---- sonde top: topfeed.c (reports), toprows.c (what is shown), topview.c (the terminal), top.c (options, what keys do)
 enum TopSide { TOP_ON, TOP_OFF, TOP_SIDES };
 enum TopBy { TOP_FUNCTION, TOP_STACK, TOP_PROCESS, TOP_THREAD, TOP_CONTAINER, TOP_BYS };
 struct TopSlice { // what a collector sent of about a second
@@ -209,11 +206,7 @@ struct TopTable {
 struct TopFeed {
 	const char *pids; // NULL: all
 	u64 hz;
-	struct TopCollector {
-		pid_t pid; // 0: none
-		int fd, err_fd;
-		struct Str in, err;
-	} collectors[TOP_SIDES];
+	struct Collector collectors[TOP_SIDES];
 	VEC(struct TopSlice *) slices; // oldest first
 	u32 arrived;		       // bits of sides; who asks clears it
 	bool frozen;		       // what comes is thrown away
@@ -237,6 +230,7 @@ struct TopScreen { // of what is drawn besides the table
 	u32 window;	    // seconds
 	size_t at, first;   // rows: where the cursor stands; the first one in sight (kept by the view)
 	const struct TopTable *open; // stacks of the row at the cursor; NULL: it is not unfolded
+	size_t skip, open_lines, open_room; // of their lines: those above the screen; all; what the screen has room for (kept by the view)
 	bool help;
 };
 bool topview_there(void); // sonde was built with it
@@ -297,11 +291,32 @@ void total_deinit(struct StackTotal *t);
 void tree_begin(struct ToolOpts *o); // adds the descendants there are to o->pids
 void tree_attached(const struct ToolOpts *o, struct RunCtx *rc); // and those that were born until the script saw all forks
 bool tree_lives(struct RunCtx *rc); // is there still one of them?
-bool any_lives(const char *list); // "1,2,3": processes or threads, has one of them not ended?
 // propose.c
 struct Syms;
 void propose_pattern(struct Syms *syms, const char *name, bool kernel); // on stderr; kernel: it was to be a kernel function
 bool kernel_lacks(struct Syms *syms, const char *name); // no function of that name, surely
+// limit.c: samples less often when that takes more than --max-cpu or --max-memory, and ends beyond the latter
+struct Limit {
+	u64 asked; // samples a second; where switches of threads are counted one in so many
+	u64 last_ns, last_cpu_ns, last_kernel_ns;
+	double last_mb;
+	u32 low; // intervals in a row that took much less
+	bool warm; // the first interval is over
+	u64 next_hz; // that of samples from now on, once a report is made of those before; 0: as it is
+	struct RunCost cost;
+};
+void limit_begin(struct Limit *l, const struct ToolOpts *o, const struct RunCtx *rc); // once tracing has begun: the start is not judged
+void limit_tick(struct Limit *l, const struct ToolOpts *o, struct RunCtx *rc); // each second
+void limit_end(struct Limit *l);
+void limit_look(struct Limit *l, struct ToolOpts *o, struct RunCtx *rc); // just before a report's samples are taken
+void limit_reported(struct Limit *l, struct ToolOpts *o); // after it: o->hz says what a sample of the next one weighs
+bool set_scalar(struct RunCtx *rc, const char *map, u64 val); // a map of the script without a key; false: it has none, or it cannot be
+// collector.c
+struct FeedHead { // before each report that a collector sends
+	u64 len;	// of the report, bytes
+	u64 kernel_ns;	// that its programs have run in the kernel so far
+	u64 map_bytes;	// of its maps, not counting those that are in the memory of its process
+};
 // progress.c
 struct Progress {
 	bool on, shown;

@@ -15,8 +15,13 @@ static const char *check(struct ToolOpts *o)
 		return "argument -u/-k: not allowed with argument -p/--pid or -t/--tid";
 	if (o->max_us && o->max_us < o->min_us)
 		return "min_block_time should be less than max_block_time";
-	if (o->check && (o->heatmap || o->interval || o->incomplete || o->by || o->state >= 0 || o->max_us || o->idle))
-		return "argument --check: counts all time of a thread; not allowed with --heatmap, -i, -M, -I, --by, --state, --complete off";
+	if (o->check && (o->heatmap || o->interval || o->incomplete || o->one_in > 1 || o->by || o->state >= 0 || o->max_us || o->idle))
+		return "argument --check: counts all time of a thread; not allowed with --heatmap, -i, -M, -I, --by, --state, --one-in, --complete off";
+	if (o->max_cpu && !o->interval)
+		return "argument --max-cpu: needs -i: it is judged interval by interval";
+	if (o->max_cpu && o->check)
+		return "argument --check: counts all time of a thread; not allowed with --max-cpu";
+	o->one_in = o->max_cpu && !o->one_in ? 1 : o->one_in;
 	if (!o->incomplete && !o->check && !feature_has(FEAT_FOR_EACH_MAP_ELEM)) {
 		fprintf(stderr, "WARNING: threads asleep at the start or at the end are left out (--complete off): this kernel has no "
 				"bpf_for_each_map_elem (Linux 5.13)\n");
@@ -58,8 +63,8 @@ void row_waits(const struct ToolOpts *o, struct Arena *a, const struct KeyParts 
 const struct Tool tool_offcputime = {
 	.name = "offcputime",
 	.summary = "off-CPU profile: stacks of threads that wait, with the time they wait",
-	.options = (const char *const[]){"p", "t", "u", "k", "U", "K", "d", "f", "A", "s", "m", "M", "I", "state", "by", "complete", "check", "per-thread", "comm",
-					 "cgroup", "depth", "stack-storage-size", "hash-storage-size", "i", "flame", "pprof", "json", "o", "unwind", "native",
+	.options = (const char *const[]){"p", "t", "u", "k", "U", "K", "d", "f", "A", "s", "m", "M", "I", "state", "by", "one-in", "max-cpu", "complete", "check", "per-thread", "comm",
+					 "cgroup", "depth", "stack-storage-size", "hash-storage-size", "i", "flame", "pprof", "json", "o", "unwind", "native", "async",
 					 "print-script", "dump", "h", NULL},
 	.text = offcputime_bt,
 	.positional = "[SECONDS]",

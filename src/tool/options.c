@@ -129,7 +129,10 @@ FLAG(print_script, o->print_script = true)
 FLAG(inlines, o->inlines = true)
 FLAG(lines, o->lines = true)
 FLAG(native, o->native = true)
+FLAG(async, o->async_frames = true)
 FLAG(why, o->why_incomplete = true)
+FLAG(strict, o->strict = true)
+FLAG(keep, o->keep_privileges = true)
 FLAG(e, o->event = v)
 FLAG(tree, o->tree = true)
 FLAG(cgroupmap, o->cgroupmap = v)
@@ -258,6 +261,14 @@ static struct err *set_complete(void *to, const struct Option *row, const char *
 	return NULL;
 }
 
+static struct err *set_one_in(void *to, const struct Option *row, const char *v)
+{
+	struct ToolOpts *o = to;
+	const char *bad = read_number(&o->one_in, v, false);
+	o->incomplete |= o->one_in > 1;
+	return wrong(bad ? bad : o->one_in > 1000000 ? "can be 1000000 at most" : NULL);
+}
+
 static struct err *set_chain(void *to, const struct Option *row, const char *v)
 {
 	struct ToolOpts *o = to;
@@ -269,6 +280,21 @@ static struct err *set_F(void *to, const struct Option *row, const char *v)
 {
 	struct ToolOpts *o = to;
 	return wrong(o->count ? "is not allowed with -c" : read_number(&o->hz, v, false));
+}
+
+static struct err *set_max_cpu(void *to, const struct Option *row, const char *v)
+{
+	struct ToolOpts *o = to;
+	char *end;
+	o->max_cpu = strtod(v, &end);
+	o->incomplete |= o->tool == &tool_offcputime;
+	return wrong(*v && !*end && o->max_cpu > 0 && o->max_cpu <= 100000 ? NULL : "must be a number above 0");
+}
+
+static struct err *set_max_memory(void *to, const struct Option *row, const char *v)
+{
+	struct ToolOpts *o = to;
+	return wrong(read_number(&o->max_memory, v, false));
 }
 
 static struct err *set_c(void *to, const struct Option *row, const char *v)
@@ -311,6 +337,8 @@ static const struct Option own_options[] = { // a tool names those it takes
 	{'u', "user-threads-only", NULL, "user threads only", set_u},
 	{'k', "kernel-threads-only", NULL, "kernel threads only", set_k},
 	{'F', "frequency", "HZ", "samples a second on each CPU (49)", set_F},
+	{0, "max-cpu", "PERCENT", "of one processor at most, with -i: else fewer samples a second, fewer switches of threads", set_max_cpu},
+	{0, "max-memory", "MB", "with BPF maps at most, with -i: else fewer samples a second, and then the end", set_max_memory},
 	{'c', "count", "N", "sample every N events (-c also takes a command, see --command)", set_c},
 	{'e', "event", "PROBE", "sample at this probe (software:faults, hardware:cycles...)", set_e},
 	{'d', "delimited", NULL, "a line between user and kernel stack", set_d},
@@ -321,7 +349,9 @@ static const struct Option own_options[] = { // a tool names those it takes
 	{'m', "min-block-time", "US", "only intervals of at least that many microseconds (1)", set_min},
 	{'M', "max-block-time", "US", "only intervals of at most that many microseconds", set_max},
 	{0, "state", "BITMASK", "only threads that left the CPU in this state (0 runnable, 1 interruptible, 2 uninterruptible)", set_state},
-	{0, "by", "WHAT,...", "count blocked, runq, preempted time, or all (all); tell rows apart by container, cgroup, thread, cpu", set_by_kind},
+	{0, "by", "WHAT,...", "count blocked, runq, preempted time, or all (all); tell rows apart by container, cgroup, thread, cpu", set_by_kind,
+	 .values = "blocked|runq|preempted|all|container|cgroup|thread|cpu,..."},
+	{0, "one-in", "N", "one switch in N is looked at, and counted N times (1: all)", set_one_in},
 	{0, "complete", "on|off", "count threads that were asleep when tracing began or ended too (on)", set_complete},
 	{0, "check", NULL, "instead of stacks show for each thread that its times add up to the time that passed", set_check},
 	{0, "chain", "N", "follow who woke the waker, up to N wakers", set_chain},
@@ -336,6 +366,7 @@ static const struct Option own_options[] = { // a tool names those it takes
 	{0, "per-thread", NULL, "one row a thread instead of a process", set_per_thread},
 	{0, "unwind", "fp|dwarf", "how user stacks are walked (dwarf)", set_unwind},
 	{0, "native", NULL, "user stacks as the processor has them, without functions of interpreted programs", set_native},
+	{0, "async", NULL, "user stacks of asyncio programs (CPython 3.11 to 3.14) with the tasks that wait for the one that runs", set_async},
 };
 static const struct Option common_options[] = {
 	{'p', "pid", "PID,...", "these processes only", set_p},
@@ -346,7 +377,8 @@ static const struct Option common_options[] = {
 	{0, "mntnsmap", "PATH", "only mount namespaces whose ids are keys of this pinned map", set_mntnsmap},
 	{'c', "command", "'CMD'", "run CMD, trace it and its children, and end with it; also: -- CMD ARGS", set_cmd},
 	{0, "status", NULL, "end with the command's exit status", set_status},
-	{0, "by", "WHAT,...", "tell rows apart by container, cgroup, thread or cpu, too: a label and the first row of pictures", set_by},
+	{0, "by", "WHAT,...", "tell rows apart by container, cgroup, thread or cpu, too: a label and the first row of pictures", set_by,
+	 .values = "container|cgroup|thread|cpu,..."},
 	{0, "tree", NULL, "with -p: their descendants too, also those made while tracing", set_tree},
 	{0, "depth", "N", "at most N frames a stack", set_depth},
 	{0, "stack-storage-size", "N", "room for N different stacks of each size class (16384 to 262144)", set_storage},
@@ -362,6 +394,8 @@ static const struct Option common_options[] = {
 	{0, "inlines", NULL, "inlined functions in user stacks (needs debug information)", set_inlines},
 	{0, "lines", NULL, "source lines in user stacks (of C by debug information)", set_lines},
 	{0, "why-incomplete", NULL, "at the end, how many user stacks were whole and why the others were not", set_why},
+	{0, "strict", NULL, "exit status 3 if anything was lost, cut or missed", set_strict},
+	{0, "keep-privileges", NULL, "give up none once probes are attached (docs/security.md)", set_keep},
 	{0, "print-script", NULL, "print the script this runs, and stop", set_print_script},
 	{0, "dump", "STAGE", "print what a stage of the compiler made, and stop", set_D},
 	{'h', "help", NULL, "this help", set_h},
@@ -428,8 +462,8 @@ void script_tool_rows(struct OptionRows *rows)
 #include "out/outputs.def"
 #undef OUTPUT
 		"title", "map", "top", "c/command", "status",
-		"A/addresses", "s/offset", "T/timestamp", "i/interval", "output", "inlines", "lines", "why-incomplete", "stack-storage-size",
-		"unwind", "native", "print-script", "dump", "help"};
+		"A/addresses", "s/offset", "T/timestamp", "i/interval", "output", "inlines", "lines", "why-incomplete", "strict", "keep-privileges", "stack-storage-size",
+		"unwind", "native", "async", "print-script", "dump", "help"};
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		assert(common(names[i]));
 		vec_push(&rows->v, common(names[i]));
@@ -463,13 +497,13 @@ static void keep_param(void *to, const struct Option *row, const char *val)
 
 int tool_take_options(struct ToolOpts *o, struct OptionScan *scan)
 {
-	return take_options(o->tool->name, o, scan, &o->done, keep_param);
+	return command_options(o->tool->name, o, scan, &o->done, keep_param);
 }
 
 int tool_take_duration(struct ToolOpts *o, const char *arg)
 {
 	const char *bad = read_number(&o->duration, arg, false);
-	return bad ? usage_error(o->tool->name, "argument duration: %s", bad) : 0;
+	return bad ? command_usage(o->tool->name, "argument duration: %s", bad) : 0;
 }
 
 static int take_positional(struct ToolOpts *o, int n, char **args)
@@ -480,7 +514,7 @@ static int take_positional(struct ToolOpts *o, int n, char **args)
 		n--;
 	}
 	if (n > (int)t->max_positional)
-		return usage_error(t->name, "unrecognized arguments: %s", args[t->max_positional]);
+		return command_usage(t->name, "unrecognized arguments: %s", args[t->max_positional]);
 	return n ? tool_take_duration(o, args[0]) : 0;
 }
 
@@ -505,7 +539,7 @@ bool tool_parse(const struct Tool *t, int argc, char **argv, struct ToolOpts *o,
 	if (!bad && t->check)
 		bad = t->check(o);
 	if (bad)
-		*rc = usage_error(t->name, "%s", bad);
+		*rc = command_usage(t->name, "%s", bad);
 	return !bad;
 }
 

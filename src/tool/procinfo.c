@@ -4,6 +4,7 @@
 #include "elf/elf.h"
 #include "runtime/runtime.h"
 #include "sym/sym.h"
+#include "track/track.h"
 #include "tool/internal.h"
 
 struct ProcInfo {
@@ -12,6 +13,8 @@ struct ProcInfo {
 	u32 runtimes, unreadable;
 	bool jit; // of a runtime whose own tables tell of its code in no file
 	u64 bare, bare_bytes; // executable mappings of no file
+	int files; // that it tells of by GDB's JIT interface; -1: it does not do so
+	bool dump; // it has a jitdump
 };
 
 static void print_head(struct ProcInfo *p, const char *name, const struct Str *version, const char *path)
@@ -97,8 +100,13 @@ static void print_bare(const struct ProcInfo *p, bool names)
 	fprintf(p->out, "  mappings: %llu, %llu KB\n", (unsigned long long)p->bare, (unsigned long long)p->bare_bytes >> 10);
 	if (p->jit)
 		fputs("    stacks and names: of the runtime's code by its own tables; of other code:\n", p->out);
-	fputs("    stacks: by frame pointers\n", p->out);
-	fprintf(p->out, "    names: %s\n", names ? "from its perf map" : "none: there is no /tmp/perf-PID.map of its own");
+	if (p->files > 0)
+		fprintf(p->out, "    names, and stacks where it tells how: of %d piece%s by the JIT interface of GDB; of other code:\n", p->files, p->files == 1 ? "" : "s");
+	else if (!p->files)
+		fputs("    it has the JIT interface of GDB, but tells of no code\n", p->out);
+	fprintf(p->out, "    stacks: %sby frame pointers\n", p->dump ? "by unwinding information of its jitdump where there is any, else " : "");
+	fprintf(p->out, "    names: %s\n", names && p->dump ? "from its perf map and its jitdump" : names ? "from its perf map" : p->dump ? "from its jitdump"
+									  : "none: there is no /tmp/perf-PID.map of its own");
 }
 
 struct err *procinfo_print(FILE *out, int pid)
@@ -111,6 +119,7 @@ struct err *procinfo_print(FILE *out, int pid)
 	if (!e)
 		fprintf(out, "Runtimes of process %d\n", pid);
 	for (u32 i = 0; !e && i < n; i++) {
+		p.dump |= maps[i].obj && jitdump_is_name(maps[i].obj->path);
 		if (maps[i].obj) {
 			print_object(&p, maps[i].obj);
 		} else if (!(maps[i].start >> 63)) { // the highest is [vsyscall]
@@ -121,6 +130,7 @@ struct err *procinfo_print(FILE *out, int pid)
 	if (!e && !p.runtimes)
 		fprintf(out, "  none%s: stacks are of its files' own functions\n", p.unreadable ? " that is known" : "");
 	if (!e) {
+		p.files = track_jit_files(s, pid, maps, n);
 		fputs("\nCode in no file\n", out);
 		print_bare(&p, sym_pid_perf_map(s, pid));
 	}

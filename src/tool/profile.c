@@ -11,6 +11,10 @@ static const char *check(struct ToolOpts *o)
 		return "argument -F/--frequency: is not allowed with -e: events are counted, see -c";
 	if (o->count && o->count < 10000 && !o->event) // perf_swevent_start_hrtimer's shortest
 		return "argument -c/--count: the CPU clock counts nanoseconds, and the kernel's shortest period is 10000 of them";
+	if ((o->max_cpu || o->max_memory) && (o->event || o->count))
+		return "argument --max-cpu/--max-memory: goes with -F: events are not sampled by time";
+	if ((o->max_cpu || o->max_memory) && !o->interval)
+		return "argument --max-cpu/--max-memory: needs -i: the samples of a report are of one weight";
 	if (!o->hz)
 		o->hz = 49;
 	return NULL;
@@ -43,7 +47,7 @@ static void header(const struct ToolOpts *o, struct RunCtx *rc, FILE *out)
 const struct Tool tool_profile = {
 	.name = "profile",
 	.summary = "CPU profile: stacks of what runs, sampled",
-	.options = (const char *const[]){"L", "U", "K", "u", "k", "F", "c", "e", "d", "a", "I", "C", "A", "s", "per-thread", "unwind", "native", NULL},
+	.options = (const char *const[]){"L", "U", "K", "u", "k", "F", "max-cpu", "max-memory", "c", "e", "d", "a", "I", "C", "A", "s", "per-thread", "unwind", "native", "async", NULL},
 	.text = profile_bt,
 	.positional = "[SECONDS]",
 	.max_positional = 1,

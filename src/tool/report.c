@@ -88,7 +88,7 @@ struct err *stackset_add(struct StackSet *s, struct RunCtx *rc, struct MapDef *m
 		split_key(o->keyed, &part, m->key, &rep.entries[i].key, &k);
 		o->form.row(o, &s->arena, &k, x.value, &x);
 		row_labels(o, &s->arena, &k, &x);
-		if (o->keyed->slot != NO_PART)
+		if (o->keyed->slot != NO_PART && x.value)
 			x.slots = slot_of_row(&s->arena, k.others[o->keyed->slot], &x);
 		if (is_missed(x.user_note) || is_missed(x.kern_note))
 			s->missed++;
@@ -115,9 +115,9 @@ void stackset_finish(struct StackSet *s, const struct ToolOpts *o, bool merge)
 	s->prof.n = (u32)s->samples.n;
 	s->prof.unit = o->form.unit;
 	s->prof.title = o->form.title;
-	s->prof.parts = o->form.parts[0] ? o->form.parts : NULL;
-	for (s->prof.nparts = 0; o->form.parts[s->prof.nparts];)
-		s->prof.nparts++;
+	s->prof.parts = o->form.nparts ? o->form.parts : NULL;
+	s->prof.nparts = o->form.nparts;
+	s->prof.events = o->form.events;
 	s->prof.label_names = o->keyed ? o->keyed->labels : NULL;
 	s->prof.label_places = o->keyed ? o->keyed->places : NULL;
 	s->prof.threads = o->per_thread || (o->keyed && o->keyed->threads);

@@ -6,6 +6,7 @@
 #include "bpfrt/abi.h"
 #include "tool/internal.h"
 #include <errno.h>
+#include <malloc.h>
 #include <time.h>
 
 struct Running {
@@ -18,6 +19,8 @@ struct Running {
 	u64 negative;	   // rows of it that were left out
 	u64 start_wall_ns, start_ns, duration_ns; // duration: 0 until probes are detached
 	struct Progress progress;
+	struct Limit limit;
+	u64 map_bytes; // of a collector's maps, when the last report was made
 	u64 next_report_ns; // -i
 	FILE *out; // the session's
 	struct StackTotal total; // -i with files: of all reports
@@ -32,14 +35,11 @@ static bool machine_form(const struct ToolOpts *o)
 	return o->folded || o->json;
 }
 
-// Tells the script when tracing began or ended, which only this side knows: a scalar map of the script becomes the time `nsecs` would give
-// (value and presence word, lower/lower_map.c). Scripts without that map have no use for it.
+// Tells the script when tracing began or ended, which only this side knows: a scalar map of the script becomes the time `nsecs` would give.
+// Scripts without that map have no use for it.
 static void set_time(struct RunCtx *rc, const char *map)
 {
-	struct MapDef *m = program_map(rc->prog, map);
-	u64 val[2] = {clock_ns(CLOCK_BOOTTIME), 1};
-	u32 zero = 0;
-	if (m && m->scalar && m->value_size == sizeof(val) && sys_map_update(m->fd, &zero, val, 0))
+	if (program_map(rc->prog, map) && !set_scalar(rc, map, clock_ns(CLOCK_BOOTTIME)))
 		fprintf(stderr, "WARNING: cannot set %s; times include attaching and detaching\n", map);
 }
 
@@ -58,8 +58,10 @@ static bool on_samples(void *arg, struct RunCtx *rc, struct MapDef *m, const str
 	struct Running *r = arg;
 	if (strcmp(m->name, "@samples") || a->what == MAP_ZERO)
 		return false;
-	if (a->what != MAP_CLEAR && !r->duration_ns)
+	if (a->what != MAP_CLEAR && !r->duration_ns) {
+		limit_look(&r->limit, r->o, rc);
 		told(report(r, rc, false));
+	}
 	rc->exiting |= ferror(r->out) != 0;
 	return true;
 }
@@ -136,17 +138,18 @@ static struct err *write_outputs(struct Running *r, const struct OutputFiles *fi
 	return e ? e : outputs_write(files, &s->prof, false);
 }
 
-// To who watches us (top.c): a pprof profile, and before it its length as a u64.
-static struct err *feed(FILE *to, const struct StackProfile *p)
+// To who watches us (top.c, agent/): a pprof profile, and before it what there is to know of it.
+static struct err *feed(struct Running *r, const struct StackProfile *p)
 {
+	FILE *to = r->o->feed;
 	char *text = NULL;
 	size_t n = 0;
 	FILE *mem = open_memstream(&text, &n);
 	struct err *e = mem ? pprof_write(p, mem) : err_errno(errno, "memory for a report");
 	if (mem && fclose(mem) && !e)
 		e = err_errno(errno, "memory for a report");
-	u64 len = n;
-	if (!e && (fwrite(&len, sizeof(len), 1, to) != 1 || fwrite(text, 1, n, to) != n || fflush(to)))
+	struct FeedHead head = {.len = n, .kernel_ns = r->limit.cost.kernel_ns, .map_bytes = r->map_bytes};
+	if (!e && (fwrite(&head, sizeof(head), 1, to) != 1 || fwrite(text, 1, n, to) != n || fflush(to)))
 		e = err_errno(errno, "cannot send a report");
 	free(text);
 	return e;
@@ -158,7 +161,7 @@ static struct err *end_interval(struct Running *r, struct StackSet *s, bool file
 	struct err *e;
 	if (r->o->feed) {
 		finish(r, s, true);
-		e = feed(r->o->feed, &s->prof);
+		e = feed(r, &s->prof);
 	} else if (files && outputs_any(&r->each, false)) {
 		e = write_outputs(r, &r->each, s);
 		r->each.number++;
@@ -220,9 +223,10 @@ static bool on_keyed(void *arg, struct RunCtx *rc, struct MapDef *m, const struc
 }
 
 // Files hold the whole run, whatever the reports on the way.
-static struct err *write_files(struct Running *r)
+static struct err *write_files(struct Running *r, struct RunCtx *rc)
 {
 	struct err *e = write_outputs(r, &r->whole, &r->total.set);
+	rc->losses += r->total.rest != 0;
 	if (r->total.rest)
 		fprintf(stderr, "WARNING: there were more different stacks than are kept over a whole run (%u frames): the others are under "
 				"[more different stacks than are kept]\n", TOTAL_FRAMES_MAX);
@@ -243,11 +247,26 @@ static void warn_left_out(struct Running *r, struct RunCtx *rc, const struct Sta
 {
 	struct RtCounters lost;
 	r->negative += set->negative;
+	rc->losses += set->missed;
 	if (set->missed)
 		fprintf(stderr, "WARNING: %llu stack traces could not be displayed.%s\n", (unsigned long long)set->missed,
 			read_counters(rc->prog, &lost) && lost.stack_full ? " Consider increasing --stack-storage-size." : "");
-	if (last && r->negative)
-		fprintf(stderr, "WARNING: %llu rows of %s are below zero, and left out\n", (unsigned long long)r->negative, r->keyed->def->name);
+	if (last && r->negative) {
+		char *text = xasprintf("%llu rows of %s are below zero, and left out", (unsigned long long)r->negative, r->keyed->def->name);
+		rc->losses++;
+		rc->render->ops->loss(rc->render, "rows_negative", r->negative, text);
+		free(text);
+	}
+}
+
+// What a report needs is wanted again only after an interval, if at all. Tables of that many symbols (20,000 or so) take longer to make than they are worth.
+#define KEPT_TABLE (1u << 20)
+static void leave_memory(struct RunCtx *rc)
+{
+	syms_trim(rc->syms, KEPT_TABLE);
+#ifdef __GLIBC__
+	malloc_trim(0);
+#endif
 }
 
 static struct err *report(void *arg, struct RunCtx *rc, bool last)
@@ -267,6 +286,8 @@ static struct err *report(void *arg, struct RunCtx *rc, bool last)
 	if (whole)
 		(o->interval || o->form.slot_ns || r->total.set.samples.n ? total_add : total_borrow)(&r->total, &set);
 	bool nothing_new = last && r->shown && !set.samples.n; // the script's own print() at its end has been the report
+	if (o->feed && o->max_cpu)
+		r->map_bytes = cost_memory(rc->prog, rc->track);
 	struct err *writing = end_interval(r, &set, !e && o->interval && !nothing_new);
 	if (!e && !o->feed && (machine_form(o) || o->top || !files || o->interval) && !nothing_new)
 		write_text(r, &set.prof);
@@ -275,10 +296,19 @@ static struct err *report(void *arg, struct RunCtx *rc, bool last)
 	fflush(r->out);
 	e = e ? e : writing;
 	if (!e && whole && last)
-		e = write_files(r);
+		e = write_files(r, rc);
 	warn_left_out(r, rc, &set, last);
 	stackset_deinit(&set);
+	if (o->feed && o->max_cpu)
+		leave_memory(rc);
 	return e;
+}
+
+// Files that cannot be opened before: one an interval, and whatever is no regular file.
+static bool writes_later(void *arg)
+{
+	struct Running *r = arg;
+	return outputs_any(&r->each, false) || !outputs_can_hold(&r->whole);
 }
 
 static struct err *started(void *arg, struct RunCtx *rc)
@@ -296,11 +326,14 @@ static struct err *started(void *arg, struct RunCtx *rc)
 		r->command = own_command(&r->arena);
 	r->next_report_ns = r->start_ns + r->o->interval * 1000000000ull;
 	progress_init(&r->progress, r->start_ns);
+	limit_begin(&r->limit, r->o, rc);
 	set_time(rc, "@began");
 	if (r->o->tree)
 		tree_attached(r->o, rc);
 	if (outputs_any(&r->o->files, true))
 		stacks_want_images(rc->stacks);
+	if (!writes_later(r) && !r->o->keep_privileges)
+		outputs_hold(&r->whole);
 	rc->on_map = r->tool->script ? on_keyed : r->tool->own_reports ? on_samples : NULL;
 	rc->map_arg = r;
 	if (machine_form(r->o) || r->tool->script)
@@ -332,13 +365,16 @@ static bool tick(void *arg, struct RunCtx *rc)
 {
 	struct Running *r = arg;
 	u64 now = now_ns(), every = r->tool->own_reports ? 0 : r->o->interval * 1000000000ull;
+	limit_tick(&r->limit, r->o, rc);
 	if (!every || now + EARLY_NS < r->next_report_ns) {
 		progress_tick(&r->progress, rc, r->o, now, now_ns);
 		return true;
 	}
 	r->next_report_ns = MAX(r->next_report_ns, now - every) + every;
-	told(report(arg, rc, false)); // takes the samples out, so that what is counted meanwhile is left for the next
-	return !ferror(r->out);
+	limit_look(&r->limit, r->o, rc); // before the samples are taken out: those that are counted meanwhile have the new weight
+	told(report(arg, rc, false));
+	limit_reported(&r->limit, r->o);
+	return !ferror(r->out) && !rc->exiting;
 }
 
 static bool goes_on(void *arg, struct RunCtx *rc)
@@ -390,10 +426,10 @@ int stacks_run(struct Options *so, struct ToolOpts *o)
 {
 	const struct Tool *t = o->tool;
 	bool ends_by_itself = o->tree || o->tids.n;
-	struct Running r = {.tool = t, .o = o, .in_form = t->script && (machine_form(o) || o->top || o->interval || t->reports)};
+	struct Running r = {.tool = t, .o = o, .limit.cost.stats_fd = -1, .in_form = t->script && (machine_form(o) || o->top || o->interval || t->reports)};
 	struct ToolRun run = {.arg = &r, .goes_on = ends_by_itself ? goes_on : NULL, .started = started, .report = report, .stopped = stopped,
 			      .tick = o->interval || isatty(STDERR_FILENO) ? tick : NULL, .tick_ns = TICK_NS, .script = t->script, .bare = machine_form(o),
-			      .ready = ready, .claims = claims};
+			      .ready = ready, .claims = claims, .writes_later = writes_later};
 	if (o->interval) {
 		outputs_split(&o->files, &r.whole, &r.each);
 		r.whole.what = "the whole run";
@@ -401,10 +437,16 @@ int stacks_run(struct Options *so, struct ToolOpts *o)
 		r.each.number = 1;
 	} else
 		r.whole = o->files;
+	if ((o->max_cpu || o->max_memory) && outputs_any(&r.whole, false)) {
+		fputs("ERROR: --max-cpu and --max-memory may change the frequency between intervals: name a file for each, with %s\n", stderr);
+		return 2;
+	}
 	so->tool = &run;
 	int rc = session_run(so);
 	so->tool = NULL;
+	outputs_close(&r.whole);
 	progress_erase(&r.progress);
+	limit_end(&r.limit);
 	total_deinit(&r.total);
 	groups_destroy(o->groups);
 	o->groups = NULL;

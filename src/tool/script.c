@@ -57,6 +57,8 @@ void script_params(struct ToolOpts *o)
 		vec_push(&o->params, ((struct Param){"files", NULL}));
 	if (outputs_parts(&o->files))
 		vec_push(&o->params, ((struct Param){"kinds", NULL}));
+	if (outputs_events(&o->files))
+		vec_push(&o->params, ((struct Param){"contentions", NULL}));
 	const struct Script *s = script_read(&a, &d, o->tool->name, o->tool->text, SCRIPT_BUILTIN);
 	for (size_t i = 0; i < o->params.n; i++) {
 		struct Param p = o->params.p[i];

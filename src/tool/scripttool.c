@@ -198,7 +198,7 @@ static int run(struct ScriptTool *t, struct ToolOpts *o, const char *path)
 		return 1;
 	}
 	struct Options so = {.text = str_text(&t->text), .name = path, .found = true, .warnings = true, .buf = BUF_LINE, .json = o->json, .out_path = o->out,
-			     .unwind_fp = o->unwind_fp, .native = o->native, .inlines = o->inlines, .lines = o->lines, .why_incomplete = o->why_incomplete,
+			     .unwind_fp = o->unwind_fp, .native = o->native, .async_frames = o->async_frames, .inlines = o->inlines, .lines = o->lines, .why_incomplete = o->why_incomplete, .strict = o->strict, .keep_privileges = o->keep_privileges,
 			     .stack_entries = o->stack_entries, .dump = o->dump, .child = o->child, .duration_ns = o->duration * 1000000000ull};
 	for (size_t i = 0; i < o->params.n; i++) {
 		const struct Param *p = &o->params.p[i];
@@ -210,14 +210,24 @@ static int run(struct ScriptTool *t, struct ToolOpts *o, const char *path)
 		vec_push(&so.params, ((struct Param){"files", NULL}));
 	if (outputs_parts(&o->files) && option_find(t->script, "kinds"))
 		vec_push(&so.params, ((struct Param){"kinds", NULL}));
+	if (outputs_events(&o->files) && option_find(t->script, "contentions"))
+		vec_push(&so.params, ((struct Param){"contentions", NULL}));
 	int rc = !o->dump && !outputs_writable(o) ? 1 : stacks_run(&so, o);
 	vec_deinit(&so.params);
 	return command_end(o, rc);
 }
 
+static bool has_param(const struct ToolOpts *o, const char *name)
+{
+	for (size_t i = 0; i < o->params.n; i++)
+		if (o->params.p[i].name && !strcmp(o->params.p[i].name, name))
+			return true;
+	return false;
+}
+
 static int take_args(struct ScriptTool *t, struct ToolOpts *o, int argc, char **argv)
 {
-	size_t at = t->script->uses_params ? 0 : command_split(argv, &argc);
+	size_t at = command_split(argv, &argc);
 	o->args = at ? argv + at : NULL;
 	struct OptionScan scan = {.rows = &t->rows, .argc = argc, .argv = argv};
 	options_begin(&scan);
@@ -226,13 +236,15 @@ static int take_args(struct ScriptTool *t, struct ToolOpts *o, int argc, char **
 	if (rc || o->done)
 		return rc;
 	const char *bad = command_wrong(o);
+	if (!bad && (o->cmd || o->args) && has_param(o, "pid"))
+		bad = "a command is not allowed with --pid: what it starts is traced";
 	if (bad)
-		return usage_error(t->tool.name, "%s", bad);
+		return command_usage(t->tool.name, "%s", bad);
 	for (; t->script->uses_params && i < argc; i++)
 		vec_push(&o->params, ((struct Param){NULL, argv[i]}));
 	if (i < argc && (rc = tool_take_duration(o, argv[i++])))
 		return rc;
-	return i < argc ? usage_error(t->tool.name, "unrecognized arguments: %s", argv[i]) : 0;
+	return i < argc ? command_usage(t->tool.name, "unrecognized arguments: %s", argv[i]) : 0;
 }
 
 bool script_tool_main(const char *name, int argc, char **argv, int *rc)
@@ -261,19 +273,19 @@ bool script_tool_main(const char *name, int argc, char **argv, int *rc)
 }
 
 // A script's page of help or words for completion.
-static int show_script(const char *name, const char *path, struct Str *text, const char *usage, bool as_tool, bool words)
+static int show_script(const char *name, const char *path, struct Str *text, const char *usage, bool as_tool, bool words, FILE *out)
 {
 	struct ScriptTool t = {.text = *text};
 	bool ok = script_tool_init(&t, name, path, usage, as_tool);
 	if (ok && words)
-		options_words(&t.rows, stdout);
+		options_words(&t.rows, out);
 	else if (ok)
-		script_usage(&t.tool, stdout);
+		script_usage(&t.tool, out);
 	script_tool_deinit(&t);
 	return !ok;
 }
 
-bool script_tool_help(const char *name, bool words)
+bool script_tool_help(const char *name, bool words, FILE *out)
 {
 	struct FoundTool f = {0};
 	struct Str text = {0};
@@ -281,7 +293,7 @@ bool script_tool_help(const char *name, bool words)
 	bool there = found_get(name, &f, &text, &refused);
 	char *usage = xasprintf("sonde %s", name);
 	if (there)
-		show_script(name, f.path, &text, usage, true, words);
+		show_script(name, f.path, &text, usage, true, words, out);
 	else
 		str_deinit(&text);
 	found_free(&f);
@@ -301,7 +313,7 @@ int script_file_help(const char *path)
 		return 1;
 	}
 	char *usage = xasprintf("sonde [options of sonde] %s --", path), *base = xasprintf("%.*s", (int)strcspn(name, "."), name);
-	int rc = show_script(base, path, &text, usage, false, false);
+	int rc = show_script(base, path, &text, usage, false, false, stdout);
 	free(usage);
 	free(base);
 	return rc;

@@ -35,6 +35,11 @@ size_t tool_names(const char **names, size_t max)
 	return n;
 }
 
+bool tool_takes_pattern(const struct Tool *t)
+{
+	return strstr(t->positional, "PATTERN") != NULL;
+}
+
 void tools_help(FILE *out)
 {
 	for (size_t i = 0; i < ARRAY_LEN(tools); i++)
@@ -95,8 +100,8 @@ int tool_feed(const struct Tool *t, int argc, char **argv, FILE *feed)
 		goto out;
 	}
 	struct Options so = {.text = t->text, .name = t->name, .builtin = true, .params = {.p = o.params.p, .n = o.params.n}, .pids = str_text(&o.pids), .child = o.child,
-			     .warnings = false, .buf = BUF_FULL, .unwind_fp = o.unwind_fp, .native = o.native, .json = o.json, .out_path = o.out, .inlines = o.inlines,
-			     .lines = o.lines, .why_incomplete = o.why_incomplete, .stack_entries = o.stack_entries, .dump = o.dump,
+			     .warnings = false, .buf = BUF_FULL, .unwind_fp = o.unwind_fp, .native = o.native, .async_frames = o.async_frames, .json = o.json, .out_path = o.out, .inlines = o.inlines,
+			     .lines = o.lines, .why_incomplete = o.why_incomplete, .strict = o.strict, .keep_privileges = o.keep_privileges || (o.feed && o.max_cpu) /* cost_tick() */, .lazy_tables = o.feed && o.max_cpu, .stack_entries = o.stack_entries, .dump = o.dump,
 			     .duration_ns = o.duration * 1000000000ull};
 	rc = stacks_run(&so, &o);
 out:

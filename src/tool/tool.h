@@ -11,6 +11,7 @@ int tool_main(const struct Tool *t, int argc, char **argv);
 void tool_usage(const struct Tool *t, FILE *out);
 void tool_words(const struct Tool *t, FILE *out); // its options, for completion
 size_t tool_names(const char **names, size_t max); // how many
+bool tool_takes_pattern(const struct Tool *t); // is its argument a pattern of probes?
 void tools_help(FILE *out);
 // procinfo.c: the runtimes of a process
 struct err *procinfo_print(FILE *out, int pid);
@@ -30,9 +31,36 @@ int diff_main(int argc, char **argv);
 void diff_usage(FILE *out);
 void diff_words(FILE *out);
 
+// ---- for commands
+// usage.c: prints what is wrong with a command line; the exit status
+int command_usage(const char *command, const char *fmt, ...) PRINTF_LIKE(2, 3);
+int command_failed(struct err *e); // likewise; texts of files may be in it; frees e
+// All options, until *done (NULL: all there are); took, if any, is told of each that was set. 0, or the exit status after an error was printed.
+int command_options(const char *command, void *to, struct OptionScan *scan, const bool *done, void (*took)(void *to, const struct Option *row, const char *val));
+// Setters of rows whose data is the offset of a const char * or a bool in what they set
+struct err *set_option_text(void *to, const struct Option *row, const char *val); // must not be empty
+struct err *set_option_flag(void *to, const struct Option *row, const char *val);
+bool any_lives(const char *list); // "1,2,3": processes or threads, has one of them not ended? (tree.c)
+// collector.c: a process that counts for us
+typedef int CollectorRun(int argc, char **argv, FILE *feed); // its main(); reports go to feed, each behind its length as a u64; the exit status
+CollectorRun feed_tool;	  // a built-in tool's name and its options, with -i; reports are pprof profiles, gzipped
+CollectorRun feed_messages; // a script's text, or a probe; reports are what it prints, or who has hit the probe
+CollectorRun feed_script; // INTERVAL (seconds), a script's file and its arguments; reports are its maps as metrics (out/prometheus.c)
+struct Collector {
+	pid_t pid; // 0: none
+	int fd, err_fd;
+	struct Str in, err;
+	u64 kernel_ns, map_bytes; // by its last report: how long its programs have run, what its maps have beside its process's memory
+};
+// args: NULL-terminated. What we have open the collector has not.
+struct err *collector_start(struct Collector *c, CollectorRun *run, const char *const *args);
+// Gives take each report that has come whole; an error: take's, or it has ended, with its last words
+struct err *collector_read(struct Collector *c, struct err *(*take)(void *arg, const char *data, size_t n), void *arg);
+void collector_end(struct Collector *c); // and waits until it is gone
+
 // ---- scripts in the tools' path (found.c)
 bool script_tool_main(const char *name, int argc, char **argv, int *rc); // false: there is no such tool
-bool script_tool_help(const char *name, bool words); // its help, or its options for completion, on stdout; false: likewise
+bool script_tool_help(const char *name, bool words, FILE *out); // its help, or its options for completion; false: likewise
 void script_tool_hidden(const char *name); // tells on stderr of one that has the name of a tool of ours
 int script_file_help(const char *path); // of a script given by its path: what it takes after "--"
 void script_tools_help(FILE *out); // a line for each

@@ -6,6 +6,7 @@
 #include "tool/internal.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -57,7 +58,7 @@ static struct err *set_by(void *to, const struct Option *row, const char *val)
 #define SIDES(bits) ((const void *)(uintptr_t)(bits))
 static const struct Option option_rows[] = {
 	{'p', "pid", "PID,...", "only these processes", set_option_text, FIELD(feed.pids)},
-	{0, "by", "WHAT", "rows: function, stack, process, thread, container (function)", set_by},
+	{0, "by", "WHAT", "rows: function, stack, process, thread, container (function)", set_by, .values = "function|stack|process|thread|container"},
 	{'c', "on-cpu", NULL, "time on the processors (this unless told otherwise)", set_sides, SIDES(1 << TOP_ON)},
 	{'o', "off-cpu", NULL, "time that threads wait", set_sides, SIDES(1 << TOP_OFF)},
 	{'b', "both", NULL, "both", set_sides, SIDES(1 << TOP_ON | 1 << TOP_OFF)},
@@ -194,6 +195,12 @@ static void filter_key(struct Top *t, int key)
 
 static void move_by(struct Top *t, long by)
 {
+	struct TopScreen *s = &t->screen;
+	if (t->unfolded && s->open_lines > s->open_room) { // there is more of it than the screen shows
+		size_t most = s->open_lines - s->open_room;
+		s->skip = by < 0 ? s->skip - MIN(s->skip, (size_t)-by) : MIN(s->skip + (size_t)by, most);
+		return;
+	}
 	size_t last = t->table.rows.n ? t->table.rows.n - 1 : 0;
 	t->unfolded = false;
 	if (by < 0)
@@ -230,14 +237,14 @@ static struct err *on_key(struct Top *t, int key)
 	case 'w': save(t); break;
 	case '+': window_step(t, 1); break;
 	case '-': window_step(t, -1); break;
-	case TOPKEY_ENTER: t->unfolded = !t->unfolded; break;
+	case TOPKEY_ENTER: t->unfolded = !t->unfolded; t->screen.skip = t->screen.open_lines = 0; break;
 	case TOPKEY_ESC: t->view.filter[0] = 0; t->unfolded = false; break;
 	case TOPKEY_UP: case 'k': move_by(t, -1); break;
 	case TOPKEY_DOWN: case 'j': move_by(t, 1); break;
 	case TOPKEY_PAGE_UP: move_by(t, -page); break;
 	case TOPKEY_PAGE_DOWN: move_by(t, page); break;
-	case TOPKEY_HOME: move_by(t, -(long)t->table.rows.n); break;
-	case TOPKEY_END: move_by(t, (long)t->table.rows.n); break;
+	case TOPKEY_HOME: move_by(t, -LONG_MAX); break;
+	case TOPKEY_END: move_by(t, LONG_MAX / 2); break;
 	}
 	return NULL;
 }
@@ -329,7 +336,7 @@ int top_main(int argc, char **argv)
 	struct OptionScan scan = {.rows = &rows, .argc = argc, .argv = argv};
 	add_rows(&rows);
 	options_begin(&scan);
-	int rc = take_options("top", &t, &scan, NULL, NULL), rest = options_rest(&scan);
+	int rc = command_options("top", &t, &scan, NULL, NULL), rest = options_rest(&scan);
 	options_end(&scan);
 	vec_deinit(&rows.v);
 	if (rc)
@@ -339,7 +346,7 @@ int top_main(int argc, char **argv)
 		return 0;
 	}
 	if (rest != argc)
-		return usage_error("top", "unrecognized arguments: %s", argv[rest]);
+		return command_usage("top", "unrecognized arguments: %s", argv[rest]);
 	t.reports = t.once ? 1 : t.reports;
 	if (t.reports || !isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || !topview_there()) {
 		t.window = 1;

@@ -98,6 +98,8 @@ static void keys_line(const struct TopScreen *s, const struct TopView *v)
 		str_addf(&text, "Only stacks with: %s_   (Enter: take it, Esc: all)", v->filter);
 	else if (s->status)
 		str_add(&text, s->status);
+	else if (s->open && s->open_lines > s->open_room)
+		str_addf(&text, "lines %zu to %zu of %zu   Up Down PgUp PgDn Home End  move   Enter fold   q quit", s->skip + 1, s->skip + s->open_room, s->open_lines);
 	else
 		str_add(&text, "h help  q quit  c on-CPU  o off-CPU  b both  g rows  Enter unfold  / filter");
 	line_at(LINES - 1, str_text(&text), A_REVERSE);
@@ -110,7 +112,8 @@ static void draw_help(void)
 		"c  on the processors    o  waiting    b  both, largest on-CPU first",
 		"g  next kind of rows: f functions, s stacks, p processes, t threads,",
 		"   n containers",
-		"Enter  the row's stacks, unfolded     Up Down PgUp PgDn Home End  move",
+		"Enter  the row's stacks, unfolded     Up Down PgUp PgDn Home End  move, in",
+		"   stacks that are longer than the screen too",
 		"/  only stacks whose process, pid or a frame has a text; Esc  all again",
 		"T  functions by what they have with their calls, or by themselves",
 		"+ -  seconds that are summed: 1, 5, 15, 60",
@@ -122,25 +125,41 @@ static void draw_help(void)
 		line_at((int)i + 3, texts[i], A_NORMAL);
 }
 
-// The stacks of the row at the cursor, from line y on; the line after them.
-static int draw_open(const struct TopTable *open, const struct TopView *v, int y)
+// The stacks of the row at the cursor, as lines; those of a heading begin with their share.
+static void open_text(const struct TopTable *open, const struct TopView *v, struct Str *out)
 {
-	for (size_t i = 0; i < open->rows.n && y < LINES - 1; i++) {
+	for (size_t i = 0; i < open->rows.n; i++) {
 		const struct TopRow *r = &open->rows.p[i];
-		struct Str line = {0};
-		str_add(&line, "      ");
+		str_add(out, "      ");
 		for (u32 side = 0; side < TOP_SIDES; side++)
 			if (v->sides & (1u << side))
-				str_addf(&line, "%.1f %% ", top_share(open, side, r->own[side]));
-		str_addf(&line, "%s", r->what);
-		line_at(y++, str_text(&line), A_BOLD);
-		for (const char *p = r->name; *p && y < LINES - 1; p += strcspn(p, "\n"), p += *p == '\n') {
-			str_reset(&line);
-			str_addf(&line, "        %.*s", (int)strcspn(p, "\n"), p);
-			line_at(y++, str_text(&line), A_NORMAL);
-		}
-		str_deinit(&line);
+				str_addf(out, "%.1f %% ", top_share(open, side, r->own[side]));
+		str_addf(out, "%s\n", r->what);
+		for (const char *p = r->name; *p; p += strcspn(p, "\n"), p += *p == '\n')
+			str_addf(out, "        %.*s\n", (int)strcspn(p, "\n"), p);
 	}
+}
+
+// From line y on, as far as there is room, s->skip of them left out; the line after them.
+static int draw_open(const struct TopView *v, struct TopScreen *s, int y)
+{
+	struct Str text = {0}, line = {0};
+	size_t n = 0;
+	open_text(s->open, v, &text);
+	for (size_t i = 0; i < text.n; i++)
+		n += text.p[i] == '\n';
+	s->open_lines = n;
+	s->open_room = y < LINES - 1 ? (size_t)(LINES - 1 - y) : 0;
+	s->skip = n > s->open_room ? MIN(s->skip, n - s->open_room) : 0;
+	n = 0;
+	for (const char *p = str_text(&text); *p && y < LINES - 1; p += strcspn(p, "\n") + 1)
+		if (n++ >= s->skip) {
+			str_reset(&line);
+			str_addn(&line, p, strcspn(p, "\n"));
+			line_at(y++, str_text(&line), p[6] == ' ' ? A_NORMAL : A_BOLD);
+		}
+	str_deinit(&text);
+	str_deinit(&line);
 	return y;
 }
 
@@ -165,7 +184,7 @@ void topview_draw(const struct TopTable *t, const struct TopView *v, struct TopS
 		top_line(t, v, &t->rows.p[i], &line);
 		line_at(y++, str_text(&line), i == s->at ? A_REVERSE : A_NORMAL);
 		if (i == s->at && s->open)
-			y = draw_open(s->open, v, y);
+			y = draw_open(v, s, y);
 	}
 	if (s->help)
 		draw_help();

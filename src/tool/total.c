@@ -125,6 +125,7 @@ static void add_slots(struct StackTotal *t, struct StackSample *to, const struct
 static void add_values(struct StackSample *to, const struct StackSample *s)
 {
 	to->value += s->value;
+	to->events += s->events;
 	for (u32 k = 0; k < ARRAY_LEN(to->part); k++)
 		to->part[k] += s->part[k];
 }

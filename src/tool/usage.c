@@ -3,7 +3,7 @@
 #include "base/base.h"
 #include "tool/internal.h"
 
-int usage_error(const char *command, const char *fmt, ...)
+int command_usage(const char *command, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
@@ -29,7 +29,7 @@ static int value_error(const char *command, const struct Option *row, const char
 {
 	struct Str title = {0};
 	option_title(row, &title);
-	int rc = usage_error(command, "argument %s: %s", str_text(&title), what);
+	int rc = command_usage(command, "argument %s: %s", str_text(&title), what);
 	str_deinit(&title);
 	return rc;
 }
@@ -46,7 +46,7 @@ struct err *set_option_flag(void *to, const struct Option *row, const char *val)
 	return NULL;
 }
 
-int take_options(const char *command, void *to, struct OptionScan *scan, const bool *done, void (*took)(void *to, const struct Option *row, const char *val))
+int command_options(const char *command, void *to, struct OptionScan *scan, const bool *done, void (*took)(void *to, const struct Option *row, const char *val))
 {
 	const struct Option *row;
 	const char *val, *text;
@@ -55,7 +55,7 @@ int take_options(const char *command, void *to, struct OptionScan *scan, const b
 		case OPTION_NONE:
 			return 0;
 		case OPTION_UNKNOWN:
-			return usage_error(command, "unrecognized arguments: %s", text);
+			return command_usage(command, "unrecognized arguments: %s", text);
 		case OPTION_NO_VALUE:
 			return value_error(command, row, "expected one argument");
 		case OPTION_ROW: {

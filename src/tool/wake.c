@@ -237,7 +237,7 @@ const struct Tool tool_offwaketime = {
 	.name = "offwaketime",
 	.summary = "off-CPU time by the stack of the waiting thread and of the thread that wakes it, or by the chain of wakers",
 	.options = (const char *const[]){"p", "t", "u", "k", "U", "K", "d", "f", "m", "M", "state", "chain", "per-thread", "comm", "cgroup", "depth",
-					 "stack-storage-size", "hash-storage-size", "i", "flame", "pprof", "json", "o", "unwind", "native", "print-script",
+					 "stack-storage-size", "hash-storage-size", "i", "flame", "pprof", "json", "o", "unwind", "native", "async", "print-script",
 					 "dump", "h", NULL},
 	.text = offwaketime_bt,
 	.positional = "[SECONDS]",

@@ -16,12 +16,15 @@ struct Writer {
 	u32 tgid;
 	u64 gen;
 	bool full;
+	u32 flags; // of the top
 };
 
 static void put(struct Writer *w, u32 number, const struct RtUwChunk *c)
 {
 	struct RtUwKey key = {w->tgid, number};
-	w->full |= sys_map_update(w->fd, &key, c, 0) < 0;
+	struct RtUwChunk top = *c;
+	top.n |= number ? 0 : w->flags;
+	w->full |= sys_map_update(w->fd, &key, &top, 0) < 0;
 }
 
 // One level above: n chunks with these starts are numbered from `first` on. Their parents: `out` has room for their starts, they are numbered from `number`.
@@ -62,10 +65,11 @@ static u32 take_maps(const struct ProcMap *maps, size_t n, struct RtUwMapping *o
 	u32 got = 0, most = 1u << 18; // RT_UW_LEVELS levels
 	for (size_t i = 0; i < n && got < most; i++) {
 		const struct ProcMap *m = &maps[i];
-		u64 pages = (m->end - m->start) / RT_UW_PAGE;
-		if (m->start >> RT_UW_PC_BITS || pages >> 32 || (m->obj && m->obj->id >= RT_UW_NEW))
+		bool rows = m->made == PROC_MADE, named = m->obj && (!m->made || rows); // else 0: code made at run time
+		u64 pages = m->made ? m->end - m->start : (m->end - m->start) / RT_UW_PAGE;
+		if (m->start >> RT_UW_PC_BITS || pages >> 32 || (named && m->obj->id >= RT_UW_NEW))
 			continue;
-		out[got++] = (struct RtUwMapping){m->start, (u32)pages, m->obj ? m->obj->id : 0, m->file_off, 0}; // 0: code made at run time
+		out[got++] = (struct RtUwMapping){m->start, (u32)pages, (named ? m->obj->id : 0) | (m->made ? RT_UW_MADE : 0), m->made && !rows ? 0 : m->file_off, 0};
 	}
 	return got;
 }
@@ -86,9 +90,9 @@ void uwchunks_forget(int fd, int tgid, struct UwChunks *have)
 	uwchunks_drop(fd, tgid, have, 0, 0);
 }
 
-bool uwchunks_publish(int fd, int tgid, u64 gen, const struct ProcMap *maps, size_t nmaps, struct UwChunks *have)
+bool uwchunks_publish(int fd, int tgid, u64 gen, const struct ProcMap *maps, size_t nmaps, u32 flags, struct UwChunks *have)
 {
-	struct Writer w = {fd, (u32)tgid, gen, false};
+	struct Writer w = {fd, (u32)tgid, gen, false, flags};
 	struct RtUwMapping *m = xmalloc((nmaps + 1) * sizeof(*m));
 	u32 n = take_maps(maps, nmaps, m), leaves = 0, uppers = 0;
 	u64 *starts = xmalloc((n / RT_UW_CHUNK + 2) * sizeof(*starts)), *above = xmalloc((n / RT_UW_CHUNK + 2) * sizeof(*above));

@@ -5,6 +5,7 @@
 #include "bpf/bpf.h"
 #include "bpfrt/abi.h"
 #include "bpfrt/stack.h"
+#include "elf/elf.h"
 #include "track/track.h"
 
 // ---- mmapev.c: the kernel's own account of who maps code: one perf event per CPU (perf_event_open(2), PERF_RECORD_MMAP2)
@@ -44,7 +45,7 @@ void uwfiles_tell_vdso(struct UwFiles *f, const struct ProcMap *m);
 struct UwChunks { // of a process, in the kernel, besides the top
 	u32 leaves, uppers;
 };
-bool uwchunks_publish(int fd, int tgid, u64 gen, const struct ProcMap *maps, size_t n, struct UwChunks *have); // false: no room, nothing is there
+bool uwchunks_publish(int fd, int tgid, u64 gen, const struct ProcMap *maps, size_t n, u32 flags, struct UwChunks *have); // flags: of RtUwChunk.n. false: no room, nothing is there
 void uwchunks_forget(int fd, int tgid, struct UwChunks *have);
 
 struct ProcsMaps { // descriptors of the kernel side's maps, borrowed
@@ -62,27 +63,172 @@ bool uwprocs_settle(struct Procs *p);	       // after a batch of events: reads m
 void uwprocs_tick(struct Procs *p, u64 now_ns);  // now and then: forgets the dead
 // Each process for whose mappings fn has not been true yet.
 void uwprocs_look(struct Procs *p, bool (*fn)(void *arg, int tgid, const struct ProcMap *maps, size_t n), void *arg);
+void uwprocs_look_again(struct Procs *p); // at all of them
+// Code made at run time, by address, in place of what was told before; list: the process has an entry in rt_jits. False: there is no such process.
+bool uwprocs_made(struct Procs *p, int tgid, const struct ProcMap *made, size_t n, bool list);
 u32 uwprocs_denied(const struct Procs *p); // processes whose mappings may not be read
 
 // ---- tables.c: rows of objects into rt_uw_obj, rt_uw_dir, rt_uw_pages, rt_uw_rules, in the background
 struct Tables; // owner of the thread and of the inner maps
-struct err *tables_create(struct Program *prog, struct Tables **out);
+struct err *tables_create(struct Program *prog, bool lazy, struct Tables **out); // lazy: only what stacks ask for is built
 void tables_need(struct Tables *t, struct SymObject *o); // any thread; once per object, further calls count how often it is mapped
 void tables_hurry(struct Tables *t, u32 obj);		  // build this object next
 struct err *tables_start(struct Tables *t);		  // starts the thread, the most mapped objects first
 void tables_wait(struct Tables *t, u64 until_ns); // until everything asked for is built, at most until then (CLOCK_MONOTONIC)
 void tables_wait_for(struct Tables *t, const u32 *obj, u32 n, u64 until_ns); // until those are built
+void tables_wait_made(struct Tables *t, u64 until_ns); // until those of code made at run time are built
+u64 tables_bytes(const struct Tables *t); // of the maps it has made
 void tables_destroy(struct Tables *t);
 
 struct RtLang *tables_row(struct Tables *t, u32 lang);
 u32 tables_lang(struct Tables *t, u32 obj, bool *pending); // number of the object's runtime, 0: none; pending is set if that is not known yet
+bool tables_php_body(struct Tables *t, u32 lang, struct RtUwRule *out); // the rule of most of PHP's loop; false: it has none
 bool tables_any_java(struct Tables *t);
+
+bool tables_any_jit(struct Tables *t);
+bool tables_again(struct Tables *t); // since it was last asked, a table was built that makes a second look at all processes worth while
+u64 tables_jit(struct Tables *t, u32 obj, bool *pending); // where the object has its list of code made at run time; JIT_DUMP: it is a jitdump; JIT_PCRE: it compiles regular expressions; 0: none of these
+#define JIT_DUMP 1
+#define JIT_PCRE 2
+// Rows of an object that sym_object_made() made, in place of those of its file. Takes made. False: it can have none.
+struct MadeRow {
+	u64 off;
+	struct RtUwRule rule;
+};
+struct UwMade {
+	VEC(struct ElfCfi) cfi; // segments' offsets are those of the object; all of them ascend
+	VEC(struct MadeRow) rows; // in place of that, ascending; the last one ends the code
+	u32 lang; // number of the runtime whose loop it is a part of, 0: none
+};
+bool tables_made(struct Tables *t, struct SymObject *o, struct UwMade *made);
+void uwmade_free(struct UwMade *m);
+
+// ---- gdbjit.c
+struct JitMemory {
+	bool (*read)(void *arg, u64 addr, void *buf, size_t n);
+	void *arg;
+};
+u64 gdbjit_descriptor(struct ElfFile *f); // address of __jit_debug_descriptor in the file; JIT_PCRE: it has none, but names a function of PCRE's JIT; 0: neither
+// What the list's head is now, added to h as bpfrt/jit.bpf.c does; *first: its first entry. 0: unreadable.
+u64 gdbjit_version(const struct JitMemory *m, u64 desc, u64 h, u64 *first);
+struct JitEntry {
+	u64 at, file, size; // addresses; bytes of the file
+};
+u32 gdbjit_list(const struct JitMemory *m, u64 first, struct JitEntry *out, u32 max); // returns how many were read
+struct JitElf {
+	struct ElfCfi cfi; // its segments are the ranges of code, by address
+	VEC(struct MadeSym) syms; // by address, each in a range
+	char *names;
+	u64 names_size;
+};
+bool gdbjit_parse(const u8 *image, u64 size, const struct JitMemory *m, struct JitElf *out); // false: it has no code
+void gdbjit_free(struct JitElf *e);
+void gdbjit_fit(struct JitElf *e); // functions by address, those that lie in a range
+bool beamjit_parse(const u8 *image, u64 size, struct JitElf *out); // beamjit.c: the same of Erlang's form
+u16 gdbjit_machine(void); // EM_* of this program
+
+// ---- overlay.c: lists of mappings, by start
+typedef VEC(struct ProcMap) MapList;
+void maps_put(MapList *v, struct ProcMap new); // what it covers of others goes, they may be cut in two
+// maps, and in those that no file lies in the pieces of `made`.
+void maps_overlay(const MapList *maps, const MapList *made, MapList *out);
+
+// ---- jits.c: rt_jits. Used by the tracker thread only.
+struct Jits;
+struct Jvms;
+struct Jits *jits_create(int fd, struct Syms *syms, struct Tables *t, struct Procs *p, struct Jvms *jvms);
+void jits_destroy(struct Jits *j);
+bool jits_look(void *jits, int tgid, const struct ProcMap *maps, size_t n); // for uwprocs_look(). True: there is no more to find
+bool jits_any(const struct Jits *j); // does some process tell of code?
+void jits_asked(struct Jits *j, int tgid);
+bool jits_round(struct Jits *j, bool tick); // true: there is more to do soon
+void jits_gone(struct Jits *j, int tgid);
 
 // ---- jvms.c: rt_jvms. Used by the tracker thread only.
 struct Jvms;
 struct Jvms *jvms_create(int fd, struct Tables *t);
 void jvms_destroy(struct Jvms *j);
+bool jvms_has(struct Jvms *j, int tgid);
 bool jvms_look(void *jvms, int tgid, const struct ProcMap *maps, size_t n); // for uwprocs_look(). True: there is no more to find
 void jvms_script(struct Jvms *j, int tgid, struct Codes *codes, const struct RtCodeNew *code); // of JavaScript: its script's lines are read
 void jvms_gone(struct Jvms *j, int tgid);
+
+// ---- what jits.c, jitobj.c, opcache.c and sljit.c share: they make objects of code made at run time; the last two know what its maker does not tell
+struct PhpCode { // opcache.c; start 0: none
+	u64 start, size;
+	u64 bias; // address - file offset of PHP's own object
+	u32 lang;
+	struct SymObject *obj;
+};
+struct Block { // sljit.c: a piece of code
+	u64 start, size, hash;
+	struct SymObject *obj; // NULL: nothing was understood of it
+	bool here;
+};
+struct Blocks {
+	VEC(struct Block) v;
+	VEC(struct CfiSeg) areas; // vaddr and size: memory without a file that may be run
+};
+struct JitListed {
+	struct JitEntry is;
+	u64 hash;
+	struct SymObject *obj; // NULL: nothing was understood of it
+	u64 base;
+	bool here;
+};
+struct Jit {
+	int tgid;
+	u32 ndesc;
+	u64 desc[RT_JIT_DESCS];
+	u64 version; // of the list as it was read
+	VEC(struct JitListed) entries;
+	const struct SymObject *dump_obj;
+	struct JitDump *dump;
+	u32 ndump; // pieces of it that were looked at
+	MapList maps; // pieces of code, by address
+	bool changed; // maps, since they were told
+	bool listed;  // in rt_jits
+	struct PhpCode php;
+	struct Blocks pcre;
+	u32 soon;     // looks to come
+	u64 not_before; // ns
+};
+struct JitKnown {
+	u64 h1, h2; // see struct NumTab
+	struct SymObject *obj;
+};
+struct Jits {
+	int fd; // rt_jits, borrowed as is
+	struct Syms *syms;
+	struct Tables *tables;
+	struct Procs *procs;
+	struct Jvms *jvms;
+	VEC(struct Jit *) v;
+	struct NumTab known;
+	u32 nobjects;
+	bool full_told;
+};
+
+// ---- jitobj.c
+struct JitHash {
+	u64 a, b;
+};
+void jit_hash(struct JitHash *h, const void *p, size_t n);
+// The object of code whose addresses count from base. Takes made, whose segments have their offsets. NULL: there is no room for one.
+struct SymObject *jit_object(struct Jits *j, u64 base, u64 span, const struct MadeSym *syms, u32 nsyms, struct UwMade *made);
+// The piece at start of an object that it is `off` bytes of; NULL: nothing is known of it.
+void jit_put(struct Jit *t, u64 start, u64 size, u64 off, struct SymObject *o, enum ProcMade made);
+bool jit_read_memory(void *tgid, u64 addr, void *buf, size_t n); // for struct JitMemory: of the process *(int *)tgid
+
+// ---- opcache.c: the process's JIT code of PHP
+void opcache_look(struct Jits *j, struct Jit *t, const struct ProcMap *maps, size_t n);
+void opcache_read(struct Jits *j, struct Jit *t);
+bool opcache_has(struct Jits *j, const struct ProcMap *maps, size_t n);
+
+// ---- sljit.c: compiled patterns of PCRE
+void sljit_look(struct Jit *t, const struct ProcMap *maps, size_t n);
+void sljit_read(struct Jits *j, struct Jit *t);
+// Blocks in use of the memory p, which lies at `at`: out. False: it is none of that allocator's, or being changed.
+bool sljit_blocks(const u8 *p, u64 size, u64 at, struct Blocks *out);
+bool sljit_rows(const u8 *code, u64 size, struct UwMade *out); // false: it does not begin as its functions do
 #endif

@@ -47,6 +47,11 @@ static struct Vm *vm_of(struct Jvms *j, int tgid)
 	return NULL;
 }
 
+bool jvms_has(struct Jvms *j, int tgid)
+{
+	return j && vm_of(j, tgid);
+}
+
 void jvms_gone(struct Jvms *j, int tgid)
 {
 	struct Vm *vm = j ? vm_of(j, tgid) : NULL;

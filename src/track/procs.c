@@ -35,7 +35,9 @@ struct UwProc {
 	u64 not_before; // ns: it is not looked at again before that
 	u64 gen;	// their generation (struct RtUwChunk)
 	u64 looked;	// that of which uwprocs_look() has seen all; 0: of none
-	VEC(struct ProcMap) maps; // by start
+	MapList maps; // by start
+	MapList made; // code made at run time, as far as its makers tell, by start
+	bool has_list; // in rt_jits
 	VEC(struct Pending) pending;
 };
 struct Procs {
@@ -110,6 +112,7 @@ static void forget(struct Procs *p, struct UwProc *q)
 	drop_pending(q);
 	vec_deinit(&q->pending);
 	vec_deinit(&q->maps);
+	vec_deinit(&q->made);
 	free(q);
 	p->n--;
 }
@@ -124,6 +127,7 @@ void uwprocs_destroy(struct Procs *p)
 			drop_pending(q);
 			vec_deinit(&q->pending);
 			vec_deinit(&q->maps);
+			vec_deinit(&q->made);
 			free(q);
 		}
 	}
@@ -147,13 +151,20 @@ static void publish_as(struct Procs *p, struct UwProc *q, u64 gen)
 		else if (m->obj && !strcmp(m->obj->path, "[vdso]"))
 			uwfiles_tell_vdso(p->files, m);
 	}
+	MapList with = {0};
+	const MapList *all = &q->maps;
+	if (q->made.n) {
+		maps_overlay(&q->maps, &q->made, &with);
+		all = &with;
+	}
 	q->gen = gen;
-	if (!uwchunks_publish(p->fd.maps, q->tgid, gen, q->maps.p, q->maps.n, &q->chunks) && !p->full) {
+	if (!uwchunks_publish(p->fd.maps, q->tgid, gen, all->p, all->n, q->has_list ? RT_UW_JITS : 0, &q->chunks) && !p->full) {
 		p->full = true;
 		fprintf(stderr, "sonde: no room for the mappings of all processes: stacks of some take longer, before Linux 6.1 they are cut\n");
 	}
 	if (p->scanned) // names of frames that are raw addresses are asked for when the process may be gone; those alive at start can be read until then
-		sym_pid_set_maps(p->syms, q->tgid, q->maps.p, (u32)q->maps.n);
+		sym_pid_set_maps(p->syms, q->tgid, all->p, (u32)all->n);
+	vec_deinit(&with);
 }
 
 static void publish(struct Procs *p, struct UwProc *q)
@@ -190,47 +201,13 @@ static bool read_proc(struct Procs *p, struct UwProc *q)
 }
 
 // ---- changing mappings
-// Puts a mapping in; what it covers of others is unmapped, they may be cut in two. A process may have 65,530: only those behind it are moved.
-static void insert_map(struct UwProc *q, struct ProcMap new)
-{
-	size_t lo = 0, hi = q->maps.n, end, n = 0;
-	struct ProcMap put[3], tail;
-
-	while (lo < hi) { // the first that ends behind new's start
-		size_t mid = (lo + hi) / 2;
-		if (q->maps.p[mid].end <= new.start)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	for (end = lo; end < q->maps.n && q->maps.p[end].start < new.end; end++)
-		;
-	if (end > lo && q->maps.p[lo].start < new.start) {
-		put[n] = q->maps.p[lo];
-		put[n++].end = new.start;
-	}
-	put[n++] = new;
-	if (end > lo && q->maps.p[end - 1].end > new.end) {
-		tail = q->maps.p[end - 1];
-		tail.file_off += tail.obj ? new.end - tail.start : 0;
-		tail.start = new.end;
-		put[n++] = tail;
-	}
-	size_t behind = q->maps.n - end;
-	for (size_t i = end - lo; i < n; i++)
-		vec_push(&q->maps, new);
-	memmove(q->maps.p + lo + n, q->maps.p + end, behind * sizeof(new));
-	memcpy(q->maps.p + lo, put, n * sizeof(new));
-	q->maps.n = lo + n + behind;
-}
-
 // A mapping record of a process that is gone already. The path is the process's own; the inode must be the one it mapped.
 static void apply_pending(struct Procs *p, struct UwProc *q, const struct Pending *m)
 {
 	const struct SymFile *f = sym_file_path(p->syms, m->path);
 	if (f && f->ino != m->ino)
 		f = NULL;
-	insert_map(q, (struct ProcMap){m->start, m->end, f ? m->off : 0, f ? f->obj : NULL, f, f ? m->dev : 0, f ? m->ino : 0});
+	maps_put(&q->maps, (struct ProcMap){m->start, m->end, f ? m->off : 0, f ? f->obj : NULL, f, f ? m->dev : 0, f ? m->ino : 0});
 }
 
 // A record whose numbers are not those that /proc has (overlayfs, on some kernels): the file by its path.
@@ -391,7 +368,7 @@ static void on_fork(struct Procs *p, const struct MapEvent *e)
 	}
 	for (size_t i = 0; i < parent->maps.n; i++)
 		vec_push(&q->maps, parent->maps.p[i]);
-	if (parent->changed || parent->dirty)
+	if (parent->changed || parent->dirty || parent->has_list || parent->made.n)
 		publish(p, q);
 	else
 		publish_as(p, q, parent->gen); // the same mappings
@@ -406,10 +383,20 @@ static void wait_for_proc(struct UwProc *q, const struct MapEvent *e)
 	vec_push(&q->pending, late);
 }
 
+static bool has_map(const struct UwProc *q, const struct ProcMap *m)
+{
+	for (size_t i = 0; i < q->maps.n; i++) {
+		const struct ProcMap *have = &q->maps.p[i];
+		if (have->start == m->start && have->end == m->end && !have->obj && have->ino == m->ino && have->dev == m->dev)
+			return true;
+	}
+	return false;
+}
+
 static void on_mmap(struct Procs *p, struct UwProc *q, const struct MapEvent *e)
 {
 	struct ProcMap m = {e->start, e->end, e->off, .dev = makedev(e->major, e->minor), .ino = e->ino};
-	bool has_path = e->path[0] == '/' && e->path[1] != '/' && e->ino; // "//anon"
+	bool has_path = e->path[0] == '/' && e->path[1] != '/' && e->ino && strncmp(e->path, "/dev/zero", 9); // "//anon"; shared memory
 	bool vdso = !strcmp(e->path, "[vdso]");
 	bool found = !has_path || (m.file = uwfiles_known(p->files, m.dev, m.ino)) || sym_proc_map(p->syms, q->tgid, e->path, &m);
 
@@ -419,8 +406,10 @@ static void on_mmap(struct Procs *p, struct UwProc *q, const struct MapEvent *e)
 		m.obj = sym_object_vdso(p->syms, e->start);
 	if (!m.obj)
 		m.file_off = 0;
+	if (!has_path && !vdso && has_map(q, &m)) // it may be run again
+		return;
 	if (found) {
-		insert_map(q, m);
+		maps_put(&q->maps, m);
 	} else { // gone already, perhaps
 		wait_for_proc(q, e);
 	}
@@ -461,7 +450,10 @@ void uwprocs_event(void *procs, const struct MapEvent *e)
 		q->dead = true; // unless other threads live on: uwprocs_tick looks
 		q->dead_at = 0;
 	} else if (e->kind == MAPEV_EXEC) {
-		q->maps.n = 0;
+		if (q->has_list || q->made.n) // of another program
+			p->ops.gone(p->ops.arg, q->tgid);
+		q->maps.n = q->made.n = 0;
+		q->has_list = false;
 		q->told_syms = false;
 		drop_pending(q);
 		mark(p, q, false);
@@ -520,6 +512,27 @@ void uwprocs_look(struct Procs *p, bool (*fn)(void *arg, int tgid, const struct 
 		for (struct UwProc *q = p->bucket[i]; q; q = q->next)
 			if (q->looked != q->gen && !q->dead && fn(arg, q->tgid, q->maps.p, q->maps.n))
 				q->looked = q->gen;
+}
+
+void uwprocs_look_again(struct Procs *p)
+{
+	for (u32 i = 0; i < PROC_BUCKETS; i++)
+		for (struct UwProc *q = p->bucket[i]; q; q = q->next)
+			q->looked = 0;
+}
+
+bool uwprocs_made(struct Procs *p, int tgid, const struct ProcMap *made, size_t n, bool list)
+{
+	struct UwProc *q = *slot(p, tgid);
+	if (!q || q->dead)
+		return false;
+	q->made.n = 0;
+	for (size_t i = 0; i < n; i++)
+		vec_push(&q->made, made[i]);
+	q->has_list = list;
+	if (q->maps.n)
+		publish(p, q);
+	return true;
 }
 
 u32 uwprocs_denied(const struct Procs *p)

@@ -20,6 +20,8 @@ struct Wish {
 	u32 count; // mappings seen before the thread started
 	double worth;
 	u32 tries; // so often something more urgent came up
+	bool asked; // a stack wants it
+	struct UwMade *made; // owned; NULL: the rows are its file's
 };
 #define MAX_TRIES 4
 struct Tables {
@@ -46,7 +48,11 @@ struct Tables {
 	VEC(u32) seen; // by object id: index in todo + 1
 	size_t next;   // in todo
 	bool stop, started, idle;
-	bool any_java;
+	bool lazy; // what nobody asks for is not built
+	bool again; // lazy: an object has turned out to hold a runtime, or to tell of code
+	bool any_java, any_jit;
+	u64 *jit; // by object: tables_jit()
+	u32 nmade; // objects of code made at run time that are not built yet
 	bool urgent; // since the build that is going on began, an object was found or asked for
 	pthread_t thread;
 };
@@ -57,7 +63,7 @@ static void *array_of(const struct Program *prog, const char *name)
 	return m ? m->mmapped : NULL;
 }
 
-struct err *tables_create(struct Program *prog, struct Tables **out)
+struct err *tables_create(struct Program *prog, bool lazy, struct Tables **out)
 {
 	struct Tables *t = xcalloc(1, sizeof(*t));
 	const struct MapDef *pages = program_map(prog, "rt_uw_pages");
@@ -70,12 +76,14 @@ struct err *tables_create(struct Program *prog, struct Tables **out)
 	t->nlangs = 1;
 	t->chains = array_of(prog, "rt_chains");
 	t->nchains = 1;
+	t->lazy = lazy;
 	t->go_funcs = prog->uses_lang_func;
 	if (t->pages_fd < 0 || !t->objs || !t->dir || !t->rules_at) {
 		free(t);
 		return err_new("the unwinder's maps are not loaded");
 	}
 	ruleset_init(&t->rules, RT_UW_RULES);
+	t->jit = xcalloc(RT_UW_OBJS, sizeof(*t->jit));
 	t->rules_out = 1;
 	t->rec = xmalloc(RT_UW_VAL_SIZE);
 	pthread_mutex_init(&t->lock, NULL);
@@ -112,7 +120,7 @@ static u8 *alloc_record(struct Tables *t, u32 n, u32 *entry)
 			munmap(t->val, RT_UW_VAL_SIZE);
 		t->val = p;
 		t->val_used = 4; // no record at offset 0: entry 0 means none
-		t->nval++;
+		__atomic_store_n(&t->nval, t->nval + 1, __ATOMIC_RELAXED);
 	}
 	*entry = (t->nval - 1) << 16 | t->val_used >> 2;
 	t->val_used += n;
@@ -197,6 +205,8 @@ static u32 find_lang(struct Tables *t, struct ElfFile *f, struct SymObject *o)
 		t->langs[nr] = lang;
 		if (rt->kind == RT_LANG_JAVA || rt->kind == RT_LANG_V8)
 			__atomic_store_n(&t->any_java, true, __ATOMIC_RELEASE);
+		if (rt->kind == RT_LANG_PHP)
+			__atomic_store_n(&t->any_jit, true, __ATOMIC_RELEASE);
 	} else if (rt) {
 		sym_object_note(o, xasprintf("%s: %s%s%s is not known here: its stacks show the interpreter in the place of its program's functions", o->path,
 					     rt->name, version.n ? " " : "", str_text(&version)));
@@ -206,8 +216,9 @@ static u32 find_lang(struct Tables *t, struct ElfFile *f, struct SymObject *o)
 }
 
 // Rows of its code, or of its loop, lead to rules that say so: the walker needs no other look-up. Without room for more rules they do not.
-static void mark_rules(struct Tables *t, struct UwTable *tab, const struct RtLang *lang)
+static void mark_rules(struct Tables *t, struct UwTable *tab, struct RtLang *lang)
 {
+	u64 most = 0;
 	for (size_t i = 0; i < tab->rows.n; i++) {
 		u32 rule = UW_ROW_RULE(tab->rows.p[i]);
 		u64 off = UW_ROW_OFF(tab->rows.p[i]);
@@ -218,6 +229,11 @@ static void mark_rules(struct Tables *t, struct UwTable *tab, const struct RtLan
 		u32 marked = rule ? ruleset_add(&t->rules, &r) : 0;
 		if (marked)
 			tab->rows.p[i] = UW_ROW(UW_ROW_OFF(tab->rows.p[i]), marked);
+		u64 size = i + 1 < tab->rows.n ? UW_ROW_OFF(tab->rows.p[i + 1]) - off : 0;
+		if (lang->kind == RT_LANG_PHP && marked && size > most) {
+			most = size;
+			lang->php.body = marked;
+		}
 	}
 }
 
@@ -249,6 +265,53 @@ static bool is_damaged(int fd)
 	return damaged;
 }
 
+// ---- code made at run time
+void uwmade_free(struct UwMade *m)
+{
+	for (size_t i = 0; m && i < m->cfi.n; i++)
+		elfcfi_deinit(&m->cfi.p[i]);
+	if (m) {
+		vec_deinit(&m->cfi);
+		vec_deinit(&m->rows);
+	}
+	free(m);
+}
+
+static u32 build_made(struct Tables *t, const struct UwMade *m, struct RtUwObj *out)
+{
+	struct UwTable all = {0};
+	t->rules.max = MIN((u32)t->rules.v.n + RULES_PER_OBJECT, (u32)RT_UW_RULES);
+	for (size_t i = 0; i < m->cfi.n; i++) {
+		struct UwTable one;
+		uwtable_build(&m->cfi.p[i], &t->rules, &one, NULL); // its instructions are not at hand: nothing is followed, it takes no time
+		for (size_t k = 0; k < one.rows.n; k++) {
+			u64 row = one.rows.p[k];
+			if (all.rows.n && UW_ROW_OFF(vec_last(&all.rows)) == UW_ROW_OFF(row))
+				all.rows.n--; // the end of the piece before
+			if (!all.rows.n || UW_ROW_RULE(vec_last(&all.rows)) != UW_ROW_RULE(row))
+				vec_push(&all.rows, row);
+		}
+		uwtable_deinit(&one);
+	}
+	for (size_t i = 0; i < m->rows.n; i++) {
+		const struct MadeRow *r = &m->rows.p[i];
+		vec_push(&all.rows, UW_ROW(r->off, r->rule.kind == RT_UW_NONE ? 0 : ruleset_add(&t->rules, &r->rule)));
+	}
+	out->lang = m->lang ? m->lang | RT_UW_LANG_MADE : 0;
+	publish_rules(t);
+	u32 state = !all.rows.n ? RT_UW_BARE : publish_rows(t, &all, out) ? RT_UW_READY : RT_UW_FULL;
+	uwtable_deinit(&all);
+	return state;
+}
+
+// What the object has to do with such code.
+static void find_jit(struct Tables *t, struct SymObject *o, u64 what)
+{
+	t->jit[o->id] = what;
+	if (what)
+		__atomic_store_n(&t->any_jit, true, __ATOMIC_RELEASE);
+}
+
 // RT_UW_PENDING: ended before its time.
 static u32 build(struct Tables *t, struct SymObject *o, bool last_try, struct RtUwObj *out)
 {
@@ -261,8 +324,11 @@ static u32 build(struct Tables *t, struct SymObject *o, bool last_try, struct Rt
 	struct err *e = elfcfi_read(o->fd, &cfi);
 	if (e) { // not ELF, another machine: frame pointers may do
 		err_free(e);
+		find_jit(t, o, jitdump_is_name(o->path) ? JIT_DUMP : 0);
 		return is_damaged(o->fd) ? RT_UW_DAMAGED : RT_UW_BARE;
 	}
+	find_jit(t, o, gdbjit_descriptor(&cfi.file));
+	sym_object_hint(o, runtime_made_hint(&cfi.file));
 	t->rules.max = MIN((u32)t->rules.v.n + RULES_PER_OBJECT, (u32)RT_UW_RULES);
 	struct UwHurry hurry = {last_try ? end_early : end_if_urgent, t};
 	if (!uwtable_build(&cfi, &t->rules, &tab, &hurry)) {
@@ -282,6 +348,29 @@ static u32 build(struct Tables *t, struct SymObject *o, bool last_try, struct Rt
 }
 
 // ---- the thread
+
+static void exchange(struct Tables *t, size_t a, size_t b)
+{
+	struct Wish w = t->todo.p[a];
+	t->todo.p[a] = t->todo.p[b];
+	t->todo.p[b] = w;
+	t->seen.p[t->todo.p[a].o->id] = (u32)a + 1;
+	t->seen.p[t->todo.p[b].o->id] = (u32)b + 1;
+}
+
+// There is something to build, and it is t->next. The lock is held.
+static bool has_work(struct Tables *t)
+{
+	if (!t->lazy)
+		return t->next < t->todo.n;
+	for (size_t i = t->next; i < t->todo.n; i++)
+		if (t->todo.p[i].asked || t->todo.p[i].made) {
+			exchange(t, i, t->next);
+			return true;
+		}
+	return false;
+}
+
 static void *work(void *arg)
 {
 	struct Tables *t = arg;
@@ -289,9 +378,10 @@ static void *work(void *arg)
 	// Until a table is there the stacks through its object are cut: on a busy machine this has to come first. A thread's own nice value
 	// (setpriority(2)); the work is half a second for all that runs on a machine.
 	setpriority(PRIO_PROCESS, 0, -20);
+	err_free(privs_drop()); // the main thread says what does not go
 	pthread_mutex_lock(&t->lock);
 	for (;;) {
-		while (!t->stop && t->next == t->todo.n) {
+		while (!t->stop && !has_work(t)) {
 			t->idle = true;
 			pthread_cond_broadcast(&t->more);
 			pthread_cond_wait(&t->more, &t->lock);
@@ -303,13 +393,18 @@ static void *work(void *arg)
 		__atomic_store_n(&t->urgent, false, __ATOMIC_RELAXED);
 		pthread_mutex_unlock(&t->lock);
 		struct RtUwObj out = {0};
-		u32 state = build(t, w.o, w.tries >= MAX_TRIES, &out);
+		u32 state = w.made ? build_made(t, w.made, &out) : build(t, w.o, w.tries >= MAX_TRIES, &out);
+		bool was_made = w.made != NULL;
+		uwmade_free(w.made);
 		out.state = RT_UW_PENDING;
+		if (t->lazy && (t->jit[w.o->id] || (out.lang && (t->langs[out.lang].kind == RT_LANG_JAVA || t->langs[out.lang].kind == RT_LANG_V8))))
+			__atomic_store_n(&t->again, true, __ATOMIC_RELEASE);
 		if (state != RT_UW_PENDING) {
 			t->objs[w.o->id] = out;
 			__atomic_store_n(&t->objs[w.o->id].state, state, __ATOMIC_RELEASE);
 		}
 		pthread_mutex_lock(&t->lock);
+		t->nmade -= was_made;
 		if (state == RT_UW_PENDING) { // behind what is more urgent
 			w.tries++;
 			vec_push(&t->todo, w);
@@ -327,11 +422,8 @@ static void next_is(struct Tables *t, u32 obj)
 	u32 at = obj < t->seen.n ? t->seen.p[obj] : 0;
 	if (!at-- || at < t->next)
 		return;
-	struct Wish w = t->todo.p[at];
-	t->todo.p[at] = t->todo.p[t->next];
-	t->todo.p[t->next] = w;
-	t->seen.p[t->todo.p[at].o->id] = at + 1;
-	t->seen.p[obj] = (u32)t->next + 1;
+	t->todo.p[at].asked = true;
+	exchange(t, at, t->next);
 	__atomic_store_n(&t->urgent, true, __ATOMIC_RELAXED);
 }
 
@@ -347,13 +439,57 @@ void tables_need(struct Tables *t, struct SymObject *o)
 		struct Wish w = {o, 1, 0};
 		vec_push(&t->todo, w);
 		*at = (u32)t->todo.n;
-		if (t->started) // somebody runs it now
+		if (t->started && !t->lazy) // somebody runs it now
 			next_is(t, o->id);
 		pthread_cond_broadcast(&t->more);
 	} else if (!t->started) {
 		t->todo.p[*at - 1].count++;
 	}
 	pthread_mutex_unlock(&t->lock);
+}
+
+bool tables_made(struct Tables *t, struct SymObject *o, struct UwMade *made)
+{
+	if (o->id >= RT_UW_OBJS) {
+		uwmade_free(made);
+		return false;
+	}
+	pthread_mutex_lock(&t->lock);
+	while (t->seen.n <= o->id)
+		vec_push(&t->seen, 0);
+	t->nmade++;
+	struct Wish w = {.o = o, .count = 1, .made = made};
+	vec_push(&t->todo, w);
+	t->seen.p[o->id] = (u32)t->todo.n;
+	if (t->started)
+		next_is(t, o->id);
+	pthread_cond_broadcast(&t->more);
+	pthread_mutex_unlock(&t->lock);
+	return true;
+}
+
+bool tables_any_jit(struct Tables *t)
+{
+	return __atomic_load_n(&t->any_jit, __ATOMIC_ACQUIRE);
+}
+
+// Its table is not there yet. One that nobody has asked for may never be: tables_again() tells if it then matters.
+static bool is_pending(const struct Tables *t, u32 obj)
+{
+	return !t->lazy && __atomic_load_n(&t->objs[obj].state, __ATOMIC_ACQUIRE) == RT_UW_PENDING;
+}
+
+bool tables_again(struct Tables *t)
+{
+	return __atomic_exchange_n(&t->again, false, __ATOMIC_ACQ_REL);
+}
+
+u64 tables_jit(struct Tables *t, u32 obj, bool *pending)
+{
+	if (obj >= RT_UW_OBJS)
+		return 0;
+	*pending |= is_pending(t, obj);
+	return t->jit[obj];
 }
 
 struct RtLang *tables_row(struct Tables *t, u32 lang)
@@ -365,8 +501,17 @@ u32 tables_lang(struct Tables *t, u32 obj, bool *pending)
 {
 	if (obj >= RT_UW_OBJS)
 		return 0;
-	*pending |= __atomic_load_n(&t->objs[obj].state, __ATOMIC_ACQUIRE) == RT_UW_PENDING;
+	*pending |= is_pending(t, obj);
 	return t->objs[obj].lang;
+}
+
+bool tables_php_body(struct Tables *t, u32 lang, struct RtUwRule *out)
+{
+	const struct RtLang *l = tables_row(t, lang);
+	if (l->kind != RT_LANG_PHP || !l->php.body)
+		return false;
+	*out = t->rules_at[l->php.body];
+	return true;
 }
 
 bool tables_any_java(struct Tables *t)
@@ -378,6 +523,7 @@ void tables_hurry(struct Tables *t, u32 obj)
 {
 	pthread_mutex_lock(&t->lock);
 	next_is(t, obj);
+	pthread_cond_broadcast(&t->more); // of those that nobody had asked for
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -422,15 +568,31 @@ void tables_wait_for(struct Tables *t, const u32 *obj, u32 n, u64 until_ns)
 	pthread_mutex_unlock(&t->lock);
 }
 
+void tables_wait_made(struct Tables *t, u64 until_ns)
+{
+	struct timespec end = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
+	int rc = 0;
+
+	pthread_mutex_lock(&t->lock);
+	while (t->started && t->nmade && !rc)
+		rc = pthread_cond_timedwait(&t->more, &t->lock, &end);
+	pthread_mutex_unlock(&t->lock);
+}
+
 void tables_wait(struct Tables *t, u64 until_ns)
 {
 	struct timespec end = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
 	int rc = 0;
 
 	pthread_mutex_lock(&t->lock);
-	while (t->started && !(t->idle && t->next == t->todo.n) && !rc)
+	while (t->started && !(t->idle && !has_work(t)) && !rc)
 		rc = pthread_cond_timedwait(&t->more, &t->lock, &end);
 	pthread_mutex_unlock(&t->lock);
+}
+
+u64 tables_bytes(const struct Tables *t)
+{
+	return (u64)__atomic_load_n(&t->nval, __ATOMIC_RELAXED) * RT_UW_VAL_SIZE;
 }
 
 void tables_destroy(struct Tables *t)
@@ -446,7 +608,10 @@ void tables_destroy(struct Tables *t)
 	}
 	if (t->val)
 		munmap(t->val, RT_UW_VAL_SIZE);
+	for (size_t i = t->next; i < t->todo.n; i++)
+		uwmade_free(t->todo.p[i].made);
 	ruleset_deinit(&t->rules);
+	free(t->jit);
 	pthread_cond_destroy(&t->more);
 	pthread_mutex_destroy(&t->lock);
 	vec_deinit(&t->todo);

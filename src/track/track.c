@@ -14,6 +14,7 @@
 
 #define TICK_MS 500
 #define SOON_MS 10
+#define JIT_MS 100 // while some process tells of code it makes, or its objects are not known yet: how often it is looked at
 
 struct Track {
 	struct Program *prog;
@@ -24,6 +25,7 @@ struct Track {
 	struct Procs *procs;
 	struct Tables *tables;
 	struct Jvms *jvms; // NULL: nobody asks
+	struct Jits *jits; // NULL: there are no tables
 	struct Codes *codes;
 	pthread_t tracker;
 	bool started;
@@ -34,6 +36,7 @@ struct Track {
 	const struct TrackFirst *first; // for the next round; track_first waits for it
 	VEC(u32) first_objs;
 	u64 rounds; // passes the tracker has made since it was woken
+	bool pending; // processes whose objects are not all known
 };
 
 static void wake(struct Track *u)
@@ -91,6 +94,8 @@ struct err *track_create(struct Program *prog, struct Syms *syms, const struct T
 	}
 	if (!feature_has(FEAT_TASK_PT_REGS))
 		link_set_const(prog, "rt_uw_pt_regs", &no, sizeof(no));
+	if (prog->uses_async)
+		link_set_const(prog, "rt_py_async_asked", &yes, sizeof(yes));
 	if (prog->uses_lang_func)
 		link_set_const(prog, "rt_lang_func_asked", &yes, sizeof(yes));
 	kernoff_set(prog);
@@ -123,6 +128,8 @@ static int on_ring(void *arg, void *data, size_t n)
 	const struct RtProcNew *ev = data;
 	if (n >= sizeof(struct RtEvent) && ev->ev.kind == RT_EV_CODE)
 		add_code(u, data, n);
+	if (n >= sizeof(*ev) && ev->ev.kind == RT_EV_JIT)
+		jits_asked(u->jits, (int)ev->tgid);
 	if (n < sizeof(*ev) || ev->ev.kind != RT_EV_PROC_NEW)
 		return 0;
 	if (!ev->ev.id)
@@ -132,13 +139,27 @@ static int on_ring(void *arg, void *data, size_t n)
 	return 0;
 }
 
-static bool track_round(struct Track *u) // true: there is more to do soon
+static bool look(void *arg, int tgid, const struct ProcMap *maps, size_t n)
+{
+	struct Track *u = arg;
+	bool done = !u->jvms || jvms_look(u->jvms, tgid, maps, n);
+	done &= jits_look(u->jits, tgid, maps, n);
+	u->pending |= !done;
+	return done;
+}
+
+static bool track_round(struct Track *u, bool tick) // true: there is more to do soon
 {
 	if (u->events)
 		mapev_read(u->events, uwprocs_event, u->procs);
 	bool more = uwprocs_settle(u->procs);
-	if (u->jvms && tables_any_java(u->tables))
-		uwprocs_look(u->procs, jvms_look, u->jvms);
+	u->pending = false;
+	if (u->tables && tables_again(u->tables))
+		uwprocs_look_again(u->procs);
+	if (u->jits && (tables_any_java(u->tables) || tables_any_jit(u->tables)))
+		uwprocs_look(u->procs, look, u);
+	if (u->jits)
+		more |= jits_round(u->jits, tick);
 	if (u->ring)
 		ring_buffer__consume(u->ring);
 	return more;
@@ -161,7 +182,7 @@ static bool woken(struct Track *u, bool by_wake)
 	if (by_wake && read(u->wake_fd, &n, sizeof(n)) == sizeof(n)) {
 		const struct TrackFirst *first = u->first; // its owner waits for this round
 		pthread_mutex_unlock(&u->lock);
-		track_round(u);
+		track_round(u, false);
 		for (size_t i = 0; first && i < first->pids.n; i++)
 			uwprocs_first(u->procs, first->pids.p[i], NULL, on_first, u);
 		for (size_t i = 0; first && i < first->paths.n; i++)
@@ -179,28 +200,30 @@ static void *track(void *arg)
 	struct Track *u = arg;
 	u32 nev = u->events ? mapev_count(u->events) : 0, n = 0;
 	struct pollfd *fds = xcalloc(nev + 2, sizeof(*fds));
-	u64 next_tick = now_ns();
+	u64 next_tick = now_ns(), next_jit = next_tick;
 	bool more = false;
 
 	// Stacks of a new process lack its mappings until we have run: before it, if the scheduler lets us. It is microseconds for an exec. Both are a
 	// thread's own (sched_setscheduler(2), setpriority(2)).
 	if (sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 1}))
 		setpriority(PRIO_PROCESS, 0, -20);
+	err_free(privs_drop()); // the main thread says what does not go
 	fds[n++] = (struct pollfd){u->wake_fd, POLLIN, 0};
 	if (u->ring)
 		fds[n++] = (struct pollfd){ring_buffer__epoll_fd(u->ring), POLLIN, 0};
 	for (u32 i = 0; i < nev; i++)
 		fds[n++] = (struct pollfd){mapev_fd(u->events, i), POLLIN, 0};
 	for (;;) {
-		if (poll(fds, n, more ? SOON_MS : TICK_MS) < 0) {
+		if (poll(fds, n, more ? SOON_MS : u->pending || (u->jits && jits_any(u->jits) && !u->opts.lazy) ? JIT_MS : TICK_MS) < 0) {
 			if (errno != EINTR)
 				break;
 			fds[0].revents = 0; // of the poll before: a read of the eventfd would wait
 		}
 		if (!woken(u, fds[0].revents))
 			break;
-		more = track_round(u);
 		u64 now = now_ns();
+		more = track_round(u, now >= next_jit);
+		next_jit = now >= next_jit ? now + JIT_MS * 1000000ull : next_jit;
 		if (now >= next_tick) {
 			uwprocs_tick(u->procs, now);
 			next_tick = now + TICK_MS * 1000000ull;
@@ -214,6 +237,7 @@ static void on_gone(void *arg, int tgid)
 {
 	struct Track *u = arg;
 	jvms_gone(u->jvms, tgid);
+	jits_gone(u->jits, tgid);
 }
 
 static void on_object(void *arg, struct SymObject *o)
@@ -232,7 +256,7 @@ struct err *track_start(struct Track *u)
 	if (maps < 0)
 		return NULL;
 	if (!u->opts.fp_only) {
-		e = tables_create(u->prog, &u->tables);
+		e = tables_create(u->prog, u->opts.lazy, &u->tables);
 		if (e)
 			return e;
 	}
@@ -244,6 +268,8 @@ struct err *track_start(struct Track *u)
 	if (e && u->opts.verbose)
 		fprintf(stderr, "sonde: %s: processes that start later are found by their first stack\n", err_text(e));
 	err_free(e);
+	int jits = map_fd(u->prog, "rt_jits");
+	u->jits = u->tables && jits >= 0 ? jits_create(jits, u->syms, u->tables, u->procs, u->jvms) : NULL;
 	u->ring = ring >= 0 ? ring_buffer__new(ring, on_ring, u, NULL) : NULL;
 	uwprocs_scan(u->procs);
 	e = u->tables ? tables_start(u->tables) : NULL;
@@ -281,8 +307,15 @@ void track_first(struct Track *u, const struct TrackFirst *f, u32 max_ms)
 	if (u->tables)
 		tables_wait_for(u->tables, u->first_objs.p, (u32)u->first_objs.n, end);
 	u->first_objs.n = 0;
-	if (u->tables && tables_any_java(u->tables)) // which was not known before
+	if (u->tables && (tables_any_java(u->tables) || tables_any_jit(u->tables))) // which was not known before
 		wait_round(u);
+	if (u->tables)
+		tables_wait_made(u->tables, end);
+}
+
+u64 track_memory(const struct Track *u)
+{
+	return u && u->tables ? tables_bytes(u->tables) : 0;
 }
 
 u32 track_denied(struct Track *u)
@@ -308,6 +341,7 @@ void track_destroy(struct Track *u)
 	mapev_close(u->events);
 	uwprocs_destroy(u->procs);
 	jvms_destroy(u->jvms);
+	jits_destroy(u->jits);
 	codes_destroy(u->codes);
 	vec_deinit(&u->first_objs);
 	pthread_cond_destroy(&u->round_done);

@@ -11,6 +11,7 @@ struct TrackOpts {
 	u32 npids;
 	bool follow;
 	bool verbose;
+	bool lazy; // an object's table is built when the first stack wants it, which is cut there: little time and memory for who samples seldom
 };
 struct Track;
 // Before load: chooses sizes of the rt_uw_* maps in prog->maps. After load_maps: starts filling them.
@@ -28,6 +29,16 @@ void track_first(struct Track *u, const struct TrackFirst *f, u32 max_ms);
 void track_settle(struct Track *u, u32 max_ms);
 // Code objects of interpreted programs, as frames name them; lives as long as u.
 struct Codes *track_codes(struct Track *u);
+// How many ELF files a process tells of by GDB's JIT interface (docs/jit.md); -1: none of its objects has that. Needs no struct Track.
+int track_jit_files(struct Syms *syms, int pid, const struct ProcMap *maps, u32 n);
+u64 track_memory(const struct Track *u); // bytes of tables in the kernel that are no map of the Program; u may be NULL
 u32 track_denied(struct Track *u); // how many processes have mappings that may not be read; u may be NULL
 void track_destroy(struct Track *u);
+
+// ---- otel.c: where processes publish the requests that their threads work on (trace_id, span_id). One thread's. After load_maps.
+struct Otel;
+struct Otel *otel_create(struct Program *prog, struct Syms *syms); // NULL: the script does not ask
+void otel_scan(struct Otel *o);				// every process there is
+void otel_look(struct Otel *o, int tgid, u64 ident);	// one that the kernel side asks for (RT_EV_OTEL)
+void otel_destroy(struct Otel *o);
 #endif

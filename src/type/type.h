@@ -44,7 +44,7 @@ enum TyKind {
 };
 
 enum AddrSpace { AS_NONE, AS_KERNEL, AS_USER, AS_BPF /* verifier-direct: ctx, map value, stack */ };
-enum StackWalk { STACK_WALK_MIXED, STACK_WALK_NATIVE, STACK_WALK_FP }; // frames of interpreted programs in the place of the interpreter's; or not; by frame pointers only
+enum StackWalk { STACK_WALK_MIXED, STACK_WALK_NATIVE, STACK_WALK_FP, STACK_WALK_ASYNC }; // frames of interpreted programs in the place of the interpreter's; or not; by frame pointers only; with tasks that wait
 enum StackMode { STACK_MODE_BPFTRACE, STACK_MODE_PERF, STACK_MODE_RAW, STACK_MODE_BUILD_ID };
 enum TsAgg { TS_AGG_LAST, TS_AGG_AVG, TS_AGG_MAX, TS_AGG_MIN, TS_AGG_SUM };
 

@@ -33,6 +33,7 @@ static const struct {
 	enum GoKind kind;
 } kinds[] = {
 	{"runtime.goexit", GO_ROOT}, {"runtime.mstart", GO_ROOT}, {"runtime.rt0_go", GO_ROOT}, {"runtime.mcall", GO_SWITCH},
+	{"_rt0_amd64_linux", GO_ROOT}, {"_rt0_amd64", GO_ROOT}, // the kernel begins there: argc lies where a return address would
 	{"runtime.systemstack", GO_SYSTEM}, {"runtime.morestack", GO_SWITCH}, {"runtime.gogo", GO_SWITCH}, {"gogo", GO_SWITCH},
 	{"runtime.clone", GO_CLONE}, {"runtime.asmcgocall", GO_C_CALL}, {"runtime.cgocallback", GO_C_BACK}, {"runtime.systemstack_switch", GO_FAKE},
 	{"crosscall2", GO_FROM_C}, {"runtime.sigtramp", GO_FROM_C}, {"runtime.cgoSigtramp", GO_FROM_C}, {"runtime.asyncPreempt", GO_INJECTED},
@@ -41,7 +42,8 @@ static const struct {
 
 static enum GoKind kind_of(const struct GoFunc *f)
 {
-	for (u32 i = 0; i < ARRAY_LEN(kinds); i++)
+	bool may = !strncmp(f->name, "runtime.", 8) || strchr("_cg", f->name[0]); // most functions have other names: a tenth of a table's time
+	for (u32 i = 0; may && i < ARRAY_LEN(kinds); i++)
 		if (!strcmp(f->name, kinds[i].name))
 			return kinds[i].kind;
 	return f->flag & GO_F_TOP ? GO_ROOT : GO_PLAIN;
@@ -70,28 +72,11 @@ static struct RtUwRule frame_rule(s32 sp, bool saves_rbp)
 	return r;
 }
 
-// ---- functions whose frames the table tells
-static void plain_rows(struct GoRows *g, const struct GoFunc *f, enum GoKind kind)
-{
-	struct GoSteps s;
-	if (kind == GO_FAKE) // as a return address it is looked up at the byte before
-		add(g, f->entry - 1, &(struct RtUwRule){.kind = RT_UW_REG, .reg = RT_R_SP, .off = 8, .ra = -8});
-	for (gosteps_init(&s, g->tab, f, f->pcsp); gosteps_next(&s);) {
-		struct RtUwRule r = frame_rule(s.value, true);
-		if (kind == GO_INJECTED && r.kind == RT_UW_REG)
-			r.ra_kind = RT_UW_RA_EXACT;
-		add(g, s.from, &r);
-	}
-	if (s.to < f->end)
-		add(g, MAX(s.to, f->entry), &(struct RtUwRule){.kind = RT_UW_NONE});
-}
-
 static void one_row(struct GoRows *g, u64 pc, enum RtUwKind kind)
 {
 	add(g, pc, &(struct RtUwRule){.kind = kind});
 }
 
-// ---- functions that set the stack pointer themselves: their instructions, in the order of addresses
 struct Code {
 	u8 *p;
 	u64 n, entry;
@@ -110,6 +95,40 @@ static bool read_code(const struct GoRows *g, const struct GoFunc *f, struct Cod
 	return false;
 }
 
+// ---- functions whose frames the table tells
+// The return address is in the register that the instruction before popped it into: vfork(2)'s parent and child share the stack (syscall.rawVforkSyscall).
+static bool popped_rule(const struct GoRows *g, const struct GoFunc *f, u64 from, struct RtUwRule *r)
+{
+	struct Code c;
+	u64 at = from - f->entry;
+	if (from < f->entry + 2 || from > f->end || !read_code(g, f, &c))
+		return false;
+	u32 pop = c.p[at - 2] << 8 | c.p[at - 1];
+	free(c.p);
+	if (pop < 0x415c || pop > 0x415f) // r12 to r15, which neither the kernel nor a function called loses
+		return false;
+	*r = (struct RtUwRule){.kind = RT_UW_REG, .reg = RT_R_SP, .off = 0, .ra_kind = RT_UW_RA_REG, .ra = (s16)(12 + pop - 0x415c)};
+	return true;
+}
+
+static void plain_rows(struct GoRows *g, const struct GoFunc *f, enum GoKind kind)
+{
+	struct GoSteps s;
+	if (kind == GO_FAKE) // as a return address it is looked up at the byte before
+		add(g, f->entry - 1, &(struct RtUwRule){.kind = RT_UW_REG, .reg = RT_R_SP, .off = 8, .ra = -8});
+	for (gosteps_init(&s, g->tab, f, f->pcsp); gosteps_next(&s);) {
+		struct RtUwRule r = frame_rule(s.value, true);
+		if (s.value == -8)
+			popped_rule(g, f, s.from, &r);
+		if (kind == GO_INJECTED && r.kind == RT_UW_REG)
+			r.ra_kind = RT_UW_RA_EXACT;
+		add(g, s.from, &r);
+	}
+	if (s.to < f->end)
+		add(g, MAX(s.to, f->entry), &(struct RtUwRule){.kind = RT_UW_NONE});
+}
+
+// ---- functions that set the stack pointer themselves: their instructions, in the order of addresses
 // A walk over a function's instructions, with the line of its table that holds at each.
 struct CodeWalk {
 	struct Code c;

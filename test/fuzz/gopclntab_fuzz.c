@@ -16,7 +16,7 @@ static void check_functions(struct ElfFile *f)
 	struct GoFunc fn, found;
 	struct GoPlace places[8];
 	u64 work = 1 << 20; // values looked at: as many functions as there are may share one long table
-	if (!gotab_open(f, &t))
+	if (!gotab_open_places(f, &t))
 		return;
 	for (u32 i = 0; i < t.nfuncs && i < 4096 && work > t.size; i++) {
 		if (!gotab_func(&t, i, &fn))

@@ -27,6 +27,10 @@ static void put_layout(struct Input *in)
 	lang.py.end_value &= 3;
 	lang.py.frame_end |= (u16)take(in, 1) & 7;
 	lang.py.ip_unit &= 2;
+	lang.py.frame_owner |= (u16)take(in, 1) & 7;
+	lang.py.attrs %= 3;
+	lang.types[RT_PY_CORO_TYPE] = HEAP + 16 - (TEXT - OFF);
+	lang.types[RT_PY_ASEND_TYPE] = HEAP + 24 - (TEXT - OFF);
 	bpf_map_update_elem(&rt_langs, &one, &lang, 0);
 }
 
@@ -45,10 +49,12 @@ static void put_program(struct Input *in)
 // A runtime's own program.
 static void put_chain(struct Input *in)
 {
-	static const struct Runtime *const all[] = {&php_runtime, &ruby_runtime, &perl_runtime};
+	static const struct Runtime *const all[] = {&php_runtime, &ruby_runtime, &perl_runtime, &lua_runtime, &luajit_runtime};
 	const struct Runtime *rt = all[take(in, 1) % ARRAY_LEN(all)];
 	struct RtLang lang = {.kind = rt->kind, .chain = 1, .row = (u16)take(in, 1), .root = HEAP - (TEXT - OFF), .code_type = HEAP + 8 - (TEXT - OFF)};
 	lang.ruby = (struct RtRuby){(u32)take(in, 1) % 5, (s32)take(in, 1) * 8};
+	if (rt == &lua_runtime)
+		lang.lua = (struct RtLua){3, 6, 12, (u32)take(in, 1)};
 	struct RtChain c;
 	u32 one = 1;
 	check(rt->chain(&lang, &c));
@@ -86,8 +92,9 @@ static void alone(struct Input *in)
 	struct RtCode c;
 	for (u32 i = 0; i < sizeof(c); i++)
 		((u8 *)&c)[i] = (u8)take(in, 1);
-	c.kind = (u32[]){RT_LANG_PYTHON, RT_LANG_PHP, RT_LANG_RUBY, RT_LANG_PERL}[c.kind % 4];
-	c.lines_kind %= c.kind == RT_LANG_RUBY ? 13 : 5;
+	c.kind = (u32[]){RT_LANG_PYTHON, RT_LANG_PHP, RT_LANG_RUBY, RT_LANG_PERL, RT_LANG_LUA, RT_LANG_LUAJIT}[c.kind % 6];
+	if (c.kind != RT_LANG_LUA && c.kind != RT_LANG_LUAJIT)
+		c.lines_kind %= c.kind == RT_LANG_RUBY ? 13 : 5;
 	names(&c, (u32)take(in, 2));
 }
 
@@ -119,7 +126,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (u32 i = 0; i < ARRAY_LEN(heap); i++)
 		heap[i] = word(&in);
 	heap[0x310 / 8 + 1] = HEAP + 0x800; // the value of key 0, so that most inputs get further
-	u64 limit = take(&in, 1) % 4 ? 100 : 0, before = rt_host.loop_steps, id = rt_ustack(NULL, limit, RT_SRC_TP);
+	rt_py_async_asked = 1;
+	u64 limit = take(&in, 1) % 4 ? 100 : 0, src = RT_SRC_TP | (take(&in, 1) % 2 ? RT_SRC_F_ASYNC : 0);
+	u64 before = rt_host.loop_steps, id = rt_ustack(NULL, limit, src);
 	check(rt_host.loop_steps - before <= RT_STACK_DEEP);
 	struct RtStack *st = result(id);
 	check(st && st->n == RT_STACK_NFRAMES(id) && st->n >= 1 && st->why < RT_WHYS);
@@ -136,6 +145,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	u64 func = rt_lang_func(NULL, RT_SRC_TP);
 	check(!func || (RT_FRAME_IS_LANG(func) && RT_FRAME_CODE(func) && !RT_FRAME_POS(func)));
 	if (!codes_full && how != 2) // a program of any operations may do other things when nothing has to be copied
-		check(rt_ustack(NULL, limit, RT_SRC_TP) == id); // the same thread gives the same stack
+		check(rt_ustack(NULL, limit, src) == id); // the same thread gives the same stack
 	return 0;
 }

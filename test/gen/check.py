@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Generated scripts (grammar.py): do they load, and print what the language's document says?
 
-usage: check.py SONDE BUILD [--seed N] [--count N] [--seconds S] [--peer COMMAND [--as-is]] [--load]
+usage: check.py SONDE BUILD [--seed N] [--count N] [--seconds S] [--peer COMMAND [--as-is] [--json]] [--load]
 
 Runs scripts of the seeds N, N + 1, ... (a fresh seed is printed) over test/progs/values.c and compares each line. --peer runs the same under another bpftrace, whose
-lines are compared as well. --load loads only, larger scripts. What differs is made smaller and printed with its seed. The last line says how many scripts did.
+lines are compared as well; with --json what both print with -f json is compared, object by object (of maps in any order). --load loads only, larger scripts. What differs is made smaller and printed with its seed. The last line says how many scripts did.
 """
 import argparse
+import json
 import os
 import re
 import shutil
@@ -18,6 +19,9 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from grammar import Script  # noqa: E402
+
+
+OLD = tuple(map(int, re.findall(r'\d+', os.uname().release)[:2])) < (5, 13)  # its generated scripts are without what sonde says that it has not
 
 
 class Runner:
@@ -34,9 +38,9 @@ class Runner:
             f.write(''.join(r.line() + '\n' for r in script.rows))
         cmd = self.command + (['--dry-run', path] if load else ['-q', '-c', '%s %s' % (self.values, rows), path])
         try:
-            p = subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+            p = subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600 if load else 120)
         except subprocess.TimeoutExpired:
-            return -1, [], [], 'no end after 120 s'
+            return -1, [], [], 'no end after %d s' % (600 if load else 120)
         lines = p.stdout.decode('utf-8', 'replace').split('\n')
         maps = sorted(x for x in lines if x.startswith('@'))
         lines = [x for x in lines if not x.startswith('@')]
@@ -67,6 +71,39 @@ def compare(script, keep, got):
     if len(maps) != len(wmaps):
         return 'map: not expected: %r' % [g for g in maps if g not in wmaps][:2], None
     return None
+
+
+def json_of(command, runner, script):
+    """What is printed with -f json: the objects in order, those of maps apart, their keys sorted."""
+    path = os.path.join(runner.tmp, 's.bt')
+    p = subprocess.run(command + ['-f', 'json', '-q', '-c', '%s %s' % (runner.values, os.path.join(runner.tmp, 'rows')), path], stdout=subprocess.PIPE,
+                       stderr=subprocess.PIPE, timeout=120)
+    lines, maps = [], []
+    for line in p.stdout.decode('utf-8', 'replace').split('\n'):
+        try:
+            obj = json.loads(line)
+        except ValueError:
+            lines.append(line) if line else None
+            continue
+        (maps if obj.get('type') in ('map', 'hist', 'stats') else lines).append(json.dumps(obj, sort_keys=True))
+    return p.returncode, lines, sorted(maps)
+
+
+def judge_json(script, runner, sonde, peer):
+    with open(os.path.join(runner.tmp, 's.bt'), 'w') as f:
+        f.write(script.text(runner.values, None))
+    with open(os.path.join(runner.tmp, 'rows'), 'w') as f:
+        f.write(''.join(r.line() + '\n' for r in script.rows))
+    try:
+        ours, theirs = json_of(sonde, runner, script), json_of(peer, runner, script)
+    except subprocess.TimeoutExpired:
+        return 'json: no end after 120 s', None
+    if ours == theirs:
+        return None
+    for a, b in zip(ours, theirs):
+        if a != b:
+            near = [(x, y) for x, y in zip(a, b) if x != y] if isinstance(a, list) else [(a, b)]
+            return 'json: sonde, peer: %s' % (near[:1] or (len(a), len(b)),), None
 
 
 def shrink(script, runner, wrong, load=False):
@@ -103,6 +140,7 @@ def main():
     p.add_argument('--count', type=int, default=10 ** 9)
     p.add_argument('--seconds', type=float, default=10 ** 9)
     p.add_argument('--peer')
+    p.add_argument('--json', action='store_true')
     p.add_argument('--load', action='store_true')
     p.add_argument('--size', type=int, default=6)
     p.add_argument('--blocks', type=int, default=12)
@@ -118,13 +156,13 @@ def main():
         if opt.peer:
             runners.append(('peer', Runner(opt.peer.split(), build, tmp)))
         while n < opt.count and time.time() - began < opt.seconds and faults < opt.most:
-            script = Script(seed + n, opt.size, opt.blocks, bool(opt.peer))
+            script = Script(seed + n, opt.size, opt.blocks, bool(opt.peer), OLD)
             for who, runner in runners:
-                wrong = judge(script, runner, None, opt.load)
+                wrong = judge(script, runner, None, opt.load) if not opt.json else judge_json(script, runner, [os.path.abspath(opt.sonde)], opt.peer.split())
                 if wrong:
                     faults += 1
                     print('---- seed %d, %s: %s' % (seed + n, who, wrong[0]), flush=True)
-                    keep = shrink(script, runner, wrong, opt.load) if not opt.as_is else wrong[1] and {wrong[1][0]: {wrong[1][1]}}
+                    keep = None if opt.json else shrink(script, runner, wrong, opt.load) if not opt.as_is else wrong[1] and {wrong[1][0]: {wrong[1][1]}}
                     print(script.text('values', keep).split('};\n')[-1], flush=True)
             n, blocks = n + 1, blocks + len(script.blocks)
             if not opt.load:

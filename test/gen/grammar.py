@@ -238,7 +238,7 @@ class Gen(Exprs):
 
         def find():
             if m.kind != 'value':
-                return size()
+                return delete() if self.old else size()
             key, fn = m.key(self, depth - 1, 'tuple')
             name = self.new('$f')
 
@@ -246,7 +246,7 @@ class Gen(Exprs):
                 d, k = get(s), fn(s)
                 s.out.append(shown(m.value, d[k]) if k in d else 'no')
             return ['let %s;' % name, 'if (find(@%s, %s, %s)) {' % (m.name, key, name), '\tprint(%s);' % name, '} else {', '\tprint("no");', '}'], run
-        return self.pick((3, delete), (2, size), (0 if self.peer and m.kind == 'stats' else 3, walk), (2, find))
+        return self.pick((3, delete), (0 if self.old else 2, size), (0 if self.old or self.peer and m.kind == 'stats' else 3, walk), (2, find))
 
     def leave(self, depth):
         c = self.cond(depth)
@@ -310,8 +310,9 @@ class Map:
 
 class Script:
     """text, rows; expected(): its lines: for each row and block those of the block, below the block's mark; then the maps', in any order."""
-    def __init__(self, seed, size=6, blocks=BLOCKS, peer=False):
+    def __init__(self, seed, size=6, blocks=BLOCKS, peer=False, old=False):
         gen = Gen(seed, peer)
+        gen.old = old  # a kernel before 5.13: no loops over maps and no len() of them
         rng = gen.rng
         self.rows = [Row(rng) for _ in range(ROWS)]
         self.gen, self.macro_text = gen, []

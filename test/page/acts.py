@@ -386,6 +386,10 @@ def case_lines(p, s):
     same('by line', boxes(), ['one 2', 'main main.rs:7 2', 'leaf a.c:3 1', 'leaf a.c:4 1', 'two 1', 'main main.rs:7 1'])
     p.key('m')
     same('by object', boxes(), ['one 2', 'one 2', 'libx.so 2', 'two 1', 'two 1'])
+    p.visit('#colour=object')
+    same('legend of objects, the largest first', p.js('Array.from(document.querySelectorAll("#key span")).map(function (s) { return s.textContent; })'), ['libx.so', 'two', 'one'])
+    same('each has a colour', p.js('new Set(Array.from(document.querySelectorAll("#key i")).map(function (i) { return i.style.background; })).size'), 3)
+    p.visit('#merge=object')
     p.key('m')
     choose('language', 'C,')
     same('with a frame of C', boxes(), ['one 2', 'main 2', 'leaf 2'])
@@ -443,16 +447,22 @@ def colour_distance(a, b, how):
 
 
 def case_colours(p, s):
-    """Kinds differ for eyes without red or green cones, whatever shade a name has; texts on them are readable (contrast 4.5, WCAG 2)."""
+    """Kinds and objects differ for eyes without red or green cones, whatever shade a name has; texts on them are readable (contrast 4.5, WCAG 2)."""
+    shades = ('(function () { var c = document.createElement("canvas").getContext("2d", {willReadFrequently: true}), out = []; for (var k = 0; k < %s; k++) { out.push([]); for (var n = 0; n < 8; n++)'
+              '{ c.fillStyle = %s; c.fillRect(0, 0, 1, 1); out[k].push(Array.from(c.getImageData(0, 0, 1, 1).data).slice(0, 3)); } } return out; })()')
     for theme in ('light', 'dark'):
         p.visit('#theme=' + theme)
-        kinds = p.js('(function () { var c = document.createElement("canvas").getContext("2d", {willReadFrequently: true}), out = []; for (var k = 0; k < sonde.KINDS.length; k++) { out.push([]); for (var n = 0; n < 8 && k !== sonde.LABEL; n++)'
-                     '{ c.fillStyle = sonde.kindColour(k, n); c.fillRect(0, 0, 1, 1); out[k].push(Array.from(c.getImageData(0, 0, 1, 1).data).slice(0, 3)); } } return out; })()')
-        least = min(colour_distance(x, y, how) for how in ('', 'red', 'green') for i in range(len(kinds)) for j in range(i) for x in kinds[i] for y in kinds[j])
-        light = lambda rgb: sum(w * (((c / 255 + 0.055) / 1.055) ** 2.4 if c > 10 else c / 255 / 12.92) for w, c in zip((0.2126, 0.7152, 0.0722), rgb))
-        ink = (23, 24, 26) if theme == 'light' else (245, 245, 244)
-        contrast = min((max(light(ink), light(c)) + 0.05) / (min(light(ink), light(c)) + 0.05) for shades in kinds for c in shades)
-        print('%s: kinds %s apart (%.1f), texts %s (%.1f)' % (theme, 'well' if least > 12 else 'NOT', least, 'readable' if contrast >= 4.5 else 'NOT readable', contrast))
+        kinds = p.js(shades % ('sonde.KINDS.length', 'sonde.kindColour(k, n)'))
+        judge_colours(theme + ': kinds', [k for i, k in enumerate(kinds) if i != p.js('sonde.LABEL')], theme)
+        judge_colours(theme + ': objects', p.js(shades % ('sonde.OBJECT_COLOURS + 1', 'sonde.objectColour(k < sonde.OBJECT_COLOURS ? k : -1, n)')), theme)
+
+
+def judge_colours(what, of, theme):
+    least = min(colour_distance(x, y, how) for how in ('', 'red', 'green') for i in range(len(of)) for j in range(i) for x in of[i] for y in of[j])
+    light = lambda rgb: sum(w * (((c / 255 + 0.055) / 1.055) ** 2.4 if c > 10 else c / 255 / 12.92) for w, c in zip((0.2126, 0.7152, 0.0722), rgb))
+    ink = (23, 24, 26) if theme == 'light' else (245, 245, 244)
+    contrast = min((max(light(ink), light(c)) + 0.05) / (min(light(ink), light(c)) + 0.05) for shades in of for c in shades)
+    print('%s %s apart (%.1f), texts %s (%.1f)' % (what, 'well' if least > 12 else 'NOT', least, 'readable' if contrast >= 4.5 else 'NOT readable', contrast))
 
 
 def case_pigments(p, s):

@@ -37,7 +37,7 @@ NAME the tools' path is listed, completed, and its words proposed
 RUN mkdir t u; cp {top}/test/run/calls.bt t; echo 'begin { exit() }' >u/plain.bt; echo '// hidden: by the first folder' >u/calls.bt; export SONDE_PATH=$PWD/t:/nosuch:$PWD/u; {sonde} help tools | tail -n 2; {sonde} cals; {sonde} help options calls | head -n 2; export PATH=$(dirname {sonde}):$PATH; bash -c '. {top}/completions/sonde.bash; t() { COMP_WORDS=("$@"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMPREPLY=(); _sonde; echo "${COMPREPLY[@]}"; }; t sonde cal; t sonde calls --nu'
 NEED cmd:bash
 EXPECT_RE \Acalls          stacks of the first calls of leaf\(\) in a program\nplain          /.*/u/plain.bt\n
-EXPECT_RE ^-p --pid PID,\.\.\.\n-n --number N\ncalls\n--number\n
+EXPECT_RE ^-p --pid PID,\.\.\.\t\S.*\n-n --number N\t\S.*\ncalls\n--number\n
 STDERR did you mean 'sonde calls'?
 
 NAME folders and files that others may write are refused by name, and nothing is run

@@ -30,6 +30,7 @@ TIMEOUT 60
 EXPECT_RE \A[1-9]\d*\n0\nTotal: 42 count
 
 NAME by thread and by CPU, in every tool
+LONG
 RUN cp {build}/waits w; for t in 'profile -F 499' 'offcputime --state 1' wakeuptime offwaketime 'stackcount t:sched:sched_switch'; do {sonde} $t --by thread,cpu -j -- sh -c './w lock 20 20 {id}; ./w spin 200' >o; python3 -c 'import json, sys; k = [json.loads(l)["key"] for l in open("o") if l.startswith("{\"type\": \"stack\"")]; print(sys.argv[1], len(k) > 0, all(int(x["thread"]) > 0 and int(x["cpu"]) >= 0 and list(x) == ["thread", "cpu"] for x in k))' "$t"; done
 TIMEOUT 90
 EXPECT_LINE profile -F 499 True True
@@ -46,6 +47,7 @@ STDERR sonde profile: error: argument --by: takes container, cgroup, thread or c
 STDERR sonde offcputime: error: argument --by: takes blocked, runq, preempted or all, and container, cgroup, thread or cpu, separated by commas
 
 NAME a printed script has them too
+LONG
 RUN cp {build}/paths w; {top}/test/run/printed.sh {sonde} './w 3 50' exact stackcount $PWD/w:leaf --by container | sed 's/ same.*/ same/'
 TIMEOUT 60
 EXPECT_LINE --folded same

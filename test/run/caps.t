@@ -22,7 +22,7 @@ NAME the command of the message: every tool runs, stacks are whole, kernel addre
 LONG
 FEW samples of a second
 RETRY 1 samples of a second
-RUN {top}/test/run/as.sh file {build} 'setcap $(own ./sonde profile 1 2>&1 | grep -o "cap_[a-z_,]*+ep") ./sonde; ./waits spin 60000 & P=$!; own ./waits spin 60000 & Q=$!; ./waits sleep 60000 20 & R=$!; started spinner $P; started spinner $Q; for p in $P $Q; do sonde profile -F 99 -U -f -p $p --why-incomplete 1 2>&1 | grep -c "spinner;clone3*;start_thread;spinner;spin_here\| (100.00 %)"; done; for t in "offcputime -U -f" "wakeuptime -f" "offwaketime -f" "stackcount -f -D"; do case $t in st*) p=t:sched:sched_switch;; *) p=;; esac; sonde $t 1 $p -p $R 2>err | grep -c "^napper;\|;napper " >n; echo $? $(grep -v "user stacks are cut" err); done; sonde -q -e "begin { print(ksym(kaddr(\"schedule\"))); exit() }"; kill $P $Q $R'
+RUN {top}/test/run/as.sh file {build} 'setcap $(own ./sonde profile 1 2>&1 | grep -o "cap_[a-z_,]*+ep") ./sonde; ./waits spin 60000 & P=$!; own ./waits spin 60000 & Q=$!; ./waits sleep 60000 20 & R=$!; started spinner $P; started spinner $Q; for p in $P $Q; do sonde profile -F 99 -U -f -p $p --why-incomplete 1 2>&1 | grep -c "spinner;clone3*;start_thread;spinner;spin_here\| (100.00 %)"; done; for t in "offcputime -U -f" "wakeuptime -f" "offwaketime -f" "stackcount -f -D"; do case $t in st*) p=t:sched:sched_switch;; *) p=;; esac; sonde $t 1 $p -p $R 2>err | grep -c "^napper;\|;napper " >n; echo $? $(grep -v "user stacks are cut\|events were missed\|event was missed" err); done; sonde -q -e "begin { print(ksym(kaddr(\"schedule\"))); exit() }"; kill $P $Q $R'
 NEED cmd:setcap
 TIMEOUT 90
 EXPECT_RE \A2\n2\n0 *\n0 *\n0 *\n0 *\nschedule\n
@@ -83,3 +83,12 @@ NAME the message, the manual and the README name one set
 RUN C=$(grep -o '^#define ALL_CAPS "[^"]*' {top}/src/bpf/caps.c | cut -d'"' -f2); echo $C; for f in README.md man/sonde.1; do tr -d '\\' <{top}/$f | grep -c "$C+ep"; done
 NEED host
 EXPECT_RE \Acap_bpf,\S+\n1\n1\n\Z
+
+NAME root of a user namespace: an error that says what to do; with a BPF token uprobes, and what needs perf events says so
+NEED uprobe_multi
+NEED host
+RUN cp {build}/frames . && chmod 755 . frames; for t in -n ''; do {top}/test/run/bpf_token.py $t {sonde} -q -c './frames 1' -e 'uprobe:./frames:main { printf("main of %s\n", comm); exit() }' 2>err; r=$?; [ $r != 77 ] || echo 'no BPF tokens before Linux 6.9'; echo $r $(grep -c 'name it with LIBBPF_BPF_TOKEN_PATH' err); done; {top}/test/run/bpf_token.py {sonde} -q -e 'interval:ms:100 { exit() }'
+TIMEOUT 60
+RC 1
+EXPECT_RE \A1 1\n(main of frames\n+0 0|no BPF tokens before Linux 6.9\n77 0)\n\Z
+STDERR perf_event_open: Permission denied

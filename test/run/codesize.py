@@ -20,7 +20,7 @@ WAS = [  # tool and options, then each program in the order of attaching
     ('offcputime -f -U', [9, 251, 451, 118, 213]),
     ('offcputime --by=runq -u', [9, 271, 535, 59, 150, 218]),
     ('offcputime --state 2 -k -K', [9, 263, 688, 59, 212]),
-    ('offcputime --check', [9, 412, 743, 59, 217, 467]),
+    ('offcputime --check', [9, 414, 743, 59, 217, 467]),
     ('offcputime -i 1 -I', [9, 239, 725, 59, 121, 237, 307]),
     ('offcputime --complete off -m 1000 -M 100000', [9, 413, 59, 83]),
     ('offcputime --by=preempted -t 5,6 --per-thread', [9, 284, 502, 59, 218]),

@@ -33,7 +33,7 @@ def collect():
     for f in dict.fromkeys(found):
         a, bar, b = f.partition(' | ')  # "profile -U | -K"
         out += [a, re.sub(r'\S+$', b, a)] if bar else [a]
-    return list(dict.fromkeys(x.strip() for x in out))
+    return list(dict.fromkeys(x.strip() for x in out if not x.startswith('sonde agent')))  # which prints nothing: agent.t runs it
 
 
 def short(example, pid):

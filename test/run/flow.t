@@ -14,9 +14,15 @@ EXPECT_RE \A4\n3\n0\n4 0\n
 TIMEOUT 60
 
 NAME flow: says what it takes
-RUN SONDE_PATH={top}/tools {sonde} flow; SONDE_PATH={top}/tools {sonde} flow malloc
+RUN SONDE_PATH={top}/tools {sonde} flow; SONDE_PATH={top}/tools {sonde} flow c:malloc c:free
 RC 1
-STDERR flow takes one PATTERN: functions of a library or program (c:mem*, ./prog:work)
+STDERR flow takes one PATTERN: functions of a library or program (c:mem*, ./prog:work) or of the kernel (vfs_*)
+
+NAME flow: a command behind --, which is no PATTERN; not with -p
+RUN cp {build}/nest .; export SONDE_PATH={top}/tools; {sonde} flow ./nest:fact_fn -r -- ./nest 2>/dev/null | grep -c 'fact_fn = '; {sonde} flow ./nest:fact_fn -p 1 -- ./nest 2>&1 | head -n 1; {sonde} flow ./nest:fact_fn --pid 1 --command ./nest 2>&1 | head -n 1
+EXPECT_LINE 4
+EXPECT_RE \A4\n(sonde flow: error: a command is not allowed with --pid: what it starts is traced\n){2}
+TIMEOUT 30
 
 NAME two uretprobes of the same functions share the variables of a call, in recursion; a call that the entry leaves out has none left over
 RUN cp {build}/nest {build}/waits .; {sonde} -q -e 'uprobe:./nest:fact_fn { $s = arg0; $t = nsecs; } uretprobe:./nest:fact_fn /$s > 2/ { printf("a %d\n", $s); } uretprobe:./nest:fact_fn { printf("b %d %d\n", $s, nsecs > $t); } uretprobe:./nest:fact_fn { @all = count(); } end { print(@all); clear(@all); }' -c ./nest | sort; {sonde} -q -e 'uprobe:./waits:counted_call /arg0 % 2 == 0/ { $n = arg0; } uretprobe:./waits:counted_call { @a = sum($n); @na++; } uretprobe:./waits:counted_call /$n > 3/ { @b = sum($n); }' -c './waits calls 10'

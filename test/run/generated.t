@@ -3,6 +3,7 @@
 FILE TOGETHER
 
 NAME generated scripts print what the language's document says, those of fixed seeds
+LONG
 RUN {top}/test/gen/check.py {sonde} {build} --seed 77 --count 25
 TIMEOUT 200
 EXPECT_RE ^25 scripts of 300 programs, [5-9]\d{3} lines, 0 at fault$

@@ -60,6 +60,15 @@ EXPECT_LINE uprobe:./p:main.mark
 EXPECT_RE main\.mark\+0\n +main\.record\+\d+\n +\[inlined\] main\.inlinedOnce\n +\[inlined\] main\.inlinedTwice\n
 EXPECT_RE main\.mark\+0@/.*/gostacks/main\.go:24\n
 
+# The kernel begins a program there, where argc lies in the place of a return address.
+NAME go: the first instructions of a program are its root
+NEED cmd:go
+NEED arch:x86_64
+RUN cd {top}/test/workload && HOME=/tmp GOCACHE=/tmp/sonde-gocache GO111MODULE=off go build -o $OLDPWD/p ./gostacks && cd $OLDPWD && {sonde} -q --why-incomplete -c './p callers 0' -e 'uprobe:./p:_rt0_amd64_linux,uprobe:./p:_rt0_amd64 { printf("%s.\n", ustack) }' 2>&1 </dev/null
+TIMEOUT 100
+EXPECT_RE ^ +_rt0_amd64_linux\+0\n\.\n\n? +_rt0_amd64\+0\n\.$
+EXPECT_LINE 2 user stacks, 2 whole (100.00 %)
+
 NAME go: returns of a stripped program's functions, by name and by address
 NEED cmd:go
 NEED arch:x86_64
@@ -82,3 +91,12 @@ EXPECT_RE ^host;runtime\.goexit;runtime\.main;main\.main;[^;]*\.Work;[^;]*\.Work
 EXPECT_RE ^chost;_start;.*;main;outer;GoWork;crosscall2;runtime\.cgocallback;.*;main\.GoWork;main\.Work;.*;main\.spin \d+$
 EXPECT_NOT unknown
 EXPECT_NOT truncated
+
+# Between vfork(2) and what follows the return address is in a register: the caller had been left out.
+NAME go: a program that starts others has its whole stack while it does
+NEED cmd:go
+NEED arch:x86_64
+RUN GOCACHE=/tmp/sonde-gocache GO111MODULE=off go build -o spawn-{id} {top}/test/workload/gospawn/main.go; {sonde} -q --why-incomplete -c ./spawn-{id} -e 'tracepoint:syscalls:sys_enter_clone /strncmp(comm, "spawn", 5) == 0/ { @[ustack] = count() }' 2>&1 | grep -a -A1 'rawVfork\|whole (' | sed 's/^ *//; s/^[0-9]* user stacks, [0-9]* //'
+TIMEOUT 90
+EXPECT_RE syscall\.rawVforkSyscall\+\d+\nsyscall\.forkAndExecInChild1\+\d+
+EXPECT_LINE whole (100.00 %)

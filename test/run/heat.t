@@ -48,6 +48,7 @@ STDERR has no number called slot in its key, which the setting stack_slot asks f
 STDERR Invalid value for stack_slot: it must be 0 or at least 1000000
 
 NAME the page's heat map: clicks, drag, keys, links; every view holds what the JSON report has of the range
+LONG
 NEED cmd:chromium
 RUN {top}/test/page/heat.py {sonde} {build}
 EXPECT_LINE the hostile name is there: True

@@ -102,7 +102,9 @@ try:
         keys('Escape')
         until('spin_here')
         keys('Space')
-        a = until('frozen')
+        until('frozen')
+        time.sleep(0.5)  # the rest of that screen
+        a = screen()
         time.sleep(2.5)
         print('frozen', screen() == a)
         keys('w')

@@ -3,6 +3,7 @@
 FILE TOGETHER
 
 NAME keys
+LONG
 NEED cmd:tmux
 RUN {top}/test/run/live.py {sonde} {build}/waits keys
 EXPECT_RE ^functions True\nprocesses add up True\nunfolded\nstacks\nthreads\noff-CPU\nfilter True\nfrozen True\nsaved True\nhelp\nterminal True\n$
@@ -15,6 +16,7 @@ EXPECT_RE ^lines True True\nwide\nterminal True\n$
 TIMEOUT 30
 
 NAME the one that draws is killed: the terminal is as before, and nothing runs on
+LONG
 NEED cmd:tmux
 RUN {top}/test/run/live.py {sonde} {build}/waits killed
 EXPECT_RE ^processes 3\ngone True\nterminal True\n$
@@ -33,6 +35,7 @@ EXPECT_RE ^processes 4\ngone True\n$
 TIMEOUT 30
 
 NAME as text: one second, and some; both sides
+LONG
 RUN {build}/waits spin 90000 & {sonde} top -n 8 -p $! --rows 3; echo; {sonde} top -b -n 8 --by process -p $! > b; grep -c '^on-CPU .*off-CPU' b; grep ' spinner ' b; {sonde} top --once -p $! | grep -c on-CPU; kill $!
 EXPECT_RE ^on-CPU \d+\.\d %; \d+ rows\n +ON % +\+CALLS  FUNCTION\n( +\d+\.\d){2}  spin_here  \(waits\)\n
 EXPECT_RE (?s)\n8\n(.*\n)?( +\d+\.\d){2}  spinner  \(\d+\)\n.*^1\n$

@@ -35,6 +35,9 @@ EXPECT_LINE ./bin/sonde
 EXPECT_LINE ./bin/sonde-offcputime
 EXPECT_LINE ./share/bash-completion/completions/sonde
 EXPECT_LINE ./share/bash-completion/completions/sonde-stackcount
+EXPECT_LINE ./share/zsh/site-functions/_sonde
+EXPECT_LINE ./share/fish/vendor_completions.d/sonde.fish
+EXPECT_LINE ./share/fish/vendor_completions.d/sonde-profile.fish
 EXPECT_LINE ./share/doc/sonde/README.md
 EXPECT_LINE ./share/doc/sonde/docs/rows.md
 EXPECT_LINE ./share/man/man1/sonde.1

@@ -29,6 +29,19 @@ RUN printf '<?php\nfunction busy() {\n $t = 0;\n while ($t >= 0) {\n  $t = $t + 
 EXPECT_RE ^some\nsome\n
 EXPECT_RE (99.5|100|99.[6-9]).* %
 
+NAME php: functions that opcache has compiled, as they stand in callbacks
+NEED cmd:php
+RETRY 2 the first stacks of a program that has just been started, on a busy machine
+RUN J="-d opcache.enable_cli=1 -d opcache.jit_buffer_size=64M -d opcache.jit=function"; php $J {top}/test/workload/phpload.php 600 & until grep -q 'r-xs.*zero' /proc/$!/maps; do sleep 0.1; done; {sonde} -q --dwarf-pid $! --why-incomplete -c "php $J {top}/test/workload/phpload.php want 300" -e 'tracepoint:syscalls:sys_enter_flock /pid == cpid/ { printf("%s\n", ustack) }' >o 2>&1; kill $!; grep -c "opcache's code" o; python3 {top}/test/run/py_same.py want o; grep -o '^300 user stacks, 300 whole' o
+EXPECT_RE ^0\n300 stacks of \d+ frames, 300 equal\n300 user stacks, 300 whole
+
+NAME php: patterns that PCRE has compiled
+ALONE samples
+NEED cmd:php
+RETRY 2 samples
+RUN printf '<?php\n$t = str_repeat("ab 12 cd x ", 20000);\nfunction find($t) {\n preg_match_all("/(?:[a-c]+ (\\\\d+)) (?=cd)/", $t, $m);\n}\nfor (;;)\n find($t);\n' >find.php; php find.php & sleep 1; {sonde} -q --why-incomplete --dwarf-pid $! -p $! -e 'profile:hz:499 { @[ustack] = count() } interval:s:2 { exit() }' >o 2>&1; kill $!; grep -c 'pattern of PCRE' o | sed 's/^[1-9].*/some/'; grep '^[0-9]* user stacks' o
+EXPECT_RE ^some\n.*(99.[5-9]|100).* %
+
 NAME php: info -p
 NEED cmd:php
 RUN php -r 'echo 1; sleep(60000);' >up & while ! test -s up; do sleep 0.1; done; {sonde} info -p $!; kill $!

@@ -7,6 +7,8 @@ Ends with an error when an id or a string that is used is not defined, or a loca
 """
 import gzip, re, subprocess, sys
 
+from wire import packed, varint
+
 FIELDS = {  # message: field number -> (name, message type, or None for a number)
     'profile': {1: ('sample_type', 'type'), 2: ('sample', 'sample'), 3: ('mapping', 'mapping'), 4: ('location', 'location'), 5: ('function', 'function'),
                 6: ('string', 'text'), 9: ('time', None), 10: ('duration', None), 11: ('period_type', 'type'), 12: ('period', None), 13: ('comment', None), 14: ('default_type', None)},
@@ -19,16 +21,6 @@ FIELDS = {  # message: field number -> (name, message type, or None for a number
     'line': {1: ('function', None), 2: ('line', None)},
     'function': {1: ('id', None), 2: ('name', None), 3: ('system_name', None), 4: ('filename', None)},
 }
-
-
-def varint(b, i):
-    v = shift = 0
-    while True:
-        v |= (b[i] & 127) << shift
-        shift += 7
-        i += 1
-        if b[i - 1] < 128:
-            return v, i
 
 
 def decode(b, kind):
@@ -50,10 +42,7 @@ def decode(b, kind):
         elif inner:
             m[name].append(decode(part, inner))
         else:  # packed numbers
-            k = 0
-            while k < n:
-                v, k = varint(part, k)
-                m[name].append(v)
+            m[name] += packed(part)
     return m
 
 

@@ -9,7 +9,7 @@ export SONDE_PATH="$PWD/t"
 # Without headings, and what says how tracing went. A row is a line, in text a paragraph.
 rows() {
 	if [ "$how" = exact ]; then
-		grep -v '^Tracing \|^Event: \|^Sampling \|^Detaching\|attached_probes\|helper_error\|_cut"\|^$' | sed 's/"pid": [0-9]*/"pid": N/; s/([0-9]*)$/(N)/; s/\[[0-9]*\]$/[N]/'
+		grep -v '^Tracing \|^Event: \|^Sampling \|^Detaching\|attached_probes\|helper_error\|_cut"\|^$' | sed 's/"pid": [0-9]*/"pid": N/; s/([0-9]*)$/(N)/; s/\[[0-9]*\]$/[N]/' | sort # rows of equal values stand in any order
 	else
 		awk -v word="$how" -v rs="$1" 'BEGIN { RS = rs } index($0, word)' | sed 's/[0-9][0-9.]*/N/g'
 	fi

@@ -27,6 +27,25 @@ RUN {sonde} -q --why-incomplete -c '/usr/bin/python3.11 {top}/test/run/py_stack.
 EXPECT_LINE 1 stacks of 3004 frames, 1 equal
 EXPECT_LINE 1 user stacks, 1 whole (100.00 %)
 
+# What waits is what the tasks say themselves (py_async.py). One of them sleeps: so the tables of what it imports are there when tracing begins.
+NAME python: tasks of asyncio that wait for the one that runs
+NEED file:/usr/bin/python3.11
+RUN p="/usr/bin/python3.11 {top}/test/run/py_async.py"; $p up 0 & until [ -e up ]; do sleep 0.1; done; {sonde} -q --why-incomplete --dwarf-pid $! -c "$p want 300" -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { printf("%s\n", ustack(async)) }' >o 2>&1; kill $!; python3 {top}/test/run/py_same.py want o; tail -n 3 o
+EXPECT_RE ^300 stacks of \d+ frames, 300 equal
+EXPECT_LINE 300 user stacks, 300 whole (100.00 %)
+
+NAME python: without being asked for them, no tasks that wait; --async asks, --native over it
+NEED file:/usr/bin/python3.11
+RUN p="/usr/bin/python3.11 {top}/test/run/py_async.py"; $p up 0 & until [ -e up ]; do sleep 0.1; done; for o in -q --async '--async --native'; do {sonde} -q $o --dwarf-pid $! -c "$p want 60" -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { printf("%s\n", ustack) }' >o 2>&1; python3 {top}/test/run/py_same.py want o | sed -n '1s/of .* frames/of frames/p'; grep -c 'everything+.*py_async' o; done; kill $!
+EXPECT_RE ^60 stacks of frames, (\d|1\d) equal\n\d+\n60 stacks of frames, 60 equal\n(5\d|60)\n0 stacks of frames, -1 equal\n0$
+
+NAME python: 3.11 to 3.14: tasks that wait
+LONG
+NEED cmd:pyenv
+RUN for v in 3.11 3.12 3.13 3.14; do for p in $(ls -d $(pyenv root)/versions/$v.*/bin/python3 2>/dev/null | tail -n 1); do rm -f up; $p {top}/test/run/py_async.py up 0 & until [ -e up ]; do sleep 0.1; done; {sonde} -q --why-incomplete --dwarf-pid $! -c "$p {top}/test/run/py_async.py want 200" -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { printf("%s\n", ustack(async)) }' >o 2>&1; kill $!; python3 {top}/test/run/py_same.py want o | grep -q '^200 stacks of [0-9]* frames, 200 equal' && grep -q '(100.00 %)' o && echo right; done; done | sort | uniq -c; pyenv versions --bare | grep -c '^3\.1[1-4]'
+TIMEOUT 60
+EXPECT_RE ^\s+(\d+) right\n\1$
+
 # Other versions, where pyenv has them: each of these figures once for each version.
 NAME python: 3.7 to 3.13: calls, threads, forked workers, a deep recursion
 LONG

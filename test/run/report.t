@@ -29,6 +29,7 @@ EXPECT_NOT PAGE
 TIMEOUT 60
 
 NAME report page: sandwich and callers, a stack copied as text
+LONG
 NEED cmd:chromium
 RUN {top}/test/page/acts.py {sonde} sandwich
 EXPECT share of a callee: same, 0.476
@@ -98,6 +99,7 @@ EXPECT_LINE errors: []
 TIMEOUT 60
 
 NAME report page: hostile names are text
+LONG
 NEED cmd:chromium
 RUN {top}/test/page/acts.py {sonde} hostile
 EXPECT_LINE elements made of names: same, 0
@@ -107,11 +109,13 @@ EXPECT_LINE errors: []
 EXPECT_NOT PAGE
 TIMEOUT 60
 
-NAME report page: kinds of frames differ for eyes without red or green cones, texts on them are readable
+NAME report page: kinds of frames and objects differ for eyes without red or green cones, texts on them are readable
 NEED cmd:chromium
 RUN {top}/test/page/acts.py {sonde} colours
 EXPECT_RE ^light: kinds well apart \(.*\), texts readable
 EXPECT_RE ^dark: kinds well apart \(.*\), texts readable
+EXPECT_RE ^light: objects well apart \(.*\), texts readable
+EXPECT_RE ^dark: objects well apart \(.*\), texts readable
 EXPECT_LINE errors: []
 TIMEOUT 60
 
@@ -256,3 +260,8 @@ EXPECT_LINE errors: no control characters, UTF-8, fine
 EXPECT_NOT CONTROL
 EXPECT_NOT NOT UTF-8
 TIMEOUT 60
+
+NAME a cut stack's [truncated], read from a file, is no function: no row of tables, no verdict
+RUN printf 'p;[truncated];leaf 30\np;main;leaf 20\n' > a; printf 'p;[truncated];leaf 300\np;main;leaf 20\n' > b; {sonde} report --pprof a.pb.gz a 2>/dev/null; {sonde} report --pprof b.pb.gz b 2>/dev/null; {sonde} report --top=9 a.pb.gz | tail -n 1; {sonde} report -f a.pb.gz; {sonde} diff a b | grep -c ' total *\[truncated\]'; {sonde} diff --fail-if +2% a.pb.gz b.pb.gz 2>&1 >/dev/null | grep -c truncated
+RC 1
+EXPECT_RE \ATotal: 50 samples in 2 stacks, 2 of 2 functions\np;\[truncated\];leaf 30\np;main;leaf 20\n0\n0\n\Z

@@ -21,10 +21,9 @@ NAME log_size: so much of the verifier's log
 RUN S='begin { @ = 1; @a = 2; @b = 3; @c = 4; exit() }'; {sonde} -q -d verifier -e "config = { log_size = 200; print_maps_on_exit = false } $S" | wc -c | awk '{print ($1 < 500)}'; {sonde} -q -d verifier -e "config = { print_maps_on_exit = false } $S" | wc -c | awk '{print ($1 > 600)}'
 EXPECT_RE \A1\n1\n\Z
 
-NAME log_size out of range
+NAME log_size below and above what the kernel takes
 RUN {sonde} -e 'config = { log_size = 127 } begin { }'; echo $?; {sonde} -q -d verifier -e 'config = { log_size = 33554432 } begin { exit() }'; echo $?
-EXPECT_RE \A1\nverifier log of begin:\n(.*\n)*0\n\Z
-STDERR Invalid value for log_size: it must be at least 128
+EXPECT_RE \A\s*0\nverifier log of begin:\n(.*\n)*0\n\Z
 
 NAME cpp_demangle = false: stacks and usym have mangled names; a demangled attach point is still found
 NEED cmd:g++

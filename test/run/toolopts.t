@@ -32,6 +32,7 @@ EXPECT_LINE wakeuptime True equal True
 EXPECT_LINE stackcount True equal 2000
 
 NAME tools: a file an interval, its number in the name, and one of the whole run: their samples are those of the text
+LONG
 RUN {build}/waits spin 60000 & p=$!; {sonde} profile -p $p -i 1 -F 199 -f --pprof p.%s.pb.gz --flame f.%s.svg --html w.html 3 >o 2>e; kill $p; for f in p.*.pb.gz; do python3 {top}/test/run/pprof.py $f 'total()' 'p["time"][0]' 'p["time"][0] + p["duration"][0]'; done >t; grep -o '^"samples".*' w.html | python3 -c 'import json, sys; print(sum(json.loads("{" + sys.stdin.read().strip().rstrip(",") + "}")["samples"]["value"]))' >w; python3 -c 'import sys; n = [int(x) for x in open("t")]; o = sum(int(l.split()[-1]) for l in open("o") if ";" in l); print(sum(n[::3]) == o == int(open("w").read()) > 20, len(n) // 3 >= 3, all(abs(a - b) < 5e7 for a, b in zip(n[2::3], n[4::3])))'; ls p.0001.pb.gz f.0001.svg w.html; grep -cE '^p\.000.\.pb\.gz: pprof profile of one interval, [0-9]+ stacks' e | awk '{print ($1 >= 3)}'; grep -c '^w.html: report page of the whole run, ' e; {sonde} profile -i 1 --html '/nosuch/%s' 2; echo $?
 TIMEOUT 40
 EXPECT_RE \ATrue True True\nf.0001.svg\np.0001.pb.gz\nw.html\n1\n1\n1\n\Z
@@ -288,6 +289,7 @@ TIMEOUT 120
 EXPECT_RE \A0\n0\n0\n0\n0\n\Z
 
 NAME tools: --tree goes on with children and ends with the last of them
+LONG
 TOGETHER
 RUN sh -c '{copy:waits} sleep 1 3000 & (sleep 4; {copy:waits} spin 700; {copy:waits} sleep 9 100 {id}) & sleep 3' & P=$!; sleep 0.1; {sonde} offcputime --tree -p $P -f -U -o o; grep -c '^napper{id};.*nap_inner' o; pgrep -c -r R,S,D -x {name:waits}; true
 TIMEOUT 40
@@ -319,3 +321,16 @@ NEED arch:x86_64
 RUN {top}/test/run/codesize.py {sonde}
 TIMEOUT 60
 EXPECT_LINE 25 compared, 0 longer
+
+NAME --max-memory: fewer samples as memory comes near it, the end beyond
+LONG
+RETRY 1 what a process holds depends on the machine
+NEED cmd:python3
+RUN {top}/test/run/memory.py {sonde}; {sonde} profile --max-memory 10 1; echo $?; {sonde} profile -i 1 --max-memory 10 --flame f.svg 1; echo $?
+TIMEOUT 120
+EXPECT_RE ^ERROR: it holds N MB of memory, 1 are allowed: it ends 1 True$
+EXPECT_LINE ample: [] 0 True
+EXPECT_RE ^WARNING: it holds N MB of memory and grows, N are allowed: N samples a second from now on, not N$
+EXPECT_RE ^2\n2\n\Z
+STDERR needs -i
+STDERR may change the frequency

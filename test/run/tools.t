@@ -199,13 +199,22 @@ TIMEOUT 60
 EXPECT_RE \A1\ntraces\n0\n1\n\Z
 
 NAME pprof: off-CPU time by its kinds, which add up, in go tool pprof and read back
+LONG
 NEED cmd:go
-RUN {build}/waits mix 300000 >/dev/null & p=$!; {sonde} offcputime -p $p -f --pprof f 2 >o; kill $p; export HOME=$PWD; go tool pprof -raw f 2>/dev/null | grep '^time/'; python3 {top}/test/run/pprof.py f 'total() > 0 and all(v[0] == sum(v[1:]) for v, f, l in stacks)' 'total(1) > 0 and total(3) > 0' 's(one(p, "default_type"))' 'total()' >t; head -3 t; tail -1 t >n; awk '{s += $NF} END {print s}' o | cat - n | sort -n | tr '\n' ' ' | awk '{print ($2 - $1 <= 100 ? "as folded" : $0)}'; go tool pprof -sample_index=preempted -top f 2>/dev/null | grep ^Type; {sonde} report --html r.html f 2>/dev/null; grep -o '^"parts".*' r.html | sed 's/,$//' | python3 -c 'import json, sys; print([p["name"] for p in json.loads("{" + sys.stdin.read() + "}")["parts"]])'; {sonde} report --value blocked -f f | awk '{s += $NF} END {print s}' >b; python3 {top}/test/run/pprof.py f 'total(1)' | cmp - b && echo "blocked alone"
+RUN {build}/waits mix 300000 >/dev/null & p=$!; {sonde} offcputime -p $p -f --pprof f 2 >o; kill $p; export HOME=$PWD; go tool pprof -raw f 2>/dev/null | grep '^time/'; python3 {top}/test/run/pprof.py f 'total() > 0 and all(v[0] == sum(v[1:6]) for v, f, l in stacks)' 'total(1) > 0 and total(3) > 0' 's(one(p, "default_type"))' 'total()' >t; head -3 t; tail -1 t >n; awk '{s += $NF} END {print s}' o | cat - n | sort -n | tr '\n' ' ' | awk '{print ($2 - $1 <= 100 ? "as folded" : $0)}'; go tool pprof -sample_index=preempted -top f 2>/dev/null | grep ^Type; {sonde} report --html r.html f 2>/dev/null; grep -o '^"parts".*' r.html | sed 's/,$//' | python3 -c 'import json, sys; print([p["name"] for p in json.loads("{" + sys.stdin.read() + "}")["parts"]])'; {sonde} report --value blocked -f f | awk '{s += $NF} END {print s}' >b; python3 {top}/test/run/pprof.py f 'total(1)' | cmp - b && echo "blocked alone"
 TIMEOUT 60
-EXPECT_LINE time/microseconds[dflt] blocked/microseconds runqueue/microseconds preempted/microseconds unfinished/microseconds earlier/microseconds
+EXPECT_LINE time/microseconds[dflt] blocked/microseconds runqueue/microseconds preempted/microseconds unfinished/microseconds earlier/microseconds contentions/count
 EXPECT_RE ^True\nTrue\ntime\nas folded\nType: preempted\n
 EXPECT_LINE ['blocked', 'runqueue', 'preempted', 'unfinished', 'earlier']
 EXPECT_LINE blocked alone
+
+NAME pprof: off-CPU: how often threads waited, each wait once, though reports divide its time, and read back
+NEED cmd:go
+RUN trap : INT; {sonde} offcputime -i 1 --comm napper42 --pprof f; export HOME=$PWD; naps='sum(v[-1] for v, f, l in stacks if any("nap_inner" in x for x in f))'; python3 {top}/test/run/pprof.py f "$naps"; {sonde} report --pprof g f 2>/dev/null; python3 {top}/test/run/pprof.py g "$naps" 's(p["sample_type"][-1]["type"][0])'; go tool pprof -sample_index=contentions -top f 2>/dev/null | awk '$NF == "nap_inner" { print $4 }'
+WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits sleep 4 800 42
+INT 0.2
+TIMEOUT 30
+EXPECT_RE \n4\n4\ncontentions\n4\n\Z
 
 NAME profile: a closed pipe is quiet (seed/06)
 RUN ({sonde} profile -f -F 99 1; echo "status $?" >s) 2>e | head -n 0; cat s; grep -c ERROR e

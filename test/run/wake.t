@@ -68,7 +68,7 @@ LONG
 ALONE ksoftirqd of a busy machine delivers
 RETRY 2 on a busy machine ksoftirqd delivers
 RUN exec {sonde} offwaketime -f --comm tcp
-WORKLOAD {build}/tcp 4 2000 100
+WORKLOAD {build}/tcp 4 100000 100
 INT 0.2
 TIMEOUT 20
 EXPECT_RE ^tcp;.*;--;.*net_rx_action.*;tcp_sendmsg.*;tcp \d+$
@@ -93,7 +93,7 @@ EXPECT_RE ^True\nTrue$
 
 NAME offwaketime: the printed script counts the same by itself
 LONG
-RUN trap : INT; {sonde} offwaketime --print-script -U --chain 2 --comm waiter37 > s.bt; {sonde} s.bt | (trap '' INT; tee j); python3 {top}/test/run/rows.py j 'abs(us("waiter37") / total("waiter37", text="want_lock") - 1) < 0.03'
+RUN trap : INT; {sonde} offwaketime --print-script -U --chain 2 --comm waiter37 > s.bt; {sonde} s.bt | (trap '' INT; tee j); python3 {top}/test/run/rows.py j 'abs(us("waiter37") / total("waiter37", text="want_lock") - 1) < 0.1'
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits lock 20 50 37
 INT 0.2
 TIMEOUT 20

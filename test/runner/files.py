@@ -8,7 +8,7 @@ import fnmatch, glob, itertools, os, re, shlex, shutil, signal, subprocess, temp
 from . import blocks, child, unit
 
 TOP = unit.TOP
-SLOW = 3 if os.environ.get('SONDE_GUEST') else 1  # an emulated processor
+SLOW = 6 if os.environ.get('SONDE_GUEST') else 1  # an emulated processor
 
 # What lies on a stack between the event and a program of ours: the program, BPF's helpers and trampolines, handlers of ftrace, probes and perf. Not what
 # the kernel does for uprobes where a process maps, forks or ends.

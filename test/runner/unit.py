@@ -1,7 +1,7 @@
 """Suites of test programs: unit (build/test/*_test), asan (the same under sanitizers, and the tools), fuzz.
 
 In: programs that print TAP (test/unit/t.h). A test that samples or times says so in its source, TEST_RETRY(name, reason): when it fails it is run once
-more, by itself. Programs whose source says T_ALONE(reason) run one after the other when the others have ended.
+more, by itself. Programs whose source says T_ALONE(reason) run one after the other when the others have ended; --short leaves out those that say T_LONG(reason).
 """
 import concurrent.futures, fnmatch, glob, os, re, tempfile, threading, time
 from . import child
@@ -39,9 +39,9 @@ def side_by_side(jobs, work, items, shared=lambda item: ()):
             f.result()
 
 
-def alone(path):
+def says(path, macro):
     source = os.path.join(TOP, 'test', 'unit', os.path.basename(path) + '.c')
-    return re.search(r'^T_ALONE\("', open(source).read(), re.M) is not None
+    return re.search(r'^%s\("' % macro, open(source).read(), re.M) is not None
 
 
 def again(path, case, env):
@@ -87,8 +87,9 @@ def run_program(t, path):
 
 
 def run_unit(t, opt):
-    paths = [p for p in sorted(glob.glob(os.path.join(opt.build, 'test', '*_test'))) if fnmatch.fnmatch(os.path.basename(p), opt.filter)]
-    by_itself = [p for p in paths if alone(p)]
+    paths = [p for p in sorted(glob.glob(os.path.join(opt.build, 'test', '*_test'))) if fnmatch.fnmatch(os.path.basename(p), opt.filter)
+             and not (opt.short and says(p, 'T_LONG'))]
+    by_itself = [p for p in paths if says(p, 'T_ALONE')]
     side_by_side(opt.jobs, lambda p: run_program(t, p), [p for p in paths if p not in by_itself])
     side_by_side(1, lambda p: run_program(t, p), by_itself)
 

@@ -124,7 +124,7 @@ static void shape(const char *env, const char *flags, const char *dir, const cha
 	int fd = open(bin, O_RDONLY | O_CLOEXEC);
 	struct ElfFile f;
 	CHECK(!elffile_open(&f, fd, NULL, (u64)lseek(fd, 0, SEEK_END)));
-	CHECK(gotab_open(&f, &tab) && tab.text && tab.gofunc);
+	CHECK(gotab_open_places(&f, &tab) && tab.text && tab.gofunc);
 	gotab_close(&tab);
 	elffile_close(&f);
 	close(fd);
@@ -169,7 +169,7 @@ TEST(names_are_those_of_go_tool_nm)
 		SKIP("no Go");
 	int fd = open(bin, O_RDONLY | O_CLOEXEC);
 	CHECK(!elffile_open(&f, fd, NULL, (u64)lseek(fd, 0, SEEK_END)));
-	CHECK(gotab_open(&f, &t));
+	CHECK(gotab_open_places(&f, &t));
 	snprintf(cmd, sizeof(cmd), GO_ENV "go tool nm %s", bin);
 	FILE *nm = popen(cmd, "r");
 	while (nm && fgets(line, sizeof(line), nm)) {

@@ -10,6 +10,7 @@ int main(void)
 }
 #else
 #include "walk_fix.h"
+#include "lang_frame.h"
 
 // Where things are in the heap; the thread pointer is its start
 #define KEY 5
@@ -128,16 +129,8 @@ static void start_perl(u64 docatch, u32 size)
 
 static void check_frame(struct RtStack *st, u32 i, const char *name, const char *file, u32 pos)
 {
-	struct RtCode c = {0};
-	struct Str s = {0};
-	CHECK(i < st->n && RT_FRAME_IS_LANG(st->frames[i]));
-	CHECK(codes_get(codes, RT_FRAME_CODE(st->frames[i]), &c));
-	runtime_code_name(&c, &s);
-	CHECK_STR(str_text(&s), name);
-	str_reset(&s);
-	runtime_code_file(&c, &s);
-	CHECK_STR(str_text(&s), file);
-	str_deinit(&s);
+	struct RtCode c;
+	check_frame_names(codes, st, i, name, file, &c);
 	CHECK_EQ(RT_FRAME_POS(st->frames[i]), pos);
 	CHECK_EQ(runtime_of(RT_LANG_PERL)->line(&c, pos), pos);
 }

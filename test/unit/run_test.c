@@ -411,9 +411,13 @@ TEST(losses)
 	c[0].lost_events = 7;
 	sys_map_update(m.fd, &(u32){0}, c, 0);
 	size_t from = f.outlen;
+	f.rc.calls_missed = 3;
+	CHECK_EQ(f.rc.losses, 1);
 	report_losses(&f.rc);
-	char want[600];
+	CHECK_EQ(f.rc.losses, 5);
+	char want[800];
 	snprintf(want, sizeof(want),
+		 "{\"type\": \"events_missed\", \"count\": 3, \"msg\": \"3 events were missed: the kernel runs no program inside another one; trace fewer of them, or do less at each\"}\n"
 		 "{\"type\": \"lost_events\", \"count\": 2, \"data\": {\"events\": 2}}\n"
 		 "{\"type\": \"total_lost_events\", \"count\": 7, \"msg\": \"Total lost event count: 7; a larger perf_rb_pages makes room for more (0 now)\"}\n"
 		 "{\"type\": \"map_full\", \"count\": %u, \"msg\": \"%u updates of maps were refused because the map was full; raise max_map_keys (4096 now, %u is enough)\"}\n",

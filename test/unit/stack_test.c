@@ -530,4 +530,5 @@ TEST(two_hundred_thousand_stacks)
 }
 
 T_ALONE("it takes every switch of the machine, or samples");
+T_LONG("half a minute of storms");
 T_MAIN()

@@ -920,7 +920,7 @@ TEST(chunks)
 			objs[i].id = i + 1;
 			maps[i] = (struct ProcMap){.start = 0x10000 + i * 0x10000ull, .end = 0x18000 + i * 0x10000ull, .file_off = 0x1000, .obj = &objs[i]};
 		}
-		CHECK(uwchunks_publish(-1, 55, 7, maps, totals[t], &have));
+		CHECK(uwchunks_publish(-1, 55, 7, maps, totals[t], 0, &have));
 		CHECK_EQ(have.leaves, totals[t] > 64 ? (totals[t] + 63) / 64 : 0);
 		CHECK_EQ(rt_host_map(&rt_uw_maps)->n, 2 + have.leaves + have.uppers); // with the process of start()
 		find_all(totals[t]);
@@ -1115,6 +1115,62 @@ TEST(new_program_in_a_process)
 static void changed(void) // as mmap, munmap, mprotect and mremap leave it behind
 {
 	fake.mm.seq += 2;
+}
+// Code in no file of which its maker tells: frames of an object and its rows, as long as the list that user space has read is the one that is there.
+static bool read_heap(void *arg, u64 addr, void *buf, size_t n)
+{
+	(void)arg;
+	return !read_user(buf, (u32)n, (void *)addr);
+}
+TEST(code_of_which_its_maker_tells)
+{
+	struct JitMemory m = {read_heap, NULL};
+	struct RtUwKey key = {77, 0};
+	struct RtJit row = {.desc = {HEAP}};
+	u32 pid = 77;
+	u64 first;
+	start();
+	fake_process();
+	fake.vma[0].file = 0;
+	three(rsp8);
+	behind(&stack[0]);
+	struct RtUwChunk *c = bpf_map_lookup_elem(&rt_uw_maps, &key);
+	c->map[0] = (struct RtUwMapping){TEXT, 0x10000, RT_UW_MADE | 1, OFF, 0}; // bytes
+	check_three(walk_now());
+	check_three(walk_now());
+	heap[0] = 1 | 1ull << 32, heap[1] = heap[2] = HEAP + 0x100; // the list
+	heap[0x100 / 8 + 2] = HEAP + 0x200, heap[0x100 / 8 + 3] = 99;
+	row.version = gdbjit_version(&m, HEAP, 1, &first);
+	CHECK(row.version && first == HEAP + 0x100);
+	bpf_map_update_elem(&rt_jits, &pid, &row, 0);
+	c->n |= RT_UW_JITS;
+	check_three(walk_now());
+	check_three(walk_now()); // from what is remembered
+	CHECK_EQ(asked_procs, 0);
+	heap[0x100 / 8 + 3] = 98; // other code is there
+	for (u32 i = 0; i < 2; i++) {
+		struct RtStack *st = walk_now();
+		CHECK_EQ(st->n, 1);
+		CHECK_EQ(st->frames[0], TEXT | RT_FRAME_NOFILE | RT_FRAME_EXACT);
+		CHECK_EQ(st->why, RT_WHY_NEW_FILE);
+		CHECK_EQ(asked_procs, 1); // once
+	}
+	c->map[0] = (struct RtUwMapping){TEXT, 16, 0, 0, 0}; // nothing was told of that place yet: nor is it left by a guess
+	CHECK_EQ(walk_now()->why, RT_WHY_NEW_FILE);
+	c->map[0] = (struct RtUwMapping){TEXT, 0x10000, RT_UW_MADE | 1, OFF, 0};
+	row.version = gdbjit_version(&m, HEAP, 1, &first);
+	bpf_map_update_elem(&rt_jits, &pid, &row, 0);
+	check_three(walk_now());
+	fake.vma[0].file = (u64)&fake.file; // a file is there by now, which was not told
+	tell_file(1, 4711);
+	changed();
+	CHECK_EQ(walk_now()->frames[0], (RT_FRAME_MAKE(1, TEXT - fake.vma[0].start + 0x1000)) | RT_FRAME_EXACT);
+	row.desc[0] = 8; // nobody's memory
+	bpf_map_update_elem(&rt_jits, &pid, &row, 0);
+	fake.vma[0].file = 0;
+	changed();
+	CHECK_EQ(walk_now()->why, RT_WHY_NEW_FILE);
+	fake_end();
 }
 #define FRAME_OF(id, at) RT_FRAME_MAKE(id, (at) - TEXT + OFF)
 TEST(another_file_in_the_place)
@@ -1321,6 +1377,11 @@ TEST(buffers_nest)
 // ---- trimming
 static u64 kframes[20];
 static u32 nkframes;
+static long get_stack_fails(void *ctx, void *buf, u32 size, u64 flags)
+{
+	return -ENOMEM;
+}
+
 static long get_stack(void *ctx, void *buf, u32 size, u64 flags)
 {
 	if (!nkframes)
@@ -1374,6 +1435,9 @@ TEST(trim)
 	nkframes = 0;
 	CHECK_EQ(kstack(0, RT_SRC_PERF), 0);
 	CHECK_EQ(rt_stack_counters()->stack_kfail, 0);
+	rt_host.get_stack = get_stack_fails; // what is no answer but a failure is counted
+	CHECK_EQ(kstack(0, RT_SRC_PERF), RT_STACK_LOST);
+	CHECK_EQ(rt_stack_counters()->stack_kfail, 1);
 }
 
 T_MAIN()

@@ -216,3 +216,24 @@ EXPECT_RE ^(6\.1\.0-\S+ x86_64: bpf_loop: yes, no_prealloc: yes, v4 instructions
 NAME info: multi links and sessions are there when the kernel's own symbols say so
 RUN for f in kprobe_multi:register_fprobe_ips uprobe_multi:bpf_uprobe_multi_link_attach kprobe_session:bpf_session_is_return; do grep -q " T ${f#*:}$" /proc/kallsyms && a=yes || a=no; {sonde} info | grep "^  ${f%%:*}: $a$"; done
 EXPECT_RE \A(  \w+: (yes|no)\n){3}\Z
+
+NAME flow: calls of the kernel, nested, with results and times; a command behind --
+NEED ksym:bpf_get_func_ip_kprobe
+RUN export SONDE_PATH={top}/tools; {sonde} flow 'tcp_sendmsg*' -r -- {build}/tcp 4 3 111 2>e | tail -n +2 | sed 's/^ *[0-9.]* *[0-9]* *[^ ]* *//; s/^ *[0-9]*\.[0-9]* *\(.*<-\)/\1/; s/^ *//' | sort | uniq -c; grep ERROR e; {sonde} flow 'tcp_sendmsg*' -- {build}/tcp 4 3 111 2>/dev/null | grep -B1 'tcp_sendmsg_locked' | head -n 2 | sed 's/.*  \( *-> .*\)/|\1/'
+EXPECT_RE ^ +3 -> tcp_sendmsg$
+EXPECT_RE ^ +3 -> tcp_sendmsg_locked$
+EXPECT_RE ^ +3 <- tcp_sendmsg = 111$
+EXPECT_RE ^ +3 <- tcp_sendmsg_locked = 111$
+
+NAME flow: returns that the kernel had no room for leave the calls after them where they are
+NEED ksym:bpf_get_func_ip_kprobe
+RUN export SONDE_PATH={top}/tools; {sonde} flow do_nanosleep -- python3 -c 'if 1:
+    import threading, time
+    def naps():
+        for i in range(3):
+            time.sleep(0.5)
+    t = [threading.Thread(target=naps) for i in range(40)]
+    [x.start() for x in t]; [x.join() for x in t]' 2>/dev/null >o; grep -cE 'python3 {23}-> do_nanosleep$' o; [ $(grep -c 'python3 .*<- ' o) -lt 120 ] && echo some were missed
+EXPECT_LINE 120
+EXPECT_LINE some were missed
+TIMEOUT 60

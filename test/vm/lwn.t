@@ -120,9 +120,9 @@ RUN {sonde} -q -c 'sleep 0.2' -e 't:timer:hrtimer_start { @[ksym(args->function)
 EXPECT_RE ^@\[hrtimer_wakeup\]: \d+$
 
 NAME seed/45 kernel stacks at 99 Hertz
-RUN {sonde} -q -c 'dd if=/dev/urandom of=/dev/null bs=64k count=300' -e 'profile:hz:99 { @[kstack] = count(); }'
+RUN {sonde} -q -c 'dd if=/dev/urandom of=/dev/null bs=64k count=300' -e 'profile:hz:99 { @[kstack] = count(); }' | python3 -c 'import re, sys; t = sys.stdin.read(); print(t, "a program that no filter" if re.search(r"bpf_prog_[0-9a-f]{16}_\S*\n(?!.*seccomp)", t) else "")'
 EXPECT_RE ^@\[\n(\s+\S+\+\d+\n)*\s+chacha_\S+\+\d+\n
-EXPECT_NOT bpf_prog_
+EXPECT_NOT a program that no filter
 EXPECT_NOT perf_event_overflow
 TIMEOUT 40
 

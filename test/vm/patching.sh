@@ -1,7 +1,7 @@
 #!/bin/sh
 # patching.sh TRACER [ROUNDS]: attaches kprobes to busy functions and detaches them again, while two loops keep both processors in them. In a guest whose processors
-# run side by side in QEMU (TCG, thread=multi) this kills the kernel, whoever the tracer is; with --smp 1 or --serial it does not:
-#   test/vm/vm.py [--serial] [--release backports] -- test/vm/patching.sh bpftrace
+# run side by side in QEMU (TCG, thread=multi) this kills the kernel, whoever the tracer is; where they take turns it does not:
+#   test/vm/vm.py [--side-by-side] [--release backports] -- test/vm/patching.sh bpftrace
 (while :; do /bin/true; done) &
 a=$!
 (while :; do cat /proc/self/stat >/dev/null; done) &

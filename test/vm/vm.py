@@ -3,7 +3,7 @@
 
 usage: vm.py [--arch amd64|arm64] [--release NAME] [--kernel FILE] [--root DIR] [--timeout S] [--mem MB] [--console FILE] [--share DIR] --
                 'shell command line'
-                (--serial: its processors take turns)
+                (--side-by-side: its processors run at once, instead of in turns)
        vm.py --fetch [--arch A] [--release NAME]   only fetches the kernel and prints where it is
        vm.py --tree --arch arm64      fetches the root tree and prints where it is
 
@@ -248,10 +248,10 @@ def initrd(busybox, modules):
 
 
 class Guest:
-    def __init__(self, arch='amd64', kernel=None, root=None, mem=2048, timeout=None, console=None, smp=2, share=(), release=None, serial=False):
+    def __init__(self, arch='amd64', kernel=None, root=None, mem=2048, timeout=None, console=None, smp=2, share=(), release=None, side_by_side=False):
         self.share = [os.path.realpath(d) for d in share]
         self.arch, self.kernel, self.modules, self.mem, self.timeout, self.console, self.smp = arch, kernel, None, mem, timeout, console, smp
-        self.threads = 'single' if serial else 'multi'  # single: the processors take turns
+        self.threads = 'multi' if side_by_side else 'single'  # single: the processors take turns; else code that is patched may be run as it was (HACKING.md)
         self.qemu = shutil.which('qemu-system-' + {'amd64': 'x86_64', 'arm64': 'aarch64'}[arch])
         if not self.qemu:
             raise Missing('no qemu-system for %s (scripts/deps.sh vm)' % arch)
@@ -341,7 +341,7 @@ def main():
     p.add_argument('--fetch', action='store_true')
     p.add_argument('--tree', action='store_true')
     p.add_argument('--release')
-    p.add_argument('--serial', action='store_true')
+    p.add_argument('--side-by-side', action='store_true')
     p.add_argument('--share', action='append', default=[])
     for name, kind in (('kernel', str), ('root', str), ('console', str), ('timeout', float), ('mem', int), ('smp', int)):
         p.add_argument('--' + name, type=kind, default={'mem': 2048, 'smp': 2}.get(name))
@@ -352,7 +352,7 @@ def main():
         if o.tree:
             print(fetch_root(o.arch))
             return 0
-        g = Guest(o.arch, o.kernel, o.root, o.mem, o.timeout, o.console, o.smp, o.share, o.release, o.serial)
+        g = Guest(o.arch, o.kernel, o.root, o.mem, o.timeout, o.console, o.smp, o.share, o.release, o.side_by_side)
     except (Missing, subprocess.SubprocessError) as e:
         print('vm.py: %s' % e, file=sys.stderr)
         return 125

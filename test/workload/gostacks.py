@@ -87,8 +87,8 @@ def shown(block):
     return out
 
 
-def compare(sonde, name, tmp, n=2000):
-    """(stacks, stacks whose frames are all those that runtime.Callers gives at the same moment: name, file, line; inlined functions too)"""
+def compare(sonde, name, tmp, n=2000, count=False):
+    """(stacks, stacks whose frames are all those that runtime.Callers gives at the same moment: name, file, line; inlined functions too; count: frames)"""
     exe = os.path.join(tmp, 'frames-' + name)
     build(name, exe)
     p = start([exe, 'callers', str(n)], stdin=subprocess.PIPE)
@@ -107,7 +107,7 @@ def compare(sonde, name, tmp, n=2000):
         equal += want == got
         if want != got and (told := told + 1) < 2:
             print('# stack %s:\n#   runtime %s\n#   sonde   %s' % (nr, want, got))
-    return len(theirs), equal
+    return (len(theirs), equal, sum(map(len, theirs.values()))) if count else (len(theirs), equal)
 
 
 def report(name, total, good, what):
@@ -135,4 +135,5 @@ def main():
     sys.exit(0 if good else 1)
 
 
-main()
+if __name__ == '__main__':
+    main()

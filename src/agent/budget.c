@@ -1,0 +1,100 @@
+// What the agent costs: processor time and memory of its processes, by /proc/PID, with what their programs and maps take in the kernel, by the collectors' own account;
+// and what is to be given up when that is too much memory. (Too much time: each collector samples less, tool/limit.c.)
+// In: pids, accounts. Out: sums since the start, the next thing to do. Invariant: the time of a process that has ended stays in the sum.
+#include "agent/internal.h"
+#include <time.h>
+#include <unistd.h>
+
+#define RENEWED_FOR_NS 600000000000ull // a collector that starts anew forgets programs that are gone; it takes a second or two of a processor
+
+// utime, stime (14, 15) and rss (24) of proc(5); the name in brackets may hold anything
+static bool look(pid_t pid, u64 *cpu_ns, u64 *rss)
+{
+	char path[32];
+	struct Str text = {0};
+	unsigned long long user, sys;
+	long pages;
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	struct err *e = read_file(path, &text, 4096);
+	const char *p = e ? NULL : strrchr(str_text(&text), ')');
+	bool ok = p && sscanf(p + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d %*d %*u %*u %ld", &user, &sys, &pages) == 3;
+	if (ok) {
+		*cpu_ns = (user + sys) * (1000000000ull / (u64)sysconf(_SC_CLK_TCK));
+		*rss = (u64)pages * (u64)sysconf(_SC_PAGESIZE);
+	}
+	err_free(e);
+	str_deinit(&text);
+	return ok;
+}
+
+// Resident memory in which what processes share is divided among them (Linux 4.14), else rss.
+static u64 share_of_memory(pid_t pid, u64 rss)
+{
+	char path[40];
+	struct Str text = {0};
+	unsigned long long kb;
+	snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", pid);
+	struct err *e = read_file(path, &text, 8192);
+	const char *at = e ? NULL : strstr(str_text(&text), "\nPss:");
+	u64 n = at && sscanf(at + 5, "%llu", &kb) == 1 ? kb * 1024 : rss;
+	err_free(e);
+	str_deinit(&text);
+	return n;
+}
+
+void budget_look(struct Budget *b, const struct Costs *of, u32 n, u64 now_ns)
+{
+	u64 cpu = b->ended_ns, kernel = b->ended_kernel_ns, one_cpu, rss;
+	for (u32 i = 0; i < n; i++) {
+		bool there = of[i].pid && look(of[i].pid, &one_cpu, &rss);
+		if (b->last[i].pid && (b->last[i].pid != of[i].pid || !there)) { // it has ended: what it had used last is all that is known
+			b->ended_ns += b->last_cpu[i];
+			cpu += b->last_cpu[i];
+			b->ended_kernel_ns += b->last[i].kernel_ns;
+			kernel += b->last[i].kernel_ns;
+			b->last_cpu[i] = 0;
+			b->last[i] = (struct Costs){0};
+		}
+		if (!there)
+			continue;
+		b->last[i] = of[i];
+		b->last_cpu[i] = one_cpu;
+		cpu += one_cpu;
+		kernel += of[i].kernel_ns;
+	}
+	b->last_ns = now_ns;
+	b->cpu_ns = cpu;
+	b->kernel_ns = kernel;
+}
+
+// Takes a millisecond for processes of 50 MB.
+void budget_weigh(struct Budget *b, u32 n)
+{
+	u64 cpu, rss;
+	b->memory = b->maps = b->judged = 0;
+	for (u32 i = 0; i < n; i++) {
+		if (!b->last[i].pid || !look(b->last[i].pid, &cpu, &rss))
+			continue;
+		b->memory_of[i] = share_of_memory(b->last[i].pid, rss) + b->last[i].map_bytes;
+		b->memory += b->memory_of[i];
+		b->maps += b->last[i].map_bytes;
+		b->judged += i == AGENT_SCRIPT ? 0 : b->memory_of[i];
+	}
+}
+
+enum Lower budget_lower(struct Budget *b, bool off_cpu, bool user_stacks, enum AgentSide *side, u64 now_ns)
+{
+	if (!b->max_memory || b->judged <= b->max_memory)
+		return LOWER_NOTHING;
+	*side = off_cpu && b->memory_of[AGENT_OFFCPU] > b->memory_of[AGENT_CPU] ? AGENT_OFFCPU : AGENT_CPU;
+	if (!b->renewed_ns || now_ns - b->renewed_ns > RENEWED_FOR_NS) {
+		b->renewed_ns = now_ns;
+		return LOWER_RENEW;
+	}
+	if (off_cpu) {
+		*side = AGENT_OFFCPU;
+		return LOWER_STOP;
+	}
+	*side = AGENT_CPU;
+	return user_stacks ? LOWER_STACKS : LOWER_NOTHING;
+}

@@ -1,0 +1,296 @@
+// Messages to servers, over HTTP: libcurl's transfers, one a destination at a time, none of which anybody waits for.
+// In: the first message of each queue. Out: it is gone once a server has it, or has said that it will never take it. Invariant: an answer of any length or none
+// costs at most ANSWER_MAX bytes and SEND_SECONDS; what a server does not take for reasons of its own is sent again, later and later.
+//
+// libcurl is opened when an agent has somebody to send to (dlopen): as a library of sonde's it would be loaded, with the thirty that it needs, at each start.
+#include "agent/internal.h"
+#include <curl/curl.h>
+#include <dlfcn.h>
+#include <poll.h>
+
+#define ANSWER_MAX 65536
+#define SEND_SECONDS 20L
+#define CONNECT_SECONDS 5L
+#define AGAIN_FIRST 1ull // seconds until the next try
+#define AGAIN_MAX 60ull
+
+// The functions used, under their names without "curl_"
+static struct {
+	CURLcode (*global_init)(long flags);
+	CURL *(*easy_init)(void);
+	CURLcode (*easy_setopt)(CURL *, CURLoption, ...);
+	CURLcode (*easy_getinfo)(CURL *, CURLINFO, ...);
+	void (*easy_cleanup)(CURL *);
+	const char *(*easy_strerror)(CURLcode);
+	struct curl_slist *(*slist_append)(struct curl_slist *, const char *);
+	void (*slist_free_all)(struct curl_slist *);
+	CURLM *(*multi_init)(void);
+	CURLMcode (*multi_cleanup)(CURLM *);
+	CURLMcode (*multi_add_handle)(CURLM *, CURL *);
+	CURLMcode (*multi_remove_handle)(CURLM *, CURL *);
+	CURLMcode (*multi_perform)(CURLM *, int *running);
+	CURLMcode (*multi_fdset)(CURLM *, fd_set *, fd_set *, fd_set *, int *max);
+	CURLMsg *(*multi_info_read)(CURLM *, int *left);
+} curl;
+static CURLM *multi; // of the process
+static const struct SendOpts *opts;
+
+static struct err *curl_load(void)
+{
+	static const char *const files[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
+	static const struct { const char *name; void *to; } wanted[] = {
+		{"curl_global_init", &curl.global_init}, {"curl_easy_init", &curl.easy_init}, {"curl_easy_setopt", &curl.easy_setopt},
+		{"curl_easy_getinfo", &curl.easy_getinfo}, {"curl_easy_cleanup", &curl.easy_cleanup}, {"curl_easy_strerror", &curl.easy_strerror},
+		{"curl_slist_append", &curl.slist_append}, {"curl_slist_free_all", &curl.slist_free_all}, {"curl_multi_init", &curl.multi_init},
+		{"curl_multi_cleanup", &curl.multi_cleanup}, {"curl_multi_add_handle", &curl.multi_add_handle},
+		{"curl_multi_remove_handle", &curl.multi_remove_handle}, {"curl_multi_perform", &curl.multi_perform},
+		{"curl_multi_fdset", &curl.multi_fdset}, {"curl_multi_info_read", &curl.multi_info_read}};
+	void *lib = NULL;
+	for (size_t i = 0; i < ARRAY_LEN(files) && !lib; i++)
+		lib = dlopen(files[i], RTLD_NOW | RTLD_LOCAL);
+	if (!lib)
+		return err_new("sending needs libcurl, which is not here: install libcurl4, or write files with --dir");
+	for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
+		void *f = dlsym(lib, wanted[i].name);
+		if (!f)
+			return err_new("the libcurl that is here has no %s: install a newer libcurl4", wanted[i].name);
+		memcpy(wanted[i].to, &f, sizeof(f)); // ISO C has no conversion from an object's pointer to a function's
+	}
+	return curl.global_init(CURL_GLOBAL_DEFAULT) ? err_new("libcurl cannot start") : NULL;
+}
+
+struct err *send_open(const struct SendOpts *o)
+{
+	struct err *e = curl_load();
+	opts = o;
+	if (!e && !(multi = curl.multi_init()))
+		e = err_new("libcurl cannot start");
+	return e;
+}
+
+// ---- one transfer
+
+static size_t on_answer(char *p, size_t size, size_t n, void *arg)
+{
+	struct Destination *d = arg;
+	if (d->answer.n + n > ANSWER_MAX) {
+		d->endless = true;
+		return 0; // ends the transfer
+	}
+	str_addn(&d->answer, p, n);
+	return n;
+}
+
+static size_t on_header(char *p, size_t size, size_t n, void *arg)
+{
+	struct Destination *d = arg;
+	if (n > 12 && !strncasecmp(p, "retry-after:", 12))
+		d->retry_after_s = MIN(strtoull(p + 12, NULL, 10), 600ull);
+	return n;
+}
+
+static struct err *begin(struct Spool *s, struct Destination *d)
+{
+	struct Message *m = d->queue.first;
+	struct err *e = spool_body(s, m);
+	if (e)
+		return e;
+	CURL *h = d->easy = curl.easy_init();
+	if (!h)
+		return err_new("libcurl cannot begin");
+	char *url = xasprintf("%s%s%s", d->url, *m->query ? "?" : "", m->query);
+	struct curl_slist *head = NULL;
+	head = curl.slist_append(head, d->kind == SEND_OTLP ? "Content-Type: application/x-protobuf" : "Content-Type: application/octet-stream");
+	if (d->kind == SEND_OTLP)
+		head = curl.slist_append(head, "Content-Encoding: gzip");
+	head = curl.slist_append(head, "Expect:"); // no round trip before the body
+	for (u32 i = 0; i < opts->nheaders; i++)
+		head = curl.slist_append(head, opts->headers[i]);
+	str_reset(&d->answer);
+	d->endless = false;
+	d->retry_after_s = 0;
+	d->error[0] = 0;
+	d->headers = head;
+	curl.easy_setopt(h, CURLOPT_URL, url);
+	curl.easy_setopt(h, CURLOPT_POST, 1L);
+	curl.easy_setopt(h, CURLOPT_POSTFIELDS, m->body.p);
+	curl.easy_setopt(h, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)m->size);
+	curl.easy_setopt(h, CURLOPT_HTTPHEADER, head);
+	curl.easy_setopt(h, CURLOPT_USERAGENT, "sonde");
+	curl.easy_setopt(h, CURLOPT_WRITEFUNCTION, on_answer);
+	curl.easy_setopt(h, CURLOPT_WRITEDATA, (void *)d);
+	curl.easy_setopt(h, CURLOPT_HEADERFUNCTION, on_header);
+	curl.easy_setopt(h, CURLOPT_HEADERDATA, (void *)d);
+	curl.easy_setopt(h, CURLOPT_ERRORBUFFER, d->error);
+	curl.easy_setopt(h, CURLOPT_TIMEOUT, SEND_SECONDS);
+	curl.easy_setopt(h, CURLOPT_CONNECTTIMEOUT, CONNECT_SECONDS);
+	curl.easy_setopt(h, CURLOPT_NOSIGNAL, 1L);
+	curl.easy_setopt(h, CURLOPT_FOLLOWLOCATION, 0L); // what we send is for who was named
+	if (opts->ca)
+		curl.easy_setopt(h, CURLOPT_CAINFO, opts->ca);
+	curl.multi_add_handle(multi, h);
+	m->sending = true;
+	d->tries++;
+	free(url);
+	return NULL;
+}
+
+static void forget(struct Destination *d)
+{
+	if (!d->easy)
+		return;
+	curl.multi_remove_handle(multi, d->easy);
+	curl.easy_cleanup(d->easy);
+	curl.slist_free_all(d->headers);
+	d->easy = d->headers = NULL;
+	d->queue.first->sending = false;
+}
+
+static void again_later(struct Destination *d, u64 now_ns, const char *why)
+{
+	u64 wait = MIN(AGAIN_FIRST << MIN(d->failures, 16u), AGAIN_MAX);
+	if (!d->failures++) {
+		struct Str shown = {0};
+		str_add_shown(&shown, why, MIN(strlen(why), (size_t)300));
+		fprintf(stderr, "WARNING: %s: %s; profiles wait, and it is tried again\n", d->url, str_text(&shown));
+		str_deinit(&shown);
+	}
+	d->next_ns = now_ns + MAX(wait, d->retry_after_s) * 1000000000ull;
+}
+
+// The server will not take this one, whenever it comes: it goes, or all others would wait behind it.
+static bool never(long status)
+{
+	return status == 400 || status == 413 || status == 415 || status == 422;
+}
+
+// ExportProfilesServiceResponse.partial_success (1), of which rejected_profiles is field 1: how many it has not taken
+static u64 rejected(const struct Str *answer)
+{
+	const u8 *p = (const u8 *)str_text(answer);
+	if (answer->n < 4 || p[0] != 0x0a || p[1] > answer->n - 2 || p[2] != 0x08)
+		return 0;
+	u64 n = 0;
+	for (u32 i = 3, shift = 0; i < answer->n && shift < 63; i++, shift += 7) {
+		n |= (u64)(p[i] & 0x7f) << shift;
+		if (!(p[i] & 0x80))
+			break;
+	}
+	return n;
+}
+
+static void refuse(struct Destination *d, const char *what)
+{
+	struct Str shown = {0};
+	str_add_shown(&shown, str_text(&d->answer), MIN(d->answer.n, (size_t)300));
+	if (!d->refused)
+		fprintf(stderr, "WARNING: %s: %s%s%s\n", d->url, what, shown.n ? ": " : "", str_text(&shown));
+	str_deinit(&shown);
+	d->refused++;
+	d->refused_samples += d->queue.first->samples;
+}
+
+static void end(struct Spool *s, struct Destination *d, CURLcode code, u64 now_ns)
+{
+	long status = 0;
+	char why[400];
+	curl.easy_getinfo(d->easy, CURLINFO_RESPONSE_CODE, &status);
+	forget(d);
+	bool taken = status >= 200 && status < 300 && (!code || d->endless); // it has the message, whatever it says then
+	if (!taken && !never(status)) {
+		if (code && !d->endless)
+			snprintf(why, sizeof(why), "%s", d->error[0] ? d->error : curl.easy_strerror(code));
+		else
+			snprintf(why, sizeof(why), "it answers %ld%s", status, status >= 300 && status < 400 ? ", another place, where nothing is sent" : "");
+		again_later(d, now_ns, why);
+		return;
+	}
+	if (d->failures)
+		fprintf(stderr, "%s: answers again, %u messages wait\n", d->url, d->queue.n);
+	d->failures = 0;
+	d->next_ns = 0;
+	u64 left_out = taken && d->kind == SEND_OTLP ? rejected(&d->answer) : 0;
+	if (left_out) {
+		str_reset(&d->answer); // in protocol buffers
+		str_addf(&d->answer, "%llu profiles rejected", (unsigned long long)left_out);
+	}
+	if (!taken || left_out)
+		refuse(d, taken ? "it has not taken all" : "it refuses a message, which is lost");
+	else {
+		d->sent++;
+		d->sent_samples += d->queue.first->samples;
+	}
+	spool_done(s, &d->queue);
+}
+
+void send_step(struct Spool *s, struct Destination *d, u32 n, u64 now_ns)
+{
+	int running, left;
+	if (!multi)
+		return;
+	for (u32 i = 0; i < n; i++) {
+		if (d[i].easy || !d[i].queue.first || now_ns < d[i].next_ns)
+			continue;
+		struct err *e = begin(s, &d[i]);
+		if (e) { // its file is gone, or is no more what it was
+			fprintf(stderr, "WARNING: %s\n", err_text(e));
+			err_free(e);
+			forget(&d[i]);
+			s->dropped++;
+			s->dropped_samples += d[i].queue.first->samples;
+			spool_done(s, &d[i].queue);
+		}
+	}
+	curl.multi_perform(multi, &running);
+	for (CURLMsg *m; (m = curl.multi_info_read(multi, &left));)
+		for (u32 i = 0; i < n; i++)
+			if (m->msg == CURLMSG_DONE && d[i].easy == m->easy_handle) {
+				end(s, &d[i], m->data.result, now_ns);
+				break;
+			}
+}
+
+bool send_busy(const struct Destination *d, u32 n)
+{
+	for (u32 i = 0; i < n; i++)
+		if (d[i].easy)
+			return true;
+	return false;
+}
+
+u64 send_next(const struct Destination *d, u32 n)
+{
+	u64 next = 0;
+	for (u32 i = 0; i < n; i++)
+		if (!d[i].easy && d[i].queue.first && (!next || d[i].next_ns < next))
+			next = MAX(d[i].next_ns, 1ull);
+	return next;
+}
+
+u32 send_fds(struct pollfd *fds, u32 max)
+{
+	fd_set in, out, other;
+	int top = -1;
+	u32 n = 0;
+	FD_ZERO(&in);
+	FD_ZERO(&out);
+	FD_ZERO(&other);
+	if (!multi || curl.multi_fdset(multi, &in, &out, &other, &top))
+		return 0;
+	for (int fd = 0; fd <= top && n < max; fd++)
+		if (FD_ISSET(fd, &in) || FD_ISSET(fd, &out))
+			fds[n++] = (struct pollfd){fd, (short)((FD_ISSET(fd, &in) ? POLLIN : 0) | (FD_ISSET(fd, &out) ? POLLOUT : 0)), 0};
+	return n;
+}
+
+void send_close(struct Destination *d, u32 n)
+{
+	for (u32 i = 0; i < n; i++) {
+		forget(&d[i]);
+		str_deinit(&d[i].answer);
+		free(d[i].url);
+	}
+	if (multi)
+		curl.multi_cleanup(multi);
+	multi = NULL;
+}

@@ -1,0 +1,89 @@
+// py_rt.h: what py.bpf.c and pyasync.bpf.c share of CPython's structures. Kernel side only.
+#ifndef SONDE_RT_PY_RT_H
+#define SONDE_RT_PY_RT_H
+#include "bpfrt/lang_rt.h"
+
+#define RT_PY_OWNER_GEN 1 // FRAME_OWNED_BY_GENERATOR
+#ifdef RT_UW_TASK // of the current thread only
+#define RT_PY_ASYNC(w) false
+#else
+RT_CONST_EXTERN(u32, rt_py_async_asked);
+#define RT_PY_ASYNC(w) (rt_py_async_asked && (w)->async.on)
+#endif
+
+RT_CONST_EXTERN(u32, rt_off_tp); // the thread pointer of user space
+
+// glibc's struct pthread, from 2.2 on: 32 keys in itself, pointers to blocks of 32; {sequence, value}. The thread pointer points to its begin; on arm64 to its end,
+// and how long it is depends on the version: this is 2.36's (_thread_db_sizeof_pthread). Of another one no thread state is found.
+#if defined(RT_ARM64) || defined(__aarch64__)
+#define PTHREAD_SIZE 1856
+#define KEYS_INLINE 0x110
+#define KEYS_BLOCKS 0x310
+#else
+#define PTHREAD_SIZE 0
+#define KEYS_INLINE 0x310
+#define KEYS_BLOCKS 0x510
+#endif
+#define KEYS_MAX 1024
+
+static RT_INLINE bool rt_py_ptr(struct RtLangWalk *w, u64 addr)
+{
+	return !(addr >> RT_UW_PC_BITS) && !bpf_probe_read_user(&w->tmp[0], 8, (void *)addr);
+}
+
+// The value that a thread has under a key, into w->tmp[0]. tp: its struct pthread.
+static RT_INLINE u64 rt_py_value(struct RtLangWalk *w, u64 tp, u64 key)
+{
+	u64 at = tp + KEYS_INLINE;
+
+	if (key >= KEYS_MAX)
+		return 0;
+	if (key >= 32) {
+		if (!rt_py_ptr(w, tp + KEYS_BLOCKS + key / 32 * 8))
+			return 0;
+		at = w->tmp[0];
+	}
+	return rt_py_ptr(w, at + key % 32 * 16 + 8);
+}
+
+// The thread's state, 0: it has none. Its innermost record, or frame, into w->tmp[0].
+static RT_INLINE u64 rt_py_state(struct RtStackBuf *b, struct RtLang *l)
+{
+	struct RtLangWalk *w = &b->lang;
+	u64 tp, state;
+
+	if (!rt_off_tp || !rt_kread8(&tp, b->uw.task + rt_off_tp) || !rt_py_ptr(w, l->root + w->bias + l->py.key))
+		return 0;
+	tp -= PTHREAD_SIZE;
+	if (!(u32)w->tmp[0] || !rt_py_value(w, tp, w->tmp[0] >> 32))
+		return 0;
+	state = w->tmp[0];
+	if (!state || !rt_py_ptr(w, state + l->py.thread_id) || w->tmp[0] != tp || !rt_py_ptr(w, state + l->py.cframe))
+		return 0;
+	return state;
+}
+
+// How far the frame in w->obj is in code.
+static RT_INLINE u64 rt_py_position(struct RtLangWalk *w, struct RtLang *l, u64 code)
+{
+	u64 ip, first = code + l->py.code_first;
+
+	if (l->py.how == RT_PY_EACH) {
+		ip = rt_lang_half(w, l->py.frame_ip);
+		return ip >> 31 ? 0 : ip * l->py.ip_unit;
+	}
+	ip = rt_lang_word(w, l->py.frame_ip);
+	return ip - first < 1ULL << 32 ? ip - first : 0; // before its first instruction: as if there
+}
+
+// A code object into w->obj. 0: it is none.
+static RT_INLINE u64 rt_py_code(struct RtLangWalk *w, struct RtLang *l, u64 code)
+{
+	return !(code & 7 || rt_lang_read(w, code, l->py.code_size) || w->obj[1] != l->code_type + w->bias);
+}
+
+static RT_INLINE u64 rt_py_ident(struct RtLangWalk *w, struct RtLang *l)
+{
+	return rt_lang_word(w, l->py.code_name) ^ rt_lang_word(w, l->py.code_lines) << 20 ^ (u64)rt_lang_half(w, l->py.code_line) << 40;
+}
+#endif

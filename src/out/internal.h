@@ -1,0 +1,45 @@
+// Shared by the writers of out/: protocol buffers, tables of what was written already, where frames lie in files.
+#ifndef SONDE_OUT_INTERNAL_H
+#define SONDE_OUT_INTERNAL_H
+#include "base/base.h"
+#include "out/report.h"
+
+// ---- protobuf.c: fields are appended in the order of the calls; a message in a message is its length and its bytes (protobuf.dev, encoding)
+void pb_varint(struct Str *s, u64 v);
+void pb_uint(struct Str *s, u32 field, u64 v); // 0 is the default and left out
+void pb_fixed64(struct Str *s, u32 field, u64 v); // likewise
+void pb_bytes(struct Str *s, u32 field, const char *p, size_t n);
+void pb_message(struct Str *s, u32 field, struct Str *msg); // msg is freed
+void pb_string(struct Str *s, u32 field, const char *text); // proto3 strings are UTF-8: other bytes become \xNN, and control characters, which readers would give to a terminal
+// The number of key in m, from 1; fresh: it has just got it
+u64 number_of(struct Map *m, const char *key, bool *fresh);
+struct err *gzip_write(const struct Str *s, FILE *out); // for messages about the profile
+
+// ---- packed.c
+struct PackedText {
+	const u8 *gz;
+	size_t n;
+};
+void packed_add(struct Str *s, const struct PackedText *t);
+
+// ---- places.c: where code lies in files, as pprof and OTLP have it
+struct Mapping {
+	const char *name, *build_id;
+	u64 start, limit, offset; // of a segment; limit 0: as seen, until places_end()
+	u64 low, high;		  // addresses seen
+	bool in_file;		  // addresses without a segment are offsets in the file
+	bool names, lines, inlines;
+};
+struct Places {
+	struct Map ids; // what a mapping is of -> id, which is its index + 1
+	VEC(struct Mapping) v;
+};
+u64 places_put(struct Places *p, const struct Frame *f, u64 *addr); // f's mapping's id (0: none is known), and its address in there
+void places_end(struct Places *p); // every mapping has its range
+void places_deinit(struct Places *p);
+// The name of what f runs, for a message of its own; what it was made from (NULL: nothing that readers may take apart).
+void function_name(const struct Frame *f, struct Str *name);
+const char *function_system_name(const struct Frame *f, const char *name);
+// Names of p's values by pprof's conventions: "samples" and "count", "time" and "microseconds"
+void profile_types(const struct StackProfile *p, const char **type, const char **unit);
+#endif

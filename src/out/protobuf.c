@@ -1,0 +1,84 @@
+// Messages of protocol buffers, as bytes. In: fields, one after the other. Out: the message. Invariant: strings are UTF-8.
+#include "out/internal.h"
+#include <errno.h>
+#include <zlib.h>
+
+void pb_varint(struct Str *s, u64 v)
+{
+	while (v >= 0x80) {
+		str_addc(s, (char)(v | 0x80));
+		v >>= 7;
+	}
+	str_addc(s, (char)v);
+}
+
+void pb_uint(struct Str *s, u32 field, u64 v)
+{
+	if (!v)
+		return;
+	pb_varint(s, (u64)field << 3);
+	pb_varint(s, v);
+}
+
+void pb_fixed64(struct Str *s, u32 field, u64 v)
+{
+	if (!v)
+		return;
+	pb_varint(s, (u64)field << 3 | 1);
+	for (u32 i = 0; i < 8; i++)
+		str_addc(s, (char)(v >> (8 * i)));
+}
+
+void pb_bytes(struct Str *s, u32 field, const char *p, size_t n)
+{
+	pb_varint(s, (u64)field << 3 | 2);
+	pb_varint(s, n);
+	str_addn(s, p, n);
+}
+
+void pb_message(struct Str *s, u32 field, struct Str *msg)
+{
+	pb_bytes(s, field, str_text(msg), msg->n);
+	str_deinit(msg);
+}
+
+void pb_string(struct Str *s, u32 field, const char *text)
+{
+	struct Str clean = {0};
+	str_add_shown(&clean, text, strlen(text));
+	pb_message(s, field, &clean);
+}
+
+u64 number_of(struct Map *m, const char *key, bool *fresh)
+{
+	u64 n = (uintptr_t)map_get(m, key);
+	*fresh = !n;
+	if (!n) {
+		n = m->n + 1;
+		map_put(m, key, (void *)(uintptr_t)n);
+	}
+	return n;
+}
+
+struct err *gzip_write(const struct Str *s, FILE *out)
+{
+	u8 buf[16384];
+	z_stream z = {0};
+	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16 /* gzip */, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+		return err_new("writing the profile: zlib cannot start");
+	int r = Z_OK;
+	size_t given = 0;
+	while (r != Z_STREAM_END) {
+		if (!z.avail_in && given < s->n) {
+			z.next_in = (u8 *)s->p + given;
+			z.avail_in = (uInt)MIN(s->n - given, (size_t)1 << 30);
+			given += z.avail_in;
+		}
+		z.next_out = buf;
+		z.avail_out = sizeof(buf);
+		r = deflate(&z, given == s->n ? Z_FINISH : Z_NO_FLUSH);
+		fwrite(buf, 1, sizeof(buf) - z.avail_out, out);
+	}
+	deflateEnd(&z);
+	return fflush(out) || ferror(out) ? err_errno(errno, "writing the profile") : NULL;
+}

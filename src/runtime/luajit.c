@@ -1,0 +1,447 @@
+// LuaJIT 2.1, whose functions its virtual machine runs, code in assembly. Input: its object's .dynsym and code; functions that were copied. Output: the program of its
+// chain, names, lines. Code that it makes at run time is in no file: a stack ends there.
+// Each frame of the machine on the C stack (cframe) has the thread (lua_State), the instruction at hand and the one before it; the thread has its innermost. The frames of
+// a thread lie on a stack of its own, each with its function and a link: where its caller goes on, or how far down the caller's frame is and what kind of call it was.
+// One that C has made is the last of its machine's frame. The innermost frame's base is in a register while the machine itself runs, else in the thread.
+// Names are those of tracebacks: by what the caller has last loaded to the register of the function.
+// Invariant: what is read as a thread has the machine's frame in its chain. Offsets are of builds with pointers of 64 bits (LJ_GC64).
+#include <elf.h>
+#include "runtime/internal.h"
+
+static const char *const symbols[RUNTIME_SYMBOLS] = {"luaJIT_setmode", "lua_call"};
+#define VERSION_TEXT "LuaJIT 2.1."
+#define MIN_MACHINE 8192 // bytes of code
+
+static bool is_2_1(struct ElfFile *f, struct Str *text)
+{
+	const struct ElfSec *s = elffile_section(f, ".rodata");
+	char *data = s ? elffile_load(f, s->off, s->size, 64u << 20) : NULL, *at = data ? memmem(data, s->size, VERSION_TEXT, strlen(VERSION_TEXT)) : NULL;
+	bool ok = at != NULL;
+
+	if (ok) // elffile_load() puts a zero behind it
+		str_addn(text, at + strlen("LuaJIT "), strspn(at + strlen("LuaJIT "), "0123456789.abcdefghijklmnopqrstuvwxyz-"));
+	free(data);
+	return ok;
+}
+
+static bool find(struct ElfFile *f, const struct ElfSymbol *syms, struct RtLang *out, struct Str *version)
+{
+	return is_2_1(f, version) && f->machine == EM_X86_64 && syms[1].name && runtime_entered(f, syms[1].addr, &out->loop, &out->loop_end) && out->loop_end - out->loop >= MIN_MACHINE;
+}
+
+// ---- the program
+enum { // registers; X: words of a prototype from 32 on
+	T, N, L, AT, OTHER, OTHER_AT, VM, NEXT_PC, ON, FN, LINK, PREV, CALLER, X, PROTO = X + 9, KEY, POS, INS, SLOT, STACK
+};
+_Static_assert(T == (int)RT_CHAIN_ROOT && N == (int)RT_CHAIN_ROOT2 && STACK < (int)RT_CHAIN_NEXT && LINK == FN + 1, "registers");
+#define K X
+#define START SLOT // the first frame of the machine's: what is known of it may be a little older or newer
+#define CHUNK (X + 4)
+#define FIRST_LINE (X + 5)
+#define LINES (X + 6)
+#define UPVALUES (X + 7)
+#define LOCALS (X + 8)
+enum {
+	L_READY = CHAIN_OWN, L_CFRAME, L_HAVE, L_BACK, L_SAME, L_NEW, L_KEEP, L_GO, L_NONE, L_DELTA, L_VARARG, L_LINKED, L_ENDS, L_MID, L_INNER, L_FIRST, L_UNKNOWN, L_OUTSIDE, L_RETURNS, L_WIDE,
+	L_WIDER, L_ADD, L_PLACED, L_C, L_SKIP, L_PATH, L_FILE, L_NAME, L_EVENT, L_SCAN, L_FOUND, L_LOCAL, L_UPVALUE, L_UPVALUES, L_GLOBAL, L_FIELD, L_CONSTANT, L_STRING, L_DONE,
+	L_LOCALS, L_SKIP_NAME, L_RANGE, L_FROM, L_FROM_2, L_TO, L_TO_2, L_THERE
+};
+_Static_assert(L_THERE < CHAIN_LABELS, "labels");
+#define RSP 7 // DWARF
+#define RBX 3
+#define RDX 1
+#define CFRAME_THREAD 16
+#define CFRAME_PC 24
+#define CFRAME_PREV 32
+#define CFRAMES 64 // of a thread, at most
+#define TYPE 9	   // of an object
+#define TYPE_THREAD 6
+#define TYPE_FUNCTION 8
+#define BASE 32	   // of a thread
+#define MAX_STACK 48
+#define CFRAME 80
+#define CODE 104   // of a prototype
+#define NCODE 12
+#define TEXT 24	   // of a string
+enum { LINK_C = 1, LINK_CONT, LINK_VARARG, LINK_CP = 5 };
+#define BACK 128   // instructions that are looked at for a name
+enum { OP_SET_FIRST = 12, OP_MOV = 18, OP_KNIL = 44, OP_UGET = 45, OP_USET = 46, OP_UCLO = 50, OP_GGET = 54, OP_GSET = 55, OP_TGETS = 57, OP_TSET = 60, OP_CALLM = 65, OP_ITERC = 69, OP_JMP = 88 };
+#define IN_C 0x4000 // RtCode.lines_kind: the function is; its file is the beginning of its source; else the instruction that calls it, + 1
+#define IS_TEXT 0x8000
+#define CALLED 0xff
+
+static void pointer(struct ChainMaker *m, u32 r) // of a value: 47 bits
+{
+	chain_mul(m, r, RT_CHAIN_ZERO, r, 1 << 17);
+	chain_shr(m, r, r, 17);
+}
+
+static void again(struct ChainMaker *m)
+{
+	chain_set(m, RT_CHAIN_NEXT, RT_CHAIN_PERHAPS);
+	chain_label(m, CHAIN_AGAIN);
+	chain_set(m, ON, 0);
+	chain_op(m, RT_OP_NATIVE, PREV, 0, 0, RSP);
+	chain_op(m, RT_OP_TRY, VM, PREV, 0, CFRAME_THREAD);
+	chain_op(m, RT_OP_TRY, T, VM, 0, TYPE & ~7);
+	chain_shr(m, T, T, (TYPE & 7) * 8);
+	chain_and(m, T, T, 0xff);
+	chain_if_not(m, T, TYPE_THREAD, L_READY);
+	chain_set(m, N, CFRAMES);
+	chain_op(m, RT_OP_TRY, POS, VM, 0, CFRAME);
+	chain_label(m, L_CFRAME);
+	chain_and(m, POS, POS, -4);
+	chain_if(m, POS, RT_OP_EQ, PREV, 0, L_HAVE);
+	chain_if_is(m, POS, 0, L_READY);
+	chain_op(m, RT_OP_TRY, POS, POS, 0, CFRAME_PREV);
+	chain_add(m, N, N, -1);
+	chain_if_not(m, N, 0, L_CFRAME);
+	chain_label(m, L_READY);
+	chain_ready(m, CHAIN_STEP);
+	chain_label(m, L_HAVE);
+	chain_set(m, START, 1);
+	chain_load(m, NEXT_PC, PREV, CFRAME_PC, 8);
+	chain_if(m, VM, RT_OP_EQ, L, 0, L_SAME);
+	chain_if(m, VM, RT_OP_EQ, OTHER, 0, L_BACK);
+	chain_if_is(m, AT, 0, L_KEEP);
+	chain_add(m, OTHER, L, 0);
+	chain_add(m, OTHER_AT, AT, 0);
+	chain_label(m, L_KEEP);
+	chain_add(m, L, VM, 0);
+	chain_load(m, AT, L, BASE, 8);
+	chain_op(m, RT_OP_NATIVE, T, 0, 0, RT_CHAIN_LEAF);
+	chain_if_is(m, T, 0, L_GO);
+	chain_op(m, RT_OP_NATIVE, NEXT_PC, 0, 0, RBX);
+	chain_op(m, RT_OP_NATIVE, T, 0, 0, RDX);
+	chain_load(m, X, L, MAX_STACK, 16);
+	chain_if(m, T, RT_OP_LT, X + 1, 16, L_GO);
+	chain_if(m, X, RT_OP_LT, T, 0, L_GO);
+	chain_add(m, AT, T, 0);
+	chain_jump(m, L_GO);
+	chain_label(m, L_BACK);
+	chain_swap(m, L, OTHER, T);
+	chain_swap(m, AT, OTHER_AT, T);
+	chain_label(m, L_SAME);
+	chain_if_not(m, AT, 0, L_GO);
+	chain_set(m, RT_CHAIN_NEXT, 0); // more of the machine's frames than calls
+	chain_jump(m, L_READY);
+	chain_label(m, L_GO);
+	chain_set(m, ON, 1);
+	chain_set(m, RT_CHAIN_NEXT, 1);
+	chain_jump(m, L_READY);
+}
+
+// The line of the instruction before NEXT_PC into POS.
+static void place(struct ChainMaker *m)
+{
+	chain_load(m, N, PROTO, NCODE, 4);
+	chain_mul(m, POS, NEXT_PC, PROTO, -1);
+	chain_add(m, POS, POS, -CODE);
+	chain_shr(m, POS, POS, 2);
+	chain_add(m, POS, POS, -1);
+	chain_if(m, N, RT_OP_LT, POS, 0, L_OUTSIDE);
+	chain_if_is(m, LINES, 0, L_UNKNOWN);
+	chain_if_is(m, POS, 0, L_FIRST);
+	chain_add(m, POS, POS, -1);
+	chain_shr(m, N, FIRST_LINE, 32); // how many lines it has
+	chain_if(m, N, RT_OP_LT, RT_CHAIN_ZERO, 1 << 8, L_WIDE);
+	chain_if(m, N, RT_OP_LT, RT_CHAIN_ZERO, 1 << 16, L_WIDER);
+	chain_mul(m, POS, LINES, POS, 4);
+	chain_load(m, POS, POS, 0, 4);
+	chain_jump(m, L_FIRST);
+	chain_label(m, L_WIDER);
+	chain_mul(m, POS, LINES, POS, 2);
+	chain_load(m, POS, POS, 0, 2);
+	chain_jump(m, L_FIRST);
+	chain_label(m, L_WIDE);
+	chain_mul(m, POS, LINES, POS, 1);
+	chain_load(m, POS, POS, 0, 1);
+	chain_label(m, L_FIRST);
+	chain_and(m, N, FIRST_LINE, 0x7fffffff);
+	chain_mul(m, POS, POS, N, 1);
+	chain_jump(m, L_PLACED);
+	chain_label(m, L_OUTSIDE);
+	chain_if_is(m, NEXT_PC, 0, L_UNKNOWN);
+	chain_if_is(m, START, 0, CHAIN_LOST);
+	chain_label(m, L_UNKNOWN);
+	chain_set(m, POS, 0);
+	chain_label(m, L_PLACED);
+}
+
+static void step(struct ChainMaker *m)
+{
+	chain_label(m, CHAIN_STEP);
+	chain_if_is(m, ON, 0, L_NONE);
+	chain_if_is(m, AT, 0, L_NONE);
+	chain_load(m, FN, AT, -16, 16);
+	pointer(m, FN);
+	chain_load(m, STACK, L, MAX_STACK + 8, 8);
+	chain_set(m, RT_CHAIN_LAST, 0);
+	chain_and(m, T, LINK, 3);
+	chain_if_not(m, T, 0, L_DELTA);
+	chain_load(m, N, LINK, -4, 4);
+	chain_shr(m, N, N, 8);
+	chain_and(m, N, N, 0xff);
+	chain_mul(m, PREV, AT, N, -8);
+	chain_add(m, PREV, PREV, -16);
+	chain_add(m, CALLER, LINK, 0);
+	chain_jump(m, L_LINKED);
+	chain_label(m, L_DELTA);
+	chain_set(m, CALLER, 0);
+	chain_and(m, N, LINK, -8);
+	chain_mul(m, PREV, AT, N, -1);
+	chain_and(m, T, LINK, 7);
+	chain_if_is(m, T, LINK_VARARG, L_VARARG); // the same function once more
+	chain_if_not(m, T, LINK_CONT, L_LINKED);
+	chain_load(m, CALLER, AT, -24, 8);
+	chain_label(m, L_LINKED);
+	chain_if(m, PREV, RT_OP_LT, AT, 0, L_THERE); // downwards
+	chain_jump(m, CHAIN_LOST);
+	chain_label(m, L_THERE);
+	chain_if(m, FN, RT_OP_EQ, L, 0, L_SKIP);
+	chain_if_is(m, T, LINK_C, L_ENDS);
+	chain_if_not(m, T, LINK_CP, L_MID);
+	chain_label(m, L_ENDS);
+	chain_set(m, RT_CHAIN_LAST, 1);
+	chain_label(m, L_MID);
+	chain_add(m, AT, PREV, 0);
+	chain_add(m, N, STACK, 16);
+	chain_if(m, N, RT_OP_LT, PREV, 0, L_INNER);
+	chain_set(m, AT, 0);
+	chain_set(m, RT_CHAIN_LAST, 1);
+	chain_set(m, RT_CHAIN_NEXT, RT_CHAIN_PERHAPS);
+	chain_label(m, L_INNER);
+	chain_op(m, RT_OP_TRY, X, FN, 0, 8);
+	chain_shr(m, T, X, 8);
+	chain_and(m, T, T, 0xff);
+	chain_if_not(m, T, TYPE_FUNCTION, L_RETURNS);
+	chain_shr(m, T, X, 16);
+	chain_and(m, T, T, 0xff);
+	chain_if_not(m, T, 0, L_C);
+	chain_load(m, PROTO, FN, 32, 8);
+	chain_add(m, PROTO, PROTO, -CODE);
+	chain_load(m, X, PROTO, 32, 72);
+	place(m);
+	chain_mul(m, KEY, PROTO, CALLER, 3);
+	chain_mul(m, INS, CHUNK, FIRST_LINE, 5);
+	chain_mul(m, INS, INS, CALLER, 7);
+	chain_add(m, NEXT_PC, CALLER, 0);
+	chain_set(m, START, 0);
+	chain_frame(m, KEY, INS, POS);
+	chain_label(m, L_C);
+	chain_load(m, KEY, FN, 40, 8);
+	chain_mul(m, KEY, KEY, T, 64);
+	chain_mul(m, KEY, KEY, CALLER, 3);
+	chain_set(m, PROTO, 0);
+	chain_add(m, NEXT_PC, CALLER, 0);
+	chain_set(m, START, 0);
+	chain_frame(m, KEY, CALLER, RT_CHAIN_ZERO);
+	chain_label(m, L_RETURNS); // what a function returns lies where it was
+	chain_if_is(m, START, 0, CHAIN_LOST);
+	chain_set(m, START, 0);
+	chain_if_not(m, RT_CHAIN_LAST, 0, L_NONE);
+	chain_label(m, L_SKIP);
+	chain_add(m, NEXT_PC, CALLER, 0);
+	chain_label(m, L_VARARG);
+	chain_add(m, AT, PREV, 0);
+	chain_if(m, STACK, RT_OP_LT, AT, -16, CHAIN_STEP);
+	chain_label(m, L_NONE);
+	chain_op(m, RT_OP_NONE, 0, 0, 0, 0);
+}
+
+// A number of one or two bytes at LOCALS, into POS.
+static void number(struct ChainMaker *m, u32 there)
+{
+	chain_load(m, POS, LOCALS, 0, 1);
+	chain_add(m, LOCALS, LOCALS, 1);
+	chain_if(m, POS, RT_OP_LT, RT_CHAIN_ZERO, 128, there);
+	chain_load(m, N, LOCALS, 0, 1);
+	chain_add(m, LOCALS, LOCALS, 1);
+	chain_if(m, N, RT_OP_LT, RT_CHAIN_ZERO, 128, there + 1);
+	chain_jump(m, L_DONE);
+	chain_label(m, there + 1);
+	chain_mul(m, POS, POS, N, 128);
+	chain_add(m, POS, POS, -128);
+	chain_label(m, there);
+}
+
+// The local variable of register INS >> 16 at the instruction FN: names, each with where it begins, after the one before, and for how long. Bytes below 7 are
+// variables of loops.
+static void local(struct ChainMaker *m)
+{
+	chain_label(m, L_LOCAL);
+	chain_if_is(m, LOCALS, 0, L_DONE);
+	chain_shr(m, SLOT, INS, 16);
+	chain_mul(m, FN, FN, PREV, -1);
+	chain_shr(m, FN, FN, 2);
+	chain_set(m, LINK, 0);
+	chain_label(m, L_LOCALS);
+	chain_add(m, T, LOCALS, 0);
+	chain_load(m, N, LOCALS, 0, 1);
+	chain_if_is(m, N, 0, L_DONE);
+	chain_label(m, L_SKIP_NAME);
+	chain_add(m, LOCALS, LOCALS, 1);
+	chain_if(m, N, RT_OP_LT, RT_CHAIN_ZERO, 7, L_RANGE);
+	chain_load(m, N, LOCALS, 0, 1);
+	chain_if_not(m, N, 0, L_SKIP_NAME);
+	chain_add(m, LOCALS, LOCALS, 1);
+	chain_label(m, L_RANGE);
+	number(m, L_FROM);
+	chain_mul(m, LINK, LINK, POS, 1);
+	chain_if(m, FN, RT_OP_LT, LINK, 0, L_DONE);
+	number(m, L_TO);
+	chain_mul(m, POS, POS, LINK, 1);
+	chain_if(m, POS, RT_OP_LT, FN, 1, L_LOCALS);
+	chain_add(m, SLOT, SLOT, -1);
+	chain_if_not(m, SLOT, -1, L_LOCALS);
+	chain_load(m, N, T, 0, 1);
+	chain_if(m, N, RT_OP_LT, RT_CHAIN_ZERO, 7, L_DONE);
+	chain_cstr(m, RT_CHAIN_NAME, T);
+	chain_jump(m, L_DONE);
+}
+
+static void scan(struct ChainMaker *m)
+{
+	chain_add(m, FN, CALLER, -4);
+	chain_set(m, STACK, BACK);
+	chain_add(m, PREV, PROTO, CODE);
+	chain_label(m, L_SCAN);
+	chain_if(m, FN, RT_OP_EQ, PREV, 0, L_DONE);
+	chain_add(m, STACK, STACK, -1);
+	chain_if_is(m, STACK, 0, L_DONE);
+	chain_add(m, FN, FN, -4);
+	chain_load(m, INS, FN, 0, 4);
+	chain_and(m, POS, INS, 0xff);
+	chain_shr(m, T, INS, 8);
+	chain_and(m, T, T, 0xff);
+	chain_if(m, T, RT_OP_EQ, SLOT, 0, L_FOUND);
+	chain_if(m, SLOT, RT_OP_LT, T, 0, L_SCAN);
+	chain_add(m, T, POS, -OP_CALLM);
+	chain_if(m, T, RT_OP_LT, RT_CHAIN_ZERO, 8, L_DONE); // sets all from there on
+	chain_if_not(m, POS, OP_KNIL, L_SCAN);
+	chain_shr(m, T, INS, 16);
+	chain_if(m, T, RT_OP_LT, SLOT, 0, L_SCAN);
+	chain_jump(m, L_DONE);
+	chain_label(m, L_FOUND);
+	chain_if_is(m, POS, OP_MOV, L_LOCAL);
+	chain_if_is(m, POS, OP_UGET, L_UPVALUE);
+	chain_if_is(m, POS, OP_GGET, L_GLOBAL);
+	chain_if_is(m, POS, OP_TGETS, L_FIELD);
+	chain_if(m, POS, RT_OP_LT, RT_CHAIN_ZERO, OP_SET_FIRST, L_SCAN); // compares
+	chain_if_is(m, POS, OP_JMP, L_SCAN);
+	chain_jump(m, L_DONE);
+}
+
+static void copy(struct ChainMaker *m)
+{
+	chain_label(m, CHAIN_COPY);
+	chain_set(m, KEY, IN_C);
+	chain_if_is(m, PROTO, 0, L_NAME);
+	chain_set(m, KEY, 0);
+	chain_load(m, N, CHUNK, TEXT, 1);
+	chain_add(m, T, CHUNK, TEXT + 1);
+	chain_if_is(m, N, '@', L_FILE);
+	chain_if_is(m, N, '=', L_FILE);
+	chain_add(m, T, T, -1);
+	chain_set(m, KEY, IS_TEXT);
+	chain_label(m, L_FILE);
+	chain_cstr(m, RT_CHAIN_FILE, T);
+	chain_and(m, N, FIRST_LINE, 0x7fffffff);
+	chain_first_line(m, N);
+	chain_label(m, L_NAME);
+	chain_if_is(m, CALLER, 0, L_DONE);
+	chain_load(m, T, AT, -16, 8);
+	pointer(m, T);
+	chain_load(m, PROTO, T, 32, 8);
+	chain_add(m, PROTO, PROTO, -CODE);
+	chain_load(m, X, PROTO, 32, 72);
+	chain_load(m, INS, CALLER, -4, 4);
+	chain_and(m, POS, INS, 0xff);
+	chain_shr(m, SLOT, INS, 8);
+	chain_and(m, SLOT, SLOT, 0xff);
+	chain_add(m, T, POS, -OP_CALLM);
+	chain_if(m, T, RT_OP_LT, RT_CHAIN_ZERO, 4, L_EVENT);
+	chain_mul(m, KEY, KEY, POS, 1);
+	chain_add(m, KEY, KEY, 1);
+	chain_jump(m, L_DONE);
+	chain_label(m, L_EVENT);
+	scan(m);
+	chain_label(m, L_UPVALUE); // names one behind the other
+	chain_if_is(m, UPVALUES, 0, L_DONE);
+	chain_shr(m, N, INS, 16);
+	chain_add(m, T, UPVALUES, 0);
+	chain_label(m, L_UPVALUES);
+	chain_if_is(m, N, 0, L_STRING);
+	chain_load(m, POS, T, 0, 1);
+	chain_add(m, T, T, 1);
+	chain_if_not(m, POS, 0, L_UPVALUES);
+	chain_add(m, N, N, -1);
+	chain_jump(m, L_UPVALUES);
+	chain_label(m, L_FIELD);
+	chain_shr(m, N, INS, 16);
+	chain_and(m, N, N, 0xff);
+	chain_jump(m, L_CONSTANT);
+	chain_label(m, L_GLOBAL);
+	chain_shr(m, N, INS, 16);
+	chain_label(m, L_CONSTANT);
+	chain_mul(m, T, K, N, -8);
+	chain_load(m, T, T, -8, 8);
+	chain_add(m, T, T, TEXT);
+	chain_label(m, L_STRING);
+	chain_cstr(m, RT_CHAIN_NAME, T);
+	chain_label(m, L_DONE);
+	chain_lines_kind(m, KEY);
+	chain_copied(m);
+	local(m);
+}
+
+static bool chain(const struct RtLang *l, struct RtChain *out)
+{
+	struct ChainMaker m = {0};
+
+	again(&m);
+	step(&m);
+	copy(&m);
+	return chain_end(&m, out);
+}
+
+// ---- names
+static u32 line(const struct RtCode *c, u32 pos)
+{
+	return pos;
+}
+
+static void code_file(const struct RtCode *c, struct Str *out)
+{
+	lua_source(c, c->lines_kind & IS_TEXT, out);
+}
+
+static void code_name(const struct RtCode *c, struct Str *out)
+{
+	static const struct {
+		u8 last; // instruction
+		const char *name;
+	} calls[] = {{1, "__lt"}, {3, "__le"}, {11, "__eq"}, {19, NULL}, {20, "__unm"}, {21, "__len"}, {22, "__add"}, {23, "__sub"}, {24, "__mul"}, {25, "__div"}, {26, "__mod"}, {27, "__add"},
+		     {28, "__sub"}, {29, "__mul"}, {30, "__div"}, {31, "__mod"}, {32, "__add"}, {33, "__sub"}, {34, "__mul"}, {35, "__div"}, {36, "__mod"}, {37, "__pow"}, {38, "__concat"},
+		     {53, NULL}, {54, "__index"}, {55, "__newindex"}, {59, "__index"}, {64, "__newindex"}, {68, NULL}, {69, "(for generator)"}};
+	u32 called = c->lines_kind & CALLED, i = 0;
+
+	while (i < ARRAY_LEN(calls) && called && calls[i].last < called - 1)
+		i++;
+	if (c->name_len) {
+		runtime_add_bytes(out, c->name, MIN(c->name_len, RT_CODE_NAME));
+	} else if (called && i < ARRAY_LEN(calls) && calls[i].name) {
+		str_add(out, calls[i].name);
+	} else if (c->lines_kind & IN_C) {
+		str_add(out, "?");
+	} else if (!c->first_line) {
+		str_add(out, "main chunk");
+	} else {
+		str_add(out, "function <");
+		code_file(c, out);
+		str_addf(out, ":%u>", c->first_line);
+	}
+}
+
+const struct Runtime luajit_runtime = {RT_LANG_LUAJIT, "luajit", "[lua]", symbols, find, line, "a table of releases in sonde", code_name, code_file, chain,
+				       "code that LuaJIT makes at run time (luajit -joff makes none): stacks end there"};

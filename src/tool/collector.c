@@ -1,0 +1,154 @@
+// Collectors: processes of ours that run a tool with -i, or a script, and send each report through a pipe: tool_feed() a pprof profile, script_feed() metrics. Who
+// shows or sends them needs none of the rights, and none of the memory, that counting takes.
+// In: what is to run, its arguments. Out: its reports, its last words. Invariant: no collector outlives us (PR_SET_PDEATHSIG).
+#include "base/base.h"
+#include "tool/internal.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define REPORT_MAX (256u << 20) // bytes
+
+int feed_tool(int argc, char **argv, FILE *feed)
+{
+	return tool_feed(tool_find(argv[0]), argc, argv, feed);
+}
+
+// What the agent has open is not the collector's: a lock or a port would be taken for as long as this one lives.
+static void close_others(int feed, int err)
+{
+	DIR *d = opendir("/proc/self/fd");
+	VEC(int) fds = {0};
+	for (struct dirent *e; d && (e = readdir(d));)
+		if (*e->d_name != '.' && atoi(e->d_name) != dirfd(d))
+			vec_push(&fds, atoi(e->d_name));
+	if (d)
+		closedir(d);
+	for (size_t i = 0; i < fds.n; i++)
+		if (fds.p[i] > 2 && fds.p[i] != feed && fds.p[i] != err)
+			close(fds.p[i]);
+	vec_deinit(&fds);
+}
+
+// The collector itself, whose texts go nowhere and whose warnings go to us.
+static _Noreturn void collect(CollectorRun *run, const char *const *args, int feed, int err)
+{
+	close_others(feed, err);
+	int n = 0, null = open("/dev/null", O_RDWR);
+	setpgid(0, 0); // keys of the terminal are not for it
+	for (int s = SIGHUP; s <= SIGTERM; s++)
+		signal(s, SIG_DFL);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGUSR1, SIG_IGN); // is for who started us (sonde agent), and may be sent to all called sonde
+	dup2(null, 0);
+	dup2(null, 1);
+	dup2(err, 2);
+	FILE *out = fdopen(feed, "w");
+	while (args[n])
+		n++;
+	int rc = out ? run(n, (char **)args, out) : 1;
+	fflush(stderr);
+	_exit(rc);
+}
+
+struct err *collector_start(struct Collector *c, CollectorRun *run, const char *const *args)
+{
+	int feed[2], err[2];
+	if (pipe2(feed, O_CLOEXEC))
+		return err_errno(errno, "pipe");
+	if (pipe2(err, O_CLOEXEC)) {
+		int e = errno;
+		close(feed[0]);
+		close(feed[1]);
+		return err_errno(e, "pipe");
+	}
+	pid_t parent = getpid(), pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		if (getppid() != parent)
+			_exit(1);
+		collect(run, args, feed[1], err[1]);
+	}
+	int e = errno;
+	close(feed[1]);
+	close(err[1]);
+	if (pid < 0) {
+		close(feed[0]);
+		close(err[0]);
+		return err_errno(e, "fork");
+	}
+	fcntl(feed[0], F_SETFL, O_NONBLOCK);
+	fcntl(err[0], F_SETFL, O_NONBLOCK);
+	*c = (struct Collector){.pid = pid, .fd = feed[0], .err_fd = err[0]};
+	return NULL;
+}
+
+void collector_end(struct Collector *c)
+{
+	if (!c->pid)
+		return;
+	kill(c->pid, SIGTERM);
+	close(c->fd);
+	close(c->err_fd);
+	while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	str_deinit(&c->in);
+	str_deinit(&c->err);
+	*c = (struct Collector){0};
+}
+
+// Appends what is there; false: the other end is closed.
+static bool take_bytes(int fd, struct Str *to)
+{
+	char buf[65536];
+	ssize_t n;
+	while ((n = read(fd, buf, sizeof(buf))) > 0)
+		str_addn(to, buf, (size_t)n);
+	return n < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+// Why one has ended by itself: its last words
+static struct err *gone(struct Collector *c)
+{
+	take_bytes(c->err_fd, &c->err);
+	struct Str shown = {0};
+	while (c->err.n && c->err.p[c->err.n - 1] == '\n')
+		c->err.p[--c->err.n] = 0;
+	const char *last = strrchr(str_text(&c->err), '\n');
+	last = last ? last + 1 : str_text(&c->err);
+	str_add_shown(&shown, last, strlen(last));
+	struct err *e = err_new("counting has ended%s%s", shown.n ? ": " : "", str_text(&shown));
+	str_deinit(&shown);
+	return e;
+}
+
+struct err *collector_read(struct Collector *c, struct err *(*take)(void *arg, const char *data, size_t n), void *arg)
+{
+	struct err *e = NULL;
+	struct FeedHead head;
+	size_t at = 0;
+	take_bytes(c->err_fd, &c->err);
+	bool lives = take_bytes(c->fd, &c->in);
+	while (!e && c->in.n - at >= sizeof(head)) {
+		memcpy(&head, c->in.p + at, sizeof(head));
+		if (head.len > REPORT_MAX)
+			e = err_new("a report of %llu bytes", (unsigned long long)head.len);
+		else if (c->in.n - at - sizeof(head) < head.len)
+			break;
+		else {
+			c->kernel_ns = head.kernel_ns;
+			c->map_bytes = head.map_bytes;
+			e = take(arg, c->in.p + at + sizeof(head), head.len);
+		}
+		at += sizeof(head) + head.len;
+	}
+	if (e)
+		return e;
+	memmove(c->in.p, c->in.p + at, c->in.n - at);
+	c->in.n -= at;
+	return lives ? NULL : gone(c);
+}

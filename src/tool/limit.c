@@ -1,0 +1,190 @@
+// --max-cpu and --max-memory: what counting costs, interval by interval, and less of it when that is more than was allowed: fewer samples a second, or fewer of the switches of threads.
+// In: the processor time of this process, and of its programs in the kernel (run/cost.c). Out: another frequency, another N of --one-in. Invariant: a sample's weight is
+// known: the frequency changes between reports only, and a wait that is looked at has the N of when it began.
+//
+// Memory is what is the process's own (proc_pid_statm(5): resident, not shared) and what its BPF maps hold (fdinfo). Fewer samples are fewer new stacks, but give nothing
+// back: so they come when it grows beyond MEMORY_HIGH of what is allowed, and beyond all of it the run ends with its report.
+// What the kernel does around a program (the timer's interrupt, the tracepoint's record: some 200 ns each) is nobody's account and not in it.
+#include "bpf/bpf.h"
+#include "tool/internal.h"
+#include <malloc.h>
+#include <sys/resource.h>
+
+#define LEAST_NS 900000000ull // an interval that is judged
+#define MEMORY_HIGH 0.8
+#define LOW_FOR 4u	      // intervals that took less than a third, before it is raised again
+#define ONE_IN_MAX 10000u     // what costs too much then does so by being there
+
+// A scalar map: value and presence word (lower/lower_map.c).
+bool set_scalar(struct RunCtx *rc, const char *map, u64 val)
+{
+	struct MapDef *m = program_map(rc->prog, map);
+	u64 value[2] = {val, 1};
+	u32 zero = 0;
+	return m && m->scalar && m->value_size == sizeof(value) && !sys_map_update(m->fd, &zero, value, 0);
+}
+
+static u64 cpu_ns(void)
+{
+	struct rusage u;
+	if (getrusage(RUSAGE_SELF, &u))
+		return 0;
+	return ((u64)u.ru_utime.tv_sec + (u64)u.ru_stime.tv_sec) * 1000000000ull + ((u64)u.ru_utime.tv_usec + (u64)u.ru_stime.tv_usec) * 1000;
+}
+
+static u64 own_bytes(void)
+{
+	struct Str s = {0};
+	unsigned long long all = 0, shared = 0;
+	err_free(read_file("/proc/self/statm", &s, 256));
+	bool ok = sscanf(str_text(&s), "%*u %llu %llu", &all, &shared) == 2 && all > shared;
+	str_deinit(&s);
+	return ok ? (all - shared) * (u64)sysconf(_SC_PAGESIZE) : 0;
+}
+
+static u64 map_bytes(const struct MapDef *m)
+{
+	char path[64];
+	struct Str s = {0};
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", m->fd);
+	err_free(read_file(path, &s, 4096));
+	const char *p = strstr(str_text(&s), "memlock:");
+	u64 n = p ? strtoull(p + strlen("memlock:"), NULL, 10) : 0;
+	str_deinit(&s);
+	return n;
+}
+
+static u64 all_bytes(const struct Program *prog)
+{
+	u64 n = own_bytes();
+	for (size_t i = 0; i < prog->maps.n; i++)
+		n += map_bytes(prog->maps.p[i]);
+	return n;
+}
+
+void limit_begin(struct Limit *l, const struct ToolOpts *o, const struct RunCtx *rc)
+{
+	*l = (struct Limit){.asked = o->one_in ? o->one_in : o->hz, .last_ns = now_ns(), .last_cpu_ns = cpu_ns()};
+	cost_begin(&l->cost);
+	if (o->max_memory)
+		l->last_mb = (double)all_bytes(rc->prog) / (1 << 20);
+}
+
+void limit_end(struct Limit *l)
+{
+	cost_end(&l->cost);
+}
+
+void limit_tick(struct Limit *l, const struct ToolOpts *o, struct RunCtx *rc)
+{
+	if (o->max_cpu)
+		cost_tick(&l->cost, rc->prog, now_ns());
+}
+
+static void took(const struct Limit *l, const struct ToolOpts *o, double share, struct Str *why)
+{
+	str_addf(why, "took %.2f %% of a processor", share);
+	if (l->cost.unknown)
+		str_add(why, " (and in the kernel's programs what this kernel does not tell)");
+	else
+		str_addf(why, " (%.2f in the kernel's programs)", 100.0 * l->cost.share);
+	str_addf(why, ", %g are allowed", o->max_cpu);
+}
+
+static void set_hz(struct Limit *l, struct ToolOpts *o, struct RunCtx *rc, u64 hz, const char *why)
+{
+	struct err *e = rc->set_hz(rc->hz_arg, hz);
+	if (e)
+		fprintf(stderr, "WARNING: %s\n", err_text(e));
+	else {
+		fprintf(stderr, "WARNING: it %s: %llu samples a second from now on, not %llu\n", why, (unsigned long long)hz, (unsigned long long)o->hz);
+		l->next_hz = hz;
+	}
+	err_free(e);
+}
+
+void limit_reported(struct Limit *l, struct ToolOpts *o)
+{
+	if (l->next_hz)
+		o->hz = l->next_hz;
+	l->next_hz = 0;
+}
+
+// Did it lower the frequency, or end the run?
+static bool look_at_memory(struct Limit *l, struct ToolOpts *o, struct RunCtx *rc)
+{
+	double mb = o->max_memory ? (double)all_bytes(rc->prog) / (1 << 20) : 0, before = l->last_mb;
+	char why[128];
+	if (!o->max_memory)
+		return false;
+	if (mb > (double)o->max_memory) { // what is free in between goes back first
+		malloc_trim(0);
+		mb = (double)all_bytes(rc->prog) / (1 << 20);
+	}
+	l->last_mb = mb;
+	if (mb > (double)o->max_memory) {
+		fprintf(stderr, "ERROR: it holds %.1f MB of memory, %llu are allowed: it ends\n", mb, (unsigned long long)o->max_memory);
+		rc->exit_code = 1;
+		rc->exiting = true;
+		return true;
+	}
+	if (mb <= MEMORY_HIGH * (double)o->max_memory || mb <= before || o->hz <= 1)
+		return false;
+	snprintf(why, sizeof(why), "holds %.1f MB of memory and grows, %llu are allowed", mb, (unsigned long long)o->max_memory);
+	set_hz(l, o, rc, MAX(o->hz / 2, 1ull), why);
+	return true;
+}
+
+static void set_one_in(struct Limit *l, struct ToolOpts *o, struct RunCtx *rc, u64 n, const char *why)
+{
+	if (!set_scalar(rc, "@one_in", n))
+		return;
+	fprintf(stderr, "WARNING: it %s: one switch in %llu is looked at from now on, not one in %llu\n", why, (unsigned long long)n, (unsigned long long)o->one_in);
+	o->one_in = n;
+}
+
+static void less(struct Limit *l, struct ToolOpts *o, struct RunCtx *rc, double share, const char *why)
+{
+	double times = share / o->max_cpu / 0.9;
+	if (!o->one_in && o->hz > 1) // not all of it comes of samples: half, and then it is seen what that was good for
+		set_hz(l, o, rc, MAX(MAX((u64)((double)o->hz / times), o->hz / 2), 1ull), why);
+	else if (o->one_in && o->one_in < ONE_IN_MAX)
+		set_one_in(l, o, rc, MIN((u64)((double)o->one_in * times) + 1, (u64)ONE_IN_MAX), why);
+	else if (o->one_in) {
+		fprintf(stderr, "WARNING: it %s: switches of threads are too many here, it ends\n", why);
+		rc->exiting = true;
+	}
+}
+
+static void more(struct Limit *l, struct ToolOpts *o, struct RunCtx *rc, const char *why)
+{
+	l->low = 0;
+	if (!o->one_in && o->hz < l->asked && l->last_mb <= MEMORY_HIGH * (double)o->max_memory)
+		set_hz(l, o, rc, MIN(2 * o->hz, l->asked), why);
+	else if (o->one_in > l->asked)
+		set_one_in(l, o, rc, MAX(o->one_in / 2, l->asked), why);
+}
+
+void limit_look(struct Limit *l, struct ToolOpts *o, struct RunCtx *rc)
+{
+	u64 now = now_ns(), cpu = cpu_ns(), kernel = l->cost.kernel_ns;
+	if ((!o->max_cpu && !o->max_memory) || now - l->last_ns < LEAST_NS)
+		return;
+	bool lowered = look_at_memory(l, o, rc);
+	double share = 100.0 * (double)(cpu - l->last_cpu_ns + kernel - l->last_kernel_ns) / (double)(now - l->last_ns);
+	l->last_ns = now;
+	l->last_cpu_ns = cpu;
+	l->last_kernel_ns = kernel;
+	bool warm = l->warm; // the first stacks want tables and names of all that runs
+	l->warm = true;
+	if (!o->max_cpu || lowered || !warm)
+		return;
+	struct Str why = {0};
+	took(l, o, share, &why);
+	l->low = share < o->max_cpu / 3 ? l->low + 1 : 0;
+	if (share > o->max_cpu)
+		less(l, o, rc, share, str_text(&why));
+	else if (l->low >= LOW_FOR)
+		more(l, o, rc, str_text(&why));
+	str_deinit(&why);
+}

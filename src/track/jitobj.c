@@ -1,0 +1,77 @@
+// Objects of code made at run time, and the list of a process's pieces of such code. Input: functions, rows and sizes, from whoever knows them. Output: an object for
+// the tables (tables.c). Invariant: equal code (same functions, sizes, rows, distances) is one object, whoever has made it.
+#include <sys/uio.h>
+#include "track/internal.h"
+
+#define OBJECTS_MAX 8192u	  // each holds a file descriptor and a number of rt_uw_obj
+
+bool jit_read_memory(void *tgid, u64 addr, void *buf, size_t n)
+{
+	struct iovec to = {buf, n}, from = {(void *)addr, n};
+	return process_vm_readv(*(int *)tgid, &to, 1, &from, 1, 0) == (ssize_t)n;
+}
+
+void jit_hash(struct JitHash *h, const void *p, size_t n)
+{
+	const u8 *at = p;
+	for (u64 w = 0; n; at += MIN(n, sizeof(w)), n -= MIN(n, sizeof(w)), w = 0) {
+		memcpy(&w, at, MIN(n, sizeof(w)));
+		h->a = (h->a ^ w) * 0x9e3779b97f4a7c15ull, h->a ^= h->a >> 32;
+		h->b = (h->b + w) * 0xc2b2ae3d27d4eb4full, h->b ^= h->b >> 29;
+	}
+}
+
+static void hash_section(struct JitHash *h, const struct CfiSec *s, u64 base)
+{
+	u64 head[2] = {s->data ? s->vaddr - base : 0, s->data ? s->size : 0};
+	jit_hash(h, head, sizeof(head));
+	if (s->data)
+		jit_hash(h, s->data, s->size);
+}
+
+struct SymObject *jit_object(struct Jits *j, u64 base, u64 span, const struct MadeSym *syms, u32 nsyms, struct UwMade *made)
+{
+	struct JitHash h = {span, nsyms + 1};
+	for (u32 i = 0; i < nsyms; i++) {
+		u64 where[2] = {syms[i].addr, syms[i].size};
+		jit_hash(&h, where, sizeof(where));
+		jit_hash(&h, syms[i].name, strlen(syms[i].name) + 1);
+	}
+	for (size_t i = 0; i < made->cfi.n; i++) {
+		const struct ElfCfi *c = &made->cfi.p[i];
+		for (size_t k = 0; k < c->segs.n; k++) {
+			u64 where[2] = {c->segs.p[k].off, c->segs.p[k].size};
+			jit_hash(&h, where, sizeof(where));
+		}
+		hash_section(&h, &c->eh_frame, base);
+		hash_section(&h, &c->debug_frame, base);
+	}
+	if (made->rows.n)
+		jit_hash(&h, made->rows.p, made->rows.n * sizeof(*made->rows.p));
+	jit_hash(&h, &made->lang, sizeof(made->lang));
+	h.a |= 1;
+	struct JitKnown *k = numtab_get(&j->known, h.a, h.b);
+	if (k) {
+		uwmade_free(made);
+		return k->obj;
+	}
+	struct SymObject *o = j->nobjects < OBJECTS_MAX ? sym_object_made(j->syms, span, syms, nsyms) : NULL;
+	if (!o || !tables_made(j->tables, o, made)) {
+		if (!o)
+			uwmade_free(made);
+		if (!j->full_told)
+			fprintf(stderr, "sonde: no room for more code made at run time: it has no names, and stacks through it are cut or left by frame pointers\n");
+		j->full_told = true;
+		return NULL;
+	}
+	j->nobjects++;
+	k = numtab_put(&j->known, h.a, h.b);
+	k->obj = o;
+	return o;
+}
+
+void jit_put(struct Jit *j, u64 start, u64 size, u64 off, struct SymObject *o, enum ProcMade made)
+{
+	maps_put(&j->maps, (struct ProcMap){.start = start, .end = start + size, .file_off = off, .obj = o, .made = made});
+	j->changed = true;
+}

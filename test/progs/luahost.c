@@ -1,0 +1,44 @@
+// A program that runs a Lua script in a library, as applications do: luahost LIBRARY SCRIPT [ARG...]. It has the interpreter's functions by dlopen(3), so no headers of Lua's are needed.
+#include <dlfcn.h>
+#include <stdio.h>
+
+typedef struct lua_State lua_State;
+
+int main(int argc, char **argv)
+{
+	void *lib = argc > 2 ? dlopen(argv[1], RTLD_NOW | RTLD_GLOBAL) : NULL;
+	if (!lib) {
+		fprintf(stderr, "luahost: %s\n", argc > 2 ? dlerror() : "usage: luahost LIBRARY SCRIPT [ARG...]");
+		return 1;
+	}
+	lua_State *(*newstate)(void) = (lua_State * (*)(void)) dlsym(lib, "luaL_newstate");
+	void (*openlibs)(lua_State *) = (void (*)(lua_State *))dlsym(lib, "luaL_openlibs");
+	int (*load_5_2)(lua_State *, const char *, const char *) = (int (*)(lua_State *, const char *, const char *))dlsym(lib, "luaL_loadfilex");
+	int (*load_5_1)(lua_State *, const char *) = (int (*)(lua_State *, const char *))dlsym(lib, "luaL_loadfile");
+	int (*call_5_2)(lua_State *, int, int, int, long, void *) = (int (*)(lua_State *, int, int, int, long, void *))dlsym(lib, "lua_pcallk");
+	int (*call_5_1)(lua_State *, int, int, int) = (int (*)(lua_State *, int, int, int))dlsym(lib, "lua_pcall");
+	void (*createtable)(lua_State *, int, int) = (void (*)(lua_State *, int, int))dlsym(lib, "lua_createtable");
+	void *(*pushstring)(lua_State *, const char *) = (void *(*)(lua_State *, const char *))dlsym(lib, "lua_pushstring");
+	void (*rawseti)(lua_State *, int, long long) = (void (*)(lua_State *, int, long long))dlsym(lib, "lua_rawseti");
+	void (*setglobal)(lua_State *, const char *) = (void (*)(lua_State *, const char *))dlsym(lib, "lua_setglobal");
+	void (*setfield)(lua_State *, int, const char *) = (void (*)(lua_State *, int, const char *))dlsym(lib, "lua_setfield");
+	const char *(*tolstring)(lua_State *, int, size_t *) = (const char *(*)(lua_State *, int, size_t *))dlsym(lib, "lua_tolstring");
+	lua_State *l = newstate();
+
+	openlibs(l);
+	createtable(l, argc - 3, 0);
+	for (int i = 3; i < argc; i++) {
+		pushstring(l, argv[i]);
+		rawseti(l, -2, i - 2);
+	}
+	if (setglobal)
+		setglobal(l, "arg");
+	else
+		setfield(l, -10002, "arg"); // LUA_GLOBALSINDEX
+	int bad = load_5_1 ? load_5_1(l, argv[2]) : load_5_2(l, argv[2], NULL);
+	if (!bad)
+		bad = call_5_1 ? call_5_1(l, 0, 0, 0) : call_5_2(l, 0, 0, 0, 0, NULL);
+	if (bad)
+		fprintf(stderr, "luahost: %s\n", tolstring(l, -1, NULL));
+	return bad;
+}

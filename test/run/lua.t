@@ -1,0 +1,80 @@
+# Lua programs: their functions in the place of the interpreter's loop, in any probe. What is right is what Lua says of its own stack (lua_stack.lua; tracebacks are
+# made of the same), frame by frame: name, file and line; functions in C by name.
+
+FILE TOGETHER lua
+
+NAME lua 5.4: methods, metamethods, iterators, callbacks from C, tail calls, protected calls, chunks of text, names
+NEED cmd:lua5.4
+RUN {sonde} -q --why-incomplete -c 'lua5.4 {top}/test/run/lua_stack.lua want calls' -e 'tracepoint:syscalls:sys_enter_rename /pid == cpid/ { printf("%s\n", ustack) }' >o 2>&1; python3 {top}/test/run/py_same.py want o; tail -n 3 o
+EXPECT_LINE 57 stacks of 363 frames, 57 equal
+EXPECT_LINE 57 user stacks, 57 whole (100.00 %)
+
+NAME lua 5.3: the same
+NEED cmd:lua5.3
+RUN {sonde} -q --why-incomplete -c 'lua5.3 {top}/test/run/lua_stack.lua want calls' -e 'tracepoint:syscalls:sys_enter_rename /pid == cpid/ { printf("%s\n", ustack) }' >o 2>&1; python3 {top}/test/run/py_same.py want o; tail -n 3 o
+EXPECT_LINE 57 stacks of 363 frames, 57 equal
+EXPECT_LINE 57 user stacks, 57 whole (100.00 %)
+
+NAME lua 5.1: the same
+NEED cmd:lua5.1
+RUN {sonde} -q --why-incomplete -c 'lua5.1 {top}/test/run/lua_stack.lua want calls' -e 'tracepoint:syscalls:sys_enter_rename /pid == cpid/ { printf("%s\n", ustack) }' >o 2>&1; python3 {top}/test/run/py_same.py want o; tail -n 3 o
+EXPECT_LINE 55 stacks of 352 frames, 55 equal
+EXPECT_LINE 55 user stacks, 55 whole (100.00 %)
+
+NAME lua: coroutines in one another, also resumed behind protected calls
+NEED cmd:lua5.4
+NEED cmd:lua5.3
+NEED cmd:lua5.1
+RUN for v in 5.4 5.3 5.1; do rm -f want; {sonde} -q --why-incomplete -c "lua$v {top}/test/run/lua_stack.lua want coroutines" -e 'tracepoint:syscalls:sys_enter_rename /pid == cpid/ { printf("%s\n", ustack) }' >o 2>&1; python3 {top}/test/run/py_same.py want o; tail -n 3 o; done
+EXPECT_RE ^14 stacks of 143 frames, 14 equal\n[^%]*14 user stacks, 14 whole \(100.00 %\)\n14 stacks of 143 frames, 14 equal\n[^%]*14 user stacks, 14 whole \(100.00 %\)\n10 stacks of 100 frames, 10 equal\n[^%]*10 user stacks, 10 whole
+
+NAME lua: finalizers
+NEED cmd:lua5.4
+RUN {sonde} -q --why-incomplete -c 'lua5.4 {top}/test/run/lua_stack.lua want finalizers' -e 'tracepoint:syscalls:sys_enter_rename /pid == cpid/ { printf("%s\n", ustack) }' >o 2>&1; python3 {top}/test/run/py_same.py want o; tail -n 3 o
+EXPECT_LINE 2 stacks of 13 frames, 2 equal
+
+NAME lua: a deep recursion, in pieces
+NEED cmd:lua5.4
+RUN {sonde} -q --why-incomplete -c 'lua5.4 {top}/test/run/lua_stack.lua want deep 3000' -e 'tracepoint:syscalls:sys_enter_rename /pid == cpid/ { printf("%s\n", ustack) }' >o 2>&1; python3 {top}/test/run/py_same.py want o; tail -n 3 o
+EXPECT_LINE 1 stacks of 3005 frames, 1 equal
+EXPECT_LINE 1 user stacks, 1 whole (100.00 %)
+
+NAME lua: a library in a program without names of its own, as applications have it
+NEED cmd:lua5.4
+NEED file:/usr/lib/x86_64-linux-gnu/liblua5.4.so.0
+RUN l=/usr/lib/x86_64-linux-gnu/liblua5.4.so.0; echo 'io.write(1) io.flush() while true do end' >up.lua; {build}/luahost $l up.lua >up & u=$!; while ! test -s up; do sleep 0.1; done; {sonde} -q --why-incomplete --dwarf-pid $u -c "{build}/luahost $l {top}/test/run/lua_stack.lua want calls" -e 'tracepoint:syscalls:sys_enter_rename /pid == cpid/ { printf("%s\n", ustack) }' >o 2>&1; kill $u; python3 {top}/test/run/py_same.py want o; tail -n 3 o
+EXPECT_LINE 57 stacks of 306 frames, 57 equal
+EXPECT_LINE 57 user stacks, 57 whole (100.00 %)
+
+NAME lua: a profile names functions, and the line that runs now
+ALONE samples
+NEED cmd:lua5.4
+RETRY 2 samples
+RUN printf 'local function busy()\n  local t = 0\n  while t >= 0 do\n    t = t + 1\n    t = t %% 1000\n    if t == 0 then table.sort({3, 1, 2}, function(a, b) return a < b end) end\n  end\nend\nbusy()\n' >busy.lua; lua5.4 busy.lua & {sonde} -q --why-incomplete -p $! -e 'profile:hz:499 { @[ustack(1)] = count(); @all[ustack] = count() } interval:s:1 { exit() }' >o 2>&1; kill $!; grep -c 'busy.*busy.lua:[3456]\]' o | sed 's/^[1-9].*/some/'; grep -c 'main chunk+.*busy.lua:9\]' o | sed 's/^[1-9].*/some/'; grep '^[0-9]* user stacks' o
+EXPECT_RE ^some\nsome\n
+EXPECT_RE (99.5|100|99.[6-9]).* %
+
+NAME lua: info -p
+NEED cmd:lua5.4
+RUN lua5.4 -e 'print(1) io.stdout:flush() os.execute("sleep 60")' >up & while ! test -s up; do sleep 0.1; done; {sonde} info -p $!; kill $!
+EXPECT_RE ^  lua 5\.4\.\d+: /usr/bin/lua5.4\n    functions and lines: yes\n    offsets: 
+
+NAME luajit: the interpreter: what the Lua programs above do, and coroutines
+NEED cmd:luajit
+RUN for w in calls coroutines; do rm -f want; {sonde} -q --why-incomplete -c "luajit -joff {top}/test/run/lua_stack.lua want $w" -e 'tracepoint:syscalls:sys_enter_rename /pid == cpid/ { printf("%s\n", ustack) }' >o 2>&1; python3 {top}/test/run/py_same.py want o; tail -n 3 o; done
+EXPECT_RE ^54 stacks of 341 frames, 54 equal\n[^%]*54 user stacks, 54 whole \(100.00 %\)\n10 stacks of 100 frames, 10 equal\n[^%]*10 user stacks, 10 whole
+
+NAME luajit: in nginx
+NEED cmd:luajit
+NEED cmd:curl
+NEED file:/usr/lib/nginx/modules/ngx_http_lua_module.so
+RUN d=$PWD; port=$((20000 + $$ % 20000)); { for m in ndk_http ngx_http_lua; do echo "load_module /usr/lib/nginx/modules/${m}_module.so;"; done; for t in client_body proxy fastcgi uwsgi scgi; do tmp="$tmp ${t}_temp_path $d/$t;"; done; echo "user root; worker_processes 1; daemon off; pid $d/pid; error_log $d/err; events { } http { access_log off; $tmp init_by_lua_block { require('jit').off() } server { listen 127.0.0.1:$port; location / { content_by_lua_block {"; printf 'local function inner()\n  os.rename("", "")\nend\nlocal function handle(what)\n  table.sort({2, 1}, function(a, b) inner() return a < b end)\n  ngx.say(what)\nend\nhandle("said")\n'; echo "} } } }"; } >c; nginx -c $d/c 2>/dev/null & n=$!; until curl -s http://127.0.0.1:$port/ >o; do sleep 0.2; done; cat o; {sonde} -q --why-incomplete --dwarf-pid $(cat /proc/$n/task/$n/children) -e 'tracepoint:syscalls:sys_enter_rename /comm == "nginx"/ { printf("%s\n", ustack); exit() }' >o 2>&1 & s=$!; while kill -0 $s 2>/dev/null; do curl -s http://127.0.0.1:$port/ >/dev/null; sleep 0.1; done; kill $n; grep -a 'luajit\|content_by_lua' o; tail -n 1 o
+EXPECT_LINE said
+EXPECT_RE (?s)rename\+0 \[luajit\].*inner\+3 .*content_by_lua.*:3\].*function <content_by_lua.*:6>.*sort\+0 \[luajit\].*handle\+6 .*:6\].*main chunk\+9 .*:9\]
+EXPECT_RE user stacks, \d+ whole \(100.00 %\)
+
+NAME luajit: info -p says what is missing
+NEED cmd:luajit
+RUN luajit -e 'print(1) io.stdout:flush() while true do end' >up & while ! test -s up; do sleep 0.1; done; {sonde} info -p $!; kill $!
+EXPECT_RE ^  luajit 2\.1\.
+EXPECT_RE code that LuaJIT makes at run time

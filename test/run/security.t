@@ -1,0 +1,38 @@
+# What a hostile process or file can put in sonde's way: docs/security.md. The large ones are in test/workload/hostile.py and corrupt.py.
+
+FILE TOGETHER
+
+NAME a perf map names code; a FIFO, a link or a device in its place is not read, and nothing hangs
+NEED cmd:gcc
+NEED host
+RUN gcc -O2 -o jit {top}/test/workload/jit.c; echo '0 7fffffffff00 made_here' >map; for w in 'cp map' 'mkfifo' 'ln -s {tmp}/map' 'mknod -m 666'; do sh -c "m=/tmp/perf-\$\$.map; case '$w' in mknod*) mknod -m 666 \$m c 1 5;; *) $w \$m;; esac; exec ./jit 1000000000" & P=$!; until grep -q jit /proc/$P/comm; do sleep 0.05; done; timeout 20 {sonde} -q -p $P -e "tracepoint:syscalls:sys_enter_getppid /pid == $P/ { @[ustack] = count(); @n++; if (@n == 5) { exit() } }" >o 2>e; echo "$w" | cut -d' ' -f1; echo $? $(grep -c made_here o) $(grep -c '^\]: [1-9]' o); kill $P; wait $P 2>/dev/null; rm -f /tmp/perf-$P.map; done
+TIMEOUT 90
+EXPECT_RE \Acp\n0 1 1\nmkfifo\n0 0 1\nln\n0 0 1\nmknod\n0 0 1\n\Z
+
+NAME probes in what is no regular file: an error, and nothing hangs
+RUN mkfifo f; ln -s /dev/zero z; for p in f z /dev/zero /proc/kmsg .; do timeout 10 {sonde} -e "uprobe:$p:x { @ = count() }" >o 2>e; echo "$? $(grep -c ERROR e)"; timeout 10 {sonde} -l "uprobe:$p:*" >o 2>e; echo $?; done | sort | uniq -c | sed 's/^ *//'
+TIMEOUT 60
+EXPECT_RE ^5 1 1$
+EXPECT_NOT 124
+
+NAME profiles that are FIFOs without a writer, devices, folders
+LONG
+RUN mkfifo f; for p in /dev/zero . {sonde}; do timeout 20 {sonde} report $p >o 2>e; echo $?; done; timeout 5 {sonde} report f; echo $?
+TIMEOUT 60
+EXPECT_RE \A1\n1\n1\n124\n\Z
+
+NAME once it traces it is nobody's, may read and no more, gains nothing, and is behind a filter, in all threads; --keep-privileges
+RUN {build}/waits spin 60000 & W=$!; for o in '' --keep-privileges; do {sonde} profile -F 49 -p $W $o >o 2>e & P=$!; for i in $(seq 150); do grep -q Tracing\|Sampling o && [ $(ls /proc/$P/task | wc -l) -ge 3 ] && { [ "$o" ] || ! grep -L '^Seccomp:.2' /proc/$P/task/*/status | grep -q .; } && break; sleep 0.1; done; cat /proc/$P/task/*/status | grep -E '^(Uid|CapEff|CapPrm|NoNewPrivs|Seccomp):' | sort -u | tr -s '\t' ' ' | sed "s/^/${o:-drop} /" | if [ "$o" ]; then grep -v Cap; else cat; fi; kill -INT $P; wait $P; grep -c spin_here o; done; kill $W
+TIMEOUT 60
+EXPECT_RE \Adrop CapEff: 000001c400080004\ndrop CapPrm: 000001c400080004\ndrop NoNewPrivs: 1\ndrop Seccomp: 2\ndrop Uid: 0 65534 65534 65534\n[1-9]\d*\n--keep-privileges NoNewPrivs: 0\n--keep-privileges Seccomp: 0\n--keep-privileges Uid: 0 0 0 0\n[1-9]\d*\n\Z
+
+NAME a command has all of root's rights, and so has what a script runs
+RUN {sonde} -q -c 'grep -E NoNewPrivs|Seccomp:|Uid /proc/self/status' -e 'END { printf("seen\n") }' >o; grep -oE '^(Uid.*|NoNewPrivs.*|Seccomp:.*|seen)' o | tr -s '\t' ' '; {sonde} -q --unsafe -e 'interval:ms:100 { system("grep -E ^NoNewPrivs /proc/self/status"); exit() }' | tr -s '\t' ' '
+EXPECT_RE ^Uid: 0 0 0 0$
+EXPECT_RE ^NoNewPrivs: 0\n(.*\n)*NoNewPrivs: 0$
+EXPECT_LINE Seccomp: 0
+
+NAME files of a folder that only root may enter are written, once and each interval, and programs that start later in one are named
+RUN mkdir -m 700 shut; cp {build}/waits shut/later; (sleep 1; exec shut/later spin 60000) & W=$!; {sonde} profile -F 99 -U -f --comm spinner -o shut/o --flame shut/f.svg --pprof shut/p 4; {sonde} profile -F 99 -p $W -i 1 --flame shut/%s.svg 2 >/dev/null; kill $W; head -c 5 shut/f.svg; ls shut; grep -c 'spinner;spin_here [1-9]' shut/o
+TIMEOUT 60
+EXPECT_RE \A<\?xml0001.svg\n0002.svg\n(0003.svg\n)?f.svg\nlater\no\np\n[1-9]\n\Z

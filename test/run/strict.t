@@ -1,0 +1,59 @@
+# --strict: any loss makes the exit status 3. A row for each way to lose something: it is forced, told at the end, and has an object in JSON.
+
+FILE TOGETHER
+
+NAME nothing is lost: status 0, or that of exit()
+RUN {sonde} --strict -q -c '{copy:frames} calls 1000' -e 'uprobe:{copy:frames}:leaf { @ = count() }'; echo $?; {sonde} --strict -e 'BEGIN { exit(7); }'; echo $?; {sonde} profile --strict -f 1 >o; echo tool $? $(wc -l <o | grep -c '[1-9]')
+TIMEOUT 40
+EXPECT_RE \A\s*@: 1000\s+0\s+7\ntool [03] 1\n\Z
+
+NAME lines that the buffer has no room for
+RUN for o in '' --strict '-f json --strict'; do {sonde} -q $o -e 'config = { perf_rb_pages = 1; } BEGIN { for ($i : 0..20000) { printf("a line that is written and not read %d\n", $i) } exit() }' >o 2>e; echo "$? $(grep -c 'Lost\|lost_events' o e | tr '\n' ' ')"; grep -c '"type": "total_lost_events"' o; done
+TIMEOUT 30
+EXPECT_RE \A0 o:0 e:[1-9]\d* \n0\n3 o:0 e:[1-9]\d* \n0\n3 o:[1-9]\d* e:0 \n1\n\Z
+
+NAME a full map
+RUN for o in '' --strict '-f json --strict'; do {sonde} -q $o -e 'config = { max_map_keys = 2; } BEGIN { for ($i : 0..5) { @[$i] = 1 } exit() }' >o 2>e; echo "$? $(grep -c 'updates of @ were refused because the map was full' e) $(grep -c '"type": "map_full", "count": 3' o)"; done
+EXPECT_RE \A0 1 0\n3 1 0\n3 0 1\n\Z
+
+NAME memory that the kernel has not at hand where it may not wait
+RUN for o in '' --strict '-f json --strict'; do {sonde} -q $o -e 'config = { max_map_keys = 100000; } profile:hz:99 { if (@n == 0) { @n = 1; for ($i : 0..4000) { @[$i, $i, $i, $i, $i, $i, $i, $i, $i, $i, $i, $i, $i, $i, $i, $i, $i, $i, $i, $i] = 1 } exit() } } END { clear(@) }' >o 2>e; echo "$? $(grep -c 'the kernel had no memory at hand' e) $(grep -c '"type": "map_refused"' o)"; done
+TIMEOUT 30
+EXPECT_RE \A0 1 0\n3 1 0\n3 0 1\n\Z
+
+NAME stacks that storage has no room for, of a script and of a tool
+LONG
+RUN for o in '' --strict '-f json --strict'; do {sonde} --stack-storage-size 1 -q $o -c '{copy:paths} 8' -e 'uprobe:{copy:paths}:leaf { @[ustack] = count(); }' >o 2>e; echo "$? $(grep -c 'stack traces could not be stored' e) $(grep -c '"type": "stacks_lost"' o)"; done; {sonde} stackcount --strict --stack-storage-size 1 -D 1 -K -f t:sched:sched_switch >/dev/null 2>e; echo "$? $(grep -c 'could not be displayed' e)"
+TIMEOUT 60
+EXPECT_RE \A0 1 0\n3 1 0\n3 0 1\n3 1\n\Z
+
+NAME a string whose page is not in memory
+RUN for o in '' --strict '-f json --strict'; do {sonde} -q $o -e 'tracepoint:syscalls:sys_enter_mkdirat /pid == cpid/ { printf("%s", str(args.pathname)) }' -c 'python3 -B {top}/test/run/cold.py {tmp}/page' >o 2>e; echo "$? $(grep -c 'empty strings of user space: 1' e) $(grep -c '"type": "strings_unread", "count": 1' o)"; done
+TIMEOUT 40
+EXPECT_RE \A0 1 0\n3 1 0\n3 0 1\n\Z
+
+NAME user stacks that are cut short
+LONG
+NEED arch:x86_64
+NEED cmd:gcc
+NEED host
+RUN gcc -O2 -o jit {top}/test/workload/jit_nofp.c && for o in '' --strict '-f json --strict'; do {sonde} -q $o -c './jit 5' -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { @[ustack] = count() }' >o 2>e; echo "$? $(grep -c 'user stacks are cut short' e) $(grep -c '"type": "user_stacks_cut"' o)"; done
+TIMEOUT 60
+EXPECT_RE \A0 1 0\n3 1 0\n3 0 1\n\Z
+
+NAME events inside another event's action (Linux 6.7 counts them)
+NEED host
+RUN for o in '' --strict '-f json --strict'; do {sonde} -q $o -c "sh -c 'for i in $(echo $(seq 40)); do /bin/true; done'" -e 'tracepoint:kmem:kmem_cache_free { @n++; if (@n < 4000) { for ($i : 0..20000) { @a = $i } } }' >o 2>e; echo "$? $(grep -c 'WARNING: [1-9][0-9]* events were missed' e) $(grep -c '"type": "events_missed"' o)"; done
+TIMEOUT 60
+EXPECT_RE \A0 1 0\n3 1 0\n3 0 1\n\Z
+
+NAME what goes wrong in the script's own actions
+RUN for o in '' --strict '-f json --strict'; do {sonde} -q $o -e 'BEGIN { @n = 0; printf("%d\n", 7 / @n); exit() }' >o 2>e; echo "$? $(grep -c -i 'by 0\|zero' e) $(grep -c -i 'by 0\|zero' o)"; done
+EXPECT_RE \A0 [1-9] 0\n3 [1-9] 0\n3 0 [1-9]\n\Z
+
+NAME files with code that may not be read
+LONG
+RUN mkdir -m 700 shut; cp {build}/waits shut; shut/waits spin 60000 & P=$!; for o in '' --strict '--json --strict'; do {top}/test/run/as.sh +bpf,+perfmon {build} "started spinner $P; sonde profile $o -F 99 -U -f -p $P 1; echo status \$?" >o 2>e; echo "$(grep status o) $(grep -c 'user stacks are cut short (no permission' e) $(grep -c '"type": "user_stacks_cut"' o)"; done; kill $P
+NEED cmd:setpriv
+TIMEOUT 60
+EXPECT_RE \Astatus 0 1 0\nstatus 3 1 0\nstatus 3 0 1\n\Z

@@ -1,0 +1,32 @@
+# Never in the way. `make check-trust` does the same for longer: 200 kills, more calls, minutes of storms.
+
+NAME killed at random moments of load, attach, trace, detach, report, sonde leaves nothing
+LONG
+NEED cmd:bpftool
+RUN {top}/test/workload/kills.py {sonde} {build} --kills 15 --seconds 150
+TIMEOUT 200
+EXPECT_LINE nothing is left
+EXPECT_RE ^15 kills in \d+ s: [1-9]\d* in load and attach, [1-9]\d* in trace, [1-9]\d* in detach and report; \d+ came too late$
+
+NAME ten sondes at once, beside bpftrace, perf and libbpf-tools, all count right
+LONG
+NEED host
+RUN {top}/test/workload/crowd.py {sonde} {build} --calls 20000
+TIMEOUT 170
+EXPECT_RE ^\d\d tracers, 20000 calls in \S+ s, 0 of sonde's wrong$
+EXPECT_RE ^sonde uprobe +counted 20000$
+
+NAME storms of system calls, forks, execs and dlopen: memory is flat, counts are exact
+LONG
+NEED host
+RUN {top}/bench/soak --seconds 20 --rate 20000 {build}
+TIMEOUT 90
+EXPECT_LINE exact, and flat
+EXPECT_RE ^35 s: calls [1-9]\d{5} forks [1-9]\d+ execs [1-9]\d+ loads [1-9]\d+; 
+
+NAME a tracepoint that sonde traces goes on to perf, whatever the program does
+NEED cmd:perf
+NEED host
+RUN for s in '@ = count()' 'if (1) { return 0 }' 'for ($i : 0..3) { if ($i == 1) { return 0 } @ = count() }' 'exit()'; do {sonde} -q -e "tracepoint:syscalls:sys_enter_getsid { $s } tracepoint:syscalls:sys_enter_getsid /pid == 1/ { @n++ } BEGIN { printf(\"begun\n\") }" >o & P=$!; until grep -q begun o; do sleep 0.05; done; sleep 0.2; perf stat -x , -a -e syscalls:sys_enter_getsid -- python3 -c 'import os; [os.getsid(0) for i in range(5000)]' 2>&1 | awk -F, '/getsid/ { print ($1 >= 5000) }'; kill -INT $P; wait $P; done
+TIMEOUT 60
+EXPECT_RE \A1\n1\n1\n1\n\Z

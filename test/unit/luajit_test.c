@@ -1,0 +1,221 @@
+// Frames of LuaJIT: the program of src/runtime/luajit.c over the made-up memory of a 2.1, and what it makes of what has been copied.
+#include "t.h"
+#include "runtime/runtime.h"
+
+#if !defined(__x86_64__)
+int main(void)
+{
+	printf("ok 1 luajit # SKIP made-up frames are of x86-64\n1..1\n");
+	return 0;
+}
+#else
+#include "walk_fix.h"
+#include "lang_frame.h"
+
+// Where things are in the heap
+#define THREAD (HEAP + 0x80)
+#define LUA_STACK (HEAP + 0x100) // of 64 values
+#define BASE(slot) (LUA_STACK + (slot) * 8)
+#define FUNC(i) (HEAP + 0x400 + (i) * 0x40)
+#define PROTO(i) (HEAP + 0x800 + (i) * 0x100) // its code is behind it
+#define CODE(i) (PROTO(i) + 104)
+#define CONSTANTS(i) (HEAP + 0x1000 + (i) * 0x40 + 0x40) // downwards
+#define TEXTS (HEAP + 0x1400)
+#define C_FUNCTION 0x5000
+enum { LINK_C = 1, LINK_CONT, LINK_VARARG, LINK_CP = 5, LINK_PCALL };
+static u64 texts;
+
+static void put(u64 at, u64 v, u32 n)
+{
+	memcpy((u8 *)heap + (at - HEAP), &v, n);
+}
+
+static u64 put_bytes(const void *p, u32 n)
+{
+	u64 at = texts;
+	memcpy((u8 *)heap + (at - HEAP), p, n);
+	texts = (at + n + 15) & ~7ull;
+	return at;
+}
+
+static u64 put_text(const char *text)
+{
+	u64 at = texts;
+	texts += 24;
+	put_bytes(text, (u32)strlen(text) + 1);
+	return at;
+}
+
+static u32 abc(u32 op, u32 a, u32 d)
+{
+	return op | a << 8 | d << 16;
+}
+
+// A function in Lua, of lines 10 * (i + 1) and on: one for each instruction, of which the first is the function's head.
+static void put_function(u32 i, const u32 *code, u32 n)
+{
+	static const u8 lines[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+	put(FUNC(i) + 9, 8, 1);
+	put(FUNC(i) + 10, 0, 1);
+	put(FUNC(i) + 32, CODE(i), 8);
+	memcpy((u8 *)heap + (CODE(i) - HEAP), code, n * 4);
+	put(PROTO(i) + 12, n, 4);
+	put(PROTO(i) + 32, CONSTANTS(i), 8);
+	put(PROTO(i) + 64, put_text("@/src/a.lua"), 8);
+	put(PROTO(i) + 72, 10 * (i + 1), 4);
+	put(PROTO(i) + 76, 9, 4);
+	put(PROTO(i) + 80, put_bytes(lines, 8), 8);
+}
+
+static void put_c_function(u32 i)
+{
+	put(FUNC(i) + 9, 8, 1);
+	put(FUNC(i) + 10, 1, 1);
+	put(FUNC(i) + 40, C_FUNCTION + i, 8);
+}
+
+// A frame whose first value is that of a slot.
+static void put_call(u32 slot, u32 fn, u64 link)
+{
+	put(BASE(slot) - 16, FUNC(fn) | 0xfffbull << 47, 8);
+	put(BASE(slot) - 8, link, 8);
+}
+
+// C (0) is called by a function (1), which C (2) calls, which another one (3) calls, the program.
+static void start_jit(void)
+{
+	struct RtUwRule vm = {.kind = RT_UW_REG, .reg = 7, .ra = -8, .off = 48, .index = RT_UW_LANG}, c = vm, root = {.kind = RT_UW_END};
+	struct RtLang lang = {.kind = RT_LANG_LUAJIT, .chain = 1};
+	struct RtChain chain;
+	u32 one = 1;
+
+	start();
+	c.index = 0;
+	put_rows((u64[]){UW_ROW(OFF, rule(vm)), UW_ROW(OFF + 0x18, rule(c)), UW_ROW(OFF + 0x100, rule(vm)), UW_ROW(OFF + 0x200, rule(root))}, 4);
+	struct RtUwObj *o = bpf_map_lookup_elem(&rt_uw_obj, &one);
+	o->lang = 1;
+	CHECK(luajit_runtime.chain(&lang, &chain));
+	bpf_map_update_elem(&rt_chains, &one, &chain, 0);
+	bpf_map_update_elem(&rt_langs, &one, &lang, 0);
+	codes_destroy(codes);
+	codes = codes_create();
+	codes_full = 0;
+	texts = TEXTS;
+	stack[5] = TEXT + 0x20;	  // frame 1: C
+	stack[11] = TEXT + 0x120; // frame 2: the machine once more
+	stack[17] = TEXT + 0x210; // the root
+	stack[2] = stack[14] = THREAD;
+	stack[4] = STACK + 96; // the cframe before
+	put(THREAD + 9, 6, 1);
+	put(THREAD + 32, BASE(30), 8);
+	put(THREAD + 48, BASE(60), 8);
+	put(THREAD + 56, LUA_STACK, 8);
+	put(THREAD + 80, STACK | 1, 8);
+	put_c_function(0);
+	put_function(1, (u32[]){abc(89, 2, 0), abc(54, 3, 0), abc(41, 5, 7), abc(66, 3, 2 << 8), abc(75, 0, 1)}, 5);
+	put_c_function(2);
+	put_function(3, (u32[]){abc(92, 2, 0), abc(57, 1, 0), abc(66, 1, 1), abc(75, 0, 1)}, 4);
+	put(CONSTANTS(1) - 8, put_text("ask"), 8);
+	put(CONSTANTS(3) - 8, put_text("sort"), 8);
+	put_call(30, 0, CODE(1) + 16); // slot 3 and two more
+	put_call(25, 1, 8 * 8 | LINK_C);
+	put_call(17, 2, CODE(3) + 12);
+	put_call(14, 3, 5 * 8 | LINK_VARARG);
+	put_call(9, 3, 7 * 8 | LINK_CP);
+}
+
+static void check_frame(struct RtStack *st, u32 i, const char *name, const char *file, u32 line)
+{
+	struct RtCode c;
+	check_frame_names(codes, st, i, name, file, &c);
+	CHECK_EQ(codes_line(codes, &c, RT_FRAME_POS(st->frames[i])), line);
+}
+
+static void check_outer(struct RtStack *st, u32 at)
+{
+	CHECK_FRAME(st, at, TEXT + 0x20);
+	check_frame(st, at + 1, "sort", "", 0);
+	check_frame(st, at + 2, "function </src/a.lua:40>", "/src/a.lua", 42);
+	CHECK_EQ(st->n, at + 4);
+	CHECK_EQ(st->why, RT_WHY_OK);
+}
+
+TEST(functions_of_lua_and_of_c)
+{
+	start_jit();
+	regs.dx = 0x99; // the thread's own base counts
+	for (u32 again = 0; again < 2; again++) {
+		struct RtStack *st = walk_now();
+		check_frame(st, 0, "ask", "", 0);
+		check_frame(st, 1, "function </src/a.lua:20>", "/src/a.lua", 23);
+		check_outer(st, 2);
+	}
+	regs.dx = BASE(25); // the machine's register is newer
+	regs.bx = CODE(1) + 8;
+	struct RtStack *st = walk_now();
+	check_frame(st, 0, "function </src/a.lua:20>", "/src/a.lua", 21);
+	check_outer(st, 1);
+	put(BASE(25) - 16, 5, 8); // it has returned a number
+	st = walk_now();
+	CHECK_EXACT(st, 0, TEXT);
+	check_outer(st, 1);
+}
+
+TEST(names)
+{
+	start_jit();
+	put_function(1, (u32[]){abc(89, 2, 0), abc(45, 3, 1), abc(41, 5, 7), abc(66, 3, 2 << 8)}, 4);
+	put(PROTO(1) + 88, put_bytes("one\0two", 8), 8);
+	check_frame(walk_now(), 0, "two", "", 0);
+	start_jit();
+	put_function(1, (u32[]){abc(89, 2, 0), abc(18, 3, 1), abc(41, 5, 7), abc(66, 3, 2 << 8)}, 4);
+	put(PROTO(1) + 96, put_bytes("first\0\0\5\1\0\5other\0\0\1second\0\0\4", 29), 8);
+	check_frame(walk_now(), 0, "?", "", 0); // register 1 is a loop's own variable: alive from 0 to 5
+	put(PROTO(1) + 64, put_text("@b.lua"), 8);
+	start_jit();
+	put_function(1, (u32[]){abc(89, 2, 0), abc(18, 3, 1), abc(41, 5, 7), abc(66, 3, 2 << 8)}, 4);
+	put(PROTO(1) + 96, put_bytes("first\0\0\5other\0\0\1second\0\0\4", 26), 8);
+	check_frame(walk_now(), 0, "second", "", 0);
+	start_jit();
+	put_function(1, (u32[]){abc(89, 2, 0), abc(32, 3, 0), abc(41, 5, 7), abc(32, 3, 2 << 8)}, 4);
+	check_frame(walk_now(), 0, "__add", "", 0);
+	start_jit();
+	put_function(1, (u32[]){abc(89, 2, 0), abc(66, 3, 0), abc(41, 5, 7), abc(66, 3, 2 << 8)}, 4); // of what a call returns
+	check_frame(walk_now(), 0, "?", "", 0);
+}
+
+TEST(a_metamethod_that_the_machine_calls)
+{
+	start_jit();
+	put_call(30, 0, 5 * 8 | LINK_CONT);
+	put(BASE(30) - 24, CODE(1) + 8, 8);
+	struct RtStack *st = walk_now();
+	check_frame(st, 0, "__index", "", 0);
+	check_frame(st, 1, "function </src/a.lua:20>", "/src/a.lua", 21);
+	check_outer(st, 2);
+}
+
+TEST(what_does_not_fit_is_counted)
+{
+	start_jit();
+	stack[5] = TEXT + 0x210; // one of the machine's frames is missing
+	CHECK_EQ(walk_now()->why, RT_WHY_LANG);
+	start_jit();
+	put(BASE(9) - 16, THREAD + 0x40, 8);
+	CHECK_EQ(walk_now()->why, RT_WHY_LANG);
+	start_jit();
+	put(BASE(30) - 8, CODE(3) + 0x4000, 8);
+	CHECK_EQ(walk_now()->why, RT_WHY_LANG);
+	start_jit();
+	put(BASE(17) - 8, LINK_PCALL, 8); // nowhere down
+	CHECK_EQ(walk_now()->why, RT_WHY_LANG);
+	start_jit();
+	put(THREAD + 80, 0, 8); // the thread is not the machine's
+
+	struct RtStack *st = walk_now();
+	CHECK_EXACT(st, 0, TEXT);
+	CHECK_EQ(st->n, 4);
+}
+
+T_MAIN()
+#endif

@@ -1,0 +1,108 @@
+// Frames of V8's compiled code: bpfrt/v8jit.bpf.c and v8leaf.bpf.c over the made-up memory of an isolate with one piece of optimised code, into which two functions were put.
+#include "t.h"
+#include "runtime/runtime.h"
+
+#if !defined(__x86_64__)
+int main(void)
+{
+	printf("ok 1 v8 # SKIP made-up frames are of x86-64\n1..1\n");
+	return 0;
+}
+#else
+#include "walk_fix.h"
+#include "v8_fix.h"
+
+static const char *text_of(u64 frame)
+{
+	static char text[64];
+	struct RtCode c;
+	if (!RT_FRAME_IS_LANG(frame) || !codes_get(codes, RT_FRAME_CODE(frame), &c))
+		return "none";
+	snprintf(text, sizeof(text), "%.*s %u", c.name_len, (const char *)c.name, (unsigned)RT_FRAME_POS(frame));
+	return text;
+}
+
+// The stack's functions, the innermost first, and whether it counts as whole.
+static const char *functions(void)
+{
+	static char text[256];
+	struct RtStack *st = walk_now();
+	int n = 0;
+	text[0] = 0;
+	for (u32 i = 0; i < st->n; i++)
+		if (RT_FRAME_IS_LANG(st->frames[i]))
+			n += snprintf(text + n, sizeof(text) - (size_t)n, "%s; ", text_of(st->frames[i]));
+	snprintf(text + n, sizeof(text) - (size_t)n, "%s", st->why == RT_WHY_OK ? "whole" : st->why == RT_WHY_GUESS_INLINED ? "guess" : "cut");
+	return text;
+}
+
+TEST(functions_that_were_put_into_others)
+{
+	start_v8();
+	for (u32 i = 0; i < 3; i++) // made, found by what they are, found by their place
+		CHECK_STR(functions(), "inner 102; middle 102; outer 102; whole");
+	stack[0] = START + 0x20; // the place that the other one leans on
+	CHECK_STR(functions(), "inner 1; middle 102; outer 102; whole");
+}
+
+TEST(code_that_its_function_does_not_have)
+{
+	start_v8();
+	put64(JSFUNCTION + 48, 0); // compiled for a loop that was running
+	CHECK_STR(functions(), "inner 102; middle 102; outer 102; whole");
+	start_v8();
+	put64(JSFUNCTION + 48, 0);
+	put64(START - 56, 0); // nor is it found
+	CHECK_STR(functions(), "outer 0; guess");
+}
+
+TEST(places_that_say_nothing)
+{
+	start_v8();
+	stack[0] = START + 0x60;
+	CHECK_STR(functions(), "outer 0; guess");
+	CHECK_STR(functions(), "outer 0; guess"); // as it was remembered
+	start_v8();
+	stack[0] = START + 0x60;
+	put64(DATA + 16 + 8 * 1, 0); // nothing was put into it
+	CHECK_STR(functions(), "outer 0; whole");
+}
+
+// The thread is in the code itself: the frame is there, not yet, or no more.
+TEST(the_innermost_frame)
+{
+	static const struct {
+		u64 off;
+		u32 words; // on the stack above the return address
+		bool fp;   // still the caller's
+	} places[] = {{0, 0, true}, {8, 0, true}, {9, 1, true}, {0x0c, 0, false}, {0x30, 0, false}, {0x83, 0, false}, {0x84, 0, true}, {0x88, 0, true}, {0x8a, 0, true}, {0x8d, 0, true}};
+	start_v8();
+	put64(DATA + 16 + 8 * 1, 0);
+	for (u32 i = 0; i < ARRAY_LEN(places); i++) {
+		regs.ip = START + places[i].off;
+		regs.sp = places[i].fp ? STACK + 8 * 30 : FP - 24;
+		regs.bp = places[i].fp ? STACK + 8 * 50 : FP;
+		stack[30] = stack[31] = 0;
+		stack[30 + places[i].words] = TEXT + 0x210;
+		CHECK_STR(functions(), "outer 0; whole");
+		CHECK_EQ(walk_now()->n, 2);
+	}
+}
+
+TEST(instructions_that_make_no_sense)
+{
+	static const u8 bad[][8] = {{NOTHING}, {BEGIN, 0, 6, 6, 0xff, 0xff}, {BEGIN, 0, 6, 6, BEGIN, 0, 6, 6}, {BEGIN, 0, 6, 6, MATCH, 9}, {BEGIN, 0, 6, 0x81, 0x80, 0x80, 4},
+				    {BEGIN, 0x80, 0x80, 1, 6, 6}, {BEGIN, 0, 6, 6, 8}, {BEGIN, 0, 6, 6, FUNC, 2, 0xfe, 0x7f}};
+	for (u32 i = 0; i < ARRAY_LEN(bad); i++) {
+		start_v8();
+		put(PLACES + 16, bad[i], 8);
+		put64(DATA + 16 + 8 * 12, 0);
+		put64(DATA + 16 + 8 * 15, 0);
+		put64(DATA + 16 + 8 * 5, (200ull + i) << 32);
+		struct RtStack *st = walk_now();
+		CHECK(st->why == RT_WHY_GUESS_INLINED || st->why == RT_WHY_OK);
+		CHECK(st->n >= 3);
+	}
+}
+T_MAIN()
+#endif
