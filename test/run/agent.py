@@ -317,8 +317,8 @@ def switches():
 def memory():
     """More memory than is allowed: one thing after the other is given up, and said; what is left goes on."""
     s, w, port = Server(), load(), free_port()
-    a = agent('--otlp', 'http://127.0.0.1:%d' % s.port, '--off-cpu', '-i', '1', '-F', '49', '--max-cpu', '100', '--max-memory', '6', '--spool', 'none', '--prometheus', str(port))
-    said = lambda what: until(lambda: re.search(r'WARNING: [0-9.]+ MB of memory, 6.0 are allowed: ' + what, open('err').read()) is not None, 90)
+    a = agent('--otlp', 'http://127.0.0.1:%d' % s.port, '--off-cpu', '-i', '1', '-F', '49', '--max-cpu', '100', '--max-memory', '2', '--spool', 'none', '--prometheus', str(port))
+    said = lambda what: until(lambda: re.search(r'WARNING: [0-9.]+ MB of memory, 2.0 are allowed: ' + what, open('err').read()) is not None, 90)
     print('anew', said('(cpu|offcpu) is started anew\n'))
     print('off-CPU', said('offcpu is given up'))
     print('stacks', said('cpu is started anew with kernel stacks only'))

@@ -75,8 +75,6 @@ TIMEOUT 120
 
 NAME more memory than is allowed: off-CPU time is given up, then users' stacks, and it is said
 LONG
-ALONE it measures what the machine switches and holds
-RETRY 2 switches of a machine that others use
 NEED file:/usr/lib/x86_64-linux-gnu/libcurl.so.4
 RUN {top}/test/run/agent.py {sonde} {build}/waits memory
 EXPECT_RE \Aanew True\noff-CPU True\nstacks True\ngoes on True 2\.0\nends 0 False\n\Z

@@ -166,9 +166,8 @@ EXPECT_RE ^True\nTrue\nTrue\nTrue\nset\(\)$
 TIMEOUT 40
 
 NAME pprof: with --lines and --inlines, and code without a file
-LONG
-NEED cmd:node
-RUN {build}/mangled 60 >/dev/null & p=$!; node --perf-basic-prof -e 'function hotOfMine(n) { return n < 2 ? n : hotOfMine(n - 1) + hotOfMine(n - 2) } for (let end = Date.now() + 60000; Date.now() < end;) hotOfMine(25)' & q=$!; i=0; until grep -qs hotOfMine /tmp/perf-$q.map || [ $i = 100 ]; do sleep 0.1; i=$((i + 1)); done; {sonde} profile --lines --inlines -F 499 -p $p,$q --pprof f 3 >/dev/null; kill $p $q; python3 {top}/test/run/pprof.py f '[one(m, "has_lines") for m in p["mapping"] if "/mangled" in s(one(m, "filename"))]' 'max(one(x, "line") for l in p["location"] for x in l["line"] if names[one(l, "id")] == ["plain_work"]) in range(10, 22)' 'any("hotOfMine" in n and not (v & {n}) for n, v in functions.items())'; rm -f /tmp/perf-$q.map
+NEED cmd:gcc
+RUN gcc -O2 -o jit {top}/test/workload/jit.c; {build}/mangled 60 >/dev/null & p=$!; sh -c 'echo "0 7fffffffff00 JS:*hotOfMine [eval]:1:19" >/tmp/perf-$$.map; exec ./jit 1000000000' & q=$!; until grep -q jit /proc/$q/comm; do sleep 0.05; done; {sonde} profile --lines --inlines -F 499 -p $p,$q --pprof f 3 >/dev/null; kill $p $q; python3 {top}/test/run/pprof.py f '[one(m, "has_lines") for m in p["mapping"] if "/mangled" in s(one(m, "filename"))]' 'max(one(x, "line") for l in p["location"] for x in l["line"] if names[one(l, "id")] == ["plain_work"]) in range(10, 22)' 'any("hotOfMine" in n and not (v & {n}) for n, v in functions.items())'; rm -f /tmp/perf-$q.map
 TIMEOUT 60
 EXPECT_RE ^\[1\]\nTrue\nTrue$
 
