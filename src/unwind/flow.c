@@ -61,6 +61,7 @@ struct Flow {
 	bool plt_head;
 	bool jumps; // indirectly: a switch, which goes on in the state it has there
 	bool found; // nothing names or calls what is walked
+	bool keep_frames; // FlowIn's
 	bool framed; // its ends need not prove it: what has a frame pointer proves itself
 	bool unproven; // and one did not
 };
@@ -269,6 +270,8 @@ static bool go_on(struct Flow *f, u64 start, struct Item *it, const struct Insn 
 			judge(f, it, it->st.sp == (f->plt_head ? 24 : 8));
 			return false;
 		}
+		if (f->keep_frames && !flow_framed(&it->st)) // no switch: another function is called at the end, perhaps with more arguments
+			judge(f, it, it->st.sp == 8);
 		f->jumps = true;
 		*at |= JUMPS;
 		return false;
@@ -283,7 +286,7 @@ static bool go_on(struct Flow *f, u64 start, struct Item *it, const struct Insn 
 		if (!in->target)
 			break;
 		vec_push(&f->calls, it->call);
-		if (never_returns(callee(f, in->target)))
+		if (!f->keep_frames && never_returns(callee(f, in->target))) // V8's compilers put a trap behind such a call
 			return false;
 		break;
 	case BRANCH_NONE:
@@ -310,6 +313,21 @@ static bool take(struct Flow *f, const struct Item *it, struct Region *r, u32 *a
 	return true;
 }
 
+// Ways meet that do not agree: from here on nothing is known of the frame. False: nothing was, or it is another function's code.
+static bool forget_frame(struct Flow *f, struct Item *it, u32 *at)
+{
+	struct FlowState none = {.sp = FLOW_UNKNOWN, .fp = FLOW_UNKNOWN, .low = FLOW_UNKNOWN};
+	u32 mark = (state_index(f, &none) + 1) | NOW;
+	if (!(*at & NOW) || *at == mark)
+		return false;
+	it->st = none;
+	f->unproven = true;
+	*at = 0;
+	for (at++; *at == INSIDE; at++)
+		*at = 0;
+	return true;
+}
+
 static void follow(struct Flow *f, u64 start, struct Item it, size_t ndead)
 {
 	for (bool fell = false;; fell = true) {
@@ -317,7 +335,7 @@ static void follow(struct Flow *f, u64 start, struct Item it, size_t ndead)
 		u32 *at = r ? &r->at[it.pc - r->c->vaddr] : NULL;
 		struct Insn in;
 		bool next = fell && r && r->is[it.pc - r->c->vaddr] & IS_START;
-		if (fell && it.call.after == it.pc && (!r || next || stops_after(f, ndead, it.pc) || begins_behind(f, &it)))
+		if (fell && it.call.after == it.pc && !f->keep_frames && (!r || next || stops_after(f, ndead, it.pc) || begins_behind(f, &it)))
 			return; // a call that does not return
 		if (next) { // runs on into the next function, as if it had jumped there
 			judge(f, &it, it.st.sp == 8);
@@ -325,8 +343,8 @@ static void follow(struct Flow *f, u64 start, struct Item it, size_t ndead)
 		}
 		if (r && *at && *at != INSIDE) {
 			bool fits = flow_same_frame(&f->states.p[STATE(*at)], &it.st);
-			if (!fits)
-				f->lost |= f->framed;
+			if (!fits && f->framed && forget_frame(f, &it, at))
+				continue;
 			if (!fits || !(*at & (NOW | GUESS))) // a guess proves nothing
 				judge(f, &it, fits);
 			f->joined |= !(*at & NOW);
@@ -431,7 +449,7 @@ static bool walk(struct Flow *f, u64 start, const struct FlowState *st, bool sur
 		if (failed)
 			break;
 	}
-	return !f->found && !sure && walk_framed(f, start, st);
+	return f->keep_frames && !f->found && walk_framed(f, start, st);
 }
 
 static struct FlowState entered(bool root)
@@ -583,7 +601,7 @@ static void pass(struct Flow *f, const struct FlowIn *in)
 
 bool flow_rows(const struct FlowIn *in, FlowRows *out)
 {
-	struct Flow f = {.hurry = in->hurry};
+	struct Flow f = {.hurry = in->hurry, .keep_frames = in->keep_frames};
 	f.regions = xcalloc(in->ncode + 1, sizeof(*f.regions));
 	f.nregions = in->ncode;
 	for (u32 i = 0; i < in->ncode; i++)

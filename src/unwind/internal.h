@@ -61,6 +61,7 @@ struct FlowIn {
 	u32 nstarts;
 	u64 entry; // where the kernel enters the file, 0 none
 	const struct UwHurry *hurry; // may be NULL
+	bool keep_frames; // functions may end in ways that are not understood (V8's builtins): what a frame pointer proves of them holds
 };
 typedef VEC(struct FlowRow) FlowRows;
 // Appends rows, ascending. Code that could not be understood gets one of kind RT_UW_NONE, padding between functions none. False: in->hurry ended it.
