@@ -127,7 +127,7 @@ class Program:
         with running(self.cmd + ' 600') as load, open(got, 'w') as f:  # its tables are known when the command begins
             subprocess.run([SONDE, '-q', '--dwarf-pid', str(load.pid), '-c', '%s %s %d' % (self.cmd, want, STACKS), '-e',
                             'tracepoint:syscalls:sys_enter_%s /pid == cpid/ { printf("%%s\\n", ustack) }' % self.call], stdout=f, stderr=subprocess.DEVNULL)
-        return same(self.same_script, want, got, *(['callers'] if self.name.startswith('Ruby') else []))
+        return same(self.same_script, want, got, 'all', *(['callers'] if self.name.startswith('Ruby') else []))
 
     def whole(self, tmp):
         with running(self.cmd + ' 600') as load:
