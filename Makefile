@@ -264,7 +264,7 @@ check-guests: test-programs
 	@SONDE_VM_GUESTS='amd64 6.1 tools,amd64 6.12,arm64 6.1' test/run.py --build $(BUILD) --suite vm $(FLAGS)
 
 # Where both are asked for, one after the other: two makes would write one archive at once.
-test-programs: $(filter $(BUILD)/sonde,$(MAKECMDGOALS))
+test-programs: $(filter $(BUILD)/sonde all,$(MAKECMDGOALS))
 	@scripts/deps.sh build
 	@$(MAKE) --no-print-directory $(if $(V),,-s) -j2 $(BUILD)/sonde $(PROGS) $(UNIT_BINS)
 	@$(MAKE) --no-print-directory $(if $(V),,-s) progs32
