@@ -205,7 +205,7 @@ enum RtWhy {
 	RT_WHY_NO_PERM, RT_WHY_UNREADABLE, RT_WHY_FULL, // an unwind table that will never be ready: the file may not, cannot be read; no room for it
 	RT_WHY_LANG, // frames of an interpreter that could not be read
 	RT_WHY_DAMAGED, // the ELF headers of the file with the code make no sense
-	RT_WHY_GUESS_INLINED, // reached the root, but through optimised JavaScript, of which nobody says what was inlined there
+	RT_WHY_GUESS_INLINED, // reached the root, but through optimised code (V8, LuaJIT), of which nobody says what was inlined there
 	RT_WHY_THAWED, // Java: a virtual thread that waited has its outer frames in the heap until it returns to them
 	RT_WHYS
 };

@@ -149,6 +149,7 @@ enum RtUwKind {
 	RT_UW_SIG,   // signal frame: registers in the struct sigcontext whose sp is at reg + off
 	RT_UW_BAD,   // unwind information that the walker cannot follow
 	RT_UW_DEPTH, // CFA = *(*(reg + off) + 8) - *(reg + slot[0]) + off2: of a goroutine that calls C, whose stack is known by its top
+	RT_UW_LUAJIT, // a trace of LuaJIT: CFA = the frame that its machine has for the thread *(reg + off), + off2
 	RT_UW_GO,    // a goroutine's stack goes on where the thread's own ends, or the other way: enum RtUwGo; CFA = that stack pointer + off2
 };
 // Registers a rule may restore, beside return address and stack pointer: DWARF numbers by slot. Slot 0 is the frame pointer.
@@ -372,6 +373,7 @@ struct RtLang {
 	u64 types[RT_PY_TYPES]; // other types of the runtime; 0: there is none
 	u64 loop, loop_end; // the code of which frames may hold records or run programs; 0, 0: all of the object's
 	u64 cold, cold_end; // of such code the part that lies elsewhere
+	u32 body; // PHP, LuaJIT: the rule of most of its loop, on whose frame code that it makes at run time runs
 	union {
 		struct RtPython py;
 		struct RtJava java;
@@ -381,8 +383,8 @@ struct RtLang {
 			u32 docatch_size;
 		} perl;
 		struct {
-			u32 body; // the rule of most of its loop, as is that of code that its JIT makes
-		} php;
+			s32 cur_l; // from its machine's register r14 to where the thread is, behind which its base in compiled code lies; 0: not known
+		} luajit;
 		struct RtV8 v8;
 	};
 	struct RtGo go;
@@ -391,7 +393,7 @@ struct RtLang {
 // a word; what is computed is of 64 bits. The program has three parts: the beginning, at 0, finds the thread's innermost frame; `step` is run for each frame; `copy`
 // when one's code is met for the first time. A fourth one, `again`, is what the beginning is for each further loop of the interpreter, if it has state of its own.
 #define RT_CHAINS 64
-#define RT_CHAIN_OPS 256
+#define RT_CHAIN_OPS 512
 #define RT_CHAIN_REGS 32
 #define RT_CHAIN_LOAD 128 // bytes that are read at once, into the registers from dst on
 enum RtOpCode {
@@ -427,7 +429,8 @@ enum RtChainText { RT_CHAIN_NAME, RT_CHAIN_FILE, RT_CHAIN_LINES, RT_CHAIN_LINES2
 #define RT_CHAIN_PERHAPS (-1)
 #define RT_CHAIN_LEAF 64
 struct RtOp {
-	u8 op, dst, src, arg;
+	u8 op, dst, src, pad;
+	u16 arg, pad2;
 	s32 imm;
 };
 struct RtChain {

@@ -295,10 +295,35 @@ static RT_NOINLINE u64 go_stack(struct RtUw *u, struct RtUwRule *r)
 	return 1;
 }
 
+// LuaJIT's compiled code runs on the frame of its machine, lowered by some; the thread says where that is (cframe), and that says whose it is. Which functions the
+// compiler has put into that code nobody says.
+#define LUAJIT_CFRAME 80
+#define LUAJIT_THREAD 16
+static RT_NOINLINE u64 luajit_cfa(struct RtUw *u, u64 at)
+{
+	if (!read_far(u, at) || !read_far(u, u->tmp[0] + LUAJIT_CFRAME))
+		return 0;
+	u64 frame = u->tmp[0] & ~3ULL; // bits that say something else
+	if (frame < u->reg[RT_R_SP] || !read_far(u, at))
+		return 0;
+	u->tmp[2] = u->tmp[0];
+	if (!read_far(u, frame + LUAJIT_THREAD) || u->tmp[0] != u->tmp[2])
+		return 0;
+	u->tmp[0] = frame;
+	rt_uw_guess(u, RT_WHY_GUESS_INLINED);
+	return 1;
+}
+
 static RT_INLINE u64 other_cfa(struct RtUw *u, struct RtUwRule *r)
 {
 	if (r->kind == RT_UW_DEPTH)
 		return depth_cfa(u, r, u->tmp[1]);
+	if (r->kind == RT_UW_LUAJIT) {
+		if (!luajit_cfa(u, u->tmp[1] + r->off))
+			return 0;
+		u->tmp[0] += r->off2;
+		return 1;
+	}
 	if (!go_stack(u, r))
 		return 0;
 	u->tmp[0] += r->off2;

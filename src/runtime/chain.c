@@ -5,12 +5,12 @@ void chain_op(struct ChainMaker *m, enum RtOpCode op, u32 dst, u32 src, u32 arg,
 {
 	m->bad |= m->n >= RT_CHAIN_OPS || dst >= RT_CHAIN_REGS || src >= RT_CHAIN_REGS || imm != (s32)imm;
 	if (!m->bad)
-		m->c.op[m->n++] = (struct RtOp){(u8)op, (u8)dst, (u8)src, (u8)arg, (s32)imm};
+		m->c.op[m->n++] = (struct RtOp){.op = (u8)op, .dst = (u8)dst, .src = (u8)src, .arg = (u16)arg, .imm = (s32)imm};
 }
 
 void chain_label(struct ChainMaker *m, u32 label)
 {
-	m->label[label % CHAIN_LABELS] = (u8)m->n;
+	m->label[label % CHAIN_LABELS] = (u16)m->n;
 }
 
 bool chain_end(struct ChainMaker *m, struct RtChain *out)

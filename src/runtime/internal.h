@@ -9,7 +9,7 @@ enum ChainLabel { CHAIN_STEP, CHAIN_COPY, CHAIN_LOST, CHAIN_AGAIN, CHAIN_OWN }; 
 struct ChainMaker {
 	struct RtChain c;
 	u32 n;
-	u8 label[CHAIN_LABELS];
+	u16 label[CHAIN_LABELS];
 	bool bad; // it has no room
 };
 

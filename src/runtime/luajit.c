@@ -1,5 +1,7 @@
 // LuaJIT 2.1, whose functions its virtual machine runs, code in assembly. Input: its object's .dynsym and code; functions that were copied. Output: the program of its
-// chain, names, lines. Code that it makes at run time is in no file: a stack ends there.
+// chain, names, lines.
+// Code that it makes at run time, traces, runs on the machine's frame (track/luatraces.c). Where the thread and its base are then, the register for that leads to (DISPATCH):
+// how far, the machine's own code tells, which sets that base to 0 when a trace is left. Of the functions that a trace has taken into it the first is known, without its line.
 // Each frame of the machine on the C stack (cframe) has the thread (lua_State), the instruction at hand and the one before it; the thread has its innermost. The frames of
 // a thread lie on a stack of its own, each with its function and a link: where its caller goes on, or how far down the caller's frame is and what kind of call it was.
 // One that C has made is the last of its machine's frame. The innermost frame's base is in a register while the machine itself runs, else in the thread.
@@ -11,6 +13,8 @@
 static const char *const symbols[RUNTIME_SYMBOLS] = {"luaJIT_setmode", "lua_call"};
 #define VERSION_TEXT "LuaJIT 2.1."
 #define MIN_MACHINE 8192 // bytes of code
+#define MAX_MACHINE (1 << 20)
+#define MAX_DISPATCH 8192 // bytes below r14
 
 static bool is_2_1(struct ElfFile *f, struct Str *text)
 {
@@ -24,9 +28,34 @@ static bool is_2_1(struct ElfFile *f, struct Str *text)
 	return ok;
 }
 
+// jit_base, by the only place of the machine that sets a word to 0 of those that r14 leads to: movq $0,n(%r14); the thread's own is before it. 0: not known.
+static s32 thread_place(struct ElfFile *f, u64 lo, u64 hi)
+{
+	static const u8 movq[] = {0x49, 0xc7, 0x86}, zero[4];
+	u64 off, n = hi - lo;
+	s32 found = 0, at;
+	u8 *p = n <= MAX_MACHINE && elffile_vaddr_to_off(f, lo, &off) ? elffile_load(f, off, n, MAX_MACHINE) : NULL;
+
+	for (u64 i = 0; p && i + 11 <= n; i++) {
+		if (memcmp(p + i, movq, sizeof(movq)) || memcmp(p + i + 7, zero, sizeof(zero)))
+			continue;
+		memcpy(&at, p + i + 3, sizeof(at));
+		if (at >= 0 || at < -MAX_DISPATCH || (found && found != at - 8)) {
+			found = 0;
+			break;
+		}
+		found = at - 8;
+	}
+	free(p);
+	return found;
+}
+
 static bool find(struct ElfFile *f, const struct ElfSymbol *syms, struct RtLang *out, struct Str *version)
 {
-	return is_2_1(f, version) && f->machine == EM_X86_64 && syms[1].name && runtime_entered(f, syms[1].addr, &out->loop, &out->loop_end) && out->loop_end - out->loop >= MIN_MACHINE;
+	if (!is_2_1(f, version) || f->machine != EM_X86_64 || !syms[1].name || !runtime_entered(f, syms[1].addr, &out->loop, &out->loop_end) || out->loop_end - out->loop < MIN_MACHINE)
+		return false;
+	out->luajit.cur_l = thread_place(f, out->loop, out->loop_end);
+	return true;
 }
 
 // ---- the program
@@ -44,12 +73,14 @@ _Static_assert(T == (int)RT_CHAIN_ROOT && N == (int)RT_CHAIN_ROOT2 && STACK < (i
 enum {
 	L_READY = CHAIN_OWN, L_CFRAME, L_HAVE, L_BACK, L_SAME, L_NEW, L_KEEP, L_GO, L_NONE, L_DELTA, L_VARARG, L_LINKED, L_ENDS, L_MID, L_INNER, L_FIRST, L_UNKNOWN, L_OUTSIDE, L_RETURNS, L_WIDE,
 	L_WIDER, L_ADD, L_PLACED, L_C, L_SKIP, L_PATH, L_FILE, L_NAME, L_EVENT, L_SCAN, L_FOUND, L_LOCAL, L_UPVALUE, L_UPVALUES, L_GLOBAL, L_FIELD, L_CONSTANT, L_STRING, L_DONE,
-	L_LOCALS, L_SKIP_NAME, L_RANGE, L_FROM, L_FROM_2, L_TO, L_TO_2, L_THERE
+	L_LOCALS, L_SKIP_NAME, L_RANGE, L_FROM, L_FROM_2, L_TO, L_TO_2, L_THERE, L_NO_TRACE
 };
-_Static_assert(L_THERE < CHAIN_LABELS, "labels");
+_Static_assert(L_NO_TRACE < CHAIN_LABELS, "labels");
 #define RSP 7 // DWARF
 #define RBX 3
 #define RDX 1
+#define R14 14
+#define FRAME_MAX 8192 // of a trace
 #define CFRAME_THREAD 16
 #define CFRAME_PC 24
 #define CFRAME_PREV 32
@@ -76,12 +107,32 @@ static void pointer(struct ChainMaker *m, u32 r) // of a value: 47 bits
 	chain_shr(m, r, r, 17);
 }
 
-static void again(struct ChainMaker *m)
+// The innermost frame of the machine may be a trace's: then the thread's base is set, and the machine's frame not far above. NEXT_PC is 0: not known.
+static void trace(struct ChainMaker *m, s32 cur_l)
+{
+	chain_if_not(m, L, 0, L_NO_TRACE);
+	chain_op(m, RT_OP_NATIVE, T, 0, 0, R14);
+	chain_op(m, RT_OP_TRY, VM, T, 0, cur_l);
+	chain_op(m, RT_OP_TRY, AT, T, 0, cur_l + 8);
+	chain_if_is(m, AT, 0, L_NO_TRACE);
+	chain_op(m, RT_OP_TRY, POS, VM, 0, CFRAME);
+	chain_and(m, POS, POS, -4);
+	chain_if(m, POS, RT_OP_LT, PREV, 0, L_NO_TRACE);
+	chain_if(m, PREV, RT_OP_LT, POS, -FRAME_MAX, L_NO_TRACE);
+	chain_add(m, L, VM, 0);
+	chain_jump(m, L_GO);
+	chain_label(m, L_NO_TRACE);
+}
+
+static void again(struct ChainMaker *m, s32 cur_l)
 {
 	chain_set(m, RT_CHAIN_NEXT, RT_CHAIN_PERHAPS);
 	chain_label(m, CHAIN_AGAIN);
 	chain_set(m, ON, 0);
+	chain_set(m, START, 1);
 	chain_op(m, RT_OP_NATIVE, PREV, 0, 0, RSP);
+	if (cur_l)
+		trace(m, cur_l);
 	chain_op(m, RT_OP_TRY, VM, PREV, 0, CFRAME_THREAD);
 	chain_op(m, RT_OP_TRY, T, VM, 0, TYPE & ~7);
 	chain_shr(m, T, T, (TYPE & 7) * 8);
@@ -99,7 +150,6 @@ static void again(struct ChainMaker *m)
 	chain_label(m, L_READY);
 	chain_ready(m, CHAIN_STEP);
 	chain_label(m, L_HAVE);
-	chain_set(m, START, 1);
 	chain_load(m, NEXT_PC, PREV, CFRAME_PC, 8);
 	chain_if(m, VM, RT_OP_EQ, L, 0, L_SAME);
 	chain_if(m, VM, RT_OP_EQ, OTHER, 0, L_BACK);
@@ -399,7 +449,7 @@ static bool chain(const struct RtLang *l, struct RtChain *out)
 {
 	struct ChainMaker m = {0};
 
-	again(&m);
+	again(&m, l->luajit.cur_l);
 	step(&m);
 	copy(&m);
 	return chain_end(&m, out);
@@ -444,4 +494,4 @@ static void code_name(const struct RtCode *c, struct Str *out)
 }
 
 const struct Runtime luajit_runtime = {RT_LANG_LUAJIT, "luajit", "[lua]", symbols, find, line, "a table of releases in sonde", code_name, code_file, chain,
-				       "code that LuaJIT makes at run time (luajit -joff makes none): stacks end there"};
+				       "functions that LuaJIT's compiler has put into a trace: the one that the trace began in is shown, without its line (luajit -joff makes no traces)"};

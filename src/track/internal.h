@@ -93,7 +93,7 @@ void tablemaps_put(struct TableMaps *t, u32 obj, u32 state, struct RtUwObj *tabl
 u32 tablemaps_state(const struct TableMaps *t, u32 obj); // RT_UW_*
 struct RtLang *tablemaps_row(struct TableMaps *t, u32 lang);
 u32 tablemaps_lang(struct TableMaps *t, u32 obj, bool *pending); // number of the object's runtime, 0: none; pending is set if that is not known yet
-bool tablemaps_php_body(struct TableMaps *t, u32 lang, struct RtUwRule *out); // the rule of most of PHP's loop; false: it has none
+bool tablemaps_body(struct TableMaps *t, u32 lang, struct RtUwRule *out); // the rule of most of PHP's or LuaJIT's loop; false: it has none
 bool tablemaps_any_java(struct TableMaps *t);
 bool tablemaps_any_jit(struct TableMaps *t);
 u64 tablemaps_jit(struct TableMaps *t, u32 obj, bool *pending); // where the object has its list of code made at run time; JIT_DUMP: it is a jitdump; JIT_PCRE: it compiles regular expressions; 0: none of these
@@ -165,12 +165,21 @@ bool jvms_look(void *jvms, int tgid, const struct ProcMap *maps, size_t n); // f
 void jvms_script(struct Jvms *j, int tgid, struct Codes *codes, const struct RtCodeNew *code); // of JavaScript: its script's lines are read
 void jvms_gone(struct Jvms *j, int tgid);
 
-// ---- what jits.c, jitobj.c, opcache.c and sljit.c share: they make objects of code made at run time; the last two know what its maker does not tell
+// ---- what jits.c, jitobj.c, opcache.c, luatraces.c and sljit.c share: they make objects of code made at run time; the last three know what its maker does not tell
 struct PhpCode { // opcache.c; start 0: none
 	u64 start, size;
 	u64 bias; // address - file offset of PHP's own object
 	u32 lang;
 	struct SymObject *obj;
+};
+struct LuaArea { // luatraces.c: LuaJIT's memory for compiled code
+	u64 start, size;
+	struct SymObject *obj; // NULL: it was not read yet
+	bool here;
+};
+struct LuaCode {
+	u32 lang; // 0: none
+	VEC(struct LuaArea) v;
 };
 struct Block { // sljit.c: a piece of code
 	u64 start, size, hash;
@@ -201,6 +210,7 @@ struct Jit {
 	bool changed; // maps, since they were told
 	bool listed;  // in rt_jits
 	struct PhpCode php;
+	struct LuaCode lua;
 	struct Blocks pcre;
 	u32 soon;     // looks to come
 	u64 not_before; // ns
@@ -236,6 +246,11 @@ bool jit_read_memory(void *tgid, u64 addr, void *buf, size_t n); // for struct J
 void opcache_look(struct Jits *j, struct Jit *t, const struct ProcMap *maps, size_t n);
 void opcache_read(struct Jits *j, struct Jit *t);
 bool opcache_has(struct Jits *j, const struct ProcMap *maps, size_t n);
+
+// ---- luatraces.c: code that LuaJIT has compiled
+bool luatraces_has(struct Jits *j, const struct ProcMap *maps, size_t n);
+void luatraces_look(struct Jits *j, struct Jit *t, const struct ProcMap *maps, size_t n);
+void luatraces_read(struct Jits *j, struct Jit *t);
 
 // ---- sljit.c: compiled patterns of PCRE
 void sljit_look(struct Jit *t, const struct ProcMap *maps, size_t n);

@@ -31,6 +31,7 @@ static void jit_free(struct Jit *j)
 	vec_deinit(&j->entries);
 	vec_deinit(&j->pcre.v);
 	vec_deinit(&j->pcre.areas);
+	vec_deinit(&j->lua.v);
 	vec_deinit(&j->maps);
 	jitdump_destroy(j->dump);
 	free(j);
@@ -361,8 +362,10 @@ static bool refresh(struct Jits *j, struct Jit *t)
 		sljit_read(j, t);
 	if (t->php.start && (t->soon || !t->php.obj))
 		opcache_read(j, t);
+	if (t->lua.lang)
+		luatraces_read(j, t);
 	bool list = t->listed || t->entries.n;
-	if (t->php.start && t->changed) // before it is mapped
+	if ((t->php.start || t->lua.lang) && t->changed) // before it is mapped
 		tell(j, t);
 	if (t->changed || list != t->listed) {
 		if (!uwprocs_made(j->procs, t->tgid, t->maps.p, t->maps.n, list))
@@ -392,7 +395,7 @@ struct Found {
 	u64 desc[RT_JIT_DESCS];
 	u32 ndesc;
 	const struct SymObject *dump;
-	bool pcre, php;
+	bool pcre, php, lua;
 };
 
 static void find(struct Jits *j, const struct ProcMap *maps, size_t n, struct Found *f, bool *pending)
@@ -420,13 +423,14 @@ bool jits_look(void *arg, int tgid, const struct ProcMap *maps, size_t n)
 
 	find(j, maps, n, &f, &pending);
 	f.php = opcache_has(j, maps, n);
+	f.lua = luatraces_has(j, maps, n);
 	if (jvms_has(j->jvms, tgid)) // whose own tables tell of its code
 		f = (struct Found){0};
 	if (t && (f.ndesc != t->ndesc || memcmp(f.desc, t->desc, sizeof(f.desc)))) { // another program, or a library more
 		jits_gone(j, tgid);
 		t = NULL;
 	}
-	if (!f.ndesc && !f.dump && !f.pcre && !f.php && !t)
+	if (!f.ndesc && !f.dump && !f.pcre && !f.php && !f.lua && !t)
 		return !pending;
 	if (!t) {
 		t = xcalloc(1, sizeof(*t));
@@ -442,6 +446,8 @@ bool jits_look(void *arg, int tgid, const struct ProcMap *maps, size_t n)
 	}
 	if (f.php)
 		opcache_look(j, t, maps, n);
+	if (f.lua)
+		luatraces_look(j, t, maps, n);
 	if (f.pcre || f.php) // which may have it built in
 		sljit_look(t, maps, n);
 	refresh(j, t);
@@ -481,7 +487,7 @@ bool jits_any(const struct Jits *j)
 {
 	bool any = false;
 	for (size_t i = 0; i < j->v.n && !any; i++)
-		any = j->v.p[i]->listed || j->v.p[i]->dump || j->v.p[i]->pcre.areas.n;
+		any = j->v.p[i]->listed || j->v.p[i]->dump || j->v.p[i]->pcre.areas.n || j->v.p[i]->lua.lang;
 	return any;
 }
 

@@ -76,7 +76,7 @@ void opcache_read(struct Jits *j, struct Jit *t)
 	struct RtUwRule rule;
 	u8 stubs[STUBS];
 
-	if (!tablemaps_php_body(tables_maps(j->tables), p->lang, &rule))
+	if (!tablemaps_body(tables_maps(j->tables), p->lang, &rule))
 		return;
 	struct MadeSym all = {0, p->size, "opcache's code"};
 	struct UwMade *made = xcalloc(1, sizeof(*made));

@@ -188,7 +188,7 @@ static u32 find_lang(struct TableMaps *t, struct ElfFile *f, struct SymObject *o
 		t->langs[nr] = lang;
 		if (rt->kind == RT_LANG_JAVA || rt->kind == RT_LANG_V8)
 			__atomic_store_n(&t->any_java, true, __ATOMIC_RELEASE);
-		if (rt->kind == RT_LANG_PHP)
+		if (rt->kind == RT_LANG_PHP || rt->kind == RT_LANG_LUAJIT)
 			__atomic_store_n(&t->any_jit, true, __ATOMIC_RELEASE);
 	} else if (rt) {
 		sym_object_note(o, xasprintf("%s: %s%s%s is not known here: its stacks show the interpreter in the place of its program's functions", o->path,
@@ -213,9 +213,9 @@ static void mark_rules(struct TableMaps *t, struct UwTable *tab, struct RtLang *
 		if (marked)
 			tab->rows.p[i] = UW_ROW(UW_ROW_OFF(tab->rows.p[i]), marked);
 		u64 size = i + 1 < tab->rows.n ? UW_ROW_OFF(tab->rows.p[i + 1]) - off : 0;
-		if (lang->kind == RT_LANG_PHP && marked && size > most) {
+		if ((lang->kind == RT_LANG_PHP || lang->kind == RT_LANG_LUAJIT) && marked && size > most) {
 			most = size;
-			lang->php.body = marked;
+			lang->body = marked;
 		}
 	}
 }
@@ -355,12 +355,12 @@ u32 tablemaps_lang(struct TableMaps *t, u32 obj, bool *pending)
 	return t->objs[obj].lang;
 }
 
-bool tablemaps_php_body(struct TableMaps *t, u32 lang, struct RtUwRule *out)
+bool tablemaps_body(struct TableMaps *t, u32 lang, struct RtUwRule *out)
 {
 	const struct RtLang *l = tablemaps_row(t, lang);
-	if (l->kind != RT_LANG_PHP || !l->php.body)
+	if (!l->body)
 		return false;
-	*out = t->rules_at[l->php.body];
+	*out = t->rules_at[l->body];
 	return true;
 }
 

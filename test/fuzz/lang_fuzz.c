@@ -41,7 +41,7 @@ static void put_program(struct Input *in)
 	struct RtChain c = {.step = (u32)take(in, 1), .copy = (u32)take(in, 1)};
 	u32 one = 1;
 	for (u32 i = 0; i < RT_CHAIN_OPS; i++)
-		c.op[i] = (struct RtOp){(u8)(take(in, 1) % (RT_OP_NONE + 2)), (u8)take(in, 1), (u8)take(in, 1), (u8)take(in, 1), (s32)take(in, take(in, 1) % 4 ? 1 : 4)};
+		c.op[i] = (struct RtOp){.op = (u8)(take(in, 1) % (RT_OP_NONE + 2)), .dst = (u8)take(in, 1), .src = (u8)take(in, 1), .arg = (u16)take(in, 2), .imm = (s32)take(in, take(in, 1) % 4 ? 1 : 4)};
 	bpf_map_update_elem(&rt_chains, &one, &c, 0);
 	bpf_map_update_elem(&rt_langs, &one, &lang, 0);
 }

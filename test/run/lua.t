@@ -73,8 +73,16 @@ EXPECT_LINE said
 EXPECT_RE (?s)rename\+0 \[luajit\].*inner\+3 .*content_by_lua.*:3\].*function <content_by_lua.*:6>.*sort\+0 \[luajit\].*handle\+6 .*:6\].*main chunk\+9 .*:9\]
 EXPECT_RE user stacks, \d+ whole \(100.00 %\)
 
+NAME luajit: traces, code made at run time: the function that they began in, and its callers down to the root
+NEED cmd:luajit
+RETRY 2 samples
+RUN printf 'local function work(n)\n local s = 0\n for i = 1, n do\n  s = s + (i %% 7) * 3\n end\n return s\nend\nlocal function outer()\n while true do work(1e7) end\nend\nouter()\n' >hot.lua; luajit hot.lua & sleep 1; {sonde} -q --why-incomplete --dwarf-pid $! -p $! -e 'profile:hz:499 { @[ustack] = count() } interval:s:2 { exit() }' >o 2>&1; kill $!; sed -n '/^@/,/^\]/p' o | tr -d '\n' | grep -o 'work+0 .hot.lua. *outer+9 .hot.lua:9. *main chunk+11 .hot.lua:11.* _start' | sed 's/  */ /g; s/hot.lua:11\].*_start/hot.lua:11] ... _start/' | sort -u | head -1; grep -o 'of which is not known what was inlined' o | sort -u; sed -n 's/^[0-9]* user stacks, .*, \([0-9.]*\) whole by guess.*/\1/p' o | sed 's/^[1-9].*/most/'
+EXPECT_LINE work+0 [hot.lua] outer+9 [hot.lua:9] main chunk+11 [hot.lua:11] ... _start
+EXPECT_LINE of which is not known what was inlined
+EXPECT_LINE most
+
 NAME luajit: info -p says what is missing
 NEED cmd:luajit
 RUN luajit -e 'print(1) io.stdout:flush() while true do end' >up & while ! test -s up; do sleep 0.1; done; {sonde} info -p $!; kill $!
 EXPECT_RE ^  luajit 2\.1\.
-EXPECT_RE code that LuaJIT makes at run time
+EXPECT_RE functions that LuaJIT's compiler has put into a trace

@@ -24,6 +24,7 @@ int main(void)
 #define C_FUNCTION 0x5000
 enum { LINK_C = 1, LINK_CONT, LINK_VARARG, LINK_CP = 5, LINK_PCALL };
 static u64 texts;
+static s32 cur_l;
 
 static void put(u64 at, u64 v, u32 n)
 {
@@ -85,7 +86,7 @@ static void put_call(u32 slot, u32 fn, u64 link)
 static void start_jit(void)
 {
 	struct RtUwRule vm = {.kind = RT_UW_REG, .reg = 7, .ra = -8, .off = 48, .index = RT_UW_LANG}, c = vm, root = {.kind = RT_UW_END};
-	struct RtLang lang = {.kind = RT_LANG_LUAJIT, .chain = 1};
+	struct RtLang lang = {.kind = RT_LANG_LUAJIT, .chain = 1, .luajit = {cur_l}};
 	struct RtChain chain;
 	u32 one = 1;
 
@@ -215,6 +216,58 @@ TEST(what_does_not_fit_is_counted)
 	struct RtStack *st = walk_now();
 	CHECK_EXACT(st, 0, TEXT);
 	CHECK_EQ(st->n, 4);
+}
+
+// A trace runs on the machine's frame (STACK + 96), lowered by some; r14 leads to the thread, with the trace's base behind it.
+static void start_trace(void)
+{
+	cur_l = -8;
+	start_jit();
+	cur_l = 0;
+	struct RtUwRule vm = {.kind = RT_UW_REG, .reg = 7, .ra = -8, .off = 48, .index = RT_UW_LANG}, t = vm, root = {.kind = RT_UW_END};
+	t.kind = RT_UW_LUAJIT;
+	t.reg = 14;
+	t.off = -8;
+	t.off2 = 48;
+	put_rows((u64[]){UW_ROW(OFF, rule(t)), UW_ROW(OFF + 0x200, rule(root))}, 2);
+	u32 one = 1;
+	struct RtUwObj *o = bpf_map_lookup_elem(&rt_uw_obj, &one);
+	o->lang = 1;
+	regs.r14 = HEAP + 0x48;
+	put(HEAP + 0x40, THREAD, 8);
+	put(HEAP + 0x48, BASE(14), 8);
+	put(THREAD + 80, (STACK + 96) | 1, 8);
+	stack[14] = THREAD;
+	regs.sp = STACK + 40;
+}
+
+static void check_cut(void) // the program's frames or the machine's cannot be told
+{
+	u32 why = walk_now()->why;
+	CHECK(why == RT_WHY_BAD_READ || why == RT_WHY_LANG);
+}
+
+TEST(traces)
+{
+	start_trace();
+	for (u32 again = 0; again < 2; again++) {
+		struct RtStack *st = walk_now();
+		check_frame(st, 0, "function </src/a.lua:40>", "/src/a.lua", 0); // where it is in it nobody says
+		CHECK_EQ(st->n, 2);
+		CHECK_EQ(st->why, RT_WHY_GUESS_INLINED);
+	}
+	put(HEAP + 0x48, 0, 8); // it has been left: the machine's frame says where the function is
+	regs.sp = STACK + 96;
+	check_frame(walk_now(), 0, "ask", "", 0);
+	start_trace();
+	stack[14] = THREAD + 8; // the frame is another thread's
+	check_cut();
+	start_trace();
+	regs.sp = STACK + 104; // it is further in
+	check_cut();
+	start_trace();
+	put(HEAP + 0x40, 8, 8);
+	check_cut();
 }
 
 T_MAIN()
