@@ -129,16 +129,18 @@ RT_NOINLINE u64 rt_py_step(struct RtStackBuf *b, struct RtLang *l)
 // A string object's text: its address in w->tmp[1], its bytes in tmp[2], the bytes of a character in tmp[3]. 0: it is no such object.
 static RT_NOINLINE u64 find_text(struct RtLangWalk *w, struct RtLang *l, u64 str)
 {
-	u64 ascii, width;
+	u64 state, n, ascii, width;
 
-	if (str & 7 || !str || rt_lang_read(w, str, 40))
+	if (str & 7 || !str || rt_lang_read(w, str, 40 + l->py.head))
 		return 0;
-	ascii = w->obj[4] >> 6 & 1;
-	width = ascii ? 1 : w->obj[4] >> 2 & 7;
-	if ((width != 1 && width != 2 && width != 4) || w->obj[2] >> 28)
+	state = rt_lang_word(w, 32 + l->py.head) >> (l->py.str_shift & 31);
+	n = rt_lang_word(w, 16 + l->py.head);
+	ascii = state >> 6 & 1;
+	width = ascii ? 1 : state >> 2 & 7;
+	if ((width != 1 && width != 2 && width != 4) || n >> 28)
 		return 0;
 	w->tmp[1] = str + (ascii ? l->py.str_ascii : l->py.str_other);
-	w->tmp[2] = w->obj[2] * width;
+	w->tmp[2] = n * width;
 	w->tmp[3] = ascii ? 0 : width;
 	return 1;
 }
@@ -163,18 +165,20 @@ static RT_INLINE u64 copy_file(struct RtLangWalk *w, struct RtLang *l, u64 str)
 	return !bpf_probe_read_user(w->made.code.file, n, (void *)at);
 }
 
-static RT_INLINE u64 copy_lines(struct RtLangWalk *w, u64 bytes)
+static RT_INLINE u64 copy_lines(struct RtLangWalk *w, struct RtLang *l, u64 bytes)
 {
 	u64 n;
 
 	__builtin_memset(w->made.code.lines, 0, 16 * 8); // what the number is made of
 	w->made.code.nlines = 0;
-	if (bytes & 7 || !bytes || rt_lang_read(w, bytes, 24) || w->obj[2] >> 28)
+	if (bytes & 7 || !bytes || rt_lang_read(w, bytes, 24 + l->py.head))
 		return 0;
-	n = w->obj[2];
+	n = rt_lang_word(w, 16 + l->py.head);
+	if (n >> 28)
+		return 0;
 	w->made.code.nlines = n;
 	RT_BOUND(n, RT_CODE_LINES);
-	return !bpf_probe_read_user(w->made.code.lines, n, (void *)(bytes + 32));
+	return !bpf_probe_read_user(w->made.code.lines, n, (void *)(bytes + 32 + l->py.head));
 }
 
 RT_NOINLINE u64 rt_py_copy(struct RtLangWalk *w, struct RtLang *l)
@@ -188,5 +192,5 @@ RT_NOINLINE u64 rt_py_copy(struct RtLangWalk *w, struct RtLang *l)
 	lines = rt_lang_word(w, l->py.code_lines);
 	w->made.code.first_line = rt_lang_half(w, l->py.code_line);
 	w->made.code.lines_kind = l->py.lines_kind;
-	return copy_name(w, l, name) && copy_file(w, l, file) && copy_lines(w, lines);
+	return copy_name(w, l, name) && copy_file(w, l, file) && copy_lines(w, l, lines);
 }

@@ -255,6 +255,12 @@ struct RtPython { // offsets in its structures, by version
 	u16 code_first;	  // its first instruction
 	u16 str_ascii, str_other; // text of a string
 	u16 lines_kind;
+	// Without the GIL. 0: with it
+	u16 head;	  // bytes that an object's head is longer
+	u16 str_shift;	  // bits that are before a string's kind
+	u16 frame_copy;	  // number of the copy of the code's instructions that a frame runs, 0 the code's own; 0: there are none
+	u16 code_copies;  // pointer to their number and, from code_copy on, the addresses
+	u16 code_copy;
 	// Coroutines and tasks (pyasync.bpf.c). coro_frame 0: not followed
 	u16 frame_owner;  // the byte that says who has the frame, 1: a generator
 	u16 frame_locals; // first of its locals, behind which its stack lies
