@@ -288,6 +288,14 @@ enum RtPyPhase {
 	RT_PY_AWAITS, // a->coro is the next inner one of a task that waits
 	RT_PY_FRAMES, // frames of a->coros
 };
+// A frame of its program as it was read
+#define RT_PY_KEPT 32 // of a group whose end was looked for: the innermost
+#define RT_PY_AT_HAND RT_PY_KEPT
+struct RtPyFrame {
+	u64 code, pos; // its code object; how far it is in it
+	u64 prev;      // the frame before it
+	u64 last;      // it is the group's last
+};
 enum RtPyList { RT_PY_CELLS, RT_PY_ARGS, RT_PY_ONE };
 struct RtPyAsync {
 	u32 on;	   // asked for
@@ -482,6 +490,8 @@ struct RtLangWalk {
 	u64 obj[RT_LANG_OBJ / 8];
 	struct RtV8Walk v8;
 	struct RtPyAsync async;
+	struct RtPyFrame py[RT_PY_KEPT + 1];
+	u32 py_kept, py_taken; // of these: how many there are, how many the walk has come by
 	struct RtCodeNew made; // being made
 };
 enum RtLangGroup { // bits
