@@ -40,7 +40,7 @@ RELR := $(if $(and $(STATIC)$(SONDE_MIN),$(findstring x86_64,$(MACHINE))),$(if $
 SLIM_CFLAGS = $(if $(STATIC)$(SONDE_MIN),-fno-asynchronous-unwind-tables -fno-unwind-tables)
 HARDEN_LDFLAGS = $(if $(STATIC),-static-pie,-pie) -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
 ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -Isrc -I$(BUILD)/gen -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers \
-	-ffunction-sections -fdata-sections $(PATHS) $(if $(CURSES),-DSONDE_CURSES) $(HARDEN_CFLAGS) $(SLIM_CFLAGS) $(CFLAGS) $(EXTRA_CFLAGS)
+	-ffunction-sections -fdata-sections $(PATHS) $(if $(CURSES),-DSONDE_CURSES) $(if $(SONDE_MIN),-DRT_PACKED) $(HARDEN_CFLAGS) $(SLIM_CFLAGS) $(CFLAGS) $(EXTRA_CFLAGS)
 ALL_LDFLAGS = -Wl,--gc-sections $(if $(STATIC),-Wl$(comma)-z$(comma)muldefs) $(RELR) $(HARDEN_LDFLAGS) $(LDFLAGS)
 # The live view. From its archives: a program that does not draw would load two libraries for nothing. With neither `sonde top` prints text.
 has_lib = $(findstring /,$(shell $(CC) -print-file-name=$1))
@@ -115,6 +115,7 @@ $(BUILD)/bpfrt/%.bpf.o: src/bpfrt/%.bpf.c
 	$(Q)$(BPFCC) -target bpf $(BPF_MACHINE) -mcpu=v3 -O2 -g $(PATHS) -Isrc -Wall -MMD -MP -c -o $@ $<
 
 # ---- the runtime's tables, for src/bpf/rttab.c
+bytes = od -An -v -tu1 | sed 's/[0-9][0-9]*/&,/g'
 HOSTCC ?= cc
 $(BUILD)/mkrt: tools/mkrt.c
 	@mkdir -p $(@D)
@@ -123,8 +124,13 @@ $(BUILD)/mkrt: tools/mkrt.c
 $(BUILD)/gen/rt_tab.h: $(BUILD)/mkrt $(RT_OBJS)
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)
-	$(Q)$(BUILD)/mkrt $(RT_OBJS) >$@
-$(BUILD)/bpf/rttab.o: $(BUILD)/gen/rt_tab.h
+	$(Q)$(BUILD)/mkrt $(BUILD)/gen/rt_insns $(RT_OBJS) >$@
+$(BUILD)/gen/rt_insns: $(BUILD)/gen/rt_tab.h
+$(BUILD)/gen/rt_insns.h: $(BUILD)/gen/rt_insns
+	$(Q)cat $< | $(bytes) >$@
+$(BUILD)/gen/rt_insns.gz.h: $(BUILD)/gen/rt_insns
+	$(Q)gzip -9n <$< | $(bytes) >$@
+$(BUILD)/bpf/rttab.o: $(BUILD)/gen/rt_tab.h $(BUILD)/gen/rt_insns$(if $(SONDE_MIN),.gz).h
 
 # ---- the version
 $(BUILD)/gen/version.h: FORCE
@@ -148,7 +154,7 @@ $(BUILD)/out/flame.o: $(BUILD)/gen/out/flame.js.gz.h $(BUILD)/gen/out/flame.css.
 $(BUILD)/gen/%.gz.h: src/%
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)
-	$(Q)gzip -9n <$< | od -An -v -tu1 | sed 's/[0-9][0-9]*/&,/g' >$@
+	$(Q)gzip -9n <$< | $(bytes) >$@
 $(BUILD)/out/page.o: $(patsubst src/%,$(BUILD)/gen/%.gz.h,$(wildcard src/out/page*.js) src/out/page.css src/out/page.html)
 
 # ---- unit tests: test/unit/NAME_test.c -> build/test/NAME_test
@@ -258,7 +264,7 @@ check-guests: test-programs
 	@SONDE_VM_GUESTS='amd64 6.1 tools,amd64 6.12,arm64 6.1' test/run.py --build $(BUILD) --suite vm $(FLAGS)
 
 # Where both are asked for, one after the other: two makes would write one archive at once.
-test-programs: $(filter $(BUILD)/sonde,$(MAKECMDGOALS))
+test-programs: $(filter $(BUILD)/sonde all,$(MAKECMDGOALS))
 	@scripts/deps.sh build
 	@$(MAKE) --no-print-directory $(if $(V),,-s) -j2 $(BUILD)/sonde $(PROGS) $(UNIT_BINS)
 	@$(MAKE) --no-print-directory $(if $(V),,-s) progs32

@@ -1,5 +1,6 @@
-// mkrt: the runtime objects -> one C table, when sonde is built.
-// Input: build/bpfrt/*.bpf.o (ELF64 from clang -target bpf -g, our own sources); output on stdout: build/gen/rt_tab.h for src/bpf/rttab.c.
+// mkrt INSNS OBJECT...: the runtime objects -> one C table, when sonde is built.
+// Input: build/bpfrt/*.bpf.o (ELF64 from clang -target bpf -g, our own sources); output for src/bpf/rttab.c: the functions' instructions as they are
+// (8 bytes each) into the file of the first argument, build/gen/rt_tab.h on stdout.
 // Invariant: everything a function needs is resolved here by index (other functions, maps, bytes of the read-only data), so that
 // sonde parses nothing when it runs. Anything link.c could not honour stops the build with a message.
 #include <elf.h>
@@ -369,7 +370,7 @@ static size_t out_lines(const struct Fn *f)
 
 int main(int argc, char **argv)
 {
-	for (int i = 1; i < argc; i++)
+	for (int i = 2; i < argc; i++)
 		open_obj(argv[i]);
 	for (size_t i = 0; i < nobjs; i++)
 		scan_sections(&objs[i]);
@@ -380,21 +381,18 @@ int main(int argc, char **argv)
 
 	size_t *reloc0 = calloc(nfns + 1, sizeof(size_t)), *line0 = calloc(nfns + 1, sizeof(size_t));
 	size_t *insn0 = calloc(nfns + 1, sizeof(size_t));
-	printf("// Made by tools/mkrt.c from src/bpfrt/*.bpf.c.\nconst struct BpfInsn rt_insns[] = {\n");
+	FILE *insns = fopen(argv[1], "w");
+	if (!insns)
+		die("cannot write %s", argv[1]);
 	for (size_t i = 0; i < nfns; i++) {
 		const struct Obj *o = &objs[fns[i].obj];
 		const uint8_t *p = o->data + o->sh[o->text].sh_offset + fns[i].start;
-		printf("\t// %s\n", fns[i].name);
 		insn0[i + 1] = insn0[i] + fns[i].size / 8;
-		for (size_t k = 0; k < fns[i].size / 8; k++, p += 8) {
-			int16_t off;
-			int32_t imm;
-			memcpy(&off, p + 2, 2);
-			memcpy(&imm, p + 4, 4);
-			printf("\t{0x%02x, 0x%02x, %d, (s32)0x%x},\n", p[0], p[1], off, (uint32_t)imm);
-		}
+		fwrite(p, 1, fns[i].size, insns);
 	}
-	printf("\t{0}\n};\nconst struct RtReloc rt_relocs[] = {\n");
+	if (fclose(insns))
+		die("cannot write %s", argv[1]);
+	printf("// Made by tools/mkrt.c from src/bpfrt/*.bpf.c.\nconst struct RtReloc rt_relocs[] = {\n");
 	for (size_t i = 0; i < nfns; i++) {
 		out_relocs(&fns[i]);
 		reloc0[i + 1] = nrelocs_out;

@@ -188,6 +188,14 @@ bool glob_has_wild(const char *pat);			     // contains * or ? or [
 const char *nearest_name(const char *want, const char *const *names, size_t n); // by edit distance, NULL if none is near
 bool parse_u64(const char *s, u64 *out);		     // whole string, decimal / 0x / 0 octal
 struct err *read_file(const char *path, struct Str *out, size_t max);
+// packed.c
+struct Packed { // a gzip file that is part of sonde
+	const u8 *gz;
+	size_t n;
+};
+void *packed_get(const struct Packed *t, u32 *size); // size in bytes; the caller frees it
+void packed_add(struct Str *s, const struct Packed *t); // to a text
+
 // trust.c: NULL, or why a file cannot be trusted as code. sticky_ok: a folder like /tmp will do. up: 0 if path is the file, 1 if it is the file's folder;
 // all folders above are looked at, and the answer is a new text.
 struct stat;

@@ -82,7 +82,7 @@ struct RtConstEntry {
 	const char *name;
 	u32 off, size;
 };
-extern const struct BpfInsn rt_insns[];
+const struct BpfInsn *rt_insns(void); // all functions', one after the other
 extern const struct RtReloc rt_relocs[];
 extern const struct RtLine rt_lines[];
 extern const struct RtFunc rt_funcs[];

@@ -127,8 +127,9 @@ void link_point_to(struct Code *code, u32 insn, u32 target)
 static void append_func(struct Program *prog, struct Code *code, const struct Link *l, u32 fi)
 {
 	const struct RtFunc *f = &rt_funcs[fi];
+	const struct BpfInsn *insns = rt_insns() + f->insn0;
 	for (u32 i = 0; i < f->ninsns; i++)
-		vec_push(&code->insns, rt_insns[f->insn0 + i]);
+		vec_push(&code->insns, insns[i]);
 	struct CodeFunc cf = {l->funcs[fi].at, f->name, f->nparams, l->funcs[fi].is_callback};
 	vec_push(&code->funcs, cf);
 	for (u32 i = 0; i < f->nrelocs; i++) {

@@ -1,4 +1,4 @@
-// rows.bpf.c: which rule holds at an address: objects, their directories of pages, pages' records (unwind/record.c and track/tables.c lay them out).
+// rows.bpf.c: which rule holds at an address: objects, their directories of pages, pages' records (unwind/record.c and track/tablemaps.c lay them out).
 // Input: object and file offset; the maps user space fills (stack.h). Output: number of the rule. Invariant: whatever lies in the maps,
 // no access leaves its value, and the search ends after eight steps.
 #include "bpfrt/rt.h"

@@ -381,7 +381,7 @@ static void draw_foot(struct Draw *d)
 		"<g id=\"tip\" style=\"display:none\"><rect id=\"tipbox\" width=\"10\" height=\"40\" rx=\"3\"/><text id=\"tipname\" x=\"8\" y=\"16\"></text>"
 		"<text id=\"tipinfo\" x=\"8\" y=\"33\"></text></g>\n");
 	struct Str code = {0};
-	packed_add(&code, &(struct PackedText){script, sizeof(script)});
+	packed_add(&code, &(struct Packed){script, sizeof(script)});
 	fprintf(d->out, "<script><![CDATA[\n%s]]></script>\n</svg>\n", str_text(&code));
 	str_deinit(&code);
 }

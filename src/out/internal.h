@@ -15,13 +15,6 @@ void pb_string(struct Str *s, u32 field, const char *text); // proto3 strings ar
 u64 number_of(struct Map *m, const char *key, bool *fresh);
 struct err *gzip_write(const struct Str *s, FILE *out); // for messages about the profile
 
-// ---- packed.c
-struct PackedText {
-	const u8 *gz;
-	size_t n;
-};
-void packed_add(struct Str *s, const struct PackedText *t);
-
 // ---- places.c: where code lies in files, as pprof and OTLP have it
 struct Mapping {
 	const char *name, *build_id;

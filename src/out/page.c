@@ -35,9 +35,9 @@ static const u8 script_main[] = {
 #include "out/page_main.js.gz.h"
 };
 #define TEXT(name) {name, sizeof(name)}
-static const struct PackedText scripts[] = { // each needs those before it
+static const struct Packed scripts[] = { // each needs those before it
 	TEXT(script_data), TEXT(script_tree), TEXT(script_compare), TEXT(script_draw), TEXT(script_table), TEXT(script_heat), TEXT(script_view), TEXT(script_main)};
-static const struct PackedText styles = TEXT(style), html = TEXT(body);
+static const struct Packed styles = TEXT(style), html = TEXT(body);
 
 enum FrameKind { FRAME_USER, FRAME_INLINED, FRAME_KERNEL, FRAME_NOTE, FRAME_LANG = 5 }; // page_data.js, KINDS
 struct PageFrame {

@@ -68,29 +68,10 @@ void uwprocs_look_again(struct Procs *p); // at all of them
 bool uwprocs_made(struct Procs *p, int tgid, const struct ProcMap *made, size_t n, bool list);
 u32 uwprocs_denied(const struct Procs *p); // processes whose mappings may not be read
 
-// ---- tables.c: rows of objects into rt_uw_obj, rt_uw_dir, rt_uw_pages, rt_uw_rules, in the background
-struct Tables; // owner of the thread and of the inner maps
-struct err *tables_create(struct Program *prog, bool lazy, struct Tables **out); // lazy: only what stacks ask for is built
-void tables_need(struct Tables *t, struct SymObject *o); // any thread; once per object, further calls count how often it is mapped
-void tables_hurry(struct Tables *t, u32 obj);		  // build this object next
-struct err *tables_start(struct Tables *t);		  // starts the thread, the most mapped objects first
-void tables_wait(struct Tables *t, u64 until_ns); // until everything asked for is built, at most until then (CLOCK_MONOTONIC)
-void tables_wait_for(struct Tables *t, const u32 *obj, u32 n, u64 until_ns); // until those are built
-void tables_wait_made(struct Tables *t, u64 until_ns); // until those of code made at run time are built
-u64 tables_bytes(const struct Tables *t); // of the maps it has made
-void tables_destroy(struct Tables *t);
-
-struct RtLang *tables_row(struct Tables *t, u32 lang);
-u32 tables_lang(struct Tables *t, u32 obj, bool *pending); // number of the object's runtime, 0: none; pending is set if that is not known yet
-bool tables_php_body(struct Tables *t, u32 lang, struct RtUwRule *out); // the rule of most of PHP's loop; false: it has none
-bool tables_any_java(struct Tables *t);
-
-bool tables_any_jit(struct Tables *t);
-bool tables_again(struct Tables *t); // since it was last asked, a table was built that makes a second look at all processes worth while
-u64 tables_jit(struct Tables *t, u32 obj, bool *pending); // where the object has its list of code made at run time; JIT_DUMP: it is a jitdump; JIT_PCRE: it compiles regular expressions; 0: none of these
-#define JIT_DUMP 1
-#define JIT_PCRE 2
-// Rows of an object that sym_object_made() made, in place of those of its file. Takes made. False: it can have none.
+// ---- tablemaps.c: rows of one object into rt_uw_obj, rt_uw_dir, rt_uw_pages, rt_uw_rules, rt_langs, rt_chains, and what that told of the object
+struct TableMaps; // owner of the inner maps
+struct UwHurry; // unwind/unwind.h
+// Rows of an object that sym_object_made() made, in place of those of its file.
 struct MadeRow {
 	u64 off;
 	struct RtUwRule rule;
@@ -100,8 +81,39 @@ struct UwMade {
 	VEC(struct MadeRow) rows; // in place of that, ascending; the last one ends the code
 	u32 lang; // number of the runtime whose loop it is a part of, 0: none
 };
-bool tables_made(struct Tables *t, struct SymObject *o, struct UwMade *made);
 void uwmade_free(struct UwMade *m);
+
+struct err *tablemaps_create(struct Program *prog, bool on_demand, struct TableMaps **out); // on_demand: tables that nobody asks for may never be built
+void tablemaps_destroy(struct TableMaps *t);
+// By one thread. Writes the object's rows and fills out; returns RT_UW_READY or why there are none; RT_UW_PENDING: hurry ended it.
+u32 tablemaps_build(struct TableMaps *t, struct SymObject *o, const struct UwHurry *hurry, struct RtUwObj *out);
+u32 tablemaps_made(struct TableMaps *t, const struct UwMade *m, struct RtUwObj *out); // the same of code made at run time
+void tablemaps_put(struct TableMaps *t, u32 obj, u32 state, struct RtUwObj *table); // the kernel side sees it from now on
+// By any thread.
+u32 tablemaps_state(const struct TableMaps *t, u32 obj); // RT_UW_*
+struct RtLang *tablemaps_row(struct TableMaps *t, u32 lang);
+u32 tablemaps_lang(struct TableMaps *t, u32 obj, bool *pending); // number of the object's runtime, 0: none; pending is set if that is not known yet
+bool tablemaps_php_body(struct TableMaps *t, u32 lang, struct RtUwRule *out); // the rule of most of PHP's loop; false: it has none
+bool tablemaps_any_java(struct TableMaps *t);
+bool tablemaps_any_jit(struct TableMaps *t);
+u64 tablemaps_jit(struct TableMaps *t, u32 obj, bool *pending); // where the object has its list of code made at run time; JIT_DUMP: it is a jitdump; JIT_PCRE: it compiles regular expressions; 0: none of these
+#define JIT_DUMP 1
+#define JIT_PCRE 2
+u64 tablemaps_bytes(const struct TableMaps *t); // of the maps it has made
+
+// ---- tables.c: objects' tables in the background, one after the other
+struct Tables; // owner of the thread and of its TableMaps
+struct err *tables_create(struct Program *prog, bool lazy, struct Tables **out); // lazy: only what stacks ask for is built
+struct TableMaps *tables_maps(struct Tables *t);
+void tables_need(struct Tables *t, struct SymObject *o); // any thread; once per object, further calls count how often it is mapped
+void tables_hurry(struct Tables *t, u32 obj);		  // build this object next
+struct err *tables_start(struct Tables *t);		  // starts the thread, the most mapped objects first
+void tables_wait(struct Tables *t, u64 until_ns); // until everything asked for is built, at most until then (CLOCK_MONOTONIC)
+void tables_wait_for(struct Tables *t, const u32 *obj, u32 n, u64 until_ns); // until those are built
+void tables_wait_made(struct Tables *t, u64 until_ns); // until those of code made at run time are built
+bool tables_made(struct Tables *t, struct SymObject *o, struct UwMade *made); // builds it in place of the object's own. Takes made. False: it can have none
+bool tables_again(struct Tables *t); // since it was last asked, a table was built that makes a second look at all processes worth while
+void tables_destroy(struct Tables *t);
 
 // ---- gdbjit.c
 struct JitMemory {

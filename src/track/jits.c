@@ -1,5 +1,5 @@
 // Code made at run time of which its maker tells: by the JIT interface of GDB, or in a jitdump with unwinding information (docs/jit.md). Input: who maps what, which objects
-// hold the interface's list (tables.c); memory of processes. Output: objects made of the code's functions and rows, mappings that lead to them (procs.c), rt_jits.
+// hold the interface's list (tablemaps.c); memory of processes. Output: objects made of the code's functions and rows, mappings that lead to them (procs.c), rt_jits.
 // Invariant: while no process maps such an object nothing is looked at. Equal code (same functions, sizes, rows, distances) is one object, whoever has made it. Code that
 // is gone keeps its object, so frames have their names; its mapping leads nowhere. rt_jits says that a list was read only when what was read is published.
 #include "track/internal.h"
@@ -398,7 +398,7 @@ struct Found {
 static void find(struct Jits *j, const struct ProcMap *maps, size_t n, struct Found *f, bool *pending)
 {
 	for (size_t i = 0; i < n; i++) {
-		u64 what = maps[i].obj ? tables_jit(j->tables, maps[i].obj->id, pending) : 0;
+		u64 what = maps[i].obj ? tablemaps_jit(tables_maps(j->tables), maps[i].obj->id, pending) : 0;
 		u64 at = what && what != JIT_DUMP && what != JIT_PCRE ? place_of(&maps[i], what) : 0;
 		if (what == JIT_DUMP)
 			f->dump = maps[i].obj;

@@ -71,10 +71,10 @@ static bool read_memory(void *arg, u64 addr, void *buf, size_t n)
 void jvms_script(struct Jvms *j, int tgid, struct Codes *codes, const struct RtCodeNew *code)
 {
 	struct Vm *vm = vm_of(j, tgid);
-	if (!vm || tables_row(j->tables, vm->lang)->kind != RT_LANG_V8)
+	if (!vm || tablemaps_row(tables_maps(j->tables), vm->lang)->kind != RT_LANG_V8)
 		return;
 	struct JavaMemory m = {read_memory, &vm->tgid, vm->bias};
-	codes_read_script(codes, code, &m, &tables_row(j->tables, vm->lang)->v8);
+	codes_read_script(codes, code, &m, &tablemaps_row(tables_maps(j->tables), vm->lang)->v8);
 }
 
 static void tell_unknown(struct Jvms *j, u32 lang, const char *path, const struct Str *version)
@@ -88,7 +88,7 @@ static void tell_unknown(struct Jvms *j, u32 lang, const char *path, const struc
 static void look(struct Jvms *j, struct Vm *vm, const char *path)
 {
 	struct JavaMemory m = {read_memory, &vm->tgid, vm->bias};
-	struct RtLang *row = tables_row(j->tables, vm->lang), lang = *row;
+	struct RtLang *row = tablemaps_row(tables_maps(j->tables), vm->lang), lang = *row;
 	struct Str version = {0};
 	struct RtJvm jvm = {.lang = vm->lang, .serial = vm->serial};
 	u32 key = (u32)vm->tgid;
@@ -120,8 +120,8 @@ bool jvms_look(void *arg, int tgid, const struct ProcMap *maps, size_t n)
 	u32 lang = 0;
 
 	for (size_t i = 0; i < n && !lang; i++) {
-		u32 nr = maps[i].obj ? tables_lang(j->tables, maps[i].obj->id, &pending) : 0;
-		if (nr && (tables_row(j->tables, nr)->kind == RT_LANG_JAVA || tables_row(j->tables, nr)->kind == RT_LANG_V8)) {
+		u32 nr = maps[i].obj ? tablemaps_lang(tables_maps(j->tables), maps[i].obj->id, &pending) : 0;
+		if (nr && (tablemaps_row(tables_maps(j->tables), nr)->kind == RT_LANG_JAVA || tablemaps_row(tables_maps(j->tables), nr)->kind == RT_LANG_V8)) {
 			lang = nr;
 			at = &maps[i];
 		}

@@ -1,4 +1,4 @@
-// Code that PHP's opcache compiles (JIT). Input: who maps what; the rule of most of execute_ex(), which runs PHP's functions (tables.c). Output: an object for the
+// Code that PHP's opcache compiles (JIT). Input: who maps what; the rule of most of execute_ex(), which runs PHP's functions (tablemaps.c). Output: an object for the
 // whole of the memory that such code is in, whose rule is that one.
 // Where PHP's loop keeps its state in registers (GCC) compiled code is jumped to from within execute_ex() and runs on its frame, which it leaves as it is. So a place there
 // is left as the loop is, and runs the program's frames as the loop does.
@@ -17,8 +17,8 @@ static u32 php_of(struct Jits *j, const struct ProcMap *maps, size_t n, u64 *bia
 {
 	bool pending;
 	for (size_t i = 0; i < n; i++) {
-		u32 lang = maps[i].obj ? tables_lang(j->tables, maps[i].obj->id, &pending) : 0;
-		if (!lang || tables_row(j->tables, lang)->kind != RT_LANG_PHP)
+		u32 lang = maps[i].obj ? tablemaps_lang(tables_maps(j->tables), maps[i].obj->id, &pending) : 0;
+		if (!lang || tablemaps_row(tables_maps(j->tables), lang)->kind != RT_LANG_PHP)
 			continue;
 		*bias = maps[i].start - maps[i].file_off;
 		return lang;
@@ -76,7 +76,7 @@ void opcache_read(struct Jits *j, struct Jit *t)
 	struct RtUwRule rule;
 	u8 stubs[STUBS];
 
-	if (!tables_php_body(j->tables, p->lang, &rule))
+	if (!tablemaps_php_body(tables_maps(j->tables), p->lang, &rule))
 		return;
 	struct MadeSym all = {0, p->size, "opcache's code"};
 	struct UwMade *made = xcalloc(1, sizeof(*made));

@@ -156,7 +156,7 @@ static bool track_round(struct Track *u, bool tick) // true: there is more to do
 	u->pending = false;
 	if (u->tables && tables_again(u->tables))
 		uwprocs_look_again(u->procs);
-	if (u->jits && (tables_any_java(u->tables) || tables_any_jit(u->tables)))
+	if (u->jits && (tablemaps_any_java(tables_maps(u->tables)) || tablemaps_any_jit(tables_maps(u->tables))))
 		uwprocs_look(u->procs, look, u);
 	if (u->jits)
 		more |= jits_round(u->jits, tick);
@@ -307,7 +307,7 @@ void track_first(struct Track *u, const struct TrackFirst *f, u32 max_ms)
 	if (u->tables)
 		tables_wait_for(u->tables, u->first_objs.p, (u32)u->first_objs.n, end);
 	u->first_objs.n = 0;
-	if (u->tables && (tables_any_java(u->tables) || tables_any_jit(u->tables))) // which was not known before
+	if (u->tables && (tablemaps_any_java(tables_maps(u->tables)) || tablemaps_any_jit(tables_maps(u->tables)))) // which was not known before
 		wait_round(u);
 	if (u->tables)
 		tables_wait_made(u->tables, end);
@@ -315,7 +315,7 @@ void track_first(struct Track *u, const struct TrackFirst *f, u32 max_ms)
 
 u64 track_memory(const struct Track *u)
 {
-	return u && u->tables ? tables_bytes(u->tables) : 0;
+	return u && u->tables ? tablemaps_bytes(tables_maps(u->tables)) : 0;
 }
 
 u32 track_denied(struct Track *u)
