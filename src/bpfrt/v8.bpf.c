@@ -273,6 +273,7 @@ static RT_INLINE u64 v8_inside(struct RtStackBuf *b, struct RtLang *l)
 		known = v->ninner || (!v->leaf && rtg_v8_ops(b->slot));
 	} else {
 		known = v->more == RT_V8_INNER ? rtg_v8_inner(b->slot) : rtg_v8_ops_left(b->slot);
+		v->unsure |= !known;
 	}
 	return known ? RT_STEP_AHEAD : v8_alone(b, l);
 }

@@ -312,8 +312,10 @@ static RT_INLINE u64 v8_ops_left(struct RtStackBuf *b, struct RtLang *l)
 			return 0;
 		}
 	}
-	if (!v->left)
+	if (!v->left) {
 		v->more = RT_V8_INNER;
+		v->unsure = 0;
+	}
 	return 1;
 }
 RT_V8_GLOBAL(v8_ops_left)

@@ -180,6 +180,7 @@ struct Starts {
 	AddrList *out;
 	char *names; // NULL: none
 	u64 size;
+	bool v8; // its builtins are among the code
 };
 
 // gcc's and clang's name for the part of a function that is seldom run: it is entered by jumps, with the function's stack.
@@ -192,24 +193,30 @@ static bool is_cold_part(const struct Starts *s, u32 at)
 static bool add_start(void *arg, const struct ElfSymbol *y)
 {
 	struct Starts *s = arg;
-	if (y->type == STT_FUNC && y->addr && !is_cold_part(s, y->name))
+	if (y->type != STT_FUNC || !y->addr)
+		return true;
+	if (!is_cold_part(s, y->name))
 		vec_push(s->out, y->addr);
+	s->v8 |= s->names && y->name < s->size && !strcmp(s->names + y->name, "_ZN2v88internal23DefaultEmbeddedBlobCodeEv");
 	return true;
 }
 
-void elfcfi_starts(const struct ElfCfi *e, AddrList *out)
+bool elfcfi_starts(const struct ElfCfi *e, AddrList *out)
 {
 	static const u32 types[] = {SHT_SYMTAB, SHT_DYNSYM};
 	const struct ElfFile *f = &e->file;
+	bool v8 = false;
 	for (u32 k = 0; k < ARRAY_LEN(types); k++)
 		for (u32 i = 1; i < f->nsecs; i++) {
 			const struct ElfSec *tab = &f->secs[i], *str = tab->link < f->nsecs ? &f->secs[tab->link] : NULL;
 			if (tab->type != types[k])
 				continue;
-			struct Starts s = {out, str ? (char *)load(f, str->off, str->size) : NULL, str ? str->size : 0};
+			struct Starts s = {out, str ? (char *)load(f, str->off, str->size) : NULL, str ? str->size : 0, false};
 			err_free(elffile_symbols(f, tab, add_start, &s)); // what was read before an error is used
+			v8 |= s.v8;
 			free(s.names);
 		}
+	return v8;
 }
 
 void elfcfi_deinit(struct ElfCfi *e)

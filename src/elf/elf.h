@@ -107,7 +107,7 @@ struct err *elfcfi_read(int fd, struct ElfCfi *out);		      // of a file; fd is 
 struct err *elfcfi_read_mem(const u8 *p, u64 n, struct ElfCfi *out); // of an image in memory, borrowed until the table is built
 bool elfcfi_code(const struct ElfCfi *e, const struct CfiSeg *seg, u64 vaddr, u8 *dst, u64 n); // n bytes of the segment
 typedef VEC(u64) AddrList;
-void elfcfi_starts(const struct ElfCfi *e, AddrList *out); // functions that its symbols name
+bool elfcfi_starts(const struct ElfCfi *e, AddrList *out); // functions that its symbols name. True: V8's builtins are among its code
 void elfcfi_deinit(struct ElfCfi *e);
 
 // ---- gopclntab: the tables that Go's linker writes for Go's own runtime and that no stripping removes: functions, frame sizes, files, lines, inlined calls.

@@ -517,8 +517,8 @@ static bool flow_gaps(struct Frames f[2], const struct ElfCfi *e, const struct U
 			else
 				free((void *)g.code.p[i].p);
 		g.code.n = apart;
-		elfcfi_starts(e, &starts);
-		done = flow_rows(&(struct FlowIn){g.code.p, (u32)g.code.n, starts.p, (u32)starts.n, e->entry, hurry}, out);
+		bool v8 = elfcfi_starts(e, &starts);
+		done = flow_rows(&(struct FlowIn){g.code.p, (u32)g.code.n, starts.p, (u32)starts.n, e->entry, hurry, v8}, out);
 	}
 	for (size_t i = 0; i < g.code.n; i++)
 		free((void *)g.code.p[i].p);

@@ -61,6 +61,9 @@ struct Flow {
 	bool plt_head;
 	bool jumps; // indirectly: a switch, which goes on in the state it has there
 	bool found; // nothing names or calls what is walked
+	bool keep_frames; // FlowIn's
+	bool framed; // its ends need not prove it: what has a frame pointer proves itself
+	bool unproven; // and one did not
 };
 
 // ---- places
@@ -175,6 +178,10 @@ static void judge(struct Flow *f, const struct Item *it, bool ok)
 {
 	if (it->st.root)
 		return;
+	if (!ok && f->framed) {
+		f->unproven = true;
+		return;
+	}
 	*(ok ? &f->good : &f->bad) += 1;
 	if (!ok && it->call.after)
 		vec_push(&f->dead, it->call);
@@ -263,6 +270,8 @@ static bool go_on(struct Flow *f, u64 start, struct Item *it, const struct Insn 
 			judge(f, it, it->st.sp == (f->plt_head ? 24 : 8));
 			return false;
 		}
+		if (f->keep_frames && !flow_framed(&it->st)) // no switch: another function is called at the end, perhaps with more arguments
+			judge(f, it, it->st.sp == 8);
 		f->jumps = true;
 		*at |= JUMPS;
 		return false;
@@ -277,7 +286,7 @@ static bool go_on(struct Flow *f, u64 start, struct Item *it, const struct Insn 
 		if (!in->target)
 			break;
 		vec_push(&f->calls, it->call);
-		if (never_returns(callee(f, in->target)))
+		if (!f->keep_frames && never_returns(callee(f, in->target))) // V8's compilers put a trap behind such a call
 			return false;
 		break;
 	case BRANCH_NONE:
@@ -304,6 +313,21 @@ static bool take(struct Flow *f, const struct Item *it, struct Region *r, u32 *a
 	return true;
 }
 
+// Ways meet that do not agree: from here on nothing is known of the frame. False: nothing was, or it is another function's code.
+static bool forget_frame(struct Flow *f, struct Item *it, u32 *at)
+{
+	struct FlowState none = {.sp = FLOW_UNKNOWN, .fp = FLOW_UNKNOWN, .low = FLOW_UNKNOWN};
+	u32 mark = (state_index(f, &none) + 1) | NOW;
+	if (!(*at & NOW) || *at == mark)
+		return false;
+	it->st = none;
+	f->unproven = true;
+	*at = 0;
+	for (at++; *at == INSIDE; at++)
+		*at = 0;
+	return true;
+}
+
 static void follow(struct Flow *f, u64 start, struct Item it, size_t ndead)
 {
 	for (bool fell = false;; fell = true) {
@@ -311,7 +335,7 @@ static void follow(struct Flow *f, u64 start, struct Item it, size_t ndead)
 		u32 *at = r ? &r->at[it.pc - r->c->vaddr] : NULL;
 		struct Insn in;
 		bool next = fell && r && r->is[it.pc - r->c->vaddr] & IS_START;
-		if (fell && it.call.after == it.pc && (!r || next || stops_after(f, ndead, it.pc) || begins_behind(f, &it)))
+		if (fell && it.call.after == it.pc && !f->keep_frames && (!r || next || stops_after(f, ndead, it.pc) || begins_behind(f, &it)))
 			return; // a call that does not return
 		if (next) { // runs on into the next function, as if it had jumped there
 			judge(f, &it, it.st.sp == 8);
@@ -319,12 +343,15 @@ static void follow(struct Flow *f, u64 start, struct Item it, size_t ndead)
 		}
 		if (r && *at && *at != INSIDE) {
 			bool fits = flow_same_frame(&f->states.p[STATE(*at)], &it.st);
+			if (!fits && f->framed && forget_frame(f, &it, at))
+				continue;
 			if (!fits || !(*at & (NOW | GUESS))) // a guess proves nothing
 				judge(f, &it, fits);
 			f->joined |= !(*at & NOW);
 			return;
 		}
 		if (!r || *at || !take(f, &it, r, at, &in)) {
+			f->lost |= f->framed;
 			judge(f, &it, false);
 			return;
 		}
@@ -353,10 +380,12 @@ static void forget(struct Flow *f, bool failed) // what was seen
 
 static void learn(struct Flow *f, u64 start)
 {
-	u32 guess = f->found && !f->good ? GUESS : 0; // neither its beginning nor an end is sure
+	bool guess = f->found && !f->good; // neither its beginning nor an end is sure
 	for (size_t i = 0; i < f->seen.n; i++) {
 		u32 *at = mark_at(f, f->seen.p[i]);
-		*at = (*at & ~NOW) | guess;
+		*at &= ~NOW;
+		if (guess || (f->unproven && !flow_entered(&f->states.p[STATE(*at)])))
+			*at |= GUESS;
 	}
 	for (size_t i = 0; i < f->calls.n; i++) {
 		struct Callee *c = callee(f, f->calls.p[i].callee);
@@ -370,11 +399,39 @@ static void learn(struct Flow *f, u64 start)
 		callee(f, start)->endless = true;
 }
 
+static void follow_all(struct Flow *f, u64 start, const struct FlowState *st, size_t ndead)
+{
+	struct Item first = {.pc = start, .st = *st};
+	f->good = f->bad = 0;
+	f->lost = f->joined = f->jumps = f->unproven = false;
+	f->seen.n = f->calls.n = f->work.n = 0;
+	vec_push(&f->work, first);
+	while (f->work.n && !f->lost)
+		follow(f, start, f->work.p[--f->work.n], ndead);
+}
+
+// A function whose ends are not understood, as tail calls with other arguments: of one that keeps a frame pointer that proves where its frame is; so does its entry.
+static bool walk_framed(struct Flow *f, u64 start, const struct FlowState *st)
+{
+	f->dead.n = 0;
+	f->framed = true;
+	follow_all(f, start, st, 0);
+	f->framed = false;
+	if (f->lost || !f->unproven)
+		forget(f, true);
+	else
+		learn(f, start);
+	bool understood = f->unproven && !f->lost;
+	f->unproven = false;
+	return understood;
+}
+
 // Walks from start in that state. True: understood, its marks stay and the functions it calls are queued. Sure: it must have returned
 // somewhere, or have come to code that was understood before.
 static bool walk(struct Flow *f, u64 start, const struct FlowState *st, bool sure)
 {
 	f->dead.n = 0;
+	f->unproven = false;
 	if (f->stopped || (f->hurry && f->hurry->stop(f->hurry->arg))) {
 		f->stopped = true;
 		f->steps = 0;
@@ -382,14 +439,7 @@ static bool walk(struct Flow *f, u64 start, const struct FlowState *st, bool sur
 	}
 	for (u32 try = 0; try < RETRIES; try++) {
 		size_t ndead = f->dead.n;
-		struct Item first = {.pc = start, .st = *st};
-		f->good = f->bad = 0;
-		f->lost = f->joined = false;
-		f->jumps = false;
-		f->seen.n = f->calls.n = f->work.n = 0;
-		vec_push(&f->work, first);
-		while (f->work.n && !f->lost)
-			follow(f, start, f->work.p[--f->work.n], ndead);
+		follow_all(f, start, st, ndead);
 		if (!f->bad && (f->good || !sure)) {
 			learn(f, start);
 			return f->seen.n;
@@ -399,7 +449,7 @@ static bool walk(struct Flow *f, u64 start, const struct FlowState *st, bool sur
 		if (failed)
 			break;
 	}
-	return false;
+	return f->keep_frames && !f->found && walk_framed(f, start, st);
 }
 
 static struct FlowState entered(bool root)
@@ -551,7 +601,7 @@ static void pass(struct Flow *f, const struct FlowIn *in)
 
 bool flow_rows(const struct FlowIn *in, FlowRows *out)
 {
-	struct Flow f = {.hurry = in->hurry};
+	struct Flow f = {.hurry = in->hurry, .keep_frames = in->keep_frames};
 	f.regions = xcalloc(in->ncode + 1, sizeof(*f.regions));
 	f.nregions = in->ncode;
 	for (u32 i = 0; i < in->ncode; i++)

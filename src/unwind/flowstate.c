@@ -9,6 +9,18 @@ bool flow_framed(const struct FlowState *s)
 	return s->fp != FLOW_UNKNOWN && s->slot[0] == -s->fp;
 }
 
+// The frame is whole, not begun or just given up: a function's first instructions, which the compilers' order of them tells apart from any others.
+bool flow_entered(const struct FlowState *s)
+{
+	static const s16 none[RT_UW_SLOTS - 1];
+
+	if (flow_framed(s))
+		return true;
+	if (s->fp != FLOW_UNKNOWN || memcmp(s->slot + 1, none, sizeof(none)))
+		return false;
+	return (s->sp == 8 && !s->slot[0]) || (s->sp == 16 && s->slot[0] == -16);
+}
+
 // The stack pointer is not known, but one of two places says where it was.
 static bool same_copy(const struct FlowState *a, const struct FlowState *b)
 {

@@ -61,6 +61,7 @@ struct FlowIn {
 	u32 nstarts;
 	u64 entry; // where the kernel enters the file, 0 none
 	const struct UwHurry *hurry; // may be NULL
+	bool keep_frames; // functions may end in ways that are not understood (V8's builtins): what a frame pointer proves of them holds
 };
 typedef VEC(struct FlowRow) FlowRows;
 // Appends rows, ascending. Code that could not be understood gets one of kind RT_UW_NONE, padding between functions none. False: in->hurry ended it.
@@ -84,6 +85,7 @@ struct FlowState { // before an instruction
 };
 // flowstate.c
 bool flow_framed(const struct FlowState *s); // rbp holds the address where the caller's is saved: it finds the CFA, wherever the stack pointer is
+bool flow_entered(const struct FlowState *s); // so, or nothing has been pushed yet, or rbp alone
 bool flow_same_frame(const struct FlowState *a, const struct FlowState *b); // two ways may meet
 void flow_rule(const struct FlowState *s, bool guess, struct RtUwRule *r); // kind RT_UW_NONE: none
 enum Branch flow_effect(struct FlowState *s, const struct Insn *in); // what it does to the state, and where it goes on

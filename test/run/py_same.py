@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Are the language frames of sonde's stacks those that the interpreter told of itself? py_same.py WANT GOT [any]: WANT by py_stack.py, GOT is text of sonde with
-printed stacks, in the same order or in any. callers: functions in C are told with their caller's line, as Ruby does. Prints "N stacks of M frames, E equal", and the first that differs."""
+"""Are the language frames of sonde's stacks those that the interpreter told of itself? py_same.py WANT GOT [any] [all] [callers]: WANT by py_stack.py, GOT is text of sonde with
+printed stacks, in the same order or in any. all: a stack without any such frame counts, too (and is not equal). callers: functions in C are told with their caller's line, as Ruby does. Prints "N stacks of M frames, E equal", and the first that differs."""
 import re
 import sys
 
@@ -12,16 +12,15 @@ def wanted(path):
 
 
 def got(path):
-    frames = []
-    for line in open(path, encoding='utf-8'):
+    frames, inside = [], False
+    for line in [*open(path, encoding='utf-8'), '']:
         m = re.match(r'\s+(.+)\+\d+ \[(.*:\d+|\w+)\]$', line)
         if m:
             frames.append('%s %s' % m.groups())
-        elif not line.strip() and frames:
+        inside |= bool(re.match(r'\s+\S.*(\+\d+|\])$', line))
+        if not line.strip() and (inside if 'all' in sys.argv else frames):
             yield frames
-            frames = []
-    if frames:
-        yield frames
+            frames, inside = [], False
 
 
 def called(frames):
@@ -34,10 +33,10 @@ def called(frames):
 
 
 want, have = list(wanted(sys.argv[1])), list(got(sys.argv[2]))
-if sys.argv[3:] == ['any']:
+if 'any' in sys.argv[3:]:
     want.sort()
     have.sort()
-if sys.argv[3:] == ['callers']:
+if 'callers' in sys.argv[3:]:
     have = [called(f) for f in have]
 equal = sum(a == b for a, b in zip(want, have))
 print('%d stacks of %d frames, %d equal' % (len(have), sum(map(len, have)), equal if len(want) == len(have) else -1))

@@ -11,7 +11,7 @@ RUN sh {top}/test/run/v8.sh {sonde} {top} stacks node 2>&1
 TIMEOUT 90
 EXPECT_RE ^300 stacks of (\d+) frames, 300 equal, [1-9]\d* lines$
 EXPECT_RE @f\[.*fsyncSync\]: 300
-EXPECT_RE (?m)^whole \(.*$
+EXPECT_LINE whole (100.00 %)
 
 NAME v8: interpreted, with lines
 NEED cmd:node

@@ -167,13 +167,14 @@ TEST(clang_frame_pointers)
 }
 
 // ---- shapes by hand, at address 0x1000; rows as "address:kind register+offset"
+static bool keep_frames;
 static void rows(const char *what, const u8 *p, u64 n, u64 entry, const char *want)
 {
 	struct FlowCode c = {0x1000, n, p};
 	u64 start = 0x1000;
 	FlowRows out = {0};
 	struct Str s = {0};
-	flow_rows(&(struct FlowIn){&c, 1, &start, entry ? 0 : 1, entry}, &out);
+	flow_rows(&(struct FlowIn){&c, 1, &start, entry ? 0 : 1, entry, NULL, keep_frames}, &out);
 	for (size_t i = 0; i < out.n; i++) {
 		const struct RtUwRule *r = &out.p[i].rule;
 		str_addf(&s, "%s%llx:", i ? " " : "", (unsigned long long)(out.p[i].pc - 0x1000));
@@ -243,6 +244,21 @@ TEST(shapes)
 				 0xff, 0x25, 2, 2, 0, 0, 0x68, 0, 0, 0, 0, 0xe9, 0xe0, 0xff, 0xff, 0xff};
 	rows("a PLT", plt, sizeof(plt), 0x9999, "0:sp+16 6:sp+24 10:sp+8 1b:sp+16");
 }
+// V8's builtins: they end by calls of others with other arguments, by dropping their own, and behind a call that does not return there is a trap.
+TEST(frames_are_kept)
+{
+	keep_frames = true;
+	ROWS("arguments are dropped at the end", "0:sp+8 1:sp+16,0@-16 4:bp+16,0@-16 6:sp+8 9:none", // pop %r10; lea (%rsp,%rcx,8),%rsp; push %r10; ret
+	     0x55, 0x48, 0x89, 0xe5, 0x50, 0xc9, 0x90, 0x41, 0x5a, 0x48, 0x8d, 0x24, 0xcc, 0x41, 0x52, 0xc3);
+	ROWS("the stack pointer was moved before a jump: only what has the frame is proven", "0:sp+8 1:sp+16,0@-16 4:bp+16,0@-16 9:sp+24,0@-16?", // push %rax; mov 0(%rbp),%rbp; jmp *%rcx
+	     0x55, 0x48, 0x89, 0xe5, 0x50, 0x48, 0x8b, 0x6d, 0x00, 0xff, 0xe1);
+	ROWS("ways that do not agree: nothing is known where they have met", "0:sp+8 5:none", // test; je; push; jmp *%rcx
+	     0x84, 0xc0, 0x74, 0x01, 0x50, 0xff, 0xe1);
+	ROWS("calls return, but for those with a trap behind", "0:sp+8 1:sp+16,0@-16 4:bp+16,0@-16 10:sp+8",
+	     0x55, 0x48, 0x89, 0xe5, 0xe8, 0x00, 0x00, 0x10, 0x00, 0xe8, 0x00, 0x00, 0x10, 0x00, 0x90, 0xc9, 0xc3);
+	keep_frames = false;
+}
+
 // Something more urgent comes up at the n-th function.
 static bool at_zero(void *arg)
 {
@@ -258,7 +274,7 @@ TEST(ended_early)
 		int left = n;
 		struct UwHurry hurry = {at_zero, &left};
 		FlowRows out = {0};
-		bool done = flow_rows(&(struct FlowIn){&c, 1, starts, 2, 0, &hurry}, &out);
+		bool done = flow_rows(&(struct FlowIn){&c, 1, starts, 2, 0, &hurry, n & 1}, &out);
 		CHECK(done == (n == 2));
 		CHECK((out.n > 0) == done);
 		vec_deinit(&out);

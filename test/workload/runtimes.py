@@ -38,7 +38,7 @@ STACKS, SECONDS, MIN = 2000, 5, 0.995
 # rows that need not have 99.5 %: what their name matches, the share of samples that is whole, why
 EXCEPTIONS = (
     (r'^PHP [0-9.]+$', 0.9, "the others end in what pcre's compiler made, which tells nobody of it"),
-    (r'^V8 ', 0, 'stacks through optimised code count by a guess'),
+    (r'^V8 ', 0.8, 'the others by a guess: taken in optimised code with functions put into it, of which is not known which one ran'),
     (r'^LuaJIT .*-joff', 0.98, 'the others end in a helper of its interpreter whose unwind information is wrong'),
     (r'^LuaJIT [^,]*$', 0.5, 'the others end in code that it made at run time'),
 )
@@ -127,7 +127,7 @@ class Program:
         with running(self.cmd + ' 600') as load, open(got, 'w') as f:  # its tables are known when the command begins
             subprocess.run([SONDE, '-q', '--dwarf-pid', str(load.pid), '-c', '%s %s %d' % (self.cmd, want, STACKS), '-e',
                             'tracepoint:syscalls:sys_enter_%s /pid == cpid/ { printf("%%s\\n", ustack) }' % self.call], stdout=f, stderr=subprocess.DEVNULL)
-        return same(self.same_script, want, got, *(['callers'] if self.name.startswith('Ruby') else []))
+        return same(self.same_script, want, got, 'all', *(['callers'] if self.name.startswith('Ruby') else []))
 
     def whole(self, tmp):
         with running(self.cmd + ' 600') as load:
