@@ -30,23 +30,63 @@ static RT_INLINE void look_ahead(struct RtLangWalk *w)
 	w->record = 0;
 	w->ahead = w->frame;
 	w->steps = 0;
+	w->py_kept = w->py_taken = 0;
 	w->group = w->frame ? RT_GROUP_AHEAD : RT_GROUP_NONE;
 }
 
-// One frame further.
+// The frame at `at` into w->py[slot]. 0: it cannot be read.
+static RT_NOINLINE u64 read_frame(struct RtLangWalk *w, struct RtLang *l, u64 at, u64 slot)
+{
+	if (at & 7 || !at || slot > RT_PY_AT_HAND || rt_lang_read(w, at, l->py.frame_size))
+		return 0;
+	struct RtPyFrame *f = &w->py[slot];
+	f->code = rt_lang_word(w, l->py.frame_code) & ~3ULL; // 3.14 has marks in the low bits
+	f->pos = rt_py_position(w, l, f->code);
+	f->last = l->py.how == RT_PY_EACH || rt_lang_byte(w, l->py.frame_end) == l->py.end_value;
+	f->prev = rt_lang_word(w, l->py.frame_prev);
+	return 1;
+}
+
+#ifdef RT_UW_TASK // a step of it may be made anew from what it had at its beginning
+#define AHEAD 1
+#define KEEPS false
+#else
+#define AHEAD 2 // frames looked at in one step
+#define KEEPS (!RT_PY_ASYNC(w)) // what else is looked at for tasks (w->obj) is not kept
+#endif
+
+// A few frames further. The first ones of the group are kept.
 static RT_INLINE u64 ahead(struct RtStackBuf *b, struct RtLang *l)
 {
 	struct RtLangWalk *w = &b->lang;
-	u64 at = w->ahead;
 
-	if (at & 7 || !at || w->steps++ >= RT_LANG_AHEAD || rt_lang_read(w, at, l->py.frame_size))
-		return rt_lang_lost(b);
-	if (rt_lang_byte(w, l->py.frame_end) == l->py.end_value) {
-		w->record = at;
-		w->group = RT_GROUP_NONE;
+	for (u32 i = 0; i < AHEAD; i++) {
+		u64 at = w->ahead, slot = w->py_kept;
+		bool room = KEEPS && slot < RT_PY_KEPT;
+		if (!room)
+			slot = RT_PY_AT_HAND;
+		RT_BARRIER(slot);
+		if (w->steps++ >= RT_LANG_AHEAD || slot > RT_PY_AT_HAND || !read_frame(w, l, at, slot))
+			return rt_lang_lost(b);
+		w->py_kept += room;
+		w->ahead = w->py[slot].prev;
+		if (w->py[slot].last) {
+			w->record = at;
+			w->group = RT_GROUP_NONE;
+			break;
+		}
 	}
-	w->ahead = rt_lang_word(w, l->py.frame_prev);
 	return RT_STEP_AHEAD;
+}
+
+// Where in w->py the frame at hand is. More than RT_PY_AT_HAND: it cannot be read.
+static RT_INLINE u64 frame_at_hand(struct RtLangWalk *w, struct RtLang *l)
+{
+	u64 slot = w->py_taken++;
+
+	if (slot < w->py_kept && slot < RT_PY_KEPT && KEEPS)
+		return slot;
+	return read_frame(w, l, w->frame, RT_PY_AT_HAND) ? RT_PY_AT_HAND : RT_PY_AT_HAND + 1;
 }
 
 RT_NOINLINE u64 rt_py_begin(struct RtStackBuf *b, struct RtLang *l)
@@ -56,6 +96,7 @@ RT_NOINLINE u64 rt_py_begin(struct RtStackBuf *b, struct RtLang *l)
 	if (!rt_py_state(b, l))
 		return 0;
 	w->record = w->frame = w->tmp[0];
+	w->py_kept = w->py_taken = 0;
 	w->each = l->py.how == RT_PY_EACH;
 	if (l->py.how == RT_PY_SHIMS)
 		look_ahead(w);
@@ -100,19 +141,21 @@ static RT_INLINE bool from_loop(struct RtLangWalk *w, struct RtLang *l)
 RT_NOINLINE u64 rt_py_step(struct RtStackBuf *b, struct RtLang *l)
 {
 	struct RtLangWalk *w = &b->lang;
-	u64 at = w->frame, code, pos, ident;
-	u32 last;
+	u64 slot, code, pos, ident, last;
 
 	if (w->group & RT_GROUP_AHEAD)
 		return ahead(b, l);
-	if (at & 7 || !at || rt_lang_read(w, at, l->py.frame_size))
+	slot = frame_at_hand(w, l);
+	RT_BARRIER(slot);
+	if (slot > RT_PY_AT_HAND)
 		return rt_lang_lost(b);
-	code = rt_lang_word(w, l->py.frame_code) & ~3ULL; // 3.14 has marks in the low bits
-	pos = rt_py_position(w, l, code);
-	last = l->py.how == RT_PY_EACH || rt_lang_byte(w, l->py.frame_end) == l->py.end_value;
+	struct RtPyFrame *f = &w->py[slot];
+	code = f->code;
+	pos = f->pos;
+	last = f->last;
 	if (!(last && l->py.end_hidden) && from_loop(w, l))
 		return RT_STEP_AHEAD;
-	w->frame = rt_lang_word(w, l->py.frame_prev);
+	w->frame = f->prev;
 	if (last && l->py.end_hidden) {
 		next_group(w, l);
 		return RT_STEP_NONE;
@@ -129,16 +172,18 @@ RT_NOINLINE u64 rt_py_step(struct RtStackBuf *b, struct RtLang *l)
 // A string object's text: its address in w->tmp[1], its bytes in tmp[2], the bytes of a character in tmp[3]. 0: it is no such object.
 static RT_NOINLINE u64 find_text(struct RtLangWalk *w, struct RtLang *l, u64 str)
 {
-	u64 ascii, width;
+	u64 state, n, ascii, width;
 
-	if (str & 7 || !str || rt_lang_read(w, str, 40))
+	if (str & 7 || !str || rt_lang_read(w, str, 40 + l->py.head))
 		return 0;
-	ascii = w->obj[4] >> 6 & 1;
-	width = ascii ? 1 : w->obj[4] >> 2 & 7;
-	if ((width != 1 && width != 2 && width != 4) || w->obj[2] >> 28)
+	state = rt_lang_word(w, 32 + l->py.head) >> (l->py.str_shift & 31);
+	n = rt_lang_word(w, 16 + l->py.head);
+	ascii = state >> 6 & 1;
+	width = ascii ? 1 : state >> 2 & 7;
+	if ((width != 1 && width != 2 && width != 4) || n >> 28)
 		return 0;
 	w->tmp[1] = str + (ascii ? l->py.str_ascii : l->py.str_other);
-	w->tmp[2] = w->obj[2] * width;
+	w->tmp[2] = n * width;
 	w->tmp[3] = ascii ? 0 : width;
 	return 1;
 }
@@ -163,18 +208,20 @@ static RT_INLINE u64 copy_file(struct RtLangWalk *w, struct RtLang *l, u64 str)
 	return !bpf_probe_read_user(w->made.code.file, n, (void *)at);
 }
 
-static RT_INLINE u64 copy_lines(struct RtLangWalk *w, u64 bytes)
+static RT_INLINE u64 copy_lines(struct RtLangWalk *w, struct RtLang *l, u64 bytes)
 {
 	u64 n;
 
 	__builtin_memset(w->made.code.lines, 0, 16 * 8); // what the number is made of
 	w->made.code.nlines = 0;
-	if (bytes & 7 || !bytes || rt_lang_read(w, bytes, 24) || w->obj[2] >> 28)
+	if (bytes & 7 || !bytes || rt_lang_read(w, bytes, 24 + l->py.head))
 		return 0;
-	n = w->obj[2];
+	n = rt_lang_word(w, 16 + l->py.head);
+	if (n >> 28)
+		return 0;
 	w->made.code.nlines = n;
 	RT_BOUND(n, RT_CODE_LINES);
-	return !bpf_probe_read_user(w->made.code.lines, n, (void *)(bytes + 32));
+	return !bpf_probe_read_user(w->made.code.lines, n, (void *)(bytes + 32 + l->py.head));
 }
 
 RT_NOINLINE u64 rt_py_copy(struct RtLangWalk *w, struct RtLang *l)
@@ -188,5 +235,5 @@ RT_NOINLINE u64 rt_py_copy(struct RtLangWalk *w, struct RtLang *l)
 	lines = rt_lang_word(w, l->py.code_lines);
 	w->made.code.first_line = rt_lang_half(w, l->py.code_line);
 	w->made.code.lines_kind = l->py.lines_kind;
-	return copy_name(w, l, name) && copy_file(w, l, file) && copy_lines(w, lines);
+	return copy_name(w, l, name) && copy_file(w, l, file) && copy_lines(w, l, lines);
 }

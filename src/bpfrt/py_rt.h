@@ -4,6 +4,7 @@
 #include "bpfrt/lang_rt.h"
 
 #define RT_PY_OWNER_GEN 1 // FRAME_OWNED_BY_GENERATOR
+#define RT_PY_COPIES (1 << 20) // of a code's instructions, at most
 #ifdef RT_UW_TASK // of the current thread only
 #define RT_PY_ASYNC(w) false
 #else
@@ -63,23 +64,34 @@ static RT_INLINE u64 rt_py_state(struct RtStackBuf *b, struct RtLang *l)
 	return state;
 }
 
+// The first of the instructions that the frame in w->obj runs: without the GIL each thread may have a copy of them. 0: it cannot be told.
+static RT_INLINE u64 rt_py_first(struct RtLangWalk *w, struct RtLang *l, u64 code)
+{
+	u64 nr = l->py.frame_copy ? rt_lang_half(w, l->py.frame_copy) : 0;
+
+	if (!nr)
+		return code + l->py.code_first;
+	return nr < RT_PY_COPIES && rt_py_ptr(w, code + l->py.code_copies) && rt_py_ptr(w, w->tmp[0] + l->py.code_copy + nr * 8) ? w->tmp[0] : 0;
+}
+
 // How far the frame in w->obj is in code.
 static RT_INLINE u64 rt_py_position(struct RtLangWalk *w, struct RtLang *l, u64 code)
 {
-	u64 ip, first = code + l->py.code_first;
+	u64 ip, first;
 
 	if (l->py.how == RT_PY_EACH) {
 		ip = rt_lang_half(w, l->py.frame_ip);
 		return ip >> 31 ? 0 : ip * l->py.ip_unit;
 	}
+	first = rt_py_first(w, l, code);
 	ip = rt_lang_word(w, l->py.frame_ip);
-	return ip - first < 1ULL << 32 ? ip - first : 0; // before its first instruction: as if there
+	return first && ip - first < 1ULL << 32 ? ip - first : 0; // before its first instruction: as if there
 }
 
 // A code object into w->obj. 0: it is none.
 static RT_INLINE u64 rt_py_code(struct RtLangWalk *w, struct RtLang *l, u64 code)
 {
-	return !(code & 7 || rt_lang_read(w, code, l->py.code_size) || w->obj[1] != l->code_type + w->bias);
+	return !(code & 7 || rt_lang_read(w, code, l->py.code_size) || rt_lang_word(w, 8 + l->py.head) != l->code_type + w->bias);
 }
 
 static RT_INLINE u64 rt_py_ident(struct RtLangWalk *w, struct RtLang *l)

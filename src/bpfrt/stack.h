@@ -256,6 +256,12 @@ struct RtPython { // offsets in its structures, by version
 	u16 code_first;	  // its first instruction
 	u16 str_ascii, str_other; // text of a string
 	u16 lines_kind;
+	// Without the GIL. 0: with it
+	u16 head;	  // bytes that an object's head is longer
+	u16 str_shift;	  // bits that are before a string's kind
+	u16 frame_copy;	  // number of the copy of the code's instructions that a frame runs, 0 the code's own; 0: there are none
+	u16 code_copies;  // pointer to their number and, from code_copy on, the addresses
+	u16 code_copy;
 	// Coroutines and tasks (pyasync.bpf.c). coro_frame 0: not followed
 	u16 frame_owner;  // the byte that says who has the frame, 1: a generator
 	u16 frame_locals; // first of its locals, behind which its stack lies
@@ -282,6 +288,14 @@ enum RtPyPhase {
 	RT_PY_LIST,   // ... by one of asyncio's helpers, which has the futures at a->list at hand
 	RT_PY_AWAITS, // a->coro is the next inner one of a task that waits
 	RT_PY_FRAMES, // frames of a->coros
+};
+// A frame of its program as it was read
+#define RT_PY_KEPT 32 // of a group whose end was looked for: the innermost
+#define RT_PY_AT_HAND RT_PY_KEPT
+struct RtPyFrame {
+	u64 code, pos; // its code object; how far it is in it
+	u64 prev;      // the frame before it
+	u64 last;      // it is the group's last
 };
 enum RtPyList { RT_PY_CELLS, RT_PY_ARGS, RT_PY_ONE };
 struct RtPyAsync {
@@ -479,6 +493,8 @@ struct RtLangWalk {
 	u64 obj[RT_LANG_OBJ / 8];
 	struct RtV8Walk v8;
 	struct RtPyAsync async;
+	struct RtPyFrame py[RT_PY_KEPT + 1];
+	u32 py_kept, py_taken; // of these: how many there are, how many the walk has come by
 	struct RtCodeNew made; // being made
 };
 enum RtLangGroup { // bits

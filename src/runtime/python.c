@@ -11,8 +11,9 @@ static const char *const symbols[RUNTIME_SYMBOLS] = {
 };
 
 enum { LINES_NONE, LINES_311, LINES_310, LINES_39 }; // RtCode.lines_kind
+#define FREE (1 << 16) // without the GIL
 struct Row {
-	u32 version; // major << 8 | minor
+	u32 version; // major << 8 | minor, FREE
 	struct RtPython py;
 };
 #define STR_311 .str_ascii = 48, .str_other = 72
@@ -21,6 +22,9 @@ struct Row {
 #define CODE_311 .code_size = 144, .code_line = 72, .code_file = 112, .code_name = 128, .code_lines = 136, .lines_kind = LINES_311
 #define CODE_312 .code_size = 144, .code_line = 68, .code_file = 112, .code_name = 128, .code_lines = 136, .lines_kind = LINES_311, STR_312
 #define FRAME_37 .how = RT_PY_EACH, .thread_id = 176, .cframe = 24, .frame_size = 112, .frame_code = 32, .frame_prev = 24, .ip_unit = 1
+// Without the GIL an object's head is 16 bytes longer
+#define CODE_FREE .head = 16, .code_size = 160, .code_line = 84, .code_file = 128, .code_name = 144, .code_lines = 152, .lines_kind = LINES_311, \
+	.str_ascii = 56, .str_other = 72
 #define FRAME_312 .frame_code = 0, .frame_prev = 8, .frame_ip = 56, .end_value = 3, .end_hidden = 1 // owner: the C stack
 #define KEY_311_ARM64 608
 // Tasks of asyncio and their coroutines (pyasync.bpf.c)
@@ -46,6 +50,9 @@ static const struct Row rows[] = {
 		 ASYNC_313}},
 	{0x30e, {.how = RT_PY_SHIMS, .key = 2336, .thread_id = 152, .cframe = 72, .frame_size = 80, .frame_end = 74, FRAME_312, CODE_312, .code_first = 208,
 		 ASYNC_314}},
+	{FREE | 0x30d, {.how = RT_PY_SHIMS, .key = 2160, .thread_id = 152, .cframe = 72, .frame_size = 72, .frame_end = 70, FRAME_312, CODE_FREE, .code_first = 216}},
+	{FREE | 0x30e, {.how = RT_PY_SHIMS, .key = 2336, .thread_id = 152, .cframe = 72, .frame_size = 80, .frame_end = 78, FRAME_312, CODE_FREE, .code_first = 232,
+		 .str_shift = 6, .frame_copy = 72, .code_copies = 224, .code_copy = 8}},
 };
 
 static bool read_at(struct ElfFile *f, u64 vaddr, void *buf, u64 n)
@@ -81,8 +88,10 @@ static bool find(struct ElfFile *f, const struct ElfSymbol *syms, struct RtLang 
 {
 	const struct ElfSymbol *loop = &syms[SYM_LOOP];
 	u32 v = version_of(f, syms, version);
-	if (!syms[SYM_CODE_TYPE].name || without_gil(f, &syms[SYM_RUNTIME], version))
+	if (!syms[SYM_CODE_TYPE].name)
 		return false;
+	if (without_gil(f, &syms[SYM_RUNTIME], version))
+		v |= FREE;
 	if (f->machine == EM_AARCH64 && v != 0x30b) // what comes before the key in _PyRuntime has locks in it, which are longer there
 		return false;
 	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {

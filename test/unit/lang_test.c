@@ -34,6 +34,12 @@ static const struct RtPython py313 = {
 static const struct RtPython py39 = {
 	.how = RT_PY_EACH, .key = 592, .thread_id = 152, .cframe = 56, .frame_size = 72, .frame_code = 32, .frame_prev = 48, .frame_ip = 56, .ip_unit = 1,
 	.code_size = 144, .code_line = 72, .code_file = 112, .code_name = 128, .code_lines = 136, .str_ascii = 48, .str_other = 72, .lines_kind = 3};
+// 3.14 without the GIL: heads of objects are longer, threads may run copies of a code's instructions
+static const struct RtPython py314free = {
+	.how = RT_PY_SHIMS, .key = 592, .thread_id = 152, .cframe = 56, .frame_size = 72, .frame_code = 32, .frame_prev = 48, .frame_ip = 56, .frame_end = 70,
+	.end_value = 3, .end_hidden = 1, .code_size = 160, .code_line = 88, .code_file = 128, .code_name = 144, .code_lines = 152, .code_first = 200,
+	.str_ascii = 64, .str_other = 88, .lines_kind = 1, .head = 16, .str_shift = 6, .frame_copy = 64, .code_copies = 232, .code_copy = 8};
+static const struct RtPython *python; // whose memory it is
 static u64 texts; // the next free place
 static struct {
 	u64 pad, tp;
@@ -46,9 +52,9 @@ static void put(u64 at, u64 v)
 
 static u64 put_str(const void *text, u64 n, u32 width)
 {
-	u64 at = texts, data = at + (width ? 72 : 48);
-	put(at + 16, n);
-	put(at + 32, width ? width << 2 : 1 << 2 | 1 << 6);
+	u64 at = texts, data = at + (width ? 72 : 48) + python->head;
+	put(at + 16 + python->head, n);
+	put(at + 32 + python->head, (u64)(width ? width << 2 : 1 << 2 | 1 << 6) << python->str_shift);
 	memcpy((u8 *)heap + (data - HEAP), text, n * MAX(width, 1u));
 	texts = (data + n * 4 + 15) & ~7ull;
 	return at;
@@ -56,27 +62,27 @@ static u64 put_str(const void *text, u64 n, u32 width)
 
 static u64 put_bytes(const void *p, u64 n)
 {
-	u64 at = texts;
-	put(at + 16, n);
-	memcpy((u8 *)heap + (at + 32 - HEAP), p, n);
-	texts = (at + 32 + n + 8) & ~7ull;
+	u64 at = texts, data = at + 32 + python->head;
+	put(at + 16 + python->head, n);
+	memcpy((u8 *)heap + (data - HEAP), p, n);
+	texts = (data + n + 8) & ~7ull;
 	return at;
 }
 
 static void put_code(u32 i, const char *name, const char *file, u32 line)
 {
-	put(CODE(i) + 8, CODE_TYPE);
-	put(CODE(i) + 72, line);
-	put(CODE(i) + 112, put_str(file, strlen(file), 0));
-	put(CODE(i) + 128, put_str(name, strlen(name), 0));
-	put(CODE(i) + 136, put_bytes("\x80\x00\xd9\x08\x09", 5));
+	put(CODE(i) + 8 + python->head, CODE_TYPE);
+	put(CODE(i) + 72 + python->head, line);
+	put(CODE(i) + 112 + python->head, put_str(file, strlen(file), 0));
+	put(CODE(i) + 128 + python->head, put_str(name, strlen(name), 0));
+	put(CODE(i) + 136 + python->head, put_bytes("\x80\x00\xd9\x08\x09", 5));
 }
 
 static void put_frame_of(u32 i, u64 prev, u32 entry, u64 pos)
 {
 	put(PYFRAME(i) + 32, CODE(i));
 	put(PYFRAME(i) + 48, prev);
-	put(PYFRAME(i) + 56, CODE(i) + 184 + pos);
+	put(PYFRAME(i) + 56, CODE(i) + 184 + python->head + pos);
 	put(PYFRAME(i) + 64, (u64)entry << 32);
 }
 
@@ -88,6 +94,7 @@ static void start_python_of(const struct RtPython *py)
 	struct RtLang lang = {.kind = RT_LANG_PYTHON, .root = ROOT - BIAS, .code_type = CODE_TYPE - BIAS, .py = *py};
 	u32 one = 1;
 
+	python = py;
 	start();
 	put_rows((u64[]){UW_ROW(OFF, rule(eval)), UW_ROW(OFF + 0x200, rule(root))}, 2);
 	struct RtUwObj *o = bpf_map_lookup_elem(&rt_uw_obj, &one);
@@ -123,15 +130,20 @@ static void start_python(void)
 }
 
 // The thread state has the innermost frame; shims in the loops' frames end their groups.
-static void start_shims(void)
+static void start_shims_of(const struct RtPython *py)
 {
-	start_python_of(&py313);
+	start_python_of(py);
 	put(STATE + 56, PYFRAME(0));
 	put_frame_of(1, STACK + 8, 0, 0);
 	put_frame_of(2, STACK + 8 * 24, 0, 4);
 	// words of a shim that the walker reads: the frame before it, its owner
 	stack[1 + 6] = PYFRAME(2), stack[1 + 8] = 3ull << 48;
 	stack[24 + 6] = 0, stack[24 + 8] = 3ull << 48;
+}
+
+static void start_shims(void)
+{
+	start_shims_of(&py313);
 }
 
 // Two loops, 20 words each: the shims need more room than the records of start_python(). Between them C.
@@ -527,6 +539,26 @@ TEST(groups_that_end_in_the_loops_frame)
 	wide_loops();
 	put_frame_of(1, PYFRAME(0), 0, 0); // the end is never found
 	CHECK_EQ(walk_now()->why, RT_WHY_LANG);
+}
+
+TEST(frames_without_the_gil)
+{
+	for (u32 copied = 0; copied < 3; copied++) { // the code's own instructions; the thread's copy; one that cannot be read
+		start_shims_of(&py314free);
+		wide_loops();
+		u64 copies = texts, code = copies + 32;
+		put(CODE(0) + 232, copied == 2 ? 8 : copies);
+		put(copies + 8 + 8, code);
+		if (copied) {
+			put(PYFRAME(0) + 56, code + 2);
+			put(PYFRAME(0) + 64, 1);
+		}
+		struct RtStack *st = walk_now();
+		if (copied < 2)
+			check_python(st);
+		else
+			check_lang(st, 0, "A.inner", "/src/a.py", 0);
+	}
 }
 
 static void start_each(void)

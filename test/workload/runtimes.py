@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How right are the stacks of programs in other languages than C, and what do they cost? runtimes.py [SONDE [NAMES]] prints README's table, a row for each runtime
 that is here: Go, Debian's own interpreters, pyenv's, those of /usr/lib/jvm, and what is unpacked below $SONDE_RUNTIMES (~/.cache/sonde-runtimes): packages of Debian's
-other releases, a folder each.
+other releases, a folder each; Pythons that were built, as python3.14t (configure --disable-gil --prefix=...).
 
   stacks equal   of 2,000 stacks taken in callbacks: those equal, frame by frame, function, file and line, to what the runtime says of itself
   samples whole  of the same program at work, of interpreters with a worker process
@@ -200,6 +200,7 @@ def pythons():
     for cmd, _, _ in unpacked('/usr/bin/python3.1[0-9]*'):
         if re.search(r'/python3\.\d+$', cmd):
             yield cmd
+    yield from sorted(glob.glob(CACHE + '/python3.*/bin/python3'))
 
 
 def rubies():
