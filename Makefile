@@ -125,11 +125,10 @@ $(BUILD)/gen/rt_tab.h: $(BUILD)/mkrt $(RT_OBJS)
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)
 	$(Q)$(BUILD)/mkrt $(BUILD)/gen/rt_insns $(RT_OBJS) >$@
-$(BUILD)/gen/rt_insns: $(BUILD)/gen/rt_tab.h
-$(BUILD)/gen/rt_insns.h: $(BUILD)/gen/rt_insns
-	$(Q)cat $< | $(bytes) >$@
-$(BUILD)/gen/rt_insns.gz.h: $(BUILD)/gen/rt_insns
-	$(Q)gzip -9n <$< | $(bytes) >$@
+$(BUILD)/gen/rt_insns.h: $(BUILD)/gen/rt_tab.h # written together with rt_insns: of a file that another one's recipe writes make may know the time from before
+	$(Q)cat $(BUILD)/gen/rt_insns | $(bytes) >$@
+$(BUILD)/gen/rt_insns.gz.h: $(BUILD)/gen/rt_tab.h
+	$(Q)gzip -9n <$(BUILD)/gen/rt_insns | $(bytes) >$@
 $(BUILD)/bpf/rttab.o: $(BUILD)/gen/rt_tab.h $(BUILD)/gen/rt_insns$(if $(SONDE_MIN),.gz).h
 
 # ---- the version
