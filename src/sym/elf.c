@@ -32,7 +32,7 @@ struct ElfSymtab {
 	u32 nplt;
 	struct DebugFile mini;
 	struct ElfFile *extra; // the split debug file's, if symbols came from it
-	bool used; // since elf_trim() last looked
+	u64 bytes, asked; // it takes; when (Syms.tables_asked)
 };
 
 static const struct ElfSec *table(const struct ElfFile *f, u32 type)
@@ -232,15 +232,24 @@ static bool collect_debug(struct Syms *s, struct SymObject *o, struct Collect *c
 	return true;
 }
 
+// What the kept parts of a table take, about: symbols, two names each, a segment or two; what was unpacked.
+static u64 bytes_of(const struct ElfSymtab *t)
+{
+	return t->n * (u64)(sizeof(*t->syms) + 2 * sizeof(*t->names)) + t->seg.n * (u64)(sizeof(u64) + sizeof(u32)) + t->nplt * (u64)(sizeof(*t->plt) + 32) +
+	       (t->mini.mem ? t->mini.file.size : 0);
+}
+
 struct ElfSymtab *elf_symtab(struct Syms *s, struct SymObject *o)
 {
 	struct ElfObj *e = elf_of(o);
 	if (e && e->symtab)
-		e->symtab->used = true;
+		e->symtab->asked = ++s->tables_asked;
 	if (!e || e->symtab)
 		return e ? e->symtab : NULL;
+	if (s->tables_max)
+		elf_tables_keep(s, s->tables_max);
 	struct ElfSymtab *t = e->symtab = xcalloc(1, sizeof(*t));
-	t->used = true;
+	t->asked = ++s->tables_asked;
 	t->mini.fd = -1;
 	struct Collect c = {.main = &e->file};
 	u32 own = collect_table(&c, t, &e->file, SHT_SYMTAB, SRC_SYMTAB);
@@ -261,6 +270,8 @@ struct ElfSymtab *elf_symtab(struct Syms *s, struct SymObject *o)
 	t->names = xcalloc(t->n + 1, sizeof(*t->names)); // zero pages until hit
 	t->raws = xcalloc(t->n + 1, sizeof(*t->raws));
 	build_segments(t, &e->file);
+	t->bytes = bytes_of(t);
+	s->tables_bytes += t->bytes;
 	return t;
 }
 
@@ -287,20 +298,28 @@ void elf_symtab_destroy(struct ElfSymtab *t)
 }
 
 // Names that were found are in s->arena: a table is only what finds more of them, and is made again when that is wanted.
-void elf_trim(struct SymObject *o, u64 max_bytes)
+static void drop(struct Syms *s, struct ElfObj *e)
 {
-	struct ElfObj *e = elf_of(o);
-	struct ElfSymtab *t = e ? e->symtab : NULL;
-	if (!t)
-		return;
-	if (t->used && t->n * (sizeof(*t->syms) + 2 * sizeof(*t->names)) <= max_bytes) {
-		t->used = false;
-		return;
-	}
-	elf_symtab_destroy(t);
+	s->tables_bytes -= e->symtab->bytes;
+	elf_symtab_destroy(e->symtab);
 	e->symtab = NULL;
 	fdes_close(e->fdes);
 	e->fdes = NULL;
+}
+
+void elf_tables_keep(struct Syms *s, u64 max_bytes)
+{
+	while (s->tables_bytes > max_bytes) {
+		struct ElfObj *oldest = NULL;
+		for (size_t i = 0; i < s->objs.n; i++) {
+			struct ElfObj *e = elf_of(s->objs.p[i]);
+			if (e && e->symtab && e->symtab->bytes && (!oldest || e->symtab->asked < oldest->symtab->asked))
+				oldest = e;
+		}
+		if (!oldest)
+			return;
+		drop(s, oldest);
+	}
 }
 
 // ---- names
