@@ -2,6 +2,7 @@
 // In: what options.c has set up. Out: messages, files, metrics. Invariant: nothing waits for a server; what was counted is sent, kept, or counted as lost.
 #include "agent/internal.h"
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/utsname.h>
@@ -96,7 +97,7 @@ static struct err *start(struct Running *r, enum AgentSide side)
 	args[n++] = "--hash-storage-size"; // rows of an interval, threads that are away: room for all would take its memory at once
 	args[n++] = rows;
 	args[n++] = "--stack-storage-size";
-	args[n++] = "16384";
+	args[n++] = side == AGENT_CPU ? "4096" : "16384";
 	if (s->a.kernel_only)
 		args[n++] = "-K";
 	if (s->pids) {
@@ -147,6 +148,14 @@ static void write_record(struct Running *r, const char *why)
 	err_free(dir_trim(&a->dir));
 }
 
+// A report is some MB while it is read, made into messages and packed.
+static void leave_memory(void)
+{
+#ifdef __GLIBC__
+	malloc_trim(0);
+#endif
+}
+
 static struct err *take_report(void *arg, const char *data, size_t n)
 {
 	static const struct InputWish wish = {0};
@@ -174,6 +183,7 @@ static struct err *take_report(void *arg, const char *data, size_t n)
 	if (!e)
 		e = send_profile(r, r->side, &in.prof);
 	input_deinit(&in);
+	leave_memory();
 	return e;
 }
 

@@ -60,6 +60,8 @@ struct Collect {
 	enum SymSource src;
 	u32 nfunc, nlocal;
 	const struct ElfSeg *seg; // of the symbol before
+	u64 max; // bytes that a table may take; 0: any number
+	bool too_many; // one was left out for that
 };
 
 static const struct ElfSeg *exec_segment(const struct ElfFile *f, u64 addr)
@@ -100,12 +102,17 @@ static bool collect(void *arg, const struct ElfSymbol *r)
 	return true;
 }
 
+#define BYTES_A_SYMBOL 40u // while a table is made, at least
 static u32 collect_table(struct Collect *c, struct ElfSymtab *t, struct ElfFile *f, u32 type, enum SymSource src)
 {
 	err_free(elffile_sections(f));
 	const struct ElfSec *tab = table(f, type);
 	if (!tab)
 		return 0;
+	if (c->max && tab->size / (f->is64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym)) > c->max / BYTES_A_SYMBOL) {
+		c->too_many = true;
+		return 0;
+	}
 	c->file = f;
 	c->src = src;
 	c->nfunc = c->nlocal = 0;
@@ -216,7 +223,7 @@ struct DebugFile *elf_debug(struct Syms *s, struct SymObject *o)
 static bool collect_debug(struct Syms *s, struct SymObject *o, struct Collect *c, struct ElfSymtab *t)
 {
 	struct DebugFile *d = elf_debug(s, o);
-	struct Collect more = {.main = c->main};
+	struct Collect more = {.main = c->main, .max = c->max};
 	struct Names keep = t->src[SRC_SYMTAB];
 	if (!d || !collect_table(&more, t, &d->file, SHT_SYMTAB, SRC_SYMTAB)) {
 		t->src[SRC_SYMTAB] = keep;
@@ -251,7 +258,7 @@ struct ElfSymtab *elf_symtab(struct Syms *s, struct SymObject *o)
 	struct ElfSymtab *t = e->symtab = xcalloc(1, sizeof(*t));
 	t->asked = ++s->tables_asked;
 	t->mini.fd = -1;
-	struct Collect c = {.main = &e->file};
+	struct Collect c = {.main = &e->file, .max = s->tables_max};
 	u32 own = collect_table(&c, t, &e->file, SHT_SYMTAB, SRC_SYMTAB);
 	t->whole = c.nlocal;
 	u32 dyn = collect_table(&c, t, &e->file, SHT_DYNSYM, SRC_DYNSYM);
@@ -261,7 +268,10 @@ struct ElfSymtab *elf_symtab(struct Syms *s, struct SymObject *o)
 		if (!t->whole && debugfile_mini(&e->file, &t->mini)) // it has no labels of assembly
 			collect_table(&c, t, &t->mini.file, SHT_SYMTAB, SRC_MINI);
 	}
-	add_plt(&c, t, &e->file);
+	if (c.too_many && !c.v.n)
+		sym_object_note(o, xasprintf("%s: it has more symbols than %llu MB hold: its functions are shown as places in it", o->path, (unsigned long long)(s->tables_max >> 20)));
+	if (!c.too_many)
+		add_plt(&c, t, &e->file);
 	add_start(&c, t, &e->file);
 	t->syms = c.v.p;
 	radix_sort(t->syms, c.v.n);
