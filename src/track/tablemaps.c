@@ -10,7 +10,6 @@
 #include "track/internal.h"
 #include "unwind/unwind.h"
 
-#define ON_DEMAND_VALS 32u // 8 MB: who has little memory cuts stacks of what does not fit, and says so (RT_UW_FULL)
 #define RULES_PER_OBJECT 4096u // no file may use up the numbers of the others; libLLVM-14 has 900
 
 struct TableMaps {
@@ -26,7 +25,7 @@ struct TableMaps {
 	struct RuleSet rules;
 	u32 rules_out; // rules the kernel side has
 	u32 ndir;
-	u32 nval, max_vals; // values made, at most
+	u32 nval;      // values made
 	u8 *val;       // the last one, mapped; NULL none
 	u32 val_used;
 	u8 *rec;       // a record being made
@@ -55,7 +54,6 @@ struct err *tablemaps_create(struct Program *prog, bool on_demand, struct TableM
 	t->chains = array_of(prog, "rt_chains");
 	t->nchains = 1;
 	t->on_demand = on_demand;
-	t->max_vals = on_demand ? ON_DEMAND_VALS : RT_UW_VALS;
 	t->go_funcs = prog->uses_lang_func;
 	if (t->pages_fd < 0 || !t->objs || !t->dir || !t->rules_at) {
 		free(t);
@@ -87,7 +85,7 @@ static u8 *alloc_record(struct TableMaps *t, u32 n, u32 *entry)
 {
 	if (!t->val || t->val_used + n > RT_UW_VAL_SIZE) {
 		u32 key = t->nval;
-		if (key >= t->max_vals)
+		if (key >= RT_UW_VALS)
 			return NULL;
 		struct SysMap m = {BPF_MAP_TYPE_ARRAY, 4, RT_UW_VAL_SIZE, 1, BPF_F_MMAPABLE, "rt_uw_rows", 0};
 		int fd = sys_map_create(&m);
@@ -118,26 +116,9 @@ static void publish_rules(struct TableMaps *t)
 		t->rules_at[t->rules_out] = t->rules.v.p[t->rules_out];
 }
 
-// Where room is short, one table that does not fit takes none of it.
-static bool fits(struct TableMaps *t, const struct UwTable *tab)
-{
-	u64 room = (u64)(t->max_vals - t->nval) * RT_UW_VAL_SIZE, size = 0;
-	u32 carry = 0;
-	for (size_t i = 0, end; t->max_vals < RT_UW_VALS && size <= room && i < tab->rows.n; i = end) {
-		u64 page = UW_ROW_OFF(tab->rows.p[i]) >> RT_UW_PAGE_BITS;
-		for (end = i; end < tab->rows.n && UW_ROW_OFF(tab->rows.p[end]) >> RT_UW_PAGE_BITS == page;)
-			end++;
-		size += uwrec_build(tab->rows.p + i, end - i, carry, t->rec);
-		carry = UW_ROW_RULE(tab->rows.p[end - 1]);
-	}
-	return size <= room;
-}
-
 // All pages of a table. False: no room.
 static bool publish_rows(struct TableMaps *t, const struct UwTable *tab, struct RtUwObj *o)
 {
-	if (!fits(t, tab))
-		return false;
 	u64 first = UW_ROW_OFF(tab->rows.p[0]) >> RT_UW_PAGE_BITS, last = UW_ROW_OFF(vec_last(&tab->rows)) >> RT_UW_PAGE_BITS;
 	u32 carry = 0;
 	size_t i = 0;

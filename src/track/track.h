@@ -11,7 +11,7 @@ struct TrackOpts {
 	u32 npids;
 	bool follow;
 	bool verbose;
-	bool lazy; // an object's table is built when the first stack wants it, which is cut there, and no more than 8 MB of them: little time and memory for who samples seldom
+	bool lazy; // an object's table is built when the first stack wants it, which is cut there: little time and memory for who samples seldom
 };
 struct Track;
 // Before load: chooses sizes of the rt_uw_* maps in prog->maps. After load_maps: starts filling them.
