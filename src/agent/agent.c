@@ -2,6 +2,7 @@
 // In: what options.c has set up. Out: messages, files, metrics. Invariant: nothing waits for a server; what was counted is sent, kept, or counted as lost.
 #include "agent/internal.h"
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/utsname.h>
@@ -54,11 +55,18 @@ static double share_of_cpu(const struct Setup *s)
 	return s->a.budget.max_cpu * COLLECTORS_SHARE / (s->a.off_cpu && !s->a.stopped[AGENT_OFFCPU] ? 2 : 1);
 }
 
+// Rows that an interval may have, and threads that may be away at once: room for these is taken at the start. Samples are no more than the clock ticks.
+static u64 rows_of(const struct Setup *s, enum AgentSide side)
+{
+	u64 interval = s->record_s ? 1 : s->a.interval, ticks = s->a.hz * interval * (u64)sysconf(_SC_NPROCESSORS_ONLN) * 5 / 4;
+	return side == AGENT_CPU ? MAX(MIN(ticks, 10000ull), 500ull) : 10000;
+}
+
 static struct err *start(struct Running *r, enum AgentSide side)
 {
 	const struct Setup *s = r->s;
 	const char *args[24];
-	char hz[24], every[24], most[24], one_in[24];
+	char hz[24], every[24], most[24], one_in[24], rows[24];
 	int n = 0;
 	r->s->a.starts[side]++;
 	r->started_ns[side] = now_ns();
@@ -70,6 +78,7 @@ static struct err *start(struct Running *r, enum AgentSide side)
 	snprintf(most, sizeof(most), "%g", share_of_cpu(s));
 	snprintf(one_in, sizeof(one_in), "%llu", (unsigned long long)s->a.one_in);
 	snprintf(every, sizeof(every), "%llu", (unsigned long long)(s->record_s ? 1 : s->a.interval));
+	snprintf(rows, sizeof(rows), "%llu", (unsigned long long)rows_of(s, side));
 	args[n++] = side == AGENT_CPU ? "profile" : "offcputime";
 	args[n++] = "-i";
 	args[n++] = every;
@@ -85,10 +94,10 @@ static struct err *start(struct Running *r, enum AgentSide side)
 	}
 	args[n++] = "--max-cpu";
 	args[n++] = most;
-	args[n++] = "--hash-storage-size"; // of an interval: room for all would take its memory at once
-	args[n++] = side == AGENT_CPU ? "10000" : "30000";
+	args[n++] = "--hash-storage-size"; // rows of an interval, threads that are away: room for all would take its memory at once
+	args[n++] = rows;
 	args[n++] = "--stack-storage-size";
-	args[n++] = "16384";
+	args[n++] = side == AGENT_CPU ? "4096" : "16384";
 	if (s->a.kernel_only)
 		args[n++] = "-K";
 	if (s->pids) {
@@ -139,6 +148,14 @@ static void write_record(struct Running *r, const char *why)
 	err_free(dir_trim(&a->dir));
 }
 
+// A report is some MB while it is read, made into messages and packed.
+static void leave_memory(void)
+{
+#ifdef __GLIBC__
+	malloc_trim(0);
+#endif
+}
+
 static struct err *take_report(void *arg, const char *data, size_t n)
 {
 	static const struct InputWish wish = {0};
@@ -166,6 +183,7 @@ static struct err *take_report(void *arg, const char *data, size_t n)
 	if (!e)
 		e = send_profile(r, r->side, &in.prof);
 	input_deinit(&in);
+	leave_memory();
 	return e;
 }
 
@@ -383,6 +401,7 @@ int agent_run(struct Setup *s)
 	struct err *e = open_all(s, queues);
 	if (!e) {
 		tell_begin(s);
+		r.start_ns[AGENT_OFFCPU] = now_ns() + (s->record_s ? 0 : a->interval * 500000000ull); // making both reports at once would take the memory of both
 		while (!e && !ended)
 			e = step(&r);
 		ended = 1;

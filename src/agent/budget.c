@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define OVER_FOR 2u // intervals in a row: a table that is being made takes its memory for less than a second
 #define RENEWED_FOR_NS 600000000000ull // a collector that starts anew forgets programs that are gone; it takes a second or two of a processor
 
 // utime, stime (14, 15) and rss (24) of proc(5); the name in brackets may hold anything
@@ -84,8 +85,10 @@ void budget_weigh(struct Budget *b, u32 n)
 
 enum Lower budget_lower(struct Budget *b, bool off_cpu, bool user_stacks, enum AgentSide *side, u64 now_ns)
 {
-	if (!b->max_memory || b->judged <= b->max_memory)
+	b->over = b->max_memory && b->judged > b->max_memory ? b->over + 1 : 0;
+	if (b->over < OVER_FOR)
 		return LOWER_NOTHING;
+	b->over = 0;
 	*side = off_cpu && b->memory_of[AGENT_OFFCPU] > b->memory_of[AGENT_CPU] ? AGENT_OFFCPU : AGENT_CPU;
 	if (!b->renewed_ns || now_ns - b->renewed_ns > RENEWED_FOR_NS) {
 		b->renewed_ns = now_ns;

@@ -129,6 +129,7 @@ struct Budget {
 	double max_cpu; // per cent of one processor
 	u64 max_memory; // bytes
 	u64 cpu_ns, kernel_ns; // of us and the collectors, since the start: of processes; in programs in the kernel
+	u32 over; // times in a row that there was too much memory
 	u64 memory, maps, judged; // bytes now: all of them; of that maps in the kernel; all but --script's
 	u64 last_ns, weighed_ns, renewed_ns;
 	struct Costs last[AGENT_SIDES + 1];

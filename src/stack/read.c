@@ -34,6 +34,16 @@ struct StackReader {
 	struct Images *images;
 	struct Codes *codes; // borrowed; NULL: none
 	struct Arena texts; // of language frames
+	bool sharing;
+	struct Shared *shared; // stacks_share(): open addressing, cap_shared a power of two
+	u32 nshared, cap_shared;
+};
+
+struct Shared { // a stack that was read
+	u64 id; // 0: free
+	u32 limit;
+	bool user;
+	struct Value val;
 };
 
 struct StackReader *stacks_create(struct Program *prog, struct Syms *syms)
@@ -51,6 +61,48 @@ struct StackReader *stacks_create(struct Program *prog, struct Syms *syms)
 void stacks_use_codes(struct StackReader *r, struct Codes *codes)
 {
 	r->codes = codes;
+}
+
+void stacks_share(struct StackReader *r, bool on)
+{
+	if (!r)
+		return;
+	free(r->shared);
+	r->shared = NULL;
+	r->nshared = r->cap_shared = 0;
+	r->sharing = on;
+}
+
+// Where that stack is, or would be.
+static struct Shared *shared_at(struct Shared *v, u32 cap, u64 id, bool user, u32 limit)
+{
+	u64 at = (id ^ user) * 0x9e3779b97f4a7c15ull >> 20 & (cap - 1);
+	while (v[at].id && (v[at].id != id || v[at].user != user || v[at].limit != limit))
+		at = (at + 1) & (cap - 1);
+	return &v[at];
+}
+
+static void shared_grow(struct StackReader *r)
+{
+	u32 cap = r->cap_shared ? 2 * r->cap_shared : 256;
+	struct Shared *v = xcalloc(cap, sizeof(*v));
+	for (u32 i = 0; i < r->cap_shared; i++)
+		if (r->shared[i].id)
+			*shared_at(v, cap, r->shared[i].id, r->shared[i].user, r->shared[i].limit) = r->shared[i];
+	free(r->shared);
+	r->shared = v;
+	r->cap_shared = cap;
+}
+
+void stacks_trim(struct StackReader *r, u32 max)
+{
+	if (r->ncache <= max)
+		return;
+	free(r->cache);
+	r->cache = NULL;
+	r->ncache = r->cap = 0;
+	vec_deinit(&r->frames);
+	arena_deinit(&r->texts);
 }
 
 void stacks_want_images(struct StackReader *r)
@@ -336,7 +388,7 @@ const char *stacks_function(struct StackReader *r, u64 frame)
 	return name ? name : frame ? "[unknown]" : "";
 }
 
-bool stacks_read(struct StackReader *r, struct Arena *a, u64 id, bool user, u32 limit, struct Value *out)
+static bool read_stack(struct StackReader *r, struct Arena *a, u64 id, bool user, u32 limit, struct Value *out)
 {
 	u32 n, pid, flags, why, total = 0, naddrs = 0;
 	u64 *addrs = pair_addrs(r, id, &naddrs);
@@ -372,5 +424,22 @@ bool stacks_read(struct StackReader *r, struct Arena *a, u64 id, bool user, u32 
 	free(count);
 	out->truncated = flags & (RT_STACK_INCOMPLETE | RT_STACK_CUT);
 	out->why = flags & RT_STACK_INCOMPLETE ? why_text(why) : flags & RT_STACK_CUT ? why_text(RT_WHY_LIMIT) : NULL;
+	return true;
+}
+
+bool stacks_read(struct StackReader *r, struct Arena *a, u64 id, bool user, u32 limit, struct Value *out)
+{
+	if (!r->sharing)
+		return read_stack(r, a, id, user, limit, out);
+	if (r->nshared * 2 >= r->cap_shared)
+		shared_grow(r);
+	struct Shared *s = shared_at(r->shared, r->cap_shared, id, user, limit);
+	if (!s->id) {
+		if (!read_stack(r, a, id, user, limit, out))
+			return false;
+		*s = (struct Shared){id, limit, user, *out};
+		r->nshared++;
+	}
+	*out = s->val;
 	return true;
 }

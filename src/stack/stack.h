@@ -22,7 +22,9 @@ void stacks_want_images(struct StackReader *r); // before the first stack is rea
 void stacks_destroy(struct StackReader *r);
 // Frames of a stack id, leaf first, symbolized; false if there is no such stack (lost). Memory lives in arena a.
 const char *stacks_function(struct StackReader *r, u64 frame); // name of the function that begins at a frame; "" of 0. Lives as long as r
+void stacks_trim(struct StackReader *r, u32 max); // forgets the names of frames, if there are more; texts of languages' frames that were given go with them
 bool stacks_read(struct StackReader *r, struct Arena *a, u64 id, bool user, u32 limit, struct Value *out);
+void stacks_share(struct StackReader *r, bool on); // from on to off: what stacks_read() gives of one stack has one array of frames, in the first arena; r NULL: nothing
 // Raw frames: pointer valid until the next call
 const u64 *stacks_raw(struct StackReader *r, u64 id, bool user, u32 *n, u32 *pid, u32 *flags, u32 *why);
 

@@ -32,7 +32,7 @@ struct ElfSymtab {
 	u32 nplt;
 	struct DebugFile mini;
 	struct ElfFile *extra; // the split debug file's, if symbols came from it
-	bool used; // since elf_trim() last looked
+	u64 bytes, asked; // it takes; when (Syms.tables_asked)
 };
 
 static const struct ElfSec *table(const struct ElfFile *f, u32 type)
@@ -60,6 +60,8 @@ struct Collect {
 	enum SymSource src;
 	u32 nfunc, nlocal;
 	const struct ElfSeg *seg; // of the symbol before
+	u64 max; // bytes that a table may take; 0: any number
+	bool too_many; // one was left out for that
 };
 
 static const struct ElfSeg *exec_segment(const struct ElfFile *f, u64 addr)
@@ -100,12 +102,17 @@ static bool collect(void *arg, const struct ElfSymbol *r)
 	return true;
 }
 
+#define BYTES_A_SYMBOL 40u // while a table is made, at least
 static u32 collect_table(struct Collect *c, struct ElfSymtab *t, struct ElfFile *f, u32 type, enum SymSource src)
 {
 	err_free(elffile_sections(f));
 	const struct ElfSec *tab = table(f, type);
 	if (!tab)
 		return 0;
+	if (c->max && tab->size / (f->is64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym)) > c->max / BYTES_A_SYMBOL) {
+		c->too_many = true;
+		return 0;
+	}
 	c->file = f;
 	c->src = src;
 	c->nfunc = c->nlocal = 0;
@@ -216,7 +223,7 @@ struct DebugFile *elf_debug(struct Syms *s, struct SymObject *o)
 static bool collect_debug(struct Syms *s, struct SymObject *o, struct Collect *c, struct ElfSymtab *t)
 {
 	struct DebugFile *d = elf_debug(s, o);
-	struct Collect more = {.main = c->main};
+	struct Collect more = {.main = c->main, .max = c->max};
 	struct Names keep = t->src[SRC_SYMTAB];
 	if (!d || !collect_table(&more, t, &d->file, SHT_SYMTAB, SRC_SYMTAB)) {
 		t->src[SRC_SYMTAB] = keep;
@@ -232,17 +239,26 @@ static bool collect_debug(struct Syms *s, struct SymObject *o, struct Collect *c
 	return true;
 }
 
+// What the kept parts of a table take, about: symbols, two names each, a segment or two; what was unpacked.
+static u64 bytes_of(const struct ElfSymtab *t)
+{
+	return t->n * (u64)(sizeof(*t->syms) + 2 * sizeof(*t->names)) + t->seg.n * (u64)(sizeof(u64) + sizeof(u32)) + t->nplt * (u64)(sizeof(*t->plt) + 32) +
+	       (t->mini.mem ? t->mini.file.size : 0);
+}
+
 struct ElfSymtab *elf_symtab(struct Syms *s, struct SymObject *o)
 {
 	struct ElfObj *e = elf_of(o);
 	if (e && e->symtab)
-		e->symtab->used = true;
+		e->symtab->asked = ++s->tables_asked;
 	if (!e || e->symtab)
 		return e ? e->symtab : NULL;
+	if (s->tables_max)
+		elf_tables_keep(s, s->tables_max);
 	struct ElfSymtab *t = e->symtab = xcalloc(1, sizeof(*t));
-	t->used = true;
+	t->asked = ++s->tables_asked;
 	t->mini.fd = -1;
-	struct Collect c = {.main = &e->file};
+	struct Collect c = {.main = &e->file, .max = s->tables_max};
 	u32 own = collect_table(&c, t, &e->file, SHT_SYMTAB, SRC_SYMTAB);
 	t->whole = c.nlocal;
 	u32 dyn = collect_table(&c, t, &e->file, SHT_DYNSYM, SRC_DYNSYM);
@@ -252,7 +268,10 @@ struct ElfSymtab *elf_symtab(struct Syms *s, struct SymObject *o)
 		if (!t->whole && debugfile_mini(&e->file, &t->mini)) // it has no labels of assembly
 			collect_table(&c, t, &t->mini.file, SHT_SYMTAB, SRC_MINI);
 	}
-	add_plt(&c, t, &e->file);
+	if (c.too_many && !c.v.n)
+		sym_object_note(o, xasprintf("%s: it has more symbols than %llu MB hold: its functions are shown as places in it", o->path, (unsigned long long)(s->tables_max >> 20)));
+	if (!c.too_many)
+		add_plt(&c, t, &e->file);
 	add_start(&c, t, &e->file);
 	t->syms = c.v.p;
 	radix_sort(t->syms, c.v.n);
@@ -261,6 +280,8 @@ struct ElfSymtab *elf_symtab(struct Syms *s, struct SymObject *o)
 	t->names = xcalloc(t->n + 1, sizeof(*t->names)); // zero pages until hit
 	t->raws = xcalloc(t->n + 1, sizeof(*t->raws));
 	build_segments(t, &e->file);
+	t->bytes = bytes_of(t);
+	s->tables_bytes += t->bytes;
 	return t;
 }
 
@@ -287,20 +308,28 @@ void elf_symtab_destroy(struct ElfSymtab *t)
 }
 
 // Names that were found are in s->arena: a table is only what finds more of them, and is made again when that is wanted.
-void elf_trim(struct SymObject *o, u64 max_bytes)
+static void drop(struct Syms *s, struct ElfObj *e)
 {
-	struct ElfObj *e = elf_of(o);
-	struct ElfSymtab *t = e ? e->symtab : NULL;
-	if (!t)
-		return;
-	if (t->used && t->n * (sizeof(*t->syms) + 2 * sizeof(*t->names)) <= max_bytes) {
-		t->used = false;
-		return;
-	}
-	elf_symtab_destroy(t);
+	s->tables_bytes -= e->symtab->bytes;
+	elf_symtab_destroy(e->symtab);
 	e->symtab = NULL;
 	fdes_close(e->fdes);
 	e->fdes = NULL;
+}
+
+void elf_tables_keep(struct Syms *s, u64 max_bytes)
+{
+	while (s->tables_bytes > max_bytes) {
+		struct ElfObj *oldest = NULL;
+		for (size_t i = 0; i < s->objs.n; i++) {
+			struct ElfObj *e = elf_of(s->objs.p[i]);
+			if (e && e->symtab && e->symtab->bytes && (!oldest || e->symtab->asked < oldest->symtab->asked))
+				oldest = e;
+		}
+		if (!oldest)
+			return;
+		drop(s, oldest);
+	}
 }
 
 // ---- names

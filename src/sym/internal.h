@@ -73,7 +73,7 @@ static inline struct ElfObj *elf_of(struct SymObject *o) // NULL when not ELF or
 }
 struct ElfSymtab *elf_symtab(struct Syms *s, struct SymObject *o); // built on first use; NULL when there is no ELF
 void elf_symtab_destroy(struct ElfSymtab *t);
-void elf_trim(struct SymObject *o, u64 max_bytes); // frees the table if it was not used since the last time, or is larger; the lock is held
+void elf_tables_keep(struct Syms *s, u64 max_bytes); // frees the tables asked for longest ago, until the others take no more; the lock is held
 struct ElfFile *elf_symtab_extra(struct SymObject *o);		  // the debug file or .gnu_debugdata the index took symbols from, NULL none
 struct DebugFile *elf_debug(struct Syms *s, struct SymObject *o); // split debug file, looked for once; NULL none
 void elf_defs_destroy(struct ElfDefs *d);
@@ -148,9 +148,11 @@ void symbol_clean(char *name);
 // ---- kallsyms.c
 struct Kallsyms;
 void kallsyms_destroy(struct Kallsyms *k);
+void kallsyms_trim(struct Syms *s); // the table goes where the kernel answers single questions; the lock is held
 
 // ---- kernask.c: single questions
 #define ASK_MAX 16384 // about as long as reading the table takes
+const char *ask_kept(struct Syms *s, const char *text); // a copy of a name of the kernel's, one for all that are alike
 bool ask_symbol(struct Syms *s, u64 addr, struct SymHit *hit); // false: the table has to tell. hit->name NULL: no symbol there
 int ask_addr(struct Syms *s, const char *name, u64 *addr);     // as SymAsk.addr
 bool ask_parse(struct Syms *s, char *text, u64 addr, struct SymHit *hit); // "name+0x1f/0x80", with " [module]" after it; changes text
@@ -180,6 +182,7 @@ struct Syms {
 	pthread_t prefetcher; // of kernel
 	bool prefetching;     // it was started
 	VEC(struct SymObject *) objs; // owned; objs.p[id - 1]
+	u64 tables_bytes, tables_max, tables_asked; // of symbols; 0: as many as there are; questions so far
 	struct SymFile *files[SYM_BUCKETS];
 	u32 nfiles;
 	struct Proc *procs[SYM_BUCKETS];

@@ -1,6 +1,6 @@
 // Kernel symbols. Input: /proc/kallsyms, lines of "ADDRESS TYPE NAME[\t[MODULE]]": vmlinux ascending by address, then modules, ftrace and
-// BPF. Output: a sorted index for look-ups by address; a streaming scan for a few look-ups by name. Invariant: names handed out stay valid
-// until kallsyms_destroy: a reload keeps the old text.
+// BPF. Output: a sorted index for look-ups by address; a streaming scan for a few look-ups by name. Invariant: names of look-ups are copies that live as long
+// as Syms; those that sym_kernel_each() tells stay valid until kallsyms_trim or kallsyms_destroy: a reload keeps the old text.
 //
 // Reading the file whole costs the kernel 30-60 ms (it unpacks every name), so nothing is read before the first question that the kernel does not answer
 // by itself (kernask.c), the first two questions by name stop at the line they look for, and only then the index is built.
@@ -23,7 +23,7 @@ struct Kallsyms {
 	VEC(char *) old;     // texts of earlier loads
 	VEC(char *) modules; // [0] is vmlinux
 	u32 last_module;     // of the line before: modules come in runs
-	bool loaded;
+	bool loaded, dropped; // it is there; it was, and is read again only for what the kernel does not answer
 	u32 streamed;		    // questions by name answered without the index
 	u64 reload_at, reload_wait; // ns: when an unknown address may cause the next reload
 	char *why;
@@ -209,18 +209,38 @@ static struct Kallsyms *kernel(struct Syms *s, bool index)
 	return s->kernel;
 }
 
+static void free_texts(struct Kallsyms *k)
+{
+	for (u32 i = 0; i < k->old.n; i++)
+		free(k->old.p[i]);
+	k->old.n = 0;
+	str_deinit(&k->text);
+	free(k->syms);
+	k->syms = NULL;
+	k->n = 0;
+}
+
+void kallsyms_trim(struct Syms *s)
+{
+	struct Kallsyms *k = s->kernel;
+	if (!k || !k->loaded || k->why || !s->ask.symbol)
+		return;
+	free_texts(k);
+	k->loaded = false;
+	k->dropped = true;
+	k->reload_wait = 0;
+	s->asked = 0;
+}
+
 void kallsyms_destroy(struct Kallsyms *k)
 {
 	if (!k)
 		return;
-	for (u32 i = 0; i < k->old.n; i++)
-		free(k->old.p[i]);
+	free_texts(k);
 	for (u32 i = 0; i < k->modules.n; i++)
 		free(k->modules.p[i]);
 	vec_deinit(&k->old);
 	vec_deinit(&k->modules);
-	str_deinit(&k->text);
-	free(k->syms);
 	free(k->why);
 	free(k);
 }
@@ -320,7 +340,7 @@ struct SymHit sym_kernel(struct Syms *s, u64 addr)
 	struct Kallsyms *k = kernel(s, false);
 	struct SymHit h;
 	// Trampolines of ftrace are in the table only: it is read for an address without a symbol.
-	if ((!k->loaded || k->why) && !s->prefetching && ask_symbol(s, addr, &h) && (h.name || !(addr >> 63) || k->why)) {
+	if ((!k->loaded || k->why) && (!s->prefetching || k->dropped) && ask_symbol(s, addr, &h) && (h.name || !(addr >> 63) || k->why)) {
 		syms_unlock(s);
 		return h;
 	}
@@ -332,7 +352,9 @@ struct SymHit sym_kernel(struct Syms *s, u64 addr)
 			load(k);
 			ok = lookup(k, addr, &h);
 		}
-		if (!ok)
+		if (ok)
+			h.name = ask_kept(s, h.name);
+		else
 			h = (struct SymHit){0};
 		k->last = h;
 		k->last_end = h.start + h.size;

@@ -18,7 +18,7 @@ static bool is_bpf(const char *name)
 	return !strncmp(name, "bpf_trampoline_", 15) && name[15] && !name[15 + strspn(name + 15, "0123456789")];
 }
 
-static const char *kept(struct Syms *s, const char *text)
+const char *ask_kept(struct Syms *s, const char *text)
 {
 	const char *have = map_get(&s->ksyms, text);
 	if (!have) {
@@ -46,8 +46,8 @@ bool ask_parse(struct Syms *s, char *text, u64 addr, struct SymHit *hit)
 		return false;
 	hit->size = strtoull(end + 1, NULL, 16);
 	hit->start = addr - hit->off;
-	hit->name = kept(s, text);
-	hit->module = module ? kept(s, module) : is_bpf(text) ? "bpf" : NULL;
+	hit->name = ask_kept(s, text);
+	hit->module = module ? ask_kept(s, module) : is_bpf(text) ? "bpf" : NULL;
 	return true;
 }
 

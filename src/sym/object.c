@@ -246,7 +246,14 @@ void objects_destroy(struct Syms *s)
 void syms_trim(struct Syms *s, u64 max_bytes)
 {
 	syms_lock(s);
-	for (size_t i = 0; i < s->objs.n; i++)
-		elf_trim(s->objs.p[i], max_bytes);
+	elf_tables_keep(s, max_bytes);
+	kallsyms_trim(s);
+	syms_unlock(s);
+}
+
+void syms_limit(struct Syms *s, u64 max_bytes)
+{
+	syms_lock(s);
+	s->tables_max = max_bytes;
 	syms_unlock(s);
 }

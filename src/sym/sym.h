@@ -17,7 +17,8 @@ struct SymOpts {
 
 struct Syms *syms_create(const struct SymOpts *o);
 void syms_destroy(struct Syms *s);
-void syms_trim(struct Syms *s, u64 max_bytes); // frees tables of symbols not used since the last time, and each that is larger; names that were given stay
+void syms_trim(struct Syms *s, u64 max_bytes); // frees the kernel's table of symbols and those of objects, used longest ago first, until these take no more; names that were given stay
+void syms_limit(struct Syms *s, u64 max_bytes); // tables of objects take no more at any time, but for the last one
 // The same options, known later; before the first lookup.
 void syms_set_names(struct Syms *s, bool demangle, bool inlines, bool lines);
 

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -50,6 +51,11 @@ static _Noreturn void collect(CollectorRun *run, const char *const *args, int fe
 	FILE *out = fdopen(feed, "w");
 	while (args[n])
 		n++;
+#ifdef __GLIBC__ // what a report or a table takes goes back when it is done with
+	mallopt(M_MMAP_THRESHOLD, 256 << 10);
+	mallopt(M_TRIM_THRESHOLD, 256 << 10);
+	mallopt(M_ARENA_MAX, 1);
+#endif
 	int rc = out ? run(n, (char **)args, out) : 1;
 	fflush(stderr);
 	_exit(rc);

@@ -75,7 +75,9 @@ static struct SlotShare *slot_of_row(struct Arena *a, const struct Value *v, con
 struct err *stackset_add(struct StackSet *s, struct RunCtx *rc, struct MapDef *m, const struct ToolOpts *o, bool take)
 {
 	struct MapReport rep = {0};
+	stacks_share(rc->stacks, true); // a stack is in as many rows as there are threads in it
 	struct err *e = take ? map_take(rc, &s->arena, m, &rep) : map_read(rc, &s->arena, m, 0, 0, &rep);
+	stacks_share(rc->stacks, false);
 	for (u32 i = 0; !e && i < rep.n; i++) {
 		struct KeyParts k = {0};
 		const struct Value *val = &rep.entries[i].val;

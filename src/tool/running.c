@@ -259,11 +259,14 @@ static void warn_left_out(struct Running *r, struct RunCtx *rc, const struct Sta
 	}
 }
 
-// What a report needs is wanted again only after an interval, if at all. Tables of that many symbols (20,000 or so) take longer to make than they are worth.
-#define KEPT_TABLE (1u << 20)
+// What a report needs is wanted again only after an interval, if at all: most frames are known by then (stacks_trim), and tables of symbols find those that are not.
+#define KEPT_TABLES (1u << 20)
+#define MOST_TABLES (4u << 20)
+#define KEPT_FRAMES 24576u // 3 MB
 static void leave_memory(struct RunCtx *rc)
 {
-	syms_trim(rc->syms, KEPT_TABLE);
+	syms_trim(rc->syms, KEPT_TABLES);
+	stacks_trim(rc->stacks, KEPT_FRAMES);
 #ifdef __GLIBC__
 	malloc_trim(0);
 #endif
@@ -327,6 +330,8 @@ static struct err *started(void *arg, struct RunCtx *rc)
 	r->next_report_ns = r->start_ns + r->o->interval * 1000000000ull;
 	progress_init(&r->progress, r->start_ns);
 	limit_begin(&r->limit, r->o, rc);
+	if (r->o->feed && r->o->max_cpu)
+		syms_limit(rc->syms, MOST_TABLES);
 	set_time(rc, "@began");
 	if (r->o->tree)
 		tree_attached(r->o, rc);
