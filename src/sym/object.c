@@ -138,24 +138,6 @@ struct SymObject *object_of_fd(struct Syms *s, int fd, const struct stat *st, co
 	return o;
 }
 
-void sym_object_note(struct SymObject *o, char *text)
-{
-	free(__atomic_exchange_n(&o->note, text, __ATOMIC_ACQ_REL));
-}
-
-void sym_object_hint(struct SymObject *o, const char *text)
-{
-	__atomic_store_n(&o->hint, text, __ATOMIC_RELEASE);
-}
-
-void sym_object_tell(struct SymObject *o)
-{
-	char *text = __atomic_exchange_n(&o->note, NULL, __ATOMIC_ACQ_REL);
-	if (text)
-		fprintf(stderr, "sonde: %s\n", text);
-	free(text);
-}
-
 // ---- the vDSO: kernel code mapped into every process, the same for all of one ABI. Copied into a memfd so that it is an object
 // like any other.
 static struct SymObject *vdso_from(struct Syms *s, const void *image, size_t size)
