@@ -15,13 +15,13 @@ RT_CONST_EXTERN(u32, rt_py_async_asked);
 RT_CONST_EXTERN(u32, rt_off_tp); // the thread pointer of user space
 
 // glibc's struct pthread, from 2.2 on: 32 keys in itself, pointers to blocks of 32; {sequence, value}. The thread pointer points to its begin; on arm64 to its end,
-// and how long it is depends on the version: this is 2.36's (_thread_db_sizeof_pthread). Of another one no thread state is found.
+// and how long it is depends on the version (_thread_db_sizeof_pthread): 2.36 and 2.39; 2.41 to 2.43; 2.31; 2.35. Of another length no thread state is found.
 #if defined(RT_ARM64) || defined(__aarch64__)
-#define PTHREAD_SIZE 1856
+#define PTHREAD_SIZES {1856, 1824, 1792, 1984}
 #define KEYS_INLINE 0x110
 #define KEYS_BLOCKS 0x310
 #else
-#define PTHREAD_SIZE 0
+#define PTHREAD_SIZES {0}
 #define KEYS_INLINE 0x310
 #define KEYS_BLOCKS 0x510
 #endif
@@ -47,20 +47,33 @@ static RT_INLINE u64 rt_py_value(struct RtLangWalk *w, u64 tp, u64 key)
 	return rt_py_ptr(w, at + key % 32 * 16 + 8);
 }
 
-// The thread's state, 0: it has none. Its innermost record, or frame, into w->tmp[0].
-static RT_INLINE u64 rt_py_state(struct RtStackBuf *b, struct RtLang *l)
+// The state of the thread whose struct pthread is at tp: as rt_py_state().
+static RT_INLINE u64 rt_py_state_at(struct RtLangWalk *w, struct RtLang *l, u64 tp, u64 key)
 {
-	struct RtLangWalk *w = &b->lang;
-	u64 tp, state;
+	u64 state;
 
-	if (!rt_off_tp || !rt_kread8(&tp, b->uw.task + rt_off_tp) || !rt_py_ptr(w, l->root + w->bias + l->py.key))
-		return 0;
-	tp -= PTHREAD_SIZE;
-	if (!(u32)w->tmp[0] || !rt_py_value(w, tp, w->tmp[0] >> 32))
+	if (!rt_py_value(w, tp, key))
 		return 0;
 	state = w->tmp[0];
 	if (!state || !rt_py_ptr(w, state + l->py.thread_id) || w->tmp[0] != tp || !rt_py_ptr(w, state + l->py.cframe))
 		return 0;
+	return state;
+}
+
+// The thread's state, 0: it has none. Its innermost record, or frame, into w->tmp[0].
+static RT_INLINE u64 rt_py_state(struct RtStackBuf *b, struct RtLang *l)
+{
+	static const u16 sizes[] = PTHREAD_SIZES;
+	struct RtLangWalk *w = &b->lang;
+	u64 tp, key, state = 0;
+
+	if (!rt_off_tp || !rt_kread8(&tp, b->uw.task + rt_off_tp) || !rt_py_ptr(w, l->root + w->bias + l->py.key) || !(u32)w->tmp[0])
+		return 0;
+	key = w->tmp[0] >> 32;
+#pragma unroll
+	for (u32 i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+		if (!state)
+			state = rt_py_state_at(w, l, tp - sizes[i], key);
 	return state;
 }
 

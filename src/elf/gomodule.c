@@ -6,7 +6,7 @@
 #define MAX_SCAN (64ull << 20) // bytes searched for something that nothing names
 #define MAX_RELA (64ull << 20)
 #define PIECE (1u << 20)
-enum { M_TEXT = 22, M_TYPES_1_16 = 35, M_GOFUNC_1_18 = 38, M_GOFUNC_1_20 = 40, M_WORDS }; // words of moduledata
+enum { M_TEXT = 22, M_TYPES_1_16 = 35, M_GOFUNC_1_18 = 38, M_TYPES_1_20 = 37, M_GOFUNC_1_20 = 40, M_GOFUNC_1_27 = 43, M_WORDS }; // words of moduledata
 
 // ---- the table
 static bool is_header(const u8 *p, u64 n)
@@ -144,6 +144,17 @@ static void by_content(struct ElfFile *f, const struct GoTab *t, struct Words *w
 	free(buf);
 }
 
+// Where the module says what inline trees are relative to. Since Go 1.27 (runtime/symtab.go) the length of the types' descriptions stands where the address of
+// their end was, and there are three words more.
+static u32 gofunc_word(const struct Words *w, u32 form)
+{
+	if (form == GO_1_16)
+		return M_TYPES_1_16;
+	if (form == GO_1_18)
+		return M_GOFUNC_1_18;
+	return w->v[M_TYPES_1_20 + 1] < w->v[M_TYPES_1_20] ? M_GOFUNC_1_27 : M_GOFUNC_1_20;
+}
+
 struct GoModule gomodule_read(struct ElfFile *f, const struct GoTab *t)
 {
 	struct Words w = {0};
@@ -155,7 +166,7 @@ struct GoModule gomodule_read(struct ElfFile *f, const struct GoTab *t)
 		by_relocations(f, t, &w);
 	if (w.at) {
 		m.text = w.v[M_TEXT];
-		m.gofunc = w.v[t->form == GO_1_16 ? M_TYPES_1_16 : t->form == GO_1_18 ? M_GOFUNC_1_18 : M_GOFUNC_1_20];
+		m.gofunc = w.v[gofunc_word(&w, t->form)];
 	}
 	const struct ElfSec *s = m.text || t->form == GO_1_16 ? NULL : elffile_section(f, ".text");
 	if (s)

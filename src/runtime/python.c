@@ -26,7 +26,6 @@ struct Row {
 #define CODE_FREE .head = 16, .code_size = 160, .code_line = 84, .code_file = 128, .code_name = 144, .code_lines = 152, .lines_kind = LINES_311, \
 	.str_ascii = 56, .str_other = 72
 #define FRAME_312 .frame_code = 0, .frame_prev = 8, .frame_ip = 56, .end_value = 3, .end_hidden = 1 // owner: the C stack
-#define KEY_311_ARM64 608
 // Tasks of asyncio and their coroutines (pyasync.bpf.c)
 #define ASYNC .frame_locals = 72, .frame_top = 64, .group_done = 9, .tuple_items = 24
 #define ASYNC_311 ASYNC, .frame_owner = 69, .coro_frame = 80, .task_coro = 136, .task_waiter = 128, .attrs = RT_PY_ATTRS_BEFORE32
@@ -84,6 +83,15 @@ static bool without_gil(struct ElfFile *f, const struct ElfSymbol *runtime, stru
 	return true;
 }
 
+// Up to 3.11 what comes before the key in _PyRuntime has a lock in it, which is longer there. False: it is not known.
+static bool key_of_arm64(u32 version, struct RtPython *py)
+{
+	if ((version & ~FREE) < 0x309)
+		return false;
+	py->key += (version & ~FREE) < 0x30c ? 16 : 0;
+	return true;
+}
+
 static bool find(struct ElfFile *f, const struct ElfSymbol *syms, struct RtLang *out, struct Str *version)
 {
 	const struct ElfSymbol *loop = &syms[SYM_LOOP];
@@ -92,16 +100,14 @@ static bool find(struct ElfFile *f, const struct ElfSymbol *syms, struct RtLang 
 		return false;
 	if (without_gil(f, &syms[SYM_RUNTIME], version))
 		v |= FREE;
-	if (f->machine == EM_AARCH64 && v != 0x30b) // what comes before the key in _PyRuntime has locks in it, which are longer there
-		return false;
 	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
 		if (rows[i].version != v)
 			continue;
 		out->root = syms[SYM_RUNTIME].addr;
 		out->code_type = syms[SYM_CODE_TYPE].addr;
 		out->py = rows[i].py;
-		if (f->machine == EM_AARCH64)
-			out->py.key = KEY_311_ARM64;
+		if (f->machine == EM_AARCH64 && !key_of_arm64(v, &out->py))
+			return false;
 		for (u32 k = 0; k < RT_PY_TYPES; k++)
 			out->types[k] = syms[SYM_CORO + k].name ? syms[SYM_CORO + k].addr : 0;
 		if (out->py.how != RT_PY_EACH)
