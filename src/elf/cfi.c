@@ -9,7 +9,6 @@
 #include "elf/internal.h"
 
 #define MAX_SECTION (256ull << 20)
-#define MAX_NAMES (16ull << 20)
 
 static u8 *load(const struct ElfFile *f, u64 off, u64 n)
 {
@@ -212,8 +211,7 @@ bool elfcfi_starts(const struct ElfCfi *e, AddrList *out)
 			const struct ElfSec *tab = &f->secs[i], *str = tab->link < f->nsecs ? &f->secs[tab->link] : NULL;
 			if (tab->type != types[k])
 				continue;
-			bool names = str && str->size <= MAX_NAMES;
-			struct Starts s = {out, names ? (char *)load(f, str->off, str->size) : NULL, names ? str->size : 0, false};
+			struct Starts s = {out, str ? (char *)load(f, str->off, str->size) : NULL, str ? str->size : 0, false};
 			err_free(elffile_symbols(f, tab, add_start, &s)); // what was read before an error is used
 			v8 |= s.v8;
 			free(s.names);

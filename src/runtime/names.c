@@ -1,7 +1,7 @@
 // What an object offers by name. Input: an ELF file. Output: the text of its .dynsym's names.
 #include "runtime/runtime.h"
 
-#define MAX_STRTAB (16u << 20) // interpreters export up to 5 MB of names; pandoc, a program of Haskell, 37
+#define MAX_STRTAB (64u << 20)
 
 bool runtime_names(struct ElfFile *f, struct RuntimeNames *out)
 {
