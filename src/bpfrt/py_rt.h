@@ -70,7 +70,7 @@ static RT_INLINE u64 rt_py_state(struct RtStackBuf *b, struct RtLang *l)
 	if (!rt_off_tp || !rt_kread8(&tp, b->uw.task + rt_off_tp) || !rt_py_ptr(w, l->root + w->bias + l->py.key) || !(u32)w->tmp[0])
 		return 0;
 	key = w->tmp[0] >> 32;
-#pragma unroll
+	RT_UNROLL
 	for (u32 i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
 		if (!state)
 			state = rt_py_state_at(w, l, tp - sizes[i], key);
