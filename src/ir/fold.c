@@ -253,7 +253,7 @@ static bool compare(struct IrInsn *in, const struct IrDefs *d)
 	case IC_SLE: known = bits < 64 ? ((s64)n < 0 ? 0 : n >= max ? 1 : -1) : -1; break;
 	case IC_SGT: known = bits < 64 ? ((s64)n < 0 ? 1 : n >= max ? 0 : -1) : -1; break;
 	case IC_SGE: known = bits < 64 ? ((s64)n <= 0 ? 1 : n > max ? 0 : -1) : -1; break;
-	case IC_SET: known = n && !(n & max) ? 0 : -1; break; // with 0: for the verifier (lower_loop.c, must_be_known())
+	case IC_SET: known = !(n & max) ? 0 : -1; break;
 	}
 	if (known < 0)
 		return false;

@@ -286,25 +286,6 @@ static void range_callback(struct Lower *l, struct Stmt *s)
 }
 
 // ---- the same without bpf_loop: the verifier walks every round
-//
-// It takes two rounds that differ in no number it must know for an endless loop (is_state_visited(), states_maybe_looping() of Linux 5.10), and in a function
-// that a round calls it sees the caller's counter only if it must be known. A comparison that it can decide makes it so: no number has a bit of 0.
-
-static void must_be_known(struct Lower *l, struct IrVal x)
-{
-	IrBlk go = ir_new_block(&l->b, "known"), never = ir_new_block(&l->b, "never");
-	ir_br(&l->b, IC_SET, x, ir_imm(0), never, go);
-	ir_set_block(&l->b, never);
-	ir_ret(&l->b, ir_imm(0));
-	ir_set_block(&l->b, go);
-}
-
-static bool known_in_condition(void *lower, struct Expr *e)
-{
-	if (e->kind == E_VAR && ty_is_int(e->type))
-		must_be_known(lower, lx_int(lower, e));
-	return true;
-}
 
 static void plain_while(struct Lower *l, struct Stmt *s)
 {
@@ -314,7 +295,6 @@ static void plain_while(struct Lower *l, struct Stmt *s)
 	ir_set_block(&l->b, head);
 	lx_cond(l, s->e, body, end);
 	ir_set_block(&l->b, body);
-	walk_expr(s->e, known_in_condition, l);
 	l->loop = &loop;
 	lower_stmts(l, s->body);
 	l->loop = loop.up;
@@ -335,7 +315,6 @@ static void plain_range(struct Lower *l, struct Stmt *s)
 	ir_set_block(&l->b, head);
 	ir_br(&l->b, v->type->sgn ? IC_SLT : IC_ULT, ir_reg(i), end, body, out);
 	ir_set_block(&l->b, body);
-	must_be_known(l, ir_reg(i));
 	var_set(l, v, ir_reg(i));
 	l->loop = &loop;
 	lower_stmts(l, s->body);
