@@ -267,3 +267,8 @@ LONG
 RUN ln -s {sonde} sonde-offcputime; for o in '-U -k -f 1' '-K -f 1' '-U -f 1' '-f 1' '-K 1' "-K -p $$ 1" '-h'; do ./sonde-offcputime $o > out 2> err; echo "$o: $? $(head -c 3 out) $(cut -c 1-5 err | head -n 1)"; done
 EXPECT_RE \A-U -k -f 1: 2  ERROR\n-K -f 1: 0 \S+ ?(WARNI)?\n-U -f 1: 0 \S+ ?(WARNI)?\n-f 1: 0 \S+ ?(WARNI)?\n-K 1: 0 Tra ?(WARNI)?\n-K -p \d+ 1: 0 Tra ?(WARNI)?\n-h: 0 USA ?\n\Z
 TIMEOUT 60
+
+NAME offcputime: with --one-in nothing is kept of threads that have ended unseen
+RUN printf 'import threading, time\nfor _ in range(60):\n    t = [threading.Thread(target=time.sleep, args=(0.01,)) for _ in range(50)]\n    [x.start() for x in t]\n    [x.join() for x in t]\n' >threads.py; {sonde} offcputime --one-in 4 --hash-storage-size 300 -f -c 'python3 threads.py' >o 2>e; grep -c refused e; [ $(grep -c nanosleep o) -gt 0 ] && echo stacks
+TIMEOUT 40
+EXPECT_RE \A0\nstacks\n\Z

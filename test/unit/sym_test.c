@@ -168,6 +168,43 @@ TEST(own_process_resolves)
 	syms_destroy(s);
 }
 
+TEST(tables_are_made_again)
+{
+	struct Syms *s = syms_create(NULL);
+	u64 here = (u64)(uintptr_t)&t_own_process_resolves + 1, libc = (u64)(uintptr_t)&strfry + 1, kernel = 0;
+	const char *first[3] = {0};
+	bool asks = sym_kernel_addr(s, "vfs_read", NULL, &kernel);
+
+	for (u32 round = 0; round < 3; round++) {
+		const char *names[] = {sym_pid_addr(s, getpid(), here + round).name, sym_pid_addr(s, getpid(), libc + round).name,
+				       asks ? sym_kernel(s, kernel + 4).name : "vfs_read"};
+		CHECK(s->tables_bytes > 0);
+		for (u32 i = 0; i < ARRAY_LEN(names); i++) {
+			first[i] = round ? first[i] : names[i]; // names that were given stay
+			CHECK_STR(names[i], first[i]);
+		}
+		syms_trim(s, 0);
+		CHECK_EQ(s->tables_bytes, 0);
+	}
+	CHECK_STR(first[0], "t_own_process_resolves");
+	CHECK_STR(first[1], "strfry");
+	CHECK_STR(first[2], "vfs_read");
+	syms_destroy(s);
+}
+
+TEST(a_table_that_is_too_large_is_said)
+{
+	struct Syms *s = syms_create(NULL);
+	syms_limit(s, 1000);
+	struct SymHit h = sym_pid_addr(s, getpid(), (u64)(uintptr_t)&strfry + 1);
+	CHECK(h.place && strstr(h.name, "[libc.so.6+0x"));
+	u32 said = 0;
+	for (size_t i = 0; i < s->objs.n; i++)
+		said += s->objs.p[i]->note && strstr(s->objs.p[i]->note, "shown as places");
+	CHECK(said > 0);
+	syms_destroy(s);
+}
+
 // Every sized function nm lists: at its start and in its middle the hit must be a symbol that nm has at that start address.
 static void against_nm(const char *path, const char *nm_opts)
 {
