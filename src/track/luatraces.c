@@ -13,7 +13,7 @@
 
 static u32 lua_of(struct Jits *j, const struct ProcMap *maps, size_t n)
 {
-	bool pending;
+	bool pending = false; // of no interest here
 	for (size_t i = 0; i < n; i++) {
 		u32 lang = maps[i].obj ? tablemaps_lang(tables_maps(j->tables), maps[i].obj->id, &pending) : 0;
 		const struct RtLang *l = lang ? tablemaps_row(tables_maps(j->tables), lang) : NULL;

@@ -15,7 +15,7 @@
 // PHP's loop: its runtime's number, 0 none. *bias: address - file offset.
 static u32 php_of(struct Jits *j, const struct ProcMap *maps, size_t n, u64 *bias)
 {
-	bool pending;
+	bool pending = false; // of no interest here
 	for (size_t i = 0; i < n; i++) {
 		u32 lang = maps[i].obj ? tablemaps_lang(tables_maps(j->tables), maps[i].obj->id, &pending) : 0;
 		if (!lang || tablemaps_row(tables_maps(j->tables), lang)->kind != RT_LANG_PHP)
