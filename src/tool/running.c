@@ -261,7 +261,7 @@ static void warn_left_out(struct Running *r, struct RunCtx *rc, const struct Sta
 
 // What a report needs is wanted again only after an interval, if at all: most frames are known by then (stacks_trim), and tables of symbols find those that are not.
 #define KEPT_TABLES (1u << 20)
-#define MOST_TABLES (4u << 20)
+#define MOST_TABLES (8u << 20) // room for 209,000 symbols; node has 110,000
 #define KEPT_FRAMES 24576u // 3 MB
 static void leave_memory(struct RunCtx *rc)
 {
