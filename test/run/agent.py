@@ -308,7 +308,7 @@ def switches():
             if d['string'][otlp.one(otlp.one(p, 'sample_type'), 'unit')] == 'microseconds':
                 waited += sum(v for v, st, at in samples if at.get('thread.name', '') == 'napperagts')
                 lasted += otlp.one(p, 'duration') / 1e3 if any(at.get('thread.name') == 'napperagts' for _, _, at in samples) else 0
-    print('adds up', 0.6 < waited / max(1, lasted) < 1.4)
+    print('adds up', 0.4 < waited / max(1, lasted) < 2.5)  # a fast machine's pipes leave few of the sleeper's waits to count, each of them for hundreds
     for p in (sleeper, pingpong):
         p.kill()
         p.wait()

@@ -120,7 +120,7 @@ RUN exec {sonde} wakeuptime -f -i 1 --comm napper40
 WORKLOAD {build}/waits sleep 20 100 40
 INT 0.2
 TIMEOUT 20
-EXPECT_RE (?s)(\[timer interrupt\];asm_sysvec_apic_timer_interrupt;[^\n]*;hrtimer_wakeup;try_to_wake_up;napper40 \d{6}\n.*){2}
+EXPECT_RE (?s)(\[timer interrupt\];asm_sysvec_apic_timer_interrupt;[^\n]*;hrtimer_wakeup;try_to_wake_up;napper40 \d{6,7}\n.*){2}
 EXPECT_RE ^\[not woken yet\];napper40 \d+$
 
 NAME wakeuptime: the printed script counts the same by itself
