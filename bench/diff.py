@@ -77,7 +77,7 @@ for k in (4, 9):
     print('real pairs, %d times --same: %d of %d raise an alarm' % (k, alarms, len(pairs)), flush=True)
 
 stacks, weights = list(counts), list(counts.values())
-for spread in ('1', '2'):
+for spread in ('1', '4'):
     alarms = 0
     for i in range(PAIRS):
         alarms += bool(verdicts(write('a', draw(stacks, weights)), write('b', draw(stacks, weights)), '--spread', spread))

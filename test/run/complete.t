@@ -7,7 +7,7 @@ RUN c() { {sonde} help complete sonde "$@"; }; c off; c profile --user; c -d ver
 EXPECT_RE \Aoffcputime\t\S.*\noffwaketime\t\S.*\n:files\n--user-stacks-only\tuser stacks only\n--user-threads-only\tuser threads only\nverifier\nprofile\t\S.*\nprofile\t\S.*\nustack\t\S.*\ntracepoint\t\S.*\n--by=container,container\n--by=container,cgroup\n--by=container,cpu\nblocked\nkprobe_multi,uprobe_multi\nstack\n--flame\t\S.*\n--pid\t\S.*\n-p\t\S.*\nfiles: :files :files :dirs :files\n\Z
 
 NAME probes as they are listed, in the spelling that was begun; paths of programs; processes
-RUN cp {build}/frames mine; c() { {sonde} help complete "$@"; }; c sonde -l tracepoint:sched:sched_swit; c sonde-stackcount t:sched:sched_swit; c stackcount-bpfcc tracep; c sonde stackcount uprobe:$PWD/mi; c sonde -l uprobe:$PWD/mine:lea; c sonde -l software:page; sleep 77 & c sonde profile -p $!; c sonde profile -p 1,$!; kill $!
+RUN cp {build}/frames mine; c() { {sonde} help complete "$@"; }; c sonde -l tracepoint:sched:sched_swit; c sonde-stackcount t:sched:sched_swit; c stackcount-bpfcc tracep; c sonde stackcount uprobe:$PWD/mi; c sonde -l uprobe:$PWD/mine:lea; c sonde -l software:page; sleep 77 & until grep -q sleep /proc/$!/comm; do :; done; c sonde profile -p $!; c sonde profile -p 1,$!; kill $!
 EXPECT_RE \Atracepoint:sched:sched_switch\n:files\nt:sched:sched_switch\ntracepoint:\t\S.*\nuprobe:/\S+/mine:\nuprobe:/\S+/mine:leaf\n:files\nsoftware:page-faults:\n:files\n(\d+)\tsleep\n1,\1\tsleep\n\Z
 
 NAME what a process calls itself cannot end a line or move the cursor
