@@ -167,6 +167,7 @@ TIMEOUT 40
 
 NAME pprof: with --lines and --inlines, and code without a file
 NEED cmd:gcc
+RETRY 2 samples: beside other tests there are few
 RUN gcc -O2 -o jit {top}/test/workload/jit.c; {build}/mangled 60 >/dev/null & p=$!; sh -c 'echo "0 7fffffffff00 JS:*hotOfMine [eval]:1:19" >/tmp/perf-$$.map; exec ./jit 1000000000' & q=$!; until grep -q jit /proc/$q/comm; do sleep 0.05; done; {sonde} profile --lines --inlines -F 499 -p $p,$q --pprof f 3 >/dev/null; kill $p $q; python3 {top}/test/run/pprof.py f '[one(m, "has_lines") for m in p["mapping"] if "/mangled" in s(one(m, "filename"))]' 'max(one(x, "line") for l in p["location"] for x in l["line"] if names[one(l, "id")] == ["plain_work"]) in range(10, 22)' 'any("hotOfMine" in n and not (v & {n}) for n, v in functions.items())'; rm -f /tmp/perf-$q.map
 TIMEOUT 60
 EXPECT_RE ^\[1\]\nTrue\nTrue$
