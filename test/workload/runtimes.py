@@ -27,8 +27,8 @@ import gostacks
 import kernel
 
 FETCHED = {
-    'sid': ('python3.14', 'ruby3.3', 'ruby3.4'),
-    'trixie': ('ruby3.3', 'openjdk-21-jre-headless'),
+    'sid': ('python3.14', 'python3.14-dbg', 'ruby3.3', 'ruby3.4', 'golang-1.27-go'),
+    'trixie': ('python3.13', 'python3.13-dbg', 'python3-uvloop', 'ruby3.3', 'openjdk-21-jre-headless'),
     'bullseye': ('ruby2.7', 'openjdk-11-jre-headless'),
 }
 SONDE = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(TOP, 'build', 'sonde'))
