@@ -69,6 +69,33 @@ TEST(python_says_where_it_keeps_things)
 	CHECK_EQ(python_described_words(0x30f), 0);
 }
 
+// 3.14 without the GIL, of pointers and lengths as its headers have them: heads of objects are longer, frames say which copy of the instructions they run.
+TEST(python_without_the_gil_says_where_it_keeps_things)
+{
+	static const struct Described d = {0x30e, 95, {22, 26, 27, 31, 32, 33, 34, 35, 36, 39, 40, 42, 43, 44, 48, 50, 51, 57, 75, 76, 77, 78, 79},
+		{904, 72, 152, 88, 8, 0, 56, 80, 78, 240, 128, 144, 152, 84, 232, 32, 24, 48, 32, 48, 80, 48, 32}, {0}};
+	u64 words[128];
+	struct RtPython py = {.frame_copy = 8, .code_copies = 8, .str_shift = 6}, was = py;
+	describe(&d, words);
+	words[2] = 1;
+	words[80] = 56;
+	words[38] = 72;
+	words[49] = 224;
+	CHECK(!python_described(words, 0x30e, false, &py) && !memcmp(&py, &was, sizeof(py)));
+	CHECK(python_described(words, 1 << 16 | 0x30e, true, &py));
+	CHECK_EQ(py.head, 16);
+	CHECK_EQ(py.frame_copy, 72);
+	CHECK_EQ(py.code_copies, 224);
+	CHECK_EQ(py.code_size, 160);
+	CHECK_EQ(py.frame_size, 80);
+	CHECK_EQ(py.str_ascii, 56);
+	CHECK_EQ(py.str_other, 72);
+	CHECK_EQ(py.str_shift, 6);
+	was = py;
+	words[49] = 240; // beyond the code object
+	CHECK(!python_described(words, 1 << 16 | 0x30e, true, &py) && !memcmp(&py, &was, sizeof(py)));
+}
+
 // Whatever it says: the row as it was, or places that lie within what is read.
 TEST(garbage_that_python_says_of_itself)
 {
