@@ -129,6 +129,7 @@ struct JitEntry {
 u32 gdbjit_list(const struct JitMemory *m, u64 first, struct JitEntry *out, u32 max); // returns how many were read
 struct JitElf {
 	struct ElfCfi cfi; // its segments are the ranges of code, by address
+	VEC(struct MadeRow) rows; // in place of unwinding information, by address
 	VEC(struct MadeSym) syms; // by address, each in a range
 	char *names;
 	u64 names_size;
@@ -136,7 +137,9 @@ struct JitElf {
 bool gdbjit_parse(const u8 *image, u64 size, const struct JitMemory *m, struct JitElf *out); // false: it has no code
 void gdbjit_free(struct JitElf *e);
 void gdbjit_fit(struct JitElf *e); // functions by address, those that lie in a range
-bool beamjit_parse(const u8 *image, u64 size, struct JitElf *out); // beamjit.c: the same of Erlang's form
+bool beamjit_parse(const u8 *image, u64 size, bool plain, struct JitElf *out); // beamjit.c: the same of Erlang's form. plain: its stacks hold no frame pointers
+#define BEAMJIT_LAYOUT 32
+bool beamjit_layout(const u8 *image, u64 size, bool *plain); // one of its files, of BEAMJIT_LAYOUT bytes, says that. False: it is another
 u16 gdbjit_machine(void); // EM_* of this program
 
 // ---- overlay.c: lists of mappings, by start
@@ -206,6 +209,7 @@ struct Jit {
 	const struct SymObject *dump_obj;
 	struct JitDump *dump;
 	u32 ndump; // pieces of it that were looked at
+	bool plain; // Erlang's stacks have no frame pointers
 	MapList maps; // pieces of code, by address
 	bool changed; // maps, since they were told
 	bool listed;  // in rt_jits

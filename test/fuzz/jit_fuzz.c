@@ -81,7 +81,8 @@ static void elf(const u8 *p, size_t n)
 static void beam(const u8 *p, size_t n)
 {
 	struct JitElf e;
-	if (beamjit_parse(p, n, &e))
+	bool plain = n & 1;
+	if (beamjit_parse(p, n, !beamjit_layout(p, n, &plain) && plain, &e))
 		in_order(&e);
 	gdbjit_free(&e);
 }

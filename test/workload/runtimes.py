@@ -30,6 +30,7 @@ FETCHED = {
     'sid': ('python3.14', 'ruby3.3', 'ruby3.4'),
     'trixie': ('ruby3.3', 'openjdk-21-jre-headless'),
     'bullseye': ('ruby2.7', 'openjdk-11-jre-headless'),
+    'bookworm': ('erlang-base',),
 }
 SONDE = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(TOP, 'build', 'sonde'))
 NAMES = sys.argv[2] if len(sys.argv) > 2 else ''
