@@ -12,11 +12,13 @@
 #define BEAM_REGISTERS 3 // rbx
 #define BEAM_PROCESS 13
 #define BEAM_OWN_ROOM 256 // of rbx above the thread's own stack
-#define BEAM_AHEAD 32 // places in the code that are looked at
+#define BEAM_AHEAD 24 // places in the code that are looked at
 #define BEAM_BEFORE 40 // the same: a function's head is as long
 #define BEAM_INSN 4
+#define BEAM_SUB_ADD 0xd7ffff // what sub $n,%rsp (48 83 ec n) and add $n,%rsp (48 83 c4 n) have in common: bit 19 tells them apart
 #define BEAM_SHARED (1 << 16) // bytes of the pieces that modules share, at most
-#define BEAM_PARTS 4 // of RT_UW_WIN bytes, in which the caller is looked for
+#define BEAM_WORDS 16 // that are looked at at once for the caller
+#define BEAM_PARTS 16 // times that
 
 // n bytes of code into u->win.
 static RT_INLINE u64 beam_code(struct RtUw *u, u64 at, u32 n)
@@ -33,25 +35,30 @@ static RT_INLINE struct RtUw *beam_at(u64 slot)
 	return b ? &b->uw : NULL;
 }
 
-// All ones if x (below 1 << 63) is 0.
+// 1 if x (below 1 << 63) is 0. Used as a factor: Linux 6.18 looks at both outcomes of a mask.
 static RT_INLINE u64 beam_zero(u64 x)
 {
-	u64 all = 0 - ((x - 1) >> 63);
-	RT_BARRIER(all);
-	return all;
+	u64 is = (x - 1) >> 63;
+	RT_BARRIER(is);
+	return is;
 }
 
-static RT_INLINE void beam_put(u64 *to, u64 mask, u64 value)
+static RT_INLINE void beam_put(u64 *to, u64 is, u64 value)
 {
 	volatile u64 *at = to;
-	*at = (*at & ~mask) | (value & mask);
+	u64 old = *at;
+	*at = old + (value - old) * is;
 }
 
 static RT_INLINE u64 beam_insn(struct RtUw *u, u32 at)
 {
+#ifdef RT_HOST
 	u32 insn;
 	__builtin_memcpy(&insn, (u8 *)u->win + at, sizeof(insn));
 	return insn;
+#else
+	return *(volatile u32 *)((u8 *)u->win + at); // wherever it lies
+#endif
 }
 
 // Called from here on the thread's own stack: how it goes on with the process's, into u->tmp[2]: 1 rbp, 256 + n the process at n, 0 unknown.
@@ -65,8 +72,8 @@ RT_NOINLINE u64 rtg_beam_how(u64 slot)
 		return 1;
 	for (u32 i = BEAM_AHEAD; i-- > 0;) {
 		u64 w = beam_insn(u, i);
-		beam_put(&u->tmp[2], beam_zero((w & 0xffffff) ^ 0xec8948), 1); // mov %rbp,%rsp
-		beam_put(&u->tmp[2], beam_zero((w & 0xffffff) ^ 0x658b49), w >> 24 | 256); // mov n(%r13),%rsp
+		u64 rbp = beam_zero((w & 0xffffff) ^ 0xec8948), process = beam_zero((w & 0xffffff) ^ 0x658b49); // mov %rbp,%rsp; mov n(%r13),%rsp
+		beam_put(&u->tmp[2], rbp + process, rbp + process * (w >> 24 | 256));
 	}
 	return 1;
 }
@@ -106,8 +113,7 @@ RT_NOINLINE u64 rtg_beam_room(u64 slot)
 		return 1;
 	for (u32 i = 0; i <= BEAM_BEFORE - BEAM_INSN; i++) {
 		u64 w = beam_insn(u, i);
-		beam_put(&u->tmp[1], beam_zero((w & 0xffffff) ^ 0xec8348), w >> 24); // sub $n,%rsp
-		beam_put(&u->tmp[1], beam_zero((w & 0xffffff) ^ 0xc48348), 0); // add $n,%rsp
+		beam_put(&u->tmp[1], beam_zero((w & BEAM_SUB_ADD) ^ (0xec8348 & BEAM_SUB_ADD)), (w >> 24) * (w >> 19 & 1));
 	}
 	return 1;
 }
@@ -119,11 +125,12 @@ RT_NOINLINE u64 rtg_beam_find(u64 slot, u64 sp)
 	if (!u)
 		return 1;
 	u->tmp[1] = 0;
-	if (!fill(u, sp))
+	if (!(in_window(u, sp) && in_window(u, sp + (BEAM_WORDS - 1) * 8)) && !fill(u, sp))
 		return 1;
+	u64 first = (sp - u->win_at) >> 3;
 	u->tmp[2] = RT_UW_WIN;
-	for (u32 i = RT_UW_WIN / 8; i-- > 0;) {
-		u64 w = u->win[i];
+	for (u32 i = BEAM_WORDS; i-- > 0;) {
+		u64 w = u->win[(first + i) & (RT_UW_WIN / 8 - 1)];
 		beam_put(&u->tmp[2], beam_zero((w & 3) | (w - RT_UW_PAGE) >> RT_UW_PC_BITS), i * 8);
 	}
 	u64 at = sp + u->tmp[2];
@@ -134,15 +141,20 @@ RT_NOINLINE u64 rtg_beam_find(u64 slot, u64 sp)
 	return 1;
 }
 
-static RT_NOINLINE u64 beam_caller(struct RtUw *u, u64 slot, u64 from)
+// The same, as far as BEAM_PARTS of these.
+RT_NOINLINE u64 rtg_beam_caller(u64 slot, u64 from)
 {
+	struct RtUw *u = beam_at(slot);
+	if (!u)
+		return 1;
 	for (u32 i = 0; i < BEAM_PARTS; i++) {
 		rtg_beam_find(slot, from);
-		if (u->tmp[1])
-			return 1;
-		from += u->win_n + 7;
+		u64 end = u->win_at + u->win_n + 7;
+		if (u->tmp[1] || !u->win_n)
+			break;
+		from = end - from < BEAM_WORDS * 8 ? end : from + BEAM_WORDS * 8;
 	}
-	return 0;
+	return 1;
 }
 
 static RT_INLINE u64 beam_leave(struct RtUw *u, u64 slot, u64 shared)
@@ -169,13 +181,13 @@ static RT_INLINE u64 beam_leave(struct RtUw *u, u64 slot, u64 shared)
 		rtg_beam_room(slot);
 		room = u->tmp[1] & 0xf8;
 	}
-	if (!beam_caller(u, slot, sp))
-		return rt_uw_stop(u, RT_WHY_BAD_READ);
+	rtg_beam_caller(slot, sp);
 	if (u->tmp[1] - sp < room) { // of an earlier call, or the code at hand has no room of its own
 		rt_uw_guess(u, RT_WHY_GUESS_RULE);
-		if (!beam_caller(u, slot, sp + room))
-			return rt_uw_stop(u, RT_WHY_BAD_READ);
+		rtg_beam_caller(slot, sp + room);
 	}
+	if (!u->tmp[1])
+		return rt_uw_stop(u, RT_WHY_BAD_READ);
 	return enter_caller(u, u->tmp[0], u->tmp[1], u->tmp[1] + 8);
 }
 #endif
