@@ -14,7 +14,7 @@
 #include "bpfrt/walk_piece.h"
 #if !defined(RT_UW_TASK) && !defined(RT_ARM64) && !defined(__aarch64__)
 #include "bpfrt/walk_beam.h"
-#define BEAM_LEAVE(r, slot) ((r)->kind == RT_UW_BEAM && rtg_beam_leave(slot, (r)->off))
+#define BEAM_LEAVE(r, slot) ((r)->kind == RT_UW_BEAM && rtg_beam_leave(slot, (r)->off, (r)->off2))
 #else
 #define BEAM_LEAVE(r, slot) 0
 #endif
@@ -108,13 +108,13 @@ RT_NOINLINE u64 rtg_end_piece(u64 slot)
 }
 
 #ifdef BEAM_REGISTERS
-RT_NOINLINE u64 rtg_beam_leave(u64 slot, u64 shared)
+RT_NOINLINE u64 rtg_beam_leave(u64 slot, u64 shared, u64 stop)
 {
 	u32 key = slot;
 	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
 
 	if (b)
-		beam_leave(&b->uw, slot, shared);
+		beam_leave(&b->uw, slot, shared, stop);
 	return 1;
 }
 #endif

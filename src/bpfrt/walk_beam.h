@@ -2,7 +2,8 @@
 // u->stop with its reason. Invariant: as in walk_leave.h.
 // Such code runs on its process's own stack, sp. What lies there are terms, the low two bits of which say what they are; return addresses have none of these set, so the
 // next such word is the caller, as Erlang itself finds it. Calls of C run on the thread's own stack, just below the scheduler's registers, to which rbx points; the code behind
-// the call takes the process's stack pointer back from rbp, or from the process (r13). Pieces that modules share are called too, from places with whatever low bits.
+// the call takes the process's stack pointer back from rbp, or from the process (r13), perhaps after further calls. Pieces that modules share are called too, from places with
+// whatever low bits.
 // Where a function has made room on its stack, words of earlier calls lie until it has written there: of a place close behind the instruction that makes room, as much is left out.
 #ifndef SONDE_RT_WALK_BEAM_H
 #define SONDE_RT_WALK_BEAM_H
@@ -12,7 +13,7 @@
 #define BEAM_REGISTERS 3 // rbx
 #define BEAM_PROCESS 13
 #define BEAM_OWN_ROOM 256 // of rbx above the thread's own stack
-#define BEAM_AHEAD 24 // places in the code that are looked at
+#define BEAM_AHEAD 32 // places in the code that are looked at
 #define BEAM_BEFORE 40 // the same: a function's head is as long
 #define BEAM_INSN 4
 #define BEAM_SUB_ADD 0xd7ffff // what sub $n,%rsp (48 83 ec n) and add $n,%rsp (48 83 c4 n) have in common: bit 19 tells them apart
@@ -61,7 +62,7 @@ static RT_INLINE u64 beam_insn(struct RtUw *u, u32 at)
 #endif
 }
 
-// Called from here on the thread's own stack: how it goes on with the process's, into u->tmp[2]: 1 rbp, 256 + n the process at n, 0 unknown.
+// Called from here on the thread's own stack: how it goes on with the process's, into u->tmp[2]: 1 rbp, 2 the process, 0 none of them soon.
 RT_NOINLINE u64 rtg_beam_how(u64 slot)
 {
 	struct RtUw *u = beam_at(slot);
@@ -73,20 +74,22 @@ RT_NOINLINE u64 rtg_beam_how(u64 slot)
 	for (u32 i = BEAM_AHEAD; i-- > 0;) {
 		u64 w = beam_insn(u, i);
 		u64 rbp = beam_zero((w & 0xffffff) ^ 0xec8948), process = beam_zero((w & 0xffffff) ^ 0x658b49); // mov %rbp,%rsp; mov n(%r13),%rsp
-		beam_put(&u->tmp[2], rbp + process, rbp + process * (w >> 24 | 256));
+		beam_put(&u->tmp[2], rbp + process, rbp + process * 2);
 	}
 	return 1;
 }
 
 // ... and where that is, into u->tmp[0].
-static RT_INLINE u64 beam_own(struct RtUw *u)
+static RT_INLINE u64 beam_own(struct RtUw *u, u64 stop)
 {
 	u64 how = u->tmp[2];
 
-	if (!how || !reg_get(u, how & 256 ? BEAM_PROCESS : RT_R_FP))
+	if (u->leaf && !how)
+		rt_uw_guess(u, RT_WHY_GUESS_RULE);
+	if (!reg_get(u, how == 1 ? RT_R_FP : BEAM_PROCESS))
 		return 0;
 	u->tmp[0] = u->tmp[1];
-	return how & 256 ? read_far(u, u->tmp[1] + (how & 255)) : 1;
+	return how == 1 || read_far(u, u->tmp[1] + stop);
 }
 
 // Is the word at sp, left in u->tmp[0], where a call of the code at hand returns?
@@ -157,7 +160,7 @@ RT_NOINLINE u64 rtg_beam_caller(u64 slot, u64 from)
 	return 1;
 }
 
-static RT_INLINE u64 beam_leave(struct RtUw *u, u64 slot, u64 shared)
+static RT_INLINE u64 beam_leave(struct RtUw *u, u64 slot, u64 shared, u64 stop)
 {
 	u64 sp = u->reg[RT_R_SP], first = u->leaf | u->beam, room = 0;
 
@@ -167,7 +170,7 @@ static RT_INLINE u64 beam_leave(struct RtUw *u, u64 slot, u64 shared)
 	if (u->tmp[1] - sp < BEAM_OWN_ROOM) {
 		first = 1;
 		rtg_beam_how(slot);
-		if (!beam_own(u))
+		if (!beam_own(u, stop))
 			return rt_uw_stop(u, RT_WHY_NO_RULE);
 		sp = u->tmp[0];
 	}

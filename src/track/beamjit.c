@@ -5,6 +5,7 @@
 #include "track/internal.h"
 
 #define OWN_SP 7 // DWARF
+#define EXIT_CODE 80 // bytes of normal_exit/0
 struct Module { // then the name, from byte 26 on; functions begin behind 32 bytes and the name's
 	u32 kind, pad;
 	u64 base;
@@ -48,15 +49,15 @@ struct Root {
 	const char *name; // of the byte before it, to which return addresses belong; NULL: nothing returns to it
 };
 
-static void rows(struct JitElf *out, const struct Module *m, const struct Root *root, bool plain, bool shared)
+static void rows(struct JitElf *out, const struct Module *m, const struct Root *root, u32 stop, bool shared)
 {
 	struct RtUwRule end = {.kind = RT_UW_END}, code = {0};
 
 #if defined(__x86_64__)
-	if (plain)
-		code = (struct RtUwRule){.kind = RT_UW_BEAM, .reg = OWN_SP, .off = shared};
+	if (stop)
+		code = (struct RtUwRule){.kind = RT_UW_BEAM, .reg = OWN_SP, .off = shared, .off2 = (s32)stop};
 #endif
-	if (!root->end && !plain)
+	if (!root->end && !stop)
 		return;
 	if (!root->end || root->start > m->base)
 		vec_push(&out->rows, ((struct MadeRow){m->base, code}));
@@ -68,17 +69,32 @@ static void rows(struct JitElf *out, const struct Module *m, const struct Root *
 	vec_push(&out->rows, ((struct MadeRow){m->base + m->size, {0}}));
 }
 
-bool beamjit_layout(const u8 *p, u64 size, bool *plain)
+// The instruction by which a process goes on with its own stack: mov n(%r13),%rsp.
+static u32 stop_in(const u8 *code, u32 n)
+{
+	for (u32 i = 0; i + 4 <= n; i++)
+		if (code[i] == 0x49 && code[i + 1] == 0x8b && code[i + 2] == 0x65)
+			return code[i + 3];
+	return 0;
+}
+
+bool beamjit_layout(const struct JitMemory *m, const u8 *p, u64 size, u32 *stop)
 {
 	struct {
 		u32 kind, pad;
-		u32 layout;
+		u32 layout, pad2;
+		u64 exit; // normal_exit/0
+		u64 unknown;
 	} says;
+	u8 code[EXIT_CODE];
 
+	_Static_assert(sizeof(says) == BEAMJIT_LAYOUT, "as in memory");
 	if (size < sizeof(says))
 		return false;
 	memcpy(&says, p, sizeof(says));
-	*plain = !says.kind && !says.layout;
+	*stop = 0;
+	if (!says.kind && !says.layout && m->read(m->arg, says.exit, code, sizeof(code)))
+		*stop = stop_in(code, sizeof(code));
 	return !says.kind;
 }
 
@@ -90,7 +106,7 @@ static bool is_shared(const char *module, size_t n)
 	return false;
 }
 
-bool beamjit_parse(const u8 *p, u64 size, bool plain, struct JitElf *out)
+bool beamjit_parse(const u8 *p, u64 size, u32 stop, struct JitElf *out)
 {
 	struct Module m;
 	u64 at = sizeof(m);
@@ -135,7 +151,7 @@ bool beamjit_parse(const u8 *p, u64 size, bool plain, struct JitElf *out)
 		out->syms.p[i].name = out->names + names.p[i];
 	vec_deinit(&names);
 	vec_push(&out->cfi.segs, ((struct CfiSeg){m.base, m.size, 0}));
-	rows(out, &m, &root, plain, is_pieces);
+	rows(out, &m, &root, stop, is_pieces);
 	if (root.name)
 		vec_push(&out->syms, ((struct MadeSym){root.start, root.end - root.start, root.name}));
 	gdbjit_fit(out);

@@ -145,7 +145,7 @@ static void take_entry(struct Jits *j, struct Jit *t, const struct JitEntry *e, 
 	}
 	struct JitListed new = {.is = *e, .hash = hash, .here = true};
 	bool is_elf = image && e->size > 4 && !memcmp(image, "\177ELF", 4);
-	if (image && (is_elf ? gdbjit_parse(image, e->size, &m, &elf) : beamjit_parse(image, e->size, t->plain, &elf)))
+	if (image && (is_elf ? gdbjit_parse(image, e->size, &m, &elf) : beamjit_parse(image, e->size, t->stop, &elf)))
 		add_elf(j, t, &elf, &new);
 	if (image)
 		gdbjit_free(&elf);
@@ -170,9 +170,10 @@ static void retire(struct Jit *t, const struct JitListed *e)
 // How Erlang's stacks are, which holds for all entries.
 static void find_layout(struct Jit *t, const struct JitEntry *list, u32 n)
 {
+	struct JitMemory m = {jit_read_memory, &t->tgid};
 	u8 says[BEAMJIT_LAYOUT];
 	while (n-- > 0)
-		if (list[n].size == sizeof(says) && jit_read_memory(&t->tgid, list[n].file, says, sizeof(says)) && beamjit_layout(says, sizeof(says), &t->plain))
+		if (list[n].size == sizeof(says) && jit_read_memory(&t->tgid, list[n].file, says, sizeof(says)) && beamjit_layout(&m, says, sizeof(says), &t->stop))
 			return;
 }
 
