@@ -14,9 +14,9 @@
 #include "bpfrt/walk_piece.h"
 #if !defined(RT_UW_TASK) && !defined(RT_ARM64) && !defined(__aarch64__)
 #include "bpfrt/walk_beam.h"
-#define BEAM_LEAVE(r, slot) ((r)->kind == RT_UW_BEAM && rtg_beam_leave(slot, (r)->off, (r)->off2))
+#define BEAM_LEAVE(b, r, key) ((r)->kind == RT_UW_BEAM && rtg_beam_leave((b)->slot, key))
 #else
-#define BEAM_LEAVE(r, slot) 0
+#define BEAM_LEAVE(b, r, key) 0
 #endif
 #include "bpfrt/walk_begin.h"
 #include "bpfrt/walk_end.h"
@@ -108,13 +108,14 @@ RT_NOINLINE u64 rtg_end_piece(u64 slot)
 }
 
 #ifdef BEAM_REGISTERS
-RT_NOINLINE u64 rtg_beam_leave(u64 slot, u64 shared, u64 stop)
+RT_NOINLINE u64 rtg_beam_leave(u64 slot, u64 rule)
 {
-	u32 key = slot;
+	u32 key = slot, nr = rule;
 	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+	struct RtUwRule *r = bpf_map_lookup_elem(&rt_uw_rules, &nr);
 
-	if (b)
-		beam_leave(&b->uw, slot, shared, stop);
+	if (b && r)
+		beam_leave(&b->uw, slot, r);
 	return 1;
 }
 #endif
@@ -125,9 +126,7 @@ RT_NOINLINE u64 rtg_leave_rare(u64 slot, u64 rule)
 	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
 
 	struct RtUwRule *r = bpf_map_lookup_elem(&rt_uw_rules, &nr);
-	if (!b || !r || BEAM_LEAVE(r, slot))
-		return 1;
-	return leave_by_rule(&b->uw, r);
+	return b && r ? leave_by_rule(&b->uw, r) : 1;
 }
 
 #ifndef RT_UW_TASK
@@ -307,7 +306,7 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 		rt_uw_stop(u, RT_WHY_OK);
 	else if (r->kind == RT_UW_REG && !(r->fprel | r->ra_kind | r->sp_kind))
 		leave_usual(u, r);
-	else
+	else if (!BEAM_LEAVE(b, r, key))
 		rtg_leave_rare(b->slot, key);
 	u->entry = 0;
 	if (u->pc == u->tramp && u->tramp && u->is_ra)

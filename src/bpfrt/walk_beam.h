@@ -105,18 +105,18 @@ static RT_INLINE u64 beam_called(struct RtUw *u, u64 sp)
 	return (code >> 24 & 0xff) == 0xe8 && u->pc - to + BEAM_SHARED < 2 * BEAM_SHARED; // call
 }
 
-// Bytes that the function has made room for just now, into u->tmp[1].
+// Bytes that the function has made room for just now, into u->beam.
 RT_NOINLINE u64 rtg_beam_room(u64 slot)
 {
 	struct RtUw *u = beam_at(slot);
 	if (!u)
 		return 1;
-	u->tmp[1] = 0;
+	u->beam = 0;
 	if (!beam_code(u, u->pc - BEAM_BEFORE, BEAM_BEFORE))
 		return 1;
 	for (u32 i = 0; i <= BEAM_BEFORE - BEAM_INSN; i++) {
 		u64 w = beam_insn(u, i);
-		beam_put(&u->tmp[1], beam_zero((w & BEAM_SUB_ADD) ^ (0xec8348 & BEAM_SUB_ADD)), (w >> 24) * (w >> 19 & 1));
+		beam_put(&u->beam, beam_zero((w & BEAM_SUB_ADD) ^ (0xec8348 & BEAM_SUB_ADD)), (w >> 24 & 0xf8) * (w >> 19 & 1));
 	}
 	return 1;
 }
@@ -128,7 +128,7 @@ RT_NOINLINE u64 rtg_beam_find(u64 slot, u64 sp)
 	if (!u)
 		return 1;
 	u->tmp[1] = 0;
-	if (!(in_window(u, sp) && in_window(u, sp + (BEAM_WORDS - 1) * 8)) && !fill(u, sp))
+	if (!(in_window(u, sp) && in_window(u, sp + (BEAM_WORDS - 1) * 8)) && !fill_here(u, sp))
 		return 1;
 	u64 first = (sp - u->win_at) >> 3;
 	u->tmp[2] = RT_UW_WIN;
@@ -160,37 +160,38 @@ RT_NOINLINE u64 rtg_beam_caller(u64 slot, u64 from)
 	return 1;
 }
 
-static RT_INLINE u64 beam_leave(struct RtUw *u, u64 slot, u64 shared, u64 stop)
+// u->beam says on the way: the frame at hand is the innermost of its process's own, or what was called was no function; then what beam_room() says.
+static RT_INLINE u64 beam_leave(struct RtUw *u, u64 slot, struct RtUwRule *r)
 {
-	u64 sp = u->reg[RT_R_SP], first = u->leaf | u->beam, room = 0;
-
-	u->beam = 0;
+	u->beam |= u->leaf;
 	if (!reg_get(u, BEAM_REGISTERS))
 		return rt_uw_stop(u, RT_WHY_NO_RULE);
-	if (u->tmp[1] - sp < BEAM_OWN_ROOM) {
-		first = 1;
+	if (u->tmp[1] - u->reg[RT_R_SP] < BEAM_OWN_ROOM) {
+		u->beam = 1;
 		rtg_beam_how(slot);
-		if (!beam_own(u, stop))
+		if (!beam_own(u, r->off2))
 			return rt_uw_stop(u, RT_WHY_NO_RULE);
-		sp = u->tmp[0];
+		u->reg[RT_R_SP] = u->tmp[0];
 	}
+	u64 sp = u->reg[RT_R_SP];
 	if (sp & 7)
 		return rt_uw_stop(u, RT_WHY_BAD_CFA);
-	if (shared && beam_called(u, sp)) {
+	if (r->off && beam_called(u, sp)) {
 		u->beam = 1;
-		return enter_caller(u, u->tmp[0], sp, sp + 8);
+		return enter(u, u->tmp[0], sp, sp + 8);
 	}
-	if (first && !shared) {
+	if (u->beam && !r->off)
 		rtg_beam_room(slot);
-		room = u->tmp[1] & 0xf8;
-	}
+	else
+		u->beam = 0;
 	rtg_beam_caller(slot, sp);
-	if (u->tmp[1] - sp < room) { // of an earlier call, or the code at hand has no room of its own
+	if (u->tmp[1] - u->reg[RT_R_SP] < u->beam) { // of an earlier call, or the code at hand has no room of its own
 		rt_uw_guess(u, RT_WHY_GUESS_RULE);
-		rtg_beam_caller(slot, sp + room);
+		rtg_beam_caller(slot, u->reg[RT_R_SP] + u->beam);
 	}
+	u->beam = 0;
 	if (!u->tmp[1])
 		return rt_uw_stop(u, RT_WHY_BAD_READ);
-	return enter_caller(u, u->tmp[0], u->tmp[1], u->tmp[1] + 8);
+	return enter(u, u->tmp[0], u->tmp[1], u->tmp[1] + 8);
 }
 #endif
