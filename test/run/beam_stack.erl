@@ -1,14 +1,18 @@
 %% Erlang at work whose stacks are known: ask() keeps what process_info(current_stacktrace) says of its own stack, and then sets a signal to what it is.
 %%
 %% usage: erl -noshell -s beam_stack main -extra FILE STACKS   is ready when FILE.up is there, begins when FILE.go is; then writes FILE and FILE.done, and waits. -1: never asks, never ends
+%%        ... -extra deep N              asks for ever from N calls
 %% Lines of FILE: for each stack its functions, innermost first, module:function/arity, then an empty line. What returns to the same place again and again
 %% stands there once, as Erlang tells it.
 -module(beam_stack).
 -export([main/0, init/1, handle_call/3, handle_cast/2, plus/2, server/1]).
 
 main() ->
-    [File, Count] = init:get_plain_arguments(),
-    N = list_to_integer(Count),
+    [How, N] = init:get_plain_arguments(),
+    main(How, list_to_integer(N)).
+
+main("deep", N) -> down(N);
+main(File, N) ->
     erlang:system_flag(backtrace_depth, 1000),
     put(left, 3), % whatever is loaded on the way
     [work(I) || I <- [1, 2, 3, 10, 50]],
@@ -21,6 +25,9 @@ main() ->
     ok = file:write_file(File, lists:reverse(get(told))),
     touch(File, ".done"),
     timer:sleep(infinity).
+
+down(1) -> os:set_signal(sigusr2, default), down(1);
+down(N) -> down(N - 1), N.
 
 touch(File, Suffix) -> ok = file:write_file(File ++ Suffix, "").
 
