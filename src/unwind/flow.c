@@ -61,7 +61,8 @@ struct Flow {
 	bool plt_head;
 	bool jumps; // indirectly: a switch, which goes on in the state it has there
 	bool found; // nothing names or calls what is walked
-	bool keep_frames; // FlowIn's
+	bool inside; // it is part of the function before it
+	bool keep_frames, image; // FlowIn's
 	bool framed; // its ends need not prove it: what has a frame pointer proves itself
 	bool unproven; // and one did not
 };
@@ -256,6 +257,13 @@ static bool begins_behind(struct Flow *f, const struct Item *it)
 	return it->call.padded && it->pc % 16 == 0 && insn_decode(PT_X86_64, r->c->p + off, r->c->size - off, it->pc, &in) && makes_frame(&in);
 }
 
+// GraalVM puts a nop behind each call, its frames keep their size: what stands there is the function's own, whatever the callee does, or the next function.
+static bool nop_behind(struct Flow *f, u64 after)
+{
+	struct Region *r = f->image ? region_at(f, after) : NULL;
+	return r && r->c->p[after - r->c->vaddr] == 0x90;
+}
+
 // Where the item goes from the instruction it has just passed; false: this way ends.
 static bool go_on(struct Flow *f, u64 start, struct Item *it, const struct Insn *in, enum Branch way, u32 *at)
 {
@@ -283,10 +291,12 @@ static bool go_on(struct Flow *f, u64 start, struct Item *it, const struct Insn 
 		break;
 	case BRANCH_CALL:
 		it->call = (struct Call){it->pc + in->len, in->target, false};
+		if (nop_behind(f, it->call.after))
+			*at |= JUMPS; // what only exceptions lead to goes on in this state, too
 		if (!in->target)
 			break;
 		vec_push(&f->calls, it->call);
-		if (!f->keep_frames && never_returns(callee(f, in->target))) // V8's compilers put a trap behind such a call
+		if (!f->keep_frames && !nop_behind(f, it->call.after) && never_returns(callee(f, in->target))) // V8's compilers put a trap behind such a call
 			return false;
 		break;
 	case BRANCH_NONE:
@@ -380,7 +390,8 @@ static void forget(struct Flow *f, bool failed) // what was seen
 
 static void learn(struct Flow *f, u64 start)
 {
-	bool guess = f->found && !f->good; // neither its beginning nor an end is sure
+	bool begins = f->image && start % 16 == 0 && is_prologue(f, start);
+	bool guess = f->found && !f->good && !begins && !f->inside; // neither its beginning nor an end is sure
 	for (size_t i = 0; i < f->seen.n; i++) {
 		u32 *at = mark_at(f, f->seen.p[i]);
 		*at &= ~NOW;
@@ -390,12 +401,12 @@ static void learn(struct Flow *f, u64 start)
 	for (size_t i = 0; i < f->calls.n; i++) {
 		struct Callee *c = callee(f, f->calls.p[i].callee);
 		c->calls++;
-		c->dead += ends_there(f, f->calls.p[i].after);
+		c->dead += !nop_behind(f, f->calls.p[i].after) && ends_there(f, f->calls.p[i].after);
 		add_start(f, f->calls.p[i].callee);
 	}
 	for (size_t i = 0; i < f->dead.n; i++)
 		callee(f, f->dead.p[i].callee)->dead++;
-	if (!f->good && !f->jumps && !f->joined)
+	if (!f->good && !f->jumps && !f->joined && !f->image)
 		callee(f, start)->endless = true;
 }
 
@@ -482,7 +493,10 @@ static bool walk_case(struct Flow *f, u64 pc, const u32 *near)
 			st.fp = FLOW_UNKNOWN;
 		if (st.sp != FLOW_UNKNOWN)
 			st.copy = 0, st.copy_reg = 0;
-		if (walk(f, pc, &st, true))
+		f->inside = f->image && pc % 16; // where none of its functions begins
+		bool understood = walk(f, pc, &st, !f->inside);
+		f->inside = false;
+		if (understood)
 			return true;
 	}
 	return false;
@@ -601,7 +615,7 @@ static void pass(struct Flow *f, const struct FlowIn *in)
 
 bool flow_rows(const struct FlowIn *in, FlowRows *out)
 {
-	struct Flow f = {.hurry = in->hurry, .keep_frames = in->keep_frames};
+	struct Flow f = {.hurry = in->hurry, .keep_frames = in->keep_frames, .image = in->image};
 	f.regions = xcalloc(in->ncode + 1, sizeof(*f.regions));
 	f.nregions = in->ncode;
 	for (u32 i = 0; i < in->ncode; i++)
