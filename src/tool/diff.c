@@ -10,7 +10,7 @@ struct Diff {
 	struct InputWish wish;
 	const char *out, *title, *names[2]; // names: of the two profiles
 	struct OutputFiles files;
-	bool json, help, no_process;
+	bool json, help, no_process, strict;
 	u64 top;
 	double fail, spread; // fail: share, 0 never; spread: 0 not given
 	VEC(const char *) same; // further profiles of the program as it was before
@@ -75,6 +75,7 @@ static const struct Option option_rows[] = {
 	{0, "value", "TYPE", "of a pprof file's values those of that name", set_option_text, FIELD(wish.value)},
 	{0, "no-process", NULL, "lines of folded stacks begin with a frame, not with a process", set_option_flag, FIELD(wish.no_process)},
 	{'o', "output", "FILE", "what is printed goes to FILE", set_option_text, FIELD(out)},
+	{0, "strict", NULL, "exit status 3 if something in the files was left out", set_option_flag, FIELD(strict)},
 	{'h', "help", NULL, "this help", set_option_flag, FIELD(help)},
 };
 
@@ -417,6 +418,8 @@ static int run(struct Diff *d, char **paths)
 		e = diff(d, &a.prof, &b.prof, &rc);
 	if (e)
 		rc = command_failed(e);
+	else if (!rc && d->strict && a.skipped + b.skipped)
+		rc = LOSS_STATUS;
 	input_deinit(&a);
 	input_deinit(&b);
 	return rc;
