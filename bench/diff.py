@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""diff.py SONDE WORKLOAD [RUNS [SECONDS]]: how often sonde diff is wrong. WORKLOAD is a command line that runs for a while.
+"""diff.py SONDE WORKLOAD [RUNS [SECONDS]]: how often sonde diff is wrong. WORKLOAD is a command line that runs for a while, or a
+folder with profiles that were recorded before.
 
 Records RUNS (21) profiles of the workload, SECONDS (3) each, with sonde profile. Then
 real:       every pair of these profiles is compared (210): pairs with any verdict are false alarms; alone, and with --same and other runs that tell how much they vary;
-resampled:  200 pairs, both drawn at random (as many samples as asked for, 20,000) from the sum of all recorded profiles: likewise;
+resampled:  200 pairs, both drawn at random (as many samples as asked for, 100,000) from the sum of all recorded profiles: likewise;
 injected:   20 such pairs, in whose second profile a function of about a tenth has 3 % of all samples more: how often it is found, and nothing else said to be more."""
 import itertools, json, os, random, subprocess, sys, tempfile
 
 sonde, workload = os.path.abspath(sys.argv[1]), sys.argv[2]
 runs, seconds = (int(a) for a in (sys.argv[3:5] + ['21', '3'][len(sys.argv) - 3:]))
-SAMPLES, PAIRS, INJECTED = 20000, 200, 20
+SAMPLES, PAIRS, INJECTED = 100000, 200, 20
 random.seed(1)
 tmp = tempfile.TemporaryDirectory()
 
@@ -58,17 +59,17 @@ def middling(counts):  # the function whose own share is nearest to a tenth, and
     return leaf, best[leaf], own[leaf] / sum(own.values())
 
 
-paths = [record(i) for i in range(runs)]
+paths = [os.path.join(workload, f) for f in sorted(os.listdir(workload))] if os.path.isdir(workload) else [record(i) for i in range(runs)]
 counts = {}
 for p in paths:
     read(p, counts)
 total = sum(counts.values())
-print('recorded: %d runs of %d s, %d samples each on average, %d stacks in all' % (runs, seconds, total // runs, len(counts)), flush=True)
+print('%d profiles of %d samples each on average, %d stacks in all' % (len(paths), total // len(paths), len(counts)), flush=True)
 
 pairs = list(itertools.combinations(paths, 2))
-for spread in ('1', '2', '4'):
-    alarms = sum(1 for a, b in pairs if verdicts(a, b, '--spread', spread))
-    print('real pairs, --spread %s: %d of %d raise an alarm' % (spread, alarms, len(pairs)), flush=True)
+for options in ([], ['--spread', '1'], ['--spread', '4']):
+    alarms = sum(1 for a, b in pairs if verdicts(a, b, *options))
+    print('real pairs%s: %d of %d raise an alarm' % (', ' + ' '.join(options) if options else '', alarms, len(pairs)), flush=True)
 for k in (4, 9):
     alarms = 0
     for a, b in pairs:
@@ -77,11 +78,11 @@ for k in (4, 9):
     print('real pairs, %d times --same: %d of %d raise an alarm' % (k, alarms, len(pairs)), flush=True)
 
 stacks, weights = list(counts), list(counts.values())
-for spread in ('1', '4'):
+for options in ([], ['--spread', '1']):
     alarms = 0
     for i in range(PAIRS):
-        alarms += bool(verdicts(write('a', draw(stacks, weights)), write('b', draw(stacks, weights)), '--spread', spread))
-    print('resampled pairs, --spread %s: %d of %d raise an alarm' % (spread, alarms, PAIRS), flush=True)
+        alarms += bool(verdicts(write('a', draw(stacks, weights)), write('b', draw(stacks, weights)), *options))
+    print('resampled pairs%s: %d of %d raise an alarm' % (', ' + ' '.join(options) if options else '', alarms, PAIRS), flush=True)
 
 leaf, stack, share = middling(counts)
 more = [0.97 * w for w in weights]

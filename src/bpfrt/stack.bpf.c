@@ -344,11 +344,17 @@ RT_FN struct RtStackBuf *rt_kstack_begin(u64 limit, u64 src)
 	return b;
 }
 
-// The n frames of b that come after skip others, at most limit of them: interned.
-static RT_INLINE u64 keep_kernel(struct RtStackBuf *b, u64 skip, u64 n, u64 limit)
+// The n frames of b that come after skip others, at most limit of them: interned. most: frames that were asked for.
+static RT_INLINE u64 keep_kernel(struct RtStackBuf *b, u64 skip, u64 n, u64 limit, u64 most)
 {
 	struct RtStack *st = (struct RtStack *)(b->buf + skip);
-	st->flags = n + skip >= rt_kstack_max && limit > n ? RT_STACK_CUT : 0;
+	st->flags = 0;
+	if (n + skip >= most && limit > n) {
+		struct RtCounters *c = rt_stack_counters();
+		st->flags = RT_STACK_CUT;
+		if (c)
+			c->kstack_cut++;
+	}
 	st->why = RT_WHY_OK;
 	st->pid = 0;
 	if (n > limit)
@@ -399,7 +405,7 @@ static RT_INLINE u64 kstack_end(struct RtStackBuf *b, long got, u64 limit, u64 s
 	else
 		n = fix_leaf(ctx, frames, n, src);
 #endif
-	return keep_kernel(b, skip, n, limit);
+	return keep_kernel(b, skip, n, limit, rt_kstack_max);
 }
 
 // Second half: got is what bpf_get_stack() returned, ctx the program's context. Returns the stack's id.
@@ -426,7 +432,7 @@ RT_FN u64 rt_kstack_task(void *task, u64 limit)
 		RT_BOUND(n, 128);
 		n = rt_sched_frames(b, (u64)task, n);
 		RT_BOUND(n, RT_KSTACK_MAX);
-		id = keep_kernel(b, 0, n, limit);
+		id = keep_kernel(b, 0, n, limit, rt_kstack_max < 128 ? rt_kstack_max : 128);
 	}
 	return rt_stack_put(b) ? id : 0;
 }

@@ -274,7 +274,9 @@ struct RtPython { // offsets in its structures, by version
 	u16 task_running; // in the thread state: the task that runs; 0: nowhere (before 3.14)
 	u16 attrs;	  // enum RtPyAttrs: where the attributes of an object lie
 	u16 group_done;	  // number of the attribute of asyncio.TaskGroup that is the future its end waits for
+	u16 source;	  // enum RtPySource: for people
 };
+enum RtPySource { RT_PY_TABLE, RT_PY_DESCRIBED, RT_PY_WRONG }; // of offsets; wrong: what it says of itself makes no sense
 enum RtPyType { RT_PY_CORO_TYPE, RT_PY_GEN_TYPE, RT_PY_AGEN_TYPE, RT_PY_ASEND_TYPE, RT_PY_TYPES }; // RtLang.types
 enum RtPyAttrs { RT_PY_ATTRS_BEFORE32, RT_PY_ATTRS_BEFORE24, RT_PY_ATTRS_BEHIND };
 // Tasks that wait for the one at hand: those of asyncio, found from Handle._run(), by which its event loop has resumed the task.

@@ -336,7 +336,8 @@ static void add_diff(struct Page *g, struct Str *out)
 	str_add(out, "\"diff\":{");
 	add_name(out, "before", d->before);
 	add_name(out, "after", d->after);
-	str_addf(out, "\"counts\":%s,\"alpha\":%g,\"least\":%llu,\"spread\":%.17g,", d->counts ? "true" : "false", d->alpha, (unsigned long long)d->least, d->spread);
+	str_addf(out, "\"counts\":%s,\"alpha\":%g,\"least\":%llu,\"spread\":%.17g,\"any\":%.17g,\"own\":%.17g,", d->counts ? "true" : "false", d->alpha, (unsigned long long)d->least,
+		 d->spread, d->any, d->own);
 	ADD_ARRAY(out, "names", d->nspreads, text_id(g, d->spreads[i].name));
 	str_add(out, ",\"self\":[");
 	for (u32 i = 0; i < d->nspreads; i++)

@@ -28,10 +28,11 @@
 		var zz = z * z / n, mid = (p + zz / 2) / (1 + zz), half = z * Math.sqrt(p * (1 - p) / n + zz / (4 * n)) / (1 + zz);
 		return [Math.max(mid - half, 0), Math.min(mid + half, 1)];
 	}
-	function compare(diff, x1, n1, x2, n2, spread, z) {
+	function compare(diff, x1, n1, x2, n2, measured, z) {
 		var p1 = n1 ? x1 / n1 : 0, p2 = n2 ? x2 / n2 : 0, c = { before: p1, after: p2, diff: p2 - p1, lo: -1, hi: 1, verdict: S.CANNOT_TELL };
 		if (!n1 || !n2 || !diff.counts)
 			return c;
+		var p = (x1 + x2) / (n1 + n2), spread = Math.max(measured, diff.spread + 2 * n1 * n2 / (n1 + n2) * (diff.any + diff.own * p * (1 - p)), 1);
 		var a = wilson(p1, n1 / spread, z), b = wilson(p2, n2 / spread, z);
 		c.lo = c.diff - Math.hypot(p2 - b[0], a[1] - p1);
 		c.hi = c.diff + Math.hypot(b[1] - p2, p1 - a[0]);
@@ -39,15 +40,20 @@
 			c.verdict = c.lo > 0 ? S.MORE : c.hi < 0 ? S.LESS : S.CANNOT_TELL;
 		return c;
 	}
-	function quantile(diff, tests) { return deviations(diff.alpha / 2 / Math.max(tests, 1)); }
-	function spreadOf(diff, name, total) { return Math.max((diff.spreads.get(name) || [0, 0])[total ? 1 : 0], diff.spread, 1); }
+	// Rows to be judged: those with the same counts say the same, and are one.
+	function countTests(diff, tests, x1, x2, measured) {
+		if (x1 + x2 >= diff.least)
+			tests.add(x1 + " " + x2 + " " + measured);
+	}
+	function quantile(diff, tests) { return deviations(diff.alpha / 2 / Math.max(tests.size, 1)); }
+	function spreadOf(diff, name, total) { return (diff.spreads.get(name) || [0, 0])[total ? 1 : 0]; }
 
 	// Of box i, worked out when it is first asked for.
 	S.change = function (d, t, i) {
 		var n1 = t.pair[0][0], n2 = t.pair[1][0], diff = d.diff;
 		if (!t.changes) {
-			for (var tests = 0, k = 1; k < t.n; k++)
-				tests += t.pair[0][k] + t.pair[1][k] >= diff.least ? 1 : 0;
+			for (var tests = new Set(), k = 1; k < t.n; k++)
+				countTests(diff, tests, t.pair[0][k], t.pair[1][k], spreadOf(diff, t.keys.names[t.key[k]], true));
 			t.changes = new Array(t.n);
 			t.quantile = quantile(diff, tests);
 		}
@@ -58,9 +64,9 @@
 
 	// Of all functions: { self, total } by key. of: what S.functions() counted.
 	S.changesOf = function (d, t, of) {
-		var n1 = t.pair[0][0], n2 = t.pair[1][0], tests = 0, out = { self: [], total: [] };
+		var n1 = t.pair[0][0], n2 = t.pair[1][0], tests = new Set(), out = { self: [], total: [] };
 		["self", "total"].forEach(function (kind) {
-			of.list.forEach(function (k) { tests += of.pair[kind][0][k] + of.pair[kind][1][k] >= d.diff.least ? 1 : 0; });
+			of.list.forEach(function (k) { countTests(d.diff, tests, of.pair[kind][0][k], of.pair[kind][1][k], spreadOf(d.diff, t.keys.names[k], kind === "total")); });
 		});
 		var z = quantile(d.diff, tests);
 		["self", "total"].forEach(function (kind) {

@@ -48,7 +48,7 @@ window.sonde = window.sonde || {};
 		d.sample = { node: ints(j.samples.node), value: Float64Array.from(j.samples.value, Number) };
 		d.parts = j.parts.map(function (p) { return { name: p.name, value: Float64Array.from(p.value, Number) }; });
 		if (j.diff) {
-			d.diff = { before: j.diff.before, after: j.diff.after, counts: j.diff.counts, alpha: j.diff.alpha, least: j.diff.least, spread: j.diff.spread, spreads: new Map() };
+			d.diff = { before: j.diff.before, after: j.diff.after, counts: j.diff.counts, alpha: j.diff.alpha, least: j.diff.least, spread: j.diff.spread, any: j.diff.any, own: j.diff.own, spreads: new Map() };
 			j.diff.names.forEach(function (n, i) { // a function's self and total are a row each
 				var have = d.diff.spreads.get(d.strings[n]) || [0, 0];
 				d.diff.spreads.set(d.strings[n], [Math.max(have[0], j.diff.self[i]), Math.max(have[1], j.diff.total[i])]);

@@ -132,6 +132,7 @@ static struct err *attach_failed(struct ProbeEnv *env, struct ProbeProg *pp, con
 				       "HINT: cannot attach %s", pt->name, pt->name);
 	if (env->config->missing_probes == MISSING_WARN) {
 		struct Span none = {0};
+		env->left_out++;
 		diag_warn(env->diags, pp->ast ? pp->ast->span : none, "cannot attach %s: %s; skipped", pt->name, err_text(cause));
 	}
 	err_free(cause);
@@ -175,10 +176,11 @@ static struct err *judge(struct ProbeEnv *env, struct Refusals *r)
 		r->first = NULL;
 		return e;
 	}
-	if (!env->config || env->config->missing_probes != MISSING_IGNORE)
-		diag_warn(env->diags, r->span, "%llu of %llu places that the pattern matches cannot be probed%s%s",
-			  (unsigned long long)r->refused, (unsigned long long)(r->refused + r->attached), r->first ? ", for example " : "",
-			  r->first ? err_text(r->first) : "");
+	if (env->config && env->config->missing_probes == MISSING_IGNORE)
+		return NULL;
+	env->left_out += r->refused;
+	diag_warn(env->diags, r->span, "%llu of %llu places that the pattern matches cannot be probed%s%s", (unsigned long long)r->refused,
+		  (unsigned long long)(r->refused + r->attached), r->first ? ", for example " : "", r->first ? err_text(r->first) : "");
 	return NULL;
 }
 

@@ -46,8 +46,10 @@ static void say_no_match(struct ProbeEnv *env, const struct AttachSpec *spec, bo
 	const char *text = arena_printf(env->arena, "%s %s", p && !is_wild(spec->parts[0]) ? p->name : spec->parts[0], rest ? rest + 1 : "");
 	if (error)
 		diag_error(env->diags, spec->span, "No matches for %s.", text);
-	else
+	else {
+		env->left_out++;
 		diag_warn(env->diags, spec->span, "No matches for %s. Skipping.", text);
+	}
 }
 
 bool probe_missing(struct ProbeEnv *env, const struct AttachSpec *spec, const char *fmt, ...)

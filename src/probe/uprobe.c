@@ -293,9 +293,11 @@ static bool has_size(struct ProbeEnv *env, const struct AttachSpec *spec, struct
 
 static void say_sizeless(struct ProbeEnv *env, const struct AttachSpec *spec, const struct Want *w)
 {
-	if (w->wild && w->nsizeless)
-		diag_warn(env->diags, spec->span, "%llu of %llu functions that the pattern matches have symbols of size 0 and are left out; --unsafe probes them",
-			  (unsigned long long)w->nsizeless, (unsigned long long)w->nadded);
+	if (!w->wild || !w->nsizeless)
+		return;
+	env->left_out += w->nsizeless;
+	diag_warn(env->diags, spec->span, "%llu of %llu functions that the pattern matches have symbols of size 0 and are left out; --unsafe probes them",
+		  (unsigned long long)w->nsizeless, (unsigned long long)w->nadded);
 }
 
 static void say_refused(struct ProbeEnv *env, const struct AttachSpec *spec, const struct Want *w)
@@ -303,6 +305,7 @@ static void say_refused(struct ProbeEnv *env, const struct AttachSpec *spec, con
 	if (!w->nrefused)
 		return;
 	if (w->wild && w->nadded > w->nrefused) {
+		env->left_out += w->nrefused;
 		diag_warn(env->diags, spec->span, "%llu of %llu functions that the pattern matches cannot be probed where they return; for example %s",
 			  (unsigned long long)w->nrefused, (unsigned long long)w->nadded, w->refused);
 		return;

@@ -68,8 +68,7 @@ void report_lost_events(struct RunCtx *rc)
 		report_new_events(rc, &c);
 }
 
-static void loss(struct RunCtx *rc, const char *what, u64 n, const char *fmt, ...) PRINTF_LIKE(4, 5);
-static void loss(struct RunCtx *rc, const char *what, u64 n, const char *fmt, ...)
+void report_loss(struct RunCtx *rc, const char *what, u64 n, const char *fmt, ...)
 {
 	struct Str s = {0};
 	va_list ap;
@@ -102,13 +101,13 @@ static void map_full(struct RunCtx *rc, const struct MapDef *m, u64 n)
 	unsigned long long enough = (m ? m->max_entries : rc->prog->config.max_map_keys) + n, now = enough - n;
 	const char *of = rc->is_tool || !m ? "maps" : m->name;
 	if (rc->is_tool)
-		loss(rc, "map_full", n, "%llu updates of maps were refused because the map was full; raise --hash-storage-size (%llu now, %llu is enough)",
+		report_loss(rc, "map_full", n, "%llu updates of maps were refused because the map was full; raise --hash-storage-size (%llu now, %llu is enough)",
 		     (unsigned long long)n, now, enough);
 	else if (m && m->declared)
-		loss(rc, "map_full", n, "%llu updates of %s were refused because the map was full; raise its size, let %s = ...(%llu): %llu is enough",
+		report_loss(rc, "map_full", n, "%llu updates of %s were refused because the map was full; raise its size, let %s = ...(%llu): %llu is enough",
 		     (unsigned long long)n, of, of, now, enough);
 	else
-		loss(rc, "map_full", n, "%llu updates of %s were refused because the map was full; raise max_map_keys (%llu now, %llu is enough)",
+		report_loss(rc, "map_full", n, "%llu updates of %s were refused because the map was full; raise max_map_keys (%llu now, %llu is enough)",
 		     (unsigned long long)n, of, now, enough);
 }
 
@@ -148,10 +147,10 @@ static void report_lost_output(struct RunCtx *rc, u64 no_room)
 	struct MapDef *m = program_map(rc->prog, "sonde_events");
 	unsigned long long pages = enough_pages(rc, no_room), now = m ? m->max_entries / (u64)sysconf(_SC_PAGESIZE) : 0;
 	if (pages && no_room)
-		loss(rc, "total_lost_events", rc->lost_events, "Total lost event count: %llu; raise perf_rb_pages (%llu now, %llu is enough)",
+		report_loss(rc, "total_lost_events", rc->lost_events, "Total lost event count: %llu; raise perf_rb_pages (%llu now, %llu is enough)",
 		     (unsigned long long)rc->lost_events, now, pages);
 	else
-		loss(rc, "total_lost_events", rc->lost_events, "Total lost event count: %llu; a larger perf_rb_pages makes room for more (%llu now)",
+		report_loss(rc, "total_lost_events", rc->lost_events, "Total lost event count: %llu; a larger perf_rb_pages makes room for more (%llu now)",
 		     (unsigned long long)rc->lost_events, now);
 }
 
@@ -162,10 +161,10 @@ static void report_lost_stacks(struct RunCtx *rc, const struct RtCounters *c)
 		if (!strncmp(rc->prog->maps.p[i]->name, "rt_stacks_", 10))
 			most = MAX(most, rc->prog->maps.p[i]->max_entries);
 	if (c->stack_full)
-		loss(rc, "stacks_lost", n, "%llu stack traces could not be stored; raise --stack-storage-size (%llu is enough)", (unsigned long long)n,
+		report_loss(rc, "stacks_lost", n, "%llu stack traces could not be stored; raise --stack-storage-size (%llu is enough)", (unsigned long long)n,
 		     (unsigned long long)(most + c->stack_full));
 	else
-		loss(rc, "stacks_lost", n, "%llu stack traces could not be stored: others had their numbers", (unsigned long long)n);
+		report_loss(rc, "stacks_lost", n, "%llu stack traces could not be stored: others had their numbers", (unsigned long long)n);
 }
 
 // Events at which the kernel did not run a program, because it was running one on that CPU already: an event inside another's action, or in an interrupt of it
@@ -179,39 +178,46 @@ static void report_missed(struct RunCtx *rc)
 		if (rc->prog->progs.p[i]->fd > 0 && !sys_obj_info(rc->prog->progs.p[i]->fd, &info, &len))
 			n += info.recursion_misses;
 	}
-	loss(rc, "events_missed", n, "%llu events were missed: the kernel runs no program inside another one; trace fewer of them, or do less at each",
+	report_loss(rc, "events_missed", n, "%llu events were missed: the kernel runs no program inside another one; trace fewer of them, or do less at each",
 	     (unsigned long long)n);
 }
 
 void report_losses(struct RunCtx *rc)
 {
 	struct RtCounters c;
+	rc->losses += rc->as_bpftrace && rc->places_left_out; // it says so at the start only
+	report_loss(rc, "places_left_out", rc->as_bpftrace ? 0 : rc->places_left_out, "places that were not probed: %llu (the warnings at the start say which)",
+		    (unsigned long long)rc->places_left_out);
 	report_missed(rc);
-	loss(rc, "packets_lost", rc->packets_lost, "%llu packets were lost: ask for more perf_rb_pages", (unsigned long long)rc->packets_lost);
+	report_loss(rc, "packets_lost", rc->packets_lost, "%llu packets were lost: ask for more perf_rb_pages", (unsigned long long)rc->packets_lost);
 	if (!read_counters(rc->prog, &c))
 		return;
 	report_new_events(rc, &c);
 	if (rc->lost_events)
 		report_lost_output(rc, c.lost_events);
 	report_full_maps(rc, c.map_full);
-	loss(rc, "map_refused", c.map_refused, "%llu updates of maps were refused: the kernel had no memory at hand, or was updating the same place",
+	report_loss(rc, "map_refused", c.map_refused, "%llu updates of maps were refused: the kernel had no memory at hand, or was updating the same place",
 	     (unsigned long long)c.map_refused);
 	report_lost_stacks(rc, &c);
-	loss(rc, "stacks_missed", c.stack_kfail + c.stack_ufail, "%llu stack traces could not be taken (%llu kernel, %llu user)",
+	report_loss(rc, "stacks_missed", c.stack_kfail + c.stack_ufail, "%llu stack traces could not be taken (%llu kernel, %llu user)",
 	     (unsigned long long)(c.stack_kfail + c.stack_ufail), (unsigned long long)c.stack_kfail, (unsigned long long)c.stack_ufail);
-	loss(rc, "strings_unread", c.strings_unread, "empty strings of user space: %llu (the page was not in memory, or nothing was there; -k says where)",
+	report_loss(rc, "strings_unread", c.strings_unread, "empty strings of user space: %llu (the page was not in memory, or nothing was there; -k says where)",
 	     (unsigned long long)c.strings_unread);
-	loss(rc, "requests_unread", c.requests_unread, "empty trace_id or span_id: %llu (it was not known yet where the process keeps them, or the page was not in memory)",
+	report_loss(rc, "requests_unread", c.requests_unread, "empty trace_id or span_id: %llu (it was not known yet where the process keeps them, or the page was not in memory)",
 	     (unsigned long long)c.requests_unread);
+	report_loss(rc, "kernel_stacks_cut", c.kstack_cut, "%llu kernel stacks are cut short: the kernel gives no more frames (kernel.perf_event_max_stack)",
+	     (unsigned long long)c.kstack_cut);
 	struct Str reasons = {0};
 	u64 all, cut = stacks_cut(&c, &all, &reasons);
 	if (!rc->prog->config.unwind_fp && !rc->cut_told) // by frame pointers most are, and the user chose them
-		loss(rc, "user_stacks_cut", cut, "%llu of %llu user stacks are cut short (%s); --why-incomplete says where", (unsigned long long)cut,
+		report_loss(rc, "user_stacks_cut", cut, "%llu of %llu user stacks are cut short (%s); --why-incomplete says where", (unsigned long long)cut,
 		     (unsigned long long)all, str_text(&reasons));
 	str_deinit(&reasons);
 	u32 denied = c.why[RT_WHY_NO_PROC] ? track_denied(rc->track) : 0;
-	loss(rc, "processes_denied", denied, "%u process%s whose mappings may not be read%s: their user stacks are cut short", denied,
+	report_loss(rc, "processes_denied", denied, "%u process%s whose mappings may not be read%s: their user stacks are cut short", denied,
 	     denied == 1 ? "" : "es", cap_lacking(CAP_SYS_PTRACE_BIT));
+	u64 nameless = stacks_nameless(rc->stacks);
+	report_loss(rc, "code_names_lost", nameless, "functions of programs that an interpreter runs whose names were gone before they were read: %llu", (unsigned long long)nameless);
 	const char *why = rc->syms && sym_kernel_asked(rc->syms) ? sym_kernel_why(rc->syms) : NULL;
-	loss(rc, "kernel_names_hidden", why != NULL, "%s", why ? why : "");
+	report_loss(rc, "kernel_names_hidden", why != NULL, "%s", why ? why : "");
 }

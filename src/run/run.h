@@ -38,6 +38,7 @@ struct RunCtx {
 	u64 attached; // attach points
 	u64 errors;   // errorf() and failures told so far
 	u64 losses;   // times that something lost, cut or missed was told, of any kind; a failure of the script's own actions is one
+	u64 places_left_out; // that the script names and that are not probed; told at the start
 	u64 packets_lost; // known when packets are closed
 	u64 calls_missed; // by what programs are attached to, known when they are detached (attachments_missed)
 	u64 lost_events, lost_checked_ns; // losses.c: reported so far, when last looked (CLOCK_MONOTONIC)
@@ -187,6 +188,7 @@ u64 cost_memory(const struct Program *p, const struct Track *t); // bytes of its
 // losses.c: counters summed over CPUs; prints what was lost to stderr / the renderer
 void report_site(struct RunCtx *rc, const struct ErrSite *site, s64 ret); // event.c: the warning of one failure
 void report_sites(struct RunCtx *rc); // places of the script where a helper failed, each once
+void report_loss(struct RunCtx *rc, const char *what, u64 n, const char *fmt, ...) PRINTF_LIKE(4, 5); // n of one kind, unless that is 0
 void report_losses(struct RunCtx *rc);	   // all kinds, at the end
 void report_lost_events(struct RunCtx *rc); // "Lost N events" since the last call; looks at most once a second
 struct RtCounters;

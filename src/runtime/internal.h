@@ -114,6 +114,11 @@ static inline void chain_lost(struct ChainMaker *m)
 	chain_op(m, RT_OP_LOST, 0, 0, 0, 0);
 }
 
+// ---- pyself.c: what CPython 3.13 and 3.14 say of themselves. words: of _Py_DebugOffsets, so many as python_described_words() (0: of that version none);
+// version: major << 8 | minor. False: it makes no sense, py is as it was.
+u32 python_described_words(u32 version);
+bool python_described(const u64 *words, u32 version, bool free_threaded, struct RtPython *py);
+
 // ---- texts.c: n bytes, characters of `width` bytes each (0: ASCII); bytes that are UTF-8, where they are well-formed; the code's file of such
 void runtime_add_text(struct Str *out, const u8 *p, u32 n, u32 width);
 void runtime_add_bytes(struct Str *out, const u8 *p, u32 n);

@@ -1,7 +1,8 @@
-// CPython. Input: its object's .dynsym; the line tables of its code objects. Output: a row of offsets by version, lines.
+// CPython. Input: its object's .dynsym and data; the line tables of its code objects. Output: a row of offsets, lines. From 3.13 on the interpreter says itself
+// where its structures keep things (pyself.c), in what its object begins each process with; before, and where that makes no sense, a table by version does.
 // Invariant: a version that has no row is not guessed at. Offsets are those of release builds of CPython on 64-bit machines (Include/internal/pycore_*.h).
 #include <elf.h>
-#include "runtime/runtime.h"
+#include "runtime/internal.h"
 
 enum { SYM_RUNTIME, SYM_CODE_TYPE, SYM_VERSION, SYM_LOOP, SYM_38, SYM_39, SYM_310, SYM_CORO };
 static const char *const symbols[RUNTIME_SYMBOLS] = {
@@ -92,6 +93,17 @@ static bool key_of_arm64(u32 version, struct RtPython *py)
 	return true;
 }
 
+// From 3.13 on: the places that it says itself, instead of the row's.
+static void describe(struct ElfFile *f, const struct ElfSymbol *runtime, u32 version, struct RtPython *py)
+{
+	u64 words[128];
+	u32 n = python_described_words(version);
+	if (!n)
+		return;
+	bool ok = n <= ARRAY_LEN(words) && read_at(f, runtime->addr, words, n * sizeof(*words)) && python_described(words, version, version & FREE, py);
+	py->source = ok ? RT_PY_DESCRIBED : RT_PY_WRONG;
+}
+
 static bool find(struct ElfFile *f, const struct ElfSymbol *syms, struct RtLang *out, struct Str *version)
 {
 	const struct ElfSymbol *loop = &syms[SYM_LOOP];
@@ -110,6 +122,7 @@ static bool find(struct ElfFile *f, const struct ElfSymbol *syms, struct RtLang 
 			return false;
 		for (u32 k = 0; k < RT_PY_TYPES; k++)
 			out->types[k] = syms[SYM_CORO + k].name ? syms[SYM_CORO + k].addr : 0;
+		describe(f, &syms[SYM_RUNTIME], v, &out->py);
 		if (out->py.how != RT_PY_EACH)
 			return true;
 		out->loop = loop->addr;
@@ -212,4 +225,11 @@ static u32 line(const struct RtCode *c, u32 pos)
 	return n ? n : c->first_line;
 }
 
-const struct Runtime python_runtime = {RT_LANG_PYTHON, "python", "[python]", symbols, find, line, "a table of releases in sonde"};
+static const char *offsets(const struct RtLang *l)
+{
+	return l->py.source == RT_PY_DESCRIBED ? "the interpreter's own description (_Py_DebugOffsets); the rest a table of releases in sonde"
+	       : l->py.source == RT_PY_WRONG   ? "a table of releases in sonde (the interpreter's own description, _Py_DebugOffsets, makes no sense)"
+					       : "a table of releases in sonde";
+}
+
+const struct Runtime python_runtime = {RT_LANG_PYTHON, "python", "[python]", symbols, find, line, .offsets_of = offsets};

@@ -20,6 +20,7 @@ struct Runtime {
 	void (*code_file)(const struct RtCode *c, struct Str *out);
 	bool (*chain)(const struct RtLang *l, struct RtChain *out); // NULL: it has a file of its own in bpfrt/
 	const char *lacks; // what its stacks do not have, for people; NULL: nothing
+	const char *(*offsets_of)(const struct RtLang *l); // as `offsets`, where that depends on the object
 };
 #define RUNTIME_SYMBOLS 12
 extern const struct Runtime python_runtime; // python.c

@@ -7,6 +7,7 @@
 #include "run/run.h"
 
 enum RunMode { MODE_TRACE, MODE_TEST, MODE_BENCH, MODE_FORMAT };
+#define LOSS_STATUS 3 // exit status of --strict
 struct Tool;
 struct ToolRun;
 struct Options {
@@ -27,7 +28,7 @@ struct Options {
 	struct Child *child;  // tools: a command that was started for this run, whoever started it ends it; not with cmd
 	const char *out_path;
 	bool json, quiet, verbose, warnings, helper_errors, unsafe, dry_run, list, as_bpftrace, usdt_file_activation, unwind_fp, native, async_frames, inlines, lines, why_incomplete;
-	bool strict; // exit status 3 (LOSS_STATUS) if anything was lost
+	bool strict; // exit status LOSS_STATUS if anything was lost
 	bool keep_privileges; // none are given up once probes are attached
 	bool no_uprobe_multi, no_kprobe_multi, no_kprobe_session;
 	enum RunMode mode;

@@ -6,7 +6,6 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#define LOSS_STATUS 3 // --strict
 #define SETTLE_MS 1500 // at most, on a machine that is busy
 #define FIRST_MS 15000 // ... for the processes that the user has named, and for threads that sleep: their stacks are taken once
 
@@ -271,7 +270,7 @@ static struct err *attach_and_trace(struct Session *s)
 	if (s->otel)
 		otel_scan(s->otel);
 	e = probes_attach(&s->env, &s->prog, s->at, &n);
-	s->rc.losses += e ? 0 : s->diags.items.n;
+	s->rc.places_left_out = s->env.left_out;
 	session_show_diags(s); // places that were skipped
 	if (e)
 		return e;

@@ -34,6 +34,7 @@ struct StackReader {
 	struct Images *images;
 	struct Codes *codes; // borrowed; NULL: none
 	struct Arena texts; // of language frames
+	u64 nameless;
 	bool sharing;
 	struct Shared *shared; // stacks_share(): open addressing, cap_shared a power of two
 	u32 nshared, cap_shared;
@@ -56,6 +57,11 @@ struct StackReader *stacks_create(struct Program *prog, struct Syms *syms)
 		r->fd[c] = m ? m->fd : -1;
 	}
 	return r;
+}
+
+u64 stacks_nameless(const struct StackReader *r)
+{
+	return r ? r->nameless : 0;
 }
 
 void stacks_use_codes(struct StackReader *r, struct Codes *codes)
@@ -247,7 +253,8 @@ static void resolve_lang(struct StackReader *r, u64 frame)
 		f.line = codes_line(r->codes, &c, RT_FRAME_POS(frame));
 		f.module = rt->module;
 		f.lang = rt->name;
-	}
+	} else
+		r->nameless++;
 	vec_push(&r->frames, f);
 }
 

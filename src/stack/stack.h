@@ -17,6 +17,7 @@ struct err *stacks_start(struct Program *prog, struct Syms *syms);
 struct StackReader; // caches
 struct StackReader *stacks_create(struct Program *prog, struct Syms *syms);
 struct Codes;
+u64 stacks_nameless(const struct StackReader *r); // frames of a language whose name was lost; each is shown as such
 void stacks_use_codes(struct StackReader *r, struct Codes *codes); // names of language frames; borrowed
 void stacks_want_images(struct StackReader *r); // before the first stack is read: frames know their files (struct Image, lives as long as r)
 void stacks_destroy(struct StackReader *r);

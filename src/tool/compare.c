@@ -50,6 +50,12 @@ double compare_spread(const u64 *met, const u64 *all, size_t runs)
 	return sum / (double)(runs - 1);
 }
 
+double compare_usual_spread(const struct Compared *c, u64 before, u64 after)
+{
+	double n1 = (double)before, n2 = (double)after, p = (double)(c->before + c->after) / (n1 + n2);
+	return COMPARE_CHANCE + 2 * n1 * n2 / (n1 + n2) * (COMPARE_ANY + COMPARE_OWN * p * (1 - p));
+}
+
 static bool judged(const struct Compared *c)
 {
 	return c->before + c->after >= COMPARE_LEAST;
@@ -72,11 +78,35 @@ static void compare(struct Compared *c, double n1, double n2, double z)
 		c->verdict = c->lo > 0 ? MORE : c->hi < 0 ? LESS : CANNOT_TELL;
 }
 
-void compare_rows(struct Compared *rows, size_t n, u64 before, u64 after, double alpha)
+static int by_counts(const void *a, const void *b)
 {
+	const struct Compared *x = a, *y = b;
+	if (x->before != y->before)
+		return x->before < y->before ? -1 : 1;
+	if (x->after != y->after)
+		return x->after < y->after ? -1 : 1;
+	return x->spread < y->spread ? -1 : x->spread > y->spread;
+}
+
+// Rows that are judged; those with the same counts say the same, and are one.
+static size_t tests_of(const struct Compared *rows, size_t n)
+{
+	VEC(struct Compared) v = {0};
 	size_t tests = 0;
 	for (size_t i = 0; i < n; i++)
-		tests += judged(&rows[i]);
+		if (judged(&rows[i]))
+			vec_push(&v, rows[i]);
+	if (v.n)
+		qsort(v.p, v.n, sizeof(*v.p), by_counts);
+	for (size_t i = 0; i < v.n; i++)
+		tests += !i || by_counts(&v.p[i - 1], &v.p[i]);
+	vec_deinit(&v);
+	return tests;
+}
+
+void compare_rows(struct Compared *rows, size_t n, u64 before, u64 after, double alpha)
+{
+	size_t tests = tests_of(rows, n);
 	double z = deviations(alpha / (double)MAX(tests, (size_t)1));
 	for (size_t i = 0; i < n; i++)
 		compare(&rows[i], (double)before, (double)after, z);

@@ -5,13 +5,12 @@
 #include "input/input.h"
 #include "tool/internal.h"
 
-#define DIFF_SPREAD 4 // where no runs tell how much they vary: of 210 real pairs 8 and 13 raise an alarm, with 2 it were 67 and 53 (bench/diff.py)
 #define FAILED 3 // exit status of --fail-if
 struct Diff {
 	struct InputWish wish;
 	const char *out, *title, *names[2]; // names: of the two profiles
 	struct OutputFiles files;
-	bool json, help, no_process;
+	bool json, help, no_process, strict;
 	u64 top;
 	double fail, spread; // fail: share, 0 never; spread: 0 not given
 	VEC(const char *) same; // further profiles of the program as it was before
@@ -71,11 +70,12 @@ static const struct Option option_rows[] = {
 	{0, "html", "FILE", "also write a page to explore: flame graph coloured by what has changed, table, search", set_html},
 	{0, "title", "TEXT", "the page's heading", set_option_text, FIELD(title)},
 	{0, "same", "FILE", "another profile of the program as it was before: how much runs vary is measured (may be given several times)", set_same},
-	{0, "spread", "X", "runs vary X times as much (variance) as independent samples, at least (4; with --same 1)", set_spread},
+	{0, "spread", "X", "runs vary X times as much (variance) as independent samples, at least (4, and without --same more the more samples there are)", set_spread},
 	{0, "unit", "us|ns|bytes|...", "what folded stacks count (samples)", set_option_text, FIELD(wish.unit)},
 	{0, "value", "TYPE", "of a pprof file's values those of that name", set_option_text, FIELD(wish.value)},
 	{0, "no-process", NULL, "lines of folded stacks begin with a frame, not with a process", set_option_flag, FIELD(wish.no_process)},
 	{'o', "output", "FILE", "what is printed goes to FILE", set_option_text, FIELD(out)},
+	{0, "strict", NULL, "exit status 3 if something in the files was left out", set_option_flag, FIELD(strict)},
 	{'h', "help", NULL, "this help", set_option_flag, FIELD(help)},
 };
 
@@ -171,10 +171,16 @@ static double measured(const struct DiffRow *r, const struct Run *runs, size_t n
 	return x;
 }
 
+// Nobody has told how much runs vary, and no others were given to measure it.
+static bool usual_spread(const struct Diff *d, size_t runs)
+{
+	return d->spread <= 0 && runs < 2;
+}
+
 // Each row varies as it was seen to vary, but not less than the rows do on average: a few runs may look alike by chance.
 static void set_spreads(const struct Diff *d, struct DiffTable *t, const struct Run *runs, size_t n)
 {
-	double sum = 0, least = d->spread > 0 ? d->spread : n > 1 ? 1 : DIFF_SPREAD;
+	double sum = 0, least = d->spread > 0 ? d->spread : COMPARE_CHANCE;
 	size_t known = 0;
 	for (size_t i = 0; i < t->rows.n; i++) {
 		struct Compared *c = &t->rows.p[i].c;
@@ -183,8 +189,10 @@ static void set_spreads(const struct Diff *d, struct DiffTable *t, const struct 
 		known += c->spread > 0;
 	}
 	least = MAX(least, known ? sum / (double)known : 0);
-	for (size_t i = 0; i < t->rows.n; i++)
-		t->rows.p[i].c.spread = MAX(t->rows.p[i].c.spread, least);
+	for (size_t i = 0; i < t->rows.n; i++) {
+		struct Compared *c = &t->rows.p[i].c;
+		c->spread = usual_spread(d, n) ? compare_usual_spread(c, d->before, d->after) : MAX(c->spread, least);
+	}
 }
 
 // Equal parts of the alarms that are allowed go to functions and to stacks.
@@ -334,10 +342,16 @@ static struct err *load_same(const struct Diff *d, const char *path, struct Run 
 static struct err *write_page(const struct Diff *d, const struct DiffTable *functions, const struct StackProfile *a, const struct StackProfile *b)
 {
 	VEC(struct FunctionSpread) more = {0};
-	struct ProfileDiff p = {.before = d->names[0], .after = d->names[1], .counts = d->counts, .alpha = COMPARE_ALPHA, .least = COMPARE_LEAST, .spread = DIFF_SPREAD};
-	for (size_t i = 0; i < functions->rows.n; i++)
+	struct ProfileDiff p = {.before = d->names[0], .after = d->names[1], .counts = d->counts, .alpha = COMPARE_ALPHA, .least = COMPARE_LEAST};
+	bool usual = usual_spread(d, d->same.n + 1);
+	if (usual) {
+		p.spread = COMPARE_CHANCE;
+		p.any = COMPARE_ANY;
+		p.own = COMPARE_OWN;
+	}
+	for (size_t i = 0; !usual && i < functions->rows.n; i++)
 		p.spread = i ? MIN(p.spread, functions->rows.p[i].c.spread) : functions->rows.p[i].c.spread;
-	for (size_t i = 0; i < functions->rows.n; i++) {
+	for (size_t i = 0; !usual && i < functions->rows.n; i++) {
 		const struct DiffRow *r = &functions->rows.p[i];
 		bool total = !strcmp(r->kind, "total");
 		if (r->c.spread <= p.spread)
@@ -404,6 +418,8 @@ static int run(struct Diff *d, char **paths)
 		e = diff(d, &a.prof, &b.prof, &rc);
 	if (e)
 		rc = command_failed(e);
+	else if (!rc && d->strict && a.skipped + b.skipped)
+		rc = LOSS_STATUS;
 	input_deinit(&a);
 	input_deinit(&b);
 	return rc;

@@ -10,7 +10,8 @@ struct FromFile {
 	struct OutputFiles files;
 	const char *title, *out;
 	u64 top; // rows; 0: stacks
-	bool folded, json, lines, help;
+	bool folded, json, lines, strict, help;
+	char *left_out; // what the file has that could not be read, as JSON; NULL: nothing
 };
 struct FromFileCommand {
 	const char *name, *does;
@@ -54,6 +55,7 @@ static const struct Option option_rows[] = {
 	{0, "unit", "us|ns|bytes|...", "what folded stacks count (samples)", set_option_text, FIELD(wish.unit)},
 	{0, "value", "TYPE", "of a pprof file's values, perf's events, maps: that one", set_option_text, FIELD(wish.value)},
 	{0, "no-process", NULL, "lines of folded stacks begin with a frame, not with a process", set_option_flag, FIELD(wish.no_process)},
+	{0, "strict", NULL, "exit status 3 if something in the file was left out", set_option_flag, FIELD(strict)},
 	{'h', "help", NULL, "this help", set_option_flag, FIELD(help)},
 };
 
@@ -65,9 +67,10 @@ static struct err *write_text(const struct FromFile *f, struct StackProfile *p, 
 		profile_merge(p, true);
 		stacks_sort(p);
 	}
-	if (f->json)
+	if (f->json) {
 		stacks_json(p, &o, out);
-	else if (f->folded)
+		fputs(f->left_out ? f->left_out : "", out);
+	} else if (f->folded)
 		folded_write(p, out);
 	else if (f->top)
 		functions_top(p, f->top, out);
@@ -106,13 +109,25 @@ static struct err *write_all(const struct FromFile *f, struct StackProfile *p)
 	return e || (files && !f->folded && !f->json && !f->top && !f->out) ? e : print_text(f, p);
 }
 
-static int from_file(const struct FromFile *f, const char *path)
+static void say_left_out(struct FromFile *f, const struct Input *in, const char *path)
+{
+	struct Str s = {0};
+	char *text = xasprintf("%s: %llu of its %s left out: the first, %llu, %s", path, (unsigned long long)in->skipped, in->units, (unsigned long long)in->first_skipped, in->why);
+	str_addf(&s, "{\"type\": \"left_out\", \"count\": %llu, \"msg\": ", (unsigned long long)in->skipped);
+	str_add_json(&s, text, strlen(text));
+	str_add(&s, "}\n");
+	f->left_out = s.p;
+	fprintf(stderr, "WARNING: %s\n", text);
+	free(text);
+}
+
+static int from_file(struct FromFile *f, const char *path)
 {
 	struct Input in = {0};
 	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 	struct err *e = input_load(&in, &f->wish, path);
 	if (!e && in.skipped)
-		fprintf(stderr, "WARNING: %s: %llu of its %s left out: the first, %llu, %s\n", path, (unsigned long long)in.skipped, in.units, (unsigned long long)in.first_skipped, in.why);
+		say_left_out(f, &in, path);
 	in.prof.no_lines = !f->lines;
 	in.prof.lang_lines = f->lines;
 	if (f->title)
@@ -121,8 +136,9 @@ static int from_file(const struct FromFile *f, const char *path)
 		in.prof.title = strcmp(path, "-") ? name : "Profile";
 	if (!e)
 		e = write_all(f, &in.prof);
-	int rc = e ? command_failed(e) : 0;
+	int rc = e ? command_failed(e) : f->strict && in.skipped ? LOSS_STATUS : 0;
 	input_deinit(&in);
+	free(f->left_out);
 	return rc;
 }
 

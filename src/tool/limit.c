@@ -151,7 +151,7 @@ static void less(struct Limit *l, struct ToolOpts *o, struct RunCtx *rc, double 
 	else if (o->one_in && o->one_in < ONE_IN_MAX)
 		set_one_in(l, o, rc, MIN((u64)((double)o->one_in * times) + 1, (u64)ONE_IN_MAX), why);
 	else if (o->one_in) {
-		fprintf(stderr, "WARNING: it %s: switches of threads are too many here, it ends\n", why);
+		report_loss(rc, "run_ended", 1, "it %s: switches of threads are too many here, it ends", why);
 		rc->exiting = true;
 	}
 }

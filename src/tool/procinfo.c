@@ -37,8 +37,8 @@ static bool print_walked(struct ProcInfo *p, struct ElfFile *f, const char *path
 		fprintf(p->out, "    functions and lines: %s%s%s\n", known ? "yes" : "no: this version is not known, stacks show the interpreter", known && rt->lacks ? "; " : "",
 			known && rt->lacks ? rt->lacks : "");
 		p->jit |= known && rt->kind == RT_LANG_JAVA;
-		if (known && rt->offsets)
-			fprintf(p->out, "    offsets: %s\n", rt->offsets);
+		if (known && (rt->offsets || rt->offsets_of))
+			fprintf(p->out, "    offsets: %s\n", rt->offsets_of ? rt->offsets_of(&lang) : rt->offsets);
 	}
 	str_deinit(&version);
 	return rt;

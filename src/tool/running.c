@@ -226,10 +226,9 @@ static bool on_keyed(void *arg, struct RunCtx *rc, struct MapDef *m, const struc
 static struct err *write_files(struct Running *r, struct RunCtx *rc)
 {
 	struct err *e = write_outputs(r, &r->whole, &r->total.set);
-	rc->losses += r->total.rest != 0;
 	if (r->total.rest)
-		fprintf(stderr, "WARNING: there were more different stacks than are kept over a whole run (%u frames): the others are under "
-				"[more different stacks than are kept]\n", TOTAL_FRAMES_MAX);
+		report_loss(rc, "stacks_merged", r->total.rest, "there were more different stacks than are kept over a whole run (%u frames): the others are under "
+			  "[more different stacks than are kept]", TOTAL_FRAMES_MAX);
 	return e;
 }
 
@@ -247,16 +246,11 @@ static void warn_left_out(struct Running *r, struct RunCtx *rc, const struct Sta
 {
 	struct RtCounters lost;
 	r->negative += set->negative;
-	rc->losses += set->missed;
 	if (set->missed)
-		fprintf(stderr, "WARNING: %llu stack traces could not be displayed.%s\n", (unsigned long long)set->missed,
-			read_counters(rc->prog, &lost) && lost.stack_full ? " Consider increasing --stack-storage-size." : "");
-	if (last && r->negative) {
-		char *text = xasprintf("%llu rows of %s are below zero, and left out", (unsigned long long)r->negative, r->keyed->def->name);
-		rc->losses++;
-		rc->render->ops->loss(rc->render, "rows_negative", r->negative, text);
-		free(text);
-	}
+		report_loss(rc, "stacks_not_shown", set->missed, "%llu stack traces could not be displayed.%s", (unsigned long long)set->missed,
+			  read_counters(rc->prog, &lost) && lost.stack_full ? " Consider increasing --stack-storage-size." : "");
+	if (last && r->negative)
+		report_loss(rc, "rows_negative", r->negative, "%llu rows of %s are below zero, and left out", (unsigned long long)r->negative, r->keyed->def->name);
 }
 
 // What a report needs is wanted again only after an interval, if at all: most frames are known by then (stacks_trim), and tables of symbols find those that are not.

@@ -74,15 +74,18 @@ void tree_attached(const struct ToolOpts *o, struct RunCtx *rc)
 {
 	struct MapDef *m = program_map(rc->prog, "@pids");
 	struct Str now = {0};
-	u64 one = 1, pid;
+	u64 one = 1, pid, last = 0, left = 0;
 	str_add(&now, str_text(&o->pids));
 	add_descendants(&now);
 	char *p = (char *)str_text(&now) + o->pids.n, *end;
 	for (; *p == ','; p = end) {
 		pid = strtoull(p + 1, &end, 10);
-		if (!m || m->value_size != sizeof(one) || m->key_size > sizeof(pid) || sys_map_update(m->fd, &pid, &one, 0))
-			fprintf(stderr, "WARNING: process %llu is not traced\n", (unsigned long long)pid);
+		if (!m || m->value_size != sizeof(one) || m->key_size > sizeof(pid) || sys_map_update(m->fd, &pid, &one, 0)) {
+			left++;
+			last = pid;
+		}
 	}
+	report_loss(rc, "processes_not_traced", left, "%llu processes are not traced, for example %llu", (unsigned long long)left, (unsigned long long)last);
 	str_deinit(&now);
 }
 

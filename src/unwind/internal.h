@@ -62,10 +62,15 @@ struct FlowIn {
 	u64 entry; // where the kernel enters the file, 0 none
 	const struct UwHurry *hurry; // may be NULL
 	bool keep_frames; // functions may end in ways that are not understood (V8's builtins): what a frame pointer proves of them holds
+	bool image; // GraalVM's native image: behind each call in compiled Java there is a nop, and what stands behind that goes on in the function
 };
 typedef VEC(struct FlowRow) FlowRows;
 // Appends rows, ascending. Code that could not be understood gets one of kind RT_UW_NONE, padding between functions none. False: in->hurry ended it.
 bool flow_rows(const struct FlowIn *in, FlowRows *out);
+
+// ---- flowimage.c: rules of the code of a native image at from to to, a part at a time. Appends rows, ascending. False: in->hurry ended it.
+#define FLOW_IMAGE_MAX (256ull << 20) // bytes of code of one image
+bool flow_image(const struct ElfCfi *e, const struct CfiSeg *seg, u64 from, u64 to, const struct FlowIn *in, FlowRows *out);
 
 // ---- gopclntab.c: rules of Go's code, from Go's own table. Appends rows, ascending. False: the file has no such table.
 bool go_rows(const struct ElfCfi *e, FlowRows *out);
@@ -92,4 +97,69 @@ enum Branch flow_effect(struct FlowState *s, const struct Insn *in); // what it 
 bool flow_is_padding(const struct Insn *in);
 bool flow_only_padding(const u8 *p, u64 n); // n bytes that compilers and linkers put between functions
 int flow_slot(u32 reg); // among the registers that the walker restores (RT_SLOT_REGS); -1: none of them
+
+// ---- flowwalk.c: one function followed. What is known of each byte of code:
+#define FLOW_INSIDE (~0u)    // of an instruction
+#define FLOW_NOW (1u << 31)   // seen by the walk that is going on
+#define FLOW_JUMPS (1u << 30) // an indirect jump
+#define FLOW_GUESS (1u << 29) // part of what only looked like a function
+#define FLOW_STATE(mark) (((mark) & ~(FLOW_NOW | FLOW_JUMPS | FLOW_GUESS)) - 1)
+enum { FLOW_IS_START = 1, FLOW_IS_TRIED = 2 }; // a function begins; added for each walk that failed
+
+struct FlowCall {
+	u64 after; // address of the next instruction that is no padding, 0: no call
+	u64 callee;
+	bool padded;
+};
+struct FlowItem {
+	u64 pc;
+	struct FlowState st;
+	struct FlowCall call; // the last one on the way here
+};
+struct FlowCallee { // a function, or the slot its address is read from
+	u64 pc;
+	u32 calls, dead; // how often called, and how often nothing that fits came after
+	bool endless;	 // followed to all its ends: none returns
+};
+struct FlowRegion {
+	const struct FlowCode *c;
+	u32 *at; // per byte: 0 not seen, FLOW_INSIDE, else index of the state + 1
+	u8 *is; // per byte: FLOW_IS_*
+};
+struct Flow {
+	struct FlowRegion *regions;
+	u32 nregions, last;
+	VEC(struct FlowState) states;
+	u32 *index, nindex; // hash of states
+	u32 state; // the last one looked up
+	VEC(u64) queue;	   // functions to walk
+	u64 steps;	   // instructions that may still be looked at: bounds the work on made-up code
+	const struct UwHurry *hurry;
+	bool stopped;
+	// the function being walked
+	VEC(struct FlowItem) work;
+	VEC(u64) seen;		 // instructions
+	VEC(struct FlowCall) calls, dead; // dead: those that do not return
+	VEC(struct FlowCallee) callees;
+	u32 *callee_index, ncallee_index;
+	u32 good, bad;
+	bool lost; // bad, and no call to blame
+	bool joined; // code that was followed before
+	bool plt_head;
+	bool jumps; // indirectly: a switch, which goes on in the state it has there
+	bool found; // nothing names or calls what is walked
+	bool inside; // it is part of the function before it
+	bool keep_frames, image; // FlowIn's
+	bool framed; // its ends need not prove it: what has a frame pointer proves itself
+	bool unproven; // and one did not
+};
+struct FlowRegion *flow_region(struct Flow *f, u64 pc); // NULL: no code
+u32 *flow_mark(struct Flow *f, u64 pc);
+void flow_add_start(struct Flow *f, u64 pc); // a function begins there: queued, once
+bool flow_never_returns(const struct FlowCallee *c);
+// Only the beginning of a function does this: it may be one that never returns.
+bool flow_makes_frame(const struct Insn *in);
+// Walks from start in that state. True: understood, its marks stay and the functions it calls are queued. Sure: it must have returned
+// somewhere, or have come to code that was understood before.
+bool flow_walk(struct Flow *f, u64 start, const struct FlowState *st, bool sure);
 #endif

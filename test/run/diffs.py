@@ -11,7 +11,7 @@ weights = [1 / (i + 2) for i in range(60)]
 
 def profile(name, w):
     counts = {}
-    for s in random.choices(names, w, k=20000):
+    for s in random.choices(names, w, k=100000):
         counts[s] = counts.get(s, 0) + 1
     with open(name, 'w') as f:
         f.writelines('%s %d\n' % x for x in counts.items())

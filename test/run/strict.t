@@ -51,6 +51,20 @@ NAME what goes wrong in the script's own actions
 RUN for o in '' --strict '-f json --strict'; do {sonde} -q $o -e 'BEGIN { @n = 0; printf("%d\n", 7 / @n); exit() }' >o 2>e; echo "$? $(grep -c -i 'by 0\|zero' e) $(grep -c -i 'by 0\|zero' o)"; done
 EXPECT_RE \A0 [1-9] 0\n3 [1-9] 0\n3 0 [1-9]\n\Z
 
+NAME places that cannot be probed, of a pattern and by a setting
+RUN for o in '' --strict '-f json --strict'; do {sonde} -q $o -e 'config = { missing_probes = "warn"; } uprobe:{copy:frames}:nosuch { @ = 1 } BEGIN { exit() }' >o 2>e; echo "$? $(grep -c 'places that were not probed: 1' e) $(grep -c '"type": "places_left_out", "count": 1' o)"; done; {sonde} --strict -q -e 'config = { missing_probes = "ignore"; } uprobe:{copy:frames}:nosuch { @ = 1 } BEGIN { exit() }' >o 2>&1; echo $?
+EXPECT_RE \A0 1 0\n3 1 0\n3 0 1\n0\n\Z
+
+NAME lines of a recorded profile that are no stacks
+RUN printf 'a;b 3\nnonsense\n' >f; for o in '' --strict '--json --strict'; do {sonde} report $o f >o 2>e; echo "$? $(grep -c '1 of its lines left out' e) $(grep -c '"type": "left_out", "count": 1' o)"; done; printf 'a;b 3\n' >g; {sonde} diff --strict g g >o; echo $?; {sonde} diff --strict f g >o 2>&1; echo $?; {sonde} report --strict g >o; echo $?
+EXPECT_RE \A0 1 0\n3 1 0\n3 1 1\n0\n3\n0\n\Z
+
+NAME off-CPU time that would cost more than is allowed: the tool ends, and that is a loss
+FEW how many switches of threads there are
+RUN {build}/waits sleep 3000000 2 25 & for o in '' --strict '--json --strict'; do {sonde} offcputime -i 1 --max-cpu 0.0001 -f $o 60 >o 2>e; echo "$? $(grep -c 'too many here, it ends' e) $(grep -c '"type": "run_ended", "count": 1' o)"; done; kill $!
+TIMEOUT 120
+EXPECT_RE \A0 1 0\n3 1 0\n3 0 1\n\Z
+
 NAME files with code that may not be read
 LONG
 RUN mkdir -m 700 shut; cp {build}/waits shut; shut/waits spin 60000 & P=$!; for o in '' --strict '--json --strict'; do {top}/test/run/as.sh +bpf,+perfmon {build} "started spinner $P; sonde profile $o -F 99 -U -f -p $P 1; echo status \$?" >o 2>e; echo "$(grep status o) $(grep -c 'user stacks are cut short (no permission' e) $(grep -c '"type": "user_stacks_cut"' o)"; done; kill $P

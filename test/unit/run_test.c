@@ -428,6 +428,68 @@ TEST(losses)
 	fake_deinit(&f);
 }
 
+// Whatever the kernel side counts is told: each counter alone, in both forms of output.
+static u32 told_of(size_t word, const struct RenderOps *ops, const char *type)
+{
+	struct Fake f;
+	fake_init(&f, ops);
+	struct SysMap s = {BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct RtCounters), 1, 0, "test"};
+	struct MapDef m = {.name = "rt_counters", .bpf_type = BPF_MAP_TYPE_PERCPU_ARRAY, .key_size = 4, .value_size = sizeof(struct RtCounters), .max_entries = 1,
+			   .fd = sys_map_create(&s)};
+	vec_push(&f.prog.maps, &m);
+	u64 *c = xcalloc(possible_cpus(), sizeof(struct RtCounters));
+	c[word] = 7;
+	sys_map_update(m.fd, &(u32){0}, c, 0);
+	report_losses(&f.rc);
+	CHECK_EQ(f.rc.losses != 0, f.outlen + f.errlen + strlen(fake_out(&f)) + strlen(fake_err(&f)) != 0);
+	if (type && !strstr(ops == &json_render_ops ? fake_out(&f) : fake_err(&f), type))
+		T_FAIL("word %zu: no '%s' in '%s%s'", word, type, fake_out(&f), fake_err(&f));
+	u32 losses = (u32)f.rc.losses;
+	free(c);
+	close(m.fd);
+	fake_deinit(&f);
+	return losses;
+}
+
+TEST(each_counter_is_told)
+{
+	NEED_BPF();
+	static const char *const types[] = {"\"total_lost_events\", \"count\": 7", "\"map_full\", \"count\": 7", "\"map_refused\", \"count\": 7", "\"stacks_lost\", \"count\": 7",
+		"\"stacks_lost\", \"count\": 7", "\"stacks_missed\", \"count\": 7", "\"stacks_missed\", \"count\": 7", "\"total_lost_events\", \"count\": 7",
+		"\"strings_unread\", \"count\": 7", "\"requests_unread\", \"count\": 7", "\"kernel_stacks_cut\", \"count\": 7"};
+	CHECK_EQ(ARRAY_LEN(types), offsetof(struct RtCounters, why) / 8); // one that is added belongs here
+	for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+		CHECK(told_of(i, &json_render_ops, types[i]));
+		CHECK(told_of(i, &text_render_ops, " 7"));
+	}
+	for (size_t w = 0; w < RT_WHYS; w++) {
+		// whole, or of a thread without a user stack; guesses are told by --why-incomplete
+		bool whole = w == RT_WHY_OK || w == RT_WHY_ASKED || w == RT_WHY_KTHREAD || w == RT_WHY_EXITING || w == RT_WHY_RUNS || w == RT_WHY_GUESS_FP ||
+			     w == RT_WHY_GUESS_RULE || w == RT_WHY_GUESS_INLINED;
+		u32 n = told_of(offsetof(struct RtCounters, why) / 8 + w, &json_render_ops, NULL);
+		if (whole == (n != 0))
+			T_FAIL("stacks that end for reason %zu: %u losses", w, n);
+	}
+}
+
+TEST(losses_of_user_space_are_told)
+{
+	struct Fake f;
+	fake_init(&f, &json_render_ops);
+	f.rc.places_left_out = 3;
+	f.rc.packets_lost = 4;
+	f.rc.calls_missed = 5;
+	f.rc.stacks = (struct StackReader *)&f; // stacks_nameless() of the fake: 2
+	report_losses(&f.rc);
+	CHECK_EQ(f.rc.losses, 3); // without counters nothing of the kernel's side
+	static const char *const want[] = {"\"places_left_out\", \"count\": 3", "\"packets_lost\", \"count\": 4", "\"events_missed\", \"count\": 5"};
+	for (size_t i = 0; i < ARRAY_LEN(want); i++)
+		if (!strstr(fake_out(&f), want[i]))
+			T_FAIL("no %s in %s", want[i], fake_out(&f));
+	f.rc.stacks = NULL;
+	fake_deinit(&f);
+}
+
 // ---- child and loop
 
 static char *slurp(const char *path)

@@ -373,6 +373,16 @@ static void sampled(char *const *argv, bool before, const char *send, double at_
 	finish(&c);
 	sr_end(&r);
 }
+TEST(name_of_an_interpreted_function_is_lost)
+{
+	struct Program prog = {0};
+	struct StackReader *r = stacks_create(&prog, NULL);
+	CHECK_EQ(stacks_nameless(r), 0);
+	CHECK_STR(stacks_function(r, RT_FRAME_LANG | 5), "[function whose name was lost]");
+	CHECK_EQ(stacks_nameless(r), 1);
+	stacks_destroy(r);
+}
+
 TEST(vdso)
 {
 	const char *bin = build("-fomit-frame-pointer", "test/workload/stacks.c", "vdso");

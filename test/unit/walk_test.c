@@ -1375,7 +1375,7 @@ TEST(buffers_nest)
 }
 
 // ---- trimming
-static u64 kframes[20];
+static u64 kframes[128];
 static u32 nkframes;
 static long get_stack_fails(void *ctx, void *buf, u32 size, u64 flags)
 {
@@ -1432,6 +1432,15 @@ TEST(trim)
 	CHECK(r && r->n == 2 && r->frames[0] == M + 0x10);
 	r = result(kstack(0, RT_SRC_PERF)); // its context gives the interrupted registers: nothing to trim
 	CHECK(r && r->n == 7);
+	nkframes = 127; // kernel.perf_event_max_stack: there may be more
+	for (u32 i = 0; i < nkframes; i++)
+		kframes[i] = M + 16 * i;
+	r = result(kstack(100, RT_SRC_PERF)); // as many as were asked for
+	CHECK(r && r->n == 100 && !(r->flags & RT_STACK_CUT));
+	CHECK_EQ(rt_stack_counters()->kstack_cut, 0);
+	r = result(kstack(0, RT_SRC_PERF));
+	CHECK(r && r->n == 127 && r->flags & RT_STACK_CUT);
+	CHECK_EQ(rt_stack_counters()->kstack_cut, 1);
 	nkframes = 0;
 	CHECK_EQ(kstack(0, RT_SRC_PERF), 0);
 	CHECK_EQ(rt_stack_counters()->stack_kfail, 0);

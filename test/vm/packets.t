@@ -22,3 +22,9 @@ NAME skboutput where it cannot be
 RUN {sonde} -q -e 'begin { $s = (struct sk_buff *)1; @ = skboutput("x.pcap", $s, 10, 0) }'
 RC 1
 STDERR skboutput can only be used with 'fentry' and 'fexit' probes
+
+NAME skboutput of more packets than the buffers take: told, --strict ends with 3
+NEED fentry
+RUN for o in '' --strict '-f json --strict'; do {sonde} -q $o -c '{build}/tcp 4 3000 700' -e 'config = { perf_rb_pages = 1; } fentry:__dev_queue_xmit /args.skb.len > 700 && args.skb.len < 1000/ { for ($i : 0..50) { @ = skboutput("{tmp}/d.pcap", args.skb, args.skb.len, 0) } } END { clear(@) }' >o 2>e; echo "$? $(grep -c 'packets were lost' e) $(grep -c '"type": "packets_lost"' o)"; done
+TIMEOUT 60
+EXPECT_RE \A0 1 0\n3 1 0\n3 0 1\n\Z

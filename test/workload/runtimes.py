@@ -27,8 +27,8 @@ import gostacks
 import kernel
 
 FETCHED = {
-    'sid': ('python3.14', 'ruby3.3', 'ruby3.4'),
-    'trixie': ('ruby3.3', 'openjdk-21-jre-headless'),
+    'sid': ('python3.14', 'python3.14-dbg', 'ruby3.3', 'ruby3.4', 'golang-1.27-go'),
+    'trixie': ('python3.13', 'python3.13-dbg', 'python3-uvloop', 'ruby3.3', 'openjdk-21-jre-headless'),
     'bullseye': ('ruby2.7', 'openjdk-11-jre-headless'),
     'bookworm': ('erlang-base',),
 }
@@ -200,7 +200,7 @@ def pythons():
     for path in sorted(glob.glob(os.path.expanduser('~/.pyenv/versions/3.*/bin/python3')), key=lambda p: [int(x) for x in re.findall(r'\d+', p)]):
         yield path
     for cmd, _, _ in unpacked('/usr/bin/python3.1[0-9]*'):
-        if re.search(r'/python3\.\d+$', cmd):
+        if re.search(r'/python3\.\d+(-dbg)?$', cmd):
             yield cmd
     yield from sorted(glob.glob(CACHE + '/python3.*/bin/python3'))
 
@@ -247,7 +247,7 @@ def programs(tmp):
     for python in pythons():
         v, free = (run(python + ' -c "import platform, sysconfig; print(platform.python_version(), sysconfig.get_config_var(\'Py_GIL_DISABLED\') or 0)"').split() + ['', ''])[:2]
         if re.match(r'3\.\d+\.\d+\w*$', v) and int(v.split('.')[1]) >= 7:
-            yield Program('CPython ' + v + (', free-threaded' if free == '1' else ''), python, 'pyload.py', 'getppid', ('deep.py', 'getppid'))
+            yield Program('CPython ' + v + (', free-threaded' if free == '1' else '') + (', debug' if python.endswith('-dbg') else ''), python, 'pyload.py', 'getppid', ('deep.py', 'getppid'))
     for v, java in jvms(tmp):
         yield Asked('HotSpot ' + v, java + ' JavaStacks', 'java_same.py', 'fsync', java + ' -XX:+UseSerialGC JavaFrames', 'statfs')
     for php in sorted(glob.glob('/usr/bin/php[0-9]*.[0-9]')):

@@ -1,0 +1,402 @@
+// One function of x86-64 code without .eh_frame, followed from where it begins to all its ends: what the frame is before each of its instructions (flowinsn.c).
+// Input: bytes nobody vouches for. Output: marks on the instructions (FLOW_STATE), and functions it calls, queued.
+// Invariant: marks stay only if every way that ends in `ret` does so with the return address on top, or a frame pointer proves the frame; what a walk did not understand is taken back.
+#include "unwind/internal.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define RETRIES 16	 // calls of one function that may turn out not to return
+#define HOPELESS (FLOW_IS_TRIED * 4) // then no walk from what only may be a function goes there: the work stays linear
+
+// ---- places
+struct FlowRegion *flow_region(struct Flow *f, u64 pc)
+{
+	struct FlowRegion *r = &f->regions[f->last];
+	if (f->nregions && pc - r->c->vaddr < r->c->size)
+		return r;
+	u32 lo = 0, hi = f->nregions;
+	while (lo < hi) {
+		u32 mid = (lo + hi) / 2;
+		if (f->regions[mid].c->vaddr + f->regions[mid].c->size <= pc)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == f->nregions || pc < f->regions[lo].c->vaddr)
+		return NULL;
+	f->last = lo;
+	return &f->regions[lo];
+}
+
+u32 *flow_mark(struct Flow *f, u64 pc)
+{
+	struct FlowRegion *r = flow_region(f, pc);
+	return r ? &r->at[pc - r->c->vaddr] : NULL;
+}
+
+static bool is_start(struct Flow *f, u64 pc)
+{
+	struct FlowRegion *r = flow_region(f, pc);
+	return r && r->is[pc - r->c->vaddr] & FLOW_IS_START;
+}
+
+void flow_add_start(struct Flow *f, u64 pc)
+{
+	struct FlowRegion *r = flow_region(f, pc);
+	if (!r || r->is[pc - r->c->vaddr] & FLOW_IS_START)
+		return;
+	r->is[pc - r->c->vaddr] |= FLOW_IS_START;
+	vec_push(&f->queue, pc);
+}
+
+// ---- states, each kept once
+static u32 state_index(struct Flow *f, const struct FlowState *s)
+{
+	u32 words[sizeof(*s) / 4], h = 0;
+	if (f->states.n && !memcmp(&f->states.p[f->state], s, sizeof(*s))) // most instructions leave it as it is
+		return f->state;
+	memcpy(words, s, sizeof(words));
+	if (f->states.n * 2 >= f->nindex) {
+		f->nindex = f->nindex ? f->nindex * 2 : 1024;
+		free(f->index);
+		f->index = xcalloc(f->nindex, sizeof(u32));
+		u32 n = (u32)f->states.n;
+		f->states.n = f->state = 0;
+		for (u32 i = 0; i < n; i++)
+			state_index(f, &f->states.p[i]); // in their order: the numbers stay
+	}
+	for (u32 i = 0; i < ARRAY_LEN(words); i++)
+		h = (h ^ words[i]) * 0x9e3779b1u;
+	h ^= h >> 15;
+	for (;; h++) {
+		u32 *at = &f->index[h & (f->nindex - 1)];
+		if (*at && !memcmp(&f->states.p[*at - 1], s, sizeof(*s)))
+			return f->state = *at - 1;
+		if (*at)
+			continue;
+		struct FlowState copy = *s;
+		vec_push(&f->states, copy);
+		*at = (u32)f->states.n;
+		return f->state = *at - 1;
+	}
+}
+
+// ---- functions that do not return: what stands behind their calls is reached in other ways, or not at all
+static struct FlowCallee *callee(struct Flow *f, u64 pc)
+{
+	if (f->callees.n * 2 >= f->ncallee_index) {
+		f->ncallee_index = f->ncallee_index ? f->ncallee_index * 2 : 1024;
+		free(f->callee_index);
+		f->callee_index = xcalloc(f->ncallee_index, sizeof(u32));
+		u32 n = (u32)f->callees.n;
+		for (u32 i = 0; i < n; i++) {
+			u32 h = (u32)(f->callees.p[i].pc * 0x9e3779b97f4a7c15ull >> 32);
+			while (f->callee_index[h & (f->ncallee_index - 1)])
+				h++;
+			f->callee_index[h & (f->ncallee_index - 1)] = i + 1;
+		}
+	}
+	u32 h = (u32)(pc * 0x9e3779b97f4a7c15ull >> 32);
+	for (;; h++) {
+		u32 *at = &f->callee_index[h & (f->ncallee_index - 1)];
+		if (*at && f->callees.p[*at - 1].pc == pc)
+			return &f->callees.p[*at - 1];
+		if (*at)
+			continue;
+		struct FlowCallee fresh = {.pc = pc};
+		vec_push(&f->callees, fresh);
+		*at = (u32)f->callees.n;
+		return &vec_last(&f->callees);
+	}
+}
+
+bool flow_never_returns(const struct FlowCallee *c)
+{
+	return c->endless || c->dead * 2 > c->calls;
+}
+
+// ---- one function
+static void judge(struct Flow *f, const struct FlowItem *it, bool ok)
+{
+	if (it->st.root)
+		return;
+	if (!ok && f->framed) {
+		f->unproven = true;
+		return;
+	}
+	*(ok ? &f->good : &f->bad) += 1;
+	if (!ok && it->call.after)
+		vec_push(&f->dead, it->call);
+	f->lost |= !ok && !it->call.after;
+}
+
+static bool stops_after(const struct Flow *f, size_t ndead, u64 pc)
+{
+	for (size_t i = 0; i < ndead; i++)
+		if (f->dead.p[i].after == pc)
+			return true;
+	return false;
+}
+
+// Leaves for target: within the function, or for another one, which finds the stack as ours was found.
+static void jump_to(struct Flow *f, u64 start, const struct FlowItem *it, u64 target)
+{
+	struct FlowItem to = *it;
+	to.pc = target;
+	if (flow_region(f, target) && (target == start || !is_start(f, target)))
+		vec_push(&f->work, to);
+	else
+		judge(f, it, it->st.sp == 8);
+}
+
+// Does a function begin at pc? Two registers of the caller are saved there one after the other, in the order compilers have for it.
+static bool is_prologue(struct Flow *f, u64 pc)
+{
+	static const u8 order[] = {15, 14, 13, 12, RBP, 3};
+	struct FlowRegion *r = flow_region(f, pc);
+	struct Insn in;
+	u32 n = 0, next = 0;
+	while (r && pc - r->c->vaddr < r->c->size &&
+	       insn_decode(PT_X86_64, r->c->p + (pc - r->c->vaddr), r->c->size - (pc - r->c->vaddr), pc, &in) && in.op >= 0x50 && in.op < 0x58) {
+		while (next < ARRAY_LEN(order) && order[next] != in.rm)
+			next++;
+		if (next == ARRAY_LEN(order))
+			break;
+		n++;
+		pc += in.len;
+	}
+	return n >= 2;
+}
+
+bool flow_makes_frame(const struct Insn *in)
+{
+	return (in->op >= 0x50 && in->op < 0x58 && flow_slot(in->rm) >= 0) ||
+	       ((in->op == 0x81 || in->op == 0x83) && in->mod == 3 && in->rm == RSP && (in->reg & 7) == 5);
+}
+
+// Compilers begin functions at multiples of 16: padding up to one, right behind a call, is the end of a function (seldom a loop's head follows).
+static bool ends_there(struct Flow *f, u64 after)
+{
+	struct FlowRegion *r = flow_region(f, after);
+	struct Insn in;
+	u64 pc = after;
+	while (r && pc - r->c->vaddr < r->c->size && pc % 16 &&
+	       insn_decode(PT_X86_64, r->c->p + (pc - r->c->vaddr), r->c->size - (pc - r->c->vaddr), pc, &in) && flow_is_padding(&in))
+		pc += in.len;
+	return pc != after && pc % 16 == 0;
+}
+
+// Does another function begin behind the call that the item has just made?
+static bool begins_behind(struct Flow *f, const struct FlowItem *it)
+{
+	struct FlowRegion *r = flow_region(f, it->pc);
+	struct Insn in;
+	if (it->st.sp > 8 && is_prologue(f, it->pc))
+		return true;
+	u64 off = it->pc - r->c->vaddr;
+	return it->call.padded && it->pc % 16 == 0 && insn_decode(PT_X86_64, r->c->p + off, r->c->size - off, it->pc, &in) && flow_makes_frame(&in);
+}
+
+// GraalVM puts a nop behind each call, its frames keep their size: what stands there is the function's own, whatever the callee does, or the next function.
+static bool nop_behind(struct Flow *f, u64 after)
+{
+	struct FlowRegion *r = f->image ? flow_region(f, after) : NULL;
+	return r && r->c->p[after - r->c->vaddr] == 0x90;
+}
+
+// Where the item goes from the instruction it has just passed; false: this way ends.
+static bool go_on(struct Flow *f, u64 start, struct FlowItem *it, const struct Insn *in, enum Branch way, u32 *at)
+{
+	switch (way) {
+	case BRANCH_RET:
+		judge(f, it, it->st.sp == 8);
+		return false;
+	case BRANCH_STOP:
+		return false;
+	case BRANCH_INDIRECT:
+		if (in->target) { // by way of a slot: another function
+			judge(f, it, it->st.sp == (f->plt_head ? 24 : 8));
+			return false;
+		}
+		if (f->keep_frames && !flow_framed(&it->st)) // no switch: another function is called at the end, perhaps with more arguments
+			judge(f, it, it->st.sp == 8);
+		f->jumps = true;
+		*at |= FLOW_JUMPS;
+		return false;
+	case BRANCH_JUMP:
+		jump_to(f, start, it, in->target);
+		return false;
+	case BRANCH_COND:
+		jump_to(f, start, it, in->target);
+		break;
+	case BRANCH_CALL:
+		it->call = (struct FlowCall){it->pc + in->len, in->target, false};
+		if (nop_behind(f, it->call.after))
+			*at |= FLOW_JUMPS; // what only exceptions lead to goes on in this state, too
+		if (!in->target)
+			break;
+		vec_push(&f->calls, it->call);
+		if (!f->keep_frames && !nop_behind(f, it->call.after) && flow_never_returns(callee(f, in->target))) // V8's compilers put a trap behind such a call
+			return false;
+		break;
+	case BRANCH_NONE:
+		break;
+	}
+	it->pc += in->len;
+	return true;
+}
+
+// The instruction at it->pc becomes part of the walk. False: none is known, or it overlaps others.
+static bool take(struct Flow *f, const struct FlowItem *it, struct FlowRegion *r, u32 *at, struct Insn *in)
+{
+	u64 off = it->pc - r->c->vaddr, left = r->c->size - off;
+	if (!f->steps || (f->found && r->is[off] >= HOPELESS) || !insn_decode(PT_X86_64, r->c->p + off, left, it->pc, in))
+		return false;
+	for (u32 i = 1; i < in->len; i++)
+		if (at[i])
+			return false;
+	f->steps--;
+	*at = (state_index(f, &it->st) + 1) | FLOW_NOW;
+	for (u32 i = 1; i < in->len; i++)
+		at[i] = FLOW_INSIDE;
+	vec_push(&f->seen, it->pc);
+	return true;
+}
+
+// Ways meet that do not agree: from here on nothing is known of the frame. False: nothing was, or it is another function's code.
+static bool forget_frame(struct Flow *f, struct FlowItem *it, u32 *at)
+{
+	struct FlowState none = {.sp = FLOW_UNKNOWN, .fp = FLOW_UNKNOWN, .low = FLOW_UNKNOWN};
+	u32 mark = (state_index(f, &none) + 1) | FLOW_NOW;
+	if (!(*at & FLOW_NOW) || *at == mark)
+		return false;
+	it->st = none;
+	f->unproven = true;
+	*at = 0;
+	for (at++; *at == FLOW_INSIDE; at++)
+		*at = 0;
+	return true;
+}
+
+static void follow(struct Flow *f, u64 start, struct FlowItem it, size_t ndead)
+{
+	for (bool fell = false;; fell = true) {
+		struct FlowRegion *r = flow_region(f, it.pc);
+		u32 *at = r ? &r->at[it.pc - r->c->vaddr] : NULL;
+		struct Insn in;
+		bool next = fell && r && r->is[it.pc - r->c->vaddr] & FLOW_IS_START;
+		if (fell && it.call.after == it.pc && !f->keep_frames && (!r || next || stops_after(f, ndead, it.pc) || begins_behind(f, &it)))
+			return; // a call that does not return
+		if (next) { // runs on into the next function, as if it had jumped there
+			judge(f, &it, it.st.sp == 8);
+			return;
+		}
+		if (r && *at && *at != FLOW_INSIDE) {
+			bool fits = flow_same_frame(&f->states.p[FLOW_STATE(*at)], &it.st);
+			if (!fits && f->framed && forget_frame(f, &it, at))
+				continue;
+			if (!fits || !(*at & (FLOW_NOW | FLOW_GUESS))) // a guess proves nothing
+				judge(f, &it, fits);
+			f->joined |= !(*at & FLOW_NOW);
+			return;
+		}
+		if (!r || *at || !take(f, &it, r, at, &in)) {
+			f->lost |= f->framed;
+			judge(f, &it, false);
+			return;
+		}
+		if (it.call.after == it.pc && flow_is_padding(&in)) {
+			it.call.after += in.len;
+			it.call.padded = true;
+		}
+		enum Branch way = flow_effect(&it.st, &in);
+		if (!go_on(f, start, &it, &in, way, at))
+			return;
+	}
+}
+
+static void forget(struct Flow *f, bool failed) // what was seen
+{
+	for (size_t i = 0; i < f->seen.n; i++) {
+		struct FlowRegion *r = flow_region(f, f->seen.p[i]);
+		u64 off = f->seen.p[i] - r->c->vaddr;
+		r->at[off] = 0;
+		if (failed && r->is[off] < HOPELESS)
+			r->is[off] += FLOW_IS_TRIED;
+		for (off++; off < r->c->size && r->at[off] == FLOW_INSIDE; off++)
+			r->at[off] = 0;
+	}
+}
+
+static void learn(struct Flow *f, u64 start)
+{
+	bool begins = f->image && start % 16 == 0 && is_prologue(f, start);
+	bool guess = f->found && !f->good && !begins && !f->inside; // neither its beginning nor an end is sure
+	for (size_t i = 0; i < f->seen.n; i++) {
+		u32 *at = flow_mark(f, f->seen.p[i]);
+		*at &= ~FLOW_NOW;
+		if (guess || (f->unproven && !flow_entered(&f->states.p[FLOW_STATE(*at)])))
+			*at |= FLOW_GUESS;
+	}
+	for (size_t i = 0; i < f->calls.n; i++) {
+		struct FlowCallee *c = callee(f, f->calls.p[i].callee);
+		c->calls++;
+		c->dead += !nop_behind(f, f->calls.p[i].after) && ends_there(f, f->calls.p[i].after);
+		flow_add_start(f, f->calls.p[i].callee);
+	}
+	for (size_t i = 0; i < f->dead.n; i++)
+		callee(f, f->dead.p[i].callee)->dead++;
+	if (!f->good && !f->jumps && !f->joined && !f->image)
+		callee(f, start)->endless = true;
+}
+
+static void follow_all(struct Flow *f, u64 start, const struct FlowState *st, size_t ndead)
+{
+	struct FlowItem first = {.pc = start, .st = *st};
+	f->good = f->bad = 0;
+	f->lost = f->joined = f->jumps = f->unproven = false;
+	f->seen.n = f->calls.n = f->work.n = 0;
+	vec_push(&f->work, first);
+	while (f->work.n && !f->lost)
+		follow(f, start, f->work.p[--f->work.n], ndead);
+}
+
+// A function whose ends are not understood, as tail calls with other arguments: of one that keeps a frame pointer that proves where its frame is; so does its entry.
+static bool walk_framed(struct Flow *f, u64 start, const struct FlowState *st)
+{
+	f->dead.n = 0;
+	f->framed = true;
+	follow_all(f, start, st, 0);
+	f->framed = false;
+	if (f->lost || !f->unproven)
+		forget(f, true);
+	else
+		learn(f, start);
+	bool understood = f->unproven && !f->lost;
+	f->unproven = false;
+	return understood;
+}
+
+bool flow_walk(struct Flow *f, u64 start, const struct FlowState *st, bool sure)
+{
+	f->dead.n = 0;
+	f->unproven = false;
+	if (f->stopped || (f->hurry && f->hurry->stop(f->hurry->arg))) {
+		f->stopped = true;
+		f->steps = 0;
+		return false;
+	}
+	for (u32 try = 0; try < RETRIES; try++) {
+		size_t ndead = f->dead.n;
+		follow_all(f, start, st, ndead);
+		if (!f->bad && (f->good || !sure)) {
+			learn(f, start);
+			return f->seen.n;
+		}
+		bool failed = f->lost || f->dead.n == ndead || try == RETRIES - 1;
+		forget(f, failed);
+		if (failed)
+			break;
+	}
+	return f->keep_frames && !f->found && walk_framed(f, start, st);
+}
