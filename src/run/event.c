@@ -142,13 +142,6 @@ static void run_shell(const char *cmd, int out, int parent)
 	_exit(127);
 }
 
-// Who has interrupted waits for commands of events before that, but not for ever; who does it twice waits for none.
-#define COMMANDS_NS 3000000000ULL
-static bool is_over(void)
-{
-	return loop_interrupts() > 1 || loop_interrupted_ns() > COMMANDS_NS;
-}
-
 // Runs the command to its end; what it writes to stdout and stderr goes to our output.
 static void handle_system(struct RunCtx *rc, const char *cmd)
 {
@@ -157,7 +150,7 @@ static void handle_system(struct RunCtx *rc, const char *cmd)
 		complain(rc, "system() not allowed in safe mode. Use '--unsafe'.");
 		return;
 	}
-	if (is_over()) {
+	if (rc->no_commands) {
 		rc->commands_left++;
 		return;
 	}

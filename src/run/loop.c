@@ -61,11 +61,6 @@ u32 loop_interrupts(void)
 	return (u32)sigs.interrupts;
 }
 
-u64 loop_interrupted_ns(void)
-{
-	return sigs.interrupts ? MAX(now_ns() - sigs.first, 1) : 0;
-}
-
 void loop_hold_signals(void)
 {
 	sigset_t set;
@@ -119,11 +114,19 @@ static struct err *watch(struct Loop *l, int fd, enum LoopSource src)
 	return err_errno(errno, "epoll_ctl");
 }
 
+// Who has interrupted waits for commands of events before that, but not for ever; who does it twice waits for none.
+#define COMMANDS_NS 3000000000ULL
+static bool is_over(void)
+{
+	return sigs.interrupts > 1 || (sigs.interrupts && now_ns() - sigs.first > COMMANDS_NS);
+}
+
 // The loop looks at its timers and signals after each command of system(): what the command does may be events again, and they would go on for ever.
 static bool on_record(void *arg, const void *data, size_t n)
 {
 	struct RunCtx *rc = arg;
 	rc->ran_command = false;
+	rc->no_commands = is_over();
 	event_handle(rc, data, n);
 	return !rc->ran_command;
 }

@@ -41,6 +41,7 @@ struct RunCtx {
 	u64 places_left_out; // that the script names and that are not probed; told at the start
 	u64 packets_lost; // known when packets are closed
 	bool ran_command; // system(), by the record handled last
+	bool no_commands; // their time is over (loop.c)
 	u64 commands_left; // commands of system() that were not run
 	u64 calls_missed; // by what programs are attached to, known when they are detached (attachments_missed)
 	u64 lost_events, lost_checked_ns; // losses.c: reported so far, when last looked (CLOCK_MONOTONIC)
@@ -172,7 +173,6 @@ struct LoopOpts {
 void loop_hold_signals(void);
 struct err *loop_run(struct RunCtx *rc, struct Ring *ring, const struct LoopOpts *o);
 u32 loop_interrupts(void); // SIGINTs, SIGTERMs and SIGHUPs that have come
-u64 loop_interrupted_ns(void); // since the first of them; 0: none has come
 // Handles the records that are in the ring now (discards them while rc->exiting). After the loop: detach, loop_drain, rc->exiting = false,
 // run END, loop_drain.
 void loop_drain(struct RunCtx *rc, struct Ring *ring);
