@@ -186,6 +186,15 @@ static struct err *set_include(void *to, const struct Option *row, const char *a
 	return NULL;
 }
 
+// Each directory counts from here, if there is one of that name, and then from the traced binary's.
+static void add_debug_dir(struct Options *o, char *dir)
+{
+	char *here = *dir == '/' ? NULL : realpath(dir, NULL);
+	if (here)
+		vec_push(&o->debug_dirs, here);
+	vec_push(&o->debug_dirs, dir);
+}
+
 // "DIR:+DIR": a plus asks bpftrace for the check of the checksum, which is always done here.
 static struct err *set_debuginfo(void *to, const struct Option *row, const char *arg)
 {
@@ -193,7 +202,7 @@ static struct err *set_debuginfo(void *to, const struct Option *row, const char 
 	while (*arg) {
 		size_t n = strcspn(arg, ":"), plus = *arg == '+';
 		if (n > plus)
-			vec_push(&o->debug_dirs, xasprintf("%.*s", (int)(n - plus), arg + plus));
+			add_debug_dir(o, xasprintf("%.*s", (int)(n - plus), arg + plus));
 		arg += n + (arg[n] == ':');
 	}
 	return NULL;

@@ -198,10 +198,10 @@ bool cdecl_at_type(struct CParser *p, const struct CTok *t)
 	return ty && !(ty->kind == TY_RECORD && !strcmp(ty->rec->name, name) && !map_has(&p->c->names, name));
 }
 
-// bpftrace takes "struct foo { int x; }" without ';' when the text ends there or the next line starts another declaration.
+// "struct foo { int x; }" needs no ';' where the text ends or another declaration begins.
 static bool at_next_declaration(const struct CParser *p)
 {
-	return p->tok >= p->end || (p->tok->bol && (cp_is(p, "struct") || cp_is(p, "union") || cp_is(p, "enum") || cp_is(p, "typedef")));
+	return p->tok >= p->end || cp_is(p, "struct") || cp_is(p, "union") || cp_is(p, "enum") || (p->tok->bol && cp_is(p, "typedef"));
 }
 
 bool cp_specifiers(struct CParser *p, struct Specs *s)

@@ -105,6 +105,7 @@ static struct err *open_dwarf(struct DwFile *f, const Dwfl_Callbacks *callbacks,
 	size_t header;
 	if (!f->dw || dwarf_next_unit(f->dw, off, &next, &header, NULL, NULL, NULL, NULL, NULL, NULL))
 		return err_new("%s has no debug information (DWARF), neither inside nor in a separate file: install its debug package", f->path);
+	f->dirs = dirs;
 	find_package(f, dirs);
 	return NULL;
 }
@@ -135,17 +136,22 @@ struct err *ctype_add_dwarf(struct Ctypes *c, const char *path)
 	return dwarf_file(c, path, &f);
 }
 
-// A skeleton's entries are in a .dwo file, which libdw has found, or in the package.
+// A skeleton's entries are in a .dwo file, which libdw has found, in the package, or in a .dwo file below --debuginfo.
 static Dwarf_Die *split_unit(struct DwFile *f, Dwarf_CU *cu, Dwarf_Die *skeleton, Dwarf_Die *dwo)
 {
 	uint64_t id = 0;
 	if (dwo->addr)
 		return dwo;
-	bool known = f->dwp && !dwarf_cu_info(cu, NULL, NULL, NULL, NULL, &id, NULL, NULL);
-	Dwarf_Die *die = known ? dwp_unit(f->dwp, id, skeleton) : NULL;
+	bool known = !dwarf_cu_info(cu, NULL, NULL, NULL, NULL, &id, NULL, NULL);
 	Dwarf_Attribute a;
-	if (!die && !f->missing && (dwarf_attr(skeleton, DW_AT_dwo_name, &a) || dwarf_attr(skeleton, DW_AT_GNU_dwo_name, &a)))
-		f->missing = dwarf_formstring(&a);
+	const char *name = dwarf_attr(skeleton, DW_AT_dwo_name, &a) || dwarf_attr(skeleton, DW_AT_GNU_dwo_name, &a) ? dwarf_formstring(&a) : NULL;
+	Dwarf_Die *die = known && f->dwp ? dwp_unit(f->dwp, id, skeleton) : NULL;
+	if (!die && known && name && f->dirs) {
+		f->dwp = f->dwp ? f->dwp : dwp_empty();
+		die = dwp_search(f->dwp, f->dirs, name, id, skeleton);
+	}
+	if (!die && !f->missing)
+		f->missing = name;
 	return die ? die : skeleton;
 }
 

@@ -1,5 +1,6 @@
-// Split debug information packed into one file (NAME.dwp). Input: the package beside the binary, nobody vouches for it. Output: the entry of the unit that
-// a skeleton unit stands for. libdw reads .dwo files, and packages from 0.191 on only; so a unit's parts are put together as the .dwo file that they were.
+// Split debug information packed into one file (NAME.dwp), and .dwo files that are not where the compiler left them. Input: these files, nobody vouches for
+// them. Output: the entry of the unit that a skeleton unit stands for. libdw reads .dwo files in their place, and packages from 0.191 on only; so a unit's parts are put
+// together as the .dwo file that they were.
 // Format: DWARF 5, 7.3.5 (.debug_cu_index: a hash table from unit ids to rows of offsets and sizes, one column a section); before, GNU's version 2 of it.
 // Invariant: a part that does not lie whole in its section makes no unit. A unit's image lives as long as its file, records refer to its entries.
 #include <errno.h>
@@ -8,7 +9,7 @@
 #define CTYPE_DWARF
 #include "ctype/internal.h"
 
-enum { COLUMNS = 9, STRINGS = COLUMNS };
+enum { COLUMNS = 9, STRINGS = COLUMNS, MAX_DWO = 1 << 30 };
 // Section names by the column's number, in version 5 and 2. Macros are not read.
 static const char *const names5[COLUMNS] = {NULL, ".debug_info.dwo", NULL, ".debug_abbrev.dwo", ".debug_line.dwo", ".debug_loclists.dwo",
 					    ".debug_str_offsets.dwo", NULL, ".debug_rnglists.dwo"};
@@ -83,18 +84,26 @@ struct Dwp *dwp_open(const char *path)
 	return d;
 }
 
+static void free_image(struct DwpUnit *u)
+{
+	if (u->dw)
+		dwarf_end(u->dw);
+	if (u->elf)
+		elf_end(u->elf);
+	free(u->image);
+	u->dw = NULL;
+	u->elf = NULL;
+	u->image = NULL;
+	u->size = 0;
+}
+
 void dwp_close(struct Dwp *d)
 {
 	if (!d)
 		return;
 	for (size_t i = 0; i < d->units.n; i++) {
-		struct DwpUnit *u = d->units.p[i];
-		if (u->dw)
-			dwarf_end(u->dw);
-		if (u->elf)
-			elf_end(u->elf);
-		free(u->image);
-		free(u);
+		free_image(d->units.p[i]);
+		free(d->units.p[i]);
 	}
 	vec_deinit(&d->units);
 	if (d->elf)
@@ -212,28 +221,90 @@ bool dwp_entry(struct Dwp *d, Dwarf_Die *func, Dwarf_Addr *addr)
 	return true;
 }
 
-Dwarf_Die *dwp_unit(struct Dwp *d, u64 id, Dwarf_Die *skeleton)
+static struct DwpUnit *known_unit(struct Dwp *d, u64 id)
 {
-	struct Part parts[COLUMNS + 1] = {0};
-	uint8_t type;
-	Dwarf_CU *cu = NULL;
 	for (size_t i = 0; i < d->units.n; i++)
 		if (d->units.p[i]->id == id)
-			return d->units.p[i]->die.addr ? &d->units.p[i]->die : NULL;
+			return d->units.p[i];
+	return NULL;
+}
+
+static struct DwpUnit *add_unit(struct Dwp *d, u64 id, Dwarf_Die *skeleton)
+{
 	struct DwpUnit *u = xcalloc(1, sizeof(*u));
 	u->id = id;
 	u->addrs = addresses_of(skeleton);
 	vec_push(&d->units, u);
-	if (!unit_parts(d, find_row(d, id), parts))
-		return NULL;
-	u->image = make_image(d, parts, &u->size);
+	return u;
+}
+
+// The split unit in the image; if `checked`, it must have the unit's id.
+static Dwarf_Die *open_image(struct DwpUnit *u, bool checked)
+{
+	uint8_t type;
+	uint64_t id = 0;
+	Dwarf_CU *cu = NULL;
+	Dwarf_Die die;
 	u->elf = elf_memory((char *)u->image, u->size);
 	u->dw = u->elf ? dwarf_begin_elf(u->elf, DWARF_C_READ, NULL) : NULL;
-	Dwarf_Die die;
 	while (u->dw && !dwarf_get_units(u->dw, cu, &cu, NULL, &type, &die, NULL))
-		if (type == DW_UT_split_compile) {
+		if (type == DW_UT_split_compile && (!checked || (!dwarf_cu_info(cu, NULL, NULL, NULL, NULL, &id, NULL, NULL) && id == u->id))) {
 			u->die = die;
 			return &u->die;
 		}
 	return NULL;
+}
+
+Dwarf_Die *dwp_unit(struct Dwp *d, u64 id, Dwarf_Die *skeleton)
+{
+	struct Part parts[COLUMNS + 1] = {0};
+	struct DwpUnit *u = known_unit(d, id);
+	if (u)
+		return u->die.addr ? &u->die : NULL;
+	if (!unit_parts(d, find_row(d, id), parts))
+		return NULL;
+	u = add_unit(d, id, skeleton);
+	u->image = make_image(d, parts, &u->size);
+	return open_image(u, false);
+}
+
+struct Dwp *dwp_empty(void)
+{
+	struct Dwp *d = xcalloc(1, sizeof(*d));
+	d->fd = -1;
+	return d;
+}
+
+static bool take_file(struct DwpUnit *u, const char *path)
+{
+	struct Str text = {0};
+	struct err *e = read_file(path, &text, MAX_DWO);
+	bool ok = !e;
+	err_free(e);
+	u->image = (u8 *)text.p;
+	u->size = text.n;
+	if (ok && open_image(u, true))
+		return true;
+	free_image(u); // none, or another file of that name: one elsewhere may be it
+	return false;
+}
+
+Dwarf_Die *dwp_search(struct Dwp *d, const char *dirs, const char *name, u64 id, Dwarf_Die *skeleton)
+{
+	struct DwpUnit *u = known_unit(d, id);
+	if (u)
+		return u->die.addr ? &u->die : NULL;
+	u = add_unit(d, id, skeleton);
+	const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
+	bool found = false;
+	for (size_t n; !found && *dirs; dirs += n + (dirs[n] == ':')) {
+		n = strcspn(dirs, ":");
+		if (*dirs != '/')
+			continue;
+		char *whole = xasprintf("%.*s/%s", (int)n, dirs, name), *bare = xasprintf("%.*s/%s", (int)n, dirs, base);
+		found = take_file(u, whole) || (slash && take_file(u, bare));
+		free(whole);
+		free(bare);
+	}
+	return found ? &u->die : NULL;
 }

@@ -384,7 +384,8 @@ struct DwFile {
 	Dwfl_Module *mod;
 	Dwarf *dw;
 	Dwarf_Addr bias;
-	struct Dwp *dwp; // NAME.dwp; NULL: none
+	struct Dwp *dwp; // NAME.dwp, and .dwo files of --debuginfo; NULL: none
+	const char *dirs; // of --debuginfo, DwarfSet.debug_path; NULL: none
 	const char *missing; // the first .dwo file that is not there, nor in the package; NULL: none so far
 };
 struct DwarfSet {
@@ -409,6 +410,9 @@ struct Dwp *dwp_open(const char *path);
 void dwp_close(struct Dwp *d);
 // The compilation unit of that id, whose skeleton is in the binary; NULL: not in it. Lives as long as the package.
 Dwarf_Die *dwp_unit(struct Dwp *d, u64 id, Dwarf_Die *skeleton);
+// The unit of a .dwo file, known by the name that its skeleton gives, in one of the directories (a:b; those that begin with a slash). d may be empty.
+Dwarf_Die *dwp_search(struct Dwp *d, const char *dirs, const char *name, u64 id, Dwarf_Die *skeleton);
+struct Dwp *dwp_empty(void);
 bool dwp_entry(struct Dwp *d, Dwarf_Die *func, Dwarf_Addr *addr); // where a function of its units begins; false: not known, no code
 
 // ---- dwarftype.c

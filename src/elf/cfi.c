@@ -74,6 +74,7 @@ static void read_sections(struct ElfCfi *out)
 	for (u32 i = 1; f->shstr && i < f->nsecs; i++) {
 		const struct ElfSec *s = &f->secs[i];
 		const char *name = elffile_section_name(f, s);
+		out->is_native_image |= !strcmp(name, ".svm_heap");
 		if (!strcmp(name, ".eh_frame") && (s->flags & SHF_ALLOC))
 			load_section(f, s, &out->eh_frame);
 		else if (!strcmp(name, ".eh_frame_hdr"))

@@ -98,6 +98,7 @@ struct ElfCfi {
 	struct ElfFile file; // for elfcfi_code and elfcfi_starts, which are to be called while its fd is open
 	u64 entry;
 	bool is_go; // its functions keep frame pointers
+	bool is_native_image; // GraalVM's: Java's code compiled ahead, without unwind tables
 	u16 machine; // EM_X86_64, EM_386, EM_AARCH64
 	VEC(struct CfiSeg) segs; // by file offset
 	struct CfiSec eh_frame, eh_frame_hdr, debug_frame;

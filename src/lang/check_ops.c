@@ -376,7 +376,7 @@ const struct Type *check_unop(struct Unit *u, struct Expr *e)
 		if (e->a->kind == E_VAR || e->a->kind == E_MAP || e->a->kind == E_MAPREF) {
 			if (e->a->var)
 				e->a->var->captured = true; // it needs memory
-			return ty_ptr(u->types, t, AS_BPF);
+			return ty_ptr(u->types, t, AS_KERNEL); // memory of BPF programs, read as the kernel's: a script may count on from there
 		}
 		if (e->a->kind == E_FIELD || e->a->kind == E_INDEX || (e->a->kind == E_UNOP && e->a->op == OP_DEREF))
 			return ty_ptr(u->types, t, e->a->as);

@@ -376,13 +376,33 @@ static const char *unit_name(const struct DwarfIndex *d, struct Unit *u)
 	return name;
 }
 
+// Of a unit without a file of its own (split DWARF 4, and no .dwo file there; code of several files that gcc's link-time optimiser put together): the file
+// of its table of lines that is asked for.
+static const char *file_of_table(const struct DwarfIndex *d, struct Unit *u, const char *file)
+{
+	Dwarf_Files *files;
+	size_t n;
+	if (!d->trusted || dwarf_getsrcfiles(&u->top, &files, &n))
+		return NULL;
+	for (size_t i = 1; i < n; i++) {
+		const char *name = dwarf_filesrc(files, i, NULL, NULL);
+		if (name && path_ends(name, file))
+			return name;
+	}
+	return NULL;
+}
+
 // The unit's file by the name the compiler was given, or that name in the directory it ran in.
 static const char *unit_file(const struct DwarfIndex *d, struct Unit *u, const char *file)
 {
 	Dwarf_Attribute a;
 	const char *name = unit_name(d, u);
 	const char *dir = dwarf_attr(&u->top, DW_AT_comp_dir, &a) ? checked(d, dwarf_formstring(&a)) : NULL;
-	if (!name || path_ends(name, file))
+	if (name ? !strcmp(name, "<artificial>") : dwarf_hasattr(&u->top, DW_AT_GNU_dwo_name))
+		return file_of_table(d, u, file);
+	if (!name)
+		return NULL;
+	if (path_ends(name, file))
 		return name;
 	if (!dir || *name == '/')
 		return NULL;
@@ -403,6 +423,12 @@ static bool is_wanted(Dwarf_Line *l, const char *file, int line, int col)
 	return src && (path_ends(src, file) || path_ends(file, src)) && (!col || (!dwarf_linecol(l, &row_col) && row_col == col));
 }
 
+// Two units' names for one file; a table of lines has whole paths.
+static bool same_file(const char *a, const char *b)
+{
+	return !strcmp(a, b) || ((*a == '/') != (*b == '/') && (path_ends(a, b) || path_ends(b, a)));
+}
+
 static enum SymLine line_addr(struct DwarfIndex *d, const char *file, u32 line, u32 col, u64 *vaddr, struct Str *units)
 {
 	const char *first = NULL;
@@ -416,7 +442,7 @@ static enum SymLine line_addr(struct DwarfIndex *d, const char *file, u32 line, 
 		Dwarf_Addr at;
 		if (!name)
 			continue;
-		if (!first || strcmp(first, name))
+		if (!first || !same_file(first, name))
 			str_addf(units, "%s%s", files++ ? ", " : "", name);
 		first = name;
 		if (dwarf_getsrclines(&u->top, &rows, &n))

@@ -449,8 +449,13 @@ static void build_segment(struct Frames f[2], const struct CfiSeg *seg, struct S
 // ---- code without entries
 #define MAX_FLOW (4ull << 20) // bytes of code that are followed
 #define MAX_LOOKS 4096	      // gaps that look like padding, but are read: each may cost a page of a cold file
+struct Range {
+	const struct CfiSeg *seg;
+	u64 from, to;
+};
 struct Gaps {
 	VEC(struct FlowCode) code;
+	VEC(struct Range) image; // of a native image, instead
 	u64 size;
 	u32 looks;
 };
@@ -463,8 +468,14 @@ static bool fills_up(struct Gaps *g, u64 from, u64 to)
 
 static void add_gap(struct Gaps *g, const struct ElfCfi *e, const struct CfiSeg *seg, u64 from, u64 to)
 {
-	if (to <= from || g->size + (to - from) > MAX_FLOW || fills_up(g, from, to))
+	u64 max = e->is_native_image ? FLOW_IMAGE_MAX : MAX_FLOW;
+	if (to <= from || to - from > max || g->size + (to - from) > max || fills_up(g, from, to))
 		return;
+	if (e->is_native_image) {
+		vec_push(&g->image, ((struct Range){seg, from, to}));
+		g->size += to - from;
+		return;
+	}
 	u8 *p = xmalloc(to - from);
 	if (!elfcfi_code(e, seg, from, p, to - from) || flow_only_padding(p, to - from)) {
 		free(p);
@@ -499,6 +510,32 @@ static int by_vaddr(const void *a, const void *b)
 	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
 }
 
+static int by_from(const void *a, const void *b)
+{
+	const struct Range *x = a, *y = b;
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+static bool image_gaps(struct Gaps *g, const struct ElfCfi *e, const struct UwHurry *hurry, FlowRows *out)
+{
+	AddrList starts = {0};
+	bool done = true;
+	u64 end = 0; // segments of a malformed file may overlap
+	if (g->image.n)
+		qsort(g->image.p, g->image.n, sizeof(*g->image.p), by_from);
+	elfcfi_starts(e, &starts);
+	struct FlowIn in = {.starts = starts.p, .nstarts = (u32)starts.n, .entry = e->entry, .hurry = hurry, .image = true};
+	for (size_t i = 0; done && i < g->image.n; i++) {
+		const struct Range *r = &g->image.p[i];
+		if (r->from >= end)
+			done = flow_image(e, r->seg, r->from, r->to, &in, out);
+		end = MAX(end, r->to);
+	}
+	vec_deinit(&starts);
+	vec_deinit(&g->image);
+	return done;
+}
+
 static bool flow_gaps(struct Frames f[2], const struct ElfCfi *e, const struct UwHurry *hurry, FlowRows *out)
 {
 	struct Gaps g = {0};
@@ -508,6 +545,8 @@ static bool flow_gaps(struct Frames f[2], const struct ElfCfi *e, const struct U
 		return true;
 	for (size_t i = 0; i < e->segs.n; i++)
 		segment_gaps(f, e, &e->segs.p[i], &g);
+	if (e->is_native_image)
+		return image_gaps(&g, e, hurry, out);
 	if (g.code.n) {
 		qsort(g.code.p, g.code.n, sizeof(*g.code.p), by_vaddr);
 		size_t apart = 1; // segments of a malformed file may overlap

@@ -41,7 +41,10 @@ static bool walk_case(struct Flow *f, u64 pc, const u32 *near)
 			st.fp = FLOW_UNKNOWN;
 		if (st.sp != FLOW_UNKNOWN)
 			st.copy = 0, st.copy_reg = 0;
-		if (flow_walk(f, pc, &st, true))
+		f->inside = f->image && pc % 16; // where none of its functions begins
+		bool understood = flow_walk(f, pc, &st, !f->inside);
+		f->inside = false;
+		if (understood)
 			return true;
 	}
 	return false;
@@ -160,7 +163,7 @@ static void pass(struct Flow *f, const struct FlowIn *in)
 
 bool flow_rows(const struct FlowIn *in, FlowRows *out)
 {
-	struct Flow f = {.hurry = in->hurry, .keep_frames = in->keep_frames};
+	struct Flow f = {.hurry = in->hurry, .keep_frames = in->keep_frames, .image = in->image};
 	f.regions = xcalloc(in->ncode + 1, sizeof(*f.regions));
 	f.nregions = in->ncode;
 	for (u32 i = 0; i < in->ncode; i++)

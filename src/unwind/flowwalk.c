@@ -197,6 +197,13 @@ static bool begins_behind(struct Flow *f, const struct FlowItem *it)
 	return it->call.padded && it->pc % 16 == 0 && insn_decode(PT_X86_64, r->c->p + off, r->c->size - off, it->pc, &in) && flow_makes_frame(&in);
 }
 
+// GraalVM puts a nop behind each call, its frames keep their size: what stands there is the function's own, whatever the callee does, or the next function.
+static bool nop_behind(struct Flow *f, u64 after)
+{
+	struct FlowRegion *r = f->image ? flow_region(f, after) : NULL;
+	return r && r->c->p[after - r->c->vaddr] == 0x90;
+}
+
 // Where the item goes from the instruction it has just passed; false: this way ends.
 static bool go_on(struct Flow *f, u64 start, struct FlowItem *it, const struct Insn *in, enum Branch way, u32 *at)
 {
@@ -224,10 +231,12 @@ static bool go_on(struct Flow *f, u64 start, struct FlowItem *it, const struct I
 		break;
 	case BRANCH_CALL:
 		it->call = (struct FlowCall){it->pc + in->len, in->target, false};
+		if (nop_behind(f, it->call.after))
+			*at |= FLOW_JUMPS; // what only exceptions lead to goes on in this state, too
 		if (!in->target)
 			break;
 		vec_push(&f->calls, it->call);
-		if (!f->keep_frames && flow_never_returns(callee(f, in->target))) // V8's compilers put a trap behind such a call
+		if (!f->keep_frames && !nop_behind(f, it->call.after) && flow_never_returns(callee(f, in->target))) // V8's compilers put a trap behind such a call
 			return false;
 		break;
 	case BRANCH_NONE:
@@ -321,7 +330,8 @@ static void forget(struct Flow *f, bool failed) // what was seen
 
 static void learn(struct Flow *f, u64 start)
 {
-	bool guess = f->found && !f->good; // neither its beginning nor an end is sure
+	bool begins = f->image && start % 16 == 0 && is_prologue(f, start);
+	bool guess = f->found && !f->good && !begins && !f->inside; // neither its beginning nor an end is sure
 	for (size_t i = 0; i < f->seen.n; i++) {
 		u32 *at = flow_mark(f, f->seen.p[i]);
 		*at &= ~FLOW_NOW;
@@ -331,12 +341,12 @@ static void learn(struct Flow *f, u64 start)
 	for (size_t i = 0; i < f->calls.n; i++) {
 		struct FlowCallee *c = callee(f, f->calls.p[i].callee);
 		c->calls++;
-		c->dead += ends_there(f, f->calls.p[i].after);
+		c->dead += !nop_behind(f, f->calls.p[i].after) && ends_there(f, f->calls.p[i].after);
 		flow_add_start(f, f->calls.p[i].callee);
 	}
 	for (size_t i = 0; i < f->dead.n; i++)
 		callee(f, f->dead.p[i].callee)->dead++;
-	if (!f->good && !f->jumps && !f->joined)
+	if (!f->good && !f->jumps && !f->joined && !f->image)
 		callee(f, start)->endless = true;
 }
 

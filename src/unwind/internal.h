@@ -62,10 +62,15 @@ struct FlowIn {
 	u64 entry; // where the kernel enters the file, 0 none
 	const struct UwHurry *hurry; // may be NULL
 	bool keep_frames; // functions may end in ways that are not understood (V8's builtins): what a frame pointer proves of them holds
+	bool image; // GraalVM's native image: behind each call in compiled Java there is a nop, and what stands behind that goes on in the function
 };
 typedef VEC(struct FlowRow) FlowRows;
 // Appends rows, ascending. Code that could not be understood gets one of kind RT_UW_NONE, padding between functions none. False: in->hurry ended it.
 bool flow_rows(const struct FlowIn *in, FlowRows *out);
+
+// ---- flowimage.c: rules of the code of a native image at from to to, a part at a time. Appends rows, ascending. False: in->hurry ended it.
+#define FLOW_IMAGE_MAX (256ull << 20) // bytes of code of one image
+bool flow_image(const struct ElfCfi *e, const struct CfiSeg *seg, u64 from, u64 to, const struct FlowIn *in, FlowRows *out);
 
 // ---- gopclntab.c: rules of Go's code, from Go's own table. Appends rows, ascending. False: the file has no such table.
 bool go_rows(const struct ElfCfi *e, FlowRows *out);
@@ -143,7 +148,8 @@ struct Flow {
 	bool plt_head;
 	bool jumps; // indirectly: a switch, which goes on in the state it has there
 	bool found; // nothing names or calls what is walked
-	bool keep_frames; // FlowIn's
+	bool inside; // it is part of the function before it
+	bool keep_frames, image; // FlowIn's
 	bool framed; // its ends need not prove it: what has a frame pointer proves itself
 	bool unproven; // and one did not
 };

@@ -18,6 +18,14 @@ NEED host
 NEED arch:x86_64
 EXPECT_RE ^50\n50 user stacks, 50 whole \(100\.00 %\)$
 
+NAME GraalVM's native images: megabytes of code without tables, whole, also stripped
+RUN gcc -O2 -no-pie -o image {top}/test/workload/image.c {top}/test/workload/image.S && strip -o stripped image && size image | awk 'NR == 2 { print ($1 > 4194304) }' && for p in image stripped; do {sonde} -q --why-incomplete -c "./$p 5" -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { @[ustack] = count() }' >o 2>&1; sed -n 's/^ *\(\S*\)+[0-9a-fx]*\]*$/\1/p; s/^\(@\[\|]: .*\)/\1/p; /user stacks/p' o | tr '\n' ' '; echo; done
+NEED cmd:gcc
+NEED host
+NEED arch:x86_64
+TIMEOUT 60
+EXPECT_RE \A1\n.*@\[ (syscall )?ask third second first main( __libc_\w+)* _start \]: 5 5 user stacks, 5 whole \(100\.00 %\) \n.*@\[ (syscall )?(\[stripped\S* ){5}.*\]: 5 5 user stacks, 5 whole \(100\.00 %\) \n\Z
+
 NAME Free Pascal: no tables, frames only here and there
 RUN fpc -O2 -Xs- -v0 -FE. {top}/test/workload/frameless.pas >/dev/null; {sonde} -q --why-incomplete -c ./frameless -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { @[ustack] = count() }' 2>&1
 NEED cmd:fpc

@@ -569,6 +569,13 @@ NAME pointers to variables and maps may go anywhere: what they point to is read 
 PROG begin { @a = stats(5); $p = (uint64 *)&@a; $p += 1; print(*$p); @c = 5; @q = &@c; print(*@q); $i = nsecs % 1; $r = &@c; print($r[$i]); print(*&@c); $x = 7; $y = &$x; print(*$y); join(&@c); join(&$x); exit() }
 EXPECT_RE \A\s*1\n5\n5\n5\n7\n
 
+NAME what a pointer to a variable or a map points to, read as a structure: its members, bit fields, all of it, and the structure's own address
+PROG struct S { int a; int b; } struct B { unsigned a:3; unsigned b:5; int c:4; } begin { @x = (uint64)0x700000003; @y = (uint64)0xfab; $s = (struct S *)&@x; print(($s.a, $s.b)); print(*$s); $n = *(struct S *)(&@x + 0); $p = &$n; print($p.b); $t = (struct B *)&@y; print(($t.a, $t.b, $t.c)); clear(@x); clear(@y); exit() }
+EXPECT_LINE (3, 7)
+EXPECT_LINE { .a = 3, .b = 7 }
+EXPECT_LINE 7
+EXPECT_LINE (3, 21, -1)
+
 NAME an index beyond an array is told of, also behind a pointer
 RUN {sonde} -e 'struct B { int z[2]; } begin { $p = pton("127.0.0.1"); $i = pid / pid + 5; print($p[$i]); $b = (struct B *)curtask; $n = $b.z[$i - 5]; $n = $b.z[$i]; exit() }' 2>&1
 EXPECT_LINE 1

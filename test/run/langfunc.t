@@ -21,7 +21,7 @@ NAME lang_func: Go, stripped: one key for all places in a function
 NEED cmd:go
 NEED arch:x86_64
 RETRY 2 samples
-RUN printf 'package main\nvar x int\n//go:noinline\nfunc spin() { for i := 0; i < 1000; i++ { x += i * x; if x & 7 == 3 { x ^= i } } }\nfunc main() { println(1); for { spin() } }\n' >m.go; GOCACHE={tmp}/c go build -ldflags='-s -w' -o gofuncs m.go && (./gofuncs 2>up & p=$!; while ! test -s up; do sleep 0.1; done; {sonde} -q -p $p -e 'profile:hz:499 { @[lang_func] = count(); @u[ustack(1)] = count(); @n++; if (@n > 400) { clear(@n); exit() } }' >o 2>&1; kill $p); grep -c '^@.main\.spin\]: [0-9][0-9]' o; test $(grep -c 'main\.spin+' o) -gt 1 && echo several places
+RUN printf 'package main\nvar x int\n//go:noinline\nfunc spin() { for i := 0; i < 1000; i++ { x += i * x; if x & 7 == 3 { x ^= i } } }\nfunc main() { println(1); for { spin() } }\n' >m.go; GOCACHE=/tmp/sonde-gocache go build -ldflags='-s -w' -o gofuncs m.go && (./gofuncs 2>up & p=$!; while ! test -s up; do sleep 0.1; done; {sonde} -q -p $p -e 'profile:hz:499 { @[lang_func] = count(); @u[ustack(1)] = count(); @n++; if (@n > 400) { clear(@n); exit() } }' >o 2>&1; kill $p); grep -c '^@.main\.spin\]: [0-9][0-9]' o; test $(grep -c 'main\.spin+' o) -gt 1 && echo several places
 TIMEOUT 90
 EXPECT_LINE 1
 EXPECT_LINE several places

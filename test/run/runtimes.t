@@ -9,7 +9,7 @@ EXPECT_RE ^Runtimes of process \d+\n  python 3\.11\.\d+: /usr/bin/python3\.11\n 
 
 NAME info -p: Go, stripped
 NEED cmd:go
-RUN printf 'package main\nimport "time"\nfunc main() { println(1); time.Sleep(time.Hour) }\n' >m.go; GOCACHE={tmp}/c go build -ldflags='-s -w' -o m m.go && (./m 2>up & while ! test -s up; do sleep 0.1; done; {sonde} info --pid $!; kill $!)
+RUN printf 'package main\nimport "time"\nfunc main() { println(1); time.Sleep(time.Hour) }\n' >m.go; GOCACHE=/tmp/sonde-gocache go build -ldflags='-s -w' -o m m.go && (./m 2>up & while ! test -s up; do sleep 0.1; done; {sonde} info --pid $!; kill $!)
 TIMEOUT 90
 EXPECT_RE ^  go go1\.\d+[.\d]*: \S+/m\n    functions and lines: yes\n    offsets: the program's own table \(\.gopclntab\)\n
 

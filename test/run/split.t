@@ -20,3 +20,12 @@ EXPECT_RE == n\n41 lab 2\nline 4\n
 EXPECT_RE == b\n41 lab 2\nline 4\n
 EXPECT_RE == x\n.*ERROR: No matches for uprobe ./p:take
 RC 1
+
+NAME --debuginfo, from here or from the program's folder: .dwo files that were moved, by their names and in their folders, and packages; lines of DWARF 4 without them
+NEED cmd:dwp
+RUN printf 'struct pair { int first; char label[8]; };\nint __attribute__((noipa)) take(struct pair *p, long n)\n{\n\treturn p->first + n;\n}\nint main(void) { struct pair p = {41, "lab"}; return take(&p, 2) != 43; }\n' >a.c; t() { {sonde} -q $1 -c ./p -e 'uprobe:./p:take { printf("%d %s %d\n", args.p->first, args.p->label, args.n) } uprobe:./p@a.c:4 { printf("line 4\n") }' 2>&1 | cut -c1-120; }; for v in 4 5; do mkdir -p sub flat$v deep$v/sub; gcc -O1 -gdwarf-$v -gsplit-dwarf -c a.c -o sub/a.o; gcc -o p sub/a.o; test $v = 5 || dwp -e p -o flat$v/p.dwp; mv sub/a.dwo deep$v/sub/; test $v = 4 || cp deep$v/sub/a.dwo flat$v/; echo "== flat$v"; t "--debuginfo flat$v"; echo "== deep$v"; t "--debuginfo nothing:$PWD/deep$v"; echo "== none$v"; t; done; echo "== other"; gcc -O0 -gsplit-dwarf -c a.c -o other.o; mkdir x; mv other.dwo x/a.dwo; t '--debuginfo x'; {sonde} -q -c ./p -e 'uprobe:./p@a.c:4 { printf("line 4\n") }'
+EXPECT_RE == flat4\n41 lab 2\nline 4\n\s*== deep4\n41 lab 2\nline 4\n\s*== none4\n.*the arguments of uprobe:./p:take are not known by name
+EXPECT_RE == flat5\n41 lab 2\nline 4\n\s*== deep5\n41 lab 2\nline 4\n\s*== none5\n.*the arguments of uprobe:./p:take are not known by name
+EXPECT_RE == other\n.*the arguments of uprobe:./p:take are not known by name
+EXPECT_RE \nline 4\n\s*\Z
+TIMEOUT 60

@@ -167,14 +167,14 @@ TEST(clang_frame_pointers)
 }
 
 // ---- shapes by hand, at address 0x1000; rows as "address:kind register+offset"
-static bool keep_frames;
+static bool keep_frames, image;
 static void rows(const char *what, const u8 *p, u64 n, u64 entry, const char *want)
 {
 	struct FlowCode c = {0x1000, n, p};
 	u64 start = 0x1000;
 	FlowRows out = {0};
 	struct Str s = {0};
-	flow_rows(&(struct FlowIn){&c, 1, &start, entry ? 0 : 1, entry, NULL, keep_frames}, &out);
+	flow_rows(&(struct FlowIn){&c, 1, &start, entry ? 0 : 1, entry, NULL, keep_frames, image}, &out);
 	for (size_t i = 0; i < out.n; i++) {
 		const struct RtUwRule *r = &out.p[i].rule;
 		str_addf(&s, "%s%llx:", i ? " " : "", (unsigned long long)(out.p[i].pc - 0x1000));
@@ -257,6 +257,28 @@ TEST(frames_are_kept)
 	ROWS("calls return, but for those with a trap behind", "0:sp+8 1:sp+16,0@-16 4:bp+16,0@-16 10:sp+8",
 	     0x55, 0x48, 0x89, 0xe5, 0xe8, 0x00, 0x00, 0x10, 0x00, 0xe8, 0x00, 0x00, 0x10, 0x00, 0x90, 0xc9, 0xc3);
 	keep_frames = false;
+}
+
+// GraalVM's native images: a nop behind each call, which may be the function's last instruction; handlers of exceptions that no instruction leads to.
+TEST(native_images)
+{
+	image = true;
+	static const u8 code[] = {0x48, 0x83, 0xec, 0x18, 0xe8, 0x00, 0x00, 0x10, 0x00, 0x90, 0x48, 0x83, 0xc4, 0x18, 0xc3, // sub; call; nop; add; ret
+				  0x89, 0xc6, 0xe8, 0x00, 0x00, 0x10, 0x00, 0x90, 0xeb, 0xf1, // the handler, which goes on at the add
+				  0xe8, 0x00, 0x00, 0x10, 0x00, 0x90, 0xcc, // does not return
+				  0x53, 0x5b, 0xc3};
+	rows("a handler has the frame of its function", code, sizeof(code), 0, "0:sp+8 4:sp+32 e:sp+8 f:sp+32 20:sp+8 21:sp+16,1@-16 22:sp+8");
+	static const u8 end[] = {0x48, 0x83, 0xec, 0x18, 0x84, 0xc0, 0x74, 0x02, 0xeb, 0x01, 0xcc, 0x48, 0x83, 0xc4, 0x18, 0xc3,
+				 0x48, 0x83, 0xec, 0x08, 0x84, 0xc0, 0x74, 0x05, 0x48, 0x83, 0xc4, 0x08, 0xc3, 0x90, 0xe8, 0x00, 0x00, 0x10, 0x00, 0x90,
+				 0x48, 0x83, 0xc4, 0x08, 0xc3};
+	rows("calls return", end, sizeof(end), 0x9999, "0:sp+8 4:sp+32 f:sp+8 14:sp+16 1c:sp+8 1d:sp+16 28:sp+8");
+	static const u8 last[] = {0x48, 0x83, 0xec, 0x18, 0x48, 0x85, 0xff, 0xe8, 0x00, 0x00, 0x10, 0x00, 0x0f, 0x1f, 0x00, 0x90,
+				  0x48, 0x83, 0xec, 0x28, 0x48, 0x83, 0xc4, 0x28, 0xc3};
+	rows("the next function behind a call, at a multiple of 16", last, sizeof(last), 0, "0:sp+8 4:sp+32 10:sp+8 14:sp+48 18:sp+8");
+	static const u8 endless[] = {0x55, 0x53, 0x48, 0x83, 0xec, 0x08, 0xff, 0x13, 0xe8, 0x00, 0x00, 0x10, 0x00, 0xf4};
+	rows("what saves two registers, and never ends, is a function", endless, sizeof(endless), 0x9999, "0:sp+8 1:sp+16,0@-16 2:sp+24,0@-16,1@-24 6:sp+32,0@-16,1@-24");
+	image = false;
+	rows("elsewhere it is a guess", endless, sizeof(endless), 0x9999, "0:sp+8? 1:sp+16,0@-16? 2:sp+24,0@-16,1@-24? 6:sp+32,0@-16,1@-24?");
 }
 
 // Something more urgent comes up at the n-th function.
