@@ -150,6 +150,7 @@ enum RtUwKind {
 	RT_UW_BAD,   // unwind information that the walker cannot follow
 	RT_UW_DEPTH, // CFA = *(*(reg + off) + 8) - *(reg + slot[0]) + off2: of a goroutine that calls C, whose stack is known by its top
 	RT_UW_LUAJIT, // a trace of LuaJIT: CFA = the frame that its machine has for the thread *(reg + off), + off2
+	RT_UW_BEAM, // Erlang's compiled code (walk_beam.h); off: a piece that such code calls; off2: where a process has its stack pointer
 	RT_UW_GO,    // a goroutine's stack goes on where the thread's own ends, or the other way: enum RtUwGo; CFA = that stack pointer + off2
 };
 // Registers a rule may restore, beside return address and stack pointer: DWARF numbers by slot. Slot 0 is the frame pointer.
@@ -560,6 +561,7 @@ struct RtUw {
 	u64 ri;		   // first struct return_instance
 	u64 ra_slot;	   // where the return address pc came from
 	u64 go_sp;	   // where the thread's own stack goes on below the Go function that C called; 0: the runtime says it
+	u64 beam;	   // the frame left last was of a piece that Erlang's compiled code calls (walk_beam.h)
 	u64 bare_pc;	   // where the frame left last was, if in no file and by its frame pointer
 	u64 tmp[3];
 	struct RtUwFile file, opened; // vma.bpf.c

@@ -2,7 +2,7 @@
 // Input: registers of the context or of the task's kernel entry; the maps user space fills (stack.h). Output: frames in the CPU's stack
 // buffer, interned. Invariant: whatever the process has put into its memory and registers, the walk ends, and a stack that does not
 // reach the thread's root says why.
-// In parts: walk_mem.h, walk_rule.h, walk_leave.h, walk_piece.h, walk_begin.h, walk_end.h; here what binds them, frame after frame.
+// In parts: walk_mem.h, walk_rule.h, walk_leave.h, walk_beam.h, walk_piece.h, walk_begin.h, walk_end.h; here what binds them, frame after frame.
 // The same file is compiled for the host (-DRT_HOST) and run on recorded memory by test/unit/walk_test.c, and a second time for other threads than
 // the current one, with RT_UW_TASK (utask.bpf.c).
 #include "bpfrt/rt.h"
@@ -12,6 +12,12 @@
 #include "bpfrt/walk_mem.h"
 #include "bpfrt/walk_leave.h"
 #include "bpfrt/walk_piece.h"
+#if !defined(RT_UW_TASK) && !defined(RT_ARM64) && !defined(__aarch64__)
+#include "bpfrt/walk_beam.h"
+#define BEAM_LEAVE(b, r, key) ((r)->kind == RT_UW_BEAM && rtg_beam_leave((b)->slot, key))
+#else
+#define BEAM_LEAVE(b, r, key) 0
+#endif
 #include "bpfrt/walk_begin.h"
 #include "bpfrt/walk_end.h"
 
@@ -100,6 +106,19 @@ RT_NOINLINE u64 rtg_end_piece(u64 slot)
 
 	return b ? end_piece(b) : 1;
 }
+
+#ifdef BEAM_REGISTERS
+RT_NOINLINE u64 rtg_beam_leave(u64 slot, u64 rule)
+{
+	u32 key = slot, nr = rule;
+	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+	struct RtUwRule *r = bpf_map_lookup_elem(&rt_uw_rules, &nr);
+
+	if (b && r)
+		beam_leave(&b->uw, slot, r);
+	return 1;
+}
+#endif
 
 RT_NOINLINE u64 rtg_leave_rare(u64 slot, u64 rule)
 {
@@ -287,7 +306,7 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 		rt_uw_stop(u, RT_WHY_OK);
 	else if (r->kind == RT_UW_REG && !(r->fprel | r->ra_kind | r->sp_kind))
 		leave_usual(u, r);
-	else
+	else if (!BEAM_LEAVE(b, r, key))
 		rtg_leave_rare(b->slot, key);
 	u->entry = 0;
 	if (u->pc == u->tramp && u->tramp && u->is_ra)

@@ -108,6 +108,7 @@ static RT_NOINLINE u64 load_regs(struct RtStackBuf *b)
 	u->win_n = 0;
 	u->go_sp = 0;
 	u->bare_pc = 0;
+	u->beam = 0;
 	b->lang.async.phase = RT_PY_SYNC;
 	b->lang.async.last = 0;
 	b->lang.async.steps = 0;

@@ -7,7 +7,7 @@
 
 // Results go through u->tmp: the verifier then has one state to follow.
 // The stack is read in pieces of up to RT_UW_WIN bytes that end with their page: one call of the kernel serves several frames.
-static RT_NOINLINE u64 fill(struct RtUw *u, u64 addr)
+static RT_INLINE u64 fill_here(struct RtUw *u, u64 addr)
 {
 	u64 n = RT_UW_PAGE - (addr & (RT_UW_PAGE - 1));
 
@@ -20,6 +20,11 @@ static RT_NOINLINE u64 fill(struct RtUw *u, u64 addr)
 		return 0;
 	u->win_n = n - 7;
 	return 1;
+}
+
+static RT_NOINLINE u64 fill(struct RtUw *u, u64 addr)
+{
+	return fill_here(u, addr);
 }
 
 // Are the 8 bytes at addr in the window?

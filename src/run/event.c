@@ -150,6 +150,11 @@ static void handle_system(struct RunCtx *rc, const char *cmd)
 		complain(rc, "system() not allowed in safe mode. Use '--unsafe'.");
 		return;
 	}
+	if (rc->no_commands) {
+		rc->commands_left++;
+		return;
+	}
+	rc->ran_command = true;
 	if (pipe2(p, O_CLOEXEC)) {
 		complain(rc, "system(): pipe: %s", strerror(errno));
 		return;

@@ -17,6 +17,7 @@ enum LoopSource { SRC_RING, SRC_CHILD, SRC_PID, SRC_SIGNAL, SRC_PACKETS };
 static struct {
 	volatile sig_atomic_t interrupts;
 	volatile sig_atomic_t pending[NSIG]; // signals of self:signal probes
+	volatile u64 first;		     // CLOCK_MONOTONIC of the first interrupt
 	volatile int wake;		     // eventfd, -1 before the first loop
 } sigs = {.wake = -1};
 
@@ -39,6 +40,8 @@ static void on_interrupt(int sig)
 	if (sigs.interrupts && now - last < INTERRUPT_GAP_NS)
 		return;
 	last = now;
+	if (!sigs.interrupts)
+		sigs.first = now;
 	if (++sigs.interrupts > 2) {
 		signal(sig, SIG_DFL);
 		raise(sig);
@@ -111,9 +114,21 @@ static struct err *watch(struct Loop *l, int fd, enum LoopSource src)
 	return err_errno(errno, "epoll_ctl");
 }
 
-static void on_record(void *arg, const void *data, size_t n)
+// Who has interrupted waits for commands of events before that, but not for ever; who does it twice waits for none.
+#define COMMANDS_NS 3000000000ULL
+static bool is_over(void)
 {
-	event_handle(arg, data, n);
+	return sigs.interrupts > 1 || (sigs.interrupts && now_ns() - sigs.first > COMMANDS_NS);
+}
+
+// The loop looks at its timers and signals after each command of system(): what the command does may be events again, and they would go on for ever.
+static bool on_record(void *arg, const void *data, size_t n)
+{
+	struct RunCtx *rc = arg;
+	rc->ran_command = false;
+	rc->no_commands = is_over();
+	event_handle(rc, data, n);
+	return !rc->ran_command;
 }
 
 void loop_drain(struct RunCtx *rc, struct Ring *ring)
@@ -273,8 +288,10 @@ struct err *loop_run(struct RunCtx *rc, struct Ring *ring, const struct LoopOpts
 			sweep(&l);
 		handle_timers(&l);
 	}
-	if (!e && ring && !rc->exiting) { // records from before the end
-		sweep(&l);
+	if (!e && ring && !rc->exiting) { // records from before the end; without an interrupt the others' turn comes once nothing is attached
+		do
+			sweep(&l);
+		while (rc->ran_command && sigs.interrupts);
 		rc->exiting |= sigs.interrupts != 0;
 	}
 	rc->render->ops->flush(rc->render);

@@ -190,6 +190,8 @@ void report_losses(struct RunCtx *rc)
 		    (unsigned long long)rc->places_left_out);
 	report_missed(rc);
 	report_loss(rc, "packets_lost", rc->packets_lost, "%llu packets were lost: ask for more perf_rb_pages", (unsigned long long)rc->packets_lost);
+	report_loss(rc, "commands_left", rc->commands_left, "%llu commands of system() were not run: tracing was interrupted before their turn came",
+		    (unsigned long long)rc->commands_left);
 	if (!read_counters(rc->prog, &c))
 		return;
 	report_new_events(rc, &c);

@@ -9,7 +9,7 @@
 
 struct Ring {
 	struct ring_buffer *rb;
-	void (*fn)(void *, const void *, size_t); // of ring_consume, which is running
+	bool (*fn)(void *, const void *, size_t); // of ring_consume, which is running
 	void *arg;
 	u32 n;
 };
@@ -17,8 +17,8 @@ struct Ring {
 static int on_record(void *arg, void *data, size_t n)
 {
 	struct Ring *r = arg;
-	r->fn(r->arg, data, n);
-	return ++r->n < ROUND ? 0 : -EAGAIN; // the record has been taken
+	bool more = r->fn(r->arg, data, n);
+	return ++r->n < ROUND && more ? 0 : -EAGAIN; // the record has been taken
 }
 
 struct err *ring_open(struct Program *p, struct Ring **out)
@@ -44,7 +44,7 @@ int ring_fd(struct Ring *r)
 }
 
 // Records that are complete; stops at one still being written (its writer wakes us when done). Returns how many.
-u32 ring_consume(struct Ring *r, void (*fn)(void *, const void *data, size_t n), void *arg)
+u32 ring_consume(struct Ring *r, bool (*fn)(void *, const void *data, size_t n), void *arg)
 {
 	r->fn = fn;
 	r->arg = arg;

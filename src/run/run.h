@@ -40,6 +40,9 @@ struct RunCtx {
 	u64 losses;   // times that something lost, cut or missed was told, of any kind; a failure of the script's own actions is one
 	u64 places_left_out; // that the script names and that are not probed; told at the start
 	u64 packets_lost; // known when packets are closed
+	bool ran_command; // system(), by the record handled last
+	bool no_commands; // their time is over (loop.c)
+	u64 commands_left; // commands of system() that were not run
 	u64 calls_missed; // by what programs are attached to, known when they are detached (attachments_missed)
 	u64 lost_events, lost_checked_ns; // losses.c: reported so far, when last looked (CLOCK_MONOTONIC)
 	s64 clock_off[12];		  // value.c: wall clock minus CLOCK_*, taken at first use
@@ -125,7 +128,7 @@ void format_site(struct RunCtx *rc, const struct FmtSite *site, const void *payl
 struct Ring;
 struct err *ring_open(struct Program *p, struct Ring **out); // the map named "sonde_events"
 int ring_fd(struct Ring *r);
-u32 ring_consume(struct Ring *r, void (*fn)(void *, const void *data, size_t n), void *arg);
+u32 ring_consume(struct Ring *r, bool (*fn)(void *, const void *data, size_t n), void *arg); // fn: false leaves what comes behind its record
 void ring_close(struct Ring *r);
 
 // packets.c: what skboutput() sends

@@ -1,14 +1,11 @@
 // What Erlang's JIT puts into GDB's list in the place of ELF files (docs/jit.md): a module's functions. Input: such a file, which nobody vouches for. Output: the module's
-// range of code and its functions' names; of the module that every process ends in, the place to which its outermost function returns, as one that nothing called.
+// range of code, its functions' names and how they are left (bpfrt/walk_beam.h); of the place to which a process's outermost function returns, and of the scheduler's loop, that
+// a stack ends there.
 // Invariant: what does not fit into the file or the module ends the reading; the functions so far are right.
 #include "track/internal.h"
 
-#if defined(__aarch64__)
-enum { OWN_RA = 30, OWN_SP = 31 }; // DWARF numbers
-#else
-enum { OWN_RA = 16, OWN_SP = 7 };
-#endif
-
+#define OWN_SP 7 // DWARF
+#define EXIT_CODE 80 // bytes of normal_exit/0
 struct Module { // then the name, from byte 26 on; functions begin behind 32 bytes and the name's
 	u32 kind, pad;
 	u64 base;
@@ -29,6 +26,8 @@ _Static_assert(sizeof(struct Module) == 32 && sizeof(struct Func) == 16 && sizeo
 #define MAX_FUNCS 65536u
 static const char prologue[] = "-CodeInfoPrologue"; // of a function's name: its first instructions
 static const char bottom[] = "erts_beamasm:normal_exit/0";
+static const char scheduler[] = "global::process_main"; // of a thread's own stack, which it never leaves
+static const char *const shared[] = {"global", "erts_beamasm"}; // modules of pieces that others call
 
 static bool skip_lines(const u8 *p, u64 size, u64 *at, u32 n)
 {
@@ -44,24 +43,70 @@ static bool skip_lines(const u8 *p, u64 size, u64 *at, u32 n)
 	return true;
 }
 
-// .eh_frame of one function that begins a stack: its return address is undefined.
-static void end_here(struct JitElf *out, u64 start, u64 size)
+// Where a stack ends, and how all other code is left.
+struct Root {
+	u64 start, end;   // end 0: not here
+	const char *name; // of the byte before it, to which return addresses belong; NULL: nothing returns to it
+};
+
+static void rows(struct JitElf *out, const struct Module *m, const struct Root *root, u32 stop, bool shared)
 {
-	u8 ra = OWN_RA;
-	struct {
-		u32 cie_len, id;
-		u8 cie[12];
-		u32 len, back;
-		u64 pc, size;
-		u32 end;
-	} __attribute__((packed)) *f = xmalloc(sizeof(*f));
-	*f = (typeof(*f)){16, 0, {1, 0, 1, 0x78, ra, 0x0c, OWN_SP, 8, 0x07, ra}, 20, 24, start, size, 0}; // DW_CFA_def_cfa, DW_CFA_undefined
-	out->cfi.segs.n = 0;
-	vec_push(&out->cfi.segs, ((struct CfiSeg){start, size, 0}));
-	out->cfi.eh_frame = (struct CfiSec){(u8 *)f, sizeof(*f), 0};
+	struct RtUwRule end = {.kind = RT_UW_END}, code = {0};
+
+#if defined(__x86_64__)
+	if (stop)
+		code = (struct RtUwRule){.kind = RT_UW_BEAM, .reg = OWN_SP, .off = shared, .off2 = (s32)stop};
+#endif
+	if (!root->end && !stop)
+		return;
+	if (!root->end || root->start > m->base)
+		vec_push(&out->rows, ((struct MadeRow){m->base, code}));
+	if (root->end) {
+		vec_push(&out->rows, ((struct MadeRow){root->start, end}));
+		if (root->end < m->base + m->size)
+			vec_push(&out->rows, ((struct MadeRow){root->end, code}));
+	}
+	vec_push(&out->rows, ((struct MadeRow){m->base + m->size, {0}}));
 }
 
-bool beamjit_parse(const u8 *p, u64 size, struct JitElf *out)
+// The instruction by which a process goes on with its own stack: mov n(%r13),%rsp.
+static u32 stop_in(const u8 *code, u32 n)
+{
+	for (u32 i = 0; i + 4 <= n; i++)
+		if (code[i] == 0x49 && code[i + 1] == 0x8b && code[i + 2] == 0x65)
+			return code[i + 3];
+	return 0;
+}
+
+bool beamjit_layout(const struct JitMemory *m, const u8 *p, u64 size, u32 *stop)
+{
+	struct {
+		u32 kind, pad;
+		u32 layout, pad2;
+		u64 exit; // normal_exit/0
+		u64 unknown;
+	} says;
+	u8 code[EXIT_CODE];
+
+	_Static_assert(sizeof(says) == BEAMJIT_LAYOUT, "as in memory");
+	if (size < sizeof(says))
+		return false;
+	memcpy(&says, p, sizeof(says));
+	*stop = 0;
+	if (!says.kind && !says.layout && m->read(m->arg, says.exit, code, sizeof(code)))
+		*stop = stop_in(code, sizeof(code));
+	return !says.kind;
+}
+
+static bool is_shared(const char *module, size_t n)
+{
+	for (u32 i = 0; i < ARRAY_LEN(shared); i++)
+		if (n > strlen(shared[i]) && !memcmp(module, shared[i], strlen(shared[i]) + 1))
+			return true;
+	return false;
+}
+
+bool beamjit_parse(const u8 *p, u64 size, u32 stop, struct JitElf *out)
 {
 	struct Module m;
 	u64 at = sizeof(m);
@@ -73,9 +118,10 @@ bool beamjit_parse(const u8 *p, u64 size, struct JitElf *out)
 	memcpy(&m, p, sizeof(m));
 	if (m.kind != KIND_MODULE || !m.size || !m.base || (m.base + m.size) >> RT_UW_PC_BITS || m.name_len > size - at)
 		return false;
+	bool is_pieces = is_shared((const char *)p + offsetof(struct Module, name), m.name_len);
 	at += m.name_len;
 	struct Str text = {0};
-	u64 root = 0, root_end = 0;
+	struct Root root = {0};
 	for (u32 i = 0; i < m.nfuncs && i < MAX_FUNCS && size - at >= sizeof(struct Func); i++) {
 		struct Func f;
 		memcpy(&f, p + at, sizeof(f));
@@ -94,10 +140,10 @@ bool beamjit_parse(const u8 *p, u64 size, struct JitElf *out)
 		str_addn(&text, name, len);
 		str_addc(&text, 0);
 		vec_push(&out->syms, ((struct MadeSym){m.base + f.start, f.end - f.start, NULL}));
-		if (!strcmp(name, bottom)) {
-			root = m.base + f.start - 1; // return addresses are looked up at the byte before
-			root_end = m.base + f.end;
-		}
+		if (!strcmp(name, bottom) && f.start)
+			root = (struct Root){m.base + f.start - 1, m.base + f.end, bottom};
+		else if (!strcmp(name, scheduler))
+			root = (struct Root){m.base + f.start, m.base + f.end, NULL};
 	}
 	out->names = text.p ? text.p : xcalloc(1, 1);
 	out->names_size = text.n;
@@ -105,10 +151,9 @@ bool beamjit_parse(const u8 *p, u64 size, struct JitElf *out)
 		out->syms.p[i].name = out->names + names.p[i];
 	vec_deinit(&names);
 	vec_push(&out->cfi.segs, ((struct CfiSeg){m.base, m.size, 0}));
-	if (root > m.base) {
-		end_here(out, root, root_end - root);
-		vec_push(&out->syms, ((struct MadeSym){root, root_end - root, bottom}));
-	}
+	rows(out, &m, &root, stop, is_pieces);
+	if (root.name)
+		vec_push(&out->syms, ((struct MadeSym){root.start, root.end - root.start, root.name}));
 	gdbjit_fit(out);
 	return out->syms.n;
 }

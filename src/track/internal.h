@@ -129,6 +129,7 @@ struct JitEntry {
 u32 gdbjit_list(const struct JitMemory *m, u64 first, struct JitEntry *out, u32 max); // returns how many were read
 struct JitElf {
 	struct ElfCfi cfi; // its segments are the ranges of code, by address
+	VEC(struct MadeRow) rows; // in place of unwinding information, by address
 	VEC(struct MadeSym) syms; // by address, each in a range
 	char *names;
 	u64 names_size;
@@ -136,7 +137,10 @@ struct JitElf {
 bool gdbjit_parse(const u8 *image, u64 size, const struct JitMemory *m, struct JitElf *out); // false: it has no code
 void gdbjit_free(struct JitElf *e);
 void gdbjit_fit(struct JitElf *e); // functions by address, those that lie in a range
-bool beamjit_parse(const u8 *image, u64 size, struct JitElf *out); // beamjit.c: the same of Erlang's form
+bool beamjit_parse(const u8 *image, u64 size, u32 stop, struct JitElf *out); // beamjit.c: the same of Erlang's form. stop: as below
+#define BEAMJIT_LAYOUT 32
+// One of its files, of BEAMJIT_LAYOUT bytes: *stop is where a process has its stack pointer; 0: its stacks hold frame pointers, or it is not known. False: it is another file.
+bool beamjit_layout(const struct JitMemory *m, const u8 *image, u64 size, u32 *stop);
 u16 gdbjit_machine(void); // EM_* of this program
 
 // ---- overlay.c: lists of mappings, by start
@@ -206,6 +210,7 @@ struct Jit {
 	const struct SymObject *dump_obj;
 	struct JitDump *dump;
 	u32 ndump; // pieces of it that were looked at
+	u32 stop; // of Erlang (beamjit_layout)
 	MapList maps; // pieces of code, by address
 	bool changed; // maps, since they were told
 	bool listed;  // in rt_jits

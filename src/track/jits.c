@@ -75,7 +75,7 @@ static void add_elf(struct Jits *j, struct Jit *t, struct JitElf *e, struct JitL
 {
 	const struct CfiSeg *last = &vec_last(&e->cfi.segs);
 	u64 base = e->cfi.segs.p[0].vaddr & ~4095ull, span = last->vaddr + last->size - base;
-	bool rows = e->cfi.eh_frame.data || e->cfi.debug_frame.data;
+	bool rows = e->cfi.eh_frame.data || e->cfi.debug_frame.data || e->rows.n;
 	struct UwMade *made = xcalloc(1, sizeof(*made));
 
 	if (span > SPAN_MAX) {
@@ -91,6 +91,8 @@ static void add_elf(struct Jits *j, struct Jit *t, struct JitElf *e, struct JitL
 		e->syms.p[i].addr -= base;
 	vec_push(&made->cfi, e->cfi);
 	e->cfi = (struct ElfCfi){.file = {.fd = -1}};
+	for (size_t i = 0; i < e->rows.n; i++)
+		vec_push(&made->rows, ((struct MadeRow){e->rows.p[i].off - base, e->rows.p[i].rule}));
 	entry->obj = jit_object(j, base, span, e->syms.p, (u32)e->syms.n, made);
 	entry->base = base;
 	for (size_t i = 0; entry->obj && i < segs.n; i++)
@@ -143,7 +145,7 @@ static void take_entry(struct Jits *j, struct Jit *t, const struct JitEntry *e, 
 	}
 	struct JitListed new = {.is = *e, .hash = hash, .here = true};
 	bool is_elf = image && e->size > 4 && !memcmp(image, "\177ELF", 4);
-	if (image && (is_elf ? gdbjit_parse(image, e->size, &m, &elf) : beamjit_parse(image, e->size, &elf)))
+	if (image && (is_elf ? gdbjit_parse(image, e->size, &m, &elf) : beamjit_parse(image, e->size, t->stop, &elf)))
 		add_elf(j, t, &elf, &new);
 	if (image)
 		gdbjit_free(&elf);
@@ -165,6 +167,16 @@ static void retire(struct Jit *t, const struct JitListed *e)
 	}
 }
 
+// How Erlang's stacks are, which holds for all entries.
+static void find_layout(struct Jit *t, const struct JitEntry *list, u32 n)
+{
+	struct JitMemory m = {jit_read_memory, &t->tgid};
+	u8 says[BEAMJIT_LAYOUT];
+	while (n-- > 0)
+		if (list[n].size == sizeof(says) && jit_read_memory(&t->tgid, list[n].file, says, sizeof(says)) && beamjit_layout(&m, says, sizeof(says), &t->stop))
+			return;
+}
+
 static void take_list(struct Jits *j, struct Jit *t, const u64 *first)
 {
 	struct JitMemory m = {jit_read_memory, &t->tgid};
@@ -180,6 +192,8 @@ static void take_list(struct Jits *j, struct Jit *t, const u64 *first)
 	}
 	for (u32 d = 0; d < t->ndesc; d++) {
 		u32 n = gdbjit_list(&m, first[d], list, ENTRIES_MAX);
+		if (!t->entries.n)
+			find_layout(t, list, n);
 		while (n) // the newest come first
 			take_entry(j, t, &list[--n], &index, &compared);
 	}

@@ -81,7 +81,8 @@ static void elf(const u8 *p, size_t n)
 static void beam(const u8 *p, size_t n)
 {
 	struct JitElf e;
-	if (beamjit_parse(p, n, &e))
+	u32 stop = n & 0xff;
+	if (beamjit_parse(p, n, stop, &e))
 		in_order(&e);
 	gdbjit_free(&e);
 }

@@ -137,6 +137,16 @@ PROG begin { system("echo %s %d", "hi", 5); exit() }
 ARGS --unsafe
 EXPECT_LINE hi 5
 
+NAME system: interrupts do not wait for all commands, those that are left are counted
+RUN {sonde} -q --unsafe -e 'begin { for ($i : 0..60) { system("echo run; sleep 0.3") } }' >o 2>e & p=$!; until grep -q run o; do sleep 0.05; done; kill -INT $p; sleep 0.5; kill -INT $p; wait $p; n=$(grep -c run o); test $n -lt 20 && grep -x "WARNING: $((60 - n)) commands of system() were not run: tracing was interrupted before their turn came" e
+EXPECT commands of system() were not run
+TIMEOUT 15
+
+NAME system: commands that are events themselves end with the traced command, or 3 s after an interrupt
+RUN cp /bin/true t{id}; t() { timeout -s INT $1 {sonde} -q --unsafe -c "$2" -e 'tracepoint:syscalls:sys_enter_execve /comm == "sh" || comm == "t{id}"/ { system("./t{id}; ./t{id}"); @ = count() }' >o 2>&1; test $? = $3 && grep -q '^@: ' o && echo ended; }; t 5 'sleep 60' 124; t 15 'sh -c "./t{id}; sleep 0.5"' 0
+EXPECT_RE ^ended\nended$
+TIMEOUT 40
+
 NAME signal
 RUN {sonde} -q --unsafe -c "sleep 5" -e 'tracepoint:syscalls:sys_enter_clock_nanosleep /comm == "sleep"/ { signal("KILL"); @sent = 1; }'
 EXPECT_LINE @sent: 1

@@ -176,45 +176,59 @@ static size_t put_func(u8 *p, u32 start, u32 end, const char *name, u32 nlines)
 	return 16u + len + nlines * 18;
 }
 
+static bool read_exit(void *arg, u64 addr, void *buf, size_t n)
+{
+	if (addr != 0x40)
+		return false;
+	memset(buf, 0x90, n);
+	memcpy((u8 *)buf + n - 4, "\x49\x8b\x65\x58", 4); // mov 0x58(%r13),%rsp
+	return true;
+}
+
 TEST(modules_of_erlang)
 {
-	static struct RuleSet rules;
 	u8 p[512];
 	struct JitElf e;
-	struct UwTable t;
 	size_t n = put_module(p, 0x7f0000001000, 0x100, "lists", 3);
 	n += put_func(p + n, 0, 0x20, "lists:map/2-CodeInfoPrologue", 0);
 	n += put_func(p + n, 0x20, 0x80, "lists:map/2", 2);
 	n += put_func(p + n, 0x80, 0x100, "lists:seq/2", 0);
-	CHECK(beamjit_parse(p, n, &e));
+	CHECK(beamjit_parse(p, n, 0, &e));
 	CHECK(e.cfi.segs.n == 1 && e.cfi.segs.p[0].vaddr == 0x7f0000001000 && e.cfi.segs.p[0].size == 0x100 && !e.cfi.eh_frame.data);
 	CHECK_EQ(e.syms.n, 3);
 	CHECK_STR(e.syms.p[0].name, "lists:map/2");
 	CHECK_STR(e.syms.p[2].name, "lists:seq/2");
 	CHECK(e.syms.p[2].addr == 0x7f0000001080 && e.syms.p[2].size == 0x80);
 	gdbjit_free(&e);
-	CHECK(beamjit_parse(p, n - 1, &e)); // its last function is cut
+	CHECK(beamjit_parse(p, n - 1, 0, &e)); // its last function is cut
 	CHECK_EQ(e.syms.n, 2);
 	gdbjit_free(&e);
 	p[0] = 0; // what it says of itself
-	CHECK(!beamjit_parse(p, n, &e));
+	CHECK(!beamjit_parse(p, n, 0, &e));
 	gdbjit_free(&e);
+	struct JitMemory m = {read_exit, NULL};
+	u32 stop = 1;
+	CHECK(beamjit_layout(&m, (u8[BEAMJIT_LAYOUT]){[16] = 0x40}, BEAMJIT_LAYOUT, &stop) && stop == 0x58);
+	CHECK(beamjit_layout(&m, (u8[BEAMJIT_LAYOUT]){[16] = 0x41}, BEAMJIT_LAYOUT, &stop) && !stop); // it cannot be read
+	CHECK(beamjit_layout(&m, (u8[BEAMJIT_LAYOUT]){[8] = 1, [16] = 0x40}, BEAMJIT_LAYOUT, &stop) && !stop); // with frame pointers
+	CHECK(!beamjit_layout(&m, (u8[BEAMJIT_LAYOUT]){1}, BEAMJIT_LAYOUT, &stop)); // a module
 	n = put_module(p, 0x7f0000001000, 0x100, "erts_beamasm", 2);
 	n += put_func(p + n, 0, 0x40, "erts_beamasm:run_process/3", 0);
 	n += put_func(p + n, 0x40, 0x60, "erts_beamasm:normal_exit/0", 0);
-	CHECK(beamjit_parse(p, n, &e));
-	CHECK_EQ(e.cfi.segs.n, 1);
-	e.cfi.segs.p[0].off = 0x3f;
-	ruleset_init(&rules, 512);
-	CHECK(uwtable_build(&e.cfi, &rules, &t, NULL));
-	CHECK_EQ(rule_at(&t, &rules, 0x3f)->kind, RT_UW_END); // the byte before: a return address leads there
-	CHECK_EQ(rule_at(&t, &rules, 0x5f)->kind, RT_UW_END);
-	CHECK_EQ(rule_at(&t, &rules, 0x60)->kind, RT_UW_NONE);
-	CHECK_STR(e.syms.p[0].name, "erts_beamasm:normal_exit/0");
-	CHECK_EQ(e.syms.p[0].addr, 0x7f000000103f);
-	uwtable_deinit(&t);
-	ruleset_deinit(&rules);
+	CHECK(beamjit_parse(p, n, 0, &e));
+	CHECK_EQ(e.rows.n, 4);
+	CHECK(e.rows.p[0].off == 0x7f0000001000 && e.rows.p[0].rule.kind == RT_UW_NONE); // stacks with frame pointers
+	CHECK(e.rows.p[1].off == 0x7f000000103f && e.rows.p[1].rule.kind == RT_UW_END); // the byte before: a return address leads there
+	CHECK(e.rows.p[2].off == 0x7f0000001060 && e.rows.p[2].rule.kind == RT_UW_NONE);
+	CHECK_STR(e.syms.p[1].name, "erts_beamasm:normal_exit/0");
+	CHECK_EQ(e.syms.p[1].addr, 0x7f000000103f);
+	CHECK(e.rows.p[3].off == 0x7f0000001100 && e.rows.p[3].rule.kind == RT_UW_NONE);
 	gdbjit_free(&e);
+#if defined(__x86_64__)
+	CHECK(beamjit_parse(p, n, 0x58, &e));
+	CHECK(e.rows.n == 4 && e.rows.p[0].rule.kind == RT_UW_BEAM && e.rows.p[0].rule.off == 1 && e.rows.p[0].rule.off2 == 0x58 && e.rows.p[2].rule.kind == RT_UW_BEAM);
+	gdbjit_free(&e);
+#endif
 }
 
 TEST(pieces_over_what_lies_in_no_file)

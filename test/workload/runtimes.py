@@ -30,6 +30,7 @@ FETCHED = {
     'sid': ('python3.14', 'python3.14-dbg', 'ruby3.3', 'ruby3.4', 'golang-1.27-go'),
     'trixie': ('python3.13', 'python3.13-dbg', 'python3-uvloop', 'ruby3.3', 'openjdk-21-jre-headless'),
     'bullseye': ('ruby2.7', 'openjdk-11-jre-headless'),
+    'bookworm': ('erlang-base',),
 }
 SONDE = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(TOP, 'build', 'sonde'))
 NAMES = sys.argv[2] if len(sys.argv) > 2 else ''
@@ -38,6 +39,7 @@ STACKS, SECONDS, MIN = 2000, 5, 0.995
 # rows that need not have 99.5 %: what their name matches, the share of samples that is whole, why
 EXCEPTIONS = (
     (r'^PHP [0-9.]+$', 0.9, "the others end in what pcre's compiler made, which tells nobody of it"),
+    (r'^BEAM ', 0.98, 'the others by a guess: in a function that has just made room, where words of earlier calls lie'),
     (r'^V8 ', 0.8, 'the others by a guess: taken in optimised code with functions put into it, of which is not known which one ran'),
     (r'^LuaJIT .*-joff', 0.98, 'the others end in a helper of its interpreter whose unwind information is wrong'),
     (r'^LuaJIT [^,]*$', 0.5, 'the others by a guess: through traces, of which is not known which functions are in them; 2 % are cut'),
@@ -227,6 +229,16 @@ def jvms(tmp):
         yield v, '%s -Dfile.encoding=UTF-8 -cp %s' % (found[v], tmp)
 
 
+def beams(tmp):
+    erl = os.path.join(TOP, 'test', 'run', 'beam.sh')
+    if subprocess.call([erl, '--there']):
+        return
+    shutil.copy(os.path.join(TOP, 'test', 'run', 'beam_stack.erl'), tmp)
+    run([erl, '-noshell', '-eval', 'compile:file("beam_stack.erl"), halt().'], cwd=tmp)
+    v = run([erl, '-noshell', '-eval', 'io:format("~s", [erlang:system_info(otp_release)]), halt().'])
+    yield v, '%s +S 2:2 -pa %s -noshell -s beam_stack main -extra' % (erl, tmp)
+
+
 def programs(tmp):
     if shutil.which('go'):
         v = run(['go', 'version'], env=gostacks.ENV).split()
@@ -255,6 +267,8 @@ def programs(tmp):
         v = run([node, '-p', '`${process.versions.v8.split("-")[0]} (Node ${process.versions.node})`']).strip()
         yield Asked('V8 ' + v + how, '%s%s %s/test/run/v8_stacks.js' % (node, flags, TOP), 'v8_same.py', 'fsync', '%s%s %s/deep/deep.js' % (node, flags, HERE), 'getppid',
                     ' && args.fd == 987654')
+    for v, erl in beams(tmp):
+        yield Asked('BEAM (Erlang, OTP %s)' % v, erl, 'beam_same.py', 'rt_sigaction', erl + ' deep', 'rt_sigaction')
     for lua in sorted(glob.glob('/usr/bin/lua5.[134]')):
         yield Program(' '.join(run(lua + ' -v').split()[:2]), lua, 'luaload.lua', 'rename', ('deep.lua', 'rename'))
     luajit = shutil.which('luajit')

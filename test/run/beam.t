@@ -1,0 +1,22 @@
+# Erlang's functions, compiled as they are loaded: whole and named on their processes' own stacks. What is right is what process_info(current_stacktrace) says (beam_stack.erl).
+
+FILE TOGETHER
+
+NAME Erlang: callbacks, comprehensions, exceptions, binaries, other processes
+RETRY 1 code that is loaded just then
+NEED cmd:erl
+NEED arch:x86_64
+TIMEOUT 60
+RUN cp {top}/test/run/beam_stack.erl . && erlc beam_stack.erl; {top}/test/run/beam.sh +S 2:2 -noshell -s beam_stack main -extra w 300 & until [ -e w.up ]; do sleep 0.1; done; {sonde} -q --why-incomplete --dwarf-pid $! -c 'sh -c "touch w.go; until [ -e w.done ]; do sleep 0.1; done"' -e "tracepoint:syscalls:sys_enter_rt_sigaction /pid == $!/ { printf(\"%s\\n\", ustack) }" >o 2>e; kill $!; python3 {top}/test/run/beam_same.py w o; cat e
+EXPECT_RE ^300 stacks of 3\d\d\d frames, 300 equal$
+EXPECT_LINE 300 user stacks, 300 whole (100.00 %)
+
+NAME Erlang at work: on the process's stack, in C that its code calls, and in the scheduler
+FEW samples
+RETRY 1 samples
+NEED cmd:erl
+NEED arch:x86_64
+TIMEOUT 60
+RUN cp {top}/test/run/beam_stack.erl . && erlc beam_stack.erl; {top}/test/run/beam.sh +S 2:2 -noshell -s beam_stack main -extra w -1 & until [ -e w.up ]; do sleep 0.1; done; touch w.go; {sonde} profile -F 499 -U --why-incomplete -f -p $! 4 >o 2>e; kill $!; awk '/user stacks/ { gsub(",", ""); print ($1 > 200), ($4 + $(NF - 5) >= 0.99 * $1) }' e; grep -c '^[^;]*;erts_beamasm:normal_exit/0;.*beam_stack:work/1;' o | sed 's/^[1-9].*/named/'; head -5 e
+EXPECT_RE ^1 1$
+EXPECT_LINE named
