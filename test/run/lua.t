@@ -47,7 +47,7 @@ EXPECT_LINE 57 stacks of 306 frames, 57 equal
 EXPECT_LINE 57 user stacks, 57 whole (100.00 %)
 
 NAME lua: a profile names functions, and the line that runs now
-ALONE samples
+FEW samples
 NEED cmd:lua5.4
 RETRY 2 samples
 RUN printf 'local function busy()\n  local t = 0\n  while t >= 0 do\n    t = t + 1\n    t = t %% 1000\n    if t == 0 then table.sort({3, 1, 2}, function(a, b) return a < b end) end\n  end\nend\nbusy()\n' >busy.lua; lua5.4 busy.lua & {sonde} -q --why-incomplete -p $! -e 'profile:hz:499 { @[ustack(1)] = count(); @all[ustack] = count() } interval:s:1 { exit() }' >o 2>&1; kill $!; grep -c 'busy.*busy.lua:[3456]\]' o | sed 's/^[1-9].*/some/'; grep -c 'main chunk+.*busy.lua:9\]' o | sed 's/^[1-9].*/some/'; grep '^[0-9]* user stacks' o

@@ -22,7 +22,7 @@ EXPECT_LINE 1 stacks of 3003 frames, 1 equal
 EXPECT_LINE 1 user stacks, 1 whole (100.00 %)
 
 NAME perl: a profile names subs, and the line that runs now; sorts whose loop is between two comparisons are whole
-ALONE samples
+FEW samples
 NEED cmd:perl
 RETRY 2 samples
 RUN printf 'sub busy {\n my $t = 0;\n while ($t >= 0) {\n  $t = $t + 1;\n  $t = $t %% 1000;\n  my @l = sort { $b <=> $a + 0 } 1 .. 9 unless $t;\n }\n}\nbusy();\n' >busy.pl; perl busy.pl & {sonde} -q --why-incomplete -p $! -e 'profile:hz:499 { @[ustack(1)] = count(); @all[ustack] = count() } interval:s:1 { exit() }' >o 2>&1; kill $!; grep -c 'main::busy.*busy.pl:[3456]\]' o | sed 's/^[1-9].*/some/'; grep -c '(main)+9 .*busy.pl:9\]' o | sed 's/^[1-9].*/some/'; grep '^[0-9]* user stacks' o

@@ -22,7 +22,7 @@ EXPECT_LINE 1 stacks of 3004 frames, 1 equal
 EXPECT_LINE 1 user stacks, 1 whole (100.00 %)
 
 NAME php: a profile names functions, and the line that runs now
-ALONE samples
+FEW samples
 NEED cmd:php
 RETRY 2 samples
 RUN printf '<?php\nfunction busy() {\n $t = 0;\n while ($t >= 0) {\n  $t = $t + 1;\n  $t = $t %% 1000;\n }\n}\nbusy();\n' >busy.php; php busy.php & {sonde} -q --why-incomplete -p $! -e 'profile:hz:499 { @[ustack(1)] = count(); @all[ustack] = count() } interval:s:1 { exit() }' >o 2>&1; kill $!; grep -c 'busy.php:[456]\]' o | sed 's/^[1-9].*/some/'; grep -c 'busy.php:9\]' o | sed 's/^[1-9].*/some/'; grep '^[0-9]* user stacks' o
@@ -36,7 +36,7 @@ RUN J="-d opcache.enable_cli=1 -d opcache.jit_buffer_size=64M -d opcache.jit=fun
 EXPECT_RE ^0\n300 stacks of \d+ frames, 300 equal\n300 user stacks, 300 whole
 
 NAME php: patterns that PCRE has compiled
-ALONE samples
+FEW samples
 NEED cmd:php
 RETRY 2 samples
 RUN printf '<?php\n$t = str_repeat("ab 12 cd x ", 20000);\nfunction find($t) {\n preg_match_all("/(?:[a-c]+ (\\\\d+)) (?=cd)/", $t, $m);\n}\nfor (;;)\n find($t);\n' >find.php; php find.php & sleep 1; {sonde} -q --why-incomplete --dwarf-pid $! -p $! -e 'profile:hz:499 { @[ustack] = count() } interval:s:2 { exit() }' >o 2>&1; kill $!; grep -c 'pattern of PCRE' o | sed 's/^[1-9].*/some/'; grep '^[0-9]* user stacks' o

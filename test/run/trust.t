@@ -3,10 +3,10 @@
 NAME killed at random moments of load, attach, trace, detach, report, sonde leaves nothing
 LONG
 NEED cmd:bpftool
-RUN {top}/test/workload/kills.py {sonde} {build} --kills 15 --seconds 150
+RUN {top}/test/workload/kills.py {sonde} {build} --kills 10 --seconds 150
 TIMEOUT 200
 EXPECT_LINE nothing is left
-EXPECT_RE ^15 kills in \d+ s: [1-9]\d* in load and attach, [1-9]\d* in trace, [1-9]\d* in detach and report; \d+ came too late$
+EXPECT_RE ^10 kills in \d+ s: [1-9]\d* in load and attach, [1-9]\d* in trace, [1-9]\d* in detach and report; \d+ came too late$
 
 NAME ten sondes at once, beside bpftrace, perf and libbpf-tools, all count right
 LONG
