@@ -5,8 +5,6 @@
 #include <elf.h>
 #include "unwind/internal.h"
 
-#define PADDING 16 // bytes between functions that are not worth a row: nothing is executed there
-
 struct Fde {
 	u64 pc;
 	u64 at; // offset of its entry in the section
@@ -400,7 +398,7 @@ static u32 root_rule(struct Sink *s)
 // Between entries, from..to: what its instructions tell.
 static void fill(struct Sink *s, u64 from, u64 to, bool open)
 {
-	if (open && to - from >= PADDING)
+	if (open && to - from >= UW_PADDING)
 		put(s, from, is_start_context32(s, from, to) ? root_rule(s) : 0);
 	for (; s->flow_at < s->flow->n && s->flow->p[s->flow_at].pc < to; s->flow_at++)
 		if (s->flow->p[s->flow_at].pc >= from)
@@ -447,45 +445,6 @@ static void build_segment(struct Frames f[2], const struct CfiSeg *seg, struct S
 }
 
 // ---- code without entries
-#define MAX_FLOW (4ull << 20) // bytes of code that are followed
-#define MAX_LOOKS 4096	      // gaps that look like padding, but are read: each may cost a page of a cold file
-struct Range {
-	const struct CfiSeg *seg;
-	u64 from, to;
-};
-struct Gaps {
-	VEC(struct FlowCode) code;
-	VEC(struct Range) image; // of a native image, instead
-	u64 size;
-	u32 looks;
-};
-
-// Does the gap only fill a line up? Most do, and reading them all would read most of the file.
-static bool fills_up(struct Gaps *g, u64 from, u64 to)
-{
-	return to - from < PADDING && to % PADDING == 0 && ++g->looks > MAX_LOOKS;
-}
-
-static void add_gap(struct Gaps *g, const struct ElfCfi *e, const struct CfiSeg *seg, u64 from, u64 to)
-{
-	u64 max = e->is_native_image ? FLOW_IMAGE_MAX : MAX_FLOW;
-	if (to <= from || to - from > max || g->size + (to - from) > max || fills_up(g, from, to))
-		return;
-	if (e->is_native_image) {
-		vec_push(&g->image, ((struct Range){seg, from, to}));
-		g->size += to - from;
-		return;
-	}
-	u8 *p = xmalloc(to - from);
-	if (!elfcfi_code(e, seg, from, p, to - from) || flow_only_padding(p, to - from)) {
-		free(p);
-		return;
-	}
-	struct FlowCode c = {from, to - from, p};
-	vec_push(&g->code, c);
-	g->size += to - from;
-}
-
 static void segment_gaps(struct Frames f[2], const struct ElfCfi *e, const struct CfiSeg *seg, struct Gaps *g)
 {
 	u64 seg_end = seg->vaddr + seg->size, end = seg->vaddr, next;
@@ -498,72 +457,20 @@ static void segment_gaps(struct Frames f[2], const struct ElfCfi *e, const struc
 			break;
 		if (!parse_fde(cur, entry->at, &d, &next) || !d.cie)
 			continue;
-		add_gap(g, e, seg, end, MIN(d.pc, seg_end));
+		gaps_add(g, e, seg, end, MIN(d.pc, seg_end));
 		end = MAX(end, MIN(d.pc + d.len, seg_end));
 	}
-	add_gap(g, e, seg, end, seg_end);
-}
-
-static int by_vaddr(const void *a, const void *b)
-{
-	const struct FlowCode *x = a, *y = b;
-	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
-}
-
-static int by_from(const void *a, const void *b)
-{
-	const struct Range *x = a, *y = b;
-	return x->from < y->from ? -1 : x->from > y->from;
-}
-
-static bool image_gaps(struct Gaps *g, const struct ElfCfi *e, const struct UwHurry *hurry, FlowRows *out)
-{
-	AddrList starts = {0};
-	bool done = true;
-	u64 end = 0; // segments of a malformed file may overlap
-	if (g->image.n)
-		qsort(g->image.p, g->image.n, sizeof(*g->image.p), by_from);
-	elfcfi_starts(e, &starts);
-	struct FlowIn in = {.starts = starts.p, .nstarts = (u32)starts.n, .entry = e->entry, .hurry = hurry, .image = true};
-	for (size_t i = 0; done && i < g->image.n; i++) {
-		const struct Range *r = &g->image.p[i];
-		if (r->from >= end)
-			done = flow_image(e, r->seg, r->from, r->to, &in, out);
-		end = MAX(end, r->to);
-	}
-	vec_deinit(&starts);
-	vec_deinit(&g->image);
-	return done;
+	gaps_add(g, e, seg, end, seg_end);
 }
 
 static bool flow_gaps(struct Frames f[2], const struct ElfCfi *e, const struct UwHurry *hurry, FlowRows *out)
 {
 	struct Gaps g = {0};
-	AddrList starts = {0};
-	bool done = true;
 	if (e->machine != EM_X86_64 || e->is_go) // without a table that can be read
 		return true;
 	for (size_t i = 0; i < e->segs.n; i++)
 		segment_gaps(f, e, &e->segs.p[i], &g);
-	if (e->is_native_image)
-		return image_gaps(&g, e, hurry, out);
-	if (g.code.n) {
-		qsort(g.code.p, g.code.n, sizeof(*g.code.p), by_vaddr);
-		size_t apart = 1; // segments of a malformed file may overlap
-		for (size_t i = 1; i < g.code.n; i++)
-			if (g.code.p[i].vaddr >= g.code.p[apart - 1].vaddr + g.code.p[apart - 1].size)
-				g.code.p[apart++] = g.code.p[i];
-			else
-				free((void *)g.code.p[i].p);
-		g.code.n = apart;
-		bool v8 = elfcfi_starts(e, &starts);
-		done = flow_rows(&(struct FlowIn){g.code.p, (u32)g.code.n, starts.p, (u32)starts.n, e->entry, hurry, v8}, out);
-	}
-	for (size_t i = 0; i < g.code.n; i++)
-		free((void *)g.code.p[i].p);
-	vec_deinit(&g.code);
-	vec_deinit(&starts);
-	return done;
+	return gaps_rows(&g, e, hurry, out);
 }
 
 bool uwtable_build(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable *out, const struct UwHurry *hurry)

@@ -98,6 +98,22 @@ bool flow_is_padding(const struct Insn *in);
 bool flow_only_padding(const u8 *p, u64 n); // n bytes that compilers and linkers put between functions
 int flow_slot(u32 reg); // among the registers that the walker restores (RT_SLOT_REGS); -1: none of them
 
+// ---- gaps.c: code without entries
+#define UW_PADDING 16 // bytes between functions that are not worth a row: nothing is executed there
+struct GapRange {
+	const struct CfiSeg *seg;
+	u64 from, to; // addresses
+};
+struct Gaps { // zero at first
+	VEC(struct FlowCode) code;
+	VEC(struct GapRange) image; // of a native image, instead
+	u64 size;
+	u32 looks;
+};
+void gaps_add(struct Gaps *g, const struct ElfCfi *e, const struct CfiSeg *seg, u64 from, u64 to); // no entry is for these addresses
+// Rows of that code, and an end to g. False: stopped by hurry.
+bool gaps_rows(struct Gaps *g, const struct ElfCfi *e, const struct UwHurry *hurry, FlowRows *out);
+
 // ---- flowwalk.c: one function followed. What is known of each byte of code:
 #define FLOW_INSIDE (~0u)    // of an instruction
 #define FLOW_NOW (1u << 31)   // seen by the walk that is going on
