@@ -65,11 +65,40 @@ bool gotab_open(struct ElfFile *f, struct GoTab *t)
 	return true;
 }
 
+// Go 1.27 has types in the names of generic functions (f[go.shape.int]), which tracebacks leave out (runtime.funcNameForPrint), as linkers did before: f[...]. In the copy.
+static void shorten(char *name, u64 n)
+{
+	char *from = memchr(name, '[', n), *to = from ? memrchr(from, ']', (size_t)(name + n - from)) : NULL;
+	if (!to || to - from < 4 || !memcmp(from, "[...", 4)) // there are no types of one or two letters
+		return;
+	memcpy(from + 1, "...", 3);
+	memmove(from + 4, to, (size_t)(name + n - to));
+	memset(from + 4 + (name + n - to), 0, (size_t)(to - from - 4));
+}
+
+static void shorten_names(struct GoTab *t)
+{
+	u64 end = t->size, others[] = {t->cus, t->files, t->pcs, t->funcs};
+	for (u32 i = 0; i < ARRAY_LEN(others); i++)
+		if (others[i] > t->names)
+			end = MIN(end, others[i]);
+	char *p = (char *)t->data + t->names, *stop = (char *)t->data + end, *open;
+	while ((open = memchr(p, '[', (size_t)(stop - p)))) {
+		char *name = memrchr(p, 0, (size_t)(open - p)), *nul = memchr(open, 0, (size_t)(stop - open));
+		if (!nul)
+			return;
+		name = name ? name + 1 : p;
+		shorten(name, (u64)(nul - name));
+		p = nul;
+	}
+}
+
 bool gotab_open_places(struct ElfFile *f, struct GoTab *t)
 {
 	u64 at;
 	if (!gotab_open(f, t))
 		return false;
+	shorten_names(t);
 	if (t->gofunc && elffile_vaddr_to_off(f, t->gofunc, &at)) {
 		t->inl_size = MIN(f->size - at, MAX_TREE);
 		t->inl = elffile_load(f, at, t->inl_size, MAX_TREE);

@@ -260,6 +260,12 @@ static void resolve_lang(struct StackReader *r, u64 frame)
 
 #define SIGNAL_TRAMPOLINE "__restore_rt"
 #define MAX_INLINED 32
+// Go's signal handlers make threads call these: what they interrupted comes next as behind a trampoline, but their own frames are return addresses.
+static bool is_made_call(const char *name)
+{
+	return name && (!strcmp(name, "runtime.sigpanic") || !strcmp(name, "runtime.sigpanic0") || !strcmp(name, "runtime.asyncPreempt"));
+}
+
 static void resolve_user(struct StackReader *r, u64 frame, u32 pid, u32 how)
 {
 	struct SymHit hits[MAX_INLINED];
@@ -284,6 +290,10 @@ static void resolve_user(struct StackReader *r, u64 frame, u32 pid, u32 how)
 		}
 	} else {
 		hits[0] = stacks_raw_name(r->syms, pid, frame, back);
+	}
+	if (how & CE_TRAMPOLINE && is_made_call(hits[n - 1].name)) {
+		resolve_user(r, frame, pid, how & ~(u32)(CE_EXACT | CE_TRAMPOLINE));
+		return;
 	}
 	if ((!hits[0].name || hits[0].place) && how & CE_TRAMPOLINE) { // C libraries keep it as a local symbol, which stripping removes
 		hits[0].name = SIGNAL_TRAMPOLINE;

@@ -57,6 +57,22 @@ RUN sh {top}/test/run/java.sh {sonde} {top} new 2>&1
 TIMEOUT 90
 EXPECT_LINE named
 
+NAME java: Java calls C calls Java, by JNI, eight times in one another: whole, each method and function as often as it was called
+LONG
+NEED cmd:javac
+NEED cmd:gcc
+NEED arch:x86_64
+RUN set -- $(ls -d /usr/lib/jvm/*-1[1-9]-*/bin/java /usr/lib/jvm/*-2[1-9]-*/bin/java 2>/dev/null | xargs -n 1 readlink -f | sort -u | sed 's,/bin/java$,,'); sh {top}/test/run/java.sh {sonde} {top} jni "$@" debian21 2>&1; echo $#
+TIMEOUT 120
+EXPECT_RE \A(whole \(100\.00 %\)\n9 8 8\n)+(no JDK 21 unpacked\n)?[1-9]\n\Z
+
+NAME java: virtual threads of JDK 21, where it is unpacked
+NEED cmd:javac
+NEED arch:x86_64
+RUN [ -e "$(ls /usr/lib/jvm/*-2[1-9]-*/bin/javac 2>/dev/null | head -n 1)" ] && sh {top}/test/run/java.sh {sonde} {top} virtual debian21 2>&1 || echo no JDK 21 unpacked
+TIMEOUT 60
+EXPECT_RE ^(no JDK 21 unpacked|75 user stacks, 50 whole \(66\.67 %\)\n: a virtual thread that waited, its outer frames are in the heap\n1)$
+
 NAME java: virtual threads, whole or counted as cut
 NEED cmd:javac
 NEED arch:x86_64

@@ -251,6 +251,7 @@ PARAMS p1 -- --aa=20 --bb
 EXPECT_LINE (20, true, def, p1)
 
 NAME macros: names of a record's elements behind one that is left out, in every copy of the body
+NEED for_each_map_elem
 PROG macro f(@x, n) { @x[(a = n, gone = if comptime (false) { 1 }, b = n + 10, c = n + 20)] = 1; } begin { f(@x, 1); f(@x, 2); for ($kv : @x) { print(($kv.0.a, $kv.0.b, $kv.0.c)); } clear(@x); exit(); }
 EXPECT_LINE (1, 11, 21)
 EXPECT_LINE (2, 12, 22)
@@ -412,6 +413,7 @@ EXPECT_LINE true
 EXPECT_LINE true
 
 NAME a buffer as text, one entry of statistics, an emptied histogram
+NEED lookup_percpu_elem
 PROG begin { printf("[%s]\n", buf("a\x01b", 3)); @s["x"] = stats(4); @s["x"] = stats(6); print(@s["x"]); @h = hist(3); zero(@h); print(@h); clear(@s); clear(@h); exit() }
 EXPECT_LINE [a\x01b]
 EXPECT_LINE { .count = 2, .average = 5, .total = 10 }
@@ -437,6 +439,7 @@ RUN {sonde} -q -e 'begin { print((getopt("a"), getopt("b", true), getopt("c", 1)
 EXPECT_LINE (true, false, 2000000000, -1000)
 
 NAME options of the script: letters, times, lists that are conditions
+NEED bpf_loop
 RUN {sonde} -q -e 'begin { print((getopt("min|m", 1us), getopt("max", 5ms), getopt("n|N", 3))); print((getopt_match("cpu", cpu + 5000, "CPU,...: these"), getopt_match("name", comm), getopt_match("other", comm), getopt_match("not", pid))); print(getopt_match("name", "sondex")); print(len(getopt_list("cpu"))); exit() }' -- --min=7 --max=2 --cpu=1-3,5000-9000 --name='s?nde,x' --other=a,b
 EXPECT_LINE (7000, 2000000, 3)
 EXPECT_LINE (true, true, false, true)
@@ -444,6 +447,7 @@ EXPECT_LINE false
 EXPECT_LINE 4004
 
 NAME a loop over the values of an option, one program for each 200 of them
+NEED for_each_map_elem
 RUN {sonde} -q -e 'begin { for ($p : getopt_list("pid")) { @p[$p] = 1; } } interval:ms:50 { print(len(@p)); print(@p[450]); clear(@p); exit() }' -- --pid=$(seq -s, 1 450)
 EXPECT_LINE 450
 EXPECT_LINE 1

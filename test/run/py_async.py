@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
-"""Tasks of asyncio that wait for one another, in each way there is. usage: py_async.py FILE STACKS (0: it sleeps)
+"""Tasks of asyncio that wait for one another, in each way there is. usage: py_async.py FILE STACKS (0: it sleeps) [fsync] [uvloop]
 
 At each of so many moments it writes to FILE what asyncio and the interpreter say of its stack: the frames up to the event loop's Handle._run(), then those of the task
 that waits for the one that runs, as told by the tasks themselves (_fut_waiter, the children of gather(), locals of wait(), the tasks of a TaskGroup), and so on, then
-the event loop's. Then it asks for its parent's number (getppid). Lines: "function file:line", an empty line behind each stack."""
+the event loop's. Then it asks for its parent's number (getppid), or, with fsync, forces the file to its disk: while that lasts the thread has given the GIL away. uvloop: by the
+event loop of that name, which is in C. Lines: "function file:line", an empty line behind each stack."""
 import asyncio
+import functools
 import gc
 import os
 import sys
 import threading
 import time
 
-RUN = asyncio.events.Handle._run.__code__
+COROUTINE = 0x20 | 0x80 | 0x200  # inspect.CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR
 GATHERED = asyncio.tasks._GatheringFuture
 told = None
+call = os.getppid
 left = 0
 shields = {}
 local = threading.local()
@@ -61,9 +64,9 @@ def waiting():
 
 def say(f):
     while f:
-        if f.f_code is RUN:
-            told.writelines(line(x) for x in waiting())
         told.write(line(f))
+        if f.f_code.co_flags & COROUTINE and not f.f_back.f_code.co_flags & COROUTINE:  # what the event loop has resumed
+            told.writelines(line(x) for x in waiting())
         f = f.f_back
     told.write('\n')
 
@@ -72,7 +75,7 @@ def ask():
     global left
     if left:
         left -= 1
-        say(sys._getframe()); os.getppid()
+        say(sys._getframe()); call()
 
 
 async def leaf():
@@ -180,8 +183,13 @@ async def everything():
 
 
 def main():
-    global told, left
+    global told, left, call
     told, left = open(sys.argv[1], 'w'), int(sys.argv[2])
+    if 'fsync' in sys.argv:
+        call = functools.partial(os.fsync, told.fileno())
+    if 'uvloop' in sys.argv:
+        import uvloop
+        uvloop.install()
     if not left:  # for a tracer that makes tables of what is imported: --dwarf-pid
         time.sleep(60000)
     while left:

@@ -34,6 +34,12 @@ RUN p="/usr/bin/python3.11 {top}/test/run/py_async.py"; $p up 0 & until [ -e up 
 EXPECT_RE ^300 stacks of \d+ frames, 300 equal
 EXPECT_LINE 300 user stacks, 300 whole (100.00 %)
 
+NAME python: tasks that wait for one whose thread has given the GIL away
+NEED file:/usr/bin/python3.11
+RUN p="/usr/bin/python3.11 {top}/test/run/py_async.py"; $p up 0 & until [ -e up ]; do sleep 0.1; done; {sonde} -q --why-incomplete --dwarf-pid $! -c "$p want 60 fsync" -e 'tracepoint:syscalls:sys_enter_fsync /pid == cpid/ { printf("%s\n", ustack(async)) }' >o 2>&1; kill $!; python3 {top}/test/run/py_same.py want o; grep 'whole (' o
+EXPECT_RE ^60 stacks of \d+ frames, 60 equal
+EXPECT_LINE 60 user stacks, 60 whole (100.00 %)
+
 NAME python: without being asked for them, no tasks that wait; --async asks, --native over it
 NEED file:/usr/bin/python3.11
 RUN p="/usr/bin/python3.11 {top}/test/run/py_async.py"; $p up 0 & until [ -e up ]; do sleep 0.1; done; for o in -q --async '--async --native'; do {sonde} -q $o --dwarf-pid $! -c "$p want 60" -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { printf("%s\n", ustack) }' >o 2>&1; python3 {top}/test/run/py_same.py want o | sed -n '1s/of .* frames/of frames/p'; grep -c 'everything+.*py_async' o; done; kill $!
