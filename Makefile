@@ -247,6 +247,7 @@ check:
 check-all: check
 	@$(MAKE) --no-print-directory check-package
 	@$(MAKE) --no-print-directory check-trust
+	@$(MAKE) --no-print-directory check-threads
 	@$(MAKE) --no-print-directory check-guests
 	@SONDE_VM_GUESTS='amd64 5.10' test/run.py --build $(BUILD) --suite vm $(FLAGS)
 
@@ -256,6 +257,11 @@ check-trust: test-programs
 	@test/workload/kills.py $(BUILD)/sonde $(BUILD) --kills 200 --seconds 900
 	@test/workload/crowd.py $(BUILD)/sonde $(BUILD)
 	@bench/soak --seconds $(TRUST) $(BUILD)
+
+# The threads of sonde under the thread sanitizer, beside programs that come and go.
+check-threads: test-programs
+	@$(MAKE) --no-print-directory -j2 BUILD=$(BUILD)-tsan CFLAGS="-O1 -g1 -fsanitize=thread -Wno-format-truncation -Wno-tsan" LDFLAGS="-fsanitize=thread" $(BUILD)-tsan/sonde
+	@test/workload/races.py $(BUILD)-tsan/sonde $(BUILD)
 
 # The guests that check leaves out, but for the oldest kernel.
 check-guests: test-programs
@@ -290,5 +296,5 @@ clean:
 	rm -rf $(BUILD)
 
 -include $(OBJS:.o=.d) $(RT_OBJS:.o=.d) $(BUILD)/main.d $(BUILD)/slim.d
-.PHONY: all demo demo-story lessons test check check-all check-trust check-guests check-vm test-programs progs32 checked-builds clean unit fuzz fuzz-long verify-guests arm64 FORCE
+.PHONY: all demo demo-story lessons test check check-all check-trust check-threads check-guests check-vm test-programs progs32 checked-builds clean unit fuzz fuzz-long verify-guests arm64 FORCE
 .DELETE_ON_ERROR:

@@ -316,19 +316,35 @@ static int by_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
+// Is anything known of it that another process or program of this number would not have? Its mappings are told anew anyway.
+static bool has_names(const struct Proc *p)
+{
+	return p->perf || p->dump || p->located || p->perf_tried;
+}
+
+static void identify(struct Proc *p)
+{
+	u64 start, dev, ino;
+	if (!identity(p->pid, &start, &dev, &ino) || (start == p->start_time && (!ino || (ino == p->exe_ino && dev == p->exe_dev))))
+		return;
+	proc_forget(p); // another process or program: its perf map is not this one's
+	p->start_time = start;
+	p->exe_dev = dev;
+	p->exe_ino = ino;
+}
+
+// For each fork and exec of the machine: a process without code of its own making is not asked in /proc who it is (three system calls and two paths).
 void sym_pid_set_maps(struct Syms *s, int pid, const struct ProcMap *maps, u32 n)
 {
 	if (pid <= 0)
 		return;
 	syms_lock(s);
 	struct Proc *p = proc_get(s, pid);
-	u64 start, dev, ino;
-	if (identity(pid, &start, &dev, &ino) && (start != p->start_time || (ino && (ino != p->exe_ino || dev != p->exe_dev)))) {
-		proc_forget(p); // another process or program: its perf map is not this one's
-		p->start_time = start;
-		p->exe_dev = dev;
-		p->exe_ino = ino;
-	}
+	bool jit = false;
+	for (u32 i = 0; i < n && !jit; i++)
+		jit = may_be_jit(&maps[i]);
+	if (jit || has_names(p))
+		identify(p);
 	free(p->maps);
 	p->maps = xmalloc((n + 1) * sizeof(*p->maps));
 	if (n)

@@ -278,7 +278,7 @@ u32 tablemaps_made(struct TableMaps *t, const struct UwMade *m, struct RtUwObj *
 // What the object has to do with such code.
 static void find_jit(struct TableMaps *t, struct SymObject *o, u64 what)
 {
-	t->jit[o->id] = what;
+	__atomic_store_n(&t->jit[o->id], what, __ATOMIC_RELEASE); // the tracker reads it while tables are built
 	if (what)
 		__atomic_store_n(&t->any_jit, true, __ATOMIC_RELEASE);
 }
@@ -318,8 +318,11 @@ u32 tablemaps_build(struct TableMaps *t, struct SymObject *o, const struct UwHur
 
 void tablemaps_put(struct TableMaps *t, u32 obj, u32 state, struct RtUwObj *table)
 {
+	u32 words[sizeof(*table) / 4], *to = (u32 *)&t->objs[obj];
 	table->state = RT_UW_PENDING;
-	t->objs[obj] = *table;
+	memcpy(words, table, sizeof(words));
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) // the tracker and programs may be reading
+		__atomic_store_n(&to[i], words[i], __ATOMIC_RELEASE);
 	__atomic_store_n(&t->objs[obj].state, state, __ATOMIC_RELEASE);
 }
 
@@ -339,7 +342,7 @@ u64 tablemaps_jit(struct TableMaps *t, u32 obj, bool *pending)
 	if (obj >= RT_UW_OBJS)
 		return 0;
 	*pending |= is_pending(t, obj);
-	return t->jit[obj];
+	return __atomic_load_n(&t->jit[obj], __ATOMIC_ACQUIRE);
 }
 
 struct RtLang *tablemaps_row(struct TableMaps *t, u32 lang)
@@ -352,7 +355,7 @@ u32 tablemaps_lang(struct TableMaps *t, u32 obj, bool *pending)
 	if (obj >= RT_UW_OBJS)
 		return 0;
 	*pending |= is_pending(t, obj);
-	return t->objs[obj].lang;
+	return __atomic_load_n(&t->objs[obj].lang, __ATOMIC_ACQUIRE);
 }
 
 bool tablemaps_body(struct TableMaps *t, u32 lang, struct RtUwRule *out)

@@ -28,3 +28,7 @@ STDERR apt install libc6-dev linux-libc-dev libbpf-dev libelf-dev libdw-dev libi
 STDERR dnf install glibc-devel kernel-headers libbpf-devel elfutils-libelf-devel elfutils-devel binutils-devel xz-devel zlib-devel
 STDERR apk add musl-dev linux-headers libbpf-dev elfutils-dev elfutils-dev binutils-dev xz-dev zlib-dev
 STDERR pacman -S glibc linux-api-headers libbpf libelf libelf binutils xz zlib
+
+NAME the packages that README names are those that the build asks for, on each system
+RUN n=2; for s in 'Debian, Ubuntu:apt install' 'Fedora:dnf install' 'Alpine:apk add' 'Arch:pacman -S'; do sed -n "s/^| ${s%%:*} | \`${s#*:} \(.*\)\` |\$/\1/p" {top}/README.md | tr ' ' '\n' | grep -vx 'ncurses-static' | sort -u >r; sed -n '/^needs="/,/"$/p' {top}/scripts/deps.sh | sed 's/^needs="//; s/"$//; s/\$[{]CC:-gcc[}]/gcc/; s/\$[{]BPFCC:-clang[}]/clang/' | awk -v n=$n '{ print $n }' | sort -u >d; [ $(wc -l <r) -gt 5 ] && diff r d && echo "${s%%:*} same"; n=$((n + 1)); done
+EXPECT_RE \ADebian, Ubuntu same\nFedora same\nAlpine same\nArch same\n\Z
