@@ -22,6 +22,7 @@ static const struct Row {
 	u16 aux_array;	      // a stash's name lies behind its array; else in its body
 } rows[] = {
 	{36, 0xd0, 0x28, 0x12, 0x2c, 0x68, 0x48, 1, 0},
+	{32, 0xe0, 0x28, 0x12, 0x2c, 0x68, 0x48, 0, 1},
 };
 
 #define MAX_VERSION 99

@@ -29,7 +29,7 @@ import kernel
 FETCHED = {
     'sid': ('python3.14', 'python3.14-dbg', 'ruby3.3', 'ruby3.4', 'golang-1.27-go'),
     'trixie': ('python3.13', 'python3.13-dbg', 'python3-uvloop', 'ruby3.3', 'openjdk-21-jre-headless'),
-    'bullseye': ('ruby2.7', 'openjdk-11-jre-headless'),
+    'bullseye': ('ruby2.7', 'openjdk-11-jre-headless', 'perl', 'php7.4-cli'),
     'bookworm': ('erlang-base',),
 }
 SONDE = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(TOP, 'build', 'sonde'))
@@ -216,6 +216,19 @@ def rubies():
             yield v, cmd
 
 
+def perls():
+    found = [('/usr/bin/perl', '')]
+    for cmd, libs, root in unpacked('/usr/bin/perl'):
+        base = [d for path in (libs + '/perl-base', libs + '/perl/5.*', root + '/usr/share/perl/5.*') for d in sorted(glob.glob(path))]
+        found.append((cmd, ''.join(' -I' + d for d in base)))
+    seen = set()
+    for cmd, more in found:
+        v = run(cmd + " -e 'printf qq(%vd), $^V'").strip()
+        if re.match(r'5\.\d+\.\d+$', v) and v not in seen:
+            seen.add(v)
+            yield v, cmd + more
+
+
 def jvms(tmp):
     javac = shutil.which('javac')
     if not javac:
@@ -259,9 +272,8 @@ def programs(tmp):
             yield Program('PHP %s, %s JIT' % (v, how), php + jit, 'phpload.php', 'flock', ('deep.php', 'flock'))
     for name, ruby in rubies():
         yield Program('Ruby ' + name, ruby, 'rubyload.rb', 'flock', ('deep.rb', 'flock'))
-    v = run("/usr/bin/perl -e 'printf qq(%vd), $^V'").strip()
-    if re.match(r'5\.\d+\.\d+$', v):
-        yield Program('Perl ' + v, '/usr/bin/perl', 'perlload.pl', 'flock', ('deep.pl', 'flock'))
+    for v, perl in perls():
+        yield Program('Perl ' + v, perl, 'perlload.pl', 'flock', ('deep.pl', 'flock'))
     node = shutil.which('node')
     for how, flags in (('', ''), (', --no-opt', ' --no-opt')) if node else ():
         v = run([node, '-p', '`${process.versions.v8.split("-")[0]} (Node ${process.versions.node})`']).strip()
