@@ -129,3 +129,12 @@ NEED cmd:protoc
 RUN {sonde} profile -F 499 -f --otlp o.pb -- {build}/waits spin 700 > o.folded; protoc --decode=ProfilesData -I{top}/test/run profiles.proto < o.pb | grep -c -E '^ *[0-9]+:'; python3 {top}/test/run/otlp.py o.pb 'total()' 'total() == sum(int(l.rsplit(" ", 1)[1]) for l in open("o.folded"))' 'folded() == {l.rsplit(" ", 1)[0]: int(l.rsplit(" ", 1)[1]) for l in open("o.folded")}' 'sorted(set(kinds) - {None})'
 EXPECT_RE \A0\n[1-9]\d*\nTrue\nTrue\n\['kernel', 'native'\]\n\Z
 TIMEOUT 60
+
+NAME deploy/Containerfile.static: an image of nothing but the static program, whose command is one that sonde takes
+RUN python3 -c 'if 1:
+    import json
+    lines = [l.split(None, 1) for l in open("{top}/deploy/Containerfile.static") if l.strip() and not l.startswith("#")]
+    words = {k: v.strip() for k, v in lines}
+    print(" ".join(k for k, v in lines), words["FROM"], json.loads(words["ENTRYPOINT"]), words["COPY"].split()[1] == json.loads(words["ENTRYPOINT"])[0])
+    open("args", "w").write("\n".join(json.loads(words["ENTRYPOINT"])[1:] + json.loads(words["CMD"])))'; {sonde} $(cat args) --dir-size x 2>&1 | head -n 1
+EXPECT_RE \AFROM ARG COPY ENTRYPOINT CMD scratch \['/sonde', 'agent'\] True\n.*--dir-size.*\n\Z

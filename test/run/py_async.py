@@ -51,7 +51,7 @@ def waits_for(task, x):
     f = list(coroutines(task.get_coro()))[-1]
     here, name = f.f_locals, f.f_code.co_qualname
     return (name == '_wait' and x in here['fs'] or name == 'wait_for' and here['fut'] is x
-            or name == 'TaskGroup.__aexit__' and x in here['self']._tasks)
+            or name in ('TaskGroup.__aexit__', 'TaskGroup._aexit') and x in here['self']._tasks)
 
 
 def waiting():
