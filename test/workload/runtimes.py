@@ -28,8 +28,8 @@ import kernel
 
 FETCHED = {
     'sid': ('python3.14', 'python3.14-dbg', 'ruby3.3', 'ruby3.4', 'golang-1.27-go'),
-    'trixie': ('python3.13', 'python3.13-dbg', 'python3-uvloop', 'ruby3.3', 'openjdk-21-jre-headless'),
-    'bullseye': ('ruby2.7', 'openjdk-11-jre-headless', 'perl', 'php7.4-cli'),
+    'trixie': ('python3.13', 'python3.13-dbg', 'python3-uvloop', 'ruby3.3', 'openjdk-21-jre-headless', 'php8.4-cli'),
+    'bullseye': ('ruby2.7', 'openjdk-11-jre-headless', 'perl'),
     'bookworm': ('erlang-base',),
 }
 SONDE = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(TOP, 'build', 'sonde'))
@@ -270,6 +270,10 @@ def programs(tmp):
         for how in ('function', 'tracing') if v >= '8' else ():
             jit = ' -d opcache.enable_cli=1 -d opcache.jit_buffer_size=64M -d opcache.jit=' + how
             yield Program('PHP %s, %s JIT' % (v, how), php + jit, 'phpload.php', 'flock', ('deep.php', 'flock'))
+    for cmd, _, _ in unpacked('/usr/bin/php8.[0-9]'):
+        v = run(cmd + ' -n -r "echo PHP_VERSION;"').strip()
+        if re.match(r'[0-9.]+$', v):
+            yield Program('PHP %s, pcre.jit=0' % v, cmd + ' -n -d pcre.jit=0', 'phpload.php', 'flock', ('deep.php', 'flock'))
     for name, ruby in rubies():
         yield Program('Ruby ' + name, ruby, 'rubyload.rb', 'flock', ('deep.rb', 'flock'))
     for v, perl in perls():
