@@ -73,7 +73,7 @@ struct Codes *track_codes(struct Track *u)
 struct err *track_create(struct Program *prog, struct Syms *syms, const struct TrackOpts *o, struct Track **out)
 {
 	struct Track *u = xcalloc(1, sizeof(*u));
-	struct MapDef *maps = program_map(prog, "rt_uw_maps"), *files = program_map(prog, "rt_uw_files");
+	struct MapDef *maps = program_map(prog, "rt_uw_maps"), *files = program_map(prog, "rt_uw_files"), *news = program_map(prog, "rt_uw_news");
 	u32 no = 0, yes = 1;
 
 	u->prog = prog;
@@ -91,6 +91,7 @@ struct err *track_create(struct Program *prog, struct Syms *syms, const struct T
 		maps->flags &= ~(u32)BPF_F_NO_PREALLOC;
 		maps->max_entries = 4096;
 		files->flags &= ~(u32)BPF_F_NO_PREALLOC;
+		news->flags &= ~(u32)BPF_F_NO_PREALLOC;
 	}
 	if (!feature_has(FEAT_TASK_PT_REGS))
 		link_set_const(prog, "rt_uw_pt_regs", &no, sizeof(no));

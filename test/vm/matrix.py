@@ -22,7 +22,7 @@ TOOLS = '|'.join(['offcpu: offcputime: ten sleeps*', 'offcpu: offcputime: kernel
 # end marked in its _start, and stacks that end there do not count as whole.)
 STACKS = '|'.join('stacks: %s*' % s for s in ('a command', 'a named', 'exec of itself', 'fork', 'blocked', 'behind', '600', 'return addresses'))
 # Only if SONDE_VM_GUESTS names it (make check-all does): a kernel before bpf_loop, cookies and maple trees.
-OLD = [('amd64 5.10', ['--release', 'bullseye'], '', 'kernel:*|lang:*|probes:*|verify:*')]
+OLD = [('amd64 5.10', ['--release', 'bullseye'], '', 'kernel:*|lang:*|probes:*|verify:*|stacks: a command*|stacks: blocked*')]
 # name, vm.py's options, folder of its sonde under the build folder, tests that make check (the first) and make check-guests (the others) run there (make check-vm: all)
 GUESTS = [
     ('amd64 6.1', [], '', 'lwn:*|kernel:*|trim:*|stackcount:*|scale:*|packets:*|watch:*'),
