@@ -32,7 +32,7 @@
 		var p1 = n1 ? x1 / n1 : 0, p2 = n2 ? x2 / n2 : 0, c = { before: p1, after: p2, diff: p2 - p1, lo: -1, hi: 1, verdict: S.CANNOT_TELL };
 		if (!n1 || !n2 || !diff.counts)
 			return c;
-		var p = (x1 + x2) / (n1 + n2), spread = Math.max(measured, diff.spread + 2 * n1 * n2 / (n1 + n2) * (diff.any + diff.own * p * (1 - p)), 1);
+		var p = (x1 + x2) / (n1 + n2), v = p * (1 - p), spread = Math.max(measured, diff.spread + 2 * n1 * n2 / (n1 + n2) * (diff.any + diff.own * v * v), 1);
 		var a = wilson(p1, n1 / spread, z), b = wilson(p2, n2 / spread, z);
 		c.lo = c.diff - Math.hypot(p2 - b[0], a[1] - p1);
 		c.hi = c.diff + Math.hypot(b[1] - p2, p1 - a[0]);

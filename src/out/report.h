@@ -203,7 +203,7 @@ struct ProfileDiff {
 	const char *before, *after; // what they are called
 	bool counts;		    // values are numbers of events: it can be told how much they vary by chance
 	double alpha, spread;	    // false alarms that are allowed; runs vary so much more (variance) than independent samples, at least
-	double any, own;	    // and by so much with each sample: of the binomial variance, and of its square (tool/internal.h: COMPARE_ANY, COMPARE_OWN)
+	double any, own;	    // and by so much with each sample: of the binomial variance, and of its cube (tool/internal.h: COMPARE_ANY, COMPARE_OWN)
 	u64 least;		    // what both have met less often is not judged
 	struct FunctionSpread {
 		const char *name;

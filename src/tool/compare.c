@@ -52,8 +52,8 @@ double compare_spread(const u64 *met, const u64 *all, size_t runs)
 
 double compare_usual_spread(const struct Compared *c, u64 before, u64 after)
 {
-	double n1 = (double)before, n2 = (double)after, p = (double)(c->before + c->after) / (n1 + n2);
-	return COMPARE_CHANCE + 2 * n1 * n2 / (n1 + n2) * (COMPARE_ANY + COMPARE_OWN * p * (1 - p));
+	double n1 = (double)before, n2 = (double)after, p = (double)(c->before + c->after) / (n1 + n2), v = p * (1 - p);
+	return COMPARE_CHANCE + 2 * n1 * n2 / (n1 + n2) * (COMPARE_ANY + COMPARE_OWN * v * v);
 }
 
 static bool judged(const struct Compared *c)

@@ -340,10 +340,10 @@ struct Compared {
 };
 void compare_rows(struct Compared *rows, size_t n, u64 before, u64 after, double alpha); // before, after: all samples of each profile
 // What spread to expect (bench/diff.py): COMPARE_CHANCE at least; and where no runs tell, a share p varies from run to run by a variance of
-// COMPARE_ANY p(1-p) + COMPARE_OWN (p(1-p))^2 that more samples do not make less.
+// COMPARE_ANY p(1-p) + COMPARE_OWN (p(1-p))^3 that more samples do not make less: shares of threads that contend vary most.
 #define COMPARE_CHANCE 4.0
 #define COMPARE_ANY 3e-5
-#define COMPARE_OWN 8e-4
+#define COMPARE_OWN 8e-3
 double compare_usual_spread(const struct Compared *c, u64 before, u64 after);
 double compare_spread(const u64 *met, const u64 *all, size_t runs); // of runs of one program: of all samples so many were of this row
 
