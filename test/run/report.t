@@ -64,6 +64,7 @@ TIMEOUT 60
 
 NAME report page: phone and desktop widths, dark when the system is
 NEED cmd:chromium
+RETRY 2 a browser beside other tests: it may be late with a new size
 RUN {top}/test/page/acts.py {sonde} sizes
 EXPECT width of app at 320: same, 214
 EXPECT the system is dark: same, dark

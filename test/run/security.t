@@ -22,7 +22,8 @@ TIMEOUT 60
 EXPECT_RE \A1\n1\n1\n124\n\Z
 
 NAME once it traces it is nobody's, may read and no more, gains nothing, and is behind a filter, in all threads; --keep-privileges
-RUN {build}/waits spin 60000 & W=$!; for o in '' --keep-privileges; do {sonde} profile -F 49 -p $W $o >o 2>e & P=$!; for i in $(seq 150); do grep -qE "Tracing|Sampling" o && [ $(ls /proc/$P/task | wc -l) -ge 3 ] && { [ "$o" ] || ! grep -L '^Seccomp:.2' /proc/$P/task/*/status | grep -q .; } && break; sleep 0.1; done; cat /proc/$P/task/*/status | grep -E '^(Uid|CapEff|CapPrm|NoNewPrivs|Seccomp):' | sort -u | tr -s '\t' ' ' | sed "s/^/${o:-drop} /" | if [ "$o" ]; then grep -v Cap; else cat; fi; sleep 0.5; kill -INT $P; wait $P; grep -c spin_here o; done; kill $W
+RUN {build}/waits spin 60000 & W=$!; for o in '' --keep-privileges; do {sonde} profile -F 49 -p $W $o >o 2>e & P=$!; for i in $(seq 150); do grep -qE "Tracing|Sampling" o && [ $(ls /proc/$P/task | wc -l) -ge 3 ] && { [ "$o" ] || ! grep -L '^Seccomp:.2' /proc/$P/task/*/status | grep -q .; } && break; sleep 0.1; done; cat /proc/$P/task/*/status | grep -E '^(Uid|CapEff|CapPrm|NoNewPrivs|Seccomp):' | sort -u | tr -s '\t' ' ' | sed "s/^/${o:-drop} /" | if [ "$o" ]; then grep -v Cap; else cat; fi; sleep 2; kill -INT $P; wait $P; grep -c spin_here o; done; kill $W
+RETRY 2 samples of two seconds in a crowd
 TIMEOUT 60
 EXPECT_RE \Adrop CapEff: 000001c400080004\ndrop CapPrm: 000001c400080004\ndrop NoNewPrivs: 1\ndrop Seccomp: 2\ndrop Uid: 0 65534 65534 65534\n[1-9]\d*\n--keep-privileges NoNewPrivs: 0\n--keep-privileges Seccomp: 0\n--keep-privileges Uid: 0 0 0 0\n[1-9]\d*\n\Z
 
