@@ -35,24 +35,31 @@ static void sched_setup(struct Program *prog, struct Syms *syms)
 		kernoff_set(prog);
 }
 
-// Without BPF_F_NO_PREALLOC (perf_event programs before 6.1) all memory is taken at once: then there is room for fewer stacks.
+// Without BPF_F_NO_PREALLOC (perf_event programs before 6.1) all memory is taken at once, of every map: then there is room for fewer stacks.
 static const u32 prealloc_entries[RT_STACK_CLASSES] = {16384, 32768, 8192, 1024, 256};
+
+static void take_memory_at_once(struct Program *prog)
+{
+	static const char *const names[RT_STACK_CLASSES] = RT_STACK_CLASS_NAMES;
+	for (size_t i = 0; i < prog->maps.n; i++)
+		if (prog->maps.p[i]->bpf_type == BPF_MAP_TYPE_HASH)
+			prog->maps.p[i]->flags &= ~(u32)BPF_F_NO_PREALLOC;
+	for (u32 c = 0; c < RT_STACK_CLASSES; c++) {
+		struct MapDef *m = program_map(prog, names[c]);
+		if (m)
+			m->max_entries = prealloc_entries[c];
+	}
+}
 
 void stacks_setup(struct Program *prog, struct Syms *syms)
 {
-	static const char *const names[RT_STACK_CLASSES] = RT_STACK_CLASS_NAMES;
 	struct Str text = {0};
 	u64 max = 127;
 	u32 yes = 1;
 
 	sched_setup(prog, syms);
-	for (u32 c = 0; c < RT_STACK_CLASSES; c++) {
-		struct MapDef *m = program_map(prog, names[c]);
-		if (!m || feature_has(FEAT_NO_PREALLOC))
-			continue;
-		m->flags &= ~(u32)BPF_F_NO_PREALLOC;
-		m->max_entries = prealloc_entries[c];
-	}
+	if (!feature_has(FEAT_NO_PREALLOC))
+		take_memory_at_once(prog);
 	if (feature_has(FEAT_TASK_PT_REGS)) // newer than what is needed
 		link_set_const(prog, "rt_task_stack", &yes, sizeof(yes));
 	struct err *e = read_file("/proc/sys/kernel/perf_event_max_stack", &text, 64);

@@ -73,7 +73,7 @@ struct Codes *track_codes(struct Track *u)
 struct err *track_create(struct Program *prog, struct Syms *syms, const struct TrackOpts *o, struct Track **out)
 {
 	struct Track *u = xcalloc(1, sizeof(*u));
-	struct MapDef *maps = program_map(prog, "rt_uw_maps"), *files = program_map(prog, "rt_uw_files"), *news = program_map(prog, "rt_uw_news");
+	struct MapDef *maps = program_map(prog, "rt_uw_maps");
 	u32 no = 0, yes = 1;
 
 	u->prog = prog;
@@ -87,12 +87,8 @@ struct err *track_create(struct Program *prog, struct Syms *syms, const struct T
 	*out = u;
 	if (!maps)
 		return NULL;
-	if (!feature_has(FEAT_NO_PREALLOC)) {
-		maps->flags &= ~(u32)BPF_F_NO_PREALLOC;
+	if (!feature_has(FEAT_NO_PREALLOC)) // its memory is taken at once (stack/setup.c)
 		maps->max_entries = 4096;
-		files->flags &= ~(u32)BPF_F_NO_PREALLOC;
-		news->flags &= ~(u32)BPF_F_NO_PREALLOC;
-	}
 	if (!feature_has(FEAT_TASK_PT_REGS))
 		link_set_const(prog, "rt_uw_pt_regs", &no, sizeof(no));
 	if (prog->uses_async)
