@@ -102,13 +102,13 @@ static void map_full(struct RunCtx *rc, const struct MapDef *m, u64 n)
 	const char *of = rc->is_tool || !m ? "maps" : m->name;
 	if (rc->is_tool)
 		report_loss(rc, "map_full", n, "%llu updates of maps were refused because the map was full; raise --hash-storage-size (%llu now, %llu is enough)",
-		     (unsigned long long)n, now, enough);
+			    (unsigned long long)n, now, enough);
 	else if (m && m->declared)
 		report_loss(rc, "map_full", n, "%llu updates of %s were refused because the map was full; raise its size, let %s = ...(%llu): %llu is enough",
-		     (unsigned long long)n, of, of, now, enough);
+			    (unsigned long long)n, of, of, now, enough);
 	else
 		report_loss(rc, "map_full", n, "%llu updates of %s were refused because the map was full; raise max_map_keys (%llu now, %llu is enough)",
-		     (unsigned long long)n, of, now, enough);
+			    (unsigned long long)n, of, now, enough);
 }
 
 static void report_full_maps(struct RunCtx *rc, u64 total)
@@ -148,10 +148,10 @@ static void report_lost_output(struct RunCtx *rc, u64 no_room)
 	unsigned long long pages = enough_pages(rc, no_room), now = m ? m->max_entries / (u64)sysconf(_SC_PAGESIZE) : 0;
 	if (pages && no_room)
 		report_loss(rc, "total_lost_events", rc->lost_events, "Total lost event count: %llu; raise perf_rb_pages (%llu now, %llu is enough)",
-		     (unsigned long long)rc->lost_events, now, pages);
+			    (unsigned long long)rc->lost_events, now, pages);
 	else
 		report_loss(rc, "total_lost_events", rc->lost_events, "Total lost event count: %llu; a larger perf_rb_pages makes room for more (%llu now)",
-		     (unsigned long long)rc->lost_events, now);
+			    (unsigned long long)rc->lost_events, now);
 }
 
 static void report_lost_stacks(struct RunCtx *rc, const struct RtCounters *c)
@@ -162,7 +162,7 @@ static void report_lost_stacks(struct RunCtx *rc, const struct RtCounters *c)
 			most = MAX(most, rc->prog->maps.p[i]->max_entries);
 	if (c->stack_full)
 		report_loss(rc, "stacks_lost", n, "%llu stack traces could not be stored; raise --stack-storage-size (%llu is enough)", (unsigned long long)n,
-		     (unsigned long long)(most + c->stack_full));
+			    (unsigned long long)(most + c->stack_full));
 	else
 		report_loss(rc, "stacks_lost", n, "%llu stack traces could not be stored: others had their numbers", (unsigned long long)n);
 }
@@ -179,7 +179,7 @@ static void report_missed(struct RunCtx *rc)
 			n += info.recursion_misses;
 	}
 	report_loss(rc, "events_missed", n, "%llu events were missed: the kernel runs no program inside another one; trace fewer of them, or do less at each",
-	     (unsigned long long)n);
+		    (unsigned long long)n);
 }
 
 void report_losses(struct RunCtx *rc)
@@ -199,25 +199,25 @@ void report_losses(struct RunCtx *rc)
 		report_lost_output(rc, c.lost_events);
 	report_full_maps(rc, c.map_full);
 	report_loss(rc, "map_refused", c.map_refused, "%llu updates of maps were refused: the kernel had no memory at hand, or was updating the same place",
-	     (unsigned long long)c.map_refused);
+		    (unsigned long long)c.map_refused);
 	report_lost_stacks(rc, &c);
 	report_loss(rc, "stacks_missed", c.stack_kfail + c.stack_ufail, "%llu stack traces could not be taken (%llu kernel, %llu user)",
-	     (unsigned long long)(c.stack_kfail + c.stack_ufail), (unsigned long long)c.stack_kfail, (unsigned long long)c.stack_ufail);
+		    (unsigned long long)(c.stack_kfail + c.stack_ufail), (unsigned long long)c.stack_kfail, (unsigned long long)c.stack_ufail);
 	report_loss(rc, "strings_unread", c.strings_unread, "empty strings of user space: %llu (the page was not in memory, or nothing was there; -k says where)",
-	     (unsigned long long)c.strings_unread);
+		    (unsigned long long)c.strings_unread);
 	report_loss(rc, "requests_unread", c.requests_unread, "empty trace_id or span_id: %llu (it was not known yet where the process keeps them, or the page was not in memory)",
-	     (unsigned long long)c.requests_unread);
+		    (unsigned long long)c.requests_unread);
 	report_loss(rc, "kernel_stacks_cut", c.kstack_cut, "%llu kernel stacks are cut short: the kernel gives no more frames (kernel.perf_event_max_stack)",
-	     (unsigned long long)c.kstack_cut);
+		    (unsigned long long)c.kstack_cut);
 	struct Str reasons = {0};
 	u64 all, cut = stacks_cut(&c, &all, &reasons);
 	if (!rc->prog->config.unwind_fp && !rc->cut_told) // by frame pointers most are, and the user chose them
 		report_loss(rc, "user_stacks_cut", cut, "%llu of %llu user stacks are cut short (%s); --why-incomplete says where", (unsigned long long)cut,
-		     (unsigned long long)all, str_text(&reasons));
+			    (unsigned long long)all, str_text(&reasons));
 	str_deinit(&reasons);
 	u32 denied = c.why[RT_WHY_NO_PROC] ? track_denied(rc->track) : 0;
 	report_loss(rc, "processes_denied", denied, "%u process%s whose mappings may not be read%s: their user stacks are cut short", denied,
-	     denied == 1 ? "" : "es", cap_lacking(CAP_SYS_PTRACE_BIT));
+		    denied == 1 ? "" : "es", cap_lacking(CAP_SYS_PTRACE_BIT));
 	u64 nameless = stacks_nameless(rc->stacks);
 	report_loss(rc, "code_names_lost", nameless, "functions of programs that an interpreter runs whose names were gone before they were read: %llu", (unsigned long long)nameless);
 	const char *why = rc->syms && sym_kernel_asked(rc->syms) ? sym_kernel_why(rc->syms) : NULL;
