@@ -4,6 +4,9 @@ order. What returns to the same place again and again counts once, as Erlang tel
 import re
 import sys
 
+sys.dont_write_bytecode = True
+from told import tell  # noqa: E402
+
 
 def blocks(path):
     return [b.strip('\n').split('\n') for b in re.split(r'\n\s*\n', open(path, encoding='utf-8').read()) if b.strip()]
@@ -21,9 +24,4 @@ def got(path):
 
 
 want, have = blocks(sys.argv[1]), list(got(sys.argv[2]))
-equal = sum(a == b for a, b in zip(want, have))
-print('%d stacks of %d frames, %d equal' % (len(have), sum(map(len, have)), equal if len(want) == len(have) else -1))
-for a, b in zip(want, have):
-    if a != b:
-        print('want %s\ngot  %s' % ('\n     '.join(a[:40]), '\n     '.join(b[:40])))
-        break
+tell(want, have)

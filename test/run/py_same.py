@@ -4,6 +4,9 @@ printed stacks, in the same order or in any. all: a stack without any such frame
 import re
 import sys
 
+sys.dont_write_bytecode = True
+from told import tell  # noqa: E402
+
 
 def wanted(path):
     for block in open(path, encoding='utf-8').read().split('\n\n'):
@@ -38,9 +41,4 @@ if 'any' in sys.argv[3:]:
     have.sort()
 if 'callers' in sys.argv[3:]:
     have = [called(f) for f in have]
-equal = sum(a == b for a, b in zip(want, have))
-print('%d stacks of %d frames, %d equal' % (len(have), sum(map(len, have)), equal if len(want) == len(have) else -1))
-for a, b in zip(want, have):
-    if a != b:
-        print('want %s\ngot  %s' % ('\n     '.join(a[:40]), '\n     '.join(b[:40])))
-        break
+tell(want, have)
