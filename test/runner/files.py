@@ -84,6 +84,12 @@ class Runner:
             return None if glob.glob(need[5:]) else 'no %s on this machine' % need[5:]
         if need.startswith('npm:'):
             return npm_lacks(need[4:])
+        if need.startswith('pyenv:'):
+            root = child.output(['pyenv', 'root'], 60 * SLOW)[1].strip() if shutil.which('pyenv') else ''
+            return None if root and glob.glob('%s/versions/%s.*/bin/python3' % (root, need[6:])) else 'no Python %s from pyenv' % need[6:]
+        if need.startswith('runtimes:'):
+            folder = os.environ.get('SONDE_RUNTIMES') or os.path.expanduser('~/.cache/sonde-runtimes')
+            return None if glob.glob(os.path.join(folder, need[9:])) else 'no %s in %s: test/workload/runtimes.py --fetch' % (need[9:], folder)
         if self.info is None:
             self.info = child.output([self.sonde, 'info'], 60 * SLOW)[1]
         return None if re.search(r'^\s*%s: yes' % re.escape(need), self.info, re.M) else 'this kernel has no %s' % need
