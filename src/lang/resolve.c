@@ -227,7 +227,9 @@ static void r_ident(struct Resolve *r, struct Expr *e)
 	if (!near)
 		near = ctype_nearest(u->ctypes, e->str);
 	const char *header = ctype_unresolved_hint(u->ctypes);
-	if (near)
+	if (near && !strcmp(near, e->str))
+		diag_hint(u->diags, "'%s' is a type", near);
+	else if (near)
 		diag_hint(u->diags, "did you mean '%s'?", near);
 	if (header)
 		diag_hint(u->diags, "%s", header);
