@@ -346,7 +346,7 @@ NAME variables of a function whose entry is not probed stay unknown
 PROG uretprobe:{build}/recurse:fib { print($start) } uprobe:{build}/recurse:slow { $start = nsecs }
 RC 1
 STDERR Undefined or undeclared variable: $start
-STDERR HINT: what the entry of a call sets is there if a uprobe has the same functions, written the same
+STDERR HINT: what the entry of a call sets is there if a uprobe (of a kretprobe: a kprobe) has the same functions, written the same
 
 NAME texts of a uprobe whose pages nobody has used are waited for: at once, over the edge of a page, behind a pointer; not behind a predicate that is false
 NEED sleepable uprobes
