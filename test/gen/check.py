@@ -110,10 +110,12 @@ def judge_json(script, runner, sonde, peer):
 
 # What is known of other bpftraces and says nothing of sonde: counted apart.
 def known_of_peer(script, wrong, err):
-    """None, or the name of it: programs that its compiler gives more stack than the kernel has; find(), which left 0 in its variable where
+    """None, or the name of it: programs that its compiler gives more stack than the kernel has, or takes minutes for; find(), which left 0 in its variable where
     @m[k] read 1 (0.27.1, seed 770011)."""
     if re.search(r'stack limit|stack size|stack of the call', err, re.I):
         return 'beyond its stack'
+    if wrong[0].startswith('status -1'):
+        return 'no end in time'
     if not wrong[1] or wrong[1][1] is None or wrong[1][1] < 0:
         return None
     block, statement = wrong[1]
