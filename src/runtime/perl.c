@@ -9,8 +9,8 @@
 #include <elf.h>
 #include "runtime/internal.h"
 
-enum { SYM_LOOP, SYM_KEY, SYM_VERSION, SYM_ENTERTRY };
-static const char *const symbols[RUNTIME_SYMBOLS] = {"Perl_runops_standard", "PL_thr_key", "PL_version", "Perl_pp_entertry"};
+enum { SYM_LOOP, SYM_KEY, SYM_VERSION, SYM_NAMES, SYM_CODE };
+static const char *const symbols[RUNTIME_SYMBOLS] = {"Perl_runops_standard", "PL_thr_key", "PL_version", "PL_op_name", "PL_ppaddr"};
 
 static const struct Row {
 	u32 version;	      // 5.x
@@ -21,6 +21,8 @@ static const struct Row {
 	u16 has_try;	      // an eval may be a try block
 	u16 aux_array;	      // a stash's name lies behind its array; else in its body
 } rows[] = {
+	{42, 0xd0, 0x28, 0x13, 0x2c, 0x68, 0x48, 1, 0},
+	{40, 0xd0, 0x28, 0x13, 0x2c, 0x68, 0x48, 1, 0},
 	{36, 0xd0, 0x28, 0x12, 0x2c, 0x68, 0x48, 1, 0},
 	{32, 0xe0, 0x28, 0x12, 0x2c, 0x68, 0x48, 0, 1},
 };
@@ -33,15 +35,49 @@ static u32 version_of(struct ElfFile *f, u64 addr)
 	return addr && elffile_vaddr_to_off(f, addr, &off) && elffile_read(f, off, &v, 1) && v <= MAX_VERSION ? v : 0;
 }
 
-// docatch() has no name in a stripped file. pp_entertry() ends with a jump there, which has pp_entertry() itself as argument.
-static bool find_docatch(struct ElfFile *f, u64 entertry, u64 size, struct RtLang *out)
+// What pointers in the file lead to once it is loaded: relocations from `at` on, by place. Of the word at `place`; 0: none.
+#define MAX_RELOCATIONS (16u << 20) // bytes
+struct Pointers {
+	Elf64_Rela *p;
+	u64 n;
+};
+
+static u64 pointer_at(const struct Pointers *v, u64 place)
 {
-	u64 off, lo, hi;
+	for (u64 i = 0; i < v->n; i++)
+		if (v->p[i].r_offset == place && ELF64_R_TYPE(v->p[i].r_info) == R_X86_64_RELATIVE)
+			return (u64)v->p[i].r_addend;
+	return 0;
+}
+
+// The function of an operation: its number is that of its name. The functions' own names are not exported from 5.40 on.
+static u64 find_operation(struct ElfFile *f, const struct ElfSymbol *names, const struct ElfSymbol *code, const char *name)
+{
+	const struct ElfSec *s = elffile_section(f, ".rela.dyn");
+	u64 size = s ? s->size / sizeof(Elf64_Rela) * sizeof(Elf64_Rela) : 0, off, found = 0;
+	struct Pointers v = {s ? elffile_load(f, s->off, size, MAX_RELOCATIONS) : NULL, size / sizeof(Elf64_Rela)};
+	char text[16];
+
+	for (u64 i = 0; v.p && i < v.n && !found; i++) {
+		u64 nr = (v.p[i].r_offset - names->addr) / 8;
+		if (v.p[i].r_offset - names->addr < names->size && ELF64_R_TYPE(v.p[i].r_info) == R_X86_64_RELATIVE && elffile_vaddr_to_off(f, (u64)v.p[i].r_addend, &off) &&
+		    elffile_read(f, off, text, strlen(name) + 1) && !memcmp(text, name, strlen(name) + 1) && nr * 8 < code->size)
+			found = pointer_at(&v, code->addr + nr * 8);
+	}
+	free(v.p);
+	return found;
+}
+
+// docatch() has no name in a stripped file. pp_entertry() ends with a jump there, which has pp_entertry() itself as argument.
+static bool find_docatch(struct ElfFile *f, const struct ElfSymbol *names, const struct ElfSymbol *functions, struct RtLang *out)
+{
+	u64 off, lo, hi, entertry = names->name && functions->name ? find_operation(f, names, functions, "entertry") : 0, size = 512;
 	u8 code[512 + 8] = {0};
 
-	size = MIN(size, (u64)512);
-	if (f->machine != EM_X86_64 || !elffile_vaddr_to_off(f, entertry, &off) || !elffile_read(f, off, code, size))
+	if (f->machine != EM_X86_64 || !entertry || !elffile_vaddr_to_off(f, entertry, &off) || elffile_read_some(f, off, code, size) < 32)
 		return false;
+	if (runtime_function(f, entertry, &hi))
+		size = MIN(size, hi - entertry);
 	for (u64 i = 0, self = 0; i + 5 <= size; i++) {
 		s32 rel;
 		memcpy(&rel, code + i + 3, sizeof(rel));
@@ -62,7 +98,7 @@ static bool find_docatch(struct ElfFile *f, u64 entertry, u64 size, struct RtLan
 
 static bool find(struct ElfFile *f, const struct ElfSymbol *syms, struct RtLang *out, struct Str *version)
 {
-	const struct ElfSymbol *loop = &syms[SYM_LOOP], *key = &syms[SYM_KEY], *try = &syms[SYM_ENTERTRY];
+	const struct ElfSymbol *loop = &syms[SYM_LOOP], *key = &syms[SYM_KEY];
 	u32 v = version_of(f, syms[SYM_VERSION].name ? syms[SYM_VERSION].addr : 0);
 
 	if (v)
@@ -78,7 +114,7 @@ static bool find(struct ElfFile *f, const struct ElfSymbol *syms, struct RtLang 
 		out->root = key->addr;
 		out->loop = loop->addr;
 		out->loop_end = loop->addr + loop->size;
-		return loop->size && try->name && find_docatch(f, try->addr, try->size, out);
+		return loop->size && find_docatch(f, &syms[SYM_NAMES], &syms[SYM_CODE], out);
 	}
 	return false;
 }

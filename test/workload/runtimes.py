@@ -27,6 +27,7 @@ import gostacks
 import kernel
 
 FETCHED = {
+    'experimental': ('php8.5-cli', 'ruby3.4'),
     'sid': ('python3.14', 'python3.14-dbg', 'ruby3.3', 'ruby3.4', 'golang-1.27-go', 'perl', 'erlang-base'),
     'trixie': ('python3.13', 'python3.13-dbg', 'python3-uvloop', 'ruby3.3', 'openjdk-21-jre-headless', 'php8.4-cli', 'perl', 'erlang-base'),
     'bullseye': ('ruby2.7', 'openjdk-11-jre-headless', 'perl', 'php7.4-cli'),
@@ -277,7 +278,8 @@ def programs(tmp):
         for how in ('function', 'tracing') if v >= '8' else ():
             jit = ' -d opcache.enable_cli=1 -d opcache.jit_buffer_size=64M -d opcache.jit=' + how
             yield Program('PHP %s, %s JIT' % (v, how), php + jit, 'phpload.php', 'flock', ('deep.php', 'flock'))
-    for cmd, _, _ in unpacked('/usr/bin/php[78].[0-9]'):
+    for cmd, _, root in unpacked('/usr/bin/php[78].[0-9]'):
+        cmd += ''.join(' -n -d extension=' + path for path in glob.glob(root + '/usr/lib/php/*/json.so'))  # of PHP 8 a part
         v = run(cmd + ' -n -r "echo PHP_VERSION;"').strip()
         if re.match(r'[0-9.]+$', v):
             yield Program('PHP %s, pcre.jit=0' % v, cmd + ' -n -d pcre.jit=0', 'phpload.php', 'flock', ('deep.php', 'flock'))
