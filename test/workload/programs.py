@@ -313,7 +313,7 @@ PROGRAMS = {
     'http': (http, ('javac',), r'^Http\.page$', r'^java\.util\.concurrent\.ThreadPoolExecutor\.'),
     'fpm': (fpm, ('/usr/sbin/nginx', unpacked('/usr/sbin/php-fpm[0-9]*') or 'php-fpm'), r'^page$', r'^doze$'),
     'lua': (lua, ('/usr/sbin/nginx', MODULES + '/ngx_http_lua_module.so'), r'^page$', r'^ngx_'),
-    'postgres': (postgres, ('psql', unpacked(PLPYTHON) or 'plpython3.so'), r'^inner$', r'^doze$'),
+    'postgres': (postgres, ('psql', unpacked(PLPYTHON) or 'plpython3.so'), r'\binner$', r'\bdoze$'),
     'rabbitmq': (rabbitmq, ('curl', unpacked(RABBIT) or 'rabbitmq-server'), r'^rabbit_\w+:', r'^erts_'),
 }
 
