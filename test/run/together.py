@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Python that calls Lua that calls Python, by ctypes and Lua's library, so many times in one another; the innermost renames nothing. together.py LIBRARY FILE DEPTH: writes to
-FILE what the frames of both are, innermost first, as test/run/py_same.py reads it."""
+"""Python that calls Lua that calls Python, by ctypes and Lua's library, so many times in one another; the innermost renames nothing. together.py LIBRARY FILE DEPTH [SECONDS]:
+writes to FILE what the frames of both are, innermost first, as test/run/py_same.py reads it; sleeps so long at its end."""
 import ctypes
 import os
 import sys
+import time
 
 lua = ctypes.CDLL(sys.argv[1])
 lua.luaL_newstate.restype = ctypes.c_void_p
@@ -60,3 +61,4 @@ want.write(''.join('back %s:%d\nask %s:%d\n%s' % (me, at('    call(state, n - 1)
         me, at('    lua.lua_pcallk'), me, at('call(state, depth)')))
 want.close()
 call(state, depth)
+time.sleep(float(sys.argv[4]) if sys.argv[4:] else 0)
