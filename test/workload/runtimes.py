@@ -42,7 +42,6 @@ EXCEPTIONS = (
     (r'^PHP [0-9.]+$', 0.9, "the others end in what pcre's compiler made, which tells nobody of it"),
     (r'^BEAM ', 0.98, 'the others by a guess: in a function that has just made room, where words of earlier calls lie'),
     (r'^V8 ', 0.8, 'the others by a guess: taken in optimised code with functions put into it, of which is not known which one ran'),
-    (r'^LuaJIT .*-joff', 0.98, 'the others end in a helper of its interpreter whose unwind information is wrong'),
     (r'^LuaJIT [^,]*$', 0.5, 'the others by a guess: through traces, of which is not known which functions are in them; 2 % are cut'),
 )
 DEPTHS, ROUNDS, STACK = (10, 40), 2, 15
