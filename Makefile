@@ -236,7 +236,7 @@ demo-story:
 	@scripts/demo-story.sh $(BUILD) story
 
 # The programs that docs/tutorial.md looks at.
-lessons: $(BUILD)/workload $(BUILD)/waits $(BUILD)/calls $(BUILD)/frames
+lessons: $(addprefix $(BUILD)/,workload waits calls frames cold nest recurse)
 
 # test: what needs a minute or two. check: all of this kernel, and one other. check-all: every other kernel too. FLAGS: for test/run.py.
 test: test-programs
