@@ -11,6 +11,14 @@ RUN cp {top}/test/run/beam_stack.erl . && erlc beam_stack.erl; {top}/test/run/be
 EXPECT_RE ^300 stacks of 3\d\d\d frames, 300 equal$
 EXPECT_LINE 300 user stacks, 300 whole (100.00 %)
 
+NAME Erlang: lines, as it tells GDB of them
+RETRY 1 code that is loaded just then
+NEED cmd:erl
+NEED arch:x86_64
+TIMEOUT 60
+RUN cp {top}/test/run/beam_stack.erl . && erlc beam_stack.erl; {top}/test/run/beam.sh +S 2:2 -noshell -s beam_stack main -extra w 300 & until [ -e w.up ]; do sleep 0.1; done; {sonde} -q --lines --dwarf-pid $! -c 'sh -c "touch w.go; until [ -e w.done ]; do sleep 0.1; done"' -e "tracepoint:syscalls:sys_enter_rt_sigaction /pid == $!/ { printf(\"%s\n\", ustack) }" >o 2>e; kill $!; python3 {top}/test/run/beam_same.py w o lines
+EXPECT_RE ^lines of [5-9]\d % of the frames\n300 stacks of \d+ frames, 300 equal$
+
 NAME Erlang at work: on the process's stack, in C that its code calls, and in the scheduler
 FEW samples
 RETRY 1 samples

@@ -47,8 +47,8 @@ def loads(tmp):
 class Load:
     """What is at work: sessions, and of which program each process is"""
 
-    def __init__(self, secs, all):
-        self.secs, self.all, self.pids, self.missing, self.started, self.names = secs, all, {}, set(), [], list(ALWAYS)
+    def __init__(self, secs, more):
+        self.secs, self.more, self.pids, self.missing, self.started, self.names = secs, more, {}, set(), [], list(ALWAYS)
         self.stop = threading.Event()
 
     def watch(self):
@@ -73,17 +73,17 @@ class Load:
             if line == 'ready\n':
                 break
             self.missing.add(line.split()[-1].rstrip('0123456789'))
-        for name, cmd in loads(tmp) if self.all else ():
+        for name, cmd in loads(tmp) if self.more else ():
             self.names.append(name)
             self.started.append(programs.start(cmd, cwd=tmp))
-        for name, (begin, needs, _, _) in programs.PROGRAMS.items() if self.all else ():
+        for name, (begin, needs, _, _) in programs.PROGRAMS.items() if self.more else ():
             if name in ('fpm', 'lua', 'postgres', 'rabbitmq') and not programs.have(*needs):
                 sub = os.path.join(tmp, name)
                 os.mkdir(sub)
                 os.chmod(tmp, 0o755)
                 self.names += {'fpm': ['php-fpm'], 'postgres': ['postgres']}.get(name, [])
                 self.started += begin(sub, self.secs + 60)
-        time.sleep(3 if self.all else 1)
+        time.sleep(3 if self.more else 1)
 
     def end(self):
         self.stop.set()
@@ -101,8 +101,8 @@ class Load:
             p.wait()
 
 
-def under_load(cmd, secs, all):
-    load = Load(secs, all)
+def under_load(cmd, secs, more):
+    load = Load(secs, more)
     with tempfile.TemporaryDirectory(prefix='sonde-mixed.', ignore_cleanup_errors=True) as tmp:
         try:
             load.begin(tmp)
@@ -123,8 +123,8 @@ class Seen:
         self.total, self.cut, self.guessed, self.own, self.unnamed = (collections.Counter() for _ in range(5))
 
 
-def sonde(path, secs, hz, all):
-    out, load = under_load([path, 'profile', '-F', hz, '-U', '--why-incomplete', '--json', str(secs)], secs, all)
+def sonde(path, secs, hz, more):
+    out, load = under_load([path, 'profile', '-F', hz, '-U', '--why-incomplete', '--json', str(secs)], secs, more)
     seen, machine, nameless = Seen(), None, collections.Counter()
     program = lambda r: load.pids[r['pid']] if load.pids[r['pid']] not in ('dash', 'sh', '') else r['comm']
     for r in (json.loads(l) for l in out.splitlines() if l.startswith('{')):
@@ -143,14 +143,14 @@ def sonde(path, secs, hz, all):
                 count[program(x)] += x['count']
                 place = '%s [%s]' % (x.get('symbol', '?'), os.path.basename(x.get('module', '?')))
                 print('%d %s (%d) %s %s: %s' % (x['count'], program(x), x['pid'], verb, place, x['reason']))
-    for (name, frame), n in nameless.most_common(20 if all else 0):
+    for (name, frame), n in nameless.most_common(20 if more else 0):
         print('%d stacks of %s have a frame without a name: %s' % (n, name, frame or 'an address'))
     n = max(1, machine['stacks'])
     print('the machine: %d stacks, %.2f %% whole, %.2f %% by a guess' % (machine['stacks'], 100.0 * machine['whole'] / n, 100.0 * machine['guessed'] / n))
     return seen, load
 
 
-def bpftrace(path, secs, hz, all):
+def bpftrace(path, secs, hz, more):
     prog = 'profile:hz:%s { @[pid, comm, ustack] = count(); } interval:s:%d { exit(); }' % (hz, secs)
     out, load = under_load([path, '-e', prog], secs, False)
     seen = Seen()
@@ -168,14 +168,14 @@ def main():
     seen, load = (bpftrace if peer else sonde)(sys.argv[1], int(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else '99', 'all' in sys.argv[4:])
     n, whole, verdict, few = sum(seen.total.values()), 0, 0, []
     for name in sorted(seen.total, key=lambda c: -seen.total[c]):
-        all = seen.total[name]
-        sure = all - seen.cut[name] - seen.guessed[name]
+        n_all = seen.total[name]
+        sure = n_all - seen.cut[name] - seen.guessed[name]
         whole += sure
         verdict += sure + (seen.guessed[name] if name in GUESSES else 0)
-        own = ', %6.2f %% show its own functions' % (100.0 * seen.own[name] / all) if name in OWN else ''
+        own = ', %6.2f %% show its own functions' % (100.0 * seen.own[name] / n_all) if name in OWN else ''
         print('%-16s %6d stacks, %6.2f %% whole, %6.2f %% by a guess, %6.2f %% with every frame named%s' % (
-            name, all, 100.0 * sure / all, 100.0 * seen.guessed[name] / all, 100.0 * (all - seen.unnamed[name]) / all, own))
-        few += [name] if name in OWN and seen.own[name] < 0.995 * all else []
+            name, n_all, 100.0 * sure / n_all, 100.0 * seen.guessed[name] / n_all, 100.0 * (n_all - seen.unnamed[name]) / n_all, own))
+        few += [name] if name in OWN and seen.own[name] < 0.995 * n_all else []
     print('%d stacks of the load, %.2f %% whole, %.2f %% by a guess' % (n, 100.0 * whole / max(1, n), 100.0 * sum(seen.guessed.values()) / max(1, n)))
     if peer:
         return 0

@@ -255,7 +255,7 @@ def fpm(tmp, secs):
     write(os.path.join(tmp, 'page.php'), PAGE)
     port = 20000 + os.getpid() % 20000
     web = nginx(tmp, port, 'include /etc/nginx/fastcgi_params; fastcgi_param SCRIPT_FILENAME %s/page.php; fastcgi_pass unix:%s/fpm.sock;' % (tmp, tmp))
-    return [start(['sh', '-c', '%s -n -R -F -y %s/fpm.conf & %s' % (server, tmp, web)])] + clients(secs, port)
+    return [start([server, '-n', '-R', '-F', '-y', tmp + '/fpm.conf']), start(['sh', '-c', web])] + clients(secs, port)
 
 
 def lua(tmp, secs):

@@ -27,7 +27,7 @@ import gostacks
 import kernel
 
 FETCHED = {
-    'experimental': ('php8.5-cli', 'ruby3.4'),
+    'experimental': ('ruby3.4',),
     'sid': ('python3.14', 'python3.14-dbg', 'ruby3.3', 'ruby3.4', 'golang-1.27-go', 'perl', 'erlang-base'),
     'trixie': ('python3.13', 'python3.13-dbg', 'python3-uvloop', 'ruby3.3', 'openjdk-21-jre-headless', 'php8.4-cli', 'perl', 'erlang-base'),
     'bullseye': ('ruby2.7', 'openjdk-11-jre-headless', 'perl', 'php7.4-cli'),
