@@ -261,6 +261,7 @@ static void leave_memory(struct RunCtx *rc)
 {
 	syms_trim(rc->syms, KEPT_TABLES);
 	stacks_trim(rc->stacks, KEPT_FRAMES);
+	track_trim(rc->track);
 #ifdef __GLIBC__
 	malloc_trim(0);
 #endif

@@ -127,6 +127,8 @@ static int on_ring(void *arg, void *data, size_t n)
 		add_code(u, data, n);
 	if (n >= sizeof(*ev) && ev->ev.kind == RT_EV_JIT)
 		jits_asked(u->jits, (int)ev->tgid);
+	if (n >= sizeof(*ev) && ev->ev.kind == RT_EV_UW_PAGE && u->tables)
+		tables_page(u->tables, ev->ev.id, ev->tgid);
 	if (n < sizeof(*ev) || ev->ev.kind != RT_EV_PROC_NEW)
 		return 0;
 	if (!ev->ev.id)
@@ -313,6 +315,19 @@ void track_first(struct Track *u, const struct TrackFirst *f, u32 max_ms)
 u64 track_memory(const struct Track *u)
 {
 	return u && u->tables ? tablemaps_bytes(tables_maps(u->tables)) : 0;
+}
+
+void track_used(void *track, u32 obj, u64 off)
+{
+	struct Track *u = track;
+	if (u->tables)
+		tablemaps_used(tables_maps(u->tables), obj, off);
+}
+
+void track_trim(struct Track *u)
+{
+	if (u && u->tables)
+		tables_trim(u->tables);
 }
 
 u32 track_denied(struct Track *u)

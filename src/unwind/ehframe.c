@@ -11,6 +11,7 @@ struct Fde {
 };
 struct Frames { // one section
 	const struct CfiSec *sec;
+	const struct Part *part; // NULL: all of it
 	bool eh;
 	VEC(struct Fde) fdes; // by pc
 	VEC(struct Cie) cies;
@@ -232,8 +233,32 @@ static int by_pc(const void *a, const void *b)
 	return x->pc != y->pc ? (x->pc < y->pc ? -1 : 1) : x->at < y->at ? -1 : 1;
 }
 
+// ---- a part of the file
+static void keep_near(struct Frames *f)
+{
+	u32 n = 0;
+	u64 before = 0; // pc of the entry before, which may have been dropped
+	for (u32 i = 0; f->part && i < f->fdes.n; i++) {
+		struct Fde d = f->fdes.p[i];
+		if (part_near(f->part, before, i + 2 < f->fdes.n ? f->fdes.p[i + 2].pc : ~0ull))
+			f->fdes.p[n++] = d;
+		before = d.pc;
+	}
+	if (f->part)
+		f->fdes.n = n;
+}
+
 // The linker's own sorted table: no sorting needed. False when it is absent, of an unusual form, or does not agree with what it points to
 // (checked where the FDEs are read).
+static u64 hdr_pc(const struct Frames *f, const struct CfiSec *hdr, u64 at, u32 i, u32 n)
+{
+	s32 rel;
+	if (i >= n)
+		return ~0ull;
+	memcpy(&rel, hdr->data + at + (u64)i * 8, 4);
+	return address(f, hdr->vaddr + (u64)(s64)rel);
+}
+
 static bool list_by_hdr(struct Frames *f, const struct CfiSec *hdr)
 {
 	if (!hdr->data || hdr->size < 12 || hdr->data[0] != 1 || hdr->data[2] != DW_EH_PE_udata4 ||
@@ -252,6 +277,8 @@ static bool list_by_hdr(struct Frames *f, const struct CfiSec *hdr)
 		s32 rel[2];
 		memcpy(rel, hdr->data + at + (u64)i * 8, 8);
 		struct Fde d = {address(f, hdr->vaddr + (u64)(s64)rel[0]), address(f, hdr->vaddr + (u64)(s64)rel[1]) - f->sec->vaddr};
+		if (f->part && !part_near(f->part, i ? hdr_pc(f, hdr, at, i - 1, n) : 0, hdr_pc(f, hdr, at, i + 2, n)))
+			continue;
 		struct FdeBody body;
 		u64 next;
 		if (d.pc < prev || d.at >= f->sec->size || !parse_fde(f, d.at, &body, &next) || (body.cie && body.pc != d.pc)) {
@@ -277,6 +304,7 @@ static void list_by_scan(struct Frames *f)
 	}
 	if (!sorted)
 		qsort(f->fdes.p, f->fdes.n, sizeof(*f->fdes.p), by_pc);
+	keep_near(f);
 }
 
 // ---- rows
@@ -395,14 +423,27 @@ static u32 root_rule(struct Sink *s)
 	return ruleset_add(s->rules, &root);
 }
 
+// Rows of these addresses are known by following their code, or what it was made of.
+static void followed(struct Sink *s, u64 from, u64 to)
+{
+	u64 last = (to + UW_PADDING - s->seg->vaddr + s->seg->off) >> RT_UW_PAGE_BITS;
+	for (u64 page = (from - s->seg->vaddr + s->seg->off) >> RT_UW_PAGE_BITS; page <= last; page++)
+		if (!s->t->followed.n || vec_last(&s->t->followed) < page)
+			vec_push(&s->t->followed, (u32)page);
+}
+
 // Between entries, from..to: what its instructions tell.
 static void fill(struct Sink *s, u64 from, u64 to, bool open)
 {
 	if (open && to - from >= UW_PADDING)
 		put(s, from, is_start_context32(s, from, to) ? root_rule(s) : 0);
-	for (; s->flow_at < s->flow->n && s->flow->p[s->flow_at].pc < to; s->flow_at++)
-		if (s->flow->p[s->flow_at].pc >= from)
-			put(s, s->flow->p[s->flow_at].pc, ruleset_add(s->rules, &s->flow->p[s->flow_at].rule));
+	for (; s->flow_at < s->flow->n && s->flow->p[s->flow_at].pc < to; s->flow_at++) {
+		const struct FlowRow *r = &s->flow->p[s->flow_at];
+		if (r->pc < from)
+			continue;
+		put(s, r->pc, ruleset_add(s->rules, &r->rule));
+		followed(s, r->pc, s->flow_at + 1 < s->flow->n ? MIN(r[1].pc, to) : to);
+	}
 }
 
 static void build_segment(struct Frames f[2], const struct CfiSeg *seg, struct Sink *s)
@@ -473,11 +514,11 @@ static bool flow_gaps(struct Frames f[2], const struct ElfCfi *e, const struct U
 	return gaps_rows(&g, e, hurry, out);
 }
 
-bool uwtable_build(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable *out, const struct UwHurry *hurry)
+static bool build(const struct ElfCfi *e, const struct Part *part, struct RuleSet *rules, struct UwTable *out, const struct UwHurry *hurry)
 {
 	u8 word = e->machine == EM_386 ? 4 : 8;
-	struct Frames f[2] = {{.sec = &e->eh_frame, .eh = true, .machine = e->machine, .word = word},
-			      {.sec = &e->debug_frame, .machine = e->machine, .word = word}};
+	struct Frames f[2] = {{.sec = &e->eh_frame, .part = part, .eh = true, .machine = e->machine, .word = word},
+			      {.sec = &e->debug_frame, .part = part, .machine = e->machine, .word = word}};
 	FlowRows flow = {0};
 	struct Sink s = {.t = out, .rules = rules, .flow = &flow, .elf = e};
 	u64 min_off = 0;
@@ -485,16 +526,17 @@ bool uwtable_build(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable
 	*out = (struct UwTable){0};
 	if (e->eh_frame.data && !list_by_hdr(&f[0], &e->eh_frame_hdr))
 		list_by_scan(&f[0]);
-	bool go = go_rows(e, &flow);
+	bool go = !part && go_rows(e, &flow);
 	if (e->debug_frame.data && !go) // of Go's code it tells less: neither roots nor changes of stacks
 		list_by_scan(&f[1]);
-	bool done = go || flow_gaps(f, e, hurry, &flow);
+	bool done = part || go || flow_gaps(f, e, hurry, &flow);
 	for (size_t i = 0; done && i < e->segs.n; i++) {
 		if (e->segs.p[i].off < min_off) // overlaps the one before: rows would not ascend
 			continue;
 		build_segment(f, &e->segs.p[i], &s);
 		min_off = e->segs.p[i].off + e->segs.p[i].size;
 	}
+	out->whole_only = s.setcontext || e->debug_frame.data; // what one entry means depends on others
 	for (u32 i = 0; i < 2; i++) {
 		vec_deinit(&f[i].fdes);
 		vec_deinit(&f[i].cies);
@@ -503,7 +545,19 @@ bool uwtable_build(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable
 	return done;
 }
 
+bool uwtable_build(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable *out, const struct UwHurry *hurry)
+{
+	return build(e, NULL, rules, out, hurry);
+}
+
+void uwtable_part(const struct ElfCfi *e, struct RuleSet *rules, const u32 *pages, u32 n, struct UwTable *out)
+{
+	struct Part part = {e, pages, n};
+	build(e, &part, rules, out, NULL);
+}
+
 void uwtable_deinit(struct UwTable *t)
 {
 	vec_deinit(&t->rows);
+	vec_deinit(&t->followed);
 }

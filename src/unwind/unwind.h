@@ -26,6 +26,9 @@ struct UwTable {
 	VEC(u64) rows; // UW_ROW(file offset, rule), ascending, consecutive rules differ; rule 0 ends a range
 	u32 nfdes, nbad; // FDEs used, FDEs cut short because malformed
 	bool rules_full;
+	// what uwtable_part() cannot make again
+	VEC(u32) followed; // pages of the file (RT_UW_PAGE_BITS) with rows that instructions or Go's table told
+	bool whole_only;   // all pages
 };
 // hurry (NULL: never): something more urgent comes up while code without tables is followed, which may take a tenth of a second: then false, and out is empty.
 struct UwHurry {
@@ -33,6 +36,8 @@ struct UwHurry {
 	void *arg;
 };
 bool uwtable_build(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable *out, const struct UwHurry *hurry);
+// The rows of some pages of the file, ascending, n > 0: in these they amount to what uwtable_build() gives, elsewhere there may be others or none. Quick.
+void uwtable_part(const struct ElfCfi *e, struct RuleSet *rules, const u32 *pages, u32 n, struct UwTable *out);
 void uwtable_deinit(struct UwTable *t);
 
 // ---- record.c
