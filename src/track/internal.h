@@ -74,10 +74,12 @@ struct UwTable;	 // unwind/unwind.h
 struct RowStore *rowstore_create(int pages_fd, u8 *dir, bool bounded); // bounded: what no stack has needed for a while is taken out when there is much
 void rowstore_destroy(struct RowStore *s);
 bool rowstore_put(struct RowStore *s, const struct UwTable *tab, struct RtUwObj *o); // tab has rows; fills o's directory. False: no room
+// Of an object with pages first to last only some have their records, the others are out.
+bool rowstore_begin(struct RowStore *s, const struct UwTable *tab, u64 first, u64 last, const u32 *pages, u32 n, struct RtUwObj *o);
+void rowstore_again(struct RowStore *s, const struct UwTable *tab, const struct RtUwObj *o, const u32 *pages, u32 n); // records of pages of the file, ascending
 // Pages are counted from the object's first.
 void rowstore_pin(struct RowStore *s, const struct RtUwObj *o, u32 page); // it is never taken out
-bool rowstore_is_asked(const struct RowStore *s, const struct RtUwObj *o, u32 page); // it was taken out, and a stack wants it
-void rowstore_again(struct RowStore *s, const struct UwTable *tab, const struct RtUwObj *o); // those that are asked for; tab has these
+bool rowstore_is_out(const struct RowStore *s, const struct RtUwObj *o, u32 page); // it has no record, but may have one
 void rowstore_used(struct RowStore *s, u32 dir); // a stack has needed this entry of the directory
 void rowstore_trim(struct RowStore *s);
 u64 rowstore_bytes(const struct RowStore *s);
@@ -100,6 +102,7 @@ void uwmade_free(struct UwMade *m);
 struct err *tablemaps_create(struct Program *prog, bool on_demand, struct TableMaps **out); // on_demand: tables that nobody asks for may never be built
 void tablemaps_destroy(struct TableMaps *t);
 // By one thread. Writes the object's rows and fills out; returns RT_UW_READY or why there are none; RT_UW_PENDING: hurry ended it.
+// On demand a large table has no pages yet but those that cannot be made one by one.
 u32 tablemaps_build(struct TableMaps *t, struct SymObject *o, const struct UwHurry *hurry, struct RtUwObj *out);
 u32 tablemaps_made(struct TableMaps *t, const struct UwMade *m, struct RtUwObj *out); // the same of code made at run time
 void tablemaps_put(struct TableMaps *t, u32 obj, u32 state, struct RtUwObj *table); // the kernel side sees it from now on

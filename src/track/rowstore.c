@@ -17,6 +17,9 @@ struct RowValue {
 	u32 key;
 	int fd; // -1: the outer map alone has it
 };
+struct PlainRecord { // of a page where one rule holds: all such pages have it in common (code made at run time may have thousands)
+	u32 rule, entry;
+};
 struct RowStore {
 	int pages_fd; // borrowed, as is dir
 	u8 *dir;      // RT_UW_DIRS elements of 8 bytes
@@ -26,6 +29,7 @@ struct RowStore {
 	u8 *val;		// the last one, mapped; NULL: none
 	u32 val_used;
 	u8 *rec;   // a record being made
+	VEC(struct PlainRecord) plain;
 	u16 *used; // by entry of dir: when a stack needed it last; NULL: nothing is ever taken out
 };
 
@@ -49,6 +53,7 @@ void rowstore_destroy(struct RowStore *s)
 		if (s->vals.p[i].fd >= 0)
 			close(s->vals.p[i].fd);
 	vec_deinit(&s->vals);
+	vec_deinit(&s->plain);
 	free(s->used);
 	free(s->rec);
 	free(s);
@@ -113,41 +118,57 @@ static u8 *alloc_record(struct RowStore *s, u32 n, u32 *entry)
 	return s->val + s->val_used - n;
 }
 
-// The pages of a table, from first on, into the directory from dir on. again: only those that were taken out. False: no room.
-static bool put_pages(struct RowStore *s, const struct UwTable *tab, u64 first, u64 last, u32 dir, bool again)
+// The entry of a record of n rows that was made. False: no room.
+static bool keep_record(struct RowStore *s, const u8 *rec, u32 n, u32 *entry)
 {
-	u32 carry = 0;
-	size_t i = 0;
-	while (i < tab->rows.n && UW_ROW_OFF(tab->rows.p[i]) >> RT_UW_PAGE_BITS < first)
-		carry = UW_ROW_RULE(tab->rows.p[i++]);
-	for (u64 page = first; page <= last; page++) {
-		size_t end = i;
-		u32 entry = 0, *at = entry_at(s, dir + (u32)(page - first)), size;
-		while (end < tab->rows.n && UW_ROW_OFF(tab->rows.p[end]) >> RT_UW_PAGE_BITS == page)
-			end++;
-		bool rows = end > i || carry, wanted = !again || (rows && __atomic_load_n(at, __ATOMIC_RELAXED) == RT_UW_ASKED);
-		if (wanted && rows) {
-			size = uwrec_build(tab->rows.p + i, end - i, carry, s->rec);
-			u8 *to = alloc_record(s, size, &entry);
-			if (!to)
-				return false;
-			memcpy(to, s->rec, size);
+	u16 rule = 0;
+	memcpy(&rule, rec + RT_UW_REC_RULE(n), sizeof(rule));
+	for (size_t i = 0; n == 1 && i < s->plain.n; i++)
+		if (s->plain.p[i].rule == rule) {
+			*entry = s->plain.p[i].entry;
+			return true;
 		}
-		if (wanted && s->used)
-			__atomic_store_n(&s->used[dir + (u32)(page - first)], tick_now(), __ATOMIC_RELAXED);
-		if (wanted)
-			__atomic_store_n(at, entry, __ATOMIC_RELEASE);
-		if (end > i)
-			carry = UW_ROW_RULE(tab->rows.p[end - 1]);
-		i = end;
-	}
+	u8 *to = alloc_record(s, RT_UW_REC_SIZE(n), entry);
+	if (!to)
+		return false;
+	memcpy(to, rec, RT_UW_REC_SIZE(n));
+	if (n == 1)
+		vec_push(&s->plain, ((struct PlainRecord){rule, *entry}));
 	return true;
 }
 
-bool rowstore_put(struct RowStore *s, const struct UwTable *tab, struct RtUwObj *o)
+static u32 rows_of(const u8 *rec)
 {
-	u64 first = UW_ROW_OFF(tab->rows.p[0]) >> RT_UW_PAGE_BITS, last = UW_ROW_OFF(vec_last(&tab->rows)) >> RT_UW_PAGE_BITS;
-	if (last - first >= RT_UW_DIRS - s->ndir || !put_pages(s, tab, first, last, s->ndir, false))
+	u16 n;
+	memcpy(&n, rec + RT_UW_BUCKETS * 2, sizeof(n));
+	return n;
+}
+
+// The record of a page, from row *i on, which moves behind it; carry: the rule that holds where the page begins, then where it ends. False: no room.
+static bool put_page(struct RowStore *s, const struct UwTable *tab, u64 page, size_t *i, u32 *carry, u32 dir)
+{
+	size_t end = *i;
+	u32 entry = 0;
+	while (end < tab->rows.n && UW_ROW_OFF(tab->rows.p[end]) >> RT_UW_PAGE_BITS == page)
+		end++;
+	if (end > *i || *carry) {
+		uwrec_build(tab->rows.p + *i, end - *i, *carry, s->rec);
+		if (!keep_record(s, s->rec, rows_of(s->rec), &entry))
+			return false;
+	}
+	if (s->used)
+		__atomic_store_n(&s->used[dir], tick_now(), __ATOMIC_RELAXED);
+	__atomic_store_n(entry_at(s, dir), entry, __ATOMIC_RELEASE);
+	if (end > *i)
+		*carry = UW_ROW_RULE(tab->rows.p[end - 1]);
+	*i = end;
+	return true;
+}
+
+// Pages of the directory for an object. False: no room.
+static bool reserve(struct RowStore *s, u64 first, u64 last, struct RtUwObj *o)
+{
+	if (last - first >= RT_UW_DIRS - s->ndir)
 		return false;
 	o->dir = s->ndir;
 	o->first_page = (u32)first;
@@ -156,14 +177,47 @@ bool rowstore_put(struct RowStore *s, const struct UwTable *tab, struct RtUwObj 
 	return true;
 }
 
-void rowstore_again(struct RowStore *s, const struct UwTable *tab, const struct RtUwObj *o)
+bool rowstore_put(struct RowStore *s, const struct UwTable *tab, struct RtUwObj *o)
 {
-	put_pages(s, tab, o->first_page, (u64)o->first_page + o->npages - 1, o->dir, true);
+	u64 first = UW_ROW_OFF(tab->rows.p[0]) >> RT_UW_PAGE_BITS, last = UW_ROW_OFF(vec_last(&tab->rows)) >> RT_UW_PAGE_BITS;
+	u32 carry = 0;
+	size_t i = 0;
+	bool ok = reserve(s, first, last, o);
+	for (u64 page = first; ok && page <= last; page++)
+		ok = put_page(s, tab, page, &i, &carry, o->dir + (u32)(page - first));
+	return ok;
 }
 
-bool rowstore_is_asked(const struct RowStore *s, const struct RtUwObj *o, u32 page)
+static void put_some(struct RowStore *s, const struct UwTable *tab, const struct RtUwObj *o, const u32 *pages, u32 n)
 {
-	return page < o->npages && __atomic_load_n(entry_at(s, o->dir + page), __ATOMIC_RELAXED) == RT_UW_ASKED;
+	u32 carry = 0;
+	size_t i = 0;
+	for (u32 k = 0; k < n; k++) {
+		while (i < tab->rows.n && UW_ROW_OFF(tab->rows.p[i]) >> RT_UW_PAGE_BITS < pages[k])
+			carry = UW_ROW_RULE(tab->rows.p[i++]);
+		if (pages[k] >= o->first_page && pages[k] - o->first_page < o->npages)
+			put_page(s, tab, pages[k], &i, &carry, o->dir + pages[k] - o->first_page);
+	}
+}
+
+bool rowstore_begin(struct RowStore *s, const struct UwTable *tab, u64 first, u64 last, const u32 *pages, u32 n, struct RtUwObj *o)
+{
+	if (!reserve(s, first, last, o))
+		return false;
+	for (u32 i = 0; i < o->npages; i++)
+		__atomic_store_n(entry_at(s, o->dir + i), RT_UW_OUT, __ATOMIC_RELEASE);
+	put_some(s, tab, o, pages, n);
+	return true;
+}
+
+void rowstore_again(struct RowStore *s, const struct UwTable *tab, const struct RtUwObj *o, const u32 *pages, u32 n)
+{
+	put_some(s, tab, o, pages, n);
+}
+
+bool rowstore_is_out(const struct RowStore *s, const struct RtUwObj *o, u32 page)
+{
+	return page < o->npages && __atomic_load_n(entry_at(s, o->dir + page), __ATOMIC_RELAXED) >= RT_UW_ASKED;
 }
 
 void rowstore_pin(struct RowStore *s, const struct RtUwObj *o, u32 page)
@@ -186,7 +240,7 @@ u64 rowstore_bytes(const struct RowStore *s)
 // ---- taking out
 struct OldRecord {
 	const u8 *at;
-	u32 dir, size;
+	u32 dir, n, size; // n: rows
 	u16 age; // ticks; 0: it stays
 };
 struct Taking {
@@ -209,9 +263,9 @@ static void collect(const struct RowStore *s, struct Taking *t)
 		for (size_t k = 0; e && e < RT_UW_ASKED && k < t->vals.n; k++)
 			if (t->vals.p[k].key == e >> 16) {
 				const u8 *at = t->maps[k] + ((size_t)(e & 0xffff) << 2);
-				u16 n, age = used == PINNED ? 0 : (u16)((now + PINNED - used) % PINNED);
-				memcpy(&n, at + RT_UW_BUCKETS * 2, sizeof(n));
-				vec_push(&t->recs, ((struct OldRecord){at, i, RT_UW_REC_SIZE(n), age <= FRESH ? 0 : age}));
+				u16 age = used == PINNED ? 0 : (u16)((now + PINNED - used) % PINNED);
+				u32 n = rows_of(at);
+				vec_push(&t->recs, ((struct OldRecord){at, i, n, n == 1 ? 0 : RT_UW_REC_SIZE(n), age <= FRESH ? 0 : age}));
 				break;
 			}
 	}
@@ -233,15 +287,13 @@ static void move(struct RowStore *s, struct Taking *t, size_t n)
 {
 	munmap(s->val, RT_UW_VAL_SIZE);
 	s->val = NULL;
-	s->vals.n = 0;
+	s->vals.n = s->plain.n = 0;
 	s->next_key = vec_last(&t->vals).key + 1;
 	for (size_t i = 0; i < t->recs.n; i++) {
 		const struct OldRecord *r = &t->recs.p[i];
 		u32 entry;
-		u8 *to = i < n ? alloc_record(s, r->size, &entry) : NULL;
-		if (to)
-			memcpy(to, r->at, r->size);
-		__atomic_store_n(entry_at(s, r->dir), to ? entry : RT_UW_OUT, __ATOMIC_RELEASE);
+		bool stays = i < n && keep_record(s, r->at, r->n, &entry);
+		__atomic_store_n(entry_at(s, r->dir), stays ? entry : RT_UW_OUT, __ATOMIC_RELEASE);
 	}
 	for (size_t i = 0; i < t->vals.n; i++)
 		sys_map_delete(s->pages_fd, &t->vals.p[i].key);

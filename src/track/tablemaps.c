@@ -9,6 +9,7 @@
 #include "track/internal.h"
 #include "unwind/unwind.h"
 
+#define BESIDE 2u // pages on both sides come with one that is asked for: a stack often goes on there, and is cut at each that is out
 #define RULES_PER_OBJECT 4096u // no file may use up the numbers of the others; libLLVM-14 has 900
 
 struct TableMaps {
@@ -124,10 +125,19 @@ static u32 find_lang(struct TableMaps *t, struct ElfFile *f, struct SymObject *o
 	return nr;
 }
 
-// Rows of its code, or of its loop, lead to rules that say so: the walker needs no other look-up. Without room for more rules they do not.
-static void mark_rules(struct TableMaps *t, struct UwTable *tab, struct RtLang *lang)
+// The rule of most of its loop's code is wanted (tablemaps_body()): it takes all rows to know.
+static bool has_body(const struct TableMaps *t, u32 nr)
 {
+	return nr && (t->langs[nr].kind == RT_LANG_PHP || t->langs[nr].kind == RT_LANG_LUAJIT);
+}
+
+// Rows of its code, or of its loop, lead to rules that say so: the walker needs no other look-up. Without room for more rules they do not.
+static void mark_rules(struct TableMaps *t, struct UwTable *tab, u32 nr)
+{
+	struct RtLang *lang = &t->langs[nr];
 	u64 most = 0;
+	if (!nr || lang->kind == RT_LANG_JAVA)
+		return;
 	for (size_t i = 0; i < tab->rows.n; i++) {
 		u32 rule = UW_ROW_RULE(tab->rows.p[i]);
 		u64 off = UW_ROW_OFF(tab->rows.p[i]);
@@ -139,7 +149,7 @@ static void mark_rules(struct TableMaps *t, struct UwTable *tab, struct RtLang *
 		if (marked)
 			tab->rows.p[i] = UW_ROW(UW_ROW_OFF(tab->rows.p[i]), marked);
 		u64 size = i + 1 < tab->rows.n ? UW_ROW_OFF(tab->rows.p[i + 1]) - off : 0;
-		if ((lang->kind == RT_LANG_PHP || lang->kind == RT_LANG_LUAJIT) && marked && size > most) {
+		if (has_body(t, nr) && marked && size > most) {
 			most = size;
 			lang->body = marked;
 		}
@@ -214,7 +224,7 @@ static void find_jit(struct TableMaps *t, struct SymObject *o, u64 what)
 // What tablemaps_again() could not make as it was is never taken out.
 static void pin(struct TableMaps *t, const struct UwTable *tab, const struct RtUwObj *o)
 {
-	bool all = tab->whole_only || (o->lang && t->langs[o->lang].kind != RT_LANG_JAVA); // mark_rules() looks at all rows
+	bool all = tab->whole_only || has_body(t, o->lang);
 	for (u32 i = 0; all && i < o->npages; i++)
 		rowstore_pin(t->store, o, i);
 	for (size_t i = 0; i < tab->followed.n; i++)
@@ -227,15 +237,17 @@ void tablemaps_again(struct TableMaps *t, struct SymObject *o, const u32 *pages,
 	VEC(u32) wanted = {0};
 	struct ElfCfi cfi;
 	struct UwTable tab;
-	for (u32 i = 0; obj.state == RT_UW_READY && i < n; i++)
-		if (rowstore_is_asked(t->store, &obj, pages[i]))
-			vec_push(&wanted, obj.first_page + pages[i]);
+	for (u32 i = 0, next = 0; obj.state == RT_UW_READY && i < n; i++)
+		for (u32 k = MAX(next, pages[i] - MIN(pages[i], BESIDE)); k <= pages[i] + BESIDE; next = ++k)
+			if (rowstore_is_out(t->store, &obj, k))
+				vec_push(&wanted, obj.first_page + k);
 	struct err *e = wanted.n ? elfcfi_read(o->fd, &cfi) : NULL;
 	if (wanted.n && !e) {
 		t->rules.max = MIN((u32)t->rules.v.n + RULES_PER_OBJECT, (u32)RT_UW_RULES);
 		uwtable_part(&cfi, &t->rules, wanted.p, (u32)wanted.n, &tab);
+		mark_rules(t, &tab, obj.lang);
 		publish_rules(t);
-		rowstore_again(t->store, &tab, &obj);
+		rowstore_again(t->store, &tab, &obj, wanted.p, (u32)wanted.n);
 		uwtable_deinit(&tab);
 		elfcfi_deinit(&cfi);
 	}
@@ -248,10 +260,53 @@ void tablemaps_trim(struct TableMaps *t)
 	rowstore_trim(t->store);
 }
 
+// Both: false: hurry ended it.
+static bool build_whole(struct TableMaps *t, struct ElfCfi *cfi, struct SymObject *o, const struct UwHurry *hurry, struct RtUwObj *out, u32 *state)
+{
+	struct UwTable tab;
+	if (!uwtable_build(cfi, &t->rules, &tab, hurry))
+		return false;
+	if (tab.rows.n) {
+		out->lang = out->lang ? out->lang : find_lang(t, &cfi->file, o);
+		mark_rules(t, &tab, out->lang);
+		publish_rules(t);
+		*state = rowstore_put(t->store, &tab, out) ? RT_UW_READY : RT_UW_FULL;
+		if (*state == RT_UW_READY)
+			pin(t, &tab, out);
+	}
+	uwtable_deinit(&tab);
+	return true;
+}
+
+static bool build_large(struct TableMaps *t, struct ElfCfi *cfi, struct SymObject *o, const struct UwHurry *hurry, struct RtUwObj *out, u32 *state)
+{
+	struct UwTable tab;
+	if (!uwtable_begin(cfi, &t->rules, &tab, hurry))
+		return false;
+	out->lang = find_lang(t, &cfi->file, o);
+	if (has_body(t, out->lang)) {
+		uwtable_deinit(&tab);
+		return build_whole(t, cfi, o, NULL, out, state);
+	}
+	u64 first = ~0ull, last = 0;
+	for (size_t i = 0; i < cfi->segs.n; i++) {
+		const struct CfiSeg *s = &cfi->segs.p[i];
+		first = s->size ? MIN(first, s->off >> RT_UW_PAGE_BITS) : first;
+		last = s->size ? MAX(last, (s->off + s->size) >> RT_UW_PAGE_BITS) : last;
+	}
+	mark_rules(t, &tab, out->lang);
+	publish_rules(t);
+	if (first <= last)
+		*state = rowstore_begin(t->store, &tab, first, last, tab.followed.p, (u32)tab.followed.n, out) ? RT_UW_READY : RT_UW_FULL;
+	if (*state == RT_UW_READY)
+		pin(t, &tab, out);
+	uwtable_deinit(&tab);
+	return true;
+}
+
 u32 tablemaps_build(struct TableMaps *t, struct SymObject *o, const struct UwHurry *hurry, struct RtUwObj *out)
 {
 	struct ElfCfi cfi;
-	struct UwTable tab;
 	u32 state = RT_UW_BARE;
 
 	if (o->fd < 0)
@@ -265,22 +320,9 @@ u32 tablemaps_build(struct TableMaps *t, struct SymObject *o, const struct UwHur
 	find_jit(t, o, gdbjit_descriptor(&cfi.file));
 	sym_object_hint(o, runtime_made_hint(&cfi.file));
 	t->rules.max = MIN((u32)t->rules.v.n + RULES_PER_OBJECT, (u32)RT_UW_RULES);
-	if (!uwtable_build(&cfi, &t->rules, &tab, hurry)) {
-		elfcfi_deinit(&cfi);
-		return RT_UW_PENDING;
-	}
-	if (tab.rows.n) {
-		out->lang = find_lang(t, &cfi.file, o);
-		if (out->lang && t->langs[out->lang].kind != RT_LANG_JAVA)
-			mark_rules(t, &tab, &t->langs[out->lang]);
-		publish_rules(t);
-		state = rowstore_put(t->store, &tab, out) ? RT_UW_READY : RT_UW_FULL;
-		if (state == RT_UW_READY)
-			pin(t, &tab, out);
-	}
-	uwtable_deinit(&tab);
+	bool done = t->on_demand && uwtable_is_large(&cfi) ? build_large(t, &cfi, o, hurry, out, &state) : build_whole(t, &cfi, o, hurry, out, &state);
 	elfcfi_deinit(&cfi);
-	return state;
+	return done ? state : RT_UW_PENDING;
 }
 
 void tablemaps_put(struct TableMaps *t, u32 obj, u32 state, struct RtUwObj *table)

@@ -14,6 +14,7 @@
 
 #define TICK_MS 500
 #define SOON_MS 10
+#define LAZY_MS 20 // for who has time
 #define JIT_MS 100 // while some process tells of code it makes, or its objects are not known yet: how often it is looked at
 
 struct Track {
@@ -222,6 +223,8 @@ static void *track(void *arg)
 			break;
 		u64 now = now_ns();
 		more = track_round(u, now >= next_jit);
+		if (u->opts.lazy) // what comes meanwhile is read at once: a program's start is some 20 records
+			poll(fds, 1, LAZY_MS);
 		next_jit = now >= next_jit ? now + JIT_MS * 1000000ull : next_jit;
 		if (now >= next_tick) {
 			uwprocs_tick(u->procs, now);

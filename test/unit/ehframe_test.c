@@ -12,6 +12,7 @@ struct Interp {
 	struct UwTable table;
 	struct RuleSet rules;
 	struct ElfCfi cfi;
+	int fd; // -1: closed
 	// the FDE being read
 	u64 start, end;
 	bool cie;
@@ -175,15 +176,20 @@ static void on_line(struct Interp *t, char *line)
 		strcpy(t->row[n], "u");
 }
 
-static bool load(struct Interp *t, const char *path)
+// code: also what has no entries, whose instructions are read
+static bool load_with(struct Interp *t, const char *path, bool code)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	memset(t, 0, sizeof(*t));
+	t->fd = -1;
 	ruleset_init(&t->rules, RT_UW_RULES);
 	if (fd < 0)
 		return false;
 	struct err *e = elfcfi_read(fd, &t->cfi);
-	close(fd);
+	if (code)
+		t->fd = fd;
+	else
+		close(fd);
 	if (e) {
 		err_free(e);
 		return false;
@@ -193,8 +199,15 @@ static bool load(struct Interp *t, const char *path)
 	return true;
 }
 
+static bool load(struct Interp *t, const char *path)
+{
+	return load_with(t, path, false);
+}
+
 static void unload(struct Interp *t)
 {
+	if (t->fd >= 0)
+		close(t->fd);
 	uwtable_deinit(&t->table);
 	ruleset_deinit(&t->rules);
 	elfcfi_deinit(&t->cfi);
@@ -360,7 +373,7 @@ static void parts(const char *path, u32 step)
 	u32 compared = 0, differ = 0;
 	if (access(path, R_OK))
 		SKIP("no such file");
-	CHECK(load(&t, path));
+	CHECK(load_with(&t, path, true));
 	u32 last = (u32)(UW_ROW_OFF(vec_last(&t.table.rows)) >> RT_UW_PAGE_BITS);
 	for (u32 first = (u32)(UW_ROW_OFF(t.table.rows.p[0]) >> RT_UW_PAGE_BITS); first <= last; first += step) {
 		VEC(u32) pages = {0};
@@ -382,6 +395,19 @@ static void parts(const char *path, u32 step)
 		vec_deinit(&pages);
 		uwtable_deinit(&part);
 	}
+	if (uwtable_is_large(&t.cfi)) { // the other pages
+		struct UwTable begun;
+		CHECK(uwtable_begin(&t.cfi, &t.rules, &begun, NULL));
+		CHECK_EQ(begun.followed.n, t.table.followed.n);
+		for (size_t i = 0; i < begun.followed.n; i++) {
+			size_t na, nb;
+			u32 ca, cb, page = begun.followed.p[i];
+			const u64 *ra = page_rows(&t.table, page, &na, &ca), *rb = page_rows(&begun, page, &nb, &cb);
+			u32 sa = uwrec_build(ra, na, ca, a), sb = uwrec_build(rb, nb, cb, b);
+			differ += !is_followed(&t.table, page) || sa != sb || memcmp(a, b, sa);
+		}
+		uwtable_deinit(&begun);
+	}
 	printf("# %s: %u pages compared, %zu known by their instructions\n", path, compared, t.table.followed.n);
 	CHECK(compared > last / 4);
 	CHECK_EQ(differ, 0);
@@ -399,6 +425,11 @@ TEST(parts_of_python3)
 TEST(parts_of_a_compiler)
 {
 	parts(found("/usr/lib/gcc/*-linux-gnu/*/cc1"), 16);
+}
+TEST(parts_of_node) // V8's builtins have no entries
+{
+	const char *lib = found("/usr/lib/*-linux-gnu/libnode.so.*");
+	parts(access(lib, R_OK) ? "/usr/bin/node" : lib, 5);
 }
 TEST(parts_of_i386_libstdcxx)
 {

@@ -54,12 +54,13 @@ static void close_store(struct Fix *f)
 static bool is_right(struct Fix *f, u32 k, u32 page)
 {
 	static u8 want[RT_UW_VAL_SIZE];
-	u32 e = *entry_at(f->s, f->obj[k].dir + page), size = uwrec_build(f->tab[k].rows.p + page * ROWS, ROWS, page ? UW_ROW_RULE(f->tab[k].rows.p[page * ROWS - 1]) : 0, want);
+	u32 e = *entry_at(f->s, f->obj[k].dir + page);
+	uwrec_build(f->tab[k].rows.p + page * ROWS, ROWS, page ? UW_ROW_RULE(f->tab[k].rows.p[page * ROWS - 1]) : 0, want);
 	bool same = false;
 	for (size_t i = 0; e && e < RT_UW_ASKED && i < f->s->vals.n; i++)
 		if (f->s->vals.p[i].key == e >> 16) {
 			u8 *p = mmap(NULL, RT_UW_VAL_SIZE, PROT_READ, MAP_SHARED, f->s->vals.p[i].fd, 0);
-			same = p != MAP_FAILED && !memcmp(p + ((e & 0xffff) << 2), want, size);
+			same = p != MAP_FAILED && !memcmp(p + ((e & 0xffff) << 2), want, RT_UW_REC_RULE(ROWS) + 2 * ROWS);
 			if (p != MAP_FAILED)
 				munmap(p, RT_UW_VAL_SIZE);
 		}
@@ -118,11 +119,11 @@ TEST(what_is_not_needed_goes_and_comes_back)
 	CHECK(right > PAGES / 2);
 
 	// the kernel side asks for two of them
-	CHECK(!rowstore_is_asked(f.s, &f.obj[4], 11));
 	*entry_at(f.s, f.obj[4].dir + 11) = *entry_at(f.s, f.obj[4].dir + 150) = RT_UW_ASKED;
-	CHECK(rowstore_is_asked(f.s, &f.obj[4], 11));
-	CHECK(!rowstore_is_asked(f.s, &f.obj[4], f.obj[4].npages));
-	rowstore_again(f.s, &f.tab[4], &f.obj[4]);
+	CHECK(rowstore_is_out(f.s, &f.obj[4], 11));
+	CHECK(rowstore_is_out(f.s, &f.obj[4], 12));
+	CHECK(!rowstore_is_out(f.s, &f.obj[4], f.obj[4].npages));
+	rowstore_again(f.s, &f.tab[4], &f.obj[4], (u32[]){14, 153}, 2); // pages of the file
 	CHECK(is_right(&f, 4, 11));
 	CHECK(is_right(&f, 4, 150));
 	CHECK_EQ(count(&f, 4, RT_UW_OUT), PAGES - 2);
@@ -143,15 +144,63 @@ TEST(again_and_again)
 		test_now += 60 * SECONDS;
 		rowstore_trim(f.s);
 		CHECK(rowstore_bytes(f.s) <= MANY_BYTES + RT_UW_VAL_SIZE);
+		u32 pages[PAGES], n = 0;
 		for (u32 i = 0; i < PAGES; i++)
 			if (*entry_at(f.s, f.obj[k].dir + i) == RT_UW_OUT)
-				*entry_at(f.s, f.obj[k].dir + i) = RT_UW_ASKED;
-		rowstore_again(f.s, &f.tab[k], &f.obj[k]);
-		CHECK_EQ(count(&f, k, RT_UW_ASKED), 0);
+				pages[n++] = i + 3;
+		rowstore_again(f.s, &f.tab[k], &f.obj[k], pages, n);
+		CHECK_EQ(count(&f, k, RT_UW_OUT), 0);
 		CHECK(is_right(&f, k, round % PAGES));
 	}
 	CHECK((vec_last(&f.s->vals).key - last) % RT_UW_VALS > 100);
 	CHECK_EQ(values(&f), rowstore_bytes(f.s) / RT_UW_VAL_SIZE);
+	close_store(&f);
+}
+
+TEST(some_pages_at_first)
+{
+	struct Fix f;
+	NEED_BPF();
+	CHECK(open_store(&f, true));
+	CHECK(rowstore_begin(f.s, &f.tab[0], 1, PAGES + 3, (u32[]){2, 8, 9, PAGES + 40}, 4, &f.obj[0]));
+	CHECK_EQ(f.obj[0].npages, PAGES + 3);
+	CHECK_EQ(*entry_at(f.s, f.obj[0].dir + 1), 0); // without rows
+	u32 out = 0;
+	for (u32 i = 0; i < f.obj[0].npages; i++)
+		out += *entry_at(f.s, f.obj[0].dir + i) == RT_UW_OUT;
+	CHECK_EQ(out, PAGES);
+	f.obj[0].dir += 2; // is_right() counts from the first that has rows
+	CHECK(is_right(&f, 0, 5));
+	CHECK(is_right(&f, 0, 6));
+	CHECK_EQ(rowstore_bytes(f.s), RT_UW_VAL_SIZE);
+	close_store(&f);
+}
+
+// One rule over thousands of pages, as of code made at run time, is one record; also after others were taken out.
+TEST(one_rule_for_many_pages)
+{
+	struct Fix f;
+	struct UwTable wide = {0};
+	struct RtUwObj o;
+	NEED_BPF();
+	CHECK(open_store(&f, true));
+	vec_push(&wide.rows, UW_ROW(3ull << RT_UW_PAGE_BITS | 9, 5));
+	vec_push(&wide.rows, UW_ROW(20003ull << RT_UW_PAGE_BITS, 0));
+	CHECK(rowstore_put(f.s, &wide, &o));
+	CHECK_EQ(rowstore_bytes(f.s), RT_UW_VAL_SIZE);
+	for (u32 i = 0; i < o.npages; i++)
+		rowstore_pin(f.s, &o, i);
+	for (u32 k = 0; k < 5; k++)
+		CHECK(rowstore_put(f.s, &f.tab[k], &f.obj[k]));
+	test_now += 60 * SECONDS;
+	rowstore_trim(f.s);
+	CHECK(rowstore_bytes(f.s) <= FEW_BYTES + RT_UW_VAL_SIZE);
+	u32 at = *entry_at(f.s, o.dir + 1), same = 0;
+	for (u32 i = 1; i + 1 < o.npages; i++)
+		same += *entry_at(f.s, o.dir + i) == at;
+	CHECK(at && at < RT_UW_ASKED);
+	CHECK_EQ(same, o.npages - 2);
+	uwtable_deinit(&wide);
 	close_store(&f);
 }
 
