@@ -9,8 +9,8 @@
 
 #define TICK_NS 4000000000ull // unit of RowStore.used
 #define PINNED 0xffffu
-#define MANY_BYTES (6u << 20) // more than this, and what no stack has needed for a while is taken out
-#define FEW_BYTES (4u << 20)  // so that there is no more than this
+#define MANY_BYTES (4u << 20) // more than this, and what no stack has needed for a while is taken out
+#define FEW_BYTES (3u << 20)  // so that there is no more than this
 #define FRESH 5u	      // ticks: what was needed since is kept, however much it is
 
 struct RowValue {
