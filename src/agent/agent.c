@@ -58,7 +58,7 @@ static double share_of_cpu(const struct Setup *s)
 // Rows that an interval may have, and threads that may be away at once: room for these is taken at the start. Samples are no more than the clock ticks.
 static u64 rows_of(const struct Setup *s, enum AgentSide side)
 {
-	u64 interval = s->record_s ? 1 : s->a.interval, ticks = s->a.hz * interval * (u64)sysconf(_SC_NPROCESSORS_ONLN) * 5 / 4;
+	u64 interval = s->record_s ? 1 : s->a.interval, ticks = s->a.hz * interval * (u64)sysconf(_SC_NPROCESSORS_ONLN) * 3; // a busy machine makes reports late
 	return side == AGENT_CPU ? MAX(MIN(ticks, 10000ull), 500ull) : 10000;
 }
 

@@ -17,6 +17,7 @@ enum RtEventKind {
 	RT_EV_JOIN,	 // id: format site; payload: u64 n, then n strings, one every RT_JOIN_STRIDE bytes
 	RT_EV_HELPER_ERR, // id: error site; payload: s64 return code (-k)
 	RT_EV_PROC_NEW,	 // a process whose mappings the unwinder does not know; payload: u64 tgid
+	RT_EV_UW_PAGE,	 // id: object; payload: u64 page of its unwind table
 	RT_EV_CODE,	 // struct RtCodeNew
 	RT_EV_WATCH, RT_EV_UNWATCH, // id: number of the watchpoint (WATCH); payload: u64 address
 	RT_EV_JIT,	 // a process whose code made at run time is not as it was told; payload: u64 tgid

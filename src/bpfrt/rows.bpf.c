@@ -34,6 +34,16 @@ RT_NOINLINE u64 rt_uw_ask_mappings(u32 tgid)
 	return 0;
 }
 
+// A page's record was taken out: user space is to bring it back.
+static RT_INLINE void ask_page(u32 obj, u32 page, u32 *entry)
+{
+	struct RtProcNew ev = {{RT_EV_UW_PAGE, obj}, page};
+
+	*entry = RT_UW_ASKED; // should it have come back just now, user space finds this and puts it there again
+	if (bpf_ringbuf_output(&rt_uw_events, &ev, sizeof(ev), 0))
+		*entry = RT_UW_OUT; // full: the next stack asks again
+}
+
 // One step of record_search: cnt rows are known to begin at or below lo8; are cnt + (1 << bit)? Without branches and sign-extending shifts:
 // the verifier would follow each step twice.
 static RT_INLINE u32 record_step(u8 *val, u32 first, u32 len, u32 lo8, u32 cnt, u32 bit)
@@ -103,10 +113,18 @@ RT_FN u64 rt_uw_find_rule(struct RtUw *u, u64 off)
 	if (!entry || !*entry)
 		return 0;
 	u32 e = *entry;
+	if (e >= RT_UW_ASKED) {
+		u->weak = RT_WHY_NO_TABLE;
+		if (e == RT_UW_OUT)
+			ask_page(u->obj, page, entry);
+		return RT_UW_RULES;
+	}
 	key = e >> 16;
 	void *inner = bpf_map_lookup_elem(&rt_uw_pages, &key);
-	if (!inner)
-		return 0;
+	if (!inner) { // taken out this moment
+		u->weak = RT_WHY_NO_TABLE;
+		return RT_UW_RULES;
+	}
 	key = 0;
 	u8 *val = bpf_map_lookup_elem(inner, &key);
 	if (!val)

@@ -131,7 +131,10 @@ struct RtUwObj {
 	u32 lang;  // its runtime's number in rt_langs; 0: it holds none. RT_UW_LANG_MADE
 };
 #define RT_UW_LANG_MADE (1u << 31) // in lang: code that the runtime has made, whose object is another: RtJit.bias
-// An entry of rt_uw_dir: value << 16 | byte offset in the value / 4; 0: no rows in this page.
+// An entry of rt_uw_dir: value << 16 | byte offset in the value / 4; 0: no rows in this page. RT_UW_OUT: its record was taken out, since no stack had needed it
+// for a while; RT_UW_ASKED: and a stack has asked for it since.
+#define RT_UW_OUT (~0u)
+#define RT_UW_ASKED (~0u - 1)
 // A record: u16 idx[257] (first row of each 256-byte bucket, and the number of rows), u8 lo[n] (pc & 255), from the next even offset u16 rule[n].
 // The first row carries the rule valid at the page's start.
 #define RT_UW_REC_LO (257 * 2)
@@ -323,7 +326,7 @@ struct RtUwEndCount {
 };
 
 // ---- record of the ring buffer rt_uw_events: struct RtEvent {RT_EV_PROC_NEW, object or 0}, u64 tgid. Object 0: the mappings of tgid are not known;
-// else: its table is wanted next.
+// else: its table is wanted next. RT_EV_UW_PAGE, object: tgid is the page of it, counted from its first one, whose record was taken out.
 struct RtProcNew {
 	struct RtEvent ev;
 	u64 tgid;

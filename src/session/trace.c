@@ -380,6 +380,8 @@ struct err *session_trace(struct Session *s)
 				.start_ns = clock_ns(CLOCK_BOOTTIME), .on_watch = on_watch, .watch_arg = s, .set_hz = set_hz, .hz_arg = s, .mark_cut = !s->o->as_bpftrace, .as_bpftrace = s->o->as_bpftrace};
 	s->rc.stacks = stacks_create(&s->prog, s->syms);
 	stacks_use_codes(s->rc.stacks, track_codes(s->track));
+	if (s->track && s->o->lazy_tables)
+		stacks_tell_frames(s->rc.stacks, track_used, s->track);
 	if ((e = packets_open(&s->rc, &s->rc.packets)))
 		return e;
 	if ((e = attach_and_trace(s)))

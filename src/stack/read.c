@@ -33,6 +33,8 @@ struct StackReader {
 	VEC(struct Frame) frames;
 	struct Images *images;
 	struct Codes *codes; // borrowed; NULL: none
+	void (*tell)(void *arg, u32 obj, u64 off); // stacks_tell_frames()
+	void *tell_arg;
 	struct Arena texts; // of language frames
 	u64 nameless;
 	bool sharing;
@@ -67,6 +69,12 @@ u64 stacks_nameless(const struct StackReader *r)
 void stacks_use_codes(struct StackReader *r, struct Codes *codes)
 {
 	r->codes = codes;
+}
+
+void stacks_tell_frames(struct StackReader *r, void (*fn)(void *arg, u32 obj, u64 off), void *arg)
+{
+	r->tell = fn;
+	r->tell_arg = arg;
 }
 
 void stacks_share(struct StackReader *r, bool on)
@@ -197,8 +205,11 @@ const u64 *stacks_raw(struct StackReader *r, u64 id, bool user, u32 *n, u32 *pid
 	*flags = st->flags;
 	*why = st->why;
 	u64 *frames = st->flags & RT_STACK_IS_LIST ? all_pieces(r, n) : r->buf->frames;
-	for (u32 i = 0; user && frames && i < *n; i++)
+	for (u32 i = 0; user && frames && i < *n; i++) {
 		frames[i] = stacks_frame(r->prog, frames[i]);
+		if (r->tell && frames[i] & RT_FRAME_OBJ && !RT_FRAME_IS_LANG(frames[i]))
+			r->tell(r->tell_arg, RT_FRAME_ID(frames[i]), RT_FRAME_OFF(frames[i]));
+	}
 	return frames;
 }
 

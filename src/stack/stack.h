@@ -19,6 +19,7 @@ struct StackReader *stacks_create(struct Program *prog, struct Syms *syms);
 struct Codes;
 u64 stacks_nameless(const struct StackReader *r); // frames of a language whose name was lost; each is shown as such
 void stacks_use_codes(struct StackReader *r, struct Codes *codes); // names of language frames; borrowed
+void stacks_tell_frames(struct StackReader *r, void (*fn)(void *arg, u32 obj, u64 off), void *arg); // of each user stack that is read, its frames in files
 void stacks_want_images(struct StackReader *r); // before the first stack is read: frames know their files (struct Image, lives as long as r)
 void stacks_destroy(struct StackReader *r);
 // Frames of a stack id, leaf first, symbolized; false if there is no such stack (lost). Memory lives in arena a.

@@ -261,6 +261,7 @@ static void leave_memory(struct RunCtx *rc)
 {
 	syms_trim(rc->syms, KEPT_TABLES);
 	stacks_trim(rc->stacks, KEPT_FRAMES);
+	track_trim(rc->track);
 #ifdef __GLIBC__
 	malloc_trim(0);
 #endif
@@ -308,6 +309,13 @@ static bool writes_later(void *arg)
 	return outputs_any(&r->each, false) || !outputs_can_hold(&r->whole);
 }
 
+// Somebody sits before it (sonde top) and wants to see something soon.
+#define FIRST_NS 500000000ull
+static bool is_watched(const struct Running *r)
+{
+	return r->o->feed && !r->o->max_cpu;
+}
+
 static struct err *started(void *arg, struct RunCtx *rc)
 {
 	struct Running *r = arg;
@@ -321,7 +329,7 @@ static struct err *started(void *arg, struct RunCtx *rc)
 	r->start_boot_ns = r->since_boot_ns = clock_ns(CLOCK_BOOTTIME);
 	if (outputs_any(&r->o->files, false))
 		r->command = own_command(&r->arena);
-	r->next_report_ns = r->start_ns + r->o->interval * 1000000000ull;
+	r->next_report_ns = r->start_ns + (is_watched(r) ? MIN(FIRST_NS, r->o->interval * 1000000000ull) : r->o->interval * 1000000000ull);
 	progress_init(&r->progress, r->start_ns);
 	limit_begin(&r->limit, r->o, rc);
 	if (r->o->feed && r->o->max_cpu)
@@ -359,6 +367,7 @@ static struct err *stopped(void *arg, struct RunCtx *rc)
 
 // Some milliseconds early is on time: the loop's timer counts whole ones.
 #define TICK_NS 1000000000ull
+#define WATCHED_TICK_NS 100000000ull
 #define EARLY_NS 5000000ull
 static bool tick(void *arg, struct RunCtx *rc)
 {
@@ -427,7 +436,7 @@ int stacks_run(struct Options *so, struct ToolOpts *o)
 	bool ends_by_itself = o->tree || o->tids.n;
 	struct Running r = {.tool = t, .o = o, .limit.cost.stats_fd = -1, .in_form = t->script && (machine_form(o) || o->top || o->interval || t->reports)};
 	struct ToolRun run = {.arg = &r, .goes_on = ends_by_itself ? goes_on : NULL, .started = started, .report = report, .stopped = stopped,
-			      .tick = o->interval || isatty(STDERR_FILENO) ? tick : NULL, .tick_ns = TICK_NS, .script = t->script, .bare = machine_form(o),
+			      .tick = o->interval || isatty(STDERR_FILENO) ? tick : NULL, .tick_ns = is_watched(&r) ? WATCHED_TICK_NS : TICK_NS, .script = t->script, .bare = machine_form(o),
 			      .ready = ready, .claims = claims, .writes_later = writes_later};
 	if (o->interval) {
 		outputs_split(&o->files, &r.whole, &r.each);

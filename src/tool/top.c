@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <time.h>
@@ -291,6 +292,7 @@ static int run(struct Top *t, bool screen)
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
 	sigaction(SIGHUP, &sa, NULL);
+	setpriority(PRIO_PROCESS, 0, -10); // a busy machine is where it is asked most, and has to answer; collectors are our children
 	signal(SIGTTOU, SIG_IGN); // should the guard have been killed, we put the terminal right from the background
 	struct err *e = topfeed_fit(&t->feed, &t->view);
 	if (!e)

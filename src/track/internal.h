@@ -68,8 +68,24 @@ void uwprocs_look_again(struct Procs *p); // at all of them
 bool uwprocs_made(struct Procs *p, int tgid, const struct ProcMap *made, size_t n, bool list);
 u32 uwprocs_denied(const struct Procs *p); // processes whose mappings may not be read
 
+// ---- rowstore.c: rows of all objects in rt_uw_pages and rt_uw_dir. One thread; rowstore_used() and rowstore_bytes() any.
+struct RowStore; // owner of the inner maps
+struct UwTable;	 // unwind/unwind.h
+struct RowStore *rowstore_create(int pages_fd, u8 *dir, bool bounded); // bounded: what no stack has needed for a while is taken out when there is much
+void rowstore_destroy(struct RowStore *s);
+bool rowstore_put(struct RowStore *s, const struct UwTable *tab, struct RtUwObj *o); // tab has rows; fills o's directory. False: no room
+// Of an object with pages first to last only some have their records, the others are out.
+bool rowstore_begin(struct RowStore *s, const struct UwTable *tab, u64 first, u64 last, const u32 *pages, u32 n, struct RtUwObj *o);
+void rowstore_again(struct RowStore *s, const struct UwTable *tab, const struct RtUwObj *o, const u32 *pages, u32 n); // records of pages of the file, ascending
+// Pages are counted from the object's first.
+void rowstore_pin(struct RowStore *s, const struct RtUwObj *o, u32 page); // it is never taken out
+bool rowstore_is_out(const struct RowStore *s, const struct RtUwObj *o, u32 page); // it has no record, but may have one
+void rowstore_used(struct RowStore *s, u32 dir); // a stack has needed this entry of the directory
+void rowstore_trim(struct RowStore *s);
+u64 rowstore_bytes(const struct RowStore *s);
+
 // ---- tablemaps.c: rows of one object into rt_uw_obj, rt_uw_dir, rt_uw_pages, rt_uw_rules, rt_langs, rt_chains, and what that told of the object
-struct TableMaps; // owner of the inner maps
+struct TableMaps;
 struct UwHurry; // unwind/unwind.h
 // Rows of an object that sym_object_made() made, in place of those of its file.
 struct MadeRow {
@@ -86,9 +102,12 @@ void uwmade_free(struct UwMade *m);
 struct err *tablemaps_create(struct Program *prog, bool on_demand, struct TableMaps **out); // on_demand: tables that nobody asks for may never be built
 void tablemaps_destroy(struct TableMaps *t);
 // By one thread. Writes the object's rows and fills out; returns RT_UW_READY or why there are none; RT_UW_PENDING: hurry ended it.
+// On demand a large table has no pages yet but those that cannot be made one by one.
 u32 tablemaps_build(struct TableMaps *t, struct SymObject *o, const struct UwHurry *hurry, struct RtUwObj *out);
 u32 tablemaps_made(struct TableMaps *t, const struct UwMade *m, struct RtUwObj *out); // the same of code made at run time
 void tablemaps_put(struct TableMaps *t, u32 obj, u32 state, struct RtUwObj *table); // the kernel side sees it from now on
+void tablemaps_again(struct TableMaps *t, struct SymObject *o, const u32 *pages, u32 n); // pages of it that were taken out, ascending, counted from its first
+void tablemaps_trim(struct TableMaps *t); // on demand: what stacks have not needed for a while goes, if there is much
 // By any thread.
 u32 tablemaps_state(const struct TableMaps *t, u32 obj); // RT_UW_*
 struct RtLang *tablemaps_row(struct TableMaps *t, u32 lang);
@@ -99,6 +118,7 @@ bool tablemaps_any_jit(struct TableMaps *t);
 u64 tablemaps_jit(struct TableMaps *t, u32 obj, bool *pending); // where the object has its list of code made at run time; JIT_DUMP: it is a jitdump; JIT_PCRE: it compiles regular expressions; 0: none of these
 #define JIT_DUMP 1
 #define JIT_PCRE 2
+void tablemaps_used(struct TableMaps *t, u32 obj, u64 off); // a stack has a frame there
 u64 tablemaps_bytes(const struct TableMaps *t); // of the maps it has made
 
 // ---- tables.c: objects' tables in the background, one after the other
@@ -107,6 +127,8 @@ struct err *tables_create(struct Program *prog, bool lazy, struct Tables **out);
 struct TableMaps *tables_maps(struct Tables *t);
 void tables_need(struct Tables *t, struct SymObject *o); // any thread; once per object, further calls count how often it is mapped
 void tables_hurry(struct Tables *t, u32 obj);		  // build this object next
+void tables_page(struct Tables *t, u32 obj, u64 page); // likewise a page of it that was taken out
+void tables_trim(struct Tables *t); // lazy: what stacks have not needed for a while is taken out, if there is much
 struct err *tables_start(struct Tables *t);		  // starts the thread, the most mapped objects first
 void tables_wait(struct Tables *t, u64 until_ns); // until everything asked for is built, at most until then (CLOCK_MONOTONIC)
 void tables_wait_for(struct Tables *t, const u32 *obj, u32 n, u64 until_ns); // until those are built

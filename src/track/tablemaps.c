@@ -1,21 +1,20 @@
 // One object's rows -> the records the kernel side searches (bpfrt/stack.h): the maps of tables, and what building a table told of its object.
-// Output: rt_uw_obj, rt_uw_dir, rt_uw_rules, the 256 KB values of rt_uw_pages, rt_langs, rt_chains. One thread builds; what it has told of an object any may ask.
+// Output: rt_uw_obj, rt_uw_dir, rt_uw_rules, rt_uw_pages (rowstore.c), rt_langs, rt_chains. One thread builds; what it has told of an object any may ask.
 // Invariant: what a later store points to is written before it (rules, record, directory, then the object's state), so the walker sees a whole
-// table or none. Records are never moved or freed.
+// table or none.
 #include <elf.h>
 #include <linux/bpf.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include "runtime/runtime.h"
 #include "track/internal.h"
 #include "unwind/unwind.h"
 
+#define BESIDE 2u // pages on both sides come with one that is asked for: a stack often goes on there, and is cut at each that is out
 #define RULES_PER_OBJECT 4096u // no file may use up the numbers of the others; libLLVM-14 has 900
 
 struct TableMaps {
-	int pages_fd;		   // borrowed, as are the arrays
-	struct RtUwObj *objs;	   // RT_UW_OBJS
-	u8 *dir;		   // RT_UW_DIRS elements of 8 bytes
+	struct RtUwObj *objs;	   // RT_UW_OBJS; borrowed, as are the other arrays
+	struct RowStore *store;
 	struct RtUwRule *rules_at; // RT_UW_RULES
 	struct RtLang *langs;	   // RT_LANGS; NULL: nobody asks for frames of languages
 	u32 nlangs;		   // in use; number 0 is none
@@ -24,11 +23,6 @@ struct TableMaps {
 	bool go_funcs;		   // also of Go: its functions are asked for by name
 	struct RuleSet rules;
 	u32 rules_out; // rules the kernel side has
-	u32 ndir;
-	u32 nval;      // values made
-	u8 *val;       // the last one, mapped; NULL none
-	u32 val_used;
-	u8 *rec;       // a record being made
 	bool on_demand;
 	bool any_java, any_jit;
 	u64 *jit; // by object: tablemaps_jit()
@@ -45,9 +39,8 @@ struct err *tablemaps_create(struct Program *prog, bool on_demand, struct TableM
 	struct TableMaps *t = xcalloc(1, sizeof(*t));
 	const struct MapDef *pages = program_map(prog, "rt_uw_pages");
 
-	t->pages_fd = pages ? pages->fd : -1;
 	t->objs = array_of(prog, "rt_uw_obj");
-	t->dir = array_of(prog, "rt_uw_dir");
+	u8 *dir = array_of(prog, "rt_uw_dir");
 	t->rules_at = array_of(prog, "rt_uw_rules");
 	t->langs = array_of(prog, "rt_langs");
 	t->nlangs = 1;
@@ -55,14 +48,14 @@ struct err *tablemaps_create(struct Program *prog, bool on_demand, struct TableM
 	t->nchains = 1;
 	t->on_demand = on_demand;
 	t->go_funcs = prog->uses_lang_func;
-	if (t->pages_fd < 0 || !t->objs || !t->dir || !t->rules_at) {
+	if (!pages || pages->fd < 0 || !t->objs || !dir || !t->rules_at) {
 		free(t);
 		return err_new("the unwinder's maps are not loaded");
 	}
 	ruleset_init(&t->rules, RT_UW_RULES);
 	t->jit = xcalloc(RT_UW_OBJS, sizeof(*t->jit));
 	t->rules_out = 1;
-	t->rec = xmalloc(RT_UW_VAL_SIZE);
+	t->store = rowstore_create(pages->fd, dir, on_demand);
 	*out = t;
 	return NULL;
 }
@@ -71,82 +64,16 @@ void tablemaps_destroy(struct TableMaps *t)
 {
 	if (!t)
 		return;
-	if (t->val)
-		munmap(t->val, RT_UW_VAL_SIZE);
+	rowstore_destroy(t->store);
 	ruleset_deinit(&t->rules);
 	free(t->jit);
-	free(t->rec);
 	free(t);
-}
-
-// ---- storage
-// n bytes (a multiple of 4) in the current value or a new one. NULL: no more values, or no memory.
-static u8 *alloc_record(struct TableMaps *t, u32 n, u32 *entry)
-{
-	if (!t->val || t->val_used + n > RT_UW_VAL_SIZE) {
-		u32 key = t->nval;
-		if (key >= RT_UW_VALS)
-			return NULL;
-		struct SysMap m = {BPF_MAP_TYPE_ARRAY, 4, RT_UW_VAL_SIZE, 1, BPF_F_MMAPABLE, "rt_uw_rows", 0};
-		int fd = sys_map_create(&m);
-		if (fd < 0)
-			return NULL;
-		u8 *p = mmap(NULL, RT_UW_VAL_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-		bool ok = p != MAP_FAILED && sys_map_update(t->pages_fd, &key, &fd, 0) >= 0;
-		close(fd); // the outer map keeps it
-		if (!ok) {
-			if (p != MAP_FAILED)
-				munmap(p, RT_UW_VAL_SIZE);
-			return NULL;
-		}
-		if (t->val)
-			munmap(t->val, RT_UW_VAL_SIZE);
-		t->val = p;
-		t->val_used = 4; // no record at offset 0: entry 0 means none
-		__atomic_store_n(&t->nval, t->nval + 1, __ATOMIC_RELAXED);
-	}
-	*entry = (t->nval - 1) << 16 | t->val_used >> 2;
-	t->val_used += n;
-	return t->val + t->val_used - n;
 }
 
 static void publish_rules(struct TableMaps *t)
 {
 	for (; t->rules_out < t->rules.v.n; t->rules_out++)
 		t->rules_at[t->rules_out] = t->rules.v.p[t->rules_out];
-}
-
-// All pages of a table. False: no room.
-static bool publish_rows(struct TableMaps *t, const struct UwTable *tab, struct RtUwObj *o)
-{
-	u64 first = UW_ROW_OFF(tab->rows.p[0]) >> RT_UW_PAGE_BITS, last = UW_ROW_OFF(vec_last(&tab->rows)) >> RT_UW_PAGE_BITS;
-	u32 carry = 0;
-	size_t i = 0;
-
-	if (last - first >= RT_UW_DIRS - t->ndir)
-		return false;
-	for (u64 page = first; page <= last; page++) {
-		size_t end = i;
-		u32 entry = 0;
-		while (end < tab->rows.n && UW_ROW_OFF(tab->rows.p[end]) >> RT_UW_PAGE_BITS == page)
-			end++;
-		if (end > i || carry) {
-			u32 size = uwrec_build(tab->rows.p + i, end - i, carry, t->rec);
-			u8 *at = alloc_record(t, size, &entry);
-			if (!at)
-				return false;
-			memcpy(at, t->rec, size);
-		}
-		__atomic_store_n((u32 *)(t->dir + (size_t)(t->ndir + page - first) * 8), entry, __ATOMIC_RELEASE);
-		if (end > i)
-			carry = UW_ROW_RULE(tab->rows.p[end - 1]);
-		i = end;
-	}
-	o->dir = t->ndir;
-	o->first_page = (u32)first;
-	o->npages = (u32)(last - first + 1);
-	t->ndir += o->npages;
-	return true;
 }
 
 // The runtime's program of its chain, which all objects of its version have in common. False: there is no room for one more.
@@ -198,10 +125,19 @@ static u32 find_lang(struct TableMaps *t, struct ElfFile *f, struct SymObject *o
 	return nr;
 }
 
-// Rows of its code, or of its loop, lead to rules that say so: the walker needs no other look-up. Without room for more rules they do not.
-static void mark_rules(struct TableMaps *t, struct UwTable *tab, struct RtLang *lang)
+// The rule of most of its loop's code is wanted (tablemaps_body()): it takes all rows to know.
+static bool has_body(const struct TableMaps *t, u32 nr)
 {
+	return nr && (t->langs[nr].kind == RT_LANG_PHP || t->langs[nr].kind == RT_LANG_LUAJIT);
+}
+
+// Rows of its code, or of its loop, lead to rules that say so: the walker needs no other look-up. Without room for more rules they do not.
+static void mark_rules(struct TableMaps *t, struct UwTable *tab, u32 nr)
+{
+	struct RtLang *lang = &t->langs[nr];
 	u64 most = 0;
+	if (!nr || lang->kind == RT_LANG_JAVA)
+		return;
 	for (size_t i = 0; i < tab->rows.n; i++) {
 		u32 rule = UW_ROW_RULE(tab->rows.p[i]);
 		u64 off = UW_ROW_OFF(tab->rows.p[i]);
@@ -215,7 +151,7 @@ static void mark_rules(struct TableMaps *t, struct UwTable *tab, struct RtLang *
 		if (marked)
 			tab->rows.p[i] = UW_ROW(UW_ROW_OFF(tab->rows.p[i]), marked);
 		u64 size = i + 1 < tab->rows.n ? UW_ROW_OFF(tab->rows.p[i + 1]) - off : 0;
-		if ((lang->kind == RT_LANG_PHP || lang->kind == RT_LANG_LUAJIT) && marked && size > most) {
+		if (has_body(t, nr) && marked && size > most) {
 			most = size;
 			lang->body = marked;
 		}
@@ -272,7 +208,9 @@ u32 tablemaps_made(struct TableMaps *t, const struct UwMade *m, struct RtUwObj *
 	}
 	out->lang = m->lang ? m->lang | RT_UW_LANG_MADE : 0;
 	publish_rules(t);
-	u32 state = !all.rows.n ? RT_UW_BARE : publish_rows(t, &all, out) ? RT_UW_READY : RT_UW_FULL;
+	u32 state = !all.rows.n ? RT_UW_BARE : rowstore_put(t->store, &all, out) ? RT_UW_READY : RT_UW_FULL;
+	for (u32 i = 0; state == RT_UW_READY && i < out->npages; i++)
+		rowstore_pin(t->store, out, i);
 	uwtable_deinit(&all);
 	return state;
 }
@@ -285,10 +223,92 @@ static void find_jit(struct TableMaps *t, struct SymObject *o, u64 what)
 		__atomic_store_n(&t->any_jit, true, __ATOMIC_RELEASE);
 }
 
+// What tablemaps_again() could not make as it was is never taken out.
+static void pin(struct TableMaps *t, const struct UwTable *tab, const struct RtUwObj *o)
+{
+	bool all = tab->whole_only || has_body(t, o->lang);
+	for (u32 i = 0; all && i < o->npages; i++)
+		rowstore_pin(t->store, o, i);
+	for (size_t i = 0; i < tab->followed.n; i++)
+		rowstore_pin(t->store, o, tab->followed.p[i] - o->first_page);
+}
+
+void tablemaps_again(struct TableMaps *t, struct SymObject *o, const u32 *pages, u32 n)
+{
+	struct RtUwObj obj = t->objs[o->id];
+	VEC(u32) wanted = {0};
+	struct ElfCfi cfi;
+	struct UwTable tab;
+	for (u32 i = 0, next = 0; obj.state == RT_UW_READY && i < n; i++)
+		for (u32 k = MAX(next, pages[i] - MIN(pages[i], BESIDE)); k <= pages[i] + BESIDE; next = ++k)
+			if (rowstore_is_out(t->store, &obj, k))
+				vec_push(&wanted, obj.first_page + k);
+	struct err *e = wanted.n ? elfcfi_read(o->fd, &cfi) : NULL;
+	if (wanted.n && !e) {
+		t->rules.max = MIN((u32)t->rules.v.n + RULES_PER_OBJECT, (u32)RT_UW_RULES);
+		uwtable_part(&cfi, &t->rules, wanted.p, (u32)wanted.n, &tab);
+		mark_rules(t, &tab, obj.lang);
+		publish_rules(t);
+		rowstore_again(t->store, &tab, &obj, wanted.p, (u32)wanted.n);
+		uwtable_deinit(&tab);
+		elfcfi_deinit(&cfi);
+	}
+	err_free(e);
+	vec_deinit(&wanted);
+}
+
+void tablemaps_trim(struct TableMaps *t)
+{
+	rowstore_trim(t->store);
+}
+
+// Both: false: hurry ended it.
+static bool build_whole(struct TableMaps *t, struct ElfCfi *cfi, struct SymObject *o, const struct UwHurry *hurry, struct RtUwObj *out, u32 *state)
+{
+	struct UwTable tab;
+	if (!uwtable_build(cfi, &t->rules, &tab, hurry))
+		return false;
+	if (tab.rows.n) {
+		out->lang = out->lang ? out->lang : find_lang(t, &cfi->file, o);
+		mark_rules(t, &tab, out->lang);
+		publish_rules(t);
+		*state = rowstore_put(t->store, &tab, out) ? RT_UW_READY : RT_UW_FULL;
+		if (*state == RT_UW_READY)
+			pin(t, &tab, out);
+	}
+	uwtable_deinit(&tab);
+	return true;
+}
+
+static bool build_large(struct TableMaps *t, struct ElfCfi *cfi, struct SymObject *o, const struct UwHurry *hurry, struct RtUwObj *out, u32 *state)
+{
+	struct UwTable tab;
+	if (!uwtable_begin(cfi, &t->rules, &tab, hurry))
+		return false;
+	out->lang = find_lang(t, &cfi->file, o);
+	if (has_body(t, out->lang)) {
+		uwtable_deinit(&tab);
+		return build_whole(t, cfi, o, NULL, out, state);
+	}
+	u64 first = ~0ull, last = 0;
+	for (size_t i = 0; i < cfi->segs.n; i++) {
+		const struct CfiSeg *s = &cfi->segs.p[i];
+		first = s->size ? MIN(first, s->off >> RT_UW_PAGE_BITS) : first;
+		last = s->size ? MAX(last, (s->off + s->size) >> RT_UW_PAGE_BITS) : last;
+	}
+	mark_rules(t, &tab, out->lang);
+	publish_rules(t);
+	if (first <= last)
+		*state = rowstore_begin(t->store, &tab, first, last, tab.followed.p, (u32)tab.followed.n, out) ? RT_UW_READY : RT_UW_FULL;
+	if (*state == RT_UW_READY)
+		pin(t, &tab, out);
+	uwtable_deinit(&tab);
+	return true;
+}
+
 u32 tablemaps_build(struct TableMaps *t, struct SymObject *o, const struct UwHurry *hurry, struct RtUwObj *out)
 {
 	struct ElfCfi cfi;
-	struct UwTable tab;
 	u32 state = RT_UW_BARE;
 
 	if (o->fd < 0)
@@ -302,20 +322,9 @@ u32 tablemaps_build(struct TableMaps *t, struct SymObject *o, const struct UwHur
 	find_jit(t, o, gdbjit_descriptor(&cfi.file));
 	sym_object_hint(o, runtime_made_hint(&cfi.file));
 	t->rules.max = MIN((u32)t->rules.v.n + RULES_PER_OBJECT, (u32)RT_UW_RULES);
-	if (!uwtable_build(&cfi, &t->rules, &tab, hurry)) {
-		elfcfi_deinit(&cfi);
-		return RT_UW_PENDING;
-	}
-	if (tab.rows.n) {
-		out->lang = find_lang(t, &cfi.file, o);
-		if (out->lang && t->langs[out->lang].kind != RT_LANG_JAVA)
-			mark_rules(t, &tab, &t->langs[out->lang]);
-		publish_rules(t);
-		state = publish_rows(t, &tab, out) ? RT_UW_READY : RT_UW_FULL;
-	}
-	uwtable_deinit(&tab);
+	bool done = t->on_demand && uwtable_is_large(&cfi) ? build_large(t, &cfi, o, hurry, out, &state) : build_whole(t, &cfi, o, hurry, out, &state);
 	elfcfi_deinit(&cfi);
-	return state;
+	return done ? state : RT_UW_PENDING;
 }
 
 void tablemaps_put(struct TableMaps *t, u32 obj, u32 state, struct RtUwObj *table)
@@ -379,7 +388,17 @@ bool tablemaps_any_jit(struct TableMaps *t)
 	return __atomic_load_n(&t->any_jit, __ATOMIC_ACQUIRE);
 }
 
+void tablemaps_used(struct TableMaps *t, u32 obj, u64 off)
+{
+	const struct RtUwObj *o = obj < RT_UW_OBJS ? &t->objs[obj] : NULL;
+	if (!o || tablemaps_state(t, obj) != RT_UW_READY)
+		return;
+	u64 page = (off >> RT_UW_PAGE_BITS) - o->first_page;
+	if (page < o->npages)
+		rowstore_used(t->store, o->dir + (u32)page);
+}
+
 u64 tablemaps_bytes(const struct TableMaps *t)
 {
-	return (u64)__atomic_load_n(&t->nval, __ATOMIC_RELAXED) * RT_UW_VAL_SIZE;
+	return rowstore_bytes(t->store);
 }

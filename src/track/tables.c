@@ -16,6 +16,10 @@ struct Wish {
 	struct UwMade *made; // owned; NULL: the rows are its file's
 };
 #define MAX_TRIES 4
+struct PageWish { // of an object whose table is there: one that was taken out, counted from its first
+	u32 obj, page;
+};
+#define PAGES_MS 250 // pages that are asked for wait so long for others of their object: its entries are read once
 struct Tables {
 	struct TableMaps *maps;
 	// shared with the threads that find objects
@@ -26,6 +30,9 @@ struct Tables {
 	size_t next;   // in todo
 	bool stop, started, idle;
 	bool lazy; // what nobody asks for is not built
+	VEC(struct PageWish) pages;
+	u64 pages_ns; // when these are built; CLOCK_MONOTONIC
+	bool trim; // a report is over
 	bool again; // lazy: an object has turned out to hold a runtime, or to tell of code
 	u32 nmade; // objects of code made at run time that are not built yet
 	bool urgent; // since the build that is going on began, an object was found or asked for
@@ -98,6 +105,60 @@ static bool has_work(struct Tables *t)
 	return false;
 }
 
+static int by_obj(const void *a, const void *b)
+{
+	const struct PageWish *x = a, *y = b;
+	return x->obj != y->obj ? (x->obj < y->obj ? -1 : 1) : x->page < y->page ? -1 : x->page > y->page;
+}
+
+// The lock is held on entry and return, not while pages are built.
+static void build_pages(struct Tables *t)
+{
+	VEC(struct PageWish) todo = {0};
+	VEC(struct SymObject *) objs = {0};
+	VEC(u32) pages = {0};
+	for (size_t i = 0; i < t->pages.n; i++)
+		vec_push(&todo, t->pages.p[i]);
+	t->pages.n = 0;
+	qsort(todo.p, todo.n, sizeof(*todo.p), by_obj);
+	for (size_t i = 0; i < todo.n; i++)
+		vec_push(&objs, t->todo.p[t->seen.p[todo.p[i].obj] - 1].o);
+	pthread_mutex_unlock(&t->lock);
+	for (size_t i = 0, end; i < todo.n; i = end) {
+		pages.n = 0;
+		for (end = i; end < todo.n && todo.p[end].obj == todo.p[i].obj; end++)
+			if (end == i || todo.p[end].page != todo.p[end - 1].page)
+				vec_push(&pages, todo.p[end].page);
+		tablemaps_again(t->maps, objs.p[i], pages.p, (u32)pages.n);
+	}
+	vec_deinit(&todo);
+	vec_deinit(&objs);
+	vec_deinit(&pages);
+	pthread_mutex_lock(&t->lock);
+}
+
+static void wait_for_more(struct Tables *t)
+{
+	struct timespec at = {(time_t)(t->pages_ns / 1000000000u), (long)(t->pages_ns % 1000000000u)};
+	if (t->pages.n)
+		pthread_cond_timedwait(&t->more, &t->lock, &at);
+	else
+		pthread_cond_wait(&t->more, &t->lock);
+}
+
+// What there is to do besides whole tables. The lock is held.
+static void do_pages(struct Tables *t)
+{
+	if (t->trim) {
+		t->trim = false;
+		pthread_mutex_unlock(&t->lock);
+		tablemaps_trim(t->maps);
+		pthread_mutex_lock(&t->lock);
+	}
+	if (t->pages.n && now_ns() >= t->pages_ns)
+		build_pages(t);
+}
+
 static void *work(void *arg)
 {
 	struct Tables *t = arg;
@@ -109,9 +170,12 @@ static void *work(void *arg)
 	pthread_mutex_lock(&t->lock);
 	for (;;) {
 		while (!t->stop && !has_work(t)) {
+			do_pages(t);
+			if (t->stop || has_work(t) || t->trim)
+				continue;
 			t->idle = true;
 			pthread_cond_broadcast(&t->more);
-			pthread_cond_wait(&t->more, &t->lock);
+			wait_for_more(t);
 		}
 		t->idle = false;
 		if (t->stop)
@@ -206,6 +270,26 @@ void tables_hurry(struct Tables *t, u32 obj)
 	pthread_mutex_unlock(&t->lock);
 }
 
+void tables_page(struct Tables *t, u32 obj, u64 page)
+{
+	pthread_mutex_lock(&t->lock);
+	if (obj < t->seen.n && t->seen.p[obj] && page < RT_UW_DIRS) {
+		if (!t->pages.n)
+			t->pages_ns = now_ns() + PAGES_MS * 1000000ull;
+		vec_push(&t->pages, ((struct PageWish){obj, (u32)page}));
+		pthread_cond_broadcast(&t->more);
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tables_trim(struct Tables *t)
+{
+	pthread_mutex_lock(&t->lock);
+	t->trim = t->lazy;
+	pthread_cond_broadcast(&t->more);
+	pthread_mutex_unlock(&t->lock);
+}
+
 // Those first that help most for their price: mappings by file size.
 static double worth(const struct Wish *w)
 {
@@ -285,6 +369,7 @@ void tables_destroy(struct Tables *t)
 	pthread_cond_destroy(&t->more);
 	pthread_mutex_destroy(&t->lock);
 	vec_deinit(&t->todo);
+	vec_deinit(&t->pages);
 	vec_deinit(&t->seen);
 	tablemaps_destroy(t->maps);
 	free(t);

@@ -14,6 +14,7 @@
 
 #define TICK_MS 500
 #define SOON_MS 10
+#define LAZY_MS 20 // for who has time
 #define JIT_MS 100 // while some process tells of code it makes, or its objects are not known yet: how often it is looked at
 
 struct Track {
@@ -127,6 +128,8 @@ static int on_ring(void *arg, void *data, size_t n)
 		add_code(u, data, n);
 	if (n >= sizeof(*ev) && ev->ev.kind == RT_EV_JIT)
 		jits_asked(u->jits, (int)ev->tgid);
+	if (n >= sizeof(*ev) && ev->ev.kind == RT_EV_UW_PAGE && u->tables)
+		tables_page(u->tables, ev->ev.id, ev->tgid);
 	if (n < sizeof(*ev) || ev->ev.kind != RT_EV_PROC_NEW)
 		return 0;
 	if (!ev->ev.id)
@@ -220,6 +223,8 @@ static void *track(void *arg)
 			break;
 		u64 now = now_ns();
 		more = track_round(u, now >= next_jit);
+		if (u->opts.lazy) // what comes meanwhile is read at once: a program's start is some 20 records
+			poll(fds, 1, LAZY_MS);
 		next_jit = now >= next_jit ? now + JIT_MS * 1000000ull : next_jit;
 		if (now >= next_tick) {
 			uwprocs_tick(u->procs, now);
@@ -313,6 +318,19 @@ void track_first(struct Track *u, const struct TrackFirst *f, u32 max_ms)
 u64 track_memory(const struct Track *u)
 {
 	return u && u->tables ? tablemaps_bytes(tables_maps(u->tables)) : 0;
+}
+
+void track_used(void *track, u32 obj, u64 off)
+{
+	struct Track *u = track;
+	if (u->tables)
+		tablemaps_used(tables_maps(u->tables), obj, off);
+}
+
+void track_trim(struct Track *u)
+{
+	if (u && u->tables)
+		tables_trim(u->tables);
 }
 
 u32 track_denied(struct Track *u)

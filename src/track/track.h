@@ -11,7 +11,8 @@ struct TrackOpts {
 	u32 npids;
 	bool follow;
 	bool verbose;
-	bool lazy; // an object's table is built when the first stack wants it, which is cut there: little time and memory for who samples seldom
+	bool lazy; // an object's table is built when the first stack wants it, which is cut there, and track_trim() takes out what is not needed: little time and
+		   // memory for who samples seldom
 };
 struct Track;
 // Before load: chooses sizes of the rt_uw_* maps in prog->maps. After load_maps: starts filling them.
@@ -32,6 +33,10 @@ struct Codes *track_codes(struct Track *u);
 // How many ELF files a process tells of by GDB's JIT interface (docs/jit.md); -1: none of its objects has that. Needs no struct Track.
 int track_jit_files(struct Syms *syms, int pid, const struct ProcMap *maps, u32 n);
 u64 track_memory(const struct Track *u); // bytes of tables in the kernel that are no map of the Program; u may be NULL
+// lazy: a stack that was read has a frame there; a report is over: of more than some MB of tables the pages go that no stack has needed for a while. One that is
+// needed again comes back, and the stack that needs it is cut there.
+void track_used(void *track, u32 obj, u64 off);
+void track_trim(struct Track *u);
 u32 track_denied(struct Track *u); // how many processes have mappings that may not be read; u may be NULL
 void track_destroy(struct Track *u);
 

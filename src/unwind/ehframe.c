@@ -11,6 +11,7 @@ struct Fde {
 };
 struct Frames { // one section
 	const struct CfiSec *sec;
+	const struct Part *part; // only entries near it are listed; NULL: all
 	bool eh;
 	VEC(struct Fde) fdes; // by pc
 	VEC(struct Cie) cies;
@@ -232,8 +233,32 @@ static int by_pc(const void *a, const void *b)
 	return x->pc != y->pc ? (x->pc < y->pc ? -1 : 1) : x->at < y->at ? -1 : 1;
 }
 
+// ---- a part of the file
+static void keep_near(struct Frames *f)
+{
+	u32 n = 0;
+	u64 before = 0; // pc of the entry before, which may have been dropped
+	for (u32 i = 0; f->part && i < f->fdes.n; i++) {
+		struct Fde d = f->fdes.p[i];
+		if (part_near(f->part, before, i + 2 < f->fdes.n ? f->fdes.p[i + 2].pc : ~0ull))
+			f->fdes.p[n++] = d;
+		before = d.pc;
+	}
+	if (f->part)
+		f->fdes.n = n;
+}
+
 // The linker's own sorted table: no sorting needed. False when it is absent, of an unusual form, or does not agree with what it points to
 // (checked where the FDEs are read).
+static u64 hdr_pc(const struct Frames *f, const struct CfiSec *hdr, u64 at, u32 i, u32 n)
+{
+	s32 rel;
+	if (i >= n)
+		return ~0ull;
+	memcpy(&rel, hdr->data + at + (u64)i * 8, 4);
+	return address(f, hdr->vaddr + (u64)(s64)rel);
+}
+
 static bool list_by_hdr(struct Frames *f, const struct CfiSec *hdr)
 {
 	if (!hdr->data || hdr->size < 12 || hdr->data[0] != 1 || hdr->data[2] != DW_EH_PE_udata4 ||
@@ -252,6 +277,8 @@ static bool list_by_hdr(struct Frames *f, const struct CfiSec *hdr)
 		s32 rel[2];
 		memcpy(rel, hdr->data + at + (u64)i * 8, 8);
 		struct Fde d = {address(f, hdr->vaddr + (u64)(s64)rel[0]), address(f, hdr->vaddr + (u64)(s64)rel[1]) - f->sec->vaddr};
+		if (f->part && !part_near(f->part, i ? hdr_pc(f, hdr, at, i - 1, n) : 0, hdr_pc(f, hdr, at, i + 2, n)))
+			continue;
 		struct FdeBody body;
 		u64 next;
 		if (d.pc < prev || d.at >= f->sec->size || !parse_fde(f, d.at, &body, &next) || (body.cie && body.pc != d.pc)) {
@@ -277,6 +304,7 @@ static void list_by_scan(struct Frames *f)
 	}
 	if (!sorted)
 		qsort(f->fdes.p, f->fdes.n, sizeof(*f->fdes.p), by_pc);
+	keep_near(f);
 }
 
 // ---- rows
@@ -290,6 +318,7 @@ struct Sink {
 	u8 enc;
 	u64 from; // rows before this address belong to an earlier FDE
 	const struct ElfCfi *elf;
+	const struct Part *part; // only rows near it are wanted; NULL: all
 	bool setcontext; // the file has glibc's
 };
 
@@ -341,32 +370,6 @@ static void run_fde(struct Sink *s, const struct FdeBody *d, u64 end, u16 machin
 	on_row(s, run.pc, &r);
 }
 
-// glibc's code that coroutines of makecontext(3) return to, at its first instruction, which takes their stack away, so nothing lies above it. No FDE says so.
-// Return addresses are looked up at the byte before. x86-64 (mov %rbx,%rsp) and aarch64 (nop or bti; mov x0,x19) have an FDE for it, behind setcontext's.
-#define START_CONTEXT_MAX 64
-static bool is_start_context(const struct Sink *s, const struct FdeBody *d)
-{
-	u8 code[8];
-	if (!s->setcontext || d->len > START_CONTEXT_MAX)
-		return false;
-	switch (s->elf->machine) {
-	case EM_X86_64:
-		return elfcfi_code(s->elf, s->seg, d->pc, code, 3) && !memcmp(code, "\x48\x89\xdc", 3);
-	case EM_AARCH64:
-		return elfcfi_code(s->elf, s->seg, d->pc, code, 8) && !memcmp(code + 4, "\xe0\x03\x13\xaa", 4);
-	default:
-		return false;
-	}
-}
-
-// i386: makecontext's own FDE ends before its ret; then come lea (%esp,%ebx,4),%esp and cmpl $0,(%esp).
-static bool is_start_context32(const struct Sink *s, u64 from, u64 to)
-{
-	u8 code[8];
-	return s->elf->machine == EM_386 && to - from >= 32 && to - from <= START_CONTEXT_MAX && elfcfi_code(s->elf, s->seg, from, code, sizeof(code)) &&
-	       !memcmp(code, "\xc3\x8d\x24\x9c\x83\x3c\x24\x00", sizeof(code));
-}
-
 static u32 first_at(const struct Frames *f, u64 pc)
 {
 	u32 lo = 0, hi = f->fdes.n;
@@ -395,19 +398,38 @@ static u32 root_rule(struct Sink *s)
 	return ruleset_add(s->rules, &root);
 }
 
+// Rows of these addresses are known by following their code, or what it was made of.
+static void followed(struct Sink *s, u64 from, u64 to)
+{
+	u64 last = (to + UW_PADDING - s->seg->vaddr + s->seg->off) >> RT_UW_PAGE_BITS;
+	for (u64 page = (from - s->seg->vaddr + s->seg->off) >> RT_UW_PAGE_BITS; page <= last; page++)
+		if (!s->t->followed.n || vec_last(&s->t->followed) < page)
+			vec_push(&s->t->followed, (u32)page);
+}
+
 // Between entries, from..to: what its instructions tell.
 static void fill(struct Sink *s, u64 from, u64 to, bool open)
 {
 	if (open && to - from >= UW_PADDING)
-		put(s, from, is_start_context32(s, from, to) ? root_rule(s) : 0);
-	for (; s->flow_at < s->flow->n && s->flow->p[s->flow_at].pc < to; s->flow_at++)
-		if (s->flow->p[s->flow_at].pc >= from)
-			put(s, s->flow->p[s->flow_at].pc, ruleset_add(s->rules, &s->flow->p[s->flow_at].rule));
+		put(s, from, context_start32(s->elf, s->seg, from, to) ? root_rule(s) : 0);
+	for (; s->flow_at < s->flow->n && s->flow->p[s->flow_at].pc < to; s->flow_at++) {
+		const struct FlowRow *r = &s->flow->p[s->flow_at];
+		if (r->pc < from)
+			continue;
+		put(s, r->pc, ruleset_add(s->rules, &r->rule));
+		followed(s, r->pc, s->flow_at + 1 < s->flow->n ? MIN(r[1].pc, to) : to);
+	}
+}
+
+// Of the two entries behind the one at `at`, where the second begins.
+static u64 after_next(const struct Frames *f, u32 at)
+{
+	return at + 2 < f->fdes.n ? f->fdes.p[at + 2].pc : ~0ull;
 }
 
 static void build_segment(struct Frames f[2], const struct CfiSeg *seg, struct Sink *s)
 {
-	u64 seg_end = seg->vaddr + seg->size, end = seg->vaddr, next;
+	u64 seg_end = seg->vaddr + seg->size, end = seg->vaddr, next, before = 0;
 	u32 at[2] = {first_at(&f[0], seg->vaddr), first_at(&f[1], seg->vaddr)};
 	struct Frames *cur;
 	bool open = false; // rows so far reach to `end`
@@ -419,6 +441,8 @@ static void build_segment(struct Frames f[2], const struct CfiSeg *seg, struct S
 		const struct Fde *e = &cur->fdes.p[at[cur - f]++];
 		if (e->pc >= seg_end)
 			break;
+		bool far = s->part && !part_near(s->part, before, after_next(cur, at[cur - f] - 1));
+		before = e->pc;
 		if (!parse_fde(cur, e->at, &d, &next) || !d.cie)
 			continue;
 		u64 stop = MIN(d.pc + d.len, seg_end);
@@ -429,11 +453,12 @@ static void build_segment(struct Frames f[2], const struct CfiSeg *seg, struct S
 			continue;
 		fill(s, end, s->from, open);
 		s->f = cur;
-		if (is_start_context(s, &d)) {
+		if (far)
+			put(s, s->from, 0); // whatever
+		else if (s->setcontext && context_start(s->elf, s->seg, d.pc, d.len))
 			put(s, MAX(d.pc - 1, end), root_rule(s));
-		} else {
+		else
 			run_fde(s, &d, stop, cur->machine);
-		}
 		end = stop;
 		open = true;
 	}
@@ -473,37 +498,94 @@ static bool flow_gaps(struct Frames f[2], const struct ElfCfi *e, const struct U
 	return gaps_rows(&g, e, hurry, out);
 }
 
-bool uwtable_build(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable *out, const struct UwHurry *hurry)
+static void build_segments(const struct ElfCfi *e, struct Frames f[2], struct Sink *s)
 {
-	u8 word = e->machine == EM_386 ? 4 : 8;
-	struct Frames f[2] = {{.sec = &e->eh_frame, .eh = true, .machine = e->machine, .word = word},
-			      {.sec = &e->debug_frame, .machine = e->machine, .word = word}};
-	FlowRows flow = {0};
-	struct Sink s = {.t = out, .rules = rules, .flow = &flow, .elf = e};
 	u64 min_off = 0;
-
-	*out = (struct UwTable){0};
-	if (e->eh_frame.data && !list_by_hdr(&f[0], &e->eh_frame_hdr))
-		list_by_scan(&f[0]);
-	bool go = go_rows(e, &flow);
-	if (e->debug_frame.data && !go) // of Go's code it tells less: neither roots nor changes of stacks
-		list_by_scan(&f[1]);
-	bool done = go || flow_gaps(f, e, hurry, &flow);
-	for (size_t i = 0; done && i < e->segs.n; i++) {
+	for (size_t i = 0; i < e->segs.n; i++) {
 		if (e->segs.p[i].off < min_off) // overlaps the one before: rows would not ascend
 			continue;
-		build_segment(f, &e->segs.p[i], &s);
+		build_segment(f, &e->segs.p[i], s);
 		min_off = e->segs.p[i].off + e->segs.p[i].size;
 	}
+}
+
+static void list(const struct ElfCfi *e, struct Frames f[2], const struct Part *part, bool debug)
+{
+	for (u32 i = 0; i < 2; i++)
+		f[i] = (struct Frames){.sec = i ? &e->debug_frame : &e->eh_frame, .part = part, .eh = !i, .machine = e->machine, .word = e->machine == EM_386 ? 4 : 8};
+	if (e->eh_frame.data && !list_by_hdr(&f[0], &e->eh_frame_hdr))
+		list_by_scan(&f[0]);
+	if (e->debug_frame.data && debug)
+		list_by_scan(&f[1]);
+}
+
+static void unlist(struct Frames f[2])
+{
 	for (u32 i = 0; i < 2; i++) {
 		vec_deinit(&f[i].fdes);
 		vec_deinit(&f[i].cies);
 	}
+}
+
+bool uwtable_build(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable *out, const struct UwHurry *hurry)
+{
+	struct Frames f[2];
+	FlowRows flow = {0};
+	struct Sink s = {.t = out, .rules = rules, .flow = &flow, .elf = e};
+	*out = (struct UwTable){0};
+	bool go = go_rows(e, &flow);
+	list(e, f, NULL, !go); // of Go's code .debug_frame tells less: neither roots nor changes of stacks
+	bool done = go || flow_gaps(f, e, hurry, &flow);
+	if (done)
+		build_segments(e, f, &s);
+	out->whole_only = s.setcontext || e->debug_frame.data; // what one entry means depends on others
+	unlist(f);
 	vec_deinit(&flow);
 	return done;
+}
+
+#define LARGE (1u << 20) // bytes of entries: some 600 KB of records
+bool uwtable_is_large(const struct ElfCfi *e)
+{
+	return e->eh_frame.size > LARGE && !e->debug_frame.data && !e->is_go && !e->is_native_image;
+}
+
+bool uwtable_begin(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable *out, const struct UwHurry *hurry)
+{
+	struct Frames f[2];
+	FlowRows flow = {0};
+	struct Part part = {.elf = e};
+	struct UwTable first = {0};
+	struct Sink s = {.t = &first, .rules = rules, .flow = &flow, .elf = e, .part = &part};
+	*out = (struct UwTable){0};
+	list(e, f, NULL, true);
+	bool done = flow_gaps(f, e, hurry, &flow);
+	if (done) {
+		build_segments(e, f, &s); // only tells which pages have code that was followed
+		part = (struct Part){e, first.followed.p, (u32)first.followed.n};
+		s = (struct Sink){.t = out, .rules = rules, .flow = &flow, .elf = e, .part = &part};
+		build_segments(e, f, &s);
+	}
+	uwtable_deinit(&first);
+	unlist(f);
+	vec_deinit(&flow);
+	return done;
+}
+
+void uwtable_part(const struct ElfCfi *e, struct RuleSet *rules, const u32 *pages, u32 n, struct UwTable *out)
+{
+	struct Frames f[2];
+	FlowRows flow = {0};
+	struct Part part = {e, pages, n};
+	struct Sink s = {.t = out, .rules = rules, .flow = &flow, .elf = e, .part = &part};
+	*out = (struct UwTable){0};
+	list(e, f, &part, true);
+	build_segments(e, f, &s);
+	unlist(f);
 }
 
 void uwtable_deinit(struct UwTable *t)
 {
 	vec_deinit(&t->rows);
+	vec_deinit(&t->followed);
 }

@@ -98,6 +98,19 @@ bool flow_is_padding(const struct Insn *in);
 bool flow_only_padding(const u8 *p, u64 n); // n bytes that compilers and linkers put between functions
 int flow_slot(u32 reg); // among the registers that the walker restores (RT_SLOT_REGS); -1: none of them
 
+// ---- context.c: where coroutines of makecontext(3) return to: the function at pc; code between entries
+bool context_start(const struct ElfCfi *e, const struct CfiSeg *seg, u64 pc, u64 len);
+bool context_start32(const struct ElfCfi *e, const struct CfiSeg *seg, u64 from, u64 to);
+
+// ---- part.c: pages of a file of which rows are wanted, ascending
+struct Part {
+	const struct ElfCfi *elf;
+	const u32 *pages;
+	u32 n;
+};
+// Do these hang on an entry, or on one beside it? before: where the one before it begins (0: none); after: the one behind the next (~0: none)
+bool part_near(const struct Part *p, u64 before, u64 after);
+
 // ---- gaps.c: code without entries
 #define UW_PADDING 16 // bytes between functions that are not worth a row: nothing is executed there
 struct GapRange {

@@ -22,10 +22,14 @@ u32 ruleset_add(struct RuleSet *s, const struct RtUwRule *r); // 0 when full
 #define UW_ROW(off, rule) ((u64)(off) << 16 | (rule))
 #define UW_ROW_OFF(r) ((r) >> 16)
 #define UW_ROW_RULE(r) ((u32)(r) & 0xffff)
+typedef VEC(u32) PageList; // ascending, each once
 struct UwTable {
 	VEC(u64) rows; // UW_ROW(file offset, rule), ascending, consecutive rules differ; rule 0 ends a range
 	u32 nfdes, nbad; // FDEs used, FDEs cut short because malformed
 	bool rules_full;
+	// what uwtable_part() cannot make again
+	PageList followed; // pages of the file (RT_UW_PAGE_BITS) with rows that instructions or Go's table told
+	bool whole_only;   // all pages
 };
 // hurry (NULL: never): something more urgent comes up while code without tables is followed, which may take a tenth of a second: then false, and out is empty.
 struct UwHurry {
@@ -33,6 +37,12 @@ struct UwHurry {
 	void *arg;
 };
 bool uwtable_build(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable *out, const struct UwHurry *hurry);
+// Is e one of which parts can be made, and its table large?
+bool uwtable_is_large(const struct ElfCfi *e);
+// Of such a file the rows of the pages that uwtable_part() cannot make: out->followed. Elsewhere there may be rows or none.
+bool uwtable_begin(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable *out, const struct UwHurry *hurry);
+// The rows of some pages of the file, ascending, n > 0: in these they amount to what uwtable_build() gives, elsewhere there may be others or none. Quick.
+void uwtable_part(const struct ElfCfi *e, struct RuleSet *rules, const u32 *pages, u32 n, struct UwTable *out);
 void uwtable_deinit(struct UwTable *t);
 
 // ---- record.c

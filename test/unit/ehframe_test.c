@@ -12,6 +12,7 @@ struct Interp {
 	struct UwTable table;
 	struct RuleSet rules;
 	struct ElfCfi cfi;
+	int fd; // -1: closed
 	// the FDE being read
 	u64 start, end;
 	bool cie;
@@ -175,15 +176,20 @@ static void on_line(struct Interp *t, char *line)
 		strcpy(t->row[n], "u");
 }
 
-static bool load(struct Interp *t, const char *path)
+// code: also what has no entries, whose instructions are read
+static bool load_with(struct Interp *t, const char *path, bool code)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	memset(t, 0, sizeof(*t));
+	t->fd = -1;
 	ruleset_init(&t->rules, RT_UW_RULES);
 	if (fd < 0)
 		return false;
 	struct err *e = elfcfi_read(fd, &t->cfi);
-	close(fd);
+	if (code)
+		t->fd = fd;
+	else
+		close(fd);
 	if (e) {
 		err_free(e);
 		return false;
@@ -193,8 +199,15 @@ static bool load(struct Interp *t, const char *path)
 	return true;
 }
 
+static bool load(struct Interp *t, const char *path)
+{
+	return load_with(t, path, false);
+}
+
 static void unload(struct Interp *t)
 {
+	if (t->fd >= 0)
+		close(t->fd);
 	uwtable_deinit(&t->table);
 	ruleset_deinit(&t->rules);
 	elfcfi_deinit(&t->cfi);
@@ -329,6 +342,116 @@ TEST(debug_frame_only)
 TEST(debug_frame_compressed)
 {
 	debug_frame("-gz=zlib");
+}
+
+// ---- uwtable_part(): in the pages asked for its records are those of the whole table
+static const u64 *page_rows(const struct UwTable *t, u32 page, size_t *n, u32 *carry)
+{
+	size_t i = 0, k;
+	*carry = 0;
+	while (i < t->rows.n && UW_ROW_OFF(t->rows.p[i]) >> RT_UW_PAGE_BITS < page)
+		*carry = UW_ROW_RULE(t->rows.p[i++]);
+	for (k = i; k < t->rows.n && UW_ROW_OFF(t->rows.p[k]) >> RT_UW_PAGE_BITS == page;)
+		k++;
+	*n = k - i;
+	return t->rows.p + i;
+}
+
+static bool is_followed(const struct UwTable *t, u32 page)
+{
+	for (size_t i = 0; i < t->followed.n; i++)
+		if (t->followed.p[i] == page)
+			return true;
+	return false;
+}
+
+// Each step pages of the file are asked for at once: some beside one another, others alone.
+static void parts(const char *path, u32 step)
+{
+	static u8 a[RT_UW_VAL_SIZE], b[RT_UW_VAL_SIZE];
+	struct Interp t;
+	u32 compared = 0, differ = 0;
+	if (access(path, R_OK))
+		SKIP("no such file");
+	CHECK(load_with(&t, path, true));
+	u32 last = (u32)(UW_ROW_OFF(vec_last(&t.table.rows)) >> RT_UW_PAGE_BITS);
+	for (u32 first = (u32)(UW_ROW_OFF(t.table.rows.p[0]) >> RT_UW_PAGE_BITS); first <= last; first += step) {
+		VEC(u32) pages = {0};
+		for (u32 p = first; p < first + step && p <= last; p++)
+			if ((p - first) % 4 != 2 && !is_followed(&t.table, p))
+				vec_push(&pages, p);
+		struct UwTable part = {0};
+		if (pages.n)
+			uwtable_part(&t.cfi, &t.rules, pages.p, (u32)pages.n, &part);
+		for (size_t i = 0; i < pages.n; i++) {
+			size_t na, nb;
+			u32 ca, cb;
+			const u64 *ra = page_rows(&t.table, pages.p[i], &na, &ca), *rb = page_rows(&part, pages.p[i], &nb, &cb);
+			u32 sa = uwrec_build(ra, na, ca, a), sb = uwrec_build(rb, nb, cb, b);
+			compared++;
+			if (sa != sb || memcmp(a, b, sa))
+				differ++;
+		}
+		vec_deinit(&pages);
+		uwtable_deinit(&part);
+	}
+	if (uwtable_is_large(&t.cfi)) { // the other pages
+		struct UwTable begun;
+		CHECK(uwtable_begin(&t.cfi, &t.rules, &begun, NULL));
+		CHECK_EQ(begun.followed.n, t.table.followed.n);
+		for (size_t i = 0; i < begun.followed.n; i++) {
+			size_t na, nb;
+			u32 ca, cb, page = begun.followed.p[i];
+			const u64 *ra = page_rows(&t.table, page, &na, &ca), *rb = page_rows(&begun, page, &nb, &cb);
+			u32 sa = uwrec_build(ra, na, ca, a), sb = uwrec_build(rb, nb, cb, b);
+			differ += !is_followed(&t.table, page) || sa != sb || memcmp(a, b, sa);
+		}
+		uwtable_deinit(&begun);
+	}
+	printf("# %s: %u pages compared, %zu known by their instructions\n", path, compared, t.table.followed.n);
+	CHECK(compared > last / 4);
+	CHECK_EQ(differ, 0);
+	unload(&t);
+}
+
+TEST(parts_of_libcrypto)
+{
+	parts(found("/usr/lib/*-linux-gnu/libcrypto.so.3"), 1);
+}
+TEST(parts_of_python3)
+{
+	parts(found("/usr/bin/python3.[0-9]*"), 7);
+}
+TEST(parts_of_a_compiler)
+{
+	parts(found("/usr/lib/gcc/*-linux-gnu/*/cc1"), 16);
+}
+TEST(parts_of_node) // V8's builtins have no entries
+{
+	const char *lib = found("/usr/lib/*-linux-gnu/libnode.so.*");
+	parts(access(lib, R_OK) ? "/usr/bin/node" : lib, 5);
+}
+TEST(parts_of_i386_libstdcxx)
+{
+	parts(found("/usr/lib32/libstdc++.so.6"), 3);
+}
+TEST(parts_without_a_sorted_table) // .eh_frame_hdr is looked at only if it is of the usual form
+{
+	struct Interp t;
+	if (!load(&t, found("/usr/lib/*-linux-gnu/libstdc++.so.6")))
+		SKIP("no such file");
+	u32 page = (u32)(UW_ROW_OFF(t.table.rows.p[t.table.rows.n / 2]) >> RT_UW_PAGE_BITS);
+	struct UwTable a, b;
+	uwtable_part(&t.cfi, &t.rules, &page, 1, &a);
+	t.cfi.eh_frame_hdr.data[0] = 2;
+	uwtable_part(&t.cfi, &t.rules, &page, 1, &b);
+	CHECK(a.rows.n > 100);
+	CHECK(a.rows.n < t.table.rows.n / 4);
+	CHECK_EQ(a.rows.n, b.rows.n);
+	CHECK(a.rows.n == b.rows.n && !memcmp(a.rows.p, b.rows.p, a.rows.n * sizeof(*a.rows.p)));
+	uwtable_deinit(&a);
+	uwtable_deinit(&b);
+	unload(&t);
 }
 
 T_MAIN()

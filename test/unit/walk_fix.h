@@ -22,7 +22,9 @@ static struct RtUwRule rules[64];
 static u32 nrules;
 static u8 page[RT_UW_VAL_SIZE];
 static struct RtMapDef inner = {RT_MAP_ARRAY, 4, RT_UW_VAL_SIZE, 1};
-static u32 asked_objs, asked_procs;
+static u32 asked_objs, asked_procs, asked_pages;
+static u64 asked_page;
+static long pages_full; // what asking for a page returns
 static struct Codes *codes;
 static long codes_full; // what sending a code returns
 
@@ -56,6 +58,11 @@ static long on_event(void *ringbuf, const void *data, u64 size, u64 flags)
 	if (ev->ev.kind == RT_EV_CODE) {
 		codes_add(codes, data, size);
 		return codes_full;
+	}
+	if (ev->ev.kind == RT_EV_UW_PAGE) {
+		asked_page = ev->tgid;
+		asked_pages += ev->ev.id == 1;
+		return pages_full;
 	}
 	asked_objs += ev->ev.id != 0;
 	asked_procs += ev->ev.id == 0;
@@ -113,7 +120,9 @@ static void start(void)
 #else
 	regs.pc = TEXT;
 #endif
-	nrules = asked_objs = asked_procs = 0;
+	nrules = asked_objs = asked_procs = asked_pages = 0;
+	asked_page = ~0ull;
+	pages_full = 0;
 	put_map(77, TEXT, 0x10000, 1, OFF);
 }
 

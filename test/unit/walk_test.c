@@ -58,6 +58,41 @@ TEST(cfa_by_stack_pointer)
 	behind(&stack[3]);
 	check_three(walk_now());
 }
+// The record of a page was taken out: the stack is cut there, and the page is asked for once.
+TEST(page_that_was_taken_out)
+{
+	struct RtUwRule r = {.kind = RT_UW_REG, .reg = 7, .ra = -8, .off = 32};
+	u32 zero = 0, out = RT_UW_OUT, here = 1, *entry;
+	start();
+	three(r);
+	behind(&stack[3]);
+	bpf_map_update_elem(&rt_uw_dir, &zero, &out, 0);
+	pages_full = -1;
+	CHECK_EQ(walk_now()->why, RT_WHY_NO_TABLE);
+	entry = bpf_map_lookup_elem(&rt_uw_dir, &zero);
+	CHECK_EQ(*entry, RT_UW_OUT); // it could not be asked for
+	pages_full = 0;
+	asked_pages = 0;
+	for (u32 i = 0; i < 2; i++) {
+		struct RtStack *st = walk_now();
+		CHECK_EQ(st->n, 1);
+		CHECK_EXACT(st, 0, regs.ip);
+		CHECK_EQ(st->why, RT_WHY_NO_TABLE);
+	}
+	CHECK_EQ(asked_pages, 1);
+	CHECK_EQ(asked_page, 0);
+	CHECK_EQ(asked_objs, 0);
+	CHECK_EQ(*entry, RT_UW_ASKED);
+	*entry = here;
+	check_three(walk_now());
+	bpf_map_delete_elem(&rt_uw_pages, &zero); // its value goes while the walker looks
+	start();
+	three(r);
+	behind(&stack[3]);
+	void *none_here = NULL;
+	bpf_map_update_elem(&rt_uw_pages, &zero, &none_here, 0);
+	CHECK_EQ(walk_now()->why, RT_WHY_NO_TABLE);
+}
 TEST(cfa_by_frame_pointer)
 {
 	start();
