@@ -252,7 +252,7 @@ struct err *track_start(struct Track *u)
 
 	if (maps < 0)
 		return NULL;
-	if (!u->opts.fp_only) {
+	if (!u->opts.fp_only && map_fd(u->prog, "rt_uw_rules") >= 0) { // else every stack is by frame pointers
 		e = tables_create(u->prog, u->opts.lazy, &u->tables);
 		if (e)
 			return e;

@@ -52,7 +52,7 @@ static inline void sr_ustack(struct TestProg *t, const char *fn, u64 limit, u64 
 	mov_reg(t, 1, 6);
 	mov_imm(t, 2, (s32)limit);
 	mov_imm(t, 3, (s32)src);
-	call_rt(t, fn);
+	call_rt(t, src & RT_SRC_F_FP ? "rt_ustack_fp" : fn);
 }
 
 // fn: "rt_kstack" or "rt_ustack". Only events of process tgid are counted (0: of all).
