@@ -20,7 +20,7 @@ def show(name, ours, theirs, unit, key=None):
     """key: the row's name in the history, where `name` alone does not say what it is."""
     if ours and theirs:
         measured[key or name.strip()] = ours / theirs
-    ratio = '' if not ours or not theirs else '%8.2f' % (ours / theirs)
+    ratio = '' if not ours or not theirs else '%8.3g' % (ours / theirs)
     print('%-52s %10s %10s %s %s' % (name, 'failed' if ours is None else '%.1f' % ours, '-' if theirs is None else '%.1f' % theirs, unit, ratio), flush=True)
 
 
@@ -45,7 +45,7 @@ def record(path=HISTORY):
     with open(path, 'a') as f:
         f.write(HEAD if new else '')
         for row, ratio in measured.items():
-            f.write('%s\t%s\t%.3f\n' % (commit(), row, ratio))
+            f.write('%s\t%s\t%.3g\n' % (commit(), row, ratio))
 
 
 def slower(path=HISTORY):
