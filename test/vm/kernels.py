@@ -10,6 +10,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import matrix
 
 SECTIONS = ['Kernel helpers', 'Kernel features', 'Map types', 'Probe types']
+NOTES = {'override_return': 'CONFIG_BPF_KPROBE_OVERRIDE; override() needs it'}  # of helpers that have no row under "Missing"
 SAME = {'loop', 'kfunc', 'raw_tp_special'}  # a second name for one thing, of scripts that read the output
 
 
@@ -38,7 +39,7 @@ def short(name):
 
 
 def table(kernels):
-    rows, notes = [], {}
+    rows, notes = [], dict(NOTES)
     for _, has, n in kernels:
         notes.update(n)
         rows += [r for r in has if r not in rows]
