@@ -253,6 +253,7 @@ check-all: check
 	@$(MAKE) --no-print-directory check-package
 	@$(MAKE) --no-print-directory check-trust
 	@$(MAKE) --no-print-directory check-threads
+	@$(MAKE) --no-print-directory check-speed
 	@$(MAKE) --no-print-directory check-guests
 	@SONDE_VM_GUESTS='amd64 5.10' test/run.py --build $(BUILD) --suite vm $(FLAGS)
 
@@ -262,6 +263,11 @@ check-trust: test-programs
 	@test/workload/kills.py $(BUILD)/sonde $(BUILD) --kills 200 --seconds 900
 	@test/workload/crowd.py $(BUILD)/sonde $(BUILD)
 	@bench/soak --seconds $(TRUST) $(BUILD)
+
+# What sonde takes by what its peers take in the same run, against bench/history.tsv: nothing may be at 1.5 times what was recorded last.
+SPEED ?= startup,events,frames,clang,probes,symbols,tables,report,machine
+check-speed: $(BUILD)/sonde
+	@bench/run --check --only $(SPEED) $(BUILD)
 
 # The threads of sonde under the thread sanitizer, beside programs that come and go.
 check-threads: test-programs

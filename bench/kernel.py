@@ -36,6 +36,13 @@ class Prog:
             return 0, 0
         return struct.unpack_from('QQ', self.info.raw, 192)
 
+    def instructions(self):
+        """How many there are after the verifier has put in its own and taken out what is never reached."""
+        ctypes.memset(self.info, 0, 256)
+        if _bpf(_GET_INFO, struct.pack('IIQ', self.fd, 256, ctypes.addressof(self.info))):
+            return None
+        return struct.unpack_from('I', self.info.raw, 20)[0] // 8  # xlated_prog_len
+
     def close(self):
         os.close(self.fd)
 

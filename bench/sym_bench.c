@@ -1,5 +1,6 @@
 // Symbols: what loading and looking up costs. Prints one line per object: symbols file, load ms, ns for each random look-up (after the
 // names that will be hit were read once), and for the kernel.  usage: sym_bench [FILE...]
+//        sym_bench --addresses FILE      100,000 random addresses of its functions, a line each, as others' tools take them
 #include <time.h>
 #include "sym/sym.h"
 
@@ -14,7 +15,7 @@ static double now_ms(void)
 }
 
 struct Funcs {
-	u64 *off;
+	u64 *off, *addr; // in the file; as its headers have it
 	u32 n, cap;
 };
 
@@ -26,7 +27,9 @@ static bool add(void *arg, const struct SymDef *d)
 	if (f->n == f->cap) {
 		f->cap = f->cap ? f->cap * 2 : 1024;
 		f->off = xrealloc(f->off, f->cap * sizeof(*f->off));
+		f->addr = xrealloc(f->addr, f->cap * sizeof(*f->addr));
 	}
+	f->addr[f->n] = d->addr + d->size / 2;
 	f->off[f->n++] = d->file_off + d->size / 2;
 	return true;
 }
@@ -75,7 +78,29 @@ static void bench_object(const char *path)
 	       t1 - t0, (unsigned long)(load_rss - rss), (t2 - t1) * 1e6 / LOOKUPS, (t3 - t2) * 1e6 / LOOKUPS, hits * 100.0 / LOOKUPS);
 	free(at);
 	free(f.off);
+	free(f.addr);
 	syms_destroy(s);
+}
+
+static int print_addresses(const char *path)
+{
+	struct Syms *s = syms_create(NULL);
+	struct SymObject *o = sym_object_path(s, path);
+	struct Funcs f = {0};
+	struct err *e = o ? sym_object_each(s, o, add, &f) : err_new("cannot open %s", path);
+	if (!e && !f.n)
+		e = err_new("%s: no functions", path);
+	if (e)
+		fprintf(stderr, "%s\n", err_text(e));
+	srandom(1);
+	for (u32 i = 0; !e && i < LOOKUPS; i++)
+		printf("0x%llx\n", (unsigned long long)f.addr[random() % f.n]);
+	free(f.off);
+	free(f.addr);
+	syms_destroy(s);
+	int status = e != NULL;
+	err_free(e);
+	return status;
 }
 
 static void bench_kernel(void)
@@ -107,6 +132,8 @@ int main(int argc, char **argv)
 {
 	static const char *const usual[] = {"/lib/x86_64-linux-gnu/libc.so.6", "/usr/bin/python3.11", "/usr/bin/node",
 					    "/usr/lib/x86_64-linux-gnu/libLLVM-14.so.1"};
+	if (argc == 3 && !strcmp(argv[1], "--addresses"))
+		return print_addresses(argv[2]);
 	bench_kernel();
 	for (int i = 1; i < argc; i++)
 		bench_object(argv[i]);

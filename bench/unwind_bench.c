@@ -1,5 +1,5 @@
 // Unwinding: what tables cost to build and hold, what a look-up costs, and what a frame costs in the kernel beside frame pointers.
-// usage: unwind_bench [FILE...]
+// usage: unwind_bench [--machine | FILE...]      --machine: only what building the tables of everything mapped takes
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -32,7 +32,7 @@ static void bench_table(const char *path)
 	}
 	double t1 = cpu_ms();
 	ruleset_init(rules, RT_UW_RULES);
-	uwtable_build(&cfi, rules, &t);
+	uwtable_build(&cfi, rules, &t, NULL);
 	double t2 = cpu_ms();
 	close(fd); // code is read from it
 	u8 *rec = xmalloc(RT_UW_VAL_SIZE);
@@ -69,10 +69,12 @@ static void bench_machine(void)
 	}
 	track_settle(r.track, 0);
 	clock_gettime(CLOCK_MONOTONIC, &b);
-	u32 procs;
-	struct TablesStat s = track_stat(r.track, &procs);
-	printf("this machine: %u processes, %u objects, %llu rows, %u rules, %.1f MB of records in %u values; ready %.0f ms after start (%.0f ms of CPU)\n", procs,
-	       s.objects, (unsigned long long)s.rows, s.rules, (double)s.bytes / 1e6, s.values,
+	const struct MapDef *m = program_map(&r.t.prog, "rt_uw_obj");
+	const struct RtUwObj *objs = m ? m->mmapped : NULL;
+	u32 ready = 0;
+	for (u32 i = 0; objs && i < RT_UW_OBJS; i++)
+		ready += __atomic_load_n(&objs[i].state, __ATOMIC_ACQUIRE) == RT_UW_READY;
+	printf("this machine: tables of %u objects, %.1f MB of records; ready %.0f ms after start (%.0f ms of CPU)\n", ready, (double)track_memory(r.track) / 1e6,
 	       (double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) / 1e6, cpu_ms() - cpu0);
 	sr_end(&r);
 }
@@ -203,7 +205,7 @@ static struct err *lookup_run(struct TestProg *t, struct Track **track, struct S
 	e = e ? e : track_create(&t->prog, syms, &(struct TrackOpts){0}, track);
 	e = e ? e : load_maps(&t->prog, &t->loaded);
 	struct Tables *tab = NULL;
-	e = e ? e : tables_create(&t->prog, &tab);
+	e = e ? e : tables_create(&t->prog, false, &tab);
 	struct SymObject *o = e ? NULL : sym_object_path(syms, path);
 	if (!o) {
 		tables_destroy(tab);
@@ -270,6 +272,10 @@ int main(int argc, char **argv)
 {
 	static const char *const files[] = {"/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib/x86_64-linux-gnu/libcrypto.so.3", "/usr/bin/python3.11", "/usr/bin/node",
 					    "/usr/lib/llvm-14/lib/libLLVM-14.so.1"};
+	if (argc == 2 && !strcmp(argv[1], "--machine")) {
+		bench_machine();
+		return 0;
+	}
 	for (u32 i = 0; argc == 1 && i < ARRAY_LEN(files); i++)
 		bench_table(files[i]);
 	for (int i = 1; i < argc; i++)

@@ -267,4 +267,14 @@ RT_NOINLINE u64 rtg_leave32(u64 slot, u64 rule) // as rtg_locate() in unwind.bpf
 
 	return b ? leave32(&b->uw, b->uw.fp_only ? NULL : bpf_map_lookup_elem(&rt_uw_rules, &nr)) : 1;
 }
+
+#ifndef RT_UW_TASK
+RT_NOINLINE u64 rtg_leave32_fp(u64 slot) // for walk_fp.h: there are no rules
+{
+	u32 key = slot;
+	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+
+	return b ? leave32(&b->uw, NULL) : 1;
+}
+#endif
 #endif

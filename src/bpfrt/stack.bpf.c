@@ -234,16 +234,16 @@ RT_FN u64 rt_stack_pair(u64 names, u64 addrs)
 
 // ---- kernel stacks
 // Is addr code of the tracer (BPF programs, trampolines, bpf_trace_run*, __bpf_trace_*, __traceiter_*)? Binary search among the boundaries,
-// without branches: one path for the verifier. Kernel addresses are negative, so differences of two of them compare right. The same few addresses
-// come again and again, so what was found is kept, in one word: any CPU replaces it at any time.
-static RT_NOINLINE u64 is_tracer(struct RtTrim *t, u64 addr)
+// without branches: one path for the verifier. Kernel addresses are negative, so differences of two of them compare right. A global function (btfgen.c: by
+// its name): it is verified once, and seldom run.
+RT_NOINLINE u64 rtg_is_tracer(u64 addr)
 {
-	u64 *seen = &t->seen[addr * 0x9e3779b97f4a7c15ULL >> (64 - RT_TRIM_SEEN_BITS)], had = *(volatile u64 *)seen;
 	u64 lo = 0; // boundaries at or below addr
+	u32 zero = 0;
+	struct RtTrim *t = bpf_map_lookup_elem(&rt_trim, &zero);
 
-	if ((had | RT_TRIM_OURS) == addr)
-		return had != addr;
-
+	if (!t)
+		return 0;
 	RT_UNROLL
 	for (s32 bit = RT_TRIM_BITS - 1; bit >= 0; bit--) {
 		u64 at = lo + (1 << bit) - 1;
@@ -251,23 +251,29 @@ static RT_NOINLINE u64 is_tracer(struct RtTrim *t, u64 addr)
 		RT_BARRIER(above);
 		lo += above << bit;
 	}
-	*(volatile u64 *)seen = lo & 1 ? addr : addr & ~RT_TRIM_OURS;
+	*(volatile u64 *)&t->seen[RT_TRIM_SLOT(addr)] = lo & 1 ? addr : addr & ~RT_TRIM_OURS;
 	return !(lo & 1);
 }
 
+// The same few addresses come again and again, so what was found is kept, in one word: any CPU replaces it at any time.
+static RT_INLINE u64 is_tracer(struct RtTrim *t, u64 addr)
+{
+	u64 had = *(volatile u64 *)&t->seen[RT_TRIM_SLOT(addr)];
+
+	return (had | RT_TRIM_OURS) == addr ? had != addr : rtg_is_tracer(addr);
+}
+
 // How many of the first n frames belong to the tracer, into *out.
-static RT_NOINLINE u64 count_tracer(struct RtTrim *t, u64 *frames, u64 n, u32 *out)
+static RT_INLINE void count_tracer(struct RtTrim *t, u64 *frames, u64 n, volatile u32 *out)
 {
 	u32 i;
 
-	*out = 0;
 	for (i = 0; i < RT_TRIM_DEPTH; i++) {
-		if (i >= n || !is_tracer(t, frames[i])) {
-			*out = i;
-			return 0;
-		}
+		*out = i;
+		if (i >= n || !is_tracer(t, frames[i]))
+			return;
 	}
-	return 0;
+	*out = 0;
 }
 
 #ifdef RT_ARM64
@@ -340,7 +346,8 @@ RT_FN struct RtStackBuf *rt_kstack_begin(u64 limit, u64 src)
 		limit += RT_TRIM_DEPTH;
 	if (limit > rt_kstack_max)
 		limit = rt_kstack_max;
-	b->want = limit * 8;
+	b->most = limit * 8;
+	b->want = (limit > RT_KSTACK_USUAL ? RT_KSTACK_USUAL : limit) * 8;
 	return b;
 }
 
@@ -373,10 +380,12 @@ static RT_INLINE u64 kstack_end(struct RtStackBuf *b, long got, u64 limit, u64 s
 
 	if (limit == 0 || limit > RT_KSTACK_MAX)
 		limit = RT_KSTACK_MAX;
+	if (got == RT_KSTACK_USUAL * 8 && b->most > RT_KSTACK_USUAL * 8) // there may be more
+		got = bpf_get_stack(ctx, frames, b->most & RT_KSTACK_MASK, 0);
 	// Before 6.13 a system call's tracepoint gives its program the registers of user space, and so no kernel stack (kernel/trace/trace_syscalls.c,
 	// perf_call_bpf_enter): the task's own stack then, which begins in the helper.
 	if (got < 8 && (src & RT_SRC_MASK) == RT_SRC_TP && rt_task_stack)
-		got = bpf_get_task_stack(bpf_get_current_task_btf(), frames, b->want & RT_KSTACK_MASK, 0);
+		got = bpf_get_task_stack(bpf_get_current_task_btf(), frames, b->most & RT_KSTACK_MASK, 0);
 	if (got < 8) {
 		struct RtCounters *c = rt_stack_counters();
 		if ((src & RT_SRC_F_USER) || got >= 0 || got == -14) // 0, EFAULT: the event came from user space, there is no kernel stack

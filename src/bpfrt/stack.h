@@ -1,6 +1,6 @@
 // stack.h: layouts that stack capture (stack.bpf.c), the unwinder (unwind.bpf.c) and user space (src/track, src/stack) share, and the functions
 // generated code calls:
-//   u64 rt_ustack(void *ctx, u64 limit, u64 src)   u64 rt_stack_pair(u64 names, u64 addrs)   u64 rt_kstack_task(void *task, u64 limit)
+//   u64 rt_ustack(void *ctx, u64 limit, u64 src)   u64 rt_ustack_fp(...)   u64 rt_stack_pair(u64 names, u64 addrs)   u64 rt_kstack_task(void *task, u64 limit)
 //   u64 rt_ustack_task(void *task, u64 limit, u64 src)
 //   struct RtStackBuf *b = rt_kstack_begin(limit, src);	   NULL: no stack, id 0
 //   long got = bpf_get_stack(ctx, (char *)b + RT_KSTACK_AT, b->want & RT_KSTACK_MASK, 0);
@@ -41,6 +41,7 @@
 #define RT_TRIM_MAX (1 << RT_TRIM_BITS)
 #define RT_TRIM_DEPTH 16 // tracer frames on top, at most
 #define RT_TRIM_SEEN_BITS 6
+#define RT_TRIM_SLOT(addr) ((addr) * 0x9e3779b97f4a7c15ULL >> (64 - RT_TRIM_SEEN_BITS))
 struct RtTrim {
 	u64 n;
 	u64 seen[1 << RT_TRIM_SEEN_BITS]; // by a hash of the address: addresses looked up, without RT_TRIM_OURS where they are the tracer's; 0 none
@@ -300,7 +301,7 @@ struct RtUw {
 struct RtStackBuf {
 	u32 busy, skip; // skip: result of count_tracer
 	u32 slot;	// its number among the CPU's buffers
-	u32 want;	// bytes of frames the program shall ask the kernel for
+	u32 want, most;	// bytes of frames the program shall ask the kernel for; and of all there may be
 	u64 owner; // who took it: tells a race between two tasks from proper nesting
 	struct RtUw uw;
 	struct RtLangWalk lang;
@@ -311,6 +312,7 @@ struct RtStackBuf {
 #define RT_STACK_BUFS 4 // nested events on one CPU
 #define RT_KSTACK_AT (offsetof(struct RtStackBuf, buf) + sizeof(struct RtStack)) // frames of a kernel stack
 #define RT_KSTACK_MASK 0xff8 // of RtStackBuf.want, for the verifier
+#define RT_KSTACK_USUAL 64 // frames that are asked for at first: bpf_get_stack clears what it does not fill
 
 // ---- rt_uw_ends (--why-incomplete): how many user stacks of a process ended at a frame, and why
 #define RT_UW_ENDS 16384

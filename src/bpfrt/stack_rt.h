@@ -35,6 +35,7 @@ static RT_INLINE u32 rt_uw_lost(struct RtUwRule *r)
 // compat.bpf.c: 32-bit processes
 u64 rt_uw_load32(struct RtUw *u);
 u64 rtg_leave32(u64 slot, u64 rule);
+u64 rtg_leave32_fp(u64 slot);
 
 // jit.bpf.c
 u64 rt_jit_stale(struct RtUw *u); // 1: what is known of the process's code made at run time is old

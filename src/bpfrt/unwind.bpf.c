@@ -2,7 +2,8 @@
 // Input: registers of the context or of the task's kernel entry; the maps user space fills (stack.h). Output: frames in the CPU's stack
 // buffer, interned. Invariant: whatever the process has put into its memory and registers, the walk ends, and a stack that does not
 // reach the thread's root says why.
-// In parts: walk_mem.h, walk_rule.h, walk_leave.h, walk_beam.h, walk_piece.h, walk_begin.h, walk_end.h; here what binds them, frame after frame.
+// In parts: walk_mem.h, walk_rule.h, walk_leave.h, walk_beam.h, walk_piece.h, walk_begin.h, walk_end.h, walk_place.h; here what binds them, frame after frame.
+// walk_fp.h is the same by frame pointers alone.
 // The same file is compiled for the host (-DRT_HOST) and run on recorded memory by test/unit/walk_test.c, and a second time for other threads than
 // the current one, with RT_UW_TASK (utask.bpf.c).
 #include "bpfrt/rt.h"
@@ -20,70 +21,22 @@
 #endif
 #include "bpfrt/walk_begin.h"
 #include "bpfrt/walk_end.h"
+#include "bpfrt/walk_place.h"
 
 RT_MAP(rt_uw_rules, RT_MAP_ARRAY, 4, sizeof(struct RtUwRule), RT_UW_RULES, RT_F_MMAPABLE);
-RT_MAP(rt_uw_seen, RT_MAP_ARRAY, 4, sizeof(struct RtUwSeen), 1 << RT_UW_SEEN_BITS, 0);
-RT_CONST_EXTERN(u32, rt_uw_vmas);
-
-// ---- mapping and rule, remembered: most places of a stack were in a stack before
-// Where look lies and which rule holds there, the long way, into u->frame and u->rule. It is kept in *e when it stays true as long as the mappings do:
-// an object's table, once there, never changes.
-static RT_INLINE u64 locate(struct RtUw *u, struct RtUwChunk *c, u64 look, struct RtUwSeen *e)
-{
-	u64 frame = look, rule = u->fp_only ? RT_UW_RULE_UNSEEN : 0;
-
-	if (look - u->map_start >= u->map_len)
-		rt_uw_find(u, c, look);
-	if (u->obj)
-		frame = RT_FRAME_MAKE(u->obj, look - u->map_start + u->map_off);
-	else if (rt_uw_vmas)
-		frame |= RT_FRAME_NOFILE;
-	if (u->unknown) {
-		u->lacks = 1;
-		if (u->map_len) {
-			u->weak = u->lost;
-			rule = RT_UW_RULES;
-		} else if (u->gone && u->is_ra && !u->weak) // nothing can have called from there: some row was wrong (memcpy in glibc for i386)
-			u->weak = RT_WHY_BAD_CFA;
-	} else if (u->obj && !u->fp_only) {
-		rule = rt_uw_find_rule(u, RT_FRAME_OFF(frame));
-	}
-	u->frame = frame;
-	u->rule = rule;
-	if (u->told) // not what the kernel alone knows: user space will soon tell
-		u->at_ok = u->at;
-	if (u->told && u->gen && rule != RT_UW_RULES) {
-		u64 id = u->gen << 16 | rule;
-		e->frame = frame;
-		e->id = id;
-		e->map = u->at;
-		e->check = look ^ RT_UW_SEEN_MIX(frame, id, u->at);
-	}
-	return 0;
-}
-
-// Is the mapping that a place met before lies in still there?
-static RT_INLINE bool holds(struct RtUw *u, struct RtUwChunk *c, u64 at)
-{
-	if (!rt_uw_vmas || at == u->at_ok || !c)
-		return true;
-	if (at >= RT_UW_CHUNK ? !rt_uw_holds(u, at) : c->map[at & (RT_UW_CHUNK - 1)].checked != u->epoch)
-		return false;
-	u->at_ok = at;
-	return true;
-}
-
 // What seldom happens in a walk, or at its first frames. Global functions (btfgen.c: by their names) are verified once in a program and not at each of its
 // stacks; the price is that they may be given numbers only.
 #ifdef RT_UW_TASK
 #define JIT_MAY_BE(u, w, r) (!(w)->java.none && ((u)->bare || !(r) || (r)->kind == RT_UW_NONE))
 #define JIT_LEAVE(b, frame) rtg_java_leave((b)->slot, frame)
 #define WALK_ANEW(b) 1
+#define FP_ONLY(u) ((u)->fp_only)
 #else
 // Code made at run time, and V8's, which its object has without unwind information
 #define JIT_MAY_BE(u, w, r) (!(w)->java.none && ((u)->bare || !(r) || (r)->kind == RT_UW_NONE || (r)->index & RT_UW_JIT))
 #define JIT_LEAVE(b, frame) (rtg_java_leave((b)->slot, frame) || rtg_v8_leave((b)->slot, frame))
 #define WALK_ANEW(b) rtg_walk_anew((b)->slot)
+#define FP_ONLY(u) false // walk_fp.h
 #endif
 
 RT_NOINLINE u64 rtg_locate(u64 slot, u64 look, u64 at)
@@ -95,7 +48,7 @@ RT_NOINLINE u64 rtg_locate(u64 slot, u64 look, u64 at)
 	if (!b || !e)
 		return 1;
 	struct RtUwKey top = {b->uw.tgid, 0};
-	locate(&b->uw, bpf_map_lookup_elem(&rt_uw_maps, &top), look, e);
+	locate(&b->uw, bpf_map_lookup_elem(&rt_uw_maps, &top), look, e, FP_ONLY(&b->uw));
 	return 0;
 }
 
@@ -153,18 +106,6 @@ RT_NOINLINE u64 rtg_walk_anew(u64 slot)
 	return 0;
 }
 #endif
-
-// A frame into the buffer, where there is room.
-static RT_INLINE void put_frame(struct RtStackBuf *b, u64 frame)
-{
-	struct RtUw *u = &b->uw;
-	u64 n = u->n & (RT_STACK_MAX - 1);
-
-	RT_BARRIER(n);
-	b->buf[sizeof(struct RtStack) / 8 + n] = frame;
-	rt_stack_hash(&u->h1, &u->h2, frame);
-	u->n = n + 1;
-}
 
 // One frame of the group at hand. The first takes the place of the interpreter's frame that runs it, which is in the buffer already.
 static RT_INLINE void walk_lang(struct RtStackBuf *b)
@@ -236,7 +177,7 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 	struct RtUw *u = &b->uw;
 	struct RtLangWalk *w = &b->lang;
 	u64 look = u->pc - u->is_ra, sp = u->reg[RT_R_SP];
-	u32 key = ((look ^ u->gen << 48) * 0x9e3779b97f4a7c15ULL) >> (64 - RT_UW_SEEN_BITS), place = key;
+	u32 key = seen_key(u, look), place = key;
 
 	if (w->group) {
 		walk_lang(b);
@@ -249,12 +190,12 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 	}
 	u64 frame = e->frame, id = e->id, at = e->map;
 	key = id & 0xffff;
-	if (id >> 16 != u->gen || (e->check ^ RT_UW_SEEN_MIX(frame, id, at)) != look || (key == RT_UW_RULE_UNSEEN && !u->fp_only) || !holds(u, c, at)) {
+	if (id >> 16 != u->gen || (e->check ^ RT_UW_SEEN_MIX(frame, id, at)) != look || (key == RT_UW_RULE_UNSEEN && !FP_ONLY(u)) || !holds(u, c, at)) {
 		rtg_locate(b->slot, look, place);
 		frame = u->frame;
 		key = u->rule;
 	}
-	struct RtUwRule *r = u->fp_only ? NULL : bpf_map_lookup_elem(&rt_uw_rules, &key);
+	struct RtUwRule *r = FP_ONLY(u) ? NULL : bpf_map_lookup_elem(&rt_uw_rules, &key);
 	bool lang = r && r->index & RT_UW_LANG && !w->off;
 	if (lang && (w->look || w->object != RT_FRAME_ID(frame))) {
 		rtg_lang_begin(b->slot, look, frame);
@@ -301,7 +242,7 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 	else
 #endif
 	if (!r || r->kind == RT_UW_NONE || r->kind == RT_UW_BAD)
-		leave_by_fp(u, !r && !u->fp_only);
+		leave_by_fp(u, !r && !FP_ONLY(u));
 	else if (r->kind == RT_UW_END)
 		rt_uw_stop(u, RT_WHY_OK);
 	else if (r->kind == RT_UW_REG && !(r->fprel | r->ra_kind | r->sp_kind))
@@ -362,12 +303,16 @@ RT_NOINLINE u64 rtg_walk_step(u64 slot)
 	return b->uw.stop;
 }
 
+#include "bpfrt/walk_fp.h"
+
 // Walks from the registers in b->regs. Frames in b, result in b->uw.
-static RT_INLINE void walk(struct RtStackBuf *b, u64 limit, u64 src, bool loop)
+static RT_INLINE void walk(struct RtStackBuf *b, u64 limit, u64 src, bool loop, bool fp)
 {
 	struct WalkCtx w = {b, walk_begin(b, bpf_get_current_task(), own_tgid(), limit, src)};
 
-	if (loop) {
+	if (fp) {
+		walk_by_fp(b, &w, loop);
+	} else if (loop) {
 		bpf_loop(RT_STACK_DEEP, walk_step, &w, 0);
 	} else {
 		u64 slot = b->slot;
@@ -375,11 +320,12 @@ static RT_INLINE void walk(struct RtStackBuf *b, u64 limit, u64 src, bool loop)
 			if (rtg_walk_step(slot))
 				break;
 	}
-	end_lang(b);
+	if (!fp)
+		end_lang(b);
 	walk_end(&b->uw, limit, src);
 }
 
-static RT_INLINE u64 ustack(void *ctx, u64 limit, u64 src, bool loop)
+static RT_INLINE u64 ustack(void *ctx, u64 limit, u64 src, bool loop, bool fp)
 {
 	struct RtStackBuf *b = rt_stack_get();
 	u64 id = 0;
@@ -387,7 +333,7 @@ static RT_INLINE u64 ustack(void *ctx, u64 limit, u64 src, bool loop)
 	if (!b)
 		return RT_STACK_LOST;
 	if (bpf_get_current_pid_tgid() >> 32 && user_regs(ctx, b, src)) {
-		walk(b, limit, src, loop);
+		walk(b, limit, src, loop, fp);
 		id = finish(b, limit);
 	} else {
 		struct RtCounters *c = rt_stack_counters();
@@ -402,13 +348,24 @@ static RT_INLINE u64 ustack(void *ctx, u64 limit, u64 src, bool loop)
 
 RT_FN u64 rt_ustack(void *ctx, u64 limit, u64 src)
 {
-	return ustack(ctx, limit, src, true);
+	return ustack(ctx, limit, src, true, false);
 }
 
 // What link.c takes instead where there is no bpf_loop: a program may not even name it there.
 RT_FN u64 rt_ustack_noloop(void *ctx, u64 limit, u64 src)
 {
-	return ustack(ctx, limit, src, false);
+	return ustack(ctx, limit, src, false, false);
+}
+
+// With RT_SRC_F_FP in src
+RT_FN u64 rt_ustack_fp(void *ctx, u64 limit, u64 src)
+{
+	return ustack(ctx, limit, src, true, true);
+}
+
+RT_FN u64 rt_ustack_fp_noloop(void *ctx, u64 limit, u64 src)
+{
+	return ustack(ctx, limit, src, false, true);
 }
 
 // The innermost function of the program's own language, as a frame at its beginning; 0: none.
@@ -421,7 +378,7 @@ static RT_INLINE u64 lang_func(void *ctx, u64 src, bool loop)
 	if (!b)
 		return 0;
 	if (bpf_get_current_pid_tgid() >> 32 && user_regs(ctx, b, src)) {
-		walk(b, RT_STACK_DEEP, src | RT_SRC_F_FUNC, loop);
+		walk(b, RT_STACK_DEEP, src | RT_SRC_F_FUNC, loop, false);
 		frame = b->lang.func_frame;
 		if (c)
 			c->why[(frame ? RT_WHY_ASKED : b->uw.why) & 31]++;

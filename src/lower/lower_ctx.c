@@ -345,7 +345,7 @@ static struct IrVal kernel_stack(struct Lower *l, s64 limit, s64 src)
 
 static struct IrVal user_stack(struct Lower *l, u32 limit, u64 src)
 {
-	return rt_call(l, "rt_ustack", 3, ctx_ptr(l), ir_imm(limit), ir_imm((s64)src), ir_imm(0), ir_imm(0));
+	return rt_call(l, src & RT_SRC_F_FP ? "rt_ustack_fp" : "rt_ustack", 3, ctx_ptr(l), ir_imm(limit), ir_imm((s64)src), ir_imm(0), ir_imm(0));
 }
 
 struct Val l_request_id(struct Lower *l, struct Expr *e) { return into_tmp(l, e); }

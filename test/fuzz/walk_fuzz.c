@@ -69,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		text[i] = (u8)take(&in, 1);
 	for (u32 i = 0; i < WORDS; i++)
 		stack[i] = address(&in);
-	u64 before = rt_host.loop_steps, id = rt_ustack(NULL, limit, src);
+	u64 before = rt_host.loop_steps, id = src & RT_SRC_F_FP ? rt_ustack_fp(NULL, limit, src) : rt_ustack(NULL, limit, src);
 	check(rt_host.loop_steps - before <= RT_STACK_DEEP);
 	struct RtStack *st = result(id);
 	check(st && st->n == RT_STACK_NFRAMES(id) && st->n >= 1 && !(st->flags & RT_STACK_IS_LIST) == !(id & RT_STACK_LIST));
@@ -80,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	check(st->why < RT_WHYS && st->flags & RT_STACK_USER && (st->why == RT_WHY_OK || st->why == RT_WHY_ASKED || st->why == RT_WHY_GUESS_FP || st->why == RT_WHY_GUESS_RULE) ==
 	      !(st->flags & RT_STACK_INCOMPLETE));
-	check(rt_ustack(NULL, limit, src) == id); // the same thread gives the same stack
+	check((src & RT_SRC_F_FP ? rt_ustack_fp(NULL, limit, src) : rt_ustack(NULL, limit, src)) == id); // the same thread gives the same stack
 	struct RtCounters *c = rt_stack_counters();
 	check(c && !c->stack_full && !c->stack_collision && !c->scratch_busy && c->why[st->why] >= 2);
 	return 0;

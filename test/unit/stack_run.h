@@ -52,7 +52,7 @@ static inline void sr_ustack(struct TestProg *t, const char *fn, u64 limit, u64 
 	mov_reg(t, 1, 6);
 	mov_imm(t, 2, (s32)limit);
 	mov_imm(t, 3, (s32)src);
-	call_rt(t, fn);
+	call_rt(t, src & RT_SRC_F_FP ? "rt_ustack_fp" : fn);
 }
 
 // fn: "rt_kstack" or "rt_ustack". Only events of process tgid are counted (0: of all).
@@ -142,6 +142,7 @@ static inline struct err *sr_load(struct StackRun *r, const char *fn, enum Probe
 	e = e ? e : load_prog(&r->t.prog, r->t.loaded, &r->t.pp, &base, &lo);
 	e = e ? e : stacks_start(&r->t.prog, r->syms);
 	e = e ? e : track_start(r->track);
+	e = e ? e : track_ready(r->track);
 	if (!e) {
 		r->reader = stacks_create(&r->t.prog, r->syms);
 		stacks_use_codes(r->reader, track_codes(r->track));

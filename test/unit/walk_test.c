@@ -433,7 +433,7 @@ TEST(i386_frame_pointers_asked_for)
 	regs.bp = STACK + 4 * 4;
 	w[4] = 0;
 	w[5] = TEXT + 0x110;
-	struct RtStack *st = result(rt_ustack(NULL, 0, RT_SRC_TP | RT_SRC_F_FP));
+	struct RtStack *st = result(rt_ustack_fp(NULL, 0, RT_SRC_TP | RT_SRC_F_FP));
 	CHECK(st && st->n == 2);
 	CHECK_FRAME(st, 1, TEXT + 0x110);
 }
@@ -581,9 +581,44 @@ TEST(fp_only_ignores_tables)
 	stack[0] = TEXT + 0x110;
 	stack[4] = 0;
 	stack[5] = TEXT + 0x40;
-	struct RtStack *st = result(rt_ustack(NULL, 0, RT_SRC_TP | RT_SRC_F_FP));
+	struct RtStack *st = result(rt_ustack_fp(NULL, 0, RT_SRC_TP | RT_SRC_F_FP));
 	CHECK(st && st->n == 2);
 	CHECK_FRAME(st, 1, TEXT + 0x40);
+}
+
+// Frames of all sizes, whose words lie in one piece of the stack that is read at once, in two, and in two pages; by each end that the chain may have.
+TEST(fp_only_chains)
+{
+	static const u32 sizes[] = {2, 3, 6, 18, 19, 20, 21, 40, 62, 63, 64, 65};
+	static const struct {
+		u64 fp, ra; // of the last frame
+		u32 why;
+	} ends[] = {{0, 0, RT_WHY_RA_ZERO}, {0, TEXT + 0x300, RT_WHY_FP_ZERO}, {STACK, TEXT + 0x300, RT_WHY_FP_END}, {HEAP + 3, TEXT + 0x300, RT_WHY_FP_END},
+		    {STACK + 8 * WORDS, TEXT + 0x300, RT_WHY_FP_END}, {0, 1ull << 60, RT_WHY_BAD_CFA}};
+	for (u32 e = 0; e < ARRAY_LEN(ends); e++)
+		for (u32 first = 0; first < ARRAY_LEN(sizes); first++) {
+			u32 at = first, n = 1;
+			start();
+			regs.bp = STACK + 8 * at;
+			for (u32 k = first; at + 2 + sizes[k % ARRAY_LEN(sizes)] <= WORDS; k++, n++) {
+				u32 next = at + sizes[k % ARRAY_LEN(sizes)];
+				stack[at] = STACK + 8 * next;
+				stack[at + 1] = TEXT + 0x100 + n;
+				at = next;
+			}
+			stack[at] = ends[e].fp;
+			stack[at + 1] = ends[e].ra;
+			struct RtStack *st = result(rt_ustack_fp(NULL, 0, RT_SRC_TP | RT_SRC_F_FP));
+			CHECK(st != NULL);
+			bool last = ends[e].ra == TEXT + 0x300; // and that caller's frame is not there
+			CHECK_EQ(st->n, n + last);
+			for (u32 i = 1; i < n; i++)
+				CHECK_FRAME(st, i, TEXT + 0x100 + i);
+			CHECK(!last || st->frames[n] == FRAME(TEXT + 0x300));
+			struct RtCounters *c = rt_stack_counters();
+			bool whole = ends[e].why == RT_WHY_RA_ZERO || ends[e].why == RT_WHY_FP_ZERO; // as whole as frame pointers tell
+			CHECK_EQ(c->why[whole ? RT_WHY_GUESS_FP : ends[e].why], 1);
+		}
 }
 
 // ---- what is missing is said

@@ -1,0 +1,124 @@
+// walk_fp.h: the walk by frame pointers alone, ustack(fp): a part of unwind.bpf.c. No rules are looked up, no runtime's frames are known, so a program that has
+// only such stacks holds none of their code. Input: the state as walk_begin() makes it. Output: as of the walk with rules.
+#ifndef SONDE_RT_WALK_FP_H
+#define SONDE_RT_WALK_FP_H
+#include "bpfrt/walk_leave.h"
+#include "bpfrt/walk_piece.h"
+#include "bpfrt/walk_place.h"
+
+RT_NOINLINE u64 rtg_locate_fp(u64 slot, u64 look, u64 at) // as rtg_locate()
+{
+	u32 key = slot, seen = at;
+	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+	struct RtUwSeen *e = bpf_map_lookup_elem(&rt_uw_seen, &seen);
+
+	if (!b || !e)
+		return 1;
+	struct RtUwKey top = {b->uw.tgid, 0};
+	return locate(&b->uw, bpf_map_lookup_elem(&rt_uw_maps, &top), look, e, true);
+}
+
+RT_NOINLINE u64 rtg_leave_fp(u64 slot)
+{
+	u32 key = slot;
+	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+
+	if (!b)
+		return 1;
+#if !defined(RT_ARM64) && !defined(__aarch64__)
+	if (b->uw.compat)
+		return rtg_leave32_fp(slot);
+#endif
+	return leave_by_fp(&b->uw, 0);
+}
+
+#define ONLY_FP_SP (1u << RT_R_FP | 1u << RT_R_SP)
+// The frame pointer is a number, the frame was left by it before, both words are at hand: as leave_by_fp() would. False: they are not, or there is more to look at.
+static RT_INLINE bool leave_fp_again(struct RtUw *u)
+{
+	u64 fp = u->reg[RT_R_FP], sp = u->reg[RT_R_SP], off = fp - u->win_at;
+
+	if (u->valid != ONLY_FP_SP || u->saved || u->leaf || u->compat || fp - sp >= 160)
+		return false;
+	if (off & 7 || fp & 7 || off >= u->win_n || off + 8 >= u->win_n)
+		return false;
+	u64 i = off >> 3 & (RT_UW_WIN / 8 - 1), next = (i + 1) & (RT_UW_WIN / 8 - 1);
+	RT_BARRIER(i);
+	RT_BARRIER(next);
+	u64 ra = STRIP(u->win[next]);
+	if (!ra || ra >> RT_UW_PC_BITS)
+		return false;
+	u->reg[RT_R_FP] = u->win[i];
+	u->reg[RT_R_SP] = fp + 16;
+	u->ra_slot = RT_R_SP == 7 ? fp + 8 : fp + 16;
+	u->pc = ra;
+	return true;
+}
+
+static RT_INLINE void fp_frame(struct RtStackBuf *b, struct RtUwChunk *c)
+{
+	struct RtUw *u = &b->uw;
+	u64 look = u->pc - u->is_ra;
+	u32 key = seen_key(u, look), place = key;
+	struct RtUwSeen *e = bpf_map_lookup_elem(&rt_uw_seen, &key);
+
+	if (!e) {
+		rt_uw_stop(u, RT_WHY_NO_RULE);
+		return;
+	}
+	u64 frame = e->frame, id = e->id, at = e->map;
+	if (id >> 16 != u->gen || (e->check ^ RT_UW_SEEN_MIX(frame, id, at)) != look || !holds(u, c, at)) {
+		rtg_locate_fp(b->slot, look, place);
+		frame = u->frame;
+	}
+	u->bare = !(frame >> 63);
+	u->raw |= u->bare;
+	if (u->addrs)
+		frame = look;
+	frame = u->is_ra ? frame + 1 : frame | RT_FRAME_EXACT;
+	u->last_frame = frame;
+	if (u->n >= u->room && rtg_end_piece(b->slot))
+		return;
+	put_frame(b, frame);
+	if (u->n >= u->limit) {
+		rt_uw_stop(u, RT_WHY_LIMIT);
+		return;
+	}
+	if (!leave_fp_again(u))
+		rtg_leave_fp(b->slot);
+	u->entry = 0;
+	if (u->pc == u->tramp && u->tramp && u->is_ra)
+		rt_uw_original_return(u);
+}
+
+static long fp_step(u64 i, struct WalkCtx *w)
+{
+	fp_frame(w->b, w->c);
+	u64 end = w->b->uw.stop;
+	return end & 1;
+}
+
+RT_NOINLINE u64 rtg_fp_step(u64 slot) // as rtg_walk_step()
+{
+	u32 key = slot;
+	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+
+	if (!b)
+		return 1;
+	struct RtUwKey top = {b->uw.tgid, 0};
+	fp_frame(b, bpf_map_lookup_elem(&rt_uw_maps, &top));
+	return b->uw.stop;
+}
+
+static RT_INLINE void walk_by_fp(struct RtStackBuf *b, struct WalkCtx *w, bool loop)
+{
+	if (loop) {
+		bpf_loop(RT_STACK_DEEP, fp_step, w, 0);
+	} else {
+		u64 slot = b->slot;
+		for (u32 i = 0; i < NOLOOP_FRAMES; i++)
+			if (rtg_fp_step(slot))
+				break;
+	}
+}
+#endif
