@@ -123,6 +123,8 @@ static RT_INLINE u64 v8_optimised(struct RtStackBuf *b, struct RtLang *l)
 	rt_v8_mix(&h, w->java.vm);
 	w->java.ident = h;
 	v->ninner = v->nr = 0;
+	if (l->v8.d_wrapped)
+		v->outer = RT_V8_IS_OBJECT(v->outer) && java_word(w, v->outer - 1 + l->v8.d_wrapped) ? w->tmp[0] : 0;
 	return 1;
 }
 RT_V8_GLOBAL(v8_optimised)
