@@ -148,13 +148,13 @@ static RT_NOINLINE u64 v8_record(struct RtLangWalk *w, struct RtLang *l)
 	if (rt_lang_read(w, table, 16))
 		return ~0ULL;
 	hi = (u32)w->obj[0];
-	how = w->obj[0] >> 32;
+	how = rt_lang_half(w, l->v8.t_config);
 	pcs = how >> 4 & 7;
 	numbers = how >> 7 & 7;
 	if (!(how & 1) || pcs > 4 || numbers > 4 || hi > 1 << 20)
 		return ~0ULL;
 	size = 2 * pcs + numbers + (how >> 1 & 7) + maglev;
-	table += maglev ? 12 : 8;
+	table += maglev ? l->v8.t_head_maglev : l->v8.t_head;
 	for (u32 i = 0; i < V8_SEARCH; i++) { // the first one that is not before it
 		u64 mid = (lo + hi) >> 1;
 		if (lo >= hi)

@@ -16,10 +16,11 @@ static const struct Jit {
 	u16 start, flags, size; // Code, from there on
 	u16 maglev, turbofan; // kinds of code, from baseline on
 	u16 first, entry; // list of places in the data for leaving
+	u16 config, head, head_maglev; // table behind the instructions: where it says how wide it is; bytes before its places
 	const char *ops; // kinds of instructions there, by number: a digit: operands; before it f: a function's frame, b: a builtin's, B: begins, M: as in the other place
-} jit_11_3 = {24, 0, 24, 32, 40, 1, 2, 11, 3, "1 0 B3 B3 1 1 3 1 3 1 1 1 1 1 2 1 1 1 1 1 1 1 1 f5 f3 b3 b3 4 0 1 1 1 1 1 2 M1"},
-  jit_12_4 = {0, 8, 0, 0, 0, 1, 2, 11, 3, "f5 f3 b3 b3 2 1 3 4 3 2 1 0 B3 B3 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 0 1 1 1 1 1 2 M1"},
-  jit_13_6 = {0, 8, 0, 0, 0, 1, 2, 12, 3, "f6 f4 b3 b3 2 1 3 4 3 3 3 1 0 0 B3 B3 1 1 1 0 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 0 1 1 1 1 1 2 M1"};
+} jit_11_3 = {24, 0, 24, 32, 40, 1, 2, 11, 3, 4, 8, 16, "1 0 B3 B3 1 1 3 1 3 1 1 1 1 1 2 1 1 1 1 1 1 1 1 f5 f3 b3 b3 4 0 1 1 1 1 1 2 M1"},
+  jit_12_4 = {0, 8, 0, 0, 0, 1, 2, 11, 3, 4, 8, 16, "f5 f3 b3 b3 2 1 3 4 3 2 1 0 B3 B3 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 0 1 1 1 1 1 2 M1"},
+  jit_13_6 = {0, 8, 0, 0, 0, 1, 2, 12, 3, 8, 12, 16, "f6 f4 b3 b3 2 1 3 4 3 3 3 1 0 0 B3 B3 1 1 1 0 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 0 1 1 1 1 1 2 M1"};
 
 static const struct Row {
 	u32 version; // major << 8 | minor
@@ -168,6 +169,9 @@ static void compiled(const struct Jit *j, struct RtV8 *v)
 	v->kind_turbofan = (u16)(v->kind_baseline + j->turbofan);
 	v->d_first = j->first;
 	v->d_entry = j->entry;
+	v->t_config = j->config;
+	v->t_head = j->head;
+	v->t_head_maglev = j->head_maglev;
 	for (const char *p = j->ops; *p && n < RT_V8_OPS; p += strcspn(p, " "), p += strspn(p, " ")) {
 		const char *kind = strchr("fbBM", *p);
 		v->ops[n++] = (u8)((kind ? RT_V8_OP_FUNC << (kind - "fbBM") : 0) | (p[kind != NULL] - '0'));
@@ -199,7 +203,9 @@ static bool structures(struct ElfFile *f, const struct Row *r, struct RtV8 *v)
 	return v->s_literal < 90 && v->s_name < 90 && v->s_script < 90 && v->f_shared < 56 && v->i_first < 128 && v->p_id < 256 && v->map_type < 64 && !(v->map_type & 1);
 }
 
-// ---- its builtins
+// ---- its builtins: functions say where they are, or, from 13 on, nobody does: they have no unwind information, and nothing else that is as large is without
+#define BUILTINS_MIN (1u << 20)
+#define BUILTINS_MAX (64u << 20)
 // The word that a RELATIVE relocation puts at an address.
 static u64 relocated(struct ElfFile *f, u64 vaddr)
 {
@@ -241,6 +247,20 @@ static u64 returned(struct ElfFile *f, u64 vaddr, bool pointer)
 	return pointer ? relocated(f, to) : value_at(f, to);
 }
 
+static bool builtins(struct ElfFile *f, const struct ElfSymbol *syms, struct RtLang *out)
+{
+	u64 code = syms[SYM_CODE].name ? returned(f, syms[SYM_CODE].addr, true) : 0, size = syms[SYM_SIZE].name ? returned(f, syms[SYM_SIZE].addr, false) : 0;
+	u8 probe;
+
+	if (!syms[SYM_CODE].name && runtime_hole(f, BUILTINS_MIN, &out->loop, &out->loop_end))
+		return out->loop_end - out->loop <= BUILTINS_MAX;
+	if (!code || size < 1 << 16 || size > BUILTINS_MAX || !read_at(f, code, &probe, 1) || !read_at(f, code + size - 1, &probe, 1))
+		return false;
+	out->loop = code;
+	out->loop_end = code + size;
+	return true;
+}
+
 static bool find(struct ElfFile *f, const struct ElfSymbol *syms, struct RtLang *out, struct Str *version)
 {
 	u32 v = 0;
@@ -255,13 +275,7 @@ static bool find(struct ElfFile *f, const struct ElfSymbol *syms, struct RtLang 
 	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
 		if (rows[i].version != v)
 			continue;
-		u64 code = syms[SYM_CODE].name ? returned(f, syms[SYM_CODE].addr, true) : 0, size = syms[SYM_SIZE].name ? returned(f, syms[SYM_SIZE].addr, false) : 0;
-		u8 probe;
-		if (!code || size < 1 << 16 || size > 64 << 20 || !read_at(f, code, &probe, 1) || !read_at(f, code + size - 1, &probe, 1))
-			return false;
-		out->loop = code;
-		out->loop_end = code + size;
-		return structures(f, &rows[i], &out->v8);
+		return builtins(f, syms, out) && structures(f, &rows[i], &out->v8);
 	}
 	return false;
 }
