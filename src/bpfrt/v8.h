@@ -11,7 +11,7 @@ struct RtV8 { // offsets in V8's objects and values of its tables, which its obj
 	u16 s_data, s_name, s_script, s_literal; // SharedFunctionInfo: its code, or the number of a builtin; name or ScopeInfo; number in its script
 	u16 p_source, p_name, p_ends, p_id; // Script
 	u16 i_locals, i_first, i_extra; // ScopeInfo: count of locals; the first; words between those and the name
-	u16 b_positions, b_data; // BytecodeArray: table of positions, first bytecode
+	u16 b_positions, b_data, b_flags; // BytecodeArray: table of positions, first bytecode; 1: the table has flags in its differences of bytecode
 	u16 str_len, str_chars; // String: length; characters of a flat one
 	u16 cons_first, cons_second, thin_actual, slice_parent, slice_offset, ext_data;
 	u16 str_shape, str_flat, str_cons, str_external, str_sliced, str_thin, str_latin; // of a string's type: mask, what it is; bit: a byte a character
@@ -58,6 +58,7 @@ struct RtV8Walk {
 	u64 table, end; // what is still to be looked through
 	// the state of the decoder, a byte after the other
 	u64 acc, shift, second, code, target;
+	u64 flags; // all bits, or none: of b_flags
 	u64 raw, pos; // sums; the one that holds at target
 	u64 own;  // of the function at hand: what tells it from others
 	// code made at run time

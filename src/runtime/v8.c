@@ -28,13 +28,14 @@ static const struct Row {
 	u16 functions; // types of functions, from JSFunction's on; 0: v8dbg_* tells
 	u16 data; // SharedFunctionInfo: its code; 0: v8dbg_* tells
 	u16 positions; // BytecodeArray's table
+	bool flags; // which has flags in its differences of bytecode
 	const struct Jit *jit; // compiled code; NULL: its outer function only
 } rows[] = {
-	{10 << 8 | 2, 4, 17, 0, 32, NULL},	// Node 18
-	{11 << 8 | 3, 4, 17, 0, 32, &jit_11_3}, // Node 20
-	{12 << 8 | 4, 4, 0, 8, 24, &jit_12_4},	// Node 22
-	{13 << 8 | 6, 4, 0, 8, 24, &jit_13_6},	// Node 24
-	{14 << 8 | 6, 4, 0, 8, 24, &jit_13_6},	// Node 26
+	{10 << 8 | 2, 4, 17, 0, 32, false, NULL},	   // Node 18
+	{11 << 8 | 3, 4, 17, 0, 32, false, &jit_11_3}, // Node 20
+	{12 << 8 | 4, 4, 0, 8, 24, false, &jit_12_4},  // Node 22
+	{13 << 8 | 6, 4, 0, 8, 24, false, &jit_13_6},  // Node 24
+	{14 << 8 | 6, 4, 0, 8, 24, true, &jit_13_6},   // Node 26
 };
 
 // ---- what its object tells debuggers
@@ -195,6 +196,7 @@ static bool structures(struct ElfFile *f, const struct Row *r, struct RtV8 *v)
 	v->p_id = (u16)(v->p_ends + 8);
 	v->t_function_end++;
 	v->b_positions = r->positions;
+	v->b_flags = r->flags;
 	v->i_locals = (u16)(8 + v->i_locals * 8);
 	v->i_first = (u16)(8 + v->i_first * 8);
 	v->ext_data = (u16)(v->ext_data + 8);
