@@ -23,7 +23,7 @@ struct RtV8 { // offsets in V8's objects and values of its tables, which its obj
 	u16 kind_shift, kind_mask, kind_baseline, kind_maglev, kind_turbofan; // in c_flags
 	u16 d_literals, d_id, d_shared, d_inlined, d_first, d_entry; // data for leaving: words of what is in it; words of a record of its list, of which word 1 says where it is coded
 	u16 d_wrapped; // its function is in an object, there; 0: it is not
-	u16 t_config, t_head, t_head_maglev; // table behind the instructions: how wide it is; bytes before its places
+	u16 t_config, t_head, t_head_maglev; // table behind the instructions: how wide it is, before which is its length; bytes before its places
 	u16 nops;   // kinds of instructions of that code; a byte from there on: so many of another place's are the next ones
 	u8 ops[RT_V8_OPS]; // of each: operands (RT_V8_OP_COUNT), RT_V8_OP_*
 };

@@ -147,7 +147,7 @@ static RT_NOINLINE u64 v8_record(struct RtLangWalk *w, struct RtLang *l)
 		return (wanted - v->exits) & (V8_EXIT - 1) ? ~0ULL : (wanted - v->exits) / V8_EXIT;
 	if (rt_lang_read(w, table, 16))
 		return ~0ULL;
-	hi = (u32)w->obj[0];
+	hi = rt_lang_half(w, l->v8.t_config - 4);
 	how = rt_lang_half(w, l->v8.t_config);
 	pcs = how >> 4 & 7;
 	numbers = how >> 7 & 7;

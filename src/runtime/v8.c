@@ -16,7 +16,7 @@ static const struct Jit {
 	u16 start, flags, size; // Code, from there on
 	u16 maglev, turbofan; // kinds of code, from baseline on
 	u16 first, entry; // list of places in the data for leaving
-	u16 config, head, head_maglev; // table behind the instructions: where it says how wide it is; bytes before its places
+	u16 config, head, head_maglev; // table behind the instructions: where it says how wide it is, behind its length; bytes before its places
 	const char *ops; // kinds of instructions there, by number: a digit: operands; before it f: a function's frame, b: a builtin's, B: begins, M: as in the other place
 } jit_11_3 = {24, 0, 24, 32, 40, 1, 2, 11, 3, 4, 8, 16, "1 0 B3 B3 1 1 3 1 3 1 1 1 1 1 2 1 1 1 1 1 1 1 1 f5 f3 b3 b3 4 0 1 1 1 1 1 2 M1"},
   jit_12_4 = {0, 8, 0, 0, 0, 1, 2, 11, 3, 4, 8, 16, "f5 f3 b3 b3 2 1 3 4 3 2 1 0 B3 B3 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 0 1 1 1 1 1 2 M1"},

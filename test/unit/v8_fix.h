@@ -67,7 +67,7 @@ static void put_function(u32 i, const char *name, u8 bytecode)
 
 static void put_code(void)
 {
-	u32 bytes = BYTES, how = 1 | 1 << 4 | 1 << 7, table[3] = {3, newer ? 9 : how, how}, size = newer ? 12 : 8, kind = 13;
+	u32 bytes = BYTES, how = 1 | 1 << 4 | 1 << 7, table[3] = {newer ? 9 : 3, newer ? 3 : how, how}, size = newer ? 12 : 8, kind = 13;
 	u8 entries[] = {0x20, 1, 0, 0x40, 2, 0, 0x60, 0, 0};
 
 	put_object(CODE, OTHER);
