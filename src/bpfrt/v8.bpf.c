@@ -100,7 +100,7 @@ static RT_INLINE void v8_compiled(struct RtLangWalk *w, struct RtLang *l)
 	struct RtV8Walk *v = &w->v8;
 
 	v->jitcode = 0;
-	if (RT_V8_IS_OBJECT(v->func) && !rt_lang_read(w, v->func - 1, 64))
+	if (l->v8.f_code && RT_V8_IS_OBJECT(v->func) && !rt_lang_read(w, v->func - 1, 64))
 		v->jitcode = rt_lang_word(w, l->v8.f_code);
 	v8_group(w, RT_V8_JIT, true);
 }
@@ -133,7 +133,7 @@ static RT_INLINE u64 v8_leave(struct RtStackBuf *b, struct RtLang *l, u64 frame)
 
 	v->more = RT_V8_DONE;
 	v->leaf = 0;
-	if (!builtin && !called && l->v8.f_code)
+	if (!builtin && !called && l->v8.nops)
 		return v8_leave_leaf(u, w);
 	if ((builtin && !v8_is_ours(l, w->java.lang, frame)) || !reg_get(u, RT_R_FP))
 		return 0;
@@ -153,12 +153,12 @@ static RT_INLINE u64 v8_leave(struct RtStackBuf *b, struct RtLang *l, u64 frame)
 	v->pc = u->pc - 1;
 	rt_v8_up(u, w, fp);
 	// Baseline code keeps its bytecode where the interpreter does, and inlines nothing. Optimised code has anything there.
-	bytecode = v->kind != RT_V8_COMPILED || l->v8.f_code || (rt_v8_type(w, l, w->obj[4]) && w->tmp[0] == l->v8.t_bytecode);
+	bytecode = v->kind != RT_V8_COMPILED || l->v8.nops || (rt_v8_type(w, l, w->obj[4]) && w->tmp[0] == l->v8.t_bytecode);
 	if (!bytecode)
 		rt_uw_guess(u, RT_WHY_GUESS_INLINED);
 	if (u->stop || w->java.native)
 		return 1;
-	if (v->kind == RT_V8_COMPILED && l->v8.f_code)
+	if (v->kind == RT_V8_COMPILED && l->v8.nops)
 		v8_compiled(w, l);
 	else if (v8_function(w, l))
 		v8_group(w, RT_V8_CODE, called);

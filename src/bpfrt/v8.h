@@ -11,17 +11,19 @@ struct RtV8 { // offsets in V8's objects and values of its tables, which its obj
 	u16 s_data, s_name, s_script, s_literal; // SharedFunctionInfo: its code, or the number of a builtin; name or ScopeInfo; number in its script
 	u16 p_source, p_name, p_ends, p_id; // Script
 	u16 i_locals, i_first, i_extra; // ScopeInfo: count of locals; the first; words between those and the name
-	u16 b_positions, b_data; // BytecodeArray: table of positions, first bytecode
+	u16 b_positions, b_data, b_flags; // BytecodeArray: table of positions, first bytecode; 1: the table has flags in its differences of bytecode
 	u16 str_len, str_chars; // String: length; characters of a flat one
 	u16 cons_first, cons_second, thin_actual, slice_parent, slice_offset, ext_data;
 	u16 str_shape, str_flat, str_cons, str_external, str_sliced, str_thin, str_latin; // of a string's type: mask, what it is; bit: a byte a character
 	u16 a_data; // ByteArray and FixedArray: what is in it. Its length is at 8
-	// Code that compilers made (v8jit.bpf.c). f_code 0: it is not followed
-	u16 f_code; // JSFunction: its Code
+	// Code that compilers made (v8jit.bpf.c). nops 0: it is not followed
+	u16 f_code; // JSFunction: its Code; 0: it has a number in a table
 	u16 c_deopt, c_start, c_flags, c_size; // Code: data for leaving it, or its bytecode; first instruction; kind; bytes of instructions, behind which its table lies
 	u16 c_stream; // from an InstructionStream to its instructions; its Code is at 8
 	u16 kind_shift, kind_mask, kind_baseline, kind_maglev, kind_turbofan; // in c_flags
 	u16 d_literals, d_id, d_shared, d_inlined, d_first, d_entry; // data for leaving: words of what is in it; words of a record of its list, of which word 1 says where it is coded
+	u16 d_wrapped; // its function is in an object, there; 0: it is not
+	u16 t_config, t_head, t_head_maglev; // table behind the instructions: how wide it is, before which is its length; bytes before its places
 	u16 nops;   // kinds of instructions of that code; a byte from there on: so many of another place's are the next ones
 	u8 ops[RT_V8_OPS]; // of each: operands (RT_V8_OP_COUNT), RT_V8_OP_*
 };
@@ -56,6 +58,7 @@ struct RtV8Walk {
 	u64 table, end; // what is still to be looked through
 	// the state of the decoder, a byte after the other
 	u64 acc, shift, second, code, target;
+	u64 flags; // all bits, or none: of b_flags
 	u64 raw, pos; // sums; the one that holds at target
 	u64 own;  // of the function at hand: what tells it from others
 	// code made at run time

@@ -123,6 +123,8 @@ static RT_INLINE u64 v8_optimised(struct RtStackBuf *b, struct RtLang *l)
 	rt_v8_mix(&h, w->java.vm);
 	w->java.ident = h;
 	v->ninner = v->nr = 0;
+	if (l->v8.d_wrapped)
+		v->outer = RT_V8_IS_OBJECT(v->outer) && java_word(w, v->outer - 1 + l->v8.d_wrapped) ? w->tmp[0] : 0;
 	return 1;
 }
 RT_V8_GLOBAL(v8_optimised)
@@ -145,14 +147,14 @@ static RT_NOINLINE u64 v8_record(struct RtLangWalk *w, struct RtLang *l)
 		return (wanted - v->exits) & (V8_EXIT - 1) ? ~0ULL : (wanted - v->exits) / V8_EXIT;
 	if (rt_lang_read(w, table, 16))
 		return ~0ULL;
-	hi = (u32)w->obj[0];
-	how = w->obj[0] >> 32;
+	hi = rt_lang_half(w, l->v8.t_config - 4);
+	how = rt_lang_half(w, l->v8.t_config);
 	pcs = how >> 4 & 7;
 	numbers = how >> 7 & 7;
 	if (!(how & 1) || pcs > 4 || numbers > 4 || hi > 1 << 20)
 		return ~0ULL;
 	size = 2 * pcs + numbers + (how >> 1 & 7) + maglev;
-	table += maglev ? 12 : 8;
+	table += maglev ? l->v8.t_head_maglev : l->v8.t_head;
 	for (u32 i = 0; i < V8_SEARCH; i++) { // the first one that is not before it
 		u64 mid = (lo + hi) >> 1;
 		if (lo >= hi)

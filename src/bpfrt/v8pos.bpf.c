@@ -1,5 +1,6 @@
 // v8pos.bpf.c: which place of the source a bytecode is of. Input: a BytecodeArray's table of positions in the process's memory: pairs of differences of bytecode and
-// of position, each in zigzag and in bytes of seven bits, the lowest first, bit 7: more follow; of a bytecode also inverted if it is no statement. Output: position + 1.
+// of position, each in zigzag and in bytes of seven bits, the lowest first, bit 7: more follow; of a bytecode also inverted if it is no statement, or (b_flags, newer
+// versions) without a sign and with two flags below. Output: position + 1.
 // Invariant: a piece of the table is looked through in each round of the walk, and no more than V8_TABLE bytes in all.
 #include "bpfrt/rt.h"
 #include "bpfrt/stack.h"
@@ -26,6 +27,7 @@ RT_NOINLINE u64 rt_v8_table(struct RtLangWalk *w, struct RtLang *l)
 	v->table = table - 1 + l->v8.a_data;
 	v->end = v->table + n;
 	v->acc = v->shift = v->second = v->raw = v->pos = 0;
+	v->flags = 0 - (u64)(l->v8.b_flags & 1);
 	v->code = ~0ULL; // before the first bytecode
 	v->more = RT_V8_TABLE;
 	return 1;
@@ -36,6 +38,7 @@ static RT_INLINE void v8_byte(struct RtV8Walk *v, u64 c, u64 inside)
 {
 	u64 acc = v->acc | (c & 0x7f) << (v->shift & 63), more = c >> 7, last = (more ^ 1) & inside, second = v->second;
 	u64 value = acc >> 1 ^ (0 - (acc & 1)), first_value = value ^ (0 - (value >> 63)); // -(d + 1) is ~d
+	first_value = (acc >> 2 & v->flags) | (first_value & ~v->flags);
 	u64 is_code = 0 - (last & (second ^ 1)), is_pos = 0 - (last & second);
 
 	v->code += first_value & is_code;

@@ -194,11 +194,12 @@ static bool is_cold_part(const struct Starts *s, u32 at)
 static bool add_start(void *arg, const struct ElfSymbol *y)
 {
 	struct Starts *s = arg;
+	if (y->addr)
+		s->v8 |= s->names && y->name < s->size && !strcmp(s->names + y->name, "_ZN2v88internal7Version6major_E");
 	if (y->type != STT_FUNC || !y->addr)
 		return true;
 	if (!is_cold_part(s, y->name))
 		vec_push(s->out, y->addr);
-	s->v8 |= s->names && y->name < s->size && !strcmp(s->names + y->name, "_ZN2v88internal23DefaultEmbeddedBlobCodeEv");
 	return true;
 }
 

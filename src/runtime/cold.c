@@ -1,7 +1,7 @@
 // The part of a function that the compiler has put elsewhere (.cold): it has unwind information of its own and, in a stripped file, no name. Input: the function's
 // bytes, .eh_frame_hdr. Output: that part's bounds. Where bytes that look like a jump lead is only counted: the part most of them lead to is it, if there are
 // some of them. And an interpreter's loop in a file whose names do not tell it: its instructions end with jumps to where
-// the next one says, to which r14 points. And the largest function that one leads to, which an interpreter's loop is, too.
+// the next one says, to which r14 points. And the largest function that one leads to, which an interpreter's loop is, too. And the largest piece of code that no function is known of.
 #include <elf.h>
 #include "runtime/internal.h"
 
@@ -63,6 +63,48 @@ bool runtime_function(struct ElfFile *f, u64 addr, u64 *end)
 		*end = start_of(&t, nr + 1);
 	free(t.v);
 	return ok;
+}
+
+// Where the function that starts at number i of them ends, by its entry of .eh_frame; its start: it is not read.
+static u64 end_of(const struct ElfFile *f, const struct Starts *t, u32 i)
+{
+	u64 start = start_of(t, i), entry = t->base + (u64)(s64)t->v[2 * (size_t)i + 1], off;
+	u32 head[4]; // bytes, its common part, start from here, bytes of code
+
+	if (!elffile_vaddr_to_off(f, entry, &off) || !elffile_read(f, off, head, sizeof(head)) || entry + 8 + (u64)(s64)(s32)head[2] != start)
+		return start;
+	return start + head[3];
+}
+
+static u64 end_of_code(const struct ElfFile *f, u64 addr)
+{
+	for (u32 i = 0; i < f->nsegs; i++) {
+		const struct ElfSeg *s = &f->segs[i];
+		if (s->type == PT_LOAD && s->flags & PF_X && addr - s->vaddr < s->filesz)
+			return s->vaddr + s->filesz;
+	}
+	return 0;
+}
+
+bool runtime_hole(struct ElfFile *f, u64 least, u64 *lo, u64 *hi)
+{
+	struct Starts t = {0};
+	u64 best = least;
+
+	for (u32 nr = 0, n = read_starts(f, &t) ? t.n : 0; nr < n; nr++) {
+		u64 from = start_of(&t, nr), to = nr + 1 < n ? start_of(&t, nr + 1) : ~0ull;
+		if (to - from <= best || to < from)
+			continue;
+		to = MIN(to, end_of_code(f, from));
+		from = end_of(f, &t, nr);
+		if (from >= to || to - from <= best)
+			continue;
+		best = to - from;
+		*lo = from;
+		*hi = to;
+	}
+	free(t.v);
+	return best > least;
 }
 
 bool runtime_cold_part(struct ElfFile *f, u64 lo, u64 hi, u64 *cold, u64 *cold_end)

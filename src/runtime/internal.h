@@ -135,6 +135,7 @@ u32 scripts_line(struct Scripts *s, const struct RtCode *c, u32 pos);
 // ---- cold.c: where the function at an address ends; false: there is none, or it is not known
 bool runtime_function(struct ElfFile *f, u64 addr, u64 *end);
 // The part of the function lo..hi that the compiler has put elsewhere, told by where its jumps lead. False: none is known.
+bool runtime_hole(struct ElfFile *f, u64 least, u64 *lo, u64 *hi); // the largest piece of code without unwind information, of more than `least` bytes
 bool runtime_cold_part(struct ElfFile *f, u64 lo, u64 hi, u64 *cold, u64 *cold_end);
 // The largest of the functions that the one at `from` calls, and that those call, in so many steps. False: it calls none.
 bool runtime_largest_called(struct ElfFile *f, u64 from, u32 steps, u64 *lo, u64 *hi);

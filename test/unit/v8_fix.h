@@ -7,8 +7,9 @@ static const struct RtV8 layout = {
 	.map_type = 12, .t_function = FUNCTION, .t_function_end = FUNCTION + 1, .t_shared = SHARED, .t_bytecode = BYTECODE, .t_script = 99, .t_scope = 98, .t_no_string = 64,
 	.f_shared = 24, .s_data = 8, .s_name = 16, .s_script = 32, .s_literal = 52, .b_positions = 32, .b_data = 54, .str_len = 12, .str_chars = 16, .str_shape = 7,
 	.str_latin = 8, .a_data = 16, .f_code = 48, .c_deopt = 16, .c_start = 40, .c_flags = 48, .c_size = 56, .c_stream = 64, .kind_mask = 15, .kind_baseline = 11,
-	.kind_maglev = 12, .kind_turbofan = 13, .d_literals = 2, .d_id = 5, .d_shared = 6, .d_inlined = 1, .d_first = 11, .d_entry = 3, .nops = 8,
+	.kind_maglev = 12, .kind_turbofan = 13, .d_literals = 2, .d_id = 5, .d_shared = 6, .d_inlined = 1, .d_first = 11, .d_entry = 3, .t_config = 4, .t_head = 8, .nops = 8,
 	.ops = {RT_V8_OP_BEGIN | 3, RT_V8_OP_FUNC | 3, RT_V8_OP_BUILTIN | 3, 1, 0, 2, RT_V8_OP_MATCH | 1, 5}};
+static bool newer; // as from 13.6 on, positions as from 14.6 on
 // Numbers of the instructions above; from 8 on: as many as that less 8 of the other place's
 enum { BEGIN, FUNC, BUILTIN, ONE, NOTHING, TWO, MATCH };
 
@@ -58,7 +59,7 @@ static void put_function(u32 i, const char *name, u8 bytecode)
 	put_object(code, BYTECODE);
 	put64(code + 32, table + 1);
 	put_array(table, 5);
-	put(table + 16, (u8[]){2, 4, (u8)(bytecode * 2), 0x94, 3}, 5); // bytecode 0: at position 1; from `bytecode` on: at 102
+	put(table + 16, (u8[]){newer ? 1 << 2 | 2 : 2, 4, (u8)(newer ? bytecode << 2 | 3 : bytecode * 2), 0x94, 3}, 5); // bytecode 0: at position 1; from `bytecode` on: at 102
 	put_object(text, STRING | 8);
 	put(text + 12, &n, 4);
 	put(text + 16, name, n);
@@ -66,7 +67,7 @@ static void put_function(u32 i, const char *name, u8 bytecode)
 
 static void put_code(void)
 {
-	u32 bytes = BYTES, table[2] = {3, 1 | 1 << 4 | 1 << 7}, kind = 13;
+	u32 bytes = BYTES, how = 1 | 1 << 4 | 1 << 7, table[3] = {newer ? 9 : 3, newer ? 3 : how, how}, size = newer ? 12 : 8, kind = 13;
 	u8 entries[] = {0x20, 1, 0, 0x40, 2, 0, 0x60, 0, 0};
 
 	put_object(CODE, OTHER);
@@ -79,8 +80,8 @@ static void put_code(void)
 	memset((u8 *)heap + (START - HEAP), 0x90, BYTES);
 	put(START + 8, "\x55\x48\x89\xe5\x56\x57\x50", 7);
 	put(START + 0x80, "\x48\x8b\xe5\x5d\x48\x83\xf9\x01\x7f\x03\xc2\x08\x00\x41\x5a\x48\x8d\x24\xcc\x41\x52\xc3", 22);
-	put(START + BYTES, table, 8);
-	put(START + BYTES + 8, entries, sizeof(entries));
+	put(START + BYTES, table, size);
+	put(START + BYTES + size, entries, sizeof(entries));
 }
 
 static void put_data(void)
@@ -93,7 +94,7 @@ static void put_data(void)
 	put64(DATA + 16 + 8 * 1, 2ull << 32);
 	put64(DATA + 16 + 8 * 2, LITERALS + 1);
 	put64(DATA + 16 + 8 * 5, 77ull << 32);
-	put64(DATA + 16 + 8 * 6, FUNC_AT(0) + 1);
+	put64(DATA + 16 + 8 * 6, newer ? LITERALS + 0x40 + 1 : FUNC_AT(0) + 1);
 	put64(DATA + 16 + 8 * 15, (u64)sizeof(first) << 32);
 	put_array(PLACES, sizeof(first) + sizeof(second));
 	put(PLACES + 16, first, sizeof(first));
@@ -101,6 +102,10 @@ static void put_data(void)
 	put_array(LITERALS, 3);
 	for (u32 i = 0; i < 3; i++)
 		put64(LITERALS + 16 + 8 * i, FUNC_AT(i) + 1 + (i == 1) * 2); // one is weak
+	if (newer) { // its function is in an object
+		put_object(LITERALS + 0x40, OTHER);
+		put64(LITERALS + 0x40 + 8, FUNC_AT(0) + 1);
+	}
 }
 
 // C at TEXT was called by the code, which was called by the root.
@@ -110,6 +115,13 @@ static void start_v8(void)
 	struct RtJvm vm = {.lang = 1, .serial = 9};
 	u32 one = 1, tgid = 77;
 
+	if (newer) {
+		lang.v8.f_code = 0;
+		lang.v8.d_wrapped = 8;
+		lang.v8.t_config = 8;
+		lang.v8.t_head = 12;
+		lang.v8.b_flags = 1;
+	}
 	start();
 	put_rows((u64[]){UW_ROW(OFF, rule(rsp8)), UW_ROW(OFF + 0x200, rule(end_rule))}, 2);
 	bpf_map_update_elem(&rt_langs, &one, &lang, 0);

