@@ -199,12 +199,14 @@ static u32 find_lang(struct TableMaps *t, struct ElfFile *f, struct SymObject *o
 }
 
 // Rows of its code, or of its loop, lead to rules that say so: the walker needs no other look-up. Without room for more rules they do not.
-static void mark_rules(struct TableMaps *t, struct UwTable *tab, struct RtLang *lang)
+static void mark_rules(struct TableMaps *t, struct UwTable *tab, struct RtLang *lang, const struct UwHurry *hurry)
 {
 	u64 most = 0;
 	for (size_t i = 0; i < tab->rows.n; i++) {
 		u32 rule = UW_ROW_RULE(tab->rows.p[i]);
 		u64 off = UW_ROW_OFF(tab->rows.p[i]);
+		if (i % 64 == 0)
+			uwhurry_stop(hurry);
 		if (lang->loop_end && off - lang->loop >= lang->loop_end - lang->loop && off - lang->cold >= lang->cold_end - lang->cold)
 			continue;
 		struct RtUwRule r = t->rules.v.p[rule];
@@ -236,6 +238,23 @@ static bool is_damaged(int fd)
 	return damaged;
 }
 
+// Each table has its number of new rules. One may be built within the building of another (hurry): returns what the end wants.
+struct Budget {
+	u32 max, had;
+};
+
+static struct Budget rules_begin(struct TableMaps *t)
+{
+	struct Budget others = {t->rules.max, (u32)t->rules.v.n};
+	t->rules.max = MIN(others.had + RULES_PER_OBJECT, (u32)RT_UW_RULES);
+	return others;
+}
+
+static void rules_end(struct TableMaps *t, struct Budget others)
+{
+	t->rules.max = MIN(others.max + (u32)t->rules.v.n - others.had, (u32)RT_UW_RULES);
+}
+
 // ---- code made at run time
 void uwmade_free(struct UwMade *m)
 {
@@ -251,7 +270,7 @@ void uwmade_free(struct UwMade *m)
 u32 tablemaps_made(struct TableMaps *t, const struct UwMade *m, struct RtUwObj *out)
 {
 	struct UwTable all = {0};
-	t->rules.max = MIN((u32)t->rules.v.n + RULES_PER_OBJECT, (u32)RT_UW_RULES);
+	struct Budget others = rules_begin(t);
 	for (size_t i = 0; i < m->cfi.n; i++) {
 		struct UwTable one;
 		uwtable_build(&m->cfi.p[i], &t->rules, &one, NULL); // its instructions are not at hand: nothing is followed, it takes no time
@@ -269,6 +288,7 @@ u32 tablemaps_made(struct TableMaps *t, const struct UwMade *m, struct RtUwObj *
 		vec_push(&all.rows, UW_ROW(r->off, r->rule.kind == RT_UW_NONE ? 0 : ruleset_add(&t->rules, &r->rule)));
 	}
 	out->lang = m->lang ? m->lang | RT_UW_LANG_MADE : 0;
+	rules_end(t, others);
 	publish_rules(t);
 	u32 state = !all.rows.n ? RT_UW_BARE : publish_rows(t, &all, out) ? RT_UW_READY : RT_UW_FULL;
 	uwtable_deinit(&all);
@@ -299,21 +319,19 @@ u32 tablemaps_build(struct TableMaps *t, struct SymObject *o, const struct UwHur
 	}
 	find_jit(t, o, gdbjit_descriptor(&cfi.file));
 	sym_object_hint(o, runtime_made_hint(&cfi.file));
-	t->rules.max = MIN((u32)t->rules.v.n + RULES_PER_OBJECT, (u32)RT_UW_RULES);
-	if (!uwtable_build(&cfi, &t->rules, &tab, hurry)) {
-		elfcfi_deinit(&cfi);
-		return RT_UW_PENDING;
-	}
-	if (tab.rows.n) {
+	struct Budget others = rules_begin(t);
+	bool done = uwtable_build(&cfi, &t->rules, &tab, hurry);
+	if (done && tab.rows.n) {
 		out->lang = find_lang(t, &cfi.file, o);
 		if (out->lang && t->langs[out->lang].kind != RT_LANG_JAVA)
-			mark_rules(t, &tab, &t->langs[out->lang]);
+			mark_rules(t, &tab, &t->langs[out->lang], hurry);
 		publish_rules(t);
 		state = publish_rows(t, &tab, out) ? RT_UW_READY : RT_UW_FULL;
 	}
+	rules_end(t, others);
 	uwtable_deinit(&tab);
 	elfcfi_deinit(&cfi);
-	return state;
+	return done ? state : RT_UW_PENDING;
 }
 
 void tablemaps_put(struct TableMaps *t, u32 obj, u32 state, struct RtUwObj *table)

@@ -17,6 +17,7 @@ struct Frames { // one section
 	u32 last_cie;
 	u16 machine;
 	u8 word; // bytes of an address
+	const struct UwHurry *hurry;
 };
 struct Entry {
 	struct Bytes body; // after the CIE id or pointer
@@ -254,6 +255,7 @@ static bool list_by_hdr(struct Frames *f, const struct CfiSec *hdr)
 		struct Fde d = {address(f, hdr->vaddr + (u64)(s64)rel[0]), address(f, hdr->vaddr + (u64)(s64)rel[1]) - f->sec->vaddr};
 		struct FdeBody body;
 		u64 next;
+		uwhurry_stop(f->hurry); // heeded when rows are made
 		if (d.pc < prev || d.at >= f->sec->size || !parse_fde(f, d.at, &body, &next) || (body.cie && body.pc != d.pc)) {
 			f->fdes.n = 0;
 			return false;
@@ -290,6 +292,8 @@ struct Sink {
 	u8 enc;
 	u64 from; // rows before this address belong to an earlier FDE
 	const struct ElfCfi *elf;
+	const struct UwHurry *hurry;
+	bool stopped;
 	bool setcontext; // the file has glibc's
 };
 
@@ -417,7 +421,8 @@ static void build_segment(struct Frames f[2], const struct CfiSeg *seg, struct S
 	while ((cur = pick(f, at))) {
 		struct FdeBody d;
 		const struct Fde *e = &cur->fdes.p[at[cur - f]++];
-		if (e->pc >= seg_end)
+		s->stopped = uwhurry_stop(s->hurry);
+		if (e->pc >= seg_end || s->stopped)
 			break;
 		if (!parse_fde(cur, e->at, &d, &next) || !d.cie)
 			continue;
@@ -453,6 +458,7 @@ static void segment_gaps(struct Frames f[2], const struct ElfCfi *e, const struc
 	while ((cur = pick(f, at))) {
 		struct FdeBody d;
 		const struct Fde *entry = &cur->fdes.p[at[cur - f]++];
+		uwhurry_stop(cur->hurry);
 		if (entry->pc >= seg_end)
 			break;
 		if (!parse_fde(cur, entry->at, &d, &next) || !d.cie)
@@ -476,10 +482,10 @@ static bool flow_gaps(struct Frames f[2], const struct ElfCfi *e, const struct U
 bool uwtable_build(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable *out, const struct UwHurry *hurry)
 {
 	u8 word = e->machine == EM_386 ? 4 : 8;
-	struct Frames f[2] = {{.sec = &e->eh_frame, .eh = true, .machine = e->machine, .word = word},
-			      {.sec = &e->debug_frame, .machine = e->machine, .word = word}};
+	struct Frames f[2] = {{.sec = &e->eh_frame, .eh = true, .machine = e->machine, .word = word, .hurry = hurry},
+			      {.sec = &e->debug_frame, .machine = e->machine, .word = word, .hurry = hurry}};
 	FlowRows flow = {0};
-	struct Sink s = {.t = out, .rules = rules, .flow = &flow, .elf = e};
+	struct Sink s = {.t = out, .rules = rules, .flow = &flow, .elf = e, .hurry = hurry};
 	u64 min_off = 0;
 
 	*out = (struct UwTable){0};
@@ -489,7 +495,7 @@ bool uwtable_build(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable
 	if (e->debug_frame.data && !go) // of Go's code it tells less: neither roots nor changes of stacks
 		list_by_scan(&f[1]);
 	bool done = go || flow_gaps(f, e, hurry, &flow);
-	for (size_t i = 0; done && i < e->segs.n; i++) {
+	for (size_t i = 0; done && !s.stopped && i < e->segs.n; i++) {
 		if (e->segs.p[i].off < min_off) // overlaps the one before: rows would not ascend
 			continue;
 		build_segment(f, &e->segs.p[i], &s);
@@ -500,7 +506,10 @@ bool uwtable_build(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable
 		vec_deinit(&f[i].cies);
 	}
 	vec_deinit(&flow);
-	return done;
+	if (done && !s.stopped)
+		return true;
+	uwtable_deinit(out);
+	return false;
 }
 
 void uwtable_deinit(struct UwTable *t)

@@ -27,11 +27,16 @@ struct UwTable {
 	u32 nfdes, nbad; // FDEs used, FDEs cut short because malformed
 	bool rules_full;
 };
-// hurry (NULL: never): something more urgent comes up while code without tables is followed, which may take a tenth of a second: then false, and out is empty.
+// hurry (NULL: nobody) is asked once for each function, since a table may take a tenth of a second: whether to stop. Then false, and out is empty. It may
+// build other tables meanwhile, with the same rules.
 struct UwHurry {
-	bool (*stop)(void *arg); // called once for each function
+	bool (*stop)(void *arg);
 	void *arg;
 };
+static inline bool uwhurry_stop(const struct UwHurry *h)
+{
+	return h && h->stop(h->arg);
+}
 bool uwtable_build(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable *out, const struct UwHurry *hurry);
 void uwtable_deinit(struct UwTable *t);
 
