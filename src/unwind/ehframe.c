@@ -6,7 +6,7 @@
 #include "unwind/internal.h"
 
 struct Fde {
-	u64 pc;
+	u64 pc, end; // end 0: malformed
 	u64 at; // offset of its entry in the section
 };
 struct Frames { // one section
@@ -252,7 +252,7 @@ static bool list_by_hdr(struct Frames *f, const struct CfiSec *hdr)
 	for (u32 i = 0; i < n; i++) {
 		s32 rel[2];
 		memcpy(rel, hdr->data + at + (u64)i * 8, 8);
-		struct Fde d = {address(f, hdr->vaddr + (u64)(s64)rel[0]), address(f, hdr->vaddr + (u64)(s64)rel[1]) - f->sec->vaddr};
+		struct Fde d = {address(f, hdr->vaddr + (u64)(s64)rel[0]), 0, address(f, hdr->vaddr + (u64)(s64)rel[1]) - f->sec->vaddr};
 		struct FdeBody body;
 		u64 next;
 		uwhurry_stop(f->hurry); // heeded when rows are made
@@ -261,6 +261,7 @@ static bool list_by_hdr(struct Frames *f, const struct CfiSec *hdr)
 			return false;
 		}
 		prev = d.pc;
+		d.end = body.cie ? body.pc + body.len : 0;
 		vec_push(&f->fdes, d);
 	}
 	return true;
@@ -273,7 +274,7 @@ static void list_by_scan(struct Frames *f)
 	for (u64 at = 0, next; parse_fde(f, at, &body, &next); at = next) {
 		if (!body.cie)
 			continue;
-		struct Fde d = {body.pc, at};
+		struct Fde d = {body.pc, body.pc + body.len, at};
 		sorted = sorted && (!f->fdes.n || vec_last(&f->fdes).pc <= d.pc);
 		vec_push(&f->fdes, d);
 	}
@@ -452,19 +453,18 @@ static void build_segment(struct Frames f[2], const struct CfiSeg *seg, struct S
 // ---- code without entries
 static void segment_gaps(struct Frames f[2], const struct ElfCfi *e, const struct CfiSeg *seg, struct Gaps *g)
 {
-	u64 seg_end = seg->vaddr + seg->size, end = seg->vaddr, next;
+	u64 seg_end = seg->vaddr + seg->size, end = seg->vaddr;
 	u32 at[2] = {first_at(&f[0], seg->vaddr), first_at(&f[1], seg->vaddr)};
 	struct Frames *cur;
 	while ((cur = pick(f, at))) {
-		struct FdeBody d;
 		const struct Fde *entry = &cur->fdes.p[at[cur - f]++];
 		uwhurry_stop(cur->hurry);
 		if (entry->pc >= seg_end)
 			break;
-		if (!parse_fde(cur, entry->at, &d, &next) || !d.cie)
+		if (!entry->end)
 			continue;
-		gaps_add(g, e, seg, end, MIN(d.pc, seg_end));
-		end = MAX(end, MIN(d.pc + d.len, seg_end));
+		gaps_add(g, e, seg, end, MIN(entry->pc, seg_end));
+		end = MAX(end, MIN(entry->end, seg_end));
 	}
 	gaps_add(g, e, seg, end, seg_end);
 }
