@@ -42,22 +42,23 @@ struct RtPython { // offsets in its structures, by version
 	u16 coro_frame;	  // in a coroutine or generator
 	u16 task_coro, task_waiter; // in a task: its coroutine, the future it waits for
 	u16 tuple_items;
-	u16 task_running; // in the thread state: the task that runs; 0: nowhere (before 3.14)
 	u16 attrs;	  // enum RtPyAttrs: where the attributes of an object lie
 	u16 group_done;	  // number of the attribute of asyncio.TaskGroup that is the future its end waits for
 	u16 source;	  // enum RtPySource: for people
 };
 enum RtPySource { RT_PY_TABLE, RT_PY_DESCRIBED, RT_PY_WRONG }; // of offsets; wrong: what it says of itself makes no sense
-enum RtPyType { RT_PY_CORO_TYPE, RT_PY_GEN_TYPE, RT_PY_AGEN_TYPE, RT_PY_ASEND_TYPE, RT_PY_TYPES }; // RtLang.types
+enum RtPyType { RT_PY_CORO_TYPE, RT_PY_GEN_TYPE, RT_PY_AGEN_TYPE, RT_PY_ASEND_TYPE, RT_PY_TYPE_TYPE, RT_PY_TYPES }; // RtLang.types
 enum RtPyAttrs { RT_PY_ATTRS_BEFORE32, RT_PY_ATTRS_BEFORE24, RT_PY_ATTRS_BEHIND };
-// Tasks that wait for the one at hand: those of asyncio, found from Handle._run(), by which its event loop has resumed the task.
+// Tasks that wait for the one at hand: those of asyncio. The one at hand is found on the stack.
+#define RT_PY_STACK 1024      // words that are looked at
+#define RT_PY_WORDS 8	      // in one step
 #define RT_PY_COROS 32	      // of one task that are shown: the innermost
 #define RT_PY_CALLBACKS 4     // of a future that are looked at
 #define RT_PY_ITEMS 8	      // of what a callback has at hand
 #define RT_PY_ASYNC_STEPS 4096 // of a stack
 enum RtPyPhase {
 	RT_PY_SYNC,
-	RT_PY_HANDLE, // the frame at hand called the last one, a coroutine's: is it the event loop's?
+	RT_PY_TASK,   // the frame at hand called the last one, a coroutine's: which task resumed that?
 	RT_PY_WAITER, // who waits for a->future?
 	RT_PY_LIST,   // ... by one of asyncio's helpers, which has the futures at a->list at hand
 	RT_PY_AWAITS, // a->coro is the next inner one of a task that waits
@@ -80,6 +81,7 @@ struct RtPyAsync {
 	u32 nr;	    // callback
 	u32 item, list_kind; // enum RtPyList
 	u64 last;   // a generator's frame, taken last; 0: none
+	u64 at;	    // the record of its loop; then the words to be looked at
 	u64 future, task, list, coro;
 	u64 coros[RT_PY_COROS]; // outermost first; the last of them
 };

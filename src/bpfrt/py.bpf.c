@@ -122,7 +122,7 @@ static RT_INLINE void next_group(struct RtLangWalk *w, struct RtLang *l)
 		load_record(w, l);
 }
 
-// Has the frame at hand, which is in w->obj, called a coroutine's, the last one? Then it may be the event loop's: pyasync.bpf.c looks at it before it is taken.
+// Has the frame at hand, which is in w->obj, called a coroutine's, the last one, by way of C? Then a task may have resumed that: pyasync.bpf.c looks before the frame is taken.
 static RT_INLINE bool from_loop(struct RtLangWalk *w, struct RtLang *l)
 {
 	bool gen;
@@ -130,11 +130,13 @@ static RT_INLINE bool from_loop(struct RtLangWalk *w, struct RtLang *l)
 	if (!RT_PY_ASYNC(w) || !l->py.coro_frame)
 		return false;
 	gen = rt_lang_byte(w, l->py.frame_owner) == RT_PY_OWNER_GEN;
-	if (!gen && w->async.last) {
-		w->async.phase = RT_PY_HANDLE;
+	if (!gen && w->async.last && w->async.at != w->record) {
+		w->async.phase = RT_PY_TASK;
+		w->async.nr = 0;
 		return true;
 	}
 	w->async.last = gen ? w->frame : 0;
+	w->async.at = w->record;
 	return false;
 }
 

@@ -1,8 +1,8 @@
 // pyasync.bpf.c: tasks of asyncio that wait for the one at hand. Input: the frame of a coroutine that nothing but the event loop called; memory of the process.
 // Output: the coroutines of the tasks that wait for its task, innermost first, one task after the other, as frames for lang.bpf.c.
 //
-// How they hang together. The event loop resumes a task by a Handle, whose method _run() is the frame before the coroutine's: its first local is the Handle, which
-// has the callback, and that the task; from 3.14 on the thread's state has it, whichever loop has resumed it (uvloop's is in C). The task is the right one if its
+// How they hang together. An event loop, be it asyncio's or one in C (uvloop), resumes a task by a function of the task in C, which holds the task while it runs the
+// coroutine: so it lies on the stack, between the interpreter's loop that runs the coroutine and the next outer one. It is the task if its type is a type and its
 // coroutine has the frame that was met. A task is a future. Who waits for a future has left a
 // callback with it, which has the task that waits (a method of the task in C), and that task says what it waits for: when both agree, it waits. gather(), wait(),
 // wait_for(), shield() and TaskGroup leave callbacks of their own, which have the future that the task waits for in a closure, among arguments, in the group.
@@ -19,9 +19,7 @@ RT_CONST(u32, rt_py_async_asked, 0); // the script has stacks with tasks that wa
 
 // Where 3.11 to 3.14 keep things alike (Modules/_asynciomodule.c, Lib/asyncio/events.py, Include/cpython/)
 #define PY_TYPE 8
-#define PY_HANDLE_CALLBACK 24
 #define PY_CFUNCTION_SELF 24 // builtin method
-#define PY_WRAPPER_TASK 16	  // _asyncio.TaskStepMethWrapper
 #define PY_FUTURE_CALLBACK 24
 #define PY_FUTURE_CALLBACKS 40 // the others: a list of tuples
 #define PY_LIST_SIZE 16	    // of a tuple, too
@@ -54,20 +52,15 @@ static RT_INLINE bool py_is_coro(struct RtLang *l, u64 type, u64 bias)
 	return py_is_type(type, l->types[RT_PY_CORO_TYPE], bias) || py_is_type(type, l->types[RT_PY_GEN_TYPE], bias) || py_is_type(type, l->types[RT_PY_AGEN_TYPE], bias);
 }
 
-// The task whose callback cb is, if its coroutine has the frame a->last.
-static RT_INLINE u64 py_resumed(struct RtLangWalk *w, struct RtLang *l, u64 at)
+// A word of the stack: is it the task that runs the coroutine a->last?
+static RT_NOINLINE u64 py_is_task(struct RtLangWalk *w, struct RtLang *l, u64 task)
 {
-	u64 task = py_word(w, at), coro = task ? py_word(w, task + l->py.task_coro) : 0;
+	u64 coro = task >> 16 ? py_word(w, task + l->py.task_coro) : 0, type;
 
-	return coro && coro + l->py.coro_frame == w->async.last ? task : 0;
-}
-
-// The frame at hand: if it is the event loop's, its task.
-static RT_NOINLINE u64 py_callback_of_loop(struct RtLangWalk *w, struct RtLang *l)
-{
-	u64 handle = py_word(w, w->frame + l->py.frame_locals) & ~3ULL;
-
-	return handle ? py_word(w, handle + PY_HANDLE_CALLBACK) : 0;
+	if (!coro || coro + l->py.coro_frame != w->async.last)
+		return 0;
+	type = py_word(w, task + PY_TYPE);
+	return type && py_is_type(py_word(w, type + PY_TYPE), l->types[RT_PY_TYPE_TYPE], w->bias);
 }
 
 static RT_NOINLINE u64 py_callback(struct RtLangWalk *w, struct RtLang *l, u64 future, u64 nr)
@@ -274,31 +267,28 @@ static RT_INLINE u64 py_next_frame(struct RtStackBuf *b, struct RtLang *l)
 	return rt_lang_frame(b, code, rt_py_ident(w, l), pos);
 }
 
-// The task that the thread's state says, if it is the one.
-static RT_NOINLINE u64 py_running(struct RtStackBuf *b, struct RtLang *l)
+// The frame at hand called a coroutine's. If a task resumed that, those that wait for it come before the frame. In the next words of the stack:
+static RT_INLINE void py_find_task(struct RtLangWalk *w, struct RtLang *l)
 {
-	u64 state = l->py.task_running ? rt_py_state(b, l) : 0;
-
-	return state ? py_resumed(&b->lang, l, state + l->py.task_running) : 0;
-}
-
-// The frame at hand called a coroutine's. If it is the event loop's, the tasks that wait for that coroutine's come before it.
-static RT_INLINE void py_begin(struct RtStackBuf *b, struct RtLang *l)
-{
-	struct RtLangWalk *w = &b->lang;
 	struct RtPyAsync *a = &w->async;
-	u64 cb = py_callback_of_loop(w, l), task = 0;
+	u64 at = a->at;
 
-	if (cb)
-		task = py_resumed(w, l, cb + PY_CFUNCTION_SELF);
-	if (cb && !task)
-		task = py_resumed(w, l, cb + PY_WRAPPER_TASK);
-	if (!task)
-		task = py_running(b, l);
-	a->last = 0;
-	a->future = task;
-	a->nr = 0;
-	a->phase = task ? RT_PY_WAITER : RT_PY_SYNC;
+	a->at = at + RT_PY_WORDS * 8;
+	if (a->nr++ >= RT_PY_STACK / RT_PY_WORDS || (w->record && at >= w->record) || bpf_probe_read_user(w->obj, RT_PY_WORDS * 8, (void *)at)) {
+		a->last = 0;
+		a->phase = RT_PY_SYNC;
+		return;
+	}
+	for (u32 i = 0; i < RT_PY_WORDS; i++) {
+		u64 task = w->obj[i];
+		if (!py_is_task(w, l, task))
+			continue;
+		a->last = 0;
+		a->future = task;
+		a->nr = 0;
+		a->phase = RT_PY_WAITER;
+		return;
+	}
 }
 
 RT_NOINLINE u64 rt_py_async(struct RtStackBuf *b, struct RtLang *l)
@@ -311,8 +301,8 @@ RT_NOINLINE u64 rt_py_async(struct RtStackBuf *b, struct RtLang *l)
 		return rt_lang_lost(b);
 	if (phase == RT_PY_FRAMES)
 		return py_next_frame(b, l);
-	if (phase == RT_PY_HANDLE)
-		py_begin(b, l);
+	if (phase == RT_PY_TASK)
+		py_find_task(w, l);
 	else if (phase == RT_PY_WAITER)
 		py_find_waiter(w, l);
 	else if (phase == RT_PY_LIST)

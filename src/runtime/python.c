@@ -8,7 +8,7 @@ enum { SYM_RUNTIME, SYM_CODE_TYPE, SYM_VERSION, SYM_LOOP, SYM_38, SYM_39, SYM_31
 static const char *const symbols[RUNTIME_SYMBOLS] = {
 	"_PyRuntime", "PyCode_Type", "Py_Version", "_PyEval_EvalFrameDefault",
 	"PyCode_NewWithPosOnlyArgs", "PyFrame_GetCode", "Py_NewRef", // the first in 3.8, 3.9, 3.10
-	"PyCoro_Type", "PyGen_Type", "PyAsyncGen_Type", "_PyAsyncGenASend_Type", // enum RtPyType
+	"PyCoro_Type", "PyGen_Type", "PyAsyncGen_Type", "_PyAsyncGenASend_Type", "PyType_Type", // enum RtPyType
 };
 
 enum { LINES_NONE, LINES_311, LINES_310, LINES_39 }; // RtCode.lines_kind
@@ -33,7 +33,7 @@ struct Row {
 #define ASYNC_312 ASYNC, .frame_owner = 70, .coro_frame = 72, .task_coro = 136, .task_waiter = 128, .attrs = RT_PY_ATTRS_BEFORE24
 #define ASYNC_313 ASYNC, .frame_owner = 70, .coro_frame = 72, .task_coro = 120, .task_waiter = 112, .attrs = RT_PY_ATTRS_BEHIND
 #define ASYNC_314 .frame_locals = 80, .frame_top = 64, .top_at = 1, .group_done = 9, .tuple_items = 32, .frame_owner = 74, .coro_frame = 72, .task_coro = 128, .task_waiter = 120, \
-	.task_running = 872, .attrs = RT_PY_ATTRS_BEHIND
+	.attrs = RT_PY_ATTRS_BEHIND
 static const struct Row rows[] = {
 	{0x307, {FRAME_37, .key = 1504, .frame_ip = 104, .code_size = 120, .code_line = 36, .code_file = 96, .code_name = 104, .code_lines = 112, STR_311,
 		 .lines_kind = LINES_39}},

@@ -29,7 +29,7 @@ void mapev_read(struct MapEvents *m, void (*fn)(void *, const struct MapEvent *)
 // ---- procs.c: processes and their mappings: rt_uw_maps, rt_uw_files. Used by the tracker thread only (and by track_start before there is one).
 struct Procs;
 struct ProcsOps {
-	void (*object)(void *arg, struct SymObject *o); // an object that some process maps; called again and again
+	void (*object)(void *arg, struct SymObject *o, bool named); // an object that some process maps, one that the user has named; called again and again
 	void (*gone)(void *arg, int tgid);
 	void *arg;
 };
@@ -125,8 +125,8 @@ u64 tablemaps_bytes(const struct TableMaps *t); // of the maps it has made
 struct Tables; // owner of the thread and of its TableMaps
 struct err *tables_create(struct Program *prog, bool lazy, struct Tables **out); // lazy: only what stacks ask for is built
 struct TableMaps *tables_maps(struct Tables *t);
-void tables_need(struct Tables *t, struct SymObject *o); // any thread; once per object, further calls count how often it is mapped
-void tables_hurry(struct Tables *t, u32 obj);		  // build this object next
+void tables_need(struct Tables *t, struct SymObject *o, bool named); // any thread; some process maps it, one that the user has named. Calls before the start are counted
+void tables_hurry(struct Tables *t, u32 obj);		  // build this object before those that nobody asks for
 void tables_page(struct Tables *t, u32 obj, u64 page); // likewise a page of it that was taken out
 void tables_trim(struct Tables *t); // lazy: what stacks have not needed for a while is taken out, if there is much
 struct err *tables_start(struct Tables *t);		  // starts the thread, the most mapped objects first

@@ -29,6 +29,7 @@ struct UwProc {
 	bool dead;	// exit was seen
 	bool told_syms;
 	bool denied;	// its mappings may not be read
+	bool named;	// by the user, or a child of one that is
 	u64 dead_at;	// ns; 0: at the next tick
 	u64 time;	// of its newest record
 	struct UwChunks chunks; // in the kernel
@@ -151,7 +152,7 @@ static void publish_as(struct Procs *p, struct UwProc *q, u64 gen)
 	for (size_t i = 0; i < q->maps.n; i++) {
 		const struct ProcMap *m = &q->maps.p[i];
 		if (m->obj)
-			p->ops.object(p->ops.arg, m->obj);
+			p->ops.object(p->ops.arg, m->obj, q->named);
 		if (m->ino)
 			uwfiles_tell(p->files, m->dev, m->ino, m->file);
 		else if (m->obj && !strcmp(m->obj->path, "[vdso]"))
@@ -319,7 +320,7 @@ static void add_path(struct Found *f, const char *path)
 	const struct SymFile *file = sym_file_path(f->p->syms, path);
 	if (!file)
 		return;
-	f->p->ops.object(f->p->ops.arg, file->obj);
+	f->p->ops.object(f->p->ops.arg, file->obj, true);
 	uwfiles_tell(f->p->files, file->dev, file->ino, file);
 	add_found(f, file->obj);
 }
@@ -339,9 +340,11 @@ static void on_needed(void *arg, const char *name)
 void uwprocs_first(struct Procs *p, int tgid, const char *path, void (*fn)(void *, struct SymObject *), void *arg)
 {
 	struct Found f = {p, tgid, {0}};
-	if (tgid)
+	struct UwProc *q = tgid ? get(p, tgid) : NULL;
+	if (q) {
+		q->named = true;
 		uwprocs_new(p, tgid);
-	struct UwProc *q = tgid ? *slot(p, tgid) : NULL;
+	}
 	for (size_t i = 0; q && i < q->maps.n; i++)
 		if (q->maps.p[i].obj)
 			add_found(&f, q->maps.p[i].obj);
@@ -361,6 +364,7 @@ static void on_fork(struct Procs *p, const struct MapEvent *e)
 	struct UwProc *q = p->follow && parent ? get(p, e->tgid) : get_wanted(p, e->tgid);
 	if (!q)
 		return;
+	q->named = parent && parent->named;
 	// maps already: read in the first scan, or of an earlier process of that number. Or newer ones (see on_late).
 	if (!parent || parent->time > e->time || q->time > e->time || q->maps.n || q->dead) {
 		q->dead = false;

@@ -132,7 +132,7 @@ static bool has_body(const struct TableMaps *t, u32 nr)
 }
 
 // Rows of its code, or of its loop, lead to rules that say so: the walker needs no other look-up. Without room for more rules they do not.
-static void mark_rules(struct TableMaps *t, struct UwTable *tab, u32 nr)
+static void mark_rules(struct TableMaps *t, struct UwTable *tab, u32 nr, const struct UwHurry *hurry)
 {
 	struct RtLang *lang = &t->langs[nr];
 	u64 most = 0;
@@ -141,6 +141,8 @@ static void mark_rules(struct TableMaps *t, struct UwTable *tab, u32 nr)
 	for (size_t i = 0; i < tab->rows.n; i++) {
 		u32 rule = UW_ROW_RULE(tab->rows.p[i]);
 		u64 off = UW_ROW_OFF(tab->rows.p[i]);
+		if (i % 64 == 0)
+			uwhurry_stop(hurry);
 		if (lang->loop_end && off - lang->loop >= lang->loop_end - lang->loop && off - lang->cold >= lang->cold_end - lang->cold)
 			continue;
 		struct RtUwRule r = t->rules.v.p[rule];
@@ -174,6 +176,23 @@ static bool is_damaged(int fd)
 	return damaged;
 }
 
+// Each table has its number of new rules. One may be built within the building of another (hurry): returns what the end wants.
+struct Budget {
+	u32 max, had;
+};
+
+static struct Budget rules_begin(struct TableMaps *t)
+{
+	struct Budget others = {t->rules.max, (u32)t->rules.v.n};
+	t->rules.max = MIN(others.had + RULES_PER_OBJECT, (u32)RT_UW_RULES);
+	return others;
+}
+
+static void rules_end(struct TableMaps *t, struct Budget others)
+{
+	t->rules.max = MIN(others.max + (u32)t->rules.v.n - others.had, (u32)RT_UW_RULES);
+}
+
 // ---- code made at run time
 void uwmade_free(struct UwMade *m)
 {
@@ -189,7 +208,7 @@ void uwmade_free(struct UwMade *m)
 u32 tablemaps_made(struct TableMaps *t, const struct UwMade *m, struct RtUwObj *out)
 {
 	struct UwTable all = {0};
-	t->rules.max = MIN((u32)t->rules.v.n + RULES_PER_OBJECT, (u32)RT_UW_RULES);
+	struct Budget others = rules_begin(t);
 	for (size_t i = 0; i < m->cfi.n; i++) {
 		struct UwTable one;
 		uwtable_build(&m->cfi.p[i], &t->rules, &one, NULL); // its instructions are not at hand: nothing is followed, it takes no time
@@ -207,6 +226,7 @@ u32 tablemaps_made(struct TableMaps *t, const struct UwMade *m, struct RtUwObj *
 		vec_push(&all.rows, UW_ROW(r->off, r->rule.kind == RT_UW_NONE ? 0 : ruleset_add(&t->rules, &r->rule)));
 	}
 	out->lang = m->lang ? m->lang | RT_UW_LANG_MADE : 0;
+	rules_end(t, others);
 	publish_rules(t);
 	u32 state = !all.rows.n ? RT_UW_BARE : rowstore_put(t->store, &all, out) ? RT_UW_READY : RT_UW_FULL;
 	for (u32 i = 0; state == RT_UW_READY && i < out->npages; i++)
@@ -245,9 +265,10 @@ void tablemaps_again(struct TableMaps *t, struct SymObject *o, const u32 *pages,
 				vec_push(&wanted, obj.first_page + k);
 	struct err *e = wanted.n ? elfcfi_read(o->fd, &cfi) : NULL;
 	if (wanted.n && !e) {
-		t->rules.max = MIN((u32)t->rules.v.n + RULES_PER_OBJECT, (u32)RT_UW_RULES);
+		struct Budget others = rules_begin(t);
 		uwtable_part(&cfi, &t->rules, wanted.p, (u32)wanted.n, &tab);
-		mark_rules(t, &tab, obj.lang);
+		mark_rules(t, &tab, obj.lang, NULL);
+		rules_end(t, others);
 		publish_rules(t);
 		rowstore_again(t->store, &tab, &obj, wanted.p, (u32)wanted.n);
 		uwtable_deinit(&tab);
@@ -270,7 +291,7 @@ static bool build_whole(struct TableMaps *t, struct ElfCfi *cfi, struct SymObjec
 		return false;
 	if (tab.rows.n) {
 		out->lang = out->lang ? out->lang : find_lang(t, &cfi->file, o);
-		mark_rules(t, &tab, out->lang);
+		mark_rules(t, &tab, out->lang, hurry);
 		publish_rules(t);
 		*state = rowstore_put(t->store, &tab, out) ? RT_UW_READY : RT_UW_FULL;
 		if (*state == RT_UW_READY)
@@ -296,7 +317,7 @@ static bool build_large(struct TableMaps *t, struct ElfCfi *cfi, struct SymObjec
 		first = s->size ? MIN(first, s->off >> RT_UW_PAGE_BITS) : first;
 		last = s->size ? MAX(last, (s->off + s->size) >> RT_UW_PAGE_BITS) : last;
 	}
-	mark_rules(t, &tab, out->lang);
+	mark_rules(t, &tab, out->lang, hurry);
 	publish_rules(t);
 	if (first <= last)
 		*state = rowstore_begin(t->store, &tab, first, last, tab.followed.p, (u32)tab.followed.n, out) ? RT_UW_READY : RT_UW_FULL;
@@ -321,8 +342,9 @@ u32 tablemaps_build(struct TableMaps *t, struct SymObject *o, const struct UwHur
 	}
 	find_jit(t, o, gdbjit_descriptor(&cfi.file));
 	sym_object_hint(o, runtime_made_hint(&cfi.file));
-	t->rules.max = MIN((u32)t->rules.v.n + RULES_PER_OBJECT, (u32)RT_UW_RULES);
+	struct Budget others = rules_begin(t);
 	bool done = t->on_demand && uwtable_is_large(&cfi) ? build_large(t, &cfi, o, hurry, out, &state) : build_whole(t, &cfi, o, hurry, out, &state);
+	rules_end(t, others);
 	elfcfi_deinit(&cfi);
 	return done ? state : RT_UW_PENDING;
 }

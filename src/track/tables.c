@@ -11,15 +11,26 @@ struct Wish {
 	struct SymObject *o;
 	u32 count; // mappings seen before the thread started
 	double worth;
-	u32 tries; // so often something more urgent came up
-	bool asked; // a stack wants it
+	bool taken; // it is built, or being built
+	u32 haste; // enum Haste: it is in that queue
 	struct UwMade *made; // owned; NULL: the rows are its file's
 };
-#define MAX_TRIES 4
 struct PageWish { // of an object whose table is there: one that was taken out, counted from its first
 	u32 obj, page;
 };
 #define PAGES_MS 250 // pages that are asked for wait so long for others of their object: its entries are read once
+// What comes first. Builds of what is less urgent wait meanwhile.
+enum Haste {
+	HASTE_ASKED, // a stack wants it, or a process maps it that the user has named
+	HASTE_NEW,   // mapped while we look: somebody runs it
+	HASTE_QUEUES,
+	HASTE_NONE = HASTE_QUEUES, // what all processes had mapped before: by worth
+	HASTE_IDLE,
+};
+struct Queue {
+	VEC(u32) objs; // by id, in the order they came
+	size_t next;
+};
 struct Tables {
 	struct TableMaps *maps;
 	// shared with the threads that find objects
@@ -27,7 +38,9 @@ struct Tables {
 	pthread_cond_t more;
 	VEC(struct Wish) todo;
 	VEC(u32) seen; // by object id: index in todo + 1
-	size_t next;   // in todo
+	size_t next;   // in todo: what comes before is taken
+	struct Queue queue[HASTE_QUEUES];
+	u32 first; // enum Haste: no queue before this one has anything
 	bool stop, started, idle;
 	bool lazy; // what nobody asks for is not built
 	VEC(struct PageWish) pages;
@@ -35,7 +48,7 @@ struct Tables {
 	bool trim; // a report is over
 	bool again; // lazy: an object has turned out to hold a runtime, or to tell of code
 	u32 nmade; // objects of code made at run time that are not built yet
-	bool urgent; // since the build that is going on began, an object was found or asked for
+	u32 building; // enum Haste of what the thread is at
 	pthread_t thread;
 };
 
@@ -48,6 +61,8 @@ struct err *tables_create(struct Program *prog, bool lazy, struct Tables **out)
 		return e;
 	}
 	t->lazy = lazy;
+	t->first = HASTE_QUEUES;
+	t->building = HASTE_IDLE;
 	pthread_mutex_init(&t->lock, NULL);
 	pthread_condattr_t mono;
 	pthread_condattr_init(&mono);
@@ -63,18 +78,6 @@ struct TableMaps *tables_maps(struct Tables *t)
 	return t->maps;
 }
 
-static bool end_early(void *arg)
-{
-	struct Tables *t = arg;
-	return __atomic_load_n(&t->stop, __ATOMIC_RELAXED);
-}
-
-static bool end_if_urgent(void *arg)
-{
-	struct Tables *t = arg;
-	return end_early(t) || __atomic_load_n(&t->urgent, __ATOMIC_RELAXED);
-}
-
 // The object holds a runtime whose code is found in its process, or tells of code made at run time.
 static bool is_worth_a_look(struct Tables *t, u32 obj, u32 lang)
 {
@@ -83,26 +86,70 @@ static bool is_worth_a_look(struct Tables *t, u32 obj, u32 lang)
 	return kind == RT_LANG_JAVA || kind == RT_LANG_V8 || tablemaps_jit(t->maps, obj, &pending);
 }
 
-static void exchange(struct Tables *t, size_t a, size_t b)
+static bool next_in(struct Tables *t, struct Queue *q, size_t *at)
 {
-	struct Wish w = t->todo.p[a];
-	t->todo.p[a] = t->todo.p[b];
-	t->todo.p[b] = w;
-	t->seen.p[t->todo.p[a].o->id] = (u32)a + 1;
-	t->seen.p[t->todo.p[b].o->id] = (u32)b + 1;
+	for (; q->next < q->objs.n; q->next++) {
+		*at = t->seen.p[q->objs.p[q->next]] - 1;
+		if (!t->todo.p[*at].taken)
+			return true;
+	}
+	q->next = q->objs.n = 0;
+	return false;
 }
 
-// There is something to build, and it is t->next. The lock is held.
-static bool has_work(struct Tables *t)
+// What is to be built next that is more urgent than `than`: its index in todo. False: nothing. The lock is held.
+static bool find_next(struct Tables *t, u32 than, size_t *at)
 {
-	if (!t->lazy)
-		return t->next < t->todo.n;
-	for (size_t i = t->next; i < t->todo.n; i++)
-		if (t->todo.p[i].asked || t->todo.p[i].made) {
-			exchange(t, i, t->next);
-			return true;
-		}
-	return false;
+	u32 i = 0;
+	while (i < MIN(than, HASTE_QUEUES) && !next_in(t, &t->queue[i], at))
+		i++;
+	__atomic_store_n(&t->first, i, __ATOMIC_RELAXED);
+	if (i < MIN(than, HASTE_QUEUES))
+		return true;
+	while (t->next < t->todo.n && t->todo.p[t->next].taken)
+		t->next++;
+	*at = t->next;
+	return than > HASTE_NONE && !t->lazy && t->next < t->todo.n;
+}
+
+static bool hurry(void *arg);
+
+// The lock is held, but not while it is built.
+static void build(struct Tables *t, size_t at)
+{
+	struct Wish w = t->todo.p[at];
+	bool made = w.made != NULL;
+	t->todo.p[at].taken = true;
+	t->todo.p[at].made = NULL;
+	pthread_mutex_unlock(&t->lock);
+	struct RtUwObj out = {0};
+	struct UwHurry h = {hurry, t};
+	u32 before = t->building;
+	t->building = w.haste;
+	u32 state = made ? tablemaps_made(t->maps, w.made, &out) : tablemaps_build(t->maps, w.o, &h, &out);
+	t->building = before;
+	uwmade_free(w.made);
+	if (t->lazy && is_worth_a_look(t, w.o->id, out.lang))
+		__atomic_store_n(&t->again, true, __ATOMIC_RELEASE);
+	if (state != RT_UW_PENDING)
+		tablemaps_put(t->maps, w.o->id, state, &out);
+	pthread_mutex_lock(&t->lock);
+	t->nmade -= made;
+	pthread_cond_broadcast(&t->more); // tables_wait_for
+}
+
+// Called again and again while a table is being built, which may take a tenth of a second: what is more urgent is built first. True: an end to all.
+static bool hurry(void *arg)
+{
+	struct Tables *t = arg;
+	size_t at;
+	while (__atomic_load_n(&t->first, __ATOMIC_RELAXED) < t->building && !__atomic_load_n(&t->stop, __ATOMIC_RELAXED)) {
+		pthread_mutex_lock(&t->lock);
+		if (find_next(t, t->building, &at))
+			build(t, at);
+		pthread_mutex_unlock(&t->lock);
+	}
+	return __atomic_load_n(&t->stop, __ATOMIC_RELAXED);
 }
 
 static int by_obj(const void *a, const void *b)
@@ -146,94 +193,79 @@ static void wait_for_more(struct Tables *t)
 		pthread_cond_wait(&t->more, &t->lock);
 }
 
-// What there is to do besides whole tables. The lock is held.
-static void do_pages(struct Tables *t)
+// What there is to do besides whole tables. The lock is held, not all the time. False: nothing.
+static bool do_pages(struct Tables *t)
 {
-	if (t->trim) {
+	bool trim = t->trim, pages = t->pages.n && now_ns() >= t->pages_ns;
+	if (trim) {
 		t->trim = false;
 		pthread_mutex_unlock(&t->lock);
 		tablemaps_trim(t->maps);
 		pthread_mutex_lock(&t->lock);
 	}
-	if (t->pages.n && now_ns() >= t->pages_ns)
+	if (pages)
 		build_pages(t);
+	return trim || pages;
 }
 
 static void *work(void *arg)
 {
 	struct Tables *t = arg;
+	size_t at;
 
 	// Until a table is there the stacks through its object are cut: on a busy machine this has to come first. A thread's own nice value
 	// (setpriority(2)); the work is half a second for all that runs on a machine.
 	setpriority(PRIO_PROCESS, 0, -20);
 	err_free(privs_drop()); // the main thread says what does not go
 	pthread_mutex_lock(&t->lock);
-	for (;;) {
-		while (!t->stop && !has_work(t)) {
-			do_pages(t);
-			if (t->stop || has_work(t) || t->trim)
-				continue;
-			t->idle = true;
-			pthread_cond_broadcast(&t->more);
-			wait_for_more(t);
+	while (!t->stop) {
+		if (find_next(t, HASTE_IDLE, &at)) {
+			build(t, at);
+			continue;
 		}
+		if (do_pages(t))
+			continue;
+		t->idle = true;
+		pthread_cond_broadcast(&t->more);
+		wait_for_more(t);
 		t->idle = false;
-		if (t->stop)
-			break;
-		struct Wish w = t->todo.p[t->next++];
-		__atomic_store_n(&t->urgent, false, __ATOMIC_RELAXED);
-		pthread_mutex_unlock(&t->lock);
-		struct RtUwObj out = {0};
-		struct UwHurry hurry = {w.tries >= MAX_TRIES ? end_early : end_if_urgent, t};
-		u32 state = w.made ? tablemaps_made(t->maps, w.made, &out) : tablemaps_build(t->maps, w.o, &hurry, &out);
-		bool was_made = w.made != NULL;
-		uwmade_free(w.made);
-		if (t->lazy && is_worth_a_look(t, w.o->id, out.lang))
-			__atomic_store_n(&t->again, true, __ATOMIC_RELEASE);
-		if (state != RT_UW_PENDING)
-			tablemaps_put(t->maps, w.o->id, state, &out);
-		pthread_mutex_lock(&t->lock);
-		t->nmade -= was_made;
-		if (state == RT_UW_PENDING) { // behind what is more urgent
-			w.tries++;
-			vec_push(&t->todo, w);
-			t->seen.p[w.o->id] = (u32)t->todo.n;
-		}
-		pthread_cond_broadcast(&t->more); // tables_wait_for
 	}
 	pthread_mutex_unlock(&t->lock);
 	return NULL;
 }
 
-// The object, if it is waiting, is built next: it changes places with the one that would be. The lock is held.
-static void next_is(struct Tables *t, u32 obj)
+// The object, if it is waiting, is built before all that is less urgent. The lock is held.
+static void is_urgent(struct Tables *t, u32 obj, u32 haste)
 {
 	u32 at = obj < t->seen.n ? t->seen.p[obj] : 0;
-	if (!at-- || at < t->next)
+	if (!at || t->todo.p[at - 1].taken || t->todo.p[at - 1].haste <= haste)
 		return;
-	t->todo.p[at].asked = true;
-	exchange(t, at, t->next);
-	__atomic_store_n(&t->urgent, true, __ATOMIC_RELAXED);
+	t->todo.p[at - 1].haste = haste;
+	vec_push(&t->queue[haste].objs, obj);
+	__atomic_store_n(&t->first, MIN(t->first, haste), __ATOMIC_RELAXED);
+	pthread_cond_broadcast(&t->more);
 }
 
-void tables_need(struct Tables *t, struct SymObject *o)
+static void add_wish(struct Tables *t, struct SymObject *o, struct UwMade *made)
+{
+	struct Wish w = {.o = o, .count = 1, .haste = HASTE_NONE, .made = made};
+	vec_push(&t->todo, w);
+	t->seen.p[o->id] = (u32)t->todo.n;
+}
+
+void tables_need(struct Tables *t, struct SymObject *o, bool named)
 {
 	if (o->id >= RT_UW_OBJS)
 		return;
 	pthread_mutex_lock(&t->lock);
 	while (t->seen.n <= o->id)
 		vec_push(&t->seen, 0);
-	u32 *at = &t->seen.p[o->id];
-	if (!*at) {
-		struct Wish w = {o, 1, 0};
-		vec_push(&t->todo, w);
-		*at = (u32)t->todo.n;
-		if (t->started && !t->lazy) // somebody runs it now
-			next_is(t, o->id);
-		pthread_cond_broadcast(&t->more);
-	} else if (!t->started) {
-		t->todo.p[*at - 1].count++;
-	}
+	if (!t->seen.p[o->id])
+		add_wish(t, o, NULL);
+	else if (!t->started)
+		t->todo.p[t->seen.p[o->id] - 1].count++;
+	if (t->started && !t->lazy)
+		is_urgent(t, o->id, named ? HASTE_ASKED : HASTE_NEW);
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -247,12 +279,8 @@ bool tables_made(struct Tables *t, struct SymObject *o, struct UwMade *made)
 	while (t->seen.n <= o->id)
 		vec_push(&t->seen, 0);
 	t->nmade++;
-	struct Wish w = {.o = o, .count = 1, .made = made};
-	vec_push(&t->todo, w);
-	t->seen.p[o->id] = (u32)t->todo.n;
-	if (t->started)
-		next_is(t, o->id);
-	pthread_cond_broadcast(&t->more);
+	add_wish(t, o, made);
+	is_urgent(t, o->id, HASTE_ASKED);
 	pthread_mutex_unlock(&t->lock);
 	return true;
 }
@@ -265,8 +293,7 @@ bool tables_again(struct Tables *t)
 void tables_hurry(struct Tables *t, u32 obj)
 {
 	pthread_mutex_lock(&t->lock);
-	next_is(t, obj);
-	pthread_cond_broadcast(&t->more); // of those that nobody had asked for
+	is_urgent(t, obj, HASTE_ASKED);
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -345,10 +372,11 @@ void tables_wait_made(struct Tables *t, u64 until_ns)
 void tables_wait(struct Tables *t, u64 until_ns)
 {
 	struct timespec end = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
+	size_t at;
 	int rc = 0;
 
 	pthread_mutex_lock(&t->lock);
-	while (t->started && !(t->idle && !has_work(t)) && !rc)
+	while (t->started && !(t->idle && !find_next(t, HASTE_IDLE, &at)) && !rc)
 		rc = pthread_cond_timedwait(&t->more, &t->lock, &end);
 	pthread_mutex_unlock(&t->lock);
 }
@@ -364,12 +392,14 @@ void tables_destroy(struct Tables *t)
 		pthread_mutex_unlock(&t->lock);
 		pthread_join(t->thread, NULL);
 	}
-	for (size_t i = t->next; i < t->todo.n; i++)
+	for (size_t i = 0; i < t->todo.n; i++)
 		uwmade_free(t->todo.p[i].made);
 	pthread_cond_destroy(&t->more);
 	pthread_mutex_destroy(&t->lock);
 	vec_deinit(&t->todo);
 	vec_deinit(&t->pages);
+	for (u32 i = 0; i < HASTE_QUEUES; i++)
+		vec_deinit(&t->queue[i].objs);
 	vec_deinit(&t->seen);
 	tablemaps_destroy(t->maps);
 	free(t);

@@ -251,11 +251,11 @@ static void on_gone(void *arg, int tgid)
 	jits_gone(u->jits, tgid);
 }
 
-static void on_object(void *arg, struct SymObject *o)
+static void on_object(void *arg, struct SymObject *o, bool named)
 {
 	struct Track *u = arg;
 	if (u->tables)
-		tables_need(u->tables, o);
+		tables_need(u->tables, o, named);
 }
 
 struct err *track_start(struct Track *u)

@@ -6,7 +6,7 @@
 #include "unwind/internal.h"
 
 struct Fde {
-	u64 pc;
+	u64 pc, end; // end 0: malformed
 	u64 at; // offset of its entry in the section
 };
 struct Frames { // one section
@@ -18,6 +18,7 @@ struct Frames { // one section
 	u32 last_cie;
 	u16 machine;
 	u8 word; // bytes of an address
+	const struct UwHurry *hurry;
 };
 struct Entry {
 	struct Bytes body; // after the CIE id or pointer
@@ -276,16 +277,18 @@ static bool list_by_hdr(struct Frames *f, const struct CfiSec *hdr)
 	for (u32 i = 0; i < n; i++) {
 		s32 rel[2];
 		memcpy(rel, hdr->data + at + (u64)i * 8, 8);
-		struct Fde d = {address(f, hdr->vaddr + (u64)(s64)rel[0]), address(f, hdr->vaddr + (u64)(s64)rel[1]) - f->sec->vaddr};
+		struct Fde d = {address(f, hdr->vaddr + (u64)(s64)rel[0]), 0, address(f, hdr->vaddr + (u64)(s64)rel[1]) - f->sec->vaddr};
 		if (f->part && !part_near(f->part, i ? hdr_pc(f, hdr, at, i - 1, n) : 0, hdr_pc(f, hdr, at, i + 2, n)))
 			continue;
 		struct FdeBody body;
 		u64 next;
+		uwhurry_stop(f->hurry); // heeded when rows are made
 		if (d.pc < prev || d.at >= f->sec->size || !parse_fde(f, d.at, &body, &next) || (body.cie && body.pc != d.pc)) {
 			f->fdes.n = 0;
 			return false;
 		}
 		prev = d.pc;
+		d.end = body.cie ? body.pc + body.len : 0;
 		vec_push(&f->fdes, d);
 	}
 	return true;
@@ -298,7 +301,7 @@ static void list_by_scan(struct Frames *f)
 	for (u64 at = 0, next; parse_fde(f, at, &body, &next); at = next) {
 		if (!body.cie)
 			continue;
-		struct Fde d = {body.pc, at};
+		struct Fde d = {body.pc, body.pc + body.len, at};
 		sorted = sorted && (!f->fdes.n || vec_last(&f->fdes).pc <= d.pc);
 		vec_push(&f->fdes, d);
 	}
@@ -319,6 +322,8 @@ struct Sink {
 	u64 from; // rows before this address belong to an earlier FDE
 	const struct ElfCfi *elf;
 	const struct Part *part; // only rows near it are wanted; NULL: all
+	const struct UwHurry *hurry;
+	bool stopped;
 	bool setcontext; // the file has glibc's
 };
 
@@ -439,7 +444,8 @@ static void build_segment(struct Frames f[2], const struct CfiSeg *seg, struct S
 	while ((cur = pick(f, at))) {
 		struct FdeBody d;
 		const struct Fde *e = &cur->fdes.p[at[cur - f]++];
-		if (e->pc >= seg_end)
+		s->stopped = uwhurry_stop(s->hurry);
+		if (e->pc >= seg_end || s->stopped)
 			break;
 		bool far = s->part && !part_near(s->part, before, after_next(cur, at[cur - f] - 1));
 		before = e->pc;
@@ -472,18 +478,18 @@ static void build_segment(struct Frames f[2], const struct CfiSeg *seg, struct S
 // ---- code without entries
 static void segment_gaps(struct Frames f[2], const struct ElfCfi *e, const struct CfiSeg *seg, struct Gaps *g)
 {
-	u64 seg_end = seg->vaddr + seg->size, end = seg->vaddr, next;
+	u64 seg_end = seg->vaddr + seg->size, end = seg->vaddr;
 	u32 at[2] = {first_at(&f[0], seg->vaddr), first_at(&f[1], seg->vaddr)};
 	struct Frames *cur;
 	while ((cur = pick(f, at))) {
-		struct FdeBody d;
 		const struct Fde *entry = &cur->fdes.p[at[cur - f]++];
+		uwhurry_stop(cur->hurry);
 		if (entry->pc >= seg_end)
 			break;
-		if (!parse_fde(cur, entry->at, &d, &next) || !d.cie)
+		if (!entry->end)
 			continue;
-		gaps_add(g, e, seg, end, MIN(d.pc, seg_end));
-		end = MAX(end, MIN(d.pc + d.len, seg_end));
+		gaps_add(g, e, seg, end, MIN(entry->pc, seg_end));
+		end = MAX(end, MIN(entry->end, seg_end));
 	}
 	gaps_add(g, e, seg, end, seg_end);
 }
@@ -501,7 +507,7 @@ static bool flow_gaps(struct Frames f[2], const struct ElfCfi *e, const struct U
 static void build_segments(const struct ElfCfi *e, struct Frames f[2], struct Sink *s)
 {
 	u64 min_off = 0;
-	for (size_t i = 0; i < e->segs.n; i++) {
+	for (size_t i = 0; !s->stopped && i < e->segs.n; i++) {
 		if (e->segs.p[i].off < min_off) // overlaps the one before: rows would not ascend
 			continue;
 		build_segment(f, &e->segs.p[i], s);
@@ -509,10 +515,10 @@ static void build_segments(const struct ElfCfi *e, struct Frames f[2], struct Si
 	}
 }
 
-static void list(const struct ElfCfi *e, struct Frames f[2], const struct Part *part, bool debug)
+static void list(const struct ElfCfi *e, struct Frames f[2], const struct Part *part, bool debug, const struct UwHurry *hurry)
 {
 	for (u32 i = 0; i < 2; i++)
-		f[i] = (struct Frames){.sec = i ? &e->debug_frame : &e->eh_frame, .part = part, .eh = !i, .machine = e->machine, .word = e->machine == EM_386 ? 4 : 8};
+		f[i] = (struct Frames){.sec = i ? &e->debug_frame : &e->eh_frame, .part = part, .eh = !i, .machine = e->machine, .word = e->machine == EM_386 ? 4 : 8, .hurry = hurry};
 	if (e->eh_frame.data && !list_by_hdr(&f[0], &e->eh_frame_hdr))
 		list_by_scan(&f[0]);
 	if (e->debug_frame.data && debug)
@@ -531,16 +537,19 @@ bool uwtable_build(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable
 {
 	struct Frames f[2];
 	FlowRows flow = {0};
-	struct Sink s = {.t = out, .rules = rules, .flow = &flow, .elf = e};
+	struct Sink s = {.t = out, .rules = rules, .flow = &flow, .elf = e, .hurry = hurry};
 	*out = (struct UwTable){0};
 	bool go = go_rows(e, &flow);
-	list(e, f, NULL, !go); // of Go's code .debug_frame tells less: neither roots nor changes of stacks
+	list(e, f, NULL, !go, hurry); // of Go's code .debug_frame tells less: neither roots nor changes of stacks
 	bool done = go || flow_gaps(f, e, hurry, &flow);
 	if (done)
 		build_segments(e, f, &s);
+	done = done && !s.stopped;
 	out->whole_only = s.setcontext || e->debug_frame.data; // what one entry means depends on others
 	unlist(f);
 	vec_deinit(&flow);
+	if (!done)
+		uwtable_deinit(out);
 	return done;
 }
 
@@ -556,19 +565,25 @@ bool uwtable_begin(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable
 	FlowRows flow = {0};
 	struct Part part = {.elf = e};
 	struct UwTable first = {0};
-	struct Sink s = {.t = &first, .rules = rules, .flow = &flow, .elf = e, .part = &part};
+	struct Sink s = {.t = &first, .rules = rules, .flow = &flow, .elf = e, .part = &part, .hurry = hurry};
 	*out = (struct UwTable){0};
-	list(e, f, NULL, true);
+	list(e, f, NULL, true, hurry);
 	bool done = flow_gaps(f, e, hurry, &flow);
 	if (done) {
 		build_segments(e, f, &s); // only tells which pages have code that was followed
+		done = !s.stopped;
+	}
+	if (done) {
 		part = (struct Part){e, first.followed.p, (u32)first.followed.n};
-		s = (struct Sink){.t = out, .rules = rules, .flow = &flow, .elf = e, .part = &part};
+		s = (struct Sink){.t = out, .rules = rules, .flow = &flow, .elf = e, .part = &part, .hurry = hurry};
 		build_segments(e, f, &s);
+		done = !s.stopped;
 	}
 	uwtable_deinit(&first);
 	unlist(f);
 	vec_deinit(&flow);
+	if (!done)
+		uwtable_deinit(out);
 	return done;
 }
 
@@ -579,7 +594,7 @@ void uwtable_part(const struct ElfCfi *e, struct RuleSet *rules, const u32 *page
 	struct Part part = {e, pages, n};
 	struct Sink s = {.t = out, .rules = rules, .flow = &flow, .elf = e, .part = &part};
 	*out = (struct UwTable){0};
-	list(e, f, &part, true);
+	list(e, f, &part, true, NULL);
 	build_segments(e, f, &s);
 	unlist(f);
 }

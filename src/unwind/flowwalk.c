@@ -381,7 +381,7 @@ bool flow_walk(struct Flow *f, u64 start, const struct FlowState *st, bool sure)
 {
 	f->dead.n = 0;
 	f->unproven = false;
-	if (f->stopped || (f->hurry && f->hurry->stop(f->hurry->arg))) {
+	if (f->stopped || uwhurry_stop(f->hurry)) {
 		f->stopped = true;
 		f->steps = 0;
 		return false;

@@ -31,11 +31,16 @@ struct UwTable {
 	PageList followed; // pages of the file (RT_UW_PAGE_BITS) with rows that instructions or Go's table told
 	bool whole_only;   // all pages
 };
-// hurry (NULL: never): something more urgent comes up while code without tables is followed, which may take a tenth of a second: then false, and out is empty.
+// hurry (NULL: nobody) is asked once for each function, since a table may take a tenth of a second: whether to stop. Then false, and out is empty. It may
+// build other tables meanwhile, with the same rules.
 struct UwHurry {
-	bool (*stop)(void *arg); // called once for each function
+	bool (*stop)(void *arg);
 	void *arg;
 };
+static inline bool uwhurry_stop(const struct UwHurry *h)
+{
+	return h && h->stop(h->arg);
+}
 bool uwtable_build(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable *out, const struct UwHurry *hurry);
 // Is e one of which parts can be made, and its table large?
 bool uwtable_is_large(const struct ElfCfi *e);

@@ -52,6 +52,15 @@ RUN for v in 3.11 3.12 3.13 3.14; do for p in $(ls -d $(pyenv root)/versions/$v.
 TIMEOUT 60
 EXPECT_RE ^\s+(\d+) right\n\1$
 
+NAME python: tasks that wait, of an event loop in C (uvloop of Debian 13, where test/workload/runtimes.py --fetch has unpacked it)
+LONG
+NEED runtimes:trixie/usr/lib/python3/dist-packages/uvloop
+NEED arch:x86_64
+RUN r=${SONDE_RUNTIMES:-$HOME/.cache/sonde-runtimes}/trixie; export PYTHONPATH=$r/usr/lib/python3/dist-packages; p="$r/usr/lib64/ld-linux-x86-64.so.2 --library-path $r/usr/lib/x86_64-linux-gnu $r/usr/bin/python3.13 {top}/test/run/py_async.py"; $p up 0 uvloop & until [ -e up ]; do sleep 0.1; done; {sonde} -q --why-incomplete --dwarf-pid $! -c "$p want 60 uvloop" -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { printf("%s\n", ustack(async)) }' >o 2>&1; kill $!; python3 {top}/test/run/py_same.py want o; grep 'whole (' o
+TIMEOUT 60
+EXPECT_RE ^60 stacks of \d+ frames, 60 equal
+EXPECT_LINE 60 user stacks, 60 whole (100.00 %)
+
 # 3.13 says itself where it keeps things. A copy says nonsense: then the table does, and frames are as they were.
 NAME python: 3.13 by its own description, and by the table where that makes no sense
 NEED pyenv:3.13

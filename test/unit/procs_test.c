@@ -19,7 +19,7 @@ static int map_of(u32 key, u32 value)
 	return sys_map_create(&m);
 }
 
-static void no_object(void *arg, struct SymObject *o)
+static void no_object(void *arg, struct SymObject *o, bool named)
 {
 	(void)arg;
 	(void)o;

@@ -17,12 +17,14 @@ int main(void)
 #define STATE (HEAP + 0x900)
 #define CODE_TYPE (HEAP + 0xa00)
 #define CORO_TYPE (HEAP + 0xa10)
+#define TASK_TYPE (HEAP + 0xa20)
+#define TYPE_TYPE (HEAP + 0xa40)
 #define OBJ(i) (HEAP + 0xb00 + (i) * 0xa0)
 #define CODE(i) (HEAP + 0x1400 + (i) * 0x90)
 #define TEXTS (HEAP + 0x1a00)
 #define BIAS (TEXT - OFF)
-enum { FRAME_OFF = 80, LOCALS = 72 };
-enum { RUN, LOOP, CORO1, CORO2, CORO3, TASK1, TASK2, HANDLE, WAKE1, WAKE2, FUTURE, OTHER, LIST }; // objects
+enum { FRAME_OFF = 80, LOCALS = 72, TASK_AT = 10 };
+enum { RUN, LOOP, CORO1, CORO2, CORO3, TASK1, TASK2, WAKE1, WAKE2, FUTURE, OTHER, LIST }; // objects
 static const struct RtPython py311 = {
 	.key = 592, .thread_id = 152, .cframe = 56, .cframe_frame = 8, .cframe_prev = 16, .frame_size = 72, .frame_code = 32, .frame_prev = 48, .frame_ip = 56,
 	.frame_end = 68, .end_value = 1, .code_size = 144, .code_line = 72, .code_file = 112, .code_name = 128, .code_lines = 136, .code_first = 184,
@@ -73,7 +75,7 @@ static void put_frame_of(u64 at, u32 i, u64 prev, u32 owner, u64 top)
 	put(at + 48, prev);
 	put(at + 56, CODE(i) + 184 + 2 * i);
 	put(at + 64, 1ull << 32 | (u64)owner << 40 | (top ? 2 : 0));
-	put(at + LOCALS, top ? HEAP : OBJ(HANDLE)); // a local; of Handle._run() itself
+	put(at + LOCALS, HEAP); // a local
 	put(at + LOCALS + 8, top);
 }
 
@@ -83,11 +85,12 @@ static void put_coro(u32 obj, u32 code, u64 prev, u64 awaits)
 	put_frame_of(OBJ(obj) + FRAME_OFF, code, prev, 1, awaits);
 }
 
-// A loop runs the coroutine of task 1; C, from a loop with Handle._run(), which the event loop called. For task 1 task 2 waits, by its outermost coroutine 2, which awaits 3.
+// A loop runs the coroutine of task 1; C has the task on the stack and was called by a loop with Handle._run(). For task 1 task 2 waits, by its outermost coroutine 2, which awaits 3.
 static void start_tasks(void)
 {
 	struct RtUwRule eval = {.kind = RT_UW_REG, .reg = 7, .ra = -8, .off = 48, .index = RT_UW_LANG}, root = {.kind = RT_UW_END};
-	struct RtLang lang = {.kind = RT_LANG_PYTHON, .root = ROOT - BIAS, .code_type = CODE_TYPE - BIAS, .types = {[RT_PY_CORO_TYPE] = CORO_TYPE - BIAS}, .py = py311};
+	struct RtLang lang = {.kind = RT_LANG_PYTHON, .root = ROOT - BIAS, .code_type = CODE_TYPE - BIAS, .py = py311,
+			      .types = {[RT_PY_CORO_TYPE] = CORO_TYPE - BIAS, [RT_PY_TYPE_TYPE] = TYPE_TYPE - BIAS}};
 	u32 one = 1;
 
 	start();
@@ -106,6 +109,7 @@ static void start_tasks(void)
 	stack[11] = TEXT + 0x120; // the outer loop
 	stack[17] = TEXT + 0x210; // the root
 	stack[2] = OBJ(CORO1) + FRAME_OFF, stack[3] = STACK + 8 * 13;
+	stack[6] = OBJ(CORO1), stack[7] = 12345, stack[8] = ~0ull, stack[9] = STACK, stack[TASK_AT] = OBJ(TASK1);
 	stack[14] = OBJ(RUN), stack[15] = HEAP;
 	put(ROOT + 592, (u64)KEY << 32 | 1);
 	put(HEAP + 0x310 + KEY * 16 + 8, STATE);
@@ -120,8 +124,8 @@ static void start_tasks(void)
 	put_coro(CORO1, 1, OBJ(RUN), OBJ(OTHER));
 	put_coro(CORO2, 2, 0, OBJ(CORO3));
 	put_coro(CORO3, 3, 0, OBJ(OTHER));
-	put(OBJ(HANDLE) + 24, OBJ(WAKE1));
-	put(OBJ(WAKE1) + 24, OBJ(TASK1));
+	put(TASK_TYPE + 8, TYPE_TYPE);
+	put(OBJ(TASK1) + 8, TASK_TYPE);
 	put(OBJ(TASK1) + 136, OBJ(CORO1));
 	put(OBJ(TASK1) + 24, OBJ(WAKE2));
 	put(OBJ(WAKE2) + 24, OBJ(TASK2));
@@ -168,13 +172,17 @@ TEST(a_task_that_waits_comes_before_the_event_loop)
 	CHECK_STACK(walk_async(), WITHOUT);
 }
 
-// The task's first step is a wrapper of its own.
-TEST(a_first_step)
+// Wherever C keeps it; what has the coroutine at the same place but is no object is not it.
+TEST(the_task_is_one_of_the_words_on_the_stack)
 {
 	start_tasks();
-	put(OBJ(WAKE1) + 24, OBJ(OTHER));
-	put(OBJ(WAKE1) + 16, OBJ(TASK1));
+	stack[TASK_AT] = 0;
+	CHECK_STACK(walk_async(), WITHOUT);
+	stack[4] = OBJ(TASK1);
 	CHECK_STACK(walk_async(), WITH);
+	start_tasks();
+	put(TASK_TYPE + 8, TASK_TYPE);
+	CHECK_STACK(walk_async(), WITHOUT);
 }
 
 TEST(a_task_that_waits_for_something_else_is_not_shown)
@@ -186,10 +194,7 @@ TEST(a_task_that_waits_for_something_else_is_not_shown)
 	put(OBJ(CORO2) + 8, CODE_TYPE); // no coroutine
 	CHECK_STACK(walk_async(), WITHOUT);
 	start_tasks();
-	put(OBJ(TASK1) + 136, OBJ(CORO2)); // another task's handle
-	CHECK_STACK(walk_async(), WITHOUT);
-	start_tasks();
-	put(OBJ(HANDLE) + 24, 1ull << 60);
+	put(OBJ(TASK1) + 136, OBJ(CORO2)); // another task
 	CHECK_STACK(walk_async(), WITHOUT);
 }
 
@@ -248,6 +253,7 @@ TEST(chains_without_end_end)
 {
 	start_tasks();
 	put(OBJ(TASK2) + 24, OBJ(WAKE1));
+	put(OBJ(WAKE1) + 24, OBJ(TASK1));
 	put(OBJ(TASK1) + 128, OBJ(TASK2));
 	CHECK_EQ(walk_async()->why, RT_WHY_LANG);
 	start_tasks();

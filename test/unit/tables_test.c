@@ -1,0 +1,104 @@
+// In which order tables are built: what somebody runs or asks for comes before, and in the middle of, a large one that nobody waits for.
+// Input: files of this machine. Output: the states of rt_uw_obj.
+#include "need_bpf.h"
+#include <glob.h>
+#include <linux/bpf.h>
+#include "track/internal.h"
+#include "unwind/unwind.h"
+
+#define LARGE "/usr/lib/llvm-*/lib/libLLVM*.so*"
+
+struct Fix {
+	struct Program prog;
+	struct MapDef pages, arrays[4];
+	struct Syms *syms;
+	struct Tables *t;
+};
+
+static void setup(struct Fix *f)
+{
+	static const struct {
+		const char *name;
+		u64 size;
+	} arrays[] = {{"rt_uw_obj", RT_UW_OBJS * sizeof(struct RtUwObj)}, {"rt_uw_dir", RT_UW_DIRS * 8}, {"rt_uw_rules", RT_UW_RULES * sizeof(struct RtUwRule)},
+		      {"rt_langs", RT_LANGS * sizeof(struct RtLang)}};
+	struct SysMap inner = {BPF_MAP_TYPE_ARRAY, 4, RT_UW_VAL_SIZE, 1, BPF_F_MMAPABLE, "inner", 0};
+	int fd = sys_map_create(&inner);
+	struct SysMap outer = {BPF_MAP_TYPE_ARRAY_OF_MAPS, 4, 4, RT_UW_VALS, 0, "outer", fd};
+	*f = (struct Fix){.pages = {.name = "rt_uw_pages", .fd = sys_map_create(&outer)}};
+	close(fd);
+	vec_push(&f->prog.maps, &f->pages);
+	for (u32 i = 0; i < ARRAY_LEN(arrays); i++) {
+		f->arrays[i] = (struct MapDef){.name = arrays[i].name, .fd = -1, .mmapped = xcalloc(1, arrays[i].size)};
+		vec_push(&f->prog.maps, &f->arrays[i]);
+	}
+	f->syms = syms_create(&(struct SymOpts){0});
+	no_error(tables_create(&f->prog, false, &f->t));
+}
+
+static void teardown(struct Fix *f)
+{
+	tables_destroy(f->t);
+	syms_destroy(f->syms);
+	close(f->pages.fd);
+	for (u32 i = 0; i < ARRAY_LEN(f->arrays); i++)
+		free(f->arrays[i].mmapped);
+	vec_deinit(&f->prog.maps);
+}
+
+static u64 soon(void)
+{
+	return now_ns() + 60000000000ull;
+}
+
+TEST_RETRY(small_tables_within_a_large_one, "the thread that looks may come too late on a busy machine")
+{
+	static const char *const small[] = {"/bin/sh", "/bin/cat", "/proc/self/exe"};
+	u32 id[ARRAY_LEN(small)];
+	glob_t g = {0};
+	struct Fix f;
+
+	NEED_BPF();
+	if (glob(LARGE, 0, NULL, &g))
+		SKIP("no large library (libLLVM)");
+	setup(&f);
+	struct SymObject *large = sym_object_path(f.syms, g.gl_pathv[0]);
+	tables_need(f.t, large, false);
+	no_error(tables_start(f.t));
+	usleep(10000);
+	for (u32 i = 0; i < ARRAY_LEN(small); i++) {
+		struct SymObject *o = sym_object_path(f.syms, small[i]);
+		tables_need(f.t, o, i == 1);
+		id[i] = o->id;
+	}
+	tables_wait_for(f.t, id, ARRAY_LEN(id), soon());
+	CHECK_EQ(tablemaps_state(tables_maps(f.t), large->id), RT_UW_PENDING);
+	for (u32 i = 0; i < ARRAY_LEN(id); i++)
+		CHECK_EQ(tablemaps_state(tables_maps(f.t), id[i]), RT_UW_READY);
+	tables_wait(f.t, soon());
+	CHECK_EQ(tablemaps_state(tables_maps(f.t), large->id), RT_UW_READY);
+	teardown(&f);
+	globfree(&g);
+}
+
+TEST_RETRY(the_end_does_not_wait_for_a_large_table, "it may be there already")
+{
+	glob_t g = {0};
+	struct Fix f;
+
+	NEED_BPF();
+	if (glob(LARGE, 0, NULL, &g))
+		SKIP("no large library (libLLVM)");
+	setup(&f);
+	struct SymObject *large = sym_object_path(f.syms, g.gl_pathv[0]);
+	tables_need(f.t, large, false);
+	no_error(tables_start(f.t));
+	usleep(10000);
+	tables_destroy(f.t);
+	f.t = NULL;
+	CHECK_EQ(((struct RtUwObj *)f.arrays[0].mmapped)[large->id].state, RT_UW_PENDING);
+	teardown(&f);
+	globfree(&g);
+}
+
+T_MAIN()
