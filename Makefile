@@ -166,15 +166,20 @@ $(BUILD)/test/%_test: test/unit/%_test.c $(wildcard test/unit/*.h) $(BUILD)/libs
 unit: $(if $(T),$(BUILD)/test/$(T)_test,$(UNIT_BINS))
 	@for t in $^; do echo "# $$t"; $$t || exit 1; done
 
+# ---- sanitizers: one build for the suites asan and fuzz. (clang: what its fuzzer wants counted other programs linked with its sanitizers count, too.)
+CHECKED = $(BUILD)-asan
+MAKE_CHECKED = $(MAKE) --no-print-directory BUILD=$(CHECKED) CC=$(BPFCC) CFLAGS="-O1 -g1 -fsanitize=fuzzer-no-link,address,undefined" \
+	LDFLAGS="-fsanitize=fuzzer-no-link,address,undefined"
+
 # ---- fuzz targets: make fuzz F=NAME [SECS=60] runs test/fuzz/NAME_fuzz.c from test/fuzz/corpus/NAME; what it finds stays in build/fuzz/
 SECS ?= 60
 $(BUILD)/%_fuzz: test/fuzz/%_fuzz.c $(BUILD)/libsonde.a
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -Itest/unit -Itest/fuzz $(ALL_LDFLAGS) -o $@ $< $(BUILD)/libsonde.a $(LIBS)
 fuzz:
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/fuzz CC=$(BPFCC) CFLAGS="-O1 -g -fsanitize=fuzzer-no-link,address,undefined" $(BUILD)/fuzz/$(F)_fuzz
+	@$(MAKE_CHECKED) $(CHECKED)/$(F)_fuzz
 	@mkdir -p $(BUILD)/fuzz/found/$(F)
-	$(BUILD)/fuzz/$(F)_fuzz -max_total_time=$(SECS) -timeout=10 -artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/found/$(F) $(wildcard test/fuzz/corpus/$(F))
+	$(CHECKED)/$(F)_fuzz -max_total_time=$(SECS) -timeout=10 -artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/found/$(F) $(wildcard test/fuzz/corpus/$(F))
 
 # Generated scripts (test/gen), SECS seconds of those that print and SECS of larger ones that only load; PEER='COMMAND' compares another bpftrace too.
 fuzz-long: $(BUILD)/sonde $(BUILD)/values
@@ -231,7 +236,7 @@ demo-story:
 	@scripts/demo-story.sh $(BUILD) story
 
 # The programs that docs/tutorial.md looks at.
-lessons: $(BUILD)/workload $(BUILD)/waits $(BUILD)/calls $(BUILD)/frames
+lessons: $(addprefix $(BUILD)/,workload waits calls frames cold nest recurse)
 
 # test: what needs a minute or two. check: all of this kernel, and one other. check-all: every other kernel too. FLAGS: for test/run.py.
 test: test-programs
@@ -281,14 +286,11 @@ check-vm: test-programs
 	@$(MAKE) --no-print-directory -j2 arm64
 	@SONDE_VM_FULL=1 test/run.py --build $(BUILD) --suite vm
 
-# What the suites asan and fuzz run. (Where the sanitizers look for null pointers the compiler sees null format texts.)
+# What the suites asan and fuzz run.
 ASAN_TESTS = base type parse expand format out profile page cdecl ehframe symfile usdt_arg bpf run
 FUZZERS = $(patsubst test/fuzz/%.c,%,$(wildcard test/fuzz/*_fuzz.c))
 checked-builds:
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)-asan CFLAGS="-O1 -g1 -fsanitize=address,undefined -Wno-format-truncation" \
-		LDFLAGS="-fsanitize=address,undefined" $(BUILD)-asan/sonde $(foreach t,$(ASAN_TESTS),$(if $(wildcard test/unit/$(t)_test.c),$(BUILD)-asan/test/$(t)_test))
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/fuzz CC=$(BPFCC) CFLAGS="-O1 -g1 -fsanitize=fuzzer-no-link,address,undefined" \
-		$(FUZZERS:%=$(BUILD)/fuzz/%)
+	@$(MAKE_CHECKED) $(CHECKED)/sonde $(foreach t,$(ASAN_TESTS),$(if $(wildcard test/unit/$(t)_test.c),$(CHECKED)/test/$(t)_test)) $(FUZZERS:%=$(CHECKED)/%)
 
 include package/package.mk
 

@@ -374,6 +374,22 @@ static bool try_task_memory(u32 arg)
 	return close_ok(sys_prog_load(&p));
 }
 
+// A program for a uprobe_multi link that waits for a page of the process it runs in.
+static bool try_sleepable_uprobes(u32 arg)
+{
+	const struct BpfInsn insns[] = {
+		INSN(BPF_ALU64 | BPF_MOV | BPF_X, 1, 10, 0, 0),
+		INSN(BPF_ALU64 | BPF_ADD | BPF_K, 1, 0, 0, -8),
+		MOV_IMM(2, 1), MOV_IMM(3, 0),
+		CALL(BPF_FUNC_copy_from_user),
+		MOV_IMM(0, 0),
+		EXIT(),
+	};
+	struct SysProg p = {.type = BPF_PROG_TYPE_KPROBE, .expected_attach_type = SYS_TRACE_UPROBE_MULTI, .insns = insns, .ninsns = ARRAY_LEN(insns),
+			    .license = "Dual BSD/GPL", .name = "sonde_try", .flags = BPF_F_SLEEPABLE};
+	return feature_has(FEAT_UPROBE_MULTI) && close_ok(sys_prog_load(&p));
+}
+
 // Paths under the event sources of perf: which kinds perf_event_open(2) takes.
 static const char *const pmu_paths[] = {
 	"/sys/bus/event_source/devices/kprobe/type",
@@ -468,6 +484,9 @@ static const struct Row rows[FEATURES] = {
 	[FEAT_TASK_MEMORY] = {"copy_from_user_task",
 		"Linux 5.18; ustack is empty in iter:task without it, and threads asleep since before tracing began have no user stack",
 		try_task_memory, 0},
+	[FEAT_SLEEPABLE_UPROBES] = {"sleepable uprobes",
+		"Linux 6.6; str() in a uprobe waits for a page that is not in memory with it, and is <not in memory> without it",
+		try_sleepable_uprobes, 0},
 	[FEAT_GET_STACK] = {"get_stack", "Linux 4.18; kstack needs it", try_tp_helper, BPF_FUNC_get_stack},
 	[FEAT_FUNC_IP] = {"get_func_ip", "Linux 5.15; func in kretprobes is known for one function each without it", try_kprobe_helper, BPF_FUNC_get_func_ip},
 	[FEAT_MAP_LOOKUP_PERCPU] = {"lookup_percpu_elem",

@@ -3,6 +3,7 @@
 // kernel needs; a rejected program is loaded again with line info and a log, from which vlog.c makes the error.
 #include "bpf/internal.h"
 #include "bpfrt/abi.h"
+#include "ctype/ctype.h"
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -317,6 +318,40 @@ static void dump_log(struct ProbeProg *pp, struct SysProg *sp, const struct Load
 	sp->log_level = sp->log_size = 0;
 }
 
+static bool prints_into_trace(const struct Code *code)
+{
+	for (size_t i = 0; i < code->insns.n; i++) {
+		const struct BpfInsn *in = &code->insns.p[i];
+		if (in->code == (BPF_JMP | BPF_CALL) && !(in->regs >> 4) && (in->imm == BPF_FUNC_trace_printk || in->imm == BPF_FUNC_trace_vprintk))
+			return true;
+	}
+	return false;
+}
+
+#define TRACE_PRINTK_MS 1000
+
+// The verifier has the event switched on that carries what is printed into the trace, newer kernels (6.18) do it a little later, from a work queue: what
+// comes before is gone. Its file says "0" until then.
+static void await_trace_printk(void)
+{
+	const char *root;
+	char path[256], on = 0;
+	struct err *e = tracefs_path(&root);
+	err_free(e);
+	if (e)
+		return;
+	snprintf(path, sizeof(path), "%s/events/bpf_trace/bpf_trace_printk/enable", root);
+	for (int ms = 0; ms < TRACE_PRINTK_MS; ms++) {
+		int fd = open(path, O_RDONLY | O_CLOEXEC);
+		bool got = fd >= 0 && read(fd, &on, 1) == 1;
+		if (fd >= 0)
+			close(fd);
+		if (!got || on != '0')
+			return;
+		usleep(1000);
+	}
+}
+
 struct err *load_prog(struct Program *p, struct Loaded *l, struct ProbeProg *pp, const struct SysProg *base, const struct LoadOpts *o)
 {
 	struct Fds fds = {0};
@@ -336,6 +371,8 @@ struct err *load_prog(struct Program *p, struct Loaded *l, struct ProbeProg *pp,
 		if (fd >= 0) {
 			pp->fd = fd;
 			vec_push(&l->progs, pp);
+			if (prints_into_trace(&pp->code))
+				await_trace_printk();
 		} else {
 			e = explain(p, pp, &sp, o, fd);
 		}

@@ -212,6 +212,21 @@ static struct err *bug_error(const struct ProbeProg *pp, const char *log, int r)
 	return e;
 }
 
+static struct err *loop_error(const struct ProbeProg *pp, const char *log)
+{
+	struct Str s = {0};
+	struct Origin *o = origins(pp);
+	const struct IrLoc *loc = last_script_line(o, pp->code.insns.n, log);
+	free(o);
+	str_addf(&s, "the program of %s has a loop whose end this kernel's verifier does not see (it walks each round, as the kernel has no bpf_loop, Linux 5.17): "
+		     "use for ($i : first..last), or a counter that each round adds to", prog_label(pp));
+	if (loc)
+		add_place(pp, loc, &s);
+	struct err *e = err_new("%s", s.p);
+	str_deinit(&s);
+	return e;
+}
+
 struct err *vlog_error(struct Program *p, struct ProbeProg *pp, const struct SysProg *sp, int r)
 {
 	const char *log = sp->log;
@@ -235,6 +250,8 @@ struct err *vlog_error(struct Program *p, struct ProbeProg *pp, const struct Sys
 		e = err_new("the program of %s and the functions it calls need more stack than the kernel gives them (512 bytes): "
 			    "work out long expressions in steps, use fewer loops in one another, or config = { on_stack_limit = 8 }",
 			    prog_label(pp));
+	else if (strstr(log, "infinite loop detected"))
+		e = loop_error(pp, log);
 	else if (strstr(log, "BPF program is too large") || strstr(log, "jumps is too complex") || (r == -E2BIG && last_insn(log) < 0))
 		e = err_new("the program of %s is too large for the kernel's verifier (%u instructions, %u visits; the limit is 1000000): "
 			    "use fewer or shorter loops (unroll), or smaller strings (max_strlen)",

@@ -84,8 +84,31 @@ static RT_INLINE u64 made_bias(struct RtStackBuf *b)
 	return j != NULL;
 }
 
+// ---- several runtimes on a stack
+// The frame at hand is of runtime nr, the one before of another. What was left of nr's frames goes on, if there were some. 0: they are to begin; nothing but two are kept.
+static RT_NOINLINE u64 switch_to(struct RtStackBuf *b, u32 nr)
+{
+	struct RtLangWalk *w = &b->lang;
+	volatile u64 *now = (u64 *)&w->now, *other = (u64 *)&w->other;
+	bool had = w->other.lang;
+
+	if (had && w->other.lang != nr) {
+		rt_lang_lost(b);
+		return 1;
+	}
+	for (u32 i = 0; i < sizeof(struct RtLangState) / 8; i++) {
+		u64 v = now[i];
+		now[i] = other[i];
+		other[i] = v;
+	}
+	w->py_kept = w->py_taken = 0; // what is read again
+	if (had && w->again)
+		rt_chain_again(b);
+	return had;
+}
+
 // ---- what the walker calls; global functions (btfgen.c: by their names) are verified once in a program
-// The first frame in a runtime's object, or a further one whose loop is to be looked at: frame as in struct RtStack, of a place at `look`.
+// The first frame in a runtime's object, one in another's than the last, or a further one whose loop is to be looked at: frame as in struct RtStack, of a place at `look`.
 RT_NOINLINE u64 rtg_lang_begin(u64 slot, u64 look, u64 frame)
 {
 	u32 key = slot;
@@ -93,20 +116,27 @@ RT_NOINLINE u64 rtg_lang_begin(u64 slot, u64 look, u64 frame)
 
 	if (!b)
 		return 1;
+	u32 object = RT_FRAME_ID(frame), further = b->lang.lang && b->lang.look;
+	bool moved = object != b->lang.object;
+	key = object;
 	b->lang.look = 0;
-	if (b->lang.lang) {
-		rt_chain_again(b);
-		return 0;
-	}
-	key = RT_FRAME_ID(frame);
+	b->lang.object = object;
 	struct RtUwObj *o = bpf_map_lookup_elem(&rt_uw_obj, &key);
 	key = o ? o->lang : 0;
+	u32 nr = key & ~RT_UW_LANG_MADE;
+	if (b->lang.lang && (!moved || nr == b->lang.lang)) {
+		if (further)
+			rt_chain_again(b);
+		return 0;
+	}
+	if (b->lang.lang && switch_to(b, nr))
+		return 0;
 	b->lang.bias = look - RT_FRAME_OFF(frame);
 	if (key & RT_UW_LANG_MADE)
 		key = made_bias(b) ? key & ~RT_UW_LANG_MADE : 0;
 	struct RtLang *l = bpf_map_lookup_elem(&rt_langs, &key);
 	b->lang.lang = key;
-	b->lang.each = 0;
+	b->lang.each = b->lang.again = 0;
 	if (l && l->kind == RT_LANG_GO)
 		rt_go_begin(b, l, look, frame);
 	b->lang.chain = l ? l->chain : 0;

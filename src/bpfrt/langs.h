@@ -235,14 +235,35 @@ struct RtLangSeen {
 };
 #define RT_LANG_SEEN_MIX(ident, id) ((ident) * 0x9e3779b97f4a7c15ULL ^ (id) * 0xc2b2ae3d27d4eb4fULL)
 #define RT_LANG_OBJ 512 // bytes of a process's object at hand, at most
+// A runtime whose frames are on the stack: what of it is still to come.
+struct RtLangState {
+	u32 lang;  // its number; 0: none met yet
+	u32 each;  // each frame of the interpreter's loop has one of the program
+	u32 again; // the program's part that is run at each further loop, before its frame is left; 0: none
+	u32 op;	   // the next one of a chain's program
+	u32 begun; // its beginning is done
+	u32 chain; // number of the program; 0: the runtime has none
+	u64 bias;  // address - file offset, of its object
+	u64 record; // the next one: where it lies on the stack
+	u64 frame, next_record; // of that record's group: the frame at hand; the record after it
+	u64 ahead; // RT_GROUP_AHEAD: the frame looked at
+	u64 reg[RT_CHAIN_REGS + RT_CHAIN_LOAD / 8];
+};
 struct RtLangWalk {
-	u32 lang;  // number of the process's runtime; 0: none met yet
+	union {
+		struct RtLangState now; // the one whose frame was met last
+		struct { // the same
+			u32 lang, each, again, op, begun, chain;
+			u64 bias, record, frame, next_record, ahead;
+			u64 reg[RT_CHAIN_REGS + RT_CHAIN_LOAD / 8];
+		};
+	};
+	struct RtLangState other; // one that has called the other's program, or was called by it
+	u32 object; // where the last frame of a runtime was
 	u32 off;   // 1: not asked for, or the thread has no frames of it
 	u32 group; // enum RtLangGroup
-	u32 each;  // each frame of the interpreter's loop has one of the program
-	u32 idle;  // ... but for the innermost, which has not begun with its own, or has done with it: one loop more than frames were found
+	u32 idle;  // each loop has a frame but for the innermost, which has not begun with its own, or has done with it: one loop more than frames were found
 	u32 pass;  // that frame is still to come
-	u32 again; // the program's part that is run at each further loop, before its frame is left; 0: none
 	u32 look;  // the next frame of its object is to be looked at: the first one, or a further loop's
 	struct { // of RtUw at the first frame, for the walk to begin anew
 		u64 pc, sp;
@@ -251,17 +272,9 @@ struct RtLangWalk {
 	u32 steps; // looked ahead for the next record
 	u32 func;  // the innermost function is asked for, the walk may end at it
 	u64 func_frame; // 0: not met
-	u64 bias;  // address - file offset, of its object
-	u64 record; // the next one: where it lies on the stack
-	u64 frame, next_record; // of that record's group: the frame at hand; the record after it
-	u64 ahead; // RT_GROUP_AHEAD: the frame looked at
 	u64 new_code, new_ident; // met for the first time
 	u64 h1, h2; // the piece's hashes before the frame that left last
-	u32 op;	   // the next one of a chain's program
-	u32 begun; // its beginning is done
 	u32 copying; // a code, whose frame is at hand
-	u32 chain; // number of the program; 0: the runtime has none
-	u64 reg[RT_CHAIN_REGS + RT_CHAIN_LOAD / 8];
 	struct RtJavaWalk java;
 	u64 tmp[4]; // from here on what no step finds as the one before has left it, but for the code that is being made (utask.bpf.c)
 	u64 obj[RT_LANG_OBJ / 8];
@@ -271,6 +284,8 @@ struct RtLangWalk {
 	u32 py_kept, py_taken; // of these: how many there are, how many the walk has come by
 	struct RtCodeNew made; // being made
 };
+_Static_assert(offsetof(struct RtLangWalk, reg) == offsetof(struct RtLangState, reg) && offsetof(struct RtLangWalk, frame) == offsetof(struct RtLangState, frame) &&
+	       sizeof(struct RtLangState) % 8 == 0, "the same");
 enum RtLangGroup { // bits
 	RT_GROUP_NONE,
 	RT_GROUP_FIRST, // its first frame takes the place of the interpreter's

@@ -146,7 +146,7 @@ RT_NOINLINE u64 rtg_walk_anew(u64 slot)
 	u->entry = b->lang.first.entry;
 	u->is_ra = b->lang.first.is_ra;
 	u->leaf = b->lang.first.leaf;
-	b->lang.lang = 0;
+	b->lang.lang = b->lang.other.lang = b->lang.object = 0;
 	b->lang.again = 0;
 	b->lang.look = 1;
 	b->lang.idle = b->lang.pass = 1;
@@ -256,7 +256,7 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 	}
 	struct RtUwRule *r = u->fp_only ? NULL : bpf_map_lookup_elem(&rt_uw_rules, &key);
 	bool lang = r && r->index & RT_UW_LANG && !w->off;
-	if (lang && w->look) {
+	if (lang && (w->look || w->object != RT_FRAME_ID(frame))) {
 		rtg_lang_begin(b->slot, look, frame);
 		if (w->group)
 			return;
@@ -315,11 +315,19 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 		find_group(b, sp);
 }
 
+// Are there frames left of a chain, more than loops?
+static RT_INLINE bool has_more(struct RtLangState *s)
+{
+	return s->lang && s->each && s->frame && s->frame != (u64)RT_CHAIN_PERHAPS;
+}
+
 // After the last frame.
 static RT_INLINE void end_lang(struct RtStackBuf *b)
 {
 	u64 next = b->lang.frame;
-	if (b->lang.each && !b->lang.off && next && next != (u64)RT_CHAIN_PERHAPS && b->uw.stop && b->uw.why != RT_WHY_LIMIT) // more frames than loops
+	if (has_more(&b->lang.other) && !b->lang.off && b->uw.stop && b->uw.why != RT_WHY_LIMIT)
+		rt_lang_lost(b);
+	else if (b->lang.each && !b->lang.off && next && next != (u64)RT_CHAIN_PERHAPS && b->uw.stop && b->uw.why != RT_WHY_LIMIT) // more frames than loops
 		rt_lang_lost(b);
 	else if (b->lang.each && !b->lang.off && b->lang.chain && b->uw.why == RT_WHY_RA_ZERO) // a fiber's end: the program's frames have theirs, too
 		b->uw.why = RT_WHY_OK;

@@ -143,7 +143,7 @@ static RT_INLINE struct RtUwChunk *walk_begin(struct RtStackBuf *b, u64 task, u3
 	u->fp_only = (src & RT_SRC_F_FP) != 0;
 	u->addrs = (src & RT_SRC_F_ADDR) != 0;
 	u->again = (src & RT_SRC_F_AGAIN) != 0;
-	b->lang.lang = 0;
+	b->lang.lang = b->lang.other.lang = b->lang.object = 0;
 	b->lang.group = RT_GROUP_NONE;
 	b->lang.func = (src & RT_SRC_F_FUNC) != 0;
 	b->lang.func_frame = 0;

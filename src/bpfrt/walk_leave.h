@@ -314,8 +314,24 @@ static RT_NOINLINE u64 luajit_cfa(struct RtUw *u, u64 at)
 	return 1;
 }
 
+// The machine calls pieces of itself, and its unwind information, one rule for all of its code, does not know of their return address. Which frame is the machine's
+// the thread in it says.
+static RT_INLINE u64 luajit_is_frame(struct RtUw *u, u64 at)
+{
+	return read_far(u, at + LUAJIT_THREAD) && read_far(u, u->tmp[0] + LUAJIT_CFRAME) && (u->tmp[0] & ~3ULL) == at;
+}
+
+static RT_NOINLINE u64 luavm_cfa(struct RtUw *u, u64 sp, u64 off)
+{
+	u64 more = !luajit_is_frame(u, sp) && luajit_is_frame(u, sp + 8) ? 8 : 0;
+	u->tmp[0] = sp + off + more;
+	return 1;
+}
+
 static RT_INLINE u64 other_cfa(struct RtUw *u, struct RtUwRule *r)
 {
+	if (r->kind == RT_UW_LUAVM)
+		return luavm_cfa(u, u->tmp[1], r->off);
 	if (r->kind == RT_UW_DEPTH)
 		return depth_cfa(u, r, u->tmp[1]);
 	if (r->kind == RT_UW_LUAJIT) {

@@ -37,7 +37,7 @@ static RT_INLINE u64 rule_cfa(struct RtUw *u, struct RtUwRule *r, const struct L
 		if (!l.read(u, cfa))
 			return !rt_uw_stop(u, RT_WHY_BAD_READ);
 		cfa = u->tmp[0] + r->off2;
-	} else if (r->kind == RT_UW_DEPTH || r->kind == RT_UW_GO || r->kind == RT_UW_LUAJIT) {
+	} else if (r->kind == RT_UW_DEPTH || r->kind == RT_UW_GO || r->kind == RT_UW_LUAJIT || r->kind == RT_UW_LUAVM) {
 		if (!l.other_cfa(u, r))
 			return !rt_uw_stop(u, RT_WHY_BAD_READ);
 		cfa = u->tmp[0];

@@ -19,6 +19,7 @@ static void file_close(struct DwFile *f)
 	if (f->dwfl)
 		dwfl_end(f->dwfl);
 	dwp_close(f->dwp);
+	free(f->dirs);
 	free(f->path);
 	free(f);
 }
@@ -65,10 +66,25 @@ void ctype_debug_dirs(struct Ctypes *c, const char *const *dirs, u32 n)
 	str_deinit(&s);
 }
 
-// A package is named after the binary, or after the file that its debug information is in.
-static void find_package(struct DwFile *f, const char *dirs)
+// Where parts of split debug information of the binary at path are looked for: the directories of --debuginfo, as whole paths. NULL: none.
+static char *whole_dirs(const char *path, const char *dirs)
 {
-	const char *main, *debug = NULL, *slash = strrchr(f->path, '/');
+	struct Str s = {0};
+	const char *slash = strrchr(path, '/');
+	for (size_t n; dirs && *dirs; dirs += n + (dirs[n] == ':')) {
+		n = strcspn(dirs, ":");
+		if (n && *dirs != '/')
+			str_addf(&s, "%.*s/", slash ? (int)(slash - path) : 1, slash ? path : ".");
+		if (n)
+			str_addf(&s, "%.*s:", (int)n, dirs);
+	}
+	return s.p;
+}
+
+// A package is named after the binary, or after the file that its debug information is in.
+static void find_package(struct DwFile *f)
+{
+	const char *dirs = f->dirs, *main, *debug = NULL, *slash = strrchr(f->path, '/');
 	const char *name = slash ? slash + 1 : f->path;
 	char *path = xasprintf("%s.dwp", f->path);
 	f->dwp = dwp_open(path);
@@ -79,8 +95,6 @@ static void find_package(struct DwFile *f, const char *dirs)
 	}
 	for (size_t n; !f->dwp && dirs && *dirs; dirs += n + (dirs[n] == ':')) {
 		n = strcspn(dirs, ":");
-		if (*dirs != '/')
-			continue;
 		free(path);
 		f->dwp = dwp_open(path = xasprintf("%.*s/%s.dwp", (int)n, dirs, name));
 	}
@@ -105,8 +119,8 @@ static struct err *open_dwarf(struct DwFile *f, const Dwfl_Callbacks *callbacks,
 	size_t header;
 	if (!f->dw || dwarf_next_unit(f->dw, off, &next, &header, NULL, NULL, NULL, NULL, NULL, NULL))
 		return err_new("%s has no debug information (DWARF), neither inside nor in a separate file: install its debug package", f->path);
-	f->dirs = dirs;
-	find_package(f, dirs);
+	f->dirs = whole_dirs(f->path, dirs);
+	find_package(f);
 	return NULL;
 }
 

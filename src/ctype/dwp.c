@@ -299,8 +299,6 @@ Dwarf_Die *dwp_search(struct Dwp *d, const char *dirs, const char *name, u64 id,
 	bool found = false;
 	for (size_t n; !found && *dirs; dirs += n + (dirs[n] == ':')) {
 		n = strcspn(dirs, ":");
-		if (*dirs != '/')
-			continue;
 		char *whole = xasprintf("%.*s/%s", (int)n, dirs, name), *bare = xasprintf("%.*s/%s", (int)n, dirs, base);
 		found = take_file(u, whole) || (slash && take_file(u, bare));
 		free(whole);

@@ -385,7 +385,7 @@ struct DwFile {
 	Dwarf *dw;
 	Dwarf_Addr bias;
 	struct Dwp *dwp; // NAME.dwp, and .dwo files of --debuginfo; NULL: none
-	const char *dirs; // of --debuginfo, DwarfSet.debug_path; NULL: none
+	char *dirs; // of --debuginfo, each a whole path or one from here, a colon behind each; NULL: none
 	const char *missing; // the first .dwo file that is not there, nor in the package; NULL: none so far
 };
 struct DwarfSet {

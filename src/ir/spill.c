@@ -15,6 +15,7 @@ struct Rewrite {
 	const bool *spilled;
 	u32 nblocks; // before edges got blocks of their own
 	u32 *npreds; // of the block at a layout position
+	bool loops;  // the verifier walks each round of one: see spills_imm()
 	VEC(struct Refresh) refresh;
 	VEC(struct IrInsn) out;
 	IrReg *cur;	 // spilled vreg -> the vreg that holds its value now
@@ -43,6 +44,13 @@ static void put(struct Rewrite *w, struct IrInsn in)
 static void spill_store(struct Rewrite *w, struct IrVal home, struct IrVal v)
 {
 	put(w, (struct IrInsn){.op = IR_STORE, .size = 8, .a = ir_slot(home.id, 0), .b = v});
+}
+
+// Verifiers before 6.4 forget a constant that is stored into the frame as an immediate, and know one that comes from a register. Only a loop whose rounds they
+// walk needs it: without its counter's first value they see no end.
+static bool spills_imm(const struct Rewrite *w, struct IrVal v)
+{
+	return v.kind == IRO_IMM && fits_s32(v.imm) && !w->loops;
 }
 
 static bool is_spill_store(const struct IrInsn *in, struct IrVal home, IrReg r)
@@ -100,7 +108,7 @@ static void rewrite_insn(struct Rewrite *w, struct IrInsn in)
 	}
 	if (home.kind != IRO_SPILL)
 		return; // a constant
-	if (in.op == IR_MOV && (in.a.kind == IRO_REG || (in.a.kind == IRO_IMM && fits_s32(in.a.imm)))) {
+	if (in.op == IR_MOV && (in.a.kind == IRO_REG || spills_imm(w, in.a))) {
 		spill_store(w, home, in.a);
 		w->cur_when[d] = 0;
 		return;
@@ -197,22 +205,24 @@ static void begin_block(struct Rewrite *w, u32 pos)
 	}
 }
 
-static void count_preds(struct Rewrite *w)
+static void look_at_edges(struct Rewrite *w)
 {
 	const struct IrOrder *o = &w->live->rpo;
 	w->npreds = xcalloc(o->n, sizeof(*w->npreds));
 	w->npreds[0] = 1; // the entry
 	for (u32 i = 0; i < o->n; i++) {
 		IrBlk succ[2];
-		for (u32 k = ir_succs(ir_term(&w->f->blocks.p[o->order[i]]), succ); k--;)
+		for (u32 k = ir_succs(ir_term(&w->f->blocks.p[o->order[i]]), succ); k--;) {
 			w->npreds[o->at[succ[k]]]++;
+			w->loops |= o->at[succ[k]] <= i;
+		}
 	}
 }
 
 void ir_spill(struct IrFunc *f, const struct IrLive *live, IrVregs *info, const bool *spilled)
 {
 	struct Rewrite w = {.f = f, .live = live, .info = info, .spilled = spilled, .nregs = f->nregs, .nblocks = (u32)f->blocks.n};
-	count_preds(&w);
+	look_at_edges(&w);
 	w.cur = xcalloc(w.nregs + 1, sizeof(*w.cur));
 	w.cur_when = xcalloc(w.nregs + 1, sizeof(*w.cur_when));
 	for (IrReg r = 1; r <= w.nregs; r++)

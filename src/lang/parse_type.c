@@ -207,7 +207,14 @@ static bool at_operand(const struct Parser *p)
 	}
 }
 
-// After '('. A known type is a cast. So is an unknown word with '*', or one that ")" and an operand follow: "(pid_t)x", but not
+// By its name no variable of C is one of these.
+static bool names_type(const char *s)
+{
+	size_t n = strlen(s);
+	return n > 2 && !strcmp(s + n - 2, "_t");
+}
+
+// After '('. A known type is a cast. So is an unknown word with '*', or one that ")" and an operand follow: "(pid_t)x", also "(pid_t)-1", but not
 // "(x) - 1" and "(x) * y".
 bool p_at_cast(struct Parser *p)
 {
@@ -218,6 +225,7 @@ bool p_at_cast(struct Parser *p)
 	if (p->tok.kw)
 		return false;
 	struct ParseMark m = p_mark(p);
+	bool typed = names_type(p->tok.str);
 	p_next(p);
 	if (p->tok.kind == T_LBRACKET) {
 		p_next(p);
@@ -229,7 +237,7 @@ bool p_at_cast(struct Parser *p)
 	bool yes = p->tok.kind == T_RPAREN;
 	if (yes) {
 		p_next(p);
-		yes = at_operand(p);
+		yes = at_operand(p) || (typed && (p->tok.kind == T_MINUS || p->tok.kind == T_STAR || p->tok.kind == T_AND));
 	}
 	p_reset(p, m);
 	return yes;

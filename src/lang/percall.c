@@ -1,4 +1,4 @@
-// Variables of a call: one that a uprobe sets and the uretprobe of the same functions reads is that call's own.
+// Variables of a call: one that a uprobe sets and the uretprobe of the same functions reads is that call's own; so it is with kprobe and kretprobe.
 // In: the expanded tree. Out: the same with such a variable kept in a map of sonde's own from entry to return, keyed by the thread and the place of its
 // stack where the call's frame begins, so that calls of one function in one another each have theirs.
 // Several uretprobes of the same functions share the variables; the entry notes how many there are, and the last of them to run takes the values out.
@@ -40,14 +40,28 @@ static bool same_place(const struct AttachSpec *a, const struct AttachSpec *b)
 	return true;
 }
 
+static const struct Kind { // of entry and return
+	const char *entry, *entry_short, *ret, *ret_short;
+} kinds[] = {{"uprobe", "u", "uretprobe", "ur"}, {"kprobe", "k", "kretprobe", "kr"}};
+
+// NULL: the attach point is none of a function's return.
+static const struct Kind *kind_of_ret(const struct AttachSpec *ap)
+{
+	for (u32 i = 0; i < ARRAY_LEN(kinds); i++)
+		if (is_kind(ap, kinds[i].ret, kinds[i].ret_short))
+			return &kinds[i];
+	return NULL;
+}
+
 // Does `entry` see every call whose return `ret` sees?
 static bool is_entry_of(const struct ProbeAst *entry, const struct ProbeAst *ret)
 {
 	for (const struct AttachSpec *r = ret->points; r; r = r->next) {
 		bool found = false;
-		for (const struct AttachSpec *e = entry->points; e && !found; e = e->next)
-			found = is_kind(e, "uprobe", "u") && same_place(e, r);
-		if (!found || !is_kind(r, "uretprobe", "ur"))
+		const struct Kind *k = kind_of_ret(r);
+		for (const struct AttachSpec *e = entry->points; e && k && !found; e = e->next)
+			found = is_kind(e, k->entry, k->entry_short) && same_place(e, r);
+		if (!found)
 			return false;
 	}
 	return true;
@@ -242,7 +256,7 @@ static bool covers(const struct AttachSpec *all, const struct AttachSpec *some)
 	for (; some; some = some->next) {
 		bool found = false;
 		for (const struct AttachSpec *a = all; a && !found; a = a->next)
-			found = is_kind(a, "uretprobe", "ur") && same_place(a, some);
+			found = kind_of_ret(a) && kind_of_ret(a) == kind_of_ret(some) && same_place(a, some);
 		if (!found)
 			return false;
 	}
@@ -251,7 +265,7 @@ static bool covers(const struct AttachSpec *all, const struct AttachSpec *some)
 
 static bool is_ret(const struct ProbeAst *r)
 {
-	return r->points && is_kind(r->points, "uretprobe", "ur");
+	return r->points && kind_of_ret(r->points);
 }
 
 // Those from `first` on with exactly its functions: each runs for every call.

@@ -108,7 +108,7 @@ static void use_var(struct Resolve *r, struct Expr *e)
 		if (near)
 			diag_hint(r->u->diags, "Did you mean $%s?", near);
 		else if (r->pu->point->kind == PK_URETPROBE)
-			diag_hint(r->u->diags, "what the entry of a call sets is there if a uprobe has the same functions, written the same");
+			diag_hint(r->u->diags, "what the entry of a call sets is there if a uprobe (of a kretprobe: a kprobe) has the same functions, written the same");
 		vec_deinit(&names);
 		declare(r, e); // said once
 	} else if (e->var->fn != r->fn)
@@ -227,7 +227,9 @@ static void r_ident(struct Resolve *r, struct Expr *e)
 	if (!near)
 		near = ctype_nearest(u->ctypes, e->str);
 	const char *header = ctype_unresolved_hint(u->ctypes);
-	if (near)
+	if (near && !strcmp(near, e->str))
+		diag_hint(u->diags, "'%s' is a type", near);
+	else if (near)
 		diag_hint(u->diags, "did you mean '%s'?", near);
 	if (header)
 		diag_hint(u->diags, "%s", header);

@@ -61,6 +61,7 @@ struct Lower {
 	bool saw_return;	// in the callback being lowered
 	u32 map_scratch, map_events, map_zero; // ids + 1, 0 not made yet
 	bool direct_btf;	// read through pointers the verifier knows
+	bool touching;		// of a ProbeProg.touch: reads of user memory wait for its page
 };
 
 static inline bool ty_scalar(const struct Type *t)
@@ -88,7 +89,7 @@ enum {
 	H_D_PATH = BPF_FUNC_d_path, H_FOR_EACH = BPF_FUNC_for_each_map_elem, H_FUNC_IP = BPF_FUNC_get_func_ip, H_LOOP = BPF_FUNC_loop,
 	H_PERCPU_LOOKUP = BPF_FUNC_map_lookup_percpu_elem, H_KTIME_TAI = BPF_FUNC_ktime_get_tai_ns,
 	H_SOCKET_COOKIE = BPF_FUNC_get_socket_cookie, H_SEQ_PRINTF = BPF_FUNC_seq_printf, H_SKB_OUTPUT = BPF_FUNC_skb_output,
-	H_TRACE_PRINTK = BPF_FUNC_trace_printk,
+	H_TRACE_PRINTK = BPF_FUNC_trace_printk, H_COPY_FROM_USER = BPF_FUNC_copy_from_user,
 };
 
 // lower_mem.c
@@ -189,6 +190,12 @@ void lower_stmts(struct Lower *l, struct Stmt *s);
 void fmt_event(struct Lower *l, struct Expr *e, struct Expr **args, u32 nargs); // values for the format site e->fmt
 void lower_print_map(struct Lower *l, struct Expr *e, bool take); // take: and clears it
 void lower_return(struct Lower *l, struct IrVal v);
+
+struct ProbeProg *lower_begin_prog(struct Lower *l, struct ProbeUnit *pu); // a program of the unit, empty; *l is ready for its code
+void lower_at(struct Lower *l, struct Span s); // what follows belongs to that place of the script
+
+// lower_touch.c: the program that reads beforehand what the unit's will, if that is of use: before the unit's own
+void lower_touch(struct Lower *l, struct ProbeUnit *pu);
 
 // lower_loop.c
 void lower_while(struct Lower *l, struct Stmt *s);

@@ -7,7 +7,7 @@
 
 #define REG_VARS 24 // scalar variables kept in registers or spilled to the stack
 
-static void at(struct Lower *l, struct Span s)
+void lower_at(struct Lower *l, struct Span s)
 {
 	u32 line, col;
 	if (!s.len)
@@ -196,7 +196,7 @@ void lower_stmts(struct Lower *l, struct Stmt *s)
 {
 	for (; s; s = s->next) {
 		struct TmpMark m = tmp_mark(l);
-		at(l, s->span);
+		lower_at(l, s->span);
 		if (prints_and_clears(s)) {
 			lower_print_map(l, s->e, true);
 			s = s->next;
@@ -269,7 +269,7 @@ static void lower_body(struct Lower *l)
 	if (ast->pred) {
 		IrBlk yes = ir_new_block(&l->b, "action"), no = ir_new_block(&l->b, "skip");
 		struct TmpMark m = tmp_mark(l);
-		at(l, ast->pred->span);
+		lower_at(l, ast->pred->span);
 		lx_cond(l, ast->pred, yes, no);
 		tmp_release(l, m);
 		ir_set_block(&l->b, no);
@@ -290,7 +290,7 @@ static const char *kernel_name(struct Unit *u, const struct Point *p)
 	return s;
 }
 
-static void lower_unit(struct Lower *l, struct ProbeUnit *pu)
+struct ProbeProg *lower_begin_prog(struct Lower *l, struct ProbeUnit *pu)
 {
 	struct Unit *u = l->u;
 	struct ProbeProg *pp = arena_new(u->arena, struct ProbeProg);
@@ -308,7 +308,13 @@ static void lower_unit(struct Lower *l, struct ProbeUnit *pu)
 	l->b.prog = &pp->ir;
 	u32 fn = ir_new_func(&pp->ir, pp->ir.name, 0);
 	ir_enter(&l->b, fn, 0);
-	at(l, pu->ast->span);
+	lower_at(l, pu->ast->span);
+	return pp;
+}
+
+static void lower_unit(struct Lower *l, struct ProbeUnit *pu)
+{
+	lower_begin_prog(l, pu);
 	plan_frame(l);
 	l->scratch_now = l->scratch_max = l->scratch_vars;
 	l->scratch = ir_reg(ir_new_reg(&l->b));
@@ -335,8 +341,10 @@ bool lower_program(struct Unit *u, struct Program *prog, const struct LowerOpts 
 	prog->uses_kstack = u->uses_kstack;
 	prog->uses_usym = u->uses_usym;
 	lower_maps(&l);
-	for (size_t i = 0; i < u->probes.n && !u->diags->nerrors; i++)
+	for (size_t i = 0; i < u->probes.n && !u->diags->nerrors; i++) {
+		lower_touch(&l, u->probes.p[i]);
 		lower_unit(&l, u->probes.p[i]);
+	}
 	free(l.slots);
 	return !u->diags->nerrors;
 }

@@ -279,7 +279,7 @@ struct Val l_reg(struct Lower *l, struct Expr *e)
 struct Val l_frame(struct Lower *l, struct Expr *e)
 {
 	const struct Point *p = l->pu->point;
-	s64 pushed = p->kind == PK_UPROBE && PT_HOST == PT_X86_64 ? p->bits32 ? 4 : 8 : 0;
+	s64 pushed = (p->kind == PK_UPROBE || p->kind == PK_KPROBE) && PT_HOST == PT_X86_64 ? p->bits32 ? 4 : 8 : 0;
 	return num(e, ir_bin(&l->b, IR_ADD, ir_load(&l->b, ctx_ptr(l), (s32)e->ival, 8, false), ir_imm(pushed)));
 }
 

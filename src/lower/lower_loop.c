@@ -308,11 +308,15 @@ static void plain_range(struct Lower *l, struct Stmt *s)
 	IrReg i = ir_new_reg(&l->b);
 	ir_set(&l->b, i, lx_int(l, s->e));
 	struct IrVal end = ir_mov(&l->b, lx_int(l, s->e2));
-	IrBlk head = ir_new_block(&l->b, "range"), body = ir_new_block(&l->b, "body"), next = ir_new_block(&l->b, "next"),
+	IrBlk head = ir_new_block(&l->b, "range"), round = ir_new_block(&l->b, "round"), body = ir_new_block(&l->b, "body"), next = ir_new_block(&l->b, "next"),
 	      out = ir_new_block(&l->b, "endrange");
 	struct Loop loop = {.up = l->loop, .brk = out, .cont = next};
 	ir_jmp(&l->b, head);
 	ir_set_block(&l->b, head);
+	// No range gets to that number. A comparison whose outcome is known makes the counter one that matters (mark_chain_precision): where the end is not known, rounds
+	// with different counters are the same to verifiers before 5.17 in functions that the body calls, and such loops endless.
+	ir_br(&l->b, IC_EQ, ir_reg(i), ir_imm(INT64_MIN), out, round);
+	ir_set_block(&l->b, round);
 	ir_br(&l->b, v->type->sgn ? IC_SLT : IC_ULT, ir_reg(i), end, body, out);
 	ir_set_block(&l->b, body);
 	var_set(l, v, ir_reg(i));

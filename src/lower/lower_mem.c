@@ -172,7 +172,7 @@ void helper_error(struct Lower *l, struct IrVal ret, const char *what, struct Sp
 struct IrVal read_mem(struct Lower *l, enum AddrSpace as, struct IrVal dst, struct IrVal size, struct IrVal addr, bool str, struct Span at)
 {
 	bool user = as == AS_USER;
-	u32 h = str ? user ? H_READ_USER_STR : H_READ_KERNEL_STR : user ? H_READ_USER : H_READ_KERNEL;
+	u32 h = str ? user ? H_READ_USER_STR : H_READ_KERNEL_STR : user ? l->touching ? H_COPY_FROM_USER : H_READ_USER : H_READ_KERNEL;
 	struct IrVal r = call3(l, h, dst, size, addr);
 	static const char *const names[] = {"probe_read_kernel", "probe_read_kernel_str", "probe_read_user", "probe_read_user_str"};
 	if (at.len)

@@ -19,15 +19,21 @@ static struct IrVal clamp(struct Lower *l, struct IrVal n, u32 max)
 	return ir_reg(r);
 }
 
-// A text that could not be read at an address other than 0: its page is not in memory, or nothing is there.
-static void count_unread(struct Lower *l, struct IrVal ret, struct IrVal addr)
+#define UNREAD "<not in memory>"
+#define NOWHERE 4096 // below it is no memory of a program (vm.mmap_min_addr): a null pointer, or a field behind one
+
+// A text that could not be read: its page is not in memory, or nothing is there. It says so itself, where there is room.
+static void say_unread(struct Lower *l, struct IrVal ret, struct IrVal addr, struct IrVal base, s32 off, u32 size)
 {
-	IrBlk bad = ir_new_block(&l->b, "unread"), count = ir_new_block(&l->b, "absent"), end = ir_new_block(&l->b, "text");
+	IrBlk bad = ir_new_block(&l->b, "unread"), absent = ir_new_block(&l->b, "absent"), end = ir_new_block(&l->b, "text");
 	ir_br(&l->b, IC_SLT, ret, ir_imm(0), bad, end);
 	ir_set_block(&l->b, bad);
-	ir_br(&l->b, IC_NE, addr, ir_imm(0), count, end);
-	ir_set_block(&l->b, count);
-	count_loss(l, offsetof(struct RtCounters, strings_unread));
+	ir_br(&l->b, IC_UGE, addr, ir_imm(NOWHERE), absent, end);
+	ir_set_block(&l->b, absent);
+	if (!l->prog->config.helper_errors)
+		count_loss(l, offsetof(struct RtCounters, strings_unread));
+	if (size >= sizeof(UNREAD) && !l->o->as_bpftrace)
+		store_lit_str(l, base, off, size, UNREAD, sizeof(UNREAD) - 1, false);
 	ir_jmp(&l->b, end);
 	ir_set_block(&l->b, end);
 }
@@ -57,8 +63,8 @@ void str_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 off, u32 s
 		ir_store(&l->b, base, off, 1, ir_imm(0)); // an unreadable text is an empty one
 	struct IrVal from = ir_mov(&l->b, addr_of(l, src));
 	struct IrVal r = read_mem(l, src.as, dst, n, from, true, a->span);
-	if (src.as == AS_USER && !l->prog->config.helper_errors)
-		count_unread(l, r, from);
+	if (src.as == AS_USER)
+		say_unread(l, r, from, base, off, size);
 }
 
 struct Val l_str(struct Lower *l, struct Expr *e)

@@ -44,6 +44,7 @@ struct ProbeProg {
 	struct Code code;
 	struct ProbeProg *at_return; // kprobe session: the kretprobe program that code holds as well; owned, its points are as many as ours
 	bool sleepable;
+	bool touch; // may sleep, and runs before the next program at the same places: reads what that will, so that it is in memory (lower_touch.c)
 	bool typed; // rawtracepoint: the verifier is to know the types of its arguments, as a helper wants them
 	// set by load
 	int fd;
@@ -82,6 +83,8 @@ struct LowerOpts {
 	bool (*task_memory)(void); // bpf_copy_from_user_task in iterators; asked where it matters. NULL: no
 	bool ktime_boot, ktime_tai, jiffies64, func_ip;
 	bool no_prealloc;    // maps of big keys grow as they fill
+	bool sleepable_uprobes; // programs of uprobe_multi links may sleep
+	bool as_bpftrace;    // a text that cannot be read is empty, and nothing more
 	u64 ns_dev, ns_ino;  // pid namespace of sonde; ns_ino 0: the initial one
 	u32 ncpus;	     // possible CPUs
 	u64 start_boot_ns;   // CLOCK_BOOTTIME now, for elapsed

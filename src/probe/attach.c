@@ -51,7 +51,7 @@ static void say_points(const struct Program *p)
 	for (size_t i = 0; i < p->progs.n; i++) {
 		const struct ProbeProg *pp = p->progs.p[i];
 		bool own = pp->kind == PK_BEGIN || pp->kind == PK_END || pp->kind == PK_SELF || pp->kind == PK_TEST || pp->kind == PK_BENCH;
-		for (size_t k = 0; k < pp->points.v.n; k++)
+		for (size_t k = 0; k < pp->points.v.n && !pp->touch; k++)
 			if (own)
 				fprintf(stderr, "Attaching '%s' probe\n", pp->points.v.p[k]->name);
 			else

@@ -82,15 +82,26 @@ static struct err *misexecution(const struct Point *pt)
 		       (unsigned long long)pt->addr, pt->target);
 }
 
+// One point failed. What only reads beforehand tells of nothing: the probe's own program will, and reads what is there.
+static struct err *refused(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct err *cause)
+{
+	if (!pp->touch)
+		return attach_refused(env, pp, pt, cause);
+	err_free(cause);
+	return NULL;
+}
+
 static int link_range(struct ProbeProg *pp, const struct Group *g, u32 from, u32 n)
 {
 	u32 flags = g->at_return ? SYS_MULTI_RETURN : 0;
 	return sys_link_uprobe_multi(pp->fd, g->path, g->offs + from, g->any_ref ? g->refs + from : NULL, g->cookies + from, n, flags, g->pid);
 }
 
-static void linked(struct Attachments *at, const struct Group *g, int fd, u32 n)
+static void linked(const struct ProbeProg *pp, struct Attachments *at, const struct Group *g, int fd, u32 n)
 {
 	attachments_add(at, fd, -1);
+	if (pp->touch)
+		return;
 	attachments_count(at, n);
 	g->refusals->attached += n;
 }
@@ -100,11 +111,11 @@ static struct err *link_group(struct ProbeEnv *env, struct ProbeProg *pp, struct
 {
 	int fd = link_range(pp, g, from, n);
 	if (fd >= 0) {
-		linked(at, g, fd, n);
+		linked(pp, at, g, fd, n);
 		return NULL;
 	}
 	if (n == 1)
-		return attach_refused(env, pp, g->pts[from], explain(g->pts[from], -fd));
+		return refused(env, pp, g->pts[from], explain(g->pts[from], -fd));
 	struct err *e = link_group(env, pp, at, g, from, n / 2);
 	return e ? e : link_group(env, pp, at, g, from + n / 2, n - n / 2);
 }
@@ -139,7 +150,7 @@ static struct err *take_group(struct ProbeEnv *env, struct ProbeProg *pp, bool *
 		u32 kind;
 		enum Probed insn = first_insn(fd, pt->addr, &kind);
 		if (insn == PROBED_MISEXECUTED)
-			e = attach_refused(env, pp, pt, misexecution(pt));
+			e = refused(env, pp, pt, misexecution(pt));
 		else
 			put(g, pt, insn == PROBED_SUSPECT, kind);
 	}
@@ -164,10 +175,10 @@ static struct err *link_kind(struct ProbeEnv *env, struct ProbeProg *pp, struct 
 	if (fd < 0 && !unprobeable(-fd))
 		return link_group(env, pp, at, g, from, n);
 	if (fd >= 0)
-		linked(at, g, fd, n);
+		linked(pp, at, g, fd, n);
 	struct err *e = NULL;
 	for (u32 i = 0; !e && fd < 0 && i < n; i++)
-		e = attach_refused(env, pp, g->pts[from + i], explain(g->pts[from + i], -fd));
+		e = refused(env, pp, g->pts[from + i], explain(g->pts[from + i], -fd));
 	return e;
 }
 

@@ -175,7 +175,7 @@ static void report_missed(struct RunCtx *rc)
 	for (size_t i = 0; i < rc->prog->progs.n; i++) {
 		struct bpf_prog_info info = {0};
 		u32 len = sizeof(info);
-		if (rc->prog->progs.p[i]->fd > 0 && !sys_obj_info(rc->prog->progs.p[i]->fd, &info, &len))
+		if (!rc->prog->progs.p[i]->touch && rc->prog->progs.p[i]->fd > 0 && !sys_obj_info(rc->prog->progs.p[i]->fd, &info, &len))
 			n += info.recursion_misses;
 	}
 	report_loss(rc, "events_missed", n, "%llu events were missed: the kernel runs no program inside another one; trace fewer of them, or do less at each",
@@ -203,7 +203,7 @@ void report_losses(struct RunCtx *rc)
 	report_lost_stacks(rc, &c);
 	report_loss(rc, "stacks_missed", c.stack_kfail + c.stack_ufail, "%llu stack traces could not be taken (%llu kernel, %llu user)",
 		    (unsigned long long)(c.stack_kfail + c.stack_ufail), (unsigned long long)c.stack_kfail, (unsigned long long)c.stack_ufail);
-	report_loss(rc, "strings_unread", c.strings_unread, "empty strings of user space: %llu (the page was not in memory, or nothing was there; -k says where)",
+	report_loss(rc, "strings_unread", c.strings_unread, "strings of user space that could not be read: %llu (the page was not in memory, or nothing was there; -k says where)",
 		    (unsigned long long)c.strings_unread);
 	report_loss(rc, "requests_unread", c.requests_unread, "empty trace_id or span_id: %llu (it was not known yet where the process keeps them, or the page was not in memory)",
 		    (unsigned long long)c.requests_unread);

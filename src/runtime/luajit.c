@@ -73,9 +73,9 @@ _Static_assert(T == (int)RT_CHAIN_ROOT && N == (int)RT_CHAIN_ROOT2 && STACK < (i
 enum {
 	L_READY = CHAIN_OWN, L_CFRAME, L_HAVE, L_BACK, L_SAME, L_NEW, L_KEEP, L_GO, L_NONE, L_DELTA, L_VARARG, L_LINKED, L_ENDS, L_MID, L_INNER, L_FIRST, L_UNKNOWN, L_OUTSIDE, L_RETURNS, L_WIDE,
 	L_WIDER, L_ADD, L_PLACED, L_C, L_SKIP, L_PATH, L_FILE, L_NAME, L_EVENT, L_SCAN, L_FOUND, L_LOCAL, L_UPVALUE, L_UPVALUES, L_GLOBAL, L_FIELD, L_CONSTANT, L_STRING, L_DONE,
-	L_LOCALS, L_SKIP_NAME, L_RANGE, L_FROM, L_FROM_2, L_TO, L_TO_2, L_THERE, L_NO_TRACE
+	L_LOCALS, L_SKIP_NAME, L_RANGE, L_FROM, L_FROM_2, L_TO, L_TO_2, L_THERE, L_NO_TRACE, L_THREAD, L_NO_THREAD
 };
-_Static_assert(L_NO_TRACE < CHAIN_LABELS, "labels");
+_Static_assert(L_NO_THREAD < CHAIN_LABELS, "labels");
 #define RSP 7 // DWARF
 #define RBX 3
 #define RDX 1
@@ -133,20 +133,26 @@ static void again(struct ChainMaker *m, s32 cur_l)
 	chain_op(m, RT_OP_NATIVE, PREV, 0, 0, RSP);
 	if (cur_l)
 		trace(m, cur_l);
+	chain_label(m, L_THREAD);
 	chain_op(m, RT_OP_TRY, VM, PREV, 0, CFRAME_THREAD);
 	chain_op(m, RT_OP_TRY, T, VM, 0, TYPE & ~7);
 	chain_shr(m, T, T, (TYPE & 7) * 8);
 	chain_and(m, T, T, 0xff);
-	chain_if_not(m, T, TYPE_THREAD, L_READY);
+	chain_if_not(m, T, TYPE_THREAD, L_NO_THREAD);
 	chain_set(m, N, CFRAMES);
 	chain_op(m, RT_OP_TRY, POS, VM, 0, CFRAME);
 	chain_label(m, L_CFRAME);
 	chain_and(m, POS, POS, -4);
 	chain_if(m, POS, RT_OP_EQ, PREV, 0, L_HAVE);
-	chain_if_is(m, POS, 0, L_READY);
+	chain_if_is(m, POS, 0, L_NO_THREAD);
 	chain_op(m, RT_OP_TRY, POS, POS, 0, CFRAME_PREV);
 	chain_add(m, N, N, -1);
 	chain_if_not(m, N, 0, L_CFRAME);
+	chain_label(m, L_NO_THREAD); // a piece that the machine has called has a word more: its return address
+	chain_op(m, RT_OP_NATIVE, T, 0, 0, RSP);
+	chain_if(m, PREV, RT_OP_NE, T, 0, L_READY);
+	chain_add(m, PREV, T, 8);
+	chain_jump(m, L_THREAD);
 	chain_label(m, L_READY);
 	chain_ready(m, CHAIN_STEP);
 	chain_label(m, L_HAVE);

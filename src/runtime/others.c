@@ -6,13 +6,13 @@ static const struct RuntimeOther others[] = {
 	{"Python", "Py_Initialize", "this version is not known (3.7 to 3.14 are): its stacks show the interpreter"},
 	{"V8", "_ZN2v88internal7Version6major_E", "this version is not known (those of Node 18, 20, 22, 24 and 26 are): code made at run time is left by frame pointers; names with `node --perf-basic-prof`"},
 	{"Ruby", "rb_thread_current", "this version is not known (2.7 and 3.1 to 3.4 on x86-64 are): its stacks show the interpreter"},
-	{"Perl", "Perl_runops_standard", "this build is not known (5.32 and 5.36 with threads are): its stacks show the interpreter"},
+	{"Perl", "Perl_runops_standard", "this build is not known (5.32, 5.36, 5.40 and 5.42 with threads are): its stacks show the interpreter"},
 	{"LuaJIT", "luaJIT_setmode", "this version is not known (2.1 on x86-64 is): its stacks show the interpreter, and code made at run time has neither names nor frame pointers"},
 	{"Lua", "lua_newstate", "this version is not known (5.1, 5.3 and 5.4 on x86-64 are): its stacks show the interpreter in the place of its program's functions"},
 	{"Guile", "scm_boot_guile", "its stacks show the virtual machine in the place of its program's functions, and are cut at what its compiler made unless GUILE_JIT_THRESHOLD=-1 is in the environment"},
 	{"SBCL", "call_into_lisp", "its functions are addresses in its core, left by the frame pointers that they keep: stacks are whole by guess"},
 	{"Valgrind", "_vgnU_freeres", "its stacks are of Valgrind itself, cut at the code into which it translates the program; callgrind counts by the program's functions"},
-	{"Erlang", "etp_otp_release", "functions of code that its JIT has made (OTP 25, on arm64 only the innermost); with another version, or without the JIT, its stacks show the emulator; names also with `erl +JPperf true`"},
+	{"Erlang", "etp_otp_release", "functions of code that its JIT has made (OTP 25 and 27, on arm64 only the innermost); of a build that exports no list for GDB, as Debian's OTP 29, or without the JIT, its stacks show the emulator; names also with `erl +JPperf true`"},
 	{".NET", "coreclr_initialize", "names of code made at run time with DOTNET_PerfMapEnabled=1"},
 };
 
@@ -36,7 +36,7 @@ static const struct {
 } makers[] = {
 	{"scm_boot_guile", "Guile's compiler keeps no frame pointers; GUILE_JIT_THRESHOLD=-1 in the environment does without it"},
 	{"_vgnU_freeres", "Valgrind translates the program's code, which has no stack of its own there; callgrind counts by the program's functions"},
-	{"etp_otp_release", "Erlang's processes have stacks of their own (OTP 25's on x86-64 are known); with +JPperf true their code keeps frame pointers and has names"},
+	{"etp_otp_release", "Erlang's processes have stacks of their own (known on x86-64 where the emulator exports its list for GDB: OTP 25 and 27); with +JPperf true their code keeps frame pointers and has names"},
 	{"luaJIT_setmode", "LuaJIT's code keeps no frame pointers; -joff or jit.off() does without most of it"},
 	{"LLVMCreateGDBRegistrationListener", "perhaps LLVM's code, of which nobody tells: PostgreSQL does with jit_debugging_support=on when a session begins"},
 	{"pcre2_jit_compile_8", "perhaps PCRE2's compiled patterns, which keep no frame pointers; PHP does without them with pcre.jit=0"},

@@ -9,8 +9,8 @@
 #include <elf.h>
 #include "runtime/internal.h"
 
-enum { SYM_LOOP, SYM_KEY, SYM_VERSION, SYM_ENTERTRY };
-static const char *const symbols[RUNTIME_SYMBOLS] = {"Perl_runops_standard", "PL_thr_key", "PL_version", "Perl_pp_entertry"};
+enum { SYM_LOOP, SYM_KEY, SYM_VERSION, SYM_ENTERTRY, SYM_NAMES, SYM_CODE };
+static const char *const symbols[RUNTIME_SYMBOLS] = {"Perl_runops_standard", "PL_thr_key", "PL_version", "Perl_pp_entertry", "PL_op_name", "PL_ppaddr"};
 
 static const struct Row {
 	u32 version;	      // 5.x
@@ -21,6 +21,8 @@ static const struct Row {
 	u16 has_try;	      // an eval may be a try block
 	u16 aux_array;	      // a stash's name lies behind its array; else in its body
 } rows[] = {
+	{42, 0xd0, 0x28, 0x13, 0x2c, 0x68, 0x48, 1, 0},
+	{40, 0xd0, 0x28, 0x13, 0x2c, 0x68, 0x48, 1, 0},
 	{36, 0xd0, 0x28, 0x12, 0x2c, 0x68, 0x48, 1, 0},
 	{32, 0xe0, 0x28, 0x12, 0x2c, 0x68, 0x48, 0, 1},
 };
@@ -33,20 +35,73 @@ static u32 version_of(struct ElfFile *f, u64 addr)
 	return addr && elffile_vaddr_to_off(f, addr, &off) && elffile_read(f, off, &v, 1) && v <= MAX_VERSION ? v : 0;
 }
 
-// docatch() has no name in a stripped file. pp_entertry() ends with a jump there, which has pp_entertry() itself as argument.
-static bool find_docatch(struct ElfFile *f, u64 entertry, u64 size, struct RtLang *out)
+// Pointers in the file, as they are once it is loaded.
+#define MAX_RELOCATIONS (16u << 20) // bytes
+struct Pointers {
+	Elf64_Rela *p; // malloced
+	u64 n;
+};
+
+static struct Pointers load_pointers(struct ElfFile *f)
 {
-	u64 off, lo, hi;
+	const struct ElfSec *s = elffile_section(f, ".rela.dyn");
+	u64 size = s ? s->size / sizeof(Elf64_Rela) * sizeof(Elf64_Rela) : 0;
+	Elf64_Rela *p = size ? elffile_load(f, s->off, size, MAX_RELOCATIONS) : NULL;
+	return (struct Pointers){p, p ? size / sizeof(*p) : 0};
+}
+
+static u64 leads_to(struct ElfFile *f, const Elf64_Rela *r)
+{
+	const struct ElfSec *s = elffile_section(f, ".dynsym");
+	u64 type = ELF64_R_TYPE(r->r_info), at = ELF64_R_SYM(r->r_info) * sizeof(Elf64_Sym);
+	Elf64_Sym y;
+
+	if (type == R_X86_64_RELATIVE)
+		return (u64)r->r_addend;
+	if ((type != R_X86_64_GLOB_DAT && type != R_X86_64_64) || !s || at >= s->size || !elffile_read(f, s->off + at, &y, sizeof(y)))
+		return 0;
+	return y.st_value + (type == R_X86_64_64 ? (u64)r->r_addend : 0);
+}
+
+// Of the word at `place`; 0: none.
+static u64 pointer_at(struct ElfFile *f, const struct Pointers *v, u64 place)
+{
+	for (u64 i = 0; i < v->n; i++)
+		if (v->p[i].r_offset == place)
+			return leads_to(f, &v->p[i]);
+	return 0;
+}
+
+// The function of an operation, whose number is that of its name: from 5.40 on these functions are not exported.
+static u64 find_operation(struct ElfFile *f, const struct Pointers *v, const struct ElfSymbol *names, const struct ElfSymbol *code, const char *name)
+{
+	char text[16];
+	u64 off, n = strlen(name) + 1;
+
+	for (u64 i = 0; i < v->n; i++) {
+		u64 at = v->p[i].r_offset - names->addr;
+		if (at < MIN(names->size, code->size) && elffile_vaddr_to_off(f, leads_to(f, &v->p[i]), &off) && elffile_read(f, off, text, n) && !memcmp(text, name, n))
+			return pointer_at(f, v, code->addr + at);
+	}
+	return 0;
+}
+
+// docatch() has no name in a stripped file. pp_entertry() ends with a jump there, which has pp_entertry() itself as argument: its place, or a word that leads there.
+static bool docatch_in(struct ElfFile *f, const struct Pointers *v, u64 entertry, struct RtLang *out)
+{
+	u64 off, lo, hi, size = 512, self = 0;
 	u8 code[512 + 8] = {0};
 
-	size = MIN(size, (u64)512);
-	if (f->machine != EM_X86_64 || !elffile_vaddr_to_off(f, entertry, &off) || !elffile_read(f, off, code, size))
+	if (!elffile_vaddr_to_off(f, entertry, &off) || elffile_read_some(f, off, code, size) < 32)
 		return false;
-	for (u64 i = 0, self = 0; i + 5 <= size; i++) {
+	if (runtime_function(f, entertry, &hi))
+		size = MIN(size, hi - entertry);
+	for (u64 i = 0; i + 5 <= size; i++) {
 		s32 rel;
 		memcpy(&rel, code + i + 3, sizeof(rel));
-		if (code[i] == 0x48 && code[i + 1] == 0x8d && code[i + 2] == 0x35) // lea, into the second argument
-			self = entertry + i + 7 + (u64)(s64)rel;
+		u64 to = entertry + i + 7 + (u64)(s64)rel;
+		if (code[i] == 0x48 && (code[i + 1] == 0x8d || code[i + 1] == 0x8b) && code[i + 2] == 0x35) // lea or mov, into the second argument
+			self = code[i + 1] == 0x8d ? to : pointer_at(f, v, to);
 		memcpy(&rel, code + i + 1, sizeof(rel));
 		if ((code[i] != 0xe9 && code[i] != 0xe8) || self != entertry) // a jump or call
 			continue;
@@ -60,9 +115,21 @@ static bool find_docatch(struct ElfFile *f, u64 entertry, u64 size, struct RtLan
 	return false;
 }
 
+static bool find_docatch(struct ElfFile *f, const struct ElfSymbol *syms, struct RtLang *out)
+{
+	struct Pointers v = load_pointers(f);
+	u64 entertry = syms[SYM_ENTERTRY].name ? syms[SYM_ENTERTRY].addr : 0;
+
+	if (!entertry && syms[SYM_NAMES].name && syms[SYM_CODE].name)
+		entertry = find_operation(f, &v, &syms[SYM_NAMES], &syms[SYM_CODE], "entertry");
+	bool ok = f->machine == EM_X86_64 && entertry && docatch_in(f, &v, entertry, out);
+	free(v.p);
+	return ok;
+}
+
 static bool find(struct ElfFile *f, const struct ElfSymbol *syms, struct RtLang *out, struct Str *version)
 {
-	const struct ElfSymbol *loop = &syms[SYM_LOOP], *key = &syms[SYM_KEY], *try = &syms[SYM_ENTERTRY];
+	const struct ElfSymbol *loop = &syms[SYM_LOOP], *key = &syms[SYM_KEY];
 	u32 v = version_of(f, syms[SYM_VERSION].name ? syms[SYM_VERSION].addr : 0);
 
 	if (v)
@@ -78,7 +145,7 @@ static bool find(struct ElfFile *f, const struct ElfSymbol *syms, struct RtLang 
 		out->root = key->addr;
 		out->loop = loop->addr;
 		out->loop_end = loop->addr + loop->size;
-		return loop->size && try->name && find_docatch(f, try->addr, try->size, out);
+		return loop->size && find_docatch(f, syms, out);
 	}
 	return false;
 }

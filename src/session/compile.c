@@ -10,6 +10,16 @@ static bool task_memory(void)
 	return feature_has(FEAT_TASK_MEMORY);
 }
 
+static bool has_uprobes(const struct Session *s)
+{
+	for (size_t i = 0; i < s->unit.probes.n; i++) {
+		enum ProbeKind k = s->unit.probes.p[i]->point->kind;
+		if (k == PK_UPROBE || k == PK_URETPROBE || k == PK_USDT)
+			return true;
+	}
+	return false;
+}
+
 static struct LowerOpts lower_opts(struct Session *s)
 {
 	struct LowerOpts o = {
@@ -22,6 +32,8 @@ static struct LowerOpts lower_opts(struct Session *s)
 		.jiffies64 = feature_has(FEAT_JIFFIES64),
 		.func_ip = feature_has(FEAT_FUNC_IP),
 		.no_prealloc = feature_has(FEAT_NO_PREALLOC),
+		.sleepable_uprobes = has_uprobes(s) && !s->env.no_uprobe_multi && feature_has(FEAT_SLEEPABLE_UPROBES),
+		.as_bpftrace = s->o->as_bpftrace,
 		.ncpus = s->hooks.ncpus,
 		.start_boot_ns = clock_ns(CLOCK_BOOTTIME),
 		.tai_minus_boot = (s64)(clock_ns(CLOCK_TAI) - clock_ns(CLOCK_BOOTTIME)),

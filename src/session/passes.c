@@ -147,7 +147,7 @@ static void show(struct Session *s, const struct Pass *p)
 	struct Str t = {0};
 	bool each = p->show == show_lower || p->show == show_emit || p->show == show_link;
 	for (size_t i = 0; each && i < s->prog.progs.n; i++) {
-		str_addf(&t, "; %s: %s\n", s->prog.progs.p[i]->points.v.p[0]->name, p->name);
+		str_addf(&t, "; %s%s: %s\n", s->prog.progs.p[i]->points.v.p[0]->name, s->prog.progs.p[i]->touch ? " (beforehand)" : "", p->name);
 		p->show(s, s->prog.progs.p[i], &t);
 		str_addc(&t, '\n');
 	}

@@ -24,6 +24,7 @@ struct Options {
 	const char *filter;    // --probe-filter: names of probes must match this extended regular expression; NULL
 	int pid;
 	const char *pids; // tools: the processes asked for, "1,2,3"; NULL or empty: all
+	bool only_pids;	  // ... all user stacks are theirs, or those of children that they have while tracing: nobody else is looked at
 	const char *cmd;
 	struct Child *child;  // tools: a command that was started for this run, whoever started it ends it; not with cmd
 	const char *out_path;

@@ -64,7 +64,8 @@ struct err *pass_load(struct Session *s)
 		return e;
 	plan_privileges(s);
 	if (s->prog.uses_ustack) {
-		struct TrackOpts to = {.lazy = s->o->lazy_tables, .fp_only = s->prog.config.unwind_fp, .pids = &s->o->pid, .npids = one_process(s), .follow = true,
+		bool only = s->o->only_pids || one_process(s);
+		struct TrackOpts to = {.lazy = s->o->lazy_tables, .fp_only = s->prog.config.unwind_fp, .pids = s->pids.p, .npids = only ? (u32)s->pids.n : 0, .follow = true,
 				       .verbose = s->o->verbose};
 		if ((e = track_create(&s->prog, s->syms, &to, &s->track)))
 			return e;

@@ -99,16 +99,25 @@ static char *debuglink(struct SymObject *o, u32 *crc)
 	return NULL;
 }
 
-static bool by_link(struct Syms *s, struct SymObject *o, const char *link, u32 crc, struct DebugFile *out)
+// The object's folder, from the root on, without a slash behind it (malloced).
+static char *folder_of(const struct SymObject *o)
+{
+	char *whole = *o->path == '/' ? NULL : realpath(o->path, NULL); // as a script names it
+	const char *path = whole ? whole : o->path, *slash = strrchr(path, '/');
+	char *folder = xasprintf("%.*s", slash ? (int)(slash - path) : 0, path);
+	free(whole);
+	return folder;
+}
+
+static bool by_link(struct Syms *s, struct SymObject *o, const char *folder, const char *link, u32 crc, struct DebugFile *out)
 {
 	struct ElfObj *e = elf_of(o);
-	const char *slash = strrchr(o->path, '/');
 	const struct {
 		const char *before, *after;
 	} where[] = {{"", ""}, {"", "/.debug"}, {s->debug_dir, ""}};
 	bool ok = false;
-	for (u32 i = 0; i < ARRAY_LEN(where) && slash && !ok; i++) {
-		char *path = xasprintf("%s%.*s%s/%s", where[i].before, (int)(slash - o->path), o->path, where[i].after, link);
+	for (u32 i = 0; i < ARRAY_LEN(where) && !ok; i++) {
+		char *path = xasprintf("%s%s%s/%s", where[i].before, folder, where[i].after, link);
 		ok = accept(o, root_open(e->root, path, O_RDONLY), &crc, out);
 		if (!ok && where[i].before[0] && e->root)
 			ok = accept(o, root_open(NULL, path, O_RDONLY), &crc, out);
@@ -118,17 +127,15 @@ static bool by_link(struct Syms *s, struct SymObject *o, const char *link, u32 c
 }
 
 // --debuginfo: by build id, by the link's name, and by that below the object's directory.
-static bool in_user_dirs(struct Syms *s, struct SymObject *o, const char *link, u32 crc, struct DebugFile *out)
+static bool in_user_dirs(struct Syms *s, struct SymObject *o, const char *folder, const char *link, u32 crc, struct DebugFile *out)
 {
-	const char *slash = strrchr(o->path, '/');
-	int n = slash ? (int)(slash - o->path) : 0;
 	bool ok = false;
 	for (u32 i = 0; i < s->opts.ndebug_dirs && !ok; i++) {
 		const char *given = s->opts.debug_dirs[i];
-		char *dir = *given == '/' ? xstrdup(given) : xasprintf("%.*s/%s", n, o->path, given);
+		char *dir = *given == '/' ? xstrdup(given) : xasprintf("%s/%s", folder, given);
 		ok = by_build_id(o, dir, out);
 		for (u32 k = 0; k < 2 && link && !ok; k++) {
-			char *path = xasprintf("%s%.*s/%s", dir, k ? n : 0, o->path, link);
+			char *path = xasprintf("%s%s/%s", dir, k ? folder : "", link);
 			ok = accept(o, root_open(NULL, path, O_RDONLY), &crc, out);
 			free(path);
 		}
@@ -140,10 +147,11 @@ static bool in_user_dirs(struct Syms *s, struct SymObject *o, const char *link, 
 static bool local_file(struct Syms *s, struct SymObject *o, struct DebugFile *out)
 {
 	u32 crc = 0; // of a debug link
-	char *link = debuglink(o, &crc), *slash = strrchr(o->path, '/');
+	char *link = debuglink(o, &crc), *slash = strrchr(o->path, '/'), *folder = folder_of(o);
 	if (!link && o->build_id_len) // the build id tells whether it is the right one
 		link = xasprintf("%s.debug", slash ? slash + 1 : o->path);
-	bool ok = in_user_dirs(s, o, link, crc, out) || by_build_id(o, s->debug_dir, out) || (link && by_link(s, o, link, crc, out));
+	bool ok = in_user_dirs(s, o, folder, link, crc, out) || by_build_id(o, s->debug_dir, out) || (link && by_link(s, o, folder, link, crc, out));
+	free(folder);
 	free(link);
 	return ok;
 }

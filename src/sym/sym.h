@@ -124,7 +124,17 @@ struct MadeSym {
 	u64 addr, size; // in the object
 	const char *name;
 };
-struct SymObject *sym_object_made(struct Syms *s, u64 span, const struct MadeSym *syms, u32 n);
+struct MadeLine { // from addr on, to the next
+	u64 addr;
+	const char *file; // NULL: none
+	u32 line;
+};
+struct MadeNames {
+	const struct MadeSym *syms;
+	u32 nsyms, nlines;
+	const struct MadeLine *lines; // by address from one with a file to the next one without
+};
+struct SymObject *sym_object_made(struct Syms *s, u64 span, const struct MadeNames *n);
 
 // ---- jitdump.c: jit-PID.dump, which its process maps. No locks: one thread's
 struct JitCode { // a piece of code; file offsets

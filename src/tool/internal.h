@@ -100,6 +100,7 @@ struct Tool {
 	const char *text;	    // of its script
 	const char *positional;	    // "[SECONDS]"
 	u32 max_positional;
+	bool own_stacks;	    // -p leaves only stacks of these processes, not also of those that had to do with them
 	bool own_reports;	    // with -i the script prints @samples when a report is due
 	const char *end;	    // last line of text output; NULL none
 	const char *(*check)(struct ToolOpts *o); // options that do not go together; NULL fine

@@ -62,6 +62,7 @@ void row_waits(const struct ToolOpts *o, struct Arena *a, const struct KeyParts 
 
 const struct Tool tool_offcputime = {
 	.name = "offcputime",
+	.own_stacks = true,
 	.summary = "off-CPU profile: stacks of threads that wait, with the time they wait",
 	.options = (const char *const[]){"p", "t", "u", "k", "U", "K", "d", "f", "A", "s", "m", "M", "I", "state", "by", "one-in", "max-cpu", "complete", "check", "per-thread", "comm",
 					 "cgroup", "depth", "stack-storage-size", "hash-storage-size", "i", "flame", "pprof", "json", "o", "unwind", "native", "async",

@@ -46,6 +46,7 @@ static void header(const struct ToolOpts *o, struct RunCtx *rc, FILE *out)
 
 const struct Tool tool_profile = {
 	.name = "profile",
+	.own_stacks = true,
 	.summary = "CPU profile: stacks of what runs, sampled",
 	.options = (const char *const[]){"L", "U", "K", "u", "k", "F", "max-cpu", "max-memory", "c", "e", "d", "a", "I", "C", "A", "s", "per-thread", "unwind", "native", "async", NULL},
 	.text = profile_bt,

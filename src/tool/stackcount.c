@@ -320,6 +320,7 @@ void print_calls(const struct StackProfile *p, const struct ToolOpts *o, FILE *o
 
 const struct Tool tool_stackcount = {
 	.name = "stackcount",
+	.own_stacks = true,
 	.summary = "how often functions, tracepoints or user probes are reached, by stack",
 	.options = (const char *const[]){"c/cpu", "u", "k", "D/duration", "T", "r", "l", "s", "P", "K", "U", "v", "d", "per-thread", "unwind", "native", "async", NULL},
 	.text = stackcount_bt,

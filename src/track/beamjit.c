@@ -24,23 +24,34 @@ struct Line {
 _Static_assert(sizeof(struct Module) == 32 && sizeof(struct Func) == 16 && sizeof(struct Line) == 12, "as in memory");
 #define KIND_MODULE 1
 #define MAX_FUNCS 65536u
+#define MAX_LINES 1048576u
 static const char prologue[] = "-CodeInfoPrologue"; // of a function's name: its first instructions
 static const char bottom[] = "erts_beamasm:normal_exit/0";
 static const char scheduler[] = "global::process_main"; // of a thread's own stack, which it never leaves
 static const char *const shared[] = {"global", "erts_beamasm"}; // modules of pieces that others call
 
-static bool skip_lines(const u8 *p, u64 size, u64 *at, u32 n)
+// The lines of a function; their files' names are those of the file itself. What is not in order, or outside of it, has none.
+static bool take_lines(const u8 *p, u64 size, u64 *at, const struct Func *f, u64 base, struct JitElf *out)
 {
-	for (u32 i = 0; i < n; i++) {
-		struct Line l;
-		if (size - *at < sizeof(l))
-			return false;
-		memcpy(&l, p + *at, sizeof(l));
-		if (size - *at - sizeof(l) < l.file_len)
-			return false;
+	u64 last = f->start;
+	bool whole = true;
+	for (u32 i = 0; i < f->nlines; i++) {
+		struct Line l = {0};
+		memcpy(&l, p + *at, MIN(size - *at, (u64)sizeof(l)));
+		whole = size - *at >= sizeof(l) && size - *at - sizeof(l) >= l.file_len;
+		if (!whole)
+			break;
+		const char *file = (const char *)p + *at + offsetof(struct Line, pad);
+		bool good = l.file_len > 1 && l.line && l.start >= last && l.start < f->end && memchr(file, 0, l.file_len);
+		if (good && out->lines.n < MAX_LINES) {
+			vec_push(&out->lines, ((struct MadeLine){base + l.start, file, l.line}));
+			last = l.start;
+		}
 		*at += sizeof(l) + l.file_len;
 	}
-	return true;
+	if (out->lines.n && vec_last(&out->lines).file)
+		vec_push(&out->lines, ((struct MadeLine){base + f->end, NULL, 0}));
+	return whole;
 }
 
 // Where a stack ends, and how all other code is left.
@@ -129,7 +140,7 @@ bool beamjit_parse(const u8 *p, u64 size, u32 stop, struct JitElf *out)
 		if (f.name_len < 1 || f.name_len > size - at - sizeof(f) || name[f.name_len - 1] || f.start > f.end || f.end > m.size)
 			break;
 		at += sizeof(f) + f.name_len;
-		if (!skip_lines(p, size, &at, f.nlines))
+		if (!take_lines(p, size, &at, &f, m.base, out))
 			break;
 		if (f.start == f.end)
 			continue;

@@ -234,6 +234,7 @@ void gdbjit_free(struct JitElf *e)
 {
 	elfcfi_deinit(&e->cfi);
 	vec_deinit(&e->syms);
+	vec_deinit(&e->lines);
 	vec_deinit(&e->rows);
 	free(e->names);
 	*e = (struct JitElf){0};

@@ -131,6 +131,7 @@ struct JitElf {
 	struct ElfCfi cfi; // its segments are the ranges of code, by address
 	VEC(struct MadeRow) rows; // in place of unwinding information, by address
 	VEC(struct MadeSym) syms; // by address, each in a range
+	VEC(struct MadeLine) lines; // as those of struct MadeNames; their files are texts of the image
 	char *names;
 	u64 names_size;
 };
@@ -242,7 +243,7 @@ struct JitHash {
 };
 void jit_hash(struct JitHash *h, const void *p, size_t n);
 // The object of code whose addresses count from base. Takes made, whose segments have their offsets. NULL: there is no room for one.
-struct SymObject *jit_object(struct Jits *j, u64 base, u64 span, const struct MadeSym *syms, u32 nsyms, struct UwMade *made);
+struct SymObject *jit_object(struct Jits *j, u64 base, u64 span, const struct MadeNames *names, struct UwMade *made);
 // The piece at start of an object that it is `off` bytes of; NULL: nothing is known of it.
 void jit_put(struct Jit *t, u64 start, u64 size, u64 off, struct SymObject *o, enum ProcMade made);
 bool jit_read_memory(void *tgid, u64 addr, void *buf, size_t n); // for struct JitMemory: of the process *(int *)tgid

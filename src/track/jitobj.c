@@ -29,14 +29,26 @@ static void hash_section(struct JitHash *h, const struct CfiSec *s, u64 base)
 		jit_hash(h, s->data, s->size);
 }
 
-struct SymObject *jit_object(struct Jits *j, u64 base, u64 span, const struct MadeSym *syms, u32 nsyms, struct UwMade *made)
+static void hash_names(struct JitHash *h, const struct MadeNames *n)
 {
-	struct JitHash h = {span, nsyms + 1};
-	for (u32 i = 0; i < nsyms; i++) {
-		u64 where[2] = {syms[i].addr, syms[i].size};
-		jit_hash(&h, where, sizeof(where));
-		jit_hash(&h, syms[i].name, strlen(syms[i].name) + 1);
+	for (u32 i = 0; i < n->nsyms; i++) {
+		u64 where[2] = {n->syms[i].addr, n->syms[i].size};
+		jit_hash(h, where, sizeof(where));
+		jit_hash(h, n->syms[i].name, strlen(n->syms[i].name) + 1);
 	}
+	for (u32 i = 0; i < n->nlines; i++) {
+		const struct MadeLine *l = &n->lines[i];
+		u64 what[2] = {l->addr, l->file ? l->line : 0};
+		jit_hash(h, what, sizeof(what));
+		if (l->file && (!i || l->file != n->lines[i - 1].file))
+			jit_hash(h, l->file, strlen(l->file) + 1);
+	}
+}
+
+struct SymObject *jit_object(struct Jits *j, u64 base, u64 span, const struct MadeNames *names, struct UwMade *made)
+{
+	struct JitHash h = {span, names->nsyms + 1};
+	hash_names(&h, names);
 	for (size_t i = 0; i < made->cfi.n; i++) {
 		const struct ElfCfi *c = &made->cfi.p[i];
 		for (size_t k = 0; k < c->segs.n; k++) {
@@ -55,7 +67,7 @@ struct SymObject *jit_object(struct Jits *j, u64 base, u64 span, const struct Ma
 		uwmade_free(made);
 		return k->obj;
 	}
-	struct SymObject *o = j->nobjects < OBJECTS_MAX ? sym_object_made(j->syms, span, syms, nsyms) : NULL;
+	struct SymObject *o = j->nobjects < OBJECTS_MAX ? sym_object_made(j->syms, span, names) : NULL;
 	if (!o || !tables_made(j->tables, o, made)) {
 		if (!o)
 			uwmade_free(made);

@@ -89,11 +89,14 @@ static void add_elf(struct Jits *j, struct Jit *t, struct JitElf *e, struct JitL
 	}
 	for (size_t i = 0; i < e->syms.n; i++)
 		e->syms.p[i].addr -= base;
+	for (size_t i = 0; i < e->lines.n; i++)
+		e->lines.p[i].addr -= base;
 	vec_push(&made->cfi, e->cfi);
 	e->cfi = (struct ElfCfi){.file = {.fd = -1}};
 	for (size_t i = 0; i < e->rows.n; i++)
 		vec_push(&made->rows, ((struct MadeRow){e->rows.p[i].off - base, e->rows.p[i].rule}));
-	entry->obj = jit_object(j, base, span, e->syms.p, (u32)e->syms.n, made);
+	struct MadeNames names = {e->syms.p, (u32)e->syms.n, (u32)e->lines.n, e->lines.p};
+	entry->obj = jit_object(j, base, span, &names, made);
 	entry->base = base;
 	for (size_t i = 0; entry->obj && i < segs.n; i++)
 		jit_put(t, segs.p[i].vaddr, segs.p[i].size, segs.p[i].off, entry->obj, rows ? PROC_MADE : PROC_MADE_NAMES);
@@ -286,7 +289,7 @@ static void flush_pieces(struct Jits *j, struct Jit *t, Pieces *v)
 		vec_push(&made->cfi, p->cfi);
 		p->cfi = (struct ElfCfi){.file = {.fd = -1}};
 	}
-	struct SymObject *o = jit_object(j, base, span, syms, (u32)v->n, made);
+	struct SymObject *o = jit_object(j, base, span, &(struct MadeNames){syms, (u32)v->n}, made);
 	for (size_t i = 0; i < v->n; i++) {
 		if (o)
 			jit_put(t, v->p[i].start, v->p[i].size, v->p[i].start - base, o, PROC_MADE);

@@ -69,7 +69,7 @@ void luatraces_read(struct Jits *j, struct Jit *t)
 	const struct RtLang *l = tablemaps_row(tables_maps(j->tables), t->lua.lang);
 	struct RtUwRule rule;
 
-	if (!tablemaps_body(tables_maps(j->tables), t->lua.lang, &rule) || rule.kind != RT_UW_REG || rule.reg != RT_R_SP)
+	if (!tablemaps_body(tables_maps(j->tables), t->lua.lang, &rule) || rule.kind != RT_UW_LUAVM)
 		return;
 	rule.kind = RT_UW_LUAJIT;
 	rule.off2 = rule.off;
@@ -84,7 +84,7 @@ void luatraces_read(struct Jits *j, struct Jit *t)
 		vec_push(&made->rows, ((struct MadeRow){0, rule}));
 		vec_push(&made->rows, ((struct MadeRow){a->size, {0}}));
 		made->lang = t->lua.lang;
-		a->obj = jit_object(j, a->start, a->size, &all, 1, made);
+		a->obj = jit_object(j, a->start, a->size, &(struct MadeNames){&all, 1}, made);
 		if (a->obj)
 			jit_put(t, a->start, a->size, 0, a->obj, PROC_MADE_STAYS);
 	}

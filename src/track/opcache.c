@@ -85,7 +85,7 @@ void opcache_read(struct Jits *j, struct Jit *t)
 		stub_rows(made, stubs, STUBS, &rule);
 	vec_push(&made->rows, ((struct MadeRow){p->size, {0}}));
 	made->lang = p->lang;
-	struct SymObject *o = jit_object(j, p->start, p->size, &all, 1, made);
+	struct SymObject *o = jit_object(j, p->start, p->size, &(struct MadeNames){&all, 1}, made);
 	if (o && o != p->obj)
 		jit_put(t, p->start, p->size, 0, o, PROC_MADE_STAYS);
 	t->php.obj = o;

@@ -47,7 +47,7 @@ struct Procs {
 	struct UwProc *bucket[PROC_BUCKETS];
 	u32 n, ndenied;
 	u64 gen;	       // the last one given
-	VEC(int) only;	       // trace these; empty: all
+	VEC(int) only;	       // only these are looked for, their children and whoever a stack was taken of are found as well; empty: all
 	bool follow, rescan, full;
 	bool scanned; // the first time
 	VEC(struct UwProc *) dirty; // dirty or changed
@@ -87,12 +87,18 @@ static bool wanted(const struct Procs *p, int tgid)
 static struct UwProc *get(struct Procs *p, int tgid)
 {
 	struct UwProc **at = slot(p, tgid);
-	if (!*at && wanted(p, tgid)) {
+	if (!*at) {
 		*at = xcalloc(1, sizeof(**at));
 		(*at)->tgid = tgid;
 		p->n++;
 	}
 	return *at;
+}
+
+static struct UwProc *get_wanted(struct Procs *p, int tgid)
+{
+	struct UwProc *q = *slot(p, tgid);
+	return q ? q : wanted(p, tgid) ? get(p, tgid) : NULL;
 }
 
 static void drop_pending(struct UwProc *q)
@@ -255,7 +261,7 @@ void uwprocs_scan(struct Procs *p)
 	for (struct dirent *e; d && (e = readdir(d));) {
 		if (!isdigit((unsigned char)e->d_name[0]))
 			continue;
-		struct UwProc *q = get(p, atoi(e->d_name));
+		struct UwProc *q = get_wanted(p, atoi(e->d_name));
 		if (!q)
 			continue;
 		bool listed = q->dirty || q->changed; // in p->dirty
@@ -272,8 +278,6 @@ void uwprocs_scan(struct Procs *p)
 void uwprocs_new(struct Procs *p, int tgid)
 {
 	struct UwProc *q = get(p, tgid);
-	if (!q)
-		return;
 	q->dirty = true;
 	refresh(p, q);
 }
@@ -354,9 +358,7 @@ void uwprocs_first(struct Procs *p, int tgid, const char *path, void (*fn)(void 
 static void on_fork(struct Procs *p, const struct MapEvent *e)
 {
 	struct UwProc *parent = *slot(p, e->parent);
-	if (p->follow && p->only.n && parent && !wanted(p, e->tgid))
-		vec_push(&p->only, e->tgid);
-	struct UwProc *q = get(p, e->tgid);
+	struct UwProc *q = p->follow && parent ? get(p, e->tgid) : get_wanted(p, e->tgid);
 	if (!q)
 		return;
 	// maps already: read in the first scan, or of an earlier process of that number. Or newer ones (see on_late).
@@ -438,7 +440,7 @@ void uwprocs_event(void *procs, const struct MapEvent *e)
 		on_fork(p, e);
 		return;
 	}
-	q = e->kind == MAPEV_EXIT ? *slot(p, e->tgid) : get(p, e->tgid);
+	q = e->kind == MAPEV_EXIT ? *slot(p, e->tgid) : get_wanted(p, e->tgid);
 	if (!q)
 		return;
 	if (e->time < q->time) {

@@ -213,7 +213,7 @@ static void take_block(struct Jits *j, struct Jit *t, struct Block new, const u8
 	struct UwMade *made = xcalloc(1, sizeof(*made));
 	struct MadeSym all = {0, new.size, "pattern of PCRE"};
 	if (sljit_rows(code, new.size, made))
-		new.obj = jit_object(j, new.start, new.size, &all, 1, made);
+		new.obj = jit_object(j, new.start, new.size, &(struct MadeNames){&all, 1}, made);
 	else
 		uwmade_free(made);
 	jit_put(t, new.start, new.size, 0, new.obj, new.obj ? PROC_MADE : PROC_MADE_NAMES);

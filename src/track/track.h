@@ -7,7 +7,7 @@
 
 struct TrackOpts {
 	bool fp_only;	     // no tables, frame pointers everywhere (mappings are still tracked, frames become (object, offset))
-	const int *pids;     // only these have user stacks (0: all); new children of them too when follow is set
+	const int *pids;     // only these have user stacks (0: all); new children of them too when follow is set. Others' first stacks are cut
 	u32 npids;
 	bool follow;
 	bool verbose;

@@ -12,6 +12,21 @@ static bool fills_up(struct Gaps *g, u64 from, u64 to)
 	return to - from < UW_PADDING && to % UW_PADDING == 0 && ++g->looks > MAX_LOOKS;
 }
 
+// n bytes at from, of the piece of the file that was read for all gaps in it; NULL: they are many, or not there.
+static const u8 *look(struct Gaps *g, const struct ElfCfi *e, const struct CfiSeg *seg, u64 from, u64 n)
+{
+	if (n > UW_PIECE || from < seg->vaddr || from - seg->vaddr > seg->size || n > seg->size - (from - seg->vaddr))
+		return NULL;
+	if (g->seg != seg || from < g->at || from + n > g->at + g->n) {
+		u64 at = MAX(from & ~(UW_PIECE - 1), seg->vaddr), end = MIN((from + n + UW_PIECE - 1) & ~(UW_PIECE - 1), seg->vaddr + seg->size);
+		g->seg = NULL;
+		if (!elfcfi_code(e, seg, at, g->piece, end - at))
+			return NULL;
+		g->seg = seg, g->at = at, g->n = end - at;
+	}
+	return g->piece + (from - g->at);
+}
+
 void gaps_add(struct Gaps *g, const struct ElfCfi *e, const struct CfiSeg *seg, u64 from, u64 to)
 {
 	u64 max = e->is_native_image ? FLOW_IMAGE_MAX : MAX_FLOW;
@@ -22,8 +37,13 @@ void gaps_add(struct Gaps *g, const struct ElfCfi *e, const struct CfiSeg *seg, 
 		g->size += to - from;
 		return;
 	}
+	const u8 *near = look(g, e, seg, from, to - from);
+	if (near && flow_only_padding(near, to - from))
+		return;
 	u8 *p = xmalloc(to - from);
-	if (!elfcfi_code(e, seg, from, p, to - from) || flow_only_padding(p, to - from)) {
+	if (near)
+		memcpy(p, near, to - from);
+	else if (!elfcfi_code(e, seg, from, p, to - from) || flow_only_padding(p, to - from)) {
 		free(p);
 		return;
 	}

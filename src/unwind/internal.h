@@ -104,11 +104,15 @@ struct GapRange {
 	const struct CfiSeg *seg;
 	u64 from, to; // addresses
 };
+#define UW_PIECE 16384ull
 struct Gaps { // zero at first
 	VEC(struct FlowCode) code;
 	VEC(struct GapRange) image; // of a native image, instead
 	u64 size;
 	u32 looks;
+	const struct CfiSeg *seg; // whose bytes at `at` are in piece
+	u64 at, n;
+	u8 piece[2 * UW_PIECE];
 };
 void gaps_add(struct Gaps *g, const struct ElfCfi *e, const struct CfiSeg *seg, u64 from, u64 to); // no entry is for these addresses
 // Rows of that code, and an end to g. False: stopped by hurry.

@@ -57,6 +57,11 @@ static void in_order(struct JitElf *e)
 			k++;
 		check(k < e->cfi.segs.n && y->addr >= e->cfi.segs.p[k].vaddr && y->size && y->addr + y->size <= e->cfi.segs.p[k].vaddr + e->cfi.segs.p[k].size);
 	}
+	for (size_t i = 0; i < e->lines.n; i++) {
+		const struct MadeLine *l = &e->lines.p[i];
+		check(i + 1 < e->lines.n ? !l->file || l[1].addr >= l->addr : !l->file);
+		check(!l->file || (strlen(l->file) < 65536 && l->line));
+	}
 	if (end - base < 1ull << 40)
 		rows(&e->cfi, end - base);
 }

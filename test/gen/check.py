@@ -110,14 +110,28 @@ def judge_json(script, runner, sonde, peer):
 
 # What is known of other bpftraces and says nothing of sonde: counted apart.
 def known_of_peer(script, wrong, err):
-    """None, or the name of it: programs that its compiler gives more stack than the kernel has; find(), which left 0 in its variable where
+    """None, or the name of it: programs that its compiler gives more stack than the kernel has, or takes minutes for; find(), which left 0 in its variable where
     @m[k] read 1 (0.27.1, seed 770011)."""
     if re.search(r'stack limit|stack size|stack of the call', err, re.I):
         return 'beyond its stack'
+    if wrong[0].startswith('status -1'):
+        return 'no end in time'
     if not wrong[1] or wrong[1][1] is None or wrong[1][1] < 0:
         return None
     block, statement = wrong[1]
     return 'find()' if any('find(' in line for line in script.blocks[block][1][statement][0]) else None
+
+
+# A kernel that walks each round of a loop has programs that are too large for it, and says so: these are counted apart, and the script is judged without them.
+def without_too_large(script, runner):
+    keep, large = {b: set(range(len(st))) for b, (_, st) in enumerate(script.blocks)}, 0
+    while True:
+        wrong = judge(script, runner, keep, True)
+        m = wrong and OLD and re.search(r'take(\d+) is too large for the kernel', wrong[0])
+        if not m or int(m.group(1)) not in keep:
+            return wrong, large
+        del keep[int(m.group(1))]
+        large += 1
 
 
 def shrink(script, runner, wrong, load=False):
@@ -172,7 +186,11 @@ def main():
         while n < opt.count and time.time() - began < opt.seconds and faults < opt.most:
             script = Script(seed + n, opt.size, opt.blocks, bool(opt.peer), OLD)
             for who, runner in runners:
-                wrong = judge(script, runner, None, opt.load) if not opt.json else judge_json(script, runner, [os.path.abspath(opt.sonde)], opt.peer.split())
+                if opt.load:
+                    wrong, large = without_too_large(script, runner)
+                    apart['too large'] = apart.get('too large', 0) + large
+                else:
+                    wrong = judge(script, runner) if not opt.json else judge_json(script, runner, [os.path.abspath(opt.sonde)], opt.peer.split())
                 known = wrong and who == 'peer' and not opt.json and known_of_peer(script, wrong, runner.err)
                 if known:
                     apart[known] = apart.get(known, 0) + 1
@@ -185,7 +203,7 @@ def main():
             n, blocks = n + 1, blocks + len(script.blocks)
             if not opt.load:
                 lines += len(script.expected()[0])
-    print('%d scripts of %d programs%s, %d at fault' % (n, blocks, '' if opt.load else ', %d lines' % lines, faults) + ''.join('; %d of the peer: %s' % (k, v) for v, k in sorted(apart.items())))
+    print('%d scripts of %d programs%s, %d at fault' % (n, blocks, '' if opt.load else ', %d lines' % lines, faults) + ''.join('; %d %s: %s' % (k, 'of these' if v == 'too large' else 'of the peer', v) for v, k in sorted(apart.items()) if k))
     return 1 if faults or not n else 0
 
 

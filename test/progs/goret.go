@@ -1,5 +1,5 @@
 // Calls that are counted: 1,000 goroutines, each 100 deep in descend() on a stack that grows (and so moves) on the way, while every tenth of them collects
-// garbage. It prints the sum of what the calls return, 5089000; seven() returns 7 from three places, 1,000 times.
+// garbage. It prints the sum of what the calls return; seven() returns 7 from three places, 1,000 times.
 package main
 
 import (

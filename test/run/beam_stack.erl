@@ -2,8 +2,8 @@
 %%
 %% usage: erl -noshell -s beam_stack main -extra FILE STACKS   is ready when FILE.up is there, begins when FILE.go is; then writes FILE and FILE.done, and waits. -1: never asks, never ends
 %%        ... -extra deep N              asks for ever from N calls
-%% Lines of FILE: for each stack its functions, innermost first, module:function/arity, then an empty line. What returns to the same place again and again
-%% stands there once, as Erlang tells it.
+%% Lines of FILE: for each stack its functions, innermost first, module:function/arity and, if it is known, file:line, then an empty line. What returns to the same place
+%% again and again stands there once, as Erlang tells it.
 -module(beam_stack).
 -export([main/0, init/1, handle_call/3, handle_cast/2, plus/2, server/1]).
 
@@ -54,7 +54,10 @@ ask() ->
     end,
     1.
 
-told(S) -> [[io_lib:format("~w:~w/~w~n", [M, F, A]) || {M, F, A, _} <- S], "\n"].
+%% The first asks two lines further down.
+told([Ask | S]) -> [told(Ask, 2), [told(F, 0) || F <- S], "\n"].
+told({M, F, A, [{file, File}, {line, L}]}, More) -> io_lib:format("~w:~w/~w ~s:~w~n", [M, F, A, filename:basename(File), L + More]);
+told({M, F, A, _}, _) -> io_lib:format("~w:~w/~w~n", [M, F, A]).
 
 %% ---- callbacks of all kinds
 work(I) ->

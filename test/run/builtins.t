@@ -247,8 +247,9 @@ ARGS -c 'cat /dev/null'
 EXPECT_LINE true
 STDERR unstable feature: dw_ustack
 
-NAME debugf prints into the kernel's trace
-RUN {sonde} -e 'begin { debugf("sonde {id} %d|%5d|%llx|%s\n", -3, 4, 255); exit() }' 2>&1 | grep -c 'Not enough arguments'
+NAME debugf prints into the kernel's trace, from the first event on, though the kernel switches that on while it loads the program, or a little later
+RUN echo 0 >/sys/kernel/tracing/events/bpf_trace/bpf_trace_printk/enable
+    {sonde} -e 'begin { debugf("sonde {id} %d|%5d|%llx|%s\n", -3, 4, 255); exit() }' 2>&1 | grep -c 'Not enough arguments'
     {sonde} -e 'begin { debugf("sonde {id} %d|%5d|%s\n", -3, 4, "text"); exit() }' 2>&1 | grep WARNING
     grep -o 'sonde {id} -3.*' /sys/kernel/tracing/trace
 EXPECT_LINE 1

@@ -42,6 +42,8 @@ def short(example, pid):
     example = re.sub(r'\b185\b', str(pid), example).replace('185,190', str(pid)).replace(',190', '')
     if words[1] == 'stackcount':
         return example.replace('stackcount', 'stackcount -D 1').replace('-Ti 5', '-Ti 1'), False
+    if words[1] == 'top':  # goes on for ever, and says no word when it begins
+        return example + ' --once', False
     if ' -- ' in example:
         return example.replace(' -- ', ' 1 -- '), False
     if words[1] in TOOLS:

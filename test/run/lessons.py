@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""lessons.py SONDE BUILD PAGE: does what a page of docs/ tells the reader to do. In: a page whose lessons are a fenced block `sh` and, after it, one `text`, which shows
+"""lessons.py SONDE BUILD PAGE: does what a page of docs/ tells the reader to do, in a folder with build/, test/ and tools/. In: a page whose lessons are a fenced block `sh` and, after it, one `text`, which shows
 lines of what that prints. Out: a line for each lesson whose command fails or does not print what is shown, and the count.
 A shown line must be there, in any place. In a block `text exact` numbers are compared; else what differs from run to run does not count: numbers, the bars of histograms, and all behind "...". A line "..." stands for others."""
 import os, re, signal, subprocess, sys, tempfile
@@ -56,6 +56,8 @@ def main():
         os.mkdir(os.path.join(top, 'bin'))
         os.symlink(sonde, os.path.join(top, 'bin', 'sonde'))
         os.symlink(build, os.path.join(top, 'build'))
+        for name in ('test', 'tools'):
+            os.symlink(os.path.join(os.path.dirname(os.path.dirname(page)), name), os.path.join(top, name))
         for title, command, shown, exact in lessons(open(page).read()):
             why = wrong(command, shown, exact, top)
             n += 1

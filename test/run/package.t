@@ -70,6 +70,18 @@ TIMEOUT 240
 EXPECT_LINE 12 lessons, 0 failed
 RETRY 1 samples, on a machine that may be busy
 
+NAME what others do not do: each example of docs/beyond.md prints what it shows
+LONG
+RUN export HOME=$PWD; {top}/test/run/lessons.py {sonde} {build} {top}/docs/beyond.md
+NEED host
+NEED arch:x86_64
+NEED sleepable uprobes
+NEED cmd:bash
+NEED cmd:gcc
+NEED cmd:go
+TIMEOUT 240
+EXPECT_LINE 11 lessons, 0 failed
+
 NAME a lesson whose command prints something else than is shown has failed
 RUN printf '## one\n```sh\necho 5 is; echo more\n```\n```text\n7 is\nmo...\n```\n## two\n```sh\necho 5\n```\n```text exact\n7\n```\n## three\n```sh\nfalse\n```\n```text\n```\n' >page.md; {top}/test/run/lessons.py {sonde} {build} page.md
 NEED host

@@ -346,4 +346,22 @@ NAME variables of a function whose entry is not probed stay unknown
 PROG uretprobe:{build}/recurse:fib { print($start) } uprobe:{build}/recurse:slow { $start = nsecs }
 RC 1
 STDERR Undefined or undeclared variable: $start
-STDERR HINT: what the entry of a call sets is there if a uprobe has the same functions, written the same
+STDERR HINT: what the entry of a call sets is there if a uprobe (of a kretprobe: a kprobe) has the same functions, written the same
+
+NAME texts of a uprobe whose pages nobody has used are waited for: at once, over the edge of a page, behind a pointer; not behind a predicate that is false
+NEED sleepable uprobes
+RUN {sonde} -q -c '{copy:cold} {tmp}/pages' -e 'struct box { char *text; }; uprobe:{copy:cold}:take /arg1 != 3/ { printf("%d [%s]\n", arg1, str(arg0)) } uprobe:{copy:cold}:deep { $b = (struct box *)arg0; $t = $b.text; printf("deep [%s]\n", str($t)); @[str($b.text)] = count() }' 2>&1
+EXPECT_LINE 1 [at its start]
+EXPECT_LINE 2 [over the edge]
+EXPECT_LINE 4 []
+EXPECT_LINE deep [behind a pointer]
+EXPECT_LINE @[behind a pointer]: 1
+EXPECT_LINE left out: cold
+EXPECT_LINE pointer: in memory
+EXPECT_NOT could not be read
+
+NAME texts of a uprobe that it may not wait for say that they are not in memory
+RUN {sonde} -q --no-feature uprobe_multi -c '{copy:cold} {tmp}/pages' -e 'uprobe:{copy:cold}:take { printf("%d [%s] [%s]\n", arg1, str(arg0), str(arg0, 10)) }' 2>&1
+EXPECT_LINE 1 [<not in memory>] []
+EXPECT_LINE 4 [] []
+EXPECT_RE could not be read: 6 \(

@@ -39,8 +39,8 @@ EXPECT_LINE #   x: a (a second try)
 EXPECT_RE ^1 passed, 2 failed, 0 skipped\na\nb\nc\na\nb\n\Z
 
 NAME the asan suite sees a leak, undefined behaviour, a failed test and a failed assertion, each alone
-NEED cmd:cc
-RUN for c in 'volatile char *p = malloc(77); p = 0' 'volatile int i = 2147483647; i++' 'CHECK(0)' '__assert_fail("0", "x", 1, "f")' 'CHECK(1)'; do printf '#include "t.h"\n#include <assert.h>\nTEST(only) { %s; }\nT_MAIN()\n' "$c" >x_test.c; cc -w -D_GNU_SOURCE -fsanitize=address,undefined -I{top}/src -I{top}/test/unit -o x_test x_test.c; python3 -B -c "import os, sys; sys.path.insert(0, '{top}/test'); from runner import unit, tally; unit.TOP = '.'; t = tally.Tally(False); unit.run_asan_program(t, './x_test', dict(os.environ, **unit.ASAN_ENV)); print(t.counts())" | grep -oE '^\(.*|LeakSanitizer: detected|runtime error|not ok|failed: 0|Assertion .0. failed'; done
+NEED cmd:clang
+RUN for c in 'volatile char *p = malloc(77); p = 0' 'volatile int i = 2147483647; i++' 'CHECK(0)' '__assert_fail("0", "x", 1, "f")' 'CHECK(1)'; do printf '#include "t.h"\n#include <assert.h>\nTEST(only) { %s; }\nT_MAIN()\n' "$c" >x_test.c; clang -w -D_GNU_SOURCE -fsanitize=fuzzer-no-link,address,undefined -I{top}/src -I{top}/test/unit -o x_test x_test.c; python3 -B -c "import os, sys; sys.path.insert(0, '{top}/test'); from runner import unit, tally; unit.TOP = '.'; t = tally.Tally(False); unit.run_asan_program(t, './x_test', dict(os.environ, **unit.ASAN_ENV)); print(t.counts())" | grep -oE '^\(.*|LeakSanitizer: detected|runtime error|not ok|failed: 0|Assertion .0. failed'; done
 TIMEOUT 60
 EXPECT_RE \ALeakSanitizer: detected\n\(0, 1, 0\)\nruntime error\n\(0, 1, 0\)\nfailed: 0\n\(0, 1, 0\)\nAssertion .0. failed\n\(0, 1, 0\)\n\(1, 0, 0\)\n\Z
 

@@ -29,3 +29,9 @@ EXPECT_RE == flat5\n41 lab 2\nline 4\n\s*== deep5\n41 lab 2\nline 4\n\s*== none5
 EXPECT_RE == other\n.*the arguments of uprobe:./p:take are not known by name
 EXPECT_RE \nline 4\n\s*\Z
 TIMEOUT 60
+
+NAME --debuginfo counted from the program's folder, and a program named from here: NAME.debug, the tree of folders, .dwo files and packages
+NEED cmd:dwp
+RUN printf 'struct pair { int first; char label[8]; };\nint __attribute__((noipa)) take(struct pair *p, long n)\n{\n\treturn p->first + n;\n}\nint main(void) { struct pair p = {41, "lab"}; return take(&p, 2) != 43; }\n' >a.c; mkdir -p s/o s/o/dbg away all; gcc -O1 -g -Wl,--build-id a.c -o s/o/p; objcopy --only-keep-debug s/o/p s/o/dbg/p.debug; strip s/o/p; t() { (cd $1; {sonde} -q --debuginfo $2 -c $3 -e "uprobe:$3:take { printf(\"%d %s %d\\n\", args.p->first, args.p->label, args.n) } uprobe:$3@a.c:4 { printf(\"line 4\\n\") }" 2>&1 | cut -c1-120); }; echo "== folder"; t s dbg o/p; echo "== inside"; t s/o dbg ./p; mkdir -p all$PWD/s/o; mv s/o/dbg/p.debug all$PWD/s/o/; echo "== tree"; t s $PWD/all o/p; gcc -O1 -g -gsplit-dwarf -c a.c -o s/o/a.o; gcc -o s/o/p s/o/a.o; mv s/o/a.dwo s/o/dbg/; echo "== dwo"; t away dbg ../s/o/p; gcc -O1 -gdwarf-4 -gsplit-dwarf -c a.c -o s/o/a.o; gcc -o s/o/p s/o/a.o; dwp -e s/o/p -o s/o/dbg/p.dwp; rm s/o/a.dwo s/o/dbg/a.dwo; echo "== dwp"; t away dbg ../s/o/p
+EXPECT_RE == folder\n41 lab 2\nline 4\n\s*== inside\n41 lab 2\nline 4\n\s*== tree\n41 lab 2\nline 4\n\s*== dwo\n41 lab 2\nline 4\n\s*== dwp\n41 lab 2\nline 4\n
+TIMEOUT 60

@@ -118,6 +118,10 @@ NAME a typedef is a type in typeof() and for variables
 PROG begin { let $x: typeof(size_t) = 5; let $y: size_t = 6; print((sizeof(typeof(size_t)), sizeof(size_t), sizeof(size_t[3]), $x, $y)); exit() }
 EXPECT_LINE (8, 8, 24, 5, 6)
 
+NAME a cast to a typedef, whatever its operand begins with
+PROG begin { $p = 5; $q = &$p; print(((uint64_t)-1, (pid_t)-1, (size_t)-$p, (size_t)*$q, (uint32_t)~0, (loff_t)$p - 1, ($p) - 1)); exit() }
+EXPECT_LINE (18446744073709551615, -1, 18446744073709551611, 5, 4294967295, 4, 4)
+
 NAME typeof is no value
 PROG begin { print(typeof(1)) }
 RC 1

@@ -153,4 +153,4 @@ def run_fuzz(t, opt):
             cmd = [path, '-max_total_time=%d' % opt.fuzz_seconds, '-timeout=20', '-rss_limit_mb=2048', '-artifact_prefix=%s/' % tmp, tmp]
             rc, text = child.output(cmd + ([corpus] if os.path.isdir(corpus) else []), opt.fuzz_seconds + 300)
         t.fail(name, text[-2500:] if rc is not None else 'no end') if rc != 0 else t.ok(name)
-    side_by_side(opt.jobs, target, sorted(glob.glob(os.path.join(opt.build, 'fuzz', '*_fuzz'))))
+    side_by_side(opt.jobs, target, sorted(glob.glob(os.path.join(opt.build + '-asan', '*_fuzz'))))

@@ -199,6 +199,9 @@ TEST(modules_of_erlang)
 	CHECK_STR(e.syms.p[0].name, "lists:map/2");
 	CHECK_STR(e.syms.p[2].name, "lists:seq/2");
 	CHECK(e.syms.p[2].addr == 0x7f0000001080 && e.syms.p[2].size == 0x80);
+	CHECK_EQ(e.lines.n, 2); // one without a number counts for nothing
+	CHECK(e.lines.p[0].addr == 0x7f0000001020 && e.lines.p[0].line == 1 && e.lines.p[1].addr == 0x7f0000001080 && !e.lines.p[1].file);
+	CHECK_STR(e.lines.p[0].file, "a.erl");
 	gdbjit_free(&e);
 	CHECK(beamjit_parse(p, n - 1, 0, &e)); // its last function is cut
 	CHECK_EQ(e.syms.n, 2);
@@ -268,7 +271,7 @@ TEST(an_object_of_code_made_at_run_time)
 {
 	struct Syms *s = syms_create(NULL);
 	const struct MadeSym syms[] = {{0x120, 15, "made_inner"}, {0x130, 8, "_Z3outv"}};
-	struct SymObject *o = sym_object_made(s, 0x138, syms, 2);
+	struct SymObject *o = sym_object_made(s, 0x138, &(struct MadeNames){syms, 2});
 	CHECK(o != NULL);
 	struct SymHit h = sym_object_off(s, o, 0x125);
 	CHECK_STR(h.name, "made_inner");
@@ -277,6 +280,27 @@ TEST(an_object_of_code_made_at_run_time)
 	CHECK_STR(sym_object_off(s, o, 0x137).name, "out()");
 	h = sym_object_off(s, o, 0x12f); // between them
 	CHECK(!h.name || h.place);
+	syms_destroy(s);
+}
+
+TEST(lines_of_code_made_at_run_time)
+{
+	struct Syms *s = syms_create(&(struct SymOpts){.lines = true});
+	const struct MadeSym syms[] = {{0x20, 0x20, "second"}, {0x100, 0x200, "first"}};
+	const struct MadeLine lines[] = {{0x104, "a.erl", 7}, {0x110, "b.hrl", 100000}, {0x111, "a.erl", 3}, {0x300, NULL, 0}, {0x24, "b.hrl", 1}, {0x40, NULL, 0}};
+	static const struct {
+		u64 off;
+		u32 line;
+		const char *file;
+	} want[] = {{0x103, 0, ""}, {0x104, 7, "a.erl"}, {0x10f, 7, "a.erl"}, {0x110, 100000, "b.hrl"}, {0x111, 3, "a.erl"}, {0x2ff, 3, "a.erl"}, {0x23, 0, ""}, {0x24, 1, "b.hrl"}, {0x3f, 1, "b.hrl"}};
+	struct SymObject *o = sym_object_made(s, 0x300, &(struct MadeNames){syms, 2, ARRAY_LEN(lines), lines});
+	CHECK(o != NULL);
+	for (u32 i = 0; i < ARRAY_LEN(want); i++) {
+		struct SymHit h = sym_object_off(s, o, want[i].off);
+		CHECK_EQ(h.line, want[i].line);
+		CHECK_STR(h.file ? h.file : "", want[i].file);
+		CHECK_STR(h.name, want[i].off < 0x100 ? "second" : "first");
+	}
 	syms_destroy(s);
 }
 

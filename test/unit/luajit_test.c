@@ -85,13 +85,14 @@ static void put_call(u32 slot, u32 fn, u64 link)
 // C (0) is called by a function (1), which C (2) calls, which another one (3) calls, the program.
 static void start_jit(void)
 {
-	struct RtUwRule vm = {.kind = RT_UW_REG, .reg = 7, .ra = -8, .off = 48, .index = RT_UW_LANG}, c = vm, root = {.kind = RT_UW_END};
+	struct RtUwRule vm = {.kind = RT_UW_LUAVM, .reg = 7, .ra = -8, .off = 48, .index = RT_UW_LANG}, c = vm, root = {.kind = RT_UW_END};
 	struct RtLang lang = {.kind = RT_LANG_LUAJIT, .chain = 1, .luajit = {cur_l}};
 	struct RtChain chain;
 	u32 one = 1;
 
 	start();
 	c.index = 0;
+	c.kind = RT_UW_REG;
 	put_rows((u64[]){UW_ROW(OFF, rule(vm)), UW_ROW(OFF + 0x18, rule(c)), UW_ROW(OFF + 0x100, rule(vm)), UW_ROW(OFF + 0x200, rule(root))}, 4);
 	struct RtUwObj *o = bpf_map_lookup_elem(&rt_uw_obj, &one);
 	o->lang = 1;
@@ -160,6 +161,25 @@ TEST(functions_of_lua_and_of_c)
 	st = walk_now();
 	CHECK_EXACT(st, 0, TEXT);
 	check_outer(st, 1);
+}
+
+// Its return address lies below the machine's frame, which the rule of all of its code does not know of.
+TEST(a_piece_that_the_machine_calls)
+{
+	start_jit();
+	for (u32 i = 18; i > 2; i--)
+		stack[i] = stack[i - 1];
+	stack[0] = TEXT + 8;
+	stack[2] = 0;
+	stack[5] = STACK + 104;
+	put(THREAD + 80, (STACK + 8) | 1, 8);
+	regs.dx = 0x99;
+	struct RtStack *st = walk_now();
+	check_frame(st, 0, "ask", "", 0);
+	check_frame(st, 1, "function </src/a.lua:20>", "/src/a.lua", 23);
+	check_outer(st, 2);
+	put(THREAD + 80, (STACK + 16) | 1, 8); // no frame of the thread's
+	CHECK(walk_now()->why != RT_WHY_OK);
 }
 
 TEST(names)

@@ -392,6 +392,62 @@ TEST(range_survives_spill)
 	}
 }
 
+// Variables that are constants at first, more than there are registers, in a loop or, without one, changed by a branch.
+static void constant_at_first(bool loop, struct Code *c)
+{
+	struct IrProg p;
+	struct IrBuild b;
+	begin(&p, &b);
+	struct IrVal v[24], sum = ir_imm(0);
+	IrReg i[12];
+	IrBlk head = ir_new_block(&b, "head"), body = ir_new_block(&b, "body"), end = ir_new_block(&b, "end");
+	for (u32 k = 0; k < ARRAY_LEN(v); k++)
+		v[k] = ir_bin(&b, IR_MUL, ir_load(&b, ir_ctx(), (s32)(k % 11 * 8), 8, false), ir_imm(k * 7 + 1));
+	for (u32 k = 0; k < ARRAY_LEN(i); k++)
+		ir_set(&b, i[k] = ir_new_reg(&b), ir_imm(k));
+	ir_jmp(&b, head);
+	ir_set_block(&b, head);
+	ir_call(&b, 8, NULL, 0);
+	ir_br(&b, IC_ULT, loop ? ir_reg(i[0]) : v[3], ir_imm(9), body, end);
+	ir_set_block(&b, body);
+	for (u32 k = 0; k < 3 * ARRAY_LEN(v); k++)
+		ir_set(&b, v[k % ARRAY_LEN(v)].id, ir_bin(&b, IR_ADD, v[k % ARRAY_LEN(v)], v[(k + 5) % ARRAY_LEN(v)]));
+	ir_call(&b, 8, NULL, 0);
+	for (u32 k = 0; k < ARRAY_LEN(i); k++)
+		ir_set(&b, i[k], loop ? ir_bin(&b, IR_ADD, ir_reg(i[k]), ir_imm(1)) : ir_imm(7 + k));
+	ir_jmp(&b, loop ? head : end);
+	ir_set_block(&b, end);
+	for (u32 k = 0; k < ARRAY_LEN(v); k++)
+		sum = ir_bin(&b, IR_ADD, sum, v[k]);
+	for (u32 k = 0; k < ARRAY_LEN(i); k++)
+		sum = ir_bin(&b, IR_XOR, sum, ir_reg(i[k]));
+	ir_store(&b, ir_mapval(0, 0), 0, 8, sum);
+	ir_ret(&b, ir_imm(0));
+	CHECK(verified(&p, "as built"));
+	CHECK(!ir_compile(&p, &(struct EmitOpts){0}, c));
+	ir_deinit(&p);
+}
+
+static u32 constants_on_stack(const struct Code *c)
+{
+	u32 n = 0;
+	for (size_t k = 0; k < c->insns.n; k++)
+		n += c->insns.p[k].code == (BPF_ST | BPF_MEM | BPF_DW) && (c->insns.p[k].regs & 0xf) == 10;
+	return n;
+}
+
+// Verifiers before 6.4 forget a constant that is stored as one, and would see no end of the loop.
+TEST(counter_of_a_loop_on_the_stack)
+{
+	struct Code c;
+	constant_at_first(false, &c);
+	CHECK(constants_on_stack(&c) > 0);
+	code_deinit(&c);
+	constant_at_first(true, &c);
+	CHECK_EQ(constants_on_stack(&c), 0u);
+	code_deinit(&c);
+}
+
 TEST(too_much_stack)
 {
 	struct IrProg p;

@@ -3,8 +3,10 @@
 In: GUESTS below; vm.py boots them. Out: one line a test in the tally, one summary a guest ("amd64 6.1: 80 passed, 0 failed, 2 skipped in 60 s").
 Invariant: no guest holds the suite up. One that dies or stands still is booted again and goes on with the test it was in; a second time costs that test.
 A guest's two processors take turns: side by side QEMU 7.2 has one run old or half-patched code now and then while the other patches it (HACKING.md).
+So a guest takes one processor of this machine, and as many guests run at once as it has.
 """
 import os, re, select, shlex, signal, subprocess, tempfile, time
+from runner import unit  # (test/runner)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
@@ -84,15 +86,24 @@ class Results:
     """Collects what one guest's lines say; goes on over several boots."""
 
     def __init__(self, tally, name):
-        self.t, self.name, self.seen = tally, name, 0
+        self.t, self.name = tally, name
+        self.passed = self.failures = self.skipped = 0
         self.current, self.next = None, 0    # the test now running and the number of the one after it
         self.failed, self.why, self.over = None, [], False
         self.again, self.booted = None, {}   # why it was run again; of tests that were booted for again
         self.times, self.began = [], time.time()
 
+    def fail(self, test, why):
+        self.failures += 1
+        self.t.fail(test, why)
+
+    def skip(self, test, why):
+        self.skipped += 1
+        self.t.skip(test, why)
+
     def flush(self):
         if self.failed:
-            self.t.fail('%s: %s' % (self.name, self.failed), '\n'.join(self.why))
+            self.fail('%s: %s' % (self.name, self.failed), '\n'.join(self.why))
         self.failed, self.why = None, []
 
     def line(self, line):
@@ -107,26 +118,26 @@ class Results:
             self.current, self.next, self.began, self.again = test, int(number) + 1, time.time(), self.booted.get(test)
         elif note:
             self.again = note.split(': run again: ')[-1]
-            print('note    %s: %s' % (self.name, note), flush=True)
+            self.t.say('note    %s: %s' % (self.name, note))
         elif over:
             self.over = True
         elif ok or skipped or failed:
-            self.seen += 1
             self.times.append((time.time() - self.began, self.current))
             self.t.took('%s: %s' % (self.name, self.current), time.time() - self.began, False)
             self.current = None
             if ok:
+                self.passed += 1
                 self.t.ok('%s: %s' % (self.name, ok), self.again)
             elif skipped:
-                self.t.skip('%s: %s' % (self.name, skipped), reason)
+                self.skip('%s: %s' % (self.name, skipped), reason)
             else:
                 self.failed = failed
         return True
 
 
-def run_one(t, name, args, build, patterns):
-    """False when the guest could not be had at all; the reason is in the tally."""
-    r, other = Results(t, name), []
+def run_one(t, r, args, build, patterns):
+    """One guest's tests into r, Results."""
+    name, other = r.name, []
     for boot in range(BOOTS):
         inner = 'python3 %s/test/run.py --suite guest --build %s --filter %s --from %d --second-tries %d -v' % (
             TOP, build, shlex.quote(patterns), r.next, t.second_tries)
@@ -137,46 +148,46 @@ def run_one(t, name, args, build, patterns):
         r.flush()
         log, bad = b.log()
         if not r.over and not bad and time.time() >= UNTIL:
-            return t.skip('vm: ' + name, 'the time was over before %s and what follows it' % (r.current or 'its first test'))
+            return r.skip('vm: ' + name, 'the time was over before %s and what follows it' % (r.current or 'its first test'))
         if bad and r.over:
-            t.fail('%s: kernel log' % name, log)
+            r.fail('%s: kernel log' % name, log)
         if r.over:
             for seconds, test in sorted(r.times, reverse=True)[:10 if t.verbose else 0]:
-                print('# %5.1f s %s' % (seconds, test))
+                t.say('# %5.1f s %s' % (seconds, test))
             return
         missing = re.findall(r'^vm\.py: (no .*|apt.*)$', '\n'.join(other), re.M)
-        if missing and not r.seen:
-            t.skip('vm: ' + name, missing[0])
-            return
+        if missing and not r.times:
+            return r.skip('vm: ' + name, missing[0])
         why = '%s%s\n%s\n%s' % (b.why, ' while it ran' if r.current else '', '\n'.join(other[-5:]), log)
         if r.current and r.current not in r.booted:
             r.booted[r.current] = log.split('\n')[0] if bad else b.why
-            print('note    %s: %s: booted again: %s' % (name, r.current, r.booted[r.current]), flush=True)
+            t.say('note    %s: %s: booted again: %s' % (name, r.current, r.booted[r.current]))
             r.next -= 1
         elif r.current:
-            t.fail('%s: %s' % (name, r.current), why)
+            r.fail('%s: %s' % (name, r.current), why)
         elif boot:
             break
         r.current = None
-    t.fail('vm: ' + name, 'given up after %d tests: %s' % (r.seen, why))
+    r.fail('vm: ' + name, 'given up after %d tests: %s' % (len(r.times), why))
+
+
+def run_guest(t, opt, name, args, folder, patterns):
+    build, start, r = os.path.join(opt.build, folder).rstrip('/'), time.time(), Results(t, name)
+    if opt.filter != '*' or os.environ.get('SONDE_VM_FULL'):
+        patterns = opt.filter
+    if TOP.startswith('/tmp/') and '--share' not in args:
+        args = args + ['--share', TOP]  # the guest has a /tmp of its own
+    if not os.path.exists(os.path.join(build, 'sonde')):
+        r.skip('vm: ' + name, 'no %s/sonde' % build)
+    elif time.time() > UNTIL - 60:
+        r.skip('vm: ' + name, 'no time left')
+    else:
+        run_one(t, r, args, build, patterns)
+    t.say('# %s: %d passed, %d failed, %d skipped in %.0f s' % (name, r.passed, r.failures, r.skipped, time.time() - start))
 
 
 def run(t, opt):
     """opt.filter other than '*' chooses tests by name in every guest; SONDE_VM_GUESTS='amd64 6.1,arm64 6.1' chooses guests."""
-    for name, args, folder, patterns in guests():
-        build, start = os.path.join(opt.build, folder).rstrip('/'), time.time()
-        before = t.passed, t.failed, t.skipped
-        if opt.filter != '*' or os.environ.get('SONDE_VM_FULL'):
-            patterns = opt.filter
-        if TOP.startswith('/tmp/') and '--share' not in args:
-            args = args + ['--share', TOP]  # the guest has a /tmp of its own
-        if not os.path.exists(os.path.join(build, 'sonde')):
-            t.skip('vm: ' + name, 'no %s/sonde' % build)
-        elif time.time() > UNTIL - 60:
-            t.skip('vm: ' + name, 'no time left')
-        else:
-            run_one(t, name, args, build, patterns)
-        print('# %s: %d passed, %d failed, %d skipped in %.0f s' % ((name,) + tuple(a - b for a, b in zip((t.passed, t.failed, t.skipped), before)) +
-                                                              (time.time() - start,)), flush=True)
+    unit.side_by_side(os.cpu_count() or 1, lambda g: run_guest(t, opt, *g), guests())
     if not os.environ.get('SONDE_VM_GUESTS') and not os.environ.get('SONDE_VM_KERNEL'):
         t.skip('vm: 6.1 with fprobe', 'no package has this kernel: SONDE_VM_KERNEL=FILE names one built with CONFIG_FPROBE, virtio, 9p and overlayfs')

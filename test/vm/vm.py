@@ -53,7 +53,8 @@ def apt_options(arch, release=None):
             raise Missing('no Debian here, whose other releases have other kernels')
         with open(d + '/sources.list', 'w') as f:
             suite = os_release()['VERSION_CODENAME'] + '-backports' if release == 'backports' else release
-            f.write('deb %s %s main\n' % (os.environ.get('SONDE_VM_MIRROR', 'http://deb.debian.org/debian'), suite))
+            for one in (suite, 'sid') if suite == 'experimental' else (suite,):  # what that needs is in sid
+                f.write('deb %s %s main\n' % (os.environ.get('SONDE_VM_MIRROR', 'http://deb.debian.org/debian'), one))
         opts += ['Dir::Etc::sourcelist=%s/sources.list' % d, 'Dir::Etc::sourceparts=/dev/null']
     opts = [w for o in opts for w in ('-o', o)]
     if not glob.glob(d + '/lists/*Packages*'):

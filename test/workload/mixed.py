@@ -1,101 +1,190 @@
 #!/usr/bin/env python3
-"""mixed.py SONDE SECONDS [HZ]: profiles the whole machine while mixed.sh runs, and says how many user stacks of the load's processes were whole, for
-each program, and every exception with its reason. Stacks that sonde followed to the root by a guess count apart: node's, whose code made at run time
-has frame pointers and nothing else. Exit status 1 when less than 99.5 % are whole (of node's: whole or guessed) or a program is missing from the profile.
+"""mixed.py SONDE SECONDS [HZ [all]]: profiles the whole machine while mixed.sh runs; with "all" also, as far as they are there, interpreters and virtual machines with the loads
+of runtimes.py and real programs of programs.py. Says how many user stacks of each program were whole, how many show the program's own functions, which frames have no name,
+and every exception with its reason. Stacks that sonde followed to the root by a guess count apart: node's and LuaJIT's, whose compiled code does not say all.
+Exit status 1 when less than 99.5 % are whole (of those two: whole or guessed), less than 99.5 % of a program with one thread show its own functions, or a program is
+missing from the profile.
 With bpftrace in place of SONDE: how many stacks of that one end at a thread's root (no exceptions, no verdict)."""
-import collections, json, os, re, signal, subprocess, sys, tempfile, threading, time
+import collections
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
 
-PROGRAMS = ['python3', 'perl', 'node', 'openssl', 'sqlite3', 'nginx']
+import programs
+
 ROOTS = re.compile(r'_start|__libc_start_(main|call_main).*|main|_*clone3?|start_thread')
 here = os.path.dirname(os.path.abspath(__file__))
+RUN = os.path.join(os.path.dirname(here), 'run')
+ALWAYS = ['python', 'perl', 'node', 'openssl', 'sqlite', 'nginx']
+# A program of one thread: of which function each of its stacks must show one
+OWN = {'perl': r'^\(main\)|^main::', 'php': r'^\{main\}', 'ruby': r'^<main>', 'lua': r'^main chunk', 'luajit': r'^main chunk|^.*luaload', 'python': r'^<module>|^work$'}
+GUESSES = ('node', 'luajit')
 
 
-def members(session, stop, pids):
-    """Adds the pids of the load's session; most of them live for a part of a second."""
-    while not stop.wait(0.03):
-        for pid in filter(str.isdigit, os.listdir('/proc')):
-            if int(pid) not in pids:
+def loads(tmp):
+    """(name, command) of the interpreters that are here, with what runtimes.py gives them to do"""
+    for name, cmd, load in (('php', 'php', 'phpload.php'), ('ruby', 'ruby --disable-gems', 'rubyload.rb'), ('lua', 'lua5.4', 'luaload.lua'), ('luajit', 'luajit', 'luaload.lua')):
+        if shutil.which(cmd.split()[0]):
+            yield name, cmd.split() + [os.path.join(here, load), '100000']
+    if not subprocess.call([os.path.join(RUN, 'beam.sh'), '--there']):
+        shutil.copy(os.path.join(RUN, 'beam_stack.erl'), tmp)
+        subprocess.run([os.path.join(RUN, 'beam.sh'), '-noshell', '-eval', 'compile:file("beam_stack.erl"), halt().'], cwd=tmp, stdout=subprocess.DEVNULL)
+        open(tmp + '/erl.go', 'w').close()
+        yield 'beam', [os.path.join(RUN, 'beam.sh'), '+S', '2:2', '-pa', tmp, '-noshell', '-s', 'beam_stack', 'main', '-extra', tmp + '/erl', '-1']
+    if shutil.which('javac'):
+        subprocess.run(['javac', '-encoding', 'UTF-8', '-d', tmp, os.path.join(RUN, 'JavaStacks.java')], check=True)
+        open(tmp + '/java.go', 'w').close()
+        yield 'java', ['java', '-cp', tmp, 'JavaStacks', tmp + '/java', '-1']
+
+
+class Load:
+    """What is at work: sessions, and of which program each process is"""
+
+    def __init__(self, secs, all):
+        self.secs, self.all, self.pids, self.missing, self.started, self.names = secs, all, {}, set(), [], list(ALWAYS)
+        self.stop = threading.Event()
+
+    def watch(self):
+        """Most processes live for a part of a second."""
+        mine = os.getpid()
+        while not self.stop.wait(0.03):
+            sessions = {p.pid for p in self.started}
+            for pid in filter(str.isdigit, os.listdir('/proc')):
+                pid = int(pid)
                 try:
-                    if os.getsid(int(pid)) == session:
-                        pids.add(int(pid))
+                    if pid != mine and (pid in self.pids or os.getsid(pid) in sessions):
+                        exe = os.path.basename(os.readlink('/proc/%d/exe' % pid))
+                        self.pids[pid] = re.sub(r'[-.0-9]+(\.x)?$', '', exe)
                 except OSError:
                     pass
 
-
-def under_load(cmd, secs):
-    """(stdout of cmd, pids of the load, programs that are not installed)"""
-    pids, stop, missing = set(), threading.Event(), set()
-    with tempfile.TemporaryDirectory(prefix='sonde-mixed.') as tmp:
-        load = subprocess.Popen([os.path.join(here, 'mixed.sh'), tmp, str(secs + 30)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                                start_new_session=True)
-        threading.Thread(target=members, args=(load.pid, stop, pids), daemon=True).start()
-        for line in load.stdout:
+    def begin(self, tmp):
+        first = subprocess.Popen([os.path.join(here, 'mixed.sh'), tmp, str(self.secs + 120)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True)
+        self.started.append(first)
+        threading.Thread(target=self.watch, daemon=True).start()
+        for line in first.stdout:
             if line == 'ready\n':
                 break
-            missing.add(line.split()[-1])
-        time.sleep(1)
+            self.missing.add(line.split()[-1].rstrip('0123456789'))
+        for name, cmd in loads(tmp) if self.all else ():
+            self.names.append(name)
+            self.started.append(programs.start(cmd, cwd=tmp))
+        for name, (begin, needs, _, _) in programs.PROGRAMS.items() if self.all else ():
+            if name in ('fpm', 'lua', 'postgres', 'rabbitmq') and not programs.have(*needs):
+                sub = os.path.join(tmp, name)
+                os.mkdir(sub)
+                os.chmod(tmp, 0o755)
+                self.names += {'fpm': ['php-fpm'], 'postgres': ['postgres']}.get(name, [])
+                self.started += begin(sub, self.secs + 60)
+        time.sleep(3 if self.all else 1)
+
+    def end(self):
+        self.stop.set()
+        for p in self.started:
+            try:
+                os.killpg(p.pid, signal.SIGTERM)
+            except ProcessLookupError:
+                pass
+        time.sleep(0.5)
+        for p in self.started:
+            try:
+                os.killpg(p.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            p.wait()
+
+
+def under_load(cmd, secs, all):
+    load = Load(secs, all)
+    with tempfile.TemporaryDirectory(prefix='sonde-mixed.', ignore_cleanup_errors=True) as tmp:
         try:
-            out = subprocess.run(cmd, stdout=subprocess.PIPE, text=True, errors='replace', timeout=secs + 60).stdout
+            load.begin(tmp)
+            out = subprocess.run(cmd, stdout=subprocess.PIPE, text=True, errors='replace', timeout=secs + 120).stdout
         finally:
-            stop.set()
-            os.killpg(load.pid, signal.SIGTERM)
-            load.wait()
-    return out, pids, missing
+            load.end()
+    return out, load
 
 
-def sonde(path, secs, hz):
-    """(stacks, cut stacks, guessed stacks) by program"""
-    out, pids, missing = under_load([path, 'profile', '-F', hz, '-U', '--why-incomplete', '--json', str(secs)], secs)
-    total, cut, guessed, machine = collections.Counter(), collections.Counter(), collections.Counter(), None
+def is_named(frame):
+    return not re.match(r'\[|0x|\?', frame)
+
+
+class Seen:
+    """By program"""
+
+    def __init__(self):
+        self.total, self.cut, self.guessed, self.own, self.unnamed = (collections.Counter() for _ in range(5))
+
+
+def sonde(path, secs, hz, all):
+    out, load = under_load([path, 'profile', '-F', hz, '-U', '--why-incomplete', '--json', str(secs)], secs, all)
+    seen, machine, nameless = Seen(), None, collections.Counter()
+    program = lambda r: load.pids[r['pid']] if load.pids[r['pid']] not in ('dash', 'sh', '') else r['comm']
     for r in (json.loads(l) for l in out.splitlines() if l.startswith('{')):
-        if r['type'] == 'stack' and r['pid'] in pids:
-            total[r['comm']] += r['value']
+        if r['type'] == 'stack' and r['pid'] in load.pids:
+            name = program(r)
+            seen.total[name] += r['value']
+            frames = [re.sub(r'\+(0x)?[0-9a-f]+( \[.*\])?$', '', f) for f in r['user']]
+            seen.own[name] += r['value'] * any(re.search(OWN.get(name, '^'), f) for f in frames)
+            seen.unnamed[name] += r['value'] * (not all(is_named(f) for f in frames))
+            for f in {f for f in frames if not is_named(f)}:
+                nameless[name, re.sub(r'\+?0x[0-9a-f]+', '', f)] += r['value']
         machine = r['data'] if r['type'] == 'user_stacks' else machine
-    for kind, verb, count in (('incomplete', 'ends in', cut), ('guesses', 'goes on by a guess from', guessed)):
+    for kind, verb, count in (('incomplete', 'ends in', seen.cut), ('guesses', 'goes on by a guess from', seen.guessed)):
         for x in machine[kind]:
-            if x['pid'] in pids:
-                count[x['comm']] += x['count']
+            if x['pid'] in load.pids:
+                count[program(x)] += x['count']
                 place = '%s [%s]' % (x.get('symbol', '?'), os.path.basename(x.get('module', '?')))
-                print('%d %s (%d) %s %s: %s' % (x['count'], x['comm'], x['pid'], verb, place, x['reason']))
+                print('%d %s (%d) %s %s: %s' % (x['count'], program(x), x['pid'], verb, place, x['reason']))
+    for (name, frame), n in nameless.most_common(20 if all else 0):
+        print('%d stacks of %s have a frame without a name: %s' % (n, name, frame or 'an address'))
     n = max(1, machine['stacks'])
     print('the machine: %d stacks, %.2f %% whole, %.2f %% by a guess' % (machine['stacks'], 100.0 * machine['whole'] / n, 100.0 * machine['guessed'] / n))
-    return total, cut, guessed, missing
+    return seen, load
 
 
-def bpftrace(path, secs, hz):
+def bpftrace(path, secs, hz, all):
     prog = 'profile:hz:%s { @[pid, comm, ustack] = count(); } interval:s:%d { exit(); }' % (hz, secs)
-    out, pids, missing = under_load([path, '-e', prog], secs)
-    total, cut = collections.Counter(), collections.Counter()
+    out, load = under_load([path, '-e', prog], secs, False)
+    seen = Seen()
     for m in re.finditer(r'^@\[(\d+), (.{1,15}?), \n?((?:    .*\n)*)\]: (\d+)$', out, re.M):
         frames = [re.sub(r'\+\d+$', '', l.strip()) for l in m.group(3).splitlines()]
-        if int(m.group(1)) in pids:
-            total[m.group(2)] += int(m.group(4))
+        if int(m.group(1)) in load.pids:
+            seen.total[m.group(2)] += int(m.group(4))
             if not any(ROOTS.fullmatch(f) for f in frames[-2:]): # a stripped program's _start has no name, its caller has
-                cut[m.group(2)] += int(m.group(4))
-    return total, cut, collections.Counter(), missing
-
-
-def is_node(comm):
-    return comm == 'node' or comm.startswith(('V8 ', 'libuv', 'DelayedTask', 'MainThread'))
+                seen.cut[m.group(2)] += int(m.group(4))
+    return seen, load
 
 
 def main():
     peer = os.path.basename(sys.argv[1]) == 'bpftrace'
-    total, cut, guessed, missing = (bpftrace if peer else sonde)(sys.argv[1], int(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else '99')
-    n, whole, verdict = sum(total.values()), 0, 0
-    for comm in sorted(total, key=lambda c: -total[c]):
-        sure = total[comm] - cut[comm] - guessed[comm]
+    seen, load = (bpftrace if peer else sonde)(sys.argv[1], int(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else '99', 'all' in sys.argv[4:])
+    n, whole, verdict, few = sum(seen.total.values()), 0, 0, []
+    for name in sorted(seen.total, key=lambda c: -seen.total[c]):
+        all = seen.total[name]
+        sure = all - seen.cut[name] - seen.guessed[name]
         whole += sure
-        verdict += sure + (guessed[comm] if is_node(comm) else 0)
-        print('%-16s %6d stacks, %6.2f %% whole, %6.2f %% by a guess' % (comm, total[comm], 100.0 * sure / total[comm], 100.0 * guessed[comm] / total[comm]))
-    print('%d stacks of the load, %.2f %% whole, %.2f %% by a guess' % (n, 100.0 * whole / max(1, n), 100.0 * sum(guessed.values()) / max(1, n)))
-    share = 100.0 * verdict / max(1, n)
-    absent = [x for x in PROGRAMS if x not in missing and not total[x]]
+        verdict += sure + (seen.guessed[name] if name in GUESSES else 0)
+        own = ', %6.2f %% show its own functions' % (100.0 * seen.own[name] / all) if name in OWN else ''
+        print('%-16s %6d stacks, %6.2f %% whole, %6.2f %% by a guess, %6.2f %% with every frame named%s' % (
+            name, all, 100.0 * sure / all, 100.0 * seen.guessed[name] / all, 100.0 * (all - seen.unnamed[name]) / all, own))
+        few += [name] if name in OWN and seen.own[name] < 0.995 * all else []
+    print('%d stacks of the load, %.2f %% whole, %.2f %% by a guess' % (n, 100.0 * whole / max(1, n), 100.0 * sum(seen.guessed.values()) / max(1, n)))
     if peer:
         return 0
+    absent = [x for x in load.names if x not in load.missing and not seen.total[x]]
     if absent:
         print('not in the profile: ' + ' '.join(absent))
-    good = share >= 99.5 and not absent
+    if few:
+        print('own functions are missing: ' + ' '.join(few))
+    good = 100.0 * verdict / max(1, n) >= 99.5 and not absent and not few
     print('mixed load: ' + ('whole' if good else 'not whole enough'))
     return 0 if good else 1
 

@@ -9,6 +9,12 @@ Exit status 1 when less than 99.5 % of a program's stacks are whole, or none sho
   javac     Java's compiler over 200 classes with generics and lambdas, again and again
   jni       Java that calls C that calls Java, from threads of both
   http      a web server on the newest JDK there is: pools of threads, collections, streams, regular expressions; and its clients
+  fpm       PHP's FastCGI server behind nginx, and its clients
+  lua       nginx with Lua, compiled by LuaJIT, in each request, and its clients
+  postgres  PostgreSQL whose sessions run PL/Python that calls PL/Perl that calls SQL
+  rabbitmq  RabbitMQ, to which messages are published by its HTTP interface
+
+What is not installed may be unpacked (runtimes.py --fetch bookworm).
 """
 import collections
 import glob
@@ -24,6 +30,26 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MIN = 0.995
+CACHE = os.environ.get('SONDE_RUNTIMES') or os.path.expanduser('~/.cache/sonde-runtimes')
+MODULES, PLPYTHON, RABBIT = '/usr/lib/nginx/modules', '/usr/lib/postgresql/*/lib/plpython3.so', '/usr/lib/rabbitmq/lib/*/sbin/rabbitmq-server'
+BEAM = os.path.join(os.path.dirname(HERE), 'run', 'beam.sh')
+MESSAGES = '''
+import base64, http.client, json, sys, time
+head = {'Authorization': 'Basic ' + base64.b64encode(b'guest:guest').decode(), 'Content-Type': 'application/json'}
+def ask(c, how, path, body):
+    c.request(how, path, json.dumps(body), head)
+    c.getresponse().read()
+end = time.time() + float(sys.argv[2])
+while time.time() < end:
+    try:
+        c = http.client.HTTPConnection('127.0.0.1', int(sys.argv[1]))
+        ask(c, 'PUT', '/api/queues/%2f/q', {'durable': False})
+        for i in range(200):
+            ask(c, 'POST', '/api/exchanges/%2f/amq.default/publish', {'properties': {}, 'routing_key': 'q', 'payload': 'x' * 500, 'payload_encoding': 'string'})
+            ask(c, 'POST', '/api/queues/%2f/q/get', {'count': 5, 'ackmode': 'ack_requeue_false', 'encoding': 'auto'})
+    except OSError:
+        time.sleep(0.2)
+'''
 WEB = '''
 import json, os, sqlite3
 def app(env, start):
@@ -71,6 +97,80 @@ public class C%(n)d<T extends Comparable<T>> extends Base<T> implements Supplier
 }
 '''
 BASE = 'import java.util.*;\npublic abstract class Base<T> { protected List<T> items = new ArrayList<>(); }\n'
+
+
+FPM = '''
+[global]
+daemonize = no
+error_log = %(tmp)s/fpm.log
+[www]
+user = root
+group = root
+listen = %(tmp)s/fpm.sock
+pm = static
+pm.max_children = 2
+'''
+NGINX = '''
+%(load)s
+daemon off; worker_processes 2; pid %(tmp)s/nginx.pid; error_log %(tmp)s/nginx.log; user root;
+events {}
+http {
+    access_log off; gzip on; gzip_min_length 1; gzip_types *;
+    client_body_temp_path %(tmp)s/a; proxy_temp_path %(tmp)s/b; fastcgi_temp_path %(tmp)s/c; uwsgi_temp_path %(tmp)s/d; scgi_temp_path %(tmp)s/e;
+    %(http)s
+    server { listen 127.0.0.1:%(port)d; location / { %(location)s } }
+}
+'''
+PAGE = r'''<?php
+class Item {
+    public function __construct(private int $n, private string $text) {}
+    public function __toString(): string { return sprintf('%04d %s', $this->n, strtoupper($this->text)); }
+    public function n(): int { return $this->n; }
+}
+function items(int $n) { for ($i = 0; $i < $n; $i++) yield new Item($i * 7919 % $n, "item $i"); }
+function words(string $s): string { return preg_replace_callback('/(\w+) (\w+)/', fn($m) => ucfirst($m[2]) . strrev($m[1]), $s); }
+function doze() { usleep(1000); }
+function page(): string {
+    $all = iterator_to_array(items(400), false);
+    usort($all, fn($a, $b) => $a->n() <=> $b->n());
+    $text = implode("\n", array_map('strval', $all));
+    doze();
+    return words($text) . md5(serialize(array_map(fn($i) => $i->n(), $all))) . json_encode(explode("\n", $text));
+}
+echo page();
+'''
+LUA = r'''
+local function words(text) return (text:gsub("%a+", function(w) return w:upper():reverse() end)) end
+local function rows(n) local t = {} for i = 1, n do t[i] = {n = i * 7919 % n, text = "row " .. i} end return t end
+local function page()
+    local t = rows(400)
+    table.sort(t, function(a, b) return a.n < b.n end)
+    local out = {}
+    for i, r in ipairs(t) do out[i] = words(r.text) .. r.n end
+    ngx.sleep(0.001)
+    return table.concat(out, "\n")
+end
+ngx.say(page())
+'''
+SQL = r'''
+create extension plpython3u; create extension plperl;
+create function count_rows(n int) returns bigint language sql as 'select count(*) from generate_series(1, n) g where g % 3 = 0';
+create function by_perl(n int) returns text language plperl as $$
+sub deep { my ($n) = @_; return $n ? 1 + deep($n - 1) : spi_exec_query("select count_rows(2000) as c")->{rows}[0]{c}; }
+my @l = sort { $a <=> $b } map { $_ * 7919 % 300 } 1 .. 300;
+my $t = join ",", @l; $t =~ s/(\d)(\d)/$2$1/g;
+return deep($_[0]) . $t; $$;
+create function by_python(n int) returns text language plpython3u as $$
+import json, time
+def inner(n):
+    return inner(n - 1) if n else plpy.execute("select by_perl(12) as t")[0]["t"]
+def doze():
+    time.sleep(0.001)
+doze()
+data = sorted(({"a": i, "b": str(i) * 3} for i in range(200)), key=lambda r: r["b"])
+return json.dumps(data) + inner(n)
+$$;
+'''
 
 
 def have(*cmds):
@@ -139,6 +239,70 @@ def jni(tmp, secs):
     return [start([os.path.join(home, 'bin', 'java'), '-cp', tmp, '-Djava.library.path=' + tmp, 'Native', str(secs)])]
 
 
+def unpacked(path):
+    """A file of a package: installed, or unpacked; '' if it is neither"""
+    return next((f for root in ('', os.path.join(CACHE, 'bookworm')) for f in sorted(glob.glob(root + path))), '')
+
+
+def nginx(tmp, port, location, load='', http=''):
+    write(os.path.join(tmp, 'nginx.conf'), NGINX % dict(tmp=tmp, port=port, location=location, load=load, http=http))
+    return 'PATH=$PATH:/usr/sbin; nginx -c %s/nginx.conf -p %s' % (tmp, tmp)
+
+
+def fpm(tmp, secs):
+    server = unpacked('/usr/sbin/php-fpm[0-9]*')
+    write(os.path.join(tmp, 'fpm.conf'), FPM % dict(tmp=tmp))
+    write(os.path.join(tmp, 'page.php'), PAGE)
+    port = 20000 + os.getpid() % 20000
+    web = nginx(tmp, port, 'include /etc/nginx/fastcgi_params; fastcgi_param SCRIPT_FILENAME %s/page.php; fastcgi_pass unix:%s/fpm.sock;' % (tmp, tmp))
+    return [start(['sh', '-c', '%s -n -R -F -y %s/fpm.conf & %s' % (server, tmp, web)])] + clients(secs, port)
+
+
+def lua(tmp, secs):
+    write(os.path.join(tmp, 'page.lua'), LUA)
+    port = 20000 + os.getpid() % 20000
+    load = ''.join('load_module %s/%s_module.so;' % (MODULES, m) for m in ('ndk_http', 'ngx_http_lua'))
+    return [start(['sh', '-c', nginx(tmp, port, 'content_by_lua_file %s/page.lua;' % tmp, load)])] + clients(secs, port)
+
+
+def postgres(tmp, secs):
+    bin = os.path.join(os.path.dirname(os.path.dirname(unpacked(PLPYTHON))), 'bin')
+    data, port = os.path.join(tmp, 'pg'), str(20000 + os.getpid() % 20000)
+    os.chmod(tmp, 0o755)
+    os.mkdir(data)
+    shutil.chown(data, 'postgres', 'postgres')
+    user = dict(user='postgres', group='postgres', cwd='/tmp')
+    quiet = dict(stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **user)
+    subprocess.run([bin + '/initdb', '-D', data, '-A', 'trust', '--no-sync'], check=True, **quiet)
+    server = start([bin + '/postgres', '-D', data, '-p', port, '-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories=', '-c', 'fsync=off'], user='postgres', group='postgres', cwd='/tmp')
+    to = ['-h', '127.0.0.1', '-p', port, '-U', 'postgres']
+    write(os.path.join(tmp, 'sql'), SQL)
+    write(os.path.join(tmp, 'load'), 'select length(by_python(10));\n')
+    for _ in range(60):
+        if subprocess.run(['psql', '-q', '-v', 'ON_ERROR_STOP=1', '-f', os.path.join(tmp, 'sql'), *to, 'postgres'], **quiet).returncode == 0:
+            break
+        time.sleep(0.5)
+    return [server, start([bin + '/pgbench', '-n', '-c', '2', '-T', str(secs), '-f', os.path.join(tmp, 'load'), *to, 'postgres'])]
+
+
+def rabbitmq(tmp, secs):
+    home = os.path.dirname(os.path.dirname(unpacked(RABBIT)))
+    port, name = 20000 + os.getpid() % 20000, 'sonde%d@localhost' % os.getpid()
+    write(os.path.join(tmp, 'erl'), '#!/bin/sh\nexec %s "$@"\n' % BEAM)
+    os.chmod(os.path.join(tmp, 'erl'), 0o755)
+    write(os.path.join(tmp, 'rabbit.conf'), 'listeners.tcp.default = 127.0.0.1:%d\nmanagement.tcp.port = %d\nmanagement.tcp.ip = 127.0.0.1\n' % (port + 1, port))
+    write(os.path.join(tmp, 'plugins'), '[rabbitmq_management].\n')
+    env = dict(os.environ, HOME=tmp, PATH='%s:%s' % (tmp, os.environ['PATH']), RABBITMQ_HOME=home, RABBITMQ_NODENAME=name, RABBITMQ_MNESIA_BASE=tmp, RABBITMQ_LOG_BASE=tmp, RABBITMQ_LOGS=tmp + '/log',
+               RABBITMQ_ENABLED_PLUGINS_FILE=tmp + '/plugins', RABBITMQ_CONFIG_FILE=tmp + '/rabbit.conf', RABBITMQ_PID_FILE=tmp + '/pid', RABBITMQ_DIST_PORT=str(port + 2),
+               ERL_EPMD_PORT=str(port + 3), RABBITMQ_PLUGINS_DIR=home + '/plugins', RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS='+S 2:2')
+    server = start([os.path.join(home, 'sbin', 'rabbitmq-server')], env=env, cwd=tmp)
+    load = [start([sys.executable, '-c', MESSAGES, str(port), str(secs)]) for _ in range(2)]
+    end = time.monotonic() + 60
+    while time.monotonic() < end and subprocess.call(['curl', '-sf', '-u', 'guest:guest', 'http://127.0.0.1:%d/api/overview' % port], stdout=subprocess.DEVNULL):
+        time.sleep(0.5)
+    return [server] + load
+
+
 # name: how it is started, what it needs, a name of the language's own that stacks must show, on the processor and asleep
 PROGRAMS = {
     'go': (go, ('go',), r'^cmd/compile/internal/|^runtime\.', r'^runtime\.|^os/exec\.'),
@@ -147,6 +311,10 @@ PROGRAMS = {
     'javac': (javac, ('javac',), r'^com\.sun\.tools\.javac\.', r'^java\.|^com\.sun\.'),
     'jni': (jni, ('javac', 'gcc'), r'^Native\.hash$', r'^Native\.doze$'),
     'http': (http, ('javac',), r'^Http\.page$', r'^java\.util\.concurrent\.ThreadPoolExecutor\.'),
+    'fpm': (fpm, ('/usr/sbin/nginx', unpacked('/usr/sbin/php-fpm[0-9]*') or 'php-fpm'), r'^page$', r'^doze$'),
+    'lua': (lua, ('/usr/sbin/nginx', MODULES + '/ngx_http_lua_module.so'), r'^page$', r'^ngx_'),
+    'postgres': (postgres, ('psql', unpacked(PLPYTHON) or 'plpython3.so'), r'\binner$', r'\bdoze$'),
+    'rabbitmq': (rabbitmq, ('curl', unpacked(RABBIT) or 'rabbitmq-server'), r'^rabbit_\w+:', r'^erts_'),
 }
 
 

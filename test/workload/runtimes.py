@@ -27,10 +27,11 @@ import gostacks
 import kernel
 
 FETCHED = {
-    'sid': ('python3.14', 'python3.14-dbg', 'ruby3.3', 'ruby3.4', 'golang-1.27-go'),
-    'trixie': ('python3.13', 'python3.13-dbg', 'python3-uvloop', 'ruby3.3', 'openjdk-21-jre-headless', 'php8.4-cli'),
-    'bullseye': ('ruby2.7', 'openjdk-11-jre-headless', 'perl'),
-    'bookworm': ('erlang-base',),
+    'experimental': ('php8.5-cli', 'ruby3.4'),
+    'sid': ('python3.14', 'python3.14-dbg', 'ruby3.3', 'ruby3.4', 'golang-1.27-go', 'perl', 'erlang-base'),
+    'trixie': ('python3.13', 'python3.13-dbg', 'python3-uvloop', 'ruby3.3', 'openjdk-21-jre-headless', 'php8.4-cli', 'perl', 'erlang-base'),
+    'bullseye': ('ruby2.7', 'openjdk-11-jre-headless', 'perl', 'php7.4-cli'),
+    'bookworm': ('erlang-base', 'php8.2-fpm', 'rabbitmq-server', 'postgresql-plpython3-15', 'postgresql-plperl-15'),  # programs.py, too
 }
 NODES = ('22.23.3', '24.21.0', '26.10.0')  # of npm, by --fetch node
 SONDE = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(TOP, 'build', 'sonde'))
@@ -42,7 +43,6 @@ EXCEPTIONS = (
     (r'^PHP [0-9.]+$', 0.9, "the others end in what pcre's compiler made, which tells nobody of it"),
     (r'^BEAM ', 0.98, 'the others by a guess: in a function that has just made room, where words of earlier calls lie'),
     (r'^V8 ', 0.8, 'the others by a guess: taken in optimised code with functions put into it, of which is not known which one ran'),
-    (r'^LuaJIT .*-joff', 0.98, 'the others end in a helper of its interpreter whose unwind information is wrong'),
     (r'^LuaJIT [^,]*$', 0.5, 'the others by a guess: through traces, of which is not known which functions are in them; 2 % are cut'),
 )
 DEPTHS, ROUNDS, STACK = (10, 40), 2, 15
@@ -249,13 +249,20 @@ def jvms(tmp):
 
 
 def beams(tmp):
-    erl = os.path.join(TOP, 'test', 'run', 'beam.sh')
-    if subprocess.call([erl, '--there']):
-        return
-    shutil.copy(os.path.join(TOP, 'test', 'run', 'beam_stack.erl'), tmp)
-    run([erl, '-noshell', '-eval', 'compile:file("beam_stack.erl"), halt().'], cwd=tmp)
-    v = run([erl, '-noshell', '-eval', 'io:format("~s", [erlang:system_info(otp_release)]), halt().'])
-    yield v, '%s +S 2:2 -pa %s -noshell -s beam_stack main -extra' % (erl, tmp)
+    erl, seen = os.path.join(TOP, 'test', 'run', 'beam.sh'), set()
+    for release in ('here', *FETCHED):
+        env = 'env ERL_OF=%s %s' % (release, erl)
+        made = os.path.join(tmp, 'beam-' + release)
+        if subprocess.call(env.split() + ['--there']):
+            continue
+        v = run(env.split() + ['-noshell', '-eval', 'io:format("~s", [erlang:system_info(otp_release)]), halt().']).split()[-1:]
+        if not v or not re.match(r'\d+$', v[0]) or v[0] in seen:
+            continue
+        seen.add(v[0])
+        os.makedirs(made, exist_ok=True)
+        shutil.copy(os.path.join(TOP, 'test', 'run', 'beam_stack.erl'), made)
+        run(env.split() + ['-noshell', '-eval', 'compile:file("beam_stack.erl"), halt().'], cwd=made)
+        yield v[0], '%s +S 2:2 -pa %s -noshell -s beam_stack main -extra' % (env, made)
 
 
 def programs(tmp):
@@ -276,7 +283,8 @@ def programs(tmp):
         for how in ('function', 'tracing') if v >= '8' else ():
             jit = ' -d opcache.enable_cli=1 -d opcache.jit_buffer_size=64M -d opcache.jit=' + how
             yield Program('PHP %s, %s JIT' % (v, how), php + jit, 'phpload.php', 'flock', ('deep.php', 'flock'))
-    for cmd, _, _ in unpacked('/usr/bin/php8.[0-9]'):
+    for cmd, _, root in unpacked('/usr/bin/php[78].[0-9]'):
+        cmd += ''.join(' -n -d extension=' + path for path in glob.glob(root + '/usr/lib/php/*/json.so'))  # of PHP 8 a part
         v = run(cmd + ' -n -r "echo PHP_VERSION;"').strip()
         if re.match(r'[0-9.]+$', v):
             yield Program('PHP %s, pcre.jit=0' % v, cmd + ' -n -d pcre.jit=0', 'phpload.php', 'flock', ('deep.php', 'flock'))
