@@ -80,7 +80,7 @@ struct err *pass_load(struct Session *s)
 	for (size_t i = 0; i < s->prog.maps.n; i++)
 		if (s->o->stack_entries && !strncmp(s->prog.maps.p[i]->name, "rt_stacks_", 10))
 			s->prog.maps.p[i]->max_entries = (u32)MIN(s->o->stack_entries, 1u << 24);
-	if ((e = load_maps(&s->prog, &s->loaded)) || (s->track && (e = track_start(s->track)))) // it looks at processes while programs are verified
+	if ((e = load_maps(&s->prog, &s->loaded)))
 		return e;
 	struct LoadOpts lo = {.dump_verifier = pass_wanted(s->o, "load"), .dump = s->out, .log_size = s->prog.config.log_size, .kfunc = kfunc_id, .arg = s};
 	for (size_t i = 0; i < s->prog.progs.n; i++) {
@@ -92,7 +92,7 @@ struct err *pass_load(struct Session *s)
 	}
 	if (stacks && (e = stacks_start(&s->prog, s->syms)))
 		return e;
-	return s->track ? track_ready(s->track) : NULL;
+	return s->track ? track_start(s->track) : NULL;
 }
 
 static struct err *run_kind(struct Session *s, enum ProbeKind kind, int sig)

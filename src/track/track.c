@@ -38,7 +38,6 @@ struct Track {
 	VEC(u32) first_objs;
 	u64 rounds; // passes the tracker has made since it was woken
 	bool pending; // processes whose objects are not all known
-	struct err *failed; // of the tracker's start; owned, under the lock
 };
 
 static void wake(struct Track *u)
@@ -204,14 +203,6 @@ static void *track(void *arg)
 	u64 next_tick = now_ns(), next_jit = next_tick;
 	bool more = false;
 
-	// What runs already, while the main thread has the programs verified
-	uwprocs_scan(u->procs);
-	struct err *e = u->tables ? tables_start(u->tables) : NULL;
-	pthread_mutex_lock(&u->lock);
-	u->failed = e;
-	u->rounds++;
-	pthread_cond_broadcast(&u->round_done);
-	pthread_mutex_unlock(&u->lock);
 	// Stacks of a new process lack its mappings until we have run: before it, if the scheduler lets us. It is microseconds for an exec. Both are a
 	// thread's own (sched_setscheduler(2), setpriority(2)).
 	if (sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 1}))
@@ -282,25 +273,16 @@ struct err *track_start(struct Track *u)
 	int jits = map_fd(u->prog, "rt_jits");
 	u->jits = u->tables && jits >= 0 ? jits_create(jits, u->syms, u->tables, u->procs, u->jvms) : NULL;
 	u->ring = ring >= 0 ? ring_buffer__new(ring, on_ring, u, NULL) : NULL;
+	uwprocs_scan(u->procs);
+	e = u->tables ? tables_start(u->tables) : NULL;
+	if (e)
+		return e;
 	u->wake_fd = eventfd(0, EFD_CLOEXEC);
 	int rc = u->wake_fd < 0 ? errno : pthread_create(&u->tracker, NULL, track, u);
 	if (rc)
 		return err_errno(rc, "cannot start the thread that tracks processes");
 	u->started = true;
 	return NULL;
-}
-
-struct err *track_ready(struct Track *u)
-{
-	if (!u->started)
-		return NULL;
-	pthread_mutex_lock(&u->lock);
-	while (!u->rounds)
-		pthread_cond_wait(&u->round_done, &u->lock);
-	struct err *e = u->failed;
-	u->failed = NULL;
-	pthread_mutex_unlock(&u->lock);
-	return e;
 }
 
 void track_settle(struct Track *u, u32 max_ms)
@@ -377,7 +359,6 @@ void track_destroy(struct Track *u)
 	jits_destroy(u->jits);
 	codes_destroy(u->codes);
 	vec_deinit(&u->first_objs);
-	err_free(u->failed);
 	pthread_cond_destroy(&u->round_done);
 	pthread_mutex_destroy(&u->lock);
 	free(u);

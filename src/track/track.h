@@ -17,8 +17,7 @@ struct TrackOpts {
 struct Track;
 // Before load: chooses sizes of the rt_uw_* maps in prog->maps. After load_maps: starts filling them.
 struct err *track_create(struct Program *prog, struct Syms *syms, const struct TrackOpts *o, struct Track **out);
-struct err *track_start(struct Track *u); // its thread begins with the processes that run
-struct err *track_ready(struct Track *u); // mappings of these are in the maps when it returns; tables follow in the background thread
+struct err *track_start(struct Track *u); // mappings of running processes are in the maps when it returns; tables follow in the background thread
 // Before attaching: the processes and files the user has named. Their tables, and those of libraries that they are going to load, are built before all
 // others; returns when they are there, after max_ms at most.
 struct TrackFirst {

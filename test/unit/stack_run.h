@@ -142,7 +142,6 @@ static inline struct err *sr_load(struct StackRun *r, const char *fn, enum Probe
 	e = e ? e : load_prog(&r->t.prog, r->t.loaded, &r->t.pp, &base, &lo);
 	e = e ? e : stacks_start(&r->t.prog, r->syms);
 	e = e ? e : track_start(r->track);
-	e = e ? e : track_ready(r->track);
 	if (!e) {
 		r->reader = stacks_create(&r->t.prog, r->syms);
 		stacks_use_codes(r->reader, track_codes(r->track));
