@@ -43,7 +43,6 @@ struct RtPython { // offsets in its structures, by version
 	u16 task_coro, task_waiter; // in a task: its coroutine, the future it waits for
 	u16 tuple_items;
 	u16 attrs;	  // enum RtPyAttrs: where the attributes of an object lie
-	u16 group_done;	  // number of the attribute of asyncio.TaskGroup that is the future its end waits for
 	u16 source;	  // enum RtPySource: for people
 };
 enum RtPySource { RT_PY_TABLE, RT_PY_DESCRIBED, RT_PY_WRONG }; // of offsets; wrong: what it says of itself makes no sense
@@ -55,6 +54,7 @@ enum RtPyAttrs { RT_PY_ATTRS_BEFORE32, RT_PY_ATTRS_BEFORE24, RT_PY_ATTRS_BEHIND 
 #define RT_PY_COROS 32	      // of one task that are shown: the innermost
 #define RT_PY_CALLBACKS 4     // of a future that are looked at
 #define RT_PY_ITEMS 8	      // of what a callback has at hand
+#define RT_PY_ATTRIBUTES 12    // of an asyncio.TaskGroup: one is the future that its end waits for
 #define RT_PY_ASYNC_STEPS 4096 // of a stack
 enum RtPyPhase {
 	RT_PY_SYNC,
@@ -72,7 +72,7 @@ struct RtPyFrame {
 	u64 prev;      // the frame before it
 	u64 last;      // it is the group's last
 };
-enum RtPyList { RT_PY_CELLS, RT_PY_ARGS, RT_PY_ONE };
+enum RtPyList { RT_PY_CELLS, RT_PY_ARGS, RT_PY_VALUES };
 struct RtPyAsync {
 	u32 on;	   // asked for
 	u32 phase; // enum RtPyPhase

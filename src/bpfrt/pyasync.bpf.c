@@ -153,10 +153,8 @@ static RT_NOINLINE u64 py_bound(struct RtLangWalk *w, struct RtLang *l, u64 cb, 
 	a->list = self;
 	if (!self || file != FILE_GROUPS)
 		return self;
-	a->list_kind = RT_PY_ONE;
+	a->list_kind = RT_PY_VALUES; // in which order depends on how the file was compiled
 	a->list = py_attributes(w, l, self);
-	if (a->list)
-		a->list += l->py.group_done * 8;
 	return a->list;
 }
 
@@ -178,8 +176,10 @@ static RT_NOINLINE u64 py_next_item(struct RtLangWalk *w, struct RtLang *l)
 	u64 i = a->item, at;
 
 	a->item = i + 1;
-	if (a->list_kind == RT_PY_ONE)
-		return i ? 0 : py_word(w, a->list);
+	if (a->list_kind == RT_PY_VALUES) {
+		at = i < RT_PY_ATTRIBUTES ? py_word(w, a->list + i * 8) : 0;
+		return i < RT_PY_ATTRIBUTES && !at ? 1 : at;
+	}
 	if (i >= RT_PY_ITEMS || i >= py_word(w, a->list + PY_LIST_SIZE))
 		return 0;
 	at = py_word(w, a->list + l->py.tuple_items + i * 8);

@@ -28,11 +28,11 @@ struct Row {
 	.str_ascii = 56, .str_other = 72
 #define FRAME_312 .frame_code = 0, .frame_prev = 8, .frame_ip = 56, .end_value = 3, .end_hidden = 1 // owner: the C stack
 // Tasks of asyncio and their coroutines (pyasync.bpf.c)
-#define ASYNC .frame_locals = 72, .frame_top = 64, .group_done = 9, .tuple_items = 24
+#define ASYNC .frame_locals = 72, .frame_top = 64, .tuple_items = 24
 #define ASYNC_311 ASYNC, .frame_owner = 69, .coro_frame = 80, .task_coro = 136, .task_waiter = 128, .attrs = RT_PY_ATTRS_BEFORE32
 #define ASYNC_312 ASYNC, .frame_owner = 70, .coro_frame = 72, .task_coro = 136, .task_waiter = 128, .attrs = RT_PY_ATTRS_BEFORE24
 #define ASYNC_313 ASYNC, .frame_owner = 70, .coro_frame = 72, .task_coro = 120, .task_waiter = 112, .attrs = RT_PY_ATTRS_BEHIND
-#define ASYNC_314 .frame_locals = 80, .frame_top = 64, .top_at = 1, .group_done = 9, .tuple_items = 32, .frame_owner = 74, .coro_frame = 72, .task_coro = 128, .task_waiter = 120, \
+#define ASYNC_314 .frame_locals = 80, .frame_top = 64, .top_at = 1, .tuple_items = 32, .frame_owner = 74, .coro_frame = 72, .task_coro = 128, .task_waiter = 120, \
 	.attrs = RT_PY_ATTRS_BEHIND
 static const struct Row rows[] = {
 	{0x307, {FRAME_37, .key = 1504, .frame_ip = 104, .code_size = 120, .code_line = 36, .code_file = 96, .code_name = 104, .code_lines = 112, STR_311,

@@ -29,7 +29,7 @@ static const struct RtPython py311 = {
 	.key = 592, .thread_id = 152, .cframe = 56, .cframe_frame = 8, .cframe_prev = 16, .frame_size = 72, .frame_code = 32, .frame_prev = 48, .frame_ip = 56,
 	.frame_end = 68, .end_value = 1, .code_size = 144, .code_line = 72, .code_file = 112, .code_name = 128, .code_lines = 136, .code_first = 184,
 	.str_ascii = 48, .str_other = 72, .lines_kind = 1, .frame_owner = 69, .frame_locals = LOCALS, .frame_top = 64, .coro_frame = FRAME_OFF, .task_coro = 136,
-	.task_waiter = 128, .attrs = RT_PY_ATTRS_BEFORE32, .group_done = 2, .tuple_items = 24};
+	.task_waiter = 128, .attrs = RT_PY_ATTRS_BEFORE32, .tuple_items = 24};
 static u64 texts; // the next free place
 static struct {
 	u64 pad, tp;
