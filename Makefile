@@ -177,7 +177,7 @@ $(BUILD)/%_fuzz: test/fuzz/%_fuzz.c $(BUILD)/libsonde.a
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -Itest/unit -Itest/fuzz $(ALL_LDFLAGS) -o $@ $< $(BUILD)/libsonde.a $(LIBS)
 fuzz:
-	@$(MAKE_CHECKED) $(CHECKED)/$(F)_fuzz
+	+@$(MAKE_CHECKED) $(CHECKED)/$(F)_fuzz
 	@mkdir -p $(BUILD)/fuzz/found/$(F)
 	$(CHECKED)/$(F)_fuzz -max_total_time=$(SECS) -timeout=10 -artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/found/$(F) $(wildcard test/fuzz/corpus/$(F))
 
@@ -296,7 +296,7 @@ check-vm: test-programs
 ASAN_TESTS = base type parse expand format out profile page cdecl ehframe symfile usdt_arg bpf run
 FUZZERS = $(patsubst test/fuzz/%.c,%,$(wildcard test/fuzz/*_fuzz.c))
 checked-builds:
-	@$(MAKE_CHECKED) $(CHECKED)/sonde $(foreach t,$(ASAN_TESTS),$(if $(wildcard test/unit/$(t)_test.c),$(CHECKED)/test/$(t)_test)) $(FUZZERS:%=$(CHECKED)/%)
+	+@$(MAKE_CHECKED) $(CHECKED)/sonde $(foreach t,$(ASAN_TESTS),$(if $(wildcard test/unit/$(t)_test.c),$(CHECKED)/test/$(t)_test)) $(FUZZERS:%=$(CHECKED)/%)
 
 include package/package.mk
 
