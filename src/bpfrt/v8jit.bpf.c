@@ -147,8 +147,10 @@ static RT_NOINLINE u64 v8_record(struct RtLangWalk *w, struct RtLang *l)
 		return (wanted - v->exits) & (V8_EXIT - 1) ? ~0ULL : (wanted - v->exits) / V8_EXIT;
 	if (rt_lang_read(w, table, 16))
 		return ~0ULL;
-	hi = rt_lang_half(w, l->v8.t_config - 4);
-	how = rt_lang_half(w, l->v8.t_config);
+	w->tmp[1] = rt_lang_half(w, l->v8.t_config - 4); // by way of memory: else the verifier of Linux 6.1 follows each round of the loop below anew
+	w->tmp[2] = rt_lang_half(w, l->v8.t_config);
+	hi = (u32)((volatile u64 *)w->tmp)[1];
+	how = ((volatile u64 *)w->tmp)[2];
 	pcs = how >> 4 & 7;
 	numbers = how >> 7 & 7;
 	if (!(how & 1) || pcs > 4 || numbers > 4 || hi > 1 << 20)
