@@ -247,7 +247,7 @@ check:
 	@$(MAKE) --no-print-directory test-programs
 	@$(MAKE) --no-print-directory -j2 checked-builds
 	@scripts/deps.sh vm || echo 'guests may be skipped'
-	@SONDE_VM_GUESTS='amd64 6.1' test/run.py --build $(BUILD) $(FLAGS)
+	@SONDE_VM_GUESTS='amd64 6.1,amd64 6.1 stacks' test/run.py --build $(BUILD) $(FLAGS)
 
 check-all: check
 	@$(MAKE) --no-print-directory check-package

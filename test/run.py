@@ -63,7 +63,7 @@ def main():
     p.add_argument('--suite', default='layers,unit,asan,fuzz,run,vm')
     p.add_argument('--filter', default='*')
     p.add_argument('--from', dest='first', type=int, default=0, help=argparse.SUPPRESS)
-    p.add_argument('--fuzz-seconds', type=int, default=4)
+    p.add_argument('--fuzz-seconds', type=int, default=3)
     p.add_argument('--jobs', type=int, default=(os.cpu_count() or 1) + 1)
     p.add_argument('--waiting', type=int, default=3 * (os.cpu_count() or 1))
     p.add_argument('--second-tries', type=int, default=0)

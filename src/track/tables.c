@@ -48,7 +48,8 @@ struct Tables {
 	bool trim; // a report is over
 	bool again; // lazy: an object has turned out to hold a runtime, or to tell of code
 	u32 nmade; // objects of code made at run time that are not built yet
-	u32 building; // enum Haste of what the thread is at
+	u32 building; // enum Haste of what the thread is at, which may become more urgent meanwhile
+	u32 at;	      // ... its object's id; RT_UW_OBJS: none
 	pthread_t thread;
 };
 
@@ -63,6 +64,7 @@ struct err *tables_create(struct Program *prog, bool lazy, struct Tables **out)
 	t->lazy = lazy;
 	t->first = HASTE_QUEUES;
 	t->building = HASTE_IDLE;
+	t->at = RT_UW_OBJS;
 	pthread_mutex_init(&t->lock, NULL);
 	pthread_condattr_t mono;
 	pthread_condattr_init(&mono);
@@ -114,6 +116,13 @@ static bool find_next(struct Tables *t, u32 than, size_t *at)
 
 static bool hurry(void *arg);
 
+// The lock is held.
+static void is_at(struct Tables *t, u32 obj)
+{
+	t->at = obj;
+	__atomic_store_n(&t->building, obj < RT_UW_OBJS ? t->todo.p[t->seen.p[obj] - 1].haste : HASTE_IDLE, __ATOMIC_RELAXED);
+}
+
 // The lock is held, but not while it is built.
 static void build(struct Tables *t, size_t at)
 {
@@ -121,19 +130,19 @@ static void build(struct Tables *t, size_t at)
 	bool made = w.made != NULL;
 	t->todo.p[at].taken = true;
 	t->todo.p[at].made = NULL;
+	u32 before = t->at;
+	is_at(t, w.o->id);
 	pthread_mutex_unlock(&t->lock);
 	struct RtUwObj out = {0};
 	struct UwHurry h = {hurry, t};
-	u32 before = t->building;
-	t->building = w.haste;
 	u32 state = made ? tablemaps_made(t->maps, w.made, &out) : tablemaps_build(t->maps, w.o, &h, &out);
-	t->building = before;
 	uwmade_free(w.made);
 	if (t->lazy && is_worth_a_look(t, w.o->id, out.lang))
 		__atomic_store_n(&t->again, true, __ATOMIC_RELEASE);
 	if (state != RT_UW_PENDING)
 		tablemaps_put(t->maps, w.o->id, state, &out);
 	pthread_mutex_lock(&t->lock);
+	is_at(t, before);
 	t->nmade -= made;
 	pthread_cond_broadcast(&t->more); // tables_wait_for
 }
@@ -143,7 +152,7 @@ static bool hurry(void *arg)
 {
 	struct Tables *t = arg;
 	size_t at;
-	while (__atomic_load_n(&t->first, __ATOMIC_RELAXED) < t->building && !__atomic_load_n(&t->stop, __ATOMIC_RELAXED)) {
+	while (__atomic_load_n(&t->first, __ATOMIC_RELAXED) < __atomic_load_n(&t->building, __ATOMIC_RELAXED) && !__atomic_load_n(&t->stop, __ATOMIC_RELAXED)) {
 		pthread_mutex_lock(&t->lock);
 		if (find_next(t, t->building, &at))
 			build(t, at);
@@ -238,9 +247,14 @@ static void *work(void *arg)
 static void is_urgent(struct Tables *t, u32 obj, u32 haste)
 {
 	u32 at = obj < t->seen.n ? t->seen.p[obj] : 0;
-	if (!at || t->todo.p[at - 1].taken || t->todo.p[at - 1].haste <= haste)
+	if (!at || t->todo.p[at - 1].haste <= haste)
 		return;
 	t->todo.p[at - 1].haste = haste;
+	if (t->todo.p[at - 1].taken) { // what is less urgent does not come before its end any more
+		if (obj == t->at)
+			is_at(t, obj);
+		return;
+	}
 	vec_push(&t->queue[haste].objs, obj);
 	__atomic_store_n(&t->first, MIN(t->first, haste), __ATOMIC_RELAXED);
 	pthread_cond_broadcast(&t->more);

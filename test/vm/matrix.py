@@ -25,19 +25,22 @@ TOOLS = '|'.join(['offcpu: offcputime: ten sleeps*', 'offcpu: offcputime: kernel
 STACKS = '|'.join('stacks: %s*' % s for s in ('a command', 'a named', 'exec of itself', 'fork', 'blocked', 'behind', '600', 'return addresses'))
 # Only if SONDE_VM_GUESTS names it (make check-all does): a kernel before bpf_loop, cookies and maple trees.
 OLD = [('amd64 5.10', ['--release', 'bullseye'], '', 'kernel:*|lang:*|probes:*|verify:*|stacks: a command*|stacks: blocked*')]
-# name, vm.py's options, folder of its sonde under the build folder, tests that make check (the first) and make check-guests (the others) run there (make check-vm: all)
+# name, vm.py's options, folder of its sonde under the build folder, tests that make check (the first two, about as long) and make check-guests (the others) run there (make check-vm: all)
 GUESTS = [
-    ('amd64 6.1', [], '', 'lwn:*|kernel:*|trim:*|stackcount:*|scale:*|packets:*|watch:*'),
+    ('amd64 6.1', [], '', 'lwn:*|kernel:*|watch:*'),
+    ('amd64 6.1 stacks', [], '', 'trim:*|stackcount:*|scale:*|packets:*'),
     ('amd64 6.1 tools', [], '', 'bttools:*|documents:*|types:*|iter:*|verify:*|' + TOOLS),
     ('amd64 6.12', ['--release', 'backports'], '', 'kernel:*|trim:*|stackcount:*|scale:*|verify:*|stacks: at any*|' + STACKS),
     ('arm64 6.1', ['--arch', 'arm64', '--share', TOP], 'arm64', 'lwn:*|kernel:*|trim:*|stackcount:*|scale:*|lang:*|probes:*|watch:*|' + STACKS),
 ]
 
 
-def guests():
-    chosen = os.environ.get('SONDE_VM_GUESTS')
+def guests(own):
+    """own: each row has its own tests; else all of those of one kernel would run the same, and only the first does."""
+    chosen, kernels = os.environ.get('SONDE_VM_GUESTS'), []
     for g in GUESTS + OLD:
-        if g[0] in chosen.split(',') if chosen else g in GUESTS:
+        if (g[0] in chosen.split(',') if chosen else g in GUESTS) and (own or g[1] not in kernels):
+            kernels.append(g[1])
             yield g
     kernel = os.environ.get('SONDE_VM_KERNEL')
     if kernel:
@@ -173,8 +176,6 @@ def run_one(t, r, args, build, patterns):
 
 def run_guest(t, opt, name, args, folder, patterns):
     build, start, r = os.path.join(opt.build, folder).rstrip('/'), time.time(), Results(t, name)
-    if opt.filter != '*' or os.environ.get('SONDE_VM_FULL'):
-        patterns = opt.filter
     if TOP.startswith('/tmp/') and '--share' not in args:
         args = args + ['--share', TOP]  # the guest has a /tmp of its own
     if not os.path.exists(os.path.join(build, 'sonde')):
@@ -188,6 +189,7 @@ def run_guest(t, opt, name, args, folder, patterns):
 
 def run(t, opt):
     """opt.filter other than '*' chooses tests by name in every guest; SONDE_VM_GUESTS='amd64 6.1,arm64 6.1' chooses guests."""
-    unit.side_by_side(os.cpu_count() or 1, lambda g: run_guest(t, opt, *g), guests())
+    own = opt.filter == '*' and not os.environ.get('SONDE_VM_FULL')
+    unit.side_by_side(os.cpu_count() or 1, lambda g: run_guest(t, opt, *g[:3], g[3] if own else opt.filter), guests(own))
     if not os.environ.get('SONDE_VM_GUESTS') and not os.environ.get('SONDE_VM_KERNEL'):
         t.skip('vm: 6.1 with fprobe', 'no package has this kernel: SONDE_VM_KERNEL=FILE names one built with CONFIG_FPROBE, virtio, 9p and overlayfs')
