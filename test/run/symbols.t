@@ -13,7 +13,7 @@ LONG
 RETRY 1 samples of a process that ends
 NEED cmd:node
 NEED cmd:unshare
-RUN timeout -s KILL 80 unshare -m -p -f --mount-proc sh -c 'mount -t tmpfs none /tmp && cd / && exec node --perf-basic-prof -e "function hotFunctionOfMine(n) { return n < 2 ? n : hotFunctionOfMine(n - 1) + hotFunctionOfMine(n - 2) } for (;;) hotFunctionOfMine(25)"' & i=0; until p=$(pgrep -P $(pgrep -P $!)) && grep -qs hotFunctionOfMine /proc/$p/root/tmp/perf-*.map; do sleep 0.1; i=$((i + 1)); [ $i -lt 400 ] || exit 1; done; export __BPFTRACE_NOTIFY_PROBES_ATTACHED=1; {sonde} profile -f -U -F 99 --comm node 6 >o & s=$!; until grep -qs ATTACHED o; do sleep 0.1; done; sleep 2; kill -9 $p; wait $s; cat o
+RUN timeout -s KILL 80 unshare -m -p -f --mount-proc sh -c 'mount -t tmpfs none /tmp && cd / && exec node --perf-basic-prof -e "function hotFunctionOfMine(n) { return n < 2 ? n : hotFunctionOfMine(n - 1) + hotFunctionOfMine(n - 2) } for (;;) hotFunctionOfMine(25)"' & i=0; until p=$(pgrep -P $(pgrep -P $!)) && grep -qs hotFunctionOfMine /proc/$p/root/tmp/perf-*.map; do sleep 0.1; i=$((i + 1)); [ $i -lt 400 ] || exit 1; done; export __BPFTRACE_NOTIFY_PROBES_ATTACHED=1; {sonde} profile --native -f -U -F 99 --comm node 6 >o & s=$!; until grep -qs ATTACHED o; do sleep 0.1; done; sleep 2; kill -9 $p; wait $s; cat o
 TIMEOUT 80
 EXPECT_RE ^node;_start;__libc_start_main;.*;node::Start\(int, char\*\*\);.*;JS:.?hotFunctionOfMine \[eval\].* \d+$
 
