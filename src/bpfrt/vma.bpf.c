@@ -165,7 +165,7 @@ static RT_NOINLINE u64 number_new(struct RtUw *u)
 	u64 h = (u->file.ino ^ u->file.mtime << 17 ^ u->file.size << 40 ^ (u64)u->file.dev << 44) * 0x9e3779b97f4a7c15ULL;
 	u32 key = h >> (64 - RT_UW_NEW_BITS);
 
-	for (u32 i = 0; i < RT_UW_NEW_TRIES; i++) {
+	RT_LOOP(i, RT_UW_NEW_TRIES) {
 		bpf_map_update_elem(&rt_uw_news, &key, &u->file, RT_NOEXIST);
 		struct RtUwFile *have = bpf_map_lookup_elem(&rt_uw_news, &key);
 		if (!have)
