@@ -278,7 +278,8 @@ RT_NOINLINE u64 rt_uw_epoch(struct RtUw *u, struct RtUwChunk *c)
 {
 	u->gen = c ? c->gen : 0;
 	u->epoch = epoch(u);
-	u->jit_stale = c && c->n & RT_UW_JITS ? rt_jit_stale(u) : 0;
+	u->jits = c ? c->jits : 0;
+	u->jit_stale = c && c->jits ? rt_jit_stale(u, c->jits) : 0;
 	if (u->jit_stale) // nothing of rt_uw_seen
 		u->gen = 0;
 	return 0;
@@ -306,9 +307,12 @@ static RT_INLINE u32 is_zero(u32 v)
 RT_NOINLINE u64 rt_uw_find(struct RtUw *u, struct RtUwChunk *c, u64 pc)
 {
 	struct RtUwMapping *m = told(u, c, pc);
+	u64 jits = c ? c->jits : 0;
 	u64 start = u->map_start, len = u->map_len, off = u->map_off;
 	u32 obj = u->obj;
 
+	if (jits != u->jits) // user space has told of another list meanwhile
+		u->jit_stale = 1;
 	u->lost = RT_WHY_NEW_FILE;
 	u->unknown = !m;
 	if (u->jit_stale & u->told & is_zero(obj & (u->made - 1))) {

@@ -45,7 +45,7 @@ void uwfiles_tell_vdso(struct UwFiles *f, const struct ProcMap *m);
 struct UwChunks { // of a process, in the kernel, besides the top
 	u32 leaves, uppers;
 };
-bool uwchunks_publish(int fd, int tgid, u64 gen, const struct ProcMap *maps, size_t n, u32 flags, struct UwChunks *have); // flags: of RtUwChunk.n. false: no room, nothing is there
+bool uwchunks_publish(int fd, int tgid, u64 gen, const struct ProcMap *maps, size_t n, u64 jits, struct UwChunks *have); // jits: of struct RtUwChunk. false: no room, nothing is there
 void uwchunks_forget(int fd, int tgid, struct UwChunks *have);
 
 struct ProcsMaps { // descriptors of the kernel side's maps, borrowed
@@ -64,8 +64,8 @@ void uwprocs_tick(struct Procs *p, u64 now_ns);  // now and then: forgets the de
 // Each process for whose mappings fn has not been true yet.
 void uwprocs_look(struct Procs *p, bool (*fn)(void *arg, int tgid, const struct ProcMap *maps, size_t n), void *arg);
 void uwprocs_look_again(struct Procs *p); // at all of them
-// Code made at run time, by address, in place of what was told before; list: the process has an entry in rt_jits. False: there is no such process.
-bool uwprocs_made(struct Procs *p, int tgid, const struct ProcMap *made, size_t n, bool list);
+// Code made at run time, by address, in place of what was told before; jits: version of the process's list (struct RtUwChunk), 0: it has none in rt_jits. False: there is no such process.
+bool uwprocs_made(struct Procs *p, int tgid, const struct ProcMap *made, size_t n, u64 jits);
 u32 uwprocs_denied(const struct Procs *p); // processes whose mappings may not be read
 
 // ---- rowstore.c: rows of all objects in rt_uw_pages and rt_uw_dir. One thread; rowstore_used() and rowstore_bytes() any.
@@ -228,7 +228,8 @@ struct Jit {
 	int tgid;
 	u32 ndesc;
 	u64 desc[RT_JIT_DESCS];
-	u64 version; // of the list as it was read
+	u64 version; // of the list as it was read; 0: it has to be read (again)
+	u64 told;    // with maps
 	VEC(struct JitListed) entries;
 	const struct SymObject *dump_obj;
 	struct JitDump *dump;
