@@ -27,10 +27,10 @@ static RT_NOINLINE u64 list_version(struct RtUw *u, u64 at, u64 h)
 	return h && u->win[2] ? mix_words(u, u->win[2], RT_JIT_ENTRY / 8, h) : h;
 }
 
-static RT_NOINLINE u64 ask_jit(u32 tgid)
+RT_NOINLINE u64 rt_jit_ask(u32 tgid)
 {
 	struct RtProcNew ev = {{RT_EV_JIT, 0}, tgid};
-	return bpf_ringbuf_output(&rt_uw_events, &ev, sizeof(ev), 0) != 0;
+	return bpf_ringbuf_output(&rt_uw_events, &ev, sizeof(ev), 0) == 0;
 }
 
 RT_NOINLINE u64 rt_jit_stale(struct RtUw *u, u64 version)
@@ -50,6 +50,6 @@ RT_NOINLINE u64 rt_jit_stale(struct RtUw *u, u64 version)
 	if (now && now == version)
 		return 0;
 	if (j->asked != now || !now)
-		j->asked = ask_jit(u->tgid) ? 0 : now;
+		j->asked = rt_jit_ask(u->tgid) ? now : 0;
 	return 1;
 }

@@ -217,6 +217,7 @@ struct Blocks {
 	VEC(struct Block) v;
 	VEC(struct CfiSeg) areas; // vaddr and size: memory without a file that may be run
 };
+struct WasmProc; // wasmcode.c
 struct JitListed {
 	struct JitEntry is;
 	u64 hash;
@@ -241,6 +242,7 @@ struct Jit {
 	struct PhpCode php;
 	struct LuaCode lua;
 	struct Blocks pcre;
+	struct WasmProc *wasm; // owned; NULL: it has no V8
 	u32 soon;     // looks to come
 	u64 not_before; // ns
 };
@@ -280,6 +282,28 @@ bool opcache_has(struct Jits *j, const struct ProcMap *maps, size_t n);
 bool luatraces_has(struct Jits *j, const struct ProcMap *maps, size_t n);
 void luatraces_look(struct Jits *j, struct Jit *t, const struct ProcMap *maps, size_t n);
 void luatraces_read(struct Jits *j, struct Jit *t);
+
+// ---- wasmmodule.c
+#define WASM_MAGIC "\0asm\1\0\0" // and the zero behind it
+struct WasmName {
+	const char *p; // in the module's bytes; not a string
+	u32 n;
+};
+struct WasmModule {
+	u32 nimports, nfuncs;	// functions: those imported come first
+	struct WasmName *names; // of all; n 0: none
+};
+bool wasmmodule_parse(const u8 *p, u64 size, struct WasmModule *m); // false: it has no functions. wasmmodule_free() either way
+void wasmmodule_free(struct WasmModule *m);
+
+// ---- wasmcode.c: code that V8 has compiled of WebAssembly
+bool wasmcode_has(struct Jits *j, const struct ProcMap *maps, size_t n);
+struct WasmProc *wasmcode_create(void);
+void wasmcode_destroy(struct WasmProc *w);
+void wasmcode_asked(struct WasmProc *w); // a stack has met code that may be such
+bool wasmcode_any(const struct WasmProc *w); // some is known
+void wasmcode_read(struct Jits *j, struct Jit *t);
+bool wasmcode_table(const u8 *page, u64 n, u64 at, u64 end); // for tests: does a module's code begin with these bytes of a page at `at`?
 
 // ---- sljit.c: compiled patterns of PCRE
 void sljit_look(struct Jit *t, const struct ProcMap *maps, size_t n);

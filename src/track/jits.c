@@ -34,6 +34,7 @@ static void jit_free(struct Jit *j)
 	vec_deinit(&j->lua.v);
 	vec_deinit(&j->maps);
 	jitdump_destroy(j->dump);
+	wasmcode_destroy(j->wasm);
 	free(j);
 }
 
@@ -382,6 +383,8 @@ static bool refresh(struct Jits *j, struct Jit *t)
 		opcache_read(j, t);
 	if (t->lua.lang)
 		luatraces_read(j, t);
+	if (t->wasm)
+		wasmcode_read(j, t);
 	bool list = t->listed || t->entries.n;
 	if ((list && (!t->listed || t->version != before)) || ((t->php.start || t->lua.lang) && t->changed)) // before it is mapped
 		t->listed = tell(j, t) && list;
@@ -413,7 +416,7 @@ struct Found {
 	u64 desc[RT_JIT_DESCS];
 	u32 ndesc;
 	const struct SymObject *dump;
-	bool pcre, php, lua;
+	bool pcre, php, lua, wasm;
 };
 
 static void find(struct Jits *j, const struct ProcMap *maps, size_t n, struct Found *f, bool *pending)
@@ -443,14 +446,14 @@ bool jits_look(void *arg, int tgid, const struct ProcMap *maps, size_t n)
 	f.php = opcache_has(j, maps, n);
 	f.lua = luatraces_has(j, maps, n);
 	if (jvms_has(j->jvms, tgid)) // whose own tables tell of its code
-		f = (struct Found){0};
+		f = (struct Found){.wasm = wasmcode_has(j, maps, n)};
 	u64 told = 0;
 	if (t && (f.ndesc != t->ndesc || memcmp(f.desc, t->desc, sizeof(f.desc)))) { // another program, or a library more
 		told = t->told;
 		jits_gone(j, tgid);
 		t = NULL;
 	}
-	if (!f.ndesc && !f.dump && !f.pcre && !f.php && !f.lua && !t && !told)
+	if (!f.ndesc && !f.dump && !f.pcre && !f.php && !f.lua && !f.wasm && !t && !told)
 		return !pending;
 	if (!t) {
 		t = xcalloc(1, sizeof(*t));
@@ -466,6 +469,8 @@ bool jits_look(void *arg, int tgid, const struct ProcMap *maps, size_t n)
 	}
 	if (f.php)
 		opcache_look(j, t, maps, n);
+	if (f.wasm && !t->wasm)
+		t->wasm = wasmcode_create();
 	if (f.lua)
 		luatraces_look(j, t, maps, n);
 	if (f.pcre || f.php) // which may have it built in
@@ -499,6 +504,8 @@ void jits_asked(struct Jits *j, int tgid)
 	if (!t)
 		return;
 	t->version = 0; // what the kernel side was told is said once more
+	if (t->wasm)
+		wasmcode_asked(t->wasm);
 	if (!refresh(j, t))
 		t->soon = MAX(t->soon, 1u);
 }
@@ -507,7 +514,7 @@ bool jits_any(const struct Jits *j)
 {
 	bool any = false;
 	for (size_t i = 0; i < j->v.n && !any; i++)
-		any = j->v.p[i]->listed || j->v.p[i]->dump || j->v.p[i]->pcre.areas.n || j->v.p[i]->lua.lang;
+		any = j->v.p[i]->listed || j->v.p[i]->dump || j->v.p[i]->pcre.areas.n || j->v.p[i]->lua.lang || (j->v.p[i]->wasm && wasmcode_any(j->v.p[i]->wasm));
 	return any;
 }
 
