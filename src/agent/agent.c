@@ -36,6 +36,7 @@ struct Running {
 	enum AgentSide side;	   // whose report is taken, and from where
 	const struct Collector *from;
 	u64 recorded_ns;	   // when the last record was written; 0: none was
+	char *early;		   // why one is to be written as soon as there is something to write; NULL
 };
 
 static bool wanted(const struct Setup *s, enum AgentSide side)
@@ -130,6 +131,12 @@ static void write_record(struct Running *r, const char *why)
 {
 	struct Agent *a = &r->s->a;
 	u64 now = now_ns();
+	for (u32 side = 0; side <= (is_both(a) ? AGENT_OFFCPU : AGENT_CPU); side++)
+		if (!a->record[side].have) { // the first report is on its way
+			if (!r->early)
+				r->early = xstrdup(why);
+			return;
+		}
 	if (r->recorded_ns && now - r->recorded_ns < AGAIN_NS) {
 		a->records_skipped++;
 		return;
@@ -176,6 +183,12 @@ static struct err *take_report(void *arg, const char *data, size_t n)
 	enum AgentSide side = r->from->side == FEED_WAITING ? AGENT_OFFCPU : AGENT_CPU;
 	if (r->s->record_s) {
 		record_put(&a->record[side], data, n);
+		if (r->early) {
+			char *why = r->early;
+			r->early = NULL;
+			write_record(r, why);
+			free(why);
+		}
 		return ++a->record[side].unsent >= a->interval ? send_recorded(r, side) : NULL;
 	}
 	struct Input in = {0};
@@ -448,6 +461,7 @@ int agent_run(struct Setup *s)
 	for (u32 i = 0; i < AGENT_SIDES; i++)
 		collector_end(&r.collectors[i]);
 	collector_end(&r.next);
+	free(r.early);
 	for (u32 i = 0; i <= AGENT_OFFCPU; i++)
 		record_close(&a->record[i]);
 	send_close(a->to, a->nto);
