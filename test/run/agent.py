@@ -402,8 +402,8 @@ def record():
 def record_early():
     """What waits for a function's call, or for a number in a map: asked for before there is anything, the record is written with the first report, once for each."""
     sleeper = subprocess.Popen([WAITS, 'sleep', '60000', '2', 'agte'])
-    texts = {'probe': 'uprobe:%s:nap_inner /pid == %d/ { @n = count(); if ((int64)@n == 1) { printf("the first nap\n"); } }' % (WAITS, sleeper.pid),
-             'threshold': 'tracepoint:syscalls:sys_enter_clock_nanosleep /pid == %d/ { @n[comm] = count(); }\ninterval:ms:50 /(int64)@n["napperagte"] > 20/ { printf("more than 20 naps\n"); clear(@n); }'
+    texts = {'probe': 'uprobe:%s:nap_inner /pid == %d/ { @n = count(); if ((int64)@n == 1) { printf("the first nap\\n"); } }' % (WAITS, sleeper.pid),
+             'threshold': 'tracepoint:syscalls:sys_enter_clock_nanosleep /pid == %d/ { @n[comm] = count(); }\ninterval:ms:50 /(int64)@n["napperagte"] > 20/ { printf("more than 20 naps\\n"); clear(@n); }'
              % sleeper.pid}
     for name, text in texts.items():
         open('err', 'w').close()
