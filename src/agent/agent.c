@@ -28,41 +28,43 @@ static void on_end(int sig)
 
 struct Running {
 	struct Setup *s;
-	struct Collector collectors[AGENT_SIDES];
+	struct Collector collectors[AGENT_SIDES]; // that of AGENT_CPU counts off-CPU time too
+	struct Collector next; // takes the place of AGENT_CPU's; pid 0: none does
+	bool relieved; // that one has been told to end, next counts
 	u64 start_ns[AGENT_SIDES]; // when a collector may be started
 	u64 started_ns[AGENT_SIDES], wait_ns[AGENT_SIDES]; // when it was; how long the next one waits
-	bool renewed[AGENT_SIDES]; // it ends because we want it to
-	enum AgentSide side;	   // whose report is taken
+	enum AgentSide side;	   // whose report is taken, and from where
+	const struct Collector *from;
 	u64 recorded_ns;	   // when the last record was written; 0: none was
+	char *early;		   // why one is to be written as soon as there is something to write; NULL
 };
 
 static bool wanted(const struct Setup *s, enum AgentSide side)
 {
-	if (s->a.stopped[side])
-		return false;
-	return side == AGENT_CPU || (side == AGENT_OFFCPU && s->a.off_cpu) || (side == AGENT_SCRIPT && s->script) || (side == AGENT_WHEN && s->when);
+	return side == AGENT_CPU || (side == AGENT_SCRIPT && s->script) || (side == AGENT_WHEN && s->when);
 }
 
-static struct err *start_script(struct Running *r)
+static struct err *start_script(struct Running *r, struct Collector *c)
 {
 	const char *args[] = {"1", r->s->script, NULL}; // as old as a second when they are read
-	return collector_start(&r->collectors[AGENT_SCRIPT], feed_script, args);
+	return collector_start(c, feed_script, args, false);
 }
 
-// --max-cpu is for all: what each collector may take of it
-static double share_of_cpu(const struct Setup *s)
+// Time off the processors is counted, too
+static bool is_both(const struct Agent *a)
 {
-	return s->a.budget.max_cpu * COLLECTORS_SHARE / (s->a.off_cpu && !s->a.stopped[AGENT_OFFCPU] ? 2 : 1);
+	return a->off_cpu && !a->off_stopped;
 }
 
 // Rows that an interval may have, and threads that may be away at once: room for these is taken at the start. Samples are no more than the clock ticks.
-static u64 rows_of(const struct Setup *s, enum AgentSide side)
+static u64 rows_of(const struct Setup *s)
 {
 	u64 interval = s->record_s ? 1 : s->a.interval, ticks = s->a.hz * interval * (u64)sysconf(_SC_NPROCESSORS_ONLN) * 3; // a busy machine makes reports late
-	return side == AGENT_CPU ? MAX(MIN(ticks, 10000ull), 500ull) : 10000;
+	return is_both(&s->a) ? 10000 : MAX(MIN(ticks, 10000ull), 500ull);
 }
 
-static struct err *start(struct Running *r, enum AgentSide side)
+// held: until the one that counts now has been told to end
+static struct err *start(struct Running *r, struct Collector *c, enum AgentSide side, bool held)
 {
 	const struct Setup *s = r->s;
 	const char *args[24];
@@ -71,33 +73,31 @@ static struct err *start(struct Running *r, enum AgentSide side)
 	r->s->a.starts[side]++;
 	r->started_ns[side] = now_ns();
 	if (side == AGENT_SCRIPT)
-		return start_script(r);
+		return start_script(r, c);
 	if (side == AGENT_WHEN)
-		return collector_start(&r->collectors[side], feed_messages, (const char *[]){s->when, NULL});
+		return collector_start(c, feed_messages, (const char *[]){s->when, NULL}, false);
 	snprintf(hz, sizeof(hz), "%llu", (unsigned long long)s->a.hz);
-	snprintf(most, sizeof(most), "%g", share_of_cpu(s));
+	snprintf(most, sizeof(most), "%g", s->a.budget.max_cpu * COLLECTORS_SHARE);
 	snprintf(one_in, sizeof(one_in), "%llu", (unsigned long long)s->a.one_in);
 	snprintf(every, sizeof(every), "%llu", (unsigned long long)(s->record_s ? 1 : s->a.interval));
-	snprintf(rows, sizeof(rows), "%llu", (unsigned long long)rows_of(s, side));
-	args[n++] = side == AGENT_CPU ? "profile" : "offcputime";
+	snprintf(rows, sizeof(rows), "%llu", (unsigned long long)rows_of(s));
+	args[n++] = is_both(&s->a) ? "both" : "profile";
 	args[n++] = "-i";
 	args[n++] = every;
 	args[n++] = "--by";
 	args[n++] = "container";
-	if (side == AGENT_OFFCPU) {
+	args[n++] = "-F";
+	args[n++] = hz;
+	if (is_both(&s->a)) {
 		args[n++] = "--one-in";
 		args[n++] = one_in;
-	}
-	if (side == AGENT_CPU) {
-		args[n++] = "-F";
-		args[n++] = hz;
 	}
 	args[n++] = "--max-cpu";
 	args[n++] = most;
 	args[n++] = "--hash-storage-size"; // rows of an interval, threads that are away: room for all would take its memory at once
 	args[n++] = rows;
 	args[n++] = "--stack-storage-size";
-	args[n++] = side == AGENT_CPU ? "4096" : "16384";
+	args[n++] = is_both(&s->a) ? "16384" : "4096";
 	if (s->a.kernel_only)
 		args[n++] = "-K";
 	if (s->pids) {
@@ -105,7 +105,7 @@ static struct err *start(struct Running *r, enum AgentSide side)
 		args[n++] = s->pids;
 	}
 	args[n] = NULL;
-	return collector_start(&r->collectors[side], feed_tool, args);
+	return collector_start(c, feed_tool, args, held);
 }
 
 static struct err *send_profile(struct Running *r, enum AgentSide side, struct StackProfile *p)
@@ -131,6 +131,12 @@ static void write_record(struct Running *r, const char *why)
 {
 	struct Agent *a = &r->s->a;
 	u64 now = now_ns();
+	for (u32 side = 0; side <= (is_both(a) ? AGENT_OFFCPU : AGENT_CPU); side++)
+		if (!a->record[side].have) { // the first report is on its way
+			if (!r->early)
+				r->early = xstrdup(why);
+			return;
+		}
 	if (r->recorded_ns && now - r->recorded_ns < AGAIN_NS) {
 		a->records_skipped++;
 		return;
@@ -174,14 +180,21 @@ static struct err *take_report(void *arg, const char *data, size_t n)
 		str_addn(&a->script_metrics, data, n);
 		return NULL;
 	}
+	enum AgentSide side = r->from->side == FEED_WAITING ? AGENT_OFFCPU : AGENT_CPU;
 	if (r->s->record_s) {
-		record_put(&a->record[r->side], data, n);
-		return ++a->record[r->side].unsent >= a->interval ? send_recorded(r, r->side) : NULL;
+		record_put(&a->record[side], data, n);
+		if (r->early) {
+			char *why = r->early;
+			r->early = NULL;
+			write_record(r, why);
+			free(why);
+		}
+		return ++a->record[side].unsent >= a->interval ? send_recorded(r, side) : NULL;
 	}
 	struct Input in = {0};
 	struct err *e = input_parse(&in, &wish, data, n);
 	if (!e)
-		e = send_profile(r, r->side, &in.prof);
+		e = send_profile(r, side, &in.prof);
 	input_deinit(&in);
 	leave_memory();
 	return e;
@@ -208,20 +221,47 @@ static void read_side(struct Running *r, enum AgentSide side, u64 now)
 	struct Agent *a = &r->s->a;
 	struct Collector *c = &r->collectors[side];
 	r->side = side;
+	r->from = c;
 	struct err *e = collector_read(c, take_report, r);
 	pass_on(a, c);
 	if (!e)
 		return;
 	ended |= r->s->pids && !any_lives(r->s->pids);
 	u64 lived = now - r->started_ns[side], wait = lived > LIVES_NS || !r->wait_ns[side] ? START_AGAIN_NS : MIN(2 * r->wait_ns[side], START_AGAIN_MAX_NS);
-	if (!ended && !r->renewed[side]) {
+	if (side == AGENT_CPU && r->next.pid) { // as it was told to, or the new one comes in time
+		collector_go(&r->next);
+		err_free(e);
+		collector_end(c);
+		*c = r->next;
+		r->next = (struct Collector){0};
+		r->relieved = false;
+		return;
+	}
+	if (!ended) {
 		fprintf(stderr, "WARNING: %s: %s; it is started again in %llu seconds\n", agent_sides[side], err_text(e), (unsigned long long)(wait / 1000000000));
 		r->wait_ns[side] = wait;
 	}
 	err_free(e);
 	collector_end(c);
-	r->start_ns[side] = r->renewed[side] ? now : now + wait;
-	r->renewed[side] = false;
+	r->start_ns[side] = now + wait;
+}
+
+// The one that is to take over: once it has loaded all the other one ends, and it begins.
+static void read_next(struct Running *r)
+{
+	r->side = AGENT_CPU;
+	r->from = &r->next;
+	struct err *e = collector_read(&r->next, take_report, r);
+	pass_on(&r->s->a, &r->next);
+	if (e) {
+		fprintf(stderr, "WARNING: %s: %s\n", agent_sides[AGENT_CPU], err_text(e));
+		err_free(e);
+		collector_end(&r->next);
+	} else if (r->next.ready && !r->relieved) {
+		kill(r->collectors[AGENT_CPU].pid, SIGTERM);
+		collector_go(&r->next);
+		r->relieved = true;
+	}
 }
 
 static u32 add_fds(struct Running *r, struct pollfd *fds, u32 max)
@@ -232,6 +272,10 @@ static u32 add_fds(struct Running *r, struct pollfd *fds, u32 max)
 			fds[n++] = (struct pollfd){r->collectors[i].fd, POLLIN, 0};
 			fds[n++] = (struct pollfd){r->collectors[i].err_fd, POLLIN, 0};
 		}
+	if (r->next.pid) {
+		fds[n++] = (struct pollfd){r->next.fd, POLLIN, 0};
+		fds[n++] = (struct pollfd){r->next.err_fd, POLLIN, 0};
+	}
 	n += scrape_fds(&r->s->a.scrape, fds + n);
 	return n + send_fds(fds + n, max - n);
 }
@@ -240,35 +284,37 @@ static u32 add_fds(struct Running *r, struct pollfd *fds, u32 max)
 static void lower(struct Running *r, u64 now)
 {
 	struct Agent *a = &r->s->a;
-	enum AgentSide side;
-	bool off_cpu = r->collectors[AGENT_OFFCPU].pid != 0;
-	for (u32 i = 0; i <= AGENT_OFFCPU; i++) // two reports long: what has just started is not judged
-		if (r->renewed[i] || (r->collectors[i].pid && now - r->started_ns[i] < 2 * a->interval * 1000000000ull + 1000000000ull))
-			return;
-	enum Lower what = budget_lower(&a->budget, off_cpu, !a->kernel_only, &side, now);
+	bool both = is_both(a);
+	// two reports long: what has just started is not judged
+	if (!r->collectors[AGENT_CPU].pid || r->next.pid || now - r->started_ns[AGENT_CPU] < 2 * a->interval * 1000000000ull + 1000000000ull)
+		return;
+	enum Lower what = budget_lower(&a->budget, both, !a->kernel_only, now);
 	if (!what)
 		return;
 	static const char *const texts[] = {[LOWER_RENEW] = "is started anew", [LOWER_STOP] = "is given up until the agent is started again",
 					    [LOWER_STACKS] = "is started anew with kernel stacks only, until the agent is started again"};
-	fprintf(stderr, "WARNING: %.1f MB of memory, %.1f are allowed: %s %s\n", (double)a->budget.judged / 1e6, (double)a->budget.max_memory / 1e6, agent_sides[side], texts[what]);
-	a->stopped[side] |= what == LOWER_STOP;
+	fprintf(stderr, "WARNING: %.1f MB of memory, %.1f are allowed: %s %s\n", (double)a->budget.judged / 1e6, (double)a->budget.max_memory / 1e6, agent_sides[what == LOWER_STOP ? AGENT_OFFCPU : AGENT_CPU], texts[what]);
+	a->off_stopped |= what == LOWER_STOP;
 	a->kernel_only |= what == LOWER_STACKS;
-	r->renewed[side] = true;
-	kill(r->collectors[side].pid, SIGTERM);
+	struct err *e = start(r, &r->next, AGENT_CPU, true);
+	if (e)
+		fprintf(stderr, "WARNING: %s\n", err_text(e));
+	err_free(e);
 }
 
 static void look(struct Running *r, u64 now)
 {
 	struct Agent *a = &r->s->a;
-	struct Costs of[AGENT_SIDES + 1] = {0};
+	struct Costs of[COSTS] = {0};
 	for (u32 i = 0; i < AGENT_SIDES; i++)
 		of[i] = (struct Costs){r->collectors[i].pid, r->collectors[i].kernel_ns, r->collectors[i].map_bytes};
 	of[AGENT_SIDES].pid = getpid();
-	budget_look(&a->budget, of, AGENT_SIDES + 1, now);
+	of[AGENT_SIDES + 1] = (struct Costs){r->next.pid, r->next.kernel_ns, r->next.map_bytes};
+	budget_look(&a->budget, of, now);
 	if (a->budget.weighed_ns && now - a->budget.weighed_ns < a->interval * 1000000000ull)
 		return;
 	a->budget.weighed_ns = now;
-	budget_weigh(&a->budget, AGENT_SIDES + 1);
+	budget_weigh(&a->budget);
 	if (!ended)
 		lower(r, now);
 }
@@ -277,7 +323,7 @@ static void look(struct Running *r, u64 now)
 static struct err *step(struct Running *r)
 {
 	struct Agent *a = &r->s->a;
-	struct pollfd fds[2 * AGENT_SIDES + 1 + SCRAPES + 4 * DESTINATIONS_MAX];
+	struct pollfd fds[2 * AGENT_SIDES + 2 + 1 + SCRAPES + 4 * DESTINATIONS_MAX];
 	struct err *e = NULL;
 	u64 now = now_ns(), wake = now + 1000000000ull, next = send_next(a->to, a->nto);
 	if (next && next < wake)
@@ -291,8 +337,10 @@ static struct err *step(struct Running *r)
 		if (r->collectors[i].pid)
 			read_side(r, i, now);
 		else if (!ended && wanted(r->s, i) && now >= r->start_ns[i])
-			e = start(r, i);
+			e = start(r, &r->collectors[i], i, false);
 	}
+	if (!e && r->next.pid)
+		read_next(r);
 	if (asked) {
 		asked = 0;
 		write_record(r, "a signal");
@@ -313,6 +361,10 @@ static void finish(struct Running *r)
 	for (u32 i = 0; i < AGENT_SIDES; i++)
 		if (r->collectors[i].pid)
 			kill(r->collectors[i].pid, SIGTERM);
+	if (r->next.pid && r->relieved)
+		kill(r->next.pid, SIGTERM);
+	else
+		collector_end(&r->next);
 	for (u32 i = 0; i < a->nto; i++)
 		if (!a->to[i].failures)
 			a->to[i].next_ns = 0;
@@ -320,7 +372,7 @@ static void finish(struct Running *r)
 		waits = false;
 		err_free(step(r));
 		for (u32 i = 0; i <= AGENT_OFFCPU; i++)
-			if (!r->collectors[i].pid && a->record[i].unsent)
+			if (!r->collectors[AGENT_CPU].pid && a->record[i].unsent)
 				err_free(send_recorded(r, i));
 		for (u32 i = 0; i < AGENT_SIDES; i++)
 			waits |= r->collectors[i].pid != 0;
@@ -401,7 +453,6 @@ int agent_run(struct Setup *s)
 	struct err *e = open_all(s, queues);
 	if (!e) {
 		tell_begin(s);
-		r.start_ns[AGENT_OFFCPU] = now_ns() + (s->record_s ? 0 : a->interval * 500000000ull); // making both reports at once would take the memory of both
 		while (!e && !ended)
 			e = step(&r);
 		ended = 1;
@@ -409,6 +460,8 @@ int agent_run(struct Setup *s)
 	}
 	for (u32 i = 0; i < AGENT_SIDES; i++)
 		collector_end(&r.collectors[i]);
+	collector_end(&r.next);
+	free(r.early);
 	for (u32 i = 0; i <= AGENT_OFFCPU; i++)
 		record_close(&a->record[i]);
 	send_close(a->to, a->nto);

@@ -43,25 +43,26 @@ static u64 share_of_memory(pid_t pid, u64 rss)
 	return n;
 }
 
-void budget_look(struct Budget *b, const struct Costs *of, u32 n, u64 now_ns)
+void budget_look(struct Budget *b, const struct Costs *of, u64 now_ns)
 {
-	u64 cpu = b->ended_ns, kernel = b->ended_kernel_ns, one_cpu, rss;
-	for (u32 i = 0; i < n; i++) {
-		bool there = of[i].pid && look(of[i].pid, &one_cpu, &rss);
-		if (b->last[i].pid && (b->last[i].pid != of[i].pid || !there)) { // it has ended: what it had used last is all that is known
-			b->ended_ns += b->last_cpu[i];
-			cpu += b->last_cpu[i];
-			b->ended_kernel_ns += b->last[i].kernel_ns;
-			kernel += b->last[i].kernel_ns;
-			b->last_cpu[i] = 0;
-			b->last[i] = (struct Costs){0};
-		}
-		if (!there)
-			continue;
-		b->last[i] = of[i];
-		b->last_cpu[i] = one_cpu;
-		cpu += one_cpu;
-		kernel += of[i].kernel_ns;
+	struct Costs now[COSTS] = {0};
+	u64 cpus[COSTS] = {0}, rss;
+	for (u32 i = 0; i < COSTS; i++)
+		if (of[i].pid && look(of[i].pid, &cpus[i], &rss))
+			now[i] = of[i];
+	for (u32 i = 0; i < COSTS; i++) { // one that has ended: what it had used last is all that is known
+		bool lives = !b->last[i].pid;
+		for (u32 k = 0; k < COSTS; k++)
+			lives |= now[k].pid == b->last[i].pid;
+		b->ended_ns += lives ? 0 : b->last_cpu[i];
+		b->ended_kernel_ns += lives ? 0 : b->last[i].kernel_ns;
+	}
+	u64 cpu = b->ended_ns, kernel = b->ended_kernel_ns;
+	for (u32 i = 0; i < COSTS; i++) {
+		b->last[i] = now[i];
+		b->last_cpu[i] = cpus[i];
+		cpu += cpus[i];
+		kernel += now[i].kernel_ns;
 	}
 	b->last_ns = now_ns;
 	b->cpu_ns = cpu;
@@ -69,35 +70,31 @@ void budget_look(struct Budget *b, const struct Costs *of, u32 n, u64 now_ns)
 }
 
 // Takes a millisecond for processes of 50 MB.
-void budget_weigh(struct Budget *b, u32 n)
+void budget_weigh(struct Budget *b)
 {
 	u64 cpu, rss;
 	b->memory = b->maps = b->judged = 0;
-	for (u32 i = 0; i < n; i++) {
+	for (u32 i = 0; i < COSTS; i++) {
 		if (!b->last[i].pid || !look(b->last[i].pid, &cpu, &rss))
 			continue;
-		b->memory_of[i] = share_of_memory(b->last[i].pid, rss) + b->last[i].map_bytes;
-		b->memory += b->memory_of[i];
+		u64 memory = share_of_memory(b->last[i].pid, rss) + b->last[i].map_bytes;
+		b->memory += memory;
 		b->maps += b->last[i].map_bytes;
-		b->judged += i == AGENT_SCRIPT ? 0 : b->memory_of[i];
+		b->judged += i == AGENT_SCRIPT ? 0 : memory;
 	}
 }
 
-enum Lower budget_lower(struct Budget *b, bool off_cpu, bool user_stacks, enum AgentSide *side, u64 now_ns)
+enum Lower budget_lower(struct Budget *b, bool off_cpu, bool user_stacks, u64 now_ns)
 {
 	b->over = b->max_memory && b->judged > b->max_memory ? b->over + 1 : 0;
 	if (b->over < OVER_FOR)
 		return LOWER_NOTHING;
 	b->over = 0;
-	*side = off_cpu && b->memory_of[AGENT_OFFCPU] > b->memory_of[AGENT_CPU] ? AGENT_OFFCPU : AGENT_CPU;
 	if (!b->renewed_ns || now_ns - b->renewed_ns > RENEWED_FOR_NS) {
 		b->renewed_ns = now_ns;
 		return LOWER_RENEW;
 	}
-	if (off_cpu) {
-		*side = AGENT_OFFCPU;
+	if (off_cpu)
 		return LOWER_STOP;
-	}
-	*side = AGENT_CPU;
 	return user_stacks ? LOWER_STACKS : LOWER_NOTHING;
 }

@@ -125,6 +125,7 @@ struct Costs { // of a process, by itself
 	pid_t pid; // 0: it does not run
 	u64 kernel_ns, map_bytes; // struct FeedHead
 };
+enum { COSTS = AGENT_SIDES + 2 }; // of a collector for each side, us, and a collector that is about to take over
 struct Budget {
 	double max_cpu; // per cent of one processor
 	u64 max_memory; // bytes
@@ -132,15 +133,15 @@ struct Budget {
 	u32 over; // times in a row that there was too much memory
 	u64 memory, maps, judged; // bytes now: all of them; of that maps in the kernel; all but --script's
 	u64 last_ns, weighed_ns, renewed_ns;
-	struct Costs last[AGENT_SIDES + 1];
-	u64 last_cpu[AGENT_SIDES + 1], memory_of[AGENT_SIDES + 1];
+	struct Costs last[COSTS];
+	u64 last_cpu[COSTS];
 	u64 ended_ns, ended_kernel_ns; // of collectors that are gone
 };
-void budget_look(struct Budget *b, const struct Costs *of, u32 n, u64 now_ns); // time, each second
-void budget_weigh(struct Budget *b, u32 n); // memory, now and then
+void budget_look(struct Budget *b, const struct Costs *of, u64 now_ns); // time, each second; of: COSTS of them
+void budget_weigh(struct Budget *b); // memory, now and then
 // What is to be done about too much memory. One is renewed first; if that does not help for ten minutes time off the processors is given up, and then users' stacks.
 enum Lower { LOWER_NOTHING, LOWER_RENEW, LOWER_STOP, LOWER_STACKS };
-enum Lower budget_lower(struct Budget *b, bool off_cpu, bool user_stacks, enum AgentSide *side, u64 now_ns);
+enum Lower budget_lower(struct Budget *b, bool off_cpu, bool user_stacks, u64 now_ns);
 
 // ---- metrics.c, scrape.c
 struct Agent;
@@ -174,7 +175,7 @@ struct Agent {
 	struct Budget budget;
 	struct Scrape scrape;
 	u64 starts[AGENT_SIDES], warnings;
-	bool stopped[AGENT_SIDES], kernel_only; // given up, to keep --max-memory
+	bool off_stopped, kernel_only; // given up, to keep --max-memory
 	struct Recorder record[AGENT_OFFCPU + 1];
 	u64 records, records_skipped; // written; asked for too soon after another
 	struct Str script_metrics; // the last report of --script

@@ -59,7 +59,7 @@ void metrics_text(const struct Agent *a, struct Str *out)
 	plain(out, "sonde_agent_kernel_seconds_total", "counter", "Processor time that its programs have run in the kernel, whoever ran there.", (double)a->budget.kernel_ns * 1e-9);
 	plain(out, "sonde_agent_memory_bytes", "gauge", "Memory of all that, with what it has in the kernel.", (double)a->budget.memory);
 	plain(out, "sonde_agent_map_bytes", "gauge", "Of that in the kernel.", (double)a->budget.maps);
-	plain(out, "sonde_agent_given_up", "gauge", "What was given up for --max-memory: 1 time off the processors, 2 users' stacks too.", a->kernel_only ? 2 : a->stopped[AGENT_OFFCPU]);
+	plain(out, "sonde_agent_given_up", "gauge", "What was given up for --max-memory: 1 time off the processors, 2 users' stacks too.", a->kernel_only ? 2 : a->off_stopped);
 	help(out, "sonde_agent_reports_total", "counter", "Intervals that were reported.");
 	for (u32 i = 0; i < AGENT_SIDES; i++)
 		if (a->batch.reports[i])

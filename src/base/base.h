@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <assert.h>
+#include <pthread.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -223,6 +224,8 @@ struct PrivPlan {
 void privs_plan(const struct PrivPlan *p);
 struct err *privs_drop(void); // of the calling thread, and those it starts
 u32 caller_uid(void); // the effective user before any of it: whose files are trusted
+// As pthread_create(3); signals that others send are the main thread's alone (thread.c).
+int thread_start(pthread_t *t, const pthread_attr_t *attr, void *(*run)(void *), void *arg);
 bool own_pid_namespace(u64 *dev, u64 *ino); // as bpf_get_ns_current_pid_tgid wants it; false and zeros: the initial one
 
 // ---- Options of a command line: one row says all there is to know of an option; parsing, the page of help and completion are made from rows.

@@ -166,7 +166,7 @@ static void close_all(FdList *fds)
 	u32 started = 0;
 	pthread_attr_init(&small);
 	pthread_attr_setstacksize(&small, 64 << 10);
-	while (fds->n > 1 && started < CLOSE_THREADS && started + 1 < fds->n && !pthread_create(&t[started], &small, close_worker, &j))
+	while (fds->n > 1 && started < CLOSE_THREADS && started + 1 < fds->n && !thread_start(&t[started], &small, close_worker, &j))
 		started++;
 	pthread_attr_destroy(&small);
 	close_worker(&j);

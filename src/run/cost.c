@@ -14,22 +14,28 @@ void cost_begin(struct RunCost *c)
 	*c = (struct RunCost){.stats_fd = -1, .last_ns = now_ns()};
 }
 
-static u64 programs_ns(const struct Program *p)
+// timers: of those that sample by time
+static u64 programs_ns(const struct Program *p, u64 *timers)
 {
 	u64 sum = 0;
+	*timers = 0;
 	for (size_t i = 0; i < p->progs.n; i++) {
 		struct bpf_prog_info info = {0};
 		u32 len = sizeof(info);
-		if (p->progs.p[i]->fd >= 0 && sys_obj_info(p->progs.p[i]->fd, &info, &len) == 0)
+		if (p->progs.p[i]->fd >= 0 && sys_obj_info(p->progs.p[i]->fd, &info, &len) == 0) {
 			sum += info.run_time_ns;
+			*timers += p->progs.p[i]->kind == PK_PROFILE ? info.run_time_ns : 0;
+		}
 	}
 	return sum;
 }
 
 static void measured(struct RunCost *c, const struct Program *p, u64 now)
 {
-	u64 ran = programs_ns(p);
-	c->share = (double)(ran - MIN(ran, c->began_run_ns)) / (double)(now - c->began_ns);
+	u64 timers, ran = programs_ns(p, &timers);
+	double lasted = (double)(now - c->began_ns);
+	c->share = (double)(ran - MIN(ran, c->began_run_ns)) / lasted;
+	c->timers = (double)(timers - MIN(timers, c->began_timers_ns)) / lasted;
 	close(c->stats_fd);
 	c->stats_fd = -1;
 	c->next_ns = now + AGAIN_NS;
@@ -42,12 +48,22 @@ void cost_tick(struct RunCost *c, const struct Program *p, u64 now)
 	else if (c->stats_fd < 0 && now >= c->next_ns) {
 		c->stats_fd = sys_enable_stats();
 		c->began_ns = now;
-		c->began_run_ns = programs_ns(p);
+		c->began_run_ns = programs_ns(p, &c->began_timers_ns);
+		c->stale = false;
 		c->next_ns = now + AGAIN_NS; // where the kernel has no such statistics (before 5.8) or lets us have none
 		c->unknown = c->stats_fd < 0;
 	}
 	c->kernel_ns += (u64)(c->share * (double)(now - c->last_ns));
 	c->last_ns = now;
+}
+
+void cost_changed(struct RunCost *c)
+{
+	if (c->stats_fd >= 0)
+		close(c->stats_fd);
+	c->stats_fd = -1;
+	c->next_ns = 0;
+	c->stale = !c->unknown;
 }
 
 void cost_end(struct RunCost *c)

@@ -179,13 +179,15 @@ void loop_drain(struct RunCtx *rc, struct Ring *ring);
 // cost.c: what tracing costs beside our own time and memory
 struct RunCost {
 	int stats_fd;			   // the kernel counts while it is open; -1
-	u64 began_ns, began_run_ns, next_ns; // of the measurement; CLOCK_MONOTONIC
+	u64 began_ns, began_run_ns, began_timers_ns, next_ns; // of the measurement; CLOCK_MONOTONIC
 	u64 last_ns, kernel_ns;		   // up to the last tick; that its programs have run, by what was measured
-	double share;			   // of one processor, of the last measurement: 0.01 is a per cent
+	double share, timers;		   // of one processor, of the last measurement: 0.01 is a per cent; of that, programs that sample by time
+	bool stale;			   // something was changed since the last measurement was begun
 	bool unknown;			   // the kernel does not tell
 };
 void cost_begin(struct RunCost *c);
 void cost_tick(struct RunCost *c, const struct Program *p, u64 now_ns); // each second
+void cost_changed(struct RunCost *c); // what programs do from now on costs something else: it is measured soon
 void cost_end(struct RunCost *c);
 u64 cost_memory(const struct Program *p, const struct Track *t); // bytes of its maps that are no memory of a process
 // losses.c: counters summed over CPUs; prints what was lost to stderr / the renderer

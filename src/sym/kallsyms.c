@@ -281,7 +281,7 @@ void sym_kernel_prefetch(struct Syms *s)
 {
 	syms_lock(s);
 	if (!s->prefetching && !kernel(s, false)->loaded)
-		s->prefetching = !pthread_create(&s->prefetcher, NULL, prefetch, s);
+		s->prefetching = !thread_start(&s->prefetcher, NULL, prefetch, s);
 	syms_unlock(s);
 }
 

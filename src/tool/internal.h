@@ -102,6 +102,7 @@ struct Tool {
 	u32 max_positional;
 	bool own_stacks;	    // -p leaves only stacks of these processes, not also of those that had to do with them
 	bool own_reports;	    // with -i the script prints @samples when a report is due
+	const char *running;	    // a second map of it: samples of what ran, reported beside (feeds only); NULL
 	const char *end;	    // last line of text output; NULL none
 	const char *(*check)(struct ToolOpts *o); // options that do not go together; NULL fine
 	int (*prepare)(struct ToolOpts *o);	  // NULL; work before the script is made; not 0: exit status, said on stderr
@@ -113,7 +114,7 @@ struct Tool {
 	void (*usage)(const struct Tool *t, FILE *out); // NULL: tool_usage
 };
 
-extern const struct Tool tool_profile, tool_offcputime, tool_wakeuptime, tool_offwaketime, tool_stackcount;
+extern const struct Tool tool_profile, tool_offcputime, tool_both, tool_wakeuptime, tool_offwaketime, tool_stackcount;
 
 // options.c
 void toolopts_deinit(struct ToolOpts *o);
@@ -207,12 +208,13 @@ struct TopTable {
 struct TopFeed {
 	const char *pids; // NULL: all
 	u64 hz;
-	struct Collector collectors[TOP_SIDES];
+	struct Collector collector; // counts `sides`, in one run
+	u32 sides;		    // bits
 	VEC(struct TopSlice *) slices; // oldest first
 	u32 arrived;		       // bits of sides; who asks clears it
 	bool frozen;		       // what comes is thrown away
 };
-struct err *topfeed_fit(struct TopFeed *f, const struct TopView *v);  // the collectors that the view wants run, and no others
+struct err *topfeed_fit(struct TopFeed *f, const struct TopView *v);  // what the view wants is counted, and no more
 struct err *topfeed_anew(struct TopFeed *f, const struct TopView *v); // threads and containers are counted apart only for who looks at them
 struct err *topfeed_wait(struct TopFeed *f, bool keys); // for reports, or keys on standard input, half a second at most; an error: a collector has ended, with its last words
 void topfeed_last(const struct TopFeed *f, u32 window, struct TopSlice **out, size_t *n); // slices of so many seconds of each side
@@ -298,8 +300,8 @@ void propose_pattern(struct Syms *syms, const char *name, bool kernel); // on st
 bool kernel_lacks(struct Syms *syms, const char *name); // no function of that name, surely
 // limit.c: samples less often when that takes more than --max-cpu or --max-memory, and ends beyond the latter
 struct Limit {
-	u64 asked; // samples a second; where switches of threads are counted one in so many
-	u64 last_ns, last_cpu_ns, last_kernel_ns;
+	u64 asked_hz, asked_one_in; // samples a second; switches of threads, one in so many is looked at. 0: it does none of that
+	u64 last_ns, last_cpu_ns;
 	double last_mb;
 	u32 low; // intervals in a row that took much less
 	bool warm; // the first interval is over
@@ -315,9 +317,12 @@ bool set_scalar(struct RunCtx *rc, const char *map, u64 val); // a map of the sc
 // collector.c
 struct FeedHead { // before each report that a collector sends
 	u64 len;	// of the report, bytes
+	u32 side;	// enum FeedSide
+	u32 is_ready;	// no report: all is loaded, it waits for collector_go()
 	u64 kernel_ns;	// that its programs have run in the kernel so far
 	u64 map_bytes;	// of its maps, not counting those that are in the memory of its process
 };
+void collector_wait_for_go(FILE *feed); // of the collector: says that it is ready, and waits if it is held
 // progress.c
 struct Progress {
 	bool on, shown;

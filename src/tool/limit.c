@@ -64,7 +64,7 @@ static u64 all_bytes(const struct Program *prog)
 
 void limit_begin(struct Limit *l, const struct ToolOpts *o, const struct RunCtx *rc)
 {
-	*l = (struct Limit){.asked = o->one_in ? o->one_in : o->hz, .last_ns = now_ns(), .last_cpu_ns = cpu_ns()};
+	*l = (struct Limit){.asked_hz = o->hz, .asked_one_in = o->one_in, .last_ns = now_ns(), .last_cpu_ns = cpu_ns()};
 	cost_begin(&l->cost);
 	if (o->max_memory)
 		l->last_mb = (double)all_bytes(rc->prog) / (1 << 20);
@@ -99,6 +99,7 @@ static void set_hz(struct Limit *l, struct ToolOpts *o, struct RunCtx *rc, u64 h
 	else {
 		fprintf(stderr, "WARNING: it %s: %llu samples a second from now on, not %llu\n", why, (unsigned long long)hz, (unsigned long long)o->hz);
 		l->next_hz = hz;
+		cost_changed(&l->cost);
 	}
 	err_free(e);
 }
@@ -141,16 +142,28 @@ static void set_one_in(struct Limit *l, struct ToolOpts *o, struct RunCtx *rc, u
 		return;
 	fprintf(stderr, "WARNING: it %s: one switch in %llu is looked at from now on, not one in %llu\n", why, (unsigned long long)n, (unsigned long long)o->one_in);
 	o->one_in = n;
+	cost_changed(&l->cost);
+}
+
+// Both sides are counted: which of them is it? Where it is the kernel's programs that take most, the one whose programs do; else what is made of both.
+static void blame(const struct Limit *l, const struct ToolOpts *o, bool *samples, bool *switches)
+{
+	double timers = l->cost.timers, others = l->cost.share - timers;
+	bool kernel = 100 * l->cost.share > o->max_cpu / 2;
+	*samples = !o->one_in || !kernel || 2 * timers >= others || o->one_in >= ONE_IN_MAX;
+	*switches = !o->hz || !kernel || 2 * others >= timers || o->hz <= 1;
 }
 
 static void less(struct Limit *l, struct ToolOpts *o, struct RunCtx *rc, double share, const char *why)
 {
 	double times = share / o->max_cpu / 0.9;
-	if (!o->one_in && o->hz > 1) // not all of it comes of samples: half, and then it is seen what that was good for
+	bool samples, switches;
+	blame(l, o, &samples, &switches);
+	if (samples && o->hz > 1) // not all of it comes of samples: half, and then it is seen what that was good for
 		set_hz(l, o, rc, MAX(MAX((u64)((double)o->hz / times), o->hz / 2), 1ull), why);
-	else if (o->one_in && o->one_in < ONE_IN_MAX)
+	if (switches && o->one_in && o->one_in < ONE_IN_MAX)
 		set_one_in(l, o, rc, MIN((u64)((double)o->one_in * times) + 1, (u64)ONE_IN_MAX), why);
-	else if (o->one_in) {
+	else if (switches && o->one_in && !o->hz) {
 		report_loss(rc, "run_ended", 1, "it %s: switches of threads are too many here, it ends", why);
 		rc->exiting = true;
 	}
@@ -159,25 +172,24 @@ static void less(struct Limit *l, struct ToolOpts *o, struct RunCtx *rc, double 
 static void more(struct Limit *l, struct ToolOpts *o, struct RunCtx *rc, const char *why)
 {
 	l->low = 0;
-	if (!o->one_in && o->hz < l->asked && l->last_mb <= MEMORY_HIGH * (double)o->max_memory)
-		set_hz(l, o, rc, MIN(2 * o->hz, l->asked), why);
-	else if (o->one_in > l->asked)
-		set_one_in(l, o, rc, MAX(o->one_in / 2, l->asked), why);
+	if (o->hz < l->asked_hz && l->last_mb <= MEMORY_HIGH * (double)o->max_memory)
+		set_hz(l, o, rc, MIN(2 * o->hz, l->asked_hz), why);
+	if (o->one_in > l->asked_one_in)
+		set_one_in(l, o, rc, MAX(o->one_in / 2, l->asked_one_in), why);
 }
 
 void limit_look(struct Limit *l, struct ToolOpts *o, struct RunCtx *rc)
 {
-	u64 now = now_ns(), cpu = cpu_ns(), kernel = l->cost.kernel_ns;
+	u64 now = now_ns(), cpu = cpu_ns();
 	if ((!o->max_cpu && !o->max_memory) || now - l->last_ns < LEAST_NS)
 		return;
 	bool lowered = look_at_memory(l, o, rc);
-	double share = 100.0 * (double)(cpu - l->last_cpu_ns + kernel - l->last_kernel_ns) / (double)(now - l->last_ns);
+	double share = 100.0 * (double)(cpu - l->last_cpu_ns) / (double)(now - l->last_ns) + 100.0 * l->cost.share;
 	l->last_ns = now;
 	l->last_cpu_ns = cpu;
-	l->last_kernel_ns = kernel;
 	bool warm = l->warm; // the first stacks want tables and names of all that runs
 	l->warm = true;
-	if (!o->max_cpu || lowered || !warm)
+	if (!o->max_cpu || lowered || !warm || l->cost.stale) // what was lowered has to be seen first
 		return;
 	struct Str why = {0};
 	took(l, o, share, &why);

@@ -1,4 +1,4 @@
-// offcputime: the row of the off-CPU profiler.
+// offcputime: the row of the off-CPU profiler; and that of collectors which count on both sides of the processors in one run: one walker, one set of tables, one tracker.
 #include "bpf/bpf.h"
 #include "tool/internal.h"
 
@@ -33,6 +33,12 @@ static const char *check(struct ToolOpts *o)
 		o->min_us = 0;
 	}
 	return o->folded && o->offsets ? "argument -s/--offset: not allowed with argument -f/--folded" : NULL;
+}
+
+static const char *check_both(struct ToolOpts *o)
+{
+	o->hz = o->hz ? o->hz : 49;
+	return o->interval ? check(o) : "argument -i/--interval: it is for reports in intervals";
 }
 
 static int prepare(struct ToolOpts *o)
@@ -81,4 +87,19 @@ const struct Tool tool_offcputime = {
 		    "    sonde offcputime -p 185,190 -m 1000  two processes, waits of a millisecond and more\n"
 		    "    sonde offcputime --by=runq 5      waiting for a CPU only\n"
 		    "    sonde offcputime -K --state 2 5   kernel stacks of uninterruptible waits\n",
+};
+
+// In no list: what it counts are two profiles, which only tool_feed() tells apart.
+const struct Tool tool_both = {
+	.name = "both",
+	.own_stacks = true,
+	.summary = "stacks of what runs and of what waits, for who shows or sends both",
+	.options = (const char *const[]){"p", "u", "k", "U", "K", "F", "by", "one-in", "max-cpu", "per-thread", "comm", "cgroup", "depth", "stack-storage-size", "hash-storage-size", "i", NULL},
+	.text = offcputime_bt,
+	.positional = "",
+	.own_reports = true,
+	.running = "@running",
+	.check = check_both,
+	.header = header,
+	.examples = "",
 };

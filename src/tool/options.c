@@ -287,7 +287,7 @@ static struct err *set_max_cpu(void *to, const struct Option *row, const char *v
 	struct ToolOpts *o = to;
 	char *end;
 	o->max_cpu = strtod(v, &end);
-	o->incomplete |= o->tool == &tool_offcputime;
+	o->incomplete |= o->tool == &tool_offcputime || o->tool == &tool_both;
 	return wrong(*v && !*end && o->max_cpu > 0 && o->max_cpu <= 100000 ? NULL : "must be a number above 0");
 }
 

@@ -127,7 +127,7 @@ void stackset_finish(struct StackSet *s, const struct ToolOpts *o, bool merge)
 	s->prof.annotate = o->annotate;
 	s->prof.lang_lines = o->lines;
 	s->prof.with_offsets = o->offsets;
-	if (o->hz && !o->count && !o->event)
+	if (o->hz && !o->count && !o->event && !o->form.nparts) // waits have parts
 		s->prof.period_ns = 1000000000ull / o->hz;
 	if (merge) // rows that differ in addresses nobody sees
 		profile_merge(&s->prof, true);

@@ -9,6 +9,9 @@
 #include <malloc.h>
 #include <time.h>
 
+struct Moment {
+	u64 boot_ns, wall_ns, ns; // slots count from boot_ns
+};
 struct Running {
 	const struct Tool *tool;
 	struct ToolOpts *o;
@@ -25,8 +28,11 @@ struct Running {
 	FILE *out; // the session's
 	struct StackTotal total; // -i with files: of all reports
 	struct OutputFiles whole, each; // files of the whole run; of each interval
-	u64 start_boot_ns, since_boot_ns, taken_boot_ns; // what slots count from
-	u64 since_wall_ns, since_ns, taken_wall_ns, taken_ns; // when the interval began, and when its samples were taken
+	u64 start_boot_ns;
+	struct Moment since, taken; // when the interval began, and when its samples were taken
+	const struct StackMap *ran; // Tool.running; NULL
+	struct ReportForm ran_form;
+	struct Moment ran_since;
 	const char *command;
 };
 
@@ -56,10 +62,13 @@ static void told(struct err *e)
 static bool on_samples(void *arg, struct RunCtx *rc, struct MapDef *m, const struct MapAction *a)
 {
 	struct Running *r = arg;
+	if (r->ran && m == r->ran->def) // at other times (tick)
+		return true;
 	if (strcmp(m->name, "@samples") || a->what == MAP_ZERO)
 		return false;
 	if (a->what != MAP_CLEAR && !r->duration_ns) {
-		limit_look(&r->limit, r->o, rc);
+		if (!r->ran)
+			limit_look(&r->limit, r->o, rc);
 		told(report(r, rc, false));
 	}
 	rc->exiting |= ferror(r->out) != 0;
@@ -119,12 +128,12 @@ static void finish(struct Running *r, struct StackSet *s, bool merge)
 	else if (r->o->form.event)
 		s->prof.title = arena_printf(&s->arena, "%s (%s)", r->o->form.title, r->o->form.event);
 	bool whole = s == &r->total.set;
-	u64 end = r->duration_ns ? r->start_ns + r->duration_ns : r->taken_ns;
+	u64 end = r->duration_ns ? r->start_ns + r->duration_ns : r->taken.ns;
 	s->prof.command = r->command;
-	s->prof.start_ns = whole ? r->start_wall_ns : r->since_wall_ns;
-	s->prof.duration_ns = end - (whole ? r->start_ns : r->since_ns);
+	s->prof.start_ns = whole ? r->start_wall_ns : r->since.wall_ns;
+	s->prof.duration_ns = end - (whole ? r->start_ns : r->since.ns);
 	if (r->o->form.slot_ns)
-		slots_place(&s->prof, r->o->form.slot_ns, whole ? r->start_boot_ns : r->since_boot_ns, s->prof.duration_ns);
+		slots_place(&s->prof, r->o->form.slot_ns, whole ? r->start_boot_ns : r->since.boot_ns, s->prof.duration_ns);
 }
 
 // Rows that differ in addresses stay apart in some files; in others, and in text, only with -P.
@@ -139,7 +148,7 @@ static struct err *write_outputs(struct Running *r, const struct OutputFiles *fi
 }
 
 // To who watches us (top.c, agent/): a pprof profile, and before it what there is to know of it.
-static struct err *feed(struct Running *r, const struct StackProfile *p)
+static struct err *feed(struct Running *r, const struct StackProfile *p, enum FeedSide side)
 {
 	FILE *to = r->o->feed;
 	char *text = NULL;
@@ -148,7 +157,7 @@ static struct err *feed(struct Running *r, const struct StackProfile *p)
 	struct err *e = mem ? pprof_write(p, mem) : err_errno(errno, "memory for a report");
 	if (mem && fclose(mem) && !e)
 		e = err_errno(errno, "memory for a report");
-	struct FeedHead head = {.len = n, .kernel_ns = r->limit.cost.kernel_ns, .map_bytes = r->map_bytes};
+	struct FeedHead head = {.len = n, .side = side, .kernel_ns = r->limit.cost.kernel_ns, .map_bytes = r->map_bytes};
 	if (!e && (fwrite(&head, sizeof(head), 1, to) != 1 || fwrite(text, 1, n, to) != n || fflush(to)))
 		e = err_errno(errno, "cannot send a report");
 	free(text);
@@ -161,7 +170,7 @@ static struct err *end_interval(struct Running *r, struct StackSet *s, bool file
 	struct err *e;
 	if (r->o->feed) {
 		finish(r, s, true);
-		e = feed(r, &s->prof);
+		e = feed(r, &s->prof, r->o->form.nparts ? FEED_WAITING : FEED_RUNNING);
 	} else if (files && outputs_any(&r->each, false)) {
 		e = write_outputs(r, &r->each, s);
 		r->each.number++;
@@ -169,17 +178,13 @@ static struct err *end_interval(struct Running *r, struct StackSet *s, bool file
 		finish(r, s, !r->o->addrs);
 		return NULL;
 	}
-	r->since_wall_ns = r->taken_wall_ns;
-	r->since_ns = r->taken_ns;
-	r->since_boot_ns = r->taken_boot_ns;
+	r->since = r->taken;
 	return e;
 }
 
-static void taking(struct Running *r)
+static struct Moment moment(void)
 {
-	r->taken_wall_ns = clock_ns(CLOCK_REALTIME);
-	r->taken_ns = now_ns();
-	r->taken_boot_ns = clock_ns(CLOCK_BOOTTIME);
+	return (struct Moment){clock_ns(CLOCK_BOOTTIME), clock_ns(CLOCK_REALTIME), now_ns()};
 }
 
 // Rows are stacks, whatever slots they are made of.
@@ -193,7 +198,7 @@ static void gather(struct Running *r, struct StackSet *s)
 static struct err *take_part(struct Running *r, struct RunCtx *rc, bool form, bool emptied)
 {
 	struct StackSet set = {0};
-	taking(r);
+	r->taken = moment();
 	struct err *e = stackset_add(&set, rc, r->keyed->def, r->o, emptied);
 	gather(r, &set);
 	r->negative += emptied ? set.negative : 0;
@@ -267,18 +272,45 @@ static void leave_memory(struct RunCtx *rc)
 #endif
 }
 
+// The other map of a tool that counts on both sides.
+static struct err *report_ran(struct Running *r, struct RunCtx *rc, bool last)
+{
+	struct StackSet set = {0};
+	struct ToolOpts o = *r->o; // borrowed
+	struct Moment now = moment();
+	o.keyed = r->ran;
+	o.form = r->ran_form;
+	if (o.groups)
+		groups_read(o.groups);
+	struct err *e = stackset_add(&set, rc, r->ran->def, &o, true);
+	if (o.max_cpu)
+		r->map_bytes = cost_memory(rc->prog, rc->track);
+	stackset_finish(&set, &o, true);
+	set.prof.start_ns = r->ran_since.wall_ns;
+	set.prof.duration_ns = (last ? r->start_ns + r->duration_ns : now.ns) - r->ran_since.ns;
+	r->ran_since = now;
+	e = e ? e : feed(r, &set.prof, FEED_RUNNING);
+	warn_left_out(r, rc, &set, false);
+	stackset_deinit(&set);
+	if (o.max_cpu)
+		leave_memory(rc);
+	return e;
+}
+
 static struct err *report(void *arg, struct RunCtx *rc, bool last)
 {
 	struct Running *r = arg;
 	const struct ToolOpts *o = r->o;
 	struct StackSet set = {0};
+	if (r->ran && last)
+		told(report_ran(r, rc, true));
 	bool files = outputs_any(&o->files, false), whole = outputs_any(&r->whole, false);
 	progress_erase(&r->progress);
 	if (r->tool->script && !r->keyed)
 		return NULL;
 	if (o->check)
 		return r->tool->check_report(o, rc, r->out);
-	taking(r);
+	r->taken = moment();
 	struct err *e = take_samples(r, rc, &set);
 	gather(r, &set);
 	if (whole)
@@ -316,6 +348,13 @@ static bool is_watched(const struct Running *r)
 	return r->o->feed && !r->o->max_cpu;
 }
 
+static void loaded(void *arg)
+{
+	struct Running *r = arg;
+	if (r->o->feed)
+		collector_wait_for_go(r->o->feed);
+}
+
 static struct err *started(void *arg, struct RunCtx *rc)
 {
 	struct Running *r = arg;
@@ -324,12 +363,14 @@ static struct err *started(void *arg, struct RunCtx *rc)
 		r->o->groups = groups_create();
 		groups_read(r->o->groups);
 	}
-	r->start_wall_ns = r->since_wall_ns = clock_ns(CLOCK_REALTIME);
-	r->start_ns = r->since_ns = now_ns();
-	r->start_boot_ns = r->since_boot_ns = clock_ns(CLOCK_BOOTTIME);
+	r->since = r->ran_since = moment();
+	r->start_wall_ns = r->since.wall_ns;
+	r->start_ns = r->since.ns;
+	r->start_boot_ns = r->since.boot_ns;
 	if (outputs_any(&r->o->files, false))
 		r->command = own_command(&r->arena);
-	r->next_report_ns = r->start_ns + (is_watched(r) ? MIN(FIRST_NS, r->o->interval * 1000000000ull) : r->o->interval * 1000000000ull);
+	u64 every = r->o->interval * 1000000000ull;
+	r->next_report_ns = r->start_ns + (is_watched(r) ? MIN(FIRST_NS, every) : r->ran ? every / 2 : every); // both reports at once would take the memory of both
 	progress_init(&r->progress, r->start_ns);
 	limit_begin(&r->limit, r->o, rc);
 	if (r->o->feed && r->o->max_cpu)
@@ -372,7 +413,7 @@ static struct err *stopped(void *arg, struct RunCtx *rc)
 static bool tick(void *arg, struct RunCtx *rc)
 {
 	struct Running *r = arg;
-	u64 now = now_ns(), every = r->tool->own_reports ? 0 : r->o->interval * 1000000000ull;
+	u64 now = now_ns(), every = r->tool->own_reports && !r->ran ? 0 : r->o->interval * 1000000000ull;
 	limit_tick(&r->limit, r->o, rc);
 	if (!every || now + EARLY_NS < r->next_report_ns) {
 		progress_tick(&r->progress, rc, r->o, now, now_ns);
@@ -380,7 +421,7 @@ static bool tick(void *arg, struct RunCtx *rc)
 	}
 	r->next_report_ns = MAX(r->next_report_ns, now - every) + every;
 	limit_look(&r->limit, r->o, rc); // before the samples are taken out: those that are counted meanwhile have the new weight
-	told(report(arg, rc, false));
+	told(r->ran ? report_ran(r, rc, false) : report(arg, rc, false));
 	limit_reported(&r->limit, r->o);
 	return !ferror(r->out) && !rc->exiting;
 }
@@ -412,11 +453,28 @@ static bool claims(void *arg, const struct MapDef *m)
 }
 
 // The map is known now, and what its values are. A built-in tool's is @samples.
+// A tool with two maps: what ran is samples, whatever the other map holds.
+static struct err *ready_both(struct Running *r, const struct Program *p)
+{
+	struct ToolOpts o = *r->o; // borrowed
+	struct err *e = NULL;
+	o.map = r->tool->running;
+	o.form = (struct ReportForm){.unit = "samples", .title = "CPU profile", .row = row_named, .print = stacks_multiline};
+	r->ran_form = o.form;
+	r->ran = stackmap_pick(&o, p, &r->arena, &e);
+	r->o->map = "@samples";
+	if (!e)
+		r->o->keyed = stackmap_pick(r->o, p, &r->arena, &e);
+	return e;
+}
+
 static struct err *ready(void *arg, struct Program *p)
 {
 	struct Running *r = arg;
 	struct err *e = NULL;
 	form_read(&r->o->form, &p->config, r->tool->name, &r->arena);
+	if (r->tool->running)
+		return ready_both(r, p);
 	if (!r->tool->script) {
 		r->o->keyed = stackmap_pick(r->o, p, &r->arena, &e);
 		return e;
@@ -435,7 +493,7 @@ int stacks_run(struct Options *so, struct ToolOpts *o)
 	const struct Tool *t = o->tool;
 	bool ends_by_itself = o->tree || o->tids.n;
 	struct Running r = {.tool = t, .o = o, .limit.cost.stats_fd = -1, .in_form = t->script && (machine_form(o) || o->top || o->interval || t->reports)};
-	struct ToolRun run = {.arg = &r, .goes_on = ends_by_itself ? goes_on : NULL, .started = started, .report = report, .stopped = stopped,
+	struct ToolRun run = {.arg = &r, .goes_on = ends_by_itself ? goes_on : NULL, .loaded = loaded, .started = started, .report = report, .stopped = stopped,
 			      .tick = o->interval || isatty(STDERR_FILENO) ? tick : NULL, .tick_ns = is_watched(&r) ? WATCHED_TICK_NS : TICK_NS, .script = t->script, .bare = machine_form(o),
 			      .ready = ready, .claims = claims, .writes_later = writes_later};
 	if (o->interval) {

@@ -43,17 +43,22 @@ struct err *set_option_flag(void *to, const struct Option *row, const char *val)
 bool any_lives(const char *list); // "1,2,3": processes or threads, has one of them not ended? (tree.c)
 // collector.c: a process that counts for us
 typedef int CollectorRun(int argc, char **argv, FILE *feed); // its main(); reports go to feed, each behind its length as a u64; the exit status
-CollectorRun feed_tool;	  // a built-in tool's name and its options, with -i; reports are pprof profiles, gzipped
+CollectorRun feed_tool;	  // a built-in tool's name, or "both" (off-CPU time and samples of what runs), and its options, with -i; reports are pprof profiles, gzipped
 CollectorRun feed_messages; // a script's text, or a probe; reports are what it prints, or who has hit the probe
 CollectorRun feed_script; // INTERVAL (seconds), a script's file and its arguments; reports are its maps as metrics (out/prometheus.c)
+enum FeedSide { FEED_RUNNING, FEED_WAITING }; // what a report is of
 struct Collector {
 	pid_t pid; // 0: none
-	int fd, err_fd;
+	int fd, err_fd, go_fd;
+	bool held;  // it has not been told to go on; go_fd is open
+	bool ready; // it has loaded all and waits to be told
+	enum FeedSide side; // of the report that is given to take
 	struct Str in, err;
 	u64 kernel_ns, map_bytes; // by its last report: how long its programs have run, what its maps have beside its process's memory
 };
-// args: NULL-terminated. What we have open the collector has not.
-struct err *collector_start(struct Collector *c, CollectorRun *run, const char *const *args);
+// args: NULL-terminated. What we have open the collector has not. held (feed_tool): it attaches nothing until collector_go(), so that it can take another's place without a gap.
+struct err *collector_start(struct Collector *c, CollectorRun *run, const char *const *args, bool held);
+void collector_go(struct Collector *c);
 // Gives take each report that has come whole; an error: take's, or it has ended, with its last words
 struct err *collector_read(struct Collector *c, struct err *(*take)(void *arg, const char *data, size_t n), void *arg);
 void collector_end(struct Collector *c); // and waits until it is gone

@@ -1,4 +1,4 @@
-// What `sonde top` shows: reports of its collectors, profile or offcputime with -i 1.
+// What `sonde top` shows: reports of its collector: profile, offcputime, or what counts both, with -i 1.
 // In: which sides a view wants, what is to be counted. Out: slices, the last TOP_SLICES of each side.
 #include "base/base.h"
 #include "tool/internal.h"
@@ -6,16 +6,17 @@
 #include <poll.h>
 #include <unistd.h>
 
-static struct err *start(struct TopFeed *f, const struct TopView *v, enum TopSide side)
+static struct err *start(struct TopFeed *f, const struct TopView *v)
 {
+	static const char *const tools[] = {[1 << TOP_ON] = "profile", [1 << TOP_OFF] = "offcputime", [1 << TOP_ON | 1 << TOP_OFF] = "both"};
 	const char *args[16];
 	char hz[24];
 	int n = 0;
 	snprintf(hz, sizeof(hz), "%llu", (unsigned long long)f->hz);
-	args[n++] = side == TOP_ON ? "profile" : "offcputime";
+	args[n++] = tools[v->sides];
 	args[n++] = "-i";
 	args[n++] = "1";
-	if (side == TOP_ON) {
+	if (v->sides & 1 << TOP_ON) {
 		args[n++] = "-F";
 		args[n++] = hz;
 	}
@@ -30,7 +31,8 @@ static struct err *start(struct TopFeed *f, const struct TopView *v, enum TopSid
 		args[n++] = "container";
 	}
 	args[n] = NULL;
-	return collector_start(&f->collectors[side], feed_tool, args);
+	f->sides = v->sides;
+	return collector_start(&f->collector, feed_tool, args, false);
 }
 
 static void slice_free(struct TopSlice *s)
@@ -56,27 +58,19 @@ static void slices_trim(struct TopFeed *f, u32 sides, u32 keep)
 	f->slices.n = to;
 }
 
-// Those that the view has asked for run, and no others. Threads and containers are counted apart only for who looks at them.
+// Nothing is counted that the view has not asked for. Threads and containers are counted apart only for who looks at them.
 struct err *topfeed_fit(struct TopFeed *f, const struct TopView *v)
 {
-	struct err *e = NULL;
-	for (u32 side = 0; side < TOP_SIDES && !e; side++) {
-		struct Collector *c = &f->collectors[side];
-		bool wanted = v->sides & (1u << side);
-		if (wanted && !c->pid)
-			e = start(f, v, side);
-		else if (!wanted && c->pid) {
-			collector_end(c);
-			slices_trim(f, 1u << side, 0);
-		}
-	}
-	return e;
+	if (f->collector.pid && f->sides == v->sides)
+		return NULL;
+	collector_end(&f->collector);
+	slices_trim(f, ~v->sides, 0);
+	return start(f, v);
 }
 
 void topfeed_end(struct TopFeed *f)
 {
-	for (u32 side = 0; side < TOP_SIDES; side++)
-		collector_end(&f->collectors[side]);
+	collector_end(&f->collector);
 	slices_trim(f, ~0u, 0);
 	vec_deinit(&f->slices);
 }
@@ -88,46 +82,35 @@ struct err *topfeed_anew(struct TopFeed *f, const struct TopView *v)
 }
 
 // ---- what they send
-struct Taking {
-	struct TopFeed *f;
-	enum TopSide side;
-};
 static struct err *take_report(void *arg, const char *data, size_t n)
 {
 	static const struct InputWish wish = {0};
-	const struct Taking *t = arg;
+	struct TopFeed *f = arg;
 	struct TopSlice *s = xcalloc(1, sizeof(*s));
-	s->side = t->side;
+	s->side = f->collector.side == FEED_RUNNING ? TOP_ON : TOP_OFF;
 	struct err *e = input_parse(&s->in, &wish, data, n);
-	if (e || t->f->frozen) {
+	if (e || f->frozen) {
 		slice_free(s);
 		return e;
 	}
-	vec_push(&t->f->slices, s);
-	slices_trim(t->f, 1u << t->side, TOP_SLICES);
-	t->f->arrived |= 1u << t->side;
+	vec_push(&f->slices, s);
+	slices_trim(f, 1u << s->side, TOP_SLICES);
+	f->arrived |= 1u << s->side;
 	return NULL;
 }
 
 // Waits for reports, and for keys if there are any: at most half a second.
 struct err *topfeed_wait(struct TopFeed *f, bool keys)
 {
-	struct pollfd fds[1 + 2 * TOP_SIDES];
+	struct pollfd fds[3];
 	nfds_t n = 0;
-	struct err *e = NULL;
 	if (keys)
 		fds[n++] = (struct pollfd){STDIN_FILENO, POLLIN, 0};
-	for (u32 side = 0; side < TOP_SIDES; side++)
-		if (f->collectors[side].pid) {
-			fds[n++] = (struct pollfd){f->collectors[side].fd, POLLIN, 0};
-			fds[n++] = (struct pollfd){f->collectors[side].err_fd, POLLIN, 0};
-		}
+	fds[n++] = (struct pollfd){f->collector.fd, POLLIN, 0};
+	fds[n++] = (struct pollfd){f->collector.err_fd, POLLIN, 0};
 	if (poll(fds, n, 500) < 0 && errno != EINTR)
 		return err_errno(errno, "poll");
-	for (u32 side = 0; side < TOP_SIDES && !e; side++)
-		if (f->collectors[side].pid)
-			e = collector_read(&f->collectors[side], take_report, &(struct Taking){f, side});
-	return e;
+	return collector_read(&f->collector, take_report, f);
 }
 
 void topfeed_last(const struct TopFeed *f, u32 window, struct TopSlice **out, size_t *n)

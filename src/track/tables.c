@@ -355,7 +355,7 @@ struct err *tables_start(struct Tables *t)
 		t->seen.p[t->todo.p[i].o->id] = (u32)i + 1;
 	t->started = true;
 	pthread_mutex_unlock(&t->lock);
-	int rc = pthread_create(&t->thread, NULL, work, t);
+	int rc = thread_start(&t->thread, NULL, work, t);
 	t->started = rc == 0;
 	return rc ? err_errno(rc, "cannot start the thread that builds unwind tables") : NULL;
 }

@@ -278,7 +278,7 @@ struct err *track_start(struct Track *u)
 	if (e)
 		return e;
 	u->wake_fd = eventfd(0, EFD_CLOEXEC);
-	int rc = u->wake_fd < 0 ? errno : pthread_create(&u->tracker, NULL, track, u);
+	int rc = u->wake_fd < 0 ? errno : thread_start(&u->tracker, NULL, track, u);
 	if (rc)
 		return err_errno(rc, "cannot start the thread that tracks processes");
 	u->started = true;

@@ -120,6 +120,19 @@ def spins(got):
     return n
 
 
+def children(p):
+    return subprocess.run(['pgrep', '-P', str(p.pid)], stdout=subprocess.PIPE, text=True).stdout.split()
+
+
+def spans(got):
+    """(unit, begin, end, samples) of each message of OTLP, in seconds of the wall clock."""
+    for _, _, _, body in got:
+        d, resources, _ = otlp.read(body)
+        p = resources[0][1]
+        begin = otlp.one(p, 'time') / 1e9
+        yield (d['string'][otlp.one(otlp.one(p, 'sample_type'), 'unit')], begin, begin + otlp.one(p, 'duration') / 1e9, [x for r in resources for x in r[2]])
+
+
 def otlp_and_metrics():
     s, port, w = Server(), free_port(), load()
     a = agent('--otlp', 'http://127.0.0.1:%d' % s.port, '-p', str(w.pid), '-i', '1', '-F', '99', '--max-cpu', '50', '--spool', 'spool', '--prometheus', str(port),
@@ -314,17 +327,46 @@ def switches():
         p.wait()
 
 
+def both():
+    """Time on and off the processors comes of one collector; either side's reports follow each other without a gap."""
+    s, w = Server(), load()
+    sleeper = subprocess.Popen([WAITS, 'sleep', '60000', '2', 'agtb'])  # waits nearly all the time, 2 ms each
+    a = agent('--otlp', 'http://127.0.0.1:%d' % s.port, '--off-cpu', '--off-cpu-one-in', '1', '-p', '%d,%d' % (w.pid, sleeper.pid), '-i', '2', '-F', '99', '--max-cpu', '100',
+              '--max-memory', '500', '--spool', 'none')
+    of = lambda unit: [x for x in spans(list(s.got)) if x[0] == unit]
+    print('came', until(lambda: len(of('count')) >= 3 and len(of('microseconds')) >= 3), 'of', len(children(a)))
+    print('ends', end(a))
+    for unit, thread, name in ('count', 'spinner', 'spin_here'), ('microseconds', 'napperagtb', 'nap_inner'):
+        rows = [(v, stack) for x in of(unit) for v, stack, at in x[3] if at.get('thread.name', '').startswith(thread[:7])]
+        named = sum(v for v, stack in rows if any(n == name for loc in stack for n in loc))
+        at = sorted(x[1:3] for x in of(unit))
+        print(unit, named > 0.8 * sum(v for v, _ in rows) > 0, max(abs(b[0] - a[1]) for a, b in zip(at, at[1:])) < 0.1)
+    waited = sum(v for x in of('microseconds') for v, _, at in x[3] if at.get('thread.name') == 'napperagtb')
+    lasted = sum(1e6 * (x[2] - x[1]) for x in of('microseconds'))
+    print('adds up', 0.7 < waited / lasted < 1.1)
+    for p in (w, sleeper):
+        p.kill()
+        p.wait()
+
+
 def memory():
     """More memory than is allowed: one thing after the other is given up, and said; what is left goes on."""
     s, w, port = Server(), load(), free_port()
     a = agent('--otlp', 'http://127.0.0.1:%d' % s.port, '--off-cpu', '-i', '1', '-F', '49', '--max-cpu', '100', '--max-memory', '2', '--spool', 'none', '--prometheus', str(port))
     said = lambda what: until(lambda: re.search(r'WARNING: [0-9.]+ MB of memory, 2.0 are allowed: ' + what, open('err').read()) is not None, 90)
-    print('anew', said('(cpu|offcpu) is started anew\n'))
+    print('two', until(lambda: len(children(a)) == 2, 90))
+    since = time.time()
+    until(lambda: len(children(a)) == 1)
+    loading = time.time() - since  # the new one, while the old one counts
+    print('anew', said('cpu is started anew\n'))
     print('off-CPU', said('offcpu is given up'))
     print('stacks', said('cpu is started anew with kernel stacks only'))
     n = len(s.got)
     print('goes on', until(lambda: len(s.got) >= n + 3), metric(scrape(port), 'sonde_agent_given_up'))
     print('ends', end(a), 'it is started again' in open('err').read())
+    at = sorted(x[1:3] for x in spans(s.got) if x[0] == 'count')
+    gaps = sorted(b[0] - a[1] for a, b in zip(at, at[1:]))
+    print('no hole', gaps[-1] < loading)
     w.kill()
 
 
@@ -355,6 +397,21 @@ def record():
     print('whole', spins(s.got) > 0.8 * total > 0, lasting > 9)
     shutil.copy(max(('out/' + n for n in names() if n.endswith('.gz')), key=os.path.getsize), 'r.gz')
     w.kill()
+
+
+def record_early():
+    """What waits for a function's call, or for a number in a map: asked for before there is anything, the record is written with the first report, once for each."""
+    sleeper = subprocess.Popen([WAITS, 'sleep', '60000', '2', 'agte'])
+    texts = {'probe': 'uprobe:%s:nap_inner /pid == %d/ { @n = count(); if ((int64)@n == 1) { printf("the first nap\\n"); } }' % (WAITS, sleeper.pid),
+             'threshold': 'tracepoint:syscalls:sys_enter_clock_nanosleep /pid == %d/ { @n[comm] = count(); }\ninterval:ms:50 /(int64)@n["napperagte"] > 20/ { printf("more than 20 naps\\n"); clear(@n); }'
+             % sleeper.pid}
+    for name, text in texts.items():
+        open('err', 'w').close()
+        a = agent('--record', '30s', '--when', text, '--off-cpu', '--dir', name, '-p', str(sleeper.pid), '-i', '3', '-F', '99', '--max-cpu', '50')
+        seen = lambda kind: len([n for n in os.listdir(name) if n.startswith('sonde-record_%s-' % kind)]) if os.path.isdir(name) else 0
+        came = until(lambda: seen('cpu') == seen('offcpu') == 2)
+        print(name, came, re.search('offcpu: the last [0-9]+ seconds before ' + ('the first nap' if name == 'probe' else 'more than 20 naps'), open('err').read()) is not None, end(a))
+    sleeper.kill()
 
 
 if WHAT != 'none':  # agent_tree.py uses what is here

@@ -77,8 +77,20 @@ NAME more memory than is allowed: off-CPU time is given up, then users' stacks, 
 LONG
 NEED file:/usr/lib/x86_64-linux-gnu/libcurl.so.4
 RUN {top}/test/run/agent.py {sonde} {build}/waits memory
-EXPECT_RE \Aanew True\noff-CPU True\nstacks True\ngoes on True 2\.0\nends 0 False\n\Z
+EXPECT_RE \Atwo True\nanew True\noff-CPU True\nstacks True\ngoes on True 2\.0\nends 0 False\nno hole True\n\Z
 TIMEOUT 300
+
+NAME both sides of the processors: one collector, times that add up, no gaps
+NEED file:/usr/lib/x86_64-linux-gnu/libcurl.so.4
+RUN {top}/test/run/agent.py {sonde} {build}/waits both
+EXPECT_RE \Acame True of 1\nends 0\ncount True True\nmicroseconds True True\nadds up True\n\Z
+TIMEOUT 90
+
+NAME a flight recorder asked for by a function's call and by a number in a map, before there is anything
+LONG
+RUN {top}/test/run/agent.py {sonde} {copy:waits} record_early
+EXPECT_RE \Aprobe True True 0\nthreshold True True 0\n\Z
+TIMEOUT 120
 
 NAME in a container of its own, beside others: what arrives is labelled with container and pod
 NEED file:/usr/lib/x86_64-linux-gnu/libcurl.so.4

@@ -1,4 +1,5 @@
 #include "t.h"
+#include <signal.h>
 
 TEST(glob)
 {
@@ -94,6 +95,26 @@ TEST(errors)
 	CHECK_STR(err_text(e), "cannot start: open /x: No such file or directory");
 	CHECK_EQ(err_code(e), 2);
 	err_free(e);
+}
+
+static void *mask_of(void *mask)
+{
+	pthread_sigmask(SIG_SETMASK, NULL, mask);
+	return NULL;
+}
+
+TEST(threads_leave_signals_to_the_main_one)
+{
+	sigset_t was, in, now;
+	pthread_t t;
+	pthread_sigmask(SIG_SETMASK, NULL, &was);
+	CHECK_EQ(thread_start(&t, NULL, mask_of, &in), 0);
+	pthread_join(t, NULL);
+	pthread_sigmask(SIG_SETMASK, NULL, &now);
+	for (int s = 1; s < SIGSYS; s++)
+		CHECK_EQ(sigismember(&now, s), sigismember(&was, s));
+	CHECK(sigismember(&in, SIGTERM) == 1 && sigismember(&in, SIGINT) == 1 && sigismember(&in, SIGCHLD) == 1 && sigismember(&in, SIGUSR1) == 1);
+	CHECK(!sigismember(&in, SIGSEGV) && !sigismember(&in, SIGBUS) && !sigismember(&in, SIGABRT));
 }
 
 T_MAIN()
