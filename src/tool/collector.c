@@ -1,4 +1,4 @@
-// Collectors: processes of ours that run a tool with -i, or a script, and send each report through a pipe: tool_feed() a pprof profile, script_feed() metrics. Who
+// Collectors: processes of ours that run a tool with -i, or a script, and send each report through a pipe: feed_tool() a pprof profile, script_feed() metrics. Who
 // shows or sends them needs none of the rights, and none of the memory, that counting takes.
 // In: what is to run, its arguments. Out: its reports, its last words. Invariant: no collector outlives us (PR_SET_PDEATHSIG).
 #include "base/base.h"
@@ -14,11 +14,6 @@
 #include <unistd.h>
 
 #define REPORT_MAX (256u << 20) // bytes
-
-int feed_tool(int argc, char **argv, FILE *feed)
-{
-	return tool_feed(!strcmp(argv[0], tool_both.name) ? &tool_both : tool_find(argv[0]), argc, argv, feed);
-}
 
 // What the agent has open is not the collector's: a lock or a port would be taken for as long as this one lives.
 static void close_others(int feed, int err, int go)

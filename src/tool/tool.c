@@ -64,12 +64,8 @@ static bool any_alive(const char *list, const char *what)
 	return alive || !dead;
 }
 
-int tool_main(const struct Tool *t, int argc, char **argv)
-{
-	return tool_feed(t, argc, argv, NULL);
-}
-
-int tool_feed(const struct Tool *t, int argc, char **argv, FILE *feed)
+// Reports go to feed (running.c), NULL: they are shown. Standard output gets the heading
+static int run_tool(const struct Tool *t, int argc, char **argv, FILE *feed)
 {
 	struct ToolOpts o = {.tool = t, .state = -1, .min_us = 1, .feed = feed};
 	struct err *e;
@@ -108,4 +104,14 @@ out:
 	rc = command_end(&o, rc);
 	toolopts_deinit(&o);
 	return rc;
+}
+
+int tool_main(const struct Tool *t, int argc, char **argv)
+{
+	return run_tool(t, argc, argv, NULL);
+}
+
+int feed_tool(int argc, char **argv, FILE *feed)
+{
+	return run_tool(!strcmp(argv[0], tool_both.name) ? &tool_both : tool_find(argv[0]), argc, argv, feed);
 }
