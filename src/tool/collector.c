@@ -31,16 +31,22 @@ static void close_others(int feed, int err, int go)
 	vec_deinit(&fds);
 }
 
+// Our handlers are not the collector's. What was sent to it since it is there has been held back until now.
+static void own_signals(const sigset_t *mask)
+{
+	for (int s = SIGHUP; s <= SIGTERM; s++)
+		signal(s, SIG_DFL);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGUSR1, SIG_IGN); // is for who started us (sonde agent), and may be sent to all called sonde
+	sigprocmask(SIG_SETMASK, mask, NULL);
+}
+
 // The collector itself, whose texts go nowhere and whose warnings go to us. go: its standard input, whose end it waits for; -1: it waits for nothing.
 static _Noreturn void collect(CollectorRun *run, const char *const *args, int feed, int err, int go)
 {
 	close_others(feed, err, go);
 	int n = 0, null = open("/dev/null", O_RDWR);
 	setpgid(0, 0); // keys of the terminal are not for it
-	for (int s = SIGHUP; s <= SIGTERM; s++)
-		signal(s, SIG_DFL);
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGUSR1, SIG_IGN); // is for who started us (sonde agent), and may be sent to all called sonde
 	dup2(go >= 0 ? go : null, 0);
 	if (go >= 0)
 		close(go);
@@ -81,14 +87,19 @@ struct err *collector_start(struct Collector *c, CollectorRun *run, const char *
 		close_both(err);
 		return err_errno(e, "pipe");
 	}
+	sigset_t all, mask;
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &mask);
 	pid_t parent = getpid(), pid = fork();
 	if (!pid) {
+		own_signals(&mask);
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		if (getppid() != parent)
 			_exit(1);
 		collect(run, args, feed[1], err[1], go[0]);
 	}
 	int e = errno;
+	sigprocmask(SIG_SETMASK, &mask, NULL);
 	close(feed[1]);
 	close(err[1]);
 	if (held)

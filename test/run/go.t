@@ -75,7 +75,7 @@ NEED cmd:go
 NEED arch:x86_64
 RUN cd {top}/test/workload && HOME=/tmp GOCACHE=/tmp/sonde-gocache GO111MODULE=off go build -o $OLDPWD/p ./gostacks && cd $OLDPWD && {sonde} -q --why-incomplete -c './p callers 0' -e 'uprobe:./p:_rt0_amd64_linux,uprobe:./p:_rt0_amd64 { printf("%s.\n", ustack) }' 2>&1 </dev/null
 TIMEOUT 100
-EXPECT_RE ^ +_rt0_amd64_linux\+0\n\.\n\n? +_rt0_amd64\+0\n\.$
+EXPECT_RE ^ +_rt0_amd64_linux\+0\n\.\n(ready\n)?\n? +_rt0_amd64\+0\n\.$
 EXPECT_LINE 2 user stacks, 2 whole (100.00 %)
 
 NAME go: returns of a stripped program's functions, by name and by address

@@ -2,7 +2,7 @@
 """Drives `sonde top` in a terminal of tmux's and looks at what is on the screen.
 
 usage: live.py SONDE WAITS SCENE
-  SCENE: keys, small, killed, ended, hangup. A program that spins (WAITS spin) is what there is to see; only it is traced.
+  SCENE: keys, hurry, small, killed, ended, hangup. A program that spins (WAITS spin) is what there is to see; only it is traced.
 Prints what was seen, a word a step; the .t file knows what is right.
 """
 import os, re, signal, subprocess, sys, tempfile, time
@@ -114,6 +114,16 @@ try:
         keys('h')
         until('100 % is one processor')
         print('help')
+        keys('q')
+    elif scene == 'hurry':  # a collector that has just been started is ended
+        until('spin_here')
+        for i in range(30):
+            keys(*'bo')
+            until(r'sonde top: off-CPU')
+        keys('c')
+        until(r'sonde top: on-CPU \d+\.\d %; ')
+        until('spin_here')
+        print('sides')
         keys('q')
     elif scene == 'hangup':
         keys('b')

@@ -9,6 +9,13 @@ RUN {top}/test/run/live.py {sonde} {build}/waits keys
 EXPECT_RE ^functions True\nprocesses add up True\nunfolded\nstacks\nthreads\noff-CPU\nfilter True\nfrozen True\nsaved True\nhelp\nterminal True\n$
 TIMEOUT 60
 
+NAME keys faster than collectors start: each of them ends
+LONG
+NEED cmd:tmux
+RUN {top}/test/run/live.py {sonde} {build}/waits hurry
+EXPECT_RE ^sides\nterminal True\n$
+TIMEOUT 60
+
 NAME a terminal of 30 by 6, which grows
 NEED cmd:tmux
 RUN {top}/test/run/live.py {sonde} {build}/waits small

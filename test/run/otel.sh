@@ -10,6 +10,7 @@ one() # NAME PROGRAM [LIBRARY]
 	$sonde -q -c "./$2 $3" -e "$(echo "$script" | sed "s/PROG/$2/g")" >out.$1 2>err.$1
 	grep '^@\[.*: [0-9]*$' out.$1 | sort | uniq -c | awk '{ n[$1]++ } END { printf "same %d, one-sided %d", n[2], n[1] + 0 }' >sum.$1
 	echo "$1: $(cat sum.$1); warm $(grep -c '^@w\[\]: 21$' out.$1); $(grep -o 'empty trace_id or span_id: [0-9]*' err.$1)"
+	! grep -q 'same 0,' sum.$1 || cat err.$1
 }
 
 lib() { gcc -O2 -shared -fPIC -DVARIABLE -DONLY -o $1.so "$source" $2 $3; }
