@@ -238,16 +238,15 @@ demo-story:
 # The programs that docs/tutorial.md looks at.
 lessons: $(addprefix $(BUILD)/,workload waits calls frames cold nest recurse)
 
-# test: what needs a minute or two. check: all of this kernel, and one other. check-all: every other kernel too. FLAGS: for test/run.py.
+# test: what needs a minute or two. check: all of this kernel, and one other; what asan and fuzz run is built with what the tests leave of the processors. check-all: every other kernel too. FLAGS: for test/run.py.
 test: test-programs
 	@test/run.py --build $(BUILD) --suite layers,unit,run --short $(FLAGS)
 
 check:
 	@scripts/deps.sh test
 	@$(MAKE) --no-print-directory test-programs
-	@$(MAKE) --no-print-directory -j2 checked-builds
 	@scripts/deps.sh vm || echo 'guests may be skipped'
-	@SONDE_VM_GUESTS='amd64 6.1,amd64 6.1 stacks' test/run.py --build $(BUILD) $(FLAGS)
+	@SONDE_VM_GUESTS='amd64 6.1,amd64 6.1 stacks' test/run.py --build $(BUILD) --beside '$(MAKE) --no-print-directory BUILD=$(BUILD) -j2 checked-builds' $(FLAGS)
 
 check-all: check
 	@$(MAKE) --no-print-directory check-package

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Runs sonde's tests and closes with one line: N passed, N failed, N skipped.
 
-usage: run.py [--build DIR] [--suite unit,run,...] [--filter 'GLOB|GLOB...'] [--jobs N] [--waiting N] [--short] [--times FILE] [--must-run] [-v]
+usage: run.py [--build DIR] [--suite unit,run,...] [--filter 'GLOB|GLOB...'] [--jobs N] [--waiting N] [--short] [--times FILE] [--must-run] [--beside CMD] [-v]
   --jobs N       of test programs and fuzz targets, which compute, so many run side by side (default: processors and one)
   --waiting N    of the blocks of .t files that may run side by side, whose time is mostly waiting, so many (default: three a processor)
   --second-tries N  so many of the tests that fail, and have no further try of their own, are run once more; for machines that others load (default: 0)
   --short        without the blocks that are LONG
+  --beside CMD   builds what the suites asan and fuzz run, with what the suite run leaves of the processors
   --times FILE   how long each file of tests and each test took, the longest first     --must-run   a suite whose tests were all skipped has failed
 
 Suites
@@ -46,6 +47,8 @@ import matrix  # noqa: E402 (test/vm)
 SUITES = {'layers': layers.run_layers, 'unit': unit.run_unit, 'asan': unit.run_asan, 'fuzz': unit.run_fuzz, 'run': files.run_run, 'vm': matrix.run,
           'guest': files.run_guest}
 
+NEED_BESIDE = ('asan', 'fuzz')
+
 
 def run_suite(t, opt, name):
     before, start = t.counts(), time.time()
@@ -60,7 +63,7 @@ def run_suite(t, opt, name):
 def main():
     p = argparse.ArgumentParser()
     p.add_argument('--build', default=os.path.join(unit.TOP, 'build'))
-    p.add_argument('--suite', default='layers,unit,asan,fuzz,run,vm')
+    p.add_argument('--suite', default='layers,unit,run,asan,fuzz,vm')
     p.add_argument('--filter', default='*')
     p.add_argument('--from', dest='first', type=int, default=0, help=argparse.SUPPRESS)
     p.add_argument('--fuzz-seconds', type=int, default=3)
@@ -70,12 +73,21 @@ def main():
     p.add_argument('--short', action='store_true')
     p.add_argument('--times')
     p.add_argument('--must-run', action='store_true')
+    p.add_argument('--beside')
     p.add_argument('-v', action='store_true')
     opt = p.parse_args()
     opt.build = os.path.abspath(opt.build)
     child.clean()
     t = tally.Tally(opt.v, opt.second_tries)
+    beside = None
     for name in opt.suite.split(','):
+        if name == 'run' and opt.beside:
+            beside = child.Beside(opt.beside)
+        if name in NEED_BESIDE and beside:
+            start, problem = time.time(), beside.wait(900)
+            beside = t.say('# waited %.0f s for what these run' % (time.time() - start))
+            if problem:
+                t.fail('suite %s' % name, '%s: %s' % (opt.beside, problem))
         run_suite(t, opt, name)
     if opt.short:
         t.say('# without the long tests, which make check runs')

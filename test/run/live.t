@@ -10,7 +10,6 @@ EXPECT_RE ^functions True\nprocesses add up True\nunfolded\nstacks\nthreads\noff
 TIMEOUT 60
 
 NAME keys faster than collectors start: each of them ends
-LONG
 NEED cmd:tmux
 RUN {top}/test/run/live.py {sonde} {build}/waits hurry
 EXPECT_RE ^sides\nterminal True\n$
