@@ -13,6 +13,7 @@ static const struct RuntimeOther others[] = {
 	{"SBCL", "call_into_lisp", "its functions are addresses in its core, left by the frame pointers that they keep: stacks are whole by guess"},
 	{"Valgrind", "_vgnU_freeres", "its stacks are of Valgrind itself, cut at the code into which it translates the program; callgrind counts by the program's functions"},
 	{"Erlang", "etp_otp_release", "functions of code that its JIT has made (OTP 25 and 27, on arm64 only the innermost); of a build that exports no list for GDB, as Debian's OTP 29, or without the JIT, its stacks show the emulator; names also with `erl +JPperf true`"},
+	{"Chromium", "ChromeMain", "code of JavaScript and WebAssembly is left by frame pointers; names with --no-sandbox --js-flags=--perf-basic-prof"},
 	{".NET", "coreclr_initialize", "names of code made at run time with DOTNET_PerfMapEnabled=1"},
 };
 
@@ -38,6 +39,7 @@ static const struct {
 	{"_vgnU_freeres", "Valgrind translates the program's code, which has no stack of its own there; callgrind counts by the program's functions"},
 	{"etp_otp_release", "Erlang's processes have stacks of their own (known on x86-64 where the emulator exports its list for GDB: OTP 25 and 27); with +JPperf true their code keeps frame pointers and has names"},
 	{"luaJIT_setmode", "LuaJIT's code keeps no frame pointers; -joff or jit.off() does without most of it"},
+	{"ChromeMain", "JavaScript, whose code keeps frame pointers; it has names with --no-sandbox --js-flags=--perf-basic-prof"},
 	{"LLVMCreateGDBRegistrationListener", "perhaps LLVM's code, of which nobody tells: PostgreSQL does with jit_debugging_support=on when a session begins"},
 	{"pcre2_jit_compile_8", "perhaps PCRE2's compiled patterns, which keep no frame pointers; PHP does without them with pcre.jit=0"},
 };

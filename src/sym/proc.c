@@ -273,6 +273,16 @@ struct SymHit sym_pid_jit(struct Syms *s, int pid, u64 addr)
 	return h;
 }
 
+static const char *hint_of(const struct ProcMap *m)
+{
+	return m->obj ? __atomic_load_n(&m->obj->hint, __ATOMIC_ACQUIRE) : NULL;
+}
+
+static bool is_perhaps(const char *hint)
+{
+	return !strncmp(hint, "perhaps ", 8);
+}
+
 #define HINTS_MAX 2
 const char *sym_pid_hints(struct Syms *s, int pid)
 {
@@ -282,12 +292,14 @@ const char *sym_pid_hints(struct Syms *s, int pid)
 		return text;
 	syms_lock(s);
 	const struct Proc *p = proc_get(s, pid);
-	bool tells = false; // of its code: where it is cut it is another's
-	for (u32 i = 0; i < p->n && !tells; i++)
-		tells = p->maps[i].made == PROC_MADE;
+	bool tells = false; // of its code: where it is cut it is another's; or it is known whose it is
+	for (u32 i = 0; i < p->n && !tells; i++) {
+		const char *hint = hint_of(&p->maps[i]);
+		tells = p->maps[i].made == PROC_MADE || (hint && !is_perhaps(hint));
+	}
 	for (u32 i = 0; i < p->n; i++) {
-		const char *hint = p->maps[i].obj ? __atomic_load_n(&p->maps[i].obj->hint, __ATOMIC_ACQUIRE) : NULL;
-		if (hint && tells && !strncmp(hint, "perhaps ", 8))
+		const char *hint = hint_of(&p->maps[i]);
+		if (hint && tells && is_perhaps(hint))
 			hint = NULL;
 		for (u32 k = 0; k < n; k++)
 			if (have[k] == hint)

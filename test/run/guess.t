@@ -68,6 +68,14 @@ EXPECT_RE ^\s+\w+\+\d+\n\s+last\+\d+\n\s+0x[0-9a-f]+\n\s+\[truncated\]\n\]: 5$
 EXPECT_LINE 5 user stacks, 0 whole (0.00 %)
 EXPECT_RE ^ +5 +\d+ jit_nofp +\[no file\+0x\w+\]: code outside every known file, without frame pointers$
 
+# A function's name makes the program one that is known to make code: of PCRE2's it is only perhaps.
+NAME whose code it may be: said where it has no names, and what is known goes before what may be
+NEED cmd:gcc
+NEED host
+NEED arch:x86_64
+RUN for f in pcre2_jit_compile_8 'pcre2_jit_compile_8 ChromeMain'; do printf 'int %s(void) { return 1; }\n' $f > m.c; gcc -O2 -rdynamic -o maker {top}/test/workload/jit.c m.c && {sonde} -q --why-incomplete -c './maker 5' -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { @[ustack] = count() }' 2>&1 | grep -o 'may be missing.*'; done
+EXPECT_RE \Amay be missing: perhaps PCRE2's [^;]*; .*\nmay be missing: JavaScript, .*--js-flags=--perf-basic-prof\n\Z
+
 NAME guesses in JSON
 RUN gcc -O2 -o jit {top}/test/workload/jit.c; {sonde} -q -f json --why-incomplete -c './jit 5' -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { @[ustack] = count() }' | python3 -c 'import json, sys; u = [r["data"] for r in map(json.loads, sys.stdin) if r["type"] == "user_stacks"][0]; print(u["stacks"], u["whole"], u["guessed"], u["incomplete"], [(x["count"], x["comm"], x["reason"].split(",")[0]) for x in u["guesses"]])'
 NEED cmd:gcc
