@@ -61,6 +61,21 @@ TIMEOUT 60
 EXPECT_RE ^60 stacks of \d+ frames, 60 equal
 EXPECT_LINE 60 user stacks, 60 whole (100.00 %)
 
+# A greenlet's part of the C stack ends in inner_bootstrap(): what lies behind belongs to others. The first program sleeps, so the tables are there when tracing begins.
+NAME python: greenlets, also native: nothing behind where they begin
+NEED file:/usr/lib/python3/dist-packages/greenlet/__init__.py
+RUN p=/usr/bin/python3.11; $p -c 'import greenlet,time; open("up", "w"); time.sleep(100)' & until [ -e up ]; do sleep 0.1; done; for u in ustack 'ustack(native)'; do {sonde} -q --why-incomplete --dwarf-pid $! -c "$p {top}/test/run/py_greenlets.py want" -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { printf("%s\n", '"$u"') }' >o 2>&1; python3 {top}/test/run/py_same.py want o; grep 'whole (' o; done; kill $!; grep -c inner_bootstrap o; grep -A 1 inner_bootstrap o | grep -c '[a-z]'
+EXPECT_RE ^68 stacks of \d+ frames, 68 equal\n68 user stacks, 68 whole \(100.00 %\)\n0 stacks of 0 frames, -1 equal\n68 user stacks, 68 whole \(100.00 %\)\n30\n30$
+
+NAME python: greenlets of 3.13 (Debian 13's, where test/workload/runtimes.py --fetch has unpacked them)
+LONG
+NEED runtimes:trixie/usr/lib/python3/dist-packages/greenlet
+NEED arch:x86_64
+RUN r=${SONDE_RUNTIMES:-$HOME/.cache/sonde-runtimes}/trixie; export PYTHONPATH=$r/usr/lib/python3/dist-packages; p="$r/usr/lib64/ld-linux-x86-64.so.2 --library-path $r/usr/lib/x86_64-linux-gnu $r/usr/bin/python3.13"; $p -c 'import greenlet,time; open("up", "w"); time.sleep(100)' & until [ -e up ]; do sleep 0.1; done; {sonde} -q --why-incomplete --dwarf-pid $! -c "$p {top}/test/run/py_greenlets.py want" -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { printf("%s\n", ustack) }' >o 2>&1; python3 {top}/test/run/py_same.py want o; grep 'whole (' o; kill $!
+TIMEOUT 60
+EXPECT_LINE 68 user stacks, 68 whole (100.00 %)
+EXPECT_RE ^68 stacks of \d+ frames, 68 equal
+
 # 3.13 says itself where it keeps things. A copy says nonsense: then the table does, and frames are as they were.
 NAME python: 3.13 by its own description, and by the table where that makes no sense
 NEED pyenv:3.13
