@@ -19,6 +19,8 @@ u64 rtg_lang_begin(u64 slot, u64 look, u64 frame);
 u64 rtg_lang_step(u64 slot);
 u64 rtg_lang_new(u64 slot);
 
+u64 rtg_py_trampoline(u64 slot); // is the frame at hand, which is in no file, one that CPython calls its eval loop by (-X perf)? The function it stands for is there already
+
 // For the runtimes
 u64 rt_lang_lost(struct RtStackBuf *b); // the chain cannot be followed: RT_STEP_NONE, the stack counts as cut
 // The frame at position pos of the code at `code`, of which ident is a few of its own words.

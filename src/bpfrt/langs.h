@@ -277,6 +277,7 @@ struct RtLangWalk {
 	u64 new_code, new_ident; // met for the first time
 	u64 h1, h2; // the piece's hashes before the frame that left last
 	u32 copying; // a code, whose frame is at hand
+	u32 hidden;  // the frame at hand stands for a function that is there already
 	struct RtJavaWalk java;
 	u64 tmp[4]; // from here on what no step finds as the one before has left it, but for the code that is being made (utask.bpf.c)
 	u64 obj[RT_LANG_OBJ / 8];

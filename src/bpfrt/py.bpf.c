@@ -170,6 +170,28 @@ RT_NOINLINE u64 rt_py_step(struct RtStackBuf *b, struct RtLang *l)
 	return rt_lang_frame(b, code, ident, pos);
 }
 
+// ---- trampolines of -X perf (Python/asm_trampoline.S): copies of a few instructions, one for each function
+#if defined(RT_ARM64) || defined(__aarch64__)
+#define CODE_BEFORE 0xd63f0060910003fdULL // mov x29,sp; blr x3
+#define CODE_AFTER 0xd65f03c0a8c17bfdULL  // ldp x29,x30,[sp],16; ret
+#define IS_TRAMPOLINE(before, after) ((before) == CODE_BEFORE && (after) == CODE_AFTER)
+#else
+// call *%rcx; around it sub $8,%rsp and add $8,%rsp; ret, or push %rbp; mov %rsp,%rbp and pop %rbp; ret (3.14)
+#define IS_TRAMPOLINE(before, after) \
+	(((before) >> 16 == 0xd1ff08ec8348ULL && ((after) & 0xffffffffffULL) == 0xc308c48348ULL) || ((before) >> 16 == 0xd1ffe5894855ULL && ((after) & 0xffff) == 0xc35d))
+#endif
+
+RT_NOINLINE u64 rtg_py_trampoline(u64 slot)
+{
+	u32 key = slot;
+	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+
+	if (!b)
+		return 0;
+	struct RtLangWalk *w = &b->lang;
+	return b->uw.is_ra && !bpf_probe_read_user(&w->tmp[0], 16, (void *)(b->uw.pc - 8)) && IS_TRAMPOLINE(w->tmp[0], w->tmp[1]);
+}
+
 // ---- at first sight
 // A string object's text: its address in w->tmp[1], its bytes in tmp[2], the bytes of a character in tmp[3]. 0: it is no such object.
 static RT_NOINLINE u64 find_text(struct RtLangWalk *w, struct RtLang *l, u64 str)

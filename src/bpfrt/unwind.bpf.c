@@ -209,21 +209,23 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 		return;
 	}
 	u->bare = !(frame >> 63);
-	bool jit = JIT_MAY_BE(u, w, r);
+	w->hidden = u->bare && w->lang && !(w->off | w->chain) && rtg_py_trampoline(b->slot);
+	bool jit = !w->hidden && JIT_MAY_BE(u, w, r);
 	u64 where = frame; // as an address it would not tell its object
 	w->java.raw = u->raw;
-	u->raw |= u->bare;
+	u->raw |= u->bare & !w->hidden;
 	if (u->addrs)
 		frame = look;
 	frame = u->is_ra ? frame + 1 : frame | RT_FRAME_EXACT;
 	u->last_frame = frame;
-	if (u->n >= u->room && rtg_end_piece(b->slot))
+	if (!w->hidden && u->n >= u->room && rtg_end_piece(b->slot))
 		return;
 	if (lang || jit) {
 		w->h1 = u->h1;
 		w->h2 = u->h2;
 	}
-	put_frame(b, frame);
+	if (!w->hidden)
+		put_frame(b, frame);
 	if (jit && JIT_LEAVE(b, where)) {
 		u->entry = 0;
 		if (u->n >= u->limit && !w->group)

@@ -87,14 +87,26 @@ static RT_INLINE u64 leave_by_code(struct RtUw *u)
 		enter_caller(u, u->tmp[0], sp, sp + 8);
 		return 1;
 	}
-	// A look at the code costs a third of a frame: only for a leaf, or where a struct rt_sigframe may lie between here and the frame pointer
-	if (!u->leaf && u->reg[RT_R_FP] - sp < 160 && !(u->saved & 1u << RT_R_FP))
+	// A look at the code costs a third of a frame: only for a leaf, or where a struct rt_sigframe may lie between here and the frame pointer, or nothing
+	if (!u->leaf && u->reg[RT_R_FP] - sp - 1 < 159 && !(u->saved & 1u << RT_R_FP))
 		return 0;
 	if (bpf_probe_read_user(&u->tmp[0], 8, (void *)u->pc))
 		return 0;
 	u64 code = u->tmp[0];
 	if (code == 0x0f0000000fc0c748ULL) { // mov $15,%rax; syscall: rt_sigreturn. struct rt_sigframe, sp at the return address's successor
 		enter_signal(u, sp + 160);
+		return 1;
+	}
+	bool pops = (code & 0xffff) == 0xc35d; // pop %rbp; ret
+	if (pops || (code & 0xffffffffffULL) == 0xc308c48348ULL) { // add $8,%rsp; ret: the trampolines of CPython's -X perf have one of these
+		if (!read8(u, sp + 8))
+			return 0;
+		if (pops) {
+			u->reg[RT_R_FP] = sp;
+			u->saved |= 1u << RT_R_FP;
+			u->valid |= 1u << RT_R_FP;
+		}
+		enter_caller(u, u->tmp[0], sp + 8, sp + 16);
 		return 1;
 	}
 	if (!u->leaf)

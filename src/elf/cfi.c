@@ -66,11 +66,43 @@ static void load_section(const struct ElfFile *f, const struct ElfSec *h, struct
 	free(raw);
 }
 
+// Python's greenlets (from 2.0 on): greenlet::UserGreenlet::inner_bootstrap(), with whatever arguments. The stack from there to its end is copied when they take
+// turns; what lies behind is of whoever runs.
+#define GREENLET "_ZN8greenlet12UserGreenlet15inner_bootstrapE"
+#define GREENLET_NAMES (1u << 18) // bytes of all names of the module
+
+struct Greenlet {
+	const char *names;
+	u64 size, at;
+};
+
+static bool on_symbol(void *arg, const struct ElfSymbol *y)
+{
+	struct Greenlet *g = arg;
+	if (y->plain && y->type == STT_FUNC && y->name < g->size && !strncmp(g->names + y->name, GREENLET, sizeof(GREENLET) - 1))
+		g->at = y->addr;
+	return !g->at;
+}
+
+static u64 find_greenlet(struct ElfFile *f)
+{
+	const struct ElfSec *tab = elffile_section(f, ".dynsym"), *str = elffile_section(f, ".dynstr");
+	struct Greenlet g = {0};
+	if (!tab || !str || str->size > GREENLET_NAMES)
+		return 0;
+	g.names = elffile_load(f, str->off, g.size = str->size, GREENLET_NAMES);
+	if (g.names && memmem(g.names, g.size, GREENLET, sizeof(GREENLET) - 1))
+		err_free(elffile_symbols(f, tab, on_symbol, &g));
+	free((void *)g.names);
+	return g.at;
+}
+
 static void read_sections(struct ElfCfi *out)
 {
 	struct ElfFile *f = &out->file;
 	err_free(elffile_headers(f));
 	out->is_go = elffile_is_go(f);
+	out->greenlet = find_greenlet(f);
 	for (u32 i = 1; f->shstr && i < f->nsecs; i++) {
 		const struct ElfSec *s = &f->secs[i];
 		const char *name = elffile_section_name(f, s);

@@ -463,6 +463,8 @@ static void build_segment(struct Frames f[2], const struct CfiSeg *seg, struct S
 			put(s, s->from, 0); // whatever
 		else if (s->setcontext && context_start(s->elf, s->seg, d.pc, d.len))
 			put(s, MAX(d.pc - 1, end), root_rule(s));
+		else if (d.pc == s->elf->greenlet && d.pc)
+			put(s, s->from, root_rule(s));
 		else
 			run_fde(s, &d, stop, cur->machine);
 		end = stop;

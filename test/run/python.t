@@ -61,6 +61,36 @@ TIMEOUT 60
 EXPECT_RE ^60 stacks of \d+ frames, 60 equal
 EXPECT_LINE 60 user stacks, 60 whole (100.00 %)
 
+# A greenlet's part of the C stack ends in inner_bootstrap(): what lies behind belongs to others. The first program sleeps, so the tables are there when tracing begins.
+NAME python: greenlets, also native: nothing behind where they begin
+NEED file:/usr/lib/python3/dist-packages/greenlet/__init__.py
+RUN p=/usr/bin/python3.11; $p -c 'import greenlet,time; open("up", "w"); time.sleep(100)' & until [ -e up ]; do sleep 0.1; done; for u in ustack 'ustack(native)'; do {sonde} -q --why-incomplete --dwarf-pid $! -c "$p {top}/test/run/py_greenlets.py want" -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { printf("%s\n", '"$u"') }' >o 2>&1; python3 {top}/test/run/py_same.py want o; grep 'whole (' o; done; kill $!; grep -c inner_bootstrap o; grep -A 1 inner_bootstrap o | grep -c '[a-z]'
+EXPECT_RE ^68 stacks of \d+ frames, 68 equal\n68 user stacks, 68 whole \(100.00 %\)\n0 stacks of 0 frames, -1 equal\n68 user stacks, 68 whole \(100.00 %\)\n30\n30$
+
+NAME python: greenlets of 3.13 (Debian 13's, where test/workload/runtimes.py --fetch has unpacked them)
+LONG
+NEED runtimes:trixie/usr/lib/python3/dist-packages/greenlet
+NEED arch:x86_64
+RUN r=${SONDE_RUNTIMES:-$HOME/.cache/sonde-runtimes}/trixie; export PYTHONPATH=$r/usr/lib/python3/dist-packages; p="$r/usr/lib64/ld-linux-x86-64.so.2 --library-path $r/usr/lib/x86_64-linux-gnu $r/usr/bin/python3.13"; $p -c 'import greenlet,time; open("up", "w"); time.sleep(100)' & until [ -e up ]; do sleep 0.1; done; {sonde} -q --why-incomplete --dwarf-pid $! -c "$p {top}/test/run/py_greenlets.py want" -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { printf("%s\n", ustack) }' >o 2>&1; python3 {top}/test/run/py_same.py want o; grep 'whole (' o; kill $!
+TIMEOUT 60
+EXPECT_LINE 68 user stacks, 68 whole (100.00 %)
+EXPECT_RE ^68 stacks of \d+ frames, 68 equal
+
+# The trampolines of -X perf lie in memory of no file: each stands for a function that is there already.
+NAME python: 3.12 and later: the trampolines of -X perf are not shown beside the functions; native stacks go on through them
+NEED cmd:pyenv
+RUN for v in 3.12 3.13 3.14; do for p in $(ls -d $(pyenv root)/versions/$v.*/bin/python3 2>/dev/null | tail -n 1); do for u in ustack 'ustack(native)'; do rm -f want; {sonde} -q --why-incomplete -c "$p -X perf {top}/test/run/py_stack.py want calls" -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { printf("%s\n", '"$u"') }' >o 2>&1; python3 {top}/test/run/py_same.py want o | sed -n 1p; grep 'whole (' o; echo $(grep -c 'py::\| 0x' o); done; done; done | sort | uniq -c | sed 's/^ *[0-9]* \([0-9]\)$/\1/; s/^ *[1-9][0-9]* [1-9][0-9]*$/shown/; s/^ *[0-9]* //' | sort -u
+TIMEOUT 60
+EXPECT_RE ^(-1|0)\n0 stacks of 0 frames, -1 equal\n10 stacks of 58 frames, 10 equal\n10 user stacks, 10 whole \(100.00 %\)\nshown$
+
+NAME python: 3.14: the same, whose trampolines keep frame pointers (Debian sid's, where test/workload/runtimes.py --fetch has unpacked it)
+LONG
+NEED runtimes:sid/usr/bin/python3.14
+NEED arch:x86_64
+RUN r=${SONDE_RUNTIMES:-$HOME/.cache/sonde-runtimes}/sid; {sonde} -q --why-incomplete -c "$r/usr/lib64/ld-linux-x86-64.so.2 --library-path $r/usr/lib/x86_64-linux-gnu $r/usr/bin/python3.14 -X perf {top}/test/run/py_stack.py want calls" -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { printf("%s\n", ustack) }' >o 2>&1; python3 {top}/test/run/py_same.py want o; grep 'whole (' o; grep -c 'py::\| 0x' o; true
+TIMEOUT 60
+EXPECT_RE ^10 stacks of 58 frames, 10 equal\n10 user stacks, 10 whole \(100.00 %\)\n0$
+
 # 3.13 says itself where it keeps things. A copy says nonsense: then the table does, and frames are as they were.
 NAME python: 3.13 by its own description, and by the table where that makes no sense
 NEED pyenv:3.13
