@@ -15,11 +15,6 @@
 
 #define REPORT_MAX (256u << 20) // bytes
 
-int feed_tool(int argc, char **argv, FILE *feed)
-{
-	return tool_feed(!strcmp(argv[0], tool_both.name) ? &tool_both : tool_find(argv[0]), argc, argv, feed);
-}
-
 // What the agent has open is not the collector's: a lock or a port would be taken for as long as this one lives.
 static void close_others(int feed, int err, int go)
 {

@@ -101,11 +101,16 @@ int tool_feed(const struct Tool *t, int argc, char **argv, FILE *feed)
 	}
 	struct Options so = {.text = t->text, .name = t->name, .builtin = true, .params = {.p = o.params.p, .n = o.params.n}, .pids = str_text(&o.pids), .only_pids = t->own_stacks, .child = o.child,
 			     .warnings = false, .buf = BUF_FULL, .unwind_fp = o.unwind_fp, .native = o.native, .async_frames = o.async_frames, .json = o.json, .out_path = o.out, .inlines = o.inlines,
-			     .lines = o.lines, .why_incomplete = o.why_incomplete, .strict = o.strict, .keep_privileges = o.keep_privileges || (o.feed && o.max_cpu) /* cost_tick() */, .lazy_tables = o.feed && o.max_cpu, .stack_entries = o.stack_entries, .dump = o.dump,
+			     .lines = o.lines, .why_incomplete = o.why_incomplete, .strict = o.strict, .keep_privileges = o.keep_privileges || (o.feed && o.max_cpu) /* cost_tick() */, .lazy_tables = o.feed && o.max_cpu, .tables_cpu = o.feed ? o.max_cpu / 3 : 0, .stack_entries = o.stack_entries, .dump = o.dump,
 			     .duration_ns = o.duration * 1000000000ull};
 	rc = stacks_run(&so, &o);
 out:
 	rc = command_end(&o, rc);
 	toolopts_deinit(&o);
 	return rc;
+}
+
+int feed_tool(int argc, char **argv, FILE *feed)
+{
+	return tool_feed(!strcmp(argv[0], tool_both.name) ? &tool_both : tool_find(argv[0]), argc, argv, feed);
 }
