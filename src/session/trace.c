@@ -249,7 +249,7 @@ static void settle_stacks(struct Session *s)
 		track_first(s->track, &f, FIRST_MS);
 	// a report of whole stacks is worth the fifth of a second that all tables of a machine take
 	if (s->o->tool ? !f.pids.n : stacks_of_sleepers(s))
-		track_settle(s->track, stacks_of_sleepers(s) ? FIRST_MS : SETTLE_MS);
+		track_settle(s->track, stacks_of_sleepers(s) ? FIRST_MS : s->o->settle_ms ? s->o->settle_ms : SETTLE_MS);
 	vec_deinit(&f.pids);
 	vec_deinit(&f.paths);
 }
