@@ -205,7 +205,7 @@ static struct err *lookup_run(struct TestProg *t, struct Track **track, struct S
 	e = e ? e : track_create(&t->prog, syms, &(struct TrackOpts){0}, track);
 	e = e ? e : load_maps(&t->prog, &t->loaded);
 	struct Tables *tab = NULL;
-	e = e ? e : tables_create(&t->prog, false, &tab);
+	e = e ? e : tables_create(&t->prog, false, 0, &tab);
 	struct SymObject *o = e ? NULL : sym_object_path(syms, path);
 	if (!o) {
 		tables_destroy(tab);

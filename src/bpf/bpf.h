@@ -145,5 +145,5 @@ void loaded_destroy(struct Loaded *l); // closes everything; NULL is fine
 bool map_type_is_percpu(u32 type); // every value is there once a CPU
 void map_kernel_name(const char *name, char out[16]); // "@x" -> "AT_x", other characters than [A-Za-z0-9_] -> '_', cut to 15
 // kernoff.c: tells the runtime where the running kernel keeps what it follows; before load_maps
-void kernoff_set(struct Program *prog);
+bool kernoff_set(struct Program *prog); // is the kernel's own tree of mappings known? (bpfrt/vma.bpf.c)
 #endif

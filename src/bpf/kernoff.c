@@ -76,7 +76,7 @@ static void set(struct Program *prog, const char *constant, s64 v)
 		link_set_const(prog, constant, &w, sizeof(w));
 }
 
-void kernoff_set(struct Program *prog)
+bool kernoff_set(struct Program *prog)
 {
 	struct BtfPlace at[ARRAY_LEN(wants) + 1] = {{"thread_union"}};
 	s64 off[ARRAY_LEN(wants)];
@@ -99,4 +99,5 @@ void kernoff_set(struct Program *prog)
 	vmas &= off[SLOTS] - off[SLOTS - 1] == 15 * 8 && off[SLOTS + 1] - off[SLOTS - 1] == 9 * 8; // vma.bpf.c: PIVOTS
 	link_set_const(prog, "rt_uw_vmas", &vmas, sizeof(vmas));
 	link_set_const(prog, "rt_page_shift", &shift, sizeof(shift));
+	return vmas;
 }

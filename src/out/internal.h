@@ -15,6 +15,20 @@ void pb_string(struct Str *s, u32 field, const char *text); // proto3 strings ar
 u64 number_of(struct Map *m, const char *key, bool *fresh);
 struct err *gzip_write(const struct Str *s, FILE *out); // for messages about the profile
 
+// ---- frameids.c: ids of frames that were written already
+struct FrameId {
+	const struct Frame *f; // n of them, at one address; borrowed
+	u32 n;
+	u64 id;
+};
+struct FrameIds {
+	VEC(struct FrameId) v;
+	u32 *slots, nslots; // index in v + 1
+};
+// Where the id of frames f[0] to f[n - 1] is kept, until the next call; 0: they are new. They live as long as t.
+u64 *frameids_at(struct FrameIds *t, const struct Frame *f, u32 n);
+void frameids_deinit(struct FrameIds *t);
+
 // ---- places.c: where code lies in files, as pprof and OTLP have it
 struct Mapping {
 	const char *name, *build_id;

@@ -38,6 +38,7 @@ struct Otlp {
 	struct Map strings, functions, locations, attributes, stacks, services; // text -> index
 	struct Str function_table, location_table, attribute_table, stack_table;
 	struct Places places;
+	struct FrameIds frames;
 	VEC(struct Resource) resources;
 };
 
@@ -125,7 +126,7 @@ static u64 function_index(struct Otlp *w, const struct Frame *f)
 }
 
 // Frames [0, n) at one address: inlined ones first, the function that holds them last.
-static u64 location_index(struct Otlp *w, const struct Frame *f, u32 n)
+static u64 new_location(struct Otlp *w, const struct Frame *f, u32 n)
 {
 	struct Str m = {0}, attributes = {0};
 	u64 addr, mapping = places_put(&w->places, &f[n - 1], &addr);
@@ -153,11 +154,17 @@ static u64 location_index(struct Otlp *w, const struct Frame *f, u32 n)
 	return id;
 }
 
+static u64 location_index(struct Otlp *w, const struct Frame *f, u32 n)
+{
+	u64 *id = frameids_at(&w->frames, f, n);
+	return *id ? *id : (*id = new_location(w, f, n));
+}
+
 static void put_frames(struct Otlp *w, const struct Frame *f, u32 n, const char *note, struct Str *ids)
 {
 	struct Frame noted = {.sym = note, .inlined = true};
 	if (!n && note)
-		pb_varint(ids, location_index(w, &noted, 1));
+		pb_varint(ids, new_location(w, &noted, 1));
 	for (u32 i = 0, k; i < n; i += k) {
 		for (k = 1; i + k < n && f[i + k - 1].inlined; k++)
 			;
@@ -420,6 +427,7 @@ static void otlp_deinit(struct Otlp *w)
 	}
 	vec_deinit(&w->resources);
 	places_deinit(&w->places);
+	frameids_deinit(&w->frames);
 }
 
 struct err *otlp_write(const struct StackProfile *p, FILE *out)

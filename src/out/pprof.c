@@ -11,6 +11,7 @@ struct Writer {
 	struct Str out;
 	struct Map strings, functions, locations;
 	struct Places places;
+	struct FrameIds frames;
 };
 
 static u64 string_id(struct Writer *w, const char *s)
@@ -77,7 +78,7 @@ static u64 function_id(struct Writer *w, const struct Frame *f)
 }
 
 // Frames [0, n) at one address: inlined ones first, the function that holds them last.
-static u64 location_id(struct Writer *w, const struct Frame *f, u32 n)
+static u64 new_location(struct Writer *w, const struct Frame *f, u32 n)
 {
 	struct Str key = {0}, m = {0};
 	bool fresh;
@@ -104,6 +105,12 @@ static u64 location_id(struct Writer *w, const struct Frame *f, u32 n)
 	return id;
 }
 
+static u64 location_id(struct Writer *w, const struct Frame *f, u32 n)
+{
+	u64 *id = frameids_at(&w->frames, f, n);
+	return *id ? *id : (*id = new_location(w, f, n));
+}
+
 static void put_frames(struct Writer *w, const struct Frame *f, u32 n, struct Str *ids)
 {
 	for (u32 i = 0; i < n;) {
@@ -119,7 +126,7 @@ static void put_note(struct Writer *w, const char *note, struct Str *ids)
 {
 	struct Frame f = {.sym = note, .inlined = true};
 	if (note)
-		pb_varint(ids, location_id(w, &f, 1));
+		pb_varint(ids, new_location(w, &f, 1));
 }
 
 // ---- the message
@@ -233,6 +240,7 @@ struct err *pprof_write(const struct StackProfile *p, FILE *out)
 	str_deinit(&w.out);
 	map_deinit(&w.strings);
 	places_deinit(&w.places);
+	frameids_deinit(&w.frames);
 	map_deinit(&w.functions);
 	map_deinit(&w.locations);
 	return e;

@@ -37,6 +37,8 @@ struct Options {
 	u32 dump;	      // passes_named()
 	const char *pattern;  // -l
 	bool lazy_tables;     // struct TrackOpts
+	double tables_cpu;    // likewise
+	u32 settle_ms;	      // a tool of no process: tables are waited for so long at most; 0: SETTLE_MS
 	u64 stack_entries;    // room for this many different stacks of each size class; 0: as built
 	u64 duration_ns;      // tools: 0 until stopped
 	const struct RenderOps *render_ops; // NULL: text, or JSON

@@ -65,7 +65,7 @@ struct err *pass_load(struct Session *s)
 	plan_privileges(s);
 	if (s->prog.uses_ustack) {
 		bool only = s->o->only_pids || one_process(s);
-		struct TrackOpts to = {.lazy = s->o->lazy_tables, .fp_only = s->prog.config.unwind_fp, .pids = s->pids.p, .npids = only ? (u32)s->pids.n : 0, .follow = true,
+		struct TrackOpts to = {.lazy = s->o->lazy_tables, .tables_cpu = s->o->tables_cpu, .fp_only = s->prog.config.unwind_fp, .pids = s->pids.p, .npids = only ? (u32)s->pids.n : 0, .follow = true,
 				       .verbose = s->o->verbose};
 		if ((e = track_create(&s->prog, s->syms, &to, &s->track)))
 			return e;
@@ -249,7 +249,7 @@ static void settle_stacks(struct Session *s)
 		track_first(s->track, &f, FIRST_MS);
 	// a report of whole stacks is worth the fifth of a second that all tables of a machine take
 	if (s->o->tool ? !f.pids.n : stacks_of_sleepers(s))
-		track_settle(s->track, stacks_of_sleepers(s) ? FIRST_MS : SETTLE_MS);
+		track_settle(s->track, stacks_of_sleepers(s) ? FIRST_MS : s->o->settle_ms ? s->o->settle_ms : SETTLE_MS);
 	vec_deinit(&f.pids);
 	vec_deinit(&f.paths);
 }

@@ -206,7 +206,7 @@ static struct ElfDefs *defs(struct Syms *s, struct SymObject *o, bool all)
 	}
 	gather_table(&g, d, &e->file, SHT_SYMTAB);
 	if (!g.v.n) // stripped
-		go_each(o, gather_go, &g);
+		go_each(s, o, gather_go, &g);
 	gather_table(&g, d, &e->file, SHT_DYNSYM);
 	d->p = g.v.p;
 	d->n = g.v.n;

@@ -62,6 +62,8 @@ struct ElfObj {
 	bool dwarf_tried;
 	struct GoTab *go; // after the first question, NULL none
 	bool go_tried;
+	bool go_copied; // names that were given are copies, so it may go (syms_limit)
+	u64 go_asked; // when; as a symbol table's
 	struct UsdtNote *usdt;
 	u32 nusdt;
 	bool usdt_read;
@@ -107,11 +109,12 @@ void dwarf_index_destroy(struct DwarfIndex *d);
 
 // ---- gosym.c: functions of Go, named as Go's tracebacks name them
 #define GO_MAX_INLINED 32
-bool go_lookup(struct SymObject *o, u64 vaddr, struct SymHit *hit);
+bool go_lookup(struct Syms *s, struct SymObject *o, u64 vaddr, struct SymHit *hit);
 // As object_inlined, also when nobody asked for inlined functions: Go's own tracebacks have them. 0: no code of Go.
 u32 go_inlined(struct Syms *s, struct SymObject *o, u64 vaddr, struct SymHit *hits, u32 max);
-void go_each(struct SymObject *o, void (*fn)(void *arg, const char *name, u64 addr, u64 size), void *arg);
-void go_destroy(struct GoTab *t);
+void go_each(struct Syms *s, struct SymObject *o, void (*fn)(void *arg, const char *name, u64 addr, u64 size), void *arg);
+u64 go_bytes(const struct ElfObj *e); // that the table takes, if it may go
+void go_drop(struct ElfObj *e); // it is read again when it is wanted
 
 // ---- procmaps.c
 struct MapLine {
@@ -152,7 +155,7 @@ void kallsyms_trim(struct Syms *s); // the table goes where the kernel answers s
 
 // ---- kernask.c: single questions
 #define ASK_MAX 16384 // about as long as reading the table takes
-const char *ask_kept(struct Syms *s, const char *text); // a copy of a name of the kernel's, one for all that are alike
+const char *ask_kept(struct Syms *s, const char *text); // a copy of a name of the kernel's, or of Go's, one for all that are alike
 bool ask_symbol(struct Syms *s, u64 addr, struct SymHit *hit); // false: the table has to tell. hit->name NULL: no symbol there
 int ask_addr(struct Syms *s, const char *name, u64 *addr);     // as SymAsk.addr
 bool ask_parse(struct Syms *s, char *text, u64 addr, struct SymHit *hit); // "name+0x1f/0x80", with " [module]" after it; changes text

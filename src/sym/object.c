@@ -99,7 +99,7 @@ static void elf_destroy(struct ElfObj *e)
 		free(e->old_str.p[i]);
 	vec_deinit(&e->old_str);
 	dwarf_index_destroy(e->dwarf);
-	go_destroy(e->go);
+	go_drop(e);
 	if (e->debug_tried)
 		debugfile_close(&e->debug);
 	for (u32 i = 0; i < e->nusdt; i++)

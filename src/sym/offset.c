@@ -5,7 +5,7 @@ struct SymHit object_off(struct Syms *s, struct SymObject *o, u64 off)
 {
 	struct SymHit h = {.module = o->path, .module_off = off, .module_addr = off};
 	struct ElfObj *e = elf_of(o);
-	if (e && elffile_off_to_vaddr(&e->file, off, &h.module_addr) && !go_lookup(o, h.module_addr, &h))
+	if (e && elffile_off_to_vaddr(&e->file, off, &h.module_addr) && !go_lookup(s, o, h.module_addr, &h))
 		elf_lookup(s, o, h.module_addr, &h);
 	return h;
 }

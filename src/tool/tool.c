@@ -64,6 +64,9 @@ static bool any_alive(const char *list, const char *what)
 	return alive || !dead;
 }
 
+// Who watches wants to see something soon: tables go on being made while the first samples are counted, those of what runs before the others'.
+#define FEED_SETTLE_MS 200
+
 // Reports go to feed (running.c), NULL: they are shown. Standard output gets the heading
 static int run_tool(const struct Tool *t, int argc, char **argv, FILE *feed)
 {
@@ -97,7 +100,7 @@ static int run_tool(const struct Tool *t, int argc, char **argv, FILE *feed)
 	}
 	struct Options so = {.text = t->text, .name = t->name, .builtin = true, .params = {.p = o.params.p, .n = o.params.n}, .pids = str_text(&o.pids), .only_pids = t->own_stacks, .child = o.child,
 			     .warnings = false, .buf = BUF_FULL, .unwind_fp = o.unwind_fp, .native = o.native, .async_frames = o.async_frames, .json = o.json, .out_path = o.out, .inlines = o.inlines,
-			     .lines = o.lines, .why_incomplete = o.why_incomplete, .strict = o.strict, .keep_privileges = o.keep_privileges || (o.feed && o.max_cpu) /* cost_tick() */, .lazy_tables = o.feed && o.max_cpu, .stack_entries = o.stack_entries, .dump = o.dump,
+			     .lines = o.lines, .why_incomplete = o.why_incomplete, .strict = o.strict, .keep_privileges = o.keep_privileges || (o.feed && o.max_cpu) /* cost_tick() */, .lazy_tables = o.feed && o.max_cpu, .tables_cpu = o.feed ? o.max_cpu / 3 : 0, .settle_ms = o.feed ? FEED_SETTLE_MS : 0, .stack_entries = o.stack_entries, .dump = o.dump,
 			     .duration_ns = o.duration * 1000000000ull};
 	rc = stacks_run(&so, &o);
 out:

@@ -6,13 +6,21 @@
 #include <poll.h>
 #include <unistd.h>
 
+// Rows that a second may have: taking the memory of 100,000 in the kernel is a tenth of a second of the start. Samples are no more than the clock ticks, and a busy machine
+// makes reports late; of threads that wait there may be any number, and 100,000 are kept as otherwise.
+static u64 rows_of(const struct TopFeed *f, u32 sides)
+{
+	return sides & 1 << TOP_OFF ? 100000 : MAX(MIN(f->hz * (u64)sysconf(_SC_NPROCESSORS_ONLN) * 4, 100000ull), 1000ull);
+}
+
 static struct err *start(struct TopFeed *f, const struct TopView *v)
 {
 	static const char *const tools[] = {[1 << TOP_ON] = "profile", [1 << TOP_OFF] = "offcputime", [1 << TOP_ON | 1 << TOP_OFF] = "both"};
 	const char *args[16];
-	char hz[24];
+	char hz[24], rows[24];
 	int n = 0;
 	snprintf(hz, sizeof(hz), "%llu", (unsigned long long)f->hz);
+	snprintf(rows, sizeof(rows), "%llu", (unsigned long long)rows_of(f, v->sides));
 	args[n++] = tools[v->sides];
 	args[n++] = "-i";
 	args[n++] = "1";
@@ -30,6 +38,8 @@ static struct err *start(struct TopFeed *f, const struct TopView *v)
 		args[n++] = "--by";
 		args[n++] = "container";
 	}
+	args[n++] = "--hash-storage-size";
+	args[n++] = rows;
 	args[n] = NULL;
 	f->sides = v->sides;
 	return collector_start(&f->collector, feed_tool, args, false);

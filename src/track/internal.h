@@ -19,7 +19,7 @@ struct MapEvent {
 	const char *path; // valid during the call
 };
 struct MapEvents; // owner of the descriptors and their buffers
-struct err *mapev_open(struct MapEvents **out);
+struct err *mapev_open(struct MapEvents **out, bool seldom); // seldom: it wakes who polls once there is much to read
 void mapev_close(struct MapEvents *m);
 u32 mapev_count(const struct MapEvents *m);
 int mapev_fd(const struct MapEvents *m, u32 i); // to poll
@@ -51,9 +51,11 @@ void uwchunks_forget(int fd, int tgid, struct UwChunks *have);
 struct ProcsMaps { // descriptors of the kernel side's maps, borrowed
 	int maps, asked, files;
 };
-struct Procs *uwprocs_create(struct Syms *syms, const struct ProcsMaps *maps, const struct TrackOpts *o, const struct ProcsOps *ops);
+// on_demand: processes are followed once the kernel side has asked for them; of others it is only learnt which files there are
+struct Procs *uwprocs_create(struct Syms *syms, const struct ProcsMaps *maps, const struct TrackOpts *o, bool on_demand, const struct ProcsOps *ops);
 void uwprocs_destroy(struct Procs *p);
-void uwprocs_scan(struct Procs *p);	       // every live process
+void uwprocs_scan(struct Procs *p);	       // every live process; on demand those that are followed
+u32 uwprocs_count(const struct Procs *p);	       // those that are known
 void uwprocs_new(struct Procs *p, int tgid);
 void uwprocs_asked(struct Procs *p, int tgid);   // the same, for the kernel side
 // The mappings of tgid now (0: none); fn gets its objects, that of path (NULL: none), and the libraries that these name.
@@ -123,8 +125,16 @@ u64 tablemaps_bytes(const struct TableMaps *t); // of the maps it has made
 
 // ---- tables.c: objects' tables in the background, one after the other
 struct Tables; // owner of the thread and of its TableMaps
-struct err *tables_create(struct Program *prog, bool lazy, struct Tables **out); // lazy: only what stacks ask for is built
+struct err *tables_create(struct Program *prog, bool lazy, double cpu, struct Tables **out); // lazy: only what stacks ask for is built; cpu: TrackOpts.tables_cpu
 struct TableMaps *tables_maps(struct Tables *t);
+// What building may take of a processor. A start takes its part at once, and what was saved meanwhile is kept up to as much.
+#define TABLES_CREDIT_NS 1e9
+struct TablesPay {
+	double share;  // of a processor, in the long run; 0: as it comes
+	double credit; // ns
+	u64 at_ns, used_ns; // up to when that is: CLOCK_MONOTONIC, the thread's own time
+};
+u64 tables_pay(struct TablesPay *p, u64 now_ns, u64 used_ns); // how long it has to wait, ns
 void tables_need(struct Tables *t, struct SymObject *o, bool named); // any thread; some process maps it, one that the user has named. Calls before the start are counted
 void tables_hurry(struct Tables *t, u32 obj);		  // build this object before those that nobody asks for
 void tables_page(struct Tables *t, u32 obj, u64 page); // likewise a page of it that was taken out

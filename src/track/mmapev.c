@@ -27,7 +27,7 @@ static size_t ring_bytes(const struct MapEvents *m)
 	return m->page_size * (RING_PAGES + 1);
 }
 
-static int open_cpu(struct MapEvents *m, int cpu)
+static int open_cpu(struct MapEvents *m, int cpu, bool seldom)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -44,7 +44,7 @@ static int open_cpu(struct MapEvents *m, int cpu)
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1, // wakeup_events counts samples only (kernel/events/core.c, perf_output_sample)
-		.wakeup_watermark = 1,
+		.wakeup_watermark = seldom ? (u32)(m->page_size * RING_PAGES / 2) : 1,
 	};
 	int fd = sys_perf_event_open(&attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
@@ -60,7 +60,7 @@ static int open_cpu(struct MapEvents *m, int cpu)
 	return 0;
 }
 
-struct err *mapev_open(struct MapEvents **out)
+struct err *mapev_open(struct MapEvents **out, bool seldom)
 {
 	struct MapEvents *m = xcalloc(1, sizeof(*m));
 	long ncpu = sysconf(_SC_NPROCESSORS_CONF);
@@ -68,7 +68,7 @@ struct err *mapev_open(struct MapEvents **out)
 
 	m->page_size = (size_t)sysconf(_SC_PAGESIZE);
 	for (int cpu = 0; cpu < ncpu; cpu++) {
-		int e = open_cpu(m, cpu);
+		int e = open_cpu(m, cpu, seldom);
 		if (e && e != -ENODEV) // offline
 			rc = e;
 	}

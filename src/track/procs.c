@@ -2,6 +2,7 @@
 // side. Output: rt_uw_maps, and the objects handed to the tables.
 // Invariant: a mapping that a record speaks of replaces what lay there. There are no records of unmapping: what is left of it is never executed, and
 // goes when its place is used again. /proc is read only for files not seen before; a process that has gone by then is described by the records.
+// On demand a process begins with a question of the kernel side, which finds its mappings by itself meanwhile: of all others the records only tell which files there are.
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -49,21 +50,22 @@ struct Procs {
 	u32 n, ndenied;
 	u64 gen;	       // the last one given
 	VEC(int) only;	       // only these are looked for, their children and whoever a stack was taken of are found as well; empty: all
-	bool follow, rescan, full;
+	bool follow, rescan, full, on_demand;
 	bool scanned; // the first time
 	VEC(struct UwProc *) dirty; // dirty or changed
 	VEC(int) asked; // of whom the kernel side asked; it may ask again after the next tick
 	struct UwFiles *files;
 };
 
-struct Procs *uwprocs_create(struct Syms *syms, const struct ProcsMaps *maps, const struct TrackOpts *o, const struct ProcsOps *ops)
+struct Procs *uwprocs_create(struct Syms *syms, const struct ProcsMaps *maps, const struct TrackOpts *o, bool on_demand, const struct ProcsOps *ops)
 {
 	struct Procs *p = xcalloc(1, sizeof(*p));
 	p->syms = syms;
 	p->fd = *maps;
 	p->ops = *ops;
 	p->files = uwfiles_create(maps->files);
-	p->follow = o->follow;
+	p->follow = o->follow && !on_demand;
+	p->on_demand = on_demand;
 	for (u32 i = 0; i < o->npids; i++)
 		vec_push(&p->only, o->pids[i]);
 	return p;
@@ -82,7 +84,7 @@ static bool wanted(const struct Procs *p, int tgid)
 	for (size_t i = 0; i < p->only.n; i++)
 		if (p->only.p[i] == tgid)
 			return true;
-	return p->only.n == 0;
+	return p->only.n == 0 && !p->on_demand;
 }
 
 static struct UwProc *get(struct Procs *p, int tgid)
@@ -256,8 +258,24 @@ static void refresh(struct Procs *p, struct UwProc *q)
 	}
 }
 
+// Records were lost.
+static void read_again(struct Procs *p)
+{
+	for (u32 i = 0; i < PROC_BUCKETS; i++)
+		for (struct UwProc *q = p->bucket[i]; q; q = q->next)
+			if (!q->dead) {
+				q->dirty = true;
+				refresh(p, q);
+			}
+}
+
 void uwprocs_scan(struct Procs *p)
 {
+	if (p->on_demand) {
+		p->scanned = true;
+		read_again(p);
+		return;
+	}
 	DIR *d = opendir("/proc");
 	for (struct dirent *e; d && (e = readdir(d));) {
 		if (!isdigit((unsigned char)e->d_name[0]))
@@ -389,6 +407,22 @@ static void wait_for_proc(struct UwProc *q, const struct MapEvent *e)
 	vec_push(&q->pending, late);
 }
 
+static bool has_path(const struct MapEvent *e)
+{
+	return e->path[0] == '/' && e->path[1] != '/' && e->ino && strncmp(e->path, "/dev/zero", 9); // "//anon"; shared memory
+}
+
+// A file that somebody maps: when a stack comes through it, its process may be gone.
+static void learn_file(struct Procs *p, const struct MapEvent *e)
+{
+	u64 dev = makedev(e->major, e->minor);
+	const struct SymFile *f = has_path(e) && !uwfiles_known(p->files, dev, e->ino) ? sym_file_path(p->syms, e->path) : NULL;
+	if (!f || f->ino != e->ino || (major(dev) && dev != f->dev)) // a path of another namespace; overlayfs and btrfs have numbers of their own for stat(2)
+		return;
+	p->ops.object(p->ops.arg, f->obj, false);
+	uwfiles_tell(p->files, dev, e->ino, f);
+}
+
 static bool has_map(const struct UwProc *q, const struct ProcMap *m)
 {
 	for (size_t i = 0; i < q->maps.n; i++) {
@@ -402,9 +436,9 @@ static bool has_map(const struct UwProc *q, const struct ProcMap *m)
 static void on_mmap(struct Procs *p, struct UwProc *q, const struct MapEvent *e)
 {
 	struct ProcMap m = {e->start, e->end, e->off, .dev = makedev(e->major, e->minor), .ino = e->ino};
-	bool has_path = e->path[0] == '/' && e->path[1] != '/' && e->ino && strncmp(e->path, "/dev/zero", 9); // "//anon"; shared memory
+	bool path = has_path(e);
 	bool vdso = !strcmp(e->path, "[vdso]");
-	bool found = !has_path || (m.file = uwfiles_known(p->files, m.dev, m.ino)) || sym_proc_map(p->syms, q->tgid, e->path, &m);
+	bool found = !path || (m.file = uwfiles_known(p->files, m.dev, m.ino)) || sym_proc_map(p->syms, q->tgid, e->path, &m);
 
 	if (m.file)
 		m.obj = m.file->obj;
@@ -412,7 +446,7 @@ static void on_mmap(struct Procs *p, struct UwProc *q, const struct MapEvent *e)
 		m.obj = sym_object_vdso(p->syms, e->start);
 	if (!m.obj)
 		m.file_off = 0;
-	if (!has_path && !vdso && has_map(q, &m)) // it may be run again
+	if (!path && !vdso && has_map(q, &m)) // it may be run again
 		return;
 	if (found) {
 		maps_put(&q->maps, m);
@@ -445,8 +479,11 @@ void uwprocs_event(void *procs, const struct MapEvent *e)
 		return;
 	}
 	q = e->kind == MAPEV_EXIT ? *slot(p, e->tgid) : get_wanted(p, e->tgid);
-	if (!q)
+	if (!q) {
+		if (p->on_demand && e->kind == MAPEV_MMAP)
+			learn_file(p, e);
 		return;
+	}
 	if (e->time < q->time) {
 		on_late(p, q, e);
 		return;
@@ -539,6 +576,11 @@ bool uwprocs_made(struct Procs *p, int tgid, const struct ProcMap *made, size_t 
 	if (q->maps.n)
 		publish(p, q);
 	return true;
+}
+
+u32 uwprocs_count(const struct Procs *p)
+{
+	return p->n;
 }
 
 u32 uwprocs_denied(const struct Procs *p)

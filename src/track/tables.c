@@ -46,6 +46,7 @@ struct Tables {
 	VEC(struct PageWish) pages;
 	u64 pages_ns; // when these are built; CLOCK_MONOTONIC
 	bool trim; // a report is over
+	struct TablesPay pay;
 	bool again; // lazy: an object has turned out to hold a runtime, or to tell of code
 	u32 nmade; // objects of code made at run time that are not built yet
 	u32 building; // enum Haste of what the thread is at, which may become more urgent meanwhile
@@ -53,7 +54,7 @@ struct Tables {
 	pthread_t thread;
 };
 
-struct err *tables_create(struct Program *prog, bool lazy, struct Tables **out)
+struct err *tables_create(struct Program *prog, bool lazy, double cpu, struct Tables **out)
 {
 	struct Tables *t = xcalloc(1, sizeof(*t));
 	struct err *e = tablemaps_create(prog, lazy, &t->maps);
@@ -62,6 +63,7 @@ struct err *tables_create(struct Program *prog, bool lazy, struct Tables **out)
 		return e;
 	}
 	t->lazy = lazy;
+	t->pay = (struct TablesPay){.share = cpu / 100, .credit = TABLES_CREDIT_NS, .at_ns = now_ns()};
 	t->first = HASTE_QUEUES;
 	t->building = HASTE_IDLE;
 	t->at = RT_UW_OBJS;
@@ -217,6 +219,27 @@ static bool do_pages(struct Tables *t)
 	return trim || pages;
 }
 
+u64 tables_pay(struct TablesPay *p, u64 now_ns, u64 used_ns)
+{
+	if (p->share <= 0)
+		return 0;
+	p->credit = MIN(p->credit + p->share * (double)(now_ns - p->at_ns), TABLES_CREDIT_NS) - (double)(used_ns - p->used_ns);
+	p->at_ns = now_ns;
+	p->used_ns = used_ns;
+	return p->credit < 0 ? (u64)(-p->credit / p->share) + 1 : 0;
+}
+
+// The thread has used what it may: it waits until that is more. The lock is held, not while it waits.
+static bool pay(struct Tables *t)
+{
+	u64 now = now_ns(), wait = tables_pay(&t->pay, now, clock_ns(CLOCK_THREAD_CPUTIME_ID)), until = now + wait;
+	if (!wait)
+		return false;
+	struct timespec at = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
+	pthread_cond_timedwait(&t->more, &t->lock, &at);
+	return true;
+}
+
 static void *work(void *arg)
 {
 	struct Tables *t = arg;
@@ -228,6 +251,8 @@ static void *work(void *arg)
 	err_free(privs_drop()); // the main thread says what does not go
 	pthread_mutex_lock(&t->lock);
 	while (!t->stop) {
+		if (pay(t))
+			continue;
 		if (find_next(t, HASTE_IDLE, &at)) {
 			build(t, at);
 			continue;

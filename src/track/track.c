@@ -38,6 +38,8 @@ struct Track {
 	VEC(u32) first_objs;
 	u64 rounds; // passes the tracker has made since it was woken
 	bool pending; // processes whose objects are not all known
+	bool asked;   // a process was read since it was last looked what they map
+	bool on_demand; // processes are followed once a stack was taken of them
 };
 
 static void wake(struct Track *u)
@@ -96,7 +98,7 @@ struct err *track_create(struct Program *prog, struct Syms *syms, const struct T
 		link_set_const(prog, "rt_py_async_asked", &yes, sizeof(yes));
 	if (prog->uses_lang_func)
 		link_set_const(prog, "rt_lang_func_asked", &yes, sizeof(yes));
-	kernoff_set(prog);
+	u->on_demand = kernoff_set(prog) && o->lazy && !o->npids;
 	u64 dev, ino;
 	if (own_pid_namespace(&dev, &ino)) {
 		link_set_const(prog, "rt_ns_dev", &dev, sizeof(dev));
@@ -132,9 +134,10 @@ static int on_ring(void *arg, void *data, size_t n)
 		tables_page(u->tables, ev->ev.id, ev->tgid);
 	if (n < sizeof(*ev) || ev->ev.kind != RT_EV_PROC_NEW)
 		return 0;
-	if (!ev->ev.id)
+	if (!ev->ev.id) {
 		uwprocs_asked(u->procs, (int)ev->tgid);
-	else if (u->tables)
+		u->asked = true;
+	} else if (u->tables)
 		tables_hurry(u->tables, ev->ev.id);
 	return 0;
 }
@@ -160,9 +163,10 @@ static bool track_round(struct Track *u, bool tick) // true: there is more to do
 		uwprocs_look(u->procs, look, u);
 	if (u->jits)
 		more |= jits_round(u->jits, tick);
+	u->asked = false;
 	if (u->ring)
 		ring_buffer__consume(u->ring);
-	return more;
+	return more || u->asked;
 }
 
 static void on_first(void *arg, struct SymObject *o)
@@ -258,15 +262,15 @@ struct err *track_start(struct Track *u)
 	if (maps < 0)
 		return NULL;
 	if (!u->opts.fp_only && map_fd(u->prog, "rt_uw_rules") >= 0) { // else every stack is by frame pointers
-		e = tables_create(u->prog, u->opts.lazy, &u->tables);
+		e = tables_create(u->prog, u->opts.lazy, u->opts.tables_cpu, &u->tables);
 		if (e)
 			return e;
 	}
 	int jvms = map_fd(u->prog, "rt_jvms");
 	u->jvms = u->tables && jvms >= 0 ? jvms_create(jvms, u->tables) : NULL;
 	struct ProcsMaps fds = {maps, map_fd(u->prog, "rt_uw_asked"), map_fd(u->prog, "rt_uw_files")};
-	u->procs = uwprocs_create(u->syms, &fds, &u->opts, &ops);
-	e = mapev_open(&u->events); // before the scan: nothing is missed between
+	u->procs = uwprocs_create(u->syms, &fds, &u->opts, u->on_demand, &ops);
+	e = mapev_open(&u->events, u->on_demand); // before the scan: nothing is missed between
 	if (e && u->opts.verbose)
 		fprintf(stderr, "sonde: %s: processes that start later are found by their first stack\n", err_text(e));
 	err_free(e);

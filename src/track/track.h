@@ -11,8 +11,9 @@ struct TrackOpts {
 	u32 npids;
 	bool follow;
 	bool verbose;
-	bool lazy; // an object's table is built when the first stack wants it, which is cut there, and track_trim() takes out what is not needed: little time and
-		   // memory for who samples seldom
+	bool lazy; // an object's table is built when the first stack wants it, which is cut there, and track_trim() takes out what is not needed; and of processes those
+		   // are followed that a stack was taken of, where the kernel's own tree of mappings is there (Linux 6.1): little time and memory for who samples seldom
+	double tables_cpu; // per cent of a processor for building tables, in the long run; 0: as it comes
 };
 struct Track;
 // Before load: chooses sizes of the rt_uw_* maps in prog->maps. After load_maps: starts filling them.

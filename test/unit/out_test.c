@@ -1,6 +1,7 @@
 // Renderers: goldens for every kind of value as text and JSON, histogram labels, time series, messages.
 #include "out/report.h"
 #include "t.h"
+#include "out/internal.h"
 #include <errno.h>
 #include <time.h>
 
@@ -306,4 +307,26 @@ TEST(ends_of_stacks)
 	CHECK(strstr(text, "\"incomplete\": [" ROW("100", "1") ", " ROW("98", "3") "], \"guesses\": [" ROW("99", "2") "]}}"));
 	free(text);
 }
+// Ids of frames are found again by what is written of them, also of several at one address, and after the table has grown.
+TEST(frame_ids)
+{
+	static struct Frame f[1000];
+	struct FrameIds t = {0};
+	for (u32 i = 0; i < ARRAY_LEN(f); i++)
+		f[i] = (struct Frame){.addr = i / 2, .line = i % 2, .sym = "f", .sym_off = i};
+	for (u32 i = 0; i < ARRAY_LEN(f); i++) {
+		CHECK_EQ(*frameids_at(&t, &f[i], 1), 0);
+		*frameids_at(&t, &f[i], 1) = i + 1;
+	}
+	for (u32 i = 0; i < ARRAY_LEN(f); i++)
+		CHECK_EQ(*frameids_at(&t, &f[i], 1), i + 1);
+	CHECK_EQ(*frameids_at(&t, f, 2), 0); // the first and the one it is inlined into
+	*frameids_at(&t, f, 2) = 7;
+	struct Frame two[] = {f[0], f[1]}, other[] = {f[0], f[1]};
+	other[1].ret = true;
+	CHECK_EQ(*frameids_at(&t, two, 2), 7);
+	CHECK_EQ(*frameids_at(&t, other, 2), 0);
+	frameids_deinit(&t);
+}
+
 T_MAIN()

@@ -19,20 +19,27 @@ static int map_of(u32 key, u32 value)
 	return sys_map_create(&m);
 }
 
+static u32 nobjects; // told of
 static void no_object(void *arg, struct SymObject *o, bool named)
 {
 	(void)arg;
 	(void)o;
+	nobjects++;
 }
 
-static struct Fix setup(void)
+static struct Fix setup_as(bool on_demand)
 {
 	static const struct TrackOpts opts;
 	struct ProcsOps ops = {no_object, NULL};
 	struct Fix f = {.maps = {map_of(sizeof(struct RtUwKey), sizeof(struct RtUwChunk)), map_of(4, 4), map_of(sizeof(struct RtUwFile), 4)}};
 	f.syms = syms_create(&(struct SymOpts){0});
-	f.procs = uwprocs_create(f.syms, &f.maps, &opts, &ops);
+	f.procs = uwprocs_create(f.syms, &f.maps, &opts, on_demand, &ops);
 	return f;
+}
+
+static struct Fix setup(void)
+{
+	return setup_as(false);
 }
 
 static void teardown(struct Fix *f)
@@ -164,6 +171,41 @@ TEST(exit_of_an_earlier_process)
 	teardown(&f);
 }
 
+// On demand nobody is followed before the kernel side asks, nor are children of those; but files are known before.
+TEST(followed_on_demand)
+{
+	NEED_BPF();
+	struct Fix f = setup_as(true);
+	struct MapEvent e = own_code(10);
+	u64 dev = makedev(e.major, e.minor);
+	struct RtUwFile key = {0};
+	nobjects = 0;
+	uwprocs_scan(f.procs);
+	CHECK_EQ(uwprocs_count(f.procs), 0);
+	CHECK_EQ(nobjects, 0);
+	give(&f, e);
+	give(&f, (struct MapEvent){.kind = MAPEV_FORK, .tgid = getpid() + 1, .parent = getpid(), .time = 20, .path = ""});
+	uwprocs_settle(f.procs);
+	CHECK_EQ(uwprocs_count(f.procs), 0);
+	CHECK_EQ(nobjects, 1);
+	CHECK(!known_at(&f, getpid(), (u64)(uintptr_t)own_code).obj);
+	CHECK(!sys_map_next_key(f.maps.files, NULL, &key) && key.ino == e.ino && key.dev == (major(dev) << 20 | minor(dev)));
+	uwprocs_asked(f.procs, getpid());
+	give(&f, (struct MapEvent){.kind = MAPEV_FORK, .tgid = getpid() + 1, .parent = getpid(), .time = 30, .path = ""});
+	uwprocs_settle(f.procs);
+	CHECK_EQ(uwprocs_count(f.procs), 1);
+	CHECK(known_at(&f, getpid(), (u64)(uintptr_t)own_code).obj != 0);
+	CHECK(known_at(&f, getpid(), (u64)(uintptr_t)printf).obj != 0);
+	give(&f, nobodys(getpid(), 40)); // from now on it is followed
+	uwprocs_settle(f.procs);
+	CHECK_EQ(known_at(&f, getpid(), NOBODYS).start, NOBODYS);
+	give(&f, (struct MapEvent){.kind = MAPEV_LOST, .path = ""});
+	uwprocs_settle(f.procs);
+	CHECK_EQ(uwprocs_count(f.procs), 1);
+	CHECK(known_at(&f, getpid(), (u64)(uintptr_t)own_code).obj != 0);
+	teardown(&f);
+}
+
 // ---- the kernel's own records
 struct Seen {
 	u64 first, last;
@@ -181,7 +223,7 @@ TEST(records_of_all_cpus_in_order)
 {
 	NEED_BPF();
 	struct MapEvents *m;
-	struct err *e = mapev_open(&m);
+	struct err *e = mapev_open(&m, false);
 	if (e) {
 		static char why[400];
 		snprintf(why, sizeof(why), "%s", err_text(e));

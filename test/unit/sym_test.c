@@ -192,6 +192,59 @@ TEST(tables_are_made_again)
 	syms_destroy(s);
 }
 
+struct Three {
+	u64 addr[3];
+	char *name[3];
+	u32 n;
+};
+static void take_three(void *arg, const char *name, u64 addr, u64 size)
+{
+	struct Three *t = arg;
+	if (t->n < 3 && !strncmp(name, "main.", 5)) {
+		t->addr[t->n] = addr;
+		t->name[t->n++] = xstrdup(name);
+	}
+}
+
+// Go's table goes like others where these are limited, and names that were given stay.
+TEST(go_tables_are_read_again)
+{
+	char path[64], cmd[400];
+	snprintf(path, sizeof(path), "/tmp/sonde-sym-go.%d", getpid());
+	snprintf(cmd, sizeof(cmd), "command -v go >/dev/null && HOME=/tmp GOCACHE=/tmp/sonde-gocache GO111MODULE=off GOFLAGS= go build -ldflags=-s -o %s ./test/workload/gostacks 2>&1 | sed 's/^/# /'; test -e %s", path, path);
+	if (system(cmd))
+		SKIP("no go");
+	struct Syms *s = syms_create(NULL);
+	struct SymObject *o = sym_object_path(s, path);
+	unlink(path); // it is open
+	struct Three t = {0};
+	const char *first[3] = {0};
+	syms_limit(s, 1000);
+	CHECK(o != NULL);
+	if (o)
+		go_each(s, o, take_three, &t);
+	CHECK_EQ(t.n, 3);
+	for (u32 round = 0; round < 3; round++) {
+		for (u32 i = 0; i < t.n; i++) {
+			u64 off;
+			CHECK(sym_object_addr_to_off(o, t.addr[i], &off));
+			const char *name = sym_object_off(s, o, off + 1).name;
+			CHECK(elf_of(o)->go != NULL);
+			first[i] = round ? first[i] : name;
+			CHECK(name == first[i]);
+		}
+		CHECK(s->tables_bytes > 100000);
+		syms_trim(s, 0);
+		CHECK_EQ(s->tables_bytes, 0);
+		CHECK(elf_of(o)->go == NULL);
+	}
+	for (u32 i = 0; i < t.n; i++) {
+		CHECK_STR(first[i], t.name[i]);
+		free(t.name[i]);
+	}
+	syms_destroy(s);
+}
+
 TEST(a_table_that_is_too_large_is_said)
 {
 	struct Syms *s = syms_create(NULL);

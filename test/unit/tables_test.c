@@ -33,7 +33,7 @@ static void setup(struct Fix *f)
 		vec_push(&f->prog.maps, &f->arrays[i]);
 	}
 	f->syms = syms_create(&(struct SymOpts){0});
-	no_error(tables_create(&f->prog, false, &f->t));
+	no_error(tables_create(&f->prog, false, 0, &f->t));
 }
 
 static void teardown(struct Fix *f)
@@ -99,6 +99,21 @@ TEST_RETRY(the_end_does_not_wait_for_a_large_table, "it may be there already")
 	CHECK_EQ(((struct RtUwObj *)f.arrays[0].mmapped)[large->id].state, RT_UW_PENDING);
 	teardown(&f);
 	globfree(&g);
+}
+
+// A third of a per cent: what a start takes comes at once, what is more has to be waited for, and rest is saved up to as much as a start.
+TEST(price_of_tables)
+{
+	const u64 s = 1000000000;
+	struct TablesPay p = {.share = 0.01 / 3, .credit = TABLES_CREDIT_NS, .at_ns = 5 * s}, free = {.credit = 0};
+	CHECK_EQ(tables_pay(&p, 6 * s, s), 0); // a second is used in a second: more than that is not saved up, so nothing is left
+	CHECK_EQ(tables_pay(&p, 6 * s, s + s / 10) / s, 30);
+	CHECK_EQ(tables_pay(&p, 37 * s, s + s / 10), 0);
+	CHECK_EQ(tables_pay(&p, 1000 * s, s + s / 10), 0);
+	CHECK_EQ(tables_pay(&p, 100000 * s, s + s / 10), 0);
+	CHECK_EQ(tables_pay(&p, 100000 * s, 2 * s + s / 10), 0);
+	CHECK_EQ(tables_pay(&p, 100000 * s, 3 * s + s / 10) / s, 300);
+	CHECK_EQ(tables_pay(&free, s, 100 * s), 0);
 }
 
 T_MAIN()
