@@ -320,22 +320,15 @@ static void drop(struct Syms *s, struct ElfObj *e)
 void elf_tables_keep(struct Syms *s, u64 max_bytes)
 {
 	while (s->tables_bytes > max_bytes) {
-		struct ElfObj *oldest = NULL, *go = NULL; // of symbols, of Go's tables
+		struct ElfObj *oldest = NULL;
 		for (size_t i = 0; i < s->objs.n; i++) {
 			struct ElfObj *e = elf_of(s->objs.p[i]);
 			if (e && e->symtab && e->symtab->bytes && (!oldest || e->symtab->asked < oldest->symtab->asked))
 				oldest = e;
-			if (e && go_bytes(e) && (!go || e->go_asked < go->go_asked))
-				go = e;
 		}
-		if (go && (!oldest || go->go_asked < oldest->symtab->asked)) {
-			s->tables_bytes -= go_bytes(go);
-			go_drop(go);
-		} else if (oldest) {
-			drop(s, oldest);
-		} else {
+		if (!oldest)
 			return;
-		}
+		drop(s, oldest);
 	}
 }
 

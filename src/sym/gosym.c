@@ -9,6 +9,25 @@ u64 go_bytes(const struct ElfObj *e)
 	return e->go && e->go_copied ? e->go->size + e->go->inl_size : 0;
 }
 
+// Apart from tables of symbols: one of Go's would push all of these out.
+void go_tables_keep(struct Syms *s, u64 max_bytes)
+{
+	for (;;) {
+		struct ElfObj *oldest = NULL;
+		u64 bytes = 0;
+		for (size_t i = 0; i < s->objs.n; i++) {
+			struct ElfObj *e = elf_of(s->objs.p[i]);
+			u64 takes = e ? go_bytes(e) : 0;
+			bytes += takes;
+			if (takes && (!oldest || e->go_asked < oldest->go_asked))
+				oldest = e;
+		}
+		if (!oldest || bytes <= max_bytes)
+			return;
+		go_drop(oldest);
+	}
+}
+
 static const char *kept(struct Syms *s, struct SymObject *o, const char *text)
 {
 	return text && elf_of(o)->go_copied ? ask_kept(s, text) : text;
@@ -21,7 +40,7 @@ static const struct GoTab *table(struct Syms *s, struct SymObject *o)
 		e->go_asked = ++s->tables_asked;
 	if (e && !e->go_tried) {
 		if (s->tables_max)
-			elf_tables_keep(s, s->tables_max);
+			go_tables_keep(s, s->tables_max);
 		struct GoTab t;
 		e->go_tried = true;
 		err_free(elffile_sections(&e->file)); // as sym/ reads them, from PT_DYNAMIC too
@@ -29,7 +48,6 @@ static const struct GoTab *table(struct Syms *s, struct SymObject *o)
 			e->go = xmalloc(sizeof(*e->go));
 			*e->go = t;
 			e->go_copied = s->tables_max != 0;
-			s->tables_bytes += go_bytes(e);
 		}
 	}
 	return e ? e->go : NULL;

@@ -114,6 +114,7 @@ bool go_lookup(struct Syms *s, struct SymObject *o, u64 vaddr, struct SymHit *hi
 u32 go_inlined(struct Syms *s, struct SymObject *o, u64 vaddr, struct SymHit *hits, u32 max);
 void go_each(struct Syms *s, struct SymObject *o, void (*fn)(void *arg, const char *name, u64 addr, u64 size), void *arg);
 u64 go_bytes(const struct ElfObj *e); // that the table takes, if it may go
+void go_tables_keep(struct Syms *s, u64 max_bytes); // drops those used longest ago until the others take no more
 void go_drop(struct ElfObj *e); // it is read again when it is wanted
 
 // ---- procmaps.c

@@ -229,6 +229,7 @@ void syms_trim(struct Syms *s, u64 max_bytes)
 {
 	syms_lock(s);
 	elf_tables_keep(s, max_bytes);
+	go_tables_keep(s, max_bytes);
 	kallsyms_trim(s);
 	syms_unlock(s);
 }
