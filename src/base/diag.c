@@ -153,7 +153,7 @@ void diags_add_calls_of(const struct Diags *d, struct Span at, enum DiagKind kin
 // Hints that bpftrace has, by their beginnings.
 static bool is_plain_hint(const char *text)
 {
-	static const char *const plain[] = {"expected program options", "supported modes: x", "Valid map types", "For loops support", "checked: ", "You can increase the limit through", "if this is expected"};
+	static const char *const plain[] = {"expected program options", "no custom program options", "supported modes: x", "Valid map types", "For loops support", "checked: ", "You can increase the limit through", "if this is expected"};
 	for (size_t i = 0; i < ARRAY_LEN(plain); i++)
 		if (!strncmp(text, plain[i], strlen(plain[i])))
 			return true;
@@ -257,14 +257,16 @@ void diags_render(const struct Diags *d, bool warnings, struct Str *out)
 		if ((it->kind == DIAG_WARNING && !warnings) || said_before(d, i))
 			continue;
 		bool placed = it->has_span && d->sources.n;
-		str_add(out, diag_color(it->kind));
-		if (placed) {
-			span_text(d, it->span, out);
-			str_add(out, ": ");
+		if (*it->msg) {
+			str_add(out, diag_color(it->kind));
+			if (placed) {
+				span_text(d, it->span, out);
+				str_add(out, ": ");
+			}
+			str_addf(out, "%s: ", kind);
+			add_words(d, it->msg, out);
+			str_addf(out, "%s\n", diag_uncolor());
 		}
-		str_addf(out, "%s: ", kind);
-		add_words(d, it->msg, out);
-		str_addf(out, "%s\n", diag_uncolor());
 		if (placed) {
 			render_line(d, it->span, out);
 			diags_add_calls_of(d, it->span, it->kind, out);

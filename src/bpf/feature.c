@@ -203,6 +203,12 @@ static bool try_atomics(u32 arg)
 	return close_ok(load(BPF_PROG_TYPE_TRACEPOINT, 0, insns, ARRAY_LEN(insns), NULL, 0));
 }
 
+static bool try_may_goto(u32 arg)
+{
+	const struct BpfInsn insns[] = {MOV_IMM(0, 0), INSN(BPF_JMP | 0xe0, 0, 0, 1, 0), MOV_IMM(0, 1), EXIT()};
+	return close_ok(load(BPF_PROG_TYPE_TRACEPOINT, 0, insns, ARRAY_LEN(insns), NULL, 0));
+}
+
 static bool try_v4(u32 arg)
 {
 	const struct BpfInsn insns[] = {
@@ -466,6 +472,7 @@ static const struct Row rows[FEATURES] = {
 	[FEAT_NO_PREALLOC] = {"no_prealloc", "Linux 6.1; maps take their full memory at start without it", try_no_prealloc, 0},
 	[FEAT_BIG_KEYS] = {"big keys", "after Linux 5.10; str() reads at most 200 bytes by default without it, as a key of a map has 512", try_big_keys, 1024},
 	[FEAT_BATCH] = {"map batch", "Linux 5.6; maps are read element by element without it", try_batch, 0},
+	[FEAT_MAY_GOTO] = {"may_goto", "Linux 6.9; programs with user stacks take longer to load without it", try_may_goto, 0},
 	[FEAT_V4_INSNS] = {"v4 instructions", "Linux 6.6; signed division and byte swaps take several instructions without it", try_v4, 0},
 	[FEAT_TASK_PT_REGS] = {"task_pt_regs",
 		"Linux 5.15; user stacks from kernel events begin at frame pointers without it",

@@ -72,7 +72,7 @@ static void print_features(FILE *out)
 	yes_no(out, "Loop support", bounded_loops());
 	static const enum Feature feats[] = {
 		FEAT_BTF, FEAT_MODULE_BTF, FEAT_BATCH, FEAT_UPROBE_REFCTR, FEAT_PERF_LINK, FEAT_NO_PREALLOC, FEAT_V4_INSNS,
-		FEAT_BIG_KEYS, FEAT_LOOP_ROUNDS, FEAT_ATOMICS, FEAT_GLOBAL_DATA_MMAP, FEAT_HW_EVENTS,
+		FEAT_BIG_KEYS, FEAT_LOOP_ROUNDS, FEAT_MAY_GOTO, FEAT_ATOMICS, FEAT_GLOBAL_DATA_MMAP, FEAT_HW_EVENTS,
 	};
 	for (u32 i = 0; i < ARRAY_LEN(feats); i++)
 		feature(out, feats[i]);

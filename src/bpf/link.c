@@ -124,12 +124,27 @@ void link_point_to(struct Code *code, u32 insn, u32 target)
 	in->imm = (s32)target - (s32)insn - 1;
 }
 
+// A jump that the kernel takes when it has not for very many times (bpfrt/rt.h, RT_LOOP); headers before Linux 6.9 lack it.
+#define MAY_GOTO (BPF_JMP | 0xe0)
+
+static struct BpfInsn for_this_kernel(struct Program *prog, struct BpfInsn in)
+{
+	u32 yes = 1;
+	if (in.code != MAY_GOTO)
+		return in;
+	if (!feature_has(FEAT_MAY_GOTO))
+		return (struct BpfInsn){BPF_JMP | BPF_JA, 0, 0, 0};
+	rodata_map(prog);
+	link_set_const(prog, "rt_may_goto", &yes, sizeof(yes));
+	return in;
+}
+
 static void append_func(struct Program *prog, struct Code *code, const struct Link *l, u32 fi)
 {
 	const struct RtFunc *f = &rt_funcs[fi];
 	const struct BpfInsn *insns = rt_insns() + f->insn0;
 	for (u32 i = 0; i < f->ninsns; i++)
-		vec_push(&code->insns, insns[i]);
+		vec_push(&code->insns, for_this_kernel(prog, insns[i]));
 	struct CodeFunc cf = {l->funcs[fi].at, f->name, f->nparams, l->funcs[fi].is_callback};
 	vec_push(&code->funcs, cf);
 	for (u32 i = 0; i < f->nrelocs; i++) {

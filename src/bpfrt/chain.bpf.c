@@ -281,7 +281,7 @@ static RT_INLINE u64 run_round(struct RtStackBuf *b, struct RtChain *c)
 
 	if (w->steps++ >= RT_ROUNDS)
 		return LOST;
-	for (u32 i = 0; i < RT_OPS; i++) {
+	RT_LOOP(i, RT_OPS) {
 		*ok = run_op(w, c);
 		if (*ok)
 			continue;

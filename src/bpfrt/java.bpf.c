@@ -24,7 +24,7 @@ RT_MAP_EXTERN(rt_langs);
 // Where the piece of code begins whose segment is number `at` of a heap, as a number of a segment, into w->tmp[1].
 static RT_INLINE u64 java_begin(struct RtLangWalk *w, u64 segmap, u64 at)
 {
-	for (u32 i = 0; i < JAVA_HOPS; i++) {
+	RT_LOOP(i, JAVA_HOPS) {
 		if (!java_byte(w, segmap + at) || w->tmp[0] == JAVA_FREE || w->tmp[0] > at)
 			return 0;
 		if (!w->tmp[0]) {
@@ -39,7 +39,7 @@ static RT_INLINE u64 java_begin(struct RtLangWalk *w, u64 segmap, u64 at)
 // The blob of pc, into w->java.blob. 0: pc lies in none of the heaps, or in no blob.
 static RT_NOINLINE u64 java_blob(struct RtLangWalk *w, struct RtJvm *j, struct RtLang *l, u64 pc)
 {
-	for (u32 i = 0; i < RT_JAVA_HEAPS; i++) {
+	RT_LOOP(i, RT_JAVA_HEAPS) {
 		u64 low = j->heap[i].low, shift = j->heap[i].shift & 31;
 		if (pc - low >= j->heap[i].size)
 			continue;
@@ -307,9 +307,11 @@ static RT_NOINLINE u64 java_bare(struct RtLangWalk *w, struct RtUw *u) // how fa
 	w->tmp[1] = ~0ULL;
 	if (rt_lang_read(w, sp, JAVA_STUB_WORDS * 8))
 		return ~0ULL;
-	for (u32 i = JAVA_STUB_WORDS; i-- > 0;)
-		if (java_calls(w, w->obj[i]))
+	RT_LOOP(i, JAVA_STUB_WORDS)
+		if (java_calls(w, w->obj[i])) {
 			w->tmp[1] = i;
+			break;
+		}
 	u64 at = w->tmp[1];
 	if (at >= JAVA_STUB_WORDS || at * 8 >= own || !java_word(w, w->obj[at] - 8) || (w->tmp[0] >> 24 & 0xff) != 0xe8)
 		return ~0ULL;
@@ -412,7 +414,7 @@ static RT_NOINLINE u64 java_vm(struct RtStackBuf *b)
 	v->interp = j->interp;
 	v->interp_size = j->interp_size;
 	v->low = v->size = 0;
-	for (u32 i = 0; i < RT_JAVA_HEAPS; i++) {
+	RT_LOOP(i, RT_JAVA_HEAPS) {
 		u64 low = j->heap[i].low, end = low + j->heap[i].size;
 		if (end == low)
 			continue;

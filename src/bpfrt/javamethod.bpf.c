@@ -55,10 +55,10 @@ RT_NOINLINE u64 rt_java_kept(struct RtLangWalk *w, u64 place)
 // Where the scopes of the place v->pc of an nmethod in w->obj are coded, into v->scope; 0: nowhere. pcs: `n` records {int place, int where, ..} of 16 bytes, by place.
 static RT_NOINLINE u64 java_search(struct RtLangWalk *w, u64 pcs, u64 n, u64 place)
 {
-	u64 lo = 0, hi = n;
+	u64 lo = rt_vary(0), hi = n;
 
 	w->tmp[2] = 0;
-	for (u32 i = 0; i < JAVA_SEARCH; i++) {
+	RT_LOOP(i, JAVA_SEARCH) {
 		u64 mid = (lo + hi) >> 1;
 		if (lo >= hi)
 			break;
@@ -110,9 +110,9 @@ static RT_NOINLINE u64 java_compiled(struct RtLangWalk *w, struct RtLang *l)
 // A number of up to five digits to the base 64, the lowest first, from byte `digits` of w->obj on; bytes from 192 on: more follow. Into w->tmp[0].
 static RT_NOINLINE u64 java_number(struct RtLangWalk *w, u64 lowest)
 {
-	u64 sum = 0, shift = 0;
+	u64 sum = rt_vary(0), shift = rt_vary(0);
 
-	for (u32 i = 0; i < 5; i++) {
+	RT_LOOP(i, 5) {
 		u32 at = w->java.digits++ & 63;
 		u64 c = rt_lang_byte(w, at);
 		sum += (c - lowest) << shift;

@@ -59,9 +59,9 @@ static RT_INLINE void java_copy_file(struct RtLangWalk *w, struct RtLang *l, u64
 static RT_INLINE void java_end_lines(struct RtLangWalk *w)
 {
 	volatile u8 *p = w->made.code.lines;
-	u64 numbers = 0, ended = 0;
+	u64 numbers = rt_vary(0), ended = rt_vary(0);
 
-	for (u32 i = 0; i < 16 * 8; i++) {
+	RT_LOOP(i, 16 * 8) {
 		u64 c = p[i];
 		RT_BARRIER(c);
 		u64 inside = (0 - numbers) >> 63, last = (c - 192) >> 63, escape = ((c ^ 0xff) - 1) >> 63, zero = (c - 1) >> 63;

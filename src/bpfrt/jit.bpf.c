@@ -1,6 +1,7 @@
 // jit.bpf.c: code made at run time, of which its maker tells by the JIT interface of GDB (docs/jit.md): is what user space has read of it (track/jits.c) still so?
-// Input: rt_jits; the head of the process's list. Output: yes, or a question to user space.
-// Invariant: rows of such code are used only while its list is as it was when they were read. Memory that is used again for the same list with other code in
+// Input: rt_jits; the head of the process's list; the version that the mappings at hand were made of. Output: yes, or a question to user space.
+// Invariant: rows of such code are used only while its list is as it was when they were read: rows and version
+// are told in one (struct RtUwChunk), since a list may come to be again what it was before. Memory that is used again for the same list with other code in
 // it (same place, same sizes) is not told apart; user space looks again at each new mapping of code.
 #include "bpfrt/rt.h"
 #include "bpfrt/stack.h"
@@ -26,29 +27,29 @@ static RT_NOINLINE u64 list_version(struct RtUw *u, u64 at, u64 h)
 	return h && u->win[2] ? mix_words(u, u->win[2], RT_JIT_ENTRY / 8, h) : h;
 }
 
-static RT_NOINLINE u64 ask_jit(u32 tgid)
+RT_NOINLINE u64 rt_jit_ask(u32 tgid)
 {
 	struct RtProcNew ev = {{RT_EV_JIT, 0}, tgid};
-	return bpf_ringbuf_output(&rt_uw_events, &ev, sizeof(ev), 0) != 0;
+	return bpf_ringbuf_output(&rt_uw_events, &ev, sizeof(ev), 0) == 0;
 }
 
-RT_NOINLINE u64 rt_jit_stale(struct RtUw *u)
+RT_NOINLINE u64 rt_jit_stale(struct RtUw *u, u64 version)
 {
 	u32 key = u->tgid;
 	struct RtJit *j = bpf_map_lookup_elem(&rt_jits, &key);
 	u64 now = 1;
 
 	if (!j)
-		return 0;
+		return 1;
 	if (u->task != bpf_get_current_task()) // another thread's list is not read
 		return 1;
 	RT_UNROLL
 	for (u32 i = 0; i < RT_JIT_DESCS; i++)
 		if (j->desc[i] && now)
 			now = list_version(u, j->desc[i], now);
-	if (now && now == j->version)
+	if (now && now == version)
 		return 0;
 	if (j->asked != now || !now)
-		j->asked = ask_jit(u->tgid) ? 0 : now;
+		j->asked = rt_jit_ask(u->tgid) ? now : 0;
 	return 1;
 }

@@ -34,7 +34,7 @@ static RT_NOINLINE u64 number_code(struct RtLangWalk *w)
 	u64 h1 = 0, h2 = 0;
 
 	w->made.code.check = 0;
-	for (u32 i = 0; i < HASHED; i++)
+	RT_LOOP(i, HASHED)
 		rt_stack_hash(&h1, &h2, ((volatile u64 *)&w->made.code)[i]);
 	w->made.code.check = h2;
 	w->made.id = h1 >> (64 - RT_CODE_BITS) | 1;
@@ -96,7 +96,7 @@ static RT_NOINLINE u64 switch_to(struct RtStackBuf *b, u32 nr)
 		rt_lang_lost(b);
 		return 1;
 	}
-	for (u32 i = 0; i < sizeof(struct RtLangState) / 8; i++) {
+	RT_LOOP(i, sizeof(struct RtLangState) / 8) {
 		u64 v = now[i];
 		now[i] = other[i];
 		other[i] = v;

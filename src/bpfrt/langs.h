@@ -111,7 +111,7 @@ struct RtJvm {
 		u64 low, size, segmap;
 		u64 shift; // of a segment's bytes
 	} heap[RT_JAVA_HEAPS]; // size 0: none
-	u64 interp, interp_size; // where the interpreter was met, 0: not yet
+	u64 interp, interp_size; // where the interpreter was met, 0: not yet. V8: when (ns) user space was last asked for code of WebAssembly
 };
 struct RtJavaWalk {
 	u32 none;   // 1: the process has no Java VM

@@ -4,6 +4,9 @@
 #define MAP_IS_FULL (-7) // -E2BIG
 
 RT_MAP_EXTERN(rt_counters);
+#ifndef RT_HOST
+RT_CONST(u32, rt_may_goto, 0); // rt.h: RT_LOOP
+#endif
 
 static RT_INLINE u64 count(u64 off)
 {

@@ -2,8 +2,9 @@
 // Output: the coroutines of the tasks that wait for its task, innermost first, one task after the other, as frames for lang.bpf.c.
 //
 // How they hang together. An event loop, be it asyncio's or one in C (uvloop), resumes a task by a function of the task in C, which holds the task while it runs the
-// coroutine: so it lies on the stack, between the interpreter's loop that runs the coroutine and the next outer one. It is the task if its type is a type and its
-// coroutine has the frame that was met. A task is a future. Who waits for a future has left a
+// coroutine: so it lies on the stack, between the interpreter's loop that runs the coroutine and the next outer one. It is the task if its coroutine has the frame that was met,
+// it waits for nothing, and its type is a type whose objects are as large as a task and have no items (words of the stack also point into frames and tuples, where a class and the
+// coroutine may lie just as far from each other). A task is a future. Who waits for a future has left a
 // callback with it, which has the task that waits (a method of the task in C), and that task says what it waits for: when both agree, it waits. gather(), wait(),
 // wait_for(), shield() and TaskGroup leave callbacks of their own, which have the future that the task waits for in a closure, among arguments, in the group.
 // A task that waits has its outermost coroutine, and each coroutine on top of its stack what it awaits.
@@ -19,6 +20,7 @@ RT_CONST(u32, rt_py_async_asked, 0); // the script has stacks with tasks that wa
 
 // Where 3.11 to 3.14 keep things alike (Modules/_asynciomodule.c, Lib/asyncio/events.py, Include/cpython/)
 #define PY_TYPE 8
+#define PY_TYPE_SIZE 32 // of a type: bytes of its objects; then of each of their items
 #define PY_CFUNCTION_SELF 24 // builtin method
 #define PY_FUTURE_CALLBACK 24
 #define PY_FUTURE_CALLBACKS 40 // the others: a list of tuples
@@ -57,10 +59,12 @@ static RT_NOINLINE u64 py_is_task(struct RtLangWalk *w, struct RtLang *l, u64 ta
 {
 	u64 coro = task >> 16 ? py_word(w, task + l->py.task_coro) : 0, type;
 
-	if (!coro || coro + l->py.coro_frame != w->async.last)
+	if (!coro || coro + l->py.coro_frame != w->async.last || py_word(w, task + l->py.task_waiter))
 		return 0;
 	type = py_word(w, task + PY_TYPE);
-	return type && py_is_type(py_word(w, type + PY_TYPE), l->types[RT_PY_TYPE_TYPE], w->bias);
+	if (!type || !py_is_type(py_word(w, type + PY_TYPE), l->types[RT_PY_TYPE_TYPE], w->bias) || bpf_probe_read_user(&w->tmp[2], 16, (void *)(type + PY_TYPE_SIZE)))
+		return 0;
+	return w->tmp[2] >= l->py.task_coro + 8u && !(w->tmp[2] >> 16) && !w->tmp[3];
 }
 
 static RT_NOINLINE u64 py_callback(struct RtLangWalk *w, struct RtLang *l, u64 future, u64 nr)

@@ -163,6 +163,34 @@ static RT_INLINE u64 rt_forget(u64 v)
 	return slot ^ 0xa5ULL << 56;
 }
 
+// A loop of at most n rounds that the verifier follows twice, not n times, where the kernel has may_goto (Linux 6.9): states of two rounds are compared by their ranges
+// there. So the counter is unknown from the start, and what rounds change is best kept in memory, or begins with rt_vary(), too. For other kernels bpf/link.c puts
+// "goto +0" in the place of may_goto, and the counter begins as 0: they follow each round, and want a jump as the way back (clang may place a round's end right before the next).
+#ifdef RT_HOST
+#define rt_vary(v) ((u64)(v))
+#define RT_AGAIN true
+#define RT_NEXT(i) i++
+#else
+RT_CONST_EXTERN(u32, rt_may_goto); // loss.bpf.c; link.c sets it
+static RT_INLINE u64 rt_vary(u64 v)
+{
+	return rt_may_goto ? rt_forget(v) : v;
+}
+#define RT_AGAIN                                                                                                       \
+	({                                                                                                             \
+		__label__ over, on;                                                                                    \
+		bool again = true;                                                                                     \
+		asm volatile goto("1: .byte 0xe5, 0; .long ((%l[over] - 1b - 8) / 8) & 0xffff; .short 0" :::: over);    \
+		goto on;                                                                                               \
+	over:                                                                                                          \
+		again = false;                                                                                         \
+	on:                                                                                                            \
+		again;                                                                                                 \
+	})
+#define RT_NEXT(i) ({ i++; asm volatile("goto +0" : "+r"(i)); })
+#endif
+#define RT_LOOP(i, n) for (u64 i = rt_vary(0); i < (n) && RT_AGAIN; RT_NEXT(i))
+
 // ---- str.bpf.c. All pointers are to BPF memory (stack, map value, scratch); capacities are constants where the call is written.
 // Text is NUL-terminated or fills its capacity.
 #define RT_STR_MAX 1024	 // capacity of any one string

@@ -69,11 +69,12 @@ struct RtUwMapping {
 	u64 checked; // the epoch (vma.bpf.c) in which the kernel's own mapping was last found to be this; user space leaves it 0
 };
 #define RT_UW_MADE (1u << 31) // in obj: code in no file, of which its maker has told: the object is made of that (track/jits.c), and pages counts bytes
-#define RT_UW_JITS (1u << 31) // in n of the top: the process has an entry in rt_jits
+#define RT_JITS_UNREAD 2 // in jits: the list could not be read as a whole; versions are odd
 struct RtUwChunk {
 	u32 n; // entries in use
 	u32 level;
 	u64 gen; // of the whole set, below 2^48: another number whenever a process's mappings change; never 0. The same one: the same mappings
+	u64 jits; // the top's: version of the list (rt_jits) of which the set's code made at run time is; 0: the process has no list
 	struct RtUwMapping map[RT_UW_CHUNK];
 };
 
@@ -92,15 +93,15 @@ struct RtUwFile {
 #define RT_UW_NEWS 16384
 #define RT_UW_NEW_TRIES 4
 
-// ---- rt_jits: processes that tell of the code they make by the JIT interface of GDB, by tgid. The code's rows hold while its list is as user space has
-// read it. A version is a hash of the list's head, {version and action, entry of that, first entry}, and of the first entry, {next, previous, file, size}.
+// ---- rt_jits: processes that tell of the code they make by the JIT interface of GDB, by tgid. The code's rows hold while its list is as user space had
+// read it for the set of mappings that they are in (RtUwChunk.jits: a process may go back and forth between two lists). A version is a hash of the list's head,
+// {version and action, entry of that, first entry}, and of the first entry, {next, previous, file, size}.
 #define RT_JITS_MAX 4096
 #define RT_JIT_DESCS 2
 #define RT_JIT_HEAD 24
 #define RT_JIT_ENTRY 32
 struct RtJit {
 	u64 desc[RT_JIT_DESCS]; // addresses of __jit_debug_descriptor; 0 none
-	u64 version;		// of what user space has told
 	u64 asked;		// of what it was asked for last
 	u64 bias;		// of code made at run time that is a runtime's loop: address - file offset of the runtime's own object
 };
@@ -258,6 +259,7 @@ struct RtUw {
 	u32 lost;	   // enum RtWhy: why no object is known there
 	u32 lacks;	   // there was an unknown frame
 	u32 gone;	   // no memory where pc was
+	u64 jits;	   // of the mappings the walk began with (struct RtUwChunk)
 	u32 jit_stale;	   // what is known of the process's code made at run time is old
 	u32 stale;	   // rt_uw_maps has nothing on the process
 	u32 tgid;

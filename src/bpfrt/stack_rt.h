@@ -38,7 +38,8 @@ u64 rtg_leave32(u64 slot, u64 rule);
 u64 rtg_leave32_fp(u64 slot);
 
 // jit.bpf.c
-u64 rt_jit_stale(struct RtUw *u); // 1: what is known of the process's code made at run time is old
+u64 rt_jit_ask(u32 tgid); // user space shall look at the process's code made at run time. 0: it was not told
+u64 rt_jit_stale(struct RtUw *u, u64 version); // 1: the process's list of code made at run time is another than that version
 
 // vma.bpf.c
 u64 rt_uw_find(struct RtUw *u, struct RtUwChunk *c, u64 pc); // 1: u->map_*, u->obj are those of pc

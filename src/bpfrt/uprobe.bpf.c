@@ -27,7 +27,7 @@ RT_NOINLINE u64 rtg_find_instance(u64 ri, u64 slot, u64 more)
 {
 	u64 at;
 
-	for (u32 i = 0; i < RT_UW_RIS; i++) {
+	RT_LOOP(i, RT_UW_RIS) {
 		if (!ri || bpf_probe_read_kernel(&at, 8, (void *)(ri + rt_off_ri_stack)))
 			break;
 		if (at - slot <= more)

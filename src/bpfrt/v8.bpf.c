@@ -123,6 +123,20 @@ static RT_INLINE u64 v8_leave_leaf(struct RtUw *u, struct RtLangWalk *w)
 	return 1;
 }
 
+// Code in no file that is no function of JavaScript: of WebAssembly, perhaps (track/wasmcode.c).
+#define V8_ASK_NS 100000000
+static RT_NOINLINE u64 v8_ask(u32 tgid)
+{
+	struct RtJvm *j = bpf_map_lookup_elem(&rt_jvms, &tgid);
+	u64 now = bpf_ktime_get_ns();
+
+	if (j && now - j->interp > V8_ASK_NS) {
+		j->interp = now;
+		rt_jit_ask(tgid);
+	}
+	return 0;
+}
+
 static RT_INLINE u64 v8_leave(struct RtStackBuf *b, struct RtLang *l, u64 frame)
 {
 	struct RtLangWalk *w = &b->lang;
@@ -141,7 +155,9 @@ static RT_INLINE u64 v8_leave(struct RtStackBuf *b, struct RtLang *l, u64 frame)
 	if (fp & 7 || fp < u->reg[RT_R_SP] || rt_lang_read(w, fp - 64, 80))
 		return 0;
 	if (!RT_V8_IS_OBJECT(w->obj[7])) { // what kind of frame it is, in the place of the function's context
-		if (!builtin || !called || w->obj[7] & 1 || w->obj[7] >= V8_MARKERS)
+		if (!builtin)
+			v8_ask(u->tgid);
+		if (!called || w->obj[7] & 1 || w->obj[7] >= V8_MARKERS || (!builtin && !w->obj[7]))
 			return 0; // as any code's
 		rt_v8_up(u, w, fp);
 		return 1;
@@ -290,6 +306,7 @@ static RT_INLINE u64 v8_one(struct RtLangWalk *w, struct RtLang *l)
 // The innermost frame is none of V8's, or cannot be left as such: it is looked at as any other.
 static RT_INLINE u64 v8_not_ours(struct RtStackBuf *b)
 {
+	v8_ask(b->uw.tgid);
 	b->uw.n--;
 	b->uw.h1 = b->lang.h1;
 	b->uw.h2 = b->lang.h2;

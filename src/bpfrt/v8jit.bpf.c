@@ -75,7 +75,7 @@ static RT_INLINE u64 v8_scan(struct RtStackBuf *b, struct RtLang *l)
 	struct RtLangWalk *w = &b->lang;
 	struct RtV8Walk *v = &w->v8;
 
-	for (u32 i = 0; i < V8_SCAN; i++) {
+	RT_LOOP(i, V8_SCAN) {
 		u64 at = v->at;
 		v->at = at - V8_ALIGN;
 		if (at >> RT_UW_PC_BITS || bpf_probe_read_user(&w->tmp[2], 16, (void *)at)) {
@@ -141,7 +141,7 @@ static RT_NOINLINE u64 v8_record(struct RtLangWalk *w, struct RtLang *l)
 {
 	struct RtV8Walk *v = &w->v8;
 	bool maglev = v->jit == l->v8.kind_maglev;
-	u64 table = v->start + v->bytes, wanted = v->pc + 1 - v->start, lo = 0, hi, size, how, pcs, numbers;
+	u64 table = v->start + v->bytes, wanted = v->pc + 1 - v->start, lo = rt_vary(0), hi, size, how, pcs, numbers;
 
 	if (wanted - v->exits < v->nexits * V8_EXIT)
 		return (wanted - v->exits) & (V8_EXIT - 1) ? ~0ULL : (wanted - v->exits) / V8_EXIT;
@@ -157,7 +157,7 @@ static RT_NOINLINE u64 v8_record(struct RtLangWalk *w, struct RtLang *l)
 		return ~0ULL;
 	size = 2 * pcs + numbers + (how >> 1 & 7) + maglev;
 	table += maglev ? l->v8.t_head_maglev : l->v8.t_head;
-	for (u32 i = 0; i < V8_SEARCH; i++) { // the first one that is not before it
+	RT_LOOP(i, V8_SEARCH) { // the first one that is not before it
 		u64 mid = (lo + hi) >> 1;
 		if (lo >= hi)
 			break;
@@ -177,7 +177,7 @@ static RT_NOINLINE u64 v8_record(struct RtLangWalk *w, struct RtLang *l)
 static RT_INLINE u64 v8_op_at(struct RtLangWalk *w, struct RtLang *l, u64 at)
 {
 	struct RtV8Walk *v = &w->v8;
-	u64 code, kind, count, acc = 0, shift = 0, n = 0, len = 1;
+	u64 code, kind, count, acc = rt_vary(0), shift = rt_vary(0), n = rt_vary(0), len = rt_vary(1);
 
 	if (rt_lang_read(w, at, V8_OP))
 		return 0;
@@ -189,8 +189,8 @@ static RT_INLINE u64 v8_op_at(struct RtLangWalk *w, struct RtLang *l, u64 at)
 	}
 	kind = l->v8.ops[code & (RT_V8_OPS - 1)];
 	count = kind & RT_V8_OP_COUNT;
-	for (u32 i = 1; i < V8_OP; i++) {
-		u64 c = ((volatile u8 *)w->obj)[i], inside = (n - count) >> 63, slot = n & 7;
+	RT_LOOP(i, V8_OP - 1) {
+		u64 c = ((volatile u8 *)w->obj)[1 + i], inside = (n - count) >> 63, slot = n & 7;
 		RT_BARRIER(c);
 		RT_BARRIER(inside);
 		acc |= (c & 0x7f) << (shift & 63);
@@ -308,7 +308,7 @@ static RT_INLINE u64 v8_ops_left(struct RtStackBuf *b, struct RtLang *l)
 	struct RtV8Walk *v = &b->lang.v8;
 	(void)l;
 
-	for (u32 i = 0; i < V8_OPS; i++) {
+	RT_LOOP(i, V8_OPS) {
 		if (!v->left)
 			break;
 		if (v->ops++ > V8_OPS_MAX || !v8_next(b)) {

@@ -38,7 +38,7 @@ static RT_NOINLINE u64 v8_entry(struct RtLangWalk *w)
 	w->tmp[2] = ~0ULL;
 	if (rt_lang_read(w, w->v8.start, V8_ENTRY + 8))
 		return ~0ULL;
-	for (u32 i = 0; i < V8_ENTRY; i++)
+	RT_LOOP(i, V8_ENTRY)
 		if (v8_four(w, i) == V8_PUSH) {
 			w->tmp[2] = i;
 			break;
@@ -52,7 +52,7 @@ static RT_NOINLINE u64 v8_exit(struct RtLangWalk *w)
 	w->tmp[2] = 0;
 	if (rt_lang_read(w, w->v8.pc - V8_BEFORE, V8_BEFORE + 8))
 		return V8_ODD;
-	for (u32 i = 0; i <= V8_BEFORE - 4; i++)
+	RT_LOOP(i, V8_BEFORE - 3)
 		if (v8_four(w, i) == V8_POP) {
 			w->tmp[2] = 1;
 			break;

@@ -62,7 +62,7 @@ RT_NOINLINE u64 rt_v8_search(struct RtLangWalk *w)
 		v->pos = 0;
 		return 0;
 	}
-	for (u32 i = 0; i < V8_PIECE; i++) {
+	RT_LOOP(i, V8_PIECE) {
 		u64 c = ((volatile u8 *)w->obj)[i], inside = (i - n) >> 63;
 		RT_BARRIER(c);
 		RT_BARRIER(inside);

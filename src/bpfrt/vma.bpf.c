@@ -165,7 +165,7 @@ static RT_NOINLINE u64 number_new(struct RtUw *u)
 	u64 h = (u->file.ino ^ u->file.mtime << 17 ^ u->file.size << 40 ^ (u64)u->file.dev << 44) * 0x9e3779b97f4a7c15ULL;
 	u32 key = h >> (64 - RT_UW_NEW_BITS);
 
-	for (u32 i = 0; i < RT_UW_NEW_TRIES; i++) {
+	RT_LOOP(i, RT_UW_NEW_TRIES) {
 		bpf_map_update_elem(&rt_uw_news, &key, &u->file, RT_NOEXIST);
 		struct RtUwFile *have = bpf_map_lookup_elem(&rt_uw_news, &key);
 		if (!have)
@@ -278,7 +278,8 @@ RT_NOINLINE u64 rt_uw_epoch(struct RtUw *u, struct RtUwChunk *c)
 {
 	u->gen = c ? c->gen : 0;
 	u->epoch = epoch(u);
-	u->jit_stale = c && c->n & RT_UW_JITS ? rt_jit_stale(u) : 0;
+	u->jits = c ? c->jits : 0;
+	u->jit_stale = c && c->jits ? rt_jit_stale(u, c->jits) : 0;
 	if (u->jit_stale) // nothing of rt_uw_seen
 		u->gen = 0;
 	return 0;
@@ -301,14 +302,27 @@ static RT_INLINE u32 is_zero(u32 v)
 	return below;
 }
 
+// What the kernel alone says of memory in no file does not hold for the next frame: user space may have told of code there.
+static RT_INLINE u64 keep_file(struct RtUw *u)
+{
+	u64 found = !u->unknown & !is_zero(u->obj);
+
+	if (!u->unknown && !found)
+		u->map_len = 0;
+	return found;
+}
+
 // Sets u->map_* and u->obj to the mapping that holds pc. c: the top of what was told of the process, NULL nothing. 0: no object there that is known:
 // u->unknown and u->lost say more.
 RT_NOINLINE u64 rt_uw_find(struct RtUw *u, struct RtUwChunk *c, u64 pc)
 {
 	struct RtUwMapping *m = told(u, c, pc);
+	u64 jits = c ? c->jits : 0;
 	u64 start = u->map_start, len = u->map_len, off = u->map_off;
 	u32 obj = u->obj;
 
+	if (jits != u->jits) // user space has told of another list meanwhile
+		u->jit_stale = 1;
 	u->lost = RT_WHY_NEW_FILE;
 	u->unknown = !m;
 	if (u->jit_stale & u->told & is_zero(obj & (u->made - 1))) {
@@ -326,7 +340,7 @@ RT_NOINLINE u64 rt_uw_find(struct RtUw *u, struct RtUwChunk *c, u64 pc)
 	if (!m) {
 		if (u->unknown && u->obj) // its file is new, or what was told of the process is not whole
 			rt_uw_ask_mappings(u->tgid);
-		return !u->unknown && u->obj;
+		return keep_file(u);
 	}
 	u32 file = obj & (u->made - 1); // what the kernel has there, as an object
 	if (!u->unknown && u->obj == file && (!file || u->map_start - u->map_off == start - off)) {
@@ -344,7 +358,7 @@ RT_NOINLINE u64 rt_uw_find(struct RtUw *u, struct RtUwChunk *c, u64 pc)
 	}
 	if (u->lost == RT_WHY_NEW_FILE)
 		rt_uw_ask_mappings(u->tgid);
-	return !u->unknown && u->obj;
+	return keep_file(u);
 }
 
 // Does mapping number `at`, told in generation u->gen, hold in this epoch? Only of processes that have more than one chunk.

@@ -71,7 +71,9 @@ RT_NOINLINE u64 rtg_beam_how(u64 slot)
 	u->tmp[2] = 0;
 	if (!beam_code(u, u->pc, BEAM_AHEAD + BEAM_INSN))
 		return 1;
-	for (u32 i = BEAM_AHEAD; i-- > 0;) {
+	RT_LOOP(behind, BEAM_AHEAD) {
+		u64 i = BEAM_AHEAD - 1 - behind;
+		RT_BARRIER(i);
 		u64 w = beam_insn(u, i);
 		u64 rbp = beam_zero((w & 0xffffff) ^ 0xec8948), process = beam_zero((w & 0xffffff) ^ 0x658b49); // mov %rbp,%rsp; mov n(%r13),%rsp
 		beam_put(&u->tmp[2], rbp + process, rbp + process * 2);
@@ -114,7 +116,7 @@ RT_NOINLINE u64 rtg_beam_room(u64 slot)
 	u->beam = 0;
 	if (!beam_code(u, u->pc - BEAM_BEFORE, BEAM_BEFORE))
 		return 1;
-	for (u32 i = 0; i <= BEAM_BEFORE - BEAM_INSN; i++) {
+	RT_LOOP(i, BEAM_BEFORE - BEAM_INSN + 1) {
 		u64 w = beam_insn(u, i);
 		beam_put(&u->beam, beam_zero((w & BEAM_SUB_ADD) ^ (0xec8348 & BEAM_SUB_ADD)), (w >> 24 & 0xf8) * (w >> 19 & 1));
 	}
@@ -132,7 +134,8 @@ RT_NOINLINE u64 rtg_beam_find(u64 slot, u64 sp)
 		return 1;
 	u64 first = (sp - u->win_at) >> 3;
 	u->tmp[2] = RT_UW_WIN;
-	for (u32 i = BEAM_WORDS; i-- > 0;) {
+	RT_LOOP(behind, BEAM_WORDS) {
+		u64 i = BEAM_WORDS - 1 - behind;
 		u64 w = u->win[(first + i) & (RT_UW_WIN / 8 - 1)];
 		beam_put(&u->tmp[2], beam_zero((w & 3) | (w - RT_UW_PAGE) >> RT_UW_PC_BITS), i * 8);
 	}
@@ -150,7 +153,7 @@ RT_NOINLINE u64 rtg_beam_caller(u64 slot, u64 from)
 	struct RtUw *u = beam_at(slot);
 	if (!u)
 		return 1;
-	for (u32 i = 0; i < BEAM_PARTS; i++) {
+	RT_LOOP(i, BEAM_PARTS) {
 		rtg_beam_find(slot, from);
 		u64 end = u->win_at + u->win_n + 7;
 		if (u->tmp[1] || !u->win_n)

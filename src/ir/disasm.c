@@ -137,6 +137,8 @@ static void put_jmp(struct Str *o, const struct BpfInsn *in)
 		str_add(o, "exit");
 		return;
 	case 0xe0:
+		str_addf(o, "may_goto pc%+d", in->off);
+		return;
 	case 0xf0:
 		str_addf(o, "BUG_jmp_%02x", in->code);
 		return;

@@ -140,7 +140,16 @@ static void arith(struct Legal *l, struct IrInsn in)
 		signed_division(l, in);
 		return;
 	}
-	if (ir_ops[in.op].flags & F_COMM && (in.a.kind != IRO_REG || (ir_is_reg(in.b, in.d) && !ir_is_reg(in.a, in.d)))) {
+	// "number += address" makes the verifier forget which function's stack the address is in (adjust_ptr_min_max_vals() keeps the number's frame): a
+	// slot comes first, and is what is added to.
+	bool slot_first = in.op == IR_ADD && in.a.kind == IRO_SLOT && in.b.kind == IRO_REG;
+	if (in.op == IR_ADD && in.b.kind == IRO_SLOT && in.a.kind == IRO_REG) {
+		struct IrVal x = in.a;
+		in.a = in.b;
+		in.b = x;
+		slot_first = true;
+	}
+	if (!slot_first && ir_ops[in.op].flags & F_COMM && (in.a.kind != IRO_REG || (ir_is_reg(in.b, in.d) && !ir_is_reg(in.a, in.d)))) {
 		struct IrVal x = in.a;
 		in.a = in.b;
 		in.b = x;

@@ -279,21 +279,28 @@ static void check_stmt(struct Unit *u, struct Stmt *s)
 		}
 		if (s->comptime || (s->e->kind == E_BOOL || s->e->kind == E_INT)) {
 			check_stmts(u, s->e->ival ? s->body : s->els);
-			if (!s->comptime && !s->e->ival)
+			if (!s->comptime && !s->e->ival) {
+				u->unreached++;
 				check_stmts(u, s->body); // types must hold in dead code too
+				u->unreached--;
+			}
 			break;
 		}
 		check_stmts(u, s->body);
 		check_stmts(u, s->els);
 		break;
-	case S_WHILE:
+	case S_WHILE: {
 		if (u->final)
 			diag_warn(u->diags, s->span, "While loops are deprecated and may be removed in the future.");
 		if (u->final && u->diags->plain)
 			HINT(u, "For loops support ranges (e.g. `for ($x : $start..$end) { ... }`), and can be used in place of while. These are more easily proven to be bounded by the verifier.");
 		check_cond(u, s->e, "while");
+		bool never = (s->e->kind == E_BOOL || s->e->kind == E_INT) && !s->e->ival;
+		u->unreached += never;
 		loop_body(u, s);
+		u->unreached -= never;
 		break;
+	}
 	case S_UNROLL:
 		check_unroll(u, s);
 		break;

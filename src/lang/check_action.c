@@ -177,7 +177,7 @@ const struct Type *c_fail(struct Unit *u, struct Expr *e)
 	u32 arg = 1;
 	for (u32 i = 1; i < e->nargs; i++)
 		check_expr(u, e->args[i]);
-	if (!fmt || !u->final)
+	if (!fmt || !u->final || u->unreached)
 		return t_void(u);
 	struct FmtPiece *p;
 	u32 n = 0;

@@ -1,6 +1,21 @@
 // Builtins known when the script is compiled: parameters, questions about types and the kernel. Each turns its node into a literal.
 #include "lang/internal.h"
 
+// As bpftrace has them: the last one that the script asks for first; with --help one a line, with its text.
+static void plain_options(struct Unit *u, bool help)
+{
+	const struct ScriptOpts *opts = u->script->opts;
+	struct Str s = {0};
+	for (size_t i = opts->n; i--;) {
+		const struct ScriptOpt *o = &opts->p[i];
+		str_addf(&s, "%s--%s", help ? "\n" : i + 1 < opts->n ? ": " : " ", o->name);
+		if (help && o->help)
+			str_addf(&s, ": %s", o->help);
+	}
+	diag_hint(u->diags, opts->n ? "expected program options:%s" : "no custom program options defined.", str_text(&s));
+	str_deinit(&s);
+}
+
 // Options given that the script never asks for, and --help.
 void check_options(struct Unit *u)
 {
@@ -18,9 +33,16 @@ void check_options(struct Unit *u)
 	}
 	if (unknown.n)
 		diag_error_plain(u->diags, "unexpected program command line options: %s", str_text(&unknown));
+	bool unknown_any = unknown.n;
 	str_deinit(&unknown);
 	if (!bad)
 		return;
+	if (u->diags->plain) {
+		if (help && !unknown_any)
+			diag_error_plain(u->diags, "%s", ""); // its hint alone is printed
+		plain_options(u, help);
+		return;
+	}
 	if (help)
 		diag_error_plain(u->diags, "not run: --help shows the options of the script");
 	const struct ScriptOpts *opts = u->script->opts;

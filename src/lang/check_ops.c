@@ -391,7 +391,13 @@ const struct Type *check_unop(struct Unit *u, struct Expr *e)
 
 const struct Type *check_ternary(struct Unit *u, struct Expr *e)
 {
-	const struct Type *c = check_truth(u, e->a), *a = check_expr(u, e->b), *b = check_expr(u, e->c);
+	const struct Type *c = check_truth(u, e->a);
+	bool known = lit_num(e->a), takes_a = known && e->a->ival;
+	u->unreached += known && !takes_a;
+	const struct Type *a = check_expr(u, e->b);
+	u->unreached += takes_a - (known && !takes_a);
+	const struct Type *b = check_expr(u, e->c);
+	u->unreached -= takes_a;
 	if (c->kind != TY_NONE && !ty_is_int(c) && c->kind != TY_PTR)
 		ERR(u, e->a->span, "Invalid condition in ternary: %s", tyname(u, c));
 	if (lit_num(e->a)) {

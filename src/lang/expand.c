@@ -224,6 +224,17 @@ void x_args(struct Expander *x, struct Expr *e)
 		x_expr(x, &e->args[i]);
 }
 
+// str($1), str($1 + 2): the parameter's text, digits too; one that is not there is an empty text.
+static void put_text_param(struct Expander *x, struct Expr *e)
+{
+	if (e->kind == E_BINOP && e->op == OP_ADD)
+		e = e->a;
+	if (e->kind != E_POSPARAM)
+		return;
+	const char *val = param_positional(x->s->params, x->s->nparams, e->ival);
+	*e = (struct Expr){.kind = E_STR, .span = e->span, .from_param = true, .height = 1, .str = val ? val : "", .len = val ? (u32)strlen(val) : 0};
+}
+
 static void x_call(struct Expander *x, struct Expr **pe)
 {
 	struct Expr *call = *pe;
@@ -234,8 +245,11 @@ static void x_call(struct Expander *x, struct Expr **pe)
 	if (!m || is_recursive(x, m, call)) {
 		if (m || told)
 			*pe = placeholder(x, call->span);
-		if (!m && !told)
+		if (!m && !told) {
+			if (!strcmp(call->str, "str") && call->nargs)
+				put_text_param(x, call->args[0]);
 			x_elements(x, call);
+		}
 		return;
 	}
 	x_args(x, call);

@@ -509,6 +509,7 @@ struct Unit {
 	bool changed; // a symbol's type grew in this round
 	const struct Expr *aggr; // the aggregation that is being assigned to a map: no other has a place to count in
 	u32 loop_depth;
+	u32 unreached; // branches around that are never taken: fail() in them ends nothing
 	u32 unstable_seen; // bits of enum Unstable that were warned of
 };
 

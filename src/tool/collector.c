@@ -1,4 +1,4 @@
-// Collectors: processes of ours that run a tool with -i, or a script, and send each report through a pipe: tool_feed() a pprof profile, script_feed() metrics. Who
+// Collectors: processes of ours that run a tool with -i, or a script, and send each report through a pipe: feed_tool() a pprof profile, script_feed() metrics. Who
 // shows or sends them needs none of the rights, and none of the memory, that counting takes.
 // In: what is to run, its arguments. Out: its reports, its last words. Invariant: no collector outlives us (PR_SET_PDEATHSIG).
 #include "base/base.h"

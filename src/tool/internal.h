@@ -172,8 +172,6 @@ int command_end(struct ToolOpts *o, int rc);   // rc: the tool's exit status
 void command_words(const struct ToolOpts *o, struct Str *out); // as it was given
 size_t command_split(char **argv, int *argc);  // where behind "--" a command begins; argc is without it. 0: there is none
 
-// tool.c: as tool_main(), with its reports going to feed (running.c); standard output gets the heading
-int tool_feed(const struct Tool *t, int argc, char **argv, FILE *feed);
 
 // running.c: a session with reports as o says; the exit status
 bool outputs_writable(const struct ToolOpts *o); // said on stderr if not

@@ -89,7 +89,7 @@ const struct Tool tool_offcputime = {
 		    "    sonde offcputime -K --state 2 5   kernel stacks of uninterruptible waits\n",
 };
 
-// In no list: what it counts are two profiles, which only tool_feed() tells apart.
+// In no list: what it counts are two profiles, which only feed_tool() tells apart.
 const struct Tool tool_both = {
 	.name = "both",
 	.own_stacks = true,

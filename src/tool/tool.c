@@ -67,12 +67,8 @@ static bool any_alive(const char *list, const char *what)
 // Who watches wants to see something soon: tables go on being made while the first samples are counted, those of what runs before the others'.
 #define FEED_SETTLE_MS 200
 
-int tool_main(const struct Tool *t, int argc, char **argv)
-{
-	return tool_feed(t, argc, argv, NULL);
-}
-
-int tool_feed(const struct Tool *t, int argc, char **argv, FILE *feed)
+// Reports go to feed (running.c), NULL: they are shown. Standard output gets the heading
+static int run_tool(const struct Tool *t, int argc, char **argv, FILE *feed)
 {
 	struct ToolOpts o = {.tool = t, .state = -1, .min_us = 1, .feed = feed};
 	struct err *e;
@@ -113,7 +109,12 @@ out:
 	return rc;
 }
 
+int tool_main(const struct Tool *t, int argc, char **argv)
+{
+	return run_tool(t, argc, argv, NULL);
+}
+
 int feed_tool(int argc, char **argv, FILE *feed)
 {
-	return tool_feed(!strcmp(argv[0], tool_both.name) ? &tool_both : tool_find(argv[0]), argc, argv, feed);
+	return run_tool(!strcmp(argv[0], tool_both.name) ? &tool_both : tool_find(argv[0]), argc, argv, feed);
 }

@@ -16,14 +16,14 @@ struct Writer {
 	u32 tgid;
 	u64 gen;
 	bool full;
-	u32 flags; // of the top
+	u64 jits; // of the top
 };
 
 static void put(struct Writer *w, u32 number, const struct RtUwChunk *c)
 {
 	struct RtUwKey key = {w->tgid, number};
 	struct RtUwChunk top = *c;
-	top.n |= number ? 0 : w->flags;
+	top.jits = number ? 0 : w->jits;
 	w->full |= sys_map_update(w->fd, &key, &top, 0) < 0;
 }
 
@@ -90,9 +90,9 @@ void uwchunks_forget(int fd, int tgid, struct UwChunks *have)
 	uwchunks_drop(fd, tgid, have, 0, 0);
 }
 
-bool uwchunks_publish(int fd, int tgid, u64 gen, const struct ProcMap *maps, size_t nmaps, u32 flags, struct UwChunks *have)
+bool uwchunks_publish(int fd, int tgid, u64 gen, const struct ProcMap *maps, size_t nmaps, u64 jits, struct UwChunks *have)
 {
-	struct Writer w = {fd, (u32)tgid, gen, false, flags};
+	struct Writer w = {fd, (u32)tgid, gen, false, jits};
 	struct RtUwMapping *m = xmalloc((nmaps + 1) * sizeof(*m));
 	u32 n = take_maps(maps, nmaps, m), leaves = 0, uppers = 0;
 	u64 *starts = xmalloc((n / RT_UW_CHUNK + 2) * sizeof(*starts)), *above = xmalloc((n / RT_UW_CHUNK + 2) * sizeof(*above));

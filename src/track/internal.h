@@ -45,7 +45,7 @@ void uwfiles_tell_vdso(struct UwFiles *f, const struct ProcMap *m);
 struct UwChunks { // of a process, in the kernel, besides the top
 	u32 leaves, uppers;
 };
-bool uwchunks_publish(int fd, int tgid, u64 gen, const struct ProcMap *maps, size_t n, u32 flags, struct UwChunks *have); // flags: of RtUwChunk.n. false: no room, nothing is there
+bool uwchunks_publish(int fd, int tgid, u64 gen, const struct ProcMap *maps, size_t n, u64 jits, struct UwChunks *have); // jits: of struct RtUwChunk. false: no room, nothing is there
 void uwchunks_forget(int fd, int tgid, struct UwChunks *have);
 
 struct ProcsMaps { // descriptors of the kernel side's maps, borrowed
@@ -66,8 +66,8 @@ void uwprocs_tick(struct Procs *p, u64 now_ns);  // now and then: forgets the de
 // Each process for whose mappings fn has not been true yet.
 void uwprocs_look(struct Procs *p, bool (*fn)(void *arg, int tgid, const struct ProcMap *maps, size_t n), void *arg);
 void uwprocs_look_again(struct Procs *p); // at all of them
-// Code made at run time, by address, in place of what was told before; list: the process has an entry in rt_jits. False: there is no such process.
-bool uwprocs_made(struct Procs *p, int tgid, const struct ProcMap *made, size_t n, bool list);
+// Code made at run time, by address, in place of what was told before; jits: version of the process's list (struct RtUwChunk), 0: it has none in rt_jits. False: there is no such process.
+bool uwprocs_made(struct Procs *p, int tgid, const struct ProcMap *made, size_t n, u64 jits);
 u32 uwprocs_denied(const struct Procs *p); // processes whose mappings may not be read
 
 // ---- rowstore.c: rows of all objects in rt_uw_pages and rt_uw_dir. One thread; rowstore_used() and rowstore_bytes() any.
@@ -227,6 +227,7 @@ struct Blocks {
 	VEC(struct Block) v;
 	VEC(struct CfiSeg) areas; // vaddr and size: memory without a file that may be run
 };
+struct WasmProc; // wasmcode.c
 struct JitListed {
 	struct JitEntry is;
 	u64 hash;
@@ -238,7 +239,8 @@ struct Jit {
 	int tgid;
 	u32 ndesc;
 	u64 desc[RT_JIT_DESCS];
-	u64 version; // of the list as it was read
+	u64 version; // of the list as it was read; 0: it has to be read (again)
+	u64 told;    // with maps
 	VEC(struct JitListed) entries;
 	const struct SymObject *dump_obj;
 	struct JitDump *dump;
@@ -250,6 +252,7 @@ struct Jit {
 	struct PhpCode php;
 	struct LuaCode lua;
 	struct Blocks pcre;
+	struct WasmProc *wasm; // owned; NULL: it has no V8
 	u32 soon;     // looks to come
 	u64 not_before; // ns
 };
@@ -289,6 +292,28 @@ bool opcache_has(struct Jits *j, const struct ProcMap *maps, size_t n);
 bool luatraces_has(struct Jits *j, const struct ProcMap *maps, size_t n);
 void luatraces_look(struct Jits *j, struct Jit *t, const struct ProcMap *maps, size_t n);
 void luatraces_read(struct Jits *j, struct Jit *t);
+
+// ---- wasmmodule.c
+#define WASM_MAGIC "\0asm\1\0\0" // and the zero behind it
+struct WasmName {
+	const char *p; // in the module's bytes; not a string
+	u32 n;
+};
+struct WasmModule {
+	u32 nimports, nfuncs;	// functions: those imported come first
+	struct WasmName *names; // of all; n 0: none
+};
+bool wasmmodule_parse(const u8 *p, u64 size, struct WasmModule *m); // false: it has no functions. wasmmodule_free() either way
+void wasmmodule_free(struct WasmModule *m);
+
+// ---- wasmcode.c: code that V8 has compiled of WebAssembly
+bool wasmcode_has(struct Jits *j, const struct ProcMap *maps, size_t n);
+struct WasmProc *wasmcode_create(void);
+void wasmcode_destroy(struct WasmProc *w);
+void wasmcode_asked(struct WasmProc *w); // a stack has met code that may be such
+bool wasmcode_any(const struct WasmProc *w); // some is known
+void wasmcode_read(struct Jits *j, struct Jit *t);
+bool wasmcode_table(const u8 *page, u64 n, u64 at, u64 end); // for tests: does a module's code begin with these bytes of a page at `at`?
 
 // ---- sljit.c: compiled patterns of PCRE
 void sljit_look(struct Jit *t, const struct ProcMap *maps, size_t n);

@@ -1,7 +1,7 @@
 // Code made at run time of which its maker tells: by the JIT interface of GDB, or in a jitdump with unwinding information (docs/jit.md). Input: who maps what, which objects
 // hold the interface's list (tablemaps.c); memory of processes. Output: objects made of the code's functions and rows, mappings that lead to them (procs.c), rt_jits.
 // Invariant: while no process maps such an object nothing is looked at. Equal code (same functions, sizes, rows, distances) is one object, whoever has made it. Code that
-// is gone keeps its object, so frames have their names; its mapping leads nowhere. rt_jits says that a list was read only when what was read is published.
+// is gone keeps its object, so frames have their names; its mapping leads nowhere. Code and the version of the list that it is of are published in one.
 #include "track/internal.h"
 
 #define ENTRIES_MAX 16384u	  // of a list
@@ -34,6 +34,7 @@ static void jit_free(struct Jit *j)
 	vec_deinit(&j->lua.v);
 	vec_deinit(&j->maps);
 	jitdump_destroy(j->dump);
+	wasmcode_destroy(j->wasm);
 	free(j);
 }
 
@@ -227,6 +228,7 @@ static void read_list(struct Jits *j, struct Jit *t)
 		before = list_version(t, first);
 		if (!before || before == t->version)
 			return;
+		t->version = 0; // until what is taken is known to be of one list
 		take_list(j, t, first);
 		u64 after = list_version(t, first);
 		if (after == before) {
@@ -360,7 +362,7 @@ static void read_dump(struct Jits *j, struct Jit *t)
 // ---- processes
 static bool tell(struct Jits *j, const struct Jit *t)
 {
-	struct RtJit row = {.version = t->version, .bias = t->php.bias};
+	struct RtJit row = {.bias = t->php.bias};
 	memcpy(row.desc, t->desc, sizeof(row.desc));
 	return sys_map_update(j->fd, &(u32){(u32)t->tgid}, &row, 0) >= 0;
 }
@@ -381,16 +383,18 @@ static bool refresh(struct Jits *j, struct Jit *t)
 		opcache_read(j, t);
 	if (t->lua.lang)
 		luatraces_read(j, t);
+	if (t->wasm)
+		wasmcode_read(j, t);
 	bool list = t->listed || t->entries.n;
-	if ((t->php.start || t->lua.lang) && t->changed) // before it is mapped
-		tell(j, t);
-	if (t->changed || list != t->listed) {
-		if (!uwprocs_made(j->procs, t->tgid, t->maps.p, t->maps.n, list))
+	if ((list && (!t->listed || t->version != before)) || ((t->php.start || t->lua.lang) && t->changed)) // before it is mapped
+		t->listed = tell(j, t) && list;
+	u64 version = !list ? 0 : t->version ? t->version : RT_JITS_UNREAD;
+	if (t->changed || version != t->told) {
+		if (!uwprocs_made(j->procs, t->tgid, t->maps.p, t->maps.n, version))
 			return true;
 		t->changed = false;
+		t->told = version;
 	}
-	if (list && (!t->listed || t->version != before))
-		t->listed = tell(j, t);
 	u64 took = now_ns() - began;
 	if (took > SLOW_NS)
 		t->not_before = began + took * PAUSE;
@@ -412,7 +416,7 @@ struct Found {
 	u64 desc[RT_JIT_DESCS];
 	u32 ndesc;
 	const struct SymObject *dump;
-	bool pcre, php, lua;
+	bool pcre, php, lua, wasm;
 };
 
 static void find(struct Jits *j, const struct ProcMap *maps, size_t n, struct Found *f, bool *pending)
@@ -442,16 +446,18 @@ bool jits_look(void *arg, int tgid, const struct ProcMap *maps, size_t n)
 	f.php = opcache_has(j, maps, n);
 	f.lua = luatraces_has(j, maps, n);
 	if (jvms_has(j->jvms, tgid)) // whose own tables tell of its code
-		f = (struct Found){0};
+		f = (struct Found){.wasm = wasmcode_has(j, maps, n)};
+	u64 told = 0;
 	if (t && (f.ndesc != t->ndesc || memcmp(f.desc, t->desc, sizeof(f.desc)))) { // another program, or a library more
+		told = t->told;
 		jits_gone(j, tgid);
 		t = NULL;
 	}
-	if (!f.ndesc && !f.dump && !f.pcre && !f.php && !f.lua && !t)
+	if (!f.ndesc && !f.dump && !f.pcre && !f.php && !f.lua && !f.wasm && !t && !told)
 		return !pending;
 	if (!t) {
 		t = xcalloc(1, sizeof(*t));
-		*t = (struct Jit){.tgid = tgid, .ndesc = f.ndesc};
+		*t = (struct Jit){.tgid = tgid, .ndesc = f.ndesc, .told = told};
 		memcpy(t->desc, f.desc, sizeof(t->desc));
 		vec_push(&j->v, t);
 	}
@@ -463,6 +469,8 @@ bool jits_look(void *arg, int tgid, const struct ProcMap *maps, size_t n)
 	}
 	if (f.php)
 		opcache_look(j, t, maps, n);
+	if (f.wasm && !t->wasm)
+		t->wasm = wasmcode_create();
 	if (f.lua)
 		luatraces_look(j, t, maps, n);
 	if (f.pcre || f.php) // which may have it built in
@@ -496,6 +504,8 @@ void jits_asked(struct Jits *j, int tgid)
 	if (!t)
 		return;
 	t->version = 0; // what the kernel side was told is said once more
+	if (t->wasm)
+		wasmcode_asked(t->wasm);
 	if (!refresh(j, t))
 		t->soon = MAX(t->soon, 1u);
 }
@@ -504,7 +514,7 @@ bool jits_any(const struct Jits *j)
 {
 	bool any = false;
 	for (size_t i = 0; i < j->v.n && !any; i++)
-		any = j->v.p[i]->listed || j->v.p[i]->dump || j->v.p[i]->pcre.areas.n || j->v.p[i]->lua.lang;
+		any = j->v.p[i]->listed || j->v.p[i]->dump || j->v.p[i]->pcre.areas.n || j->v.p[i]->lua.lang || (j->v.p[i]->wasm && wasmcode_any(j->v.p[i]->wasm));
 	return any;
 }
 

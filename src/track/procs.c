@@ -39,7 +39,7 @@ struct UwProc {
 	u64 looked;	// that of which uwprocs_look() has seen all; 0: of none
 	MapList maps; // by start
 	MapList made; // code made at run time, as far as its makers tell, by start
-	bool has_list; // in rt_jits
+	u64 jits;     // version of its list in rt_jits, of which made is; 0: none
 	VEC(struct Pending) pending;
 };
 struct Procs {
@@ -167,7 +167,7 @@ static void publish_as(struct Procs *p, struct UwProc *q, u64 gen)
 		all = &with;
 	}
 	q->gen = gen;
-	if (!uwchunks_publish(p->fd.maps, q->tgid, gen, all->p, all->n, q->has_list ? RT_UW_JITS : 0, &q->chunks) && !p->full) {
+	if (!uwchunks_publish(p->fd.maps, q->tgid, gen, all->p, all->n, q->jits, &q->chunks) && !p->full) {
 		p->full = true;
 		fprintf(stderr, "sonde: no room for the mappings of all processes: stacks of some take longer, before Linux 6.1 they are cut\n");
 	}
@@ -392,7 +392,7 @@ static void on_fork(struct Procs *p, const struct MapEvent *e)
 	}
 	for (size_t i = 0; i < parent->maps.n; i++)
 		vec_push(&q->maps, parent->maps.p[i]);
-	if (parent->changed || parent->dirty || parent->has_list || parent->made.n)
+	if (parent->changed || parent->dirty || parent->jits || parent->made.n)
 		publish(p, q);
 	else
 		publish_as(p, q, parent->gen); // the same mappings
@@ -493,10 +493,10 @@ void uwprocs_event(void *procs, const struct MapEvent *e)
 		q->dead = true; // unless other threads live on: uwprocs_tick looks
 		q->dead_at = 0;
 	} else if (e->kind == MAPEV_EXEC) {
-		if (q->has_list || q->made.n) // of another program
+		if (q->jits || q->made.n) // of another program
 			p->ops.gone(p->ops.arg, q->tgid);
 		q->maps.n = q->made.n = 0;
-		q->has_list = false;
+		q->jits = 0;
 		q->told_syms = false;
 		drop_pending(q);
 		mark(p, q, false);
@@ -564,7 +564,7 @@ void uwprocs_look_again(struct Procs *p)
 			q->looked = 0;
 }
 
-bool uwprocs_made(struct Procs *p, int tgid, const struct ProcMap *made, size_t n, bool list)
+bool uwprocs_made(struct Procs *p, int tgid, const struct ProcMap *made, size_t n, u64 jits)
 {
 	struct UwProc *q = *slot(p, tgid);
 	if (!q || q->dead)
@@ -572,7 +572,7 @@ bool uwprocs_made(struct Procs *p, int tgid, const struct ProcMap *made, size_t 
 	q->made.n = 0;
 	for (size_t i = 0; i < n; i++)
 		vec_push(&q->made, made[i]);
-	q->has_list = list;
+	q->jits = jits;
 	if (q->maps.n)
 		publish(p, q);
 	return true;

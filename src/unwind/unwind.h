@@ -50,6 +50,15 @@ bool uwtable_begin(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable
 void uwtable_part(const struct ElfCfi *e, struct RuleSet *rules, const u32 *pages, u32 n, struct UwTable *out);
 void uwtable_deinit(struct UwTable *t);
 
+// ---- onepass.c: rows of one function that V8 has compiled of WebAssembly, n bytes at p, counted from there; the first is at 0, none ends it. x86-64. Appends.
+// The work is that of looking at each byte once.
+struct UwCodeRow {
+	u64 off;
+	struct RtUwRule rule; // kind RT_UW_NONE: not known
+};
+typedef VEC(struct UwCodeRow) UwCodeRows;
+void uwcode_rows(const u8 *p, u64 n, UwCodeRows *out);
+
 // ---- record.c
 // One page's record from its rows (all in that page) and the rule that holds where it begins. Returns its size; out has RT_UW_VAL_SIZE bytes.
 u32 uwrec_build(const u64 *rows, size_t n, u32 carry, u8 *out);

@@ -1,4 +1,5 @@
-// Input: a letter, then what a process tells of the code it has made: 'e' an ELF file of GDB's JIT interface, 'b' Erlang's form of one, 'j' a jitdump, 'l' memory with the interface's list. What is
+// Input: a letter, then what a process tells of the code it has made: 'e' an ELF file of GDB's JIT interface, 'b' Erlang's form of one, 'j' a jitdump, 'l' memory with the interface's list, 'w' a module of WebAssembly, 'c' code
+// that V8 made of a function of one. What is
 // made of it is in order: ranges apart and ascending, functions in them, rows in their object, names of the place asked for; lists end.
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -129,6 +130,29 @@ static void list(const u8 *p, size_t n)
 		check(gdbjit_list(&m, first, out, ARRAY_LEN(out)) <= ARRAY_LEN(out));
 }
 
+static void wasm(const u8 *p, size_t n)
+{
+	struct WasmModule m;
+	if (wasmmodule_parse(p, n, &m)) {
+		check(m.nfuncs <= n && m.nimports <= n);
+		for (u32 i = 0; i < m.nimports + m.nfuncs; i++)
+			check(!m.names[i].n || ((const u8 *)m.names[i].p >= p && m.names[i].n <= n - (size_t)((const u8 *)m.names[i].p - p)));
+	}
+	wasmmodule_free(&m);
+}
+
+static void code(const u8 *p, size_t n)
+{
+	UwCodeRows v = {0};
+	uwcode_rows(p, n, &v);
+	check(!n == !v.n || v.n <= n);
+	for (size_t i = 0; i < v.n; i++)
+		check(v.p[i].off < n && (!i || v.p[i].off > v.p[i - 1].off) && !(v.p[i].rule.saved & ~1u));
+	vec_deinit(&v);
+	if (n >= 64)
+		wasmcode_table(p, 64, 0x10000, 0x10000 + n);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (!size)
@@ -145,6 +169,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		dump(copy, size);
 	else if (kind == 'l')
 		list(copy, size);
+	else if (kind == 'w')
+		wasm(copy, size);
+	else if (kind == 'c')
+		code(copy, size);
 	free(copy);
 	return 0;
 }

@@ -42,9 +42,15 @@ class Runner:
             p = subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600 if load else 120)
         except subprocess.TimeoutExpired:
             return -1, [], [], 'no end after %d s' % (600 if load else 120)
-        lines = p.stdout.decode('utf-8', 'replace').split('\n')
-        maps = sorted(x for x in lines if x.startswith('@'))
-        lines = [x for x in lines if not x.startswith('@')]
+        lines, maps = [], []
+        for line in p.stdout.decode('utf-8', 'replace').split('\n'):
+            if line.startswith('@'):
+                maps.append(line)
+            elif maps and maps[-1].endswith(('|', ':')) and re.match(r'[\[(].*\|$', line):  # of a histogram
+                maps[-1] += '\n' + line
+            else:
+                lines.append(line)
+        maps.sort()
         while lines and not lines[-1]:
             lines.pop()
         self.err = p.stderr.decode('utf-8', 'replace')
@@ -110,10 +116,12 @@ def judge_json(script, runner, sonde, peer):
 
 # What is known of other bpftraces and says nothing of sonde: counted apart.
 def known_of_peer(script, wrong, err):
-    """None, or the name of it: programs that its compiler gives more stack than the kernel has, or takes minutes for; find(), which left 0 in its variable where
+    """None, or the name of it: programs that its compiler gives more stack than the kernel has, or takes minutes for, that it or the kernel refuses; find(), which left 0 in its variable where
     @m[k] read 1 (0.27.1, seed 770011)."""
     if re.search(r'stack limit|stack size|stack of the call', err, re.I):
         return 'beyond its stack'
+    if re.search(r'Branch target out of insn range|Error loading BPF program', err):
+        return 'not loaded'
     if wrong[0].startswith('status -1'):
         return 'no end in time'
     if not wrong[1] or wrong[1][1] is None or wrong[1][1] < 0:

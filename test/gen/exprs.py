@@ -294,7 +294,7 @@ class Exprs:
             return self.pick(*leaf)
         return self.pick((8, lambda: self.binary(depth)), (2, lambda: self.unary(depth)), (2, lambda: self.ternary(depth)), (3, lambda: self.call(depth)),
                          (2, lambda: self.cast(self.rng.choice(INTS), self.int(depth - 1))), (1, lambda: self.block_expr(depth)), (1, lambda: self.macro(depth)),
-                         (2, lambda: self.map_read(depth)), *leaf)
+                         (2, lambda: self.map_read(depth)), (7, lambda: self.more_int(depth)), *leaf)
 
     # ---- truth
     def cond(self, depth):
@@ -334,7 +334,7 @@ class Exprs:
         vs = self.vars(lambda t: t is BOOL)
         if depth <= 0:
             return self.rng.choice(vs) if vs and self.rng.random() < 0.5 else compare()
-        return self.pick((6, compare), (3, logic), (1, negate), (2, strings), (1, contains), (1, has_key), (1 if vs else 0, lambda: self.rng.choice(vs)))
+        return self.pick((6, compare), (3, logic), (1, negate), (2, strings), (1, contains), (1, has_key), (5, lambda: self.more_cond(depth)), (1 if vs else 0, lambda: self.rng.choice(vs)))
 
     # ---- strings
     def read_string(self, depth):
@@ -361,7 +361,7 @@ class Exprs:
             c, a, b = self.cond(depth - 1), self.string(depth - 1), self.string(depth - 1)
             return X('(%s ? %s : %s)' % (c.text, a.text, b.text), STR, lambda s: a.fn(s) if c.fn(s) else b.fn(s))
         vs = self.vars(lambda t: t is STR)
-        return self.pick((2, word), (4, read), (2 if depth > 0 else 0, choose), (2 if vs else 0, lambda: self.rng.choice(vs)))
+        return self.pick((2, word), (4, read), (2 if depth > 0 else 0, choose), (3, lambda: self.more_string(depth)), (2 if vs else 0, lambda: self.rng.choice(vs)))
 
     # ---- tuples and records
     def tuple(self, depth):

@@ -1,27 +1,32 @@
-"""Random valid scripts of bpftrace's language, and what they print: statements, maps and the script around them; exprs.py has the expressions.
+"""Random valid scripts of bpftrace's language, and what they print: statements and the script around them; exprs.py and more.py have the expressions, maps.py the maps.
 
 In: a seed; peer: without what bpftrace 0.27.1 does in another way (docs/from-bpftrace.md). Out: class Script: text, rows of values for test/progs/values.c, and the
 lines that the script prints for them, worked out here.
 """
 import random
+import re
 
-from exprs import *  # noqa: F403
+from maps import *  # noqa: F403
 
 
-class Gen(Exprs):
+class Gen(Maps):
     # ---- statements: (lines, function of the state)
     def assign_new(self, depth):
         name, x = self.new('$v'), self.any(depth)
+        let, spec = self.rng.choice(['let ', '']), ''
         if isinstance(x.type, Int):
             x = self.cast(self.rng.choice([I64, U64, I64, U64] + INTS), x)
-        let = self.rng.choice(['let ', ''])
+            if let and self.rng.random() < 0.4:
+                spec = ': ' + x.type.name
         v = X(name, x.type, lambda s: s.vars[name])
         v.assign = not let or isinstance(x.type, Int)
 
         def run(s):
             s.vars[name] = x.fn(s)
         self.scopes[-1].append(v)
-        return ['%s%s = %s;' % (let, name, x.text)], run
+        if spec and self.rng.random() < 0.5:
+            return ['let %s%s;' % (name, spec), '%s = %s;' % (name, x.text)], run
+        return ['%s%s%s = %s;' % (let, name, spec, x.text)], run
 
     def assign(self, depth):
         vs = self.vars(lambda t: isinstance(t, Int))
@@ -76,12 +81,22 @@ class Gen(Exprs):
         parts, args = [], []
 
         def part():
+            kind = self.rng.random()
+            if kind < 0.06:
+                text, fn = self.rng.choice([self.shown_address, self.shown_error][:1 if self.peer else 2])()
+                return '%s', text, fn
+            if kind < 0.1 and not self.peer:
+                x = self.tuple(1)
+                return '%s', x.text, lambda s: shown(x.type, x.fn(s))
+            if kind < 0.14:
+                x = self.cast(U64, self.small(0))
+                return self.rng.choice([('%c', '(%s + 97)' % x.text, lambda s: chr(97 + x.fn(s))), ('%d%%', x.text, lambda s: '%d%%' % x.fn(s)), ('%#llx', '(%s + 1)' % x.text, lambda s: hex(x.fn(s) + 1))])
             x = self.pick((5, lambda: self.int(depth)), (2, lambda: self.string(depth)), (1, lambda: self.cond(depth)))
             if x.type is STR:
                 f = self.rng.choice(['%s', '%s', '%12s', '%-14s', '%.3s'][:-1 if self.peer else None])
                 return f, x.text, lambda s: f % x.fn(s)
             if x.type is BOOL:
-                return '%d', x.text, lambda s: '%d' % x.fn(s)
+                return self.rng.choice([('%d', x.text, lambda s: '%d' % x.fn(s)), ('%s', x.text, lambda s: shown(BOOL, x.fn(s)))])
             t = x.type
             if t.bits < 64 and self.rng.random() < 0.6:
                 if t.signed:
@@ -108,6 +123,38 @@ class Gen(Exprs):
         names = {v: k for k, v in ENUM.items()}
         return ['printf("%%d %%s\\n", %s.kind, %s.kind);' % (self.record(), self.record())], lambda s: s.out.append('%d %s' % (s.row.recs[0].kind, names[s.row.recs[0].kind]))
 
+    def print_array(self, depth):
+        text, run = self.shown_array()
+        return ['print(%s);' % text], lambda s: s.out.append(run(s))
+
+    def print_entry(self, depth):
+        """print(@m[key]) is of the value."""
+        ms = [m for m in self.maps.values() if m.block == self.block and m.keys and m.kind == 'value']
+        if not ms:
+            return self.print_value(depth)
+        m = self.rng.choice(ms)
+        key, fn = m.key(self, 0, 'both')
+
+        def run(s):
+            d, k = s.maps.get(m.name, {}), fn(s)
+            s.out.append(shown(m.value, d[k]) if k in d else 'none')
+        return ['if (has_key(@%s, %s)) {' % (m.name, key[1]), '\tprint(@%s%s);' % (m.name, key[0]), '} else {', '\tprint("none");', '}'], run
+
+    def discard(self, depth):
+        x = self.int(depth)
+        return ['_ = %s;' % x.text], lambda s: x.fn(s)
+
+    def braces(self, depth, loop=False):
+        a = self.body(depth - 1, self.rng.randrange(1, 3), loop)
+        return ['{'] + a[0] + ['}'], a[1]
+
+    def known_branch(self, depth, loop=False):
+        """One that is decided when the script is compiled."""
+        text, v = self.rng.choice([('5 < 6', True), ('sizeof(int64) == 4', False), ('is_str("a")', True), ('is_integer("a")', False), ('comptime (1 + 1 == 2)', True),
+                                   ('comptime is_integer(%s)' % self.place('arg0', '$a0'), True), ('comptime ("a" == "b")', False), ('probetype == "uprobe"', True)])
+        a, b = self.body(depth - 1, 1, loop), self.body(depth - 1, 1, loop)
+        return ['if %s {' % (text if text.startswith('comptime') else '(%s)' % text)] + a[0] + ['} else {'] + b[0] + ['}'], lambda s: (a if v else b)[1](s)
+
     def body(self, depth, n, loop=False):
         self.scopes.append([])
         before = set(self.maps)
@@ -124,6 +171,16 @@ class Gen(Exprs):
     def branch(self, depth, loop=False):
         c, a = self.cond(depth), self.body(depth - 1, self.rng.randrange(1, 3), loop)
         b = self.body(depth - 1, self.rng.randrange(1, 3), loop) if self.rng.random() < 0.6 else None
+        if self.rng.random() < 0.3:
+            c2, b2 = self.cond(depth - 1), self.body(depth - 1, 1, loop)
+
+            def other(s):
+                if c2.fn(s):
+                    b2[1](s)
+                elif b:
+                    b[1](s)
+            lines = ['if (%s) {' % c.text] + a[0] + ['} else if (%s) {' % c2.text] + b2[0] + (['} else {'] + b[0] if b else []) + ['}']
+            return lines, lambda s: a[1](s) if c.fn(s) else other(s)
         lines = ['if (%s) {' % c.text] + a[0] + (['} else {'] + b[0] if b else []) + ['}']
 
         def run(s):
@@ -157,16 +214,17 @@ class Gen(Exprs):
             return ['unroll (%d) {' % n] + body[0] + ['}'], lambda s: run(s, range(n), name)
         t = U64 if kind == 'while' else Int(64, True)
         self.scopes.append([X('((%s)%s)' % (t.name, name), t, lambda s: s.vars[name])])
-        body = self.body(depth - 1, self.rng.randrange(1, 4), kind == 'for')
+        body = self.body(depth - 1, self.rng.randrange(1, 4), True)
         self.scopes.pop()
         self.loops -= 1
         run = self.rounds(body)
         if kind == 'while':
-            return ['%s = (uint64)0;' % name, 'while (%s < %d) {' % (name, n)] + body[0] + ['\t%s++;' % name, '}'], lambda s: run(s, range(n), name)
-        first = self.rng.randrange(0, 5)
+            return ['%s = (uint64)0;' % name, 'while (%s < %d) {' % (name, n), '\t%s++;' % name] + body[0] + ['}'], lambda s: run(s, range(1, n + 1), name)
+        first = self.rng.randrange(0 if self.peer else -3, 5)
         end = self.cast(Int(8, False), self.int(1))
         if self.rng.random() < 0.5:
             return ['for (%s : %d..%d) {' % (name, first, first + n)] + body[0] + ['}'], lambda s: run(s, range(first, first + n), name)
+        first = max(first, 0)
         return ['for (%s : %d..((%s) & 7)) {' % (name, first, end.text)] + body[0] + ['}'], lambda s: run(s, range(first, end.fn(s) & 7), name)
 
     def jump(self, depth):
@@ -177,76 +235,25 @@ class Gen(Exprs):
                 raise Stop(what)
         return ['if (%s) {' % c.text, '\t%s;' % what, '}'], run
 
-    def map_write(self, depth):
-        mine = [m for m in self.maps.values() if m.block == self.block]
-        if len(mine) < 2 or self.rng.random() < 0.3:
-            m = Map(self)
-            self.maps[m.name] = m
-        else:
-            m = self.rng.choice(mine)
-        key, fn = m.key(self, depth - 1)
-        if m.kind != 'value':
-            x = self.cast(m.value, self.int(depth)) if m.kind != 'count' else None
-
-            def add(s):
-                v = x.fn(s) if x else 1
-                s.maps.setdefault(m.name, {}).setdefault(fn(s), []).append(v)
-            return ['@%s%s = %s(%s);' % (m.name, key, m.kind, x.text if x else '')], add
-        if m.value == I64 and self.rng.random() < 0.3:  # a map that is only counted up is one of int64
-            def count(s):
-                d = s.maps.setdefault(m.name, {})
-                k = fn(s)
-                d[k] = m.value.wrap(d.get(k, 0) + 1)
-            return ['@%s%s++;' % (m.name, key)], count
-        x = self.cast(m.value, self.int(depth)) if isinstance(m.value, Int) else self.string(depth)
+    def call_macro(self, depth):
+        """A macro that changes a variable, or counts in a map."""
+        name, kind, op = self.rng.choice(self.state_macros)
+        if kind == 'map':
+            ms = [m for m in self.maps.values() if m.block == self.block and m.kind == 'count' and m.keys]
+            if not ms:
+                return self.map_write(depth)
+            m = self.rng.choice(ms)
+            key, fn = m.key(self, 0, 'tuple')
+            return ['%s(@%s, %s);' % (name, m.name, key)], lambda s: s.maps.setdefault(m.name, {}).setdefault(fn(s), []).append(1)
+        vs = [v for v in self.vars(lambda t: t == I64) if v.text.startswith('$v')]
+        if not vs:
+            return self.assign_new(depth)
+        v, x = self.rng.choice(vs), self.cast(I64, self.int(depth - 1))
 
         def run(s):
-            k = fn(s)
-            s.maps.setdefault(m.name, {})[k] = x.fn(s)
-        return ['@%s%s = %s;' % (m.name, key, x.text)], run
-
-    def map_use(self, depth):
-        ms = [m for m in self.maps.values() if m.block == self.block and m.keys]
-        if not ms:
-            return self.map_write(depth)
-        m = self.rng.choice(ms)
-        get = lambda s: s.maps.setdefault(m.name, {})
-
-        def delete():
-            key, fn = m.key(self, depth - 1, 'tuple')
-            name = self.new('$d')
-            return ['%s = delete(@%s, %s);' % (name, m.name, key), 'print(%s);' % name], lambda s: s.out.append(shown(BOOL, get(s).pop(fn(s), None) is not None))
-
-        def size():
-            return ['print(len(@%s));' % m.name], lambda s: s.out.append(str(len(get(s))))
-
-        def walk():
-            """The order is the kernel's: only what does not depend on it."""
-            name, kv = self.new('$v'), self.new('$kv')
-            if not isinstance(m.value, Int) or m.kind != 'value':
-                x, fn = '1', lambda k, v: 1
-            else:
-                x, fn = '(int64)%s.1' % kv, lambda k, v: I64.wrap(v)
-                for i, t in enumerate(m.keys):
-                    if isinstance(t, Int) and self.rng.random() < 0.6:
-                        part = '%s.0' % kv if len(m.keys) == 1 else '%s.0.%d' % (kv, i)
-                        x, fn = '%s + (int64)%s' % (x, part), lambda k, v, fn=fn, i=i: fn(k, v) + I64.wrap(k[i])
-
-            def run(s):
-                s.out.append(str(I64.wrap(sum(fn(k, v) for k, v in get(s).items()))))
-            return ['let %s = (int64)0;' % name, 'for (%s : @%s) {' % (kv, m.name), '\t%s += %s;' % (name, x), '}', 'print(%s);' % name], run
-
-        def find():
-            if m.kind != 'value':
-                return delete() if self.old else size()
-            key, fn = m.key(self, depth - 1, 'tuple')
-            name = self.new('$f')
-
-            def run(s):
-                d, k = get(s), fn(s)
-                s.out.append(shown(m.value, d[k]) if k in d else 'no')
-            return ['let %s;' % name, 'if (find(@%s, %s, %s)) {' % (m.name, key, name), '\tprint(%s);' % name, '} else {', '\tprint("no");', '}'], run
-        return self.pick((3, delete), (0 if self.old else 2, size), (0 if self.old or self.peer and m.kind == 'stats' else 3, walk), (2, find))
+            n = x.fn(s)
+            s.vars[v.text] = I64.wrap({'+': s.vars[v.text] + n, '^': s.vars[v.text] ^ n}[op])
+        return ['%s(%s, %s);' % (name, v.text, x.text)], run
 
     def leave(self, depth):
         c = self.cond(depth)
@@ -257,56 +264,16 @@ class Gen(Exprs):
         return ['if (%s) {' % c.text, '\treturn;', '}'], run
 
     def statement(self, depth, loop=False):
-        rows = [(5, self.assign_new), (4, self.assign), (1, self.incr_expr), (5, self.print_value), (6, self.printf), (1, self.print_buf), (1, self.print_enum), (4, self.map_write),
-                (3, self.map_use)]
+        rows = [(5, self.assign_new), (4, self.assign), (1, self.incr_expr), (5, self.print_value), (6, self.printf), (1, self.print_buf), (1, self.print_enum), (1, self.print_array), (1, self.print_entry), (1, self.discard), (4, self.map_write),
+                (3, self.map_use), (2 if self.state_macros else 0, self.call_macro)]
         if depth > 1:
-            rows += [(3, lambda d: self.branch(d, loop)), (2, self.loop)]
+            rows += [(1, lambda d: self.braces(d, loop)), (1, lambda d: self.known_branch(d, loop)), (3, lambda d: self.branch(d, loop)), (2, self.loop)]
         if loop:
             rows += [(2, self.jump)]
         return self.rng.choices([r[1] for r in rows], [r[0] for r in rows])[0](depth)
 
 
 ARGS = '$a0 = arg0; $a1 = arg1; $a2 = arg2; $a3 = arg3; $r = (struct Rec *)arg4; $t = arg5;'
-KINDS = ['value', 'value', 'value', 'count', 'sum', 'min', 'max', 'avg', 'stats']
-
-
-class Map:
-    def __init__(self, gen):
-        rng = gen.rng
-        self.name, self.block, self.home, self.kind = gen.new('m'), gen.block, gen.block, rng.choice(KINDS)
-        self.keys = [rng.choice(INTS + [STR, STR]) for _ in range(rng.randrange(0, 4))]
-        self.value = rng.choice(INTS + [STR]) if self.kind == 'value' else rng.choice([I64, U64]) if self.kind in ('min', 'max', 'sum') else Int(32, True)
-
-    def key(self, gen, depth, form='index'):
-        if not self.keys:
-            return '', lambda s: ()
-        parts = [gen.string(0) if t is STR else gen.cast(t, gen.small(depth)) for t in self.keys]
-        text = ', '.join(p.text for p in parts)
-        if form == 'index':
-            text = gen.rng.choice(['[%s]', '[(%s)]'] if len(parts) > 1 else ['[%s]']) % text
-        elif len(parts) > 1:
-            text = '(%s)' % text
-        return text, lambda s: tuple(p.fn(s) for p in parts)
-
-    def lines(self, entries):
-        """As they are printed when the script ends, without their order."""
-        for key, v in entries.items():
-            k = ', '.join(shown(t, x) for t, x in zip(self.keys, key))
-            yield '@%s%s: %s' % (self.name, '[%s]' % k if self.keys else '', self.merged(v))
-
-    def merged(self, v):
-        if self.kind == 'value':
-            return shown(self.value, v)
-        total = sum(v)
-        if self.kind == 'count':
-            return '%d' % len(v)
-        if self.kind == 'sum':
-            return '%d' % self.value.wrap(total)
-        if self.kind in ('min', 'max'):
-            return '%d' % (min(v) if self.kind == 'min' else max(v))
-        avg = abs(total) // len(v) * (1 if total >= 0 else -1)
-        return '%d' % avg if self.kind == 'avg' else '{ .count = %d, .average = %d, .total = %d }' % (len(v), avg, total)
-
 
 class Script:
     """text, rows; expected(): its lines: for each row and block those of the block, below the block's mark; then the maps', in any order."""
@@ -317,8 +284,14 @@ class Script:
         self.rows = [Row(rng) for _ in range(ROWS)]
         self.gen, self.macro_text = gen, []
         self.blocks = []
+        gen.state_macros = []
         for _ in range(rng.randrange(0, 4)):
             self.macro(gen, rng)
+        for kind, op in [('map', ''), ('var', '+'), ('var', '^')]:
+            if rng.random() < 0.5:
+                name = gen.new('do')
+                gen.state_macros.append((name, kind, op))
+                self.macro_text.append('macro %s(@m, k) { @m[k] = count(); }' % name if kind == 'map' else 'macro %s($v, x) { let $n = x; $v %s= $n; }' % (name, op))
         for b in range(blocks):
             gen.block, gen.scopes = b, [[]]
             gen.plain = True  # a predicate sees no variables
@@ -329,6 +302,7 @@ class Script:
                 stmts.append(gen.leave(2))
                 stmts.append(gen.printf(2))
             self.blocks.append((pred, stmts))
+        self.end = gen.at_end()
 
     def macro(self, gen, rng):
         name, n, t, op = gen.new('add'), rng.randrange(1, 4), rng.choice([I64, U64]), rng.choice(['+', '*', '^', '-'])
@@ -354,7 +328,14 @@ class Script:
                 continue
             lines = [line for i, st in enumerate(stmts) if keep is None or i in keep[b] for line in st[0]]
             out.append('uprobe:%s:take%d%s {\n\tprintf("#%d\\n");\n\t%s\n%s\n}' % (program, b, ' /%s/' % pred.text if pred else '', b, ARGS, '\n'.join('\t' + x for x in lines)))
+        end = [line for m, lines, _ in self.end if self.written(m, keep, out) for line in lines]
+        if end:
+            out.append('end {\n%s\n}' % '\n'.join('\t' + x for x in end))
         return '\n'.join(out) + '\n'
+
+    def written(self, m, keep, out):
+        """Is there something left that the map gets its type from? Of what is shrunk only."""
+        return keep is None or any(re.search(r'@%s\b[^;]* = ' % m.name, x) for x in out)
 
     def expected(self, keep=None):
         """The lines in their order, for each (row, block, statement) it comes from; the maps' lines, sorted."""
@@ -375,7 +356,8 @@ class Script:
                         break
                     finally:
                         tags += [(n, b, i)] * (len(s.out) - len(tags))
-        maps = [line for m in self.gen.maps.values() if m.name in s.maps for line in m.lines(s.maps[m.name])]
+        divided = {m.name: div for m, _, div in self.end}
+        maps = [line for m in self.gen.maps.values() if m.name in s.maps for line in m.lines(s.maps[m.name], divided.get(m.name, 1))]
         return s.out, tags, sorted(maps)
 
 

@@ -63,10 +63,12 @@ class Page(Browser):
         return r
 
     def click_box(self, name, **kw):
+        self.drawn()
         x, y, _ = self.box(name, **kw)
         self.click(x, y)
 
     def press(self, id):
+        self.drawn()
         r = self.js('(function () { var r = document.getElementById("%s").getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()' % id)
         self.click(*r)
 

@@ -93,11 +93,16 @@ class Browser:
             if time.monotonic() > until:
                 raise TimeoutError(url)
             time.sleep(0.02)
+        self.drawn()
+
+    def drawn(self):
+        """Waits until the fonts are there and what was changed is on the screen: a click goes to what is drawn."""
+        self.js('document.fonts.ready.then(function () { return new Promise(function (done) { requestAnimationFrame(function () { requestAnimationFrame(function () { done(0); }); }); }); })')
 
     def resize(self, width, height, mobile=False, scale=1):
         self.call('Emulation.setDeviceMetricsOverride', width=width, height=height, deviceScaleFactor=scale, mobile=mobile)
         self.call('Emulation.setTouchEmulationEnabled', enabled=mobile)
-        self.js('new Promise(function (done) { requestAnimationFrame(function () { requestAnimationFrame(done); }); })')
+        self.drawn()
 
     def dark(self, on):
         self.call('Emulation.setEmulatedMedia', features=[{'name': 'prefers-color-scheme', 'value': 'dark' if on else 'light'}])

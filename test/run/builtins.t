@@ -308,3 +308,8 @@ STDERR HINT: percentile(@map, "99.9")
 STDERR percentile() expects a number from 0 to 100, such as 99 or "99.9" ("1.2.3" provided)
 STDERR percentile() expects a number from 0 to 100, such as 99 or "99.9" ("x" provided)
 STDERR percentile() expects a number from 0 to 100 (-1 provided)
+
+NAME fail() ends compilation where it may be reached, not in a branch that is known not to be taken
+RUN for n in 5 1; do {sonde} -q -e 'begin { if ($1 < 2) { fail("more than 1, not %d", $1) } $x = is_str(5) ? ({ fail("a text"); 1 }) : 2; if (sizeof(int64) == 8) { print(("ok", $x)) } else { fail("small") } while (false) { fail("never") } exit() }' $n 2>&1 | grep -E "^.ok|ERROR"; done
+EXPECT_LINE (ok, 2)
+EXPECT_RE ERROR: more than 1, not 1$

@@ -33,3 +33,11 @@ EXPECT_LINE 1
 NAME many comparisons of long texts in one program
 RUN cp {build}/frames f; {sonde} --dry-run -e 'uprobe:./f:outer { unroll (6) { print((str(arg0) == str(arg1), strlen(str(arg0)), str(arg1) != str(arg2))) } }' && echo loads
 EXPECT_LINE loads
+
+NAME str_concat() in a loop: an address on the stack of the loop's function stays one of that function
+PROG begin { $s = "ab"; for ($i : 0..3) { $s = str_concat(str_concat($i == 1 ? "x" : "yy", ":"), $s) } print($s); exit() }
+EXPECT_LINE yy:x:yy:ab
+
+NAME ... in a uprobe, whose context the loop reads again in each round
+RUN cp {build}/frames f; {sonde} --dry-run -e 'uprobe:./f:outer { for ($i : 0..3) { $v = str_concat(str(arg0, 10), "long text"); @[$v, arg1] = count() } }' && echo loads
+EXPECT_LINE loads

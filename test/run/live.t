@@ -28,10 +28,10 @@ RUN {top}/test/run/live.py {sonde} {build}/waits ended
 EXPECT_RE ^processes 3\ngone True\nterminal True\n$
 TIMEOUT 30
 
-NAME its terminal goes: so do all its processes, two that count among them
+NAME its terminal goes: so do all its processes, the one that counts among them
 NEED cmd:tmux
 RUN {top}/test/run/live.py {sonde} {build}/waits hangup
-EXPECT_RE ^processes 4\ngone True\n$
+EXPECT_RE ^processes 3\ngone True\n$
 TIMEOUT 30
 
 NAME as text: one second, and some; both sides

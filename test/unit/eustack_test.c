@@ -19,10 +19,12 @@ static const char *start_run(void)
 {
 	static char why[4096];
 	if (run_ready)
-		return run_err ? why : NULL;
+		return *why ? why : NULL;
 	run_ready = true;
-	if (system("command -v eu-stack >/dev/null"))
-		return "no eu-stack";
+	if (system("command -v eu-stack >/dev/null")) {
+		snprintf(why, sizeof(why), "no eu-stack");
+		return why;
+	}
 	run_err = sr_load(&run, "rt_ustack", PK_RAWTP, 0, false, 0, NULL);
 	if (!run_err && !sr_keep(&run, sys_raw_tracepoint_open("sched_switch", run.t.pp.fd), -1))
 		run_err = err_new("cannot attach to sched_switch");

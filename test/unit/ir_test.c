@@ -261,10 +261,10 @@ TEST(disasm_forms)
 		{{{0x18, 0x21, 0, 5}, {0, 0, 0, 16}}, 2, "r1 = map[fd:5][0]+16"}, {{{0x18, 0x41, 0, 9}, {0}}, 2, "r1 = func pc+9"},
 		{{{0x85, 0, 0, 1}}, 1, "call bpf_map_lookup_elem#1"}, {{{0x85, 0x10, 0, -3}}, 1, "call pc-3"}, {{{0x85, 0, 0, 99999}}, 1, "call unknown#99999"},
 		{{{0x85, 0x20, 0, 7}}, 1, "call kernel-function#7"}, {{{0x05, 0, -2, 0}}, 1, "goto pc-2"}, {{{0x06, 0, 0, 70000}}, 1, "gotol pc+70000"},
-		{{{0x95}}, 1, "exit"}, {{{0x15, 0x01, 3, 0}}, 1, "if r1 == 0x0 goto pc+3"}, {{{0x6e, 0x21, 3, 0}}, 1, "if w1 s> w2 goto pc+3"},
+		{{{0x95}}, 1, "exit"}, {{{0xe5, 0, 3, 0}}, 1, "may_goto pc+3"}, {{{0x15, 0x01, 3, 0}}, 1, "if r1 == 0x0 goto pc+3"}, {{{0x6e, 0x21, 3, 0}}, 1, "if w1 s> w2 goto pc+3"},
 		{{{0x45, 0x01, 3, 255}}, 1, "if r1 & 0xff goto pc+3"}, {{{0x30, 0, 0, 4}}, 1, "r0 = *(u8 *)skb[4]"},
 		// no instruction at all
-		{{{0xff, 0xff, -1, -1}}, 1, "BUG_alu_ff"}, {{{0x18, 0x01, 0, 0}}, 1, "BUG_ld_18"}, {{{0xe5, 0, 0, 0}}, 1, "BUG_jmp_e5"},
+		{{{0xff, 0xff, -1, -1}}, 1, "BUG_alu_ff"}, {{{0x18, 0x01, 0, 0}}, 1, "BUG_ld_18"}, {{{0xf5, 0, 0, 0}}, 1, "BUG_jmp_f5"},
 		{{{0xdb, 0, 0, 0x77}}, 1, "BUG_atomic_77"}, {{{0x21, 0, 0, 0}}, 1, "BUG_ldx_21"}, {{{0x02, 0, 0, 0}}, 1, "BUG_st_02"},
 		{{{0x03, 0, 0, 0}}, 1, "BUG_stx_03"}};
 	for (size_t i = 0; i < ARRAY_LEN(forms); i++) {

@@ -18,13 +18,14 @@ int main(void)
 #define CODE_TYPE (HEAP + 0xa00)
 #define CORO_TYPE (HEAP + 0xa10)
 #define TASK_TYPE (HEAP + 0xa20)
-#define TYPE_TYPE (HEAP + 0xa40)
+#define TYPE_TYPE (HEAP + 0xa60)
+#define CLASS (HEAP + 0xa90)
 #define OBJ(i) (HEAP + 0xb00 + (i) * 0xa0)
 #define CODE(i) (HEAP + 0x1400 + (i) * 0x90)
 #define TEXTS (HEAP + 0x1a00)
 #define BIAS (TEXT - OFF)
 enum { FRAME_OFF = 80, LOCALS = 72, TASK_AT = 10 };
-enum { RUN, LOOP, CORO1, CORO2, CORO3, TASK1, TASK2, WAKE1, WAKE2, FUTURE, OTHER, LIST }; // objects
+enum { RUN, LOOP, CORO1, CORO2, CORO3, TASK1, TASK2, WAKE2, FUTURE, OTHER, LIST }; // objects
 static const struct RtPython py311 = {
 	.key = 592, .thread_id = 152, .cframe = 56, .cframe_frame = 8, .cframe_prev = 16, .frame_size = 72, .frame_code = 32, .frame_prev = 48, .frame_ip = 56,
 	.frame_end = 68, .end_value = 1, .code_size = 144, .code_line = 72, .code_file = 112, .code_name = 128, .code_lines = 136, .code_first = 184,
@@ -125,6 +126,7 @@ static void start_tasks(void)
 	put_coro(CORO2, 2, 0, OBJ(CORO3));
 	put_coro(CORO3, 3, 0, OBJ(OTHER));
 	put(TASK_TYPE + 8, TYPE_TYPE);
+	put(TASK_TYPE + 32, 152), put(TASK_TYPE + 40, 0);
 	put(OBJ(TASK1) + 8, TASK_TYPE);
 	put(OBJ(TASK1) + 136, OBJ(CORO1));
 	put(OBJ(TASK1) + 24, OBJ(WAKE2));
@@ -185,6 +187,25 @@ TEST(the_task_is_one_of_the_words_on_the_stack)
 	CHECK_STACK(walk_async(), WITHOUT);
 }
 
+// The locals of a frame, of which one is a class and another the coroutine, come before the task.
+TEST(words_that_lie_as_in_a_task_are_none)
+{
+	for (u32 i = 0; i < 4; i++) {
+		start_tasks();
+		stack[TASK_AT - 1] = OBJ(OTHER);
+		put(OBJ(OTHER) + 8, CLASS);
+		put(OBJ(OTHER) + 136, OBJ(CORO1));
+		put(OBJ(OTHER) + 24, 0);
+		put(CLASS + 8, TYPE_TYPE);
+		put(CLASS + 32, i == 0 ? 56 : i == 1 ? 1 << 16 : 152);
+		put(CLASS + 40, i == 2 ? 8 : 0);
+		put(OBJ(OTHER) + 128, i == 3 ? OBJ(FUTURE) : 0); // waits, and so does not run
+		CHECK_STACK(walk_async(), WITH);
+	}
+	put(OBJ(OTHER) + 128, 0); // else it is taken for one
+	CHECK_STACK(walk_async(), WITHOUT);
+}
+
 TEST(a_task_that_waits_for_something_else_is_not_shown)
 {
 	start_tasks();
@@ -215,7 +236,7 @@ TEST(the_callback_that_waits_is_one_of_a_few)
 }
 
 // A function of asyncio's that closes over the future which task 2 waits for.
-TEST(a_helper_with_a_closure)
+static void start_helper(void)
 {
 	start_tasks();
 	put(OBJ(TASK1) + 24, OBJ(OTHER));
@@ -227,6 +248,11 @@ TEST(a_helper_with_a_closure)
 	put(OBJ(LIST) + 80 + 16, OBJ(FUTURE));
 	put(OBJ(FUTURE) + 24, OBJ(WAKE2));
 	put(OBJ(TASK2) + 128, OBJ(FUTURE));
+}
+
+TEST(a_helper_with_a_closure)
+{
+	start_helper();
 	CHECK_STACK(walk_async(), WITH);
 	put(CODE(0) + 112, put_str("/src/asyncio/other.py")); // somebody else's
 	CHECK_STACK(walk_async(), WITHOUT);
@@ -248,13 +274,11 @@ TEST(a_group)
 	CHECK_STACK(walk_async(), WITH);
 }
 
-// Two tasks that wait for each other, and a coroutine that awaits itself: each is followed so long, and the stack counts as cut.
+// A task that waits for itself, and a coroutine that awaits itself: each is followed so long, and the stack counts as cut.
 TEST(chains_without_end_end)
 {
-	start_tasks();
-	put(OBJ(TASK2) + 24, OBJ(WAKE1));
-	put(OBJ(WAKE1) + 24, OBJ(TASK1));
-	put(OBJ(TASK1) + 128, OBJ(TASK2));
+	start_helper();
+	put(OBJ(TASK2) + 24, OBJ(OTHER));
 	CHECK_EQ(walk_async()->why, RT_WHY_LANG);
 	start_tasks();
 	put(OBJ(CORO3) + FRAME_OFF + LOCALS + 8, OBJ(CORO3));

@@ -1210,10 +1210,9 @@ TEST(code_of_which_its_maker_tells)
 	check_three(walk_now());
 	heap[0] = 1 | 1ull << 32, heap[1] = heap[2] = HEAP + 0x100; // the list
 	heap[0x100 / 8 + 2] = HEAP + 0x200, heap[0x100 / 8 + 3] = 99;
-	row.version = gdbjit_version(&m, HEAP, 1, &first);
-	CHECK(row.version && first == HEAP + 0x100);
+	c->jits = gdbjit_version(&m, HEAP, 1, &first);
+	CHECK(c->jits && first == HEAP + 0x100);
 	bpf_map_update_elem(&rt_jits, &pid, &row, 0);
-	c->n |= RT_UW_JITS;
 	check_three(walk_now());
 	check_three(walk_now()); // from what is remembered
 	CHECK_EQ(asked_procs, 0);
@@ -1228,8 +1227,7 @@ TEST(code_of_which_its_maker_tells)
 	c->map[0] = (struct RtUwMapping){TEXT, 16, 0, 0, 0}; // nothing was told of that place yet: nor is it left by a guess
 	CHECK_EQ(walk_now()->why, RT_WHY_NEW_FILE);
 	c->map[0] = (struct RtUwMapping){TEXT, 0x10000, RT_UW_MADE | 1, OFF, 0};
-	row.version = gdbjit_version(&m, HEAP, 1, &first);
-	bpf_map_update_elem(&rt_jits, &pid, &row, 0);
+	c->jits = gdbjit_version(&m, HEAP, 1, &first);
 	check_three(walk_now());
 	fake.vma[0].file = (u64)&fake.file; // a file is there by now, which was not told
 	tell_file(1, 4711);

@@ -2,6 +2,7 @@
 // usage: madecode HOW N [DIR]
 //   gdb     by the JIT interface of GDB, an ELF file with .eh_frame and symbols
 //   again   the same; for each call other code, with another frame and other names, at the same place, the one before is taken off the list
+//   flip    the same at each call, from the one to the other and back, after a pause that varies; the first calls last(), the second last_second()
 //   names   an ELF file with symbols only
 //   dump    by DIR/jit-PID.dump, with unwinding information
 //   move    the same, the code moves after half the calls
@@ -58,6 +59,12 @@ __attribute__((noinline)) void last(void)
 {
 	syscall(SYS_getppid);
 	__asm__ volatile(""); // no jump to syscall()
+}
+
+__attribute__((noinline)) void last_second(void)
+{
+	syscall(SYS_getppid);
+	__asm__ volatile("nop");
 }
 
 #define INNER 15
@@ -211,10 +218,10 @@ static void put_lines(uint64_t at, uint64_t call, const char *file)
 static const unsigned char framed[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
 
 static volatile int keep;
-static void run(unsigned char *code)
+static void run(unsigned char *code, void (*leaf)(void))
 {
 	void (*volatile outer)(void (*)(void)) = (void (*)(void (*)(void)))(code + OUTER);
-	outer(last);
+	outer(leaf);
 	keep++; // no jump
 }
 
@@ -231,6 +238,7 @@ int main(int argc, char **argv)
 		return 1;
 	make(at, 16);
 	fill_image(&image, (uint64_t)at, "made_inner", "made_outer", 16, strcmp(how, "names"));
+	fill_image(&other, (uint64_t)at, "second_inner", "second_outer", 0x40, 1);
 	if (!strcmp(how, "dump") || !strcmp(how, "move")) {
 		open_dump(argv[3]);
 		put_unwind(inner_rows, sizeof(inner_rows), INNER);
@@ -249,7 +257,8 @@ int main(int argc, char **argv)
 	}
 	usleep((unsigned)pause * 8); // the tracer is not faster than the program
 	for (int i = 0; i < n; i++) {
-		usleep((unsigned)pause);
+		if (strcmp(how, "flip"))
+			usleep((unsigned)pause);
 		if (!strcmp(how, "move") && i == n / 2) {
 			memcpy(at + 0x1000, at, CODE);
 			memset(at, 0xcc, CODE);
@@ -261,11 +270,16 @@ int main(int argc, char **argv)
 		if (!strcmp(how, "again") && i == n / 2) {
 			tell(&a, 2);
 			make(at, 0x40);
-			fill_image(&other, (uint64_t)at, "second_inner", "second_outer", 0x40, 1);
 			tell(&b, 1);
 			usleep((unsigned)pause * 8);
 		}
-		run(at);
+		if (!strcmp(how, "flip")) {
+			tell(i % 2 || !i ? &a : &b, 2);
+			make(at, i % 2 ? 0x40 : 16);
+			tell(i % 2 ? &b : &a, 1);
+			usleep((unsigned)(i * 7919 % 13) * (unsigned)pause / 13);
+		}
+		run(at, i % 2 && !strcmp(how, "flip") ? last_second : last);
 	}
 	return 0;
 }

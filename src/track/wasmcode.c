@@ -1,0 +1,502 @@
+// Code that V8 has compiled of WebAssembly. Input: memory of a process that maps V8. Output: objects of functions with their names and rows, mappings that lead to them.
+// V8 tells nobody of this code, but keeps of each module (NativeModule) the bytes it was made of, and of each piece of code (WasmCode) what follows. A module's memory for code
+// begins, at a page, with a table of jumps, one a function, of 5 or 8 bytes. WasmCode is {module, address of the instructions, one or two addresses of what is known of them, u32 bytes of
+// the instructions, two to five words more, u32 number of the function...}; the one of the table of jumps is found among the memory of malloc(3) by the table's address. The module has
+// {address, size} of the bytes, and an array of the WasmCode of each function that is compiled. Which words these are differs from version to version: they are known by what is in them.
+// Invariant: nothing in that memory is trusted. A module is taken only if its bytes are those of a module, and each code that its array has is of it and has the number of its place. Memory for
+// code that was freed and used again has the old name until user space has looked again, a tenth of a second.
+#include <elf.h>
+#include <inttypes.h>
+#include <sys/uio.h>
+#include "runtime/runtime.h"
+#include "track/internal.h"
+#include "unwind/unwind.h"
+
+#define PAGE 4096u
+#define LINE 64u		 // of a table of jumps
+#define AREA_MAX (64ull << 20)	 // a mapping with code that is larger is not looked through: it is V8's for JavaScript
+#define HEAP_MAX (256ull << 20)  // bytes of malloc's memory that are looked through
+#define ARENA (64ull << 20)	 // the C library's further ones begin at a multiple
+#define PIECE (1u << 20)
+#define TABLES_MAX 256u
+#define TRIES 3			 // so often a table's module is looked for, and four times as often a module's array
+#define MODULE_WORDS 128u
+#define BYTES_MAX (256ull << 20) // of a module
+#define CODE_MAX (16u << 20)	 // of a function
+#define CODES_MAX 65536u	 // found beside those of the array
+#define BATCH 4096u
+#define BATCH_SPAN (64ull << 20)
+#define AREAS_NS 100000000ull	 // /proc/PID/maps is read no sooner
+#define COST 20			 // nor while it has taken more than a twentieth of the time
+
+struct V8Code { // WasmCode
+	u64 module, start, meta;
+	u32 word[14];
+};
+_Static_assert(sizeof(struct V8Code) == 80, "as in memory");
+struct Found { // perhaps one
+	u64 at, module;
+};
+struct Table { // of jumps
+	u64 at;
+	u32 tries;
+	bool known; // so is its module
+};
+struct Module {
+	u64 at, codes; // codes 0: not found yet, no function may have been compiled
+	u32 size, number; // which words of a code are its bytes and its function's number
+	u8 *bytes;     // owned
+	struct WasmModule is;
+	u64 *seen; // by function: its WasmCode when it was last looked at; owned
+	u32 tries;
+};
+struct WasmProc {
+	VEC(struct CfiSeg) areas; // mappings without a file that may be run: vaddr, size
+	VEC(struct Table) tables;
+	VEC(struct Module) modules;
+	bool asked;
+	u64 not_before; // ns
+};
+struct Pieces {
+	VEC(struct MadeSym) syms; // names owned
+	VEC(struct UwMade *) made; // rows from 0 on
+};
+
+struct WasmProc *wasmcode_create(void)
+{
+	struct WasmProc *w = xcalloc(1, sizeof(*w));
+	w->asked = true;
+	return w;
+}
+
+void wasmcode_destroy(struct WasmProc *w)
+{
+	if (!w)
+		return;
+	for (size_t i = 0; i < w->modules.n; i++) {
+		wasmmodule_free(&w->modules.p[i].is);
+		free(w->modules.p[i].bytes);
+		free(w->modules.p[i].seen);
+	}
+	vec_deinit(&w->modules);
+	vec_deinit(&w->areas);
+	vec_deinit(&w->tables);
+	free(w);
+}
+
+void wasmcode_asked(struct WasmProc *w)
+{
+	w->asked = true;
+}
+
+bool wasmcode_any(const struct WasmProc *w)
+{
+	return w->modules.n;
+}
+
+bool wasmcode_has(struct Jits *j, const struct ProcMap *maps, size_t n)
+{
+	bool pending = false; // of no interest here
+	if (gdbjit_machine() != EM_X86_64)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		u32 lang = maps[i].obj ? tablemaps_lang(tables_maps(j->tables), maps[i].obj->id, &pending) : 0;
+		if (lang && tablemaps_row(tables_maps(j->tables), lang)->kind == RT_LANG_V8)
+			return true;
+	}
+	return false;
+}
+
+static bool in_areas(const struct WasmProc *w, u64 at, u64 size)
+{
+	for (size_t i = 0; i < w->areas.n; i++)
+		if (at - w->areas.p[i].vaddr < w->areas.p[i].size && size <= w->areas.p[i].vaddr + w->areas.p[i].size - at)
+			return true;
+	return false;
+}
+
+// ---- memory with tables of jumps
+bool wasmcode_table(const u8 *p, u64 n, u64 at, u64 end)
+{
+	for (u32 slot = 5; slot <= 8; slot += 3) {
+		u32 jumps = 0, i = 0;
+		for (; n >= LINE && i + slot <= LINE && p[i] == 0xe9; i += slot) {
+			s32 to;
+			memcpy(&to, p + i + 1, sizeof(to));
+			if (at + i + 5 + (u64)(s64)to - at - LINE >= end - at - LINE) // forward, behind the table
+				break;
+			jumps++;
+		}
+		bool rest = i + slot > LINE || jumps; // a table of few functions is filled up
+		for (u32 k = i; k < LINE && i + slot <= LINE; k++)
+			rest &= p[k] == 0 || p[k] == 0xcc;
+		if (jumps && rest)
+			return true;
+	}
+	return false;
+}
+
+static void take_table(struct WasmProc *w, u64 at)
+{
+	for (size_t i = 0; i < w->tables.n; i++)
+		if (w->tables.p[i].at == at)
+			return;
+	if (w->tables.n < TABLES_MAX)
+		vec_push(&w->tables, ((struct Table){.at = at}));
+}
+
+static void read_area(struct Jit *t, struct WasmProc *w, const struct CfiSeg *a)
+{
+	enum { PAGES = 256 };
+	u8 buf[PAGES * LINE];
+	struct iovec from[PAGES];
+	u64 at = a->vaddr, end = a->vaddr + a->size;
+	while (at < end) {
+		u32 n = 0;
+		for (; n < PAGES && at + n * PAGE < end; n++)
+			from[n] = (struct iovec){(void *)(at + n * PAGE), LINE};
+		struct iovec to = {buf, n * LINE};
+		ssize_t got = process_vm_readv(t->tgid, &to, 1, from, n, 0);
+		if (got <= 0)
+			return;
+		for (u32 i = 0; i < (u64)got / LINE; i++)
+			if (wasmcode_table(buf + i * LINE, LINE, at + i * PAGE, end))
+				take_table(w, at + i * PAGE);
+		at += n * PAGE;
+	}
+}
+
+struct Heap { // where malloc's memory is
+	VEC(struct CfiSeg) v;
+	u64 sum;
+};
+
+static void read_maps(struct Jit *t, struct WasmProc *w, struct Heap *heap)
+{
+	char line[4352], path[32];
+	snprintf(path, sizeof(path), "/proc/%d/maps", t->tgid);
+	FILE *f = fopen(path, "re");
+	w->areas.n = 0;
+	while (f && fgets(line, sizeof(line), f)) {
+		u64 start, end, ino;
+		char rights[8], name[16] = "";
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*s %*s %" SCNu64 " %15s", &start, &end, rights, &ino, name) < 4 || ino || start >= end)
+			continue;
+		u64 size = end - start;
+		if (rights[2] == 'x' && !name[0] && size <= AREA_MAX)
+			vec_push(&w->areas, ((struct CfiSeg){start, size, 0}));
+		bool memory = rights[0] == 'r' && rights[1] == 'w' && rights[2] == '-' && (!strcmp(name, "[heap]") || (!name[0] && start % ARENA == 0));
+		if (memory && heap->sum + size <= HEAP_MAX) {
+			heap->sum += size;
+			vec_push(&heap->v, ((struct CfiSeg){start, size, 0}));
+		}
+	}
+	if (f)
+		fclose(f);
+}
+
+// ---- modules
+static struct Module *module_at(struct WasmProc *w, u64 at)
+{
+	for (size_t i = 0; i < w->modules.n; i++)
+		if (w->modules.p[i].at == at)
+			return &w->modules.p[i];
+	return NULL;
+}
+
+// The module's bytes: one of its words leads to {address, size} of them.
+static bool read_bytes(struct Jit *t, const u64 *words, struct Module *m)
+{
+	for (u32 i = 0; i < MODULE_WORDS; i++) {
+		u64 bytes[2];
+		u8 magic[8];
+		if (words[i] % 8 || words[i] < PAGE || !jit_read_memory(&t->tgid, words[i], bytes, sizeof(bytes)) || bytes[1] < sizeof(magic) || bytes[1] > BYTES_MAX ||
+		    !jit_read_memory(&t->tgid, bytes[0], magic, sizeof(magic)) || memcmp(magic, WASM_MAGIC, sizeof(magic)))
+			continue;
+		m->bytes = xmalloc(bytes[1]);
+		if (jit_read_memory(&t->tgid, bytes[0], m->bytes, bytes[1]) && wasmmodule_parse(m->bytes, bytes[1], &m->is))
+			return true;
+		wasmmodule_free(&m->is);
+		free(m->bytes);
+		m->bytes = NULL;
+	}
+	return false;
+}
+
+static bool read_code(struct Jit *t, const struct Module *m, u64 at, struct V8Code *c)
+{
+	return at && at % 8 == 0 && jit_read_memory(&t->tgid, at, c, sizeof(*c)) && c->module == m->at && in_areas(t->wasm, c->start, 0);
+}
+
+static bool has_size(const struct Jit *t, const struct V8Code *c, u32 size)
+{
+	return size && size <= CODE_MAX && in_areas(t->wasm, c->start, size);
+}
+
+// Is `codes` the array? Some function is compiled, and the same words of all that are looked at are bytes and number. How many were looked at, 0: it is none.
+#define LOOKED 64
+static u32 words_in(struct Jit *t, const struct Module *m, const u64 *codes, u32 *size, u32 *number)
+{
+	u32 looked = 0, may[3] = {0x78, 0, 0x1e0}; // bytes are word 0 or 2; the number is three to six words behind them
+	for (u32 i = 0; i < m->is.nfuncs && looked < LOOKED; i++) {
+		struct V8Code c;
+		if (!codes[i])
+			continue;
+		if (!read_code(t, m, codes[i], &c))
+			return 0;
+		for (u32 k = 3; k < 9; k++)
+			for (u32 s = 0; s < 3; s += 2)
+				if (c.word[k] != m->is.nimports + i || !has_size(t, &c, c.word[s]))
+					may[s] &= ~(1u << k);
+		looked++;
+	}
+	*size = may[0] ? 0 : 2;
+	*number = may[*size] ? (u32)__builtin_ctz(may[*size]) : 0;
+	return *number ? looked : 0;
+}
+
+// Other arrays of some of its codes may look like it while few functions are compiled: of several the one with most of them.
+static void find_codes(struct Jit *t, struct Module *m)
+{
+	u32 best = 0;
+	u64 words[MODULE_WORDS], size = m->is.nfuncs * sizeof(u64), *codes = xmalloc(size);
+	m->tries++;
+	for (u32 i = 0; jit_read_memory(&t->tgid, m->at, words, sizeof(words)) && i < MODULE_WORDS; i++) {
+		u32 n, bytes, number;
+		u64 first;
+		struct V8Code c;
+		if (words[i] % 8 || words[i] < PAGE || !jit_read_memory(&t->tgid, words[i], &first, sizeof(first)))
+			continue;
+		if ((first && !read_code(t, m, first, &c)) || !jit_read_memory(&t->tgid, words[i], codes, size))
+			continue;
+		n = words_in(t, m, codes, &bytes, &number);
+		if (n > best) {
+			best = n;
+			m->codes = words[i];
+			m->size = bytes;
+			m->number = number;
+		}
+	}
+	free(codes);
+}
+
+static struct Module *take_module(struct Jit *t, u64 at)
+{
+	struct Module m = {.at = at};
+	u64 words[MODULE_WORDS];
+	struct Module *known = module_at(t->wasm, at);
+	if (known)
+		return known;
+	if (at % 8 || at < PAGE || !jit_read_memory(&t->tgid, at, words, sizeof(words)) || !read_bytes(t, words, &m))
+		return NULL;
+	m.seen = xcalloc(m.is.nfuncs, sizeof(*m.seen));
+	vec_push(&t->wasm->modules, m);
+	return &vec_last(&t->wasm->modules);
+}
+
+// ---- pieces of code
+static char *name_of(const struct Module *m, u32 number)
+{
+	if (number >= m->is.nimports + m->is.nfuncs) // it has none: its tables of jumps
+		return xasprintf("wasm-jumps");
+	if (number < m->is.nimports)
+		return xasprintf("wasm-to-js");
+	const struct WasmName *n = &m->is.names[number];
+	return n->n ? xasprintf("%.*s", (int)n->n, n->p) : xasprintf("wasm-function[%u]", number);
+}
+
+// Functions were put into it: their bytes' table (three words behind those of the code, in versions that have it) is not empty. V8 alone knows which one runs where.
+static bool has_inner(const struct Module *m, const struct V8Code *c)
+{
+	return m->number > m->size + 3 && c->word[m->size + 3];
+}
+
+static void take_code(struct Jit *t, const struct Module *m, const struct V8Code *c, struct Pieces *out)
+{
+	u32 size = c->word[m->size];
+	u8 *code = has_size(t, c, size) ? xmalloc(size) : NULL;
+	if (code && jit_read_memory(&t->tgid, c->start, code, size)) {
+		UwCodeRows rows = {0};
+		struct UwMade *made = xcalloc(1, sizeof(*made));
+		if (c->word[m->number] >= m->is.nimports + m->is.nfuncs) // nothing but jumps
+			vec_push(&made->rows, ((struct MadeRow){0, {.kind = RT_UW_REG, .reg = RT_R_SP, .off = 8, .ra = -8}}));
+		else
+			uwcode_rows(code, size, &rows);
+		for (size_t i = 0; i < rows.n; i++) {
+			struct RtUwRule r = rows.p[i].rule;
+			r.lost |= r.kind == RT_UW_REG && has_inner(m, c) ? RT_UW_GUESS : 0;
+			vec_push(&made->rows, ((struct MadeRow){rows.p[i].off, r}));
+		}
+		vec_push(&out->syms, ((struct MadeSym){c->start, size, name_of(m, c->word[m->number])}));
+		vec_push(&out->made, made);
+		vec_deinit(&rows);
+	}
+	free(code);
+}
+
+static void take_new(struct Jit *t, struct Module *m, struct Pieces *out)
+{
+	u64 size = m->is.nfuncs * sizeof(u64), *codes = xmalloc(size);
+	if (jit_read_memory(&t->tgid, m->codes, codes, size)) {
+		for (u32 i = 0; i < m->is.nfuncs && out->syms.n < BATCH; i++) {
+			struct V8Code c;
+			if (codes[i] == m->seen[i])
+				continue;
+			m->seen[i] = codes[i];
+			if (codes[i] && (!read_code(t, m, codes[i], &c) || c.word[m->number] != m->is.nimports + i)) { // it was another array
+				m->codes = 0;
+				memset(m->seen, 0, size);
+				t->wasm->asked = true;
+				break;
+			}
+			if (codes[i])
+				take_code(t, m, &c, out);
+		}
+	}
+	free(codes);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct MadeSym *const *x = a, *const *y = b;
+	return (*x)->addr < (*y)->addr ? -1 : (*x)->addr > (*y)->addr;
+}
+
+// An object of pieces in order, from `first` to before `end`.
+static void flush(struct Jits *j, struct Jit *t, struct Pieces *v, struct MadeSym *const *order, size_t first, size_t end)
+{
+	u64 base = order[first]->addr & ~(u64)(PAGE - 1), last = 0;
+	struct UwMade *all = xcalloc(1, sizeof(*all));
+	VEC(struct MadeSym) syms = {0};
+	for (size_t i = first; i < end; i++) {
+		const struct UwMade *one = v->made.p[order[i] - v->syms.p];
+		u64 off = order[i]->addr - base;
+		if (off < last) // it lies over another: of two looks
+			continue;
+		if (off > last && all->rows.n)
+			vec_push(&all->rows, ((struct MadeRow){last, {0}}));
+		for (size_t k = 0; k < one->rows.n; k++)
+			vec_push(&all->rows, ((struct MadeRow){off + one->rows.p[k].off, one->rows.p[k].rule}));
+		vec_push(&syms, ((struct MadeSym){off, order[i]->size, order[i]->name}));
+		last = off + order[i]->size;
+	}
+	vec_push(&all->rows, ((struct MadeRow){last, {0}}));
+	struct SymObject *o = jit_object(j, base, last, &(struct MadeNames){syms.p, (u32)syms.n}, all);
+	for (size_t i = 0; o && i < syms.n; i++)
+		jit_put(t, base + syms.p[i].addr, syms.p[i].size, syms.p[i].addr, o, PROC_MADE_STAYS);
+	vec_deinit(&syms);
+}
+
+static void flush_all(struct Jits *j, struct Jit *t, struct Pieces *v)
+{
+	VEC(struct MadeSym *) order = {0};
+	for (size_t i = 0; i < v->syms.n; i++)
+		vec_push(&order, &v->syms.p[i]);
+	if (order.n)
+		qsort(order.p, order.n, sizeof(*order.p), by_start);
+	for (size_t i = 0, first = 0; i < order.n; i++)
+		if (i + 1 == order.n || order.p[i + 1]->addr + order.p[i + 1]->size - order.p[first]->addr > BATCH_SPAN) {
+			flush(j, t, v, order.p, first, i + 1);
+			first = i + 1;
+		}
+	vec_deinit(&order);
+	for (size_t i = 0; i < v->syms.n; i++) {
+		free((char *)v->syms.p[i].name);
+		uwmade_free(v->made.p[i]);
+	}
+	vec_deinit(&v->syms);
+	vec_deinit(&v->made);
+	*v = (struct Pieces){0};
+}
+
+// ---- malloc's memory
+typedef VEC(struct Found) FoundList;
+
+static void scan(struct Jit *t, const struct CfiSeg *s, u64 *words, FoundList *out)
+{
+	struct WasmProc *w = t->wasm;
+	u64 lo = ~0ull, hi = 0, had = 0;
+	for (size_t i = 0; i < w->areas.n; i++) {
+		lo = MIN(lo, w->areas.p[i].vaddr);
+		hi = MAX(hi, w->areas.p[i].vaddr + w->areas.p[i].size);
+	}
+	for (u64 at = s->vaddr; at < s->vaddr + s->size; at += PIECE) {
+		u64 n = MIN((u64)PIECE, s->vaddr + s->size - at) / sizeof(u64);
+		if (!jit_read_memory(&t->tgid, at, words, n * sizeof(u64)))
+			return;
+		for (u64 i = 0; i < n && out->n < CODES_MAX; i++) {
+			u64 v = words[i], before = i ? words[i - 1] : had;
+			if (v - lo < hi - lo && v % 32 == 0 && before && before % 8 == 0 && !(before >> RT_UW_PC_BITS) && in_areas(w, v, 0)) // code begins at a multiple of 32 or 64
+				vec_push(out, ((struct Found){at + i * sizeof(u64) - sizeof(u64), before}));
+		}
+		had = n ? words[n - 1] : 0;
+	}
+}
+
+// Modules whose code begins with a table that is not known yet, and what code of theirs is found besides: the old one of a function that still runs, and what calls JavaScript.
+static void find_modules(struct Jit *t, const struct Heap *heap, struct Pieces *out)
+{
+	struct WasmProc *w = t->wasm;
+	FoundList found = {0};
+	u64 *words = xmalloc(PIECE);
+	for (size_t i = 0; i < heap->v.n; i++)
+		scan(t, &heap->v.p[i], words, &found);
+	free(words);
+	for (size_t i = 0; i < w->tables.n; i++)
+		w->tables.p[i].tries++;
+	for (size_t i = 0; i < found.n; i++) {
+		struct V8Code c;
+		if (!jit_read_memory(&t->tgid, found.p[i].at, &c, sizeof(c)))
+			continue;
+		for (size_t k = 0; k < w->tables.n; k++)
+			if (w->tables.p[k].at == c.start && !w->tables.p[k].known)
+				w->tables.p[k].known = take_module(t, c.module);
+	}
+	for (size_t i = 0; i < w->modules.n; i++)
+		if (!w->modules.p[i].codes)
+			find_codes(t, &w->modules.p[i]);
+	for (size_t i = 0; i < found.n && out->syms.n < BATCH; i++) {
+		struct Module *m = module_at(w, found.p[i].module);
+		struct V8Code c;
+		if (m && m->codes && read_code(t, m, found.p[i].at, &c) && (c.word[m->number] == ~0u || c.word[m->number] < m->is.nimports + m->is.nfuncs))
+			take_code(t, m, &c, out);
+	}
+	vec_deinit(&found);
+}
+
+static void look(struct Jit *t, struct Pieces *out)
+{
+	struct WasmProc *w = t->wasm;
+	struct Heap heap = {0};
+	u64 began = now_ns();
+	bool any = false;
+
+	read_maps(t, w, &heap);
+	for (size_t i = 0; i < w->areas.n; i++)
+		read_area(t, w, &w->areas.p[i]);
+	for (size_t i = 0; i < w->tables.n; i++)
+		any |= !w->tables.p[i].known && w->tables.p[i].tries < TRIES;
+	for (size_t i = 0; i < w->modules.n; i++)
+		any |= !w->modules.p[i].codes && w->modules.p[i].tries < TRIES * 4;
+	if (any)
+		find_modules(t, &heap, out);
+	vec_deinit(&heap.v);
+	u64 now = now_ns();
+	w->not_before = now + MAX((now - began) * COST, AREAS_NS);
+}
+
+void wasmcode_read(struct Jits *j, struct Jit *t)
+{
+	struct WasmProc *w = t->wasm;
+	struct Pieces v = {0};
+
+	if (w->asked && now_ns() >= w->not_before) {
+		w->asked = false;
+		look(t, &v);
+		flush_all(j, t, &v); // what the modules have now goes before what is found of it
+	}
+	for (size_t i = 0; i < w->modules.n; i++)
+		if (w->modules.p[i].codes)
+			take_new(t, &w->modules.p[i], &v);
+	flush_all(j, t, &v);
+}
