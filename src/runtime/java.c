@@ -311,10 +311,12 @@ static s32 number(struct Bytes *b)
 	return (s32)(sum >> 1) ^ -(s32)(sum & 1);
 }
 
+// 0: not known. The table ends with a 0; of one that was too long to be copied whole lines are known up to the last place in it.
 static u32 line(const struct RtCode *c, u32 pos)
 {
 	struct Bytes b = {c->lines, c->lines + MIN(c->nlines, RT_CODE_LINES), c->file_width == 2};
 	s64 at = 0, n = 0, best_at = -1, best = 0;
+	bool beyond = false;
 
 	while (b.p < b.end && *b.p) {
 		u32 v = *b.p++;
@@ -324,8 +326,9 @@ static u32 line(const struct RtCode *c, u32 pos)
 			best_at = at;
 			best = n;
 		}
+		beyond |= at > pos;
 	}
-	return best > 0 && best < 1 << 24 ? (u32)best : 0;
+	return best > 0 && best < 1 << 24 && (beyond || b.p < b.end) ? (u32)best : 0;
 }
 
 const struct Runtime java_runtime = {RT_LANG_JAVA, "java", "[java]", symbols, find, line, "its own description (gHotSpotVMStructs)", code_name, code_file};

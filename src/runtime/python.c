@@ -213,7 +213,7 @@ static u32 line_39(struct Bytes b, u32 n, u32 pos, bool whole)
 	return whole ? n : 0;
 }
 
-// Of a table that was too long to be copied whole: the first line, for what lies beyond.
+// 0: not known. Of a table that was too long to be copied whole that is so for what lies beyond.
 static u32 line(const struct RtCode *c, u32 pos)
 {
 	struct Bytes b = {c->lines, c->lines + MIN(c->nlines, RT_CODE_LINES)};
@@ -222,7 +222,7 @@ static u32 line(const struct RtCode *c, u32 pos)
 		: c->lines_kind == LINES_310 ? line_310(b, c->first_line, pos)
 		: c->lines_kind == LINES_39  ? line_39(b, c->first_line, pos, whole)
 					     : 0;
-	return n ? n : c->first_line;
+	return n || !whole ? n : c->first_line;
 }
 
 static const char *offsets(const struct RtLang *l)

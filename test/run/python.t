@@ -122,6 +122,16 @@ RUN for v in 3.7 3.8 3.9 3.10 3.11 3.12 3.13; do for p in $(ls -d $(pyenv root)/
 TIMEOUT 60
 EXPECT_RE \Aall of them\n\Z
 
+# Its table of lines is longer than what is copied of one: no line is said, not a wrong one. Two lines before its end it calls.
+NAME python: a function of 3,000 lines has no line where that is not known
+NEED file:/usr/bin/python3.11
+RUN python3 -c 'print("import os\ndef big(n):\n" + "".join("    if n == %d: n = n + %d * (n - 1)\n" % (i + 10, i) for i in range(3000)) + "    os.getppid()\n    return n\ndef small():\n    os.getppid()\n    big(1)\nfor i in range(5): small()")' > big.py; {sonde} -q --lines -c '/usr/bin/python3.11 big.py' -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { @[ustack] = count() }' | grep 'big.py' | sed 's/+[0-9]*//; s/[^[]*big.py/big.py/2' | sort | uniq -c
+TIMEOUT 60
+EXPECT_RE ^ +1 +big \[\S*big.py\]$
+EXPECT_RE ^ +1 +small \[\S*big.py:3006\]$
+EXPECT_RE ^ +1 +small \[\S*big.py:3007\]$
+EXPECT_RE ^ +2 +<module> \[\S*big.py:3008\]$
+
 NAME python: offcputime shows the functions of a program that sleeps already
 ALONE times
 NEED copy_from_user_task
