@@ -6,7 +6,7 @@ usage: run.py [--build DIR] [--suite unit,run,...] [--filter 'GLOB|GLOB...'] [--
   --waiting N    of the blocks of .t files that may run side by side, whose time is mostly waiting, so many (default: three a processor)
   --second-tries N  so many of the tests that fail, and have no further try of their own, are run once more; for machines that others load (default: 0)
   --short        without the blocks that are LONG
-  --beside CMD   builds what the suites asan and fuzz run, with what the suite run leaves of the processors
+  --beside CMD   builds what the suites asan and fuzz run, with what the FEW and ALONE blocks of the suite run leave of the processors
   --times FILE   how long each file of tests and each test took, the longest first     --must-run   a suite whose tests were all skipped has failed
 
 Suites
@@ -79,13 +79,11 @@ def main():
     opt.build = os.path.abspath(opt.build)
     child.clean()
     t = tally.Tally(opt.v, opt.second_tries)
-    beside = None
+    opt.built = None
     for name in opt.suite.split(','):
-        if name == 'run' and opt.beside:
-            beside = child.Beside(opt.beside)
-        if name in NEED_BESIDE and beside:
-            start, problem = time.time(), beside.wait(900)
-            beside = t.say('# waited %.0f s for what these run' % (time.time() - start))
+        if name in NEED_BESIDE and opt.built:
+            start, problem = time.time(), opt.built.wait(900)
+            opt.built = t.say('# waited %.0f s for what these run' % (time.time() - start))
             if problem:
                 t.fail('suite %s' % name, '%s: %s' % (opt.beside, problem))
         run_suite(t, opt, name)

@@ -29,14 +29,14 @@ EXPECT_RE ^\w+ last second_inner second_outer main( __libc_\w+)* _start ]: 10
 EXPECT_RE 20 user stacks, 20 whole \(100\.00 %\)$
 
 NAME code that is run before the tracer can know of it is cut there and says why: never the frames of the code that was there before
-RUN gcc -O2 -o madecode {top}/test/workload/madecode.c; for i in 1 2 3 4 5; do {sonde} -q -c './madecode again 2 . 0' -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { printf("%s\n--\n", ustack) }' 2>/dev/null; done | grep -v 'getppid\|syscall' | sed -n 's/^ *\(\w*\)+.*/\1/p; s/^ *\[truncated].*/cut/p; s/^ *0x.*/unknown/p; s/^--/--/p' | tr '\n' ' ' | sed 's/-- /\n/g' | sed 's/ main .*/ main/; s/ run / /' | awk 'NF {print 1 + n++ % 2, $0}' | sort -u
+RUN gcc -O2 -o madecode {top}/test/workload/madecode.c; for i in 1 2 3 4 5; do {sonde} -q -c './madecode again 2 . 0' -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { printf("%s\n--\n", ustack) }' 2>/dev/null; done | grep -v 'getppid\|syscall' | sed -n 's/^ *\(\w*\)+.*/\1/p; s/^ *\[truncated].*/cut/p; s/^ *\(0x\|\[jit+\).*/unknown/p; s/^--/--/p' | tr '\n' ' ' | sed 's/-- /\n/g' | sed 's/ main .*/ main/; s/ run / /' | awk 'NF {print 1 + n++ % 2, $0}' | sort -u
 NEED cmd:gcc
 NEED host
 NEED arch:x86_64
 EXPECT_RE \A(1 last (made_inner made_outer main|made_inner cut|unknown cut) *\n)+(2 last (second_inner second_outer main|second_inner cut|unknown cut) *\n)+\Z
 
 NAME code that comes and goes at one place, faster than it is read: no stack has the frames of the other code
-RUN gcc -O2 -o madecode {top}/test/workload/madecode.c; for p in 0 20 300; do {sonde} -q -c "./madecode flip 1200 . $p" -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { printf("%s\n--\n", ustack) }' 2>/dev/null; done | grep -v 'getppid\|syscall' | sed -n 's/^ *\(\w*\)+.*/\1/p; s/^ *\[truncated].*/cut/p; s/^ *0x.*/unknown/p; s/^--/--/p' | tr '\n' ' ' | sed 's/-- /\n/g' | sed 's/ main .*/ main/; s/ run / /' | awk '/^last (made_inner made_outer main|made_inner cut|unknown cut) *$/ || /^last_second (second_inner second_outer main|second_inner cut|unknown cut) *$/ { n++; k += / main/; next } NF { print "wrong: " $0 } END { print n " of 3600, known " (k ? "some" : "none") }'
+RUN gcc -O2 -o madecode {top}/test/workload/madecode.c; for p in 0 20 300; do {sonde} -q -c "./madecode flip 1200 . $p" -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { printf("%s\n--\n", ustack) }' 2>/dev/null; done | grep -v 'getppid\|syscall' | sed -n 's/^ *\(\w*\)+.*/\1/p; s/^ *\[truncated].*/cut/p; s/^ *\(0x\|\[jit+\).*/unknown/p; s/^--/--/p' | tr '\n' ' ' | sed 's/-- /\n/g' | sed 's/ main .*/ main/; s/ run / /' | awk '/^last (made_inner made_outer main|made_inner cut|unknown cut) *$/ || /^last_second (second_inner second_outer main|second_inner cut|unknown cut) *$/ { n++; k += / main/; next } NF { print "wrong: " $0 } END { print n " of 3600, known " (k ? "some" : "none") }'
 NEED cmd:gcc
 NEED host
 NEED arch:x86_64

@@ -14,7 +14,7 @@ EXPECT_RE ^(\d+) user stacks, \1 whole \(100\.00 %\)
 EXPECT_RE ^\s+(\w*getppid|syscall)\+\d+\n\s+inner\+\d+\n\s+middle\+\d+\n\s+outer\+\d+\n\s+main\+\d+\n(\s+(__libc_\w+|libc\.so\.6|\[libc\.so\.6\+\w+\])\+\w+\n)*\s+_start\+\d+\n\]: \d{3,}$
 
 NAME without names: each stack is whole or counted as cut
-RUN {sonde} -q -f json --why-incomplete -e 'tracepoint:syscalls:sys_enter_getppid /comm == "{name:frames}"/ { @[ustack] = count(); @n++; if (@n == 200) { exit() } }' > j 2>&1 & sleep 1; while kill -0 $! 2>/dev/null; do {copy:frames} calls 20; done; python3 -c 'import json; r=[json.loads(l) for l in open("j") if l[0] == "{"]; u=[x["data"] for x in r if x["type"]=="user_stacks"][0]; s=[x["data"]["@"] for x in r if x["type"]=="map" and "@" in x["data"]][0]; whole=sum(n for k, n in s.items() if "_start" in k); print(whole == u["whole"], sum(s.values()) - whole == sum(x["count"] for x in u["incomplete"]))'
+RUN {sonde} -q -f json --why-incomplete -e 'tracepoint:syscalls:sys_enter_getppid /comm == "{name:frames}"/ { @[ustack] = count(); @n++; if (@n == 200) { exit() } }' > j 2>&1 & sleep 1; while kill -0 $! 2>/dev/null; do {copy:frames} calls 20; done; python3 -c 'import json; r=[json.loads(l) for l in open("j") if l[0] == "{"]; u=[x["data"] for x in r if x["type"]=="user_stacks"][0]; s=[x["data"]["@"] for x in r if x["type"]=="map" and "@" in x["data"]][0]; whole=sum(n for k, n in s.items() if "_start" in k); print(whole == u["whole"], sum(s.values()) - whole == sum(x["count"] for x in u["incomplete"])); print(whole, u, s)'
 TIMEOUT 30
 EXPECT_LINE True True
 

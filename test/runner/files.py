@@ -220,8 +220,10 @@ def run_run(t, opt):
     r, second = Runner(opt), []
     all_of_them = list(chosen(t, opt, sorted(glob.glob(os.path.join(TOP, 'test', 'run', '*.t')))))
     for word, jobs in (('TOGETHER', opt.waiting), ('FEW', 2), ('ALONE', 1)):
+        if word == 'FEW' and opt.beside:
+            opt.built = child.Beside(opt.beside)
         start, those = time.time(), [b for b in all_of_them if b.company() == word]
-        if word == 'TOGETHER':
+        if jobs > 1:
             those.sort(key=lambda b: -float(b.one('TIMEOUT', '15')))  # what may take long does not begin last
         unit.side_by_side(jobs, lambda b: run_block(t, r, b) or second.append(b), those, lambda b: b.shared())
         t.say('# %d tests %s in %.0f s' % (len(those), {1: 'one by one', 2: 'two at a time'}.get(jobs, 'side by side'), time.time() - start))

@@ -16,7 +16,7 @@ __attribute__((noinline)) void last(void)
 int main(int argc, char **argv)
 {
 #if defined(__x86_64__)
-	static const unsigned char code[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3}; // push %rbp; mov %rsp,%rbp; call *%rdi; pop %rbp; ret
+	static const unsigned char code[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x90, 0x5d, 0xc3}; // push %rbp; mov %rsp,%rbp; call *%rdi; nop; pop %rbp; ret
 #else
 	static const unsigned code[] = {0xa9bf7bfd, 0x910003fd, 0xd63f0000, 0xa8c17bfd, 0xd65f03c0}; // stp x29,x30; mov x29,sp; blr x0; ldp; ret
 #endif

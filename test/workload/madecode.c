@@ -214,8 +214,8 @@ static void put_lines(uint64_t at, uint64_t call, const char *file)
 	put_record(2, &d, sizeof(d), text, n, text + n, 18);
 }
 
-// ---- with a frame pointer: push %rbp; mov %rsp,%rbp; call *%rdi; pop %rbp; ret
-static const unsigned char framed[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
+// ---- with a frame pointer: push %rbp; mov %rsp,%rbp; call *%rdi; nop; pop %rbp; ret
+static const unsigned char framed[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x90, 0x5d, 0xc3};
 
 static volatile int keep;
 static void run(unsigned char *code, void (*leaf)(void))
