@@ -212,10 +212,10 @@ struct TopFeed {
 	u32 arrived;		       // bits of sides; who asks clears it
 	bool frozen;		       // what comes is thrown away
 };
-struct err *topfeed_fit(struct TopFeed *f, const struct TopView *v);  // what the view wants is counted, and no more
+struct err *topfeed_fit(struct TopFeed *f, const struct TopView *v);  // what the view wants is counted, and what one before it wanted
 struct err *topfeed_anew(struct TopFeed *f, const struct TopView *v); // threads and containers are counted apart only for who looks at them
 struct err *topfeed_wait(struct TopFeed *f, bool keys); // for reports, or keys on standard input, half a second at most; an error: a collector has ended, with its last words
-void topfeed_last(const struct TopFeed *f, u32 window, struct TopSlice **out, size_t *n); // slices of so many seconds of each side
+void topfeed_last(const struct TopFeed *f, const struct TopView *v, u32 window, struct TopSlice **out, size_t *n); // slices of so many seconds of each side of the view
 void topfeed_end(struct TopFeed *f);
 void toptable_make(struct TopTable *t, struct TopSlice *const *slices, size_t n, const struct TopView *v); // t was made before, or is all 0
 void toprow_stacks(struct TopTable *out, struct TopSlice *const *slices, size_t n, const struct TopView *v, const struct TopRow *r); // its stacks, the largest first

@@ -107,7 +107,7 @@ static void draw(struct Top *t)
 {
 	struct TopSlice *of[TOP_SIDES * TOP_SLICES];
 	size_t n;
-	topfeed_last(&t->feed, t->window, of, &n);
+	topfeed_last(&t->feed, &t->view, t->window, of, &n);
 	// The cursor stays on its row, wherever that goes.
 	char *key = t->screen.at < t->table.rows.n && t->unfolded ? xasprintf("%s", t->table.rows.p[t->screen.at].key) : NULL;
 	toptable_make(&t->table, of, n, &t->view);
@@ -143,7 +143,7 @@ static void save(struct Top *t)
 		snprintf(t->status, sizeof(t->status), "cannot write %s: %s", path, strerror(errno));
 		return;
 	}
-	topfeed_last(&t->feed, t->window, of, &n);
+	topfeed_last(&t->feed, &t->view, t->window, of, &n);
 	top_folded(of, n, &t->view, f);
 	bool bad = ferror(f);
 	bad |= fclose(f) != 0;
@@ -274,7 +274,7 @@ static struct err *run_text(struct Top *t)
 			continue;
 		struct TopSlice *of[TOP_SIDES * TOP_SLICES];
 		size_t k;
-		topfeed_last(&t->feed, t->window, of, &k);
+		topfeed_last(&t->feed, &t->view, t->window, of, &k);
 		toptable_make(&t->table, of, k, &t->view);
 		top_text(&t->table, &t->view, (u32)MIN(t->rows, 1000000ull), stdout);
 		t->feed.arrived = 0;

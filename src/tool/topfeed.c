@@ -13,18 +13,18 @@ static u64 rows_of(const struct TopFeed *f, u32 sides)
 	return sides & 1 << TOP_OFF ? 100000 : MAX(MIN(f->hz * (u64)sysconf(_SC_NPROCESSORS_ONLN) * 4, 100000ull), 1000ull);
 }
 
-static struct err *start(struct TopFeed *f, const struct TopView *v)
+static struct err *start(struct TopFeed *f, const struct TopView *v, u32 sides)
 {
 	static const char *const tools[] = {[1 << TOP_ON] = "profile", [1 << TOP_OFF] = "offcputime", [1 << TOP_ON | 1 << TOP_OFF] = "both"};
 	const char *args[16];
 	char hz[24], rows[24];
 	int n = 0;
 	snprintf(hz, sizeof(hz), "%llu", (unsigned long long)f->hz);
-	snprintf(rows, sizeof(rows), "%llu", (unsigned long long)rows_of(f, v->sides));
-	args[n++] = tools[v->sides];
+	snprintf(rows, sizeof(rows), "%llu", (unsigned long long)rows_of(f, sides));
+	args[n++] = tools[sides];
 	args[n++] = "-i";
 	args[n++] = "1";
-	if (v->sides & 1 << TOP_ON) {
+	if (sides & 1 << TOP_ON) {
 		args[n++] = "-F";
 		args[n++] = hz;
 	}
@@ -41,7 +41,7 @@ static struct err *start(struct TopFeed *f, const struct TopView *v)
 	args[n++] = "--hash-storage-size";
 	args[n++] = rows;
 	args[n] = NULL;
-	f->sides = v->sides;
+	f->sides = sides;
 	return collector_start(&f->collector, feed_tool, args, false);
 }
 
@@ -51,7 +51,7 @@ static void slice_free(struct TopSlice *s)
 	free(s);
 }
 
-// The oldest of a side that has more than it keeps, or of one that is counted no more
+// The oldest of a side that has more than it keeps
 static void slices_trim(struct TopFeed *f, u32 sides, u32 keep)
 {
 	u32 have[TOP_SIDES] = {0};
@@ -68,14 +68,14 @@ static void slices_trim(struct TopFeed *f, u32 sides, u32 keep)
 	f->slices.n = to;
 }
 
-// Nothing is counted that the view has not asked for. Threads and containers are counted apart only for who looks at them.
+// A side is counted from when a view first asks for it, and goes on when one does not: a collector that starts anew leaves a gap of a second or more, each time a key is pressed.
 struct err *topfeed_fit(struct TopFeed *f, const struct TopView *v)
 {
-	if (f->collector.pid && f->sides == v->sides)
+	u32 counted = f->collector.pid ? f->sides : 0;
+	if (!(v->sides & ~counted))
 		return NULL;
 	collector_end(&f->collector);
-	slices_trim(f, ~v->sides, 0);
-	return start(f, v);
+	return start(f, v, counted | v->sides);
 }
 
 void topfeed_end(struct TopFeed *f)
@@ -123,12 +123,12 @@ struct err *topfeed_wait(struct TopFeed *f, bool keys)
 	return collector_read(&f->collector, take_report, f);
 }
 
-void topfeed_last(const struct TopFeed *f, u32 window, struct TopSlice **out, size_t *n)
+void topfeed_last(const struct TopFeed *f, const struct TopView *v, u32 window, struct TopSlice **out, size_t *n)
 {
 	u32 left[TOP_SIDES];
 	*n = 0;
 	for (u32 side = 0; side < TOP_SIDES; side++)
-		left[side] = window;
+		left[side] = v->sides & 1u << side ? window : 0;
 	for (size_t i = f->slices.n; i-- > 0;)
 		if (left[f->slices.p[i]->side]) {
 			left[f->slices.p[i]->side]--;

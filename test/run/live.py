@@ -89,7 +89,12 @@ try:
         print('off-CPU')
         keys('b')
         until(r'ON % +OFF %')
+        counting = under(shell)
+        keys('o')
+        until(r'sonde top: off-CPU')
         keys('c')
+        until(r'sonde top: on-CPU \d+\.\d %; ')
+        print('goes on', under(shell) == counting)
         keys('f')
         until(r'on-CPU \d+\.\d %; ')
         keys('/', 'spin_h')
@@ -118,7 +123,7 @@ try:
     elif scene == 'hurry':  # a collector that has just been started is ended
         until('spin_here')
         for i in range(30):
-            keys(*'bo')
+            keys(*'btof')  # threads, and functions again: each a collector of its own
             until(r'sonde top: off-CPU')
         keys('c')
         until(r'sonde top: on-CPU \d+\.\d %; ')

@@ -6,7 +6,7 @@ NAME keys
 LONG
 NEED cmd:tmux
 RUN {top}/test/run/live.py {sonde} {build}/waits keys
-EXPECT_RE ^functions True\nprocesses add up True\nunfolded\nstacks\nthreads\noff-CPU\nfilter True\nfrozen True\nsaved True\nhelp\nterminal True\n$
+EXPECT_RE ^functions True\nprocesses add up True\nunfolded\nstacks\nthreads\noff-CPU\ngoes on True\nfilter True\nfrozen True\nsaved True\nhelp\nterminal True\n$
 TIMEOUT 60
 
 NAME keys faster than collectors start: each of them ends
