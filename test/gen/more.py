@@ -98,7 +98,7 @@ class More(Exprs):
     def more_int(self, depth):
         own = 0 if self.peer else 1
         return self.pick((2, self.written), (3, lambda: self.behind(depth)), (1, self.around), (1, self.layout), (2 * own, lambda: self.signed_division(depth)),
-                         (2 * own, lambda: self.chosen(depth)), (0 if self.peer else 2, lambda: self.total_read(depth)), (2, lambda: self.part(depth, lambda t: isinstance(t, Int)) or self.arg()))
+                         (2 * own, lambda: self.chosen(depth)), (0 if self.peer or self.old else 2, lambda: self.total_read(depth)), (2, lambda: self.part(depth, lambda t: isinstance(t, Int)) or self.arg()))
 
     # ---- parts of tuples and records, however deep
     def part(self, depth, want):
@@ -155,7 +155,7 @@ class More(Exprs):
             return self.rng.choice([X('(comm == "values")', BOOL, lambda s: True), X('(pid != cpid)', BOOL, lambda s: False), X('(tid == pid)', BOOL, lambda s: True),
                                     X('(probetype == "uprobe")', BOOL, lambda s: True)])
         own = 0 if self.peer else 1
-        return self.pick((2, prefix), (2 * own, matches), (1, arrays), (1, bytes_), (2, tuples), (2, address), (2, truth), (1, who),
+        return self.pick((2, prefix), (0 if self.old else 2 * own, matches), (1, arrays), (1, bytes_), (2, tuples), (2, address), (2, truth), (1, who),
                          (1, lambda: self.part(depth, lambda t: t is BOOL) or truth()))
 
     # ---- texts
