@@ -147,7 +147,7 @@ EXPECT_RE \Aok\nok\nok\nUSAGE: sonde offcputime \[options\] \[SECONDS\]\n\Z
 
 NAME seed/12 its eight examples
 LONG
-RUN for a in "" "-F 99" "-c 1000000" 1 "-f 1" "-p $$" -U -K; do {sonde} profile $a >out 2>err & S=$!; until grep -q Sampling out || ! kill -0 $S 2>/dev/null; do sleep 0.1; done; sleep 0.3; kill -INT $S 2>/dev/null; wait $S; echo "$? $(head -n 1 out | grep -o '^Sampling at .*')"; grep ERROR err; done | sed "s/PID $$/PID n/"
+RUN for a in "" "-F 99" "-c 1000000" 1 "-f 1" "-p $$" -U -K; do rm -f out; {sonde} profile $a >out 2>err & S=$!; until grep -q Sampling out || ! kill -0 $S 2>/dev/null; do sleep 0.1; done; sleep 0.3; kill -INT $S 2>/dev/null; wait $S; echo "$? $(head -n 1 out | grep -o '^Sampling at .*')"; grep ERROR err; done | sed "s/PID $$/PID n/"
 TIMEOUT 60
 EXPECT_RE \A0 Sampling at 49 Hertz of all threads by user \+ kernel stack\.\.\. Hit Ctrl-C to end\.\n0 Sampling at 99 Hertz of all threads by user \+ kernel stack\.\.\. Hit Ctrl-C to end\.\n0 Sampling at every 1000000 events of all threads by user \+ kernel stack\.\.\. Hit Ctrl-C to end\.\n0 Sampling at 49 Hertz of all threads by user \+ kernel stack for 1 secs\.\n0 \n0 Sampling at 49 Hertz of PID n by user \+ kernel stack\.\.\. Hit Ctrl-C to end\.\n0 Sampling at 49 Hertz of all threads by user stack\.\.\. Hit Ctrl-C to end\.\n0 Sampling at 49 Hertz of all threads by kernel stack\.\.\. Hit Ctrl-C to end\.\n\Z
 
