@@ -1,25 +1,10 @@
-// .eh_frame and .debug_frame -> rows. Input: sections of an untrusted file (elf/cfi.c). Output: rows ascending by file offset.
-// Invariant: every offset is checked against its section; a bad entry loses its own function and nothing else; .eh_frame wins where both
-// sections speak. Format: LSB core 10.6 (.eh_frame, .eh_frame_hdr), DWARF 5 6.4.1 (.debug_frame).
+// .eh_frame and .debug_frame: which functions have an entry, and what stands in it. Input: sections of an untrusted file (elf/cfi.c). Output: entries by address.
+// Invariant: every offset is checked against its section; a bad entry loses its own function and nothing else.
+// Format: LSB core 10.6 (.eh_frame, .eh_frame_hdr), DWARF 5 6.4.1 (.debug_frame).
 #include <dwarf.h>
 #include <elf.h>
 #include "unwind/internal.h"
 
-struct Fde {
-	u64 pc, end; // end 0: malformed
-	u64 at; // offset of its entry in the section
-};
-struct Frames { // one section
-	const struct CfiSec *sec;
-	const struct Part *part; // only entries near it are listed; NULL: all
-	bool eh;
-	VEC(struct Fde) fdes; // by pc
-	VEC(struct Cie) cies;
-	u32 last_cie;
-	u16 machine;
-	u8 word; // bytes of an address
-	const struct UwHurry *hurry;
-};
 struct Entry {
 	struct Bytes body; // after the CIE id or pointer
 	u64 next;	   // offset of the entry after it
@@ -61,7 +46,7 @@ static u64 address(const struct Frames *f, u64 v)
 enum { PE_FORMAT = 0x0f, PE_BASE = 0x70 }; // parts of a DW_EH_PE encoding
 
 // A pointer in DW_EH_PE encoding. 0 and b->bad for what may not occur here.
-static u64 read_pointer(const struct Frames *f, struct Bytes *b, u8 enc)
+u64 fde_pointer(const struct Frames *f, struct Bytes *b, u8 enc)
 {
 	u64 at = f->sec->vaddr + (u64)(b->p - f->sec->data), v = 0;
 
@@ -125,7 +110,7 @@ static bool parse_augmentation(const struct Frames *f, struct Cie *c, struct Byt
 			break;
 		case 'P': {
 			u8 enc = (u8)bytes_u(&data, 1);
-			read_pointer(f, &data, enc & PE_FORMAT); // of any application: only its size matters
+			fde_pointer(f, &data, enc & PE_FORMAT); // of any application: only its size matters
 			break;
 		}
 		case 'L':
@@ -194,12 +179,7 @@ static const struct Cie *get_cie(struct Frames *f, u64 at)
 }
 
 // ---- FDEs
-struct FdeBody {
-	const struct Cie *cie;
-	u64 pc, len;
-	struct Bytes insns;
-};
-static bool parse_fde(struct Frames *f, u64 at, struct FdeBody *out, u64 *next)
+bool fde_parse(struct Frames *f, u64 at, struct FdeBody *out, u64 *next)
 {
 	struct Entry e;
 	if (!read_entry(f, at, &e))
@@ -212,8 +192,8 @@ static bool parse_fde(struct Frames *f, u64 at, struct FdeBody *out, u64 *next)
 	if (!c)
 		return true;
 	struct Bytes b = e.body;
-	out->pc = read_pointer(f, &b, c->fde_enc);
-	out->len = read_pointer(f, &b, c->fde_enc & PE_FORMAT);
+	out->pc = fde_pointer(f, &b, c->fde_enc);
+	out->len = fde_pointer(f, &b, c->fde_enc & PE_FORMAT);
 	if (c->has_z) {
 		u64 n = bytes_uleb(&b);
 		if (n > (u64)(b.end - b.p))
@@ -283,7 +263,7 @@ static bool list_by_hdr(struct Frames *f, const struct CfiSec *hdr)
 		struct FdeBody body;
 		u64 next;
 		uwhurry_stop(f->hurry); // heeded when rows are made
-		if (d.pc < prev || d.at >= f->sec->size || !parse_fde(f, d.at, &body, &next) || (body.cie && body.pc != d.pc)) {
+		if (d.pc < prev || d.at >= f->sec->size || !fde_parse(f, d.at, &body, &next) || (body.cie && body.pc != d.pc)) {
 			f->fdes.n = 0;
 			return false;
 		}
@@ -298,7 +278,7 @@ static void list_by_scan(struct Frames *f)
 {
 	bool sorted = true;
 	struct FdeBody body;
-	for (u64 at = 0, next; parse_fde(f, at, &body, &next); at = next) {
+	for (u64 at = 0, next; fde_parse(f, at, &body, &next); at = next) {
 		if (!body.cie)
 			continue;
 		struct Fde d = {body.pc, body.pc + body.len, at};
@@ -310,214 +290,8 @@ static void list_by_scan(struct Frames *f)
 	keep_near(f);
 }
 
-// ---- rows
-struct Sink {
-	const FlowRows *flow; // of code without entries: gopclntab.c, flow.c
-	size_t flow_at;
-	struct UwTable *t;
-	struct RuleSet *rules;
-	const struct CfiSeg *seg;
-	struct Frames *f;
-	u8 enc;
-	u64 from; // rows before this address belong to an earlier FDE
-	const struct ElfCfi *elf;
-	const struct Part *part; // only rows near it are wanted; NULL: all
-	const struct UwHurry *hurry;
-	bool stopped;
-	bool setcontext; // the file has glibc's
-};
-
-static void put(struct Sink *s, u64 pc, u32 rule)
-{
-	u64 off = pc - s->seg->vaddr + s->seg->off;
-	if (s->t->rows.n && UW_ROW_OFF(vec_last(&s->t->rows)) == off)
-		s->t->rows.n--; // nothing lies between: the later one holds
-	if (s->t->rows.n ? UW_ROW_RULE(vec_last(&s->t->rows)) != rule : rule != 0)
-		vec_push(&s->t->rows, UW_ROW(off, rule));
-}
-
-static void on_row(void *arg, u64 pc, const struct RtUwRule *r)
-{
-	struct Sink *s = arg;
-	u32 rule = ruleset_add(s->rules, r);
-	s->setcontext |= r->sp_kind == RT_UW_SP_MEM;
-	if (!rule && r->kind != RT_UW_NONE)
-		s->t->rules_full = true;
-	put(s, MAX(pc, s->from), rule);
-}
-
-static u64 set_loc_pointer(void *arg, struct Bytes *b, bool *ok)
-{
-	struct Sink *s = arg;
-	u64 v = read_pointer(s->f, b, s->enc);
-	*ok = !b->bad;
-	return v;
-}
-
-// Rows of one FDE, clipped to [from, end).
-static void run_fde(struct Sink *s, const struct FdeBody *d, u64 end, u16 machine)
-{
-	struct CfiState st = d->cie->init;
-	struct Cie cie = *d->cie; // get_cie may move it
-	struct CfiRun run = {&cie, machine, d->pc, end, set_loc_pointer, on_row, s};
-	struct RtUwRule r;
-
-	s->enc = cie.fde_enc;
-	s->t->nfdes++;
-	bool ok = cfi_run(&run, d->insns, &st);
-	if (run.pc >= end)
-		return;
-	memset(&r, 0, sizeof(r));
-	if (ok)
-		cfi_rule(&st, cie.signal, machine, &r);
-	else
-		s->t->nbad++;
-	on_row(s, run.pc, &r);
-}
-
-static u32 first_at(const struct Frames *f, u64 pc)
-{
-	u32 lo = 0, hi = f->fdes.n;
-	while (lo < hi) {
-		u32 mid = (lo + hi) / 2;
-		if (f->fdes.p[mid].pc < pc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
-// The next FDE of both sections: the lower address, .eh_frame first.
-static struct Frames *pick(struct Frames f[2], const u32 at[2])
-{
-	bool has0 = at[0] < f[0].fdes.n, has1 = at[1] < f[1].fdes.n;
-	if (!has0 || !has1)
-		return has0 ? &f[0] : has1 ? &f[1] : NULL;
-	return f[0].fdes.p[at[0]].pc <= f[1].fdes.p[at[1]].pc ? &f[0] : &f[1];
-}
-
-static u32 root_rule(struct Sink *s)
-{
-	struct RtUwRule root = {.kind = RT_UW_END};
-	return ruleset_add(s->rules, &root);
-}
-
-// Rows of these addresses are known by following their code, or what it was made of.
-static void followed(struct Sink *s, u64 from, u64 to)
-{
-	u64 last = (to + UW_PADDING - s->seg->vaddr + s->seg->off) >> RT_UW_PAGE_BITS;
-	for (u64 page = (from - s->seg->vaddr + s->seg->off) >> RT_UW_PAGE_BITS; page <= last; page++)
-		if (!s->t->followed.n || vec_last(&s->t->followed) < page)
-			vec_push(&s->t->followed, (u32)page);
-}
-
-// Between entries, from..to: what its instructions tell.
-static void fill(struct Sink *s, u64 from, u64 to, bool open)
-{
-	if (open && to - from >= UW_PADDING)
-		put(s, from, context_start32(s->elf, s->seg, from, to) ? root_rule(s) : 0);
-	for (; s->flow_at < s->flow->n && s->flow->p[s->flow_at].pc < to; s->flow_at++) {
-		const struct FlowRow *r = &s->flow->p[s->flow_at];
-		if (r->pc < from)
-			continue;
-		put(s, r->pc, ruleset_add(s->rules, &r->rule));
-		followed(s, r->pc, s->flow_at + 1 < s->flow->n ? MIN(r[1].pc, to) : to);
-	}
-}
-
-// Of the two entries behind the one at `at`, where the second begins.
-static u64 after_next(const struct Frames *f, u32 at)
-{
-	return at + 2 < f->fdes.n ? f->fdes.p[at + 2].pc : ~0ull;
-}
-
-static void build_segment(struct Frames f[2], const struct CfiSeg *seg, struct Sink *s)
-{
-	u64 seg_end = seg->vaddr + seg->size, end = seg->vaddr, next, before = 0;
-	u32 at[2] = {first_at(&f[0], seg->vaddr), first_at(&f[1], seg->vaddr)};
-	struct Frames *cur;
-	bool open = false; // rows so far reach to `end`
-
-	s->seg = seg;
-	s->flow_at = 0;
-	while ((cur = pick(f, at))) {
-		struct FdeBody d;
-		const struct Fde *e = &cur->fdes.p[at[cur - f]++];
-		s->stopped = uwhurry_stop(s->hurry);
-		if (e->pc >= seg_end || s->stopped)
-			break;
-		bool far = s->part && !part_near(s->part, before, after_next(cur, at[cur - f] - 1));
-		before = e->pc;
-		if (!parse_fde(cur, e->at, &d, &next) || !d.cie)
-			continue;
-		u64 stop = MIN(d.pc + d.len, seg_end);
-		s->from = MAX(d.pc, end);
-		if (cur == &f[1] && at[0] < f[0].fdes.n) // .eh_frame knows better from there on
-			stop = MIN(stop, f[0].fdes.p[at[0]].pc);
-		if (stop <= s->from)
-			continue;
-		fill(s, end, s->from, open);
-		s->f = cur;
-		if (far)
-			put(s, s->from, 0); // whatever
-		else if (s->setcontext && context_start(s->elf, s->seg, d.pc, d.len))
-			put(s, MAX(d.pc - 1, end), root_rule(s));
-		else if (d.pc == s->elf->greenlet && d.pc)
-			put(s, s->from, root_rule(s));
-		else
-			run_fde(s, &d, stop, cur->machine);
-		end = stop;
-		open = true;
-	}
-	if (open)
-		put(s, end, 0);
-	fill(s, end, seg_end, false);
-	if (s->t->rows.n)
-		put(s, seg_end, 0);
-}
-
-// ---- code without entries
-static void segment_gaps(struct Frames f[2], const struct ElfCfi *e, const struct CfiSeg *seg, struct Gaps *g)
-{
-	u64 seg_end = seg->vaddr + seg->size, end = seg->vaddr;
-	u32 at[2] = {first_at(&f[0], seg->vaddr), first_at(&f[1], seg->vaddr)};
-	struct Frames *cur;
-	while ((cur = pick(f, at))) {
-		const struct Fde *entry = &cur->fdes.p[at[cur - f]++];
-		uwhurry_stop(cur->hurry);
-		if (entry->pc >= seg_end)
-			break;
-		if (!entry->end)
-			continue;
-		gaps_add(g, e, seg, end, MIN(entry->pc, seg_end));
-		end = MAX(end, MIN(entry->end, seg_end));
-	}
-	gaps_add(g, e, seg, end, seg_end);
-}
-
-static bool flow_gaps(struct Frames f[2], const struct ElfCfi *e, const struct UwHurry *hurry, FlowRows *out)
-{
-	struct Gaps g = {0};
-	if (e->machine != EM_X86_64 || e->is_go) // without a table that can be read
-		return true;
-	for (size_t i = 0; i < e->segs.n; i++)
-		segment_gaps(f, e, &e->segs.p[i], &g);
-	return gaps_rows(&g, e, hurry, out);
-}
-
-static void build_segments(const struct ElfCfi *e, struct Frames f[2], struct Sink *s)
-{
-	u64 min_off = 0;
-	for (size_t i = 0; !s->stopped && i < e->segs.n; i++) {
-		if (e->segs.p[i].off < min_off) // overlaps the one before: rows would not ascend
-			continue;
-		build_segment(f, &e->segs.p[i], s);
-		min_off = e->segs.p[i].off + e->segs.p[i].size;
-	}
-}
-
-static void list(const struct ElfCfi *e, struct Frames f[2], const struct Part *part, bool debug, const struct UwHurry *hurry)
+// ---- both sections
+void frames_list(const struct ElfCfi *e, struct Frames f[2], const struct Part *part, bool debug, const struct UwHurry *hurry)
 {
 	for (u32 i = 0; i < 2; i++)
 		f[i] = (struct Frames){.sec = i ? &e->debug_frame : &e->eh_frame, .part = part, .eh = !i, .machine = e->machine, .word = e->machine == EM_386 ? 4 : 8, .hurry = hurry};
@@ -527,82 +301,10 @@ static void list(const struct ElfCfi *e, struct Frames f[2], const struct Part *
 		list_by_scan(&f[1]);
 }
 
-static void unlist(struct Frames f[2])
+void frames_deinit(struct Frames f[2])
 {
 	for (u32 i = 0; i < 2; i++) {
 		vec_deinit(&f[i].fdes);
 		vec_deinit(&f[i].cies);
 	}
-}
-
-bool uwtable_build(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable *out, const struct UwHurry *hurry)
-{
-	struct Frames f[2];
-	FlowRows flow = {0};
-	struct Sink s = {.t = out, .rules = rules, .flow = &flow, .elf = e, .hurry = hurry};
-	*out = (struct UwTable){0};
-	bool go = go_rows(e, &flow);
-	list(e, f, NULL, !go, hurry); // of Go's code .debug_frame tells less: neither roots nor changes of stacks
-	bool done = go || flow_gaps(f, e, hurry, &flow);
-	if (done)
-		build_segments(e, f, &s);
-	done = done && !s.stopped;
-	out->whole_only = s.setcontext || e->debug_frame.data; // what one entry means depends on others
-	unlist(f);
-	vec_deinit(&flow);
-	if (!done)
-		uwtable_deinit(out);
-	return done;
-}
-
-#define LARGE (1u << 20) // bytes of entries: some 600 KB of records
-bool uwtable_is_large(const struct ElfCfi *e)
-{
-	return e->eh_frame.size > LARGE && !e->debug_frame.data && !e->is_go && !e->is_native_image;
-}
-
-bool uwtable_begin(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable *out, const struct UwHurry *hurry)
-{
-	struct Frames f[2];
-	FlowRows flow = {0};
-	struct Part part = {.elf = e};
-	struct UwTable first = {0};
-	struct Sink s = {.t = &first, .rules = rules, .flow = &flow, .elf = e, .part = &part, .hurry = hurry};
-	*out = (struct UwTable){0};
-	list(e, f, NULL, true, hurry);
-	bool done = flow_gaps(f, e, hurry, &flow);
-	if (done) {
-		build_segments(e, f, &s); // only tells which pages have code that was followed
-		done = !s.stopped;
-	}
-	if (done) {
-		part = (struct Part){e, first.followed.p, (u32)first.followed.n};
-		s = (struct Sink){.t = out, .rules = rules, .flow = &flow, .elf = e, .part = &part, .hurry = hurry};
-		build_segments(e, f, &s);
-		done = !s.stopped;
-	}
-	uwtable_deinit(&first);
-	unlist(f);
-	vec_deinit(&flow);
-	if (!done)
-		uwtable_deinit(out);
-	return done;
-}
-
-void uwtable_part(const struct ElfCfi *e, struct RuleSet *rules, const u32 *pages, u32 n, struct UwTable *out)
-{
-	struct Frames f[2];
-	FlowRows flow = {0};
-	struct Part part = {e, pages, n};
-	struct Sink s = {.t = out, .rules = rules, .flow = &flow, .elf = e, .part = &part};
-	*out = (struct UwTable){0};
-	list(e, f, &part, true, NULL);
-	build_segments(e, f, &s);
-	unlist(f);
-}
-
-void uwtable_deinit(struct UwTable *t)
-{
-	vec_deinit(&t->rows);
-	vec_deinit(&t->followed);
 }

@@ -1,5 +1,5 @@
 // Code between the functions that have entries in .eh_frame -> rows, by what its instructions do.
-// In: where such code may lie (ehframe.c), a file. Out: rows ascending by address (flow.c, of a native image flowimage.c). Invariant: bounded,
+// In: where such code may lie (uwtable.c), a file. Out: rows ascending by address (flow.c, of a native image flowimage.c). Invariant: bounded,
 // how much code is read, and how often a gap that only fills a line up.
 #include "unwind/internal.h"
 

@@ -111,6 +111,34 @@ struct Part {
 // Do these hang on an entry, or on one beside it? before: where the one before it begins (0: none); after: the one behind the next (~0: none)
 bool part_near(const struct Part *p, u64 before, u64 after);
 
+// ---- ehframe.c: entries of .eh_frame and .debug_frame
+struct Fde {
+	u64 pc, end; // end 0: malformed
+	u64 at; // offset of its entry in the section
+};
+struct Frames { // one section
+	const struct CfiSec *sec;
+	const struct Part *part; // only entries near it are listed; NULL: all
+	bool eh;
+	VEC(struct Fde) fdes; // by pc
+	VEC(struct Cie) cies;
+	u32 last_cie;
+	u16 machine;
+	u8 word; // bytes of an address
+	const struct UwHurry *hurry;
+};
+struct FdeBody {
+	const struct Cie *cie;
+	u64 pc, len;
+	struct Bytes insns;
+};
+// Lists the entries of both sections: .eh_frame's in f[0], with debug .debug_frame's in f[1]. frames_deinit() frees them.
+void frames_list(const struct ElfCfi *e, struct Frames f[2], const struct Part *part, bool debug, const struct UwHurry *hurry);
+void frames_deinit(struct Frames f[2]);
+// The entry at an offset of its section, and where the next one begins; out->cie NULL: a CIE, or malformed. False: the section ends there.
+bool fde_parse(struct Frames *f, u64 at, struct FdeBody *out, u64 *next);
+u64 fde_pointer(const struct Frames *f, struct Bytes *b, u8 enc); // a pointer encoded as DW_EH_PE_* says; sets b->bad
+
 // ---- gaps.c: code without entries
 #define UW_PADDING 16 // bytes between functions that are not worth a row: nothing is executed there
 struct GapRange {

@@ -18,7 +18,7 @@ void ruleset_init(struct RuleSet *s, u32 max); // numbers stay below max
 void ruleset_deinit(struct RuleSet *s);
 u32 ruleset_add(struct RuleSet *s, const struct RtUwRule *r); // 0 when full
 
-// ---- ehframe.c: all rows of an object
+// ---- uwtable.c: all rows of an object
 #define UW_ROW(off, rule) ((u64)(off) << 16 | (rule))
 #define UW_ROW_OFF(r) ((r) >> 16)
 #define UW_ROW_RULE(r) ((u32)(r) & 0xffff)
