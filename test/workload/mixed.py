@@ -74,7 +74,7 @@ class Load:
                 break
             self.missing.add(line.split()[-1].rstrip('0123456789'))
         for name, cmd in loads(tmp) if self.more else ():
-            self.names.append(name)
+            self.names.append({'beam': 'beam.smp'}.get(name, name))  # as its file is called
             self.started.append(programs.start(cmd, cwd=tmp))
         for name, (begin, needs, _, _) in programs.PROGRAMS.items() if self.more else ():
             if name in ('fpm', 'lua', 'postgres', 'rabbitmq') and not programs.have(*needs):

@@ -27,7 +27,7 @@ import gostacks
 import kernel
 
 FETCHED = {
-    'experimental': ('ruby3.4',),
+    'experimental': ('php8.5-cli', 'ruby3.4'),
     'sid': ('python3.14', 'python3.14-dbg', 'ruby3.3', 'ruby3.4', 'golang-1.27-go', 'perl', 'erlang-base'),
     'trixie': ('python3.13', 'python3.13-dbg', 'python3-uvloop', 'python3-gevent', 'ruby3.3', 'openjdk-21-jre-headless', 'php8.4-cli', 'perl', 'erlang-base'),
     'bullseye': ('ruby2.7', 'openjdk-11-jre-headless', 'perl', 'php7.4-cli'),
@@ -40,7 +40,6 @@ CACHE = os.environ.get('SONDE_RUNTIMES') or os.path.expanduser('~/.cache/sonde-r
 STACKS, SECONDS, MIN = 2000, 5, 0.995
 # rows that need not have 99.5 %: what their name matches, the share of samples that is whole, why
 EXCEPTIONS = (
-    (r'^PHP [0-9.]+$', 0.9, "the others end in what pcre's compiler made, which tells nobody of it"),
     (r'^BEAM ', 0.98, 'the others by a guess: in a function that has just made room, where words of earlier calls lie'),
     (r'^V8 ', 0.8, 'the others by a guess: taken in optimised code with functions put into it, of which is not known which one ran'),
     (r'^LuaJIT [^,]*$', 0.5, 'the others by a guess: through traces, of which is not known which functions are in them; 2 % are cut'),
