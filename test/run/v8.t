@@ -23,6 +23,7 @@ EXPECT_LINE 300 stacks, 300 equal, each with its line
 NAME v8: WebAssembly: functions named by the module's name section, in stacks with JavaScript
 NEED cmd:node
 NEED arch:x86_64
+RETRY 2 it samples for three seconds, beside others
 RUN sh {top}/test/run/v8_wasm.sh {sonde} {top} names 2>&1
 TIMEOUT 60
 EXPECT_RE ^300 stacks of \d+ frames, 300 equal, [1-9]\d* all named$
