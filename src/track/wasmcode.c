@@ -17,6 +17,7 @@
 #define AREA_MAX (64ull << 20)	 // a mapping with code that is larger is not looked through: it is V8's for JavaScript
 #define HEAP_MAX (256ull << 20)  // bytes of malloc's memory that are looked through
 #define ARENA (64ull << 20)	 // the C library's further ones begin at a multiple
+#define MORECORE (1ull << 20)	 // where the heap cannot grow the C library maps so much at least, at any place (glibc, malloc/malloc.c: MMAP_AS_MORECORE_SIZE)
 #define PIECE (1u << 20)
 #define TABLES_MAX 256u
 #define TRIES 3			 // so often a table's module is looked for, and four times as often a module's array
@@ -176,16 +177,22 @@ static void read_maps(struct Jit *t, struct WasmProc *w, struct Heap *heap)
 	char line[4352], path[32];
 	snprintf(path, sizeof(path), "/proc/%d/maps", t->tgid);
 	FILE *f = fopen(path, "re");
+	u64 heap_end = 0;
+	bool crowded = false; // something lies close behind the heap, as V8's own code does now and then
 	w->areas.n = 0;
 	while (f && fgets(line, sizeof(line), f)) {
 		u64 start, end, ino;
 		char rights[8], name[16] = "";
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*s %*s %" SCNu64 " %15s", &start, &end, rights, &ino, name) < 4 || ino || start >= end)
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*s %*s %" SCNu64 " %15s", &start, &end, rights, &ino, name) < 4 || start >= end)
 			continue;
 		u64 size = end - start;
+		crowded |= heap_end && start - heap_end < 2 * MORECORE;
+		heap_end = strcmp(name, "[heap]") ? 0 : end;
+		if (ino)
+			continue;
 		if (rights[2] == 'x' && !name[0] && size <= AREA_MAX)
 			vec_push(&w->areas, ((struct CfiSeg){start, size, 0}));
-		bool memory = rights[0] == 'r' && rights[1] == 'w' && rights[2] == '-' && (!strcmp(name, "[heap]") || (!name[0] && start % ARENA == 0));
+		bool memory = rights[0] == 'r' && rights[1] == 'w' && rights[2] == '-' && (heap_end || (!name[0] && (start % ARENA == 0 || (crowded && size >= MORECORE))));
 		if (memory && heap->sum + size <= HEAP_MAX) {
 			heap->sum += size;
 			vec_push(&heap->v, ((struct CfiSeg){start, size, 0}));

@@ -23,12 +23,20 @@ EXPECT_LINE 300 stacks, 300 equal, each with its line
 NAME v8: WebAssembly: functions named by the module's name section, in stacks with JavaScript
 NEED cmd:node
 NEED arch:x86_64
-RETRY 2 it samples for three seconds, beside others
 RUN sh {top}/test/run/v8_wasm.sh {sonde} {top} names 2>&1
 TIMEOUT 60
 EXPECT_RE ^300 stacks of \d+ frames, 300 equal, [1-9]\d* all named$
 EXPECT_LINE fib was there
 EXPECT_RE ^[1-9]\d* user stacks, [1-9]\d* whole
+
+# V8's own code lies just behind the heap in one of some 80 starts, which happened to the test above.
+NAME v8: WebAssembly where the heap could not grow: malloc(3) has its memory elsewhere, and what V8 keeps is found there
+NEED cmd:node
+NEED arch:x86_64
+RUN gcc -O1 -shared -fPIC -o crowd.so {top}/test/workload/crowd.c && sh {top}/test/run/v8_wasm.sh {sonde} {top} names env LD_PRELOAD=$PWD/crowd.so node 2>&1
+TIMEOUT 60
+EXPECT_RE ^300 stacks of \d+ frames, 300 equal, [1-9]\d* all named$
+EXPECT_LINE fib was there
 
 NAME v8: WebAssembly: functions without names by their exports and numbers
 NEED cmd:node
