@@ -288,6 +288,8 @@ struct err *loop_run(struct RunCtx *rc, struct Ring *ring, const struct LoopOpts
 			sweep(&l);
 		handle_timers(&l);
 	}
+	if (!e) // those that came with what ended the loop
+		run_self_signals(&l);
 	if (!e && ring && !rc->exiting) { // records from before the end; without an interrupt the others' turn comes once nothing is attached
 		do
 			sweep(&l);

@@ -134,7 +134,7 @@ EXPECT_RE ^    spin_here@.*/waits\.c:\d+$
 
 NAME profile: whole stacks of a mixed load
 LONG
-FEW samples
+ALONE node's unwind table is late where others want the processors
 RETRY 1 a share of samples
 NEED host
 RUN {top}/test/workload/mixed.py {sonde} 8 499

@@ -597,6 +597,13 @@ static void note_signal(void *arg, int sig)
 	*(int *)arg = sig;
 }
 
+static bool signal_and_end(void *arg)
+{
+	(void)arg;
+	raise(SIGUSR1);
+	return false;
+}
+
 TEST(loop_ends)
 {
 	NEED_BPF();
@@ -630,6 +637,10 @@ TEST(loop_ends)
 	child_destroy(c);
 	no_error(loop_run(&f.rc, r, &(struct LoopOpts){.pids = &gone, .npids = 1})); // also when that has ended already
 	int got = 0;
+	struct LoopOpts ends = {.sigs = (int[]){SIGUSR1}, .nsigs = 1, .on_signal = note_signal, .sig_arg = &got, .on_tick = signal_and_end, .tick_ns = 5000000};
+	no_error(loop_run(&f.rc, r, &ends));
+	CHECK_EQ(got, SIGUSR1); // it came in the moment of the end
+	got = 0;
 	pid_t kid = fork();
 	if (!kid) {
 		usleep(30000);
