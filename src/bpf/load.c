@@ -137,14 +137,17 @@ static struct err *add_cgroup(const struct MapDef *m)
 static struct err *load_map(struct Loaded *l, struct MapDef *m)
 {
 	int inner = 0;
-	if (m->inner) { // the template is needed only while the outer map is created
+	bool held = m->inner && m->inner->holder == m;
+	if (held) {
+		inner = m->inner->fd;
+	} else if (m->inner) { // the template is needed only while the outer map is created
 		inner = create_map(m->inner, 0);
 		if (inner < 0)
 			return map_error(m->inner, inner);
 	}
 	bool pinned = m->path && m->bpf_type != BPF_MAP_TYPE_CGROUP_ARRAY;
 	int fd = pinned ? sys_obj_get(m->path) : create_map(m, inner);
-	if (inner)
+	if (inner && !held)
 		close(inner);
 	if (fd < 0)
 		return pinned ? err_errno(-fd, "cannot use the map pinned at %s", m->path) : map_error(m, fd);
@@ -152,9 +155,10 @@ static struct err *load_map(struct Loaded *l, struct MapDef *m)
 	vec_push(&l->maps, m);
 	if (m->path && !pinned)
 		return add_cgroup(m);
-	if (m->init) {
+	const void *init = held ? &m->inner->fd : m->init;
+	if (init) {
 		u32 zero = 0;
-		int r = sys_map_update(fd, &zero, m->init, BPF_ANY);
+		int r = sys_map_update(fd, &zero, init, BPF_ANY);
 		if (r == 0 && (m->flags & BPF_F_RDONLY_PROG)) // frozen: the verifier may take the values as constants
 			r = sys_map_freeze(fd);
 		if (r < 0)

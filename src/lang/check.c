@@ -347,10 +347,24 @@ static bool list_ends(const struct Stmt *s)
 	return s;
 }
 
+static struct MapSym *whole_map_of(const struct Stmt *s, enum BuiltinId id)
+{
+	const struct Expr *e = s && s->kind == S_EXPR && s->e->kind == E_CALL && s->e->builtin && s->e->builtin->id == id ? s->e : NULL;
+	return e && e->nargs && e->args[0]->kind == E_MAP ? e->args[0]->map : NULL;
+}
+
+struct MapSym *stmt_takes(const struct Stmt *s)
+{
+	struct MapSym *m = whole_map_of(s, BI_print);
+	return m && whole_map_of(s->next, BI_clear) == m ? m : NULL;
+}
+
 void check_stmts(struct Unit *u, struct Stmt *s)
 {
 	for (; s; s = s->next) {
 		check_stmt(u, s);
+		if (stmt_takes(s))
+			stmt_takes(s)->taken = true;
 		if (u->final && s->next && ends(s)) {
 			diag_warn(u->diags, whole(u, s->next->span), u->diags->plain ? "Unreachable statement." : "Unreachable statement");
 			diag_hint(u->diags, "nothing comes behind the one before it");

@@ -442,6 +442,7 @@ struct MapSym {
 	bool read;		      // its value is asked for somewhere
 	bool began_keyed;	      // first written with a key
 	bool locked;		      // a typeof() or sizeof() asked for its type
+	bool taken;		      // printed and cleared in one
 	const struct Expr *key_expr;  // the key where the map was first used with one; NULL
 	struct Span span;
 	struct MapDecl *decl;
@@ -561,6 +562,8 @@ void walk_expr(struct Expr *e, bool (*fn)(void *, struct Expr *), void *arg);
 u32 key_part_names(const struct MapSym *m, const char **names, u32 max);
 // print(a), a of type t: a histogram or another value that only user space puts together, so the entry of the map is printed by its key.
 bool prints_entry(const struct Expr *a, const struct Type *t);
+// `print(@m); clear(@m);`: the map that this statement prints and the next one clears; NULL
+struct MapSym *stmt_takes(const struct Stmt *s);
 // percentile(): its second argument as num of den, when it is a text ("99.9"). False: it is a number of 100.
 bool percentile_share(const struct Expr *n, u64 *num, u64 *den);
 #endif

@@ -161,6 +161,9 @@ u32 events_map(struct Lower *l);
 void lower_maps(struct Lower *l); // MapDefs of all MapSyms
 struct IrVal lm_key(struct Lower *l, struct MapSym *m, struct Expr *key);  // address of the key
 struct IrVal lm_ref_key(struct Lower *l, struct Expr *ref);		   // of @m or @m[key]
+// The helper with the map as its first argument (args: the others). Where the map has a spare one it is asked for first which of the two is in use; `none`: what comes back
+// where there is none, which does not happen but is to be shown to the verifier.
+struct IrVal lm_call(struct Lower *l, struct MapSym *m, u32 helper, const struct IrVal *args, u32 n, s64 none);
 struct IrVal lm_lookup(struct Lower *l, struct MapSym *m, struct IrVal key);
 void lm_into(struct Lower *l, struct Expr *ref, struct IrVal base, s32 off, const struct Type *t, bool pad);
 struct Val lm_get(struct Lower *l, struct Expr *ref);

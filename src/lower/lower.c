@@ -179,17 +179,11 @@ static void lower_stmt(struct Lower *l, struct Stmt *s)
 	}
 }
 
-static const struct MapSym *whole_map_of(const struct Stmt *s, enum BuiltinId id)
-{
-	const struct Expr *e = s && s->kind == S_EXPR && s->e->kind == E_CALL && s->e->builtin && s->e->builtin->id == id ? s->e : NULL;
-	return e && e->nargs && e->args[0]->kind == E_MAP ? e->args[0]->map : NULL;
-}
-
 // `print(@m); clear(@m);` is one event: between two, user space would clear what it has not printed.
 static bool prints_and_clears(const struct Stmt *s)
 {
-	const struct MapSym *m = whole_map_of(s, BI_print);
-	return m && !m->def->scalar && whole_map_of(s->next, BI_clear) == m;
+	const struct MapSym *m = stmt_takes(s);
+	return m && !m->def->scalar;
 }
 
 void lower_stmts(struct Lower *l, struct Stmt *s)

@@ -29,7 +29,7 @@ struct Val l_len(struct Lower *l, struct Expr *e)
 	if (!l->o->for_each)
 		diag_error(l->u->diags, e->span, "len() of a map needs bpf_for_each_map_elem (Linux 5.13), which this kernel does not have");
 	// the helper returns how many elements it has visited
-	return num(e, call4(l, H_FOR_EACH, ir_mapfd(a->map->def->id), ir_func(count_callback(l)), tmp_slot(l, 8), ir_imm(0)));
+	return num(e, lm_call(l, a->map, H_FOR_EACH, (struct IrVal[]){ir_func(count_callback(l)), tmp_slot(l, 8), ir_imm(0)}, 3, 0));
 }
 
 // 1 when x is what, else 0
@@ -49,7 +49,7 @@ static struct Val truth(struct Lower *l, struct Expr *e, struct IrVal x, enum Ir
 struct Val l_has_key(struct Lower *l, struct Expr *e)
 {
 	struct MapSym *m = e->args[0]->map;
-	return truth(l, e, call2(l, H_MAP_LOOKUP, ir_mapfd(m->def->id), lm_key(l, m, e->args[1])), IC_NE, 0);
+	return truth(l, e, lm_lookup(l, m, lm_key(l, m, e->args[1])), IC_NE, 0);
 }
 
 // A map of sonde's own that stands for a path, one for all calls that name it.
@@ -81,7 +81,7 @@ struct Val l_find(struct Lower *l, struct Expr *e)
 	struct MapSym *m = e->args[0]->map;
 	struct VarSym *v = e->args[2]->var;
 	struct IrVal key = lm_key(l, m, e->args[1]);
-	struct IrVal p = call2(l, H_MAP_LOOKUP, ir_mapfd(m->def->id), key);
+	struct IrVal p = lm_lookup(l, m, key);
 	IrReg r = ir_new_reg(&l->b);
 	IrBlk have = ir_new_block(&l->b, "have"), end = ir_new_block(&l->b, "find");
 	ir_set(&l->b, r, ir_imm(0));

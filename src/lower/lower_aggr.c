@@ -182,7 +182,7 @@ static void each_cpu(struct Lower *l, struct MapSym *m, struct IrVal key, void (
 	ir_set_block(&l->b, head);
 	ir_br(&l->b, IC_ULT, ir_reg(cpu), ir_imm(l->o->ncpus), body, end);
 	ir_set_block(&l->b, body);
-	struct IrVal p = call3(l, H_PERCPU_LOOKUP, ir_mapfd(m->def->id), key, ir_reg(cpu));
+	struct IrVal p = lm_call(l, m, H_PERCPU_LOOKUP, (struct IrVal[]){key, ir_reg(cpu)}, 2, 0);
 	ir_br(&l->b, IC_NE, p, ir_imm(0), have, next);
 	ir_set_block(&l->b, have);
 	each(l, m->val, p, r);

@@ -373,7 +373,7 @@ void lower_for_map(struct Lower *l, struct Stmt *s)
 		store_val(l, x, base, off + (s32)vf->off, vf->type, false);
 	lower_stmts(l, s->body);
 	bool returned = leave_callback(l, &up);
-	call4(l, H_FOR_EACH, ir_mapfd(m->def->id), ir_func(fn), frame_addr(l), ir_imm(0));
+	lm_call(l, m, H_FOR_EACH, (struct IrVal[]){ir_func(fn), frame_addr(l), ir_imm(0)}, 3, 0);
 	if (returned)
 		pass_return_on(l);
 }

@@ -5,6 +5,7 @@
 #include "base/base.h"
 #include "bpfrt/abi.h"
 #include "lower/internal.h"
+#include <errno.h>
 #include <linux/bpf.h>
 
 // ---- sonde's own maps
@@ -85,6 +86,23 @@ static u32 decl_type(const struct MapDecl *d)
 	return 0;
 }
 
+// A program that has an element in its hands while user space takes it out of the map would add to what nobody reads, or to another key's. So user space
+// takes a whole map out of use first: the kernel waits for the programs that may still hold it (run/mapread.c).
+static void add_spare(struct Lower *l, struct MapDef *d)
+{
+	struct MapDef *spare = arena_new(l->u->arena, struct MapDef), *holder = arena_new(l->u->arena, struct MapDef);
+	*spare = *d;
+	spare->id = (u32)l->prog->maps.n;
+	spare->user = false;
+	spare->name = arena_printf(l->u->arena, "sonde_spare:%s", d->name);
+	vec_push(&l->prog->maps, spare);
+	*holder = (struct MapDef){.id = (u32)l->prog->maps.n, .name = arena_printf(l->u->arena, "sonde_held:%s", d->name), .bpf_type = BPF_MAP_TYPE_ARRAY_OF_MAPS,
+				  .key_size = 4, .value_size = 4, .max_entries = 1, .inner = d, .fd = -1};
+	vec_push(&l->prog->maps, holder);
+	d->spare = spare;
+	d->holder = holder;
+}
+
 static void map_def(struct Lower *l, struct MapSym *m)
 {
 	struct MapDef *d = arena_new(l->u->arena, struct MapDef);
@@ -126,6 +144,8 @@ static void map_def(struct Lower *l, struct MapSym *m)
 		}
 	}
 	vec_push(&l->prog->maps, d);
+	if (m->keyed && (m->taken || (l->o->takes && aggr)))
+		add_spare(l, d);
 	m->def = d;
 	if (aggr && m->keyed)
 		zero_map(l, d->value_size);
@@ -150,11 +170,31 @@ struct IrVal lm_key(struct Lower *l, struct MapSym *m, struct Expr *key)
 	return addr_of(l, t);
 }
 
+struct IrVal lm_call(struct Lower *l, struct MapSym *m, u32 helper, const struct IrVal *args, u32 n, s64 none)
+{
+	struct IrVal all[5] = {ir_mapfd(m->def->id)};
+	memcpy(all + 1, args, n * sizeof(*args));
+	if (!m->def->holder)
+		return ir_call(&l->b, helper, all, n + 1);
+	IrReg r = ir_new_reg(&l->b);
+	IrBlk have = ir_new_block(&l->b, "held"), end = ir_new_block(&l->b, "called");
+	struct IrVal zero = tmp_slot(l, 8);
+	ir_store(&l->b, zero, 0, 4, ir_imm(0));
+	ir_set(&l->b, r, ir_imm(none));
+	all[0] = call2(l, H_MAP_LOOKUP, ir_mapfd(m->def->holder->id), zero);
+	ir_br(&l->b, IC_NE, all[0], ir_imm(0), have, end);
+	ir_set_block(&l->b, have);
+	ir_set(&l->b, r, ir_call(&l->b, helper, all, n + 1));
+	ir_jmp(&l->b, end);
+	ir_set_block(&l->b, end);
+	return ir_reg(r);
+}
+
 struct IrVal lm_lookup(struct Lower *l, struct MapSym *m, struct IrVal key)
 {
 	if (m->def->bpf_type == BPF_MAP_TYPE_ARRAY)
 		return ir_mapval(m->def->id, 0);
-	return call2(l, H_MAP_LOOKUP, ir_mapfd(m->def->id), key);
+	return lm_call(l, m, H_MAP_LOOKUP, &key, 1, 0);
 }
 
 static void set_present(struct Lower *l, struct MapSym *m, struct IrVal p)
@@ -165,7 +205,7 @@ static void set_present(struct Lower *l, struct MapSym *m, struct IrVal p)
 
 static void update(struct Lower *l, struct MapSym *m, struct IrVal key, struct IrVal val, struct Span at)
 {
-	struct IrVal r = call4(l, H_MAP_UPDATE, ir_mapfd(m->def->id), key, val, ir_imm(BPF_ANY));
+	struct IrVal r = lm_call(l, m, H_MAP_UPDATE, (struct IrVal[]){key, val, ir_imm(BPF_ANY)}, 3, -ENOENT);
 	IrBlk bad = ir_new_block(&l->b, "full"), ok = ir_new_block(&l->b, "updated");
 	ir_br(&l->b, IC_NE, r, ir_imm(0), bad, ok);
 	ir_set_block(&l->b, bad);
@@ -187,7 +227,7 @@ static struct IrVal lookup_or_add(struct Lower *l, struct MapSym *m, struct IrVa
 	if (!m->def->scalar) {
 		// BPF_NOEXIST: another CPU may have added it meanwhile, then the second look-up finds it
 		struct IrVal zero = ir_mapval(zero_map(l, m->def->value_size), 0);
-		struct IrVal r = call4(l, H_MAP_UPDATE, ir_mapfd(m->def->id), key, zero, ir_imm(BPF_NOEXIST));
+		struct IrVal r = lm_call(l, m, H_MAP_UPDATE, (struct IrVal[]){key, zero, ir_imm(BPF_NOEXIST)}, 3, -ENOENT);
 		ir_set(&l->b, p, lm_lookup(l, m, key));
 		ir_br(&l->b, IC_NE, ir_reg(p), ir_imm(0), have, none);
 		ir_set_block(&l->b, none);
@@ -416,7 +456,7 @@ struct Val lower_delete(struct Lower *l, struct Expr *e, bool used)
 		return val_scalar(e->type, ok);
 	}
 	struct Expr *key = e->nargs == 2 ? e->args[1] : me->a;
-	struct IrVal r = call2(l, H_MAP_DELETE, ir_mapfd(m->def->id), lm_key(l, m, key));
+	struct IrVal at = lm_key(l, m, key), r = lm_call(l, m, H_MAP_DELETE, &at, 1, -ENOENT);
 	if (!used)
 		helper_error(l, r, "map_delete_elem", e->span, true);
 	IrReg d = ir_new_reg(&l->b);

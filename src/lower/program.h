@@ -21,6 +21,10 @@ struct MapDef {
 	const void *init; // array of one element: its value_size bytes at load (then frozen when BPF_F_RDONLY_PROG is set); NULL zero
 	const char *path; // CGROUP_ARRAY: the cgroup its one element is; else the map is the one pinned there; NULL: an ordinary map
 	struct MapDef *inner; // ARRAY_OF_MAPS, HASH_OF_MAPS: what the inner maps are like (not in Program.maps); else NULL
+	// Of a map that is printed and cleared while it fills: the empty one that takes its place meanwhile, and the array whose one element is the one of the
+	// two that programs use. Else NULL. Whoever exchanges the two exchanges their fds: `fd` is the one in use.
+	struct MapDef *spare, *holder;
+	u64 swapped_ns, swap_ns; // CLOCK_MONOTONIC at the end of the last exchange; how long it took
 	int fd;		  // set by load, -1 before; owned by struct Loaded
 	bool zeroed;	  // zero() was called since clear(): a count() of 0 is one
 	void *mmapped;	  // arrays with BPF_F_MMAPABLE: set by load
@@ -84,6 +88,7 @@ struct LowerOpts {
 	bool ktime_boot, ktime_tai, jiffies64, func_ip;
 	bool no_prealloc;    // maps of big keys grow as they fill
 	bool sleepable_uprobes; // programs of uprobe_multi links may sleep
+	bool takes;	     // keyed aggregations are taken while they fill, whatever the script says
 	bool as_bpftrace;    // a text that cannot be read is empty, and nothing more
 	u64 ns_dev, ns_ino;  // pid namespace of sonde; ns_ino 0: the initial one
 	u32 ncpus;	     // possible CPUs

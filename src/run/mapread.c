@@ -259,6 +259,21 @@ static struct err *dump(const struct MapDef *m, bool take, struct MapDump *out)
 	return unsupported ? dump_keys(m, &b) : e;
 }
 
+// The map that is to be taken goes out of use: programs fill the spare one from here on. The system call returns when no program holds the old one any more
+// (kernel/bpf/syscall.c, maybe_wait_bpf_programs; programs that may sleep are not waited for). It takes 4 to 30 ms, and at most three quarters of the
+// time are spent so: of a map that is taken more often, elements are taken where programs use them in between.
+static struct MapDef *out_of_use(struct MapDef *m)
+{
+	u32 zero = 0;
+	u64 now = now_ns();
+	if (!m->holder || now - m->swapped_ns < m->swap_ns / 3 || sys_map_update(m->holder->fd, &zero, &m->spare->fd, BPF_ANY))
+		return m;
+	SWAP(m->fd, m->spare->fd);
+	m->swapped_ns = now_ns();
+	m->swap_ns = m->swapped_ns - now;
+	return m->spare;
+}
+
 struct err *map_dump(const struct MapDef *m, struct MapDump *out)
 {
 	return dump(m, false, out);
@@ -367,7 +382,7 @@ static struct err *read_map(struct RunCtx *rc, struct Arena *a, struct MapDef *m
 	const struct Aggr *g = ty_is_aggr(m->val) ? aggr_of(m->val) : NULL;
 	*out = (struct MapReport){.name = m->name, .scalar = m->scalar, .div = div, .stats = g && g->stats};
 	struct MapDump d;
-	struct err *e = dump(m, take, &d);
+	struct err *e = dump(take ? out_of_use(m) : m, take, &d);
 	if (e) {
 		map_dump_free(&d);
 		return e;

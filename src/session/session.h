@@ -49,6 +49,7 @@ struct Options {
 struct ToolRun {
 	void *arg;
 	bool script; // one of the user's: with the banner, and maps that the tool does not claim are printed
+	bool takes;  // keyed aggregations are taken out of the maps before the end too, and so often filled that nothing may be lost in that moment
 	bool bare;   // ... but nothing else is printed: the report is for a machine
 	struct err *(*ready)(void *arg, struct Program *p); // NULL; it has been compiled, nothing is in the kernel yet
 	bool (*claims)(void *arg, const struct MapDef *m);  // script: is the map in the report?

@@ -495,7 +495,8 @@ int stacks_run(struct Options *so, struct ToolOpts *o)
 	bool ends_by_itself = o->tree || o->tids.n;
 	struct Running r = {.tool = t, .o = o, .limit.cost.stats_fd = -1, .in_form = t->script && (machine_form(o) || o->top || o->interval || t->reports)};
 	struct ToolRun run = {.arg = &r, .goes_on = ends_by_itself ? goes_on : NULL, .loaded = loaded, .started = started, .report = report, .stopped = stopped,
-			      .tick = o->interval || isatty(STDERR_FILENO) ? tick : NULL, .tick_ns = is_watched(&r) ? WATCHED_TICK_NS : TICK_NS, .script = t->script, .bare = machine_form(o),
+			      .tick = o->interval || isatty(STDERR_FILENO) ? tick : NULL, .tick_ns = is_watched(&r) ? WATCHED_TICK_NS : TICK_NS, 
+			      .script = t->script, .takes = o->interval && t == &tool_stackcount, .bare = machine_form(o),
 			      .ready = ready, .claims = claims, .writes_later = writes_later};
 	if (o->interval) {
 		outputs_split(&o->files, &r.whole, &r.each);
