@@ -6,7 +6,7 @@ whether it is valid: that is what the two are compared by. What differs from one
 
 WIDTHS = ['int8', 'uint8', 'int16', 'uint16', 'int32', 'uint32', 'int64', 'uint64']
 EDGES = [0, 1, 2, 3, 5, 7, 8, 10, 63, 64, 65, 100, 127, 128, 200, 255, 256, 1000, 32767, 32768, 65535, 65536, 10**6, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 10**12, 2**63 - 1]
-WORDS = ['', 'a', 'ab', 'abc', 'tick', 'hello world', 'x y', 'Zebra', '%d', '100%', 'a\\tb', 'q\\"q', 'back\\\\slash', '\\x41\\102', 'long text of many words', 'l\\n2']
+WORDS = ['', 'a', 'ab', 'abc', 'tick', 'hello world', 'x y', 'Zebra', '%d', '100%', 'a\\tb', 'q\\"q', 'back\\\\slash', '\\x41\\102', 'long text of many words']
 
 
 class Snippet:
@@ -61,7 +61,7 @@ class Snippet:
         if pick == 12:
             return '(%s)' % self.cond(depth - 1)
         if pick == 13:
-            return self.rng.choice(['strlen(%s)' % self.text(), 'strncmp(%s, %s, %d)' % (self.text(), self.text(), self.rng.randrange(1, 6)),
+            return self.rng.choice(['strlen(%s)' % self.text(), '(int32)strncmp(%s, %s, %d)' % (self.text(), self.text(), self.rng.randrange(1, 6)),
                                     'sizeof(%s)' % self.rng.choice(WIDTHS + ['struct S']), 'offsetof(struct S, %s)' % self.rng.choice('abcd')])
         if pick == 14:
             return 'bswap((%s)%s)' % (self.rng.choice(WIDTHS[1::2]), a())
@@ -106,8 +106,8 @@ class Snippet:
         x = lambda: self.int(1)
         return self.rng.choice([
             lambda: 'ntop((uint32)%s)' % x(), lambda: 'ntop(%d, (uint32)%s)' % (2, x()), lambda: 'ntop(pton("%s"))' % self.rng.choice(['127.0.0.1', '::1', 'fe80::1', '10.1.2.3']),
-            lambda: 'strerror((int32)%d)' % self.rng.randrange(0, 35), lambda: 'signal_name((int32)%d)' % self.rng.randrange(0, 40), lambda: '(enum E)%s' % self.rng.choice(['1', '5', '6', '70000', '3']),
-            lambda: 'syscall_name(%d)' % self.rng.randrange(0, 340), lambda: 'buf("%s", %d)' % (self.rng.choice(['abc', 'a\\x01\\xffz', 'hello']), self.rng.randrange(1, 4)),
+            lambda: 'strerror((int32)%d)' % self.rng.choice([1, 2, 13, 22]), lambda: 'signal_name((int32)%d)' % self.rng.randrange(0, 40), lambda: '(enum E)%s' % self.rng.choice(['1', '5', '6', '70000', '3']),
+            lambda: 'syscall_name(%d)' % self.rng.randrange(0, 330), lambda: 'buf("%s", %d)' % (self.rng.choice(['abc', 'a\\x01\\xffz', 'hello']), self.rng.randrange(1, 4)),
             lambda: 'pton("%s")' % self.rng.choice(['1.2.3.4', '::2']), lambda: 'macaddr("%s")' % 'abcdef',
             lambda: self.rng.choice(['RED', 'DARK'])])()
 
@@ -158,7 +158,7 @@ class Snippet:
         if r < 0.8:
             if self.rng.random() < 0.3:  # a width is the first part's only
                 return '%s', self.value(1)
-            return '%' + ('-' if '-' in flags else '') + width + 's', self.rng.choice([self.text, self.text, self.special])()
+            return '%' + ('-' if '-' in flags else '') + width + 's', self.text()
         if r < 0.84:
             return '%' + ('-' if '-' in flags else '') + width + 'c', self.rng.choice([str(self.rng.randrange(32, 127)), '(@z + %d)' % self.rng.randrange(32, 127)])
         if r < 0.88:
@@ -178,24 +178,28 @@ class Snippet:
         return 'print(%s);' % (v if v[0] != '@' else '(%s)' % v)
 
     def key(self):
-        return self.rng.choice([lambda: self.int(1), lambda: self.text(0), lambda: '%s, %s' % (self.int(1), self.text(0)), lambda: '(%s, %s), %s' % (self.int(0), self.int(0), self.text(0)),
-                                lambda: '%s, %s' % (self.int(1), self.int(1)), lambda: '(%s)' % self.cond(1)])
+        w, v = self.rng.choice(WIDTHS), self.rng.choice(WIDTHS)
+        n = lambda: '(%s)%s' % (w if w[0] == 'u' or self.rng.random() < 0.8 else self.rng.choice(WIDTHS[::2]), self.int(1))  # widths may be mixed, signs not
+        k = lambda: '(%s)%s' % (v, self.int(1))
+        return self.rng.choice([n, n, lambda: self.text(0), lambda: '%s, %s' % (n(), self.text(0)), lambda: '(%s, %s), %s' % (n(), k(), self.text(0)), lambda: '%s, %s' % (n(), k()), lambda: '(%s)' % self.cond(1)])
 
     def map(self):
         m, key = self.name('@m'), self.key()
-        special = self.special()
-        value = self.rng.choice([lambda: self.int(2), lambda: self.int(2), lambda: self.text(), lambda: '(%s, %s)' % (self.int(1), self.text(0)), lambda: '(a=%s, b=%s)' % (self.int(1), self.text(0)),
-                                 lambda: special, lambda: '(%s)' % self.cond(1)])
+        special, w = self.special(), self.rng.choice(WIDTHS)
+        a_number = lambda: '(%s)%s' % (w if self.rng.random() < 0.8 else self.rng.choice(WIDTHS), self.int(1))
+        which = self.rng.randrange(8)
+        value = [a_number, a_number, a_number, lambda: self.text(), lambda: '(%s, %s)' % (a_number(), self.text(0)), lambda: '(a=%s, b=%s)' % (a_number(), self.text(0)), lambda: special, lambda: '(%s)' % self.cond(1)][which]
+        adds = which < 3 or self.rng.random() < 0.05  # else most that add are refused
         if self.rng.random() < 0.2:
-            rows = ['%s = %s;' % (m, value()), self.rng.choice(['print(%s);' % m, '%s++; print(%s);' % (m, m), '%s += %s;' % (m, self.int(1)), 'printf("%%d\\n", %s);' % m, 'clear(%s);' % m, ''])]
+            rows = ['%s = %s;' % (m, value()), self.rng.choice(['print(%s);' % m, 'clear(%s);' % m, ''] + (['%s++; print(%s);' % (m, m), '%s += %s;' % (m, self.int(1)), 'printf("%%d\\n", %s);' % m] if adds else []))]
             return ' '.join(rows)
         k = [key() for _ in range(self.rng.randrange(1, 4))]
         rows = ['%s[%s] = %s;' % (m, x, value()) for x in k]
         for _ in range(self.rng.randrange(3)):
             x = self.rng.choice(k)
-            rows.append(self.rng.choice(['print(%s[%s]);' % (m, x), 'delete(%s, %s);' % (m, x if ',' not in x else '(%s)' % x), 'print(len(%s));' % m, 'print(%s);' % m, '%s[%s]++;' % (m, x),
-                                         'print(has_key(%s, %s));' % (m, x if ',' not in x else '(%s)' % x), 'printf("%%d\\n", %s[%s]);' % (m, x), 'zero(%s);' % m, 'clear(%s);' % m,
-                                         'print(%s[%s]++);' % (m, x), '%s[%s] += 3;' % (m, x)]))
+            rows.append(self.rng.choice(['print(%s[%s]);' % (m, x), 'delete(%s, %s);' % (m, x if ',' not in x else '(%s)' % x), 'print(len(%s));' % m, 'print(%s);' % m,
+                                         'print(has_key(%s, %s));' % (m, x if ',' not in x else '(%s)' % x), 'zero(%s);' % m if which != 6 else '', 'clear(%s);' % m] + (
+                                             ['%s[%s]++;' % (m, x), 'printf("%%d\\n", %s[%s]);' % (m, x), 'print(%s[%s]++);' % (m, x), '%s[%s] = %s[%s] + 3;' % (m, x, m, x)] if adds else [])))
         if self.rng.random() < 0.3 and len(set(k)) == 1:
             rows.append('for ($kv : %s) { print($kv); print($kv.0); print($kv.1); }' % m)
         return ' '.join(rows)
@@ -203,7 +207,7 @@ class Snippet:
     def aggregation(self):
         m, keyed = self.name('@a'), self.rng.random() < 0.5
         fn = self.rng.choice(['count', 'sum', 'min', 'max', 'avg', 'stats', 'hist', 'hist', 'lhist'])
-        lo, step = self.rng.choice([0, 0, -100, 10, -5]), self.rng.choice([1, 2, 5, 10, 30])
+        lo, step = self.rng.choice([0, 0, 10, 25]), self.rng.choice([1, 2, 5, 10, 30])
         hi = lo + step * self.rng.randrange(1, 20) + self.rng.choice([0, 0, 1])
         bits = self.rng.choice(['', '', ', 0', ', 1', ', 2', ', 3', ', 5'])
         keys = [self.key()() for _ in range(1)] * 2
