@@ -448,7 +448,7 @@ struct Row {
 static const struct Row rows[FEATURES] = {
 	[FEAT_RINGBUF] = {"ringbuf", "Linux 5.8; events cannot be reported without it", try_map, BPF_MAP_TYPE_RINGBUF},
 	[FEAT_BPF_LOOP] = {"bpf_loop",
-		"Linux 5.17; long loops and the unwinder are unrolled or cut short without it",
+		"Linux 5.17; long loops and the unwinder are unrolled or cut short without it, and globmatch() takes a literal pattern with one * at its end at most",
 		try_tp_helper, BPF_FUNC_loop},
 	[FEAT_FOR_EACH_MAP_ELEM] = {"for_each_map_elem",
 		"Linux 5.13; 'for' over maps needs it",

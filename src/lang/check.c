@@ -65,6 +65,9 @@ static void assign_map(struct Unit *u, struct Stmt *s)
 			    tyname(u, t), tyname(u, l->map->val));
 		else if (t->kind != TY_NONE && !ty_is_int(operand_type(u, t)) && !(l->map->val && l->map->val->kind == TY_PTR))
 			ERR(u, s->span, "The %s= operator can not be used on expressions of type '%s'", op_text(s->op), tyname(u, t));
+		else if (t->kind != TY_NONE && l->map->val && !ty_is_int(l->map->val) && l->map->val->kind != TY_PTR) // what no number can be added to
+			ERR(u, s->span, "Type mismatch for %s: trying to assign value of type '%s' when map already has a type '%s'", l->map->name,
+			    t->sgn ? "int64" : "uint64", tyname(u, l->map->val));
 		else if (!l->map->val || ty_is_int(l->map->val)) {
 			const struct Type *have = l->map->val;
 			t = operand_type(u, t);

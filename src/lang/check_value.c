@@ -22,7 +22,7 @@ const struct Type *c_str(struct Unit *u, struct Expr *e)
 		}
 	}
 	const char *lit;
-	if (e->nargs == 2 && e->args[1]->kind == E_INT && !e->args[1]->is_neg && expr_lit_str(a, &lit) && a->len > e->args[1]->ival) { // as bpftrace: so many characters
+	if (e->nargs == 2 && e->args[1]->kind == E_INT && !e->args[1]->is_neg && expr_lit_str(a, &lit) && a->len >= e->args[1]->ival) { // as bpftrace: so many characters
 		make_str(u, e, arena_strndup(u->arena, lit, e->args[1]->ival), (u32)e->args[1]->ival);
 		return e->type;
 	}

@@ -135,6 +135,13 @@ void concat_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 off, u3
 
 struct Val l_str_concat(struct Lower *l, struct Expr *e) { return into_tmp(l, e); }
 
+// Whether the first n characters differ: 1 or 0, as bpftrace's strncmp() says it, without a branch.
+static struct IrVal is_other(struct Lower *l, struct IrVal a, struct IrVal b, u32 n)
+{
+	struct IrVal d = rt_call(l, "rt_strncmp", 3, a, b, ir_imm(n), ir_imm(0), ir_imm(0));
+	return ir_bin(&l->b, IR_LSHR, ir_bin(&l->b, IR_OR, d, ir_bin(&l->b, IR_SUB, ir_imm(0), d)), ir_imm(63));
+}
+
 // A literal pattern without wildcards, or with one * at its end: how many characters are to be equal. 0: any other pattern.
 static u32 plain_pattern(const struct Expr *pat)
 {
@@ -151,8 +158,7 @@ struct Val l_globmatch(struct Lower *l, struct Expr *e)
 	if (n > sc) // longer than the text can be
 		return num(e, ir_imm(0));
 	if (n) {
-		struct IrVal d = rt_call(l, "rt_strncmp", 3, s, p, ir_imm(n), ir_imm(0), ir_imm(0)); // d == 0 without a branch:
-		struct IrVal differs = ir_bin(&l->b, IR_LSHR, ir_bin(&l->b, IR_OR, d, ir_bin(&l->b, IR_SUB, ir_imm(0), d)), ir_imm(63));
+		struct IrVal differs = is_other(l, s, p, n);
 		return num(e, ir_bin(&l->b, IR_XOR, differs, ir_imm(1)));
 	}
 	if (!l->o->bpf_loop)
@@ -166,7 +172,7 @@ struct Val l_strncmp(struct Lower *l, struct Expr *e)
 	u32 ac, bc;
 	struct IrVal a = text(l, e->args[0], &ac), b = text(l, e->args[1], &bc);
 	u32 n = (u32)MIN(e->args[2]->ival, (u64)MIN(ac, bc));
-	return num(e, rt_call(l, "rt_strncmp", 3, a, b, ir_imm(n), ir_imm(0), ir_imm(0)));
+	return num(e, is_other(l, a, b, n));
 }
 
 static struct IrVal bytes(struct Lower *l, struct Expr *a, u32 n)

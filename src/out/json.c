@@ -56,12 +56,12 @@ static const char *map_type(const struct MapReport *m)
 
 static void json_map(struct Render *r, const struct MapReport *m)
 {
-	if (!m->n && (m->scalar || !m->stats))
+	if (!m->n && !m->stats)
 		return;
 	struct Str s = {0};
 	str_addf(&s, "{\"type\": \"%s\", \"data\": {", map_type(m));
 	str_add_json(&s, m->name, strlen(m->name));
-	str_add(&s, m->scalar ? ": " : ": {");
+	str_add(&s, !m->scalar ? ": {" : m->n ? ": " : ": {}"); // {}: what avg() and stats() have without a value, as bpftrace
 	for (u32 i = 0; i < m->n; i++) {
 		if (!m->scalar) {
 			str_add(&s, i ? ", " : "");

@@ -207,4 +207,5 @@ def main():
     return record(opt, files) if opt.record else compare(opt, files)
 
 
-sys.exit(main())
+if __name__ == '__main__':
+    sys.exit(main())

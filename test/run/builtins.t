@@ -31,6 +31,18 @@ NAME strlen strcontains strstr strncmp
 PROG begin { $s = "hello world"; printf("%d %d %d %d %d %d\n", strlen($s), strcontains($s, "lo w"), strstr($s, "world"), strstr($s, "x"), strncmp($s, "help", 3), strncmp($s, "help", 4) != 0); exit() }
 EXPECT_LINE 11 1 6 -1 0 1
 
+NAME strncmp() is 1 where the texts differ, str() of a literal with its own length is all of it
+PROG begin { print((strncmp("x", "f", 1), strncmp("f", "x", 1), strncmp("xy", "xz", 1), str("abc", 2), str("abc", 3), str("abc", 4))); exit() }
+EXPECT_LINE (1, 1, 0, ab, abc, abc)
+
+NAME nothing is added to a text or a record
+RUN {sonde} -e 'begin { @r = (a=1, b="x"); @r += (pid > 0) }' 2>&1 | grep ERROR; {sonde} -e 'begin { @t = strerror(1); @t += 3 }' 2>&1 | grep ERROR; {sonde} -q -e 'begin { @n = 1; @n += 3; @n += true; exit() }'
+EXPECT_RE \A.*@r: trying to assign value of type 'uint64' when map already has a type 'record .*\n.*@t: trying to assign value of type 'int64' when map already has a type 'strerror_t'\n\s*@n: 5\n\Z
+
+NAME JSON of avg() and stats() that have no value left, as bpftrace
+RUN {sonde} -q -f json -e 'begin { @a = avg(5); clear(@a); @s = stats(1); clear(@s); @n = 5; clear(@n); @b = avg(4); exit() }'
+EXPECT_RE \A{"type": "stats", "data": {"@a": {}}}\n{"type": "stats", "data": {"@b": 4}}\n{"type": "stats", "data": {"@s": {}}}\n\Z
+
 NAME globmatch
 PROG begin { $s = "sched_switch"; printf("%d %d %d %d\n", globmatch($s, "sched_*"), globmatch($s, "*wake*"), globmatch($s, "s?hed_[a-t]*"), globmatch($s, "[!s]*")); exit() }
 EXPECT_LINE 1 0 1 0
