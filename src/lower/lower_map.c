@@ -144,7 +144,7 @@ static void map_def(struct Lower *l, struct MapSym *m)
 		}
 	}
 	vec_push(&l->prog->maps, d);
-	if (m->keyed && (m->taken || (l->o->takes && aggr)))
+	if (m->keyed && (l->o->own_script ? l->o->takes && aggr : m->taken))
 		add_spare(l, d);
 	m->def = d;
 	if (aggr && m->keyed)

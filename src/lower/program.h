@@ -88,7 +88,8 @@ struct LowerOpts {
 	bool ktime_boot, ktime_tai, jiffies64, func_ip;
 	bool no_prealloc;    // maps of big keys grow as they fill
 	bool sleepable_uprobes; // programs of uprobe_multi links may sleep
-	bool takes;	     // keyed aggregations are taken while they fill, whatever the script says
+	bool own_script;     // a tool's: its maps are large, and taken once or each second
+	bool takes;	     // ... but so often filled that nothing may be lost in that moment
 	bool as_bpftrace;    // a text that cannot be read is empty, and nothing more
 	u64 ns_dev, ns_ino;  // pid namespace of sonde; ns_ino 0: the initial one
 	u32 ncpus;	     // possible CPUs

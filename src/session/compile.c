@@ -33,6 +33,7 @@ static struct LowerOpts lower_opts(struct Session *s)
 		.func_ip = feature_has(FEAT_FUNC_IP),
 		.no_prealloc = feature_has(FEAT_NO_PREALLOC),
 		.sleepable_uprobes = has_uprobes(s) && !s->env.no_uprobe_multi && feature_has(FEAT_SLEEPABLE_UPROBES),
+		.own_script = s->o->builtin,
 		.takes = s->o->tool && s->o->tool->takes,
 		.as_bpftrace = s->o->as_bpftrace,
 		.ncpus = s->hooks.ncpus,
