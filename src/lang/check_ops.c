@@ -149,7 +149,7 @@ const struct Type *arith_type(struct Unit *u, enum Op op, const struct Type *a, 
 	if (a->kind == TY_BOOL && b->kind == TY_BOOL && stays_bool(op))
 		return ty_bool(u->types);
 	if (op == OP_SHL || op == OP_SHR)
-		return ty_int(u->types, 8, a->sgn);
+		return ty_int(u->types, 8, ty_signed(a));
 	return ty_int(u->types, 8, op == OP_SUB || ty_signed(a) || ty_signed(b) || (a->is_lit && b->is_lit));
 }
 

@@ -53,13 +53,13 @@ class Snippet:
         if pick == 7:
             return '((%s)%s %s (uint8)%d)' % (self.rng.choice(['uint64', 'uint32', 'uint16']), a(), self.rng.choice('/%'), self.rng.choice([1, 2, 3, 10, 255]))
         if pick == 8:
-            return '(%s%s)' % (self.rng.choice(['~(int64)', '~(uint64)', '-(int64)', '!']), a())  # of shorter ones 0.27.1 makes unsigned numbers
+            return '(%s%s)' % (self.rng.choice(['~(int64)', '~(uint64)', '-(int64)', '(uint8)!']), a())  # of shorter ones 0.27.1 makes unsigned numbers
         if pick < 11:
             return '((%s)%s)' % (self.rng.choice(WIDTHS), a())
         if pick == 11:
             return '(%s ? %s : %s)' % (self.cond(depth - 1), a(), b())
         if pick == 12:
-            return '(%s)' % self.cond(depth - 1)
+            return '((uint8)(%s))' % self.cond(depth - 1)  # two of them added are one bit in 0.27.1
         if pick == 13:
             return self.rng.choice(['strlen(%s)' % self.text(), '(int32)strncmp(%s, %s, %d)' % (self.text(), self.text(), self.rng.randrange(1, 6)),
                                     'sizeof(%s)' % self.rng.choice(WIDTHS + ['struct S']), 'offsetof(struct S, %s)' % self.rng.choice('abcd')])
