@@ -18,6 +18,7 @@
 #define HEAP_MAX (256ull << 20)  // bytes of malloc's memory that are looked through
 #define ARENA (64ull << 20)	 // the C library's further ones begin at a multiple
 #define MORECORE (1ull << 20)	 // where the heap cannot grow the C library maps so much at least, at any place (glibc, malloc/malloc.c: MMAP_AS_MORECORE_SIZE)
+#define CROWDED_MIN (64ull << 10) // ... which may be in smaller pieces: no function was found in 3 of 30 starts with 1 MB
 #define PIECE (1u << 20)
 #define TABLES_MAX 256u
 #define TRIES 3			 // so often a table's module is looked for, and four times as often a module's array
@@ -192,7 +193,7 @@ static void read_maps(struct Jit *t, struct WasmProc *w, struct Heap *heap)
 			continue;
 		if (rights[2] == 'x' && !name[0] && size <= AREA_MAX)
 			vec_push(&w->areas, ((struct CfiSeg){start, size, 0}));
-		bool memory = rights[0] == 'r' && rights[1] == 'w' && rights[2] == '-' && (heap_end || (!name[0] && (start % ARENA == 0 || (crowded && size >= MORECORE))));
+		bool memory = rights[0] == 'r' && rights[1] == 'w' && rights[2] == '-' && (heap_end || (!name[0] && (start % ARENA == 0 || (crowded && size >= CROWDED_MIN))));
 		if (memory && heap->sum + size <= HEAP_MAX) {
 			heap->sum += size;
 			vec_push(&heap->v, ((struct CfiSeg){start, size, 0}));
