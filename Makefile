@@ -238,7 +238,7 @@ demo-story:
 # The programs that docs/tutorial.md looks at.
 lessons: $(addprefix $(BUILD)/,workload waits calls frames cold nest recurse)
 
-# test: what needs a minute or two. check: all of this kernel, and one other; what asan and fuzz run is built with what the tests leave of the processors. check-all: every other kernel too. FLAGS: for test/run.py.
+# test: what needs a minute or two. check: this kernel, and some of one other; what asan and fuzz run is built with what the tests leave of the processors. check-all: what takes longer, every other kernel too. FLAGS: for test/run.py.
 test: test-programs
 	@test/run.py --build $(BUILD) --suite layers,unit,run --short $(FLAGS)
 
@@ -246,9 +246,14 @@ check:
 	@scripts/deps.sh test
 	@$(MAKE) --no-print-directory test-programs
 	@scripts/deps.sh vm || echo 'guests may be skipped'
-	@SONDE_VM_GUESTS='amd64 6.1,amd64 6.1 stacks' test/run.py --build $(BUILD) --beside '$(MAKE) --no-print-directory BUILD=$(BUILD) -j2 checked-builds' $(FLAGS)
+	@SONDE_VM_GUESTS='amd64 6.1' test/run.py --build $(BUILD) --beside '$(MAKE) --no-print-directory BUILD=$(BUILD) -j2 checked-builds' $(FLAGS)
+
+# The blocks of .t files that check leaves out.
+check-extra: test-programs
+	@test/run.py --build $(BUILD) --suite run --extra $(FLAGS)
 
 check-all: check
+	@$(MAKE) --no-print-directory check-extra
 	@$(MAKE) --no-print-directory check-package
 	@$(MAKE) --no-print-directory check-trust
 	@$(MAKE) --no-print-directory check-threads
@@ -276,7 +281,7 @@ check-threads: test-programs
 # The guests that check leaves out, but for the oldest kernel.
 check-guests: test-programs
 	@scripts/deps.sh vm && $(MAKE) --no-print-directory -j2 arm64 || echo 'guests may be skipped'
-	@SONDE_VM_GUESTS='amd64 6.1 tools,amd64 6.12,arm64 6.1' test/run.py --build $(BUILD) --suite vm $(FLAGS)
+	@SONDE_VM_GUESTS='arm64 6.1,amd64 6.12,amd64 6.1 stacks,amd64 6.1 tools' test/run.py --build $(BUILD) --suite vm $(FLAGS)
 
 # Where both are asked for, one after the other: two makes would write one archive at once.
 test-programs: $(filter $(BUILD)/sonde all,$(MAKECMDGOALS))
@@ -303,5 +308,5 @@ clean:
 	rm -rf $(BUILD)
 
 -include $(OBJS:.o=.d) $(RT_OBJS:.o=.d) $(BUILD)/main.d $(BUILD)/slim.d
-.PHONY: all demo demo-story lessons test check check-all check-trust check-threads check-guests check-vm test-programs progs32 checked-builds clean unit fuzz fuzz-long verify-guests arm64 FORCE
+.PHONY: all demo demo-story lessons test check check-all check-extra check-trust check-threads check-guests check-vm test-programs progs32 checked-builds clean unit fuzz fuzz-long verify-guests arm64 FORCE
 .DELETE_ON_ERROR:

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Runs sonde's tests and closes with one line: N passed, N failed, N skipped.
 
-usage: run.py [--build DIR] [--suite unit,run,...] [--filter 'GLOB|GLOB...'] [--jobs N] [--waiting N] [--short] [--times FILE] [--must-run] [--beside CMD] [-v]
+usage: run.py [--build DIR] [--suite unit,run,...] [--filter 'GLOB|GLOB...'] [--jobs N] [--waiting N] [--short|--extra] [--times FILE] [--must-run] [--beside CMD] [-v]
   --jobs N       of test programs and fuzz targets, which compute, so many run side by side (default: processors and one)
   --waiting N    of the blocks of .t files that may run side by side, whose time is mostly waiting, so many (default: three a processor)
   --second-tries N  so many of the tests that fail, and have no further try of their own, are run once more; for machines that others load (default: 0)
-  --short        without the blocks that are LONG
+  --short        without the blocks that are LONG      --extra  only those that are EXTRA, which else run only where --filter names some tests
   --beside CMD   builds what the suites asan and fuzz run, with what the FEW and ALONE blocks of the suite run leave of the processors
   --times FILE   how long each file of tests and each test took, the longest first     --must-run   a suite whose tests were all skipped has failed
 
@@ -31,11 +31,12 @@ A .t file holds blocks separated by blank lines; a block is
   TOGETHER [WORD...] it may run beside others: it measures nothing, and sees only what it starts itself; of those with the same WORD one at a time.
                      FEW reason: beside one other only. ALONE reason: beside none, which is so where nothing is said. FILE TOGETHER or FILE FEW as a
                      block before them says it of all blocks of the file that do not. (Test programs of test/unit: T_ALONE and TEST_RETRY, see t.h.)
+  EXTRA reason       `make check` leaves it out too (make check-extra has it): it is long, and what it looks at others look at more closely
   LONG               `make test` leaves it out (--short): it takes over 7 s beside others, or over 3 s with a processor for itself
   NEED feature       as `sonde info` names it, "name: yes" (!feature: no); or cmd:NAME, file:PATH, npm:NAME@VERSION, pyenv:VERSION (of Python), runtimes:PATH (unpacked by test/workload/runtimes.py), arch:MACHINE, ksym:SYMBOL, host (no guest), 32-bit (programs): else skipped, with the reason
 A block must expect something that is there, and a key that is not in this list is an error.
 """
-import argparse, os, sys, time
+import argparse, concurrent.futures, os, sys, time
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -50,14 +51,37 @@ SUITES = {'layers': layers.run_layers, 'unit': unit.run_unit, 'asan': unit.run_a
 NEED_BESIDE = ('asan', 'fuzz')
 
 
-def run_suite(t, opt, name):
-    before, start = t.counts(), time.time()
-    t.suite = name
+def run_suite(whole, opt, name):
+    t, start = whole.part(name), time.time()
     SUITES[name](t, opt)
-    passed, failed, skipped = (after - b for after, b in zip(t.counts(), before))
+    passed, failed, skipped = t.counts()
     t.say('# suite %s: %d tests in %.0f s' % (name, passed + failed + skipped, time.time() - start))
     if opt.filter == '*' and not passed + failed and (opt.must_run or not skipped):
         t.fail('suite %s' % name, 'ran no test')
+    whole.add(t)
+
+
+def built_beside(t, opt):
+    """Waits for what --beside builds."""
+    start, problem = time.time(), opt.built.wait(900)
+    opt.built = t.say('# waited %.0f s for what asan and fuzz run' % (time.time() - start))
+    if problem:
+        t.fail('what asan and fuzz run', '%s: %s' % (opt.beside, problem))
+
+
+def run_suites(t, opt, names):
+    """In order; but what asan and fuzz look at does not depend on time, and guests leave half of the processors: they go on beside one another."""
+    vm = None
+    with concurrent.futures.ThreadPoolExecutor(1) as side:
+        for name in names:
+            if name in NEED_BESIDE and opt.built:
+                built_beside(t, opt)
+            if name in NEED_BESIDE and 'vm' in names and not vm:
+                vm = side.submit(run_suite, t, opt, 'vm')
+            if name != 'vm' or not vm:
+                run_suite(t, opt, name)
+        if vm:
+            vm.result()
 
 
 def main():
@@ -71,6 +95,7 @@ def main():
     p.add_argument('--waiting', type=int, default=3 * (os.cpu_count() or 1))
     p.add_argument('--second-tries', type=int, default=0)
     p.add_argument('--short', action='store_true')
+    p.add_argument('--extra', action='store_true')
     p.add_argument('--times')
     p.add_argument('--must-run', action='store_true')
     p.add_argument('--beside')
@@ -80,13 +105,7 @@ def main():
     child.clean()
     t = tally.Tally(opt.v, opt.second_tries)
     opt.built = None
-    for name in opt.suite.split(','):
-        if name in NEED_BESIDE and opt.built:
-            start, problem = time.time(), opt.built.wait(900)
-            opt.built = t.say('# waited %.0f s for what these run' % (time.time() - start))
-            if problem:
-                t.fail('suite %s' % name, '%s: %s' % (opt.beside, problem))
-        run_suite(t, opt, name)
+    run_suites(t, opt, opt.suite.split(','))
     if opt.short:
         t.say('# without the long tests, which make check runs')
     if opt.times:

@@ -120,7 +120,7 @@ EXPECT_RE \A--folded same\n--json same\ntext same\nby itself same\n\Z
 
 NAME offcputime: its printed script gives its reports
 LONG
-ALONE on a busy machine two runs have waits of other kinds
+FEW on a busy machine two runs have waits of other kinds
 RETRY 1 two runs are compared
 TIMEOUT 120
 RUN cp {build}/waits w; {top}/test/run/printed.sh {sonde} './w lock 40 20 Z' futex_wait offcputime '' -K --state 1 --complete=off --comm waiterZ
@@ -128,7 +128,7 @@ EXPECT_RE \A--folded same\n--json same\ntext same\nby itself same\n\Z
 
 NAME wakeuptime: its printed script gives its reports
 LONG
-ALONE on a busy machine two runs have waits of other kinds
+FEW on a busy machine two runs have waits of other kinds
 RETRY 1 two runs are compared
 TIMEOUT 120
 RUN cp {build}/waits w; {top}/test/run/printed.sh {sonde} './w lock 40 20 Z' holderZ wakeuptime '' --comm waiterZ
@@ -136,7 +136,7 @@ EXPECT_RE \A--folded same\n--json same\ntext same\nby itself same\n\Z
 
 NAME offwaketime: its printed script gives its reports
 LONG
-ALONE on a busy machine two runs have waits of other kinds
+FEW on a busy machine two runs have waits of other kinds
 RETRY 1 two runs are compared
 TIMEOUT 120
 RUN cp {build}/waits w; {top}/test/run/printed.sh {sonde} './w lock 40 20 Z' holderZ offwaketime '' -K --state 1 --comm waiterZ

@@ -5,6 +5,7 @@ FILE TOGETHER
 
 NAME scripts: stackcount
 LONG
+EXTRA codesize.py compares the programs, anytool.t the reports
 RETRY 2 two tracers end at different moments
 RUN {top}/test/run/same.py {sonde} 0 '{build}/waits calls 30000 1 61' caller61 'stackcount {build}/waits:counted_call' 'stackcount -p PID -P -s {build}/waits:counted_call' 'stackcount -K -i 1 {build}/waits:twice_*' 'stackcount --depth 3 -d -U -l {build}/waits --comm call* twice_a' 'stackcount -r --tree -p PID --per-thread {build}/waits:twice_[ab]'
 TIMEOUT 60
@@ -12,6 +13,7 @@ EXPECT_RE \A(same stackcount .*\n){5}\Z
 
 NAME scripts: stackcount of tracepoints and static probes
 LONG
+EXTRA codesize.py compares the programs, anytool.t the reports
 RUN {top}/test/run/same.py {sonde} 0 '{build}/usdt 1000 200' usdt 'stackcount -f u:{build}/usdt:*' 'stackcount -p PID u:{build}/usdt:*' 'stackcount -K -p PID t:syscalls:sys_enter_exit_group' 'stackcount -U --comm usdt t:syscalls:sys_enter_exit*'
 TIMEOUT 60
 EXPECT_RE \A(same stackcount .*\n){4}\Z

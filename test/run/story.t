@@ -3,6 +3,7 @@
 NAME demo-story: the hot function and its group, who waits where, when another function ran, what the new release made slower
 RUN {top}/scripts/demo-story.sh {build} {tmp}/story 8 && python3 {top}/test/run/story.py {tmp}/story
 LONG
+FEW it samples
 TIMEOUT 120
 EXPECT_LINE hot: resize_image in {'thumbs'} in the page: True True
 EXPECT_LINE waits: write_audit of {'shop'} True in the page: True

@@ -66,7 +66,7 @@ EXPECT_NOT wrong
 EXPECT_RE ^ +\d+ named$
 
 NAME damaged libraries in a process
-ALONE it traces the whole machine
+FEW it traces the whole machine
 NEED cmd:cc
 RUN {top}/test/workload/corrupt.py {sonde} $PWD
 TIMEOUT 60
@@ -74,7 +74,7 @@ EXPECT_LINE ok
 
 NAME hostile names of programs, functions, paths and perf maps
 LONG
-ALONE it traces the whole machine
+FEW it traces the whole machine
 NEED cmd:cc
 NEED arch:x86_64
 RUN {top}/test/workload/hostile.py {sonde} $PWD

@@ -162,7 +162,7 @@ EXPECT_LINE False
 
 NAME tools: a progress line of waits
 LONG
-ALONE the line of a moment
+FEW the line of a moment
 RUN python3 -c 'import os, subprocess, sys; m, s = os.openpty(); p = subprocess.Popen(sys.argv[1:], stderr=s, stdout=subprocess.PIPE); os.close(s); p.stdout.read(); p.wait(); print(repr(os.read(m, 65536).decode()))' {sonde} offcputime -K -f 3
 TIMEOUT 20
 EXPECT_RE ^'\\r\\x1b\[K0:02  \d{1,4}\.\d\d\d s of waits, \d+ unique stacks, \d+ lost(\\r\\x1b\[K0:03  .* lost)?\\r\\x1b\[K(WARNING.*)?'$
@@ -250,6 +250,7 @@ TIMEOUT 60
 
 NAME tools: every tool in every form, into files
 LONG
+EXTRA each form has a test of its own, by a tool or two
 RUN {build}/waits mix 300000 & W=$!; for t in profile offcputime offwaketime wakeuptime 'stackcount t:sched:sched_switch'; do set -- $t; d=1; test $1 = stackcount && d='-D 1'; {sonde} $t -p $W --json -o j --flame f.svg --pprof f.pb $d 2>e; echo "$1 $? $(python3 -c 'import json; r = [json.loads(l) for l in open("j")]; print(any(x["type"] == "stack" and x["value"] for x in r))') $(head -c 5 f.svg) $(gzip -dc f.pb | wc -c | awk '{ print ($1 > 100) }')"; rm -f j f.svg f.pb; {sonde} $t -p $W -i 1 $d >o 2>e; echo "$? $(grep -cE '^ +[0-9]+$' o | awk '{ print ($1 > 0) }')"; done; kill $W
 TIMEOUT 200
 EXPECT_RE \A((profile|offcputime|offwaketime|wakeuptime|stackcount) 0 True <\?xml 1\n0 1\n){5}\Z

@@ -284,6 +284,7 @@ EXPECT USAGE: sonde offcputime
 
 NAME every example of the help texts, the manual and README.md finds something to trace; one that does not is an error
 LONG
+EXTRA each example once more, of what other tests look at more closely
 RUN {top}/test/run/examples.py {sonde} {build} {top}; {sonde} stackcount -D 1 t:sched:sched_fork
 NEED host
 TIMEOUT 200

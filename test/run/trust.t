@@ -2,6 +2,7 @@
 
 NAME killed at random moments of load, attach, trace, detach, report, sonde leaves nothing
 LONG
+EXTRA make check-trust kills it 200 times
 NEED cmd:bpftool
 RUN {top}/test/workload/kills.py {sonde} {build} --kills 10 --seconds 150
 TIMEOUT 200
@@ -18,6 +19,7 @@ EXPECT_RE ^sonde uprobe +counted 20000$
 
 NAME storms of system calls, forks, execs and dlopen: memory is flat, counts are exact
 LONG
+EXTRA make check-trust has minutes of them
 NEED host
 RUN {top}/bench/soak --seconds 8 --rate 20000 {build}
 TIMEOUT 90

@@ -75,7 +75,7 @@ EXPECT_RE ^tcp;.*;--;.*net_rx_action.*;tcp_sendmsg.*;tcp \d+$
 
 NAME offwaketime: a disk's completion
 LONG
-ALONE the disk must have nothing else to do
+FEW the disk must have little else to do
 NEED host
 RUN dd if=/dev/zero of=big bs=64k count=100 conv=fsync status=none; {sonde} offwaketime -f -K --comm dd 3
 WORKLOAD dd if=big of=/dev/null bs=64k iflag=direct || dd if=$(ls /tmp/sonde-test.*/big | head -n 1) of=/dev/null iflag=direct bs=64k

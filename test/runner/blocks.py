@@ -1,7 +1,7 @@
 """Reads .t files (run.py's head says what is in a block) and refuses what cannot be meant: unknown keys, keys twice, a test that could not fail."""
 import os, re
 
-ONCE = {'NAME', 'PROG', 'ARGS', 'PARAMS', 'RUN', 'WORKLOAD', 'INT', 'RC', 'TIMEOUT', 'RETRY', 'ALONE', 'FEW', 'TOGETHER', 'LONG'}
+ONCE = {'NAME', 'PROG', 'ARGS', 'PARAMS', 'RUN', 'WORKLOAD', 'INT', 'RC', 'TIMEOUT', 'RETRY', 'ALONE', 'FEW', 'TOGETHER', 'LONG', 'EXTRA'}
 MANY = {'EXPECT', 'EXPECT_LINE', 'EXPECT_RE', 'EXPECT_STACKS', 'EXPECT_NOT', 'STDERR', 'NEED'}
 
 HEAVY = {'cmd:chromium', 'cmd:go'}
@@ -64,7 +64,7 @@ def wrong(b):
         return 'it has no NAME'
     if 'RETRY' in b and not re.match(r'[1-9] \w', b['RETRY'][0]):
         return 'RETRY says how many further tries and why: RETRY 2 samples'
-    for word in ('ALONE', 'FEW'):
+    for word in ('ALONE', 'FEW', 'EXTRA'):
         if word in b and not b[word][0]:
             return '%s says why' % word
     if not positive(b):

@@ -168,6 +168,13 @@ class Runner:
         return None
 
 
+def wanted(opt, b):
+    """Of all blocks, those of this loop (make test, check, check-extra); of those that --filter names, all."""
+    if opt.extra:
+        return 'EXTRA' in b
+    return not (opt.short and 'LONG' in b) and not (opt.filter == '*' and 'EXTRA' in b)
+
+
 def chosen(t, opt, paths):
     """The blocks that --filter names."""
     for path in paths:
@@ -175,7 +182,7 @@ def chosen(t, opt, paths):
         for where, problem in problems:
             t.fail(where, problem)
         for b in found:
-            if any(fnmatch.fnmatch(b.name, f) for f in opt.filter.split('|')) and not (opt.short and 'LONG' in b):
+            if any(fnmatch.fnmatch(b.name, f) for f in opt.filter.split('|')) and wanted(opt, b):
                 yield b
 
 

@@ -1,16 +1,27 @@
 """Counts results and prints them, from several threads; says at the end what passed only at a retry."""
-import threading
+import copy, threading
 
 
 class Tally:
     def __init__(self, verbose, second_tries=0):
         self.passed = self.failed = self.skipped = 0
         self.verbose = verbose
-        self.second_tries = second_tries  # how many of the tests that fail may be run once more
+        self.second_tries = [second_tries]  # how many of the tests that fail may be run once more
         self.retried = []  # 'name (reason)'
         self.times = []    # (seconds, suite, name)
         self.suite = ''
         self.lock = threading.RLock()
+
+    def part(self, suite):
+        """One for a suite by itself, until add(): its own counts; retries, times and output are ours."""
+        part = copy.copy(self)
+        part.passed = part.failed = part.skipped = 0
+        part.suite = suite
+        return part
+
+    def add(self, part):
+        with self.lock:
+            self.passed, self.failed, self.skipped = (a + b for a, b in zip(self.counts(), part.counts()))
 
     def say(self, text):
         with self.lock:
@@ -37,8 +48,8 @@ class Tally:
 
     def may_try_again(self):
         with self.lock:
-            self.second_tries -= 1
-            return self.second_tries >= 0
+            self.second_tries[0] -= 1
+            return self.second_tries[0] >= 0
 
     def again(self, name, why):
         """why: its first line is said, what follows stands below it."""

@@ -1,7 +1,8 @@
 """Suites of test programs: unit (build/test/*_test), asan (the same under sanitizers, and the tools), fuzz.
 
 In: programs that print TAP (test/unit/t.h). A test that samples or times says so in its source, TEST_RETRY(name, reason): when it fails it is run once
-more, by itself. Programs whose source says T_ALONE(reason) run one after the other when the others have ended; --short leaves out those that say T_LONG(reason).
+more, by itself. Programs whose source says T_FEW(reason) run two at a time when the others have ended, then those that say T_ALONE(reason) one by one;
+--short leaves out those that say T_LONG(reason).
 """
 import concurrent.futures, fnmatch, glob, os, re, tempfile, threading, time
 from . import child
@@ -89,9 +90,9 @@ def run_program(t, path):
 def run_unit(t, opt):
     paths = [p for p in sorted(glob.glob(os.path.join(opt.build, 'test', '*_test'))) if fnmatch.fnmatch(os.path.basename(p), opt.filter)
              and not (opt.short and says(p, 'T_LONG'))]
-    by_itself = [p for p in paths if says(p, 'T_ALONE')]
-    side_by_side(opt.jobs, lambda p: run_program(t, p), [p for p in paths if p not in by_itself])
-    side_by_side(1, lambda p: run_program(t, p), by_itself)
+    few, alone = ([p for p in paths if says(p, word)] for word in ('T_FEW', 'T_ALONE'))
+    for jobs, those in ((opt.jobs, [p for p in paths if p not in few + alone]), (2, few), (1, alone)):
+        side_by_side(jobs, lambda p: run_program(t, p), those)
 
 
 # ---- asan: what reads untrusted input or builds trees (the Makefile names the tests), and the tools, a second each

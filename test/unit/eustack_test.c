@@ -720,6 +720,6 @@ TEST(end)
 	err_free(run_err);
 }
 
-T_ALONE("it takes every switch of the machine, or samples");
+T_FEW("it takes every switch of the machine, or samples");
 T_LONG("it compares with eu-stack thousands of times");
 T_MAIN()

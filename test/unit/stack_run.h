@@ -3,6 +3,7 @@
 #ifndef SONDE_TEST_STACK_RUN_H
 #define SONDE_TEST_STACK_RUN_H
 #include "bpf_asm.h"
+#include "ctype/ctype.h"
 #include "stack/stack.h"
 #include "track/track.h"
 #include "bpfrt/abi.h"
@@ -201,8 +202,11 @@ static inline bool sr_tracepoint(struct StackRun *r, const char *path)
 {
 	struct Str s = {0};
 	char file[256];
-	snprintf(file, sizeof(file), "/sys/kernel/tracing/events/%s/id", path);
-	struct err *e = read_file(file, &s, 64);
+	const char *root = "";
+	struct err *e = tracefs_path(&root);
+	snprintf(file, sizeof(file), "%s/events/%s/id", root, path);
+	if (!e)
+		e = read_file(file, &s, 64);
 	struct perf_event_attr a = {.type = PERF_TYPE_TRACEPOINT, .size = sizeof(a), .config = e ? 0 : strtoull(s.p, NULL, 10), .sample_period = 1};
 	err_free(e);
 	str_deinit(&s);

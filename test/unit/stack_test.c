@@ -539,6 +539,6 @@ TEST(two_hundred_thousand_stacks)
 	sr_end(&r);
 }
 
-T_ALONE("it takes every switch of the machine, or samples");
+T_FEW("it takes every switch of the machine, or samples");
 T_LONG("half a minute of storms");
 T_MAIN()

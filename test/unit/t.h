@@ -1,6 +1,6 @@
 // Minimal unit test frame: TEST(name) { CHECK(...); }  ...  T_MAIN()
 // TEST_RETRY(name, "reason") { ... }: one that samples or times. When it fails its line says so, and test/runner/unit.py runs it once more.
-// T_ALONE("reason"): the program measures, or traces the whole machine; the runner starts it when no other test runs.
+// T_ALONE("reason"): the program measures; the runner starts it when no other test runs. T_FEW("reason"): it traces the whole machine; one other may run.
 // T_LONG("reason"): `make test` leaves the program out.
 #ifndef SONDE_T_H
 #define SONDE_T_H
@@ -27,6 +27,7 @@ static const char *t_skipped; // reason
 	static void t_##id(void)
 #define TEST(id) TEST_RETRY(id, NULL)
 #define T_ALONE(why) _Static_assert(sizeof(why) > 1, "the reason")
+#define T_FEW(why) _Static_assert(sizeof(why) > 1, "the reason")
 #define T_LONG(why) _Static_assert(sizeof(why) > 1, "the reason")
 
 #define T_FAIL(...) (t_fails++, printf("# %s:%d: ", __FILE__, __LINE__), printf(__VA_ARGS__), printf("\n"))

@@ -25,7 +25,7 @@ TOOLS = '|'.join(['offcpu: offcputime: ten sleeps*', 'offcpu: offcputime: kernel
 STACKS = '|'.join('stacks: %s*' % s for s in ('a command', 'a named', 'exec of itself', 'fork', 'blocked', 'behind', '600', 'return addresses'))
 # Only if SONDE_VM_GUESTS names it (make check-all does): a kernel before bpf_loop, cookies and maple trees.
 OLD = [('amd64 5.10', ['--release', 'bullseye'], '', 'kernel:*|lang:*|probes:*|verify:*|stacks: a command*|stacks: blocked*')]
-# name, vm.py's options, folder of its sonde under the build folder, tests that make check (the first two, about as long) and make check-guests (the others) run there (make check-vm: all)
+# name, vm.py's options, folder of its sonde under the build folder, tests that make check (the first) and make check-guests (the others) run there (make check-vm: all)
 GUESTS = [
     ('amd64 6.1', [], '', 'lwn:*|kernel:*|watch:*'),
     ('amd64 6.1 stacks', [], '', 'trim:*|stackcount:*|scale:*|packets:*'),
@@ -143,7 +143,7 @@ def run_one(t, r, args, build, patterns):
     name, other = r.name, []
     for boot in range(BOOTS):
         inner = 'python3 %s/test/run.py --suite guest --build %s --filter %s --from %d --second-tries %d -v' % (
-            TOP, build, shlex.quote(patterns), r.next, t.second_tries)
+            TOP, build, shlex.quote(patterns), r.next, t.second_tries[0])
         b, other = Boot(args, inner), []
         for line in b.lines():
             if not r.line(line):
