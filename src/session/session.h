@@ -54,7 +54,7 @@ struct ToolRun {
 	struct err *(*ready)(void *arg, struct Program *p); // NULL; it has been compiled, nothing is in the kernel yet
 	bool (*claims)(void *arg, const struct MapDef *m);  // script: is the map in the report?
 	bool (*writes_later)(void *arg); // NULL; files that cannot be opened before tracing
-	void (*loaded)(void *arg); // NULL; all is in the kernel, nothing is attached yet: it may wait
+	void (*loaded)(void *arg, struct RunCtx *rc); // NULL; all is in the kernel, nothing is attached yet: it may wait
 	struct err *(*started)(void *arg, struct RunCtx *rc);
 	bool (*tick)(void *arg, struct RunCtx *rc); // every tick_ns, false ends
 	u64 tick_ns;

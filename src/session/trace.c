@@ -271,7 +271,7 @@ static struct err *attach_and_trace(struct Session *s)
 	if (s->otel)
 		otel_scan(s->otel);
 	if (tool && tool->loaded)
-		tool->loaded(tool->arg);
+		tool->loaded(tool->arg, &s->rc);
 	e = probes_attach(&s->env, &s->prog, s->at, &n);
 	s->rc.places_left_out = s->env.left_out;
 	session_show_diags(s); // places that were skipped

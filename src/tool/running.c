@@ -41,11 +41,13 @@ static bool machine_form(const struct ToolOpts *o)
 	return o->folded || o->json;
 }
 
-// Tells the script when tracing began or ended, which only this side knows: a scalar map of the script becomes the time `nsecs` would give.
-// Scripts without that map have no use for it.
-static void set_time(struct RunCtx *rc, const char *map)
+// Tells the script when tracing began or ended, which only this side knows: a scalar map of the script becomes the time that `nsecs` would give (NOW), or
+// another. Scripts without that map have no use for it.
+#define NOW 0
+#define NOT_YET UINT64_MAX
+static void set_time(struct RunCtx *rc, const char *map, u64 boot_ns)
 {
-	if (program_map(rc->prog, map) && !set_scalar(rc, map, clock_ns(CLOCK_BOOTTIME)))
+	if (program_map(rc->prog, map) && !set_scalar(rc, map, boot_ns == NOW ? clock_ns(CLOCK_BOOTTIME) : boot_ns))
 		fprintf(stderr, "WARNING: cannot set %s; times include attaching and detaching\n", map);
 }
 
@@ -349,9 +351,10 @@ static bool is_watched(const struct Running *r)
 	return r->o->feed && !r->o->max_cpu;
 }
 
-static void loaded(void *arg)
+static void loaded(void *arg, struct RunCtx *rc)
 {
 	struct Running *r = arg;
+	set_time(rc, "@began", NOT_YET); // what is seen while probes are attached and threads looked at is not counted
 	if (r->o->feed)
 		collector_wait_for_go(r->o->feed);
 }
@@ -376,7 +379,7 @@ static struct err *started(void *arg, struct RunCtx *rc)
 	limit_begin(&r->limit, r->o, rc);
 	if (r->o->feed && r->o->max_cpu)
 		syms_limit(rc->syms, MOST_TABLES);
-	set_time(rc, "@began");
+	set_time(rc, "@began", NOW);
 	if (r->o->tree)
 		tree_attached(r->o, rc);
 	if (outputs_any(&r->o->files, true))
@@ -403,7 +406,7 @@ static struct err *stopped(void *arg, struct RunCtx *rc)
 	struct Running *r = arg;
 	r->duration_ns = now_ns() - r->start_ns;
 	progress_erase(&r->progress);
-	set_time(rc, "@ended"); // detaching may take longer than tracing
+	set_time(rc, "@ended", NOW); // detaching may take longer than tracing
 	return NULL;
 }
 

@@ -216,6 +216,15 @@ EXPECT_RE ^ *\d+ waiter +2\d\d\d\.\d+ +\d+\.\d+ +\d\d+\.\d+
 EXPECT_RE ^( *\d+ child +\d+\.\d+ +\d\.\d+ +(5|6)\.\d+ +.*\n){3}
 EXPECT_RE ^\d+ threads, worst difference 0\.\d\d %: within 1 %\n(\d+ us of them .*\n)?0\n\Z
 
+# All threads are looked at when tracing begins, a tenth of a second here: what they do meanwhile belongs to no second that is asked for.
+NAME offcputime --check: 3,000 threads that sleep as it begins
+LONG
+FEW times within 1 %
+RUN {build}/sleepers many 3000 >o & A=$!; {build}/waits mix 60000 & W=$!; until grep -q ready o; do sleep 0.1; done; {sonde} offcputime --check -p $A,$W 1; kill $A $W
+TIMEOUT 60
+EXPECT_RE ^ *\d+ spinner +1\d\d\d\.\d+ +\d+\.\d+ +0\.000 +0\.000 +\d\d+\.\d+ +\d+\.\d+ +1\d\d\d\.\d+ +.0\.\d\d$
+EXPECT_RE ^[3-9]\d\d\d threads, worst difference 0\.\d\d %: within 1 %$
+
 NAME offcputime --check: wants all the time
 RUN for o in '-i 1' '--by=runq' '--state 1' '--complete off' '-M 5'; do {sonde} offcputime --check $o 1 2>&1 | head -n 1; done
 EXPECT_RE \A(sonde offcputime: error: argument --check: .*\n){5}\Z
