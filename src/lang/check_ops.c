@@ -198,17 +198,21 @@ const char *text_of_number(struct Unit *u, const struct Type *t, s64 n)
 
 static bool is_late_text(const struct Type *t)
 {
-	return t->kind == TY_STRERROR || t->kind == TY_SYSCALL_NAME || t->kind == TY_SIGNAL_NAME || t->kind == TY_USERNAME;
+	return ty_text_bits(t) != 0;
 }
 
-// strerror(e) == "text": the literal becomes the number, once.
+// strerror(e) == "text": the literal becomes the number as it is kept, once; of a text that no number has one that no value is.
 static bool compare_late_text(struct Unit *u, const struct Type *t, struct Expr *lit)
 {
 	if (!is_late_text(t))
 		return false;
 	if (lit->kind == E_STR) {
-		s64 n = number_of_text(u, t, lit->str);
-		make_int(u, lit, (u64)n, n < 0);
+		s64 n = number_of_text(u, t, lit->str), kept = (u32)n ^ ty_text_bits(t);
+		if (n < 0)
+			kept = *lit->str ? 1ll << 40 : 0;
+		else if (ty_signed(t))
+			kept = (s32)kept;
+		make_int(u, lit, (u64)kept, kept < 0);
 	}
 	return lit->kind == E_INT;
 }

@@ -218,6 +218,13 @@ static inline struct Val num(struct Expr *e, struct IrVal v)
 	return val_scalar(e->type, v);
 }
 
+// A number as the text it stands for is kept.
+static inline struct Val numbered_text(struct Lower *l, struct Expr *e, struct IrVal n)
+{
+	s64 bits = ty_signed(e->type) ? (s32)ty_text_bits(e->type) : (s64)ty_text_bits(e->type);
+	return num(e, ir_bin(&l->b, IR_XOR, n, ir_imm(bits)));
+}
+
 static inline struct Val nothing(struct Expr *e)
 {
 	return (struct Val){.type = e->type};

@@ -87,7 +87,7 @@ struct Val l_bswap(struct Lower *l, struct Expr *e)
 }
 
 struct Val l_strftime(struct Lower *l, struct Expr *e) { return into_tmp(l, e); }
-// A number that is shown as text; an errno may be negative, as the kernel returns it.
+// An errno may be negative, as the kernel returns it.
 struct Val l_strerror(struct Lower *l, struct Expr *e)
 {
 	struct IrVal n = ir_ext(&l->b, lx_int(l, e->args[0]), 4, true);
@@ -95,7 +95,7 @@ struct Val l_strerror(struct Lower *l, struct Expr *e)
 		struct IrVal sign = ir_bin(&l->b, IR_ASHR, n, ir_imm(63));
 		n = ir_bin(&l->b, IR_SUB, ir_bin(&l->b, IR_XOR, n, sign), sign);
 	}
-	return num(e, n);
+	return numbered_text(l, e, n);
 }
 struct Val l_cgroup_path(struct Lower *l, struct Expr *e) { return into_tmp(l, e); }
 struct Val l_path(struct Lower *l, struct Expr *e) { return into_tmp(l, e); }

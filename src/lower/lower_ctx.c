@@ -29,7 +29,8 @@ struct Val l_pid(struct Lower *l, struct Expr *e)
 struct Val l_uid(struct Lower *l, struct Expr *e)
 {
 	struct IrVal x = call0(l, H_UID_GID);
-	return num(e, e->builtin->id == BI_gid ? ir_bin(&l->b, IR_LSHR, x, ir_imm(32)) : ir_ext(&l->b, x, 4, false));
+	x = e->builtin->id == BI_gid ? ir_bin(&l->b, IR_LSHR, x, ir_imm(32)) : ir_ext(&l->b, x, 4, false);
+	return e->builtin->id == BI_username ? numbered_text(l, e, x) : num(e, x);
 }
 
 struct Val l_simple(struct Lower *l, struct Expr *e)

@@ -323,6 +323,8 @@ static int cmp_key(const struct Type *t, const u8 *a, const u8 *b)
 		if (c)
 			return c;
 	}
+	if (t->kind == TY_USERNAME) // its bits are turned over
+		return memcmp(b, a, t->size);
 	return t->kind == TY_TUPLE ? 0 : memcmp(a, b, t->size);
 }
 
@@ -483,8 +485,24 @@ static struct err *zero_all(struct MapDef *m, bool keep)
 	return e;
 }
 
+// Was a value ever given to a map without a key? Where no word says so: it is not 0.
+static bool scalar_is_set(const struct MapDef *m)
+{
+	u32 key = 0, size = (u32)raw_size(m);
+	u8 *raw = xcalloc(1, size);
+	bool set = !sys_map_lookup(m->fd, &key, raw);
+	if (set && m->set_off)
+		set = is_present(m, raw);
+	else if (set && is_array(m))
+		set = raw[0] || memcmp(raw, raw + 1, size - 1);
+	free(raw);
+	return set;
+}
+
 struct err *map_zero(struct MapDef *m)
 {
+	if (m->scalar && !scalar_is_set(m))
+		return NULL;
 	m->zeroed = true;
 	return zero_all(m, true);
 }

@@ -149,11 +149,23 @@ static void decode_inet(struct Arena *a, const u8 *p, struct Value *out)
 	set_text(out, V_SYM, arena_strdup(a, buf), strlen(buf));
 }
 
-static void decode_username(struct Arena *a, u32 uid, struct Value *out)
+// A text that was kept as a number (type/type.h: ty_text_bits).
+static void decode_numbered(struct Arena *a, const struct Type *t, u32 kept, struct Value *out)
 {
 	struct passwd pw, *found = NULL;
 	char buf[4096];
-	const char *name = !getpwuid_r(uid, &pw, buf, sizeof(buf), &found) && found ? pw.pw_name : "";
+	const char *name;
+	int nr = (int)(kept ^ ty_text_bits(t));
+	if (!kept)
+		name = "";
+	else if (t->kind == TY_USERNAME)
+		name = !getpwuid_r((uid_t)nr, &pw, buf, sizeof(buf), &found) && found ? pw.pw_name : "";
+	else if (t->kind == TY_STRERROR)
+		name = strerror(nr);
+	else if (t->kind == TY_SIGNAL_NAME)
+		name = nr > 0 && nr <= SIGRTMAX ? strsignal(nr) : nr ? "N/A" : "Unknown signal 0";
+	else
+		name = (name = syscall_name_of(nr)) ? name : "Unknown syscall";
 	set_text(out, V_SYM, arena_strdup(a, name), strlen(name));
 }
 
@@ -244,7 +256,6 @@ static void decode_text(struct RunCtx *rc, struct Arena *a, const struct Type *t
 	struct SymHit hit;
 	struct Str s = {0};
 	const char *name;
-	int nr;
 	switch (t->kind) {
 	case TY_KSYM:
 		hit = sym_kernel(rc->syms, load_uint(p, 8));
@@ -263,19 +274,6 @@ static void decode_text(struct RunCtx *rc, struct Arena *a, const struct Type *t
 		memcpy(&cg, p, sizeof(cg));
 		cgroup_path_text(cg.id, fmt_site(rc, cg.fmt) ? fmt_site(rc, cg.fmt)->fmt : NULL, &s);
 		take_str(a, out, &s);
-		break;
-	case TY_STRERROR:
-		str_add(&s, strerror((int)load_uint(p, 4)));
-		take_str(a, out, &s);
-		break;
-	case TY_SYSCALL_NAME:
-		name = syscall_name_of((int)load_uint(p, 4));
-		set_text(out, V_SYM, name ? name : "Unknown syscall", strlen(name ? name : "Unknown syscall"));
-		break;
-	case TY_SIGNAL_NAME:
-		nr = (int)load_uint(p, 4);
-		name = nr > 0 && nr <= SIGRTMAX ? strsignal(nr) : nr ? "N/A" : "Unknown signal 0";
-		set_text(out, V_SYM, arena_strdup(a, name), strlen(name));
 		break;
 	case TY_LANG_FUNC:
 		name = stacks_function(rc->stacks, load_uint(p, 8));
@@ -325,10 +323,10 @@ static void decode(struct RunCtx *rc, struct Arena *a, const struct Type *t, con
 	case TY_STRFTIME:
 		decode_strftime(rc, a, p, out);
 		break;
-	case TY_USERNAME:
-		decode_username(a, (u32)load_uint(p, 4), out);
+	case TY_USERNAME: case TY_STRERROR: case TY_SYSCALL_NAME: case TY_SIGNAL_NAME:
+		decode_numbered(a, t, (u32)load_uint(p, 4), out);
 		break;
-	case TY_KSYM: case TY_USYM: case TY_MAC: case TY_CGROUP_PATH: case TY_STRERROR: case TY_SYSCALL_NAME: case TY_SIGNAL_NAME: case TY_LANG_FUNC:
+	case TY_KSYM: case TY_USYM: case TY_MAC: case TY_CGROUP_PATH: case TY_LANG_FUNC:
 		decode_text(rc, a, t, p, out);
 		break;
 	default: // an aggregation

@@ -22,7 +22,7 @@ enum TyKind {
 	TY_MAC,		// 6 bytes
 	TY_STRFTIME,	// struct RtStrftime {u64 fmt_id(low 32) | clock(high 32); u64 nsecs}
 	TY_CGROUP_PATH, // struct RtCgroupPath {u64 filter_fmt_id; u64 cgroup_id}
-	TY_USERNAME,	// u32 uid
+	TY_USERNAME,	// u32 uid; of this and the next numbers that are texts when printed: ty_text_bits()
 	TY_STRERROR,	// s32 errno
 	TY_SYSCALL_NAME,// s32 number
 	TY_LANG_FUNC,	// u64 frame at the beginning of a function (bpfrt/abi.h); 0 none
@@ -165,5 +165,11 @@ bool ty_aggr_in_parts(const struct Type *t);	// print() of one entry shows its t
 bool record_field(const struct Record *r, const char *name, struct Field *out);
 u32 hist_nbuckets(u32 bits);
 static inline bool ty_is_int(const struct Type *t) { return t->kind == TY_INT || t->kind == TY_BOOL; }
+// Texts that are numbers until they are printed. They are kept with these bits turned over (0: it is no such text): all bytes 0, what a variable or an element
+// has that was never set, then stands for a number that there is not, and is the empty text.
+static inline u32 ty_text_bits(const struct Type *t)
+{
+	return t->kind == TY_USERNAME ? UINT32_MAX : t->kind == TY_STRERROR || t->kind == TY_SYSCALL_NAME || t->kind == TY_SIGNAL_NAME ? 0x80000000 : 0;
+}
 static inline bool ty_is_stack(const struct Type *t) { return t->kind == TY_KSTACK || t->kind == TY_USTACK; }
 #endif

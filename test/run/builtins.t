@@ -329,3 +329,11 @@ NAME fail() ends compilation where it may be reached, not in a branch that is kn
 RUN for n in 5 1; do {sonde} -q -e 'begin { if ($1 < 2) { fail("more than 1, not %d", $1) } $x = is_str(5) ? ({ fail("a text"); 1 }) : 2; if (sizeof(int64) == 8) { print(("ok", $x)) } else { fail("small") } while (false) { fail("never") } exit() }' $n 2>&1 | grep -E "^.ok|ERROR"; done
 EXPECT_LINE (ok, 2)
 EXPECT_RE ERROR: more than 1, not 1$
+
+NAME texts of numbers: where none was ever set, there is none
+PROG begin { @m[1] = syscall_name(1); @e[1] = strerror(2); @u[1] = username; @g[1] = signal_name(9); zero(@e); print(@e); print((@m[5], @m[1], @u[7], @u[1], @g[2], @g[1])); let $s: typeof(syscall_name(0)); printf("<%s> %d %d %d\n", $s, @m[9] == "", @m[9] == "read", @m[1] == "write"); print((syscall_name(0), syscall_name(-1), strerror(-13), signal_name(0), username == "root", syscall_name(-1) == "nosuch")); clear(@m); clear(@e); clear(@u); clear(@g); exit() }
+EXPECT_RE \A@e\[1\]: \n\n?\(, write, , root, , Killed\)\n<> 1 0 1\n\(read, Unknown syscall, Permission denied, Unknown signal 0, true, false\)\n\s*\Z
+
+NAME zero() of what has no value gives it none
+PROG begin { @a = 5; @b = 5; @c = count(); @d = count(); clear(@a); zero(@a); zero(@b); clear(@c); zero(@c); zero(@d); exit() }
+EXPECT_RE \A\s*@b: 0\n\s*@d: 0\n\Z
