@@ -46,13 +46,13 @@ EXPECT_RE \ALeakSanitizer: detected\n\(0, 1, 0\)\nruntime error\n\(0, 1, 0\)\nfa
 
 # Of four two share a word. Three meet: one of the two, and both that share nothing.
 NAME tests side by side: as many as there are places, of those with one word one at a time, and how long each file took
-RUN printf 'FILE TOGETHER\n\nNAME a\nTOGETHER one\nRUN true\nEXPECT x\n\nNAME b\nRUN true\nNEED cmd:go\nEXPECT x\n\nNAME c\nALONE it counts\nRUN true\nEXPECT x\n' >x.t; printf 'FILE TOGETHER two\n\nNAME d\nRUN true\nEXPECT x\n\nNAME e\nFEW samples\nLONG\nRUN true\nEXPECT x\n' >y.t; printf 'NAME f\nRUN true\nEXPECT x\n' >z.t; python3 -B -c 'if 1:
+RUN printf 'FILE TOGETHER\n\nNAME a\nTOGETHER one\nRUN true\nEXPECT x\n\nNAME b\nRUN true\nNEED cmd:go\nEXPECT x\n\nNAME c\nALONE it counts\nRUN true\nEXPECT x\n' >x.t; printf 'FILE TOGETHER two\n\nNAME d\nRUN true\nEXPECT x\n\nNAME e\nFEW samples\nLONG\nRUN true\nEXPECT x\n\nNAME x\nLONG\nEXTRA others do\nRUN true\nEXPECT x\n' >y.t; printf 'NAME f\nRUN true\nEXPECT x\n' >z.t; python3 -B -c 'if 1:
     import sys, threading
     sys.path.insert(0, "{top}/test")
     from argparse import Namespace
     from runner import blocks, files, tally, unit
     print([(b.company(), sorted(b.shared())) for f in ("x.t", "y.t", "z.t") for b in blocks.blocks(f)[0]])
-    print([[b.name for b in files.chosen(None, Namespace(filter="*", short=s), ["y.t"])] for s in (True, False)])
+    print([[b.name for b in files.chosen(None, Namespace(filter=f, short=s, extra=x), ["y.t"])] for f, s, x in (("*", True, False), ("*", False, False), ("*", False, True), ("y*", False, False))])
     now, both, lock, three = set(), [], threading.Lock(), threading.Barrier(3)
     def work(n):
         with lock:
@@ -69,8 +69,8 @@ RUN printf 'FILE TOGETHER\n\nNAME a\nTOGETHER one\nRUN true\nEXPECT x\n\nNAME b\
     for name, seconds in (("f: a", 1), ("f: b", 2.5), ("g: a", 3)):
         t.took(name, seconds)
     t.write_times("times")'; cat times
-EXPECT_LINE [('TOGETHER', ['one']), ('TOGETHER', ['go']), ('ALONE', []), ('TOGETHER', ['two']), ('FEW', ['two']), ('ALONE', [])]
-EXPECT_LINE [['y: d'], ['y: d', 'y: e']]
+EXPECT_LINE [('TOGETHER', ['one']), ('TOGETHER', ['go']), ('ALONE', []), ('TOGETHER', ['two']), ('FEW', ['two']), ('TOGETHER', ['two']), ('ALONE', [])]
+EXPECT_LINE [['y: d'], ['y: d', 'y: e'], ['y: x'], ['y: d', 'y: e', 'y: x']]
 EXPECT_LINE ran 4 the two at once False
 EXPECT_RE ^    3\.5 s  run f\n    3\.0 s  run g\n\n    3\.0 s  run  g: a\n    2\.5 s  run  f: b\n    1\.0 s  run  f: a\n
 
