@@ -288,7 +288,7 @@ def postgres(tmp, secs):
 def rabbitmq(tmp, secs):
     home = os.path.dirname(os.path.dirname(unpacked(RABBIT)))
     port, name = 20000 + os.getpid() % 20000, 'sonde%d@localhost' % os.getpid()
-    write(os.path.join(tmp, 'erl'), '#!/bin/sh\nexec %s "$@"\n' % BEAM)
+    write(os.path.join(tmp, 'erl'), '#!/bin/sh\nPATH=%s exec %s "$@"\n' % (os.environ['PATH'], BEAM))  # whose own erl is not this one
     os.chmod(os.path.join(tmp, 'erl'), 0o755)
     write(os.path.join(tmp, 'rabbit.conf'), 'listeners.tcp.default = 127.0.0.1:%d\nmanagement.tcp.port = %d\nmanagement.tcp.ip = 127.0.0.1\n' % (port + 1, port))
     write(os.path.join(tmp, 'plugins'), '[rabbitmq_management].\n')
