@@ -12,8 +12,10 @@ static const struct RuntimeOther others[] = {
 	{"Guile", "scm_boot_guile", "its stacks show the virtual machine in the place of its program's functions, and are cut at what its compiler made unless GUILE_JIT_THRESHOLD=-1 is in the environment"},
 	{"SBCL", "call_into_lisp", "its functions are addresses in its core, left by the frame pointers that they keep: stacks are whole by guess"},
 	{"Valgrind", "_vgnU_freeres", "its stacks are of Valgrind itself, cut at the code into which it translates the program; callgrind counts by the program's functions"},
-	{"Erlang", "etp_otp_release", "functions of code that its JIT has made (OTP 25 and 27, on arm64 only the innermost); of a build that exports no list for GDB, as Debian's OTP 29, or without the JIT, its stacks show the emulator; names also with `erl +JPperf true`"},
+	{"Erlang", "erl_drv_thread_self", "functions of code that its JIT has made (OTP 25 and 27, on arm64 only the innermost); of a build that exports no list for GDB, as Debian's OTP 29, or without the JIT, its stacks show the emulator; names, and there callers too, with `erl +JPperf true`"},
 	{"Chromium", "ChromeMain", "code of JavaScript and WebAssembly is left by frame pointers; names with --no-sandbox --js-flags=--perf-basic-prof"},
+	{"Mono", "mono_jit_init", "functions of code made at run time: stacks through it are guessed, and lack callers, unless MONO_DEBUG=disable_omit_fp is in the environment; names with `mono --jitmap`, 4 KB of them at a time"},
+	{"Racket", "racket_boot", "its functions (of Racket CS): stacks are cut at its code, which keeps a stack of its own without frame pointers; `raco profile` counts by the program's functions"},
 	{".NET", "coreclr_initialize", "names of code made at run time with DOTNET_PerfMapEnabled=1"},
 };
 
@@ -37,9 +39,11 @@ static const struct {
 } makers[] = {
 	{"scm_boot_guile", "Guile's compiler keeps no frame pointers; GUILE_JIT_THRESHOLD=-1 in the environment does without it"},
 	{"_vgnU_freeres", "Valgrind translates the program's code, which has no stack of its own there; callgrind counts by the program's functions"},
-	{"etp_otp_release", "Erlang's processes have stacks of their own (known on x86-64 where the emulator exports its list for GDB: OTP 25 and 27); with +JPperf true their code keeps frame pointers and has names"},
+	{"erl_drv_thread_self", "Erlang's processes have stacks of their own (known on x86-64 where the emulator exports its list for GDB: OTP 25 and 27); with +JPperf true their code keeps frame pointers and has names"},
 	{"luaJIT_setmode", "LuaJIT's code keeps no frame pointers; -joff or jit.off() does without most of it"},
 	{"ChromeMain", "JavaScript, whose code keeps frame pointers; it has names with --no-sandbox --js-flags=--perf-basic-prof"},
+	{"mono_jit_init", "Mono's code, which keeps frame pointers with MONO_DEBUG=disable_omit_fp in the environment; names with mono --jitmap"},
+	{"racket_boot", "Racket's code keeps a stack of its own and no frame pointers; raco profile counts by the program's functions"},
 	{"LLVMCreateGDBRegistrationListener", "perhaps LLVM's code, of which nobody tells: PostgreSQL does with jit_debugging_support=on when a session begins"},
 	{"pcre2_jit_compile_8", "perhaps PCRE2's compiled patterns, which keep no frame pointers; PHP does without them with pcre.jit=0"},
 };

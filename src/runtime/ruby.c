@@ -19,12 +19,13 @@ static const struct Row {
 	u8 wide;     // strings in place have their length in a word
 	u8 fixnum;   // the first line is an object
 	u8 ops;	     // the last name that is an operator
+	u8 parent;   // in an iseq's body: the iseq around it, whose label is to stand for an eval's; 0: an eval's own is the same
 } rows[] = {
-	{0x207, 56, 120, 8, 0, 1, 168},
-	{0x301, 64, 120, 12, 0, 1, 169},
-	{0x302, 64, 112, 12, 1, 0, 169},
-	{0x303, 56, 112, 12, 1, 0, 169},
-	{0x304, 56, 112, 12, 1, 0, 170},
+	{0x207, 56, 120, 8, 0, 1, 168, 0},
+	{0x301, 64, 120, 12, 0, 1, 169, 0},
+	{0x302, 64, 112, 12, 1, 0, 169, 0},
+	{0x303, 56, 112, 12, 1, 0, 169, 0},
+	{0x304, 56, 112, 12, 1, 0, 170, 160},
 };
 
 // ---- finding
@@ -186,8 +187,10 @@ enum { // registers
 #define ID (PC + 1)
 _Static_assert(EP == PC + 32 / 8 && LINE == ENCODED + 80 / 8 && Q < (int)RT_CHAIN_NEXT && T + 5 <= PATH, "loaded together");
 enum { L_KEY = CHAIN_OWN, L_END, L_HAVE_END, L_TOP, L_HAVE_TOP, L_NOT_LAST, L_LEFT, L_NO_VM, L_MORE, L_NOT_END, L_PASSED, L_FAST, L_NOT_CODE, L_ENTRY, L_NAME, L_NAME_THERE, L_FILE, L_PATHS, L_FILE_THERE, L_SHORT, L_INDEX, L_C_COPY, L_OP,
-	L_OUTER, L_DONE };
+	L_OUTER, L_EVAL, L_OWN, L_DONE };
 #define FINISH 0x20
+#define TYPE_EVAL 6 // of an iseq
+#define LABEL_AT 80 // in its body
 #define KIND 0x7fff0001
 #define KIND_C 0x55550001
 #define IMEMO_SVAR 0x2000
@@ -413,10 +416,28 @@ static void lines(struct ChainMaker *m, const struct Row *r)
 	chain_lines_kind(m, P);
 }
 
+// What eval() runs is called as the method or block that it is in: from 3.4 on its own label is "<compiled>".
+static void label(struct ChainMaker *m, const struct Row *r)
+{
+	if (!r->parent)
+		return;
+	chain_add(m, POS, BODY, 0);
+	chain_label(m, L_EVAL);
+	chain_load(m, P, POS, 0, 4);
+	chain_if_not(m, P, TYPE_EVAL, L_OWN);
+	chain_load(m, P, POS, r->parent, 8);
+	chain_if_is(m, P, 0, L_OWN);
+	chain_load(m, POS, P, 16, 8);
+	chain_load(m, LABEL, POS, LABEL_AT, 8);
+	chain_jump(m, L_EVAL);
+	chain_label(m, L_OWN);
+}
+
 static void copy(struct ChainMaker *m, const struct Row *r)
 {
 	chain_label(m, CHAIN_COPY);
 	chain_if_is(m, ISEQ, 0, L_C_COPY);
+	label(m, r);
 	chain_label(m, L_NAME);
 	text(m, r, RT_CHAIN_NAME, LABEL, L_NAME_THERE);
 	chain_if_is(m, ISEQ, 0, L_DONE);

@@ -28,3 +28,12 @@ TIMEOUT 60
 RUN cp {top}/test/run/beam_stack.erl . && erlc beam_stack.erl; {top}/test/run/beam.sh +S 2:2 -noshell -s beam_stack main -extra w -1 & until [ -e w.up ]; do sleep 0.1; done; touch w.go; {sonde} profile -F 499 -U --why-incomplete -f -p $! 4 >o 2>e; kill $!; awk '/user stacks/ { gsub(",", ""); print ($1 > 200), ($4 + $(NF - 5) >= 0.99 * $1) }' e; grep -c '^[^;]*;erts_beamasm:normal_exit/0;.*beam_stack:work/1;' o | sed 's/^[1-9].*/named/'; head -5 e
 EXPECT_RE ^1 1$
 EXPECT_LINE named
+
+NAME Erlang 29, which tells GDB nothing: what helps is said, and does (Debian sid's, where test/workload/runtimes.py --fetch has unpacked it)
+LONG
+RETRY 1 samples
+NEED runtimes:sid/usr/lib/erlang
+NEED arch:x86_64
+TIMEOUT 60
+RUN export ERL_OF=sid; b={top}/test/run/beam.sh; cp {top}/test/run/beam_stack.erl . && $b -noshell -eval 'compile:file("beam_stack.erl"), halt().'; for how in false true; do rm -f w*; $b +S 2:2 +JPperf $how -noshell -s beam_stack main -extra w -1 >/dev/null & until [ -e w.up ]; do sleep 0.1; done; touch w.go; {sonde} info -p $! | grep -o 'OTP 29.*'; {sonde} profile -F 499 -U --why-incomplete -f -p $! 3 >o 2>e; kill $!; grep -c '^[^;]*;.*erts_beamasm:normal_exit/0.*;.*beam_stack:forever/1;.*beam_stack:work/1;' o | sed 's/^[1-9].*/named/'; grep -c 'with +JPperf true' e | sed 's/^[1-9].*/said/'; done
+EXPECT_RE \AOTP 29,.*`erl \+JPperf true`\n0\nsaid\nOTP 29,.*\nnamed\n

@@ -76,6 +76,21 @@ NEED arch:x86_64
 RUN for f in pcre2_jit_compile_8 'pcre2_jit_compile_8 ChromeMain'; do printf 'int %s(void) { return 1; }\n' $f > m.c; gcc -O2 -rdynamic -o maker {top}/test/workload/jit.c m.c && {sonde} -q --why-incomplete -c './maker 5' -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { @[ustack] = count() }' 2>&1 | grep -o 'may be missing.*'; done
 EXPECT_RE \Amay be missing: perhaps PCRE2's [^;]*; .*\nmay be missing: JavaScript, .*--js-flags=--perf-basic-prof\n\Z
 
+NAME what helps Mono's code and Racket's: said by a function's name, too
+NEED cmd:gcc
+NEED host
+NEED arch:x86_64
+RUN for f in mono_jit_init racket_boot; do printf 'int %s(void) { return 1; }\n' $f > m.c; for c in jit jit_nofp; do gcc -O2 -rdynamic -o maker {top}/test/workload/$c.c m.c && {sonde} -q --why-incomplete -c './maker 5' -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { @[ustack] = count() }' 2>&1 | grep -o '\(may be missing\|without frame pointers\)[:,;].*'; done; done
+EXPECT_RE \A\S.*: Mono's code, .*MONO_DEBUG=disable_omit_fp in the environment; names with mono --jitmap\n\S.*Mono's code, .*\n\S.*: Racket's code .*; raco profile counts .*\n\S.*Racket's code .*\n\Z
+
+# A tree of calls: with the flag each stack has Main, which calls work, which calls fib several times; without it only the innermost function's address.
+NAME mono: what the hint says helps
+NEED cmd:mono
+NEED cmd:mcs
+NEED host
+RUN { echo 'using System; using System.Runtime.CompilerServices; class P {'; for i in $(seq 120); do echo "[MethodImpl(MethodImplOptions.NoInlining)] static int warm$i(int n) { return n + $i; }"; done; echo '[MethodImpl(MethodImplOptions.NoInlining)] static int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); } [MethodImpl(MethodImplOptions.NoInlining)] static int work(int n) { return fib(n) + 1; } static void Main() { long t = work(3);'; for i in $(seq 120); do echo "t += warm$i(3);"; done; echo 'while (true) t += work(25); } }'; } >m.cs; mcs m.cs; for e in '' disable_omit_fp; do MONO_DEBUG=$e mono --jitmap m.exe & p=$!; until grep -q 'P:fib' /tmp/perf-$p.map 2>/dev/null; do sleep 0.1; done; {sonde} -q -p $p -e 'profile:hz:499 { printf("%s\n", ustack); if (++@n == 100) { exit() } }' >o 2>&1; kill $p; rm -f /tmp/perf-$p.map; echo "fib $(grep -c 'P:fib' o | sed 's/^[1-9].*/some/'), work $(grep -c 'P:work' o | sed 's/^[1-9].*/some/')"; done
+EXPECT_RE \Afib some, work 0\nfib some, work some\n\Z
+
 NAME guesses in JSON
 RUN gcc -O2 -o jit {top}/test/workload/jit.c; {sonde} -q -f json --why-incomplete -c './jit 5' -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { @[ustack] = count() }' | python3 -c 'import json, sys; u = [r["data"] for r in map(json.loads, sys.stdin) if r["type"] == "user_stacks"][0]; print(u["stacks"], u["whole"], u["guessed"], u["incomplete"], [(x["count"], x["comm"], x["reason"].split(",")[0]) for x in u["guesses"]])'
 NEED cmd:gcc

@@ -1,6 +1,7 @@
 -- A program whose Lua stacks are known: ask writes what debug.getinfo() (which debug.traceback() prints) says of its own stack, and then renames nothing.
 --
 -- usage: lua_stack.lua FILE calls | coroutines | finalizers | deep N
+-- What a tail call has replaced has no frame in any version; 5.1 counts them, and getinfo() tells of each as "tail", which is left out here: sonde does not show them.
 -- Lines of FILE: for each stack its frames, innermost first: "name file:line", of functions in C "name lua", then an empty line. Runs in Lua 5.1 to 5.4 and LuaJIT.
 
 local out = io.open(arg[1], 'a')

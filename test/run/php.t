@@ -9,6 +9,15 @@ RUN {sonde} -q --why-incomplete -c 'php {top}/test/run/php_stack.php want calls'
 EXPECT_LINE 16 stacks of 95 frames, 16 equal
 EXPECT_LINE 16 user stacks, 16 whole (100.00 %)
 
+NAME php 8.5: the same (Debian experimental's, where test/workload/runtimes.py --fetch has unpacked it)
+LONG
+NEED runtimes:experimental/usr/bin/php8.5
+NEED arch:x86_64
+RUN r=${SONDE_RUNTIMES:-$HOME/.cache/sonde-runtimes}/experimental; p="$r/usr/lib64/ld-linux-x86-64.so.2 --library-path $r/usr/lib/x86_64-linux-gnu $r/usr/bin/php8.5 -n"; $p -r 'sleep(100);' & {sonde} -q --why-incomplete --dwarf-pid $! -c "$p {top}/test/run/php_stack.php want calls" -e 'tracepoint:syscalls:sys_enter_flock /pid == cpid/ { printf("%s\n", ustack) }' >o 2>&1; kill $!; python3 {top}/test/run/py_same.py want o; grep 'whole (' o
+TIMEOUT 60
+EXPECT_LINE 16 stacks of 95 frames, 16 equal
+EXPECT_LINE 16 user stacks, 16 whole (100.00 %)
+
 NAME php: forked workers
 NEED cmd:php
 RUN {sonde} -q --why-incomplete -c 'php {top}/test/run/php_stack.php want fork' -e 'tracepoint:syscalls:sys_enter_flock /comm == "php"/ { printf("%s\n", ustack); @[ustack] = count() }' >o 2>&1; grep -c '^]: 3$' o; sed -i '/^@/,$d' o; python3 {top}/test/run/py_same.py want o

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Are the language frames of sonde's stacks those that the interpreter told of itself? py_same.py WANT GOT [any] [all] [callers]: WANT by py_stack.py, GOT is text of sonde with
-printed stacks, in the same order or in any. all: a stack without any such frame counts, too (and is not equal). callers: functions in C are told with their caller's line, as Ruby does. Prints "N stacks of M frames, E equal", and the first that differs."""
+"""Are the language frames of sonde's stacks those that the interpreter told of itself? py_same.py WANT GOT [any] [all] [callers] [rescue]: WANT by py_stack.py, GOT is text of sonde with
+printed stacks, in the same order or in any. all: a stack without any such frame counts, too (and is not equal). callers: functions in C are told with their caller's line, as Ruby does. rescue: what runs in a rescue or
+ensure is told as its method, at its own line, as Ruby does from 3.4 on; sonde has a frame for each. Prints "N stacks of M frames, E equal", and the first that differs."""
 import re
 import sys
 
@@ -35,10 +36,23 @@ def called(frames):
     return out[::-1]
 
 
+def rescued(frames):
+    out = []
+    for f in frames:
+        before = out and re.match(r'(rescue|ensure) in (.*) \S+$', out[-1])
+        if before and before.group(2) == f.rpartition(' ')[0]:
+            out[-1] = out[-1][len(before.group(1) + ' in '):]
+        else:
+            out.append(f)
+    return out
+
+
 want, have = list(wanted(sys.argv[1])), list(got(sys.argv[2]))
 if 'any' in sys.argv[3:]:
     want.sort()
     have.sort()
 if 'callers' in sys.argv[3:]:
     have = [called(f) for f in have]
+if 'rescue' in sys.argv[3:]:
+    have = [rescued(f) for f in have]
 tell(want, have)

@@ -44,6 +44,14 @@ NEED cmd:ruby
 RUN {sonde} -q -c 'ruby --disable-gems {top}/test/run/ruby_stack.rb want longer' -e 'tracepoint:syscalls:sys_enter_flock /pid == cpid/ { printf("%s\n", ustack) }' 2>&1 | sed 's/^ *//' | grep '^longer'
 EXPECT_RE ^longer\+\d+ \[\S*ruby_stack.rb.longer\]$
 
+NAME ruby 3.4: what eval() runs has the name of where it is called, and the other stacks (Debian experimental's, where test/workload/runtimes.py --fetch has unpacked it)
+LONG
+NEED runtimes:experimental/usr/bin/ruby3.4
+NEED arch:x86_64
+RUN r=${SONDE_RUNTIMES:-$HOME/.cache/sonde-runtimes}/experimental; l=usr/lib/x86_64-linux-gnu; p="$r/usr/lib64/ld-linux-x86-64.so.2 --library-path $r/$l $r/usr/bin/ruby3.4 --disable-gems -I $r/usr/lib/ruby/3.4.0 -I $r/$l/ruby/3.4.0"; $p -e 'sleep 100' & for k in calls fibers threads raised; do rm -f want; {sonde} -q --why-incomplete --dwarf-pid $! -c "$p {top}/test/run/ruby_stack.rb want $k" -e 'tracepoint:syscalls:sys_enter_flock /pid == cpid/ { printf("%s\n", ustack) }' >o 2>&1; python3 {top}/test/run/py_same.py want o callers rescue; grep 'whole (' o; done; kill $!
+EXPECT_RE \A38 stacks of 219 frames, 38 equal\n38 user stacks, 38 whole .*\n7 stacks of 40 frames, 7 equal\n7 user stacks, 7 whole .*\n7 stacks of 29 frames, 7 equal\n7 user stacks, 7 whole .*\n201 stacks of 1404 frames, 201 equal\n201 user stacks, 201 whole
+TIMEOUT 60
+
 NAME ruby: info -p
 NEED cmd:ruby
 RUN ruby --disable-gems -e '$stdout.syswrite 1; sleep 60' >up & while ! test -s up; do sleep 0.1; done; {sonde} info -p $!; kill $!

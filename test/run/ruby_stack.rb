@@ -5,8 +5,13 @@
 
 OUT = File.open(ARGV[0], 'a')
 
+# As before Ruby 3.4, which puts the class before a method's name: sonde says the name alone.
+def label(l)
+  l.label.sub(/(\A| in )\S+[#.](?=#{Regexp.escape(l.base_label)}\z)/, '\1')
+end
+
 def ask(*)
-  text = caller_locations(0).map { |l| "#{l.label} #{l.path}:#{l.lineno}\n" }.join
+  text = caller_locations(0).map { |l| "#{label(l)} #{l.path}:#{l.lineno}\n" }.join
   line = __LINE__ + 2
   OUT.syswrite("flock #{__FILE__}:#{line}\n" + text.sub(/:\d+$/, ":#{line}") + "\n")
   OUT.flock(File::LOCK_UN)

@@ -244,6 +244,12 @@ def unpacked(path):
     return next((f for root in ('', os.path.join(CACHE, 'bookworm')) for f in sorted(glob.glob(root + path))), '')
 
 
+def for_all(path):
+    """The file, if users other than root reach it; else ''"""
+    folders = [path[:i] for i, c in enumerate(path) if c == '/' and i]
+    return path if path and all(os.stat(d).st_mode & 1 for d in folders) else ''
+
+
 def nginx(tmp, port, location, load='', http=''):
     write(os.path.join(tmp, 'nginx.conf'), NGINX % dict(tmp=tmp, port=port, location=location, load=load, http=http))
     return 'PATH=$PATH:/usr/sbin; nginx -c %s/nginx.conf -p %s' % (tmp, tmp)
@@ -288,7 +294,7 @@ def postgres(tmp, secs):
 def rabbitmq(tmp, secs):
     home = os.path.dirname(os.path.dirname(unpacked(RABBIT)))
     port, name = 20000 + os.getpid() % 20000, 'sonde%d@localhost' % os.getpid()
-    write(os.path.join(tmp, 'erl'), '#!/bin/sh\nexec %s "$@"\n' % BEAM)
+    write(os.path.join(tmp, 'erl'), '#!/bin/sh\nPATH=%s exec %s "$@"\n' % (os.environ['PATH'], BEAM))  # whose own erl is not this one
     os.chmod(os.path.join(tmp, 'erl'), 0o755)
     write(os.path.join(tmp, 'rabbit.conf'), 'listeners.tcp.default = 127.0.0.1:%d\nmanagement.tcp.port = %d\nmanagement.tcp.ip = 127.0.0.1\n' % (port + 1, port))
     write(os.path.join(tmp, 'plugins'), '[rabbitmq_management].\n')
@@ -313,7 +319,7 @@ PROGRAMS = {
     'http': (http, ('javac',), r'^Http\.page$', r'^java\.util\.concurrent\.ThreadPoolExecutor\.'),
     'fpm': (fpm, ('/usr/sbin/nginx', unpacked('/usr/sbin/php-fpm[0-9]*') or 'php-fpm'), r'^page$', r'^doze$'),
     'lua': (lua, ('/usr/sbin/nginx', MODULES + '/ngx_http_lua_module.so'), r'^page$', r'^ngx_'),
-    'postgres': (postgres, ('psql', unpacked(PLPYTHON) or 'plpython3.so'), r'\binner$', r'\bdoze$'),
+    'postgres': (postgres, ('psql', for_all(unpacked(PLPYTHON)) or 'plpython3.so that the user postgres can read'), r'\binner$', r'\bdoze$'),
     'rabbitmq': (rabbitmq, ('curl', unpacked(RABBIT) or 'rabbitmq-server'), r'^rabbit_\w+:', r'^erts_'),
 }
 

@@ -13,10 +13,15 @@ $left = ARGV[1].to_i
 $want = $left > 0 ? File.open(ARGV[0], 'a') : nil
 $ends = Process.clock_gettime(Process::CLOCK_MONOTONIC) + ($want ? 600 : ARGV[0].to_f)
 
+# As before Ruby 3.4, which puts the class before a method's name: sonde says the name alone.
+def label(l)
+  l.label.sub(/(\A| in )\S+[#.](?=#{Regexp.escape(l.base_label)}\z)/, '\1')
+end
+
 def ask
   return unless $want && $left > 0
   $left -= 1
-  text = caller_locations(0).map { |l| "#{l.label} #{l.path}:#{l.lineno}\n" }.join
+  text = caller_locations(0).map { |l| "#{label(l)} #{l.path}:#{l.lineno}\n" }.join
   line = __LINE__ + 2
   $want.syswrite("flock #{__FILE__}:#{line}\n" + text.sub(/:\d+$/, ":#{line}") + "\n")
   $want.flock(File::LOCK_UN)
