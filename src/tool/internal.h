@@ -44,6 +44,7 @@ struct ToolOpts {
 	struct OutputFiles files;
 	const char *out, *title;
 	FILE *feed;		 // reports go there, for who draws them (top.c); NULL
+	struct Str early;	 // half an interval in milliseconds, if the first report shall come that early (script_params)
 	bool unwind_fp, native, async_frames, tree;
 	u32 dump;
 	u64 stack_entries;	 // --stack-storage-size
@@ -63,6 +64,11 @@ struct ToolOpts {
 	struct Groups *groups;	      // names of cgroups; NULL: nobody asks
 	bool done;		 // something was printed which is all that was asked for
 };
+// Somebody sits before it (sonde top) and wants to see something soon: its first report comes after half an interval.
+static inline bool tool_is_watched(const struct ToolOpts *o)
+{
+	return o->feed && o->interval && !o->max_cpu;
+}
 
 // The elements of a row's key, in order, nested tuples flattened.
 struct KeyParts {

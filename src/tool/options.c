@@ -549,6 +549,7 @@ void toolopts_deinit(struct ToolOpts *o)
 	str_deinit(&o->roots);
 	str_deinit(&o->tids);
 	str_deinit(&o->cpus);
+	str_deinit(&o->early);
 	str_deinit(&o->probes);
 	vec_deinit(&o->params);
 }

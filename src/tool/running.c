@@ -342,13 +342,6 @@ static bool writes_later(void *arg)
 	return outputs_any(&r->each, false) || !outputs_can_hold(&r->whole);
 }
 
-// Somebody sits before it (sonde top) and wants to see something soon.
-#define FIRST_NS 500000000ull
-static bool is_watched(const struct Running *r)
-{
-	return r->o->feed && !r->o->max_cpu;
-}
-
 static void loaded(void *arg)
 {
 	struct Running *r = arg;
@@ -371,7 +364,7 @@ static struct err *started(void *arg, struct RunCtx *rc)
 	if (outputs_any(&r->o->files, false))
 		r->command = own_command(&r->arena);
 	u64 every = r->o->interval * 1000000000ull;
-	r->next_report_ns = r->start_ns + (is_watched(r) ? MIN(FIRST_NS, every) : r->ran ? every / 2 : every); // both reports at once would take the memory of both
+	r->next_report_ns = r->start_ns + (tool_is_watched(r->o) || r->ran ? every / 2 : every); // both reports at once would take the memory of both
 	progress_init(&r->progress, r->start_ns);
 	limit_begin(&r->limit, r->o, rc);
 	if (r->o->feed && r->o->max_cpu)
@@ -495,7 +488,7 @@ int stacks_run(struct Options *so, struct ToolOpts *o)
 	bool ends_by_itself = o->tree || o->tids.n;
 	struct Running r = {.tool = t, .o = o, .limit.cost.stats_fd = -1, .in_form = t->script && (machine_form(o) || o->top || o->interval || t->reports)};
 	struct ToolRun run = {.arg = &r, .goes_on = ends_by_itself ? goes_on : NULL, .loaded = loaded, .started = started, .report = report, .stopped = stopped,
-			      .tick = o->interval || isatty(STDERR_FILENO) ? tick : NULL, .tick_ns = is_watched(&r) ? WATCHED_TICK_NS : TICK_NS, 
+			      .tick = o->interval || isatty(STDERR_FILENO) ? tick : NULL, .tick_ns = tool_is_watched(o) ? WATCHED_TICK_NS : TICK_NS, 
 			      .script = t->script, .takes = o->interval && t == &tool_stackcount, .bare = machine_form(o),
 			      .ready = ready, .claims = claims, .writes_later = writes_later};
 	if (o->interval) {
