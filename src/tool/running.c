@@ -157,7 +157,8 @@ static struct err *feed(struct Running *r, const struct StackProfile *p, enum Fe
 	struct err *e = mem ? pprof_write(p, mem) : err_errno(errno, "memory for a report");
 	if (mem && fclose(mem) && !e)
 		e = err_errno(errno, "memory for a report");
-	struct FeedHead head = {.len = n, .side = side, .kernel_ns = r->limit.cost.kernel_ns, .map_bytes = r->map_bytes};
+	struct FeedHead head = {.len = n, .side = side, .kernel_ns = r->limit.cost.kernel_ns, .map_bytes = r->map_bytes,
+				.hz = r->limit.next_hz ? r->limit.next_hz : r->o->hz, .one_in = r->o->one_in};
 	if (!e && (fwrite(&head, sizeof(head), 1, to) != 1 || fwrite(text, 1, n, to) != n || fflush(to)))
 		e = err_errno(errno, "cannot send a report");
 	free(text);

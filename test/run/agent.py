@@ -349,6 +349,19 @@ def limit():
     w.kill()
 
 
+def renewed():
+    """What is started anew for its memory goes on with the rate that its forerunner had come to."""
+    w = load(120000)
+    a = agent('--dir', 'out', '--off-cpu', '-p', str(w.pid), '-i', '1', '-F', '4999', '--max-cpu', '0.4', '--max-memory', '2', '--spool', 'none')
+    lowered = lambda: len(re.findall(r'samples a second from now on, not 4999$', open('err').read(), re.M))
+    print('less', until(lambda: lowered() >= 1))
+    print('anew', until(lambda: 'is started anew with kernel stacks only' in open('err').read(), 60))
+    time.sleep(5)
+    print('once', lowered() == 1 or open('err').read())
+    print('ends', end(a))
+    w.kill()
+
+
 def switches():
     """Switches of threads that cost more than is allowed: one in more is looked at, and the times still add up."""
     s, port = Server(), free_port()

@@ -76,6 +76,12 @@ RUN {top}/test/run/agent.py {sonde} {build}/waits limit
 EXPECT_RE \Aless True\ncame True\nweight True True True\nends 0\n\Z
 TIMEOUT 120
 
+NAME what is started anew for its memory goes on with the rate that was come to
+LONG
+RUN {top}/test/run/agent.py {sonde} {build}/waits renewed
+EXPECT_RE \Aless True\nanew True\nonce True\nends 0\n\Z
+TIMEOUT 150
+
 NAME more switches of threads than may be looked at: fewer are, and their times add up
 LONG
 ALONE it measures what the machine switches and holds
