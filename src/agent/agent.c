@@ -68,7 +68,7 @@ static struct err *start(struct Running *r, struct Collector *c, enum AgentSide 
 {
 	const struct Setup *s = r->s;
 	const char *args[24];
-	char hz[24], every[24], most[24], one_in[24], rows[24];
+	char hz[24], every[24], most[72], one_in[24], rows[24];
 	int n = 0;
 	r->s->a.starts[side]++;
 	r->started_ns[side] = now_ns();
@@ -76,9 +76,10 @@ static struct err *start(struct Running *r, struct Collector *c, enum AgentSide 
 		return start_script(r, c);
 	if (side == AGENT_WHEN)
 		return collector_start(c, feed_messages, (const char *[]){s->when, NULL}, false);
-	snprintf(hz, sizeof(hz), "%llu", (unsigned long long)s->a.hz);
-	snprintf(most, sizeof(most), "%g", s->a.budget.max_cpu * COLLECTORS_SHARE);
-	snprintf(one_in, sizeof(one_in), "%llu", (unsigned long long)s->a.one_in);
+	const struct Agent *a = &s->a; // one that takes another's place begins with what that had come to
+	snprintf(hz, sizeof(hz), "%llu", (unsigned long long)(a->now_hz ? a->now_hz : a->hz));
+	snprintf(most, sizeof(most), "%g,%llu,%llu", a->budget.max_cpu * COLLECTORS_SHARE, (unsigned long long)a->hz, (unsigned long long)a->one_in);
+	snprintf(one_in, sizeof(one_in), "%llu", (unsigned long long)(a->now_one_in ? a->now_one_in : a->one_in));
 	snprintf(every, sizeof(every), "%llu", (unsigned long long)(s->record_s ? 1 : s->a.interval));
 	snprintf(rows, sizeof(rows), "%llu", (unsigned long long)rows_of(s));
 	args[n++] = is_both(&s->a) ? "both" : "profile";
@@ -224,6 +225,10 @@ static void read_side(struct Running *r, enum AgentSide side, u64 now)
 	r->from = c;
 	struct err *e = collector_read(c, take_report, r);
 	pass_on(a, c);
+	if (side == AGENT_CPU && c->hz) {
+		a->now_hz = c->hz;
+		a->now_one_in = is_both(a) ? c->one_in : a->now_one_in;
+	}
 	if (!e)
 		return;
 	ended |= r->s->pids && !any_lives(r->s->pids);

@@ -166,6 +166,7 @@ void scrape_close(struct Scrape *s);
 #define DESTINATIONS_MAX 8
 struct Agent {
 	u64 hz, interval, one_in;
+	u64 now_hz, now_one_in; // what counts has come to, to keep --max-cpu; 0: no report yet
 	bool off_cpu;
 	struct Destination to[DESTINATIONS_MAX];
 	u32 nto;

@@ -13,6 +13,7 @@
 #define CONNECT_SECONDS 5L
 #define AGAIN_FIRST 1ull // seconds until the next try
 #define AGAIN_MAX 60ull
+#define RETRY_MAX 600ull // what a server may ask for at most
 
 // The functions used, under their names without "curl_"
 static struct {
@@ -84,8 +85,14 @@ static size_t on_answer(char *p, size_t size, size_t n, void *arg)
 static size_t on_header(char *p, size_t size, size_t n, void *arg)
 {
 	struct Destination *d = arg;
-	if (n > 12 && !strncasecmp(p, "retry-after:", 12))
-		d->retry_after_s = MIN(strtoull(p + 12, NULL, 10), 600ull);
+	size_t at = 12;
+	if (n <= at || strncasecmp(p, "retry-after:", at))
+		return n;
+	while (at < n && (p[at] == ' ' || p[at] == '\t'))
+		at++;
+	d->retry_after_s = 0; // a date is no number, nor is -1
+	for (; at < n && p[at] >= '0' && p[at] <= '9'; at++)
+		d->retry_after_s = MIN(d->retry_after_s * 10 + (u64)(p[at] - '0'), RETRY_MAX);
 	return n;
 }
 

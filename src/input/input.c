@@ -85,6 +85,18 @@ struct err *input_load(struct Input *in, const struct InputWish *wish, const cha
 	return e;
 }
 
+void input_tell(const struct Input *in, const char *path, struct Str *json)
+{
+	if (!in->skipped)
+		return;
+	char *text = xasprintf("%s: %llu of its %s left out: the first, %llu, %s", path, (unsigned long long)in->skipped, in->units, (unsigned long long)in->first_skipped, in->why);
+	str_addf(json, "{\"type\": \"left_out\", \"count\": %llu, \"msg\": ", (unsigned long long)in->skipped);
+	str_add_json(json, text, strlen(text));
+	str_add(json, "}\n");
+	fprintf(stderr, "WARNING: %s\n", text);
+	free(text);
+}
+
 void input_deinit(struct Input *in)
 {
 	vec_deinit(&in->samples);

@@ -23,4 +23,6 @@ struct Input {
 struct err *input_parse(struct Input *in, const struct InputWish *wish, const char *data, size_t n);
 struct err *input_load(struct Input *in, const struct InputWish *wish, const char *path); // "-": standard input
 void input_deinit(struct Input *in);
+// What was left out, if anything: a line on standard error, an object of JSON ("left_out") at the end of json.
+void input_tell(const struct Input *in, const char *path, struct Str *json);
 #endif

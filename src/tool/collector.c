@@ -193,6 +193,8 @@ struct err *collector_read(struct Collector *c, struct err *(*take)(void *arg, c
 		else {
 			c->kernel_ns = head.is_ready ? c->kernel_ns : head.kernel_ns;
 			c->map_bytes = head.is_ready ? c->map_bytes : head.map_bytes;
+			c->hz = head.is_ready ? c->hz : head.hz;
+			c->one_in = head.is_ready ? c->one_in : head.one_in;
 			c->side = head.side;
 			c->ready |= head.is_ready;
 			if (!head.is_ready)

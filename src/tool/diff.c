@@ -17,6 +17,7 @@ struct Diff {
 	bool counts; // values are numbers of events
 	const char *unit;
 	u64 before, after;
+	struct Str left_out; // of all files, as JSON
 };
 struct DiffRow {
 	const struct Function *f;
@@ -274,6 +275,8 @@ static int print_all(const struct Diff *d, const struct DiffTable *functions, co
 		fprintf(stderr, "WARNING: %s are no number of events: how much they vary by chance is not known, so there is no verdict\n", d->unit);
 	print_table(d, functions, "FUNCTION", out);
 	print_table(d, stacks, "STACK", out);
+	if (d->json)
+		fputs(str_text(&d->left_out), out);
 	for (size_t i = 0; d->fail > 0 && i < functions->rows.n; i++) {
 		const struct DiffRow *r = &functions->rows.p[i];
 		if (r->c.verdict != MORE || r->c.diff < d->fail)
@@ -304,12 +307,11 @@ static void table_deinit(struct DiffTable *t)
 	vec_deinit(&t->rows);
 }
 
-static struct err *load(struct Input *in, const struct Diff *d, const char *path)
+static struct err *load(struct Input *in, struct Diff *d, const char *path)
 {
 	struct err *e = input_load(in, &d->wish, path);
-	if (!e && in->skipped)
-		fprintf(stderr, "WARNING: %s: %llu of its %s left out: the first, %llu, %s\n", path, (unsigned long long)in->skipped, in->units,
-			(unsigned long long)in->first_skipped, in->why);
+	if (!e)
+		input_tell(in, path, &d->left_out);
 	return !e && !profile_total(&in->prof) ? err_new("%s has no samples", path) : e;
 }
 
@@ -326,7 +328,7 @@ static void run_deinit(struct Run *r)
 	functions_deinit(&r->stacks);
 }
 
-static struct err *load_same(const struct Diff *d, const char *path, struct Run *r)
+static struct err *load_same(struct Diff *d, const char *path, struct Run *r)
 {
 	struct Input in = {0};
 	struct err *e = load(&in, d, path);
@@ -418,8 +420,9 @@ static int run(struct Diff *d, char **paths)
 		e = diff(d, &a.prof, &b.prof, &rc);
 	if (e)
 		rc = command_failed(e);
-	else if (!rc && d->strict && a.skipped + b.skipped)
+	else if (!rc && d->strict && d->left_out.n)
 		rc = LOSS_STATUS;
+	str_deinit(&d->left_out);
 	input_deinit(&a);
 	input_deinit(&b);
 	return rc;

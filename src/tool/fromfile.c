@@ -11,7 +11,7 @@ struct FromFile {
 	const char *title, *out;
 	u64 top; // rows; 0: stacks
 	bool folded, json, lines, strict, help;
-	char *left_out; // what the file has that could not be read, as JSON; NULL: nothing
+	struct Str left_out; // what the file has that could not be read, as JSON
 };
 struct FromFileCommand {
 	const char *name, *does;
@@ -69,7 +69,7 @@ static struct err *write_text(const struct FromFile *f, struct StackProfile *p, 
 	}
 	if (f->json) {
 		stacks_json(p, &o, out);
-		fputs(f->left_out ? f->left_out : "", out);
+		fputs(str_text(&f->left_out), out);
 	} else if (f->folded)
 		folded_write(p, out);
 	else if (f->top)
@@ -109,25 +109,13 @@ static struct err *write_all(const struct FromFile *f, struct StackProfile *p)
 	return e || (files && !f->folded && !f->json && !f->top && !f->out) ? e : print_text(f, p);
 }
 
-static void say_left_out(struct FromFile *f, const struct Input *in, const char *path)
-{
-	struct Str s = {0};
-	char *text = xasprintf("%s: %llu of its %s left out: the first, %llu, %s", path, (unsigned long long)in->skipped, in->units, (unsigned long long)in->first_skipped, in->why);
-	str_addf(&s, "{\"type\": \"left_out\", \"count\": %llu, \"msg\": ", (unsigned long long)in->skipped);
-	str_add_json(&s, text, strlen(text));
-	str_add(&s, "}\n");
-	f->left_out = s.p;
-	fprintf(stderr, "WARNING: %s\n", text);
-	free(text);
-}
-
 static int from_file(struct FromFile *f, const char *path)
 {
 	struct Input in = {0};
 	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 	struct err *e = input_load(&in, &f->wish, path);
-	if (!e && in.skipped)
-		say_left_out(f, &in, path);
+	if (!e)
+		input_tell(&in, path, &f->left_out);
 	in.prof.no_lines = !f->lines;
 	in.prof.lang_lines = f->lines;
 	if (f->title)
@@ -138,7 +126,7 @@ static int from_file(struct FromFile *f, const char *path)
 		e = write_all(f, &in.prof);
 	int rc = e ? command_failed(e) : f->strict && in.skipped ? LOSS_STATUS : 0;
 	input_deinit(&in);
-	free(f->left_out);
+	str_deinit(&f->left_out);
 	return rc;
 }
 

@@ -34,6 +34,7 @@ struct ToolOpts {
 	u64 hz, count, duration, interval;
 	u64 max_memory;		 // --max-memory: MB; 0: as it comes
 	double max_cpu;		 // --max-cpu: per cent of one processor; 0: as it comes
+	u64 limit_hz, limit_one_in; // what it goes back to when it costs less; 0: hz, one_in
 	u64 depth;
 	u64 min_us, max_us;
 	u64 one_in;		 // offcputime: of so many switches one is looked at; 0, 1: all
@@ -44,6 +45,7 @@ struct ToolOpts {
 	struct OutputFiles files;
 	const char *out, *title;
 	FILE *feed;		 // reports go there, for who draws them (top.c); NULL
+	struct Str early;	 // half an interval in milliseconds, if the first report shall come that early (script_params)
 	bool unwind_fp, native, async_frames, tree;
 	u32 dump;
 	u64 stack_entries;	 // --stack-storage-size
@@ -63,6 +65,11 @@ struct ToolOpts {
 	struct Groups *groups;	      // names of cgroups; NULL: nobody asks
 	bool done;		 // something was printed which is all that was asked for
 };
+// Somebody sits before it (sonde top) and wants to see something soon: its first report comes after half an interval.
+static inline bool tool_is_watched(const struct ToolOpts *o)
+{
+	return o->feed && o->interval && !o->max_cpu;
+}
 
 // The elements of a row's key, in order, nested tuples flattened.
 struct KeyParts {
@@ -319,6 +326,7 @@ struct FeedHead { // before each report that a collector sends
 	u32 is_ready;	// no report: all is loaded, it waits for collector_go()
 	u64 kernel_ns;	// that its programs have run in the kernel so far
 	u64 map_bytes;	// of its maps, not counting those that are in the memory of its process
+	u64 hz, one_in;	// from now on (--max-cpu changes them)
 };
 void collector_wait_for_go(FILE *feed); // of the collector: says that it is ready, and waits if it is held
 // progress.c

@@ -64,7 +64,7 @@ static u64 all_bytes(const struct Program *prog)
 
 void limit_begin(struct Limit *l, const struct ToolOpts *o, const struct RunCtx *rc)
 {
-	*l = (struct Limit){.asked_hz = o->hz, .asked_one_in = o->one_in, .last_ns = now_ns(), .last_cpu_ns = cpu_ns()};
+	*l = (struct Limit){.asked_hz = MAX(o->hz, o->limit_hz), .asked_one_in = o->limit_one_in ? MIN(o->one_in, o->limit_one_in) : o->one_in, .last_ns = now_ns(), .last_cpu_ns = cpu_ns()};
 	cost_begin(&l->cost);
 	if (o->max_memory)
 		l->last_mb = (double)all_bytes(rc->prog) / (1 << 20);

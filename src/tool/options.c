@@ -282,11 +282,18 @@ static struct err *set_F(void *to, const struct Option *row, const char *v)
 	return wrong(o->count ? "is not allowed with -c" : read_number(&o->hz, v, false));
 }
 
+// "PERCENT", of a collector that takes another's place "PERCENT,HZ,N" with what was asked for at first: -F and --one-in are what the other one had come to.
 static struct err *set_max_cpu(void *to, const struct Option *row, const char *v)
 {
 	struct ToolOpts *o = to;
 	char *end;
+	unsigned long long hz, one_in;
 	o->max_cpu = strtod(v, &end);
+	if (o->feed && *end == ',' && sscanf(end, ",%llu,%llu", &hz, &one_in) == 2) {
+		o->limit_hz = hz;
+		o->limit_one_in = one_in;
+		end += strlen(end);
+	}
 	o->incomplete |= o->tool == &tool_offcputime || o->tool == &tool_both;
 	return wrong(*v && !*end && o->max_cpu > 0 && o->max_cpu <= 100000 ? NULL : "must be a number above 0");
 }
@@ -549,6 +556,7 @@ void toolopts_deinit(struct ToolOpts *o)
 	str_deinit(&o->roots);
 	str_deinit(&o->tids);
 	str_deinit(&o->cpus);
+	str_deinit(&o->early);
 	str_deinit(&o->probes);
 	vec_deinit(&o->params);
 }

@@ -159,7 +159,8 @@ static struct err *feed(struct Running *r, const struct StackProfile *p, enum Fe
 	struct err *e = mem ? pprof_write(p, mem) : err_errno(errno, "memory for a report");
 	if (mem && fclose(mem) && !e)
 		e = err_errno(errno, "memory for a report");
-	struct FeedHead head = {.len = n, .side = side, .kernel_ns = r->limit.cost.kernel_ns, .map_bytes = r->map_bytes};
+	struct FeedHead head = {.len = n, .side = side, .kernel_ns = r->limit.cost.kernel_ns, .map_bytes = r->map_bytes,
+				.hz = r->limit.next_hz ? r->limit.next_hz : r->o->hz, .one_in = r->o->one_in};
 	if (!e && (fwrite(&head, sizeof(head), 1, to) != 1 || fwrite(text, 1, n, to) != n || fflush(to)))
 		e = err_errno(errno, "cannot send a report");
 	free(text);
@@ -344,13 +345,6 @@ static bool writes_later(void *arg)
 	return outputs_any(&r->each, false) || !outputs_can_hold(&r->whole);
 }
 
-// Somebody sits before it (sonde top) and wants to see something soon.
-#define FIRST_NS 500000000ull
-static bool is_watched(const struct Running *r)
-{
-	return r->o->feed && !r->o->max_cpu;
-}
-
 static void loaded(void *arg, struct RunCtx *rc)
 {
 	struct Running *r = arg;
@@ -374,7 +368,7 @@ static struct err *started(void *arg, struct RunCtx *rc)
 	if (outputs_any(&r->o->files, false))
 		r->command = own_command(&r->arena);
 	u64 every = r->o->interval * 1000000000ull;
-	r->next_report_ns = r->start_ns + (is_watched(r) ? MIN(FIRST_NS, every) : r->ran ? every / 2 : every); // both reports at once would take the memory of both
+	r->next_report_ns = r->start_ns + (tool_is_watched(r->o) || r->ran ? every / 2 : every); // both reports at once would take the memory of both
 	progress_init(&r->progress, r->start_ns);
 	limit_begin(&r->limit, r->o, rc);
 	if (r->o->feed && r->o->max_cpu)
@@ -498,7 +492,7 @@ int stacks_run(struct Options *so, struct ToolOpts *o)
 	bool ends_by_itself = o->tree || o->tids.n;
 	struct Running r = {.tool = t, .o = o, .limit.cost.stats_fd = -1, .in_form = t->script && (machine_form(o) || o->top || o->interval || t->reports)};
 	struct ToolRun run = {.arg = &r, .goes_on = ends_by_itself ? goes_on : NULL, .loaded = loaded, .started = started, .report = report, .stopped = stopped,
-			      .tick = o->interval || isatty(STDERR_FILENO) ? tick : NULL, .tick_ns = is_watched(&r) ? WATCHED_TICK_NS : TICK_NS, 
+			      .tick = o->interval || isatty(STDERR_FILENO) ? tick : NULL, .tick_ns = tool_is_watched(o) ? WATCHED_TICK_NS : TICK_NS, 
 			      .script = t->script, .takes = o->interval && t == &tool_stackcount, .bare = machine_form(o),
 			      .ready = ready, .claims = claims, .writes_later = writes_later};
 	if (o->interval) {

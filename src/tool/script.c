@@ -53,6 +53,9 @@ void script_params(struct ToolOpts *o)
 	set_param(o, "pid", &o->pids);
 	set_param(o, "tid", &o->tids);
 	set_param(o, "cpu", &o->cpus);
+	if (tool_is_watched(o))
+		str_addf(&o->early, "%llu", (unsigned long long)o->interval * 500);
+	set_param(o, "early", &o->early);
 	if (outputs_any(&o->files, false)) // --flame, --pprof, ...: to a script they are one
 		vec_push(&o->params, ((struct Param){"files", NULL}));
 	if (outputs_parts(&o->files))

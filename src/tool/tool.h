@@ -55,6 +55,7 @@ struct Collector {
 	enum FeedSide side; // of the report that is given to take
 	struct Str in, err;
 	u64 kernel_ns, map_bytes; // by its last report: how long its programs have run, what its maps have beside its process's memory
+	u64 hz, one_in; // by its last report, from then on: samples a second, switches of threads of which one is looked at; 0: no report, or it does not count those
 };
 // args: NULL-terminated. What we have open the collector has not. held (feed_tool): it attaches nothing until collector_go(), so that it can take another's place without a gap.
 struct err *collector_start(struct Collector *c, CollectorRun *run, const char *const *args, bool held);

@@ -219,6 +219,56 @@ def badly():
     w.kill()
 
 
+def liar(reply):
+    """A server that takes a request's head and answers with reply(connection); its port, and how often it was asked."""
+    s, asked = socket.create_server(('127.0.0.1', 0)), []
+
+    def one(c):
+        with c:
+            try:
+                got = b''
+                while b'\r\n\r\n' not in got:
+                    got += c.recv(65536)
+                asked.append(time.time())
+                reply(c)
+            except OSError:
+                pass
+
+    def listen():
+        while True:
+            threading.Thread(target=one, args=(s.accept()[0],), daemon=True).start()
+
+    threading.Thread(target=listen, daemon=True).start()
+    return s.getsockname()[1], asked
+
+
+def lies():
+    """Seven servers whose answers are no HTTP, do not end, or ask for nonsense, beside one that is good: that one gets all, and the agent does not grow."""
+    def forever(text, pause=0):
+        def reply(c):
+            while True:
+                c.sendall(text)
+                time.sleep(pause)
+        return reply
+    replies = {'rubbish': lambda c: c.sendall(b'\x00\xff\x1b[31mrubbish\r\n\r\n'), 'closes': lambda c: None, 'a byte at a time': forever(b'H', 0.2),
+               'headers': forever(b'HTTP/1.1 200 OK\r\nX: ' + b'y' * 65536), 'continue': forever(b'HTTP/1.1 100 Continue\r\n\r\n'),
+               'short': lambda c: c.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\nabc'),
+               'later': lambda c: c.sendall(b'HTTP/1.1 503 x\r\nRetry-After: -1\r\nContent-Length: 0\r\n\r\n')}
+    good, w, port = Server(), load(), free_port()
+    liars = {name: liar(r) for name, r in replies.items()}
+    urls = ['http://127.0.0.1:%d' % p for p in [good.port] + [p for p, _ in liars.values()]]
+    a = agent(*sum((['--otlp', u] for u in urls), []), '-p', str(w.pid), '-i', '1', '-F', '19', '--max-cpu', '50', '--spool', 'none', '--prometheus', str(port))
+    print('good one', until(lambda: len(good.got) >= 6))
+    print('asked', *sorted(n for n, (_, asked) in liars.items() if asked))
+    print('again', until(lambda: len(liars['later'][1]) >= 2))
+    t = time.time()
+    text = scrape(port)
+    print('quick', time.time() - t < 1, 'memory', int(open('/proc/%d/statm' % a.pid).read().split()[1]) * 4096 < 40e6)
+    print('taken', [name for name, (p, _) in liars.items() if metric(text, 'sonde_agent_messages_sent_total', ':%d/' % p)])
+    print('ends', end(a), 'escapes', '\x1b' in open('err').read())
+    w.kill()
+
+
 def tls():
     subprocess.run('openssl req -x509 -newkey rsa:2048 -nodes -keyout k.pem -out c.pem -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost'.split(),
                    check=True, stderr=subprocess.DEVNULL)
@@ -295,6 +345,19 @@ def limit():
     print('came', until(lambda: len(s.got) >= n + 3))
     periods = [otlp.one(otlp.read(g[3])[1][0][1], 'period') for g in s.got]
     print('weight', periods[0] == 10**9 // 4999, periods[-1] > periods[0], metric(scrape(port), 'sonde_agent_frequency_hertz') < 4999)
+    print('ends', end(a))
+    w.kill()
+
+
+def renewed():
+    """What is started anew for its memory goes on with the rate that its forerunner had come to."""
+    w = load(120000)
+    a = agent('--dir', 'out', '--off-cpu', '-p', str(w.pid), '-i', '1', '-F', '4999', '--max-cpu', '0.4', '--max-memory', '2', '--spool', 'none')
+    lowered = lambda: len(re.findall(r'samples a second from now on, not 4999$', open('err').read(), re.M))
+    print('less', until(lambda: lowered() >= 1))
+    print('anew', until(lambda: 'is started anew with kernel stacks only' in open('err').read(), 60))
+    time.sleep(5)
+    print('once', lowered() == 1 or open('err').read())
     print('ends', end(a))
     w.kill()
 

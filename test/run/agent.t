@@ -39,6 +39,18 @@ EXPECT_LINE hang quick True refused False sent False waiting True said False end
 EXPECT_LINE partial quick True refused True sent False waiting False said True ends 0
 TIMEOUT 120
 
+NAME servers whose answers are no HTTP or do not end: one that is good beside them gets all
+LONG
+NEED file:/usr/lib/x86_64-linux-gnu/libcurl.so.4
+RUN {top}/test/run/agent.py {sonde} {build}/waits lies
+EXPECT_LINE good one True
+EXPECT_LINE asked a byte at a time closes continue headers later rubbish short
+EXPECT_LINE again True
+EXPECT_LINE quick True memory True
+EXPECT_LINE taken []
+EXPECT_LINE ends 0 escapes False
+TIMEOUT 120
+
 NAME TLS: an unknown certificate is refused
 LONG
 NEED file:/usr/lib/x86_64-linux-gnu/libcurl.so.4
@@ -63,6 +75,12 @@ NEED file:/usr/lib/x86_64-linux-gnu/libcurl.so.4
 RUN {top}/test/run/agent.py {sonde} {build}/waits limit
 EXPECT_RE \Aless True\ncame True\nweight True True True\nends 0\n\Z
 TIMEOUT 120
+
+NAME what is started anew for its memory goes on with the rate that was come to
+LONG
+RUN {top}/test/run/agent.py {sonde} {build}/waits renewed
+EXPECT_RE \Aless True\nanew True\nonce True\nends 0\n\Z
+TIMEOUT 150
 
 NAME more switches of threads than may be looked at: fewer are, and their times add up
 LONG

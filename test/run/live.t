@@ -47,6 +47,11 @@ EXPECT_RE ^on-CPU \d+\.\d %; \d+ rows\n +ON % +\+CALLS  FUNCTION\n( +\d+\.\d){2}
 EXPECT_RE (?s)\n8\n(.*\n)?( +\d+\.\d){2}  spinner  \(\d+\)\n.*^1\n$
 TIMEOUT 60
 
+NAME the first report off the processors comes after half an interval, as that on them does
+RUN for n in 500 0; do {sonde} offcputime -i 1 --print-script | sed "s/^config = {/&\n\toption = \"early=$n\";/" >$n.bt; echo 'interval:ms:800 { exit(); }' >>$n.bt; {sonde} -q -f json $n.bt | grep -c '"@samples"'; done
+EXPECT_RE \A2\n1\n\Z
+TIMEOUT 30
+
 NAME what is wrong is said, and where counting cannot begin
 RUN {sonde} top -F x; echo $?; {sonde} top --by cpu; echo $?; {sonde} top x; echo $?; {sonde} top --once -p 4194301; echo $?
 STDERR sonde top: error: argument -F/--frequency: must be a positive integer

@@ -45,6 +45,11 @@ EXPECT_LINE ./share/man/man8/sonde-wakeuptime.8
 EXPECT_RE ^sonde v\d
 EXPECT_RE ^0\nleft:\n./usr/bin/mine\n\Z
 
+NAME manual pages fit 80 columns, and those they refer to are there or another program's
+NEED cmd:man
+RUN cd {top}/man; for f in *.[1-9]; do MANWIDTH=80 man -l $f | col -b | awk -v f=$f 'length > 80 { print f ": " $0 } END { print f, (NR > 100 ? "read" : "short") }'; done; for i in $(sed -n 's/\\-/-/g; s/^\.BR \(sonde[a-z-]*\) (\([0-9]\)).*/\1.\2/p' *.[1-9] | sort -u); do ls $i; done; echo 'a line that is longer than eighty columns, which this test would have to find in a page' | awk 'length > 80 { print "found" }'
+EXPECT_RE \Asonde-tools\.8 read\nsonde\.1 read\nsonde-tools\.8\nsonde\.1\nfound\n\Z
+
 NAME the version is that of the tag, of the commits since, or of the day; Debian's order is that of time
 RUN mkdir -p t/package && cp {top}/package/version t/package/ && cd t && git init -q . && git config user.name a && git config user.email a@b && commit() { GIT_COMMITTER_DATE="2026-01-0$1T00:00:00Z" git commit -q --allow-empty -m x; } && commit 1 && package/version >>../v && git tag v0.1.0 && package/version >>../v && commit 2 && package/version >>../v && package/version time && git tag v0.2.0 && package/version >>../v && mkdir sub && cp -r package sub/ && sub/package/version && echo '1.2.3 99' >sub/VERSION && sub/package/version time && cat ../v && sort -rV ../v >../w; a=; for b in $(cat ../v); do [ -z "$a" ] || dpkg --compare-versions $a lt $b && echo $b is later; a=$b; done
 NEED cmd:git

@@ -59,6 +59,15 @@ NAME lines of a recorded profile that are no stacks
 RUN printf 'a;b 3\nnonsense\n' >f; for o in '' --strict '--json --strict'; do {sonde} report $o f >o 2>e; echo "$? $(grep -c '1 of its lines left out' e) $(grep -c '"type": "left_out", "count": 1' o)"; done; printf 'a;b 3\n' >g; {sonde} diff --strict g g >o; echo $?; {sonde} diff --strict f g >o 2>&1; echo $?; {sonde} report --strict g >o; echo $?
 EXPECT_RE \A0 1 0\n3 1 0\n3 1 1\n0\n3\n0\n\Z
 
+NAME lines left out of each of the profiles that are compared
+RUN printf 'a;b 3\nnonsense\n' >f; printf 'a;b 3\n' >g; for a in 'g g' 'f g' 'g f' '--same f g g' '--same g f f'; do {sonde} diff --strict --json $a >o 2>e; echo "$? $(grep -c '1 of its lines left out' e) $(grep -c '"type": "left_out", "count": 1, "msg": "f: 1 of' o)"; done; {sonde} diff --json f g >o 2>e; echo "$? $(grep -c left_out o)"; {sonde} diff --strict f g 2>e | grep -c left_out; echo end
+EXPECT_RE \A0 0 0\n3 1 1\n3 1 1\n3 1 1\n3 2 2\n0 1\n0\nend\n\Z
+
+NAME processes of --tree for which there is no room
+RUN for o in '' --strict '--json --strict'; do sh -c 'for i in $(seq 400); do sleep 1 & sleep 0.01; done; wait' & P=$!; until [ "$(pgrep -P $P | wc -l)" -gt 3 ]; do sleep 0.02; done; {sonde} profile -p $P --tree -F 49 -f --hash-storage-size 1 $o 1 >o 2>e; echo "$? $(grep -c '[1-9][0-9]* processes are not traced, for example' e) $(grep -c '"type": "processes_not_traced", "count": [1-9]' o)"; kill $P; wait $P 2>w || true; done
+TIMEOUT 60
+EXPECT_RE \A0 1 0\n3 1 0\n3 0 1\n\Z
+
 NAME off-CPU time that would cost more than is allowed: the tool ends, and that is a loss
 FEW how many switches of threads there are
 RUN {build}/waits sleep 3000000 2 25 & for o in '' --strict '--json --strict'; do {sonde} offcputime -i 1 --max-cpu 0.0001 -f $o 60 >o 2>e; echo "$? $(grep -c 'too many here, it ends' e) $(grep -c '"type": "run_ended", "count": 1' o)"; done; kill $!

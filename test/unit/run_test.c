@@ -429,6 +429,7 @@ TEST(losses)
 }
 
 // Whatever the kernel side counts is told: each counter alone, in both forms of output.
+#define NAMELESS ((size_t)-1) // in place of a counter's word: names of functions that were gone
 static u32 told_of(size_t word, const struct RenderOps *ops, const char *type)
 {
 	struct Fake f;
@@ -438,9 +439,12 @@ static u32 told_of(size_t word, const struct RenderOps *ops, const char *type)
 			   .fd = sys_map_create(&s)};
 	vec_push(&f.prog.maps, &m);
 	u64 *c = xcalloc(possible_cpus(), sizeof(struct RtCounters));
-	c[word] = 7;
+	if (word != NAMELESS)
+		c[word] = 7;
 	sys_map_update(m.fd, &(u32){0}, c, 0);
+	f.rc.stacks = word == NAMELESS ? (struct StackReader *)&f : NULL; // stacks_nameless() of the fake: 2
 	report_losses(&f.rc);
+	f.rc.stacks = NULL;
 	CHECK_EQ(f.rc.losses != 0, f.outlen + f.errlen + strlen(fake_out(&f)) + strlen(fake_err(&f)) != 0);
 	if (type && !strstr(ops == &json_render_ops ? fake_out(&f) : fake_err(&f), type))
 		T_FAIL("word %zu: no '%s' in '%s%s'", word, type, fake_out(&f), fake_err(&f));
@@ -462,6 +466,8 @@ TEST(each_counter_is_told)
 		CHECK(told_of(i, &json_render_ops, types[i]));
 		CHECK(told_of(i, &text_render_ops, " 7"));
 	}
+	CHECK_EQ(told_of(NAMELESS, &json_render_ops, "\"code_names_lost\", \"count\": 2"), 1);
+	CHECK_EQ(told_of(NAMELESS, &text_render_ops, "gone before they were read: 2"), 1);
 	for (size_t w = 0; w < RT_WHYS; w++) {
 		// whole, or of a thread without a user stack; guesses are told by --why-incomplete
 		bool whole = w == RT_WHY_OK || w == RT_WHY_ASKED || w == RT_WHY_KTHREAD || w == RT_WHY_EXITING || w == RT_WHY_RUNS || w == RT_WHY_GUESS_FP ||
