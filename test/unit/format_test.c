@@ -63,15 +63,16 @@ TEST(texts)
 	CHECK_STR(show(&f, ty_simple(&f.types, TY_KSYM), &(u64){0x2000}), "0x2000");
 	CHECK_STR(show(&f, ty_simple(&f.types, TY_USYM), &(struct RtUsym){0x1000, 5, 0}), "main");
 	CHECK_STR(show(&f, ty_simple(&f.types, TY_MAC), "\x18\xc0\x4d\x08\x2e\xbb"), "18:C0:4D:08:2E:BB");
-	CHECK_STR(show(&f, ty_simple(&f.types, TY_STRERROR), &(s32){1}), "Operation not permitted");
+	CHECK_STR(show(&f, ty_simple(&f.types, TY_STRERROR), &(u32){1 ^ 0x80000000}), "Operation not permitted");
 	CHECK_STR(show(&f, ty_simple(&f.types, TY_INET), &(struct RtInet){AF_INET, {127, 0, 0, 1}}), "127.0.0.1");
 	CHECK_STR(show(&f, ty_simple(&f.types, TY_INET), &(struct RtInet){AF_INET6, {[15] = 1}}), "::1");
 	CHECK_STR(show(&f, ty_simple(&f.types, TY_INET), &(struct RtInet){77, {1}}), "");
-	CHECK_STR(show(&f, ty_simple(&f.types, TY_USERNAME), &(u32){0}), getpwuid(0)->pw_name);
-	CHECK_STR(show(&f, ty_simple(&f.types, TY_SYSCALL_NAME), &(s32){100000}), "Unknown syscall");
+	CHECK_STR(show(&f, ty_simple(&f.types, TY_USERNAME), &(u32){~0u}), getpwuid(0)->pw_name);
+	CHECK_STR(show(&f, ty_simple(&f.types, TY_USERNAME), &(u32){0}), ""); // never set
+	CHECK_STR(show(&f, ty_simple(&f.types, TY_SYSCALL_NAME), &(u32){100000 ^ 0x80000000}), "Unknown syscall");
 #ifdef __x86_64__
-	CHECK_STR(show(&f, ty_simple(&f.types, TY_SYSCALL_NAME), &(s32){257}), "openat");
-	CHECK_STR(show(&f, ty_simple(&f.types, TY_SYSCALL_NAME), &(s32){0}), "read");
+	CHECK_STR(show(&f, ty_simple(&f.types, TY_SYSCALL_NAME), &(u32){257 ^ 0x80000000}), "openat");
+	CHECK_STR(show(&f, ty_simple(&f.types, TY_SYSCALL_NAME), &(u32){0x80000000}), "read");
 #endif
 	fake_deinit(&f);
 }

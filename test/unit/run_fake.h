@@ -25,10 +25,6 @@ WEAK const u64 *stacks_raw(struct StackReader *r, u64 id, bool user, u32 *n, u32
 	*n = 2;
 	return frames;
 }
-WEAK u64 stacks_nameless(const struct StackReader *r)
-{
-	return r ? 2 : 0;
-}
 WEAK const char *stacks_function(struct StackReader *r, u64 frame)
 {
 	return "function";
