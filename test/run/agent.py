@@ -445,8 +445,8 @@ def record():
         os.kill(int(p), signal.SIGUSR1)
     a.send_signal(signal.SIGUSR1)
     print('recorded', until(lambda: len([n for n in names() if n.endswith('.html')]) == 1), [re.sub('[0-9]+', 'N', n) for n in names()])
-    said = open('err').read()
-    print('said', re.search('cpu: the last [0-9]+ seconds before a signal', said) is not None and 'started again' not in said)
+    told = until(lambda: re.search('cpu: the last [0-9]+ seconds before a signal', open('err').read()) is not None) # it is said when the files are there
+    print('said', told and 'started again' not in open('err').read())
     page = open('out/' + [n for n in names() if n.endswith('.html')][0]).read()
     print('when', 'spin_here' in page, '"slot"' in page)
     time.sleep(10.5)
