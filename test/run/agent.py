@@ -424,6 +424,7 @@ def memory():
     print('anew', said('cpu is started anew\n'))
     print('off-CPU', said('offcpu is given up'))
     print('stacks', said('cpu is started anew with kernel stacks only'))
+    sys.stderr.write(open('err').read())  # the runner shows it when something is wrong
     n = len(s.got)
     print('goes on', until(lambda: len(s.got) >= n + 3), metric(scrape(port), 'sonde_agent_given_up'))
     print('ends', end(a), 'it is started again' in open('err').read())

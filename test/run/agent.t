@@ -93,6 +93,7 @@ TIMEOUT 120
 
 NAME more memory than is allowed: off-CPU time is given up, then users' stacks, and it is said
 LONG
+FEW what is given up one after the other has seconds to grow too large again
 NEED file:/usr/lib/x86_64-linux-gnu/libcurl.so.4
 RUN {top}/test/run/agent.py {sonde} {build}/waits memory
 EXPECT_RE \Atwo True\nanew True\noff-CPU True\nstacks True\ngoes on True 2\.0\nends 0 False\nno hole True\n\Z
