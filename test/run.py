@@ -30,7 +30,7 @@ A .t file holds blocks separated by blank lines; a block is
   RETRY n reason     one that samples or times gets n further tries; the closing lines count the tests that needed one. All others have one try.
   TOGETHER [WORD...] it may run beside others: it measures nothing, and sees only what it starts itself; of those with the same WORD one at a time.
                      FEW reason: beside one other only. ALONE reason: beside none, which is so where nothing is said. FILE TOGETHER or FILE FEW as a
-                     block before them says it of all blocks of the file that do not. (Test programs of test/unit: T_ALONE and TEST_RETRY, see t.h.)
+                     block before them says it of all blocks of the file that do not. (Test programs of test/unit: T_FEW, T_ALONE and TEST_RETRY, see t.h.)
   EXTRA reason       `make check` leaves it out too (make check-extra has it): it is long, and what it looks at others look at more closely
   LONG               `make test` leaves it out (--short): it takes over 7 s beside others, or over 3 s with a processor for itself
   NEED feature       as `sonde info` names it, "name: yes" (!feature: no); or cmd:NAME, file:PATH, npm:NAME@VERSION, pyenv:VERSION (of Python), runtimes:PATH (unpacked by test/workload/runtimes.py), arch:MACHINE, ksym:SYMBOL, host (no guest), 32-bit (programs): else skipped, with the reason

@@ -214,7 +214,7 @@ static bool compare_late_text(struct Unit *u, const struct Type *t, struct Expr 
 			kept = (s32)kept;
 		make_int(u, lit, (u64)kept, kept < 0);
 	}
-	return lit->kind == E_INT;
+	return lit->kind == E_INT && lit->str; // a number that the script has is no text
 }
 
 const struct Type *check_binop(struct Unit *u, struct Expr *e)

@@ -41,13 +41,12 @@ static bool machine_form(const struct ToolOpts *o)
 	return o->folded || o->json;
 }
 
-// Tells the script when tracing began or ended, which only this side knows: a scalar map of the script becomes the time that `nsecs` would give (NOW), or
-// another. Scripts without that map have no use for it.
-#define NOW 0
+// Tells the script when tracing began or ended, which only this side knows: a scalar map of the script becomes that time, as `nsecs` gives it (CLOCK_BOOTTIME).
+// Scripts without that map have no use for it.
 #define NOT_YET UINT64_MAX
 static void set_time(struct RunCtx *rc, const char *map, u64 boot_ns)
 {
-	if (program_map(rc->prog, map) && !set_scalar(rc, map, boot_ns == NOW ? clock_ns(CLOCK_BOOTTIME) : boot_ns))
+	if (program_map(rc->prog, map) && !set_scalar(rc, map, boot_ns))
 		fprintf(stderr, "WARNING: cannot set %s; times include attaching and detaching\n", map);
 }
 
@@ -373,7 +372,7 @@ static struct err *started(void *arg, struct RunCtx *rc)
 	limit_begin(&r->limit, r->o, rc);
 	if (r->o->feed && r->o->max_cpu)
 		syms_limit(rc->syms, MOST_TABLES);
-	set_time(rc, "@began", NOW);
+	set_time(rc, "@began", clock_ns(CLOCK_BOOTTIME));
 	if (r->o->tree)
 		tree_attached(r->o, rc);
 	if (outputs_any(&r->o->files, true))
@@ -400,7 +399,7 @@ static struct err *stopped(void *arg, struct RunCtx *rc)
 	struct Running *r = arg;
 	r->duration_ns = now_ns() - r->start_ns;
 	progress_erase(&r->progress);
-	set_time(rc, "@ended", NOW); // detaching may take longer than tracing
+	set_time(rc, "@ended", clock_ns(CLOCK_BOOTTIME)); // detaching may take longer than tracing
 	return NULL;
 }
 

@@ -337,3 +337,8 @@ EXPECT_RE \A@e\[1\]: \n\n?\(, write, , root, , Killed\)\n<> 1 0 1\n\(read, Unkno
 NAME zero() of what has no value gives it none
 PROG begin { @a = 5; @b = 5; @c = count(); @d = count(); clear(@a); zero(@a); zero(@b); clear(@c); zero(@c); zero(@d); exit() }
 EXPECT_RE \A\s*@b: 0\n\s*@d: 0\n\Z
+
+NAME texts of numbers: compared with texts, not with numbers
+PROG begin { print(signal_name(9) == 9); exit() }
+RC 1
+STDERR ERROR: Type mismatch for '==': comparing 'signal_name_t' with 'int8'

@@ -216,7 +216,7 @@ EXPECT_RE ^ *\d+ waiter +2\d\d\d\.\d+ +\d+\.\d+ +\d\d+\.\d+
 EXPECT_RE ^( *\d+ child +\d+\.\d+ +\d\.\d+ +(5|6)\.\d+ +.*\n){3}
 EXPECT_RE ^\d+ threads, worst difference 0\.\d\d %: within 1 %\n(\d+ us of them .*\n)?0\n\Z
 
-# All threads are looked at when tracing begins, a tenth of a second here: what they do meanwhile belongs to no second that is asked for.
+# All threads are looked at when tracing begins, which takes its time: what they do meanwhile belongs to no second that is asked for.
 NAME offcputime --check: 3,000 threads that sleep as it begins
 LONG
 FEW times within 1 %
