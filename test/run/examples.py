@@ -24,7 +24,7 @@ def collect():
         found += from_help(output(t, '--help'))
     for page in ('sonde.1', 'sonde-tools.8'):
         text = open(os.path.join(top, 'man', page)).read().replace('\\-', '-').replace('\\en', '\\n')
-        found += re.findall(r'^sonde .*', text.partition('.SH EXAMPLES')[2].partition('.SH')[0], re.M)
+        found += re.findall(r"^sonde (?:[^'\n]|'[^']*')*", text.partition('.SH EXAMPLES')[2].partition('.SH')[0], re.M)
     for page in [os.path.join(top, 'README.md')] + sorted(glob.glob(os.path.join(top, 'docs', 'from-*.md'))):
         text = open(page).read()
         found += re.findall(r'^    (sonde .*)', text, re.M)
