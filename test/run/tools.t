@@ -210,7 +210,7 @@ EXPECT_LINE blocked alone
 
 NAME pprof: off-CPU: how often threads waited, each wait once, though reports divide its time, and read back
 NEED cmd:go
-RUN trap : INT; {sonde} offcputime -i 1 --comm napper42 --pprof f; export HOME=$PWD; naps='sum(v[-1] for v, f, l in stacks if any("nap_inner" in x for x in f))'; python3 {top}/test/run/pprof.py f "$naps"; {sonde} report --pprof g f 2>/dev/null; python3 {top}/test/run/pprof.py g "$naps" 's(p["sample_type"][-1]["type"][0])'; go tool pprof -sample_index=contentions -top f 2>/dev/null | awk '$NF == "nap_inner" { print $4 }'
+RUN trap : INT; {sonde} offcputime -i 1 --comm napper42 --pprof f; export HOME=$PWD; naps='sum(v[-1] for v, f, l in stacks if any("do_nanosleep" in x for x in f))'; python3 {top}/test/run/pprof.py f "$naps"; {sonde} report --pprof g f 2>/dev/null; python3 {top}/test/run/pprof.py g "$naps" 's(p["sample_type"][-1]["type"][0])'; go tool pprof -sample_index=contentions -top f 2>/dev/null | awk '$NF == "do_nanosleep" { print $4 }'
 WORKLOAD {build}/waits calls 1; sleep 0.6; {build}/waits sleep 4 800 42
 INT 0.2
 TIMEOUT 30
