@@ -211,7 +211,7 @@ static struct err *lookup_run(struct TestProg *t, struct Track **track, struct S
 		tables_destroy(tab);
 		return e ? e : err_new("no such file");
 	}
-	tables_need(tab, o);
+	tables_need(tab, o, false);
 	e = tables_start(tab);
 	tables_wait(tab, 0);
 	e = e ? e : elfcfi_read(o->fd, &cfi);
