@@ -1,5 +1,5 @@
 // Finds unwind information in an ELF file. Input: a file (or an image) nobody vouches for. Output: copies of .eh_frame, .eh_frame_hdr and
-// .debug_frame (decompressed), and the executable segments. Invariant: sizes are bounded before memory is taken. A struct ElfFile of its own: it runs
+// .debug_frame (decompressed; or room for them, filled piece by piece), and the executable segments. Invariant: sizes are bounded before memory is taken. A struct ElfFile of its own: it runs
 // in a thread beside the symbol code, and reads only the few pages it needs.
 #include <dwarf.h>
 #include <elf.h>
@@ -9,6 +9,7 @@
 #include "elf/internal.h"
 
 #define MAX_SECTION (256ull << 20)
+#define PIECE 4096ull // bytes of a section that are read at once, where only some of it is wanted
 
 static u8 *load(const struct ElfFile *f, u64 off, u64 n)
 {
@@ -54,7 +55,7 @@ static void load_section(const struct ElfFile *f, const struct ElfSec *h, struct
 	u32 type;
 	if (!raw)
 		return;
-	*out = (struct CfiSec){raw, h->size, h->addr};
+	*out = (struct CfiSec){raw, h->size, h->addr, h->off, NULL};
 	if (!(h->flags & SHF_COMPRESSED))
 		return;
 	out->data = NULL;
@@ -64,6 +65,30 @@ static void load_section(const struct ElfFile *f, const struct ElfSec *h, struct
 		out->size = size;
 	}
 	free(raw);
+}
+
+// Room for it; elfcfi_have() reads what is wanted.
+static void load_later(const struct ElfFile *f, const struct ElfSec *h, struct CfiSec *out)
+{
+	bool in_file = h->size <= MAX_SECTION && h->off <= f->size && h->size <= f->size - h->off;
+	if (out->data || h->type == SHT_NOBITS || !in_file)
+		return;
+	u8 *room = malloc(h->size); // of a large one the kernel gives the pages that are written
+	if (room)
+		*out = (struct CfiSec){room, h->size, h->addr, h->off, xcalloc(h->size / PIECE + 1, 1)};
+}
+
+bool elfcfi_have(const struct ElfCfi *e, const struct CfiSec *s, u64 at, u64 n)
+{
+	if (at > s->size || n > s->size - at)
+		return false;
+	for (u64 i = at / PIECE; s->have && n && i <= (at + n - 1) / PIECE; i++) {
+		u64 from = i * PIECE, len = MIN(PIECE, s->size - from);
+		if (!s->have[i] && !elffile_read(&e->file, s->off + from, s->data + from, len))
+			return false;
+		s->have[i] = 1;
+	}
+	return true;
 }
 
 // Python's greenlets (from 2.0 on): greenlet::UserGreenlet::inner_bootstrap(), with whatever arguments. The stack from there to its end is copied when they take
@@ -97,7 +122,7 @@ static u64 find_greenlet(struct ElfFile *f)
 	return g.at;
 }
 
-static void read_sections(struct ElfCfi *out)
+static void read_sections(struct ElfCfi *out, bool part)
 {
 	struct ElfFile *f = &out->file;
 	err_free(elffile_headers(f));
@@ -107,10 +132,12 @@ static void read_sections(struct ElfCfi *out)
 		const struct ElfSec *s = &f->secs[i];
 		const char *name = elffile_section_name(f, s);
 		out->is_native_image |= !strcmp(name, ".svm_heap");
+		void (*get)(const struct ElfFile *, const struct ElfSec *, struct CfiSec *) =
+			part && s->size > PIECE && !(s->flags & SHF_COMPRESSED) ? load_later : load_section;
 		if (!strcmp(name, ".eh_frame") && (s->flags & SHF_ALLOC))
-			load_section(f, s, &out->eh_frame);
+			get(f, s, &out->eh_frame);
 		else if (!strcmp(name, ".eh_frame_hdr"))
-			load_section(f, s, &out->eh_frame_hdr);
+			get(f, s, &out->eh_frame_hdr);
 		else if (!strcmp(name, ".debug_frame"))
 			load_section(f, s, &out->debug_frame);
 	}
@@ -123,7 +150,7 @@ static void read_by_hdr(const struct ElfFile *f, const struct ElfSeg *hdr, struc
 	s32 rel;
 	if (!h)
 		return;
-	out->eh_frame_hdr = (struct CfiSec){h, hdr->filesz, hdr->vaddr};
+	out->eh_frame_hdr = (struct CfiSec){h, hdr->filesz, hdr->vaddr, hdr->off, NULL};
 	if (hdr->filesz < 8 || h[0] != 1 || h[1] != (DW_EH_PE_pcrel | DW_EH_PE_sdata4)) // what every linker writes
 		return;
 	memcpy(&rel, h + 4, 4);
@@ -135,7 +162,7 @@ static void read_by_hdr(const struct ElfFile *f, const struct ElfSeg *hdr, struc
 		if (s->type != PT_LOAD || at < s->vaddr || at - s->vaddr >= s->filesz)
 			continue;
 		u64 skip = at - s->vaddr, len = s->filesz - skip;
-		out->eh_frame = (struct CfiSec){load(f, s->off + skip, len), len, at};
+		out->eh_frame = (struct CfiSec){load(f, s->off + skip, len), len, at, s->off + skip, NULL};
 		return;
 	}
 }
@@ -155,7 +182,14 @@ static struct err *check_machine(const struct ElfFile *f)
 	return f->nsegs ? NULL : err_new("no program headers");
 }
 
-static struct err *read_elf(int fd, const u8 *mem, u64 size, struct ElfCfi *out)
+static void free_section(struct CfiSec *s)
+{
+	free(s->data);
+	free(s->have);
+	*s = (struct CfiSec){0};
+}
+
+static struct err *read_elf(int fd, const u8 *mem, u64 size, bool part, struct ElfCfi *out)
 {
 	*out = (struct ElfCfi){0};
 	struct ElfFile *f = &out->file;
@@ -180,27 +214,36 @@ static struct err *read_elf(int fd, const u8 *mem, u64 size, struct ElfCfi *out)
 	}
 	if (out->segs.n)
 		qsort(out->segs.p, out->segs.n, sizeof(*out->segs.p), by_offset);
-	read_sections(out);
+	read_sections(out, part);
 	if (!out->eh_frame.data && hdr) {
-		free(out->eh_frame_hdr.data);
-		out->eh_frame_hdr = (struct CfiSec){0};
+		free_section(&out->eh_frame_hdr);
 		read_by_hdr(f, hdr, out);
 	}
 	return NULL;
 }
 
-struct err *elfcfi_read(int fd, struct ElfCfi *out)
+static struct err *read_fd(int fd, bool part, struct ElfCfi *out)
 {
 	struct stat st;
 	*out = (struct ElfCfi){0};
 	if (fstat(fd, &st))
 		return err_errno(errno, "cannot read the file's size");
-	return read_elf(fd, NULL, (u64)st.st_size, out);
+	return read_elf(fd, NULL, (u64)st.st_size, part, out);
+}
+
+struct err *elfcfi_read(int fd, struct ElfCfi *out)
+{
+	return read_fd(fd, false, out);
+}
+
+struct err *elfcfi_read_part(int fd, struct ElfCfi *out)
+{
+	return read_fd(fd, true, out);
 }
 
 struct err *elfcfi_read_mem(const u8 *p, u64 n, struct ElfCfi *out)
 {
-	return read_elf(-1, p, n, out);
+	return read_elf(-1, p, n, false, out);
 }
 
 bool elfcfi_code(const struct ElfCfi *e, const struct CfiSeg *seg, u64 vaddr, u8 *dst, u64 n)
@@ -257,8 +300,8 @@ void elfcfi_deinit(struct ElfCfi *e)
 {
 	vec_deinit(&e->segs);
 	elffile_close(&e->file);
-	free(e->eh_frame.data);
-	free(e->eh_frame_hdr.data);
-	free(e->debug_frame.data);
+	free_section(&e->eh_frame);
+	free_section(&e->eh_frame_hdr);
+	free_section(&e->debug_frame);
 	*e = (struct ElfCfi){0};
 }

@@ -93,6 +93,8 @@ struct CfiSeg { // executable PT_LOAD
 struct CfiSec {
 	u8 *data; // owned; NULL none
 	u64 size, vaddr;
+	u64 off;  // in the file
+	u8 *have; // owned; by piece: its bytes are in data. NULL: all are
 };
 struct ElfCfi {
 	struct ElfFile file; // for elfcfi_code and elfcfi_starts, which are to be called while its fd is open
@@ -106,6 +108,9 @@ struct ElfCfi {
 };
 // NULL and no sections for a well-formed file without unwind information; an error for what is no ELF file of such a machine.
 struct err *elfcfi_read(int fd, struct ElfCfi *out);		      // of a file; fd is borrowed
+// The same, but entries are read when elfcfi_have() is told of them: what a few pages need of a large file is little. fd stays open meanwhile.
+struct err *elfcfi_read_part(int fd, struct ElfCfi *out);
+bool elfcfi_have(const struct ElfCfi *e, const struct CfiSec *s, u64 at, u64 n); // n bytes at `at` of the section are in its data. False: it, or the file, ends there
 struct err *elfcfi_read_mem(const u8 *p, u64 n, struct ElfCfi *out); // of an image in memory, borrowed until the table is built
 bool elfcfi_code(const struct ElfCfi *e, const struct CfiSeg *seg, u64 vaddr, u8 *dst, u64 n); // n bytes of the segment
 typedef VEC(u64) AddrList;

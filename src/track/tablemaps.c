@@ -263,7 +263,7 @@ void tablemaps_again(struct TableMaps *t, struct SymObject *o, const u32 *pages,
 		for (u32 k = MAX(next, pages[i] - MIN(pages[i], BESIDE)); k <= pages[i] + BESIDE; next = ++k)
 			if (rowstore_is_out(t->store, &obj, k))
 				vec_push(&wanted, obj.first_page + k);
-	struct err *e = wanted.n ? elfcfi_read(o->fd, &cfi) : NULL;
+	struct err *e = wanted.n ? elfcfi_read_part(o->fd, &cfi) : NULL;
 	if (wanted.n && !e) {
 		struct Budget others = rules_begin(t);
 		uwtable_part(&cfi, &t->rules, wanted.p, (u32)wanted.n, &tab);

@@ -15,7 +15,7 @@ struct Entry {
 static bool read_entry(const struct Frames *f, u64 at, struct Entry *e)
 {
 	const struct CfiSec *s = f->sec;
-	if (at >= s->size)
+	if (at >= s->size || !elfcfi_have(f->elf, s, at, MIN(12, s->size - at)))
 		return false;
 	struct Bytes b = {s->data + at, s->data + s->size, false};
 	u64 len = bytes_u(&b, 4), id, id_at;
@@ -24,7 +24,7 @@ static bool read_entry(const struct Frames *f, u64 at, struct Entry *e)
 		len = bytes_u(&b, 8);
 		id_size = f->eh ? 4 : 8;
 	}
-	if (b.bad || len < id_size || len > (u64)(b.end - b.p)) // 0: terminator
+	if (b.bad || len < id_size || !elfcfi_have(f->elf, s, (u64)(b.p - s->data), len)) // 0: terminator
 		return false;
 	b.end = b.p + len;
 	e->next = (u64)(b.end - s->data);
@@ -229,49 +229,129 @@ static void keep_near(struct Frames *f)
 		f->fdes.n = n;
 }
 
-// The linker's own sorted table: no sorting needed. False when it is absent, of an unusual form, or does not agree with what it points to
-// (checked where the FDEs are read).
-static u64 hdr_pc(const struct Frames *f, const struct CfiSec *hdr, u64 at, u32 i, u32 n)
+// ---- the linker's own sorted table, .eh_frame_hdr: no sorting needed
+struct Hdr {
+	const struct CfiSec *sec;
+	u64 at; // of its entries: 4 bytes the address, 4 that of the entry in .eh_frame, both from the section on
+	u32 n;
+};
+
+// False: it is not there, or of an unusual form.
+static bool open_hdr(const struct Frames *f, const struct CfiSec *s, struct Hdr *h)
 {
-	s32 rel;
-	if (i >= n)
-		return ~0ull;
-	memcpy(&rel, hdr->data + at + (u64)i * 8, 4);
-	return address(f, hdr->vaddr + (u64)(s64)rel);
+	if (!s->data || s->size < 12 || !elfcfi_have(f->elf, s, 0, MIN(16, s->size)))
+		return false;
+	if (s->data[0] != 1 || s->data[2] != DW_EH_PE_udata4 || s->data[3] != (DW_EH_PE_datarel | DW_EH_PE_sdata4))
+		return false;
+	u32 enc = s->data[1] & PE_FORMAT;
+	u32 at = 4 + (enc == DW_EH_PE_sdata8 || enc == DW_EH_PE_udata8 ? 8 : enc == DW_EH_PE_absptr ? f->word : 4u);
+	if (s->size < at + 4u)
+		return false;
+	memcpy(&h->n, s->data + at, 4);
+	h->sec = s;
+	h->at = at + 4;
+	return h->n && h->n <= (s->size - h->at) / 8;
 }
 
-static bool list_by_hdr(struct Frames *f, const struct CfiSec *hdr)
+// Entry i; pc ~0: there is none. Whether it agrees with what it points to is checked where that is read.
+static struct Fde hdr_entry(const struct Frames *f, const struct Hdr *h, u32 i)
 {
-	if (!hdr->data || hdr->size < 12 || hdr->data[0] != 1 || hdr->data[2] != DW_EH_PE_udata4 ||
-	    hdr->data[3] != (DW_EH_PE_datarel | DW_EH_PE_sdata4))
-		return false;
-	u32 enc = hdr->data[1] & PE_FORMAT, n;
-	u32 at = 4 + (enc == DW_EH_PE_sdata8 || enc == DW_EH_PE_udata8 ? 8 : enc == DW_EH_PE_absptr ? f->word : 4u);
-	if (hdr->size < at + 4u)
-		return false;
-	memcpy(&n, hdr->data + at, 4);
-	at += 4;
-	if (!n || n > (hdr->size - at) / 8)
-		return false;
-	u64 prev = 0;
-	for (u32 i = 0; i < n; i++) {
-		s32 rel[2];
-		memcpy(rel, hdr->data + at + (u64)i * 8, 8);
-		struct Fde d = {address(f, hdr->vaddr + (u64)(s64)rel[0]), 0, address(f, hdr->vaddr + (u64)(s64)rel[1]) - f->sec->vaddr};
-		if (f->part && !part_near(f->part, i ? hdr_pc(f, hdr, at, i - 1, n) : 0, hdr_pc(f, hdr, at, i + 2, n)))
+	s32 rel[2];
+	u64 at = h->at + (u64)i * 8;
+	if (i >= h->n || !elfcfi_have(f->elf, h->sec, at, 8))
+		return (struct Fde){.pc = ~0ull};
+	memcpy(rel, h->sec->data + at, 8);
+	return (struct Fde){address(f, h->sec->vaddr + (u64)(s64)rel[0]), 0, address(f, h->sec->vaddr + (u64)(s64)rel[1]) - f->sec->vaddr};
+}
+
+// The first entry at or above pc.
+static u32 hdr_at(const struct Frames *f, const struct Hdr *h, u64 pc)
+{
+	u32 lo = 0, hi = h->n;
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+		if (hdr_entry(f, h, mid).pc < pc)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+struct EntrySpan { // of entries
+	u32 first, end;
+};
+typedef VEC(struct EntrySpan) EntrySpans;
+
+static int by_first(const void *a, const void *b)
+{
+	const struct EntrySpan *x = a, *y = b;
+	return x->first < y->first ? -1 : x->first > y->first;
+}
+
+// All entries that part_near() can want, ascending and apart.
+static void hdr_spans(const struct Frames *f, const struct Hdr *h, EntrySpans *out)
+{
+	const struct Part *p = f->part;
+	for (size_t k = 0; k < p->elf->segs.n; k++) {
+		const struct CfiSeg *s = &p->elf->segs.p[k];
+		for (u32 i = 0; i < p->n; i++) {
+			u64 off = (u64)p->pages[i] << RT_UW_PAGE_BITS, end = off + (1ull << RT_UW_PAGE_BITS);
+			if (end <= s->off || off >= s->off + s->size)
+				continue;
+			u64 from = MAX(off, s->off) - s->off + s->vaddr, to = end - s->off + s->vaddr;
+			u32 a = hdr_at(f, h, from - MIN(from, UW_PADDING)), b = hdr_at(f, h, to);
+			vec_push(out, ((struct EntrySpan){a - MIN(a, 2u), MIN(b + 1, h->n)}));
+		}
+	}
+	if (out->n)
+		qsort(out->p, out->n, sizeof(*out->p), by_first);
+	size_t n = MIN(out->n, 1);
+	for (size_t i = 1; i < out->n; i++)
+		if (out->p[i].first > out->p[n - 1].end)
+			out->p[n++] = out->p[i];
+		else
+			out->p[n - 1].end = MAX(out->p[n - 1].end, out->p[i].end);
+	out->n = n;
+}
+
+// False: the table does not agree with what it points to.
+static bool list_span(struct Frames *f, const struct Hdr *h, struct EntrySpan s)
+{
+	u64 prev = f->fdes.n ? vec_last(&f->fdes).pc : 0;
+	for (u32 i = s.first; i < s.end; i++) {
+		struct Fde d = hdr_entry(f, h, i);
+		if (f->part && !part_near(f->part, i ? hdr_entry(f, h, i - 1).pc : 0, hdr_entry(f, h, i + 2).pc))
 			continue;
 		struct FdeBody body;
 		u64 next;
 		uwhurry_stop(f->hurry); // heeded when rows are made
-		if (d.pc < prev || d.at >= f->sec->size || !fde_parse(f, d.at, &body, &next) || (body.cie && body.pc != d.pc)) {
-			f->fdes.n = 0;
+		if (d.pc < prev || d.at >= f->sec->size || !fde_parse(f, d.at, &body, &next) || (body.cie && body.pc != d.pc))
 			return false;
-		}
 		prev = d.pc;
 		d.end = body.cie ? body.pc + body.len : 0;
 		vec_push(&f->fdes, d);
 	}
 	return true;
+}
+
+static bool list_by_hdr(struct Frames *f, const struct CfiSec *sec)
+{
+	struct Hdr h;
+	EntrySpans spans = {0};
+	if (!open_hdr(f, sec, &h))
+		return false;
+	if (f->part)
+		hdr_spans(f, &h, &spans);
+	else
+		vec_push(&spans, ((struct EntrySpan){0, h.n}));
+	bool ok = true;
+	for (size_t i = 0; ok && i < spans.n; i++)
+		ok = list_span(f, &h, spans.p[i]);
+	if (!ok)
+		f->fdes.n = 0;
+	vec_deinit(&spans);
+	return ok;
 }
 
 static void list_by_scan(struct Frames *f)
@@ -294,7 +374,7 @@ static void list_by_scan(struct Frames *f)
 void frames_list(const struct ElfCfi *e, struct Frames f[2], const struct Part *part, bool debug, const struct UwHurry *hurry)
 {
 	for (u32 i = 0; i < 2; i++)
-		f[i] = (struct Frames){.sec = i ? &e->debug_frame : &e->eh_frame, .part = part, .eh = !i, .machine = e->machine, .word = e->machine == EM_386 ? 4 : 8, .hurry = hurry};
+		f[i] = (struct Frames){.elf = e, .sec = i ? &e->debug_frame : &e->eh_frame, .part = part, .eh = !i, .machine = e->machine, .word = e->machine == EM_386 ? 4 : 8, .hurry = hurry};
 	if (e->eh_frame.data && !list_by_hdr(&f[0], &e->eh_frame_hdr))
 		list_by_scan(&f[0]);
 	if (e->debug_frame.data && debug)

@@ -117,6 +117,7 @@ struct Fde {
 	u64 at; // offset of its entry in the section
 };
 struct Frames { // one section
+	const struct ElfCfi *elf;
 	const struct CfiSec *sec;
 	const struct Part *part; // only entries near it are listed; NULL: all
 	bool eh;

@@ -1,6 +1,7 @@
-// Input: a letter, then an ELF image ('f'), or the bytes of .eh_frame ('e') or .debug_frame ('d') of an object with one segment ('E', 'D': of a 32-bit
+// Input: a letter, then an ELF image ('f'; 'p': of which parts are read, and the rows of some of its pages made), or the bytes of .eh_frame ('e') or .debug_frame ('d') of an object with one segment ('E', 'D': of a 32-bit
 // one). Out of it come rows and the kernel side's records: rows ascend and lie in a segment, and the kernel side's search finds in the records what a plain search finds in the rows.
 #include <elf.h>
+#include <sys/mman.h>
 #include "rt_host.h"
 #include "walk_files.h"
 #include "unwind/internal.h"
@@ -44,6 +45,40 @@ static void check_records(const struct UwTable *t)
 	}
 }
 
+static void check_rows(const struct UwTable *t, const struct ElfCfi *e, const struct RuleSet *rules)
+{
+	check(rules->v.n <= 512);
+	for (size_t i = 0; i < t->rows.n; i++) {
+		check(UW_ROW_RULE(t->rows.p[i]) < MAX(rules->v.n, 1));
+		check(!i || UW_ROW_OFF(t->rows.p[i]) > UW_ROW_OFF(t->rows.p[i - 1]));
+		bool inside = !UW_ROW_RULE(t->rows.p[i]); // the end of a range may be a segment's end
+		for (size_t k = 0; k < e->segs.n; k++)
+			inside |= UW_ROW_OFF(t->rows.p[i]) - e->segs.p[k].off < e->segs.p[k].size;
+		check(inside);
+	}
+	check_records(t);
+}
+
+static struct err *read_part(const u8 *p, size_t n, struct ElfCfi *e)
+{
+	int fd = memfd_create("image", MFD_CLOEXEC);
+	check(fd >= 0 && write(fd, p, n) == (ssize_t)n);
+	struct err *bad = elfcfi_read_part(fd, e);
+	if (bad)
+		close(fd);
+	return bad;
+}
+
+static void check_parts(const struct ElfCfi *e, struct RuleSet *rules)
+{
+	u32 pages[2] = {e->segs.n ? (u32)(e->segs.p[0].off >> RT_UW_PAGE_BITS) : 0};
+	struct UwTable t;
+	pages[1] = pages[0] + 2;
+	uwtable_part(e, rules, pages, 2, &t);
+	check_rows(&t, e, rules);
+	uwtable_deinit(&t);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct ElfCfi e = {.machine = EM_X86_64};
@@ -56,8 +91,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size--;
 	u8 *copy = xmalloc(size + 1); // exact but for the empty one, so that the sanitizer sees one byte too many
 	memcpy(copy, data, size);
-	if (kind == 'f') {
-		struct err *bad = elfcfi_read_mem(copy, size, &e);
+	if (kind == 'f' || kind == 'p') {
+		struct err *bad = kind == 'f' ? elfcfi_read_mem(copy, size, &e) : read_part(copy, size, &e);
 		if (bad) {
 			free(copy);
 			err_free(bad);
@@ -70,24 +105,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		}
 		struct CfiSeg seg = {0, 1ull << 32, 0};
 		vec_push(&e.segs, seg);
-		*(kind == 'd' ? &e.debug_frame : &e.eh_frame) = (struct CfiSec){copy, size, 0x300000};
+		*(kind == 'd' ? &e.debug_frame : &e.eh_frame) = (struct CfiSec){.data = copy, .size = size, .vaddr = 0x300000};
 	}
 	ruleset_init(&rules, 512);
+	if (kind == 'p')
+		check_parts(&e, &rules);
 	uwtable_build(&e, &rules, &t, NULL);
-	check(rules.v.n <= 512);
-	for (size_t i = 0; i < t.rows.n; i++) {
-		check(UW_ROW_RULE(t.rows.p[i]) < MAX(rules.v.n, 1));
-		check(!i || UW_ROW_OFF(t.rows.p[i]) > UW_ROW_OFF(t.rows.p[i - 1]));
-		bool inside = !UW_ROW_RULE(t.rows.p[i]); // the end of a range may be a segment's end
-		for (size_t k = 0; k < e.segs.n; k++)
-			inside |= UW_ROW_OFF(t.rows.p[i]) - e.segs.p[k].off < e.segs.p[k].size;
-		check(inside);
-	}
-	check_records(&t);
+	check_rows(&t, &e, &rules);
 	uwtable_deinit(&t);
 	ruleset_deinit(&rules);
+	int fd = e.file.fd;
 	elfcfi_deinit(&e); // frees the sections
-	if (kind == 'f')
+	if (kind == 'f' || kind == 'p')
 		free(copy); // uwtable_build reads code from it
+	if (kind == 'p')
+		close(fd);
 	return 0;
 }
