@@ -88,6 +88,7 @@ struct Str {
 void str_addn(struct Str *s, const char *p, size_t n);
 void str_add(struct Str *s, const char *p);
 void str_addc(struct Str *s, char c);
+void str_addx(struct Str *s, u64 v); // in hexadecimal digits, without printf(3)'s price
 void str_addf(struct Str *s, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void str_vaddf(struct Str *s, const char *fmt, va_list ap);
 static inline const char *str_text(const struct Str *s)

@@ -68,6 +68,15 @@ void str_add(struct Str *s, const char *p)
 	str_addn(s, p, strlen(p));
 }
 
+void str_addx(struct Str *s, u64 v)
+{
+	char text[16], *at = text + sizeof(text);
+	do
+		*--at = "0123456789abcdef"[v & 15];
+	while (v >>= 4);
+	str_addn(s, at, (size_t)(text + sizeof(text) - at));
+}
+
 void str_addc(struct Str *s, char c)
 {
 	str_addn(s, &c, 1);

@@ -12,8 +12,10 @@ void pb_bytes(struct Str *s, u32 field, const char *p, size_t n);
 void pb_message(struct Str *s, u32 field, struct Str *msg); // msg is freed
 void pb_string(struct Str *s, u32 field, const char *text); // proto3 strings are UTF-8: other bytes become \xNN, and control characters, which readers would give to a terminal
 // The number of key in m, from 1; fresh: it has just got it
+void key_text(struct Str *key, const char *text); // NULL: none. These make keys for number_of()
+void key_number(struct Str *key, u64 v);
 u64 number_of(struct Map *m, const char *key, bool *fresh);
-struct err *gzip_write(const struct Str *s, FILE *out); // for messages about the profile
+struct err *gzip_write(const struct Str *s, bool fast, FILE *out); // for messages about the profile
 
 // ---- frameids.c: ids of frames that were written already
 struct FrameId {
@@ -37,7 +39,15 @@ struct Mapping {
 	bool in_file;		  // addresses without a segment are offsets in the file
 	bool names, lines, inlines;
 };
+#define PLACES_SEEN 64u
+struct PlaceSeen { // of frames that have the same of these the mapping is the same
+	const struct Image *image;
+	const struct ImageSegment *seg;
+	const char *name;
+	u64 id; // 0: none
+};
 struct Places {
+	struct PlaceSeen seen[PLACES_SEEN]; // by a hash
 	struct Map ids; // what a mapping is of -> id, which is its index + 1
 	VEC(struct Mapping) v;
 };

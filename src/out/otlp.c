@@ -50,8 +50,10 @@ static u64 string_index(struct Otlp *w, const char *s)
 
 static void add_hex(struct Str *out, const struct Str *bytes)
 {
-	for (size_t i = 0; i < bytes->n; i++)
-		str_addf(out, "%02x", (u8)bytes->p[i]);
+	for (size_t i = 0; i < bytes->n; i++) {
+		str_addc(out, "0123456789abcdef"[(u8)bytes->p[i] >> 4]);
+		str_addc(out, "0123456789abcdef"[(u8)bytes->p[i] & 15]);
+	}
 }
 
 // ---- attributes
@@ -111,7 +113,9 @@ static u64 function_index(struct Otlp *w, const struct Frame *f)
 	bool fresh;
 	function_name(f, &name);
 	const char *system = function_system_name(f, str_text(&name));
-	str_addf(&key, "%s;%s;%s", str_text(&name), system ? system : "", f->file ? f->file : "");
+	key_text(&key, str_text(&name));
+	key_text(&key, system);
+	key_text(&key, f->file);
 	u64 n = number_of(&w->functions, str_text(&key), &fresh);
 	if (fresh) {
 		struct Str m = {0};

@@ -24,7 +24,7 @@ u64 places_put(struct Places *p, const struct Frame *f, u64 *addr)
 	bool virtual = f->module_addr && !f->module_off; // all that a file said (perf script)
 	struct Mapping m = {.name = name, .build_id = image ? image->build_id : NULL, .in_file = !seg && !f->kernel && !f->addr && !virtual};
 	struct Str key = {0};
-	bool fresh;
+	bool fresh = false;
 	*addr = seg ? seg->vaddr + (f->module_off - seg->off) : m.in_file ? f->module_off : f->addr || f->kernel ? f->addr : f->module_addr;
 	*addr -= f->ret && *addr;
 	if (!name)
@@ -34,10 +34,18 @@ u64 places_put(struct Places *p, const struct Frame *f, u64 *addr)
 		m.limit = seg->vaddr + seg->size;
 		m.offset = seg->off;
 	}
-	str_addf(&key, "%s;%llx;%llx;%llx;%d;%s", image ? image->build_id : "", (unsigned long long)m.start, (unsigned long long)m.limit, (unsigned long long)m.offset,
-		 seg != NULL, name);
-	u64 id = number_of(&p->ids, str_text(&key), &fresh);
-	str_deinit(&key);
+	struct PlaceSeen *seen = &p->seen[((uintptr_t)name ^ (uintptr_t)seg >> 4) / 8 % PLACES_SEEN];
+	u64 id = seen->name == name && seen->seg == seg && seen->image == image ? seen->id : 0;
+	if (!id) {
+		const u64 numbers[] = {m.start, m.limit, m.offset, seg != NULL};
+		key_text(&key, image ? image->build_id : "");
+		for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+			key_number(&key, numbers[i]);
+		key_text(&key, name);
+		id = number_of(&p->ids, str_text(&key), &fresh);
+		str_deinit(&key);
+		*seen = (struct PlaceSeen){image, seg, name, id};
+	}
 	if (fresh) {
 		m.low = m.high = *addr;
 		vec_push(&p->v, m);

@@ -62,7 +62,9 @@ static u64 function_id(struct Writer *w, const struct Frame *f)
 	bool fresh;
 	function_name(f, &name);
 	const char *system = function_system_name(f, str_text(&name));
-	str_addf(&key, "%s;%s;%s;%s", str_text(&name), system ? system : "", f->file ? f->file : "", f->module ? f->module : "");
+	const char *parts[] = {str_text(&name), system, f->file, f->module};
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+		key_text(&key, parts[i]);
 	u64 id = number_of(&w->functions, str_text(&key), &fresh);
 	if (fresh) {
 		struct Str m = {0};
@@ -85,9 +87,12 @@ static u64 new_location(struct Writer *w, const struct Frame *f, u32 n)
 	u64 addr, mapping = places_put(&w->places, &f[n - 1], &addr);
 	if (mapping)
 		w->places.v.p[mapping - 1].inlines |= n > 1;
-	for (u32 i = 0; i < n; i++)
-		str_addf(&key, "%s:%u;", f[i].sym ? f[i].sym : "", f[i].line);
-	str_addf(&key, "%llu;%llx", (unsigned long long)mapping, (unsigned long long)addr);
+	for (u32 i = 0; i < n; i++) {
+		key_text(&key, f[i].sym);
+		key_number(&key, f[i].line);
+	}
+	key_number(&key, mapping);
+	key_number(&key, addr);
 	u64 id = number_of(&w->locations, str_text(&key), &fresh);
 	str_deinit(&key);
 	if (!fresh)
@@ -236,7 +241,7 @@ struct err *pprof_write(const struct StackProfile *p, FILE *out)
 	pb_bytes(&w.out, PROFILE_STRING, "", 0);
 	for (u32 i = 0; i < w.strings.n; i++)
 		pb_string(&w.out, PROFILE_STRING, w.strings.slots[i].key);
-	struct err *e = gzip_write(&w.out, out);
+	struct err *e = gzip_write(&w.out, p->fleeting, out);
 	str_deinit(&w.out);
 	map_deinit(&w.strings);
 	places_deinit(&w.places);

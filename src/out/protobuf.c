@@ -49,6 +49,18 @@ void pb_string(struct Str *s, u32 field, const char *text)
 	pb_message(s, field, &clean);
 }
 
+void key_text(struct Str *key, const char *text)
+{
+	str_add(key, text ? text : "");
+	str_addc(key, ';');
+}
+
+void key_number(struct Str *key, u64 v)
+{
+	str_addx(key, v);
+	str_addc(key, ';');
+}
+
 u64 number_of(struct Map *m, const char *key, bool *fresh)
 {
 	u64 n = (uintptr_t)map_get(m, key);
@@ -60,11 +72,11 @@ u64 number_of(struct Map *m, const char *key, bool *fresh)
 	return n;
 }
 
-struct err *gzip_write(const struct Str *s, FILE *out)
+struct err *gzip_write(const struct Str *s, bool fast, FILE *out)
 {
 	u8 buf[16384];
 	z_stream z = {0};
-	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16 /* gzip */, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+	if (deflateInit2(&z, fast ? Z_BEST_SPEED : Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16 /* gzip */, 8, Z_DEFAULT_STRATEGY) != Z_OK)
 		return err_new("writing the profile: zlib cannot start");
 	int r = Z_OK;
 	size_t given = 0;

@@ -242,6 +242,7 @@ struct StackProfile {
 	} *attrs;		// that the user gives to all of it; nattrs of them
 	u32 nattrs;
 	bool threads;		// StackSample.pid is a thread's id
+	bool fleeting;		// what is written is read at once: pprof's is compressed fast
 	bool delim;		// put "-" between user and kernel
 	bool annotate;		// frames get the marks of frame_annotation()
 	bool with_offsets;

@@ -152,10 +152,12 @@ static struct err *write_outputs(struct Running *r, const struct OutputFiles *fi
 static struct err *feed(struct Running *r, const struct StackProfile *p, enum FeedSide side)
 {
 	FILE *to = r->o->feed;
+	struct StackProfile read_at_once = *p;
 	char *text = NULL;
 	size_t n = 0;
 	FILE *mem = open_memstream(&text, &n);
-	struct err *e = mem ? pprof_write(p, mem) : err_errno(errno, "memory for a report");
+	read_at_once.fleeting = true;
+	struct err *e = mem ? pprof_write(&read_at_once, mem) : err_errno(errno, "memory for a report");
 	if (mem && fclose(mem) && !e)
 		e = err_errno(errno, "memory for a report");
 	struct FeedHead head = {.len = n, .side = side, .kernel_ns = r->limit.cost.kernel_ns, .map_bytes = r->map_bytes,
