@@ -147,6 +147,11 @@ int sys_map_take_batch(int fd, void *in, void *out, void *keys, void *vals, u32 
 	return map_batch(BPF_MAP_LOOKUP_AND_DELETE_BATCH, fd, in, out, keys, vals, n);
 }
 
+int sys_map_update_batch(int fd, void *keys, void *vals, u32 *n)
+{
+	return map_batch(BPF_MAP_UPDATE_BATCH, fd, NULL, NULL, keys, vals, n);
+}
+
 int sys_map_freeze(int fd)
 {
 	union bpf_attr a = {.map_fd = (u32)fd};

@@ -70,11 +70,27 @@ void uwprocs_look_again(struct Procs *p); // at all of them
 bool uwprocs_made(struct Procs *p, int tgid, const struct ProcMap *made, size_t n, u64 jits);
 u32 uwprocs_denied(const struct Procs *p); // processes whose mappings may not be read
 
-// ---- rowstore.c: rows of all objects in rt_uw_pages and rt_uw_dir. One thread; rowstore_used() and rowstore_bytes() any.
+// ---- rowstore.c: rows of all objects in rt_uw_pages and rt_uw_dir. One thread at a time; rowstore_make(), rowstore_used() and rowstore_bytes() any.
 struct RowStore; // owner of the inner maps
 struct UwTable;	 // unwind/unwind.h
 struct RowStore *rowstore_create(int pages_fd, u8 *dir, bool bounded); // bounded: what no stack has needed for a while is taken out when there is much
 void rowstore_destroy(struct RowStore *s);
+// Values made before they are needed: the kernel waits for a grace period of RCU when one is put into a map of maps, on a busy machine 20 ms
+// (kernel/bpf/syscall.c, maybe_wait_bpf_programs). rowstore_ahead() says how many are missing, 0 none; they are made without anything else of the store being
+// touched, while another thread may build, and then given to it.
+#define ROWS_AHEAD 16u
+struct RowValue {
+	u32 key;
+	int fd; // -1: the outer map alone has it
+};
+struct RowAhead {
+	u32 n;
+	struct RowValue v[ROWS_AHEAD];
+};
+u32 rowstore_ahead(struct RowStore *s, u32 need, u32 spare, struct RowAhead *a); // spare: beyond what is needed; some of them may be missing
+void rowstore_make(const struct RowStore *s, struct RowAhead *a);
+void rowstore_give(struct RowStore *s, const struct RowAhead *a);
+u32 rowstore_values(const struct UwTable *tab); // at most so many its rows take
 bool rowstore_put(struct RowStore *s, const struct UwTable *tab, struct RtUwObj *o); // tab has rows; fills o's directory. False: no room
 // Of an object with pages first to last only some have their records, the others are out.
 bool rowstore_begin(struct RowStore *s, const struct UwTable *tab, u64 first, u64 last, const u32 *pages, u32 n, struct RtUwObj *o);
@@ -109,6 +125,8 @@ u32 tablemaps_build(struct TableMaps *t, struct SymObject *o, const struct UwHur
 u32 tablemaps_made(struct TableMaps *t, const struct UwMade *m, struct RtUwObj *out); // the same of code made at run time
 void tablemaps_put(struct TableMaps *t, u32 obj, u32 state, struct RtUwObj *table); // the kernel side sees it from now on
 void tablemaps_again(struct TableMaps *t, struct SymObject *o, const u32 *pages, u32 n); // pages of it that were taken out, ascending, counted from its first
+struct RowStore *tablemaps_rows(struct TableMaps *t);
+void tablemaps_on_room(struct TableMaps *t, void (*room)(void *arg, u32 values), void *arg); // called before so many values of rows are stored
 void tablemaps_trim(struct TableMaps *t); // on demand: what stacks have not needed for a while goes, if there is much
 // By any thread.
 u32 tablemaps_state(const struct TableMaps *t, u32 obj); // RT_UW_*

@@ -13,10 +13,6 @@
 #define FEW_BYTES (3u << 20)  // so that there is no more than this
 #define FRESH 5u	      // ticks: what was needed since is kept, however much it is
 
-struct RowValue {
-	u32 key;
-	int fd; // -1: the outer map alone has it
-};
 struct PlainRecord { // of a page where one rule holds: all such pages have it in common (code made at run time may have thousands)
 	u32 rule, entry;
 };
@@ -25,7 +21,9 @@ struct RowStore {
 	u8 *dir;      // RT_UW_DIRS elements of 8 bytes
 	u32 ndir;
 	VEC(struct RowValue) vals; // in use; the last one is being filled
-	u32 next_key, nvals;	// nvals: for other threads
+	VEC(struct RowValue) ahead; // in the outer map, empty
+	bool no_ahead; // there was no memory
+	u32 next_key, nvals;	// nvals: for other threads, those ahead too
 	u8 *val;		// the last one, mapped; NULL: none
 	u32 val_used;
 	u8 *rec;   // a record being made
@@ -52,7 +50,10 @@ void rowstore_destroy(struct RowStore *s)
 	for (size_t i = 0; i < s->vals.n; i++)
 		if (s->vals.p[i].fd >= 0)
 			close(s->vals.p[i].fd);
+	for (size_t i = 0; i < s->ahead.n; i++)
+		close(s->ahead.p[i].fd);
 	vec_deinit(&s->vals);
+	vec_deinit(&s->ahead);
 	vec_deinit(&s->plain);
 	free(s->used);
 	free(s->rec);
@@ -77,34 +78,101 @@ static bool key_in_use(const struct RowStore *s, u32 key)
 	return false;
 }
 
-static bool add_value(struct RowStore *s)
+// An empty one. Its fd is -1 where there is no memory.
+static struct RowValue new_value(u32 key)
 {
 	struct SysMap m = {BPF_MAP_TYPE_ARRAY, 4, RT_UW_VAL_SIZE, 1, BPF_F_MMAPABLE, "rt_uw_rows", 0};
-	if (s->vals.n >= RT_UW_VALS)
-		return false;
+	return (struct RowValue){key, sys_map_create(&m)};
+}
+
+static void count_values(struct RowStore *s)
+{
+	__atomic_store_n(&s->nvals, (u32)(s->vals.n + s->ahead.n), __ATOMIC_RELAXED);
+}
+
+u32 rowstore_ahead(struct RowStore *s, u32 need, u32 spare, struct RowAhead *a)
+{
+	a->n = 0;
+	if (s->used || s->no_ahead || s->next_key + ROWS_AHEAD > RT_UW_VALS || s->ahead.n >= need + (spare + 1) / 2)
+		return 0;
+	for (; a->n < ROWS_AHEAD && s->ahead.n + a->n < need + spare; a->n++)
+		a->v[a->n] = (struct RowValue){s->next_key++, -1};
+	return a->n;
+}
+
+u32 rowstore_values(const struct UwTable *tab)
+{
+	u64 first = UW_ROW_OFF(tab->rows.p[0]) >> RT_UW_PAGE_BITS, last = UW_ROW_OFF(vec_last(&tab->rows)) >> RT_UW_PAGE_BITS;
+	u64 bytes = (last - first + 1) * RT_UW_REC_SIZE(1) + tab->rows.n * (RT_UW_REC_SIZE(5) - RT_UW_REC_SIZE(1)) / 4;
+	return (u32)MIN((bytes + bytes / 8) / RT_UW_VAL_SIZE + 1, RT_UW_VALS); // a record does not fit at the end of each
+}
+
+void rowstore_make(const struct RowStore *s, struct RowAhead *a)
+{
+	u32 keys[ROWS_AHEAD], n = 0, done;
+	int fds[ROWS_AHEAD];
+	for (u32 i = 0; i < a->n; i++) {
+		struct RowValue v = new_value(a->v[i].key);
+		if (v.fd < 0)
+			break;
+		keys[n] = v.key;
+		fds[n] = v.fd;
+		a->v[n++] = v;
+	}
+	done = n;
+	if (n && sys_map_update_batch(s->pages_fd, keys, fds, &done) < 0) // one by one before Linux 5.13
+		for (done = 0; done < n && sys_map_update(s->pages_fd, &keys[done], &fds[done], 0) >= 0;)
+			done++;
+	for (u32 i = done; i < n; i++)
+		close(fds[i]);
+	a->n = done;
+}
+
+void rowstore_give(struct RowStore *s, const struct RowAhead *a)
+{
+	for (u32 i = 0; i < a->n; i++)
+		vec_push(&s->ahead, a->v[i]);
+	s->no_ahead = !a->n;
+	count_values(s);
+}
+
+static bool next_value(struct RowStore *s, struct RowValue *v)
+{
+	if (s->ahead.n) {
+		*v = s->ahead.p[0];
+		memmove(s->ahead.p, s->ahead.p + 1, --s->ahead.n * sizeof(*v));
+		return true;
+	}
 	while (key_in_use(s, s->next_key % RT_UW_VALS))
 		s->next_key++;
-	struct RowValue v = {s->next_key % RT_UW_VALS, sys_map_create(&m)};
-	if (v.fd < 0)
+	*v = new_value(s->next_key % RT_UW_VALS);
+	if (v->fd < 0)
+		return false;
+	s->next_key++;
+	if (sys_map_update(s->pages_fd, &v->key, &v->fd, 0) >= 0)
+		return true;
+	close(v->fd);
+	return false;
+}
+
+static bool add_value(struct RowStore *s)
+{
+	struct RowValue v;
+	if (s->vals.n >= RT_UW_VALS || !next_value(s, &v))
 		return false;
 	u8 *p = mmap(NULL, RT_UW_VAL_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, v.fd, 0);
-	bool ok = p != MAP_FAILED && sys_map_update(s->pages_fd, &v.key, &v.fd, 0) >= 0;
-	if (!ok || !s->used) { // the outer map keeps it
+	if (p == MAP_FAILED || !s->used) { // the outer map keeps it
 		close(v.fd);
 		v.fd = -1;
 	}
-	if (!ok) {
-		if (p != MAP_FAILED)
-			munmap(p, RT_UW_VAL_SIZE);
+	if (p == MAP_FAILED)
 		return false;
-	}
 	if (s->val)
 		munmap(s->val, RT_UW_VAL_SIZE);
 	s->val = p;
 	s->val_used = 4; // no record at offset 0: entry 0 means none
-	s->next_key++;
 	vec_push(&s->vals, v);
-	__atomic_store_n(&s->nvals, (u32)s->vals.n, __ATOMIC_RELAXED);
+	count_values(s);
 	return true;
 }
 
@@ -297,7 +365,7 @@ static void move(struct RowStore *s, struct Taking *t, size_t n)
 	}
 	for (size_t i = 0; i < t->vals.n; i++)
 		sys_map_delete(s->pages_fd, &t->vals.p[i].key);
-	__atomic_store_n(&s->nvals, (u32)s->vals.n, __ATOMIC_RELAXED);
+	count_values(s);
 }
 
 void rowstore_trim(struct RowStore *s)

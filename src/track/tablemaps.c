@@ -15,6 +15,8 @@
 struct TableMaps {
 	struct RtUwObj *objs;	   // RT_UW_OBJS; borrowed, as are the other arrays
 	struct RowStore *store;
+	void (*room)(void *arg, u32 values); // NULL: nobody makes them ahead
+	void *room_arg;
 	struct RtUwRule *rules_at; // RT_UW_RULES
 	struct RtLang *langs;	   // RT_LANGS; NULL: nobody asks for frames of languages
 	u32 nlangs;		   // in use; number 0 is none
@@ -278,6 +280,17 @@ void tablemaps_again(struct TableMaps *t, struct SymObject *o, const u32 *pages,
 	vec_deinit(&wanted);
 }
 
+struct RowStore *tablemaps_rows(struct TableMaps *t)
+{
+	return t->store;
+}
+
+void tablemaps_on_room(struct TableMaps *t, void (*room)(void *arg, u32 values), void *arg)
+{
+	t->room = room;
+	t->room_arg = arg;
+}
+
 void tablemaps_trim(struct TableMaps *t)
 {
 	rowstore_trim(t->store);
@@ -293,6 +306,8 @@ static bool build_whole(struct TableMaps *t, struct ElfCfi *cfi, struct SymObjec
 		out->lang = out->lang ? out->lang : find_lang(t, &cfi->file, o);
 		mark_rules(t, &tab, out->lang, hurry);
 		publish_rules(t);
+		if (t->room)
+			t->room(t->room_arg, rowstore_values(&tab));
 		*state = rowstore_put(t->store, &tab, out) ? RT_UW_READY : RT_UW_FULL;
 		if (*state == RT_UW_READY)
 			pin(t, &tab, out);

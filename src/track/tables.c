@@ -1,4 +1,4 @@
-// Which objects get their unwind tables, and in what order: a queue, and the thread that has them built (tablemaps.c). Input: objects that processes
+// Which objects get their unwind tables, and in what order: queues, and the two threads that have them built in turn (tablemaps.c). Input: objects that processes
 // map, those that stacks ask for, code made at run time. An object is built once, whoever maps it.
 #include <errno.h>
 #include <sys/resource.h>
@@ -19,9 +19,11 @@ struct PageWish { // of an object whose table is there: one that was taken out, 
 	u32 obj, page;
 };
 #define PAGES_MS 250 // pages that are asked for wait so long for others of their object: its entries are read once
+#define SPARE 3u // values for rows that are made ahead, beyond what an object needs
 // What comes first. Builds of what is less urgent wait meanwhile.
 enum Haste {
-	HASTE_ASKED, // a stack wants it, or a process maps it that the user has named
+	HASTE_NAMED, // a process maps it that the user has named: its first stacks may come in ten milliseconds
+	HASTE_ASKED, // a stack wants it
 	HASTE_NEW,   // mapped while we look: somebody runs it
 	HASTE_QUEUES,
 	HASTE_NONE = HASTE_QUEUES, // what all processes had mapped before: by worth
@@ -52,6 +54,12 @@ struct Tables {
 	u32 building; // enum Haste of what the thread is at, which may become more urgent meanwhile
 	u32 at;	      // ... its object's id; RT_UW_OBJS: none
 	pthread_t thread;
+	// The thread for HASTE_NAMED, which no other program of the machine keeps waiting. Who has the baton builds: the other thread gives it away where hurry() is
+	// called, and runs at this one's priority until then (PTHREAD_PRIO_INHERIT). It is taken before the lock.
+	pthread_t named;
+	bool has_named;
+	pthread_mutex_t baton;
+	pthread_cond_t more_named;
 };
 
 struct err *tables_create(struct Program *prog, bool lazy, double cpu, struct Tables **out)
@@ -73,6 +81,12 @@ struct err *tables_create(struct Program *prog, bool lazy, double cpu, struct Ta
 	pthread_condattr_setclock(&mono, CLOCK_MONOTONIC);
 	pthread_cond_init(&t->more, &mono);
 	pthread_condattr_destroy(&mono);
+	pthread_cond_init(&t->more_named, NULL);
+	pthread_mutexattr_t inherit;
+	pthread_mutexattr_init(&inherit);
+	pthread_mutexattr_setprotocol(&inherit, PTHREAD_PRIO_INHERIT);
+	pthread_mutex_init(&t->baton, &inherit);
+	pthread_mutexattr_destroy(&inherit);
 	*out = t;
 	return NULL;
 }
@@ -101,14 +115,17 @@ static bool next_in(struct Tables *t, struct Queue *q, size_t *at)
 	return false;
 }
 
-// What is to be built next that is more urgent than `than`: its index in todo. False: nothing. The lock is held.
+// What is to be built next that is more urgent than `than`, and not the other thread's: its index in todo. False: nothing. The lock is held.
 static bool find_next(struct Tables *t, u32 than, size_t *at)
 {
-	u32 i = 0;
-	while (i < MIN(than, HASTE_QUEUES) && !next_in(t, &t->queue[i], at))
+	u32 i = 0, end = MIN(than, HASTE_QUEUES);
+	while (i < end && !next_in(t, &t->queue[i], at))
 		i++;
 	__atomic_store_n(&t->first, i, __ATOMIC_RELAXED);
-	if (i < MIN(than, HASTE_QUEUES))
+	if (t->has_named && i == HASTE_NAMED)
+		while (++i < end && !next_in(t, &t->queue[i], at))
+			;
+	if (i < end)
 		return true;
 	while (t->next < t->todo.n && t->todo.p[t->next].taken)
 		t->next++;
@@ -125,7 +142,7 @@ static void is_at(struct Tables *t, u32 obj)
 	__atomic_store_n(&t->building, obj < RT_UW_OBJS ? t->todo.p[t->seen.p[obj] - 1].haste : HASTE_IDLE, __ATOMIC_RELAXED);
 }
 
-// The lock is held, but not while it is built.
+// The baton and the lock are held, the lock not while it is built.
 static void build(struct Tables *t, size_t at)
 {
 	struct Wish w = t->todo.p[at];
@@ -153,14 +170,63 @@ static void build(struct Tables *t, size_t at)
 static bool hurry(void *arg)
 {
 	struct Tables *t = arg;
+	bool more = true;
 	size_t at;
-	while (__atomic_load_n(&t->first, __ATOMIC_RELAXED) < __atomic_load_n(&t->building, __ATOMIC_RELAXED) && !__atomic_load_n(&t->stop, __ATOMIC_RELAXED)) {
+	while (more && __atomic_load_n(&t->first, __ATOMIC_RELAXED) < __atomic_load_n(&t->building, __ATOMIC_RELAXED) && !__atomic_load_n(&t->stop, __ATOMIC_RELAXED)) {
+		pthread_mutex_unlock(&t->baton); // whoever waits for it has it now
+		pthread_mutex_lock(&t->baton);
 		pthread_mutex_lock(&t->lock);
-		if (find_next(t, t->building, &at))
+		more = find_next(t, t->building, &at);
+		if (more)
 			build(t, at);
 		pthread_mutex_unlock(&t->lock);
 	}
 	return __atomic_load_n(&t->stop, __ATOMIC_RELAXED);
+}
+
+// The lock is held, but not while the other thread builds.
+static void take_baton(struct Tables *t)
+{
+	pthread_mutex_unlock(&t->lock);
+	pthread_mutex_lock(&t->baton);
+	pthread_mutex_lock(&t->lock);
+}
+
+// Values for rows that are to come. The baton is held, by the thread that is not for the named ones not while the kernel makes them: what is built then is done
+// before it goes on.
+static void make_room(void *arg, u32 values)
+{
+	struct Tables *t = arg;
+	struct RowStore *s = tablemaps_rows(t->maps);
+	struct RowAhead ahead;
+	bool named = __atomic_load_n(&t->building, __ATOMIC_RELAXED) == HASTE_NAMED;
+	if (!rowstore_ahead(s, values, named ? 0 : SPARE, &ahead))
+		return;
+	if (!named)
+		pthread_mutex_unlock(&t->baton);
+	rowstore_make(s, &ahead);
+	if (!named)
+		pthread_mutex_lock(&t->baton);
+	rowstore_give(s, &ahead);
+}
+
+static void *work_named(void *arg)
+{
+	struct Tables *t = arg;
+	size_t at;
+	pthread_mutex_lock(&t->lock);
+	while (!t->stop) {
+		if (!next_in(t, &t->queue[HASTE_NAMED], &at)) {
+			pthread_cond_wait(&t->more_named, &t->lock);
+			continue;
+		}
+		take_baton(t);
+		while (!t->stop && next_in(t, &t->queue[HASTE_NAMED], &at))
+			build(t, at);
+		pthread_mutex_unlock(&t->baton);
+	}
+	pthread_mutex_unlock(&t->lock);
+	return NULL;
 }
 
 static int by_obj(const void *a, const void *b)
@@ -254,7 +320,10 @@ static void *work(void *arg)
 		if (pay(t))
 			continue;
 		if (find_next(t, HASTE_IDLE, &at)) {
-			build(t, at);
+			take_baton(t);
+			if (find_next(t, HASTE_IDLE, &at)) // again: the lock was not held
+				build(t, at);
+			pthread_mutex_unlock(&t->baton);
 			continue;
 		}
 		if (do_pages(t))
@@ -282,7 +351,9 @@ static void is_urgent(struct Tables *t, u32 obj, u32 haste)
 	}
 	vec_push(&t->queue[haste].objs, obj);
 	__atomic_store_n(&t->first, MIN(t->first, haste), __ATOMIC_RELAXED);
-	pthread_cond_broadcast(&t->more);
+	if (haste == HASTE_NAMED && !t->has_named) // by the tracker, whose priority it takes over
+		t->has_named = !thread_start(&t->named, NULL, work_named, t);
+	pthread_cond_broadcast(haste == HASTE_NAMED && t->has_named ? &t->more_named : &t->more);
 }
 
 static void add_wish(struct Tables *t, struct SymObject *o, struct UwMade *made)
@@ -304,7 +375,7 @@ void tables_need(struct Tables *t, struct SymObject *o, bool named)
 	else if (!t->started)
 		t->todo.p[t->seen.p[o->id] - 1].count++;
 	if (t->started && !t->lazy)
-		is_urgent(t, o->id, named ? HASTE_ASKED : HASTE_NEW);
+		is_urgent(t, o->id, named ? HASTE_NAMED : HASTE_NEW);
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -371,6 +442,7 @@ static int by_worth(const void *a, const void *b)
 
 struct err *tables_start(struct Tables *t)
 {
+	tablemaps_on_room(t->maps, make_room, t);
 	pthread_mutex_lock(&t->lock);
 	for (size_t i = 0; i < t->todo.n; i++)
 		t->todo.p[i].worth = worth(&t->todo.p[i]);
@@ -408,14 +480,19 @@ void tables_wait_made(struct Tables *t, u64 until_ns)
 	pthread_mutex_unlock(&t->lock);
 }
 
+static bool all_done(struct Tables *t)
+{
+	size_t at;
+	return t->idle && t->at == RT_UW_OBJS && !find_next(t, HASTE_IDLE, &at) && t->first != HASTE_NAMED;
+}
+
 void tables_wait(struct Tables *t, u64 until_ns)
 {
 	struct timespec end = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
-	size_t at;
 	int rc = 0;
 
 	pthread_mutex_lock(&t->lock);
-	while (t->started && !(t->idle && !find_next(t, HASTE_IDLE, &at)) && !rc)
+	while (t->started && !all_done(t) && !rc)
 		rc = pthread_cond_timedwait(&t->more, &t->lock, &end);
 	pthread_mutex_unlock(&t->lock);
 }
@@ -428,12 +505,17 @@ void tables_destroy(struct Tables *t)
 		pthread_mutex_lock(&t->lock);
 		__atomic_store_n(&t->stop, true, __ATOMIC_RELAXED);
 		pthread_cond_broadcast(&t->more);
+		pthread_cond_broadcast(&t->more_named);
 		pthread_mutex_unlock(&t->lock);
 		pthread_join(t->thread, NULL);
+		if (t->has_named)
+			pthread_join(t->named, NULL);
 	}
 	for (size_t i = 0; i < t->todo.n; i++)
 		uwmade_free(t->todo.p[i].made);
 	pthread_cond_destroy(&t->more);
+	pthread_cond_destroy(&t->more_named);
+	pthread_mutex_destroy(&t->baton);
 	pthread_mutex_destroy(&t->lock);
 	vec_deinit(&t->todo);
 	vec_deinit(&t->pages);

@@ -142,7 +142,7 @@ EXPECT_LINE 1
 NAME python: a program that lives 100 ms, of which nothing is known when it starts
 FEW it must not end before its table is made
 NEED file:/usr/bin/python3.11
-RETRY 2 it may end while the table of its interpreter is made
+RETRY 1 it may end while the table of its interpreter is made
 RUN touch f; {sonde} -q -c 'sh -c "sleep 0.3; for i in 1 2 3; do /usr/bin/python3.11 {top}/test/run/py_stack.py f fsync; done"' -e 'tracepoint:syscalls:sys_enter_fsync { @[ustack] = count() }' 2>&1
 EXPECT_RE ^\s+save_it\+\d+ \[\S+/py_stack\.py:\d+\]\n\s+main\+\d+ \[\S+/py_stack\.py:\d+\]\n\s+_PyFunction_Vectorcall\+\d+\n\s+<module>\+\d+ \[\S+/py_stack\.py:\d+\]$
 

@@ -130,6 +130,37 @@ TEST(what_is_not_needed_goes_and_comes_back)
 	close_store(&f);
 }
 
+// What was made ahead is taken before anything is made anew, and no more is made than was missing.
+TEST(values_that_were_made_ahead)
+{
+	struct RowAhead a;
+	struct Fix f;
+	NEED_BPF();
+	CHECK(open_store(&f, false));
+	u32 need = rowstore_values(&f.tab[0]);
+	CHECK_EQ(rowstore_ahead(f.s, need, 3, &a), MIN(need + 3, ROWS_AHEAD));
+	rowstore_make(f.s, &a);
+	CHECK_EQ(values(&f), need + 3);
+	CHECK_EQ(rowstore_bytes(f.s), 0);
+	rowstore_give(f.s, &a);
+	CHECK_EQ(rowstore_bytes(f.s), (u64)(need + 3) * RT_UW_VAL_SIZE);
+	CHECK_EQ(rowstore_ahead(f.s, need, 3, &a), 0);
+	CHECK(rowstore_put(f.s, &f.tab[0], &f.obj[0]));
+	CHECK_EQ(values(&f), need + 3);
+	CHECK(f.s->vals.n <= need);
+	u32 taken = (u32)f.s->vals.n;
+	CHECK_EQ(rowstore_ahead(f.s, need + 3, 0, &a), taken); // so many are missing now
+	a.n = 0; // given back with none: there was no memory
+	rowstore_give(f.s, &a);
+	CHECK_EQ(rowstore_ahead(f.s, need + 3, 0, &a), 0);
+	for (u32 k = 1; k < 3; k++) // more than are there
+		CHECK(rowstore_put(f.s, &f.tab[k], &f.obj[k]));
+	CHECK(values(&f) > need + 3);
+	for (u32 k = 0; k < 3; k++)
+		CHECK_EQ(count(&f, k, 0), 0);
+	close_store(&f);
+}
+
 // Numbers of values are used again only after all others.
 TEST(again_and_again)
 {

@@ -3,6 +3,10 @@
 #include "need_bpf.h"
 #include <glob.h>
 #include <linux/bpf.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include "track/internal.h"
 #include "unwind/unwind.h"
 
@@ -77,6 +81,55 @@ TEST_RETRY(small_tables_within_a_large_one, "the thread that looks may come too 
 		CHECK_EQ(tablemaps_state(tables_maps(f.t), id[i]), RT_UW_READY);
 	tables_wait(f.t, soon());
 	CHECK_EQ(tablemaps_state(tables_maps(f.t), large->id), RT_UW_READY);
+	teardown(&f);
+	globfree(&g);
+}
+
+// More threads compute than there are processors. What a process maps that the user has named is there before others have had their turns.
+TEST(a_named_table_on_a_busy_machine)
+{
+	static const char *const paths[] = {"/bin/bash", "/bin/sh", "/proc/self/exe", "/usr/bin/python3", "/lib/x86_64-linux-gnu/libc.so.6"};
+	u32 n = (u32)sysconf(_SC_NPROCESSORS_ONLN) * 3, late = 0, seen = 0;
+	pid_t *busy = xcalloc(n, sizeof(*busy));
+	glob_t g = {0};
+	struct Fix f;
+
+	NEED_BPF();
+	if (glob(LARGE, 0, NULL, &g))
+		SKIP("no large library (libLLVM)");
+	setup(&f);
+	struct SymObject *large = sym_object_path(f.syms, g.gl_pathv[0]);
+	tables_need(f.t, large, false);
+	for (u32 i = 0; i < n; i++)
+		if (!(busy[i] = fork())) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			for (;;)
+				;
+		}
+	no_error(tables_start(f.t));
+	sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 1}); // as the tracker, whose priority the thread for named ones has
+	for (u32 i = 0; i < ARRAY_LEN(paths); i++) {
+		struct SymObject *o = access(paths[i], R_OK) ? NULL : sym_object_path(f.syms, paths[i]);
+		if (!o)
+			continue;
+		tables_need(f.t, o, true);
+		tables_wait_for(f.t, &o->id, 1, soon());
+		CHECK_EQ(tablemaps_state(tables_maps(f.t), o->id), RT_UW_READY);
+		late += tablemaps_state(tables_maps(f.t), large->id) != RT_UW_PENDING;
+		seen++;
+	}
+	sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0});
+	CHECK(seen > 1);
+	CHECK(late < seen);
+	u64 end = soon();
+	tables_wait(f.t, end);
+	CHECK(now_ns() < end);
+	CHECK_EQ(tablemaps_state(tables_maps(f.t), large->id), RT_UW_READY);
+	for (u32 i = 0; i < n; i++) {
+		kill(busy[i], SIGKILL);
+		waitpid(busy[i], NULL, 0);
+	}
+	free(busy);
 	teardown(&f);
 	globfree(&g);
 }
