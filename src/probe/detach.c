@@ -60,12 +60,11 @@ void attachments_add_timers(struct Attachments *at, size_t from)
 }
 
 // The kernel makes a period of a frequency when it opens a clock's event (kernel/events/core.c, perf_swevent_init_hrtimer), so it is one that is set.
-struct err *attachments_set_hz(struct Attachments *at, u64 hz)
+struct err *attachments_set_period(struct Attachments *at, u64 period_ns)
 {
-	u64 period = 1000000000ull / hz;
 	for (size_t i = 0; i < at->timers.n; i++)
-		if (ioctl(at->timers.p[i], PERF_EVENT_IOC_PERIOD, &period))
-			return err_errno(errno, "cannot sample %llu times a second", (unsigned long long)hz);
+		if (ioctl(at->timers.p[i], PERF_EVENT_IOC_PERIOD, &period_ns))
+			return err_errno(errno, "cannot sample every %llu ns", (unsigned long long)period_ns);
 	return NULL;
 }
 

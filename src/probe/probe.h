@@ -88,7 +88,7 @@ void attachments_add(struct Attachments *at, int link_fd, int perf_fd); // takes
 // iter probes: a new file for the i-th attached iterator that is not pinned; reading it to the end runs the program for every object.
 // -ENOENT past the last, else -errno. The caller closes it.
 int attachments_iter_open(struct Attachments *at, u32 i);
-struct err *attachments_set_hz(struct Attachments *at, u64 hz); // of all profile:hz probes, from now on
+struct err *attachments_set_period(struct Attachments *at, u64 period_ns); // of all profile:hz probes, from now on
 // Hits of kprobes and kretprobes for which the kernel had no room or was in another probe, as it counts them (Linux 6.7); 0 where it does not say.
 u64 attachments_missed(const struct Attachments *at);
 void attachments_destroy(struct Attachments *at); // detaches: fast, all at once where the kernel can

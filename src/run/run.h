@@ -32,8 +32,8 @@ struct RunCtx {
 	u64 start_ns; // CLOCK_BOOTTIME at start, for elapsed
 	void (*on_watch)(void *, u32 id, u64 addr, bool remove); // RT_EV_WATCH, RT_EV_UNWATCH
 	void *watch_arg;
-	struct err *(*set_hz)(void *, u64 hz); // of profile:hz probes, from now on
-	void *hz_arg;
+	struct err *(*set_period)(void *, u64 period_ns); // of profile:hz probes, from now on
+	void *period_arg;
 	struct Otel *otel; // NULL: the script has neither trace_id nor span_id
 	u64 attached; // attach points
 	u64 errors;   // errorf() and failures told so far

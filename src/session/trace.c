@@ -192,9 +192,9 @@ static bool session_tick(void *arg)
 	return s->o->tool->tick(s->o->tool->arg, &s->rc);
 }
 
-static struct err *set_hz(void *arg, u64 hz)
+static struct err *set_period(void *arg, u64 period_ns)
 {
-	return attachments_set_hz(((struct Session *)arg)->at, hz);
+	return attachments_set_period(((struct Session *)arg)->at, period_ns);
 }
 
 // An iterator runs while its file is read; what it prints comes through the ring buffer.
@@ -379,7 +379,7 @@ struct err *session_trace(struct Session *s)
 		return e;
 	s->otel = otel_create(&s->prog, s->syms);
 	s->rc = (struct RunCtx){.prog = &s->prog, .syms = s->syms, .track = s->track, .otel = s->otel, .render = &s->render, .warnings = s->o->warnings, .is_tool = s->o->tool && !s->o->tool->script,
-				.start_ns = clock_ns(CLOCK_BOOTTIME), .on_watch = on_watch, .watch_arg = s, .set_hz = set_hz, .hz_arg = s, .mark_cut = !s->o->as_bpftrace, .as_bpftrace = s->o->as_bpftrace};
+				.start_ns = clock_ns(CLOCK_BOOTTIME), .on_watch = on_watch, .watch_arg = s, .set_period = set_period, .period_arg = s, .mark_cut = !s->o->as_bpftrace, .as_bpftrace = s->o->as_bpftrace};
 	s->rc.stacks = stacks_create(&s->prog, s->syms);
 	stacks_use_codes(s->rc.stacks, track_codes(s->track));
 	if (s->track && s->o->lazy_tables)

@@ -313,7 +313,8 @@ struct Limit {
 	u64 next_hz; // that of samples from now on, once a report is made of those before; 0: as it is
 	struct RunCost cost;
 };
-void limit_begin(struct Limit *l, const struct ToolOpts *o, const struct RunCtx *rc); // once tracing has begun: the start is not judged
+u64 limit_period_ns(const struct ToolOpts *o, u64 hz); // the time that a sample stands for, at so many a second
+void limit_begin(struct Limit *l, struct ToolOpts *o, struct RunCtx *rc); // once tracing has begun: the start is not judged
 void limit_tick(struct Limit *l, const struct ToolOpts *o, struct RunCtx *rc); // each second
 void limit_end(struct Limit *l);
 void limit_look(struct Limit *l, struct ToolOpts *o, struct RunCtx *rc); // just before a report's samples are taken

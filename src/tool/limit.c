@@ -6,6 +6,7 @@
 // back: so they come when it grows beyond MEMORY_HIGH of what is allowed, and beyond all of it the run ends with its report.
 // What the kernel does around a program (the timer's interrupt, the tracepoint's record: some 200 ns each) is nobody's account and not in it.
 #include "bpf/bpf.h"
+#include <math.h>
 #include "tool/internal.h"
 #include <malloc.h>
 #include <sys/resource.h>
@@ -62,10 +63,21 @@ static u64 all_bytes(const struct Program *prog)
 	return n;
 }
 
-void limit_begin(struct Limit *l, const struct ToolOpts *o, const struct RunCtx *rc)
+// A rate below the one that was asked for is ours to choose, and is none that divides a second: of a program that does something once a second, a sample a second
+// would always meet the same part. The distances of samples modulo a second, and modulo most parts of it, are spread evenly.
+u64 limit_period_ns(const struct ToolOpts *o, u64 hz)
+{
+	u64 period = 1000000000ull / hz;
+	return hz < o->limit_hz ? period + period * 61803 / 1000000 : period;
+}
+
+void limit_begin(struct Limit *l, struct ToolOpts *o, struct RunCtx *rc)
 {
 	*l = (struct Limit){.asked_hz = MAX(o->hz, o->limit_hz), .asked_one_in = o->limit_one_in ? MIN(o->one_in, o->limit_one_in) : o->one_in, .last_ns = now_ns(), .last_cpu_ns = cpu_ns()};
+	o->limit_hz = l->asked_hz;
 	cost_begin(&l->cost);
+	if (o->hz < o->limit_hz) // its probes are those of a whole number
+		err_free(rc->set_period(rc->period_arg, limit_period_ns(o, o->hz)));
 	if (o->max_memory)
 		l->last_mb = (double)all_bytes(rc->prog) / (1 << 20);
 }
@@ -91,13 +103,18 @@ static void took(const struct Limit *l, const struct ToolOpts *o, double share, 
 	str_addf(why, ", %g are allowed", o->max_cpu);
 }
 
+static double rate(const struct ToolOpts *o, u64 hz) // for a person
+{
+	return round(1e11 / (double)limit_period_ns(o, hz)) / 100;
+}
+
 static void set_hz(struct Limit *l, struct ToolOpts *o, struct RunCtx *rc, u64 hz, const char *why)
 {
-	struct err *e = rc->set_hz(rc->hz_arg, hz);
+	struct err *e = rc->set_period(rc->period_arg, limit_period_ns(o, hz));
 	if (e)
 		fprintf(stderr, "WARNING: %s\n", err_text(e));
 	else {
-		fprintf(stderr, "WARNING: it %s: %llu samples a second from now on, not %llu\n", why, (unsigned long long)hz, (unsigned long long)o->hz);
+		fprintf(stderr, "WARNING: it %s: %g samples a second from now on, not %g\n", why, rate(o, hz), rate(o, o->hz));
 		l->next_hz = hz;
 		cost_changed(&l->cost);
 	}

@@ -128,7 +128,7 @@ void stackset_finish(struct StackSet *s, const struct ToolOpts *o, bool merge)
 	s->prof.lang_lines = o->lines;
 	s->prof.with_offsets = o->offsets;
 	if (o->hz && !o->count && !o->event && !o->form.nparts) // waits have parts
-		s->prof.period_ns = 1000000000ull / o->hz;
+		s->prof.period_ns = limit_period_ns(o, o->hz);
 	if (merge) // rows that differ in addresses nobody sees
 		profile_merge(&s->prof, true);
 	for (u32 i = 0; o->form.div > 1 && i < s->prof.n; i++)

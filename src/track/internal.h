@@ -162,6 +162,7 @@ void tables_wait(struct Tables *t, u64 until_ns); // until everything asked for 
 void tables_wait_for(struct Tables *t, const u32 *obj, u32 n, u64 until_ns); // until those are built
 void tables_wait_made(struct Tables *t, u64 until_ns); // until those of code made at run time are built
 bool tables_made(struct Tables *t, struct SymObject *o, struct UwMade *made); // builds it in place of the object's own. Takes made. False: it can have none
+void tables_on_found(struct Tables *t, void (*found)(void *arg), void *arg); // set before the start; called by threads that build: processes that map what was built just now are worth a look
 bool tables_again(struct Tables *t); // since it was last asked, a table was built that makes a second look at all processes worth while
 void tables_destroy(struct Tables *t);
 

@@ -50,6 +50,8 @@ struct Tables {
 	bool trim; // a report is over
 	struct TablesPay pay;
 	bool again; // lazy: an object has turned out to hold a runtime, or to tell of code
+	void (*found)(void *arg); // ... or not lazy; NULL: nobody wants to know
+	void *found_arg;
 	u32 nmade; // objects of code made at run time that are not built yet
 	u32 building; // enum Haste of what the thread is at, which may become more urgent meanwhile
 	u32 at;	      // ... its object's id; RT_UW_OBJS: none
@@ -101,7 +103,7 @@ static bool is_worth_a_look(struct Tables *t, u32 obj, u32 lang)
 {
 	bool pending = false;
 	u32 kind = lang ? tablemaps_row(t->maps, lang)->kind : 0;
-	return kind == RT_LANG_JAVA || kind == RT_LANG_V8 || tablemaps_jit(t->maps, obj, &pending);
+	return kind == RT_LANG_JAVA || kind == RT_LANG_V8 || kind == RT_LANG_PHP || kind == RT_LANG_LUAJIT || tablemaps_jit(t->maps, obj, &pending);
 }
 
 static bool next_in(struct Tables *t, struct Queue *q, size_t *at)
@@ -156,10 +158,14 @@ static void build(struct Tables *t, size_t at)
 	struct UwHurry h = {hurry, t};
 	u32 state = made ? tablemaps_made(t->maps, w.made, &out) : tablemaps_build(t->maps, w.o, &h, &out);
 	uwmade_free(w.made);
-	if (t->lazy && is_worth_a_look(t, w.o->id, out.lang))
-		__atomic_store_n(&t->again, true, __ATOMIC_RELEASE);
 	if (state != RT_UW_PENDING)
 		tablemaps_put(t->maps, w.o->id, state, &out);
+	if (is_worth_a_look(t, w.o->id, out.lang)) {
+		if (t->lazy)
+			__atomic_store_n(&t->again, true, __ATOMIC_RELEASE);
+		if (t->found)
+			t->found(t->found_arg);
+	}
 	pthread_mutex_lock(&t->lock);
 	is_at(t, before);
 	t->nmade -= made;
@@ -393,6 +399,12 @@ bool tables_made(struct Tables *t, struct SymObject *o, struct UwMade *made)
 	is_urgent(t, o->id, HASTE_ASKED);
 	pthread_mutex_unlock(&t->lock);
 	return true;
+}
+
+void tables_on_found(struct Tables *t, void (*found)(void *arg), void *arg)
+{
+	t->found = found;
+	t->found_arg = arg;
 }
 
 bool tables_again(struct Tables *t)

@@ -36,14 +36,15 @@ struct Track {
 	bool stop;
 	const struct TrackFirst *first; // for the next round; track_first waits for it
 	VEC(u32) first_objs;
-	u64 rounds; // passes the tracker has made since it was woken
+	u64 wanted, rounds; // passes the tracker shall make, and has made
 	bool pending; // processes whose objects are not all known
 	bool asked;   // a process was read since it was last looked what they map
 	bool on_demand; // processes are followed once a stack was taken of them
 };
 
-static void wake(struct Track *u)
+static void wake(void *track)
 {
+	struct Track *u = track;
 	u64 one = 1;
 	if (write(u->wake_fd, &one, sizeof(one)) != sizeof(one))
 		assert(!"eventfd"); // its counter cannot overflow: the tracker reads it
@@ -53,7 +54,7 @@ static void wake(struct Track *u)
 static void wait_round(struct Track *u)
 {
 	pthread_mutex_lock(&u->lock);
-	u64 goal = u->rounds + 1;
+	u64 goal = ++u->wanted;
 	wake(u);
 	while (u->rounds < goal)
 		pthread_cond_wait(&u->round_done, &u->lock);
@@ -184,7 +185,8 @@ static bool woken(struct Track *u, bool by_wake)
 	pthread_mutex_lock(&u->lock);
 	bool stop = u->stop;
 	if (by_wake && read(u->wake_fd, &n, sizeof(n)) == sizeof(n)) {
-		const struct TrackFirst *first = u->first; // its owner waits for this round
+		u64 rounds = u->wanted;
+		const struct TrackFirst *first = u->rounds < rounds ? u->first : NULL; // its owner waits for this round
 		pthread_mutex_unlock(&u->lock);
 		track_round(u, false);
 		for (size_t i = 0; first && i < first->pids.n; i++)
@@ -192,7 +194,7 @@ static bool woken(struct Track *u, bool by_wake)
 		for (size_t i = 0; first && i < first->paths.n; i++)
 			uwprocs_first(u->procs, 0, first->paths.p[i], on_first, u);
 		pthread_mutex_lock(&u->lock);
-		u->rounds++;
+		u->rounds = rounds;
 		pthread_cond_broadcast(&u->round_done);
 	}
 	pthread_mutex_unlock(&u->lock);
@@ -265,6 +267,7 @@ struct err *track_start(struct Track *u)
 		e = tables_create(u->prog, u->opts.lazy, u->opts.tables_cpu, &u->tables);
 		if (e)
 			return e;
+		tables_on_found(u->tables, wake, u);
 	}
 	int jvms = map_fd(u->prog, "rt_jvms");
 	u->jvms = u->tables && jvms >= 0 ? jvms_create(jvms, u->tables) : NULL;
@@ -278,11 +281,12 @@ struct err *track_start(struct Track *u)
 	u->jits = u->tables && jits >= 0 ? jits_create(jits, u->syms, u->tables, u->procs, u->jvms) : NULL;
 	u->ring = ring >= 0 ? ring_buffer__new(ring, on_ring, u, NULL) : NULL;
 	uwprocs_scan(u->procs);
-	e = u->tables ? tables_start(u->tables) : NULL;
+	u->wake_fd = eventfd(0, EFD_CLOEXEC);
+	int rc = u->wake_fd < 0 ? errno : 0;
+	e = u->tables && !rc ? tables_start(u->tables) : NULL;
 	if (e)
 		return e;
-	u->wake_fd = eventfd(0, EFD_CLOEXEC);
-	int rc = u->wake_fd < 0 ? errno : thread_start(&u->tracker, NULL, track, u);
+	rc = rc ? rc : thread_start(&u->tracker, NULL, track, u);
 	if (rc)
 		return err_errno(rc, "cannot start the thread that tracks processes");
 	u->started = true;
@@ -353,9 +357,9 @@ void track_destroy(struct Track *u)
 		wake(u);
 		pthread_join(u->tracker, NULL);
 	}
+	tables_destroy(u->tables);
 	if (u->wake_fd >= 0)
 		close(u->wake_fd);
-	tables_destroy(u->tables);
 	ring_buffer__free(u->ring);
 	mapev_close(u->events);
 	uwprocs_destroy(u->procs);

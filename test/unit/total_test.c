@@ -57,4 +57,23 @@ TEST(beyond_the_limit_nothing_is_lost)
 	total_deinit(&t);
 }
 
+// A program that computes in the first 30 % of each cycle has 30 % of the samples, whatever its cycle and however seldom it is sampled. A rate that was asked for is kept.
+TEST(rates_that_are_lowered_meet_all_of_a_second)
+{
+	static const double cycles[] = {0.1, 0.2, 0.25, 0.5, 0.6, 0.75, 1, 1.5, 2};
+	struct ToolOpts o = {.limit_hz = 99};
+	CHECK_EQ(limit_period_ns(&o, 99), 1000000000 / 99);
+	CHECK_EQ(limit_period_ns(&(struct ToolOpts){.hz = 1}, 1), 1000000000); // nothing lowers it
+	for (u64 hz = 1; hz < 99; hz++)
+		for (u32 k = 0; k < ARRAY_LEN(cycles); k++) {
+			double period = (double)limit_period_ns(&o, hz) / 1e9, seen = 0, n = 60 / period;
+			CHECK(period * (double)hz > 1 && period * (double)hz < 1.1);
+			for (u32 i = 0; i < (u32)n; i++) {
+				double at = i * period / cycles[k];
+				seen += at - (double)(u64)at < 0.3;
+			}
+			CHECK(seen / n > 0.23 && seen / n < 0.37);
+		}
+}
+
 T_MAIN()
