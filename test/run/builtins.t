@@ -36,8 +36,8 @@ PROG begin { print((strncmp("x", "f", 1), strncmp("f", "x", 1), strncmp("xy", "x
 EXPECT_LINE (1, 1, 0, ab, abc, abc)
 
 NAME a shifted literal has no sign, a shifted signed number has
-PROG begin { @z = 0; print((200 << (uint8)56, (5 + 1) << (uint8)61)); $c = 1000; print($c << (uint8)54); print((int8)(@z + 5) << (uint8)61); print(-5 << (uint8)1); exit() }
-EXPECT_RE \A\(14411518807585587200, 13835058055282163712\)\n18014398509481984000\n-6917529027641081856\n-10\n
+PROG begin { @z = 0; $n = 5; @n = 5; $s = (int64)61; print(($n << 61, @n << 61, $n << $s, $n << (uint8)61, (uint64)$n << 61)); clear(@n); print((200 << (uint8)56, (5 + 1) << (uint8)61)); $c = 1000; print($c << (uint8)54); print((int8)(@z + 5) << (uint8)61); print(-5 << (uint8)1); exit() }
+EXPECT_RE \A\(-6917529027641081856, -6917529027641081856, -6917529027641081856, 11529215046068469760, 11529215046068469760\)\n\(14411518807585587200, 13835058055282163712\)\n18014398509481984000\n-6917529027641081856\n-10\n
 
 NAME nothing is added to a text or a record
 RUN {sonde} -e 'begin { @r = (a=1, b="x"); @r += (pid > 0) }' 2>&1 | grep ERROR; {sonde} -e 'begin { @t = strerror(1); @t += 3 }' 2>&1 | grep ERROR; {sonde} -q -e 'begin { @n = 1; @n += 3; @n += true; exit() }'
