@@ -410,6 +410,8 @@ const struct Type *check_ternary(struct Unit *u, struct Expr *e)
 			struct Span at = e->span;
 			*e = *pick;
 			e->span = at;
+			if (e->type->en && a->kind == TY_INT && b->kind == TY_INT) // an enum's value or another number: a number
+				e->type = type_unify(u->types, a, b);
 			return e->type;
 		}
 	}
