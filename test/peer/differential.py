@@ -66,7 +66,8 @@ class Side:
                 bad.setdefault(int(m.group(1)) - FIRST, m.group(2))
             bad = {n: e for n, e in bad.items() if n in lines}
             if not bad and len(lines) == 1:
-                bad = {n: 'status %s: %s' % (got[0], ([x for x in got[2].split('\n') if x and not x.startswith('WARNING')] or [''])[0][:300]) for n in lines}
+                told = [x for x in got[2].split('\n') if x and not x.startswith('WARNING')]
+                bad = {n: 'status %s: %s' % (got[0], ([x for x in told if x.startswith('ERROR')] + told + [''])[0][:300]) for n in lines}
             if not bad:  # by halves
                 ns = sorted(lines)
                 halves = [self.accepted({n: lines[n] for n in part}) for part in (ns[:len(ns) // 2], ns[len(ns) // 2:])]
