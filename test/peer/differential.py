@@ -24,6 +24,7 @@ KNOWN = [
     ('accepted', 'theirs', 'unable to fold literals due to overflow'),
     ('accepted', 'theirs', 'previously used without an explicit key'),  # @m[@z] += 1
     ('accepted', 'theirs', 'Branches must return the same type'),  # of a branch that is never taken
+    ('right', 'text', r'delete\(@\w+, \$[\s\S]*\n\(the same, but order or number\)\n@'),  # of a key shorter than another: 0.27.1 does not find it
     ('order', 'text', r'print\(@\w+, [12]'),  # the first of equal ones
     ('order', 'json', r'print\(@\w+, [12]'),
     ('accepted', 'theirs', 'this type has been locked'),  # of a variable that grows
