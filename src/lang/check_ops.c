@@ -143,7 +143,8 @@ static const struct Type *binop_ptr(struct Unit *u, struct Expr *e, const struct
 	return ty_none(u);
 }
 
-// A difference is signed, all else as soon as one side is, or both are plain literals' types; a shift as what is shifted, where that has a type of its own.
+// A difference is signed, all else as soon as one side is, or both are plain literals' types; a shift as what is shifted, where that has a
+// type of its own.
 const struct Type *arith_type(struct Unit *u, enum Op op, const struct Type *a, const struct Type *b)
 {
 	if (a->kind == TY_BOOL && b->kind == TY_BOOL && stays_bool(op))

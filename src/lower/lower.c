@@ -250,8 +250,8 @@ static void lower_prologue(struct Lower *l)
 	ir_jmp(&l->b, l->body);
 }
 
-// The kernel calls an iterator once more when all objects are through, with none: that is no object, and no action. The object is the last pointer of the context
-// (include/linux/bpf.h: each is in a union of 8 bytes).
+// The kernel calls an iterator once more when all objects are through, with none: that is no object, and no action. The object is the last
+// pointer of the context (include/linux/bpf.h: each is in a union of 8 bytes).
 static void skip_last_round(struct Lower *l)
 {
 	struct Record *ctx = l->pu->point->args;

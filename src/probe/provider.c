@@ -274,9 +274,11 @@ void probes_expand(struct ProbeEnv *env, struct Script *s, struct PointList *lis
 	if (!points_too_many(env))
 		return;
 	u32 max = env->config->max_probes;
-	const char *more = env->diags->plain ? "\nYou can increase the limit through the BPFTRACE_MAX_PROBES environment variable, but BE CAREFUL since a high number of probes "
+	const char *more = env->diags->plain ? "\nYou can increase the limit through the BPFTRACE_MAX_PROBES environment variable, but BE "
+					       "CAREFUL since a high number of probes "
 					       "attached can cause your system to crash."
 					     : "";
-	diag_error_plain(env->diags, "Can't attach to %u probes because it exceeds the current limit of %u probes.%s", env->ncounted, max, more);
+	diag_error_plain(env->diags, "Can't attach to %u probes because it exceeds the current limit of %u probes.%s", env->ncounted, max,
+			 more);
 	diag_hint(env->diags, "raise the limit with config = { max_probes = %u } or BPFTRACE_MAX_PROBES=%u, or narrow the pattern", env->ncounted, env->ncounted);
 }
