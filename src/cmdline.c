@@ -145,7 +145,7 @@ static struct err *set_stages(void *to, const struct Option *row, const char *ar
 		size_t n = strcspn(arg, ",");
 		u32 bits = passes_named(arg, n);
 		if (!bits) {
-			((struct CmdLine *)to)->more = passes_list;
+			((struct CmdLine *)to)->more = o->as_bpftrace ? NULL : passes_list;
 			return err_new("USAGE: invalid option for -d: %.*s", (int)n, arg);
 		}
 		o->dump |= bits;

@@ -198,7 +198,10 @@ static void check_for_range(struct Unit *u, struct Stmt *s)
 		ERR(u, s->e->span, "Loop range requires an integer for the start value ('%s' provided)", tyname(u, a));
 	if (b->kind != TY_NONE && b->kind != TY_INT)
 		ERR(u, s->e2->span, "Loop range requires an integer for the end value ('%s' provided)", tyname(u, b));
-	loop_variable(u, s, arith_type(u, OP_ADD, a, b));
+	const struct Type *t = arith_type(u, OP_ADD, a, b), *now = s->lhs->var->type;
+	if (a->is_lit && b->is_lit) // as $i = 5; what the body has set it to stays
+		t = now && now->kind == TY_INT ? now : ty_lit(u->types, 8);
+	loop_variable(u, s, t);
 	loop_body(u, s);
 }
 

@@ -1,14 +1,25 @@
 // Types of expressions. In: a resolved tree. Out: Expr.type of every expression, literals folded. Called again in each round of check.c.
 #include "lang/internal.h"
 
-// Address space of a pointer that is a member of a record in memory of space `as`.
-static enum AddrSpace pointer_as(struct Unit *u, const struct Field *f, enum AddrSpace as)
+// Address space of a pointer of type t that lies in memory of space `as`.
+static enum AddrSpace pointer_as(struct Unit *u, const struct Type *t, enum AddrSpace as)
 {
-	if (f->user_ptr || f->type->as == AS_USER)
+	if (t->as == AS_USER)
 		return AS_USER;
-	if (f->type->as == AS_KERNEL || as == AS_KERNEL)
+	if (t->as == AS_KERNEL || as == AS_KERNEL)
 		return AS_KERNEL;
 	return as == AS_USER ? AS_USER : default_as(u); // of a copy
+}
+
+// Type t of what lies in memory of space `as`: pointers, also those in arrays, say what they point into.
+static const struct Type *located(struct Unit *u, const struct Type *t, enum AddrSpace as)
+{
+	if (t->kind == TY_PTR)
+		return ty_ptr(u->types, t->elem, pointer_as(u, t, as));
+	if (t->kind != TY_ARRAY)
+		return t;
+	const struct Type *elem = located(u, t->elem, as);
+	return elem == t->elem ? t : ty_array(u->types, elem, t->n);
 }
 
 static const struct Type *check_field_of(struct Unit *u, struct Expr *e, const struct Type *rt, enum AddrSpace as)
@@ -42,11 +53,11 @@ static const struct Type *check_field_of(struct Unit *u, struct Expr *e, const s
 	e->as = as;
 	if (f->data_loc || f->rel_loc)
 		return ty_ptr(u->types, t->kind == TY_ARRAY ? t->elem : t, AS_KERNEL);
-	if (t->kind == TY_PTR)
-		return ty_ptr(u->types, t->elem, pointer_as(u, f, as));
+	if (t->kind == TY_PTR && f->user_ptr)
+		return ty_ptr(u->types, t->elem, AS_USER);
 	if (t->kind == TY_ARRAY && t->elem->is_char)
 		return ty_str(u->types, t->n);
-	return t;
+	return located(u, t, as);
 }
 
 static const struct Type *check_member(struct Unit *u, struct Expr *e, const struct Type *record)
@@ -163,7 +174,7 @@ static const struct Type *check_index(struct Unit *u, struct Expr *e)
 		ERR(u, e->span, "Cannot index a pointer to '%s': its size is not known", tyname(u, el));
 		return ty_none(u);
 	}
-	return el;
+	return located(u, el, e->as);
 }
 
 static const struct Type *check_tuple(struct Unit *u, struct Expr *e)

@@ -143,13 +143,14 @@ static const struct Type *binop_ptr(struct Unit *u, struct Expr *e, const struct
 	return ty_none(u);
 }
 
-// A difference is signed, all else as soon as one side is.
+// A difference is signed, all else as soon as one side is, or both are plain literals' types; a shift as what is shifted, where that has a
+// type of its own.
 const struct Type *arith_type(struct Unit *u, enum Op op, const struct Type *a, const struct Type *b)
 {
 	if (a->kind == TY_BOOL && b->kind == TY_BOOL && stays_bool(op))
 		return ty_bool(u->types);
 	if (op == OP_SHL || op == OP_SHR)
-		return ty_int(u->types, 8, ty_signed(a));
+		return ty_int(u->types, 8, ty_signed(a) || (a->is_lit && (b->is_lit || ty_signed(b))));
 	return ty_int(u->types, 8, op == OP_SUB || ty_signed(a) || ty_signed(b) || (a->is_lit && b->is_lit));
 }
 
@@ -410,6 +411,8 @@ const struct Type *check_ternary(struct Unit *u, struct Expr *e)
 			struct Span at = e->span;
 			*e = *pick;
 			e->span = at;
+			if (e->type->en && a->kind == TY_INT && b->kind == TY_INT) // an enum's value or another number: a number
+				e->type = type_unify(u->types, a, b);
 			return e->type;
 		}
 	}

@@ -24,6 +24,7 @@ void config_defaults(struct Config *c)
 		.language_frames = true,
 		.print_maps_on_exit = true,
 		.lazy_symbolication = true,
+		.use_blazesym = true,
 		.show_debug_info = false,
 		.missing_probes = MISSING_ERROR,
 		.unstable_typeinfo = 1,
@@ -68,6 +69,7 @@ static const struct ConfRow {
 	F(cpp_demangle, CK_BOOL),
 	F(language_frames, CK_BOOL),
 	F(lazy_symbolication, CK_BOOL),
+	F(use_blazesym, CK_BOOL),
 	F(in_place, CK_BOOL),
 	F(print_maps_on_exit, CK_BOOL),
 	F(show_debug_info, CK_BOOL),
@@ -196,9 +198,13 @@ static const char *config_set(struct Unit *u, const struct ConfRow *r, const cha
 // What is set, but changes nothing: said once, with the reason. at NULL: set by the environment.
 static void warn_without_effect(struct Unit *u, const struct ConfRow *r, const struct Span *at)
 {
-	static const char why[] = "lazy_symbolication = false has no effect: names are looked up when they are printed; "
-				  "user frames are kept as places in files, which have their names after the process is gone, too";
-	if (r->off != offsetof(struct Config, lazy_symbolication) || r->kind != CK_BOOL || u->config->lazy_symbolication)
+	static const char lazy[] = "lazy_symbolication = false has no effect: names are looked up when they are printed; "
+				   "user frames are kept as places in files, which have their names after the process is gone, too";
+	static const char blazesym[] = "use_blazesym = false has no effect: sonde has one way to look names up, its own";
+	const char *why = !u->config->lazy_symbolication && !strcmp(r->name, "lazy_symbolication") ? lazy
+			: !u->config->use_blazesym && !strcmp(r->name, "use_blazesym")		    ? blazesym
+													    : NULL;
+	if (!why)
 		return;
 	if (at)
 		diag_warn(u->diags, *at, "%s", why);

@@ -25,7 +25,7 @@ struct Config { // config block and environment, after resolution
 	enum StackMode stack_mode;
 	const char *str_trunc_trailer;
 	const char *license;
-	bool cpp_demangle, language_frames, lazy_symbolication, print_maps_on_exit, show_debug_info;
+	bool cpp_demangle, language_frames, lazy_symbolication, use_blazesym, print_maps_on_exit, show_debug_info;
 	const char *stack_unit, *stack_title; // of the values of a map keyed by stacks, for reports; title "": the script's name
 	u64 stack_slot; // nanoseconds; not 0: the part of the key that is called slot is the number of such a slot of time since the machine's start
 	const char *stack_parts; // names of what values are split into, by the number that is the key's `kind`; "": they are not

@@ -187,6 +187,7 @@ bool call_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 off, cons
 struct Val lower_argn(struct Lower *l, struct Expr *e);
 struct IrVal cur_pid(struct Lower *l, bool tid, bool init_ns);
 struct IrVal ctx_ptr(struct Lower *l);
+void leave_if_null(struct Lower *l, struct IrVal p); // the action ends where p is 0
 
 // lower.c
 void lower_stmts(struct Lower *l, struct Stmt *s);

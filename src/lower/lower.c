@@ -250,9 +250,27 @@ static void lower_prologue(struct Lower *l)
 	ir_jmp(&l->b, l->body);
 }
 
+// The kernel calls an iterator once more when all objects are through, with none: that is no object, and no action. The object is the last
+// pointer of the context (include/linux/bpf.h: each is in a union of 8 bytes).
+static void skip_last_round(struct Lower *l)
+{
+	struct Record *ctx = l->pu->point->args;
+	if (!ctx || (!ctx->loaded && !ctype_record_load(l->u->ctypes, ctx)))
+		return;
+	for (u32 i = ctx->nfields; i-- > 1;) { // the first is the iterator's own, meta
+		const struct Field *f = &ctx->fields[i];
+		if (f->type->kind != TY_PTR && !(f->type->kind == TY_RECORD && f->type->rec->size == 8))
+			continue;
+		leave_if_null(l, ir_load(&l->b, ctx_ptr(l), (s32)f->off, 8, false));
+		return;
+	}
+}
+
 static void lower_body(struct Lower *l)
 {
 	struct ProbeAst *ast = l->pu->ast;
+	if (l->pp->kind == PK_ITER)
+		skip_last_round(l);
 	if (needs_pid_test(l)) {
 		IrBlk ours = ir_new_block(&l->b, "our_pid"), other = ir_new_block(&l->b, "other_pid");
 		ir_br(&l->b, IC_EQ, cur_pid(l, false, false), ir_imm(l->o->pid), ours, other);

@@ -1,8 +1,8 @@
 // Where values live -> IR: the places of fields, elements and what pointers point to, and reading them.
 #include "lower/internal.h"
 
-// The last round of an iterator has no object: the action is over. The verifier wants the test before arithmetic on the pointer.
-static void leave_if_null(struct Lower *l, struct IrVal p)
+// The action is over: what an iterator's context points to is not there. The verifier wants the test before arithmetic on the pointer.
+void leave_if_null(struct Lower *l, struct IrVal p)
 {
 	IrBlk none = ir_new_block(&l->b, "null"), have = ir_new_block(&l->b, "object");
 	ir_br(&l->b, IC_NE, p, ir_imm(0), have, none);

@@ -42,6 +42,7 @@ struct Point *point_new(struct ProbeEnv *env, const struct Provider *p, enum Ctx
 struct ProbeCache *probe_cache(struct ProbeEnv *env);
 // Adds it unless config max_probes is reached (said in the end); numbers it.
 void point_add(struct ProbeEnv *env, const struct AttachSpec *spec, struct PointList *out, struct Point *pt);
+bool points_too_many(const struct ProbeEnv *env); // more than max_probes allows
 // What the script names does not exist: an error, a warning or nothing, as config missing_probes says. Returns whether it was said
 // (a hint may follow).
 bool probe_missing(struct ProbeEnv *env, const struct AttachSpec *spec, const char *fmt, ...) PRINTF_LIKE(3, 4);

@@ -261,7 +261,7 @@ void probes_expand(struct ProbeEnv *env, struct Script *s, struct PointList *lis
 		bool found = lists[i].v.n;
 		if (filter)
 			filter_points(&re, &lists[i]);
-		if (found || env->diags->nerrors != errors)
+		if (found || env->diags->nerrors != errors || points_too_many(env))
 			continue;
 		if (!env->config || env->config->missing_probes == MISSING_ERROR)
 			no_points(env, p->span, NULL);
@@ -271,11 +271,14 @@ void probes_expand(struct ProbeEnv *env, struct Script *s, struct PointList *lis
 	env->want_args = false;
 	if (filter)
 		regfree(&re);
-	u32 max = env->config ? env->config->max_probes : 0;
-	if (!max || env->ncounted <= max)
+	if (!points_too_many(env))
 		return;
-	diag_error_plain(env->diags, "Can't attach to %u probes because it exceeds the current limit of %u probes.", env->ncounted, max);
-	if (env->diags->plain)
-		diag_hint(env->diags, "You can increase the limit through the BPFTRACE_MAX_PROBES environment variable, but BE CAREFUL since a high number of probes attached can cause your system to crash.");
+	u32 max = env->config->max_probes;
+	const char *more = env->diags->plain ? "\nYou can increase the limit through the BPFTRACE_MAX_PROBES environment variable, but BE "
+					       "CAREFUL since a high number of probes "
+					       "attached can cause your system to crash."
+					     : "";
+	diag_error_plain(env->diags, "Can't attach to %u probes because it exceeds the current limit of %u probes.%s", env->ncounted, max,
+			 more);
 	diag_hint(env->diags, "raise the limit with config = { max_probes = %u } or BPFTRACE_MAX_PROBES=%u, or narrow the pattern", env->ncounted, env->ncounted);
 }

@@ -17,15 +17,19 @@ struct Point *point_new(struct ProbeEnv *env, const struct Provider *p, enum Ctx
 	return pt;
 }
 
+bool points_too_many(const struct ProbeEnv *env)
+{
+	return env->config && env->ncounted > env->config->max_probes;
+}
+
 // What one link of the kernel takes (uprobe_multi) counts once.
 void point_add(struct ProbeEnv *env, const struct AttachSpec *spec, struct PointList *out, struct Point *pt)
 {
-	u32 max = env->config ? env->config->max_probes : 0;
 	pt->id = env->npoints++;
 	bool same_link = spec == env->linked && (point_is_user(pt) && pt->from_pattern && !env->no_uprobe_multi && feature_has(FEAT_UPROBE_MULTI));
 	env->linked = spec;
 	env->ncounted += !same_link;
-	if (max && !env->listing && env->ncounted > max) // counted on: the error tells how many there are
+	if (!env->listing && points_too_many(env)) // counted on: the error tells how many there are
 		return;
 	vec_push(&out->v, pt);
 }

@@ -36,8 +36,12 @@ PROG begin { print((strncmp("x", "f", 1), strncmp("f", "x", 1), strncmp("xy", "x
 EXPECT_LINE (1, 1, 0, ab, abc, abc)
 
 NAME a shifted literal has no sign, a shifted signed number has
-PROG begin { @z = 0; print((200 << (uint8)56, (5 + 1) << (uint8)61)); $c = 1000; print($c << (uint8)54); print((int8)(@z + 5) << (uint8)61); print(-5 << (uint8)1); exit() }
-EXPECT_RE \A\(14411518807585587200, 13835058055282163712\)\n18014398509481984000\n-6917529027641081856\n-10\n
+PROG begin { @z = 0; $n = 5; @n = 5; $s = (int64)61; print(($n << 61, @n << 61, $n << $s, $n << (uint8)61, (uint64)$n << 61)); clear(@n); print((200 << (uint8)56, (5 + 1) << (uint8)61)); $c = 1000; print($c << (uint8)54); print((int8)(@z + 5) << (uint8)61); print(-5 << (uint8)1); exit() }
+EXPECT_RE \A\(-6917529027641081856, -6917529027641081856, -6917529027641081856, 11529215046068469760, 11529215046068469760\)\n\(14411518807585587200, 13835058055282163712\)\n18014398509481984000\n-6917529027641081856\n-10\n
+
+NAME the number of a range of literals takes the sign of what it meets, and of what the body sets it to
+PROG enum col { RED, GREEN = 5 }; begin { for ($i : 0..2) { print(($i < (uint64)-1, $i + (uint64)-5, -$i - 1)) } for ($i : 0..2) { $i = -5; print($i) } for ($i : -2..0) { print($i < 0) } print((1 ? GREEN : 3, 1 ? GREEN : RED)); exit() }
+EXPECT_RE \A\(true, 18446744073709551611, -1\)\n\(true, 18446744073709551612, -2\)\n-5\n-5\ntrue\ntrue\n\(5, GREEN\)\n
 
 NAME nothing is added to a text or a record
 RUN {sonde} -e 'begin { @r = (a=1, b="x"); @r += (pid > 0) }' 2>&1 | grep ERROR; {sonde} -e 'begin { @t = strerror(1); @t += 3 }' 2>&1 | grep ERROR; {sonde} -q -e 'begin { @n = 1; @n += 3; @n += true; exit() }'

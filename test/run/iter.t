@@ -7,6 +7,11 @@ NEED btf
 RUN {sonde} -q -c 'sleep 0.3' -e 'iter:task { if (ctx.task.tgid == cpid) { printf("%s of %s, %d\n", ctx.task.comm, ctx.task.real_parent.comm, ctx.meta.seq_num > 0) } }'
 EXPECT_RE ^(sonde|sleep) of sonde, 1$
 
+NAME an iterator's action runs once an object, not once more at the end
+NEED btf
+RUN for t in task task_file task_vma; do {sonde} -q -e "iter:$t { @n = count(); @p[ctx.task.pid > 0 || ctx.task.pid <= 0] = count() }"; done; {sonde} -q -e 'iter:ipv6_route { @routes = count() }'; wc -l </proc/net/ipv6_route
+EXPECT_RE \A(\n*@n: (\d+)\n@p\[true\]: \2\n)\n*@n: (\d+)\n@p\[true\]: \3\n\n*@n: (\d+)\n@p\[true\]: \4\n\s*(@routes: (\d+)\n\6|0)\n
+
 NAME iter:task_file with paths
 NEED btf
 RUN {sonde} -q -e 'iter:task_file { if (ctx.task.tgid == pid && ctx.fd < 3) { printf("%d %s\n", ctx.fd, path(ctx.file.f_path)) } }' 2>/dev/null </dev/zero

@@ -38,6 +38,18 @@ RUN printf '__attribute__((noipa)) void here(void) { __asm__ volatile(""); }\nin
 EXPECT_RE \A1\n0\n1\n\Z
 TIMEOUT 60
 
+NAME use_blazesym is known, and says that false changes nothing
+RUN for v in true false; do {sonde} -q -e "config = { use_blazesym = $v } begin { exit() }" 2>&1; done | grep .; BPFTRACE_USE_BLAZESYM=0 {sonde} -q -e 'begin { exit() }' 2>&1 | grep .
+EXPECT_RE \Astdin:1:12-32: WARNING: use_blazesym = false has no effect: .*\nconfig .*\n *~+\nWARNING: use_blazesym = false has no effect: .*\n\Z
+
+NAME max_probes = 0 allows none, and a limit is all that is told of
+RUN for n in 0 1; do {sonde} -q -e "config = { max_probes = $n } begin { print(1) } end { }" 2>&1; done | grep .
+EXPECT_RE \AERROR: Can't attach to 2 probes because it exceeds the current limit of 0 probes\.\nHINT: .*max_probes = 2.*\nERROR: Can't attach to 2 probes because it exceeds the current limit of 1 probes\.\nHINT: .*max_probes = 2.*\n\Z
+
+NAME a map without room for a key is told by what says so
+RUN {sonde} -q -e 'let @a = hash(0); begin { @a[1] = 1; exit() }' 2>&1; {sonde} -q -e 'config = { max_map_keys = 0 } begin { @b[1] = 1; exit() }' 2>&1; {sonde} -q -e 'config = { max_map_keys = 0 } begin { @c = 3; exit() }'
+EXPECT_RE \Astdin:1:1-18: ERROR: @a has room for no key: its size is 0\n.*\n.*\nHINT: 1 is the least\nstdin:1:39-44: ERROR: @b has room for no key: max_map_keys is 0\n.*\n.*\nHINT: 1 is the least\n\s*@c: 3\n\Z
+
 NAME lazy_symbolication = false has no effect, which is said once, with the reason
 RUN {sonde} -q -e 'config = { lazy_symbolication = false } begin { printf("ran\n"); exit() }' 2>e; grep -c 'lazy_symbolication = false has no effect: names are looked up when they are printed' e; BPFTRACE_LAZY_SYMBOLICATION=0 {sonde} -q -e 'begin { exit() }' 2>&1 | grep -c 'has no effect'; {sonde} -q -e 'config = { lazy_symbolication = true } begin { exit() }' 2>&1 | grep -c 'has no effect'; true
 EXPECT_RE \Aran\n+1\n1\n0\n\Z

@@ -27,6 +27,19 @@ EXPECT_LINE 88 60 16 12
 EXPECT_LINE GREEN 5 BLUE
 EXPECT_LINE true
 
+NAME pointers in an array point into the memory that the array lies in
+PROG struct in { int q; char c; }; struct W { char before[32]; struct in *pin[1]; };
+  uprobe:{copy:shapes}:whole { $p = (struct W *)arg0; print($p->pin[0]->q); $a = $p->pin; print($a[0]->q + 1); $c = *$p; print((*$c.pin[0]).q + 2);
+  @m[1] = $p->pin; print(@m[1][0]->q + 3); clear(@m); print($p->pin[0]->c); print(((struct in **)(arg0 + 32))[0]->q + 4); exit() }
+ARGS -k -c {copy:shapes}
+EXPECT_LINE 99
+EXPECT_LINE 100
+EXPECT_LINE 101
+EXPECT_LINE 102
+EXPECT_LINE 122
+EXPECT_LINE 103
+EXPECT_NOT WARNING
+
 NAME a macro with too many arguments
 PROG #define SQ(x) ((x)*(x))
   BEGIN { print(SQ(1, 2)) }
