@@ -20,6 +20,7 @@ struct Running {
 	bool in_form;	   // it is printed as a report and not as scripts print maps
 	bool shown;	   // the script has printed it
 	u64 negative;	   // rows of it that were left out
+	u64 outside;	   // value of times for which there is no slot
 	u64 start_wall_ns, start_ns, duration_ns; // duration: 0 until probes are detached
 	struct Progress progress;
 	struct Limit limit;
@@ -200,11 +201,17 @@ static void warn_left_out(struct Running *r, struct RunCtx *rc, const struct Sta
 {
 	struct RtCounters lost;
 	r->negative += set->negative;
+	r->outside += set->prof.slots.outside;
 	if (set->missed)
 		report_loss(rc, "stacks_not_shown", set->missed, "%llu stack traces could not be displayed.%s", (unsigned long long)set->missed,
 			  read_counters(rc->prog, &lost) && lost.stack_full ? " Consider increasing --stack-storage-size." : "");
 	if (last && r->negative)
 		report_loss(rc, "rows_negative", r->negative, "%llu rows of %s are below zero, and left out", (unsigned long long)r->negative, r->keyed->def->name);
+	if (last)
+		r->outside = MAX(r->outside, r->total.set.prof.slots.outside); // the same, or that of an hour of reports
+	if (last && r->outside)
+		report_loss(rc, "slots_outside", r->outside, "no slot is kept for the time of some (%u are): %llu (%s) are in no cell of the picture", SLOTS_MAX,
+			  (unsigned long long)r->outside, set->prof.unit);
 	if (last && r->total.rest)
 		report_loss(rc, "stacks_merged", r->total.rest, "there were more different stacks than are kept over a whole run (%u frames): the others are under "
 			  "[more different stacks than are kept]", TOTAL_FRAMES_MAX);
@@ -217,11 +224,11 @@ static struct err *take_part(struct Running *r, struct RunCtx *rc, bool form, bo
 	r->taken = moment();
 	struct err *e = stackset_add(&set, rc, r->keyed->def, r->o, emptied);
 	gather(r, &set);
-	if (emptied) // else it is left out again by the report that follows
-		warn_left_out(r, rc, &set, false);
 	if (emptied && outputs_any(&r->whole, false))
 		total_add(&r->total, &set);
 	told(end_interval(r, &set, emptied && r->o->interval));
+	if (emptied) // else it is left out again by the report that follows
+		warn_left_out(r, rc, &set, false);
 	r->shown |= form;
 	if (!e && form)
 		write_text(r, &set.prof);

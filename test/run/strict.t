@@ -106,6 +106,10 @@ RUN o='stackcount --strict --stack-storage-size 600000 --hash-storage-size 60000
 TIMEOUT 200
 EXPECT_RE \A262144\n1\n"type": "stacks_merged", "count": [1-9]\nstatus 3\n3 1\n\Z
 
+NAME what has no slot of a heat map, in a report, in a file of the whole run and in what a script prints
+RUN printf 'config = { stack_slot = 20000000 }\nbegin { @[(slot = nsecs / 20000000, k = kstack)] = count(); @[(slot = (uint64)(nsecs - 100000000000) / 20000000, k = kstack)] = count(); @@ exit(); }\n' >f; sed 's/@@//' f >a.bt; sed 's/@@/print(@); clear(@);/' f >b.bt; for o in '--folded a.bt' '--folded --strict a.bt' '--json --strict a.bt' '--html p --strict a.bt' '--html p -i 1 --strict a.bt' '--html p --folded --strict b.bt'; do {sonde} -q $o >o 2>e; echo "$? $(grep -c 'no slot is kept for the time of some (180000 are): 1 (count)' e) $(grep -c '"type": "slots_outside", "count": 1' o)"; done
+EXPECT_RE \A0 1 0\n3 1 0\n3 0 1\n(3 1 0\n){3}\Z
+
 NAME commands that an interrupt left
 RUN for o in '' --strict '-f json --strict'; do {sonde} -q --unsafe $o -e 'begin { for ($i : 0..60) { system("echo run; sleep 0.3") } }' >o 2>e & p=$!; until grep -q run o; do sleep 0.05; done; kill -INT $p; sleep 0.5; kill -INT $p; wait $p; echo "$? $(grep -c 'commands of system() were not run' e) $(grep -c '"type": "commands_left"' o)"; done
 TIMEOUT 30
