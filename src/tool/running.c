@@ -207,6 +207,8 @@ static void warn_left_out(struct Running *r, struct RunCtx *rc, const struct Sta
 			  read_counters(rc->prog, &lost) && lost.stack_full ? " Consider increasing --stack-storage-size." : "");
 	if (last && r->negative)
 		report_loss(rc, "rows_negative", r->negative, "%llu rows of %s are below zero, and left out", (unsigned long long)r->negative, r->keyed->def->name);
+	if (last && r->o->asleep_lost)
+		report_loss(rc, "asleep_left_out", 1, "threads that were asleep at the start or at the end are not counted");
 	if (last)
 		r->outside = MAX(r->outside, r->total.set.prof.slots.outside); // the same, or that of an hour of reports
 	if (last && r->outside)
