@@ -218,6 +218,9 @@ void report_losses(struct RunCtx *rc)
 	u32 denied = c.why[RT_WHY_NO_PROC] ? track_denied(rc->track) : 0;
 	report_loss(rc, "processes_denied", denied, "%u process%s whose mappings may not be read%s: their user stacks are cut short", denied,
 		    denied == 1 ? "" : "es", cap_lacking(CAP_SYS_PTRACE_BIT));
+	u32 refused = track_made_refused(rc->track);
+	report_loss(rc, "made_code_refused", refused, "pieces of code made at run time for which there was no room: %u; they have no names, and stacks through them are cut or follow frame pointers",
+		    refused);
 	u64 nameless = stacks_nameless(rc->stacks);
 	report_loss(rc, "code_names_lost", nameless, "functions of programs that an interpreter runs whose names were gone before they were read: %llu", (unsigned long long)nameless);
 	const char *why = rc->syms && sym_kernel_asked(rc->syms) ? sym_kernel_why(rc->syms) : NULL;
