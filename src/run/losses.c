@@ -205,6 +205,7 @@ void report_losses(struct RunCtx *rc)
 		    (unsigned long long)(c.stack_kfail + c.stack_ufail), (unsigned long long)c.stack_kfail, (unsigned long long)c.stack_ufail);
 	report_loss(rc, "strings_unread", c.strings_unread, "strings of user space that could not be read: %llu (the page was not in memory, or nothing was there; -k says where)",
 		    (unsigned long long)c.strings_unread);
+	report_loss(rc, "reads_failed", c.reads_failed, "reads of memory that was not there: %llu (their values are 0; -k says where)", (unsigned long long)c.reads_failed);
 	report_loss(rc, "requests_unread", c.requests_unread, "empty trace_id or span_id: %llu (it was not known yet where the process keeps them, or the page was not in memory)",
 		    (unsigned long long)c.requests_unread);
 	report_loss(rc, "kernel_stacks_cut", c.kstack_cut, "%llu kernel stacks are cut short: the kernel gives no more frames (kernel.perf_event_max_stack)",

@@ -32,6 +32,10 @@ RUN for o in '' --strict '-f json --strict'; do {sonde} -q $o -e 'tracepoint:sys
 TIMEOUT 40
 EXPECT_RE \A0 1 0\n3 1 0\n3 0 1\n\Z
 
+NAME numbers, bytes and records whose memory is not there: counted with --strict, null pointers are not
+RUN for o in '' --strict '-f json --strict' '-k --strict'; do {sonde} -q $o -e 'struct two { int a; int b; } begin { $n = (uint64)0x7000; print(*(uint32 *)uptr($n)); print(*(uint32 *)kptr($n)); print(buf(uptr((uint8 *)$n), 4)); @t = *(struct two *)uptr($n); exit() } END { clear(@t) }' >o 2>e; echo "$? $(grep -c 'reads of memory that was not there: 4 ' e) $(grep -c '"type": "reads_failed", "count": 4' o)"; done; {sonde} -q --strict -e 'begin { $p = (struct task_struct *)0; print($p->pid); print($p->comm); print(*(uint8 *)uptr(16)); print(curtask->pid > 0); exit() }' >o 2>&1; echo $?
+EXPECT_RE \A0 0 0\n3 1 0\n3 0 1\n3 0 0\n0\n\Z
+
 NAME user stacks that are cut short
 LONG
 NEED arch:x86_64
