@@ -124,12 +124,13 @@ $(BUILD)/mkrt: tools/mkrt.c
 $(BUILD)/gen/rt_tab.h: $(BUILD)/mkrt $(RT_OBJS)
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)
-	$(Q)$(BUILD)/mkrt $(BUILD)/gen/rt_insns $(RT_OBJS) >$@
-$(BUILD)/gen/rt_insns.h: $(BUILD)/gen/rt_tab.h # written together with rt_insns: of a file that another one's recipe writes make may know the time from before
-	$(Q)cat $(BUILD)/gen/rt_insns | $(bytes) >$@
-$(BUILD)/gen/rt_insns.gz.h: $(BUILD)/gen/rt_tab.h
-	$(Q)gzip -9n <$(BUILD)/gen/rt_insns | $(bytes) >$@
-$(BUILD)/bpf/rttab.o: $(BUILD)/gen/rt_tab.h $(BUILD)/gen/rt_insns$(if $(SONDE_MIN),.gz).h
+	$(Q)$(BUILD)/mkrt $(BUILD)/gen/rt_insns $(BUILD)/gen/rt_lines $(RT_OBJS) >$@
+# Written together with rt_insns and rt_lines: of a file that another one's recipe writes make may know the time from before.
+$(BUILD)/gen/rt_%.h: $(BUILD)/gen/rt_tab.h
+	$(Q)cat $(BUILD)/gen/rt_$* | $(bytes) >$@
+$(BUILD)/gen/rt_%.gz.h: $(BUILD)/gen/rt_tab.h
+	$(Q)gzip -9n <$(BUILD)/gen/rt_$* | $(bytes) >$@
+$(BUILD)/bpf/rttab.o: $(BUILD)/gen/rt_tab.h $(foreach t,insns lines,$(BUILD)/gen/rt_$t$(if $(SONDE_MIN),.gz).h)
 
 # ---- the version
 $(BUILD)/gen/version.h: FORCE

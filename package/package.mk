@@ -14,9 +14,12 @@ INSTALLED = $(foreach m,$(sort $(wildcard man/*.[1-9])),share/man/man$(subst .,,
 	$(foreach f,$(sort $(wildcard tools/*.bt)),share/sonde/tools/$(notdir $f):$f) \
 	$(foreach f,README.md CHANGELOG.md LICENSE $(sort $(wildcard docs/*.md docs/*.svg deploy/*)),share/doc/sonde/$f:$f) \
 	$(bash)/sonde:completions/sonde.bash share/zsh/$(ZSH_FOLDER)/_sonde:completions/_sonde share/fish/vendor_completions.d/sonde.fish:completions/sonde.fish
-LINKED = $(foreach t,$(TOOLS),bin/sonde-$t:sonde $(bash)/sonde-$t:sonde \
-	share/fish/vendor_completions.d/sonde-$t.fish:sonde.fish $(if $(wildcard man/sonde-$t.*),,share/man/man8/sonde-$t.8:sonde-tools.8))
+LINKED = $(foreach t,$(TOOLS),bin/sonde-$t:sonde $(bash)/sonde-$t:sonde share/fish/vendor_completions.d/sonde-$t.fish:sonde.fish)
 to = $(DESTDIR)$(PREFIX)
+
+# Pages that are made from tables. They are kept, since a cross build cannot run what it builds; test/run/package.t tells when they are not up to date.
+man: $(BUILD)/sonde
+	$(Q)package/manpages $(BUILD)/sonde man >/dev/null
 
 install: $(BUILD)/sonde
 	$(call say,INSTALL,$(to))
@@ -74,9 +77,8 @@ check-static: static
 	@$(MAKE) --no-print-directory SONDE_MIN=1 BUILD=$(BUILD)/min $(BUILD)/min/sonde
 	@$(OBJCOPY_STRIP) -o $(BUILD)/min/sonde-small $(BUILD)/min/sonde
 	@$(call at_most,$(native),$$(sed -n 's/.*runs without libraries (\([0-9]\)\.\([0-9]\) MB).*/\1\299999/p' README.md))
-	@$(call at_most,$(BUILD)/min/sonde-small,1550000)
+	@$(call at_most,$(BUILD)/min/sonde-small,1500000)
 	@$(call goal,$(native),4000000)
-	@$(call goal,$(BUILD)/min/sonde-small,1500000)
 	@$(call hardened,$(BUILD)/static)
 	@$(call runs,$(BUILD)/min/sonde-small)
 	@package/try-static $(native)
@@ -93,4 +95,4 @@ check-compilers:
 	@$(call runs,$(BUILD)/clang/sonde)
 	@$(call hardened,$(BUILD)/clang)
 
-.PHONY: install uninstall static tarball deb release check-package check-deb check-static check-static-arm64 check-compilers
+.PHONY: man install uninstall static tarball deb release check-package check-deb check-static check-static-arm64 check-compilers

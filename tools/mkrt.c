@@ -1,6 +1,7 @@
-// mkrt INSNS OBJECT...: the runtime objects -> one C table, when sonde is built.
+// mkrt INSNS LINES OBJECT...: the runtime objects -> one C table, when sonde is built.
 // Input: build/bpfrt/*.bpf.o (ELF64 from clang -target bpf -g, our own sources); output for src/bpf/rttab.c: the functions' instructions as they are
-// (8 bytes each) into the file of the first argument, build/gen/rt_tab.h on stdout.
+// (8 bytes each) into the file of the first argument, their lines into that of the second (struct RtLine, the difference from the one before),
+// build/gen/rt_tab.h on stdout.
 // Invariant: everything a function needs is resolved here by index (other functions, maps, bytes of the read-only data), so that
 // sonde parses nothing when it runs. Anything link.c could not honour stops the build with a message.
 #include <elf.h>
@@ -343,7 +344,7 @@ static void out_relocs(const struct Fn *f)
 }
 
 // Lines of .text from .BTF.ext (linux Documentation/bpf/btf.rst): header, then per section {name, count, records}.
-static size_t out_lines(const struct Fn *f)
+static size_t out_lines(const struct Fn *f, FILE *to)
 {
 	const struct Obj *o = &objs[f->obj];
 	int si = find_section(o, ".BTF.ext");
@@ -354,12 +355,16 @@ static size_t out_lines(const struct Fn *f)
 	const uint32_t *li = (const void *)(base + h[1] + h[4]);
 	uint32_t len = h[5], rec = li[0], pos = 4;
 	size_t count = 0;
+	uint16_t last[2] = {0}; // instruction, line
 	while (pos + 8 <= len) {
 		const uint32_t *sec = (const void *)((const unsigned char *)li + pos);
 		for (uint32_t k = 0; k < sec[1]; k++) {
 			const uint32_t *r = (const void *)((const unsigned char *)(sec + 2) + k * rec);
 			if (r[0] >= f->start && r[0] < f->start + f->size) {
-				printf("\t{%u, %u},\n", (unsigned)((r[0] - f->start) / 8), r[3] >> 10);
+				uint16_t now[2] = {(uint16_t)((r[0] - f->start) / 8), (uint16_t)(r[3] >> 10)};
+				uint16_t more[2] = {(uint16_t)(now[0] - last[0]), (uint16_t)(now[1] - last[1])};
+				fwrite(more, 1, sizeof(more), to);
+				memcpy(last, now, sizeof(now));
 				count++;
 			}
 		}
@@ -370,7 +375,7 @@ static size_t out_lines(const struct Fn *f)
 
 int main(int argc, char **argv)
 {
-	for (int i = 2; i < argc; i++)
+	for (int i = 3; i < argc; i++)
 		open_obj(argv[i]);
 	for (size_t i = 0; i < nobjs; i++)
 		scan_sections(&objs[i]);
@@ -381,25 +386,23 @@ int main(int argc, char **argv)
 
 	size_t *reloc0 = calloc(nfns + 1, sizeof(size_t)), *line0 = calloc(nfns + 1, sizeof(size_t));
 	size_t *insn0 = calloc(nfns + 1, sizeof(size_t));
-	FILE *insns = fopen(argv[1], "w");
-	if (!insns)
-		die("cannot write %s", argv[1]);
+	FILE *insns = fopen(argv[1], "w"), *lines = fopen(argv[2], "w");
+	if (!insns || !lines)
+		die("cannot write %s", argv[insns ? 2 : 1]);
 	for (size_t i = 0; i < nfns; i++) {
 		const struct Obj *o = &objs[fns[i].obj];
 		const uint8_t *p = o->data + o->sh[o->text].sh_offset + fns[i].start;
 		insn0[i + 1] = insn0[i] + fns[i].size / 8;
 		fwrite(p, 1, fns[i].size, insns);
+		line0[i + 1] = line0[i] + out_lines(&fns[i], lines);
 	}
-	if (fclose(insns))
-		die("cannot write %s", argv[1]);
+	if (fclose(insns) || fclose(lines))
+		die("cannot write %s or %s", argv[1], argv[2]);
 	printf("// Made by tools/mkrt.c from src/bpfrt/*.bpf.c.\nconst struct RtReloc rt_relocs[] = {\n");
 	for (size_t i = 0; i < nfns; i++) {
 		out_relocs(&fns[i]);
 		reloc0[i + 1] = nrelocs_out;
 	}
-	printf("\t{0}\n};\nconst struct RtLine rt_lines[] = {\n");
-	for (size_t i = 0; i < nfns; i++)
-		line0[i + 1] = line0[i] + out_lines(&fns[i]);
 	printf("\t{0}\n};\nconst struct RtFunc rt_funcs[] = {\n");
 	for (size_t i = 0; i < nfns; i++)
 		printf("\t{\"%s\", \"%s\", %u, %d, %zu, %zu, %zu, %zu, %zu, %zu},\n", fns[i].name, objs[fns[i].obj].file, fns[i].nparams,

@@ -29,6 +29,7 @@ typedef int64_t s64;
 #define SWAP(a, b) do { __typeof__(a) swapped = (a); (a) = (b); (b) = swapped; } while (0)
 #define ALIGN_UP(n, a) (((n) + (a) - 1) / (a) * (a))
 #define PRINTF_LIKE(f, a) __attribute__((format(printf, f, a)))
+#define PID_LIMIT (1 << 22) // no process has this number, or a larger one: PID_MAX_LIMIT of include/linux/threads.h
 #define UNREACHABLE() (assert(!"unreachable"), __builtin_unreachable())
 
 // ---- clocks, in nanoseconds

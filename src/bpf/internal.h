@@ -66,7 +66,7 @@ struct RtReloc {
 	s32 addend; // RTK_RODATA: offset in rt_rodata
 };
 struct RtLine {
-	u16 insn, line;
+	u16 insn, line; // how much more than those of the line before (modulo 65,536), a function's first begins at 0
 };
 struct RtFunc {
 	const char *name, *file;
@@ -84,7 +84,6 @@ struct RtConstEntry {
 };
 const struct BpfInsn *rt_insns(void); // all functions', one after the other
 extern const struct RtReloc rt_relocs[];
-extern const struct RtLine rt_lines[];
 extern const struct RtFunc rt_funcs[];
 extern const struct RtMapEntry rt_maps[];
 extern const struct RtConstEntry rt_consts[];

@@ -227,6 +227,7 @@ struct RtCounters {
 	u64 stack_kfail, stack_ufail; // bpf_get_stack / unwinder gave nothing where there should be something
 	u64 scratch_busy;	// event dropped: every scratch slot of this CPU was in use
 	u64 strings_unread;	// str() of user memory that was not there
+	u64 reads_failed;	// other reads of memory that was not there, with --strict; not of null pointers
 	u64 requests_unread;	// trace_id, span_id of a process of which it was not known yet where they are, or that could not be read
 	u64 kstack_cut;		// kernel stacks deeper than bpf_get_stack() goes
 	u64 why[32];		// user stacks by enum RtWhy

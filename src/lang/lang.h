@@ -39,6 +39,7 @@ struct Config { // config block and environment, after resolution
 	bool async_frames; // --async: stacks of CPython with the tasks that wait
 	bool native;	 // --native: no frames of languages, whatever the script says
 	bool helper_errors; // -k
+	bool count_reads;   // --strict: reads of memory that fail are counted, not only those of strings
 	u8 unstable_tseries, unstable_typeinfo, unstable_dw_ustack; // 0 warn, 1 enable, 2 error
 	bool unsafe;
 };

@@ -114,6 +114,8 @@ u32 load_step(s32 a, s32 b, u32 n); // widest access aligned at offsets a and b,
 void zero_bytes(struct Lower *l, struct IrVal base, s32 off, u32 size);
 void store_lit_str(struct Lower *l, struct IrVal base, s32 off, u32 size, const char *s, u32 len, bool pad);
 struct IrVal to_bpf_mem(struct Lower *l, struct Val *m, u32 size); // address of a copy the program may touch (or of m itself)
+#define NOWHERE 4096 // below it is no memory (vm.mmap_min_addr): a null pointer, or a field behind one
+void read_counted(struct Lower *l, enum AddrSpace as, struct IrVal dst, struct IrVal size, struct IrVal addr, struct Span at); // no text; a failure counts (--strict)
 struct IrVal read_mem(struct Lower *l, enum AddrSpace as, struct IrVal dst, struct IrVal size, struct IrVal addr, bool str, struct Span at);
 struct IrVal call0(struct Lower *l, u32 helper);
 struct IrVal call1(struct Lower *l, u32 helper, struct IrVal a);

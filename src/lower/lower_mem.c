@@ -180,6 +180,22 @@ struct IrVal read_mem(struct Lower *l, enum AddrSpace as, struct IrVal dst, stru
 	return r;
 }
 
+// A read that may fail. What is not there is 0, as in bpftrace; --strict wants to know, but for null pointers, which scripts follow as lists end.
+void read_counted(struct Lower *l, enum AddrSpace as, struct IrVal dst, struct IrVal size, struct IrVal addr, struct Span at)
+{
+	struct IrVal r = read_mem(l, as, dst, size, addr, false, at);
+	if (!l->prog->config.count_reads || l->touching || as == AS_BPF)
+		return;
+	IrBlk bad = ir_new_block(&l->b, "unread"), absent = ir_new_block(&l->b, "absent"), end = ir_new_block(&l->b, "was_read");
+	ir_br(&l->b, IC_SLT, r, ir_imm(0), bad, end);
+	ir_set_block(&l->b, bad);
+	ir_br(&l->b, IC_UGE, addr, ir_imm(NOWHERE), absent, end);
+	ir_set_block(&l->b, absent);
+	count_loss(l, offsetof(struct RtCounters, reads_failed));
+	ir_jmp(&l->b, end);
+	ir_set_block(&l->b, end);
+}
+
 // ---- scalars
 
 static struct IrVal extract_bits(struct Lower *l, struct Val m, struct IrVal whole)
@@ -200,7 +216,7 @@ struct IrVal load_scalar(struct Lower *l, struct Val m)
 	if (m.as == AS_BPF)
 		return extract_bits(l, m, ir_load(&l->b, m.v, m.off, size, sgn));
 	struct IrVal t = tmp_slot(l, 8);
-	read_mem(l, m.as, t, ir_imm(size), addr_of(l, m), false, l->prog->config.helper_errors ? l->read_at : (struct Span){0});
+	read_counted(l, m.as, t, ir_imm(size), addr_of(l, m), l->prog->config.helper_errors ? l->read_at : (struct Span){0});
 	return extract_bits(l, m, ir_load(&l->b, t, 0, size, sgn));
 }
 
@@ -247,7 +263,7 @@ void copy_bytes(struct Lower *l, struct IrVal base, s32 off, struct Val src, u32
 		}
 		return;
 	}
-	read_mem(l, src.as, addr_of(l, val_mem(NULL, base, off, AS_BPF)), ir_imm(size), addr_of(l, src), false, (struct Span){0});
+	read_counted(l, src.as, addr_of(l, val_mem(NULL, base, off, AS_BPF)), ir_imm(size), addr_of(l, src), (struct Span){0});
 }
 
 void store_lit_str(struct Lower *l, struct IrVal base, s32 off, u32 size, const char *s, u32 len, bool pad)

@@ -20,7 +20,6 @@ static struct IrVal clamp(struct Lower *l, struct IrVal n, u32 max)
 }
 
 #define UNREAD "<not in memory>"
-#define NOWHERE 4096 // below it is no memory of a program (vm.mmap_min_addr): a null pointer, or a field behind one
 
 // A text that could not be read: its page is not in memory, or nothing is there. It says so itself, where there is room.
 static void say_unread(struct Lower *l, struct IrVal ret, struct IrVal addr, struct IrVal base, s32 off, u32 size)
@@ -87,7 +86,7 @@ void buf_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 off, u32 m
 	if (e->nargs == 2)
 		n = clamp(l, lx_int(l, e->args[1]), max);
 	ir_store(&l->b, base, off, 4, n);
-	read_mem(l, src.as, addr_of(l, val_mem(NULL, base, off + 4, AS_BPF)), n, addr_of(l, src), false, a->span);
+	read_counted(l, src.as, addr_of(l, val_mem(NULL, base, off + 4, AS_BPF)), n, addr_of(l, src), a->span);
 }
 
 struct Val l_buf(struct Lower *l, struct Expr *e) { return into_tmp(l, e); }

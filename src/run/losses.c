@@ -205,6 +205,7 @@ void report_losses(struct RunCtx *rc)
 		    (unsigned long long)(c.stack_kfail + c.stack_ufail), (unsigned long long)c.stack_kfail, (unsigned long long)c.stack_ufail);
 	report_loss(rc, "strings_unread", c.strings_unread, "strings of user space that could not be read: %llu (the page was not in memory, or nothing was there; -k says where)",
 		    (unsigned long long)c.strings_unread);
+	report_loss(rc, "reads_failed", c.reads_failed, "reads of memory that was not there: %llu (their values are 0; -k says where)", (unsigned long long)c.reads_failed);
 	report_loss(rc, "requests_unread", c.requests_unread, "empty trace_id or span_id: %llu (it was not known yet where the process keeps them, or the page was not in memory)",
 		    (unsigned long long)c.requests_unread);
 	report_loss(rc, "kernel_stacks_cut", c.kstack_cut, "%llu kernel stacks are cut short: the kernel gives no more frames (kernel.perf_event_max_stack)",
@@ -218,6 +219,9 @@ void report_losses(struct RunCtx *rc)
 	u32 denied = c.why[RT_WHY_NO_PROC] ? track_denied(rc->track) : 0;
 	report_loss(rc, "processes_denied", denied, "%u process%s whose mappings may not be read%s: their user stacks are cut short", denied,
 		    denied == 1 ? "" : "es", cap_lacking(CAP_SYS_PTRACE_BIT));
+	u32 refused = track_made_refused(rc->track);
+	report_loss(rc, "made_code_refused", refused, "pieces of code made at run time for which there was no room: %u; they have no names, and stacks through them are cut or follow frame pointers",
+		    refused);
 	u64 nameless = stacks_nameless(rc->stacks);
 	report_loss(rc, "code_names_lost", nameless, "functions of programs that an interpreter runs whose names were gone before they were read: %llu", (unsigned long long)nameless);
 	const char *why = rc->syms && sym_kernel_asked(rc->syms) ? sym_kernel_why(rc->syms) : NULL;

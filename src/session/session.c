@@ -35,6 +35,7 @@ void session_init(struct Session *s, const struct Options *o)
 	s->prog.types = &s->types;
 	config_defaults(&s->prog.config);
 	s->prog.config.helper_errors = o->helper_errors;
+	s->prog.config.count_reads = o->strict && !o->helper_errors && (!o->tool || o->tool->script);
 	s->prog.config.unsafe = o->unsafe;
 	s->prog.config.unwind_fp = o->unwind_fp;
 	s->prog.config.native = o->native;

@@ -41,7 +41,7 @@ struct ToolOpts {
 	long state;		 // task state bitmask, -1 any
 	u32 by;			 // enum ByWhat; 0: nothing was said
 	u64 chain;		 // offwaketime: wakers followed
-	bool folded, delim, annotate, idle, offsets, addrs, per_thread, json, heatmap, timestamps, print_script, check, incomplete, inlines, lines, why_incomplete, strict, keep_privileges;
+	bool folded, delim, annotate, idle, offsets, addrs, per_thread, json, heatmap, timestamps, print_script, check, incomplete, asleep_lost, inlines, lines, why_incomplete, strict, keep_privileges;
 	struct OutputFiles files;
 	const char *out, *title;
 	FILE *feed;		 // reports go there, for who draws them (top.c); NULL

@@ -25,7 +25,7 @@ static const char *check(struct ToolOpts *o)
 	if (!o->incomplete && !o->check && !feature_has(FEAT_FOR_EACH_MAP_ELEM)) {
 		fprintf(stderr, "WARNING: threads asleep at the start or at the end are left out (--complete off): this kernel has no "
 				"bpf_for_each_map_elem (Linux 5.13)\n");
-		o->incomplete = true;
+		o->incomplete = o->asleep_lost = true;
 		vec_push(&o->params, ((struct Param){"complete", "off"}));
 	}
 	if (o->check) {

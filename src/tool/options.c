@@ -22,7 +22,6 @@ static const char *read_number(u64 *to, const char *v, bool zero_ok)
 	return NULL;
 }
 
-#define PID_LIMIT (1 << 22) // PID_MAX_LIMIT of include/linux/threads.h
 static const char *read_list(struct Str *to, const char *v)
 {
 	for (const char *p = v;; p++) {

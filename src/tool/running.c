@@ -20,6 +20,7 @@ struct Running {
 	bool in_form;	   // it is printed as a report and not as scripts print maps
 	bool shown;	   // the script has printed it
 	u64 negative;	   // rows of it that were left out
+	u64 outside;	   // value of times for which there is no slot
 	u64 start_wall_ns, start_ns, duration_ns; // duration: 0 until probes are detached
 	struct Progress progress;
 	struct Limit limit;
@@ -198,6 +199,28 @@ static void gather(struct Running *r, struct StackSet *s)
 		r->total.rest += stackset_gather(s);
 }
 
+static void warn_left_out(struct Running *r, struct RunCtx *rc, const struct StackSet *set, bool last)
+{
+	struct RtCounters lost;
+	r->negative += set->negative;
+	r->outside += set->prof.slots.outside;
+	if (set->missed)
+		report_loss(rc, "stacks_not_shown", set->missed, "%llu stack traces could not be displayed.%s", (unsigned long long)set->missed,
+			  read_counters(rc->prog, &lost) && lost.stack_full ? " Consider increasing --stack-storage-size." : "");
+	if (last && r->negative)
+		report_loss(rc, "rows_negative", r->negative, "%llu rows of %s are below zero, and left out", (unsigned long long)r->negative, r->keyed->def->name);
+	if (last && r->o->asleep_lost)
+		report_loss(rc, "asleep_left_out", 1, "threads that were asleep at the start or at the end are not counted");
+	if (last)
+		r->outside = MAX(r->outside, r->total.set.prof.slots.outside); // the same, or that of an hour of reports
+	if (last && r->outside)
+		report_loss(rc, "slots_outside", r->outside, "no slot is kept for the time of some (%u are): %llu (%s) are in no cell of the picture", SLOTS_MAX,
+			  (unsigned long long)r->outside, set->prof.unit);
+	if (last && r->total.rest)
+		report_loss(rc, "stacks_merged", r->total.rest, "there were more different stacks than are kept over a whole run (%u frames): the others are under "
+			  "[more different stacks than are kept]", TOTAL_FRAMES_MAX);
+}
+
 // Takes what is in a script's map, for the files of the whole run; form: it is printed too. Emptied: the map is empty then.
 static struct err *take_part(struct Running *r, struct RunCtx *rc, bool form, bool emptied)
 {
@@ -205,10 +228,11 @@ static struct err *take_part(struct Running *r, struct RunCtx *rc, bool form, bo
 	r->taken = moment();
 	struct err *e = stackset_add(&set, rc, r->keyed->def, r->o, emptied);
 	gather(r, &set);
-	r->negative += emptied ? set.negative : 0;
 	if (emptied && outputs_any(&r->whole, false))
 		total_add(&r->total, &set);
 	told(end_interval(r, &set, emptied && r->o->interval));
+	if (emptied) // else it is left out again by the report that follows
+		warn_left_out(r, rc, &set, false);
 	r->shown |= form;
 	if (!e && form)
 		write_text(r, &set.prof);
@@ -231,16 +255,6 @@ static bool on_keyed(void *arg, struct RunCtx *rc, struct MapDef *m, const struc
 	return true;
 }
 
-// Files hold the whole run, whatever the reports on the way.
-static struct err *write_files(struct Running *r, struct RunCtx *rc)
-{
-	struct err *e = write_outputs(r, &r->whole, &r->total.set);
-	if (r->total.rest)
-		report_loss(rc, "stacks_merged", r->total.rest, "there were more different stacks than are kept over a whole run (%u frames): the others are under "
-			  "[more different stacks than are kept]", TOTAL_FRAMES_MAX);
-	return e;
-}
-
 static struct err *take_samples(struct Running *r, struct RunCtx *rc, struct StackSet *set)
 {
 	if (r->o->groups)
@@ -249,17 +263,6 @@ static struct err *take_samples(struct Running *r, struct RunCtx *rc, struct Sta
 		return r->keyed ? stackset_add(set, rc, r->keyed->def, r->o, true) : NULL;
 	struct err *e = stackset_take(set, rc, "@samples", r->o);
 	return !e && r->tool->extra ? r->tool->extra(set, rc, r->o) : e;
-}
-
-static void warn_left_out(struct Running *r, struct RunCtx *rc, const struct StackSet *set, bool last)
-{
-	struct RtCounters lost;
-	r->negative += set->negative;
-	if (set->missed)
-		report_loss(rc, "stacks_not_shown", set->missed, "%llu stack traces could not be displayed.%s", (unsigned long long)set->missed,
-			  read_counters(rc->prog, &lost) && lost.stack_full ? " Consider increasing --stack-storage-size." : "");
-	if (last && r->negative)
-		report_loss(rc, "rows_negative", r->negative, "%llu rows of %s are below zero, and left out", (unsigned long long)r->negative, r->keyed->def->name);
 }
 
 // Most frames that a report needs are known by the next (stacks_trim), and tables of symbols find those that are not. A machine with servers, Java and compilers at work has
@@ -331,7 +334,7 @@ static struct err *report(void *arg, struct RunCtx *rc, bool last)
 	fflush(r->out);
 	e = e ? e : writing;
 	if (!e && whole && last)
-		e = write_files(r, rc);
+		e = write_outputs(r, &r->whole, &r->total.set); // the whole run, whatever the reports on the way
 	warn_left_out(r, rc, &set, last);
 	stackset_deinit(&set);
 	if (o->feed && o->max_cpu)

@@ -277,7 +277,7 @@ struct Jit {
 };
 struct JitKnown {
 	u64 h1, h2; // see struct NumTab
-	struct SymObject *obj;
+	struct SymObject *obj; // NULL: there was no room for one
 };
 struct Jits {
 	int fd; // rt_jits, borrowed as is
@@ -287,8 +287,7 @@ struct Jits {
 	struct Jvms *jvms;
 	VEC(struct Jit *) v;
 	struct NumTab known;
-	u32 nobjects;
-	bool full_told;
+	u32 nobjects, nrefused; // pieces of code with an object, and those for which there was no room
 };
 
 // ---- jitobj.c

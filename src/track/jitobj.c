@@ -71,9 +71,8 @@ struct SymObject *jit_object(struct Jits *j, u64 base, u64 span, const struct Ma
 	if (!o || !tables_made(j->tables, o, made)) {
 		if (!o)
 			uwmade_free(made);
-		if (!j->full_told)
-			fprintf(stderr, "sonde: no room for more code made at run time: it has no names, and stacks through it are cut or left by frame pointers\n");
-		j->full_told = true;
+		j->nrefused++;
+		numtab_put(&j->known, h.a, h.b); // counted once, however often its maker's list is read
 		return NULL;
 	}
 	j->nobjects++;

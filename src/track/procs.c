@@ -29,7 +29,6 @@ struct UwProc {
 	bool changed;	// ... have to be published again
 	bool dead;	// exit was seen
 	bool told_syms;
-	bool denied;	// its mappings may not be read
 	bool named;	// by the user, or a child of one that is
 	u64 dead_at;	// ns; 0: at the next tick
 	u64 time;	// of its newest record
@@ -48,6 +47,7 @@ struct Procs {
 	struct ProcsOps ops;
 	struct UwProc *bucket[PROC_BUCKETS];
 	u32 n, ndenied;
+	u64 *denied; // a bit a process whose mappings may not be read: it is forgotten and found again; NULL: there is none
 	u64 gen;	       // the last one given
 	VEC(int) only;	       // only these are looked for, their children and whoever a stack was taken of are found as well; empty: all
 	bool follow, rescan, full, on_demand;
@@ -143,6 +143,7 @@ void uwprocs_destroy(struct Procs *p)
 	vec_deinit(&p->dirty);
 	vec_deinit(&p->only);
 	vec_deinit(&p->asked);
+	free(p->denied);
 	uwfiles_destroy(p->files);
 	free(p);
 }
@@ -190,15 +191,24 @@ static bool maps_code_without_file(const struct UwProc *q)
 	return false;
 }
 
+// Each process once, however often it is tried. A number that a second one was given meanwhile counts once, too.
+static void count_denied(struct Procs *p, int tgid)
+{
+	u32 word = (u32)tgid / 64 % (PID_LIMIT / 64);
+	u64 bit = 1ull << tgid % 64;
+	if (!p->denied)
+		p->denied = xcalloc(PID_LIMIT / 64, sizeof(*p->denied)); // 512 KB, of which only what is written takes memory
+	p->ndenied += !(p->denied[word] & bit);
+	p->denied[word] |= bit;
+}
+
 static bool read_proc(struct Procs *p, struct UwProc *q)
 {
 	struct ProcMap *maps;
 	u32 n;
 	struct err *e = sym_proc_maps(p->syms, q->tgid, &maps, &n);
-	if (e && (err_code(e) == EACCES || err_code(e) == EPERM) && !q->denied) {
-		q->denied = true;
-		p->ndenied++;
-	}
+	if (e && (err_code(e) == EACCES || err_code(e) == EPERM))
+		count_denied(p, q->tgid);
 	if (e || !n) { // gone, a zombie, or a kernel thread
 		err_free(e);
 		return false;

@@ -346,6 +346,11 @@ u32 track_denied(struct Track *u)
 	return u && u->procs ? uwprocs_denied(u->procs) : 0;
 }
 
+u32 track_made_refused(struct Track *u)
+{
+	return u && u->jits ? u->jits->nrefused : 0;
+}
+
 void track_destroy(struct Track *u)
 {
 	if (!u)

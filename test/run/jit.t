@@ -50,6 +50,16 @@ NEED arch:x86_64
 EXPECT_RE ^\s+last\+\d+\n\s+made_inner\+9\n\s+\[truncated\]\n\]: 5$
 EXPECT_LINE 5 user stacks, 0 whole (0.00 %)
 
+NAME more pieces of code than there is room for: counted, told, --strict ends with 3, JSON has an object
+LONG
+ALONE it takes the room of other tests' code, as theirs takes its
+RUN gcc -O2 -o madecode {top}/test/workload/madecode.c; for o in '' --strict '-f json --strict'; do {sonde} -q $o -c './madecode many 5 . 500000' -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { @[ustack] = count() }' >o 2>e; echo "$? $(grep -c 'no room: [1-9][0-9]*; they have no names' e) $(grep -c '"type": "made_code_refused", "count": [1-9]' o)"; done
+NEED cmd:gcc
+NEED host
+NEED arch:x86_64
+TIMEOUT 60
+EXPECT_RE \A0 1 0\n3 1 0\n3 0 1\n\Z
+
 NAME a jitdump with unwinding information: whole
 RUN gcc -O2 -o madecode {top}/test/workload/madecode.c; {sonde} -q --why-incomplete -c './madecode dump 10 . 100000' -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { @n++; if (@n > 6) { @[ustack] = count() } } END { clear(@n) }' 2>&1
 NEED cmd:gcc

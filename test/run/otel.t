@@ -28,6 +28,13 @@ TIMEOUT 60
 EXPECT_LINE same 21, one-sided 0
 EXPECT_RE empty trace_id or span_id: 1 \(
 
+NAME requests: one that cannot be read is told, has an object in JSON and fails --strict
+LONG
+NEED cmd:gcc
+RUN gcc -O2 -rdynamic -DVARIABLE -o prog {top}/test/workload/otel.c -ldl -lpthread; for o in '' --strict '-f json --strict'; do WARM=300 ./prog >said & {sonde} -q $o -p $! -e 'uprobe:./prog:work { @[trace_id, span_id] = count() }  uprobe:./prog:warm { @w[span_id] = count() }' >o 2>e; echo "$? $(grep -c 'empty trace_id or span_id: 1 ' e) $(grep -c '"type": "requests_unread", "count": 1' o)"; wait; done
+TIMEOUT 60
+EXPECT_RE \A0 1 0\n3 1 0\n3 0 1\n\Z
+
 NAME requests: in predicates, variables, tuples and JSON, beside a stack
 NEED cmd:gcc
 RUN gcc -O2 -rdynamic -DVARIABLE -o prog {top}/test/workload/otel.c -ldl -lpthread; {sonde} -q -f json -c ./prog -e 'uprobe:./prog:warm { @w = span_id } uprobe:./prog:work /span_id == "f0d1b29374553617"/ { $t = trace_id; @a[$t] = count(); @b = ($t, 1); @c[ustack(1), trace_id] = count(); if (!@n) { printf("%s %20s|\n", trace_id, span_id) } @n = 1 }' 2>/dev/null

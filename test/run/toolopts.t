@@ -221,6 +221,7 @@ TOGETHER make
 TIMEOUT 60
 EXPECT_LINE sonde-profile
 EXPECT_LINE sonde-tools.8
+EXPECT_LINE sonde-stackcount.8
 EXPECT_RE (USAGE: sonde profile \[options\] \[SECONDS\]\n){2}(USAGE: sonde offcputime .*\n){2}(USAGE: sonde offwaketime .*\n){2}(USAGE: sonde wakeuptime .*\n){2}(USAGE: sonde stackcount .*\n){2}
 
 NAME tools: completion of names and options

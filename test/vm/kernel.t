@@ -227,6 +227,13 @@ NEED !host
 RUN n=$(cat /proc/sys/kernel/perf_event_max_stack); echo 4 >/proc/sys/kernel/perf_event_max_stack; for o in '' --strict '-f json --strict'; do {sonde} -q $o -c '{build}/tcp 4 3 111' -e 'tracepoint:sched:sched_switch /comm == "tcp"/ { @[kstack] = count() }' >o 2>e; echo "$? $(grep -c 'kernel stacks are cut short' e) $(grep -c '"type": "kernel_stacks_cut"' o)"; done; echo $n >/proc/sys/kernel/perf_event_max_stack
 EXPECT_RE \A0 1 0\n3 1 0\n3 0 1\n\Z
 
+NAME offcputime: without an iterator of maps sleepers are left out: told, --strict ends with 3, JSON has an object
+NEED !for_each_map_elem
+NEED !host
+RUN for o in '' --strict '--json --strict' '--complete off --strict'; do {sonde} offcputime -K -f $o -c '{build}/waits sleep 300 20' >o 2>e; echo "$? $(grep -c 'threads that were asleep at the start or at the end are not counted' e) $(grep -c '"type": "asleep_left_out", "count": 1' o)"; done
+TIMEOUT 60
+EXPECT_RE \A0 1 0\n3 1 0\n3 0 1\n0 0 0\n\Z
+
 NAME info: what each guest's kernel is known to have
 RUN echo $(uname -rm): $({sonde} info | grep -oE '^  (bpf_loop|v4 instructions|no_prealloc|kprobe|fentry|kprobe_multi|uprobe_multi|kprobe_session|iter): (yes|no)' | sed 's/^  //;s/$/,/')
 EXPECT_RE ^(6\.1\.0-\S+ x86_64: bpf_loop: yes, no_prealloc: yes, v4 instructions: no, kprobe: yes, fentry: yes, kprobe_multi: no, uprobe_multi: no, kprobe_session: no, iter: yes,|6\.1\.0-\S+ aarch64: bpf_loop: yes, no_prealloc: yes, v4 instructions: no, kprobe: yes, fentry: no, kprobe_multi: no, uprobe_multi: no, kprobe_session: no, iter: yes,|6\.12\.\S+ x86_64: bpf_loop: yes, no_prealloc: yes, v4 instructions: yes, kprobe: yes, fentry: yes, kprobe_multi: yes, uprobe_multi: yes, kprobe_session: yes, iter: yes,|5\.10\.\S+ x86_64: bpf_loop: no, no_prealloc: no, v4 instructions: no, kprobe: yes, fentry: yes, kprobe_multi: no, uprobe_multi: no, kprobe_session: no, iter: yes,|(?!6\.1\.0-|6\.12\.|5\.10\.)\S+ \w+: bpf_loop: yes, .*kprobe: yes, .*iter: yes,)$

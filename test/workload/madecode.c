@@ -4,6 +4,7 @@
 //   again   the same; for each call other code, with another frame and other names, at the same place, the one before is taken off the list
 //   flip    the same at each call, from the one to the other and back, after a pause that varies; the first calls last(), the second last_second()
 //   names   an ELF file with symbols only
+//   many    the same as gdb, behind 8,200 other such files
 //   dump    by DIR/jit-PID.dump, with unwinding information
 //   move    the same, the code moves after half the calls
 //   lines   by a jitdump with names and lines, of code that keeps frame pointers
@@ -123,6 +124,24 @@ static void fill_image(struct image *m, uint64_t code, const char *inner, const 
 	m->sym[1] = (Elf64_Sym){.st_name = 1, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), .st_shndx = 1, .st_value = code, .st_size = INNER};
 	m->sym[2] = (Elf64_Sym){.st_name = (uint32_t)at, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), .st_shndx = 1, .st_value = code + OUTER, .st_size = CODE - OUTER};
 	fill_frame(&m->frame, code, n);
+}
+
+static void tell_others(int n)
+{
+	struct image *images = calloc((size_t)n, sizeof(*images));
+	struct jit_code_entry *entries = calloc((size_t)n, sizeof(*entries));
+	unsigned char *code = mmap(NULL, (size_t)n * 32, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (!images || !entries || code == MAP_FAILED)
+		exit(2);
+	for (int i = 0; i < n; i++) {
+		char inner[24], outer[24];
+		make(code + i * 32, 16);
+		snprintf(inner, sizeof(inner), "inner_%d", i);
+		snprintf(outer, sizeof(outer), "outer_%d", i);
+		fill_image(&images[i], (uint64_t)(code + i * 32), inner, outer, 16, 0);
+		entries[i] = (struct jit_code_entry){NULL, NULL, (char *)&images[i], sizeof(*images)};
+		tell(&entries[i], 1);
+	}
 }
 
 // ---- the file
@@ -253,6 +272,8 @@ int main(int argc, char **argv)
 		put_lines((uint64_t)at + OUTER, (uint64_t)at + OUTER + 4, "made.src");
 		put_load((uint64_t)at + OUTER, "made_framed", sizeof(framed), 2);
 	} else {
+		if (!strcmp(how, "many"))
+			tell_others(8200);
 		tell(&a, 1);
 	}
 	usleep((unsigned)pause * 8); // the tracer is not faster than the program
