@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #define OVER_FOR 2u // intervals in a row: a table that is being made takes its memory for less than a second
+#define HIGH_TENTHS 9u // of what is allowed: it grows until the second of them
 #define RENEWED_FOR_NS 600000000000ull // a collector that starts anew forgets programs that are gone; it takes a second or two of a processor
 
 // utime, stime (14, 15) and rss (24) of proc(5); the name in brackets may hold anything
@@ -86,7 +87,7 @@ void budget_weigh(struct Budget *b)
 
 enum Lower budget_lower(struct Budget *b, bool off_cpu, bool user_stacks, u64 now_ns)
 {
-	b->over = b->max_memory && b->judged > b->max_memory ? b->over + 1 : 0;
+	b->over = b->max_memory && b->judged > b->max_memory / 10 * HIGH_TENTHS ? b->over + 1 : 0;
 	if (b->over < OVER_FOR)
 		return LOWER_NOTHING;
 	b->over = 0;

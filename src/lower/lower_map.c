@@ -133,7 +133,7 @@ static void map_def(struct Lower *l, struct MapSym *m)
 			if (d->bpf_type == BPF_MAP_TYPE_LRU_HASH || d->bpf_type == BPF_MAP_TYPE_LRU_PERCPU_HASH)
 				d->flags = 0;
 		}
-		if (!d->max_entries) {
+		if (!d->max_entries && !l->u->diags->plain) { // called bpftrace the kernel refuses it, with that exit status
 			diag_error(l->u->diags, m->decl ? m->decl->span : m->span, "%s has room for no key: %s is 0", m->name,
 				   d->declared ? "its size" : "max_map_keys");
 			diag_hint(l->u->diags, "1 is the least");
