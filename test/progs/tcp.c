@@ -1,6 +1,6 @@
 // A TCP transfer over loopback whose sizes are known.
 // usage: tcp 4|6 COUNT SIZE... : COUNT messages of each SIZE, one send() each, from a client to a server thread that reads all; exits 0 when
-// every byte has come. The client's port is 40004 or 40006, the server's 50004 or 50006.
+// every byte has come. The client's port is 20004 or 20006, the server's 30004 or 30006: below those that the kernel gives to other tests' connections.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -48,9 +48,9 @@ int main(int argc, char **argv)
 {
 	if (argc < 4)
 		return 2;
-	int v6 = argv[1][0] == '6', server = bound(v6, v6 ? 50006 : 50004), client = bound(v6, v6 ? 40006 : 40004);
+	int v6 = argv[1][0] == '6', server = bound(v6, v6 ? 30006 : 30004), client = bound(v6, v6 ? 20006 : 20004);
 	struct sockaddr_storage ss;
-	socklen_t n = address(&ss, v6, v6 ? 50006 : 50004);
+	socklen_t n = address(&ss, v6, v6 ? 30006 : 30004);
 	pthread_t t;
 	static char buf[1 << 20];
 	size_t sent = 0;

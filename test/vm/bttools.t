@@ -236,7 +236,7 @@ NAME tcpaccept.bt
 NEED file:/usr/sbin/tcpaccept.bt
 RUN exec {sonde} /usr/sbin/tcpaccept.bt
 WORKLOAD {build}/tcp 4 1 10
-EXPECT_RE ^\S+ +\d+ +tcp +127\.0\.0\.1 +40004 +127\.0\.0\.1 +50004 +0/1$
+EXPECT_RE ^\S+ +\d+ +tcp +127\.0\.0\.1 +20004 +127\.0\.0\.1 +30004 +0/1$
 INT 0.5
 
 # This one and tcpdrop.bt use variables after the blocks that assign them, which was the language until 0.21.
@@ -244,8 +244,8 @@ NAME tcpconnect.bt
 NEED file:/usr/sbin/tcpconnect.bt
 RUN exec {sonde} /usr/sbin/tcpconnect.bt
 WORKLOAD {build}/tcp 4 1 10; {build}/tcp 6 1 10
-EXPECT_RE ^\S+ +\d+ +tcp +127\.0\.0\.1 +40004 +127\.0\.0\.1 +50004
-EXPECT_RE ^\S+ +\d+ +tcp +::1 +40006 +::1 +50006
+EXPECT_RE ^\S+ +\d+ +tcp +127\.0\.0\.1 +20004 +127\.0\.0\.1 +30004
+EXPECT_RE ^\S+ +\d+ +tcp +::1 +20006 +::1 +30006
 STDERR WARNING: Variable $saddr is used outside the block that assigns it
 INT 0.5
 
@@ -262,7 +262,7 @@ NAME tcplife.bt
 NEED file:/usr/sbin/tcplife.bt
 RUN exec {sonde} /usr/sbin/tcplife.bt
 WORKLOAD {build}/tcp 4 2 5000
-EXPECT_RE ^\d+ +tcp +127\.0\.0\.1 +40004 +127\.0\.0\.1 +50004 +9 +0 +\d+$
+EXPECT_RE ^\d+ +tcp +127\.0\.0\.1 +20004 +127\.0\.0\.1 +30004 +9 +0 +\d+$
 INT 0.5
 
 NAME tcpretrans.bt

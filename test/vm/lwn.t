@@ -73,7 +73,7 @@ EXPECT_NOT @ts
 
 NAME seed/40 tcp_sendmsg.bt, IPv4
 RUN {sonde} -q -c '{build}/tcp 4 3 63 5000' {top}/test/vm/tcp_sendmsg.bt
-EXPECT_RE \A(127\.0\.0\.1       40004 -> 127\.0\.0\.1       50004: 63 bytes, retval 63\n){3}(127\.0\.0\.1       40004 -> 127\.0\.0\.1       50004: 5000 bytes, retval 5000\n){3}\s*\Z
+EXPECT_RE \A(127\.0\.0\.1       20004 -> 127\.0\.0\.1       30004: 63 bytes, retval 63\n){3}(127\.0\.0\.1       20004 -> 127\.0\.0\.1       30004: 5000 bytes, retval 5000\n){3}\s*\Z
 
 NAME seed/40 tcp_sendmsg.bt, IPv6
 RUN {sonde} -q -c '{build}/tcp 6 3 63' {top}/test/vm/tcp_sendmsg.bt
@@ -81,13 +81,13 @@ EXPECT_RE \A(IPv6\.\.\.\n){3}\s*\Z
 
 NAME seed/40 ntop of IPv6 addresses
 RUN {sonde} -q -c '{build}/tcp 6 2 63' -e 'k:tcp_sendmsg { $sk = (struct sock *)arg0; if ($sk->__sk_common.skc_family == AF_INET6) { printf("%s %d -> %s\n", ntop(AF_INET6, $sk->__sk_common.skc_v6_rcv_saddr.in6_u.u6_addr8), $sk.__sk_common.skc_num, ntop($sk->__sk_common.skc_v6_daddr.in6_u.u6_addr8)) } }'
-EXPECT_RE ^::1 40006 -> ::1\n::1 40006 -> ::1$
+EXPECT_RE ^::1 20006 -> ::1\n::1 20006 -> ::1$
 
 NAME seed/40 the file is executable by its shebang line
 RUN mkdir -p /usr/local/bin && ln -sf {sonde} /usr/local/bin/bpftrace && cp {top}/test/vm/tcp_sendmsg.bt {tmp} && cd {tmp} && chmod +x tcp_sendmsg.bt && exec ./tcp_sendmsg.bt
 WORKLOAD {build}/tcp 4 1 77
 STDERR Attached 2 probes
-EXPECT_LINE 127.0.0.1       40004 -> 127.0.0.1       50004: 77 bytes, retval 77
+EXPECT_LINE 127.0.0.1       20004 -> 127.0.0.1       30004: 77 bytes, retval 77
 RC 0
 TIMEOUT 20
 INT 0.5

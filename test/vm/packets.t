@@ -3,7 +3,7 @@
 NAME skboutput of a transfer whose bytes are known
 NEED fentry
 RUN {sonde} -q -c '{build}/tcp 4 5 700' -e 'fentry:__dev_queue_xmit /args.skb.len > 700 && args.skb.len < 1000/ { $r = skboutput("{tmp}/a.pcap", args.skb, args.skb.len, 14); @[$r] = count() }' && python3 {top}/test/vm/pcap.py {tmp}/a.pcap
-EXPECT_RE ^magic 0xa1b23c4d version 2\.4 linktype 101\n(127\.0\.0\.1:40004 > 127\.0\.0\.1:50004 700 bytes\n){5}
+EXPECT_RE ^magic 0xa1b23c4d version 2\.4 linktype 101\n(127\.0\.0\.1:20004 > 127\.0\.0\.1:30004 700 bytes\n){5}
 EXPECT_LINE @[0]: 5
 
 NAME skboutput of more bytes than there are
