@@ -18,8 +18,8 @@ int sys_map_next_key(int fd, const void *key, void *next); // key NULL: first
 // batch read of a whole hash map; -EINVAL/-ENOTSUP when the kernel cannot. *n in: room, out: got. in NULL at first;
 // returns -ENOENT with the last batch, which may be empty.
 int sys_map_lookup_batch(int fd, void *in, void *out, void *keys, void *vals, u32 *n);
-int sys_map_update_batch(int fd, void *keys, void *vals, u32 *n); // n in: how many, out: how many were put
 int sys_map_take_batch(int fd, void *in, void *out, void *keys, void *vals, u32 *n); // and deletes what it gives
+int sys_map_update_batch(int fd, void *keys, void *vals, u32 *n); // n in: how many, out: how many were put
 int sys_map_freeze(int fd);
 struct SysProg {
 	u32 type, expected_attach_type;

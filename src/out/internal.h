@@ -11,9 +11,9 @@ void pb_fixed64(struct Str *s, u32 field, u64 v); // likewise
 void pb_bytes(struct Str *s, u32 field, const char *p, size_t n);
 void pb_message(struct Str *s, u32 field, struct Str *msg); // msg is freed
 void pb_string(struct Str *s, u32 field, const char *text); // proto3 strings are UTF-8: other bytes become \xNN, and control characters, which readers would give to a terminal
-// The number of key in m, from 1; fresh: it has just got it
-void key_text(struct Str *key, const char *text); // NULL: none. These make keys for number_of()
+void key_text(struct Str *key, const char *text); // NULL: none. Both: a part of a key for number_of()
 void key_number(struct Str *key, u64 v);
+// The number of key in m, from 1; fresh: it has just got it
 u64 number_of(struct Map *m, const char *key, bool *fresh);
 struct err *gzip_write(const struct Str *s, bool fast, FILE *out); // for messages about the profile
 

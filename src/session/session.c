@@ -1,13 +1,12 @@
 // One run: the passes (passes.c) from the script to the kernel, then tracing and its report (trace.c).
 #include "lang/lang.h"
 #include "session/internal.h"
-#include <errno.h>
 
 static struct err *open_output(struct Session *s)
 {
 	struct err *e = outfile_open(&s->output, s->o->out_path);
 	if (e && s->o->as_bpftrace) {
-		int why = errno;
+		int why = err_code(e);
 		err_free(e);
 		return err_errno(why, "Failed to open output file: \"%s\"", s->o->out_path);
 	}

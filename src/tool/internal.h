@@ -34,7 +34,7 @@ struct ToolOpts {
 	u64 hz, count, duration, interval;
 	u64 max_memory;		 // --max-memory: MB; 0: as it comes
 	double max_cpu;		 // --max-cpu: per cent of one processor; 0: as it comes
-	u64 limit_hz, limit_one_in; // what it goes back to when it costs less; 0: hz, one_in
+	u64 limit_hz, limit_one_in; // what was asked for, to which it goes back when it costs less; until limit_begin() 0: hz, one_in
 	u64 depth;
 	u64 min_us, max_us;
 	u64 one_in;		 // offcputime: of so many switches one is looked at; 0, 1: all
@@ -305,7 +305,7 @@ void propose_pattern(struct Syms *syms, const char *name, bool kernel); // on st
 bool kernel_lacks(struct Syms *syms, const char *name); // no function of that name, surely
 // limit.c: samples less often when that takes more than --max-cpu or --max-memory, and ends beyond the latter
 struct Limit {
-	u64 asked_hz, asked_one_in; // samples a second; switches of threads, one in so many is looked at. 0: it does none of that
+	u64 asked_one_in; // switches of threads, one in so many is looked at. 0: it does not do that
 	u64 last_ns, last_cpu_ns;
 	double last_mb;
 	u32 low; // intervals in a row that took much less

@@ -6,9 +6,9 @@
 // back: so they come when it grows beyond MEMORY_HIGH of what is allowed, and beyond all of it the run ends with its report.
 // What the kernel does around a program (the timer's interrupt, the tracepoint's record: some 200 ns each) is nobody's account and not in it.
 #include "bpf/bpf.h"
-#include <math.h>
 #include "tool/internal.h"
 #include <malloc.h>
+#include <math.h>
 #include <sys/resource.h>
 
 #define LEAST_NS 900000000ull // an interval that is judged
@@ -73,8 +73,8 @@ u64 limit_period_ns(const struct ToolOpts *o, u64 hz)
 
 void limit_begin(struct Limit *l, struct ToolOpts *o, struct RunCtx *rc)
 {
-	*l = (struct Limit){.asked_hz = MAX(o->hz, o->limit_hz), .asked_one_in = o->limit_one_in ? MIN(o->one_in, o->limit_one_in) : o->one_in, .last_ns = now_ns(), .last_cpu_ns = cpu_ns()};
-	o->limit_hz = l->asked_hz;
+	*l = (struct Limit){.asked_one_in = o->limit_one_in ? MIN(o->one_in, o->limit_one_in) : o->one_in, .last_ns = now_ns(), .last_cpu_ns = cpu_ns()};
+	o->limit_hz = MAX(o->hz, o->limit_hz);
 	cost_begin(&l->cost);
 	if (o->hz < o->limit_hz) // its probes are those of a whole number
 		err_free(rc->set_period(rc->period_arg, limit_period_ns(o, o->hz)));
@@ -189,8 +189,8 @@ static void less(struct Limit *l, struct ToolOpts *o, struct RunCtx *rc, double 
 static void more(struct Limit *l, struct ToolOpts *o, struct RunCtx *rc, const char *why)
 {
 	l->low = 0;
-	if (o->hz < l->asked_hz && l->last_mb <= MEMORY_HIGH * (double)o->max_memory)
-		set_hz(l, o, rc, MIN(2 * o->hz, l->asked_hz), why);
+	if (o->hz < o->limit_hz && l->last_mb <= MEMORY_HIGH * (double)o->max_memory)
+		set_hz(l, o, rc, MIN(2 * o->hz, o->limit_hz), why);
 	if (o->one_in > l->asked_one_in)
 		set_one_in(l, o, rc, MAX(o->one_in / 2, l->asked_one_in), why);
 }
