@@ -1,6 +1,7 @@
 // In which order tables are built: what somebody runs or asks for comes before, and in the middle of, a large one that nobody waits for.
 // Input: files of this machine. Output: the states of rt_uw_obj.
 #include "need_bpf.h"
+#include <dirent.h>
 #include <glob.h>
 #include <linux/bpf.h>
 #include <sched.h>
@@ -55,19 +56,29 @@ static u64 soon(void)
 	return now_ns() + 60000000000ull;
 }
 
+// Room for tables, and a large one asked for; NULL: there is no large file.
+static struct SymObject *setup_large(struct Fix *f)
+{
+	glob_t g = {0};
+	if (glob(LARGE, 0, NULL, &g))
+		return NULL;
+	setup(f);
+	struct SymObject *large = sym_object_path(f->syms, g.gl_pathv[0]);
+	globfree(&g);
+	tables_need(f->t, large, false);
+	return large;
+}
+
 TEST_RETRY(small_tables_within_a_large_one, "the thread that looks may come too late on a busy machine")
 {
 	static const char *const small[] = {"/bin/sh", "/bin/cat", "/proc/self/exe"};
 	u32 id[ARRAY_LEN(small)];
-	glob_t g = {0};
 	struct Fix f;
 
 	NEED_BPF();
-	if (glob(LARGE, 0, NULL, &g))
+	struct SymObject *large = setup_large(&f);
+	if (!large)
 		SKIP("no large library (libLLVM)");
-	setup(&f);
-	struct SymObject *large = sym_object_path(f.syms, g.gl_pathv[0]);
-	tables_need(f.t, large, false);
 	no_error(tables_start(f.t));
 	usleep(10000);
 	for (u32 i = 0; i < ARRAY_LEN(small); i++) {
@@ -82,24 +93,31 @@ TEST_RETRY(small_tables_within_a_large_one, "the thread that looks may come too 
 	tables_wait(f.t, soon());
 	CHECK_EQ(tablemaps_state(tables_maps(f.t), large->id), RT_UW_READY);
 	teardown(&f);
-	globfree(&g);
 }
 
-// More threads compute than there are processors. What a process maps that the user has named is there before others have had their turns.
+static u32 fifo_threads(void) // of this process
+{
+	u32 n = 0;
+	DIR *d = opendir("/proc/self/task");
+	for (struct dirent *e; d && (e = readdir(d));)
+		n += e->d_name[0] != '.' && sched_getscheduler(atoi(e->d_name)) == SCHED_FIFO;
+	closedir(d);
+	return n;
+}
+
+// More processes compute than there are processors. What a process maps that the user has named is built by a thread of its own, which has the priority of who asks for it (the
+// tracker), in the middle of a large table.
 TEST(a_named_table_on_a_busy_machine)
 {
 	static const char *const paths[] = {"/bin/bash", "/bin/sh", "/proc/self/exe", "/usr/bin/python3", "/lib/x86_64-linux-gnu/libc.so.6"};
 	u32 n = (u32)sysconf(_SC_NPROCESSORS_ONLN) * 3, late = 0, seen = 0;
-	pid_t *busy = xcalloc(n, sizeof(*busy));
-	glob_t g = {0};
 	struct Fix f;
 
 	NEED_BPF();
-	if (glob(LARGE, 0, NULL, &g))
+	struct SymObject *large = setup_large(&f);
+	if (!large)
 		SKIP("no large library (libLLVM)");
-	setup(&f);
-	struct SymObject *large = sym_object_path(f.syms, g.gl_pathv[0]);
-	tables_need(f.t, large, false);
+	pid_t *busy = xcalloc(n, sizeof(*busy));
 	for (u32 i = 0; i < n; i++)
 		if (!(busy[i] = fork())) {
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -107,7 +125,7 @@ TEST(a_named_table_on_a_busy_machine)
 				;
 		}
 	no_error(tables_start(f.t));
-	sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 1}); // as the tracker, whose priority the thread for named ones has
+	bool first = !sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 1}); // as the tracker
 	for (u32 i = 0; i < ARRAY_LEN(paths); i++) {
 		struct SymObject *o = access(paths[i], R_OK) ? NULL : sym_object_path(f.syms, paths[i]);
 		if (!o)
@@ -118,6 +136,7 @@ TEST(a_named_table_on_a_busy_machine)
 		late += tablemaps_state(tables_maps(f.t), large->id) != RT_UW_PENDING;
 		seen++;
 	}
+	CHECK_EQ(fifo_threads(), first ? 2 : 0);
 	sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0});
 	CHECK(seen > 1);
 	CHECK(late < seen);
@@ -131,27 +150,22 @@ TEST(a_named_table_on_a_busy_machine)
 	}
 	free(busy);
 	teardown(&f);
-	globfree(&g);
 }
 
 TEST_RETRY(the_end_does_not_wait_for_a_large_table, "it may be there already")
 {
-	glob_t g = {0};
 	struct Fix f;
 
 	NEED_BPF();
-	if (glob(LARGE, 0, NULL, &g))
+	struct SymObject *large = setup_large(&f);
+	if (!large)
 		SKIP("no large library (libLLVM)");
-	setup(&f);
-	struct SymObject *large = sym_object_path(f.syms, g.gl_pathv[0]);
-	tables_need(f.t, large, false);
 	no_error(tables_start(f.t));
 	usleep(10000);
 	tables_destroy(f.t);
 	f.t = NULL;
 	CHECK_EQ(((struct RtUwObj *)f.arrays[0].mmapped)[large->id].state, RT_UW_PENDING);
 	teardown(&f);
-	globfree(&g);
 }
 
 // A third of a per cent: what a start takes comes at once, what is more has to be waited for, and rest is saved up to as much as a start.
