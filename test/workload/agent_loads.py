@@ -1,7 +1,8 @@
 """Loads beside which `sonde agent` is watched (agent_hour.py): a web server under requests, databases, a compiler, Python, Java; each in a cgroup of its own, named
 as a unit of systemd, so that it is a service of its own and the kernel says how much processor time it had. What is not installed is left out, and named."""
-import os, shutil, signal, socket, subprocess, sys, threading, time
+import ctypes, os, shutil, signal, socket, subprocess, sys, threading, time
 
+LIBC, PR_SET_PDEATHSIG = ctypes.CDLL(None), 1
 PG = '/usr/lib/postgresql'
 PY = '''
 import json, re, time, zlib
@@ -80,6 +81,7 @@ class Loads:
     def run(self, name, args, **kw):
         def enter():
             os.setsid()
+            LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # whatever ends us: what goes on is counted beside the next run's, under the same names
             if self.slice:
                 open(os.path.join(self.slice, name + '.service', 'cgroup.procs'), 'w').write('0')
             os.nice(5)
@@ -134,7 +136,7 @@ while True:
         user = dict(user='postgres', group='postgres', cwd='/tmp')
         quiet = dict(stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **user)
         subprocess.run([bin + '/initdb', '-D', data, '-A', 'trust', '--no-sync'], check=True, **quiet)
-        as_user = ['setpriv', '--reuid', 'postgres', '--regid', 'postgres', '--clear-groups']
+        as_user = ['setpriv', '--reuid', 'postgres', '--regid', 'postgres', '--clear-groups', '--pdeathsig', 'KILL']
         self.run('postgres', as_user + [bin + '/postgres', '-D', data, '-p', str(port), '-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories=', '-c', 'fsync=off'], cwd='/tmp')
         to = ['-h', '127.0.0.1', '-p', str(port), '-U', 'postgres', 'postgres']
         for _ in range(60):
