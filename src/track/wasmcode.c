@@ -28,8 +28,9 @@
 #define CODES_MAX 65536u	 // found beside those of the array
 #define BATCH 4096u
 #define BATCH_SPAN (64ull << 20)
-#define AREAS_NS 100000000ull	 // /proc/PID/maps is read no sooner
-#define COST 20			 // nor while it has taken more than a twentieth of the time
+#define LOOK_NS 90000000ull	 // looks are no closer: each tick of a tenth of a second may bring one
+#define AREAS_NS 5000000ull	 // nor are readings of /proc/PID/maps between them
+#define COST 20			 // and neither takes more than a twentieth of the time
 
 struct V8Code { // WasmCode
 	u64 module, start, meta;
@@ -50,14 +51,14 @@ struct Module {
 	u8 *bytes;     // owned
 	struct WasmModule is;
 	u64 *seen; // by function: its WasmCode when it was last looked at; owned
-	u32 tries;
+	u32 tries, late; // late: readings of the areas in a row after which code lay in none of them
 };
 struct WasmProc {
 	VEC(struct CfiSeg) areas; // mappings without a file that may be run: vaddr, size
 	VEC(struct Table) tables;
 	VEC(struct Module) modules;
 	bool asked;
-	u64 not_before; // ns
+	u64 not_before, areas_not_before; // ns
 };
 struct Pieces {
 	VEC(struct MadeSym) syms; // names owned
@@ -173,8 +174,20 @@ struct Heap { // where malloc's memory is
 	u64 sum;
 };
 
+// One that goes on where the last ended is part of it: V8 makes pages writable by turns, and code goes across.
+static void add_area(struct WasmProc *w, u64 start, u64 size)
+{
+	struct CfiSeg *last = w->areas.n ? &vec_last(&w->areas) : NULL;
+	if (last && last->vaddr + last->size == start && last->size + size <= AREA_MAX)
+		last->size += size;
+	else
+		vec_push(&w->areas, ((struct CfiSeg){start, size, 0}));
+}
+
+// heap: NULL if it is not wanted.
 static void read_maps(struct Jit *t, struct WasmProc *w, struct Heap *heap)
 {
+	u64 began = now_ns();
 	char line[4352], path[32];
 	snprintf(path, sizeof(path), "/proc/%d/maps", t->tgid);
 	FILE *f = fopen(path, "re");
@@ -192,15 +205,17 @@ static void read_maps(struct Jit *t, struct WasmProc *w, struct Heap *heap)
 		if (ino)
 			continue;
 		if (rights[2] == 'x' && !name[0] && size <= AREA_MAX)
-			vec_push(&w->areas, ((struct CfiSeg){start, size, 0}));
+			add_area(w, start, size);
 		bool memory = rights[0] == 'r' && rights[1] == 'w' && rights[2] == '-' && (heap_end || (!name[0] && (start % ARENA == 0 || (crowded && size >= CROWDED_MIN))));
-		if (memory && heap->sum + size <= HEAP_MAX) {
+		if (memory && heap && heap->sum + size <= HEAP_MAX) {
 			heap->sum += size;
 			vec_push(&heap->v, ((struct CfiSeg){start, size, 0}));
 		}
 	}
 	if (f)
 		fclose(f);
+	u64 now = now_ns();
+	w->areas_not_before = now + MAX((now - began) * COST, AREAS_NS);
 }
 
 // ---- modules
@@ -231,9 +246,14 @@ static bool read_bytes(struct Jit *t, const u64 *words, struct Module *m)
 	return false;
 }
 
+static bool is_of(struct Jit *t, const struct Module *m, u64 at, struct V8Code *c)
+{
+	return at && at % 8 == 0 && jit_read_memory(&t->tgid, at, c, sizeof(*c)) && c->module == m->at;
+}
+
 static bool read_code(struct Jit *t, const struct Module *m, u64 at, struct V8Code *c)
 {
-	return at && at % 8 == 0 && jit_read_memory(&t->tgid, at, c, sizeof(*c)) && c->module == m->at && in_areas(t->wasm, c->start, 0);
+	return is_of(t, m, at, c) && in_areas(t->wasm, c->start, 0);
 }
 
 static bool has_size(const struct Jit *t, const struct V8Code *c, u32 size)
@@ -319,11 +339,13 @@ static bool has_inner(const struct Module *m, const struct V8Code *c)
 	return m->number > m->size + 3 && c->word[m->size + 3];
 }
 
-static void take_code(struct Jit *t, const struct Module *m, const struct V8Code *c, struct Pieces *out)
+// False: its memory could not be read, or is none of the areas that are known.
+static bool take_code(struct Jit *t, const struct Module *m, const struct V8Code *c, struct Pieces *out)
 {
 	u32 size = c->word[m->size];
 	u8 *code = has_size(t, c, size) ? xmalloc(size) : NULL;
-	if (code && jit_read_memory(&t->tgid, c->start, code, size)) {
+	bool read = code && jit_read_memory(&t->tgid, c->start, code, size);
+	if (read) {
 		UwCodeRows rows = {0};
 		struct UwMade *made = xcalloc(1, sizeof(*made));
 		if (c->word[m->number] >= m->is.nimports + m->is.nfuncs) // nothing but jumps
@@ -340,6 +362,25 @@ static void take_code(struct Jit *t, const struct Module *m, const struct V8Code
 		vec_deinit(&rows);
 	}
 	free(code);
+	return read;
+}
+
+// A function has other code than it had. V8 gets memory for code page by page, so it may lie in a page that came after the areas were read: they are read once more, now or in the next round.
+static void take_other(struct Jit *t, struct Module *m, u32 i, u64 at, const struct V8Code *c, struct Pieces *out)
+{
+	bool taken = take_code(t, m, c, out);
+	if (!taken && m->late < TRIES) {
+		if (now_ns() < t->wasm->areas_not_before)
+			return;
+		read_maps(t, t->wasm, NULL);
+		taken = take_code(t, m, c, out);
+		m->late++;
+		if (!taken)
+			return;
+	}
+	if (taken)
+		m->late = 0;
+	m->seen[i] = at;
 }
 
 static void take_new(struct Jit *t, struct Module *m, struct Pieces *out)
@@ -350,15 +391,16 @@ static void take_new(struct Jit *t, struct Module *m, struct Pieces *out)
 			struct V8Code c;
 			if (codes[i] == m->seen[i])
 				continue;
-			m->seen[i] = codes[i];
-			if (codes[i] && (!read_code(t, m, codes[i], &c) || c.word[m->number] != m->is.nimports + i)) { // it was another array
+			if (codes[i] && (!is_of(t, m, codes[i], &c) || c.word[m->number] != m->is.nimports + i)) { // it was another array
 				m->codes = 0;
 				memset(m->seen, 0, size);
 				t->wasm->asked = true;
 				break;
 			}
 			if (codes[i])
-				take_code(t, m, &c, out);
+				take_other(t, m, i, codes[i], &c, out);
+			else
+				m->seen[i] = 0;
 		}
 	}
 	free(codes);
@@ -490,7 +532,7 @@ static void look(struct Jit *t, struct Pieces *out)
 		find_modules(t, &heap, out);
 	vec_deinit(&heap.v);
 	u64 now = now_ns();
-	w->not_before = now + MAX((now - began) * COST, AREAS_NS);
+	w->not_before = now + MAX((now - began) * COST, LOOK_NS);
 }
 
 void wasmcode_read(struct Jits *j, struct Jit *t)

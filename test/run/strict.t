@@ -115,7 +115,7 @@ RUN printf 'config = { stack_slot = 20000000 }\nbegin { @[(slot = nsecs / 200000
 EXPECT_RE \A0 1 0\n3 1 0\n3 0 1\n(3 1 0\n){3}\Z
 
 NAME commands that an interrupt left
-RUN for o in '' --strict '-f json --strict'; do {sonde} -q --unsafe $o -e 'begin { for ($i : 0..60) { system("echo run; sleep 0.3") } }' >o 2>e & p=$!; until grep -q run o; do sleep 0.05; done; kill -INT $p; sleep 0.5; kill -INT $p; wait $p; echo "$? $(grep -c 'commands of system() were not run' e) $(grep -c '"type": "commands_left"' o)"; done
+RUN for o in '' --strict '-f json --strict'; do rm -f o; {sonde} -q --unsafe $o -e 'begin { for ($i : 0..60) { system("echo run; sleep 0.3") } }' >o 2>e & p=$!; until grep -qs run o; do sleep 0.05; done; kill -INT $p; sleep 0.5; kill -INT $p; wait $p; echo "$? $(grep -c 'commands of system() were not run' e) $(grep -c '"type": "commands_left"' o)"; done
 TIMEOUT 30
 EXPECT_RE \A0 1 0\n3 1 0\n3 0 1\n\Z
 

@@ -1,6 +1,6 @@
 'use strict';
 // Stacks with WebAssembly in them as V8 tells them of itself: before each fsync(987654), the frames of an Error go into a file. usage: node v8_wasm.js FILE N [names]
-// Functions call a function of JavaScript, themselves, one another and one by a table. N > 0: that many rounds of three stacks, after a second in which they are compiled; -1: work for
+// Functions call a function of JavaScript, themselves, one another and one by a table. N > 0: that many rounds of three stacks, after a second in which they are compiled and a nap in which the tracer sees it; -1: work for
 // ever, for samples. FILE.up: it works. names: the module has its functions' names, but one's.
 const fs = require('fs');
 const leb = (n) => { const out = []; do { let b = n & 127; n >>>= 7; out.push(n ? b | 128 : b); } while (n); return out; };
@@ -63,6 +63,7 @@ if (count < 0) { fs.writeFileSync(file + '.up', ''); for (;;) w.work(22); }
 fs.writeFileSync(file + '.up', '');
 for (const end = Date.now() + 1000; Date.now() < end;)
   w.work(18) + w.deep(2) + w.indirect(1);
+Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400);
 told = true;
 for (let i = 0; i < count; i++) { w.deep(i % 5); w.indirect(i % 3); w.work(10); }
 fs.writeFileSync(file, lines.join('\n\n'));
