@@ -304,11 +304,18 @@ struct Syms;
 void propose_pattern(struct Syms *syms, const char *name, bool kernel); // on stderr; kernel: it was to be a kernel function
 bool kernel_lacks(struct Syms *syms, const char *name); // no function of that name, surely
 // limit.c: samples less often when that takes more than --max-cpu or --max-memory, and ends beyond the latter
+enum LimitTurn { LIMIT_KEEP, LIMIT_LESS, LIMIT_MORE };
+struct LimitTurns {
+	u32 low; // intervals in a row that took much less than is allowed
+	u32 wait, since; // so many before more is tried; since that was done
+	bool raised; // ... and is not yet known to be right
+};
+enum LimitTurn limit_turn(struct LimitTurns *t, double share, double allowed, bool lowered); // what an interval's cost calls for; lowered: less is done than was asked for. For tests
 struct Limit {
 	u64 asked_one_in; // switches of threads, one in so many is looked at. 0: it does not do that
 	u64 last_ns, last_cpu_ns;
 	double last_mb;
-	u32 low; // intervals in a row that took much less
+	struct LimitTurns turns;
 	bool warm; // the first interval is over
 	u64 next_hz; // that of samples from now on, once a report is made of those before; 0: as it is
 	struct RunCost cost;

@@ -13,7 +13,9 @@
 
 #define LEAST_NS 900000000ull // an interval that is judged
 #define MEMORY_HIGH 0.8
-#define LOW_FOR 4u	      // intervals that took less than a third, before it is raised again
+#define ROOM (2.0 / 3)	      // of what is allowed: where less is taken there may be room for more
+#define LOW_FOR 4u	      // intervals that took so little, before it is raised again
+#define LOW_FOR_MAX 64u	      // where that turned out to be too much
 #define ONE_IN_MAX 10000u     // what costs too much then does so by being there
 
 // A scalar map: value and presence word (lower/lower_map.c).
@@ -188,11 +190,29 @@ static void less(struct Limit *l, struct ToolOpts *o, struct RunCtx *rc, double 
 
 static void more(struct Limit *l, struct ToolOpts *o, struct RunCtx *rc, const char *why)
 {
-	l->low = 0;
 	if (o->hz < o->limit_hz && l->last_mb <= MEMORY_HIGH * (double)o->max_memory)
 		set_hz(l, o, rc, MIN(2 * o->hz, o->limit_hz), why);
 	if (o->one_in > l->asked_one_in)
 		set_one_in(l, o, rc, MAX(o->one_in / 2, l->asked_one_in), why);
+}
+
+// How much of the cost comes of samples nobody knows (tables, names, what runs at each switch anyway): more is tried, and less often where it was too much soon.
+enum LimitTurn limit_turn(struct LimitTurns *t, double share, double allowed, bool lowered)
+{
+	t->wait = MAX(t->wait, LOW_FOR);
+	if (t->raised && share > allowed)
+		t->wait = MIN(2 * t->wait, LOW_FOR_MAX);
+	else if (t->raised && ++t->since > t->wait) // it has stood the test
+		t->wait = LOW_FOR;
+	t->raised &= share <= allowed && t->since <= t->wait;
+	t->low = lowered && share < ROOM * allowed ? t->low + 1 : 0;
+	if (share > allowed)
+		return LIMIT_LESS;
+	if (t->low < t->wait)
+		return LIMIT_KEEP;
+	t->low = t->since = 0;
+	t->raised = true;
+	return LIMIT_MORE;
 }
 
 void limit_look(struct Limit *l, struct ToolOpts *o, struct RunCtx *rc)
@@ -210,10 +230,10 @@ void limit_look(struct Limit *l, struct ToolOpts *o, struct RunCtx *rc)
 		return;
 	struct Str why = {0};
 	took(l, o, share, &why);
-	l->low = share < o->max_cpu / 3 ? l->low + 1 : 0;
-	if (share > o->max_cpu)
+	enum LimitTurn turn = limit_turn(&l->turns, share, o->max_cpu, o->hz < o->limit_hz || o->one_in > l->asked_one_in);
+	if (turn == LIMIT_LESS)
 		less(l, o, rc, share, str_text(&why));
-	else if (l->low >= LOW_FOR)
+	else if (turn == LIMIT_MORE)
 		more(l, o, rc, str_text(&why));
 	str_deinit(&why);
 }

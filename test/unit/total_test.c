@@ -76,4 +76,39 @@ TEST(rates_that_are_lowered_meet_all_of_a_second)
 		}
 }
 
+// Intervals of a run whose cost is `fixed` and some for each sample, of which 1 is allowed. Out: the rate at the end, how many intervals took too much.
+static double run_limited(struct LimitTurns *t, double rate, double fixed, double each, u32 intervals, u32 *too_much)
+{
+	*too_much = 0;
+	for (u32 i = 0; i < intervals; i++) {
+		double share = fixed + rate * each;
+		enum LimitTurn turn = limit_turn(t, share, 1, rate < 19);
+		*too_much += share > 1;
+		CHECK_EQ(turn == LIMIT_LESS, share > 1);
+		if (turn == LIMIT_LESS)
+			rate = MAX(rate / 2, 1.0);
+		else if (turn == LIMIT_MORE)
+			rate = MIN(rate * 2, 19.0);
+	}
+	return rate;
+}
+
+TEST(what_was_lowered_comes_back_when_there_is_room)
+{
+	struct LimitTurns t = {0};
+	u32 too_much;
+	double rate = run_limited(&t, 19, 0.4, 0.005, 100, &too_much);
+	CHECK(rate == 19 && !too_much);
+	rate = run_limited(&t, rate, 1.5, 0.005, 20, &too_much); // a build goes on
+	CHECK(rate == 1 && too_much == 20);
+	rate = run_limited(&t, rate, 0.5, 0.005, 30, &too_much); // half of what is allowed is there at any rate
+	CHECK(rate == 19 && !too_much);
+	rate = run_limited(&t, rate, 0.2, 0.08, 600, &too_much); // 19 are too much, 9.5 are not, but leave no room
+	CHECK(rate == 9.5 && too_much == 1);
+	rate = run_limited(&t, rate, 0.1, 0.11, 600, &too_much); // at 4.75 there seems to be room for twice as much
+	CHECK(rate >= 4.75 && rate <= 9.5 && too_much > 1 && too_much < 20);
+	rate = run_limited(&t, rate, 0.1, 0.01, 200, &too_much);
+	CHECK(rate == 19 && !too_much);
+}
+
 T_MAIN()
