@@ -39,6 +39,18 @@ static:
 	@$(if $(CROSS_COMPILE),,scripts/deps.sh static)
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/static STATIC=1 CFLAGS="-Os -g" EXTRA_LIBS="$(STATIC_LIBS)" $(BUILD)/static/sonde
 	$(Q)$(OBJCOPY_STRIP) -o $(BUILD)/static/sonde-$(call arch,$(MACHINE)) $(BUILD)/static/sonde
+# The same with a libcurl of its own, so that its agent sends without any library: for images FROM scratch. With the certificates of this machine beside it.
+STATIC_CURL ?= $(BUILD)/curl
+CURL_LIBS ?= -lmbedtls -lmbedx509 -lmbedcrypto -lcares
+CERTIFICATES ?= /etc/ssl/certs/ca-certificates.crt
+static-agent:
+	@scripts/deps.sh static-agent
+	$(call say,CURL,$(STATIC_CURL))
+	$(Q)package/static-curl $(STATIC_CURL)
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/static-agent STATIC=1 CURL=$(STATIC_CURL) CFLAGS="-Os -g" \
+		EXTRA_CFLAGS="-isystem $(STATIC_CURL)/include -DSONDE_CURL_LINKED -DCURL_STATICLIB" EXTRA_LIBS="-L$(STATIC_CURL)/lib -lcurl $(CURL_LIBS) $(STATIC_LIBS)" $(BUILD)/static-agent/sonde
+	$(Q)$(OBJCOPY_STRIP) -o $(BUILD)/static-agent/sonde-agent-$(call arch,$(MACHINE)) $(BUILD)/static-agent/sonde
+	$(Q)cp $(CERTIFICATES) $(BUILD)/static-agent/
 arch = $(patsubst x86_64,amd64,$(patsubst aarch64,arm64,$(firstword $(subst -, ,$1))))
 
 # Into build/release; SHA256SUMS names all that lies there.
@@ -66,7 +78,7 @@ at_most = size=$$(stat -c %s $1); echo "$1: $$size bytes, at most $2"; [ $$size 
 goal = size=$$(stat -c %s $1); [ $$size -le $2 ] || echo "$1: $$((size - $2)) bytes more than they should be ($2)"
 hardened = test/run/hardened.py $1/sonde $1/libsonde.a | awk '!/: yes$$/ { print "$1: " $$0; bad = 1 } END { exit bad || NR < 7 }'
 runs = [ "$$($1 -q -e 'BEGIN { printf("%d\n", 6 * 7); exit(); }')" = 42 ] || { echo "$1 does not run" >&2; exit 1; }
-check-package: check-deb check-static check-static-arm64 check-compilers
+check-package: check-deb check-static check-static-agent check-static-arm64 check-compilers
 	@package/reproducible $(RELEASE)/sonde-$(version).tar.gz $(RELEASE)/sonde_*_$(call arch,$(MACHINE)).deb $(native)
 
 check-deb: deb
@@ -83,6 +95,15 @@ check-static: static
 	@$(call runs,$(BUILD)/min/sonde-small)
 	@package/try-static $(native)
 
+# What it sends, plain and by TLS, as the tests judge it that judge the other one.
+agent = $(BUILD)/static-agent
+check-static-agent: static-agent
+	@$(call goal,$(agent)/sonde-agent-$(call arch,$(MACHINE)),5000000)
+	@$(call hardened,$(agent))
+	@package/try-static $(agent)/sonde-agent-$(call arch,$(MACHINE))
+	@$(MAKE) --no-print-directory BUILD=$(agent) $(agent)/waits
+	@test/run.py --build $(agent) --suite run --must-run --filter 'agent: OpenTelemetry*|agent: Pyroscope*|agent: TLS*'
+
 # It runs in the guests (test/vm); here its size and its hardening are seen.
 check-static-arm64:
 	@scripts/deps.sh vm
@@ -95,4 +116,4 @@ check-compilers:
 	@$(call runs,$(BUILD)/clang/sonde)
 	@$(call hardened,$(BUILD)/clang)
 
-.PHONY: man install uninstall static tarball deb release check-package check-deb check-static check-static-arm64 check-compilers
+.PHONY: man install uninstall static static-agent tarball deb release check-package check-deb check-static check-static-agent check-static-arm64 check-compilers

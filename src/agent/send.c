@@ -2,7 +2,8 @@
 // In: the first message of each queue. Out: it is gone once a server has it, or has said that it will never take it. Invariant: an answer of any length or none
 // costs at most ANSWER_MAX bytes and SEND_SECONDS; what a server does not take for reasons of its own is sent again, later and later.
 //
-// libcurl is opened when an agent has somebody to send to (dlopen): as a library of sonde's it would be loaded, with the thirty that it needs, at each start.
+// libcurl is opened when an agent has somebody to send to (dlopen): as a library of sonde's it would be loaded, with the thirty that it needs, at each start. A static agent
+// (`make static-agent`) is linked with one of its own.
 #include "agent/internal.h"
 #include <curl/curl.h>
 #include <dlfcn.h>
@@ -16,36 +17,31 @@
 #define RETRY_MAX 600ull // what a server may ask for at most
 
 // The functions used, under their names without "curl_"
+#define CURL_FUNCTIONS(F)                                                                                                              \
+	F(global_init)                                                                                                                 \
+	F(easy_init) F(easy_setopt) F(easy_getinfo) F(easy_cleanup) F(easy_strerror)                                                  \
+	F(slist_append) F(slist_free_all)                                                                                              \
+	F(multi_init) F(multi_cleanup) F(multi_add_handle) F(multi_remove_handle) F(multi_perform) F(multi_fdset) F(multi_info_read)
 static struct {
-	CURLcode (*global_init)(long flags);
-	CURL *(*easy_init)(void);
-	CURLcode (*easy_setopt)(CURL *, CURLoption, ...);
-	CURLcode (*easy_getinfo)(CURL *, CURLINFO, ...);
-	void (*easy_cleanup)(CURL *);
-	const char *(*easy_strerror)(CURLcode);
-	struct curl_slist *(*slist_append)(struct curl_slist *, const char *);
-	void (*slist_free_all)(struct curl_slist *);
-	CURLM *(*multi_init)(void);
-	CURLMcode (*multi_cleanup)(CURLM *);
-	CURLMcode (*multi_add_handle)(CURLM *, CURL *);
-	CURLMcode (*multi_remove_handle)(CURLM *, CURL *);
-	CURLMcode (*multi_perform)(CURLM *, int *running);
-	CURLMcode (*multi_fdset)(CURLM *, fd_set *, fd_set *, fd_set *, int *max);
-	CURLMsg *(*multi_info_read)(CURLM *, int *left);
+#define MEMBER(name) __typeof__(curl_##name) *name;
+	CURL_FUNCTIONS(MEMBER)
 } curl;
 static CURLM *multi; // of the process
 static const struct SendOpts *opts;
 
-static struct err *curl_load(void)
+#ifdef SONDE_CURL_LINKED
+static struct err *curl_find(void)
+{
+#define TAKE(name) curl.name = curl_##name;
+	CURL_FUNCTIONS(TAKE)
+	return NULL;
+}
+#else
+static struct err *curl_find(void)
 {
 	static const char *const files[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
-	static const struct { const char *name; void *to; } wanted[] = {
-		{"curl_global_init", &curl.global_init}, {"curl_easy_init", &curl.easy_init}, {"curl_easy_setopt", &curl.easy_setopt},
-		{"curl_easy_getinfo", &curl.easy_getinfo}, {"curl_easy_cleanup", &curl.easy_cleanup}, {"curl_easy_strerror", &curl.easy_strerror},
-		{"curl_slist_append", &curl.slist_append}, {"curl_slist_free_all", &curl.slist_free_all}, {"curl_multi_init", &curl.multi_init},
-		{"curl_multi_cleanup", &curl.multi_cleanup}, {"curl_multi_add_handle", &curl.multi_add_handle},
-		{"curl_multi_remove_handle", &curl.multi_remove_handle}, {"curl_multi_perform", &curl.multi_perform},
-		{"curl_multi_fdset", &curl.multi_fdset}, {"curl_multi_info_read", &curl.multi_info_read}};
+#define WANTED(name) {"curl_" #name, &curl.name},
+	static const struct { const char *name; void *to; } wanted[] = {CURL_FUNCTIONS(WANTED)};
 	void *lib = NULL;
 	for (size_t i = 0; i < ARRAY_LEN(files) && !lib; i++)
 		lib = dlopen(files[i], RTLD_NOW | RTLD_LOCAL);
@@ -57,13 +53,16 @@ static struct err *curl_load(void)
 			return err_new("the libcurl that is here has no %s: install a newer libcurl4", wanted[i].name);
 		memcpy(wanted[i].to, &f, sizeof(f)); // ISO C has no conversion from an object's pointer to a function's
 	}
-	return curl.global_init(CURL_GLOBAL_DEFAULT) ? err_new("libcurl cannot start") : NULL;
+	return NULL;
 }
+#endif
 
 struct err *send_open(const struct SendOpts *o)
 {
-	struct err *e = curl_load();
+	struct err *e = curl_find();
 	opts = o;
+	if (!e && curl.global_init(CURL_GLOBAL_DEFAULT))
+		e = err_new("libcurl cannot start");
 	if (!e && !(multi = curl.multi_init()))
 		e = err_new("libcurl cannot start");
 	return e;

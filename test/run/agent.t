@@ -161,11 +161,11 @@ RUN {sonde} profile -F 499 -f --otlp o.pb -- {build}/waits spin 700 > o.folded; 
 EXPECT_RE \A0\n[1-9]\d*\nTrue\nTrue\n\['kernel', 'native'\]\n\Z
 TIMEOUT 60
 
-NAME deploy/Containerfile.static: an image of nothing but the static program, whose command is one that sonde takes
+NAME deploy/Containerfile.static: an image of nothing but the static program and certificates, whose command is one that sonde takes
 RUN python3 -c 'if 1:
     import json
     lines = [l.split(None, 1) for l in open("{top}/deploy/Containerfile.static") if l.strip() and not l.startswith("#")]
     words = {k: v.strip() for k, v in lines}
     print(" ".join(k for k, v in lines), words["FROM"], json.loads(words["ENTRYPOINT"]), words["COPY"].split()[1] == json.loads(words["ENTRYPOINT"])[0])
     open("args", "w").write("\n".join(json.loads(words["ENTRYPOINT"])[1:] + json.loads(words["CMD"])))'; {sonde} $(cat args) --dir-size x 2>&1 | head -n 1
-EXPECT_RE \AFROM ARG COPY ENTRYPOINT CMD scratch \['/sonde', 'agent'\] True\n.*--dir-size.*\n\Z
+EXPECT_RE \AFROM ARG COPY COPY ENTRYPOINT CMD scratch \['/sonde', 'agent'\] True\n.*--dir-size.*\n\Z
