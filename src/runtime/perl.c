@@ -445,7 +445,7 @@ static void eval(struct ChainMaker *m, const struct Row *r)
 	chain_set(m, GV, 0);
 	chain_set(m, PENDING, 0);
 	chain_if_not(m, RETOP, 0, L_EVAL_RETURNS);
-	chain_set(m, PENDING, 2);
+	chain_set(m, PENDING, 1); // C that calls C may have put more of them
 	chain_label(m, L_EVAL_RETURNS);
 	chain_set(m, FLAGS, 0);
 }

@@ -206,6 +206,31 @@ TEST(an_eval_that_C_has_put_below_its_call)
 	CHECK_EQ(st->why, RT_WHY_OK);
 }
 
+// As PL/Perl calls: C that has put an eval there calls C that does so too, for Perl. The program itself has ended.
+TEST(evals_of_C_that_called_C)
+{
+	for (u32 ended = 0; ended < 2; ended++) {
+		start_perl(0, 0);
+		if (!ended)
+			put_context(1, CALL, 3, RETURNS, SUB(1));
+		put_context(1, EVAL | EVALBLOCK, 2, 0, 0);
+		put_context(1, EVAL | EVALBLOCK, 2, 0, 0);
+		put_context(1, CALL, 1, 0, SUB(0));
+		put(ME + 0xe0, STACKINFO(1));
+		if (ended)
+			stack[11] = TEXT + 0x210; // no other loop
+		struct RtStack *st = walk_now();
+		check_frame(st, 0, "A::inner", "/src/a.pl", 7);
+		check_frame(st, 1, "(eval)", "/src/a.pl", 17);
+		check_frame(st, 2, "(eval)", "(eval 3)", 1);
+		CHECK_FRAME(st, 3, TEXT + 0x20);
+		if (!ended)
+			check_frame(st, 4, "A::outer", "(eval 3)", 1);
+		CHECK_EQ(st->n, ended ? 5 : 7);
+		CHECK_EQ(st->why, RT_WHY_OK);
+	}
+}
+
 TEST(a_loop_within_docatch_has_the_outer_ones_frames)
 {
 	start_perl(TEXT + 0x18, 0x10);
