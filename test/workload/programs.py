@@ -298,15 +298,17 @@ def rabbitmq(tmp, secs):
     os.chmod(os.path.join(tmp, 'erl'), 0o755)
     write(os.path.join(tmp, 'rabbit.conf'), 'listeners.tcp.default = 127.0.0.1:%d\nmanagement.tcp.port = %d\nmanagement.tcp.ip = 127.0.0.1\n' % (port + 1, port))
     write(os.path.join(tmp, 'plugins'), '[rabbitmq_management].\n')
-    env = dict(os.environ, HOME=tmp, PATH='%s:%s' % (tmp, os.environ['PATH']), RABBITMQ_HOME=home, RABBITMQ_NODENAME=name, RABBITMQ_MNESIA_BASE=tmp, RABBITMQ_LOG_BASE=tmp, RABBITMQ_LOGS=tmp + '/log',
+    env = dict(os.environ, HOME=tmp, SONDE_RUNTIMES=CACHE, PATH='%s:%s' % (tmp, os.environ['PATH']), RABBITMQ_HOME=home, RABBITMQ_NODENAME=name, RABBITMQ_MNESIA_BASE=tmp, RABBITMQ_LOG_BASE=tmp, RABBITMQ_LOGS=tmp + '/log',
                RABBITMQ_ENABLED_PLUGINS_FILE=tmp + '/plugins', RABBITMQ_CONFIG_FILE=tmp + '/rabbit.conf', RABBITMQ_PID_FILE=tmp + '/pid', RABBITMQ_DIST_PORT=str(port + 2),
                ERL_EPMD_PORT=str(port + 3), RABBITMQ_PLUGINS_DIR=home + '/plugins', RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS='+S 2:2')
+    subprocess.run([os.path.join(tmp, 'erl'), '-noinput', '-eval', 'halt().'], env=env)  # an unpacked one has its programs now
+    names = start([shutil.which('epmd') or os.path.join(CACHE, 'erl-bookworm', 'epmd')], env=env, cwd=tmp)  # who knows the server's name
     server = start([os.path.join(home, 'sbin', 'rabbitmq-server')], env=env, cwd=tmp)
     load = [start([sys.executable, '-c', MESSAGES, str(port), str(secs)]) for _ in range(2)]
     end = time.monotonic() + 60
     while time.monotonic() < end and subprocess.call(['curl', '-sf', '-u', 'guest:guest', 'http://127.0.0.1:%d/api/overview' % port], stdout=subprocess.DEVNULL):
         time.sleep(0.5)
-    return [server] + load
+    return [server, names] + load
 
 
 # name: how it is started, what it needs, a name of the language's own that stacks must show, on the processor and asleep
