@@ -22,6 +22,7 @@ static const struct Row {
 	u8 parent;   // in an iseq's body: the iseq around it, whose label is to stand for an eval's; 0: an eval's own is the same
 } rows[] = {
 	{0x207, 56, 120, 8, 0, 1, 168, 0},
+	{0x300, 56, 120, 8, 0, 1, 168, 0},
 	{0x301, 64, 120, 12, 0, 1, 169, 0},
 	{0x302, 64, 112, 12, 1, 0, 169, 0},
 	{0x303, 56, 112, 12, 1, 0, 169, 0},
@@ -102,7 +103,7 @@ static bool find_key(const struct ElfFile *f, u64 native, struct RtLang *out)
 	return false;
 }
 
-#define MAX_REFS 64
+#define MAX_REFS 128
 struct Refs {
 	u64 v[MAX_REFS];
 	u32 n;
@@ -118,21 +119,26 @@ static void find_refs(const struct ElfFile *f, const struct Code *c, struct Refs
 	}
 }
 
+// Also those of functions that it jumps to, and these (a byte that is no jump leads nowhere, or to words that are no pair).
+static void find_refs_behind(const struct ElfFile *f, u64 at, u32 depth, struct Refs *out)
+{
+	struct Code c;
+
+	if (!load_code(f, at, &c))
+		return;
+	find_refs(f, &c, out);
+	for (u32 i = 0; depth && i < 64; i++)
+		if (c.p[i] == 0xe9)
+			find_refs_behind(f, relative(&c, i + 1), depth - 1, out);
+}
+
 // The table of names: rb_id2str(), and what it ends with a jump to, compare with its first word, the last name's number, and load the third, the names.
 static u64 find_names(const struct ElfFile *f, u64 name_of)
 {
-	struct Code c;
 	struct Refs refs = {0};
 
-	if (!name_of || !load_code(f, name_of, &c))
-		return 0;
-	u32 jump = 0;
-	while (jump < 64 && c.p[jump] != 0xe9)
-		jump++;
-	find_refs(f, &c, &refs);
-	struct Code next;
-	if (jump < 64 && load_code(f, relative(&c, jump + 1), &next))
-		find_refs(f, &next, &refs);
+	if (name_of)
+		find_refs_behind(f, name_of, 2, &refs);
 	for (u32 i = 0; i < refs.n; i++)
 		for (u32 k = 0; k < refs.n; k++)
 			if (refs.v[k] == refs.v[i] + 16)

@@ -12,9 +12,12 @@ In: Debian's stock kernel package, this release's, its backports' (--release bac
 Out: the command's stdout and stderr as they come, its exit status (124: time ran out, 125: the guest did not come up).
 Invariant: nothing of the host is changed but the cache; every guest ends with its vm.py.
 """
-import argparse, contextlib, fcntl, glob, gzip, lzma, os, re, shlex, shutil, signal, struct, subprocess, sys, tempfile, time, zlib
+import argparse, contextlib, fcntl, glob, gzip, hashlib, lzma, os, re, shlex, shutil, signal, struct, subprocess, sys, tempfile, time, urllib.request, zlib
 
 CACHE = os.environ.get('SONDE_VM', os.path.expanduser('~/.cache/sonde-vm'))
+UBUNTU = ('focal', 'jammy', 'noble')
+UBUNTU_MIRROR = os.environ.get('SONDE_UBUNTU_MIRROR', 'http://archive.ubuntu.com/ubuntu')
+UBUNTU_KEYS, UBUNTU_KEYS_SHA256 = '/pool/main/u/ubuntu-keyring/ubuntu-keyring_2021.03.26_all.deb', '0d0e7ed6b112f5d03eabf3c7eb01ebdacf9c57714b279e90495cfc58c8c4520f'
 # What the initial RAM disk loads to reach its root; their dependencies follow.
 MODULES = ['virtio_mmio', 'virtio_pci', '9pnet_virtio', '9p', 'overlay']
 # For arm64: what the guest's root is made of, besides what these depend on.
@@ -38,6 +41,23 @@ def os_release():
         return {}
 
 
+def ubuntu_key():
+    """The file of the archive's keys, of a package that Debian does not have: the one whose checksum stands here"""
+    path = os.path.join(CACHE, 'ubuntu-archive-keyring.gpg')
+    if not os.path.exists(path):
+        with urllib.request.urlopen(UBUNTU_MIRROR + UBUNTU_KEYS, timeout=60) as r:
+            data = r.read()
+        if hashlib.sha256(data).hexdigest() != UBUNTU_KEYS_SHA256:
+            raise Missing('%s is not the package that is known' % (UBUNTU_MIRROR + UBUNTU_KEYS))
+        with tempfile.TemporaryDirectory(dir=CACHE) as part:
+            deb = os.path.join(part, 'keys.deb')
+            with open(deb, 'wb') as f:
+                f.write(data)
+            subprocess.run(['dpkg-deb', '-x', deb, part], check=True)
+            os.replace(os.path.join(part, 'usr/share/keyrings/ubuntu-archive-keyring.gpg'), path)
+    return path
+
+
 def apt_options(arch, release=None):
     """apt's own state for another architecture or release: the host's is not touched (apt.conf(5), Dir)."""
     if arch == 'amd64' and not release:
@@ -54,7 +74,10 @@ def apt_options(arch, release=None):
         with open(d + '/sources.list', 'w') as f:
             suite = os_release()['VERSION_CODENAME'] + '-backports' if release == 'backports' else release
             for one in (suite, 'sid') if suite == 'experimental' else (suite,):  # what that needs is in sid
-                f.write('deb %s %s main\n' % (os.environ.get('SONDE_VM_MIRROR', 'http://deb.debian.org/debian'), one))
+                if suite in UBUNTU:
+                    f.write('deb [signed-by=%s] %s %s main universe\n' % (ubuntu_key(), UBUNTU_MIRROR, one))
+                else:
+                    f.write('deb %s %s main\n' % (os.environ.get('SONDE_VM_MIRROR', 'http://deb.debian.org/debian'), one))
         opts += ['Dir::Etc::sourcelist=%s/sources.list' % d, 'Dir::Etc::sourceparts=/dev/null']
     opts = [w for o in opts for w in ('-o', o)]
     if not glob.glob(d + '/lists/*Packages*'):

@@ -31,6 +31,9 @@ FETCHED = {
     'sid': ('python3.14', 'python3.14-dbg', 'ruby3.3', 'ruby3.4', 'golang-1.27-go', 'perl', 'erlang-base'),
     'trixie': ('python3.13', 'python3.13-dbg', 'python3-uvloop', 'python3-gevent', 'ruby3.3', 'openjdk-21-jre-headless', 'php8.4-cli', 'perl', 'erlang-base'),
     'bullseye': ('ruby2.7', 'openjdk-11-jre-headless', 'perl', 'php7.4-cli'),
+    'focal': ('perl', 'php7.4-cli', 'ruby2.7'),  # Ubuntu's
+    'jammy': ('perl', 'php8.1-cli', 'ruby3.0'),
+    'noble': ('perl', 'php8.3-cli', 'ruby3.2'),
     'bookworm': ('erlang-base', 'php8.2-fpm', 'rabbitmq-server', 'postgresql-plpython3-15', 'postgresql-plperl-15'),  # programs.py, too
 }
 NODES = ('22.23.3', '24.21.0', '26.10.0')  # of npm, by --fetch node
