@@ -50,6 +50,15 @@ static bool find_thread(const u8 *code, u32 n, u32 *reg)
 	return false;
 }
 
+// Is it kept elsewhere? Ubuntu's 5.4 puts it into r8 to r11, which are not saved, and other things where it was.
+static bool is_moved_on(const u8 *code, u32 n, u32 reg)
+{
+	for (u32 i = 0; i + 3 <= n; i++)
+		if ((code[i] & 0xf9) == 0x49 && code[i + 1] == STORE && (code[i + 2] & 0xc4) == 0xc0 && ((code[i + 2] >> 3 & 7u) | (code[i] & 4u) << 1) == reg)
+			return true;
+	return false;
+}
+
 // What the next instruction is loaded from.
 static bool find_call(const u8 *code, u32 n, u32 disp, u32 thread, u32 *reg)
 {
@@ -89,7 +98,7 @@ static bool find_state(const u8 *code, u32 n, const struct LuaRow *r, struct RtL
 {
 	u32 begin = MIN(n, (u32)BEGINNING), thread, call = 0, next = 0;
 
-	if (!find_thread(code, begin, &thread))
+	if (!find_thread(code, begin, &thread) || is_moved_on(code, begin, thread))
 		return false;
 	if (r->version == 0x501) {
 		if (!find_closure(code, begin, &out->closure) || !find_next(code, n, 0x30, thread, &next))

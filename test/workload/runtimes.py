@@ -31,9 +31,9 @@ FETCHED = {
     'sid': ('python3.14', 'python3.14-dbg', 'ruby3.3', 'ruby3.4', 'golang-1.27-go', 'perl', 'erlang-base'),
     'trixie': ('python3.13', 'python3.13-dbg', 'python3-uvloop', 'python3-gevent', 'ruby3.3', 'openjdk-21-jre-headless', 'php8.4-cli', 'perl', 'erlang-base'),
     'bullseye': ('ruby2.7', 'openjdk-11-jre-headless', 'perl', 'php7.4-cli'),
-    'focal': ('perl', 'php7.4-cli', 'ruby2.7'),  # Ubuntu's
-    'jammy': ('perl', 'php8.1-cli', 'ruby3.0'),
-    'noble': ('perl', 'php8.3-cli', 'ruby3.2'),
+    'focal': ('perl', 'php7.4-cli', 'ruby2.7', 'python3.8', 'openjdk-11-jre-headless', 'lua5.3', 'luajit'),  # Ubuntu's
+    'jammy': ('perl', 'php8.1-cli', 'ruby3.0', 'python3.10', 'openjdk-17-jre-headless', 'lua5.4', 'luajit'),
+    'noble': ('perl', 'php8.3-cli', 'ruby3.2', 'python3.12', 'openjdk-21-jre-headless', 'lua5.4', 'luajit', 'erlang-base', 'nodejs'),
     'bookworm': ('erlang-base', 'php8.2-fpm', 'rabbitmq-server', 'postgresql-plpython3-15', 'postgresql-plperl-15'),  # programs.py, too
 }
 NODES = ('22.23.3', '24.21.0', '26.10.0')  # of npm, by --fetch node
@@ -209,7 +209,7 @@ def pythons():
     yield '/usr/bin/python3'
     for path in sorted(glob.glob(os.path.expanduser('~/.pyenv/versions/3.*/bin/python3')), key=lambda p: [int(x) for x in re.findall(r'\d+', p)]):
         yield path
-    for cmd, _, _ in unpacked('/usr/bin/python3.1[0-9]*'):
+    for cmd, _, _ in unpacked('/usr/bin/python3.[0-9]*'):
         if re.search(r'/python3\.\d+(-dbg)?$', cmd):
             yield cmd
     yield from sorted(glob.glob(CACHE + '/python3.*/bin/python3'))
@@ -303,11 +303,11 @@ def programs(tmp):
                     ' && args.fd == 987654')
     for v, erl in beams(tmp):
         yield Asked('BEAM (Erlang, OTP %s)' % v, erl, 'beam_same.py', 'rt_sigaction', erl + ' deep', 'rt_sigaction')
-    for lua in sorted(glob.glob('/usr/bin/lua5.[134]')):
+    for lua in [*sorted(glob.glob('/usr/bin/lua5.[134]')), *(cmd for cmd, _, _ in unpacked('/usr/bin/lua5.[134]'))]:
         yield Program(' '.join(run(lua + ' -v').split()[:2]), lua, 'luaload.lua', 'rename', ('deep.lua', 'rename'))
-    luajit = shutil.which('luajit')
-    for how in (', -joff', '') if luajit else ():
-        yield Program(' '.join(run([luajit, '-v']).split()[:2]) + how, luajit + how.replace(',', ''), 'luaload.lua', 'rename', ('deep.lua', 'rename'))
+    for luajit in [*filter(None, [shutil.which('luajit')]), *(cmd for cmd, _, _ in unpacked('/usr/bin/luajit*'))]:
+        for how in (', -joff', ''):
+            yield Program(' '.join(run(luajit + ' -v').split()[:2]) + how, luajit + how.replace(',', ''), 'luaload.lua', 'rename', ('deep.lua', 'rename'))
 
 
 # ---- price
