@@ -178,7 +178,8 @@ void event_submit(struct Lower *l, struct IrVal rec);
 
 // lower_aggr.c
 bool lm_aggr_has_set(const struct Type *t); // in a map without keys: the word that says whether the value was ever set
-void lm_aggr_update(struct Lower *l, const struct Type *t, struct IrVal p, struct IrVal n); // adds n to this CPU's value at p
+// Adds n to this CPU's value at p. clock: the time since the boot that tseries() takes, IRO_NONE: the kernel's own.
+void lm_aggr_update(struct Lower *l, const struct Type *t, struct IrVal p, struct IrVal n, struct IrVal clock);
 struct IrVal lm_aggr_int(struct Lower *l, struct MapSym *m, struct IrVal key); // all CPUs' values as one number
 struct IrVal lm_aggr_field(struct Lower *l, struct Expr *ref, const char *name); // avg, count or total of stats()
 void lm_aggr_into(struct Lower *l, struct Expr *ref, struct IrVal base, s32 off); // as the two words of its type (ty_aggr_in_parts)
