@@ -54,7 +54,7 @@ struct Val l_cpu(struct Lower *l, struct Expr *e)
 
 struct IrVal boot_ns(struct Lower *l)
 {
-	return call0(l, l->o->ktime_boot ? H_KTIME_BOOT : H_KTIME);
+	return l->is_late ? late_nsecs(l) : call0(l, l->o->ktime_boot ? H_KTIME_BOOT : H_KTIME);
 }
 
 struct Val l_nsecs(struct Lower *l, struct Expr *e)

@@ -35,6 +35,11 @@ static u32 zero_map(struct Lower *l, u32 size)
 	return sonde_map(l, "sonde_zero", BPF_MAP_TYPE_ARRAY, 4, MAX(size, 8u), 1, BPF_F_RDONLY_PROG);
 }
 
+struct IrVal zero_value(struct Lower *l, u32 map)
+{
+	return ir_mapval(zero_map(l, l->prog->maps.p[map]->value_size), 0);
+}
+
 void count_loss(struct Lower *l, u32 counter_off)
 {
 	struct IrVal none = ir_imm(0);
