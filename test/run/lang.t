@@ -554,7 +554,7 @@ RUN D='config = { unstable_tseries = enable }'; {sonde} -q -e "$D macro nsecs() 
 EXPECT_RE ^ *2 [0-9]+:[0-9]+:$
 EXPECT_RE ^2$
 EXPECT_RE ^1$
-STDERR nsecs\(\) of this script tells the time of tseries\(\): it must be a number
+STDERR nsecs() of this script tells the time of tseries(): it must be a number
 RC 1
 
 NAME a block whose last expression is an aggregation, in a macro, within another, with a key
