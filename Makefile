@@ -59,7 +59,7 @@ SRCS := $(sort $(wildcard $(FOLDERS:%=src/%/*.c)) src/help.c src/cmdline.c src/c
 CURL := $(if $(STATIC)$(SONDE_MIN),,$(wildcard $(SYSROOT)/usr/include/curl/curl.h $(SYSROOT)/usr/include/*/curl/curl.h))
 SRCS := $(filter-out src/agent/$(if $(CURL),no)send.c,$(SRCS))
 NO_DWARF = src/ctype/nodwarf.c src/sym/nodwarf.c $(if $(CURL),src/agent/nosend.c)
-DWARF = src/ctype/dwarf.c src/ctype/dwarftype.c src/ctype/dwp.c src/sym/dwarf.c
+DWARF = src/ctype/dwarf.c src/ctype/dwarftype.c src/ctype/dwp.c src/sym/dwarf.c src/sym/relocate.c
 SRCS := $(filter-out $(if $(SONDE_MIN),$(DWARF),src/ctype/nodwarf.c src/sym/nodwarf.c),$(SRCS))
 OBJS := $(SRCS:src/%.c=$(BUILD)/%.o)
 RT_SRCS := $(sort $(wildcard src/bpfrt/*.bpf.c))

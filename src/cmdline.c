@@ -158,14 +158,15 @@ static struct err *set_no_feature(void *to, const struct Option *row, const char
 {
 	struct Options *o = opts_of(to);
 	const struct { const char *name; bool *off; } features[] = {
-		{"uprobe_multi", &o->no_uprobe_multi}, {"kprobe_multi", &o->no_kprobe_multi}, {"kprobe_session", &o->no_kprobe_session}};
+		{"uprobe_multi", &o->no_uprobe_multi}, {"kprobe_multi", &o->no_kprobe_multi}, {"kprobe_session", &o->no_kprobe_session},
+		{"task_work", &o->no_task_work}};
 	while (*arg) {
 		size_t n = strcspn(arg, ","), i;
 		for (i = 0; i < ARRAY_LEN(features); i++)
 			if (strlen(features[i].name) == n && !strncmp(arg, features[i].name, n))
 				break;
 		if (i == ARRAY_LEN(features))
-			return err_new("USAGE: --no-feature can only have values 'kprobe_multi,kprobe_session,uprobe_multi'.");
+			return err_new("USAGE: --no-feature can only have values 'kprobe_multi,kprobe_session,%suprobe_multi'.", o->as_bpftrace ? "" : "task_work,");
 		*features[i].off = true;
 		arg += n + (arg[n] == ',');
 	}
@@ -373,7 +374,7 @@ static const struct Option options[] = {
 	{0, "probe-filter", "REGEX", "only probes whose name matches", set_filter},
 	{0, "test", NULL, "run the test: probes of the script (also --mode test)", set_mode, "test"},
 	{0, "bench", NULL, "run the bench: probes of the script (also --mode bench)", set_mode, "bench"},
-	{0, "no-feature", "LIST", "do without uprobe_multi, kprobe_multi, kprobe_session", set_no_feature, .values = "uprobe_multi|kprobe_multi|kprobe_session,..."},
+	{0, "no-feature", "LIST", "do without uprobe_multi, kprobe_multi, kprobe_session, task_work", set_no_feature, .values = "uprobe_multi|kprobe_multi|kprobe_session|task_work,..."},
 	{0, "fmt", NULL, "print the script in its standard form", set_mode, "format"},
 	{0, "dry-run", NULL, "end once everything is attached", FLAG(dry_run)},
 	{'d', "debug", "PASS,...", "print what a pass made and stop: ast, ir, opt, bpf, maps; verifier goes on; -d help: all", set_stages},

@@ -33,7 +33,7 @@ A .t file holds blocks separated by blank lines; a block is
                      block before them says it of all blocks of the file that do not. (Test programs of test/unit: T_FEW, T_ALONE and TEST_RETRY, see t.h.)
   EXTRA reason       `make check` leaves it out too (make check-extra has it): it is long, and what it looks at others look at more closely
   LONG               `make test` leaves it out (--short): it takes over 7 s beside others, or over 3 s with a processor for itself
-  NEED feature       as `sonde info` names it, "name: yes" (!feature: no); or cmd:NAME, file:PATH, npm:NAME@VERSION, pyenv:VERSION (of Python), runtimes:PATH (unpacked by test/workload/runtimes.py), arch:MACHINE, ksym:SYMBOL, host (no guest), 32-bit (programs): else skipped, with the reason
+  NEED feature       as `sonde info` names it, "name: yes" (!feature: no); or cmd:NAME, file:PATH, npm:NAME@VERSION, pyenv:VERSION (of Python), runtimes:PATH (unpacked by test/workload/runtimes.py), arch:MACHINE, ksym:SYMBOL, host (no guest), kmod (test/vm/kmod.py has built the module), 32-bit (programs): else skipped, with the reason
 A block must expect something that is there, and a key that is not in this list is an error.
 """
 import argparse, concurrent.futures, os, sys, time

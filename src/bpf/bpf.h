@@ -73,12 +73,13 @@ enum Feature {
 	FEAT_KPROBE, FEAT_FENTRY, FEAT_TP_BTF, FEAT_RAWTP, FEAT_BTF, FEAT_MODULE_BTF, FEAT_NO_PREALLOC, FEAT_BATCH, FEAT_V4_INSNS, FEAT_TASK_PT_REGS,
 	FEAT_GET_NS_PID, FEAT_D_PATH, FEAT_STRNCMP, FEAT_SIGNAL, FEAT_WRITE_USER, FEAT_KTIME_BOOT, FEAT_KTIME_TAI, FEAT_JIFFIES64, FEAT_ITER, FEAT_GET_STACK, FEAT_FUNC_IP,
 	FEAT_MAP_LOOKUP_PERCPU, FEAT_UPROBE_REFCTR, FEAT_HW_EVENTS, FEAT_ATOMICS, FEAT_GLOBAL_DATA_MMAP,
-	FEAT_BIG_KEYS, FEAT_TASK_MEMORY, FEAT_SLEEPABLE_UPROBES,
+	FEAT_BIG_KEYS, FEAT_TASK_MEMORY, FEAT_SLEEPABLE_UPROBES, FEAT_TASK_WORK,
 	FEAT_MAY_GOTO,
 	FEAT_LOOP_ROUNDS, // callbacks are verified for every round, not for the first alone (see bpfrt/rt.h)
 	FEATURES
 };
 bool feature_has(enum Feature f);
+u32 feature_func_id(const char *name); // BTF id of a function of the kernel that a feature was tried with; 0: ask ctype_func_id()
 const char *feature_name(enum Feature f);
 const char *feature_note(enum Feature f); // since which kernel, what sonde does without it
 void feature_set(enum Feature f, bool has); // for tests

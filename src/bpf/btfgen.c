@@ -170,6 +170,24 @@ static int by_insn(const void *a, const void *b)
 	return (x->insn > y->insn) - (x->insn < y->insn);
 }
 
+static void *join_parts(const struct Str *types, const struct Str *strs, u32 *size)
+{
+	struct btf_header h = {
+		.magic = BTF_MAGIC,
+		.version = BTF_VERSION,
+		.hdr_len = sizeof(h),
+		.type_len = (u32)types->n,
+		.str_off = (u32)types->n,
+		.str_len = (u32)strs->n,
+	};
+	*size = (u32)(sizeof(h) + types->n + strs->n);
+	char *data = xmalloc(*size);
+	memcpy(data, &h, sizeof(h));
+	memcpy(data + sizeof(h), types->p, types->n);
+	memcpy(data + sizeof(h) + types->n, strs->p, strs->n);
+	return data;
+}
+
 void progbtf_build(const struct ProbeProg *pp, bool with_lines, struct ProgBtf *out)
 {
 	*out = (struct ProgBtf){0};
@@ -195,19 +213,7 @@ void progbtf_build(const struct ProbeProg *pp, bool with_lines, struct ProgBtf *
 	if (with_lines)
 		build_lines(pp, funcs.p, (u32)funcs.n, &strs, out);
 
-	struct btf_header h = {
-		.magic = BTF_MAGIC,
-		.version = BTF_VERSION,
-		.hdr_len = sizeof(h),
-		.type_len = (u32)types.n,
-		.str_off = (u32)types.n,
-		.str_len = (u32)strs.n,
-	};
-	out->size = (u32)(sizeof(h) + types.n + strs.n);
-	out->data = xmalloc(out->size);
-	memcpy(out->data, &h, sizeof(h));
-	memcpy((char *)out->data + sizeof(h), types.p, types.n);
-	memcpy((char *)out->data + sizeof(h) + types.n, strs.p, strs.n);
+	out->data = join_parts(&types, &strs, &out->size);
 	str_deinit(&types);
 	str_deinit(&strs);
 	vec_deinit(&funcs);
@@ -239,5 +245,41 @@ int load_with_btf(const struct ProbeProg *pp, struct SysProg *sp, bool lines)
 	if (btf >= 0)
 		close(btf);
 	progbtf_deinit(&b);
+	return r;
+}
+
+static void add_member(struct Str *types, u32 name, u32 type, u32 bit)
+{
+	struct btf_member m = {name, type, bit};
+	str_addn(types, (char *)&m, sizeof(m));
+}
+
+int task_work_map(const struct SysMap *m)
+{
+	enum { U64 = 1, WORK, REST, VALUE };
+	struct Str types = {0}, strs = {0};
+	u32 bits = 64, size;
+	struct btf_array rest = {U64, U64, (m->value_size - 8) / 8};
+	add_string(&strs, "", 0);
+	add_type(&types, add_ident(&strs, "u64"), BTF_KIND_INT, 0, 8);
+	str_addn(&types, (char *)&bits, sizeof(bits));
+	add_type(&types, add_ident(&strs, "bpf_task_work"), BTF_KIND_STRUCT, 1, 8);
+	add_member(&types, add_ident(&strs, "__opaque"), U64, 0);
+	add_type(&types, 0, BTF_KIND_ARRAY, 0, 0);
+	str_addn(&types, (char *)&rest, sizeof(rest));
+	add_type(&types, add_ident(&strs, "late"), BTF_KIND_STRUCT, 2, m->value_size);
+	add_member(&types, add_ident(&strs, "work"), WORK, 0);
+	add_member(&types, add_ident(&strs, "rest"), REST, 64);
+	void *data = join_parts(&types, &strs, &size);
+	struct SysMap with = *m;
+	with.btf_fd = sys_btf_load(data, size, NULL, 0);
+	with.btf_key = U64;
+	with.btf_val = VALUE;
+	int r = with.btf_fd < 0 ? with.btf_fd : sys_map_create(&with);
+	if (with.btf_fd >= 0)
+		close(with.btf_fd);
+	free(data);
+	str_deinit(&types);
+	str_deinit(&strs);
 	return r;
 }

@@ -396,6 +396,66 @@ static bool try_sleepable_uprobes(u32 arg)
 	return feature_has(FEAT_UPROBE_MULTI) && close_ok(sys_prog_load(&p));
 }
 
+// What lower_late.c calls, the first as this tries it; BTF ids, 0 before that. Finding a name takes a table of all of them, 2 ms.
+static struct {
+	const char *name;
+	u32 id;
+} late_funcs[] = {{"bpf_task_work_schedule_resume_impl", 0}, {"bpf_preempt_disable", 0}, {"bpf_preempt_enable", 0}};
+
+u32 feature_func_id(const char *name)
+{
+	for (u32 i = 0; i < ARRAY_LEN(late_funcs); i++)
+		if (!strcmp(late_funcs[i].name, name))
+			return late_funcs[i].id;
+	return 0;
+}
+
+// A program of a tracepoint that asks for a callback as its thread returns to user space, which is loaded only. The value of its map says what the kernel keeps there.
+static bool try_task_work(u32 arg)
+{
+	struct SysMap m = {BPF_MAP_TYPE_HASH, 8, 16, 1, BPF_F_NO_PREALLOC, "sonde_try"};
+	struct BtfUse b;
+	bool all = true;
+	btf_use(&b);
+	for (u32 i = 0; i < ARRAY_LEN(late_funcs) && all; i++)
+		all = (late_funcs[i].id = ctype_func_id(b.c, late_funcs[i].name)) != 0;
+	btf_unuse(&b);
+	u32 id = late_funcs[0].id;
+	int map = all ? task_work_map(&m) : -1;
+	if (map < 0)
+		return false;
+	struct BpfInsn insns[] = {
+		INSN(BPF_ST | BPF_MEM | BPF_DW, 10, 0, -8, 0),
+		INSN(BPF_LD | BPF_IMM | BPF_DW, 1, BPF_PSEUDO_MAP_FD, 0, map), {0},
+		INSN(BPF_ALU64 | BPF_MOV | BPF_X, 2, 10, 0, 0),
+		INSN(BPF_ALU64 | BPF_ADD | BPF_K, 2, 0, 0, -8),
+		CALL(BPF_FUNC_map_lookup_elem),
+		INSN(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 10, 0), // to 17
+		INSN(BPF_ALU64 | BPF_MOV | BPF_X, 6, 0, 0, 0),
+		CALL(BPF_FUNC_get_current_task_btf),
+		INSN(BPF_ALU64 | BPF_MOV | BPF_X, 1, 0, 0, 0),
+		INSN(BPF_ALU64 | BPF_MOV | BPF_X, 2, 6, 0, 0),
+		INSN(BPF_LD | BPF_IMM | BPF_DW, 3, BPF_PSEUDO_MAP_FD, 0, map), {0},
+		INSN(BPF_LD | BPF_IMM | BPF_DW, 4, BPF_PSEUDO_FUNC, 0, 5), {0}, // the callback, 19
+		MOV_IMM(5, 0),
+		INSN(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_KFUNC_CALL, 0, (s32)id),
+		MOV_IMM(0, 0),
+		EXIT(),
+		MOV_IMM(0, 0),
+		EXIT(),
+	};
+	struct CodeFunc callback = {19, "callback", 3, true};
+	struct ProbeProg pp = {.ir = {.name = "sonde_try"}};
+	pp.code.insns.p = insns;
+	pp.code.insns.n = ARRAY_LEN(insns);
+	pp.code.funcs.p = &callback;
+	pp.code.funcs.n = 1;
+	struct SysProg sp = {.type = BPF_PROG_TYPE_TRACEPOINT, .insns = insns, .ninsns = ARRAY_LEN(insns), .license = "Dual BSD/GPL", .name = "sonde_try"};
+	bool ok = close_ok(load_with_btf(&pp, &sp, false));
+	close(map);
+	return ok;
+}
+
 // Paths under the event sources of perf: which kinds perf_event_open(2) takes.
 static const char *const pmu_paths[] = {
 	"/sys/bus/event_source/devices/kprobe/type",
@@ -494,6 +554,9 @@ static const struct Row rows[FEATURES] = {
 	[FEAT_SLEEPABLE_UPROBES] = {"sleepable uprobes",
 		"Linux 6.6; str() in a uprobe waits for a page that is not in memory with it, and is <not in memory> without it",
 		try_sleepable_uprobes, 0},
+	[FEAT_TASK_WORK] = {"task work",
+		"Linux 6.18; at the entry of a system call a text that is not in memory is waited for with it, and is <not in memory> without it",
+		try_task_work, 0},
 	[FEAT_GET_STACK] = {"get_stack", "Linux 4.18; kstack needs it", try_tp_helper, BPF_FUNC_get_stack},
 	[FEAT_FUNC_IP] = {"get_func_ip", "Linux 5.15; func in kretprobes is known for one function each without it", try_kprobe_helper, BPF_FUNC_get_func_ip},
 	[FEAT_MAP_LOOKUP_PERCPU] = {"lookup_percpu_elem",

@@ -54,6 +54,8 @@ void link_point_to(struct Code *code, u32 insn, u32 target); // link.c: a call, 
 
 // ---- btfgen.c
 // sys_prog_load with the BTF of pp attached, where the kernel takes it: func_info, and line_info with `lines`.
+// A map whose keys are 8 bytes and whose values begin with a struct bpf_task_work. The descriptor or -errno.
+int task_work_map(const struct SysMap *m);
 int load_with_btf(const struct ProbeProg *pp, struct SysProg *sp, bool lines);
 
 // ---- rttab.c: the runtime's functions, one after the other, as tools/mkrt.c cut them; of RtFunc's pairs

@@ -106,7 +106,7 @@ static int create_map(const struct MapDef *m, int inner_fd)
 	char name[16];
 	map_kernel_name(m->name, name);
 	struct SysMap sm = {m->bpf_type, m->key_size, m->value_size, m->max_entries, m->flags, name, inner_fd};
-	return sys_map_create(&sm);
+	return m->task_work ? task_work_map(&sm) : sys_map_create(&sm);
 }
 
 static struct err *map_in_memory(struct Loaded *l, struct MapDef *m)

@@ -230,6 +230,7 @@ struct RtCounters {
 	u64 reads_failed;	// other reads of memory that was not there, with --strict; not of null pointers
 	u64 requests_unread;	// trace_id, span_id of a process of which it was not known yet where they are, or that could not be read
 	u64 kstack_cut;		// kernel stacks deeper than bpf_get_stack() goes
+	u64 put_off;		// events that wait until a text is in memory: one more when that begins, one less when it is told; the sum of all processors counts
 	u64 why[32];		// user stacks by enum RtWhy
 };
 #endif

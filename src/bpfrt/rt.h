@@ -211,6 +211,7 @@ u64 rt_log2_hist(u64 val, u64 k);
 u64 rt_lhist(s64 val, s64 min, s64 max, s64 step);
 // ---- loss.bpf.c. Adds 1 to the counter at that offset of this CPU's struct RtCounters, or to that of the updates of maps that returned ret.
 u64 rt_count_loss(u64 off);
+u64 rt_count_told(u64 off); // takes one away
 u64 rt_count_map_loss(s64 ret);
 // ---- aggr.bpf.c. Adds a value to a time series of n = spec >> 32 slots; spec bit 8: signed, low 8 bits: enum RtTsAgg. Times in ns.
 u64 rt_tseries(struct RtTsSlot *slots, u64 val, u64 now, u64 interval, u64 spec);

@@ -284,6 +284,7 @@ static bool make_field(struct Ctypes *c, const struct FormatField *f, bool sysca
 	*text = arena_strndup(c->arena, f->decl, f->len);
 	bool user = syscalls && d.ptrs;
 	out->user_ptr = user;
+	out->kept_text = user && d.ptrs == 1 && !strncmp(f->decl, "const char *", 12);
 	if (d.data_loc || d.rel_loc) {
 		if (f->size < 4)
 			return false;

@@ -448,6 +448,14 @@ const struct Type *c_lhist(struct Unit *u, struct Expr *e)
 	return ty_lhist(u->types, 0, 1, 1);
 }
 
+// What the script's macro nsecs() tells.
+static void tseries_clock(struct Unit *u, struct Expr *e)
+{
+	const struct Type *t = e->a ? operand_type(u, check_expr(u, e->a)) : NULL;
+	if (t && t->kind != TY_NONE && !ty_is_int(t))
+		ERR(u, e->span, "nsecs() of this script tells the time of tseries(): it must be a number (%s provided)", tyname(u, t));
+}
+
 const struct Type *c_tseries(struct Unit *u, struct Expr *e)
 {
 	static const char *const aggs[] = {[TS_AGG_AVG] = "avg", [TS_AGG_MAX] = "max", [TS_AGG_MIN] = "min", [TS_AGG_SUM] = "sum"};
@@ -456,6 +464,7 @@ const struct Type *c_tseries(struct Unit *u, struct Expr *e)
 	const struct Type *t = int_arg(u, e, 0);
 	bool ok = lit_int_arg(u, e, 1, &interval);
 	ok = lit_int_arg(u, e, 2, &n) && ok;
+	tseries_clock(u, e);
 	enum TsAgg agg = TS_AGG_LAST;
 	if (e->nargs == 4) {
 		const char *s = lit_str_arg(u, e, 3);

@@ -235,6 +235,18 @@ static void put_text_param(struct Expander *x, struct Expr *e)
 	*e = (struct Expr){.kind = E_STR, .span = e->span, .from_param = true, .height = 1, .str = val ? val : "", .len = val ? (u32)strlen(val) : 0};
 }
 
+// tseries() puts a number where nsecs() is: a macro of that name tells its time.
+static void put_clock(struct Expander *x, struct Expr *call)
+{
+	struct Expr *clock = arena_new(x->a, struct Expr);
+	bool told = false;
+	*clock = (struct Expr){.kind = E_CALL, .span = call->span, .str = "nsecs", .height = 1};
+	if (!find_macro(x, clock, &told))
+		return;
+	x_value(x, &clock);
+	call->a = clock;
+}
+
 static void x_call(struct Expander *x, struct Expr **pe)
 {
 	struct Expr *call = *pe;
@@ -249,6 +261,8 @@ static void x_call(struct Expander *x, struct Expr **pe)
 			if (!strcmp(call->str, "str") && call->nargs)
 				put_text_param(x, call->args[0]);
 			x_elements(x, call);
+			if (!strcmp(call->str, "tseries"))
+				put_clock(x, call);
 		}
 		return;
 	}

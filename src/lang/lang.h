@@ -133,7 +133,7 @@ struct Expr {
 	bool from_param;	// a literal that came from $N: str holds the parameter's text as well
 	const char *str;	// E_STR text (may hold NULs, see len); E_IDENT, E_VAR ("$x" without $), E_MAP ("@x" with @), E_CALL, E_FIELD name
 	u32 len;		// E_STR bytes without the final NUL
-	struct Expr *a, *b, *c;	// operands: UNOP a; BINOP a b; TERNARY a?b:c; FIELD a; INDEX a[b]; CAST a; MAPREF key a; BLOCK value a
+	struct Expr *a, *b, *c;	// operands: UNOP a; BINOP a b; TERNARY a?b:c; FIELD a; INDEX a[b]; CAST a; MAPREF key a; BLOCK value a; CALL of tseries: a is its clock, or NULL
 	struct Expr **args;	// CALL, TUPLE
 	u32 nargs;
 	struct Stmt *body;	// E_BLOCK

@@ -283,6 +283,7 @@ static void r_call(struct Resolve *r, struct Expr *e)
 	for (u32 i = 0; i < e->nargs; i++)
 		if (!is_mode_arg(e, e->args[i]))
 			r_expr(r, e->args[i]);
+	r_expr(r, e->a);
 }
 
 static void r_scope(struct Resolve *r, struct Stmt *s, struct Expr *value)

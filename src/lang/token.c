@@ -381,6 +381,7 @@ bool lexer_attach_point(struct Lexer *lx, struct Span *out)
 			colon = true;
 			path = takes_path(lx, from, pos);
 		}
+		path |= c == '@' && colon; // a source file follows
 		pos++;
 	}
 	lx->pos = pos = MIN(pos, lx->len);

@@ -62,6 +62,9 @@ struct Lower {
 	u32 map_scratch, map_events, map_zero; // ids + 1, 0 not made yet
 	bool direct_btf;	// read through pointers the verifier knows
 	bool touching;		// of a ProbeProg.touch: reads of user memory wait for its page
+	struct Late *late;	// of a unit whose action may be put off (lower_late.c), else NULL
+	bool is_late;		// the action that was: its context is late_record
+	struct IrVal late_record;
 };
 
 static inline bool ty_scalar(const struct Type *t)
@@ -160,6 +163,7 @@ struct IrVal lower_arith(struct Lower *l, enum Op op, struct IrVal a, struct IrV
 // lower_map.c
 u32 sonde_map(struct Lower *l, const char *name, u32 type, u32 key, u32 val, u32 max, u32 flags); // id
 u32 events_map(struct Lower *l);
+struct IrVal zero_value(struct Lower *l, u32 map); // as many zeros as a value of that map has bytes
 void lower_maps(struct Lower *l); // MapDefs of all MapSyms
 struct IrVal lm_key(struct Lower *l, struct MapSym *m, struct Expr *key);  // address of the key
 struct IrVal lm_ref_key(struct Lower *l, struct Expr *ref);		   // of @m or @m[key]
@@ -176,9 +180,18 @@ void count_loss(struct Lower *l, u32 counter_off); // adds one to a field of str
 struct IrVal event_reserve(struct Lower *l, u32 kind, u32 id, u32 size, IrBlk fail); // payload after 8 bytes of head
 void event_submit(struct Lower *l, struct IrVal rec);
 
+// lower_late.c
+struct Late;
+bool late_plan(struct Lower *l, struct Late **out); // false: the unit's action is never put off
+void late_test(struct Lower *l, struct Late *t);    // puts the event off if a text is not in memory, else goes on
+void late_callback(struct Lower *l, const struct Late *t);
+u32 late_function(const struct Late *t); // of the action that was put off: its parameter is the record
+struct IrVal late_nsecs(struct Lower *l); // when its event was
+
 // lower_aggr.c
 bool lm_aggr_has_set(const struct Type *t); // in a map without keys: the word that says whether the value was ever set
-void lm_aggr_update(struct Lower *l, const struct Type *t, struct IrVal p, struct IrVal n); // adds n to this CPU's value at p
+// Adds n to this CPU's value at p. clock: the time since the boot that tseries() takes, IRO_NONE: the kernel's own.
+void lm_aggr_update(struct Lower *l, const struct Type *t, struct IrVal p, struct IrVal n, struct IrVal clock);
 struct IrVal lm_aggr_int(struct Lower *l, struct MapSym *m, struct IrVal key); // all CPUs' values as one number
 struct IrVal lm_aggr_field(struct Lower *l, struct Expr *ref, const char *name); // avg, count or total of stats()
 void lm_aggr_into(struct Lower *l, struct Expr *ref, struct IrVal base, s32 off); // as the two words of its type (ty_aggr_in_parts)
@@ -201,6 +214,7 @@ struct ProbeProg *lower_begin_prog(struct Lower *l, struct ProbeUnit *pu); // a 
 void lower_at(struct Lower *l, struct Span s); // what follows belongs to that place of the script
 
 // lower_touch.c: the program that reads beforehand what the unit's will, if that is of use: before the unit's own
+bool is_plain(const struct Expr *e); // has a value that follows from arguments, variables and who is running alone
 void lower_touch(struct Lower *l, struct ProbeUnit *pu);
 
 // lower_loop.c

@@ -278,6 +278,9 @@ static void lower_body(struct Lower *l)
 		ir_ret(&l->b, done(l));
 		ir_set_block(&l->b, ours);
 	}
+	bool first = l->late && ast->pred && !is_plain(ast->pred); // it may read the texts itself
+	if (first)
+		late_test(l, l->late);
 	if (ast->pred) {
 		IrBlk yes = ir_new_block(&l->b, "action"), no = ir_new_block(&l->b, "skip");
 		struct TmpMark m = tmp_mark(l);
@@ -288,9 +291,45 @@ static void lower_body(struct Lower *l)
 		ir_ret(&l->b, done(l));
 		ir_set_block(&l->b, yes);
 	}
+	if (l->late && !first)
+		late_test(l, l->late);
 	lower_stmts(l, ast->body);
 	if (!ir_terminated(&l->b))
 		ir_ret(&l->b, done(l));
+}
+
+// The action once more, on what was kept of an event. A predicate that reads no text has decided at the event.
+static void lower_late(struct Lower *l)
+{
+	struct ProbeAst ast = *l->pu->ast;
+	struct ProbeUnit late = *l->pu, *pu = l->pu;
+	if (ast.pred && is_plain(ast.pred))
+		ast.pred = NULL;
+	late.ast = &ast;
+	const struct LowerOpts *o = l->o;
+	struct LowerOpts any = *o;
+	any.pid = 0; // it was this one's
+	struct Late *t = l->late;
+	l->o = &any;
+	l->pu = &late;
+	l->late = NULL;
+	l->is_late = true;
+	l->uses_scratch = false;
+	l->stack_used = 0;
+	ir_enter(&l->b, late_function(t), 0);
+	l->late_record = ir_param(&l->b, 0);
+	plan_frame(l);
+	l->scratch_now = l->scratch_max = l->scratch_vars;
+	l->scratch = ir_reg(ir_new_reg(&l->b));
+	l->body = ir_new_block(&l->b, "body");
+	ir_set_block(&l->b, l->body);
+	lower_body(l);
+	lower_prologue(l);
+	l->stack_used = 0;
+	late_callback(l, t);
+	l->is_late = false;
+	l->o = o;
+	l->pu = pu;
 }
 
 static const char *kernel_name(struct Unit *u, const struct Point *p)
@@ -338,8 +377,11 @@ static void lower_unit(struct Lower *l, struct ProbeUnit *pu)
 	l->prologue = 0;
 	l->body = ir_new_block(&l->b, "body");
 	ir_set_block(&l->b, l->body);
+	late_plan(l, &l->late);
 	lower_body(l);
 	lower_prologue(l);
+	if (l->late)
+		lower_late(l);
 }
 
 bool lower_program(struct Unit *u, struct Program *prog, const struct LowerOpts *o)

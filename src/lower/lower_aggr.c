@@ -11,7 +11,7 @@ struct Parts {
 };
 
 struct LowerAggr {
-	void (*update)(struct Lower *l, const struct Type *t, struct IrVal p, struct IrVal n); // adds n to the value at p
+	void (*update)(struct Lower *l, const struct Type *t, struct IrVal p, struct IrVal n, struct IrVal clock); // adds n to the value at p
 	// For what a script may read (ty_is_aggr_castable, ty_aggr_in_parts): merge adds one CPU's value at p; number makes a number of
 	// all, NULL: it is acc.
 	void (*merge)(struct Lower *l, const struct Type *t, struct IrVal p, struct Parts r);
@@ -27,7 +27,7 @@ static void add_word(struct Lower *l, struct IrVal p, s32 off, struct IrVal n)
 
 // ---- count, sum
 
-static void total_update(struct Lower *l, const struct Type *t, struct IrVal p, struct IrVal n)
+static void total_update(struct Lower *l, const struct Type *t, struct IrVal p, struct IrVal n, struct IrVal clock)
 {
 	add_word(l, p, offsetof(struct RtTotal, total), n);
 }
@@ -40,7 +40,7 @@ static void total_merge(struct Lower *l, const struct Type *t, struct IrVal p, s
 
 // ---- avg, stats
 
-static void avg_update(struct Lower *l, const struct Type *t, struct IrVal p, struct IrVal n)
+static void avg_update(struct Lower *l, const struct Type *t, struct IrVal p, struct IrVal n, struct IrVal clock)
 {
 	add_word(l, p, offsetof(struct RtAvg, total), n);
 	add_word(l, p, offsetof(struct RtAvg, count), ir_imm(1));
@@ -65,7 +65,7 @@ static enum IrCond better(const struct Type *t)
 	return t->kind == TY_MIN ? t->sgn ? IC_SLT : IC_ULT : t->sgn ? IC_SGT : IC_UGT;
 }
 
-static void minmax_update(struct Lower *l, const struct Type *t, struct IrVal p, struct IrVal n)
+static void minmax_update(struct Lower *l, const struct Type *t, struct IrVal p, struct IrVal n, struct IrVal clock)
 {
 	IrBlk cmp = ir_new_block(&l->b, "cmp"), set = ir_new_block(&l->b, "set"), end = ir_new_block(&l->b, "minmax");
 	ir_br(&l->b, IC_EQ, ir_load(&l->b, p, offsetof(struct RtMinMax, is_set), 8, false), ir_imm(0), set, cmp);
@@ -108,12 +108,12 @@ static void bucket_update(struct Lower *l, struct IrVal p, s32 off, u32 n, struc
 	ir_set_block(&l->b, end);
 }
 
-static void hist_update(struct Lower *l, const struct Type *t, struct IrVal p, struct IrVal n)
+static void hist_update(struct Lower *l, const struct Type *t, struct IrVal p, struct IrVal n, struct IrVal clock)
 {
 	bucket_update(l, p, 0, t->size / 8, rt_call(l, "rt_log2_hist", 2, n, ir_imm(t->hist_bits), ir_imm(0), ir_imm(0), ir_imm(0)));
 }
 
-static void quantiles_update(struct Lower *l, const struct Type *t, struct IrVal p, struct IrVal n)
+static void quantiles_update(struct Lower *l, const struct Type *t, struct IrVal p, struct IrVal n, struct IrVal clock)
 {
 	s32 first = sizeof(struct RtQuantiles);
 	IrBlk more = ir_new_block(&l->b, "max"), end = ir_new_block(&l->b, "quantiles");
@@ -127,17 +127,19 @@ static void quantiles_update(struct Lower *l, const struct Type *t, struct IrVal
 	ir_set_block(&l->b, end);
 }
 
-static void lhist_update(struct Lower *l, const struct Type *t, struct IrVal p, struct IrVal n)
+static void lhist_update(struct Lower *l, const struct Type *t, struct IrVal p, struct IrVal n, struct IrVal clock)
 {
 	bucket_update(l, p, 0, t->size / 8, rt_call(l, "rt_lhist", 4, n, ir_imm(t->lhist_min), ir_imm(t->lhist_max), ir_imm(t->lhist_step), ir_imm(0)));
 }
 
 // ---- tseries
 
-static void tseries_update(struct Lower *l, const struct Type *t, struct IrVal p, struct IrVal n)
+static void tseries_update(struct Lower *l, const struct Type *t, struct IrVal p, struct IrVal n, struct IrVal clock)
 {
 	// Intervals of the TAI clock, as bpftrace's, so that they begin at round times of day.
-	struct IrVal now = ir_bin(&l->b, IR_ADD, call0(l, l->o->ktime_boot ? H_KTIME_BOOT : H_KTIME), ir_imm(l->o->tai_minus_boot));
+	if (clock.kind == IRO_NONE)
+		clock = call0(l, l->o->ktime_boot ? H_KTIME_BOOT : H_KTIME);
+	struct IrVal now = ir_bin(&l->b, IR_ADD, clock, ir_imm(l->o->tai_minus_boot));
 	rt_call(l, "rt_tseries", 5, p, n, now, ir_imm((s64)t->ts_interval), ir_imm((s64)((u64)t->ts_n << 32 | (u64)t->sgn << 8 | t->ts_agg)));
 }
 
@@ -161,9 +163,9 @@ bool lm_aggr_has_set(const struct Type *t)
 	return !aggrs[t->kind].zero_unset;
 }
 
-void lm_aggr_update(struct Lower *l, const struct Type *t, struct IrVal p, struct IrVal n)
+void lm_aggr_update(struct Lower *l, const struct Type *t, struct IrVal p, struct IrVal n, struct IrVal clock)
 {
-	aggrs[t->kind].update(l, t, p, n);
+	aggrs[t->kind].update(l, t, p, n, clock);
 }
 
 // Calls `each` with the address of every CPU's value.

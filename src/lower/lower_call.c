@@ -13,6 +13,8 @@ struct Val lower_call(struct Lower *l, struct Expr *e)
 
 struct IrVal ctx_ptr(struct Lower *l)
 {
+	if (l->is_late)
+		return l->late_record;
 	if (!l->in_callback)
 		return ir_ctx();
 	return ir_load(&l->b, l->frame, 8, 8, false);

@@ -54,7 +54,7 @@ struct Val l_cpu(struct Lower *l, struct Expr *e)
 
 struct IrVal boot_ns(struct Lower *l)
 {
-	return call0(l, l->o->ktime_boot ? H_KTIME_BOOT : H_KTIME);
+	return l->is_late ? late_nsecs(l) : call0(l, l->o->ktime_boot ? H_KTIME_BOOT : H_KTIME);
 }
 
 struct Val l_nsecs(struct Lower *l, struct Expr *e)
@@ -254,13 +254,25 @@ struct Val l_retval(struct Lower *l, struct Expr *e)
 	return num(e, p->kind == PK_KRETPROBE && p->ret ? ir_ext(&l->b, x, p->ret->size, p->ret->sgn) : x);
 }
 
+// bpf_get_func_ip() tells of a kprobe at a function's beginning only.
+static bool is_inside(const struct ProbeUnit *pu)
+{
+	for (size_t i = 0; i < pu->points.v.n; i++)
+		if (pu->points.v.p[i]->off || !pu->points.v.p[i]->event)
+			return pu->point->kind == PK_KPROBE;
+	return false;
+}
+
 struct Val l_func(struct Lower *l, struct Expr *e)
 {
 	if (e->type->kind == TY_KSYM) {
-		if (l->o->func_ip)
-			return num(e, call1(l, H_FUNC_IP, ctx_ptr(l)));
 		const struct Point *p = l->pu->point;
-		u64 addr;
+		u64 addr = p->addr;
+		bool inside = is_inside(l->pu);
+		if (inside && l->pu->points.v.n == 1 && p->event && (addr || (l->u->hooks->kaddr && l->u->hooks->kaddr(l->u->hooks->arg, p->event, &addr))))
+			return num(e, ir_imm((s64)addr));
+		if (l->o->func_ip && !inside)
+			return num(e, call1(l, H_FUNC_IP, ctx_ptr(l)));
 		if (p->kind == PK_KRETPROBE) { // its registers are those of the return trampoline
 			if (l->pu->points.v.n == 1 && l->u->hooks->kaddr && l->u->hooks->kaddr(l->u->hooks->arg, p->event, &addr))
 				return num(e, ir_imm((s64)addr));

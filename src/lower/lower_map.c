@@ -35,6 +35,11 @@ static u32 zero_map(struct Lower *l, u32 size)
 	return sonde_map(l, "sonde_zero", BPF_MAP_TYPE_ARRAY, 4, MAX(size, 8u), 1, BPF_F_RDONLY_PROG);
 }
 
+struct IrVal zero_value(struct Lower *l, u32 map)
+{
+	return ir_mapval(zero_map(l, l->prog->maps.p[map]->value_size), 0);
+}
+
 void count_loss(struct Lower *l, u32 counter_off)
 {
 	struct IrVal none = ir_imm(0);
@@ -314,9 +319,10 @@ static void assign_aggr(struct Lower *l, struct Stmt *s)
 	struct IrVal n = s->e->nargs ? lx_int(l, s->e->args[0]) : ir_imm(1);
 	if (n.kind == IRO_REG)
 		n = ir_mov(&l->b, n);
+	struct IrVal clock = s->e->a ? ir_mov(&l->b, lx_int(l, s->e->a)) : (struct IrVal){.kind = IRO_NONE};
 	IrBlk end = ir_new_block(&l->b, "aggregated");
 	struct IrVal p = lookup_or_add(l, m, lm_ref_key(l, s->lhs), end, s->span);
-	lm_aggr_update(l, m->val, p, n);
+	lm_aggr_update(l, m->val, p, n, clock);
 	set_present(l, m, p);
 	ir_jmp(&l->b, end);
 	ir_set_block(&l->b, end);

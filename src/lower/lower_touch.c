@@ -14,8 +14,6 @@ struct Touch {
 	u32 n; // texts
 };
 
-static bool plain(const struct Expr *e);
-
 static bool plain_name(const struct Expr *e)
 {
 	switch (e->builtin ? e->builtin->id : BUILTINS) {
@@ -26,14 +24,14 @@ static bool plain_name(const struct Expr *e)
 	case BI_uid: case BI_gid: case BI_cpu: case BI_cgroup: case BI_curtask: case BI_comm: case BI_cpid: case BI_args: case BI_retval:
 		return !e->nargs;
 	case BI_uptr:
-		return plain(e->args[0]);
+		return is_plain(e->args[0]);
 	default:
 		return false;
 	}
 }
 
 // Has the touching program the value at the same place of its way, without a map?
-static bool plain(const struct Expr *e)
+bool is_plain(const struct Expr *e)
 {
 	switch (e->kind) {
 	case E_INT: case E_BOOL: case E_STR:
@@ -43,15 +41,15 @@ static bool plain(const struct Expr *e)
 	case E_VAR:
 		return ty_scalar(e->var->type) && e->var->reg;
 	case E_FIELD:
-		return e->a->type->kind != TY_STATS && plain(e->a);
+		return e->a->type->kind != TY_STATS && is_plain(e->a);
 	case E_INDEX:
-		return e->b->kind == E_INT && plain(e->a);
+		return e->b->kind == E_INT && is_plain(e->a);
 	case E_CAST:
-		return ty_scalar(e->type) && ty_scalar(e->a->type) && plain(e->a);
+		return ty_scalar(e->type) && ty_scalar(e->a->type) && is_plain(e->a);
 	case E_UNOP:
-		return e->op >= OP_NEG && e->op <= OP_DEREF && plain(e->a);
+		return e->op >= OP_NEG && e->op <= OP_DEREF && is_plain(e->a);
 	case E_BINOP:
-		return e->op != OP_DIV && e->op != OP_MOD && plain(e->a) && plain(e->b);
+		return e->op != OP_DIV && e->op != OP_MOD && is_plain(e->a) && is_plain(e->b);
 	default:
 		return false;
 	}
@@ -75,7 +73,7 @@ static bool touch_text(void *arg, struct Expr *e)
 		walk_expr(e->a && e->kind != E_BLOCK ? e->a : NULL, touch_text, t); // the rest may not be reached
 		return false;
 	}
-	if (e->kind != E_CALL || !e->builtin || (e->builtin->id != BI_str && e->builtin->id != BI_buf) || !plain(e->args[0]))
+	if (e->kind != E_CALL || !e->builtin || (e->builtin->id != BI_str && e->builtin->id != BI_buf) || !is_plain(e->args[0]))
 		return true;
 	struct Expr *a = e->args[0];
 	bool number = ty_scalar(a->type);
@@ -134,7 +132,7 @@ static bool leaves(const struct Stmt *s)
 
 static bool sets_plain_var(const struct Stmt *s)
 {
-	return (s->kind == S_ASSIGN || s->kind == S_LET) && s->op == OP_NONE && s->lhs && s->lhs->kind == E_VAR && ty_scalar(s->lhs->var->type) && s->e && plain(s->e);
+	return (s->kind == S_ASSIGN || s->kind == S_LET) && s->op == OP_NONE && s->lhs && s->lhs->kind == E_VAR && ty_scalar(s->lhs->var->type) && s->e && is_plain(s->e);
 }
 
 static bool touch_stmts(struct Touch *t, struct Stmt *s);
@@ -173,7 +171,7 @@ static bool touch_predicate(struct Touch *t, struct Expr *pred, IrBlk *no)
 {
 	struct Lower *l = t->l;
 	walk_expr(pred, touch_text, t);
-	if (!plain(pred))
+	if (!is_plain(pred))
 		return false;
 	IrBlk yes = ir_new_block(&l->b, "action");
 	struct TmpMark m = tmp_mark(l);

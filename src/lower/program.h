@@ -12,6 +12,7 @@ struct MapDef {
 	u32 key_size, value_size, max_entries, flags;
 	bool user;	  // one of the script's maps
 	bool scalar;	  // written without a key
+	bool task_work;	  // its value begins with a struct bpf_task_work, which the kernel wants to know
 	bool declared;	  // its size is the script's: let @x = hash(100)
 	const struct Type *key; // NULL when scalar
 	const struct Type *val;
@@ -85,6 +86,7 @@ struct LowerOpts {
 	bool for_each;	     // bpf_for_each_map_elem
 	bool percpu_lookup;  // bpf_map_lookup_percpu_elem
 	bool (*task_memory)(void); // bpf_copy_from_user_task in iterators; asked where it matters. NULL: no
+	bool (*task_work)(void); // callbacks as a thread returns to user space; as task_memory
 	bool ktime_boot, ktime_tai, jiffies64, func_ip;
 	bool no_prealloc;    // maps of big keys grow as they fill
 	bool sleepable_uprobes; // programs of uprobe_multi links may sleep

@@ -33,6 +33,14 @@ struct ProbeCache {
 // ---- provider.c
 bool provider_is_listed(const struct Provider *p, bool user);
 
+// ---- line.c: attach points by a line of a source file, TARGET@FILE:LINE[:COL]
+struct SourceLine {
+	const char *target, *file;
+	u64 line, col; // col 0: any
+};
+bool line_parts(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, const char *form, struct SourceLine *out); // false: told
+void line_failed(struct ProbeEnv *env, const struct AttachSpec *spec, const struct SourceLine *l, enum SymLine r, const char *said); // r is not SYM_LINE_OK
+
 // ---- spec.c
 static inline bool point_is_user(const struct Point *pt)
 {

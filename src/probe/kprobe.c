@@ -217,6 +217,35 @@ static void expand_pattern(struct ProbeEnv *env, const struct Provider *p, const
 	vec_deinit(&found);
 }
 
+// ---- lines
+
+// kprobe:MODULE@FILE:LINE[:COL]: where the debug information of the loaded module, or of the kernel (vmlinux), has that statement begin.
+static void expand_line(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, struct PointList *out)
+{
+	struct SourceLine l;
+	struct Str said = {0};
+	u64 addr = 0;
+	if (!line_parts(env, p, spec, "kprobe:MODULE@FILE:LINE[:COL]", &l))
+		return;
+	bool kernel = !strcmp(l.target, "vmlinux");
+	if (!module_loaded(env, l.target)) {
+		probe_missing(env, spec, "module %s is not loaded, so its lines cannot be probed", l.target);
+		return;
+	}
+	enum SymLine r = sym_kernel_line(env->syms, kernel ? NULL : l.target, l.file, (u32)l.line, (u32)l.col, &addr, &said);
+	struct SymHit h = r == SYM_LINE_OK ? sym_kernel(env->syms, addr) : (struct SymHit){0};
+	if (r == SYM_LINE_OK && (!h.name || kernel != (!h.module || !strcmp(h.module, "vmlinux")))) {
+		str_addf(&said, "no symbol is at 0x%llx, where its file has it", (unsigned long long)addr);
+		r = SYM_LINE_NO_PLACE;
+	}
+	if (r == SYM_LINE_OK) {
+		struct KFunc f = {h.name, kernel ? "vmlinux" : l.target, addr - h.off};
+		point_add(env, spec, out, make(env, p, kernel ? NULL : l.target, h.name, &f, h.off));
+	} else
+		line_failed(env, spec, &l, r, str_text(&said));
+	str_deinit(&said);
+}
+
 static bool kernel_has_kprobes(struct ProbeEnv *env, const struct AttachSpec *spec)
 {
 	if (feature_has(FEAT_KPROBE))
@@ -230,6 +259,11 @@ void kprobe_expand(struct ProbeEnv *env, const struct Provider *p, const struct 
 {
 	const char *name, *module = spec->nparts == 3 && spec->parts[1][0] ? spec->parts[1] : NULL;
 	u64 off, addr;
+	if (spec->nparts > 1 && strchr(spec->parts[1], '@')) {
+		if (kernel_has_kprobes(env, spec))
+			expand_line(env, p, spec, out);
+		return;
+	}
 	if (!spec_parts(env, p, spec, 1, 2) || !spec_offset(env, p, spec, spec->parts[spec->nparts - 1], p->kind == PK_KPROBE, &name, &off))
 		return;
 	if (!name[0]) {

@@ -23,7 +23,7 @@ const struct Provider providers[] = {
 	 "a kernel function is entered, typed arguments", FNS(fentry)},
 	{"fexit", "fr", fexit_names, PK_FEXIT, BPF_PROG_TYPE_TRACING, "fexit[:module]:function or fexit:bpf[:id]:program",
 	 "a kernel function returns, typed arguments and value", FNS(fentry)},
-	{"kprobe", "k", NULL, PK_KPROBE, BPF_PROG_TYPE_KPROBE, "kprobe[:module]:function[+offset]", "a kernel function is entered", FNS(kprobe)},
+	{"kprobe", "k", NULL, PK_KPROBE, BPF_PROG_TYPE_KPROBE, "kprobe[:module]:function[+offset] or kprobe:module@file:line[:column]", "a kernel function is entered", FNS(kprobe)},
 	{"kretprobe", "kr", NULL, PK_KRETPROBE, BPF_PROG_TYPE_KPROBE, "kretprobe[:module]:function", "a kernel function returns", FNS(kprobe)},
 	{"profile", "p", NULL, PK_PROFILE, BPF_PROG_TYPE_PERF_EVENT, "profile:us|ms|s|hz:n or profile:10ms", "a timer on every CPU", FNS(timer)},
 	{"rawtracepoint", "rt", NULL, PK_RAWTP, BPF_PROG_TYPE_RAW_TRACEPOINT, "rawtracepoint[:module]:event", "a tracepoint, untranslated arguments",

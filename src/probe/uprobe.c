@@ -397,43 +397,20 @@ static void expand_address(struct ProbeEnv *env, const struct Provider *p, const
 	point_add(env, spec, out, pt);
 }
 
-static void no_line(struct ProbeEnv *env, const struct AttachSpec *spec, const char *why)
-{
-	if (env->lenient || (env->config && env->config->missing_probes != MISSING_ERROR))
-		probe_missing(env, spec, "%s", why);
-	else
-		diag_error(env->diags, spec->span, "%s", why);
-}
-
 // uprobe:TARGET@FILE:LINE[:COL]: where the binary's debug information has that statement begin.
-static void expand_line(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, const char *at, struct PointList *out)
+static void expand_line(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, struct PointList *out)
 {
-	const char *target = arena_strndup(env->arena, spec->parts[1], (size_t)(at - spec->parts[1])), *file = at + 1;
+	struct SourceLine l;
 	NameList paths = {0};
 	struct Str units = {0};
-	u64 line = 0, col = 0, addr = 0;
-	if (p->kind != PK_UPROBE)
-		diag_error(env->diags, spec->span, "Source code location not allowed");
-	else if (spec->nparts < 3 || spec->nparts > 4 || !*file || !*target)
-		diag_error(env->diags, spec->span, "Invalid uprobe arguments, expected format: uprobe:TARGET@FILE:LINE[:COL]");
-	else if (!parse_u64(spec->parts[2], &line) || !line || line > INT_MAX)
-		diag_error(env->diags, spec->span, "Invalid line number: %s", spec->parts[2]);
-	else if (spec->nparts == 4 && (!parse_u64(spec->parts[3], &col) || !col || col > INT_MAX))
-		diag_error(env->diags, spec->span, "Invalid column number: %s", spec->parts[3]);
-	else if (probe_targets(env, spec, target, env->pid, &paths)) {
+	u64 addr = 0;
+	if (line_parts(env, p, spec, "uprobe:TARGET@FILE:LINE[:COL]", &l) && probe_targets(env, spec, l.target, env->pid, &paths)) {
 		struct SymObject *o = target_object(env, spec, paths.p[0]);
-		enum SymLine r = o ? sym_object_line(env->syms, o, file, (u32)line, (u32)col, &addr, &units) : SYM_LINE_NO_DWARF;
+		enum SymLine r = o ? sym_object_line(env->syms, o, l.file, (u32)l.line, (u32)l.col, &addr, &units) : SYM_LINE_NO_DWARF;
 		if (r == SYM_LINE_OK)
 			expand_address(env, p, spec, paths.p[0], addr, out);
-		else if (r == SYM_LINE_NO_DWARF)
-			no_line(env, spec, arena_printf(env->arena, "No DWARF debug info found for '%s', cannot attach by source code location.", target));
-		else if (r == SYM_LINE_NO_UNIT)
-			no_line(env, spec, arena_printf(env->arena, "DWARF error: No compilation unit matches %s", file));
-		else if (r == SYM_LINE_AMBIGUOUS)
-			no_line(env, spec, arena_printf(env->arena, "DWARF error: Ambiguous source path, matches multiple files: %s", str_text(&units)));
 		else
-			no_line(env, spec, arena_printf(env->arena, "DWARF error: Unable to map '%s:%s%s%s' to address", file, spec->parts[2], col ? ":" : "",
-						     col ? spec->parts[3] : ""));
+			line_failed(env, spec, &l, r, str_text(&units));
 	}
 	str_deinit(&units);
 	vec_deinit(&paths);
@@ -517,7 +494,7 @@ void uprobe_expand(struct ProbeEnv *env, const struct Provider *p, const struct 
 	u64 addr;
 	const char *at = spec->nparts > 1 ? strrchr(spec->parts[1], '@') : NULL;
 	if (at && !can_access(spec->parts[1], F_OK)) { // no file whose name has a '@'
-		expand_line(env, p, spec, at, out);
+		expand_line(env, p, spec, out);
 		return;
 	}
 	if (!own && !spec_parts(env, p, spec, 2, 3))

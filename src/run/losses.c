@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #define CHECK_NS 1000000000ULL
+#define PUT_OFF_MS 20
 
 bool read_counters(struct Program *p, struct RtCounters *out)
 {
@@ -54,6 +55,13 @@ void report_sites(struct RunCtx *rc)
 		s->reported = true;
 	}
 	free(sites);
+}
+
+void await_put_off(struct RunCtx *rc)
+{
+	struct RtCounters c;
+	for (u32 ms = 0; ms < PUT_OFF_MS && read_counters(rc->prog, &c) && c.put_off; ms++)
+		usleep(1000);
 }
 
 void report_lost_events(struct RunCtx *rc)
@@ -205,6 +213,8 @@ void report_losses(struct RunCtx *rc)
 		    (unsigned long long)(c.stack_kfail + c.stack_ufail), (unsigned long long)c.stack_kfail, (unsigned long long)c.stack_ufail);
 	report_loss(rc, "strings_unread", c.strings_unread, "strings of user space that could not be read: %llu (the page was not in memory, or nothing was there; -k says where)",
 		    (unsigned long long)c.strings_unread);
+	report_loss(rc, "events_waiting", c.put_off, "events left out because they still waited for a text that was not in memory: %llu (such an event is told when its system call ends)",
+		    (unsigned long long)c.put_off);
 	report_loss(rc, "reads_failed", c.reads_failed, "reads of memory that was not there: %llu (their values are 0; -k says where)", (unsigned long long)c.reads_failed);
 	report_loss(rc, "requests_unread", c.requests_unread, "empty trace_id or span_id: %llu (it was not known yet where the process keeps them, or the page was not in memory)",
 		    (unsigned long long)c.requests_unread);

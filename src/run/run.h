@@ -194,6 +194,7 @@ u64 cost_memory(const struct Program *p, const struct Track *t); // bytes of its
 void report_site(struct RunCtx *rc, const struct ErrSite *site, s64 ret); // event.c: the warning of one failure
 void report_sites(struct RunCtx *rc); // places of the script where a helper failed, each once
 void report_loss(struct RunCtx *rc, const char *what, u64 n, const char *fmt, ...) PRINTF_LIKE(4, 5); // n of one kind, unless that is 0
+void await_put_off(struct RunCtx *rc);	   // once nothing is attached: events that are about to be told (lower_late.c) are; not those of a system call that lasts
 void report_losses(struct RunCtx *rc);	   // all kinds, at the end
 void report_lost_events(struct RunCtx *rc); // "Lost N events" since the last call; looks at most once a second
 struct RtCounters;

@@ -5,6 +5,11 @@
 #include "session/internal.h"
 #include <linux/bpf.h>
 
+static bool task_work(void)
+{
+	return feature_has(FEAT_TASK_WORK);
+}
+
 static bool task_memory(void)
 {
 	return feature_has(FEAT_TASK_MEMORY);
@@ -27,6 +32,7 @@ static struct LowerOpts lower_opts(struct Session *s)
 		.for_each = feature_has(FEAT_FOR_EACH_MAP_ELEM),
 		.percpu_lookup = feature_has(FEAT_MAP_LOOKUP_PERCPU),
 		.task_memory = task_memory,
+		.task_work = s->o->no_task_work ? NULL : task_work,
 		.ktime_boot = feature_has(FEAT_KTIME_BOOT),
 		.ktime_tai = feature_has(FEAT_KTIME_TAI),
 		.jiffies64 = feature_has(FEAT_JIFFIES64),

@@ -31,7 +31,7 @@ struct Options {
 	bool json, quiet, verbose, warnings, helper_errors, unsafe, dry_run, list, as_bpftrace, usdt_file_activation, unwind_fp, native, async_frames, inlines, lines, why_incomplete;
 	bool strict; // exit status LOSS_STATUS if anything was lost
 	bool keep_privileges; // none are given up once probes are attached
-	bool no_uprobe_multi, no_kprobe_multi, no_kprobe_session;
+	bool no_uprobe_multi, no_kprobe_multi, no_kprobe_session, no_task_work;
 	enum RunMode mode;
 	enum BufMode buf;
 	u32 dump;	      // passes_named()

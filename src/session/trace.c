@@ -12,7 +12,9 @@
 static bool kfunc_id(void *arg, const char *name, u32 *id, int *btf_fd)
 {
 	struct Session *s = arg;
-	*id = ctype_func_id(s->ctypes, name);
+	*id = feature_func_id(name);
+	if (!*id)
+		*id = ctype_func_id(s->ctypes, name);
 	*btf_fd = 0;
 	return *id != 0;
 }
@@ -340,6 +342,7 @@ static struct err *finish(struct Session *s)
 	s->rc.calls_missed = attachments_missed(s->at);
 	attachments_destroy(s->at);
 	s->at = NULL;
+	await_put_off(&s->rc);
 	watches_end(&s->env);
 	packets_close(s->rc.packets);
 	s->rc.packets = NULL;

@@ -176,6 +176,7 @@ static struct DwarfIndex *dwarf_index(struct Syms *s, struct SymObject *o)
 	d->elf = elf_begin(f->fd, ELF_C_READ, NULL);
 	d->dw = d->elf ? dwarf_begin_elf(d->elf, DWARF_C_READ, NULL) : NULL;
 	if (d->dw) {
+		objfile_relocate(d->elf);
 		find_strings(d);
 		read_units(d);
 		return e->dwarf = d;
@@ -465,4 +466,13 @@ enum SymLine sym_object_line(struct Syms *s, struct SymObject *o, const char *fi
 	enum SymLine r = d ? line_addr(d, file, line, col, vaddr, units) : SYM_LINE_NO_DWARF;
 	syms_unlock(s);
 	return r;
+}
+
+bool sym_object_section(struct Syms *s, struct SymObject *o, u64 vaddr, const char **section, u64 *off)
+{
+	syms_lock(s);
+	struct DwarfIndex *d = dwarf_index(s, o);
+	bool ok = d && objfile_place(d->elf, vaddr, section, off);
+	syms_unlock(s);
+	return ok;
 }

@@ -106,6 +106,13 @@ u64 code_end(const struct ElfFile *f, u64 vaddr, u64 limit);
 // hits[0] is filled by object_off; puts the inlined functions at off before it, and files and lines if asked for. Returns the count.
 u32 object_inlined(struct Syms *s, struct SymObject *o, u64 off, struct SymHit *hits, u32 max);
 void dwarf_index_destroy(struct DwarfIndex *d);
+// Of an object file (ET_REL): the section that an address of sym_object_line() lies in, and where. The name lives as long as Syms. False: it is none, or there is no such section.
+bool sym_object_section(struct Syms *s, struct SymObject *o, u64 vaddr, const char **section, u64 *off);
+
+// ---- relocate.c: addresses for the debug information of object files
+typedef struct Elf Elf; // libelf's
+void objfile_relocate(Elf *elf); // nothing is done with other files
+bool objfile_place(Elf *elf, u64 addr, const char **section, u64 *off); // false: no section holds addr, or it is no object file
 
 // ---- gosym.c: functions of Go, named as Go's tracebacks name them
 #define GO_MAX_INLINED 32

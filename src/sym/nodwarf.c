@@ -15,3 +15,8 @@ enum SymLine sym_object_line(struct Syms *s, struct SymObject *o, const char *fi
 {
 	return SYM_LINE_NO_DWARF;
 }
+
+bool sym_object_section(struct Syms *s, struct SymObject *o, u64 vaddr, const char **section, u64 *off)
+{
+	return false;
+}

@@ -118,6 +118,8 @@ struct SymObject *object_of_fd(struct Syms *s, int fd, const struct stat *st, co
 	e->is_elf = !err;
 	e->root = root;
 	if (e->is_elf) {
+		if (e->file.type == ET_REL) // a module of the kernel: its notes are known by sections only
+			err_free(elffile_sections(&e->file));
 		id_len = elffile_build_id(&e->file, id);
 		struct SymObject *t = twin(s, fd, st, id, id_len);
 		if (t) {

@@ -167,8 +167,11 @@ struct SymDef {
 struct err *sym_object_each(struct Syms *s, struct SymObject *o, bool (*fn)(void *, const struct SymDef *), void *arg);
 bool sym_object_find(struct Syms *s, struct SymObject *o, const char *name, struct SymDef *out); // raw or demangled name, "sym@@VERS"
 // Lowest address where a statement of FILE:LINE[:COL] begins (col 0: any). file: the last names of a compile unit's path. units: those found.
-enum SymLine { SYM_LINE_OK, SYM_LINE_NO_DWARF, SYM_LINE_NO_UNIT, SYM_LINE_AMBIGUOUS, SYM_LINE_NO_CODE };
+enum SymLine { SYM_LINE_OK, SYM_LINE_NO_DWARF, SYM_LINE_NO_UNIT, SYM_LINE_AMBIGUOUS, SYM_LINE_NO_CODE, SYM_LINE_NO_PLACE };
 enum SymLine sym_object_line(struct Syms *s, struct SymObject *o, const char *file, u32 line, u32 col, u64 *vaddr, struct Str *units);
+// The same of the running kernel (module NULL) or of a loaded module, as an address in memory: by the file with debug information that has its build id (in the folders of
+// --debuginfo, /usr/lib/debug, /lib/modules). said: the units found, or why there is no such file (SYM_LINE_NO_DWARF) or no address (SYM_LINE_NO_PLACE).
+enum SymLine sym_kernel_line(struct Syms *s, const char *module, const char *file, u32 line, u32 col, u64 *addr, struct Str *said);
 bool sym_object_addr_to_off(struct SymObject *o, u64 vaddr, u64 *file_off);
 bool sym_object_is_code(struct SymObject *o, u64 vaddr); // does the file say that instructions are there?
 bool sym_object_is_32(struct SymObject *o); // 32-bit code

@@ -61,6 +61,7 @@ struct Field {
 	bool data_loc;	// tracepoint __data_loc: u32 at off holds (len << 16 | offset from the record's start)
 	bool rel_loc;	// tracepoint __rel_loc: as data_loc, the offset counts from the end of this field
 	bool user_ptr;	// BTF type tag "user"
+	bool kept_text;	// tracepoint of a system call: const char *, which the kernel reads and does not write
 	bool percpu;	// BTF type tag "percpu"
 };
 

@@ -29,7 +29,7 @@ KNOWN = [
     ('order', 'json', r'print\(@\w+, [12]'),
     ('accepted', 'theirs', 'this type has been locked'),  # of a variable that grows
     ('crash', 'theirs', 'status -6: |Error loading BPF program'),
-    ('refused', 'ours', r'-.*\*.*\n.*unable to fold literals due to overflow'),  # 0.27.1 sees no overflow of a product that is negative
+    ('refused', 'ours', r'(-.*\*|\*.*-).*\n.*unable to fold literals due to overflow'),  # 0.27.1 sees no overflow of a product that is negative
 ]
 
 

@@ -549,6 +549,14 @@ PROG macro nsecs() { 5 } macro strlen(s) { __builtin_strlen(s) + 10 } macro comm
 EXPECT_LINE (5, 5, true, true)
 EXPECT_LINE (13, 3, true)
 
+NAME a macro nsecs() without parameters is the clock of tseries(), as it is strftime()'s argument; another one is not
+RUN D='config = { unstable_tseries = enable }'; {sonde} -q -e "$D macro nsecs() { (uint64)100000000000 } macro t(n) { tseries(n, 1s, 3) } begin { print(strftime(\"%H:%M:\", nsecs())); @ = t(5); exit() }" | grep -oE '^[0-9]+:[0-9]+:' | uniq -c; {sonde} -q -f json -e "$D macro nsecs() { __builtin_nsecs + 86400000000000 } begin { @a = tseries(4, 1m, 2); @b = __builtin_tseries(4, 1m, 2); exit() }" | grep -oE '"interval_start":"[0-9-]*' | uniq -c | wc -l; {sonde} -q -e "$D macro nsecs(x) { \$x = 0; x } begin { @ = tseries(5, 1s, 3); exit() }" | grep -c '5$'; {sonde} -q -e "$D macro nsecs() { comm } begin { @ = tseries(5, 1s, 3); exit() }"
+EXPECT_RE ^ *2 [0-9]+:[0-9]+:$
+EXPECT_RE ^2$
+EXPECT_RE ^1$
+STDERR nsecs() of this script tells the time of tseries(): it must be a number
+RC 1
+
 NAME a block whose last expression is an aggregation, in a macro, within another, with a key
 PROG macro add(x) { let $y = x; sum($y) } begin { @ = add(3); @ = { let $k = 4; @z = $k; add($k + 1) }; @h[{ 1 + 1 }] = { print("in"); { @n = 7; hist(5) } }; exit() }
 EXPECT_LINE in

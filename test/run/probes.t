@@ -360,6 +360,24 @@ EXPECT_LINE left out: cold
 EXPECT_LINE pointer: in memory
 EXPECT_NOT could not be read
 
+NAME texts of system calls whose pages nobody has used are waited for: 1,000 names once each, at their own time, as keys and in the predicate; not behind one that is false
+NEED task work
+RUN P='tracepoint:syscalls:sys_enter_openat'; M='comm == "{name:coldnames}"'; {sonde} -q -c '{copy:coldnames} {tmp}/names 1000' -e "$P /$M/ { printf(\"%llu %s %d\n\", nsecs, str(args.filename), pid == cpid) }" >o 2>e; cat e; python3 -c 'r = [l.split() for l in open("o") if "/nosuch/" in l]; t = [int(x[0]) for x in r]; print([x[1] for x in r] == ["/nosuch/%d" % i for i in range(1000)], t == sorted(set(t)), {x[2] for x in r})'; {sonde} -q -c '{copy:coldnames} {tmp}/names 1000' -e "$P /$M/ { @[str(args.filename, 16)] = count() }" 2>&1 | grep -c '^@\[/nosuch/[0-9]*\]: 1$'; {sonde} -q -c '{copy:coldnames} {tmp}/names 1000' -e "$P /str(args.filename) == \"/nosuch/517\"/ { printf(\"%s %d\n\", str(args.filename), pid == cpid ? 1 : 0) }" 2>&1; {sonde} -q -c '{copy:coldnames} {tmp}/names 1000' -e "$P /$M && args.flags == 12345/ { print(str(args.filename)) }" 2>&1
+EXPECT_RE \ATrue True {'1'}\n1000\n\s*/nosuch/517 1\n\s*\Z
+TIMEOUT 40
+
+NAME events whose text is waited for are told once when their thread is killed, ends with its process, or becomes another program
+NEED task work
+RUN for w in kill group exec; do {sonde} -q -c "{copy:coldnames} {tmp}/names $w" -e 'tracepoint:syscalls:sys_enter_openat /comm == "{name:coldnames}"/ { $s = str(args.filename); @n[strcontains($s, "fifo") ? "fifo" : $s == "<not in memory>" ? "unread" : "other"] = count() }' 2>&1 | grep -v other; done
+EXPECT_RE \A(\s*@n\[fifo\]: 4\s*){3}\Z
+TIMEOUT 40
+
+NAME an action that others could come before is not put off: another probe, what a map keeps, a text that the kernel may write, an action that reads what changes
+NEED task work
+RUN P='tracepoint:syscalls:sys_enter_openat /comm == "{name:coldnames}"/'; for a in "$P { @n[str(args.filename)] = count() } tracepoint:syscalls:sys_exit_openat { }" "$P { @n[str(args.filename)] = 1 }" "$P { @x++; @n[str(args.filename)] = count() }" "$P { @n[str(args.filename), cpu >= 0] = count() }" "$P { @n[str(args.filename)] = count(); for \$i : 0..2 { \$j = \$i } }"; do {sonde} -q -c '{copy:coldnames} {tmp}/names 10' -e "$a" 2>&1 | grep -c '^@n\[<not in memory>'; done; {sonde} -d ir -e 'tracepoint:syscalls:sys_enter_read { @ = buf(args.buf, 4) }' | grep -c task_work; {sonde} -d ir -e 'tracepoint:syscalls:sys_enter_openat { print(str(args.filename)) }' | grep -c task_work
+EXPECT_RE \A1\n1\n1\n1\n1\n0\n1\n\Z
+TIMEOUT 60
+
 NAME texts of a uprobe that it may not wait for say that they are not in memory
 RUN {sonde} -q --no-feature uprobe_multi -c '{copy:cold} {tmp}/pages' -e 'uprobe:{copy:cold}:take { printf("%d [%s] [%s]\n", arg1, str(arg0), str(arg0, 10)) }' 2>&1
 EXPECT_LINE 1 [<not in memory>] []

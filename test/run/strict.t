@@ -28,7 +28,13 @@ TIMEOUT 60
 EXPECT_RE \A0 1 0\n3 1 0\n3 0 1\n3 1\n\Z
 
 NAME a string whose page is not in memory
-RUN for o in '' --strict '-f json --strict'; do {sonde} -q $o -e 'tracepoint:syscalls:sys_enter_mkdirat /pid == cpid/ { printf("%s", str(args.pathname)) }' -c 'python3 -B {top}/test/run/cold.py {tmp}/page' >o 2>e; echo "$? $(grep -c 'strings of user space that could not be read: 1' e) $(grep -c '"type": "strings_unread", "count": 1' o)"; done
+RUN for o in '' --strict '-f json --strict'; do {sonde} --no-feature task_work -q $o -e 'tracepoint:syscalls:sys_enter_mkdirat /pid == cpid/ { printf("%s", str(args.pathname)) }' -c 'python3 -B {top}/test/run/cold.py {tmp}/page' >o 2>e; echo "$? $(grep -c 'strings of user space that could not be read: 1' e) $(grep -c '"type": "strings_unread", "count": 1' o)"; done
+TIMEOUT 40
+EXPECT_RE \A0 1 0\n3 1 0\n3 0 1\n\Z
+
+NAME an event that waits for its text when tracing ends
+NEED task work
+RUN for o in '' --strict '-f json --strict'; do {sonde} -q $o -e 'tracepoint:syscalls:sys_enter_openat /comm == "{name:coldnames}"/ { printf("%s\n", str(args.filename)) }' -c '{copy:coldnames} {tmp}/names leave' >o 2>e; echo "$? $(grep -c 'still waited for a text that was not in memory: 1 ' e) $(grep -c '"type": "events_waiting", "count": 1' o)"; kill $(cat {tmp}/names.pid); done
 TIMEOUT 40
 EXPECT_RE \A0 1 0\n3 1 0\n3 0 1\n\Z
 

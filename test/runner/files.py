@@ -82,6 +82,9 @@ class Runner:
             return None if self.lacks(need[1:]) else 'this kernel has %s' % need[1:]
         if need.startswith('file:'):
             return None if glob.glob(need[5:]) else 'no %s on this machine' % need[5:]
+        if need == 'kmod':
+            built = os.path.join(self.opt.build, 'kmod-' + os.uname().release, 'sondeline.ko')
+            return None if os.path.exists(built) else 'no module was built for this kernel (test/vm/kmod.py)'
         if need.startswith('npm:'):
             return npm_lacks(need[4:])
         if need.startswith('pyenv:'):

@@ -26,6 +26,47 @@ RUN {sonde} -q -c 'cat /proc/version' -e 'kprobe:9p:v9fs_* { @[probe] = count() 
 EXPECT_RE ^@\[kprobe:9p:v9fs_\w+\]: \d+$
 NEED file:/sys/module/9p/sections
 
+NAME kprobe at a line of a module: a round of a loop for each byte, the function's name there
+RUN busybox insmod {build}/kmod-$(uname -r)/sondeline.ko; line() { grep -n "// $1" {top}/test/vm/sondeline.c | cut -d: -f1; }; {sonde} -q --debuginfo {build}/kmod-$(uname -r) -c 'dd if=/dev/zero of=/proc/sondeline bs=7 count=2' -e "kprobe:sondeline@sondeline.c:$(line round) { @round[func] = count() } kprobe:sondeline@kmod-$(uname -r)/sondeline.c:$(line write) /pid/ { @write[func] = count() } kprobe:sondeline:worked { @bytes = sum(arg0) }" 2>err; busybox rmmod sondeline; grep -v records err >&2; true
+EXPECT_LINE @round[worked]: 14
+EXPECT_LINE @write[wrote]: 2
+EXPECT_LINE @bytes: 14
+NEED kmod
+
+NAME the debug information of a module: apart from it, packed, where depmod(8) has it; not that of another build
+RUN K={build}/kmod-$(uname -r)/sondeline.ko; busybox insmod $K; mkdir d e; P=kprobe:sondeline@sondeline.c:$(grep -n '// round' {top}/test/vm/sondeline.c | cut -d: -f1); at() { {sonde} -q "$@" -l $P >o 2>&1; tail -n 1 o | cut -c1-90; }; at --debuginfo {build}/kmod-$(uname -r) | tee want | sed 's/+[0-9]*$/+N/'; objcopy --only-keep-debug $K e/sondeline.debug; objcopy -g $K e/sondeline.ko; at --debuginfo $PWD/e | cmp - want && echo apart; objcopy --compress-debug-sections $K d/sondeline.ko; at --debuginfo $PWD/d | cmp - want && echo packed; unshare -m sh -c "mount -t tmpfs none /lib/modules && mkdir -p /lib/modules/$(uname -r)/extra && cp $K /lib/modules/$(uname -r)/extra && echo 'extra/sondeline.ko: extra/other.ko' >/lib/modules/$(uname -r)/modules.dep && {sonde} -q -l $P" | cmp - want && echo installed; at; objcopy --remove-section .note.gnu.build-id $K d/sondeline.ko; at --debuginfo $PWD/d; busybox rmmod sondeline; at >last; grep -o 'is not loaded' o
+EXPECT_LINE kprobe:sondeline:worked+N
+EXPECT_LINE apart
+EXPECT_LINE packed
+EXPECT_LINE installed
+EXPECT_RE ^HINT: --debuginfo DIR names a folder where it is
+EXPECT_LINE HINT: files of that name have another build id than what is loaded
+EXPECT_RE is not loaded
+NEED kmod
+NEED cmd:objcopy
+
+NAME a line of the kernel, which lies elsewhere than its file says: a file with the kernel's build id whose third line is vfs_read()
+RUN FAR=$(python3 -c 'a = {w[2]: int(w[0], 16) for w in (l.split() for l in open("/proc/kallsyms")) if w[2] in ("vfs_read", "_stext")}; print(a["vfs_read"] - a["_stext"])'); ID=$(python3 -c 'b = open("/sys/kernel/notes", "rb").read(); i = b.index(b"\x14\0\0\0\3\0\0\0GNU"); print(b[i + 12:i + 32].hex())'); printf '.globl _stext\n_stext: .skip %d\nnop\n.skip 64\n' $FAR >k.s; mkdir d; as -g k.s -o k.o && ld -Ttext=0xffffffff81000000 -e 0 --build-id=0x$ID -o d/vmlinux k.o; {sonde} -q --debuginfo $PWD/d -l kprobe:vmlinux@k.s:3; {sonde} -q --debuginfo $PWD/d -c 'dd if=/dev/zero of=/dev/null bs=300 count=7' -e 'kprobe:vmlinux@k.s:3 /comm == "dd" && arg2 == 300/ { @[func] = count() }' 2>err; ld -Ttext=0xffffffff81000000 -e 0 --build-id=sha1 -o d/vmlinux k.o; {sonde} -q --debuginfo $PWD/d -l kprobe:vmlinux@k.s:3 2>&1 | grep HINT
+EXPECT_LINE kprobe:vfs_read
+EXPECT_LINE @[vfs_read]: 7
+EXPECT_LINE HINT: files of that name have another build id than what is loaded
+NEED cmd:ld
+
+NAME lines of a module that have no kprobe: code that is gone, no code, another file, a return
+RUN K={build}/kmod-$(uname -r); busybox insmod $K/sondeline.ko; for P in kprobe:sondeline@sondeline.c:$(grep -n '// once' {top}/test/vm/sondeline.c | cut -d: -f1) kprobe:sondeline@sondeline.c:2 kprobe:sondeline@other.c:9 kretprobe:sondeline@sondeline.c:9 kprobe:sondeline@sondeline.c kprobe:sondeline@vm/x.c:x; do {sonde} -q --debuginfo $K -e "$P { }" 2>&1 | head -n 1; done; busybox rmmod sondeline
+EXPECT_RE ERROR: sondeline.c:\d+ of sondeline has no address: it is in .init.text of sondeline, which the kernel gives back once the module has begun$
+EXPECT_RE ERROR: DWARF error: Unable to map 'sondeline.c:2' to address$
+EXPECT_RE ERROR: DWARF error: No compilation unit matches other.c$
+EXPECT_RE ERROR: Source code location not allowed$
+EXPECT_RE ERROR: Invalid kprobe arguments, expected format: kprobe:MODULE@FILE:LINE\[:COL\]$
+EXPECT_RE ERROR: Invalid line number: x$
+NEED kmod
+
+NAME func inside a function is its name, not 0
+RUN for at in 5 9; do {sonde} -q --unsafe -c '{build}/tcp 4 3 111' -e "kprobe:tcp_sendmsg+$at { @[func] = count() }" 2>e && exit; done; cat e >&2; exit 1
+EXPECT_LINE @[tcp_sendmsg]: 3
+NEED file:/lib64/ld-linux-x86-64.so.2
+
 NAME kprobe by wildcard
 RUN {sonde} -c '{build}/tcp 4 3 111' -e 'kprobe:tcp_send* { @[func] = count() }'
 STDERR Attached

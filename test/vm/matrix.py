@@ -5,8 +5,10 @@ Invariant: no guest holds the suite up. One that dies or stands still is booted 
 A guest's two processors take turns: side by side QEMU 7.2 has one run old or half-patched code now and then while the other patches it (HACKING.md).
 So a guest takes one processor of this machine, and as many guests run at once as it has.
 """
-import os, re, select, shlex, signal, subprocess, tempfile, time
+import os, re, select, shlex, signal, subprocess, sys, tempfile, time
 from runner import unit  # (test/runner)
+sys.path.append(os.path.dirname(os.path.abspath(__file__)))
+import kmod
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
@@ -174,6 +176,14 @@ def run_one(t, r, args, build, patterns):
     r.fail('vm: ' + name, 'given up after %d tests: %s' % (len(r.times), why))
 
 
+def module(t, name, build, args):
+    """A module for tests that need one (NEED kmod): they are skipped where it cannot be built."""
+    try:
+        kmod.build(build, args[args.index('--release') + 1] if '--release' in args else None)
+    except (kmod.vm.Missing, OSError, subprocess.SubprocessError) as e:
+        t.say('# %s: no module: %s' % (name, e))
+
+
 def run_guest(t, opt, name, args, folder, patterns):
     build, start, r = os.path.join(opt.build, folder).rstrip('/'), time.time(), Results(t, name)
     if TOP.startswith('/tmp/') and '--share' not in args:
@@ -183,6 +193,8 @@ def run_guest(t, opt, name, args, folder, patterns):
     elif time.time() > UNTIL - 60:
         r.skip('vm: ' + name, 'no time left')
     else:
+        if '--arch' not in args and '--kernel' not in args:
+            module(t, name, build, args)
         run_one(t, r, args, build, patterns)
     t.say('# %s: %d passed, %d failed, %d skipped in %.0f s' % (name, r.passed, r.failures, r.skipped, time.time() - start))
 
