@@ -33,6 +33,7 @@ struct RunCtx {
 	void (*on_watch)(void *, u32 id, u64 addr, bool remove); // RT_EV_WATCH, RT_EV_UNWATCH
 	void *watch_arg;
 	struct err *(*set_period)(void *, u64 period_ns); // of profile:hz probes, from now on
+	u32 (*cpus_away)(void *, int *cpu); // processors that timers and counters do not see any more, with the number of one; NULL: not known
 	void *period_arg;
 	struct Otel *otel; // NULL: the script has neither trace_id nor span_id
 	u64 attached; // attach points
@@ -43,6 +44,8 @@ struct RunCtx {
 	bool ran_command; // system(), by the record handled last
 	bool no_commands; // their time is over (loop.c)
 	u64 commands_left; // commands of system() that were not run
+	u32 cpus_lost; // cpus_away(), as it was when probes were detached
+	int cpu_lost; // ... one of them
 	u64 calls_missed; // by what programs are attached to, known when they are detached (attachments_missed)
 	u64 lost_events, lost_checked_ns; // losses.c: reported so far, when last looked (CLOCK_MONOTONIC)
 	s64 clock_off[12];		  // value.c: wall clock minus CLOCK_*, taken at first use
