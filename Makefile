@@ -262,11 +262,12 @@ check-all: check
 	@$(MAKE) --no-print-directory check-guests
 	@SONDE_VM_GUESTS='amd64 5.10' test/run.py --build $(BUILD) --suite vm $(FLAGS)
 
-# Never in the way: 200 kills at random moments leave nothing, ten tracers at once count right, minutes of storms with flat memory (TRUST=3600: an hour of them).
+# Never in the way: 200 kills at random moments leave nothing, ten tracers at once count right, as do 10,000 processes, 5,000 threads and 100,000 executed programs, minutes of storms with flat memory (TRUST=3600: an hour of them).
 TRUST ?= 180
 check-trust: test-programs
 	@test/workload/kills.py $(BUILD)/sonde $(BUILD) --kills 200 --seconds 900
 	@test/workload/crowd.py $(BUILD)/sonde $(BUILD)
+	@test/workload/many.py $(BUILD)/sonde $(BUILD)
 	@bench/soak --seconds $(TRUST) $(BUILD)
 
 # What sonde takes by what its peers take in the same run, against bench/history.tsv: nothing may be at 1.5 times what was recorded last.
