@@ -83,7 +83,7 @@ def begin(cmd, word):
 def processes(o, tmp):
     p = begin([o.herd, 'wait', str(o.processes)], 'ready')
     try:
-        s = Sonde([o.sonde, '-q', '-e', in_script('getppid', 'herd')], tmp)
+        s = Sonde([o.sonde, '-q', '-e', in_script('getppid', os.path.basename(o.herd))], tmp)
         at_start = s.memory()
         time.sleep(SETTLE)
         p.send_signal(signal.SIGUSR1)
@@ -114,7 +114,7 @@ def threads(o, tmp):
 
 def execs(o, tmp):
     more = '} tracepoint:sched:sched_process_exec /str(args.filename) == "%s"/ { @execs = count()' % o.herd
-    s = Sonde([o.sonde, '-q', '-e', in_script('getsid', 'herd', more)], tmp)
+    s = Sonde([o.sonde, '-q', '-e', in_script('getsid', os.path.basename(o.herd), more)], tmp)
     looks, start = [], time.time()
     p = subprocess.Popen([o.herd, 'exec', str(o.execs)], stdout=subprocess.PIPE, text=True)
     while p.poll() is None:
@@ -148,14 +148,14 @@ def cgroup_root():
 
 def vanish(o, tmp):
     root = cgroup_root()
-    s = Sonde([o.sonde, '-q', '-e', in_script('getsid', 'herd', '@c[cgroup] = count()')], tmp)
+    s = Sonde([o.sonde, '-q', '-e', in_script('getsid', os.path.basename(o.herd), '@c[cgroup] = count()')], tmp)
     for i in range(o.vanish):
         group = os.path.join(root, 'sonde-many-%d-%d' % (os.getpid(), i)) if root else None
         if group:
             os.mkdir(group)
         place = os.path.join(tmp, 'place')
         os.makedirs(place, exist_ok=True)
-        script = ('%s mount -t tmpfs none "$1" && cp "$2" "$1/herd" && "$1/herd" once' % ('echo $$ >"$0/cgroup.procs" &&' if group else ''))
+        script = ('%s mount -t tmpfs none "$1" && cp "$2" "$1" && "$1/${2##*/}" once' % ('echo $$ >"$0/cgroup.procs" &&' if group else ''))
         subprocess.run(['unshare', '-m', 'sh', '-c', script, group or '-', place, o.herd], check=True)
         if group:
             os.rmdir(group)
@@ -179,7 +179,7 @@ def main():
     o.sonde, o.build = os.path.abspath(o.sonde), os.path.abspath(o.build)
     tmp = tempfile.mkdtemp(prefix='sonde-many.')
     try:
-        o.herd = shutil.copy(os.path.join(o.build, 'herd'), os.path.join(tmp, 'herd'))
+        o.herd = shutil.copy(os.path.join(o.build, 'herd'), os.path.join(tmp, 'herd%d' % os.getpid()))
         results = [{'processes': processes, 'threads': threads, 'execs': execs, 'vanish': vanish}[part](o, tmp) for part in o.only.split(',')]
     finally:
         shutil.rmtree(tmp)
