@@ -70,7 +70,7 @@ all: $(BUILD)/sonde
 # What is missing is told by its name, before the first error about it. A cross build has headers of its own.
 $(BUILD)/gen/.checked:
 	@mkdir -p $(@D)
-	@$(if $(CROSS_COMPILE),,CC="$(CC)" BPFCC="$(BPFCC)" CFLAGS="$(EXTRA_CFLAGS)" scripts/deps.sh check)
+	@$(if $(CROSS_COMPILE),,CC="$(CC)" BPFCC="$(BPFCC)" CFLAGS="$(EXTRA_CFLAGS)" SONDE_MIN="$(SONDE_MIN)" scripts/deps.sh check)
 	@touch $@
 $(OBJS) $(RT_OBJS) $(BUILD)/main.o: | $(BUILD)/gen/.checked
 

@@ -136,7 +136,9 @@ static bool look_at_memory(struct Limit *l, struct ToolOpts *o, struct RunCtx *r
 	if (!o->max_memory)
 		return false;
 	if (mb > (double)o->max_memory) { // what is free in between goes back first
+#ifdef __GLIBC__
 		malloc_trim(0);
+#endif
 		mb = (double)all_bytes(rc->prog) / (1 << 20);
 	}
 	l->last_mb = mb;
