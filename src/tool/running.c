@@ -319,6 +319,15 @@ static struct err *report_ran(struct Running *r, struct RunCtx *rc, bool last)
 	return e;
 }
 
+// A collector of the agent runs for ever. Objects of code made at run time keep their numbers, since stacks have these; who starts it again has room for other code.
+static void make_room(struct RunCtx *rc)
+{
+	if (!track_made_stale(rc->track))
+		return;
+	fprintf(stderr, "WARNING: no room for more code made at run time, and most of what has it is gone: it ends, and begins anew\n");
+	rc->exiting = true;
+}
+
 static struct err *report(void *arg, struct RunCtx *rc, bool last)
 {
 	struct Running *r = arg;
@@ -351,6 +360,8 @@ static struct err *report(void *arg, struct RunCtx *rc, bool last)
 		e = write_outputs(r, &r->whole, &r->total.set); // the whole run, whatever the reports on the way
 	warn_left_out(r, rc, &set, last);
 	stackset_deinit(&set);
+	if (o->feed && o->max_cpu && !last)
+		make_room(rc);
 	if (o->feed && o->max_cpu)
 		leave_memory(rc);
 	return e;
