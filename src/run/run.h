@@ -193,6 +193,7 @@ void cost_tick(struct RunCost *c, const struct Program *p, u64 now_ns); // each 
 void cost_changed(struct RunCost *c); // what programs do from now on costs something else: it is measured soon
 void cost_end(struct RunCost *c);
 u64 cost_memory(const struct Program *p, const struct Track *t); // bytes of its maps that are no memory of a process
+u64 cost_map_memory(int fd); // bytes, as the kernel has it: before Linux 6.4 what the map may come to have
 // losses.c: counters summed over CPUs; prints what was lost to stderr / the renderer
 void report_site(struct RunCtx *rc, const struct ErrSite *site, s64 ret); // event.c: the warning of one failure
 void report_sites(struct RunCtx *rc); // places of the script where a helper failed, each once
