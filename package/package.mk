@@ -66,19 +66,23 @@ release: deb static
 	@cat $(RELEASE)/SHA256SUMS
 
 # Minutes each, so they are no part of `make test`. Sizes, also against what README says; hardening of the static programs; package and program made twice; the package in
-# bare systems of two Debian releases, the program in an empty folder; a build by clang; checksums. SUITES: the releases of Debian to try.
-SUITES ?= bookworm sid
+# bare systems of two Debian releases, the program in an empty folder; a build by clang; checksums. SUITES: the releases of Debian and Ubuntu to try.
+SUITES ?= bookworm noble sid
 native = $(BUILD)/static/sonde-$(call arch,$(MACHINE))
 at_most = size=$$(stat -c %s $1); echo "$1: $$size bytes, at most $2"; [ $$size -le $2 ]
 goal = size=$$(stat -c %s $1); [ $$size -le $2 ] || echo "$1: $$((size - $2)) bytes more than they should be ($2)"
 hardened = test/run/hardened.py $1/sonde $1/libsonde.a | awk '!/: yes$$/ { print "$1: " $$0; bad = 1 } END { exit bad || NR < 7 }'
 runs = [ "$$($1 -q -e 'BEGIN { printf("%d\n", 6 * 7); exit(); }')" = 42 ] || { echo "$1 does not run" >&2; exit 1; }
-check-package: check-deb check-static check-static-arm64 check-musl check-compilers
+check-package: check-source check-deb check-static check-static-arm64 check-musl check-compilers
 	@package/reproducible $(RELEASE)/sonde-$(version).tar.gz $(RELEASE)/sonde_*_$(call arch,$(MACHINE)).deb $(native)
 
 check-deb: deb
 	@cd $(RELEASE) && sha256sum --quiet -c SHA256SUMS && echo "checksums of $$(wc -l <SHA256SUMS) files"
 	@for s in $(SUITES); do package/try-deb $$s $(RELEASE) || exit 1; done
+
+# The same systems with nothing but the source and README.
+check-source: tarball
+	@for s in $(SUITES); do package/try-source $$s $(RELEASE)/sonde-$(version).tar.gz || exit 1; done
 
 check-static: static
 	@$(MAKE) --no-print-directory SONDE_MIN=1 BUILD=$(BUILD)/min $(BUILD)/min/sonde
@@ -106,4 +110,4 @@ check-compilers:
 	@$(call runs,$(BUILD)/clang/sonde)
 	@$(call hardened,$(BUILD)/clang)
 
-.PHONY: man install uninstall static musl tarball deb release check-package check-deb check-static check-static-arm64 check-musl check-compilers
+.PHONY: man install uninstall static musl tarball deb release check-package check-source check-deb check-static check-static-arm64 check-musl check-compilers
