@@ -180,7 +180,7 @@ $(BUILD)/%_fuzz: test/fuzz/%_fuzz.c $(BUILD)/libsonde.a
 fuzz:
 	+@$(MAKE_CHECKED) $(CHECKED)/$(F)_fuzz
 	@mkdir -p $(BUILD)/fuzz/found/$(F)
-	$(CHECKED)/$(F)_fuzz -max_total_time=$(SECS) -timeout=10 -artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/found/$(F) $(wildcard test/fuzz/corpus/$(F))
+	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 $(CHECKED)/$(F)_fuzz -max_total_time=$(SECS) -timeout=10 -artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/found/$(F) $(wildcard test/fuzz/corpus/$(F))
 
 # Generated scripts (test/gen), SECS seconds of those that print and SECS of larger ones that only load; PEER='COMMAND' compares another bpftrace too.
 fuzz-long: $(BUILD)/sonde $(BUILD)/values
