@@ -70,7 +70,7 @@ all: $(BUILD)/sonde
 # What is missing is told by its name, before the first error about it. A cross build has headers of its own.
 $(BUILD)/gen/.checked:
 	@mkdir -p $(@D)
-	@$(if $(CROSS_COMPILE),,CC="$(CC)" BPFCC="$(BPFCC)" CFLAGS="$(EXTRA_CFLAGS)" scripts/deps.sh check)
+	@$(if $(CROSS_COMPILE),,CC="$(CC)" BPFCC="$(BPFCC)" CFLAGS="$(EXTRA_CFLAGS)" SONDE_MIN="$(SONDE_MIN)" scripts/deps.sh check)
 	@touch $@
 $(OBJS) $(RT_OBJS) $(BUILD)/main.o: | $(BUILD)/gen/.checked
 
@@ -180,7 +180,7 @@ $(BUILD)/%_fuzz: test/fuzz/%_fuzz.c $(BUILD)/libsonde.a
 fuzz:
 	+@$(MAKE_CHECKED) $(CHECKED)/$(F)_fuzz
 	@mkdir -p $(BUILD)/fuzz/found/$(F)
-	$(CHECKED)/$(F)_fuzz -max_total_time=$(SECS) -timeout=10 -artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/found/$(F) $(wildcard test/fuzz/corpus/$(F))
+	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 $(CHECKED)/$(F)_fuzz -max_total_time=$(SECS) -timeout=10 -artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/found/$(F) $(wildcard test/fuzz/corpus/$(F))
 
 # Generated scripts (test/gen), SECS seconds of those that print and SECS of larger ones that only load; PEER='COMMAND' compares another bpftrace too.
 fuzz-long: $(BUILD)/sonde $(BUILD)/values
@@ -262,11 +262,12 @@ check-all: check
 	@$(MAKE) --no-print-directory check-guests
 	@SONDE_VM_GUESTS='amd64 5.10' test/run.py --build $(BUILD) --suite vm $(FLAGS)
 
-# Never in the way: 200 kills at random moments leave nothing, ten tracers at once count right, minutes of storms with flat memory (TRUST=3600: an hour of them).
+# Never in the way: 200 kills at random moments leave nothing, ten tracers at once count right, as do 10,000 processes, 5,000 threads and 100,000 executed programs, minutes of storms with flat memory (TRUST=3600: an hour of them).
 TRUST ?= 180
 check-trust: test-programs
 	@test/workload/kills.py $(BUILD)/sonde $(BUILD) --kills 200 --seconds 900
 	@test/workload/crowd.py $(BUILD)/sonde $(BUILD)
+	@test/workload/many.py $(BUILD)/sonde $(BUILD)
 	@bench/soak --seconds $(TRUST) $(BUILD)
 
 # What sonde takes by what its peers take in the same run, against bench/history.tsv: nothing may be at 1.5 times what was recorded last.

@@ -53,6 +53,13 @@ static-agent:
 	$(Q)cp $(CERTIFICATES) $(BUILD)/static-agent/
 arch = $(patsubst x86_64,amd64,$(patsubst aarch64,arm64,$(firstword $(subst -, ,$1))))
 
+# A small one (SONDE_MIN) on musl, at a fixed address: musl-gcc has no -static-pie. Its libraries are built once, from Debian's sources.
+MUSL ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/sonde-musl
+musl:
+	@package/musl $(MUSL)
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/musl CC=musl-gcc SONDE_MIN=1 STATIC=1 EXTRA_CFLAGS="-isystem $(MUSL)/include -isystem $(MUSL)/kernel" LDFLAGS="-L$(MUSL)/lib -static" $(BUILD)/musl/sonde
+	$(Q)$(OBJCOPY_STRIP) -o $(BUILD)/musl/sonde-$(call arch,$(MACHINE)) $(BUILD)/musl/sonde
+
 # Into build/release; SHA256SUMS names all that lies there.
 sums = cd $(RELEASE) && rm -f SHA256SUMS && sha256sum * >SHA256SUMS.new && mv SHA256SUMS.new SHA256SUMS
 tarball:
@@ -71,19 +78,23 @@ release: deb static
 	@cat $(RELEASE)/SHA256SUMS
 
 # Minutes each, so they are no part of `make test`. Sizes, also against what README says; hardening of the static programs; package and program made twice; the package in
-# bare systems of two Debian releases, the program in an empty folder; a build by clang; checksums. SUITES: the releases of Debian to try.
-SUITES ?= bookworm sid
+# bare systems of two Debian releases, the program in an empty folder; a build by clang; checksums. SUITES: the releases of Debian and Ubuntu to try.
+SUITES ?= bookworm noble sid
 native = $(BUILD)/static/sonde-$(call arch,$(MACHINE))
 at_most = size=$$(stat -c %s $1); echo "$1: $$size bytes, at most $2"; [ $$size -le $2 ]
 goal = size=$$(stat -c %s $1); [ $$size -le $2 ] || echo "$1: $$((size - $2)) bytes more than they should be ($2)"
 hardened = test/run/hardened.py $1/sonde $1/libsonde.a | awk '!/: yes$$/ { print "$1: " $$0; bad = 1 } END { exit bad || NR < 7 }'
 runs = [ "$$($1 -q -e 'BEGIN { printf("%d\n", 6 * 7); exit(); }')" = 42 ] || { echo "$1 does not run" >&2; exit 1; }
-check-package: check-deb check-static check-static-agent check-static-arm64 check-compilers
+check-package: check-source check-deb check-static check-static-agent check-static-arm64 check-musl check-compilers
 	@package/reproducible $(RELEASE)/sonde-$(version).tar.gz $(RELEASE)/sonde_*_$(call arch,$(MACHINE)).deb $(native)
 
 check-deb: deb
 	@cd $(RELEASE) && sha256sum --quiet -c SHA256SUMS && echo "checksums of $$(wc -l <SHA256SUMS) files"
 	@for s in $(SUITES); do package/try-deb $$s $(RELEASE) || exit 1; done
+
+# The same systems with nothing but the source and README.
+check-source: tarball
+	@for s in $(SUITES); do package/try-source $$s $(RELEASE)/sonde-$(version).tar.gz || exit 1; done
 
 check-static: static
 	@$(MAKE) --no-print-directory SONDE_MIN=1 BUILD=$(BUILD)/min $(BUILD)/min/sonde
@@ -111,9 +122,13 @@ check-static-arm64:
 	@$(call goal,$(BUILD)/arm64/static/sonde-arm64,4000000)
 	@$(call hardened,$(BUILD)/arm64/static)
 
+check-musl: musl
+	@$(call at_most,$(BUILD)/musl/sonde-$(call arch,$(MACHINE)),2000000)
+	@package/try-static $(BUILD)/musl/sonde-$(call arch,$(MACHINE))
+
 check-compilers:
 	@$(MAKE) --no-print-directory CC=clang BUILD=$(BUILD)/clang EXTRA_CFLAGS=-Werror $(BUILD)/clang/sonde
 	@$(call runs,$(BUILD)/clang/sonde)
 	@$(call hardened,$(BUILD)/clang)
 
-.PHONY: man install uninstall static static-agent tarball deb release check-package check-deb check-static check-static-agent check-static-arm64 check-compilers
+.PHONY: man install uninstall static static-agent musl tarball deb release check-package check-source check-deb check-static check-static-agent check-static-arm64 check-musl check-compilers

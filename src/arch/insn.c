@@ -5,7 +5,7 @@
 // The n bits of the instruction from bit `low` on count instructions, with a sign.
 static s64 imm_at(u32 v, u32 low, u32 n)
 {
-	return (s64)((u64)(v >> low) << (64 - n)) >> (64 - n) << 2;
+	return ((s64)((u64)(v >> low) << (64 - n)) >> (64 - n)) * 4;
 }
 
 static enum Branch arm64_branch(u32 v, u64 pc, u64 *to)

@@ -96,12 +96,17 @@ static struct err *tie(struct ProbeProg *pp, struct Attachments *at, int perf, u
 
 struct err *attach_perf(struct ProbeProg *pp, struct Attachments *at, struct perf_event_attr *attr, int pid, int cpu, u64 cookie)
 {
+	bool slow = attr->type != PERF_TYPE_SOFTWARE && attr->type != PERF_TYPE_HARDWARE && attr->type != PERF_TYPE_BREAKPOINT;
+	bool of_cpu = !slow && cpu >= 0; // probes and tracepoints run their programs on all, wherever the event is
 	attr->size = sizeof(*attr);
+	attr->read_format = of_cpu ? PERF_FORMAT_TOTAL_TIME_ENABLED : 0; // attachments_away()
 	int perf = sys_perf_event_open(attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (perf < 0)
 		return err_errno(-perf, "perf_event_open");
-	bool slow = attr->type != PERF_TYPE_SOFTWARE && attr->type != PERF_TYPE_HARDWARE && attr->type != PERF_TYPE_BREAKPOINT;
-	return tie(pp, at, perf, cookie, slow);
+	struct err *e = tie(pp, at, perf, cookie, slow);
+	if (!e && of_cpu)
+		attachments_add_cpu(at, cpu);
+	return e;
 }
 
 struct err *attach_raw(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct Attachments *at)

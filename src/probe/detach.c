@@ -20,6 +20,7 @@ struct Attachments {
 	FdList slow;	    // perf events without a program once their links are closed
 	FdList iters;	    // of links
 	FdList timers;	    // perf events of perfs whose rate is a frequency
+	VEC(struct CpuEvent) cpus; // those of perfs that see one processor only
 	VEC(char *) pins;
 	VEC(char *) defs;   // definitions of trace events, and what takes one away
 	void (*undefine)(const char *event);
@@ -57,6 +58,23 @@ void attachments_add_timers(struct Attachments *at, size_t from)
 {
 	for (size_t i = from; i < at->perfs.n; i++)
 		vec_push(&at->timers, at->perfs.p[i]);
+}
+
+void attachments_add_cpu(struct Attachments *at, int cpu)
+{
+	vec_push(&at->cpus, ((struct CpuEvent){vec_last(&at->perfs), cpu, false, now_ns()}));
+}
+
+void attachments_everywhere(struct Attachments *at, size_t from)
+{
+	for (size_t i = from; i < at->cpus.n; i++)
+		at->cpus.p[i].everywhere = true;
+}
+
+const struct CpuEvent *attachments_cpus(const struct Attachments *at, size_t *n)
+{
+	*n = at->cpus.n;
+	return at->cpus.p;
 }
 
 // The kernel makes a period of a frequency when it opens a clock's event (kernel/events/core.c, perf_swevent_init_hrtimer), so it is one that is set.
@@ -235,6 +253,7 @@ static void detach(struct Attachments *at)
 	close_all(&at->perfs);
 	close_slow(&at->slow, at->defs.n > 0); // a definition is busy until its event is gone
 	at->iters.n = 0;
+	at->cpus.n = 0;
 	for (size_t i = 0; i < at->defs.n; i++) {
 		at->undefine(at->defs.p[i]);
 		free(at->defs.p[i]);
@@ -273,6 +292,7 @@ void attachments_destroy(struct Attachments *at)
 	vec_deinit(&at->slow);
 	vec_deinit(&at->iters);
 	vec_deinit(&at->timers);
+	vec_deinit(&at->cpus);
 	vec_deinit(&at->pins);
 	vec_deinit(&at->defs);
 	free(at);

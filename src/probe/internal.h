@@ -73,6 +73,15 @@ struct err *attach_perf(struct ProbeProg *pp, struct Attachments *at, struct per
 struct err *attach_raw(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct Attachments *at); // as a raw tracepoint
 
 // ---- detach.c: what is attached, and its end
+struct CpuEvent { // a perf event of one processor
+	int fd, cpu; // fd: borrowed
+	bool everywhere; // each processor has one
+	u64 since_ns; // CLOCK_MONOTONIC
+};
+typedef VEC(int) CpuList;
+void attachments_add_cpu(struct Attachments *at, int cpu); // the event added last is of that processor alone, and was opened with PERF_FORMAT_TOTAL_TIME_ENABLED
+void attachments_everywhere(struct Attachments *at, size_t from); // those of single processors from that number on are of each
+const struct CpuEvent *attachments_cpus(const struct Attachments *at, size_t *n);
 void attachments_count(struct Attachments *at, u64 n); // n more points are attached
 u64 attachments_counted(const struct Attachments *at);
 // A perf event with its link (-1: none). slow: closing the event takes the kernel long and stops nothing that runs.

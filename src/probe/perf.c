@@ -207,9 +207,11 @@ static struct err *attach_cpus(struct ProbeProg *pp, const struct Point *pt, str
 {
 	int *cpus;
 	u32 n;
+	size_t before = 0;
 	struct err *e = online_cpus(&cpus, &n);
 	if (e)
 		return e;
+	attachments_cpus(at, &before);
 	for (u32 i = 0; !e && i < n; i++) {
 		struct perf_event_attr attr = *model;
 		e = attach_perf(pp, at, &attr, -1, cpus[i], pt->id);
@@ -218,6 +220,7 @@ static struct err *attach_cpus(struct ProbeProg *pp, const struct Point *pt, str
 			e = NULL;
 		}
 	}
+	attachments_everywhere(at, before);
 	free(cpus);
 	return e;
 }

@@ -91,6 +91,8 @@ int attachments_iter_open(struct Attachments *at, u32 i);
 struct err *attachments_set_period(struct Attachments *at, u64 period_ns); // of all profile:hz probes, from now on
 // Hits of kprobes and kretprobes for which the kernel had no room or was in another probe, as it counts them (Linux 6.7); 0 where it does not say.
 u64 attachments_missed(const struct Attachments *at);
+// away.c: processors that were taken away since they were attached to, or have come since, which timers, counters and watchpoints do not see any more; *cpu: the first of them.
+u32 attachments_away(const struct Attachments *at, int *cpu);
 void attachments_destroy(struct Attachments *at); // detaches: fast, all at once where the kernel can
 // Runs a begin, end, self or test program once from here (BPF_PROG_TEST_RUN): pid, comm and stacks are sonde's own.
 struct err *probe_run_once(struct ProbeProg *pp);

@@ -114,7 +114,7 @@ static struct err *run_stats(int fd, u64 *ns, u64 *count)
 // Runs until a millisecond of program time is measured (or 100,000 runs), by the kernel's own counters: the test_run system call is not in it.
 struct err *probe_run_bench(struct ProbeProg *pp, double *ns_per_run, u64 *runs)
 {
-	u64 ns0, n0, ns = 0, n = 0;
+	u64 ns0 = 0, n0 = 0, ns = 0, n = 0;
 	struct err *e;
 	int stats = sys_enable_stats();
 	if (stats < 0)

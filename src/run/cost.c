@@ -74,7 +74,7 @@ void cost_end(struct RunCost *c)
 }
 
 // "memlock" of a map's descriptor (bpf_map_show_fdinfo): since Linux 6.4 what it has, before that what it may come to have.
-static u64 map_bytes(int fd)
+u64 cost_map_memory(int fd)
 {
 	char path[40];
 	struct Str text = {0};
@@ -96,7 +96,7 @@ static bool kernel_knows(void)
 	if (known < 0) {
 		struct SysMap m = {BPF_MAP_TYPE_HASH, 8, 1 << 16, 1024, BPF_F_NO_PREALLOC, "sonde_memory", 0};
 		int fd = sys_map_create(&m);
-		known = fd >= 0 && map_bytes(fd) < 16u << 20;
+		known = fd >= 0 && cost_map_memory(fd) < 16u << 20;
 		if (fd >= 0)
 			close(fd);
 	}
@@ -110,7 +110,7 @@ u64 cost_memory(const struct Program *p, const struct Track *t)
 	for (size_t i = 0; i < p->maps.n; i++) {
 		const struct MapDef *m = p->maps.p[i];
 		if (m->fd >= 0 && !m->mmapped && (known || !(m->flags & BPF_F_NO_PREALLOC))) // what is mapped is resident memory of ours
-			sum += map_bytes(m->fd);
+			sum += cost_map_memory(m->fd);
 	}
 	return sum;
 }

@@ -199,6 +199,16 @@ static struct err *set_period(void *arg, u64 period_ns)
 	return attachments_set_period(((struct Session *)arg)->at, period_ns);
 }
 
+// Watchpoints have attachments of their own.
+static u32 cpus_away(void *arg, int *cpu)
+{
+	struct Session *s = arg;
+	u32 n = attachments_away(s->at, cpu);
+	for (size_t i = 0; !n && i < s->env.watches.n; i++)
+		n = attachments_away(s->env.watches.p[i].at, cpu);
+	return n;
+}
+
 // An iterator runs while its file is read; what it prints comes through the ring buffer.
 static void read_iterators(struct Session *s)
 {
@@ -340,6 +350,7 @@ static struct err *finish(struct Session *s)
 	if (s->o->tool && s->o->tool->stopped && (e = s->o->tool->stopped(s->o->tool->arg, &s->rc)))
 		return e;
 	s->rc.calls_missed = attachments_missed(s->at);
+	s->rc.cpus_lost = cpus_away(s, &s->rc.cpu_lost);
 	attachments_destroy(s->at);
 	s->at = NULL;
 	await_put_off(&s->rc);
@@ -382,7 +393,7 @@ struct err *session_trace(struct Session *s)
 		return e;
 	s->otel = otel_create(&s->prog, s->syms);
 	s->rc = (struct RunCtx){.prog = &s->prog, .syms = s->syms, .track = s->track, .otel = s->otel, .render = &s->render, .warnings = s->o->warnings, .is_tool = s->o->tool && !s->o->tool->script,
-				.start_ns = clock_ns(CLOCK_BOOTTIME), .on_watch = on_watch, .watch_arg = s, .set_period = set_period, .period_arg = s, .mark_cut = !s->o->as_bpftrace, .as_bpftrace = s->o->as_bpftrace};
+				.start_ns = clock_ns(CLOCK_BOOTTIME), .on_watch = on_watch, .watch_arg = s, .set_period = set_period, .cpus_away = cpus_away, .period_arg = s, .mark_cut = !s->o->as_bpftrace, .as_bpftrace = s->o->as_bpftrace};
 	s->rc.stacks = stacks_create(&s->prog, s->syms);
 	stacks_use_codes(s->rc.stacks, track_codes(s->track));
 	if (s->track && s->o->lazy_tables)

@@ -3,6 +3,9 @@
 // stub loads its target from one slot of the GOT, and the slot has a relocation with the name.
 #include <elf.h>
 #include "sym/internal.h"
+#ifndef R_AARCH64_IRELATIVE // musl's elf.h ends before it
+#define R_AARCH64_IRELATIVE 1032
+#endif
 
 #define MAX_PLT (16u << 20) // bytes of a section
 #define MAX_RELOCS (16u << 20)

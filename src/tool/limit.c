@@ -45,23 +45,12 @@ static u64 own_bytes(void)
 	return ok ? (all - shared) * (u64)sysconf(_SC_PAGESIZE) : 0;
 }
 
-static u64 map_bytes(const struct MapDef *m)
+// Pages of maps that are mapped here are among those that own_bytes() leaves out.
+static u64 all_bytes(const struct RunCtx *rc)
 {
-	char path[64];
-	struct Str s = {0};
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", m->fd);
-	err_free(read_file(path, &s, 4096));
-	const char *p = strstr(str_text(&s), "memlock:");
-	u64 n = p ? strtoull(p + strlen("memlock:"), NULL, 10) : 0;
-	str_deinit(&s);
-	return n;
-}
-
-static u64 all_bytes(const struct Program *prog)
-{
-	u64 n = own_bytes();
-	for (size_t i = 0; i < prog->maps.n; i++)
-		n += map_bytes(prog->maps.p[i]);
+	u64 n = own_bytes() + cost_memory(rc->prog, rc->track);
+	for (size_t i = 0; i < rc->prog->maps.n; i++)
+		n += rc->prog->maps.p[i]->mmapped ? cost_map_memory(rc->prog->maps.p[i]->fd) : 0;
 	return n;
 }
 
@@ -81,7 +70,7 @@ void limit_begin(struct Limit *l, struct ToolOpts *o, struct RunCtx *rc)
 	if (o->hz < o->limit_hz) // its probes are those of a whole number
 		err_free(rc->set_period(rc->period_arg, limit_period_ns(o, o->hz)));
 	if (o->max_memory)
-		l->last_mb = (double)all_bytes(rc->prog) / (1 << 20);
+		l->last_mb = (double)all_bytes(rc) / (1 << 20);
 }
 
 void limit_end(struct Limit *l)
@@ -133,13 +122,15 @@ void limit_reported(struct Limit *l, struct ToolOpts *o)
 // Did it lower the frequency, or end the run?
 static bool look_at_memory(struct Limit *l, struct ToolOpts *o, struct RunCtx *rc)
 {
-	double mb = o->max_memory ? (double)all_bytes(rc->prog) / (1 << 20) : 0, before = l->last_mb;
+	double mb = o->max_memory ? (double)all_bytes(rc) / (1 << 20) : 0, before = l->last_mb;
 	char why[128];
 	if (!o->max_memory)
 		return false;
 	if (mb > (double)o->max_memory) { // what is free in between goes back first
+#ifdef __GLIBC__
 		malloc_trim(0);
-		mb = (double)all_bytes(rc->prog) / (1 << 20);
+#endif
+		mb = (double)all_bytes(rc) / (1 << 20);
 	}
 	l->last_mb = mb;
 	if (mb > (double)o->max_memory) {

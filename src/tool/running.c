@@ -24,6 +24,7 @@ struct Running {
 	u64 start_wall_ns, start_ns, duration_ns; // duration: 0 until probes are detached
 	struct Progress progress;
 	struct Limit limit;
+	u32 cpus_away; // as it was told
 	u64 map_bytes; // of a collector's maps, when the last report was made
 	u64 next_report_ns; // -i
 	FILE *out; // the session's
@@ -199,9 +200,22 @@ static void gather(struct Running *r, struct StackSet *s)
 		r->total.rest += stackset_gather(s);
 }
 
+// A run of many reports may be a long one: it is told when it is seen, not only at the end.
+static void warn_of_cpus(struct Running *r, struct RunCtx *rc)
+{
+	int cpu = 0;
+	u32 n = rc->cpus_away ? rc->cpus_away(rc->period_arg, &cpu) : 0;
+	if (n > r->cpus_away)
+		fprintf(stderr, "WARNING: processors that were taken away meanwhile, or came later: %u (cpu %d%s); timers and counters do not see them from now on\n", n, cpu,
+			n > 1 ? " is one" : "");
+	r->cpus_away = n;
+}
+
 static void warn_left_out(struct Running *r, struct RunCtx *rc, const struct StackSet *set, bool last)
 {
 	struct RtCounters lost;
+	if (!last)
+		warn_of_cpus(r, rc);
 	r->negative += set->negative;
 	r->outside += set->prof.slots.outside;
 	if (set->missed)
@@ -305,6 +319,15 @@ static struct err *report_ran(struct Running *r, struct RunCtx *rc, bool last)
 	return e;
 }
 
+// A collector of the agent runs for ever. Objects of code made at run time keep their numbers, since stacks have these; who starts it again has room for other code.
+static void make_room(struct RunCtx *rc)
+{
+	if (!track_made_stale(rc->track))
+		return;
+	fprintf(stderr, "WARNING: no room for more code made at run time, and most of what has it is gone: it ends, and begins anew\n");
+	rc->exiting = true;
+}
+
 static struct err *report(void *arg, struct RunCtx *rc, bool last)
 {
 	struct Running *r = arg;
@@ -337,6 +360,8 @@ static struct err *report(void *arg, struct RunCtx *rc, bool last)
 		e = write_outputs(r, &r->whole, &r->total.set); // the whole run, whatever the reports on the way
 	warn_left_out(r, rc, &set, last);
 	stackset_deinit(&set);
+	if (o->feed && o->max_cpu && !last)
+		make_room(rc);
 	if (o->feed && o->max_cpu)
 		leave_memory(rc);
 	return e;

@@ -15,7 +15,8 @@ struct Family {
 
 static bool read_family(const char *pid, struct Family *f)
 {
-	char path[64], *close;
+	char path[64];
+	const char *close;
 	struct Str s = {0};
 	f->member = false;
 	snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);

@@ -288,6 +288,7 @@ struct Jits {
 	VEC(struct Jit *) v;
 	struct NumTab known;
 	u32 nobjects, nrefused; // pieces of code with an object, and those for which there was no room
+	bool stale; // some were refused, and most of what has an object is gone; read by other threads
 };
 
 // ---- jitobj.c
@@ -297,6 +298,7 @@ struct JitHash {
 void jit_hash(struct JitHash *h, const void *p, size_t n);
 // The object of code whose addresses count from base. Takes made, whose segments have their offsets. NULL: there is no room for one.
 struct SymObject *jit_object(struct Jits *j, u64 base, u64 span, const struct MadeNames *names, struct UwMade *made);
+bool jit_is_stale(const struct Jits *j); // more than half of the objects that there is room for are of code that no process has any more
 // The piece at start of an object that it is `off` bytes of; NULL: nothing is known of it.
 void jit_put(struct Jit *t, u64 start, u64 size, u64 off, struct SymObject *o, enum ProcMade made);
 bool jit_read_memory(void *tgid, u64 addr, void *buf, size_t n); // for struct JitMemory: of the process *(int *)tgid

@@ -81,6 +81,25 @@ struct SymObject *jit_object(struct Jits *j, u64 base, u64 span, const struct Ma
 	return o;
 }
 
+bool jit_is_stale(const struct Jits *j)
+{
+	u8 *seen = xcalloc(RT_UW_OBJS / 8, 1);
+	u32 live = 0;
+	for (size_t i = 0; i < j->v.n; i++) {
+		const struct Jit *t = j->v.p[i];
+		for (size_t k = 0; k < t->entries.n + t->maps.n; k++) {
+			const struct ProcMap *m = k < t->entries.n ? NULL : &t->maps.p[k - t->entries.n];
+			const struct SymObject *o = !m ? t->entries.p[k].obj : m->made == PROC_MADE_NAMES ? NULL : m->obj;
+			u32 bit = o ? 1u << o->id % 8 : 0;
+			live += o && !(seen[o->id / 8] & bit);
+			if (o)
+				seen[o->id / 8] |= (u8)bit;
+		}
+	}
+	free(seen);
+	return 2 * live < OBJECTS_MAX;
+}
+
 void jit_put(struct Jit *j, u64 start, u64 size, u64 off, struct SymObject *o, enum ProcMade made)
 {
 	maps_put(&j->maps, (struct ProcMap){.start = start, .end = start + size, .file_off = off, .obj = o, .made = made});

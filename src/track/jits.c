@@ -529,5 +529,7 @@ bool jits_round(struct Jits *j, bool tick)
 			t->soon -= t->soon > 0;
 		more |= t->soon;
 	}
+	if (j->nrefused)
+		__atomic_store_n(&j->stale, jit_is_stale(j), __ATOMIC_RELAXED);
 	return more;
 }

@@ -100,8 +100,8 @@ static void look(struct Jvms *j, struct Vm *vm, const char *path)
 	}
 	enum JavaFound is = java_look(&m, &lang, &jvm, &version);
 	if (is == JAVA_READY) {
-		if (memcmp(row, &lang, sizeof(lang)))
-			*row = lang;
+		if (memcmp(&row->java, &lang.java, sizeof(lang.java))) // the rest of the row is read by threads that build tables
+			row->java = lang.java;
 		vm->ready++;
 		vm->not_before = now_ns() + AGAIN_NS;
 		sys_map_update(j->fd, &key, &jvm, 0);

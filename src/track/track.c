@@ -351,6 +351,11 @@ u32 track_made_refused(struct Track *u)
 	return u && u->jits ? u->jits->nrefused : 0;
 }
 
+bool track_made_stale(struct Track *u)
+{
+	return u && u->jits && __atomic_load_n(&u->jits->stale, __ATOMIC_RELAXED);
+}
+
 void track_destroy(struct Track *u)
 {
 	if (!u)

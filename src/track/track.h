@@ -40,6 +40,7 @@ void track_used(void *track, u32 obj, u64 off);
 void track_trim(struct Track *u);
 u32 track_denied(struct Track *u); // how many processes have mappings that may not be read; u may be NULL
 u32 track_made_refused(struct Track *u); // how many pieces of code made at run time had no room; u may be NULL
+bool track_made_stale(struct Track *u); // ... and most of that which has the room is gone: who starts anew has room; u may be NULL
 void track_destroy(struct Track *u);
 
 // ---- otel.c: where processes publish the requests that their threads work on (trace_id, span_id). One thread's. After load_maps.

@@ -62,9 +62,9 @@ static void add(struct GoRows *g, u64 pc, const struct RtUwRule *r)
 // The frame is sp bytes, below the return address. Compiled functions with a frame keep the caller's rbp next to that.
 static struct RtUwRule frame_rule(s32 sp, bool saves_rbp)
 {
-	struct RtUwRule r = {.kind = RT_UW_REG, .reg = RT_R_SP, .off = sp + 8, .ra = -8};
 	if (sp < 0 || sp > MAX_SP)
 		return (struct RtUwRule){.kind = RT_UW_BAD};
+	struct RtUwRule r = {.kind = RT_UW_REG, .reg = RT_R_SP, .off = sp + 8, .ra = -8};
 	if (sp >= 8 && saves_rbp) {
 		r.saved = 1;
 		r.slot[0] = -16;

@@ -32,3 +32,9 @@ STDERR pacman -S glibc linux-api-headers libbpf libelf libelf binutils xz zlib
 NAME the packages that README names are those that the build asks for, on each system
 RUN n=2; for s in 'Debian, Ubuntu:apt install' 'Fedora:dnf install' 'Alpine:apk add' 'Arch:pacman -S'; do sed -n "s/^| ${s%%:*} | \`${s#*:} \(.*\)\` |\$/\1/p" {top}/README.md | tr ' ' '\n' | grep -vx 'ncurses-static' | sort -u >r; sed -n '/^needs="/,/"$/p' {top}/scripts/deps.sh | sed 's/^needs="//; s/"$//; s/\$[{]CC:-gcc[}]/gcc/; s/\$[{]BPFCC:-clang[}]/clang/' | awk -v n=$n '{ print $n }' | sort -u >d; [ $(wc -l <r) -gt 5 ] && diff r d && echo "${s%%:*} same"; n=$((n + 1)); done
 EXPECT_RE \ADebian, Ubuntu same\nFedora same\nAlpine same\nArch same\n\Z
+
+NAME a small program asks for no live view, no HTTP
+RUN printf '#!/bin/sh\nexec gcc -nostdinc "$@"\n' >cc; chmod +x cc; for m in '' 1; do SONDE_MIN=$m CC={tmp}/cc {top}/scripts/deps.sh check 2>&1 | sed -n 's/.*apt install.* zlib1g-dev/zlib1g-dev/p'; done
+NEED host
+NEED cmd:gcc
+EXPECT_RE \Azlib1g-dev libncurses-dev libcurl4-openssl-dev\nzlib1g-dev\n\Z

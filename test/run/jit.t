@@ -60,6 +60,16 @@ NEED arch:x86_64
 TIMEOUT 60
 EXPECT_RE \A0 1 0\n3 1 0\n3 0 1\n\Z
 
+NAME sonde agent: when code that is gone has taken all the room, it begins anew, and later code has its names
+LONG
+EXTRA it takes a minute
+RUN gcc -O2 -o madecode {top}/test/workload/madecode.c; ./madecode pass 400 2500 0 & P=$!; until grep -q madecode /proc/$P/comm; do sleep 0.05; done; timeout -s INT 55 {sonde} agent -p $P -i 2 -F 49 --dir d --max-cpu 50 >o 2>e; kill $P; grep -c 'WARNING: no room for more code made at run time, .* begins anew' e; for f in d/*.gz; do {sonde} report -f $f; done | grep -c ';made_outer;made_inner;last_work;work'
+NEED cmd:gcc
+NEED host
+NEED arch:x86_64
+TIMEOUT 90
+EXPECT_RE \A1\n[1-9]\d*\n\Z
+
 NAME a jitdump with unwinding information: whole
 RUN gcc -O2 -o madecode {top}/test/workload/madecode.c; {sonde} -q --why-incomplete -c './madecode dump 10 . 100000' -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { @n++; if (@n > 6) { @[ustack] = count() } } END { clear(@n) }' 2>&1
 NEED cmd:gcc

@@ -37,3 +37,21 @@ NAME files of a folder that only root may enter are written, once and each inter
 RUN mkdir -m 700 shut; cp {build}/waits shut/later; (sleep 1; exec shut/later spin 60000) & W=$!; {sonde} profile -F 99 -U -f --comm spinner -o shut/o --flame shut/f.svg --pprof shut/p 4; {sonde} profile -F 99 -p $W -i 1 --flame shut/%s.svg 2 >/dev/null; kill $W; head -c 5 shut/f.svg; ls shut; grep -c 'spinner;spin_here [1-9]' shut/o
 TIMEOUT 60
 EXPECT_RE \A<\?xml0001.svg\n0002.svg\n(0003.svg\n)?f.svg\nlater\no\np\n[1-9]\n\Z
+
+# The debug file that an object in another root names by its link (.gnu_debuglink).
+NAME what a program in another root calls its debug file is looked for there: a link to the host's file, a FIFO and a device are not read, and nothing hangs
+NEED cmd:gcc
+NEED cmd:objcopy
+NEED host
+NEED arch:x86_64
+RUN gcc -g -O2 -static -o prog {top}/test/progs/frames.c -lpthread && objcopy --only-keep-debug prog prog.debug && mkdir -p root/.debug && strip -o root/caged prog && objcopy --add-gnu-debuglink=prog.debug root/caged || exit 1; d=root/.debug/prog.debug; for w in 'cp prog.debug' 'ln -s {tmp}/prog.debug' 'ln -s ../../../../../../../..{tmp}/prog.debug' 'mkfifo' 'mknod -m 666'; do rm -f $d; case "$w" in mknod*) $w $d c 1 5;; *) $w $d;; esac; timeout 20 {sonde} -q -c 'chroot {tmp}/root /caged calls 5' -e 'tracepoint:syscalls:sys_enter_getppid /comm == "caged"/ { @[ustack] = count() }' >o 2>e; echo "$? $(grep -c '^ *inner+' o | sed 's/[1-9].*/named/') $(grep -c '^ *.caged+0x' o | sed 's/[1-9].*/places/') $(awk '/^\]: / { n += $2 } END { print n }' o)"; done
+TIMEOUT 120
+EXPECT_RE \A0 named 0 5\n(0 0 places 5\n){4}\Z
+
+NAME code in a mapped device: counted, nothing hangs
+NEED cmd:python3
+NEED host
+NEED arch:x86_64
+RUN printf 'import ctypes, mmap, os\nf = os.open("/dev/zero", os.O_RDWR)\nm = mmap.mmap(f, 4096, flags=mmap.MAP_PRIVATE, prot=7)\nm.write(bytes.fromhex("b86e0000000f05c3"))\nopen("/proc/self/comm", "w").write("devicecode")\ncall = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(m)))\n[call() for i in range(5)]\nprint([l.split()[1::4] for l in open("/proc/self/maps") if l.endswith("/dev/zero\\n")])\n' >d.py; timeout 30 {sonde} -q -c 'python3 d.py' -e 'tracepoint:syscalls:sys_enter_getppid /comm == "devicecode"/ { @[ustack] = count() }' >o 2>e; echo $? $(grep -c '^\]: 5' o); grep -o "'rwxp', '/dev/zero'" o
+TIMEOUT 60
+EXPECT_RE \A0 1\n'rwxp', '/dev/zero'\n\Z

@@ -26,6 +26,16 @@ TIMEOUT 90
 EXPECT_LINE exact, and flat
 EXPECT_RE ^23 s: calls [1-9]\d{5} forks [1-9]\d+ execs [1-9]\d+ loads [1-9]\d+; 
 
+NAME many processes and threads at the start, many programs that are executed, cgroups and mounts that vanish: each is counted, under the right stack
+LONG
+NEED host
+RUN {top}/test/workload/many.py {sonde} {build} --processes 400 --threads 200 --execs 200 --vanish 4
+TIMEOUT 120
+EXPECT_LINE processes: 400 of 400 counted, 400 under the right stack, whole
+EXPECT_RE ^threads: 200 of 200 found, 200 under the right stack, whole, in \S+ s$
+EXPECT_RE ^execs: 200 of 200 counted, \d+ under the right stack, whole(, \d+ cut and told)?$
+EXPECT_RE ^vanish: 4 of 4 counted, \d under the right stack, whole(, \d cut and told)?$
+
 NAME a tracepoint that sonde traces goes on to perf, whatever the program does
 NEED cmd:perf
 NEED host

@@ -147,11 +147,16 @@ def run_asan(t, opt):
 
 # ---- fuzz: each target for a bounded time, from its corpus
 def run_fuzz(t, opt):
+    env = dict(os.environ, **ASAN_ENV)  # undefined behaviour is told, and does not end the program by itself
     def target(path):
         name = 'fuzz: ' + os.path.basename(path)[:-5]
         corpus = os.path.join(TOP, 'test', 'fuzz', 'corpus', name[6:])
         with tempfile.TemporaryDirectory(prefix='sonde-fuzz.') as tmp:
             cmd = [path, '-max_total_time=%d' % opt.fuzz_seconds, '-timeout=20', '-rss_limit_mb=2048', '-artifact_prefix=%s/' % tmp, tmp]
-            rc, text = child.output(cmd + ([corpus] if os.path.isdir(corpus) else []), opt.fuzz_seconds + 300)
-        t.fail(name, text[-2500:] if rc is not None else 'no end') if rc != 0 else t.ok(name)
+            rc, text = child.output(cmd + ([corpus] if os.path.isdir(corpus) else []), opt.fuzz_seconds + 300, env=env)
+        bad = WRONG.search(text)
+        if bad or rc != 0:
+            t.fail(name, text[bad.start():bad.start() + 2500] if bad else text[-2500:] if rc is not None else 'no end')
+        else:
+            t.ok(name)
     side_by_side(opt.jobs, target, sorted(glob.glob(os.path.join(opt.build + '-asan', '*_fuzz'))))

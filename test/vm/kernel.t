@@ -268,6 +268,19 @@ NEED !host
 RUN n=$(cat /proc/sys/kernel/perf_event_max_stack); echo 4 >/proc/sys/kernel/perf_event_max_stack; for o in '' --strict '-f json --strict'; do {sonde} -q $o -c '{build}/tcp 4 3 111' -e 'tracepoint:sched:sched_switch /comm == "tcp"/ { @[kstack] = count() }' >o 2>e; echo "$? $(grep -c 'kernel stacks are cut short' e) $(grep -c '"type": "kernel_stacks_cut"' o)"; done; echo $n >/proc/sys/kernel/perf_event_max_stack
 EXPECT_RE \A0 1 0\n3 1 0\n3 0 1\n\Z
 
+# Before Linux 6.4 the kernel says of maps what they may come to have, which is 600 MB here.
+NAME --max-memory judges what there is: 150 MB are enough, 5 are not
+RUN for m in 150 5; do {sonde} profile --max-memory $m -i 1 -f 3 >o 2>e; echo "$m $? $(grep -c 'ERROR: it holds [0-9.]* MB of memory, 5 are allowed: it ends' e) $(grep -c 'ERROR' e)"; done; {sonde} profile --max-memory 5 -i 1 -f 3 2>&1 >o | sed -n 's/.*holds \([0-9]*\)\..*/\1/p' | awk '{ print ($1 < 150) }'
+EXPECT_RE \A150 0 0 0\n5 1 1 1\n1\n\Z
+TIMEOUT 60
+
+# The kernel takes events off a processor that goes offline and does not put them back.
+NAME processors that go and come again, or come later, are told: line, object, --strict ends with 3; if none does there is nothing to tell
+NEED !host
+RUN c=/sys/devices/system/cpu/cpu1/online; trap "echo 1 >$c" EXIT; try() { when=$1; shift; [ $when != later ] || echo 0 >$c; {sonde} -q "$@" -e 'profile:hz:49 { @[cpu] = count() } interval:s:60 { exit() } BEGIN { printf("begun\n") }' >o 2>e & P=$!; until grep -q begun o; do sleep 0.1; done; sleep 0.5; [ $when != away ] || { echo 0 >$c; sleep 1.5; }; echo 1 >$c; sleep 0.5; kill -INT $P; wait $P; echo "$when $? $(grep -c 'or came later: 1 (cpu 1)' e) $(grep -c '"type": "processors_missed", "count": 1' o)"; }; try away; try away --strict; try away -f json --strict; try later --strict; try never --strict; {sonde} profile -i 1 -f 30 >o 2>e & P=$!; until grep -q . o; do sleep 0.1; done; echo 0 >$c; sleep 1.5; echo 1 >$c; sleep 2; grep -c 'WARNING: .* (cpu 1)' e; kill -INT $P; wait $P
+EXPECT_RE \Aaway 0 1 0\naway 3 1 0\naway 3 0 1\nlater 3 1 0\nnever 0 0 0\n1\n\Z
+TIMEOUT 120
+
 NAME offcputime: without an iterator of maps sleepers are left out: told, --strict ends with 3, JSON has an object
 NEED !for_each_map_elem
 NEED !host

@@ -5,6 +5,7 @@
 //   flip    the same at each call, from the one to the other and back, after a pause that varies; the first calls last(), the second last_second()
 //   names   an ELF file with symbols only
 //   many    the same as gdb, behind 8,200 other such files
+//   pass    9,000 other such files, 1,000 at a time for as long as DIR says (ms), which are gone then; the same as gdb, whose code runs for a tenth of a second each time
 //   dump    by DIR/jit-PID.dump, with unwinding information
 //   move    the same, the code moves after half the calls
 //   lines   by a jitdump with names and lines, of code that keeps frame pointers
@@ -17,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 // ---- the interface
@@ -126,7 +128,8 @@ static void fill_image(struct image *m, uint64_t code, const char *inner, const 
 	fill_frame(&m->frame, code, n);
 }
 
-static void tell_others(int n)
+// Numbers from the first on.
+static struct jit_code_entry *tell_others(int first, int n, int with_frame)
 {
 	struct image *images = calloc((size_t)n, sizeof(*images));
 	struct jit_code_entry *entries = calloc((size_t)n, sizeof(*entries));
@@ -136,11 +139,37 @@ static void tell_others(int n)
 	for (int i = 0; i < n; i++) {
 		char inner[24], outer[24];
 		make(code + i * 32, 16);
-		snprintf(inner, sizeof(inner), "inner_%d", i);
-		snprintf(outer, sizeof(outer), "outer_%d", i);
-		fill_image(&images[i], (uint64_t)(code + i * 32), inner, outer, 16, 0);
+		snprintf(inner, sizeof(inner), "inner_%d", first + i);
+		snprintf(outer, sizeof(outer), "outer_%d", first + i);
+		fill_image(&images[i], (uint64_t)(code + i * 32), inner, outer, 16, with_frame);
 		entries[i] = (struct jit_code_entry){NULL, NULL, (char *)&images[i], sizeof(*images)};
 		tell(&entries[i], 1);
+	}
+	return entries;
+}
+
+__attribute__((noinline)) void work(unsigned ms)
+{
+	struct timespec start, now;
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	while ((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 < (long)ms);
+}
+
+__attribute__((noinline)) void last_work(void)
+{
+	work(100);
+	__asm__ volatile("nop; nop");
+}
+
+static void pass_others(unsigned ms)
+{
+	for (int i = 0; i < 9; i++) {
+		struct jit_code_entry *e = tell_others(i * 1000, 1000, 1);
+		work(ms);
+		for (int k = 0; k < 1000; k++)
+			tell(&e[k], 2);
 	}
 }
 
@@ -273,7 +302,9 @@ int main(int argc, char **argv)
 		put_load((uint64_t)at + OUTER, "made_framed", sizeof(framed), 2);
 	} else {
 		if (!strcmp(how, "many"))
-			tell_others(8200);
+			tell_others(0, 8200, 0);
+		if (!strcmp(how, "pass"))
+			pass_others((unsigned)atoi(argv[3]));
 		tell(&a, 1);
 	}
 	usleep((unsigned)pause * 8); // the tracer is not faster than the program
@@ -300,7 +331,7 @@ int main(int argc, char **argv)
 			tell(i % 2 ? &b : &a, 1);
 			usleep((unsigned)(i * 7919 % 13) * (unsigned)pause / 13);
 		}
-		run(at, i % 2 && !strcmp(how, "flip") ? last_second : last);
+		run(at, i % 2 && !strcmp(how, "flip") ? last_second : strcmp(how, "pass") ? last : last_work);
 	}
 	return 0;
 }
