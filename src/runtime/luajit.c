@@ -50,9 +50,24 @@ static s32 thread_place(struct ElfFile *f, u64 lo, u64 hi)
 	return found;
 }
 
+// Are pointers of 64 bits (LJ_GC64)? lua_call() loads the top of the thread's stack, its sixth word then; Ubuntu's before 24.04 are built with ones of 32.
+#define TOP 0x28
+static bool has_wide_pointers(struct ElfFile *f, u64 lua_call)
+{
+	u64 off;
+	u8 p[64] = {0};
+
+	if (!elffile_vaddr_to_off(f, lua_call, &off) || elffile_read_some(f, off, p, sizeof(p)) < sizeof(p))
+		return false;
+	for (u32 i = 0; i + 4 <= sizeof(p); i++)
+		if ((p[i] & 0xfb) == 0x48 && p[i + 1] == 0x8b && (p[i + 2] & 0xc7) == 0x47) // mov n(%rdi),%r
+			return p[i + 3] == TOP;
+	return false;
+}
+
 static bool find(struct ElfFile *f, const struct ElfSymbol *syms, struct RtLang *out, struct Str *version)
 {
-	if (!is_2_1(f, version) || f->machine != EM_X86_64 || !syms[1].name || !runtime_entered(f, syms[1].addr, &out->loop, &out->loop_end) || out->loop_end - out->loop < MIN_MACHINE)
+	if (!is_2_1(f, version) || f->machine != EM_X86_64 || !syms[1].name || !has_wide_pointers(f, syms[1].addr) || !runtime_entered(f, syms[1].addr, &out->loop, &out->loop_end) || out->loop_end - out->loop < MIN_MACHINE)
 		return false;
 	out->luajit.cur_l = thread_place(f, out->loop, out->loop_end);
 	return true;

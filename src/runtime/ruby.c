@@ -22,11 +22,11 @@ static const struct Row {
 	u8 parent;   // in an iseq's body: the iseq around it, whose label is to stand for an eval's; 0: an eval's own is the same
 } rows[] = {
 	{0x207, 56, 120, 8, 0, 1, 168, 0},
-	{0x300, 56, 120, 8, 0, 1, 168, 0},
 	{0x301, 64, 120, 12, 0, 1, 169, 0},
 	{0x302, 64, 112, 12, 1, 0, 169, 0},
 	{0x303, 56, 112, 12, 1, 0, 169, 0},
 	{0x304, 56, 112, 12, 1, 0, 170, 160},
+	{0x300, 56, 120, 8, 0, 1, 168, 0},
 };
 
 // ---- finding
