@@ -29,8 +29,9 @@ static void on_end(int sig)
 struct Running {
 	struct Setup *s;
 	struct Collector collectors[AGENT_SIDES]; // that of AGENT_CPU counts off-CPU time too
-	struct Collector next; // takes the place of AGENT_CPU's; pid 0: none does
-	bool relieved; // that one has been told to end, next counts
+	bool anew; // AGENT_CPU's has been told to end, and another takes its place
+	bool has_begun; // ... or has ended by itself: the next report is another's first
+	u64 counted_until_ns; // by the last report, wall clock
 	u64 start_ns[AGENT_SIDES]; // when a collector may be started
 	u64 started_ns[AGENT_SIDES], wait_ns[AGENT_SIDES]; // when it was; how long the next one waits
 	enum AgentSide side;	   // whose report is taken, and from where
@@ -47,7 +48,7 @@ static bool wanted(const struct Setup *s, enum AgentSide side)
 static struct err *start_script(struct Running *r, struct Collector *c)
 {
 	const char *args[] = {"1", r->s->script, NULL}; // as old as a second when they are read
-	return collector_start(c, feed_script, args, false);
+	return collector_start(c, feed_script, args);
 }
 
 // Time off the processors is counted, too
@@ -63,19 +64,20 @@ static u64 rows_of(const struct Setup *s)
 	return is_both(&s->a) ? 10000 : MAX(MIN(ticks, 10000ull), 500ull);
 }
 
-// held: until the one that counts now has been told to end
-static struct err *start(struct Running *r, struct Collector *c, enum AgentSide side, bool held)
+static struct err *start(struct Running *r, enum AgentSide side)
 {
+	struct Collector *c = &r->collectors[side];
 	const struct Setup *s = r->s;
 	const char *args[24];
 	char hz[24], every[24], most[72], one_in[24], rows[24];
 	int n = 0;
 	r->s->a.starts[side]++;
 	r->started_ns[side] = now_ns();
+	r->has_begun |= side == AGENT_CPU;
 	if (side == AGENT_SCRIPT)
 		return start_script(r, c);
 	if (side == AGENT_WHEN)
-		return collector_start(c, feed_messages, (const char *[]){s->when, NULL}, false);
+		return collector_start(c, feed_messages, (const char *[]){s->when, NULL});
 	const struct Agent *a = &s->a; // one that takes another's place begins with what that had come to
 	snprintf(hz, sizeof(hz), "%llu", (unsigned long long)(a->now_hz ? a->now_hz : a->hz));
 	snprintf(most, sizeof(most), "%g,%llu,%llu", a->budget.max_cpu * COLLECTORS_SHARE, (unsigned long long)a->hz, (unsigned long long)a->one_in);
@@ -106,12 +108,25 @@ static struct err *start(struct Running *r, struct Collector *c, enum AgentSide 
 		args[n++] = s->pids;
 	}
 	args[n] = NULL;
-	return collector_start(c, feed_tool, args, held);
+	return collector_start(c, feed_tool, args);
+}
+
+// What no collector has counted: between one and the next that has its place.
+static void note_gap(struct Running *r, const struct StackProfile *p)
+{
+	u64 gap = r->has_begun && r->counted_until_ns && p->start_ns > r->counted_until_ns ? p->start_ns - r->counted_until_ns : 0;
+	if (gap)
+		fprintf(stderr, "WARNING: nothing was counted for %.1f seconds, until it had begun again\n", (double)gap * 1e-9);
+	r->s->a.uncounted_ns += gap;
+	r->has_begun = false;
+	r->counted_until_ns = p->start_ns + p->duration_ns;
 }
 
 static struct err *send_profile(struct Running *r, enum AgentSide side, struct StackProfile *p)
 {
 	struct Agent *a = &r->s->a;
+	if (side == AGENT_CPU)
+		note_gap(r, p);
 	return batch_take(&a->batch, side, p, &a->spool, a->to, a->nto, a->dir.path && !r->s->record_s ? &a->dir : NULL);
 }
 
@@ -232,41 +247,19 @@ static void read_side(struct Running *r, enum AgentSide side, u64 now)
 	if (!e)
 		return;
 	ended |= r->s->pids && !any_lives(r->s->pids);
-	u64 lived = now - r->started_ns[side], wait = lived > LIVES_NS || !r->wait_ns[side] ? START_AGAIN_NS : MIN(2 * r->wait_ns[side], START_AGAIN_MAX_NS);
-	if (side == AGENT_CPU && r->next.pid) { // as it was told to, or the new one comes in time
-		collector_go(&r->next);
-		err_free(e);
-		collector_end(c);
-		*c = r->next;
-		r->next = (struct Collector){0};
-		r->relieved = false;
-		return;
-	}
-	if (!ended) {
+	bool told = side == AGENT_CPU && r->anew;
+	u64 lived = now - r->started_ns[side], wait = told || lived > LIVES_NS ? 0 : !r->wait_ns[side] ? START_AGAIN_NS : MIN(2 * r->wait_ns[side], START_AGAIN_MAX_NS);
+	if (!told && !ended && wait)
 		fprintf(stderr, "WARNING: %s: %s; it is started again in %llu seconds\n", agent_sides[side], err_text(e), (unsigned long long)(wait / 1000000000));
+	else if (!told && !ended)
+		fprintf(stderr, "WARNING: %s: %s; it is started again\n", agent_sides[side], err_text(e));
+	if (told)
+		r->anew = false;
+	else
 		r->wait_ns[side] = wait;
-	}
 	err_free(e);
 	collector_end(c);
 	r->start_ns[side] = now + wait;
-}
-
-// The one that is to take over: once it has loaded all the other one ends, and it begins.
-static void read_next(struct Running *r)
-{
-	r->side = AGENT_CPU;
-	r->from = &r->next;
-	struct err *e = collector_read(&r->next, take_report, r);
-	pass_on(&r->s->a, &r->next);
-	if (e) {
-		fprintf(stderr, "WARNING: %s: %s\n", agent_sides[AGENT_CPU], err_text(e));
-		err_free(e);
-		collector_end(&r->next);
-	} else if (r->next.ready && !r->relieved) {
-		kill(r->collectors[AGENT_CPU].pid, SIGTERM);
-		collector_go(&r->next);
-		r->relieved = true;
-	}
 }
 
 static u32 add_fds(struct Running *r, struct pollfd *fds, u32 max)
@@ -277,10 +270,6 @@ static u32 add_fds(struct Running *r, struct pollfd *fds, u32 max)
 			fds[n++] = (struct pollfd){r->collectors[i].fd, POLLIN, 0};
 			fds[n++] = (struct pollfd){r->collectors[i].err_fd, POLLIN, 0};
 		}
-	if (r->next.pid) {
-		fds[n++] = (struct pollfd){r->next.fd, POLLIN, 0};
-		fds[n++] = (struct pollfd){r->next.err_fd, POLLIN, 0};
-	}
 	n += scrape_fds(&r->s->a.scrape, fds + n);
 	return n + send_fds(fds + n, max - n);
 }
@@ -291,7 +280,7 @@ static void lower(struct Running *r, u64 now)
 	struct Agent *a = &r->s->a;
 	bool both = is_both(a);
 	// two reports long: what has just started is not judged
-	if (!r->collectors[AGENT_CPU].pid || r->next.pid || now - r->started_ns[AGENT_CPU] < 2 * a->interval * 1000000000ull + 1000000000ull)
+	if (!r->collectors[AGENT_CPU].pid || r->anew || now - r->started_ns[AGENT_CPU] < 2 * a->interval * 1000000000ull + 1000000000ull)
 		return;
 	enum Lower what = budget_lower(&a->budget, both, !a->kernel_only, now);
 	if (!what)
@@ -301,10 +290,8 @@ static void lower(struct Running *r, u64 now)
 	fprintf(stderr, "WARNING: %.1f MB of memory, %.1f are allowed: %s %s\n", (double)a->budget.judged / 1e6, (double)a->budget.max_memory / 1e6, agent_sides[what == LOWER_STOP ? AGENT_OFFCPU : AGENT_CPU], texts[what]);
 	a->off_stopped |= what == LOWER_STOP;
 	a->kernel_only |= what == LOWER_STACKS;
-	struct err *e = start(r, &r->next, AGENT_CPU, true);
-	if (e)
-		fprintf(stderr, "WARNING: %s\n", err_text(e));
-	err_free(e);
+	kill(r->collectors[AGENT_CPU].pid, SIGTERM); // the next one begins when it is gone: together they would have more than is allowed
+	r->anew = true;
 }
 
 static void look(struct Running *r, u64 now)
@@ -314,7 +301,6 @@ static void look(struct Running *r, u64 now)
 	for (u32 i = 0; i < AGENT_SIDES; i++)
 		of[i] = (struct Costs){r->collectors[i].pid, r->collectors[i].kernel_ns, r->collectors[i].map_bytes};
 	of[AGENT_SIDES].pid = getpid();
-	of[AGENT_SIDES + 1] = (struct Costs){r->next.pid, r->next.kernel_ns, r->next.map_bytes};
 	budget_look(&a->budget, of, now);
 	if (a->budget.weighed_ns && now - a->budget.weighed_ns < a->interval * 1000000000ull)
 		return;
@@ -328,7 +314,7 @@ static void look(struct Running *r, u64 now)
 static struct err *step(struct Running *r)
 {
 	struct Agent *a = &r->s->a;
-	struct pollfd fds[2 * AGENT_SIDES + 2 + 1 + SCRAPES + 4 * DESTINATIONS_MAX];
+	struct pollfd fds[2 * AGENT_SIDES + 1 + SCRAPES + 4 * DESTINATIONS_MAX];
 	struct err *e = NULL;
 	u64 now = now_ns(), wake = now + 1000000000ull, next = send_next(a->to, a->nto);
 	if (next && next < wake)
@@ -342,10 +328,8 @@ static struct err *step(struct Running *r)
 		if (r->collectors[i].pid)
 			read_side(r, i, now);
 		else if (!ended && wanted(r->s, i) && now >= r->start_ns[i])
-			e = start(r, &r->collectors[i], i, false);
+			e = start(r, i);
 	}
-	if (!e && r->next.pid)
-		read_next(r);
 	if (asked) {
 		asked = 0;
 		write_record(r, "a signal");
@@ -366,10 +350,6 @@ static void finish(struct Running *r)
 	for (u32 i = 0; i < AGENT_SIDES; i++)
 		if (r->collectors[i].pid)
 			kill(r->collectors[i].pid, SIGTERM);
-	if (r->next.pid && r->relieved)
-		kill(r->next.pid, SIGTERM);
-	else
-		collector_end(&r->next);
 	for (u32 i = 0; i < a->nto; i++)
 		if (!a->to[i].failures)
 			a->to[i].next_ns = 0;
@@ -465,7 +445,6 @@ int agent_run(struct Setup *s)
 	}
 	for (u32 i = 0; i < AGENT_SIDES; i++)
 		collector_end(&r.collectors[i]);
-	collector_end(&r.next);
 	free(r.early);
 	for (u32 i = 0; i <= AGENT_OFFCPU; i++)
 		record_close(&a->record[i]);

@@ -125,7 +125,7 @@ struct Costs { // of a process, by itself
 	pid_t pid; // 0: it does not run
 	u64 kernel_ns, map_bytes; // struct FeedHead
 };
-enum { COSTS = AGENT_SIDES + 2 }; // of a collector for each side, us, and a collector that is about to take over
+enum { COSTS = AGENT_SIDES + 1 }; // of a collector for each side, and us
 struct Budget {
 	double max_cpu; // per cent of one processor
 	u64 max_memory; // bytes
@@ -175,7 +175,7 @@ struct Agent {
 	struct Batch batch;
 	struct Budget budget;
 	struct Scrape scrape;
-	u64 starts[AGENT_SIDES], warnings;
+	u64 starts[AGENT_SIDES], warnings, uncounted_ns;
 	bool off_stopped, kernel_only; // given up, to keep --max-memory
 	struct Recorder record[AGENT_OFFCPU + 1];
 	u64 records, records_skipped; // written; asked for too soon after another

@@ -68,6 +68,7 @@ void metrics_text(const struct Agent *a, struct Str *out)
 	for (u32 i = 0; i < AGENT_SIDES; i++)
 		if (a->starts[i])
 			labelled(out, "sonde_agent_collector_starts_total", "kind", agent_sides[i], (double)a->starts[i]);
+	plain(out, "sonde_agent_uncounted_seconds_total", "counter", "Time between a collector that had ended and the next one.", (double)a->uncounted_ns * 1e-9);
 	plain(out, "sonde_agent_warnings_total", "counter", "Warnings of the collectors: events, stacks or rows that were lost.", (double)a->warnings);
 	destinations(a, out);
 	help(out, "sonde_agent_spool_bytes", "gauge", "Messages that wait.");

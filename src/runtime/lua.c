@@ -29,6 +29,7 @@ static u32 version_of(struct ElfFile *f, u64 ident, struct Str *text)
 #define LOAD 0x8b
 #define STORE 0x89
 static const u8 dwarf[16] = {0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15};
+enum { RBP = 6, RSP = 7 }; // DWARF
 #define IS_SAVED(r) ((r) == 3 || (r) == 5 || (r) >= 12) // over calls: rbx, rbp, r12 to r15
 
 // A load or store of eight bytes at base + disp (one byte): its registers, as numbered in instructions.
@@ -50,13 +51,43 @@ static bool find_thread(const u8 *code, u32 n, u32 *reg)
 	return false;
 }
 
-// Is it kept elsewhere? Ubuntu's 5.4 puts it into r8 to r11, which are not saved, and other things where it was.
-static bool is_moved_on(const u8 *code, u32 n, u32 reg)
+// Is it moved on to r8 to r11, which are not saved, as Ubuntu's 5.4 does? Then the loop puts it onto its stack around calls, most often to the same place.
+static bool is_moved_on(const u8 *code, u32 n, u32 from, u32 *to)
 {
-	for (u32 i = 0; i + 3 <= n; i++)
-		if ((code[i] & 0xf9) == 0x49 && code[i + 1] == STORE && (code[i + 2] & 0xc4) == 0xc0 && ((code[i + 2] >> 3 & 7u) | (code[i] & 4u) << 1) == reg)
+	for (u32 i = 0; i + 3 <= n; i++) {
+		*to = 8 + (code[i + 2] & 3u);
+		if ((code[i] & 0xfb) == 0x49 && code[i + 1] == STORE && (code[i + 2] & 0xc4) == 0xc0 && ((code[i + 2] >> 3 & 7u) | (code[i] & 4u) << 1) == from)
 			return true;
+	}
 	return false;
+}
+
+// mov %reg,disp(%rbp) or disp(%rsp): where most often, and up to three places more.
+#define MANY 8
+#define SOME 3
+static bool find_slots(const u8 *code, u32 n, u32 reg, struct RtLua *out)
+{
+	u32 hits[2][256] = {0}, sum[2] = {0}, most = 0;
+	for (u32 i = 0; i + 5 <= n; i++) {
+		const u8 *p = code + i;
+		bool by_rsp = (p[2] & 7) == 4 && p[3] == 0x24;
+		if (p[0] != 0x4c || p[1] != STORE || (p[2] & 0xf8) != (0x40 | (reg & 7) << 3) || (!by_rsp && (p[2] & 7) != 5))
+			continue;
+		hits[by_rsp][p[by_rsp ? 4 : 3]]++;
+		sum[by_rsp]++;
+	}
+	u32 k = sum[1] > sum[0];
+	out->base = k ? RSP : RBP;
+	out->thread = dwarf[reg];
+	for (u32 i = 0; i < RT_LUA_SLOTS; i++) {
+		u32 best = 0;
+		for (u32 at = 0; at < 256; at++)
+			best = hits[k][at] > hits[k][best] ? at : best;
+		most = MAX(most, hits[k][best]);
+		out->slot[i] = hits[k][best] >= SOME ? (s8)best : out->slot[0];
+		hits[k][best] = 0;
+	}
+	return most >= MANY;
 }
 
 // What the next instruction is loaded from.
@@ -96,9 +127,12 @@ static bool find_closure(const u8 *code, u32 n, u32 *disp)
 
 static bool find_state(const u8 *code, u32 n, const struct LuaRow *r, struct RtLua *out)
 {
-	u32 begin = MIN(n, (u32)BEGINNING), thread, call = 0, next = 0;
+	u32 begin = MIN(n, (u32)BEGINNING), thread, call = 0, next = 0, moved;
 
-	if (!find_thread(code, begin, &thread) || is_moved_on(code, begin, thread))
+	if (!find_thread(code, begin, &thread))
+		return false;
+	out->thread = dwarf[thread];
+	if (is_moved_on(code, begin, thread, &moved) && (r->version != 0x504 || !find_slots(code, n, moved, out)))
 		return false;
 	if (r->version == 0x501) {
 		if (!find_closure(code, begin, &out->closure) || !find_next(code, n, 0x30, thread, &next))
@@ -110,7 +144,6 @@ static bool find_state(const u8 *code, u32 n, const struct LuaRow *r, struct RtL
 	}
 	if (r->version == 0x504 && !find_next(code, n, r->ci_pc * 8, call, &next))
 		return false;
-	out->thread = dwarf[thread];
 	out->next = r->version == 0x503 ? 0 : dwarf[next]; // which the call itself has, always
 	return true;
 }

@@ -47,9 +47,9 @@ enum { ON_DRAIN = 2 }; // calls of the thread before that have no loop
 enum {
 	L_READY = CHAIN_OWN, L_BACK, L_SAME, L_NEW, L_KEEP, L_SEARCH, L_LOOK, L_NOT, L_FOUND, L_NONE, L_CALL, L_CALLER, L_NOT_OWN, L_INNER, L_ENDS, L_REST,
 	L_MID, L_NAMED, L_STORED, L_BEGUN, L_PLACE, L_TAKE, L_C, L_CLOSURE, L_NAME, L_CALLED, L_EVENT, L_LENGTH, L_PATH, L_TEXT, L_NO_FILE, L_NO_ABS, L_NO_LINES, L_DONE,
-	L_SCAN_BEGIN, L_SCAN, L_JUMP, L_SCANNED, L_SETS, L_LOCAL, L_LOCALS, L_UPVALUE, L_TABLE, L_GLOBAL, L_SELF, L_CONSTANT, L_STRING
+	L_SCAN_BEGIN, L_SCAN, L_JUMP, L_SCANNED, L_SETS, L_LOCAL, L_LOCALS, L_UPVALUE, L_TABLE, L_GLOBAL, L_SELF, L_CONSTANT, L_STRING, L_HAVE_THREAD
 };
-_Static_assert(L_STRING < CHAIN_LABELS, "labels");
+_Static_assert(L_HAVE_THREAD < CHAIN_LABELS, "labels");
 
 // Is the call whose words are at X, of a function whose closure T is then, one of Lua? On at `no`, if it is not.
 static void if_not_lua(struct ChainMaker *m, const struct LuaRow *r, u32 no)
@@ -122,6 +122,14 @@ static void again(struct ChainMaker *m, const struct LuaRow *r, const struct RtL
 	chain_set(m, ON, 0);
 	chain_set(m, SEEN, 0);
 	chain_op(m, RT_OP_NATIVE, VM, 0, 0, how->thread);
+	for (u32 i = 0; how->base && i < RT_LUA_SLOTS; i++) {
+		chain_op(m, RT_OP_TRY, T, VM, 0, TYPE);
+		chain_and(m, T, T, 0xff);
+		chain_if_is(m, T, TYPE_THREAD, L_HAVE_THREAD);
+		chain_op(m, RT_OP_NATIVE, T, 0, 0, how->base);
+		chain_op(m, RT_OP_TRY, VM, T, 0, how->slot[i]);
+	}
+	chain_label(m, L_HAVE_THREAD);
 	if (how->next)
 		chain_op(m, RT_OP_NATIVE, VM_NEXT, 0, 0, how->next);
 	if (IS_51(r)) {
@@ -132,7 +140,7 @@ static void again(struct ChainMaker *m, const struct LuaRow *r, const struct RtL
 	}
 	chain_op(m, RT_OP_TRY, T, VM, 0, TYPE); // at the loop's own beginning and end it is not there
 	chain_and(m, T, T, 0xff);
-	chain_if_not(m, T, TYPE_THREAD, L_READY);
+	chain_if_not(m, T, TYPE_THREAD, how->base ? (u32)CHAIN_LOST : (u32)L_READY);
 	chain_if(m, VM, RT_OP_EQ, L, 0, L_SAME);
 	chain_if(m, VM, RT_OP_EQ, OTHER, 0, L_BACK);
 	chain_if_is(m, AT, 0, L_NEW);

@@ -9,14 +9,13 @@
 #include <malloc.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define REPORT_MAX (256u << 20) // bytes
 
 // What the agent has open is not the collector's: a lock or a port would be taken for as long as this one lives.
-static void close_others(int feed, int err, int go)
+static void close_others(int feed, int err)
 {
 	DIR *d = opendir("/proc/self/fd");
 	VEC(int) fds = {0};
@@ -26,7 +25,7 @@ static void close_others(int feed, int err, int go)
 	if (d)
 		closedir(d);
 	for (size_t i = 0; i < fds.n; i++)
-		if (fds.p[i] > 2 && fds.p[i] != feed && fds.p[i] != err && fds.p[i] != go)
+		if (fds.p[i] > 2 && fds.p[i] != feed && fds.p[i] != err)
 			close(fds.p[i]);
 	vec_deinit(&fds);
 }
@@ -41,15 +40,13 @@ static void own_signals(const sigset_t *mask)
 	sigprocmask(SIG_SETMASK, mask, NULL);
 }
 
-// The collector itself, whose texts go nowhere and whose warnings go to us. go: its standard input, whose end it waits for; -1: it waits for nothing.
-static _Noreturn void collect(CollectorRun *run, const char *const *args, int feed, int err, int go)
+// The collector itself, whose texts go nowhere and whose warnings go to us.
+static _Noreturn void collect(CollectorRun *run, const char *const *args, int feed, int err)
 {
-	close_others(feed, err, go);
+	close_others(feed, err);
 	int n = 0, null = open("/dev/null", O_RDWR);
 	setpgid(0, 0); // keys of the terminal are not for it
-	dup2(go >= 0 ? go : null, 0);
-	if (go >= 0)
-		close(go);
+	dup2(null, 0);
 	dup2(null, 1);
 	dup2(err, 2);
 	FILE *out = fdopen(feed, "w");
@@ -71,20 +68,14 @@ static void close_both(int *fds)
 	close(fds[1]);
 }
 
-struct err *collector_start(struct Collector *c, CollectorRun *run, const char *const *args, bool held)
+struct err *collector_start(struct Collector *c, CollectorRun *run, const char *const *args)
 {
-	int feed[2], err[2], go[2] = {-1, -1};
+	int feed[2], err[2];
 	if (pipe2(feed, O_CLOEXEC))
 		return err_errno(errno, "pipe");
 	if (pipe2(err, O_CLOEXEC)) {
 		int e = errno;
 		close_both(feed);
-		return err_errno(e, "pipe");
-	}
-	if (held && pipe2(go, O_CLOEXEC)) {
-		int e = errno;
-		close_both(feed);
-		close_both(err);
 		return err_errno(e, "pipe");
 	}
 	sigset_t all, mask;
@@ -96,45 +87,21 @@ struct err *collector_start(struct Collector *c, CollectorRun *run, const char *
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		if (getppid() != parent)
 			_exit(1);
-		collect(run, args, feed[1], err[1], go[0]);
+		collect(run, args, feed[1], err[1]);
 	}
 	int e = errno;
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 	close(feed[1]);
 	close(err[1]);
-	if (held)
-		close(go[0]);
 	if (pid < 0) {
 		close(feed[0]);
 		close(err[0]);
-		if (held)
-			close(go[1]);
 		return err_errno(e, "fork");
 	}
 	fcntl(feed[0], F_SETFL, O_NONBLOCK);
 	fcntl(err[0], F_SETFL, O_NONBLOCK);
-	*c = (struct Collector){.pid = pid, .fd = feed[0], .err_fd = err[0], .held = held, .go_fd = go[1]};
+	*c = (struct Collector){.pid = pid, .fd = feed[0], .err_fd = err[0]};
 	return NULL;
-}
-
-void collector_go(struct Collector *c)
-{
-	if (c->held)
-		close(c->go_fd);
-	c->held = false;
-}
-
-void collector_wait_for_go(FILE *feed)
-{
-	struct FeedHead head = {.is_ready = true};
-	struct stat st;
-	char c;
-	if (fstat(0, &st) || !S_ISFIFO(st.st_mode)) // nobody holds us
-		return;
-	if (fwrite(&head, sizeof(head), 1, feed) != 1 || fflush(feed))
-		return;
-	while (read(0, &c, 1) < 0 && errno == EINTR)
-		;
 }
 
 void collector_end(struct Collector *c)
@@ -142,7 +109,6 @@ void collector_end(struct Collector *c)
 	if (!c->pid)
 		return;
 	kill(c->pid, SIGTERM);
-	collector_go(c);
 	close(c->fd);
 	close(c->err_fd);
 	while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
@@ -191,14 +157,12 @@ struct err *collector_read(struct Collector *c, struct err *(*take)(void *arg, c
 		else if (c->in.n - at - sizeof(head) < head.len)
 			break;
 		else {
-			c->kernel_ns = head.is_ready ? c->kernel_ns : head.kernel_ns;
-			c->map_bytes = head.is_ready ? c->map_bytes : head.map_bytes;
-			c->hz = head.is_ready ? c->hz : head.hz;
-			c->one_in = head.is_ready ? c->one_in : head.one_in;
-			c->side = head.side;
-			c->ready |= head.is_ready;
-			if (!head.is_ready)
-				e = take(arg, c->in.p + at + sizeof(head), head.len);
+			c->kernel_ns = head.kernel_ns;
+			c->map_bytes = head.map_bytes;
+			c->hz = head.hz;
+			c->one_in = head.one_in;
+			c->side = (enum FeedSide)head.side;
+			e = take(arg, c->in.p + at + sizeof(head), head.len);
 		}
 		at += sizeof(head) + head.len;
 	}

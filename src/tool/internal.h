@@ -330,13 +330,11 @@ bool set_scalar(struct RunCtx *rc, const char *map, u64 val); // a map of the sc
 // collector.c
 struct FeedHead { // before each report that a collector sends
 	u64 len;	// of the report, bytes
-	u32 side;	// enum FeedSide
-	u32 is_ready;	// no report: all is loaded, it waits for collector_go()
+	u64 side;	// enum FeedSide
 	u64 kernel_ns;	// that its programs have run in the kernel so far
 	u64 map_bytes;	// of its maps, not counting those that are in the memory of its process
 	u64 hz, one_in;	// from now on (--max-cpu changes them)
 };
-void collector_wait_for_go(FILE *feed); // of the collector: says that it is ready, and waits if it is held
 // progress.c
 struct Progress {
 	bool on, shown;

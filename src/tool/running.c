@@ -376,10 +376,7 @@ static bool writes_later(void *arg)
 
 static void loaded(void *arg, struct RunCtx *rc)
 {
-	struct Running *r = arg;
 	set_time(rc, "@began", NOT_YET); // what is seen while probes are attached and threads looked at is not counted
-	if (r->o->feed)
-		collector_wait_for_go(r->o->feed);
 }
 
 static struct err *started(void *arg, struct RunCtx *rc)

@@ -49,17 +49,14 @@ CollectorRun feed_script; // INTERVAL (seconds), a script's file and its argumen
 enum FeedSide { FEED_RUNNING, FEED_WAITING }; // what a report is of
 struct Collector {
 	pid_t pid; // 0: none
-	int fd, err_fd, go_fd;
-	bool held;  // it has not been told to go on; go_fd is open
-	bool ready; // it has loaded all and waits to be told
+	int fd, err_fd;
 	enum FeedSide side; // of the report that is given to take
 	struct Str in, err;
 	u64 kernel_ns, map_bytes; // by its last report: how long its programs have run, what its maps have beside its process's memory
 	u64 hz, one_in; // by its last report, from then on: samples a second, switches of threads of which one is looked at; 0: no report, or it does not count those
 };
-// args: NULL-terminated. What we have open the collector has not. held (feed_tool): it attaches nothing until collector_go(), so that it can take another's place without a gap.
-struct err *collector_start(struct Collector *c, CollectorRun *run, const char *const *args, bool held);
-void collector_go(struct Collector *c);
+// args: NULL-terminated. What we have open the collector has not.
+struct err *collector_start(struct Collector *c, CollectorRun *run, const char *const *args);
 // Gives take each report that has come whole; an error: take's, or it has ended, with its last words
 struct err *collector_read(struct Collector *c, struct err *(*take)(void *arg, const char *data, size_t n), void *arg);
 void collector_end(struct Collector *c); // and waits until it is gone

@@ -42,7 +42,7 @@ static struct err *start(struct TopFeed *f, const struct TopView *v, u32 sides)
 	args[n++] = rows;
 	args[n] = NULL;
 	f->sides = sides;
-	return collector_start(&f->collector, feed_tool, args, false);
+	return collector_start(&f->collector, feed_tool, args);
 }
 
 static void slice_free(struct TopSlice *s)

@@ -28,7 +28,7 @@ class Receiver:
         self.ids, self.twice, self.wrong, self.messages = set(), 0, [], 0
         self.value = collections.Counter()    # (kind, service): samples, or microseconds
         self.named = collections.Counter()    # (service, name): samples with such a function
-        self.spans, self.rates = [], collections.Counter()  # (kind, begin, end, {service: samples times their weight}), seconds of the wall clock; samples by rate
+        self.spans, self.rates = [], collections.Counter()  # (kind, begin, end, {service: samples times their weight}, a sample's weight), seconds of the wall clock; samples by rate
         self.todo = queue.Queue()
         self.lock = threading.Lock()
         threading.Thread(target=self.check_all, daemon=True).start()
@@ -110,7 +110,7 @@ class Receiver:
                         for name in {x for loc in stack for x in loc}:
                             if 'hour' in name.lower():
                                 self.named[service, name] += v
-                span = (kind, otlp.one(p, 'time') / 1e9, (otlp.one(p, 'time') + otlp.one(p, 'duration')) / 1e9, seconds)
+                span = (kind, otlp.one(p, 'time') / 1e9, (otlp.one(p, 'time') + otlp.one(p, 'duration')) / 1e9, seconds, otlp.one(p, 'period') / 1e9)
             self.spans.append(span)
 
     def sum(self, kind):
@@ -318,13 +318,13 @@ class Hour:
         """Samples times their weight against what the kernel's own accounts have, over the time that was profiled."""
         spans = [s for s in self.receiver.spans if s[0] == 'cpu' and s[1] >= self.history[0][0] and s[2] <= self.history[-1][0]]
         for service in sorted(self.history[-1][1]):
-            true = sum(self.used(service, e) - self.used(service, b) for _, b, e, _ in spans)
-            got = sum(seconds[service] if service else sum(seconds.values()) for _, _, _, seconds in spans)
-            n = true * self.o.hz
-            if n < 200:
+            used = [(self.used(service, e) - self.used(service, b), weight) for _, b, e, _, weight in spans]
+            true = sum(u for u, _ in used)
+            got = sum(seconds[service] if service else sum(seconds.values()) for _, _, _, seconds, _ in spans)
+            if sum(u / weight for u, weight in used) < 200:
                 print('     %s: %.1f s by its cgroup, %.1f s by samples: too few to judge' % (service, true, got))
                 continue
-            room = 0.03 + 4 / n ** 0.5
+            room = 0.03 + 4 * sum(u * weight for u, weight in used) ** 0.5 / true  # as that many samples of that weight scatter
             self.check(abs(got / true - 1) < room, '%s: %.1f s by %s, %.1f s by samples (%+.1f %%, %.1f are allowed)' % (
                 service or 'the machine', true, 'its cgroup' if service else '/proc/stat', got, 100 * (got / true - 1), 100 * room))
         print('     samples by rate:', {'%d Hz' % k: v for k, v in sorted(self.receiver.rates.items())})
