@@ -47,7 +47,7 @@ enum { ON_DRAIN = 2 }; // calls of the thread before that have no loop
 enum {
 	L_READY = CHAIN_OWN, L_BACK, L_SAME, L_NEW, L_KEEP, L_SEARCH, L_LOOK, L_NOT, L_FOUND, L_NONE, L_CALL, L_CALLER, L_NOT_OWN, L_INNER, L_ENDS, L_REST,
 	L_MID, L_NAMED, L_STORED, L_BEGUN, L_PLACE, L_TAKE, L_C, L_CLOSURE, L_NAME, L_CALLED, L_EVENT, L_LENGTH, L_PATH, L_TEXT, L_NO_FILE, L_NO_ABS, L_NO_LINES, L_DONE,
-	L_SCAN_BEGIN, L_SCAN, L_JUMP, L_SCANNED, L_SETS, L_LOCAL, L_LOCALS, L_UPVALUE, L_TABLE, L_GLOBAL, L_SELF, L_CONSTANT, L_STRING, L_HAVE_THREAD
+	L_SCAN_BEGIN, L_SCAN, L_JUMP, L_SCANNED, L_SETS, L_LOCAL, L_LOCALS, L_UPVALUE, L_TABLE, L_GLOBAL, L_SELF, L_CONSTANT, L_STRING, L_LEAF, L_HAVE_THREAD
 };
 _Static_assert(L_HAVE_THREAD < CHAIN_LABELS, "labels");
 
@@ -122,6 +122,12 @@ static void again(struct ChainMaker *m, const struct LuaRow *r, const struct RtL
 	chain_set(m, ON, 0);
 	chain_set(m, SEEN, 0);
 	chain_op(m, RT_OP_NATIVE, VM, 0, 0, how->thread);
+	if (how->base) { // a register that calls do not save is that of the innermost frame
+		chain_op(m, RT_OP_NATIVE, T, 0, 0, RT_CHAIN_LEAF);
+		chain_if_not(m, T, 0, L_LEAF);
+		chain_set(m, VM, 0);
+		chain_label(m, L_LEAF);
+	}
 	for (u32 i = 0; how->base && i < RT_LUA_SLOTS; i++) {
 		chain_op(m, RT_OP_TRY, T, VM, 0, TYPE);
 		chain_and(m, T, T, 0xff);

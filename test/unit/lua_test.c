@@ -146,9 +146,9 @@ static void start_lua(u32 row, struct RtLua how)
 }
 
 // A function in C (0) in one of Lua (1), which C (2) calls for another (3), of the program (4), which C (5) runs.
-static void start_54(void)
+static void start_54_as(struct RtLua how)
 {
-	start_lua(ROW_54, (struct RtLua){15, 6, 13, 0});
+	start_lua(ROW_54, how);
 	put_function(0, "@/src/a.lua", (u32[]){abc(11, 1, 0, 0), abc(1, 2, 0, 0), abc(68, 1, 2, 1), abc(71, 0, 0, 0)}, 4);
 	put_constant(0, "ask");
 	put_function(1, "@/src/a.lua", (u32[]){abc(14, 3, 1, 0), abc(0, 4, 0, 0), abc(68, 3, 2, 1), abc(71, 0, 0, 0)}, 4);
@@ -168,6 +168,11 @@ static void start_54(void)
 	regs.bp = CI(1);
 	stack[3] = THREAD(0);
 	stack[4] = CI(3);
+}
+
+static void start_54(void)
+{
+	start_54_as((struct RtLua){15, 6, 13, 0});
 }
 
 static void check_frame(struct RtStack *st, u32 i, const char *name, const char *file, u32 line)
@@ -202,6 +207,28 @@ TEST(functions_of_lua_and_of_c)
 	check_frame(walk_now(), 0, "function </src/a.lua:10>", "/src/a.lua", 10);
 	regs.r13 = CODE(1) + 4; // of another function
 	check_frame(walk_now(), 0, "function </src/a.lua:10>", "/src/a.lua", 12);
+}
+
+// The thread is in r9, which calls do not save, and around them in one of two places of the loop's frame.
+TEST(a_thread_that_is_on_the_stack_around_calls)
+{
+	for (u32 place = 0; place < 3; place++) {
+		start_54_as((struct RtLua){.thread = 9, .call = 6, .next = 13, .base = 7, .slot = {8, 16, 8, 8}});
+		regs.r15 = 0x123;
+		stack[3] = 0x456;
+		regs.r9 = THREAD(0);
+		stack[13] = stack[14] = HEAP; // something else
+		if (place < 2)
+			stack[13 + place] = THREAD(0);
+		struct RtStack *st = walk_now();
+		check_frame(st, 0, "ask", "", 0);
+		check_frame(st, 1, "function </src/a.lua:10>", "/src/a.lua", 12);
+		CHECK_FRAME(st, 2, TEXT + 0x20);
+		if (place < 2)
+			check_outer(st, 3);
+		else
+			CHECK_EQ(st->why, RT_WHY_LANG); // said, not left out
+	}
 }
 
 // The loop's own call has not begun, or has ended: the others are at their loops all the same.
