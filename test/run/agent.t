@@ -96,7 +96,7 @@ LONG
 FEW what is given up one after the other has seconds to grow too large again
 NEED file:/usr/lib/x86_64-linux-gnu/libcurl.so.4
 RUN {top}/test/run/agent.py {sonde} {build}/waits memory
-EXPECT_RE \Atwo True\nanew True\noff-CPU True\nstacks True\ngoes on True 2\.0\nends 0 False\nno hole True\n\Z
+EXPECT_RE \Aanew True\noff-CPU True\nstacks True\ngoes on True 2\.0\nends 0 False\nat once 1 told 3 True True\n\Z
 TIMEOUT 300
 
 NAME both sides of the processors: one collector, times that add up, no gaps
