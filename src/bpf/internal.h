@@ -2,6 +2,7 @@
 #ifndef SONDE_BPF_INTERNAL_H
 #define SONDE_BPF_INTERNAL_H
 #include <elf.h>
+#include <unistd.h>
 #include "bpf/bpf.h"
 #include "elf/elf.h"
 
@@ -52,10 +53,21 @@ void link_point_to(struct Code *code, u32 insn, u32 target); // link.c: a call, 
 #define CALL(helper) INSN(BPF_JMP | BPF_CALL, 0, 0, 0, helper)
 #define EXIT() INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
 
+// ---- trial.c: btf_id: what a program of type TRACING is for, 0 for other types. The descriptor or -errno.
+int try_load(u32 btf_id, u32 type, u32 attach_type, const struct BpfInsn *insns, u32 n, char *log, u32 log_size);
+static inline bool close_ok(int fd) // was it a descriptor?
+{
+	return fd >= 0 && (close(fd), true);
+}
+
+// ---- featurebtf.c: rows of feature.c
+int try_load_iter(const struct BpfInsn *insns, u32 n, char *log, u32 log_size); // as try_load(), an iterator over tasks
+bool try_fentry(u32), try_tp_btf(u32), try_iter(u32), try_task_memory(u32), try_task_work(u32);
+
 // ---- btfgen.c
-// sys_prog_load with the BTF of pp attached, where the kernel takes it: func_info, and line_info with `lines`.
 // A map whose keys are 8 bytes and whose values begin with a struct bpf_task_work. The descriptor or -errno.
 int task_work_map(const struct SysMap *m);
+// sys_prog_load with the BTF of pp attached, where the kernel takes it: func_info, and line_info with `lines`.
 int load_with_btf(const struct ProbeProg *pp, struct SysProg *sp, bool lines);
 
 // ---- rttab.c: the runtime's functions, one after the other, as tools/mkrt.c cut them; of RtFunc's pairs

@@ -182,7 +182,7 @@ void event_submit(struct Lower *l, struct IrVal rec);
 
 // lower_late.c
 struct Late;
-bool late_plan(struct Lower *l, struct Late **out); // false: the unit's action is never put off
+struct Late *late_plan(struct Lower *l); // in the unit's arena; NULL: its action is never put off
 void late_test(struct Lower *l, struct Late *t);    // puts the event off if a text is not in memory, else goes on
 void late_callback(struct Lower *l, const struct Late *t);
 u32 late_function(const struct Late *t); // of the action that was put off: its parameter is the record

@@ -377,7 +377,7 @@ static void lower_unit(struct Lower *l, struct ProbeUnit *pu)
 	l->prologue = 0;
 	l->body = ir_new_block(&l->b, "body");
 	ir_set_block(&l->b, l->body);
-	late_plan(l, &l->late);
+	l->late = late_plan(l);
 	lower_body(l);
 	lower_prologue(l);
 	if (l->late)

@@ -165,19 +165,19 @@ static void find_texts(struct Late *t, struct Stmt *s)
 	}
 }
 
-bool late_plan(struct Lower *l, struct Late **out)
+struct Late *late_plan(struct Lower *l)
 {
 	struct ProbeUnit *pu = l->pu;
 	struct Late t = {0};
 	const struct Record *args = pu->point->args;
 	if (!is_enter(pu) || pu->nfns || !args)
-		return false;
+		return NULL;
 	if (pu->ast->pred)
 		walk_expr(pu->ast->pred, find_text, &t);
 	find_texts(&t, pu->ast->body);
 	if (!t.ntexts || (pu->ast->pred && !is_plain(pu->ast->pred) && !expr_same(pu->ast->pred)) || !stmts_same(pu->ast->body) || !nothing_between(l) ||
 	    !l->o->task_work || !l->o->task_work())
-		return false;
+		return NULL;
 	for (u32 i = 0; i < args->nfields; i++)
 		t.record = MAX(t.record, args->fields[i].off + args->fields[i].type->size);
 	t.record = ALIGN_UP(t.record, 8u);
@@ -186,8 +186,7 @@ bool late_plan(struct Lower *l, struct Late **out)
 	late->map = sonde_map(l, arena_printf(l->u->arena, "sonde_late%zu", l->prog->progs.n), BPF_MAP_TYPE_HASH, 8, KEPT_RECORD + t.record + 8 * t.ntexts, WAITING_MAX,
 			      BPF_F_NO_PREALLOC);
 	l->prog->maps.p[late->map]->task_work = true;
-	*out = late;
-	return true;
+	return late;
 }
 
 // ---- now
