@@ -1,5 +1,6 @@
 # A bare system of a release of Debian or Ubuntu, for try-deb and try-source, which read this file: bare SUITE makes it in $root, by debootstrap, with /proc, /sys and tracefs; inside COMMAND runs there.
 # It is gone when the script ends, and kept, packed, in ~/.cache/sonde-deb for the next time. As root.
+. "$top/package/mirror.sh"
 log=$(mktemp) root=$(mktemp -d)
 cleanup() {
 	for m in sys/kernel/debug sys/kernel/tracing sys proc; do ! mountpoint -q "$root/$m" || umount "$root/$m"; done
@@ -14,10 +15,10 @@ bare() {
 	if [ -e "$cache" ]; then
 		tar -xf "$cache" -C "$root"
 	else
-		mirror=$(sed -n 's/^URIs: *//p; s/^deb \(\[[^]]*\] \)*\(http[^ ]*\) .*/\2/p' /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | grep -v security | head -n 1)
-		set -- "$1" "$root" ${mirror:+"$mirror"}
+		debian=$(mirror debian)
+		set -- "$1" "$root" ${debian:+"$debian"}
 		case "$1" in # Debian has no package of Ubuntu's keys
-		jammy | noble | plucky | questing) set -- --no-check-gpg --components=main,universe "$1" "$root" http://archive.ubuntu.com/ubuntu gutsy ;;
+		focal | jammy | noble) set -- --keyring="$(cd "$top/test/vm" && python3 -Bc 'import vm; print(vm.ubuntu_key())')" --components=main,universe "$1" "$root" http://archive.ubuntu.com/ubuntu gutsy ;;
 		esac
 		debootstrap --variant=minbase "$@" >"$log" 2>&1 || { tail "$log" >&2; exit 1; }
 		mkdir -p "${cache%/*}"

@@ -56,6 +56,7 @@ arch = $(patsubst x86_64,amd64,$(patsubst aarch64,arm64,$(firstword $(subst -, ,
 # A small one (SONDE_MIN) on musl, at a fixed address: musl-gcc has no -static-pie. Its libraries are built once, from Debian's sources.
 MUSL ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/sonde-musl
 musl:
+	@scripts/deps.sh musl
 	@package/musl $(MUSL)
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/musl CC=musl-gcc SONDE_MIN=1 STATIC=1 EXTRA_CFLAGS="-isystem $(MUSL)/include -isystem $(MUSL)/kernel" LDFLAGS="-L$(MUSL)/lib -static" $(BUILD)/musl/sonde
 	$(Q)$(OBJCOPY_STRIP) -o $(BUILD)/musl/sonde-$(call arch,$(MACHINE)) $(BUILD)/musl/sonde

@@ -45,6 +45,7 @@ def ubuntu_key():
     """The file of the archive's keys, of a package that Debian does not have: the one whose checksum stands here"""
     path = os.path.join(CACHE, 'ubuntu-archive-keyring.gpg')
     if not os.path.exists(path):
+        os.makedirs(CACHE, exist_ok=True)
         with urllib.request.urlopen(UBUNTU_MIRROR + UBUNTU_KEYS, timeout=60) as r:
             data = r.read()
         if hashlib.sha256(data).hexdigest() != UBUNTU_KEYS_SHA256:
