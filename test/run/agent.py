@@ -480,7 +480,8 @@ def record_early():
         a = agent('--record', '30s', '--when', text, '--off-cpu', '--dir', name, '-p', str(sleeper.pid), '-i', '3', '-F', '99', '--max-cpu', '50')
         seen = lambda kind: len([n for n in os.listdir(name) if n.startswith('sonde-record_%s-' % kind)]) if os.path.isdir(name) else 0
         came = until(lambda: seen('cpu') == seen('offcpu') == 2)
-        print(name, came, re.search('offcpu: the last [0-9]+ seconds before ' + ('the first nap' if name == 'probe' else 'more than 20 naps'), open('err').read()) is not None, end(a))
+        why = 'offcpu: the last [0-9]+ seconds before ' + ('the first nap' if name == 'probe' else 'more than 20 naps')
+        print(name, came, until(lambda: re.search(why, open('err').read()) is not None), end(a))  # it is said when the files are there
     sleeper.kill()
 
 
