@@ -119,6 +119,7 @@ enum RtTsAgg { RT_TS_LAST, RT_TS_AVG, RT_TS_MAX, RT_TS_MIN, RT_TS_SUM }; // as e
 #define RT_STACK_LIST 2048
 #define RT_STACK_NFRAMES(id) ((u32)((id) & (RT_STACK_LIST - 1))) // of the entry; or pieces
 #define RT_STACK_MAX 1024 // frames of an entry
+#define RT_STACK_IS_COLD(id) (((id) & 4095) == 4095) // the map RT_COLD_MAP has the id it stands for (stack.h)
 #define RT_STACK_PIECE 128
 #define RT_STACK_PIECES 512
 #define RT_STACK_DEEP (RT_STACK_PIECE * RT_STACK_PIECES) // frames of a user stack
@@ -231,6 +232,7 @@ struct RtCounters {
 	u64 requests_unread;	// trace_id, span_id of a process of which it was not known yet where they are, or that could not be read
 	u64 kstack_cut;		// kernel stacks deeper than bpf_get_stack() goes
 	u64 put_off;		// events that wait until a text is in memory: one more when that begins, one less when it is told; the sum of all processors counts
+	u64 cold;		// user stacks that wait until memory is there, likewise
 	u64 why[32];		// user stacks by enum RtWhy
 };
 #endif

@@ -75,8 +75,12 @@ static RT_INLINE bool is_user(u64 addr)
 
 static RT_INLINE void try_load(struct RtLangWalk *w, u64 addr)
 {
-	if (!is_user(addr) || bpf_probe_read_user(&w->tmp[0], 8, (void *)addr))
+	if (!is_user(addr)) {
 		w->tmp[0] = 0;
+	} else if (bpf_probe_read_user(&w->tmp[0], 8, (void *)addr)) {
+		w->tmp[0] = 0;
+		w->unread = addr;
+	}
 }
 
 // n bytes of the process into a text of the code. At most max: of a file's name the end, of others the beginning.
@@ -243,7 +247,10 @@ static RT_INLINE u64 run_op(struct RtLangWalk *w, struct RtChain *c)
 		RT_BOUND(n, RT_CHAIN_LOAD);
 		w->reg[dst] = 0;
 		a += imm;
-		return a >> RT_UW_PC_BITS || bpf_probe_read_user(&w->reg[dst], n, (void *)a) ? 0 : 1;
+		if (!(a >> RT_UW_PC_BITS) && !bpf_probe_read_user(&w->reg[dst], n, (void *)a))
+			return 1;
+		w->unread = a;
+		return 0;
 	}
 	if (op > RT_OP_LT || op == RT_OP_LOST)
 		return 0;

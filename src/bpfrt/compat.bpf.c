@@ -35,8 +35,10 @@ static RT_NOINLINE u64 read32(struct RtUw *u, u64 addr)
 		RT_BOUND(n, RT_UW_WIN);
 		u->win_at = addr;
 		u->win_n = 0;
-		if (bpf_probe_read_user(u->win, n, (void *)addr))
+		if (bpf_probe_read_user(u->win, n, (void *)addr)) {
+			u->unread = addr;
 			return 0;
+		}
 		u->win_n = n - 3;
 	}
 	u->tmp[0] = near_word(u, addr);

@@ -66,7 +66,10 @@ u64 rt_go_begin(struct RtStackBuf *b, struct RtLang *l, u64 look, u64 frame); //
 static RT_INLINE u64 rt_lang_read(struct RtLangWalk *w, u64 addr, u64 n)
 {
 	RT_BOUND(n, RT_LANG_OBJ);
-	return addr >> RT_UW_PC_BITS || bpf_probe_read_user(w->obj, n, (void *)addr);
+	if (!(addr >> RT_UW_PC_BITS) && !bpf_probe_read_user(w->obj, n, (void *)addr))
+		return 0;
+	w->unread = addr;
+	return 1;
 }
 
 // Parts of w->obj. Offsets come from user space and are masked.

@@ -29,7 +29,10 @@ RT_CONST_EXTERN(u32, rt_off_tp); // the thread pointer of user space
 
 static RT_INLINE bool rt_py_ptr(struct RtLangWalk *w, u64 addr)
 {
-	return !(addr >> RT_UW_PC_BITS) && !bpf_probe_read_user(&w->tmp[0], 8, (void *)addr);
+	if (!(addr >> RT_UW_PC_BITS) && !bpf_probe_read_user(&w->tmp[0], 8, (void *)addr))
+		return 1;
+	w->unread = addr;
+	return 0;
 }
 
 // The value that a thread has under a key, into w->tmp[0]. tp: its struct pthread.

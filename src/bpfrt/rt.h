@@ -130,6 +130,7 @@ struct RtLpmKey {
 	H(180, long, bpf_find_vma, (struct task_struct *task, u64 addr, void *callback, void *ctx, u64 flags))         \
 	H(181, long, bpf_loop, (u32 n, void *callback, void *ctx, u64 flags))                                          \
 	H(182, long, bpf_strncmp, (const char *s1, u32 s1_sz, const char *s2))                                         \
+	H(148, long, bpf_copy_from_user, (void *dst, u32 size, const void *user))                                      \
 	H(191, long, bpf_copy_from_user_task, (void *dst, u32 size, const void *user, void *task, u64 flags))                 \
 	H(195, void *, bpf_map_lookup_percpu_elem, (void *map, const void *key, u32 cpu))
 #ifdef RT_HOST

@@ -6,6 +6,7 @@
 //   long got = bpf_get_stack(ctx, (char *)b + RT_KSTACK_AT, b->want & RT_KSTACK_MASK, 0);
 //   u64 id = rt_kstack_end(b, got, limit, src, ctx);
 // limit: frames wanted after the tracer's own are trimmed; 0: all, up to RT_STACK_DEEP of a user stack, RT_KSTACK_MAX of a kernel stack.
+//   u64 rt_ustack_cold(void *ctx, u64 limit, u64 src, struct RtColdAt *at)   u64 rt_cold_again(struct RtCold *e, u64 limit, u64 src)   u64 rt_cold_count(u64 why)
 // src: a compile-time constant, RT_SRC_* | RT_SRC_F_* (lower/program.h: stack_src() makes it from the probe's kind). ctx is the program's context.
 // Result: stack id (abi.h), 0 when there is no such stack (kernel stack of a user probe, user stack of a kernel thread) or it could not be
 // stored (counted).
@@ -223,6 +224,7 @@ struct RtUwSeen {
 struct RtPtRegs {		    // struct user_pt_regs
 	u64 r[31], sp, pc, pstate;
 };
+#define RT_REGS_PC(r) ((r)->pc)
 #else
 #define RT_NREGS 16
 #define RT_R_FP 6
@@ -236,6 +238,7 @@ struct RtPtRegs {		    // struct user_pt_regs
 struct RtPtRegs { // struct pt_regs
 	u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
 };
+#define RT_REGS_PC(r) ((r)->ip)
 #endif
 
 #include "bpfrt/langs.h"
@@ -296,6 +299,7 @@ struct RtUw {
 	u64 bare_pc;	   // where the frame left last was, if in no file and by its frame pointer
 	u64 tmp[3];
 	struct RtUwFile file, opened; // vma.bpf.c
+	u64 unread; // address of the last read that failed; 0 none
 	u64 win_at, win_n; // win holds the win_n + 7 bytes from win_at on; 0: none
 	u64 win[RT_UW_WIN / 8];
 };
@@ -315,6 +319,21 @@ struct RtStackBuf {
 #define RT_KSTACK_AT (offsetof(struct RtStackBuf, buf) + sizeof(struct RtStack)) // frames of a kernel stack
 #define RT_KSTACK_MASK 0xff8 // of RtStackBuf.want, for the verifier
 #define RT_KSTACK_USUAL 64 // frames that are asked for at first: bpf_get_stack clears what it does not fill
+
+// ---- stacks that are cut because memory of the thread is not there (swapped out): unwind.bpf.c, lower/lower_cold.c
+struct RtColdAt {
+	u64 unread; // address; 0: the stack is not cut for that
+	u64 why;    // enum RtWhy
+	u64 sp, pc; // with which the thread will go on in user mode
+};
+// Of the map RT_COLD_MAP, by ids with RT_STACK_IS_COLD: the stack they stand for
+struct RtCold {
+	u64 work; // struct bpf_task_work
+	u64 id;	  // of the stack as it was at the event, then of the whole one
+	struct RtColdAt at;
+};
+#define RT_COLD_MAP "sonde_cold"
+#define RT_COLD_MAX 16384
 
 // ---- rt_uw_ends (--why-incomplete): how many user stacks of a process ended at a frame, and why
 #define RT_UW_ENDS 16384

@@ -370,6 +370,123 @@ RT_FN u64 rt_ustack_fp_noloop(void *ctx, u64 limit, u64 src)
 	return ustack(ctx, limit, src, false, true);
 }
 
+// How often in a row it was of no use to wait for memory of a process: what its stacks need is not there at all, and each would be put off for nothing.
+RT_MAP(rt_cold_vain, RT_MAP_HASH, 4, 4, 4096, RT_F_NO_PREALLOC);
+#define COLD_TRIES 16
+
+static RT_INLINE u32 in_vain(u32 tgid)
+{
+	u32 *n = bpf_map_lookup_elem(&rt_cold_vain, &tgid);
+	return n ? *n : 0;
+}
+
+// Did the walk end because memory is not there? The address, 0 no.
+static RT_INLINE u64 unread_at(struct RtStackBuf *b)
+{
+	u32 why = b->uw.why;
+
+	if (why != RT_WHY_BAD_READ && why != RT_WHY_LANG && why != RT_WHY_NO_RULE && why != RT_WHY_FP_END && why != RT_WHY_NO_MAPPING && why != RT_WHY_BAD_CFA)
+		return 0;
+	return b->uw.unread ? b->uw.unread : b->lang.unread;
+}
+
+// For rt_ustack_cold(), from the registers in buffer number `slot` of this CPU; a global function (btfgen.c: by its name) is verified once for all calls.
+RT_NOINLINE u64 rtg_cold_walk(u64 slot, u64 limit, u64 src)
+{
+	u32 key = slot;
+	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+
+	if (!b)
+		return RT_STACK_LOST;
+	walk(b, limit, src, true, false);
+	b->uw.unread = unread_at(b);
+	if (b->uw.unread && in_vain(b->uw.tgid) > COLD_TRIES)
+		b->uw.unread = 0;
+	if (b->uw.unread)
+		b->uw.again = 1;
+	return finish(b, limit);
+}
+
+// Counts a stack that is not at hand any more, of whatever process.
+static RT_NOINLINE u64 count_ending(u64 why)
+{
+	struct RtCounters *c = rt_stack_counters();
+	struct RtUwEnd key = {0, 0, why, 0};
+	struct RtUwEndCount *have = rt_uw_count_ends ? bpf_map_lookup_elem(&rt_uw_ends, &key) : NULL;
+
+	if (c)
+		c->why[why & 31]++;
+	if (have)
+		__sync_fetch_and_add(&have->count, 1);
+	return 0;
+}
+
+static RT_INLINE u64 ustack_cold(void *ctx, u64 limit, u64 src, struct RtColdAt *at)
+{
+	struct RtStackBuf *b = rt_stack_get();
+	u64 id = 0;
+
+	at->unread = 0;
+	if (!b)
+		return RT_STACK_LOST;
+	if (bpf_get_current_pid_tgid() >> 32 && user_regs(ctx, b, src)) {
+		at->sp = b->regs.sp;
+		at->pc = RT_REGS_PC(&b->regs);
+		id = rtg_cold_walk(b->slot, limit, src);
+		at->unread = b->uw.unread;
+		at->why = b->uw.why;
+	} else {
+		count_ending(RT_WHY_KTHREAD);
+	}
+	return rt_stack_put(b) ? id : RT_STACK_LOST;
+}
+
+// ---- stacks that are cut because memory of the thread is not there: outer frames that nothing has used for long are swapped out, and nothing reads them before
+// the thread returns there. Generated code (lower/lower_cold.c) gives such a stack a number of its own and asks the kernel to call it as the thread leaves for
+// user mode, when it may wait for the memory (task work, Linux 6.18).
+
+// As rt_ustack(), and *at. A stack that is cut for want of memory is not counted.
+RT_FN u64 rt_ustack_cold(void *ctx, u64 limit, u64 src, struct RtColdAt *at)
+{
+	return ustack_cold(ctx, limit, src, at);
+}
+
+// It was cut, and will stay so.
+RT_FN u64 rt_cold_count(u64 why)
+{
+	return count_ending(why);
+}
+
+#define COLD_ROUNDS 24 // walks, each of which gets further
+#define COLD_PAGES 16  // outwards: the frames that come next
+
+// As the thread leaves: the whole stack into *e, if it still has the registers of user mode that it had at the event. It is counted.
+RT_FN u64 rt_cold_again(struct RtCold *e, u64 limit, u64 src)
+{
+	struct RtColdAt at = e->at;
+	u64 id = 0;
+	char byte;
+
+	src = (src & ~(u64)RT_SRC_MASK) | RT_SRC_RAW;
+	for (u32 i = 0; i < COLD_ROUNDS && at.unread; i++) {
+		if (bpf_copy_from_user(&byte, 1, (void *)at.unread))
+			break;
+		for (u32 k = 1; k < COLD_PAGES; k++)
+			bpf_copy_from_user(&byte, 1, (void *)(at.unread + k * RT_UW_PAGE));
+		id = ustack_cold(NULL, limit, src, &at);
+		if (at.sp != e->at.sp || at.pc != e->at.pc)
+			id = at.unread = 0;
+	}
+	if (id > RT_STACK_LOST)
+		e->id = id;
+	bool vain = id <= RT_STACK_LOST || at.unread;
+	if (vain)
+		count_ending(id ? at.why : e->at.why);
+	u32 tgid = own_tgid(), n = vain ? in_vain(tgid) + 1 : 0;
+	bpf_map_update_elem(&rt_cold_vain, &tgid, &n, 0);
+	return 0;
+}
+
 // The innermost function of the program's own language, as a frame at its beginning; 0: none.
 static RT_INLINE u64 lang_func(void *ctx, u64 src, bool loop)
 {

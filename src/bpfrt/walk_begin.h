@@ -106,6 +106,8 @@ static RT_NOINLINE u64 load_regs(struct RtStackBuf *b)
 	u->h1 = 0;
 	u->h2 = 0;
 	u->win_n = 0;
+	u->unread = 0;
+	b->lang.unread = 0;
 	u->go_sp = 0;
 	u->bare_pc = 0;
 	u->beam = 0;

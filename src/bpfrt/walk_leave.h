@@ -62,8 +62,10 @@ static RT_NOINLINE u64 enter_signal(struct RtUw *u, u64 base)
 	u->valid = 0xffff;
 	u->saved = 0xffff & ~(1u << RT_R_SP);
 #endif
-	if (bpf_probe_read_user(&u->tmp[0], 16, (void *)base))
+	if (bpf_probe_read_user(&u->tmp[0], 16, (void *)base)) {
+		u->unread = base;
 		return rt_uw_stop(u, RT_WHY_BAD_READ);
+	}
 	u->reg[RT_R_SP] = u->tmp[0];
 	u->pc = u->tmp[1];
 	u->is_ra = 0;
@@ -277,7 +279,10 @@ static RT_INLINE u64 depth_cfa(struct RtUw *u, struct RtUwRule *r, u64 base)
 // Eight bytes that are not on the stack at hand.
 static RT_NOINLINE u64 read_far(struct RtUw *u, u64 addr)
 {
-	return !bpf_probe_read_user(&u->tmp[0], 8, (void *)addr);
+	if (!bpf_probe_read_user(&u->tmp[0], 8, (void *)addr))
+		return 1;
+	u->unread = addr;
+	return 0;
 }
 
 // Where the other stack was left, into u->tmp[0]. A Go function that C called finds in its thread's own stack where that goes on, and there the place

@@ -16,8 +16,10 @@ static RT_INLINE u64 fill_here(struct RtUw *u, u64 addr)
 	RT_BOUND(n, RT_UW_WIN);
 	u->win_at = addr;
 	u->win_n = 0;
-	if (bpf_probe_read_user(u->win, n, (void *)addr))
+	if (bpf_probe_read_user(u->win, n, (void *)addr)) {
+		u->unread = addr;
 		return 0;
+	}
 	u->win_n = n - 7;
 	return 1;
 }
@@ -71,7 +73,9 @@ static RT_NOINLINE u64 reg_get(struct RtUw *u, u32 r)
 	if (!(u->valid & bit))
 		return 0;
 	if (u->saved & bit) {
-		if (bpf_probe_read_user(&u->reg[r], 8, (void *)u->reg[r])) {
+		u64 at = u->reg[r];
+		if (bpf_probe_read_user(&u->reg[r], 8, (void *)at)) {
+			u->unread = at;
 			u->valid &= ~bit;
 			return 0;
 		}

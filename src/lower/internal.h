@@ -65,6 +65,13 @@ struct Lower {
 	struct Late *late;	// of a unit whose action may be put off (lower_late.c), else NULL
 	bool is_late;		// the action that was: its context is late_record
 	struct IrVal late_record;
+	bool no_cold;		// the stack is looked at here and now
+	struct ColdCall { // lower_cold.c: functions that the kernel calls when a stack's memory may be waited for
+		struct ColdCall *next;
+		u32 limit; // as rt_ustack takes them
+		u64 src;
+		u32 func;
+	} *cold;
 };
 
 static inline bool ty_scalar(const struct Type *t)
@@ -187,6 +194,11 @@ void late_test(struct Lower *l, struct Late *t);    // puts the event off if a t
 void late_callback(struct Lower *l, const struct Late *t);
 u32 late_function(const struct Late *t); // of the action that was put off: its parameter is the record
 struct IrVal late_nsecs(struct Lower *l); // when its event was
+
+// lower_cold.c
+bool cold_stack(struct Lower *l, u32 limit, u64 src, struct IrVal *out); // the user stack, or a number that will stand for it. false: here memory cannot be waited for
+void cold_calls(struct Lower *l); // the unit's functions for that
+void cold_keys(struct Lower *l); // after all units: marks the maps whose keys may have such numbers
 
 // lower_aggr.c
 bool lm_aggr_has_set(const struct Type *t); // in a map without keys: the word that says whether the value was ever set

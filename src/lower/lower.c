@@ -382,6 +382,7 @@ static void lower_unit(struct Lower *l, struct ProbeUnit *pu)
 	lower_prologue(l);
 	if (l->late)
 		lower_late(l);
+	cold_calls(l);
 }
 
 bool lower_program(struct Unit *u, struct Program *prog, const struct LowerOpts *o)
@@ -399,6 +400,7 @@ bool lower_program(struct Unit *u, struct Program *prog, const struct LowerOpts 
 		lower_touch(&l, u->probes.p[i]);
 		lower_unit(&l, u->probes.p[i]);
 	}
+	cold_keys(&l);
 	free(l.slots);
 	return !u->diags->nerrors;
 }

@@ -21,9 +21,13 @@ static u32 count_callback(struct Lower *l)
 struct Val l_len(struct Lower *l, struct Expr *e)
 {
 	struct Expr *a = e->args[0];
-	if (ty_is_stack(a->type))
-		return num(e, a->type->kind == TY_USTACK ? rt_call(l, "rt_stack_len", 1, lx_int(l, a), ir_imm(0), ir_imm(0), ir_imm(0), ir_imm(0))
-							 : ir_bin(&l->b, IR_AND, lx_int(l, a), ir_imm(RT_STACK_LIST - 1)));
+	if (ty_is_stack(a->type)) {
+		bool before = l->no_cold;
+		l->no_cold = true;
+		struct IrVal id = lx_int(l, a), none = ir_imm(0);
+		l->no_cold = before;
+		return num(e, a->type->kind == TY_USTACK ? rt_call(l, "rt_stack_len", 1, id, none, none, none, none) : ir_bin(&l->b, IR_AND, id, ir_imm(RT_STACK_LIST - 1)));
+	}
 	if (a->map->def->scalar)
 		return num(e, ir_imm(1));
 	if (!l->o->for_each)

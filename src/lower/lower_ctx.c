@@ -358,6 +358,9 @@ static struct IrVal kernel_stack(struct Lower *l, s64 limit, s64 src)
 
 static struct IrVal user_stack(struct Lower *l, u32 limit, u64 src)
 {
+	struct IrVal id;
+	if (cold_stack(l, limit, src, &id))
+		return id;
 	return rt_call(l, src & RT_SRC_F_FP ? "rt_ustack_fp" : "rt_ustack", 3, ctx_ptr(l), ir_imm(limit), ir_imm((s64)src), ir_imm(0), ir_imm(0));
 }
 
@@ -388,7 +391,7 @@ struct Val l_lang_func(struct Lower *l, struct Expr *e)
 struct Val l_stack(struct Lower *l, struct Expr *e)
 {
 	const struct Type *t = e->type;
-	bool user = t->kind == TY_USTACK;
+	bool user = t->kind == TY_USTACK, before = l->no_cold;
 	struct IrVal id;
 	if (task_stack(l, t, &id))
 		return num(e, id);
@@ -399,7 +402,9 @@ struct Val l_stack(struct Lower *l, struct Expr *e)
 		src |= RT_SRC_F_NATIVE;
 	if (t->stack_mode == STACK_MODE_RAW)
 		return num(e, user_stack(l, t->stack_limit, src | RT_SRC_F_ADDR));
+	l->no_cold |= t->stack_mode == STACK_MODE_PERF;
 	id = user_stack(l, t->stack_limit, src);
+	l->no_cold = before;
 	if (t->stack_mode != STACK_MODE_PERF)
 		return num(e, id);
 	// addresses beside names: what a process had mapped where is not known for sure later

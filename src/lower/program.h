@@ -25,6 +25,7 @@ struct MapDef {
 	// Of a map that is printed and cleared while it fills: the empty one that takes its place meanwhile, and the array whose one element is the one of the
 	// two that programs use. Else NULL. Whoever exchanges the two exchanges their fds: `fd` is the one in use.
 	struct MapDef *spare, *holder;
+	struct MapDef *cold; // its keys have user stacks, whose numbers may stand for others (lower_cold.c): the map that says for which. Else NULL
 	u64 swapped_ns, swap_ns; // CLOCK_MONOTONIC at the end of the last exchange; how long it took
 	int fd;		  // set by load, -1 before; owned by struct Loaded
 	bool zeroed;	  // zero() was called since clear(): a count() of 0 is one
@@ -87,6 +88,7 @@ struct LowerOpts {
 	bool percpu_lookup;  // bpf_map_lookup_percpu_elem
 	bool (*task_memory)(void); // bpf_copy_from_user_task in iterators; asked where it matters. NULL: no
 	bool (*task_work)(void); // callbacks as a thread returns to user space; as task_memory
+	bool (*cold_stacks)(void); // user stacks may be swapped out, and waited for; as task_memory
 	bool ktime_boot, ktime_tai, jiffies64, func_ip;
 	bool no_prealloc;    // maps of big keys grow as they fill
 	bool sleepable_uprobes; // programs of uprobe_multi links may sleep

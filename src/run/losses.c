@@ -60,7 +60,7 @@ void report_sites(struct RunCtx *rc)
 void await_put_off(struct RunCtx *rc)
 {
 	struct RtCounters c;
-	for (u32 ms = 0; ms < PUT_OFF_MS && read_counters(rc->prog, &c) && c.put_off; ms++)
+	for (u32 ms = 0; ms < PUT_OFF_MS && read_counters(rc->prog, &c) && (c.put_off || c.cold); ms++)
 		usleep(1000);
 }
 

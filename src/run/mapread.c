@@ -42,8 +42,10 @@ static size_t raw_size(const struct MapDef *m)
 
 // ---- merging
 
-static void merge_one(const struct Type *t, u32 size, u8 *acc, const u8 *p)
+void map_merge_one(const struct Type *t, u32 size, void *acc_, const void *value)
 {
+	u8 *acc = acc_;
+	const u8 *p = value;
 	if (ty_is_aggr(t)) {
 		aggr_of(t)->merge(t, size, acc, p);
 	} else if (t->kind == TY_INT) {
@@ -65,7 +67,7 @@ void map_merge(const struct Type *t, u32 value_size, const void *percpu, u32 ncp
 	u32 size = MIN(value_size, t->size ? t->size : value_size);
 	memset(out, 0, size);
 	for (u32 c = 0; c < ncpus; c++)
-		merge_one(t, size, out, (const u8 *)percpu + (size_t)c * RT_VALUE_SIZE(value_size));
+		map_merge_one(t, size, out, (const u8 *)percpu + (size_t)c * RT_VALUE_SIZE(value_size));
 }
 
 // ---- reading
@@ -256,7 +258,10 @@ static struct err *dump(const struct MapDef *m, bool take, struct MapDump *out)
 		return dump_array(m, &b);
 	bool unsupported = false;
 	struct err *e = dump_batch(m, &b, &unsupported);
-	return unsupported ? dump_keys(m, &b) : e;
+	if (unsupported)
+		e = dump_keys(m, &b);
+	cold_keys_settle(m, out);
+	return e;
 }
 
 // The map that is to be taken goes out of use: programs fill the spare one from here on. The system call returns when no program holds the old one any more

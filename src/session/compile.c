@@ -10,6 +10,17 @@ static bool task_work(void)
 	return feature_has(FEAT_TASK_WORK);
 }
 
+// Where nothing can be swapped out a thread's stack is there.
+static bool cold_stacks(void)
+{
+	struct Str s = {0};
+	err_free(read_file("/proc/swaps", &s, 1 << 16));
+	const char *first = strchr(str_text(&s), '\n');
+	bool any = first && first[1];
+	str_deinit(&s);
+	return any && task_work();
+}
+
 static bool task_memory(void)
 {
 	return feature_has(FEAT_TASK_MEMORY);
@@ -33,6 +44,7 @@ static struct LowerOpts lower_opts(struct Session *s)
 		.percpu_lookup = feature_has(FEAT_MAP_LOOKUP_PERCPU),
 		.task_memory = task_memory,
 		.task_work = s->o->no_task_work ? NULL : task_work,
+		.cold_stacks = s->o->no_task_work ? NULL : cold_stacks,
 		.ktime_boot = feature_has(FEAT_KTIME_BOOT),
 		.ktime_tai = feature_has(FEAT_KTIME_TAI),
 		.jiffies64 = feature_has(FEAT_JIFFIES64),

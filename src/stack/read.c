@@ -193,9 +193,17 @@ static u64 *all_pieces(struct StackReader *r, u32 *n)
 	return r->deep.p;
 }
 
+// The stack that a number stands for which was given while its memory was not there.
+static u64 settled(const struct StackReader *r, u64 id)
+{
+	const struct MapDef *m = RT_STACK_IS_COLD(id) ? program_map(r->prog, RT_COLD_MAP) : NULL;
+	struct RtCold c;
+	return m && !sys_map_lookup(m->fd, &id, &c) ? c.id : id;
+}
+
 const u64 *stacks_raw(struct StackReader *r, u64 id, bool user, u32 *n, u32 *pid, u32 *flags, u32 *why)
 {
-	const struct RtStack *st = lookup(r, id);
+	const struct RtStack *st = lookup(r, settled(r, id));
 	if (!st || user != !!(st->flags & RT_STACK_USER))
 		return NULL;
 	if (st->flags & RT_STACK_IS_PAIR && !(st = lookup(r, st->frames[0])))
