@@ -204,6 +204,7 @@ void report_losses(struct RunCtx *rc)
 		    (unsigned long long)rc->commands_left);
 	if (!read_counters(rc->prog, &c))
 		return;
+	c.why[RT_WHY_BAD_READ] += c.cold; // these still wait
 	report_new_events(rc, &c);
 	if (rc->lost_events)
 		report_lost_output(rc, c.lost_events);

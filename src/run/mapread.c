@@ -40,36 +40,6 @@ static size_t raw_size(const struct MapDef *m)
 	return map_type_is_percpu(m->bpf_type) ? (size_t)RT_VALUE_SIZE(m->value_size) * possible_cpus() : m->value_size;
 }
 
-// ---- merging
-
-void map_merge_one(const struct Type *t, u32 size, void *acc_, const void *value)
-{
-	u8 *acc = acc_;
-	const u8 *p = value;
-	if (ty_is_aggr(t)) {
-		aggr_of(t)->merge(t, size, acc, p);
-	} else if (t->kind == TY_INT) {
-		u64 a = 0, v = 0;
-		memcpy(&a, acc, t->size);
-		memcpy(&v, p, t->size);
-		a += v;
-		memcpy(acc, &a, t->size);
-	} else { // no meaning over CPUs: the first CPU that has something
-		for (u32 i = 0; i < size; i++)
-			if (acc[i])
-				return;
-		memcpy(acc, p, size);
-	}
-}
-
-void map_merge(const struct Type *t, u32 value_size, const void *percpu, u32 ncpus, void *out)
-{
-	u32 size = MIN(value_size, t->size ? t->size : value_size);
-	memset(out, 0, size);
-	for (u32 c = 0; c < ncpus; c++)
-		map_merge_one(t, size, out, (const u8 *)percpu + (size_t)c * RT_VALUE_SIZE(value_size));
-}
-
 // ---- reading
 
 struct DumpBuild {

@@ -115,9 +115,10 @@ struct MapDump {
 };
 struct err *map_dump(const struct MapDef *m, struct MapDump *out);
 void map_dump_free(struct MapDump *d);
-// cold.c
+// cold.c: ids of stacks in the place of numbers that stood for them, in the keys of a map's entries
 void cold_keys_settle(const struct MapDef *m, struct MapDump *d);
-void map_merge_one(const struct Type *t, u32 size, void *acc, const void *value); // of a per-CPU map: adds value to acc
+// merge.c: adds a processor's value to acc
+void map_merge_one(const struct Type *t, u32 size, void *acc, const void *value);
 // One value from those of all CPUs, laid out as the kernel hands them out (each at a multiple of 8 bytes)
 void map_merge(const struct Type *t, u32 value_size, const void *percpu, u32 ncpus, void *out);
 u32 possible_cpus(void);

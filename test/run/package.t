@@ -90,12 +90,13 @@ LONG
 RUN export HOME=$PWD; {top}/test/run/lessons.py {sonde} {build} {top}/docs/beyond.md
 NEED host
 NEED arch:x86_64
+NEED swap
 NEED sleepable uprobes
 NEED cmd:bash
 NEED cmd:gcc
 NEED cmd:go
 TIMEOUT 240
-EXPECT_LINE 12 lessons, 0 failed
+EXPECT_LINE 13 lessons, 0 failed
 
 NAME a lesson whose command prints something else than is shown has failed
 RUN printf '## one\n```sh\necho 5 is; echo more\n```\n```text\n7 is\nmo...\n```\n## two\n```sh\necho 5\n```\n```text exact\n7\n```\n## three\n```sh\nfalse\n```\n```text\n```\n' >page.md; {top}/test/run/lessons.py {sonde} {build} page.md

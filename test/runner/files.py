@@ -4,7 +4,7 @@ Blocks that may run beside others (blocks.py) do so first, opt.waiting at a time
 others runs alone. In a guest all do, in the order of the
 files, numbered: another boot can go on behind the test that this one died of.
 """
-import fnmatch, glob, itertools, os, re, shlex, shutil, signal, subprocess, tempfile, threading, time
+import fnmatch, glob, itertools, os, re, shlex, shutil, signal, subprocess, sys, tempfile, threading, time
 from . import blocks, child, unit
 
 TOP = unit.TOP
@@ -52,6 +52,7 @@ class Runner:
         self.sonde = os.path.join(opt.build, 'sonde')
         self.info = self.symbols = None
         self.lock = threading.Lock()
+        self.swap = None
         self.numbers = itertools.count(os.getpid() % 900 * 1000 + 100000)  # another runner on this machine has others
 
     def missing(self, need):
@@ -64,6 +65,8 @@ class Runner:
             return None if shutil.which(need[4:]) else 'no %s on this machine' % need[4:]
         if need == 'cgroup2':
             return None if ' cgroup2 ' in open('/proc/mounts').read() else 'no cgroup v2 is mounted'
+        if need == 'swap':
+            return self.swap_lacks()
         if need == 'host':
             return 'an emulated processor is too slow for its times' if os.environ.get('SONDE_GUEST') else None
         if need == '32-bit':
@@ -96,6 +99,13 @@ class Runner:
         if self.info is None:
             self.info = child.output([self.sonde, 'info'], 60 * SLOW)[1]
         return None if re.search(r'^\s*%s: yes' % re.escape(need), self.info, re.M) else 'this kernel has no %s' % need
+
+    def swap_lacks(self):
+        """A test that has something swapped out brings a file for it (test/run/swapped.py)."""
+        if self.swap is None:
+            code, out = child.output([sys.executable, os.path.join(TOP, 'test', 'run', 'swapped.py'), 'true'], 60 * SLOW)[:2]
+            self.swap = '' if code == 0 else 'no file can be swapped to here: ' + (out.strip().splitlines() or ['?'])[-1]
+        return self.swap or None
 
     def command(self, b, tmp):
         """(shell command, what puts values in the place of {words})"""
