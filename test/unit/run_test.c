@@ -469,7 +469,8 @@ TEST(each_counter_is_told)
 	NEED_BPF();
 	static const char *const types[] = {"\"total_lost_events\", \"count\": 7", "\"map_full\", \"count\": 7", "\"map_refused\", \"count\": 7", "\"stacks_lost\", \"count\": 7",
 		"\"stacks_lost\", \"count\": 7", "\"stacks_missed\", \"count\": 7", "\"stacks_missed\", \"count\": 7", "\"total_lost_events\", \"count\": 7",
-		"\"strings_unread\", \"count\": 7", "\"reads_failed\", \"count\": 7", "\"requests_unread\", \"count\": 7", "\"kernel_stacks_cut\", \"count\": 7", "\"events_waiting\", \"count\": 7"};
+		"\"strings_unread\", \"count\": 7", "\"reads_failed\", \"count\": 7", "\"requests_unread\", \"count\": 7", "\"kernel_stacks_cut\", \"count\": 7", "\"events_waiting\", \"count\": 7",
+		"\"user_stacks_cut\", \"count\": 7"};
 	CHECK_EQ(ARRAY_LEN(types), offsetof(struct RtCounters, why) / 8); // one that is added belongs here
 	for (size_t i = 0; i < ARRAY_LEN(types); i++) {
 		CHECK(told_of(i, &json_render_ops, types[i]));
