@@ -136,33 +136,70 @@ static struct Expr *kept_text(struct Expr *e)
 	return e->kind == E_FIELD && e->field.kept_text ? e : NULL;
 }
 
+static void add_text(struct Late *t, struct Expr *at, u32 n)
+{
+	if (at && n && t->ntexts < TEXTS_MAX)
+		t->text[t->ntexts++] = (struct LateText){at, n};
+}
+
+static bool reads_text(const struct Expr *e)
+{
+	return e->kind == E_CALL && e->builtin && (e->builtin->id == BI_str || e->builtin->id == BI_buf);
+}
+
 static bool find_text(void *arg, struct Expr *e)
 {
-	struct Late *t = arg;
-	if (e->kind == E_TERNARY || (e->kind == E_BINOP && (e->op == OP_LAND || e->op == OP_LOR))) {
-		walk_expr(e->a, find_text, t); // the rest may not be reached
-		return false;
-	}
-	bool reads = e->kind == E_CALL && e->builtin && (e->builtin->id == BI_str || e->builtin->id == BI_buf);
-	struct Expr *at = reads ? kept_text(e->args[0]) : NULL;
-	if (!at || t->ntexts == TEXTS_MAX)
+	u32 n = e->type ? e->type->size : 0;
+	if (!reads_text(e))
 		return true;
-	u32 n = e->type->size;
 	if (e->nargs == 2 && e->args[1]->kind == E_INT)
 		n = (u32)MIN(e->args[1]->ival, (u64)n);
-	if (n)
-		t->text[t->ntexts++] = (struct LateText){at, n};
+	add_text(arg, kept_text(e->args[0]), n);
 	return true;
 }
 
-static void find_texts(struct Late *t, struct Stmt *s)
+// How many bytes are read at most behind a variable.
+static bool find_longest(void *arg, struct Expr *e)
+{
+	u32 *n = arg;
+	if (reads_text(e) && e->args[0]->kind == E_VAR)
+		*n = MAX(*n, e->type->size);
+	return true;
+}
+
+static void walk_stmts(struct Stmt *s, bool (*fn)(void *, struct Expr *), void *arg)
 {
 	for (; s; s = s->next) {
-		walk_expr(s->lhs, find_text, t);
-		walk_expr(s->e, find_text, t);
-		if (s->kind == S_BLOCK)
-			find_texts(t, s->body);
+		walk_expr(s->lhs, fn, arg);
+		walk_expr(s->e, fn, arg);
+		if (s->kind == S_BLOCK || s->kind == S_IF)
+			walk_stmts(s->body, fn, arg);
+		if (s->kind == S_IF)
+			walk_stmts(s->els, fn, arg);
 	}
+}
+
+static void find_kept(struct Late *t, struct Stmt *s, u32 longest)
+{
+	for (; s; s = s->next) {
+		if ((s->kind == S_ASSIGN || s->kind == S_LET) && s->e)
+			add_text(t, kept_text(s->e), longest);
+		if (s->kind == S_BLOCK || s->kind == S_IF)
+			find_kept(t, s->body, longest);
+		if (s->kind == S_IF)
+			find_kept(t, s->els, longest);
+	}
+}
+
+// All that may be read: whether it will be is not known before.
+static void find_texts(struct Late *t, struct ProbeAst *ast)
+{
+	u32 longest = 0;
+	walk_stmts(ast->body, find_longest, &longest);
+	if (ast->pred)
+		walk_expr(ast->pred, find_text, t);
+	walk_stmts(ast->body, find_text, t);
+	find_kept(t, ast->body, longest);
 }
 
 struct Late *late_plan(struct Lower *l)
@@ -172,9 +209,7 @@ struct Late *late_plan(struct Lower *l)
 	const struct Record *args = pu->point->args;
 	if (!is_enter(pu) || pu->nfns || !args)
 		return NULL;
-	if (pu->ast->pred)
-		walk_expr(pu->ast->pred, find_text, &t);
-	find_texts(&t, pu->ast->body);
+	find_texts(&t, pu->ast);
 	if (!t.ntexts || (pu->ast->pred && !is_plain(pu->ast->pred) && !expr_same(pu->ast->pred)) || !stmts_same(pu->ast->body) || !nothing_between(l) ||
 	    !l->o->task_work || !l->o->task_work())
 		return NULL;

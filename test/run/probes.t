@@ -366,6 +366,12 @@ RUN P='tracepoint:syscalls:sys_enter_openat'; M='comm == "{name:coldnames}"'; {s
 EXPECT_RE \ATrue True {'1'}\n1000\n\s*/nosuch/517 1\n\s*\Z
 TIMEOUT 40
 
+NAME texts of system calls are waited for in branches, behind && and ?:, and through variables
+NEED task work
+RUN P='tracepoint:syscalls:sys_enter_openat /comm == "{name:coldnames}"/'; for a in "$P { if (args.flags >= 0) { @n[str(args.filename)] = count() } else { @o = count() } }" "$P { \$f = args.filename; \$g = \$f; @n[str(\$g)] = count() }" "$P { \$s = pid == 0 ? \"x\" : str(args.filename); @n[\$s] = count() }" "$P { let \$f; if (args.flags == 1) { \$f = args.filename } else { \$f = args.filename } if (pid > 0) { if (strcontains(str(\$f), \"/nosuch\")) { @n[str(\$f)] = count() } } }" "$P { if (pid > 0 && str(args.filename) != \"\") { @n[str(args.filename, 32)] = count() } }"; do {sonde} -q -c '{copy:coldnames} {tmp}/names 200' -e "$a" >o 2>&1; echo $(grep -c '^@n\[/nosuch/[0-9]*\]: 1$' o) $(grep -c 'not in memory' o); done
+EXPECT_RE \A(200 0\n){5}\Z
+TIMEOUT 40
+
 NAME events whose text is waited for are told once when their thread is killed, ends with its process, or becomes another program
 NEED task work
 RUN for w in kill group exec; do {sonde} -q -c "{copy:coldnames} {tmp}/names $w" -e 'tracepoint:syscalls:sys_enter_openat /comm == "{name:coldnames}"/ { $s = str(args.filename); @n[strcontains($s, "fifo") ? "fifo" : $s == "<not in memory>" ? "unread" : "other"] = count() }' 2>&1 | grep -v other; done
