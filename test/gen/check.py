@@ -130,15 +130,23 @@ def known_of_peer(script, wrong, err):
     return 'find()' if any('find(' in line for line in script.blocks[block][1][statement][0]) else None
 
 
-# A kernel that walks each round of a loop has programs that are too large for it, and says so: these are counted apart, and the script is judged without them.
+# A kernel that walks each round of a loop has programs that are too large for it, or takes shorter keys, and says so: these are counted apart, and the script is judged without them.
+def too_large(script, wrong):
+    """Which block; None: it is not that."""
+    m = wrong and OLD and re.search(r'take(\d+) is too large for the kernel|map (@\w+): its key has \d+ bytes, this kernel takes \d+ at most', wrong[0])
+    if not m or m[1]:
+        return m and int(m[1])
+    return next((b for b, (_, st) in enumerate(script.blocks) if any(re.search(m[2] + r'\b', line) for s in st for line in s[0])), None)
+
+
 def without_too_large(script, runner):
     keep, large = {b: set(range(len(st))) for b, (_, st) in enumerate(script.blocks)}, 0
     while True:
         wrong = judge(script, runner, keep, True)
-        m = wrong and OLD and re.search(r'take(\d+) is too large for the kernel', wrong[0])
-        if not m or int(m.group(1)) not in keep:
+        block = too_large(script, wrong)
+        if block not in keep:
             return wrong, large
-        del keep[int(m.group(1))]
+        del keep[block]
         large += 1
 
 
