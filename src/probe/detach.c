@@ -301,9 +301,14 @@ static bool close_between(unsigned from, unsigned to)
 
 void become_helper(const char *name, const int *fds, size_t n)
 {
-	unsigned from = 0;
 	if (fork()) // the grandchild is nobody's zombie
 		_exit(0);
+	keep_only(name, fds, n);
+}
+
+void keep_only(const char *name, const int *fds, size_t n)
+{
+	unsigned from = 0;
 	setsid();
 	if (chdir("/")) {
 		// stays where it is: only a busy mount would mind

@@ -101,6 +101,7 @@ bool attachments_guarded(const struct Attachments *at);
 void attachments_set_guard(struct Attachments *at, int pipe_fd); // takes it; closed when detached
 // In a forked child: becomes a process of its own (session, name) that holds only these descriptors, sorted.
 void become_helper(const char *name, const int *fds, size_t n);
+void keep_only(const char *name, const int *fds, size_t n); // the same, but it stays the child of who forked it, who waits for it
 void attachments_add_iter(struct Attachments *at, int link_fd); // owned already; to be read through attachments_iter_open
 void attachments_add_pin(struct Attachments *at, const char *path); // removed only when attaching fails
 void attachments_undo(struct Attachments *at); // attaching failed: nothing remains, pins neither

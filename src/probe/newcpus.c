@@ -22,6 +22,7 @@ struct Came {
 };
 struct NewCpus {
 	int sock;
+	pid_t pid;
 	u32 n;
 	bool hz[ASKS]; // its rate is a frequency
 };
@@ -133,7 +134,7 @@ static void help(int sock)
 {
 	static struct Helper h;
 	struct sockaddr_nl all = {.nl_family = AF_NETLINK, .nl_groups = 1}; // the kernel's
-	become_helper("sonde-cpus", &sock, 1);
+	keep_only("sonde-cpus", &sock, 1);
 	h.sock = sock;
 	h.uevents = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_KOBJECT_UEVENT);
 	if (h.uevents < 0 || bind(h.uevents, (struct sockaddr *)&all, sizeof(all)))
@@ -154,7 +155,7 @@ static void help(int sock)
 // ---- sonde
 struct NewCpus *newcpus_start(void)
 {
-	int pair[2], status;
+	int pair[2];
 	if (access("/sys/devices/system/cpu/hotplug/states", F_OK) || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return NULL;
 	pid_t pid = fork();
@@ -165,17 +166,21 @@ struct NewCpus *newcpus_start(void)
 		close(pair[0]);
 		return NULL;
 	}
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
 	struct NewCpus *c = xcalloc(1, sizeof(*c));
 	c->sock = pair[0];
+	c->pid = pid;
 	return c;
 }
 
 void newcpus_stop(struct NewCpus *c)
 {
-	if (c && c->sock >= 0)
+	int status;
+	if (!c)
+		return;
+	if (c->sock >= 0)
 		close(c->sock);
+	while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
+		;
 	free(c);
 }
 
