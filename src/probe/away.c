@@ -1,4 +1,5 @@
 // Processors that perf events do not see any more. Input: events of single processors, and since when. Output: how many processors were away for a time, or came later.
+// newcpus.c makes new events for processors that come; what is told here is where it could not, and the moments until it did.
 // The kernel takes an event off a processor that goes offline (kernel/events/core.c, perf_event_exit_cpu) and does not put it back; nor is there an event of a processor that
 // came after the start. It tells nobody, but the time for which it had the event (PERF_FORMAT_TOTAL_TIME_ENABLED) stands still. Suspending the machine takes all but one offline.
 #include <unistd.h>
@@ -34,12 +35,9 @@ static void add_cpu(CpuList *away, int cpu)
 }
 
 // Processors that are there now, and have no event though others have.
-static void add_new(const struct CpuEvent *v, size_t n, CpuList *away)
+static void add_new(const struct CpuEvent *v, size_t n, const int *cpus, u32 ncpus, CpuList *away)
 {
-	int *cpus;
-	u32 ncpus;
-	struct err *e = online_cpus(&cpus, &ncpus);
-	for (u32 i = 0; !e && i < ncpus; i++) {
+	for (u32 i = 0; i < ncpus; i++) {
 		bool seen = false, everywhere = false;
 		for (size_t k = 0; k < n; k++) {
 			everywhere |= v[k].everywhere;
@@ -48,24 +46,40 @@ static void add_new(const struct CpuEvent *v, size_t n, CpuList *away)
 		if (everywhere && !seen)
 			add_cpu(away, cpus[i]);
 	}
-	if (!e)
-		free(cpus);
-	err_free(e);
 }
 
-u32 attachments_away(const struct Attachments *at, int *cpu)
+// One that is away still, of which it would have been heard had it come in between, has run nothing that was not seen.
+static bool is_only_away(const struct Attachments *at, const struct CpuEvent *e, const int *cpus, u32 ncpus)
+{
+	return e->group && newcpus_fd(attachments_newcpus(at)) >= 0 && ncpus && !has_cpu(cpus, ncpus, e->cpu);
+}
+
+u32 attachments_away(const struct Attachments *at, int *cpu, bool *again)
 {
 	CpuList away = {0};
+	const CpuList *failed;
 	size_t n = 0;
-	const struct CpuEvent *v = at ? attachments_cpus(at, &n) : NULL;
+	int *cpus = NULL;
+	u32 ncpus = 0;
+	if (!at)
+		return 0;
+	const CpuList *came = attachments_came(at, &failed);
+	const struct CpuEvent *v = attachments_cpus(at, &n);
 	u64 now = now_ns();
+	err_free(online_cpus(&cpus, &ncpus));
 	for (size_t i = 0; i < n; i++)
-		if (was_away(&v[i], now))
+		if (was_away(&v[i], now) && !is_only_away(at, &v[i], cpus, ncpus))
 			add_cpu(&away, v[i].cpu);
-	add_new(v, n, &away);
+	add_new(v, n, cpus, ncpus, &away);
+	for (size_t i = 0; i < failed->n; i++)
+		add_cpu(&away, failed->p[i]);
+	*again = !away.n;
+	for (size_t i = 0; i < came->n; i++)
+		add_cpu(&away, came->p[i]);
 	u32 found = (u32)away.n;
 	if (found)
 		*cpu = away.p[0];
 	vec_deinit(&away);
+	free(cpus);
 	return found;
 }

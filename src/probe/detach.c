@@ -21,6 +21,10 @@ struct Attachments {
 	FdList iters;	    // of links
 	FdList timers;	    // perf events of perfs whose rate is a frequency
 	VEC(struct CpuEvent) cpus; // those of perfs that see one processor only
+	int last_link;	    // of the event added last; -1: none
+	struct NewCpus *newcpus; // borrowed
+	CpuList came, failed; // processors that came: with events, without
+	u64 period_ns;	    // that was set; 0: that of the script
 	VEC(char *) pins;
 	VEC(char *) defs;   // definitions of trace events, and what takes one away
 	void (*undefine)(const char *event);
@@ -41,6 +45,7 @@ void attachments_add(struct Attachments *at, int link_fd, int perf_fd)
 
 void attachments_add_event(struct Attachments *at, int link_fd, int perf_fd, bool slow)
 {
+	at->last_link = link_fd;
 	if (link_fd >= 0)
 		vec_push(&at->links, link_fd);
 	if (perf_fd >= 0 && slow)
@@ -62,13 +67,15 @@ void attachments_add_timers(struct Attachments *at, size_t from)
 
 void attachments_add_cpu(struct Attachments *at, int cpu)
 {
-	vec_push(&at->cpus, ((struct CpuEvent){vec_last(&at->perfs), cpu, false, now_ns()}));
+	vec_push(&at->cpus, ((struct CpuEvent){vec_last(&at->perfs), at->last_link, cpu, false, 0, now_ns()}));
 }
 
-void attachments_everywhere(struct Attachments *at, size_t from)
+void attachments_everywhere(struct Attachments *at, size_t from, u32 group)
 {
-	for (size_t i = from; i < at->cpus.n; i++)
+	for (size_t i = from; i < at->cpus.n; i++) {
 		at->cpus.p[i].everywhere = true;
+		at->cpus.p[i].group = group;
+	}
 }
 
 const struct CpuEvent *attachments_cpus(const struct Attachments *at, size_t *n)
@@ -77,9 +84,93 @@ const struct CpuEvent *attachments_cpus(const struct Attachments *at, size_t *n)
 	return at->cpus.p;
 }
 
+// ---- processors that come
+void attachments_use(struct Attachments *at, struct NewCpus *c)
+{
+	at->newcpus = c;
+}
+
+struct NewCpus *attachments_newcpus(const struct Attachments *at)
+{
+	return at->newcpus;
+}
+
+const CpuList *attachments_came(const struct Attachments *at, const CpuList **failed)
+{
+	*failed = &at->failed;
+	return &at->came;
+}
+
+static void list_cpu(CpuList *l, int cpu)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (l->p[i] == cpu)
+			return;
+	vec_push(l, cpu);
+}
+
+void attachments_cpu_failed(struct Attachments *at, int cpu)
+{
+	list_cpu(&at->failed, cpu);
+}
+
+// Does its time go on?
+static bool still_counts(int fd)
+{
+	u64 first[2], then[2];
+	if (read(fd, first, sizeof(first)) != sizeof(first))
+		return false;
+	for (u64 start = now_ns(); now_ns() - start < 100000;)
+		;
+	return read(fd, then, sizeof(then)) == sizeof(then) && then[1] > first[1];
+}
+
+// Out of the list; it is closed by the caller.
+static void forget_fd(FdList *l, int fd)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (l->p[i] == fd) {
+			l->p[i] = l->p[--l->n];
+			return;
+		}
+}
+
+static void drop_event(struct Attachments *at, size_t i)
+{
+	struct CpuEvent e = at->cpus.p[i];
+	at->cpus.p[i] = at->cpus.p[--at->cpus.n];
+	forget_fd(&at->links, e.link);
+	forget_fd(&at->perfs, e.fd);
+	forget_fd(&at->timers, e.fd);
+	if (e.link >= 0)
+		close(e.link);
+	close(e.fd);
+}
+
+bool attachments_cpu_came(struct Attachments *at, u32 group, int cpu, int perf_fd, int link_fd, bool hz)
+{
+	for (size_t i = at->cpus.n; i-- > 0;)
+		if (at->cpus.p[i].group == group && at->cpus.p[i].cpu == cpu) {
+			if (still_counts(at->cpus.p[i].fd))
+				return false;
+			drop_event(at, i);
+		}
+	if (hz && at->period_ns && ioctl(perf_fd, PERF_EVENT_IOC_PERIOD, &at->period_ns))
+		return false;
+	attachments_add_event(at, link_fd, perf_fd, false);
+	attachments_add_cpu(at, cpu);
+	vec_last(&at->cpus).everywhere = true;
+	vec_last(&at->cpus).group = group;
+	if (hz)
+		vec_push(&at->timers, perf_fd);
+	list_cpu(ioctl(perf_fd, PERF_EVENT_IOC_ENABLE, 0) ? &at->failed : &at->came, cpu);
+	return true;
+}
+
 // The kernel makes a period of a frequency when it opens a clock's event (kernel/events/core.c, perf_swevent_init_hrtimer), so it is one that is set.
 struct err *attachments_set_period(struct Attachments *at, u64 period_ns)
 {
+	at->period_ns = period_ns;
 	for (size_t i = 0; i < at->timers.n; i++)
 		if (ioctl(at->timers.p[i], PERF_EVENT_IOC_PERIOD, &period_ns))
 			return err_errno(errno, "cannot sample every %llu ns", (unsigned long long)period_ns);
@@ -210,9 +301,14 @@ static bool close_between(unsigned from, unsigned to)
 
 void become_helper(const char *name, const int *fds, size_t n)
 {
-	unsigned from = 0;
 	if (fork()) // the grandchild is nobody's zombie
 		_exit(0);
+	keep_only(name, fds, n);
+}
+
+void keep_only(const char *name, const int *fds, size_t n)
+{
+	unsigned from = 0;
 	setsid();
 	if (chdir("/")) {
 		// stays where it is: only a busy mount would mind
@@ -253,7 +349,7 @@ static void detach(struct Attachments *at)
 	close_all(&at->perfs);
 	close_slow(&at->slow, at->defs.n > 0); // a definition is busy until its event is gone
 	at->iters.n = 0;
-	at->cpus.n = 0;
+	at->cpus.n = at->came.n = at->failed.n = 0;
 	for (size_t i = 0; i < at->defs.n; i++) {
 		at->undefine(at->defs.p[i]);
 		free(at->defs.p[i]);
@@ -293,6 +389,8 @@ void attachments_destroy(struct Attachments *at)
 	vec_deinit(&at->iters);
 	vec_deinit(&at->timers);
 	vec_deinit(&at->cpus);
+	vec_deinit(&at->came);
+	vec_deinit(&at->failed);
 	vec_deinit(&at->pins);
 	vec_deinit(&at->defs);
 	free(at);

@@ -74,13 +74,19 @@ struct err *attach_raw(struct ProbeEnv *env, struct ProbeProg *pp, const struct 
 
 // ---- detach.c: what is attached, and its end
 struct CpuEvent { // a perf event of one processor
-	int fd, cpu; // fd: borrowed
+	int fd, link, cpu; // fd, link (-1: none): borrowed
 	bool everywhere; // each processor has one
+	u32 group;	 // ... those of one point have this number (newcpus.c); 0: those of processors that come are not made
 	u64 since_ns; // CLOCK_MONOTONIC
 };
 typedef VEC(int) CpuList;
 void attachments_add_cpu(struct Attachments *at, int cpu); // the event added last is of that processor alone, and was opened with PERF_FORMAT_TOTAL_TIME_ENABLED
-void attachments_everywhere(struct Attachments *at, size_t from); // those of single processors from that number on are of each
+void attachments_everywhere(struct Attachments *at, size_t from, u32 group); // those of single processors from that number on are of each
+struct NewCpus *attachments_newcpus(const struct Attachments *at);
+// An event of a processor that came, still switched off: takes the place of the group's event that the kernel took off it. False: there is one that still counts.
+bool attachments_cpu_came(struct Attachments *at, u32 group, int cpu, int perf_fd, int link_fd, bool hz);
+void attachments_cpu_failed(struct Attachments *at, int cpu); // it came, and has no event
+const CpuList *attachments_came(const struct Attachments *at, const CpuList **failed);
 const struct CpuEvent *attachments_cpus(const struct Attachments *at, size_t *n);
 void attachments_count(struct Attachments *at, u64 n); // n more points are attached
 u64 attachments_counted(const struct Attachments *at);
@@ -95,9 +101,14 @@ bool attachments_guarded(const struct Attachments *at);
 void attachments_set_guard(struct Attachments *at, int pipe_fd); // takes it; closed when detached
 // In a forked child: becomes a process of its own (session, name) that holds only these descriptors, sorted.
 void become_helper(const char *name, const int *fds, size_t n);
+void keep_only(const char *name, const int *fds, size_t n); // the same, but it stays the child of who forked it, who waits for it
 void attachments_add_iter(struct Attachments *at, int link_fd); // owned already; to be read through attachments_iter_open
 void attachments_add_pin(struct Attachments *at, const char *path); // removed only when attaching fails
 void attachments_undo(struct Attachments *at); // attaching failed: nothing remains, pins neither
+
+// ---- newcpus.c
+// Each processor has this event with that program: those that come are to have it, too. Its number, from 1 on; 0: they will not.
+u32 newcpus_ask(struct NewCpus *c, int prog_fd, u64 cookie, const struct perf_event_attr *attr);
 
 // ---- attach_point.c, the rest
 int first_online_cpu(void);

@@ -220,7 +220,7 @@ static struct err *attach_cpus(struct ProbeProg *pp, const struct Point *pt, str
 			e = NULL;
 		}
 	}
-	attachments_everywhere(at, before);
+	attachments_everywhere(at, before, e ? 0 : newcpus_ask(attachments_newcpus(at), pp->fd, pt->id, model));
 	free(cpus);
 	return e;
 }

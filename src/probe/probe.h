@@ -7,6 +7,7 @@
 #include "sym/sym.h"
 
 struct Attachments; // owner of links and perf events
+struct NewCpus;	    // a process that attaches to processors that come
 struct Watch { // a watchpoint that is set
 	u64 addr;
 	u32 point; // Point.id
@@ -82,6 +83,13 @@ void probe_load_params(struct ProbeEnv *env, struct ProbeProg *pp, struct SysPro
 // Loading pp failed with e (taken). NULL: it may be missing, since it is for one of many places that a pattern found; it will not be attached.
 struct err *probe_load_failed(struct ProbeEnv *env, struct ProbeProg *pp, struct err *e);
 struct Attachments *attachments_create(void);
+// newcpus.c: begins the process, before there is much to copy and anything of others' is read; NULL: the kernel takes no processors away, or there is no room. attachments_use
+// comes before probes_attach; newcpus_fd is readable when newcpus_take has something to do, -1: it will never have.
+struct NewCpus *newcpus_start(void);
+void newcpus_stop(struct NewCpus *c); // its process ends
+int newcpus_fd(const struct NewCpus *c);
+void newcpus_take(struct NewCpus *c, struct Attachments *at);
+void attachments_use(struct Attachments *at, struct NewCpus *c); // borrowed
 // Attaches everything except begin/end/self/test/bench; on error everything already attached is detached. *n counts attached points.
 struct err *probes_attach(struct ProbeEnv *env, struct Program *p, struct Attachments *at, u64 *n);
 void attachments_add(struct Attachments *at, int link_fd, int perf_fd); // takes both, -1: none
@@ -91,8 +99,9 @@ int attachments_iter_open(struct Attachments *at, u32 i);
 struct err *attachments_set_period(struct Attachments *at, u64 period_ns); // of all profile:hz probes, from now on
 // Hits of kprobes and kretprobes for which the kernel had no room or was in another probe, as it counts them (Linux 6.7); 0 where it does not say.
 u64 attachments_missed(const struct Attachments *at);
-// away.c: processors that were taken away since they were attached to, or have come since, which timers, counters and watchpoints do not see any more; *cpu: the first of them.
-u32 attachments_away(const struct Attachments *at, int *cpu);
+// away.c: processors that were taken away and came again since they were attached to, or have come since; *cpu: one of them. *again: timers and counters see all of them now, but
+// have missed their first moments; else of *cpu they see nothing.
+u32 attachments_away(const struct Attachments *at, int *cpu, bool *again);
 void attachments_destroy(struct Attachments *at); // detaches: fast, all at once where the kernel can
 // Runs a begin, end, self or test program once from here (BPF_PROG_TEST_RUN): pid, comm and stacks are sonde's own.
 struct err *probe_run_once(struct ProbeProg *pp);

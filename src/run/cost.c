@@ -103,6 +103,18 @@ static bool kernel_knows(void)
 	return known;
 }
 
+void cost_per_cpu(const struct Program *p, u64 *now, u64 *most)
+{
+	*now = *most = 0;
+	for (size_t i = 0; i < p->maps.n; i++) {
+		const struct MapDef *m = p->maps.p[i];
+		bool array = m->bpf_type == BPF_MAP_TYPE_PERCPU_ARRAY, hash = m->bpf_type == BPF_MAP_TYPE_PERCPU_HASH || m->bpf_type == BPF_MAP_TYPE_LRU_PERCPU_HASH;
+		u64 all = (u64)m->max_entries * ALIGN_UP(m->value_size, 8) * possible_cpus();
+		*most += array || hash ? all : 0;
+		*now += array || (hash && !(m->flags & BPF_F_NO_PREALLOC)) ? all : 0;
+	}
+}
+
 u64 cost_memory(const struct Program *p, const struct Track *t)
 {
 	u64 sum = track_memory(t);

@@ -11,7 +11,7 @@
 
 #define GOES_ON_NS 100000000ULL
 #define LOOK_MS 1000 // the ring is looked at so often although nobody woke us: an event like exit() comes once, and then nothing follows it
-enum LoopSource { SRC_RING, SRC_CHILD, SRC_PID, SRC_SIGNAL, SRC_PACKETS };
+enum LoopSource { SRC_RING, SRC_CHILD, SRC_PID, SRC_SIGNAL, SRC_PACKETS, SRC_CPUS };
 
 // Signal handlers have no argument to reach us by: this is the only process-wide state, set up by loop_run.
 static struct {
@@ -212,6 +212,9 @@ static struct err *handle_source(struct Loop *l, enum LoopSource src)
 	case SRC_PACKETS:
 		packets_take(l->rc->packets);
 		break;
+	case SRC_CPUS:
+		l->rc->cpus_come(l->rc->period_arg);
+		break;
 	}
 	return e;
 }
@@ -265,6 +268,8 @@ static struct err *loop_setup(struct Loop *l)
 		e = watch_next_pid(l);
 	if (!e && l->rc->packets)
 		e = watch(l, packets_fd(l->rc->packets), SRC_PACKETS);
+	if (!e && l->rc->cpus_fd)
+		e = watch(l, l->rc->cpus_fd(l->rc->period_arg), SRC_CPUS);
 	u64 now = o->duration_ns || o->tick_ns ? now_ns() : 0;
 	l->deadline = o->duration_ns ? now + o->duration_ns : 0;
 	l->next_tick = o->on_tick && o->tick_ns ? now + o->tick_ns : 0;

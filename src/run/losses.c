@@ -197,8 +197,8 @@ void report_losses(struct RunCtx *rc)
 	report_loss(rc, "places_left_out", rc->as_bpftrace ? 0 : rc->places_left_out, "places that were not probed: %llu (the warnings at the start say which)",
 		    (unsigned long long)rc->places_left_out);
 	report_missed(rc);
-	report_loss(rc, "processors_missed", rc->cpus_lost, "processors that were taken away meanwhile, or came later: %u (cpu %d%s); timers and counters have not seen them since",
-		    rc->cpus_lost, rc->cpu_lost, rc->cpus_lost > 1 ? " is one" : "");
+	report_loss(rc, "processors_missed", rc->cpus_lost, "processors that were taken away meanwhile, or came later: %u (cpu %d%s); timers and counters have not seen %s",
+		    rc->cpus_lost, rc->cpu_lost, rc->cpus_lost > 1 ? " is one" : "", rc->cpus_again ? "their first moments" : "them since");
 	report_loss(rc, "packets_lost", rc->packets_lost, "%llu packets were lost: ask for more perf_rb_pages", (unsigned long long)rc->packets_lost);
 	report_loss(rc, "commands_left", rc->commands_left, "%llu commands of system() were not run: tracing was interrupted before their turn came",
 		    (unsigned long long)rc->commands_left);

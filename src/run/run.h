@@ -33,7 +33,10 @@ struct RunCtx {
 	void (*on_watch)(void *, u32 id, u64 addr, bool remove); // RT_EV_WATCH, RT_EV_UNWATCH
 	void *watch_arg;
 	struct err *(*set_period)(void *, u64 period_ns); // of profile:hz probes, from now on
-	u32 (*cpus_away)(void *, int *cpu); // processors that timers and counters do not see any more, with the number of one; NULL: not known
+	// Processors that came again, or later, with the number of one; *again: timers and counters see them, but for their first moments; else not any more. NULL: not known.
+	u32 (*cpus_away)(void *, int *cpu, bool *again);
+	int (*cpus_fd)(void *); // readable when processors have come (cpus_come takes them up); -1: never. NULL with cpus_away
+	void (*cpus_come)(void *);
 	void *period_arg;
 	struct Otel *otel; // NULL: the script has neither trace_id nor span_id
 	u64 attached; // attach points
@@ -46,6 +49,7 @@ struct RunCtx {
 	u64 commands_left; // commands of system() that were not run
 	u32 cpus_lost; // cpus_away(), as it was when probes were detached
 	int cpu_lost; // ... one of them
+	bool cpus_again; // ... they are seen again
 	u64 calls_missed; // by what programs are attached to, known when they are detached (attachments_missed)
 	u64 lost_events, lost_checked_ns; // losses.c: reported so far, when last looked (CLOCK_MONOTONIC)
 	s64 clock_off[12];		  // value.c: wall clock minus CLOCK_*, taken at first use
@@ -197,6 +201,8 @@ void cost_tick(struct RunCost *c, const struct Program *p, u64 now_ns); // each 
 void cost_changed(struct RunCost *c); // what programs do from now on costs something else: it is measured soon
 void cost_end(struct RunCost *c);
 u64 cost_memory(const struct Program *p, const struct Track *t); // bytes of its maps that are no memory of a process
+// Bytes of the values that maps have for each processor (kernel/bpf/arraymap.c, hashtab.c: in steps of 8): from the start, and when the maps are full.
+void cost_per_cpu(const struct Program *p, u64 *now, u64 *most);
 u64 cost_map_memory(int fd); // bytes, as the kernel has it: before Linux 6.4 what the map may come to have
 // losses.c: counters summed over CPUs; prints what was lost to stderr / the renderer
 void report_site(struct RunCtx *rc, const struct ErrSite *site, s64 ret); // event.c: the warning of one failure

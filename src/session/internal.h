@@ -31,6 +31,7 @@ struct Session {
 	struct Str text;
 	struct Loaded *loaded;
 	struct Attachments *at;
+	struct NewCpus *newcpus; // NULL: none
 	struct Track *track;
 	struct Otel *otel;
 	struct Ring *ring;

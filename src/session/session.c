@@ -53,6 +53,7 @@ void session_init(struct Session *s, const struct Options *o)
 void session_deinit(struct Session *s)
 {
 	attachments_destroy(s->at);
+	newcpus_stop(s->newcpus);
 	track_destroy(s->track);
 	otel_destroy(s->otel);
 	packets_close(s->rc.packets);

@@ -42,6 +42,18 @@ static bool runs_once(const struct Session *s)
 	return true;
 }
 
+// Is there something that each processor has an event of its own for? Watchpoints are set by whom they are told of, later.
+static bool is_on_each_cpu(const struct Session *s)
+{
+	for (size_t i = 0; i < s->prog.progs.n; i++) {
+		const struct ProbeProg *pp = s->prog.progs.p[i];
+		for (size_t k = 0; k < pp->points.v.n; k++)
+			if ((pp->kind == PK_PROFILE || pp->kind == PK_SOFTWARE || pp->kind == PK_HARDWARE) && !pp->points.v.p[k]->pid)
+				return true;
+	}
+	return false;
+}
+
 // What tracing and its report do without is given up (base/privs.c), but not where the script runs commands: they would be without it, too.
 static void plan_privileges(struct Session *s)
 {
@@ -64,6 +76,8 @@ struct err *pass_load(struct Session *s)
 	struct err *e;
 	if (s->o->tool && s->o->tool->ready && (e = s->o->tool->ready(s->o->tool->arg, &s->prog)))
 		return e;
+	if (!s->o->dry_run && s->o->mode == MODE_TRACE && is_on_each_cpu(s))
+		s->newcpus = newcpus_start();
 	plan_privileges(s);
 	if (s->prog.uses_ustack) {
 		bool only = s->o->only_pids || one_process(s);
@@ -200,13 +214,25 @@ static struct err *set_period(void *arg, u64 period_ns)
 }
 
 // Watchpoints have attachments of their own.
-static u32 cpus_away(void *arg, int *cpu)
+static u32 cpus_away(void *arg, int *cpu, bool *again)
 {
 	struct Session *s = arg;
-	u32 n = attachments_away(s->at, cpu);
+	newcpus_take(s->newcpus, s->at);
+	u32 n = attachments_away(s->at, cpu, again);
 	for (size_t i = 0; !n && i < s->env.watches.n; i++)
-		n = attachments_away(s->env.watches.p[i].at, cpu);
+		n = attachments_away(s->env.watches.p[i].at, cpu, again);
 	return n;
+}
+
+static int cpus_fd(void *arg)
+{
+	return newcpus_fd(((struct Session *)arg)->newcpus);
+}
+
+static void cpus_come(void *arg)
+{
+	struct Session *s = arg;
+	newcpus_take(s->newcpus, s->at);
 }
 
 // An iterator runs while its file is read; what it prints comes through the ring buffer.
@@ -266,6 +292,14 @@ static void settle_stacks(struct Session *s)
 	vec_deinit(&f.paths);
 }
 
+// -v: on a machine with many processors maps with a value for each may be large.
+static void say_memory(const struct Session *s)
+{
+	u64 now, most;
+	cost_per_cpu(&s->prog, &now, &most);
+	fprintf(stderr, "Per-CPU maps: %u processors, %.1f MB now, at most %.1f MB\n", possible_cpus(), (double)now / 1e6, (double)most / 1e6);
+}
+
 static struct err *attach_and_trace(struct Session *s)
 {
 	struct err *e;
@@ -275,6 +309,7 @@ static struct err *attach_and_trace(struct Session *s)
 	if ((e = run_kind(s, PK_BEGIN, 0)))
 		return e;
 	s->at = attachments_create();
+	attachments_use(s->at, s->newcpus);
 	if (s->child && (has_kind(s, PK_USDT) || s->track || s->prog.uses_usym) && (e = child_run_to_exec(s->child)))
 		return e;
 	if (s->prog.uses_usym && (s->child || s->o->pid)) // so that names are found after it is gone
@@ -284,6 +319,8 @@ static struct err *attach_and_trace(struct Session *s)
 		otel_scan(s->otel);
 	if (tool && tool->loaded)
 		tool->loaded(tool->arg, &s->rc);
+	if (s->o->verbose)
+		say_memory(s);
 	e = probes_attach(&s->env, &s->prog, s->at, &n);
 	s->rc.places_left_out = s->env.left_out;
 	session_show_diags(s); // places that were skipped
@@ -350,9 +387,11 @@ static struct err *finish(struct Session *s)
 	if (s->o->tool && s->o->tool->stopped && (e = s->o->tool->stopped(s->o->tool->arg, &s->rc)))
 		return e;
 	s->rc.calls_missed = attachments_missed(s->at);
-	s->rc.cpus_lost = cpus_away(s, &s->rc.cpu_lost);
+	s->rc.cpus_lost = cpus_away(s, &s->rc.cpu_lost, &s->rc.cpus_again);
 	attachments_destroy(s->at);
 	s->at = NULL;
+	newcpus_stop(s->newcpus);
+	s->newcpus = NULL;
 	await_put_off(&s->rc);
 	watches_end(&s->env);
 	packets_close(s->rc.packets);
@@ -393,7 +432,7 @@ struct err *session_trace(struct Session *s)
 		return e;
 	s->otel = otel_create(&s->prog, s->syms);
 	s->rc = (struct RunCtx){.prog = &s->prog, .syms = s->syms, .track = s->track, .otel = s->otel, .render = &s->render, .warnings = s->o->warnings, .is_tool = s->o->tool && !s->o->tool->script,
-				.start_ns = clock_ns(CLOCK_BOOTTIME), .on_watch = on_watch, .watch_arg = s, .set_period = set_period, .cpus_away = cpus_away, .period_arg = s, .mark_cut = !s->o->as_bpftrace, .as_bpftrace = s->o->as_bpftrace};
+				.start_ns = clock_ns(CLOCK_BOOTTIME), .on_watch = on_watch, .watch_arg = s, .set_period = set_period, .cpus_away = cpus_away, .cpus_fd = cpus_fd, .cpus_come = cpus_come, .period_arg = s, .mark_cut = !s->o->as_bpftrace, .as_bpftrace = s->o->as_bpftrace};
 	s->rc.stacks = stacks_create(&s->prog, s->syms);
 	stacks_use_codes(s->rc.stacks, track_codes(s->track));
 	if (s->track && s->o->lazy_tables)

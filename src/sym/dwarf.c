@@ -3,7 +3,7 @@
 // at the first address in that unit; strings belong to libdw and live as long as Syms. DWARF is as untrusted as the file it is in: every
 // walk is bounded (a DW_AT_sibling may point backwards), strings are made to end inside their section (libdw does not care), the
 // ELF descriptor is of the reading kind, not the mapping one (see elf/file.c), and other files the DWARF names (.dwo, dwz) are opened only
-// when the object's owner is root or the user who runs us: a path to a FIFO would hang us.
+// when the object's owner is root or the user who runs us and its root is ours: a path to a FIFO would hang us, and a container's root is no better than its users.
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <gelf.h>
@@ -167,7 +167,7 @@ static struct DwarfIndex *dwarf_index(struct Syms *s, struct SymObject *o)
 	struct ElfFile *f = debug ? &debug->file : &e->file;
 	if (!has_dwarf(f))
 		return NULL;
-	bool trusted = trusted_owner(f->fd);
+	bool trusted = !e->root && trusted_owner(f->fd); // libdw would look for names of another root in ours
 	if (!trusted && elffile_section(f, ".gnu_debugaltlink"))
 		return NULL;
 	elf_version(EV_CURRENT);

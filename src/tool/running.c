@@ -204,10 +204,11 @@ static void gather(struct Running *r, struct StackSet *s)
 static void warn_of_cpus(struct Running *r, struct RunCtx *rc)
 {
 	int cpu = 0;
-	u32 n = rc->cpus_away ? rc->cpus_away(rc->period_arg, &cpu) : 0;
+	bool again = false;
+	u32 n = rc->cpus_away ? rc->cpus_away(rc->period_arg, &cpu, &again) : 0;
 	if (n > r->cpus_away)
-		fprintf(stderr, "WARNING: processors that were taken away meanwhile, or came later: %u (cpu %d%s); timers and counters do not see them from now on\n", n, cpu,
-			n > 1 ? " is one" : "");
+		fprintf(stderr, "WARNING: processors that were taken away meanwhile, or came later: %u (cpu %d%s); timers and counters %s\n", n, cpu, n > 1 ? " is one" : "",
+			again ? "have not seen their first moments" : "do not see them");
 	r->cpus_away = n;
 }
 

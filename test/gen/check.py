@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Generated scripts (grammar.py): do they load, and print what the language's document says?
 
-usage: check.py SONDE BUILD [--seed N] [--count N] [--seconds S] [--peer COMMAND [--as-is] [--json]] [--load]
+usage: check.py SONDE BUILD [--seed N] [--count N] [--seconds S] [--peer COMMAND [--as-is] [--json]] [--load] [--jobs N]
 
 Runs scripts of the seeds N, N + 1, ... (a fresh seed is printed) over test/progs/values.c and compares each line. --peer runs the same under another bpftrace, whose
-lines are compared as well (what is known of those, known_of_peer(), is counted apart); with --json what both print with -f json is compared, object by object (of maps in any order). --load loads only, larger scripts. What differs is made smaller and printed with its seed. The last line says how many scripts did.
+lines are compared as well (what is known of those, known_of_peer(), is counted apart); with --json what both print with -f json is compared, object by object (of maps in any order). --load loads only, larger scripts. --jobs: N scripts at once, since most of one's time
+is the kernel's waiting until nobody can be in its probes any more. A script has 12 programs (--blocks). What differs is made smaller and printed with its seed. The last line says how many scripts did.
 """
 import argparse
 import json
@@ -176,6 +177,27 @@ def judge(script, runner, keep=None, load=False):
     return compare(script, keep, got)
 
 
+def side_by_side(opt, seed):
+    """The scripts of --count, shared out among processes of this program; what each says of its faults, and one last line for all. Exit status."""
+    jobs = []
+    for i in range(opt.jobs):
+        first, end = (opt.count * k // opt.jobs for k in (i, i + 1))
+        if end > first:
+            jobs.append(subprocess.Popen([sys.executable, '-B', os.path.abspath(__file__)] + sys.argv[1:] + ['--jobs', '1', '--seed', str(seed + first), '--count', str(end - first)],
+                                         stdout=subprocess.PIPE, text=True))
+    sums, ended = {}, True
+    for job in jobs:
+        said = job.communicate()[0].rstrip('\n').split('\n')
+        print('\n'.join(said[1:-1]) + '\n' if said[1:-1] else '', end='', flush=True)
+        ended &= ' at fault' in said[-1] and job.returncode in (0, 1)
+        for number, what in re.findall(r'(\d+) ([a-z :]+)', said[-1]):
+            sums[what.strip()] = sums.get(what.strip(), 0) + int(number)
+    if not ended:
+        print('a process of these has not ended as it should')
+    print('%d scripts of %d programs%s, %d at fault' % (sums.get('scripts of', 0), sums.get('programs', 0), '' if opt.load else ', %d lines' % sums.get('lines', 0), sums.get('at fault', 0)))
+    return 0 if ended and not sums.get('at fault', 1) and sums['scripts of'] == opt.count else 1
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument('sonde')
@@ -189,10 +211,13 @@ def main():
     p.add_argument('--size', type=int, default=6)
     p.add_argument('--blocks', type=int, default=12)
     p.add_argument('--as-is', action='store_true', help='make nothing smaller')
+    p.add_argument('--jobs', type=int, default=1)
     p.add_argument('--most', type=int, default=5, help='faults after which to stop')
     opt = p.parse_args()
     seed = opt.seed if opt.seed is not None else int.from_bytes(os.urandom(3), 'big')
     print('seed %d' % seed, flush=True)
+    if opt.jobs > 1:
+        return side_by_side(opt, seed)
     began, n, blocks, lines, faults, apart = time.time(), 0, 0, 0, 0, {}
     with tempfile.TemporaryDirectory(prefix='sonde-gen.') as tmp:
         build = os.path.abspath(opt.build)

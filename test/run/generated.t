@@ -13,6 +13,17 @@ RUN {top}/test/gen/check.py {sonde} {build} --seconds 6 --load --size 9
 TIMEOUT 200
 EXPECT_RE ^\d+ scripts of \d+ programs, 0 at fault$
 
+NAME 10,008 generated programs of a fresh seed, in 834 scripts, pass the kernel's verifier
+EXTRA a minute of both processors; .ci/run gives it its seed, and prints it
+RUN {top}/test/gen/check.py {sonde} {build} ${SONDE_SEED:+--seed $SONDE_SEED} --count 834 --load --size 9 --jobs 8
+TIMEOUT 900
+EXPECT_RE ^seed \d+\n834 scripts of 10008 programs, 0 at fault$
+
+NAME scripts that are checked side by side are all counted, and a tracer that refuses them is at fault
+RUN {top}/test/gen/check.py {sonde} {build} --seed 5 --count 5 --load --jobs 3; {top}/test/gen/check.py /bin/false {build} --seed 5 --count 3 --load --jobs 2 --as-is | grep -v '^[^0-9-]'; echo
+EXPECT_RE ^seed 5\n5 scripts of 60 programs, 0 at fault\n
+EXPECT_RE ^---- seed 5, sonde: .*\n(.*\n)*---- seed 6, sonde: .*\n(.*\n)*3 scripts of 36 programs, 3 at fault$
+
 NAME a text in a variable or a map is one key, whatever longer text was there before
 PROG begin { @a = "seven77"; @b = "ab"; for ($i : 0..2) { $x = str($i == 0 ? (int8 *)&@a : (int8 *)&@b, 8); @m[$x] = count(); @v[1] = str($i == 0 ? (int8 *)&@a : (int8 *)&@b, 8); @n[@v[1]] = count() } @m["ab"] = count(); @n["ab"] = count(); print((len(@m), len(@n))); clear(@m); clear(@n); clear(@v); exit() }
 EXPECT_LINE (2, 2)

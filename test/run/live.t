@@ -21,23 +21,24 @@ RUN {top}/test/run/live.py {sonde} {build}/waits small
 EXPECT_RE ^lines True True\nwide\nterminal True\n$
 TIMEOUT 30
 
+# The one that draws, one that begins collectors, a collector; with it sonde-cpus, where the kernel takes processors away.
 NAME the one that draws is killed: the terminal is as before, and nothing runs on
 LONG
 NEED cmd:tmux
 RUN {top}/test/run/live.py {sonde} {build}/waits killed
-EXPECT_RE ^processes 3\ngone True\nterminal True\n$
+EXPECT_RE ^processes [34]\ngone True\nterminal True\n$
 TIMEOUT 30
 
 NAME the first process of it is killed: likewise
 NEED cmd:tmux
 RUN {top}/test/run/live.py {sonde} {build}/waits ended
-EXPECT_RE ^processes 3\ngone True\nterminal True\n$
+EXPECT_RE ^processes [34]\ngone True\nterminal True\n$
 TIMEOUT 30
 
 NAME its terminal goes: so do all its processes, the one that counts among them
 NEED cmd:tmux
 RUN {top}/test/run/live.py {sonde} {build}/waits hangup
-EXPECT_RE ^processes 3\ngone True\n$
+EXPECT_RE ^processes [34]\ngone True\n$
 TIMEOUT 30
 
 NAME as text: one second, and some; both sides

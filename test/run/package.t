@@ -105,3 +105,18 @@ NEED cmd:bash
 EXPECT_RE ^two: does not print: 7$
 EXPECT_RE ^three: exit status 1$
 EXPECT_LINE 3 lessons, 2 failed
+
+NAME README's table of what sonde takes beside its peers is what bench/run --readme prints: the row recorded last, its peer, its commit
+RUN {top}/bench/run --readme >now; sed -n '/^<!-- bench.run --readme -->$/,/^<!-- end of it -->$/p' {top}/README.md | sed '1d;$d' | cmp - now && echo README has it; mkdir b && cp {top}/bench/*.py {top}/bench/run b/ && printf '%b' 'a\tevent: @ = count();\t1.5\na\treport: wall clock\t0.4\nb\tevent: @ = count();\t0.7\n' >b/history.tsv && b/run --readme | sed 1,2d; printf 'c\tnothing known: x\t1\n' >>b/history.tsv; b/run --readme
+NEED host
+NEED cmd:python3
+RC 1
+STDERR PEERS does not say with what "nothing known: x" is compared
+EXPECT_RE \AREADME has it\n\| time of an event: `@ = count\(\);` \| bpftrace \| 0\.7 \| b \|\n\| a report of 100,000 keys: wall clock \| bpftrace \| 0\.4 \| a \|\n\Z
+
+NAME what README and HACKING name is there: files, targets of make, unit tests; what is not is found
+RUN for f in README.md HACKING.md test/README.md; do {top}/test/run/named.py {top} {top}/$f; done; printf '`test/run/nosuch.t`, `docs/none.md`, `make nothing`, `make unit T=none`, `make deb`\n' >page.md; {top}/test/run/named.py {top} page.md
+NEED host
+NEED cmd:python3
+EXPECT_RE \A[5-9]\d names\n[3-9]\d names\n\d+ names\nnot there: docs/none\.md\nnot there: make nothing\nnot there: make unit T=none\nnot there: test/run/nosuch\.t\n
+EXPECT_LINE 6 names

@@ -55,3 +55,17 @@ NEED arch:x86_64
 RUN printf 'import ctypes, mmap, os\nf = os.open("/dev/zero", os.O_RDWR)\nm = mmap.mmap(f, 4096, flags=mmap.MAP_PRIVATE, prot=7)\nm.write(bytes.fromhex("b86e0000000f05c3"))\nopen("/proc/self/comm", "w").write("devicecode")\ncall = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(m)))\n[call() for i in range(5)]\nprint([l.split()[1::4] for l in open("/proc/self/maps") if l.endswith("/dev/zero\\n")])\n' >d.py; timeout 30 {sonde} -q -c 'python3 d.py' -e 'tracepoint:syscalls:sys_enter_getppid /comm == "devicecode"/ { @[ustack] = count() }' >o 2>e; echo $? $(grep -c '^\]: 5' o); grep -o "'rwxp', '/dev/zero'" o
 TIMEOUT 60
 EXPECT_RE \A0 1\n'rwxp', '/dev/zero'\n\Z
+
+# A program's debug information names the file that has its inlined functions; libdw opens it, whatever it is.
+NAME the .dwo file that a program names is opened for root's program, not for nobody's, one that others may write to or one in another root; a FIFO in its place does not hang
+NEED cmd:gcc
+NEED host
+RUN printf '#include <sys/syscall.h>\n#include <unistd.h>\nstatic inline __attribute__((always_inline)) long deep(void) { long r = 0; for (int i = 0; i < 3; i++) r += syscall(SYS_getppid); return r; }\nlong __attribute__((noipa)) outer(void) { return deep() + 1; }\nint main(void) { usleep(300000); long r = outer(); usleep(300000); return r < 0; }\n' >p.c; gcc -O2 -g -gsplit-dwarf -c p.c && gcc -static -o named p.o && mkdir root || exit 1; t() { timeout -k 1 20 {sonde} -q --inlines -c "$2" -e 'tracepoint:syscalls:sys_enter_getppid /comm == "named"/ { @[ustack] = count() }' >o 2>e; echo "$1: $? $(grep -c 'inlined. deep' o) $(grep -c '^ *outer+' o)"; }; t root ./named; chown 65534 named; t nobody ./named; chown 0 named; chmod o+w named; t writable ./named; chmod o-w named; cp named root/; rm p.dwo; mkfifo p.dwo; t container 'chroot {tmp}/root /named'; chown 65534 named; t nobody ./named
+TIMEOUT 120
+EXPECT_RE \Aroot: 0 1 1\nnobody: 0 0 1\nwritable: 0 0 1\ncontainer: 0 0 1\nnobody: 0 0 1\n\Z
+
+NAME what attaches to processors that come is nobody's, behind a filter, holds sockets and programs and nothing else, and ends with sonde, killed or not
+NEED file:/sys/devices/system/cpu/hotplug/states
+RUN for k in INT KILL; do rm -f o; {sonde} -q -e 'profile:hz:49 { @ = count() } interval:s:60 { exit() } BEGIN { printf("begun\n") }' >o & P=$!; until grep -q begun o; do sleep 0.1; done; H=; for c in $(cat /proc/$P/task/*/children); do [ "$(cat /proc/$c/comm)" != sonde-cpus ] || H=$c; done; for i in $(seq 100); do grep -q '^Seccomp:.2' /proc/$H/status && ls -l /proc/$H/fd | grep -q bpf-prog && break; sleep 0.1; done; grep -E '^(Uid|CapEff|NoNewPrivs|Seccomp):' /proc/$H/status | tr -s '\t' ' '; ls -l /proc/$H/fd | sed -n 's/.*-> \(socket\|anon_inode:bpf-prog\|.*\).*/\1/p' | sed 's/socket:.*/socket/' | sort | uniq -c | tr -s ' '; kill -$k $P; wait $P; for i in $(seq 50); do grep -q '^State:.[^Z]' /proc/$H/status 2>/dev/null || break; sleep 0.1; done; grep '^State:.[^Z]' /proc/$H/status 2>/dev/null || echo $k: gone; done
+TIMEOUT 60
+EXPECT_RE \A(\n|@: \d+\n)*(Uid: 0 65534 65534 65534\nCapEff: 000001c400080004\nNoNewPrivs: 1\nSeccomp: 2\n 1 anon_inode:bpf-prog\n 2 socket\n(INT|KILL): gone\n){2}\Z

@@ -42,3 +42,13 @@ NEED host
 RUN for s in '@ = count()' 'if (1) { return 0 }' 'for ($i : 0..3) { if ($i == 1) { return 0 } @ = count() }' 'exit()'; do {sonde} -q -e "tracepoint:syscalls:sys_enter_getsid { $s } tracepoint:syscalls:sys_enter_getsid /pid == 1/ { @n++ } BEGIN { printf(\"begun\n\") }" >o & P=$!; until grep -q begun o; do sleep 0.05; done; sleep 0.2; perf stat -x , -a -e syscalls:sys_enter_getsid -- python3 -c 'import os; [os.getsid(0) for i in range(5000)]' 2>&1 | awk -F, '/getsid/ { print ($1 >= 5000) }'; kill -INT $P; wait $P; done
 TIMEOUT 60
 EXPECT_RE \A1\n1\n1\n1\n\Z
+
+NAME 64 processors, emulated: each is sampled, and the memory of per-CPU maps is what -v says
+EXTRA a guest of its own, of some minutes
+RUN {top}/test/vm/vm.py --release backports --smp 64 --mem 3000 --timeout 800 -- '{top}/test/vm/wide.sh {sonde}' >o 2>&1; r=$?; [ $r != 125 ] || cat o; tail -n 2 o
+NEED host
+NEED arch:x86_64
+NEED cmd:qemu-system-x86_64
+ALONE 64 processors of a guest
+TIMEOUT 900
+EXPECT_LINE 64 keys of 64 processors, memory as said, resident memory bounded

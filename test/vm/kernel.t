@@ -274,11 +274,17 @@ RUN for m in 150 5; do {sonde} profile --max-memory $m -i 1 -f 3 >o 2>e; echo "$
 EXPECT_RE \A150 0 0 0\n5 1 1 1\nless\n\Z
 TIMEOUT 60
 
-# The kernel takes events off a processor that goes offline and does not put them back.
+# The kernel takes events off a processor that goes offline and does not put them back: sonde-cpus, a process of sonde's, does.
 NAME processors that go and come again, or come later, are told: line, object, --strict ends with 3; if none does there is nothing to tell
 NEED !host
-RUN c=/sys/devices/system/cpu/cpu1/online; trap "echo 1 >$c" EXIT; try() { when=$1; shift; [ $when != later ] || echo 0 >$c; {sonde} -q "$@" -e 'profile:hz:49 { @[cpu] = count() } interval:s:60 { exit() } BEGIN { printf("begun\n") }' >o 2>e & P=$!; until grep -q begun o; do sleep 0.1; done; sleep 0.5; [ $when != away ] || { echo 0 >$c; sleep 1.5; }; echo 1 >$c; sleep 0.5; kill -INT $P; wait $P; echo "$when $? $(grep -c 'or came later: 1 (cpu 1)' e) $(grep -c '"type": "processors_missed", "count": 1' o)"; }; try away; try away --strict; try away -f json --strict; try later --strict; try never --strict; {sonde} profile -i 1 -f 30 >o 2>e & P=$!; until grep -q . o; do sleep 0.1; done; echo 0 >$c; sleep 1.5; echo 1 >$c; sleep 2; grep -c 'WARNING: .* (cpu 1)' e; kill -INT $P; wait $P
+RUN c=/sys/devices/system/cpu/cpu1/online; trap "echo 1 >$c" EXIT; try() { when=$1; shift; [ $when != later ] || echo 0 >$c; {sonde} -q "$@" -e 'profile:hz:49 { @[cpu] = count() } interval:s:60 { exit() } BEGIN { printf("begun\n") }' >o 2>e & P=$!; until grep -q begun o; do sleep 0.1; done; sleep 0.5; [ $when != away ] || { echo 0 >$c; sleep 1.5; }; echo 1 >$c; sleep 0.5; kill -INT $P; wait $P; echo "$when $? $(grep -c 'or came later: 1 (cpu 1); timers and counters have not seen their first moments' e) $(grep -c '"type": "processors_missed", "count": 1' o)"; }; try away; try away --strict; try away -f json --strict; try later --strict; try never --strict; {sonde} profile -i 1 -f 30 >o 2>e & P=$!; until grep -q . o; do sleep 0.1; done; echo 0 >$c; sleep 1.5; echo 1 >$c; sleep 2; grep -c 'WARNING: .* (cpu 1)' e; kill -INT $P; wait $P
 EXPECT_RE \Aaway 0 1 0\naway 3 1 0\naway 3 0 1\nlater 3 1 0\nnever 0 0 0\n1\n\Z
+TIMEOUT 120
+
+NAME processors that come again are sampled as the others are, each event once, counters too, by no more descriptors than before; if nobody can attach there it is told
+NEED !host
+RUN c=/sys/devices/system/cpu/cpu1/online; trap "echo 1 >$c; kill $L" EXIT; for i in 1 2 3; do while :; do :; done & L="$L $!"; done; begin() { {sonde} -q "$@" -e 'profile:hz:49 { @n[cpu, @then] = count() } software:context-switches:1 { @s[cpu, @then] = count() } self:signal:SIGUSR1 { @then = 1 } BEGIN { @then = 0; printf("begun\n") }' >o 2>e & P=$!; until grep -q begun o; do sleep 0.1; done; sleep 1; }; begin; was=$(ls /proc/$P/fd | wc -l); for i in 1 2 3; do echo 0 >$c; sleep 0.5; echo 1 >$c; sleep 0.5; done; [ $(ls /proc/$P/fd | wc -l) -le $was ] && echo descriptors; kill -USR1 $P; sleep 5; kill -INT $P; wait $P; v() { sed -n "s/^@$1\[$2, 1\]: //p" o; }; x=$(v n 1); y=$(v n 0); [ ${x:-0} -gt 40 ] && [ $((x * 10)) -gt $((y * 5)) ] && [ $((x * 10)) -lt $((y * 15)) ] && echo sampled || echo "samples: $x of cpu 1, $y of cpu 0"; x=$(v s 1); [ ${x:-0} -gt 5 ] && echo counted || echo "switches: $x"; begin --strict; for d in /proc/[0-9]*; do [ "$(cat $d/comm)" != sonde-cpus ] || kill -9 ${d#/proc/}; done; echo 0 >$c; sleep 1; echo 1 >$c; sleep 0.5; kill -INT $P; wait $P; echo $? $(grep -c 'or came later: 1 (cpu 1); timers and counters have not seen them since' e)
+EXPECT_RE \Adescriptors\nsampled\ncounted\n3 1\n\Z
 TIMEOUT 120
 
 NAME offcputime: without an iterator of maps sleepers are left out: told, --strict ends with 3, JSON has an object
