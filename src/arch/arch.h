@@ -5,7 +5,7 @@
 
 enum PtArch { PT_X86_64, PT_ARM64 };
 
-// ---- insn.c, x86.c: one instruction. Both architectures are always compiled in, as below.
+// ---- insn.c, x86.c, arm64.c: one instruction. Both architectures are always compiled in, as below.
 enum Branch {
 	BRANCH_NONE,
 	BRANCH_RET,
@@ -22,13 +22,33 @@ struct Insn {
 	u32 len;
 	enum Branch branch;
 	u64 target; // of CALL, COND and JUMP that name it; on x86-64 else the place of an operand that is counted from the next instruction; 0: none
-	// x86-64 only
-	u32 op; // 0x100 | second byte after 0f
+	u32 op; // x86-64: 0x100 | second byte after 0f; arm64: enum A64
+	// x86-64; what arm64 has of these says enum A64
 	bool wide, rep, lock; // REX.W; f2 or f3; lock, or a segment that 64-bit code has not
 	u8 mod, reg, rm; // of ModRM; reg and rm with their REX bits. Without ModRM rm is the register that the opcode says
 	u8 base; // of a memory operand without an index, INSN_NO_REG: none
 	s32 disp, imm;
+	// arm64 only
+	u32 writes; // general registers that it sets, a bit each, A64_SP the stack pointer. Calls set x30 alone: what else a callee leaves is not told
 };
+// What an instruction of arm64 does, as far as unwinding needs it. Numbers are those of registers, A64_SP the stack pointer, INSN_NO_REG none or zero.
+enum { A64_FP = 29, A64_LR = 30, A64_SP = 31, A64_BTI_C = 34 };
+enum A64 {
+	A64_OTHER,
+	A64_ADD,      // reg = base + imm
+	A64_ADD_REG,  // reg = base + rm
+	A64_SUB_REG,  // reg = base - rm
+	A64_MOVE,     // reg = rm, 8 bytes
+	A64_NUMBER,   // reg = imm; a larger number is A64_OTHER
+	A64_NUMBER16, // movk: imm replaces 16 bits of reg, from bit `disp` on
+	A64_STORE,    // 8 bytes of reg at base + disp, of rm 8 bytes behind; mod: enum A64Mode
+	A64_LOAD,     // the same the other way
+	A64_ACCESS,   // stores or loads something else, by a base that it changes: base += imm
+	A64_HINT,     // bti and other hints; imm: which
+	A64_SIGN,     // paciasp and the like: the return address is about to be saved
+	A64_NOP,      // nop, udf #0
+};
+enum A64Mode { A64_AT, A64_BEFORE, A64_AFTER }; // base stays; base becomes base + disp before; base + imm after (disp is 0)
 // The instruction at pc, p[0..n) of which is there. False: none, or none that is known; then in->len is 0.
 bool insn_decode(enum PtArch arch, const u8 *p, u64 n, u64 pc, struct Insn *in);
 

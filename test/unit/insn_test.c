@@ -165,6 +165,198 @@ TEST(arm64_branches)
 	}
 }
 
+// "x19" and so on; 31: the stack pointer; -1: another register, or none
+static int a64_number(const char *name)
+{
+	int n = -1;
+	char end;
+	if (!strcmp(name, "sp") || !strcmp(name, "wsp"))
+		return A64_SP;
+	return (name[0] == 'x' || name[0] == 'w') && sscanf(name + 1, "%d%c", &n, &end) == 1 ? n : -1;
+}
+
+// The operands of a line of objdump's: registers, "[x29," , "#-16]!" and so on. Returns how many.
+static u32 a64_operands(char *text, char *out[8])
+{
+	u32 n = 0;
+	char *rest = NULL;
+	text[strcspn(text, "\n/<")] = 0;
+	for (char *p = strtok_r(text, " ,\t", &rest); p && n < 8; p = strtok_r(NULL, " ,\t", &rest))
+		out[n++] = p;
+	return n;
+}
+
+static bool a64_stores(const char *op)
+{
+	return (!strncmp(op, "st", 2) && strncmp(op, "stx", 3) && strncmp(op, "stlx", 4)) || !strncmp(op, "cmp", 3) || !strncmp(op, "cmn", 3) || !strncmp(op, "tst", 3) ||
+	       !strncmp(op, "ccm", 3) || op[0] == 'b' || !strncmp(op, "ret", 3) || !strncmp(op, "cb", 2) || !strncmp(op, "tb", 2) || !strncmp(op, "prf", 3) ||
+	       !strncmp(op, "msr", 3) || !strcmp(op, "dc") || !strcmp(op, "ic") || !strncmp(op, "fc", 2) || !strcmp(op, "sys") || !strncmp(op, "aut", 3) || !strncmp(op, "pac", 3) || !strcmp(op, "at");
+}
+
+// Loads and stores of x registers: registers, base, distance, what the base becomes.
+static bool a64_access_is_wrong(const char *op, char *o[8], u32 n, const struct Insn *in)
+{
+	bool pair = !strcmp(op, "stp") || !strcmp(op, "ldp"), load = op[0] == 'l';
+	u32 at = pair ? 2 : 1;
+	if (n <= at || o[at][0] != '[')
+		return false;
+	char base[8];
+	s32 disp = 0, after = 0;
+	u32 mode = A64_AT;
+	snprintf(base, sizeof(base), "%.*s", (int)strcspn(o[at] + 1, "]"), o[at] + 1);
+	bool closed = strchr(o[at], ']');
+	if (n > at + 1 && o[at + 1][0] != '#')
+		return in->op != A64_OTHER; // by a register
+	if (n > at + 1)
+		*(closed ? &after : &disp) = (s32)strtol(o[at + 1] + 1, NULL, 0);
+	if (n > at + 1 && (closed || strchr(o[at + 1], '!')))
+		mode = closed ? A64_AFTER : A64_BEFORE;
+	bool wrong = in->op != (load ? A64_LOAD : A64_STORE) || in->mod != mode || in->disp != disp || in->base != a64_number(base);
+	wrong |= in->reg != (a64_number(o[0]) < 0 ? INSN_NO_REG : a64_number(o[0])) || (pair && in->rm != (a64_number(o[1]) < 0 ? INSN_NO_REG : a64_number(o[1])));
+	return wrong || (mode != A64_AT && in->imm != (mode == A64_AFTER ? after : disp));
+}
+
+static bool a64_is_wrong(const char *op, char *o[8], u32 n, const struct Insn *in, u64 *compared)
+{
+	int to = n ? a64_number(o[0]) : -1;
+	bool moves = n == 2 && !strcmp(op, "mov");
+	if (to >= 0 && !a64_stores(op) && !(in->writes >> to & 1))
+		return true;
+	++*compared;
+	if ((!strcmp(op, "stp") || !strcmp(op, "ldp") || !strcmp(op, "str") || !strcmp(op, "ldr") || !strcmp(op, "stur") || !strcmp(op, "ldur")) && n && (o[0][0] == 'x'))
+		return a64_access_is_wrong(op, o, n, in);
+	if (moves && o[0][0] == 'x' && o[1][0] == 'x' && strcmp(o[1], "xzr"))
+		return in->op != A64_MOVE || in->reg != to || in->rm != a64_number(o[1]);
+	if (moves && o[0][0] == 'x' && o[1][0] == '#') {
+		u64 v = strtoull(o[1] + 1, NULL, 0);
+		return v <= INT32_MAX && (in->op != A64_NUMBER || in->imm != (s32)v);
+	}
+	if ((moves && (to == A64_SP || !strcmp(o[1], "sp"))) || (n == 3 && o[0][0] != 'w' && o[2][0] == '#' && (!strcmp(op, "add") || !strcmp(op, "sub")))) {
+		s32 by = n == 3 ? (s32)strtol(o[2] + 1, NULL, 0) : 0;
+		return in->op != A64_ADD || in->reg != to || in->base != a64_number(o[1]) || in->imm != (op[0] == 's' ? -by : by);
+	}
+	if (n == 3 && to == A64_SP && o[2][0] == 'x')
+		return in->op != (op[0] == 's' ? A64_SUB_REG : A64_ADD_REG) || in->base != a64_number(o[1]) || in->rm != a64_number(o[2]);
+	return false;
+}
+
+static u32 a64_branch(const char *op)
+{
+	if (!strcmp(op, "b") || !strcmp(op, "bl"))
+		return op[1] ? BRANCH_CALL : BRANCH_JUMP;
+	if (!strcmp(op, "br") || !strcmp(op, "blr"))
+		return op[2] ? BRANCH_CALL : BRANCH_INDIRECT;
+	if (!strcmp(op, "ret"))
+		return BRANCH_RET;
+	return (op[0] == 'b' && op[1] == '.') || !strncmp(op, "cbz", 3) || !strncmp(op, "cbnz", 4) || !strncmp(op, "tbz", 3) || !strncmp(op, "tbnz", 4) ? BRANCH_COND :
+																	 BRANCH_NONE;
+}
+
+TEST(arm64_compiled_code)
+{
+	const char *path = "/usr/aarch64-linux-gnu/lib/libc.so.6";
+	char cmd[256], *line = NULL;
+	size_t cap = 0;
+	u64 n = 0, compared = 0, wrong = 0, wrong_branches = 0;
+	if (access(path, R_OK) || system("command -v aarch64-linux-gnu-objdump >/dev/null"))
+		SKIP("no libraries of arm64 (libc6-arm64-cross), or no binutils for it");
+	snprintf(cmd, sizeof(cmd), "aarch64-linux-gnu-objdump -d -j .text -j .plt %s", path);
+	FILE *f = popen(cmd, "r");
+	while (f && getline(&line, &cap, f) > 0) {
+		char *tab = strchr(line, '\t'), *text = tab ? strchr(tab + 1, '\t') : NULL, *o[8], op[16] = {0};
+		struct Insn in;
+		if (line[0] != ' ' || !text || strstr(text, "undefined") || strstr(text, ".inst"))
+			continue;
+		u64 pc = strtoull(line, NULL, 16);
+		u32 code = (u32)strtoul(tab + 1, NULL, 16);
+		char *copy = xasprintf("%s", text + 1);
+		sscanf(copy, "%15s", op);
+		u32 k = a64_operands(copy + strlen(op), o);
+		n++;
+		CHECK(insn_decode(PT_ARM64, (const u8 *)&code, 4, pc, &in));
+		bool direct = a64_branch(op) != BRANCH_NONE && in.branch != BRANCH_INDIRECT && in.branch != BRANCH_RET && strcmp(op, "blr");
+		if ((in.branch != a64_branch(op) || (direct && k && in.target != strtoull(o[k - 1], NULL, 16))) && in.branch != BRANCH_STOP && wrong_branches++ < 5)
+			printf("# another branch: %s", line);
+		if (a64_is_wrong(op, o, k, &in, &compared) && wrong++ < 10)
+			printf("# another operand: %s", line);
+		free(copy);
+	}
+	if (f)
+		pclose(f);
+	free(line);
+	printf("# %s: %llu instructions\n", path, (unsigned long long)n);
+	CHECK(n > 100000 && compared > 100000);
+	CHECK_EQ(wrong, 0);
+	CHECK_EQ(wrong_branches, 0);
+}
+
+// Encodings as the assembler makes them.
+TEST(arm64_operands)
+{
+	static const struct {
+		const char *text;
+		u32 code, op;
+		u8 reg, rm, base, mod;
+		s32 disp, imm;
+		u32 writes;
+	} rows[] = {
+		{"stp x29, x30, [sp, #-32]!", 0xa9be7bfd, A64_STORE, 29, 30, 31, A64_BEFORE, -32, -32, 1u << 31},
+		{"ldp x29, x30, [sp], #32", 0xa8c27bfd, A64_LOAD, 29, 30, 31, A64_AFTER, 0, 32, 1u << 31 | 3u << 29},
+		{"stp x19, x20, [sp, #16]", 0xa90153f3, A64_STORE, 19, 20, 31, A64_AT, 16, 0, 0},
+		{"str x30, [sp, #-16]!", 0xf81f0ffe, A64_STORE, 30, INSN_NO_REG, 31, A64_BEFORE, -16, -16, 1u << 31},
+		{"ldr x30, [sp], #16", 0xf84107fe, A64_LOAD, 30, INSN_NO_REG, 31, A64_AFTER, 0, 16, 3u << 30},
+		{"ldr x0, [x1, #4088]", 0xf947fc20, A64_LOAD, 0, INSN_NO_REG, 1, A64_AT, 4088, 0, 1},
+		{"stur x19, [x29, #-8]", 0xf81f83b3, A64_STORE, 19, INSN_NO_REG, 29, A64_AT, -8, 0, 0},
+		{"stp d8, d9, [sp, #-16]!", 0x6dbf27e8, A64_ACCESS, 8, 9, 31, A64_BEFORE, -16, -16, 1u << 31},
+		{"stp q8, q9, [sp, #-32]!", 0xadbf27e8, A64_ACCESS, 8, 9, 31, A64_BEFORE, -32, -32, 1u << 31},
+		{"ldr q8, [sp], #16", 0x3cc107e8, A64_ACCESS, 8, INSN_NO_REG, 31, A64_AFTER, 0, 16, 1u << 31},
+		{"ldr w0, [sp], #16", 0xb84107e0, A64_ACCESS, 0, INSN_NO_REG, 31, A64_AFTER, 0, 16, 1u << 31 | 1},
+		{"ld1 {v0.16b-v3.16b}, [sp], #64", 0x4cdf23e0, A64_ACCESS, INSN_NO_REG, INSN_NO_REG, 31, A64_AFTER, 0, 64, 1u << 31},
+		{"st1 {v0.8b}, [sp], x1", 0x0c8173e0, A64_OTHER, INSN_NO_REG, INSN_NO_REG, 31, 0, 0, 0, 1u << 31},
+		{"sub sp, sp, #0x1, lsl #12", 0xd14007ff, A64_ADD, 31, INSN_NO_REG, 31, 0, 0, -4096, 1u << 31},
+		{"mov x29, sp", 0x910003fd, A64_ADD, 29, INSN_NO_REG, 31, 0, 0, 0, 1u << 29},
+		{"add sp, sp, x12", 0x8b2c63ff, A64_ADD_REG, 31, 12, 31, 0, 0, 0, 1u << 31},
+		{"sub sp, sp, x12", 0xcb2c63ff, A64_SUB_REG, 31, 12, 31, 0, 0, 0, 1u << 31},
+		{"sub sp, sp, w12, uxtw", 0xcb2c43ff, A64_OTHER, 31, 12, 31, 0, 0, 0, 1u << 31},
+		{"and sp, x9, #0xffffffffffffffe0", 0x927be93f, A64_OTHER, 31, INSN_NO_REG, INSN_NO_REG, 0, 0, 0, 1u << 31},
+		{"mov x9, x30", 0xaa1e03e9, A64_MOVE, 9, 30, INSN_NO_REG, 0, 0, 0, 1u << 9},
+		{"mov x29, xzr", 0xaa1f03fd, A64_OTHER, 29, INSN_NO_REG, INSN_NO_REG, 0, 0, 0, 1u << 29},
+		{"mov x29, #0", 0xd280001d, A64_NUMBER, 29, INSN_NO_REG, INSN_NO_REG, 0, 0, 0, 1u << 29},
+		{"mov x12, #0x10010", 0xd280020c, A64_NUMBER, 12, INSN_NO_REG, INSN_NO_REG, 0, 0, 16, 1u << 12},
+		{"movk x12, #0x1, lsl #16", 0xf2a0002c, A64_NUMBER16, 12, INSN_NO_REG, INSN_NO_REG, 0, 16, 1, 1u << 12},
+		{"mov x12, #0x1fff0", 0xb27c33ec, A64_NUMBER, 12, INSN_NO_REG, INSN_NO_REG, 0, 0, 0x1fff0, 1u << 12},
+		{"paciasp", 0xd503233f, A64_SIGN, INSN_NO_REG, INSN_NO_REG, INSN_NO_REG, 0, 0, 25, 0},
+		{"autiasp", 0xd50323bf, A64_HINT, INSN_NO_REG, INSN_NO_REG, INSN_NO_REG, 0, 0, 29, 0},
+		{"bti c", 0xd503245f, A64_HINT, INSN_NO_REG, INSN_NO_REG, INSN_NO_REG, 0, 0, A64_BTI_C, 0},
+		{"nop", 0xd503201f, A64_NOP, INSN_NO_REG, INSN_NO_REG, INSN_NO_REG, 0, 0, 0, 0},
+		{"pacia x30, sp", 0xdac103fe, A64_OTHER, INSN_NO_REG, INSN_NO_REG, INSN_NO_REG, 0, 0, 0, 0},
+		{"ccmp x0, #0, #4, ne", 0xfa401804, A64_OTHER, INSN_NO_REG, INSN_NO_REG, INSN_NO_REG, 0, 0, 0, 0},
+		{"mrs x29, tpidr_el0", 0xd53bd05d, A64_OTHER, INSN_NO_REG, INSN_NO_REG, INSN_NO_REG, 0, 0, 0, 1u << 29},
+		{"fmov x29, d0", 0x9e66001d, A64_OTHER, INSN_NO_REG, INSN_NO_REG, INSN_NO_REG, 0, 0, 0, 1u << 29},
+		{"umov w29, v0.b[0]", 0x0e013c1d, A64_OTHER, INSN_NO_REG, INSN_NO_REG, INSN_NO_REG, 0, 0, 0, 1u << 29},
+		{"scvtf d29, x0", 0x9e62001d, A64_OTHER, INSN_NO_REG, INSN_NO_REG, INSN_NO_REG, 0, 0, 0, 0},
+		{"stxr w9, x0, [x1]", 0xc8097c20, A64_OTHER, INSN_NO_REG, INSN_NO_REG, 1, 0, 0, 0, 1u << 9},
+		{"ldaxr x9, [x1]", 0xc85ffc29, A64_OTHER, INSN_NO_REG, INSN_NO_REG, 1, 0, 0, 0, 1u << 9},
+		{"cas x9, x0, [x1]", 0xc8a97c20, A64_OTHER, INSN_NO_REG, INSN_NO_REG, 1, 0, 0, 0, 1u << 9},
+		{"ldadd x0, x9, [x1]", 0xf8200029, A64_OTHER, 9, INSN_NO_REG, 1, 0, 0, 0, 1u << 9},
+		{"ldr x9, [x1, x2]", 0xf8626829, A64_OTHER, 9, INSN_NO_REG, 1, 0, 0, 0, 1u << 9},
+		{"str x9, [x1, x2]", 0xf8226829, A64_OTHER, 9, INSN_NO_REG, 1, 0, 0, 0, 0},
+		{"ldr x9, .+8", 0x58000049, A64_OTHER, INSN_NO_REG, INSN_NO_REG, INSN_NO_REG, 0, 0, 0, 1u << 9},
+		{"addvl sp, sp, #-1", 0x043f57ff, A64_OTHER, INSN_NO_REG, INSN_NO_REG, INSN_NO_REG, 0, 0, 0, 1u << 31},
+		{"bl .", 0x94000000, A64_OTHER, INSN_NO_REG, INSN_NO_REG, INSN_NO_REG, 0, 0, 0, 1u << 30},
+		{"br x17", 0xd61f0220, A64_OTHER, INSN_NO_REG, INSN_NO_REG, 17, 0, 0, 0, 0},
+		{"retaa", 0xd65f0bff, A64_OTHER, INSN_NO_REG, INSN_NO_REG, 30, 0, 0, 0, 0},
+	};
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		struct Insn in;
+		CHECK(insn_decode(PT_ARM64, (const u8 *)&rows[i].code, 4, 0x1000, &in));
+		bool same = in.op == rows[i].op && in.reg == rows[i].reg && in.rm == rows[i].rm && in.base == rows[i].base && in.mod == rows[i].mod && in.disp == rows[i].disp &&
+			    in.imm == rows[i].imm && in.writes == rows[i].writes;
+		if (!same)
+			T_FAIL("%s: op %u reg %u rm %u base %u mod %u disp %d imm %d writes %x", rows[i].text, in.op, in.reg, in.rm, in.base, in.mod, in.disp, in.imm, in.writes);
+	}
+}
+
 TEST(rare_ones)
 {
 	static const struct {
