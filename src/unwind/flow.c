@@ -1,8 +1,8 @@
-// Unwind rules of x86-64 code that has no .eh_frame (musl, busybox, assembly, PLTs of lld): how far the stack pointer is from where the function
+// Unwind rules of code that has no .eh_frame (musl, busybox, assembly, PLTs; x86-64, arm64): how far the stack pointer is from where the function
 // was entered, found by following its instructions. Here: which functions there are, and what their marks (flowwalk.c) amount to. Input: bytes nobody vouches for. Output: rows as those of .eh_frame.
 // Invariant: a function's rows are given only if every way through it that ends in `ret` does so with the return address on top; other code
 // keeps none, and the walker its frame pointers. Rows of what only looks like a function, and has no such end, are marked as a guess.
-// Calling convention: System V ABI for AMD64, 3.2 and 3.4.1 (rbp zero: the outermost frame).
+// What differs between machines: flowx86.c, flowarm64.c.
 #include "unwind/internal.h"
 #include <stdlib.h>
 #include <string.h>
@@ -11,14 +11,9 @@
 #define NEAR_JUMPS 2
 #define MAX_SWITCH 16384 // bytes from an indirect jump to a case of its switch
 
-static struct FlowState entered(bool root)
-{
-	return (struct FlowState){.sp = 8, .fp = FLOW_UNKNOWN, .low = FLOW_UNKNOWN, .root = root};
-}
-
 static void walk_queue(struct Flow *f)
 {
-	struct FlowState st = entered(false);
+	struct FlowState st = f->m->entered;
 	for (size_t i = 0; i < f->queue.n; i++)
 		if (!*flow_mark(f, f->queue.p[i]))
 			flow_walk(f, f->queue.p[i], &st, false);
@@ -26,10 +21,14 @@ static void walk_queue(struct Flow *f)
 }
 
 // ---- code that nothing named: it follows a function of which it is a part (a switch reaches it), or begins one
-// The first entry of a PLT: push of a slot, jump through the next one. The others come here with a number on the stack (psABI 5.2).
-static bool is_plt_head(const u8 *p, u64 n)
+// The others come to a PLT's first entry.
+static void walk_plt_head(struct Flow *f, u64 pc)
 {
-	return n >= 12 && p[0] == 0xff && p[1] == 0x35 && ((p[6] == 0xff && p[7] == 0x25) || (p[6] == 0xf2 && p[7] == 0xff && p[8] == 0x25));
+	struct FlowState st = f->m->entered;
+	st.sp += f->m->plt_from;
+	f->plt_head = true;
+	flow_walk(f, pc, &st, false);
+	f->plt_head = false;
 }
 
 // As a part of the function before it, whose switch goes on here, in the state of one of the indirect jumps before pc, the nearest first.
@@ -52,7 +51,7 @@ static bool walk_case(struct Flow *f, u64 pc, const u32 *near)
 
 static void sweep(struct Flow *f, struct FlowRegion *r)
 {
-	struct FlowState plain = entered(false);
+	const struct FlowMachine *m = f->m;
 	struct Insn in;
 	u32 near[NEAR_JUMPS] = {0};
 	bool first = true; // behind code that has entries, or where a section begins: this is a function too
@@ -64,14 +63,14 @@ static void sweep(struct Flow *f, struct FlowRegion *r)
 			near[0] = mark;
 			jump = off;
 		}
-		if (near[0] && ((!mark && r->c->p[off] == 0xcc) || off - jump > MAX_SWITCH)) // between functions
+		if (near[0] && ((!mark && m->filler && r->c->p[off] == m->filler) || off - jump > MAX_SWITCH)) // between functions
 			near[0] = 0;
 		if (mark) {
 			first = false;
 			off++;
 			continue;
 		}
-		if (!insn_decode(PT_X86_64, r->c->p + off, r->c->size - off, pc, &in)) {
+		if (!flow_decode(m, r->c->p + off, r->c->size - off, pc, &in)) {
 			off++;
 			continue;
 		}
@@ -79,19 +78,18 @@ static void sweep(struct Flow *f, struct FlowRegion *r)
 			off += in.len;
 			continue;
 		}
-		if (flow_is_padding(&in) || (in.op == 0 && !r->c->p[off])) {
-			off += in.op ? in.len : 1;
+		bool zero = m->unit == 1 && !in.op && !r->c->p[off];
+		if (zero || m->is_padding(&in)) {
+			off += zero ? 1 : in.len;
 			continue;
 		}
-		if (is_plt_head(r->c->p + off, r->c->size - off)) {
-			f->plt_head = true;
-			flow_walk(f, pc, &(struct FlowState){.sp = 16, .fp = FLOW_UNKNOWN, .low = FLOW_UNKNOWN}, false);
-			f->plt_head = false;
+		if (m->is_plt_head(r->c->p + off, r->c->size - off)) {
+			walk_plt_head(f, pc);
 			off++;
 			continue;
 		}
 		f->found = true;
-		bool understood = walk_case(f, pc, near) || flow_walk(f, pc, &plain, !first && !flow_makes_frame(&in));
+		bool understood = walk_case(f, pc, near) || flow_walk(f, pc, &m->entered, !first && !m->makes_frame(&in));
 		first = false;
 		f->found = false;
 		if (understood) {
@@ -99,16 +97,31 @@ static void sweep(struct Flow *f, struct FlowRegion *r)
 			continue;
 		}
 		do { // on behind the end of what was not understood
-			struct FlowState none = plain;
-			enum Branch way = flow_effect(&none, &in);
+			struct FlowState none = m->entered;
+			enum Branch way = m->effect(&none, &in);
 			off += in.len;
 			if (way == BRANCH_RET || way == BRANCH_JUMP || way == BRANCH_STOP || way == BRANCH_INDIRECT)
 				break;
-		} while (off < r->c->size && !r->at[off] && insn_decode(PT_X86_64, r->c->p + off, r->c->size - off, r->c->vaddr + off, &in));
+		} while (off < r->c->size && !r->at[off] && flow_decode(m, r->c->p + off, r->c->size - off, r->c->vaddr + off, &in));
 	}
 }
 
 // ---- rows
+bool flow_only_padding(const struct FlowMachine *m, const u8 *p, u64 n)
+{
+	struct Insn in;
+	for (u64 off = 0; off < n;) {
+		if (m->unit == 1 && !p[off]) {
+			off++;
+			continue;
+		}
+		if (!insn_decode(m->arch, p + off, n - off, 0, &in) || !m->is_padding(&in))
+			return false;
+		off += in.len;
+	}
+	return true;
+}
+
 // The length of what no walk has taken from off on.
 static u64 hole_at(const struct FlowRegion *r, u64 off)
 {
@@ -119,21 +132,21 @@ static u64 hole_at(const struct FlowRegion *r, u64 off)
 }
 
 // Ranges without instructions get a row that says so, but for padding, where nothing is executed.
-static void give_rows(const struct Flow *f, const struct FlowRegion *r, FlowRows *out)
+static void give_rows(const struct Flow *f, const struct FlowRegion *r, bool by_sp, FlowRows *out)
 {
 	u32 last = ~0u; // mark without the bits that make no difference
 	for (u64 off = 0, n = 1; off < r->c->size; off += n, n = 1) {
 		u32 m = r->at[off] & ~(FLOW_NOW | FLOW_JUMPS);
 		if (!m) {
 			n = hole_at(r, off);
-			if (flow_only_padding(r->c->p + off, n))
+			if (flow_only_padding(f->m, r->c->p + off, n))
 				continue;
 		}
 		if (r->at[off] == FLOW_INSIDE || m == last)
 			continue;
 		struct FlowRow row = {.pc = r->c->vaddr + off};
 		if (m)
-			flow_rule(&f->states.p[FLOW_STATE(m)], m & FLOW_GUESS, &row.rule);
+			flow_rule(f->m, &f->states.p[FLOW_STATE(m)], by_sp, m & FLOW_GUESS, &row.rule);
 		if (!out->n || vec_last(out).pc < r->c->vaddr || memcmp(&vec_last(out).rule, &row.rule, sizeof(row.rule)))
 			vec_push(out, row);
 		last = m;
@@ -144,7 +157,8 @@ static void give_rows(const struct Flow *f, const struct FlowRegion *r, FlowRows
 
 static void pass(struct Flow *f, const struct FlowIn *in)
 {
-	struct FlowState root = entered(true);
+	struct FlowState root = f->m->entered;
+	root.root = true;
 	for (u32 i = 0; i < f->nregions; i++) {
 		struct FlowRegion *r = &f->regions[i];
 		memset(r->at, 0, r->c->size * sizeof(*r->at));
@@ -163,7 +177,7 @@ static void pass(struct Flow *f, const struct FlowIn *in)
 
 bool flow_rows(const struct FlowIn *in, FlowRows *out)
 {
-	struct Flow f = {.hurry = in->hurry, .keep_frames = in->keep_frames, .image = in->image};
+	struct Flow f = {.m = in->machine, .hurry = in->hurry, .keep_frames = in->keep_frames, .image = in->image};
 	f.regions = xcalloc(in->ncode + 1, sizeof(*f.regions));
 	f.nregions = in->ncode;
 	for (u32 i = 0; i < in->ncode; i++)
@@ -182,7 +196,7 @@ bool flow_rows(const struct FlowIn *in, FlowRows *out)
 	}
 	for (u32 i = 0; i < f.nregions; i++) {
 		if (!f.stopped)
-			give_rows(&f, &f.regions[i], out);
+			give_rows(&f, &f.regions[i], in->by_sp, out);
 		free(f.regions[i].at);
 		free(f.regions[i].is);
 	}

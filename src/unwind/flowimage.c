@@ -31,7 +31,7 @@ bool flow_image(const struct ElfCfi *e, const struct CfiSeg *seg, u64 from, u64 
 		struct FlowIn part = *in;
 		part.code = &c;
 		part.ncode = 1;
-		if (!flow_only_padding(p, n))
+		if (!flow_only_padding(in->machine, p, n))
 			done = flow_rows(&part, out);
 		from += n;
 	}

@@ -2,28 +2,7 @@
 // distance between the stack pointer and the CFA. Source: Intel SDM volume 2, appendix A (opcode maps).
 #include "unwind/internal.h"
 
-#define MAX_FRAME (1 << 24)
 static const u8 slot_regs[RT_UW_SLOTS] = {RBP, 3, 12, 13, 14, 15}; // RT_SLOT_REGS by the numbers of instructions: rbp, rbx, r12 to r15
-
-bool flow_is_padding(const struct Insn *in)
-{
-	return in->op == 0x90 || in->op == 0xcc || in->op == 0x11f;
-}
-
-bool flow_only_padding(const u8 *p, u64 n)
-{
-	struct Insn in;
-	for (u64 off = 0; off < n;) {
-		if (!p[off]) {
-			off++;
-			continue;
-		}
-		if (!insn_decode(PT_X86_64, p + off, n - off, 0, &in) || !flow_is_padding(&in))
-			return false;
-		off += in.len;
-	}
-	return true;
-}
 
 int flow_slot(u32 reg)
 {
@@ -42,16 +21,16 @@ static void stored(struct FlowState *s, u32 reg, s64 off)
 }
 
 // Distances beyond any frame are no distances: garbage read as code.
-static s32 moved(s32 from, s64 by)
+s32 flow_moved(s32 from, s64 by)
 {
 	s64 v = (s64)from + by;
-	return from == FLOW_UNKNOWN || v < -MAX_FRAME || v > MAX_FRAME ? FLOW_UNKNOWN : (s32)v;
+	return from == FLOW_UNKNOWN || v < -FLOW_MAX_FRAME || v > FLOW_MAX_FRAME ? FLOW_UNKNOWN : (s32)v;
 }
 
 static void grow(struct FlowState *s, s64 by) // the stack
 {
-	s->sp = moved(s->sp, by);
-	s->low = moved(s->low, by);
+	s->sp = flow_moved(s->sp, by);
+	s->low = flow_moved(s->low, by);
 }
 
 static void push(struct FlowState *s, u32 reg)
@@ -107,7 +86,7 @@ static void arith(struct FlowState *s, u32 op, u32 reg, bool is_imm, s32 imm)
 	if (reg == RSP && known)
 		grow(s, by);
 	else
-		hold(s, reg, known && reg != RBP ? moved(held(s, reg), by) : FLOW_UNKNOWN);
+		hold(s, reg, known && reg != RBP ? flow_moved(held(s, reg), by) : FLOW_UNKNOWN);
 	if (reg == RSP && is_imm && op == 4)
 		s->low = 0;
 }
@@ -127,7 +106,7 @@ static void address_of(struct FlowState *s, const struct Insn *in)
 	if (in->reg == RSP && in->base == RSP)
 		grow(s, -(s64)in->disp);
 	else
-		hold(s, in->reg, moved(held(s, in->base), -(s64)in->disp));
+		hold(s, in->reg, flow_moved(held(s, in->base), -(s64)in->disp));
 }
 
 static void store(struct FlowState *s, const struct Insn *in)

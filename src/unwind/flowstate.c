@@ -3,14 +3,14 @@
 #include "unwind/internal.h"
 #include <string.h>
 
-// rbp holds the address where the caller's is saved: it finds the CFA, wherever the stack pointer is
+// The frame pointer holds the address where the caller's is saved: it finds the CFA, wherever the stack pointer is.
 bool flow_framed(const struct FlowState *s)
 {
 	return s->fp != FLOW_UNKNOWN && s->slot[0] == -s->fp;
 }
 
 // The frame is whole, not begun or just given up: a function's first instructions, which the compilers' order of them tells apart from any others.
-bool flow_entered(const struct FlowState *s)
+bool flow_entered(const struct FlowMachine *m, const struct FlowState *s)
 {
 	static const s16 none[RT_UW_SLOTS - 1];
 
@@ -18,7 +18,7 @@ bool flow_entered(const struct FlowState *s)
 		return true;
 	if (s->fp != FLOW_UNKNOWN || memcmp(s->slot + 1, none, sizeof(none)))
 		return false;
-	return (s->sp == 8 && !s->slot[0]) || (s->sp == 16 && s->slot[0] == -16);
+	return (s->sp == m->entered.sp && !s->slot[0]) || (s->sp == 16 && s->slot[0] == -16);
 }
 
 // The stack pointer is not known, but one of two places says where it was.
@@ -29,45 +29,35 @@ static bool same_copy(const struct FlowState *a, const struct FlowState *b)
 	return a->copy_reg == b->copy_reg && a->copy == b->copy;
 }
 
+// Both find the return address at one place.
+static bool same_return(const struct FlowState *a, const struct FlowState *b)
+{
+	return a->ra == b->ra && (a->ra || (a->in_lr == b->in_lr && (a->in_lr || a->ra_copy == b->ra_copy)));
+}
+
 bool flow_same_frame(const struct FlowState *a, const struct FlowState *b)
 {
 	if (a->root || b->root)
 		return true;
+	if (!same_return(a, b))
+		return false;
 	if (flow_framed(a) && flow_framed(b))
 		return a->fp == b->fp;
 	return a->sp == b->sp && (a->sp != FLOW_UNKNOWN || (a->fp == b->fp && same_copy(a, b)));
 }
 
-static const u8 dwarf_numbers[16] = {0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}; // of the registers as instructions number them
-
-void flow_rule(const struct FlowState *s, bool guess, struct RtUwRule *r)
+void flow_rule(const struct FlowMachine *m, const struct FlowState *s, bool by_sp, bool guess, struct RtUwRule *r)
 {
 	memset(r, 0, sizeof(*r));
 	if (s->root) {
 		r->kind = RT_UW_END;
 		return;
 	}
-	r->kind = RT_UW_REG;
-	if (flow_framed(s) || (s->sp == FLOW_UNKNOWN && s->fp != FLOW_UNKNOWN)) {
-		r->reg = dwarf_numbers[RBP];
-		r->off = s->fp;
-	} else if (s->sp == FLOW_UNKNOWN && s->stored) {
-		r->kind = RT_UW_DEREF;
-		r->reg = dwarf_numbers[RSP];
-		r->off = s->low - s->stored_at;
-		r->off2 = s->stored;
-	} else if (s->sp == FLOW_UNKNOWN && s->copy_reg) {
-		r->reg = dwarf_numbers[s->copy_reg - 1];
-		r->off = s->copy;
-	} else {
-		r->reg = dwarf_numbers[RSP];
-		r->off = s->sp;
-	}
-	if (r->kind == RT_UW_DEREF ? r->off < 0 : r->off < 8) {
+	m->rule(s, by_sp, r);
+	if (r->kind == RT_UW_NONE) {
 		memset(r, 0, sizeof(*r));
 		return;
 	}
-	r->ra = -8;
 	r->lost = guess && !flow_framed(s) ? RT_UW_GUESS : 0;
 	for (u32 k = 0; k < RT_UW_SLOTS; k++) {
 		r->slot[k] = s->slot[k];

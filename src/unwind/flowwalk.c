@@ -1,4 +1,4 @@
-// One function of x86-64 code without .eh_frame, followed from where it begins to all its ends: what the frame is before each of its instructions (flowinsn.c).
+// One function of code without .eh_frame, followed from where it begins to all its ends: what the frame is before each of its instructions (flowinsn.c, flowarm64.c).
 // Input: bytes nobody vouches for. Output: marks on the instructions (FLOW_STATE), and functions it calls, queued.
 // Invariant: marks stay only if every way that ends in `ret` does so with the return address on top, or a frame pointer proves the frame; what a walk did not understand is taken back.
 #include "unwind/internal.h"
@@ -146,42 +146,28 @@ static void jump_to(struct Flow *f, u64 start, const struct FlowItem *it, u64 ta
 	if (flow_region(f, target) && (target == start || !is_start(f, target)))
 		vec_push(&f->work, to);
 	else
-		judge(f, it, it->st.sp == 8);
+		judge(f, it, f->m->left(&it->st, NULL, 0));
 }
 
-// Does a function begin at pc? Two registers of the caller are saved there one after the other, in the order compilers have for it.
-static bool is_prologue(struct Flow *f, u64 pc)
+// The instruction at pc; false: none.
+static bool insn_at(struct Flow *f, u64 pc, struct Insn *in)
 {
-	static const u8 order[] = {15, 14, 13, 12, RBP, 3};
 	struct FlowRegion *r = flow_region(f, pc);
-	struct Insn in;
-	u32 n = 0, next = 0;
-	while (r && pc - r->c->vaddr < r->c->size &&
-	       insn_decode(PT_X86_64, r->c->p + (pc - r->c->vaddr), r->c->size - (pc - r->c->vaddr), pc, &in) && in.op >= 0x50 && in.op < 0x58) {
-		while (next < ARRAY_LEN(order) && order[next] != in.rm)
-			next++;
-		if (next == ARRAY_LEN(order))
-			break;
-		n++;
-		pc += in.len;
-	}
-	return n >= 2;
+	return r && flow_decode(f->m, r->c->p + (pc - r->c->vaddr), r->c->size - (pc - r->c->vaddr), pc, in);
 }
 
-bool flow_makes_frame(const struct Insn *in)
+static bool begins_at(struct Flow *f, const struct FlowState *st, u64 pc)
 {
-	return (in->op >= 0x50 && in->op < 0x58 && flow_slot(in->rm) >= 0) ||
-	       ((in->op == 0x81 || in->op == 0x83) && in->mod == 3 && in->rm == RSP && (in->reg & 7) == 5);
+	struct FlowRegion *r = flow_region(f, pc);
+	return r && f->m->begins(st, r->c->p + (pc - r->c->vaddr), r->c->size - (pc - r->c->vaddr), pc);
 }
 
 // Compilers begin functions at multiples of 16: padding up to one, right behind a call, is the end of a function (seldom a loop's head follows).
 static bool ends_there(struct Flow *f, u64 after)
 {
-	struct FlowRegion *r = flow_region(f, after);
 	struct Insn in;
 	u64 pc = after;
-	while (r && pc - r->c->vaddr < r->c->size && pc % 16 &&
-	       insn_decode(PT_X86_64, r->c->p + (pc - r->c->vaddr), r->c->size - (pc - r->c->vaddr), pc, &in) && flow_is_padding(&in))
+	while (pc % 16 && insn_at(f, pc, &in) && f->m->is_padding(&in))
 		pc += in.len;
 	return pc != after && pc % 16 == 0;
 }
@@ -189,12 +175,10 @@ static bool ends_there(struct Flow *f, u64 after)
 // Does another function begin behind the call that the item has just made?
 static bool begins_behind(struct Flow *f, const struct FlowItem *it)
 {
-	struct FlowRegion *r = flow_region(f, it->pc);
 	struct Insn in;
-	if (it->st.sp > 8 && is_prologue(f, it->pc))
+	if (begins_at(f, &it->st, it->pc))
 		return true;
-	u64 off = it->pc - r->c->vaddr;
-	return it->call.padded && it->pc % 16 == 0 && insn_decode(PT_X86_64, r->c->p + off, r->c->size - off, it->pc, &in) && flow_makes_frame(&in);
+	return it->call.padded && it->pc % 16 == 0 && insn_at(f, it->pc, &in) && f->m->makes_frame(&in);
 }
 
 // GraalVM puts a nop behind each call, its frames keep their size: what stands there is the function's own, whatever the callee does, or the next function.
@@ -209,17 +193,17 @@ static bool go_on(struct Flow *f, u64 start, struct FlowItem *it, const struct I
 {
 	switch (way) {
 	case BRANCH_RET:
-		judge(f, it, it->st.sp == 8);
+		judge(f, it, f->m->left(&it->st, in, 0));
 		return false;
 	case BRANCH_STOP:
 		return false;
 	case BRANCH_INDIRECT:
-		if (in->target) { // by way of a slot: another function
-			judge(f, it, it->st.sp == (f->plt_head ? 24 : 8));
+		if (f->m->by_slot(&it->st, in)) { // another function
+			judge(f, it, f->m->left(&it->st, NULL, f->plt_head ? f->m->plt_to : 0));
 			return false;
 		}
 		if (f->keep_frames && !flow_framed(&it->st)) // no switch: another function is called at the end, perhaps with more arguments
-			judge(f, it, it->st.sp == 8);
+			judge(f, it, f->m->left(&it->st, NULL, 0));
 		f->jumps = true;
 		*at |= FLOW_JUMPS;
 		return false;
@@ -250,7 +234,7 @@ static bool go_on(struct Flow *f, u64 start, struct FlowItem *it, const struct I
 static bool take(struct Flow *f, const struct FlowItem *it, struct FlowRegion *r, u32 *at, struct Insn *in)
 {
 	u64 off = it->pc - r->c->vaddr, left = r->c->size - off;
-	if (!f->steps || (f->found && r->is[off] >= HOPELESS) || !insn_decode(PT_X86_64, r->c->p + off, left, it->pc, in))
+	if (!f->steps || (f->found && r->is[off] >= HOPELESS) || !flow_decode(f->m, r->c->p + off, left, it->pc, in))
 		return false;
 	for (u32 i = 1; i < in->len; i++)
 		if (at[i])
@@ -288,7 +272,7 @@ static void follow(struct Flow *f, u64 start, struct FlowItem it, size_t ndead)
 		if (fell && it.call.after == it.pc && !f->keep_frames && (!r || next || stops_after(f, ndead, it.pc) || begins_behind(f, &it)))
 			return; // a call that does not return
 		if (next) { // runs on into the next function, as if it had jumped there
-			judge(f, &it, it.st.sp == 8);
+			judge(f, &it, f->m->left(&it.st, NULL, 0));
 			return;
 		}
 		if (r && *at && *at != FLOW_INSIDE) {
@@ -305,11 +289,11 @@ static void follow(struct Flow *f, u64 start, struct FlowItem it, size_t ndead)
 			judge(f, &it, false);
 			return;
 		}
-		if (it.call.after == it.pc && flow_is_padding(&in)) {
+		if (it.call.after == it.pc && f->m->is_padding(&in)) {
 			it.call.after += in.len;
 			it.call.padded = true;
 		}
-		enum Branch way = flow_effect(&it.st, &in);
+		enum Branch way = f->m->effect(&it.st, &in);
 		if (!go_on(f, start, &it, &in, way, at))
 			return;
 	}
@@ -330,12 +314,12 @@ static void forget(struct Flow *f, bool failed) // what was seen
 
 static void learn(struct Flow *f, u64 start)
 {
-	bool begins = f->image && start % 16 == 0 && is_prologue(f, start);
+	bool begins = f->image && start % 16 == 0 && begins_at(f, NULL, start);
 	bool guess = f->found && !f->good && !begins && !f->inside; // neither its beginning nor an end is sure
 	for (size_t i = 0; i < f->seen.n; i++) {
 		u32 *at = flow_mark(f, f->seen.p[i]);
 		*at &= ~FLOW_NOW;
-		if (guess || (f->unproven && !flow_entered(&f->states.p[FLOW_STATE(*at)])))
+		if (guess || (f->unproven && !flow_entered(f->m, &f->states.p[FLOW_STATE(*at)])))
 			*at |= FLOW_GUESS;
 	}
 	for (size_t i = 0; i < f->calls.n; i++) {

@@ -1,6 +1,7 @@
 // Code between the functions that have entries in .eh_frame -> rows, by what its instructions do.
 // In: where such code may lie (uwtable.c), a file. Out: rows ascending by address (flow.c, of a native image flowimage.c). Invariant: bounded,
-// how much code is read, and how often a gap that only fills a line up.
+// how much code is read, and how often a gap that only fills a line up. What lies in no section with code is not read.
+#include <elf.h>
 #include "unwind/internal.h"
 
 #define MAX_FLOW (4ull << 20) // bytes of code that are followed
@@ -27,29 +28,121 @@ static const u8 *look(struct Gaps *g, const struct ElfCfi *e, const struct CfiSe
 	return g->piece + (from - g->at);
 }
 
-void gaps_add(struct Gaps *g, const struct ElfCfi *e, const struct CfiSeg *seg, u64 from, u64 to)
+// NULL: its code is not read. Of arm64 neither V8's builtins nor native images are.
+static const struct FlowMachine *machine_of(const struct ElfCfi *e)
 {
-	u64 max = e->is_native_image ? FLOW_IMAGE_MAX : MAX_FLOW;
-	if (to <= from || to - from > max || g->size + (to - from) > max || fills_up(g, from, to))
+	return e->machine == EM_X86_64 ? &flow_x86 : e->machine == EM_AARCH64 && !e->is_native_image ? &flow_arm64 : NULL;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct GapSection *x = a, *y = b;
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+// Linkers put data into the executable segment, too (on arm64 always): where the file tells of its sections, only those with code are read.
+static void list_sections(struct Gaps *g, const struct ElfCfi *e)
+{
+	const struct ElfFile *f = &e->file;
+	g->listed = true;
+	for (u32 i = 1; i < f->nsecs; i++) {
+		const struct ElfSec *s = &f->secs[i];
+		if (s->type != SHT_NOBITS && s->flags & SHF_EXECINSTR && s->flags & SHF_ALLOC && s->size && s->addr + s->size > s->addr)
+			vec_push(&g->sections, ((struct GapSection){s->addr, s->addr + s->size}));
+	}
+	if (!g->sections.n)
+		return;
+	qsort(g->sections.p, g->sections.n, sizeof(*g->sections.p), by_address);
+	size_t apart = 1;
+	for (size_t i = 1; i < g->sections.n; i++) {
+		struct GapSection *last = &g->sections.p[apart - 1], s = g->sections.p[i];
+		if (s.from < last->to) // of a malformed file
+			last->to = MAX(last->to, s.to);
+		else
+			g->sections.p[apart++] = s;
+	}
+	g->sections.n = apart;
+}
+
+static void keep(struct Gaps *g, const struct FlowMachine *m, const u8 *p, u64 from, u64 n)
+{
+	if (flow_only_padding(m, p, n))
+		return;
+	struct FlowCode c = {from, n, memcpy(xmalloc(n), p, n)};
+	vec_push(&g->code, c);
+	g->size += n;
+}
+
+// Code without its veneers, which have the rules of where they come from.
+#define MAX_VENEERS 65536 // of a file
+static void split(struct Gaps *g, struct Frames f[2], const struct ElfCfi *e, const struct CfiSeg *seg, const u8 *p, u64 from, u64 n)
+{
+	const struct FlowMachine *m = machine_of(e);
+	u64 done = 0, off = 0, back;
+	while (off < n) {
+		if (m != &flow_arm64 || g->veneers.n >= MAX_VENEERS || !veneer_is(f, e, seg, p + off, n - off, from + off, &back)) {
+			off = m == &flow_arm64 ? off + 4 : n;
+			continue;
+		}
+		struct FlowRow row = {.pc = from + off}, end = {.pc = from + off + VENEER_SIZE};
+		veneer_rule(f, back, &row.rule);
+		vec_push(&g->veneers, row);
+		vec_push(&g->veneers, end);
+		if (off > done)
+			keep(g, m, p + done, from + done, off - done);
+		done = off += VENEER_SIZE;
+	}
+	if (n > done)
+		keep(g, m, p + done, from + done, n - done);
+}
+
+static void add_code(struct Gaps *g, struct Frames f[2], const struct ElfCfi *e, const struct CfiSeg *seg, u64 from, u64 to)
+{
+	if (to <= from || to - from > MAX_FLOW || g->size + (to - from) > MAX_FLOW || fills_up(g, from, to))
+		return;
+	const u8 *near = look(g, e, seg, from, to - from);
+	if (near) {
+		split(g, f, e, seg, near, from, to - from);
+		return;
+	}
+	u8 *p = xmalloc(to - from);
+	if (elfcfi_code(e, seg, from, p, to - from))
+		split(g, f, e, seg, p, from, to - from);
+	free(p);
+}
+
+static void add_image(struct Gaps *g, const struct CfiSeg *seg, u64 from, u64 to)
+{
+	if (to <= from || to - from > FLOW_IMAGE_MAX || g->size + (to - from) > FLOW_IMAGE_MAX || fills_up(g, from, to))
+		return;
+	vec_push(&g->image, ((struct GapRange){seg, from, to}));
+	g->size += to - from;
+}
+
+void gaps_add(struct Gaps *g, struct Frames f[2], const struct ElfCfi *e, const struct CfiSeg *seg, u64 from, u64 to)
+{
+	if (!machine_of(e))
 		return;
 	if (e->is_native_image) {
-		vec_push(&g->image, ((struct GapRange){seg, from, to}));
-		g->size += to - from;
+		add_image(g, seg, from, to);
 		return;
 	}
-	const u8 *near = look(g, e, seg, from, to - from);
-	if (near && flow_only_padding(near, to - from))
-		return;
-	u8 *p = xmalloc(to - from);
-	if (near)
-		memcpy(p, near, to - from);
-	else if (!elfcfi_code(e, seg, from, p, to - from) || flow_only_padding(p, to - from)) {
-		free(p);
+	if (!g->listed)
+		list_sections(g, e);
+	if (!g->sections.n) {
+		add_code(g, f, e, seg, from, to);
 		return;
 	}
-	struct FlowCode c = {from, to - from, p};
-	vec_push(&g->code, c);
-	g->size += to - from;
+	size_t lo = 0, hi = g->sections.n;
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+		if (g->sections.p[mid].to <= from)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < g->sections.n && g->sections.p[lo].from < to; lo++)
+		add_code(g, f, e, seg, MAX(from, g->sections.p[lo].from), MIN(to, g->sections.p[lo].to));
 }
 
 static int by_vaddr(const void *a, const void *b)
@@ -64,6 +157,25 @@ static int by_from(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
+// What ends at an address comes before what begins there.
+static int by_pc(const void *a, const void *b)
+{
+	const struct FlowRow *x = a, *y = b;
+	if (x->pc != y->pc)
+		return x->pc < y->pc ? -1 : 1;
+	return (x->rule.kind != RT_UW_NONE) - (y->rule.kind != RT_UW_NONE);
+}
+
+static void add_veneers(struct Gaps *g, FlowRows *out)
+{
+	if (!g->veneers.n)
+		return;
+	for (size_t i = 0; i < g->veneers.n; i++)
+		vec_push(out, g->veneers.p[i]);
+	qsort(out->p, out->n, sizeof(*out->p), by_pc);
+	vec_deinit(&g->veneers);
+}
+
 static bool image_gaps(struct Gaps *g, const struct ElfCfi *e, const struct UwHurry *hurry, FlowRows *out)
 {
 	AddrList starts = {0};
@@ -72,7 +184,7 @@ static bool image_gaps(struct Gaps *g, const struct ElfCfi *e, const struct UwHu
 	if (g->image.n)
 		qsort(g->image.p, g->image.n, sizeof(*g->image.p), by_from);
 	elfcfi_starts(e, &starts);
-	struct FlowIn in = {.starts = starts.p, .nstarts = (u32)starts.n, .entry = e->entry, .hurry = hurry, .image = true};
+	struct FlowIn in = {.machine = &flow_x86, .starts = starts.p, .nstarts = (u32)starts.n, .entry = e->entry, .hurry = hurry, .image = true};
 	for (size_t i = 0; done && i < g->image.n; i++) {
 		const struct GapRange *r = &g->image.p[i];
 		if (r->from >= end)
@@ -100,11 +212,16 @@ bool gaps_rows(struct Gaps *g, const struct ElfCfi *e, const struct UwHurry *hur
 				free((void *)g->code.p[i].p);
 		g->code.n = apart;
 		bool v8 = elfcfi_starts(e, &starts);
-		done = flow_rows(&(struct FlowIn){g->code.p, (u32)g->code.n, starts.p, (u32)starts.n, e->entry, hurry, v8}, out);
+		struct FlowIn in = {.machine = machine_of(e), .code = g->code.p, .ncode = (u32)g->code.n, .starts = starts.p, .nstarts = (u32)starts.n,
+				    .entry = e->entry, .hurry = hurry, .keep_frames = v8};
+		if (!v8 || in.machine == &flow_x86)
+			done = flow_rows(&in, out);
 	}
+	add_veneers(g, out);
 	for (size_t i = 0; i < g->code.n; i++)
 		free((void *)g->code.p[i].p);
 	vec_deinit(&g->code);
+	vec_deinit(&g->sections);
 	vec_deinit(&starts);
 	return done;
 }

@@ -45,7 +45,7 @@ u32 cfi_ra(u16 machine); // DWARF number of the return address
 // The rule a state amounts to.
 void cfi_rule(const struct CfiState *st, bool signal, u16 machine, struct RtUwRule *out);
 
-// ---- flow.c: rules of x86-64 code that has no .eh_frame
+// ---- flow.c: rules of code of x86-64 and arm64 that has no .eh_frame
 struct FlowCode { // bytes of code, borrowed
 	u64 vaddr, size;
 	const u8 *p;
@@ -54,7 +54,9 @@ struct FlowRow {
 	u64 pc; // from here on
 	struct RtUwRule rule; // kind RT_UW_NONE: not known
 };
+struct FlowMachine;
 struct FlowIn {
+	const struct FlowMachine *machine;
 	const struct FlowCode *code; // ascending, apart from one another
 	u32 ncode;
 	const u64 *starts; // where functions begin, as far as symbols tell; in any order
@@ -63,6 +65,7 @@ struct FlowIn {
 	const struct UwHurry *hurry; // may be NULL
 	bool keep_frames; // functions may end in ways that are not understood (V8's builtins): what a frame pointer proves of them holds
 	bool image; // GraalVM's native image: behind each call in compiled Java there is a nop, and what stands behind that goes on in the function
+	bool by_sp; // tests compare with rules of compilers: by the stack pointer where it is known, also where a frame pointer proves the frame
 };
 typedef VEC(struct FlowRow) FlowRows;
 // Appends rows, ascending. Code that could not be understood gets one of kind RT_UW_NONE, padding between functions none. False: in->hurry ended it.
@@ -75,28 +78,63 @@ bool flow_image(const struct ElfCfi *e, const struct CfiSeg *seg, u64 from, u64 
 // ---- gopclntab.c: rules of Go's code, from Go's own table. Appends rows, ascending. False: the file has no such table.
 bool go_rows(const struct ElfCfi *e, FlowRows *out);
 
-// ---- flowinsn.c: instructions of x86-64 as far as they move the stack
-enum { RBP = 5, RSP = 4, NO_REG = INSN_NO_REG }; // numbers in instructions
+// ---- flowinsn.c, flowarm64.c: instructions as far as they move the stack
+enum { RBP = 5, RSP = 4, NO_REG = INSN_NO_REG }; // numbers in instructions of x86-64
 #define FLOW_UNKNOWN INT32_MIN
-struct FlowState { // before an instruction
-	s32 sp, fp; // CFA - rsp; CFA - rbp, FLOW_UNKNOWN while rbp is the caller's
-	// assembly that aligns its stack copies rsp to a register, which it may store below
+#define FLOW_MAX_FRAME (1 << 24)
+struct FlowState { // before an instruction. fp is the frame pointer: rbp, x29
+	s32 sp, fp; // CFA - sp; CFA - fp, FLOW_UNKNOWN while it is the caller's
+	// assembly that aligns its stack copies the stack pointer to a register, which it may store below
 	s32 copy;   // CFA - register
 	u32 copy_reg; // its number + 1, 0 none
 	s32 low; // rsp after alignment - rsp; FLOW_UNKNOWN
 	s32 stored_at, stored; // rsp after alignment - slot, CFA - what is stored there; stored 0: nothing
 	s16 slot[RT_UW_SLOTS]; // where the caller's value is, CFA-relative; 0: in its register
 	u32 root; // nothing called this
+	// arm64
+	s16 ra; // where the return address is saved, CFA-relative; 0: nowhere
+	u8 in_lr; // x30 holds it
+	u8 ra_copy, number_reg; // so does this register; one that holds a number: theirs + 1, 0 none
+	u8 unused[3]; // zero: states are compared by their bytes
+	s32 number;
 };
-// flowstate.c
-bool flow_framed(const struct FlowState *s); // rbp holds the address where the caller's is saved: it finds the CFA, wherever the stack pointer is
-bool flow_entered(const struct FlowState *s); // so, or nothing has been pushed yet, or rbp alone
-bool flow_same_frame(const struct FlowState *a, const struct FlowState *b); // two ways may meet
-void flow_rule(const struct FlowState *s, bool guess, struct RtUwRule *r); // kind RT_UW_NONE: none
-enum Branch flow_effect(struct FlowState *s, const struct Insn *in); // what it does to the state, and where it goes on
-bool flow_is_padding(const struct Insn *in);
-bool flow_only_padding(const u8 *p, u64 n); // n bytes that compilers and linkers put between functions
+// What differs between machines.
+struct FlowMachine {
+	enum PtArch arch;
+	u32 unit; // instructions lie at multiples of it
+	u8 filler; // a byte that is between functions and nowhere else; 0 none
+	s32 plt_from, plt_to; // bytes on the stack, beside what entered has, before a PLT's first entry and where it jumps on
+	struct FlowState entered; // of a function that has just been called
+	enum Branch (*effect)(struct FlowState *s, const struct Insn *in); // what it does to the state, and where it goes on
+	bool (*is_padding)(const struct Insn *in); // compilers and linkers put it between functions
+	// Only the beginning of a function does this: it may be one that never returns.
+	bool (*makes_frame)(const struct Insn *in);
+	// Behind a call, in that state (NULL: any): does another function begin at pc, of which n bytes are at p?
+	bool (*begins)(const struct FlowState *s, const u8 *p, u64 n, u64 pc);
+	// Nothing is left on the stack but `more` bytes, and the return address is where the caller put it: such a state proves a function's end.
+	// in: what returns; NULL: it goes on to another function.
+	bool (*left)(const struct FlowState *s, const struct Insn *in, s32 more);
+	// Does an indirect jump lead to another function, by a slot?
+	bool (*by_slot)(const struct FlowState *s, const struct Insn *in);
+	bool (*is_plt_head)(const u8 *p, u64 n); // the first entry of a PLT
+	void (*rule)(const struct FlowState *s, bool by_sp, struct RtUwRule *r); // r is zero before; kind RT_UW_NONE: none
+};
+extern const struct FlowMachine flow_x86, flow_arm64;
+// The instruction at pc; false: none.
+static inline bool flow_decode(const struct FlowMachine *m, const u8 *p, u64 n, u64 pc, struct Insn *in)
+{
+	return !(pc % m->unit) && insn_decode(m->arch, p, n, pc, in);
+}
+bool flow_only_padding(const struct FlowMachine *m, const u8 *p, u64 n); // n bytes of that, or zeros
+// flowinsn.c, for code of x86-64 alone
+enum Branch flow_effect(struct FlowState *s, const struct Insn *in);
 int flow_slot(u32 reg); // among the registers that the walker restores (RT_SLOT_REGS); -1: none of them
+s32 flow_moved(s32 from, s64 by); // a distance, FLOW_UNKNOWN beyond any frame
+// flowstate.c
+bool flow_framed(const struct FlowState *s); // the frame pointer holds the address where the caller's is saved: it finds the CFA, wherever the stack pointer is
+bool flow_entered(const struct FlowMachine *m, const struct FlowState *s); // so, or nothing has been saved yet, or that alone
+bool flow_same_frame(const struct FlowState *a, const struct FlowState *b); // two ways may meet
+void flow_rule(const struct FlowMachine *m, const struct FlowState *s, bool by_sp, bool guess, struct RtUwRule *r); // kind RT_UW_NONE: none
 
 // ---- context.c: where coroutines of makecontext(3) return to: the function at pc; code between entries
 bool context_start(const struct ElfCfi *e, const struct CfiSeg *seg, u64 pc, u64 len);
@@ -140,6 +178,12 @@ void frames_deinit(struct Frames f[2]);
 bool fde_parse(struct Frames *f, u64 at, struct FdeBody *out, u64 *next);
 u64 fde_pointer(const struct Frames *f, struct Bytes *b, u8 enc); // a pointer encoded as DW_EH_PE_* says; sets b->bad
 
+// ---- veneer.c: instructions that linkers for arm64 have moved out of functions
+#define VENEER_SIZE 8
+// Do the n bytes at p, of address pc, begin with a veneer of a function that has an entry? *from: where the instruction stood.
+bool veneer_is(const struct Frames f[2], const struct ElfCfi *e, const struct CfiSeg *seg, const u8 *p, u64 n, u64 pc, u64 *from);
+void veneer_rule(struct Frames f[2], u64 from, struct RtUwRule *out); // the rule of that place; kind RT_UW_NONE: none
+
 // ---- gaps.c: code without entries
 #define UW_PADDING 16 // bytes between functions that are not worth a row: nothing is executed there
 struct GapRange {
@@ -147,16 +191,22 @@ struct GapRange {
 	u64 from, to; // addresses
 };
 #define UW_PIECE 16384ull
+struct GapSection {
+	u64 from, to; // addresses
+};
 struct Gaps { // zero at first
 	VEC(struct FlowCode) code;
 	VEC(struct GapRange) image; // of a native image, instead
+	VEC(struct GapSection) sections; // with code, ascending, apart
+	bool listed;
+	FlowRows veneers;
 	u64 size;
 	u32 looks;
 	const struct CfiSeg *seg; // whose bytes at `at` are in piece
 	u64 at, n;
 	u8 piece[2 * UW_PIECE];
 };
-void gaps_add(struct Gaps *g, const struct ElfCfi *e, const struct CfiSeg *seg, u64 from, u64 to); // no entry is for these addresses
+void gaps_add(struct Gaps *g, struct Frames f[2], const struct ElfCfi *e, const struct CfiSeg *seg, u64 from, u64 to); // no entry is for these addresses
 // Rows of that code, and an end to g. False: stopped by hurry.
 bool gaps_rows(struct Gaps *g, const struct ElfCfi *e, const struct UwHurry *hurry, FlowRows *out);
 
@@ -189,6 +239,7 @@ struct FlowRegion {
 	u8 *is; // per byte: FLOW_IS_*
 };
 struct Flow {
+	const struct FlowMachine *m;
 	struct FlowRegion *regions;
 	u32 nregions, last;
 	VEC(struct FlowState) states;
@@ -219,8 +270,6 @@ struct FlowRegion *flow_region(struct Flow *f, u64 pc); // NULL: no code
 u32 *flow_mark(struct Flow *f, u64 pc);
 void flow_add_start(struct Flow *f, u64 pc); // a function begins there: queued, once
 bool flow_never_returns(const struct FlowCallee *c);
-// Only the beginning of a function does this: it may be one that never returns.
-bool flow_makes_frame(const struct Insn *in);
 // Walks from start in that state. True: understood, its marks stay and the functions it calls are queued. Sure: it must have returned
 // somewhere, or have come to code that was understood before.
 bool flow_walk(struct Flow *f, u64 start, const struct FlowState *st, bool sure);

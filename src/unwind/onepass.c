@@ -94,7 +94,7 @@ static void give(const struct OnePass *w, UwCodeRows *out)
 		if (w->mark[off] == FLOW_INSIDE)
 			continue;
 		if (w->mark[off])
-			flow_rule(&w->states.p[w->mark[off] - 1], w->guess, &row.rule);
+			flow_rule(&flow_x86, &w->states.p[w->mark[off] - 1], false, w->guess, &row.rule);
 		else if (is_padding(w->p[off]))
 			continue;
 		row.rule.saved &= 1; // what V8 pushes but rbp it does not save
@@ -106,10 +106,9 @@ static void give(const struct OnePass *w, UwCodeRows *out)
 
 void uwcode_rows(const u8 *p, u64 n, UwCodeRows *out)
 {
-	struct FlowState entered = {.sp = 8, .fp = FLOW_UNKNOWN, .low = FLOW_UNKNOWN};
 	struct OnePass w = {.p = p, .n = n, .mark = xcalloc(n + 1, sizeof(u32))};
 
-	follow_all(&w, 0, entered);
+	follow_all(&w, 0, flow_x86.entered);
 	w.sweeping = true;
 	for (u64 off = 1; w.has_other && off < n; off++) // where a piece begins: what is no instruction there is not tried byte by byte
 		if (!w.mark[off] && !is_padding(p[off]) && (w.mark[off - 1] || is_padding(p[off - 1])))

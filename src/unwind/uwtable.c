@@ -183,16 +183,16 @@ static void segment_gaps(struct Frames f[2], const struct ElfCfi *e, const struc
 			break;
 		if (!entry->end)
 			continue;
-		gaps_add(g, e, seg, end, MIN(entry->pc, seg_end));
+		gaps_add(g, f, e, seg, end, MIN(entry->pc, seg_end));
 		end = MAX(end, MIN(entry->end, seg_end));
 	}
-	gaps_add(g, e, seg, end, seg_end);
+	gaps_add(g, f, e, seg, end, seg_end);
 }
 
 static bool flow_gaps(struct Frames f[2], const struct ElfCfi *e, const struct UwHurry *hurry, FlowRows *out)
 {
 	struct Gaps g = {0};
-	if (e->machine != EM_X86_64 || e->is_go) // without a table that can be read
+	if (e->is_go) // without a table that can be read
 		return true;
 	for (size_t i = 0; i < e->segs.n; i++)
 		segment_gaps(f, e, &e->segs.p[i], &g);
