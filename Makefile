@@ -207,6 +207,8 @@ $(PROGS): $(BUILD)/%: test/progs/%.c
 	$(call say,CC,$<)
 	$(Q)$(CC) -O2 -g -fomit-frame-pointer $(PROGFLAGS) -o $@ $< -lpthread
 $(BUILD)/watch: PROGFLAGS = -no-pie
+$(BUILD)/bare: PROGFLAGS = -g0 -fno-asynchronous-unwind-tables -fno-unwind-tables -fno-schedule-insns2
+$(BUILD)/bare: test/workload/bare.c
 # Some as 32-bit code, where the compiler makes such programs and the machine runs them. asm/: gcc-multilib has it for -m32, but conflicts with cross compilers.
 M32 = -m32 -idirafter /usr/include/x86_64-linux-gnu
 PROGS_32 = $(if $(shell printf '\043include <stdio.h>\nint main(void) { return 0; }' | $(CC) $(M32) -x c -o $(BUILD)/can32 - 2>/dev/null && $(BUILD)/can32 && echo yes),$(BUILD)/frames32 $(BUILD)/deep32)

