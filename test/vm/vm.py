@@ -22,7 +22,7 @@ UBUNTU_KEYS, UBUNTU_KEYS_SHA256 = '/pool/main/u/ubuntu-keyring/ubuntu-keyring_20
 MODULES = ['virtio_mmio', 'virtio_pci', '9pnet_virtio', '9p', 'overlay']
 # For arm64: what the guest's root is made of, besides what these depend on.
 ARM64_ROOT = ['busybox-static', 'dash', 'coreutils', 'python3-minimal', 'libpython3-stdlib', 'libbpf-dev', 'libdw-dev', 'libelf-dev',
-              'liblzma-dev', 'zlib1g-dev', 'libiberty-dev', 'libbz2-dev']
+              'liblzma-dev', 'zlib1g-dev', 'libiberty-dev', 'libbz2-dev', 'elfutils']
 
 
 class Missing(Exception):
