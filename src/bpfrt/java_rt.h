@@ -20,10 +20,8 @@ static RT_INLINE u64 java_byte(struct RtLangWalk *w, u64 addr) // into w->tmp[0]
 
 static RT_INLINE u64 java_word(struct RtLangWalk *w, u64 addr)
 {
-	if (!(addr >> RT_UW_PC_BITS) && !bpf_probe_read_user(&w->tmp[0], 8, (void *)addr))
-		return 1;
-	w->unread = addr;
-	return 0;
+	w->unread = addr; // before it is known: what lives over the call would take more stack than there is
+	return !(addr >> RT_UW_PC_BITS) && !bpf_probe_read_user(&w->tmp[0], 8, (void *)addr);
 }
 
 // The blob at v->blob, with what lies before it, into w->obj. Not 0: it cannot be read.

@@ -11,7 +11,8 @@
 enum { H_CURTASK_BTF = BPF_FUNC_get_current_task_btf };
 enum { AT = offsetof(struct RtCold, at), UNREAD = offsetof(struct RtColdAt, unread) };
 
-// May a stack of this unit be completed? Of a uprobe the thread goes on elsewhere, and other units have no thread of the program before them.
+// May a stack that is taken here be completed? Of a uprobe the thread goes on elsewhere, and other units have no thread of the program before them. The walk has a function more
+// for it; programs with loops have no room for that.
 static bool may_wait(const struct Lower *l, u64 src)
 {
 	switch (l->pp->kind) {
@@ -20,7 +21,7 @@ static bool may_wait(const struct Lower *l, u64 src)
 	default:
 		return false;
 	}
-	return !l->is_late && !l->no_cold && !(src & (RT_SRC_F_FP | RT_SRC_F_AGAIN)) && l->o->cold_stacks && l->o->cold_stacks();
+	return !l->is_late && !l->no_cold && !l->has_frame && !l->b.fn && !(src & (RT_SRC_F_FP | RT_SRC_F_AGAIN)) && l->o->cold_stacks && l->o->cold_stacks();
 }
 
 static struct ColdCall *call_of(struct Lower *l, u32 limit, u64 src)

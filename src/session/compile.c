@@ -44,7 +44,7 @@ static struct LowerOpts lower_opts(struct Session *s)
 		.percpu_lookup = feature_has(FEAT_MAP_LOOKUP_PERCPU),
 		.task_memory = task_memory,
 		.task_work = s->o->no_task_work ? NULL : task_work,
-		.cold_stacks = s->o->no_task_work ? NULL : cold_stacks,
+		.cold_stacks = s->o->no_task_work ? NULL : s->o->swap ? task_work : cold_stacks,
 		.ktime_boot = feature_has(FEAT_KTIME_BOOT),
 		.ktime_tai = feature_has(FEAT_KTIME_TAI),
 		.jiffies64 = feature_has(FEAT_JIFFIES64),

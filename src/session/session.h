@@ -32,6 +32,7 @@ struct Options {
 	bool strict; // exit status LOSS_STATUS if anything was lost
 	bool keep_privileges; // none are given up once probes are attached
 	bool no_uprobe_multi, no_kprobe_multi, no_kprobe_session, no_task_work;
+	bool swap; // programs as where there is swap (/proc/swaps), on any machine
 	enum RunMode mode;
 	enum BufMode buf;
 	u32 dump;	      // passes_named()

@@ -40,6 +40,7 @@ EXPECT_RE \A<\?xml0001.svg\n0002.svg\n(0003.svg\n)?f.svg\nlater\no\np\n[1-9]\n\Z
 
 # The debug file that an object in another root names by its link (.gnu_debuglink).
 NAME what a program in another root calls its debug file is looked for there: a link to the host's file, a FIFO and a device are not read, and nothing hangs
+RETRY 2 five calls of a program that lives for some milliseconds: its file may be too new to be known, which is told
 NEED cmd:gcc
 NEED cmd:objcopy
 NEED host

@@ -76,13 +76,21 @@ static u32 func_at(const struct Limits *l, u32 insn)
 	return 0;
 }
 
+// What the kernel calls later begins a chain of its own (is_async_cb): the callbacks of task work.
+static bool is_later(const struct Code *c, u32 fi)
+{
+	const char *name = c->funcs.n > fi ? c->funcs.p[fi].name : NULL;
+	return fi && name && (!strcmp(name, "cold") || !strcmp(name, "late"));
+}
+
 static void read_func(struct Limits *l, struct Func *f, const struct Code *c)
 {
 	struct Regs r = {.frame[10] = true};
 	for (u32 i = f->first; i < f->end; i++) {
 		const struct BpfInsn *in = &c->insns.p[i];
 		bool wide = in->code == (BPF_LD | BPF_IMM | BPF_DW);
-		if ((in->code == (BPF_JMP | BPF_CALL) && in->regs >> 4 == BPF_PSEUDO_CALL) || (wide && in->regs >> 4 == BPF_PSEUDO_FUNC))
+		bool called = in->code == (BPF_JMP | BPF_CALL) && in->regs >> 4 == BPF_PSEUDO_CALL;
+		if (called || (wide && in->regs >> 4 == BPF_PSEUDO_FUNC && !is_later(c, func_at(l, i + 1 + (u32)in->imm))))
 			vec_push(&f->calls, func_at(l, i + 1 + (u32)in->imm));
 		bool helper = in->code == (BPF_JMP | BPF_CALL) && !(in->regs >> 4);
 		f->tail_calls |= helper && in->imm == HELPER_TAIL_CALL;
@@ -141,7 +149,9 @@ static void limits_of(const struct Code *c, struct Limits *l)
 		l->funcs[i] = (struct Func){.first = c->funcs.p[i].insn, .end = i + 1 < l->nfuncs ? c->funcs.p[i + 1].insn : (u32)c->insns.n};
 	for (u32 i = 0; i < l->nfuncs; i++)
 		read_func(l, &l->funcs[i], c);
-	follow(l, 0, chain, 0, 0);
+	for (u32 i = 0; i < l->nfuncs; i++)
+		if (!i || is_later(c, i))
+			follow(l, i, chain, 0, 0);
 	if (!l->why)
 		l->why = l->nfuncs > MAX_FUNCS ? "functions" : l->nmaps > MAX_MAPS ? "maps" : NULL;
 }
@@ -275,12 +285,13 @@ static void check_program(const char *script, const struct ProbeProg *pp, const 
 struct Kernel {
 	enum Feature lacks[3];
 	u32 nlacks;
+	bool swap;
 };
-static const struct Kernel kernels[] = {{.nlacks = 0}, {{FEAT_BPF_LOOP}, 1}, {{FEAT_BPF_LOOP, FEAT_V4_INSNS, FEAT_TASK_MEMORY}, 3}};
+static const struct Kernel kernels[] = {{.nlacks = 0}, {.swap = true}, {{FEAT_BPF_LOOP}, 1}, {{FEAT_BPF_LOOP, FEAT_V4_INSNS, FEAT_TASK_MEMORY}, 3}};
 
 static void check_script(const char *text, const struct Kernel *k, const char *want, struct Most *most)
 {
-	struct Options o = {.text = text, .name = "limits", .unsafe = true};
+	struct Options o = {.text = text, .name = "limits", .unsafe = true, .swap = k->swap};
 	struct Session s = {0};
 	bool had[ARRAY_LEN(k->lacks)];
 	for (u32 i = 0; i < k->nlacks; i++) {

@@ -205,6 +205,7 @@ static long rt_host_read(long (*hook)(void *, u32, const void *), void *dst, u32
 	return 0;
 }
 long bpf_probe_read_user(void *dst, u32 size, const void *user) { return rt_host_read(rt_host.read_user, dst, size, user); }
+long bpf_copy_from_user(void *dst, u32 size, const void *user) { return rt_host_read(rt_host.read_user, dst, size, user); }
 long bpf_probe_read_kernel(void *dst, u32 size, const void *kernel) { return rt_host_read(rt_host.read_kernel, dst, size, kernel); }
 
 static long rt_host_read_str(long (*hook)(void *, u32, const void *), char *dst, u32 size, const char *src)
