@@ -20,8 +20,11 @@ static RT_INLINE u64 java_byte(struct RtLangWalk *w, u64 addr) // into w->tmp[0]
 
 static RT_INLINE u64 java_word(struct RtLangWalk *w, u64 addr)
 {
-	w->unread = addr; // before it is known: what lives over the call would take more stack than there is
-	return !(addr >> RT_UW_PC_BITS) && !bpf_probe_read_user(&w->tmp[0], 8, (void *)addr);
+	w->asked = addr; // kept there: what lives over the call would take more of the BPF stack than there is
+	if (!(addr >> RT_UW_PC_BITS) && !bpf_probe_read_user(&w->tmp[0], 8, (void *)addr))
+		return 1;
+	w->unread = *(volatile u64 *)&w->asked;
+	return 0;
 }
 
 // The blob at v->blob, with what lies before it, into w->obj. Not 0: it cannot be read.

@@ -283,7 +283,7 @@ struct RtLangWalk {
 	u32 hidden;  // the frame at hand stands for a function that is there already
 	struct RtJavaWalk java;
 	u64 tmp[4]; // from here on what no step finds as the one before has left it, but for the code that is being made (utask.bpf.c)
-	u64 unread; // address of a language's last read that failed (of Java's, the last one); 0 none
+	u64 unread, asked; // address of a language's last read that failed, 0 none; of Java's last one
 	u64 obj[RT_LANG_OBJ / 8];
 	struct RtV8Walk v8;
 	struct RtPyAsync async;
