@@ -193,7 +193,7 @@ fuzz-long: $(BUILD)/sonde $(BUILD)/values
 VERIFY_SCRIPTS ?= 84
 verify-guests: $(BUILD)/sonde $(BUILD)/values
 	@for r in bullseye bookworm backports; do echo "== $$r"; \
-		test/vm/vm.py $$([ $$r = bookworm ] || echo --release $$r) --timeout 7200 -- "uname -r; $(CURDIR)/test/gen/check.py $(CURDIR)/$(BUILD)/sonde $(CURDIR)/$(BUILD) --count $(VERIFY_SCRIPTS) --load --size 9 $(if $(SEED),--seed $(SEED))" || exit 1; done
+		test/vm/vm.py --share $(CURDIR) $$([ $$r = bookworm ] || echo --release $$r) --timeout 7200 -- "uname -r; $(CURDIR)/test/gen/check.py $(CURDIR)/$(BUILD)/sonde $(CURDIR)/$(BUILD) --count $(VERIFY_SCRIPTS) --load --size 9 $(if $(SEED),--seed $(SEED))" || exit 1; done
 
 # ---- benchmarks of single parts: bench/NAME.c -> build/bench/NAME
 $(BUILD)/bench/%: bench/%.c $(BUILD)/libsonde.a

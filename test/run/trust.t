@@ -45,7 +45,7 @@ EXPECT_RE \A1\n1\n1\n1\n\Z
 
 NAME 64 processors, emulated: each is sampled, and the memory of per-CPU maps is what -v says
 EXTRA a guest of its own, of some minutes
-RUN {top}/test/vm/vm.py --release backports --smp 64 --mem 3000 --timeout 800 -- '{top}/test/vm/wide.sh {sonde}' >o 2>&1; r=$?; [ $r != 125 ] || cat o; tail -n 2 o
+RUN {top}/test/vm/vm.py --release backports --share {top} --smp 64 --mem 3000 --timeout 800 -- '{top}/test/vm/wide.sh {sonde}' >o 2>&1; r=$?; [ $r != 125 ] || cat o; tail -n 2 o
 NEED host
 NEED arch:x86_64
 NEED cmd:qemu-system-x86_64
