@@ -388,3 +388,16 @@ void frames_deinit(struct Frames f[2])
 		vec_deinit(&f[i].cies);
 	}
 }
+
+u32 frames_first_at(const struct Frames *f, u64 pc)
+{
+	u32 lo = 0, hi = f->fdes.n;
+	while (lo < hi) {
+		u32 mid = (lo + hi) / 2;
+		if (f->fdes.p[mid].pc < pc)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}

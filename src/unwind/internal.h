@@ -174,6 +174,7 @@ struct FdeBody {
 // Lists the entries of both sections: .eh_frame's in f[0], with debug .debug_frame's in f[1]. frames_deinit() frees them.
 void frames_list(const struct ElfCfi *e, struct Frames f[2], const struct Part *part, bool debug, const struct UwHurry *hurry);
 void frames_deinit(struct Frames f[2]);
+u32 frames_first_at(const struct Frames *f, u64 pc); // number of the first listed entry that begins at pc or above it
 // The entry at an offset of its section, and where the next one begins; out->cie NULL: a CIE, or malformed. False: the section ends there.
 bool fde_parse(struct Frames *f, u64 at, struct FdeBody *out, u64 *next);
 u64 fde_pointer(const struct Frames *f, struct Bytes *b, u8 enc); // a pointer encoded as DW_EH_PE_* says; sets b->bad

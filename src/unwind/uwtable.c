@@ -68,19 +68,6 @@ static void run_fde(struct Sink *s, const struct FdeBody *d, u64 end, u16 machin
 	on_row(s, run.pc, &r);
 }
 
-static u32 first_at(const struct Frames *f, u64 pc)
-{
-	u32 lo = 0, hi = f->fdes.n;
-	while (lo < hi) {
-		u32 mid = (lo + hi) / 2;
-		if (f->fdes.p[mid].pc < pc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 // The next FDE of both sections: the lower address, .eh_frame first.
 static struct Frames *pick(struct Frames f[2], const u32 at[2])
 {
@@ -128,7 +115,7 @@ static u64 after_next(const struct Frames *f, u32 at)
 static void build_segment(struct Frames f[2], const struct CfiSeg *seg, struct Sink *s)
 {
 	u64 seg_end = seg->vaddr + seg->size, end = seg->vaddr, next, before = 0;
-	u32 at[2] = {first_at(&f[0], seg->vaddr), first_at(&f[1], seg->vaddr)};
+	u32 at[2] = {frames_first_at(&f[0], seg->vaddr), frames_first_at(&f[1], seg->vaddr)};
 	struct Frames *cur;
 	bool open = false; // rows so far reach to `end`
 
@@ -174,7 +161,7 @@ static void build_segment(struct Frames f[2], const struct CfiSeg *seg, struct S
 static void segment_gaps(struct Frames f[2], const struct ElfCfi *e, const struct CfiSeg *seg, struct Gaps *g)
 {
 	u64 seg_end = seg->vaddr + seg->size, end = seg->vaddr;
-	u32 at[2] = {first_at(&f[0], seg->vaddr), first_at(&f[1], seg->vaddr)};
+	u32 at[2] = {frames_first_at(&f[0], seg->vaddr), frames_first_at(&f[1], seg->vaddr)};
 	struct Frames *cur;
 	while ((cur = pick(f, at))) {
 		const struct Fde *entry = &cur->fdes.p[at[cur - f]++];

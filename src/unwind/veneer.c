@@ -8,14 +8,7 @@
 // The entry that has pc, not as its first instruction; NULL none.
 static const struct Fde *entry_of(const struct Frames *f, u64 pc)
 {
-	size_t lo = 0, hi = f->fdes.n;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (f->fdes.p[mid].pc < pc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	u32 lo = frames_first_at(f, pc);
 	return lo && pc < f->fdes.p[lo - 1].end ? &f->fdes.p[lo - 1] : NULL;
 }
 
