@@ -187,6 +187,12 @@ void count_loss(struct Lower *l, u32 counter_off); // adds one to a field of str
 struct IrVal event_reserve(struct Lower *l, u32 kind, u32 id, u32 size, IrBlk fail); // payload after 8 bytes of head
 void event_submit(struct Lower *l, struct IrVal rec);
 
+// lower_work.c
+u32 work_map(struct Lower *l, const char *name, u32 value_size, u32 max); // keys of 8 bytes, values that begin with a struct bpf_task_work; its id
+struct IrVal work_keep(struct Lower *l, u32 map, struct IrVal key, IrBlk none); // a new element's address; goes on in `none` if there is none
+// The kernel shall call `callback` with (map, key, e); goes on in `none`, and the element is gone, if it will not.
+void work_ask(struct Lower *l, u32 map, struct IrVal key, struct IrVal e, u32 callback, IrBlk none);
+
 // lower_late.c
 struct Late;
 struct Late *late_plan(struct Lower *l); // in the unit's arena; NULL: its action is never put off

@@ -6,9 +6,6 @@
 #include "bpfrt/stack.h"
 #include "lower/internal.h"
 
-#define NO_EXIST 1 // BPF_NOEXIST
-
-enum { H_CURTASK_BTF = BPF_FUNC_get_current_task_btf };
 enum { AT = offsetof(struct RtCold, at), UNREAD = offsetof(struct RtColdAt, unread) };
 
 // May a stack that is taken here be completed? Of a uprobe the thread goes on elsewhere, and other units have no thread of the program before them. The walk has a function more
@@ -37,12 +34,8 @@ static struct ColdCall *call_of(struct Lower *l, u32 limit, u64 src)
 
 static u32 cold_map(struct Lower *l)
 {
-	for (u32 i = 0; i < l->prog->maps.n; i++)
-		if (!strcmp(l->prog->maps.p[i]->name, RT_COLD_MAP))
-			return i;
-	u32 id = sonde_map(l, RT_COLD_MAP, BPF_MAP_TYPE_HASH, 8, sizeof(struct RtCold), RT_COLD_MAX, BPF_F_NO_PREALLOC);
-	l->prog->maps.p[id]->task_work = true;
-	return id;
+	const struct MapDef *m = program_map(l->prog, RT_COLD_MAP);
+	return m ? m->id : work_map(l, RT_COLD_MAP, sizeof(struct RtCold), RT_COLD_MAX);
 }
 
 // Another number for each event.
@@ -60,34 +53,25 @@ bool cold_stack(struct Lower *l, u32 limit, u64 src, struct IrVal *out)
 	struct TmpMark m = tmp_mark(l);
 	u32 cold = cold_map(l);
 	struct ColdCall *call = call_of(l, limit, src);
-	struct IrVal none = ir_imm(0), map = ir_mapfd(cold), at = tmp_slot(l, sizeof(struct RtColdAt)), key = tmp_slot(l, 8);
+	struct IrVal none = ir_imm(0), at = tmp_slot(l, sizeof(struct RtColdAt)), key = tmp_slot(l, 8);
 	IrReg id = ir_new_reg(&l->b);
-	IrBlk cut = ir_new_block(&l->b, "cold"), kept = ir_new_block(&l->b, "cold_kept"), asked = ir_new_block(&l->b, "cold_asked"), refused = ir_new_block(&l->b, "cold_refused"),
-	      failed = ir_new_block(&l->b, "cold_failed"), end = ir_new_block(&l->b, "ustack");
+	IrBlk cut = ir_new_block(&l->b, "cold"), failed = ir_new_block(&l->b, "cold_failed"), end = ir_new_block(&l->b, "ustack");
 	for (u32 off = 0; off < sizeof(struct RtColdAt); off += 8)
 		ir_store(&l->b, at, (s32)off, 8, none);
 	ir_set(&l->b, id, rt_call(l, "rt_ustack_cold", 4, ctx_ptr(l), ir_imm(limit), ir_imm((s64)src), at, none));
 	ir_br(&l->b, IC_NE, ir_load(&l->b, at, UNREAD, 8, false), none, cut, end);
 	ir_set_block(&l->b, cut);
 	ir_store(&l->b, key, 0, 8, fresh_number(l));
-	call4(l, H_MAP_UPDATE, map, key, zero_value(l, cold), ir_imm(NO_EXIST));
-	struct IrVal e = ir_mov(&l->b, call2(l, H_MAP_LOOKUP, map, key));
-	ir_br(&l->b, IC_NE, e, none, kept, failed);
-	ir_set_block(&l->b, kept);
+	struct IrVal e = work_keep(l, cold, key, failed);
 	ir_store(&l->b, e, offsetof(struct RtCold, id), 8, ir_reg(id));
 	for (u32 off = 0; off < sizeof(struct RtColdAt); off += 8)
 		ir_store(&l->b, e, (s32)(AT + off), 8, ir_load(&l->b, at, (s32)off, 8, false));
-	struct IrVal args[] = {call0(l, H_CURTASK_BTF), e, map, ir_func(call->func), none};
-	ir_br(&l->b, IC_EQ, ir_call_kfunc(&l->b, "bpf_task_work_schedule_resume_impl", args, ARRAY_LEN(args)), none, asked, refused);
-	ir_set_block(&l->b, refused);
-	call2(l, H_MAP_DELETE, map, key);
-	ir_jmp(&l->b, failed);
-	ir_set_block(&l->b, failed);
-	rt_call(l, "rt_cold_count", 1, ir_load(&l->b, at, offsetof(struct RtColdAt, why), 8, false), none, none, none, none);
-	ir_jmp(&l->b, end);
-	ir_set_block(&l->b, asked);
+	work_ask(l, cold, key, e, call->func, failed);
 	count_loss(l, offsetof(struct RtCounters, cold));
 	ir_set(&l->b, id, ir_load(&l->b, key, 0, 8, false));
+	ir_jmp(&l->b, end);
+	ir_set_block(&l->b, failed);
+	rt_call(l, "rt_cold_count", 1, ir_load(&l->b, at, offsetof(struct RtColdAt, why), 8, false), none, none, none, none);
 	ir_jmp(&l->b, end);
 	ir_set_block(&l->b, end);
 	tmp_release(l, m);

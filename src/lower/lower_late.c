@@ -10,9 +10,6 @@
 #define PAGE 4096u
 #define TEXTS_MAX 8u
 #define WAITING_MAX 16384u // threads
-#define NO_EXIST 1	   // BPF_NOEXIST
-
-enum { H_CURTASK_BTF = BPF_FUNC_get_current_task_btf };
 
 // What is kept of an event: struct bpf_task_work, its time, its record, where its texts are.
 enum { KEPT_NSECS = 8, KEPT_RECORD = 16 };
@@ -218,9 +215,7 @@ struct Late *late_plan(struct Lower *l)
 	t.record = ALIGN_UP(t.record, 8u);
 	struct Late *late = arena_new(l->u->arena, struct Late);
 	*late = t;
-	late->map = sonde_map(l, arena_printf(l->u->arena, "sonde_late%zu", l->prog->progs.n), BPF_MAP_TYPE_HASH, 8, KEPT_RECORD + t.record + 8 * t.ntexts, WAITING_MAX,
-			      BPF_F_NO_PREALLOC);
-	l->prog->maps.p[late->map]->task_work = true;
+	late->map = work_map(l, arena_printf(l->u->arena, "sonde_late%zu", l->prog->progs.n), KEPT_RECORD + t.record + 8 * t.ntexts, WAITING_MAX);
 	return late;
 }
 
@@ -246,26 +241,16 @@ static void try_text(struct Lower *l, const struct LateText *t, IrBlk missing)
 // Keeps the event. Goes on in `now` where that cannot be.
 static void put_off(struct Lower *l, const struct Late *t, IrBlk now)
 {
-	IrBlk kept = ir_new_block(&l->b, "kept"), asked = ir_new_block(&l->b, "put_off"), refused = ir_new_block(&l->b, "not_put_off");
 	struct TmpMark m = tmp_mark(l);
-	struct IrVal key = tmp_slot(l, 8), map = ir_mapfd(t->map);
+	struct IrVal key = tmp_slot(l, 8);
 	ir_store(&l->b, key, 0, 8, call0(l, H_PID_TGID));
-	call4(l, H_MAP_UPDATE, map, key, zero_value(l, t->map), ir_imm(NO_EXIST));
-	struct IrVal e = ir_mov(&l->b, call2(l, H_MAP_LOOKUP, map, key));
-	ir_br(&l->b, IC_NE, e, ir_imm(0), kept, now);
-	ir_set_block(&l->b, kept);
+	struct IrVal e = work_keep(l, t->map, key, now);
 	ir_store(&l->b, e, KEPT_NSECS, 8, boot_ns(l));
 	for (u32 off = 8; off < t->record; off += 8) // programs may not read the first word
 		ir_store(&l->b, e, (s32)(KEPT_RECORD + off), 8, ir_load(&l->b, ctx_ptr(l), (s32)off, 8, false));
 	for (u32 i = 0; i < t->ntexts; i++)
 		ir_store(&l->b, e, (s32)(KEPT_RECORD + t->record + 8 * i), 8, lx_int(l, t->text[i].at));
-	struct IrVal args[] = {call0(l, H_CURTASK_BTF), e, map, ir_func(t->callback), ir_imm(0)};
-	struct IrVal r = ir_call_kfunc(&l->b, "bpf_task_work_schedule_resume_impl", args, ARRAY_LEN(args));
-	ir_br(&l->b, IC_EQ, r, ir_imm(0), asked, refused);
-	ir_set_block(&l->b, refused);
-	call2(l, H_MAP_DELETE, map, key);
-	ir_jmp(&l->b, now);
-	ir_set_block(&l->b, asked);
+	work_ask(l, t->map, key, e, t->callback, now);
 	count_loss(l, offsetof(struct RtCounters, put_off));
 	lower_return(l, ir_imm(0));
 	tmp_release(l, m);
