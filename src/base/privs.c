@@ -54,7 +54,7 @@ void privs_plan(const struct PrivPlan *p)
 }
 
 // ---- the filter of system calls
-enum Verdict { DENY, ALLOW, ABSENT, CLONE, BPF, IOCTL, LIMIT, SOCKET };
+enum Verdict { DENY, ALLOW, ABSENT, CLONE, BPF, IOCTL, LIMIT, SOCKET, POLICY };
 enum { CALLS = 512, FILTER = 1024, RECENT = 424 /* of 5.1 on, the same on all machines: libc tries them first, and does without when they are not there */ };
 
 static const u16 always[] = {
@@ -130,6 +130,7 @@ static void verdicts(u8 *calls)
 	calls[SYS_ioctl] = IOCTL;
 	calls[SYS_prlimit64] = LIMIT;
 	calls[SYS_socket] = SOCKET;
+	calls[SYS_sched_setscheduler] = POLICY;
 }
 
 struct Filter {
@@ -200,6 +201,9 @@ static void leaf(struct Filter *f, enum Verdict v)
 		break;
 	case LIMIT: // our own
 		one_of(f, 0, (const u32[]){0}, 1, SECCOMP_RET_ALLOW, REFUSED);
+		break;
+	case POLICY: // back to what other programs have
+		one_of(f, 1, (const u32[]){SCHED_OTHER}, 1, SECCOMP_RET_ALLOW, REFUSED);
 		break;
 	case SOCKET:
 		if (plan.network)

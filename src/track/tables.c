@@ -1,6 +1,7 @@
 // Which objects get their unwind tables, and in what order: queues, and the two threads that have them built in turn (tablemaps.c). Input: objects that processes
 // map, those that stacks ask for, code made at run time. An object is built once, whoever maps it.
 #include <errno.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -19,6 +20,7 @@ struct PageWish { // of an object whose table is there: one that was taken out, 
 	u32 obj, page;
 };
 #define PAGES_MS 250 // pages that are asked for wait so long for others of their object: its entries are read once
+#define FIRST_NS 1000000000ull // processor time, at the start, for which the thread goes before all other programs
 #define SPARE 3u // values for rows that are made ahead, beyond what an object needs
 // What comes first. Builds of what is less urgent wait meanwhile.
 enum Haste {
@@ -318,11 +320,15 @@ static void *work(void *arg)
 	size_t at;
 
 	// Until a table is there the stacks through its object are cut: on a busy machine this has to come first. A thread's own nice value
-	// (setpriority(2)); the work is half a second for all that runs on a machine.
+	// (setpriority(2)); the work is half a second for all that runs on a machine. It counts among the tasks of one session or cgroup only (sched(7),
+	// "The autogroup feature"), so that beside forty busy ones it would be a fortieth of the machine: a real-time policy does not.
 	setpriority(PRIO_PROCESS, 0, -20);
+	bool first = !t->lazy && t->pay.share <= 0 && !sched_setscheduler(0, SCHED_RR, &(struct sched_param){.sched_priority = 1});
 	err_free(privs_drop()); // the main thread says what does not go
 	pthread_mutex_lock(&t->lock);
 	while (!t->stop) {
+		if (first && clock_ns(CLOCK_THREAD_CPUTIME_ID) > FIRST_NS)
+			first = sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0}) != 0;
 		if (pay(t))
 			continue;
 		if (find_next(t, HASTE_IDLE, &at)) {

@@ -210,8 +210,8 @@ static void *track(void *arg)
 	bool more = false;
 
 	// Stacks of a new process lack its mappings until we have run: before it, if the scheduler lets us. It is microseconds for an exec. Both are a
-	// thread's own (sched_setscheduler(2), setpriority(2)).
-	if (sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 1}))
+	// thread's own (sched_setscheduler(2), setpriority(2)). The builder of tables has priority 1 at its start.
+	if (sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 2}))
 		setpriority(PRIO_PROCESS, 0, -20);
 	err_free(privs_drop()); // the main thread says what does not go
 	fds[n++] = (struct pollfd){u->wake_fd, POLLIN, 0};

@@ -13,6 +13,13 @@ RUN {copy:frames} calls 100000000 & {sonde} -q --why-incomplete -p $! -e "tracep
 EXPECT_RE ^(\d+) user stacks, \1 whole \(100\.00 %\)
 EXPECT_RE ^\s+(\w*getppid|syscall)\+\d+\n\s+inner\+\d+\n\s+middle\+\d+\n\s+outer\+\d+\n\s+main\+\d+\n(\s+(__libc_\w+|libc\.so\.6|\[libc\.so\.6\+\w+\])\+\w+\n)*\s+_start\+\d+\n\]: \d{3,}$
 
+# Fields 40 and 41 of proc(5)'s stat: SCHED_FIFO is 1, SCHED_RR 2.
+NAME who follows processes, and who builds tables, go before programs of other sessions
+NEED host
+RUN {sonde} profile -F 49 -f 30 >o & p=$!; until grep -q '^1 2$' s && grep -q '^2 1$' s; do sleep 0.02; cat /proc/$p/task/*/stat | sed 's/.*) //' | awk '{print $39, $38}' >s; done 2>/dev/null; sort s; kill -INT $p; wait $p
+EXPECT_LINE 1 2
+EXPECT_LINE 2 1
+
 NAME without names: each stack is whole or counted as cut
 RUN {sonde} -q -f json --why-incomplete -e 'tracepoint:syscalls:sys_enter_getppid /comm == "{name:frames}"/ { @[ustack] = count(); @n++; if (@n == 200) { exit() } }' > j 2>&1 & sleep 1; while kill -0 $! 2>/dev/null; do {copy:frames} calls 20; done; python3 -c 'import json; r=[json.loads(l) for l in open("j") if l[0] == "{"]; u=[x["data"] for x in r if x["type"]=="user_stacks"][0]; s=[x["data"]["@"] for x in r if x["type"]=="map" and "@" in x["data"]][0]; whole=sum(n for k, n in s.items() if "_start" in k); print(whole == u["whole"], sum(s.values()) - whole == sum(x["count"] for x in u["incomplete"])); print(whole, u, s)'
 TIMEOUT 30
