@@ -35,6 +35,15 @@ static RT_INLINE bool rt_py_ptr(struct RtLangWalk *w, u64 addr)
 	return 0;
 }
 
+// musl's, 1.2 (src/internal/pthread_impl.h): a pointer to the values, 128 at most. Its threads on arm64 are not known here.
+#define MUSL_VALUES 0x80
+#define MUSL_KEYS_MAX 128
+
+static RT_INLINE u64 rt_py_value_musl(struct RtLangWalk *w, u64 tp, u64 key)
+{
+	return key < MUSL_KEYS_MAX && rt_py_ptr(w, tp + MUSL_VALUES) && rt_py_ptr(w, w->tmp[0] + key * 8);
+}
+
 // The value that a thread has under a key, into w->tmp[0]. tp: its struct pthread.
 static RT_INLINE u64 rt_py_value(struct RtLangWalk *w, u64 tp, u64 key)
 {
@@ -51,11 +60,11 @@ static RT_INLINE u64 rt_py_value(struct RtLangWalk *w, u64 tp, u64 key)
 }
 
 // The state of the thread whose struct pthread is at tp: as rt_py_state().
-static RT_INLINE u64 rt_py_state_at(struct RtLangWalk *w, struct RtLang *l, u64 tp, u64 key)
+static RT_INLINE u64 rt_py_state_at(struct RtLangWalk *w, struct RtLang *l, u64 tp, u64 key, bool musl)
 {
 	u64 state;
 
-	if (!rt_py_value(w, tp, key))
+	if (!(musl ? rt_py_value_musl(w, tp, key) : rt_py_value(w, tp, key)))
 		return 0;
 	state = w->tmp[0];
 	if (!state || !rt_py_ptr(w, state + l->py.thread_id) || w->tmp[0] != tp || !rt_py_ptr(w, state + l->py.cframe))
@@ -76,7 +85,15 @@ static RT_INLINE u64 rt_py_state(struct RtStackBuf *b, struct RtLang *l)
 	RT_UNROLL
 	for (u32 i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
 		if (!state)
-			state = rt_py_state_at(w, l, tp - sizes[i], key);
+			state = rt_py_state_at(w, l, tp - sizes[i], key, 0);
+#if !defined(RT_ARM64) && !defined(__aarch64__)
+	if (!state) {
+		u64 unread = w->unread;
+		state = rt_py_state_at(w, l, tp, key, 1);
+		if (state || unread)
+			w->unread = state ? 0 : unread;
+	}
+#endif
 	return state;
 }
 

@@ -623,6 +623,37 @@ TEST(a_limit_counts_what_is_shown)
 		CHECK_EQ(st ? st->why : 0, RT_WHY_ASKED);
 	}
 }
+#if !defined(__aarch64__)
+// musl 1.2: the thread pointer's 16th word points to the values.
+static void start_musl(void)
+{
+	start_python();
+	put(HEAP + 0x310 + KEY * 16 + 8, 0);
+	put(HEAP + 0x80, HEAP + 0xc0);
+	put(HEAP + 0xc0 + KEY * 8, STATE);
+}
+TEST(threads_of_musl)
+{
+	start_python();
+	struct RtStack *st = walk_now();
+	u64 n = st->n;
+	CHECK(RT_FRAME_IS_LANG(st->frames[1]));
+	start_musl();
+	st = walk_now();
+	CHECK_EQ(st->n, n);
+	CHECK_EQ(st->why, RT_WHY_OK);
+	CHECK(RT_FRAME_IS_LANG(st->frames[1]));
+	start_musl();
+	put(STATE + 152, HEAP + 8); // another thread's state
+	check_native(walk_now(), RT_WHY_OK);
+	start_musl();
+	put(HEAP + 0x80, 0x1234567890);
+	check_native(walk_now(), RT_WHY_OK);
+	start_musl();
+	put(ROOT + 592, 128ull << 32 | 1); // no key of musl's
+	check_native(walk_now(), RT_WHY_OK);
+}
+#endif
 TEST(threads_that_are_not_pythons)
 {
 	start_python();
