@@ -132,6 +132,9 @@ bool scripts_wants(struct Scripts *s, const struct RtCode *c, struct RtScriptAt 
 void scripts_add(struct Scripts *s, const struct RtCode *c, const struct JavaMemory *m, const struct RtV8 *v);
 u32 scripts_line(struct Scripts *s, const struct RtCode *c, u32 pos);
 
+// Linked with musl's libc, whose threads keep their values and variables elsewhere than glibc's: added to what the version is called.
+bool runtime_of_musl(const struct ElfFile *f, struct Str *version);
+
 // ---- cold.c: where the function at an address ends; false: there is none, or it is not known
 bool runtime_function(struct ElfFile *f, u64 addr, u64 *end);
 // The part of the function lo..hi that the compiler has put elsewhere, told by where its jumps lead. False: none is known.

@@ -141,6 +141,8 @@ static bool find(struct ElfFile *f, const struct ElfSymbol *syms, struct RtLang 
 		str_add(version, " (without threads)");
 		return false;
 	}
+	if (runtime_of_musl(f, version))
+		return false;
 	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
 		if (rows[i].version != v)
 			continue;

@@ -171,6 +171,8 @@ static bool find(struct ElfFile *f, const struct ElfSymbol *syms, struct RtLang 
 		out->code_type = find_names(f, syms[SYM_NAME_OF].addr);
 		if (!out->code_type || !(v < 0x300 ? find_key(f, syms[SYM_NATIVE].addr, out) : find_tls(f, syms[SYM_CURRENT].addr, out)))
 			return false;
+		if ((out->ruby.how == EC_BY_KEY || out->ruby.how == EC_BY_GOT) && runtime_of_musl(f, version))
+			return false;
 		return runtime_threaded_loop(f, &out->loop, &out->loop_end);
 	}
 	return false;
