@@ -5,6 +5,25 @@
 
 enum PtArch { PT_X86_64, PT_ARM64 };
 
+// ---- this machine: its name in ELF, in the kernel's tree, in Debian's folders of libraries, to a C compiler; registers that hold a function's arguments
+#if defined(__x86_64__)
+#define PT_HOST PT_X86_64
+#define HOST_MACHINE 62 // EM_X86_64
+#define HOST_KERNEL_DIR "arch/x86/include"
+#define HOST_MULTIARCH "x86_64-linux-gnu"
+#define HOST_DEFINES {"__x86_64__", "1"}, {"__x86_64", "1"}, {"__amd64__", "1"}
+#define HOST_ARG_REGS 6 // rdi rsi rdx rcx r8 r9
+#elif defined(__aarch64__)
+#define PT_HOST PT_ARM64
+#define HOST_MACHINE 183 // EM_AARCH64
+#define HOST_KERNEL_DIR "arch/arm64/include"
+#define HOST_MULTIARCH "aarch64-linux-gnu"
+#define HOST_DEFINES {"__aarch64__", "1"}
+#define HOST_ARG_REGS 8 // x0-x7
+#else
+#error "sonde knows the registers of x86_64 and aarch64 only"
+#endif
+
 // ---- insn.c, x86.c, arm64.c: one instruction. Both architectures are always compiled in, as below.
 enum Branch {
 	BRANCH_NONE,
@@ -59,14 +78,6 @@ int syscall_number(const char *name); // -1 if unknown
 // ---- ptregs.c: struct pt_regs as the kernel hands it to kprobe, uprobe and perf_event programs: where each register lies. Both architectures
 // are always compiled in, so that argument specifications can be tested anywhere; PT_HOST is ours.
 // Layouts: linux arch/x86/include/asm/ptrace.h and arch/arm64/include/uapi/asm/ptrace.h (stable ABI of bpf_user_pt_regs_t).
-#if defined(__x86_64__)
-#define PT_HOST PT_X86_64
-#elif defined(__aarch64__)
-#define PT_HOST PT_ARM64
-#else
-#error "sonde knows the registers of x86_64 and aarch64 only"
-#endif
-
 struct PtAbi {
 	s16 args[8];	 // byte offsets of the integer argument registers of a function call
 	u32 nargs;	 // 6 or 8

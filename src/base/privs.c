@@ -20,9 +20,9 @@
 #include <sys/syscall.h>
 
 #define NOBODY 65534 // no file that matters is theirs
-#ifdef __x86_64__
+#if defined(__x86_64__)
 #define OUR_ARCH AUDIT_ARCH_X86_64
-#else
+#elif defined(__aarch64__)
 #define OUR_ARCH AUDIT_ARCH_AARCH64
 #endif
 #if defined(__SANITIZE_ADDRESS__)

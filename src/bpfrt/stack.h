@@ -12,6 +12,7 @@
 // stored (counted).
 #ifndef SONDE_RT_STACK_H
 #define SONDE_RT_STACK_H
+#include "bpfrt/machine.h"
 
 // ---- where registers come from, and which frames of the tracer lie on top of the kernel stack
 #define RT_SRC_NONE 0	// context holds nothing: interval, begin, iterators
@@ -213,7 +214,7 @@ struct RtUwSeen {
 #define RT_UW_RULE_UNSEEN 0xffff // its rule was not asked for
 
 // ---- registers by DWARF number
-#if defined(RT_ARM64) || defined(__aarch64__)
+#if RT_IS_ARM64
 #define RT_NREGS 32
 #define RT_R_FP 29
 #define RT_R_SP 31

@@ -208,7 +208,7 @@ static RT_NOINLINE u64 task_regs(struct RtStackBuf *b, void *task)
 
 	if (bpf_probe_read_kernel(&b->regs, sizeof(b->regs), (void *)p))
 		return 0;
-#if defined(RT_ARM64) || defined(__aarch64__)
+#if RT_IS_ARM64
 	return !(b->regs.pstate & 15) && b->regs.pc;
 #else
 	return (b->regs.cs & 3) && b->regs.ip;

@@ -21,7 +21,7 @@ static RT_NOINLINE u64 user_regs(void *ctx, struct RtStackBuf *b, u64 src)
 #ifndef RT_HOST
 	if ((src & RT_SRC_MASK) == RT_SRC_REGS || (src & RT_SRC_MASK) == RT_SRC_PERF) {
 		volatile struct RtPtRegs *r = ctx; // volatile: one 8-byte load for each field, as the verifier wants them
-#ifdef RT_ARM64
+#if RT_IS_ARM64
 		RT_UNROLL
 		for (u32 k = 0; k < 31; k++)
 			b->regs.r[k] = r->r[k];
@@ -52,7 +52,7 @@ static RT_NOINLINE u64 user_regs(void *ctx, struct RtStackBuf *b, u64 src)
 	}
 	if (bpf_probe_read_kernel(&b->regs, sizeof(b->regs), (void *)p))
 		return 0;
-#if defined(RT_ARM64) || defined(__aarch64__)
+#if RT_IS_ARM64
 	return !(b->regs.pstate & 15) && b->regs.pc;
 #else
 	b->uw.trap = b->regs.orig_ax == ~0ULL;
@@ -66,7 +66,7 @@ static RT_NOINLINE u64 load_regs(struct RtStackBuf *b)
 	struct RtUw *u = &b->uw;
 	struct RtPtRegs *r = &b->regs;
 
-#if defined(RT_ARM64) || defined(__aarch64__)
+#if RT_IS_ARM64
 	for (u32 k = 0; k < 31; k++)
 		u->reg[k] = r->r[k];
 	u->reg[31] = r->sp;

@@ -25,7 +25,7 @@ RT_NOINLINE u64 rtg_leave_fp(u64 slot)
 
 	if (!b)
 		return 1;
-#if !defined(RT_ARM64) && !defined(__aarch64__)
+#if RT_IS_X86
 	if (b->uw.compat)
 		return rtg_leave32_fp(slot);
 #endif

@@ -8,7 +8,7 @@
 
 RT_CONST(u32, rt_off_tp, 0); // task_struct.thread: the thread pointer of user space; from BTF, 0 when unknown
 
-#if defined(RT_ARM64) || defined(__aarch64__)
+#if RT_IS_ARM64
 #define STRIP(pc) ((pc) & ((1ULL << RT_UW_PC_BITS) - 1)) // pointer authentication code
 #else
 #define STRIP(pc) (pc)
@@ -42,7 +42,7 @@ static RT_NOINLINE u64 enter_caller(struct RtUw *u, u64 ra, u64 slot, u64 sp)
 // include/uapi/asm/sigcontext.h). Everything is known there, and pc is no return address.
 static RT_NOINLINE u64 enter_signal(struct RtUw *u, u64 base)
 {
-#if defined(RT_ARM64) || defined(__aarch64__)
+#if RT_IS_ARM64
 	for (u32 r = 0; r < 31; r++)
 		u->reg[r] = base - 31 * 8 + r * 8;
 	u->saved = 0x7fffffff;
@@ -75,7 +75,7 @@ static RT_NOINLINE u64 enter_signal(struct RtUw *u, u64 base)
 	return 0;
 }
 
-#if !defined(RT_ARM64) && !defined(__aarch64__)
+#if RT_IS_X86
 // Code without unwind information that has no frame yet or any more, or is a signal trampoline: told by its bytes, as gdb does.
 // Returns 1 when it left the frame (or stopped).
 static RT_INLINE u64 leave_by_code(struct RtUw *u)
@@ -137,7 +137,7 @@ static RT_INLINE u64 leave_by_code(struct RtUw *u)
 }
 #endif
 
-#if !defined(RT_ARM64) && !defined(__aarch64__) && !defined(RT_UW_TASK)
+#if RT_IS_X86 && !defined(RT_UW_TASK)
 // Code in no file was left by a frame pointer, to the return address ra in a file. Was that frame another function's? So it was when the call before ra
 // goes to a function that sets up a frame pointer, and the code is not that function's (JIT compilers that use rbp for nothing or for something else, called
 // by C with frame pointers). Calls through a register tell nothing; nor do those of JIT code, whose helpers jump on to functions when they have left their frame.
@@ -166,7 +166,7 @@ static RT_NOINLINE u64 leave_by_fp(struct RtUw *u, u64 lacks)
 {
 	if (lacks && !u->entry && (u->weak == RT_WHY_NEW_FILE || u->weak == RT_WHY_NO_TABLE))
 		return rt_uw_stop(u, u->weak);
-#if !defined(RT_ARM64) && !defined(__aarch64__)
+#if RT_IS_X86
 	if (leave_by_code(u))
 		return u->stop;
 #endif
@@ -183,7 +183,7 @@ static RT_NOINLINE u64 leave_by_fp(struct RtUw *u, u64 lacks)
 	u->reg[RT_R_FP] = u->tmp[0];
 	u->valid = 1u << RT_R_FP;
 	u->saved = 0;
-#if defined(RT_ARM64) || defined(__aarch64__)
+#if RT_IS_ARM64
 	return enter_caller(u, u->tmp[1], fp + 16, fp + 16);
 #else
 	return enter_caller(u, u->tmp[1], fp + 8, fp + 16);

@@ -1,16 +1,11 @@
 // Functions and types of user binaries from their debug information (DWARF, in the binary or in its separate debug file).
 // Input: the path of an executable or library. Output: args records whose fields say in which argument register each value is.
 // Invariant: a Dwfl stays open as long as Ctypes: records refer to its entries.
+#include "arch/arch.h"
 #include "base/base.h"
 #define CTYPE_DWARF
 #include "ctype/internal.h"
 #include <errno.h>
-
-#if defined(__x86_64__)
-#define ARG_REGS 6 // rdi rsi rdx rcx r8 r9
-#elif defined(__aarch64__)
-#define ARG_REGS 8 // x0-x7
-#endif
 
 // ---- files
 
@@ -370,8 +365,8 @@ static bool by_reference(Dwarf_Die *type, int depth)
 
 static u32 take_regs(struct ArgPlan *p, u32 n)
 {
-	if (p->next + n > ARG_REGS)
-		return ARG_REGS; // on the stack; later smaller ones may still get a register on x86-64
+	if (p->next + n > HOST_ARG_REGS)
+		return HOST_ARG_REGS; // on the stack; later smaller ones may still get a register on x86-64
 	u32 reg = p->next;
 	p->next += n;
 	return reg;
@@ -391,13 +386,13 @@ static void plan_arg(struct ArgPlan *p, Dwarf_Die *t, const struct Type *ty)
 #else
 		// AAPCS64: up to 16 bytes in x registers (all-float aggregates in v registers), larger ones by a pointer to a copy.
 		if (regs || ty->size > 16)
-			if (take_regs(p, ty->size > 16 ? 1 : (ty->size + 7) / 8) == ARG_REGS)
-				p->next = ARG_REGS;
+			if (take_regs(p, ty->size > 16 ? 1 : (ty->size + 7) / 8) == HOST_ARG_REGS)
+				p->next = HOST_ARG_REGS;
 #endif
 		return;
 	}
 	p->reg = take_regs(p, 1);
-	p->listed = p->reg < ARG_REGS;
+	p->listed = p->reg < HOST_ARG_REGS;
 }
 
 struct UFunc {
@@ -438,7 +433,7 @@ static struct UFunc *make_args(struct Ctypes *c, struct DwFile *f, Dwarf_Die *fu
 		struct Field fld = {.name = arena_strdup(c->arena, arg), .type = ty, .off = plan.reg * 8, .user_ptr = ty->kind == TY_PTR};
 		vec_push(&fields, fld);
 	}
-	struct Record *r = record_new(c, ORIGIN_UFUNC, arena_printf(c->arena, "%s_args", name), false, ARG_REGS * 8, 8);
+	struct Record *r = record_new(c, ORIGIN_UFUNC, arena_printf(c->arena, "%s_args", name), false, HOST_ARG_REGS * 8, 8);
 	const char **t = arena_new_n(c->arena, const char *, texts.n);
 	r->nfields = (u32)fields.n;
 	r->fields = arena_new_n(c->arena, struct Field, fields.n);
