@@ -24,6 +24,8 @@
 #define OUR_ARCH AUDIT_ARCH_X86_64
 #elif defined(__aarch64__)
 #define OUR_ARCH AUDIT_ARCH_AARCH64
+#elif defined(__riscv)
+#define OUR_ARCH AUDIT_ARCH_RISCV64
 #endif
 #if defined(__SANITIZE_ADDRESS__)
 #define CHECKED 1 // LeakSanitizer ptraces, at the end

@@ -430,7 +430,7 @@ static RT_INLINE u64 ustack_cold(void *ctx, u64 limit, u64 src, struct RtColdAt 
 	if (!b)
 		return RT_STACK_LOST;
 	if (bpf_get_current_pid_tgid() >> 32 && user_regs(ctx, b, src)) {
-		at->sp = b->regs.sp;
+		at->sp = RT_REGS_SP(&b->regs);
 		at->pc = RT_REGS_PC(&b->regs);
 		id = rtg_cold_walk(b->slot, limit, src);
 		at->unread = b->uw.unread;

@@ -49,7 +49,7 @@ static RT_NOINLINE u64 find_instance(struct RtUw *u, u64 slot, u64 more)
 }
 
 // A return address equal to the trampoline of a pending uretprobe: the true one is kept by the kernel, under the address of the stack slot it
-// was taken from (x86) or the stack pointer at function entry (arm64): u->ra_slot.
+// was taken from (x86) or the stack pointer at function entry (arm64, riscv64): u->ra_slot.
 RT_NOINLINE u64 rt_uw_original_return(struct RtUw *u)
 {
 	if (!find_instance(u, u->ra_slot, 0))
@@ -64,7 +64,7 @@ static RT_NOINLINE u64 leave_trampoline(struct RtUw *u, u64 off)
 {
 	u64 sp = u->reg[RT_R_SP];
 
-#if RT_IS_ARM64
+#if RT_IS_ARM64 || RT_IS_RISCV64
 	if (!find_instance(u, sp, 0))
 		return 0;
 #else

@@ -30,6 +30,12 @@ static RT_NOINLINE u64 user_regs(void *ctx, struct RtStackBuf *b, u64 src)
 		b->regs.pstate = r->pstate;
 		if (!(b->regs.pstate & 15))
 			return 1;
+#elif RT_IS_RISCV64
+		RT_UNROLL
+		for (u32 k = 0; k < 32; k++)
+			b->regs.r[k] = r->r[k];
+		if (RT_USER_PC(b->regs.r[0])) // a perf event's context has no status
+			return 1;
 #else
 		b->regs.r15 = r->r15, b->regs.r14 = r->r14, b->regs.r13 = r->r13, b->regs.r12 = r->r12;
 		b->regs.bp = r->bp, b->regs.bx = r->bx, b->regs.r11 = r->r11, b->regs.r10 = r->r10;
@@ -54,6 +60,8 @@ static RT_NOINLINE u64 user_regs(void *ctx, struct RtStackBuf *b, u64 src)
 		return 0;
 #if RT_IS_ARM64
 	return !(b->regs.pstate & 15) && b->regs.pc;
+#elif RT_IS_RISCV64
+	return RT_USER_PC(b->regs.r[0]);
 #else
 	b->uw.trap = b->regs.orig_ax == ~0ULL;
 	return (b->regs.cs & 3) && b->regs.ip;
@@ -71,6 +79,13 @@ static RT_NOINLINE u64 load_regs(struct RtStackBuf *b)
 		u->reg[k] = r->r[k];
 	u->reg[31] = r->sp;
 	u->pc = r->pc;
+	u->valid = ~0u;
+	u->is_ra = 0;
+#elif RT_IS_RISCV64
+	for (u32 k = 0; k < 32; k++)
+		u->reg[k] = r->r[k];
+	u->reg[0] = 0;
+	u->pc = r->r[0];
 	u->valid = ~0u;
 	u->is_ra = 0;
 #else

@@ -314,6 +314,7 @@ struct ArgPlan {
 	u32 next;    // general register
 	bool listed; // the value is a scalar in one register
 	u32 reg;
+	u32 floats;  // so far
 };
 
 // Does this member function make its class "non-trivial for the purposes of calls" (Itanium C++ ABI, 1.1)? A destructor or a
@@ -376,13 +377,24 @@ static u32 take_regs(struct ArgPlan *p, u32 n)
 static void plan_arg(struct ArgPlan *p, Dwarf_Die *t, const struct Type *ty)
 {
 	p->listed = false;
-	if (ty->kind == TY_NONE) // floating point has its own registers
+	if (ty->kind == TY_NONE) { // floating point has its own registers
+#if defined(__riscv) // eight; then they take what is left of the others
+		if (++p->floats > 8)
+			p->next = HOST_ARG_REGS;
+#endif
 		return;
+	}
 	if (ty->kind == TY_RECORD && t && !by_reference(t, 0)) {
 		u32 regs = dw_int_eightbytes(t, ty->size);
 #if defined(__x86_64__)
 		if (ty->size <= 16)
 			take_regs(p, (regs & 1) + (regs >> 1 & 1));
+#elif defined(__riscv)
+		// RISC-V ELF psABI: up to 16 bytes in a registers, one and the stack if only one is left; numbers of floating point among them go into registers of their own
+		// by rules that hang on the members, so what comes behind such is not told.
+		u32 words = ty->size > 16 ? 1 : (ty->size + 7) / 8;
+		if ((ty->size <= 16 && regs != (1u << words) - 1) || take_regs(p, words) == HOST_ARG_REGS)
+			p->next = HOST_ARG_REGS;
 #else
 		// AAPCS64: up to 16 bytes in x registers (all-float aggregates in v registers), larger ones by a pointer to a copy.
 		if (regs || ty->size > 16)
@@ -409,7 +421,7 @@ static struct UFunc *make_args(struct Ctypes *c, struct DwFile *f, Dwarf_Die *fu
 	struct UFunc *u = arena_new(c->arena, struct UFunc);
 	bool has_ret = dw_type_of(func, &type);
 	u->ret = dw_to_type(c, f, has_ret ? &type : NULL);
-#if defined(__x86_64__)
+#if !defined(__aarch64__)
 	// A large aggregate is returned through a pointer that the caller passes as the first argument.
 	if (u->ret->kind == TY_RECORD && (u->ret->size > 16 || (dw_peel(&type, &peeled) && by_reference(&peeled, 0))))
 		plan.next = 1;
