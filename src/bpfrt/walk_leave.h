@@ -172,16 +172,16 @@ static RT_INLINE u64 is_anothers(struct RtUw *u, u64 from, u64 ra)
 
 #if RT_IS_RISCV64
 // s0 is the CFA; the return address lies below it, then the caller's s0 (RISC-V ELF psABI, "Frame Pointer Convention"). A leaf saves s0 alone, in the return address's
-// place; what has no frame yet, or none at all, saves nothing. A function's first instruction, and one in no table (stubs of the linker), is such.
+// place; a function's first instruction has saved nothing, nor has a stub of the linker, which no table tells of ("Procedure Linkage Table": jalr t1,t3; nop).
 static RT_INLINE u64 leave_bare(struct RtUw *u)
 {
-	u64 sp = u->reg[RT_R_SP];
-	u64 ra = u->reg[RT_R_RA];
+	u64 sp = u->reg[RT_R_SP], ra = u->reg[RT_R_RA];
 
-	if (!u->leaf || !(u->valid & 1u << RT_R_RA) || u->saved & 1u << RT_R_RA || !(u->entry || u->bare))
+	if (!u->leaf || !(u->valid & 1u << RT_R_RA) || u->saved & 1u << RT_R_RA)
 		return 0;
-	if (!u->entry)
-		rt_uw_guess(u, RT_WHY_GUESS_FP);
+	if (!u->entry && (u->bare || bpf_probe_read_user(&u->tmp[0], 8, (void *)((u->pc & ~15ULL) + 8)) || u->tmp[0] != 0x00000013000e0367ULL))
+		return 0;
+	u->entry = 0;
 	enter_caller(u, ra, sp, sp);
 	return 1;
 }
