@@ -35,12 +35,15 @@ static void compressed(u32 v, u64 pc, struct Insn *in)
 	u32 op = (v & 3) << 3 | v >> 13, rd = v >> 7 & 31, rs2 = v >> 2 & 31;
 	switch (op) {
 	case 1 << 3 | 5: // c.j
-		to(in, BRANCH_JUMP, pc + (u64)sign(bits(v, 3, 3, 1) | bits(v, 11, 1, 4) | bits(v, 2, 1, 5) | bits(v, 7, 1, 6) | bits(v, 6, 1, 7) |
-						   bits(v, 9, 2, 8) | bits(v, 8, 1, 10) | bits(v, 12, 1, 11), 12));
+		to(in, BRANCH_JUMP,
+		   pc + (u64)sign(bits(v, 3, 3, 1) | bits(v, 11, 1, 4) | bits(v, 2, 1, 5) | bits(v, 7, 1, 6) | bits(v, 6, 1, 7) |
+				      bits(v, 9, 2, 8) | bits(v, 8, 1, 10) | bits(v, 12, 1, 11),
+				  12));
 		break;
 	case 1 << 3 | 6: // c.beqz
 	case 1 << 3 | 7: // c.bnez
-		to(in, BRANCH_COND, pc + (u64)sign(bits(v, 3, 2, 1) | bits(v, 10, 2, 3) | bits(v, 2, 1, 5) | bits(v, 5, 2, 6) | bits(v, 12, 1, 8), 9));
+		to(in, BRANCH_COND,
+		   pc + (u64)sign(bits(v, 3, 2, 1) | bits(v, 10, 2, 3) | bits(v, 2, 1, 5) | bits(v, 5, 2, 6) | bits(v, 12, 1, 8), 9));
 		break;
 	case 2 << 3 | 4: // c.jr, c.jalr, c.ebreak; c.mv and c.add have rs2
 		if (rs2)
@@ -62,7 +65,8 @@ static void whole(u32 v, u64 pc, struct Insn *in)
 	u32 rd = v >> 7 & 31;
 	switch (v & 0x7f) {
 	case 0x6f: // jal
-		to(in, is_link(rd) ? BRANCH_CALL : BRANCH_JUMP, pc + (u64)sign(bits(v, 21, 10, 1) | bits(v, 20, 1, 11) | bits(v, 12, 8, 12) | bits(v, 31, 1, 20), 21));
+		to(in, is_link(rd) ? BRANCH_CALL : BRANCH_JUMP,
+		   pc + (u64)sign(bits(v, 21, 10, 1) | bits(v, 20, 1, 11) | bits(v, 12, 8, 12) | bits(v, 31, 1, 20), 21));
 		break;
 	case 0x67: // jalr
 		by_register(in, rd, v >> 15 & 31, !(v >> 20));

@@ -269,7 +269,9 @@ u32 usdt_args_parse(const char *spec, enum PtArch arch, const struct UsdtSymbols
 		u32 width = 8;
 		bool sized = size_prefix(&c, &a, &is_float);
 		const char *operand = c.p;
-		bool ok = arch == PT_X86_64 ? x86_operand(&c, &a, &width) : arch == PT_ARM64 ? arm64_operand(&c, &a, &width) : riscv64_operand(&c, &a);
+		bool ok = arch == PT_X86_64  ? x86_operand(&c, &a, &width)
+			  : arch == PT_ARM64 ? arm64_operand(&c, &a, &width)
+					     : riscv64_operand(&c, &a);
 		if (!ok || !at_end(&c) || is_float) {
 			c.p = operand;
 			skip_operand(&c);

@@ -378,7 +378,8 @@ static void rename_i386(struct RtUwRule *r)
 void cfi_rule(const struct CfiState *st, bool signal, u16 machine, struct RtUwRule *out)
 {
 	memset(out, 0, sizeof(*out));
-	if (signal && has_link(machine_of(machine))) { // arch/arm64/kernel/vdso/sigreturn.S, arch/riscv/kernel/vdso/rt_sigreturn.S: registers lie in struct rt_sigframe at sp
+	if (signal && has_link(machine_of(machine))) { // arch/arm64/kernel/vdso/sigreturn.S, arch/riscv/kernel/vdso/rt_sigreturn.S:
+						       // registers lie in struct rt_sigframe at sp
 		out->kind = RT_UW_SIG;
 		out->reg = machine_of(machine)->sp;
 		out->off = 128 + 176 + (machine == EM_AARCH64 ? 8 + 31 * 8 : 0); // siginfo; uc_mcontext; arm64: fault_address; regs
