@@ -23,10 +23,3 @@ EXPECT_RE ^ +outer\+\d+
 EXPECT_RE ^ +main\+\d+
 EXPECT_RE ^ +_start\+\d+
 TIMEOUT 200
-
-NAME riscv64: stacks of sleeping threads are eu-stack's, address by address
-NEED arch:riscv64
-NEED cmd:eu-stack
-RUN echo 1 >/proc/sys/net/core/bpf_jit_enable; python3 {top}/test/workload/truth.py {sonde} asleep -b {build} -n 5
-TIMEOUT 300
-EXPECT_RE ^ 9 threads asleep +[1-9]\d+ stacks 100\.00 % whole 100\.00 % equal$
