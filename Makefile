@@ -6,17 +6,19 @@
 # make install    PREFIX=/usr/local, DESTDIR=; uninstall. static, tarball, deb, release: package/package.mk
 CC ?= gcc
 comma := ,
-# make CROSS_COMPILE=aarch64-linux-gnu- [static] [SYSROOT=/path] builds in build/arm64; without SYSROOT against Debian's arm64 packages, which
-# vm.py keeps in its cache. SONDE_MIN=1: a small program without libdw, for boards. STATIC=1: without shared libraries.
+# make CROSS_COMPILE=aarch64-linux-gnu- [static] [SYSROOT=/path] builds in build/arm64 (riscv64-linux-gnu-: build/riscv64); without SYSROOT against Debian's packages of
+# that machine, which vm.py keeps in its cache. SONDE_MIN=1: a small program without libdw, for boards. STATIC=1: without shared libraries.
 ifdef CROSS_COMPILE
-ifeq ($(CROSS_COMPILE),aarch64-linux-gnu-)
+CROSS_ARCH = $(if $(filter aarch64-%,$(CROSS_COMPILE)),arm64,$(if $(filter riscv64-%,$(CROSS_COMPILE)),riscv64))
+ifneq ($(CROSS_ARCH),)
 ifndef SYSROOT
-SYSROOT := $(shell test/vm/vm.py --arch arm64 --tree)
+SYSROOT := $(shell test/vm/vm.py --arch $(CROSS_ARCH) --tree)
 endif
 export SYSROOT
-BUILD ?= build/arm64
+BUILD ?= build/$(CROSS_ARCH)
 endif
-CC := $(CROSS_COMPILE)gcc $(SYSROOT:%=--sysroot=%)
+# The C library is the tree's, and not that of the cross compiler, which may be older than what else is there.
+CC := $(CROSS_COMPILE)gcc $(SYSROOT:%=--sysroot=%)$(if $(filter riscv64,$(CROSS_ARCH)),$(SYSROOT:%= -B%/usr/lib/riscv64-linux-gnu/))
 AR := $(CROSS_COMPILE)ar
 endif
 BPFCC ?= clang
@@ -28,7 +30,7 @@ CFLAGS ?= $(if $(SONDE_MIN),-Os,-O2) -g
 PATHS = -ffile-prefix-map=$(CURDIR)=. -ffile-prefix-map=$(BUILD)=build
 # What protects a program that reads hostile files as root (docs/security.md). test/run/package.t shows that it is in the result.
 MACHINE := $(shell $(CC) -dumpmachine 2>/dev/null)
-BPF_MACHINE := $(if $(findstring aarch64,$(MACHINE)),-DRT_ARM64)
+BPF_MACHINE := $(if $(findstring aarch64,$(MACHINE)),-DRT_ARM64)$(if $(findstring riscv64,$(MACHINE)),-DRT_RISCV64)
 HARDEN_x86_64 = -fcf-protection -fstack-clash-protection
 HARDEN_aarch64 = -mbranch-protection=standard
 FORTIFY = $(if $(filter-out -O0,$(filter -O%,$(CFLAGS))),$(if $(findstring -fsanitize,$(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3))
@@ -216,7 +218,7 @@ $(BUILD)/frames32 $(BUILD)/deep32: $(BUILD)/%32: test/progs/%.c
 	@mkdir -p $(@D)
 	$(call say,CC,$< (32 bit))
 	$(Q)$(CC) -O2 -g -fomit-frame-pointer $(M32) -o $@ $< -lpthread
-ifneq ($(BPF_MACHINE),)
+ifeq ($(BPF_MACHINE),-DRT_ARM64)
 $(BUILD)/frames: PROGFLAGS = -mbranch-protection=pac-ret+leaf
 endif
 
@@ -226,6 +228,12 @@ arm64:
 	@scripts/deps.sh vm
 	@$(MAKE) --no-print-directory CROSS_COMPILE=aarch64-linux-gnu- BUILD=$(BUILD)/arm64 STATIC=1 EXTRA_LIBS="$(STATIC_LIBS)" \
 		$(BUILD)/arm64/sonde $(PROGS:$(BUILD)/%=$(BUILD)/arm64/%)
+
+# For that guest, against Debian 13's packages; with shared libraries, which the guest's tree has, too: ld 2.40 (Debian 12) dies at the static link.
+riscv64:
+	@scripts/deps.sh riscv64
+	@$(MAKE) --no-print-directory CROSS_COMPILE=riscv64-linux-gnu- BUILD=$(BUILD)/riscv64 \
+		$(BUILD)/riscv64/sonde $(PROGS:$(BUILD)/%=$(BUILD)/riscv64/%)
 
 # ---- the two commands
 demo:
@@ -313,5 +321,5 @@ clean:
 	rm -rf $(BUILD)
 
 -include $(OBJS:.o=.d) $(RT_OBJS:.o=.d) $(BUILD)/main.d $(BUILD)/slim.d
-.PHONY: all demo demo-story lessons test check check-all check-extra check-trust check-threads check-guests check-vm test-programs progs32 checked-builds clean unit fuzz fuzz-long verify-guests arm64 FORCE
+.PHONY: riscv64 all demo demo-story lessons test check check-all check-extra check-trust check-threads check-guests check-vm test-programs progs32 checked-builds clean unit fuzz fuzz-long verify-guests arm64 FORCE
 .DELETE_ON_ERROR:

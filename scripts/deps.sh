@@ -1,5 +1,5 @@
 #!/bin/sh
-# deps.sh build|test|vm|static|static-agent|musl|package: installs what is missing, with apt-get where there is one; else says what to install, in the names of this system.
+# deps.sh build|test|vm|riscv64|static|static-agent|musl|package: installs what is missing, with apt-get where there is one; else says what to install, in the names of this system.
 # deps.sh check: only says what the build lacks. Does nothing when all is there, however it came there.
 set -eu
 # what the build needs: how to tell, and its packages in Debian, Fedora, Alpine, Arch
@@ -31,11 +31,12 @@ case "$what" in
 build | check) ;;
 test) more=$test ;;
 vm) more="python3 $vm" ;;
+riscv64) more="python3 qemu-system-misc busybox-static gcc-riscv64-linux-gnu" ;;
 static) more=libbz2-dev ;;
 static-agent) more="libbz2-dev libmbedtls-dev libc-ares-dev dpkg-dev patch ca-certificates" ;;
 musl) more="musl-tools dpkg-dev" ;;
 package) more="debhelper lintian debootstrap" ;;
-*) echo "usage: deps.sh build|test|vm|static|static-agent|musl|package|check" >&2; exit 2 ;;
+*) echo "usage: deps.sh build|test|vm|riscv64|static|static-agent|musl|package|check" >&2; exit 2 ;;
 esac
 
 # A header: the compiler finds it, wherever it looks. Without a compiler all are wanted.
@@ -47,7 +48,7 @@ there() {
 }
 
 debian= fedora= alpine= arch=
-if [ "$what" != vm ]; then
+if [ "$what" != vm ] && [ "$what" != riscv64 ]; then
 	while read -r how d f a r; do
 		there "$how" || debian="$debian $d" fedora="$fedora $f" alpine="$alpine $a" arch="$arch $r"
 	done <<END

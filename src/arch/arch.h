@@ -3,9 +3,35 @@
 #define SONDE_ARCH_H
 #include "base/base.h"
 
-enum PtArch { PT_X86_64, PT_ARM64 };
+enum PtArch { PT_X86_64, PT_ARM64, PT_RISCV64 };
 
-// ---- insn.c, x86.c, arm64.c: one instruction. Both architectures are always compiled in, as below.
+// ---- this machine: its name in ELF, in the kernel's tree, in Debian's folders of libraries, to a C compiler; registers that hold a function's arguments
+#if defined(__x86_64__)
+#define PT_HOST PT_X86_64
+#define HOST_MACHINE 62 // EM_X86_64
+#define HOST_KERNEL_DIR "arch/x86/include"
+#define HOST_MULTIARCH "x86_64-linux-gnu"
+#define HOST_DEFINES {"__x86_64__", "1"}, {"__x86_64", "1"}, {"__amd64__", "1"}
+#define HOST_ARG_REGS 6 // rdi rsi rdx rcx r8 r9
+#elif defined(__aarch64__)
+#define PT_HOST PT_ARM64
+#define HOST_MACHINE 183 // EM_AARCH64
+#define HOST_KERNEL_DIR "arch/arm64/include"
+#define HOST_MULTIARCH "aarch64-linux-gnu"
+#define HOST_DEFINES {"__aarch64__", "1"}
+#define HOST_ARG_REGS 8 // x0-x7
+#elif defined(__riscv) && __riscv_xlen == 64
+#define PT_HOST PT_RISCV64
+#define HOST_MACHINE 243 // EM_RISCV
+#define HOST_KERNEL_DIR "arch/riscv/include"
+#define HOST_MULTIARCH "riscv64-linux-gnu"
+#define HOST_DEFINES {"__riscv", "1"}, {"__riscv_xlen", "64"}
+#define HOST_ARG_REGS 8 // a0-a7
+#else
+#error "sonde knows the registers of x86_64, aarch64 and riscv64 only"
+#endif
+
+// ---- insn.c, x86.c, arm64.c, riscv64.c: one instruction. All architectures are always compiled in, as below. Of riscv64 only length, branch and target are told.
 enum Branch {
 	BRANCH_NONE,
 	BRANCH_RET,
@@ -56,29 +82,22 @@ bool insn_decode(enum PtArch arch, const u8 *p, u64 n, u64 pc, struct Insn *in);
 const char *syscall_name_of(int nr); // NULL if unknown
 int syscall_number(const char *name); // -1 if unknown
 
-// ---- ptregs.c: struct pt_regs as the kernel hands it to kprobe, uprobe and perf_event programs: where each register lies. Both architectures
+// ---- ptregs.c: struct pt_regs as the kernel hands it to kprobe, uprobe and perf_event programs: where each register lies. All architectures
 // are always compiled in, so that argument specifications can be tested anywhere; PT_HOST is ours.
-// Layouts: linux arch/x86/include/asm/ptrace.h and arch/arm64/include/uapi/asm/ptrace.h (stable ABI of bpf_user_pt_regs_t).
-#if defined(__x86_64__)
-#define PT_HOST PT_X86_64
-#elif defined(__aarch64__)
-#define PT_HOST PT_ARM64
-#else
-#error "sonde knows the registers of x86_64 and aarch64 only"
-#endif
-
+// Layouts: linux arch/x86/include/asm/ptrace.h and arch/arm64/include/uapi/asm/ptrace.h (stable ABI of bpf_user_pt_regs_t),
+// arch/riscv/include/uapi/asm/ptrace.h: pc, then x1 to x31.
 struct PtAbi {
 	s16 args[8];	 // byte offsets of the integer argument registers of a function call
 	u32 nargs;	 // 6 or 8
 	s16 ret, ip, sp; // return value, instruction pointer, stack pointer
-	s16 ret_addr;	 // x86_64: -1, it is at *(sp) on entry; arm64: x30
+	s16 ret_addr;	 // x86_64: -1, it is at *(sp) on entry; arm64: x30; riscv64: x1
 	u32 size;	 // of the whole structure
 };
 extern const struct PtAbi ptregs_abi[];
 // Words of arguments of Go since 1.18 (ABIInternal): offsets of their registers. *n: how many.
 const s16 *ptregs_go_args(enum PtArch arch, u32 *n);
 
-// Byte offset of a register by the kernel's name ("ax", "ip", "r10", "x3", "sp") or the assembler's ("rax", "eax", "al", "w3"); no '%'.
+// Byte offset of a register by the kernel's name ("ax", "ip", "r10", "x3", "sp") or the assembler's ("rax", "eax", "al", "w3", "a0"); no '%'.
 // -1: no such register. *size (may be NULL): bytes the name stands for; bare kernel names are 8 wide.
 int ptregs_offset_of(enum PtArch arch, const char *regname, u32 *size);
 // By a name that means the same everywhere: "pc" (or "ip"), "sp", "fp", "ret"; -1: none of them. 8 bytes wide.

@@ -4,13 +4,19 @@
 const struct PtAbi ptregs_abi[] = {
 	[PT_X86_64] = {{112, 104, 96, 88, 72, 64}, 6, 80, 128, 152, -1, 168},
 	[PT_ARM64] = {{0, 8, 16, 24, 32, 40, 48, 56}, 8, 0, 256, 248, 240, 272},
+	[PT_RISCV64] = {{80, 88, 96, 104, 112, 120, 128, 136}, 8, 80, 0, 16, 8, 256}, // what user space may know; the kernel's own has four words more
 };
 
-// Go's cmd/compile/abi-internal.md: RAX, RBX, RCX, RDI, RSI, R8 to R11; R0 to R15.
+// Go's cmd/compile/abi-internal.md: RAX, RBX, RCX, RDI, RSI, R8 to R11; R0 to R15; X10 to X17, X8, X9, X18 to X23.
+static const s16 go_riscv64[] = {80, 88, 96, 104, 112, 120, 128, 136, 64, 72, 144, 152, 160, 168, 176, 184};
 static const s16 go_x86_64[] = {80, 40, 88, 112, 104, 72, 64, 56, 48}, go_arm64[] = {0, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120};
 
 const s16 *ptregs_go_args(enum PtArch arch, u32 *n)
 {
+	if (arch == PT_RISCV64) {
+		*n = ARRAY_LEN(go_riscv64);
+		return go_riscv64;
+	}
 	*n = arch == PT_X86_64 ? ARRAY_LEN(go_x86_64) : ARRAY_LEN(go_arm64);
 	return arch == PT_X86_64 ? go_x86_64 : go_arm64;
 }
@@ -96,11 +102,32 @@ static int arm64_offset(const char *r, u32 *size)
 	return -1;
 }
 
+// RISC-V Assembly Programmer's Manual, "General registers": names of x0 to x31; word n is xn, but for the first, which is pc.
+static int riscv64_offset(const char *r, u32 *size)
+{
+	static const char *const names[] = {"pc", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1", "a0", "a1", "a2", "a3", "a4", "a5",
+					    "a6", "a7", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "t3", "t4", "t5", "t6"};
+	u64 n;
+	*size = 8;
+	for (u32 i = 0; i < ARRAY_LEN(names); i++)
+		if (!strcmp(names[i], r))
+			return (int)i * 8;
+	if (!strcmp(r, "epc"))
+		return 0;
+	if (!strcmp(r, "fp"))
+		return 8 * 8;
+	if (r[0] == 'x' && r[1] >= '1' && r[1] <= '9' && parse_u64(r + 1, &n) && n <= 31)
+		return (int)n * 8;
+	return -1;
+}
+
 int ptregs_offset_of(enum PtArch arch, const char *regname, u32 *size)
 {
 	u32 dummy;
 	if (!size)
 		size = &dummy;
+	if (arch == PT_RISCV64)
+		return riscv64_offset(regname, size);
 	return arch == PT_X86_64 ? x86_offset(regname, size) : arm64_offset(regname, size);
 }
 
@@ -110,7 +137,7 @@ int ptregs_generic_of(enum PtArch arch, const char *name)
 	if (!strcmp(name, "pc") || !strcmp(name, "ip"))
 		return abi->ip;
 	if (!strcmp(name, "fp"))
-		return arch == PT_X86_64 ? 32 : 29 * 8;
+		return arch == PT_X86_64 ? 32 : arch == PT_ARM64 ? 29 * 8 : 8 * 8;
 	return !strcmp(name, "sp") ? abi->sp : !strcmp(name, "ret") ? abi->ret : -1;
 }
 

@@ -20,10 +20,12 @@
 #include <sys/syscall.h>
 
 #define NOBODY 65534 // no file that matters is theirs
-#ifdef __x86_64__
+#if defined(__x86_64__)
 #define OUR_ARCH AUDIT_ARCH_X86_64
-#else
+#elif defined(__aarch64__)
 #define OUR_ARCH AUDIT_ARCH_AARCH64
+#elif defined(__riscv)
+#define OUR_ARCH AUDIT_ARCH_RISCV64
 #endif
 #if defined(__SANITIZE_ADDRESS__)
 #define CHECKED 1 // LeakSanitizer ptraces, at the end

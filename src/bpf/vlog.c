@@ -227,6 +227,18 @@ static struct err *loop_error(const struct ProbeProg *pp, const char *log)
 	return e;
 }
 
+// The kernel interprets programs (net.core.bpf_jit_enable is 0: the default where the architecture has not asked for another, as riscv64 in Linux 6.12). Loops by
+// callback, and may_goto, it takes only of compiled ones.
+static bool is_interpreted(const char *log)
+{
+	struct Str text = {0};
+	struct err *e = read_file("/proc/sys/net/core/bpf_jit_enable", &text, 16);
+	bool off = !e && str_text(&text)[0] == '0';
+	err_free(e);
+	str_deinit(&text);
+	return off || strstr(log, "non-JITed");
+}
+
 struct err *vlog_error(struct Program *p, struct ProbeProg *pp, const struct SysProg *sp, int r)
 {
 	const char *log = sp->log;
@@ -258,6 +270,8 @@ struct err *vlog_error(struct Program *p, struct ProbeProg *pp, const struct Sys
 			    prog_label(pp), sp->ninsns, vlog_processed(log));
 	else if (r == -EPERM)
 		e = permission_error(pp, sp, r);
+	else if (is_interpreted(log))
+		e = err_new("the program of %s needs a kernel that compiles BPF programs, and this one interprets them: sysctl net.core.bpf_jit_enable=1", prog_label(pp));
 	else if (last_insn(log) < 0 && (sp->attach_btf_id || sp->expected_attach_type))
 		e = err_errno(-r, "the kernel does not take the program of %s%s%s", prog_label(pp), msg.n ? ": " : "", str_text(&msg));
 	else if (r == -ENOMEM)

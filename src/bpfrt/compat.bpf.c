@@ -7,7 +7,7 @@
 #include "bpfrt/stack_rt.h"
 #include "bpfrt/walk_rule.h"
 
-#if !defined(RT_ARM64) && !defined(__aarch64__)
+#if RT_IS_X86
 enum { ESI = 12, EDI = 13 };
 #define REGS32 0x30cfu // eax edx ecx ebx ebp esp esi edi
 

@@ -103,7 +103,7 @@ static RT_NOINLINE u64 sched_by_fp(struct SchedWalk *w)
 	if (fp < w->sp || !sched_read(w, fp + 8))
 		return 0;
 	w->ip = w->tmp;
-#ifdef RT_ARM64
+#if RT_IS_ARM64
 	w->ip |= 0xff7fULL << 48; // without pointer authentication; kernel half
 #endif
 	if (!sched_read(w, fp))
@@ -145,7 +145,7 @@ static RT_NOINLINE u64 sched_begin(struct RtStackBuf *b, u64 task, u64 n)
 	if (!rt_sched_start || !rt_off_task_stack || !rt_kread8(&w->lo, task + rt_off_task_stack))
 		return 0;
 	w->hi = w->lo + rt_thread_size - 7;
-#ifdef RT_ARM64
+#if RT_IS_ARM64
 	u64 pc;
 	if (!rt_off_cpu_fp || !rt_kread8(&w->bp, task + rt_off_cpu_fp) || !rt_kread8(&pc, task + rt_off_cpu_pc))
 		return 0;

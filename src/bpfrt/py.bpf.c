@@ -171,7 +171,7 @@ RT_NOINLINE u64 rt_py_step(struct RtStackBuf *b, struct RtLang *l)
 }
 
 // ---- trampolines of -X perf (Python/asm_trampoline.S): copies of a few instructions, one for each function
-#if defined(RT_ARM64) || defined(__aarch64__)
+#if RT_IS_ARM64
 #define CODE_BEFORE 0xd63f0060910003fdULL // mov x29,sp; blr x3
 #define CODE_AFTER 0xd65f03c0a8c17bfdULL  // ldp x29,x30,[sp],16; ret
 #define IS_TRAMPOLINE(before, after) ((before) == CODE_BEFORE && (after) == CODE_AFTER)

@@ -2,6 +2,7 @@
 #ifndef SONDE_RT_PY_RT_H
 #define SONDE_RT_PY_RT_H
 #include "bpfrt/lang_rt.h"
+#include "bpfrt/machine.h"
 
 #define RT_PY_OWNER_GEN 1 // FRAME_OWNED_BY_GENERATOR
 #define RT_PY_COPIES (1 << 20) // of a code's instructions, at most
@@ -16,7 +17,7 @@ RT_CONST_EXTERN(u32, rt_off_tp); // the thread pointer of user space
 
 // glibc's struct pthread, from 2.2 on: 32 keys in itself, pointers to blocks of 32; {sequence, value}. The thread pointer points to its begin; on arm64 to its end,
 // and how long it is depends on the version (_thread_db_sizeof_pthread): 2.36 and 2.39; 2.41 to 2.43; 2.31; 2.35. Of another length no thread state is found.
-#if defined(RT_ARM64) || defined(__aarch64__)
+#if RT_IS_ARM64
 #define PTHREAD_SIZES {1856, 1824, 1792, 1984}
 #define KEYS_INLINE 0x110
 #define KEYS_BLOCKS 0x310

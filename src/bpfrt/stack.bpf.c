@@ -276,7 +276,7 @@ static RT_INLINE void count_tracer(struct RtTrim *t, u64 *frames, u64 n, volatil
 	*out = 0;
 }
 
-#ifdef RT_ARM64
+#if RT_IS_ARM64
 #define RT_KSTACK_SHIFT 127 // deeper frames than that stay where they are
 // The kernel unwinder starts at the frame record: before the first instruction has made one, the caller is only in x30. And where a
 // tracepoint's registers were made up in the traced function, it gives that function twice.
@@ -402,7 +402,7 @@ static RT_INLINE u64 kstack_end(struct RtStackBuf *b, long got, u64 limit, u64 s
 		if (t && t->n) // 0: not needed, or user space could not tell what is the tracer's (kptr_restrict)
 			count_tracer(t, frames, n, &b->skip);
 		skip = *(volatile u32 *)&b->skip & (RT_TRIM_DEPTH - 1); // from memory: the verifier forgets by which way it came
-#ifdef RT_ARM64
+#if RT_IS_ARM64
 		// A tracepoint's registers are made up of a return address and of the frame record that holds it
 		// (arch/arm64/include/asm/perf_event.h, perf_arch_fetch_caller_regs): the same address twice, unless both were trimmed.
 		if ((src & RT_SRC_MASK) == RT_SRC_TP && !skip && frames[0] == frames[1])
@@ -410,7 +410,7 @@ static RT_INLINE u64 kstack_end(struct RtStackBuf *b, long got, u64 limit, u64 s
 #endif
 		n -= skip;
 	}
-#ifdef RT_ARM64
+#if RT_IS_ARM64
 	else
 		n = fix_leaf(ctx, frames, n, src);
 #endif

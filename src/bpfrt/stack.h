@@ -12,6 +12,7 @@
 // stored (counted).
 #ifndef SONDE_RT_STACK_H
 #define SONDE_RT_STACK_H
+#include "bpfrt/machine.h"
 
 // ---- where registers come from, and which frames of the tracer lie on top of the kernel stack
 #define RT_SRC_NONE 0	// context holds nothing: interval, begin, iterators
@@ -213,7 +214,7 @@ struct RtUwSeen {
 #define RT_UW_RULE_UNSEEN 0xffff // its rule was not asked for
 
 // ---- registers by DWARF number
-#if defined(RT_ARM64) || defined(__aarch64__)
+#if RT_IS_ARM64
 #define RT_NREGS 32
 #define RT_R_FP 29
 #define RT_R_SP 31
@@ -225,6 +226,22 @@ struct RtPtRegs {		    // struct user_pt_regs
 	u64 r[31], sp, pc, pstate;
 };
 #define RT_REGS_PC(r) ((r)->pc)
+#define RT_REGS_SP(r) ((r)->sp)
+#elif RT_IS_RISCV64
+#define RT_NREGS 32
+#define RT_R_FP 8
+#define RT_R_SP 2
+#define RT_R_RA 1
+#define RT_SLOT_REGS {8, 9, 18, 19, 20, 21}
+#define RT_SLOT_BITS(s) (((s) & 3u) << 8 | ((s) & 0x3cu) << 16)
+#define RT_CALLEE_SAVED 0x0ffc0300u // s0, s1, s2..s11: x8, x9, x18..x27
+#define RT_CALL_CLOBBERS 0x700000e2u // x1; x5 to x7, x28 to x30, which stubs of the linker use
+struct RtPtRegs {		     // struct pt_regs: pc in the place of x0, x1 to x31
+	u64 r[32], status, badaddr, cause, orig_a0;
+};
+#define RT_REGS_PC(x) ((x)->r[0])
+#define RT_REGS_SP(x) ((x)->r[RT_R_SP])
+#define RT_USER_PC(pc) ((pc) && !((pc) >> 63)) // user space is the lower half of addresses
 #else
 #define RT_NREGS 16
 #define RT_R_FP 6
@@ -239,6 +256,7 @@ struct RtPtRegs { // struct pt_regs
 	u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
 };
 #define RT_REGS_PC(r) ((r)->ip)
+#define RT_REGS_SP(r) ((r)->sp)
 #endif
 
 #include "bpfrt/langs.h"

@@ -13,7 +13,7 @@
 #include "bpfrt/walk_mem.h"
 #include "bpfrt/walk_leave.h"
 #include "bpfrt/walk_piece.h"
-#if !defined(RT_UW_TASK) && !defined(RT_ARM64) && !defined(__aarch64__)
+#if !defined(RT_UW_TASK) && RT_IS_X86
 #include "bpfrt/walk_beam.h"
 #define BEAM_LEAVE(b, r, key) ((r)->kind == RT_UW_BEAM && rtg_beam_leave((b)->slot, key))
 #else
@@ -238,7 +238,7 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 	}
 	if (r && r->lost & RT_UW_GUESS)
 		rt_uw_guess(u, RT_WHY_GUESS_RULE);
-#if !defined(RT_ARM64) && !defined(__aarch64__)
+#if RT_IS_X86
 	if (u->compat)
 		rtg_leave32(b->slot, key);
 	else
@@ -430,7 +430,7 @@ static RT_INLINE u64 ustack_cold(void *ctx, u64 limit, u64 src, struct RtColdAt 
 	if (!b)
 		return RT_STACK_LOST;
 	if (bpf_get_current_pid_tgid() >> 32 && user_regs(ctx, b, src)) {
-		at->sp = b->regs.sp;
+		at->sp = RT_REGS_SP(&b->regs);
 		at->pc = RT_REGS_PC(&b->regs);
 		id = rtg_cold_walk(b->slot, limit, src);
 		at->unread = b->uw.unread;

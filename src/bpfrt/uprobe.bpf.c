@@ -49,7 +49,7 @@ static RT_NOINLINE u64 find_instance(struct RtUw *u, u64 slot, u64 more)
 }
 
 // A return address equal to the trampoline of a pending uretprobe: the true one is kept by the kernel, under the address of the stack slot it
-// was taken from (x86) or the stack pointer at function entry (arm64): u->ra_slot.
+// was taken from (x86) or the stack pointer at function entry (arm64, riscv64): u->ra_slot.
 RT_NOINLINE u64 rt_uw_original_return(struct RtUw *u)
 {
 	if (!find_instance(u, u->ra_slot, 0))
@@ -64,7 +64,7 @@ static RT_NOINLINE u64 leave_trampoline(struct RtUw *u, u64 off)
 {
 	u64 sp = u->reg[RT_R_SP];
 
-#if defined(RT_ARM64) || defined(__aarch64__)
+#if RT_IS_ARM64 || RT_IS_RISCV64
 	if (!find_instance(u, sp, 0))
 		return 0;
 #else
@@ -87,7 +87,7 @@ static RT_NOINLINE u64 leave_trampoline(struct RtUw *u, u64 off)
 	return 0;
 }
 
-#if !defined(RT_ARM64) && !defined(__aarch64__)
+#if RT_IS_X86
 // Between a breakpoint and the kernel's handling of it pc is the byte behind the breakpoint, within the instruction that stands there in truth or behind
 // it if it has one byte: push of rbp or rbx, which has not been executed when the register is not on the stack.
 static RT_NOINLINE u64 before_breakpoint(struct RtUw *u)
@@ -127,7 +127,7 @@ RT_NOINLINE u64 rt_uw_uprobes(struct RtUw *u)
 	u->tramp = page;
 	off = u->pc - page;
 	if (off >= RT_UW_PAGE) {
-#if !defined(RT_ARM64) && !defined(__aarch64__)
+#if RT_IS_X86
 		if (u->trap)
 			before_breakpoint(u);
 #endif

@@ -208,8 +208,10 @@ static RT_NOINLINE u64 task_regs(struct RtStackBuf *b, void *task)
 
 	if (bpf_probe_read_kernel(&b->regs, sizeof(b->regs), (void *)p))
 		return 0;
-#if defined(RT_ARM64) || defined(__aarch64__)
+#if RT_IS_ARM64
 	return !(b->regs.pstate & 15) && b->regs.pc;
+#elif RT_IS_RISCV64
+	return RT_USER_PC(b->regs.r[0]);
 #else
 	return (b->regs.cs & 3) && b->regs.ip;
 #endif

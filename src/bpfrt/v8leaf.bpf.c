@@ -27,6 +27,9 @@ static RT_INLINE u32 v8_four(struct RtLangWalk *w, u32 at) // bytes of w->obj
 	u32 four;
 	memcpy(&four, (u8 *)w->obj + at, sizeof(four));
 	return four;
+#elif RT_IS_RISCV64 // kernels of this machine take no word across its boundary
+	volatile u8 *b = (u8 *)w->obj + at;
+	return (u32)b[0] | (u32)b[1] << 8 | (u32)b[2] << 16 | (u32)b[3] << 24;
 #else
 	return *(volatile u32 *)((u8 *)w->obj + at);
 #endif

@@ -21,7 +21,7 @@ static RT_NOINLINE u64 user_regs(void *ctx, struct RtStackBuf *b, u64 src)
 #ifndef RT_HOST
 	if ((src & RT_SRC_MASK) == RT_SRC_REGS || (src & RT_SRC_MASK) == RT_SRC_PERF) {
 		volatile struct RtPtRegs *r = ctx; // volatile: one 8-byte load for each field, as the verifier wants them
-#ifdef RT_ARM64
+#if RT_IS_ARM64
 		RT_UNROLL
 		for (u32 k = 0; k < 31; k++)
 			b->regs.r[k] = r->r[k];
@@ -29,6 +29,12 @@ static RT_NOINLINE u64 user_regs(void *ctx, struct RtStackBuf *b, u64 src)
 		b->regs.pc = r->pc;
 		b->regs.pstate = r->pstate;
 		if (!(b->regs.pstate & 15))
+			return 1;
+#elif RT_IS_RISCV64
+		RT_UNROLL
+		for (u32 k = 0; k < 32; k++)
+			b->regs.r[k] = r->r[k];
+		if (RT_USER_PC(b->regs.r[0])) // a perf event's context has no status
 			return 1;
 #else
 		b->regs.r15 = r->r15, b->regs.r14 = r->r14, b->regs.r13 = r->r13, b->regs.r12 = r->r12;
@@ -52,8 +58,10 @@ static RT_NOINLINE u64 user_regs(void *ctx, struct RtStackBuf *b, u64 src)
 	}
 	if (bpf_probe_read_kernel(&b->regs, sizeof(b->regs), (void *)p))
 		return 0;
-#if defined(RT_ARM64) || defined(__aarch64__)
+#if RT_IS_ARM64
 	return !(b->regs.pstate & 15) && b->regs.pc;
+#elif RT_IS_RISCV64
+	return RT_USER_PC(b->regs.r[0]);
 #else
 	b->uw.trap = b->regs.orig_ax == ~0ULL;
 	return (b->regs.cs & 3) && b->regs.ip;
@@ -66,11 +74,18 @@ static RT_NOINLINE u64 load_regs(struct RtStackBuf *b)
 	struct RtUw *u = &b->uw;
 	struct RtPtRegs *r = &b->regs;
 
-#if defined(RT_ARM64) || defined(__aarch64__)
+#if RT_IS_ARM64
 	for (u32 k = 0; k < 31; k++)
 		u->reg[k] = r->r[k];
 	u->reg[31] = r->sp;
 	u->pc = r->pc;
+	u->valid = ~0u;
+	u->is_ra = 0;
+#elif RT_IS_RISCV64
+	for (u32 k = 0; k < 32; k++)
+		u->reg[k] = r->r[k];
+	u->reg[0] = 0;
+	u->pc = r->r[0];
 	u->valid = ~0u;
 	u->is_ra = 0;
 #else

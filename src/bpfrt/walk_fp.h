@@ -25,7 +25,7 @@ RT_NOINLINE u64 rtg_leave_fp(u64 slot)
 
 	if (!b)
 		return 1;
-#if !defined(RT_ARM64) && !defined(__aarch64__)
+#if RT_IS_X86
 	if (b->uw.compat)
 		return rtg_leave32_fp(slot);
 #endif
@@ -84,7 +84,7 @@ static RT_INLINE void fp_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 		rt_uw_stop(u, RT_WHY_LIMIT);
 		return;
 	}
-	if (!leave_fp_again(u))
+	if (RT_IS_RISCV64 || !leave_fp_again(u))
 		rtg_leave_fp(b->slot);
 	u->entry = 0;
 	if (u->pc == u->tramp && u->tramp && u->is_ra)

@@ -8,7 +8,7 @@
 
 RT_CONST(u32, rt_off_tp, 0); // task_struct.thread: the thread pointer of user space; from BTF, 0 when unknown
 
-#if defined(RT_ARM64) || defined(__aarch64__)
+#if RT_IS_ARM64
 #define STRIP(pc) ((pc) & ((1ULL << RT_UW_PC_BITS) - 1)) // pointer authentication code
 #else
 #define STRIP(pc) (pc)
@@ -38,15 +38,25 @@ static RT_NOINLINE u64 enter_caller(struct RtUw *u, u64 ra, u64 slot, u64 sp)
 	return enter(u, ra, slot, sp);
 }
 
-// The frame a signal interrupted: base is the address of the stack pointer in its struct sigcontext (arch/x86, arch/arm64
+// The frame a signal interrupted: base is the address of the stack pointer in its struct sigcontext (arch/x86, arch/arm64, arch/riscv: there of pc
 // include/uapi/asm/sigcontext.h). Everything is known there, and pc is no return address.
 static RT_NOINLINE u64 enter_signal(struct RtUw *u, u64 base)
 {
-#if defined(RT_ARM64) || defined(__aarch64__)
+#if RT_IS_ARM64
 	for (u32 r = 0; r < 31; r++)
 		u->reg[r] = base - 31 * 8 + r * 8;
 	u->saved = 0x7fffffff;
 	u->valid = ~0u;
+#elif RT_IS_RISCV64 // pc, x1 to x31
+	if (bpf_probe_read_user(&u->tmp[2], 8, (void *)base)) {
+		u->unread = base;
+		return rt_uw_stop(u, RT_WHY_BAD_READ);
+	}
+	for (u32 r = 1; r < 32; r++)
+		u->reg[r] = base + r * 8;
+	u->saved = ~(1u | 1u << RT_R_SP);
+	u->valid = ~0u;
+	base += RT_R_SP * 8;
 #else
 	u64 at = base - 15 * 8;
 	RT_UNROLL
@@ -67,7 +77,7 @@ static RT_NOINLINE u64 enter_signal(struct RtUw *u, u64 base)
 		return rt_uw_stop(u, RT_WHY_BAD_READ);
 	}
 	u->reg[RT_R_SP] = u->tmp[0];
-	u->pc = u->tmp[1];
+	u->pc = RT_IS_RISCV64 ? u->tmp[2] : u->tmp[1];
 	u->is_ra = 0;
 	u->leaf = 1;
 	if (u->pc >> RT_UW_PC_BITS)
@@ -75,7 +85,7 @@ static RT_NOINLINE u64 enter_signal(struct RtUw *u, u64 base)
 	return 0;
 }
 
-#if !defined(RT_ARM64) && !defined(__aarch64__)
+#if RT_IS_X86
 // Code without unwind information that has no frame yet or any more, or is a signal trampoline: told by its bytes, as gdb does.
 // Returns 1 when it left the frame (or stopped).
 static RT_INLINE u64 leave_by_code(struct RtUw *u)
@@ -137,7 +147,7 @@ static RT_INLINE u64 leave_by_code(struct RtUw *u)
 }
 #endif
 
-#if !defined(RT_ARM64) && !defined(__aarch64__) && !defined(RT_UW_TASK)
+#if RT_IS_X86 && !defined(RT_UW_TASK)
 // Code in no file was left by a frame pointer, to the return address ra in a file. Was that frame another function's? So it was when the call before ra
 // goes to a function that sets up a frame pointer, and the code is not that function's (JIT compilers that use rbp for nothing or for something else, called
 // by C with frame pointers). Calls through a register tell nothing; nor do those of JIT code, whose helpers jump on to functions when they have left their frame.
@@ -160,14 +170,52 @@ static RT_INLINE u64 is_anothers(struct RtUw *u, u64 from, u64 ra)
 }
 #endif
 
+#if RT_IS_RISCV64
+// s0 is the CFA; the return address lies below it, then the caller's s0 (RISC-V ELF psABI, "Frame Pointer Convention"). A leaf saves s0 alone, in the return address's
+// place; a function's first instruction has saved nothing, nor has a stub of the linker, which no table tells of ("Procedure Linkage Table": jalr t1,t3; nop).
+static RT_INLINE u64 leave_bare(struct RtUw *u)
+{
+	u64 sp = u->reg[RT_R_SP], ra = u->reg[RT_R_RA];
+
+	if (!u->leaf || !(u->valid & 1u << RT_R_RA) || u->saved & 1u << RT_R_RA)
+		return 0;
+	if (!u->entry && (u->bare || bpf_probe_read_user(&u->tmp[0], 8, (void *)((u->pc & ~15ULL) + 8)) || u->tmp[0] != 0x00000013000e0367ULL))
+		return 0;
+	u->entry = 0;
+	enter_caller(u, ra, sp, sp);
+	return 1;
+}
+
+static RT_INLINE u64 leave_riscv(struct RtUw *u, u64 fp)
+{
+	u64 ra = u->reg[RT_R_RA], word = u->tmp[1], next = u->tmp[0];
+
+	if (u->leaf && u->valid & 1u << RT_R_RA && !(u->saved & 1u << RT_R_RA) && !(word & 7) && word >= fp && word - fp < 1 << 20)
+		next = word; // the place of the return address has a frame pointer
+	else
+		ra = word;
+	u->reg[RT_R_FP] = next;
+	u->valid = 1u << RT_R_FP;
+	u->saved = 0;
+	return enter_caller(u, ra, fp, fp);
+}
+#define FP_BELOW 16 // the two words lie so far below where the frame pointer points to
+#else
+#define FP_BELOW 0
+#endif
+
 // By frame pointer. The chain must rise; a zero is its agreed end (System V ABI: the outermost frame's frame pointer is 0).
 // lacks: there are rules, which we do not have. If they will be there soon, no caller is made up until then.
 static RT_NOINLINE u64 leave_by_fp(struct RtUw *u, u64 lacks)
 {
 	if (lacks && !u->entry && (u->weak == RT_WHY_NEW_FILE || u->weak == RT_WHY_NO_TABLE))
 		return rt_uw_stop(u, u->weak);
-#if !defined(RT_ARM64) && !defined(__aarch64__)
+#if RT_IS_X86
 	if (leave_by_code(u))
+		return u->stop;
+#endif
+#if RT_IS_RISCV64
+	if (leave_bare(u))
 		return u->stop;
 #endif
 	if (!reg_get(u, RT_R_FP))
@@ -175,15 +223,18 @@ static RT_NOINLINE u64 leave_by_fp(struct RtUw *u, u64 lacks)
 	u64 fp = u->tmp[1];
 	if (!fp)
 		return rt_uw_stop(u, RT_WHY_FP_ZERO);
-	if (fp & 7 || fp < u->reg[RT_R_SP] || !read16(u, fp))
+	if (fp & 7 || fp < u->reg[RT_R_SP] || !read16(u, fp - FP_BELOW))
 		return rt_uw_stop(u, RT_WHY_FP_END);
 	if (u->bare && !u->fp_only)
 		u->bare_pc = u->pc;
 	rt_uw_guess(u, RT_WHY_GUESS_FP);
+#if RT_IS_RISCV64
+	return leave_riscv(u, fp);
+#endif
 	u->reg[RT_R_FP] = u->tmp[0];
 	u->valid = 1u << RT_R_FP;
 	u->saved = 0;
-#if defined(RT_ARM64) || defined(__aarch64__)
+#if RT_IS_ARM64
 	return enter_caller(u, u->tmp[1], fp + 16, fp + 16);
 #else
 	return enter_caller(u, u->tmp[1], fp + 8, fp + 16);

@@ -224,6 +224,8 @@ static const struct Type *compiler_type(struct Ctypes *c, const char *name)
 {
 #ifdef __x86_64__
 	u32 n = 3;
+#elif defined(__riscv)
+	u32 n = 1;
 #else
 	u32 n = 4;
 #endif

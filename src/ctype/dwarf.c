@@ -1,16 +1,11 @@
 // Functions and types of user binaries from their debug information (DWARF, in the binary or in its separate debug file).
 // Input: the path of an executable or library. Output: args records whose fields say in which argument register each value is.
 // Invariant: a Dwfl stays open as long as Ctypes: records refer to its entries.
+#include "arch/arch.h"
 #include "base/base.h"
 #define CTYPE_DWARF
 #include "ctype/internal.h"
 #include <errno.h>
-
-#if defined(__x86_64__)
-#define ARG_REGS 6 // rdi rsi rdx rcx r8 r9
-#elif defined(__aarch64__)
-#define ARG_REGS 8 // x0-x7
-#endif
 
 // ---- files
 
@@ -319,6 +314,7 @@ struct ArgPlan {
 	u32 next;    // general register
 	bool listed; // the value is a scalar in one register
 	u32 reg;
+	u32 floats;  // so far
 };
 
 // Does this member function make its class "non-trivial for the purposes of calls" (Itanium C++ ABI, 1.1)? A destructor or a
@@ -370,8 +366,8 @@ static bool by_reference(Dwarf_Die *type, int depth)
 
 static u32 take_regs(struct ArgPlan *p, u32 n)
 {
-	if (p->next + n > ARG_REGS)
-		return ARG_REGS; // on the stack; later smaller ones may still get a register on x86-64
+	if (p->next + n > HOST_ARG_REGS)
+		return HOST_ARG_REGS; // on the stack; later smaller ones may still get a register on x86-64
 	u32 reg = p->next;
 	p->next += n;
 	return reg;
@@ -381,23 +377,34 @@ static u32 take_regs(struct ArgPlan *p, u32 n)
 static void plan_arg(struct ArgPlan *p, Dwarf_Die *t, const struct Type *ty)
 {
 	p->listed = false;
-	if (ty->kind == TY_NONE) // floating point has its own registers
+	if (ty->kind == TY_NONE) { // floating point has its own registers
+#if defined(__riscv) // eight; then they take what is left of the others
+		if (++p->floats > 8)
+			p->next = HOST_ARG_REGS;
+#endif
 		return;
+	}
 	if (ty->kind == TY_RECORD && t && !by_reference(t, 0)) {
 		u32 regs = dw_int_eightbytes(t, ty->size);
 #if defined(__x86_64__)
 		if (ty->size <= 16)
 			take_regs(p, (regs & 1) + (regs >> 1 & 1));
+#elif defined(__riscv)
+		// RISC-V ELF psABI: up to 16 bytes in a registers, one and the stack if only one is left; numbers of floating point among them go into registers of their own
+		// by rules that hang on the members, so what comes behind such is not told.
+		u32 words = ty->size > 16 ? 1 : (ty->size + 7) / 8;
+		if ((ty->size <= 16 && regs != (1u << words) - 1) || take_regs(p, words) == HOST_ARG_REGS)
+			p->next = HOST_ARG_REGS;
 #else
 		// AAPCS64: up to 16 bytes in x registers (all-float aggregates in v registers), larger ones by a pointer to a copy.
 		if (regs || ty->size > 16)
-			if (take_regs(p, ty->size > 16 ? 1 : (ty->size + 7) / 8) == ARG_REGS)
-				p->next = ARG_REGS;
+			if (take_regs(p, ty->size > 16 ? 1 : (ty->size + 7) / 8) == HOST_ARG_REGS)
+				p->next = HOST_ARG_REGS;
 #endif
 		return;
 	}
 	p->reg = take_regs(p, 1);
-	p->listed = p->reg < ARG_REGS;
+	p->listed = p->reg < HOST_ARG_REGS;
 }
 
 struct UFunc {
@@ -414,7 +421,7 @@ static struct UFunc *make_args(struct Ctypes *c, struct DwFile *f, Dwarf_Die *fu
 	struct UFunc *u = arena_new(c->arena, struct UFunc);
 	bool has_ret = dw_type_of(func, &type);
 	u->ret = dw_to_type(c, f, has_ret ? &type : NULL);
-#if defined(__x86_64__)
+#if !defined(__aarch64__)
 	// A large aggregate is returned through a pointer that the caller passes as the first argument.
 	if (u->ret->kind == TY_RECORD && (u->ret->size > 16 || (dw_peel(&type, &peeled) && by_reference(&peeled, 0))))
 		plan.next = 1;
@@ -438,7 +445,7 @@ static struct UFunc *make_args(struct Ctypes *c, struct DwFile *f, Dwarf_Die *fu
 		struct Field fld = {.name = arena_strdup(c->arena, arg), .type = ty, .off = plan.reg * 8, .user_ptr = ty->kind == TY_PTR};
 		vec_push(&fields, fld);
 	}
-	struct Record *r = record_new(c, ORIGIN_UFUNC, arena_printf(c->arena, "%s_args", name), false, ARG_REGS * 8, 8);
+	struct Record *r = record_new(c, ORIGIN_UFUNC, arena_printf(c->arena, "%s_args", name), false, HOST_ARG_REGS * 8, 8);
 	const char **t = arena_new_n(c->arena, const char *, texts.n);
 	r->nfields = (u32)fields.n;
 	r->fields = arena_new_n(c->arena, struct Field, fields.n);

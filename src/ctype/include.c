@@ -1,19 +1,10 @@
 // Where a header is: next to the file that includes it, under -I, in the running kernel's build tree, in the system's include directories.
 // Input: the name as written. Output: a path. No header is read here.
+#include "arch/arch.h"
 #include "base/base.h"
 #include "ctype/internal.h"
 #include <sys/stat.h>
 #include <sys/utsname.h>
-
-#if defined(__x86_64__)
-#define ARCH_DIR "arch/x86/include"
-#define MULTIARCH "x86_64-linux-gnu"
-#elif defined(__aarch64__)
-#define ARCH_DIR "arch/arm64/include"
-#define MULTIARCH "aarch64-linux-gnu"
-#else
-#error "which include directories does this machine have?"
-#endif
 
 static const char *readable(struct Arena *a, const char *dir, const char *name)
 {
@@ -36,11 +27,11 @@ static const char *in_kernel_tree(struct Arena *a, const char *name)
 {
 	static const char *const subs[] = {
 		"include",
-		ARCH_DIR,
-		ARCH_DIR "/generated",
+		HOST_KERNEL_DIR,
+		HOST_KERNEL_DIR "/generated",
 		"include/uapi",
-		ARCH_DIR "/uapi",
-		ARCH_DIR "/generated/uapi",
+		HOST_KERNEL_DIR "/uapi",
+		HOST_KERNEL_DIR "/generated/uapi",
 		"include/generated/uapi",
 	};
 	const char *env[2] = {getenv("BPFTRACE_KERNEL_BUILD"), getenv("BPFTRACE_KERNEL_SOURCE")}, *path = NULL;
@@ -59,7 +50,7 @@ static const char *in_kernel_tree(struct Arena *a, const char *name)
 
 const char *header_find(struct Cpp *p, const char *name, bool quoted, const struct CFile *from, bool *user)
 {
-	static const char *const system[] = {"/usr/local/include", ("/usr/include/" MULTIARCH), "/usr/include"};
+	static const char *const system[] = {"/usr/local/include", ("/usr/include/" HOST_MULTIARCH), "/usr/include"};
 	struct Arena *a = p->c->arena;
 	const char *path = NULL;
 	*user = true;

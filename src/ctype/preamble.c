@@ -1,6 +1,7 @@
 // The C part of a script: #include, #define, #if and declarations before the first probe.
 // Input: the CText spans of the script, --include files. Output: names and macros in Ctypes. The system's headers are only noted and are
 // read when a name stays unknown without them: BTF and the built-in constants nearly always know it.
+#include "arch/arch.h"
 #include "ctype/internal.h"
 
 static void predefine(struct Ctypes *c, struct Cpp *p)
@@ -8,11 +9,7 @@ static void predefine(struct Ctypes *c, struct Cpp *p)
 	static const char *const defs[][2] = {
 		{"__linux__", "1"}, {"__linux", "1"},	       {"__unix__", "1"},   {"__LP64__", "1"},	 {"_LP64", "1"},
 		{"__STDC__", "1"},  {"__STDC_VERSION__", "201710L"}, {"__CHAR_BIT__", "8"}, {"__GNUC__", "12"}, {"__GNUC_MINOR__", "0"},
-#if defined(__x86_64__)
-		{"__x86_64__", "1"}, {"__x86_64", "1"}, {"__amd64__", "1"},
-#elif defined(__aarch64__)
-		{"__aarch64__", "1"},
-#endif
+		HOST_DEFINES,
 		{"__SIZEOF_LONG__", "8"}, {"__SIZEOF_POINTER__", "8"}, {"__SIZE_TYPE__", "unsigned long"}, {"__WCHAR_TYPE__", "int"},
 		{"__INT_MAX__", "2147483647"}, {"__BYTE_ORDER__", "1234"}, {"__ORDER_LITTLE_ENDIAN__", "1234"}, {"__ORDER_BIG_ENDIAN__", "4321"},
 	};

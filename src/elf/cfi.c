@@ -177,7 +177,7 @@ static struct err *check_machine(const struct ElfFile *f)
 {
 	if (!f->is64 && f->machine == EM_X86_64)
 		return err_new("code of the x32 ABI, which is not unwound");
-	if (f->is64 ? f->machine != EM_X86_64 && f->machine != EM_AARCH64 : f->machine != EM_386)
+	if (f->is64 ? f->machine != EM_X86_64 && f->machine != EM_AARCH64 && f->machine != EM_RISCV : f->machine != EM_386)
 		return err_new("code of another machine (%u)", f->machine);
 	return f->nsegs ? NULL : err_new("no program headers");
 }

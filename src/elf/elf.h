@@ -102,7 +102,7 @@ struct ElfCfi {
 	bool is_go; // its functions keep frame pointers
 	bool is_native_image; // GraalVM's: Java's code compiled ahead, without unwind tables
 	u64 greenlet; // the function of Python's module greenlet that a greenlet begins with; 0: it is none
-	u16 machine; // EM_X86_64, EM_386, EM_AARCH64
+	u16 machine; // EM_X86_64, EM_386, EM_AARCH64, EM_RISCV
 	VEC(struct CfiSeg) segs; // by file offset
 	struct CfiSec eh_frame, eh_frame_hdr, debug_frame;
 };

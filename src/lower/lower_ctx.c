@@ -152,6 +152,9 @@ struct Val l_usermode(struct Lower *l, struct Expr *e)
 	struct IrVal cs = ir_load(&l->b, ctx_ptr(l), ptregs_offset("cs", &size), 8, false);
 	struct IrVal ring = ir_bin(&l->b, IR_AND, cs, ir_imm(3));
 	return num(e, ir_bin(&l->b, IR_LSHR, ring, ir_imm(1))); // 3 in user mode, 0 in the kernel
+#elif defined(__riscv) // user space is the lower half of addresses; a perf event's context has no status
+	struct IrVal pc = ir_load(&l->b, ctx_ptr(l), ptregs_abi[PT_HOST].ip, 8, false);
+	return num(e, ir_bin(&l->b, IR_XOR, ir_bin(&l->b, IR_LSHR, pc, ir_imm(63)), ir_imm(1)));
 #else
 	u32 size;
 	struct IrVal ps = ir_load(&l->b, ctx_ptr(l), ptregs_offset("pstate", &size), 8, false);

@@ -238,6 +238,25 @@ static void fit_constant(struct UsdtArg *a)
 	a->imm = a->sgn ? (s64)v >> unused : (s64)(v >> unused);
 }
 
+// ---- riscv64: n, reg, disp(base)
+static bool riscv64_operand(struct Cur *c, struct UsdtArg *a)
+{
+	a->kind = UA_CONST;
+	if (integer(c, &a->imm)) {
+		if (*c->p != '(')
+			return true;
+		c->p++;
+		a->kind = UA_MEM;
+		return reg(c, &a->reg, NULL) && eat(c, ')');
+	}
+	if (!strncmp(c->p, "zero", 4)) {
+		c->p += 4;
+		return true;
+	}
+	a->kind = UA_REG;
+	return reg(c, &a->reg, NULL);
+}
+
 u32 usdt_args_parse(const char *spec, enum PtArch arch, const struct UsdtSymbols *syms, struct UsdtArg *out, u32 max, bool *bad)
 {
 	struct Cur c = {spec, arch, syms};
@@ -250,7 +269,9 @@ u32 usdt_args_parse(const char *spec, enum PtArch arch, const struct UsdtSymbols
 		u32 width = 8;
 		bool sized = size_prefix(&c, &a, &is_float);
 		const char *operand = c.p;
-		bool ok = arch == PT_X86_64 ? x86_operand(&c, &a, &width) : arm64_operand(&c, &a, &width);
+		bool ok = arch == PT_X86_64  ? x86_operand(&c, &a, &width)
+			  : arch == PT_ARM64 ? arm64_operand(&c, &a, &width)
+					     : riscv64_operand(&c, &a);
 		if (!ok || !at_end(&c) || is_float) {
 			c.p = operand;
 			skip_operand(&c);

@@ -5,13 +5,10 @@
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include "arch/arch.h"
 #include "session/internal.h"
 
-#if defined(__x86_64__)
-#define HEADERS "/usr/include/x86_64-linux-gnu"
-#else
-#define HEADERS "/usr/include/aarch64-linux-gnu"
-#endif
+#define HEADERS "/usr/include/" HOST_MULTIARCH
 extern char **environ;
 
 // The compiler's object, in memory. It writes what it has to say to standard error.

@@ -195,10 +195,10 @@ bool fdes_find(const struct Fdes *t, const struct ElfFile *f, u64 vaddr, u64 *lo
 // ---- the code itself
 u64 code_end(const struct ElfFile *f, u64 vaddr, u64 limit)
 {
-	enum PtArch arch = f->machine == EM_AARCH64 ? PT_ARM64 : PT_X86_64;
+	enum PtArch arch = f->machine == EM_AARCH64 ? PT_ARM64 : f->machine == EM_RISCV ? PT_RISCV64 : PT_X86_64;
 	u64 off, far = vaddr, at = vaddr;
 	u32 n = (u32)MIN(limit - vaddr, (u64)MAX_SWEEP);
-	if ((f->machine != EM_X86_64 && f->machine != EM_AARCH64) || !elffile_vaddr_to_off(f, vaddr, &off))
+	if ((f->machine != EM_X86_64 && f->machine != EM_AARCH64 && f->machine != EM_RISCV) || !elffile_vaddr_to_off(f, vaddr, &off))
 		return limit;
 	u8 *code = xmalloc(n + 1);
 	n = (u32)elffile_read_some(f, off, code, n);

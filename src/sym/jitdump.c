@@ -5,6 +5,7 @@
 // whole records count; at most MAX_RECORDS of them are read, and of a file that makes no sense none after that place.
 #include <ctype.h>
 #include <elf.h>
+#include "arch/arch.h"
 #include "sym/internal.h"
 
 #define MAX_RECORDS (8u << 20)
@@ -209,14 +210,7 @@ static bool read_head(struct JitDump *d)
 	struct Head h;
 	if (!read_at(d, 0, &h, sizeof(h)))
 		return false;
-	u32 own = sizeof(void *) == 8 ?
-#if defined(__aarch64__)
-					EM_AARCH64
-#else
-					EM_X86_64
-#endif
-				      : 0;
-	d->bad = h.magic != MAGIC || h.version != 1 || h.size < sizeof(h) || h.machine != own;
+	d->bad = h.magic != MAGIC || h.version != 1 || h.size < sizeof(h) || h.machine != HOST_MACHINE;
 	d->done = h.size;
 	return !d->bad;
 }

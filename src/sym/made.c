@@ -3,14 +3,10 @@
 // its process have gone. Invariant: the file holds no code, only where it would be.
 #include <elf.h>
 #include <sys/mman.h>
+#include "arch/arch.h"
 #include "sym/internal.h"
 
 enum { SEC_NONE, SEC_TEXT, SEC_SYMTAB, SEC_STRTAB, SEC_ABBREV, SEC_INFO, SEC_LINE, NSECS };
-#if defined(__aarch64__)
-#define OWN_MACHINE EM_AARCH64
-#else
-#define OWN_MACHINE EM_X86_64
-#endif
 
 struct Image { // a file being made
 	Elf64_Ehdr eh;
@@ -139,7 +135,7 @@ static void make_lines(const struct MadeNames *names, u64 span, struct Str *abbr
 // ---- the file
 static void image_head(struct Image *m, u64 span)
 {
-	m->eh = (Elf64_Ehdr){.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT}, .e_type = ET_DYN, .e_machine = OWN_MACHINE, .e_version = EV_CURRENT,
+	m->eh = (Elf64_Ehdr){.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT}, .e_type = ET_DYN, .e_machine = HOST_MACHINE, .e_version = EV_CURRENT,
 			     .e_phoff = offsetof(struct Image, text), .e_shoff = offsetof(struct Image, sec), .e_ehsize = sizeof(Elf64_Ehdr),
 			     .e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 1, .e_shentsize = sizeof(Elf64_Shdr), .e_shnum = NSECS, .e_shstrndx = SEC_STRTAB};
 	m->text = (Elf64_Phdr){.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_filesz = span, .p_memsz = span, .p_align = 1};

@@ -1,5 +1,6 @@
 // What a script calls a binary -> a path that can be opened. Input: "/a/path", "python3", "libc", "c", "libc.so.6", and the process in
 // whose eyes it is meant. Output: a path from our own root (with /proc/PID/root in front for another process).
+#include "arch/arch.h"
 #include "base/base.h"
 #include <dirent.h>
 #include <errno.h>
@@ -93,13 +94,8 @@ static void in_dirs(struct Lookup *k)
 		"/lib",
 		"/usr/lib",
 		"/usr/local/lib",
-#if defined(__x86_64__)
-		"/lib/x86_64-linux-gnu",
-		"/usr/lib/x86_64-linux-gnu"
-#elif defined(__aarch64__)
-		"/lib/aarch64-linux-gnu",
-		"/usr/lib/aarch64-linux-gnu"
-#endif
+		"/lib/" HOST_MULTIARCH,
+		"/usr/lib/" HOST_MULTIARCH,
 	};
 	for (u32 i = 0; i < ARRAY_LEN(dirs) && !k->found; i++) {
 		char *dir = xasprintf("%s%s", k->root, dirs[i]), *best = NULL;

@@ -207,7 +207,7 @@ u32 plt_read(struct ElfFile *f, struct PltStub **out)
 		u8 *code = s->type == SHT_PROGBITS ? elffile_load(f, s->off, s->size, MAX_PLT) : NULL;
 		if (code && f->machine == EM_AARCH64)
 			a64_section(&p, s, code);
-		else if (code)
+		else if (code && f->machine != EM_RISCV)
 			x86_section(&p, s, code);
 		free(code);
 	}
@@ -249,6 +249,7 @@ bool signal_code(const struct ElfFile *f, u64 off)
 		{EM_X86_64, 9, {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05}},	      // mov $15,%rax; syscall
 		{EM_386, 7, {0xb8, 0xad, 0, 0, 0, 0xcd, 0x80}},			      // mov $173,%eax; int $0x80
 		{EM_386, 8, {0x58, 0xb8, 0x77, 0, 0, 0, 0xcd, 0x80}},		      // pop %eax; mov $119,%eax; int $0x80
+		{EM_RISCV, 8, {0x93, 0x08, 0xb0, 0x08, 0x73, 0x00, 0x00, 0x00}}, // li a7,139; ecall
 		{EM_AARCH64, 8, {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4}}, // mov x8, #139; svc #0
 	};
 	u8 code[9];

@@ -37,6 +37,8 @@ static u32 width(u32 machine, u32 type)
 		return type == R_X86_64_64 ? 8 : type == R_X86_64_32 || type == R_X86_64_32S ? 4 : 0;
 	if (machine == EM_AARCH64)
 		return type == R_AARCH64_ABS64 ? 8 : type == R_AARCH64_ABS32 ? 4 : 0;
+	if (machine == EM_RISCV)
+		return type == R_RISCV_64 ? 8 : type == R_RISCV_32 ? 4 : 0;
 	return 0;
 }
 

@@ -2,17 +2,13 @@
 // process: the list that __jit_debug_descriptor begins, and ELF files in memory, one for each piece of code. Output: ranges of code with their unwinding information
 // and their functions. Invariant: nothing in that memory is trusted: lists and sizes are bounded, what lies outside of its file is left out.
 #include <elf.h>
+#include "arch/arch.h"
 #include "track/internal.h"
 
 #define MAX_STRTAB (32u << 20)
 #define MAX_SYMBOLS 65536u
 #define MAX_SECTION (16u << 20)
 #define MAX_RANGES 256u
-#if defined(__aarch64__)
-#define OWN_MACHINE EM_AARCH64
-#else
-#define OWN_MACHINE EM_X86_64
-#endif
 #define SHT_UNWIND 0x70000001 // SHT_X86_64_UNWIND: .eh_frame of some compilers
 
 // ---- where the list begins
@@ -198,8 +194,8 @@ bool gdbjit_parse(const u8 *image, u64 size, const struct JitMemory *m, struct J
 {
 	struct ElfFile f;
 	struct err *e = elffile_open(&f, -1, image, size);
-	*out = (struct JitElf){.cfi = {.file = {.fd = -1}, .machine = OWN_MACHINE}};
-	if (e || !f.is64 || f.machine != OWN_MACHINE) {
+	*out = (struct JitElf){.cfi = {.file = {.fd = -1}, .machine = HOST_MACHINE}};
+	if (e || !f.is64 || f.machine != HOST_MACHINE) {
 		if (!e)
 			elffile_close(&f);
 		err_free(e);
@@ -227,7 +223,7 @@ bool gdbjit_parse(const u8 *image, u64 size, const struct JitMemory *m, struct J
 
 u16 gdbjit_machine(void)
 {
-	return OWN_MACHINE;
+	return HOST_MACHINE;
 }
 
 void gdbjit_free(struct JitElf *e)

@@ -51,7 +51,7 @@ struct Tables {
 	u64 pages_ns; // when these are built; CLOCK_MONOTONIC
 	bool trim; // a report is over
 	struct TablesPay pay;
-	bool again; // lazy: an object has turned out to hold a runtime, or to tell of code
+	u32 again; // lazy: an object has turned out to hold a runtime, or to tell of code. A word: not every machine exchanges bytes
 	void (*found)(void *arg); // ... or not lazy; NULL: nobody wants to know
 	void *found_arg;
 	u32 nmade; // objects of code made at run time that are not built yet
@@ -164,7 +164,7 @@ static void build(struct Tables *t, size_t at)
 		tablemaps_put(t->maps, w.o->id, state, &out);
 	if (is_worth_a_look(t, w.o->id, out.lang)) {
 		if (t->lazy)
-			__atomic_store_n(&t->again, true, __ATOMIC_RELEASE);
+			__atomic_store_n(&t->again, 1u, __ATOMIC_RELEASE);
 		if (t->found)
 			t->found(t->found_arg);
 	}
@@ -415,7 +415,7 @@ void tables_on_found(struct Tables *t, void (*found)(void *arg), void *arg)
 
 bool tables_again(struct Tables *t)
 {
-	return __atomic_exchange_n(&t->again, false, __ATOMIC_ACQ_REL);
+	return __atomic_exchange_n(&t->again, 0u, __ATOMIC_ACQ_REL);
 }
 
 void tables_hurry(struct Tables *t, u32 obj)

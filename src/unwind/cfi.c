@@ -59,6 +59,7 @@ struct Machine {
 #define NO_REG 0xff
 static const struct Machine x86_64 = {6, 7, 16, 16, {6, 3, 12, 13, 14, 15}};
 static const struct Machine aarch64 = {29, 31, 30, 32, {29, 19, 20, 21, 22, 23}};
+static const struct Machine riscv64 = {8, 2, 1, 32, {8, 9, 18, 19, 20, 21}}; // RISC-V DWARF Specification, "DWARF Register Numbers"
 // System V ABI for i386, 2.4.1: eax ecx edx ebx esp ebp esi edi. Rules have the numbers of x86-64, esi and edi those of r12 and r13: those are the
 // slots there are (bpfrt/compat.bpf.c).
 static const struct Machine i386 = {5, 4, 8, 8, {5, 3, 6, 7, NO_REG, NO_REG}};
@@ -66,7 +67,13 @@ static const u8 i386_regs[8] = {0, 2, 1, 3, 7, 6, 12, 13};
 
 static const struct Machine *machine_of(u16 m)
 {
-	return m == EM_AARCH64 ? &aarch64 : m == EM_386 ? &i386 : &x86_64;
+	return m == EM_AARCH64 ? &aarch64 : m == EM_RISCV ? &riscv64 : m == EM_386 ? &i386 : &x86_64;
+}
+
+// A call leaves the return address in a register, where it is until a rule says otherwise.
+static bool has_link(const struct Machine *m)
+{
+	return m == &aarch64 || m == &riscv64;
 }
 
 u32 cfi_ra(u16 machine)
@@ -87,9 +94,9 @@ void cfi_state_init(struct CfiState *st, u16 machine)
 	memset(st, 0, sizeof(*st));
 	st->cfa_bad = true;
 	st->r.kind = RT_UW_REG;
-	if (machine == EM_AARCH64) { // no rule: still in the link register
+	if (has_link(machine_of(machine))) { // no rule: still in the link register
 		st->r.ra_kind = RT_UW_RA_REG;
-		st->r.ra = aarch64.ra;
+		st->r.ra = machine_of(machine)->ra;
 	} else {
 		st->ra_bad = true;
 	}
@@ -237,7 +244,7 @@ static void cfa_expr(struct CfiState *st, const struct CfiRun *run, const struct
 	st->cfa_bad = true;
 	st->r.off = st->r.off2 = 0;
 	st->r.index = 0;
-	if (m != &aarch64 && plt_expr(b, m, &off, &n) && fits32(off)) {
+	if (!has_link(m) && plt_expr(b, m, &off, &n) && fits32(off)) {
 		st->r.kind = RT_UW_PLT;
 		st->r.reg = m->sp;
 		st->r.off = (s32)off;
@@ -267,7 +274,7 @@ static void set_ra(struct CfiState *st, const struct Machine *m, enum RegHow how
 {
 	st->ra_undef = how == RH_UNDEF;
 	st->ra_expr = false;
-	st->ra_bad = how == RH_OTHER || (how == RH_SAME && m != &aarch64) || !fits16(off);
+	st->ra_bad = how == RH_OTHER || (how == RH_SAME && !has_link(m)) || !fits16(off);
 	st->r.ra_kind = how == RH_FP ? RT_UW_RA_FP : how == RH_SAME ? RT_UW_RA_REG : RT_UW_RA_MEM;
 	st->r.ra = how == RH_SAME ? m->ra : (s16)off;
 }
@@ -371,10 +378,11 @@ static void rename_i386(struct RtUwRule *r)
 void cfi_rule(const struct CfiState *st, bool signal, u16 machine, struct RtUwRule *out)
 {
 	memset(out, 0, sizeof(*out));
-	if (signal && machine == EM_AARCH64) { // arch/arm64/kernel/vdso/sigreturn.S: registers lie in struct rt_sigframe at sp
+	if (signal && has_link(machine_of(machine))) { // arch/arm64/kernel/vdso/sigreturn.S, arch/riscv/kernel/vdso/rt_sigreturn.S:
+						       // registers lie in struct rt_sigframe at sp
 		out->kind = RT_UW_SIG;
-		out->reg = aarch64.sp;
-		out->off = 128 + 176 + 8 + 31 * 8; // siginfo; uc_mcontext; fault_address; regs
+		out->reg = machine_of(machine)->sp;
+		out->off = 128 + 176 + (machine == EM_AARCH64 ? 8 + 31 * 8 : 0); // siginfo; uc_mcontext; arm64: fault_address; regs
 		return;
 	}
 	if (st->ra_undef) {

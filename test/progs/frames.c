@@ -126,6 +126,8 @@ NOINLINE int again(long n)
 
 #if defined(__x86_64__) || defined(__i386__)
 #define JUMP "jmp"
+#elif defined(__riscv)
+#define JUMP "j"
 #else
 #define JUMP "b"
 #endif

@@ -252,6 +252,60 @@ static u32 a64_branch(const char *op)
 																	 BRANCH_NONE;
 }
 
+static enum Branch rv_branch(const char *op, const char *args)
+{
+	if (!strcmp(op, "ret"))
+		return BRANCH_RET;
+	if (!strcmp(op, "j"))
+		return BRANCH_JUMP;
+	if (!strcmp(op, "jal") || !strcmp(op, "jalr"))
+		return strchr(args, ',') && strncmp(args, "t0,", 3) && strncmp(args, "ra,", 3) ? BRANCH_INDIRECT : BRANCH_CALL; // t1: stubs of the linker jump
+	if (!strcmp(op, "jr"))
+		return strcmp(args, "t0") && strcmp(args, "ra") ? BRANCH_INDIRECT : BRANCH_RET;
+	if (!strcmp(op, "ebreak"))
+		return BRANCH_STOP;
+	return op[0] == 'b' && strchr("egln", op[1]) ? BRANCH_COND : BRANCH_NONE;
+}
+
+// A shared library of riscv64: lengths, branches and targets as objdump has them.
+TEST(riscv64_compiled_code)
+{
+	const char *path = "/usr/riscv64-linux-gnu/lib/libc.so.6";
+	char cmd[256], *line = NULL;
+	size_t cap = 0;
+	u64 n = 0, wrong = 0, of_kind[BRANCH_STOP + 1] = {0};
+	if (access(path, R_OK) || system("command -v riscv64-linux-gnu-objdump >/dev/null"))
+		SKIP("no libraries of riscv64 (libc6-riscv64-cross), or no binutils for it");
+	snprintf(cmd, sizeof(cmd), "riscv64-linux-gnu-objdump -d -j .text -j .plt %s", path);
+	FILE *f = popen(cmd, "r");
+	while (f && getline(&line, &cap, f) > 0) {
+		char *tab = strchr(line, '\t'), *text = tab ? strchr(tab + 1, '\t') : NULL, op[24] = {0}, args[160] = {0};
+		struct Insn in;
+		if (line[0] != ' ' || !text || sscanf(text, " %23s %159s", op, args) < 1 || op[0] == '.' || !strcmp(op, "unimp"))
+			continue;
+		u64 pc = strtoull(line, NULL, 16), len = strspn(tab + 1, "0123456789abcdef") / 2;
+		u32 code = (u32)strtoul(tab + 1, NULL, 16);
+		const char *comma = strrchr(args, ','), *last = comma ? comma + 1 : args;
+		enum Branch want = rv_branch(op, args);
+		bool ok = insn_decode(PT_RISCV64, (const u8 *)&code, len, pc, &in) && in.len == len && in.branch == want;
+		bool direct = want == BRANCH_COND || !strcmp(op, "j") || !strcmp(op, "jal");
+		if (ok && direct)
+			ok = in.target == strtoull(last, NULL, 16);
+		n++;
+		of_kind[want]++;
+		if (!ok && wrong++ < 10)
+			printf("# otherwise: %s", line);
+		CHECK(!insn_decode(PT_RISCV64, (const u8 *)&code, len - 1, pc, &in));
+	}
+	if (f)
+		pclose(f);
+	free(line);
+	printf("# %s: %llu instructions, %llu calls, %llu conditions, %llu returns\n", path, (unsigned long long)n, (unsigned long long)of_kind[BRANCH_CALL],
+	       (unsigned long long)of_kind[BRANCH_COND], (unsigned long long)of_kind[BRANCH_RET]);
+	CHECK(n > 100000 && of_kind[BRANCH_CALL] > 1000 && of_kind[BRANCH_COND] > 1000 && of_kind[BRANCH_RET] > 1000);
+	CHECK_EQ(wrong, 0);
+}
+
 TEST(arm64_compiled_code)
 {
 	const char *path = "/usr/aarch64-linux-gnu/lib/libc.so.6";

@@ -86,6 +86,24 @@ TEST(x86_64)
 		show(t[i].spec, PT_X86_64, t[i].want);
 }
 
+TEST(riscv64)
+{
+	static const struct {
+		const char *spec, *want;
+	} t[] = {
+		{"8@a0", "8:r80"},
+		{"-4@s0 8@x31", "-4:r64 8:r248"},
+		{"-4@-20(s0)", "-4:m64-20"},
+		{"8@0(a5) 4@16(sp)", "8:m120+0 4:m16+16"},
+		{"8@5 -4@-1", "8:c5 -4:c-1"},
+		{"8@zero", "8:c0"},
+		{"8@fa0 8@a2", "0:? 8:r96"},
+		{"8@0(a5", "0:?"},
+	};
+	for (u32 i = 0; i < ARRAY_LEN(t); i++)
+		show(t[i].spec, PT_RISCV64, t[i].want);
+}
+
 TEST(arm64)
 {
 	static const struct {
@@ -129,6 +147,8 @@ TEST(registers)
 		{PT_X86_64, "er15", -1, 0}, {PT_X86_64, "x0", -1, 0}, {PT_ARM64, "x0", 0, 8}, {PT_ARM64, "w30", 240, 4}, {PT_ARM64, "r3", 24, 8},
 		{PT_ARM64, "lr", 240, 8}, {PT_ARM64, "fp", 232, 8}, {PT_ARM64, "pc", 256, 8}, {PT_ARM64, "x31", -1, 0}, {PT_ARM64, "w08", -1, 0},
 		{PT_ARM64, "", -1, 0}, {PT_ARM64, "ax", -1, 0},
+		{PT_RISCV64, "a0", 80, 8}, {PT_RISCV64, "x10", 80, 8}, {PT_RISCV64, "ra", 8, 8}, {PT_RISCV64, "s0", 64, 8}, {PT_RISCV64, "fp", 64, 8},
+		{PT_RISCV64, "pc", 0, 8}, {PT_RISCV64, "t6", 248, 8}, {PT_RISCV64, "x0", -1, 0}, {PT_RISCV64, "x32", -1, 0}, {PT_RISCV64, "w1", -1, 0}, {PT_RISCV64, "", -1, 0},
 	};
 	for (u32 i = 0; i < ARRAY_LEN(t); i++) {
 		u32 size = 0;
@@ -137,9 +157,9 @@ TEST(registers)
 			T_FAIL("%s: %d size %u, expected %d size %u", t[i].name, off, size, t[i].off, t[i].size);
 	}
 	static const char *const generic[] = {"pc", "ip", "sp", "fp", "ret", "ax"};
-	static const int at[][2] = {{128, 256}, {128, 256}, {152, 248}, {32, 232}, {80, 0}, {-1, -1}};
+	static const int at[][3] = {{128, 256, 0}, {128, 256, 0}, {152, 248, 16}, {32, 232, 64}, {80, 0, 80}, {-1, -1, -1}};
 	for (u32 i = 0; i < ARRAY_LEN(generic); i++)
-		for (int arch = PT_X86_64; arch <= PT_ARM64; arch++)
+		for (int arch = PT_X86_64; arch <= PT_RISCV64; arch++)
 			CHECK_EQ(ptregs_generic_of((enum PtArch)arch, generic[i]), at[i][arch]);
 	static const char *const x86[] = {"r15", "r14", "r13", "r12", "bp", "bx", "r11", "r10", "r9", "r8", "ax",
 					  "cx", "dx", "si", "di", "orig_ax", "ip", "cs", "flags", "sp", "ss"};

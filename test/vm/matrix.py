@@ -25,8 +25,9 @@ TOOLS = '|'.join(['offcpu: offcputime: ten sleeps*', 'offcpu: offcputime: kernel
 # User stacks by .eh_frame, on arm64 with return addresses signed by pointer authentication. (Samples "at any" instruction: arm64's ld.so has no
 # end marked in its _start, and stacks that end there do not count as whole.)
 STACKS = '|'.join('stacks: %s*' % s for s in ('a command', 'a named', 'exec of itself', 'fork', 'blocked', 'behind', '600', 'return addresses', 'without tables'))
-# Only if SONDE_VM_GUESTS names it (make check-all does): a kernel before bpf_loop, cookies and maple trees.
-OLD = [('amd64 5.10', ['--release', 'bullseye'], '', 'kernel:*|lang:*|probes:*|verify:*|stacks: a command*|stacks: blocked*')]
+# Only if SONDE_VM_GUESTS names it (make check-all does the first): a kernel before bpf_loop, cookies and maple trees; riscv64.
+OLD = [('amd64 5.10', ['--release', 'bullseye'], '', 'kernel:*|lang:*|probes:*|verify:*|stacks: a command*|stacks: blocked*'),
+       ('riscv64 6.12', ['--arch', 'riscv64', '--share', TOP], 'riscv64', 'riscv:*')]
 # name, vm.py's options, folder of its sonde under the build folder, tests that make check (the first) and make check-guests (the others) run there (make check-vm: all)
 GUESTS = [
     ('amd64 6.1', [], '', 'lwn:*|kernel:*|watch:*'),

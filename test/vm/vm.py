@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Runs one command inside another kernel, in QEMU under emulation (TCG: no /dev/kvm needed).
 
-usage: vm.py [--arch amd64|arm64] [--release NAME] [--kernel FILE] [--root DIR] [--timeout S] [--mem MB] [--console FILE] [--share DIR] --
+usage: vm.py [--arch amd64|arm64|riscv64] [--release NAME] [--kernel FILE] [--root DIR] [--timeout S] [--mem MB] [--console FILE] [--share DIR] --
                 'shell command line'
                 (--side-by-side: its processors run at once, instead of in turns)
        vm.py --fetch [--arch A] [--release NAME]   only fetches the kernel and prints where it is
-       vm.py --tree --arch arm64      fetches the root tree and prints where it is
+       vm.py --tree --arch arm64|riscv64   fetches the root tree and prints where it is
 
 In: Debian's stock kernel package, this release's, its backports' (--release backports) or another release's (--release bullseye), fetched through apt into the cache (SONDE_VM, default
-~/.cache/sonde-vm), or a kernel file with virtio, 9p and overlayfs built in. The guest's root is the host's (arm64: a tree of Debian packages), read-only over 9p, under a tmpfs overlay.
+~/.cache/sonde-vm), or a kernel file with virtio, 9p and overlayfs built in. The guest's root is the host's (arm64, riscv64: a tree of Debian packages), read-only over 9p, under a tmpfs overlay.
 Out: the command's stdout and stderr as they come, its exit status (124: time ran out, 125: the guest did not come up).
 Invariant: nothing of the host is changed but the cache; every guest ends with its vm.py.
 """
@@ -20,9 +20,12 @@ UBUNTU_MIRROR = os.environ.get('SONDE_UBUNTU_MIRROR', 'http://archive.ubuntu.com
 UBUNTU_KEYS, UBUNTU_KEYS_SHA256 = '/pool/main/u/ubuntu-keyring/ubuntu-keyring_2021.03.26_all.deb', '0d0e7ed6b112f5d03eabf3c7eb01ebdacf9c57714b279e90495cfc58c8c4520f'
 # What the initial RAM disk loads to reach its root; their dependencies follow.
 MODULES = ['virtio_mmio', 'virtio_pci', '9pnet_virtio', '9p', 'overlay']
-# For arm64: what the guest's root is made of, besides what these depend on.
-ARM64_ROOT = ['busybox-static', 'dash', 'coreutils', 'python3-minimal', 'libpython3-stdlib', 'libbpf-dev', 'libdw-dev', 'libelf-dev',
+# Another architecture's guest: what its root is made of, besides what these depend on.
+ROOT = ['busybox-static', 'dash', 'coreutils', 'python3-minimal', 'libpython3-stdlib', 'libbpf-dev', 'libdw-dev', 'libelf-dev',
               'liblzma-dev', 'zlib1g-dev', 'libiberty-dev', 'libbz2-dev', 'elfutils']
+QEMU = {'amd64': 'x86_64', 'arm64': 'aarch64', 'riscv64': 'riscv64'}
+# A release whose kernel and root are taken where nothing else is said: Debian has riscv64 from trixie on.
+FIRST_RELEASE = {'riscv64': 'trixie'}
 
 
 class Missing(Exception):
@@ -135,16 +138,17 @@ def fetch_kernel(arch, release=None):
     with cache_lock():
         if not os.path.isdir(top):
             download_kernel(arch, release, top)
-    found = sorted(glob.glob(top + '/boot/vmlinuz-*'))
+    found = sorted(glob.glob(top + '/boot/vmlinu[xz]-*'))
     version = os.path.basename(found[-1]).split('-', 1)[1]
-    return found[-1], os.path.join(top, 'lib/modules', version)
+    return found[-1], next(d for d in (os.path.join(top, lib, 'modules', version) for lib in ('lib', 'usr/lib')) if os.path.isdir(d))
 
 
 def finish_root(tree):
     os.makedirs(tree + '/etc', exist_ok=True)
     with open(tree + '/etc/passwd', 'w') as f:
         f.write('root:x:0:0:root:/root:/bin/sh\n')
-    for name, to in (('usr/bin/python3', 'python3.11'), ('bin/sh', 'dash')):
+    python = [os.path.basename(f) for f in glob.glob(tree + '/usr/bin/python3.[0-9]*')]
+    for name, to in (('usr/bin/python3', python[0]), ('bin/sh', 'dash')):
         if not os.path.lexists(os.path.join(tree, name)):
             os.symlink(to, os.path.join(tree, name))
     for a in ('mount', 'ip', 'ps', 'grep', 'sed', 'pkill', 'setsid', 'find', 'ping', 'wget', 'nc', 'time', 'gzip', 'gunzip'):
@@ -154,12 +158,15 @@ def finish_root(tree):
 
 def fetch_root(arch):
     """A tree with a C library, python3 and sonde's libraries of that architecture; it also serves as the cross compiler's."""
-    root = os.path.join(CACHE, '%s-root-%08x' % (arch, zlib.crc32(' '.join(ARM64_ROOT).encode())))
+    release = FIRST_RELEASE.get(arch)
+    want = ROOT + ['base-files', 'libzstd-dev'] if release else ROOT  # base-files: links of the merged /usr, which come first
+    root = os.path.join(CACHE, '%s-root-%08x' % (arch, zlib.crc32(' '.join(want).encode())))
     with cache_lock():
         if not os.path.isdir(root):
-            opts = apt_options(arch)
-            r = sh(['apt-get'] + opts + ['install', '-y', '--download-only'] + ARM64_ROOT, timeout=900)
-            debs = glob.glob(os.path.join(CACHE, 'apt-' + arch, 'cache/archives/*.deb'))
+            opts = apt_options(arch, release)
+            r = sh(['apt-get'] + opts + ['install', '-y', '--download-only'] + want, timeout=900)
+            debs = glob.glob(os.path.join(CACHE, 'apt-' + arch + ('-' + release if release else ''), 'cache/archives/*.deb'))
+            debs.sort(key=lambda d: (not os.path.basename(d).startswith('base-files_'), d))
             if r.returncode or not debs:
                 raise Missing('apt-get install --download-only for %s: %s' % (arch, r.stdout.strip().split('\n')[-1]))
             unpack(debs, root, finish_root)
@@ -170,7 +177,7 @@ def fetch_root(arch):
 def plain_kernel(path, arch, tmp):
     """The kernel without its compression, which takes an emulated processor long; QEMU starts an ELF kernel by its PVH note."""
     data = open(path, 'rb').read()
-    if arch == 'arm64':
+    if arch != 'amd64':
         data = gzip.decompress(data) if data[:2] == b'\x1f\x8b' else data
     elif data[0x202:0x206] == b'HdrS':  # Documentation/x86/boot.rst: setup_sects, payload_offset, payload_length
         off, size = struct.unpack_from('<II', data, 0x248)
@@ -277,11 +284,11 @@ class Guest:
         self.share = [os.path.realpath(d) for d in share]
         self.arch, self.kernel, self.modules, self.mem, self.timeout, self.console, self.smp = arch, kernel, None, mem, timeout, console, smp
         self.threads = 'multi' if side_by_side else 'single'  # single: the processors take turns; else code that is patched may be run as it was (HACKING.md)
-        self.qemu = shutil.which('qemu-system-' + {'amd64': 'x86_64', 'arm64': 'aarch64'}[arch])
+        self.qemu = shutil.which('qemu-system-' + QEMU[arch])
         if not self.qemu:
             raise Missing('no qemu-system for %s (scripts/deps.sh vm)' % arch)
         if not kernel:
-            self.kernel, self.modules = fetch_kernel(arch, release)
+            self.kernel, self.modules = fetch_kernel(arch, release or FIRST_RELEASE.get(arch))
         elif not os.path.exists(kernel):
             raise Missing('no kernel %s' % kernel)
         self.root = root or ('/' if arch == 'amd64' else fetch_root(arch))
@@ -291,7 +298,8 @@ class Guest:
 
     def args(self, tmp):
         x86 = self.arch == 'amd64'
-        app = ['console=%s' % ('ttyS0' if x86 else 'ttyAMA0'), 'panic=-1', 'mitigations=off', 'nokaslr', 'audit=0', 'loglevel=4',
+        cpu = {'amd64': 'max,la57=off', 'arm64': 'max,pauth-impdef=on,sve=off', 'riscv64': 'rv64'}[self.arch]
+        app = ['console=%s' % ('ttyAMA0' if self.arch == 'arm64' else 'ttyS0'), 'panic=-1', 'mitigations=off', 'nokaslr', 'audit=0', 'loglevel=4',
                'random.trust_cpu=on', 'rcupdate.rcu_expedited=1', 'cryptomgr.notests', 'oops=panic']
         if x86:
             app += ['no_timer_check', 'reboot=t', 'tsc=reliable']
@@ -299,7 +307,7 @@ class Guest:
             return ['-fsdev', 'local,id=%s,path=%s,security_model=none,multidevs=remap%s' % (tag, path, ',readonly=on' if ro else ''),
                     '-device', 'virtio-9p-pci,fsdev=%s,mount_tag=%s' % (tag, tag)]
         a = [self.qemu, '-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot', '-M', 'pc' if x86 else 'virt',
-             '-accel', 'tcg,thread=' + self.threads, '-cpu', 'max,la57=off' if x86 else 'max,pauth-impdef=on,sve=off', '-m', str(self.mem), '-smp', str(self.smp),
+             '-accel', 'tcg,thread=' + self.threads, '-cpu', cpu, '-m', str(self.mem), '-smp', str(self.smp),
              '-rtc', 'base=utc,clock=host', '-kernel', plain_kernel(self.kernel, self.arch, tmp), '-initrd', os.path.join(tmp, 'initrd'),
              '-append', ' '.join(app), '-serial', 'file:' + (self.console or os.path.join(tmp, 'console')), '-monitor', 'none']
         a += p9('root', self.root) + p9('vm', os.path.join(tmp, 'vm'), False)
@@ -362,7 +370,7 @@ class Guest:
 
 def main():
     p = argparse.ArgumentParser(usage=__doc__.split('\n\n')[1])
-    p.add_argument('--arch', default='amd64', choices=['amd64', 'arm64'])
+    p.add_argument('--arch', default='amd64', choices=list(QEMU))
     p.add_argument('--fetch', action='store_true')
     p.add_argument('--tree', action='store_true')
     p.add_argument('--release')
