@@ -87,7 +87,7 @@ static RT_INLINE u64 rt_py_state(struct RtStackBuf *b, struct RtLang *l)
 	for (u32 i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
 		if (!state)
 			state = rt_py_state_at(w, l, tp - sizes[i], key, 0);
-#if !defined(RT_ARM64) && !defined(__aarch64__)
+#if RT_IS_X86
 	if (!state) {
 		u64 unread = w->unread;
 		state = rt_py_state_at(w, l, tp, key, 1);

@@ -623,7 +623,7 @@ TEST(a_limit_counts_what_is_shown)
 		CHECK_EQ(st ? st->why : 0, RT_WHY_ASKED);
 	}
 }
-#if !defined(__aarch64__)
+#if defined(__x86_64__)
 // musl 1.2: the thread pointer's 16th word points to the values.
 static void start_musl(void)
 {
