@@ -374,6 +374,28 @@ static RT_INLINE u64 keep_kernel(struct RtStackBuf *b, u64 skip, u64 n, u64 limi
 	return intern(st, h1, st->check);
 }
 
+// A kprobe's registers are those behind its breakpoint, also where the kernel has put a jump or a call in its place (arch/x86/kernel/kprobes).
+static RT_INLINE void fix_break(u64 *frames, u64 src)
+{
+	if (src & RT_SRC_F_BREAK)
+		frames[0]--;
+}
+
+#define CALL_AT 32 // bytes from a function's beginning to where its call of a trampoline returns, at most
+
+// Where fexit programs are the kernel may have the function jump to the trampoline, not call it (seen with 7.2): then no address of the function is on the stack. It goes into
+// the place of a frame that is trimmed. skip of the n frames are; returns how many are now.
+static RT_INLINE u64 with_function(struct RtStackBuf *b, struct RtTrim *t, u64 *frames, u64 skip, u64 n)
+{
+	u64 func = b->func;
+
+	if (!t || !skip || is_tracer(t, func) || (skip < n && frames[skip] - func < CALL_AT))
+		return skip;
+	skip = (skip - 1) & (RT_TRIM_DEPTH - 1);
+	frames[skip] = func;
+	return skip;
+}
+
 static RT_INLINE u64 kstack_end(struct RtStackBuf *b, long got, u64 limit, u64 src, void *ctx)
 {
 	u64 *frames = b->buf + sizeof(struct RtStack) / 8, skip = 0, n;
@@ -408,12 +430,15 @@ static RT_INLINE u64 kstack_end(struct RtStackBuf *b, long got, u64 limit, u64 s
 		if ((src & RT_SRC_MASK) == RT_SRC_TP && !skip && frames[0] == frames[1])
 			skip = 1;
 #endif
+		if (src & RT_SRC_F_FUNC_IP)
+			skip = with_function(b, t, frames, skip, n);
 		n -= skip;
-	}
+	} else {
 #ifdef RT_ARM64
-	else
 		n = fix_leaf(ctx, frames, n, src);
 #endif
+		fix_break(frames, src);
+	}
 	return keep_kernel(b, skip, n, limit, rt_kstack_max);
 }
 

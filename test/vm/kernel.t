@@ -4,9 +4,9 @@ NAME kprobe and kretprobe of one call
 RUN {sonde} -q -c '{build}/tcp 4 3 111' -e 'kprobe:tcp_sendmsg { @a[tid] = arg2 } kretprobe:tcp_sendmsg { printf("%s %d %d\n", func, @a[tid], retval) } END { clear(@a) }'
 EXPECT_LINE tcp_sendmsg 111 111
 
-# On overlayfs, a guest's root, vfs_open() opens a file in the upper or lower file system by itself.
+# do_filp_open() is do_file_open() in Linux 7.2. On overlayfs, a guest's root, vfs_open() opens a file in the upper or lower file system by itself.
 NAME what a kprobe sets is there at the return of the same call: its own arguments and time, in calls in one another, of one function and of a pattern
-RUN {sonde} -q -c 'dd if=/dev/zero of=/dev/null bs=300 count=7' -e 'kprobe:vfs_read /comm == "dd"/ { $n = arg2; $t = nsecs } kretprobe:vfs_read /$n == 300/ { @read[$n, retval, nsecs > $t] = count() } kprobe:do_filp_open,kprobe:vfs_open /comm == "dd"/ { $f = func; $s = nsecs; @in[func] = count() } kretprobe:do_filp_open,kretprobe:vfs_open { @out[func, func == $f, nsecs > $s] = count() }' >o 2>&1; cat o; python3 -c 'import re; n = dict(re.findall(r"@in\[(\w+)\]: (\d+)", open("o").read())); m = {f: c for f, c in re.findall(r"@out\[(\w+), true, true\]: (\d+)", open("o").read())}; print("same", n == m and len(n) == 2)'; grep -c 'false' o || true
+RUN F=$(grep -oE ' do_(filp|file)_open$' /proc/kallsyms | head -n 1 | tr -d ' '); {sonde} -q -c 'dd if=/dev/zero of=/dev/null bs=300 count=7' -e 'kprobe:vfs_read /comm == "dd"/ { $n = arg2; $t = nsecs } kretprobe:vfs_read /$n == 300/ { @read[$n, retval, nsecs > $t] = count() } kprobe:'$F',kprobe:vfs_open /comm == "dd"/ { $f = func; $s = nsecs; @in[func] = count() } kretprobe:'$F',kretprobe:vfs_open { @out[func, func == $f, nsecs > $s] = count() }' >o 2>&1; cat o; python3 -c 'import re; n = dict(re.findall(r"@in\[(\w+)\]: (\d+)", open("o").read())); m = {f: c for f, c in re.findall(r"@out\[(\w+), true, true\]: (\d+)", open("o").read())}; print("same", n == m and len(n) == 2)'; grep -c 'false' o || true
 EXPECT_LINE @read[300, 300, true]: 7
 EXPECT_LINE same True
 EXPECT_RE ^0$
@@ -61,6 +61,13 @@ EXPECT_RE ERROR: Source code location not allowed$
 EXPECT_RE ERROR: Invalid kprobe arguments, expected format: kprobe:MODULE@FILE:LINE\[:COL\]$
 EXPECT_RE ERROR: Invalid line number: x$
 NEED kmod
+
+# Behind the call of ftrace is a push of one byte in most kernels: the kernel unwinds as if it had been run, and finds no caller.
+NAME kernel stack of a kprobe inside a function: the address that is probed, its callers, or that they are missing
+RUN for at in 5 9; do {sonde} -q --unsafe --strict -c '{build}/tcp 4 3 111' -e "kprobe:tcp_sendmsg+$at { @[kstack] = count() }" >o 2>e; s=$?; grep -q '^@' o || continue; grep -qE "^\s+tcp_sendmsg\+$at$" o && echo its address; told=$(grep -c 'may lack their callers' e); grep -qE '^\s+\w*send(msg|to)\+' o && [ $s$told = 00 ] && echo callers, or told; ! grep -qE '^\s+\w*send(msg|to)\+' o && [ $s$told = 32 ] && echo callers, or told; cat o e; done
+EXPECT_LINE its address
+EXPECT_LINE callers, or told
+NEED file:/lib64/ld-linux-x86-64.so.2
 
 NAME func inside a function is its name, not 0
 RUN for at in 5 9; do {sonde} -q --unsafe -c '{build}/tcp 4 3 111' -e "kprobe:tcp_sendmsg+$at { @[func] = count() }" 2>e && exit; done; cat e >&2; exit 1
@@ -286,6 +293,14 @@ NEED !host
 RUN c=/sys/devices/system/cpu/cpu1/online; trap "echo 1 >$c; kill $L" EXIT; for i in 1 2 3; do while :; do :; done & L="$L $!"; done; begin() { {sonde} -q "$@" -e 'profile:hz:49 { @n[cpu, @then] = count() } software:context-switches:1 { @s[cpu, @then] = count() } self:signal:SIGUSR1 { @then = 1 } BEGIN { @then = 0; printf("begun\n") }' >o 2>e & P=$!; until grep -q begun o; do sleep 0.1; done; sleep 1; }; begin; was=$(ls /proc/$P/fd | wc -l); for i in 1 2 3; do echo 0 >$c; sleep 0.5; echo 1 >$c; sleep 0.5; done; [ $(ls /proc/$P/fd | wc -l) -le $was ] && echo descriptors; kill -USR1 $P; sleep 5; kill -INT $P; wait $P; v() { sed -n "s/^@$1\[$2, 1\]: //p" o; }; x=$(v n 1); y=$(v n 0); [ ${x:-0} -gt 40 ] && [ $((x * 10)) -gt $((y * 5)) ] && [ $((x * 10)) -lt $((y * 15)) ] && echo sampled || echo "samples: $x of cpu 1, $y of cpu 0"; x=$(v s 1); [ ${x:-0} -gt 5 ] && echo counted || echo "switches: $x"; begin --strict; for d in /proc/[0-9]*; do [ "$(cat $d/comm)" != sonde-cpus ] || kill -9 ${d#/proc/}; done; echo 0 >$c; sleep 1; echo 1 >$c; sleep 0.5; kill -INT $P; wait $P; echo $? $(grep -c 'or came later: 1 (cpu 1); timers and counters have not seen them since' e)
 EXPECT_RE \Adescriptors\nsampled\ncounted\n3 1\n\Z
 TIMEOUT 120
+
+# panic_timeout is what a write to /proc/sys/kernel/panic sets. Timers are taken up there again, watchpoints are not: each has its line.
+NAME watchpoints of the kernel's memory: processors that come again are told, apart from what timers have missed
+NEED !host
+RUN c=/sys/devices/system/cpu/cpu1/online; trap "echo 1 >$c" EXIT; a=0x$(grep ' panic_timeout$' /proc/kallsyms | cut -d' ' -f1); {sonde} -q --strict -e "watchpoint:$a:4:w { @[cpu] = count() } profile:hz:49 { @n[cpu] = count() } BEGIN { printf(\"begun\n\") } END { clear(@n) } interval:s:60 { exit() }" >o 2>e & P=$!; until grep -q begun o; do sleep 0.1; done; n=$(cat /proc/sys/kernel/panic); set_on() { python3 -c "import os; os.sched_setaffinity(0, [$1]); open('/proc/sys/kernel/panic', 'w').write('$n')"; }; set_on 0; set_on 1; echo 0 >$c; sleep 1; echo 1 >$c; sleep 0.5; set_on 1; set_on 0; kill -INT $P; wait $P; echo $?; sed -n 's/^@/@/p' o; grep -o 'cpu 1); .*' e
+EXPECT_RE \A3\n@\[1\]: 1\n@\[0\]: 2\ncpu 1\); timers and counters have not seen their first moments\ncpu 1\); watchpoints have not seen them since\n\Z
+NEED arch:x86_64
+TIMEOUT 60
 
 NAME offcputime: without an iterator of maps sleepers are left out: told, --strict ends with 3, JSON has an object
 NEED !for_each_map_elem
