@@ -6,7 +6,8 @@ In: lines "  name: yes|no" of its sections, and those under "Missing", which say
 kernel lacks; below, what all of them have.
 """
 import os, re, subprocess, sys
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
 import matrix
 
 SECTIONS = ['Kernel helpers', 'Kernel features', 'Map types', 'Probe types']
