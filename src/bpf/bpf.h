@@ -51,7 +51,6 @@ int sys_prog_test_run(int fd, struct SysTestRun *t);
 int sys_perf_event_open(void *attr, int pid, int cpu, int group, unsigned long flags); // struct perf_event_attr
 int sys_link_perf_event(int prog_fd, int perf_fd, u64 cookie);	// BPF_LINK_CREATE, 5.15
 int sys_raw_tracepoint_open(const char *name, int prog_fd);	// also fentry/fexit/tp_btf with name NULL
-int sys_link_tracing(int prog_fd, u64 cookie);			// BPF_LINK_CREATE for fentry/fexit/iter; falls back to raw_tracepoint_open
 int sys_link_uprobe_multi(int prog_fd, const char *path, const u64 *offs, const u64 *ref_ctr, const u64 *cookies, u32 n, u32 flags, int pid);
 #define SYS_MULTI_RETURN 1u	     // flag of both multi links: fire at function return
 #define SYS_MULTI_SESSION (1u << 31) // fire at entry and return: programs loaded with expected attach type SYS_TRACE_*_SESSION

@@ -125,11 +125,18 @@ bool try_task_memory(u32 arg)
 	return close_ok(sys_prog_load(&p));
 }
 
-// What lower_late.c calls, the first as this tries it; BTF ids, 0 before that. Finding a name takes a table of all of them, 2 ms.
+// What lower_late.c calls, the first as this tries it; BTF ids, 0 before that. Finding a name takes a table of all of them, 2 ms. now: its name where the verifier passes the last
+// argument by itself (7.0); it is looked for first, since the type information then has the old one, too.
 static struct {
-	const char *name;
+	const char *name, *now;
 	u32 id;
-} late_funcs[] = {{"bpf_task_work_schedule_resume_impl", 0}, {"bpf_preempt_disable", 0}, {"bpf_preempt_enable", 0}};
+} late_funcs[] = {{"bpf_task_work_schedule_resume_impl", "bpf_task_work_schedule_resume", 0}, {"bpf_preempt_disable", NULL, 0}, {"bpf_preempt_enable", NULL, 0}};
+
+static u32 late_func_id(struct Ctypes *c, u32 i)
+{
+	u32 id = late_funcs[i].now ? ctype_func_id(c, late_funcs[i].now) : 0;
+	return id ? id : ctype_func_id(c, late_funcs[i].name);
+}
 
 u32 feature_func_id(const char *name)
 {
@@ -147,7 +154,7 @@ bool try_task_work(u32 arg)
 	bool all = true;
 	btf_use(&b);
 	for (u32 i = 0; i < ARRAY_LEN(late_funcs) && all; i++)
-		all = (late_funcs[i].id = ctype_func_id(b.c, late_funcs[i].name)) != 0;
+		all = (late_funcs[i].id = late_func_id(b.c, i)) != 0;
 	btf_unuse(&b);
 	u32 id = late_funcs[0].id;
 	int map = all ? task_work_map(&m) : -1;

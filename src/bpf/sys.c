@@ -246,10 +246,6 @@ struct LinkAttr {
 		struct {
 			u64 cookie;
 		} perf;
-		struct { // tracing: target_btf_id, then (at 24) the cookie
-			u32 target_btf_id, pad;
-			u64 cookie;
-		} tracing;
 		struct {
 			u32 flags, cnt;
 			u64 syms, addrs, cookies;
@@ -276,20 +272,6 @@ int sys_raw_tracepoint_open(const char *name, int prog_fd)
 {
 	union bpf_attr a = {.raw_tracepoint = {.name = PTR(name), .prog_fd = (u32)prog_fd}};
 	return sys_bpf(BPF_RAW_TRACEPOINT_OPEN, &a, sizeof(a.raw_tracepoint));
-}
-
-int sys_link_tracing(int prog_fd, u64 cookie)
-{
-	if (!cookie) // the older call does all but cookies
-		return sys_raw_tracepoint_open(NULL, prog_fd);
-	// The attach type must repeat the one the program was loaded with, which cannot be asked for: at most three tries.
-	static const u32 types[] = {BPF_TRACE_FENTRY, BPF_TRACE_FEXIT, BPF_TRACE_RAW_TP};
-	int r = -EINVAL;
-	for (u32 i = 0; i < ARRAY_LEN(types) && r == -EINVAL; i++) {
-		struct LinkAttr a = {(u32)prog_fd, 0, types[i], 0, .tracing = {0, 0, cookie}};
-		r = sys_bpf(BPF_LINK_CREATE, &a, sizeof(a));
-	}
-	return r;
 }
 
 int sys_link_iter(int prog_fd, bool cgroups)

@@ -222,7 +222,7 @@ struct RtSite {
 struct RtCounters {
 	u64 lost_events;	// ring buffer full
 	u64 map_full;		// update of a user map refused: it has as many keys as it takes
-	u64 map_refused;	// for another reason: no memory at that moment, another update of the same bucket under way
+	u64 map_refused;	// for another reason: no memory at that moment, another update of the same bucket under way, the key taken as it was added
 	u64 stack_full;		// stack could not be stored
 	u64 stack_collision;	// same id, other frames, no free neighbour
 	u64 stack_kfail, stack_ufail; // bpf_get_stack / unwinder gave nothing where there should be something

@@ -59,8 +59,9 @@ static RT_NOINLINE u64 orc_find(u64 ip)
 }
 
 // struct orc_entry (arch/x86/include/asm/orc_types.h), the part that all kernels have: offsets from a register to the caller's stack pointer and from
-// there, or from bp, to where its bp was saved.
-enum { ORC_UNDEFINED = 0, ORC_PREV_SP = 1, ORC_BP = 4, ORC_SP = 5 };
+// there, or from bp, to where its bp was saved. Registers have other numbers in Linux 7.2 (NEW_*; as its table has them): what they were before stands in no entry of code
+// that the scheduler's frames run, and a wrong step would not meet the kernel's frames.
+enum { ORC_UNDEFINED = 0, ORC_PREV_SP = 1, NEW_SP = 3, ORC_BP = 4, ORC_SP = 5, NEW_PREV_SP = 8 };
 struct Orc {
 	s16 sp_off, bp_off;
 	u8 regs; // sp: low half, bp: high half
@@ -75,7 +76,7 @@ static RT_NOINLINE u64 sched_by_orc(struct SchedWalk *w)
 	if (bpf_probe_read_kernel(&o, sizeof(o), (void *)(rt_orc + orc_find(w->ip - 1) * sizeof(o))))
 		return 0;
 	u32 base = o.regs & 15, saved = o.regs >> 4;
-	if (base == ORC_SP)
+	if (base == ORC_SP || base == NEW_SP)
 		sp = w->sp;
 	else if (base == ORC_BP)
 		sp = bp;
@@ -85,7 +86,7 @@ static RT_NOINLINE u64 sched_by_orc(struct SchedWalk *w)
 	if (sp <= w->sp || !sched_read(w, sp - 8)) // the stack is left upwards
 		return 0;
 	w->ip = w->tmp;
-	if (saved == ORC_PREV_SP || saved == ORC_BP) {
+	if (saved == ORC_PREV_SP || saved == NEW_PREV_SP || saved == ORC_BP) {
 		if (!sched_read(w, (saved == ORC_BP ? bp : sp) + (s64)o.bp_off))
 			return 0;
 		w->bp = w->tmp;

@@ -16,6 +16,8 @@ RT_MAP(rt_trim, RT_MAP_ARRAY, 4, sizeof(struct RtTrim), 1, 0);
 
 // kernel.perf_event_max_stack when sonde started, at most RT_KSTACK_MAX: bpf_get_stack gives no more, and clears what it does not fill.
 RT_CONST(u32, rt_kstack_max, 127);
+RT_CONST(u32, rt_kernel_fp, 0);	   // x86-64: the kernel unwinds itself by frame pointers ...
+RT_CONST(u64, rt_ret_hook, 0);	   // ... and puts this into the place of a return address that a kretprobe waits for; 0 not known
 RT_CONST(u32, rt_task_stack, 0); // bpf_get_task_stack of the current task (5.11: bpf_get_current_task_btf)
 
 RT_NOINLINE struct RtCounters *rt_stack_counters(void)
@@ -276,26 +278,36 @@ static RT_INLINE void count_tracer(struct RtTrim *t, u64 *frames, u64 n, volatil
 	*out = 0;
 }
 
-#if RT_IS_ARM64
 #define RT_KSTACK_SHIFT 127 // deeper frames than that stay where they are
-// The kernel unwinder starts at the frame record: before the first instruction has made one, the caller is only in x30. And where a
-// tracepoint's registers were made up in the traced function, it gives that function twice.
+// The caller of the innermost frame, unless it is there.
+static RT_INLINE u64 add_caller(u64 *frames, u64 n, u64 caller)
+{
+	if (n >= 2 && frames[1] == caller)
+		return n;
+	for (u32 i = RT_KSTACK_SHIFT; i > 1; i--) {
+		frames[i] = frames[i - 1];
+		asm volatile("" ::: "memory"); // or clang sees a memmove, and keeps all frames on the BPF stack at once
+	}
+	frames[1] = caller;
+	return n + 1;
+}
+
+// A kernel that unwinds by frame pointers starts at the frame record: before the first instructions have made one, the caller is only in x30 or on top of the stack
+// (x86-64: kernels of Ubuntu; others have tables). And where a tracepoint's registers were made up in the traced function, arm64 gives that function twice.
 static RT_NOINLINE u64 fix_leaf(void *ctx, u64 *frames, u64 n, u64 src)
 {
-	if ((src & (RT_SRC_F_ENTRY | RT_SRC_F_USER | RT_SRC_MASK)) == (RT_SRC_F_ENTRY | RT_SRC_REGS) && n >= 1 && n < RT_STACK_MAX) {
-		u64 lr = ((struct RtPtRegs *)ctx)->r[30] | 0xff7fULL << 48; // without pointer authentication; kernel half
-		if (n < 2 || frames[1] != lr) {
-			for (u32 i = RT_KSTACK_SHIFT; i > 1; i--) {
-				frames[i] = frames[i - 1];
-				asm volatile("" ::: "memory"); // or clang sees a memmove, and keeps all frames on the BPF stack at once
-			}
-			frames[1] = lr;
-			return n + 1;
-		}
-	}
-	return n;
-}
+	u64 caller;
+
+	if ((src & (RT_SRC_F_ENTRY | RT_SRC_F_USER | RT_SRC_MASK)) != (RT_SRC_F_ENTRY | RT_SRC_REGS) || n < 1 || n >= RT_STACK_MAX)
+		return n;
+#if RT_IS_ARM64
+	caller = ((struct RtPtRegs *)ctx)->r[30] | 0xff7fULL << 48; // without pointer authentication; kernel half
+#else // of riscv64 it is 0
+	if (!rt_kernel_fp || !rt_kread8(&caller, ((struct RtPtRegs *)ctx)->sp) || caller == rt_ret_hook)
+		return n;
 #endif
+	return add_caller(frames, n, caller);
+}
 
 // Eight frames into the two hashes: independent multiplications by odd numbers, so that a stack that differs in one frame always differs in the sum.
 static RT_INLINE void hash_eight(u64 *h1, u64 *h2, const u64 *f)
@@ -374,6 +386,28 @@ static RT_INLINE u64 keep_kernel(struct RtStackBuf *b, u64 skip, u64 n, u64 limi
 	return intern(st, h1, st->check);
 }
 
+// A kprobe's registers are those behind its breakpoint, also where the kernel has put a jump or a call in its place (arch/x86/kernel/kprobes).
+static RT_INLINE void fix_break(u64 *frames, u64 src)
+{
+	if (src & RT_SRC_F_BREAK)
+		frames[0]--;
+}
+
+#define CALL_AT 32 // bytes from a function's beginning to where its call of a trampoline returns, at most
+
+// Where fexit programs are the kernel may have the function jump to the trampoline, not call it (seen with 7.2): then no address of the function is on the stack. It goes into
+// the place of a frame that is trimmed. skip of the n frames are; returns how many are now.
+static RT_INLINE u64 with_function(struct RtStackBuf *b, struct RtTrim *t, u64 *frames, u64 skip, u64 n)
+{
+	u64 func = b->func;
+
+	if (!t || !skip || is_tracer(t, func) || (skip < n && frames[skip] - func < CALL_AT))
+		return skip;
+	skip = (skip - 1) & (RT_TRIM_DEPTH - 1);
+	frames[skip] = func;
+	return skip;
+}
+
 static RT_INLINE u64 kstack_end(struct RtStackBuf *b, long got, u64 limit, u64 src, void *ctx)
 {
 	u64 *frames = b->buf + sizeof(struct RtStack) / 8, skip = 0, n;
@@ -408,12 +442,13 @@ static RT_INLINE u64 kstack_end(struct RtStackBuf *b, long got, u64 limit, u64 s
 		if ((src & RT_SRC_MASK) == RT_SRC_TP && !skip && frames[0] == frames[1])
 			skip = 1;
 #endif
+		if (src & RT_SRC_F_FUNC_IP)
+			skip = with_function(b, t, frames, skip, n);
 		n -= skip;
-	}
-#if RT_IS_ARM64
-	else
+	} else {
 		n = fix_leaf(ctx, frames, n, src);
-#endif
+		fix_break(frames, src);
+	}
 	return keep_kernel(b, skip, n, limit, rt_kstack_max);
 }
 

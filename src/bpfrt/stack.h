@@ -3,6 +3,7 @@
 //   u64 rt_ustack(void *ctx, u64 limit, u64 src)   u64 rt_ustack_fp(...)   u64 rt_stack_pair(u64 names, u64 addrs)   u64 rt_kstack_task(void *task, u64 limit)
 //   u64 rt_ustack_task(void *task, u64 limit, u64 src)
 //   struct RtStackBuf *b = rt_kstack_begin(limit, src);	   NULL: no stack, id 0
+//   b->func = bpf_get_func_ip(ctx);  with RT_SRC_F_FUNC_IP
 //   long got = bpf_get_stack(ctx, (char *)b + RT_KSTACK_AT, b->want & RT_KSTACK_MASK, 0);
 //   u64 id = rt_kstack_end(b, got, limit, src, ctx);
 // limit: frames wanted after the tracer's own are trimmed; 0: all, up to RT_STACK_DEEP of a user stack, RT_KSTACK_MAX of a kernel stack.
@@ -28,6 +29,8 @@
 #define RT_SRC_F_AGAIN 128 // ustack: of this event for the second time, not to be counted
 #define RT_SRC_F_FUNC 512 // lang_func: the walk ends at the first frame of a language
 #define RT_SRC_F_ASYNC 1024 // ustack: with the coroutines of tasks that wait for the one at hand
+#define RT_SRC_F_BREAK 2048 // kstack: ctx's address is the byte behind a breakpoint, at which the event is (kprobes of x86-64)
+#define RT_SRC_F_FUNC_IP 4096 // kstack: b->func is the traced function (fentry, fexit)
 #define RT_SRC_F_NATIVE 256 // ustack: native frames only, an interpreter's own in the place of its program's
 
 // ---- interning: size classes, in frames. Value size of class c is sizeof(struct RtStack) + 8 * frames.
@@ -327,6 +330,7 @@ struct RtStackBuf {
 	u32 slot;	// its number among the CPU's buffers
 	u32 want, most;	// bytes of frames the program shall ask the kernel for; and of all there may be
 	u64 owner; // who took it: tells a race between two tasks from proper nesting
+	u64 func; // RT_SRC_F_FUNC_IP
 	struct RtUw uw;
 	struct RtLangWalk lang;
 	struct RtPtRegs regs;

@@ -310,6 +310,21 @@ static bool on_return_address(const struct ProbeUnit *pu)
 	return true;
 }
 
+// A kprobe of x86-64 whose program cannot go to a kprobe_multi link (probe/kprobe_attach.c, kprobe_is_multi), where the registers are those behind the breakpoint.
+static bool behind_break(const struct ProbeUnit *pu)
+{
+	bool single = false;
+	for (size_t i = 0; i < pu->points.v.n; i++)
+		single |= pu->points.v.p[i]->off || !pu->points.v.p[i]->traceable;
+	return single && pu->point->kind == PK_KPROBE && PT_HOST == PT_X86_64;
+}
+
+static u64 kernel_flags(const struct Lower *l)
+{
+	bool traced = l->pp->kind == PK_FENTRY || l->pp->kind == PK_FEXIT;
+	return (behind_break(l->pu) ? RT_SRC_F_BREAK : 0) | (traced && l->o->func_ip ? RT_SRC_F_FUNC_IP : 0);
+}
+
 // iter:task: the stack is that of the task at hand, nobody wants the reader's. Its user stack is read by a program that may sleep (bpfrt/utask.bpf.c);
 // where the kernel has no such there is none.
 static bool task_stack(struct Lower *l, const struct Type *t, struct IrVal *out)
@@ -350,6 +365,8 @@ static struct IrVal kernel_stack(struct Lower *l, s64 limit, s64 src)
 	struct IrVal buf = rt_call(l, "rt_kstack_begin", 2, ir_imm(limit), ir_imm(src), none, none, none);
 	ir_br(&l->b, IC_NE, buf, none, have, end);
 	ir_set_block(&l->b, have);
+	if (src & RT_SRC_F_FUNC_IP)
+		ir_store(&l->b, buf, offsetof(struct RtStackBuf, func), 8, call1(l, H_FUNC_IP, ctx_ptr(l)));
 	struct IrVal at = ir_bin(&l->b, IR_ADD, buf, ir_imm(RT_KSTACK_AT));
 	struct IrVal size = ir_bin(&l->b, IR_AND, ir_load(&l->b, buf, offsetof(struct RtStackBuf, want), 4, false), ir_imm(RT_KSTACK_MASK));
 	struct IrVal got = call4(l, H_GET_STACK, ctx_ptr(l), at, size, none);
@@ -400,7 +417,7 @@ struct Val l_stack(struct Lower *l, struct Expr *e)
 		return num(e, id);
 	u64 src = stack_src(l->pp->kind, l->pu->point->ctx, t->stack_walk, on_return_address(l->pu));
 	if (!user)
-		return num(e, kernel_stack(l, t->stack_limit, (s64)src));
+		return num(e, kernel_stack(l, t->stack_limit, (s64)(src | kernel_flags(l))));
 	if (t->stack_mode == STACK_MODE_RAW || t->stack_mode == STACK_MODE_BUILD_ID) // addresses of code
 		src |= RT_SRC_F_NATIVE;
 	if (t->stack_mode == STACK_MODE_RAW)

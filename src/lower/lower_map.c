@@ -180,6 +180,21 @@ struct IrVal lm_key(struct Lower *l, struct MapSym *m, struct Expr *key)
 	return addr_of(l, t);
 }
 
+// The map that is in use; a new block. Calls that belong together go to one: user space may put another in its place, but waits with reading it for programs that
+// have this one.
+static struct IrVal in_use(struct Lower *l, struct MapSym *m, IrBlk none)
+{
+	if (!m->def->holder)
+		return ir_mapfd(m->def->id);
+	IrBlk have = ir_new_block(&l->b, "held");
+	struct IrVal zero = tmp_slot(l, 8);
+	ir_store(&l->b, zero, 0, 4, ir_imm(0));
+	struct IrVal map = call2(l, H_MAP_LOOKUP, ir_mapfd(m->def->holder->id), zero);
+	ir_br(&l->b, IC_NE, map, ir_imm(0), have, none);
+	ir_set_block(&l->b, have);
+	return map;
+}
+
 struct IrVal lm_call(struct Lower *l, struct MapSym *m, u32 helper, const struct IrVal *args, u32 n, s64 none)
 {
 	struct IrVal all[5] = {ir_mapfd(m->def->id)};
@@ -187,13 +202,9 @@ struct IrVal lm_call(struct Lower *l, struct MapSym *m, u32 helper, const struct
 	if (!m->def->holder)
 		return ir_call(&l->b, helper, all, n + 1);
 	IrReg r = ir_new_reg(&l->b);
-	IrBlk have = ir_new_block(&l->b, "held"), end = ir_new_block(&l->b, "called");
-	struct IrVal zero = tmp_slot(l, 8);
-	ir_store(&l->b, zero, 0, 4, ir_imm(0));
+	IrBlk end = ir_new_block(&l->b, "called");
 	ir_set(&l->b, r, ir_imm(none));
-	all[0] = call2(l, H_MAP_LOOKUP, ir_mapfd(m->def->holder->id), zero);
-	ir_br(&l->b, IC_NE, all[0], ir_imm(0), have, end);
-	ir_set_block(&l->b, have);
+	all[0] = in_use(l, m, end);
 	ir_set(&l->b, r, ir_call(&l->b, helper, all, n + 1));
 	ir_jmp(&l->b, end);
 	ir_set_block(&l->b, end);
@@ -224,28 +235,53 @@ static void update(struct Lower *l, struct MapSym *m, struct IrVal key, struct I
 	ir_set_block(&l->b, ok);
 }
 
+// The key was not added (r: what the kernel said), or is gone again (r is 0; -EEXIST: another CPU had added it). What print and clear have taken was to be counted in
+// what they print: a loss. Whoever else deletes a key does it after this addition as well as before.
+static void not_added(struct Lower *l, struct MapSym *m, IrReg r, IrBlk end, struct Span at)
+{
+	if (l->o->own_script && !m->def->holder) { // its places are not told
+		map_failure(l, m, ir_reg(r), at);
+		return;
+	}
+	IrBlk added = m->def->holder ? ir_new_block(&l->b, "taken") : end, other = ir_new_block(&l->b, "no_key"), refused = ir_new_block(&l->b, "refused");
+	ir_br(&l->b, IC_EQ, ir_reg(r), ir_imm(0), added, other);
+	ir_set_block(&l->b, other);
+	ir_br(&l->b, IC_EQ, ir_reg(r), ir_imm(-EEXIST), added, refused);
+	if (added != end) {
+		struct IrVal none = ir_imm(0);
+		ir_set_block(&l->b, added);
+		rt_call(l, "rt_count_map_loss", 1, ir_reg(r), none, none, none, none);
+		report_failure(l, ir_reg(r), "What was to be added was not: print and clear took its key, or it was deleted, in that moment.", at);
+		ir_jmp(&l->b, end);
+	}
+	ir_set_block(&l->b, refused);
+	map_failure(l, m, ir_reg(r), at);
+}
+
 // The value's address; when the key is new it is added with a zero value. Goes to `full` when there is no room.
 static struct IrVal lookup_or_add(struct Lower *l, struct MapSym *m, struct IrVal key, IrBlk full, struct Span at)
 {
 	if (m->def->bpf_type == BPF_MAP_TYPE_ARRAY)
 		return ir_mapval(m->def->id, 0);
-	IrReg p = ir_new_reg(&l->b);
-	IrBlk add = ir_new_block(&l->b, "add"), have = ir_new_block(&l->b, "have"), none = ir_new_block(&l->b, "none");
-	ir_set(&l->b, p, lm_lookup(l, m, key));
+	IrReg p = ir_new_reg(&l->b), r = ir_new_reg(&l->b);
+	IrBlk have = ir_new_block(&l->b, "have"), none = m->def->scalar ? full : ir_new_block(&l->b, "none"), add = m->def->scalar ? full : ir_new_block(&l->b, "add");
+	ir_set(&l->b, r, ir_imm(-ENOENT));
+	struct IrVal map = in_use(l, m, none);
+	ir_set(&l->b, p, call2(l, H_MAP_LOOKUP, map, key));
 	ir_br(&l->b, IC_NE, ir_reg(p), ir_imm(0), have, add);
-	ir_set_block(&l->b, add);
-	if (!m->def->scalar) {
+	// Where print and clear take keys one by one this one may be gone before it is found: once more.
+	for (u32 tries = m->def->scalar ? 0 : m->def->holder ? 2 : 1; tries; tries--) {
 		// BPF_NOEXIST: another CPU may have added it meanwhile, then the second look-up finds it
 		struct IrVal zero = ir_mapval(zero_map(l, m->def->value_size), 0);
-		struct IrVal r = lm_call(l, m, H_MAP_UPDATE, (struct IrVal[]){key, zero, ir_imm(BPF_NOEXIST)}, 3, -ENOENT);
-		ir_set(&l->b, p, lm_lookup(l, m, key));
-		ir_br(&l->b, IC_NE, ir_reg(p), ir_imm(0), have, none);
+		ir_set_block(&l->b, add);
+		ir_set(&l->b, r, ir_call(&l->b, H_MAP_UPDATE, (struct IrVal[]){map, key, zero, ir_imm(BPF_NOEXIST)}, 4));
+		ir_set(&l->b, p, call2(l, H_MAP_LOOKUP, map, key));
+		add = tries > 1 ? ir_new_block(&l->b, "again") : none;
+		ir_br(&l->b, IC_NE, ir_reg(p), ir_imm(0), have, add);
+	}
+	if (none != full) {
 		ir_set_block(&l->b, none);
-		map_failure(l, m, r, at);
-		ir_jmp(&l->b, full);
-	} else {
-		ir_jmp(&l->b, none);
-		ir_set_block(&l->b, none);
+		not_added(l, m, r, full, at);
 		ir_jmp(&l->b, full);
 	}
 	ir_set_block(&l->b, have);

@@ -315,7 +315,7 @@ void fentry_list(struct ProbeEnv *env, const struct Provider *p, const struct At
 #endif
 static struct err *attach_one(struct ProbeProg *pp, const struct Point *pt, struct Attachments *at)
 {
-	int fd = sys_link_tracing(pp->fd, pt->id);
+	int fd = sys_raw_tracepoint_open(NULL, pp->fd); // no cookie, which tracing links have since 5.19: the program has one point
 	if (fd >= 0) {
 		attachments_add(at, fd, -1);
 		return NULL;

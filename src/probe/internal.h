@@ -1,6 +1,7 @@
 // What the files of probe/ share: making points, reporting what does not exist, opening and owning perf events and links.
 #ifndef SONDE_PROBE_INTERNAL_H
 #define SONDE_PROBE_INTERNAL_H
+#include <elf.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include "arch/arch.h"
@@ -199,6 +200,19 @@ int module_btf_fd(struct ProbeEnv *env, const char *module);
 
 // ---- kprobe_attach.c
 struct err *kprobe_attach(struct ProbeEnv *env, struct ProbeProg *pp, struct Attachments *at);
+// ---- kcode.c: the kernel's code
+struct Kcore { // /proc/kcore: kernel memory as an ELF core file
+	int fd;
+	Elf64_Phdr *ph;
+	u32 nph;
+};
+void kcore_open(struct Kcore *k); // closed by kcore_close, whether it could be opened or not
+void kcore_close(struct Kcore *k);
+u32 kcode_entry_nops(const struct Kcore *k, u64 addr); // bytes of [endbr64 or the nop that replaced it] [5-byte nop of ftrace] the function begins with; 0: not these
+bool kcode_misleads(const struct Kcore *k, u64 addr, bool entry); // a kernel stack taken by a breakpoint there may lack callers. entry: a function begins there
+bool takes_kstack(const struct ProbeProg *pp);	       // its action has a kernel stack
+void kstacks_unsure(struct ProbeEnv *env, const struct ProbeProg *pp, const struct Point *pt); // counted, warned of once
+
 // ---- kbatch.c: many kprobes as one trace event
 #define KBATCH_MIN 16
 bool kbatch_fits(struct ProbeEnv *env, const struct ProbeProg *pp, u64 *text); // *text: address of _text

@@ -2,7 +2,7 @@
 // repeated definition adds a probe to its event, 5.4), so that one perf event carries the program for all of them.
 // Why: a kprobe on a function's first bytes is armed by ftrace, which walks all its records several times for each probe (5-15 ms), and a perf
 // event each costs a grace period of RCU tasks trace (25 ms) when the program is taken off. Behind the 5-byte nop that ftrace owns, a
-// breakpoint is enough, and nothing has happened yet: registers and stack are those of the entry.
+// breakpoint is enough, and nothing has happened yet: registers and stack are those of the entry. Not where the kernel would then unwind by a wrong rule (kcode.c).
 // Invariant: definitions carry our pid in their group's name. They are removed at detach; a helper process removes them when we are killed.
 #include <elf.h>
 #include <errno.h>
@@ -13,56 +13,6 @@
 #include "probe/internal.h"
 
 #define GROUP "sonde_"
-
-struct Kcore { // /proc/kcore: kernel memory as an ELF core file
-	int fd;
-	Elf64_Phdr *ph;
-	u32 nph;
-};
-
-static void kcore_open(struct Kcore *k)
-{
-	Elf64_Ehdr eh;
-	*k = (struct Kcore){.fd = open("/proc/kcore", O_RDONLY | O_CLOEXEC)};
-	if (k->fd < 0 || pread(k->fd, &eh, sizeof(eh), 0) != sizeof(eh) || memcmp(eh.e_ident, ELFMAG, SELFMAG) || eh.e_phentsize != sizeof(Elf64_Phdr))
-		return;
-	size_t n = eh.e_phnum * sizeof(Elf64_Phdr);
-	k->ph = xmalloc(n + 1);
-	if (pread(k->fd, k->ph, n, (off_t)eh.e_phoff) == (ssize_t)n)
-		k->nph = eh.e_phnum;
-}
-
-static void kcore_close(struct Kcore *k)
-{
-	if (k->fd >= 0)
-		close(k->fd);
-	free(k->ph);
-}
-
-static bool kcore_read(const struct Kcore *k, u64 addr, void *buf, size_t n)
-{
-	for (u32 i = 0; i < k->nph; i++) {
-		const Elf64_Phdr *p = &k->ph[i];
-		if (p->p_type == PT_LOAD && addr >= p->p_vaddr && addr - p->p_vaddr < p->p_memsz)
-			return pread(k->fd, buf, n, (off_t)(p->p_offset + (addr - p->p_vaddr))) == (ssize_t)n;
-	}
-	return false;
-}
-
-// How many bytes of [endbr64 or the nop that replaced it] [5-byte nop of ftrace] the function begins with; 0: not these.
-static u32 entry_nops(const struct Kcore *k, u64 addr)
-{
-	static const u8 endbr[4] = {0xf3, 0x0f, 0x1e, 0xfa}, sealed[2][4] = {{0x0f, 0x1f, 0x40, 0x00}, {0x66, 0x0f, 0x1f, 0x00}};
-	static const u8 nop5[5] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
-	u8 b[9];
-	if (PT_HOST != PT_X86_64 || !kcore_read(k, addr, b, sizeof(b))) // elsewhere kprobes are breakpoints anyway
-		return 0;
-	if (!memcmp(b, nop5, 5))
-		return 5;
-	if ((!memcmp(b, endbr, 4) || !memcmp(b, sealed[0], 4) || !memcmp(b, sealed[1], 4)) && !memcmp(b + 4, nop5, 5))
-		return 9;
-	return 0;
-}
 
 static int open_events(int flags)
 {
@@ -194,12 +144,14 @@ struct err *kbatch_attach(struct ProbeEnv *env, struct ProbeProg *pp, struct Att
 	remove_events(fd, 0);
 	guard(at);
 	snprintf(event, sizeof(event), "k%u", attachments_next_def(at));
-	bool ret = pp->kind == PK_KRETPROBE, at_entry = needs_entry(pp);
-	if (!at_entry)
+	bool ret = pp->kind == PK_KRETPROBE, at_entry = needs_entry(pp), kstack = !ret && takes_kstack(pp);
+	if (!at_entry || kstack)
 		kcore_open(&core);
 	for (size_t i = 0; i < pp->points.v.n; i++) {
-		u64 off = pp->points.v.p[i]->addr - text;
-		u32 skip = at_entry ? 0 : entry_nops(&core, pp->points.v.p[i]->addr);
+		u64 addr = pp->points.v.p[i]->addr, off = addr - text;
+		u32 nops = kstack || !at_entry ? kcode_entry_nops(&core, addr) : 0, skip = at_entry || (kstack && kcode_misleads(&core, addr + nops, false)) ? 0 : nops;
+		if (kstack && !nops && kcode_misleads(&core, addr, true))
+			kstacks_unsure(env, pp, pp->points.v.p[i]);
 		bool ok = (skip && define(fd, event, ret, off + skip)) || define(fd, event, ret, off);
 		if (!ok && !first_errno)
 			first_errno = errno;
@@ -209,7 +161,7 @@ struct err *kbatch_attach(struct ProbeEnv *env, struct ProbeProg *pp, struct Att
 		definitions = fd;
 	else
 		close(fd);
-	if (!at_entry)
+	if (!at_entry || kstack)
 		kcore_close(&core);
 	*refused = pp->points.v.n - done;
 	if (!done)

@@ -87,6 +87,19 @@ static struct err *attach_multi(struct ProbeEnv *env, struct ProbeProg *pp, stru
 }
 
 // ---- one by one
+// Before it is attached: then the breakpoint is what stands there.
+static bool has_unsure_kstacks(struct ProbeEnv *env, const struct ProbeProg *pp, const struct Point *pt)
+{
+	struct Kcore core;
+	u64 addr = pt->addr;
+	if (pp->kind != PK_KPROBE || !takes_kstack(pp) || (!addr && !(pt->event && sym_kernel_addr(env->syms, pt->event, pt->target, &addr))))
+		return false;
+	kcore_open(&core);
+	bool yes = kcode_misleads(&core, pt->event ? addr + pt->off : addr, pt->event && !pt->off);
+	kcore_close(&core);
+	return yes;
+}
+
 static struct err *attach_one(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct Attachments *at)
 {
 	struct perf_event_attr attr = {.disabled = 1}; // as for tracepoints: the program runs all the same
@@ -102,8 +115,11 @@ static struct err *attach_one(struct ProbeEnv *env, struct ProbeProg *pp, const 
 		attr.kprobe_func = (u64)(uintptr_t)(pt->target ? arena_printf(env->arena, "%s:%s", pt->target, pt->event) : pt->event);
 		attr.probe_offset = pt->off;
 	}
+	bool unsure = has_unsure_kstacks(env, pp, pt);
 	e = attach_perf(pp, at, &attr, -1, first_online_cpu(), pt->id);
 	int code = e ? err_code(e) : 0;
+	if (!e && unsure)
+		kstacks_unsure(env, pp, pt);
 	if (!code)
 		return e;
 	err_free(e);

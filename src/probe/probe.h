@@ -46,6 +46,7 @@ struct ProbeEnv {
 	bool expanding;		  // a probe of the script: its patterns without a match are judged when all its points are known
 	bool listing;		  // expanding for -l: no limit on points
 	bool lenient;		  // what does not fit or exist is passed over in silence
+	u64 unsure_kstacks;	  // places whose kernel stacks may lack callers
 	u64 left_out;		  // places that the script names and that are not probed: each was told, as a warning
 	VEC(struct Unmatched) unmatched; // patterns of the probe now expanded that match nothing
 };

@@ -197,8 +197,12 @@ void report_losses(struct RunCtx *rc)
 	report_loss(rc, "places_left_out", rc->as_bpftrace ? 0 : rc->places_left_out, "places that were not probed: %llu (the warnings at the start say which)",
 		    (unsigned long long)rc->places_left_out);
 	report_missed(rc);
+	report_loss(rc, "kernel_stacks_cut", rc->unsure_kstacks, "kernel stacks of %llu places may lack their callers (the warning at the start says why)",
+		    (unsigned long long)rc->unsure_kstacks);
 	report_loss(rc, "processors_missed", rc->cpus_lost, "processors that were taken away meanwhile, or came later: %u (cpu %d%s); timers and counters have not seen %s",
 		    rc->cpus_lost, rc->cpu_lost, rc->cpus_lost > 1 ? " is one" : "", rc->cpus_again ? "their first moments" : "them since");
+	report_loss(rc, "processors_missed", rc->cpus_unwatched, "processors that were taken away meanwhile, or came later: %u (cpu %d%s); watchpoints have not seen them since",
+		    rc->cpus_unwatched, rc->cpu_unwatched, rc->cpus_unwatched > 1 ? " is one" : "");
 	report_loss(rc, "packets_lost", rc->packets_lost, "%llu packets were lost: ask for more perf_rb_pages", (unsigned long long)rc->packets_lost);
 	report_loss(rc, "commands_left", rc->commands_left, "%llu commands of system() were not run: tracing was interrupted before their turn came",
 		    (unsigned long long)rc->commands_left);
@@ -209,7 +213,7 @@ void report_losses(struct RunCtx *rc)
 	if (rc->lost_events)
 		report_lost_output(rc, c.lost_events);
 	report_full_maps(rc, c.map_full);
-	report_loss(rc, "map_refused", c.map_refused, "%llu updates of maps were refused: the kernel had no memory at hand, or was updating the same place",
+	report_loss(rc, "map_refused", c.map_refused, "%llu updates of maps were refused: the kernel had no memory at hand, was updating the same place, or print and clear took the key in that moment",
 		    (unsigned long long)c.map_refused);
 	report_lost_stacks(rc, &c);
 	report_loss(rc, "stacks_missed", c.stack_kfail + c.stack_ufail, "%llu stack traces could not be taken (%llu kernel, %llu user)",

@@ -43,12 +43,15 @@ struct RunCtx {
 	u64 errors;   // errorf() and failures told so far
 	u64 losses;   // times that something lost, cut or missed was told, of any kind; a failure of the script's own actions is one
 	u64 places_left_out; // that the script names and that are not probed; told at the start
+	u64 unsure_kstacks; // places whose kernel stacks may lack callers; told at the start
 	u64 packets_lost; // known when packets are closed
 	bool ran_command; // system(), by the record handled last
 	bool no_commands; // their time is over (loop.c)
 	u64 commands_left; // commands of system() that were not run
 	u32 cpus_lost; // cpus_away(), as it was when probes were detached
 	int cpu_lost; // ... one of them
+	u32 cpus_unwatched; // the same of watchpoints
+	int cpu_unwatched;
 	bool cpus_again; // ... they are seen again
 	u64 calls_missed; // by what programs are attached to, known when they are detached (attachments_missed)
 	u64 lost_events, lost_checked_ns; // losses.c: reported so far, when last looked (CLOCK_MONOTONIC)

@@ -213,14 +213,21 @@ static struct err *set_period(void *arg, u64 period_ns)
 	return attachments_set_period(((struct Session *)arg)->at, period_ns);
 }
 
-// Watchpoints have attachments of their own.
 static u32 cpus_away(void *arg, int *cpu, bool *again)
 {
 	struct Session *s = arg;
 	newcpus_take(s->newcpus, s->at);
-	u32 n = attachments_away(s->at, cpu, again);
+	return attachments_away(s->at, cpu, again);
+}
+
+// Watchpoints have attachments of their own, and nobody sets them anew: of the kernel's memory only CAP_SYS_ADMIN may (kernel/events/hw_breakpoint.c, hw_breakpoint_parse), which sonde-cpus
+// has given up.
+static u32 cpus_unwatched(const struct Session *s, int *cpu)
+{
+	u32 n = 0;
+	bool again;
 	for (size_t i = 0; !n && i < s->env.watches.n; i++)
-		n = attachments_away(s->env.watches.p[i].at, cpu, again);
+		n = attachments_away(s->env.watches.p[i].at, cpu, &again);
 	return n;
 }
 
@@ -323,6 +330,7 @@ static struct err *attach_and_trace(struct Session *s)
 		say_memory(s);
 	e = probes_attach(&s->env, &s->prog, s->at, &n);
 	s->rc.places_left_out = s->env.left_out;
+	s->rc.unsure_kstacks = s->env.unsure_kstacks;
 	session_show_diags(s); // places that were skipped
 	if (e)
 		return e;
@@ -388,6 +396,7 @@ static struct err *finish(struct Session *s)
 		return e;
 	s->rc.calls_missed = attachments_missed(s->at);
 	s->rc.cpus_lost = cpus_away(s, &s->rc.cpu_lost, &s->rc.cpus_again);
+	s->rc.cpus_unwatched = cpus_unwatched(s, &s->rc.cpu_unwatched);
 	attachments_destroy(s->at);
 	s->at = NULL;
 	newcpus_stop(s->newcpus);

@@ -238,11 +238,24 @@ static struct Frame frame_of(const struct SymHit *h, u64 addr, u64 back)
 	};
 }
 
+// Before Linux 5.16 the kernel leaves what it has put into the place of a return address for a kretprobe: the address of a function's beginning, with no call before it.
+static bool is_return_hook(const struct SymHit *h)
+{
+	return h->name && (!strcmp(h->name, "kretprobe_trampoline") || !strcmp(h->name, "__kretprobe_trampoline") || !strcmp(h->name, "arch_rethook_trampoline"));
+}
+
 // back: 1 for a return address. The call is the instruction before it, which may be its function's last; the offset shown stays that of the
 // return address, as bpftrace prints it.
 static void resolve_kernel(struct StackReader *r, u64 addr, u64 back)
 {
 	struct SymHit h = sym_kernel(r->syms, addr - back);
+	if (back && h.start + h.size == addr) {
+		struct SymHit next = sym_kernel(r->syms, addr);
+		if (is_return_hook(&next)) {
+			h = next;
+			back = 0;
+		}
+	}
 	struct Frame f = frame_of(&h, addr, back);
 	f.kernel = true;
 	f.image = image_of_kernel(r->images, h.module);

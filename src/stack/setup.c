@@ -35,6 +35,26 @@ static void sched_setup(struct Program *prog, struct Syms *syms)
 		kernoff_set(prog);
 }
 
+// Does an x86-64 kernel unwind itself by frame pointers, for lack of a table? Then callers of functions that are probed at their entry are put into the stack.
+static void leaf_setup(struct Program *prog, struct Syms *syms)
+{
+#ifdef __x86_64__
+	static const char *const hooks[] = {"arch_rethook_trampoline", "__kretprobe_trampoline", "kretprobe_trampoline"}; // 6.1, 5.16, before
+	bool wanted = false;
+	u64 addr;
+	u32 yes = 1;
+	for (size_t i = 0; prog->uses_kstack && i < prog->progs.n; i++)
+		wanted |= prog->progs.p[i]->kind == PK_KPROBE;
+	if (!wanted || sym_kernel_addr(syms, "__start_orc_unwind_ip", NULL, &addr))
+		return;
+	for (u32 i = 0; i < ARRAY_LEN(hooks); i++)
+		if (set_addr(prog, syms, hooks[i], "rt_ret_hook", &addr)) { // without it a return address could not be told from the hook
+			link_set_const(prog, "rt_kernel_fp", &yes, sizeof(yes));
+			return;
+		}
+#endif
+}
+
 // Without BPF_F_NO_PREALLOC (perf_event programs before 6.1) all memory is taken at once, of every map: then there is room for fewer stacks.
 static const u32 prealloc_entries[RT_STACK_CLASSES] = {16384, 32768, 8192, 1024, 256};
 
@@ -58,6 +78,7 @@ void stacks_setup(struct Program *prog, struct Syms *syms)
 	u32 yes = 1;
 
 	sched_setup(prog, syms);
+	leaf_setup(prog, syms);
 	if (!feature_has(FEAT_NO_PREALLOC))
 		take_memory_at_once(prog);
 	if (feature_has(FEAT_TASK_PT_REGS)) // newer than what is needed

@@ -22,7 +22,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from grammar import Script  # noqa: E402
 
 
-OLD = tuple(map(int, re.findall(r'\d+', os.uname().release)[:2])) < (5, 13)  # its generated scripts are without what sonde says that it has not
+OLD = tuple(map(int, re.findall(r'\d+', os.uname().release)[:2])) < (5, 19)  # its generated scripts are without what sonde says that it has not
 
 
 class Runner:

@@ -279,7 +279,7 @@ class Script:
     """text, rows; expected(): its lines: for each row and block those of the block, below the block's mark; then the maps', in any order."""
     def __init__(self, seed, size=6, blocks=BLOCKS, peer=False, old=False):
         gen = Gen(seed, peer)
-        gen.old = old  # a kernel before 5.13: no loops over maps, no len() of them, no globmatch(), and no reading of what is counted for each CPU
+        gen.old = old  # a kernel before 5.19: no reading of what is counted for each CPU; before 5.17 no globmatch(), before 5.13 no loops over maps and no len() of them
         rng = gen.rng
         self.rows = [Row(rng) for _ in range(ROWS)]
         self.gen, self.macro_text = gen, []

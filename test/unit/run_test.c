@@ -495,13 +495,17 @@ TEST(losses_of_user_space_are_told)
 	f.rc.places_left_out = 3;
 	f.rc.packets_lost = 4;
 	f.rc.calls_missed = 5;
+	f.rc.unsure_kstacks = 8;
 	f.rc.cpus_lost = 2;
 	f.rc.cpu_lost = 7;
+	f.rc.cpus_unwatched = 1;
+	f.rc.cpu_unwatched = 6;
 	f.rc.stacks = nameless_reader();
 	report_losses(&f.rc);
-	CHECK_EQ(f.rc.losses, 4); // without counters nothing of the kernel's side
+	CHECK_EQ(f.rc.losses, 6); // without counters nothing of the kernel's side
 	static const char *const want[] = {"\"places_left_out\", \"count\": 3", "\"packets_lost\", \"count\": 4", "\"events_missed\", \"count\": 5",
-					   "\"processors_missed\", \"count\": 2", "2 (cpu 7 is one); timers and counters have not seen them since"};
+					   "\"processors_missed\", \"count\": 2", "2 (cpu 7 is one); timers and counters have not seen them since",
+					   "\"kernel_stacks_cut\", \"count\": 8", "1 (cpu 6); watchpoints have not seen them since"};
 	for (size_t i = 0; i < ARRAY_LEN(want); i++)
 		if (!strstr(fake_out(&f), want[i]))
 			T_FAIL("no %s in %s", want[i], fake_out(&f));

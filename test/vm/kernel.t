@@ -4,9 +4,9 @@ NAME kprobe and kretprobe of one call
 RUN {sonde} -q -c '{build}/tcp 4 3 111' -e 'kprobe:tcp_sendmsg { @a[tid] = arg2 } kretprobe:tcp_sendmsg { printf("%s %d %d\n", func, @a[tid], retval) } END { clear(@a) }'
 EXPECT_LINE tcp_sendmsg 111 111
 
-# On overlayfs, a guest's root, vfs_open() opens a file in the upper or lower file system by itself.
+# do_filp_open() is do_file_open() in Linux 7.2. On overlayfs, a guest's root, vfs_open() opens a file in the upper or lower file system by itself.
 NAME what a kprobe sets is there at the return of the same call: its own arguments and time, in calls in one another, of one function and of a pattern
-RUN {sonde} -q -c 'dd if=/dev/zero of=/dev/null bs=300 count=7' -e 'kprobe:vfs_read /comm == "dd"/ { $n = arg2; $t = nsecs } kretprobe:vfs_read /$n == 300/ { @read[$n, retval, nsecs > $t] = count() } kprobe:do_filp_open,kprobe:vfs_open /comm == "dd"/ { $f = func; $s = nsecs; @in[func] = count() } kretprobe:do_filp_open,kretprobe:vfs_open { @out[func, func == $f, nsecs > $s] = count() }' >o 2>&1; cat o; python3 -c 'import re; n = dict(re.findall(r"@in\[(\w+)\]: (\d+)", open("o").read())); m = {f: c for f, c in re.findall(r"@out\[(\w+), true, true\]: (\d+)", open("o").read())}; print("same", n == m and len(n) == 2)'; grep -c 'false' o || true
+RUN F=$(grep -oE ' do_(filp|file)_open$' /proc/kallsyms | head -n 1 | tr -d ' '); {sonde} -q -c 'dd if=/dev/zero of=/dev/null bs=300 count=7' -e 'kprobe:vfs_read /comm == "dd"/ { $n = arg2; $t = nsecs } kretprobe:vfs_read /$n == 300/ { @read[$n, retval, nsecs > $t] = count() } kprobe:'$F',kprobe:vfs_open /comm == "dd"/ { $f = func; $s = nsecs; @in[func] = count() } kretprobe:'$F',kretprobe:vfs_open { @out[func, func == $f, nsecs > $s] = count() }' >o 2>&1; cat o; python3 -c 'import re; n = dict(re.findall(r"@in\[(\w+)\]: (\d+)", open("o").read())); m = {f: c for f, c in re.findall(r"@out\[(\w+), true, true\]: (\d+)", open("o").read())}; print("same", n == m and len(n) == 2)'; grep -c 'false' o || true
 EXPECT_LINE @read[300, 300, true]: 7
 EXPECT_LINE same True
 EXPECT_RE ^0$
@@ -61,6 +61,13 @@ EXPECT_RE ERROR: Source code location not allowed$
 EXPECT_RE ERROR: Invalid kprobe arguments, expected format: kprobe:MODULE@FILE:LINE\[:COL\]$
 EXPECT_RE ERROR: Invalid line number: x$
 NEED kmod
+
+# Behind the call of ftrace is a push of one byte in most kernels: the kernel unwinds as if it had been run, and finds no caller.
+NAME kernel stack of a kprobe inside a function: the address that is probed, its callers, or that they are missing
+RUN for at in 5 9; do {sonde} -q --unsafe --strict -c '{build}/tcp 4 3 111' -e "kprobe:tcp_sendmsg+$at { @[kstack] = count() }" >o 2>e; s=$?; grep -q '^@' o || continue; grep -qE "^\s+tcp_sendmsg\+$at$" o && echo its address; n=$(grep -cE '^\s+\w+\+[0-9]+$' o); case $n$s$(grep -c 'may lack their callers' e) in 132 | [2-9]00 | [1-9][0-9]00) echo callers, or told ;; *) cat o e ;; esac; done
+EXPECT_LINE its address
+EXPECT_LINE callers, or told
+NEED file:/lib64/ld-linux-x86-64.so.2
 
 NAME func inside a function is its name, not 0
 RUN for at in 5 9; do {sonde} -q --unsafe -c '{build}/tcp 4 3 111' -e "kprobe:tcp_sendmsg+$at { @[func] = count() }" 2>e && exit; done; cat e >&2; exit 1
@@ -287,6 +294,14 @@ RUN c=/sys/devices/system/cpu/cpu1/online; trap "echo 1 >$c; kill $L" EXIT; for 
 EXPECT_RE \Adescriptors\nsampled\ncounted\n3 1\n\Z
 TIMEOUT 120
 
+# panic_timeout is what a write to /proc/sys/kernel/panic sets. Timers are taken up there again, watchpoints are not: each has its line.
+NAME watchpoints of the kernel's memory: processors that come again are told, apart from what timers have missed
+NEED !host
+RUN c=/sys/devices/system/cpu/cpu1/online; trap "echo 1 >$c" EXIT; a=0x$(grep ' panic_timeout$' /proc/kallsyms | cut -d' ' -f1); {sonde} -q --strict -e "watchpoint:$a:4:w { @[cpu] = count() } profile:hz:49 { @n[cpu] = count() } BEGIN { printf(\"begun\n\") } END { clear(@n) } interval:s:60 { exit() }" >o 2>e & P=$!; until grep -q begun o; do sleep 0.1; done; n=$(cat /proc/sys/kernel/panic); set_on() { python3 -c "import os; os.sched_setaffinity(0, [$1]); open('/proc/sys/kernel/panic', 'w').write('$n')"; }; set_on 0; set_on 1; echo 0 >$c; sleep 1; echo 1 >$c; sleep 0.5; set_on 1; set_on 0; kill -INT $P; wait $P; echo $?; sed -n 's/^@/@/p' o; grep -o 'cpu 1); .*' e
+EXPECT_RE \A3\n@\[1\]: 1\n@\[0\]: 2\ncpu 1\); timers and counters have not seen their first moments\ncpu 1\); watchpoints have not seen them since\n\Z
+NEED arch:x86_64
+TIMEOUT 60
+
 NAME offcputime: without an iterator of maps sleepers are left out: told, --strict ends with 3, JSON has an object
 NEED !for_each_map_elem
 NEED !host
@@ -296,7 +311,7 @@ EXPECT_RE \A0 1 0\n3 1 0\n3 0 1\n0 0 0\n\Z
 
 NAME info: what each guest's kernel is known to have
 RUN echo $(uname -rm): $({sonde} info | grep -oE '^  (bpf_loop|v4 instructions|no_prealloc|kprobe|fentry|kprobe_multi|uprobe_multi|kprobe_session|iter): (yes|no)' | sed 's/^  //;s/$/,/')
-EXPECT_RE ^(6\.1\.0-\S+ x86_64: bpf_loop: yes, no_prealloc: yes, v4 instructions: no, kprobe: yes, fentry: yes, kprobe_multi: no, uprobe_multi: no, kprobe_session: no, iter: yes,|6\.1\.0-\S+ aarch64: bpf_loop: yes, no_prealloc: yes, v4 instructions: no, kprobe: yes, fentry: no, kprobe_multi: no, uprobe_multi: no, kprobe_session: no, iter: yes,|6\.12\.\S+ x86_64: bpf_loop: yes, no_prealloc: yes, v4 instructions: yes, kprobe: yes, fentry: yes, kprobe_multi: yes, uprobe_multi: yes, kprobe_session: yes, iter: yes,|5\.10\.\S+ x86_64: bpf_loop: no, no_prealloc: no, v4 instructions: no, kprobe: yes, fentry: yes, kprobe_multi: no, uprobe_multi: no, kprobe_session: no, iter: yes,|(?!6\.1\.0-|6\.12\.|5\.10\.)\S+ \w+: bpf_loop: yes, .*kprobe: yes, .*iter: yes,)$
+EXPECT_RE ^(6\.1\.0-\S+ x86_64: bpf_loop: yes, no_prealloc: yes, v4 instructions: no, kprobe: yes, fentry: yes, kprobe_multi: no, uprobe_multi: no, kprobe_session: no, iter: yes,|6\.1\.0-\S+ aarch64: bpf_loop: yes, no_prealloc: yes, v4 instructions: no, kprobe: yes, fentry: no, kprobe_multi: no, uprobe_multi: no, kprobe_session: no, iter: yes,|6\.12\.\S+ x86_64: bpf_loop: yes, no_prealloc: yes, v4 instructions: yes, kprobe: yes, fentry: yes, kprobe_multi: yes, uprobe_multi: yes, kprobe_session: yes, iter: yes,|5\.10\.\S+ x86_64: bpf_loop: no, no_prealloc: no, v4 instructions: no, kprobe: yes, fentry: yes, kprobe_multi: no, uprobe_multi: no, kprobe_session: no, iter: yes,|5\.15\.\S+ x86_64: bpf_loop: no, no_prealloc: no, v4 instructions: no, kprobe: yes, fentry: yes, kprobe_multi: no, uprobe_multi: no, kprobe_session: no, iter: yes,|(?!6\.1\.0-|6\.12\.|5\.10\.|5\.15\.)\S+ \w+: bpf_loop: yes, .*kprobe: yes, .*iter: yes,)$
 
 NAME info: multi links and sessions are there when the kernel's own symbols say so
 RUN for f in kprobe_multi:register_fprobe_ips uprobe_multi:bpf_uprobe_multi_link_attach kprobe_session:bpf_session_is_return; do grep -q " T ${f#*:}$" /proc/kallsyms && a=yes || a=no; {sonde} info | grep "^  ${f%%:*}: $a$"; done

@@ -6,7 +6,8 @@ In: lines "  name: yes|no" of its sections, and those under "Missing", which say
 kernel lacks; below, what all of them have.
 """
 import os, re, subprocess, sys
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
 import matrix
 
 SECTIONS = ['Kernel helpers', 'Kernel features', 'Map types', 'Probe types']
@@ -38,6 +39,11 @@ def short(name):
     return '%s %s' % (arch, '.'.join(re.split(r'[.-]', release)[:2]))
 
 
+def version(name):
+    arch, release = name.split(' ', 1)
+    return arch, [int(n) for n in re.findall(r'\d+', release)[:2]]
+
+
 def table(kernels):
     rows, notes = [], dict(NOTES)
     for _, has, n in kernels:
@@ -59,7 +65,8 @@ def main():
     build = os.path.abspath(args[0] if args else 'build')
     kernels = [parse(subprocess.run([build + '/sonde', 'info'], stdout=subprocess.PIPE, check=True).stdout.decode())] if not only or 'here' in only else []
     seen = set()
-    for name, options, folder, _ in matrix.OLD + matrix.GUESTS:
+    guests = []
+    for name, options, folder, _ in matrix.GUESTS + matrix.OTHERS:
         if str(options) in seen or (only and name not in only):
             continue
         seen.add(str(options))
@@ -69,8 +76,8 @@ def main():
         if 'Probe types' not in out:
             print('%s: no answer: %s' % (name, out.strip().splitlines()[-1:] or ''), file=sys.stderr)
             continue
-        kernels.append(parse(out))
-    print(table(kernels))
+        guests.append(parse(out))
+    print(table(kernels + sorted(guests, key=lambda g: version(g[0]))))
 
 
 if __name__ == '__main__':

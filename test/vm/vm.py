@@ -7,8 +7,8 @@ usage: vm.py [--arch amd64|arm64|riscv64] [--release NAME] [--kernel FILE] [--ro
        vm.py --fetch [--arch A] [--release NAME]   only fetches the kernel and prints where it is
        vm.py --tree --arch arm64|riscv64   fetches the root tree and prints where it is
 
-In: Debian's stock kernel package, this release's, its backports' (--release backports) or another release's (--release bullseye), fetched through apt into the cache (SONDE_VM, default
-~/.cache/sonde-vm), or a kernel file with virtio, 9p and overlayfs built in. The guest's root is the host's (arm64, riscv64: a tree of Debian packages), read-only over 9p, under a tmpfs overlay.
+In: Debian's stock kernel package, this release's, its backports' (--release backports) or another release's (--release bullseye, sid, experimental), or Ubuntu's generic one (--release
+jammy-updates), fetched through apt into the cache (SONDE_VM, default ~/.cache/sonde-vm; it stays until its folder there is removed), or a kernel file with virtio, 9p and overlayfs built in. The guest's root is the host's (arm64, riscv64: a tree of Debian packages), read-only over 9p, under a tmpfs overlay.
 Out: the command's stdout and stderr as they come, its exit status (124: time ran out, 125: the guest did not come up).
 Invariant: nothing of the host is changed but the cache; every guest ends with its vm.py.
 """
@@ -62,6 +62,10 @@ def ubuntu_key():
     return path
 
 
+def is_ubuntu(release):
+    return bool(release) and release.split('-')[0] in UBUNTU
+
+
 def apt_options(arch, release=None):
     """apt's own state for another architecture or release: the host's is not touched (apt.conf(5), Dir)."""
     if arch == 'amd64' and not release:
@@ -78,7 +82,7 @@ def apt_options(arch, release=None):
         with open(d + '/sources.list', 'w') as f:
             suite = os_release()['VERSION_CODENAME'] + '-backports' if release == 'backports' else release
             for one in (suite, 'sid') if suite == 'experimental' else (suite,):  # what that needs is in sid
-                if suite in UBUNTU:
+                if is_ubuntu(suite):
                     f.write('deb [signed-by=%s] %s %s main universe\n' % (ubuntu_key(), UBUNTU_MIRROR, one))
                 else:
                     f.write('deb %s %s main\n' % (os.environ.get('SONDE_VM_MIRROR', 'http://deb.debian.org/debian'), one))
@@ -111,36 +115,49 @@ def cache_lock():
         yield
 
 
+def kernel_packages(opts, arch, release):
+    """Names of the kernel's package and of those that hold parts of it (Ubuntu: modules; Debian's newer ones: modules and the image itself)."""
+    def needs(name, what):
+        return re.findall(r'Depends: (linux-(?:%s)-[0-9]\S*)' % what, sh(['apt-cache'] + opts + ['depends', name]).stdout)
+    image = needs('linux-image-' + ('generic' if is_ubuntu(release) else arch), 'image')[:1]
+    return image + needs(image[0], 'binary|modules') if image else []
+
+
 def download_kernel(arch, release, top):
     if not shutil.which('apt-get'):
         raise Missing('no apt-get to fetch a kernel with')
     opts = apt_options(arch, release)
+    if release == 'experimental':  # apt takes nothing from there unless it is asked to
+        opts += ['-o', 'APT::Default-Release=experimental']
     for fresh in (False, True):
         if fresh:  # package lists that were never fetched, or are old
             sh(['apt-get'] + opts + ['update'], timeout=300)
-        m = re.search(r'Depends: (linux-image-[0-9]\S*)', sh(['apt-cache'] + opts + ['depends', 'linux-image-' + arch]).stdout)
-        if not m:
-            why = 'no package linux-image-%s here' % arch
+        names = kernel_packages(opts, arch, release)
+        if not names:
+            why = 'no kernel package of %s here' % arch
             continue
         with tempfile.TemporaryDirectory() as tmp:
-            r = sh(['apt-get'] + opts + ['download', m.group(1)], cwd=tmp, timeout=600)
+            r = sh(['apt-get'] + opts + ['download'] + names, cwd=tmp, timeout=600)
             debs = glob.glob(tmp + '/*.deb')
-            if not r.returncode and debs:
+            if not r.returncode and len(debs) == len(names):
                 unpack(debs, top)
                 return
-        why = 'apt-get download %s: %s' % (m.group(1), r.stdout.strip().split('\n')[-1])
+        why = 'apt-get download %s: %s' % (' '.join(names), r.stdout.strip().split('\n')[-1])
     raise Missing(why)
 
 
 def fetch_kernel(arch, release=None):
-    """(kernel, modules): Debian's linux-image-ARCH, unpacked in the cache."""
+    """(kernel, modules): the distribution's kernel, unpacked in the cache."""
     top = os.path.join(CACHE, arch + ('-' + release if release else ''))
     with cache_lock():
         if not os.path.isdir(top):
             download_kernel(arch, release, top)
     found = sorted(glob.glob(top + '/boot/vmlinu[xz]-*'))
-    version = os.path.basename(found[-1]).split('-', 1)[1]
-    return found[-1], next(d for d in (os.path.join(top, lib, 'modules', version) for lib in ('lib', 'usr/lib')) if os.path.isdir(d))
+    if found:
+        version = os.path.basename(found[-1]).split('-', 1)[1]
+        return found[-1], next(d for d in (os.path.join(top, lib, 'modules', version) for lib in ('lib', 'usr/lib')) if os.path.isdir(d))
+    found = sorted(glob.glob(top + '/usr/lib/modules/*/vmlinuz'))  # Debian's newer ones
+    return found[-1], os.path.dirname(found[-1])
 
 
 def finish_root(tree):
@@ -174,6 +191,12 @@ def fetch_root(arch):
 
 
 # ---- kernel and initial RAM disk
+def unzstd(data):
+    if not shutil.which('zstd'):
+        raise Missing('no zstd, by which this kernel is packed (scripts/deps.sh vm)')
+    return subprocess.run(['zstd', '-dcq'], input=data, stdout=subprocess.PIPE, check=True).stdout
+
+
 def plain_kernel(path, arch, tmp):
     """The kernel without its compression, which takes an emulated processor long; QEMU starts an ELF kernel by its PVH note."""
     data = open(path, 'rb').read()
@@ -186,6 +209,8 @@ def plain_kernel(path, arch, tmp):
             elf = lzma.LZMADecompressor().decompress(body)
         elif body[:2] == b'\x1f\x8b':
             elf = gzip.decompress(body)
+        elif body[:4] == b'\x28\xb5\x2f\xfd':
+            elf = unzstd(body[:-4])  # its size stands behind
         else:
             elf = b''
         if elf[:4] == b'\x7fELF':
@@ -208,7 +233,7 @@ def module_order(top):
         if not path or path in [p for p, _ in order]:
             return  # built in
         data = open(path, 'rb').read()
-        data = lzma.decompress(data) if path.endswith('.xz') else data
+        data = lzma.decompress(data) if path.endswith('.xz') else unzstd(data) if path.endswith('.zst') else data
         m = re.search(rb'\0depends=([^\0]*)\0', data)
         for d in m.group(1).decode().split(',') if m else []:
             want(d)
@@ -386,13 +411,13 @@ def main():
             print(fetch_root(o.arch))
             return 0
         g = Guest(o.arch, o.kernel, o.root, o.mem, o.timeout, o.console, o.smp, o.share, o.release, o.side_by_side)
+        if o.fetch:
+            print(g.kernel)
+            return 0
+        rc = g.run(o.command[0] if len(o.command) == 1 else ' '.join(map(shlex.quote, o.command)))
     except (Missing, subprocess.SubprocessError) as e:
         print('vm.py: %s' % e, file=sys.stderr)
         return 125
-    if o.fetch:
-        print(g.kernel)
-        return 0
-    rc = g.run(o.command[0] if len(o.command) == 1 else ' '.join(map(shlex.quote, o.command)))
     if rc == 124:
         print('vm.py: time ran out', file=sys.stderr)
     return rc
