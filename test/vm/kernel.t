@@ -6,6 +6,7 @@ EXPECT_LINE tcp_sendmsg 111 111
 
 # do_filp_open() is do_file_open() in Linux 7.2. On overlayfs, a guest's root, vfs_open() opens a file in the upper or lower file system by itself.
 NAME what a kprobe sets is there at the return of the same call: its own arguments and time, in calls in one another, of one function and of a pattern
+NEED get_func_ip
 RUN F=$(grep -oE ' do_(filp|file)_open$' /proc/kallsyms | head -n 1 | tr -d ' '); {sonde} -q -c 'dd if=/dev/zero of=/dev/null bs=300 count=7' -e 'kprobe:vfs_read /comm == "dd"/ { $n = arg2; $t = nsecs } kretprobe:vfs_read /$n == 300/ { @read[$n, retval, nsecs > $t] = count() } kprobe:'$F',kprobe:vfs_open /comm == "dd"/ { $f = func; $s = nsecs; @in[func] = count() } kretprobe:'$F',kretprobe:vfs_open { @out[func, func == $f, nsecs > $s] = count() }' >o 2>&1; cat o; python3 -c 'import re; n = dict(re.findall(r"@in\[(\w+)\]: (\d+)", open("o").read())); m = {f: c for f, c in re.findall(r"@out\[(\w+), true, true\]: (\d+)", open("o").read())}; print("same", n == m and len(n) == 2)'; grep -c 'false' o || true
 EXPECT_LINE @read[300, 300, true]: 7
 EXPECT_LINE same True
