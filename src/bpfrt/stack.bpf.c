@@ -302,9 +302,11 @@ static RT_NOINLINE u64 fix_leaf(void *ctx, u64 *frames, u64 n, u64 src)
 		return n;
 #if RT_IS_ARM64
 	caller = ((struct RtPtRegs *)ctx)->r[30] | 0xff7fULL << 48; // without pointer authentication; kernel half
-#else // of riscv64 it is 0
+#elif RT_IS_X86
 	if (!rt_kernel_fp || !rt_kread8(&caller, ((struct RtPtRegs *)ctx)->sp) || caller == rt_ret_hook)
 		return n;
+#else
+	return n; // kprobes of riscv64 have not been looked at
 #endif
 	return add_caller(frames, n, caller);
 }
