@@ -91,8 +91,7 @@ static RT_INLINE u64 rt_py_state(struct RtStackBuf *b, struct RtLang *l)
 	if (!state) {
 		u64 unread = w->unread;
 		state = rt_py_state_at(w, l, tp, key, 1);
-		if (state || unread)
-			w->unread = state ? 0 : unread;
+		w->unread = state ? 0 : unread; // a thread of glibc has other things there, whose memory nobody need wait for
 	}
 #endif
 	return state;
