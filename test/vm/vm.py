@@ -165,7 +165,7 @@ def finish_root(tree):
     with open(tree + '/etc/passwd', 'w') as f:
         f.write('root:x:0:0:root:/root:/bin/sh\n')
     python = [os.path.basename(f) for f in glob.glob(tree + '/usr/bin/python3.[0-9]*')]
-    for name, to in (('usr/bin/python3', python[0]), ('bin/sh', 'dash')):
+    for name, to in (('usr/bin/python3', min(python, key=len)), ('bin/sh', 'dash')):
         if not os.path.lexists(os.path.join(tree, name)):
             os.symlink(to, os.path.join(tree, name))
     for a in ('mount', 'ip', 'ps', 'grep', 'sed', 'pkill', 'setsid', 'find', 'ping', 'wget', 'nc', 'time', 'gzip', 'gunzip'):
