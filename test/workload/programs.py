@@ -23,6 +23,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -187,6 +188,12 @@ def start(cmd, **kw):
     return subprocess.Popen(cmd, start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **kw)
 
 
+def free_port():
+    with socket.socket() as s:
+        s.bind(('127.0.0.1', 0))
+        return s.getsockname()[1]
+
+
 # Each gives the processes it has started, those to be traced first: with their descendants.
 def go(tmp, secs):
     env = dict(os.environ, GO111MODULE='off', GOFLAGS='', GOCACHE=os.path.join(tmp, 'cache'), HOME=tmp, CGO_ENABLED='0')
@@ -195,7 +202,7 @@ def go(tmp, secs):
 
 def gunicorn(tmp, secs):
     write(os.path.join(tmp, 'web.py'), WEB)
-    port = 20000 + os.getpid() % 20000
+    port = free_port()
     p = start(['gunicorn', '-w', '3', '-b', '127.0.0.1:%d' % port, 'web:app'], cwd=tmp, env=dict(os.environ, WEB_DB=os.path.join(tmp, 'db')))
     return [p] + clients(secs, port)
 
@@ -227,7 +234,7 @@ def clients(secs, port):
 
 def http(tmp, secs):
     subprocess.run(['javac', '--release', '11', '-d', tmp, os.path.join(HERE, 'jhttp', 'Http.java')], check=True)
-    port = 20000 + os.getpid() % 20000
+    port = free_port()
     return [start([os.path.join(newest_java(), 'bin', 'java'), '-cp', tmp, 'Http', str(port), str(secs)])] + clients(secs, port)
 
 
@@ -259,21 +266,21 @@ def fpm(tmp, secs):
     server = unpacked('/usr/sbin/php-fpm[0-9]*')
     write(os.path.join(tmp, 'fpm.conf'), FPM % dict(tmp=tmp))
     write(os.path.join(tmp, 'page.php'), PAGE)
-    port = 20000 + os.getpid() % 20000
+    port = free_port()
     web = nginx(tmp, port, 'include /etc/nginx/fastcgi_params; fastcgi_param SCRIPT_FILENAME %s/page.php; fastcgi_pass unix:%s/fpm.sock;' % (tmp, tmp))
     return [start([server, '-n', '-R', '-F', '-y', tmp + '/fpm.conf']), start(['sh', '-c', web])] + clients(secs, port)
 
 
 def lua(tmp, secs):
     write(os.path.join(tmp, 'page.lua'), LUA)
-    port = 20000 + os.getpid() % 20000
+    port = free_port()
     load = ''.join('load_module %s/%s_module.so;' % (MODULES, m) for m in ('ndk_http', 'ngx_http_lua'))
     return [start(['sh', '-c', nginx(tmp, port, 'content_by_lua_file %s/page.lua;' % tmp, load)])] + clients(secs, port)
 
 
 def postgres(tmp, secs):
     bin = os.path.join(os.path.dirname(os.path.dirname(unpacked(PLPYTHON))), 'bin')
-    data, port = os.path.join(tmp, 'pg'), str(20000 + os.getpid() % 20000)
+    data, port = os.path.join(tmp, 'pg'), str(free_port())
     os.chmod(tmp, 0o755)
     os.mkdir(data)
     shutil.chown(data, 'postgres', 'postgres')
@@ -293,20 +300,20 @@ def postgres(tmp, secs):
 
 def rabbitmq(tmp, secs):
     home = os.path.dirname(os.path.dirname(unpacked(RABBIT)))
-    port, name = 20000 + os.getpid() % 20000, 'sonde%d@localhost' % os.getpid()
+    ports, name = [free_port() for _ in range(4)], 'sonde%d@localhost' % os.getpid()
     write(os.path.join(tmp, 'erl'), '#!/bin/sh\nPATH=%s exec %s "$@"\n' % (os.environ['PATH'], BEAM))  # whose own erl is not this one
     os.chmod(os.path.join(tmp, 'erl'), 0o755)
-    write(os.path.join(tmp, 'rabbit.conf'), 'listeners.tcp.default = 127.0.0.1:%d\nmanagement.tcp.port = %d\nmanagement.tcp.ip = 127.0.0.1\n' % (port + 1, port))
+    write(os.path.join(tmp, 'rabbit.conf'), 'listeners.tcp.default = 127.0.0.1:%d\nmanagement.tcp.port = %d\nmanagement.tcp.ip = 127.0.0.1\n' % (ports[1], ports[0]))
     write(os.path.join(tmp, 'plugins'), '[rabbitmq_management].\n')
     env = dict(os.environ, HOME=tmp, SONDE_RUNTIMES=CACHE, PATH='%s:%s' % (tmp, os.environ['PATH']), RABBITMQ_HOME=home, RABBITMQ_NODENAME=name, RABBITMQ_MNESIA_BASE=tmp, RABBITMQ_LOG_BASE=tmp, RABBITMQ_LOGS=tmp + '/log',
-               RABBITMQ_ENABLED_PLUGINS_FILE=tmp + '/plugins', RABBITMQ_CONFIG_FILE=tmp + '/rabbit.conf', RABBITMQ_PID_FILE=tmp + '/pid', RABBITMQ_DIST_PORT=str(port + 2),
-               ERL_EPMD_PORT=str(port + 3), RABBITMQ_PLUGINS_DIR=home + '/plugins', RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS='+S 2:2')
+               RABBITMQ_ENABLED_PLUGINS_FILE=tmp + '/plugins', RABBITMQ_CONFIG_FILE=tmp + '/rabbit.conf', RABBITMQ_PID_FILE=tmp + '/pid', RABBITMQ_DIST_PORT=str(ports[2]),
+               ERL_EPMD_PORT=str(ports[3]), RABBITMQ_PLUGINS_DIR=home + '/plugins', RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS='+S 2:2')
     subprocess.run([os.path.join(tmp, 'erl'), '-noinput', '-eval', 'halt().'], env=env)  # an unpacked one has its programs now
     names = start([shutil.which('epmd') or os.path.join(CACHE, 'erl-bookworm', 'epmd')], env=env, cwd=tmp)  # who knows the server's name
     server = start([os.path.join(home, 'sbin', 'rabbitmq-server')], env=env, cwd=tmp)
-    load = [start([sys.executable, '-c', MESSAGES, str(port), str(secs)]) for _ in range(2)]
+    load = [start([sys.executable, '-c', MESSAGES, str(ports[0]), str(secs)]) for _ in range(2)]
     end = time.monotonic() + 60
-    while time.monotonic() < end and subprocess.call(['curl', '-sf', '-u', 'guest:guest', 'http://127.0.0.1:%d/api/overview' % port], stdout=subprocess.DEVNULL):
+    while time.monotonic() < end and subprocess.call(['curl', '-sf', '-u', 'guest:guest', 'http://127.0.0.1:%d/api/overview' % ports[0]], stdout=subprocess.DEVNULL):
         time.sleep(0.5)
     return [server, names] + load
 
