@@ -60,6 +60,10 @@ static RT_INLINE void native_reg(struct RtStackBuf *b, u64 nr)
 		w->tmp[0] = u->leaf;
 		return;
 	}
+	if (nr == RT_CHAIN_PC) {
+		w->tmp[0] = u->pc - u->is_ra;
+		return;
+	}
 	nr &= RT_NREGS - 1;
 	RT_BARRIER(nr);
 	v = u->valid & 1u << nr ? u->reg[nr] : 0;

@@ -177,6 +177,7 @@ struct RtLang {
 		} perl;
 		struct {
 			s32 cur_l; // from its machine's register r14 to where the thread is, behind which its base in compiled code lies; 0: not known
+			s32 traces, state; // ... to the list of its traces, and the number of the one at work; 0: what is in them is not known
 		} luajit;
 		struct RtV8 v8;
 	};
@@ -199,7 +200,7 @@ enum RtOpCode {
 	RT_OP_EQ,     // if src == dst + imm, on at arg
 	RT_OP_NE,     // the same of src != ...
 	RT_OP_LT,     // ... src < ...
-	RT_OP_NATIVE, // dst = register imm (DWARF) of the native frame at hand, 0 if it is not known; RT_CHAIN_LEAF: whether no frame has been left yet
+	RT_OP_NATIVE, // dst = register imm (DWARF) of the native frame at hand, 0 if it is not known; RT_CHAIN_LEAF: whether no frame has been left yet; RT_CHAIN_PC: the place in it
 	RT_OP_TRY,    // dst = the word at src + imm, 0 if it cannot be read
 	RT_OP_TP,     // dst = the thread pointer
 	RT_OP_READY,  // the beginning is done, or what is done again; the first frame's step begins at arg
@@ -221,6 +222,7 @@ enum RtChainText { RT_CHAIN_NAME, RT_CHAIN_FILE, RT_CHAIN_LINES, RT_CHAIN_LINES2
 #define RT_CHAIN_HALF (RT_CODE_LINES / 8) // where the second text among the lines begins, 8 bytes after its length
 #define RT_CHAIN_PERHAPS (-1)
 #define RT_CHAIN_LEAF 64
+#define RT_CHAIN_PC 65
 struct RtOp {
 	u8 op, dst, src, pad;
 	u16 arg, pad2;

@@ -4,7 +4,7 @@
 #define SONDE_RUNTIME_INTERNAL_H
 #include "runtime/runtime.h"
 
-#define CHAIN_LABELS 64
+#define CHAIN_LABELS 96
 enum ChainLabel { CHAIN_STEP, CHAIN_COPY, CHAIN_LOST, CHAIN_AGAIN, CHAIN_OWN }; // where the parts begin; the end of the program; a runtime's own from CHAIN_OWN on
 struct ChainMaker {
 	struct RtChain c;

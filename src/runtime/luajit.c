@@ -1,7 +1,12 @@
 // LuaJIT 2.1, whose functions its virtual machine runs, code in assembly. Input: its object's .dynsym and code; functions that were copied. Output: the program of its
 // chain, names, lines.
 // Code that it makes at run time, traces, runs on the machine's frame (track/luatraces.c). Where the thread and its base are then, the register for that leads to (DISPATCH):
-// how far, the machine's own code tells, which sets that base to 0 when a trace is left. Of the functions that a trace has taken into it the first is known, without its line.
+// how far, the machine's own code tells, which sets that base to 0 when a trace is left. Which functions a trace has taken into it, its snapshots tell (lj_jit.h, GCtrace,
+// SnapShot; lj_snap.c): each says what the thread's stack would be, were the trace left where the snapshot's code begins: for each word that would be set a constant, or an
+// instruction of the trace; and the place in the innermost function. The machine knows the number of the trace at work. Frames are made of constants, but for functions that
+// are created as the program runs: what the trace has loaded from the stack is still there. A frame's function must have the instruction that its callee returns to;
+// where one has not, or the place has no snapshot, the function that the trace has begun in is shown, without its line.
+// LuaJIT takes no snapshot where no check needs one: a function may have been begun or left since. So traces are guesses.
 // Each frame of the machine on the C stack (cframe) has the thread (lua_State), the instruction at hand and the one before it; the thread has its innermost. The frames of
 // a thread lie on a stack of its own, each with its function and a link: where its caller goes on, or how far down the caller's frame is and what kind of call it was.
 // One that C has made is the last of its machine's frame. The innermost frame's base is in a register while the machine itself runs, else in the thread.
@@ -15,6 +20,7 @@ static const char *const symbols[RUNTIME_SYMBOLS] = {"luaJIT_setmode", "lua_call
 #define MIN_MACHINE 8192 // bytes of code
 #define MAX_MACHINE (1 << 20)
 #define MAX_DISPATCH 8192 // bytes below r14
+#define TRACE_MCODE 88 // bytes; of a trace
 
 static bool is_2_1(struct ElfFile *f, struct Str *text)
 {
@@ -50,6 +56,32 @@ static s32 thread_place(struct ElfFile *f, u64 lo, u64 hi)
 	return found;
 }
 
+// What the machine's code loads when it jumps to a trace: mov traces(%r14),%rcx; mov (%rcx,%rax,8),%rax; mov mcode(%rax),%rax; and the number of the trace at work, which
+// it sets to a state of its own when one is left: movl $-2,state(%r14). One of each kind, and what they say of a trace as it is known here: else nothing is known.
+static void trace_places(struct ElfFile *f, u64 lo, u64 hi, struct RtLang *out)
+{
+	static const u8 traces[] = {0x49, 0x8b, 0x8e}, nth[] = {0x48, 0x8b, 0x04, 0xc1, 0x48, 0x8b, 0x40, TRACE_MCODE}, state[] = {0x41, 0xc7, 0x86}, left[] = {0xfe, 0xff, 0xff, 0xff};
+	u64 off, n = hi - lo;
+	s32 list = 0, number = 0, at;
+	u8 *p = n <= MAX_MACHINE && elffile_vaddr_to_off(f, lo, &off) ? elffile_load(f, off, n, MAX_MACHINE) : NULL;
+	bool odd = !p;
+
+	for (u64 i = 0; p && i + 15 <= n; i++) {
+		bool is_list = !memcmp(p + i, traces, sizeof(traces)) && !memcmp(p + i + 7, nth, sizeof(nth)), is_state = !memcmp(p + i, state, sizeof(state)) && !memcmp(p + i + 7, left, sizeof(left));
+		s32 *place = is_list ? &list : &number;
+		if (!is_list && !is_state)
+			continue;
+		memcpy(&at, p + i + 3, sizeof(at));
+		odd |= at >= 0 || at < -MAX_DISPATCH || (*place && *place != at);
+		*place = at;
+	}
+	free(p);
+	if (!odd && list && number) {
+		out->luajit.traces = list;
+		out->luajit.state = number;
+	}
+}
+
 // Are pointers of 64 bits (LJ_GC64)? lua_call() loads the top of the thread's stack, its sixth word then; Ubuntu's before 24.04 are built with ones of 32.
 #define TOP 0x28
 static bool has_wide_pointers(struct ElfFile *f, u64 lua_call)
@@ -70,15 +102,20 @@ static bool find(struct ElfFile *f, const struct ElfSymbol *syms, struct RtLang 
 	if (!is_2_1(f, version) || f->machine != EM_X86_64 || !syms[1].name || !has_wide_pointers(f, syms[1].addr) || !runtime_entered(f, syms[1].addr, &out->loop, &out->loop_end) || out->loop_end - out->loop < MIN_MACHINE)
 		return false;
 	out->luajit.cur_l = thread_place(f, out->loop, out->loop_end);
+	if (out->luajit.cur_l)
+		trace_places(f, out->loop, out->loop_end, out);
 	return true;
 }
 
 // ---- the program
-enum { // registers; X: words of a prototype from 32 on
+enum { // registers; X: of a prototype its constants, from X + 4 on words from 64 on
 	T, N, L, AT, OTHER, OTHER_AT, VM, NEXT_PC, ON, FN, LINK, PREV, CALLER, X, PROTO = X + 9, KEY, POS, INS, SLOT, STACK
 };
 _Static_assert(T == (int)RT_CHAIN_ROOT && N == (int)RT_CHAIN_ROOT2 && STACK < (int)RT_CHAIN_NEXT && LINK == FN + 1, "registers");
 #define K X
+#define MAP (X + 2) // the snapshot's entries; 0: the frame at hand lies on the thread's stack
+#define IR (X + 3) // the trace's instructions
+#define OUTER VM // base of the function that the trace has begun in; ON: 1 + entries of the snapshot that are left
 #define START SLOT // the first frame of the machine's: what is known of it may be a little older or newer
 #define CHUNK (X + 4)
 #define FIRST_LINE (X + 5)
@@ -88,9 +125,11 @@ _Static_assert(T == (int)RT_CHAIN_ROOT && N == (int)RT_CHAIN_ROOT2 && STACK < (i
 enum {
 	L_READY = CHAIN_OWN, L_CFRAME, L_HAVE, L_BACK, L_SAME, L_NEW, L_KEEP, L_GO, L_NONE, L_DELTA, L_VARARG, L_LINKED, L_ENDS, L_MID, L_INNER, L_FIRST, L_UNKNOWN, L_OUTSIDE, L_RETURNS, L_WIDE,
 	L_WIDER, L_ADD, L_PLACED, L_C, L_SKIP, L_PATH, L_FILE, L_NAME, L_EVENT, L_SCAN, L_FOUND, L_LOCAL, L_UPVALUE, L_UPVALUES, L_GLOBAL, L_FIELD, L_CONSTANT, L_STRING, L_DONE,
-	L_LOCALS, L_SKIP_NAME, L_RANGE, L_FROM, L_FROM_2, L_TO, L_TO_2, L_THERE, L_NO_TRACE, L_THREAD, L_NO_THREAD
+	L_LOCALS, L_SKIP_NAME, L_RANGE, L_FROM, L_FROM_2, L_TO, L_TO_2, L_THERE, L_NO_TRACE, L_THREAD, L_NO_THREAD,
+	L_BEGUN, L_TAIL, L_HALVE, L_UPPER, L_SNAPSHOT, L_REAL, L_LEFT, L_PAIR, L_IS_BASE, L_NO_SNAPSHOT, L_CONT_REAL, L_CALLER_REAL, L_CALLER, L_NO_CALLER,
+	L_LINK_SLOT, L_FUNCTION_SLOT = L_LINK_SLOT + 3, L_BASE_SLOT = L_FUNCTION_SLOT + 3, L_CONT_SLOT = L_BASE_SLOT + 3, L_CALLER_SLOT = L_CONT_SLOT + 3, L_LABELS = L_CALLER_SLOT + 3
 };
-_Static_assert(L_NO_THREAD < CHAIN_LABELS, "labels");
+_Static_assert(L_LABELS <= CHAIN_LABELS, "labels");
 #define RSP 7 // DWARF
 #define RBX 3
 #define RDX 1
@@ -109,6 +148,10 @@ _Static_assert(L_NO_THREAD < CHAIN_LABELS, "labels");
 #define CODE 104   // of a prototype
 #define NCODE 12
 #define TEXT 24	   // of a string
+enum { TRACE_SNAPS = 8, TRACE_IR = 32, TRACE_SNAP = 48, TRACE_MAP = 56, TRACE_SIZE = 80 }; // of a trace; the number of snapshots is the third and fourth byte, the size the upper half
+enum { SNAP_SIZE = 12, SNAP_ENTRIES = 8 }; // of a snapshot: where in the map (32 bits), its first instruction (16), where its code begins (16), ... the 11th byte is how many entries
+#define CONSTANTS 0x8000 // of the trace: numbers below; their value is the next word
+#define SLOT_KEPT 0x40000 // of an entry: the stack has it
 enum { LINK_C = 1, LINK_CONT, LINK_VARARG, LINK_CP = 5 };
 #define BACK 128   // instructions that are looked at for a name
 enum { OP_SET_FIRST = 12, OP_MOV = 18, OP_KNIL = 44, OP_UGET = 45, OP_USET = 46, OP_UCLO = 50, OP_GGET = 54, OP_GSET = 55, OP_TGETS = 57, OP_TSET = 60, OP_CALLM = 65, OP_ITERC = 69, OP_JMP = 88 };
@@ -122,9 +165,85 @@ static void pointer(struct ChainMaker *m, u32 r) // of a value: 47 bits
 	chain_shr(m, r, r, 17);
 }
 
-// The innermost frame of the machine may be a trace's: then the thread's base is set, and the machine's frame not far above. NEXT_PC is 0: not known.
-static void trace(struct ChainMaker *m, s32 cur_l)
+static void low_half(struct ChainMaker *m, u32 r)
 {
+	chain_mul(m, r, RT_CHAIN_ZERO, r, 1 << 16);
+	chain_mul(m, r, RT_CHAIN_ZERO, r, 1 << 16);
+	chain_shr(m, r, r, 32);
+}
+
+// The snapshot of the place at hand. The dispatch is in T; the trace's last jump (FN: it is that one) may come after the base was set for the trace it leads to.
+#define TRACE X
+static void snapshot(struct ChainMaker *m, const struct RtLang *l)
+{
+	chain_op(m, RT_OP_TRY, N, T, 0, l->luajit.state);
+	low_half(m, N);
+	chain_shr(m, POS, N, 16);
+	chain_if_not(m, POS, 0, L_GO);
+	chain_op(m, RT_OP_TRY, TRACE, T, 0, l->luajit.traces);
+	chain_mul(m, TRACE, TRACE, N, 8);
+	chain_op(m, RT_OP_TRY, TRACE, TRACE, 0, 0);
+	chain_op(m, RT_OP_TRY, N, TRACE, 0, TRACE_MCODE);
+	chain_op(m, RT_OP_NATIVE, POS, 0, 0, RT_CHAIN_PC);
+	chain_if(m, POS, RT_OP_LT, N, 0, L_GO);
+	chain_mul(m, N, POS, N, -1);
+	chain_op(m, RT_OP_TRY, T, TRACE, 0, TRACE_SIZE);
+	chain_shr(m, T, T, 32);
+	chain_if(m, T, RT_OP_LT, N, 1, L_GO);
+	chain_set(m, FN, 0);
+	chain_if(m, N, RT_OP_LT, T, -5, L_TAIL);
+	chain_set(m, FN, 1);
+	chain_label(m, L_TAIL);
+	chain_op(m, RT_OP_TRY, T, TRACE, 0, TRACE_SNAPS);
+	chain_shr(m, T, T, 16);
+	chain_and(m, T, T, 0xffff);
+	chain_op(m, RT_OP_TRY, LINK, TRACE, 0, TRACE_SNAP);
+	chain_set(m, KEY, 0);
+	chain_label(m, L_HALVE);
+	chain_if(m, KEY, RT_OP_EQ, T, 0, L_SNAPSHOT);
+	chain_mul(m, POS, KEY, T, 1);
+	chain_shr(m, POS, POS, 1);
+	chain_mul(m, INS, LINK, POS, SNAP_SIZE);
+	chain_op(m, RT_OP_TRY, INS, INS, 0, 0);
+	chain_shr(m, INS, INS, 48);
+	chain_if(m, N, RT_OP_LT, INS, 0, L_UPPER);
+	chain_add(m, KEY, POS, 1);
+	chain_jump(m, L_HALVE);
+	chain_label(m, L_UPPER);
+	chain_add(m, T, POS, 0);
+	chain_jump(m, L_HALVE);
+	chain_label(m, L_SNAPSHOT);
+	chain_if_is(m, KEY, 0, L_GO);
+	chain_mul(m, INS, LINK, KEY, SNAP_SIZE);
+	chain_op(m, RT_OP_TRY, POS, INS, 0, -SNAP_SIZE);
+	low_half(m, POS);
+	chain_op(m, RT_OP_TRY, N, INS, 0, SNAP_ENTRIES - SNAP_SIZE);
+	chain_shr(m, N, N, 16);
+	chain_and(m, N, N, 0xff);
+	chain_op(m, RT_OP_TRY, LINK, TRACE, 0, TRACE_MAP);
+	chain_mul(m, LINK, LINK, POS, 4);
+	chain_mul(m, POS, LINK, N, 4);
+	chain_op(m, RT_OP_TRY, T, POS, 0, 0); // instruction << 8 | base
+	chain_and(m, POS, T, 0xff);
+	chain_if_is(m, POS, 0, L_BEGUN);
+	chain_if_not(m, FN, 0, L_GO);
+	chain_label(m, L_BEGUN);
+	chain_shr(m, T, T, 8);
+	chain_if_is(m, T, 0, L_GO);
+	chain_add(m, NEXT_PC, T, 4);
+	chain_mul(m, AT, AT, POS, 8);
+	chain_add(m, MAP, LINK, 0);
+	chain_op(m, RT_OP_TRY, IR, TRACE, 0, TRACE_IR);
+	chain_add(m, ON, N, 1);
+	chain_set(m, RT_CHAIN_NEXT, 1);
+	chain_jump(m, L_READY);
+}
+
+// The innermost frame of the machine may be a trace's: then the thread's base is set, and the machine's frame not far above. NEXT_PC is 0: not known.
+static void trace(struct ChainMaker *m, const struct RtLang *l)
+{
+	s32 cur_l = l->luajit.cur_l;
+
 	chain_if_not(m, L, 0, L_NO_TRACE);
 	chain_op(m, RT_OP_NATIVE, T, 0, 0, R14);
 	chain_op(m, RT_OP_TRY, VM, T, 0, cur_l);
@@ -135,19 +254,116 @@ static void trace(struct ChainMaker *m, s32 cur_l)
 	chain_if(m, POS, RT_OP_LT, PREV, 0, L_NO_TRACE);
 	chain_if(m, PREV, RT_OP_LT, POS, -FRAME_MAX, L_NO_TRACE);
 	chain_add(m, L, VM, 0);
+	chain_add(m, OUTER, AT, 0);
+	if (l->luajit.traces)
+		snapshot(m, l);
 	chain_jump(m, L_GO);
 	chain_label(m, L_NO_TRACE);
 }
 
-static void again(struct ChainMaker *m, s32 cur_l)
+// What the snapshot puts into slot `slot` of the stack (counted from 16 bytes before OUTER), of the entries up to the `left`'th, into dst. Three labels from `labels` on; at `none` if there is none.
+static void slot_value(struct ChainMaker *m, u32 dst, u32 slot, u32 left, u32 labels, u32 none)
+{
+	chain_label(m, labels);
+	chain_if_is(m, left, 1, none);
+	chain_mul(m, T, MAP, left, 4);
+	chain_load(m, T, T, -8, 4);
+	chain_shr(m, INS, T, 24);
+	chain_if(m, INS, RT_OP_LT, slot, 0, none);
+	chain_add(m, left, left, -1);
+	chain_if(m, INS, RT_OP_NE, slot, 0, labels);
+	chain_and(m, INS, T, SLOT_KEPT);
+	chain_if_not(m, INS, 0, labels + 1);
+	chain_and(m, T, T, 0xffff);
+	chain_mul(m, INS, IR, T, 8);
+	chain_if(m, T, RT_OP_LT, RT_CHAIN_ZERO, CONSTANTS, labels + 2);
+	chain_load(m, T, INS, 0, 2); // of SLOAD the slot
+	chain_mul(m, INS, OUTER, T, 8);
+	chain_add(m, INS, INS, -24);
+	chain_jump(m, labels + 2);
+	chain_label(m, labels + 1);
+	chain_mul(m, INS, OUTER, slot, 8);
+	chain_add(m, INS, INS, -24);
+	chain_label(m, labels + 2);
+	chain_load(m, dst, INS, 8, 8);
+}
+
+// POS: the slot of the function of the frame at AT.
+static void slot_of_frame(struct ChainMaker *m)
+{
+	chain_mul(m, POS, AT, OUTER, -1);
+	chain_shr(m, POS, POS, 3);
+}
+
+// The function (FN) and link of the frame at AT: on the stack, or what a trace would put there.
+static void frame(struct ChainMaker *m)
+{
+	chain_if_is(m, MAP, 0, L_REAL);
+	chain_if(m, AT, RT_OP_LT, OUTER, 0, L_LEFT);
+	slot_of_frame(m);
+	chain_if_is(m, POS, 0, L_IS_BASE);
+	chain_add(m, KEY, POS, 1);
+	slot_value(m, LINK, KEY, ON, L_LINK_SLOT, L_NO_SNAPSHOT);
+	slot_value(m, FN, POS, ON, L_FUNCTION_SLOT, L_NO_SNAPSHOT);
+	chain_jump(m, L_PAIR);
+	chain_label(m, L_IS_BASE); // of another function, perhaps: called as the last thing of the one that was there
+	chain_load(m, FN, AT, -16, 16);
+	slot_value(m, FN, POS, ON, L_BASE_SLOT, L_PAIR);
+	chain_jump(m, L_PAIR);
+	chain_label(m, L_NO_SNAPSHOT);
+	chain_set(m, ON, 1);
+	chain_add(m, AT, OUTER, 0);
+	chain_set(m, NEXT_PC, 0);
+	chain_set(m, RT_CHAIN_LAST, 0);
+	chain_label(m, L_LEFT);
+	chain_set(m, MAP, 0);
+	chain_label(m, L_REAL);
+	chain_load(m, FN, AT, -16, 16);
+	chain_label(m, L_PAIR);
+	pointer(m, FN);
+}
+
+// Where the caller of a metamethod goes on, into CALLER.
+static void continuation(struct ChainMaker *m)
+{
+	chain_if_is(m, MAP, 0, L_CONT_REAL);
+	slot_of_frame(m);
+	chain_if_is(m, POS, 0, L_CONT_REAL);
+	chain_add(m, POS, POS, -1);
+	slot_value(m, CALLER, POS, ON, L_CONT_SLOT, L_NO_SNAPSHOT);
+	chain_jump(m, L_LINKED);
+	chain_label(m, L_CONT_REAL);
+	chain_load(m, CALLER, AT, -24, 8);
+	chain_label(m, L_LINKED);
+}
+
+// The function of the frame at AT, that of a caller, into T.
+static void caller(struct ChainMaker *m)
+{
+	chain_if_is(m, MAP, 0, L_CALLER_REAL);
+	chain_if(m, AT, RT_OP_LT, OUTER, 0, L_CALLER_REAL);
+	slot_of_frame(m);
+	chain_add(m, LINK, ON, 0);
+	slot_value(m, T, POS, LINK, L_CALLER_SLOT, L_NO_CALLER);
+	chain_jump(m, L_CALLER);
+	chain_label(m, L_NO_CALLER);
+	chain_if_not(m, POS, 0, L_DONE);
+	chain_label(m, L_CALLER_REAL);
+	chain_load(m, T, AT, -16, 8);
+	chain_label(m, L_CALLER);
+	pointer(m, T);
+}
+
+static void again(struct ChainMaker *m, const struct RtLang *l)
 {
 	chain_set(m, RT_CHAIN_NEXT, RT_CHAIN_PERHAPS);
 	chain_label(m, CHAIN_AGAIN);
+	chain_set(m, MAP, 0);
 	chain_set(m, ON, 0);
 	chain_set(m, START, 1);
 	chain_op(m, RT_OP_NATIVE, PREV, 0, 0, RSP);
-	if (cur_l)
-		trace(m, cur_l);
+	if (l->luajit.cur_l)
+		trace(m, l);
 	chain_label(m, L_THREAD);
 	chain_op(m, RT_OP_TRY, VM, PREV, 0, CFRAME_THREAD);
 	chain_op(m, RT_OP_TRY, T, VM, 0, TYPE & ~7);
@@ -232,6 +448,7 @@ static void place(struct ChainMaker *m)
 	chain_mul(m, POS, POS, N, 1);
 	chain_jump(m, L_PLACED);
 	chain_label(m, L_OUTSIDE);
+	chain_if_not(m, MAP, 0, L_NO_SNAPSHOT);
 	chain_if_is(m, NEXT_PC, 0, L_UNKNOWN);
 	chain_if_is(m, START, 0, CHAIN_LOST);
 	chain_label(m, L_UNKNOWN);
@@ -244,10 +461,9 @@ static void step(struct ChainMaker *m)
 	chain_label(m, CHAIN_STEP);
 	chain_if_is(m, ON, 0, L_NONE);
 	chain_if_is(m, AT, 0, L_NONE);
-	chain_load(m, FN, AT, -16, 16);
-	pointer(m, FN);
-	chain_load(m, STACK, L, MAX_STACK + 8, 8);
 	chain_set(m, RT_CHAIN_LAST, 0);
+	frame(m);
+	chain_load(m, STACK, L, MAX_STACK + 8, 8);
 	chain_and(m, T, LINK, 3);
 	chain_if_not(m, T, 0, L_DELTA);
 	chain_load(m, N, LINK, -4, 4);
@@ -264,8 +480,8 @@ static void step(struct ChainMaker *m)
 	chain_and(m, T, LINK, 7);
 	chain_if_is(m, T, LINK_VARARG, L_VARARG); // the same function once more
 	chain_if_not(m, T, LINK_CONT, L_LINKED);
-	chain_load(m, CALLER, AT, -24, 8);
-	chain_label(m, L_LINKED);
+	continuation(m);
+	chain_and(m, T, LINK, 7);
 	chain_if(m, PREV, RT_OP_LT, AT, 0, L_THERE); // downwards
 	chain_jump(m, CHAIN_LOST);
 	chain_label(m, L_THERE);
@@ -291,7 +507,7 @@ static void step(struct ChainMaker *m)
 	chain_if_not(m, T, 0, L_C);
 	chain_load(m, PROTO, FN, 32, 8);
 	chain_add(m, PROTO, PROTO, -CODE);
-	chain_load(m, X, PROTO, 32, 72);
+	chain_load(m, CHUNK, PROTO, 64, 40);
 	place(m);
 	chain_mul(m, KEY, PROTO, CALLER, 3);
 	chain_mul(m, INS, CHUNK, FIRST_LINE, 5);
@@ -308,6 +524,7 @@ static void step(struct ChainMaker *m)
 	chain_set(m, START, 0);
 	chain_frame(m, KEY, CALLER, RT_CHAIN_ZERO);
 	chain_label(m, L_RETURNS); // what a function returns lies where it was
+	chain_if_not(m, MAP, 0, L_NO_SNAPSHOT);
 	chain_if_is(m, START, 0, CHAIN_LOST);
 	chain_set(m, START, 0);
 	chain_if_not(m, RT_CHAIN_LAST, 0, L_NONE);
@@ -421,11 +638,11 @@ static void copy(struct ChainMaker *m)
 	chain_first_line(m, N);
 	chain_label(m, L_NAME);
 	chain_if_is(m, CALLER, 0, L_DONE);
-	chain_load(m, T, AT, -16, 8);
-	pointer(m, T);
+	caller(m);
 	chain_load(m, PROTO, T, 32, 8);
 	chain_add(m, PROTO, PROTO, -CODE);
-	chain_load(m, X, PROTO, 32, 72);
+	chain_load(m, K, PROTO, 32, 8);
+	chain_load(m, CHUNK, PROTO, 64, 40);
 	chain_load(m, INS, CALLER, -4, 4);
 	chain_and(m, POS, INS, 0xff);
 	chain_shr(m, SLOT, INS, 8);
@@ -470,7 +687,7 @@ static bool chain(const struct RtLang *l, struct RtChain *out)
 {
 	struct ChainMaker m = {0};
 
-	again(&m, l->luajit.cur_l);
+	again(&m, l);
 	step(&m);
 	copy(&m);
 	return chain_end(&m, out);
@@ -515,4 +732,4 @@ static void code_name(const struct RtCode *c, struct Str *out)
 }
 
 const struct Runtime luajit_runtime = {RT_LANG_LUAJIT, "luajit", "[lua]", symbols, find, line, "a table of releases in sonde", code_name, code_file, chain,
-				       "functions that LuaJIT's compiler has put into a trace: the one that the trace began in is shown, without its line (luajit -joff makes no traces)"};
+				       "functions that LuaJIT's compiler has put into a trace since its last check: they may be missing, or stand there though they have returned (luajit -joff makes no traces)"};

@@ -73,13 +73,22 @@ EXPECT_LINE said
 EXPECT_RE (?s)rename\+0 \[luajit\].*inner\+3 .*content_by_lua.*:3\].*function <content_by_lua.*:6>.*sort\+0 \[luajit\].*handle\+6 .*:6\].*main chunk\+9 .*:9\]
 EXPECT_RE user stacks, \d+ whole \(100.00 %\)
 
-NAME luajit: traces, code made at run time: the function that they began in, and its callers down to the root
+NAME luajit: traces, code made at run time: the function that they began in with the line of its loop, and its callers down to the root
 NEED cmd:luajit
 RETRY 2 samples
-RUN printf 'local function work(n)\n local s = 0\n for i = 1, n do\n  s = s + (i %% 7) * 3\n end\n return s\nend\nlocal function outer()\n while true do work(1e7) end\nend\nouter()\n' >hot.lua; luajit hot.lua & sleep 1; {sonde} -q --why-incomplete --dwarf-pid $! -p $! -e 'profile:hz:499 { @[ustack] = count() } interval:s:2 { exit() }' >o 2>&1; kill $!; sed -n '/^@/,/^\]/p' o | tr -d '\n' | grep -o 'work+0 .hot.lua. *outer+9 .hot.lua:9. *main chunk+11 .hot.lua:11.* _start' | sed 's/  */ /g; s/hot.lua:11\].*_start/hot.lua:11] ... _start/' | sort -u | head -1; grep -o 'of which is not known what was inlined' o | sort -u; sed -n 's/^[0-9]* user stacks, .*, \([0-9.]*\) whole by guess.*/\1/p' o | sed 's/^[1-9].*/most/'
-EXPECT_LINE work+0 [hot.lua] outer+9 [hot.lua:9] main chunk+11 [hot.lua:11] ... _start
+RUN printf 'local function work(n)\n local s = 0\n for i = 1, n do\n  s = s + (i %% 7) * 3\n end\n return s\nend\nlocal function outer()\n while true do work(1e7) end\nend\nouter()\n' >hot.lua; luajit hot.lua & sleep 1; {sonde} -q --why-incomplete --dwarf-pid $! -p $! -e 'profile:hz:499 { @[ustack] = count() } interval:s:2 { exit() }' >o 2>&1; kill $!; sed -n '/^@/,/^\]/p' o | tr -d '\n' | grep -o 'work+[34] .hot.lua:[34]. *outer+9 .hot.lua:9. *main chunk+11 .hot.lua:11.* _start' | sed 's/  */ /g; s/work+[34] .hot.lua:[34]./work/; s/hot.lua:11\].*_start/hot.lua:11] ... _start/' | sort -u | head -1; grep -o 'of which is not known what was inlined' o | sort -u; sed -n 's/^[0-9]* user stacks, .*, \([0-9.]*\) whole by guess.*/\1/p' o | sed 's/^[1-9].*/most/'
+EXPECT_LINE work outer+9 [hot.lua:9] main chunk+11 [hot.lua:11] ... _start
 EXPECT_LINE of which is not known what was inlined
 EXPECT_LINE most
+
+NAME luajit: functions that traces have taken into them: recursion, pcall, variable arguments, a loop's
+NEED cmd:luajit
+RETRY 1 a trace's table is ready only after some calls
+RUN python3 {top}/test/run/lua_traces.py {sonde}
+EXPECT_RE getppid \d+ deep\+(9|10|11) (deep\+8 ){4}main chunk\+43$
+EXPECT_RE getuid \d+ function <13>\+1[345] pcall\+0 main chunk\+44$
+EXPECT_RE getgid \d+ vary\+(19|20|21|22) main chunk\+45$
+EXPECT_RE geteuid \d+ inner\+(27|28|29|30|31) outer\+3[67] main chunk\+46$
 
 NAME luajit: info -p says what is missing
 NEED cmd:luajit

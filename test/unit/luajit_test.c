@@ -24,7 +24,7 @@ int main(void)
 #define C_FUNCTION 0x5000
 enum { LINK_C = 1, LINK_CONT, LINK_VARARG, LINK_CP = 5, LINK_PCALL };
 static u64 texts;
-static s32 cur_l;
+static s32 cur_l, traces_at, state_at; // of the machine
 
 static void put(u64 at, u64 v, u32 n)
 {
@@ -86,7 +86,7 @@ static void put_call(u32 slot, u32 fn, u64 link)
 static void start_jit(void)
 {
 	struct RtUwRule vm = {.kind = RT_UW_LUAVM, .reg = 7, .ra = -8, .off = 48, .index = RT_UW_LANG}, c = vm, root = {.kind = RT_UW_END};
-	struct RtLang lang = {.kind = RT_LANG_LUAJIT, .chain = 1, .luajit = {cur_l}};
+	struct RtLang lang = {.kind = RT_LANG_LUAJIT, .chain = 1, .luajit = {cur_l, traces_at, state_at}};
 	struct RtChain chain;
 	u32 one = 1;
 
@@ -288,6 +288,106 @@ TEST(traces)
 	start_trace();
 	put(HEAP + 0x40, 8, 8);
 	check_cut();
+}
+
+// The trace at TEXT - 16 began in function 3 and has taken function 1 into it. Its first snapshot is of function 3 alone, the second begins at `code` bytes.
+#define TRACE (HEAP + 0x1a00)
+#define SNAPS (HEAP + 0x1a80)
+#define ENTRIES (HEAP + 0x1ac0)
+#define TRACES (HEAP + 0x1b00)
+#define IR(ref) (HEAP + 0x1c00 + (ref) * 8ull - 0x8000 * 8) // below 0x8000 constants, of two words
+enum { K_FUNC = 0x7ff0, K_LINK = 0x7ff2, LOADED = 0x8001 };
+
+static void put_snapshot(u32 i, u32 code, u32 first, u32 n, u64 pc, u32 slots)
+{
+	put(SNAPS + i * 12ull, first, 4);
+	put(SNAPS + i * 12ull + 6, code, 2);
+	put(SNAPS + i * 12ull + 10, n, 1);
+	put(ENTRIES + (first + n) * 4ull, pc << 8 | slots, 8);
+}
+
+static void start_inlined(u32 code)
+{
+	traces_at = 8;
+	state_at = 16;
+	start_trace();
+	traces_at = state_at = 0;
+	put(HEAP + 0x50, TRACES, 8);
+	put(HEAP + 0x58, 2, 4);
+	put(HEAP + 0x5c, 0xdead, 4); // another word
+	put(TRACES + 16, TRACE, 8);
+	put(TRACE + 10, 2, 2);
+	put(TRACE + 32, IR(0), 8);
+	put(TRACE + 48, SNAPS, 8);
+	put(TRACE + 56, ENTRIES, 8);
+	put(TRACE + 84, 0x40, 4);
+	put(TRACE + 88, TEXT - 16, 8);
+	put(IR(K_FUNC) + 8, FUNC(1), 8);
+	put(IR(K_LINK) + 8, CODE(3) + 12, 8);
+	put(IR(LOADED), 3 << 16 | 5, 4); // SLOAD of slot 5
+	put(BASE(14) - 16 + 5 * 8, FUNC(1) | 0xfffbull << 47, 8);
+	put_snapshot(0, 0, 0, 0, CODE(3) + 4, 0);
+	put(ENTRIES + 8, 3 << 24 | K_FUNC, 4);
+	put(ENTRIES + 12, 4u << 24 | 1 << 16 | K_LINK, 4); // a frame
+	put(ENTRIES + 16, 6 << 24 | LOADED, 4);
+	put_snapshot(1, code, 2, 3, CODE(1) + 4, 3);
+}
+
+static void check_outer_only(u32 line)
+{
+	struct RtStack *st = walk_now();
+	check_frame(st, 0, "function </src/a.lua:40>", "/src/a.lua", line);
+	CHECK_EQ(st->n, 2);
+	CHECK_EQ(st->why, RT_WHY_GUESS_INLINED);
+}
+
+TEST(functions_in_a_trace)
+{
+	start_inlined(16); // as far as the place at hand is in the trace
+	for (u32 again = 0; again < 2; again++) {
+		struct RtStack *st = walk_now();
+		check_frame(st, 0, "sort", "/src/a.lua", 21);
+		check_frame(st, 1, "function </src/a.lua:40>", "/src/a.lua", 42);
+		CHECK_EQ(st->n, 3);
+		CHECK_EQ(st->why, RT_WHY_GUESS_INLINED);
+	}
+	put(ENTRIES + 8, 3 << 24 | LOADED, 4); // a function that the program has made
+	check_frame(walk_now(), 0, "sort", "/src/a.lua", 21);
+	put(ENTRIES + 8, 3 << 24 | 0x40000 | LOADED, 4); // what is in its place already
+	put(BASE(14) - 16 + 3 * 8, FUNC(1) | 0xfffbull << 47, 8);
+	check_frame(walk_now(), 0, "sort", "/src/a.lua", 21);
+	start_inlined(17); // the first one's code
+	check_outer_only(41);
+}
+
+TEST(what_no_snapshot_tells)
+{
+	start_inlined(16);
+	put(IR(K_FUNC) + 8, FUNC(3), 8); // it has not the instruction at hand
+	check_outer_only(0);
+	put(IR(K_FUNC) + 8, TRACE, 8); // no function
+	check_outer_only(0);
+	start_inlined(16);
+	put(ENTRIES + 8, 2 << 24 | K_FUNC, 4); // nothing in its slot
+	check_outer_only(0);
+	start_inlined(16);
+	put(ENTRIES + 12, 4u << 24 | 1 << 16 | LOADED, 4); // a link that is no constant
+	put(BASE(14) - 16 + 5 * 8, CODE(3) + 0x4000, 8);
+	CHECK_EQ(walk_now()->why, RT_WHY_LANG);
+	start_inlined(16);
+	put(HEAP + 0x58, 0xfffffffe, 4); // no trace is at work
+	check_outer_only(0);
+	start_inlined(16);
+	put(TRACE + 84, 16, 4); // the place is behind it
+	check_outer_only(0);
+	put(TRACE + 84, 21, 4); // the base may be the next one's already
+	check_outer_only(0);
+	put(TRACE + 84, 22, 4);
+	check_frame(walk_now(), 0, "sort", "/src/a.lua", 21);
+	put(TRACE + 10, 0, 2);
+	check_outer_only(0);
+	put(TRACES + 16, 0, 8);
+	check_outer_only(0);
 }
 
 T_MAIN()
