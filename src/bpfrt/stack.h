@@ -160,7 +160,7 @@ enum RtUwKind {
 	RT_UW_BAD,   // unwind information that the walker cannot follow
 	RT_UW_DEPTH, // CFA = *(*(reg + off) + 8) - *(reg + slot[0]) + off2: of a goroutine that calls C, whose stack is known by its top
 	RT_UW_LUAJIT, // a trace of LuaJIT: CFA = the frame that its machine has for the thread *(reg + off), + off2
-	RT_UW_LUAVM, // its machine: CFA = reg + off, or a word more in pieces that it calls itself
+	RT_UW_LUAVM, // its machine: CFA = reg + off, or a word more in pieces that it calls itself, or where it leaves a trace: as there, of the thread *(r14 + off2)
 	RT_UW_BEAM, // Erlang's compiled code (walk_beam.h); off: a piece that such code calls; off2: where a process has its stack pointer
 	RT_UW_GO,    // a goroutine's stack goes on where the thread's own ends, or the other way: enum RtUwGo; CFA = that stack pointer + off2
 };

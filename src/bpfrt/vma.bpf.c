@@ -243,6 +243,10 @@ static RT_INLINE u64 ask_kernel(struct RtUw *u, u64 pc)
 		u->map_len = 0;
 		return 0;
 	}
+	if (u->is_ra && u->reg[RT_R_SP] - u->map_start < u->map_len) { // the stack: no return address, as while a frame is changed for an exception
+		u->map_len = 0;
+		return 0;
+	}
 	u->unknown = 0;
 	u->gone = 0;
 	if (!file_of(u, u->tmp[0], mm)) // code made at run time

@@ -367,7 +367,10 @@ static RT_NOINLINE u64 go_stack(struct RtUw *u, struct RtUwRule *r)
 // compiler has put into that code nobody says.
 #define LUAJIT_CFRAME 80
 #define LUAJIT_THREAD 16
-static RT_NOINLINE u64 luajit_cfa(struct RtUw *u, u64 at)
+#define LUAJIT_DISPATCH 14 // r14
+#define LUAJIT_LOWERED 8192 // bytes, at most
+// The frame of the thread that `at` leads to, into u->tmp[0].
+static RT_NOINLINE u64 luajit_frame(struct RtUw *u, u64 at)
 {
 	if (!read_far(u, at) || !read_far(u, u->tmp[0] + LUAJIT_CFRAME))
 		return 0;
@@ -378,33 +381,40 @@ static RT_NOINLINE u64 luajit_cfa(struct RtUw *u, u64 at)
 	if (!read_far(u, frame + LUAJIT_THREAD) || u->tmp[0] != u->tmp[2])
 		return 0;
 	u->tmp[0] = frame;
-	rt_uw_guess(u, RT_WHY_GUESS_INLINED);
 	return 1;
 }
 
 // The machine calls pieces of itself, and its unwind information, one rule for all of its code, does not know of their return address. Which frame is the machine's
-// the thread in it says.
+// the thread in it says. Where it leaves a trace it has the registers of that on the stack, but r14 still leads to the thread.
 static RT_INLINE u64 luajit_is_frame(struct RtUw *u, u64 at)
 {
 	return read_far(u, at + LUAJIT_THREAD) && read_far(u, u->tmp[0] + LUAJIT_CFRAME) && (u->tmp[0] & ~3ULL) == at;
 }
 
-static RT_NOINLINE u64 luavm_cfa(struct RtUw *u, u64 sp, u64 off)
+static RT_NOINLINE u64 luavm_cfa(struct RtUw *u, struct RtUwRule *r)
 {
-	u64 more = !luajit_is_frame(u, sp) && luajit_is_frame(u, sp + 8) ? 8 : 0;
-	u->tmp[0] = sp + off + more;
+	u64 frame = u->tmp[1];
+
+	if (!luajit_is_frame(u, frame)) {
+		if (luajit_is_frame(u, frame + 8))
+			frame += 8;
+		else if (r->off2 && reg_get(u, LUAJIT_DISPATCH) && luajit_frame(u, u->tmp[1] + r->off2) && u->tmp[0] - frame < LUAJIT_LOWERED)
+			frame = u->tmp[0];
+	}
+	u->tmp[0] = frame + r->off;
 	return 1;
 }
 
 static RT_INLINE u64 other_cfa(struct RtUw *u, struct RtUwRule *r)
 {
 	if (r->kind == RT_UW_LUAVM)
-		return luavm_cfa(u, u->tmp[1], r->off);
+		return luavm_cfa(u, r);
 	if (r->kind == RT_UW_DEPTH)
 		return depth_cfa(u, r, u->tmp[1]);
 	if (r->kind == RT_UW_LUAJIT) {
-		if (!luajit_cfa(u, u->tmp[1] + r->off))
+		if (!luajit_frame(u, u->tmp[1] + r->off))
 			return 0;
+		rt_uw_guess(u, RT_WHY_GUESS_INLINED);
 		u->tmp[0] += r->off2;
 		return 1;
 	}

@@ -125,7 +125,7 @@ _Static_assert(T == (int)RT_CHAIN_ROOT && N == (int)RT_CHAIN_ROOT2 && STACK < (i
 enum {
 	L_READY = CHAIN_OWN, L_CFRAME, L_HAVE, L_BACK, L_SAME, L_NEW, L_KEEP, L_GO, L_NONE, L_DELTA, L_VARARG, L_LINKED, L_ENDS, L_MID, L_INNER, L_FIRST, L_UNKNOWN, L_OUTSIDE, L_RETURNS, L_WIDE,
 	L_WIDER, L_ADD, L_PLACED, L_C, L_SKIP, L_PATH, L_FILE, L_NAME, L_EVENT, L_SCAN, L_FOUND, L_LOCAL, L_UPVALUE, L_UPVALUES, L_GLOBAL, L_FIELD, L_CONSTANT, L_STRING, L_DONE,
-	L_LOCALS, L_SKIP_NAME, L_RANGE, L_FROM, L_FROM_2, L_TO, L_TO_2, L_THERE, L_NO_TRACE, L_THREAD, L_NO_THREAD,
+	L_LOCALS, L_SKIP_NAME, L_RANGE, L_FROM, L_FROM_2, L_TO, L_TO_2, L_THERE, L_NO_TRACE, L_THREAD, L_NO_THREAD, L_LEAVES,
 	L_BEGUN, L_TAIL, L_HALVE, L_UPPER, L_SNAPSHOT, L_REAL, L_LEFT, L_PAIR, L_IS_BASE, L_NO_SNAPSHOT, L_CONT_REAL, L_CALLER_REAL, L_CALLER, L_NO_CALLER,
 	L_LINK_SLOT, L_FUNCTION_SLOT = L_LINK_SLOT + 3, L_BASE_SLOT = L_FUNCTION_SLOT + 3, L_CONT_SLOT = L_BASE_SLOT + 3, L_CALLER_SLOT = L_CONT_SLOT + 3, L_LABELS = L_CALLER_SLOT + 3
 };
@@ -354,6 +354,24 @@ static void caller(struct ChainMaker *m)
 	pointer(m, T);
 }
 
+// The machine leaves a trace, with the registers of that on the stack (T: where it is): the innermost frame is that of the thread, wherever the place in it.
+static void leaves(struct ChainMaker *m, s32 cur_l)
+{
+	chain_if_not(m, L, 0, L_READY);
+	chain_op(m, RT_OP_NATIVE, N, 0, 0, R14);
+	chain_op(m, RT_OP_TRY, VM, N, 0, cur_l);
+	chain_op(m, RT_OP_TRY, POS, VM, 0, CFRAME);
+	chain_and(m, POS, POS, -4);
+	chain_if(m, POS, RT_OP_LT, T, 0, L_READY);
+	chain_if(m, T, RT_OP_LT, POS, -FRAME_MAX, L_READY);
+	chain_op(m, RT_OP_TRY, N, POS, 0, CFRAME_THREAD);
+	chain_if(m, N, RT_OP_NE, VM, 0, L_READY);
+	chain_add(m, L, VM, 0);
+	chain_load(m, AT, L, BASE, 8);
+	chain_set(m, NEXT_PC, 0);
+	chain_jump(m, L_GO);
+}
+
 static void again(struct ChainMaker *m, const struct RtLang *l)
 {
 	chain_set(m, RT_CHAIN_NEXT, RT_CHAIN_PERHAPS);
@@ -381,9 +399,12 @@ static void again(struct ChainMaker *m, const struct RtLang *l)
 	chain_if_not(m, N, 0, L_CFRAME);
 	chain_label(m, L_NO_THREAD); // a piece that the machine has called has a word more: its return address
 	chain_op(m, RT_OP_NATIVE, T, 0, 0, RSP);
-	chain_if(m, PREV, RT_OP_NE, T, 0, L_READY);
+	chain_if(m, PREV, RT_OP_NE, T, 0, L_LEAVES);
 	chain_add(m, PREV, T, 8);
 	chain_jump(m, L_THREAD);
+	chain_label(m, L_LEAVES);
+	if (l->luajit.cur_l)
+		leaves(m, l->luajit.cur_l);
 	chain_label(m, L_READY);
 	chain_ready(m, CHAIN_STEP);
 	chain_label(m, L_HAVE);

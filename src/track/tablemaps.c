@@ -149,8 +149,10 @@ static void mark_rules(struct TableMaps *t, struct UwTable *tab, u32 nr, const s
 			continue;
 		struct RtUwRule r = t->rules.v.p[rule];
 		r.index |= lang->kind == RT_LANG_V8 ? RT_UW_JIT : RT_UW_LANG;
-		if (lang->kind == RT_LANG_LUAJIT && r.kind == RT_UW_REG && r.reg == RT_R_SP)
+		if (lang->kind == RT_LANG_LUAJIT && r.kind == RT_UW_REG && r.reg == RT_R_SP) {
 			r.kind = RT_UW_LUAVM;
+			r.off2 = lang->luajit.cur_l;
+		}
 		u32 marked = rule ? ruleset_add(&t->rules, &r) : 0;
 		if (marked)
 			tab->rows.p[i] = UW_ROW(UW_ROW_OFF(tab->rows.p[i]), marked);

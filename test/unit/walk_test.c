@@ -1112,6 +1112,11 @@ TEST(mappings_of_the_kernel)
 	fake.inode.ino = 4711;
 	fake.vma[1].file = 0; // code made at run time
 	CHECK(!ask_kernel(u, FAKE_AT(1)) && !u->unknown && !u->obj && u->map_len == 0x10000);
+	u->reg[RT_R_SP] = FAKE_AT(1) + 0xff00; // the stack: code may run there, but has called nothing
+	CHECK(!ask_kernel(u, FAKE_AT(1)) && !u->unknown && u->map_len == 0x10000);
+	u->is_ra = 1;
+	CHECK(!ask_kernel(u, FAKE_AT(1)) && u->unknown && u->gone && !u->obj && !u->map_len);
+	u->is_ra = 0;
 	fake.mm.vdso = FAKE_AT(1);
 	tell_file(7, 0);
 	CHECK(!ask_kernel(u, FAKE_AT(1)) && u->unknown); // below 4 GB lies that of 32-bit processes
