@@ -209,6 +209,8 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 		return;
 	}
 	u->bare = !(frame >> 63);
+	if (ends_nowhere(u))
+		return;
 	w->hidden = u->bare && w->lang && !(w->off | w->chain) && rtg_py_trampoline(b->slot);
 	bool jit = !w->hidden && JIT_MAY_BE(u, w, r);
 	u64 where = frame; // as an address it would not tell its object

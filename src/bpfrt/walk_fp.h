@@ -72,6 +72,8 @@ static RT_INLINE void fp_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 		frame = u->frame;
 	}
 	u->bare = !(frame >> 63);
+	if (ends_nowhere(u))
+		return;
 	u->raw |= u->bare;
 	if (u->addrs)
 		frame = look;

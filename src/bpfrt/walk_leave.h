@@ -370,7 +370,7 @@ static RT_NOINLINE u64 go_stack(struct RtUw *u, struct RtUwRule *r)
 #define LUAJIT_DISPATCH 14 // r14
 #define LUAJIT_LOWERED 8192 // bytes, at most
 // The frame of the thread that `at` leads to, into u->tmp[0].
-static RT_NOINLINE u64 luajit_frame(struct RtUw *u, u64 at)
+static RT_INLINE u64 luajit_frame(struct RtUw *u, u64 at)
 {
 	if (!read_far(u, at) || !read_far(u, u->tmp[0] + LUAJIT_CFRAME))
 		return 0;

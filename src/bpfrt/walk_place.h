@@ -44,6 +44,16 @@ static RT_INLINE u64 locate(struct RtUw *u, struct RtUwChunk *c, u64 look, struc
 	return 0;
 }
 
+// The place at hand, a return address, lies where no code can be, as locate() found: it is no frame, the stack ends before it.
+static RT_INLINE bool ends_nowhere(struct RtUw *u)
+{
+	if (!u->bare || !u->is_ra || !u->gone || u->weak != RT_WHY_BAD_CFA)
+		return false;
+	u->gone = 0; // the memory is there
+	rt_uw_stop(u, RT_WHY_BAD_CFA);
+	return true;
+}
+
 // Is the mapping that a place met before lies in still there?
 static RT_INLINE bool holds(struct RtUw *u, struct RtUwChunk *c, u64 at)
 {

@@ -125,7 +125,7 @@ _Static_assert(T == (int)RT_CHAIN_ROOT && N == (int)RT_CHAIN_ROOT2 && STACK < (i
 enum {
 	L_READY = CHAIN_OWN, L_CFRAME, L_HAVE, L_BACK, L_SAME, L_NEW, L_KEEP, L_GO, L_NONE, L_DELTA, L_VARARG, L_LINKED, L_ENDS, L_MID, L_INNER, L_FIRST, L_UNKNOWN, L_OUTSIDE, L_RETURNS, L_WIDE,
 	L_WIDER, L_ADD, L_PLACED, L_C, L_SKIP, L_PATH, L_FILE, L_NAME, L_EVENT, L_SCAN, L_FOUND, L_LOCAL, L_UPVALUE, L_UPVALUES, L_GLOBAL, L_FIELD, L_CONSTANT, L_STRING, L_DONE,
-	L_LOCALS, L_SKIP_NAME, L_RANGE, L_FROM, L_FROM_2, L_TO, L_TO_2, L_THERE, L_NO_TRACE, L_THREAD, L_NO_THREAD, L_LEAVES,
+	L_LOCALS, L_SKIP_NAME, L_RANGE, L_FROM, L_FROM_2, L_TO, L_TO_2, L_THERE, L_NO_TRACE, L_THREAD, L_NO_THREAD, L_LEAVES, L_FRAMED,
 	L_BEGUN, L_TAIL, L_HALVE, L_UPPER, L_SNAPSHOT, L_REAL, L_LEFT, L_PAIR, L_IS_BASE, L_NO_SNAPSHOT, L_CONT_REAL, L_CALLER_REAL, L_CALLER, L_NO_CALLER,
 	L_LINK_SLOT, L_FUNCTION_SLOT = L_LINK_SLOT + 3, L_BASE_SLOT = L_FUNCTION_SLOT + 3, L_CONT_SLOT = L_BASE_SLOT + 3, L_CALLER_SLOT = L_CONT_SLOT + 3, L_LABELS = L_CALLER_SLOT + 3
 };
@@ -135,6 +135,7 @@ _Static_assert(L_LABELS <= CHAIN_LABELS, "labels");
 #define RDX 1
 #define R14 14
 #define FRAME_MAX 8192 // of a trace
+#define CFRAME_RESULTS 8
 #define CFRAME_THREAD 16
 #define CFRAME_PC 24
 #define CFRAME_PREV 32
@@ -354,6 +355,22 @@ static void caller(struct ChainMaker *m)
 	pointer(m, T);
 }
 
+// C that the machine calls only to catch its errors (lj_vm_cpcall: the compiler, the parser) has no frame of the thread's, if that's frames are below what its top was: in
+// the machine's frame, negative, instead of a number of results (lj_err.c, err_unwind()). Then this frame of the machine has none, and the thread's are another one's.
+static void bare_call(struct ChainMaker *m)
+{
+	chain_load(m, N, PREV, CFRAME_RESULTS, 4);
+	chain_shr(m, T, N, 31);
+	chain_if_is(m, T, 0, L_FRAMED);
+	chain_mul(m, N, RT_CHAIN_ZERO, N, -1);
+	low_half(m, N);
+	chain_load(m, T, VM, MAX_STACK + 8, 8);
+	chain_mul(m, N, N, T, 1);
+	chain_load(m, T, VM, BASE, 8);
+	chain_if(m, T, RT_OP_LT, N, 8, L_READY);
+	chain_label(m, L_FRAMED);
+}
+
 // The machine leaves a trace, with the registers of that on the stack (T: where it is): the innermost frame is that of the thread, wherever the place in it.
 static void leaves(struct ChainMaker *m, s32 cur_l)
 {
@@ -411,6 +428,7 @@ static void again(struct ChainMaker *m, const struct RtLang *l)
 	chain_load(m, NEXT_PC, PREV, CFRAME_PC, 8);
 	chain_if(m, VM, RT_OP_EQ, L, 0, L_SAME);
 	chain_if(m, VM, RT_OP_EQ, OTHER, 0, L_BACK);
+	bare_call(m);
 	chain_if_is(m, AT, 0, L_KEEP);
 	chain_add(m, OTHER, L, 0);
 	chain_add(m, OTHER_AT, AT, 0);

@@ -290,6 +290,26 @@ TEST(traces)
 	check_cut();
 }
 
+// The machine leaves a trace: its registers are on the stack, the thread's base is that of the function.
+TEST(a_trace_is_left)
+{
+	struct RtUwRule vm = {.kind = RT_UW_LUAVM, .reg = 7, .ra = -8, .off = 48, .off2 = -8, .index = RT_UW_LANG}, root = {.kind = RT_UW_END};
+	start_trace();
+	put(HEAP + 0x48, 0, 8);
+	put_rows((u64[]){UW_ROW(OFF, rule(vm)), UW_ROW(OFF + 0x200, rule(root))}, 2);
+	u32 one = 1;
+	struct RtUwObj *o = bpf_map_lookup_elem(&rt_uw_obj, &one);
+	o->lang = 1;
+	put(THREAD + 32, BASE(14), 8);
+	regs.dx = BASE(30);
+	struct RtStack *st = walk_now();
+	check_frame(st, 0, "function </src/a.lua:40>", "/src/a.lua", 0);
+	CHECK_EQ(st->n, 2);
+	CHECK_EQ(st->why, RT_WHY_OK);
+	stack[14] = THREAD + 8; // the frame is another thread's
+	CHECK(walk_now()->n != 2);
+}
+
 // The trace at TEXT - 16 began in function 3 and has taken function 1 into it. Its first snapshot is of function 3 alone, the second begins at `code` bytes.
 #define TRACE (HEAP + 0x1a00)
 #define SNAPS (HEAP + 0x1a80)

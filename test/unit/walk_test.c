@@ -1151,6 +1151,24 @@ TEST(new_process)
 	CHECK_EQ(asked_procs, 1);
 	fake_end();
 }
+// A return address that lies in no mapping is no frame, and the stack is cut before it.
+TEST(a_return_address_where_no_code_is)
+{
+	for (u32 only = 0; only < 2; only++) {
+		start();
+		fake_process();
+		three(rsp8);
+		behind(&stack[0]);
+		tell_file(1, 4711);
+		stack[0] = stack[9] = 0x39;
+		regs.bp = STACK + 8 * 8;
+		struct RtStack *st = only ? result(rt_ustack_fp(NULL, 0, RT_SRC_TP | RT_SRC_F_FP)) : walk_now();
+		CHECK(st && st->n == 1);
+		CHECK_EQ(st->why, RT_WHY_BAD_CFA);
+		CHECK_EQ(st->flags, RT_STACK_USER | RT_STACK_INCOMPLETE);
+		fake_end();
+	}
+}
 TEST(new_program_in_a_process)
 {
 	start();

@@ -27,10 +27,10 @@ ROOTS = re.compile(r'_start|__libc_start_(main|call_main).*|main|_*clone3?|start
 here = os.path.dirname(os.path.abspath(__file__))
 RUN = os.path.join(os.path.dirname(here), 'run')
 ALWAYS = ['python', 'perl', 'node', 'openssl', 'sqlite', 'nginx']
-# A program of one thread, or whose others have another name: of which function each of that thread's stacks must show one
-OWN = {'perl': r'^\(main\)|^main::', 'php': r'^\{main\}', 'ruby': r'^<main>|^block (\(2 levels\) )?in numbers$', 'lua': r'^main chunk', 'luajit': r'^main chunk|^.*luaload', 'python': r'^<module>|^work$'}
+# A program of one thread, or of one kind of work: of which function each of its stacks must show one
+OWN = {'perl': r'^\(main\)|^main::', 'php': r'^\{main\}', 'lua': r'^main chunk', 'luajit': r'^main chunk|^.*luaload', 'python': r'^<module>|^work$'}
 # A program with threads or processes of other kinds, too: what must show in some
-SHOWN = {'beam.smp': r'^beam_stack:work/1|^rabbit_\w+:', 'java': r'^JavaStacks\.', 'node': r'^work$|^fib$', 'postgres': r'\binner$', 'php-fpm': r'^page$'}
+SHOWN = {'ruby': r'^<main>$', 'beam.smp': r'^beam_stack:work/1|^rabbit_\w+:', 'java': r'^JavaStacks\.', 'node': r'^work$|^fib$', 'postgres': r'\binner$', 'php-fpm': r'^page$'}
 GUESSES = ('node', 'luajit')
 READY = 60 # seconds until mixed.sh says that it has begun
 # Ruby's threads yield for their turns. Linux 6.18 then gives two such processes all of two processors: six others got 1 %. Not where they have one processor.
@@ -114,7 +114,7 @@ class Load:
     """What is at work: sessions, and of which program each process is"""
 
     def __init__(self, secs, more):
-        self.secs, self.more, self.pids, self.comms, self.missing, self.started, self.names = secs, more, {}, {}, set(), [], list(ALWAYS)
+        self.secs, self.more, self.pids, self.missing, self.started, self.names = secs, more, {}, set(), [], list(ALWAYS)
         self.stop = threading.Event()
 
     def watch(self):
@@ -126,7 +126,6 @@ class Load:
                 try:
                     if pid != mine and (pid in self.pids or os.getsid(pid) in sessions or (parent_of(pid) in {mine, *self.pids} and os.getsid(pid) != session)):
                         self.pids[pid] = program_of(pid)
-                        self.comms[pid] = open('/proc/%d/comm' % pid).read()[:-1]
                 except OSError:
                     pass
 
@@ -185,7 +184,7 @@ class Seen:
     """By program"""
 
     def __init__(self):
-        self.total, self.cut, self.guessed, self.own, self.judged, self.unnamed = (collections.Counter() for _ in range(6))
+        self.total, self.cut, self.guessed, self.own, self.unnamed = (collections.Counter() for _ in range(5))
 
 
 def sonde(path, secs, hz, more):
@@ -197,9 +196,7 @@ def sonde(path, secs, hz, more):
             name = program(r)
             seen.total[name] += r['value']
             frames = [re.sub(r'\+(0x)?[0-9a-f]+( \[.*\])?$', '', f) for f in r['user']]
-            if name not in OWN or r['comm'] == load.comms.get(r['pid']):
-                seen.judged[name] += r['value']
-                seen.own[name] += r['value'] * any(re.search(OWN.get(name) or SHOWN.get(name, '^'), f) for f in frames)
+            seen.own[name] += r['value'] * any(re.search(OWN.get(name) or SHOWN.get(name, '^'), f) for f in frames)
             seen.unnamed[name] += r['value'] * (not all(is_named(f) for f in frames))
             for f in {f for f in frames if not is_named(f)}:
                 nameless[name, re.sub(r'\+?0x[0-9a-f]+', '', f)] += r['value']
@@ -240,10 +237,10 @@ def main():
         sure = n_all - seen.cut[name] - seen.guessed[name]
         whole += sure
         verdict += sure + (seen.guessed[name] if name in GUESSES else 0)
-        own = ', %6.2f %% show its own functions' % (100.0 * seen.own[name] / max(1, seen.judged[name])) if name in OWN or name in SHOWN else ''
+        own = ', %6.2f %% show its own functions' % (100.0 * seen.own[name] / n_all) if name in OWN or name in SHOWN else ''
         print('%-16s %6d stacks, %6.2f %% whole, %6.2f %% by a guess, %6.2f %% with every frame named%s' % (
             name, n_all, 100.0 * sure / n_all, 100.0 * seen.guessed[name] / n_all, 100.0 * (n_all - seen.unnamed[name]) / n_all, own))
-        few += [name] if (name in OWN and seen.own[name] < 0.995 * seen.judged[name]) or (name in SHOWN and not seen.own[name]) else []
+        few += [name] if (name in OWN and seen.own[name] < 0.995 * n_all) or (name in SHOWN and not seen.own[name]) else []
     print('%d stacks of the load, %.2f %% whole, %.2f %% by a guess' % (n, 100.0 * whole / max(1, n), 100.0 * sum(seen.guessed.values()) / max(1, n)))
     if peer:
         return 0
