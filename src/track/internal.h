@@ -308,6 +308,11 @@ void opcache_look(struct Jits *j, struct Jit *t, const struct ProcMap *maps, siz
 void opcache_read(struct Jits *j, struct Jit *t);
 bool opcache_has(struct Jits *j, const struct ProcMap *maps, size_t n);
 
+// ---- luavm.c: rows of the places where LuaJIT's machine, the `size` bytes of code at `off` of the file, has not its whole frame
+struct RuleSet;
+struct UwTable;
+void luavm_rows(const u8 *code, u64 off, u64 size, struct RuleSet *rules, struct UwTable *tab);
+
 // ---- luatraces.c: code that LuaJIT has compiled
 bool luatraces_has(struct Jits *j, const struct ProcMap *maps, size_t n);
 void luatraces_look(struct Jits *j, struct Jit *t, const struct ProcMap *maps, size_t n);

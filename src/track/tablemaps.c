@@ -127,6 +127,8 @@ static u32 find_lang(struct TableMaps *t, struct ElfFile *f, struct SymObject *o
 	return nr;
 }
 
+#define MAX_MACHINE (1 << 20) // bytes of LuaJIT's
+
 // The rule of most of its loop's code is wanted (tablemaps_body()): it takes all rows to know.
 static bool has_body(const struct TableMaps *t, u32 nr)
 {
@@ -134,7 +136,7 @@ static bool has_body(const struct TableMaps *t, u32 nr)
 }
 
 // Rows of its code, or of its loop, lead to rules that say so: the walker needs no other look-up. Without room for more rules they do not.
-static void mark_rules(struct TableMaps *t, struct UwTable *tab, u32 nr, const struct UwHurry *hurry)
+static void mark_rules(struct TableMaps *t, const struct ElfFile *f, struct UwTable *tab, u32 nr, const struct UwHurry *hurry)
 {
 	struct RtLang *lang = &t->langs[nr];
 	u64 most = 0;
@@ -162,6 +164,11 @@ static void mark_rules(struct TableMaps *t, struct UwTable *tab, u32 nr, const s
 			lang->body = marked;
 		}
 	}
+	u64 size = lang->loop_end - lang->loop;
+	u8 *code = lang->kind == RT_LANG_LUAJIT ? elffile_load(f, lang->loop, size, MAX_MACHINE) : NULL;
+	if (code)
+		luavm_rows(code, lang->loop, size, &t->rules, tab);
+	free(code);
 }
 
 // A file that says it is ELF, whose headers cannot be read.
@@ -271,7 +278,7 @@ void tablemaps_again(struct TableMaps *t, struct SymObject *o, const u32 *pages,
 	if (wanted.n && !e) {
 		struct Budget others = rules_begin(t);
 		uwtable_part(&cfi, &t->rules, wanted.p, (u32)wanted.n, &tab);
-		mark_rules(t, &tab, obj.lang, NULL);
+		mark_rules(t, &cfi.file, &tab, obj.lang, NULL);
 		rules_end(t, others);
 		publish_rules(t);
 		rowstore_again(t->store, &tab, &obj, wanted.p, (u32)wanted.n);
@@ -306,7 +313,7 @@ static bool build_whole(struct TableMaps *t, struct ElfCfi *cfi, struct SymObjec
 		return false;
 	if (tab.rows.n) {
 		out->lang = out->lang ? out->lang : find_lang(t, &cfi->file, o);
-		mark_rules(t, &tab, out->lang, hurry);
+		mark_rules(t, &cfi->file, &tab, out->lang, hurry);
 		publish_rules(t);
 		if (t->room)
 			t->room(t->room_arg, rowstore_values(&tab));
@@ -334,7 +341,7 @@ static bool build_large(struct TableMaps *t, struct ElfCfi *cfi, struct SymObjec
 		first = s->size ? MIN(first, s->off >> RT_UW_PAGE_BITS) : first;
 		last = s->size ? MAX(last, (s->off + s->size) >> RT_UW_PAGE_BITS) : last;
 	}
-	mark_rules(t, &tab, out->lang, hurry);
+	mark_rules(t, &cfi->file, &tab, out->lang, hurry);
 	publish_rules(t);
 	if (first <= last)
 		*state = rowstore_begin(t->store, &tab, first, last, tab.followed.p, (u32)tab.followed.n, out) ? RT_UW_READY : RT_UW_FULL;
