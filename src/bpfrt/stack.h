@@ -305,6 +305,7 @@ struct RtUw {
 	u32 weak;	   // enum RtWhy: frame pointers had to do for code that has unwind information
 	u32 guess;	   // enum RtWhy: the first RT_WHY_GUESS_* on the way, 0 none
 	u64 guess_frame;   // its frame, and the one being left
+	u64 guess_place, guess_before; // where the frame was that is left, and the one before it, if by the first guess, one of a rule; 0: not so
 	u64 last_frame;
 	u32 stop;
 	u32 rule;	   // result of locate(), as frame

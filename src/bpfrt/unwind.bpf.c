@@ -171,6 +171,15 @@ static RT_INLINE void find_group(struct RtStackBuf *b, u64 sp)
 		rt_uw_stop(u, RT_WHY_LIMIT);
 }
 
+// The root of the stack. Was the only guess on the way the frame that it called, in another object, nothing is missing between the two: a program's start calls but
+// the C library's, and that main() (musl's libc has no unwind information).
+static RT_INLINE void reach_root(struct RtUw *u, u64 root)
+{
+	if (u->guess_before >> 63 && RT_FRAME_ID(u->guess_before) != RT_FRAME_ID(root))
+		u->guess = 0;
+	rt_uw_stop(u, RT_WHY_OK);
+}
+
 // One frame: stores it and moves to its caller; u->stop ends the walk.
 static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 {
@@ -204,6 +213,8 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 	}
 	u64 from = u->bare_pc;
 	u->bare_pc = 0;
+	u->guess_before = u->guess_place;
+	u->guess_place = 0;
 	if (from && frame >> 63 && is_anothers(u, from, u->pc)) {
 		rt_uw_stop(u, RT_WHY_NO_MAPPING);
 		return;
@@ -238,8 +249,10 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 		rt_uw_stop(u, RT_WHY_LIMIT);
 		return;
 	}
-	if (r && r->lost & RT_UW_GUESS)
+	if (r && r->lost & RT_UW_GUESS) {
+		u->guess_place = u->guess ? 0 : where;
 		rt_uw_guess(u, RT_WHY_GUESS_RULE);
+	}
 #if RT_IS_X86
 	if (u->compat)
 		rtg_leave32(b->slot, key);
@@ -248,7 +261,7 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 	if (!r || r->kind == RT_UW_NONE || r->kind == RT_UW_BAD)
 		leave_by_fp(u, !r && !FP_ONLY(u));
 	else if (r->kind == RT_UW_END)
-		rt_uw_stop(u, RT_WHY_OK);
+		reach_root(u, where);
 	else if (r->kind == RT_UW_REG && !(r->fprel | r->ra_kind | r->sp_kind))
 		leave_usual(u, r);
 	else if (!BEAM_LEAVE(b, r, key))

@@ -124,6 +124,7 @@ static RT_NOINLINE u64 load_regs(struct RtStackBuf *b)
 	u->unread = 0;
 	b->lang.unread = 0;
 	u->go_sp = 0;
+	u->guess_place = 0;
 	u->bare_pc = 0;
 	u->beam = 0;
 	b->lang.async.phase = RT_PY_SYNC;

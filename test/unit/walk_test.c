@@ -505,6 +505,32 @@ TEST(frame_pointers)
 	CHECK_EQ(rt_stack_counters()->why[RT_WHY_GUESS_FP], 1);
 	CHECK_EQ(rt_stack_counters()->why[RT_WHY_OK], 0);
 }
+// The root lies in another object than its callee, or in the same one; its callee is left by a guess, or that one's.
+static u32 why_before_root(u32 root_obj, bool callee)
+{
+	struct RtUwRule guess = rsp8, end = {.kind = RT_UW_END};
+	struct RtUwKey key = {77, 0};
+	u32 one = 1, two = 2;
+	guess.lost = RT_UW_GUESS;
+	start();
+	put_rows((u64[]){UW_ROW(OFF, rule(callee ? rsp8 : guess)), UW_ROW(OFF + 0x100, rule(callee ? guess : rsp8)), UW_ROW(OFF + 0x200, 0), UW_ROW(OFF + 0x2000, rule(end))}, 4);
+	bpf_map_update_elem(&rt_uw_obj, &two, bpf_map_lookup_elem(&rt_uw_obj, &one), 0);
+	struct RtUwChunk *c = bpf_map_lookup_elem(&rt_uw_maps, &key);
+	c->n = 2;
+	c->map[0].pages = c->map[1].pages = 1;
+	c->map[1] = (struct RtUwMapping){TEXT + 0x2000, 1, root_obj, OFF + 0x2000, 0};
+	stack[0] = TEXT + 0x110;
+	stack[1] = TEXT + 0x2010;
+	struct RtStack *st = walk_now();
+	CHECK_EQ(st->n, 3);
+	return st->why;
+}
+TEST(a_guess_that_only_the_root_called)
+{
+	CHECK_EQ(why_before_root(2, true), RT_WHY_OK); // the C library's start
+	CHECK_EQ(why_before_root(1, true), RT_WHY_GUESS_RULE);
+	CHECK_EQ(why_before_root(2, false), RT_WHY_GUESS_RULE);
+}
 TEST(a_guess_is_not_forgotten)
 {
 	struct RtUwRule r = rsp8;

@@ -97,7 +97,7 @@ function round_of_work() {
 	return strlen(serialize($data));
 }
 
-if (!$want && !pcntl_fork())
+if (!$want && function_exists('pcntl_fork') && !pcntl_fork())
 	$ends += 0.1;
 while (microtime(true) < $ends)
 	round_of_work();

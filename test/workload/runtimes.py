@@ -226,6 +226,11 @@ def rubies():
             yield v, cmd
 
 
+def of_musl(program):
+    """Such programs that musl.sh has built. (Its Lua is not known.)"""
+    return sorted(glob.glob(CACHE + '/musl/usr/bin/' + program))
+
+
 def perls():
     found = [('/usr/bin/perl', '')]
     for cmd, libs, root in unpacked('/usr/bin/perl'):
@@ -278,6 +283,8 @@ def programs(tmp):
         v, free = (run(python + ' -c "import platform, sysconfig; print(platform.python_version(), sysconfig.get_config_var(\'Py_GIL_DISABLED\') or 0)"').split() + ['', ''])[:2]
         if re.match(r'3\.\d+\.\d+\w*$', v) and int(v.split('.')[1]) >= 7:
             yield Program('CPython ' + v + (', free-threaded' if free == '1' else '') + (', debug' if python.endswith('-dbg') else ''), python, 'pyload.py', 'getppid', ('deep.py', 'getppid'))
+    for python in of_musl('python3.[0-9]*'):
+        yield Program('CPython %s, musl' % run(python + ' -V').split()[-1], python, 'pyload.py', 'getppid', ('deep.py', 'getppid'))
     for v, java in jvms(tmp):
         yield Asked('HotSpot ' + v, java + ' JavaStacks', 'java_same.py', 'fsync', java + ' -XX:+UseSerialGC JavaFrames', 'statfs')
     for php in sorted(glob.glob('/usr/bin/php[0-9]*.[0-9]')):
@@ -292,6 +299,8 @@ def programs(tmp):
         v = run(cmd + ' -n -r "echo PHP_VERSION;"').strip()
         if re.match(r'[0-9.]+$', v):
             yield Program('PHP %s, pcre.jit=0' % v, cmd + ' -n -d pcre.jit=0', 'phpload.php', 'flock', ('deep.php', 'flock'))
+    for php in of_musl('php[0-9]*'):
+        yield Program('PHP %s, musl' % run(php + ' -n -r "echo PHP_VERSION;"').strip(), php + ' -n', 'phpload.php', 'flock', ('deep.php', 'flock'))
     for name, ruby in rubies():
         yield Program('Ruby ' + name, ruby, 'rubyload.rb', 'flock', ('deep.rb', 'flock'))
     for v, perl in perls():
