@@ -194,6 +194,8 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 		rtg_locate(b->slot, look, place);
 		frame = u->frame;
 		key = u->rule;
+		if (u->stop)
+			return;
 	}
 	struct RtUwRule *r = FP_ONLY(u) ? NULL : bpf_map_lookup_elem(&rt_uw_rules, &key);
 	bool lang = r && r->index & RT_UW_LANG && !w->off;
