@@ -42,7 +42,7 @@ GUESTS = [
     ('amd64 6.1 stacks', [], '', 'trim:*|stackcount:*|scale:*|packets:*'),
     ('amd64 6.1 tools', [], '', 'bttools:*|documents:*|types:*|iter:*|verify:*|' + TOOLS),
     ('amd64 6.12', ['--release', 'backports'], '', NEW),
-    ('arm64 6.1', ['--arch', 'arm64', '--share', TOP], 'arm64', 'lwn:*|kernel:*|trim:*|stackcount:*|scale:*|lang:*|probes:*|watch:*|' + STACKS),
+    ('arm64 6.1', ['--arch', 'arm64', '--share', TOP], 'arm64', 'lwn:*|kernel:*|trim:*|stackcount:*|scale:*|lang:*|probes:*|watch:*|stacks: a signal*|stacks: ustack(fp)*|' + STACKS),
 ]
 
 
