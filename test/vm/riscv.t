@@ -48,3 +48,27 @@ RUN {sonde} -q --why-incomplete -c '{build}/waits sleep 3 10 {id}' -e 'tracepoin
 EXPECT_RE ^@\[\n\s+__schedule\+\d+\n\s+schedule\+\d+\n(\s+\w+\+\d+\n)*\s+handle_exception\+\d+\n\]: \d+$
 EXPECT_NOT went no further
 TIMEOUT 200
+
+NAME riscv64: a runtime whose functions are not read there is told of, at the end of a profile and by info -p
+NEED arch:riscv64
+RUN {sonde} -q --why-incomplete -c 'python3 -c "import os; [os.getppid() for i in range(9)]"' -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { @[ustack] = count() }' 2>&1; python3 -c 'import time; print(flush=True); time.sleep(600)' >up & while ! test -s up; do sleep 0.1; done; {sonde} info -p $! 2>&1; kill $!
+EXPECT_RE python 3\.\d+\.\d+ is not read on this processor \(on x86-64 and arm64 only\): its stacks show the interpreter in the place of its program's functions$
+EXPECT_RE ^ +_PyEval_EvalFrameDefault\+\d+$
+EXPECT_RE ^    functions and lines: no: it is not read on this processor \(on x86-64 and arm64 only\), stacks show the interpreter$
+TIMEOUT 200
+
+NAME riscv64: code without .eh_frame, whose instructions are not read there, is left by frame pointers: a stack that has none is cut, and told so
+NEED arch:riscv64
+RUN {sonde} -q --why-incomplete -c '{copy:bare} 1' -e 'uprobe:{copy:bare}:c { @[ustack] = count() }' 2>&1
+EXPECT_RE ^@\[\n\s+c\+0\n\s+b\+\d+\n\s+\[truncated\]\n\]: \d+$
+EXPECT_LINE 10 user stacks, 0 whole (0.00 %)
+EXPECT_RE frame pointer chain broken$
+TIMEOUT 200
+
+# Modules have labels ".L0 " in the kernel's table by the thousand. The disk and the console are modules' (virtio).
+NAME riscv64: a timer is the waker, not whom it interrupted, and no label is a function
+NEED arch:riscv64
+RUN {sonde} wakeuptime -f -c '{build}/waits sleep 3 20 {id}' >o 2>&1; sed 's/ [0-9]*$//' o
+EXPECT_RE ^\[timer interrupt\];handle_riscv_irq;[^\n]*;hrtimer_wakeup;[^\n]*try_to_wake_up;napper\w+$
+EXPECT_NOT .L0
+TIMEOUT 200
