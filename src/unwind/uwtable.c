@@ -112,8 +112,8 @@ static u64 after_next(const struct Frames *f, u32 at)
 	return at + 2 < f->fdes.n ? f->fdes.p[at + 2].pc : ~0ull;
 }
 
-// The signal trampoline's first instruction is the return address of handlers, which is looked up at the byte before. Other machines' trampolines begin with an instruction
-// for that; riscv64's does not (arch/riscv/kernel/vdso/rt_sigreturn.S).
+// The signal trampoline's first instruction is the return address of handlers, which is looked up at the byte before. Other machines'
+// trampolines begin with an instruction for that; riscv64's does not (arch/riscv/kernel/vdso/rt_sigreturn.S).
 static void before_trampoline(struct Sink *s, const struct FdeBody *d, u64 end, u16 machine)
 {
 	struct RtUwRule r;
