@@ -218,8 +218,20 @@ $(BUILD)/frames32 $(BUILD)/deep32: $(BUILD)/%32: test/progs/%.c
 	@mkdir -p $(@D)
 	$(call say,CC,$< (32 bit))
 	$(Q)$(CC) -O2 -g -fomit-frame-pointer $(M32) -o $@ $< -lpthread
+# The same program with frame pointers.
+PROGS += $(BUILD)/framesfp
+$(BUILD)/framesfp: test/progs/frames.c
+	@mkdir -p $(@D)
+	$(call say,CC,$< (with frame pointers))
+	$(Q)$(CC) -O2 -g -fno-omit-frame-pointer $(PROGFLAGS) -o $@ $< -lpthread
+# Static probes with arguments.
+PROGS += $(BUILD)/usdtargs
+$(BUILD)/usdtargs: test/progs/usdt.c
+	@mkdir -p $(@D)
+	$(call say,CC,$< (with arguments))
+	$(Q)$(CC) -O2 -g -fomit-frame-pointer -DARGS -o $@ $<
 ifeq ($(BPF_MACHINE),-DRT_ARM64)
-$(BUILD)/frames: PROGFLAGS = -mbranch-protection=pac-ret+leaf
+$(BUILD)/frames $(BUILD)/framesfp: PROGFLAGS = -mbranch-protection=pac-ret+leaf
 endif
 
 # ---- other targets

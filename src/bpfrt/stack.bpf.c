@@ -292,8 +292,8 @@ static RT_INLINE u64 add_caller(u64 *frames, u64 n, u64 caller)
 	return n + 1;
 }
 
-// A kernel that unwinds by frame pointers starts at the frame record: before the first instructions have made one, the caller is only in x30 or on top of the stack
-// (x86-64: kernels of Ubuntu; others have tables). And where a tracepoint's registers were made up in the traced function, arm64 gives that function twice.
+// A kernel that unwinds by frame pointers starts at the frame record: before the first instructions have made one, the caller is only in x30 (riscv64: x1) or
+// on top of the stack (x86-64: kernels of Ubuntu; others have tables).
 static RT_NOINLINE u64 fix_leaf(void *ctx, u64 *frames, u64 n, u64 src)
 {
 	u64 caller;
@@ -306,7 +306,7 @@ static RT_NOINLINE u64 fix_leaf(void *ctx, u64 *frames, u64 n, u64 src)
 	if (!rt_kernel_fp || !rt_kread8(&caller, ((struct RtPtRegs *)ctx)->sp) || caller == rt_ret_hook)
 		return n;
 #else
-	return n; // kprobes of riscv64 have not been looked at
+	caller = ((struct RtPtRegs *)ctx)->r[RT_R_RA];
 #endif
 	return add_caller(frames, n, caller);
 }
@@ -438,9 +438,9 @@ static RT_INLINE u64 kstack_end(struct RtStackBuf *b, long got, u64 limit, u64 s
 		if (t && t->n) // 0: not needed, or user space could not tell what is the tracer's (kptr_restrict)
 			count_tracer(t, frames, n, &b->skip);
 		skip = *(volatile u32 *)&b->skip & (RT_TRIM_DEPTH - 1); // from memory: the verifier forgets by which way it came
-#if RT_IS_ARM64
+#if RT_IS_ARM64 || RT_IS_RISCV64
 		// A tracepoint's registers are made up of a return address and of the frame record that holds it
-		// (arch/arm64/include/asm/perf_event.h, perf_arch_fetch_caller_regs): the same address twice, unless both were trimmed.
+		// (arch/arm64, arch/riscv: include/asm/perf_event.h, perf_arch_fetch_caller_regs): the same address twice, unless both were trimmed.
 		if ((src & RT_SRC_MASK) == RT_SRC_TP && !skip && frames[0] == frames[1])
 			skip = 1;
 #endif

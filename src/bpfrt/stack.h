@@ -221,6 +221,7 @@ struct RtUwSeen {
 #define RT_NREGS 32
 #define RT_R_FP 29
 #define RT_R_SP 31
+#define RT_R_RA 30
 #define RT_SLOT_REGS {29, 19, 20, 21, 22, 23}
 #define RT_SLOT_BITS(s) (((s) & 1u) << 29 | ((s) & 0x3eu) << 18) // bits of slots -> bits of registers
 #define RT_CALLEE_SAVED 0x3ff80000u // x19..x29

@@ -203,6 +203,8 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 		rtg_locate(b->slot, look, place);
 		frame = u->frame;
 		key = u->rule;
+		if (u->stop)
+			return;
 	}
 	struct RtUwRule *r = FP_ONLY(u) ? NULL : bpf_map_lookup_elem(&rt_uw_rules, &key);
 	bool lang = r && r->index & RT_UW_LANG && !w->off;
@@ -220,8 +222,6 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 		return;
 	}
 	u->bare = !(frame >> 63);
-	if (ends_nowhere(u))
-		return;
 	w->hidden = u->bare && w->lang && !(w->off | w->chain) && rtg_py_trampoline(b->slot);
 	bool jit = !w->hidden && JIT_MAY_BE(u, w, r);
 	u64 where = frame; // as an address it would not tell its object

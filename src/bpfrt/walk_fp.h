@@ -18,6 +18,36 @@ RT_NOINLINE u64 rtg_locate_fp(u64 slot, u64 look, u64 at) // as rtg_locate()
 	return locate(&b->uw, bpf_map_lookup_elem(&rt_uw_maps, &top), look, e, true);
 }
 
+#if !RT_IS_X86
+#if RT_IS_ARM64
+#define SIGRETURN 0xd4000001d2801168ULL // mov x8,#139; svc #0
+#define SIG_SP (128 + 176 + 8 + 31 * 8) // struct rt_sigframe at sp: siginfo; uc_mcontext; fault_address; regs
+#else
+#define SIGRETURN 0x0000007308b00893ULL // li a7,139; ecall
+#define SIG_SP (128 + 176)		// ... pc is the first
+#endif
+// What x86-64 tells by the code (leave_by_code()). A function's first instruction has saved nothing: the caller is in the link register. And a signal trampoline is
+// told by its instructions, where a struct rt_sigframe may lie between here and the frame pointer. Returns 1 when it left the frame (or stopped).
+static RT_INLINE u64 leave_by_link(struct RtUw *u)
+{
+	u64 sp = u->reg[RT_R_SP];
+
+	if (u->entry) {
+		u->entry = 0;
+		enter_caller(u, u->reg[RT_R_RA], sp, sp);
+		return 1;
+	}
+	if (u->leaf || u->saved & 1u << RT_R_FP || u->reg[RT_R_FP] - sp < SIG_SP || u->bare)
+		return 0;
+	if (bpf_probe_read_user(&u->tmp[0], 4, (void *)u->pc) || (u32)u->tmp[0] != (u32)SIGRETURN)
+		return 0;
+	if (bpf_probe_read_user(&u->tmp[0], 4, (void *)(u->pc + 4)) || (u32)u->tmp[0] != SIGRETURN >> 32)
+		return 0;
+	enter_signal(u, sp + SIG_SP);
+	return 1;
+}
+#endif
+
 RT_NOINLINE u64 rtg_leave_fp(u64 slot)
 {
 	u32 key = slot;
@@ -28,6 +58,10 @@ RT_NOINLINE u64 rtg_leave_fp(u64 slot)
 #if RT_IS_X86
 	if (b->uw.compat)
 		return rtg_leave32_fp(slot);
+#endif
+#if !RT_IS_X86
+	if (leave_by_link(&b->uw))
+		return b->uw.stop;
 #endif
 	return leave_by_fp(&b->uw, 0);
 }
@@ -70,10 +104,10 @@ static RT_INLINE void fp_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 	if (id >> 16 != u->gen || (e->check ^ RT_UW_SEEN_MIX(frame, id, at)) != look || !holds(u, c, at)) {
 		rtg_locate_fp(b->slot, look, place);
 		frame = u->frame;
+		if (u->stop)
+			return;
 	}
 	u->bare = !(frame >> 63);
-	if (ends_nowhere(u))
-		return;
 	u->raw |= u->bare;
 	if (u->addrs)
 		frame = look;

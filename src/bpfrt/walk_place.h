@@ -8,12 +8,27 @@
 RT_MAP(rt_uw_seen, RT_MAP_ARRAY, 4, sizeof(struct RtUwSeen), 1 << RT_UW_SEEN_BITS, 0);
 RT_CONST_EXTERN(u32, rt_uw_vmas);
 
-// Where look lies and which rule holds there, the long way, into u->frame and u->rule. It is kept in *e when it stays true as long as the mappings do:
+// No code was called from there: a word was taken for a return address, since some row was wrong (memcpy in glibc for i386) or what led to it was no frame pointer.
+// Nothing lies in the first page (vm.mmap_min_addr); instructions of arm64 and riscv64 are not at every byte.
+#define INSN_ALIGN (RT_IS_ARM64 ? 4 : RT_IS_RISCV64 ? 2 : 1)
+static RT_INLINE void no_caller(struct RtUw *u, bool fp_only)
+{
+	if (!u->weak && !fp_only)
+		u->weak = RT_WHY_BAD_CFA;
+	u->gone = 0; // the process's memory is there
+	rt_uw_stop(u, fp_only ? RT_WHY_FP_END : RT_WHY_BAD_CFA);
+}
+
+// Where look lies and which rule holds there, the long way, into u->frame and u->rule; u->stop: it is no place of a frame. It is kept in *e when it stays true as long as the mappings do:
 // an object's table, once there, never changes. fp_only: nobody asks for the rule.
 static RT_INLINE u64 locate(struct RtUw *u, struct RtUwChunk *c, u64 look, struct RtUwSeen *e, bool fp_only)
 {
 	u64 frame = look, rule = fp_only ? RT_UW_RULE_UNSEEN : 0;
 
+	if (u->is_ra && (u->pc < RT_UW_PAGE || u->pc & (INSN_ALIGN - 1))) {
+		no_caller(u, fp_only);
+		return 0;
+	}
 	if (look - u->map_start >= u->map_len)
 		rt_uw_find(u, c, look);
 	if (u->obj)
@@ -25,8 +40,9 @@ static RT_INLINE u64 locate(struct RtUw *u, struct RtUwChunk *c, u64 look, struc
 		if (u->map_len) {
 			u->weak = u->lost;
 			rule = RT_UW_RULES;
-		} else if (u->gone && u->is_ra && !u->weak) // nothing can have called from there: some row was wrong (memcpy in glibc for i386)
-			u->weak = RT_WHY_BAD_CFA;
+		} else if (u->gone && u->is_ra) {
+			no_caller(u, fp_only);
+		}
 	} else if (u->obj && !fp_only) {
 		rule = rt_uw_find_rule(u, RT_FRAME_OFF(frame));
 	}
@@ -42,16 +58,6 @@ static RT_INLINE u64 locate(struct RtUw *u, struct RtUwChunk *c, u64 look, struc
 		e->check = look ^ RT_UW_SEEN_MIX(frame, id, u->at);
 	}
 	return 0;
-}
-
-// The place at hand, a return address, lies where no code can be, as locate() found: it is no frame, the stack ends before it.
-static RT_INLINE bool ends_nowhere(struct RtUw *u)
-{
-	if (!u->bare || !u->is_ra || !u->gone || u->weak != RT_WHY_BAD_CFA)
-		return false;
-	u->gone = 0; // the memory is there
-	rt_uw_stop(u, RT_WHY_BAD_CFA);
-	return true;
 }
 
 // Is the mapping that a place met before lies in still there?

@@ -118,7 +118,7 @@ static void parse_frame(struct Maps *m, const char *p, const char *end, struct F
 // What the kernel's stacks begin with: entries from user space, of interrupts, threads.
 static bool is_kernel(const struct Maps *m, size_t first, size_t end)
 {
-	static const char *const roots[] = {"entry_", "asm_", "ret_from_fork", "secondary_startup_", "common_startup_", "el0t_", "el1h_", "do_syscall_64", "kthread"};
+	static const char *const roots[] = {"entry_", "asm_", "ret_from_fork", "secondary_startup_", "common_startup_", "el0t_", "el1h_", "do_syscall_64", "kthread", "handle_exception"};
 	const struct Frame *root = first < end ? &m->frames.p[end - 1] : NULL;
 	for (size_t i = first; i < end; i++)
 		if (m->frames.p[i].kernel)

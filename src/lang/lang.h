@@ -383,6 +383,7 @@ struct Point {
 	u64 addr;	    // kernel address, or file offset in target (uprobe, usdt)
 	u64 sym_addr;	    // ELF virtual address (uprobe), for -v and symbols
 	u64 off;	    // offset within the function
+	u32 skip;	    // kprobe at a function's beginning: it lies so many bytes further, behind what ftrace keeps there, where the kernel refuses it
 	u64 ref_ctr;	    // usdt semaphore: file offset, 0 none
 	u64 rate;	    // profile, interval: nanoseconds or, with is_hz, Hertz; software, hardware: sample period
 	bool is_hz;

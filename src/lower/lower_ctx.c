@@ -261,7 +261,7 @@ struct Val l_retval(struct Lower *l, struct Expr *e)
 static bool is_inside(const struct ProbeUnit *pu)
 {
 	for (size_t i = 0; i < pu->points.v.n; i++)
-		if (pu->points.v.p[i]->off || !pu->points.v.p[i]->event)
+		if (pu->points.v.p[i]->off || pu->points.v.p[i]->skip || !pu->points.v.p[i]->event)
 			return pu->point->kind == PK_KPROBE;
 	return false;
 }

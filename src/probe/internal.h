@@ -209,6 +209,8 @@ struct Kcore { // /proc/kcore: kernel memory as an ELF core file
 void kcore_open(struct Kcore *k); // closed by kcore_close, whether it could be opened or not
 void kcore_close(struct Kcore *k);
 u32 kcode_entry_nops(const struct Kcore *k, u64 addr); // bytes of [endbr64 or the nop that replaced it] [5-byte nop of ftrace] the function begins with; 0: not these
+// Bytes at the beginning of the function at addr that ftrace keeps for itself, so that this kernel lets no kprobe there; 0: it does, or the code cannot be read
+u32 kcode_entry_taken(const struct Kcore *k, u64 addr);
 bool kcode_misleads(const struct Kcore *k, u64 addr, bool entry); // a kernel stack taken by a breakpoint there may lack callers. entry: a function begins there
 bool takes_kstack(const struct ProbeProg *pp);	       // its action has a kernel stack
 void kstacks_unsure(struct ProbeEnv *env, const struct ProbeProg *pp, const struct Point *pt); // counted, warned of once

@@ -149,7 +149,7 @@ struct err *kbatch_attach(struct ProbeEnv *env, struct ProbeProg *pp, struct Att
 		kcore_open(&core);
 	for (size_t i = 0; i < pp->points.v.n; i++) {
 		u64 addr = pp->points.v.p[i]->addr, off = addr - text;
-		u32 nops = kstack || !at_entry ? kcode_entry_nops(&core, addr) : 0, skip = at_entry || (kstack && kcode_misleads(&core, addr + nops, false)) ? 0 : nops;
+		u32 nops = kstack || !at_entry ? kcode_entry_nops(&core, addr) : 0, skip = pp->points.v.p[i]->skip ? pp->points.v.p[i]->skip : at_entry || (kstack && kcode_misleads(&core, addr + nops, false)) ? 0 : nops;
 		if (kstack && !nops && kcode_misleads(&core, addr, true))
 			kstacks_unsure(env, pp, pp->points.v.p[i]);
 		bool ok = (skip && define(fd, event, ret, off + skip)) || define(fd, event, ret, off);

@@ -64,6 +64,16 @@ bool kcode_misleads(const struct Kcore *k, u64 addr, bool entry)
 	return (b >= 0x50 && b <= 0x5f) || b == 0x9c || b == 0x9d || b == 0xc3 || b == 0xc9; // push, pop, pushf, popf, ret, leave
 }
 
+// riscv64: auipc t0 and jalr t0,t0 while somebody traces the function, else nops (arch/riscv/kernel/ftrace.c). Later kernels, which keep the auipc, refuse nothing there.
+u32 kcode_entry_taken(const struct Kcore *k, u64 addr)
+{
+	u32 w[2];
+	if (PT_HOST != PT_RISCV64 || !kcore_read(k, addr, w, sizeof(w)))
+		return 0;
+	bool nops = w[0] == 0x13 && w[1] == 0x13, call = (w[0] & 0xfff) == 0x297 && (w[1] & 0xfffff) == 0x282e7;
+	return nops || call ? sizeof(w) : 0;
+}
+
 static bool finds_kstack(void *arg, struct Expr *e)
 {
 	if ((e->kind == E_IDENT || e->kind == E_CALL) && e->str && !strcmp(e->str, "kstack"))

@@ -246,6 +246,24 @@ static void expand_line(struct ProbeEnv *env, const struct Provider *p, const st
 	str_deinit(&said);
 }
 
+// ---- where ftrace keeps a function's first instructions
+// Kernels without CONFIG_KPROBES_ON_FTRACE refuse kprobes there (kernel/kprobes.c, check_ftrace_location): on riscv64 at the beginning of nearly every function.
+// Behind them nothing has happened yet: registers and stack are those of the entry.
+static void move_behind_ftrace(struct ProbeEnv *env, struct PointList *l, size_t from)
+{
+	struct Kcore core;
+	if (PT_HOST != PT_RISCV64 || from == l->v.n || env->listing)
+		return;
+	kcore_open(&core);
+	for (size_t i = from; i < l->v.n; i++) {
+		struct Point *pt = l->v.p[i];
+		if (pt->kind != PK_KPROBE || pt->off || !pt->addr || !(pt->skip = kcode_entry_taken(&core, pt->addr)))
+			continue;
+		pt->where = arena_printf(env->arena, "behind the instructions that ftrace keeps, +%u", pt->skip);
+	}
+	kcore_close(&core);
+}
+
 static bool kernel_has_kprobes(struct ProbeEnv *env, const struct AttachSpec *spec)
 {
 	if (feature_has(FEAT_KPROBE))
@@ -255,7 +273,7 @@ static bool kernel_has_kprobes(struct ProbeEnv *env, const struct AttachSpec *sp
 	return false;
 }
 
-void kprobe_expand(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, struct PointList *out)
+static void expand(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, struct PointList *out)
 {
 	const char *name, *module = spec->nparts == 3 && spec->parts[1][0] ? spec->parts[1] : NULL;
 	u64 off, addr;
@@ -286,6 +304,13 @@ void kprobe_expand(struct ProbeEnv *env, const struct Provider *p, const struct 
 		expand_pattern(env, p, spec, module, name, out);
 	else
 		expand_exact(env, p, spec, module, name, off, out);
+}
+
+void kprobe_expand(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, struct PointList *out)
+{
+	size_t from = out->v.n;
+	expand(env, p, spec, out);
+	move_behind_ftrace(env, out, from);
 }
 
 void kprobe_list(struct ProbeEnv *env, const struct Provider *p, const struct AttachSpec *spec, void (*fn)(void *, struct Point *), void *arg)

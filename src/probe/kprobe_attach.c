@@ -15,6 +15,18 @@ bool kprobe_is_multi(struct ProbeEnv *env, const struct ProbeProg *pp)
 	return feature_has(FEAT_KPROBE_MULTI);
 }
 
+// Of a return probe the kernel wants the function's first instruction.
+static bool keeps_entry(const struct Point *pt)
+{
+	struct Kcore core;
+	if (pt->kind != PK_KRETPROBE || !pt->addr)
+		return false;
+	kcore_open(&core);
+	bool yes = kcode_entry_taken(&core, pt->addr);
+	kcore_close(&core);
+	return yes;
+}
+
 static struct err *explain(struct ProbeEnv *env, const struct Point *pt, int e)
 {
 	const char *fn = pt->event ? pt->event : "this address";
@@ -28,6 +40,8 @@ static struct err *explain(struct ProbeEnv *env, const struct Point *pt, int e)
 	case EADDRNOTAVAIL:
 		return err_new("several functions are called %s, and their addresses are hidden (kernel.kptr_restrict)", fn);
 	case EINVAL:
+		if (keeps_entry(pt))
+			return err_new("this kernel has no kretprobe for %s, whose first instructions ftrace keeps: fexit:%s has its return", fn, fn);
 		return err_new("the kernel does not let kprobes into %s (notrace, or not text)", fn);
 	case EPERM: case EACCES:
 		return err_errno(e, "not permitted (root? lockdown?)");
@@ -110,7 +124,7 @@ static struct err *attach_one(struct ProbeEnv *env, struct ProbeProg *pp, const 
 	attr.type = type;
 	attr.config = pp->kind == PK_KRETPROBE ? pmu_retprobe_bit("kprobe") : 0;
 	if (pt->addr)
-		attr.kprobe_addr = pt->addr + pt->off * (pt->event != NULL);
+		attr.kprobe_addr = pt->addr + pt->off * (pt->event != NULL) + pt->skip;
 	else {
 		attr.kprobe_func = (u64)(uintptr_t)(pt->target ? arena_printf(env->arena, "%s:%s", pt->target, pt->event) : pt->event);
 		attr.probe_offset = pt->off;

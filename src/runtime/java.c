@@ -9,10 +9,6 @@ static const char *const symbols[RUNTIME_SYMBOLS] = {"gHotSpotVMStructs", "gHotS
 
 static bool find(struct ElfFile *f, const struct ElfSymbol *syms, struct RtLang *out, struct Str *version)
 {
-	if (f->machine != EM_X86_64) { // how its code is left is known of this one
-		str_add(version, "on this processor");
-		return false;
-	}
 	out->root = syms[0].addr;
 	out->code_type = syms[1].addr;
 	return syms[1].name;

@@ -213,4 +213,4 @@ static void code_name(const struct RtCode *c, struct Str *out)
 		str_add(out, "{main}"); // of a file: as exceptions' traces say it
 }
 
-const struct Runtime php_runtime = {RT_LANG_PHP, "php", "[php]", symbols, find, line, "a table of releases in sonde", code_name, runtime_file_bytes, chain};
+const struct Runtime php_runtime = {RT_LANG_PHP, "php", "[php]", symbols, find, line, "a table of releases in sonde", code_name, runtime_file_bytes, chain, .on_arm64 = true};

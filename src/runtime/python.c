@@ -232,4 +232,4 @@ static const char *offsets(const struct RtLang *l)
 					       : "a table of releases in sonde";
 }
 
-const struct Runtime python_runtime = {RT_LANG_PYTHON, "python", "[python]", symbols, find, line, .offsets_of = offsets};
+const struct Runtime python_runtime = {RT_LANG_PYTHON, "python", "[python]", symbols, find, line, .offsets_of = offsets, .on_arm64 = true};

@@ -64,6 +64,14 @@ bool runtime_defines(struct ElfFile *f, const struct RuntimeNames *n, const char
 	return find_symbols(f, n, &s);
 }
 
+// Where a thread has its state, registers in which a loop keeps its frame, instructions that are looked at: all of these are a machine's.
+const char *runtime_not_on(const struct Runtime *rt, u16 machine)
+{
+	if (machine == EM_X86_64 || (machine == EM_AARCH64 && rt->on_arm64))
+		return NULL;
+	return rt->on_arm64 ? "is not read on this processor (on x86-64 and arm64 only)" : "is not read on this processor (on x86-64 only)";
+}
+
 const struct Runtime *runtime_in_file(struct ElfFile *f, struct RtLang *out, struct Str *version, bool *known)
 {
 	const struct Runtime *rt = NULL;
@@ -78,7 +86,7 @@ const struct Runtime *runtime_in_file(struct ElfFile *f, struct RtLang *out, str
 		if (!find_symbols(f, &n, &s))
 			continue;
 		rt = s.rt;
-		*known = rt->find(f, s.found, out, version);
+		*known = rt->find(f, s.found, out, version) && !runtime_not_on(rt, f->machine);
 		out->kind = rt->kind;
 		out->root = runtime_place(f, out->root);
 		out->code_type = runtime_place(f, out->code_type);

@@ -21,6 +21,7 @@ struct Runtime {
 	bool (*chain)(const struct RtLang *l, struct RtChain *out); // NULL: it has a file of its own in bpfrt/
 	const char *lacks; // what its stacks do not have, for people; NULL: nothing
 	const char *(*offsets_of)(const struct RtLang *l); // as `offsets`, where that depends on the object
+	bool on_arm64; // its frames are known there, too, and not only on x86-64
 };
 #define RUNTIME_SYMBOLS 12
 extern const struct Runtime python_runtime; // python.c
@@ -34,8 +35,11 @@ extern const struct Runtime luajit_runtime; // luajit.c
 
 const struct Runtime *runtime_of(u32 kind); // NULL: none
 
-// Which runtime an object holds: out; NULL: none. version: of the runtime, as text; known: out is filled.
+// Which runtime an object holds: out; NULL: none. version: of the runtime, as text; known: out is filled, and its frames are known on the object's machine.
 const struct Runtime *runtime_in_file(struct ElfFile *f, struct RtLang *out, struct Str *version, bool *known);
+
+// Why a runtime is not known on a machine (EM_*), whatever its version: "is not read ..."; NULL: it is not for that.
+const char *runtime_not_on(const struct Runtime *rt, u16 machine);
 
 bool runtime_go_file(struct ElfFile *f, struct RtLang *out); // go.c: where an object has its table of Go's functions; false: it has none
 

@@ -270,10 +270,8 @@ static bool find(struct ElfFile *f, const struct ElfSymbol *syms, struct RtLang 
 	if (syms[SYM_MINOR].name)
 		v = value_at(f, syms[SYM_MAJOR].addr) << 8 | (value_at(f, syms[SYM_MINOR].addr) & 0xff);
 	str_addf(version, "%u.%u", v >> 8, v & 0xff);
-	if (f->machine != EM_X86_64) {
-		str_add(version, " on this processor");
+	if (f->machine != EM_X86_64)
 		return false;
-	}
 	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
 		if (rows[i].version != v)
 			continue;

@@ -94,12 +94,12 @@ static bool is_root(const char *sym)
 	return false;
 }
 
-// Where the kernel enters from user space, takes an interrupt or starts a thread: x86-64, arm64. Prefixes, as the rest of the names varies.
+// Where the kernel enters from user space, takes an interrupt or starts a thread: x86-64, arm64, riscv64. Prefixes, as the rest of the names varies.
 static bool is_kernel_root(const char *sym)
 {
 	static const char *const roots[] = {"entry_", "asm_", "ret_from_fork", "secondary_startup", "common_startup", "start_kernel", "start_secondary",
 					    "x86_64_start", "do_SYSENTER", "el0", "el1", "__primary_switched", "__secondary_switched", "end_repeat_nmi",
-					    "paranoid_entry", "error_entry", "int3", "native_iret"};
+					    "paranoid_entry", "error_entry", "int3", "native_iret", "handle_exception", "smp_callin", "secondary_start_common"};
 	for (u32 i = 0; sym && i < ARRAY_LEN(roots); i++)
 		if (!strncmp(sym, roots[i], strlen(roots[i])))
 			return true;

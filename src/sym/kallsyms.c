@@ -65,7 +65,7 @@ static bool parse_line(const char *p, const char *end, struct KLine *l)
 		l->module = tab + 2;
 		l->module_len = end - 1 - l->module;
 	}
-	return l->name_len > 0;
+	return l->name_len > 0 && strncmp(l->name, ".L", 2); // labels of the assembler, which modules of riscv64 have by the thousand (".L0 "), are no functions
 }
 
 // Calls fn for each line; false stops.

@@ -33,6 +33,8 @@ bool ask_parse(struct Syms *s, char *text, u64 addr, struct SymHit *hit)
 	char *module = strstr(text, " ["), *plus, *end;
 
 	*hit = (struct SymHit){0};
+	if (!strncmp(text, ".L", 2)) // the kernel takes a label for the function, the table does not
+		return false;
 	if (module) {
 		*module = 0;
 		module += 2;

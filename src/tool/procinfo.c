@@ -1,5 +1,6 @@
 // `sonde info -p PID`: what stacks of a process will show. In: its mappings and their files. Out: its runtimes, their versions, where sonde knows their
 // structures from, and what is missing. Nothing is traced. Invariant: what files hold is printed escaped.
+#include <elf.h>
 #include <sys/stat.h>
 #include "elf/elf.h"
 #include "runtime/runtime.h"
@@ -33,9 +34,12 @@ static bool print_walked(struct ProcInfo *p, struct ElfFile *f, const char *path
 	bool known;
 	const struct Runtime *rt = runtime_in_file(f, &lang, &version, &known);
 	if (rt) {
+		const char *why = runtime_not_on(rt, f->machine);
 		print_head(p, rt->name, &version, path);
-		fprintf(p->out, "    functions and lines: %s%s%s\n", known ? "yes" : "no: this version is not known, stacks show the interpreter", known && rt->lacks ? "; " : "",
-			known && rt->lacks ? rt->lacks : "");
+		if (known)
+			fprintf(p->out, "    functions and lines: yes%s%s\n", rt->lacks ? "; " : "", rt->lacks ? rt->lacks : "");
+		else
+			fprintf(p->out, "    functions and lines: no: %s%s, stacks show the interpreter\n", why ? "it " : "this version ", why ? why : "is not known");
 		p->jit |= known && rt->kind == RT_LANG_JAVA;
 		if (known && (rt->offsets || rt->offsets_of))
 			fprintf(p->out, "    offsets: %s\n", rt->offsets_of ? rt->offsets_of(&lang) : rt->offsets);
@@ -56,6 +60,8 @@ static void print_go(struct ProcInfo *p, struct ElfFile *f, const char *path)
 	fprintf(p->out, "    functions and lines: %s\n", tables ? "yes" : "no: its tables are of a form that is not known (before 1.16), as a program in C");
 	if (tables)
 		fputs("    offsets: the program's own table (.gopclntab)\n", p->out);
+	if (f->machine != EM_X86_64 && f->machine != EM_AARCH64 && !elffile_section(f, ".debug_frame")) // Go keeps no frame pointers there
+		fputs("    stacks: cut, as it is stripped of .debug_frame, and its own table is not read on this processor\n", p->out);
 	str_deinit(&version);
 }
 

@@ -25,7 +25,7 @@ static const char not_woken[] = "[not woken yet]";
 static const char *interrupt_source(const struct Value *k, u32 *n)
 {
 	static const char *const entries[] = {"asm_sysvec_*", "asm_common_interrupt", "asm_exc_nmi", "el1h_64_irq", "el0t_64_irq", "el1_interrupt",
-					      "el0_interrupt", "run_ksoftirqd"};
+					      "el0_interrupt", "handle_riscv_irq", "run_ksoftirqd"};
 	static const struct { const char *frame, *name; } sources[] = {
 		{"net_rx_action", "[network packet]"},	{"__napi_poll*", "[network packet]"},	{"bio_endio", "[disk completion]"},
 		{"blk_mq_end_request*", "[disk completion]"}, {"blk_update_request", "[disk completion]"}, {"blk_done_softirq", "[disk completion]"},

@@ -120,8 +120,9 @@ static u32 find_lang(struct TableMaps *t, struct ElfFile *f, struct SymObject *o
 		if (rt->kind == RT_LANG_PHP || rt->kind == RT_LANG_LUAJIT)
 			__atomic_store_n(&t->any_jit, true, __ATOMIC_RELEASE);
 	} else if (rt) {
-		sym_object_note(o, xasprintf("%s: %s%s%s is not known here: its stacks show the interpreter in the place of its program's functions", o->path,
-					     rt->name, version.n ? " " : "", str_text(&version)));
+		const char *why = runtime_not_on(rt, f->machine);
+		sym_object_note(o, xasprintf("%s: %s%s%s %s: its stacks show the interpreter in the place of its program's functions", o->path,
+					     rt->name, version.n ? " " : "", str_text(&version), why ? why : "is not known here"));
 	}
 	str_deinit(&version);
 	return nr;

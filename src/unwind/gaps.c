@@ -73,15 +73,42 @@ static void keep(struct Gaps *g, const struct FlowMachine *m, const u8 *p, u64 f
 	g->size += n;
 }
 
-// Code without its veneers, which have the rules of where they come from.
+// arm64's signal trampoline, for which the vDSO has no entry (arch/arm64/kernel/vdso/sigreturn.S): mov x8,#139; svc #0. Its rule holds from the byte before it on, where it is
+// looked up as a return address.
+#define SIGRETURN_SIZE 8
+static bool add_trampoline(struct Gaps *g, const struct ElfCfi *e, const u8 *p, u64 n, u64 pc)
+{
+	static const u8 code[SIGRETURN_SIZE] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
+	struct FlowRow before = {.pc = pc - 1}, row = {.pc = pc}, end = {.pc = pc + SIGRETURN_SIZE};
+	if (n < SIGRETURN_SIZE || memcmp(p, code, SIGRETURN_SIZE))
+		return false;
+	cfi_rule(&(struct CfiState){0}, true, e->machine, &row.rule);
+	before.rule = row.rule;
+	vec_push(&g->veneers, before);
+	vec_push(&g->veneers, row);
+	vec_push(&g->veneers, end);
+	return true;
+}
+
+// Code without its veneers, which have the rules of where they come from, and without signal trampolines.
 #define MAX_VENEERS 65536 // of a file
 static void split(struct Gaps *g, struct Frames f[2], const struct ElfCfi *e, const struct CfiSeg *seg, const u8 *p, u64 from, u64 n)
 {
 	const struct FlowMachine *m = machine_of(e);
 	u64 done = 0, off = 0, back;
 	while (off < n) {
-		if (m != &flow_arm64 || g->veneers.n >= MAX_VENEERS || !veneer_is(f, e, seg, p + off, n - off, from + off, &back)) {
-			off = m == &flow_arm64 ? off + 4 : n;
+		if (m != &flow_arm64 || g->veneers.n >= MAX_VENEERS) {
+			off = n;
+			continue;
+		}
+		if (add_trampoline(g, e, p + off, n - off, from + off)) {
+			if (off > done)
+				keep(g, m, p + done, from + done, off - done);
+			done = off += SIGRETURN_SIZE;
+			continue;
+		}
+		if (!veneer_is(f, e, seg, p + off, n - off, from + off, &back)) {
+			off += 4;
 			continue;
 		}
 		struct FlowRow row = {.pc = from + off}, end = {.pc = from + off + VENEER_SIZE};

@@ -112,6 +112,17 @@ static u64 after_next(const struct Frames *f, u32 at)
 	return at + 2 < f->fdes.n ? f->fdes.p[at + 2].pc : ~0ull;
 }
 
+// The signal trampoline's first instruction is the return address of handlers, which is looked up at the byte before. Other machines'
+// trampolines begin with an instruction for that; riscv64's does not (arch/riscv/kernel/vdso/rt_sigreturn.S).
+static void before_trampoline(struct Sink *s, const struct FdeBody *d, u64 end, u16 machine)
+{
+	struct RtUwRule r;
+	if (machine != EM_RISCV || !d->cie->signal || d->pc <= end)
+		return;
+	cfi_rule(&d->cie->init, true, machine, &r);
+	put(s, d->pc - 1, ruleset_add(s->rules, &r));
+}
+
 static void build_segment(struct Frames f[2], const struct CfiSeg *seg, struct Sink *s)
 {
 	u64 seg_end = seg->vaddr + seg->size, end = seg->vaddr, next, before = 0;
@@ -145,8 +156,10 @@ static void build_segment(struct Frames f[2], const struct CfiSeg *seg, struct S
 			put(s, MAX(d.pc - 1, end), root_rule(s));
 		else if (d.pc == s->elf->greenlet && d.pc)
 			put(s, s->from, root_rule(s));
-		else
+		else {
+			before_trampoline(s, &d, end, cur->machine);
 			run_fde(s, &d, stop, cur->machine);
+		}
 		end = stop;
 		open = true;
 	}

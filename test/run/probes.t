@@ -272,6 +272,10 @@ NEED cmd:gcc
 RUN gcc -DCONSTANTS -o c {top}/test/progs/usdt.c && {sonde} -q -c ./c -e 'usdt:./c:tst:constants { printf("%ld %ld %ld %ld %ld\n", arg0, arg1, arg2, arg3, arg4) }'
 EXPECT_LINE 4294967291 -5 255 -56 -1
 
+NAME arguments of USDT probes as the compiler of this machine writes them: in registers, in memory, constants
+RUN {sonde} -q -c {copy:usdtargs} -e 'usdt:{copy:usdtargs}:tst:args { printf("%d %d %s %d %d %d\n", arg0, arg1, str(arg2), arg3, arg4, arg5) }'
+EXPECT_LINE -3 5 text 10 -20 7
+
 NAME registers by names that mean the same everywhere
 RUN {sonde} -q -c {copy:calls} -e 'uprobe:{copy:calls}:take { printf("%s %d %d %d\n", usym(reg("pc")), reg("pc") == reg("ip"), reg("sp") > 4096, reg("fp") >= 0) } uretprobe:{copy:calls}:add { @[reg("ret") == retval] = count() }'
 EXPECT_RE ^take(\+0)? 1 1 1$

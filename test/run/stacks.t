@@ -50,9 +50,9 @@ EXPECT_LINE True True
 NAME a signal at a function's first instruction: trampoline and interrupted function have their names
 RUN {sonde} -q --why-incomplete -c '{copy:frames} signal 10' -e 'uprobe:{copy:frames}:in_signal { @[ustack] = count(); @three[ustack(3)] = count(); @four[ustack(4)] = count() }' 2>&1
 EXPECT_LINE 30 user stacks, 30 whole (100.00 %)
-EXPECT_RE ^@\[\n\s+in_signal\+0\n\s+on_signal\+\d+\n\s+(__restore_rt|__kernel_rt_sigreturn)\+0\n\s+spot\+0\n\s+main\+\d+\n(\s+(__libc_\w+|libc\.so\.6|\[libc\.so\.6\+\w+\])\+\w+\n)*\s+_start\+\d+\n\]: 10$
-EXPECT_RE ^@three\[\n\s+in_signal\+0\n\s+on_signal\+\d+\n\s+(__restore_rt|__kernel_rt_sigreturn)\+0\n\]: 10$
-EXPECT_RE ^@four\[\n\s+in_signal\+0\n\s+on_signal\+\d+\n\s+(__restore_rt|__kernel_rt_sigreturn)\+0\n\s+spot\+0\n\]: 10$
+EXPECT_RE ^@\[\n\s+in_signal\+0\n\s+on_signal\+\d+\n\s+(__restore_rt|__kernel_rt_sigreturn|__vdso_rt_sigreturn)\+0\n\s+spot\+0\n\s+main\+\d+\n(\s+(__libc_\w+|libc\.so\.6|\[libc\.so\.6\+\w+\])\+\w+\n)*\s+_start\+\d+\n\]: 10$
+EXPECT_RE ^@three\[\n\s+in_signal\+0\n\s+on_signal\+\d+\n\s+(__restore_rt|__kernel_rt_sigreturn|__vdso_rt_sigreturn)\+0\n\]: 10$
+EXPECT_RE ^@four\[\n\s+in_signal\+0\n\s+on_signal\+\d+\n\s+(__restore_rt|__kernel_rt_sigreturn|__vdso_rt_sigreturn)\+0\n\s+spot\+0\n\]: 10$
 EXPECT_NOT before_spot
 
 # Virtual addresses: of functions, that of the symbol and where the program was loaded; the probe's own is the instruction pointer.
@@ -143,6 +143,24 @@ RUN {sonde} -q --why-incomplete -c '{copy:frames} calls 5' -e 'uretprobe:{copy:f
 EXPECT_LINE 25 user stacks, 25 whole (100.00 %)
 EXPECT_RE ^@\[\n\s+(\w*getppid|syscall)\+\d+\n\s+inner\+\d+\n\s+middle\+\d+\n\s+outer\+\d+\n\s+main\+\d+\n(\s+(__libc_\w+|libc\.so\.6|\[libc\.so\.6\+\w+\])\+\w+\n)*\s+_start\+\d+\n\]: 5$
 EXPECT_NOT uprobes
+
+# What probes at the first instruction, before anything is saved; the function's caller is where the call has put it.
+NAME ustack(fp): a program that keeps frame pointers, from a function's first instruction on
+RUN {sonde} -q -c '{copy:framesfp} calls 3' -e 'uprobe:{copy:framesfp}:leaf { @[ustack(fp, 5)] = count(); @two[ustack(fp, 2)] = count() }' 2>&1
+EXPECT_RE ^@\[\n\s+leaf\+0\n\s+inner\+\d+\n\s+middle\+\d+\n\s+outer\+\d+\n\s+main\+\d+\n\]: 3$
+EXPECT_RE ^@two\[\n\s+leaf\+0\n\s+inner\+\d+\n\]: 3$
+
+NAME ustack(fp): through a signal's trampoline to the function that it interrupted
+RUN {sonde} -q -c '{copy:framesfp} signal 10' -e 'uprobe:{copy:framesfp}:in_signal { @[ustack(fp, 4)] = count() }' 2>&1
+EXPECT_RE ^@\[\n\s+in_signal\+0\n\s+on_signal\+\d+\n\s+(__restore_rt|__kernel_rt_sigreturn|__vdso_rt_sigreturn)\+0\n\s+spot\+0\n\]: 10$
+
+# On arm64 the register leads to the C library's frames.
+NAME ustack(fp): a stack of a program that keeps none is cut, or told to lack callers, and no frame is made up
+RUN {sonde} -q --why-incomplete -c '{copy:frames} calls 3' -e 'uprobe:{copy:frames}:leaf { @[ustack(fp)] = count() }' 2>&1
+EXPECT_RE ^@\[\n\s+leaf\+0\n\s+inner\+\d+\n(\s+\w+\+\d+\n)*(\s+\[truncated\]\n)?\]: 3$
+EXPECT_RE ^3 user stacks, 0 whole
+EXPECT_RE (frame pointer chain broken|callers may be missing)$
+EXPECT_NOT 0x1\n
 
 NAME 600 frames deep
 RUN {sonde} -q --why-incomplete -c '{copy:frames} deep 600' -e 'uprobe:{copy:frames}:leaf { printf("%s\n", ustack(1000)) }' >o 2>&1; grep -c down+ o; cat o

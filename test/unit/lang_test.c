@@ -1,5 +1,6 @@
 // Frames of interpreted programs: the walker of bpfrt/lang.bpf.c and py.bpf.c over the made-up memory of a CPython 3.11, and what src/runtime makes of what
 // it has copied.
+#include <elf.h>
 #include "out/report.h"
 #include "t.h"
 #include "runtime/runtime.h"
@@ -811,6 +812,20 @@ TEST(profiles_know_the_object_of_each_runtime)
 		n += rt != NULL;
 	}
 	CHECK(n >= 3);
+}
+
+// What frames a runtime has is known for a machine: of another one none is taken for known, whatever its version.
+TEST(machines_of_runtimes)
+{
+	static const enum RtLangKind kinds[] = {RT_LANG_PYTHON, RT_LANG_PHP, RT_LANG_RUBY, RT_LANG_PERL, RT_LANG_LUA, RT_LANG_LUAJIT, RT_LANG_JAVA, RT_LANG_V8};
+	for (u32 i = 0; i < ARRAY_LEN(kinds); i++) {
+		const struct Runtime *rt = runtime_of(kinds[i]);
+		CHECK(!runtime_not_on(rt, EM_X86_64));
+		CHECK_EQ(!runtime_not_on(rt, EM_AARCH64), kinds[i] == RT_LANG_PYTHON || kinds[i] == RT_LANG_PHP);
+		CHECK(runtime_not_on(rt, EM_RISCV) && runtime_not_on(rt, EM_386));
+	}
+	CHECK(strstr(runtime_not_on(runtime_of(RT_LANG_PYTHON), EM_RISCV), "(on x86-64 and arm64 only)"));
+	CHECK(strstr(runtime_not_on(runtime_of(RT_LANG_JAVA), EM_AARCH64), "(on x86-64 only)"));
 }
 
 T_MAIN()

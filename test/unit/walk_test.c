@@ -1190,7 +1190,7 @@ TEST(a_return_address_where_no_code_is)
 		regs.bp = STACK + 8 * 8;
 		struct RtStack *st = only ? result(rt_ustack_fp(NULL, 0, RT_SRC_TP | RT_SRC_F_FP)) : walk_now();
 		CHECK(st && st->n == 1);
-		CHECK_EQ(st->why, RT_WHY_BAD_CFA);
+		CHECK_EQ(st->why, only ? RT_WHY_FP_END : RT_WHY_BAD_CFA);
 		CHECK_EQ(st->flags, RT_STACK_USER | RT_STACK_INCOMPLETE);
 		fake_end();
 	}

@@ -275,6 +275,7 @@ $bb ip link set lo up
 $bb hostname guest
 echo 0 >/proc/sys/kernel/kptr_restrict
 echo -1 >/proc/sys/kernel/perf_event_paranoid
+echo 1 >/proc/sys/net/core/bpf_jit_enable 2>/dev/null
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root USER=root LANG=C.UTF-8 TERM=dumb SONDE_GUEST=1
 cd / ; . /.vm/cwd
 $bb setsid sh /.vm/command >/.vm/out 2>/.vm/err </dev/null
