@@ -15,11 +15,13 @@ WORKLOAD {build}/tcp 4 10 100
 INT 2.2
 EXPECT_RE ^\d\d:\d\d:\d\d\n(.*\n)*  tcp_sendmsg\n(  \S+\n)*    (10|\d)\n(.*\n)*\d\d:\d\d:\d\d\n
 
+# The program begins after tracing: on a slow machine the first of its stacks may come before its tables, and be cut and counted apart.
 NAME seed/26 offsets
 RUN exec {sonde} stackcount -s tcp_sendmsg
 WORKLOAD {build}/tcp 4 10 100
 INT 0.5
-EXPECT_RE ^  tcp_sendmsg\+0x[0-5]\n(  \S+\+0x[0-9a-f]+\n){5,}(  \S+\n)*    10\n
+EXPECT_RE ^  tcp_sendmsg\+0x[0-5]\n(  \S+\+0x[0-9a-f]+\n){5,}(  \S+\n)*    (10|\d)\n
+EXPECT_RE ^Total: 10 count in 
 
 NAME seed/27 wildcard
 RUN exec {sonde} stackcount -s 'tcp_send*'
