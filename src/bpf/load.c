@@ -286,8 +286,12 @@ static struct err *explain(struct Program *p, struct ProbeProg *pp, struct SysPr
 {
 	sp->log_size = log_room(o);
 	sp->log = xcalloc(1, sp->log_size);
-	sp->log_level = 1;
+	sp->log_level = first == -E2BIG ? 4 : 1;
 	int r = load_with_btf(pp, sp, true);
+	if (r == -ENOSPC) { // 6.3 and older keep a long log's beginning, and what is wrong stands at its end: that and statistics alone
+		sp->log_level = 4;
+		r = load_with_btf(pp, sp, true);
+	}
 	if (r >= 0) { // accepted now: the first failure was a passing one
 		close(r);
 		free(sp->log);

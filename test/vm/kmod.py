@@ -42,7 +42,7 @@ def build(folder, release=None):
     src = os.path.join(headers(version, release), 'usr/src')
     tree = os.path.join(src, 'linux-headers-' + version)
     with open(tree + '/Makefile') as f:
-        include = f.read().replace(' /usr/src/', ' %s/' % src)
+        include = re.sub('(?<=[ =])/usr/src/', src + '/', f.read())
     with open(tree + '/Makefile', 'w') as f:  # it includes the common one by its place on an installed system
         f.write(include)
     os.makedirs(out, exist_ok=True)
