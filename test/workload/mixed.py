@@ -131,7 +131,7 @@ class Load:
 
     def begin(self, tmp):
         adopt()
-        first = subprocess.Popen([os.path.join(here, 'mixed.sh'), tmp, str(self.secs + 120)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+        first = subprocess.Popen([os.path.join(here, 'mixed.sh'), tmp, str(self.secs + 300)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
         self.started.append(first)
         threading.Thread(target=self.watch, daemon=True).start()
         for line in lines_until(first, 'ready', READY):
@@ -142,7 +142,7 @@ class Load:
                 os.mkdir(sub)
                 os.chmod(tmp, 0o755)
                 self.names += {'fpm': ['php-fpm'], 'postgres': ['postgres']}.get(name, [])
-                self.started += begin(sub, self.secs + 120)
+                self.started += begin(sub, self.secs + 300)
         for name, cmd in loads(tmp) if self.more else ():
             self.names.append({'beam': 'beam.smp'}.get(name, name))  # as its file is called
             self.started.append(programs.start(cmd, cwd=tmp))
