@@ -48,13 +48,12 @@ python() {
 	sources python3.11
 	cd "$work/python3.11"
 	[ -f Makefile ] || ./configure -q --prefix="$dir/usr" --enable-shared --with-ensurepip=no --disable-test-modules >/dev/null
-	make -s -j"$jobs" python sharedmods >/dev/null 2>&1 # modules for which musl has a library
+	make -s -j"$jobs" python >/dev/null # without modules in C of their own
 	install -D -s python "$dir/usr/bin/python3.11"
 	install -D libpython3.11.so.1.0 "$dir/usr/lib/libpython3.11.so.1.0"
 	rm -rf "$dir/usr/lib/python3.11"
 	cp -r Lib "$dir/usr/lib/python3.11"
 	mkdir "$dir/usr/lib/python3.11/lib-dynload"
-	cp build/lib.*/*.so "$dir/usr/lib/python3.11/lib-dynload"
 }
 
 for what in ${3:-lua php python}; do

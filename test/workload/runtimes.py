@@ -227,7 +227,7 @@ def rubies():
 
 
 def of_musl(program):
-    """Such programs that musl.sh has built. (Its Lua is not known.)"""
+    """Such programs that musl.sh has built. (Its Lua is not known, and its Python lacks modules that pyload.py needs.)"""
     return sorted(glob.glob(CACHE + '/musl/usr/bin/' + program))
 
 
@@ -283,8 +283,6 @@ def programs(tmp):
         v, free = (run(python + ' -c "import platform, sysconfig; print(platform.python_version(), sysconfig.get_config_var(\'Py_GIL_DISABLED\') or 0)"').split() + ['', ''])[:2]
         if re.match(r'3\.\d+\.\d+\w*$', v) and int(v.split('.')[1]) >= 7:
             yield Program('CPython ' + v + (', free-threaded' if free == '1' else '') + (', debug' if python.endswith('-dbg') else ''), python, 'pyload.py', 'getppid', ('deep.py', 'getppid'))
-    for python in of_musl('python3.[0-9]*'):
-        yield Program('CPython %s, musl' % run(python + ' -V').split()[-1], python, 'pyload.py', 'getppid', ('deep.py', 'getppid'))
     for v, java in jvms(tmp):
         yield Asked('HotSpot ' + v, java + ' JavaStacks', 'java_same.py', 'fsync', java + ' -XX:+UseSerialGC JavaFrames', 'statfs')
     for php in sorted(glob.glob('/usr/bin/php[0-9]*.[0-9]')):
