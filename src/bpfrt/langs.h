@@ -151,11 +151,16 @@ struct RtRuby { // where a thread's state is: what its program is written from (
 	s32 tls;
 };
 #define RT_LUA_SLOTS 4
+#define RT_LUA_SPILLS 2
 struct RtLua { // what its loop keeps where, as DWARF numbers registers: what its program is written from (runtime/lua.c)
 	u32 thread, call, next; // next 0: nowhere
 	u32 closure; // bytes from the stack pointer
 	u32 base; // the thread is not saved over calls: then it lies where this one leads to, if it is not in its own; 0: it is
 	s32 slot[RT_LUA_SLOTS]; // ... bytes behind, at the first of these where one is
+	u32 other;	   // a register that has the thread where another value needs its own; 0: none
+	struct {
+		s32 thread, call; // bytes from the stack pointer, where both lie while other values need their registers; 0: none
+	} spill[RT_LUA_SPILLS];
 };
 struct RtLang {
 	u32 kind; // enum RtLangKind

@@ -125,6 +125,40 @@ static bool find_closure(const u8 *code, u32 n, u32 *disp)
 	return false;
 }
 
+// mov %reg,disp(%rsp) at p.
+static bool is_spill(const u8 *p, u32 reg, s32 *disp)
+{
+	*disp = (s8)p[4];
+	return p[0] == (0x48 | (reg & 8) >> 1) && p[1] == STORE && p[2] == (0x44 | (reg & 7) << 3) && p[3] == 0x24;
+}
+
+// Where a closure takes its upvalues, some builds need the registers of thread and call for other values: both are put onto the stack, one not far from the other, or
+// (5.1, which has no call) the thread is moved to another register that is saved.
+#define NEAR 24 // bytes
+static void find_spills(const u8 *code, u32 n, u32 thread, u32 call, struct RtLua *out)
+{
+	u32 nr = 0;
+	for (u32 i = BEGINNING + NEAR; i + NEAR + 5 <= n && nr < RT_LUA_SPILLS; i++) {
+		if (!is_spill(code + i, thread, &out->spill[nr].thread))
+			continue;
+		u32 k = i - NEAR;
+		while (k < i + NEAR && !is_spill(code + k, call, &out->spill[nr].call))
+			k++;
+		nr += k < i + NEAR;
+	}
+	if (nr < RT_LUA_SPILLS)
+		out->spill[nr].thread = out->spill[nr].call = 0;
+}
+
+static void find_other(const u8 *code, u32 n, u32 thread, struct RtLua *out)
+{
+	for (u32 i = BEGINNING; i + 3 <= n && !out->other; i++) {
+		u32 to = (code[i + 2] & 7u) | (code[i] & 1u) << 3;
+		if ((code[i] & 0xfe) == (0x48 | (thread & 8) >> 1) && code[i + 1] == STORE && (code[i + 2] & 0xf8) == (0xc0 | (thread & 7) << 3) && IS_SAVED(to))
+			out->other = dwarf[to];
+	}
+}
+
 static bool find_state(const u8 *code, u32 n, const struct LuaRow *r, struct RtLua *out)
 {
 	u32 begin = MIN(n, (u32)BEGINNING), thread, call = 0, next = 0, moved;
@@ -137,10 +171,13 @@ static bool find_state(const u8 *code, u32 n, const struct LuaRow *r, struct RtL
 	if (r->version == 0x501) {
 		if (!find_closure(code, begin, &out->closure) || !find_next(code, n, 0x30, thread, &next))
 			return false;
+		find_other(code, n, thread, out);
 	} else if (!find_call(code, begin, r->ci_pc * 8, thread, &call)) {
 		return false;
 	} else {
 		out->call = dwarf[call];
+		if (!out->base)
+			find_spills(code, n, thread, call, out);
 	}
 	if (r->version == 0x504 && !find_next(code, n, r->ci_pc * 8, call, &next))
 		return false;

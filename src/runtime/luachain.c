@@ -47,9 +47,10 @@ enum { ON_DRAIN = 2 }; // calls of the thread before that have no loop
 enum {
 	L_READY = CHAIN_OWN, L_BACK, L_SAME, L_NEW, L_KEEP, L_SEARCH, L_LOOK, L_NOT, L_FOUND, L_NONE, L_CALL, L_CALLER, L_NOT_OWN, L_INNER, L_ENDS, L_REST,
 	L_MID, L_NAMED, L_STORED, L_BEGUN, L_PLACE, L_TAKE, L_C, L_CLOSURE, L_NAME, L_CALLED, L_EVENT, L_LENGTH, L_PATH, L_TEXT, L_NO_FILE, L_NO_ABS, L_NO_LINES, L_DONE,
-	L_SCAN_BEGIN, L_SCAN, L_JUMP, L_SCANNED, L_SETS, L_LOCAL, L_LOCALS, L_UPVALUE, L_TABLE, L_GLOBAL, L_SELF, L_CONSTANT, L_STRING, L_LEAF, L_HAVE_THREAD
+	L_SCAN_BEGIN, L_SCAN, L_JUMP, L_SCANNED, L_SETS, L_LOCAL, L_LOCALS, L_UPVALUE, L_TABLE, L_GLOBAL, L_SELF, L_CONSTANT, L_STRING, L_LEAF, L_HAVE_THREAD, L_THREAD,
+	L_SPILL // RT_LUA_SPILLS
 };
-_Static_assert(L_HAVE_THREAD < CHAIN_LABELS, "labels");
+_Static_assert(L_SPILL + RT_LUA_SPILLS <= CHAIN_LABELS, "labels");
 
 // Is the call whose words are at X, of a function whose closure T is then, one of Lua? On at `no`, if it is not.
 static void if_not_lua(struct ChainMaker *m, const struct LuaRow *r, u32 no)
@@ -115,6 +116,35 @@ static void search(struct ChainMaker *m, const struct LuaRow *r)
 	chain_ready(m, CHAIN_STEP);
 }
 
+// The thread is not where it mostly is: where a closure takes its upvalues, both it and the call, the innermost, are where the loop has put them. At the loop's own
+// beginning and end, which only an innermost frame is at, it is nowhere.
+static void elsewhere(struct ChainMaker *m, const struct LuaRow *r, const struct RtLua *how)
+{
+	for (u32 i = 0; i < RT_LUA_SPILLS && how->spill[i].thread; i++) {
+		chain_op(m, RT_OP_NATIVE, T, 0, 0, RSP);
+		chain_op(m, RT_OP_TRY, VM, T, 0, how->spill[i].thread);
+		chain_op(m, RT_OP_TRY, VM_CALL, T, 0, how->spill[i].call);
+		chain_op(m, RT_OP_TRY, T, VM, 0, r->thread_g + 8);
+		chain_if(m, T, RT_OP_NE, VM_CALL, 0, L_SPILL + i);
+		chain_op(m, RT_OP_TRY, T, VM, 0, TYPE);
+		chain_and(m, T, T, 0xff);
+		chain_set(m, VM_NEXT, 0);
+		chain_if_is(m, T, TYPE_THREAD, L_THREAD);
+		chain_label(m, L_SPILL + i);
+	}
+	if (how->other) {
+		chain_op(m, RT_OP_NATIVE, VM, 0, 0, how->other);
+		chain_op(m, RT_OP_TRY, T, VM, 0, TYPE);
+		chain_and(m, T, T, 0xff);
+		chain_if_is(m, T, TYPE_THREAD, L_THREAD);
+	}
+	if (!how->base) {
+		chain_op(m, RT_OP_NATIVE, T, 0, 0, RT_CHAIN_LEAF);
+		chain_if_not(m, T, 0, L_READY);
+	}
+	chain_jump(m, CHAIN_LOST);
+}
+
 static void again(struct ChainMaker *m, const struct LuaRow *r, const struct RtLua *how)
 {
 	chain_set(m, RT_CHAIN_NEXT, RT_CHAIN_PERHAPS);
@@ -144,9 +174,11 @@ static void again(struct ChainMaker *m, const struct LuaRow *r, const struct RtL
 	} else {
 		chain_op(m, RT_OP_NATIVE, VM_CALL, 0, 0, how->call);
 	}
-	chain_op(m, RT_OP_TRY, T, VM, 0, TYPE); // at the loop's own beginning and end it is not there
+	chain_op(m, RT_OP_TRY, T, VM, 0, TYPE);
 	chain_and(m, T, T, 0xff);
-	chain_if_not(m, T, TYPE_THREAD, how->base ? (u32)CHAIN_LOST : (u32)L_READY);
+	chain_if_is(m, T, TYPE_THREAD, L_THREAD);
+	elsewhere(m, r, how);
+	chain_label(m, L_THREAD);
 	chain_if(m, VM, RT_OP_EQ, L, 0, L_SAME);
 	chain_if(m, VM, RT_OP_EQ, OTHER, 0, L_BACK);
 	chain_if_is(m, AT, 0, L_NEW);

@@ -46,6 +46,13 @@ RUN l=/usr/lib/x86_64-linux-gnu/liblua5.4.so.0; echo 'io.write(1) io.flush() whi
 EXPECT_LINE 57 stacks of 306 frames, 57 equal
 EXPECT_LINE 57 user stacks, 57 whole (100.00 %)
 
+NAME lua: where a closure takes its upvalues, and the loop has its registers for something else: four allocations a call
+NEED cmd:lua5.4
+NEED cmd:lua5.3
+NEED cmd:lua5.1
+RUN printf 'local function make(a, b)\n  local c = a + b\n  return function() return a + b + c end\nend\nfor i = 1, 1000 do make(i, 1) end\n' >closures.lua; for v in 5.4 5.3 5.1; do {sonde} -q --why-incomplete -c "lua$v closures.lua" -e 'uprobe:libc:malloc /pid == cpid/ { @[ustack] = count() }' >o 2>&1; awk 'BEGIN { RS = "@\\[\n" } /make\+/ && /main chunk/ && match($0, /\]: [0-9]+/) { n += substr($0, RSTART + 3, RLENGTH - 3) } END { print n }' o; tail -n 1 o; done
+EXPECT_RE ^4000\n\d+ user stacks, \d+ whole \(100.00 %\)\n4000\n\d+ user stacks, \d+ whole \(100.00 %\)\n4000\n\d+ user stacks, \d+ whole \(100.00 %\)
+
 NAME lua: a profile names functions, and the line that runs now
 FEW samples
 NEED cmd:lua5.4

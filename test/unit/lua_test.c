@@ -231,6 +231,33 @@ TEST(a_thread_that_is_on_the_stack_around_calls)
 	}
 }
 
+// Where a closure takes its upvalues the loop has thread and call in two places of its frame; if only one is right, that is something else.
+TEST(a_thread_and_a_call_whose_registers_have_other_values)
+{
+	for (u32 place = 0; place < 3; place++) {
+		start_54_as((struct RtLua){.thread = 15, .call = 6, .next = 13, .spill = {{place == 1 ? 16 : 8, place == 1 ? 8 : 16}, {8, 16}}});
+		put(THREAD(0) + 32, CI(1), 8);
+		regs.r15 = 3;
+		regs.bp = 16;
+		regs.r13 = CODE(0) + 4;
+		stack[1] = THREAD(0);
+		stack[2] = place < 2 ? CI(1) : CI(3);
+		struct RtStack *st = walk_now();
+		if (place < 2)
+			check_frame(st, 0, "function </src/a.lua:10>", "/src/a.lua", 12);
+		else
+			CHECK_EXACT(st, 0, TEXT);
+		CHECK_FRAME(st, 1, TEXT + 0x20);
+		if (place < 2)
+			check_outer(st, 2);
+	}
+	start_54(); // behind a call it must be somewhere
+	stack[3] = 0x123;
+	struct RtStack *st = walk_now();
+	CHECK_FRAME(st, 2, TEXT + 0x20);
+	CHECK_EQ(st->why, RT_WHY_LANG);
+}
+
 // The loop's own call has not begun, or has ended: the others are at their loops all the same.
 TEST(a_loop_that_begins_or_ends)
 {
@@ -394,9 +421,9 @@ static void put_function_51(u32 i, u32 op, u32 k)
 	put(p + 96, 10 * (i + 1), 4);
 }
 
-TEST(version_5_1)
+static void start_51(void)
 {
-	start_lua(ROW_51, (struct RtLua){6, 0, 13, 16});
+	start_lua(ROW_51, (struct RtLua){6, 0, 13, 16, .other = 3});
 	put(THREAD(0) + 8, 8, 1);
 	put(THREAD(0) + 32, GLOBAL, 8);
 	put(THREAD(0) + 40, CI51(0), 8);
@@ -416,6 +443,11 @@ TEST(version_5_1)
 	stack[4] = THREAD(0);
 	stack[8] = CLOSURE(1); // frame 1 is C's, whose sp is STACK + 48
 	stack[14] = CLOSURE(1);
+}
+
+TEST(version_5_1)
+{
+	start_51();
 	struct RtStack *st = walk_now();
 	check_frame(st, 0, "ask", "", 0);
 	check_frame(st, 1, "function <b.lua:10>", "b.lua", 101);
@@ -426,6 +458,14 @@ TEST(version_5_1)
 	CHECK_EQ(st->why, RT_WHY_OK);
 	put(CI51(2) + 36, 1, 4); // called in the place of another
 	check_frame(walk_now(), 3, "function <b.lua:20>", "b.lua", 110);
+	start_51(); // a closure takes its upvalues
+	put(THREAD(0) + 40, CI51(1), 8);
+	regs.bx = THREAD(0);
+	regs.bp = 5;
+	st = walk_now();
+	check_frame(st, 0, "function <b.lua:10>", "b.lua", 101);
+	CHECK_EQ(st->n, 5);
+	CHECK_EQ(st->why, RT_WHY_OK);
 }
 
 T_MAIN()
