@@ -171,11 +171,11 @@ static RT_INLINE void find_group(struct RtStackBuf *b, u64 sp)
 		rt_uw_stop(u, RT_WHY_LIMIT);
 }
 
-// The root of the stack. Was the only guess on the way the frame that it called, in another object, nothing is missing between the two: a program's start calls but
-// the C library's, and that main() (musl's libc has no unwind information).
-static RT_INLINE void reach_root(struct RtUw *u, u64 root)
+// The root of the stack. Where a program begins it calls but the C library's start, and that main(): was the frame between, in another object, the only guess on the
+// way, nothing is missing (musl's libc has no unwind information).
+static RT_INLINE void reach_root(struct RtUw *u, struct RtUwRule *r, u64 root)
 {
-	if (u->guess_before >> 63 && RT_FRAME_ID(u->guess_before) != RT_FRAME_ID(root))
+	if (r->off2 == RT_UW_END_ENTRY && u->guess_before >> 63 && RT_FRAME_ID(u->guess_before) != RT_FRAME_ID(root))
 		u->guess = 0;
 	rt_uw_stop(u, RT_WHY_OK);
 }
@@ -261,7 +261,7 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 	if (!r || r->kind == RT_UW_NONE || r->kind == RT_UW_BAD)
 		leave_by_fp(u, !r && !FP_ONLY(u));
 	else if (r->kind == RT_UW_END)
-		reach_root(u, where);
+		reach_root(u, r, where);
 	else if (r->kind == RT_UW_REG && !(r->fprel | r->ra_kind | r->sp_kind))
 		leave_usual(u, r);
 	else if (!BEAM_LEAVE(b, r, key))

@@ -51,6 +51,7 @@ void flow_rule(const struct FlowMachine *m, const struct FlowState *s, bool by_s
 	memset(r, 0, sizeof(*r));
 	if (s->root) {
 		r->kind = RT_UW_END;
+		r->off2 = RT_UW_END_ENTRY;
 		return;
 	}
 	m->rule(s, by_sp, r);

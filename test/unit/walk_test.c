@@ -505,10 +505,10 @@ TEST(frame_pointers)
 	CHECK_EQ(rt_stack_counters()->why[RT_WHY_GUESS_FP], 1);
 	CHECK_EQ(rt_stack_counters()->why[RT_WHY_OK], 0);
 }
-// The root lies in another object than its callee, or in the same one; its callee is left by a guess, or that one's.
-static u32 why_before_root(u32 root_obj, bool callee)
+// The root is where a program begins or not, and lies in another object than its callee or in the same one; its callee is left by a guess, or that one's.
+static u32 why_before_root(u32 root_obj, bool callee, s32 entry)
 {
-	struct RtUwRule guess = rsp8, end = {.kind = RT_UW_END};
+	struct RtUwRule guess = rsp8, end = {.kind = RT_UW_END, .off2 = entry};
 	struct RtUwKey key = {77, 0};
 	u32 one = 1, two = 2;
 	guess.lost = RT_UW_GUESS;
@@ -527,9 +527,10 @@ static u32 why_before_root(u32 root_obj, bool callee)
 }
 TEST(a_guess_that_only_the_root_called)
 {
-	CHECK_EQ(why_before_root(2, true), RT_WHY_OK); // the C library's start
-	CHECK_EQ(why_before_root(1, true), RT_WHY_GUESS_RULE);
-	CHECK_EQ(why_before_root(2, false), RT_WHY_GUESS_RULE);
+	CHECK_EQ(why_before_root(2, true, RT_UW_END_ENTRY), RT_WHY_OK); // the C library's start
+	CHECK_EQ(why_before_root(1, true, RT_UW_END_ENTRY), RT_WHY_GUESS_RULE);
+	CHECK_EQ(why_before_root(2, false, RT_UW_END_ENTRY), RT_WHY_GUESS_RULE);
+	CHECK_EQ(why_before_root(2, true, 0), RT_WHY_GUESS_RULE); // a thread's beginning
 }
 TEST(a_guess_is_not_forgotten)
 {
