@@ -182,4 +182,12 @@ extern const struct LuaRow lua_rows[LUA_ROWS]; // luachain.c
 
 bool lua_chain(const struct RtLang *l, struct RtChain *out);
 void lua_source(const struct RtCode *c, bool text, struct Str *out); // what a function's file is called; text: it is the beginning of its source
+
+// ---- luajit.c, luajitchain.c
+#define LUAJIT_TRACE_MCODE 88 // bytes; of a trace
+// RtCode.lines_kind
+#define LUAJIT_CALLED 0xff // the instruction that calls it, + 1
+#define LUAJIT_IN_C 0x4000
+#define LUAJIT_TEXT 0x8000 // its file is the beginning of its source
+bool luajit_chain(const struct RtLang *l, struct RtChain *out);
 #endif
