@@ -90,12 +90,11 @@ EXPECT_LINE most
 
 NAME luajit: functions that traces have taken into them: recursion, pcall, variable arguments, a loop's
 NEED cmd:luajit
-RETRY 1 a trace's table is ready only after some calls
 RUN python3 {top}/test/run/lua_traces.py {sonde}
-EXPECT_RE getppid \d+ deep\+(9|10|11) (deep\+8 ){4}main chunk\+43$
-EXPECT_RE getuid \d+ function <13>\+1[345] pcall\+0 main chunk\+44$
-EXPECT_RE getgid \d+ vary\+(19|20|21|22) main chunk\+45$
-EXPECT_RE geteuid \d+ inner\+(27|28|29|30|31) outer\+3[67] main chunk\+46$
+EXPECT_RE getppid \d+ deep\+(9|10|11) (deep\+8 ){4}main chunk\+46$
+EXPECT_RE getuid \d+ function <13>\+1[345] pcall\+0 main chunk\+47$
+EXPECT_RE getgid \d+ vary\+(19|20|21|22) main chunk\+48$
+EXPECT_RE geteuid \d+ inner\+(27|28|29|30|31) outer\+3[67] main chunk\+49$
 
 NAME luajit: info -p says what is missing
 NEED cmd:luajit

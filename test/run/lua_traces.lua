@@ -1,7 +1,7 @@
 -- lua_traces.lua COUNT: LuaJIT's traces that take several functions into them; each shape makes a system call of its own. What the compiler cannot know without a check
 -- has a snapshot there: only such are here.
 local C = require('ffi').C
-require('ffi').cdef 'int getppid(void); int getuid(void); int getgid(void); int geteuid(void);'
+require('ffi').cdef 'int getppid(void); int getuid(void); int getgid(void); int geteuid(void); int usleep(unsigned);'
 
 local function deep(n)
 	if n > 0 then
@@ -40,6 +40,9 @@ end
 
 local t = {1, 2, 3, 4, 5}
 for i = 1, tonumber(arg[1]) do
+	if i == 1000 then
+		C.usleep(300000) -- the traces are there, their unwind tables not before that
+	end
 	deep(4)
 	pcall(guarded)
 	vary(i)

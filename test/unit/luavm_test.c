@@ -41,29 +41,22 @@ static void check_row(const struct UwTable *t, u64 off, s32 cfa, u32 saved)
 
 TEST(entered_and_left)
 {
+	static const struct {
+		u32 off;
+		s32 cfa;
+		u32 saved; // bit 1: rbp, bit 0: rbx
+	} want[] = {
+		{0, 8, 0}, {1, 16, 2}, {2, 24, 3}, {3, 24, 3}, {4, 32, 3}, {6, 40, 3}, {9, 40, 3}, {10, FRAME, 3}, // entered
+		{0x40, FRAME, 3}, {0x44, 40, 3}, {0x46, 32, 3}, {0x48, 24, 3}, {0x49, 16, 2}, {0x4a, 8, 0}, {0x4b, FRAME, 3}, // left
+		{0x7f, FRAME, 3}, {0x80, 8, 0}, {0x8a, FRAME, 3}, // entered once more
+	};
 	struct UwTable t = table();
 	memcpy(code, enter, sizeof(enter));
 	memcpy(code + 0x40, leave, sizeof(leave));
 	memcpy(code + 0x80, enter, sizeof(enter));
 	luavm_rows(code, OFF, sizeof(code), &rules, &t);
-	check_row(&t, 0, 8, 0);
-	check_row(&t, 1, 16, 2); // rbp lies there
-	check_row(&t, 2, 24, 3);
-	check_row(&t, 3, 24, 3);
-	check_row(&t, 4, 32, 3);
-	check_row(&t, 6, 40, 3);
-	check_row(&t, 9, 40, 3);
-	check_row(&t, 10, FRAME, 3);
-	check_row(&t, 0x40, FRAME, 3);
-	check_row(&t, 0x44, 40, 3);
-	check_row(&t, 0x46, 32, 3);
-	check_row(&t, 0x48, 24, 3);
-	check_row(&t, 0x49, 16, 2);
-	check_row(&t, 0x4a, 8, 0);
-	check_row(&t, 0x4b, FRAME, 3);
-	check_row(&t, 0x7f, FRAME, 3);
-	check_row(&t, 0x80, 8, 0);
-	check_row(&t, 0x8a, FRAME, 3);
+	for (u32 i = 0; i < ARRAY_LEN(want); i++)
+		check_row(&t, want[i].off, want[i].cfa, want[i].saved);
 	CHECK_EQ(UW_ROW_RULE(vec_last(&t.rows)), 0);
 	vec_deinit(&t.rows);
 	ruleset_deinit(&rules);

@@ -1,20 +1,21 @@
 # Scripts made by test/gen, larger than those that print, through this kernel's verifier. `make verify-guests` loads 1,000 programs of a fresh seed in each guest.
-# A block of three scripts each: a guest that says nothing for four minutes counts as dead.  Four of 36 are too large for 5.15, whose verifier walks each round of a loop.
+# A block of three scripts each: a guest that says nothing for four minutes counts as dead.  Up to four of 36 are too large for
+# Linux 5, whose verifier walks each round of a loop; for later ones none may be.
 
 NAME generated programs pass this kernel's verifier: seeds 5100 to 5102
-RUN {top}/test/gen/check.py {sonde} {build} --seed 5100 --count 3 --load --size 9
+RUN {top}/test/gen/check.py {sonde} {build} --seed 5100 --count 3 --load --size 9 | if [ $(uname -r | cut -d. -f1) = 5 ]; then sed 's/; [1-4] of these: too large$//'; else cat; fi
 TIMEOUT 400
-EXPECT_RE ^3 scripts of 36 programs, 0 at fault(; [1-4] of these: too large)?$
+EXPECT_RE ^3 scripts of 36 programs, 0 at fault$
 
 NAME generated programs pass this kernel's verifier: seeds 5103 to 5105
-RUN {top}/test/gen/check.py {sonde} {build} --seed 5103 --count 3 --load --size 9
+RUN {top}/test/gen/check.py {sonde} {build} --seed 5103 --count 3 --load --size 9 | if [ $(uname -r | cut -d. -f1) = 5 ]; then sed 's/; [1-4] of these: too large$//'; else cat; fi
 TIMEOUT 400
-EXPECT_RE ^3 scripts of 36 programs, 0 at fault(; [1-4] of these: too large)?$
+EXPECT_RE ^3 scripts of 36 programs, 0 at fault$
 
 NAME generated programs pass this kernel's verifier: seeds 5106 to 5108
-RUN {top}/test/gen/check.py {sonde} {build} --seed 5106 --count 3 --load --size 9
+RUN {top}/test/gen/check.py {sonde} {build} --seed 5106 --count 3 --load --size 9 | if [ $(uname -r | cut -d. -f1) = 5 ]; then sed 's/; [1-4] of these: too large$//'; else cat; fi
 TIMEOUT 400
-EXPECT_RE ^3 scripts of 36 programs, 0 at fault(; [1-4] of these: too large)?$
+EXPECT_RE ^3 scripts of 36 programs, 0 at fault$
 
 # Linux 6.3 and older keep the beginning of a long log, and say that at its end.
 NAME a program that is too large for the verifier is said to be that, with what it visited
