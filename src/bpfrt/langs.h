@@ -149,9 +149,11 @@ struct RtGo { // its table of functions: entries of {address, ...}, by address
 struct RtRuby { // where a thread's state is: what its program is written from (runtime/ruby.c)
 	u32 how;
 	s32 tls;
+	u32 musl; // linked with musl's libc
 };
 #define RT_LUA_SLOTS 4
 #define RT_LUA_SPILLS 2
+#define RT_LUA_ON_STACK 0xff // in the place of a register: always slot[0] from the stack pointer on
 struct RtLua { // what its loop keeps where, as DWARF numbers registers: what its program is written from (runtime/lua.c)
 	u32 thread, call, next; // next 0: nowhere
 	u32 closure; // bytes from the stack pointer
@@ -179,6 +181,7 @@ struct RtLang {
 		struct RtLua lua;
 		struct { // docatch() is at code_type
 			u32 docatch_size;
+			u32 musl; // linked with musl's libc
 		} perl;
 		struct {
 			s32 cur_l; // from its machine's register r14 to where the thread is, behind which its base in compiled code lies; 0: not known

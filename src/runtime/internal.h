@@ -114,6 +114,11 @@ static inline void chain_lost(struct ChainMaker *m)
 	chain_op(m, RT_OP_LOST, 0, 0, 0, 0);
 }
 
+// What the thread has under the key (pthread_key_create(3)) whose number is in `key`, into dst; by and key are lost, label is one that nobody else has. 0: nothing.
+void chain_thread_value(struct ChainMaker *m, bool musl, u32 dst, u32 key, u32 by, u32 label);
+// The word at `offset` of the thread's variables of module `module`, both in registers, into dst; module is lost.
+void chain_thread_variable(struct ChainMaker *m, bool musl, u32 dst, u32 module, u32 offset);
+
 // ---- pyself.c: what CPython 3.13 and 3.14 say of themselves. words: of _Py_DebugOffsets, so many as python_described_words() (0: of that version none);
 // version: major << 8 | minor. False: it makes no sense, py is as it was.
 u32 python_described_words(u32 version);

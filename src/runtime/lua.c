@@ -30,6 +30,7 @@ static u32 version_of(struct ElfFile *f, u64 ident, struct Str *text)
 #define STORE 0x89
 static const u8 dwarf[16] = {0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15};
 enum { RBP = 6, RSP = 7 }; // DWARF
+#define RDI 7 // as numbered in instructions: the first argument, which no call saves
 #define IS_SAVED(r) ((r) == 3 || (r) == 5 || (r) >= 12) // over calls: rbx, rbp, r12 to r15
 
 // A load or store of eight bytes at base + disp (one byte): its registers, as numbered in instructions.
@@ -46,6 +47,17 @@ static bool find_thread(const u8 *code, u32 n, u32 *reg)
 	for (u32 i = 0; i + 3 <= n; i++) {
 		*reg = (code[i + 2] & 7u) | (code[i] & 1u) << 3;
 		if ((code[i] & 0xfe) == 0x48 && code[i + 1] == STORE && (code[i + 2] & 0xf8) == 0xf8 && IS_SAVED(*reg))
+			return true;
+	}
+	return false;
+}
+
+// Builds for size (-Os) have it on the stack, always: mov %rdi,disp(%rsp).
+static bool find_home(const u8 *code, u32 n, s32 *disp)
+{
+	for (u32 i = 0; i + 5 <= n; i++) {
+		*disp = code[i + 2] == 0x7c ? (s8)code[i + 4] : 0;
+		if (code[i] == 0x48 && code[i + 1] == STORE && (code[i + 2] == 0x7c || code[i + 2] == 0x3c) && code[i + 3] == 0x24)
 			return true;
 	}
 	return false;
@@ -117,11 +129,12 @@ static bool find_next(const u8 *code, u32 n, u32 disp, u32 at, u32 *reg)
 // mov %rax,disp(%rsp); mov 0x20(%rax),%rax: the closure, then its function.
 static bool find_closure(const u8 *code, u32 n, u32 *disp)
 {
-	for (u32 i = 0; i + 9 <= n; i++)
-		if (!memcmp(code + i, "\x48\x89\x44\x24", 4) && !memcmp(code + i + 5, "\x48\x8b\x40\x20", 4)) {
-			*disp = code[i + 4];
+	for (u32 i = 0; i + 9 <= n; i++) {
+		u32 wide = !memcmp(code + i, "\x48\x89\x44\x24", 4);
+		*disp = wide ? code[i + 4] : 0;
+		if ((wide || !memcmp(code + i, "\x48\x89\x04\x24", 4)) && !memcmp(code + i + 4 + wide, "\x48\x8b\x40\x20", 4))
 			return true;
-		}
+	}
 	return false;
 }
 
@@ -162,11 +175,13 @@ static void find_other(const u8 *code, u32 n, u32 thread, struct RtLua *out)
 static bool find_state(const u8 *code, u32 n, const struct LuaRow *r, struct RtLua *out)
 {
 	u32 begin = MIN(n, (u32)BEGINNING), thread, call = 0, next = 0, moved;
+	bool saved = find_thread(code, begin, &thread);
 
-	if (!find_thread(code, begin, &thread))
+	if (!saved && !find_home(code, begin, &out->slot[0]))
 		return false;
-	out->thread = dwarf[thread];
-	if (is_moved_on(code, begin, thread, &moved) && (r->version != 0x504 || !find_slots(code, n, moved, out)))
+	thread = saved ? thread : RDI;
+	out->thread = saved ? dwarf[thread] : RT_LUA_ON_STACK;
+	if (saved && is_moved_on(code, begin, thread, &moved) && (r->version != 0x504 || !find_slots(code, n, moved, out)))
 		return false;
 	if (r->version == 0x501) {
 		if (!find_closure(code, begin, &out->closure) || !find_next(code, n, 0x30, thread, &next))
@@ -176,7 +191,7 @@ static bool find_state(const u8 *code, u32 n, const struct LuaRow *r, struct RtL
 		return false;
 	} else {
 		out->call = dwarf[call];
-		if (!out->base)
+		if (saved && !out->base)
 			find_spills(code, n, thread, call, out);
 	}
 	if (r->version == 0x504 && !find_next(code, n, r->ci_pc * 8, call, &next))

@@ -151,7 +151,12 @@ static void again(struct ChainMaker *m, const struct LuaRow *r, const struct RtL
 	chain_label(m, CHAIN_AGAIN);
 	chain_set(m, ON, 0);
 	chain_set(m, SEEN, 0);
-	chain_op(m, RT_OP_NATIVE, VM, 0, 0, how->thread);
+	if (how->thread == RT_LUA_ON_STACK) {
+		chain_op(m, RT_OP_NATIVE, T, 0, 0, RSP);
+		chain_op(m, RT_OP_TRY, VM, T, 0, how->slot[0]);
+	} else {
+		chain_op(m, RT_OP_NATIVE, VM, 0, 0, how->thread);
+	}
 	if (how->base) { // a register that calls do not save is that of the innermost frame
 		chain_op(m, RT_OP_NATIVE, T, 0, 0, RT_CHAIN_LEAF);
 		chain_if_not(m, T, 0, L_LEAF);

@@ -141,8 +141,7 @@ static bool find(struct ElfFile *f, const struct ElfSymbol *syms, struct RtLang 
 		str_add(version, " (without threads)");
 		return false;
 	}
-	if (runtime_of_musl(f, version))
-		return false;
+	out->perl.musl = runtime_of_musl(f, version);
 	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
 		if (rows[i].version != v)
 			continue;
@@ -169,8 +168,6 @@ enum {
 	L_ONE_NAME, L_FILE
 };
 _Static_assert(L_FILE < CHAIN_LABELS, "labels");
-#define THREAD_KEYS 0x310 // glibc's struct pthread: 32 keys of {sequence, value}, then pointers to blocks of such
-#define THREAD_BLOCKS 0x510
 #define RSP 7 // DWARF
 #define MYOP_REACH (1 << 18)
 #define INTERPRETER 0x2000 // bytes of it, at least
@@ -210,19 +207,10 @@ static void load_stackinfo(struct ChainMaker *m, const struct Row *r)
 
 // The interpreter, and whether the innermost operation is one of a loop: PL_op is none between the runs of a loop (sort, first), and on the stack where call_sv()
 // has called a function in C.
-static void begin(struct ChainMaker *m, const struct Row *r)
+static void begin(struct ChainMaker *m, const struct Row *r, bool musl)
 {
-	chain_op(m, RT_OP_TP, T, 0, 0, 0);
 	chain_load(m, W, KEY, 0, 4);
-	chain_add(m, P, T, THREAD_KEYS);
-	chain_if(m, W, RT_OP_LT, RT_CHAIN_ZERO, 32, L_KEY);
-	chain_shr(m, P, W, 5);
-	chain_mul(m, T, T, P, 8);
-	chain_load(m, P, T, THREAD_BLOCKS, 8);
-	chain_label(m, L_KEY);
-	chain_and(m, W, W, 31);
-	chain_mul(m, P, P, W, 16);
-	chain_op(m, RT_OP_TRY, MY, P, 0, 8);
+	chain_thread_value(m, musl, MY, W, P, L_KEY);
 	chain_if_is(m, MY, 0, CHAIN_LOST);
 	chain_load(m, CUR, MY, r->curcop, 24);
 	chain_if_is(m, SI, 0, CHAIN_LOST);
@@ -562,7 +550,7 @@ static bool chain(const struct RtLang *l, struct RtChain *out)
 	const struct Row *r = &rows[l->row % ARRAY_LEN(rows)];
 	struct ChainMaker m = {0};
 
-	begin(&m, r);
+	begin(&m, r, l->perl.musl);
 	group(&m, l);
 	next(&m, r);
 	stack_ends(&m, r);

@@ -171,8 +171,7 @@ static bool find(struct ElfFile *f, const struct ElfSymbol *syms, struct RtLang 
 		out->code_type = find_names(f, syms[SYM_NAME_OF].addr);
 		if (!out->code_type || !(v < 0x300 ? find_key(f, syms[SYM_NATIVE].addr, out) : find_tls(f, syms[SYM_CURRENT].addr, out)))
 			return false;
-		if ((out->ruby.how == EC_BY_KEY || out->ruby.how == EC_BY_GOT) && runtime_of_musl(f, version))
-			return false;
+		out->ruby.musl = runtime_of_musl(f, version);
 		return runtime_threaded_loop(f, &out->loop, &out->loop_end);
 	}
 	return false;
@@ -216,27 +215,20 @@ enum { L_KEY = CHAIN_OWN, L_END, L_HAVE_END, L_TOP, L_HAVE_TOP, L_NOT_LAST, L_LE
 // Objects of a thread: its ec in P.
 static void find_ec(struct ChainMaker *m, const struct RtRuby *r)
 {
-	chain_op(m, RT_OP_TP, P, 0, 0, 0);
 	if (r->how == EC_BY_TLS) {
+		chain_op(m, RT_OP_TP, P, 0, 0, 0);
 		chain_load(m, P, P, r->tls, 8);
 	} else if (r->how == EC_BY_TLS_GOT) {
+		chain_op(m, RT_OP_TP, P, 0, 0, 0);
 		chain_load(m, Q, ROOT, 0, 8);
 		chain_mul(m, P, P, Q, 1);
 		chain_load(m, P, P, 0, 8);
-	} else if (r->how == EC_BY_GOT) { // of glibc: dtv[module].place + offset
-		chain_load(m, P, P, 8, 8);
+	} else if (r->how == EC_BY_GOT) {
 		chain_load(m, PC, ROOT, 0, 16);
-		chain_mul(m, P, P, PC, 16);
-		chain_load(m, P, P, 0, 8);
-		chain_mul(m, P, P, PC + 1, 1);
-		chain_load(m, P, P, 0, 8);
-	} else { // of glibc: a thread's values of the first keys lie in its own record
+		chain_thread_variable(m, r->musl, P, PC, PC + 1);
+	} else {
 		chain_load(m, Q, ROOT, 0, 4);
-		chain_if(m, Q, RT_OP_LT, RT_CHAIN_ZERO, 32, L_KEY);
-		chain_jump(m, CHAIN_LOST);
-		chain_label(m, L_KEY);
-		chain_mul(m, P, P, Q, 16);
-		chain_load(m, P, P, 0x310 + 8, 8);
+		chain_thread_value(m, r->musl, P, Q, PC, L_KEY);
 		chain_if_is(m, P, 0, CHAIN_LOST);
 		chain_load(m, P, P, 32, 8);
 	}

@@ -231,6 +231,20 @@ TEST(a_thread_that_is_on_the_stack_around_calls)
 	}
 }
 
+// Builds for size have it on the stack only.
+TEST(a_thread_that_is_always_on_the_stack)
+{
+	start_54_as((struct RtLua){.thread = RT_LUA_ON_STACK, .call = 6, .next = 13, .slot = {8}});
+	regs.r15 = 0x123;
+	stack[1] = stack[13] = THREAD(0); // of this loop, of the other
+	struct RtStack *st = walk_now();
+	check_frame(st, 0, "ask", "", 0);
+	check_frame(st, 1, "function </src/a.lua:10>", "/src/a.lua", 12);
+	check_outer(st, 3);
+	stack[13] = HEAP;
+	CHECK_EQ(walk_now()->why, RT_WHY_LANG);
+}
+
 // Where a closure takes its upvalues the loop has thread and call in two places of its frame; if only one is right, that is something else.
 TEST(a_thread_and_a_call_whose_registers_have_other_values)
 {

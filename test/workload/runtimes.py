@@ -227,7 +227,7 @@ def rubies():
 
 
 def of_musl(program):
-    """Such programs that musl.sh has built. (Its Lua is not known, and its Python lacks modules that pyload.py needs.)"""
+    """Such programs that musl.sh has built. (Its Python lacks modules that pyload.py needs.)"""
     return sorted(glob.glob(CACHE + '/musl/usr/bin/' + program))
 
 
@@ -301,8 +301,12 @@ def programs(tmp):
         yield Program('PHP %s, musl' % run(php + ' -n -r "echo PHP_VERSION;"').strip(), php + ' -n', 'phpload.php', 'flock', ('deep.php', 'flock'))
     for name, ruby in rubies():
         yield Program('Ruby ' + name, ruby, 'rubyload.rb', 'flock', ('deep.rb', 'flock'))
+    for ruby in of_musl('ruby'):
+        yield Program('Ruby %s, musl' % run([ruby, '--disable-gems', '-e', 'print RUBY_VERSION']).strip(), ruby + ' --disable-gems', 'rubyload.rb', 'flock', ('deep.rb', 'flock'))
     for v, perl in perls():
         yield Program('Perl ' + v, perl, 'perlload.pl', 'flock', ('deep.pl', 'flock'))
+    for perl in of_musl('perl'):
+        yield Program('Perl %s, musl' % run([perl, '-e', 'printf "%vd", $^V']).strip(), perl, 'perlload.pl', 'flock', ('deep.pl', 'flock'))
     nodes = [n for n in (shutil.which('node'), *sorted(glob.glob(CACHE + '/node-*/bin/node'))) if n]
     for node, how, flags in [(n, *h) for n in nodes for h in (('', ''), (', --no-opt', ' --no-opt'))]:
         v = run([node, '-p', '`${process.versions.v8.split("-")[0]} (Node ${process.versions.node})`']).strip()
@@ -312,6 +316,8 @@ def programs(tmp):
         yield Asked('BEAM (Erlang, OTP %s)' % v, erl, 'beam_same.py', 'rt_sigaction', erl + ' deep', 'rt_sigaction')
     for lua in [*sorted(glob.glob('/usr/bin/lua5.[134]')), *(cmd for cmd, _, _ in unpacked('/usr/bin/lua5.[134]'))]:
         yield Program(' '.join(run(lua + ' -v').split()[:2]), lua, 'luaload.lua', 'rename', ('deep.lua', 'rename'))
+    for lua in of_musl('lua5.[134]'):
+        yield Program(' '.join(run(lua + ' -v').split()[:2]) + ', musl', lua, 'luaload.lua', 'rename', ('deep.lua', 'rename'))
     for luajit in [*filter(None, [shutil.which('luajit')]), *(cmd for cmd, _, _ in unpacked('/usr/bin/luajit*'))]:
         for how in (', -joff', ''):
             yield Program(' '.join(run(luajit + ' -v').split()[:2]) + how, luajit + how.replace(',', ''), 'luaload.lua', 'rename', ('deep.lua', 'rename'))
