@@ -47,7 +47,7 @@ enum { ON_DRAIN = 2 }; // calls of the thread before that have no loop
 enum {
 	L_READY = CHAIN_OWN, L_BACK, L_SAME, L_NEW, L_KEEP, L_SEARCH, L_LOOK, L_NOT, L_FOUND, L_NONE, L_CALL, L_CALLER, L_NOT_OWN, L_INNER, L_ENDS, L_REST,
 	L_MID, L_NAMED, L_STORED, L_BEGUN, L_PLACE, L_TAKE, L_C, L_CLOSURE, L_NAME, L_CALLED, L_EVENT, L_LENGTH, L_PATH, L_TEXT, L_NO_FILE, L_NO_ABS, L_NO_LINES, L_DONE,
-	L_SCAN_BEGIN, L_SCAN, L_JUMP, L_SCANNED, L_SETS, L_LOCAL, L_LOCALS, L_UPVALUE, L_TABLE, L_GLOBAL, L_SELF, L_CONSTANT, L_STRING, L_LEAF, L_HAVE_THREAD, L_THREAD,
+	L_SCAN_BEGIN, L_SCAN, L_JUMP, L_SCANNED, L_SETS, L_LOCAL, L_LOCALS, L_UPVALUE, L_TABLE, L_GLOBAL, L_SELF, L_CONSTANT, L_STRING, L_LEAF, L_HAVE_THREAD, L_THREAD, L_LEFT_OVER, L_OWN,
 	L_SPILL // RT_LUA_SPILLS
 };
 _Static_assert(L_SPILL + RT_LUA_SPILLS <= CHAIN_LABELS, "labels");
@@ -256,6 +256,15 @@ static void place(struct ChainMaker *m, const struct LuaRow *r)
 	chain_if(m, POS, RT_OP_LT, VM_NEXT, 0, L_STORED);
 	chain_add(m, PC, VM_NEXT, 0);
 	chain_label(m, L_STORED);
+	if (IS_51(r)) { // of a call that has not begun it is what another one has left there
+		chain_load(m, POS, T, r->ncode, 4);
+		chain_mul(m, POS, X + r->code, POS, 4);
+		chain_if(m, POS, RT_OP_LT, PC, 0, L_LEFT_OVER);
+		chain_if(m, X + r->code, RT_OP_LT, PC, 1, L_OWN);
+		chain_label(m, L_LEFT_OVER);
+		chain_add(m, PC, X + r->code, 0);
+		chain_label(m, L_OWN);
+	}
 	chain_mul(m, POS, PC, X + r->code, -1);
 	chain_shr(m, POS, POS, 2);
 	chain_if_is(m, POS, 0, L_BEGUN);

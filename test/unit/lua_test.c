@@ -472,6 +472,12 @@ TEST(version_5_1)
 	CHECK_EQ(st->why, RT_WHY_OK);
 	put(CI51(2) + 36, 1, 4); // called in the place of another
 	check_frame(walk_now(), 3, "function <b.lua:20>", "b.lua", 110);
+	start_51(); // one that has not begun: where it is says what another one has left there
+	put(THREAD(0) + 40, CI51(1), 8);
+	put(CI51(1) + 24, CODE(2) + 4, 8);
+	check_frame(walk_now(), 0, "function <b.lua:10>", "b.lua", 100);
+	put(CI51(1) + 24, HEAP, 8);
+	check_frame(walk_now(), 0, "function <b.lua:10>", "b.lua", 100);
 	start_51(); // a closure takes its upvalues
 	put(THREAD(0) + 40, CI51(1), 8);
 	regs.bx = THREAD(0);
