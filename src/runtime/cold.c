@@ -143,20 +143,27 @@ bool runtime_cold_part(struct ElfFile *f, u64 lo, u64 hi, u64 *cold, u64 *cold_e
 	return ok;
 }
 
+#define ONLY_JUMP 8 // bytes
 // jmp *(%r14), jmp *n(%r14)
 static bool is_threaded_jump(const u8 *p)
 {
 	return p[0] == 0x41 && p[1] == 0xff && (p[2] == 0x26 || p[2] == 0x66);
 }
 
+// Built for size it has one such jump, for all instructions, which it begins with: mov (%r15),%r14; mov (%r14),%rax; jmp *%rax
+static bool is_only_jump(const u8 *p)
+{
+	return !memcmp(p, "\x4d\x8b\x37\x49\x8b\x06\xff\xe0", ONLY_JUMP);
+}
+
 static void count_threaded(const struct ElfFile *f, const struct ElfSeg *s, const struct Starts *t, u32 *hits)
 {
 	u8 *code = elffile_load(f, s->off, s->filesz, MAX_LOOP_CODE);
 
-	for (u64 i = 0; code && i + 3 <= s->filesz; i++) {
-		u32 nr = is_threaded_jump(code + i) ? around(t, s->vaddr + i) : t->n;
+	for (u64 i = 0; code && i + ONLY_JUMP <= s->filesz; i++) {
+		u32 n = is_threaded_jump(code + i) ? 1 : is_only_jump(code + i) ? MIN_THREADED : 0, nr = n ? around(t, s->vaddr + i) : t->n;
 		if (nr < t->n)
-			hits[nr]++;
+			hits[nr] += n;
 	}
 	free(code);
 }

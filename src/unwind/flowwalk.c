@@ -188,6 +188,16 @@ static bool nop_behind(struct Flow *f, u64 after)
 	return r && r->c->p[after - r->c->vaddr] == 0x90;
 }
 
+// A function that another one is given (a thread's start), which nothing else names or calls: where an address leads to an instruction that only beginnings have.
+static void function_taken(struct Flow *f, const struct Insn *in)
+{
+	u64 at = f->m->takes_address ? f->m->takes_address(in) : 0;
+	struct Insn first;
+
+	if (at && insn_at(f, at, &first) && f->m->makes_frame(&first))
+		flow_add_start(f, at);
+}
+
 // Where the item goes from the instruction it has just passed; false: this way ends.
 static bool go_on(struct Flow *f, u64 start, struct FlowItem *it, const struct Insn *in, enum Branch way, u32 *at)
 {
@@ -224,6 +234,7 @@ static bool go_on(struct Flow *f, u64 start, struct FlowItem *it, const struct I
 			return false;
 		break;
 	case BRANCH_NONE:
+		function_taken(f, in);
 		break;
 	}
 	it->pc += in->len;

@@ -117,6 +117,7 @@ struct FlowMachine {
 	// Does an indirect jump lead to another function, by a slot?
 	bool (*by_slot)(const struct FlowState *s, const struct Insn *in);
 	bool (*is_plt_head)(const u8 *p, u64 n); // the first entry of a PLT
+	u64 (*takes_address)(const struct Insn *in); // which address it puts into a register; 0: none, or not known
 	void (*rule)(const struct FlowState *s, bool by_sp, struct RtUwRule *r); // r is zero before; kind RT_UW_NONE: none
 };
 extern const struct FlowMachine flow_x86, flow_arm64;
