@@ -158,7 +158,7 @@ static void give_rows(const struct Flow *f, const struct FlowRegion *r, bool by_
 static void pass(struct Flow *f, const struct FlowIn *in)
 {
 	struct FlowState root = f->m->entered;
-	root.root = true;
+	root.root = FLOW_ROOT_ENTRY;
 	for (u32 i = 0; i < f->nregions; i++) {
 		struct FlowRegion *r = &f->regions[i];
 		memset(r->at, 0, r->c->size * sizeof(*r->at));

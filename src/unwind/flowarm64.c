@@ -130,7 +130,7 @@ static void number(struct FlowState *s, const struct Insn *in)
 {
 	bool outermost = !in->imm && (in->reg == A64_FP || in->reg == A64_LR) && s->in_lr && !s->ra && !s->slot[0] && s->fp == FLOW_UNKNOWN && s->sp <= 0;
 	if (outermost) {
-		s->root = 1;
+		s->root = s->root ? s->root : FLOW_ROOT;
 		return;
 	}
 	overwrite(s, in->writes);

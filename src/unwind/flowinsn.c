@@ -192,7 +192,7 @@ enum Branch flow_effect(struct FlowState *s, const struct Insn *in)
 		bool outermost = (op & 0x38) == 0x30 && in->mod == 3 && to == RBP && from == RBP && !s->slot[0] && s->fp == FLOW_UNKNOWN &&
 				 (s->sp == FLOW_UNKNOWN || s->sp <= 8);
 		if (outermost)
-			s->root = 1;
+			s->root = s->root ? s->root : FLOW_ROOT;
 		arith(s, op >> 3, to, false, 0);
 		return BRANCH_NONE;
 	}

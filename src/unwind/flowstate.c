@@ -51,7 +51,7 @@ void flow_rule(const struct FlowMachine *m, const struct FlowState *s, bool by_s
 	memset(r, 0, sizeof(*r));
 	if (s->root) {
 		r->kind = RT_UW_END;
-		r->off2 = RT_UW_END_ENTRY;
+		r->off2 = s->root == FLOW_ROOT_ENTRY ? RT_UW_END_ENTRY : 0;
 		return;
 	}
 	m->rule(s, by_sp, r);

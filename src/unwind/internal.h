@@ -82,6 +82,7 @@ bool go_rows(const struct ElfCfi *e, FlowRows *out);
 enum { RBP = 5, RSP = 4, NO_REG = INSN_NO_REG }; // numbers in instructions of x86-64
 #define FLOW_UNKNOWN INT32_MIN
 #define FLOW_MAX_FRAME (1 << 24)
+enum FlowRoot { FLOW_ROOT = 1, FLOW_ROOT_ENTRY }; // it says so itself; the kernel enters it
 struct FlowState { // before an instruction. fp is the frame pointer: rbp, x29
 	s32 sp, fp; // CFA - sp; CFA - fp, FLOW_UNKNOWN while it is the caller's
 	// assembly that aligns its stack copies the stack pointer to a register, which it may store below
@@ -90,7 +91,7 @@ struct FlowState { // before an instruction. fp is the frame pointer: rbp, x29
 	s32 low; // rsp after alignment - rsp; FLOW_UNKNOWN
 	s32 stored_at, stored; // rsp after alignment - slot, CFA - what is stored there; stored 0: nothing
 	s16 slot[RT_UW_SLOTS]; // where the caller's value is, CFA-relative; 0: in its register
-	u32 root; // nothing called this
+	u32 root; // nothing called this: enum FlowRoot
 	// arm64
 	s16 ra; // where the return address is saved, CFA-relative; 0: nowhere
 	u8 in_lr; // x30 holds it

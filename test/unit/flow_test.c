@@ -310,7 +310,7 @@ static void rows(const char *what, const u8 *p, u64 n, u64 entry, const char *wa
 			if (r->lost & RT_UW_GUESS)
 				str_addc(&s, '?');
 		} else {
-			str_add(&s, r->kind == RT_UW_END ? "end" : "none");
+			str_add(&s, r->kind != RT_UW_END ? "none" : r->off2 == RT_UW_END_ENTRY ? "entry" : "end");
 		}
 	}
 	if (strcmp(str_text(&s), want))
@@ -360,8 +360,12 @@ TEST(shapes)
 	static const u8 framed[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xe0};
 	rows("a frame pointer tells", framed, sizeof(framed), 0x9999, "0:sp+8? 1:sp+16,0@-16? 4:bp+16,0@-16");
 	rows("what a symbol names is a function", tiny, sizeof(tiny), 0, "0:sp+8 1:sp+16");
+	static const u8 taken[] = {0x48, 0x8d, 0x3d, 0x01, 0x00, 0x00, 0x00, 0xc3, 0x53, 0xe8, 0x00, 0x00, 0x10, 0x00}; // lea 8,%rdi; ret; 8: push %rbx; call
+	static const u8 aside[] = {0x48, 0x8d, 0x3d, 0x02, 0x00, 0x00, 0x00, 0xc3, 0x53, 0xe8, 0x00, 0x00, 0x10, 0x00};
+	rows("what another function is given is one", taken, sizeof(taken), 0, "0:sp+8 9:sp+16,1@-16");
+	rows("but not from a place that no function begins with", aside, sizeof(aside), 0, "0:sp+8 8:sp+8? 9:sp+16,1@-16?");
 	static const u8 start[] = {0x31, 0xed, 0x48, 0x89, 0xe7, 0x48, 0x83, 0xe4, 0xf0, 0xe8, 0x00, 0x00, 0x10, 0x00, 0xf4};
-	rows("where the kernel enters", start, sizeof(start), 0x1000, "0:end");
+	rows("where the kernel enters", start, sizeof(start), 0x1000, "0:entry");
 	static const u8 plt[] = {0xff, 0x35, 2, 2, 0, 0, 0xff, 0x25, 4, 2, 0, 0, 0x0f, 0x1f, 0x40, 0, // lld's: no .eh_frame tells of it
 				 0xff, 0x25, 2, 2, 0, 0, 0x68, 0, 0, 0, 0, 0xe9, 0xe0, 0xff, 0xff, 0xff};
 	rows("a PLT", plt, sizeof(plt), 0x9999, "0:sp+16 6:sp+24 10:sp+8 1b:sp+16");
