@@ -241,6 +241,8 @@ void report_losses(struct RunCtx *rc)
 		    refused);
 	u64 nameless = stacks_nameless(rc->stacks);
 	report_loss(rc, "code_names_lost", nameless, "functions of programs that an interpreter runs whose names were gone before they were read: %llu", (unsigned long long)nameless);
+	u32 maker, makers = stacks_unnamed(rc->stacks, &maker);
+	report_loss(rc, "made_code_unnamed", makers, "processes of which code made at run time has no names: %u (`sonde info -p %u` says what helps)", makers, maker);
 	const char *why = rc->syms && sym_kernel_asked(rc->syms) ? sym_kernel_why(rc->syms) : NULL;
 	report_loss(rc, "kernel_names_hidden", why != NULL, "%s", why ? why : "");
 }

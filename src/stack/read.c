@@ -22,6 +22,7 @@ enum { // the first three are part of what is asked for
 	CE_ENTRY = 16, // of the kernel: the next frame was interrupted
 };
 
+#define UNNAMED_MAX 32
 struct StackReader {
 	struct Program *prog;
 	struct Syms *syms;
@@ -37,6 +38,7 @@ struct StackReader {
 	void *tell_arg;
 	struct Arena texts; // of language frames
 	u64 nameless;
+	u32 unnamed[UNNAMED_MAX], nunnamed; // processes
 	bool sharing;
 	struct Shared *shared; // stacks_share(): open addressing, cap_shared a power of two
 	u32 nshared, cap_shared;
@@ -59,6 +61,21 @@ struct StackReader *stacks_create(struct Program *prog, struct Syms *syms)
 		r->fd[c] = m ? m->fd : -1;
 	}
 	return r;
+}
+
+u32 stacks_unnamed(const struct StackReader *r, u32 *pid)
+{
+	*pid = r && r->nunnamed ? r->unnamed[0] : 0;
+	return r ? r->nunnamed : 0;
+}
+
+static void note_unnamed(struct StackReader *r, u32 pid)
+{
+	for (u32 i = 0; i < r->nunnamed; i++)
+		if (r->unnamed[i] == pid)
+			return;
+	if (r->nunnamed < UNNAMED_MAX)
+		r->unnamed[r->nunnamed++] = pid;
 }
 
 u64 stacks_nameless(const struct StackReader *r)
@@ -322,6 +339,8 @@ static void resolve_user(struct StackReader *r, u64 frame, u32 pid, u32 how)
 		}
 	} else {
 		hits[0] = stacks_raw_name(r->syms, pid, frame, back);
+		if (frame & RT_FRAME_NOFILE && !hits[0].name && pid)
+			note_unnamed(r, pid);
 	}
 	if (how & CE_TRAMPOLINE && is_made_call(hits[n - 1].name)) {
 		resolve_user(r, frame, pid, how & ~(u32)(CE_EXACT | CE_TRAMPOLINE));

@@ -17,6 +17,7 @@ struct err *stacks_start(struct Program *prog, struct Syms *syms);
 struct StackReader; // caches
 struct StackReader *stacks_create(struct Program *prog, struct Syms *syms);
 struct Codes;
+u32 stacks_unnamed(const struct StackReader *r, u32 *pid); // processes of which code made at run time had no name (32 and more count as 32); pid: one of them
 u64 stacks_nameless(const struct StackReader *r); // frames of a language whose name was lost; each is shown as such
 void stacks_use_codes(struct StackReader *r, struct Codes *codes); // names of language frames; borrowed
 void stacks_tell_frames(struct StackReader *r, void (*fn)(void *arg, u32 obj, u64 off), void *arg); // of each user stack that is read, its frames in files

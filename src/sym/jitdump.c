@@ -69,7 +69,7 @@ bool jitdump_is_name(const char *path)
 	p = p ? p + 1 : path;
 	if (strncmp(p, "jit-", 4) || !isdigit((unsigned char)p[4]))
 		return false;
-	for (p += 4; isdigit((unsigned char)*p); p++)
+	for (p += 4; isdigit((unsigned char)*p) || (*p == '-' && isdigit((unsigned char)p[1])); p++) // JavaScriptCore's has the thread's number, too
 		;
 	return !strcmp(p, ".dump");
 }

@@ -59,6 +59,12 @@ EXPECT_RE ^\s+\w+\+\d+\n\s+last\+\d+\n\s+0x[0-9a-f]+\n\s+main\+\d+\n(\s+(__libc_
 EXPECT_LINE 5 user stacks, 0 whole (0.00 %), 5 whole by guess (100.00 %)
 EXPECT_RE ^ +5 +\d+ jit +\[no file\+0x\w+\]: left by frame pointer, not by unwind information; callers may be missing$
 
+NAME code made at run time that nothing names is a loss
+NEED cmd:gcc
+NEED host
+RUN gcc -O2 -o jit {top}/test/workload/jit.c; for o in '' --strict '-f json --strict'; do {sonde} -q $o -c './jit 5' -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { @[ustack] = count() }' >o 2>e; echo "$? $(grep -c 'processes of which code made at run time has no names: 1 (`sonde info -p [0-9]*` says what helps)' e) $(grep -c '"type": "made_code_unnamed", "count": 1' o)"; done
+EXPECT_RE \A0 1 0\n3 1 0\n3 0 1\n\Z
+
 NAME code made at run time without a frame pointer, called by C that has one: its caller is not left out, the stack is cut there
 RUN gcc -O2 -o jit_nofp {top}/test/workload/jit_nofp.c; {sonde} -q --why-incomplete -c './jit_nofp 5' -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { @[ustack] = count() }' 2>&1
 NEED cmd:gcc

@@ -48,15 +48,33 @@ python() {
 	sources python3.11
 	cd "$work/python3.11"
 	[ -f Makefile ] || ./configure -q --prefix="$dir/usr" --enable-shared --with-ensurepip=no --disable-test-modules >/dev/null
-	make -s -j"$jobs" python >/dev/null # without modules in C of their own
+	printf '%s\n' '*disabled*' unicodedata _ctypes _ssl _hashlib _curses _curses_panel _dbm _gdbm _sqlite3 _tkinter nis ossaudiodev readline spwd >Modules/Setup.local # gcc takes minutes for the first
+	make -s -j"$jobs" python sharedmods >/dev/null
 	install -D -s python "$dir/usr/bin/python3.11"
 	install -D libpython3.11.so.1.0 "$dir/usr/lib/libpython3.11.so.1.0"
 	rm -rf "$dir/usr/lib/python3.11"
 	cp -r Lib "$dir/usr/lib/python3.11"
-	mkdir "$dir/usr/lib/python3.11/lib-dynload"
+	install -D -t "$dir/usr/lib/python3.11/lib-dynload" build/lib.*/*.so
 }
 
-for what in ${3:-lua php python}; do
+ruby() {
+	sources ruby3.1
+	cd "$work/ruby3.1"
+	[ -f Makefile ] || ./configure -q --prefix="$dir/usr" --enable-shared --disable-install-doc --disable-yjit --with-baseruby=/usr/bin/ruby --with-out-ext=openssl,readline,gdbm,dbm,psych,fiddle,pty,syslog,nkf,zlib >/dev/null
+	make -s -j"$jobs" main >/dev/null # without gems, which would be fetched
+	make -s install-arch install-comm >/dev/null
+}
+
+perl() {
+	sources perl
+	cd "$work/perl"
+	[ -f Makefile ] || ./Configure -des -Dcc="$CC" -Dprefix="$dir/usr" -Dusethreads -Duseshrplib -Uman1dir -Uman3dir -Doptimize="$CFLAGS" -Dldflags="$LDFLAGS" -Dlddlflags="-shared $LDFLAGS" -Dlibs='-lm' \
+		-Dplibpth= -Dlibpth=/usr/lib/x86_64-linux-musl -Uusenm -Ulocincpth -Uloclibpth -Dlibc=/usr/lib/x86_64-linux-musl/libc.so >/dev/null </dev/null
+	make -s -j"$jobs" >/dev/null
+	make -s install.perl >/dev/null
+}
+
+for what in ${3:-lua ruby perl php python}; do
 	set +e
 	(set -e; $what) >"$work/$what.log" 2>&1
 	[ $? = 0 ] && echo "$what: built" || echo "$what: $(tail -n 1 "$work/$what.log")"
