@@ -38,7 +38,7 @@ void syms_destroy(struct Syms *s)
 	kallsyms_destroy(s->kernel);
 	debuginfod_destroy(s);
 	map_deinit(&s->demangled);
-	map_deinit(&s->ksyms);
+	map_deinit(&s->kept);
 	map_deinit(&s->places);
 	arena_deinit(&s->arena);
 	free(s->debug_dir);
