@@ -51,6 +51,10 @@ struct GoTab;
 struct ElfObj {
 	struct ElfFile file;
 	bool is_elf;
+	u32 nfiles; // that are open
+	bool let_go; // its file is closed: what stands in its place is empty. The next three are how it is known again
+	u32 was_uid;
+	u64 was_size, was_head; // head: a hash of its first HEAD_BYTES
 	struct Root *root;	// mount root the path belongs to, for debug files; NULL: our own
 	struct DebugFile debug; // after elf_debug
 	bool debug_tried;
@@ -75,6 +79,7 @@ static inline struct ElfObj *elf_of(struct SymObject *o) // NULL when not ELF or
 }
 struct ElfSymtab *elf_symtab(struct Syms *s, struct SymObject *o); // built on first use; NULL when there is no ELF
 void elf_symtab_destroy(struct ElfSymtab *t);
+void elf_table_drop(struct Syms *s, struct SymObject *o); // names that were given stay; the lock is held
 void elf_tables_keep(struct Syms *s, u64 max_bytes); // frees the tables asked for longest ago, until the others take no more; the lock is held
 struct ElfFile *elf_symtab_extra(struct SymObject *o);		  // the debug file or .gnu_debugdata the index took symbols from, NULL none
 struct DebugFile *elf_debug(struct Syms *s, struct SymObject *o); // split debug file, looked for once; NULL none
@@ -197,6 +202,7 @@ struct Syms {
 	u64 tables_bytes, tables_max, tables_asked; // of symbols; 0: as many as there are; questions so far
 	struct SymFile *files[SYM_BUCKETS];
 	u32 nfiles;
+	int nothing; // an empty file; -1: not open yet
 	struct Proc *procs[SYM_BUCKETS];
 	u32 nprocs, sweep_at; // proc.c
 	struct MapsList *recent[SYM_RECENT];

@@ -65,7 +65,16 @@ static int by_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-// One with these mappings: that of the process told last, where it is the same.
+// What is remembered of mappings; their files may be gone by the time that it is asked for.
+static bool same_maps(const struct ProcMap *a, const struct ProcMap *b, u32 n)
+{
+	for (u32 i = 0; i < n; i++)
+		if (a[i].start != b[i].start || a[i].end != b[i].end || a[i].file_off != b[i].file_off || a[i].obj != b[i].obj || a[i].made != b[i].made)
+			return false;
+	return true;
+}
+
+// One with these mappings: that of a process told lately, where it is the same.
 static struct MapsList *list_of(struct Syms *s, const struct ProcMap *maps, u32 n)
 {
 	u64 h = n;
@@ -73,12 +82,14 @@ static struct MapsList *list_of(struct Syms *s, const struct ProcMap *maps, u32 
 		h = (h ^ maps[i].start ^ maps[i].end << 20) * 0x9e3779b97f4a7c15u;
 	struct MapsList **recent = &s->recent[h >> 58], *l = *recent;
 	_Static_assert(SYM_RECENT == 1 << (64 - 58), "recent");
-	if (!l || l->n != n || (n && memcmp(l->v, maps, n * sizeof(*maps)))) {
+	if (!l || l->n != n || !same_maps(l->v, maps, n)) {
 		l = xmalloc(sizeof(*l) + n * sizeof(*maps));
 		l->refs = 1; // s->recent's
 		l->n = n;
-		if (n)
-			memcpy(l->v, maps, n * sizeof(*maps));
+		for (u32 i = 0; i < n; i++) {
+			l->v[i] = maps[i];
+			l->v[i].file = NULL;
+		}
 		qsort(l->v, n, sizeof(*l->v), by_start);
 		list_put(*recent);
 		*recent = l;
@@ -238,7 +249,7 @@ static bool may_be_jit(const struct ProcMap *m)
 static void expect_dump(struct Proc *p)
 {
 	for (u32 i = 0; i < p->n && !p->dump; i++)
-		if (p->maps[i].file && p->maps[i].obj && !elf_of(p->maps[i].obj))
+		if (p->maps[i].made == PROC_FILE && p->maps[i].obj && !elf_of(p->maps[i].obj))
 			p->dump = jitdump_open(p->maps[i].obj, p->pid);
 }
 

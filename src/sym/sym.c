@@ -13,6 +13,7 @@ struct Syms *syms_create(const struct SymOpts *o)
 	pthread_mutexattr_destroy(&attr);
 	if (o)
 		s->opts = *o;
+	s->nothing = -1;
 	s->debug_dir = xstrdup(s->opts.debug_dir ? s->opts.debug_dir : "/usr/lib/debug");
 	s->opts.debug_dir = s->debug_dir;
 	return s;

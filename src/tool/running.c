@@ -315,6 +315,8 @@ static struct err *report_ran(struct Running *r, struct RunCtx *rc, bool last)
 	e = e ? e : feed(r, &set.prof, FEED_RUNNING);
 	warn_left_out(r, rc, &set, false);
 	stackset_deinit(&set);
+	if (o.interval)
+		track_report(rc->track);
 	if (o.max_cpu)
 		leave_memory(rc);
 	return e;
@@ -361,6 +363,8 @@ static struct err *report(void *arg, struct RunCtx *rc, bool last)
 		e = write_outputs(r, &r->whole, &r->total.set); // the whole run, whatever the reports on the way
 	warn_left_out(r, rc, &set, last);
 	stackset_deinit(&set);
+	if (o->interval && !r->tool->script)
+		track_report(rc->track);
 	if (o->feed && o->max_cpu && !last)
 		make_room(rc);
 	if (o->feed && o->max_cpu)

@@ -341,6 +341,12 @@ void track_trim(struct Track *u)
 		tables_trim(u->tables);
 }
 
+void track_report(struct Track *u)
+{
+	if (u && u->procs)
+		uwprocs_report(u->procs);
+}
+
 u32 track_denied(struct Track *u)
 {
 	return u && u->procs ? uwprocs_denied(u->procs) : 0;

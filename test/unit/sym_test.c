@@ -665,8 +665,7 @@ TEST(gone_processes_have_an_end)
 	struct Syms *s = syms_create(NULL);
 	struct SymObject *o = sym_object_path(s, "/proc/self/exe");
 	CHECK(o != NULL);
-	struct ProcMap maps[MAPS];
-	memset(maps, 0, sizeof(maps)); // with what lies between the fields
+	struct ProcMap maps[MAPS] = {0};
 	for (u32 i = 0; i < MAPS; i++) {
 		maps[i].start = 0x400000 + i * 0x200000ull;
 		maps[i].end = maps[i].start + 0x100000;
