@@ -203,6 +203,7 @@ struct Syms {
 	struct SymFile *files[SYM_BUCKETS];
 	u32 nfiles;
 	int nothing; // an empty file; -1: not open yet
+	u32 ngone;   // objects that have it in the place of theirs
 	struct Proc *procs[SYM_BUCKETS];
 	u32 nprocs, sweep_at; // proc.c
 	struct MapsList *recent[SYM_RECENT];

@@ -120,6 +120,7 @@ static int take_back(struct Syms *s, struct SymObject *o, int fd)
 	close(fd);
 	elf_table_drop(s, o); // of the empty one
 	e->let_go = false;
+	s->ngone--;
 	return o->fd;
 }
 
@@ -288,6 +289,7 @@ static void empty(struct Syms *s, struct SymObject *o)
 		return;
 	u64 head = head_of(o->fd);
 	e->let_go = dup3(s->nothing, o->fd, O_CLOEXEC) >= 0;
+	s->ngone += e->let_go;
 	e->was_size = (u64)st.st_size;
 	e->was_uid = st.st_uid;
 	e->was_head = head;
@@ -313,6 +315,14 @@ u32 sym_file_count(struct Syms *s)
 {
 	syms_lock(s);
 	u32 n = s->nfiles;
+	syms_unlock(s);
+	return n;
+}
+
+u32 sym_object_gone(struct Syms *s)
+{
+	syms_lock(s);
+	u32 n = s->ngone;
 	syms_unlock(s);
 	return n;
 }

@@ -86,6 +86,7 @@ struct SymFile {	   // a file as it was when first seen; copies of a library are
 struct SymFile **sym_files_unused(struct Syms *s, const u32 *used, u32 nused, u64 reports, u32 *n, bool *waiting);
 void sym_files_close(struct Syms *s, struct SymFile **v, u32 n); // takes v; objects whose own files these are have no names but those that were given
 u32 sym_file_count(struct Syms *s); // so far
+u32 sym_object_gone(struct Syms *s); // objects whose files are closed
 struct ProcMap {	   // one line of /proc/PID/maps that is executable
 	u64 start, end, file_off;
 	struct SymObject *obj; // NULL: anonymous (JIT, stack)

@@ -362,6 +362,11 @@ bool track_made_stale(struct Track *u)
 	return u && u->jits && __atomic_load_n(&u->jits->stale, __ATOMIC_RELAXED);
 }
 
+bool track_objects_stale(struct Track *u)
+{
+	return u && u->procs && sym_object_count(u->syms) > RT_UW_OBJS / 4 * 3 && sym_object_gone(u->syms) > RT_UW_OBJS / 2;
+}
+
 void track_destroy(struct Track *u)
 {
 	if (!u)

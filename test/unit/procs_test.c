@@ -393,16 +393,19 @@ TEST(programs_that_are_deleted_are_closed_after_reports)
 	uwprocs_report(f.procs);
 	uwprocs_report(f.procs);
 	long_after(&f, &now);
+	CHECK_EQ(sym_object_gone(f.syms), 0);
 	CHECK_EQ(open_files(dir), N); // a stack of theirs may be in the report that is being made
 	uwprocs_report(f.procs);
 	long_after(&f, &now);
 	CHECK_EQ(open_files(dir), 0);
+	CHECK_EQ(sym_object_gone(f.syms), N);
 	CHECK_STR(name, "uwprocs_tick"); // as it was given
 	// it is built again, the same: the same object with all its names
 	char *path = copy_of_own(dir, N, 0, &st);
 	ran(&f, GONE + N, path, &st, now);
 	CHECK(sym_object_path(f.syms, path) == o);
 	CHECK_EQ(sym_object_count(f.syms), N);
+	CHECK_EQ(sym_object_gone(f.syms), N - 1);
 	CHECK_STR(sym_object_off(f.syms, o, d.file_off).name, "uwprocs_tick");
 	unlink(path);
 	free(path);
