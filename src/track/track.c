@@ -364,7 +364,11 @@ bool track_made_stale(struct Track *u)
 
 bool track_objects_stale(struct Track *u)
 {
-	return u && u->procs && sym_object_count(u->syms) > RT_UW_OBJS / 4 * 3 && sym_object_gone(u->syms) > RT_UW_OBJS / 2;
+	struct rlimit r;
+	if (!u || !u->procs || getrlimit(RLIMIT_NOFILE, &r)) // each has a descriptor, too
+		return false;
+	u32 room = (u32)MIN(r.rlim_max, (rlim_t)RT_UW_OBJS);
+	return sym_object_count(u->syms) > room / 4 * 3 && sym_object_gone(u->syms) > room / 2;
 }
 
 void track_destroy(struct Track *u)
