@@ -519,6 +519,17 @@ void uwprocs_event(void *procs, const struct MapEvent *e)
 	}
 }
 
+// Their ends may be among the records that were lost.
+static void look_for_gone(struct Procs *p)
+{
+	for (u32 i = 0; i < PROC_BUCKETS; i++)
+		for (struct UwProc *q = p->bucket[i]; q; q = q->next)
+			if (!q->dead && kill(q->tgid, 0) && errno == ESRCH) {
+				q->dead = true;
+				q->dead_at = 0;
+			}
+}
+
 bool uwprocs_settle(struct Procs *p)
 {
 	u64 now = p->dirty.n ? now_ns() : 0;
@@ -533,6 +544,7 @@ bool uwprocs_settle(struct Procs *p)
 	p->dirty.n = later;
 	if (p->rescan) {
 		p->rescan = false;
+		look_for_gone(p);
 		uwprocs_scan(p);
 	}
 	return later;

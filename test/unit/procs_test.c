@@ -4,6 +4,7 @@
 #include <glob.h>
 #include <linux/bpf.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -228,6 +229,34 @@ static void on_record(void *arg, const struct MapEvent *e)
 	s->last = e->time;
 	s->execs += e->kind == MAPEV_EXEC;
 }
+// The record of its end is among those that were lost.
+TEST(a_process_that_ended_unseen_is_forgotten)
+{
+	NEED_BPF();
+	for (u32 on_demand = 0; on_demand < 2; on_demand++) {
+		struct Fix f = setup_as(on_demand);
+		pid_t child = fork();
+		if (!child) {
+			pause();
+			_exit(0);
+		}
+		uwprocs_new(f.procs, child);
+		CHECK(known_at(&f, child, (u64)(uintptr_t)own_code).obj != 0);
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+		u64 now = now_ns();
+		for (u32 i = 0; i < 10; i++)
+			uwprocs_tick(f.procs, now + i * 500000000ull);
+		CHECK(known_at(&f, child, (u64)(uintptr_t)own_code).obj != 0);
+		give(&f, (struct MapEvent){.kind = MAPEV_LOST});
+		uwprocs_settle(f.procs);
+		for (u32 i = 10; i < 20; i++)
+			uwprocs_tick(f.procs, now + i * 500000000ull);
+		CHECK(!known_at(&f, child, (u64)(uintptr_t)own_code).obj);
+		teardown(&f);
+	}
+}
+
 // ---- files that are deleted
 static void run_dir_away(const char *dir)
 {
