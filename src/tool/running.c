@@ -332,9 +332,13 @@ static struct err *report_ran(struct Running *r, struct RunCtx *rc, bool last)
 static void make_room(struct RunCtx *rc)
 {
 	bool made = track_made_stale(rc->track);
-	if (!made && !track_objects_stale(rc->track))
+	struct RtCounters lost;
+	if (read_counters(rc->prog, &lost) && lost.stack_full)
+		fprintf(stderr, "WARNING: no room for more stacks: it ends, and begins anew\n");
+	else if (made || track_objects_stale(rc->track))
+		fprintf(stderr, "WARNING: no room for more %s, and most of what has it is gone: it ends, and begins anew\n", made ? "code made at run time" : "programs");
+	else
 		return;
-	fprintf(stderr, "WARNING: no room for more %s, and most of what has it is gone: it ends, and begins anew\n", made ? "code made at run time" : "programs");
 	rc->exiting = true;
 }
 
