@@ -1,7 +1,7 @@
 // Objects: files with code. Input: a file a process maps, or a path. Output: one SymObject per distinct file, opened once.
-// Invariant: each file's fd stays open until it is deleted and nobody needs it (sym_files_unused()), so its (dev, inode) cannot be reused for another file and its bytes
-// stay readable after exit, delete and replacement. Size and mtime are part of the identity because a file may be rewritten in
-// place; ctime is not: it changes when a link is removed, and a deleted binary is still the same binary.
+// Invariant: each file's fd stays open until it is deleted and nobody needs it (sym_files_unused()), so its (dev, inode) cannot be reused
+// for another file and its bytes stay readable after exit, delete and replacement. Size and mtime are part of the identity because a file
+// may be rewritten in place; ctime is not: it changes when a link is removed, and a deleted binary is still the same binary.
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,8 @@ const struct SymFile *file_known(struct Syms *s, const struct stat *st)
 static void file_add(struct Syms *s, const struct stat *st, int fd, struct SymObject *o)
 {
 	struct SymFile **b = bucket(s, st->st_dev, st->st_ino), *f = xmalloc(sizeof(*f));
-	*f = (struct SymFile){*b, 0, ++s->nfiles, st->st_dev, st->st_ino, st->st_size, mtime_ns(st), fd >= 0 || S_ISREG(st->st_mode), fd, o};
+	*f =
+	    (struct SymFile){*b, 0, ++s->nfiles, st->st_dev, st->st_ino, st->st_size, mtime_ns(st), fd >= 0 || S_ISREG(st->st_mode), fd, o};
 	*b = f;
 	if (fd >= 0 && o->priv)
 		((struct ElfObj *)o->priv)->nfiles++;

@@ -90,8 +90,11 @@ const struct SymFile *sym_file_path(struct Syms *s, const char *path)
 
 struct SymObject *sym_object_path(struct Syms *s, const char *path)
 {
+	syms_lock(s);
 	const struct SymFile *f = sym_file_path(s, path);
-	return f ? f->obj : NULL;
+	struct SymObject *o = f ? f->obj : NULL;
+	syms_unlock(s);
+	return o;
 }
 
 struct SymObject *sym_object_vdso(struct Syms *s, u64 start)

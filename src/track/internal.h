@@ -121,7 +121,7 @@ void uwmade_free(struct UwMade *m);
 
 struct err *tablemaps_create(struct Program *prog, bool on_demand, struct TableMaps **out); // on_demand: tables that nobody asks for may never be built
 void tablemaps_destroy(struct TableMaps *t);
-// By one thread. Writes the object's rows and fills out; returns RT_UW_READY or why there are none; RT_UW_PENDING: hurry ended it.
+// By one thread. Writes the object's rows and fills out; returns RT_UW_READY or why there are none; RT_UW_PENDING: hurry ended it, or its file is closed.
 // On demand a large table has no pages yet but those that cannot be made one by one.
 u32 tablemaps_build(struct TableMaps *t, struct SymObject *o, const struct UwHurry *hurry, struct RtUwObj *out);
 u32 tablemaps_made(struct TableMaps *t, const struct UwMade *m, struct RtUwObj *out); // the same of code made at run time
