@@ -48,14 +48,15 @@ static u64 value_of(const struct StackProfile *p)
 }
 
 // ---- services
+#define OTHERS "[others]"
 
 static struct Service *service_of(struct Batch *b, const char *name)
 {
 	struct Service *s = map_get(&b->services, name);
 	if (s)
 		return s;
-	if (b->services.n >= SERVICES_MAX)
-		return service_of(b, "[others]");
+	if (b->services.n >= SERVICES_MAX && strcmp(name, OTHERS)) // which has a place beyond those
+		return service_of(b, OTHERS);
 	s = xcalloc(1, sizeof(*s));
 	map_put(&b->services, name, s);
 	return s;

@@ -114,6 +114,7 @@ struct MapSlot {
 void *map_get(const struct Map *m, const char *key); // NULL when absent
 bool map_has(const struct Map *m, const char *key);
 void map_put(struct Map *m, const char *key, void *val); // replaces
+const char *map_keep(struct Map *m, const char *key); // the map's own copy, the same each time; of a map that has no values
 void map_deinit(struct Map *m);
 
 // ---- entries by two numbers, not both 0: each begins with these, two u64. An entry moves when the next is put.

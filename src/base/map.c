@@ -53,6 +53,16 @@ void map_put(struct Map *m, const char *key, void *val)
 	*at = ++m->n;
 }
 
+const char *map_keep(struct Map *m, const char *key)
+{
+	u32 at = m->nindex ? *find(m, key) : 0;
+	if (!at) {
+		map_put(m, key, NULL);
+		at = m->n;
+	}
+	return m->slots[at - 1].key;
+}
+
 void map_deinit(struct Map *m)
 {
 	for (u32 i = 0; i < m->n; i++)

@@ -315,7 +315,8 @@ struct RtUw {
 	u64 h1, h2;	   // hashes of the frames of the piece at hand
 	u64 piece1[RT_STACK_MAX / RT_STACK_PIECE], piece2[RT_STACK_MAX / RT_STACK_PIECE]; // ... of those before it that are in the buffer
 	u64 all1, all2;	   // ... of the pieces' hashes; of a deep stack, of their ids
-	u64 tramp;	   // address of the uretprobe trampoline in this process; 0: no pending uretprobe
+	u64 tramp;	   // address of the uretprobe trampoline in this process, as return addresses have it; 0: no pending uretprobe. The kernel takes the highest page
+			   // there is, with five levels of page tables beyond RT_UW_PC_BITS (riscv64, x86-64; arm64 with addresses of 52 bits)
 	u64 ri;		   // first struct return_instance
 	u64 ra_slot;	   // where the return address pc came from
 	u64 go_sp;	   // where the thread's own stack goes on below the Go function that C called; 0: the runtime says it

@@ -19,6 +19,12 @@ u64 rt_uw_ask_mappings(u32 tgid);	       // the same, if it was not asked lately
 // Number of the rule at file offset off of u->obj; 0 none; RT_UW_RULES not known, u->weak says why.
 u64 rt_uw_find_rule(struct RtUw *u, u64 off);
 
+#if RT_IS_ARM64
+#define STRIP(pc) ((pc) & ((1ULL << RT_UW_PC_BITS) - 1)) // pointer authentication code
+#else
+#define STRIP(pc) (pc)
+#endif
+
 // uprobe.bpf.c
 u64 rtg_find_instance(u64 ri, u64 slot, u64 more);
 u64 rt_uw_uprobes(struct RtUw *u);	   // before the first frame: uprobes of the thread u->task

@@ -124,7 +124,7 @@ RT_NOINLINE u64 rt_uw_uprobes(struct RtUw *u)
 	if (bpf_probe_read_kernel(&u->tmp[1], 8, (void *)(u->tmp[0] + rt_off_xol_vaddr)))
 		return 0;
 	page = u->tmp[1];
-	u->tramp = page;
+	u->tramp = STRIP(page);
 	off = u->pc - page;
 	if (off >= RT_UW_PAGE) {
 #if RT_IS_X86

@@ -8,12 +8,6 @@
 
 RT_CONST(u32, rt_off_tp, 0); // task_struct.thread: the thread pointer of user space; from BTF, 0 when unknown
 
-#if RT_IS_ARM64
-#define STRIP(pc) ((pc) & ((1ULL << RT_UW_PC_BITS) - 1)) // pointer authentication code
-#else
-#define STRIP(pc) (pc)
-#endif
-
 // The caller's frame: its return address ra was found at `slot`, its stack pointer is sp. All registers the rule did not speak of are kept, caller-saved
 // ones too: assembly whose inner functions leave them alone has a CFA in one of them (OpenSSL's aesni_gcm_encrypt in rax).
 static RT_INLINE u64 enter(struct RtUw *u, u64 ra, u64 slot, u64 sp)
@@ -28,7 +22,7 @@ static RT_INLINE u64 enter(struct RtUw *u, u64 ra, u64 slot, u64 sp)
 	if (!ra)
 		return rt_uw_stop(u, RT_WHY_RA_ZERO);
 	u->ra_slot = slot;
-	if (ra >> RT_UW_PC_BITS)
+	if (ra >> RT_UW_PC_BITS && ra != u->tramp)
 		return rt_uw_stop(u, RT_WHY_BAD_CFA);
 	return 0;
 }

@@ -317,6 +317,13 @@ static void drop(struct Syms *s, struct ElfObj *e)
 	e->fdes = NULL;
 }
 
+void elf_table_drop(struct Syms *s, struct SymObject *o)
+{
+	struct ElfObj *e = elf_of(o);
+	if (e && e->symtab)
+		drop(s, e);
+}
+
 void elf_tables_keep(struct Syms *s, u64 max_bytes)
 {
 	while (s->tables_bytes > max_bytes) {

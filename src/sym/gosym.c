@@ -30,7 +30,7 @@ void go_tables_keep(struct Syms *s, u64 max_bytes)
 
 static const char *kept(struct Syms *s, struct SymObject *o, const char *text)
 {
-	return text && elf_of(o)->go_copied ? ask_kept(s, text) : text;
+	return text && elf_of(o)->go_copied ? map_keep(&s->kept, text) : text;
 }
 
 static const struct GoTab *table(struct Syms *s, struct SymObject *o)

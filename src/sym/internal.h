@@ -51,6 +51,10 @@ struct GoTab;
 struct ElfObj {
 	struct ElfFile file;
 	bool is_elf;
+	u32 nfiles; // that are open
+	bool let_go; // its file is closed: what stands in its place is empty. The next three are how it is known again
+	u32 was_uid;
+	u64 was_size, was_head; // head: a hash of its first HEAD_BYTES
 	struct Root *root;	// mount root the path belongs to, for debug files; NULL: our own
 	struct DebugFile debug; // after elf_debug
 	bool debug_tried;
@@ -75,6 +79,7 @@ static inline struct ElfObj *elf_of(struct SymObject *o) // NULL when not ELF or
 }
 struct ElfSymtab *elf_symtab(struct Syms *s, struct SymObject *o); // built on first use; NULL when there is no ELF
 void elf_symtab_destroy(struct ElfSymtab *t);
+void elf_table_drop(struct Syms *s, struct SymObject *o); // names that were given stay; the lock is held
 void elf_tables_keep(struct Syms *s, u64 max_bytes); // frees the tables asked for longest ago, until the others take no more; the lock is held
 struct ElfFile *elf_symtab_extra(struct SymObject *o);		  // the debug file or .gnu_debugdata the index took symbols from, NULL none
 struct DebugFile *elf_debug(struct Syms *s, struct SymObject *o); // split debug file, looked for once; NULL none
@@ -140,14 +145,14 @@ bool perfmap_locate(int pid, int *inner, u32 *uid); // the pid in the process's 
 // Opens the map in a root (NULL: ours); it is read at the first look-up. NULL if there is none owned by root or uid.
 struct PerfMap *perfmap_open(const struct Root *root, int inner, u32 uid);
 struct PerfMap *perfmap_from_fd(int fd); // takes fd
-// Reads what was added to the file when addr is not known. The name is copied to a.
-bool perfmap_lookup(struct PerfMap *p, struct Arena *a, u64 addr, struct SymHit *hit);
+// Reads what was added to the file when addr is not known. The name is kept in names.
+bool perfmap_lookup(struct PerfMap *p, struct Map *names, u64 addr, struct SymHit *hit);
 void perfmap_destroy(struct PerfMap *p);
 
 // ---- jitdump.c
 struct JitDump *jitdump_from_fd(int fd); // fd is borrowed
-// Reads what was added to the file when addr is not known. Name and file are copied to a.
-bool jitdump_lookup(struct JitDump *d, struct Arena *a, u64 addr, bool lines, struct SymHit *hit);
+// Reads what was added to the file when addr is not known. Name and file are kept in names.
+bool jitdump_lookup(struct JitDump *d, struct Map *names, u64 addr, bool lines, struct SymHit *hit);
 
 // ---- demangle.c
 // Demangled text, malloced; NULL when raw is not mangled. Output is bounded whatever the input.
@@ -163,7 +168,6 @@ void kallsyms_trim(struct Syms *s); // the table goes where the kernel answers s
 
 // ---- kernask.c: single questions
 #define ASK_MAX 16384 // about as long as reading the table takes
-const char *ask_kept(struct Syms *s, const char *text); // a copy of a name of the kernel's, or of Go's, one for all that are alike
 bool ask_symbol(struct Syms *s, u64 addr, struct SymHit *hit); // false: the table has to tell. hit->name NULL: no symbol there
 int ask_addr(struct Syms *s, const char *name, u64 *addr);     // as SymAsk.addr
 bool ask_parse(struct Syms *s, char *text, u64 addr, struct SymHit *hit); // "name+0x1f/0x80", with " [module]" after it; changes text
@@ -173,31 +177,37 @@ bool ldcache_each(const u8 *p, size_t n, bool bits32, bool (*fn)(void *, const c
 
 // ---- sym.c
 struct Proc;
+struct MapsList;
 struct Root {
 	struct Root *next;
 	u64 dev, ino, mntns;
 	int fd; // O_PATH
 };
 #define SYM_BUCKETS 1024
+#define SYM_RECENT 64 // lists of mappings that the next process may have, too
 struct Syms {
 	pthread_mutex_t lock;
 	struct SymOpts opts;
 	char *debug_dir;
-	struct Arena arena;   // every string that leaves by a SymHit
+	struct Arena arena;   // other strings that leave by a SymHit
 	struct Map demangled; // raw -> text in arena
 	struct Map places;    // "[object+0x...]" -> copy in arena
 	struct Kallsyms *kernel;
 	struct SymAsk ask;
 	u32 asked;	     // symbols, so far
-	struct Map ksyms;    // names that were answered: text -> copy in arena
+	struct Map kept;     // names that left, each once however often its table was made: a run of days is told the same ones again and again
 	pthread_t prefetcher; // of kernel
 	bool prefetching;     // it was started
 	VEC(struct SymObject *) objs; // owned; objs.p[id - 1]
 	u64 tables_bytes, tables_max, tables_asked; // of symbols; 0: as many as there are; questions so far
 	struct SymFile *files[SYM_BUCKETS];
 	u32 nfiles;
+	int nothing; // an empty file; -1: not open yet
+	u32 ngone;   // objects that have it in the place of theirs
 	struct Proc *procs[SYM_BUCKETS];
 	u32 nprocs, sweep_at; // proc.c
+	struct MapsList *recent[SYM_RECENT];
+	u64 used; // when a process was used last
 	struct Root *roots;
 	struct SymObject *vdso, *vdso32;
 	struct Debuginfod *debuginfod; // debugfile.c
@@ -208,9 +218,9 @@ struct Syms {
 // ---- names.c
 void syms_lock(struct Syms *s);
 void syms_unlock(struct Syms *s);
-// demangled (unless told not to) copy of raw in the arena
+// demangled (unless told not to) copy of raw that lives as long as Syms
 const char *syms_name(struct Syms *s, const char *raw);
-const char *syms_raw(struct Syms *s, const char *raw, const char *name); // copy of raw in the arena; NULL when name is the same
+const char *syms_raw(struct Syms *s, const char *raw, const char *name); // the same of raw itself; NULL when name is the same
 
 struct SymHit object_off(struct Syms *s, struct SymObject *o, u64 off); // offset.c
 void procs_destroy(struct Syms *s);					 // proc.c

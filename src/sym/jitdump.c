@@ -294,7 +294,7 @@ static void rebuild(struct JitDump *d)
 }
 
 // The line of the entry that begins last at or below addr.
-static void line_at(struct JitDump *d, struct Arena *a, const struct JitCode *c, u64 addr, struct SymHit *hit)
+static void line_at(struct JitDump *d, struct Map *names, const struct JitCode *c, u64 addr, struct SymHit *hit)
 {
 	struct DebugEntry e;
 	u64 best = 0, named = 0, file = 0;
@@ -316,12 +316,14 @@ static void line_at(struct JitDump *d, struct Arena *a, const struct JitCode *c,
 		file = named;
 		file_len = named_len;
 	}
-	char buf[MAX_NAME];
-	if (best && file_len && read_at(d, file, buf, file_len))
-		hit->file = arena_strndup(a, buf, file_len);
+	char buf[MAX_NAME + 1];
+	if (best && file_len && read_at(d, file, buf, file_len)) {
+		buf[file_len] = 0;
+		hit->file = map_keep(names, buf);
+	}
 }
 
-bool jitdump_lookup(struct JitDump *d, struct Arena *a, u64 addr, bool lines, struct SymHit *hit)
+bool jitdump_lookup(struct JitDump *d, struct Map *names, u64 addr, bool lines, struct SymHit *hit)
 {
 	u32 i = segments_find(&d->seg, addr);
 	if (i == SEG_NONE && jitdump_read(d) > d->in_seg) {
@@ -335,7 +337,7 @@ bool jitdump_lookup(struct JitDump *d, struct Arena *a, u64 addr, bool lines, st
 	const struct JitCode *c = &d->v.p[i];
 	if (!d->names.p[i]) {
 		char *name = jitdump_name(d, i);
-		d->names.p[i] = arena_strdup(a, name);
+		d->names.p[i] = map_keep(names, name);
 		free(name);
 	}
 	hit->name = d->names.p[i];
@@ -343,6 +345,6 @@ bool jitdump_lookup(struct JitDump *d, struct Arena *a, u64 addr, bool lines, st
 	hit->size = c->end - c->start;
 	hit->off = addr - c->start;
 	if (lines && c->lines)
-		line_at(d, a, c, addr, hit);
+		line_at(d, names, c, addr, hit);
 	return true;
 }

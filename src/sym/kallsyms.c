@@ -353,7 +353,7 @@ struct SymHit sym_kernel(struct Syms *s, u64 addr)
 			ok = lookup(k, addr, &h);
 		}
 		if (ok)
-			h.name = ask_kept(s, h.name);
+			h.name = map_keep(&s->kept, h.name);
 		else
 			h = (struct SymHit){0};
 		k->last = h;

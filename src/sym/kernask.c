@@ -18,16 +18,6 @@ static bool is_bpf(const char *name)
 	return !strncmp(name, "bpf_trampoline_", 15) && name[15] && !name[15 + strspn(name + 15, "0123456789")];
 }
 
-const char *ask_kept(struct Syms *s, const char *text)
-{
-	const char *have = map_get(&s->ksyms, text);
-	if (!have) {
-		have = arena_strdup(&s->arena, text);
-		map_put(&s->ksyms, text, (void *)have);
-	}
-	return have;
-}
-
 bool ask_parse(struct Syms *s, char *text, u64 addr, struct SymHit *hit)
 {
 	char *module = strstr(text, " ["), *plus, *end;
@@ -48,8 +38,8 @@ bool ask_parse(struct Syms *s, char *text, u64 addr, struct SymHit *hit)
 		return false;
 	hit->size = strtoull(end + 1, NULL, 16);
 	hit->start = addr - hit->off;
-	hit->name = ask_kept(s, text);
-	hit->module = module ? ask_kept(s, module) : is_bpf(text) ? "bpf" : NULL;
+	hit->name = map_keep(&s->kept, text);
+	hit->module = module ? map_keep(&s->kept, module) : is_bpf(text) ? "bpf" : NULL;
 	return true;
 }
 

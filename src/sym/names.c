@@ -43,10 +43,10 @@ const char *sym_demangle(struct Syms *s, const char *raw)
 const char *syms_name(struct Syms *s, const char *raw)
 {
 	const char *text = s->opts.no_demangle ? raw : demangled(s, raw);
-	return text == raw ? arena_strdup(&s->arena, raw) : text;
+	return text == raw ? map_keep(&s->kept, raw) : text;
 }
 
 const char *syms_raw(struct Syms *s, const char *raw, const char *name)
 {
-	return strcmp(raw, name) ? arena_strdup(&s->arena, raw) : NULL;
+	return strcmp(raw, name) ? map_keep(&s->kept, raw) : NULL;
 }

@@ -1,7 +1,7 @@
 // Objects: files with code. Input: a file a process maps, or a path. Output: one SymObject per distinct file, opened once.
-// Invariant: each file's fd stays open for the life of Syms, so its (dev, inode) cannot be reused for another file and its bytes
-// stay readable after exit, delete and replacement. Size and mtime are part of the identity because a file may be rewritten in
-// place; ctime is not: it changes when a link is removed, and a deleted binary is still the same binary.
+// Invariant: each file's fd stays open until it is deleted and nobody needs it (sym_files_unused()), so its (dev, inode) cannot be reused
+// for another file and its bytes stay readable after exit, delete and replacement. Size and mtime are part of the identity because a file
+// may be rewritten in place; ctime is not: it changes when a link is removed, and a deleted binary is still the same binary.
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -33,8 +33,11 @@ const struct SymFile *file_known(struct Syms *s, const struct stat *st)
 static void file_add(struct Syms *s, const struct stat *st, int fd, struct SymObject *o)
 {
 	struct SymFile **b = bucket(s, st->st_dev, st->st_ino), *f = xmalloc(sizeof(*f));
-	*f = (struct SymFile){*b, ++s->nfiles, st->st_dev, st->st_ino, st->st_size, mtime_ns(st), fd >= 0 || S_ISREG(st->st_mode), fd, o};
+	*f =
+	    (struct SymFile){*b, 0, ++s->nfiles, st->st_dev, st->st_ino, st->st_size, mtime_ns(st), fd >= 0 || S_ISREG(st->st_mode), fd, o};
 	*b = f;
+	if (fd >= 0 && o->priv)
+		((struct ElfObj *)o->priv)->nfiles++;
 }
 
 // Each object keeps an fd: with the usual soft limit of 1024 there may be too few. Only the soft limit is raised, and only then.
@@ -69,7 +72,24 @@ struct SymObject *object_unreadable(struct Syms *s, const struct stat *st, const
 	return o;
 }
 
-// The same file reached through another mount (images of containers on overlayfs have their own device number): same build id,
+#define HEAD_BYTES 4096u
+static u64 head_of(int fd)
+{
+	u8 head[HEAD_BYTES];
+	ssize_t n = pread(fd, head, sizeof(head), 0);
+	u64 h = 14695981039346656037ull;
+	for (ssize_t i = 0; i < n; i++)
+		h = (h ^ head[i]) * 1099511628211ull; // FNV-1a
+	return h;
+}
+
+// Has its file been closed, and is this one like it?
+static bool is_back(const struct ElfObj *e, int fd, const struct stat *st)
+{
+	return e->let_go && e->was_size == (u64)st->st_size && e->was_uid == st->st_uid && e->was_head == head_of(fd);
+}
+
+// The same file reached through another mount (images of containers on overlayfs have their own device number), or a copy: same build id,
 // size, owner and head. The owner is compared so that nobody can pass a file of his off as another's.
 static struct SymObject *twin(struct Syms *s, int fd, const struct stat *st, const u8 *id, u32 id_len)
 {
@@ -80,14 +100,29 @@ static struct SymObject *twin(struct Syms *s, int fd, const struct stat *st, con
 		struct stat old;
 		if (o->build_id_len != id_len || memcmp(o->build_id, id, id_len) || o->fd < 0 || fstat(o->fd, &old))
 			continue;
+		if (is_back(o->priv, fd, st))
+			return o;
 		if (old.st_size != st->st_size || old.st_uid != st->st_uid)
 			continue;
-		u8 a[4096], b[4096];
+		u8 a[HEAD_BYTES], b[HEAD_BYTES];
 		ssize_t n = pread(fd, a, sizeof(a), 0);
 		if (n > 0 && pread(o->fd, b, sizeof(b), 0) == n && !memcmp(a, b, n))
 			return o;
 	}
 	return NULL;
+}
+
+// Its file was closed, and this is a copy: takes fd. Returns the object's own.
+static int take_back(struct Syms *s, struct SymObject *o, int fd)
+{
+	struct ElfObj *e = o->priv;
+	if (!e->let_go || dup3(fd, o->fd, O_CLOEXEC) < 0)
+		return fd;
+	close(fd);
+	elf_table_drop(s, o); // of the empty one
+	e->let_go = false;
+	s->ngone--;
+	return o->fd;
 }
 
 static void elf_destroy(struct ElfObj *e)
@@ -125,7 +160,7 @@ struct SymObject *object_of_fd(struct Syms *s, int fd, const struct stat *st, co
 		if (t) {
 			elf_destroy(e);
 			need_fds(fd);
-			file_add(s, st, fd, t);
+			file_add(s, st, take_back(s, t, fd), t);
 			return t;
 		}
 	}
@@ -200,10 +235,106 @@ struct SymObject *object_vdso(struct Syms *s, int pid, u64 start, u64 end)
 	return s->vdso32;
 }
 
+// ---- files that nobody needs any more
+static bool is_among(const u32 *v, u32 n, u32 nr)
+{
+	u32 lo = 0, hi = n;
+	while (lo < hi) {
+		u32 mid = (lo + hi) / 2;
+		if (v[mid] < nr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < n && v[lo] == nr;
+}
+
+#define READ_REPORTS 3u // of a tool that makes two in turn one of each has begun after the file was found unused, and is over
+static bool may_go(struct SymFile *f, const u32 *used, u32 nused, u64 reports, bool *waiting)
+{
+	struct stat st;
+	const struct ElfObj *e = f->obj->priv;
+	bool own = f->fd == f->obj->fd, deleted = f->fd >= 0 && !is_among(used, nused, f->nr) && !fstat(f->fd, &st) && !st.st_nlink;
+	f->idle = deleted && own ? f->idle ? f->idle : reports + READ_REPORTS : 0;
+	*waiting |= f->idle;
+	return deleted && (!own || (reports && reports >= f->idle && e->nfiles == 1)); // copies have their names from it
+}
+
+struct SymFile **sym_files_unused(struct Syms *s, const u32 *used, u32 nused, u64 reports, u32 *n, bool *waiting)
+{
+	VEC(struct SymFile *) v = {0};
+	*waiting = false;
+	syms_lock(s);
+	for (u32 i = 0; i < SYM_BUCKETS; i++)
+		for (struct SymFile **at = &s->files[i], *f; (f = *at);) {
+			if (f->obj == s->vdso || f->obj == s->vdso32 || !may_go(f, used, nused, reports, waiting)) {
+				at = &f->next;
+				continue;
+			}
+			*at = f->next;
+			vec_push(&v, f);
+		}
+	syms_unlock(s);
+	*n = (u32)v.n;
+	return v.p;
+}
+
+// Threads read objects' files without the lock: the number stays open, with nothing behind it.
+static void empty(struct Syms *s, struct SymObject *o)
+{
+	struct ElfObj *e = o->priv;
+	struct stat st;
+	if (s->nothing < 0)
+		s->nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (s->nothing < 0 || fstat(o->fd, &st))
+		return;
+	u64 head = head_of(o->fd);
+	e->let_go = dup3(s->nothing, o->fd, O_CLOEXEC) >= 0;
+	s->ngone += e->let_go;
+	e->was_size = (u64)st.st_size;
+	e->was_uid = st.st_uid;
+	e->was_head = head;
+	elf_table_drop(s, o);
+}
+
+void sym_files_close(struct Syms *s, struct SymFile **v, u32 n)
+{
+	syms_lock(s);
+	for (u32 i = 0; i < n; i++) {
+		((struct ElfObj *)v[i]->obj->priv)->nfiles--;
+		if (v[i]->fd == v[i]->obj->fd)
+			empty(s, v[i]->obj);
+		else
+			close(v[i]->fd);
+		free(v[i]);
+	}
+	syms_unlock(s);
+	free(v);
+}
+
+u32 sym_file_count(struct Syms *s)
+{
+	syms_lock(s);
+	u32 n = s->nfiles;
+	syms_unlock(s);
+	return n;
+}
+
+u32 sym_object_gone(struct Syms *s)
+{
+	syms_lock(s);
+	u32 n = s->ngone;
+	syms_unlock(s);
+	return n;
+}
+
 void objects_destroy(struct Syms *s)
 {
 	for (u32 i = 0; i < s->objs.n; i++) {
 		struct SymObject *o = s->objs.p[i];
+		struct ElfObj *e = o->priv;
+		if (e && e->let_go)
+			close(o->fd);
 		if (o->priv)
 			elf_destroy(o->priv);
 		free(o->path);
@@ -220,6 +351,8 @@ void objects_destroy(struct Syms *s)
 			free(f);
 		}
 	}
+	if (s->nothing >= 0)
+		close(s->nothing);
 	for (struct Root *r = s->roots, *next; r; r = next) {
 		next = r->next;
 		close(r->fd);

@@ -114,7 +114,7 @@ static bool read_more(struct PerfMap *m)
 	return m->v.n > before;
 }
 
-bool perfmap_lookup(struct PerfMap *m, struct Arena *a, u64 addr, struct SymHit *hit)
+bool perfmap_lookup(struct PerfMap *m, struct Map *names, u64 addr, struct SymHit *hit)
 {
 	u32 i = segments_find(&m->seg, addr);
 	if (i == SEG_NONE && read_more(m))
@@ -123,7 +123,7 @@ bool perfmap_lookup(struct PerfMap *m, struct Arena *a, u64 addr, struct SymHit 
 		return false;
 	struct PerfEntry *e = &m->v.p[i];
 	if (!e->kept) { // outlives the map
-		e->name = arena_strdup(a, e->name);
+		e->name = map_keep(names, e->name);
 		e->kept = true;
 	}
 	hit->name = e->name;

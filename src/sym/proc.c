@@ -13,11 +13,19 @@
 
 #define MANY_PROCS 8192u
 #define KEEP_NS 60000000000u // a process that is gone is remembered at least so long
+#define MOST_GONE 32768u     // ... unless there are more: a machine that starts thousands a second may have four million numbers for them
+
+// The mappings of a process, by start. Those of a child are its parent's until it executes a program.
+struct MapsList {
+	u32 refs, n;
+	struct ProcMap v[];
+};
 
 struct Proc {
 	struct Proc *next;
 	int pid;
-	struct ProcMap *maps; // owned, by start
+	struct MapsList *list; // NULL: none
+	const struct ProcMap *maps; // in list
 	u32 n;
 	struct PerfMap *perf;
 	u64 perf_tried; // when the file was last looked for
@@ -37,26 +45,80 @@ static u64 coarse_ns(void)
 	return clock_ns(CLOCK_MONOTONIC_COARSE);
 }
 
+static void list_put(struct MapsList *l)
+{
+	if (l && !--l->refs)
+		free(l);
+}
+
+static void set_list(struct Proc *p, struct MapsList *l) // takes l
+{
+	list_put(p->list);
+	p->list = l;
+	p->maps = l ? l->v : NULL;
+	p->n = l ? l->n : 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct ProcMap *x = a, *y = b;
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+// What is remembered of mappings; their files may be gone by the time that it is asked for.
+static bool same_maps(const struct ProcMap *a, const struct ProcMap *b, u32 n)
+{
+	for (u32 i = 0; i < n; i++)
+		if (a[i].start != b[i].start || a[i].end != b[i].end || a[i].file_off != b[i].file_off || a[i].obj != b[i].obj || a[i].made != b[i].made)
+			return false;
+	return true;
+}
+
+// One with these mappings: that of a process told lately, where it is the same.
+static struct MapsList *list_of(struct Syms *s, const struct ProcMap *maps, u32 n)
+{
+	u64 h = n;
+	for (u32 i = 0; i < n; i++)
+		h = (h ^ maps[i].start ^ maps[i].end << 20) * 0x9e3779b97f4a7c15u;
+	struct MapsList **recent = &s->recent[h >> 58], *l = *recent;
+	_Static_assert(SYM_RECENT == 1 << (64 - 58), "recent");
+	if (!l || l->n != n || !same_maps(l->v, maps, n)) {
+		l = xmalloc(sizeof(*l) + n * sizeof(*maps));
+		l->refs = 1; // s->recent's
+		l->n = n;
+		for (u32 i = 0; i < n; i++) {
+			l->v[i] = maps[i];
+			l->v[i].file = NULL;
+		}
+		qsort(l->v, n, sizeof(*l->v), by_start);
+		list_put(*recent);
+		*recent = l;
+	}
+	l->refs++;
+	return l;
+}
+
 static void proc_forget(struct Proc *p)
 {
-	free(p->maps);
+	set_list(p, NULL);
 	perfmap_destroy(p->perf);
 	jitdump_destroy(p->dump);
-	p->maps = NULL;
-	p->n = 0;
 	p->perf = NULL;
 	p->dump = NULL;
 	p->perf_tried = 0;
 	p->located = false;
 }
 
-// A trace of days sees millions of processes: once there are many, those that are gone and were not asked for lately are dropped.
-static void sweep(struct Syms *s)
+// Drops those that are gone and were not used since; used: when the others were.
+static void drop_gone(struct Syms *s, u64 since, u64 *used, u32 *n)
 {
-	u64 now = coarse_ns();
+	*n = 0;
 	for (u32 i = 0; i < SYM_BUCKETS; i++) {
 		for (struct Proc **at = &s->procs[i], *p; (p = *at);) {
-			if (now - p->used < KEEP_NS || !kill(p->pid, 0) || errno != ESRCH) {
+			bool gone = kill(p->pid, 0) && errno == ESRCH;
+			if (!gone || p->used >= since) {
+				if (gone)
+					used[(*n)++] = p->used;
 				at = &p->next;
 				continue;
 			}
@@ -66,7 +128,32 @@ static void sweep(struct Syms *s)
 			s->nprocs--;
 		}
 	}
-	s->sweep_at = MAX(s->nprocs * 2, MANY_PROCS);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const u64 *x = a, *y = b;
+	return *x < *y ? -1 : *x > *y;
+}
+
+// A trace of days sees millions of processes: once there are many, those that are gone and were not asked for lately are dropped, and of too many the older half.
+static void sweep(struct Syms *s)
+{
+	u64 now = coarse_ns(), *used = xmalloc(s->nprocs * sizeof(*used));
+	u32 n;
+	drop_gone(s, now - MIN(now, KEEP_NS), used, &n);
+	if (n >= MOST_GONE) {
+		qsort(used, n, sizeof(*used), by_number);
+		drop_gone(s, used[n - MOST_GONE / 2], used, &n);
+	}
+	free(used);
+	s->sweep_at = MAX(MIN(s->nprocs * 2, s->nprocs - n + MOST_GONE), MANY_PROCS);
+}
+
+// Now, but later than the use before: of two the older can be told.
+static u64 use(struct Syms *s)
+{
+	return s->used = MAX(coarse_ns(), s->used + 1);
 }
 
 static struct Proc *proc_get(struct Syms *s, int pid)
@@ -74,7 +161,7 @@ static struct Proc *proc_get(struct Syms *s, int pid)
 	struct Proc **b = &s->procs[(u32)pid % SYM_BUCKETS];
 	for (struct Proc *p = *b; p; p = p->next)
 		if (p->pid == pid) {
-			p->used = coarse_ns();
+			p->used = use(s);
 			return p;
 		}
 	if (s->nprocs >= MAX(s->sweep_at, MANY_PROCS))
@@ -82,7 +169,7 @@ static struct Proc *proc_get(struct Syms *s, int pid)
 	struct Proc *p = xcalloc(1, sizeof(*p));
 	s->nprocs++;
 	p->pid = pid;
-	p->used = coarse_ns();
+	p->used = use(s);
 	p->next = *b;
 	return *b = p;
 }
@@ -96,6 +183,10 @@ void procs_destroy(struct Syms *s)
 			free(p);
 		}
 		s->procs[i] = NULL;
+	}
+	for (u32 i = 0; i < SYM_RECENT; i++) {
+		list_put(s->recent[i]);
+		s->recent[i] = NULL;
 	}
 }
 
@@ -158,7 +249,7 @@ static bool may_be_jit(const struct ProcMap *m)
 static void expect_dump(struct Proc *p)
 {
 	for (u32 i = 0; i < p->n && !p->dump; i++)
-		if (p->maps[i].file && p->maps[i].obj && !elf_of(p->maps[i].obj))
+		if (p->maps[i].made == PROC_FILE && p->maps[i].obj && !elf_of(p->maps[i].obj))
 			p->dump = jitdump_open(p->maps[i].obj, p->pid);
 }
 
@@ -184,9 +275,8 @@ static void read_maps(struct Syms *s, struct Proc *p)
 		err_free(e);
 		return;
 	}
-	free(p->maps);
-	p->maps = maps;
-	p->n = n;
+	set_list(p, list_of(s, maps, n));
+	free(maps);
 	expect_perf_map(s, p);
 }
 
@@ -226,10 +316,10 @@ static const struct ProcMap *find(const struct Proc *p, u64 addr)
 static void by_perf_map(struct Syms *s, struct Proc *p, u64 addr, struct SymHit *h)
 {
 	open_perf_map(s, p);
-	if (p->perf && perfmap_lookup(p->perf, &s->arena, addr, h))
+	if (p->perf && perfmap_lookup(p->perf, &s->kept, addr, h))
 		return;
 	if (p->dump)
-		jitdump_lookup(p->dump, &s->arena, addr, s->opts.lines, h);
+		jitdump_lookup(p->dump, &s->kept, addr, s->opts.lines, h);
 }
 
 struct SymHit sym_pid_addr(struct Syms *s, int pid, u64 addr)
@@ -322,12 +412,6 @@ void sym_pid_remember(struct Syms *s, int pid)
 	syms_unlock(s);
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct ProcMap *x = a, *y = b;
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
 // Is anything known of it that another process or program of this number would not have? Its mappings are told anew anyway.
 static bool has_names(const struct Proc *p)
 {
@@ -357,12 +441,7 @@ void sym_pid_set_maps(struct Syms *s, int pid, const struct ProcMap *maps, u32 n
 		jit = may_be_jit(&maps[i]);
 	if (jit || has_names(p))
 		identify(p);
-	free(p->maps);
-	p->maps = xmalloc((n + 1) * sizeof(*p->maps));
-	if (n)
-		memcpy(p->maps, maps, n * sizeof(*maps));
-	qsort(p->maps, n, sizeof(*p->maps), by_start);
-	p->n = n;
+	set_list(p, list_of(s, maps, n));
 	p->managed = true;
 	p->read_at = coarse_ns();
 	expect_perf_map(s, p);

@@ -13,6 +13,7 @@ struct Syms *syms_create(const struct SymOpts *o)
 	pthread_mutexattr_destroy(&attr);
 	if (o)
 		s->opts = *o;
+	s->nothing = -1;
 	s->debug_dir = xstrdup(s->opts.debug_dir ? s->opts.debug_dir : "/usr/lib/debug");
 	s->opts.debug_dir = s->debug_dir;
 	return s;
@@ -38,7 +39,7 @@ void syms_destroy(struct Syms *s)
 	kallsyms_destroy(s->kernel);
 	debuginfod_destroy(s);
 	map_deinit(&s->demangled);
-	map_deinit(&s->ksyms);
+	map_deinit(&s->kept);
 	map_deinit(&s->places);
 	arena_deinit(&s->arena);
 	free(s->debug_dir);
@@ -89,8 +90,11 @@ const struct SymFile *sym_file_path(struct Syms *s, const char *path)
 
 struct SymObject *sym_object_path(struct Syms *s, const char *path)
 {
+	syms_lock(s);
 	const struct SymFile *f = sym_file_path(s, path);
-	return f ? f->obj : NULL;
+	struct SymObject *o = f ? f->obj : NULL;
+	syms_unlock(s);
+	return o;
 }
 
 struct SymObject *sym_object_vdso(struct Syms *s, u64 start)

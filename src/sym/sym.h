@@ -70,14 +70,23 @@ struct SymObject {
 	char *note;	   // what is to be said once, when its frames are shown; set by another thread (sym_object_note)
 	void *priv;	   // elf.c's index
 };
-struct SymFile {	   // a file as it was when first seen; copies of a library are one object. Lives as long as Syms, nothing in it changes
-	struct SymFile *next; // private to sym/
+struct SymFile {	   // a file as it was when first seen; copies of a library are one object. Lives until sym_files_close(), nothing in it changes
+	struct SymFile *next; // private to sym/, as is idle
+	u64 idle;	   // of an object's own file that is deleted and that nobody maps: how many reports have to be over before it may go; 0: it is none
 	u32 nr;		   // in the order they were seen
 	u64 dev, ino, size, mtime; // stat(2); ns
 	bool seen;	   // size and mtime are known
 	int fd;		   // -1: unreadable. While it is open, its inode number is no other file's
 	struct SymObject *obj;
 };
+// Files that are deleted and not among those that somebody maps (used: their nr, ascending): a machine that builds and tests runs thousands a day, and an open one keeps
+// its place on the disk. Copies of what is open elsewhere go at once, an object's own when nobody will ask for its names any more: reports more were over when it
+// was found so, whose stacks are all told (0: there are none, names are asked for at the end). Malloced, n of them, NULL: none. They are not known any more, and are
+// to be given to sym_files_close() once nobody has a pointer to them. *waiting: some may go later.
+struct SymFile **sym_files_unused(struct Syms *s, const u32 *used, u32 nused, u64 reports, u32 *n, bool *waiting);
+void sym_files_close(struct Syms *s, struct SymFile **v, u32 n); // takes v; objects whose own files these are have no names but those that were given
+u32 sym_file_count(struct Syms *s); // so far
+u32 sym_object_gone(struct Syms *s); // objects whose files are closed
 struct ProcMap {	   // one line of /proc/PID/maps that is executable
 	u64 start, end, file_off;
 	struct SymObject *obj; // NULL: anonymous (JIT, stack)

@@ -285,10 +285,17 @@ static struct err *take_samples(struct Running *r, struct RunCtx *rc, struct Sta
 #define KEPT_TABLES (8u << 20)
 #define MOST_TABLES (12u << 20) // room for 313,000 symbols; node has 110,000
 #define KEPT_FRAMES 24576u // 3 MB
-static void leave_memory(struct RunCtx *rc)
+// Any run with -i may go on for days, and what it keeps has an end, too; where nobody counts what it takes there is room for the tables of some hundred programs.
+#define ANY_TABLES (64u << 20)
+static void leave_memory(struct RunCtx *rc, const struct ToolOpts *o)
 {
-	syms_trim(rc->syms, KEPT_TABLES);
+	bool counted = o->feed && o->max_cpu;
+	if (!o->interval)
+		return;
+	syms_trim(rc->syms, counted ? KEPT_TABLES : ANY_TABLES);
 	stacks_trim(rc->stacks, KEPT_FRAMES);
+	if (!counted)
+		return;
 	track_trim(rc->track);
 #ifdef __GLIBC__
 	malloc_trim(0);
@@ -315,17 +322,23 @@ static struct err *report_ran(struct Running *r, struct RunCtx *rc, bool last)
 	e = e ? e : feed(r, &set.prof, FEED_RUNNING);
 	warn_left_out(r, rc, &set, false);
 	stackset_deinit(&set);
-	if (o.max_cpu)
-		leave_memory(rc);
+	if (o.interval)
+		track_report(rc->track);
+	leave_memory(rc, &o);
 	return e;
 }
 
-// A collector of the agent runs for ever. Objects of code made at run time keep their numbers, since stacks have these; who starts it again has room for other code.
+// A collector of the agent runs for ever. Objects, of files and of code made at run time, keep their numbers, since stacks have these; who starts it again has room for others.
 static void make_room(struct RunCtx *rc)
 {
-	if (!track_made_stale(rc->track))
+	bool made = track_made_stale(rc->track);
+	struct RtCounters lost;
+	if (read_counters(rc->prog, &lost) && lost.stack_full)
+		fprintf(stderr, "WARNING: no room for more stacks: it ends, and begins anew\n");
+	else if (made || track_objects_stale(rc->track))
+		fprintf(stderr, "WARNING: no room for more %s, and most of what has it is gone: it ends, and begins anew\n", made ? "code made at run time" : "programs");
+	else
 		return;
-	fprintf(stderr, "WARNING: no room for more code made at run time, and most of what has it is gone: it ends, and begins anew\n");
 	rc->exiting = true;
 }
 
@@ -361,10 +374,11 @@ static struct err *report(void *arg, struct RunCtx *rc, bool last)
 		e = write_outputs(r, &r->whole, &r->total.set); // the whole run, whatever the reports on the way
 	warn_left_out(r, rc, &set, last);
 	stackset_deinit(&set);
+	if (o->interval && !r->tool->script)
+		track_report(rc->track);
 	if (o->feed && o->max_cpu && !last)
 		make_room(rc);
-	if (o->feed && o->max_cpu)
-		leave_memory(rc);
+	leave_memory(rc, o);
 	return e;
 }
 

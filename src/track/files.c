@@ -31,6 +31,35 @@ void uwfiles_destroy(struct UwFiles *f)
 	free(f);
 }
 
+// The number of a file that is closed will be another's: the kernel side forgets it before.
+static void forget(struct UwFiles *f, const struct Known *k)
+{
+	struct RtUwFile key = {.ino = k->ino, .size = k->file->size, .mtime = k->file->mtime, .dev = major(k->dev) << 20 | minor(k->dev)};
+	sys_map_delete(f->fd, &key);
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const uintptr_t x = (uintptr_t)*(void *const *)a, y = (uintptr_t)*(void *const *)b;
+	return x < y ? -1 : x > y;
+}
+
+void uwfiles_forget(struct UwFiles *f, struct SymFile **v, u32 n)
+{
+	struct NumTab old = f->known;
+	f->known = (struct NumTab){.size = old.size};
+	if (n)
+		qsort(v, n, sizeof(*v), by_address);
+	for (u32 i = 0; i < old.cap; i++) {
+		const struct Known *k = numtab_at(&old, i);
+		if (k && bsearch(&k->file, v, n, sizeof(*v), by_address))
+			forget(f, k);
+		else if (k)
+			((struct Known *)numtab_put(&f->known, k->ino, k->dev))->file = k->file;
+	}
+	numtab_deinit(&old);
+}
+
 static u64 mtime_of(const struct stat *st)
 {
 	return (u64)st->st_mtim.tv_sec * 1000000000u + (u64)st->st_mtim.tv_nsec;

@@ -39,6 +39,7 @@ struct UwFiles *uwfiles_create(int fd);
 void uwfiles_destroy(struct UwFiles *f);
 const struct SymFile *uwfiles_known(struct UwFiles *f, u64 dev, u64 ino); // the file a record speaks of; NULL: not told of before, or changed since
 void uwfiles_tell(struct UwFiles *f, u64 dev, u64 ino, const struct SymFile *file); // NULL: one that holds no program (memory, devices)
+void uwfiles_forget(struct UwFiles *f, struct SymFile **v, u32 n); // they are going to be closed; sorts v
 void uwfiles_tell_vdso(struct UwFiles *f, const struct ProcMap *m);
 
 // chunks.c: rt_uw_maps
@@ -68,6 +69,7 @@ void uwprocs_look(struct Procs *p, bool (*fn)(void *arg, int tgid, const struct 
 void uwprocs_look_again(struct Procs *p); // at all of them
 // Code made at run time, by address, in place of what was told before; jits: version of the process's list (struct RtUwChunk), 0: it has none in rt_jits. False: there is no such process.
 bool uwprocs_made(struct Procs *p, int tgid, const struct ProcMap *made, size_t n, u64 jits);
+void uwprocs_report(struct Procs *p); // any thread; a report is over: stacks before it are told, and taken out of their maps
 u32 uwprocs_denied(const struct Procs *p); // processes whose mappings may not be read
 
 // ---- rowstore.c: rows of all objects in rt_uw_pages and rt_uw_dir. One thread at a time; rowstore_make(), rowstore_used() and rowstore_bytes() any.
@@ -119,7 +121,7 @@ void uwmade_free(struct UwMade *m);
 
 struct err *tablemaps_create(struct Program *prog, bool on_demand, struct TableMaps **out); // on_demand: tables that nobody asks for may never be built
 void tablemaps_destroy(struct TableMaps *t);
-// By one thread. Writes the object's rows and fills out; returns RT_UW_READY or why there are none; RT_UW_PENDING: hurry ended it.
+// By one thread. Writes the object's rows and fills out; returns RT_UW_READY or why there are none; RT_UW_PENDING: hurry ended it, or its file is closed.
 // On demand a large table has no pages yet but those that cannot be made one by one.
 u32 tablemaps_build(struct TableMaps *t, struct SymObject *o, const struct UwHurry *hurry, struct RtUwObj *out);
 u32 tablemaps_made(struct TableMaps *t, const struct UwMade *m, struct RtUwObj *out); // the same of code made at run time

@@ -16,6 +16,7 @@
 // stacks are none the worse for it.
 #define LONG_NS 1000000ull
 #define PAUSE 20
+#define FILES_TICKS 8 // between two looks at which files nobody needs
 #define GONE_NS 2000000000ull // a dead process is kept this long: its last stacks may still be on their way
 
 struct Pending { // a mapping record of an object not known yet
@@ -55,6 +56,9 @@ struct Procs {
 	VEC(struct UwProc *) dirty; // dirty or changed
 	VEC(int) asked; // of whom the kernel side asked; it may ask again after the next tick
 	struct UwFiles *files;
+	u64 reports;   // uwprocs_report()
+	u32 ticks, nfiles; // of Syms when it was last looked which are unused
+	bool waiting;
 };
 
 struct Procs *uwprocs_create(struct Syms *syms, const struct ProcsMaps *maps, const struct TrackOpts *o, bool on_demand, const struct ProcsOps *ops)
@@ -515,6 +519,17 @@ void uwprocs_event(void *procs, const struct MapEvent *e)
 	}
 }
 
+// Their ends may be among the records that were lost.
+static void look_for_gone(struct Procs *p)
+{
+	for (u32 i = 0; i < PROC_BUCKETS; i++)
+		for (struct UwProc *q = p->bucket[i]; q; q = q->next)
+			if (!q->dead && kill(q->tgid, 0) && errno == ESRCH) {
+				q->dead = true;
+				q->dead_at = 0;
+			}
+}
+
 bool uwprocs_settle(struct Procs *p)
 {
 	u64 now = p->dirty.n ? now_ns() : 0;
@@ -529,13 +544,49 @@ bool uwprocs_settle(struct Procs *p)
 	p->dirty.n = later;
 	if (p->rescan) {
 		p->rescan = false;
+		look_for_gone(p);
 		uwprocs_scan(p);
 	}
 	return later;
 }
 
+void uwprocs_report(struct Procs *p)
+{
+	__atomic_add_fetch(&p->reports, 1, __ATOMIC_RELAXED);
+}
+
+static int by_nr(const void *a, const void *b)
+{
+	const u32 *x = a, *y = b;
+	return *x < *y ? -1 : *x > *y;
+}
+
+// Of programs that are gone, and deleted. On demand also those of processes that are not followed: such a one is found again when a stack is taken of it.
+static void let_files_go(struct Procs *p)
+{
+	VEC(u32) used = {0};
+	for (u32 i = 0; i < PROC_BUCKETS; i++)
+		for (const struct UwProc *q = p->bucket[i]; q; q = q->next)
+			for (size_t k = 0; k < q->maps.n; k++)
+				if (q->maps.p[k].file && (!used.n || vec_last(&used) != q->maps.p[k].file->nr))
+					vec_push(&used, q->maps.p[k].file->nr);
+	if (used.n)
+		qsort(used.p, used.n, sizeof(*used.p), by_nr);
+	u32 n;
+	struct SymFile **v = sym_files_unused(p->syms, used.p, (u32)used.n, __atomic_load_n(&p->reports, __ATOMIC_RELAXED), &n, &p->waiting);
+	if (n)
+		uwfiles_forget(p->files, v, n);
+	sym_files_close(p->syms, v, n);
+	vec_deinit(&used);
+}
+
 void uwprocs_tick(struct Procs *p, u64 now_ns)
 {
+	if (++p->ticks % FILES_TICKS == 0 && (p->waiting || p->nfiles != sym_file_count(p->syms))) {
+		p->nfiles = sym_file_count(p->syms);
+		let_files_go(p);
+	}
+
 	for (size_t i = 0; i < p->asked.n; i++)
 		sys_map_delete(p->fd.asked, &(u32){(u32)p->asked.p[i]});
 	p->asked.n = 0;

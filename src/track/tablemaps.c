@@ -188,6 +188,13 @@ static bool is_damaged(int fd)
 	return damaged;
 }
 
+// Its file was deleted and is closed (sym_files_close()): it may come back.
+static bool is_closed(int fd)
+{
+	struct stat st;
+	return !fstat(fd, &st) && S_ISCHR(st.st_mode);
+}
+
 // Each table has its number of new rules. One may be built within the building of another (hurry): returns what the end wants.
 struct Budget {
 	u32 max, had;
@@ -362,6 +369,8 @@ u32 tablemaps_build(struct TableMaps *t, struct SymObject *o, const struct UwHur
 	struct err *e = elfcfi_read(o->fd, &cfi);
 	if (e) { // not ELF, another machine: frame pointers may do
 		err_free(e);
+		if (is_closed(o->fd))
+			return RT_UW_PENDING;
 		find_jit(t, o, jitdump_is_name(o->path) ? JIT_DUMP : 0);
 		return is_damaged(o->fd) ? RT_UW_DAMAGED : RT_UW_BARE;
 	}

@@ -169,6 +169,11 @@ static void build(struct Tables *t, size_t at)
 			t->found(t->found_arg);
 	}
 	pthread_mutex_lock(&t->lock);
+	if (state == RT_UW_PENDING) { // when somebody maps it again
+		t->todo.p[at].taken = false;
+		t->todo.p[at].haste = HASTE_NONE;
+		t->next += t->next == at;
+	}
 	is_at(t, before);
 	t->nmade -= made;
 	pthread_cond_broadcast(&t->more); // tables_wait_for

@@ -341,6 +341,12 @@ void track_trim(struct Track *u)
 		tables_trim(u->tables);
 }
 
+void track_report(struct Track *u)
+{
+	if (u && u->procs)
+		uwprocs_report(u->procs);
+}
+
 u32 track_denied(struct Track *u)
 {
 	return u && u->procs ? uwprocs_denied(u->procs) : 0;
@@ -354,6 +360,15 @@ u32 track_made_refused(struct Track *u)
 bool track_made_stale(struct Track *u)
 {
 	return u && u->jits && __atomic_load_n(&u->jits->stale, __ATOMIC_RELAXED);
+}
+
+bool track_objects_stale(struct Track *u)
+{
+	struct rlimit r;
+	if (!u || !u->procs || getrlimit(RLIMIT_NOFILE, &r)) // each has a descriptor, too
+		return false;
+	u32 room = (u32)MIN(r.rlim_max, (rlim_t)RT_UW_OBJS);
+	return sym_object_count(u->syms) > room / 4 * 3 && sym_object_gone(u->syms) > room / 2;
 }
 
 void track_destroy(struct Track *u)

@@ -38,9 +38,11 @@ u64 track_memory(const struct Track *u); // bytes of tables in the kernel that a
 // needed again comes back, and the stack that needs it is cut there.
 void track_used(void *track, u32 obj, u64 off);
 void track_trim(struct Track *u);
+void track_report(struct Track *u); // a report is over that has told all stacks taken before, and others will be: files that were deleted meanwhile go; u may be NULL
 u32 track_denied(struct Track *u); // how many processes have mappings that may not be read; u may be NULL
 u32 track_made_refused(struct Track *u); // how many pieces of code made at run time had no room; u may be NULL
 bool track_made_stale(struct Track *u); // ... and most of that which has the room is gone: who starts anew has room; u may be NULL
+bool track_objects_stale(struct Track *u); // likewise of numbers of files with code: most of them had programs that are deleted and gone; u may be NULL
 void track_destroy(struct Track *u);
 
 // ---- otel.c: where processes publish the requests that their threads work on (trace_id, span_id). One thread's. After load_maps.

@@ -96,7 +96,7 @@ static void beam(const u8 *p, size_t n)
 static void dump(const u8 *p, size_t n)
 {
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
-	struct Arena arena = {0};
+	struct Map names = {0};
 	struct SymHit h;
 	if (fd < 0 || write(fd, p, n / 2) != (ssize_t)(n / 2))
 		abort();
@@ -113,10 +113,10 @@ static void dump(const u8 *p, size_t n)
 		free(jitdump_unwind(d, i));
 		u64 at[] = {c.start, c.end - 1, (c.start + c.end) / 2};
 		for (u32 k = 0; k < ARRAY_LEN(at); k++)
-			check(jitdump_lookup(d, &arena, at[k], true, &h) && h.start <= at[k] && at[k] - h.start < h.size && h.off == at[k] - h.start);
+			check(jitdump_lookup(d, &names, at[k], true, &h) && h.start <= at[k] && at[k] - h.start < h.size && h.off == at[k] - h.start);
 	}
 	jitdump_destroy(d);
-	arena_deinit(&arena);
+	map_deinit(&names);
 	close(fd);
 }
 

@@ -27,15 +27,15 @@ static void perf_map(const uint8_t *data, size_t size)
 		abort();
 	struct PerfMap *m = perfmap_from_fd(fd);
 	struct SymHit h;
-	struct Arena arena = {0};
-	perfmap_lookup(m, &arena, 0x1000, &h);
+	struct Map names = {0};
+	perfmap_lookup(m, &names, 0x1000, &h);
 	if (write(fd, data + size / 2, size - size / 2) != (ssize_t)(size - size / 2))
 		abort();
 	for (u64 a = 0; a < 0x4000; a += 0x101)
-		if (perfmap_lookup(m, &arena, a, &h) && (a < h.start || a - h.start >= h.size || h.off != a - h.start))
+		if (perfmap_lookup(m, &names, a, &h) && (a < h.start || a - h.start >= h.size || h.off != a - h.start))
 			abort();
 	perfmap_destroy(m);
-	arena_deinit(&arena);
+	map_deinit(&names);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -314,9 +314,9 @@ static void start_dump(u32 version)
 
 static const char *name_at(struct JitDump *d, u64 addr, struct SymHit *h)
 {
-	static struct Arena a;
+	static struct Map names;
 	*h = (struct SymHit){0};
-	return jitdump_lookup(d, &a, addr, true, h) ? h->name : "";
+	return jitdump_lookup(d, &names, addr, true, h) ? h->name : "";
 }
 
 TEST(dump_names_lines_and_moves)

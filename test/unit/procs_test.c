@@ -1,7 +1,11 @@
 // Who maps what, from records as the kernel gives them, in orders it may give them in. Input: records made up or real. Output: the elements of rt_uw_maps.
 #include "need_bpf.h"
+#include <fcntl.h>
+#include <glob.h>
 #include <linux/bpf.h>
 #include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -27,10 +31,16 @@ static void no_object(void *arg, struct SymObject *o, bool named)
 	nobjects++;
 }
 
+static void no_gone(void *arg, int tgid)
+{
+	(void)arg;
+	(void)tgid;
+}
+
 static struct Fix setup_as(bool on_demand)
 {
 	static const struct TrackOpts opts;
-	struct ProcsOps ops = {no_object, NULL};
+	struct ProcsOps ops = {no_object, no_gone, NULL};
 	struct Fix f = {.maps = {map_of(sizeof(struct RtUwKey), sizeof(struct RtUwChunk)), map_of(4, 4), map_of(sizeof(struct RtUwFile), 4)}};
 	f.syms = syms_create(&(struct SymOpts){0});
 	f.procs = uwprocs_create(f.syms, &f.maps, &opts, on_demand, &ops);
@@ -219,6 +229,219 @@ static void on_record(void *arg, const struct MapEvent *e)
 	s->last = e->time;
 	s->execs += e->kind == MAPEV_EXEC;
 }
+// The record of its end is among those that were lost.
+TEST(a_process_that_ended_unseen_is_forgotten)
+{
+	NEED_BPF();
+	for (u32 on_demand = 0; on_demand < 2; on_demand++) {
+		struct Fix f = setup_as(on_demand);
+		pid_t child = fork();
+		if (!child) {
+			pause();
+			_exit(0);
+		}
+		uwprocs_new(f.procs, child);
+		CHECK(known_at(&f, child, (u64)(uintptr_t)own_code).obj != 0);
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+		u64 now = now_ns();
+		for (u32 i = 0; i < 10; i++)
+			uwprocs_tick(f.procs, now + i * 500000000ull);
+		CHECK(known_at(&f, child, (u64)(uintptr_t)own_code).obj != 0);
+		give(&f, (struct MapEvent){.kind = MAPEV_LOST});
+		uwprocs_settle(f.procs);
+		for (u32 i = 10; i < 20; i++)
+			uwprocs_tick(f.procs, now + i * 500000000ull);
+		CHECK(!known_at(&f, child, (u64)(uintptr_t)own_code).obj);
+		teardown(&f);
+	}
+}
+
+// ---- files that are deleted
+static void run_dir_away(const char *dir)
+{
+	char *cmd = xasprintf("rm -rf %s", dir);
+	CHECK_EQ(system(cmd), 0);
+	free(cmd);
+}
+
+static char *copy_of_own(const char *dir, u32 nr, u32 longer, struct stat *st)
+{
+	char *path = xasprintf("%s/%u", dir, nr), *cmd = xasprintf("cp /proc/%d/exe %s && truncate -s +%u %s", getpid(), path, longer, path);
+	CHECK_EQ(system(cmd), 0);
+	CHECK_EQ(stat(path, st), 0);
+	free(cmd);
+	return path;
+}
+
+// A process that has mapped the file, and is gone by now.
+static void ran(struct Fix *f, int tgid, const char *path, const struct stat *st, u64 time)
+{
+	struct MapEvent e = {.kind = MAPEV_EXEC, .tgid = tgid, .time = time};
+	uwprocs_event(f->procs, &e);
+	struct MapEvent m = {.kind = MAPEV_MMAP, .tgid = tgid, .time = time, .start = 0x400000, .end = 0x800000, .ino = st->st_ino,
+			     .major = major(st->st_dev), .minor = minor(st->st_dev), .path = path};
+	uwprocs_event(f->procs, &m);
+	uwprocs_settle(f->procs);
+	e.kind = MAPEV_EXIT;
+	uwprocs_event(f->procs, &e);
+}
+
+// Half a minute of ticks
+static void long_after(struct Fix *f, u64 *now)
+{
+	for (u32 i = 0; i < 60; i++, *now += 500000000)
+		uwprocs_tick(f->procs, *now);
+}
+
+static void copy_of_own_was_seen(struct Fix *f, const char *dir)
+{
+	struct stat st;
+	char *path = copy_of_own(dir, 1000, 2, &st);
+	CHECK(sym_object_path(f->syms, path) != NULL);
+	free(path);
+}
+
+static u32 open_files(const char *of)
+{
+	glob_t g = {0};
+	u32 n = 0;
+	glob("/proc/self/fd/*", 0, NULL, &g);
+	for (size_t i = 0; i < g.gl_pathc; i++) {
+		char to[4096];
+		ssize_t len = readlink(g.gl_pathv[i], to, sizeof(to) - 1);
+		to[len > 0 ? len : 0] = 0;
+		n += strstr(to, of) != NULL;
+	}
+	globfree(&g);
+	return n;
+}
+
+static u32 files_told(struct Fix *f)
+{
+	struct RtUwFile at, next;
+	u32 n = 0;
+	for (int rc = sys_map_next_key(f->maps.files, NULL, &next); rc >= 0; n++, at = next, rc = sys_map_next_key(f->maps.files, &at, &next))
+		;
+	return n;
+}
+
+#define GONE 0x10000000 // no process has such a number
+TEST(copies_that_are_deleted_are_closed)
+{
+	NEED_BPF();
+	struct Fix f = setup();
+	char dir[] = "/tmp/sonde-files.XXXXXX";
+	CHECK(mkdtemp(dir));
+	u64 now = now_ns();
+	struct stat st;
+	char *stays = copy_of_own(dir, 0, 0, &st);
+	ran(&f, GONE, stays, &st, now);
+	for (u32 i = 1; i <= 100; i++) {
+		char *path = copy_of_own(dir, i, 0, &st);
+		ran(&f, GONE + (int)i, path, &st, now);
+		unlink(path);
+		free(path);
+	}
+	CHECK_EQ(sym_object_count(f.syms), 1);
+	CHECK_EQ(open_files(dir), 101);
+	CHECK_EQ(files_told(&f), 101);
+	long_after(&f, &now);
+	CHECK_EQ(open_files(dir), 1);
+	CHECK_EQ(files_told(&f), 1);
+	// deleted too, but the names are its: nobody has said that all stacks are told
+	unlink(stays);
+	free(stays);
+	long_after(&f, &now);
+	CHECK_EQ(open_files(dir), 1);
+	run_dir_away(dir);
+	teardown(&f);
+}
+
+// In use: by a process that is there, whose program was deleted.
+TEST(a_deleted_file_that_is_mapped_stays)
+{
+	NEED_BPF();
+	struct Fix f = setup();
+	char dir[] = "/tmp/sonde-files.XXXXXX";
+	CHECK(mkdtemp(dir));
+	u64 now = now_ns();
+	struct stat st;
+	char *first = copy_of_own(dir, 0, 1, &st), *path = copy_of_own(dir, 1, 1, &st); // this program is mapped, too, and a byte shorter
+	int fd = open(path, O_RDONLY);
+	void *p = mmap(NULL, 1 << 16, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	CHECK(p != MAP_FAILED);
+	close(fd);
+	CHECK(sym_object_path(f.syms, first) != NULL);
+	uwprocs_new(f.procs, getpid());
+	unlink(path);
+	unlink(first);
+	for (u32 i = 0; i < 5; i++) {
+		uwprocs_report(f.procs);
+		long_after(&f, &now);
+	}
+	CHECK_EQ(open_files(dir), 2); // the object's own, which the copy has its names from
+	munmap(p, 1 << 16);
+	uwprocs_new(f.procs, getpid());
+	copy_of_own_was_seen(&f, dir);
+	for (u32 i = 0; i < 5; i++) {
+		uwprocs_report(f.procs);
+		long_after(&f, &now);
+	}
+	CHECK_EQ(open_files(dir), 1); // the one that was seen just now
+	free(first);
+	free(path);
+	run_dir_away(dir);
+	teardown(&f);
+}
+
+TEST(programs_that_are_deleted_are_closed_after_reports)
+{
+	NEED_BPF();
+	enum { N = 20 };
+	struct Fix f = setup();
+	char dir[] = "/tmp/sonde-files.XXXXXX";
+	CHECK(mkdtemp(dir));
+	u64 now = now_ns();
+	struct stat st;
+	for (u32 i = 0; i < N; i++) { // of different sizes: no copies
+		char *path = copy_of_own(dir, i, i, &st);
+		ran(&f, GONE + (int)i, path, &st, now);
+		unlink(path);
+		free(path);
+	}
+	CHECK_EQ(sym_object_count(f.syms), N);
+	struct SymObject *o = sym_object(f.syms, 1);
+	struct SymSegment seg;
+	CHECK_EQ(sym_object_segments(o, &seg, 1), 1);
+	struct SymDef d;
+	CHECK(sym_object_find(f.syms, o, "uwprocs_tick", &d));
+	const char *name = sym_object_off(f.syms, o, d.file_off).name;
+	CHECK_STR(name, "uwprocs_tick");
+	long_after(&f, &now);
+	uwprocs_report(f.procs);
+	uwprocs_report(f.procs);
+	long_after(&f, &now);
+	CHECK_EQ(sym_object_gone(f.syms), 0);
+	CHECK_EQ(open_files(dir), N); // a stack of theirs may be in the report that is being made
+	uwprocs_report(f.procs);
+	long_after(&f, &now);
+	CHECK_EQ(open_files(dir), 0);
+	CHECK_EQ(sym_object_gone(f.syms), N);
+	CHECK_STR(name, "uwprocs_tick"); // as it was given
+	// it is built again, the same: the same object with all its names
+	char *path = copy_of_own(dir, N, 0, &st);
+	ran(&f, GONE + N, path, &st, now);
+	CHECK(sym_object_path(f.syms, path) == o);
+	CHECK_EQ(sym_object_count(f.syms), N);
+	CHECK_EQ(sym_object_gone(f.syms), N - 1);
+	CHECK_STR(sym_object_off(f.syms, o, d.file_off).name, "uwprocs_tick");
+	unlink(path);
+	free(path);
+	run_dir_away(dir);
+	teardown(&f);
+}
+
 TEST(records_of_all_cpus_in_order)
 {
 	NEED_BPF();

@@ -145,3 +145,28 @@ TEST(memory_only)
 }
 
 T_MAIN()
+
+// A machine that builds runs more programs than have a counter of their own; "[others]" is one more.
+TEST(the_others_have_one_counter)
+{
+	enum { N = SERVICES_MAX + 500 };
+	static struct StackSample samples[N];
+	struct StackProfile p = {.samples = samples, .n = N, .period_ns = 1};
+	struct Batch b = {0};
+	for (u32 i = 0; i < N; i++)
+		samples[i] = (struct StackSample){.comm = xasprintf("job%u", i), .value = 2};
+	alarm(20); // they were looked for without an end
+	for (u32 round = 1; round <= 2; round++) {
+		struct err *e = batch_take(&b, AGENT_CPU, &p, NULL, NULL, 0, NULL);
+		CHECK(!e);
+		err_free(e);
+		CHECK_EQ(b.services.n, SERVICES_MAX + 1);
+		const struct Service *others = map_get(&b.services, "[others]"), *first = map_get(&b.services, "job0");
+		CHECK(others && others->values[AGENT_CPU] == 1000 * round);
+		CHECK(first && first->values[AGENT_CPU] == 2 * round);
+	}
+	alarm(0);
+	for (u32 i = 0; i < N; i++)
+		free((char *)samples[i].comm);
+	batch_deinit(&b);
+}

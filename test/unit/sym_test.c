@@ -2,6 +2,7 @@
 #include <glob.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -207,6 +208,20 @@ static void take_three(void *arg, const char *name, u64 addr, u64 size)
 }
 
 // Go's table goes like others where these are limited, and names that were given stay.
+// A collector makes the tables it has dropped again, for days: the names that come of it are those it had.
+TEST(names_of_tables_made_again_are_kept_once)
+{
+	struct Syms *s = syms_create(NULL);
+	u64 here = (u64)(uintptr_t)&t_own_process_resolves + 1, libc = (u64)(uintptr_t)&strfry + 1;
+	const char *first = sym_pid_addr(s, getpid(), here).name, *other = sym_pid_addr(s, getpid(), libc).name;
+	for (u32 i = 0; i < 3; i++) {
+		syms_trim(s, 0);
+		CHECK(sym_pid_addr(s, getpid(), here).name == first);
+		CHECK(sym_pid_addr(s, getpid(), libc).name == other);
+	}
+	syms_destroy(s);
+}
+
 TEST(go_tables_are_read_again)
 {
 	char path[64], cmd[400];
@@ -640,6 +655,33 @@ TEST(gone_process_is_an_error_not_a_crash)
 	CHECK(!sym_object_path(s, "/dev/null"));
 	CHECK(!sym_object_path(s, "/no/such"));
 	CHECK(!sym_object(s, 0) && !sym_object(s, 99999));
+	syms_destroy(s);
+}
+
+// A machine that builds starts thousands a second: what is kept of those that are gone has an end, and children with their parents' mappings share them.
+TEST(gone_processes_have_an_end)
+{
+	enum { FIRST = 0x10000000, N = 100000, MAPS = 32 };
+	struct Syms *s = syms_create(NULL);
+	struct SymObject *o = sym_object_path(s, "/proc/self/exe");
+	CHECK(o != NULL);
+	struct ProcMap maps[MAPS] = {0};
+	for (u32 i = 0; i < MAPS; i++) {
+		maps[i].start = 0x400000 + i * 0x200000ull;
+		maps[i].end = maps[i].start + 0x100000;
+		maps[i].obj = o;
+	}
+	size_t before = mallinfo2().uordblks;
+	for (int i = 0; i < N; i++)
+		sym_pid_set_maps(s, FIRST + i, maps, MAPS);
+	size_t grew = mallinfo2().uordblks - before;
+	CHECK(grew < 8u << 20); // lists of their own would be 75 MB
+	CHECK_STR(sym_pid_addr(s, FIRST + N - 1, 0x400010).module, o->path);
+	CHECK_STR(sym_pid_addr(s, FIRST + N - 10000, 0x400010).module, o->path);
+	CHECK(!sym_pid_addr(s, FIRST, 0x400010).module);
+	sym_pid_set_maps(s, FIRST + N - 1, maps, 1); // the others have theirs
+	CHECK(!sym_pid_addr(s, FIRST + N - 1, maps[1].start).module);
+	CHECK_STR(sym_pid_addr(s, FIRST + N - 2, maps[1].start).module, o->path);
 	syms_destroy(s);
 }
 

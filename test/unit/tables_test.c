@@ -169,6 +169,42 @@ TEST_RETRY(the_end_does_not_wait_for_a_large_table, "it may be there already")
 }
 
 // A third of a per cent: what a start takes comes at once, what is more has to be waited for, and rest is saved up to as much as a start.
+// A program that was deleted before its table's turn has come, and that is built again.
+TEST(a_file_that_was_closed_and_comes_back)
+{
+	NEED_BPF();
+	struct Fix f;
+	setup(&f);
+	char path[] = "/tmp/sonde-tables.XXXXXX";
+	int fd = mkstemp(path);
+	CHECK(fd >= 0);
+	close(fd);
+	char *cmd = xasprintf("cp /proc/%d/exe %s", getpid(), path);
+	CHECK_EQ(system(cmd), 0);
+	struct SymObject *o = sym_object_path(f.syms, path);
+	CHECK(o != NULL);
+	unlink(path);
+	for (u32 i = 1; i <= 4; i++) {
+		bool waiting;
+		u32 n;
+		struct SymFile **v = sym_files_unused(f.syms, NULL, 0, i, &n, &waiting);
+		sym_files_close(f.syms, v, n);
+	}
+	CHECK_EQ(sym_object_gone(f.syms), 1);
+	no_error(tables_start(f.t));
+	tables_need(f.t, o, false);
+	tables_wait(f.t, soon());
+	CHECK_EQ(tablemaps_state(tables_maps(f.t), o->id), RT_UW_PENDING);
+	CHECK_EQ(system(cmd), 0);
+	CHECK(sym_object_path(f.syms, path) == o);
+	tables_need(f.t, o, false);
+	tables_wait(f.t, soon());
+	CHECK_EQ(tablemaps_state(tables_maps(f.t), o->id), RT_UW_READY);
+	unlink(path);
+	free(cmd);
+	teardown(&f);
+}
+
 TEST(price_of_tables)
 {
 	const u64 s = 1000000000;

@@ -753,10 +753,10 @@ struct FakeRi {
 struct FakeTask {
 	u64 utask, mm;
 };
-TEST(pending_uretprobe)
+static void pending_uretprobe_at(u64 xol_vaddr)
 {
 	struct FakeRi outer = {STACK + 8 * 4, TEXT + 0x210, 0}, inner_ri = {STACK, TEXT + 0x110, (u64)&outer};
-	u64 xol_vaddr = 0x7ffff000, xol = (u64)&xol_vaddr, utask = (u64)&inner_ri;
+	u64 xol = (u64)&xol_vaddr, utask = (u64)&inner_ri;
 	struct FakeTask task = {(u64)&utask, (u64)&xol};
 	start();
 	struct RtUwRule mid = rsp8;
@@ -780,6 +780,14 @@ TEST(pending_uretprobe)
 	rt_off_utask = rt_off_xol = rt_off_mm = rt_off_ri_orig = rt_off_ri_next = 0;
 	rt_host.task = 0;
 }
+
+// With five levels of page tables the kernel puts the page where no other address of a process is.
+TEST(pending_uretprobe)
+{
+	pending_uretprobe_at(0x7ffff000);
+	pending_uretprobe_at(0xfffffffffff000);
+}
+
 // The thread is in the page "[uprobes]": in the trampoline a return from a probed function has gone to, or at an instruction executed there.
 TEST(in_the_page_of_uprobes)
 {
