@@ -40,8 +40,8 @@ enum { STORE_FULL, STORE_COLLISION };
 // Finds the stack under its id or one of the next ones, else stores it. Returns the id, or STORE_*.
 static RT_NOINLINE u64 store(void *map, struct RtStack *st, u64 id)
 {
-	for (u32 i = 0; i < RT_STACK_PROBES; i++) {
-		u64 key = id + ((u64)i << 12);
+	RT_LOOP(i, RT_STACK_PROBES) {
+		u64 key = id + (i << 12);
 		struct RtStack *have = bpf_map_lookup_elem(map, &key);
 		if (!have) {
 			long rc = bpf_map_update_elem(map, &key, st, RT_NOEXIST);
@@ -334,13 +334,14 @@ static RT_INLINE void hash_eight(u64 *h1, u64 *h2, const u64 *f)
 static RT_INLINE u64 hash_kernel(struct RtStack *st)
 {
 	u64 n = *(volatile u32 *)&st->n & (2 * RT_KSTACK_MAX - 1), h1 = 0, h2 = 0;
+	u64 zero = *(volatile u32 *)&st->total; // ... to memory: as rt_vary(), which would wait for its own stores
 
 	for (u32 i = 0; i < 8; i++)
 		st->frames[n + i] = 0;
-	for (u32 i = 0; i < RT_KSTACK_MAX; i += 8) {
-		if (i >= n)
+	RT_LOOP_FROM(i, RT_VARIES ? zero : 0, RT_KSTACK_MAX / 8) {
+		if (i * 8 >= n)
 			break;
-		hash_eight(&h1, &h2, &st->frames[i]);
+		hash_eight(&h1, &h2, &st->frames[i * 8]);
 	}
 	st->check = h2;
 	return h1;
