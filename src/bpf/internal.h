@@ -70,6 +70,10 @@ int task_work_map(const struct SysMap *m);
 // sys_prog_load with the BTF of pp attached, where the kernel takes it: func_info, and line_info with `lines`.
 int load_with_btf(const struct ProbeProg *pp, struct SysProg *sp, bool lines);
 
+// ---- reach.c
+// code, whose relocations are patched, without what is never run because of prog's constants. out has no relocations and no lines; the caller deinits it.
+void code_reached(const struct Program *prog, const struct Code *code, struct Code *out);
+
 // ---- rttab.c: the runtime's functions, one after the other, as tools/mkrt.c cut them; of RtFunc's pairs
 // the first is an index into the table of that name, the second how many there are of it
 enum RtRelocKind { RTK_CALL, RTK_CALLBACK, RTK_MAP, RTK_RODATA }; // as in tools/mkrt.c

@@ -360,6 +360,19 @@ static void await_trace_printk(void)
 	}
 }
 
+// What the verifier would take out as dead is not given to it. Logs are of the whole code: its lines are known by instruction.
+static int load_reached(const struct Program *p, struct ProbeProg *pp, const struct SysProg *whole)
+{
+	struct ProbeProg small = *pp;
+	struct SysProg sp = *whole;
+	code_reached(p, &pp->code, &small.code);
+	sp.insns = small.code.insns.p;
+	sp.ninsns = (u32)small.code.insns.n;
+	int fd = needs_btf(&small.code) ? load_with_btf(&small, &sp, false) : sys_prog_load(&sp);
+	code_deinit(&small.code);
+	return fd;
+}
+
 struct err *load_prog(struct Program *p, struct Loaded *l, struct ProbeProg *pp, const struct SysProg *base, const struct LoadOpts *o)
 {
 	struct Fds fds = {0};
@@ -375,7 +388,7 @@ struct err *load_prog(struct Program *p, struct Loaded *l, struct ProbeProg *pp,
 	if (!e) {
 		if (o && o->dump_verifier)
 			dump_log(pp, &sp, o);
-		int fd = needs_btf(&pp->code) ? load_with_btf(pp, &sp, false) : sys_prog_load(&sp);
+		int fd = load_reached(p, pp, &sp);
 		if (fd >= 0) {
 			pp->fd = fd;
 			vec_push(&l->progs, pp);

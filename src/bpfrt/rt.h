@@ -168,11 +168,13 @@ static RT_INLINE u64 rt_forget(u64 v)
 // there. So the counter is unknown from the start, and what rounds change is best kept in memory, or begins with rt_vary(), too. For other kernels bpf/link.c puts
 // "goto +0" in the place of may_goto, and the counter begins as 0: they follow each round, and want a jump as the way back (clang may place a round's end right before the next).
 #ifdef RT_HOST
+#define RT_VARIES 0
 #define rt_vary(v) ((u64)(v))
 #define RT_AGAIN true
 #define RT_NEXT(i) i++
 #else
 RT_CONST_EXTERN(u32, rt_may_goto); // loss.bpf.c; link.c sets it
+#define RT_VARIES rt_may_goto
 static RT_INLINE u64 rt_vary(u64 v)
 {
 	return rt_may_goto ? rt_forget(v) : v;
@@ -190,7 +192,8 @@ static RT_INLINE u64 rt_vary(u64 v)
 	})
 #define RT_NEXT(i) ({ i++; asm volatile("goto +0" : "+r"(i)); })
 #endif
-#define RT_LOOP(i, n) for (u64 i = rt_vary(0); i < (n) && RT_AGAIN; RT_NEXT(i))
+#define RT_LOOP(i, n) RT_LOOP_FROM(i, rt_vary(0), n)
+#define RT_LOOP_FROM(i, first, n) for (u64 i = (first); i < (n) && RT_AGAIN; RT_NEXT(i)) // first: 0, unknown to the verifier if RT_VARIES
 
 // ---- str.bpf.c. All pointers are to BPF memory (stack, map value, scratch); capacities are constants where the call is written.
 // Text is NUL-terminated or fills its capacity.

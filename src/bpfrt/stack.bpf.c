@@ -40,8 +40,8 @@ enum { STORE_FULL, STORE_COLLISION };
 // Finds the stack under its id or one of the next ones, else stores it. Returns the id, or STORE_*.
 static RT_NOINLINE u64 store(void *map, struct RtStack *st, u64 id)
 {
-	for (u32 i = 0; i < RT_STACK_PROBES; i++) {
-		u64 key = id + ((u64)i << 12);
+	RT_LOOP(i, RT_STACK_PROBES) {
+		u64 key = id + (i << 12);
 		struct RtStack *have = bpf_map_lookup_elem(map, &key);
 		if (!have) {
 			long rc = bpf_map_update_elem(map, &key, st, RT_NOEXIST);
@@ -108,15 +108,18 @@ static RT_INLINE bool known(void *map, u64 id, u64 check)
 	return have && have->check == check;
 }
 
-static RT_INLINE u64 intern(struct RtStack *st, u64 h1, u64 h2)
+// Sets st->check. Returns the id that st has if it has been stored.
+static RT_INLINE u64 id_of(struct RtStack *st, u64 h1, u64 h2)
 {
-	u64 n = st->n, seed = (st->pid | (u64)st->flags << 32) + n, id;
-
-	if (n == 0 || n > RT_STACK_MAX)
-		return 0;
-	rt_stack_hash(&h1, &h2, seed);
+	rt_stack_hash(&h1, &h2, (st->pid | (u64)st->flags << 32) + st->n);
 	st->check = h2;
-	id = h1 << 12 | n;
+	return h1 << 12 | st->n;
+}
+
+static RT_INLINE u64 intern_id(struct RtStack *st, u64 id)
+{
+	u64 n = st->n, h2 = st->check;
+
 	if (n <= 16) {
 		if (known(&rt_stacks_16, id, h2))
 			return id;
@@ -133,7 +136,28 @@ static RT_INLINE u64 intern(struct RtStack *st, u64 h1, u64 h2)
 // The st->n frames of st under an id made of the two hashes over them.
 RT_NOINLINE u64 rt_stack_intern(struct RtStack *st, u64 h1, u64 h2)
 {
-	return intern(st, h1, h2);
+	if (st->n == 0 || st->n > RT_STACK_MAX)
+		return 0;
+	return intern_id(st, id_of(st, h1, h2));
+}
+
+// The same for what comes again and again: one look at memory instead of a map's.
+static RT_INLINE u64 intern_known(struct RtStackBuf *b, struct RtStack *st, u64 h1, u64 h2)
+{
+	u64 id, at;
+
+	if (st->n == 0 || st->n > RT_STACK_MAX)
+		return 0;
+	id = id_of(st, h1, h2);
+	at = id >> 12 & (RT_STACK_KNOWN - 1);
+	if (b->known[at].id == id && b->known[at].check == st->check)
+		return id;
+	u64 got = intern_id(st, id);
+	if (got == id) {
+		b->known[at].id = id;
+		b->known[at].check = st->check;
+	}
+	return got;
 }
 
 // How many frames the user stack of that id has.
@@ -334,13 +358,15 @@ static RT_INLINE void hash_eight(u64 *h1, u64 *h2, const u64 *f)
 static RT_INLINE u64 hash_kernel(struct RtStack *st)
 {
 	u64 n = *(volatile u32 *)&st->n & (2 * RT_KSTACK_MAX - 1), h1 = 0, h2 = 0;
+	u64 zero = *(volatile u32 *)&st->total; // ... to memory: as rt_vary(), which would wait for its own stores
 
 	for (u32 i = 0; i < 8; i++)
 		st->frames[n + i] = 0;
-	for (u32 i = 0; i < RT_KSTACK_MAX; i += 8) {
-		if (i >= n)
+	hash_eight(&h1, &h2, st->frames); // most have no more
+	RT_LOOP_FROM(i, RT_VARIES ? zero : 0, RT_KSTACK_MAX / 8 - 1) {
+		if (i * 8 + 8 >= n)
 			break;
-		hash_eight(&h1, &h2, &st->frames[i]);
+		hash_eight(&h1, &h2, &st->frames[i * 8 + 8]);
 	}
 	st->check = h2;
 	return h1;
@@ -360,8 +386,11 @@ RT_FN struct RtStackBuf *rt_kstack_begin(u64 limit, u64 src)
 		limit += RT_TRIM_DEPTH;
 	if (limit > rt_kstack_max)
 		limit = rt_kstack_max;
+	u64 want = b->usual >> RT_KSTACK_USUAL_SHIFT;
+	if (want < RT_KSTACK_LEAST * 8)
+		want = RT_KSTACK_LEAST * 8;
 	b->most = limit * 8;
-	b->want = (limit > RT_KSTACK_USUAL ? RT_KSTACK_USUAL : limit) * 8;
+	b->want = want < limit * 8 ? want & ~7 : limit * 8;
 	return b;
 }
 
@@ -385,7 +414,7 @@ static RT_INLINE u64 keep_kernel(struct RtStackBuf *b, u64 skip, u64 n, u64 limi
 	st->n = n;
 	st->total = 0;
 	u64 h1 = hash_kernel(st);
-	return intern(st, h1, st->check);
+	return intern_known(b, st, h1, st->check);
 }
 
 // A kprobe's registers are those behind its breakpoint, also where the kernel has put a jump or a call in its place (arch/x86/kernel/kprobes).
@@ -410,14 +439,22 @@ static RT_INLINE u64 with_function(struct RtStackBuf *b, struct RtTrim *t, u64 *
 	return skip;
 }
 
+static RT_INLINE u32 kstack_usual(u32 usual, long got)
+{
+	u32 now = ((u32)got + RT_KSTACK_MORE * 8) << RT_KSTACK_USUAL_SHIFT;
+
+	return got > 0 && now > usual ? now : usual > RT_KSTACK_LEAST * 8 << RT_KSTACK_USUAL_SHIFT ? usual - 8 : usual;
+}
+
 static RT_INLINE u64 kstack_end(struct RtStackBuf *b, long got, u64 limit, u64 src, void *ctx)
 {
 	u64 *frames = b->buf + sizeof(struct RtStack) / 8, skip = 0, n;
 
 	if (limit == 0 || limit > RT_KSTACK_MAX)
 		limit = RT_KSTACK_MAX;
-	if (got == RT_KSTACK_USUAL * 8 && b->most > RT_KSTACK_USUAL * 8) // there may be more
+	if (got == b->want && b->most > b->want) // there may be more
 		got = bpf_get_stack(ctx, frames, b->most & RT_KSTACK_MASK, 0);
+	b->usual = kstack_usual(b->usual, got);
 	// Before 6.13 a system call's tracepoint gives its program the registers of user space, and so no kernel stack (kernel/trace/trace_syscalls.c,
 	// perf_call_bpf_enter): the task's own stack then, which begins in the helper.
 	if (got < 8 && (src & RT_SRC_MASK) == RT_SRC_TP && rt_task_stack)

@@ -329,10 +329,12 @@ struct RtUw {
 	u64 win[RT_UW_WIN / 8];
 };
 #define RT_SLACK (RT_TRIM_DEPTH + 8)
+#define RT_STACK_KNOWN 64 // a power of two
 struct RtStackBuf {
 	u32 busy, skip; // skip: result of count_tracer
 	u32 slot;	// its number among the CPU's buffers
 	u32 want, most;	// bytes of frames the program shall ask the kernel for; and of all there may be
+	u32 usual;	// stays: RT_KSTACK_USUAL_SHIFT, as many as kernel stacks of late have had
 	u64 owner; // who took it: tells a race between two tasks from proper nesting
 	u64 func; // RT_SRC_F_FUNC_IP
 	struct RtUw uw;
@@ -340,11 +342,18 @@ struct RtStackBuf {
 	struct RtPtRegs regs;
 	u64 buf[sizeof(struct RtStack) / 8 + RT_STACK_MAX + RT_SLACK]; // struct RtStack, frames; trimming moves the head up
 	u64 list[sizeof(struct RtStack) / 8 + RT_STACK_PIECES];	       // struct RtStack, ids of pieces
+	struct {
+		u64 id, check;
+	} known[RT_STACK_KNOWN]; // kernel stacks that this CPU has found under their ids, by their hash: nobody takes them out
 };
 #define RT_STACK_BUFS 4 // nested events on one CPU
 #define RT_KSTACK_AT (offsetof(struct RtStackBuf, buf) + sizeof(struct RtStack)) // frames of a kernel stack
 #define RT_KSTACK_MASK 0xff8 // of RtStackBuf.want, for the verifier
-#define RT_KSTACK_USUAL 64 // frames that are asked for at first: bpf_get_stack clears what it does not fill
+// bpf_get_stack clears what it does not fill, 20 ns for 60 frames, and walks anew where it is asked for more: so a few more are asked for at first than stacks
+// had before. That grows at once, and shrinks by a frame in 32 events: deep stacks that are not rare shall not be walked twice.
+#define RT_KSTACK_LEAST 16 // frames
+#define RT_KSTACK_MORE 4
+#define RT_KSTACK_USUAL_SHIFT 5
 
 // ---- stacks that are cut because memory of the thread is not there (swapped out): unwind.bpf.c, lower/lower_cold.c
 struct RtColdAt {

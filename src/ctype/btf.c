@@ -199,6 +199,17 @@ u32 kbtf_next(struct Btf *b, u32 id)
 	return id < kbtf_scan(b, id) ? id : 0;
 }
 
+const struct btf_type *kbtf_record(const struct Btf *b, u32 *at)
+{
+	const struct btf_type *t;
+	u32 off = *at;
+	while ((t = type_at(b, off, &off)))
+		if ((kind_of(t) == BTF_KIND_STRUCT || kind_of(t) == BTF_KIND_UNION) && BTF_INFO_VLEN(t->info) && t->name_off)
+			break;
+	*at = off;
+	return t;
+}
+
 u32 kbtf_str_offsets(const struct Btf *b, const char *name, u32 *out, u32 max)
 {
 	u32 n = 0;

@@ -109,6 +109,8 @@ const struct btf_type *kbtf_type_by_id(struct Btf *b, u32 id); // NULL: void, ou
 const char *kbtf_name(const struct Btf *b, u32 off);	      // "" when out of range
 // First own type of that name whose kind is in the set of BTF_KIND_BITs; 0: none.
 u32 kbtf_find(struct Btf *b, const char *name, u32 kinds);
+// The first own record at or behind *at (0 at first) that has a name and members; *at is then behind it. NULL: the end, or what makes no sense. Quicker than kbtf_next.
+const struct btf_type *kbtf_record(const struct Btf *b, u32 *at);
 // Walks the own types: id = kbtf_next(b, 0), then kbtf_next(b, id) ...; 0 at the end.
 u32 kbtf_next(struct Btf *b, u32 id);
 // Offsets in the string section at which `name` stands whole; returns how many (at most max).

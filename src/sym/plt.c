@@ -9,6 +9,7 @@
 
 #define MAX_PLT (16u << 20) // bytes of a section
 #define MAX_RELOCS (16u << 20)
+#define MAX_NAMES_READ (1u << 20)
 
 struct Slot {
 	u64 addr, addend;
@@ -21,6 +22,9 @@ struct Plt {
 	u32 nlazy;		// .rela.plt in its own order, for stubs that push their index
 	struct Slot *lazy;
 	const struct ElfSec *dynsym;
+	u8 *syms;    // its contents; NULL: not read yet, or too large
+	char *names; // ... and its strings'
+	bool tried;
 	u64 got; // i386: what position-independent stubs' slots are relative to (_GLOBAL_OFFSET_TABLE_), in %ebx
 	VEC(struct PltStub) out;
 };
@@ -94,18 +98,37 @@ static const struct Slot *slot_at(const struct Plt *p, u64 addr)
 	return p->slots.n ? bsearch(&key, p->slots.p, p->slots.n, sizeof(key), by_addr) : NULL;
 }
 
-static char *sym_text(const struct Plt *p, u32 index)
+// A stub's two reads of the file are as many system calls as a program has imports, so the tables are read whole unless they are large.
+static void read_names(struct Plt *p)
+{
+	const struct ElfSec *tab = p->dynsym;
+	p->tried = true;
+	if (!tab || tab->link >= p->f->nsecs)
+		return;
+	const struct ElfSec *str = &p->f->secs[tab->link];
+	p->syms = elffile_load(p->f, tab->off, tab->size, MAX_NAMES_READ);
+	p->names = p->syms ? elffile_load(p->f, str->off, str->size, MAX_NAMES_READ) : NULL; // ends with a NUL
+}
+
+static char *sym_text(struct Plt *p, u32 index)
 {
 	const struct ElfSec *tab = p->dynsym;
 	struct ElfFile *f = p->f;
 	u32 esz = f->is64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
 	u32 st_name; // the first field in both classes
-	if (!tab || tab->link >= f->nsecs || index >= tab->size / esz || !elffile_read(f, tab->off + (u64)index * esz, &st_name, 4))
+	char buf[4096];
+	if (!p->tried)
+		read_names(p);
+	if (!tab || tab->link >= f->nsecs || index >= tab->size / esz)
 		return NULL;
 	const struct ElfSec *str = &f->secs[tab->link];
-	if (st_name >= str->size)
+	if (p->names) {
+		memcpy(&st_name, p->syms + (u64)index * esz, 4);
+		const char *name = st_name < str->size ? p->names + st_name : "";
+		return *name ? xasprintf("%.*s@plt", (int)sizeof(buf) - 1, name) : NULL;
+	}
+	if (!elffile_read(f, tab->off + (u64)index * esz, &st_name, 4) || st_name >= str->size)
 		return NULL;
-	char buf[4096];
 	size_t got = elffile_read_some(f, str->off + st_name, buf, MIN(sizeof(buf) - 1, str->size - st_name));
 	buf[got] = 0;
 	return buf[0] ? xasprintf("%s@plt", buf) : NULL;
@@ -213,6 +236,8 @@ u32 plt_read(struct ElfFile *f, struct PltStub **out)
 	}
 	vec_deinit(&p.slots);
 	free(p.lazy);
+	free(p.syms);
+	free(p.names);
 	*out = p.out.p;
 	return p.out.n;
 }

@@ -195,6 +195,50 @@ TEST(btf_all_records)
 	env_deinit(&e);
 }
 
+// As libbpf has it: offsets, in a record that a member is, of a record's size; records and fields that nobody has.
+TEST(btf_places_are_libbpfs)
+{
+	static const char *const recs[] = {"task_struct", "mm_struct", "file", "inode", "pid", "vm_area_struct", "dentry"};
+	struct btf *b = libbpf_vmlinux();
+	if (!b)
+		SKIP("no /sys/kernel/btf/vmlinux");
+	struct BtfPlace p[2 * ARRAY_LEN(recs) + 3];
+	u32 n = 0, whole[ARRAY_LEN(recs)] = {0};
+	for (u32 i = 0; i < ARRAY_LEN(recs); i++) {
+		s32 id = btf__find_by_name_kind(b, recs[i], BTF_KIND_STRUCT);
+		const struct btf_type *t = id > 0 ? btf__type_by_id(b, (u32)id) : NULL;
+		CHECK(t);
+		if (!t)
+			return;
+		const char *last = NULL; // the last field of its own with a name
+		for (u32 k = 0; k < btf_vlen(t); k++) {
+			const char *name = btf__name_by_offset(b, btf_members(t)[k].name_off);
+			if (*name && !btf_member_bitfield_size(t, k)) {
+				last = name;
+				whole[i] = btf_member_bit_offset(t, k) / 8;
+			}
+		}
+		p[n++] = (struct BtfPlace){recs[i]};
+		p[n++] = (struct BtfPlace){recs[i], last ? last : "nobody"};
+		if (!last)
+			whole[i] = UINT32_MAX;
+	}
+	p[n++] = (struct BtfPlace){"task_struct", "se.vruntime"};
+	p[n++] = (struct BtfPlace){"task_struct", "no_such_field"};
+	p[n++] = (struct BtfPlace){"no_such_record", "x"};
+	btf_places(p, n);
+	for (u32 i = 0; i < ARRAY_LEN(recs); i++) {
+		CHECK_EQ(p[2 * i].off, btf__type_by_id(b, (u32)btf__find_by_name_kind(b, recs[i], BTF_KIND_STRUCT))->size);
+		CHECK_EQ(p[2 * i + 1].off, whole[i] == UINT32_MAX ? -1 : (s64)whole[i]);
+	}
+	struct BtfPlace in[] = {{"task_struct", "se"}, {"sched_entity", "vruntime"}};
+	btf_places(in, ARRAY_LEN(in)); // these alone: no further than the second
+	CHECK(in[0].off > 0 && in[1].off > 0);
+	CHECK_EQ(p[n - 3].off, in[0].off + in[1].off);
+	CHECK(p[n - 2].seen && p[n - 2].off == -1);
+	CHECK(!p[n - 1].seen && p[n - 1].off == -1);
+}
+
 TEST(btf_alignment)
 {
 	struct Env e;
