@@ -45,6 +45,7 @@ STACKS, SECONDS, MIN = 2000, 5, 0.995
 EXCEPTIONS = (
     (r'^BEAM ', 0.98, 'the others by a guess: in a function that has just made room, where words of earlier calls lie'),
     (r'^V8 ', 0.8, 'the others by a guess: taken in optimised code with functions put into it, of which is not known which one ran'),
+    (r'^LuaJIT .*-joff$', 0.98, 'the others are cut where its machine is entered or left'),
     (r'^LuaJIT [^,]*$', 0.5, 'the others by a guess: through traces, which say at their checks only which functions are in them'),
 )
 DEPTHS, ROUNDS, STACK = (10, 40), 2, 15
@@ -227,7 +228,7 @@ def rubies():
 
 
 def of_musl(program):
-    """Such programs that musl.sh has built. (Its Python lacks modules that pyload.py needs.)"""
+    """Such programs that musl.sh has built"""
     return sorted(glob.glob(CACHE + '/musl/usr/bin/' + program))
 
 
@@ -283,6 +284,8 @@ def programs(tmp):
         v, free = (run(python + ' -c "import platform, sysconfig; print(platform.python_version(), sysconfig.get_config_var(\'Py_GIL_DISABLED\') or 0)"').split() + ['', ''])[:2]
         if re.match(r'3\.\d+\.\d+\w*$', v) and int(v.split('.')[1]) >= 7:
             yield Program('CPython ' + v + (', free-threaded' if free == '1' else '') + (', debug' if python.endswith('-dbg') else ''), python, 'pyload.py', 'getppid', ('deep.py', 'getppid'))
+    for python in of_musl('python3.*'):
+        yield Program('CPython %s, musl' % run([python, '-c', 'import platform; print(platform.python_version())']).strip(), python, 'pyload.py', 'getppid', ('deep.py', 'getppid'))
     for v, java in jvms(tmp):
         yield Asked('HotSpot ' + v, java + ' JavaStacks', 'java_same.py', 'fsync', java + ' -XX:+UseSerialGC JavaFrames', 'statfs')
     for php in sorted(glob.glob('/usr/bin/php[0-9]*.[0-9]')):
