@@ -30,7 +30,7 @@ enum {
 	L_READY = CHAIN_OWN, L_CFRAME, L_HAVE, L_BACK, L_SAME, L_NEW, L_KEEP, L_GO, L_NONE, L_DELTA, L_VARARG, L_LINKED, L_ENDS, L_MID, L_INNER, L_FIRST, L_UNKNOWN, L_OUTSIDE, L_RETURNS, L_WIDE,
 	L_WIDER, L_ADD, L_PLACED, L_C, L_SKIP, L_PATH, L_FILE, L_NAME, L_EVENT, L_SCAN, L_FOUND, L_LOCAL, L_UPVALUE, L_UPVALUES, L_GLOBAL, L_FIELD, L_CONSTANT, L_STRING, L_DONE,
 	L_LOCALS, L_SKIP_NAME, L_RANGE, L_FROM, L_FROM_2, L_TO, L_TO_2, L_THERE, L_NO_TRACE, L_THREAD, L_NO_THREAD, L_LEAVES, L_FRAMED,
-	L_BEGUN, L_TAIL, L_HALVE, L_UPPER, L_SNAPSHOT, L_REAL, L_LEFT, L_PAIR, L_IS_BASE, L_NO_SNAPSHOT, L_CONT_REAL, L_CALLER_REAL, L_CALLER, L_NO_CALLER,
+	L_BEGUN, L_TAIL, L_HALVE, L_UPPER, L_SNAPSHOT, L_REAL, L_LEFT, L_PAIR, L_IS_BASE, L_NO_SNAPSHOT, L_CONT_REAL, L_CALLER_REAL, L_CALLER, L_NO_CALLER, L_APART,
 	L_LINK_SLOT, L_FUNCTION_SLOT = L_LINK_SLOT + 3, L_BASE_SLOT = L_FUNCTION_SLOT + 3, L_CONT_SLOT = L_BASE_SLOT + 3, L_CALLER_SLOT = L_CONT_SLOT + 3, L_LABELS = L_CALLER_SLOT + 3
 };
 _Static_assert(L_LABELS <= CHAIN_LABELS, "labels");
@@ -290,6 +290,25 @@ static void leaves(struct ChainMaker *m, s32 cur_l)
 	chain_jump(m, L_GO);
 }
 
+// Is there a frame at AT, as its link says? While the machine is entered by C, and when it returns to C, its register is not one's base, or the frame has no link yet: the
+// call has not begun, or has ended, and the thread's frames are those of the machine's next frame.
+static void is_frame(struct ChainMaker *m)
+{
+	chain_load(m, LINK, AT, -8, 8);
+	chain_shr(m, N, LINK, 47);
+	chain_if_not(m, N, 0, L_APART);
+	chain_and(m, T, LINK, 3);
+	chain_if_is(m, T, 0, L_GO);
+	chain_and(m, N, LINK, -8);
+	chain_mul(m, POS, AT, N, -1);
+	chain_if(m, POS, RT_OP_LT, X + 1, 0, L_APART);
+	chain_if(m, POS, RT_OP_LT, AT, 0, L_GO);
+	chain_label(m, L_APART);
+	chain_load(m, AT, L, BASE, 8);
+	chain_set(m, RT_CHAIN_NEXT, 1);
+	chain_jump(m, L_READY);
+}
+
 static void again(struct ChainMaker *m, const struct RtLang *l)
 {
 	chain_set(m, RT_CHAIN_NEXT, RT_CHAIN_PERHAPS);
@@ -344,7 +363,7 @@ static void again(struct ChainMaker *m, const struct RtLang *l)
 	chain_if(m, T, RT_OP_LT, X + 1, 16, L_GO);
 	chain_if(m, X, RT_OP_LT, T, 0, L_GO);
 	chain_add(m, AT, T, 0);
-	chain_jump(m, L_GO);
+	is_frame(m);
 	chain_label(m, L_BACK);
 	chain_swap(m, L, OTHER, T);
 	chain_swap(m, AT, OTHER_AT, T);

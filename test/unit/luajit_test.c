@@ -161,6 +161,18 @@ TEST(functions_of_lua_and_of_c)
 	st = walk_now();
 	CHECK_EXACT(st, 0, TEXT);
 	check_outer(st, 1);
+	start_jit(); // it has no link yet, or the register is no base any more: the thread's own is that of C, which has called
+	put(THREAD + 32, BASE(17), 8);
+	regs.dx = BASE(25);
+	for (u32 i = 0; i < 3; i++) {
+		put(BASE(25) - 8, (u64[]){~0ull, 8 * 30 | LINK_C, (u64)-16 | LINK_C}[i], 8);
+		st = walk_now();
+		CHECK_EXACT(st, 0, TEXT);
+		check_outer(st, 1);
+	}
+	put(THREAD + 32, BASE(9), 8); // and nothing of the machine's is left for these: that is said
+	stack[11] = TEXT + 0x210;
+	CHECK_EQ(walk_now()->why, RT_WHY_LANG);
 }
 
 // Its return address lies below the machine's frame, which the rule of all of its code does not know of.

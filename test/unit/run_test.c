@@ -476,8 +476,9 @@ TEST(each_counter_is_told)
 		CHECK(told_of(i, &json_render_ops, types[i]));
 		CHECK(told_of(i, &text_render_ops, " 7"));
 	}
-	CHECK_EQ(told_of(NAMELESS, &json_render_ops, "\"code_names_lost\", \"count\": 2"), 1);
-	CHECK_EQ(told_of(NAMELESS, &text_render_ops, "gone before they were read: 2"), 1);
+	CHECK_EQ(told_of(NAMELESS, &json_render_ops, "\"code_names_lost\", \"count\": 2"), 2);
+	CHECK_EQ(told_of(NAMELESS, &text_render_ops, "gone before they were read: 2"), 2);
+	CHECK_EQ(told_of(NAMELESS, &json_render_ops, "\"made_code_unnamed\", \"count\": 2"), 2);
 	for (size_t w = 0; w < RT_WHYS; w++) {
 		// whole, or of a thread without a user stack; guesses are told by --why-incomplete
 		bool whole = w == RT_WHY_OK || w == RT_WHY_ASKED || w == RT_WHY_KTHREAD || w == RT_WHY_EXITING || w == RT_WHY_RUNS || w == RT_WHY_GUESS_FP ||
