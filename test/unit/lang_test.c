@@ -382,9 +382,10 @@ static void put_iseq(u32 i, const char *name, u32 line, u64 kind, u64 pos, bool 
 	put(ENV(i) + 16, kind);
 }
 
-static void start_ruby(void)
+#define RUBY_ROOT (HEAP + 0x60)
+static void start_ruby_as(struct RtRuby how)
 {
-	struct RtLang lang = {.kind = RT_LANG_RUBY, .chain = 1, .row = 1, .code_type = NAMES_OF - BIAS, .ruby = {2, 0x40}};
+	struct RtLang lang = {.kind = RT_LANG_RUBY, .chain = 1, .row = 1, .root = RUBY_ROOT - BIAS, .code_type = NAMES_OF - BIAS, .ruby = how};
 	struct RtChain c;
 	u32 one = 1;
 
@@ -410,6 +411,11 @@ static void start_ruby(void)
 	put(NAMES_OF + 0x50 + 32, NAMES_OF + 0x80);
 	put(NAMES_OF + 0x80 + 16, put_ruby_str("each", true));
 	loops_by_range();
+}
+
+static void start_ruby(void)
+{
+	start_ruby_as((struct RtRuby){2, 0x40, 0});
 }
 
 TEST(ruby_frames_by_a_program)
@@ -441,6 +447,33 @@ TEST(ruby_frames_by_a_program)
 	check_lang(st, 3, "each", "", 0);
 	check_lang(st, 4, "<main>", "/src/a.rb", 40);
 	regs.r15 = 0;
+}
+
+// The thread's state: behind a key, or a variable of a library; of a program that is linked with glibc, and with musl.
+TEST(where_ruby_keeps_its_thread)
+{
+	enum { BY_KEY, BY_GOT };
+	for (u32 i = 0; i < 4; i++) {
+		struct RtRuby how = {i & 1 ? BY_GOT : BY_KEY, 0, i / 2};
+		start_ruby_as(how);
+		put(HEAP + 0x40, 0);
+		if (how.how == BY_GOT) {
+			put(RUBY_ROOT, 3), put(RUBY_ROOT + 8, 0x10); // module, place in its variables
+			put(HEAP + 8, HEAP + 0x100);
+			put(HEAP + 0x100 + 3 * (how.musl ? 8 : 16), HEAP + 0x180);
+			put(HEAP + 0x190, EC);
+		} else {
+			put(RUBY_ROOT, 33);
+			put(HEAP + 0x80, HEAP + 0x100);
+			put(HEAP + 0x510 + 8, HEAP + 0x100); // glibc's second block
+			put(HEAP + 0x100 + (how.musl ? 33 * 8 : 16 + 8), HEAP + 0x280);
+			put(HEAP + 0x280 + 32, EC);
+		}
+		struct RtStack *st = walk_now();
+		check_lang(st, 0, "block (2 levels) in inner, which is long", "/src/a.rb", 24);
+		CHECK_EQ(st->n, 5);
+		CHECK_EQ(st->why, RT_WHY_OK);
+	}
 }
 
 TEST(ruby_frames_that_are_none)

@@ -77,10 +77,12 @@ static void put_context(u32 si, u64 kind, u32 old_op, u64 retop, u64 cv)
 	put(STACKINFO(si) + 0x20, contexts[si]++);
 }
 
+static bool musl; // the libc of the program
+
 static void start_perl(u64 docatch, u32 size)
 {
 	struct RtUwRule eval = {.kind = RT_UW_REG, .reg = 7, .ra = -8, .off = 48, .index = RT_UW_LANG}, c = eval, root = {.kind = RT_UW_END};
-	struct RtLang lang = {.kind = RT_LANG_PERL, .chain = 1, .root = ROOT - BIAS, .code_type = docatch - BIAS, .perl.docatch_size = size};
+	struct RtLang lang = {.kind = RT_LANG_PERL, .chain = 1, .root = ROOT - BIAS, .code_type = docatch - BIAS, .perl = {size, musl}};
 	struct RtChain chain;
 	u32 one = 1;
 
@@ -104,7 +106,8 @@ static void start_perl(u64 docatch, u32 size)
 	stack[11] = TEXT + 0x120; // frame 2: the outer loop
 	stack[17] = TEXT + 0x210; // the root
 	put(ROOT, KEY);
-	put(HEAP + 0x310 + KEY * 16 + 8, ME);
+	put(HEAP + 0x80, HEAP + 0xc0);
+	put(musl ? HEAP + 0xc0 + KEY * 8 : HEAP + 0x310 + KEY * 16 + 8, ME);
 	put(ME + 8, RETURNS);
 	put(ME + 0x28, SAVES);
 	put(ME + 0xd0, OP(0));
@@ -298,6 +301,19 @@ TEST(what_is_none_is_counted)
 	put(HEAP + 0x310 + KEY * 16 + 8, 0); // a thread without an interpreter
 	CHECK_EQ(walk_now()->why, RT_WHY_OK);
 	CHECK_FRAME(walk_now(), 1, TEXT + 0x20);
+}
+
+TEST(linked_with_musl)
+{
+	musl = true;
+	start_perl(0, 0);
+	put_calls();
+	struct RtStack *st = walk_now();
+	check_frame(st, 0, "A::inner", "/src/a.pl", 7);
+	check_outer(st, 2);
+	put(ROOT, 128); // no key of musl's
+	CHECK_FRAME(walk_now(), 1, TEXT + 0x20);
+	musl = false;
 }
 
 T_MAIN()
