@@ -207,4 +207,26 @@ TEST(random_programs_do_the_same)
 	}
 	CHECK(after < before * 3 / 4); // they are full of constants
 }
+// The verifier takes no round of a loop that begins by falling through: such a jump stays, also to the next instruction; another goes.
+TEST(the_way_back_of_a_loop)
+{
+	struct TestProg t;
+	struct Code out;
+	tp_init(&t, "prog");
+	mov_imm(&t, 0, 0);
+	ins(&t, BPF_JMP | BPF_JA, 0, 0, 2, 0);
+	add_imm(&t, 0, 1); // the body, before the head
+	ins(&t, BPF_JMP | BPF_JA, 0, 0, 0, 0);
+	jump(&t, BPF_JLT, 0, 5, -3);
+	ins(&t, BPF_JMP | BPF_JA, 0, 0, 0, 0);
+	exit_insn(&t);
+	code_reached(&t.prog, &t.pp.code, &out);
+	CHECK_EQ(out.insns.n, 6);
+	CHECK_EQ(out.insns.p[3].code, BPF_JMP | BPF_JA);
+	CHECK_EQ(out.insns.p[5].code, BPF_JMP | BPF_EXIT);
+	same_end(&t.pp.code, &out);
+	code_deinit(&out);
+	tp_deinit(&t);
+}
+
 T_MAIN()
