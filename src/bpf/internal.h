@@ -70,6 +70,8 @@ int task_work_map(const struct SysMap *m);
 // sys_prog_load with the BTF of pp attached, where the kernel takes it: func_info, and line_info with `lines`.
 int load_with_btf(const struct ProbeProg *pp, struct SysProg *sp, bool lines);
 
+#define MAY_GOTO (BPF_JMP | 0xe0) // headers before Linux 6.9 lack it
+
 // ---- reach.c
 // code, whose relocations are patched, without what is never run because of prog's constants. out has no relocations and no lines; the caller deinits it.
 void code_reached(const struct Program *prog, const struct Code *code, struct Code *out);

@@ -124,9 +124,7 @@ void link_point_to(struct Code *code, u32 insn, u32 target)
 	in->imm = (s32)target - (s32)insn - 1;
 }
 
-// A jump that the kernel takes when it has not for very many times (bpfrt/rt.h, RT_LOOP); headers before Linux 6.9 lack it.
-#define MAY_GOTO (BPF_JMP | 0xe0)
-
+// MAY_GOTO: a jump that the kernel takes when it has not for very many times (bpfrt/rt.h, RT_LOOP).
 static struct BpfInsn for_this_kernel(struct Program *prog, struct BpfInsn in)
 {
 	u32 yes = 1;

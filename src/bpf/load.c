@@ -360,17 +360,33 @@ static void await_trace_printk(void)
 	}
 }
 
-// What the verifier would take out as dead is not given to it. Logs are of the whole code: its lines are known by instruction.
-static int load_reached(const struct Program *p, struct ProbeProg *pp, const struct SysProg *whole)
+static int load_whole(struct ProbeProg *pp, struct SysProg *sp)
+{
+	return needs_btf(&pp->code) ? load_with_btf(pp, sp, false) : sys_prog_load(sp);
+}
+
+static bool uses_may_goto(const struct Code *code)
+{
+	for (size_t i = 0; i < code->insns.n; i++)
+		if (code->insns.p[i].code == MAY_GOTO)
+			return true;
+	return false;
+}
+
+// What the verifier would take out as dead is not given to it. Logs are of the whole code: its lines are known by instruction. Where it follows each round of a loop, without
+// may_goto, it remembers states at jumps, and finds fewer that are alike with fewer of them: programs with user stacks were too large for Linux 6.1 so.
+static int load_reached(const struct Program *p, struct ProbeProg *pp, struct SysProg *whole)
 {
 	struct ProbeProg small = *pp;
 	struct SysProg sp = *whole;
+	if (!uses_may_goto(&pp->code))
+		return load_whole(pp, whole);
 	code_reached(p, &pp->code, &small.code);
 	sp.insns = small.code.insns.p;
 	sp.ninsns = (u32)small.code.insns.n;
-	int fd = needs_btf(&small.code) ? load_with_btf(&small, &sp, false) : sys_prog_load(&sp);
+	int fd = load_whole(&small, &sp);
 	code_deinit(&small.code);
-	return fd;
+	return fd < 0 ? load_whole(pp, whole) : fd;
 }
 
 struct err *load_prog(struct Program *p, struct Loaded *l, struct ProbeProg *pp, const struct SysProg *base, const struct LoadOpts *o)

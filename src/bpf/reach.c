@@ -6,7 +6,6 @@
 #include "bpf/internal.h"
 #include <linux/bpf.h>
 
-#define JMP_MAY (BPF_JMP | 0xe0)     // may_goto
 #define JMP_FAR (BPF_JMP32 | BPF_JA) // its distance is in imm
 #define FIRST_SAVED BPF_REG_6	     // calls keep the registers from here on
 
@@ -50,7 +49,7 @@ static bool is_jump(const struct BpfInsn *in) // within its function
 
 static bool is_conditional(const struct BpfInsn *in)
 {
-	return is_jump(in) && BPF_OP(in->code) != BPF_JA && in->code != JMP_MAY;
+	return is_jump(in) && BPF_OP(in->code) != BPF_JA && in->code != MAY_GOTO;
 }
 
 static bool is_straight(const struct BpfInsn *in)
