@@ -13,7 +13,10 @@ struct UwFiles {
 	int fd; // rt_uw_files
 	bool full, vdso_told[2];
 	struct NumTab known;
+	u32 ticks, nfiles; // of Syms when it was last looked which are unused
+	bool waiting;
 };
+#define FILES_TICKS 8 // between two looks at which files nobody needs
 
 struct UwFiles *uwfiles_create(int fd)
 {
@@ -44,7 +47,8 @@ static int by_address(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-void uwfiles_forget(struct UwFiles *f, struct SymFile **v, u32 n)
+// They are going to be closed; sorts v.
+static void forget_all(struct UwFiles *f, struct SymFile **v, u32 n)
 {
 	struct NumTab old = f->known;
 	f->known = (struct NumTab){.size = old.size};
@@ -58,6 +62,31 @@ void uwfiles_forget(struct UwFiles *f, struct SymFile **v, u32 n)
 			((struct Known *)numtab_put(&f->known, k->ino, k->dev))->file = k->file;
 	}
 	numtab_deinit(&old);
+}
+
+static int by_nr(const void *a, const void *b)
+{
+	const u32 *x = a, *y = b;
+	return *x < *y ? -1 : *x > *y;
+}
+
+bool uwfiles_tick(struct UwFiles *f, struct Syms *s)
+{
+	if (++f->ticks % FILES_TICKS || (!f->waiting && f->nfiles == sym_file_count(s)))
+		return false;
+	f->nfiles = sym_file_count(s);
+	return true;
+}
+
+void uwfiles_let_go(struct UwFiles *f, struct Syms *s, u32 *used, u32 nused, u64 reports)
+{
+	u32 n;
+	if (nused)
+		qsort(used, nused, sizeof(*used), by_nr);
+	struct SymFile **v = sym_files_unused(s, used, nused, reports, &n, &f->waiting);
+	if (n)
+		forget_all(f, v, n);
+	sym_files_close(s, v, n);
 }
 
 static u64 mtime_of(const struct stat *st)

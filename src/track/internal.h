@@ -39,8 +39,20 @@ struct UwFiles *uwfiles_create(int fd);
 void uwfiles_destroy(struct UwFiles *f);
 const struct SymFile *uwfiles_known(struct UwFiles *f, u64 dev, u64 ino); // the file a record speaks of; NULL: not told of before, or changed since
 void uwfiles_tell(struct UwFiles *f, u64 dev, u64 ino, const struct SymFile *file); // NULL: one that holds no program (memory, devices)
-void uwfiles_forget(struct UwFiles *f, struct SymFile **v, u32 n); // they are going to be closed; sorts v
+bool uwfiles_tick(struct UwFiles *f, struct Syms *s); // at each tick; true: it is time to look which nobody needs
+// Closes those that are deleted and not among the nused that somebody maps (their numbers, which are sorted); reports: sym_files_unused().
+void uwfiles_let_go(struct UwFiles *f, struct Syms *s, u32 *used, u32 nused, u64 reports);
 void uwfiles_tell_vdso(struct UwFiles *f, const struct ProcMap *m);
+
+// first.c: objects that a process maps or will map, each once, mapped ones first.
+struct First {
+	struct Syms *syms;
+	struct UwFiles *files;
+	const struct ProcsOps *ops; // is told of those that are not mapped
+	int tgid; // in whose root the loader looks; 0: ours
+	const char *path; // of a program; NULL: none
+};
+void first_objects(const struct First *first, const struct ProcMap *maps, size_t n, void (*fn)(void *, struct SymObject *), void *arg);
 
 // chunks.c: rt_uw_maps
 struct UwChunks { // of a process, in the kernel, besides the top

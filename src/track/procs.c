@@ -16,7 +16,6 @@
 // stacks are none the worse for it.
 #define LONG_NS 1000000ull
 #define PAUSE 20
-#define FILES_TICKS 8 // between two looks at which files nobody needs
 #define GONE_NS 2000000000ull // a dead process is kept this long: its last stacks may still be on their way
 
 struct Pending { // a mapping record of an object not known yet
@@ -57,8 +56,6 @@ struct Procs {
 	VEC(int) asked; // of whom the kernel side asked; it may ask again after the next tick
 	struct UwFiles *files;
 	u64 reports;   // uwprocs_report()
-	u32 ticks, nfiles; // of Syms when it was last looked which are unused
-	bool waiting;
 };
 
 struct Procs *uwprocs_create(struct Syms *syms, const struct ProcsMaps *maps, const struct TrackOpts *o, bool on_demand, const struct ProcsOps *ops)
@@ -333,60 +330,15 @@ void uwprocs_asked(struct Procs *p, int tgid)
 		uwprocs_new(p, tgid);
 }
 
-struct Found {
-	struct Procs *p;
-	int tgid;
-	VEC(struct SymObject *) v;
-};
-
-static void add_found(struct Found *f, struct SymObject *o)
-{
-	for (size_t i = 0; i < f->v.n; i++)
-		if (f->v.p[i] == o)
-			return;
-	vec_push(&f->v, o);
-}
-
-static void add_path(struct Found *f, const char *path)
-{
-	const struct SymFile *file = sym_file_path(f->p->syms, path);
-	if (!file)
-		return;
-	f->p->ops.object(f->p->ops.arg, file->obj, true);
-	uwfiles_tell(f->p->files, file->dev, file->ino, file);
-	add_found(f, file->obj);
-}
-
-static void on_needed(void *arg, const char *name)
-{
-	struct Found *f = arg;
-	char *path;
-	struct err *e = sym_resolve_path(name, f->tgid, &path);
-	if (!e) {
-		add_path(f, path);
-		free(path);
-	}
-	err_free(e);
-}
-
 void uwprocs_first(struct Procs *p, int tgid, const char *path, void (*fn)(void *, struct SymObject *), void *arg)
 {
-	struct Found f = {p, tgid, {0}};
+	const struct First first = {p->syms, p->files, &p->ops, tgid, path};
 	struct UwProc *q = tgid ? get(p, tgid) : NULL;
 	if (q) {
 		q->named = true;
 		uwprocs_new(p, tgid);
 	}
-	for (size_t i = 0; q && i < q->maps.n; i++)
-		if (q->maps.p[i].obj)
-			add_found(&f, q->maps.p[i].obj);
-	if (path)
-		add_path(&f, path);
-	for (size_t i = 0; i < f.v.n; i++) // f.v grows
-		sym_object_needed(p->syms, f.v.p[i], on_needed, &f);
-	for (size_t i = 0; i < f.v.n; i++)
-		fn(arg, f.v.p[i]);
-	vec_deinit(&f.v);
+	first_objects(&first, q ? q->maps.p : NULL, q ? q->maps.n : 0, fn, arg);
 }
 
 // ---- events
@@ -555,13 +507,7 @@ void uwprocs_report(struct Procs *p)
 	__atomic_add_fetch(&p->reports, 1, __ATOMIC_RELAXED);
 }
 
-static int by_nr(const void *a, const void *b)
-{
-	const u32 *x = a, *y = b;
-	return *x < *y ? -1 : *x > *y;
-}
-
-// Of programs that are gone, and deleted. On demand also those of processes that are not followed: such a one is found again when a stack is taken of it.
+// On demand also files of processes that are not followed: such a one is found again when a stack is taken of it.
 static void let_files_go(struct Procs *p)
 {
 	VEC(u32) used = {0};
@@ -570,23 +516,14 @@ static void let_files_go(struct Procs *p)
 			for (size_t k = 0; k < q->maps.n; k++)
 				if (q->maps.p[k].file && (!used.n || vec_last(&used) != q->maps.p[k].file->nr))
 					vec_push(&used, q->maps.p[k].file->nr);
-	if (used.n)
-		qsort(used.p, used.n, sizeof(*used.p), by_nr);
-	u32 n;
-	struct SymFile **v = sym_files_unused(p->syms, used.p, (u32)used.n, __atomic_load_n(&p->reports, __ATOMIC_RELAXED), &n, &p->waiting);
-	if (n)
-		uwfiles_forget(p->files, v, n);
-	sym_files_close(p->syms, v, n);
+	uwfiles_let_go(p->files, p->syms, used.p, (u32)used.n, __atomic_load_n(&p->reports, __ATOMIC_RELAXED));
 	vec_deinit(&used);
 }
 
 void uwprocs_tick(struct Procs *p, u64 now_ns)
 {
-	if (++p->ticks % FILES_TICKS == 0 && (p->waiting || p->nfiles != sym_file_count(p->syms))) {
-		p->nfiles = sym_file_count(p->syms);
+	if (uwfiles_tick(p->files, p->syms))
 		let_files_go(p);
-	}
-
 	for (size_t i = 0; i < p->asked.n; i++)
 		sys_map_delete(p->fd.asked, &(u32){(u32)p->asked.p[i]});
 	p->asked.n = 0;
