@@ -167,14 +167,15 @@ struct LuaRow {
 	u8 upvalue; // bytes of one
 	// instructions
 	u8 op_bits, b, c, wide; // b, c: where they begin; wide: bits of b and c
-	u8 move, getupval, getglobal, gettabup, gettable, getfield, self, call, tailcall, jmp, jmp_at, eq, extra; // NONE: there is none
+	u8 move, getupval, getglobal, gettabup, gettable, getfield, self, call, tailcall, jmp, jmp_at, eq, extra; // LUA_NONE: there is none
 	u32 jmp_zero; // that much is 0
 };
 #define LUA_ROW_51 0
 #define LUA_ROW_53 1
 #define LUA_ROW_54 2
 #define LUA_ROWS 3
-extern const struct LuaRow lua_rows[LUA_ROWS]; // luachain.c
+#define LUA_NONE 0xff // such an instruction it has not
+extern const struct LuaRow lua_rows[LUA_ROWS]; // lua.c
 
 // RtCode.lines_kind
 #define LUA_CALLED 0x1ff // by which instruction of its caller, + 1; 0: by a call, or by nothing

@@ -1,4 +1,4 @@
-// The program of Lua's chain (bpfrt/chain.bpf.c). Input: the version's row, where its loop keeps what. Output: struct RtChain.
+// The program of Lua's chain (bpfrt/chain.bpf.c). Input: the version's row (lua.c), where its loop keeps what. Output: struct RtChain.
 // A thread of Lua (lua_State: the program itself, a coroutine) has a chain of calls (CallInfo), of functions in Lua and in C, the innermost first. A loop runs calls
 // up to one that C has made: from 5.2 on it is marked, in 5.1 it is one whose caller is C or is not at an instruction that calls. Nothing in memory says which thread
 // a loop runs, so each loop is looked at before its frame is left: its thread and its call at hand are in registers. A call that is not in the chain has just returned;
@@ -9,22 +9,6 @@
 // Invariant: what is named is what Lua itself would say, or there is no name; each loop's call is in the chain, or the stack counts as cut.
 #include "runtime/internal.h"
 
-#define NONE 0xff
-const struct LuaRow lua_rows[LUA_ROWS] = {
-	{.version = 0x501, .thread_g = 32, .ci_bytes = 40, .ci_func = 1, .ci_pc = 3, .ci_status = 4, .ci_shift = 32, .closure = 32, .proto = 16, .proto_bytes = 88,
-	 .k = 0, .code = 1, .lines = 3, .locals = 4, .upvalues = 5, .source = 6, .line = 10, .pair = 2, .ncode = 80, .nlines = 84, .nlocals = 92, .upvalue = 8,
-	 .op_bits = 6, .b = 23, .c = 14, .wide = 9, .move = 0, .getupval = 4, .getglobal = 5, .gettabup = NONE, .gettable = 6, .getfield = NONE, .self = 11, .call = 28, .tailcall = 29,
-	 .jmp = 22, .jmp_at = 14, .jmp_zero = 131071, .eq = 23, .extra = NONE},
-	{.version = 0x503, .thread_g = 24, .ci_bytes = 72, .ci_func = 0, .ci_prev = 2, .ci_pc = 5, .ci_status = 8, .ci_shift = 16, .is_lua = 1 << 1, .lua_value = 1 << 1, .fresh = 1 << 3, .tail = 1 << 5,
-	 .closure = 24, .proto = 40, .proto_bytes = 72, .k = 1, .code = 2, .lines = 4, .locals = 5, .upvalues = 6, .source = 8, .line = 0, .pair = 3, .ncode = 24, .nlines = 28, .nlocals = 36, .upvalue = 16,
-	 .op_bits = 6, .b = 23, .c = 14, .wide = 9, .move = 0, .getupval = 5, .getglobal = NONE, .gettabup = 6, .gettable = 7, .getfield = NONE, .self = 12, .call = 36, .tailcall = 37,
-	 .jmp = 30, .jmp_at = 14, .jmp_zero = 131071, .eq = 31, .extra = NONE},
-	{.version = 0x504, .thread_g = 24, .ci_bytes = 64, .ci_func = 0, .ci_prev = 2, .ci_pc = 4, .ci_status = 7, .ci_shift = 48, .is_lua = 1 << 1, .lua_value = 0, .fresh = 1 << 2, .tail = 1 << 5,
-	 .finalizer = 1 << 7, .closure = 24, .proto = 40, .proto_bytes = 80, .k = 2, .code = 3, .lines = 6, .locals = 8, .upvalues = 5, .source = 9, .line = 0, .line_shift = 32, .pair = 6, .ncode = 24,
-	 .nlines = 28, .nlocals = 36, .upvalue = 16, .op_bits = 7, .b = 16, .c = 24, .wide = 8, .move = 0, .getupval = 9, .getglobal = NONE, .gettabup = 11, .gettable = NONE, .getfield = 14, .self = 20,
-	 .call = 68, .tailcall = 69, .jmp = 56, .jmp_at = 7, .jmp_zero = 0xffffff, .eq = NONE, .extra = 82},
-};
-_Static_assert(LUA_ROW_51 == 0 && LUA_ROW_53 == 1 && LUA_ROW_54 == 2, "in the order of the table");
 #define IS_51(r) (!(r)->ci_prev)
 #define CI_BASE_51 80	     // of a lua_State: the call that stands for its end
 #define C_51 10		     // of a closure: whether it is of C
@@ -431,7 +415,7 @@ static void scan(struct ChainMaker *m, const struct LuaRow *r)
 	chain_shr(m, T, N, r->op_bits);
 	chain_and(m, T, T, 0xff);
 	chain_if(m, T, RT_OP_NE, STATUS, 0, L_SCAN);
-	if (r->eq != NONE) { // these have something else there
+	if (r->eq != LUA_NONE) { // these have something else there
 		chain_add(m, T, POS, -(s64)r->eq);
 		chain_if(m, T, RT_OP_LT, RT_CHAIN_ZERO, 3, L_SCAN);
 	} else {
@@ -529,7 +513,7 @@ static void constant(struct ChainMaker *m, const struct LuaRow *r)
 
 static void named_by(struct ChainMaker *m, u32 op, u32 label)
 {
-	if (op != NONE)
+	if (op != LUA_NONE)
 		chain_if_is(m, POS, op, label);
 }
 
