@@ -54,6 +54,13 @@ static inline void chain_shr(struct ChainMaker *m, u32 dst, u32 a, u32 n)
 	chain_op(m, RT_OP_SHR, dst, a, 0, n);
 }
 
+static inline void chain_low_half(struct ChainMaker *m, u32 r) // its lower 32 bits
+{
+	chain_mul(m, r, RT_CHAIN_ZERO, r, 1 << 16);
+	chain_mul(m, r, RT_CHAIN_ZERO, r, 1 << 16);
+	chain_shr(m, r, r, 32);
+}
+
 static inline void chain_if(struct ChainMaker *m, u32 a, enum RtOpCode how, u32 b, s64 plus, u32 label) // a == b + plus: on at the label
 {
 	chain_op(m, how, b, a, label, plus);
@@ -152,7 +159,7 @@ bool runtime_entered(struct ElfFile *f, u64 from, u64 *lo, u64 *hi);
 // The function with the most jumps to where the interpreted program says (threaded code). False: none has many.
 bool runtime_threaded_loop(struct ElfFile *f, u64 *lo, u64 *hi);
 
-// ---- lua.c, luachain.c: what differs between versions of Lua, and the bits that a copied function comes with
+// ---- lua.c, luarows.c, luachain.c: what differs between versions of Lua, and the bits that a copied function comes with
 // Offsets are of 64-bit machines: bytes, of what is loaded together words from its beginning on.
 struct LuaRow {
 	u32 version; // major << 8 | minor
@@ -175,7 +182,7 @@ struct LuaRow {
 #define LUA_ROW_54 2
 #define LUA_ROWS 3
 #define LUA_NONE 0xff // such an instruction it has not
-extern const struct LuaRow lua_rows[LUA_ROWS]; // lua.c
+extern const struct LuaRow lua_rows[LUA_ROWS]; // luarows.c
 
 // RtCode.lines_kind
 #define LUA_CALLED 0x1ff // by which instruction of its caller, + 1; 0: by a call, or by nothing
@@ -196,4 +203,35 @@ void lua_source(const struct RtCode *c, bool text, struct Str *out); // what a f
 #define LUAJIT_IN_C 0x4000
 #define LUAJIT_TEXT 0x8000 // its file is the beginning of its source
 bool luajit_chain(const struct RtLang *l, struct RtChain *out);
+#ifdef LUAJIT_PROGRAM // luajitchain.c, luajittrace.c: registers and labels of their program, whose names are too short for others
+enum { // registers; X: of a prototype its constants, from X + 4 on words from 64 on
+	T, N, L, AT, OTHER, OTHER_AT, VM, NEXT_PC, ON, FN, LINK, PREV, CALLER, X, PROTO = X + 9, KEY, POS, INS, SLOT, STACK
+};
+_Static_assert(T == (int)RT_CHAIN_ROOT && N == (int)RT_CHAIN_ROOT2 && STACK < (int)RT_CHAIN_NEXT && LINK == FN + 1, "registers");
+#define K X
+#define MAP (X + 2) // the snapshot's entries; 0: the frame at hand lies on the thread's stack
+#define IR (X + 3) // the trace's instructions
+#define OUTER VM // base of the function that the trace has begun in; ON: 1 + entries of the snapshot that are left
+#define START SLOT // the first frame of the machine's: what is known of it may be a little older or newer
+#define CHUNK (X + 4)
+#define FIRST_LINE (X + 5)
+#define LINES (X + 6)
+#define UPVALUES (X + 7)
+#define LOCALS (X + 8)
+enum {
+	L_READY = CHAIN_OWN, L_CFRAME, L_HAVE, L_BACK, L_SAME, L_NEW, L_KEEP, L_GO, L_NONE, L_DELTA, L_VARARG, L_LINKED, L_ENDS, L_MID, L_INNER, L_FIRST, L_UNKNOWN, L_OUTSIDE, L_RETURNS, L_WIDE,
+	L_WIDER, L_ADD, L_PLACED, L_C, L_SKIP, L_PATH, L_FILE, L_NAME, L_EVENT, L_SCAN, L_FOUND, L_LOCAL, L_UPVALUE, L_UPVALUES, L_GLOBAL, L_FIELD, L_CONSTANT, L_STRING, L_DONE,
+	L_LOCALS, L_SKIP_NAME, L_RANGE, L_FROM, L_FROM_2, L_TO, L_TO_2, L_THERE, L_NO_TRACE, L_THREAD, L_NO_THREAD, L_LEAVES, L_FRAMED,
+	L_BEGUN, L_TAIL, L_HALVE, L_UPPER, L_SNAPSHOT, L_REAL, L_LEFT, L_PAIR, L_IS_BASE, L_NO_SNAPSHOT, L_CONT_REAL, L_CALLER_REAL, L_CALLER, L_NO_CALLER, L_APART,
+	L_LINK_SLOT, L_FUNCTION_SLOT = L_LINK_SLOT + 3, L_BASE_SLOT = L_FUNCTION_SLOT + 3, L_CONT_SLOT = L_BASE_SLOT + 3, L_CALLER_SLOT = L_CONT_SLOT + 3, L_LABELS = L_CALLER_SLOT + 3
+};
+_Static_assert(L_LABELS <= CHAIN_LABELS, "labels");
+#define R14 14
+#define FRAME_MAX 8192 // of a trace
+#define CFRAME 80
+void luajit_trace(struct ChainMaker *m, const struct RtLang *l); // looks whether the machine runs one, and for its snapshot: on at L_GO or L_READY, or behind it
+void luajit_frame(struct ChainMaker *m); // function (FN) and link (LINK) of the frame at AT
+void luajit_continuation(struct ChainMaker *m); // where its caller goes on, into CALLER; it is a metamethod's
+void luajit_caller(struct ChainMaker *m); // the function of the frame at AT, that of a caller, into T
+#endif
 #endif

@@ -1,4 +1,4 @@
-// The program of Lua's chain (bpfrt/chain.bpf.c). Input: the version's row (lua.c), where its loop keeps what. Output: struct RtChain.
+// The program of Lua's chain (bpfrt/chain.bpf.c). Input: the version's row (luarows.c), where its loop keeps what. Output: struct RtChain.
 // A thread of Lua (lua_State: the program itself, a coroutine) has a chain of calls (CallInfo), of functions in Lua and in C, the innermost first. A loop runs calls
 // up to one that C has made: from 5.2 on it is marked, in 5.1 it is one whose caller is C or is not at an instruction that calls. Nothing in memory says which thread
 // a loop runs, so each loop is looked at before its frame is left: its thread and its call at hand are in registers. A call that is not in the chain has just returned;
