@@ -146,6 +146,12 @@ struct RtGo { // its table of functions: entries of {address, ...}, by address
 	u32 nfuncs;
 	u32 wide; // 16 bytes each, addresses of 8 (before 1.18); else 8 and 4
 };
+// What a thread has under a key (pthread_key_create(3)), from its struct pthread on, of x86-64. glibc, from 2.2 on: 32 values of {sequence, value}, then pointers to blocks of
+// such; musl, 1.2 (src/internal/pthread_impl.h): a pointer to the values.
+#define RT_GLIBC_VALUES 0x310
+#define RT_GLIBC_BLOCKS 0x510
+#define RT_MUSL_VALUES 0x80
+#define RT_MUSL_KEYS_MAX 128
 struct RtRuby { // where a thread's state is: what its program is written from (runtime/ruby.c)
 	u32 how;
 	s32 tls;

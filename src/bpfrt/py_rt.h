@@ -15,7 +15,7 @@ RT_CONST_EXTERN(u32, rt_py_async_asked);
 
 RT_CONST_EXTERN(u32, rt_off_tp); // the thread pointer of user space
 
-// glibc's struct pthread, from 2.2 on: 32 keys in itself, pointers to blocks of 32; {sequence, value}. The thread pointer points to its begin; on arm64 to its end,
+// glibc's struct pthread (bpfrt/langs.h). The thread pointer points to its begin; on arm64 to its end,
 // and how long it is depends on the version (_thread_db_sizeof_pthread): 2.36 and 2.39; 2.41 to 2.43; 2.31; 2.35. Of another length no thread state is found.
 #if RT_IS_ARM64
 #define PTHREAD_SIZES {1856, 1824, 1792, 1984}
@@ -23,8 +23,8 @@ RT_CONST_EXTERN(u32, rt_off_tp); // the thread pointer of user space
 #define KEYS_BLOCKS 0x310
 #else
 #define PTHREAD_SIZES {0}
-#define KEYS_INLINE 0x310
-#define KEYS_BLOCKS 0x510
+#define KEYS_INLINE RT_GLIBC_VALUES
+#define KEYS_BLOCKS RT_GLIBC_BLOCKS
 #endif
 #define KEYS_MAX 1024
 
@@ -36,13 +36,10 @@ static RT_INLINE bool rt_py_ptr(struct RtLangWalk *w, u64 addr)
 	return 0;
 }
 
-// musl's, 1.2 (src/internal/pthread_impl.h): a pointer to the values, 128 at most. Its threads on arm64 are not known here.
-#define MUSL_VALUES 0x80
-#define MUSL_KEYS_MAX 128
-
+// musl's; its threads on arm64 are not known here.
 static RT_INLINE u64 rt_py_value_musl(struct RtLangWalk *w, u64 tp, u64 key)
 {
-	return key < MUSL_KEYS_MAX && rt_py_ptr(w, tp + MUSL_VALUES) && rt_py_ptr(w, w->tmp[0] + key * 8);
+	return key < RT_MUSL_KEYS_MAX && rt_py_ptr(w, tp + RT_MUSL_VALUES) && rt_py_ptr(w, w->tmp[0] + key * 8);
 }
 
 // The value that a thread has under a key, into w->tmp[0]. tp: its struct pthread.

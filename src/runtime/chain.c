@@ -13,29 +13,24 @@ void chain_label(struct ChainMaker *m, u32 label)
 	m->label[label % CHAIN_LABELS] = (u16)m->n;
 }
 
-// Of x86-64. glibc's struct pthread: 32 values of {sequence, value}, then pointers to blocks of such; musl's, 1.2 (src/internal/pthread_impl.h): a pointer to 128 values.
-#define GLIBC_VALUES 0x310
-#define GLIBC_BLOCKS 0x510
-#define MUSL_VALUES 0x80
-#define MUSL_KEYS_MAX 128
-#define DTV 8 // of both, the table of modules
+#define DTV 8 // of glibc's and musl's struct pthread: the table of modules
 
 void chain_thread_value(struct ChainMaker *m, bool musl, u32 dst, u32 key, u32 by, u32 label)
 {
 	chain_op(m, RT_OP_TP, dst, 0, 0, 0);
-	chain_add(m, by, dst, GLIBC_VALUES);
-	chain_if(m, key, RT_OP_LT, RT_CHAIN_ZERO, musl ? MUSL_KEYS_MAX : 32, label);
+	chain_add(m, by, dst, RT_GLIBC_VALUES);
+	chain_if(m, key, RT_OP_LT, RT_CHAIN_ZERO, musl ? RT_MUSL_KEYS_MAX : 32, label);
 	if (musl) {
 		chain_jump(m, CHAIN_LOST);
 		chain_label(m, label);
-		chain_load(m, by, dst, MUSL_VALUES, 8);
+		chain_load(m, by, dst, RT_MUSL_VALUES, 8);
 		chain_mul(m, by, by, key, 8);
 		chain_op(m, RT_OP_TRY, dst, by, 0, 0);
 		return;
 	}
 	chain_shr(m, by, key, 5);
 	chain_mul(m, dst, dst, by, 8);
-	chain_load(m, by, dst, GLIBC_BLOCKS, 8);
+	chain_load(m, by, dst, RT_GLIBC_BLOCKS, 8);
 	chain_label(m, label);
 	chain_and(m, key, key, 31);
 	chain_mul(m, by, by, key, 16);
