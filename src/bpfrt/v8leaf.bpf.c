@@ -13,6 +13,8 @@
 #define V8_RDI 5     // DWARF: the function, where code begins
 #define V8_PUSH 0xe5894855u  // push %rbp; mov %rsp,%rbp
 #define V8_POP 0x5de58b48u   // mov %rbp,%rsp; pop %rbp
+#define V8_POP_RETN 0xc25de58bu // the same from its second byte on; ret $n, of three bytes
+#define V8_RET 0xc3
 enum V8Place {
 	V8_WHOLE,
 	V8_NONE,   // the return address is on top of the stack
@@ -49,17 +51,20 @@ static RT_NOINLINE u64 v8_entry(struct RtLangWalk *w)
 	return *(volatile u64 *)&w->tmp[2];
 }
 
-// Is there still a frame before pc? After "pop %rbp" come a look at the number of arguments, ret, and the dropping of more of them: pop to a register, lea, push, ret.
+// Is there still a frame before pc? After "pop %rbp" come ret; or a look at the number of arguments, ret, and the dropping of more of them: pop to a register, lea,
+// push, ret. What stands behind the last ret has a frame: code that is seldom run, which other code jumps to.
 static RT_NOINLINE u64 v8_exit(struct RtLangWalk *w)
 {
 	w->tmp[2] = 0;
 	if (rt_lang_read(w, w->v8.pc - V8_BEFORE, V8_BEFORE + 8))
 		return V8_ODD;
-	RT_LOOP(i, V8_BEFORE - 3)
-		if (v8_four(w, i) == V8_POP) {
+	RT_LOOP(i, V8_BEFORE) {
+		u32 four = v8_four(w, i);
+		if (four == V8_POP && i + 4 <= V8_BEFORE)
 			w->tmp[2] = 1;
-			break;
-		}
+		else if ((u8)four == V8_RET || (four == V8_POP_RETN && i + 6 <= V8_BEFORE))
+			w->tmp[2] = 0;
+	}
 	if (!*(volatile u64 *)&w->tmp[2])
 		return V8_WHOLE;
 	u32 last = v8_four(w, V8_BEFORE - 4), next = v8_four(w, V8_BEFORE);

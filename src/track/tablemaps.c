@@ -366,7 +366,12 @@ u32 tablemaps_build(struct TableMaps *t, struct SymObject *o, const struct UwHur
 
 	if (o->fd < 0)
 		return o->denied ? RT_UW_DENIED : RT_UW_UNREADABLE;
+	bool closed = is_closed(o->fd);
 	struct err *e = elfcfi_read(o->fd, &cfi);
+	if (e && closed && !is_closed(o->fd)) { // it has come back just now
+		err_free(e);
+		e = elfcfi_read(o->fd, &cfi);
+	}
 	if (e) { // not ELF, another machine: frame pointers may do
 		err_free(e);
 		if (is_closed(o->fd))

@@ -4,6 +4,8 @@
 
 static const u8 slot_regs[RT_UW_SLOTS] = {RBP, 3, 12, 13, 14, 15}; // RT_SLOT_REGS by the numbers of instructions: rbp, rbx, r12 to r15
 
+#define RA_BELOW 8 // the return address's place below the CFA: the stack pointer is there
+
 int flow_slot(u32 reg)
 {
 	for (u32 s = 0; s < RT_UW_SLOTS; s++)
@@ -33,10 +35,21 @@ static void grow(struct FlowState *s, s64 by) // the stack
 	s->low = flow_moved(s->low, by);
 }
 
+// Nothing is known of the frame any more: where the return address was is something else.
+static void lose(struct FlowState *s)
+{
+	*s = (struct FlowState){.sp = FLOW_UNKNOWN, .fp = FLOW_UNKNOWN, .low = FLOW_UNKNOWN, .root = s->root};
+}
+
+// A return address that was taken to a register may be put back.
 static void push(struct FlowState *s, u32 reg)
 {
 	grow(s, 8);
-	if (s->sp != FLOW_UNKNOWN)
+	if (s->sp == RA_BELOW && s->ra_copy == reg + 1)
+		s->ra_copy = 0;
+	else if (s->sp == RA_BELOW)
+		lose(s);
+	else if (s->sp != FLOW_UNKNOWN)
 		stored(s, reg, -s->sp);
 }
 
@@ -65,6 +78,8 @@ static void pop(struct FlowState *s, u32 reg)
 	int k = flow_slot(reg);
 	if (k >= 0 && s->sp != FLOW_UNKNOWN && s->slot[k] == -s->sp)
 		s->slot[k] = 0;
+	if (s->sp == RA_BELOW)
+		s->ra_copy = reg == NO_REG || reg == RSP ? 0 : reg + 1;
 	hold(s, reg, FLOW_UNKNOWN);
 	if (reg != RSP)
 		grow(s, -8);
@@ -140,7 +155,9 @@ static void overwrite(struct FlowState *s, int reg)
 // return.
 static void call(struct FlowState *s)
 {
-	if (s->sp != FLOW_UNKNOWN)
+	if (s->sp != FLOW_UNKNOWN && s->sp < RA_BELOW)
+		lose(s);
+	else if (s->sp != FLOW_UNKNOWN)
 		s->copy = 0, s->copy_reg = 0;
 }
 

@@ -64,7 +64,7 @@ LONG
 FEW shares of samples
 RETRY 1 a share of samples
 NEED host
-RUN {build}/deep probed 100000000 & P=$!; {sonde} -q -p $P -e 'uprobe:{build}/deep:probed_leaf { @ = count() } uprobe:{build}/deep:probed_mid { @b = count() } uretprobe:{build}/deep:probed_mid { @c = count() }' >/dev/null & T=$!; sleep 1; {sonde} profile -p $P -F 1999 --why-incomplete -f -U 2 2>e >o; kill $T; kill $P; awk '{ n += $NF; if (/^deep;_start;(__libc_start[a-z_]*;)*main(;__strcmp[a-z0-9_]*|;probed_mid(;probed_leaf)?)? /) r += $NF; else if (!/^deep(;.truncated.;.*)? [0-9]+$/) print "wrong: " $0 } END { print (n > 100 && r > 0.98 * n) ? "right" : n " " r }' o | tail -n 5; cat e
+RUN {build}/deep probed 100000000 & P=$!; {sonde} -q -p $P -e 'uprobe:{build}/deep:probed_leaf { @ = count() } uprobe:{build}/deep:probed_mid { @b = count() } uretprobe:{build}/deep:probed_mid { @c = count() }' >/dev/null & T=$!; sleep 1; {sonde} profile -p $P -F 1999 --why-incomplete -f -U 2 2>e >o; kill $T; kill $P; awk '{ n += $NF; if (/^deep;_start;(__libc_start[a-z_]*;)*main(;__strcmp[a-z0-9_]*|;strcmp@plt|;probed_mid(;probed_leaf)?)? /) r += $NF; else if (!/^deep(;.truncated.;.*)? [0-9]+$/) print "wrong: " $0 } END { print (n > 100 && r > 0.98 * n) ? "right" : n " " r }' o | tail -n 5; cat e
 TIMEOUT 30
 EXPECT_LINE right
 EXPECT_NOT wrong:

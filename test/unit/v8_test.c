@@ -75,7 +75,8 @@ TEST(the_innermost_frame)
 		u64 off;
 		u32 words; // on the stack above the return address
 		bool fp;   // still the caller's
-	} places[] = {{0, 0, true}, {8, 0, true}, {9, 1, true}, {0x0c, 0, false}, {0x30, 0, false}, {0x83, 0, false}, {0x84, 0, true}, {0x88, 0, true}, {0x8a, 0, true}, {0x8d, 0, true}};
+	} places[] = {{0, 0, true}, {8, 0, true}, {9, 1, true}, {0x0c, 0, false}, {0x30, 0, false}, {0x83, 0, false}, {0x84, 0, true}, {0x88, 0, true}, {0x8a, 0, true}, {0x8d, 0, true},
+		       {0x96, 0, false}, {0x98, 0, false}, {0xb3, 0, false}, {0xb4, 0, true}, {0xb7, 0, false}, {0xb8, 0, false}, {0xbc, 0, true}, {0xbd, 0, false}, {0xc8, 0, false}};
 	start_v8();
 	put64(DATA + 16 + 8 * 1, 0);
 	for (u32 i = 0; i < ARRAY_LEN(places); i++) {
