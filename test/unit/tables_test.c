@@ -69,30 +69,44 @@ static struct SymObject *setup_large(struct Fix *f)
 	return large;
 }
 
-TEST_RETRY(small_tables_within_a_large_one, "the thread that looks may come too late on a busy machine")
+#define ATTEMPTS 8 // on a busy machine the thread that looks may come when the large table is ready
+
+// Small tables are asked for while the large one is built. Was that not ready when they were?
+static bool small_come_first(struct Fix *f, struct SymObject *large)
 {
 	static const char *const small[] = {"/bin/sh", "/bin/cat", "/proc/self/exe"};
 	u32 id[ARRAY_LEN(small)];
-	struct Fix f;
 
-	NEED_BPF();
-	struct SymObject *large = setup_large(&f);
-	if (!large)
-		SKIP("no large library (libLLVM)");
-	no_error(tables_start(f.t));
+	no_error(tables_start(f->t));
 	usleep(10000);
 	for (u32 i = 0; i < ARRAY_LEN(small); i++) {
-		struct SymObject *o = sym_object_path(f.syms, small[i]);
-		tables_need(f.t, o, i == 1);
+		struct SymObject *o = sym_object_path(f->syms, small[i]);
+		tables_need(f->t, o, i == 1);
 		id[i] = o->id;
 	}
-	tables_wait_for(f.t, id, ARRAY_LEN(id), soon());
-	CHECK_EQ(tablemaps_state(tables_maps(f.t), large->id), RT_UW_PENDING);
+	tables_wait_for(f->t, id, ARRAY_LEN(id), soon());
+	bool first = tablemaps_state(tables_maps(f->t), large->id) == RT_UW_PENDING;
 	for (u32 i = 0; i < ARRAY_LEN(id); i++)
-		CHECK_EQ(tablemaps_state(tables_maps(f.t), id[i]), RT_UW_READY);
-	tables_wait(f.t, soon());
-	CHECK_EQ(tablemaps_state(tables_maps(f.t), large->id), RT_UW_READY);
-	teardown(&f);
+		CHECK_EQ(tablemaps_state(tables_maps(f->t), id[i]), RT_UW_READY);
+	tables_wait(f->t, soon());
+	CHECK_EQ(tablemaps_state(tables_maps(f->t), large->id), RT_UW_READY);
+	return first;
+}
+
+TEST(small_tables_within_a_large_one)
+{
+	bool first = false;
+
+	NEED_BPF();
+	for (u32 i = 0; i < ATTEMPTS && !first; i++) {
+		struct Fix f;
+		struct SymObject *large = setup_large(&f);
+		if (!large)
+			SKIP("no large library (libLLVM)");
+		first = small_come_first(&f, large);
+		teardown(&f);
+	}
+	CHECK(first);
 }
 
 static u32 fifo_threads(void) // of this process
@@ -152,20 +166,24 @@ TEST(a_named_table_on_a_busy_machine)
 	teardown(&f);
 }
 
-TEST_RETRY(the_end_does_not_wait_for_a_large_table, "it may be there already")
+TEST(the_end_does_not_wait_for_a_large_table)
 {
-	struct Fix f;
+	bool waited = true;
 
 	NEED_BPF();
-	struct SymObject *large = setup_large(&f);
-	if (!large)
-		SKIP("no large library (libLLVM)");
-	no_error(tables_start(f.t));
-	usleep(10000);
-	tables_destroy(f.t);
-	f.t = NULL;
-	CHECK_EQ(((struct RtUwObj *)f.arrays[0].mmapped)[large->id].state, RT_UW_PENDING);
-	teardown(&f);
+	for (u32 i = 0; i < ATTEMPTS && waited; i++) {
+		struct Fix f;
+		struct SymObject *large = setup_large(&f);
+		if (!large)
+			SKIP("no large library (libLLVM)");
+		no_error(tables_start(f.t));
+		usleep(10000);
+		tables_destroy(f.t);
+		f.t = NULL;
+		waited = ((struct RtUwObj *)f.arrays[0].mmapped)[large->id].state != RT_UW_PENDING;
+		teardown(&f);
+	}
+	CHECK(!waited);
 }
 
 // A third of a per cent: what a start takes comes at once, what is more has to be waited for, and rest is saved up to as much as a start.
