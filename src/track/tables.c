@@ -108,11 +108,12 @@ static bool is_worth_a_look(struct Tables *t, u32 obj, u32 lang)
 	return kind == RT_LANG_JAVA || kind == RT_LANG_V8 || kind == RT_LANG_PHP || kind == RT_LANG_LUAJIT || tablemaps_jit(t->maps, obj, &pending);
 }
 
-static bool next_in(struct Tables *t, struct Queue *q, size_t *at)
+static bool next_in(struct Tables *t, u32 haste, size_t *at)
 {
+	struct Queue *q = &t->queue[haste];
 	for (; q->next < q->objs.n; q->next++) {
 		*at = t->seen.p[q->objs.p[q->next]] - 1;
-		if (!t->todo.p[*at].taken)
+		if (!t->todo.p[*at].taken && t->todo.p[*at].haste == haste) // else it is in a more urgent one, or waits for its file
 			return true;
 	}
 	q->next = q->objs.n = 0;
@@ -123,11 +124,11 @@ static bool next_in(struct Tables *t, struct Queue *q, size_t *at)
 static bool find_next(struct Tables *t, u32 than, size_t *at)
 {
 	u32 i = 0, end = MIN(than, HASTE_QUEUES);
-	while (i < end && !next_in(t, &t->queue[i], at))
+	while (i < end && !next_in(t, i, at))
 		i++;
 	__atomic_store_n(&t->first, i, __ATOMIC_RELAXED);
 	if (t->has_named && i == HASTE_NAMED)
-		while (++i < end && !next_in(t, &t->queue[i], at))
+		while (++i < end && !next_in(t, i, at))
 			;
 	if (i < end)
 		return true;
@@ -229,12 +230,12 @@ static void *work_named(void *arg)
 	size_t at;
 	pthread_mutex_lock(&t->lock);
 	while (!t->stop) {
-		if (!next_in(t, &t->queue[HASTE_NAMED], &at)) {
+		if (!next_in(t, HASTE_NAMED, &at)) {
 			pthread_cond_wait(&t->more_named, &t->lock);
 			continue;
 		}
 		take_baton(t);
-		while (!t->stop && next_in(t, &t->queue[HASTE_NAMED], &at))
+		while (!t->stop && next_in(t, HASTE_NAMED, &at))
 			build(t, at);
 		pthread_mutex_unlock(&t->baton);
 	}
