@@ -22,7 +22,7 @@ NAME the command of the message: every tool runs, stacks are whole, kernel addre
 LONG
 FEW samples of a second
 RETRY 1 samples of a second
-RUN {top}/test/run/as.sh file {build} 'setcap $(own ./sonde profile 1 2>&1 | grep -o "cap_[a-z_,]*+ep") ./sonde; ./waits spin 60000 & P=$!; own ./waits spin 60000 & Q=$!; ./waits sleep 60000 20 & R=$!; started spinner $P; started spinner $Q; for p in $P $Q; do sonde profile -F 99 -U -f -p $p --why-incomplete 1 2>&1 | grep -c "spinner;clone3*;start_thread;spinner;spin_here\| (100.00 %)"; done; for t in "offcputime -U -f" "wakeuptime -f" "offwaketime -f" "stackcount -f -D"; do case $t in st*) p=t:sched:sched_switch;; *) p=;; esac; sonde $t 1 $p -p $R 2>err | grep -c "^napper;\|;napper " >n; echo $? $(grep -v "user stacks are cut\|events were missed\|event was missed" err); done; sonde -q -e "begin { print(ksym(kaddr(\"schedule\"))); exit() }"; kill $P $Q $R'
+RUN {top}/test/run/as.sh file {build} 'setcap $(own ./sonde profile 1 2>&1 | grep -o "cap_[a-z_,]*+ep") ./sonde; ./waits spin 60000 & P=$!; own ./waits spin 60000 & Q=$!; ./waits sleep 60000 20 & R=$!; started spinner $P; started spinner $Q; for p in $P $Q; do sonde profile -F 99 -U -f -p $p --why-incomplete 1 2>&1 | grep -c "spinner;clone3*;start_thread;spinner;spin_here\| (100.00 %)"; done; for t in "offcputime -U -f" "wakeuptime -f" "offwaketime -f" "stackcount -f -D"; do case $t in st*) p=t:sched:sched_switch;; *) p=;; esac; sonde $t 1 $p -p $R 2>err | grep -c "^napper;\|;napper " >n; echo $? $(grep -v "user stacks are cut\|code made at run time\|events were missed\|event was missed" err); done; sonde -q -e "begin { print(ksym(kaddr(\"schedule\"))); exit() }"; kill $P $Q $R'
 NEED cmd:setcap
 TIMEOUT 90
 EXPECT_RE \A2\n2\n0 *\n0 *\n0 *\n0 *\nschedule\n
