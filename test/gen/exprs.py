@@ -246,12 +246,12 @@ class Exprs:
 
         def size():
             t = self.rng.choice(INTS)
-            return X('sizeof(%s)' % t.name, U64, lambda s: t.bits // 8)
+            return X('sizeof(%s)' % t.name, U64, lambda s: t.bits // 8, const=True)
         return self.pick((3, length), (2, swap), (0 if self.peer else 2, find), (3, flag), (1, size), (0 if self.peer else 2, self.enum))
 
     def enum(self):
         k = self.rng.choice(list(ENUM))
-        return self.cast(self.rng.choice([I64, U64, Int(32, False)]), X(k, U64, lambda s: ENUM[k]))
+        return self.cast(self.rng.choice([I64, U64, Int(32, False)]), X(k, U64, lambda s: ENUM[k], const=True))
 
     def block_expr(self, depth):
         name, x = self.new('$e'), self.int(depth - 1)

@@ -62,9 +62,9 @@ class More(Exprs):
 
     def layout(self):
         name = self.rng.choice([n for n in NUMBERS])
-        return self.rng.choice([X('offsetof(struct Rec, %s)' % name, U64, lambda s: NUMBERS[name][0]), X('sizeof(struct Rec)', U64, lambda s: ctypes.sizeof(Rec)),
-                                X('offsetof(struct Rec, sub.y)', U64, lambda s: Rec.sub.offset + 2), X('sizeof(struct In)', U64, lambda s: 4),
-                                X('sizeof(%s.%s)' % (self.record(), name), U64, lambda s: NUMBERS[name][1].bits // 8)])
+        return self.rng.choice([X('offsetof(struct Rec, %s)' % name, U64, lambda s: NUMBERS[name][0], const=True), X('sizeof(struct Rec)', U64, lambda s: ctypes.sizeof(Rec), const=True),
+                                X('offsetof(struct Rec, sub.y)', U64, lambda s: Rec.sub.offset + 2, const=True), X('sizeof(struct In)', U64, lambda s: 4, const=True),
+                                X('sizeof(%s.%s)' % (self.record(), name), U64, lambda s: NUMBERS[name][1].bits // 8, const=True)])
 
     def signed_division(self, depth):
         op, a, b = self.rng.choice('/%'), self.cast(I64, self.int(depth - 1)), self.cast(Int(8, False), self.int(depth - 1))
