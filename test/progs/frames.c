@@ -1,6 +1,7 @@
 // A program with known stacks, for the tests of stacks: each scene ends in leaf() or in a system call below outer() -> middle() -> inner().
 // No frame pointers. usage: frames SCENE [N]
-//        frames calls N    N times outer -> middle -> inner -> leaf, with a system call (getppid) and a USDT probe frames:here in inner
+//        frames calls N [MS]    N times outer -> middle -> inner -> leaf, with a system call (getppid) and a USDT probe frames:here in inner; MS milliseconds later, and
+//                          before its end, so that it is no program of a moment
 //        frames deep N     down(N) -> ... -> down(0) -> leaf, once
 //        frames spin MS    MS milliseconds of CPU time in outer -> middle -> inner -> leaf; most samples meet prologues and epilogues
 //        frames fault N    inner touches N new pages: page faults below outer -> middle -> inner
@@ -193,8 +194,12 @@ int main(int argc, char **argv)
 		signals(n);
 	else if (!strcmp(what, "fork"))
 		children(n);
-	else
+	else {
+		useconds_t pause = argc > 3 ? (useconds_t)atol(argv[3]) * 1000 : 0;
+		usleep(pause);
 		for (scene = strcmp(what, "fault") ? CALLS : FAULT; n > 0; n--)
 			outer(n);
+		usleep(pause);
+	}
 	return 0;
 }

@@ -40,12 +40,11 @@ EXPECT_RE \A<\?xml0001.svg\n0002.svg\n(0003.svg\n)?f.svg\nlater\no\np\n[1-9]\n\Z
 
 # The debug file that an object in another root names by its link (.gnu_debuglink).
 NAME what a program in another root calls its debug file is looked for there: a link to the host's file, a FIFO and a device are not read, and nothing hangs
-RETRY 2 five calls of a program that lives for some milliseconds: its file may be too new to be known, which is told
 NEED cmd:gcc
 NEED cmd:objcopy
 NEED host
 NEED arch:x86_64
-RUN gcc -g -O2 -static -o prog {top}/test/progs/frames.c -lpthread && objcopy --only-keep-debug prog prog.debug && mkdir -p root/.debug && strip -o root/caged prog && objcopy --add-gnu-debuglink=prog.debug root/caged || exit 1; d=root/.debug/prog.debug; for w in 'cp prog.debug' 'ln -s {tmp}/prog.debug' 'ln -s ../../../../../../../..{tmp}/prog.debug' 'mkfifo' 'mknod -m 666'; do rm -f $d; case "$w" in mknod*) $w $d c 1 5;; *) $w $d;; esac; timeout 20 {sonde} -q -c 'chroot {tmp}/root /caged calls 5' -e 'tracepoint:syscalls:sys_enter_getppid /comm == "caged"/ { @[ustack] = count() }' >o 2>e; echo "$? $(grep -c '^ *inner+' o | sed 's/[1-9].*/named/') $(grep -c '^ *.caged+0x' o | sed 's/[1-9].*/places/') $(awk '/^\]: / { n += $2 } END { print n }' o)"; done
+RUN gcc -g -O2 -static -o prog {top}/test/progs/frames.c -lpthread && objcopy --only-keep-debug prog prog.debug && mkdir -p root/.debug && strip -o root/caged prog && objcopy --add-gnu-debuglink=prog.debug root/caged || exit 1; d=root/.debug/prog.debug; for w in 'cp prog.debug' 'ln -s {tmp}/prog.debug' 'ln -s ../../../../../../../..{tmp}/prog.debug' 'mkfifo' 'mknod -m 666'; do rm -f $d; case "$w" in mknod*) $w $d c 1 5;; *) $w $d;; esac; timeout 20 {sonde} -q -c 'chroot {tmp}/root /caged calls 5 200' -e 'tracepoint:syscalls:sys_enter_getppid /comm == "caged"/ { @[ustack] = count() }' >o 2>e; echo "$? $(grep -c '^ *inner+' o | sed 's/[1-9].*/named/') $(grep -c '^ *.caged+0x' o | sed 's/[1-9].*/places/') $(awk '/^\]: / { n += $2 } END { print n }' o)"; done
 TIMEOUT 120
 EXPECT_RE \A0 named 0 5\n(0 0 places 5\n){4}\Z
 
