@@ -190,6 +190,16 @@ static void report_missed(struct RunCtx *rc)
 		    (unsigned long long)n);
 }
 
+static void report_taken_maps(struct RunCtx *rc)
+{
+	for (u32 i = 0; i < rc->prog->maps.n; i++) {
+		const struct MapDef *m = rc->prog->maps.p[i];
+		report_loss(rc, "maps_taken_in_use", m->taken_in_use,
+			    "%s was printed and cleared %llu times faster than the kernel exchanges maps: what events added in those moments may be missing; print it less often", m->name,
+			    (unsigned long long)m->taken_in_use);
+	}
+}
+
 void report_losses(struct RunCtx *rc)
 {
 	struct RtCounters c;
@@ -204,6 +214,7 @@ void report_losses(struct RunCtx *rc)
 	report_loss(rc, "processors_missed", rc->cpus_unwatched, "processors that were taken away meanwhile, or came later: %u (cpu %d%s); watchpoints have not seen them since",
 		    rc->cpus_unwatched, rc->cpu_unwatched, rc->cpus_unwatched > 1 ? " is one" : "");
 	report_loss(rc, "packets_lost", rc->packets_lost, "%llu packets were lost: ask for more perf_rb_pages", (unsigned long long)rc->packets_lost);
+	report_taken_maps(rc);
 	report_loss(rc, "commands_left", rc->commands_left, "%llu commands of system() were not run: tracing was interrupted before their turn came",
 		    (unsigned long long)rc->commands_left);
 	if (!read_counters(rc->prog, &c))

@@ -244,8 +244,12 @@ static struct MapDef *out_of_use(struct MapDef *m)
 	u64 now = now_ns(), rest = (now - m->swap_at_ns) / 4 * 3;
 	m->swap_used_ns -= MIN(rest, m->swap_used_ns);
 	m->swap_at_ns = now;
-	if (!m->holder || m->swap_used_ns > SWAPS_NS || sys_map_update(m->holder->fd, &zero, &m->spare->fd, BPF_ANY))
+	if (!m->holder)
 		return m;
+	if (m->swap_used_ns > SWAPS_NS || sys_map_update(m->holder->fd, &zero, &m->spare->fd, BPF_ANY)) {
+		m->taken_in_use++;
+		return m;
+	}
 	SWAP(m->fd, m->spare->fd);
 	m->swap_used_ns += now_ns() - now;
 	return m->spare;

@@ -21,6 +21,12 @@ RUN for o in '' --strict '-f json --strict'; do {sonde} -q $o -e 'config = { max
 TIMEOUT 30
 EXPECT_RE \A0 1 0\n3 1 0\n3 0 1\n\Z
 
+NAME a map that is printed and cleared faster than the kernel exchanges maps
+LONG
+RUN for o in '' --strict '-f json --strict'; do {sonde} -q $o -e 'profile:hz:999 { @[cpu] = count(); } interval:ms:1 { print(@); clear(@); } interval:s:2 { exit() }' >o 2>e; echo "$? $(grep -c 'WARNING: @ was printed and cleared [0-9]* times faster than the kernel exchanges maps' e) $(grep -c '"type": "maps_taken_in_use", "count": [1-9]' o)"; done
+TIMEOUT 30
+EXPECT_RE \A0 1 0\n3 1 0\n3 0 1\n\Z
+
 NAME stacks that storage has no room for, of a script and of a tool
 LONG
 RUN for o in '' --strict '-f json --strict'; do {sonde} --stack-storage-size 1 -q $o -c '{copy:paths} 8' -e 'uprobe:{copy:paths}:leaf { @[ustack] = count(); }' >o 2>e; echo "$? $(grep -c 'stack traces could not be stored' e) $(grep -c '"type": "stacks_lost"' o)"; done; {sonde} stackcount --strict --stack-storage-size 1 -D 1 -K -f t:sched:sched_switch >/dev/null 2>e; echo "$? $(grep -c 'could not be displayed' e)"
