@@ -239,7 +239,7 @@ def perls():
         found.append((cmd, ''.join(' -I' + d for d in base)))
     seen = set()
     for cmd, more in found:
-        v = run(cmd + " -e 'printf qq(%vd), $^V'").strip()
+        v = run(cmd + more + " -MTime::HiRes -e 'printf qq(%vd), $^V'").strip()  # a release may have no more than the interpreter
         if re.match(r'5\.\d+\.\d+$', v) and v not in seen:
             seen.add(v)
             yield v, cmd + more
