@@ -15,6 +15,9 @@
 #define V8_POP 0x5de58b48u   // mov %rbp,%rsp; pop %rbp
 #define V8_POP_RETN 0xc25de58bu // the same from its second byte on; ret $n, of three bytes
 #define V8_RET 0xc3
+#define V8_MOVABS_R12 0xbc49
+#define V8_MOVABS 10 // bytes
+#define V8_CALL 0xe8
 enum V8Place {
 	V8_WHOLE,
 	V8_NONE,   // the return address is on top of the stack
@@ -46,6 +49,20 @@ static RT_NOINLINE u64 v8_entry(struct RtLangWalk *w)
 	RT_LOOP(i, V8_ENTRY)
 		if (v8_four(w, i) == V8_PUSH) {
 			w->tmp[2] = i;
+			break;
+		}
+	return *(volatile u64 *)&w->tmp[2];
+}
+
+// Baseline code begins with a call of the builtin that makes its frame, behind movabs $BYTECODE,%r12, and ends with a jump to one that gives it up. Where the call is; ~0: nowhere.
+static RT_NOINLINE u64 v8_begun(struct RtLangWalk *w)
+{
+	w->tmp[2] = ~0ULL;
+	if (rt_lang_read(w, w->v8.start, V8_ENTRY + 8))
+		return ~0ULL;
+	RT_LOOP(i, V8_ENTRY - V8_MOVABS)
+		if ((u16)v8_four(w, i) == V8_MOVABS_R12 && (u8)v8_four(w, i + V8_MOVABS) == V8_CALL) {
+			w->tmp[2] = i + V8_MOVABS;
 			break;
 		}
 	return *(volatile u64 *)&w->tmp[2];
@@ -107,18 +124,18 @@ static RT_INLINE u64 v8_leaf(struct RtStackBuf *b, struct RtLang *l)
 {
 	struct RtLangWalk *w = &b->lang;
 	struct RtUw *u = &b->uw;
-	(void)l;
-	u64 off = w->v8.pc - w->v8.start, entry = v8_entry(w), sp = u->reg[RT_R_SP], place;
+	bool baseline = w->v8.jit == l->v8.kind_baseline;
+	u64 off = w->v8.pc - w->v8.start, entry = baseline ? v8_begun(w) : v8_entry(w), sp = u->reg[RT_R_SP], place;
 
 	if (entry >= V8_ENTRY)
 		return 0;
-	place = off <= entry ? V8_NONE : off == entry + 1 ? V8_PUSHED : v8_exit(w);
-	if (off < entry + 8 && reg_get(u, V8_RDI))
+	place = off <= entry ? V8_NONE : baseline ? V8_WHOLE : off == entry + 1 ? V8_PUSHED : v8_exit(w);
+	if (off < entry + 8 && (!baseline || off <= entry) && reg_get(u, V8_RDI))
 		w->v8.func = u->tmp[1];
 	else if (place == V8_NONE && java_word(w, sp - 24)) // what was its frame
 		w->v8.func = w->tmp[0];
 	if (place == V8_WHOLE)
-		return v8_whole(u, w, off < entry + 8);
+		return v8_whole(u, w, !baseline && off < entry + 8);
 	if (place == V8_NONE)
 		return java_word(w, sp) && v8_called(u, w->tmp[0], sp);
 	if (place != V8_PUSHED || !java_word(w, sp))
