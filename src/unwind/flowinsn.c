@@ -35,15 +35,19 @@ static void grow(struct FlowState *s, s64 by) // the stack
 	s->low = flow_moved(s->low, by);
 }
 
-// Nothing is known of the frame any more: where the return address was is something else.
+// Nothing is known of the frame any more, but perhaps which register has the return address: where that was is something else.
 static void lose(struct FlowState *s)
 {
-	*s = (struct FlowState){.sp = FLOW_UNKNOWN, .fp = FLOW_UNKNOWN, .low = FLOW_UNKNOWN, .root = s->root};
+	*s = (struct FlowState){.sp = FLOW_UNKNOWN, .fp = FLOW_UNKNOWN, .low = FLOW_UNKNOWN, .root = s->root, .ra_copy = s->ra_copy};
 }
 
-// A return address that was taken to a register may be put back.
+// A return address that was taken to a register may be put back, also above the frame that was made for the caller meanwhile (move()).
 static void push(struct FlowState *s, u32 reg)
 {
+	if (s->in_lr && s->ra_copy == reg + 1) {
+		*s = (struct FlowState){.sp = RA_BELOW, .fp = FLOW_UNKNOWN, .low = FLOW_UNKNOWN};
+		return;
+	}
 	grow(s, 8);
 	if (s->sp == RA_BELOW && s->ra_copy == reg + 1)
 		s->ra_copy = 0;
@@ -61,6 +65,8 @@ static s32 held(const struct FlowState *s, u32 reg)
 
 static void hold(struct FlowState *s, u32 reg, s32 v)
 {
+	if (reg + 1 == s->ra_copy)
+		s->ra_copy = s->in_lr = 0;
 	if (reg == RSP) {
 		s->sp = v;
 		s->low = FLOW_UNKNOWN;
@@ -78,9 +84,10 @@ static void pop(struct FlowState *s, u32 reg)
 	int k = flow_slot(reg);
 	if (k >= 0 && s->sp != FLOW_UNKNOWN && s->slot[k] == -s->sp)
 		s->slot[k] = 0;
-	if (s->sp == RA_BELOW)
-		s->ra_copy = reg == NO_REG || reg == RSP ? 0 : reg + 1;
+	bool ra = s->sp == RA_BELOW;
 	hold(s, reg, FLOW_UNKNOWN);
+	if (ra)
+		s->ra_copy = reg == NO_REG || reg == RSP ? 0 : (u8)(reg + 1);
 	if (reg != RSP)
 		grow(s, -8);
 }
@@ -108,6 +115,10 @@ static void arith(struct FlowState *s, u32 op, u32 reg, bool is_imm, s32 imm)
 
 static void move(struct FlowState *s, u32 to, u32 from)
 {
+	if (to == RBP && from == RSP && s->ra_copy && s->sp == FLOW_UNKNOWN && !s->in_lr) { // the caller's frame, made for it: from here on it is whole
+		s->in_lr = 1;
+		return;
+	}
 	if (from == RSP && to != RSP && to != RBP && s->sp != FLOW_UNKNOWN) {
 		s->copy = s->sp;
 		s->copy_reg = to + 1;
@@ -155,6 +166,8 @@ static void overwrite(struct FlowState *s, int reg)
 // return.
 static void call(struct FlowState *s)
 {
+	if (s->ra_copy && flow_slot(s->ra_copy - 1u) < 0)
+		s->ra_copy = s->in_lr = 0;
 	if (s->sp != FLOW_UNKNOWN && s->sp < RA_BELOW)
 		lose(s);
 	else if (s->sp != FLOW_UNKNOWN)

@@ -14,7 +14,7 @@ bool flow_entered(const struct FlowMachine *m, const struct FlowState *s)
 {
 	static const s16 none[RT_UW_SLOTS - 1];
 
-	if (flow_framed(s))
+	if (flow_framed(s) || (s->in_lr && !m->entered.in_lr))
 		return true;
 	if (s->fp != FLOW_UNKNOWN || memcmp(s->slot + 1, none, sizeof(none)))
 		return false;

@@ -304,6 +304,7 @@ static void follow(struct Flow *f, u64 start, struct FlowItem it, size_t ndead)
 			it.call.after += in.len;
 			it.call.padded = true;
 		}
+		f->borrowed |= f->m->borrows && f->m->borrows(&it.st, &in);
 		enum Branch way = f->m->effect(&it.st, &in);
 		if (!go_on(f, start, &it, &in, way, at))
 			return;
@@ -349,7 +350,7 @@ static void follow_all(struct Flow *f, u64 start, const struct FlowState *st, si
 {
 	struct FlowItem first = {.pc = start, .st = *st};
 	f->good = f->bad = 0;
-	f->lost = f->joined = f->jumps = f->unproven = false;
+	f->lost = f->joined = f->jumps = f->unproven = f->borrowed = false;
 	f->seen.n = f->calls.n = f->work.n = 0;
 	vec_push(&f->work, first);
 	while (f->work.n && !f->lost)
@@ -357,17 +358,24 @@ static void follow_all(struct Flow *f, u64 start, const struct FlowState *st, si
 }
 
 // A function whose ends are not understood, as tail calls with other arguments: of one that keeps a frame pointer that proves where its frame is; so does its entry.
+// One that gives up a frame that it has not made is jumped to by others (V8's BaselineLeaveFrame), and has theirs from the beginning.
 static bool walk_framed(struct Flow *f, u64 start, const struct FlowState *st)
 {
+	static const struct FlowState others = {.sp = FLOW_UNKNOWN, .fp = 16, .low = FLOW_UNKNOWN, .slot = {-16}};
 	f->dead.n = 0;
 	f->framed = true;
 	follow_all(f, start, st, 0);
+	bool borrowed = f->borrowed;
+	if (borrowed) {
+		forget(f, false);
+		follow_all(f, start, &others, 0);
+	}
 	f->framed = false;
-	if (f->lost || !f->unproven)
-		forget(f, true);
-	else
+	bool understood = (f->unproven || borrowed) && !f->lost;
+	if (understood)
 		learn(f, start);
-	bool understood = f->unproven && !f->lost;
+	else
+		forget(f, true);
 	f->unproven = false;
 	return understood;
 }

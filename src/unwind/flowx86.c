@@ -44,6 +44,12 @@ static bool by_slot(const struct FlowState *s, const struct Insn *in)
 	return in->target;
 }
 
+static bool borrows(const struct FlowState *s, const struct Insn *in)
+{
+	bool gives_up = in->op == 0xc9 || (in->mod == 3 && in->wide && ((in->op == 0x89 && in->rm == RSP && in->reg == RBP) || (in->op == 0x8b && in->reg == RSP && in->rm == RBP)));
+	return gives_up && s->fp == FLOW_UNKNOWN && s->sp != FLOW_UNKNOWN && !s->slot[0];
+}
+
 // push of a slot, jump through the next one. The others come here with a number on the stack (psABI 5.2).
 static bool is_plt_head(const u8 *p, u64 n)
 {
@@ -61,6 +67,12 @@ static void rule(const struct FlowState *s, bool by_sp, struct RtUwRule *r)
 {
 	bool framed = flow_framed(s) && !(by_sp && s->sp != FLOW_UNKNOWN);
 	r->kind = RT_UW_REG;
+	if (s->in_lr) { // what is on the stack is the caller's already
+		r->reg = dwarf_numbers[RSP];
+		r->ra_kind = RT_UW_RA_REG;
+		r->ra = dwarf_numbers[s->ra_copy - 1];
+		return;
+	}
 	if (framed || (s->sp == FLOW_UNKNOWN && s->fp != FLOW_UNKNOWN)) {
 		r->reg = dwarf_numbers[RBP];
 		r->off = s->fp;
@@ -83,6 +95,6 @@ static void rule(const struct FlowState *s, bool by_sp, struct RtUwRule *r)
 
 const struct FlowMachine flow_x86 = {
 	.arch = PT_X86_64, .unit = 1, .filler = 0xcc, .plt_from = 8, .plt_to = 16, .entered = {.sp = 8, .fp = FLOW_UNKNOWN, .low = FLOW_UNKNOWN},
-	.effect = flow_effect, .is_padding = is_padding, .makes_frame = makes_frame, .begins = begins, .left = left, .by_slot = by_slot,
+	.effect = flow_effect, .is_padding = is_padding, .makes_frame = makes_frame, .begins = begins, .left = left, .by_slot = by_slot, .borrows = borrows,
 	.is_plt_head = is_plt_head, .takes_address = takes_address, .rule = rule,
 };

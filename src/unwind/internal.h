@@ -92,10 +92,11 @@ struct FlowState { // before an instruction. fp is the frame pointer: rbp, x29
 	s32 stored_at, stored; // rsp after alignment - slot, CFA - what is stored there; stored 0: nothing
 	s16 slot[RT_UW_SLOTS]; // where the caller's value is, CFA-relative; 0: in its register
 	u32 root; // nothing called this: enum FlowRoot
+	u8 in_lr; // arm64: x30 holds the return address; x86-64: ra_copy does, and what is on the stack is the caller's
+	u8 ra_copy; // so does this register: its number + 1, 0 none
 	// arm64
-	s16 ra; // where the return address is saved, CFA-relative; 0: nowhere
-	u8 in_lr; // x30 holds it
-	u8 ra_copy, number_reg; // so does this register; one that holds a number: theirs + 1, 0 none
+	s16 ra; // where it is saved, CFA-relative; 0: nowhere
+	u8 number_reg; // a register that holds a number: its own + 1, 0 none
 	u8 unused[3]; // zero: states are compared by their bytes
 	s32 number;
 };
@@ -117,6 +118,7 @@ struct FlowMachine {
 	bool (*left)(const struct FlowState *s, const struct Insn *in, s32 more);
 	// Does an indirect jump lead to another function, by a slot?
 	bool (*by_slot)(const struct FlowState *s, const struct Insn *in);
+	bool (*borrows)(const struct FlowState *s, const struct Insn *in); // does it give up a frame that it has not made? NULL: never
 	bool (*is_plt_head)(const u8 *p, u64 n); // the first entry of a PLT
 	u64 (*takes_address)(const struct Insn *in); // which address it puts into a register; 0: none, or not known
 	void (*rule)(const struct FlowState *s, bool by_sp, struct RtUwRule *r); // r is zero before; kind RT_UW_NONE: none
@@ -268,6 +270,7 @@ struct Flow {
 	bool keep_frames, image; // FlowIn's
 	bool framed; // its ends need not prove it: what has a frame pointer proves itself
 	bool unproven; // and one did not
+	bool borrowed; // it gives up a frame that it has not made: others jump here with theirs
 };
 struct FlowRegion *flow_region(struct Flow *f, u64 pc); // NULL: no code
 u32 *flow_mark(struct Flow *f, u64 pc);

@@ -382,8 +382,12 @@ TEST(frames_are_kept)
 	     0x84, 0xc0, 0x74, 0x01, 0x50, 0xff, 0xe1);
 	ROWS("calls return, but for those with a trap behind", "0:sp+8 1:sp+16,0@-16 4:bp+16,0@-16 10:sp+8",
 	     0x55, 0x48, 0x89, 0xe5, 0xe8, 0x00, 0x00, 0x10, 0x00, 0xe8, 0x00, 0x00, 0x10, 0x00, 0x90, 0xc9, 0xc3);
-	ROWS("a return address that is taken away, and a frame made where it was: its caller's", "0:sp+8 2:none", // pop %r15; push; mov; push %rsi; push %r15; ret
+	ROWS("a return address that is taken away, and a frame made where it was: its caller's", "0:sp+8 2:none 6:sp+0,ra in 15 9:sp+8", // pop %r15; push; mov; push %rsi; push %r15; ret
 	     0x41, 0x5f, 0x55, 0x48, 0x89, 0xe5, 0x56, 0x41, 0x57, 0xc3);
+	ROWS("the same, until the register has something else", "0:sp+8 1:none 5:sp+0,ra in 2 a:none", // pop %rcx; push; mov; mov $5,%ecx; push %rcx; ret
+	     0x59, 0x55, 0x48, 0x89, 0xe5, 0xb9, 0x05, 0x00, 0x00, 0x00, 0x51, 0xc3);
+	ROWS("a frame is given up that was not made here: others jump here with theirs", "0:bp+16,0@-16 6:sp+8", // xor; mov %rbp,%rsp; pop; nop; ret
+	     0x31, 0xc0, 0x48, 0x8b, 0xe5, 0x5d, 0x90, 0xc3);
 	ROWS("or put back", "0:sp+8 2:none 5:sp+8", 0x41, 0x5f, 0x90, 0x41, 0x57, 0xc3);
 	ROWS("or called: nothing is, from the beginning on", "0:none", 0x58, 0xff, 0xd0, 0x50, 0xc3); // pop %rax; call *%rax; push %rax; ret
 	keep_frames = false;
