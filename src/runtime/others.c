@@ -43,6 +43,7 @@ static const struct {
 	{"erl_drv_thread_self", "Erlang's processes have stacks of their own (known on x86-64 where the emulator exports its list for GDB: OTP 25 and 27); with +JPperf true their code keeps frame pointers and has names"},
 	{"luaJIT_setmode", "LuaJIT's code keeps no frame pointers; -joff or jit.off() does without most of it"},
 	{"ChromeMain", "JavaScript, whose code keeps frame pointers; it has names with --no-sandbox --js-flags=--perf-basic-prof"},
+	{"_ZN2v88internal7Version6major_E", "JavaScript, whose code keeps frame pointers; it has names with node --perf-basic-prof"},
 	{"napi_create_function", "JavaScript, whose code keeps frame pointers; it has names with deno's --v8-flags=--perf-basic-prof, or BUN_JSC_useJITDump=1 in Bun's environment"},
 	{"mono_jit_init", "Mono's code, which keeps frame pointers with MONO_DEBUG=disable_omit_fp in the environment; names with mono --jitmap"},
 	{"racket_boot", "Racket's code keeps a stack of its own and no frame pointers; raco profile counts by the program's functions"},

@@ -339,7 +339,7 @@ static void resolve_user(struct StackReader *r, u64 frame, u32 pid, u32 how)
 		}
 	} else {
 		hits[0] = stacks_raw_name(r->syms, pid, frame, back);
-		if (frame & RT_FRAME_NOFILE && !hits[0].name && pid)
+		if (frame & RT_FRAME_NOFILE && !hits[0].name && pid && !sym_pid_pieces(r->syms, (int)pid))
 			note_unnamed(r, pid);
 	}
 	if (how & CE_TRAMPOLINE && is_made_call(hits[n - 1].name)) {

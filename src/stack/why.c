@@ -167,7 +167,8 @@ static void add(struct StackEnds *e, struct Arena *a, const struct Program *prog
 		row.guess = true;
 		row.reason = why_text(k->guess ? k->guess : k->why); // 0: of those that had no room
 	}
-	if (!RT_FRAME_IS_LANG(k->frame) && !(k->frame & RT_FRAME_OBJ) && k->why != RT_WHY_NEW_FILE && k->why != RT_WHY_NO_PROC && !row.frame.sym) { // code in no file of which nobody tells
+	bool inlined = (k->guess ? k->guess : k->why) == RT_WHY_GUESS_INLINED; // says what helps
+	if (!inlined && !RT_FRAME_IS_LANG(k->frame) && !(k->frame & RT_FRAME_OBJ) && k->why != RT_WHY_NEW_FILE && k->why != RT_WHY_NO_PROC && !row.frame.sym) { // code in no file of which nobody tells
 		const char *hints = sym_pid_hints(syms, (int)k->tgid);
 		row.reason = *hints ? arena_printf(a, "%s: %s", row.reason, hints) : row.reason;
 	}

@@ -373,6 +373,19 @@ static bool is_perhaps(const char *hint)
 	return !strncmp(hint, "perhaps ", 8);
 }
 
+bool sym_pid_pieces(struct Syms *s, int pid)
+{
+	bool pieces = false;
+	syms_lock(s);
+	const struct Proc *p = pid > 0 ? proc_get(s, pid) : NULL;
+	for (u32 i = 0; p && i < p->n && !pieces; i++) {
+		const char *hint = hint_of(&p->maps[i]);
+		pieces = hint && !strncmp(hint, SYM_PIECES, sizeof(SYM_PIECES) - 1);
+	}
+	syms_unlock(s);
+	return pieces;
+}
+
 #define HINTS_MAX 2
 const char *sym_pid_hints(struct Syms *s, int pid)
 {

@@ -105,6 +105,8 @@ struct SymObject *sym_object(struct Syms *s, u32 id);		 // NULL if no such id
 u32 sym_object_count(struct Syms *s);
 void sym_object_note(struct SymObject *o, char *text); // takes the text; of several the last one counts
 void sym_object_hint(struct SymObject *o, const char *text); // static
+#define SYM_PIECES "pieces of " // how a hint begins where the runtime's functions are known
+bool sym_pid_pieces(struct Syms *s, int pid); // what has no name of the code that the process makes at run time is pieces
 void sym_object_tell(struct SymObject *o); // its note, if it has one, on stderr
 const struct SymFile *sym_file_path(struct Syms *s, const char *path); // NULL if unreadable
 struct SymObject *sym_object_path(struct Syms *s, const char *path); // open by path (uprobe targets); NULL if unreadable
