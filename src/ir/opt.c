@@ -124,9 +124,12 @@ static bool test_bits(struct Opt *o, struct IrBlock *b)
 		br->t = br->f;
 		br->f = x;
 	}
+	o->d.nuses[br->a.id]--;
 	br->cond = IC_SET;
 	br->a = and->a;
 	br->b = and->b;
+	o->d.nuses[br->a.kind == IRO_REG ? br->a.id : 0]++; // the AND is still there
+	o->d.nuses[br->b.kind == IRO_REG ? br->b.id : 0]++;
 	return true;
 }
 

@@ -189,6 +189,9 @@ TEST(opt_control_flow)
 		  "b0:\n\tv1 = call 7()\n\tbr.8 ugt v1, 9, b1, b2\nb1:\n\tcall 8()\n\tjmp b2\nb2:\n\tret 0\n");
 	check_opt("b0:\n\tv1 = call 7()\n\tv2 = and v1, 4\n\tbr.8 eq v2, 0, b1, b2\nb1:\n\tret 1\nb2:\n\tret 2\n",
 		  "b0:\n\tv1 = call 7()\n\tbr.8 set v1, 4, b2, b1\nb1:\n\tret 1\nb2:\n\tret 2\n");
+	// the bits are of a value that is read in another block, too, and copied: it keeps its vreg
+	check_opt("b0:\n\tv1 = call 7()\n\tv2 = mov v1\n\tv3 = and v1, 5\n\tbr.8 ne v3, 0, b1, b2\nb1:\n\tbr.8 eq v1, 9, b3, b2\nb2:\n\tv2 = add v2, 1\n\tjmp b3\nb3:\n\tret v2\n",
+		  "b0:\n\tv1 = call 7()\n\tv2 = mov v1\n\tbr.8 set v1, 5, b1, b2\nb1:\n\tbr.8 eq v1, 9, b3, b2\nb2:\n\tv2 = add v2, 1\n\tjmp b3\nb3:\n\tret v2\n");
 	// an empty loop that never ends is left alone
 	check_opt("b0:\n\tjmp b1\nb1:\n\tjmp b2\nb2:\n\tjmp b1\n", "b0:\n\tjmp b1\nb1:\n\tjmp b1\n");
 	// what a byte can be decides the branch
