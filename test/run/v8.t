@@ -117,3 +117,10 @@ RETRY 1 samples
 RUN sh {top}/test/run/v8.sh {sonde} {top} samples 2>&1
 TIMEOUT 90
 EXPECT_LINE main was there
+
+NAME v8: code that is no function's, of regular expressions, has no name: no loss of names, and nobody is sent to other programs' options
+NEED cmd:node
+NEED arch:x86_64
+RUN node -e 'const s = "abcbcbd".repeat(1000); console.log(1); for (;;) s.replace(/a(b|c)+d(?=a)/g, "")' >up & while ! test -s up; do sleep 0.1; done; {sonde} profile -p $! -F 999 -f -U --why-incomplete 2 2>e >o; kill $!; echo "shown $(grep -c '\[unknown\]' o | sed 's/[1-9].*/yes/') told $(grep -c 'has no names' e) others $(grep -c 'deno' e)"
+TIMEOUT 30
+EXPECT_LINE shown yes told 0 others 0
