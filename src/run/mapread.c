@@ -241,11 +241,11 @@ static struct err *dump(const struct MapDef *m, bool take, struct MapDump *out)
 static struct MapDef *out_of_use(struct MapDef *m)
 {
 	u32 zero = 0;
+	if (!m->holder)
+		return m;
 	u64 now = now_ns(), rest = (now - m->swap_at_ns) / 4 * 3;
 	m->swap_used_ns -= MIN(rest, m->swap_used_ns);
 	m->swap_at_ns = now;
-	if (!m->holder)
-		return m;
 	if (m->swap_used_ns > SWAPS_NS || sys_map_update(m->holder->fd, &zero, &m->spare->fd, BPF_ANY)) {
 		m->taken_in_use++;
 		return m;

@@ -39,6 +39,7 @@ struct StackReader {
 	struct Arena texts; // of language frames
 	u64 nameless;
 	u32 unnamed[UNNAMED_MAX], nunnamed; // processes
+	u32 pieces; // the last process that was none of them (sym_pid_pieces)
 	bool sharing;
 	struct Shared *shared; // stacks_share(): open addressing, cap_shared a power of two
 	u32 nshared, cap_shared;
@@ -74,7 +75,9 @@ static void note_unnamed(struct StackReader *r, u32 pid)
 	for (u32 i = 0; i < r->nunnamed; i++)
 		if (r->unnamed[i] == pid)
 			return;
-	if (r->nunnamed < UNNAMED_MAX)
+	if (pid == r->pieces || sym_pid_pieces(r->syms, (int)pid))
+		r->pieces = pid;
+	else if (r->nunnamed < UNNAMED_MAX)
 		r->unnamed[r->nunnamed++] = pid;
 }
 
@@ -339,7 +342,7 @@ static void resolve_user(struct StackReader *r, u64 frame, u32 pid, u32 how)
 		}
 	} else {
 		hits[0] = stacks_raw_name(r->syms, pid, frame, back);
-		if (frame & RT_FRAME_NOFILE && !hits[0].name && pid && !sym_pid_pieces(r->syms, (int)pid))
+		if (frame & RT_FRAME_NOFILE && !hits[0].name && pid)
 			note_unnamed(r, pid);
 	}
 	if (how & CE_TRAMPOLINE && is_made_call(hits[n - 1].name)) {

@@ -186,7 +186,6 @@ TEST(the_end_does_not_wait_for_a_large_table)
 	CHECK(!waited);
 }
 
-// A third of a per cent: what a start takes comes at once, what is more has to be waited for, and rest is saved up to as much as a start.
 // A program that was deleted before its table's turn has come, and that is built again.
 TEST(a_file_that_was_closed_and_comes_back)
 {
@@ -225,6 +224,7 @@ TEST(a_file_that_was_closed_and_comes_back)
 	teardown(&f);
 }
 
+// A third of a per cent: what a start takes comes at once, what is more has to be waited for, and rest is saved up to as much as a start.
 TEST(price_of_tables)
 {
 	const u64 s = 1000000000;

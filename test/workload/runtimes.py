@@ -39,6 +39,7 @@ FETCHED = {
 NODES = ('22.23.3', '24.21.0', '26.10.0')  # of npm, by --fetch node
 SONDE = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(TOP, 'build', 'sonde'))
 NAMES = sys.argv[2] if len(sys.argv) > 2 else ''
+os.environ.setdefault('ERL_CRASH_DUMP', '/dev/null')  # of emulators that are ended here
 CACHE = os.environ.get('SONDE_RUNTIMES') or os.path.expanduser('~/.cache/sonde-runtimes')
 STACKS, SECONDS, MIN = 2000, 5, 0.995
 # rows that need not have 99.5 %: what their name matches, the share of samples that is whole, why
