@@ -229,8 +229,8 @@ def rubies():
 
 
 def of_musl(program):
-    """Such programs that musl.sh has built"""
-    return sorted(glob.glob(CACHE + '/musl/usr/bin/' + program))
+    """Such programs that musl.sh has built, where Debian's package musl is, whose loader they want"""
+    return sorted(glob.glob(CACHE + '/musl/usr/bin/' + program)) if os.path.exists('/lib/ld-musl-x86_64.so.1') else []
 
 
 def perls():
