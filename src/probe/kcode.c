@@ -95,7 +95,7 @@ void kstacks_unsure(struct ProbeEnv *env, const struct ProbeProg *pp, const stru
 {
 	struct Span none = {0};
 	if (!env->unsure_kstacks++) {
-		diag_warn(env->diags, pp->ast ? pp->ast->span : none, "kernel stacks at %s may lack their callers: the kernel looks for them as if the instruction there had been run", pt->name);
+		diag_warn(env->diags, pp->ast ? pp->ast->span : none, "kernel stacks at %s may lack their callers or show a wrong one: the kernel looks for them as if the instruction there had been run", pt->name);
 		diag_hint(env->diags, "other instructions of the function have whole ones, those of more than one byte");
 	}
 }

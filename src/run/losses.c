@@ -207,7 +207,7 @@ void report_losses(struct RunCtx *rc)
 	report_loss(rc, "places_left_out", rc->as_bpftrace ? 0 : rc->places_left_out, "places that were not probed: %llu (the warnings at the start say which)",
 		    (unsigned long long)rc->places_left_out);
 	report_missed(rc);
-	report_loss(rc, "kernel_stacks_cut", rc->unsure_kstacks, "kernel stacks of %llu places may lack their callers (the warning at the start says why)",
+	report_loss(rc, "kernel_stacks_cut", rc->unsure_kstacks, "kernel stacks of %llu places may lack their callers or show a wrong one (the warning at the start says why)",
 		    (unsigned long long)rc->unsure_kstacks);
 	report_loss(rc, "processors_missed", rc->cpus_lost, "processors that were taken away meanwhile, or came later: %u (cpu %d%s); timers and counters have not seen %s",
 		    rc->cpus_lost, rc->cpu_lost, rc->cpus_lost > 1 ? " is one" : "", rc->cpus_again ? "their first moments" : "them since");

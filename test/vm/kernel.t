@@ -65,7 +65,7 @@ NEED kmod
 
 # Behind the call of ftrace is a push of one byte in most kernels: the kernel unwinds as if it had been run, and finds no caller.
 NAME kernel stack of a kprobe inside a function: the address that is probed, its callers, or that they are missing
-RUN for at in 5 9; do {sonde} -q --unsafe --strict -c '{build}/tcp 4 3 111' -e "kprobe:tcp_sendmsg+$at { @[kstack] = count() }" >o 2>e; s=$?; grep -q '^@' o || continue; grep -qE "^\s+tcp_sendmsg\+$at$" o && echo its address; n=$(grep -cE '^\s+\w+\+[0-9]+$' o); case $n$s$(grep -c 'may lack their callers' e) in 132 | [2-9]00 | [1-9][0-9]00) echo callers, or told ;; *) cat o e ;; esac; done
+RUN for at in 5 9; do {sonde} -q --unsafe --strict -c '{build}/tcp 4 3 111' -e "kprobe:tcp_sendmsg+$at { @[kstack] = count() }" >o 2>e; s=$?; grep -q '^@' o || continue; grep -qE "^\s+tcp_sendmsg\+$at$" o && echo its address; n=$(grep -cE '^\s+\w+\+[0-9]+$' o); case $n$s$(grep -c 'may lack their callers' e) in [1-9]*32 | [2-9]00 | [1-9][0-9]00) echo callers, or told ;; *) cat o e ;; esac; done
 EXPECT_LINE its address
 EXPECT_LINE callers, or told
 NEED file:/lib64/ld-linux-x86-64.so.2
