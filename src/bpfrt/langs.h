@@ -166,6 +166,7 @@ struct RtLua { // what its loop keeps where, as DWARF numbers registers: what it
 	u32 base; // the thread is not saved over calls: then it lies where this one leads to, if it is not in its own; 0: it is
 	s32 slot[RT_LUA_SLOTS]; // ... bytes behind, at the first of these where one is
 	u32 other;	   // a register that has the thread where another value needs its own; 0: none
+	s32 other_call;	   // ... and where the call lies then, in bytes from the stack pointer; 0: in its own
 	struct {
 		s32 thread, call; // bytes from the stack pointer, where both lie while other values need their registers; 0: none
 	} spill[RT_LUA_SPILLS];

@@ -41,14 +41,18 @@ static bool is_move(const u8 *p, u8 opcode, u32 disp, u32 *base, u32 *reg)
 	return (p[0] & 0xf8) == 0x48 && p[1] == opcode && (p[2] & 0xc0) == 0x40 && (p[2] & 7) != 4 && p[3] == disp;
 }
 
-// mov %rdi to a register that is saved.
+// mov %from,%to at p.
+static bool is_copy(const u8 *p, u32 from, u32 *to)
+{
+	*to = (p[2] & 7u) | (p[0] & 1u) << 3;
+	return (p[0] & 0xfe) == (0x48 | (from & 8) >> 1) && p[1] == STORE && (p[2] & 0xf8) == (0xc0 | (from & 7) << 3);
+}
+
 static bool find_thread(const u8 *code, u32 n, u32 *reg)
 {
-	for (u32 i = 0; i + 3 <= n; i++) {
-		*reg = (code[i + 2] & 7u) | (code[i] & 1u) << 3;
-		if ((code[i] & 0xfe) == 0x48 && code[i + 1] == STORE && (code[i + 2] & 0xf8) == 0xf8 && IS_SAVED(*reg))
+	for (u32 i = 0; i + 3 <= n; i++)
+		if (is_copy(code + i, RDI, reg) && IS_SAVED(*reg))
 			return true;
-	}
 	return false;
 }
 
@@ -66,11 +70,9 @@ static bool find_home(const u8 *code, u32 n, s32 *disp)
 // Is it moved on to r8 to r11, which are not saved, as Ubuntu's 5.4 does? Then the loop puts it onto its stack around calls, most often to the same place.
 static bool is_moved_on(const u8 *code, u32 n, u32 from, u32 *to)
 {
-	for (u32 i = 0; i + 3 <= n; i++) {
-		*to = 8 + (code[i + 2] & 3u);
-		if ((code[i] & 0xfb) == 0x49 && code[i + 1] == STORE && (code[i + 2] & 0xc4) == 0xc0 && ((code[i + 2] >> 3 & 7u) | (code[i] & 4u) << 1) == from)
+	for (u32 i = 0; i + 3 <= n; i++)
+		if (is_copy(code + i, from, to) && *to >= 8 && *to < 12)
 			return true;
-	}
 	return false;
 }
 
@@ -146,8 +148,9 @@ static bool is_spill(const u8 *p, u32 reg, s32 *disp)
 }
 
 // Where a closure takes its upvalues, some builds need the registers of thread and call for other values: both are put onto the stack, one not far from the other, or
-// (5.1, which has no call) the thread is moved to another register that is saved.
+// the thread is moved to another register that is saved (5.1, which has no call; Ubuntu's 5.4, which puts the call onto the stack then).
 #define NEAR 24 // bytes
+#define AROUND 128
 static void find_spills(const u8 *code, u32 n, u32 thread, u32 call, struct RtLua *out)
 {
 	u32 nr = 0;
@@ -159,17 +162,34 @@ static void find_spills(const u8 *code, u32 n, u32 thread, u32 call, struct RtLu
 			k++;
 		nr += k < i + NEAR;
 	}
+	for (u32 i = BEGINNING + NEAR; i + AROUND <= n && nr < RT_LUA_SPILLS; i++) { // the thread by way of a register that calls do not save
+		if (!is_spill(code + i, call, &out->spill[nr].call))
+			continue;
+		u32 k = i - NEAR, by;
+		while (k < i + NEAR && (!is_copy(code + k, thread, &by) || IS_SAVED(by)))
+			k++;
+		u32 end = k < i + NEAR ? i + AROUND - 5 : k;
+		while (k < end && !is_spill(code + k, by, &out->spill[nr].thread))
+			k++;
+		nr += k < end;
+	}
 	if (nr < RT_LUA_SPILLS)
 		out->spill[nr].thread = out->spill[nr].call = 0;
 }
 
-static void find_other(const u8 *code, u32 n, u32 thread, struct RtLua *out)
+// With a call: is it put onto the stack near there?
+static void find_other(const u8 *code, u32 n, u32 thread, u32 call, struct RtLua *out)
 {
-	for (u32 i = BEGINNING; i + 3 <= n && !out->other; i++) {
-		u32 to = (code[i + 2] & 7u) | (code[i] & 1u) << 3;
-		if ((code[i] & 0xfe) == (0x48 | (thread & 8) >> 1) && code[i + 1] == STORE && (code[i + 2] & 0xf8) == (0xc0 | (thread & 7) << 3) && IS_SAVED(to))
-			out->other = dwarf[to];
+	for (u32 i = BEGINNING; i + NEAR + 5 <= n && !out->other; i++) {
+		u32 to, k = i;
+		if (!is_copy(code + i, thread, &to) || !IS_SAVED(to))
+			continue;
+		while (call && k < i + NEAR && !is_spill(code + k, call, &out->other_call))
+			k++;
+		out->other = k < i + NEAR ? dwarf[to] : 0;
 	}
+	if (!out->other || !call)
+		out->other_call = 0;
 }
 
 static bool find_state(const u8 *code, u32 n, const struct LuaRow *r, struct RtLua *out)
@@ -186,13 +206,15 @@ static bool find_state(const u8 *code, u32 n, const struct LuaRow *r, struct RtL
 	if (r->version == 0x501) {
 		if (!find_closure(code, begin, &out->closure) || !find_next(code, n, 0x30, thread, &next))
 			return false;
-		find_other(code, n, thread, out);
+		find_other(code, n, thread, 0, out);
 	} else if (!find_call(code, begin, r->ci_pc * 8, thread, &call)) {
 		return false;
 	} else {
 		out->call = dwarf[call];
 		if (saved && !out->base)
 			find_spills(code, n, thread, call, out);
+		else if (saved)
+			find_other(code, n, moved, call, out);
 	}
 	if (r->version == 0x504 && !find_next(code, n, r->ci_pc * 8, call, &next))
 		return false;

@@ -17,10 +17,14 @@
 #define TYPE 8		     // of an object
 #define TYPE_THREAD 8
 #define TYPE_STRING 4
+#define TYPE_FUNCTION 6
+#define VALUE_TYPE 8	     // of a value on the stack
 #define TEXT 24		     // of a string
 #define LIGHT_C 0x16	     // a value: a function in C without anything else
 #define MAIN_REACH 1024	     // the first thread lies before the global state, as one object
 #define AHEAD 16	     // calls before the loop's own, at most
+#define BASE_CI 96	     // of a lua_State, from 5.2 on: the call that all of its calls lead to
+#define OUTWARDS 250	     // calls that are followed to there, at most
 #define BACK 128	     // instructions that are looked at for a name
 #define RSP 7		     // DWARF
 
@@ -32,6 +36,7 @@ enum {
 	L_READY = CHAIN_OWN, L_BACK, L_SAME, L_NEW, L_KEEP, L_SEARCH, L_LOOK, L_NOT, L_FOUND, L_NONE, L_CALL, L_CALLER, L_NOT_OWN, L_INNER, L_ENDS, L_REST,
 	L_MID, L_NAMED, L_STORED, L_BEGUN, L_PLACE, L_TAKE, L_C, L_CLOSURE, L_NAME, L_CALLED, L_EVENT, L_LENGTH, L_PATH, L_TEXT, L_NO_FILE, L_NO_ABS, L_NO_LINES, L_DONE,
 	L_SCAN_BEGIN, L_SCAN, L_JUMP, L_SCANNED, L_SETS, L_LOCAL, L_LOCALS, L_UPVALUE, L_TABLE, L_GLOBAL, L_SELF, L_CONSTANT, L_STRING, L_LEAF, L_HAVE_THREAD, L_THREAD, L_LEFT_OVER, L_OWN,
+	L_OUTWARDS, L_OUTERMOST, L_NOWHERE, L_NOT_OTHER,
 	L_SPILL // RT_LUA_SPILLS
 };
 _Static_assert(L_SPILL + RT_LUA_SPILLS <= CHAIN_LABELS, "labels");
@@ -100,6 +105,40 @@ static void search(struct ChainMaker *m, const struct LuaRow *r)
 	chain_ready(m, CHAIN_STEP);
 }
 
+// The innermost call, that at AT, has returned when values lie where its function was: the thread is told last.
+static void returned(struct ChainMaker *m, const struct LuaRow *r)
+{
+	chain_load(m, T, AT, r->ci_func * 8, 8);
+	chain_op(m, RT_OP_TRY, T, T, 0, VALUE_TYPE);
+	chain_and(m, T, T, 0xf);
+	chain_if_is(m, T, TYPE_FUNCTION, L_SEARCH);
+	chain_op(m, RT_OP_TRY, T, AT, 0, r->ci_prev * 8);
+	chain_if_is(m, T, 0, L_SEARCH);
+	chain_add(m, AT, T, 0);
+}
+
+// The thread is found by the call: the outermost one of all lies in it. At a loop's own beginning and end, which only an innermost frame is at, what is in the call's register may be another loop's.
+static void by_call(struct ChainMaker *m, const struct LuaRow *r)
+{
+	chain_op(m, RT_OP_NATIVE, T, 0, 0, RT_CHAIN_LEAF);
+	chain_if_not(m, T, 0, L_NOWHERE);
+	chain_set(m, N, OUTWARDS);
+	chain_add(m, VM, VM_CALL, 0);
+	chain_label(m, L_OUTWARDS);
+	chain_op(m, RT_OP_TRY, T, VM, 0, r->ci_prev * 8);
+	chain_if_is(m, T, 0, L_OUTERMOST);
+	chain_add(m, VM, T, 0);
+	chain_add(m, N, N, -1);
+	chain_if_not(m, N, 0, L_OUTWARDS);
+	chain_jump(m, L_NOWHERE);
+	chain_label(m, L_OUTERMOST);
+	chain_add(m, VM, VM, -BASE_CI);
+	chain_op(m, RT_OP_TRY, T, VM, 0, TYPE);
+	chain_and(m, T, T, 0xff);
+	chain_if_is(m, T, TYPE_THREAD, L_THREAD);
+	chain_label(m, L_NOWHERE);
+}
+
 // The thread is not where it mostly is: where a closure takes its upvalues, both it and the call, the innermost, are where the loop has put them. At the loop's own
 // beginning and end, which only an innermost frame is at, it is nowhere.
 static void elsewhere(struct ChainMaker *m, const struct LuaRow *r, const struct RtLua *how)
@@ -120,8 +159,22 @@ static void elsewhere(struct ChainMaker *m, const struct LuaRow *r, const struct
 		chain_op(m, RT_OP_NATIVE, VM, 0, 0, how->other);
 		chain_op(m, RT_OP_TRY, T, VM, 0, TYPE);
 		chain_and(m, T, T, 0xff);
-		chain_if_is(m, T, TYPE_THREAD, L_THREAD);
+		if (how->other_call) {
+			chain_if_not(m, T, TYPE_THREAD, L_NOT_OTHER);
+			chain_op(m, RT_OP_NATIVE, T, 0, 0, RSP);
+			chain_op(m, RT_OP_TRY, N, T, 0, how->other_call);
+			chain_op(m, RT_OP_TRY, T, VM, 0, r->thread_g + 8);
+			chain_if(m, T, RT_OP_NE, N, 0, L_NOT_OTHER);
+			chain_add(m, VM_CALL, N, 0);
+			chain_set(m, VM_NEXT, 0);
+			chain_jump(m, L_THREAD);
+			chain_label(m, L_NOT_OTHER);
+		} else {
+			chain_if_is(m, T, TYPE_THREAD, L_THREAD);
+		}
 	}
+	if (!IS_51(r))
+		by_call(m, r);
 	if (!how->base) {
 		chain_op(m, RT_OP_NATIVE, T, 0, 0, RT_CHAIN_LEAF);
 		chain_if_not(m, T, 0, L_READY);
@@ -190,6 +243,8 @@ static void again(struct ChainMaker *m, const struct LuaRow *r, const struct RtL
 	chain_label(m, L_KEEP);
 	chain_add(m, L, VM, 0);
 	chain_load(m, AT, L, r->thread_g + 8, 8);
+	if (!IS_51(r))
+		returned(m, r);
 	search(m, r);
 }
 

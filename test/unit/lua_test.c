@@ -272,6 +272,52 @@ TEST(a_thread_and_a_call_whose_registers_have_other_values)
 	CHECK_EQ(st->why, RT_WHY_LANG);
 }
 
+// ... the thread in another register, the call, which must be its innermost, on the stack.
+TEST(a_thread_in_another_register)
+{
+	for (u32 same = 0; same < 2; same++) {
+		start_54_as((struct RtLua){.thread = 9, .call = 6, .next = 13, .base = 7, .slot = {8, 8, 8, 8}, .other = 15, .other_call = 16});
+		put(THREAD(0) + 32, CI(1), 8);
+		regs.r9 = 3;
+		regs.bp = 16;
+		stack[1] = 0x123;
+		stack[2] = same ? CI(1) : CI(3);
+		stack[13] = THREAD(0); // of the other loop
+		struct RtStack *st = walk_now();
+		if (same)
+			check_frame(st, 0, "function </src/a.lua:10>", "/src/a.lua", 12);
+		else
+			CHECK_EQ(st->why, RT_WHY_LANG);
+		if (same)
+			check_outer(st, 2);
+	}
+}
+
+// The thread is nowhere, but its calls lead to one that lies in it.
+TEST(a_thread_that_calls_lead_to)
+{
+	start_54();
+	stack[3] = 0x123;
+	put(CI(5) + 16, THREAD(0) + 96, 8);
+	struct RtStack *st = walk_now();
+	check_frame(st, 0, "ask", "", 0);
+	check_frame(st, 1, "function </src/a.lua:10>", "/src/a.lua", 12);
+	check_outer(st, 3);
+	put(THREAD(0) + 8, 7, 1); // no thread
+	CHECK(walk_now()->why != RT_WHY_OK);
+}
+
+// A value lies where the innermost call's function was: it has returned.
+TEST(what_a_call_returns)
+{
+	start_54();
+	put(VALUE(0) + 8, 3, 1);
+	struct RtStack *st = walk_now();
+	check_frame(st, 0, "function </src/a.lua:10>", "/src/a.lua", 12);
+	CHECK_FRAME(st, 1, TEXT + 0x20);
+	check_outer(st, 2);
+}
+
 // The loop's own call has not begun, or has ended: the others are at their loops all the same.
 TEST(a_loop_that_begins_or_ends)
 {
