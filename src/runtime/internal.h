@@ -54,11 +54,9 @@ static inline void chain_shr(struct ChainMaker *m, u32 dst, u32 a, u32 n)
 	chain_op(m, RT_OP_SHR, dst, a, 0, n);
 }
 
-static inline void chain_low_half(struct ChainMaker *m, u32 r) // its lower 32 bits
+static inline void chain_low_bits(struct ChainMaker *m, u32 r) // of a number of 32 bits that is not negative, behind which others lie
 {
-	chain_mul(m, r, RT_CHAIN_ZERO, r, 1 << 16);
-	chain_mul(m, r, RT_CHAIN_ZERO, r, 1 << 16);
-	chain_shr(m, r, r, 32);
+	chain_and(m, r, r, 0x7fffffff);
 }
 
 static inline void chain_if(struct ChainMaker *m, u32 a, enum RtOpCode how, u32 b, s64 plus, u32 label) // a == b + plus: on at the label
@@ -221,8 +219,8 @@ _Static_assert(T == (int)RT_CHAIN_ROOT && N == (int)RT_CHAIN_ROOT2 && STACK < (i
 enum {
 	L_READY = CHAIN_OWN, L_CFRAME, L_HAVE, L_BACK, L_SAME, L_NEW, L_KEEP, L_GO, L_NONE, L_DELTA, L_VARARG, L_LINKED, L_ENDS, L_MID, L_INNER, L_FIRST, L_UNKNOWN, L_OUTSIDE, L_RETURNS, L_WIDE,
 	L_WIDER, L_ADD, L_PLACED, L_C, L_SKIP, L_PATH, L_FILE, L_NAME, L_EVENT, L_SCAN, L_FOUND, L_LOCAL, L_UPVALUE, L_UPVALUES, L_GLOBAL, L_FIELD, L_CONSTANT, L_STRING, L_DONE,
-	L_LOCALS, L_SKIP_NAME, L_RANGE, L_FROM, L_FROM_2, L_TO, L_TO_2, L_THERE, L_NO_TRACE, L_THREAD, L_NO_THREAD, L_LEAVES, L_FRAMED,
-	L_BEGUN, L_TAIL, L_HALVE, L_UPPER, L_SNAPSHOT, L_REAL, L_LEFT, L_PAIR, L_IS_BASE, L_NO_SNAPSHOT, L_CONT_REAL, L_CALLER_REAL, L_CALLER, L_NO_CALLER, L_APART,
+	L_LOCALS, L_SKIP_NAME, L_RANGE, L_FROM, L_FROM_2, L_TO, L_TO_2, L_NO_TRACE, L_THREAD, L_NO_THREAD, L_LEAVES, L_FRAMED,
+	L_BEGUN, L_TAIL, L_HALVE, L_UPPER, L_SNAPSHOT, L_REAL, L_LEFT, L_PAIR, L_IS_BASE, L_NO_SNAPSHOT, L_CONT_REAL, L_CALLER_REAL, L_CALLER, L_NO_CALLER, L_NO_LINK, L_ENDED, L_BY_CALLER, L_WHOSE, L_ITS, L_BELOW,
 	L_LINK_SLOT, L_FUNCTION_SLOT = L_LINK_SLOT + 3, L_BASE_SLOT = L_FUNCTION_SLOT + 3, L_CONT_SLOT = L_BASE_SLOT + 3, L_CALLER_SLOT = L_CONT_SLOT + 3, L_LABELS = L_CALLER_SLOT + 3
 };
 _Static_assert(L_LABELS <= CHAIN_LABELS, "labels");
@@ -230,6 +228,7 @@ _Static_assert(L_LABELS <= CHAIN_LABELS, "labels");
 #define FRAME_MAX 8192 // of a trace
 #define CFRAME 80
 void luajit_trace(struct ChainMaker *m, const struct RtLang *l); // looks whether the machine runs one, and for its snapshot: on at L_GO or L_READY, or behind it
+void luajit_pointer(struct ChainMaker *m, u32 r); // of a value: 47 bits
 void luajit_frame(struct ChainMaker *m); // function (FN) and link (LINK) of the frame at AT
 void luajit_continuation(struct ChainMaker *m); // where its caller goes on, into CALLER; it is a metamethod's
 void luajit_caller(struct ChainMaker *m); // the function of the frame at AT, that of a caller, into T

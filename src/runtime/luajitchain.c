@@ -41,7 +41,7 @@ static void bare_call(struct ChainMaker *m)
 	chain_shr(m, T, N, 31);
 	chain_if_is(m, T, 0, L_FRAMED);
 	chain_mul(m, N, RT_CHAIN_ZERO, N, -1);
-	chain_low_half(m, N);
+	chain_low_bits(m, N);
 	chain_load(m, T, VM, MAX_STACK + 8, 8);
 	chain_mul(m, N, N, T, 1);
 	chain_load(m, T, VM, BASE, 8);
@@ -67,21 +67,60 @@ static void leaves(struct ChainMaker *m, s32 cur_l)
 	chain_jump(m, L_GO);
 }
 
-// Is there a frame at AT, as its link says? While the machine is entered by C, and when it returns to C, its register is not one's base, or the frame has no link yet: the
-// call has not begun, or has ended, and the thread's frames are those of the machine's next frame.
+// Is the instruction before NEXT_PC of the function whose frame is at POS, and not its last, which returns? Then on at `yes`.
+static void if_of_frame(struct ChainMaker *m, u32 yes)
+{
+	chain_op(m, RT_OP_TRY, FN, POS, 0, -16);
+	luajit_pointer(m, FN);
+	chain_op(m, RT_OP_TRY, FN, FN, 0, 32);
+	chain_op(m, RT_OP_TRY, N, FN, 0, NCODE - CODE);
+	chain_low_bits(m, N);
+	chain_mul(m, T, NEXT_PC, FN, -1);
+	chain_shr(m, T, T, 2);
+	chain_if(m, T, RT_OP_LT, N, 0, yes);
+}
+
+// Is there a frame at AT, as its link says? While the machine calls, it has no link yet, and when it returns, values lie there: then the link is in the register of the
+// instruction at hand: the caller's instruction, or, of a call that C has made, how far down its frame is, or that frame. For metamethods AT is an operand, and the base is in
+// the thread. While the machine is entered by C the register is nothing: the call has not begun, and the thread's frames are those of the machine's next frame.
 static void is_frame(struct ChainMaker *m)
 {
 	chain_load(m, LINK, AT, -8, 8);
 	chain_shr(m, N, LINK, 47);
-	chain_if_not(m, N, 0, L_APART);
+	chain_if_not(m, N, 0, L_NO_LINK);
+	chain_if_is(m, LINK, 0, L_NO_LINK);
 	chain_and(m, T, LINK, 3);
 	chain_if_is(m, T, 0, L_GO);
 	chain_and(m, N, LINK, -8);
 	chain_mul(m, POS, AT, N, -1);
-	chain_if(m, POS, RT_OP_LT, X + 1, 0, L_APART);
+	chain_if(m, POS, RT_OP_LT, X + 1, 0, L_NO_LINK);
 	chain_if(m, POS, RT_OP_LT, AT, 0, L_GO);
-	chain_label(m, L_APART);
-	chain_load(m, AT, L, BASE, 8);
+	chain_label(m, L_NO_LINK);
+	chain_and(m, N, NEXT_PC, -8);
+	chain_mul(m, POS, AT, N, -1);
+	chain_and(m, T, NEXT_PC, 3);
+	chain_if_not(m, T, 0, L_ENDED);
+	chain_add(m, POS, NEXT_PC, 0);
+	chain_label(m, L_ENDED);
+	chain_if(m, POS, RT_OP_LT, X + 1, 0, L_BY_CALLER);
+	chain_if(m, POS, RT_OP_LT, AT, 0, L_BELOW);
+	chain_label(m, L_BY_CALLER);
+	chain_op(m, RT_OP_TRY, N, NEXT_PC, 0, -4);
+	chain_shr(m, N, N, 8);
+	chain_and(m, N, N, 0xff);
+	chain_mul(m, POS, AT, N, -8);
+	chain_add(m, POS, POS, -16);
+	chain_label(m, L_WHOSE);
+	if_of_frame(m, L_ITS);
+	chain_load(m, POS, L, BASE, 8);
+	chain_if_is(m, START, 0, L_BELOW); // neither
+	chain_set(m, START, 0);
+	chain_jump(m, L_WHOSE);
+	chain_label(m, L_ITS);
+	chain_add(m, AT, POS, 0);
+	chain_jump(m, L_GO);
+	chain_label(m, L_BELOW);
+	chain_add(m, AT, POS, 0);
 	chain_set(m, RT_CHAIN_NEXT, 1);
 	chain_jump(m, L_READY);
 }
@@ -218,9 +257,7 @@ static void step(struct ChainMaker *m)
 	chain_if_not(m, T, LINK_CONT, L_LINKED);
 	luajit_continuation(m);
 	chain_and(m, T, LINK, 7);
-	chain_if(m, PREV, RT_OP_LT, AT, 0, L_THERE); // downwards
-	chain_jump(m, CHAIN_LOST);
-	chain_label(m, L_THERE);
+	chain_if(m, AT, RT_OP_LT, PREV, 1, CHAIN_LOST); // not downwards
 	chain_if(m, FN, RT_OP_EQ, L, 0, L_SKIP);
 	chain_if_is(m, T, LINK_C, L_ENDS);
 	chain_if_not(m, T, LINK_CP, L_MID);
@@ -228,8 +265,7 @@ static void step(struct ChainMaker *m)
 	chain_set(m, RT_CHAIN_LAST, 1);
 	chain_label(m, L_MID);
 	chain_add(m, AT, PREV, 0);
-	chain_add(m, N, STACK, 16);
-	chain_if(m, N, RT_OP_LT, PREV, 0, L_INNER);
+	chain_if(m, STACK, RT_OP_LT, PREV, -16, L_INNER);
 	chain_set(m, AT, 0);
 	chain_set(m, RT_CHAIN_LAST, 1);
 	chain_set(m, RT_CHAIN_NEXT, RT_CHAIN_PERHAPS);

@@ -8,7 +8,7 @@ enum { SNAP_SIZE = 12, SNAP_ENTRIES = 8 }; // of a snapshot: where in the map (3
 #define CONSTANTS 0x8000 // of the trace: numbers below; their value is the next word
 #define SLOT_KEPT 0x40000 // of an entry: the stack has it
 
-static void pointer(struct ChainMaker *m, u32 r) // of a value: 47 bits
+void luajit_pointer(struct ChainMaker *m, u32 r)
 {
 	chain_mul(m, r, RT_CHAIN_ZERO, r, 1 << 17);
 	chain_shr(m, r, r, 17);
@@ -19,7 +19,7 @@ static void pointer(struct ChainMaker *m, u32 r) // of a value: 47 bits
 static void snapshot(struct ChainMaker *m, const struct RtLang *l)
 {
 	chain_op(m, RT_OP_TRY, N, T, 0, l->luajit.state);
-	chain_low_half(m, N);
+	chain_low_bits(m, N);
 	chain_shr(m, POS, N, 16);
 	chain_if_not(m, POS, 0, L_GO);
 	chain_op(m, RT_OP_TRY, TRACE, T, 0, l->luajit.traces);
@@ -58,7 +58,7 @@ static void snapshot(struct ChainMaker *m, const struct RtLang *l)
 	chain_if_is(m, KEY, 0, L_GO);
 	chain_mul(m, INS, LINK, KEY, SNAP_SIZE);
 	chain_op(m, RT_OP_TRY, POS, INS, 0, -SNAP_SIZE);
-	chain_low_half(m, POS);
+	chain_low_bits(m, POS);
 	chain_op(m, RT_OP_TRY, N, INS, 0, SNAP_ENTRIES - SNAP_SIZE);
 	chain_shr(m, N, N, 16);
 	chain_and(m, N, N, 0xff);
@@ -162,7 +162,7 @@ void luajit_frame(struct ChainMaker *m)
 	chain_label(m, L_REAL);
 	chain_load(m, FN, AT, -16, 16);
 	chain_label(m, L_PAIR);
-	pointer(m, FN);
+	luajit_pointer(m, FN);
 }
 
 // Where the caller of a metamethod goes on, into CALLER.
@@ -193,5 +193,5 @@ void luajit_caller(struct ChainMaker *m)
 	chain_label(m, L_CALLER_REAL);
 	chain_load(m, T, AT, -16, 8);
 	chain_label(m, L_CALLER);
-	pointer(m, T);
+	luajit_pointer(m, T);
 }

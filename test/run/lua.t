@@ -96,6 +96,13 @@ EXPECT_RE getuid \d+ function <13>\+1[345] pcall\+0 main chunk\+47$
 EXPECT_RE getgid \d+ vary\+(19|20|21|22) main chunk\+48$
 EXPECT_RE geteuid \d+ inner\+(27|28|29|30|31) outer\+3[67] main chunk\+49$
 
+NAME luajit: where its machine calls and returns: the link is not there yet, or values lie in its place
+NEED cmd:luajit
+NEED cmd:objdump
+NEED arch:x86_64
+RUN python3 {top}/test/run/lua_machine.py {sonde}
+EXPECT_RE ^cut: 0\.0\d+ of \d{4,} stacks, taken at 1\d of 1\d instructions$
+
 NAME luajit: info -p says what is missing
 NEED cmd:luajit
 RUN luajit -e 'print(1) io.stdout:flush() while true do end' >up & while ! test -s up; do sleep 0.1; done; {sonde} info -p $!; kill $!

@@ -170,6 +170,36 @@ TEST(functions_of_lua_and_of_c)
 		CHECK_EXACT(st, 0, TEXT);
 		check_outer(st, 1);
 	}
+	for (u32 i = 0; i < 2; i++) { // values lie where its link was; it returns to C, whose frame is so far down, or there
+		start_jit();
+		put(BASE(25) - 8, ~0ull, 8);
+		put(BASE(25), ~0ull, 8);
+		regs.dx = BASE(25) + 8 * i;
+		regs.bx = i ? BASE(17) : 8 * 8 | LINK_C;
+		st = walk_now();
+		CHECK_EXACT(st, 0, TEXT);
+		check_outer(st, 1);
+	}
+	start_jit(); // the same of one that returns to a function of Lua, the machine's first
+	stack[11] = TEXT + 0x210;
+	put(BASE(17) - 8, ~0ull, 8);
+	regs.dx = BASE(17);
+	regs.bx = CODE(3) + 12;
+	st = walk_now();
+	check_frame(st, 0, "function </src/a.lua:40>", "/src/a.lua", 42);
+	CHECK_EQ(st->n, 3);
+	CHECK_EQ(st->why, RT_WHY_OK);
+	start_jit(); // the register is an operand
+	put(THREAD + 32, BASE(25), 8);
+	put(BASE(25), ~0ull, 8);
+	regs.dx = BASE(25) + 8;
+	regs.bx = CODE(1) + 8;
+	st = walk_now();
+	check_frame(st, 0, "function </src/a.lua:20>", "/src/a.lua", 21);
+	check_outer(st, 1);
+	start_jit();
+	regs.dx = BASE(25);
+	put(BASE(25) - 8, ~0ull, 8);
 	put(THREAD + 32, BASE(9), 8); // and nothing of the machine's is left for these: that is said
 	stack[11] = TEXT + 0x210;
 	CHECK_EQ(walk_now()->why, RT_WHY_LANG);
