@@ -306,7 +306,7 @@ check-threads: test-programs
 # The guests that check leaves out.
 check-guests: test-programs
 	@scripts/deps.sh vm && $(MAKE) --no-print-directory -j2 arm64 || echo 'guests may be skipped'
-	@SONDE_VM_GUESTS='arm64 6.1,amd64 6.12,amd64 6.1 stacks,amd64 6.1 tools' test/run.py --build $(BUILD) --suite vm $(FLAGS)
+	@SONDE_VM_GUESTS='arm64 6.1,amd64 6.12,amd64 6.1 stacks,amd64 6.1 tools,amd64 5.10 verifier' test/run.py --build $(BUILD) --suite vm $(FLAGS)
 
 # More kernels, the newest there are among them: those of matrix.py's OTHERS that KERNELS names.
 KERNELS ?= amd64 sid,amd64 5.15,amd64 6.8,amd64 experimental,amd64 5.10

@@ -77,12 +77,12 @@ static void tuple_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 o
 	u32 at = 0;
 	for (u32 i = 0; i < e->nargs; i++) {
 		const struct TupleField *f = &t->fields[i], *from = ty_tuple_field(e->type, f, i);
-		if (pad && f->off > at)
+		if (f->off > at) // helpers read whole values, and kernels before 6.3 want each byte of the stack written before
 			zero_bytes(l, base, off + (s32)at, f->off - at);
 		lx_into(l, e->args[from - e->type->fields], base, off + (s32)f->off, f->type, pad);
 		at = f->off + f->type->size;
 	}
-	if (pad && t->size > at)
+	if (t->size > at)
 		zero_bytes(l, base, off + (s32)at, t->size - at);
 }
 

@@ -333,7 +333,7 @@ static void store_tuple(struct Lower *l, struct Val src, struct IrVal base, s32 
 	u32 at = 0;
 	for (u32 i = 0; i < t->n; i++) {
 		const struct TupleField *to = &t->fields[i], *from = ty_tuple_field(src.type, to, i);
-		if (pad && to->off > at)
+		if (to->off > at)
 			zero_bytes(l, base, off + (s32)at, to->off - at);
 		struct Val f = val_mem(from->type, src.v, src.off + (s32)from->off, src.as);
 		if (ty_scalar(from->type))
@@ -341,7 +341,7 @@ static void store_tuple(struct Lower *l, struct Val src, struct IrVal base, s32 
 		store_val(l, f, base, off + (s32)to->off, to->type, pad);
 		at = to->off + to->type->size;
 	}
-	if (pad && t->size > at)
+	if (t->size > at)
 		zero_bytes(l, base, off + (s32)at, t->size - at);
 }
 
