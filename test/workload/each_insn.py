@@ -10,6 +10,7 @@ import collections
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -47,14 +48,14 @@ def stacks_at(sonde, path, places, command, seconds):
     """{address: [stacks, those that are cut, the frames of such a one]} for those that were met while the command ran"""
     met = collections.defaultdict(lambda: [0, 0, ()])
     for at in range(0, len(places), BATCH):
-        load = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        load = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         time.sleep(1)  # its unwind tables and what it compiles
         base = bias(load.pid, path)
         script = 'config = { missing_probes = "warn"; max_map_keys = 65536 } %s { @[reg("ip"), ustack(%d)] = count(); } interval:ms:%d { exit() }' % (
             ','.join('uprobe:%s:%#x' % (path, a) for a in places[at:at + BATCH]), FRAMES, int(seconds * 1000))  # with `probe` each would be a program of its own
         run = subprocess.run([sonde, '--json', '-p', str(load.pid), '-e', script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         ended = load.poll()
-        load.kill()
+        os.killpg(load.pid, signal.SIGKILL)  # and what it has begun
         load.wait()
         if run.returncode or ended is not None:
             sys.exit('each_insn: %s: %s' % (' '.join(command), run.stderr or 'it has ended: %s' % ended))
