@@ -157,7 +157,7 @@ bool runtime_entered(struct ElfFile *f, u64 from, u64 *lo, u64 *hi);
 // The function with the most jumps to where the interpreted program says (threaded code). False: none has many.
 bool runtime_threaded_loop(struct ElfFile *f, u64 *lo, u64 *hi);
 
-// ---- lua.c, luarows.c, luachain.c: what differs between versions of Lua, and the bits that a copied function comes with
+// ---- lua.c, luarows.c, luachain.c, luacode.c: what differs between versions of Lua, and the bits that a copied function comes with
 // Offsets are of 64-bit machines: bytes, of what is loaded together words from its beginning on.
 struct LuaRow {
 	u32 version; // major << 8 | minor
@@ -192,6 +192,24 @@ extern const struct LuaRow lua_rows[LUA_ROWS]; // luarows.c
 #define LUA_SHOWN 45 // bytes of that
 
 bool lua_chain(const struct RtLang *l, struct RtChain *out);
+#ifdef LUA_PROGRAM // luachain.c, luacode.c: registers and labels of their program
+#define IS_51(r) (!(r)->ci_prev)
+#define TYPE 8		     // of an object
+enum { // registers; X: words of a call, of a prototype
+	T, N, L, AT, OTHER, OTHER_AT, VM, VM_CALL, VM_NEXT, ON, SEEN, X, FUNC = X + 11, PREV, PC, STATUS, KEY, POS, CALLER
+}; // all but T and N are 0 first
+_Static_assert(T == (int)RT_CHAIN_ROOT && N == (int)RT_CHAIN_ROOT2 && CALLER < (int)RT_CHAIN_NEXT, "registers");
+enum { ON_DRAIN = 2 }; // calls of the thread before that have no loop
+enum {
+	L_READY = CHAIN_OWN, L_BACK, L_SAME, L_NEW, L_KEEP, L_SEARCH, L_LOOK, L_NOT, L_FOUND, L_NONE, L_CALL, L_CALLER, L_NOT_OWN, L_INNER, L_ENDS, L_REST,
+	L_MID, L_NAMED, L_STORED, L_BEGUN, L_PLACE, L_TAKE, L_C, L_CLOSURE, L_NAME, L_CALLED, L_EVENT, L_LENGTH, L_PATH, L_TEXT, L_NO_FILE, L_NO_ABS, L_NO_LINES, L_DONE,
+	L_SCAN_BEGIN, L_SCAN, L_JUMP, L_SCANNED, L_SETS, L_LOCAL, L_LOCALS, L_UPVALUE, L_TABLE, L_GLOBAL, L_SELF, L_CONSTANT, L_STRING, L_LEAF, L_HAVE_THREAD, L_THREAD, L_LEFT_OVER, L_OWN,
+	L_OUTWARDS, L_OUTERMOST, L_NOWHERE, L_NOT_OTHER,
+	L_SPILL // RT_LUA_SPILLS
+};
+_Static_assert(L_SPILL + RT_LUA_SPILLS <= CHAIN_LABELS, "labels");
+void lua_code(struct ChainMaker *m, const struct LuaRow *r, u32 row); // the part of the program that copies a code
+#endif
 void lua_source(const struct RtCode *c, bool text, struct Str *out); // what a function's file is called; text: it is the beginning of its source
 
 // ---- luajit.c, luajitchain.c

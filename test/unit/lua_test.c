@@ -1,4 +1,4 @@
-// Frames of Lua: the programs of src/runtime/luachain.c over the made-up memory of a 5.4 and a 5.1, and what it makes of what has been copied.
+// Frames of Lua: the programs of src/runtime/luachain.c and luacode.c over the made-up memory of a 5.4 and a 5.1, and what it makes of what has been copied.
 #include "t.h"
 #include "runtime/runtime.h"
 
