@@ -54,7 +54,7 @@ static inline void chain_shr(struct ChainMaker *m, u32 dst, u32 a, u32 n)
 	chain_op(m, RT_OP_SHR, dst, a, 0, n);
 }
 
-static inline void chain_low_bits(struct ChainMaker *m, u32 r) // of a number of 32 bits that is not negative, behind which others lie
+static inline void chain_low_bits(struct ChainMaker *m, u32 r) // of a number of 32 bits, behind which others lie; a negative one becomes a large one
 {
 	chain_and(m, r, r, 0x7fffffff);
 }
@@ -238,7 +238,8 @@ enum {
 	L_READY = CHAIN_OWN, L_CFRAME, L_HAVE, L_BACK, L_SAME, L_NEW, L_KEEP, L_GO, L_NONE, L_DELTA, L_VARARG, L_LINKED, L_ENDS, L_MID, L_INNER, L_FIRST, L_UNKNOWN, L_OUTSIDE, L_RETURNS, L_WIDE,
 	L_WIDER, L_ADD, L_PLACED, L_C, L_SKIP, L_PATH, L_FILE, L_NAME, L_EVENT, L_SCAN, L_FOUND, L_LOCAL, L_UPVALUE, L_UPVALUES, L_GLOBAL, L_FIELD, L_CONSTANT, L_STRING, L_DONE,
 	L_LOCALS, L_SKIP_NAME, L_RANGE, L_FROM, L_FROM_2, L_TO, L_TO_2, L_NO_TRACE, L_THREAD, L_NO_THREAD, L_LEAVES, L_FRAMED,
-	L_BEGUN, L_TAIL, L_HALVE, L_UPPER, L_SNAPSHOT, L_REAL, L_LEFT, L_PAIR, L_IS_BASE, L_NO_SNAPSHOT, L_CONT_REAL, L_CALLER_REAL, L_CALLER, L_NO_CALLER, L_NO_LINK, L_ENDED, L_BY_CALLER, L_WHOSE, L_ITS, L_BELOW,
+	L_BEGUN, L_TAIL, L_HALVE, L_UPPER, L_SNAPSHOT, L_REAL, L_LEFT, L_PAIR, L_IS_BASE, L_NO_SNAPSHOT, L_CONT_REAL, L_CALLER_REAL, L_CALLER, L_NO_CALLER,
+	L_NO_LINK, L_ENDED, L_BY_CALLER, L_WHOSE, L_ITS, L_BELOW,
 	L_LINK_SLOT, L_FUNCTION_SLOT = L_LINK_SLOT + 3, L_BASE_SLOT = L_FUNCTION_SLOT + 3, L_CONT_SLOT = L_BASE_SLOT + 3, L_CALLER_SLOT = L_CONT_SLOT + 3, L_LABELS = L_CALLER_SLOT + 3
 };
 _Static_assert(L_LABELS <= CHAIN_LABELS, "labels");

@@ -48,6 +48,7 @@ static bool is_copy(const u8 *p, u32 from, u32 *to)
 	return (p[0] & 0xfe) == (0x48 | (from & 8) >> 1) && p[1] == STORE && (p[2] & 0xf8) == (0xc0 | (from & 7) << 3);
 }
 
+// mov %rdi to a register that is saved.
 static bool find_thread(const u8 *code, u32 n, u32 *reg)
 {
 	for (u32 i = 0; i + 3 <= n; i++)

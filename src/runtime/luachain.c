@@ -1,4 +1,4 @@
-// The program of Lua's chain (bpfrt/chain.bpf.c). Input: the version's row (luarows.c), where its loop keeps what. Output: struct RtChain. How a code is copied, with its name: luacode.c.
+// The program of Lua's chain (bpfrt/chain.bpf.c). Input: the version's row (luarows.c), where its loop keeps what. Output: struct RtChain; its part that copies a code: luacode.c.
 // A thread of Lua (lua_State: the program itself, a coroutine) has a chain of calls (CallInfo), of functions in Lua and in C, the innermost first. A loop runs calls
 // up to one that C has made: from 5.2 on it is marked, in 5.1 it is one whose caller is C or is not at an instruction that calls. Nothing in memory says which thread
 // a loop runs, so each loop is looked at before its frame is left: its thread and its call at hand are in registers. A call that is not in the chain has just returned;
@@ -96,7 +96,8 @@ static void returned(struct ChainMaker *m, const struct LuaRow *r)
 	chain_add(m, AT, T, 0);
 }
 
-// The thread is found by the call: the outermost one of all lies in it. At a loop's own beginning and end, which only an innermost frame is at, what is in the call's register may be another loop's.
+// The thread is found by the call: the outermost one of all lies in it. At a loop's own beginning and end, which only an innermost frame is at, what is in the call's
+// register may be another loop's.
 static void by_call(struct ChainMaker *m, const struct LuaRow *r)
 {
 	chain_op(m, RT_OP_NATIVE, T, 0, 0, RT_CHAIN_LEAF);

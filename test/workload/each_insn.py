@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Which instructions of a program's own code have stacks that are cut? A sample meets few of them; here each has a uprobe.
 
-usage: each_insn.py SONDE FILE [FROM-TO] -- COMMAND...      needs root and binutils
+usage: each_insn.py SONDE FILE [FROM-TO] -- COMMAND...      needs root, binutils, x86-64
 FROM-TO: addresses in FILE, hexadecimal; without them the largest piece of code that one entry of .eh_frame describes, as an interpreter's loop is. COMMAND must
 run FILE's code and not end; it is begun anew for every BATCH instructions and ended. Prints how many instructions were met and how many stacks were cut, then each
 instruction with such: its address, how many of how many stacks, its text, the innermost frames of one.
