@@ -239,6 +239,7 @@ def main():
                 elif wrong:
                     faults += 1
                     print('---- seed %d, %s: %s' % (seed + n, who, wrong[0]), flush=True)
+                    print(''.join('%s: %s\n' % (who, w) for w in re.findall(r'WARNING: .* (?:refused|lost).*', runner.err)), end='', flush=True)  # what was told: then it is the kernel's doing
                     keep = None if opt.json else shrink(script, runner, wrong, opt.load) if not opt.as_is else wrong[1] and {wrong[1][0]: {wrong[1][1]}}
                     print(script.text('values', keep).split('};\n')[-1], flush=True)
             n, blocks = n + 1, blocks + len(script.blocks)
