@@ -157,7 +157,7 @@ EXPECT_RE \A2\n2\n2\n2\n1\n2\n[1-9]\d*\n\Z
 
 NAME any profile as OpenTelemetry's: the same stacks as folded text, and protoc reads it
 NEED cmd:protoc
-RUN {sonde} profile -F 499 -f --otlp o.pb -- {build}/waits spin 700 > o.folded; protoc --decode=ProfilesData -I{top}/test/run profiles.proto < o.pb | grep -c -E '^ *[0-9]+:'; python3 {top}/test/run/otlp.py o.pb 'total()' 'total() == sum(int(l.rsplit(" ", 1)[1]) for l in open("o.folded"))' 'folded() == {l.rsplit(" ", 1)[0]: int(l.rsplit(" ", 1)[1]) for l in open("o.folded")}' 'sorted(set(kinds) - {None})'
+RUN {sonde} profile -F 499 -f --otlp o.pb -- dd if=/dev/zero of=/dev/null bs=4k count=1000000 status=none > o.folded; protoc --decode=ProfilesData -I{top}/test/run profiles.proto < o.pb | grep -c -E '^ *[0-9]+:'; python3 {top}/test/run/otlp.py o.pb 'total()' 'total() == sum(int(l.rsplit(" ", 1)[1]) for l in open("o.folded"))' 'folded() == {l.rsplit(" ", 1)[0]: int(l.rsplit(" ", 1)[1]) for l in open("o.folded")}' 'sorted(set(kinds) - {None})'
 EXPECT_RE \A0\n[1-9]\d*\nTrue\nTrue\n\['kernel', 'native'\]\n\Z
 TIMEOUT 60
 
