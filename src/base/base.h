@@ -229,6 +229,8 @@ struct err *privs_drop(void); // of the calling thread, and those it starts
 u32 caller_uid(void); // the effective user before any of it: whose files are trusted
 // As pthread_create(3); signals that others send are the main thread's alone (thread.c).
 int thread_start(pthread_t *t, const pthread_attr_t *attr, void *(*run)(void *), void *arg);
+// one(arg, i) for each i below n, in any order, by so many threads at once (64 at most; the calling one is among them); returns when all are done.
+void side_by_side(size_t n, u32 threads, void (*one)(void *arg, size_t i), void *arg);
 bool own_pid_namespace(u64 *dev, u64 *ino); // as bpf_get_ns_current_pid_tgid wants it; false and zeros: the initial one
 
 // ---- Options of a command line: one row says all there is to know of an option; parsing, the page of help and completion are made from rows.

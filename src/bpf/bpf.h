@@ -133,15 +133,17 @@ struct LoadOpts {
 	u32 log_size; // bytes for the verifier's log; 0: enough
 	// Kernel functions: sets *id (BTF id) and *btf_fd (of a module's BTF, 0: vmlinux); false if the kernel has none of that name.
 	bool (*kfunc)(void *arg, const char *name, u32 *id, int *btf_fd);
+	// Takes the error of a program that was refused: NULL when it can be done without, then its fd stays -1. May be NULL.
+	struct err *(*failed)(void *arg, struct ProbeProg *pp, struct err *e);
 	void *arg;
 };
 struct Loaded; // owner of map and program descriptors and mappings; destroy it before the Program's arena
 // Creates all of p->maps. Sets MapDef.fd and, for BPF_F_MMAPABLE arrays, MapDef.mmapped.
 struct err *load_maps(struct Program *p, struct Loaded **out);
-// Loads pp (after link_runtime) and sets pp->fd. base holds what probe_load_params() chose: type, expected_attach_type, attach_btf_id,
-// attach_btf_obj_fd, flags; the rest is filled in here. A rejection gives an error holding the script line, the verifier's last lines and
-// that it is sonde's bug; or names the helper, capability or limit when that is the reason.
-struct err *load_prog(struct Program *p, struct Loaded *l, struct ProbeProg *pp, const struct SysProg *base, const struct LoadOpts *o);
+// Loads n programs of p (after link_runtime), large ones side by side, and sets their fd. bases, one for each, hold what probe_load_params() chose: type,
+// expected_attach_type, attach_btf_id, attach_btf_obj_fd, flags; the rest is filled in here. A rejection gives an error holding the script line, the
+// verifier's last lines and that it is sonde's bug; or names the helper, capability or limit when that is the reason. o may be NULL.
+struct err *load_progs(struct Program *p, struct Loaded *l, struct ProbeProg *const *progs, size_t n, const struct SysProg *bases, const struct LoadOpts *o);
 void loaded_destroy(struct Loaded *l); // closes everything; NULL is fine
 bool map_type_is_percpu(u32 type); // every value is there once a CPU
 void map_kernel_name(const char *name, char out[16]); // "@x" -> "AT_x", other characters than [A-Za-z0-9_] -> '_', cut to 15

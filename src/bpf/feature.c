@@ -379,9 +379,12 @@ static enum { UNKNOWN, NO, YES } answers[FEATURES]; // cache: filled by feature_
 bool feature_has(enum Feature f)
 {
 	assert(f < FEATURES);
-	if (answers[f] == UNKNOWN)
-		answers[f] = rows[f].try(rows[f].arg) ? YES : NO;
-	return answers[f] == YES;
+	u8 known = __atomic_load_n(&answers[f], __ATOMIC_RELAXED); // two threads that ask at once both try
+	if (known == UNKNOWN) {
+		known = rows[f].try(rows[f].arg) ? YES : NO;
+		__atomic_store_n(&answers[f], known, __ATOMIC_RELAXED);
+	}
+	return known == YES;
 }
 
 const char *feature_name(enum Feature f)

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
+#include <sched.h>
 #include <sys/mman.h>
 
 struct Mapping {
@@ -389,31 +390,88 @@ static int load_reached(const struct Program *p, struct ProbeProg *pp, struct Sy
 	return fd < 0 ? load_whole(pp, whole) : fd;
 }
 
-struct err *load_prog(struct Program *p, struct Loaded *l, struct ProbeProg *pp, const struct SysProg *base, const struct LoadOpts *o)
+// ---- programs side by side
+struct LoadJob {
+	struct ProbeProg *pp;
+	struct SysProg sp;
+	struct Fds fds; // sp.fd_array
+	char name[16];	// sp.name
+	int fd;		// or -errno
+};
+struct LoadJobs {
+	const struct Program *p;
+	struct LoadJob *v;
+	size_t n;
+};
+
+static void load_job(void *arg, size_t i)
 {
-	struct Fds fds = {0};
-	struct err *e = patch(p, pp, o, &fds);
-	char name[16];
-	map_kernel_name(pp->ir.name ? pp->ir.name : "sonde", name);
-	struct SysProg sp = *base;
-	sp.insns = pp->code.insns.p;
-	sp.ninsns = (u32)pp->code.insns.n;
-	sp.license = p->config.license ? p->config.license : "Dual BSD/GPL";
-	sp.name = name;
-	sp.fd_array = fds.v.p;
-	if (!e) {
-		if (o && o->dump_verifier)
-			dump_log(pp, &sp, o);
-		int fd = load_reached(p, pp, &sp);
-		if (fd >= 0) {
-			pp->fd = fd;
-			vec_push(&l->progs, pp);
-			if (prints_into_trace(&pp->code))
-				await_trace_printk();
-		} else {
-			e = explain(p, pp, &sp, o, fd);
-		}
+	struct LoadJobs *j = arg;
+	struct LoadJob *job = &j->v[i];
+	job->fd = load_reached(j->p, job->pp, &job->sp);
+}
+
+static struct err *prepare(struct Program *p, const struct SysProg *base, const struct LoadOpts *o, struct LoadJob *job)
+{
+	struct ProbeProg *pp = job->pp;
+	struct err *e = patch(p, pp, o, &job->fds);
+	map_kernel_name(pp->ir.name ? pp->ir.name : "sonde", job->name);
+	job->sp = *base;
+	job->sp.insns = pp->code.insns.p;
+	job->sp.ninsns = (u32)pp->code.insns.n;
+	job->sp.license = p->config.license ? p->config.license : "Dual BSD/GPL";
+	job->sp.name = job->name;
+	job->sp.fd_array = job->fds.v.p;
+	if (!e && o && o->dump_verifier)
+		dump_log(pp, &job->sp, o);
+	return e;
+}
+
+static struct err *take(struct Program *p, struct Loaded *l, const struct LoadOpts *o, struct LoadJob *job)
+{
+	struct ProbeProg *pp = job->pp;
+	if (job->fd < 0) {
+		struct err *e = explain(p, pp, &job->sp, o, job->fd);
+		return o && o->failed ? o->failed(o->arg, pp, e) : e;
 	}
-	vec_deinit(&fds.v);
+	pp->fd = job->fd;
+	job->fd = -1;
+	vec_push(&l->progs, pp);
+	if (prints_into_trace(&pp->code))
+		await_trace_printk();
+	return NULL;
+}
+
+#define LARGE 1000u // instructions: a thread's start takes as long as a few hundred of them
+
+// The verifier takes 0.1 s for a program that has user stacks, on one processor.
+static u32 load_threads(struct ProbeProg *const *progs, size_t n)
+{
+	cpu_set_t cpus;
+	u32 large = 0;
+	for (size_t i = 0; i < n; i++)
+		large += progs[i]->code.insns.n >= LARGE;
+	return large < 2 || sched_getaffinity(0, sizeof(cpus), &cpus) ? 1 : MIN(large, (u32)CPU_COUNT(&cpus));
+}
+
+struct err *load_progs(struct Program *p, struct Loaded *l, struct ProbeProg *const *progs, size_t n, const struct SysProg *bases, const struct LoadOpts *o)
+{
+	struct LoadJobs j = {p, xcalloc(n, sizeof(*j.v)), 0};
+	struct err *e = NULL;
+	for (; !e && j.n < n; j.n++) {
+		j.v[j.n].pp = progs[j.n];
+		j.v[j.n].fd = -1;
+		e = prepare(p, &bases[j.n], o, &j.v[j.n]);
+	}
+	if (!e)
+		side_by_side(n, load_threads(progs, n), load_job, &j);
+	for (size_t i = 0; !e && i < n; i++)
+		e = take(p, l, o, &j.v[i]);
+	for (size_t i = 0; i < j.n; i++) {
+		if (j.v[i].fd >= 0) // behind an error
+			close(j.v[i].fd);
+		vec_deinit(&j.v[i].fds.v);
+	}
+	free(j.v);
 	return e;
 }

@@ -6,7 +6,6 @@
 // exit.
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -248,38 +247,16 @@ u64 attachments_missed(const struct Attachments *at)
 }
 
 // ---- closing side by side
-struct CloseJob {
-	const FdList *fds;
-	size_t next; // taken atomically
-};
-
-static void *close_worker(void *arg)
+static void close_one(void *fds, size_t i)
 {
-	struct CloseJob *j = arg;
-	for (;;) {
-		size_t i = __atomic_fetch_add(&j->next, 1, __ATOMIC_RELAXED);
-		if (i >= j->fds->n)
-			return NULL;
-		close(j->fds->p[i]);
-	}
+	close(((const FdList *)fds)->p[i]);
 }
 
 // Threads that wait together share grace periods.
 #define CLOSE_THREADS 64
 static void close_all(FdList *fds)
 {
-	struct CloseJob j = {fds, 0};
-	pthread_t t[CLOSE_THREADS];
-	pthread_attr_t small;
-	u32 started = 0;
-	pthread_attr_init(&small);
-	pthread_attr_setstacksize(&small, 64 << 10);
-	while (fds->n > 1 && started < CLOSE_THREADS && started + 1 < fds->n && !thread_start(&t[started], &small, close_worker, &j))
-		started++;
-	pthread_attr_destroy(&small);
-	close_worker(&j);
-	for (u32 i = 0; i < started; i++)
-		pthread_join(t[i], NULL);
+	side_by_side(fds->n, CLOSE_THREADS, close_one, fds);
 	fds->n = 0;
 }
 

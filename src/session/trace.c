@@ -19,6 +19,11 @@ static bool kfunc_id(void *arg, const char *name, u32 *id, int *btf_fd)
 	return *id != 0;
 }
 
+static struct err *load_failed(void *arg, struct ProbeProg *pp, struct err *e)
+{
+	return probe_load_failed(&((struct Session *)arg)->env, pp, e);
+}
+
 // Does -p leave only that process's stacks? Tracepoints and kernel functions are traced wherever they happen.
 static bool one_process(const struct Session *s)
 {
@@ -71,6 +76,42 @@ static void plan_privileges(struct Session *s)
 	privs_plan(&p);
 }
 
+struct LoadRun {
+	struct Session *s;
+	struct SysProg *bases; // of each program
+};
+
+static void *load(void *arg)
+{
+	const struct LoadRun *r = arg;
+	struct Session *s = r->s;
+	struct LoadOpts lo = {.dump_verifier = pass_wanted(s->o, "load"), .dump = s->out, .log_size = s->prog.config.log_size, .kfunc = kfunc_id, .failed = load_failed, .arg = s};
+	return load_progs(&s->prog, s->loaded, s->prog.progs.p, s->prog.progs.n, r->bases, &lo);
+}
+
+// While the verifier is at work, processes are looked up and the first of their tables made.
+static struct err *load_and_track(struct Session *s)
+{
+	struct LoadRun r = {s, xcalloc(s->prog.progs.n, sizeof(*r.bases))};
+	struct err *e = NULL;
+	pthread_t t;
+	void *loaded;
+	for (size_t i = 0; i < s->prog.progs.n; i++)
+		probe_load_params(&s->env, s->prog.progs.p[i], &r.bases[i]);
+	bool side = s->track && !thread_start(&t, NULL, load, &r);
+	if (s->track)
+		e = track_start(s->track);
+	if (side)
+		pthread_join(t, &loaded);
+	else
+		loaded = load(&r);
+	free(r.bases);
+	if (!e)
+		return loaded;
+	err_free(loaded);
+	return e;
+}
+
 struct err *pass_load(struct Session *s)
 {
 	struct err *e;
@@ -98,17 +139,9 @@ struct err *pass_load(struct Session *s)
 			s->prog.maps.p[i]->max_entries = (u32)MIN(s->o->stack_entries, 1u << 24);
 	if ((e = load_maps(&s->prog, &s->loaded)))
 		return e;
-	struct LoadOpts lo = {.dump_verifier = pass_wanted(s->o, "load"), .dump = s->out, .log_size = s->prog.config.log_size, .kfunc = kfunc_id, .arg = s};
-	for (size_t i = 0; i < s->prog.progs.n; i++) {
-		struct SysProg base = {0};
-		probe_load_params(&s->env, s->prog.progs.p[i], &base);
-		base.license = s->prog.config.license;
-		if ((e = load_prog(&s->prog, s->loaded, s->prog.progs.p[i], &base, &lo)) && (e = probe_load_failed(&s->env, s->prog.progs.p[i], e)))
-			return e;
-	}
-	if (stacks && (e = stacks_start(&s->prog, s->syms)))
+	if ((e = load_and_track(s)))
 		return e;
-	return s->track ? track_start(s->track) : NULL;
+	return stacks ? stacks_start(&s->prog, s->syms) : NULL;
 }
 
 static struct err *run_kind(struct Session *s, enum ProbeKind kind, int sig)

@@ -88,7 +88,7 @@ static inline struct err *tp_load(struct TestProg *t, const struct LoadOpts *o)
 	if (!e)
 		e = load_maps(&t->prog, &t->loaded);
 	if (!e)
-		e = load_prog(&t->prog, t->loaded, &t->pp, &base, o);
+		e = load_progs(&t->prog, t->loaded, &(struct ProbeProg *){&t->pp}, 1, &base, o);
 	return e;
 }
 

@@ -413,7 +413,7 @@ static bool counter_init(struct Counter *c, u32 type, u32 attach_type)
 	struct SysProg base = {.type = type, .expected_attach_type = attach_type};
 	struct err *e = load_maps(&c->t.prog, &c->t.loaded);
 	if (!e)
-		e = load_prog(&c->t.prog, c->t.loaded, &c->t.pp, &base, NULL);
+		e = load_progs(&c->t.prog, c->t.loaded, &(struct ProbeProg *){&c->t.pp}, 1, &base, NULL);
 	bool ok = !e;
 	no_error(e);
 	return ok;
@@ -567,7 +567,7 @@ TEST(link_fentry_and_fexit)
 		exit_insn(&t);
 		struct SysProg base = {.type = BPF_PROG_TYPE_TRACING, .expected_attach_type = types[i], .attach_btf_id = btf_id(false, "bpf_fentry_test1")};
 		no_error(load_maps(&t.prog, &t.loaded));
-		no_error(load_prog(&t.prog, t.loaded, &t.pp, &base, NULL));
+		no_error(load_progs(&t.prog, t.loaded, &(struct ProbeProg *){&t.pp}, 1, &base, NULL));
 		int link = sys_raw_tracepoint_open(NULL, t.pp.fd);
 		CHECK(link >= 0);
 		close(link);
@@ -584,7 +584,7 @@ TEST(fentry_on_nothing_is_no_bug_of_ours)
 	exit_insn(&t);
 	struct SysProg base = {.type = BPF_PROG_TYPE_TRACING, .expected_attach_type = BPF_TRACE_FENTRY, .attach_btf_id = 1}; // an int
 	no_error(load_maps(&t.prog, &t.loaded));
-	struct err *e = load_prog(&t.prog, t.loaded, &t.pp, &base, NULL);
+	struct err *e = load_progs(&t.prog, t.loaded, &(struct ProbeProg *){&t.pp}, 1, &base, NULL);
 	CHECK(e != NULL);
 	contains(err_text(e), "fentry:x");
 	CHECK(!strstr(err_text(e), "bug in sonde"));
@@ -607,7 +607,7 @@ TEST(iterator)
 	exit_insn(&c.t);
 	struct SysProg base = {.type = BPF_PROG_TYPE_TRACING, .expected_attach_type = BPF_TRACE_ITER, .attach_btf_id = btf_id(true, "task")};
 	no_error(load_maps(&c.t.prog, &c.t.loaded));
-	no_error(load_prog(&c.t.prog, c.t.loaded, &c.t.pp, &base, NULL));
+	no_error(load_progs(&c.t.prog, c.t.loaded, &(struct ProbeProg *){&c.t.pp}, 1, &base, NULL));
 	int link = sys_link_iter(c.t.pp.fd, false), it = sys_iter_create(link);
 	CHECK(link >= 0 && it >= 0);
 	char buf[64];
