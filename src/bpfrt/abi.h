@@ -209,6 +209,7 @@ enum RtWhy {
 	RT_WHY_DAMAGED, // the ELF headers of the file with the code make no sense
 	RT_WHY_GUESS_INLINED, // reached the root, but through optimised code (V8, LuaJIT), of which nobody says what was inlined there
 	RT_WHY_THAWED, // Java: a virtual thread that waited has its outer frames in the heap until it returns to them
+	RT_WHY_NO_CALL, // a zero where a call leaves its return address: the code was jumped to, and keeps a stack of its own
 	RT_WHYS
 };
 

@@ -203,7 +203,7 @@ static RT_INLINE u64 by_fp32(struct RtUw *u)
 		return rt_uw_stop(u, RT_WHY_FP_END);
 	u64 fp = u->tmp[1];
 	if (!fp)
-		return rt_uw_stop(u, RT_WHY_FP_ZERO);
+		return rt_uw_stop(u, u->leaf ? RT_WHY_FP_END : RT_WHY_FP_ZERO);
 	if (fp & 3 || fp < u->reg[RT_R_SP] || !read32(u, fp))
 		return rt_uw_stop(u, RT_WHY_FP_END);
 	u->reg[RT_R_FP] = u->tmp[0];

@@ -12,6 +12,8 @@ RT_CONST(u32, rt_off_tp, 0); // task_struct.thread: the thread pointer of user s
 // ones too: assembly whose inner functions leave them alone has a CFA in one of them (OpenSSL's aesni_gcm_encrypt in rax).
 static RT_INLINE u64 enter(struct RtUw *u, u64 ra, u64 slot, u64 sp)
 {
+	// A thread's first function finds a zero there, by agreement: when its first instruction is at hand, or when it has a frame. Others were not called.
+	bool called = !RT_IS_X86 || slot != u->reg[RT_R_SP] || u->entry;
 	ra = STRIP(ra);
 	u->pc = ra;
 	u->reg[RT_R_SP] = sp;
@@ -20,7 +22,7 @@ static RT_INLINE u64 enter(struct RtUw *u, u64 ra, u64 slot, u64 sp)
 	u->is_ra = 1;
 	u->leaf = 0;
 	if (!ra)
-		return rt_uw_stop(u, RT_WHY_RA_ZERO);
+		return rt_uw_stop(u, called ? RT_WHY_RA_ZERO : RT_WHY_NO_CALL);
 	u->ra_slot = slot;
 	if (ra >> RT_UW_PC_BITS && ra != u->tramp)
 		return rt_uw_stop(u, RT_WHY_BAD_CFA);
@@ -87,7 +89,6 @@ static RT_INLINE u64 leave_by_code(struct RtUw *u)
 	u64 sp = u->reg[RT_R_SP];
 
 	if (u->entry) { // a probe has overwritten the code here, but it is known to be a function's first instruction
-		u->entry = 0;
 		if (!read8(u, sp))
 			return 0;
 		enter_caller(u, u->tmp[0], sp, sp + 8);
@@ -198,7 +199,8 @@ static RT_INLINE u64 leave_riscv(struct RtUw *u, u64 fp)
 #define FP_BELOW 0
 #endif
 
-// By frame pointer. The chain must rise; a zero is its agreed end (System V ABI: the outermost frame's frame pointer is 0).
+// By frame pointer. The chain must rise; a zero is its agreed end (System V ABI: the outermost frame's frame pointer is 0), but not where the thread is: code
+// without frame pointers has any value there.
 // lacks: there are rules, which we do not have. If they will be there soon, no caller is made up until then.
 static RT_NOINLINE u64 leave_by_fp(struct RtUw *u, u64 lacks)
 {
@@ -216,7 +218,7 @@ static RT_NOINLINE u64 leave_by_fp(struct RtUw *u, u64 lacks)
 		return rt_uw_stop(u, RT_WHY_FP_END);
 	u64 fp = u->tmp[1];
 	if (!fp)
-		return rt_uw_stop(u, RT_WHY_FP_ZERO);
+		return rt_uw_stop(u, u->leaf ? RT_WHY_FP_END : RT_WHY_FP_ZERO);
 	if (fp & 7 || fp < u->reg[RT_R_SP] || !read16(u, fp - FP_BELOW))
 		return rt_uw_stop(u, RT_WHY_FP_END);
 	if (u->bare && !u->fp_only)

@@ -29,6 +29,7 @@ static const char *const texts[RT_WHYS] = {
 	[RT_WHY_UNREADABLE] = "the file with the code cannot be read",
 	[RT_WHY_LANG] = "frames of an interpreted program that could not be read",
 	[RT_WHY_THAWED] = "a virtual thread that waited, its outer frames are in the heap",
+	[RT_WHY_NO_CALL] = "code that was not called: it keeps a stack of its own",
 	[RT_WHY_DAMAGED] = "the file with the code has damaged ELF headers",
 	[RT_WHY_FULL] = "no room for another unwind table",
 };
