@@ -17,6 +17,14 @@ static const struct RuntimeOther others[] = {
 	{"Deno or Bun", "napi_create_function", "functions of JavaScript, whose code made at run time is left by frame pointers; names with `deno run --v8-flags=--perf-basic-prof`, and with BUN_JSC_useJITDump=1 in Bun's environment"},
 	{"Mono", "mono_jit_init", "functions of code made at run time: stacks through it are guessed, and lack callers, unless MONO_DEBUG=disable_omit_fp is in the environment; names with `mono --jitmap`, 4 KB of them at a time"},
 	{"Racket", "racket_boot", "its functions (of Racket CS): stacks are cut at its code, which keeps a stack of its own without frame pointers; `raco profile` counts by the program's functions"},
+	{"Chez Scheme", "Sscheme_init", "its functions: stacks are cut at its code, which keeps a stack of its own without frame pointers"},
+	{"Poly/ML", "polymain", "its functions: stacks are cut at its code, which is made at run time without frame pointers"},
+	{"Haskell (GHC)", "hs_init", "callers of its functions: stacks are cut at its code, which keeps a stack of its own"},
+	{"PyPy", "pypy_main_startup", "its stacks show the interpreter, and are cut at code that its compiler makes, unless it runs with --jit off"},
+	{"SpiderMonkey", "_Z27JS_GetImplementationVersionv", "functions of JavaScript; not all code made at run time keeps frame pointers, so callers may be missing: gjs does without it with GJS_DISABLE_JIT=1 in its environment"},
+	{"R", "Rf_eval", "its stacks show the interpreter in the place of its program's functions"},
+	{"Tcl", "Tcl_EvalObjv", "its stacks show the interpreter in the place of its program's functions"},
+	{"SWI-Prolog", "PL_initialise", "its stacks show the virtual machine in the place of its program's predicates"},
 	{".NET", "coreclr_initialize", "names of code made at run time with DOTNET_PerfMapEnabled=1"},
 };
 
@@ -47,6 +55,10 @@ static const struct {
 	{"napi_create_function", "JavaScript, whose code keeps frame pointers; it has names with deno's --v8-flags=--perf-basic-prof, or BUN_JSC_useJITDump=1 in Bun's environment"},
 	{"mono_jit_init", "Mono's code, which keeps frame pointers with MONO_DEBUG=disable_omit_fp in the environment; names with mono --jitmap"},
 	{"racket_boot", "Racket's code keeps a stack of its own and no frame pointers; raco profile counts by the program's functions"},
+	{"Sscheme_init", "Chez Scheme's code keeps a stack of its own and no frame pointers"},
+	{"polymain", "Poly/ML's code keeps no frame pointers"},
+	{"pypy_main_startup", "PyPy's code keeps no frame pointers; --jit off does without"},
+	{"_Z27JS_GetImplementationVersionv", "JavaScript, not all of whose code keeps frame pointers; gjs does without it with GJS_DISABLE_JIT=1 in its environment"},
 	{"LLVMCreateGDBRegistrationListener", "perhaps LLVM's code, of which nobody tells: PostgreSQL does with jit_debugging_support=on when a session begins"},
 	{"pcre2_jit_compile_8", "perhaps PCRE2's compiled patterns, which keep no frame pointers; PHP does without them with pcre.jit=0"},
 };

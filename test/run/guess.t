@@ -82,12 +82,12 @@ NEED arch:x86_64
 RUN for f in pcre2_jit_compile_8 'pcre2_jit_compile_8 ChromeMain'; do printf 'int %s(void) { return 1; }\n' $f > m.c; gcc -O2 -rdynamic -o maker {top}/test/workload/jit.c m.c && {sonde} -q --why-incomplete -c './maker 5' -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { @[ustack] = count() }' 2>&1 | grep -o 'may be missing.*'; done
 EXPECT_RE \Amay be missing: perhaps PCRE2's [^;]*; .*\nmay be missing: JavaScript, .*--js-flags=--perf-basic-prof\n\Z
 
-NAME what helps Mono's code and Racket's: said by a function's name, too
+NAME what helps Mono's code, Racket's, PyPy's and SpiderMonkey's: said by a function's name, too
 NEED cmd:gcc
 NEED host
 NEED arch:x86_64
-RUN for f in mono_jit_init racket_boot; do printf 'int %s(void) { return 1; }\n' $f > m.c; for c in jit jit_nofp; do gcc -O2 -rdynamic -o maker {top}/test/workload/$c.c m.c && {sonde} -q --why-incomplete -c './maker 5' -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { @[ustack] = count() }' 2>&1 | grep -o '\(may be missing\|without frame pointers\)[:,;].*'; done; done
-EXPECT_RE \A\S.*: Mono's code, .*MONO_DEBUG=disable_omit_fp in the environment; names with mono --jitmap\n\S.*Mono's code, .*\n\S.*: Racket's code .*; raco profile counts .*\n\S.*Racket's code .*\n\Z
+RUN for f in mono_jit_init racket_boot pypy_main_startup 'pcre2_jit_compile_8 _Z27JS_GetImplementationVersionv'; do printf 'int %s(void) { return 1; }\n' $f > m.c; for c in jit jit_nofp; do gcc -O2 -rdynamic -o maker {top}/test/workload/$c.c m.c && {sonde} -q --why-incomplete -c './maker 5' -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { @[ustack] = count() }' 2>&1 | grep -o '\(may be missing\|without frame pointers\)[:,;].*'; done; done
+EXPECT_RE \A\S.*: Mono's code, .*MONO_DEBUG=disable_omit_fp in the environment; names with mono --jitmap\n\S.*Mono's code, .*\n\S.*: Racket's code .*; raco profile counts .*\n\S.*Racket's code .*\n(\S.*PyPy's code .*--jit off does without\n){2}(\S.*: JavaScript, .*; gjs .*GJS_DISABLE_JIT=1 in its environment\n){2}\Z
 
 # A tree of calls: with the flag each stack has Main, which calls work, which calls fib several times; without it only the innermost function's address.
 NAME mono: what the hint says helps
