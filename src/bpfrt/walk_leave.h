@@ -199,8 +199,8 @@ static RT_INLINE u64 leave_riscv(struct RtUw *u, u64 fp)
 #define FP_BELOW 0
 #endif
 
-// By frame pointer. The chain must rise; a zero is its agreed end (System V ABI: the outermost frame's frame pointer is 0), but not where the thread is: code
-// without frame pointers has any value there.
+// By frame pointer. The chain must rise; a zero is its agreed end (System V ABI: the outermost frame's frame pointer is 0), but not of the frame that the
+// thread is in: code without frame pointers has any value there.
 // lacks: there are rules, which we do not have. If they will be there soon, no caller is made up until then.
 static RT_NOINLINE u64 leave_by_fp(struct RtUw *u, u64 lacks)
 {
