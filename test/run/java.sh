@@ -41,7 +41,7 @@ for home; do
 		"$sonde" -q --why-incomplete --dwarf-pid $pid -e "tracepoint:syscalls:sys_enter_clock_nanosleep /pid == $pid/ { @[ustack] = count(); @n++; if (@n >= 300) { exit() } } interval:s:20 { exit() }" >o 2>&1
 		end
 		grep ' user stacks, ' o | sed 's/^[0-9]* user stacks, [0-9]* whole/whole/'
-		awk '/^@\[$/ { d = n = c = m = 0 } /Native\.deeper\+/ { d++ } / Native\.nest\+/ || /\tNative\.nest\+/ { n++ } /Java_Native_nest\+/ { c++ } /^\]: / { print d, n, c }' o | sort -u
+		awk '/^@\[$/ { d = n = c = m = 0 } /Native\.deeper\+/ { d++ } / Native\.nest\+/ || /\tNative\.nest\+/ { n++ } /Java_Native_nest\+/ { c++ } /^\]: / && d + n + c { print d, n, c }' o | sort -u # the VM's own threads sleep, too
 		;;
 	stacks)
 		begin "$home" 300
