@@ -12,17 +12,16 @@ RT_CONST(u32, rt_off_tp, 0); // task_struct.thread: the thread pointer of user s
 // ones too: assembly whose inner functions leave them alone has a CFA in one of them (OpenSSL's aesni_gcm_encrypt in rax).
 static RT_INLINE u64 enter(struct RtUw *u, u64 ra, u64 slot, u64 sp)
 {
-	// A thread's first function finds a zero there, by agreement: when its first instruction is at hand, or when it has a frame. Others were not called.
-	bool called = !RT_IS_X86 || slot != u->reg[RT_R_SP] || u->entry;
 	ra = STRIP(ra);
 	u->pc = ra;
+	// A thread's first function finds a zero there, by agreement: when its first instruction is at hand, or when it has a frame. Others were not called.
+	if (!ra)
+		return rt_uw_stop(u, RT_IS_X86 && slot == u->reg[RT_R_SP] && !u->entry ? RT_WHY_NO_CALL : RT_WHY_RA_ZERO);
 	u->reg[RT_R_SP] = sp;
 	u->valid = (u->valid & ~RT_CALL_CLOBBERS) | 1u << RT_R_SP;
 	u->saved &= ~(1u << RT_R_SP);
 	u->is_ra = 1;
 	u->leaf = 0;
-	if (!ra)
-		return rt_uw_stop(u, called ? RT_WHY_RA_ZERO : RT_WHY_NO_CALL);
 	u->ra_slot = slot;
 	if (ra >> RT_UW_PC_BITS && ra != u->tramp)
 		return rt_uw_stop(u, RT_WHY_BAD_CFA);
