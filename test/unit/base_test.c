@@ -117,4 +117,41 @@ TEST(threads_leave_signals_to_the_main_one)
 	CHECK(!sigismember(&in, SIGSEGV) && !sigismember(&in, SIGBUS) && !sigismember(&in, SIGABRT));
 }
 
+struct Visits {
+	u32 seen[100], there;
+};
+
+static void visit(void *arg, size_t i)
+{
+	((struct Visits *)arg)->seen[i]++;
+}
+
+TEST(side_by_side_does_each_once)
+{
+	for (u32 threads = 0; threads < 200; threads += 33)
+		for (size_t n = 0; n <= 100; n += 20) {
+			struct Visits v = {0};
+			side_by_side(n, threads, visit, &v);
+			for (size_t i = 0; i < ARRAY_LEN(v.seen); i++)
+				CHECK_EQ(v.seen[i], i < n);
+		}
+}
+
+static void await_other(void *arg, size_t i)
+{
+	struct Visits *v = arg;
+	__atomic_fetch_add(&v->there, 1, __ATOMIC_SEQ_CST);
+	for (u32 ms = 0; ms < 10000 && !v->seen[i]; ms++) {
+		v->seen[i] = __atomic_load_n(&v->there, __ATOMIC_SEQ_CST) == 2;
+		usleep(1000);
+	}
+}
+
+TEST(side_by_side_is_at_once)
+{
+	struct Visits v = {0};
+	side_by_side(2, 2, await_other, &v);
+	CHECK(v.seen[0] && v.seen[1]);
+}
+
 T_MAIN()

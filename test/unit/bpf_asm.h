@@ -80,6 +80,11 @@ static inline struct MapDef *add_map(struct TestProg *t, const char *name, u32 t
 	return m;
 }
 
+static inline struct err *load_one(struct Program *p, struct Loaded *l, struct ProbeProg *pp, const struct SysProg *base, const struct LoadOpts *o)
+{
+	return load_progs(p, l, &pp, 1, base, o);
+}
+
 // Links, loads as a raw tracepoint program; NULL or the error.
 static inline struct err *tp_load(struct TestProg *t, const struct LoadOpts *o)
 {
@@ -88,7 +93,7 @@ static inline struct err *tp_load(struct TestProg *t, const struct LoadOpts *o)
 	if (!e)
 		e = load_maps(&t->prog, &t->loaded);
 	if (!e)
-		e = load_progs(&t->prog, t->loaded, &(struct ProbeProg *){&t->pp}, 1, &base, o);
+		e = load_one(&t->prog, t->loaded, &t->pp, &base, o);
 	return e;
 }
 

@@ -413,7 +413,7 @@ static bool counter_init(struct Counter *c, u32 type, u32 attach_type)
 	struct SysProg base = {.type = type, .expected_attach_type = attach_type};
 	struct err *e = load_maps(&c->t.prog, &c->t.loaded);
 	if (!e)
-		e = load_progs(&c->t.prog, c->t.loaded, &(struct ProbeProg *){&c->t.pp}, 1, &base, NULL);
+		e = load_one(&c->t.prog, c->t.loaded, &c->t.pp, &base, NULL);
 	bool ok = !e;
 	no_error(e);
 	return ok;
@@ -567,7 +567,7 @@ TEST(link_fentry_and_fexit)
 		exit_insn(&t);
 		struct SysProg base = {.type = BPF_PROG_TYPE_TRACING, .expected_attach_type = types[i], .attach_btf_id = btf_id(false, "bpf_fentry_test1")};
 		no_error(load_maps(&t.prog, &t.loaded));
-		no_error(load_progs(&t.prog, t.loaded, &(struct ProbeProg *){&t.pp}, 1, &base, NULL));
+		no_error(load_one(&t.prog, t.loaded, &t.pp, &base, NULL));
 		int link = sys_raw_tracepoint_open(NULL, t.pp.fd);
 		CHECK(link >= 0);
 		close(link);
@@ -584,12 +584,55 @@ TEST(fentry_on_nothing_is_no_bug_of_ours)
 	exit_insn(&t);
 	struct SysProg base = {.type = BPF_PROG_TYPE_TRACING, .expected_attach_type = BPF_TRACE_FENTRY, .attach_btf_id = 1}; // an int
 	no_error(load_maps(&t.prog, &t.loaded));
-	struct err *e = load_progs(&t.prog, t.loaded, &(struct ProbeProg *){&t.pp}, 1, &base, NULL);
+	struct err *e = load_one(&t.prog, t.loaded, &t.pp, &base, NULL);
 	CHECK(e != NULL);
 	contains(err_text(e), "fentry:x");
 	CHECK(!strstr(err_text(e), "bug in sonde"));
 	err_free(e);
 	tp_deinit(&t);
+}
+
+// Several are loaded by as many threads as there are processors; what is told is of the one that was refused, the others stay.
+#define SEVERAL 5
+static struct err *spare(void *name, struct ProbeProg *pp, struct err *e)
+{
+	*(const char **)name = pp->ir.name;
+	err_free(e);
+	return NULL;
+}
+
+TEST(large_programs_of_which_one_is_refused)
+{
+	NEED_BPF();
+	for (u32 hook = 0; hook < 2; hook++) {
+		struct TestProg t[SEVERAL];
+		struct ProbeProg *pp[SEVERAL];
+		struct SysProg bases[SEVERAL];
+		const char *refused = NULL;
+		struct LoadOpts o = {.failed = hook ? spare : NULL, .arg = &refused};
+		for (u32 i = 0; i < SEVERAL; i++) {
+			tp_init(&t[i], i == 2 ? "refused" : "taken");
+			for (u32 k = 0; k < 2000; k++)
+				mov_imm(&t[i], 1, 0);
+			if (i != 2) // else r0 has no value
+				mov_imm(&t[i], 0, 0);
+			exit_insn(&t[i]);
+			pp[i] = &t[i].pp;
+			bases[i] = (struct SysProg){.type = BPF_PROG_TYPE_RAW_TRACEPOINT};
+		}
+		no_error(load_maps(&t[0].prog, &t[0].loaded));
+		struct err *e = load_progs(&t[0].prog, t[0].loaded, pp, SEVERAL, bases, &o);
+		CHECK_EQ(!e, hook);
+		if (e)
+			contains(err_text(e), "refused");
+		else
+			CHECK_STR(refused, "refused");
+		for (u32 i = 0; i < SEVERAL; i++)
+			CHECK_EQ(pp[i]->fd >= 0, i != 2 && (hook || i < 2));
+		err_free(e);
+		for (u32 i = 0; i < SEVERAL; i++)
+			tp_deinit(&t[i]);
+	}
 }
 
 TEST(iterator)
@@ -607,7 +650,7 @@ TEST(iterator)
 	exit_insn(&c.t);
 	struct SysProg base = {.type = BPF_PROG_TYPE_TRACING, .expected_attach_type = BPF_TRACE_ITER, .attach_btf_id = btf_id(true, "task")};
 	no_error(load_maps(&c.t.prog, &c.t.loaded));
-	no_error(load_progs(&c.t.prog, c.t.loaded, &(struct ProbeProg *){&c.t.pp}, 1, &base, NULL));
+	no_error(load_one(&c.t.prog, c.t.loaded, &c.t.pp, &base, NULL));
 	int link = sys_link_iter(c.t.pp.fd, false), it = sys_iter_create(link);
 	CHECK(link >= 0 && it >= 0);
 	char buf[64];

@@ -232,7 +232,7 @@ static u32 verified(struct KernelCall *k)
 	struct Program empty = k->t.prog;
 	memset(&empty.maps, 0, sizeof(empty.maps));
 	CHECK(load_maps(&empty, &l) == NULL);
-	CHECK(load_progs(&k->t.prog, l, &(struct ProbeProg *){&pp}, 1, &base, &o) == NULL);
+	CHECK(load_one(&k->t.prog, l, &pp, &base, &o) == NULL);
 	loaded_destroy(l);
 	fclose(o.dump);
 	free(text);

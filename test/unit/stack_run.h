@@ -140,7 +140,7 @@ static inline struct err *sr_load(struct StackRun *r, const char *fn, enum Probe
 	e = e ? e : load_maps(&r->t.prog, &r->t.loaded);
 	struct SysProg base = {.type = types[kind]};
 	struct LoadOpts lo = {0};
-	e = e ? e : load_progs(&r->t.prog, r->t.loaded, &(struct ProbeProg *){&r->t.pp}, 1, &base, &lo);
+	e = e ? e : load_one(&r->t.prog, r->t.loaded, &r->t.pp, &base, &lo);
 	e = e ? e : stacks_start(&r->t.prog, r->syms);
 	e = e ? e : track_start(r->track);
 	if (!e) {
