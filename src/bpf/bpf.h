@@ -126,7 +126,7 @@ struct ProgBtf {
 void progbtf_build(const struct ProbeProg *pp, bool with_lines, struct ProgBtf *out);
 void progbtf_deinit(struct ProgBtf *b);
 
-// ---- load.c
+// ---- loadmaps.c, load.c: maps and programs into the kernel
 struct LoadOpts {
 	bool dump_verifier; // -d verifier: full verifier log to dump, nverified is set
 	FILE *dump;

@@ -47,6 +47,19 @@ const char *cobj_symbol_name(const struct CObj *o, const Elf64_Sym *s);
 
 void link_point_to(struct Code *code, u32 insn, u32 target); // link.c: a call, or a 16-byte load of a function's address, at `insn` to instruction `target`
 
+// ---- loadmaps.c: what is in the kernel
+struct Mapping {
+	void *p;
+	size_t n;
+	struct MapDef *map;
+};
+
+struct Loaded {
+	VEC(struct MapDef *) maps;
+	VEC(struct ProbeProg *) progs;
+	VEC(struct Mapping) mmaps;
+};
+
 // ---- programs written by hand: linux/bpf.h has the codes
 #define INSN(code, dst, src, off, imm) ((struct BpfInsn){(code), (u8)((dst) | (src) << 4), (off), (s32)(imm)})
 #define MOV_IMM(dst, v) INSN(BPF_ALU64 | BPF_MOV | BPF_K, dst, 0, 0, v)
