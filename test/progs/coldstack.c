@@ -17,7 +17,9 @@ static int still_there(int fd, uintptr_t from, size_t size)
 {
 	uint64_t page[PAGES];
 	int n = 1;
-	for (int tries = 0; n && tries < 100; tries++) {
+	for (int tries = 0; n && tries < 2000; tries++) {
+		if (tries >= 10) // the kernel is at work on them, or another processor has them in its list
+			usleep(1000);
 		madvise((void *)from, size, MADV_PAGEOUT);
 		if (pread(fd, page, size / PAGE * 8, (off_t)(from / PAGE * 8)) != (ssize_t)(size / PAGE * 8))
 			exit(5);
