@@ -60,6 +60,7 @@ struct Fn {
 	uint64_t start, size; // bytes in its object's .text
 	bool global;
 	unsigned nparams;
+	unsigned points[5]; // of a parameter that points to a struct, that one's bytes; else 0
 };
 struct MapDef {
 	const char *name;
@@ -165,7 +166,7 @@ static void scan_symbols(int oi)
 		if (type == STT_FUNC) {
 			if (s->st_shndx != o->text)
 				die("%s: %s: functions must be in .text", o->path, name);
-			PUSH(fns, nfns, (struct Fn){name, oi, s->st_value, s->st_size, global, 0});
+			PUSH(fns, nfns, (struct Fn){name, oi, s->st_value, s->st_size, global, 0, {0}});
 		} else if (type == STT_OBJECT && !strcmp(sec_name(o, s->st_shndx), "sonde_maps")) {
 			struct MapDef m = {.name = name};
 			if (s->st_size != sizeof(m.w))
@@ -201,7 +202,7 @@ static int fn_by_name(const char *name)
 	return -1;
 }
 
-// ---- numbers of parameters, from the object's BTF
+// ---- parameters, from the object's BTF
 
 static size_t btf_extra(const struct btf_type *t)
 {
@@ -222,6 +223,40 @@ static size_t btf_extra(const struct btf_type *t)
 	default:
 		return 0;
 	}
+}
+
+// Bytes of the struct that a parameter of this type points to; 0: it is a number.
+static unsigned points_to(const struct btf_type **types, unsigned id, const char *fn)
+{
+	bool pointer = false;
+	for (;; id = types[id]->type)
+		switch (id ? BTF_INFO_KIND(types[id]->info) : BTF_KIND_UNKN) {
+		case BTF_KIND_TYPEDEF: case BTF_KIND_CONST: case BTF_KIND_VOLATILE:
+			break;
+		case BTF_KIND_PTR:
+			if (pointer)
+				die("%s: a parameter points to a pointer", fn);
+			pointer = true;
+			break;
+		case BTF_KIND_STRUCT:
+			return types[id]->size;
+		default:
+			if (pointer)
+				die("%s: a parameter points to what is no struct", fn);
+			return 0;
+		}
+}
+
+static void scan_params(struct Fn *f, const struct btf_type **types, const struct btf_type *proto)
+{
+	const struct btf_param *p = (const void *)(proto + 1);
+	f->nparams = BTF_INFO_VLEN(proto->info);
+	if (!f->global || (!begins(f->name, "rtp_") && !begins(f->name, "rtg_")))
+		return;
+	if (f->nparams > 5)
+		die("%s has more than 5 parameters", f->name);
+	for (unsigned i = 0; i < f->nparams; i++)
+		f->points[i] = points_to(types, p[i].type, f->name);
 }
 
 static void scan_btf(int oi)
@@ -249,7 +284,7 @@ static void scan_btf(int oi)
 			continue;
 		for (size_t k = 0; k < nfns; k++)
 			if (fns[k].obj == oi && !strcmp(fns[k].name, strs + types[i]->name_off))
-				fns[k].nparams = BTF_INFO_VLEN(types[types[i]->type]->info);
+				scan_params(&fns[k], types, types[types[i]->type]);
 	}
 	free(types);
 }
@@ -407,6 +442,10 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < nfns; i++)
 		printf("\t{\"%s\", \"%s\", %u, %d, %zu, %zu, %zu, %zu, %zu, %zu},\n", fns[i].name, objs[fns[i].obj].file, fns[i].nparams,
 		       fns[i].global, insn0[i], insn0[i + 1] - insn0[i], reloc0[i], reloc0[i + 1] - reloc0[i], line0[i], line0[i + 1] - line0[i]);
+	printf("\t{0}\n};\nconst struct RtPoints rt_points[] = {\n");
+	for (size_t i = 0; i < nfns; i++)
+		if (fns[i].points[0] | fns[i].points[1])
+			printf("\t{\"%s\", {%u, %u, %u, %u, %u}},\n", fns[i].name, fns[i].points[0], fns[i].points[1], fns[i].points[2], fns[i].points[3], fns[i].points[4]);
 	printf("\t{0}\n};\nconst struct RtMapEntry rt_maps[] = {\n");
 	for (size_t i = 0; i < nmaps; i++) {
 		printf("\t{\"%s\", {", maps[i].name);

@@ -3,7 +3,7 @@
 // Invariant: one func_info per subprogram in instruction order beginning at 0, the first line_info of each function at its first
 // instruction (kernel: check_btf_func, check_btf_line). Functions are BTF_FUNC_STATIC: callbacks of bpf_loop must be, and
 // static ones are verified where they are called, with any pointer as argument. Runtime functions named rtg_* are
-// global: verified once, with numbers as arguments.
+// global: verified once, with numbers as arguments, or, where the kernel takes such (Linux 5.13), pointers to whole structs; there those named rtp_* are, too.
 // Made by hand: a handful of types, where libbpf's builder would cost more memory than the whole program.
 #include "bpf/internal.h"
 #include <ctype.h>
@@ -53,6 +53,24 @@ static void add_basic_types(struct Str *types, struct Str *strs)
 			str_addn(types, (char *)&p, sizeof(p));
 		}
 	}
+}
+
+// The prototype of a function that is given pointers (CodeFunc.points), the last of the types that are added from id *next on.
+static u32 add_pointing(struct Str *types, struct Str *strs, const u16 *points, u32 nparams, u32 *next)
+{
+	struct btf_param params[NPROTOS - 1];
+	for (u32 i = 0; i < nparams; i++) {
+		params[i] = (struct btf_param){add_string(strs, (char[]){'a', (char)('1' + i)}, 2), TYPE_U64};
+		if (!points[i])
+			continue;
+		add_type(types, add_ident(strs, "rt"), BTF_KIND_STRUCT, 0, points[i]);
+		add_type(types, 0, BTF_KIND_PTR, 0, *next);
+		params[i].type = *next + 1;
+		*next += 2;
+	}
+	add_type(types, 0, BTF_KIND_FUNC_PROTO, nparams, TYPE_U64);
+	str_addn(types, (char *)params, nparams * sizeof(*params));
+	return (*next)++;
 }
 
 // Text of a line, without its indentation.
@@ -192,30 +210,34 @@ void progbtf_build(const struct ProbeProg *pp, bool with_lines, struct ProgBtf *
 {
 	*out = (struct ProgBtf){0};
 	VEC(struct CodeFunc) funcs = {0};
-	struct CodeFunc self = {0, pp->ir.name ? pp->ir.name : "prog", 1, false};
+	struct CodeFunc self = {0, pp->ir.name ? pp->ir.name : "prog", 1, false, NULL};
 	vec_push(&funcs, self);
 	for (size_t i = 0; i < pp->code.funcs.n; i++)
 		if (pp->code.funcs.p[i].insn != 0)
 			vec_push(&funcs, pp->code.funcs.p[i]);
 	qsort(funcs.p, funcs.n, sizeof(*funcs.p), by_insn);
 
-	struct Str types = {0}, strs = {0};
+	struct Str types = {0}, strs = {0}, pointing = {0};
+	u32 next = TYPE_FUNC0 + (u32)funcs.n;
 	add_string(&strs, "", 0);
 	add_basic_types(&types, &strs);
 	out->funcs = xcalloc(funcs.n, sizeof(*out->funcs));
 	out->nfuncs = (u32)funcs.n;
 	for (u32 i = 0; i < funcs.n; i++) {
-		u32 name = add_ident(&strs, funcs.p[i].name);
-		u32 linkage = strncmp(funcs.p[i].name, "rtg_", 4) ? BTF_FUNC_STATIC : BTF_FUNC_GLOBAL;
-		add_type(&types, name, BTF_KIND_FUNC, linkage, TYPE_PROTO0 + MIN(funcs.p[i].nparams, 5u));
+		u32 name = add_ident(&strs, funcs.p[i].name), nparams = MIN(funcs.p[i].nparams, 5u);
+		const u16 *points = funcs.p[i].points;
+		u32 linkage = points || !strncmp(funcs.p[i].name, "rtg_", 4) ? BTF_FUNC_GLOBAL : BTF_FUNC_STATIC;
+		add_type(&types, name, BTF_KIND_FUNC, linkage, points ? add_pointing(&pointing, &strs, points, nparams, &next) : TYPE_PROTO0 + nparams);
 		out->funcs[i] = (struct bpf_func_info){funcs.p[i].insn, TYPE_FUNC0 + i};
 	}
+	str_addn(&types, pointing.p, pointing.n);
 	if (with_lines)
 		build_lines(pp, funcs.p, (u32)funcs.n, &strs, out);
 
 	out->data = join_parts(&types, &strs, &out->size);
 	str_deinit(&types);
 	str_deinit(&strs);
+	str_deinit(&pointing);
 	vec_deinit(&funcs);
 }
 

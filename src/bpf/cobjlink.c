@@ -178,7 +178,7 @@ static struct err *append(struct CLink *l, u32 nr, Fixups *fix)
 			vec_push(fix, ((struct Fixup){at, to}));
 		i += wide;
 	}
-	struct CodeFunc cf = {im->at, fn->name, fn->c.nparams, im->callback};
+	struct CodeFunc cf = {im->at, fn->name, fn->c.nparams, im->callback, NULL};
 	vec_push(&l->code->funcs, cf);
 	return e;
 }

@@ -58,6 +58,20 @@ static struct MapDef *runtime_map(struct Program *prog, u32 index)
 	return m;
 }
 
+// Can global functions be given pointers to structs? Linux 5.13 is the first where they can; bpf_loop, of 5.17, is asked for, as programs differ by that anyway.
+static bool gives_pointers(void)
+{
+	return feature_has(FEAT_BPF_LOOP);
+}
+
+static const u16 *points_of(const char *func)
+{
+	const struct RtPoints *p = rt_points;
+	while (p->name && strcmp(p->name, func))
+		p++;
+	return p->name && gives_pointers() ? p->size : NULL;
+}
+
 static struct MapDef *rodata_map(struct Program *prog)
 {
 	struct MapDef *m = program_map(prog, RODATA_MAP);
@@ -67,6 +81,8 @@ static struct MapDef *rodata_map(struct Program *prog)
 	void *init = arena_alloc(prog->arena, rt_rodata_size + 1);
 	memcpy(init, rt_rodata, rt_rodata_size);
 	m->init = init;
+	u32 pointers = gives_pointers();
+	link_set_const(prog, "rt_pointers", &pointers, sizeof(pointers));
 	return m;
 }
 
@@ -143,7 +159,7 @@ static void append_func(struct Program *prog, struct Code *code, const struct Li
 	const struct BpfInsn *insns = rt_insns() + f->insn0;
 	for (u32 i = 0; i < f->ninsns; i++)
 		vec_push(&code->insns, for_this_kernel(prog, insns[i]));
-	struct CodeFunc cf = {l->funcs[fi].at, f->name, f->nparams, l->funcs[fi].is_callback};
+	struct CodeFunc cf = {l->funcs[fi].at, f->name, f->nparams, l->funcs[fi].is_callback, points_of(f->name)};
 	vec_push(&code->funcs, cf);
 	for (u32 i = 0; i < f->nrelocs; i++) {
 		const struct RtReloc *r = &rt_relocs[f->reloc0 + i];

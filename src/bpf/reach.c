@@ -206,40 +206,22 @@ static void follow(struct Reach *r, u32 i)
 	}
 }
 
-// By instruction: how many jumps lead from there or behind it to before it. The caller frees it.
-static u32 *crossed_by(const struct Reach *r)
-{
-	u32 n = (u32)r->code->insns.n, *cross = xcalloc(n + 2, sizeof(*cross));
-	for (u32 i = 0; i < n; i++) {
-		const struct BpfInsn *in = &r->code->insns.p[i];
-		if (r->flags[i] & AT_SECOND || !(r->flags[i] & AT_REACHED) || r->flags[i] & AT_NEVER || !is_jump(in) || target(in, i) > i)
-			continue;
-		cross[target(in, i) + 1]++;
-		cross[i + 1]--;
-	}
-	for (u32 i = 1; i < n; i++)
-		cross[i] += cross[i - 1];
-	return cross;
-}
-
-// Jumps that lead to the next instruction that is left. From the end on, so that such a jump behind another is gone already. But the verifier wants a jump where a
-// round of a loop leads to the next one (kernel/bpf/verifier.c, check_cfg(): no back-edge by falling through), also to the instruction behind it: only where no jump leads
-// from behind it to before it can that not be.
+// Jumps that lead to the next instruction that is left: the kernel would take each out by itself, moving all that is behind it. From the end on, so that such a jump behind
+// another is gone already. (Before Linux 6.8 check_cfg() takes no back-edge by falling through, so that a jump at the end of a loop's round may be needed. may_goto, without
+// which code does not come here, is Linux 6.9's.)
 static void drop_jumps(struct Reach *r)
 {
 	u32 left = (u32)r->code->insns.n; // the nearest behind i
-	u32 *cross = crossed_by(r);
 	for (u32 i = left; i-- > 0;) {
 		const struct BpfInsn *in = &r->code->insns.p[i];
 		if (!(r->flags[i] & AT_REACHED) || r->flags[i] & AT_SECOND)
 			continue;
 		bool always = is_straight(in) || r->flags[i] & AT_ALWAYS;
-		if (r->flags[i] & AT_NEVER || (always && target(in, i) > i && left >= target(in, i) && !cross[target(in, i)]))
+		if (r->flags[i] & AT_NEVER || (always && target(in, i) > i && left >= target(in, i)))
 			r->flags[i] &= (u8)~AT_REACHED;
 		else
 			left = i;
 	}
-	free(cross);
 }
 
 static struct BpfInsn moved(const struct Reach *r, const u32 *to, u32 i)

@@ -227,10 +227,10 @@ static RT_INLINE u64 run_rare(struct RtStackBuf *b, struct RtChain *c)
 	return GO;
 }
 
-RT_NOINLINE u64 rtg_chain_rare(u64 slot, u64 chain)
+RT_NOINLINE u64 rtg_chain_rare(RT_GIVEN given, u64 chain)
 {
-	u32 key = slot, nr = chain;
-	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+	u32 nr = chain;
+	struct RtStackBuf *b = rt_given(given);
 	struct RtChain *c = bpf_map_lookup_elem(&rt_chains, &nr);
 
 	return b && c ? run_rare(b, c) : RT_STEP_NONE;
@@ -296,7 +296,7 @@ static RT_INLINE u64 run_round(struct RtStackBuf *b, struct RtChain *c)
 		*ok = run_op(w, c);
 		if (*ok)
 			continue;
-		u64 step = rtg_chain_rare(b->slot, w->chain);
+		u64 step = rtg_chain_rare(rt_give(b), w->chain);
 		if (step != GO)
 			return step;
 	}
@@ -304,10 +304,10 @@ static RT_INLINE u64 run_round(struct RtStackBuf *b, struct RtChain *c)
 }
 
 // The walker calls it itself: a function more between them would be one too many where loops of the script are around (8).
-RT_NOINLINE u64 rtg_chain_step(u64 slot)
+RT_NOINLINE u64 rtg_chain_step(RT_GIVEN given)
 {
-	u32 key = slot;
-	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+	u32 key;
+	struct RtStackBuf *b = rt_given(given);
 
 	if (!b)
 		return RT_STEP_NONE;

@@ -26,8 +26,10 @@ static RT_INLINE u64 near_word(struct RtUw *u, u64 addr)
 }
 
 // The 4 bytes at addr of the stack, into u->tmp[0].
-static RT_NOINLINE u64 read32(struct RtUw *u, u64 addr)
+RT_ONCE u64 rtp_read32(struct RtUw *u, u64 addr)
 {
+	if (!u)
+		return 0;
 	if (!near32(u, addr)) {
 		u64 n = RT_UW_PAGE - (addr & (RT_UW_PAGE - 1));
 		if (n < 4)
@@ -46,8 +48,10 @@ static RT_NOINLINE u64 read32(struct RtUw *u, u64 addr)
 }
 
 // Register r into u->tmp[1], from where an inner frame saved it if need be. 0: not known.
-static RT_NOINLINE u64 get32(struct RtUw *u, u32 r)
+RT_ONCE u64 rtp_get32(struct RtUw *u, u32 r)
 {
+	if (!u)
+		return 0;
 	r &= RT_NREGS - 1;
 	u32 bit = 1u << r;
 	u64 at = u->reg[r];
@@ -83,8 +87,10 @@ RT_NOINLINE u64 rt_uw_load32(struct RtUw *u)
 
 // ---- the caller's frame
 // Its return address ra was found at `slot`, its stack pointer is sp.
-static RT_NOINLINE u64 enter32(struct RtUw *u, u64 ra, u64 slot, u64 sp)
+RT_ONCE u64 rtp_enter32(struct RtUw *u, u64 ra, u64 slot, u64 sp)
 {
+	if (!u)
+		return 1;
 	u32 leaf = u->leaf;
 
 	u->pc = ra;
@@ -100,8 +106,10 @@ static RT_NOINLINE u64 enter32(struct RtUw *u, u64 ra, u64 slot, u64 sp)
 }
 
 // The frame a signal interrupted: base is the address of esp in its struct sigcontext_32 (arch/x86/include/uapi/asm/sigcontext.h).
-static RT_NOINLINE u64 signal32(struct RtUw *u, u64 base)
+RT_ONCE u64 rtp_signal32(struct RtUw *u, u64 base)
 {
+	if (!u)
+		return 1;
 	u->reg[EDI] = base - 12;
 	u->reg[ESI] = base - 8;
 	u->reg[6] = base - 4;  // ebp
@@ -111,10 +119,10 @@ static RT_NOINLINE u64 signal32(struct RtUw *u, u64 base)
 	u->reg[0] = base + 16; // eax
 	u->valid = REGS32;
 	u->saved = REGS32 & ~(1u << RT_R_SP);
-	if (!read32(u, base))
+	if (!rtp_read32(u, base))
 		return rt_uw_stop(u, RT_WHY_BAD_READ);
 	u->reg[RT_R_SP] = u->tmp[0];
-	if (!read32(u, base + 28))
+	if (!rtp_read32(u, base + 28))
 		return rt_uw_stop(u, RT_WHY_BAD_READ);
 	u->pc = u->tmp[0];
 	u->is_ra = 0;
@@ -155,9 +163,9 @@ static RT_INLINE u64 by_code32(struct RtUw *u)
 
 	if (u->entry) { // a probe has overwritten the code here, but it is known to be a function's first instruction
 		u->entry = 0;
-		if (!read32(u, sp))
+		if (!rtp_read32(u, sp))
 			return 0;
-		enter32(u, u->tmp[0], sp, sp + 4);
+		rtp_enter32(u, u->tmp[0], sp, sp + 4);
 		return 1;
 	}
 	if (!u->leaf && u->n > 2 && u->reg[RT_R_FP] - sp < 28 && !(u->saved & 1u << RT_R_FP)) // no room for a signal frame
@@ -167,7 +175,7 @@ static RT_INLINE u64 by_code32(struct RtUw *u)
 	code = u->tmp[0];
 	at = sigreturn32(code);
 	if (at) {
-		signal32(u, sp + at);
+		rtp_signal32(u, sp + at);
 		return 1;
 	}
 	if (u->n <= 2 && no_frame_yet(code, u->pc, u->leaf))
@@ -177,18 +185,18 @@ static RT_INLINE u64 by_code32(struct RtUw *u)
 	if ((u32)code == 0xfb1e0ff3u) // endbr32
 		code = code >> 32;
 	if ((code & 0xff) == 0x55 || (code & 0xff) == 0xc3) { // push %ebp; ret
-		if (!read32(u, sp))
+		if (!rtp_read32(u, sp))
 			return 0;
-		enter32(u, u->tmp[0], sp, sp + 4);
+		rtp_enter32(u, u->tmp[0], sp, sp + 4);
 		return 1;
 	}
 	if ((code & 0xffff) == 0xe589 || (code & 0xffff) == 0xec8b) { // mov %esp,%ebp after push %ebp
-		if (!read32(u, sp + 4))
+		if (!rtp_read32(u, sp + 4))
 			return 0;
 		u->reg[RT_R_FP] = sp;
 		u->saved |= 1u << RT_R_FP;
 		u->valid |= 1u << RT_R_FP;
-		enter32(u, u->tmp[0], sp + 4, sp + 8);
+		rtp_enter32(u, u->tmp[0], sp + 4, sp + 8);
 		return 1;
 	}
 	return 0;
@@ -199,26 +207,28 @@ static RT_INLINE u64 by_fp32(struct RtUw *u)
 {
 	if (by_code32(u))
 		return u->stop;
-	if (!get32(u, RT_R_FP))
+	if (!rtp_get32(u, RT_R_FP))
 		return rt_uw_stop(u, RT_WHY_FP_END);
 	u64 fp = u->tmp[1];
 	if (!fp)
 		return rt_uw_stop(u, u->leaf ? RT_WHY_FP_END : RT_WHY_FP_ZERO);
-	if (fp & 3 || fp < u->reg[RT_R_SP] || !read32(u, fp))
+	if (fp & 3 || fp < u->reg[RT_R_SP] || !rtp_read32(u, fp))
 		return rt_uw_stop(u, RT_WHY_FP_END);
 	u->reg[RT_R_FP] = u->tmp[0];
-	if (!read32(u, fp + 4))
+	if (!rtp_read32(u, fp + 4))
 		return rt_uw_stop(u, RT_WHY_FP_END);
 	rt_uw_guess(u, RT_WHY_GUESS_FP);
 	u->valid = 1u << RT_R_FP;
 	u->saved = 0;
-	return enter32(u, u->tmp[0], fp + 4, fp + 8);
+	return rtp_enter32(u, u->tmp[0], fp + 4, fp + 8);
 }
 
 // ---- by rule
 // Where the caller finds the registers of a rule's slots. Without branches: the verifier then has one state.
-static RT_NOINLINE u64 slots32(struct RtUw *u, struct RtUwRule *r, u64 cfa, u64 fp)
+RT_ONCE u64 rtp_slots32(struct RtUw *u, struct RtUwRule *r, u64 cfa, u64 fp)
 {
+	if (!u || !r)
+		return 0;
 	static const u8 regs[RT_UW_SLOTS] = RT_SLOT_REGS;
 	u64 all = r->saved, byfp = r->fprel;
 
@@ -246,7 +256,7 @@ static RT_INLINE void near_ebp(struct RtUw *u, struct RtUwRule *r, u64 slot, u64
 {
 	u64 saved = cfa + r->slot[0];
 	if (r->saved & 1 && !near32(u, slot) && slot - saved <= RT_UW_WIN / 2)
-		read32(u, saved);
+		rtp_read32(u, saved);
 }
 
 // To the caller of the frame at u->pc.
@@ -258,23 +268,22 @@ static RT_INLINE u64 leave32(struct RtUw *u, struct RtUwRule *r)
 		return by_fp32(u);
 	if (r->kind == RT_UW_END)
 		return rt_uw_stop(u, RT_WHY_OK);
-	return leave_rule(u, r, (struct Leave){get32, read32, no_cfa32, near_ebp, slots32, enter32, signal32, 4});
+	return leave_rule(u, r, (struct Leave){rtp_get32, rtp_read32, no_cfa32, near_ebp, rtp_slots32, rtp_enter32, rtp_signal32, 4});
 }
 
 RT_MAP_EXTERN(rt_uw_rules);
-RT_NOINLINE u64 rtg_leave32(u64 slot, u64 rule) // as rtg_locate() in unwind.bpf.c
+RT_NOINLINE u64 rtg_leave32(RT_GIVEN given, u64 rule) // as rtg_locate() in unwind.bpf.c
 {
-	u32 key = slot, nr = rule;
-	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+	u32 nr = rule;
+	struct RtStackBuf *b = rt_given(given);
 
 	return b ? leave32(&b->uw, b->uw.fp_only ? NULL : bpf_map_lookup_elem(&rt_uw_rules, &nr)) : 1;
 }
 
 #ifndef RT_UW_TASK
-RT_NOINLINE u64 rtg_leave32_fp(u64 slot) // for walk_fp.h: there are no rules
+RT_NOINLINE u64 rtg_leave32_fp(RT_GIVEN given) // for walk_fp.h: there are no rules
 {
-	u32 key = slot;
-	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+	struct RtStackBuf *b = rt_given(given);
 
 	return b ? leave32(&b->uw, NULL) : 1;
 }

@@ -37,8 +37,10 @@ static RT_INLINE u64 java_begin(struct RtLangWalk *w, u64 segmap, u64 at)
 }
 
 // The blob of pc, into w->java.blob. 0: pc lies in none of the heaps, or in no blob.
-static RT_NOINLINE u64 java_blob(struct RtLangWalk *w, struct RtJvm *j, struct RtLang *l, u64 pc)
+RT_ONCE u64 rtp_java_blob(struct RtLangWalk *w, struct RtJvm *j, struct RtLang *l, u64 pc)
 {
+	if (!w || !j || !l)
+		return 0;
 	RT_LOOP(i, RT_JAVA_HEAPS) {
 		u64 low = j->heap[i].low, shift = j->heap[i].shift & 31;
 		if (pc - low >= j->heap[i].size)
@@ -59,8 +61,10 @@ static RT_INLINE void java_mix(u64 *h, u64 word)
 
 // Which blob it is: its length and that it is in use, which lie before it, its size and name; of compiled code the method and the number of its compilation, which
 // no other has in this VM. From w->obj.
-static RT_NOINLINE u64 java_ident(struct RtLangWalk *w, struct RtLang *l)
+RT_ONCE u64 rtp_java_ident(struct RtLangWalk *w, struct RtLang *l)
 {
+	if (!w || !l)
+		return 0;
 	u64 h = w->java.vm;
 
 	java_mix(&h, w->obj[0]);
@@ -92,8 +96,10 @@ static RT_INLINE u32 java_kind(u64 name)
 }
 
 // What a blob's head says, which is then in w->obj.
-static RT_NOINLINE u64 java_head(struct RtLangWalk *w, struct RtJvm *j, struct RtLang *l, u64 pc)
+RT_ONCE u64 rtp_java_head(struct RtLangWalk *w, struct RtJvm *j, struct RtLang *l, u64 pc)
 {
+	if (!w || !j || !l)
+		return 0;
 	struct RtJavaWalk *v = &w->java;
 
 	v->len = JAVA_BLOB;
@@ -124,20 +130,20 @@ static RT_NOINLINE u64 java_find(struct RtStackBuf *b, struct RtLang *l, u64 pc)
 		v->kind = RT_JAVA_INTERP;
 		return 1;
 	}
-	if (rt_java_kept(w, pc)) {
+	if (rtp_java_kept(w, pc)) {
 		u64 what = w->tmp[0], ident = w->tmp[1];
 		v->blob = pc - (u32)what;
 		v->kind = what >> 32 & 0xff;
 		v->len = what >> 40;
-		if (!java_read(w, l) && java_ident(w, l) == ident)
+		if (!java_read(w, l) && rtp_java_ident(w, l) == ident)
 			return 1;
 	}
 	struct RtJvm *j = bpf_map_lookup_elem(&rt_jvms, &tgid);
-	if (!j || !java_blob(w, j, l, pc) || !java_head(w, j, l, pc))
+	if (!j || !rtp_java_blob(w, j, l, pc) || !rtp_java_head(w, j, l, pc))
 		return 0;
-	java_ident(w, l);
+	rtp_java_ident(w, l);
 	if (l->java.n_id && !((pc - v->blob) >> 32))
-		rt_java_keep(w, pc, (u32)(pc - v->blob) | (u64)v->kind << 32 | (u64)v->len << 40);
+		rtp_java_keep(w, pc, (u32)(pc - v->blob) | (u64)v->kind << 32 | (u64)v->len << 40);
 	return 1;
 }
 
@@ -171,7 +177,7 @@ static RT_INLINE u64 java_up(struct RtUw *u, u64 n, u64 own)
 	u64 slot = u->reg[RT_R_SP] + n, from = own ? slot : slot - 8;
 
 	if (own) {
-		if (!read8(u, from))
+		if (!rtp_read8(u, from))
 			return rt_uw_stop(u, RT_WHY_BAD_READ);
 		return java_enter(u, u->tmp[0], slot, slot + 8);
 	}
@@ -185,15 +191,17 @@ static RT_INLINE u64 java_up(struct RtUw *u, u64 n, u64 own)
 
 static RT_INLINE bool java_ra(struct RtLangWalk *w, struct RtUw *u, u64 n)
 {
-	return read8(u, u->reg[RT_R_SP] + n) && java_calls(w, u->tmp[0]);
+	return rtp_read8(u, u->reg[RT_R_SP] + n) && java_calls(w, u->tmp[0]);
 }
 
 // A frame that begins where the frame pointer points; sender: the caller's stack pointer is written below it.
-static RT_NOINLINE u64 java_up_fp(struct RtLangWalk *w, struct RtUw *u, u64 sender)
+RT_ONCE u64 rtp_java_up_fp(struct RtLangWalk *w, struct RtUw *u, u64 sender)
 {
+	if (!w || !u)
+		return 0;
 	u64 fp, sp;
 
-	if (!reg_get(u, RT_R_FP))
+	if (!rtp_reg_get(u, RT_R_FP))
 		return rt_uw_stop(u, RT_WHY_NO_RULE);
 	fp = u->tmp[1];
 	if (fp & 7 || fp < u->reg[RT_R_SP] || rt_lang_read(w, fp - 64, 88))
@@ -250,8 +258,10 @@ static RT_INLINE u32 java_entered(u64 before, u64 code, u64 bytes)
 	return JAVA_NONE;
 }
 
-static RT_NOINLINE u64 java_place(struct RtLangWalk *w, u64 pc, u64 bytes, u64 entering)
+RT_ONCE u64 rtp_java_place(struct RtLangWalk *w, u64 pc, u64 bytes, u64 entering)
 {
+	if (!w)
+		return 0;
 	if (rt_lang_read(w, pc - 8, 24))
 		return JAVA_WHOLE;
 	u64 before = w->obj[0], code = w->obj[1], next = w->obj[2];
@@ -281,7 +291,7 @@ static RT_INLINE u64 java_leave_sized(struct RtLangWalk *w, struct RtUw *u, u64 
 	u64 place = JAVA_WHOLE, n = bytes - 8;
 
 	if (!u->is_ra)
-		place = java_place(w, w->java.pc, bytes, w->java.pc - w->java.code < complete);
+		place = rtp_java_place(w, w->java.pc, bytes, w->java.pc - w->java.code < complete);
 	if (place == JAVA_NONE && java_ra(w, u, 0))
 		return java_up(u, 0, 1);
 	if (place == JAVA_PUSHED && java_ra(w, u, 8))
@@ -300,9 +310,11 @@ static RT_INLINE u64 java_leave_sized(struct RtLangWalk *w, struct RtUw *u, u64 
 // The innermost frame of a stub of no known size: has it a frame of its own, at the frame pointer, or is that a caller's still? In the second case the address to which the
 // stub returns lies below. It is the first word that is code's behind a call, for stubs keep no such in their registers.
 #define JAVA_STUB_WORDS 16
-static RT_NOINLINE u64 java_bare(struct RtLangWalk *w, struct RtUw *u) // how far up that word lies; ~0: there is none below the frame pointer
+RT_ONCE u64 rtp_java_bare(struct RtLangWalk *w, struct RtUw *u) // how far up that word lies; ~0: there is none below the frame pointer
 {
-	u64 sp = u->reg[RT_R_SP], own = reg_get(u, RT_R_FP) ? u->tmp[1] - sp : ~0ULL;
+	if (!w || !u)
+		return ~0ULL;
+	u64 sp = u->reg[RT_R_SP], own = rtp_reg_get(u, RT_R_FP) ? u->tmp[1] - sp : ~0ULL;
 
 	w->tmp[1] = ~0ULL;
 	if (rt_lang_read(w, sp, JAVA_STUB_WORDS * 8))
@@ -323,7 +335,7 @@ static RT_INLINE u64 java_leave_stub(struct RtLangWalk *w, struct RtUw *u, bool 
 	u64 place, bare = ~0ULL;
 
 	if (!u->is_ra) {
-		place = java_place(w, w->java.pc, bytes, 1);
+		place = rtp_java_place(w, w->java.pc, bytes, 1);
 		if (place == JAVA_NONE && !jump && (w->obj[1] & 0xff) != 0xc3 && (w->obj[1] & 0xff) != 0x55)
 			place = JAVA_WHOLE;
 		if (place == JAVA_NONE)
@@ -331,11 +343,11 @@ static RT_INLINE u64 java_leave_stub(struct RtLangWalk *w, struct RtUw *u, bool 
 		if (place == JAVA_PUSHED)
 			return java_up(u, 8, 0);
 		if (!bytes || bytes > 1 << 20)
-			bare = java_bare(w, u);
+			bare = rtp_java_bare(w, u);
 		if (bare < JAVA_STUB_WORDS * 8)
 			return java_up(u, bare, 1);
 	}
-	return bytes && bytes <= 1 << 20 ? java_up(u, bytes - 8, 0) : java_up_fp(w, u, 0); // -1: of no size
+	return bytes && bytes <= 1 << 20 ? java_up(u, bytes - 8, 0) : rtp_java_up_fp(w, u, 0); // -1: of no size
 }
 
 // ---- the frame at hand
@@ -370,8 +382,8 @@ static RT_INLINE u64 java_leave(struct RtStackBuf *b, struct RtLang *l)
 	if (!java_find(b, l, v->pc - u->is_ra))
 		return 0;
 	if (v->kind == RT_JAVA_INTERP) {
-		v->bcp = !u->is_ra && reg_get(u, JAVA_R13) ? u->tmp[1] : 0;
-		java_up_fp(w, u, 1);
+		v->bcp = !u->is_ra && rtp_reg_get(u, JAVA_R13) ? u->tmp[1] : 0;
+		rtp_java_up_fp(w, u, 1);
 		if (u->stop)
 			return 1;
 		v->method = w->obj[5];
@@ -428,10 +440,10 @@ static RT_NOINLINE u64 java_vm(struct RtStackBuf *b)
 	return 1;
 }
 
-RT_NOINLINE u64 rtg_java_leave(u64 slot, u64 frame)
+RT_NOINLINE u64 rtg_java_leave(RT_GIVEN given, u64 frame)
 {
-	u32 key = slot;
-	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+	u32 key;
+	struct RtStackBuf *b = rt_given(given);
 
 	if (!b || (!b->lang.java.lang && !java_vm(b)))
 		return 0;

@@ -35,6 +35,6 @@ static RT_INLINE u64 java_read(struct RtLangWalk *w, struct RtLang *l)
 
 // javamethod.bpf.c: places met before
 #define JAVA_NR_SHIFT RT_UW_PC_BITS // a place: pc, and above it the number of the method there, 0: the blob
-u64 rt_java_keep(struct RtLangWalk *w, u64 place, u64 what);
-u64 rt_java_kept(struct RtLangWalk *w, u64 place); // what is known of a place and of which blob, into w->tmp[0] and [1]
+u64 rtp_java_keep(struct RtLangWalk *w, u64 place, u64 what);
+u64 rtp_java_kept(struct RtLangWalk *w, u64 place); // what is known of a place and of which blob, into w->tmp[0] and [1]
 #endif

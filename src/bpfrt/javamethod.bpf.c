@@ -25,8 +25,10 @@ static RT_INLINE u32 java_slot(u64 place, u64 vm)
 	return ((place ^ vm << 40) * 0x9e3779b97f4a7c15ULL) >> (64 - RT_JAVA_SEEN_BITS);
 }
 
-RT_NOINLINE u64 rt_java_keep(struct RtLangWalk *w, u64 place, u64 what)
+RT_ONCE u64 rtp_java_keep(struct RtLangWalk *w, u64 place, u64 what)
 {
+	if (!w)
+		return 0;
 	u32 key = java_slot(place, w->java.vm);
 	u64 ident = w->java.ident;
 	struct RtJavaSeen *e = bpf_map_lookup_elem(&rt_java_seen, &key);
@@ -39,8 +41,10 @@ RT_NOINLINE u64 rt_java_keep(struct RtLangWalk *w, u64 place, u64 what)
 	return 0;
 }
 
-RT_NOINLINE u64 rt_java_kept(struct RtLangWalk *w, u64 place)
+RT_ONCE u64 rtp_java_kept(struct RtLangWalk *w, u64 place)
 {
+	if (!w)
+		return 0;
 	u32 key = java_slot(place, w->java.vm);
 	struct RtJavaSeen *e = bpf_map_lookup_elem(&rt_java_seen, &key);
 
@@ -53,8 +57,10 @@ RT_NOINLINE u64 rt_java_kept(struct RtLangWalk *w, u64 place)
 
 // ---- what runs in compiled code
 // Where the scopes of the place v->pc of an nmethod in w->obj are coded, into v->scope; 0: nowhere. pcs: `n` records {int place, int where, ..} of 16 bytes, by place.
-static RT_NOINLINE u64 java_search(struct RtLangWalk *w, u64 pcs, u64 n, u64 place)
+RT_ONCE u64 rtp_java_search(struct RtLangWalk *w, u64 pcs, u64 n, u64 place)
 {
+	if (!w)
+		return 0;
 	u64 lo = rt_vary(0), hi = n;
 
 	w->tmp[2] = 0;
@@ -76,8 +82,10 @@ static RT_NOINLINE u64 java_search(struct RtLangWalk *w, u64 pcs, u64 n, u64 pla
 }
 
 // What the code at v->at runs is to be read: v->more. 0: it cannot be.
-static RT_NOINLINE u64 java_compiled(struct RtLangWalk *w, struct RtLang *l)
+RT_ONCE u64 rtp_java_compiled(struct RtLangWalk *w, struct RtLang *l)
 {
+	if (!w || !l)
+		return 0;
 	struct RtJavaWalk *v = &w->java;
 	struct RtJava *j = &l->java;
 	u64 base = v->blob, pcs, end;
@@ -101,15 +109,17 @@ static RT_NOINLINE u64 java_compiled(struct RtLangWalk *w, struct RtLang *l)
 	}
 	if (end <= pcs || end - pcs > 1 << 24 || (v->at - v->code) >> 31)
 		return 1;
-	v->scope = java_search(w, pcs, (end - pcs) / 16, v->at - v->code);
+	v->scope = rtp_java_search(w, pcs, (end - pcs) / 16, v->at - v->code);
 	if (v->scope)
 		v->more = RT_JAVA_SCOPES;
 	return 1;
 }
 
 // A number of up to five digits to the base 64, the lowest first, from byte `digits` of w->obj on; bytes from 192 on: more follow. Into w->tmp[0].
-static RT_NOINLINE u64 java_number(struct RtLangWalk *w, u64 lowest)
+RT_ONCE u64 rtp_java_number(struct RtLangWalk *w, u64 lowest)
 {
+	if (!w)
+		return 0;
 	u64 sum = rt_vary(0), shift = rt_vary(0);
 
 	RT_LOOP(i, 5) {
@@ -133,11 +143,11 @@ static RT_INLINE u64 java_scope(struct RtLangWalk *w, struct RtLang *l)
 	if (rt_lang_read(w, v->scopes + v->scope, 32))
 		return 0;
 	v->digits = 0;
-	java_number(w, lowest);
+	rtp_java_number(w, lowest);
 	sender = w->tmp[0];
-	java_number(w, lowest);
+	rtp_java_number(w, lowest);
 	method = w->tmp[0];
-	java_number(w, lowest);
+	rtp_java_number(w, lowest);
 	v->bcp = w->tmp[0] - 1; // -1: before the first
 	if (!method || method > 1 << 20 || sender >= v->scope || !java_word(w, v->metas + (method - 1) * 8)) // the outer ones are written first
 		return 0;
@@ -159,7 +169,7 @@ static RT_INLINE u64 java_again(struct RtStackBuf *b)
 {
 	struct RtJavaWalk *v = &b->lang.java;
 
-	if (!rt_java_kept(&b->lang, java_place_nr(v)) || b->lang.tmp[1] != v->ident)
+	if (!rtp_java_kept(&b->lang, java_place_nr(v)) || b->lang.tmp[1] != v->ident)
 		return 0;
 	b->uw.frame = b->lang.tmp[0] & ~JAVA_LAST;
 	if (b->lang.tmp[0] & JAVA_LAST || v->nr >= JAVA_NRS)
@@ -204,7 +214,7 @@ static RT_INLINE u64 java_step(struct RtStackBuf *b, struct RtLang *l)
 	if (v->more == RT_JAVA_PLACE) {
 		if (java_again(b))
 			return RT_STEP_FRAME;
-		if (!java_compiled(w, l))
+		if (!rtp_java_compiled(w, l))
 			return rt_java_lost(b);
 	}
 	bool coded = v->more == RT_JAVA_SCOPES;
@@ -218,16 +228,16 @@ static RT_INLINE u64 java_step(struct RtStackBuf *b, struct RtLang *l)
 	}
 	step = java_method(b, l, coded);
 	if (step == RT_STEP_FRAME && v->kind == RT_JAVA_CODE && l->java.n_id)
-		rt_java_keep(w, java_place_nr(v), b->uw.frame | (v->more == RT_JAVA_DONE ? JAVA_LAST : 0));
+		rtp_java_keep(w, java_place_nr(v), b->uw.frame | (v->more == RT_JAVA_DONE ? JAVA_LAST : 0));
 	v->nr++;
 	return step;
 }
 
 // The walker calls it itself, as rtg_chain_step().
-RT_NOINLINE u64 rtg_java_step(u64 slot)
+RT_NOINLINE u64 rtg_java_step(RT_GIVEN given)
 {
-	u32 key = slot;
-	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+	u32 key;
+	struct RtStackBuf *b = rt_given(given);
 
 	if (!b)
 		return RT_STEP_NONE;

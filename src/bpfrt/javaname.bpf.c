@@ -8,8 +8,10 @@
 #define JAVA_STUB_NAME 48 // bytes that are read of a name, which is shorter
 
 // A name: its address in w->tmp[1], its bytes in tmp[2]. ptr: where the pointer to it lies.
-static RT_NOINLINE u64 java_symbol(struct RtLangWalk *w, struct RtLang *l, u64 ptr)
+RT_ONCE u64 rtp_java_symbol(struct RtLangWalk *w, struct RtLang *l, u64 ptr)
 {
+	if (!w || !l)
+		return 0;
 	u64 symbol;
 
 	if (!java_word(w, ptr))
@@ -24,7 +26,7 @@ static RT_NOINLINE u64 java_symbol(struct RtLangWalk *w, struct RtLang *l, u64 p
 
 static RT_INLINE u64 java_copy_name(struct RtLangWalk *w, struct RtLang *l, u64 ptr)
 {
-	return java_symbol(w, l, ptr) && rt_lang_copy_name(w, 1);
+	return rtp_java_symbol(w, l, ptr) && rt_lang_copy_name(w, 1);
 }
 
 static RT_INLINE u64 java_copy_class(struct RtLangWalk *w, struct RtLang *l, u64 ptr)
@@ -34,7 +36,7 @@ static RT_INLINE u64 java_copy_class(struct RtLangWalk *w, struct RtLang *l, u64
 	__builtin_memset(w->made.code.file, 0, sizeof(w->made.code.file));
 	w->made.code.file_width = 1 + (l->java.digit & 1); // how numbers in the table of lines are coded
 	w->made.code.file_len = 0;
-	if (!java_symbol(w, l, ptr))
+	if (!rtp_java_symbol(w, l, ptr))
 		return 0;
 	n = w->tmp[2];
 	RT_BOUND(n, RT_CODE_CLASS);
@@ -46,7 +48,7 @@ static RT_INLINE void java_copy_file(struct RtLangWalk *w, struct RtLang *l, u64
 {
 	u64 n;
 
-	if (!java_symbol(w, l, ptr))
+	if (!rtp_java_symbol(w, l, ptr))
 		return;
 	n = w->tmp[2];
 	RT_BOUND(n, RT_CODE_FILE - RT_CODE_CLASS);

@@ -115,10 +115,9 @@ static RT_NOINLINE u64 sched_by_fp(struct SchedWalk *w)
 }
 
 // One frame. 1: the walk ends, successful or not. A global function with a number for its argument: see rtg_walk_step.
-RT_NOINLINE u64 rtg_sched_step(u64 slot)
+RT_NOINLINE u64 rtg_sched_step(RT_GIVEN given)
 {
-	u32 key = slot;
-	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+	struct RtStackBuf *b = rt_given(given);
 
 	if (!b)
 		return 1;
@@ -172,12 +171,13 @@ static RT_NOINLINE u64 sched_begin(struct RtStackBuf *b, u64 task, u64 n)
 RT_NOINLINE u64 rt_sched_frames(struct RtStackBuf *b, u64 task, u64 n)
 {
 	struct SchedWalk *w = SCHED_WALK(b);
-	u64 slot = b->slot, out, in;
+	RT_GIVEN given = rt_give(b);
+	u64 out, in;
 
 	if (!sched_begin(b, task, n))
 		return n;
 	for (u32 i = 1; i < SCHED_STEPS; i++)
-		if (rtg_sched_step(slot))
+		if (rtg_sched_step(given))
 			break;
 	out = w->sure & (SCHED_STEPS - 1);
 	in = w->in & (SCHED_STEPS - 1);

@@ -109,10 +109,10 @@ static RT_NOINLINE u64 switch_to(struct RtStackBuf *b, u32 nr)
 
 // ---- what the walker calls; global functions (btfgen.c: by their names) are verified once in a program
 // The first frame in a runtime's object, one in another's than the last, or a further one whose loop is to be looked at: frame as in struct RtStack, of a place at `look`.
-RT_NOINLINE u64 rtg_lang_begin(u64 slot, u64 look, u64 frame)
+RT_NOINLINE u64 rtg_lang_begin(RT_GIVEN given, u64 look, u64 frame)
 {
-	u32 key = slot;
-	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+	u32 key;
+	struct RtStackBuf *b = rt_given(given);
 
 	if (!b)
 		return 1;
@@ -145,10 +145,10 @@ RT_NOINLINE u64 rtg_lang_begin(u64 slot, u64 look, u64 frame)
 }
 
 // The frame at hand has a code whose place was not met before, or held another: its number. As rtg_lang_step().
-RT_NOINLINE u64 rtg_lang_new(u64 slot)
+RT_NOINLINE u64 rtg_lang_new(RT_GIVEN given)
 {
-	u32 key = slot;
-	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+	u32 key;
+	struct RtStackBuf *b = rt_given(given);
 
 	if (!b)
 		return RT_STEP_NONE;
@@ -179,10 +179,10 @@ RT_NOINLINE u64 rtg_lang_new(u64 slot)
 }
 
 // The frame at hand of the group at hand, into b->uw.frame: enum RtLangStep. Those of Java and of a chain are rtg_java_step() and rtg_chain_step().
-RT_NOINLINE u64 rtg_lang_step(u64 slot)
+RT_NOINLINE u64 rtg_lang_step(RT_GIVEN given)
 {
-	u32 key = slot;
-	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+	u32 key;
+	struct RtStackBuf *b = rt_given(given);
 
 	if (!b)
 		return RT_STEP_NONE;

@@ -15,11 +15,11 @@ enum RtLangStep {
 	RT_STEP_NEW,   // but for the number of its code
 	RT_STEP_AHEAD, // the group's end was looked for, there is no frame yet
 };
-u64 rtg_lang_begin(u64 slot, u64 look, u64 frame);
-u64 rtg_lang_step(u64 slot);
-u64 rtg_lang_new(u64 slot);
+u64 rtg_lang_begin(RT_GIVEN given, u64 look, u64 frame);
+u64 rtg_lang_step(RT_GIVEN given);
+u64 rtg_lang_new(RT_GIVEN given);
 
-u64 rtg_py_trampoline(u64 slot); // is the frame at hand, which is in no file, one that CPython calls its eval loop by (-X perf)? The function it stands for is there already
+u64 rtg_py_trampoline(RT_GIVEN given); // is the frame at hand, which is in no file, one that CPython calls its eval loop by (-X perf)? The function it stands for is there already
 
 // For the runtimes
 u64 rt_lang_lost(struct RtStackBuf *b); // the chain cannot be followed: RT_STEP_NONE, the stack counts as cut
@@ -36,7 +36,7 @@ u64 rt_py_async(struct RtStackBuf *b, struct RtLang *l); // pyasync.bpf.c: as rt
 // chain.bpf.c
 u64 rt_chain_begin(struct RtStackBuf *b, struct RtLang *l);
 u64 rt_chain_again(struct RtStackBuf *b); // at a further loop
-u64 rtg_chain_step(u64 slot); // for the walker: as rtg_lang_step(); RT_STEP_NEW: the code has been copied, too
+u64 rtg_chain_step(RT_GIVEN given); // for the walker: as rtg_lang_step(); RT_STEP_NEW: the code has been copied, too
 
 // java.bpf.c
 enum RtJavaKind { RT_JAVA_STUB, RT_JAVA_JUMP, RT_JAVA_INTERP, RT_JAVA_CODE, RT_JAVA_THAW };
@@ -47,8 +47,8 @@ enum RtJavaMore { // frames that are still to come of a piece of code
 	RT_JAVA_SCOPES, // those from v->scope on
 	RT_JAVA_PLACE,	// those of v->at, from number v->nr on
 };
-u64 rtg_java_leave(u64 slot, u64 frame); // for the walker: the frame at hand. 0: its code is in a file, or it is none of Java's. Its methods are a group that comes next
-u64 rtg_java_step(u64 slot); // for the walker: as rtg_lang_step()
+u64 rtg_java_leave(RT_GIVEN given, u64 frame); // for the walker: the frame at hand. 0: its code is in a file, or it is none of Java's. Its methods are a group that comes next
+u64 rtg_java_step(RT_GIVEN given); // for the walker: as rtg_lang_step()
 u64 rt_java_copy(struct RtLangWalk *w, struct RtLang *l);
 static RT_INLINE bool rt_java_is_method(struct RtLangWalk *w) // and no code of the runtime's own
 {
@@ -56,8 +56,8 @@ static RT_INLINE bool rt_java_is_method(struct RtLangWalk *w) // and no code of 
 }
 u64 rt_java_lost(struct RtStackBuf *b); // the method cannot be told: as rt_lang_lost()
 // v8.bpf.c
-u64 rtg_v8_leave(u64 slot, u64 frame); // for the walker: as rtg_java_leave(), of a frame in V8's own object, too: `frame`, as in struct RtStack
-u64 rtg_v8_step(u64 slot); // as rtg_java_step(); RT_STEP_NEW: the code has been copied, too
+u64 rtg_v8_leave(RT_GIVEN given, u64 frame); // for the walker: as rtg_java_leave(), of a frame in V8's own object, too: `frame`, as in struct RtStack
+u64 rtg_v8_step(RT_GIVEN given); // as rtg_java_step(); RT_STEP_NEW: the code has been copied, too
 // langfunc.bpf.c: of walks that end at the innermost function
 void rt_lang_func_at(struct RtStackBuf *b, u64 frame); // it is that of this frame of a language
 u64 rt_go_begin(struct RtStackBuf *b, struct RtLang *l, u64 look, u64 frame); // it is Go's function around `look`, whose frame is at hand

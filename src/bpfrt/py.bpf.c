@@ -13,8 +13,10 @@
 #include "bpfrt/py_rt.h"
 
 // The innermost record w->record: its frame and the next record. Garbage is found out by rt_py_step().
-static RT_NOINLINE u64 load_record(struct RtLangWalk *w, struct RtLang *l)
+RT_ONCE u64 rtp_load_record(struct RtLangWalk *w, struct RtLang *l)
 {
+	if (!w || !l)
+		return 0;
 	if (w->record & 7 || !w->record || rt_lang_read(w, w->record, 24)) {
 		w->record = 0;
 		return 0;
@@ -35,8 +37,10 @@ static RT_INLINE void look_ahead(struct RtLangWalk *w)
 }
 
 // The frame at `at` into w->py[slot]. 0: it cannot be read.
-static RT_NOINLINE u64 read_frame(struct RtLangWalk *w, struct RtLang *l, u64 at, u64 slot)
+RT_ONCE u64 rtp_read_frame(struct RtLangWalk *w, struct RtLang *l, u64 at, u64 slot)
 {
+	if (!w || !l)
+		return 0;
 	if (at & 7 || !at || slot > RT_PY_AT_HAND || rt_lang_read(w, at, l->py.frame_size))
 		return 0;
 	struct RtPyFrame *f = &w->py[slot];
@@ -66,7 +70,7 @@ static RT_INLINE u64 ahead(struct RtStackBuf *b, struct RtLang *l)
 		if (!room)
 			slot = RT_PY_AT_HAND;
 		RT_BARRIER(slot);
-		if (w->steps++ >= RT_LANG_AHEAD || slot > RT_PY_AT_HAND || !read_frame(w, l, at, slot))
+		if (w->steps++ >= RT_LANG_AHEAD || slot > RT_PY_AT_HAND || !rtp_read_frame(w, l, at, slot))
 			return rt_lang_lost(b);
 		w->py_kept += room;
 		w->ahead = w->py[slot].prev;
@@ -86,7 +90,7 @@ static RT_INLINE u64 frame_at_hand(struct RtLangWalk *w, struct RtLang *l)
 
 	if (slot < w->py_kept && slot < RT_PY_KEPT && KEEPS)
 		return slot;
-	return read_frame(w, l, w->frame, RT_PY_AT_HAND) ? RT_PY_AT_HAND : RT_PY_AT_HAND + 1;
+	return rtp_read_frame(w, l, w->frame, RT_PY_AT_HAND) ? RT_PY_AT_HAND : RT_PY_AT_HAND + 1;
 }
 
 RT_NOINLINE u64 rt_py_begin(struct RtStackBuf *b, struct RtLang *l)
@@ -100,7 +104,7 @@ RT_NOINLINE u64 rt_py_begin(struct RtStackBuf *b, struct RtLang *l)
 	w->each = l->py.how == RT_PY_EACH;
 	if (l->py.how == RT_PY_SHIMS)
 		look_ahead(w);
-	return l->py.how != RT_PY_RECORDS || load_record(w, l);
+	return l->py.how != RT_PY_RECORDS || rtp_load_record(w, l);
 }
 
 // The group's last frame was taken: on to the next outer loop. w->frame is the frame before it.
@@ -119,7 +123,7 @@ static RT_INLINE void next_group(struct RtLangWalk *w, struct RtLang *l)
 	if (w->record <= had)
 		w->record = 0;
 	else
-		load_record(w, l);
+		rtp_load_record(w, l);
 }
 
 // Has the frame at hand, which is in w->obj, called a coroutine's, the last one, by way of C? Then a task may have resumed that: pyasync.bpf.c looks before the frame is taken.
@@ -181,10 +185,9 @@ RT_NOINLINE u64 rt_py_step(struct RtStackBuf *b, struct RtLang *l)
 	(((before) >> 16 == 0xd1ff08ec8348ULL && ((after) & 0xffffffffffULL) == 0xc308c48348ULL) || ((before) >> 16 == 0xd1ffe5894855ULL && ((after) & 0xffff) == 0xc35d))
 #endif
 
-RT_NOINLINE u64 rtg_py_trampoline(u64 slot)
+RT_NOINLINE u64 rtg_py_trampoline(RT_GIVEN given)
 {
-	u32 key = slot;
-	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+	struct RtStackBuf *b = rt_given(given);
 
 	if (!b)
 		return 0;
@@ -194,8 +197,10 @@ RT_NOINLINE u64 rtg_py_trampoline(u64 slot)
 
 // ---- at first sight
 // A string object's text: its address in w->tmp[1], its bytes in tmp[2], the bytes of a character in tmp[3]. 0: it is no such object.
-static RT_NOINLINE u64 find_text(struct RtLangWalk *w, struct RtLang *l, u64 str)
+RT_ONCE u64 rtp_find_text(struct RtLangWalk *w, struct RtLang *l, u64 str)
 {
+	if (!w || !l)
+		return 0;
 	u64 state, n, ascii, width;
 
 	if (str & 7 || !str || rt_lang_read(w, str, 40 + l->py.head))
@@ -214,7 +219,7 @@ static RT_NOINLINE u64 find_text(struct RtLangWalk *w, struct RtLang *l, u64 str
 
 static RT_INLINE u64 copy_name(struct RtLangWalk *w, struct RtLang *l, u64 str)
 {
-	return find_text(w, l, str) && rt_lang_copy_name(w, w->tmp[3]);
+	return rtp_find_text(w, l, str) && rt_lang_copy_name(w, w->tmp[3]);
 }
 
 static RT_INLINE u64 copy_file(struct RtLangWalk *w, struct RtLang *l, u64 str)
@@ -222,7 +227,7 @@ static RT_INLINE u64 copy_file(struct RtLangWalk *w, struct RtLang *l, u64 str)
 	u64 n, at;
 
 	__builtin_memset(w->made.code.file, 0, sizeof(w->made.code.file));
-	if (!find_text(w, l, str))
+	if (!rtp_find_text(w, l, str))
 		return 0;
 	n = w->tmp[2];
 	at = w->tmp[1] + (n > RT_CODE_FILE ? n - RT_CODE_FILE : 0);

@@ -42,6 +42,15 @@ typedef _Bool bool;
 #define RT_INLINE inline __attribute__((always_inline))
 #define RT_NOINLINE __attribute__((noinline))
 #define RT_FN __attribute__((noinline, used))
+// A function that the verifier is to follow once and not once for each call, given pointers to whole structs (btfgen.c): named rtp_*, returns a number, does nothing
+// when given NULL. The walker of other threads (utask.bpf.c) has its own, which reach beyond what they are given.
+#ifdef RT_UW_TASK
+#define RT_ONCE static RT_NOINLINE
+#define RT_GIVEN u64
+#else
+#define RT_ONCE RT_NOINLINE
+#define RT_GIVEN struct RtStackBuf * // what functions named rtg_* are given: see rt_given()
+#endif
 #ifdef RT_HOST
 #define RT_UNROLL
 #else
@@ -149,9 +158,11 @@ RT_HELPERS(RT_HELPER)
 			(v) = (max);                                                                                   \
 	} while (0)
 #define RT_BARRIER(v) ((void)(v))
+#define RT_FENCE() ((void)0)
 #else
 #define RT_BOUND(v, max) asm volatile("if %0 <= %1 goto +1; %0 = %1" : "+r"(v) : "i"(max))
 #define RT_BARRIER(v) asm volatile("" : "+r"(v))
+#define RT_FENCE() asm volatile("" ::: "memory") // what was written is read again
 #endif
 
 // v, but as a number the verifier knows nothing of: a spilled register whose slot is partly overwritten reads back as unknown

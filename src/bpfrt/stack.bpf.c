@@ -11,6 +11,7 @@ RT_MAP(rt_stacks_128, RT_MAP_HASH, 8, sizeof(struct RtStack) + 128 * 8, 131072, 
 RT_MAP(rt_stacks_512, RT_MAP_HASH, 8, sizeof(struct RtStack) + 512 * 8, 32768, RT_F_NO_PREALLOC);
 RT_MAP(rt_stacks_1024, RT_MAP_HASH, 8, sizeof(struct RtStack) + 1024 * 8, 16384, RT_F_NO_PREALLOC);
 RT_MAP(rt_stack_bufs, RT_MAP_PERCPU_ARRAY, 4, sizeof(struct RtStackBuf), RT_STACK_BUFS, 0);
+RT_CONST(u32, rt_pointers, 0); // link.c: a global function can be given pointers
 RT_MAP(rt_counters, RT_MAP_PERCPU_ARRAY, 4, sizeof(struct RtCounters), 1, 0);
 RT_MAP(rt_trim, RT_MAP_ARRAY, 4, sizeof(struct RtTrim), 1, 0);
 
@@ -59,29 +60,37 @@ static RT_NOINLINE u64 store(void *map, struct RtStack *st, u64 id)
 	return STORE_COLLISION;
 }
 
+// A class of stacks: one of at most n frames in memory for so many. Each is verified once.
+#define STORE(n) \
+	struct RtStack##n { u64 words[sizeof(struct RtStack) / 8 + n]; }; \
+	RT_ONCE u64 rtp_store_##n(struct RtStack##n *st, u64 id) \
+	{ \
+		return st ? store(&rt_stacks_##n, (struct RtStack *)st, id) : STORE_FULL; \
+	}
+STORE(16)
+STORE(48)
+STORE(128)
+STORE(512)
+STORE(1024)
+
 // The st->n frames of st under id. A full class passes its stacks on to the next larger one. STORE_*: there was no place.
 static RT_INLINE u64 store_small(struct RtStack *st, u64 id)
 {
 	u64 n = st->n, got = STORE_FULL;
 
 	if (n <= 16)
-		got = store(&rt_stacks_16, st, id);
+		got = rtp_store_16((struct RtStack16 *)st, id);
 	if (n <= 48 && got == STORE_FULL)
-		got = store(&rt_stacks_48, st, id);
+		got = rtp_store_48((struct RtStack48 *)st, id);
 	if (n <= 128 && got == STORE_FULL)
-		got = store(&rt_stacks_128, st, id);
+		got = rtp_store_128((struct RtStack128 *)st, id);
 	return got;
 }
 
-static RT_NOINLINE u64 store_128(struct RtStack *st, u64 id)
+static RT_INLINE u64 store_512(struct RtStack *st, u64 id)
 {
-	return store_small(st, id);
-}
-
-static RT_NOINLINE u64 store_512(struct RtStack *st, u64 id)
-{
-	u64 got = store_128(st, id);
-	return st->n <= 512 && got == STORE_FULL ? store(&rt_stacks_512, st, id) : got;
+	u64 got = store_small(st, id);
+	return st->n <= 512 && got == STORE_FULL ? rtp_store_512((struct RtStack512 *)st, id) : got;
 }
 
 static RT_INLINE u64 intern_new(struct RtStack *st, u64 id)
@@ -90,7 +99,7 @@ static RT_INLINE u64 intern_new(struct RtStack *st, u64 id)
 	struct RtCounters *c;
 
 	if (got == STORE_FULL)
-		got = store(&rt_stacks_1024, st, id);
+		got = rtp_store_1024((struct RtStack1024 *)st, id);
 	if (got > STORE_COLLISION)
 		return got;
 	c = rt_stack_counters();
@@ -208,10 +217,9 @@ RT_NOINLINE u64 rt_stack_piece(struct RtStackBuf *b, u64 from, u64 n, u64 h1, u6
 }
 
 // The same for buffer number `slot` of this CPU; a global function (btfgen.c: by its name) is verified once in a program.
-RT_NOINLINE u64 rtg_stack_piece(u64 slot, u64 from, u64 n, u64 h1, u64 h2)
+RT_NOINLINE u64 rtg_stack_piece(RT_GIVEN given, u64 from, u64 n, u64 h1, u64 h2)
 {
-	u32 key = slot;
-	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+	struct RtStackBuf *b = rt_given(given);
 
 	return b ? piece(b, from, n, h1, h2) : 0;
 }

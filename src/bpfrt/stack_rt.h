@@ -9,7 +9,7 @@ RT_MAP_EXTERN(rt_stack_bufs);
 struct RtCounters *rt_stack_counters(void); // of this CPU
 struct RtStackBuf *rt_stack_no_buffer(void); // counts it; NULL
 u64 rt_stack_piece(struct RtStackBuf *b, u64 from, u64 n, u64 h1, u64 h2); // id of these frames; below RT_STACK_LOST: there is no room
-u64 rtg_stack_piece(u64 slot, u64 from, u64 n, u64 h1, u64 h2);
+u64 rtg_stack_piece(RT_GIVEN given, u64 from, u64 n, u64 h1, u64 h2);
 u64 rt_stack_list(struct RtStackBuf *b, u64 h1, u64 h2); // id of a stack of pieces
 u64 rt_stack_intern(struct RtStack *st, u64 h1, u64 h2); // id of st->frames[0..st->n), 0 lost and counted; all of the head but check is set
 
@@ -40,8 +40,8 @@ static RT_INLINE u32 rt_uw_lost(struct RtUwRule *r)
 
 // compat.bpf.c: 32-bit processes
 u64 rt_uw_load32(struct RtUw *u);
-u64 rtg_leave32(u64 slot, u64 rule);
-u64 rtg_leave32_fp(u64 slot);
+u64 rtg_leave32(RT_GIVEN given, u64 rule);
+u64 rtg_leave32_fp(RT_GIVEN given);
 
 // jit.bpf.c
 u64 rt_jit_ask(u32 tgid); // user space shall look at the process's code made at run time. 0: it was not told
@@ -63,6 +63,29 @@ static RT_INLINE u64 rt_uw_stop(struct RtUw *u, u32 why)
 	u->why = why;
 	u->stop = 1;
 	return 1;
+}
+
+// Functions named rtg_* are global on every kernel (btfgen.c). They are given this CPU's buffer, or, where the verifier takes no pointers as arguments of global functions and in
+// utask.bpf.c, its number.
+#ifdef RT_UW_TASK
+#define RT_POINTERS 0
+#else
+RT_CONST_EXTERN(u32, rt_pointers);
+#define RT_POINTERS rt_pointers
+#endif
+static RT_INLINE RT_GIVEN rt_give(struct RtStackBuf *b)
+{
+	return RT_POINTERS ? (RT_GIVEN)(u64)b : (RT_GIVEN)(u64)b->slot;
+}
+
+static RT_INLINE struct RtStackBuf *rt_given(RT_GIVEN given)
+{
+	u64 v = (u64)given;
+	if (RT_POINTERS)
+		return (struct RtStackBuf *)v;
+	RT_BARRIER(v); // a pointer must not be written as a key, not even for nothing
+	u32 slot = v;
+	return bpf_map_lookup_elem(&rt_stack_bufs, &slot);
 }
 
 // The current frame is left by what nothing proves.

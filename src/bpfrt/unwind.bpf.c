@@ -6,6 +6,7 @@
 // walk_fp.h is the same by frame pointers alone.
 // The same file is compiled for the host (-DRT_HOST) and run on recorded memory by test/unit/walk_test.c, and a second time for other threads than
 // the current one, with RT_UW_TASK (utask.bpf.c).
+#define RT_UNWIND // for walk_mem.h
 #include "bpfrt/rt.h"
 #include "bpfrt/stack.h"
 #include "bpfrt/stack_rt.h"
@@ -15,7 +16,7 @@
 #include "bpfrt/walk_piece.h"
 #if !defined(RT_UW_TASK) && RT_IS_X86
 #include "bpfrt/walk_beam.h"
-#define BEAM_LEAVE(b, r, key) ((r)->kind == RT_UW_BEAM && rtg_beam_leave((b)->slot, key))
+#define BEAM_LEAVE(b, r, key) ((r)->kind == RT_UW_BEAM && rtg_beam_leave(rt_give(b), key))
 #else
 #define BEAM_LEAVE(b, r, key) 0
 #endif
@@ -28,21 +29,21 @@ RT_MAP(rt_uw_rules, RT_MAP_ARRAY, 4, sizeof(struct RtUwRule), RT_UW_RULES, RT_F_
 // stacks; the price is that they may be given numbers only.
 #ifdef RT_UW_TASK
 #define JIT_MAY_BE(u, w, r) (!(w)->java.none && ((u)->bare || !(r) || (r)->kind == RT_UW_NONE))
-#define JIT_LEAVE(b, frame) rtg_java_leave((b)->slot, frame)
+#define JIT_LEAVE(b, frame) rtg_java_leave(rt_give(b), frame)
 #define WALK_ANEW(b) 1
 #define FP_ONLY(u) ((u)->fp_only)
 #else
 // Code made at run time, and V8's, which its object has without unwind information
 #define JIT_MAY_BE(u, w, r) (!(w)->java.none && ((u)->bare || !(r) || (r)->kind == RT_UW_NONE || (r)->index & RT_UW_JIT))
-#define JIT_LEAVE(b, frame) (rtg_java_leave((b)->slot, frame) || rtg_v8_leave((b)->slot, frame))
-#define WALK_ANEW(b) rtg_walk_anew((b)->slot)
+#define JIT_LEAVE(b, frame) (rtg_java_leave(rt_give(b), frame) || rtg_v8_leave(rt_give(b), frame))
+#define WALK_ANEW(b) rtg_walk_anew(rt_give(b))
 #define FP_ONLY(u) false // walk_fp.h
 #endif
 
-RT_NOINLINE u64 rtg_locate(u64 slot, u64 look, u64 at)
+RT_NOINLINE u64 rtg_locate(RT_GIVEN given, u64 look, u64 at)
 {
-	u32 key = slot, seen = at;
-	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+	u32 seen = at;
+	struct RtStackBuf *b = rt_given(given);
 	struct RtUwSeen *e = bpf_map_lookup_elem(&rt_uw_seen, &seen);
 
 	if (!b || !e)
@@ -52,31 +53,30 @@ RT_NOINLINE u64 rtg_locate(u64 slot, u64 look, u64 at)
 	return 0;
 }
 
-RT_NOINLINE u64 rtg_end_piece(u64 slot)
+RT_NOINLINE u64 rtg_end_piece(RT_GIVEN given)
 {
-	u32 key = slot;
-	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+	struct RtStackBuf *b = rt_given(given);
 
 	return b ? end_piece(b) : 1;
 }
 
 #ifdef BEAM_REGISTERS
-RT_NOINLINE u64 rtg_beam_leave(u64 slot, u64 rule)
+RT_NOINLINE u64 rtg_beam_leave(RT_GIVEN given, u64 rule)
 {
-	u32 key = slot, nr = rule;
-	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+	u32 nr = rule;
+	struct RtStackBuf *b = rt_given(given);
 	struct RtUwRule *r = bpf_map_lookup_elem(&rt_uw_rules, &nr);
 
 	if (b && r)
-		beam_leave(&b->uw, slot, r);
+		beam_leave(&b->uw, given, r);
 	return 1;
 }
 #endif
 
-RT_NOINLINE u64 rtg_leave_rare(u64 slot, u64 rule)
+RT_NOINLINE u64 rtg_leave_rare(RT_GIVEN given, u64 rule)
 {
-	u32 key = slot, nr = rule;
-	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+	u32 nr = rule;
+	struct RtStackBuf *b = rt_given(given);
 
 	struct RtUwRule *r = bpf_map_lookup_elem(&rt_uw_rules, &nr);
 	return b && r ? leave_by_rule(&b->uw, r) : 1;
@@ -84,10 +84,9 @@ RT_NOINLINE u64 rtg_leave_rare(u64 slot, u64 rule)
 
 #ifndef RT_UW_TASK
 // From the first frame on once more, of which the loop has no frame of its program.
-RT_NOINLINE u64 rtg_walk_anew(u64 slot)
+RT_NOINLINE u64 rtg_walk_anew(RT_GIVEN given)
 {
-	u32 key = slot;
-	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+	struct RtStackBuf *b = rt_given(given);
 
 	if (!b)
 		return 1;
@@ -112,14 +111,14 @@ static RT_INLINE void walk_lang(struct RtStackBuf *b)
 {
 	struct RtUw *u = &b->uw;
 	struct RtLangWalk *w = &b->lang;
-	u64 first = w->group & RT_GROUP_FIRST, slot = b->slot, step;
+	u64 first = w->group & RT_GROUP_FIRST, step;
 
 	if (w->group & RT_GROUP_JAVA)
-		step = w->group & RT_GROUP_V8 ? rtg_v8_step(slot) : rtg_java_step(slot);
+		step = w->group & RT_GROUP_V8 ? rtg_v8_step(rt_give(b)) : rtg_java_step(rt_give(b));
 	else
-		step = w->chain ? rtg_chain_step(slot) : rtg_lang_step(slot);
+		step = w->chain ? rtg_chain_step(rt_give(b)) : rtg_lang_step(rt_give(b));
 	if (step == RT_STEP_NEW && !RT_LACKS(b))
-		step = rtg_lang_new(slot);
+		step = rtg_lang_new(rt_give(b));
 	if (step == RT_STEP_AHEAD || RT_LACKS(b)) // the frame that this began at is still to come
 		return;
 	if (step == RT_STEP_NONE) {
@@ -135,7 +134,7 @@ static RT_INLINE void walk_lang(struct RtStackBuf *b)
 		}
 		u->last_frame = u->frame;
 		u->bare = 0;
-		if (u->n >= u->room && rtg_end_piece(b->slot))
+		if (u->n >= u->room && rtg_end_piece(rt_give(b)))
 			return;
 		put_frame(b, u->frame);
 		if (w->group & RT_GROUP_JAVA && w->java.more == RT_JAVA_DONE)
@@ -200,16 +199,17 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 	u64 frame = e->frame, id = e->id, at = e->map;
 	key = id & 0xffff;
 	if (id >> 16 != u->gen || (e->check ^ RT_UW_SEEN_MIX(frame, id, at)) != look || (key == RT_UW_RULE_UNSEEN && !FP_ONLY(u)) || !holds(u, c, at)) {
-		rtg_locate(b->slot, look, place);
+		rtg_locate(rt_give(b), look, place);
 		frame = u->frame;
 		key = u->rule;
 		if (u->stop)
 			return;
 	}
 	struct RtUwRule *r = FP_ONLY(u) ? NULL : bpf_map_lookup_elem(&rt_uw_rules, &key);
-	bool lang = r && r->index & RT_UW_LANG && !w->off;
-	if (lang && (w->look || w->object != RT_FRAME_ID(frame))) {
-		rtg_lang_begin(b->slot, look, frame);
+	u->lang = r && r->index & RT_UW_LANG && !w->off;
+	RT_FENCE();
+	if (u->lang && (w->look || w->object != RT_FRAME_ID(frame))) {
+		rtg_lang_begin(rt_give(b), look, frame);
 		if (w->group)
 			return;
 	}
@@ -217,13 +217,14 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 	u->bare_pc = 0;
 	u->guess_before = u->guess_place;
 	u->guess_place = 0;
-	if (from && frame >> 63 && is_anothers(u, from, u->pc)) {
+	if (from && frame >> 63 && rtp_is_anothers(u, from, u->pc)) {
 		rt_uw_stop(u, RT_WHY_NO_MAPPING);
 		return;
 	}
 	u->bare = !(frame >> 63);
-	w->hidden = u->bare && w->lang && !(w->off | w->chain) && rtg_py_trampoline(b->slot);
-	bool jit = !w->hidden && JIT_MAY_BE(u, w, r);
+	w->hidden = u->bare && w->lang && !(w->off | w->chain) && rtg_py_trampoline(rt_give(b));
+	u->jit = !w->hidden && JIT_MAY_BE(u, w, r);
+	RT_FENCE();
 	u64 where = frame; // as an address it would not tell its object
 	w->java.raw = u->raw;
 	u->raw |= u->bare & !w->hidden;
@@ -231,21 +232,21 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 		frame = look;
 	frame = u->is_ra ? frame + 1 : frame | RT_FRAME_EXACT;
 	u->last_frame = frame;
-	if (!w->hidden && u->n >= u->room && rtg_end_piece(b->slot))
+	if (!w->hidden && u->n >= u->room && rtg_end_piece(rt_give(b)))
 		return;
-	if (lang || jit) {
+	if (u->lang | u->jit) {
 		w->h1 = u->h1;
 		w->h2 = u->h2;
 	}
 	if (!w->hidden)
 		put_frame(b, frame);
-	if (jit && JIT_LEAVE(b, where)) {
+	if (u->jit && JIT_LEAVE(b, where)) {
 		u->entry = 0;
 		if (u->n >= u->limit && !w->group)
 			rt_uw_stop(u, RT_WHY_LIMIT);
 		return;
 	}
-	if (u->n >= u->limit && !lang) {
+	if (u->n >= u->limit && !u->lang) {
 		rt_uw_stop(u, RT_WHY_LIMIT);
 		return;
 	}
@@ -255,21 +256,21 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 	}
 #if RT_IS_X86
 	if (u->compat)
-		rtg_leave32(b->slot, key);
+		rtg_leave32(rt_give(b), key);
 	else
 #endif
 	if (!r || r->kind == RT_UW_NONE || r->kind == RT_UW_BAD)
-		leave_by_fp(u, !r && !FP_ONLY(u));
+		rtp_leave_by_fp(u, !r && !FP_ONLY(u));
 	else if (r->kind == RT_UW_END)
 		reach_root(u, r, where);
 	else if (r->kind == RT_UW_REG && !(r->fprel | r->ra_kind | r->sp_kind))
 		leave_usual(u, r);
 	else if (!BEAM_LEAVE(b, r, key))
-		rtg_leave_rare(b->slot, key);
+		rtg_leave_rare(rt_give(b), key);
 	u->entry = 0;
 	if (u->pc == u->tramp && u->tramp && u->is_ra)
 		rt_uw_original_return(u);
-	if (lang)
+	if (u->lang)
 		find_group(b, sp);
 }
 
@@ -308,10 +309,9 @@ static long walk_step(u64 i, struct WalkCtx *w)
 #define NOLOOP_FRAMES 4096 // the verifier keeps a state for each round (8,192 at most), and allows eight calls in one another
 // The same for kernels without bpf_loop. A global function (btfgen.c: by its name) is verified once and not in every round of the loop that calls
 // it; the price is that it may be given numbers only.
-RT_NOINLINE u64 rtg_walk_step(u64 slot)
+RT_NOINLINE u64 rtg_walk_step(RT_GIVEN given)
 {
-	u32 key = slot;
-	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+	struct RtStackBuf *b = rt_given(given);
 
 	if (!b)
 		return 1;
@@ -332,9 +332,9 @@ static RT_INLINE void walk(struct RtStackBuf *b, u64 limit, u64 src, bool loop, 
 	} else if (loop) {
 		bpf_loop(RT_STACK_DEEP, walk_step, &w, 0);
 	} else {
-		u64 slot = b->slot;
+		RT_GIVEN given = rt_give(b);
 		for (u32 i = 0; i < NOLOOP_FRAMES; i++)
-			if (rtg_walk_step(slot))
+			if (rtg_walk_step(given))
 				break;
 	}
 	if (!fp)
@@ -406,10 +406,9 @@ static RT_INLINE u64 unread_at(struct RtStackBuf *b)
 }
 
 // For rt_ustack_cold(), from the registers in buffer number `slot` of this CPU; a global function (btfgen.c: by its name) is verified once for all calls.
-RT_NOINLINE u64 rtg_cold_walk(u64 slot, u64 limit, u64 src)
+RT_NOINLINE u64 rtg_cold_walk(RT_GIVEN given, u64 limit, u64 src)
 {
-	u32 key = slot;
-	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+	struct RtStackBuf *b = rt_given(given);
 
 	if (!b)
 		return RT_STACK_LOST;
@@ -447,7 +446,7 @@ static RT_INLINE u64 ustack_cold(void *ctx, u64 limit, u64 src, struct RtColdAt 
 	if (bpf_get_current_pid_tgid() >> 32 && user_regs(ctx, b, src)) {
 		at->sp = RT_REGS_SP(&b->regs);
 		at->pc = RT_REGS_PC(&b->regs);
-		id = rtg_cold_walk(b->slot, limit, src);
+		id = rtg_cold_walk(rt_give(b), limit, src);
 		at->unread = b->uw.unread;
 		at->why = b->uw.why;
 	} else {

@@ -18,8 +18,10 @@ RT_MAP_EXTERN(rt_uw_obj);
 #define V8_R12 12
 
 // The type of an object, into w->tmp[0]. 0: it is none.
-RT_NOINLINE u64 rt_v8_type(struct RtLangWalk *w, struct RtLang *l, u64 object)
+RT_ONCE u64 rtp_v8_type(struct RtLangWalk *w, struct RtLang *l, u64 object)
 {
+	if (!w || !l)
+		return 0;
 	u32 off = l->v8.map_type;
 
 	if (!RT_V8_IS_OBJECT(object) || !java_word(w, object - 1) || !RT_V8_IS_OBJECT(w->tmp[0]) || !java_word(w, w->tmp[0] - 1 + (off & ~7u)))
@@ -28,8 +30,10 @@ RT_NOINLINE u64 rt_v8_type(struct RtLangWalk *w, struct RtLang *l, u64 object)
 	return 1;
 }
 
-RT_NOINLINE u64 rt_v8_own(struct RtLangWalk *w, struct RtLang *l)
+RT_ONCE u64 rtp_v8_own(struct RtLangWalk *w, struct RtLang *l)
 {
+	if (!w || !l)
+		return 0;
 	struct RtV8Walk *v = &w->v8;
 	u64 h = bpf_get_current_pid_tgid();
 
@@ -45,8 +49,10 @@ RT_NOINLINE u64 rt_v8_own(struct RtLangWalk *w, struct RtLang *l)
 }
 
 // The function v->func: what tells it from others, into v->own and w->java.ident. 0: there is none.
-static RT_NOINLINE u64 v8_function(struct RtLangWalk *w, struct RtLang *l)
+RT_ONCE u64 rtp_v8_function(struct RtLangWalk *w, struct RtLang *l)
 {
+	if (!w || !l)
+		return 0;
 	struct RtV8Walk *v = &w->v8;
 	u64 map;
 
@@ -54,7 +60,7 @@ static RT_NOINLINE u64 v8_function(struct RtLangWalk *w, struct RtLang *l)
 		return 0;
 	v->shared = rt_lang_word(w, l->v8.f_shared);
 	map = w->obj[0]; // it is checked when a function is met
-	if (!rt_v8_own(w, l))
+	if (!rtp_v8_own(w, l))
 		return 0;
 	w->java.ident = v->own;
 	rt_v8_mix(&w->java.ident, map);
@@ -71,10 +77,10 @@ static RT_INLINE u32 v8_kind(struct RtLangWalk *w, struct RtUw *u, struct RtLang
 		return RT_V8_COMPILED;
 	if (!RT_V8_IS_OBJECT(array) || (u32)smi || at > 1 << 30)
 		return RT_V8_BUILTIN;
-	if (!u->is_ra && !(rt_v8_type(w, l, array) && w->tmp[0] == l->v8.t_bytecode)) // a builtin without a frame: that of the code which called it
+	if (!u->is_ra && !(rtp_v8_type(w, l, array) && w->tmp[0] == l->v8.t_bytecode)) // a builtin without a frame: that of the code which called it
 		return RT_V8_BUILTIN;
 	v->table = array;
-	if (!u->is_ra && reg_get(u, V8_R12) && u->tmp[1] == array && reg_get(u, V8_R9))
+	if (!u->is_ra && rtp_reg_get(u, V8_R12) && u->tmp[1] == array && rtp_reg_get(u, V8_R9))
 		at = u->tmp[1];
 	v->target = at + 1 - l->v8.b_data;
 	return RT_V8_INTERP;
@@ -149,7 +155,7 @@ static RT_INLINE u64 v8_leave(struct RtStackBuf *b, struct RtLang *l, u64 frame)
 	v->leaf = 0;
 	if (!builtin && !called && l->v8.nops)
 		return v8_leave_leaf(u, w);
-	if ((builtin && !v8_is_ours(l, w->java.lang, frame)) || !reg_get(u, RT_R_FP))
+	if ((builtin && !v8_is_ours(l, w->java.lang, frame)) || !rtp_reg_get(u, RT_R_FP))
 		return 0;
 	fp = u->tmp[1];
 	if (fp & 7 || fp < u->reg[RT_R_SP] || rt_lang_read(w, fp - 64, 80))
@@ -169,22 +175,22 @@ static RT_INLINE u64 v8_leave(struct RtStackBuf *b, struct RtLang *l, u64 frame)
 	v->pc = u->pc - 1;
 	rt_v8_up(u, w, fp);
 	// Baseline code keeps its bytecode where the interpreter does, and inlines nothing. Optimised code has anything there.
-	bytecode = v->kind != RT_V8_COMPILED || l->v8.nops || (rt_v8_type(w, l, w->obj[4]) && w->tmp[0] == l->v8.t_bytecode);
+	bytecode = v->kind != RT_V8_COMPILED || l->v8.nops || (rtp_v8_type(w, l, w->obj[4]) && w->tmp[0] == l->v8.t_bytecode);
 	if (!bytecode)
 		rt_uw_guess(u, RT_WHY_GUESS_INLINED);
 	if (u->stop || w->java.native)
 		return 1;
 	if (v->kind == RT_V8_COMPILED && l->v8.nops)
 		v8_compiled(w, l);
-	else if (v8_function(w, l))
+	else if (rtp_v8_function(w, l))
 		v8_group(w, RT_V8_CODE, called);
 	return 1;
 }
 
-RT_NOINLINE u64 rtg_v8_leave(u64 slot, u64 frame)
+RT_NOINLINE u64 rtg_v8_leave(RT_GIVEN given, u64 frame)
 {
-	u32 key = slot;
-	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+	u32 key;
+	struct RtStackBuf *b = rt_given(given);
 
 	if (!b)
 		return 0;
@@ -225,7 +231,7 @@ static RT_INLINE u64 v8_known(struct RtStackBuf *b)
 	u64 frame;
 
 	w->v8.place = v8_place(&w->v8);
-	if (!rt_java_kept(w, w->v8.place) || w->tmp[1] != w->java.ident)
+	if (!rtp_java_kept(w, w->v8.place) || w->tmp[1] != w->java.ident)
 		return 0;
 	frame = w->tmp[0];
 	if (!(frame & RT_FRAME_LANG))
@@ -237,7 +243,7 @@ static RT_INLINE u64 v8_known(struct RtStackBuf *b)
 
 static RT_INLINE bool v8_is_function(struct RtLangWalk *w, struct RtLang *l)
 {
-	return rt_v8_type(w, l, w->v8.func) && w->tmp[0] - l->v8.t_function < (u64)(l->v8.t_function_end - l->v8.t_function);
+	return rtp_v8_type(w, l, w->v8.func) && w->tmp[0] - l->v8.t_function < (u64)(l->v8.t_function_end - l->v8.t_function);
 }
 
 static RT_INLINE u64 v8_frame(struct RtStackBuf *b, struct RtLang *l)
@@ -253,7 +259,7 @@ static RT_INLINE u64 v8_frame(struct RtStackBuf *b, struct RtLang *l)
 		return rt_v8_copy(w, l, b->uw.tgid) ? RT_STEP_AHEAD : RT_STEP_NONE;
 	if (step == RT_STEP_FRAME) {
 		kept = b->uw.frame | (v8_is_last(v) ? V8_LAST : 0);
-		rt_java_keep(w, v->place, v->unsure ? kept & ~RT_FRAME_LANG : kept);
+		rtp_java_keep(w, v->place, v->unsure ? kept & ~RT_FRAME_LANG : kept);
 	}
 	v8_given(w, v8_is_last(v));
 	return step;
@@ -268,7 +274,7 @@ static RT_INLINE u64 v8_alone(struct RtStackBuf *b, struct RtLang *l)
 	if (v->unsure)
 		rt_uw_guess(&b->uw, RT_WHY_GUESS_INLINED);
 	v->shared = v->outer;
-	if (v->nr || !rt_v8_type(w, l, v->shared) || w->tmp[0] != l->v8.t_shared || !rt_v8_own(w, l))
+	if (v->nr || !rtp_v8_type(w, l, v->shared) || w->tmp[0] != l->v8.t_shared || !rtp_v8_own(w, l))
 		return RT_STEP_NONE;
 	v->ninner = 1;
 	v->func = v->pos = 0;
@@ -286,9 +292,9 @@ static RT_INLINE u64 v8_inside(struct RtStackBuf *b, struct RtLang *l)
 		if (v8_known(b))
 			return RT_STEP_FRAME;
 		v->more = RT_V8_INNER;
-		known = v->ninner || (!v->leaf && rtg_v8_ops(b->slot));
+		known = v->ninner || (!v->leaf && rtg_v8_ops(rt_give(b)));
 	} else {
-		known = v->more == RT_V8_INNER ? rtg_v8_inner(b->slot) : rtg_v8_ops_left(b->slot);
+		known = v->more == RT_V8_INNER ? rtg_v8_inner(rt_give(b)) : rtg_v8_ops_left(rt_give(b));
 		v->unsure |= !known;
 	}
 	return known ? RT_STEP_AHEAD : v8_alone(b, l);
@@ -300,7 +306,7 @@ static RT_INLINE u64 v8_one(struct RtLangWalk *w, struct RtLang *l)
 	w->v8.kind = RT_V8_COMPILED;
 	w->v8.unsure = 0;
 	w->v8.more = RT_V8_CODE;
-	return v8_function(w, l) ? RT_STEP_AHEAD : RT_STEP_NONE;
+	return rtp_v8_function(w, l) ? RT_STEP_AHEAD : RT_STEP_NONE;
 }
 
 // The innermost frame is none of V8's, or cannot be left as such: it is looked at as any other.
@@ -319,7 +325,7 @@ static RT_INLINE u64 v8_made(struct RtStackBuf *b, struct RtLang *l)
 	struct RtLangWalk *w = &b->lang;
 	struct RtV8Walk *v = &w->v8;
 
-	if (!rtg_v8_find(b->slot)) {
+	if (!rtg_v8_find(rt_give(b))) {
 		if (v->more == RT_V8_SCAN)
 			return RT_STEP_AHEAD;
 		if (v->leaf)
@@ -327,14 +333,14 @@ static RT_INLINE u64 v8_made(struct RtStackBuf *b, struct RtLang *l)
 		rt_uw_guess(&b->uw, RT_WHY_GUESS_INLINED);
 		return v8_one(w, l);
 	}
-	if (v->leaf && !rtg_v8_leaf(b->slot))
+	if (v->leaf && !rtg_v8_leaf(rt_give(b)))
 		return v8_not_ours(b);
 	v->failed = 0;
 	if (b->uw.stop || w->java.native)
 		return RT_STEP_NONE;
 	if (v->jit == l->v8.kind_baseline)
 		return v8_one(w, l);
-	if ((v->jit != l->v8.kind_maglev && v->jit != l->v8.kind_turbofan) || !rtg_v8_optimised(b->slot))
+	if ((v->jit != l->v8.kind_maglev && v->jit != l->v8.kind_turbofan) || !rtg_v8_optimised(rt_give(b)))
 		return RT_STEP_NONE;
 	v->kind = RT_V8_OPTIMISED;
 	v->more = RT_V8_PLACE;
@@ -357,10 +363,10 @@ static RT_INLINE u64 v8_step(struct RtStackBuf *b, struct RtLang *l)
 		return RT_STEP_AHEAD;
 	case RT_V8_OPEN:
 		v->more = RT_V8_FRAME;
-		rt_v8_table(w, l);
+		rtp_v8_table(w, l);
 		return RT_STEP_AHEAD;
 	case RT_V8_TABLE:
-		rt_v8_search(w);
+		rtp_v8_search(w);
 		return RT_STEP_AHEAD;
 	case RT_V8_FRAME:
 		return v8_frame(b, l);
@@ -369,7 +375,7 @@ static RT_INLINE u64 v8_step(struct RtStackBuf *b, struct RtLang *l)
 	case RT_V8_JIT:
 		return v8_made(b, l);
 	case RT_V8_SCAN:
-		rtg_v8_scan(b->slot);
+		rtg_v8_scan(rt_give(b));
 		return RT_STEP_AHEAD;
 	case RT_V8_PLACE:
 	case RT_V8_OPS_LEFT:
@@ -382,10 +388,10 @@ static RT_INLINE u64 v8_step(struct RtStackBuf *b, struct RtLang *l)
 	return step;
 }
 
-RT_NOINLINE u64 rtg_v8_step(u64 slot)
+RT_NOINLINE u64 rtg_v8_step(RT_GIVEN given)
 {
-	u32 key = slot;
-	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+	u32 key;
+	struct RtStackBuf *b = rt_given(given);
 
 	if (!b)
 		return RT_STEP_NONE;

@@ -31,33 +31,32 @@ static RT_INLINE void rt_v8_up(struct RtUw *u, struct RtLangWalk *w, u64 fp)
 		rt_uw_stop(u, RT_WHY_BAD_CFA);
 }
 
-u64 rt_v8_type(struct RtLangWalk *w, struct RtLang *l, u64 object); // into w->tmp[0]; 0: it is no object
+u64 rtp_v8_type(struct RtLangWalk *w, struct RtLang *l, u64 object); // into w->tmp[0]; 0: it is no object
 // A global function by name rtg_NAME of one that takes the buffer and the runtime
 #define RT_V8_GLOBAL(name) \
-	RT_NOINLINE u64 rtg_##name(u64 slot) \
+	RT_NOINLINE u64 rtg_##name(RT_GIVEN given) \
 	{ \
-		u32 key = slot; \
-		struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key); \
+		struct RtStackBuf *b = rt_given(given); \
 		if (!b) \
 			return 0; \
-		key = b->lang.java.lang; \
+		u32 key = b->lang.java.lang; \
 		struct RtLang *l = bpf_map_lookup_elem(&rt_langs, &key); \
 		return l ? name(b, l) : 0; \
 	}
 #define RT_V8_SHARED 96 // bytes that are read of a SharedFunctionInfo
-u64 rt_v8_own(struct RtLangWalk *w, struct RtLang *l); // what tells v->shared from others, into v->own; its bytes into w->obj. 0: it cannot be read
+u64 rtp_v8_own(struct RtLangWalk *w, struct RtLang *l); // what tells v->shared from others, into v->own; its bytes into w->obj. 0: it cannot be read
 // v8jit.bpf.c: global functions, verified once each (btfgen.c: by their names): the caller's states do not multiply theirs
-u64 rtg_v8_find(u64 slot); // the Code around v->pc, perhaps v->jitcode. 0: none, or it is looked for: v->more == RT_V8_SCAN
-u64 rtg_v8_scan(u64 slot); // a piece of that; at its end v->more is RT_V8_JIT again
-u64 rtg_v8_optimised(u64 slot); // what optimised code says of itself, into w->java.ident and v. 0: nothing
-u64 rtg_v8_ops(u64 slot); // where it says what runs at v->pc. 0: nowhere
-u64 rtg_v8_ops_left(u64 slot); // as long as v->more is RT_V8_OPS_LEFT. 0: it makes no sense
-u64 rtg_v8_inner(u64 slot); // the next function: v->more. 0: it is none
-u64 rtg_v8_leaf(u64 slot); // v8leaf.bpf.c: leaves the innermost frame, which is the Code's. 0: it cannot
+u64 rtg_v8_find(RT_GIVEN given); // the Code around v->pc, perhaps v->jitcode. 0: none, or it is looked for: v->more == RT_V8_SCAN
+u64 rtg_v8_scan(RT_GIVEN given); // a piece of that; at its end v->more is RT_V8_JIT again
+u64 rtg_v8_optimised(RT_GIVEN given); // what optimised code says of itself, into w->java.ident and v. 0: nothing
+u64 rtg_v8_ops(RT_GIVEN given); // where it says what runs at v->pc. 0: nowhere
+u64 rtg_v8_ops_left(RT_GIVEN given); // as long as v->more is RT_V8_OPS_LEFT. 0: it makes no sense
+u64 rtg_v8_inner(RT_GIVEN given); // the next function: v->more. 0: it is none
+u64 rtg_v8_leaf(RT_GIVEN given); // v8leaf.bpf.c: leaves the innermost frame, which is the Code's. 0: it cannot
 // v8name.bpf.c: the function at hand, into w->made.code: 0: it is none; then, as long as it says RT_STEP_AHEAD, its texts
 u64 rt_v8_copy(struct RtLangWalk *w, struct RtLang *l, u64 tgid);
 u64 rt_v8_copy_text(struct RtLangWalk *w, struct RtLang *l);
 // v8pos.bpf.c
-u64 rt_v8_table(struct RtLangWalk *w, struct RtLang *l); // the table of positions of the BytecodeArray v->table: v->more
-u64 rt_v8_search(struct RtLangWalk *w);			 // a piece of it; at its end v->pos is the position of v->target, v->more RT_V8_FRAME
+u64 rtp_v8_table(struct RtLangWalk *w, struct RtLang *l); // the table of positions of the BytecodeArray v->table: v->more
+u64 rtp_v8_search(struct RtLangWalk *w);			 // a piece of it; at its end v->pos is the position of v->target, v->more RT_V8_FRAME
 #endif

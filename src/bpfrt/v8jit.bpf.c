@@ -22,8 +22,10 @@
 #define V8_OP 40	 // bytes of one, at most
 
 // ---- which code
-static RT_NOINLINE u64 v8_holds(struct RtLangWalk *w, struct RtLang *l, u64 code)
+RT_ONCE u64 rtp_v8_holds(struct RtLangWalk *w, struct RtLang *l, u64 code)
 {
+	if (!w || !l)
+		return 0;
 	struct RtV8Walk *v = &w->v8;
 	u64 start, bytes;
 
@@ -53,14 +55,14 @@ static RT_INLINE u64 v8_find(struct RtStackBuf *b, struct RtLang *l)
 	struct RtLangWalk *w = &b->lang;
 	struct RtV8Walk *v = &w->v8;
 
-	if (v8_holds(w, l, v->jitcode))
+	if (rtp_v8_holds(w, l, v->jitcode))
 		return 1;
 	v->jitcode = 0;
-	if (rt_java_kept(w, v->pc ^ V8_CODE_PLACE)) {
+	if (rtp_java_kept(w, v->pc ^ V8_CODE_PLACE)) {
 		u64 what = w->tmp[0];
 		if (what == v8_none_now())
 			return 0;
-		if (v8_holds(w, l, what))
+		if (rtp_v8_holds(w, l, what))
 			return 1;
 	}
 	v->at = (v->pc & ~(u64)(V8_ALIGN - 1)) - l->v8.c_stream;
@@ -82,8 +84,8 @@ static RT_INLINE u64 v8_scan(struct RtStackBuf *b, struct RtLang *l)
 			v->scans = V8_SCANS;
 			break;
 		}
-		if (RT_V8_IS_OBJECT(w->tmp[2]) && v8_holds(w, l, w->tmp[3]) && v->start == at + l->v8.c_stream) {
-			rt_java_keep(w, v->pc ^ V8_CODE_PLACE, v->jitcode);
+		if (RT_V8_IS_OBJECT(w->tmp[2]) && rtp_v8_holds(w, l, w->tmp[3]) && v->start == at + l->v8.c_stream) {
+			rtp_java_keep(w, v->pc ^ V8_CODE_PLACE, v->jitcode);
 			v->more = RT_V8_JIT;
 			return 1;
 		}
@@ -91,7 +93,7 @@ static RT_INLINE u64 v8_scan(struct RtStackBuf *b, struct RtLang *l)
 	if (++v->scans < V8_SCANS)
 		return 0;
 	v->jitcode = 0;
-	rt_java_keep(w, v->pc ^ V8_CODE_PLACE, v8_none_now());
+	rtp_java_keep(w, v->pc ^ V8_CODE_PLACE, v8_none_now());
 	v->more = RT_V8_JIT;
 	return 0;
 }
@@ -137,8 +139,10 @@ static RT_INLINE u64 v8_low(u64 word, u64 bytes)
 
 // The number of the record of v->pc + 1, in a table of {place, number + 1, place of the way out, registers}, each of so many bytes; ~0: it has none. Where code was given up
 // while it ran, the return address has become that of the way out; these have the records' order.
-static RT_NOINLINE u64 v8_record(struct RtLangWalk *w, struct RtLang *l)
+RT_ONCE u64 rtp_v8_record(struct RtLangWalk *w, struct RtLang *l)
 {
+	if (!w || !l)
+		return 0;
 	struct RtV8Walk *v = &w->v8;
 	bool maglev = v->jit == l->v8.kind_maglev;
 	u64 table = v->start + v->bytes, wanted = v->pc + 1 - v->start, lo = rt_vary(0), hi, size, how, pcs, numbers;
@@ -210,10 +214,10 @@ static RT_INLINE u64 v8_op_at(struct RtLangWalk *w, struct RtLang *l, u64 at)
 	return kind | 0x100;
 }
 
-RT_NOINLINE u64 rtg_v8_op(u64 slot, u64 at)
+RT_NOINLINE u64 rtg_v8_op(RT_GIVEN given, u64 at)
 {
-	u32 key = slot;
-	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+	u32 key;
+	struct RtStackBuf *b = rt_given(given);
 
 	if (!b)
 		return 0;
@@ -227,7 +231,7 @@ static RT_INLINE u64 v8_ops(struct RtStackBuf *b, struct RtLang *l)
 {
 	struct RtLangWalk *w = &b->lang;
 	struct RtV8Walk *v = &w->v8;
-	u64 nr = v8_record(w, l), data = v->deopt - 1 + l->v8.a_data, back, index, frames;
+	u64 nr = rtp_v8_record(w, l), data = v->deopt - 1 + l->v8.a_data, back, index, frames;
 
 	if (nr > 1 << 20 || !java_word(w, data + (l->v8.d_first + nr * l->v8.d_entry + 1) * 8))
 		return 0;
@@ -235,14 +239,14 @@ static RT_INLINE u64 v8_ops(struct RtStackBuf *b, struct RtLang *l)
 	if (!java_word(w, data) || !RT_V8_IS_OBJECT(w->tmp[0]))
 		return 0;
 	v->p = w->tmp[0] - 1 + l->v8.a_data + index;
-	if (!(rtg_v8_op(b->slot, v->p) & RT_V8_OP_BEGIN))
+	if (!(rtg_v8_op(rt_give(b), v->p) & RT_V8_OP_BEGIN))
 		return 0;
 	back = v->op[0];
 	frames = v->op[2];
 	v->q = back ? v->p - back : 0;
 	v->p += v->len;
 	if (v->q) {
-		if (back > index || !(rtg_v8_op(b->slot, v->q) & RT_V8_OP_BEGIN))
+		if (back > index || !(rtg_v8_op(rt_give(b), v->q) & RT_V8_OP_BEGIN))
 			return 0;
 		v->q += v->len;
 	}
@@ -277,7 +281,7 @@ static RT_INLINE u64 v8_next(struct RtStackBuf *b)
 	u64 kind;
 
 	if (v->rem) {
-		kind = rtg_v8_op(b->slot, v->q);
+		kind = rtg_v8_op(rt_give(b), v->q);
 		if (!kind || kind & (RT_V8_OP_BEGIN | RT_V8_OP_MATCH))
 			return 0;
 		v8_put(v, kind);
@@ -285,7 +289,7 @@ static RT_INLINE u64 v8_next(struct RtStackBuf *b)
 		v->rem--;
 		return 1;
 	}
-	kind = rtg_v8_op(b->slot, v->p);
+	kind = rtg_v8_op(rt_give(b), v->p);
 	if (!kind || kind & RT_V8_OP_BEGIN)
 		return 0;
 	v->p += v->len;
@@ -296,7 +300,7 @@ static RT_INLINE u64 v8_next(struct RtStackBuf *b)
 	v8_put(v, kind);
 	if (!v->q)
 		return 1;
-	kind = rtg_v8_op(b->slot, v->q);
+	kind = rtg_v8_op(rt_give(b), v->q);
 	if (!(kind & RT_V8_OP_BEGIN)) // else it has no more
 		v->q += v->len;
 	return kind != 0;
@@ -339,12 +343,12 @@ static RT_INLINE u64 v8_inner(struct RtStackBuf *b, struct RtLang *l)
 	if (!RT_V8_IS_OBJECT(v->literals) || !java_word(w, v->literals - 1 + l->v8.a_data + (in >> 32 & 0x3fffffff) * 8))
 		return 0;
 	v->shared = w->tmp[0] & ~2ULL; // a weak reference
-	if (!rt_v8_type(w, l, v->shared) || w->tmp[0] != l->v8.t_shared || !rt_v8_own(w, l))
+	if (!rtp_v8_type(w, l, v->shared) || w->tmp[0] != l->v8.t_shared || !rtp_v8_own(w, l))
 		return 0;
 	if (in & RT_V8_IN_BUILTIN)
 		return 1;
 	code = rt_lang_word(w, l->v8.s_data);
-	if (!rt_v8_type(w, l, code))
+	if (!rtp_v8_type(w, l, code))
 		return 1;
 	if (w->tmp[0] != l->v8.t_bytecode) { // baseline code has it where others have data for leaving
 		if (!java_word(w, code - 1 + l->v8.c_deopt))

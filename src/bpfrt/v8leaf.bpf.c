@@ -109,7 +109,7 @@ static RT_INLINE u64 v8_whole(struct RtUw *u, struct RtLangWalk *w, bool early)
 {
 	u64 fp;
 
-	if (!reg_get(u, RT_R_FP))
+	if (!rtp_reg_get(u, RT_R_FP))
 		return 0;
 	fp = u->tmp[1];
 	if (fp & 7 || fp < u->reg[RT_R_SP] || rt_lang_read(w, fp - 64, 80))
@@ -130,7 +130,7 @@ static RT_INLINE u64 v8_leaf(struct RtStackBuf *b, struct RtLang *l)
 	if (entry >= V8_ENTRY)
 		return 0;
 	place = off <= entry ? V8_NONE : baseline ? V8_WHOLE : off == entry + 1 ? V8_PUSHED : v8_exit(w);
-	if (off < entry + 8 && (!baseline || off <= entry) && reg_get(u, V8_RDI))
+	if (off < entry + 8 && (!baseline || off <= entry) && rtp_reg_get(u, V8_RDI))
 		w->v8.func = u->tmp[1];
 	else if (place == V8_NONE && java_word(w, sp - 24)) // what was its frame
 		w->v8.func = w->tmp[0];

@@ -43,7 +43,7 @@ static RT_INLINE u64 v8_node(struct RtLangWalk *w, struct RtLang *l)
 	struct RtV8Walk *v = &w->v8;
 	u64 s = v->acc, type, shape, width, n;
 
-	if (!rt_v8_type(w, l, s))
+	if (!rtp_v8_type(w, l, s))
 		return 0;
 	type = w->tmp[0];
 	if (type >= l->v8.t_no_string || !java_word(w, s - 1 + (l->v8.str_len & ~7u)))
@@ -70,7 +70,7 @@ static RT_INLINE u64 v8_node(struct RtLangWalk *w, struct RtLang *l)
 		if (!java_word(w, s - 1 + l->v8.slice_parent) || !RT_V8_IS_OBJECT(w->tmp[0]))
 			return 0;
 		s = w->tmp[0];
-		if (!rt_v8_type(w, l, s) || (w->tmp[0] & l->v8.str_shape) != l->v8.str_flat)
+		if (!rtp_v8_type(w, l, s) || (w->tmp[0] & l->v8.str_shape) != l->v8.str_flat)
 			return 0;
 		v->table = s - 1 + l->v8.str_chars + type * width;
 		return v8_chars(w, n, width);
@@ -127,7 +127,7 @@ static RT_INLINE u64 v8_script(struct RtLangWalk *w, struct RtLang *l)
 	struct RtScriptAt *at = (struct RtScriptAt *)(w->made.code.lines + RT_CODE_SCRIPT);
 	u64 *own = (u64 *)w->made.code.lines, script = w->v8.script, name;
 
-	if (!rt_v8_type(w, l, script) || w->tmp[0] != l->v8.t_script || !java_word(w, script - 1 + l->v8.p_name))
+	if (!rtp_v8_type(w, l, script) || w->tmp[0] != l->v8.t_script || !java_word(w, script - 1 + l->v8.p_name))
 		return 0;
 	name = w->tmp[0];
 	if (!java_word(w, script - 1 + l->v8.p_id))
@@ -146,7 +146,7 @@ RT_NOINLINE u64 rt_v8_copy(struct RtLangWalk *w, struct RtLang *l, u64 tgid)
 	struct RtScriptAt *at = (struct RtScriptAt *)(w->made.code.lines + RT_CODE_SCRIPT);
 	u64 *own = (u64 *)w->made.code.lines, name;
 
-	if (!rt_v8_type(w, l, w->v8.shared) || w->tmp[0] != l->v8.t_shared || rt_lang_read(w, w->v8.shared - 1, RT_V8_SHARED))
+	if (!rtp_v8_type(w, l, w->v8.shared) || w->tmp[0] != l->v8.t_shared || rt_lang_read(w, w->v8.shared - 1, RT_V8_SHARED))
 		return 0;
 	__builtin_memset(&w->made.code, 0, offsetof(struct RtCode, lines) + RT_CODE_SCRIPT + sizeof(*at));
 	w->made.code.first_line = own[1] = w->v8.pos >> RT_POS_BITS;
@@ -155,7 +155,7 @@ RT_NOINLINE u64 rt_v8_copy(struct RtLangWalk *w, struct RtLang *l, u64 tgid)
 	name = rt_lang_word(w, l->v8.s_name);
 	w->v8.script = rt_lang_word(w, l->v8.s_script);
 	w->v8.other = 0;
-	if (rt_v8_type(w, l, name) && w->tmp[0] == l->v8.t_scope) {
+	if (rtp_v8_type(w, l, name) && w->tmp[0] == l->v8.t_scope) {
 		w->v8.acc = 0;
 		v8_scope_name(w, l, name);
 		name = w->v8.acc;

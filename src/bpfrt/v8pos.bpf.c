@@ -11,12 +11,14 @@
 #define V8_PIECE 64
 #define V8_TABLE (1 << 16)
 
-RT_NOINLINE u64 rt_v8_table(struct RtLangWalk *w, struct RtLang *l)
+RT_ONCE u64 rtp_v8_table(struct RtLangWalk *w, struct RtLang *l)
 {
+	if (!w || !l)
+		return 0;
 	struct RtV8Walk *v = &w->v8;
 	u64 table, n;
 
-	if (!rt_v8_type(w, l, v->table) || w->tmp[0] != l->v8.t_bytecode || !java_word(w, v->table - 1 + l->v8.b_positions))
+	if (!rtp_v8_type(w, l, v->table) || w->tmp[0] != l->v8.t_bytecode || !java_word(w, v->table - 1 + l->v8.b_positions))
 		return 0;
 	table = w->tmp[0];
 	if (!RT_V8_IS_OBJECT(table) || !java_word(w, table - 1 + 8) || (u32)w->tmp[0])
@@ -52,8 +54,10 @@ static RT_INLINE void v8_byte(struct RtV8Walk *v, u64 c, u64 inside)
 	v->second = second ^ last;
 }
 
-RT_NOINLINE u64 rt_v8_search(struct RtLangWalk *w)
+RT_ONCE u64 rtp_v8_search(struct RtLangWalk *w)
 {
+	if (!w)
+		return 0;
 	struct RtV8Walk *v = &w->v8;
 	u64 n = v->end - v->table;
 

@@ -29,10 +29,9 @@ static RT_INLINE u64 beam_code(struct RtUw *u, u64 at, u32 n)
 }
 
 // Loops are in global functions, which are verified once, and have no branches: the last one that fits wins.
-static RT_INLINE struct RtUw *beam_at(u64 slot)
+static RT_INLINE struct RtUw *beam_at(RT_GIVEN given)
 {
-	u32 key = slot;
-	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+	struct RtStackBuf *b = rt_given(given);
 	return b ? &b->uw : NULL;
 }
 
@@ -63,9 +62,9 @@ static RT_INLINE u64 beam_insn(struct RtUw *u, u32 at)
 }
 
 // Called from here on the thread's own stack: how it goes on with the process's, into u->tmp[2]: 1 rbp, 2 the process, 0 none of them soon.
-RT_NOINLINE u64 rtg_beam_how(u64 slot)
+RT_NOINLINE u64 rtg_beam_how(RT_GIVEN given)
 {
-	struct RtUw *u = beam_at(slot);
+	struct RtUw *u = beam_at(given);
 	if (!u)
 		return 1;
 	u->tmp[2] = 0;
@@ -88,19 +87,19 @@ static RT_INLINE u64 beam_own(struct RtUw *u, u64 stop)
 
 	if (u->leaf && !how)
 		rt_uw_guess(u, RT_WHY_GUESS_RULE);
-	if (!reg_get(u, how == 1 ? RT_R_FP : BEAM_PROCESS))
+	if (!rtp_reg_get(u, how == 1 ? RT_R_FP : BEAM_PROCESS))
 		return 0;
 	u->tmp[0] = u->tmp[1];
-	return how == 1 || read_far(u, u->tmp[1] + stop);
+	return how == 1 || rtp_read_far(u, u->tmp[1] + stop);
 }
 
 // Is the word at sp, left in u->tmp[0], where a call of the code at hand returns?
 static RT_INLINE u64 beam_called(struct RtUw *u, u64 sp)
 {
-	if (!read8(u, sp) || u->tmp[0] < RT_UW_PAGE || u->tmp[0] >> RT_UW_PC_BITS)
+	if (!rtp_read8(u, sp) || u->tmp[0] < RT_UW_PAGE || u->tmp[0] >> RT_UW_PC_BITS)
 		return 0;
 	u64 ra = u->tmp[0];
-	if (!read_far(u, ra - 8))
+	if (!rtp_read_far(u, ra - 8))
 		return 0;
 	u64 code = u->tmp[0], to = ra + (u64)(s64)(s32)(code >> 32);
 	u->tmp[0] = ra;
@@ -108,9 +107,9 @@ static RT_INLINE u64 beam_called(struct RtUw *u, u64 sp)
 }
 
 // Bytes that the function has made room for just now, into u->beam.
-RT_NOINLINE u64 rtg_beam_room(u64 slot)
+RT_NOINLINE u64 rtg_beam_room(RT_GIVEN given)
 {
-	struct RtUw *u = beam_at(slot);
+	struct RtUw *u = beam_at(given);
 	if (!u)
 		return 1;
 	u->beam = 0;
@@ -124,13 +123,13 @@ RT_NOINLINE u64 rtg_beam_room(u64 slot)
 }
 
 // The lowest return address from sp on, as far as can be read at once: its place into u->tmp[1], 0 none; itself into u->tmp[0].
-RT_NOINLINE u64 rtg_beam_find(u64 slot, u64 sp)
+RT_NOINLINE u64 rtg_beam_find(RT_GIVEN given, u64 sp)
 {
-	struct RtUw *u = beam_at(slot);
+	struct RtUw *u = beam_at(given);
 	if (!u)
 		return 1;
 	u->tmp[1] = 0;
-	if (!(in_window(u, sp) && in_window(u, sp + (BEAM_WORDS - 1) * 8)) && !fill_here(u, sp))
+	if (!(in_window(u, sp) && in_window(u, sp + (BEAM_WORDS - 1) * 8)) && !rtp_fill(u, sp))
 		return 1;
 	u64 first = (sp - u->win_at) >> 3;
 	u->tmp[2] = RT_UW_WIN;
@@ -148,13 +147,13 @@ RT_NOINLINE u64 rtg_beam_find(u64 slot, u64 sp)
 }
 
 // The same, as far as BEAM_PARTS of these.
-RT_NOINLINE u64 rtg_beam_caller(u64 slot, u64 from)
+RT_NOINLINE u64 rtg_beam_caller(RT_GIVEN given, u64 from)
 {
-	struct RtUw *u = beam_at(slot);
+	struct RtUw *u = beam_at(given);
 	if (!u)
 		return 1;
 	RT_LOOP(i, BEAM_PARTS) {
-		rtg_beam_find(slot, from);
+		rtg_beam_find(given, from);
 		u64 end = u->win_at + u->win_n + 7;
 		if (u->tmp[1] || !u->win_n)
 			break;
@@ -164,14 +163,14 @@ RT_NOINLINE u64 rtg_beam_caller(u64 slot, u64 from)
 }
 
 // u->beam says on the way: the frame at hand is the innermost of its process's own, or what was called was no function; then what beam_room() says.
-static RT_INLINE u64 beam_leave(struct RtUw *u, u64 slot, struct RtUwRule *r)
+static RT_INLINE u64 beam_leave(struct RtUw *u, RT_GIVEN given, struct RtUwRule *r)
 {
 	u->beam |= u->leaf;
-	if (!reg_get(u, BEAM_REGISTERS))
+	if (!rtp_reg_get(u, BEAM_REGISTERS))
 		return rt_uw_stop(u, RT_WHY_NO_RULE);
 	if (u->tmp[1] - u->reg[RT_R_SP] < BEAM_OWN_ROOM) {
 		u->beam = 1;
-		rtg_beam_how(slot);
+		rtg_beam_how(given);
 		if (!beam_own(u, r->off2))
 			return rt_uw_stop(u, RT_WHY_NO_RULE);
 		u->reg[RT_R_SP] = u->tmp[0];
@@ -184,13 +183,13 @@ static RT_INLINE u64 beam_leave(struct RtUw *u, u64 slot, struct RtUwRule *r)
 		return enter(u, u->tmp[0], sp, sp + 8);
 	}
 	if (u->beam && !r->off)
-		rtg_beam_room(slot);
+		rtg_beam_room(given);
 	else
 		u->beam = 0;
-	rtg_beam_caller(slot, sp);
+	rtg_beam_caller(given, sp);
 	if (u->tmp[1] - u->reg[RT_R_SP] < u->beam) { // of an earlier call, or the code at hand has no room of its own
 		rt_uw_guess(u, RT_WHY_GUESS_RULE);
-		rtg_beam_caller(slot, u->reg[RT_R_SP] + u->beam);
+		rtg_beam_caller(given, u->reg[RT_R_SP] + u->beam);
 	}
 	u->beam = 0;
 	if (!u->tmp[1])

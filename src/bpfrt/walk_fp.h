@@ -6,10 +6,10 @@
 #include "bpfrt/walk_piece.h"
 #include "bpfrt/walk_place.h"
 
-RT_NOINLINE u64 rtg_locate_fp(u64 slot, u64 look, u64 at) // as rtg_locate()
+RT_NOINLINE u64 rtg_locate_fp(RT_GIVEN given, u64 look, u64 at) // as rtg_locate()
 {
-	u32 key = slot, seen = at;
-	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+	u32 seen = at;
+	struct RtStackBuf *b = rt_given(given);
 	struct RtUwSeen *e = bpf_map_lookup_elem(&rt_uw_seen, &seen);
 
 	if (!b || !e)
@@ -34,7 +34,7 @@ static RT_INLINE u64 leave_by_link(struct RtUw *u)
 
 	if (u->entry) {
 		u->entry = 0;
-		enter_caller(u, u->reg[RT_R_RA], sp, sp);
+		rtp_enter_caller(u, u->reg[RT_R_RA], sp, sp);
 		return 1;
 	}
 	if (u->leaf || u->saved & 1u << RT_R_FP || u->reg[RT_R_FP] - sp < SIG_SP || u->bare)
@@ -43,31 +43,30 @@ static RT_INLINE u64 leave_by_link(struct RtUw *u)
 		return 0;
 	if (bpf_probe_read_user(&u->tmp[0], 4, (void *)(u->pc + 4)) || (u32)u->tmp[0] != SIGRETURN >> 32)
 		return 0;
-	enter_signal(u, sp + SIG_SP);
+	rtp_enter_signal(u, sp + SIG_SP);
 	return 1;
 }
 #endif
 
-RT_NOINLINE u64 rtg_leave_fp(u64 slot)
+RT_NOINLINE u64 rtg_leave_fp(RT_GIVEN given)
 {
-	u32 key = slot;
-	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+	struct RtStackBuf *b = rt_given(given);
 
 	if (!b)
 		return 1;
 #if RT_IS_X86
 	if (b->uw.compat)
-		return rtg_leave32_fp(slot);
+		return rtg_leave32_fp(given);
 #endif
 #if !RT_IS_X86
 	if (leave_by_link(&b->uw))
 		return b->uw.stop;
 #endif
-	return leave_by_fp(&b->uw, 0);
+	return rtp_leave_by_fp(&b->uw, 0);
 }
 
 #define ONLY_FP_SP (1u << RT_R_FP | 1u << RT_R_SP)
-// The frame pointer is a number, the frame was left by it before, both words are at hand: as leave_by_fp() would. False: they are not, or there is more to look at.
+// The frame pointer is a number, the frame was left by it before, both words are at hand: as rtp_leave_by_fp() would. False: they are not, or there is more to look at.
 static RT_INLINE bool leave_fp_again(struct RtUw *u)
 {
 	u64 fp = u->reg[RT_R_FP], sp = u->reg[RT_R_SP], off = fp - u->win_at;
@@ -102,7 +101,7 @@ static RT_INLINE void fp_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 	}
 	u64 frame = e->frame, id = e->id, at = e->map;
 	if (id >> 16 != u->gen || (e->check ^ RT_UW_SEEN_MIX(frame, id, at)) != look || !holds(u, c, at)) {
-		rtg_locate_fp(b->slot, look, place);
+		rtg_locate_fp(rt_give(b), look, place);
 		frame = u->frame;
 		if (u->stop)
 			return;
@@ -113,7 +112,7 @@ static RT_INLINE void fp_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 		frame = look;
 	frame = u->is_ra ? frame + 1 : frame | RT_FRAME_EXACT;
 	u->last_frame = frame;
-	if (u->n >= u->room && rtg_end_piece(b->slot))
+	if (u->n >= u->room && rtg_end_piece(rt_give(b)))
 		return;
 	put_frame(b, frame);
 	if (u->n >= u->limit) {
@@ -121,7 +120,7 @@ static RT_INLINE void fp_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 		return;
 	}
 	if (RT_IS_RISCV64 || !leave_fp_again(u))
-		rtg_leave_fp(b->slot);
+		rtg_leave_fp(rt_give(b));
 	u->entry = 0;
 	if (u->pc == u->tramp && u->tramp && u->is_ra)
 		rt_uw_original_return(u);
@@ -134,10 +133,9 @@ static long fp_step(u64 i, struct WalkCtx *w)
 	return end & 1;
 }
 
-RT_NOINLINE u64 rtg_fp_step(u64 slot) // as rtg_walk_step()
+RT_NOINLINE u64 rtg_fp_step(RT_GIVEN given) // as rtg_walk_step()
 {
-	u32 key = slot;
-	struct RtStackBuf *b = bpf_map_lookup_elem(&rt_stack_bufs, &key);
+	struct RtStackBuf *b = rt_given(given);
 
 	if (!b)
 		return 1;
@@ -151,9 +149,9 @@ static RT_INLINE void walk_by_fp(struct RtStackBuf *b, struct WalkCtx *w, bool l
 	if (loop) {
 		bpf_loop(RT_STACK_DEEP, fp_step, w, 0);
 	} else {
-		u64 slot = b->slot;
+		RT_GIVEN given = rt_give(b);
 		for (u32 i = 0; i < NOLOOP_FRAMES; i++)
-			if (rtg_fp_step(slot))
+			if (rtg_fp_step(given))
 				break;
 	}
 }

@@ -28,15 +28,19 @@ static RT_INLINE u64 enter(struct RtUw *u, u64 ra, u64 slot, u64 sp)
 	return 0;
 }
 
-static RT_NOINLINE u64 enter_caller(struct RtUw *u, u64 ra, u64 slot, u64 sp)
+RT_ONCE u64 rtp_enter_caller(struct RtUw *u, u64 ra, u64 slot, u64 sp)
 {
+	if (!u)
+		return 1;
 	return enter(u, ra, slot, sp);
 }
 
 // The frame a signal interrupted: base is the address of the stack pointer in its struct sigcontext (arch/x86, arch/arm64, arch/riscv: there of pc
 // include/uapi/asm/sigcontext.h). Everything is known there, and pc is no return address.
-static RT_NOINLINE u64 enter_signal(struct RtUw *u, u64 base)
+RT_ONCE u64 rtp_enter_signal(struct RtUw *u, u64 base)
 {
+	if (!u)
+		return 1;
 #if RT_IS_ARM64
 	for (u32 r = 0; r < 31; r++)
 		u->reg[r] = base - 31 * 8 + r * 8;
@@ -88,9 +92,9 @@ static RT_INLINE u64 leave_by_code(struct RtUw *u)
 	u64 sp = u->reg[RT_R_SP];
 
 	if (u->entry) { // a probe has overwritten the code here, but it is known to be a function's first instruction
-		if (!read8(u, sp))
+		if (!rtp_read8(u, sp))
 			return 0;
-		enter_caller(u, u->tmp[0], sp, sp + 8);
+		rtp_enter_caller(u, u->tmp[0], sp, sp + 8);
 		return 1;
 	}
 	// A look at the code costs a third of a frame: only for a leaf, or where a struct rt_sigframe may lie between here and the frame pointer, or nothing
@@ -100,19 +104,19 @@ static RT_INLINE u64 leave_by_code(struct RtUw *u)
 		return 0;
 	u64 code = u->tmp[0];
 	if (code == 0x0f0000000fc0c748ULL) { // mov $15,%rax; syscall: rt_sigreturn. struct rt_sigframe, sp at the return address's successor
-		enter_signal(u, sp + 160);
+		rtp_enter_signal(u, sp + 160);
 		return 1;
 	}
 	bool pops = (code & 0xffff) == 0xc35d; // pop %rbp; ret
 	if (pops || (code & 0xffffffffffULL) == 0xc308c48348ULL) { // add $8,%rsp; ret: the trampolines of CPython's -X perf have one of these
-		if (!read8(u, sp + 8))
+		if (!rtp_read8(u, sp + 8))
 			return 0;
 		if (pops) {
 			u->reg[RT_R_FP] = sp;
 			u->saved |= 1u << RT_R_FP;
 			u->valid |= 1u << RT_R_FP;
 		}
-		enter_caller(u, u->tmp[0], sp + 8, sp + 16);
+		rtp_enter_caller(u, u->tmp[0], sp + 8, sp + 16);
 		return 1;
 	}
 	if (!u->leaf)
@@ -120,21 +124,21 @@ static RT_INLINE u64 leave_by_code(struct RtUw *u)
 	if ((u32)code == 0xfa1e0ff3u) // endbr64
 		code = code >> 32;
 	if ((code & 0xff) == 0x55 || (code & 0xff) == 0xc3) { // push %rbp; ret
-		if (!read8(u, sp))
+		if (!rtp_read8(u, sp))
 			return 0;
 		if ((code & 0xff) == 0x55) // it may save rbp for another purpose, in the middle of a function
 			rt_uw_guess(u, RT_WHY_GUESS_FP);
-		enter_caller(u, u->tmp[0], sp, sp + 8);
+		rtp_enter_caller(u, u->tmp[0], sp, sp + 8);
 		return 1;
 	}
 	if ((code & 0xffffff) == 0xe58948 || (code & 0xffffff) == 0xec8b48) { // mov %rsp,%rbp after push %rbp
-		if (!read8(u, sp + 8))
+		if (!rtp_read8(u, sp + 8))
 			return 0;
 		rt_uw_guess(u, RT_WHY_GUESS_FP);
 		u->reg[RT_R_FP] = sp;
 		u->saved |= 1u << RT_R_FP;
 		u->valid |= 1u << RT_R_FP;
-		enter_caller(u, u->tmp[0], sp + 8, sp + 16);
+		rtp_enter_caller(u, u->tmp[0], sp + 8, sp + 16);
 		return 1;
 	}
 	return 0;
@@ -145,8 +149,10 @@ static RT_INLINE u64 leave_by_code(struct RtUw *u)
 // Code in no file was left by a frame pointer, to the return address ra in a file. Was that frame another function's? So it was when the call before ra
 // goes to a function that sets up a frame pointer, and the code is not that function's (JIT compilers that use rbp for nothing or for something else, called
 // by C with frame pointers). Calls through a register tell nothing; nor do those of JIT code, whose helpers jump on to functions when they have left their frame.
-static RT_NOINLINE u64 is_anothers(struct RtUw *u, u64 from, u64 ra)
+RT_ONCE u64 rtp_is_anothers(struct RtUw *u, u64 from, u64 ra)
 {
+	if (!u)
+		return 0;
 	if (bpf_probe_read_user(&u->tmp[2], 8, (void *)(ra - 8)) || (u->tmp[2] >> 24 & 0xff) != 0xe8) // call
 		return 0;
 	u64 to = ra + (u64)(s64)(s32)(u->tmp[2] >> 32);
@@ -158,7 +164,7 @@ static RT_NOINLINE u64 is_anothers(struct RtUw *u, u64 from, u64 ra)
 	return (u32)code == 0xe5894855u; // push %rbp; mov %rsp,%rbp
 }
 #else
-static RT_INLINE u64 is_anothers(struct RtUw *u, u64 from, u64 ra)
+static RT_INLINE u64 rtp_is_anothers(struct RtUw *u, u64 from, u64 ra)
 {
 	return 0;
 }
@@ -176,7 +182,7 @@ static RT_INLINE u64 leave_bare(struct RtUw *u)
 	if (!u->entry && (u->bare || bpf_probe_read_user(&u->tmp[0], 8, (void *)((u->pc & ~15ULL) + 8)) || u->tmp[0] != 0x00000013000e0367ULL))
 		return 0;
 	u->entry = 0;
-	enter_caller(u, ra, sp, sp);
+	rtp_enter_caller(u, ra, sp, sp);
 	return 1;
 }
 
@@ -191,7 +197,7 @@ static RT_INLINE u64 leave_riscv(struct RtUw *u, u64 fp)
 	u->reg[RT_R_FP] = next;
 	u->valid = 1u << RT_R_FP;
 	u->saved = 0;
-	return enter_caller(u, ra, fp, fp);
+	return rtp_enter_caller(u, ra, fp, fp);
 }
 #define FP_BELOW 16 // the two words lie so far below where the frame pointer points to
 #else
@@ -201,8 +207,10 @@ static RT_INLINE u64 leave_riscv(struct RtUw *u, u64 fp)
 // By frame pointer. The chain must rise; a zero is its agreed end (System V ABI: the outermost frame's frame pointer is 0), but not of the frame that the
 // thread is in: code without frame pointers has any value there.
 // lacks: there are rules, which we do not have. If they will be there soon, no caller is made up until then.
-static RT_NOINLINE u64 leave_by_fp(struct RtUw *u, u64 lacks)
+RT_ONCE u64 rtp_leave_by_fp(struct RtUw *u, u64 lacks)
 {
+	if (!u)
+		return 1;
 	if (lacks && !u->entry && (u->weak == RT_WHY_NEW_FILE || u->weak == RT_WHY_NO_TABLE))
 		return rt_uw_stop(u, u->weak);
 #if RT_IS_X86
@@ -213,7 +221,7 @@ static RT_NOINLINE u64 leave_by_fp(struct RtUw *u, u64 lacks)
 	if (leave_bare(u))
 		return u->stop;
 #endif
-	if (!reg_get(u, RT_R_FP))
+	if (!rtp_reg_get(u, RT_R_FP))
 		return rt_uw_stop(u, RT_WHY_FP_END);
 	u64 fp = u->tmp[1];
 	if (!fp)
@@ -230,9 +238,9 @@ static RT_NOINLINE u64 leave_by_fp(struct RtUw *u, u64 lacks)
 	u->valid = 1u << RT_R_FP;
 	u->saved = 0;
 #if RT_IS_ARM64
-	return enter_caller(u, u->tmp[1], fp + 16, fp + 16);
+	return rtp_enter_caller(u, u->tmp[1], fp + 16, fp + 16);
 #else
-	return enter_caller(u, u->tmp[1], fp + 8, fp + 16);
+	return rtp_enter_caller(u, u->tmp[1], fp + 8, fp + 16);
 #endif
 }
 
@@ -246,8 +254,10 @@ static RT_INLINE void leave_slot(struct RtUw *u, struct RtUwRule *rule, u64 cfa,
 		v->reg[reg] = (r->fprel & 1u << s ? fp : cfa) + r->slot[s];
 }
 
-static RT_NOINLINE u64 leave_slots(struct RtUw *u, struct RtUwRule *r, u64 cfa, u64 fp)
+RT_ONCE u64 rtp_leave_slots(struct RtUw *u, struct RtUwRule *r, u64 cfa, u64 fp)
 {
+	if (!u || !r)
+		return 0;
 	static const u8 regs[RT_UW_SLOTS] = RT_SLOT_REGS;
 	u32 saved = RT_SLOT_BITS(r->saved), lost = rt_uw_lost(r);
 
@@ -271,7 +281,7 @@ static RT_INLINE u64 leave_slots_cfa(struct RtUw *u, struct RtUwRule *r, u64 cfa
 	for (u32 s = 1; s < RT_UW_SLOTS; s++) {
 		if (slots & 1u << s)
 			u->reg[regs[s]] = cfa + r->slot[s];
-		asm volatile("" ::: "memory");
+		RT_FENCE();
 	}
 	return 0;
 }
@@ -282,7 +292,7 @@ static RT_INLINE u64 leave_usual(struct RtUw *u, struct RtUwRule *r)
 	u64 sp = u->reg[RT_R_SP], cfa = sp;
 
 	if (r->reg != RT_R_SP) {
-		if (!reg_get(u, r->reg))
+		if (!rtp_reg_get(u, r->reg))
 			return rt_uw_stop(u, RT_WHY_NO_RULE);
 		cfa = u->tmp[1];
 	}
@@ -292,7 +302,7 @@ static RT_INLINE u64 leave_usual(struct RtUw *u, struct RtUwRule *r)
 	u64 slot = cfa + r->ra, fp = cfa + r->slot[0];
 	if (!in_window(u, slot)) {
 		u64 from = r->saved & 1 && slot - fp <= RT_UW_WIN / 2 ? fp : slot;
-		if (!fill(u, from) || (!in_window(u, slot) && !fill(u, slot)))
+		if (!rtp_fill(u, from) || (!in_window(u, slot) && !rtp_fill(u, slot)))
 			return rt_uw_stop(u, RT_WHY_BAD_READ);
 	}
 	if (r->saved > 1 || r->lost)
@@ -313,18 +323,20 @@ static RT_INLINE u64 leave_usual(struct RtUw *u, struct RtUwRule *r)
 // The CFA of RT_UW_DEPTH into u->tmp[0]; base is the register of the rule.
 static RT_INLINE u64 depth_cfa(struct RtUw *u, struct RtUwRule *r, u64 base)
 {
-	if (!read8(u, base + r->slot[0]))
+	if (!rtp_read8(u, base + r->slot[0]))
 		return 0;
 	u64 depth = u->tmp[0];
-	if (!read8(u, base + r->off) || !read8(u, u->tmp[0] + 8))
+	if (!rtp_read8(u, base + r->off) || !rtp_read8(u, u->tmp[0] + 8))
 		return 0;
 	u->tmp[0] += r->off2 - depth;
 	return 1;
 }
 
 // Eight bytes that are not on the stack at hand.
-static RT_NOINLINE u64 read_far(struct RtUw *u, u64 addr)
+RT_ONCE u64 rtp_read_far(struct RtUw *u, u64 addr)
 {
+	if (!u)
+		return 0;
 	if (!bpf_probe_read_user(&u->tmp[0], 8, (void *)addr))
 		return 1;
 	u->unread = addr;
@@ -333,24 +345,26 @@ static RT_NOINLINE u64 read_far(struct RtUw *u, u64 addr)
 
 // Where the other stack was left, into u->tmp[0]. A Go function that C called finds in its thread's own stack where that goes on, and there the place
 // that holds for the next one of them.
-static RT_NOINLINE u64 go_stack(struct RtUw *u, struct RtUwRule *r)
+RT_ONCE u64 rtp_go_stack(struct RtUw *u, struct RtUwRule *r)
 {
+	if (!u || !r)
+		return 0;
 	u64 sp = u->go_sp;
 
 	if (!rt_off_tp || bpf_probe_read_kernel(&u->tmp[0], 8, (void *)(u->task + rt_off_tp)))
 		return 0;
-	if (!read_far(u, u->tmp[0] + r->off) || !read_far(u, u->tmp[0] + r->slot[RT_UW_GO_M]))
+	if (!rtp_read_far(u, u->tmp[0] + r->off) || !rtp_read_far(u, u->tmp[0] + r->slot[RT_UW_GO_M]))
 		return 0;
 	bool own = !r->slot[RT_UW_GO_CURG];
 	if (!sp || !own) {
-		if (!read_far(u, u->tmp[0] + (own ? r->slot[RT_UW_GO_G0] : r->slot[RT_UW_GO_CURG])) || !u->tmp[0])
+		if (!rtp_read_far(u, u->tmp[0] + (own ? r->slot[RT_UW_GO_G0] : r->slot[RT_UW_GO_CURG])) || !u->tmp[0])
 			return 0;
-		if (!read_far(u, u->tmp[0] + r->slot[RT_UW_GO_SP]) || !u->tmp[0])
+		if (!rtp_read_far(u, u->tmp[0] + r->slot[RT_UW_GO_SP]) || !u->tmp[0])
 			return 0;
 		sp = u->tmp[0];
 	}
 	if (own) {
-		if (!read_far(u, sp))
+		if (!rtp_read_far(u, sp))
 			return 0;
 		u->go_sp = u->tmp[0];
 	}
@@ -367,13 +381,13 @@ static RT_NOINLINE u64 go_stack(struct RtUw *u, struct RtUwRule *r)
 // The frame of the thread that `at` leads to, into u->tmp[0].
 static RT_INLINE u64 luajit_frame(struct RtUw *u, u64 at)
 {
-	if (!read_far(u, at) || !read_far(u, u->tmp[0] + LUAJIT_CFRAME))
+	if (!rtp_read_far(u, at) || !rtp_read_far(u, u->tmp[0] + LUAJIT_CFRAME))
 		return 0;
 	u64 frame = u->tmp[0] & ~3ULL; // bits that say something else
-	if (frame < u->reg[RT_R_SP] || !read_far(u, at))
+	if (frame < u->reg[RT_R_SP] || !rtp_read_far(u, at))
 		return 0;
 	u->tmp[2] = u->tmp[0];
-	if (!read_far(u, frame + LUAJIT_THREAD) || u->tmp[0] != u->tmp[2])
+	if (!rtp_read_far(u, frame + LUAJIT_THREAD) || u->tmp[0] != u->tmp[2])
 		return 0;
 	u->tmp[0] = frame;
 	return 1;
@@ -383,17 +397,19 @@ static RT_INLINE u64 luajit_frame(struct RtUw *u, u64 at)
 // the thread in it says. Where it leaves a trace it has the registers of that on the stack, but r14 still leads to the thread.
 static RT_INLINE u64 luajit_is_frame(struct RtUw *u, u64 at)
 {
-	return read_far(u, at + LUAJIT_THREAD) && read_far(u, u->tmp[0] + LUAJIT_CFRAME) && (u->tmp[0] & ~3ULL) == at;
+	return rtp_read_far(u, at + LUAJIT_THREAD) && rtp_read_far(u, u->tmp[0] + LUAJIT_CFRAME) && (u->tmp[0] & ~3ULL) == at;
 }
 
-static RT_NOINLINE u64 luavm_cfa(struct RtUw *u, struct RtUwRule *r)
+RT_ONCE u64 rtp_luavm_cfa(struct RtUw *u, struct RtUwRule *r)
 {
+	if (!u || !r)
+		return 0;
 	u64 frame = u->tmp[1];
 
 	if (!luajit_is_frame(u, frame)) {
 		if (luajit_is_frame(u, frame + 8))
 			frame += 8;
-		else if (r->off2 && reg_get(u, LUAJIT_DISPATCH) && luajit_frame(u, u->tmp[1] + r->off2) && u->tmp[0] - frame < LUAJIT_LOWERED)
+		else if (r->off2 && rtp_reg_get(u, LUAJIT_DISPATCH) && luajit_frame(u, u->tmp[1] + r->off2) && u->tmp[0] - frame < LUAJIT_LOWERED)
 			frame = u->tmp[0];
 	}
 	u->tmp[0] = frame + r->off;
@@ -403,7 +419,7 @@ static RT_NOINLINE u64 luavm_cfa(struct RtUw *u, struct RtUwRule *r)
 static RT_INLINE u64 other_cfa(struct RtUw *u, struct RtUwRule *r)
 {
 	if (r->kind == RT_UW_LUAVM)
-		return luavm_cfa(u, r);
+		return rtp_luavm_cfa(u, r);
 	if (r->kind == RT_UW_DEPTH)
 		return depth_cfa(u, r, u->tmp[1]);
 	if (r->kind == RT_UW_LUAJIT) {
@@ -413,7 +429,7 @@ static RT_INLINE u64 other_cfa(struct RtUw *u, struct RtUwRule *r)
 		u->tmp[0] += r->off2;
 		return 1;
 	}
-	if (!go_stack(u, r))
+	if (!rtp_go_stack(u, r))
 		return 0;
 	u->tmp[0] += r->off2;
 	return 1;
@@ -426,7 +442,7 @@ static RT_INLINE void near8(struct RtUw *u, struct RtUwRule *r, u64 slot, u64 cf
 // By any other rule that has a CFA.
 static RT_INLINE u64 leave_by_rule(struct RtUw *u, struct RtUwRule *r)
 {
-	leave_rule(u, r, (struct Leave){reg_get, read8, other_cfa, near8, leave_slots, enter_caller, enter_signal, 8});
+	leave_rule(u, r, (struct Leave){rtp_reg_get, rtp_read8, other_cfa, near8, rtp_leave_slots, rtp_enter_caller, rtp_enter_signal, 8});
 	if (!u->stop && r->ra_kind == RT_UW_RA_EXACT) {
 		u->is_ra = 0;
 		u->leaf = 1;

@@ -7,27 +7,9 @@
 
 // Results go through u->tmp: the verifier then has one state to follow.
 // The stack is read in pieces of up to RT_UW_WIN bytes that end with their page: one call of the kernel serves several frames.
-static RT_INLINE u64 fill_here(struct RtUw *u, u64 addr)
-{
-	u64 n = RT_UW_PAGE - (addr & (RT_UW_PAGE - 1));
-
-	if (n < 8)
-		n = 8;
-	RT_BOUND(n, RT_UW_WIN);
-	u->win_at = addr;
-	u->win_n = 0;
-	if (bpf_probe_read_user(u->win, n, (void *)addr)) {
-		u->unread = addr;
-		return 0;
-	}
-	u->win_n = n - 7;
-	return 1;
-}
-
-static RT_NOINLINE u64 fill(struct RtUw *u, u64 addr)
-{
-	return fill_here(u, addr);
-}
+RT_ONCE u64 rtp_fill(struct RtUw *u, u64 addr);
+RT_ONCE u64 rtp_read8(struct RtUw *u, u64 addr); // the 8 bytes at addr of the stack, into u->tmp[0]
+RT_ONCE u64 rtp_reg_get(struct RtUw *u, u32 r); // register r into u->tmp[1], from where an inner frame saved it if need be; 0: not known
 
 // Are the 8 bytes at addr in the window?
 static RT_INLINE bool in_window(struct RtUw *u, u64 addr)
@@ -43,34 +25,52 @@ static RT_INLINE u64 window(struct RtUw *u, u64 addr)
 	return u->win[i];
 }
 
-// The 8 bytes at addr of the stack, into u->tmp[0].
-static RT_NOINLINE u64 read8(struct RtUw *u, u64 addr)
-{
-	if (!in_window(u, addr) && !fill(u, addr))
-		return 0;
-	u->tmp[0] = window(u, addr);
-	return 1;
-}
-
 // The 16 bytes at addr, into u->tmp[0] and [1].
 static RT_INLINE u64 read16(struct RtUw *u, u64 addr)
 {
-	if (!read8(u, addr))
+	if (!rtp_read8(u, addr))
 		return 0;
 	u64 first = u->tmp[0];
-	if (!read8(u, addr + 8)) // may be another piece
+	if (!rtp_read8(u, addr + 8)) // may be another piece
 		return 0;
 	u->tmp[1] = u->tmp[0];
 	u->tmp[0] = first;
 	return 1;
 }
 
-// Register r into u->tmp[1], from where an inner frame saved it if need be. 0: not known.
-static RT_NOINLINE u64 reg_get(struct RtUw *u, u32 r)
+#if defined(RT_UNWIND) || defined(RT_UW_TASK) // unwind.bpf.c: the others call its functions
+RT_ONCE u64 rtp_fill(struct RtUw *u, u64 addr)
+{
+	u64 n = RT_UW_PAGE - (addr & (RT_UW_PAGE - 1));
+
+	if (!u)
+		return 0;
+	if (n < 8)
+		n = 8;
+	RT_BOUND(n, RT_UW_WIN);
+	u->win_at = addr;
+	u->win_n = 0;
+	if (bpf_probe_read_user(u->win, n, (void *)addr)) {
+		u->unread = addr;
+		return 0;
+	}
+	u->win_n = n - 7;
+	return 1;
+}
+
+RT_ONCE u64 rtp_read8(struct RtUw *u, u64 addr)
+{
+	if (!u || (!in_window(u, addr) && !rtp_fill(u, addr)))
+		return 0;
+	u->tmp[0] = window(u, addr);
+	return 1;
+}
+
+RT_ONCE u64 rtp_reg_get(struct RtUw *u, u32 r)
 {
 	r &= RT_NREGS - 1;
 	u32 bit = 1u << r;
-	if (!(u->valid & bit))
+	if (!u || !(u->valid & bit))
 		return 0;
 	if (u->saved & bit) {
 		u64 at = u->reg[r];
@@ -84,4 +84,5 @@ static RT_NOINLINE u64 reg_get(struct RtUw *u, u32 r)
 	u->tmp[1] = u->reg[r];
 	return 1;
 }
+#endif
 #endif

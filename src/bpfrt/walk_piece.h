@@ -7,7 +7,7 @@
 #ifdef RT_UW_TASK
 #define STORE_PIECE rt_stack_piece
 #else
-#define STORE_PIECE(b, ...) rtg_stack_piece((b)->slot, __VA_ARGS__) // as rtg_locate() in unwind.bpf.c
+#define STORE_PIECE(b, ...) rtg_stack_piece(rt_give(b), __VA_ARGS__) // as rtg_locate() in unwind.bpf.c
 #endif
 
 // A piece of a deep stack is stored and put into the list. 1: there is no room for it, the walk ends.
@@ -41,7 +41,7 @@ static RT_INLINE u64 end_piece(struct RtStackBuf *b)
 			u->all1 = 0;
 			u->all2 = 0;
 		}
-		for (u32 i = 0; i < RT_STACK_MAX / RT_STACK_PIECE; i++)
+		RT_LOOP(i, RT_STACK_MAX / RT_STACK_PIECE)
 			if (i * RT_STACK_PIECE < n && add_piece(b, i * RT_STACK_PIECE, RT_STACK_PIECE, u->piece1[i], u->piece2[i]))
 				return 1;
 		u->limit -= n;

@@ -477,7 +477,7 @@ struct err *ir_encode(struct IrProg *p, u32 fn, const struct EmitOpts *o, struct
 {
 	struct Emit e = {.p = p, .f = &p->funcs.p[fn], .fn = fn, .o = o, .code = out};
 	size_t nrelocs = out->relocs.n, nlines = out->lines.n;
-	vec_push(&out->funcs, ((struct CodeFunc){here(&e), e.f->name, fn ? e.f->nparams : 1, false}));
+	vec_push(&out->funcs, ((struct CodeFunc){here(&e), e.f->name, fn ? e.f->nparams : 1, false, NULL}));
 	e.start = here(&e);
 	layout_blocks(&e);
 	do {

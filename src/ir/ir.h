@@ -181,6 +181,7 @@ struct CodeFunc { // a subprogram inside the code: for BTF func_info
 	const char *name;
 	u32 nparams;
 	bool is_callback;
+	const u16 *points; // of a function to be verified once that is given pointers: by parameter the bytes of the struct that it points to, 0 for a number; NULL: of another
 };
 struct CodeLine {
 	u32 insn;

@@ -207,8 +207,8 @@ TEST(random_programs_do_the_same)
 	}
 	CHECK(after < before * 3 / 4); // they are full of constants
 }
-// The verifier takes no round of a loop that begins by falling through: such a jump stays, also to the next instruction; another goes.
-TEST(the_way_back_of_a_loop)
+// Jumps to the next instruction go, one at the end of a loop's round too.
+TEST(jumps_to_what_is_next)
 {
 	struct TestProg t;
 	struct Code out;
@@ -221,9 +221,9 @@ TEST(the_way_back_of_a_loop)
 	ins(&t, BPF_JMP | BPF_JA, 0, 0, 0, 0);
 	exit_insn(&t);
 	code_reached(&t.prog, &t.pp.code, &out);
-	CHECK_EQ(out.insns.n, 6);
-	CHECK_EQ(out.insns.p[3].code, BPF_JMP | BPF_JA);
-	CHECK_EQ(out.insns.p[5].code, BPF_JMP | BPF_EXIT);
+	CHECK_EQ(out.insns.n, 5);
+	CHECK_EQ(out.insns.p[3].code, BPF_JMP | BPF_JLT);
+	CHECK_EQ(out.insns.p[4].code, BPF_JMP | BPF_EXIT);
 	same_end(&t.pp.code, &out);
 	code_deinit(&out);
 	tp_deinit(&t);
