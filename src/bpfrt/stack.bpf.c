@@ -39,7 +39,7 @@ RT_NOINLINE struct RtStackBuf *rt_stack_no_buffer(void)
 // ---- interning
 enum { STORE_FULL, STORE_COLLISION };
 // Finds the stack under its id or one of the next ones, else stores it. Returns the id, or STORE_*.
-static RT_NOINLINE u64 store(void *map, struct RtStack *st, u64 id)
+static RT_INLINE u64 store(void *map, struct RtStack *st, u64 id)
 {
 	RT_LOOP(i, RT_STACK_PROBES) {
 		u64 key = id + (i << 12);

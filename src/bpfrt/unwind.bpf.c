@@ -6,7 +6,6 @@
 // walk_fp.h is the same by frame pointers alone.
 // The same file is compiled for the host (-DRT_HOST) and run on recorded memory by test/unit/walk_test.c, and a second time for other threads than
 // the current one, with RT_UW_TASK (utask.bpf.c).
-#define RT_UNWIND // for walk_mem.h
 #include "bpfrt/rt.h"
 #include "bpfrt/stack.h"
 #include "bpfrt/stack_rt.h"
@@ -26,7 +25,7 @@
 
 RT_MAP(rt_uw_rules, RT_MAP_ARRAY, 4, sizeof(struct RtUwRule), RT_UW_RULES, RT_F_MMAPABLE);
 // What seldom happens in a walk, or at its first frames. Global functions (btfgen.c: by their names) are verified once in a program and not at each of its
-// stacks; the price is that they may be given numbers only.
+// stacks.
 #ifdef RT_UW_TASK
 #define JIT_MAY_BE(u, w, r) (!(w)->java.none && ((u)->bare || !(r) || (r)->kind == RT_UW_NONE))
 #define JIT_LEAVE(b, frame) rtg_java_leave(rt_give(b), frame)

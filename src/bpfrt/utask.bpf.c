@@ -116,6 +116,7 @@ u64 rt_uw_load32(struct RtUw *u);
 #define READER u
 #include "bpfrt/uprobe.bpf.c"
 #include "bpfrt/compat.bpf.c"
+#include "bpfrt/mem.bpf.c"
 #include "bpfrt/unwind.bpf.c"
 
 struct TaskWalk { // on the BPF stack, where the verifier knows what the pointers are

@@ -129,7 +129,7 @@ RT_NOINLINE u64 rtg_beam_find(RT_GIVEN given, u64 sp)
 	if (!u)
 		return 1;
 	u->tmp[1] = 0;
-	if (!(in_window(u, sp) && in_window(u, sp + (BEAM_WORDS - 1) * 8)) && !rtp_fill(u, sp))
+	if (!(in_window(u, sp) && in_window(u, sp + (BEAM_WORDS - 1) * 8)) && !fill_here(u, sp))
 		return 1;
 	u64 first = (sp - u->win_at) >> 3;
 	u->tmp[2] = RT_UW_WIN;

@@ -5,9 +5,26 @@
 #include "bpfrt/rt.h"
 #include "bpfrt/stack.h"
 
-// Results go through u->tmp: the verifier then has one state to follow.
-// The stack is read in pieces of up to RT_UW_WIN bytes that end with their page: one call of the kernel serves several frames.
-RT_ONCE u64 rtp_fill(struct RtUw *u, u64 addr);
+// A piece of the stack from addr on, into the window: of up to RT_UW_WIN bytes, that end with their page. One call of the kernel serves several frames. 0: it cannot be read.
+static RT_INLINE u64 fill_here(struct RtUw *u, u64 addr)
+{
+	u64 n = RT_UW_PAGE - (addr & (RT_UW_PAGE - 1));
+
+	if (n < 8)
+		n = 8;
+	RT_BOUND(n, RT_UW_WIN);
+	u->win_at = addr;
+	u->win_n = 0;
+	if (bpf_probe_read_user(u->win, n, (void *)addr)) {
+		u->unread = addr;
+		return 0;
+	}
+	u->win_n = n - 7;
+	return 1;
+}
+
+// mem.bpf.c. Results go through u->tmp: the verifier then has one state to follow.
+RT_ONCE u64 rtp_fill(struct RtUw *u, u64 addr); // fill_here()
 RT_ONCE u64 rtp_read8(struct RtUw *u, u64 addr); // the 8 bytes at addr of the stack, into u->tmp[0]
 RT_ONCE u64 rtp_reg_get(struct RtUw *u, u32 r); // register r into u->tmp[1], from where an inner frame saved it if need be; 0: not known
 
@@ -37,52 +54,4 @@ static RT_INLINE u64 read16(struct RtUw *u, u64 addr)
 	u->tmp[0] = first;
 	return 1;
 }
-
-#if defined(RT_UNWIND) || defined(RT_UW_TASK) // unwind.bpf.c: the others call its functions
-RT_ONCE u64 rtp_fill(struct RtUw *u, u64 addr)
-{
-	u64 n = RT_UW_PAGE - (addr & (RT_UW_PAGE - 1));
-
-	if (!u)
-		return 0;
-	if (n < 8)
-		n = 8;
-	RT_BOUND(n, RT_UW_WIN);
-	u->win_at = addr;
-	u->win_n = 0;
-	if (bpf_probe_read_user(u->win, n, (void *)addr)) {
-		u->unread = addr;
-		return 0;
-	}
-	u->win_n = n - 7;
-	return 1;
-}
-
-RT_ONCE u64 rtp_read8(struct RtUw *u, u64 addr)
-{
-	if (!u || (!in_window(u, addr) && !rtp_fill(u, addr)))
-		return 0;
-	u->tmp[0] = window(u, addr);
-	return 1;
-}
-
-RT_ONCE u64 rtp_reg_get(struct RtUw *u, u32 r)
-{
-	r &= RT_NREGS - 1;
-	u32 bit = 1u << r;
-	if (!u || !(u->valid & bit))
-		return 0;
-	if (u->saved & bit) {
-		u64 at = u->reg[r];
-		if (bpf_probe_read_user(&u->reg[r], 8, (void *)at)) {
-			u->unread = at;
-			u->valid &= ~bit;
-			return 0;
-		}
-		u->saved &= ~bit;
-	}
-	u->tmp[1] = u->reg[r];
-	return 1;
-}
-#endif
 #endif
