@@ -418,6 +418,9 @@ int main(int argc, char **argv)
 		scan_symbols((int)i);
 	for (size_t i = 0; i < nobjs; i++)
 		scan_btf((int)i);
+	for (size_t i = 0; i < nfns; i++)
+		if (fns[i].global && fn_by_name(fns[i].name) != (int)i)
+			die("%s: another file has a function %s, too", objs[fns[i].obj].path, fns[i].name);
 
 	size_t *reloc0 = calloc(nfns + 1, sizeof(size_t)), *line0 = calloc(nfns + 1, sizeof(size_t));
 	size_t *insn0 = calloc(nfns + 1, sizeof(size_t));

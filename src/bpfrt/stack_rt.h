@@ -78,14 +78,15 @@ static RT_INLINE RT_GIVEN rt_give(struct RtStackBuf *b)
 	return RT_POINTERS ? (RT_GIVEN)(u64)b : (RT_GIVEN)(u64)b->slot;
 }
 
-static RT_INLINE struct RtStackBuf *rt_given(RT_GIVEN given)
+#define rt_given(given) rt_given_of(&rt_stack_bufs, given) // utask.bpf.c has others
+static RT_INLINE struct RtStackBuf *rt_given_of(void *bufs, RT_GIVEN given)
 {
 	u64 v = (u64)given;
 	if (RT_POINTERS)
 		return (struct RtStackBuf *)v;
 	RT_BARRIER(v); // a pointer must not be written as a key, not even for nothing
 	u32 slot = v;
-	return bpf_map_lookup_elem(&rt_stack_bufs, &slot);
+	return bpf_map_lookup_elem(bufs, &slot);
 }
 
 // The current frame is left by what nothing proves.

@@ -27,8 +27,8 @@ RT_MAP(rt_uw_rules, RT_MAP_ARRAY, 4, sizeof(struct RtUwRule), RT_UW_RULES, RT_F_
 // What seldom happens in a walk, or at its first frames. Global functions (btfgen.c: by their names) are verified once in a program and not at each of its
 // stacks.
 #ifdef RT_UW_TASK
-#define JIT_MAY_BE(u, w, r) (!(w)->java.none && ((u)->bare || !(r) || (r)->kind == RT_UW_NONE))
-#define JIT_LEAVE(b, frame) rtg_java_leave(rt_give(b), frame)
+#define JIT_MAY_BE(u, w, r) false // utask.bpf.c
+#define JIT_LEAVE(b, frame) 0
 #define WALK_ANEW(b) 1
 #define FP_ONLY(u) ((u)->fp_only)
 #else

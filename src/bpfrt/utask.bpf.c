@@ -93,6 +93,7 @@ u64 rt_uw_load32(struct RtUw *u);
 #define rtg_lang_begin rtg_lang_begin_task
 #define rtg_lang_step rtg_lang_step_task
 #define rtg_lang_new rtg_lang_new_task
+#define rtg_py_trampoline rtg_py_trampoline_task
 #define rt_py_begin rt_py_begin_task
 #define rt_py_step rt_py_step_task
 #define rt_py_copy rt_py_copy_task

@@ -28,6 +28,7 @@ RT_CONST(u32, rt_off_vm_start, 0);
 RT_CONST(u32, rt_off_vm_end, 0);
 RT_CONST(u32, rt_off_vm_pgoff, 0);
 RT_CONST(u32, rt_off_vm_file, 0);
+RT_CONST(u32, rt_off_vm_flags, 0); // 0 unknown
 RT_CONST(u32, rt_off_f_inode, 0);
 RT_CONST(u32, rt_off_i_ino, 0);
 RT_CONST(u32, rt_off_i_size, 0);
@@ -222,6 +223,16 @@ static RT_INLINE u64 find_vma(struct RtUw *u, u64 mm, u64 pc)
 	return pc - u->map_start < u->map_len;
 }
 
+// Can nobody have called from the mapping at vma? It may not be run, and is a file's, or a frame pointer in a file's code has led there. (A compiler of code made at run time may
+// take the right to run from that for a moment, with its frames on the stack.)
+#define VM_EXEC 4 // include/linux/mm.h
+static RT_INLINE bool no_code(struct RtUw *u, u64 vma)
+{
+	if (!u->is_ra || !rt_off_vm_flags || !rt_kread8(&u->tmp[1], vma + rt_off_vm_flags) || u->tmp[1] & VM_EXEC)
+		return false;
+	return (!u->bare && u->by_fp == u->n + 1) || (rt_kread8(&u->tmp[1], vma + rt_off_vm_file) && u->tmp[1]);
+}
+
 // Sets u->map_* to the mapping at pc and u->obj to its object; 0: none that is known, u->unknown says whether it is a file's and obj is its number.
 static RT_INLINE u64 ask_kernel(struct RtUw *u, u64 pc)
 {
@@ -243,7 +254,7 @@ static RT_INLINE u64 ask_kernel(struct RtUw *u, u64 pc)
 		u->map_len = 0;
 		return 0;
 	}
-	if (u->is_ra && u->reg[RT_R_SP] - u->map_start < u->map_len) { // the stack: no return address, as while a frame is changed for an exception
+	if ((u->is_ra && u->reg[RT_R_SP] - u->map_start < u->map_len) || no_code(u, u->tmp[0])) { // the stack: no return address, as while a frame is changed for an exception
 		u->map_len = 0;
 		return 0;
 	}

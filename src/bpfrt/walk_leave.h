@@ -231,6 +231,7 @@ RT_ONCE u64 rtp_leave_by_fp(struct RtUw *u, u64 lacks)
 	if (u->bare && !u->fp_only)
 		u->bare_pc = u->pc;
 	rt_uw_guess(u, RT_WHY_GUESS_FP);
+	u->by_fp = u->n + 1;
 #if RT_IS_RISCV64
 	return leave_riscv(u, fp);
 #endif
