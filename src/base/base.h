@@ -197,7 +197,7 @@ struct Packed { // a gzip file that is part of sonde
 	const u8 *gz;
 	size_t n;
 };
-void *packed_get(const struct Packed *t, u32 *size); // size in bytes; the caller frees it
+void *packed_get(const struct Packed *t, u32 *size); // size in bytes, a zero follows; the caller frees it
 void packed_add(struct Str *s, const struct Packed *t); // to a text
 
 // trust.c: NULL, or why a file cannot be trusted as code. sticky_ok: a folder like /tmp will do. up: 0 if path is the file, 1 if it is the file's folder;

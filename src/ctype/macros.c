@@ -64,14 +64,18 @@
 // After the headers, or its names would lack their values.
 #include "ctype/internal.h"
 
-// Generated from macros.list: "#ifdef X, M(X), #endif" for each name.
-#define M(x) #x "\0"
-static const char names[] =
-#include "ctype_macros.inc"
-	;
-#undef M
+// macros.list, a name a line, packed: seldom does a script have one. Then "#ifdef X, M(X), #else, NONE, #endif" for each.
+static const u8 packed_names[] = {
+#include "ctype_macros.gz.h"
+};
 #define M(x) (s64)(x),
+#define NONE 0,
 static const s64 values[] = {
+#include "ctype_macros.inc"
+};
+#undef M
+#define M(x) true,
+static const bool is_there[] = {
 #include "ctype_macros.inc"
 };
 #undef M
@@ -169,9 +173,13 @@ bool macro_kernel(const char *name, s64 *val)
 
 bool macro_builtin(const char *name, s64 *val)
 {
-	u32 i = 0;
-	for (const char *p = names; *p; p += strlen(p) + 1, i++) {
-		if (!strcmp(p, name)) {
+	static char *names; // never freed
+	size_t n = strlen(name);
+	u32 i = 0, size;
+	if (!names)
+		names = packed_get(&(struct Packed){packed_names, sizeof(packed_names)}, &size);
+	for (const char *p = names, *end; (end = strchr(p, '\n')); p = end + 1, i++) {
+		if ((size_t)(end - p) == n && !memcmp(p, name, n) && is_there[i]) {
 			*val = values[i];
 			return true;
 		}
