@@ -2,6 +2,7 @@
 // In: scripts with every kind of stack in every kind of probe, loops within loops and iterators, through all passes but load, for new and old
 // kernels. The counting itself is held against programs known to be too much, and, where this machine may load, against the verifier's own figures.
 #include "need_bpf.h"
+#include "bpf/internal.h"
 #include "session/internal.h"
 #include <linux/bpf.h>
 
