@@ -3,7 +3,7 @@
 // Invariant: one func_info per subprogram in instruction order beginning at 0, the first line_info of each function at its first
 // instruction (kernel: check_btf_func, check_btf_line). Functions are BTF_FUNC_STATIC: callbacks of bpf_loop must be, and
 // static ones are verified where they are called, with any pointer as argument. Runtime functions named rtg_* are
-// global: verified once, with numbers as arguments, or, where the kernel takes such (Linux 5.13), pointers to whole structs; there those named rtp_* are, too.
+// global: verified once, with numbers as arguments, or, where the kernel takes such (link.c), pointers to whole structs; there those named rtp_* are, too.
 // Made by hand: a handful of types, where libbpf's builder would cost more memory than the whole program.
 #include "bpf/internal.h"
 #include <ctype.h>

@@ -58,10 +58,11 @@ static struct MapDef *runtime_map(struct Program *prog, u32 index)
 	return m;
 }
 
-// Can global functions be given pointers to structs? Linux 5.13 is the first where they can; bpf_loop, of 5.17, is asked for, as programs differ by that anyway.
+// Can global functions be given pointers to structs? Linux 5.13 is the first where they can, but there and in 6.1 bpf_map_update_elem() takes no value from such memory.
+// may_goto, of 6.9, is asked for, as programs differ by that anyway.
 static bool gives_pointers(void)
 {
-	return feature_has(FEAT_BPF_LOOP);
+	return feature_has(FEAT_MAY_GOTO);
 }
 
 static const u16 *points_of(const struct RtFunc *f) // utask.bpf.c has static ones of the same names
