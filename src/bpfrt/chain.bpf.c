@@ -203,6 +203,7 @@ static RT_INLINE u64 run_rare(struct RtStackBuf *b, struct RtChain *c)
 	}
 	if (op == RT_OP_READY && !w->begun) {
 		w->begun = 1;
+		b->uw.sure = w->reg[RT_CHAIN_SURE];
 		w->op = o->arg;
 		w->group = RT_GROUP_NONE;
 		if (w->again)

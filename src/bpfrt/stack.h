@@ -300,6 +300,7 @@ struct RtUw {
 	u32 raw;	   // some frame is a raw address
 	u32 lang, jit;	   // the one at hand is in a runtime's object; may be code made at run time. (In memory: what the verifier knows of them would multiply its states.)
 	u32 by_fp;	   // frames there were, and 1, when one was left by frame pointer
+	u32 sure;	   // RT_CHAIN_SURE of the one at hand
 	u32 bare;	   // the last one is
 	u32 leaf;	   // no frame has been left yet
 	u32 entry;	   // pc is the first instruction of a function

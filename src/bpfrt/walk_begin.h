@@ -127,6 +127,7 @@ static RT_NOINLINE u64 load_regs(struct RtStackBuf *b)
 	u->guess_place = 0;
 	u->bare_pc = 0;
 	u->by_fp = 0;
+	u->sure = 0;
 	u->beam = 0;
 	b->lang.async.phase = RT_PY_SYNC;
 	b->lang.async.last = 0;

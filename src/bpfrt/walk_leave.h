@@ -374,7 +374,7 @@ RT_ONCE u64 rtp_go_stack(struct RtUw *u, struct RtUwRule *r)
 }
 
 // LuaJIT's compiled code runs on the frame of its machine, lowered by some; the thread says where that is (cframe), and that says whose it is. Which functions the
-// compiler has put into that code nobody says.
+// compiler has put into that code the chain may be sure of.
 #define LUAJIT_CFRAME 80
 #define LUAJIT_THREAD 16
 #define LUAJIT_DISPATCH 14 // r14
@@ -426,7 +426,9 @@ static RT_INLINE u64 other_cfa(struct RtUw *u, struct RtUwRule *r)
 	if (r->kind == RT_UW_LUAJIT) {
 		if (!luajit_frame(u, u->tmp[1] + r->off))
 			return 0;
-		rt_uw_guess(u, RT_WHY_GUESS_INLINED);
+		if (!u->sure)
+			rt_uw_guess(u, RT_WHY_GUESS_INLINED);
+		u->sure = 0;
 		u->tmp[0] += r->off2;
 		return 1;
 	}

@@ -4,7 +4,7 @@
 // instruction of the trace; and the place in the innermost function. The machine knows the number of the trace at work. Frames are made of constants, but for functions that
 // are created as the program runs: what the trace has loaded from the stack is still there. A frame's function must have the instruction that its callee returns to;
 // where one has not, or the place has no snapshot, the function that the trace has begun in is shown, without its line.
-// LuaJIT takes no snapshot where no check needs one: a function may have been begun or left since. So traces are guesses.
+// LuaJIT takes no snapshot where no check needs one: a function may have been begun or left since. Where that cannot be (luajitsure.c) the stack is no guess.
 // Each frame of the machine on the C stack (cframe) has the thread (lua_State), the instruction at hand and the one before it; the thread has its innermost. The frames of
 // a thread lie on a stack of its own, each with its function and a link: where its caller goes on, or how far down the caller's frame is and what kind of call it was.
 // One that C has made is the last of its machine's frame. The innermost frame's base is in a register while the machine itself runs, else in the thread.
@@ -131,6 +131,7 @@ static void again(struct ChainMaker *m, const struct RtLang *l)
 	chain_label(m, CHAIN_AGAIN);
 	chain_set(m, MAP, 0);
 	chain_set(m, ON, 0);
+	chain_set(m, RT_CHAIN_SURE, 0);
 	chain_set(m, START, 1);
 	chain_op(m, RT_OP_NATIVE, PREV, 0, 0, RSP);
 	if (l->luajit.cur_l)

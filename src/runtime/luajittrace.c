@@ -3,8 +3,7 @@
 #define LUAJIT_PROGRAM
 #include "runtime/internal.h"
 
-enum { TRACE_SNAPS = 8, TRACE_IR = 32, TRACE_SNAP = 48, TRACE_MAP = 56, TRACE_SIZE = 80 }; // of a trace; the number of snapshots is the third and fourth byte, the size the upper half
-enum { SNAP_SIZE = 12, SNAP_ENTRIES = 8 }; // of a snapshot: where in the map (32 bits), its first instruction (16), where its code begins (16), ... the 11th byte is how many entries
+enum { TRACE_IR = 32, TRACE_SNAP = 48, TRACE_SIZE = 80 }; // of a trace; of the size the upper half
 #define CONSTANTS 0x8000 // of the trace: numbers below; their value is the next word
 #define SLOT_KEPT 0x40000 // of an entry: the stack has it
 
@@ -15,7 +14,6 @@ void luajit_pointer(struct ChainMaker *m, u32 r)
 }
 
 // The snapshot of the place at hand. The dispatch is in T; the trace's last jump (FN: it is that one) may come after the base was set for the trace it leads to.
-#define TRACE X
 static void snapshot(struct ChainMaker *m, const struct RtLang *l)
 {
 	chain_op(m, RT_OP_TRY, N, T, 0, l->luajit.state);
@@ -36,7 +34,7 @@ static void snapshot(struct ChainMaker *m, const struct RtLang *l)
 	chain_if(m, N, RT_OP_LT, T, -5, L_TAIL);
 	chain_set(m, FN, 1);
 	chain_label(m, L_TAIL);
-	chain_op(m, RT_OP_TRY, T, TRACE, 0, TRACE_SNAPS);
+	chain_op(m, RT_OP_TRY, T, TRACE, 0, LUAJIT_TRACE_SNAPS);
 	chain_shr(m, T, T, 16);
 	chain_and(m, T, T, 0xffff);
 	chain_op(m, RT_OP_TRY, LINK, TRACE, 0, TRACE_SNAP);
@@ -45,7 +43,7 @@ static void snapshot(struct ChainMaker *m, const struct RtLang *l)
 	chain_if(m, KEY, RT_OP_EQ, T, 0, L_SNAPSHOT);
 	chain_mul(m, POS, KEY, T, 1);
 	chain_shr(m, POS, POS, 1);
-	chain_mul(m, INS, LINK, POS, SNAP_SIZE);
+	chain_mul(m, INS, LINK, POS, LUAJIT_SNAP_SIZE);
 	chain_op(m, RT_OP_TRY, INS, INS, 0, 0);
 	chain_shr(m, INS, INS, 48);
 	chain_if(m, N, RT_OP_LT, INS, 0, L_UPPER);
@@ -56,13 +54,13 @@ static void snapshot(struct ChainMaker *m, const struct RtLang *l)
 	chain_jump(m, L_HALVE);
 	chain_label(m, L_SNAPSHOT);
 	chain_if_is(m, KEY, 0, L_GO);
-	chain_mul(m, INS, LINK, KEY, SNAP_SIZE);
-	chain_op(m, RT_OP_TRY, POS, INS, 0, -SNAP_SIZE);
+	chain_mul(m, INS, LINK, KEY, LUAJIT_SNAP_SIZE);
+	chain_op(m, RT_OP_TRY, POS, INS, 0, -LUAJIT_SNAP_SIZE);
 	chain_low_bits(m, POS);
-	chain_op(m, RT_OP_TRY, N, INS, 0, SNAP_ENTRIES - SNAP_SIZE);
+	chain_op(m, RT_OP_TRY, N, INS, 0, LUAJIT_SNAP_ENTRIES - LUAJIT_SNAP_SIZE);
 	chain_shr(m, N, N, 16);
 	chain_and(m, N, N, 0xff);
-	chain_op(m, RT_OP_TRY, LINK, TRACE, 0, TRACE_MAP);
+	chain_op(m, RT_OP_TRY, LINK, TRACE, 0, LUAJIT_TRACE_MAP);
 	chain_mul(m, LINK, LINK, POS, 4);
 	chain_mul(m, POS, LINK, N, 4);
 	chain_op(m, RT_OP_TRY, T, POS, 0, 0); // instruction << 8 | base
@@ -78,6 +76,8 @@ static void snapshot(struct ChainMaker *m, const struct RtLang *l)
 	chain_op(m, RT_OP_TRY, IR, TRACE, 0, TRACE_IR);
 	chain_add(m, ON, N, 1);
 	chain_set(m, RT_CHAIN_NEXT, 1);
+	chain_if_not(m, FN, 0, L_READY);
+	luajit_sure(m);
 	chain_jump(m, L_READY);
 }
 
