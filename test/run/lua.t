@@ -87,6 +87,13 @@ RUN printf 'local function work(n)\n local s = 0\n for i = 1, n do\n  s = s + (i
 EXPECT_LINE work outer+9 [hot.lua:9] main chunk+11 [hot.lua:11] ... _start
 EXPECT_LINE most
 
+# Each function has a system call of its own: of the stacks there that are no guess none names another one.
+NAME luajit: traces: what it is sure of is right
+NEED cmd:luajit
+RUN python3 {top}/test/run/lua_sure.py {sonde}
+TIMEOUT 90
+EXPECT_RE \Agetppid called \w+ and right\ngetuid called \w+ and right\ngetgid called sure and right\ngeteuid called \w+ and right\ngetegid called sure and right\ngetpgrp called \w+ and right\n\Z
+
 # Whether a function without a check of its own is at work no snapshot says; where none is called, or only what LuaJIT has built in, the instructions do.
 NAME luajit: traces: of which code it is sure whose it is
 NEED cmd:luajit
