@@ -68,14 +68,10 @@
 static const u8 packed_names[] = {
 #include "ctype_macros.gz.h"
 };
+#define NOT_THERE ((s64)0x8badf00d5ad0c0deULL) // no constant's value
 #define M(x) (s64)(x),
-#define NONE 0,
+#define NONE NOT_THERE,
 static const s64 values[] = {
-#include "ctype_macros.inc"
-};
-#undef M
-#define M(x) true,
-static const bool is_there[] = {
 #include "ctype_macros.inc"
 };
 #undef M
@@ -179,7 +175,7 @@ bool macro_builtin(const char *name, s64 *val)
 	if (!names)
 		names = packed_get(&(struct Packed){packed_names, sizeof(packed_names)}, &size);
 	for (const char *p = names, *end; (end = strchr(p, '\n')); p = end + 1, i++) {
-		if ((size_t)(end - p) == n && !memcmp(p, name, n) && is_there[i]) {
+		if ((size_t)(end - p) == n && !memcmp(p, name, n) && values[i] != NOT_THERE) {
 			*val = values[i];
 			return true;
 		}
