@@ -140,15 +140,15 @@ $(BUILD)/gen/version.h: FORCE
 $(BUILD)/bpf/info.o $(BUILD)/cmdline.o: $(BUILD)/gen/version.h
 
 # ---- src/ctype/macros.list: names -> "#ifdef NAME, M(NAME), #else, NONE, #endif", and a name a line, packed
-$(BUILD)/gen/ctype_macros.inc: src/ctype/macros.list
+$(BUILD)/gen/ctype_consts.inc: src/ctype/macros.list
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)
 	$(Q)awk '!/^#/ {for (i = 1; i <= NF; i++) print "#ifdef " $$i "\nM(" $$i ")\n#else\nNONE\n#endif"}' $< >$@
-$(BUILD)/gen/ctype_macros.gz.h: src/ctype/macros.list
+$(BUILD)/gen/ctype_consts.gz.h: src/ctype/macros.list
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)
 	$(Q)awk '!/^#/ {for (i = 1; i <= NF; i++) print $$i}' $< | gzip -9n | $(bytes) >$@
-$(BUILD)/ctype/macros.o: $(BUILD)/gen/ctype_macros.inc $(BUILD)/gen/ctype_macros.gz.h
+$(BUILD)/ctype/macros.o: $(BUILD)/gen/ctype_consts.inc $(BUILD)/gen/ctype_consts.gz.h
 
 # ---- text files as C strings
 $(BUILD)/gen/%.h: src/%

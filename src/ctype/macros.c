@@ -66,13 +66,13 @@
 
 // macros.list, a name a line, packed: seldom does a script have one. Then "#ifdef X, M(X), #else, NONE, #endif" for each.
 static const u8 packed_names[] = {
-#include "ctype_macros.gz.h"
+#include "ctype_consts.gz.h"
 };
 #define NOT_THERE ((s64)0x8badf00d5ad0c0deULL) // no constant's value
 #define M(x) (s64)(x),
 #define NONE NOT_THERE,
 static const s64 values[] = {
-#include "ctype_macros.inc"
+#include "ctype_consts.inc"
 };
 #undef M
 
