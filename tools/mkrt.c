@@ -256,7 +256,13 @@ static void scan_params(struct Fn *f, const struct btf_type **types, const struc
 	if (f->nparams > 5)
 		die("%s has more than 5 parameters", f->name);
 	for (unsigned i = 0; i < f->nparams; i++)
-		f->points[i] = points_to(types, p[i].type, f->name);
+		if ((f->points[i] = points_to(types, p[i].type, f->name)) > UINT16_MAX)
+			die("%s: a parameter points to more than 65535 bytes", f->name);
+}
+
+static bool gives_pointers(const struct Fn *f)
+{
+	return f->points[0] | f->points[1] | f->points[2] | f->points[3] | f->points[4];
 }
 
 static void scan_btf(int oi)
@@ -442,14 +448,17 @@ int main(int argc, char **argv)
 		reloc0[i + 1] = nrelocs_out;
 	}
 	printf("\t{0}\n};\nconst struct RtFunc rt_funcs[] = {\n");
+	unsigned npoints = 0;
 	for (size_t i = 0; i < nfns; i++)
-		printf("\t{\"%s\", \"%s\", %u, %d, %zu, %zu, %zu, %zu, %zu, %zu},\n", fns[i].name, objs[fns[i].obj].file, fns[i].nparams,
-		       fns[i].global, insn0[i], insn0[i + 1] - insn0[i], reloc0[i], reloc0[i + 1] - reloc0[i], line0[i], line0[i + 1] - line0[i]);
-	printf("\t{0}\n};\nconst struct RtPoints rt_points[] = {\n");
+		printf("\t{\"%s\", \"%s\", %u, %d, %u, %zu, %zu, %zu, %zu, %zu, %zu},\n", fns[i].name, objs[fns[i].obj].file, fns[i].nparams,
+		       fns[i].global, gives_pointers(&fns[i]) ? ++npoints : 0, insn0[i], insn0[i + 1] - insn0[i], reloc0[i], reloc0[i + 1] - reloc0[i], line0[i], line0[i + 1] - line0[i]);
+	if (npoints > UINT8_MAX)
+		die("more than 255 functions are given pointers");
+	printf("\t{0}\n};\nconst u16 rt_points[][5] = {\n\t{0},\n");
 	for (size_t i = 0; i < nfns; i++)
-		if (fns[i].points[0] | fns[i].points[1])
-			printf("\t{\"%s\", {%u, %u, %u, %u, %u}},\n", fns[i].name, fns[i].points[0], fns[i].points[1], fns[i].points[2], fns[i].points[3], fns[i].points[4]);
-	printf("\t{0}\n};\nconst struct RtMapEntry rt_maps[] = {\n");
+		if (gives_pointers(&fns[i]))
+			printf("\t{%u, %u, %u, %u, %u},\n", fns[i].points[0], fns[i].points[1], fns[i].points[2], fns[i].points[3], fns[i].points[4]);
+	printf("};\nconst struct RtMapEntry rt_maps[] = {\n");
 	for (size_t i = 0; i < nmaps; i++) {
 		printf("\t{\"%s\", {", maps[i].name);
 		for (int k = 0; k < MAP_WORDS; k++)

@@ -124,6 +124,7 @@ struct ProgBtf {
 	u32 nfuncs, nlines;
 };
 void progbtf_build(const struct ProbeProg *pp, bool with_lines, struct ProgBtf *out);
+bool progbtf_is_global(const struct CodeFunc *f); // verified once, and not at each call
 void progbtf_deinit(struct ProgBtf *b);
 
 // ---- loadmaps.c, load.c: maps and programs into the kernel

@@ -206,6 +206,11 @@ static void *join_parts(const struct Str *types, const struct Str *strs, u32 *si
 	return data;
 }
 
+bool progbtf_is_global(const struct CodeFunc *f)
+{
+	return f->points || !strncmp(f->name, "rtg_", 4);
+}
+
 void progbtf_build(const struct ProbeProg *pp, bool with_lines, struct ProgBtf *out)
 {
 	*out = (struct ProgBtf){0};
@@ -226,7 +231,7 @@ void progbtf_build(const struct ProbeProg *pp, bool with_lines, struct ProgBtf *
 	for (u32 i = 0; i < funcs.n; i++) {
 		u32 name = add_ident(&strs, funcs.p[i].name), nparams = MIN(funcs.p[i].nparams, 5u);
 		const u16 *points = funcs.p[i].points;
-		u32 linkage = points || !strncmp(funcs.p[i].name, "rtg_", 4) ? BTF_FUNC_GLOBAL : BTF_FUNC_STATIC;
+		u32 linkage = progbtf_is_global(&funcs.p[i]) ? BTF_FUNC_GLOBAL : BTF_FUNC_STATIC;
 		add_type(&types, name, BTF_KIND_FUNC, linkage, points ? add_pointing(&pointing, &strs, points, nparams, &next) : TYPE_PROTO0 + nparams);
 		out->funcs[i] = (struct bpf_func_info){funcs.p[i].insn, TYPE_FUNC0 + i};
 	}

@@ -105,11 +105,8 @@ struct RtFunc {
 	const char *name, *file;
 	u8 nparams;
 	bool global; // generated code may call it
+	u8 points; // of a function named rtg_* or rtp_* that is given pointers: its row of rt_points
 	u32 insn0, ninsns, reloc0, nrelocs, line0, nlines;
-};
-struct RtPoints { // of a function named rtg_* or rtp_* that is given pointers
-	const char *name;
-	u16 size[5]; // of the struct that a parameter points to; 0: it is a number
 };
 struct RtMapEntry {
 	const char *name;
@@ -122,7 +119,7 @@ struct RtConstEntry {
 const struct BpfInsn *rt_insns(void); // all functions', one after the other
 extern const struct RtReloc rt_relocs[];
 extern const struct RtFunc rt_funcs[];
-extern const struct RtPoints rt_points[]; // .name NULL: the end
+extern const u16 rt_points[][5]; // CodeFunc.points
 extern const struct RtMapEntry rt_maps[];
 extern const struct RtConstEntry rt_consts[];
 extern const u8 rt_rodata[];

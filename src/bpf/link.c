@@ -65,14 +65,6 @@ static bool gives_pointers(void)
 	return feature_has(FEAT_MAY_GOTO);
 }
 
-static const u16 *points_of(const struct RtFunc *f) // utask.bpf.c has static ones of the same names
-{
-	const struct RtPoints *p = rt_points;
-	while (p->name && strcmp(p->name, f->name))
-		p++;
-	return p->name && f->global && gives_pointers() ? p->size : NULL;
-}
-
 static struct MapDef *rodata_map(struct Program *prog)
 {
 	struct MapDef *m = program_map(prog, RODATA_MAP);
@@ -160,7 +152,7 @@ static void append_func(struct Program *prog, struct Code *code, const struct Li
 	const struct BpfInsn *insns = rt_insns() + f->insn0;
 	for (u32 i = 0; i < f->ninsns; i++)
 		vec_push(&code->insns, for_this_kernel(prog, insns[i]));
-	struct CodeFunc cf = {l->funcs[fi].at, f->name, f->nparams, l->funcs[fi].is_callback, points_of(f)};
+	struct CodeFunc cf = {l->funcs[fi].at, f->name, f->nparams, l->funcs[fi].is_callback, f->points && gives_pointers() ? rt_points[f->points] : NULL};
 	vec_push(&code->funcs, cf);
 	for (u32 i = 0; i < f->nrelocs; i++) {
 		const struct RtReloc *r = &rt_relocs[f->reloc0 + i];

@@ -68,7 +68,7 @@ static bool needs_btf(const struct Code *c)
 		if (c->insns.p[i].code == (BPF_LD | BPF_IMM | BPF_DW) && c->insns.p[i].regs >> 4 == BPF_PSEUDO_FUNC)
 			return true;
 	for (size_t i = 0; i < c->funcs.n; i++)
-		if (!strncmp(c->funcs.p[i].name, "rtg_", 4) || !strncmp(c->funcs.p[i].name, "rtp_", 4)) // global by its BTF
+		if (progbtf_is_global(&c->funcs.p[i]))
 			return true;
 	return false;
 }

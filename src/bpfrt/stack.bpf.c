@@ -216,7 +216,7 @@ RT_NOINLINE u64 rt_stack_piece(struct RtStackBuf *b, u64 from, u64 n, u64 h1, u6
 	return piece(b, from, n, h1, h2);
 }
 
-// The same for buffer number `slot` of this CPU; a global function (btfgen.c: by its name) is verified once in a program.
+// The same; a global function (btfgen.c: by its name) is verified once in a program.
 RT_NOINLINE u64 rtg_stack_piece(RT_GIVEN given, u64 from, u64 n, u64 h1, u64 h2)
 {
 	struct RtStackBuf *b = rt_given(given);

@@ -307,7 +307,7 @@ static long walk_step(u64 i, struct WalkCtx *w)
 
 #define NOLOOP_FRAMES 4096 // the verifier keeps a state for each round (8,192 at most), and allows eight calls in one another
 // The same for kernels without bpf_loop. A global function (btfgen.c: by its name) is verified once and not in every round of the loop that calls
-// it; the price is that it may be given numbers only.
+// it; there it may be given numbers only.
 RT_NOINLINE u64 rtg_walk_step(RT_GIVEN given)
 {
 	struct RtStackBuf *b = rt_given(given);
@@ -404,7 +404,7 @@ static RT_INLINE u64 unread_at(struct RtStackBuf *b)
 	return b->uw.unread ? b->uw.unread : b->lang.unread;
 }
 
-// For rt_ustack_cold(), from the registers in buffer number `slot` of this CPU; a global function (btfgen.c: by its name) is verified once for all calls.
+// For rt_ustack_cold(), from the registers in this CPU's buffer; a global function (btfgen.c: by its name) is verified once for all calls.
 RT_NOINLINE u64 rtg_cold_walk(RT_GIVEN given, u64 limit, u64 src)
 {
 	struct RtStackBuf *b = rt_given(given);

@@ -11,6 +11,7 @@ enum { OP_COMPARES = 16, OP_UCLO = 50, OP_CALLM = 65, OP_ITERC = 69, OP_ITERN, O
 enum { IR_TYPE = 32, IR_OPCODE = 40, IR_COMPARES = 10, IR_KGC = 24, IR_KNULL = 27, IR_KSLOT = 30, IR_PROTOTYPE = 7, IR_FUNCTION, IR_CONSTANTS_END = 0x8000 }; // of the trace's instructions: bits before type and opcode, ...
 #define TRACE_CONSTANTS 40 // the first one's number
 #define LOOKS 32 // instructions, at most
+#define CONSTANTS 256 // words of constants, at most
 enum { SAME, CALLED, RETURNS }; // MODE: the next snapshot's function
 #define AT_INS PROTO // the instruction looked at, and then the next one
 #define TO (X + 4)   // the next snapshot's
@@ -20,6 +21,7 @@ enum { SAME, CALLED, RETURNS }; // MODE: the next snapshot's function
 #define JUMP (X + 8) // where WORD goes on if it jumps
 #define MODE (X + 1)
 #define ONE LINK // one instruction of the trace lies between the two snapshots
+#define NO_LUA CALLER // the trace has no constant that is a function in Lua; 0: not looked at yet
 
 // The opcode of the instruction at `at` + off into N, the whole of it into WORD.
 static void opcode(struct ChainMaker *m, u32 at, s64 off)
@@ -37,7 +39,7 @@ static void jump_of(struct ChainMaker *m, u32 next, s64 off)
 	chain_add(m, JUMP, JUMP, off - 4 * 0x8000);
 }
 
-// One instruction of the trace lies between the two: a comparison.
+// The next snapshot's place and base, and whether one instruction of the trace lies between the two: then it is at work in this one's function.
 static void next_snapshot(struct ChainMaker *m)
 {
 	chain_op(m, RT_OP_TRY, N, INS, 0, -LUAJIT_SNAP_SIZE);
@@ -109,6 +111,7 @@ static void ahead(struct ChainMaker *m)
 static void over(struct ChainMaker *m)
 {
 	chain_label(m, L_CALLS);
+	chain_if_not(m, NO_LUA, 0, L_LOOK);
 	chain_if_is(m, MODE, SAME, L_BUILT_IN);
 	chain_if_not(m, MODE, CALLED, L_ONE);
 	opcode(m, TO, -4);
@@ -129,10 +132,12 @@ static void built_in(struct ChainMaker *m)
 	chain_label(m, L_BUILT_IN);
 	chain_op(m, RT_OP_TRY, KEY, TRACE, 0, TRACE_CONSTANTS);
 	chain_low_bits(m, KEY);
+	chain_if(m, KEY, RT_OP_LT, RT_CHAIN_ZERO, IR_CONSTANTS_END - CONSTANTS, L_ASIDE);
 	chain_mul(m, KEY, IR, KEY, 8);
 	chain_add(m, INS, IR, 8 * IR_CONSTANTS_END);
 	chain_label(m, L_CONSTANTS);
 	chain_if(m, KEY, RT_OP_LT, INS, 0, L_ANOTHER);
+	chain_set(m, NO_LUA, 1);
 	chain_jump(m, L_LOOK);
 	chain_label(m, L_ANOTHER);
 	chain_op(m, RT_OP_TRY, N, KEY, 0, 0);
@@ -205,6 +210,7 @@ static void outcomes(struct ChainMaker *m)
 void luajit_sure(struct ChainMaker *m)
 {
 	chain_add(m, AT_INS, NEXT_PC, -4);
+	chain_set(m, NO_LUA, 0);
 	chain_op(m, RT_OP_TRY, N, TRACE, 0, LUAJIT_TRACE_SNAPS);
 	chain_shr(m, N, N, 16);
 	chain_and(m, N, N, 0xffff);
