@@ -395,12 +395,17 @@ static void start_inlined(u32 code)
 	put_snapshot(1, code, 2, 3, CODE(1) + 4, 3);
 }
 
-static void check_outer_only(u32 line)
+static void check_its_function(u32 line, u32 why)
 {
 	struct RtStack *st = walk_now();
 	check_frame(st, 0, "function </src/a.lua:40>", "/src/a.lua", line);
 	CHECK_EQ(st->n, 2);
-	CHECK_EQ(st->why, RT_WHY_GUESS_INLINED);
+	CHECK_EQ(st->why, why);
+}
+
+static void check_outer_only(u32 line)
+{
+	check_its_function(line, RT_WHY_GUESS_INLINED);
 }
 
 TEST(functions_in_a_trace)
@@ -418,7 +423,21 @@ TEST(functions_in_a_trace)
 	put(ENTRIES + 8, 3 << 24 | 0x40000 | LOADED, 4); // what is in its place already
 	put(BASE(14) - 16 + 3 * 8, FUNC(1) | 0xfffbull << 47, 8);
 	check_frame(walk_now(), 0, "sort", "/src/a.lua", 21);
-	start_inlined(17); // the first one's code
+}
+
+// The first snapshot's code: its function calls the second one's, and does nothing else before.
+TEST(sure_up_to_a_call)
+{
+	start_inlined(17);
+	check_its_function(41, RT_WHY_OK);
+	start_inlined(17);
+	put(CODE(3) + 4, abc(50, 0, 0), 4); // an instruction that may go elsewhere
+	check_outer_only(41);
+	start_inlined(17);
+	put(CODE(3) + 8, abc(57, 1, 0), 4); // no call before the return
+	check_outer_only(41);
+	start_inlined(17);
+	put_snapshot(1, 17, 2, 3, CODE(1) + 8, 3); // not the beginning of what is called
 	check_outer_only(41);
 }
 
