@@ -191,6 +191,7 @@ enum RtUwGo { // fields of a rule RT_UW_GO, in slot[]: what Go's runtime keeps f
 	RT_UW_GO_CURG,	// in that: the goroutine that left its stack for the thread's own; 0: the rule is for the other way,
 	RT_UW_GO_G0,	// in that: the thread's own stack,
 	RT_UW_GO_SP,	// in a goroutine or a thread's own stack: where its stack pointer was when it was left
+	RT_UW_GO_LOADED, // 1: off is where the loader has put that number: the address less RtUw.bias
 };
 enum RtUwSp { // the caller's stack pointer
 	RT_UW_SP_CFA,
@@ -202,6 +203,7 @@ enum RtUwRa {
 	RT_UW_RA_MEM, // at CFA + ra
 	RT_UW_RA_REG, // in register `ra`
 	RT_UW_RA_FP,  // at frame pointer + ra
+	RT_UW_RA_GO,  // RT_UW_GO: kept beside that stack pointer
 	RT_UW_RA_EXACT, // at CFA + ra, and no return address: the instruction that was to be next (Go, whose signal handlers make threads call functions)
 };
 
@@ -277,6 +279,7 @@ struct RtUw {
 	u64 gen;	   // of the process's mappings; 0: not known, or they changed meanwhile
 	u64 epoch;	   // another number whenever the process may have changed its mappings, whether user space knows or not (vma.bpf.c)
 	u64 at, at_ok;	   // number of the mapping looked up last, and of the one last found to hold in this epoch (struct RtUwSeen)
+	u64 bias;	   // address - file offset, of the place that rtg_leave_rare() is to leave
 	u64 map_start, map_len, map_off; // mapping looked up last; map_len 0: none
 	u32 obj;	   // its object; 0: none, or not known
 	u32 made;	   // it was told that its maker tells of it (RT_UW_MADE)

@@ -264,8 +264,10 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 		reach_root(u, r, where);
 	else if (r->kind == RT_UW_REG && !(r->fprel | r->ra_kind | r->sp_kind))
 		leave_usual(u, r);
-	else if (!BEAM_LEAVE(b, r, key))
+	else if (!BEAM_LEAVE(b, r, key)) {
+		u->bias = look - RT_FRAME_OFF(where);
 		rtg_leave_rare(rt_give(b), key);
+	}
 	u->entry = 0;
 	if (u->pc == u->tramp && u->tramp && u->is_ra)
 		rt_uw_original_return(u);

@@ -344,23 +344,34 @@ RT_ONCE u64 rtp_read_far(struct RtUw *u, u64 addr)
 	return 0;
 }
 
-// Where the other stack was left, into u->tmp[0]. A Go function that C called finds in its thread's own stack where that goes on, and there the place
+// Where the other stack was left, into u->tmp[0]; where a goroutine's record has that, into u->tmp[1]. A Go function that C called finds in its thread's own stack where that goes on, and there the place
 // that holds for the next one of them.
 RT_ONCE u64 rtp_go_stack(struct RtUw *u, struct RtUwRule *r)
 {
 	if (!u || !r)
 		return 0;
-	u64 sp = u->go_sp;
+	u64 sp = u->go_sp, tp, off = (u64)(s64)r->off;
 
 	if (!rt_off_tp || bpf_probe_read_kernel(&u->tmp[0], 8, (void *)(u->task + rt_off_tp)))
 		return 0;
-	if (!rtp_read_far(u, u->tmp[0] + r->off) || !rtp_read_far(u, u->tmp[0] + r->slot[RT_UW_GO_M]))
+	tp = u->tmp[0];
+	if (r->slot[RT_UW_GO_LOADED]) {
+		if (!rtp_read_far(u, u->bias + off))
+			return 0;
+		off = u->tmp[0];
+	}
+	if (!rtp_read_far(u, tp + off) || !rtp_read_far(u, u->tmp[0] + r->slot[RT_UW_GO_M]))
 		return 0;
 	bool own = !r->slot[RT_UW_GO_CURG];
 	if (!sp || !own) {
-		if (!rtp_read_far(u, u->tmp[0] + (own ? r->slot[RT_UW_GO_G0] : r->slot[RT_UW_GO_CURG])) || !u->tmp[0])
+		if (!rtp_read_far(u, u->tmp[0] + (own ? r->slot[RT_UW_GO_G0] : r->slot[RT_UW_GO_CURG])))
 			return 0;
-		if (!rtp_read_far(u, u->tmp[0] + r->slot[RT_UW_GO_SP]) || !u->tmp[0])
+		if (!u->tmp[0] && r->ra_kind == RT_UW_RA_GO) // its turn is over: the thread looks for another goroutine
+			rt_uw_stop(u, RT_WHY_OK);
+		if (!u->tmp[0])
+			return 0;
+		u->tmp[1] = u->tmp[0] + r->slot[RT_UW_GO_SP];
+		if (!rtp_read_far(u, u->tmp[1]) || !u->tmp[0])
 			return 0;
 		sp = u->tmp[0];
 	}

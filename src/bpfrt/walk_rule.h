@@ -39,7 +39,7 @@ static RT_INLINE u64 rule_cfa(struct RtUw *u, struct RtUwRule *r, const struct L
 		cfa = u->tmp[0] + r->off2;
 	} else if (r->kind == RT_UW_DEPTH || r->kind == RT_UW_GO || r->kind == RT_UW_LUAJIT || r->kind == RT_UW_LUAVM) {
 		if (!l.other_cfa(u, r))
-			return !rt_uw_stop(u, RT_WHY_BAD_READ);
+			return u->stop ? 0 : !rt_uw_stop(u, RT_WHY_BAD_READ);
 		cfa = u->tmp[0];
 	}
 	u->tmp[0] = cfa;
@@ -82,7 +82,7 @@ static RT_INLINE u64 leave_rule(struct RtUw *u, struct RtUwRule *r, const struct
 	if (!rule_sp(u, r, cfa, l))
 		return 1;
 	sp = u->tmp[0];
-	slot = (r->ra_kind == RT_UW_RA_FP ? fp : cfa) + r->ra;
+	slot = (r->ra_kind == RT_UW_RA_FP ? fp : r->ra_kind == RT_UW_RA_GO ? u->tmp[1] : cfa) + r->ra;
 	if (r->ra_kind == RT_UW_RA_REG) {
 		if (!l.get(u, r->ra))
 			return rt_uw_stop(u, RT_WHY_NO_RULE);

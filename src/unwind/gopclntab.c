@@ -22,6 +22,7 @@ enum GoKind {
 	GO_SWITCH,  // ... once it has changed the stack pointer
 	GO_CLONE,   // ... in the child, which is what stands behind the parent's return
 	GO_SYSTEM,  // calls a function on the thread's own stack
+	GO_GROW,    // ... that copies the goroutine's stack to a larger one and never returns: where its caller goes on the goroutine's record says
 	GO_C_CALL,  // ... calls C there
 	GO_C_BACK,  // C has called Go, which goes on on the goroutine's stack
 	GO_FAKE,    // nobody calls it: its first address stands for a place in a function that left the goroutine's stack
@@ -34,7 +35,7 @@ static const struct {
 } kinds[] = {
 	{"runtime.goexit", GO_ROOT}, {"runtime.mstart", GO_ROOT}, {"runtime.rt0_go", GO_ROOT}, {"runtime.mcall", GO_SWITCH},
 	{"_rt0_amd64_linux", GO_ROOT}, {"_rt0_amd64", GO_ROOT}, // the kernel begins there: argc lies where a return address would
-	{"runtime.systemstack", GO_SYSTEM}, {"runtime.morestack", GO_SWITCH}, {"runtime.gogo", GO_SWITCH}, {"gogo", GO_SWITCH},
+	{"runtime.systemstack", GO_SYSTEM}, {"runtime.morestack", GO_GROW}, {"runtime.gogo", GO_SWITCH}, {"gogo", GO_SWITCH},
 	{"runtime.clone", GO_CLONE}, {"runtime.asmcgocall", GO_C_CALL}, {"runtime.cgocallback", GO_C_BACK}, {"runtime.systemstack_switch", GO_FAKE},
 	{"crosscall2", GO_FROM_C}, {"runtime.sigtramp", GO_FROM_C}, {"runtime.cgoSigtramp", GO_FROM_C}, {"runtime.asyncPreempt", GO_INJECTED},
 	{"runtime.sigpanic", GO_INJECTED}, {"runtime.sigpanic0", GO_INJECTED},
@@ -248,13 +249,17 @@ static struct RtUwRule switch_rule(const struct Switch *s, enum GoKind kind, s32
 	} else if (s->away && s->depth != FLOW_UNKNOWN && s->g != FLOW_UNKNOWN) {
 		r = (struct RtUwRule){.kind = RT_UW_DEPTH, .reg = RT_R_SP, .off = s->g, .off2 = s->old_sp + 8, .ra = -8, .sp_kind = RT_UW_SP_OTHER};
 		r.slot[0] = (s16)s->depth;
-	} else if (s->away && (kind == GO_SYSTEM || kind == GO_C_BACK) && go->kind) {
+	} else if (s->away && (kind == GO_SYSTEM || kind == GO_GROW || kind == GO_C_BACK) && go->kind) {
 		r = *go;
-		r.off2 = sp + 8;
+		r.off2 = kind == GO_GROW ? 0 : sp + 8;
 		if (kind == GO_C_BACK)
 			r.slot[RT_UW_GO_CURG] = 0;
+		if (kind == GO_GROW) { // struct gobuf: the stack pointer, then the place
+			r.ra_kind = RT_UW_RA_GO;
+			r.ra = 8;
+		}
 	} else if (s->away) {
-		r = (struct RtUwRule){.kind = kind == GO_SWITCH || kind == GO_SYSTEM ? RT_UW_END : RT_UW_BAD};
+		r = (struct RtUwRule){.kind = kind == GO_SWITCH ? RT_UW_END : RT_UW_BAD};
 	}
 	return r;
 }
@@ -329,8 +334,20 @@ static void function_rows(struct GoRows *g, const struct GoFunc *f)
 		plain_rows(g, f, kind);
 }
 
+// An address, as the walker adds it to what a place in the function is mapped at, less its offset in the file.
+static bool go_loaded(const struct GoRows *g, const struct GoFunc *f, u64 vaddr, s32 *at)
+{
+	struct ElfFile file = g->elf->file;
+	u64 off, to;
+	if (!elffile_vaddr_to_off(&file, f->entry, &off))
+		return false;
+	to = vaddr - (f->entry - off);
+	*at = (s32)to;
+	return to <= INT32_MAX;
+}
+
 // What runtime.systemstack says of the runtime's records, at its begin:
-//	mov %fs:G,%rax (or mov $G,%rcx; mov %fs:(%rcx),%rax)	g, the goroutine that runs
+//	mov %fs:G,%rax (or mov $G,%rcx; mov %fs:(%rcx),%rax)	g, the goroutine that runs; in a library mov AT(%rip),%rcx, where the loader puts G
 //	mov M(%rax),%rbx					its thread's record
 //	cmp GSIGNAL(%rbx),%rax; ... mov G0(%rbx),%rdx; ... cmp CURG(%rbx),%rax
 //	mov SP(%rdx),%rbx; mov %rbx,%rsp			the thread's own stack (or mov SP(%rdx),%rsp)
@@ -345,11 +362,13 @@ static void learn(struct GoRows *g, const struct GoFunc *f)
 	for (u64 at = 0; at < c.n && insn_decode(PT_X86_64, c.p + at, c.n - at, c.entry + at, &in); last = in, at += in.len) {
 		const u8 *p = c.p + at;
 		bool ends = is_mov(&in) && mov_to(&in) == RSP;
-		if (!(seen & 1) && *p == 0x64 && in.op == 0x8b) { // the address of g is the instruction's last 4 bytes, or the last 4 of the one before
+		if (!(seen & 1) && *p == 0x64 && in.op == 0x8b) { // the address of g is the instruction's last 4 bytes, or the last 4 of the one before, or where that reads it
 			bool by_register = in.len < 8;
-			if (by_register && last.op != 0xc7)
+			r.slot[RT_UW_GO_LOADED] = by_register && last.op == 0x8b && last.target;
+			if (r.slot[RT_UW_GO_LOADED] ? !go_loaded(g, f, last.target, &r.off) : by_register && last.op != 0xc7)
 				continue;
-			memcpy(&r.off, by_register ? p - 4 : p + in.len - 4, 4);
+			if (!r.slot[RT_UW_GO_LOADED])
+				memcpy(&r.off, by_register ? p - 4 : p + in.len - 4, 4);
 			seen |= 1;
 		} else if (seen & 1 && in.op == 0x8b && in.mod != 3 && in.base == RAX && in.reg == RBX) {
 			r.slot[RT_UW_GO_M] = (s16)in.disp, seen |= 2;

@@ -101,6 +101,24 @@ EXPECT_RE ^chost;_start;.*;main;outer;GoWork;crosscall2;runtime\.cgocallback;.*;
 EXPECT_NOT unknown
 EXPECT_NOT truncated
 
+# The loader says how far the goroutine is from the thread pointer. Such stacks ended at runtime.systemstack, and counted as whole.
+NAME go: in a library that C has loaded a stack goes on where Go leaves the thread's own stack
+NEED cmd:go
+NEED cmd:gcc
+NEED arch:x86_64
+RUN D=$PWD; export HOME=$PWD GO111MODULE=off CGO_ENABLED=1; cd {top}/test/workload/golib && go build -ldflags='-s -w' -buildmode=c-shared -o $D/libstart.so . && cd $D && printf 'void GoStart(long);\nint main(void) { GoStart(5); }\n' >m.c && gcc -O2 -fomit-frame-pointer -o starts m.c ./libstart.so && {sonde} -q --why-incomplete -c ./starts -e 'uprobe:./libstart.so:runtime.newproc1 { @[ustack] = count() }' 2>&1 | sed 's/^ *//; s/+.*//'
+TIMEOUT 100
+EXPECT_RE \nruntime\.systemstack\nruntime\.newproc\nmain\.GoStart\n(.*\n)?(.*\n)?runtime\.cgocallbackg1\n(.*\n)?(.*\n)?runtime\.cgocallback\ncrosscall2\nGoStart\nmain\n(.*\n){1,2}_start\n\]: 5\n
+EXPECT_RE ^\d+ user stacks, \d+ whole \(100\.00 %\)$
+
+# The thread's own stack is at work there, and the goroutine's record says where that goes on: its callers had been left out, and the stacks counted as whole.
+NAME go: where the stack of a goroutine grows its callers stand
+NEED cmd:go
+NEED arch:x86_64
+RUN export HOME=$PWD; go build -o p {top}/test/progs/gogrow.go; strip -o s p; for p in p s; do {sonde} -q --why-incomplete -c ./$p -e 'uprobe:./'$p':runtime.copystack,uprobe:./'$p':runtime.adjustframe { @[ustack] = count() }' >o 2>&1; sed -n 's/^[0-9]* user stacks, [0-9]* //p' o; grep -A1 runtime.morestack o | grep -o 'main.deep' | uniq; grep -B1 '^\]' o | grep -o 'runtime[^+]*' | uniq; done
+TIMEOUT 100
+EXPECT_RE \A(whole \(100\.00 %\)\nmain\.deep\nruntime\.goexit\n){2}\Z
+
 # Between vfork(2) and what follows the return address is in a register: the caller had been left out.
 NAME go: a program that starts others has its whole stack while it does
 NEED cmd:go

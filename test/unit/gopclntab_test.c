@@ -99,7 +99,7 @@ TEST(rows_are_those_of_debug_frame)
 	unlink(bin);
 }
 
-// Which rules the functions have that change stacks, wherever the linker has put the table. ways: from the thread's own stack to the goroutine's, and with
+// Which rules the functions have that change stacks, wherever the linker has put the table. ways: from the thread's own stack to the goroutine's, two, and with
 // C also back.
 static void shape(const char *env, const char *flags, const char *dir, const char *section, u32 ways)
 {
@@ -109,17 +109,18 @@ static void shape(const char *env, const char *flags, const char *dir, const cha
 		SKIP("no Go, or no C compiler for it");
 	struct Table t;
 	struct GoTab tab;
-	u32 kinds[RT_UW_GO + 1] = {0}, exact = 0, curg = 0;
+	u32 kinds[RT_UW_GO + 1] = {0}, exact = 0, curg = 0, grows = 0;
 	CHECK(load(&t, bin, false));
 	for (size_t i = 0; i < t.rules.v.n; i++) {
 		const struct RtUwRule *r = &t.rules.v.p[i];
 		kinds[r->kind]++;
 		exact += r->ra_kind == RT_UW_RA_EXACT;
-		curg += r->kind == RT_UW_GO && r->slot[RT_UW_GO_CURG] && r->slot[RT_UW_GO_M] && r->off < 0;
+		curg += r->kind == RT_UW_GO && r->slot[RT_UW_GO_CURG] && r->slot[RT_UW_GO_M] && r->off < 0 && r->ra_kind == RT_UW_RA_MEM;
+		grows += r->kind == RT_UW_GO && r->slot[RT_UW_GO_CURG] && !r->off2 && r->ra_kind == RT_UW_RA_GO;
 	}
 	CHECK(t.t.rows.n > 5000);
 	CHECK(!section || elffile_section(&t.cfi.file, section));
-	CHECK(kinds[RT_UW_GO] == ways && curg == 1);
+	CHECK(kinds[RT_UW_GO] == ways && curg == 1 && grows == 1);
 	CHECK(kinds[RT_UW_DEPTH] == 1 && kinds[RT_UW_SIG] >= 1 && kinds[RT_UW_END] == 1 && exact > 0);
 	int fd = open(bin, O_RDONLY | O_CLOEXEC);
 	struct ElfFile f;
@@ -133,19 +134,19 @@ static void shape(const char *env, const char *flags, const char *dir, const cha
 }
 TEST(stripped)
 {
-	shape("CGO_ENABLED=0", "-ldflags='-s -w'", "gostacks", ".gopclntab", 1);
+	shape("CGO_ENABLED=0", "-ldflags='-s -w'", "gostacks", ".gopclntab", 2);
 }
 TEST(position_independent)
 {
-	shape("CGO_ENABLED=0", "-buildmode=pie", "gostacks", ".data.rel.ro.gopclntab", 1);
+	shape("CGO_ENABLED=0", "-buildmode=pie", "gostacks", ".data.rel.ro.gopclntab", 2);
 }
 TEST(with_c)
 {
-	shape("CGO_ENABLED=1", "", "gocgo", ".gopclntab", 2);
+	shape("CGO_ENABLED=1", "", "gocgo", ".gopclntab", 3);
 }
 TEST(with_c_position_independent) // where the table has no section of its own
 {
-	shape("CGO_ENABLED=1", "-buildmode=pie", "gocgo", NULL, 2);
+	shape("CGO_ENABLED=1", "-buildmode=pie", "gocgo", NULL, 3);
 }
 
 // go tool nm has the symbols of .symtab: "address kind name". Those of the calling convention of assembly end in .abi0.

@@ -1,4 +1,4 @@
-// Go code that other programs load: as a plugin (Work) of goplug, or as a C library (GoWork).
+// Go code that other programs load: as a plugin (Work) of goplug, or as a C library (GoWork, GoStart).
 package main
 
 import "C"
@@ -21,5 +21,12 @@ func Work(depth int) int {
 
 //export GoWork
 func GoWork(depth C.long) C.long { return C.long(Work(int(depth))) }
+
+//export GoStart
+func GoStart(n C.long) { // runtime.newproc1 runs on the thread's own stack
+	for i := C.long(0); i < n; i++ {
+		go spin(1)
+	}
+}
 
 func main() {}
