@@ -152,7 +152,7 @@ struct RtUwObj {
 #define RT_UW_RULES 32768
 enum RtUwKind {
 	RT_UW_NONE,  // no unwind information
-	RT_UW_END,   // return address undefined: the thread's root; off2: RT_UW_END_ENTRY, it is where a program begins
+	RT_UW_END,   // return address undefined: the thread's root; off2: RT_UW_END_*
 	RT_UW_REG,   // CFA = reg + off
 	RT_UW_PLT,   // CFA = reg + off + ((pc & 15) >= off2 ? 8 : 0)
 	RT_UW_DEREF, // CFA = *(reg + off) + off2; with index: *(reg + off + 8 * register (index - 1)) + off2
@@ -164,7 +164,8 @@ enum RtUwKind {
 	RT_UW_BEAM, // Erlang's compiled code (walk_beam.h); off: a piece that such code calls; off2: where a process has its stack pointer
 	RT_UW_GO,    // a goroutine's stack goes on where the thread's own ends, or the other way: enum RtUwGo; CFA = that stack pointer + off2
 };
-#define RT_UW_END_ENTRY 1
+#define RT_UW_END_ENTRY 1 // it is where a program begins
+#define RT_UW_END_FIBER 2 // the end of a fiber's stack: what goes on on it was resumed from another one
 // Registers a rule may restore, beside return address and stack pointer: DWARF numbers by slot. Slot 0 is the frame pointer.
 #define RT_UW_SLOTS 6
 struct RtUwRule {

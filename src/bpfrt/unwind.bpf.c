@@ -105,12 +105,18 @@ RT_NOINLINE u64 rtg_walk_anew(RT_GIVEN given)
 }
 #endif
 
+// Has the program at hand frames whose loops have not come?
+static RT_INLINE bool has_rest(struct RtLangWalk *w)
+{
+	return w->each && !w->off && w->frame && w->frame != (u64)RT_CHAIN_PERHAPS;
+}
+
 // One frame of the group at hand. The first takes the place of the interpreter's frame that runs it, which is in the buffer already.
 static RT_INLINE void walk_lang(struct RtStackBuf *b)
 {
 	struct RtUw *u = &b->uw;
 	struct RtLangWalk *w = &b->lang;
-	u64 first = w->group & RT_GROUP_FIRST, step;
+	u64 first = w->group & RT_GROUP_FIRST, rest = w->group & RT_GROUP_REST, step;
 
 	if (w->group & RT_GROUP_JAVA)
 		step = w->group & RT_GROUP_V8 ? rtg_v8_step(rt_give(b)) : rtg_java_step(rt_give(b));
@@ -139,8 +145,12 @@ static RT_INLINE void walk_lang(struct RtStackBuf *b)
 		if (w->group & RT_GROUP_JAVA && w->java.more == RT_JAVA_DONE)
 			w->group = RT_GROUP_NONE;
 	}
+	if (rest && !w->off)
+		w->group = RT_GROUP_REST;
 	if (u->n >= u->limit)
 		rt_uw_stop(u, RT_WHY_LIMIT);
+	else if (rest && !has_rest(w))
+		rt_uw_stop(u, RT_WHY_OK);
 }
 
 // More loops than frames: the innermost loop had not begun with its own, or had done with it. Which stacks are so only their end tells: the walk begins anew.
@@ -170,9 +180,15 @@ static RT_INLINE void find_group(struct RtStackBuf *b, u64 sp)
 }
 
 // The root of the stack. Where a program begins it calls but the C library's start, and that main(): was the frame between, in another object, the only guess on the
-// way, nothing is missing (musl's libc has no unwind information).
-static RT_INLINE void reach_root(struct RtUw *u, struct RtUwRule *r, u64 root)
+// way, nothing is missing (musl's libc has no unwind information). A fiber that runs is called by the frames of the program (PHP) that have resumed it.
+static RT_INLINE void reach_root(struct RtStackBuf *b, struct RtUwRule *r, u64 root)
 {
+	struct RtUw *u = &b->uw;
+
+	if (r->off2 == RT_UW_END_FIBER && b->lang.chain && has_rest(&b->lang)) {
+		b->lang.group = RT_GROUP_REST;
+		return;
+	}
 	if (r->off2 == RT_UW_END_ENTRY && u->guess_before >> 63 && RT_FRAME_ID(u->guess_before) != RT_FRAME_ID(root))
 		u->guess = 0;
 	rt_uw_stop(u, RT_WHY_OK);
@@ -261,7 +277,7 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 	if (!r || r->kind == RT_UW_NONE || r->kind == RT_UW_BAD)
 		rtp_leave_by_fp(u, !r && !FP_ONLY(u));
 	else if (r->kind == RT_UW_END)
-		reach_root(u, r, where);
+		reach_root(b, r, where);
 	else if (r->kind == RT_UW_REG && !(r->fprel | r->ra_kind | r->sp_kind))
 		leave_usual(u, r);
 	else if (!BEAM_LEAVE(b, r, key)) {
@@ -284,10 +300,9 @@ static RT_INLINE bool has_more(struct RtLangState *s)
 // After the last frame.
 static RT_INLINE void end_lang(struct RtStackBuf *b)
 {
-	u64 next = b->lang.frame;
 	if (has_more(&b->lang.other) && !b->lang.off && b->uw.stop && b->uw.why != RT_WHY_LIMIT)
 		rt_lang_lost(b);
-	else if (b->lang.each && !b->lang.off && next && next != (u64)RT_CHAIN_PERHAPS && b->uw.stop && b->uw.why != RT_WHY_LIMIT) // more frames than loops
+	else if (has_rest(&b->lang) && b->uw.stop && b->uw.why != RT_WHY_LIMIT) // more frames than loops
 		rt_lang_lost(b);
 	else if (b->lang.each && !b->lang.off && b->lang.chain && b->uw.why == RT_WHY_RA_ZERO) // a fiber's end: the program's frames have theirs, too
 		b->uw.why = RT_WHY_OK;

@@ -135,6 +135,7 @@ static void step(struct ChainMaker *m, const struct Row *r)
 	chain_frame(m, FUNC, IDENT, OPLINE);
 	chain_label(m, L_INTERNAL);
 	chain_set(m, RT_CHAIN_LAST, 0);
+	chain_if_is(m, NAME, 0, CHAIN_STEP); // where a fiber begins
 	chain_frame(m, FUNC, NAME, RT_CHAIN_ZERO);
 	first(m, r);
 }

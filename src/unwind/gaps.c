@@ -90,13 +90,53 @@ static bool add_trampoline(struct Gaps *g, const struct ElfCfi *e, const u8 *p, 
 	return true;
 }
 
-// Code without its veneers, which have the rules of where they come from, and without signal trampolines.
+// Where a function returns to that a fiber of boost::context began with (make_fcontext, also PHP's and bthread's): [endbr64;] xor %rdi,%rdi; call _exit; hlt, behind a return or a
+// jump by register. Nothing has called it: its return address was put there. How many bytes it has, and where it begins; 0: there is none behind `from`.
+#define FIBER_END_SIZE 9
+static u64 find_fiber_end(const u8 *p, u64 n, u64 from, u64 *at)
+{
+	static const u8 code[] = {0x48, 0x31, 0xff, 0xe8}, endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	const u8 *x;
+	while (from < n && (x = memmem(p + from, n - from, code, sizeof(code)))) {
+		u64 off = (u64)(x - p), size = FIBER_END_SIZE;
+		from = off + 1;
+		if (off + FIBER_END_SIZE > n || p[off + FIBER_END_SIZE - 1] != 0xf4)
+			continue;
+		if (off >= sizeof(endbr) && !memcmp(p + off - sizeof(endbr), endbr, sizeof(endbr)))
+			off -= sizeof(endbr), size += sizeof(endbr);
+		if (off < 2 || (p[off - 1] != 0xc3 && (p[off - 2] != 0xff || (p[off - 1] & 0xf8) != 0xe0)))
+			continue;
+		*at = off;
+		return size;
+	}
+	return 0;
+}
+
+static void add_fiber_end(struct Gaps *g, u64 pc, u64 size)
+{
+	struct RtUwRule root = {.kind = RT_UW_END, .off2 = RT_UW_END_FIBER};
+	vec_push(&g->veneers, ((struct FlowRow){pc - 1, root})); // where it is looked up as a return address
+	vec_push(&g->veneers, ((struct FlowRow){pc, root}));
+	vec_push(&g->veneers, ((struct FlowRow){.pc = pc + size}));
+}
+
+// Code without its veneers, which have the rules of where they come from, without signal trampolines and ends of fibers.
 #define MAX_VENEERS 65536 // of a file
 static void split(struct Gaps *g, struct Frames f[2], const struct ElfCfi *e, const struct CfiSeg *seg, const u8 *p, u64 from, u64 n)
 {
 	const struct FlowMachine *m = machine_of(e);
 	u64 done = 0, off = 0, back;
 	while (off < n) {
+		if (m == &flow_x86 && g->veneers.n < MAX_VENEERS) {
+			u64 size = find_fiber_end(p, n, done, &off);
+			if (size) {
+				add_fiber_end(g, from + off, size);
+				keep(g, m, p + done, from + done, off - done);
+			}
+			done = size ? off + size : done;
+			off = size ? done : n;
+			continue;
+		}
 		if (m != &flow_arm64 || g->veneers.n >= MAX_VENEERS) {
 			off = n;
 			continue;

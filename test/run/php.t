@@ -18,6 +18,13 @@ TIMEOUT 60
 EXPECT_LINE 16 stacks of 95 frames, 16 equal
 EXPECT_LINE 16 user stacks, 16 whole (100.00 %)
 
+# A fiber's stack ends where it began; on with the frames of who resumed it.
+NAME php: fibers, in one another, in callbacks and generators, thrown into
+NEED cmd:php
+RUN {sonde} -q --why-incomplete -c 'php {top}/test/run/php_stack.php want fibers' -e 'tracepoint:syscalls:sys_enter_flock /comm == "php"/ { printf("%s\n", ustack) }' >o 2>&1; python3 {top}/test/run/py_same.py want o; tail -n 3 o
+EXPECT_LINE 9 stacks of 78 frames, 9 equal
+EXPECT_LINE 9 user stacks, 9 whole (100.00 %)
+
 NAME php: forked workers
 NEED cmd:php
 RUN {sonde} -q --why-incomplete -c 'php {top}/test/run/php_stack.php want fork' -e 'tracepoint:syscalls:sys_enter_flock /comm == "php"/ { printf("%s\n", ustack); @[ustack] = count() }' >o 2>&1; grep -c '^]: 3$' o; sed -i '/^@/,$d' o; python3 {top}/test/run/py_same.py want o

@@ -1,7 +1,7 @@
 <?php
 // A program whose PHP stacks are known: ask() writes what the interpreter says of its own stack and then unlocks its file (flock).
 //
-// usage: php_stack.php FILE calls | fork | deep N
+// usage: php_stack.php FILE calls | fibers | fork | deep N
 // Lines of FILE: for each stack its frames, innermost first: "function file:line", of functions in C "function php", then an empty line.
 
 $out = fopen($argv[1], 'a');
@@ -130,9 +130,43 @@ function calls() {
 	array_walk($l, fn() => (function () { ask(); })());
 }
 
+function waits($n) {
+	ask();
+	Fiber::suspend();
+	array_map(fn() => ask(), [1]);
+	if ($n) {
+		$f = new Fiber('waits');
+		$f->start($n - 1);
+		$f->resume();
+	}
+}
+
+function goesOn($f) {
+	$f->resume();
+}
+
+function fibers() { // PHP 8.1: what runs in one was called by who started it, or goes on with it
+	$f = new Fiber('waits');
+	array_map(fn() => $f->start(2), [1]);
+	goesOn($f);
+	$g = (function () { yield 1; (new Fiber(fn() => ask()))->start(); yield 2; })();
+	foreach ($g as $_)
+		;
+	$t = new Fiber(function () { try { Fiber::suspend(); } finally { ask(); } });
+	$t->start();
+	try {
+		$t->throw(new Exception);
+	} catch (Exception $e) {
+		ask();
+	}
+}
+
 switch ($argv[2]) {
 case 'calls':
 	calls();
+	break;
+case 'fibers':
+	fibers();
 	break;
 case 'deep':
 	down((int)$argv[3]);

@@ -205,6 +205,14 @@ RUN {copy:ownstack} & P=$!; sleep 0.1; for o in --strict --native; do {sonde} pr
 TIMEOUT 60
 EXPECT_RE \A3\n1 0\n1\n0\n1 0\n1\n0\n\Z
 
+# As a fiber of boost::context, PHP and bthread begins: its end is the root, with rows from instructions and without.
+NAME a fiber's stack ends where its first function was put
+NEED arch:x86_64
+NEED cmd:gcc
+RUN gcc -O2 -fomit-frame-pointer -o fiber-{id} {top}/test/progs/fiber.c; cp fiber-{id} plain-{id}; strip plain-{id}; A=$(nm fiber-{id} | sed -n 's/^0*\([0-9a-f]*\) T probed$/\1/p'); for f in fiber plain; do {sonde} -q --why-incomplete -c ./$f-{id} -e 'uprobe:./'$f-{id}':'$((0x$A))' { printf("%s", ustack) }' 2>&1 | sed 's/^ *//; s/\[.*+0x/[+0x/'; done
+EXPECT_RE \A\n*probed\+0\nwork\+\d+\nfirst\+\d+\njump\+16\n\n+1 user stacks, 1 whole \(100\.00 %\)\n
+EXPECT_RE (\[\+0x\w+\](\+\d+)?\n){4}\n+1 user stacks, 1 whole \(100\.00 %\)
+
 # A register that is no frame pointer leads to an address of the heap. (Linux 6.1: the kernel's own list of mappings says that it may not be run.)
 NAME nobody has called from memory that may not be run
 NEED arch:x86_64
