@@ -308,6 +308,7 @@ struct RtUw {
 	u32 bare;	   // the last one is
 	u32 leaf;	   // no frame has been left yet
 	u32 entry;	   // pc is the first instruction of a function
+	u32 born;	   // a system call has just returned 0, as clone(2) does in the child (x86-64); 2: it was clone
 	u32 trap;	   // the thread came into the kernel by an exception or interrupt (x86)
 	u32 compat;	   // 32-bit code on x86-64: 1; 2: in a segment of its own
 	u32 why;	   // enum RtWhy

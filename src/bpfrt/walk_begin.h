@@ -129,6 +129,9 @@ static RT_NOINLINE u64 load_regs(struct RtStackBuf *b)
 	u->by_fp = 0;
 	u->sure = 0;
 	u->beam = 0;
+#if RT_IS_X86
+	u->born = r->ax || r->cx != r->ip ? 0 : r->orig_ax == 56 || r->orig_ax == 435 ? 2 : 1; // a system call leaves in rcx where it returns to
+#endif
 	b->lang.async.phase = RT_PY_SYNC;
 	b->lang.async.last = 0;
 	b->lang.async.steps = 0;

@@ -25,6 +25,8 @@ static RT_INLINE void walk_end(struct RtUw *u, u64 limit, u64 src)
 		u->why = RT_WHY_NO_MAPPING;
 	else if (u->why == RT_WHY_BAD_READ && rt_off_mm && !bpf_probe_read_kernel(&u->tmp[0], 8, (void *)(u->task + rt_off_mm)) && !u->tmp[0])
 		u->why = RT_WHY_EXITING;
+	else if (u->leaf && ((u->born && u->why == RT_WHY_NO_CALL) || (u->born == 2 && u->why == RT_WHY_BAD_READ))) // nothing lies on its stack yet, which may have no memory
+		u->why = RT_WHY_RA_ZERO;
 	else if (u->guess && (u->why == RT_WHY_OK || u->why == RT_WHY_ASKED))
 		u->why = u->guess;
 }
