@@ -1,5 +1,5 @@
 // PT_DYNAMIC of an ELF file. Output: the names of the libraries it needs; and for a file without section headers (sstrip, packers, images read from
-// memory) a .dynsym and a .dynstr section as the headers would have described them. Invariant: all of it lies in the file; the number of symbols,
+// memory) its sections .dynsym, .dynstr, .rodata and .rela.dyn as the headers would have described them, .rodata with what lies around it. Invariant: all of it lies in the file; the number of symbols,
 // which nothing states, comes from the hash table and is bounded by it.
 #include <elf.h>
 #include "elf/internal.h"
@@ -103,19 +103,43 @@ static u64 count_symbols(const struct ElfFile *f, const struct Dyn *d)
 	return d->gnu_hash && elffile_vaddr_to_off(f, d->gnu_hash, &off) ? count_gnu(f, off) : 0;
 }
 
+// What the program only reads: behind the code, else (older linkers) with it.
+static const struct ElfSeg *read_only(const struct ElfFile *f)
+{
+	const struct ElfSeg *code = NULL, *data = NULL;
+	for (u32 i = 0; i < f->nsegs; i++) {
+		const struct ElfSeg *s = &f->segs[i];
+		if (s->type == PT_LOAD && s->flags & PF_X)
+			code = s;
+		else if (s->type == PT_LOAD && code && !data && !(s->flags & PF_W))
+			data = s;
+	}
+	return data ? data : code;
+}
+
+enum { DYN_SYM = 1, DYN_STR, DYN_RODATA, DYN_RELA, DYN_SECTIONS };
 void elfdyn_sections(struct ElfFile *f)
 {
+	static const char names[] = "\0.dynsym\0.dynstr\0.rodata\0.rela.dyn";
 	struct Dyn d;
 	read_dynamic(f, &d);
 	u64 sym, str, n = count_symbols(f, &d), esz = f->is64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
 	if (!n || !elffile_vaddr_to_off(f, d.symtab, &sym) || !elffile_vaddr_to_off(f, d.strtab, &str) || sym > f->size ||
 	    n * esz > f->size - sym || str > f->size || d.strsz > f->size - str)
 		return;
-	f->secs = xcalloc(3, sizeof(*f->secs));
-	f->nsecs = 3;
-	f->secs[1] = (struct ElfSec){
-	    .addr = d.symtab, .off = sym, .size = n * esz, .flags = SHF_ALLOC, .entsize = esz, .type = SHT_DYNSYM, .link = 2};
-	f->secs[2] = (struct ElfSec){.addr = d.strtab, .off = str, .size = d.strsz, .flags = SHF_ALLOC, .type = SHT_STRTAB};
+	const struct ElfSeg *ro = read_only(f);
+	u64 rela;
+	f->secs = xcalloc(DYN_SECTIONS, sizeof(*f->secs));
+	f->nsecs = DYN_SECTIONS;
+	f->secs[DYN_SYM] = (struct ElfSec){
+	    .name = 1, .addr = d.symtab, .off = sym, .size = n * esz, .flags = SHF_ALLOC, .entsize = esz, .type = SHT_DYNSYM, .link = DYN_STR};
+	f->secs[DYN_STR] = (struct ElfSec){.name = 9, .addr = d.strtab, .off = str, .size = d.strsz, .flags = SHF_ALLOC, .type = SHT_STRTAB};
+	if (ro)
+		f->secs[DYN_RODATA] = (struct ElfSec){.name = 17, .addr = ro->vaddr, .off = ro->off, .size = ro->filesz, .flags = SHF_ALLOC, .type = SHT_PROGBITS};
+	if (f->is64 && d.rela && elffile_vaddr_to_off(f, d.rela, &rela))
+		f->secs[DYN_RELA] = (struct ElfSec){.name = 25, .addr = d.rela, .off = rela, .size = d.relasz, .flags = SHF_ALLOC, .entsize = sizeof(Elf64_Rela), .type = SHT_RELA, .link = DYN_SYM};
+	f->shstr = memcpy(xmalloc(sizeof(names)), names, sizeof(names));
+	f->shstr_len = sizeof(names);
 }
 
 // One table of relocations. False: fn has seen enough.

@@ -169,7 +169,7 @@ struct err *elffile_headers(struct ElfFile *f)
 
 struct err *elffile_sections(struct ElfFile *f)
 {
-	if (f->secs_read)
+	if (f->nsecs)
 		return NULL;
 	struct err *e = elffile_headers(f);
 	if (!f->nsecs)

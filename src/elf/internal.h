@@ -3,5 +3,5 @@
 #define SONDE_ELF_INTERNAL_H
 #include "elf/elf.h"
 
-void elfdyn_sections(struct ElfFile *f); // dynamic.c: .dynsym and .dynstr as PT_DYNAMIC tells of them
+void elfdyn_sections(struct ElfFile *f); // dynamic.c: sections as PT_DYNAMIC and the segments tell of them
 #endif

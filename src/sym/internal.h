@@ -129,7 +129,7 @@ u64 go_bytes(const struct ElfObj *e); // that the table takes, if it may go
 void go_tables_keep(struct Syms *s, u64 max_bytes); // drops those used longest ago until the others take no more
 void go_drop(struct ElfObj *e); // it is read again when it is wanted
 
-// ---- procmaps.c
+// ---- mapline.c
 struct MapLine {
 	u64 start, end, off, ino;
 	u32 major, minor;
@@ -138,6 +138,10 @@ struct MapLine {
 	size_t path_len;
 };
 bool procmaps_parse_line(const char *line, size_t n, struct MapLine *out);
+
+// ---- memfile.c: the file of mapping m of a process as far as it is in its memory, as a descriptor (the caller's), of *size bytes, at most max. -1: it is
+// no ELF file, is larger, or cannot be read.
+int memfile_copy(int pid, const struct MapLine *m, u64 max, u64 *size);
 
 // ---- perfmap.c
 struct PerfMap;
@@ -202,6 +206,7 @@ struct Syms {
 	u64 tables_bytes, tables_max, tables_asked; // of symbols; 0: as many as there are; questions so far
 	struct SymFile *files[SYM_BUCKETS];
 	u32 nfiles;
+	u64 copied; // bytes of files that may not be opened (memfile.c)
 	int nothing; // an empty file; -1: not open yet
 	u32 ngone;   // objects that have it in the place of theirs
 	struct Proc *procs[SYM_BUCKETS];

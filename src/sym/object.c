@@ -34,7 +34,7 @@ static void file_add(struct Syms *s, const struct stat *st, int fd, struct SymOb
 {
 	struct SymFile **b = bucket(s, st->st_dev, st->st_ino), *f = xmalloc(sizeof(*f));
 	*f =
-	    (struct SymFile){*b, 0, ++s->nfiles, st->st_dev, st->st_ino, st->st_size, mtime_ns(st), fd >= 0 || S_ISREG(st->st_mode), fd, o};
+	    (struct SymFile){*b, 0, ++s->nfiles, st->st_dev, st->st_ino, st->st_size, mtime_ns(st), S_ISREG(st->st_mode), fd, o};
 	*b = f;
 	if (fd >= 0 && o->priv)
 		((struct ElfObj *)o->priv)->nfiles++;
@@ -98,7 +98,7 @@ static struct SymObject *twin(struct Syms *s, int fd, const struct stat *st, con
 	for (u32 i = 0; i < s->objs.n; i++) {
 		struct SymObject *o = s->objs.p[i];
 		struct stat old;
-		if (o->build_id_len != id_len || memcmp(o->build_id, id, id_len) || o->fd < 0 || fstat(o->fd, &old))
+		if (o->build_id_len != id_len || memcmp(o->build_id, id, id_len) || o->fd < 0 || o->denied || fstat(o->fd, &old)) // denied: a copy, of what a process says
 			continue;
 		if (is_back(o->priv, fd, st))
 			return o;
@@ -147,7 +147,7 @@ static void elf_destroy(struct ElfObj *e)
 struct SymObject *object_of_fd(struct Syms *s, int fd, const struct stat *st, const char *path, struct Root *root)
 {
 	struct ElfObj *e = xcalloc(1, sizeof(*e));
-	struct err *err = elffile_open(&e->file, fd, NULL, st->st_size);
+	struct err *err = elffile_open(&e->file, fd, NULL, (u64)lseek(fd, 0, SEEK_END)); // of a copy (memfile.c) st tells nothing
 	u8 id[20];
 	u32 id_len = 0;
 	e->is_elf = !err;

@@ -1,59 +1,10 @@
 // /proc/PID/maps -> executable mappings with their objects. Input: the kernel's text (proc(5)); the paths in it are chosen by the
 // traced process. Invariant: a mapping without a readable file is still listed (obj NULL or obj->why), so that one bad file does
 // not spoil its process.
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/sysmacros.h>
 #include "sym/internal.h"
-
-static bool hex(const char **p, const char *end, u64 *out)
-{
-	u64 v = 0;
-	const char *s = *p;
-	for (; s < end && isxdigit((unsigned char)*s); s++) {
-		if (v >> 60)
-			return false;
-		v = v << 4 | (*s <= '9' ? *s - '0' : (*s | 32) - 'a' + 10);
-	}
-	if (s == *p)
-		return false;
-	*p = s;
-	*out = v;
-	return true;
-}
-
-static bool lit(const char **p, const char *end, char c)
-{
-	return *p < end && *(*p)++ == c;
-}
-
-bool procmaps_parse_line(const char *p, size_t n, struct MapLine *out)
-{
-	const char *end = p + n;
-	u64 major, minor;
-	*out = (struct MapLine){0};
-	if (!hex(&p, end, &out->start) || !lit(&p, end, '-') || !hex(&p, end, &out->end) || !lit(&p, end, ' ') || out->end <= out->start)
-		return false;
-	if (end - p < 5 || p[4] != ' ')
-		return false;
-	out->exec = p[2] == 'x';
-	p += 5;
-	if (!hex(&p, end, &out->off) || !lit(&p, end, ' ') || !hex(&p, end, &major) || !lit(&p, end, ':') || !hex(&p, end, &minor) ||
-	    !lit(&p, end, ' '))
-		return false;
-	out->major = major;
-	out->minor = minor;
-	if (p == end || !isdigit((unsigned char)*p))
-		return false;
-	for (; p < end && isdigit((unsigned char)*p); p++)
-		out->ino = out->ino * 10 + (*p - '0');
-	while (p < end && *p == ' ')
-		p++;
-	out->path = p;
-	out->path_len = end - p;
-	return true;
-}
 
 // The kernel writes a newline in a path as \012; " (deleted)" is its own addition when the file has no link left.
 static char *map_path(const struct MapLine *m, bool deleted)
@@ -131,6 +82,19 @@ static char *why_text(int errnum)
 	}
 }
 
+// A file that may not be opened: what the process has of it in memory.
+#define COPIED_MAX (512ull << 20) // bytes of all such files: who owns them may have as many as he likes
+static bool from_memory(struct Syms *s, int pid, const struct MapLine *m, const struct stat *st, const char *path, int why)
+{
+	u64 size;
+	int fd = why == EACCES || why == EPERM ? memfile_copy(pid, m, COPIED_MAX - s->copied, &size) : -1;
+	if (fd < 0)
+		return false;
+	s->copied += size;
+	object_of_fd(s, fd, st, path, root_of(s, pid))->denied = true;
+	return true;
+}
+
 // NULL: none that may be opened.
 static const struct SymFile *mapped_file(struct Syms *s, int pid, const struct MapLine *m)
 {
@@ -149,7 +113,7 @@ static const struct SymFile *mapped_file(struct Syms *s, int pid, const struct M
 	if (fd < 0) {
 		if (!have)
 			st = (struct stat){.st_dev = makedev(m->major, m->minor), .st_ino = m->ino};
-		if (!file_known(s, &st))
+		if (!file_known(s, &st) && !from_memory(s, pid, m, &st, path, why))
 			object_unreadable(s, &st, path, why, why_text(why));
 		f = file_known(s, &st);
 	} else if ((f = file_known(s, &st))) {
@@ -188,7 +152,8 @@ bool sym_proc_map(struct Syms *s, int pid, const char *path, struct ProcMap *m)
 	char link[96];
 	struct stat st;
 	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", pid, (unsigned long long)m->start, (unsigned long long)m->end);
-	if (stat(link, &st) || st.st_ino != m->ino) // gone, replaced, or not for us: what /proc says as a whole is clearer
+	bool have = !stat(link, &st);
+	if (have ? st.st_ino != m->ino : errno != EACCES) // gone, replaced, or not for us: what /proc says as a whole is clearer
 		return false;
 	syms_lock(s);
 	*m = mapping(s, pid, &line);

@@ -65,7 +65,7 @@ struct SymObject {
 	// access to the file's bytes: through the fd taken when first seen, so it works after exit, delete and replace
 	int fd;		   // -1: unreadable (why in `why`)
 	char *why;
-	bool denied;	   // why: no permission
+	bool denied;	   // no permission to open it: why says so, or it was copied from the memory of a process that maps it
 	const char *hint;  // what helps stacks through code that it makes at run time, NULL nothing; set by another thread (sym_object_hint)
 	char *note;	   // what is to be said once, when its frames are shown; set by another thread (sym_object_note)
 	void *priv;	   // elf.c's index

@@ -95,6 +95,18 @@ RUN cp {build}/frames inside; {sonde} -q -c "unshare -m -p -f sh -c 'mount -t tm
 TIMEOUT 40
 EXPECT_RE ^@\[\n\s+(\w*getppid|syscall)\+\d+\n\s+inner\+\d+\n\s+middle\+\d+\n\s+outer\+\d+\n\s+main\+\d+\n(\s+(__libc_\w+|libc\.so\.6|\[libc\.so\.6\+\w+\])\+\w+\n)*\s+_start\+\d+\n\]: \d+$
 
+# As rootless containers on fuse-overlayfs and AppImages have it: the process's memory has what is needed of its file.
+NAME a program in a user's file system that root may not read
+NEED host
+NEED cmd:bindfs
+NEED cmd:python3
+NEED file:/dev/fuse
+FEW samples
+RETRY 2 samples
+RUN d=$(mktemp -d /tmp/sonde-fuse.XXXXXX); mkdir $d/src $d/mnt; cp $(realpath $(command -v python3)) $d/src/interpreter; printf 'def busy():\n while 1:\n  sum(range(50))\nbusy()\n' >$d/src/busy.py; chmod -R a+rX $d; chown -R daemon $d; user="setpriv --reuid daemon --regid daemon --clear-groups"; $user bindfs --no-allow-other $d/src $d/mnt; cat $d/mnt/busy.py >/dev/null 2>&1 || echo denied; cd /; $user $d/mnt/interpreter $d/mnt/busy.py & P=$!; sleep 0.5; {sonde} profile -p $P -F 199 -f --why-incomplete 1 >$d/o 2>$d/e; {sonde} info -p $P | grep -A1 '^  python' | sed 's/ 3[^:]*:.*//'; grep -c '<module>;busy' $d/o | sed 's/^[1-9].*/some/'; grep -o 'whole (.*' $d/e | sed 's/(99\.[5-9].*/(100.00 %)/; s/;.*//'; kill $P; wait $P 2>/dev/null; $user fusermount3 -u $d/mnt || umount -l $d/mnt; rm -rf --one-file-system $d
+TIMEOUT 60
+EXPECT_RE \Adenied\n  python\n    functions and lines: yes\nsome\nwhole \(100\.00 %\)\n\Z
+
 NAME a binary replaced while it runs: both versions
 NEED cmd:cc
 RUN cp {build}/frames x{id}; ./x{id} calls 100000000 & a=$!; until grep -qs /x{id} /proc/$a/maps; do sleep 0.05; done; sed 's/\<inner\>/newer/g; s/\<middle\>/between/g' {top}/test/progs/frames.c | cc -O1 -fomit-frame-pointer -x c -o y -; mv y x{id}; ./x{id} calls 100000000 & b=$!; {sonde} -q -e 'tracepoint:syscalls:sys_enter_getppid /comm == "x{id}"/ { @[pid, ustack(5)] = count() } interval:ms:200 { print(@) }' >o & s=$!; until grep -q 'middle+' o && grep -q 'between+' o; do sleep 0.1; done; kill -INT $s; wait $s; kill $a $b; cat o
