@@ -94,12 +94,12 @@ $(BUILD)/sonde: $(BUILD)/main.o $(SLIM) $(BUILD)/libsonde.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 
-# Scripts become C string literals: one quoted line a line. In a small program lines with only a comment are empty (5 KB less).
+# Scripts to import become C string literals: one quoted line a line. In a small program lines with only a comment are empty. Those of tools are packed (below).
 $(BUILD)/gen/%.bt.inc: src/%.bt
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)
 	$(Q)sed $(if $(SONDE_MIN),-e 's$(comma)^[[:blank:]]*//.*$(comma)$(comma)') -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
-$(patsubst src/%.c,$(BUILD)/%.o,$(wildcard src/tool/*.c)): | $(patsubst src/%.bt,$(BUILD)/gen/%.bt.inc,$(wildcard src/tool/*.bt))
+$(patsubst src/%.c,$(BUILD)/%.o,$(wildcard src/tool/*.c)): | $(patsubst src/%,$(BUILD)/gen/%.gz.h,$(wildcard src/tool/*.bt))
 $(BUILD)/lang/import.o: | $(patsubst src/%.bt,$(BUILD)/gen/%.bt.inc,$(wildcard src/lang/*.bt))
 
 $(BUILD)/%.o: src/%.c

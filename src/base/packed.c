@@ -1,4 +1,4 @@
-// What is part of sonde and seldom wanted (the page's scripts and style, names of constants; on boards the runtime's instructions), packed when it is built: a quarter of its size.
+// What is part of sonde and seldom wanted (the tools' scripts, the page's and its style, names of constants; on boards the runtime's instructions), packed when it is built: a quarter of its size.
 // In: a gzip file of `make` (RFC 1952). Out: what was packed. Invariant: what was packed is what comes out; anything else is a bug of the build.
 #include "base/base.h"
 #include <zlib.h>

@@ -59,6 +59,7 @@ struct ToolOpts {
 	struct Str probes;	 // stackcount: attach points made from the pattern
 	u64 keys;		 // entries of the count map
 	VEC(struct Param) params; // of the options that were given: long name and text
+	char *text;		 // of the tool's script; owned
 	const char *map;	 // --map: of a script
 	const struct StackMap *keyed; // a script's, once it is known
 	struct ReportForm form;	      // likewise
@@ -104,7 +105,7 @@ struct Tool {
 	bool script;		    // of the user's: what is not said here is found out when it has been compiled
 	const char *name, *summary;
 	const char *const *options; // its own, beside those of every tool (options.c): "L" or "state", "c/cpu" where a letter has several rows; NULL-terminated
-	const char *text;	    // of its script
+	struct Packed text;	    // of its script
 	const char *positional;	    // "[SECONDS]"
 	u32 max_positional;
 	bool own_stacks;	    // -p leaves only stacks of these processes, not also of those that had to do with them

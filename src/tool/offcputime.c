@@ -2,9 +2,9 @@
 #include "bpf/bpf.h"
 #include "tool/internal.h"
 
-static const char offcputime_bt[] =
-#include "tool/offcputime.bt.inc"
-	;
+static const u8 offcputime_bt[] = {
+#include "tool/offcputime.bt.gz.h"
+};
 
 // Kinds of time, as StackSample.part and as the last part of the script's key
 enum { OFF_BLOCKED, OFF_RUNQ, OFF_PREEMPTED, OFF_UNFINISHED, OFF_EARLIER };
@@ -73,7 +73,7 @@ const struct Tool tool_offcputime = {
 	.options = (const char *const[]){"p", "t", "u", "k", "U", "K", "d", "f", "A", "s", "m", "M", "I", "state", "by", "one-in", "max-cpu", "complete", "check", "per-thread", "comm",
 					 "cgroup", "depth", "stack-storage-size", "hash-storage-size", "i", "flame", "pprof", "json", "o", "unwind", "native", "async",
 					 "print-script", "dump", "h", NULL},
-	.text = offcputime_bt,
+	.text = {offcputime_bt, sizeof(offcputime_bt)},
 	.positional = "[SECONDS]",
 	.max_positional = 1,
 	.own_reports = true,
@@ -95,7 +95,7 @@ const struct Tool tool_both = {
 	.own_stacks = true,
 	.summary = "stacks of what runs and of what waits, for who shows or sends both",
 	.options = (const char *const[]){"p", "u", "k", "U", "K", "F", "by", "one-in", "max-cpu", "per-thread", "comm", "cgroup", "depth", "stack-storage-size", "hash-storage-size", "i", NULL},
-	.text = offcputime_bt,
+	.text = {offcputime_bt, sizeof(offcputime_bt)},
 	.positional = "",
 	.own_reports = true,
 	.running = "@running",

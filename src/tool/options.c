@@ -558,4 +558,5 @@ void toolopts_deinit(struct ToolOpts *o)
 	str_deinit(&o->early);
 	str_deinit(&o->probes);
 	vec_deinit(&o->params);
+	free(o->text);
 }

@@ -1,9 +1,9 @@
 // profile: the row of the sampling profiler.
 #include "tool/internal.h"
 
-static const char profile_bt[] =
-#include "tool/profile.bt.inc"
-	;
+static const u8 profile_bt[] = {
+#include "tool/profile.bt.gz.h"
+};
 
 static const char *check(struct ToolOpts *o)
 {
@@ -49,7 +49,7 @@ const struct Tool tool_profile = {
 	.own_stacks = true,
 	.summary = "CPU profile: stacks of what runs, sampled",
 	.options = (const char *const[]){"L", "U", "K", "u", "k", "F", "max-cpu", "max-memory", "c", "e", "d", "a", "I", "C", "A", "s", "per-thread", "unwind", "native", "async", NULL},
-	.text = profile_bt,
+	.text = {profile_bt, sizeof(profile_bt)},
 	.positional = "[SECONDS]",
 	.max_positional = 1,
 	.check = check,

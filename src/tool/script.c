@@ -62,7 +62,7 @@ void script_params(struct ToolOpts *o)
 		vec_push(&o->params, ((struct Param){"kinds", NULL}));
 	if (outputs_events(&o->files))
 		vec_push(&o->params, ((struct Param){"contentions", NULL}));
-	const struct Script *s = script_read(&a, &d, o->tool->name, o->tool->text, SCRIPT_BUILTIN);
+	const struct Script *s = script_read(&a, &d, o->tool->name, o->text, SCRIPT_BUILTIN);
 	for (size_t i = 0; i < o->params.n; i++) {
 		struct Param p = o->params.p[i];
 		bool again = !option_find(s, p.name);
@@ -83,7 +83,7 @@ void script_params(struct ToolOpts *o)
 void script_print(const struct ToolOpts *o, FILE *out)
 {
 	static const char settings[] = "config = {\n";
-	const char *script = o->tool->text, *at = strstr(script, settings);
+	const char *script = o->text, *at = strstr(script, settings);
 	struct Str t = {0};
 	size_t n = at ? (size_t)(at - script) + strlen(settings) : 0;
 	str_addn(&t, script, n);

@@ -9,9 +9,9 @@
 #include <fcntl.h>
 #include <regex.h>
 
-static const char stackcount_bt[] =
-#include "tool/stackcount.bt.inc"
-	;
+static const u8 stackcount_bt[] = {
+#include "tool/stackcount.bt.gz.h"
+};
 
 struct Pattern {
 	char type;	  // p t u
@@ -323,7 +323,7 @@ const struct Tool tool_stackcount = {
 	.own_stacks = true,
 	.summary = "how often functions, tracepoints or user probes are reached, by stack",
 	.options = (const char *const[]){"c/cpu", "u", "k", "D/duration", "T", "r", "l", "s", "P", "K", "U", "v", "d", "per-thread", "unwind", "native", "async", NULL},
-	.text = stackcount_bt,
+	.text = {stackcount_bt, sizeof(stackcount_bt)},
 	.positional = "PATTERN",
 	.untimed = true,
 	.end = "Detaching...",

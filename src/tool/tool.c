@@ -92,13 +92,15 @@ static int run_tool(const struct Tool *t, int argc, char **argv, FILE *feed)
 		tree_begin(&o);
 	if (t->prepare && (rc = t->prepare(&o)))
 		goto out;
+	u32 size;
+	o.text = packed_get(&t->text, &size);
 	script_params(&o);
 	if (o.print_script) {
 		script_print(&o, stdout);
 		rc = 0;
 		goto out;
 	}
-	struct Options so = {.text = t->text, .name = t->name, .builtin = true, .params = {.p = o.params.p, .n = o.params.n}, .pids = str_text(&o.pids), .only_pids = t->own_stacks, .child = o.child,
+	struct Options so = {.text = o.text, .name = t->name, .builtin = true, .params = {.p = o.params.p, .n = o.params.n}, .pids = str_text(&o.pids), .only_pids = t->own_stacks, .child = o.child,
 			     .warnings = false, .buf = BUF_FULL, .unwind_fp = o.unwind_fp, .native = o.native, .async_frames = o.async_frames, .json = o.json, .out_path = o.out, .inlines = o.inlines,
 			     .lines = o.lines, .why_incomplete = o.why_incomplete, .strict = o.strict, .keep_privileges = o.keep_privileges || (o.feed && o.max_cpu) /* cost_tick() */, .lazy_tables = o.feed && o.max_cpu, .tables_cpu = o.feed ? o.max_cpu / 3 : 0, .settle_ms = o.feed ? FEED_SETTLE_MS : 0, .stack_entries = o.stack_entries, .dump = o.dump,
 			     .duration_ns = o.duration * 1000000000ull};

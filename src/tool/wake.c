@@ -4,12 +4,12 @@
 #include "bpf/bpf.h"
 #include "tool/internal.h"
 
-static const char wakeuptime_bt[] =
-#include "tool/wakeuptime.bt.inc"
-	;
-static const char offwaketime_bt[] =
-#include "tool/offwaketime.bt.inc"
-	;
+static const u8 wakeuptime_bt[] = {
+#include "tool/wakeuptime.bt.gz.h"
+};
+static const u8 offwaketime_bt[] = {
+#include "tool/offwaketime.bt.gz.h"
+};
 
 static const char mark_task[] = "task", mark_line[] = "line", mark_end[] = "end";
 
@@ -111,7 +111,7 @@ const struct Tool tool_wakeuptime = {
 	.summary = "who wakes waiting threads: kernel stacks of wakers, with the time the woken had been blocked",
 	.options = (const char *const[]){"p", "u", "v", "f", "m", "M", "s", "comm", "cgroup", "depth", "stack-storage-size", "hash-storage-size", "i",
 					 "flame", "pprof", "json", "o", "print-script", "dump", "h", NULL},
-	.text = wakeuptime_bt,
+	.text = {wakeuptime_bt, sizeof(wakeuptime_bt)},
 	.positional = "[SECONDS]",
 	.max_positional = 1,
 	.own_reports = true,
@@ -239,7 +239,7 @@ const struct Tool tool_offwaketime = {
 	.options = (const char *const[]){"p", "t", "u", "k", "U", "K", "d", "f", "m", "M", "state", "chain", "per-thread", "comm", "cgroup", "depth",
 					 "stack-storage-size", "hash-storage-size", "i", "flame", "pprof", "json", "o", "unwind", "native", "async", "print-script",
 					 "dump", "h", NULL},
-	.text = offwaketime_bt,
+	.text = {offwaketime_bt, sizeof(offwaketime_bt)},
 	.positional = "[SECONDS]",
 	.max_positional = 1,
 	.own_reports = true,
