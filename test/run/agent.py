@@ -2,7 +2,7 @@
 """agent.py SONDE WAITS WHAT: sonde agent, its server and what it watches, all started here; prints what was seen.
 
 The server is one of this file's, on a free port of 127.0.0.1: it keeps what is sent to it, and can be away or answer badly. WAITS is test/progs/waits.c."""
-import gzip, http.server, json, os, re, shutil, signal, socket, ssl, subprocess, sys, threading, time, urllib.parse, urllib.request
+import gzip, http.server, json, os, random, re, shutil, signal, socket, ssl, subprocess, sys, threading, time, urllib.parse, urllib.request
 
 sys.path.insert(0, os.path.dirname(__file__))
 import otlp
@@ -73,9 +73,15 @@ class Server:
 
 
 def free_port():
-    with socket.socket() as s:
-        s.bind(('127.0.0.1', 0))
-        return s.getsockname()[1]
+    """One that nobody else gets while no server is there: below those that the kernel gives to connections (ip_local_port_range)."""
+    while True:
+        port = random.randrange(12000, 32000)
+        with socket.socket() as s:
+            try:
+                s.bind(('127.0.0.1', port))
+                return port
+            except OSError:
+                continue
 
 
 def agent(*args, **kw):
