@@ -105,10 +105,10 @@ RT_NOINLINE u64 rtg_walk_anew(RT_GIVEN given)
 }
 #endif
 
-// Has the program at hand frames whose loops have not come?
-static RT_INLINE bool has_rest(struct RtLangWalk *w)
+// Are there frames left of a chain, more than loops?
+static RT_INLINE bool has_more(struct RtLangState *s)
 {
-	return w->each && !w->off && w->frame && w->frame != (u64)RT_CHAIN_PERHAPS;
+	return s->lang && s->each && s->frame && s->frame != (u64)RT_CHAIN_PERHAPS;
 }
 
 // One frame of the group at hand. The first takes the place of the interpreter's frame that runs it, which is in the buffer already.
@@ -149,7 +149,7 @@ static RT_INLINE void walk_lang(struct RtStackBuf *b)
 		w->group = RT_GROUP_REST;
 	if (u->n >= u->limit)
 		rt_uw_stop(u, RT_WHY_LIMIT);
-	else if (rest && !has_rest(w))
+	else if (rest && (w->off || !has_more(&w->now)))
 		rt_uw_stop(u, RT_WHY_OK);
 }
 
@@ -185,7 +185,7 @@ static RT_INLINE void reach_root(struct RtStackBuf *b, struct RtUwRule *r, u64 r
 {
 	struct RtUw *u = &b->uw;
 
-	if (r->off2 == RT_UW_END_FIBER && b->lang.chain && has_rest(&b->lang)) {
+	if (r->off2 == RT_UW_END_FIBER && b->lang.chain && !b->lang.off && has_more(&b->lang.now)) {
 		b->lang.group = RT_GROUP_REST;
 		return;
 	}
@@ -291,18 +291,12 @@ static RT_INLINE void walk_frame(struct RtStackBuf *b, struct RtUwChunk *c)
 		find_group(b, sp);
 }
 
-// Are there frames left of a chain, more than loops?
-static RT_INLINE bool has_more(struct RtLangState *s)
-{
-	return s->lang && s->each && s->frame && s->frame != (u64)RT_CHAIN_PERHAPS;
-}
-
 // After the last frame.
 static RT_INLINE void end_lang(struct RtStackBuf *b)
 {
 	if (has_more(&b->lang.other) && !b->lang.off && b->uw.stop && b->uw.why != RT_WHY_LIMIT)
 		rt_lang_lost(b);
-	else if (has_rest(&b->lang) && b->uw.stop && b->uw.why != RT_WHY_LIMIT) // more frames than loops
+	else if (has_more(&b->lang.now) && !b->lang.off && b->uw.stop && b->uw.why != RT_WHY_LIMIT) // more frames than loops
 		rt_lang_lost(b);
 	else if (b->lang.each && !b->lang.off && b->lang.chain && b->uw.why == RT_WHY_RA_ZERO) // a fiber's end: the program's frames have theirs, too
 		b->uw.why = RT_WHY_OK;

@@ -337,9 +337,8 @@ static void function_rows(struct GoRows *g, const struct GoFunc *f)
 // An address, as the walker adds it to what a place in the function is mapped at, less its offset in the file.
 static bool go_loaded(const struct GoRows *g, const struct GoFunc *f, u64 vaddr, s32 *at)
 {
-	struct ElfFile file = g->elf->file;
 	u64 off, to;
-	if (!elffile_vaddr_to_off(&file, f->entry, &off))
+	if (!elffile_vaddr_to_off(&g->elf->file, f->entry, &off))
 		return false;
 	to = vaddr - (f->entry - off);
 	*at = (s32)to;
