@@ -137,7 +137,7 @@ struct MapLine {
 	const char *path; // in the line, may be empty
 	size_t path_len;
 };
-bool procmaps_parse_line(const char *line, size_t n, struct MapLine *out);
+bool mapline_parse(const char *line, size_t n, struct MapLine *out);
 
 // ---- memfile.c: the file of mapping m of a process as far as it is in its memory, as a descriptor (the caller's), of *size bytes, at most max. -1: it is
 // no ELF file, is larger, or cannot be read.

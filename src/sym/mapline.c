@@ -23,7 +23,7 @@ static bool lit(const char **p, const char *end, char c)
 	return *p < end && *(*p)++ == c;
 }
 
-bool procmaps_parse_line(const char *p, size_t n, struct MapLine *out)
+bool mapline_parse(const char *p, size_t n, struct MapLine *out)
 {
 	const char *end = p + n;
 	u64 major, minor;

@@ -2,7 +2,6 @@
 // may not read. Input: /proc/PID/maps and the process's memory, which it may change at any time. Output: a file in memory, an ELF file without section headers.
 // Invariant: bounded; what is not mapped is a hole of zeros. What the loader has relocated stays so, but for the addresses that sym/ and elf/ read.
 #include <elf.h>
-#include <errno.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include "sym/internal.h"
@@ -30,52 +29,55 @@ static bool is_same(const struct MapLine *a, const struct MapLine *b)
 	return a->ino == b->ino && a->major == b->major && a->minor == b->minor;
 }
 
-struct Copy {
-	VEC(struct MapLine) lines; // the mappings that were copied; their paths are not to be looked at
-	u64 size;		   // bytes that the file has
-};
+typedef VEC(struct MapLine) MapLines; // their paths are not to be looked at
 
-// The mappings of one load: those around m whose offsets rise. False: they are of more than max bytes.
-static bool copy_load(int fd, int pid, const struct Str *maps, const struct MapLine *m, u64 max, struct Copy *c)
+// The mappings of one load of m's file: those around m whose offsets rise.
+static MapLines mappings(const struct Str *maps, const struct MapLine *m)
 {
-	const char *p = str_text(maps), *end = p + maps->n, *first = NULL;
+	MapLines v = {0};
 	struct MapLine line;
-	u64 last = 0;
-
-	for (const char *q = p, *nl; q < end && (nl = memchr(q, '\n', (size_t)(end - q))); q = nl + 1) {
-		if (!procmaps_parse_line(q, (size_t)(nl - q), &line) || !is_same(&line, m) || line.start > m->start)
+	for (const char *p = str_text(maps), *end = p + maps->n, *nl; p < end && (nl = memchr(p, '\n', (size_t)(end - p))); p = nl + 1) {
+		if (!mapline_parse(p, (size_t)(nl - p), &line) || !is_same(&line, m))
 			continue;
-		if (!first || line.off < last)
-			first = q;
-		last = line.off;
-	}
-	last = 0;
-	u8 *buf = xmalloc(PIECE);
-	bool fits = true;
-	for (const char *q = first, *nl; q && q < end && (nl = memchr(q, '\n', (size_t)(end - q))); q = nl + 1) {
-		if (!procmaps_parse_line(q, (size_t)(nl - q), &line) || !is_same(&line, m))
-			continue;
-		fits = line.off <= max && line.end - line.start <= max - line.off;
-		if (line.off < last || !fits)
-			break;
-		if (copy_mapping(fd, pid, &line, buf)) {
-			vec_push(&c->lines, line);
-			c->size = MAX(c->size, line.off + (line.end - line.start));
+		if (v.n && line.off < vec_last(&v).off) {
+			if (line.start > m->start)
+				break;
+			v.n = 0;
 		}
-		last = line.off;
+		vec_push(&v, line);
+	}
+	return v;
+}
+
+// Those that cannot be copied are left out of v. Returns how many bytes the file has then, 0: more than max.
+static u64 copy_all(int fd, int pid, MapLines *v, u64 max)
+{
+	u64 size = 0, n = v->n;
+	u8 *buf = xmalloc(PIECE);
+	v->n = 0;
+	for (u64 i = 0; i < n; i++) {
+		struct MapLine m = v->p[i];
+		if (m.off > max || m.end - m.start > max - m.off) {
+			size = 0;
+			break;
+		}
+		if (!copy_mapping(fd, pid, &m, buf))
+			continue;
+		v->p[v->n++] = m;
+		size = MAX(size, m.off + (m.end - m.start));
 	}
 	free(buf);
-	return fits;
+	return size;
 }
 
 // Is each segment there that the process may read? The loader maps them one by one.
-static bool is_whole(const struct ElfFile *f, const struct Copy *c)
+static bool is_whole(const struct ElfFile *f, const MapLines *v)
 {
 	for (u32 i = 0; i < f->nsegs; i++) {
 		const struct ElfSeg *s = &f->segs[i];
 		u64 at = s->off, end = s->type == PT_LOAD && s->flags & PF_R ? s->off + s->filesz : 0;
-		for (size_t k = 0; k < c->lines.n && at < end; k++) { // in the order of their offsets
-			const struct MapLine *m = &c->lines.p[k];
+		for (size_t k = 0; k < v->n && at < end; k++) { // in the order of their offsets
+			const struct MapLine *m = &v->p[k];
 			if (m->off <= at && at < m->off + (m->end - m->start))
 				at = m->off + (m->end - m->start);
 		}
@@ -117,11 +119,12 @@ static void move_back(int fd, const struct ElfFile *f, u64 bias)
 	}
 }
 
+// m is of code.
 static u64 bias_of(const struct ElfFile *f, const struct MapLine *m)
 {
 	for (u32 i = 0; i < f->nsegs; i++) {
 		const struct ElfSeg *s = &f->segs[i];
-		if (s->type == PT_LOAD && m->off + 4096 > s->off && m->off < s->off + s->filesz)
+		if (s->type == PT_LOAD && s->flags & PF_X && s->off < m->off + (m->end - m->start) && m->off < s->off + s->filesz)
 			return m->start - (s->vaddr + (m->off - s->off));
 	}
 	return 0;
@@ -133,18 +136,20 @@ static int copy_once(int pid, const struct MapLine *m, u64 max, u64 *size, bool 
 	char path[64];
 	struct Str maps = {0};
 	struct ElfFile f = {0};
-	struct Copy c = {0};
+	MapLines v = {0};
 	int fd = memfd_create("sonde-file", MFD_CLOEXEC);
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
 	struct err *e = fd < 0 ? err_new("no memory file") : read_file(path, &maps, (size_t)256 << 20);
-	bool ok = !e && copy_load(fd, pid, &maps, m, max, &c) && c.size && drop_sections(fd) && !(e = elffile_open(&f, fd, NULL, c.size));
-	*again = ok && !is_whole(&f, &c);
+	if (!e)
+		v = mappings(&maps, m);
+	*size = v.n ? copy_all(fd, pid, &v, max) : 0;
+	bool ok = *size && drop_sections(fd) && !(e = elffile_open(&f, fd, NULL, *size));
+	*again = ok && !is_whole(&f, &v);
 	if (ok)
 		move_back(fd, &f, bias_of(&f, m));
-	*size = c.size;
 	elffile_close(&f);
-	vec_deinit(&c.lines);
+	vec_deinit(&v);
 	str_deinit(&maps);
 	err_free(e);
 	if ((!ok || *again) && fd >= 0)

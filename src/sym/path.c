@@ -63,7 +63,7 @@ static void in_maps(struct Lookup *k, int pid)
 	for (char *p = text.p, *nl; !e && !k->found && p && (nl = strchr(p, '\n')); p = nl + 1) {
 		struct MapLine m;
 		*nl = 0;
-		if (!procmaps_parse_line(p, nl - p, &m) || !m.exec || !m.path_len)
+		if (!mapline_parse(p, nl - p, &m) || !m.exec || !m.path_len)
 			continue;
 		const char *base = strrchr(m.path, '/');
 		if (base && (is_library(k, base + 1) || (strncmp(base + 1, "lib", 3) == 0 && !strcmp(base + 4, k->name))))

@@ -179,7 +179,7 @@ struct err *sym_proc_maps(struct Syms *s, int pid, struct ProcMap **out, u32 *n)
 		const char *nl = memchr(p, '\n', end - p);
 		size_t len = nl ? (size_t)(nl - p) : (size_t)(end - p);
 		struct MapLine m;
-		if (procmaps_parse_line(p, len, &m) && m.exec) {
+		if (mapline_parse(p, len, &m) && m.exec) {
 			vec_push(&v, mapping(s, pid, &m));
 		}
 		p += len + (nl != NULL);

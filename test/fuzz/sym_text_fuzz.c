@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct MapLine m;
 	switch (kind) {
 	case 'm':
-		if (procmaps_parse_line((char *)copy, size, &m) && (m.end <= m.start || m.path + m.path_len > (char *)copy + size))
+		if (mapline_parse((char *)copy, size, &m) && (m.end <= m.start || m.path + m.path_len > (char *)copy + size))
 			abort();
 		break;
 	case 'p':

@@ -759,13 +759,13 @@ TEST(maps_lines)
 {
 	struct MapLine m;
 	const char *l = "7f00-8000 r-xp 00001000 fe:01 123  /a b (deleted)";
-	CHECK(procmaps_parse_line(l, strlen(l), &m));
+	CHECK(mapline_parse(l, strlen(l), &m));
 	CHECK(m.exec && m.start == 0x7f00 && m.end == 0x8000 && m.off == 0x1000 && m.ino == 123 && m.major == 0xfe);
 	CHECK_EQ(m.path_len, strlen("/a b (deleted)"));
 	static const char *const bad[] = {
 	    "", "x", "1-", "8000-7000 r-xp 0 0:0 0", "1-2 r-x", "1-2 r-xp 0 0:0 ", "11111111111111111-2 r-xp 0 0:0 0"};
 	for (u32 i = 0; i < ARRAY_LEN(bad); i++)
-		CHECK(!procmaps_parse_line(bad[i], strlen(bad[i]), &m));
+		CHECK(!mapline_parse(bad[i], strlen(bad[i]), &m));
 }
 
 TEST(segments_of_nested_and_overlapping_intervals)
