@@ -22,10 +22,9 @@ def wanted():
     return {f: (sum(v for s, v in rows if f in s), sum(v for s, v in rows if s[-1] == f)) for s, _ in rows for f in s}
 
 
-def table(b):
+def table(text):
     """Name -> (total, self) of the rows of its Sandwich view."""
-    text = b.js('document.body.innerText').split('Symbol Name\n')[1]
-    found = re.findall(r'^([\d.]+)(\S*) \(<?[\d.]+%\)\s*\n\s*([\d.]+)(\S*) \(<?[\d.]+%\)\s*\n\s*(.*)$', text, re.M)
+    found = re.findall(r'^([\d.]+)(\S*) \(<?[\d.]+%\)\s*\n\s*([\d.]+)(\S*) \(<?[\d.]+%\)\s*\n\s*(.*)$', text.split('Symbol Name\n')[1], re.M)
     scale = {'ns': 1e-3, 'µs': 1, 'ms': 1e3, 's': 1e6, '': 1}
     return {name: (round(float(t) * scale[tu]), round(float(s) * scale[su])) for t, tu, s, su, name in found}
 
@@ -36,13 +35,15 @@ def read(b, app, path):
     with open(script, 'w') as f:
         f.write('speedscope.loadFileFromBase64(%s, %s)' % (json.dumps(name), json.dumps(data)))
     b.open('file://%s/index.html#localProfilePath=%s' % (app, script))
-    until = time.monotonic() + 30
-    while 'Symbol Name' not in b.js('document.body.innerText'):
+    until, text = time.monotonic() + 30, ''
+    while 'Symbol Name\n' not in text:  # its rows come after its head
         if time.monotonic() > until:
-            raise TimeoutError('speedscope shows no table: ' + b.js('document.body.innerText')[:300])
+            raise TimeoutError('speedscope shows no table: ' + text[:300])
         time.sleep(0.2)
-        b.key('3')
-    return table(b)
+        if 'Symbol Name' not in text:
+            b.key('3')
+        text = b.js('document.body.innerText')
+    return table(text)
 
 
 def main():

@@ -46,7 +46,7 @@ EXPECT_NOT [unknown]
 NAME debuginfod, when it is configured
 LONG
 NEED cmd:cc
-RUN printf 'volatile int s; __attribute__((noipa)) static void known_to_the_server(void) { for (int i = 0; i < 100000; i++) s += i; } int main() { for (;;) known_to_the_server(); }' >a.c; cc -O2 -g -Wl,--build-id -o dbgd a.c; id=$(readelf -n dbgd | sed -n 's/.*Build ID: //p'); mkdir -p web/buildid/$id; objcopy --only-keep-debug dbgd web/buildid/$id/debuginfo; strip -s dbgd; rm -f a.c; python3 -u -m http.server -d web -b 127.0.0.1 0 >log 2>&1 & web=$!; ./dbgd & sleep 1.5; port=$(sed -n 's/.*port \([0-9]*\).*/\1/p' log); DEBUGINFOD_CACHE_PATH=$PWD/cache DEBUGINFOD_URLS=http://127.0.0.1:$port {sonde} profile -f -U -F 99 --comm dbgd 1; {sonde} profile -f -U -F 99 --comm dbgd 1; kill $web $!
+RUN printf 'volatile int s; __attribute__((noipa)) static void known_to_the_server(void) { for (int i = 0; i < 100000; i++) s += i; } int main() { for (;;) known_to_the_server(); }' >a.c; cc -O2 -g -Wl,--build-id -o dbgd a.c; id=$(readelf -n dbgd | sed -n 's/.*Build ID: //p'); mkdir -p web/buildid/$id; objcopy --only-keep-debug dbgd web/buildid/$id/debuginfo; strip -s dbgd; rm -f a.c; python3 -u -m http.server -d web -b 127.0.0.1 0 >log 2>&1 & web=$!; until grep -q "port [0-9]" log; do sleep 0.1; done; ./dbgd & sleep 0.5; port=$(sed -n 's/.*port \([0-9]*\).*/\1/p' log); DEBUGINFOD_CACHE_PATH=$PWD/cache DEBUGINFOD_URLS=http://127.0.0.1:$port {sonde} profile -f -U -F 99 --comm dbgd 1; {sonde} profile -f -U -F 99 --comm dbgd 1; kill $web $!
 TIMEOUT 40
 EXPECT_RE ^dbgd;_start;__libc_start_main;__libc_start_call_main;main;known_to_the_server \d+$
 EXPECT_RE ^dbgd;_start;__libc_start_main;__libc_start_call_main;\[dbgd\+0x[0-9a-f]+\];\[dbgd\+0x[0-9a-f]+\] \d+$
