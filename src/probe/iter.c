@@ -41,6 +41,12 @@ static void kinds(struct ProbeEnv *env, const char *pattern, NameList *out)
 	names_sort(out);
 }
 
+// Those of a map's elements (meta, map, and what an element has) want the map's descriptor when they are attached (kernel/bpf/map_iter.c).
+static bool of_one_map(const struct Record *args)
+{
+	return args->nfields > 2 && record_field(args, "map", &(struct Field){0});
+}
+
 static struct Point *make(struct ProbeEnv *env, const struct Provider *p, const char *kind, const char *pin, struct err **why)
 {
 	struct Point *pt = point_new(env, p, CTX_ITER);
@@ -72,6 +78,11 @@ void iter_expand(struct ProbeEnv *env, const struct Provider *p, const struct At
 		return;
 	}
 	struct Point *pt = make(env, p, kind, pin, &e);
+	if (!e && of_one_map(pt->args)) {
+		if (!env->lenient)
+			diag_error(env->diags, spec->span, "iter:%s walks the elements of one map, which an iter probe cannot name", kind);
+		return;
+	}
 	if (!e) {
 		point_add(env, spec, out, pt);
 		return;
@@ -97,7 +108,7 @@ void iter_list(struct ProbeEnv *env, const struct Provider *p, const struct Atta
 	for (size_t i = 0; i < names.n; i++) {
 		struct err *e;
 		struct Point *pt = make(env, p, names.p[i], NULL, &e);
-		if (!e)
+		if (!e && !of_one_map(pt->args))
 			fn(arg, pt);
 		err_free(e);
 	}
@@ -116,8 +127,6 @@ static bool mount_bpffs(const char *path)
 static struct err *attach_one(struct ProbeEnv *env, struct ProbeProg *pp, const struct Point *pt, struct Attachments *at)
 {
 	int link = sys_link_iter(pp->fd, !strcmp(pt->target, "cgroup"));
-	if (link == -EBADF) // kernel/bpf/map_iter.c: it wants link_info with a map
-		return err_errno(EBADF, "it walks the elements of one map, which an iter probe cannot name");
 	if (link < 0)
 		return err_errno(-link, "iterator");
 	attachments_add(at, link, -1);

@@ -62,7 +62,7 @@ NAME an iterator that wants a map
 NEED btf
 PROG iter:bpf_map_elem { @ = count() }
 RC 1
-STDERR it walks the elements of one map, which an iter probe cannot name
+STDERR iter:bpf_map_elem walks the elements of one map, which an iter probe cannot name
 
 NAME an iterator with a neighbour
 NEED btf
