@@ -226,7 +226,7 @@ EXPECT_RE \A\n*(__)?clone3?\n\n+1 user stacks, 1 whole \(100\.00 %\)\n
 # As a fiber of boost::context, PHP and bthread begins: its end is the root, with rows from instructions and without.
 NAME a fiber's stack ends where its first function was put
 NEED arch:x86_64
-RUN strip -o plain-{id} {copy:fiber}; A=$(nm {copy:fiber} | sed -n 's/^0*\([0-9a-f]*\) T probed$/\1/p'); for f in {copy:fiber} ./plain-{id}; do {sonde} -q --why-incomplete -c $f -e 'uprobe:'$f':'$((0x$A))' { printf("%s", ustack) }' 2>&1 | sed 's/^ *//; s/\[.*+0x/[+0x/'; done
+RUN strip -o plain-{id} {copy:fiber}; A=$(nm {copy:fiber} | sed -n 's/^0*\([0-9a-f]*\) T probed$/\1/p'); for f in {copy:fiber} ./plain-{id}; do {sonde} -q --why-incomplete -c $f -e 'uprobe:'$f':'$((0x$A))' { printf("%s", ustack) }' 2>&1 | sed '/^sonde: /d; s/^ *//; s/\[.*+0x/[+0x/'; done # of another process, perhaps
 EXPECT_RE \A\n*probed\+0\nwork\+\d+\nfirst\+\d+\njump\+16\n\n+1 user stacks, 1 whole \(100\.00 %\)\n
 EXPECT_RE (\[\+0x\w+\](\+\d+)?\n){4}\n+1 user stacks, 1 whole \(100\.00 %\)
 
