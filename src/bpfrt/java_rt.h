@@ -4,6 +4,11 @@
 #include "bpfrt/lang_rt.h"
 
 #define JAVA_MASK16 0xffffu
+#ifdef RT_UW_TASK
+#define RT_JAVA_LACKS(w) RT_LACKS((struct RtStackBuf *)((char *)(w) - offsetof(struct RtStackBuf, lang)))
+#else
+#define RT_JAVA_LACKS(w) false
+#endif
 
 static RT_INLINE u32 java_half(struct RtLangWalk *w, u32 off) // of 32 bits, at any even offset
 {
@@ -35,6 +40,6 @@ static RT_INLINE u64 java_read(struct RtLangWalk *w, struct RtLang *l)
 
 // javamethod.bpf.c: places met before
 #define JAVA_NR_SHIFT RT_UW_PC_BITS // a place: pc, and above it the number of the method there, 0: the blob
-u64 rtp_java_keep(struct RtLangWalk *w, u64 place, u64 what);
-u64 rtp_java_kept(struct RtLangWalk *w, u64 place); // what is known of a place and of which blob, into w->tmp[0] and [1]
+RT_ONCE u64 rtp_java_keep(struct RtLangWalk *w, u64 place, u64 what);
+RT_ONCE u64 rtp_java_kept(struct RtLangWalk *w, u64 place); // what is known of a place and of which blob, into w->tmp[0] and [1]
 #endif

@@ -300,10 +300,10 @@ struct RtLangWalk {
 	u32 copying; // a code, whose frame is at hand
 	u32 hidden;  // the frame at hand stands for a function that is there already
 	struct RtJavaWalk java;
+	struct RtV8Walk v8;
 	u64 tmp[4]; // from here on what no step finds as the one before has left it, but for the code that is being made (utask.bpf.c)
 	u64 unread, asked; // address of a language's last read that failed, 0 none; of Java's last one
-	u64 obj[RT_LANG_OBJ / 8];
-	struct RtV8Walk v8;
+	u64 obj[RT_LANG_OBJ / 8]; // (of V8 the text that is gathered)
 	struct RtPyAsync async;
 	struct RtPyFrame py[RT_PY_KEPT + 1];
 	u32 py_kept, py_taken; // of these: how many there are, how many the walk has come by

@@ -26,16 +26,12 @@
 RT_MAP(rt_uw_rules, RT_MAP_ARRAY, 4, sizeof(struct RtUwRule), RT_UW_RULES, RT_F_MMAPABLE);
 // What seldom happens in a walk, or at its first frames. Global functions (btfgen.c: by their names) are verified once in a program and not at each of its
 // stacks.
-#ifdef RT_UW_TASK
-#define JIT_MAY_BE(u, w, r) false // utask.bpf.c
-#define JIT_LEAVE(b, frame) 0
-#define WALK_ANEW(b) 1
-#define FP_ONLY(u) ((u)->fp_only)
-#else
 // Code made at run time, and V8's, which its object has without unwind information
 #define JIT_MAY_BE(u, w, r) (!(w)->java.none && ((u)->bare || !(r) || (r)->kind == RT_UW_NONE || (r)->index & RT_UW_JIT))
 #define JIT_LEAVE(b, frame) (rtg_java_leave(rt_give(b), frame) || rtg_v8_leave(rt_give(b), frame))
-#define WALK_ANEW(b) rtg_walk_anew(rt_give(b))
+#ifdef RT_UW_TASK
+#define FP_ONLY(u) ((u)->fp_only)
+#else
 #define FP_ONLY(u) false // walk_fp.h
 #endif
 
@@ -81,7 +77,6 @@ RT_NOINLINE u64 rtg_leave_rare(RT_GIVEN given, u64 rule)
 	return b && r ? leave_by_rule(&b->uw, r) : 1;
 }
 
-#ifndef RT_UW_TASK
 // From the first frame on once more, of which the loop has no frame of its program.
 RT_NOINLINE u64 rtg_walk_anew(RT_GIVEN given)
 {
@@ -103,7 +98,6 @@ RT_NOINLINE u64 rtg_walk_anew(RT_GIVEN given)
 	b->lang.idle = b->lang.pass = 1;
 	return 0;
 }
-#endif
 
 // Are there frames left of a chain, more than loops?
 static RT_INLINE bool has_more(struct RtLangState *s)
@@ -156,7 +150,7 @@ static RT_INLINE void walk_lang(struct RtStackBuf *b)
 // More loops than frames: the innermost loop had not begun with its own, or had done with it. Which stacks are so only their end tells: the walk begins anew.
 static RT_INLINE void more_loops(struct RtStackBuf *b)
 {
-	if (b->lang.idle || WALK_ANEW(b))
+	if (b->lang.idle || rtg_walk_anew(rt_give(b)))
 		rt_lang_lost(b);
 }
 

@@ -9,10 +9,12 @@
 #include "bpfrt/stack.h"
 #include "bpfrt/stack_rt.h"
 
-#define RT_TASK_READS 32 // reads that one step may need: a power of two
+#define RT_TASK_READS 64 // reads that one step may need: a power of two
 #define RT_TASK_READ RT_CODE_LINES // bytes of one
+#define RT_TASK_TEXT RT_CODE_FILE  // at most, of one that ends with its zero
 struct RtTaskRead {
 	u64 addr, n;
+	u64 text; // it ends with its zero, what lies behind need not be there
 	s64 rc;
 	u64 data[RT_TASK_READ / 8];
 };
@@ -45,24 +47,38 @@ RT_CONST(u32, rt_off_pid_numbers, 0); // pid.numbers
 RT_CONST_EXTERN(u32, rt_off_mm);
 #define PF_KTHREAD 0x200000
 
-// What the step asks for: from what was read already, else it is noted and the step fails for now.
-static RT_INLINE u64 task_read(struct RtUw *u, void *dst, u64 n, u64 addr)
+// What the step asks for, as it was read already; NULL: that is noted, the step fails for now.
+static RT_INLINE struct RtTaskRead *task_ask(struct RtUw *u, u64 n, u64 addr, u64 text)
 {
 	struct RtTaskBuf *t = (struct RtTaskBuf *)((char *)u - offsetof(struct RtTaskBuf, b.uw));
 	u64 k = t->nasked;
 	struct RtTaskRead *r = &t->read[k & (RT_TASK_READS - 1)];
 
-	RT_BOUND(n, RT_TASK_READ);
 	t->nasked = k + 1;
 	if (t->lacks)
-		return 1;
-	if (k < t->nread && r->addr == addr && r->n == n)
-		return r->rc || bpf_probe_read_kernel(dst, n, r->data);
+		return NULL;
+	if (k < t->nread && r->addr == addr && r->n == n && r->text == text)
+		return r;
 	t->lacks = 1;
 	t->nread = k;
 	r->addr = addr;
 	r->n = n;
-	return 1;
+	r->text = text;
+	return NULL;
+}
+
+static RT_INLINE u64 task_read(struct RtUw *u, void *dst, u64 n, u64 addr)
+{
+	RT_BOUND(n, RT_TASK_READ);
+	struct RtTaskRead *r = task_ask(u, n, addr, 0);
+	return !r || r->rc || bpf_probe_read_kernel(dst, n, r->data);
+}
+
+// As bpf_probe_read_user_str().
+static RT_INLINE s64 task_read_str(struct RtUw *u, void *dst, u64 n, u64 addr)
+{
+	struct RtTaskRead *r = task_ask(u, n, addr, 1);
+	return r && !r->rc ? bpf_probe_read_kernel_str(dst, n, r->data) : -1;
 }
 
 static RT_INLINE struct RtUw *uw_of(struct RtLangWalk *w)
@@ -72,6 +88,7 @@ static RT_INLINE struct RtUw *uw_of(struct RtLangWalk *w)
 
 // The walker, for another thread than the current one
 #define bpf_probe_read_user(dst, n, addr) task_read(READER, dst, n, (u64)(addr))
+#define bpf_probe_read_user_str(dst, n, addr) task_read_str(READER, dst, n, (u64)(addr))
 #define bpf_get_current_comm(buf, n) bpf_probe_read_kernel(buf, n, (void *)(u->task + rt_off_comm))
 #undef RT_MAP
 #undef RT_CONST
@@ -97,21 +114,47 @@ u64 rt_uw_load32(struct RtUw *u);
 #define rt_py_begin rt_py_begin_task
 #define rt_py_step rt_py_step_task
 #define rt_py_copy rt_py_copy_task
+#define rt_chain_begin rt_chain_begin_task
+#define rt_chain_again rt_chain_again_task
+#define rtg_chain_rare rtg_chain_rare_task
+#define rtg_chain_step rtg_chain_step_task
+#define rtg_walk_anew rtg_walk_anew_task
 #define rt_stack_bufs rt_task_bufs
+#define rtg_java_leave rtg_java_leave_task
+#define rtg_java_step rtg_java_step_task
+#define rt_java_copy rt_java_copy_task
+#define rt_java_lost rt_java_lost_task
+#define rtg_v8_leave rtg_v8_leave_task
+#define rtg_v8_step rtg_v8_step_task
+#define rtg_v8_find rtg_v8_find_task
+#define rtg_v8_scan rtg_v8_scan_task
+#define rtg_v8_optimised rtg_v8_optimised_task
+#define rtg_v8_op rtg_v8_op_task
+#define rtg_v8_ops rtg_v8_ops_task
+#define rtg_v8_ops_left rtg_v8_ops_left_task
+#define rtg_v8_inner rtg_v8_inner_task
+#define rtg_v8_leaf rtg_v8_leaf_task
+#define rt_v8_copy rt_v8_copy_task
+#define rt_v8_copy_text rt_v8_copy_text_task
+#define READER u
+#include "bpfrt/walk_mem.h"
+#undef READER
 #define READER uw_of(w)
 #include "bpfrt/lang_rt.h"
-// ... but for Java and chains, with which the program is too large for the verifiers of Linux 6.1, and for V8, lang_func and tasks that wait, which are of the current thread
-#define rtg_v8_step(slot) RT_STEP_NONE
-#define rt_chain_begin(b, l) 0ULL
-#define rt_chain_again(b) ((void)0)
-#define rtg_chain_step(slot) RT_STEP_NONE
-#define rtg_java_step(slot) RT_STEP_NONE
-#define rt_java_lost(b) rt_lang_lost(b)
-#define rt_java_copy(w, l) 0ULL
+// ... but for lang_func and tasks that wait, which are of the current thread
 #define rt_go_begin(b, l, look, frame) 0
 #define rt_lang_func_at(b, frame) 0
 #define rt_py_async(b, l) RT_STEP_NONE
 #include "bpfrt/py.bpf.c"
+#include "bpfrt/chain.bpf.c"
+#include "bpfrt/javamethod.bpf.c"
+#include "bpfrt/javaname.bpf.c"
+#include "bpfrt/java.bpf.c"
+#include "bpfrt/v8pos.bpf.c"
+#include "bpfrt/v8name.bpf.c"
+#include "bpfrt/v8jit.bpf.c"
+#include "bpfrt/v8leaf.bpf.c"
+#include "bpfrt/v8.bpf.c"
 #include "bpfrt/lang.bpf.c"
 #undef READER
 #define READER u
@@ -132,6 +175,7 @@ static RT_INLINE void fetch(struct RtTaskBuf *t, void *task)
 	struct RtUw *u = &t->b.uw;
 	u64 k = t->nread, n;
 	struct RtTaskRead *r = &t->read[k & (RT_TASK_READS - 1)];
+	u64 page = RT_UW_PAGE - (r->addr & (RT_UW_PAGE - 1)); // bytes up to its end
 
 	bpf_probe_read_kernel(u, sizeof(*u), &t->before);
 	bpf_probe_read_kernel(&t->b.lang, RT_LANG_HEAD, t->before_lang);
@@ -140,10 +184,17 @@ static RT_INLINE void fetch(struct RtTaskBuf *t, void *task)
 		rt_uw_stop(u, RT_WHY_BAD_READ);
 		return;
 	}
+	t->nread = k + 1;
 	n = r->n;
+	if (r->text && n > page) { // the next page may not be there: the helper leaves zeros then
+		u64 more = n - page;
+		RT_BOUND(page, RT_TASK_TEXT);
+		RT_BOUND(more, RT_TASK_TEXT);
+		bpf_copy_from_user_task((char *)r->data + page, more, (void *)(r->addr + page), task, 0);
+		n = page;
+	}
 	RT_BOUND(n, RT_TASK_READ);
 	r->rc = bpf_copy_from_user_task(r->data, n, (void *)r->addr, task, 0);
-	t->nread = k + 1;
 }
 
 static long task_step(u64 i, struct TaskWalk *w)

@@ -6,6 +6,11 @@
 
 RT_MAP_EXTERN(rt_langs);
 
+#ifdef RT_UW_TASK
+#define RT_V8_THREAD(w) uw_of(w)->task
+#else
+#define RT_V8_THREAD(w) bpf_get_current_pid_tgid()
+#endif
 #define RT_V8_IS_OBJECT(word) (((word) & 3) == 1 && !((word) >> RT_UW_PC_BITS)) // else a small number, or none of V8's
 
 static RT_INLINE void rt_v8_mix(u64 *h, u64 word)
@@ -31,7 +36,7 @@ static RT_INLINE void rt_v8_up(struct RtUw *u, struct RtLangWalk *w, u64 fp)
 		rt_uw_stop(u, RT_WHY_BAD_CFA);
 }
 
-u64 rtp_v8_type(struct RtLangWalk *w, struct RtLang *l, u64 object); // into w->tmp[0]; 0: it is no object
+RT_ONCE u64 rtp_v8_type(struct RtLangWalk *w, struct RtLang *l, u64 object); // into w->tmp[0]; 0: it is no object
 // A global function by name rtg_NAME of one that takes the buffer and the runtime
 #define RT_V8_GLOBAL(name) \
 	RT_NOINLINE u64 rtg_##name(RT_GIVEN given) \
@@ -44,7 +49,7 @@ u64 rtp_v8_type(struct RtLangWalk *w, struct RtLang *l, u64 object); // into w->
 		return l ? name(b, l) : 0; \
 	}
 #define RT_V8_SHARED 96 // bytes that are read of a SharedFunctionInfo
-u64 rtp_v8_own(struct RtLangWalk *w, struct RtLang *l); // what tells v->shared from others, into v->own; its bytes into w->obj. 0: it cannot be read
+RT_ONCE u64 rtp_v8_own(struct RtLangWalk *w, struct RtLang *l); // what tells v->shared from others, into v->own; its bytes into w->obj. 0: it cannot be read
 // v8jit.bpf.c: global functions, verified once each (btfgen.c: by their names): the caller's states do not multiply theirs
 u64 rtg_v8_find(RT_GIVEN given); // the Code around v->pc, perhaps v->jitcode. 0: none, or it is looked for: v->more == RT_V8_SCAN
 u64 rtg_v8_scan(RT_GIVEN given); // a piece of that; at its end v->more is RT_V8_JIT again
@@ -57,6 +62,6 @@ u64 rtg_v8_leaf(RT_GIVEN given); // v8leaf.bpf.c: leaves the innermost frame, wh
 u64 rt_v8_copy(struct RtLangWalk *w, struct RtLang *l, u64 tgid);
 u64 rt_v8_copy_text(struct RtLangWalk *w, struct RtLang *l);
 // v8pos.bpf.c
-u64 rtp_v8_table(struct RtLangWalk *w, struct RtLang *l); // the table of positions of the BytecodeArray v->table: v->more
-u64 rtp_v8_search(struct RtLangWalk *w);			 // a piece of it; at its end v->pos is the position of v->target, v->more RT_V8_FRAME
+RT_ONCE u64 rtp_v8_table(struct RtLangWalk *w, struct RtLang *l); // the table of positions of the BytecodeArray v->table: v->more
+RT_ONCE u64 rtp_v8_search(struct RtLangWalk *w);			 // a piece of it; at its end v->pos is the position of v->target, v->more RT_V8_FRAME
 #endif

@@ -168,8 +168,11 @@ RT_NOINLINE u64 rt_v8_copy(struct RtLangWalk *w, struct RtLang *l, u64 tgid)
 RT_NOINLINE u64 rt_v8_copy_text(struct RtLangWalk *w, struct RtLang *l)
 {
 	struct RtV8Walk *v = &w->v8;
+	u64 name;
 
 	if (v->acc && v->nodes++ < V8_NODES && v8_node(w, l))
+		return RT_STEP_AHEAD;
+	if (RT_JAVA_LACKS(w)) // what was gathered must last until then
 		return RT_STEP_AHEAD;
 	if (v->more == RT_V8_FILE) {
 		__builtin_memcpy(w->made.code.file, w->obj, V8_TEXT);
@@ -183,10 +186,13 @@ RT_NOINLINE u64 rt_v8_copy_text(struct RtLangWalk *w, struct RtLang *l)
 		v->other = 0;
 		return RT_STEP_AHEAD;
 	}
+	name = v8_script(w, l);
+	if (RT_JAVA_LACKS(w))
+		return RT_STEP_AHEAD;
 	__builtin_memcpy(w->made.code.name, w->obj, RT_CODE_NAME);
 	w->made.code.name_len = v->shift < RT_CODE_NAME ? v->shift : RT_CODE_NAME;
 	w->made.code.name_width = v->raw == 2 ? 2 : 1;
-	v8_text(w, v8_script(w, l), 1);
+	v8_text(w, name, 1);
 	v->more = RT_V8_FILE;
 	return RT_STEP_AHEAD;
 }

@@ -3,10 +3,12 @@
 
 usage: asleep.py SONDE eu PID       every thread of PID: the same program counters as eu-stack, frame for frame
        asleep.py SONDE chains PID   of `sleepers busy`: each whole stack is one that the program can have
+       asleep.py SONDE stopped SYSCALL COMMAND...   COMMAND is stopped at each SYSCALL, and its threads' stacks printed; says at how many all were whole
 """
-import re, subprocess, sys
+import os, re, signal, subprocess, sys, time
 
-SONDE, WHAT, PID = sys.argv[1], sys.argv[2], int(sys.argv[3])
+SONDE, WHAT = sys.argv[1:3]
+PID = 0 if WHAT == 'stopped' else int(sys.argv[3])
 
 
 def run(*args):
@@ -63,4 +65,35 @@ def chains():
     print('all of these' if seen else 'no stacks')
 
 
-eu() if WHAT == 'eu' else chains()
+def state(pid):
+    try:
+        return re.search(r'^State:\t(\w)', open('/proc/%d/status' % pid).read(), re.M).group(1)
+    except OSError:
+        return 'Z'
+
+
+def comes_to_a_stop(pid):
+    until = time.monotonic() + 10 # there are programs that do not end by themselves
+    while state(pid) not in 'TZ' and time.monotonic() < until:
+        time.sleep(0.002)
+    return state(pid) == 'T'
+
+
+def stopped(syscall, *command):
+    p = subprocess.Popen([SONDE, '-q', '--unsafe', '-c', ' '.join(command), '-e', 'begin { printf("%%d\\n", cpid) } tracepoint:syscalls:sys_enter_%s /pid == cpid/ { signal("STOP") }' % syscall],
+                         stdout=subprocess.PIPE, universal_newlines=True)
+    pid, whole, stops = int(p.stdout.readline()), 0, 0
+    while comes_to_a_stop(pid):
+        got = subprocess.run([SONDE, '-q', '--why-incomplete', '--dwarf-pid', str(pid), '-e', 'iter:task { if (ctx.task.tgid == %d) { printf("%%s\\n", ustack) } }' % pid],
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True).stdout
+        print(got)
+        stops += 1
+        whole += '(100.00 %)' in got
+        os.kill(pid, signal.SIGCONT)
+    if state(pid) != 'Z':
+        os.kill(pid, signal.SIGKILL)
+    p.wait()
+    print('%d of %d whole' % (whole, stops))
+
+
+{'eu': eu, 'chains': chains, 'stopped': stopped}[WHAT](*sys.argv[3:] if WHAT == 'stopped' else ())

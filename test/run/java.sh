@@ -1,7 +1,7 @@
 #!/bin/sh
-# Stacks of Java programs. usage: java.sh SONDE TOP stacks | samples | native | new | virtual | strings | jni [JAVA_HOME...]; without a folder that of `javac`; debian21: the
+# Stacks of Java programs. usage: java.sh SONDE TOP stacks | asleep | samples | native | new | virtual | strings | jni [JAVA_HOME...]; without a folder that of `javac`; debian21: the
 # JDK 21 that test/workload/runtimes.py --fetch has unpacked, if it has.
-# stacks: are the Java frames of 300 stacks equal to what the VM says; samples, native: how many samples are whole; new: of a VM that starts later;
+# stacks: are the Java frames of 300 stacks equal to what the VM says; asleep: the same of 60, taken of the threads as they sleep; samples, native: how many samples are whole; new: of a VM that starts later;
 # strings: how many callers of code that compares strings are an address only; virtual: how many stacks of virtual threads reach their carrier's start (JDK 21 and later).
 # jni: Java that calls C that calls Java, eight times in one another, in threads of Java's and of C's: how many stacks are whole, with how many frames of each method and function.
 sonde=$1 top=$2 what=$3
@@ -50,6 +50,13 @@ for home; do
 		end
 		python3 "$top/test/run/java_same.py" w o | sed 's/of [0-9]* frames, //'
 		grep -e ' user stacks, ' -e '^@f' o | sed 's/sync0/sync/; s/^[0-9]* user stacks, [0-9]* //'
+		;;
+	asleep)
+		rm -f w w.*
+		touch w.go
+		python3 "$top/test/run/asleep.py" "$sonde" stopped fsync "$home/bin/java" -Dfile.encoding=UTF-8 -cp . JavaStacks w 60 >o 2>&1
+		python3 "$top/test/run/java_same.py" w o | sed 's/of [0-9]* frames, //'
+		tail -n 1 o
 		;;
 	samples | native)
 		begin "$home" -1

@@ -20,6 +20,16 @@ RUN set -- $(for v in 11 21 25; do ls -d /usr/lib/jvm/*-$v-*/bin/java 2>/dev/nul
 TIMEOUT 120
 EXPECT_RE ^(0: no other JDK in /usr/lib/jvm\n0|([1-9])\n\2)$
 
+# By the copy of the walker that reads other threads' memory, as of threads that slept before tracing began: the VM's own, too.
+NAME java: threads that sleep
+NEED cmd:javac
+NEED arch:x86_64
+NEED copy_from_user_task
+RUN sh {top}/test/run/java.sh {sonde} {top} asleep 2>&1
+TIMEOUT 90
+EXPECT_LINE 60 stacks 60 equal
+EXPECT_LINE 60 of 60 whole
+
 NAME java: samples, of whatever instruction they are
 LONG
 NEED cmd:javac

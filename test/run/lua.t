@@ -21,6 +21,15 @@ RUN {sonde} -q --why-incomplete -c 'lua5.1 {top}/test/run/lua_stack.lua want cal
 EXPECT_LINE 55 stacks of 352 frames, 55 equal
 EXPECT_LINE 55 user stacks, 55 whole (100.00 %)
 
+# By the copy of the walker that reads other threads' memory (iter:task), as of threads that slept before tracing began.
+NAME lua: threads that sleep
+NEED copy_from_user_task
+NEED cmd:lua5.4
+RUN python3 {top}/test/run/asleep.py {sonde} stopped rename lua5.4 {top}/test/run/lua_stack.lua want calls >o 2>&1; python3 {top}/test/run/py_same.py want o; tail -n 1 o
+TIMEOUT 60
+EXPECT_LINE 57 stacks of 363 frames, 57 equal
+EXPECT_LINE 57 of 57 whole
+
 NAME lua: coroutines in one another, also resumed behind protected calls
 NEED cmd:lua5.4
 NEED cmd:lua5.3

@@ -9,6 +9,15 @@ RUN perl -MList::Util -e '$| = 1; print 1; sleep 600' >up & while ! test -s up; 
 EXPECT_LINE 53 stacks of 295 frames, 53 equal
 EXPECT_LINE 53 user stacks, 53 whole (100.00 %)
 
+# By the copy of the walker that reads other threads' memory (iter:task), as of threads that slept before tracing began.
+NAME perl: threads that sleep
+NEED cmd:perl
+NEED copy_from_user_task
+RUN python3 {top}/test/run/asleep.py {sonde} stopped flock perl {top}/test/run/perl_stack.pl want calls >o 2>&1; python3 {top}/test/run/py_same.py want o; tail -n 1 o
+TIMEOUT 60
+EXPECT_LINE 53 stacks of 295 frames, 53 equal
+EXPECT_LINE 53 of 53 whole
+
 NAME perl: forked workers
 NEED cmd:perl
 RUN {sonde} -q --why-incomplete -c 'perl {top}/test/run/perl_stack.pl want fork' -e 'tracepoint:syscalls:sys_enter_flock /comm == "perl"/ { printf("%s\n", ustack); @[ustack] = count() }' >o 2>&1; grep -c '^]: 3$' o; sed -i '/^@/,$d' o; python3 {top}/test/run/py_same.py want o

@@ -25,6 +25,15 @@ RUN {sonde} -q --why-incomplete -c 'php {top}/test/run/php_stack.php want fibers
 EXPECT_LINE 9 stacks of 78 frames, 9 equal
 EXPECT_LINE 9 user stacks, 9 whole (100.00 %)
 
+# By the copy of the walker that reads other threads' memory (iter:task), as of threads that slept before tracing began.
+NAME php: threads that sleep
+NEED copy_from_user_task
+NEED cmd:php
+RUN python3 {top}/test/run/asleep.py {sonde} stopped flock php {top}/test/run/php_stack.php want calls >o 2>&1; python3 {top}/test/run/py_same.py want o; tail -n 1 o
+TIMEOUT 60
+EXPECT_LINE 16 stacks of 95 frames, 16 equal
+EXPECT_LINE 16 of 16 whole
+
 NAME php: forked workers
 NEED cmd:php
 RUN {sonde} -q --why-incomplete -c 'php {top}/test/run/php_stack.php want fork' -e 'tracepoint:syscalls:sys_enter_flock /comm == "php"/ { printf("%s\n", ustack); @[ustack] = count() }' >o 2>&1; grep -c '^]: 3$' o; sed -i '/^@/,$d' o; python3 {top}/test/run/py_same.py want o

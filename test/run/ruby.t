@@ -15,6 +15,15 @@ RUN {sonde} -q --why-incomplete -c 'ruby --disable-gems {top}/test/run/ruby_stac
 EXPECT_LINE 7 stacks of 40 frames, 7 equal
 EXPECT_LINE 7 user stacks, 7 whole (100.00 %)
 
+# By the copy of the walker that reads other threads' memory (iter:task), as of threads that slept before tracing began.
+NAME ruby: threads that sleep
+NEED copy_from_user_task
+NEED cmd:ruby
+RUN python3 {top}/test/run/asleep.py {sonde} stopped flock ruby --disable-gems {top}/test/run/ruby_stack.rb want calls >o 2>&1; python3 {top}/test/run/py_same.py want o callers; tail -n 1 o
+TIMEOUT 60
+EXPECT_LINE 38 stacks of 221 frames, 38 equal
+EXPECT_LINE 38 of 38 whole
+
 NAME ruby: threads, of which one waits while others run
 NEED cmd:ruby
 RUN {sonde} -q --why-incomplete -c 'ruby --disable-gems {top}/test/run/ruby_stack.rb want threads' -e 'tracepoint:syscalls:sys_enter_flock /pid == cpid/ { printf("%s\n", ustack) }' >o 2>&1; python3 {top}/test/run/py_same.py want o callers; tail -n 3 o

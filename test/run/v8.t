@@ -13,6 +13,15 @@ EXPECT_RE ^300 stacks of (\d+) frames, 300 equal, [1-9]\d* lines$
 EXPECT_RE @f\[.*fsyncSync\]: 300
 EXPECT_LINE whole (100.00 %)
 
+# By the copy of the walker that reads other threads' memory (iter:task), as of threads that slept before tracing began.
+NAME v8: threads that sleep
+NEED cmd:node
+NEED arch:x86_64
+NEED copy_from_user_task
+RUN touch w.go; for o in --no-opt '--no-opt --no-sparkplug'; do rm -f w; python3 {top}/test/run/asleep.py {sonde} stopped fsync node $o {top}/test/run/v8_stacks.js w 40 >o 2>&1; python3 {top}/test/run/v8_same.py w o; tail -n 1 o; done
+TIMEOUT 90
+EXPECT_RE (^40 stacks of (\d+) frames, 40 equal, [1-9]\d* lines\n(\d+) of \3 whole\n?){2}
+
 NAME v8: interpreted, with lines
 NEED cmd:node
 NEED arch:x86_64
