@@ -132,7 +132,9 @@ $(BUILD)/gen/rt_%.h: $(BUILD)/gen/rt_tab.h
 	$(Q)cat $(BUILD)/gen/rt_$* | $(bytes) >$@
 $(BUILD)/gen/rt_%.xz.h: $(BUILD)/gen/rt_tab.h
 	$(Q)xz --check=none --lzma2=preset=9e,lc=0,lp=3,pb=3 <$(BUILD)/gen/rt_$* | $(bytes) >$@ # what is alike recurs after 8 bytes
-$(BUILD)/bpf/rttab.o: $(BUILD)/gen/rt_tab.h $(foreach t,insns lines,$(BUILD)/gen/rt_$t$(if $(SONDE_MIN),.xz).h)
+$(BUILD)/gen/rt_%.gz.h: $(BUILD)/gen/rt_tab.h
+	$(Q)gzip -9n <$(BUILD)/gen/rt_$* | $(bytes) >$@
+$(BUILD)/bpf/rttab.o: $(BUILD)/gen/rt_tab.h $(BUILD)/gen/rt_insns$(if $(SONDE_MIN),.xz).h $(BUILD)/gen/rt_lines.gz.h
 
 # ---- the version
 $(BUILD)/gen/version.h: FORCE
