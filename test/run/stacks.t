@@ -220,7 +220,7 @@ EXPECT_RE \A3\n1 0\n1\n0\n1 0\n1\n0\n\Z
 # Its stack has nothing on it yet, and no memory: the kernel gives it when it is touched.
 NAME a thread that has just been made is at its root
 NEED arch:x86_64
-RUN {sonde} -q --why-incomplete -c "python3 -c 'import threading; t = threading.Thread(target=int); t.start(); t.join()'" -e 'tracepoint:syscalls:sys_exit_clone,tracepoint:syscalls:sys_exit_clone3 /pid == cpid && args.ret == 0/ { printf("%s", ustack) }' 2>&1 | sed 's/^ *//; s/+.*//'
+RUN {sonde} -q --why-incomplete -c "python3 -c 'import threading; t = threading.Thread(target=int); t.start(); t.join()'" -e 'tracepoint:syscalls:sys_exit_clone,tracepoint:syscalls:sys_exit_clone3 /pid == cpid && args.ret == 0/ { printf("%s", ustack) }' 2>&1 | sed '/^sonde: /d; s/^ *//; s/+.*//'
 EXPECT_RE \A\n*(__)?clone3?\n\n+1 user stacks, 1 whole \(100\.00 %\)\n
 
 # As a fiber of boost::context, PHP and bthread begins: its end is the root, with rows from instructions and without.
