@@ -4,11 +4,6 @@
 #include "bpfrt/lang_rt.h"
 
 #define JAVA_MASK16 0xffffu
-#ifdef RT_UW_TASK
-#define RT_JAVA_LACKS(w) RT_LACKS((struct RtStackBuf *)((char *)(w) - offsetof(struct RtStackBuf, lang)))
-#else
-#define RT_JAVA_LACKS(w) false
-#endif
 
 static RT_INLINE u32 java_half(struct RtLangWalk *w, u32 off) // of 32 bits, at any even offset
 {

@@ -33,7 +33,7 @@ RT_ONCE u64 rtp_java_keep(struct RtLangWalk *w, u64 place, u64 what)
 	u64 ident = w->java.ident;
 	struct RtJavaSeen *e = bpf_map_lookup_elem(&rt_java_seen, &key);
 
-	if (e && !RT_JAVA_LACKS(w)) {
+	if (e && !RT_W_LACKS(w)) {
 		e->ident = ident;
 		e->what = what;
 		e->check = place ^ RT_LANG_SEEN_MIX(ident, what);

@@ -4,8 +4,10 @@
 #include "bpfrt/rt.h"
 #include "bpfrt/stack.h"
 
-#ifndef RT_UW_TASK
-#define RT_LACKS(b) false // utask.bpf.c: this step lacks memory and will be made anew
+#ifndef RT_UW_TASK // utask.bpf.c has its own
+#define RT_LACKS(b) false // this step lacks memory and will be made anew
+#define RT_W_LACKS(w) false // the same, of struct RtLangWalk
+#define RT_THREAD(w) bpf_get_current_pid_tgid() // a number of the thread that is walked
 #endif
 
 // For the walker: rtg_lang_begin() at the first frame in a runtime's object, rtg_lang_step() for each frame of a group, and rtg_lang_new() if that says so.

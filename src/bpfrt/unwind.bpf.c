@@ -24,8 +24,6 @@
 #include "bpfrt/walk_place.h"
 
 RT_MAP(rt_uw_rules, RT_MAP_ARRAY, 4, sizeof(struct RtUwRule), RT_UW_RULES, RT_F_MMAPABLE);
-// What seldom happens in a walk, or at its first frames. Global functions (btfgen.c: by their names) are verified once in a program and not at each of its
-// stacks.
 // Code made at run time, and V8's, which its object has without unwind information
 #define JIT_MAY_BE(u, w, r) (!(w)->java.none && ((u)->bare || !(r) || (r)->kind == RT_UW_NONE || (r)->index & RT_UW_JIT))
 #define JIT_LEAVE(b, frame) (rtg_java_leave(rt_give(b), frame) || rtg_v8_leave(rt_give(b), frame))
@@ -35,6 +33,8 @@ RT_MAP(rt_uw_rules, RT_MAP_ARRAY, 4, sizeof(struct RtUwRule), RT_UW_RULES, RT_F_
 #define FP_ONLY(u) false // walk_fp.h
 #endif
 
+// What seldom happens in a walk, or at its first frames. Global functions (btfgen.c: by their names) are verified once in a program and not at each of its
+// stacks.
 RT_NOINLINE u64 rtg_locate(RT_GIVEN given, u64 look, u64 at)
 {
 	u32 seen = at;

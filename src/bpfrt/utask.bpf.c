@@ -85,6 +85,8 @@ static RT_INLINE struct RtUw *uw_of(struct RtLangWalk *w)
 {
 	return (struct RtUw *)((char *)w - offsetof(struct RtStackBuf, lang) + offsetof(struct RtStackBuf, uw));
 }
+#define RT_W_LACKS(w) (((struct RtTaskBuf *)((char *)(w) - offsetof(struct RtTaskBuf, b.lang)))->lacks)
+#define RT_THREAD(w) (uw_of(w)->task)
 
 // The walker, for another thread than the current one
 #define bpf_probe_read_user(dst, n, addr) task_read(READER, dst, n, (u64)(addr))

@@ -35,7 +35,7 @@ RT_ONCE u64 rtp_v8_own(struct RtLangWalk *w, struct RtLang *l)
 	if (!w || !l)
 		return 0;
 	struct RtV8Walk *v = &w->v8;
-	u64 h = RT_V8_THREAD(w);
+	u64 h = RT_THREAD(w);
 
 	if (!RT_V8_IS_OBJECT(v->shared) || rt_lang_read(w, v->shared - 1, RT_V8_SHARED))
 		return 0;

@@ -6,11 +6,6 @@
 
 RT_MAP_EXTERN(rt_langs);
 
-#ifdef RT_UW_TASK
-#define RT_V8_THREAD(w) uw_of(w)->task
-#else
-#define RT_V8_THREAD(w) bpf_get_current_pid_tgid()
-#endif
 #define RT_V8_IS_OBJECT(word) (((word) & 3) == 1 && !((word) >> RT_UW_PC_BITS)) // else a small number, or none of V8's
 
 static RT_INLINE void rt_v8_mix(u64 *h, u64 word)

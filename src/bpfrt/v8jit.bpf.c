@@ -109,7 +109,7 @@ static RT_INLINE u64 v8_optimised(struct RtStackBuf *b, struct RtLang *l)
 {
 	struct RtLangWalk *w = &b->lang;
 	struct RtV8Walk *v = &w->v8;
-	u64 h = RT_V8_THREAD(w);
+	u64 h = RT_THREAD(w);
 
 	if (!RT_V8_IS_OBJECT(v->deopt) || rt_lang_read(w, v->deopt - 1, V8_DATA))
 		return 0;

@@ -172,7 +172,7 @@ RT_NOINLINE u64 rt_v8_copy_text(struct RtLangWalk *w, struct RtLang *l)
 
 	if (v->acc && v->nodes++ < V8_NODES && v8_node(w, l))
 		return RT_STEP_AHEAD;
-	if (RT_JAVA_LACKS(w)) // what was gathered must last until then
+	if (RT_W_LACKS(w)) // what was gathered must last until then
 		return RT_STEP_AHEAD;
 	if (v->more == RT_V8_FILE) {
 		__builtin_memcpy(w->made.code.file, w->obj, V8_TEXT);
@@ -187,7 +187,7 @@ RT_NOINLINE u64 rt_v8_copy_text(struct RtLangWalk *w, struct RtLang *l)
 		return RT_STEP_AHEAD;
 	}
 	name = v8_script(w, l);
-	if (RT_JAVA_LACKS(w))
+	if (RT_W_LACKS(w))
 		return RT_STEP_AHEAD;
 	__builtin_memcpy(w->made.code.name, w->obj, RT_CODE_NAME);
 	w->made.code.name_len = v->shift < RT_CODE_NAME ? v->shift : RT_CODE_NAME;
