@@ -34,6 +34,12 @@ TIMEOUT 60
 EXPECT_LINE 16 stacks of 95 frames, 16 equal
 EXPECT_LINE 16 of 16 whole
 
+NAME php: offcputime of a thread that has slept since before
+NEED cmd:php
+NEED copy_from_user_task
+RUN php -r 'function nap() { sleep(100); } function work() { nap(); } touch("up"); work();' & p=$!; until [ -e up ]; do sleep 0.1; done; sleep 0.3; {sonde} offcputime -U -f -p $p 1 2>&1 | grep -o ';{main};work;nap;sleep;.* '; kill $p
+EXPECT_RE \A;\{main\};work;nap;sleep;.*nanosleep \n\Z
+
 NAME php: forked workers
 NEED cmd:php
 RUN {sonde} -q --why-incomplete -c 'php {top}/test/run/php_stack.php want fork' -e 'tracepoint:syscalls:sys_enter_flock /comm == "php"/ { printf("%s\n", ustack); @[ustack] = count() }' >o 2>&1; grep -c '^]: 3$' o; sed -i '/^@/,$d' o; python3 {top}/test/run/py_same.py want o
