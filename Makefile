@@ -204,6 +204,7 @@ verify-guests: $(BUILD)/sonde $(BUILD)/values
 		test/vm/vm.py --share $(CURDIR) $$([ $$r = bookworm ] || echo --release $$r) --timeout 7200 -- "uname -r; $(CURDIR)/test/gen/check.py $(CURDIR)/$(BUILD)/sonde $(CURDIR)/$(BUILD) --count $(VERIFY_SCRIPTS) --load --size 9 $(if $(SEED),--seed $(SEED))" || exit 1; done
 
 # ---- benchmarks of single parts: bench/NAME.c -> build/bench/NAME
+BENCHES = $(patsubst %.c,$(BUILD)/%,$(wildcard bench/*_bench.c))
 $(BUILD)/bench/%: bench/%.c $(BUILD)/libsonde.a
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
@@ -323,7 +324,7 @@ check-kernels: test-programs
 # Where both are asked for, one after the other: two makes would write one archive at once.
 test-programs: $(filter $(BUILD)/sonde all,$(MAKECMDGOALS))
 	@scripts/deps.sh build
-	@$(MAKE) --no-print-directory $(if $(V),,-s) -j2 $(BUILD)/sonde $(PROGS) $(UNIT_BINS)
+	@$(MAKE) --no-print-directory $(if $(V),,-s) -j2 $(BUILD)/sonde $(PROGS) $(UNIT_BINS) $(BENCHES)
 	@$(MAKE) --no-print-directory $(if $(V),,-s) progs32
 
 progs32:

@@ -194,7 +194,7 @@ static struct err *lookup_run(struct TestProg *t, struct Track **track, struct S
 	static u64 offs[LOOKUPS];
 	static struct RtUw u;
 	struct SysProg base = {.type = BPF_PROG_TYPE_RAW_TRACEPOINT};
-	struct LoadOpts lo = {0};
+	struct ProbeProg *prog = &t->pp;
 	struct ElfCfi cfi;
 	u32 zero = 0;
 	struct MapDef *state = add_map(t, "state", BPF_MAP_TYPE_ARRAY, 4, sizeof(struct RtUw), 1, 0);
@@ -215,7 +215,7 @@ static struct err *lookup_run(struct TestProg *t, struct Track **track, struct S
 	e = tables_start(tab);
 	tables_wait(tab, 0);
 	e = e ? e : elfcfi_read(o->fd, &cfi);
-	e = e ? e : load_prog(&t->prog, t->loaded, &t->pp, &base, &lo);
+	e = e ? e : load_progs(&t->prog, t->loaded, &prog, 1, &base, NULL);
 	double best[2] = {1e9, 1e9};
 	srand(1);
 	for (int round = 0; !e && round < 400; round++) { // hot: the same places again; cold: others each time
