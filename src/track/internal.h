@@ -355,6 +355,7 @@ void wasmcode_read(struct Jits *j, struct Jit *t);
 bool wasmcode_table(const u8 *page, u64 n, u64 at, u64 end); // for tests: does a module's code begin with these bytes of a page at `at`?
 
 // ---- sljit.c: compiled patterns of PCRE
+bool sljit_has(const struct ProcMap *maps, size_t n); // may there be such code?
 void sljit_look(struct Jit *t, const struct ProcMap *maps, size_t n);
 void sljit_read(struct Jits *j, struct Jit *t);
 // Blocks in use of the memory p, which lies at `at`: out. False: it is none of that allocator's, or being changed.

@@ -453,7 +453,8 @@ bool jits_look(void *arg, int tgid, const struct ProcMap *maps, size_t n)
 		jits_gone(j, tgid);
 		t = NULL;
 	}
-	if (!f.ndesc && !f.dump && !f.pcre && !f.php && !f.lua && !f.wasm && !t && !told)
+	bool pcre = f.pcre && sljit_has(maps, n); // many a program maps the library and never compiles a pattern
+	if (!f.ndesc && !f.dump && !pcre && !f.php && !f.lua && !f.wasm && !t && !told)
 		return !pending;
 	if (!t) {
 		t = xcalloc(1, sizeof(*t));

@@ -35,7 +35,7 @@ struct UwProc {
 	struct UwChunks chunks; // in the kernel
 	u64 not_before; // ns: it is not looked at again before that
 	u64 gen;	// their generation (struct RtUwChunk)
-	u64 looked;	// that of which uwprocs_look() has seen all; 0: of none
+	size_t unseen;	// its number + 1 in Procs.unseen, 0: it is not there
 	MapList maps; // by start
 	MapList made; // code made at run time, as far as its makers tell, by start
 	u64 jits;     // version of its list in rt_jits, of which made is; 0: none
@@ -53,6 +53,7 @@ struct Procs {
 	bool follow, rescan, full, on_demand;
 	bool scanned; // the first time
 	VEC(struct UwProc *) dirty; // dirty or changed
+	VEC(struct UwProc *) unseen; // of whom uwprocs_look() has not seen all
 	VEC(int) asked; // of whom the kernel side asked; it may ask again after the next tick
 	struct UwFiles *files;
 	u64 reports;   // uwprocs_report()
@@ -105,6 +106,24 @@ static struct UwProc *get_wanted(struct Procs *p, int tgid)
 	return q ? q : wanted(p, tgid) ? get(p, tgid) : NULL;
 }
 
+static void to_see(struct Procs *p, struct UwProc *q)
+{
+	if (q->unseen)
+		return;
+	vec_push(&p->unseen, q);
+	q->unseen = p->unseen.n;
+}
+
+static void seen(struct Procs *p, struct UwProc *q)
+{
+	if (!q->unseen)
+		return;
+	p->unseen.p[q->unseen - 1] = vec_last(&p->unseen);
+	p->unseen.p[q->unseen - 1]->unseen = q->unseen;
+	p->unseen.n--;
+	q->unseen = 0;
+}
+
 static void drop_pending(struct UwProc *q)
 {
 	for (size_t i = 0; i < q->pending.n; i++)
@@ -119,6 +138,7 @@ static void forget(struct Procs *p, struct UwProc *q)
 	sys_map_delete(p->fd.asked, &tgid);
 	p->ops.gone(p->ops.arg, q->tgid);
 	*slot(p, q->tgid) = q->next;
+	seen(p, q);
 	drop_pending(q);
 	vec_deinit(&q->pending);
 	vec_deinit(&q->maps);
@@ -142,6 +162,7 @@ void uwprocs_destroy(struct Procs *p)
 		}
 	}
 	vec_deinit(&p->dirty);
+	vec_deinit(&p->unseen);
 	vec_deinit(&p->only);
 	vec_deinit(&p->asked);
 	free(p->denied);
@@ -169,6 +190,7 @@ static void publish_as(struct Procs *p, struct UwProc *q, u64 gen)
 		all = &with;
 	}
 	q->gen = gen;
+	to_see(p, q);
 	if (!uwchunks_publish(p->fd.maps, q->tgid, gen, all->p, all->n, q->jits, &q->chunks) && !p->full) {
 		p->full = true;
 		fprintf(stderr, "sonde: no room for the mappings of all processes: stacks of some take longer, before Linux 6.1 they are cut\n");
@@ -549,17 +571,20 @@ void uwprocs_tick(struct Procs *p, u64 now_ns)
 
 void uwprocs_look(struct Procs *p, bool (*fn)(void *arg, int tgid, const struct ProcMap *maps, size_t n), void *arg)
 {
-	for (u32 i = 0; i < PROC_BUCKETS; i++)
-		for (struct UwProc *q = p->bucket[i]; q; q = q->next)
-			if (q->looked != q->gen && !q->dead && fn(arg, q->tgid, q->maps.p, q->maps.n))
-				q->looked = q->gen;
+	for (size_t i = 0; i < p->unseen.n;) {
+		struct UwProc *q = p->unseen.p[i];
+		if (q->dead || fn(arg, q->tgid, q->maps.p, q->maps.n))
+			seen(p, q);
+		else
+			i++;
+	}
 }
 
 void uwprocs_look_again(struct Procs *p)
 {
 	for (u32 i = 0; i < PROC_BUCKETS; i++)
 		for (struct UwProc *q = p->bucket[i]; q; q = q->next)
-			q->looked = 0;
+			to_see(p, q);
 }
 
 bool uwprocs_made(struct Procs *p, int tgid, const struct ProcMap *made, size_t n, u64 jits)

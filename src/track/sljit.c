@@ -177,13 +177,26 @@ bool sljit_rows(const u8 *code, u64 size, struct UwMade *out)
 }
 
 // ---- processes
+static bool is_area(const struct ProcMap *m)
+{
+	return !m->obj && !m->ino && !((m->end - m->start) % AREA);
+}
+
+bool sljit_has(const struct ProcMap *maps, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (is_area(&maps[i]))
+			return true;
+	return false;
+}
+
 void sljit_look(struct Jit *t, const struct ProcMap *maps, size_t n)
 {
 	u64 sum = 0;
 	t->pcre.areas.n = 0;
 	for (size_t i = 0; i < n; i++) {
 		u64 size = maps[i].end - maps[i].start;
-		if (maps[i].obj || maps[i].ino || size % AREA || sum + size > AREAS_MAX)
+		if (!is_area(&maps[i]) || sum + size > AREAS_MAX)
 			continue;
 		sum += size;
 		vec_push(&t->pcre.areas, ((struct CfiSeg){maps[i].start, size, 0}));
