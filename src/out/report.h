@@ -59,27 +59,37 @@ struct TsPoint {
 };
 struct Value {
 	enum ValueKind kind;
+	bool uns;       // STATS, TSERIES: avg and total are unsigned
+	bool truncated; // stack known to be cut
 	s64 i;	       // INT, ENUM, BOOL
 	u64 u;	       // UINT, PTR, STATS count
 	s64 avg, total; // STATS
-	bool uns;       // STATS, TSERIES: avg and total are unsigned
 	const char *text; // STR, SYM, ENUM
 	size_t len;	// STR, BUF
-	struct Value *items; // TUPLE, ARRAY, RECORD
-	const char **names;  // RECORD; TUPLE with named fields; else NULL
-	u32 n;
-	struct Frame *frames; // STACK, leaf first
-	u32 nframes;
-	enum StackStyle style;
-	bool truncated;	       // stack known to be cut
-	const char *why;       // STACK: why it is incomplete or missing; NULL when whole
-	struct HistBucket *buckets; // HIST, LHIST: from the first to the last non-empty
-	u32 nbuckets;
-	u32 hist_bits;	 // HIST: 2^bits buckets per power of two (decides where suffixes K, M, ... begin)
-	s64 lhist_step;	 // LHIST: labels get K and M when the step is a multiple of 1024
-	struct TsPoint *points; // TSERIES, ascending, the first one has a value; uns tells the sign
-	u32 npoints;
-	u64 ts_interval;
+	union { // of the kind's own; zero of those above. A report has a Value for each key and part of one
+		struct { // TUPLE, ARRAY, RECORD
+			struct Value *items;
+			const char **names; // RECORD; TUPLE with named fields; else NULL
+			u32 n;
+		};
+		struct { // STACK
+			struct Frame *frames; // leaf first
+			u32 nframes;
+			enum StackStyle style;
+			const char *why; // it is incomplete or missing; NULL when whole
+		};
+		struct { // HIST, LHIST
+			struct HistBucket *buckets; // from the first to the last non-empty
+			u32 nbuckets;
+			u32 hist_bits;	// HIST: 2^bits buckets per power of two (decides where suffixes K, M, ... begin)
+			s64 lhist_step; // LHIST: labels get K and M when the step is a multiple of 1024
+		};
+		struct { // TSERIES
+			struct TsPoint *points; // ascending, the first one has a value; uns tells the sign
+			u32 npoints;
+			u64 ts_interval;
+		};
+	};
 };
 
 struct MapEntry {
