@@ -135,6 +135,7 @@ u64 rt_uw_load32(struct RtUw *u);
 #define rtg_v8_ops rtg_v8_ops_task
 #define rtg_v8_ops_left rtg_v8_ops_left_task
 #define rtg_v8_inner rtg_v8_inner_task
+#define rtg_v8_places rtg_v8_places_task
 #define rtg_v8_leaf rtg_v8_leaf_task
 #define rt_v8_copy rt_v8_copy_task
 #define rt_v8_copy_text rt_v8_copy_text_task

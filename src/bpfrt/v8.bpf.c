@@ -152,7 +152,7 @@ static RT_INLINE u64 v8_leave(struct RtStackBuf *b, struct RtLang *l, u64 frame)
 	u64 fp;
 
 	v->more = RT_V8_DONE;
-	v->leaf = 0;
+	v->leaf = v->by_pos = 0;
 	if (!builtin && !called && l->v8.nops)
 		return v8_leave_leaf(u, w);
 	if ((builtin && !v8_is_ours(l, w->java.lang, frame)) || !rtp_reg_get(u, RT_R_FP))
@@ -282,6 +282,17 @@ static RT_INLINE u64 v8_alone(struct RtStackBuf *b, struct RtLang *l)
 	return RT_STEP_AHEAD;
 }
 
+// The thread's own place, or a call without a way out of the code: there is no such record of them, but the code's positions tell.
+static RT_INLINE void v8_by_pos(struct RtLangWalk *w)
+{
+	struct RtV8Walk *v = &w->v8;
+
+	v->by_pos = 1;
+	v->dense = rtp_java_kept(w, v->start ^ RT_V8_DENSE_PLACE) && w->tmp[0] == w->java.ident;
+	v->target = v->pc - v->start;
+	v->more = RT_V8_OPEN;
+}
+
 static RT_INLINE u64 v8_inside(struct RtStackBuf *b, struct RtLang *l)
 {
 	struct RtLangWalk *w = &b->lang;
@@ -292,7 +303,13 @@ static RT_INLINE u64 v8_inside(struct RtStackBuf *b, struct RtLang *l)
 		if (v8_known(b))
 			return RT_STEP_FRAME;
 		v->more = RT_V8_INNER;
-		known = v->ninner || (!v->leaf && rtg_v8_ops(rt_give(b)));
+		if (!v->ninner && (v->leaf || !rtg_v8_ops(rt_give(b)))) {
+			v8_by_pos(w);
+			return RT_STEP_AHEAD;
+		}
+		known = true;
+	} else if (v->more == RT_V8_CHAIN) {
+		known = rtg_v8_places(rt_give(b));
 	} else {
 		known = v->more == RT_V8_INNER ? rtg_v8_inner(rt_give(b)) : rtg_v8_ops_left(rt_give(b));
 		v->unsure |= !known;
@@ -362,7 +379,8 @@ static RT_INLINE u64 v8_step(struct RtStackBuf *b, struct RtLang *l)
 		v->more = v->kind == RT_V8_INTERP ? RT_V8_OPEN : RT_V8_FRAME;
 		return RT_STEP_AHEAD;
 	case RT_V8_OPEN:
-		v->more = RT_V8_FRAME;
+		v->pos = 0;
+		v->more = v->by_pos ? RT_V8_CHAIN : RT_V8_FRAME;
 		rtp_v8_table(w, l);
 		return RT_STEP_AHEAD;
 	case RT_V8_TABLE:
@@ -379,6 +397,7 @@ static RT_INLINE u64 v8_step(struct RtStackBuf *b, struct RtLang *l)
 		return RT_STEP_AHEAD;
 	case RT_V8_PLACE:
 	case RT_V8_OPS_LEFT:
+	case RT_V8_CHAIN:
 	case RT_V8_INNER:
 		return v8_inside(b, l);
 	}

@@ -45,6 +45,7 @@ enum RtV8More {
 	RT_V8_SCAN,  // its beginning is looked for, from v->at backwards
 	RT_V8_PLACE, // optimised code: the functions of its place, from number v->nr on, may be known
 	RT_V8_OPS_LEFT, // they are decoded
+	RT_V8_CHAIN, // or follow from the position of the place, v->pos
 	RT_V8_INNER, // that number v->nr of v->in is the next frame
 };
 enum RtV8Kind { RT_V8_NONE, RT_V8_BUILTIN, RT_V8_INTERP, RT_V8_COMPILED, RT_V8_OPTIMISED };
@@ -65,6 +66,9 @@ struct RtV8Walk {
 	u64 pc;   // of a return address the one before
 	u64 failed; // which leaf (pc, process) is none of V8's, or is being looked at
 	u32 leaf; // pc is the thread's own, and its frame has not been left
+	u32 by_pos; // the functions follow from the code's own table of positions
+	u32 dense; // which is known to have them of all instructions, not of calls alone
+	u32 places; // so many it has
 	u32 jit;  // enum RtV8Kind is not known yet: the code's kind, as V8 numbers them
 	u64 jitcode, start, deopt, literals; // Code, its first instruction, its data
 	u32 bytes; // of instructions
@@ -77,7 +81,7 @@ struct RtV8Walk {
 	u32 rem, left, ops; // instructions to come from q; frames to come; instructions so far
 	u64 p, q, len;	// the place's instructions, those of the other place; bytes of the one at hand
 	u64 op[8];	// its operands
-	u64 in[RT_V8_INNERS]; // literal << 32 | bytecode, the outermost first; RT_V8_IN_BUILTIN
+	u64 in[RT_V8_INNERS]; // literal << 32 | bytecode, the outermost first; RT_V8_IN_BUILTIN. by_pos: (literal + 1, 0: outer) << 32 | position, the innermost first
 };
 #define RT_V8_IN_BUILTIN (1ULL << 63)
 #endif

@@ -14,6 +14,12 @@ static RT_INLINE void rt_v8_mix(u64 *h, u64 word)
 	*h = a ^ a >> 32;
 }
 
+// A position of a table, + 1. Bit 0: of another source; then the position + 1; then the number + 1 of the inlined function.
+static RT_INLINE u64 rt_v8_offset(u64 pos)
+{
+	return pos & 1 ? 0 : pos >> 1 & 0x3fffffff;
+}
+
 // The frame whose frame pointer is fp is left; w->obj has what lies from 64 bytes below fp on.
 static RT_INLINE void rt_v8_up(struct RtUw *u, struct RtLangWalk *w, u64 fp)
 {
@@ -43,6 +49,7 @@ RT_ONCE u64 rtp_v8_type(struct RtLangWalk *w, struct RtLang *l, u64 object); // 
 		struct RtLang *l = bpf_map_lookup_elem(&rt_langs, &key); \
 		return l ? name(b, l) : 0; \
 	}
+#define RT_V8_DENSE_PLACE ((u64)0xfffe << JAVA_NR_SHIFT) // what is kept of a code's beginning: its table of positions is dense
 #define RT_V8_SHARED 96 // bytes that are read of a SharedFunctionInfo
 RT_ONCE u64 rtp_v8_own(struct RtLangWalk *w, struct RtLang *l); // what tells v->shared from others, into v->own; its bytes into w->obj. 0: it cannot be read
 // v8jit.bpf.c: global functions, verified once each (btfgen.c: by their names): the caller's states do not multiply theirs
@@ -52,11 +59,12 @@ u64 rtg_v8_optimised(RT_GIVEN given); // what optimised code says of itself, int
 u64 rtg_v8_ops(RT_GIVEN given); // where it says what runs at v->pc. 0: nowhere
 u64 rtg_v8_ops_left(RT_GIVEN given); // as long as v->more is RT_V8_OPS_LEFT. 0: it makes no sense
 u64 rtg_v8_inner(RT_GIVEN given); // the next function: v->more. 0: it is none
+u64 rtg_v8_places(RT_GIVEN given); // the functions by the position, at RT_V8_CHAIN. 0: they are not known
 u64 rtg_v8_leaf(RT_GIVEN given); // v8leaf.bpf.c: leaves the innermost frame, which is the Code's. 0: it cannot
 // v8name.bpf.c: the function at hand, into w->made.code: 0: it is none; then, as long as it says RT_STEP_AHEAD, its texts
 u64 rt_v8_copy(struct RtLangWalk *w, struct RtLang *l, u64 tgid);
 u64 rt_v8_copy_text(struct RtLangWalk *w, struct RtLang *l);
 // v8pos.bpf.c
-RT_ONCE u64 rtp_v8_table(struct RtLangWalk *w, struct RtLang *l); // the table of positions of the BytecodeArray v->table: v->more
-RT_ONCE u64 rtp_v8_search(struct RtLangWalk *w);			 // a piece of it; at its end v->pos is the position of v->target, v->more RT_V8_FRAME
+RT_ONCE u64 rtp_v8_table(struct RtLangWalk *w, struct RtLang *l); // the table of positions of the BytecodeArray v->table; by_pos: of the code: v->more
+RT_ONCE u64 rtp_v8_search(struct RtLangWalk *w);			 // a piece of it; at its end v->pos is the position of v->target, v->more RT_V8_FRAME; by_pos: as it stands there, RT_V8_CHAIN
 #endif

@@ -124,7 +124,7 @@ static RT_INLINE u64 v8_optimised(struct RtStackBuf *b, struct RtLang *l)
 	rt_v8_mix(&h, v->literals);
 	rt_v8_mix(&h, w->java.vm);
 	w->java.ident = h;
-	v->ninner = v->nr = 0;
+	v->ninner = v->nr = v->by_pos = 0;
 	if (l->v8.d_wrapped)
 		v->outer = RT_V8_IS_OBJECT(v->outer) && java_word(w, v->outer - 1 + l->v8.d_wrapped) ? w->tmp[0] : 0;
 	return 1;
@@ -328,24 +328,73 @@ static RT_INLINE u64 v8_ops_left(struct RtStackBuf *b, struct RtLang *l)
 }
 RT_V8_GLOBAL(v8_ops_left)
 
+// ---- by the code's own positions
+// The compiler writes those of calls, or, if it is told to, as Node does, of all instructions, with the function that was put into the code: that of an instruction is told by
+// the last one before it only if they are of all. Then they are more than the calls.
+#define V8_INLINED 16 // bytes of an entry of the list of them: the position of the call, and which function
+
+static RT_INLINE u64 v8_places(struct RtStackBuf *b, struct RtLang *l)
+{
+	struct RtLangWalk *w = &b->lang;
+	struct RtV8Walk *v = &w->v8;
+	u64 raw = v->pos, list, bytes, n = rt_vary(0);
+
+	if (!v->dense) {
+		if (rt_lang_read(w, v->start + v->bytes, 16) || v->places <= rt_lang_half(w, l->v8.t_config - 4) + 1)
+			return 0;
+		rtp_java_keep(w, v->start ^ RT_V8_DENSE_PLACE, w->java.ident);
+	}
+	if (!raw || !java_word(w, v->deopt - 1 + l->v8.a_data + (l->v8.d_first - 4) * 8) || !RT_V8_IS_OBJECT(w->tmp[0]))
+		return 0;
+	list = w->tmp[0] - 1;
+	if (!java_word(w, list + 8))
+		return 0;
+	bytes = w->tmp[0] >> 32;
+	RT_LOOP(i, RT_V8_INNERS) {
+		u64 slot = n & (RT_V8_INNERS - 1), at = (raw >> 31 & 0xffff) * V8_INLINED, in = rt_v8_offset(raw);
+		RT_BARRIER(slot);
+		v->in[slot] = in;
+		n++;
+		if (!at) {
+			v->ninner = n;
+			v->more = RT_V8_INNER;
+			v->unsure = 0;
+			break;
+		}
+		if (at > bytes || bpf_probe_read_user(&w->tmp[2], V8_INLINED, (void *)(list + l->v8.a_data + at - V8_INLINED)))
+			break;
+		raw = w->tmp[2];
+		v->in[slot] = in | (u64)((u32)w->tmp[3] + 1) << 32;
+	}
+	return v->ninner;
+}
+RT_V8_GLOBAL(v8_places)
+
 // ---- the functions
 // Number v->nr of them, into v->shared and v->own; what its place is sought in: v->more. 0: it is none.
 static RT_INLINE u64 v8_inner(struct RtStackBuf *b, struct RtLang *l)
 {
 	struct RtLangWalk *w = &b->lang;
 	struct RtV8Walk *v = &w->v8;
-	u64 i = (v->ninner - 1 - v->nr) & (RT_V8_INNERS - 1), in, code;
+	u64 i = (v->by_pos ? v->nr : v->ninner - 1 - v->nr) & (RT_V8_INNERS - 1), in, code, literal;
 
 	RT_BARRIER(i);
 	in = v->in[i];
 	v->func = v->pos = 0;
 	v->more = RT_V8_FRAME;
-	if (!RT_V8_IS_OBJECT(v->literals) || !java_word(w, v->literals - 1 + l->v8.a_data + (in >> 32 & 0x3fffffff) * 8))
-		return 0;
-	v->shared = w->tmp[0] & ~2ULL; // a weak reference
+	literal = in >> 32 & 0x3fffffff;
+	if (v->by_pos && !literal--) {
+		v->shared = v->outer;
+	} else {
+		if (!RT_V8_IS_OBJECT(v->literals) || !java_word(w, v->literals - 1 + l->v8.a_data + literal * 8))
+			return 0;
+		v->shared = w->tmp[0] & ~2ULL; // a weak reference
+	}
 	if (!rtp_v8_type(w, l, v->shared) || w->tmp[0] != l->v8.t_shared || !rtp_v8_own(w, l))
 		return 0;
-	if (in & RT_V8_IN_BUILTIN)
+	if (v->by_pos)
+		v->pos = (u32)in;
+	if (v->by_pos || in & RT_V8_IN_BUILTIN)
 		return 1;
 	code = rt_lang_word(w, l->v8.s_data);
 	if (!rtp_v8_type(w, l, code))

@@ -127,9 +127,9 @@ static RT_INLINE u64 v8_leaf(struct RtStackBuf *b, struct RtLang *l)
 	bool baseline = w->v8.jit == l->v8.kind_baseline;
 	u64 off = w->v8.pc - w->v8.start, entry = baseline ? v8_begun(w) : v8_entry(w), sp = u->reg[RT_R_SP], place;
 
-	if (entry >= V8_ENTRY)
+	if (entry >= V8_ENTRY && w->v8.jit != l->v8.kind_maglev) // whose code for a running loop takes the frame over
 		return 0;
-	place = off <= entry ? V8_NONE : baseline ? V8_WHOLE : off == entry + 1 ? V8_PUSHED : v8_exit(w);
+	place = entry >= V8_ENTRY ? v8_exit(w) : off <= entry ? V8_NONE : baseline ? V8_WHOLE : off == entry + 1 ? V8_PUSHED : v8_exit(w);
 	if (off < entry + 8 && (!baseline || off <= entry) && rtp_reg_get(u, V8_RDI))
 		w->v8.func = u->tmp[1];
 	else if (place == V8_NONE && java_word(w, sp - 24)) // what was its frame

@@ -1,4 +1,4 @@
-// v8pos.bpf.c: which place of the source a bytecode is of. Input: a BytecodeArray's table of positions in the process's memory: pairs of differences of bytecode and
+// v8pos.bpf.c: which place of the source a bytecode is of, or an instruction of optimised code. Input: a table of positions in the process's memory: pairs of differences of bytecode and
 // of position, each in zigzag and in bytes of seven bits, the lowest first, bit 7: more follow; of a bytecode also inverted if it is no statement, or (b_flags, newer
 // versions) without a sign and with two flags below. Output: position + 1.
 // Invariant: a piece of the table is looked through in each round of the walk, and no more than V8_TABLE bytes in all.
@@ -16,9 +16,9 @@ RT_ONCE u64 rtp_v8_table(struct RtLangWalk *w, struct RtLang *l)
 	if (!w || !l)
 		return 0;
 	struct RtV8Walk *v = &w->v8;
-	u64 table, n;
+	u64 table, n, at = v->by_pos ? v->jitcode - 1 + l->v8.c_deopt + 8 : v->table - 1 + l->v8.b_positions;
 
-	if (!rtp_v8_type(w, l, v->table) || w->tmp[0] != l->v8.t_bytecode || !java_word(w, v->table - 1 + l->v8.b_positions))
+	if ((!v->by_pos && (!rtp_v8_type(w, l, v->table) || w->tmp[0] != l->v8.t_bytecode)) || !java_word(w, at))
 		return 0;
 	table = w->tmp[0];
 	if (!RT_V8_IS_OBJECT(table) || !java_word(w, table - 1 + 8) || (u32)w->tmp[0])
@@ -28,7 +28,7 @@ RT_ONCE u64 rtp_v8_table(struct RtLangWalk *w, struct RtLang *l)
 		return 0;
 	v->table = table - 1 + l->v8.a_data;
 	v->end = v->table + n;
-	v->acc = v->shift = v->second = v->raw = v->pos = 0;
+	v->acc = v->shift = v->second = v->raw = v->pos = v->places = 0;
 	v->flags = 0 - (u64)(l->v8.b_flags & 1);
 	v->code = ~0ULL; // before the first bytecode
 	v->more = RT_V8_TABLE;
@@ -52,6 +52,7 @@ static RT_INLINE void v8_byte(struct RtV8Walk *v, u64 c, u64 inside)
 	v->acc = acc & (last - 1);
 	v->shift = (v->shift + 7) & (last - 1);
 	v->second = second ^ last;
+	v->places += last & second;
 }
 
 RT_ONCE u64 rtp_v8_search(struct RtLangWalk *w)
@@ -61,7 +62,7 @@ RT_ONCE u64 rtp_v8_search(struct RtLangWalk *w)
 	struct RtV8Walk *v = &w->v8;
 	u64 n = v->end - v->table;
 
-	v->more = RT_V8_FRAME;
+	v->more = v->by_pos ? RT_V8_CHAIN : RT_V8_FRAME;
 	if (rt_lang_read(w, v->table, n < V8_PIECE ? n : V8_PIECE)) {
 		v->pos = 0;
 		return 0;
@@ -72,11 +73,12 @@ RT_ONCE u64 rtp_v8_search(struct RtLangWalk *w)
 		RT_BARRIER(inside);
 		v8_byte(v, c, inside);
 	}
-	if (n > V8_PIECE && v->code + 1 <= v->target + 1) {
+	if (n > V8_PIECE && (v->code + 1 <= v->target + 1 || (v->by_pos && !v->dense))) {
 		v->table += V8_PIECE;
 		v->more = RT_V8_TABLE;
 		return 0;
 	}
-	v->pos = v->pos & 1 ? 0 : v->pos >> 1 & 0x3fffffff; // bit 0: of another source; then the position + 1, then which inlined function
+	if (!v->by_pos)
+		v->pos = rt_v8_offset(v->pos);
 	return 0;
 }

@@ -289,4 +289,4 @@ static void code_name(const struct RtCode *c, struct Str *out)
 		str_add(out, "(anonymous)");
 }
 
-const struct Runtime v8_runtime = {RT_LANG_V8, "v8", "[v8]", symbols, find, NULL, "its own description (v8dbg_*)", code_name, .lacks = "where the thread itself runs optimised code, the outer function only; in V8 before 11.3 always"};
+const struct Runtime v8_runtime = {RT_LANG_V8, "v8", "[v8]", symbols, find, NULL, "its own description (v8dbg_*)", code_name, .lacks = "of optimised code in V8 before 11.3 the outer function only"};

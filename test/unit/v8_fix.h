@@ -23,6 +23,8 @@ enum { BEGIN, FUNC, BUILTIN, ONE, NOTHING, TWO, MATCH };
 #define PLACES (HEAP + 0x980)			// instructions of the translation
 #define START (HEAP + 0xc00)			// of the code's
 #define BYTES 0x100
+#define POSITIONS (HEAP + 0xe00) // of the code's instructions
+#define INLINED (HEAP + 0xe80)
 #define FP (STACK + 8 * 20)
 
 static void put(u64 at, const void *p, size_t n)
@@ -107,6 +109,41 @@ static void put_data(void)
 		put_object(LITERALS + 0x40, OTHER);
 		put64(LITERALS + 0x40 + 8, FUNC_AT(0) + 1);
 	}
+}
+
+#define PLACE(offset, inlined) ((u64)((offset) + 1) << 1 | (u64)(inlined) << 31)
+
+static u32 put_number(u8 *p, u64 v)
+{
+	u32 n = 0;
+	for (; v > 127; v >>= 7)
+		p[n++] = (u8)(v | 0x80);
+	p[n++] = (u8)v;
+	return n;
+}
+
+// Which instructions are of which of the functions, the first `count` of five changes: outer() called middle() at 11, that inner() at 21.
+static void put_positions(u32 count)
+{
+	static const struct { s64 code; u64 raw; } places[] = {{0, PLACE(10, 0)}, {0x30, PLACE(20, 1)}, {0x38, PLACE(30, 2)}, {0x60, PLACE(40, 0)}, {0x70, PLACE(50, 0)}};
+	u64 calls[] = {PLACE(11, 0), 1, PLACE(21, 1), 2};
+	u8 bytes[64];
+	u32 n = 0;
+	s64 code = -1, raw = 0;
+
+	for (u32 i = 0; i < count; i++) {
+		s64 d = places[i].code - code, r = (s64)places[i].raw - raw;
+		n += put_number(bytes + n, newer ? (u64)d << 2 | 2 : (u64)d << 1);
+		n += put_number(bytes + n, (u64)r << 1 ^ (u64)(r >> 63));
+		code = places[i].code;
+		raw = (s64)places[i].raw;
+	}
+	put64(CODE + 24, POSITIONS + 1);
+	put_array(POSITIONS, n);
+	put(POSITIONS + 16, bytes, n);
+	put64(DATA + 16 + 8 * 7, INLINED + 1);
+	put_array(INLINED, sizeof(calls));
+	put(INLINED + 16, calls, sizeof(calls));
 }
 
 // C at TEXT was called by the code, which was called by the root.

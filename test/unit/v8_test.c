@@ -90,6 +90,51 @@ TEST(the_innermost_frame)
 	}
 }
 
+// The thread is in the code itself, at START + off.
+static const char *functions_at(u64 off)
+{
+	regs.ip = START + off;
+	regs.sp = FP - 24;
+	regs.bp = FP;
+	return functions();
+}
+
+static void by_positions(void)
+{
+	start_v8();
+	put_positions(5);
+	for (u32 i = 0; i < 2; i++) { // the table was looked through, it is known
+		CHECK_STR(functions_at(0x2f), "outer 11; whole");
+		CHECK_STR(functions_at(0x30), "middle 21; outer 12; whole");
+		CHECK_STR(functions_at(0x3a), "inner 31; middle 22; outer 12; whole");
+		CHECK_STR(functions_at(0x64), "outer 41; whole");
+	}
+	start_v8();
+	put_positions(5);
+	stack[0] = START + 0x60; // a call of which the code's other records say nothing
+	CHECK_STR(functions(), "inner 31; middle 22; outer 12; whole");
+	start_v8();
+	put_positions(4); // of the calls alone, of which there are three: what lies between is not told
+	CHECK_STR(functions_at(0x3a), "outer 0; guess");
+	start_v8();
+	put_positions(5);
+	put64(INLINED + 8, 16ull << 32); // there is no second one
+	CHECK_STR(functions_at(0x30), "middle 21; outer 12; whole");
+	CHECK_STR(functions_at(0x3a), "outer 0; guess");
+	start_v8();
+	put_positions(5);
+	put64(INLINED + 16 + 16, PLACE(21, 2)); // it was put into itself
+	CHECK_STR(functions_at(0x3a), "outer 0; guess");
+}
+
+TEST(functions_by_the_codes_positions)
+{
+	by_positions();
+	newer = true;
+	by_positions();
+	newer = false;
+}
+
 TEST(instructions_that_make_no_sense)
 {
 	static const u8 bad[][8] = {{NOTHING}, {BEGIN, 0, 6, 6, 0xff, 0xff}, {BEGIN, 0, 6, 6, BEGIN, 0, 6, 6}, {BEGIN, 0, 6, 6, MATCH, 9}, {BEGIN, 0, 6, 0x81, 0x80, 0x80, 4},

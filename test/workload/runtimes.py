@@ -45,7 +45,6 @@ STACKS, SECONDS, MIN = 2000, 5, 0.995
 # rows that need not have 99.5 %: what their name matches, the share of samples that is whole, why
 EXCEPTIONS = (
     (r'^BEAM ', 0.98, 'the others by a guess: in a function that has just made room, where words of earlier calls lie'),
-    (r'^V8 ', 0.8, 'the others by a guess: taken in optimised code with functions put into it, of which is not known which one ran'),
     (r'^LuaJIT .*-joff$', 0.98, 'the others are cut while an error is thrown, or (pointers of 32 bits) where its machine is entered or left'),
     (r'^LuaJIT [^,]*$', 0.5, 'the others by a guess: through traces, which say at their checks only which functions are in them'),
 )
