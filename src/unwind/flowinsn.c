@@ -41,10 +41,10 @@ static void lose(struct FlowState *s)
 	*s = (struct FlowState){.sp = FLOW_UNKNOWN, .fp = FLOW_UNKNOWN, .low = FLOW_UNKNOWN, .root = s->root, .ra_copy = s->ra_copy};
 }
 
-// A return address that was taken to a register may be put back, also above the frame that was made for the caller meanwhile (move()).
+// A return address that was taken to a register may be put back, also above the frame that was made for the caller meanwhile (move()), or above arguments of unknown number.
 static void push(struct FlowState *s, u32 reg)
 {
-	if (s->in_lr && s->ra_copy == reg + 1) {
+	if (s->ra_copy == reg + 1 && (s->in_lr || s->sp == FLOW_UNKNOWN)) {
 		*s = (struct FlowState){.sp = RA_BELOW, .fp = FLOW_UNKNOWN, .low = FLOW_UNKNOWN};
 		return;
 	}

@@ -258,15 +258,34 @@ static bool take(struct Flow *f, const struct FlowItem *it, struct FlowRegion *r
 	return true;
 }
 
-// Ways meet that do not agree: from here on nothing is known of the frame. False: nothing was, or it is another function's code.
+// The stack pointer was moved by a number that nobody knows.
+static bool is_lost(const struct FlowState *s)
+{
+	return s->sp == FLOW_UNKNOWN && s->fp == FLOW_UNKNOWN && !s->copy_reg && !s->stored && !s->in_lr && !s->root && !s->met;
+}
+
+// The return address is on top, nothing is saved.
+static bool is_bare(const struct Flow *f, const struct FlowState *s)
+{
+	static const s16 none[RT_UW_SLOTS];
+	return s->sp == f->m->entered.sp && s->fp == FLOW_UNKNOWN && !s->in_lr && !memcmp(s->slot, none, sizeof(none));
+}
+
+// Ways meet that do not agree. One has made room for more arguments and moved the return address down with them, the other has it on top as it was: what follows, which
+// cannot tell, returns by the top of the stack. Else nothing is known of the frame from here on. False: nothing was, or it is another function's code.
 static bool forget_frame(struct Flow *f, struct FlowItem *it, u32 *at)
 {
-	struct FlowState none = {.sp = FLOW_UNKNOWN, .fp = FLOW_UNKNOWN, .low = FLOW_UNKNOWN};
+	struct FlowState none = {.sp = FLOW_UNKNOWN, .fp = FLOW_UNKNOWN, .low = FLOW_UNKNOWN, .met = 1};
+	const struct FlowState was = f->states.p[FLOW_STATE(*at)];
+	if (was.ra_copy == it->st.ra_copy && !was.in_lr && !it->st.in_lr) // arguments are pushed one by one meanwhile
+		none.ra_copy = was.ra_copy;
 	u32 mark = (state_index(f, &none) + 1) | FLOW_NOW;
 	if (!(*at & FLOW_NOW) || *at == mark)
 		return false;
-	it->st = none;
-	f->unproven = true;
+	if (!is_lost(&was) || !is_bare(f, &it->st)) {
+		it->st = none;
+		f->unproven = true;
+	}
 	*at = 0;
 	for (at++; *at == FLOW_INSIDE; at++)
 		*at = 0;
@@ -288,6 +307,8 @@ static void follow(struct Flow *f, u64 start, struct FlowItem it, size_t ndead)
 		}
 		if (r && *at && *at != FLOW_INSIDE) {
 			bool fits = flow_same_frame(&f->states.p[FLOW_STATE(*at)], &it.st);
+			if (!fits && f->framed && is_lost(&it.st) && is_bare(f, &f->states.p[FLOW_STATE(*at)]))
+				return;
 			if (!fits && f->framed && forget_frame(f, &it, at))
 				continue;
 			if (!fits || !(*at & (FLOW_NOW | FLOW_GUESS))) // a guess proves nothing
@@ -371,7 +392,7 @@ static bool walk_framed(struct Flow *f, u64 start, const struct FlowState *st)
 		follow_all(f, start, &others, 0);
 	}
 	f->framed = false;
-	bool understood = (f->unproven || borrowed) && !f->lost;
+	bool understood = (f->unproven || borrowed || f->good) && !f->lost;
 	if (understood)
 		learn(f, start);
 	else

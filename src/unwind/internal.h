@@ -97,7 +97,8 @@ struct FlowState { // before an instruction. fp is the frame pointer: rbp, x29
 	// arm64
 	s16 ra; // where it is saved, CFA-relative; 0: nowhere
 	u8 number_reg; // a register that holds a number: its own + 1, 0 none
-	u8 unused[3]; // zero: states are compared by their bytes
+	u8 met; // ways met that do not agree: nothing is known
+	u8 unused[2]; // zero: states are compared by their bytes
 	s32 number;
 };
 // What differs between machines.
