@@ -288,7 +288,7 @@ static RT_INLINE void v8_by_pos(struct RtLangWalk *w)
 	struct RtV8Walk *v = &w->v8;
 
 	v->by_pos = 1;
-	v->dense = rtp_java_kept(w, v->start ^ RT_V8_DENSE_PLACE) && w->tmp[0] == w->java.ident;
+	v->dense = rtp_java_kept(w, RT_V8_DENSE_PLACE) && w->tmp[0] == w->java.vm;
 	v->target = v->pc - v->start;
 	v->more = RT_V8_OPEN;
 }

@@ -67,8 +67,9 @@ struct RtV8Walk {
 	u64 failed; // which leaf (pc, process) is none of V8's, or is being looked at
 	u32 leaf; // pc is the thread's own, and its frame has not been left
 	u32 by_pos; // the functions follow from the code's own table of positions
-	u32 dense; // which is known to have them of all instructions, not of calls alone
+	u32 dense; // the process's codes are known to have them of all instructions, not of calls alone
 	u32 places; // so many it has
+	u32 early; // and its function is not there yet
 	u32 jit;  // enum RtV8Kind is not known yet: the code's kind, as V8 numbers them
 	u64 jitcode, start, deopt, literals; // Code, its first instruction, its data
 	u32 bytes; // of instructions

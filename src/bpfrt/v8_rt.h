@@ -49,7 +49,7 @@ RT_ONCE u64 rtp_v8_type(struct RtLangWalk *w, struct RtLang *l, u64 object); // 
 		struct RtLang *l = bpf_map_lookup_elem(&rt_langs, &key); \
 		return l ? name(b, l) : 0; \
 	}
-#define RT_V8_DENSE_PLACE ((u64)0xfffe << JAVA_NR_SHIFT) // what is kept of a code's beginning: its table of positions is dense
+#define RT_V8_DENSE_PLACE ((u64)0xfffe << JAVA_NR_SHIFT) // by which is kept that the process's tables of positions are dense
 #define RT_V8_SHARED 96 // bytes that are read of a SharedFunctionInfo
 RT_ONCE u64 rtp_v8_own(struct RtLangWalk *w, struct RtLang *l); // what tells v->shared from others, into v->own; its bytes into w->obj. 0: it cannot be read
 // v8jit.bpf.c: global functions, verified once each (btfgen.c: by their names): the caller's states do not multiply theirs

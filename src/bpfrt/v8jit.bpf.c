@@ -330,7 +330,7 @@ RT_V8_GLOBAL(v8_ops_left)
 
 // ---- by the code's own positions
 // The compiler writes those of calls, or, if it is told to, as Node does, of all instructions, with the function that was put into the code: that of an instruction is told by
-// the last one before it only if they are of all. Then they are more than the calls.
+// the last one before it only if they are of all. Then they are more than the calls, at least in one code of the process.
 #define V8_INLINED 16 // bytes of an entry of the list of them: the position of the call, and which function
 
 static RT_INLINE u64 v8_places(struct RtStackBuf *b, struct RtLang *l)
@@ -342,9 +342,9 @@ static RT_INLINE u64 v8_places(struct RtStackBuf *b, struct RtLang *l)
 	if (!v->dense) {
 		if (rt_lang_read(w, v->start + v->bytes, 16) || v->places <= rt_lang_half(w, l->v8.t_config - 4) + 1)
 			return 0;
-		rtp_java_keep(w, v->start ^ RT_V8_DENSE_PLACE, w->java.ident);
+		rtp_java_keep(w, RT_V8_DENSE_PLACE, w->java.vm);
 	}
-	if (!raw || !java_word(w, v->deopt - 1 + l->v8.a_data + (l->v8.d_first - 4) * 8) || !RT_V8_IS_OBJECT(w->tmp[0]))
+	if (!v->places || !java_word(w, v->deopt - 1 + l->v8.a_data + (l->v8.d_first - 4) * 8) || !RT_V8_IS_OBJECT(w->tmp[0]))
 		return 0;
 	list = w->tmp[0] - 1;
 	if (!java_word(w, list + 8))

@@ -18,6 +18,9 @@
 #define V8_MOVABS_R12 0xbc49
 #define V8_MOVABS 10 // bytes
 #define V8_CALL 0xe8
+#define V8_JMP 0xe9
+#define V8_JMP_BYTES 5
+#define V8_POP_RET 0xc35d
 enum V8Place {
 	V8_WHOLE,
 	V8_NONE,   // the return address is on top of the stack
@@ -90,6 +93,39 @@ static RT_NOINLINE u64 v8_exit(struct RtLangWalk *w)
 	return V8_NONE;
 }
 
+// Code of a regular expression begins with a jump to where its frame is made, behind the rest.
+static RT_NOINLINE u64 v8_regexp(struct RtLangWalk *w)
+{
+	u64 off = w->v8.pc - w->v8.start, entry;
+
+	if (rt_lang_read(w, w->v8.start, 8) || (u8)v8_four(w, 0) != V8_JMP)
+		return V8_ODD;
+	entry = V8_JMP_BYTES + (u64)v8_four(w, 1);
+	if (entry >= w->v8.bytes || rt_lang_read(w, w->v8.start + entry, 8) || v8_four(w, 0) != V8_PUSH)
+		return V8_ODD;
+	if (!off || off == entry)
+		return V8_NONE;
+	if (off == entry + 1)
+		return V8_PUSHED;
+	return !rt_lang_read(w, w->v8.pc - 1, 8) && (u16)v8_four(w, 0) == V8_POP_RET ? V8_NONE : V8_WHOLE;
+}
+
+// Of code of functions.
+static RT_INLINE u64 v8_function_place(struct RtUw *u, struct RtLangWalk *w, struct RtLang *l, bool baseline)
+{
+	u64 off = w->v8.pc - w->v8.start, entry = baseline ? v8_begun(w) : v8_entry(w), place;
+
+	if (entry >= V8_ENTRY && w->v8.jit != l->v8.kind_maglev) // whose code for a running loop takes the frame over
+		return V8_ODD;
+	place = entry >= V8_ENTRY ? v8_exit(w) : off <= entry ? V8_NONE : baseline ? V8_WHOLE : off == entry + 1 ? V8_PUSHED : v8_exit(w);
+	w->v8.early = off < entry + 8 && (!baseline || off <= entry);
+	if (w->v8.early && rtp_reg_get(u, V8_RDI))
+		w->v8.func = u->tmp[1];
+	else if (place == V8_NONE && java_word(w, u->reg[RT_R_SP] - 24)) // what was its frame
+		w->v8.func = w->tmp[0];
+	return place;
+}
+
 static RT_INLINE u64 v8_called(struct RtUw *u, u64 pc, u64 slot)
 {
 	u->pc = pc;
@@ -105,7 +141,7 @@ static RT_INLINE u64 v8_called(struct RtUw *u, u64 pc, u64 slot)
 	return 1;
 }
 
-static RT_INLINE u64 v8_whole(struct RtUw *u, struct RtLangWalk *w, bool early)
+static RT_INLINE u64 v8_whole(struct RtUw *u, struct RtLangWalk *w)
 {
 	u64 fp;
 
@@ -114,7 +150,7 @@ static RT_INLINE u64 v8_whole(struct RtUw *u, struct RtLangWalk *w, bool early)
 	fp = u->tmp[1];
 	if (fp & 7 || fp < u->reg[RT_R_SP] || rt_lang_read(w, fp - 64, 80))
 		return 0;
-	if (!early)
+	if (!w->v8.early)
 		w->v8.func = w->obj[6];
 	rt_v8_up(u, w, fp);
 	return 1;
@@ -124,18 +160,12 @@ static RT_INLINE u64 v8_leaf(struct RtStackBuf *b, struct RtLang *l)
 {
 	struct RtLangWalk *w = &b->lang;
 	struct RtUw *u = &b->uw;
-	bool baseline = w->v8.jit == l->v8.kind_baseline;
-	u64 off = w->v8.pc - w->v8.start, entry = baseline ? v8_begun(w) : v8_entry(w), sp = u->reg[RT_R_SP], place;
+	u32 jit = w->v8.jit;
+	bool baseline = jit == l->v8.kind_baseline, function = baseline || jit == l->v8.kind_maglev || jit == l->v8.kind_turbofan;
+	u64 sp = u->reg[RT_R_SP], place = function ? v8_function_place(u, w, l, baseline) : v8_regexp(w);
 
-	if (entry >= V8_ENTRY && w->v8.jit != l->v8.kind_maglev) // whose code for a running loop takes the frame over
-		return 0;
-	place = entry >= V8_ENTRY ? v8_exit(w) : off <= entry ? V8_NONE : baseline ? V8_WHOLE : off == entry + 1 ? V8_PUSHED : v8_exit(w);
-	if (off < entry + 8 && (!baseline || off <= entry) && rtp_reg_get(u, V8_RDI))
-		w->v8.func = u->tmp[1];
-	else if (place == V8_NONE && java_word(w, sp - 24)) // what was its frame
-		w->v8.func = w->tmp[0];
 	if (place == V8_WHOLE)
-		return v8_whole(u, w, !baseline && off < entry + 8);
+		return v8_whole(u, w);
 	if (place == V8_NONE)
 		return java_word(w, sp) && v8_called(u, w->tmp[0], sp);
 	if (place != V8_PUSHED || !java_word(w, sp))

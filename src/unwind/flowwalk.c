@@ -277,8 +277,10 @@ static bool forget_frame(struct Flow *f, struct FlowItem *it, u32 *at)
 {
 	struct FlowState none = {.sp = FLOW_UNKNOWN, .fp = FLOW_UNKNOWN, .low = FLOW_UNKNOWN, .met = 1};
 	const struct FlowState was = f->states.p[FLOW_STATE(*at)];
-	if (was.ra_copy == it->st.ra_copy && !was.in_lr && !it->st.in_lr) // arguments are pushed one by one meanwhile
+	if (was.ra_copy && was.ra_copy == it->st.ra_copy && was.in_lr <= was.met && it->st.in_lr <= it->st.met) { // arguments are pushed one by one meanwhile
 		none.ra_copy = was.ra_copy;
+		none.in_lr = 1;
+	}
 	u32 mark = (state_index(f, &none) + 1) | FLOW_NOW;
 	if (!(*at & FLOW_NOW) || *at == mark)
 		return false;

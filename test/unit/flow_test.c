@@ -389,7 +389,7 @@ TEST(frames_are_kept)
 	ROWS("a frame is given up that was not made here: others jump here with theirs", "0:bp+16,0@-16 6:sp+8", // xor; mov %rbp,%rsp; pop; nop; ret
 	     0x31, 0xc0, 0x48, 0x8b, 0xe5, 0x5d, 0x90, 0xc3);
 	ROWS("or put back", "0:sp+8 2:none 5:sp+8", 0x41, 0x5f, 0x90, 0x41, 0x57, 0xc3);
-	ROWS("or put back above arguments that were pushed meanwhile", "0:sp+8 1:none c:sp+8", // pop %rax; dec %rcx; jl; push (%rbx); jmp; push %rax; nop; jmp *%rcx
+	ROWS("or put back above arguments that were pushed meanwhile", "0:sp+8 1:sp+0,ra in 0 c:sp+8", // pop %rax; dec %rcx; jl; push (%rbx); jmp; push %rax; nop; jmp *%rcx
 	     0x58, 0x48, 0xff, 0xc9, 0x7c, 0x04, 0xff, 0x33, 0xeb, 0xf7, 0x90, 0x50, 0x90, 0xff, 0xe1);
 	ROWS("room for more arguments, and the return address moved down with them: it is on top again", "0:sp+8 a:r8+8? d:none e:sp+8", // test; je; mov %rsp,%r8; sub %r10,%rsp; xor %r8d,%r8d; nop; jmp *%rcx
 	     0x84, 0xc0, 0x74, 0x0a, 0x49, 0x89, 0xe0, 0x4c, 0x29, 0xd4, 0x45, 0x31, 0xc0, 0x90, 0xff, 0xe1);

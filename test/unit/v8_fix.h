@@ -122,8 +122,8 @@ static u32 put_number(u8 *p, u64 v)
 	return n;
 }
 
-// Which instructions are of which of the functions, the first `count` of five changes: outer() called middle() at 11, that inner() at 21.
-static void put_positions(u32 count)
+// Which instructions are of which of the functions, those of five changes from `first` to `count`: outer() called middle() at 11, that inner() at 21.
+static void put_positions_from(u32 first, u32 count)
 {
 	static const struct { s64 code; u64 raw; } places[] = {{0, PLACE(10, 0)}, {0x30, PLACE(20, 1)}, {0x38, PLACE(30, 2)}, {0x60, PLACE(40, 0)}, {0x70, PLACE(50, 0)}};
 	u64 calls[] = {PLACE(11, 0), 1, PLACE(21, 1), 2};
@@ -131,7 +131,7 @@ static void put_positions(u32 count)
 	u32 n = 0;
 	s64 code = -1, raw = 0;
 
-	for (u32 i = 0; i < count; i++) {
+	for (u32 i = first; i < count; i++) {
 		s64 d = places[i].code - code, r = (s64)places[i].raw - raw;
 		n += put_number(bytes + n, newer ? (u64)d << 2 | 2 : (u64)d << 1);
 		n += put_number(bytes + n, (u64)r << 1 ^ (u64)(r >> 63));
@@ -144,6 +144,11 @@ static void put_positions(u32 count)
 	put64(DATA + 16 + 8 * 7, INLINED + 1);
 	put_array(INLINED, sizeof(calls));
 	put(INLINED + 16, calls, sizeof(calls));
+}
+
+static void put_positions(u32 count)
+{
+	put_positions_from(0, count);
 }
 
 // C at TEXT was called by the code, which was called by the root.

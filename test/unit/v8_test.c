@@ -108,6 +108,9 @@ static void by_positions(void)
 		CHECK_STR(functions_at(0x30), "middle 21; outer 12; whole");
 		CHECK_STR(functions_at(0x3a), "inner 31; middle 22; outer 12; whole");
 		CHECK_STR(functions_at(0x64), "outer 41; whole");
+		put_positions_from(1, 5);
+		CHECK_STR(functions_at(0x20), "outer 0; whole"); // where the code begins
+		put_positions(5);
 	}
 	start_v8();
 	put_positions(5);
