@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """mixed.py SONDE SECONDS [HZ [all]]: profiles the whole machine while mixed.sh runs; with "all" also, as far as they are there, interpreters and virtual machines with the loads
 of runtimes.py, those that it has unpacked too, and real programs of programs.py. Says how many user stacks of each program were whole, how many show the program's own functions, which frames have no name,
-and every exception with its reason. Stacks that sonde followed to the root by a guess count apart: node's and LuaJIT's (also in nginx), whose compiled code does not say all.
+and every exception with its reason. Stacks that sonde followed to the root by a guess count apart: LuaJIT's (also in nginx), whose compiled code does not say all.
 Exit status 1 when less than 99.5 % are whole (of those: whole or guessed), less than 99.5 % of a program with one thread show its own functions, none of one with
 others does, or a program is missing from the profile. What it has started is gone at its end, also what has left its session.
 With bpftrace in place of SONDE: how many stacks of that one end at a thread's root (no exceptions, no verdict)."""
@@ -31,7 +31,7 @@ ALWAYS = ['python', 'perl', 'node', 'openssl', 'sqlite', 'nginx']
 OWN = {'perl': r'^\(main\)|^main::', 'php': r'^\{main\}', 'lua': r'^main chunk', 'luajit': r'^main chunk|^.*luaload', 'python': r'^<module>|^work$'}
 # A program with threads or processes of other kinds, too: what must show in some
 SHOWN = {'ruby': r'^<main>$', 'beam.smp': r'^beam_stack:work/1|^rabbit_\w+:', 'java': r'^JavaStacks\.', 'node': r'^work$|^fib$', 'postgres': r'\binner$', 'php-fpm': r'^page$'}
-GUESSES = ('node', 'luajit', 'nginx')  # whose Lua is LuaJIT
+GUESSES = ('luajit', 'nginx')  # whose Lua is LuaJIT
 READY = 60 # seconds until mixed.sh says that it has begun
 # Ruby's threads yield for their turns. Linux 6.18 then gives two such processes all of two processors: six others got 1 %. Not where they have one processor.
 RUBY = ['taskset', '-c', str(max(os.sched_getaffinity(0)))]
