@@ -64,7 +64,7 @@ RT_ONCE u64 rtp_v8_search(struct RtLangWalk *w)
 
 	v->more = v->by_pos ? RT_V8_CHAIN : RT_V8_FRAME;
 	if (rt_lang_read(w, v->table, n < V8_PIECE ? n : V8_PIECE)) {
-		v->pos = 0;
+		v->pos = v->places = 0;
 		return 0;
 	}
 	RT_LOOP(i, V8_PIECE) {

@@ -126,6 +126,10 @@ static void by_positions(void)
 	CHECK_STR(functions_at(0x3a), "outer 0; guess");
 	start_v8();
 	put_positions(5);
+	put64(POSITIONS + 8, 8000ull << 32); // it ends where nothing can be read
+	CHECK_STR(functions_at(0x74), "outer 0; guess");
+	start_v8();
+	put_positions(5);
 	put64(INLINED + 16 + 16, PLACE(21, 2)); // it was put into itself
 	CHECK_STR(functions_at(0x3a), "outer 0; guess");
 }
