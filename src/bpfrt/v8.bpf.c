@@ -257,7 +257,7 @@ static RT_INLINE u64 v8_frame(struct RtStackBuf *b, struct RtLang *l)
 	step = rt_lang_frame(b, v->shared ^ high << RT_UW_PC_BITS, v->own, v->pos & RT_POS_MAX);
 	if (step == RT_STEP_NEW)
 		return rt_v8_copy(w, l, b->uw.tgid) ? RT_STEP_AHEAD : RT_STEP_NONE;
-	if (step == RT_STEP_FRAME) {
+	if (step == RT_STEP_FRAME && !(v->unsure && v->by_pos && !v->dense)) { // that may be known next time
 		kept = b->uw.frame | (v8_is_last(v) ? V8_LAST : 0);
 		rtp_java_keep(w, v->place, v->unsure ? kept & ~RT_FRAME_LANG : kept);
 	}
@@ -282,12 +282,13 @@ static RT_INLINE u64 v8_alone(struct RtStackBuf *b, struct RtLang *l)
 	return RT_STEP_AHEAD;
 }
 
-// The thread's own place, or a call without a way out of the code: there is no such record of them, but the code's positions tell.
+// The thread's own place, or a call without a way out of the code: there is no such record of them, or it makes no sense, but the code's positions tell.
 static RT_INLINE void v8_by_pos(struct RtLangWalk *w)
 {
 	struct RtV8Walk *v = &w->v8;
 
 	v->by_pos = 1;
+	v->ninner = 0;
 	v->dense = rtp_java_kept(w, RT_V8_DENSE_PLACE) && w->tmp[0] == w->java.vm;
 	v->target = v->pc - v->start;
 	v->more = RT_V8_OPEN;
@@ -303,16 +304,16 @@ static RT_INLINE u64 v8_inside(struct RtStackBuf *b, struct RtLang *l)
 		if (v8_known(b))
 			return RT_STEP_FRAME;
 		v->more = RT_V8_INNER;
-		if (!v->ninner && (v->leaf || !rtg_v8_ops(rt_give(b)))) {
-			v8_by_pos(w);
-			return RT_STEP_AHEAD;
-		}
-		known = true;
+		known = v->ninner || (!v->leaf && rtg_v8_ops(rt_give(b)));
 	} else if (v->more == RT_V8_CHAIN) {
 		known = rtg_v8_places(rt_give(b));
 	} else {
 		known = v->more == RT_V8_INNER ? rtg_v8_inner(rt_give(b)) : rtg_v8_ops_left(rt_give(b));
 		v->unsure |= !known;
+	}
+	if (!known && !v->by_pos && (!v->nr || !v->ninner)) {
+		v8_by_pos(w);
+		return RT_STEP_AHEAD;
 	}
 	return known ? RT_STEP_AHEAD : v8_alone(b, l);
 }

@@ -343,6 +343,7 @@ static RT_INLINE u64 v8_places(struct RtStackBuf *b, struct RtLang *l)
 		if (rt_lang_read(w, v->start + v->bytes, 16) || v->places <= rt_lang_half(w, l->v8.t_config - 4) + 1)
 			return 0;
 		rtp_java_keep(w, RT_V8_DENSE_PLACE, w->java.vm);
+		v->dense = 1;
 	}
 	if (!v->places || !java_word(w, v->deopt - 1 + l->v8.a_data + (l->v8.d_first - 4) * 8) || !RT_V8_IS_OBJECT(w->tmp[0]))
 		return 0;
