@@ -15,11 +15,6 @@
 #define TICK_MS 500
 #define SOON_MS 10
 #define LAZY_MS 20 // for who has time
-// A round for each record costs whoever begins programs all the time more than the records: an execve(2) has some ten, and each wakes a thread with a high priority. Where
-// the kernel's own mappings decide, known files need no round at once, so after STORM_ROUNDS in as many ms records are gathered for STORM_PAUSE_MS. Not while files are new.
-#define STORM_ROUNDS 8
-#define STORM_PAUSE_MS 1
-#define STORM_NEW_MS 50
 #define JIT_MS 100 // while some process tells of code it makes, or its objects are not known yet: how often it is looked at
 
 struct Track {
@@ -45,10 +40,6 @@ struct Track {
 	bool pending; // processes whose objects are not all known
 	bool asked;   // a process was read since it was last looked what they map
 	bool on_demand; // processes are followed once a stack was taken of them
-	bool tree; // the kernel's own mappings decide (bpfrt/vma.bpf.c)
-	u64 round_at[STORM_ROUNDS], nround; // ns: the last rounds of the thread
-	u32 newest;  // id of an object
-	u64 newest_at; // ns: when it was met
 };
 
 static void wake(void *track)
@@ -108,8 +99,7 @@ struct err *track_create(struct Program *prog, struct Syms *syms, const struct T
 		link_set_const(prog, "rt_py_async_asked", &yes, sizeof(yes));
 	if (prog->uses_lang_func)
 		link_set_const(prog, "rt_lang_func_asked", &yes, sizeof(yes));
-	u->tree = kernoff_set(prog);
-	u->on_demand = u->tree && o->lazy && !o->npids;
+	u->on_demand = kernoff_set(prog) && o->lazy && !o->npids;
 	u64 dev, ino;
 	if (own_pid_namespace(&dev, &ino)) {
 		link_set_const(prog, "rt_ns_dev", &dev, sizeof(dev));
@@ -211,13 +201,6 @@ static bool woken(struct Track *u, bool by_wake)
 	return !stop;
 }
 
-static bool in_storm(struct Track *u, u64 now)
-{
-	u64 *at = &u->round_at[u->nround++ % STORM_ROUNDS], before = *at;
-	*at = now;
-	return u->tree && now - before < STORM_ROUNDS * 1000000ull && now - u->newest_at > STORM_NEW_MS * 1000000ull;
-}
-
 static void *track(void *arg)
 {
 	struct Track *u = arg;
@@ -248,8 +231,6 @@ static void *track(void *arg)
 		more = track_round(u, now >= next_jit);
 		if (u->opts.lazy) // what comes meanwhile is read at once: a program's start is some 20 records
 			poll(fds, 1, LAZY_MS);
-		else if (in_storm(u, now))
-			poll(fds, 1, STORM_PAUSE_MS);
 		next_jit = now >= next_jit ? now + JIT_MS * 1000000ull : next_jit;
 		if (now >= next_tick) {
 			uwprocs_tick(u->procs, now);
@@ -270,10 +251,6 @@ static void on_gone(void *arg, int tgid)
 static void on_object(void *arg, struct SymObject *o, bool named)
 {
 	struct Track *u = arg;
-	if (o->id > u->newest) {
-		u->newest = o->id;
-		u->newest_at = now_ns();
-	}
 	if (u->tables)
 		tables_need(u->tables, o, named);
 }
