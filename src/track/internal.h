@@ -64,6 +64,58 @@ void uwchunks_forget(int fd, int tgid, struct UwChunks *have);
 struct ProcsMaps { // descriptors of the kernel side's maps, borrowed
 	int maps, asked, files;
 };
+typedef VEC(struct ProcMap) MapList;
+
+// What procs.c and procevents.c share
+#define PROC_BUCKETS 1024u
+struct Pending { // a mapping record of an object not known yet
+	u64 start, end, off, dev, ino;
+	char *path;
+};
+struct UwProc {
+	struct UwProc *next;
+	int tgid;
+	bool dirty;	// its mappings have to be read again
+	bool changed;	// ... have to be published again
+	bool dead;	// exit was seen
+	bool told_syms;
+	bool named;	// by the user, or a child of one that is
+	u64 dead_at;	// ns; 0: at the next tick
+	u64 time;	// of its newest record
+	struct UwChunks chunks; // in the kernel
+	u64 not_before; // ns: it is not looked at again before that
+	u64 gen;	// their generation (struct RtUwChunk)
+	size_t unseen;	// its number + 1 in Procs.unseen, 0: it is not there
+	MapList maps; // by start
+	MapList made; // code made at run time, as far as its makers tell, by start
+	u64 jits;     // version of its list in rt_jits, of which made is; 0: none
+	VEC(struct Pending) pending;
+};
+struct Procs {
+	struct Syms *syms;
+	struct ProcsMaps fd;
+	struct ProcsOps ops;
+	struct UwProc *bucket[PROC_BUCKETS];
+	u32 n, ndenied;
+	u64 *denied; // a bit a process whose mappings may not be read: it is forgotten and found again; NULL: there is none
+	u64 gen;	       // the last one given
+	VEC(int) only;	       // only these are looked for, their children and whoever a stack was taken of are found as well; empty: all
+	bool follow, rescan, full, on_demand;
+	bool scanned; // the first time
+	VEC(struct UwProc *) dirty; // dirty or changed
+	VEC(struct UwProc *) unseen; // of whom uwprocs_look() has not seen all
+	VEC(int) asked; // of whom the kernel side asked; it may ask again after the next tick
+	struct UwFiles *files;
+	u64 reports;   // uwprocs_report()
+};
+struct UwProc **uwproc_slot(struct Procs *p, int tgid); // where it is, or would be: NULL there
+struct UwProc *uwproc_get(struct Procs *p, int tgid); // it begins if it is not there
+struct UwProc *uwproc_get_wanted(struct Procs *p, int tgid); // NULL: nobody asks for it
+void uwproc_drop_pending(struct UwProc *q);
+void uwproc_publish(struct Procs *p, struct UwProc *q); // its mappings, to the kernel side
+void uwproc_publish_as(struct Procs *p, struct UwProc *q, u64 gen); // with the generation of equal ones
+void uwproc_mark(struct Procs *p, struct UwProc *q, bool dirty); // for uwprocs_settle(): they changed; dirty: they are to be read again
+
 // on_demand: processes are followed once the kernel side has asked for them; of others it is only learnt which files there are
 struct Procs *uwprocs_create(struct Syms *syms, const struct ProcsMaps *maps, const struct TrackOpts *o, bool on_demand, const struct ProcsOps *ops);
 void uwprocs_destroy(struct Procs *p);
@@ -73,7 +125,7 @@ void uwprocs_new(struct Procs *p, int tgid);
 void uwprocs_asked(struct Procs *p, int tgid);   // the same, for the kernel side
 // The mappings of tgid now (0: none); fn gets its objects, that of path (NULL: none), and the libraries that these name.
 void uwprocs_first(struct Procs *p, int tgid, const char *path, void (*fn)(void *, struct SymObject *), void *arg);
-void uwprocs_event(void *procs, const struct MapEvent *e);
+void uwprocs_event(void *procs, const struct MapEvent *e); // procevents.c
 bool uwprocs_settle(struct Procs *p);	       // after a batch of events: reads mappings again where they changed. True: some have to wait
 void uwprocs_tick(struct Procs *p, u64 now_ns);  // now and then: forgets the dead
 // Each process for whose mappings fn has not been true yet.
@@ -210,7 +262,6 @@ bool beamjit_layout(const struct JitMemory *m, const u8 *image, u64 size, u32 *s
 u16 gdbjit_machine(void); // EM_* of this program
 
 // ---- overlay.c: lists of mappings, by start
-typedef VEC(struct ProcMap) MapList;
 void maps_put(MapList *v, struct ProcMap new); // what it covers of others goes, they may be cut in two
 // maps, and in those that no file lies in the pieces of `made`.
 void maps_overlay(const MapList *maps, const MapList *made, MapList *out);

@@ -1,7 +1,6 @@
-// Which process maps what. Input: /proc/PID/maps at start and after a change, the kernel's mapping records (mmapev.c), questions of the kernel
+// Which process maps what. Input: /proc/PID/maps at start and after a change, what the kernel's records say (procevents.c), questions of the kernel
 // side. Output: rt_uw_maps, and the objects handed to the tables.
-// Invariant: a mapping that a record speaks of replaces what lay there. There are no records of unmapping: what is left of it is never executed, and
-// goes when its place is used again. /proc is read only for files not seen before; a process that has gone by then is described by the records.
+// Invariant: /proc is read only for files not seen before; a process that has gone by then is described by the records.
 // On demand a process begins with a question of the kernel side, which finds its mappings by itself meanwhile: of all others the records only tell which files there are.
 #include <ctype.h>
 #include <dirent.h>
@@ -11,53 +10,11 @@
 #include <sys/sysmacros.h>
 #include "track/internal.h"
 
-#define PROC_BUCKETS 1024u
 // The tracker runs before all others: a process with thousands of mappings that changes them all the time is looked at less often. From Linux 6.1 on its
 // stacks are none the worse for it.
 #define LONG_NS 1000000ull
 #define PAUSE 20
 #define GONE_NS 2000000000ull // a dead process is kept this long: its last stacks may still be on their way
-
-struct Pending { // a mapping record of an object not known yet
-	u64 start, end, off, dev, ino;
-	char *path;
-};
-struct UwProc {
-	struct UwProc *next;
-	int tgid;
-	bool dirty;	// its mappings have to be read again
-	bool changed;	// ... have to be published again
-	bool dead;	// exit was seen
-	bool told_syms;
-	bool named;	// by the user, or a child of one that is
-	u64 dead_at;	// ns; 0: at the next tick
-	u64 time;	// of its newest record
-	struct UwChunks chunks; // in the kernel
-	u64 not_before; // ns: it is not looked at again before that
-	u64 gen;	// their generation (struct RtUwChunk)
-	size_t unseen;	// its number + 1 in Procs.unseen, 0: it is not there
-	MapList maps; // by start
-	MapList made; // code made at run time, as far as its makers tell, by start
-	u64 jits;     // version of its list in rt_jits, of which made is; 0: none
-	VEC(struct Pending) pending;
-};
-struct Procs {
-	struct Syms *syms;
-	struct ProcsMaps fd;
-	struct ProcsOps ops;
-	struct UwProc *bucket[PROC_BUCKETS];
-	u32 n, ndenied;
-	u64 *denied; // a bit a process whose mappings may not be read: it is forgotten and found again; NULL: there is none
-	u64 gen;	       // the last one given
-	VEC(int) only;	       // only these are looked for, their children and whoever a stack was taken of are found as well; empty: all
-	bool follow, rescan, full, on_demand;
-	bool scanned; // the first time
-	VEC(struct UwProc *) dirty; // dirty or changed
-	VEC(struct UwProc *) unseen; // of whom uwprocs_look() has not seen all
-	VEC(int) asked; // of whom the kernel side asked; it may ask again after the next tick
-	struct UwFiles *files;
-	u64 reports;   // uwprocs_report()
-};
 
 struct Procs *uwprocs_create(struct Syms *syms, const struct ProcsMaps *maps, const struct TrackOpts *o, bool on_demand, const struct ProcsOps *ops)
 {
@@ -73,7 +30,7 @@ struct Procs *uwprocs_create(struct Syms *syms, const struct ProcsMaps *maps, co
 	return p;
 }
 
-static struct UwProc **slot(struct Procs *p, int tgid)
+struct UwProc **uwproc_slot(struct Procs *p, int tgid)
 {
 	struct UwProc **at = &p->bucket[(u32)tgid % PROC_BUCKETS];
 	while (*at && (*at)->tgid != tgid)
@@ -89,9 +46,9 @@ static bool wanted(const struct Procs *p, int tgid)
 	return p->only.n == 0 && !p->on_demand;
 }
 
-static struct UwProc *get(struct Procs *p, int tgid)
+struct UwProc *uwproc_get(struct Procs *p, int tgid)
 {
-	struct UwProc **at = slot(p, tgid);
+	struct UwProc **at = uwproc_slot(p, tgid);
 	if (!*at) {
 		*at = xcalloc(1, sizeof(**at));
 		(*at)->tgid = tgid;
@@ -100,10 +57,10 @@ static struct UwProc *get(struct Procs *p, int tgid)
 	return *at;
 }
 
-static struct UwProc *get_wanted(struct Procs *p, int tgid)
+struct UwProc *uwproc_get_wanted(struct Procs *p, int tgid)
 {
-	struct UwProc *q = *slot(p, tgid);
-	return q ? q : wanted(p, tgid) ? get(p, tgid) : NULL;
+	struct UwProc *q = *uwproc_slot(p, tgid);
+	return q ? q : wanted(p, tgid) ? uwproc_get(p, tgid) : NULL;
 }
 
 static void to_see(struct Procs *p, struct UwProc *q)
@@ -124,7 +81,7 @@ static void seen(struct Procs *p, struct UwProc *q)
 	q->unseen = 0;
 }
 
-static void drop_pending(struct UwProc *q)
+void uwproc_drop_pending(struct UwProc *q)
 {
 	for (size_t i = 0; i < q->pending.n; i++)
 		free(q->pending.p[i].path);
@@ -137,9 +94,9 @@ static void forget(struct Procs *p, struct UwProc *q)
 	uwchunks_forget(p->fd.maps, q->tgid, &q->chunks);
 	sys_map_delete(p->fd.asked, &tgid);
 	p->ops.gone(p->ops.arg, q->tgid);
-	*slot(p, q->tgid) = q->next;
+	*uwproc_slot(p, q->tgid) = q->next;
 	seen(p, q);
-	drop_pending(q);
+	uwproc_drop_pending(q);
 	vec_deinit(&q->pending);
 	vec_deinit(&q->maps);
 	vec_deinit(&q->made);
@@ -154,7 +111,7 @@ void uwprocs_destroy(struct Procs *p)
 	for (u32 i = 0; i < PROC_BUCKETS; i++) {
 		for (struct UwProc *q = p->bucket[i], *next; q; q = next) {
 			next = q->next;
-			drop_pending(q);
+			uwproc_drop_pending(q);
 			vec_deinit(&q->pending);
 			vec_deinit(&q->maps);
 			vec_deinit(&q->made);
@@ -172,7 +129,7 @@ void uwprocs_destroy(struct Procs *p)
 
 // ---- to the kernel side
 // The objects first: whoever reads a mapping finds its object asked for, and can have its table hurried.
-static void publish_as(struct Procs *p, struct UwProc *q, u64 gen)
+void uwproc_publish_as(struct Procs *p, struct UwProc *q, u64 gen)
 {
 	for (size_t i = 0; i < q->maps.n; i++) {
 		const struct ProcMap *m = &q->maps.p[i];
@@ -200,9 +157,9 @@ static void publish_as(struct Procs *p, struct UwProc *q, u64 gen)
 	vec_deinit(&with);
 }
 
-static void publish(struct Procs *p, struct UwProc *q)
+void uwproc_publish(struct Procs *p, struct UwProc *q)
 {
-	publish_as(p, q, ++p->gen);
+	uwproc_publish_as(p, q, ++p->gen);
 }
 
 // ---- reading
@@ -277,10 +234,10 @@ static void refresh(struct Procs *p, struct UwProc *q)
 		}
 	}
 	q->dirty = q->changed = false;
-	drop_pending(q);
+	uwproc_drop_pending(q);
 	if (!q->maps.n && q->dead)
 		return;
-	publish(p, q);
+	uwproc_publish(p, q);
 	u64 now = now_ns();
 	if (now - began > LONG_NS)
 		q->not_before = now + (now - began) * PAUSE;
@@ -313,7 +270,7 @@ void uwprocs_scan(struct Procs *p)
 	for (struct dirent *e; d && (e = readdir(d));) {
 		if (!isdigit((unsigned char)e->d_name[0]))
 			continue;
-		struct UwProc *q = get_wanted(p, atoi(e->d_name));
+		struct UwProc *q = uwproc_get_wanted(p, atoi(e->d_name));
 		if (!q)
 			continue;
 		bool listed = q->dirty || q->changed; // in p->dirty
@@ -329,12 +286,12 @@ void uwprocs_scan(struct Procs *p)
 
 void uwprocs_new(struct Procs *p, int tgid)
 {
-	struct UwProc *q = get(p, tgid);
+	struct UwProc *q = uwproc_get(p, tgid);
 	q->dirty = true;
 	refresh(p, q);
 }
 
-static void mark(struct Procs *p, struct UwProc *q, bool dirty)
+void uwproc_mark(struct Procs *p, struct UwProc *q, bool dirty)
 {
 	if (!q->dirty && !q->changed)
 		vec_push(&p->dirty, q);
@@ -344,10 +301,10 @@ static void mark(struct Procs *p, struct UwProc *q, bool dirty)
 
 void uwprocs_asked(struct Procs *p, int tgid)
 {
-	struct UwProc *q = *slot(p, tgid);
+	struct UwProc *q = *uwproc_slot(p, tgid);
 	vec_push(&p->asked, tgid);
 	if (q && q->not_before > now_ns())
-		mark(p, q, true);
+		uwproc_mark(p, q, true);
 	else
 		uwprocs_new(p, tgid);
 }
@@ -355,7 +312,7 @@ void uwprocs_asked(struct Procs *p, int tgid)
 void uwprocs_first(struct Procs *p, int tgid, const char *path, void (*fn)(void *, struct SymObject *), void *arg)
 {
 	const struct First first = {p->syms, p->files, &p->ops, tgid, path};
-	struct UwProc *q = tgid ? get(p, tgid) : NULL;
+	struct UwProc *q = tgid ? uwproc_get(p, tgid) : NULL;
 	if (q) {
 		q->named = true;
 		uwprocs_new(p, tgid);
@@ -363,136 +320,7 @@ void uwprocs_first(struct Procs *p, int tgid, const char *path, void (*fn)(void 
 	first_objects(&first, q ? q->maps.p : NULL, q ? q->maps.n : 0, fn, arg);
 }
 
-// ---- events
-static void on_fork(struct Procs *p, const struct MapEvent *e)
-{
-	struct UwProc *parent = *slot(p, e->parent);
-	struct UwProc *q = p->follow && parent ? get(p, e->tgid) : get_wanted(p, e->tgid);
-	if (!q)
-		return;
-	q->named = parent && parent->named;
-	// maps already: read in the first scan, or of an earlier process of that number. Or newer ones (see on_late).
-	if (!parent || parent->time > e->time || q->time > e->time || q->maps.n || q->dead) {
-		q->dead = false;
-		q->maps.n = 0;
-		mark(p, q, true);
-		return;
-	}
-	for (size_t i = 0; i < parent->maps.n; i++)
-		vec_push(&q->maps, parent->maps.p[i]);
-	if (parent->changed || parent->dirty || parent->jits || parent->made.n)
-		publish(p, q);
-	else
-		publish_as(p, q, parent->gen); // the same mappings
-	if (parent->dirty)
-		mark(p, q, true);
-}
-
-// It is found by way of the whole process.
-static void wait_for_proc(struct UwProc *q, const struct MapEvent *e)
-{
-	struct Pending late = {e->start, e->end, e->off, makedev(e->major, e->minor), e->ino, xstrdup(e->path)};
-	vec_push(&q->pending, late);
-}
-
-static bool has_path(const struct MapEvent *e)
-{
-	return e->path[0] == '/' && e->path[1] != '/' && e->ino && strncmp(e->path, "/dev/zero", 9); // "//anon"; shared memory
-}
-
-// A file that somebody maps: when a stack comes through it, its process may be gone.
-static void learn_file(struct Procs *p, const struct MapEvent *e)
-{
-	u64 dev = makedev(e->major, e->minor);
-	const struct SymFile *f = has_path(e) && !uwfiles_known(p->files, dev, e->ino) ? sym_file_path(p->syms, e->path) : NULL;
-	if (!f || f->ino != e->ino || (major(dev) && dev != f->dev)) // a path of another namespace; overlayfs and btrfs have numbers of their own for stat(2)
-		return;
-	p->ops.object(p->ops.arg, f->obj, false);
-	uwfiles_tell(p->files, dev, e->ino, f);
-}
-
-static bool has_map(const struct UwProc *q, const struct ProcMap *m)
-{
-	for (size_t i = 0; i < q->maps.n; i++) {
-		const struct ProcMap *have = &q->maps.p[i];
-		if (have->start == m->start && have->end == m->end && !have->obj && have->ino == m->ino && have->dev == m->dev)
-			return true;
-	}
-	return false;
-}
-
-static void on_mmap(struct Procs *p, struct UwProc *q, const struct MapEvent *e)
-{
-	struct ProcMap m = {e->start, e->end, e->off, .dev = makedev(e->major, e->minor), .ino = e->ino};
-	bool path = has_path(e);
-	bool vdso = !strcmp(e->path, "[vdso]");
-	bool found = !path || (m.file = uwfiles_known(p->files, m.dev, m.ino)) || sym_proc_map(p->syms, q->tgid, e->path, &m);
-
-	if (m.file)
-		m.obj = m.file->obj;
-	else if (vdso)
-		m.obj = sym_object_vdso(p->syms, e->start);
-	if (!m.obj)
-		m.file_off = 0;
-	if (!path && !vdso && has_map(q, &m)) // it may be run again
-		return;
-	if (found) {
-		maps_put(&q->maps, m);
-	} else { // gone already, perhaps
-		wait_for_proc(q, e);
-	}
-	mark(p, q, !found || (vdso && !m.obj)); // the vDSO of the first 32-bit process is read from its memory
-}
-
-// A record older than one that was heeded, since they came from two CPUs: the order in which they change the mappings is lost, /proc has what came of it.
-static void on_late(struct Procs *p, struct UwProc *q, const struct MapEvent *e)
-{
-	if (e->kind == MAPEV_MMAP && e->path[0] == '/') // of a process that will be gone by then
-		wait_for_proc(q, e);
-	if (e->kind != MAPEV_EXIT)
-		mark(p, q, true);
-}
-
-void uwprocs_event(void *procs, const struct MapEvent *e)
-{
-	struct Procs *p = procs;
-	struct UwProc *q;
-
-	if (e->kind == MAPEV_LOST) {
-		p->rescan = true;
-		return;
-	}
-	if (e->kind == MAPEV_FORK) {
-		on_fork(p, e);
-		return;
-	}
-	q = e->kind == MAPEV_EXIT ? *slot(p, e->tgid) : get_wanted(p, e->tgid);
-	if (!q) {
-		if (p->on_demand && e->kind == MAPEV_MMAP)
-			learn_file(p, e);
-		return;
-	}
-	if (e->time < q->time) {
-		on_late(p, q, e);
-		return;
-	}
-	q->time = e->time;
-	if (e->kind == MAPEV_EXIT && !q->dead) {
-		q->dead = true; // unless other threads live on: uwprocs_tick looks
-		q->dead_at = 0;
-	} else if (e->kind == MAPEV_EXEC) {
-		if (q->jits || q->made.n) // of another program
-			p->ops.gone(p->ops.arg, q->tgid);
-		q->maps.n = q->made.n = 0;
-		q->jits = 0;
-		q->told_syms = false;
-		drop_pending(q);
-		mark(p, q, false);
-	} else if (e->kind == MAPEV_MMAP) {
-		on_mmap(p, q, e);
-	}
-}
-
+// ---- from time to time
 // Their ends may be among the records that were lost.
 static void look_for_gone(struct Procs *p)
 {
@@ -558,7 +386,7 @@ void uwprocs_tick(struct Procs *p, u64 now_ns)
 				q->dead_at = q->dead_at ? q->dead_at : now_ns;
 				if (now_ns - q->dead_at > GONE_NS && read_proc(p, q)) {
 					q->dead = false;
-					publish(p, q);
+					uwproc_publish(p, q);
 				}
 				continue;
 			}
@@ -589,7 +417,7 @@ void uwprocs_look_again(struct Procs *p)
 
 bool uwprocs_made(struct Procs *p, int tgid, const struct ProcMap *made, size_t n, u64 jits)
 {
-	struct UwProc *q = *slot(p, tgid);
+	struct UwProc *q = *uwproc_slot(p, tgid);
 	if (!q || q->dead)
 		return false;
 	q->made.n = 0;
@@ -597,7 +425,7 @@ bool uwprocs_made(struct Procs *p, int tgid, const struct ProcMap *made, size_t 
 		vec_push(&q->made, made[i]);
 	q->jits = jits;
 	if (q->maps.n)
-		publish(p, q);
+		uwproc_publish(p, q);
 	return true;
 }
 
