@@ -69,7 +69,7 @@ struct RtV8Walk {
 	u32 by_pos; // the functions follow from the code's own table of positions
 	u32 dense; // the process's codes are known to have them of all instructions, not of calls alone
 	u32 places; // so many it has
-	u32 early; // and its function is not there yet
+	u32 early; // of a leaf: its function is in a register, the frame does not have it yet
 	u32 jit;  // enum RtV8Kind is not known yet: the code's kind, as V8 numbers them
 	u64 jitcode, start, deopt, literals; // Code, its first instruction, its data
 	u32 bytes; // of instructions

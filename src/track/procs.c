@@ -6,8 +6,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include "track/internal.h"
 
 // The tracker runs before all others: a process with thousands of mappings that changes them all the time is looked at less often. From Linux 6.1 on its

@@ -45,6 +45,7 @@ STACKS, SECONDS, MIN = 2000, 5, 0.995
 # rows that need not have 99.5 %: what their name matches, the share of samples that is whole, why
 EXCEPTIONS = (
     (r'^BEAM ', 0.98, 'the others by a guess: in a function that has just made room, where words of earlier calls lie'),
+    (r'^V8 .*--no-opt$', 0.99, 'the others by a guess: in V8\'s builtins, which are followed by their instructions'),
     (r'^LuaJIT .*-joff$', 0.98, 'the others are cut while an error is thrown, or (pointers of 32 bits) where its machine is entered or left'),
     (r'^LuaJIT [^,]*$', 0.5, 'the others by a guess: through traces, which say at their checks only which functions are in them'),
 )
