@@ -145,6 +145,8 @@ struct err *load_maps(struct Program *p, struct Loaded **out);
 // expected_attach_type, attach_btf_id, attach_btf_obj_fd, flags; the rest is filled in here. A rejection gives an error holding the script line, the
 // verifier's last lines and that it is sonde's bug; or names the helper, capability or limit when that is the reason. o may be NULL.
 struct err *load_progs(struct Program *p, struct Loaded *l, struct ProbeProg *const *progs, size_t n, const struct SysProg *bases, const struct LoadOpts *o);
+// One program by itself, which may be while load_progs() is at work: its descriptor, the caller's, or -errno.
+int load_alone(struct Program *p, struct ProbeProg *pp, const struct SysProg *base);
 void loaded_destroy(struct Loaded *l); // closes everything; NULL is fine
 bool map_type_is_percpu(u32 type); // every value is there once a CPU
 void map_kernel_name(const char *name, char out[16]); // "@x" -> "AT_x", other characters than [A-Za-z0-9_] -> '_', cut to 15

@@ -40,8 +40,9 @@ static const struct Want wants[] = {
 	{"mm_struct", "start_stack", "rt_off_start_stack"},
 	{"task_struct", "start_boottime", "rt_off_start_time"},
 	{"vm_area_struct", "vm_flags", "rt_off_vm_flags"},
+	{"linux_binprm", "file", "rt_off_bprm_file"},
 	// from here on: for the walk of a process's mappings (bpfrt/vma.bpf.c), all or none
-#define VMAS 32
+#define VMAS 33
 #define SLOTS (VMAS + 4)
 #define MTIMES 3 // of the times, one pair
 #define NOT_NEEDED (4 + 2 * MTIMES)

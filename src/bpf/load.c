@@ -273,3 +273,13 @@ struct err *load_progs(struct Program *p, struct Loaded *l, struct ProbeProg *co
 	free(j.v);
 	return e;
 }
+
+int load_alone(struct Program *p, struct ProbeProg *pp, const struct SysProg *base)
+{
+	struct LoadJob job = {.pp = pp};
+	struct err *e = prepare(p, base, NULL, &job);
+	int fd = e ? -err_code(e) : load_reached(p, pp, &job.sp);
+	err_free(e);
+	vec_deinit(&job.fds.v);
+	return fd;
+}

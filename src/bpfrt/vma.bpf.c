@@ -11,6 +11,7 @@ RT_MAP(rt_uw_maps, RT_MAP_HASH, sizeof(struct RtUwKey), sizeof(struct RtUwChunk)
 RT_MAP(rt_uw_files, RT_MAP_HASH, sizeof(struct RtUwFile), 4, RT_UW_OBJS, RT_F_NO_PREALLOC);
 RT_MAP(rt_uw_news, RT_MAP_HASH, 4, sizeof(struct RtUwFile), RT_UW_NEWS, RT_F_NO_PREALLOC);
 RT_MAP_EXTERN(rt_uw_obj);
+RT_MAP_EXTERN(rt_uw_events);
 RT_MAP(rt_uw_node, RT_MAP_PERCPU_ARRAY, 4, 8 * 15, 1, 0); // pivots of one node: see rtg_descend
 
 RT_CONST_EXTERN(u32, rt_off_mm);
@@ -38,6 +39,7 @@ RT_CONST(u32, rt_off_i_mtime_ns, 0);
 RT_CONST(u32, rt_off_s_dev, 0);
 RT_CONST(u32, rt_off_user_dentry, 0); // backing_file.user_path.dentry (6.7); 0: there are none
 RT_CONST(u32, rt_off_d_inode, 0);
+RT_CONST(u32, rt_off_bprm_file, 0); // linux_binprm.file; 0 unknown
 RT_CONST(u32, rt_page_shift, 12);
 
 // ---- what user space has told
@@ -133,16 +135,21 @@ RT_NOINLINE u64 rtg_descend(u64 tagged, u64 pc)
 	return rt_kread8(&child, node) ? child : 0;
 }
 
-// What names the file of an inode, in u->file. A file's inode number may come back, and its bytes may be written anew: then its time is another.
-static RT_NOINLINE u64 name_inode(struct RtUw *u, u64 inode)
+// What names the file of an inode. A file's inode number may come back, and its bytes may be written anew: then its time is another. sb: for the use of this.
+static RT_INLINE u64 name_file(struct RtUwFile *f, u64 inode, u64 *sb)
 {
 	u32 ns = 0;
 
-	if (!rt_kread8(&u->file.ino, inode + rt_off_i_ino) || !rt_kread8(&u->file.size, inode + rt_off_i_size) ||
-	    !rt_kread8(&u->file.mtime, inode + rt_off_i_mtime) || bpf_probe_read_kernel(&ns, 4, (void *)(inode + rt_off_i_mtime_ns)))
+	if (!rt_kread8(&f->ino, inode + rt_off_i_ino) || !rt_kread8(&f->size, inode + rt_off_i_size) ||
+	    !rt_kread8(&f->mtime, inode + rt_off_i_mtime) || bpf_probe_read_kernel(&ns, 4, (void *)(inode + rt_off_i_mtime_ns)))
 		return 0;
-	u->file.mtime = u->file.mtime * 1000000000ULL + ns;
-	return rt_kread8(&u->tmp[0], inode + rt_off_i_sb) && !bpf_probe_read_kernel(&u->file.dev, 4, (void *)(u->tmp[0] + rt_off_s_dev));
+	f->mtime = f->mtime * 1000000000ULL + ns;
+	return rt_kread8(sb, inode + rt_off_i_sb) && !bpf_probe_read_kernel(&f->dev, 4, (void *)(*sb + rt_off_s_dev));
+}
+
+static RT_NOINLINE u64 name_inode(struct RtUw *u, u64 inode)
+{
+	return name_file(&u->file, inode, &u->tmp[0]);
 }
 
 // The file of the mapping at vma in u->file, and its struct file in u->tmp[1]. 0: it has none.
@@ -383,4 +390,20 @@ RT_NOINLINE u64 rt_uw_holds(struct RtUw *u, u64 at)
 	struct RtUwChunk *c = bpf_map_lookup_elem(&rt_uw_maps, &key);
 
 	return c && c->gen == u->gen && c->map[at & (RT_UW_CHUNK - 1)].checked == u->epoch;
+}
+
+// A program begins (rawtracepoint:sched_process_exec): user space is woken if it does not know its file (track/pace.c). 0.
+RT_NOINLINE u64 rt_uw_program(u64 bprm)
+{
+	struct RtUwFile file = {0};
+	struct RtEvent ev = {RT_EV_PROGRAM, 0};
+	u64 at = 0, sb = 0;
+
+	if (!rt_off_bprm_file || !rt_kread8(&at, bprm + rt_off_bprm_file) || !rt_kread8(&at, at + rt_off_f_inode) || !name_file(&file, at, &sb) ||
+	    bpf_map_lookup_elem(&rt_uw_files, &file))
+		return 0;
+	file.size = file.mtime = RT_UW_ANY;
+	if (!bpf_map_lookup_elem(&rt_uw_files, &file))
+		bpf_ringbuf_output(&rt_uw_events, &ev, sizeof(ev), 0);
+	return 0;
 }

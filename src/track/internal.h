@@ -20,11 +20,23 @@ struct MapEvent {
 };
 struct MapEvents; // owner of the descriptors and their buffers
 struct err *mapev_open(struct MapEvents **out, bool seldom); // seldom: it wakes who polls once there is much to read
+// A second set of buffers, which wakes who polls once there is much to read. Not with seldom.
+void mapev_open_gathering(struct MapEvents *m);
+bool mapev_gather(struct MapEvents *m, bool on); // records come into that set from now on, or into the first again; false: there is none
 void mapev_close(struct MapEvents *m);
 u32 mapev_count(const struct MapEvents *m);
 int mapev_fd(const struct MapEvents *m, u32 i); // to poll
 // Gives every record there is to fn, oldest first. One that is older than what was given before may still come from another CPU.
 void mapev_read(struct MapEvents *m, void (*fn)(void *, const struct MapEvent *), void *arg);
+
+// ---- pace.c: are records read as they come, or gathered?
+struct Pace;
+struct Pace *pace_create(struct Program *prog, struct Syms *syms); // before load; NULL: as they come
+void pace_start(struct Pace *p, struct MapEvents *events); // after load, while the thread has its privileges
+void pace_record(struct Pace *p, const struct MapEvent *e);
+bool pace_set(struct Pace *p, u64 now); // after records were read. True: what was gathered until now is to be read at once
+int pace_wait_ms(const struct Pace *p, int ms); // ms, or less: records are to be read then even if nothing wakes
+void pace_destroy(struct Pace *p);
 
 // ---- procs.c: processes and their mappings: rt_uw_maps, rt_uw_files. Used by the tracker thread only (and by track_start before there is one).
 struct Procs;

@@ -1,17 +1,20 @@
 // Executable mappings, forks, execs and exits as the kernel reports them. Input: ring buffers of per-CPU software events that record nothing
 // but these (perf_event_open(2): attr.mmap2, attr.task, attr.comm_exec). Output: struct MapEvent.
 // Invariant: a record lost by the kernel is passed on as MAPEV_LOST; records are copied out before use, the buffer is shared memory. What is there is given
-// in the order of its times; a process may change its CPU in the middle of an execve(2), and of an older record the CPU may not have been read in time.
+// in the order of its times; a process may change its CPU in the middle of an execve(2), and of an older record the CPU may not have been read in time. A record may come
+// twice in a row, from both sets of buffers, when one takes over from the other.
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <time.h>
 #include "track/internal.h"
 
-#define RING_PAGES 16 // per CPU; a record is about 100 bytes
+#define RING_PAGES 16 // per CPU, a power of two; a record is about 100 bytes
 
 struct Ring1 {
 	int fd;
+	bool gathers; // it wakes who polls when it is half full; else at each record, which costs whoever caused that an interrupt to itself, some 8 us
 	struct perf_event_mmap_page *page;
 	u64 head, tail; // of what is read now
 	u64 time;	// of the record at tail
@@ -19,6 +22,7 @@ struct Ring1 {
 struct MapEvents {
 	VEC(struct Ring1) rings;
 	size_t page_size;
+	bool both; // a ring of either kind per CPU
 	u8 rec[65536]; // one record (its size is a u16) and a 0
 };
 
@@ -27,12 +31,13 @@ static size_t ring_bytes(const struct MapEvents *m)
 	return m->page_size * (RING_PAGES + 1);
 }
 
-static int open_cpu(struct MapEvents *m, int cpu, bool seldom)
+static int open_cpu(struct MapEvents *m, int cpu, bool gathers, bool disabled)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(attr),
 		.config = PERF_COUNT_SW_DUMMY,
+		.disabled = disabled,
 		.mmap = 1,
 		.mmap2 = 1,
 		.task = 1,
@@ -44,7 +49,7 @@ static int open_cpu(struct MapEvents *m, int cpu, bool seldom)
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1, // wakeup_events counts samples only (kernel/events/core.c, perf_output_sample)
-		.wakeup_watermark = seldom ? (u32)(m->page_size * RING_PAGES / 2) : 1,
+		.wakeup_watermark = gathers ? (u32)(m->page_size * RING_PAGES / 2) : 1,
 	};
 	int fd = sys_perf_event_open(&attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
@@ -55,23 +60,35 @@ static int open_cpu(struct MapEvents *m, int cpu, bool seldom)
 		close(fd);
 		return -e;
 	}
-	struct Ring1 r = {.fd = fd, .page = p};
+	struct Ring1 r = {.fd = fd, .gathers = gathers, .page = p};
 	vec_push(&m->rings, r);
 	return 0;
+}
+
+static void close_ring(const struct MapEvents *m, const struct Ring1 *r)
+{
+	munmap(r->page, ring_bytes(m));
+	close(r->fd);
+}
+
+static int open_set(struct MapEvents *m, bool gather, bool disabled)
+{
+	long ncpu = sysconf(_SC_NPROCESSORS_CONF);
+	int rc = 0;
+	for (int cpu = 0; cpu < ncpu; cpu++) {
+		int e = open_cpu(m, cpu, gather, disabled);
+		if (e && e != -ENODEV) // offline
+			rc = e;
+	}
+	return rc;
 }
 
 struct err *mapev_open(struct MapEvents **out, bool seldom)
 {
 	struct MapEvents *m = xcalloc(1, sizeof(*m));
-	long ncpu = sysconf(_SC_NPROCESSORS_CONF);
-	int rc = 0;
 
 	m->page_size = (size_t)sysconf(_SC_PAGESIZE);
-	for (int cpu = 0; cpu < ncpu; cpu++) {
-		int e = open_cpu(m, cpu, seldom);
-		if (e && e != -ENODEV) // offline
-			rc = e;
-	}
+	int rc = open_set(m, seldom, false);
 	if (rc || !m->rings.n) {
 		mapev_close(m);
 		return err_errno(rc ? -rc : ENODEV, "cannot watch which code processes map (perf_event_open)");
@@ -80,14 +97,30 @@ struct err *mapev_open(struct MapEvents **out, bool seldom)
 	return NULL;
 }
 
+void mapev_open_gathering(struct MapEvents *m)
+{
+	size_t had = m->rings.n;
+	m->both = !open_set(m, true, true);
+	while (!m->both && m->rings.n > had)
+		close_ring(m, &m->rings.p[--m->rings.n]);
+}
+
+// What begins does so before the other ends.
+bool mapev_gather(struct MapEvents *m, bool on)
+{
+	for (int begins = 1; m->both && begins >= 0; begins--)
+		for (size_t i = 0; i < m->rings.n; i++)
+			if ((m->rings.p[i].gathers == on) == begins)
+				ioctl(m->rings.p[i].fd, begins ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+	return m->both;
+}
+
 void mapev_close(struct MapEvents *m)
 {
 	if (!m)
 		return;
-	for (size_t i = 0; i < m->rings.n; i++) {
-		munmap(m->rings.p[i].page, ring_bytes(m));
-		close(m->rings.p[i].fd);
-	}
+	for (size_t i = 0; i < m->rings.n; i++)
+		close_ring(m, &m->rings.p[i]);
 	vec_deinit(&m->rings);
 	free(m);
 }
@@ -209,5 +242,4 @@ void mapev_read(struct MapEvents *m, void (*fn)(void *, const struct MapEvent *)
 			take(m, oldest, fn, arg);
 	} while (oldest);
 	for (size_t i = 0; i < m->rings.n; i++)
-		__atomic_store_n(&m->rings.p[i].page->data_tail, m->rings.p[i].head, __ATOMIC_RELEASE);
-}
+		__atomic_store_n(&m->rings.p[i].page->data_tail, m->rings.p[i].head, __ATOMIC_RELEASE);}

@@ -40,6 +40,7 @@ struct Track {
 	bool pending; // processes whose objects are not all known
 	bool asked;   // a process was read since it was last looked what they map
 	bool on_demand; // processes are followed once a stack was taken of them
+	struct Pace *pace; // NULL: records are read as they come
 };
 
 static void wake(void *track)
@@ -99,7 +100,13 @@ struct err *track_create(struct Program *prog, struct Syms *syms, const struct T
 		link_set_const(prog, "rt_py_async_asked", &yes, sizeof(yes));
 	if (prog->uses_lang_func)
 		link_set_const(prog, "rt_lang_func_asked", &yes, sizeof(yes));
-	u->on_demand = kernoff_set(prog) && o->lazy && !o->npids;
+	struct Pace *pace = o->lazy ? NULL : pace_create(prog, syms);
+	bool tree = kernoff_set(prog);
+	u->on_demand = tree && o->lazy && !o->npids;
+	if (tree)
+		u->pace = pace;
+	else
+		pace_destroy(pace);
 	u64 dev, ino;
 	if (own_pid_namespace(&dev, &ino)) {
 		link_set_const(prog, "rt_ns_dev", &dev, sizeof(dev));
@@ -152,10 +159,18 @@ static bool look(void *arg, int tgid, const struct ProcMap *maps, size_t n)
 	return done;
 }
 
+static void on_record(void *arg, const struct MapEvent *e)
+{
+	struct Track *u = arg;
+	if (u->pace)
+		pace_record(u->pace, e);
+	uwprocs_event(u->procs, e);
+}
+
 static bool track_round(struct Track *u, bool tick) // true: there is more to do soon
 {
 	if (u->events)
-		mapev_read(u->events, uwprocs_event, u->procs);
+		mapev_read(u->events, on_record, u);
 	bool more = uwprocs_settle(u->procs);
 	u->pending = false;
 	if (u->tables && tables_again(u->tables))
@@ -201,9 +216,17 @@ static bool woken(struct Track *u, bool by_wake)
 	return !stop;
 }
 
+static int wait_ms(const struct Track *u, bool more)
+{
+	int ms = more ? SOON_MS : u->pending || (u->jits && jits_any(u->jits) && !u->opts.lazy) ? JIT_MS : TICK_MS;
+	return u->pace ? pace_wait_ms(u->pace, ms) : ms;
+}
+
 static void *track(void *arg)
 {
 	struct Track *u = arg;
+	if (u->events && u->pace)
+		pace_start(u->pace, u->events);
 	u32 nev = u->events ? mapev_count(u->events) : 0, n = 0;
 	struct pollfd *fds = xcalloc(nev + 2, sizeof(*fds));
 	u64 next_tick = now_ns(), next_jit = next_tick;
@@ -220,7 +243,7 @@ static void *track(void *arg)
 	for (u32 i = 0; i < nev; i++)
 		fds[n++] = (struct pollfd){mapev_fd(u->events, i), POLLIN, 0};
 	for (;;) {
-		if (poll(fds, n, more ? SOON_MS : u->pending || (u->jits && jits_any(u->jits) && !u->opts.lazy) ? JIT_MS : TICK_MS) < 0) {
+		if (poll(fds, n, wait_ms(u, more)) < 0) {
 			if (errno != EINTR)
 				break;
 			fds[0].revents = 0; // of the poll before: a read of the eventfd would wait
@@ -229,6 +252,8 @@ static void *track(void *arg)
 			break;
 		u64 now = now_ns();
 		more = track_round(u, now >= next_jit);
+		if (u->pace && pace_set(u->pace, now))
+			more |= track_round(u, false);
 		if (u->opts.lazy) // what comes meanwhile is read at once: a program's start is some 20 records
 			poll(fds, 1, LAZY_MS);
 		next_jit = now >= next_jit ? now + JIT_MS * 1000000ull : next_jit;
@@ -388,6 +413,7 @@ void track_destroy(struct Track *u)
 	ring_buffer__free(u->ring);
 	mapev_close(u->events);
 	uwprocs_destroy(u->procs);
+	pace_destroy(u->pace);
 	jvms_destroy(u->jvms);
 	jits_destroy(u->jits);
 	codes_destroy(u->codes);
