@@ -79,3 +79,7 @@ RUN {copy:calls}; cmp {copy:calls} {build}/calls && basename {copy:calls}; echo 
 EXPECT_RE \A{name:calls}\n({name:calls}) \1\n(.*\n)*calls\d{6}\n
 EXPECT {id}
 EXPECT_NOT {copy
+
+NAME threads of test/progs/waits.c have names that no other test uses
+RUN cd {top}/test/run && grep -nH 'waits}* [a-z]* [0-9]* [0-9]* [0-9]' *.t | python3 -c 'import re, sys; n = [s for l in sys.stdin for s in set(re.findall(r"waits\}* (?:sleep|lock|chain|calls) \d+ \d+ (\d+)", l))]; print(len(n) > 20, sorted(s for s in n if n.count(s) > 1))'
+EXPECT_RE \ATrue \[\]\n\Z

@@ -5,7 +5,7 @@ FILE TOGETHER
 NAME runqlat: each wake-up of a thread that sleeps 20 times a second is one wait for a CPU
 LONG
 FEW how often in two seconds
-RUN {build}/waits sleep 6000 50 20 & P=$!; sleep 1; {sonde} -q {top}/tools/runqlat.bt 2 1 -- --pid=$P > o; kill $P; python3 -c 'import re; n = sum(int(c) for c in re.findall(r"\)? +(\d+) \|", open("o").read())); print(20 <= n <= 60 or n)'
+RUN {build}/waits sleep 6000 50 71 & P=$!; sleep 1; {sonde} -q {top}/tools/runqlat.bt 2 1 -- --pid=$P > o; kill $P; python3 -c 'import re; n = sum(int(c) for c in re.findall(r"\)? +(\d+) \|", open("o").read())); print(20 <= n <= 60 or n)'
 TIMEOUT 20
 EXPECT_LINE True
 

@@ -86,7 +86,7 @@ EXPECT_RE \A0 1 0\n3 1 0\n3 0 1\n\Z
 
 NAME off-CPU time that would cost more than is allowed: the tool ends, and that is a loss
 FEW how many switches of threads there are
-RUN {build}/waits sleep 3000000 2 25 & for o in '' --strict '--json --strict'; do {sonde} offcputime -i 1 --max-cpu 0.0001 -f $o 60 >o 2>e; echo "$? $(grep -c 'too many here, it ends' e) $(grep -c '"type": "run_ended", "count": 1' o)"; done; kill $!
+RUN {build}/waits sleep 3000000 2 70 & for o in '' --strict '--json --strict'; do {sonde} offcputime -i 1 --max-cpu 0.0001 -f $o 60 >o 2>e; echo "$? $(grep -c 'too many here, it ends' e) $(grep -c '"type": "run_ended", "count": 1' o)"; done; kill $!
 TIMEOUT 120
 EXPECT_RE \A0 1 0\n3 1 0\n3 0 1\n\Z
 
