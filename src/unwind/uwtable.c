@@ -17,7 +17,7 @@ struct Sink {
 	const struct Part *part; // only rows near it are wanted; NULL: all
 	const struct UwHurry *hurry;
 	bool stopped;
-	bool setcontext; // the file has glibc's
+	u32 setcontext; // the rule of glibc's, where it has the new stack pointer; 0: the file has none
 };
 
 static void put(struct Sink *s, u64 pc, u32 rule)
@@ -33,7 +33,8 @@ static void on_row(void *arg, u64 pc, const struct RtUwRule *r)
 {
 	struct Sink *s = arg;
 	u32 rule = ruleset_add(s->rules, r);
-	s->setcontext |= r->sp_kind == RT_UW_SP_MEM;
+	if (r->sp_kind == RT_UW_SP_MEM)
+		s->setcontext = rule;
 	if (!rule && r->kind != RT_UW_NONE)
 		s->t->rules_full = true;
 	put(s, MAX(pc, s->from), rule);
@@ -66,6 +67,18 @@ static void run_fde(struct Sink *s, const struct FdeBody *d, u64 end, u16 machin
 	else
 		s->t->nbad++;
 	on_row(s, run.pc, &r);
+}
+
+// Rows of swapcontext, whose one rule holds but for some of its instructions.
+static void swap_rows(struct Sink *s, u64 pc, u64 end)
+{
+	if (!s->t->rows.n || UW_ROW_OFF(vec_last(&s->t->rows)) > pc - s->seg->vaddr + s->seg->off) // of more rules than one
+		return;
+	u32 rule = UW_ROW_RULE(vec_last(&s->t->rows));
+	for (u64 from, to; context_swap(s->elf, s->seg, pc, end, &from, &to); pc = to) {
+		put(s, from, s->setcontext);
+		put(s, to, rule);
+	}
 }
 
 // The next FDE of both sections: the lower address, .eh_frame first.
@@ -159,6 +172,8 @@ static void build_segment(struct Frames f[2], const struct CfiSeg *seg, struct S
 		else {
 			before_trampoline(s, &d, end, cur->machine);
 			run_fde(s, &d, stop, cur->machine);
+			if (s->setcontext)
+				swap_rows(s, d.pc, stop);
 		}
 		end = stop;
 		open = true;
@@ -222,7 +237,7 @@ bool uwtable_build(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable
 	if (done)
 		build_segments(e, f, &s);
 	done = done && !s.stopped;
-	out->whole_only = s.setcontext || e->debug_frame.data; // what one entry means depends on others
+	out->whole_only = s.setcontext != 0 || e->debug_frame.data; // what one entry means depends on others
 	frames_deinit(f);
 	vec_deinit(&flow);
 	if (!done)

@@ -47,6 +47,12 @@ EXPECT_RE ^(\d+) user stacks, \1 whole
 EXPECT_RE ^deep;[^;]+;coro_body;coro_leaf \d+$
 EXPECT_NOT deep;[deep]
 
+# Each instruction of swapcontext between the new stack pointer and the return address there.
+NAME swapcontext where it has changed stacks already
+NEED arch:x86_64
+RUN python3 {top}/test/run/swapcontext.py {sonde} {build}/deep
+EXPECT_RE \A([7-9]|[1-9]\d+) instructions, all stacks whole\n\Z
+
 # glibc's tables of i386's swapcontext forget a push: samples in its system call are cut.
 NAME coroutines of 32-bit code
 FEW shares of samples
