@@ -34,6 +34,16 @@ RT_NOINLINE u64 rt_uw_ask_mappings(u32 tgid)
 	return 0;
 }
 
+RT_NOINLINE u64 rt_uw_news_of(u32 tgid)
+{
+	struct RtProcNew ev = {{RT_EV_NEWS, 0}, tgid | RT_UW_ASKED_CODE};
+	u32 key = tgid | RT_UW_ASKED_CODE, one = 1;
+
+	if (tgid && bpf_map_update_elem(&rt_uw_asked, &key, &one, RT_NOEXIST)) // told lately
+		return 0;
+	return bpf_ringbuf_output(&rt_uw_events, &ev, sizeof(ev), 0);
+}
+
 // A page's record was taken out: user space is to bring it back.
 static RT_INLINE void ask_page(u32 obj, u32 page, u32 *entry)
 {

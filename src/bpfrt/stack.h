@@ -90,6 +90,7 @@ struct RtUwFile {
 	u64 ino, size, mtime;
 	u32 dev, pad;
 };
+#define RT_UW_ASKED_CODE (1u << 31) // in keys of rt_uw_asked, with the process: records were asked for
 #define RT_UW_ANY (~0ULL) // size and mtime of a file that user space could not look at
 
 // ---- rt_uw_news: files that were met before user space knew them, by a number from their hash. A frame there has RT_UW_NEW | number for its object.

@@ -116,7 +116,7 @@ struct Procs {
 	bool scanned; // the first time
 	VEC(struct UwProc *) dirty; // dirty or changed
 	VEC(struct UwProc *) unseen; // of whom uwprocs_look() has not seen all
-	VEC(int) asked; // of whom the kernel side asked; it may ask again after the next tick
+	VEC(int) asked; // keys of rt_uw_asked, of whom the kernel side asked; it may ask again after the next tick
 	struct UwFiles *files;
 	u64 reports;   // uwprocs_report()
 };
@@ -135,6 +135,7 @@ void uwprocs_scan(struct Procs *p);	       // every live process; on demand thos
 u32 uwprocs_count(const struct Procs *p);	       // those that are known
 void uwprocs_new(struct Procs *p, int tgid);
 void uwprocs_asked(struct Procs *p, int tgid);   // the same, for the kernel side
+void uwprocs_told(struct Procs *p, u32 key); // of RT_EV_NEWS
 // The mappings of tgid now (0: none); fn gets its objects, that of path (NULL: none), and the libraries that these name.
 void uwprocs_first(struct Procs *p, int tgid, const char *path, void (*fn)(void *, struct SymObject *), void *arg);
 void uwprocs_event(void *procs, const struct MapEvent *e); // procevents.c

@@ -1,8 +1,9 @@
 // The pace of the thread that reads the kernel's records. Input: what it reads, which files are known. Output: from which set of buffers (mmapev.c), and how soon.
 // Each record as it comes is an interrupt to whoever causes it and wakes this thread, which is most of what the start of a program costs beside sonde. Where the kernel's own
 // mappings decide (bpfrt/vma.bpf.c), records of known files are not needed at once. So while programs begin all the time they are gathered.
-// Invariant: not while files are new, whose tables are to be built before their first stack. A program of ours looks at each program that begins, and wakes this thread if that is a
-// new file. A new library that a known program maps meanwhile, or a process that runs on, is met GATHER_MS later.
+// Invariant: not while files are new, whose tables are to be built before their first stack, nor while code is made at run time, where the records tell. A program of ours looks at
+// each program that begins, and wakes this thread if that is a new file; a stack that comes through such code does, too. A new library that a known program maps meanwhile, or a
+// process that runs on, is met GATHER_MS later.
 #include <errno.h>
 #include <linux/bpf.h>
 #include "bpf/bpf.h"
@@ -13,6 +14,7 @@
 #define CALM_MS 500
 #define GATHER_MS 10
 #define NEWS_MS 50 // after a new file
+#define CODE_MS 2000 // after memory for code that is made at run time
 
 struct Pace {
 	struct Program *prog;
@@ -23,7 +25,7 @@ struct Pace {
 	bool gathers;
 	u64 exec_at[STORM_EXECS], nexecs; // ns
 	u32 nfiles;			  // of syms
-	u64 news_at;			  // ns: when there was another one
+	u64 not_before;			  // ns: until then they are read as they come
 };
 
 // rt_uw_program(struct linux_binprm *), the third argument of the tracepoint
@@ -86,6 +88,8 @@ void pace_record(struct Pace *p, const struct MapEvent *e)
 {
 	if (e->kind == MAPEV_EXEC)
 		p->exec_at[p->nexecs++ % STORM_EXECS] = e->time;
+	if (e->kind == MAPEV_MMAP && !strncmp(e->path, "//anon", 6))
+		p->not_before = MAX(p->not_before, e->time + CODE_MS * 1000000ull);
 }
 
 static bool is_storm(const struct Pace *p, u64 now)
@@ -98,9 +102,9 @@ bool pace_set(struct Pace *p, u64 now)
 {
 	u32 nfiles = sym_file_count(p->syms);
 	if (nfiles != p->nfiles)
-		p->news_at = now;
+		p->not_before = MAX(p->not_before, now + NEWS_MS * 1000000ull);
 	p->nfiles = nfiles;
-	bool gather = p->events && is_storm(p, now) && p->news_at + NEWS_MS * 1000000ull < now;
+	bool gather = p->events && is_storm(p, now) && p->not_before < now;
 	if (gather == p->gathers)
 		return false;
 	p->gathers = mapev_gather(p->events, gather) && gather;

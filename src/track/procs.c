@@ -307,6 +307,11 @@ void uwprocs_asked(struct Procs *p, int tgid)
 		uwprocs_new(p, tgid);
 }
 
+void uwprocs_told(struct Procs *p, u32 key)
+{
+	vec_push(&p->asked, (int)key);
+}
+
 void uwprocs_first(struct Procs *p, int tgid, const char *path, void (*fn)(void *, struct SymObject *), void *arg)
 {
 	const struct First first = {p->syms, p->files, &p->ops, tgid, path};
