@@ -4,7 +4,7 @@
 #define SONDE_RUNTIME_INTERNAL_H
 #include "runtime/runtime.h"
 
-#define CHAIN_LABELS 128
+#define CHAIN_LABELS 192
 enum ChainLabel { CHAIN_STEP, CHAIN_COPY, CHAIN_LOST, CHAIN_AGAIN, CHAIN_OWN }; // where the parts begin; the end of the program; a runtime's own from CHAIN_OWN on
 struct ChainMaker {
 	struct RtChain c;
@@ -226,12 +226,15 @@ enum { // registers; X: of a prototype its constants, from X + 4 on words from 6
 _Static_assert(T == (int)RT_CHAIN_ROOT && N == (int)RT_CHAIN_ROOT2 && STACK < (int)RT_CHAIN_SURE && LINK == FN + 1, "registers");
 #define K X
 #define TRACE X
-enum { LUAJIT_TRACE_SNAPS = 8, LUAJIT_TRACE_MAP = 56 }; // of a trace; the number of snapshots is the third and fourth byte
+enum { LUAJIT_TRACE_SNAPS = 8, LUAJIT_TRACE_SNAP = 48, LUAJIT_TRACE_MAP = 56, LUAJIT_TRACE_LOOP = 96 }; // of a trace; the number of snapshots is the third and fourth byte, then how many instructions
 enum { LUAJIT_SNAP_SIZE = 12, LUAJIT_SNAP_ENTRIES = 8 }; // of a snapshot: where in the map (32 bits), its first instruction (16), where its code begins (16), ... the 11th byte is how many entries
 #define MAP (X + 2) // the snapshot's entries; 0: the frame at hand lies on the thread's stack
 #define IR (X + 3) // the trace's instructions
 #define OUTER VM // base of the function that the trace has begun in; ON: 1 + entries of the snapshot that are left
 #define START SLOT // the first frame of the machine's: what is known of it may be a little older or newer
+#define AT_BEGIN STACK // the trace has done nothing yet, or its loop
+#define TAIL FN
+#define WORD (X + 7)
 #define CHUNK (X + 4)
 #define FIRST_LINE (X + 5)
 #define LINES (X + 6)
@@ -243,16 +246,22 @@ enum {
 	L_LOCALS, L_SKIP_NAME, L_RANGE, L_FROM, L_FROM_2, L_TO, L_TO_2, L_NO_TRACE, L_THREAD, L_NO_THREAD, L_LEAVES, L_FRAMED,
 	L_BEGUN, L_TAIL, L_HALVE, L_UPPER, L_SNAPSHOT, L_REAL, L_LEFT, L_PAIR, L_IS_BASE, L_NO_SNAPSHOT, L_CONT_REAL, L_CALLER_REAL, L_CALLER, L_NO_CALLER,
 	L_NO_LINK, L_ENDED, L_BY_CALLER, L_WHOSE, L_ITS, L_BELOW,
-	L_AHEAD, L_LOOK, L_WITHIN, L_COMPARES, L_EITHER, L_CALLS, L_LEAVES_IT, L_ASIDE, L_BEFORE, L_LAST, L_ITS_LOOP, L_SURE, L_NOT_SURE, L_MORE, L_ONE, L_ENDS_LOOP, L_BUILT_IN, L_CONSTANTS, L_ANOTHER, L_TWO_WORDS,
-	L_LINK_SLOT, L_FUNCTION_SLOT = L_LINK_SLOT + 3, L_BASE_SLOT = L_FUNCTION_SLOT + 3, L_CONT_SLOT = L_BASE_SLOT + 3, L_CALLER_SLOT = L_CONT_SLOT + 3, L_LABELS = L_CALLER_SLOT + 3
+	L_AHEAD, L_LOOK, L_WITHIN, L_COMPARES, L_EITHER, L_CALLS, L_LEAVES_IT, L_ASIDE, L_BEFORE, L_LAST, L_SURE, L_NOT_SURE, L_MORE, L_CONSTANTS, L_ANOTHER, L_TWO_WORDS, L_OBJECT, L_LUA, L_CONSTANTS_END, L_NO_OPERATOR,
+	L_BY_PLACE, L_FEW, L_EACH, L_TRACE, L_NO_MOVE, L_RUNS, L_BOTH, L_FACT, L_NEAR, L_FACTS, L_PLAIN, L_MODE, L_OUTCOME, L_OUTCOMES, L_ONLY, L_NO_MIX, L_NOT_FAR, L_MANY,
+	L_REPLACED, L_AS_IT_IS, L_JUMPS, L_ITERATES, L_LOADS, L_KEEPS, L_REPEATS, L_SETS_MANY, L_RETURNS_LAST, L_MOVED, L_FIRST_OF_IT, L_BUILT_IN, L_CLOSURE, L_CLOSED, L_CALLEE, L_ITER_STACK, L_ITS_STACK,
+	L_LINK_SLOT, L_FUNCTION_SLOT = L_LINK_SLOT + 3, L_BASE_SLOT = L_FUNCTION_SLOT + 3, L_CONT_SLOT = L_BASE_SLOT + 3, L_CALLER_SLOT = L_CONT_SLOT + 3, L_LEFT_SLOT = L_CALLER_SLOT + 3, L_LINK_TO_SLOT = L_LEFT_SLOT + 3, L_ITER_SLOT = L_LINK_TO_SLOT + 3, L_ITS_SLOT = L_ITER_SLOT + 3, L_LABELS = L_ITS_SLOT + 3
 };
 _Static_assert(L_LABELS <= CHAIN_LABELS, "labels");
 #define R14 14
 #define FRAME_MAX 8192 // of a trace
 #define CFRAME 80
 void luajit_trace(struct ChainMaker *m, const struct RtLang *l); // looks whether the machine runs one, and for its snapshot: on at L_GO or L_READY, or behind it
-void luajit_sure(struct ChainMaker *m); // luajitsure.c: do the functions of the snapshot at hand hold up to the next?
+void luajit_sure(struct ChainMaker *m, const struct RtLang *l); // luajitsure.c: do the functions of the snapshot at hand hold up to the next?
+// luajitslots.c; three labels from `labels` on
 void luajit_pointer(struct ChainMaker *m, u32 r); // of a value: 47 bits
+void luajit_slot(struct ChainMaker *m, u32 dst, u32 slot, u32 left, u32 labels, u32 none); // what the snapshot puts into a slot; T, INS and left are lost
+void luajit_slot_of_frame(struct ChainMaker *m); // that of the frame at AT, into POS
+void luajit_link(struct ChainMaker *m, u32 dst, u32 labels, u32 none); // of the frame at AT, in the snapshot; WORD and KEY are lost
 void luajit_frame(struct ChainMaker *m); // function (FN) and link (LINK) of the frame at AT
 void luajit_continuation(struct ChainMaker *m); // where its caller goes on, into CALLER; it is a metamethod's
 void luajit_caller(struct ChainMaker *m); // the function of the frame at AT, that of a caller, into T

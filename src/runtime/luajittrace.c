@@ -3,41 +3,89 @@
 #define LUAJIT_PROGRAM
 #include "runtime/internal.h"
 
-enum { TRACE_IR = 32, TRACE_SNAP = 48, TRACE_SIZE = 80 }; // of a trace; of the size the upper half
-#define CONSTANTS 0x8000 // of the trace: numbers below; their value is the next word
-#define SLOT_KEPT 0x40000 // of an entry: the stack has it
+enum { TRACE_IR = 32, TRACE_SIZE = 80, TRACE_LINK = 106 }; // of a trace; of the size the upper half
+enum { BASE_PERHAPS_SET = 1, LAST_JUMP }; // TAIL: of the trace's last bytes
+#define TRACES 1024 // at most
+#define STATE_COLLECTS (~2 & 0x7fffffff)
 
-void luajit_pointer(struct ChainMaker *m, u32 r)
+// Is the place at hand (POS) in TRACE? Else on at `no`. N: how far.
+static void if_within(struct ChainMaker *m, u32 no)
 {
-	chain_mul(m, r, RT_CHAIN_ZERO, r, 1 << 17);
-	chain_shr(m, r, r, 17);
+	chain_op(m, RT_OP_TRY, N, TRACE, 0, LUAJIT_TRACE_MCODE);
+	chain_if(m, POS, RT_OP_LT, N, 0, no);
+	chain_mul(m, N, POS, N, -1);
+	chain_op(m, RT_OP_TRY, INS, TRACE, 0, TRACE_SIZE);
+	chain_shr(m, INS, INS, 32);
+	chain_if(m, INS, RT_OP_LT, N, 1, no);
 }
 
-// The snapshot of the place at hand. The dispatch is in T; the trace's last jump (FN: it is that one) may come after the base was set for the trace it leads to.
-static void snapshot(struct ChainMaker *m, const struct RtLang *l)
+// The trace that the place at hand is in. The dispatch is in T. The machine has the number of the trace at work; while that collects garbage it has another state, and where a
+// trace begins the number of the one before: then by the place, and the trace has done nothing yet, or its loop (AT_BEGIN).
+static void trace_at_work(struct ChainMaker *m, const struct RtLang *l)
 {
+	chain_op(m, RT_OP_NATIVE, POS, 0, 0, RT_CHAIN_PC);
+	chain_set(m, AT_BEGIN, 0);
+	chain_op(m, RT_OP_TRY, LINK, T, 0, l->luajit.traces);
 	chain_op(m, RT_OP_TRY, N, T, 0, l->luajit.state);
 	chain_low_bits(m, N);
-	chain_shr(m, POS, N, 16);
-	chain_if_not(m, POS, 0, L_GO);
-	chain_op(m, RT_OP_TRY, TRACE, T, 0, l->luajit.traces);
-	chain_mul(m, TRACE, TRACE, N, 8);
+	chain_if_is(m, N, STATE_COLLECTS, L_BY_PLACE);
+	chain_shr(m, INS, N, 16);
+	chain_if_not(m, INS, 0, L_GO);
+	chain_mul(m, TRACE, LINK, N, 8);
 	chain_op(m, RT_OP_TRY, TRACE, TRACE, 0, 0);
-	chain_op(m, RT_OP_TRY, N, TRACE, 0, LUAJIT_TRACE_MCODE);
-	chain_op(m, RT_OP_NATIVE, POS, 0, 0, RT_CHAIN_PC);
-	chain_if(m, POS, RT_OP_LT, N, 0, L_GO);
-	chain_mul(m, N, POS, N, -1);
-	chain_op(m, RT_OP_TRY, T, TRACE, 0, TRACE_SIZE);
-	chain_shr(m, T, T, 32);
-	chain_if(m, T, RT_OP_LT, N, 1, L_GO);
-	chain_set(m, FN, 0);
-	chain_if(m, N, RT_OP_LT, T, -5, L_TAIL);
-	chain_set(m, FN, 1);
+	if_within(m, L_BY_PLACE);
+	chain_jump(m, L_TRACE);
+	chain_label(m, L_BY_PLACE);
+	chain_set(m, AT_BEGIN, 1);
+	chain_op(m, RT_OP_TRY, KEY, T, 0, l->luajit.traces + 8);
+	chain_shr(m, KEY, KEY, 32);
+	chain_if(m, KEY, RT_OP_LT, RT_CHAIN_ZERO, TRACES, L_FEW);
+	chain_set(m, KEY, TRACES);
+	chain_label(m, L_FEW);
+	chain_mul(m, KEY, LINK, KEY, 8);
+	chain_label(m, L_EACH);
+	chain_if(m, LINK, RT_OP_EQ, KEY, 0, L_GO);
+	chain_op(m, RT_OP_TRY, TRACE, LINK, 0, 0);
+	chain_add(m, LINK, LINK, 8);
+	chain_if_is(m, TRACE, 0, L_EACH);
+	if_within(m, L_EACH);
+	chain_label(m, L_TRACE);
+}
+
+// A trace that leads to another one sets the base for that before its last jump, if that is another one.
+static void leaves_trace(struct ChainMaker *m)
+{
+	chain_if_is(m, TAIL, 0, L_BEGUN);
+	chain_if_is(m, POS, 0, L_NO_MOVE);
+	chain_op(m, RT_OP_TRY, INS, TRACE, 0, LUAJIT_TRACE_LOOP);
+	chain_low_bits(m, INS);
+	chain_if_not(m, INS, 0, L_NO_MOVE);
+	chain_op(m, RT_OP_TRY, INS, TRACE, 0, TRACE_LINK & ~7);
+	chain_shr(m, INS, INS, (TRACE_LINK & 7) * 8);
+	chain_and(m, INS, INS, 0xffff);
+	chain_if_is(m, INS, 0, L_NO_MOVE);
+	chain_if_not(m, TAIL, LAST_JUMP, L_BEGUN);
+	chain_mul(m, AT, AT, POS, -8);
+	chain_add(m, OUTER, AT, 0);
+	chain_label(m, L_NO_MOVE);
+	chain_set(m, TAIL, 0);
+	chain_label(m, L_BEGUN);
+}
+
+// The snapshot of the place at hand; of the trace's last bytes TAIL says more.
+static void snapshot(struct ChainMaker *m, const struct RtLang *l)
+{
+	trace_at_work(m, l);
+	chain_set(m, TAIL, 0);
+	chain_if(m, N, RT_OP_LT, INS, -12, L_TAIL);
+	chain_set(m, TAIL, BASE_PERHAPS_SET);
+	chain_if(m, N, RT_OP_LT, INS, -5, L_TAIL);
+	chain_set(m, TAIL, LAST_JUMP);
 	chain_label(m, L_TAIL);
 	chain_op(m, RT_OP_TRY, T, TRACE, 0, LUAJIT_TRACE_SNAPS);
 	chain_shr(m, T, T, 16);
 	chain_and(m, T, T, 0xffff);
-	chain_op(m, RT_OP_TRY, LINK, TRACE, 0, TRACE_SNAP);
+	chain_op(m, RT_OP_TRY, LINK, TRACE, 0, LUAJIT_TRACE_SNAP);
 	chain_set(m, KEY, 0);
 	chain_label(m, L_HALVE);
 	chain_if(m, KEY, RT_OP_EQ, T, 0, L_SNAPSHOT);
@@ -65,9 +113,7 @@ static void snapshot(struct ChainMaker *m, const struct RtLang *l)
 	chain_mul(m, POS, LINK, N, 4);
 	chain_op(m, RT_OP_TRY, T, POS, 0, 0); // instruction << 8 | base
 	chain_and(m, POS, T, 0xff);
-	chain_if_is(m, POS, 0, L_BEGUN);
-	chain_if_not(m, FN, 0, L_GO);
-	chain_label(m, L_BEGUN);
+	leaves_trace(m);
 	chain_shr(m, T, T, 8);
 	chain_if_is(m, T, 0, L_GO);
 	chain_add(m, NEXT_PC, T, 4);
@@ -76,8 +122,7 @@ static void snapshot(struct ChainMaker *m, const struct RtLang *l)
 	chain_op(m, RT_OP_TRY, IR, TRACE, 0, TRACE_IR);
 	chain_add(m, ON, N, 1);
 	chain_set(m, RT_CHAIN_NEXT, 1);
-	chain_if_not(m, FN, 0, L_READY);
-	luajit_sure(m);
+	luajit_sure(m, l);
 	chain_jump(m, L_READY);
 }
 
@@ -103,54 +148,20 @@ void luajit_trace(struct ChainMaker *m, const struct RtLang *l)
 	chain_label(m, L_NO_TRACE);
 }
 
-// What the snapshot puts into slot `slot` of the stack (counted from 16 bytes before OUTER), of the entries up to the `left`'th, into dst. Three labels from `labels` on; at `none` if there is none.
-static void slot_value(struct ChainMaker *m, u32 dst, u32 slot, u32 left, u32 labels, u32 none)
-{
-	chain_label(m, labels);
-	chain_if_is(m, left, 1, none);
-	chain_mul(m, T, MAP, left, 4);
-	chain_load(m, T, T, -8, 4);
-	chain_shr(m, INS, T, 24);
-	chain_if(m, INS, RT_OP_LT, slot, 0, none);
-	chain_add(m, left, left, -1);
-	chain_if(m, INS, RT_OP_NE, slot, 0, labels);
-	chain_and(m, INS, T, SLOT_KEPT);
-	chain_if_not(m, INS, 0, labels + 1);
-	chain_and(m, T, T, 0xffff);
-	chain_mul(m, INS, IR, T, 8);
-	chain_if(m, T, RT_OP_LT, RT_CHAIN_ZERO, CONSTANTS, labels + 2);
-	chain_load(m, T, INS, 0, 2); // of SLOAD the slot
-	chain_mul(m, INS, OUTER, T, 8);
-	chain_add(m, INS, INS, -24);
-	chain_jump(m, labels + 2);
-	chain_label(m, labels + 1);
-	chain_mul(m, INS, OUTER, slot, 8);
-	chain_add(m, INS, INS, -24);
-	chain_label(m, labels + 2);
-	chain_load(m, dst, INS, 8, 8);
-}
-
-// POS: the slot of the function of the frame at AT.
-static void slot_of_frame(struct ChainMaker *m)
-{
-	chain_mul(m, POS, AT, OUTER, -1);
-	chain_shr(m, POS, POS, 3);
-}
-
 // The function (FN) and link of the frame at AT: on the stack, or what a trace would put there.
 void luajit_frame(struct ChainMaker *m)
 {
 	chain_if_is(m, MAP, 0, L_REAL);
 	chain_if(m, AT, RT_OP_LT, OUTER, 0, L_LEFT);
-	slot_of_frame(m);
+	luajit_slot_of_frame(m);
 	chain_if_is(m, POS, 0, L_IS_BASE);
 	chain_add(m, KEY, POS, 1);
-	slot_value(m, LINK, KEY, ON, L_LINK_SLOT, L_NO_SNAPSHOT);
-	slot_value(m, FN, POS, ON, L_FUNCTION_SLOT, L_NO_SNAPSHOT);
+	luajit_slot(m, LINK, KEY, ON, L_LINK_SLOT, L_NO_SNAPSHOT);
+	luajit_slot(m, FN, POS, ON, L_FUNCTION_SLOT, L_NO_SNAPSHOT);
 	chain_jump(m, L_PAIR);
 	chain_label(m, L_IS_BASE); // of another function, perhaps: called as the last thing of the one that was there
 	chain_load(m, FN, AT, -16, 16);
-	slot_value(m, FN, POS, ON, L_BASE_SLOT, L_PAIR);
+	luajit_slot(m, FN, POS, ON, L_BASE_SLOT, L_PAIR);
 	chain_jump(m, L_PAIR);
 	chain_label(m, L_NO_SNAPSHOT);
 	chain_set(m, ON, 1);
@@ -169,10 +180,10 @@ void luajit_frame(struct ChainMaker *m)
 void luajit_continuation(struct ChainMaker *m)
 {
 	chain_if_is(m, MAP, 0, L_CONT_REAL);
-	slot_of_frame(m);
+	luajit_slot_of_frame(m);
 	chain_if_is(m, POS, 0, L_CONT_REAL);
 	chain_add(m, POS, POS, -1);
-	slot_value(m, CALLER, POS, ON, L_CONT_SLOT, L_NO_SNAPSHOT);
+	luajit_slot(m, CALLER, POS, ON, L_CONT_SLOT, L_NO_SNAPSHOT);
 	chain_jump(m, L_LINKED);
 	chain_label(m, L_CONT_REAL);
 	chain_load(m, CALLER, AT, -24, 8);
@@ -184,9 +195,9 @@ void luajit_caller(struct ChainMaker *m)
 {
 	chain_if_is(m, MAP, 0, L_CALLER_REAL);
 	chain_if(m, AT, RT_OP_LT, OUTER, 0, L_CALLER_REAL);
-	slot_of_frame(m);
+	luajit_slot_of_frame(m);
 	chain_add(m, LINK, ON, 0);
-	slot_value(m, T, POS, LINK, L_CALLER_SLOT, L_NO_CALLER);
+	luajit_slot(m, T, POS, LINK, L_CALLER_SLOT, L_NO_CALLER);
 	chain_jump(m, L_CALLER);
 	chain_label(m, L_NO_CALLER);
 	chain_if_not(m, POS, 0, L_DONE);

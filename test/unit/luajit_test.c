@@ -360,9 +360,19 @@ TEST(a_trace_is_left)
 #define IR(ref) (HEAP + 0x1c00 + (ref) * 8ull - 0x8000 * 8) // below 0x8000 constants, of two words
 enum { K_FUNC = 0x7ff0, K_LINK = 0x7ff2, LOADED = 0x8001 };
 
+// The trace's own instructions: four behind each snapshot.
+#define AFTER(i) (0x8004ull + (i) * 4)
+enum { IS_CHECK = 0x80 };
+
+static void put_ir(u64 ref, u32 op, u32 type)
+{
+	put(IR(ref) + 4, type | op << 8, 2);
+}
+
 static void put_snapshot(u32 i, u32 code, u32 first, u32 n, u64 pc, u32 slots)
 {
 	put(SNAPS + i * 12ull, first, 4);
+	put(SNAPS + i * 12ull + 4, AFTER(i), 2);
 	put(SNAPS + i * 12ull + 6, code, 2);
 	put(SNAPS + i * 12ull + 10, n, 1);
 	put(ENTRIES + (first + n) * 4ull, pc << 8 | slots, 8);
@@ -379,7 +389,9 @@ static void start_inlined(u32 code)
 	put(HEAP + 0x5c, 0xdead, 4); // another word
 	put(TRACES + 16, TRACE, 8);
 	put(TRACE + 10, 2, 2);
+	put(TRACE + 12, AFTER(2), 4);
 	put(TRACE + 32, IR(0), 8);
+	put(TRACE + 40, 0x8000, 4); // no constants that matter
 	put(TRACE + 48, SNAPS, 8);
 	put(TRACE + 56, ENTRIES, 8);
 	put(TRACE + 84, 0x40, 4);
@@ -441,6 +453,146 @@ TEST(sure_up_to_a_call)
 	check_outer_only(41);
 }
 
+// Where another call by the same register follows the first one may have returned.
+TEST(not_sure_which_call)
+{
+	start_inlined(17);
+	put(CODE(3) + 12, abc(66, 1, 1), 4);
+	check_outer_only(41);
+	start_inlined(17);
+	put_snapshot(1, 17, 2, 3, CODE(1) + 4, 4); // a frame further up
+	check_outer_only(41);
+}
+
+// A trace may have taken a metamethod into it if its constants tell where one goes on, in the machine: where its first instruction's code is.
+TEST(operators)
+{
+	for (u32 i = 0; i < 3; i++) {
+		start_inlined(17);
+		put(TRACE + 40, i == 2 ? 0x7e00 : 0x7ffe, 4); // or too many constants to look at
+		put_ir(0x7ffe, 28, 0);
+		put(IR(0x7ffe) + 8, BASE(14) + 0x100000 - (i == 1), 8); // here the machine is where the word behind the thread leads
+		check_its_function(41, i ? RT_WHY_GUESS_INLINED : RT_WHY_OK);
+	}
+}
+
+// It has more instructions than the first one, or calls, but no constant that is a function in Lua.
+TEST(sure_where_nothing_in_lua_can_be_called)
+{
+	for (u32 i = 0; i < 3; i++) {
+		start_inlined(17);
+		put_snapshot(1, 17, 2, 0, CODE(3) + 12, 0);
+		put(TRACE + 40, 0x7ffe, 4);
+		put_ir(0x7ffe, 24, i == 1 ? 7 : 8);
+		put(IR(0x7ffe) + 8, i == 2 ? FUNC(1) : FUNC(0), 8);
+		check_its_function(41, i ? RT_WHY_GUESS_INLINED : RT_WHY_OK); // the second is a prototype
+	}
+}
+
+// Behind a jump the next snapshot would be the jump's, and one at the same place as the first is met again.
+TEST(a_place_that_is_met_again)
+{
+	for (u32 i = 0; i < 3; i++) {
+		start_inlined(17);
+		put(TRACE + 40, 0x7e00, 4);
+		put(CODE(3) + 4, i == 1 ? abc(88, 0, 0x8001) : abc(18, 0, 1), 4);
+		put(CODE(3) + 8, abc(18, 0, 1), 4);
+		put_snapshot(1, 17, 2, 0, CODE(3) + (i == 2 ? 4 : 12), 0);
+		check_its_function(41, i ? RT_WHY_GUESS_INLINED : RT_WHY_OK);
+	}
+}
+
+// Nothing but a move lies before the first one's return: its caller is at work.
+TEST(a_function_that_returns_first_is_left)
+{
+	for (u32 i = 0; i < 2; i++) {
+		start_inlined(17);
+		put_snapshot(0, 0, 2, 3, CODE(1) + 12, 3);
+		put(CODE(1) + 12, abc(i ? 54 : 41, 0, 0), 4);
+		put_snapshot(1, 17, 0, 0, CODE(3) + 12, 0);
+		struct RtStack *st = walk_now();
+		if (i) // GGET: that is the function's own
+			check_frame(st, 0, "sort", "/src/a.lua", 23);
+		check_frame(st, i, "function </src/a.lua:40>", "/src/a.lua", 42);
+		CHECK_EQ(st->n, i + 2);
+		CHECK_EQ(st->why, RT_WHY_OK);
+	}
+}
+
+// Its guard is all that lies between the two. The first snapshot of a trace is never one.
+static void start_comparison(void)
+{
+	start_inlined(8);
+	put(CODE(3) + 4, abc(0, 1, 2), 4);
+	put(CODE(3) + 8, abc(88, 0, 0x8001), 4); // on behind the next one
+	put(TRACE + 10, 3, 2);
+	put_snapshot(1, 8, 2, 0, CODE(3) + 16, 0);
+	put_snapshot(2, 17, 2, 0, CODE(3) + 12, 0);
+	put(ENTRIES + 8, CODE(3) + 16, 0);
+	put(ENTRIES + 8, (CODE(3) + 16) << 8, 8);
+	put(SNAPS + 24, 4, 4);
+	put(ENTRIES + 16, (CODE(3) + 12) << 8, 8);
+	put(SNAPS + 28, AFTER(1) + 1, 2);
+	put_ir(AFTER(1), 0, IS_CHECK);
+	put(PROTO(3) + 12, 5, 4);
+}
+
+TEST(outcomes_of_a_comparison)
+{
+	start_comparison();
+	check_its_function(42, RT_WHY_OK);
+	put(SNAPS + 28, AFTER(2), 2); // more than a comparison is of
+	put_ir(AFTER(1) + 3, 0, IS_CHECK);
+	put(TRACE + 40, 0x7e00, 4);
+	check_its_function(44, RT_WHY_GUESS_INLINED);
+	start_comparison();
+	put(CODE(3) + 4, abc(57, 1, 2), 4); // no comparison's jump
+	put(TRACE + 40, 0x7e00, 4);
+	check_its_function(44, RT_WHY_GUESS_INLINED);
+}
+
+TEST(behind_the_last_snapshot)
+{
+	start_inlined(16);
+	put_ir(AFTER(1), 19, 0); // what a loop carries over, and nothing else
+	put(TRACE + 12, AFTER(1) + 1, 4);
+	struct RtStack *st = walk_now();
+	check_frame(st, 0, "sort", "/src/a.lua", 21);
+	CHECK_EQ(st->n, 3);
+	CHECK_EQ(st->why, RT_WHY_OK);
+	put(TRACE + 84, 21, 4); // its last jump, to another trace, whose base is set
+	put(TRACE + 106, 1, 2);
+	put(HEAP + 0x48, BASE(17), 8);
+	st = walk_now();
+	check_frame(st, 0, "sort", "/src/a.lua", 21);
+	check_frame(st, 1, "function </src/a.lua:40>", "/src/a.lua", 42);
+	CHECK_EQ(st->n, 3);
+	CHECK_EQ(st->why, RT_WHY_OK);
+	put(TRACE + 84, 24, 4); // it may be set or not
+	CHECK_EQ(walk_now()->why, RT_WHY_GUESS_INLINED);
+}
+
+// The machine has no trace's number while one collects garbage, and the one before's where one begins.
+TEST(by_the_place)
+{
+	for (u32 i = 0; i < 3; i++) {
+		start_inlined(17);
+		put(CODE(3) + 4, abc(50, 0, 0), 4); // not sure
+		put(HEAP + 0x58, (u64[]){2, 1, 0xfffffffd}[i], 4);
+		check_its_function(41, i ? RT_WHY_OK : RT_WHY_GUESS_INLINED);
+	}
+	for (u32 i = 0; i < 2; i++) {
+		start_inlined(16);
+		put(HEAP + 0x58, 0xfffffffd, 4);
+		put_ir(AFTER(1), i ? 17 : 18, 0); // a loop's begin, or not
+		struct RtStack *st = walk_now();
+		check_frame(st, 0, "sort", "/src/a.lua", 21);
+		CHECK_EQ(st->why, i ? RT_WHY_OK : RT_WHY_GUESS_INLINED);
+	}
+	put(TRACES + 16, 0, 8);
+	check_outer_only(0);
+}
+
 TEST(what_no_snapshot_tells)
 {
 	start_inlined(16);
@@ -460,8 +612,6 @@ TEST(what_no_snapshot_tells)
 	check_outer_only(0);
 	start_inlined(16);
 	put(TRACE + 84, 16, 4); // the place is behind it
-	check_outer_only(0);
-	put(TRACE + 84, 21, 4); // the base may be the next one's already
 	check_outer_only(0);
 	put(TRACE + 84, 22, 4);
 	check_frame(walk_now(), 0, "sort", "/src/a.lua", 21);
