@@ -55,6 +55,11 @@ static void put_chain(struct Input *in)
 	lang.ruby = (struct RtRuby){(u32)take(in, 1) % 5, (s32)take(in, 1) * 8};
 	if (rt == &lua_runtime)
 		lang.lua = (struct RtLua){3, 6, 12, (u32)take(in, 1)};
+	if (rt == &luajit_runtime && take(in, 1) % 4) {
+		lang.luajit.cur_l = (s32)take(in, 1) * 8;
+		lang.luajit.traces = (s32)take(in, 1) * 8;
+		lang.luajit.state = (s32)take(in, 1) * 4;
+	}
 	struct RtChain c;
 	u32 one = 1;
 	check(rt->chain(&lang, &c));
