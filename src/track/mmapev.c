@@ -23,7 +23,7 @@ struct MapEvents {
 	VEC(struct Ring1) rings;
 	size_t page_size;
 	bool both; // a ring of either kind per CPU
-	u8 rec[65536]; // one record (its size is a u16) and a 0
+	_Alignas(8) u8 rec[65536]; // one record (its size is a u16) and a 0
 };
 
 static size_t ring_bytes(const struct MapEvents *m)
