@@ -100,13 +100,9 @@ struct err *track_create(struct Program *prog, struct Syms *syms, const struct T
 		link_set_const(prog, "rt_py_async_asked", &yes, sizeof(yes));
 	if (prog->uses_lang_func)
 		link_set_const(prog, "rt_lang_func_asked", &yes, sizeof(yes));
-	struct Pace *pace = o->lazy ? NULL : pace_create(prog, syms);
 	bool tree = kernoff_set(prog);
 	u->on_demand = tree && o->lazy && !o->npids;
-	if (tree)
-		u->pace = pace;
-	else
-		pace_destroy(pace);
+	u->pace = tree && !o->lazy ? pace_create(prog, syms) : NULL;
 	u64 dev, ino;
 	if (own_pid_namespace(&dev, &ino)) {
 		link_set_const(prog, "rt_ns_dev", &dev, sizeof(dev));
