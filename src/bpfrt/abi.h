@@ -21,7 +21,7 @@ enum RtEventKind {
 	RT_EV_CODE,	 // struct RtCodeNew
 	RT_EV_WATCH, RT_EV_UNWATCH, // id: number of the watchpoint (WATCH); payload: u64 address
 	RT_EV_JIT,	 // a process whose code made at run time is not as it was told; payload: u64 tgid
-	RT_EV_NEWS,	 // user space shall read the kernel's records at once; payload: u64 key in rt_uw_asked, 0: none
+	RT_EV_RECORDS,	 // the kernel's records shall be read at once; payload: u64 key in rt_uw_asked, 0: none
 	RT_EV_OTEL,	 // a process of which it is not known where its threads publish their request; payload: u64 ident as in struct RtOtel, u64 tgid
 };
 // ---- where the threads of a process publish the request they work on (otel.bpf.c): value of the map rt_otel, by tgid

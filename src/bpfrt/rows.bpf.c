@@ -23,25 +23,28 @@ RT_NOINLINE u64 rt_uw_ask(u32 tgid, u32 obj)
 	return ask(tgid, obj);
 }
 
-RT_NOINLINE u64 rt_uw_ask_mappings(u32 tgid)
+// The same, if it was not asked lately. key: of rt_uw_asked, and what the record says.
+static RT_INLINE void ask_once(u32 key, u32 kind)
 {
+	struct RtProcNew ev = {{kind, 0}, key};
 	u32 one = 1;
 
-	if (bpf_map_update_elem(&rt_uw_asked, &tgid, &one, RT_NOEXIST)) // asked before
-		return 0;
-	if (ask(tgid, 0))
-		bpf_map_delete_elem(&rt_uw_asked, &tgid); // full: the next stack asks again
+	if (bpf_map_update_elem(&rt_uw_asked, &key, &one, RT_NOEXIST)) // asked before
+		return;
+	if (bpf_ringbuf_output(&rt_uw_events, &ev, sizeof(ev), 0))
+		bpf_map_delete_elem(&rt_uw_asked, &key); // full: the next stack asks again
+}
+
+RT_NOINLINE u64 rt_uw_ask_mappings(u32 tgid)
+{
+	ask_once(tgid, RT_EV_PROC_NEW);
 	return 0;
 }
 
-RT_NOINLINE u64 rt_uw_news_of(u32 tgid)
+RT_NOINLINE u64 rt_uw_ask_records(u32 tgid)
 {
-	struct RtProcNew ev = {{RT_EV_NEWS, 0}, tgid | RT_UW_ASKED_CODE};
-	u32 key = tgid | RT_UW_ASKED_CODE, one = 1;
-
-	if (tgid && bpf_map_update_elem(&rt_uw_asked, &key, &one, RT_NOEXIST)) // told lately
-		return 0;
-	return bpf_ringbuf_output(&rt_uw_events, &ev, sizeof(ev), 0);
+	ask_once(tgid | RT_UW_ASKED_RECORDS, RT_EV_RECORDS);
+	return 0;
 }
 
 // A page's record was taken out: user space is to bring it back.

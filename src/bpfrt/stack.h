@@ -90,7 +90,6 @@ struct RtUwFile {
 	u64 ino, size, mtime;
 	u32 dev, pad;
 };
-#define RT_UW_ASKED_CODE (1u << 31) // in keys of rt_uw_asked, with the process: records were asked for
 #define RT_UW_ANY (~0ULL) // size and mtime of a file that user space could not look at
 
 // ---- rt_uw_news: files that were met before user space knew them, by a number from their hash. A frame there has RT_UW_NEW | number for its object.
@@ -391,6 +390,8 @@ struct RtUwEndCount {
 	u64 count;
 	char comm[16]; // of the thread seen first
 };
+
+#define RT_UW_ASKED_RECORDS (1u << 31) // in keys of rt_uw_asked, with the process: for RT_EV_RECORDS
 
 // ---- record of the ring buffer rt_uw_events: struct RtEvent {RT_EV_PROC_NEW, object or 0}, u64 tgid. Object 0: the mappings of tgid are not known;
 // else: its table is wanted next. RT_EV_UW_PAGE, object: tgid is the page of it, counted from its first one, whose record was taken out.

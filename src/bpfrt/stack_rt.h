@@ -16,7 +16,7 @@ u64 rt_stack_intern(struct RtStack *st, u64 h1, u64 h2); // id of st->frames[0..
 // rows.bpf.c
 u64 rt_uw_ask(u32 tgid, u32 obj);	       // user space, for the mappings of tgid (obj 0) or the table of obj next; 1: the ring buffer is full
 u64 rt_uw_ask_mappings(u32 tgid);	       // the same, if it was not asked lately (track/procs.c)
-u64 rt_uw_news_of(u32 tgid); // user space shall read the kernel's records at once: a process has code in no file that was not told of (once until the next tick); 0: for another reason
+u64 rt_uw_ask_records(u32 tgid);	       // user space, to read the kernel's records at once, in which something new of tgid stands; likewise
 // Number of the rule at file offset off of u->obj; 0 none; RT_UW_RULES not known, u->weak says why.
 u64 rt_uw_find_rule(struct RtUw *u, u64 off);
 

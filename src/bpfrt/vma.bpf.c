@@ -11,6 +11,7 @@ RT_MAP(rt_uw_maps, RT_MAP_HASH, sizeof(struct RtUwKey), sizeof(struct RtUwChunk)
 RT_MAP(rt_uw_files, RT_MAP_HASH, sizeof(struct RtUwFile), 4, RT_UW_OBJS, RT_F_NO_PREALLOC);
 RT_MAP(rt_uw_news, RT_MAP_HASH, 4, sizeof(struct RtUwFile), RT_UW_NEWS, RT_F_NO_PREALLOC);
 RT_MAP_EXTERN(rt_uw_obj);
+RT_MAP_EXTERN(rt_uw_events);
 RT_MAP(rt_uw_node, RT_MAP_PERCPU_ARRAY, 4, 8 * 15, 1, 0); // pivots of one node: see rtg_descend
 
 RT_CONST_EXTERN(u32, rt_off_mm);
@@ -362,7 +363,7 @@ RT_NOINLINE u64 rt_uw_find(struct RtUw *u, struct RtUwChunk *c, u64 pc)
 		if (u->unknown && u->obj) // its file is new, or what was told of the process is not whole
 			rt_uw_ask_mappings(u->tgid);
 		if (!u->unknown && !u->obj) // code made at run time, a moment ago
-			rt_uw_news_of(u->tgid);
+			rt_uw_ask_records(u->tgid);
 		return keep_file(u);
 	}
 	u32 file = obj & (u->made - 1); // what the kernel has there, as an object
@@ -397,6 +398,7 @@ RT_NOINLINE u64 rt_uw_holds(struct RtUw *u, u64 at)
 RT_NOINLINE u64 rt_uw_program(u64 bprm)
 {
 	struct RtUwFile file = {0};
+	struct RtProcNew ev = {{RT_EV_RECORDS, 0}, 0};
 	u64 at = 0, sb = 0;
 
 	if (!rt_off_bprm_file || !rt_kread8(&at, bprm + rt_off_bprm_file) || !rt_kread8(&at, at + rt_off_f_inode) || !name_file(&file, at, &sb) ||
@@ -404,6 +406,6 @@ RT_NOINLINE u64 rt_uw_program(u64 bprm)
 		return 0;
 	file.size = file.mtime = RT_UW_ANY;
 	if (!bpf_map_lookup_elem(&rt_uw_files, &file))
-		rt_uw_news_of(0);
+		bpf_ringbuf_output(&rt_uw_events, &ev, sizeof(ev), 0);
 	return 0;
 }

@@ -135,7 +135,7 @@ void uwprocs_scan(struct Procs *p);	       // every live process; on demand thos
 u32 uwprocs_count(const struct Procs *p);	       // those that are known
 void uwprocs_new(struct Procs *p, int tgid);
 void uwprocs_asked(struct Procs *p, int tgid);   // the same, for the kernel side
-void uwprocs_told(struct Procs *p, u32 key); // of RT_EV_NEWS
+void uwprocs_may_ask(struct Procs *p, u32 key); // the kernel side, with that key, after the next tick
 // The mappings of tgid now (0: none); fn gets its objects, that of path (NULL: none), and the libraries that these name.
 void uwprocs_first(struct Procs *p, int tgid, const char *path, void (*fn)(void *, struct SymObject *), void *arg);
 void uwprocs_event(void *procs, const struct MapEvent *e); // procevents.c

@@ -307,7 +307,7 @@ void uwprocs_asked(struct Procs *p, int tgid)
 		uwprocs_new(p, tgid);
 }
 
-void uwprocs_told(struct Procs *p, u32 key)
+void uwprocs_may_ask(struct Procs *p, u32 key)
 {
 	vec_push(&p->asked, (int)key);
 }

@@ -134,8 +134,8 @@ static int on_ring(void *arg, void *data, size_t n)
 		add_code(u, data, n);
 	if (n >= sizeof(*ev) && ev->ev.kind == RT_EV_JIT)
 		jits_asked(u->jits, (int)ev->tgid);
-	if (n >= sizeof(*ev) && ev->ev.kind == RT_EV_NEWS && ev->tgid & ~RT_UW_ASKED_CODE)
-		uwprocs_told(u->procs, (u32)ev->tgid);
+	if (n >= sizeof(*ev) && ev->ev.kind == RT_EV_RECORDS && ev->tgid) // the records were read before this
+		uwprocs_may_ask(u->procs, (u32)ev->tgid);
 	if (n >= sizeof(*ev) && ev->ev.kind == RT_EV_UW_PAGE && u->tables)
 		tables_page(u->tables, ev->ev.id, ev->tgid);
 	if (n < sizeof(*ev) || ev->ev.kind != RT_EV_PROC_NEW)
