@@ -143,9 +143,9 @@ void flow_rule(const struct FlowMachine *m, const struct FlowState *s, bool by_s
 
 // ---- context.c: where coroutines of makecontext(3) return to: the function at pc; code between entries
 bool context_start(const struct ElfCfi *e, const struct CfiSeg *seg, u64 pc, u64 len);
-// From *from to *to the rule of setcontext holds; the first such piece of pc..end.
-bool context_swap(const struct ElfCfi *e, const struct CfiSeg *seg, u64 pc, u64 end, u64 *from, u64 *to);
 bool context_start32(const struct ElfCfi *e, const struct CfiSeg *seg, u64 from, u64 to);
+// The first piece of swapcontext, from *from to *to, where setcontext's rule holds.
+bool context_swap(const struct ElfCfi *e, const struct CfiSeg *seg, u64 pc, u64 end, u64 *from, u64 *to);
 
 // ---- part.c: pages of a file of which rows are wanted, ascending
 struct Part {

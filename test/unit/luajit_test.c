@@ -528,7 +528,6 @@ static void start_comparison(void)
 	put(TRACE + 10, 3, 2);
 	put_snapshot(1, 8, 2, 0, CODE(3) + 16, 0);
 	put_snapshot(2, 17, 2, 0, CODE(3) + 12, 0);
-	put(ENTRIES + 8, CODE(3) + 16, 0);
 	put(ENTRIES + 8, (CODE(3) + 16) << 8, 8);
 	put(SNAPS + 24, 4, 4);
 	put(ENTRIES + 16, (CODE(3) + 12) << 8, 8);
