@@ -18,6 +18,7 @@ struct MapEvent {
 	u32 major, minor;
 	const char *path; // valid during the call
 };
+bool mapev_has_file(const struct MapEvent *e); // MMAP: it is of a file, not of memory alone
 struct MapEvents; // owner of the descriptors and their buffers
 struct err *mapev_open(struct MapEvents **out, bool seldom); // seldom: it wakes who polls once there is much to read
 // A second set of buffers, which wakes who polls once there is much to read. Not with seldom.

@@ -115,6 +115,11 @@ bool mapev_gather(struct MapEvents *m, bool on)
 	return m->both;
 }
 
+bool mapev_has_file(const struct MapEvent *e)
+{
+	return e->path[0] == '/' && e->path[1] != '/' && e->ino && strncmp(e->path, "/dev/zero", 9); // "//anon"; shared memory
+}
+
 void mapev_close(struct MapEvents *m)
 {
 	if (!m)

@@ -3,7 +3,7 @@
 // mappings decide (bpfrt/vma.bpf.c), records of known files are not needed at once. So while programs begin all the time they are gathered.
 // Invariant: not while files are new, whose tables are to be built before their first stack, nor while code is made at run time, where the records tell. A program of ours looks at
 // each program that begins, and wakes this thread if that is a new file; a stack that comes through such code does, too. A new library that a known program maps meanwhile, or a
-// process that runs on, is met GATHER_MS later.
+// process that runs on, is met GATHER_MS later; so where the user has named processes records are read as they come.
 #include <errno.h>
 #include <linux/bpf.h>
 #include "bpf/bpf.h"
@@ -88,7 +88,7 @@ void pace_record(struct Pace *p, const struct MapEvent *e)
 {
 	if (e->kind == MAPEV_EXEC)
 		p->exec_at[p->nexecs++ % STORM_EXECS] = e->time;
-	if (e->kind == MAPEV_MMAP && !strncmp(e->path, "//anon", 6))
+	if (e->kind == MAPEV_MMAP && !mapev_has_file(e) && e->path[0] != '[') // the vDSO
 		p->not_before = MAX(p->not_before, e->time + CODE_MS * 1000000ull);
 }
 

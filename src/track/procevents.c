@@ -36,16 +36,11 @@ static void wait_for_proc(struct UwProc *q, const struct MapEvent *e)
 	vec_push(&q->pending, late);
 }
 
-static bool has_path(const struct MapEvent *e)
-{
-	return e->path[0] == '/' && e->path[1] != '/' && e->ino && strncmp(e->path, "/dev/zero", 9); // "//anon"; shared memory
-}
-
 // A file that somebody maps: when a stack comes through it, its process may be gone.
 static void learn_file(struct Procs *p, const struct MapEvent *e)
 {
 	u64 dev = makedev(e->major, e->minor);
-	const struct SymFile *f = has_path(e) && !uwfiles_known(p->files, dev, e->ino) ? sym_file_path(p->syms, e->path) : NULL;
+	const struct SymFile *f = mapev_has_file(e) && !uwfiles_known(p->files, dev, e->ino) ? sym_file_path(p->syms, e->path) : NULL;
 	if (!f || f->ino != e->ino || (major(dev) && dev != f->dev)) // a path of another namespace; overlayfs and btrfs have numbers of their own for stat(2)
 		return;
 	p->ops.object(p->ops.arg, f->obj, false);
@@ -65,7 +60,7 @@ static bool has_map(const struct UwProc *q, const struct ProcMap *m)
 static void on_mmap(struct Procs *p, struct UwProc *q, const struct MapEvent *e)
 {
 	struct ProcMap m = {e->start, e->end, e->off, .dev = makedev(e->major, e->minor), .ino = e->ino};
-	bool path = has_path(e);
+	bool path = mapev_has_file(e);
 	bool vdso = !strcmp(e->path, "[vdso]");
 	bool found = !path || (m.file = uwfiles_known(p->files, m.dev, m.ino)) || sym_proc_map(p->syms, q->tgid, e->path, &m);
 

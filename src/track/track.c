@@ -102,7 +102,7 @@ struct err *track_create(struct Program *prog, struct Syms *syms, const struct T
 		link_set_const(prog, "rt_lang_func_asked", &yes, sizeof(yes));
 	bool tree = kernoff_set(prog);
 	u->on_demand = tree && o->lazy && !o->npids;
-	u->pace = tree && !o->lazy ? pace_create(prog, syms) : NULL;
+	u->pace = tree && !o->lazy && !o->npids ? pace_create(prog, syms) : NULL;
 	u64 dev, ino;
 	if (own_pid_namespace(&dev, &ino)) {
 		link_set_const(prog, "rt_ns_dev", &dev, sizeof(dev));

@@ -52,7 +52,7 @@ NAME code in a mapped device: counted, nothing hangs
 NEED cmd:python3
 NEED host
 NEED arch:x86_64
-RUN printf 'import ctypes, mmap, os\nf = os.open("/dev/zero", os.O_RDWR)\nm = mmap.mmap(f, 4096, flags=mmap.MAP_PRIVATE, prot=7)\nm.write(bytes.fromhex("b86e0000000f05c3"))\nopen("/proc/self/comm", "w").write("devicecode")\ncall = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(m)))\n[call() for i in range(5)]\nprint([l.split()[1::4] for l in open("/proc/self/maps") if l.endswith("/dev/zero\\n")])\n' >d.py; timeout 30 {sonde} -q -c 'python3 d.py' -e 'tracepoint:syscalls:sys_enter_getppid /comm == "devicecode"/ { @[ustack] = count() }' >o 2>e; echo $? $(grep -c '^\]: 5' o); grep -o "'rwxp', '/dev/zero'" o
+RUN printf 'import ctypes, mmap, os, time\nf = os.open("/dev/zero", os.O_RDWR)\nm = mmap.mmap(f, 4096, flags=mmap.MAP_PRIVATE, prot=7)\nm.write(bytes.fromhex("b86e0000000f05c3"))\nopen("/proc/self/comm", "w").write("devicecode")\ncall = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(m)))\ntime.sleep(0.1)\n[call() for i in range(5)]\nprint([l.split()[1::4] for l in open("/proc/self/maps") if l.endswith("/dev/zero\\n")])\n' >d.py; timeout 30 {sonde} -q -c 'python3 d.py' -e 'tracepoint:syscalls:sys_enter_getppid /comm == "devicecode"/ { @[ustack] = count() }' >o 2>e; echo $? $(grep -c '^\]: 5' o); grep -o "'rwxp', '/dev/zero'" o
 TIMEOUT 60
 EXPECT_RE \A0 1\n'rwxp', '/dev/zero'\n\Z
 
