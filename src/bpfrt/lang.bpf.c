@@ -84,6 +84,16 @@ static RT_INLINE u64 made_bias(struct RtStackBuf *b)
 	return j != NULL;
 }
 
+static RT_NOINLINE u64 further_loop(struct RtStackBuf *b)
+{
+	u32 key = b->lang.lang;
+
+	if (b->lang.chain)
+		return rt_chain_again(b);
+	struct RtLang *l = bpf_map_lookup_elem(&rt_langs, &key);
+	return l ? rt_py_again(&b->lang, l) : 0;
+}
+
 // ---- several runtimes on a stack
 // The frame at hand is of runtime nr, the one before of another. What was left of nr's frames goes on, if there were some. 0: they are to begin; nothing but two are kept.
 static RT_NOINLINE u64 switch_to(struct RtStackBuf *b, u32 nr)
@@ -103,7 +113,7 @@ static RT_NOINLINE u64 switch_to(struct RtStackBuf *b, u32 nr)
 	}
 	w->py_kept = w->py_taken = 0; // what is read again
 	if (had && w->again)
-		rt_chain_again(b);
+		further_loop(b);
 	return had;
 }
 
@@ -126,7 +136,7 @@ RT_NOINLINE u64 rtg_lang_begin(RT_GIVEN given, u64 look, u64 frame)
 	u32 nr = key & ~RT_UW_LANG_MADE;
 	if (b->lang.lang && (!moved || nr == b->lang.lang)) {
 		if (further)
-			rt_chain_again(b);
+			further_loop(b);
 		return 0;
 	}
 	if (b->lang.lang && switch_to(b, nr))

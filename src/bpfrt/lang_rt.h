@@ -30,6 +30,7 @@ u64 rt_lang_frame(struct RtStackBuf *b, u64 code, u64 ident, u64 pos);
 
 // py.bpf.c
 u64 rt_py_begin(struct RtStackBuf *b, struct RtLang *l); // the thread's first record; 0: it has none
+u64 rt_py_again(struct RtLangWalk *w, struct RtLang *l); // pyinterp.bpf.c: at a further loop, if there are several interpreters
 u64 rt_py_step(struct RtStackBuf *b, struct RtLang *l);	 // as rtg_lang_step()
 u64 rt_py_copy(struct RtLangWalk *w, struct RtLang *l);	 // the code object at w->new_code, into w->made.code; 0: it is none
 

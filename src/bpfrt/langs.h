@@ -15,6 +15,9 @@ struct RtPython { // offsets in its structures, by version
 	u16 how;	  // enum RtPyHow
 	u16 key;	  // in _PyRuntime: {int set, int pthread key} of the thread state
 	u16 thread_id;	  // in the thread state
+	u16 interps;	  // in _PyRuntime: the list of interpreters. 0: not known, a thread is taken to have one state
+	u16 interp_next, interp_threads; // in an interpreter: the next one, its thread states
+	u16 current;	  // in _PyRuntime: the state that has the GIL; 0: the key's is the one at work
 	u16 cframe;	  // in the thread state: pointer to the record in the innermost eval loop's own frame, without records to the innermost frame
 	u16 cframe_frame, cframe_prev;
 	u16 frame_size;	  // bytes that are read of a frame
@@ -46,6 +49,7 @@ struct RtPython { // offsets in its structures, by version
 	u16 source;	  // enum RtPySource: for people
 };
 enum RtPySource { RT_PY_TABLE, RT_PY_DESCRIBED, RT_PY_WRONG }; // of offsets; wrong: what it says of itself makes no sense
+#define RT_PY_THREAD_NEXT 8 // in a thread state, of all versions: the next one of its interpreter
 enum RtPyType { RT_PY_CORO_TYPE, RT_PY_GEN_TYPE, RT_PY_AGEN_TYPE, RT_PY_ASEND_TYPE, RT_PY_TYPE_TYPE, RT_PY_TYPES }; // RtLang.types
 enum RtPyAttrs { RT_PY_ATTRS_BEFORE32, RT_PY_ATTRS_BEFORE24, RT_PY_ATTRS_BEHIND };
 // Tasks that wait for the one at hand: those of asyncio. The one at hand is found on the stack.
@@ -318,6 +322,7 @@ enum RtLangGroup { // bits
 	RT_GROUP_AHEAD = 4, // where it ends is looked for; there are no frames yet
 	RT_GROUP_JAVA = 8, // of compiled code or of an interpreter's frame of Java
 	RT_GROUP_V8 = 16,  // of V8's; it has RT_GROUP_JAVA, too
+	RT_GROUP_STATES = 64, // of CPython: the state that has the next frames is looked for
 	RT_GROUP_REST = 32, // what runs on a fiber's stack was called by the program's frames on the stack that resumed it, without a loop here
 };
 #define RT_LANG_AHEAD 32768 // frames of one group, at most

@@ -93,18 +93,25 @@ static RT_INLINE u64 frame_at_hand(struct RtLangWalk *w, struct RtLang *l)
 	return rtp_read_frame(w, l, w->frame, RT_PY_AT_HAND) ? RT_PY_AT_HAND : RT_PY_AT_HAND + 1;
 }
 
-RT_NOINLINE u64 rt_py_begin(struct RtStackBuf *b, struct RtLang *l)
+// The frames of a state, from its innermost record or frame on. 0: there are none.
+static RT_INLINE u64 enter_state(struct RtLangWalk *w, struct RtLang *l, u64 first)
 {
-	struct RtLangWalk *w = &b->lang;
-
-	if (!rt_py_state(b, l))
-		return 0;
-	w->record = w->frame = w->tmp[0];
+	w->record = w->frame = first;
 	w->py_kept = w->py_taken = 0;
-	w->each = l->py.how == RT_PY_EACH;
 	if (l->py.how == RT_PY_SHIMS)
 		look_ahead(w);
 	return l->py.how != RT_PY_RECORDS || rtp_load_record(w, l);
+}
+
+RT_NOINLINE u64 rt_py_begin(struct RtStackBuf *b, struct RtLang *l)
+{
+	struct RtLangWalk *w = &b->lang;
+	u64 state, first;
+
+	state = rt_py_state(b, l);
+	first = w->tmp[0];
+	w->each = l->py.how == RT_PY_EACH;
+	return rt_py_interps(w, l, state) || (state && enter_state(w, l, first));
 }
 
 // The group's last frame was taken: on to the next outer loop. w->frame is the frame before it.
@@ -144,11 +151,30 @@ static RT_INLINE bool from_loop(struct RtLangWalk *w, struct RtLang *l)
 	return false;
 }
 
+// A few states of the thread further. The frames of the one that is found follow; if it is none the thread has none, or has no more.
+static RT_INLINE u64 next_state(struct RtLangWalk *w, struct RtLang *l)
+{
+	bool had = w->reg[RT_PY_USED];
+
+	if (!rt_py_scan(w, l))
+		return RT_STEP_AHEAD;
+	w->group = RT_GROUP_NONE;
+	if (w->tmp[0]) {
+		enter_state(w, l, w->tmp[0]);
+	} else {
+		w->again = 0;
+		w->off = !had;
+	}
+	return RT_STEP_AHEAD;
+}
+
 RT_NOINLINE u64 rt_py_step(struct RtStackBuf *b, struct RtLang *l)
 {
 	struct RtLangWalk *w = &b->lang;
 	u64 slot, code, pos, ident, last;
 
+	if (w->group & RT_GROUP_STATES)
+		return next_state(w, l);
 	if (w->group & RT_GROUP_AHEAD)
 		return ahead(b, l);
 	slot = frame_at_hand(w, l);

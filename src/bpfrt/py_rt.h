@@ -57,6 +57,15 @@ static RT_INLINE u64 rt_py_value(struct RtLangWalk *w, u64 tp, u64 key)
 	return rt_py_ptr(w, at + key % 32 * 16 + 8);
 }
 
+// Words of RtLangState.reg
+enum {
+	RT_PY_TP,      // the thread's number in its states: its struct pthread
+	RT_PY_CURRENT, // the state that is at work, if it is this thread's
+	RT_PY_USED,    // the order of the state whose frames were taken last; 0: none's were
+	RT_PY_INTERP, RT_PY_STATE, RT_PY_NR, // looked at next: interpreter, its state, how many states there were
+	RT_PY_BEST, RT_PY_ORDER, // the innermost state that was found, and its order
+};
+
 // The state of the thread whose struct pthread is at tp: as rt_py_state().
 static RT_INLINE u64 rt_py_state_at(struct RtLangWalk *w, struct RtLang *l, u64 tp, u64 key, bool musl)
 {
@@ -67,10 +76,15 @@ static RT_INLINE u64 rt_py_state_at(struct RtLangWalk *w, struct RtLang *l, u64 
 	state = w->tmp[0];
 	if (!state || !rt_py_ptr(w, state + l->py.thread_id) || w->tmp[0] != tp || !rt_py_ptr(w, state + l->py.cframe))
 		return 0;
+	w->reg[RT_PY_TP] = tp;
 	return state;
 }
 
-// The thread's state, 0: it has none. Its innermost record, or frame, into w->tmp[0].
+// pyinterp.bpf.c
+u64 rt_py_interps(struct RtLangWalk *w, struct RtLang *l, u64 state); // are there several interpreters? Then the thread's states are looked for. state: its own by its key, 0 none
+u64 rt_py_scan(struct RtLangWalk *w, struct RtLang *l); // a few of all states. Not 0: that was the last; then the innermost record, or frame, of the next one is in w->tmp[0], 0: none
+
+// The thread's state by its key, 0: it has none. Its innermost record, or frame, into w->tmp[0].
 static RT_INLINE u64 rt_py_state(struct RtStackBuf *b, struct RtLang *l)
 {
 	static const u16 sizes[] = PTHREAD_SIZES;
@@ -80,6 +94,7 @@ static RT_INLINE u64 rt_py_state(struct RtStackBuf *b, struct RtLang *l)
 	if (!rt_off_tp || !rt_kread8(&tp, b->uw.task + rt_off_tp) || !rt_py_ptr(w, l->root + w->bias + l->py.key) || !(u32)w->tmp[0])
 		return 0;
 	key = w->tmp[0] >> 32;
+	w->reg[RT_PY_TP] = RT_IS_X86 ? tp : 0;
 	RT_UNROLL
 	for (u32 i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
 		if (!state)

@@ -115,6 +115,9 @@ u64 rt_uw_load32(struct RtUw *u);
 #define rtg_py_trampoline rtg_py_trampoline_task
 #define rt_py_begin rt_py_begin_task
 #define rt_py_step rt_py_step_task
+#define rt_py_again rt_py_again_task
+#define rt_py_interps rt_py_interps_task
+#define rt_py_scan rt_py_scan_task
 #define rt_py_copy rt_py_copy_task
 #define rt_chain_begin rt_chain_begin_task
 #define rt_chain_again rt_chain_again_task
@@ -149,6 +152,7 @@ u64 rt_uw_load32(struct RtUw *u);
 #define rt_lang_func_at(b, frame) 0
 #define rt_py_async(b, l) RT_STEP_NONE
 #include "bpfrt/py.bpf.c"
+#include "bpfrt/pyinterp.bpf.c"
 #include "bpfrt/chain.bpf.c"
 #include "bpfrt/javamethod.bpf.c"
 #include "bpfrt/javaname.bpf.c"

@@ -6,6 +6,8 @@
 
 #define COOKIE 0x7970677562656478ULL // "xdebugpy"
 #define MAX_STRUCT 4096
+enum { WORD_INTERPS = 5, WORD_INTERP_NEXT = 8, WORD_INTERP_THREADS }; // in _PyRuntime, in an interpreter
+#define WORD_THREAD_NEXT 2 // from E_THREAD on
 // Words of _Py_DebugOffsets: sizes of structures, each followed by places in it
 enum Entry {
 	E_THREAD, E_THREAD_FRAME, E_THREAD_ID,
@@ -88,6 +90,19 @@ static bool take_copies(const struct Layout *l, const u64 *words, struct RtPytho
 	return true;
 }
 
+// Where the thread states of all interpreters are: the same words in each version. What makes no sense is not known.
+static void take_interps(const struct Layout *l, const u64 *words, struct RtPython *py)
+{
+	u64 head = words[WORD_INTERPS], next = words[WORD_INTERP_NEXT], threads = words[WORD_INTERP_THREADS];
+
+	py->interps = 0;
+	if (!head || (head | next | threads) & ~(u64)0xfff8 || next == threads || words[l->at[E_THREAD] + WORD_THREAD_NEXT] != RT_PY_THREAD_NEXT)
+		return;
+	py->interps = (u16)head;
+	py->interp_next = (u16)next;
+	py->interp_threads = (u16)threads;
+}
+
 static u16 most(u16 a, u32 b)
 {
 	return (u16)MAX((u32)a, (b + 7) & ~7u);
@@ -129,6 +144,7 @@ bool python_described(const u64 *words, u32 version, bool free_threaded, struct 
 		return false;
 	if (!take(l, words, &py) || !take_heads(l, words, &py) || !take_copies(l, words, &py))
 		return false;
+	take_interps(l, words, &py);
 	set_sizes(&py);
 	if (py.coro_frame && !same_coroutines(l, words, row, &py))
 		py.coro_frame = 0;

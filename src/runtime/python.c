@@ -22,6 +22,8 @@ struct Row {
 #define CODE_38 .code_size = 128, .code_line = 40, .code_file = 104, .code_name = 112, .code_lines = 120, STR_311
 #define CODE_311 .code_size = 144, .code_line = 72, .code_file = 112, .code_name = 128, .code_lines = 136, .lines_kind = LINES_311
 #define CODE_312 .code_size = 144, .code_line = 68, .code_file = 112, .code_name = 128, .code_lines = 136, .lines_kind = LINES_311, STR_312
+// Interpreters in one process (Py_NewInterpreter), each with a state for a thread
+#define STATES_37(head, state) .interps = head, .interp_threads = 8, .current = state
 #define FRAME_37 .how = RT_PY_EACH, .thread_id = 176, .cframe = 24, .frame_size = 112, .frame_code = 32, .frame_prev = 24, .ip_unit = 1
 // Without the GIL an object's head is 16 bytes longer
 #define CODE_FREE .head = 16, .code_size = 160, .code_line = 84, .code_file = 128, .code_name = 144, .code_lines = 152, .lines_kind = LINES_311, \
@@ -35,16 +37,16 @@ struct Row {
 #define ASYNC_314 .frame_locals = 80, .frame_top = 64, .top_at = 1, .tuple_items = 32, .frame_owner = 74, .coro_frame = 72, .task_coro = 128, .task_waiter = 120, \
 	.attrs = RT_PY_ATTRS_BEHIND
 static const struct Row rows[] = {
-	{0x307, {FRAME_37, .key = 1504, .frame_ip = 104, .code_size = 120, .code_line = 36, .code_file = 96, .code_name = 104, .code_lines = 112, STR_311,
+	{0x307, {FRAME_37, STATES_37(24, 1480), .key = 1504, .frame_ip = 104, .code_size = 120, .code_line = 36, .code_file = 96, .code_name = 104, .code_lines = 112, STR_311,
 		 .lines_kind = LINES_39}},
-	{0x308, {FRAME_37, CODE_38, .key = 1392, .frame_ip = 104, .lines_kind = LINES_39}},
-	{0x309, {FRAME_37, CODE_38, .key = 584, .frame_ip = 104, .lines_kind = LINES_39}},
-	{0x30a, {.how = RT_PY_EACH, .thread_id = 176, .cframe = 24, .frame_size = 112, .frame_code = 32, .frame_prev = 24, .ip_unit = 2, CODE_38, .key = 584,
+	{0x308, {FRAME_37, STATES_37(32, 1368), CODE_38, .key = 1392, .frame_ip = 104, .lines_kind = LINES_39}},
+	{0x309, {FRAME_37, STATES_37(32, 568), CODE_38, .key = 584, .frame_ip = 104, .lines_kind = LINES_39}},
+	{0x30a, {.how = RT_PY_EACH, STATES_37(32, 568), .thread_id = 176, .cframe = 24, .frame_size = 112, .frame_code = 32, .frame_prev = 24, .ip_unit = 2, CODE_38, .key = 584,
 		 .frame_ip = 96, .lines_kind = LINES_310}},
-	{0x30b, {.how = RT_PY_RECORDS, .key = 592, .thread_id = 152, .cframe = 56, .cframe_frame = 8, .cframe_prev = 16,
+	{0x30b, {.how = RT_PY_RECORDS, .key = 592, .interps = 40, .interp_threads = 16, .thread_id = 152, .cframe = 56, .cframe_frame = 8, .cframe_prev = 16,
 		 .frame_size = 72, .frame_code = 32, .frame_prev = 48, .frame_ip = 56, .frame_end = 68, .end_value = 1, // is_entry
 		 CODE_311, STR_311, .code_first = 184, ASYNC_311}},
-	{0x30c, {.how = RT_PY_RECORDS, .key = 1544, .thread_id = 136, .cframe = 56, .cframe_frame = 0, .cframe_prev = 8, .frame_size = 72, .frame_end = 70,
+	{0x30c, {.how = RT_PY_RECORDS, .key = 1544, .interps = 40, .interp_threads = 72, .thread_id = 136, .cframe = 56, .cframe_frame = 0, .cframe_prev = 8, .frame_size = 72, .frame_end = 70,
 		 FRAME_312, CODE_312, .code_first = 192, ASYNC_312}},
 	{0x30d, {.how = RT_PY_SHIMS, .key = 2160, .thread_id = 152, .cframe = 72, .frame_size = 72, .frame_end = 70, FRAME_312, CODE_312, .code_first = 200,
 		 ASYNC_313}},
@@ -89,7 +91,10 @@ static bool key_of_arm64(u32 version, struct RtPython *py)
 {
 	if ((version & ~FREE) < 0x309)
 		return false;
-	py->key += (version & ~FREE) < 0x30c ? 16 : 0;
+	if ((version & ~FREE) < 0x30c) {
+		py->key += 16;
+		py->current += 16;
+	}
 	return true;
 }
 

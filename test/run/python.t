@@ -21,6 +21,19 @@ RUN {sonde} -q --why-incomplete -c '/usr/bin/python3.11 {top}/test/run/py_stack.
 EXPECT_LINE 1
 EXPECT_LINE 3 stacks of 12 frames, 3 equal
 
+NAME python: several interpreters in a program in C, as in mod_wsgi: the one at work, on two threads
+NEED file:/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0
+RUN export PYTHONPATH={top}/test/run PYTHONDONTWRITEBYTECODE=1 WANT=want; h="{build}/pyhost /usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0"; $h 'import time; print(flush=True); time.sleep(600)' >up & while ! test -s up; do sleep 0.1; done; echo 'import py_interps; py_interps.by_host()' >code; echo "exec $h \"\$(cat code)\"" >run.sh; {sonde} -q --why-incomplete --dwarf-pid $! -c 'sh run.sh' -e 'tracepoint:syscalls:sys_enter_getppid /comm == "pyhost"/ { printf("%s\n", ustack) }' >o 2>&1; kill $!; python3 {top}/test/run/py_same.py want o; tail -n 1 o; cat o >&2
+EXPECT_LINE 4 stacks of 12 frames, 4 equal
+EXPECT_LINE 4 user stacks, 4 whole (100.00 %)
+
+NAME python: 3.8 to 3.13: interpreters in one another, at work and asleep
+LONG
+NEED cmd:pyenv
+RUN export PYTHONDONTWRITEBYTECODE=1; for v in 3.8 3.9 3.10 3.11 3.12 3.13; do for p in $(ls -d $(pyenv root)/versions/$v.*/bin/python3 2>/dev/null | tail -n 1); do rm -f up want; $p {top}/test/run/py_interps.py up 2 asleep & until [ -e up ]; do sleep 0.1; done; sleep 0.2; {sonde} -q --why-incomplete -e "iter:task /pid == $!/ { printf(\"%s\n\", ustack) }" >o 2>&1; python3 {top}/test/run/py_same.py up o; grep 'whole (' o; {sonde} -q --why-incomplete --dwarf-pid $! -c "$p {top}/test/run/py_interps.py want 2" -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { printf("%s\n", ustack) }' >o 2>&1; kill $!; python3 {top}/test/run/py_same.py want o; grep 'whole (' o; done; done | sort | uniq -c | sed 's/^ *//'
+TIMEOUT 60
+EXPECT_RE ^(\d+) 1 stacks of 7 frames, 1 equal\n\1 1 user stacks, 1 whole \(100.00 %\)\n\Z
+
 NAME python: a deep recursion, in pieces
 NEED file:/usr/bin/python3.11
 RUN {sonde} -q --why-incomplete -c '/usr/bin/python3.11 {top}/test/run/py_stack.py want deep 3000' -e 'tracepoint:syscalls:sys_enter_getppid /comm == "python3.11"/ { printf("%s\n", ustack) }' >o 2>&1; python3 {top}/test/run/py_same.py want o; tail -n 3 o

@@ -641,6 +641,87 @@ TEST(a_loop_more_than_frames)
 		CHECK_EQ(st ? st->n : 0, 4);
 	}
 }
+// Two interpreters, each with a state of the thread: the inner loop is of the younger one's, and the outer of that which the thread has under its key.
+#define INTERPS 640 // from ROOT on
+#define INTERP(i) (HEAP + 0x8a0 + (i) * 16)
+#define STATE2 (HEAP + 0x980)
+static void put_interps(struct RtPython py, u64 first, u64 second)
+{
+	u32 one = 1;
+	struct RtLang *l = bpf_map_lookup_elem(&rt_langs, &one);
+
+	py.interps = INTERPS;
+	py.interp_threads = 8;
+	py.current = INTERPS + 8;
+	l->py = py;
+	put(ROOT + INTERPS, INTERP(1));
+	put(ROOT + INTERPS + 8, STATE2);
+	put(INTERP(1), INTERP(0));
+	put(INTERP(1) + 8, STATE2);
+	put(INTERP(0), 0);
+	put(INTERP(0) + 8, STATE);
+	put(STATE2 + 8, 0);
+	put(STATE2 + 152, HEAP);
+	put(STATE2 + 56, first);
+	put(STATE + 56, second);
+}
+
+static void start_interps(void)
+{
+	start_python();
+	put_interps(py311, STACK + 8, STACK + 8 * 13);
+	stack[3] = HEAP; // the state's own, which has no frame
+}
+
+TEST(a_thread_of_several_interpreters)
+{
+	start_interps();
+	check_python(walk_now());
+	put(ROOT + INTERPS + 8, 0); // it has given the GIL away
+	check_python(walk_now());
+	start_interps();
+	put(HEAP + 0x310 + KEY * 16 + 8, 0); // nothing under its key
+	check_python(walk_now());
+	for (u32 at_work = 0; at_work < 2; at_work++) {
+		start_each();
+		put_interps(py39, PYFRAME(0), PYFRAME(2));
+		put_frame_of(0, 0, 0, 0);
+		put(PYFRAME(0) + 56, 14);
+		if (!at_work)
+			put(ROOT + INTERPS + 8, 0);
+		struct RtStack *st = walk_now();
+		check_lang(st, 0, "A.inner", "/src/a.py", 14);
+		check_lang(st, 2, "<module>", "/src/main.py", 0);
+		CHECK_EQ(st->why, RT_WHY_OK);
+	}
+	start_shims();
+	put_interps(py313, PYFRAME(0), PYFRAME(2));
+	stack[1 + 6] = 0;
+	wide_loops();
+	check_python(walk_now());
+}
+
+// Lists of interpreters and of states that lead to themselves, a state of another thread, none that has frames
+TEST(interpreters_without_end)
+{
+	start_interps();
+	put(INTERP(0), INTERP(1));
+	check_python(walk_now());
+	start_interps();
+	put(STATE2 + 8, STATE2);
+	u64 before = rt_host.loop_steps;
+	CHECK_EQ(walk_now()->n, 5);
+	CHECK(rt_host.loop_steps - before <= RT_STACK_DEEP);
+	start_interps();
+	put(STATE2 + 152, HEAP + 8);
+	struct RtStack *st = walk_now();
+	CHECK_EXACT(st, 0, TEXT);
+	check_lang(st, 2, "<module>", "/src/main.py", 4);
+	start_interps();
+	put(STATE2 + 56, 0);
+	put(STATE + 56, 0);
+	check_native(walk_now(), RT_WHY_OK);
+}
 TEST(native_frames_where_they_are_asked_for)
 {
 	start_python();

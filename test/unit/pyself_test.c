@@ -19,11 +19,11 @@ static const struct Described {
 } described[] = {
 	{0x30d, 73, {19, 23, 24, 28, 29, 30, 31, 32, 33, 34, 35, 37, 38, 39, 43, 44, 45, 51, 65, 66, 67, 68, 69},
 	 {304, 72, 152, 80, 8, 0, 56, 72, 70, 208, 112, 128, 136, 68, 200, 16, 8, 24, 16, 32, 64, 32, 16},
-	 {.thread_id = 152, .cframe = 72, .frame_size = 72, .frame_end = 70, .frame_code = 0, .frame_prev = 8, .frame_ip = 56, .code_size = 144, .code_line = 68, .code_file = 112,
+	 {.thread_id = 152, .interps = 632, .interp_next = 7264, .interp_threads = 7344, .cframe = 72, .frame_size = 72, .frame_end = 70, .frame_code = 0, .frame_prev = 8, .frame_ip = 56, .code_size = 144, .code_line = 68, .code_file = 112,
 	  .code_name = 128, .code_lines = 136, .code_first = 200, .str_ascii = 40, .str_other = 56, .frame_owner = 70, .frame_locals = 72, .tuple_items = 24, .coro_frame = 72}},
 	{0x30e, 95, {22, 26, 27, 31, 32, 33, 34, 35, 36, 39, 40, 42, 43, 44, 48, 50, 51, 57, 75, 76, 77, 78, 79},
 	 {904, 72, 152, 88, 8, 0, 56, 80, 74, 216, 112, 128, 136, 68, 208, 16, 8, 32, 16, 32, 64, 32, 16},
-	 {.thread_id = 152, .cframe = 72, .frame_size = 80, .frame_end = 74, .frame_code = 0, .frame_prev = 8, .frame_ip = 56, .code_size = 144, .code_line = 68, .code_file = 112,
+	 {.thread_id = 152, .interps = 640, .interp_next = 7280, .interp_threads = 7360, .cframe = 72, .frame_size = 80, .frame_end = 74, .frame_code = 0, .frame_prev = 8, .frame_ip = 56, .code_size = 144, .code_line = 68, .code_file = 112,
 	  .code_name = 128, .code_lines = 136, .code_first = 208, .str_ascii = 40, .str_other = 56, .frame_owner = 74, .frame_locals = 80, .frame_top = 64, .tuple_items = 32, .coro_frame = 72}},
 };
 static u32 describe(const struct Described *d, u64 *words)
@@ -34,6 +34,10 @@ static u32 describe(const struct Described *d, u64 *words)
 	for (u32 i = 0; i < ARRAY_LEN(d->at); i++)
 		words[d->at[i]] = d->say[i];
 	words[d->at[22] + 1] = 40; // of ASCII
+	words[5] = d->want.interps;
+	words[8] = d->want.interp_next;
+	words[9] = d->want.interp_threads;
+	words[d->at[0] + 2] = 8;
 	if (d->version == 0x30e) {
 		words[37] = 64;
 		words[85] = 72;
@@ -58,6 +62,10 @@ TEST(python_says_where_it_keeps_things)
 		CHECK_EQ(py.frame_end, d->want.frame_end + 8);
 		CHECK_EQ(py.frame_size, d->want.frame_size + 8);
 		CHECK_EQ(py.coro_frame, 0);
+		// states that lie elsewhere in their list
+		words[d->at[0] + 2] = 16;
+		CHECK(python_described(words, d->version, false, &py));
+		CHECK_EQ(py.interps, 0);
 		// of another version, with another lock, without its mark
 		struct RtPython was = py;
 		CHECK(!python_described(words, d->version + 1, false, &py) && !python_described(words, d->version, true, &py));
@@ -117,6 +125,7 @@ TEST(garbage_that_python_says_of_itself)
 		CHECK(py.frame_code + 8 <= py.frame_size && py.frame_prev + 8 <= py.frame_size && py.frame_ip + 8 <= py.frame_size && py.frame_end < py.frame_size);
 		CHECK(py.code_file + 8 <= py.code_size && py.code_name + 8 <= py.code_size && py.code_lines + 8 <= py.code_size && py.code_line + 4 <= py.code_size);
 		CHECK(!((py.frame_code | py.frame_prev | py.frame_ip | py.code_file | py.code_name | py.code_lines | py.cframe | py.thread_id) & 7));
+		CHECK(!((py.interps | py.interp_next | py.interp_threads) & 7));
 		CHECK(py.cframe < 4096 && py.thread_id < 4096 && py.code_first < 4096);
 	}
 	CHECK(taken > 1000 && taken < 190000);

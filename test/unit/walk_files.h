@@ -15,6 +15,7 @@
 #include "bpfrt/v8name.bpf.c"
 #include "bpfrt/langfunc.bpf.c"
 #include "bpfrt/pyasync.bpf.c"
+#include "bpfrt/pyinterp.bpf.c"
 #include "bpfrt/mem.bpf.c"
 #include "bpfrt/unwind.bpf.c"
 #include "bpfrt/uprobe.bpf.c"
