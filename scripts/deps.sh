@@ -18,7 +18,7 @@ h:curses.h libncurses-dev ncurses-devel ncurses-dev ncurses
 h:curl/curl.h libcurl4-openssl-dev libcurl-devel curl-dev curl"
 # A small program has no debug information (of libdw only the names of call frame instructions), no live view and sends nothing.
 [ -z "${SONDE_MIN:-}" ] || needs=$(printf '%s\n' "$needs" | sed -e 's|^h:elfutils/libdwfl.h|h:dwarf.h|' -e '/curses.h/d' -e '/curl.h/d' -e '$a cmd:xz xz-utils xz xz xz')
-test="python3 python3-yaml tmux php-cli ruby lua5.1 lua5.3 lua5.4 liblua5.4-0 luajit2 libnginx-mod-http-lua curl chromium binutils elfutils gdb g++ libclang-rt-14-dev llvm xz-utils perl nodejs openssl sqlite3 nginx-light fd-find bindfs protobuf-compiler debuginfod libbpf-tools libc6-dbg procps libcap2-bin zsh fish fp-compiler bpftool golang-go openjdk-17-jdk-headless"
+test="python3 python3-yaml tmux php-cli ruby lua5.1 lua5.3 lua5.4 liblua5.3-0 liblua5.4-0 luajit2 libnginx-mod-http-lua curl chromium binutils elfutils gdb g++ libclang-rt-14-dev llvm xz-utils perl nodejs openssl sqlite3 nginx-light fd-find bindfs protobuf-compiler debuginfod libbpf-tools libc6-dbg procps libcap2-bin zsh fish fp-compiler bpftool golang-go openjdk-17-jdk-headless"
 vm="qemu-system-x86 qemu-system-arm busybox-static gcc-aarch64-linux-gnu libc6-dev-arm64-cross bpftrace xfsprogs mdadm iproute2 openssl curl zstd"
 # 32-bit programs: g++-multilib would conflict with the cross compilers of vm, the package of one version does not.
 if [ "$(dpkg --print-architecture 2>/dev/null)" = amd64 ]; then

@@ -60,8 +60,8 @@ static RT_INLINE void native_reg(struct RtStackBuf *b, u64 nr)
 		w->tmp[0] = u->leaf;
 		return;
 	}
-	if (nr == RT_CHAIN_PC) {
-		w->tmp[0] = u->pc - u->is_ra;
+	if (nr == RT_CHAIN_PC || nr == RT_CHAIN_OFF) {
+		w->tmp[0] = u->pc - u->is_ra - (nr == RT_CHAIN_OFF ? w->bias : 0);
 		return;
 	}
 	nr &= RT_NREGS - 1;
@@ -205,7 +205,7 @@ static RT_INLINE u64 run_rare(struct RtStackBuf *b, struct RtChain *c)
 		w->begun = 1;
 		b->uw.sure = w->reg[RT_CHAIN_SURE];
 		w->op = o->arg;
-		w->group = RT_GROUP_NONE;
+		w->group = imm ? RT_GROUP_ON : RT_GROUP_NONE;
 		if (w->again)
 			w->frame = w->reg[RT_CHAIN_NEXT];
 		return RT_STEP_AHEAD;

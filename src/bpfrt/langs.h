@@ -184,6 +184,7 @@ struct RtLang {
 	u64 types[RT_PY_TYPES]; // other types of the runtime; 0: there is none
 	u64 loop, loop_end; // the code of which frames may hold records or run programs; 0, 0: all of the object's
 	u64 cold, cold_end; // of such code the part that lies elsewhere
+	u64 resume, resume_end; // of the code that goes on with a thread of the program (Lua), within which all loops of that lie; 0: not known
 	u32 body; // PHP, LuaJIT: the rule of most of its loop, on whose frame code that it makes at run time runs
 	union {
 		struct RtPython py;
@@ -219,10 +220,10 @@ enum RtOpCode {
 	RT_OP_EQ,     // if src == dst + imm, on at arg
 	RT_OP_NE,     // the same of src != ...
 	RT_OP_LT,     // ... src < ...
-	RT_OP_NATIVE, // dst = register imm (DWARF) of the native frame at hand, 0 if it is not known; RT_CHAIN_LEAF: whether no frame has been left yet; RT_CHAIN_PC: the place in it
+	RT_OP_NATIVE, // dst = register imm (DWARF) of the native frame at hand, 0 if it is not known; RT_CHAIN_LEAF: whether no frame has been left yet; RT_CHAIN_PC, _OFF: the place in it
 	RT_OP_TRY,    // dst = the word at src + imm, 0 if it cannot be read
 	RT_OP_TP,     // dst = the thread pointer
-	RT_OP_READY,  // the beginning is done, or what is done again; the first frame's step begins at arg
+	RT_OP_READY,  // the beginning is done, or what is done again; the first frame's step begins at arg; imm: frames come before the native one at hand
 	RT_OP_FRAME,  // a frame: code src, of which dst are a few own words, position arg;
 	RT_OP_TEXT,   // of the code: enum RtChainText imm = src bytes at dst
 	RT_OP_CSTR,   // the same of a text up to its zero, at dst
@@ -243,6 +244,7 @@ enum RtChainText { RT_CHAIN_NAME, RT_CHAIN_FILE, RT_CHAIN_LINES, RT_CHAIN_LINES2
 #define RT_CHAIN_PERHAPS (-1)
 #define RT_CHAIN_LEAF 64
 #define RT_CHAIN_PC 65
+#define RT_CHAIN_OFF 66 // as an offset in the runtime's object
 struct RtOp {
 	u8 op, dst, src, pad;
 	u16 arg, pad2;

@@ -114,6 +114,12 @@ static inline void chain_ready(struct ChainMaker *m, u32 label)
 	chain_op(m, RT_OP_READY, 0, 0, label, 0);
 }
 
+// The same; the frames come before the native one at hand, and take no one's place.
+static inline void chain_ready_before(struct ChainMaker *m, u32 label)
+{
+	chain_op(m, RT_OP_READY, 0, 0, label, 1);
+}
+
 static inline void chain_lost(struct ChainMaker *m)
 {
 	chain_op(m, RT_OP_LOST, 0, 0, 0, 0);
@@ -199,12 +205,12 @@ enum { // registers; X: words of a call, of a prototype
 	T, N, L, AT, OTHER, OTHER_AT, VM, VM_CALL, VM_NEXT, ON, SEEN, X, FUNC = X + 11, PREV, PC, STATUS, KEY, POS, CALLER
 }; // all but T and N are 0 first
 _Static_assert(T == (int)RT_CHAIN_ROOT && N == (int)RT_CHAIN_ROOT2 && CALLER < (int)RT_CHAIN_NEXT, "registers");
-enum { ON_DRAIN = 2 }; // calls of the thread before that have no loop
+enum { ON_DRAIN = 2, ON_REST }; // calls of the thread before that have no loop; of the one at hand
 enum {
 	L_READY = CHAIN_OWN, L_BACK, L_SAME, L_NEW, L_KEEP, L_SEARCH, L_LOOK, L_NOT, L_FOUND, L_NONE, L_CALL, L_CALLER, L_NOT_OWN, L_INNER, L_ENDS, L_REST,
 	L_MID, L_NAMED, L_STORED, L_BEGUN, L_PLACE, L_TAKE, L_C, L_CLOSURE, L_NAME, L_CALLED, L_EVENT, L_LENGTH, L_PATH, L_TEXT, L_NO_FILE, L_NO_ABS, L_NO_LINES, L_DONE,
 	L_SCAN_BEGIN, L_SCAN, L_JUMP, L_SCANNED, L_SETS, L_LOCAL, L_LOCALS, L_UPVALUE, L_TABLE, L_GLOBAL, L_SELF, L_CONSTANT, L_STRING, L_LEAF, L_HAVE_THREAD, L_THREAD, L_LEFT_OVER, L_OWN,
-	L_OUTWARDS, L_OUTERMOST, L_NOWHERE, L_NOT_OTHER,
+	L_OUTWARDS, L_OUTERMOST, L_NOWHERE, L_NOT_OTHER, L_AT_LOOP,
 	L_SPILL // RT_LUA_SPILLS
 };
 _Static_assert(L_SPILL + RT_LUA_SPILLS <= CHAIN_LABELS, "labels");

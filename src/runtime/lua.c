@@ -7,8 +7,8 @@
 #include <elf.h>
 #include "runtime/internal.h"
 
-static const char *const symbols[RUNTIME_SYMBOLS] = {"lua_newstate", "lua_ident", "lua_callk", "lua_call", "luaJIT_setmode"};
-enum { SYM_MARK, SYM_IDENT, SYM_CALLK, SYM_CALL, SYM_JIT };
+static const char *const symbols[RUNTIME_SYMBOLS] = {"lua_newstate", "lua_ident", "lua_callk", "lua_call", "luaJIT_setmode", "lua_resume"};
+enum { SYM_MARK, SYM_IDENT, SYM_CALLK, SYM_CALL, SYM_JIT, SYM_RESUME };
 
 static u32 version_of(struct ElfFile *f, u64 ident, struct Str *text)
 {
@@ -237,6 +237,10 @@ static bool find(struct ElfFile *f, const struct ElfSymbol *syms, struct RtLang 
 			r = &lua_rows[out->row = (u16)i];
 	if (!r || f->machine != EM_X86_64 || !call->name || !runtime_largest_called(f, call->addr, 3, &out->loop, &out->loop_end))
 		return false;
+	if (syms[SYM_RESUME].name && syms[SYM_RESUME].size < MAX_LOOP) {
+		out->resume = syms[SYM_RESUME].addr;
+		out->resume_end = out->resume + syms[SYM_RESUME].size;
+	}
 	u64 size = out->loop_end - out->loop;
 	u8 *code = size <= MAX_LOOP && elffile_vaddr_to_off(f, out->loop, &off) ? elffile_load(f, off, size, MAX_LOOP) : NULL;
 	bool ok = code && find_state(code, (u32)size, r, &out->lua);

@@ -2,8 +2,8 @@
 // A thread of Lua (lua_State: the program itself, a coroutine) has a chain of calls (CallInfo), of functions in Lua and in C, the innermost first. A loop runs calls
 // up to one that C has made: from 5.2 on it is marked, in 5.1 it is one whose caller is C or is not at an instruction that calls. Nothing in memory says which thread
 // a loop runs, so each loop is looked at before its frame is left: its thread and its call at hand are in registers. A call that is not in the chain has just returned;
-// one of those before the loop's own has not begun. Coroutines have loops between the ones of who resumes them. One that was resumed behind a call of C (pcall) has
-// calls without loops: they come with the next loop.
+// one of those before the loop's own has not begun. Coroutines have loops between the ones of who resumes them. One that was resumed behind a call of C (pcall), or
+// in a function that another one has called, has calls without loops: they come where it is resumed, before lua_resume()'s own frame, or with the next loop, where that is not known.
 // Invariant: each loop's call is in the chain, or the stack counts as cut.
 #define LUA_PROGRAM
 #include "runtime/internal.h"
@@ -162,12 +162,33 @@ static void elsewhere(struct ChainMaker *m, const struct LuaRow *r, const struct
 	chain_jump(m, CHAIN_LOST);
 }
 
-static void again(struct ChainMaker *m, const struct LuaRow *r, const struct RtLua *how)
+// Is the place at hand in lua_resume()? All loops of the thread at hand, if it is a coroutine, lie within it: the calls that are left have none.
+static void resumes(struct ChainMaker *m, const struct LuaRow *r, const struct RtLang *l)
 {
+	if (l->resume >= l->resume_end || l->resume_end > INT32_MAX)
+		return;
+	chain_op(m, RT_OP_NATIVE, N, 0, 0, RT_CHAIN_OFF);
+	chain_add(m, N, N, -(s64)l->resume);
+	chain_set(m, T, (s64)(l->resume_end - l->resume - 1));
+	chain_if(m, T, RT_OP_LT, N, 0, L_AT_LOOP);
+	chain_if_is(m, AT, 0, L_READY);
+	chain_load(m, T, L, r->thread_g, 8);
+	chain_mul(m, T, T, L, -1);
+	chain_if(m, T, RT_OP_LT, RT_CHAIN_ZERO, MAIN_REACH, L_READY);
+	chain_set(m, ON, ON_REST);
+	chain_ready_before(m, CHAIN_STEP);
+	chain_label(m, L_AT_LOOP);
+}
+
+static void again(struct ChainMaker *m, const struct LuaRow *r, const struct RtLang *l)
+{
+	const struct RtLua *how = &l->lua;
+
 	chain_set(m, RT_CHAIN_NEXT, RT_CHAIN_PERHAPS);
 	chain_label(m, CHAIN_AGAIN);
 	chain_set(m, ON, 0);
 	chain_set(m, SEEN, 0);
+	resumes(m, r, l);
 	if (how->thread == RT_LUA_ON_STACK) {
 		chain_op(m, RT_OP_NATIVE, T, 0, 0, RSP);
 		chain_op(m, RT_OP_TRY, VM, T, 0, how->slot[0]);
@@ -379,7 +400,7 @@ bool lua_chain(const struct RtLang *l, struct RtChain *out)
 	u32 row = l->row % LUA_ROWS;
 	const struct LuaRow *r = &lua_rows[row];
 
-	again(&m, r, &l->lua);
+	again(&m, r, l);
 	step(&m, r);
 	lua_code(&m, r, row);
 	return chain_end(&m, out);

@@ -96,6 +96,10 @@ const struct Runtime *runtime_in_file(struct ElfFile *f, struct RtLang *out, str
 			out->cold = runtime_place(f, out->cold);
 			out->cold_end = runtime_place(f, out->cold_end);
 		}
+		if (out->resume_end) {
+			out->resume = runtime_place(f, out->resume);
+			out->resume_end = runtime_place(f, out->resume_end);
+		}
 		if (out->loop_end) {
 			out->loop = runtime_place(f, out->loop);
 			out->loop_end = runtime_place(f, out->loop_end);

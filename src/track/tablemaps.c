@@ -148,7 +148,8 @@ static void mark_rules(struct TableMaps *t, const struct ElfFile *f, struct UwTa
 		u64 off = UW_ROW_OFF(tab->rows.p[i]);
 		if (i % 64 == 0)
 			uwhurry_stop(hurry);
-		if (lang->loop_end && off - lang->loop >= lang->loop_end - lang->loop && off - lang->cold >= lang->cold_end - lang->cold)
+		if (lang->loop_end && off - lang->loop >= lang->loop_end - lang->loop && off - lang->cold >= lang->cold_end - lang->cold &&
+		    off - lang->resume >= lang->resume_end - lang->resume)
 			continue;
 		struct RtUwRule r = t->rules.v.p[rule];
 		r.index |= lang->kind == RT_LANG_V8 ? RT_UW_JIT : RT_UW_LANG;

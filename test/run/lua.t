@@ -55,6 +55,12 @@ RUN l=/usr/lib/x86_64-linux-gnu/liblua5.4.so.0; echo 'io.write(1) io.flush() whi
 EXPECT_LINE 57 stacks of 306 frames, 57 equal
 EXPECT_LINE 57 user stacks, 57 whole (100.00 %)
 
+NAME lua: a coroutine that a program in C resumes, as HAProxy does: also functions that have yielded in others
+NEED file:/usr/lib/x86_64-linux-gnu/liblua5.4.so.0
+NEED file:/usr/lib/x86_64-linux-gnu/liblua5.3.so.0
+RUN echo 'io.write(1) io.flush() while true do end' >up.lua; for v in 5.4 5.3; do rm -f up want; l=/usr/lib/x86_64-linux-gnu/liblua$v.so.0; {build}/luahost $l up.lua >up & u=$!; while ! test -s up; do sleep 0.1; done; {sonde} -q --why-incomplete --dwarf-pid $u -c "{build}/luahost -r $l {top}/test/run/lua_stack.lua want resumed" -e 'tracepoint:syscalls:sys_enter_rename /pid == cpid/ { printf("%s\n", ustack) }' >o 2>&1; kill $u; python3 {top}/test/run/py_same.py want o; tail -n 1 o; grep -c lua_resume o; done
+EXPECT_RE \A(14 stacks of 106 frames, 14 equal\n14 user stacks, 14 whole \(100.00 %\)\n18\n){2}\Z
+
 NAME lua: where a closure takes its upvalues, and the loop has its registers for something else: four allocations a call
 NEED cmd:lua5.4
 NEED cmd:lua5.3

@@ -1,6 +1,7 @@
 -- A program whose Lua stacks are known: ask writes what debug.getinfo() (which debug.traceback() prints) says of its own stack, and then renames nothing.
 --
--- usage: lua_stack.lua FILE calls | coroutines | finalizers | deep N
+-- usage: lua_stack.lua FILE calls | coroutines | finalizers | deep N | resumed
+-- resumed: it is a coroutine of a program in C (luahost -r), which goes on with it whenever it yields.
 -- What a tail call has replaced has no frame in any version; 5.1 counts them, and getinfo() tells of each as "tail", which is left out here: sonde does not show them.
 -- Lines of FILE: for each stack its frames, innermost first: "name file:line", of functions in C "name lua", then an empty line. Runs in Lua 5.1 to 5.4 and LuaJIT.
 
@@ -187,6 +188,26 @@ local function finalizers() -- of tables: from 5.2 on
   while not done do local _ = {} end
 end
 
+local function resumed()
+  local function f(n)
+    if n == 0 then
+      for _ = 1, 2 do coroutine.yield() ask() end
+    else
+      f(n - 1)
+      ask()
+    end
+    return n
+  end
+  f(3)
+  if _VERSION ~= 'Lua 5.1' then
+    pcall(function() f(1) table.sort({2, 1}, function(a, b) ask() return a < b end) end)
+  end
+  local co = coroutine.create(function() f(2) end)
+  while coroutine.status(co) ~= 'dead' do resume(co) end
+  coroutine.yield()
+  ask()
+end
+
 if arg[2] == 'calls' then
   calls()
 elseif arg[2] == 'coroutines' then
@@ -195,4 +216,6 @@ elseif arg[2] == 'finalizers' then
   finalizers()
 elseif arg[2] == 'deep' then
   down(tonumber(arg[3]))
+elseif arg[2] == 'resumed' then
+  resumed()
 end
