@@ -89,7 +89,8 @@ static bool is_root(const char *sym)
 					    "runtime.rt0_go.abi0", // where Go changes to another stack: asm_amd64.s marks these TOPFRAME
 					    "runtime.mcall", "runtime.mcall.abi0", "runtime.systemstack", "runtime.systemstack.abi0",
 					    "runtime.clone", "runtime.clone.abi0",
-					    "fiber_entryPoint"}; // of D
+					    "fiber_entryPoint", // of D
+					    "runtime.kickoff"}; // of gccgo: a goroutine
 	for (u32 i = 0; sym && i < ARRAY_LEN(roots); i++)
 		if (!strcmp(sym, roots[i]))
 			return true;
