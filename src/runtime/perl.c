@@ -165,7 +165,7 @@ enum {
 	L_KEY = CHAIN_OWN, L_BEGUN, L_GROUP, L_CALLED, L_END, L_NEXT, L_EVAL_BELOW, L_BACK, L_TAKE, L_SKIP, L_DEFER, L_STACK_ENDS,
 	L_EMPTY, L_NONE_IDLE, L_MAIN, L_SUB, L_MULTICALL, L_BUSY, L_RUNS, L_CODE, L_RETURNS, L_BEGUN_SUB, L_NO_CODE, L_NOT_BEGUN,
 	L_LEFT, L_IDLE, L_EVAL, L_EVAL_RUNS, L_EVAL_RETURNS, L_FRAME, L_CALLED_IN_OP, L_COP, L_TAKE_COP, L_COMPILING, L_FAST, L_FAST_ENDS, L_NOT_FAST, L_HAVE_CX, L_BY_GV, L_EGV, L_STASH,
-	L_ONE_NAME, L_FILE
+	L_ONE_NAME, L_PERHAPS, L_FILE
 };
 _Static_assert(L_FILE < CHAIN_LABELS, "labels");
 #define RSP 7 // DWARF
@@ -464,8 +464,15 @@ static void frame(struct ChainMaker *m, const struct Row *r)
 	chain_set(m, USED, USED_OUTER);
 	chain_label(m, L_CALLED_IN_OP);
 	chain_if_not(m, LEFT, 0, L_COP);
-	chain_if_not(m, SI_TYPE, SI_MAIN, L_COP);
-	chain_set(m, RT_CHAIN_NEXT, RT_CHAIN_PERHAPS); // C has called Perl, or the program has ended
+	chain_if_is(m, SI_TYPE, SI_MAIN, L_PERHAPS);
+	chain_op(m, RT_OP_TRY, T, PREV, 0, 0x10); // the main stack, which has none before it, and nothing on it?
+	chain_if_not(m, T, 0, L_COP);
+	chain_op(m, RT_OP_TRY, T, PREV, 0, 0x20);
+	chain_add(m, T, T, 1);
+	chain_and(m, T, T, 0x7fffffff);
+	chain_if_not(m, T, 0, L_COP);
+	chain_label(m, L_PERHAPS);
+	chain_set(m, RT_CHAIN_NEXT, RT_CHAIN_PERHAPS); // C has called Perl, the program is still being compiled (BEGIN, use), or it has ended (END, DESTROY)
 	chain_label(m, L_COP);
 	chain_load(m, W, CODE, 0x20, 32);
 	chain_shr(m, LINE, LINE, 32);

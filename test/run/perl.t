@@ -9,6 +9,12 @@ RUN perl -MList::Util -e '$| = 1; print 1; sleep 600' >up & while ! test -s up; 
 EXPECT_LINE 53 stacks of 295 frames, 53 equal
 EXPECT_LINE 53 user stacks, 53 whole (100.00 %)
 
+NAME perl: while a program is compiled (BEGIN, use), before and after it runs (INIT, END), and where its last objects go
+NEED cmd:perl
+RUN perl -e '$| = 1; print 1; sleep 600' >up & while ! test -s up; do sleep 0.1; done; {sonde} -q --why-incomplete --dwarf-pid $! -c 'perl {top}/test/run/perl_stack.pl want phases' -e 'tracepoint:syscalls:sys_enter_flock /pid == cpid/ { printf("%s\n", ustack) }' >o 2>&1; kill $!; python3 {top}/test/run/py_same.py want o; tail -n 3 o
+EXPECT_LINE 10 stacks of 42 frames, 10 equal
+EXPECT_LINE 10 user stacks, 10 whole (100.00 %)
+
 # By the copy of the walker that reads other threads' memory (iter:task), as of threads that slept before tracing began.
 NAME perl: threads that sleep
 NEED cmd:perl

@@ -1,14 +1,15 @@
 #!/usr/bin/perl
 # A program whose Perl stacks are known: ask() writes what caller() says of its own stack and then unlocks its file (flock).
 #
-# usage: perl_stack.pl FILE calls | fork | deep N
+# usage: perl_stack.pl FILE calls | fork | deep N | phases
 # Lines of FILE: for each stack its frames, innermost first: "sub file:line", then an empty line. Statements whose line caller() finds in another way than by the
 # statement itself (conditions of an elsif) are not here.
 use strict;
 use warnings;
 use List::Util qw(first reduce);
 
-open(our $out, '>>', $ARGV[0]) or die;
+our $out;
+BEGIN { open($out, '>>', $ARGV[0]) or die }
 
 sub ask {
 	my ($text, $i, $at) = ('', 0, __FILE__ . ':' . (__LINE__ + 7));
@@ -169,6 +170,22 @@ sub calls {
 	many_lines();
 	down(30);
 }
+
+# While the program is compiled, before and after it runs
+BEGIN {
+	if ($ARGV[1] eq 'phases') {
+		ask();
+		push @INC, sub {
+			my $text = "package Loaded;\nmain::ask();\nsub import {\n main::ask();\n}\nBEGIN {\n my \$x = eval { main::ask(); 1 };\n my \@l = sort { main::ask(); 0 } 1, 2;\n}\neval 'main::ask()';\n1;\n";
+			open my $from, '<', \$text or die;
+			return $_[1] eq 'Loaded.pm' ? $from : undef;
+		};
+		our $kept = bless {}, 'Derived';
+	}
+}
+use if $ARGV[1] eq 'phases', 'Loaded';
+INIT { ask() if $ARGV[1] eq 'phases' }
+CHECK { ask() if $ARGV[1] eq 'phases' }
 
 my $what = $ARGV[1];
 if ($what eq 'calls') {
