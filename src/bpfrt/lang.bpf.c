@@ -84,7 +84,7 @@ static RT_INLINE u64 made_bias(struct RtStackBuf *b)
 	return j != NULL;
 }
 
-static RT_NOINLINE u64 further_loop(struct RtStackBuf *b)
+static RT_INLINE u64 further_loop(struct RtStackBuf *b)
 {
 	u32 key = b->lang.lang;
 
