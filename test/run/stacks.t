@@ -35,6 +35,7 @@ EXPECT_RE ^@\[\s*\n\s+\w*getppid\+\d+\n\s+Perl_pp_getppid\+\d+\n\s+(Perl_runops_
 EXPECT_RE ^200 user stacks, (200|1\d\d) whole
 
 NAME exec of itself
+NEED ksym:mt_find
 RUN {sonde} -q --why-incomplete -c '{copy:frames} exec 20' -e 'uprobe:{copy:frames}:leaf { @[ustack] = count() }' 2>&1
 EXPECT_LINE 21 user stacks, 21 whole (100.00 %)
 EXPECT_RE ^@\[\n\s+leaf\+0\n\s+inner\+\d+\n\s+middle\+\d+\n\s+outer\+\d+\n\s+again\+\d+\n\s+main\+\d+\n(\s+(__libc_\w+|libc\.so\.6|\[libc\.so\.6\+\w+\])\+\w+\n)*\s+_start\+\d+\n\]: 21$
@@ -69,6 +70,7 @@ EXPECT_RE ^@n: 150\d$
 EXPECT_LINE 1501
 
 NAME fork without exec
+NEED ksym:mt_find
 RUN {sonde} -q --why-incomplete -c '{copy:frames} fork 30' -e 'tracepoint:syscalls:sys_enter_getppid /comm == "{name:frames}"/ { @[ustack] = count() }' 2>&1
 EXPECT_LINE 30 user stacks, 30 whole (100.00 %)
 EXPECT_RE ^@\[\n\s+(\w*getppid|syscall)\+\d+\n\s+inner\+\d+\n\s+middle\+\d+\n\s+outer\+\d+\n\s+main\+\d+\n(\s+(__libc_\w+|libc\.so\.6|\[libc\.so\.6\+\w+\])\+\w+\n)*\s+_start\+\d+\n\]: 30$
