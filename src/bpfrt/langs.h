@@ -324,8 +324,8 @@ enum RtLangGroup { // bits
 	RT_GROUP_AHEAD = 4, // where it ends is looked for; there are no frames yet
 	RT_GROUP_JAVA = 8, // of compiled code or of an interpreter's frame of Java
 	RT_GROUP_V8 = 16,  // of V8's; it has RT_GROUP_JAVA, too
-	RT_GROUP_STATES = 64, // of CPython: the state that has the next frames is looked for
 	RT_GROUP_REST = 32, // what runs on a fiber's stack was called by the program's frames on the stack that resumed it, without a loop here
+	RT_GROUP_STATES = 64, // of CPython: the state that has the next frames is looked for
 };
 #define RT_LANG_AHEAD 32768 // frames of one group, at most
 #endif
