@@ -30,9 +30,9 @@ EXPECT_LINE 4 user stacks, 4 whole (100.00 %)
 NAME python: 3.8 to 3.13: interpreters in one another, at work and asleep
 LONG
 NEED cmd:pyenv
-RUN export PYTHONDONTWRITEBYTECODE=1; for v in 3.8 3.9 3.10 3.11 3.12 3.13; do for p in $(ls -d $(pyenv root)/versions/$v.*/bin/python3 2>/dev/null | tail -n 1); do rm -f up want; $p {top}/test/run/py_interps.py up 2 asleep & until [ -e up ]; do sleep 0.1; done; sleep 0.2; {sonde} -q --why-incomplete -e "iter:task /pid == $!/ { printf(\"%s\n\", ustack) }" >o 2>&1; python3 {top}/test/run/py_same.py up o; grep 'whole (' o; {sonde} -q --why-incomplete --dwarf-pid $! -c "$p {top}/test/run/py_interps.py want 2" -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { printf("%s\n", ustack) }' >o 2>&1; kill $!; python3 {top}/test/run/py_same.py want o; grep 'whole (' o; done; done | sort | uniq -c | sed 's/^ *//'
+RUN export PYTHONDONTWRITEBYTECODE=1; for v in 3.8 3.9 3.10 3.11 3.12 3.13; do for p in $(ls -d $(pyenv root)/versions/$v.*/bin/python3 2>/dev/null | tail -n 1); do rm -f up want; $p {top}/test/run/py_interps.py up 2 asleep & until [ -e up ]; do sleep 0.1; done; sleep 0.2; {sonde} -q --why-incomplete -e "iter:task /ctx.task.pid == $!/ { printf(\"%s\n\", ustack) }" >o 2>&1; python3 {top}/test/run/py_same.py up o; grep 'whole (' o; {sonde} -q --why-incomplete --dwarf-pid $! -c "$p {top}/test/run/py_interps.py want 2" -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { printf("%s\n", ustack) }' >o 2>&1; kill $!; python3 {top}/test/run/py_same.py want o; grep 'whole (' o; done; done | sort | uniq -c | sed 's/^ *//'
 TIMEOUT 60
-EXPECT_RE ^(\d+) 1 stacks of 7 frames, 1 equal\n\1 1 user stacks, 1 whole \(100.00 %\)\n\Z
+EXPECT_RE \A(\d+) 1 stacks of 7 frames, 1 equal\n\1 1 user stacks, 1 whole \(100.00 %\)\n\Z
 
 NAME python: a deep recursion, in pieces
 NEED file:/usr/bin/python3.11
