@@ -170,6 +170,8 @@ static RT_INLINE u64 take_frame(struct RtStackBuf *b, struct RtChain *c, u64 cod
 	w->copying = 0;
 	w->op = c->step;
 	w->frame = w->reg[RT_CHAIN_NEXT];
+	if (w->reg[RT_CHAIN_SURE] == RT_CHAIN_DOUBT)
+		rt_uw_guess(&b->uw, RT_WHY_GUESS_INLINED);
 	step = rt_lang_frame(b, code, ident, pos);
 	if (step == RT_STEP_NEW) {
 		w->op = c->copy;

@@ -207,7 +207,7 @@ struct RtLang {
 // a word; what is computed is of 64 bits. The program has three parts: the beginning, at 0, finds the thread's innermost frame; `step` is run for each frame; `copy`
 // when one's code is met for the first time. A fourth one, `again`, is what the beginning is for each further loop of the interpreter, if it has state of its own.
 #define RT_CHAINS 64
-#define RT_CHAIN_OPS 1024
+#define RT_CHAIN_OPS 2048
 #define RT_CHAIN_REGS 32
 #define RT_CHAIN_LOAD 128 // bytes that are read at once, into the registers from dst on
 enum RtOpCode {
@@ -234,7 +234,7 @@ enum RtOpCode {
 enum RtChainReg { // what registers hold when a part begins, or ends with a frame
 	RT_CHAIN_ROOT, // beginning: RtLang.root and .code_type in the process
 	RT_CHAIN_ROOT2,
-	RT_CHAIN_SURE = 28, // not 0: nothing else was put into the compiled code of the frame at hand
+	RT_CHAIN_SURE = 28, // not 0: nothing else was put into the compiled code of the frame at hand; RT_CHAIN_DOUBT: of it frames are missing all the same
 	RT_CHAIN_NEXT, // frame: the next one's address, 0: it is the thread's last, RT_CHAIN_PERHAPS: it is, if no more of the loops come
 	RT_CHAIN_LAST,	    // frame: not 0: it is the last one of the interpreter's loop at hand
 	RT_CHAIN_ZERO,	    // always 0
@@ -242,6 +242,7 @@ enum RtChainReg { // what registers hold when a part begins, or ends with a fram
 enum RtChainText { RT_CHAIN_NAME, RT_CHAIN_FILE, RT_CHAIN_LINES, RT_CHAIN_LINES2, RT_CHAIN_FIRST_LINE, RT_CHAIN_LINES_KIND };
 #define RT_CHAIN_HALF (RT_CODE_LINES / 8) // where the second text among the lines begins, 8 bytes after its length
 #define RT_CHAIN_PERHAPS (-1)
+#define RT_CHAIN_DOUBT 0x444f5542 // nothing that the register has otherwise
 #define RT_CHAIN_LEAF 64
 #define RT_CHAIN_PC 65
 #define RT_CHAIN_OFF 66 // as an offset in the runtime's object

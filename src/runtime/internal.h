@@ -233,12 +233,16 @@ _Static_assert(T == (int)RT_CHAIN_ROOT && N == (int)RT_CHAIN_ROOT2 && STACK < (i
 #define K X
 #define TRACE X
 enum { LUAJIT_TRACE_SNAPS = 8, LUAJIT_TRACE_SNAP = 48, LUAJIT_TRACE_MAP = 56, LUAJIT_TRACE_LOOP = 96 }; // of a trace; the number of snapshots is the third and fourth byte, then how many instructions
+#define LUAJIT_CONSTANTS 0x8000 // of a trace's instructions: numbers below; their value is the next word
+#define FUNCTION_PC 32 // of a function: its prototype's instructions
+#define BY_PROTOTYPE (-1) // in the place of a function's address
 enum { LUAJIT_SNAP_SIZE = 12, LUAJIT_SNAP_ENTRIES = 8 }; // of a snapshot: where in the map (32 bits), its first instruction (16), where its code begins (16), ... the 11th byte is how many entries
 #define MAP (X + 2) // the snapshot's entries; 0: the frame at hand lies on the thread's stack
 #define IR (X + 3) // the trace's instructions
 #define OUTER VM // base of the function that the trace has begun in; ON: 1 + entries of the snapshot that are left
 #define START SLOT // the first frame of the machine's: what is known of it may be a little older or newer
-#define AT_BEGIN STACK // the trace has done nothing yet, or its loop
+#define AT_BEGIN STACK // the trace has done nothing yet, or its loop; BEHIND_CALL: the snapshot is taken behind the call at hand
+#define BEHIND_CALL 2
 #define TAIL FN
 #define WORD (X + 7)
 #define CHUNK (X + 4)
@@ -254,7 +258,8 @@ enum {
 	L_NO_LINK, L_ENDED, L_BY_CALLER, L_WHOSE, L_ITS, L_BELOW,
 	L_AHEAD, L_LOOK, L_WITHIN, L_COMPARES, L_EITHER, L_CALLS, L_LEAVES_IT, L_ASIDE, L_BEFORE, L_LAST, L_SURE, L_NOT_SURE, L_MORE, L_CONSTANTS, L_ANOTHER, L_TWO_WORDS, L_OBJECT, L_LUA, L_CONSTANTS_END, L_NO_OPERATOR,
 	L_BY_PLACE, L_FEW, L_EACH, L_TRACE, L_NO_MOVE, L_RUNS, L_BOTH, L_FACT, L_NEAR, L_FACTS, L_PLAIN, L_MODE, L_OUTCOME, L_OUTCOMES, L_ONLY, L_NO_MIX, L_NOT_FAR, L_MANY,
-	L_REPLACED, L_AS_IT_IS, L_JUMPS, L_ITERATES, L_LOADS, L_KEEPS, L_REPEATS, L_SETS_MANY, L_RETURNS_LAST, L_MOVED, L_FIRST_OF_IT, L_BUILT_IN, L_CLOSURE, L_CLOSED, L_CALLEE, L_ITER_STACK, L_ITS_STACK,
+	L_REPLACED, L_AS_IT_IS, L_JUMPS, L_ITERATES, L_LOADS, L_KEEPS, L_REPEATS, L_SETS_MANY, L_RETURNS_LAST, L_MOVED, L_FIRST_OF_IT, L_BUILT_IN, L_CLOSURE, L_CLOSED, L_CALLEE, L_ITER_STACK, L_ITS_STACK, L_NO_CALL, L_CALLS_C, L_AT_CALL, L_FFI, L_FFI_BACK, L_FFI_UPVALUE, L_FFI_LIBRARY, L_BY_PROTOTYPE, L_HAVE_PROTOTYPE, L_FRAME,
+	L_FRAME_PROTOTYPE, L_CALLER_PROTOTYPE = L_FRAME_PROTOTYPE + 2, L_FFI_SLOT = L_CALLER_PROTOTYPE + 2, L_AFTER_FFI = L_FFI_SLOT + 2,
 	L_LINK_SLOT, L_FUNCTION_SLOT = L_LINK_SLOT + 3, L_BASE_SLOT = L_FUNCTION_SLOT + 3, L_CONT_SLOT = L_BASE_SLOT + 3, L_CALLER_SLOT = L_CONT_SLOT + 3, L_LEFT_SLOT = L_CALLER_SLOT + 3, L_LINK_TO_SLOT = L_LEFT_SLOT + 3, L_ITER_SLOT = L_LINK_TO_SLOT + 3, L_ITS_SLOT = L_ITER_SLOT + 3, L_LABELS = L_ITS_SLOT + 3
 };
 _Static_assert(L_LABELS <= CHAIN_LABELS, "labels");

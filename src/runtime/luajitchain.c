@@ -271,6 +271,7 @@ static void step(struct ChainMaker *m)
 	chain_set(m, RT_CHAIN_LAST, 1);
 	chain_set(m, RT_CHAIN_NEXT, RT_CHAIN_PERHAPS);
 	chain_label(m, L_INNER);
+	chain_if_is(m, FN, BY_PROTOTYPE, L_BY_PROTOTYPE);
 	chain_op(m, RT_OP_TRY, X, FN, 0, 8);
 	chain_shr(m, T, X, 8);
 	chain_and(m, T, T, 0xff);
@@ -278,7 +279,8 @@ static void step(struct ChainMaker *m)
 	chain_shr(m, T, X, 16);
 	chain_and(m, T, T, 0xff);
 	chain_if_not(m, T, 0, L_C);
-	chain_load(m, PROTO, FN, 32, 8);
+	chain_load(m, PROTO, FN, FUNCTION_PC, 8);
+	chain_label(m, L_HAVE_PROTOTYPE);
 	chain_add(m, PROTO, PROTO, -CODE);
 	chain_load(m, CHUNK, PROTO, 64, 40);
 	place(m);
@@ -296,6 +298,9 @@ static void step(struct ChainMaker *m)
 	chain_add(m, NEXT_PC, CALLER, 0);
 	chain_set(m, START, 0);
 	chain_frame(m, KEY, CALLER, RT_CHAIN_ZERO);
+	chain_label(m, L_BY_PROTOTYPE);
+	chain_load(m, PROTO, PROTO, FUNCTION_PC, 8);
+	chain_jump(m, L_HAVE_PROTOTYPE);
 	chain_label(m, L_RETURNS); // what a function returns lies where it was
 	chain_if_not(m, MAP, 0, L_NO_SNAPSHOT);
 	chain_if_is(m, START, 0, CHAIN_LOST);

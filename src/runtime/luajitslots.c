@@ -3,7 +3,6 @@
 #define LUAJIT_PROGRAM
 #include "runtime/internal.h"
 
-#define CONSTANTS 0x8000 // of the trace: numbers below; their value is the next word
 #define SLOT_KEPT 0x40000 // of an entry: the stack has it
 
 void luajit_pointer(struct ChainMaker *m, u32 r)
@@ -27,7 +26,7 @@ void luajit_slot(struct ChainMaker *m, u32 dst, u32 slot, u32 left, u32 labels, 
 	chain_if_not(m, INS, 0, labels + 1);
 	chain_and(m, T, T, 0xffff);
 	chain_mul(m, INS, IR, T, 8);
-	chain_if(m, T, RT_OP_LT, RT_CHAIN_ZERO, CONSTANTS, labels + 2);
+	chain_if(m, T, RT_OP_LT, RT_CHAIN_ZERO, LUAJIT_CONSTANTS, labels + 2);
 	chain_load(m, T, INS, 0, 2); // of SLOAD the slot
 	chain_mul(m, INS, OUTER, T, 8);
 	chain_add(m, INS, INS, -24);

@@ -11,7 +11,7 @@
 #include "runtime/internal.h"
 
 enum {
-	OP_EQUAL = 6, OP_COMPARES = 16, OP_MOV = 18, OP_UNM = 20, OP_KSTR = 39, OP_KNIL = 44, OP_UGET, OP_UCLO = 50, OP_GGET = 54, OP_CALLM = 65, OP_CALLMT = 67, OP_ITERC = 69, OP_ITERN,
+	OP_EQUAL = 6, OP_COMPARES = 16, OP_MOV = 18, OP_UNM = 20, OP_KSTR = 39, OP_KNIL = 44, OP_UGET, OP_UCLO = 50, OP_GGET = 54, OP_TGETS = 57, OP_CALLM = 65, OP_CALLMT = 67, OP_ITERC = 69, OP_ITERN,
 	OP_ISNEXT = 72, OP_RETM, OP_FORI = 77, OP_FORL = 79, OP_JFORL = 81, OP_ITERL, OP_JITERL = 84, OP_LOOP, OP_JLOOP = 87, OP_JMP, OP_FUNCF
 };
 enum { RETURNS_OF = 4, FORI_OF = 2, FUNCTIONS = 6 }; // how many kinds of it there are
@@ -22,7 +22,7 @@ enum { // of the trace's instructions: bits before type, check and opcode, opcod
 #define IR_CONSTANTS_END 0x8000
 #define TRACE_CONSTANTS 40 // the first one's number
 #define TRACE_REPLACED 80  // the instruction in whose place the trace is
-enum { CLOSURE_CODE = 32, CLOSURE_UPVALUES = 40, UPVALUE_VALUE = 32, UPVALUE_CLOSED = 0xff << 16, UPVALUE_NEVER_SET = 1 << 24, PROTOTYPE_NCODE = 12 - 104, VALUE_FUNCTION = 0x1fff7 };
+enum { CLOSURE_CODE = 32, CLOSURE_UPVALUES = 40, UPVALUE_VALUE = 32, UPVALUE_CLOSED = 0xff << 16, UPVALUE_NEVER_SET = 1 << 24, PROTOTYPE_NCODE = 12 - 104, VALUE_FUNCTION = 0x1fff7, VALUE_CDATA = 0x1fff5, VALUE_USERDATA = 0x1fff3, USERDATA_LIBRARY = 2 };
 // Numbers of functions that are built in: the first ones, up to those that call others (tostring, pcall), then coroutines, numbers, bits, texts, tables
 enum { BUILT_IN_FIRST = 2, BUILT_IN_CALLS = 18, BUILT_IN_MORE = 30, BUILT_IN_END = 110 };
 // At most
@@ -379,6 +379,57 @@ static void callee(struct ChainMaker *m)
 	chain_jump(m, L_ASIDE);
 }
 
+// The snapshot is taken behind a call by FFI: was it this function's, whose last call is then one of C? An upvalue, or a field of one that is a library.
+static void ffi(struct ChainMaker *m)
+{
+	chain_label(m, L_FFI);
+	chain_set(m, LEFT, MOVES);
+	opcode(m, AT_INS, 0);
+	chain_add(m, N, N, -OP_CALLM);
+	if_from(m, N, OP_CALLMT - OP_CALLM, L_NOT_SURE);
+	chain_shr(m, JUMP, WORD, 8);
+	chain_and(m, JUMP, JUMP, 0xff);
+	chain_set(m, MODE, 0);
+	chain_label(m, L_FFI_BACK);
+	chain_add(m, LEFT, LEFT, -1);
+	chain_if_is(m, LEFT, 0, L_NOT_SURE);
+	chain_add(m, AT_INS, AT_INS, -4);
+	opcode(m, AT_INS, 0);
+	chain_if(m, N, RT_OP_LT, RT_CHAIN_ZERO, OP_COMPARES, L_NOT_SURE);
+	chain_if_is(m, N, OP_JMP, L_NOT_SURE);
+	chain_shr(m, T, WORD, 8);
+	chain_and(m, T, T, 0xff);
+	chain_if(m, T, RT_OP_NE, JUMP, 0, L_FFI_BACK);
+	chain_if_is(m, N, OP_UGET, L_FFI_UPVALUE);
+	chain_if_not(m, N, OP_TGETS, L_NOT_SURE);
+	chain_set(m, MODE, 1);
+	chain_shr(m, JUMP, WORD, 24);
+	chain_and(m, JUMP, JUMP, 0xff);
+	chain_jump(m, L_FFI_BACK);
+	chain_label(m, L_FFI_UPVALUE);
+	chain_shr(m, JUMP, WORD, 16);
+	chain_and(m, JUMP, JUMP, 0xffff);
+	chain_add(m, WORD, ON, 0);
+	luajit_slot(m, LINK, POS, WORD, L_FFI_SLOT, L_NOT_SURE);
+	luajit_pointer(m, LINK);
+	chain_mul(m, LINK, LINK, JUMP, 8);
+	chain_op(m, RT_OP_TRY, LINK, LINK, 0, CLOSURE_UPVALUES);
+	chain_op(m, RT_OP_TRY, LINK, LINK, 0, UPVALUE_VALUE);
+	chain_op(m, RT_OP_TRY, LINK, LINK, 0, 0);
+	chain_shr(m, T, LINK, 47);
+	chain_if_not(m, MODE, 0, L_FFI_LIBRARY);
+	chain_if_is(m, T, VALUE_CDATA, L_SURE);
+	chain_jump(m, L_NOT_SURE);
+	chain_label(m, L_FFI_LIBRARY);
+	chain_if_not(m, T, VALUE_USERDATA, L_NOT_SURE);
+	luajit_pointer(m, LINK);
+	chain_op(m, RT_OP_TRY, T, LINK, 0, 8);
+	chain_shr(m, T, T, 16);
+	chain_and(m, T, T, 0xff);
+	chain_if_is(m, T, USERDATA_LIBRARY, L_SURE);
+	chain_jump(m, L_NOT_SURE);
+}
+
 // The trace's constants: functions in Lua and their prototypes, since it checks whom it calls (HAS_LUA: it has some); and where a metamethod goes on: in the machine's code,
 // where its first instruction's is, too (OPERATORS: there may be such).
 static void constants(struct ChainMaker *m)
@@ -483,6 +534,7 @@ void luajit_sure(struct ChainMaker *m, const struct RtLang *l)
 {
 	chain_if_not(m, TAIL, 0, L_NOT_SURE);
 	chain_add(m, AT_INS, NEXT_PC, -4);
+	chain_if_is(m, AT_BEGIN, BEHIND_CALL, L_FFI);
 	chain_op(m, RT_OP_TRY, N, INS, 0, -LUAJIT_SNAP_SIZE);
 	chain_shr(m, N, N, 32);
 	chain_and(m, N, N, 0xffff);
@@ -521,6 +573,7 @@ void luajit_sure(struct ChainMaker *m, const struct RtLang *l)
 	leave(m);
 	over(m);
 	callee(m);
+	ffi(m);
 	chain_label(m, L_ASIDE); // no other function in Lua may be at work
 	chain_if(m, OTHER_BASE, RT_OP_NE, POS, 0, L_NOT_SURE);
 	chain_if_not(m, HAS_LUA, 0, L_NOT_SURE);

@@ -6,6 +6,11 @@
 enum { TRACE_IR = 32, TRACE_SIZE = 80, TRACE_LINK = 106 }; // of a trace; of the size the upper half
 enum { BASE_PERHAPS_SET = 1, LAST_JUMP }; // TAIL: of the trace's last bytes
 #define TRACES 1024 // at most
+enum { IR_EQ = 8, IR_FLOAD = 69, IR_SLOAD = 71, IR_CALLXS = 99 }; // opcodes of a trace's instructions
+#define FIELD_PC 2 // of FLOAD: a function's instructions
+#define NEAR 64	     // instructions that are looked at for a check of a function
+#define LAST 2	     // instructions of the trace up to the next snapshot: the call, and what its result is made of
+#define RESULT 32    // bytes of code for these, at most
 #define STATE_COLLECTS (~2 & 0x7fffffff)
 
 // Is the place at hand (POS) in TRACE? Else on at `no`. N: how far.
@@ -72,6 +77,56 @@ static void leaves_trace(struct ChainMaker *m)
 	chain_label(m, L_BEGUN);
 }
 
+// The base of the snapshot at INS, into dst. T: the map of snapshots. TAIL is lost.
+static void base_of(struct ChainMaker *m, u32 dst)
+{
+	chain_op(m, RT_OP_TRY, dst, INS, 0, 0);
+	chain_low_bits(m, dst);
+	chain_op(m, RT_OP_TRY, FN, INS, 0, LUAJIT_SNAP_ENTRIES);
+	chain_shr(m, FN, FN, 16);
+	chain_and(m, FN, FN, 0xff);
+	chain_mul(m, dst, dst, FN, 1);
+	chain_mul(m, dst, T, dst, 4);
+	chain_op(m, RT_OP_TRY, dst, dst, 0, 0);
+	chain_and(m, dst, dst, 0xff);
+}
+
+// The trace has called C by FFI: the next snapshot is taken behind the call, which is the last thing before it, in the function that called, unless that has returned since, and
+// done nothing else: no check, and the snapshot is that of its caller. So it is the better one if it is further in. LINK: the snapshots, WORD: how many.
+static void calls(struct ChainMaker *m)
+{
+	chain_if_not(m, TAIL, 0, L_NO_CALL);
+	chain_op(m, RT_OP_NATIVE, T, 0, 0, RT_CHAIN_LEAF);
+	chain_if_not(m, T, 0, L_NO_CALL);
+	chain_if(m, WORD, RT_OP_EQ, KEY, 0, L_NO_CALL);
+	chain_mul(m, INS, LINK, KEY, LUAJIT_SNAP_SIZE);
+	chain_op(m, RT_OP_TRY, T, INS, 0, 0);
+	chain_shr(m, POS, T, 48);
+	chain_add(m, POS, POS, -RESULT);
+	chain_if(m, N, RT_OP_LT, POS, 0, L_NO_CALL);
+	chain_shr(m, T, T, 32);
+	chain_and(m, T, T, 0xffff);
+	chain_op(m, RT_OP_TRY, POS, TRACE, 0, TRACE_IR);
+	chain_mul(m, POS, POS, T, 8);
+	for (s64 i = 1; i <= LAST; i++) {
+		chain_op(m, RT_OP_TRY, T, POS, 0, -8 * i);
+		chain_shr(m, T, T, 40);
+		chain_and(m, T, T, 0xff);
+		chain_if_is(m, T, IR_CALLXS, L_CALLS_C);
+	}
+	chain_jump(m, L_NO_CALL);
+	chain_label(m, L_CALLS_C);
+	chain_op(m, RT_OP_TRY, T, TRACE, 0, LUAJIT_TRACE_MAP);
+	base_of(m, POS);
+	chain_add(m, INS, INS, -LUAJIT_SNAP_SIZE);
+	base_of(m, WORD);
+	chain_set(m, TAIL, 0);
+	chain_if(m, POS, RT_OP_LT, WORD, 1, L_NO_CALL);
+	chain_add(m, KEY, KEY, 1);
+	chain_set(m, AT_BEGIN, BEHIND_CALL);
+	chain_label(m, L_NO_CALL);
+}
+
 // The snapshot of the place at hand; of the trace's last bytes TAIL says more.
 static void snapshot(struct ChainMaker *m, const struct RtLang *l)
 {
@@ -85,6 +140,7 @@ static void snapshot(struct ChainMaker *m, const struct RtLang *l)
 	chain_op(m, RT_OP_TRY, T, TRACE, 0, LUAJIT_TRACE_SNAPS);
 	chain_shr(m, T, T, 16);
 	chain_and(m, T, T, 0xffff);
+	chain_add(m, WORD, T, 0);
 	chain_op(m, RT_OP_TRY, LINK, TRACE, 0, LUAJIT_TRACE_SNAP);
 	chain_set(m, KEY, 0);
 	chain_label(m, L_HALVE);
@@ -102,6 +158,7 @@ static void snapshot(struct ChainMaker *m, const struct RtLang *l)
 	chain_jump(m, L_HALVE);
 	chain_label(m, L_SNAPSHOT);
 	chain_if_is(m, KEY, 0, L_GO);
+	calls(m);
 	chain_mul(m, INS, LINK, KEY, LUAJIT_SNAP_SIZE);
 	chain_op(m, RT_OP_TRY, POS, INS, 0, -LUAJIT_SNAP_SIZE);
 	chain_low_bits(m, POS);
@@ -116,7 +173,10 @@ static void snapshot(struct ChainMaker *m, const struct RtLang *l)
 	leaves_trace(m);
 	chain_shr(m, T, T, 8);
 	chain_if_is(m, T, 0, L_GO);
+	chain_add(m, NEXT_PC, T, 0);
+	chain_if_is(m, AT_BEGIN, BEHIND_CALL, L_AT_CALL);
 	chain_add(m, NEXT_PC, T, 4);
+	chain_label(m, L_AT_CALL);
 	chain_mul(m, AT, AT, POS, 8);
 	chain_add(m, MAP, LINK, 0);
 	chain_op(m, RT_OP_TRY, IR, TRACE, 0, TRACE_IR);
@@ -148,7 +208,48 @@ void luajit_trace(struct ChainMaker *m, const struct RtLang *l)
 	chain_label(m, L_NO_TRACE);
 }
 
-// The function (FN) and link of the frame at AT: on the stack, or what a trace would put there.
+// The snapshot's entry at hand (the one behind `left`) may be a function that the trace has loaded from elsewhere than the stack, one of many closures of one prototype: which of these
+// is not known, but that the trace has checked the prototype is. Its instructions' address is a constant, which dst leads to then as a function would. On at `is` if the entry is of
+// another kind, and at `none` if there is no such check. at, count: lost, as are INS, N and POS. Two labels from `labels` on.
+static void prototype(struct ChainMaker *m, u32 dst, u32 left, u32 at, u32 count, u32 is, u32 labels, u32 none)
+{
+	chain_mul(m, INS, MAP, left, 4);
+	chain_load(m, INS, INS, -4, 4);
+	chain_and(m, INS, INS, 0xffff);
+	chain_if(m, INS, RT_OP_LT, RT_CHAIN_ZERO, LUAJIT_CONSTANTS, is);
+	chain_mul(m, at, IR, INS, 8);
+	chain_op(m, RT_OP_TRY, N, at, 0, 0);
+	chain_shr(m, N, N, 40);
+	chain_and(m, N, N, 0xff);
+	chain_if_is(m, N, IR_SLOAD, is);
+	chain_set(m, count, NEAR);
+	chain_label(m, labels);
+	chain_if_is(m, count, 0, none);
+	chain_add(m, count, count, -1);
+	chain_add(m, at, at, 8);
+	chain_op(m, RT_OP_TRY, N, at, 0, 0);
+	chain_shr(m, POS, N, 40);
+	chain_and(m, POS, POS, 0xff);
+	chain_if_not(m, POS, IR_FLOAD, labels);
+	chain_and(m, POS, N, 0xffff);
+	chain_if(m, POS, RT_OP_NE, INS, 0, labels);
+	chain_shr(m, POS, N, 16);
+	chain_and(m, POS, POS, 0xffff);
+	chain_if_not(m, POS, FIELD_PC, labels);
+	chain_op(m, RT_OP_TRY, N, at, 0, 8);
+	chain_shr(m, POS, N, 40);
+	chain_and(m, POS, POS, 0xff);
+	chain_if_not(m, POS, IR_EQ, none);
+	chain_shr(m, POS, N, 16);
+	chain_and(m, POS, POS, 0xffff);
+	chain_if(m, POS, RT_OP_LT, RT_CHAIN_ZERO, LUAJIT_CONSTANTS, labels + 1);
+	chain_jump(m, none);
+	chain_label(m, labels + 1);
+	chain_mul(m, dst, IR, POS, 8);
+	chain_add(m, dst, dst, 8 - FUNCTION_PC);
+}
+
+// The function (FN) and link of the frame at AT: on the stack, or what a trace would put there. BY_PROTOTYPE: PROTO leads to the function's prototype only.
 void luajit_frame(struct ChainMaker *m)
 {
 	chain_if_is(m, MAP, 0, L_REAL);
@@ -158,12 +259,15 @@ void luajit_frame(struct ChainMaker *m)
 	chain_add(m, KEY, POS, 1);
 	luajit_slot(m, LINK, KEY, ON, L_LINK_SLOT, L_NO_SNAPSHOT);
 	luajit_slot(m, FN, POS, ON, L_FUNCTION_SLOT, L_NO_SNAPSHOT);
-	chain_jump(m, L_PAIR);
+	prototype(m, PROTO, ON, KEY, WORD, L_PAIR, L_FRAME_PROTOTYPE, L_NO_SNAPSHOT);
+	chain_set(m, FN, BY_PROTOTYPE);
+	chain_jump(m, L_FRAME);
 	chain_label(m, L_IS_BASE); // of another function, perhaps: called as the last thing of the one that was there
 	chain_load(m, FN, AT, -16, 16);
 	luajit_slot(m, FN, POS, ON, L_BASE_SLOT, L_PAIR);
 	chain_jump(m, L_PAIR);
 	chain_label(m, L_NO_SNAPSHOT);
+	chain_set(m, RT_CHAIN_SURE, RT_CHAIN_DOUBT);
 	chain_set(m, ON, 1);
 	chain_add(m, AT, OUTER, 0);
 	chain_set(m, NEXT_PC, 0);
@@ -174,6 +278,7 @@ void luajit_frame(struct ChainMaker *m)
 	chain_load(m, FN, AT, -16, 16);
 	chain_label(m, L_PAIR);
 	luajit_pointer(m, FN);
+	chain_label(m, L_FRAME);
 }
 
 // Where the caller of a metamethod goes on, into CALLER.
@@ -198,6 +303,7 @@ void luajit_caller(struct ChainMaker *m)
 	luajit_slot_of_frame(m);
 	chain_add(m, LINK, ON, 0);
 	luajit_slot(m, T, POS, LINK, L_CALLER_SLOT, L_NO_CALLER);
+	prototype(m, T, LINK, FN, STACK, L_CALLER, L_CALLER_PROTOTYPE, L_DONE);
 	chain_jump(m, L_CALLER);
 	chain_label(m, L_NO_CALLER);
 	chain_if_not(m, POS, 0, L_DONE);

@@ -121,10 +121,11 @@ EXPECT_RE \Aguessed\nsure\nsure\nguessed\nsure\nguessed\n\Z
 NAME luajit: functions that traces have taken into them: recursion, pcall, variable arguments, a loop's
 NEED cmd:luajit
 RUN python3 {top}/test/run/lua_traces.py {sonde}
-EXPECT_RE getppid \d+ deep\+(9|10|11) (deep\+8 ){4}main chunk\+46$
-EXPECT_RE getuid \d+ function <13>\+1[345] pcall\+0 main chunk\+47$
-EXPECT_RE getgid \d+ vary\+(19|20|21|22) main chunk\+48$
-EXPECT_RE geteuid \d+ inner\+(27|28|29|30|31) outer\+3[67] main chunk\+49$
+EXPECT_RE getppid \d+ deep\+(9|10|11) (deep\+8 ){4}main chunk\+59$
+EXPECT_RE getuid \d+ function <13>\+1[345] pcall\+0 main chunk\+60$
+EXPECT_RE getgid \d+ vary\+(19|20|21|22) main chunk\+61$
+EXPECT_RE geteuid \d+ inner\+30 outer\+36 main chunk\+62$
+EXPECT_RE getpgrp \d+ run\+45 called\+51 main chunk\+63$
 
 NAME luajit: where its machine calls and returns: the link is not there yet, or values lie in its place
 NEED cmd:luajit

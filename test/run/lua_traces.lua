@@ -1,7 +1,7 @@
 -- lua_traces.lua COUNT: LuaJIT's traces that take several functions into them; each shape makes a system call of its own. What the compiler cannot know without a check
 -- has a snapshot there: only such are here.
 local C = require('ffi').C
-require('ffi').cdef 'int getppid(void); int getuid(void); int getgid(void); int geteuid(void); int usleep(unsigned);'
+require('ffi').cdef 'int getppid(void); int getuid(void); int getgid(void); int geteuid(void); int getpgrp(void); int usleep(unsigned);'
 
 local function deep(n)
 	if n > 0 then
@@ -38,6 +38,19 @@ local function outer(t)
 	return s
 end
 
+-- So many closures of one function that the compiler checks for the function alone
+local made, held = {}, {}
+for i = 1, 100 do
+	made[i] = function()
+		local group = C.getpgrp()
+		return group + i
+	end
+end
+local function called(i)
+	held.run = made[i % 100 + 1]
+	return held.run() + 1
+end
+
 local t = {1, 2, 3, 4, 5}
 for i = 1, tonumber(arg[1]) do
 	if i == 1000 then
@@ -47,4 +60,5 @@ for i = 1, tonumber(arg[1]) do
 	pcall(guarded)
 	vary(i)
 	outer(t)
+	called(i)
 end

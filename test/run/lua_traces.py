@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 LUA = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lua_traces.lua')
-for call in ('getppid', 'getuid', 'getgid', 'geteuid'):
+for call in ('getppid', 'getuid', 'getgid', 'geteuid', 'getpgrp'):
     script = 'tracepoint:syscalls:sys_enter_%s /pid == cpid/ { @[ustack] = count(); }' % call
     out = subprocess.run([sys.argv[1], '-q', '--json', '-c', 'luajit %s 30000' % LUA, '-e', script], stdout=subprocess.PIPE, text=True).stdout
     seen = collections.Counter()

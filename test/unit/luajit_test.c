@@ -399,6 +399,7 @@ static void start_inlined(u32 code)
 	put(IR(K_FUNC) + 8, FUNC(1), 8);
 	put(IR(K_LINK) + 8, CODE(3) + 12, 8);
 	put(IR(LOADED), 3 << 16 | 5, 4); // SLOAD of slot 5
+	put_ir(LOADED, 71, 8);
 	put(BASE(14) - 16 + 5 * 8, FUNC(1) | 0xfffbull << 47, 8);
 	put_snapshot(0, 0, 0, 0, CODE(3) + 4, 0);
 	put(ENTRIES + 8, 3 << 24 | K_FUNC, 4);
@@ -435,6 +436,30 @@ TEST(functions_in_a_trace)
 	put(ENTRIES + 8, 3 << 24 | 0x40000 | LOADED, 4); // what is in its place already
 	put(BASE(14) - 16 + 3 * 8, FUNC(1) | 0xfffbull << 47, 8);
 	check_frame(walk_now(), 0, "sort", "/src/a.lua", 21);
+}
+
+// One of many closures, loaded from a table: the trace has checked whose prototype it has.
+TEST(a_closure_in_a_trace)
+{
+	for (u32 i = 0; i < 4; i++) {
+		start_inlined(16);
+		put(ENTRIES + 8, 3 << 24 | (LOADED + 1), 4);
+		put_ir(LOADED + 1, 67, 8);
+		put(IR(LOADED + 2), 2 << 16 | (LOADED + (i == 1 ? 3 : 1)), 4); // of another one
+		put_ir(LOADED + 2, i == 2 ? 70 : 69, 9);
+		put(IR(LOADED + 3), K_LINK << 16 | (LOADED + 2), 4);
+		put_ir(LOADED + 3, i == 3 ? 9 : 8, 9); // or no check
+		u64 was;
+		memcpy(&was, (u8 *)heap + (IR(K_LINK) + 8 - HEAP), 8);
+		put(IR(K_FUNC) + 8, CODE(1), 8);
+		put(IR(LOADED + 3), K_FUNC << 16 | (LOADED + 2), 4);
+		struct RtStack *st = walk_now();
+		if (!i)
+			check_frame(st, 0, "sort", "/src/a.lua", 21);
+		else
+			check_frame(st, 0, "function </src/a.lua:40>", "/src/a.lua", 0);
+		CHECK_EQ(st->why, RT_WHY_GUESS_INLINED);
+	}
 }
 
 // The first snapshot's code: its function calls the second one's, and does nothing else before.
