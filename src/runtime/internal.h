@@ -233,7 +233,6 @@ _Static_assert(T == (int)RT_CHAIN_ROOT && N == (int)RT_CHAIN_ROOT2 && STACK < (i
 #define K X
 #define TRACE X
 enum { LUAJIT_TRACE_SNAPS = 8, LUAJIT_TRACE_SNAP = 48, LUAJIT_TRACE_MAP = 56, LUAJIT_TRACE_LOOP = 96 }; // of a trace; the number of snapshots is the third and fourth byte, then how many instructions
-#define LUAJIT_CONSTANTS 0x8000 // of a trace's instructions: numbers below; their value is the next word
 #define FUNCTION_PC 32 // of a function: its prototype's instructions
 #define BY_PROTOTYPE (-1) // in the place of a function's address
 enum { LUAJIT_SNAP_SIZE = 12, LUAJIT_SNAP_ENTRIES = 8 }; // of a snapshot: where in the map (32 bits), its first instruction (16), where its code begins (16), ... the 11th byte is how many entries
@@ -268,9 +267,10 @@ _Static_assert(L_LABELS <= CHAIN_LABELS, "labels");
 #define CFRAME 80
 void luajit_trace(struct ChainMaker *m, const struct RtLang *l); // looks whether the machine runs one, and for its snapshot: on at L_GO or L_READY, or behind it
 void luajit_sure(struct ChainMaker *m, const struct RtLang *l); // luajitsure.c: do the functions of the snapshot at hand hold up to the next?
-// luajitslots.c; three labels from `labels` on
+// luajitslots.c; three labels from `labels` on, of luajit_prototype() two
 void luajit_pointer(struct ChainMaker *m, u32 r); // of a value: 47 bits
 void luajit_slot(struct ChainMaker *m, u32 dst, u32 slot, u32 left, u32 labels, u32 none); // what the snapshot puts into a slot; T, INS and left are lost
+void luajit_prototype(struct ChainMaker *m, u32 dst, u32 left, u32 at, u32 count, u32 is, u32 labels, u32 none); // what dst leads to as a function would, of one whose prototype is known only
 void luajit_slot_of_frame(struct ChainMaker *m); // that of the frame at AT, into POS
 void luajit_link(struct ChainMaker *m, u32 dst, u32 labels, u32 none); // of the frame at AT, in the snapshot; WORD and KEY are lost
 void luajit_frame(struct ChainMaker *m); // function (FN) and link (LINK) of the frame at AT

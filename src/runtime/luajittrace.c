@@ -6,9 +6,7 @@
 enum { TRACE_IR = 32, TRACE_SIZE = 80, TRACE_LINK = 106 }; // of a trace; of the size the upper half
 enum { BASE_PERHAPS_SET = 1, LAST_JUMP }; // TAIL: of the trace's last bytes
 #define TRACES 1024 // at most
-enum { IR_EQ = 8, IR_FLOAD = 69, IR_SLOAD = 71, IR_CALLXS = 99 }; // opcodes of a trace's instructions
-#define FIELD_PC 2 // of FLOAD: a function's instructions
-#define NEAR 64	     // instructions that are looked at for a check of a function
+#define IR_CALLXS 99 // opcode of a trace's instruction
 #define LAST 2	     // instructions of the trace up to the next snapshot: the call, and what its result is made of
 #define RESULT 32    // bytes of code for these, at most
 #define STATE_COLLECTS (~2 & 0x7fffffff)
@@ -208,47 +206,6 @@ void luajit_trace(struct ChainMaker *m, const struct RtLang *l)
 	chain_label(m, L_NO_TRACE);
 }
 
-// The snapshot's entry at hand (the one behind `left`) may be a function that the trace has loaded from elsewhere than the stack, one of many closures of one prototype: which of these
-// is not known, but that the trace has checked the prototype is. Its instructions' address is a constant, which dst leads to then as a function would. On at `is` if the entry is of
-// another kind, and at `none` if there is no such check. at, count: lost, as are INS, N and POS. Two labels from `labels` on.
-static void prototype(struct ChainMaker *m, u32 dst, u32 left, u32 at, u32 count, u32 is, u32 labels, u32 none)
-{
-	chain_mul(m, INS, MAP, left, 4);
-	chain_load(m, INS, INS, -4, 4);
-	chain_and(m, INS, INS, 0xffff);
-	chain_if(m, INS, RT_OP_LT, RT_CHAIN_ZERO, LUAJIT_CONSTANTS, is);
-	chain_mul(m, at, IR, INS, 8);
-	chain_op(m, RT_OP_TRY, N, at, 0, 0);
-	chain_shr(m, N, N, 40);
-	chain_and(m, N, N, 0xff);
-	chain_if_is(m, N, IR_SLOAD, is);
-	chain_set(m, count, NEAR);
-	chain_label(m, labels);
-	chain_if_is(m, count, 0, none);
-	chain_add(m, count, count, -1);
-	chain_add(m, at, at, 8);
-	chain_op(m, RT_OP_TRY, N, at, 0, 0);
-	chain_shr(m, POS, N, 40);
-	chain_and(m, POS, POS, 0xff);
-	chain_if_not(m, POS, IR_FLOAD, labels);
-	chain_and(m, POS, N, 0xffff);
-	chain_if(m, POS, RT_OP_NE, INS, 0, labels);
-	chain_shr(m, POS, N, 16);
-	chain_and(m, POS, POS, 0xffff);
-	chain_if_not(m, POS, FIELD_PC, labels);
-	chain_op(m, RT_OP_TRY, N, at, 0, 8);
-	chain_shr(m, POS, N, 40);
-	chain_and(m, POS, POS, 0xff);
-	chain_if_not(m, POS, IR_EQ, none);
-	chain_shr(m, POS, N, 16);
-	chain_and(m, POS, POS, 0xffff);
-	chain_if(m, POS, RT_OP_LT, RT_CHAIN_ZERO, LUAJIT_CONSTANTS, labels + 1);
-	chain_jump(m, none);
-	chain_label(m, labels + 1);
-	chain_mul(m, dst, IR, POS, 8);
-	chain_add(m, dst, dst, 8 - FUNCTION_PC);
-}
-
 // The function (FN) and link of the frame at AT: on the stack, or what a trace would put there. BY_PROTOTYPE: PROTO leads to the function's prototype only.
 void luajit_frame(struct ChainMaker *m)
 {
@@ -259,7 +216,7 @@ void luajit_frame(struct ChainMaker *m)
 	chain_add(m, KEY, POS, 1);
 	luajit_slot(m, LINK, KEY, ON, L_LINK_SLOT, L_NO_SNAPSHOT);
 	luajit_slot(m, FN, POS, ON, L_FUNCTION_SLOT, L_NO_SNAPSHOT);
-	prototype(m, PROTO, ON, KEY, WORD, L_PAIR, L_FRAME_PROTOTYPE, L_NO_SNAPSHOT);
+	luajit_prototype(m, PROTO, ON, KEY, WORD, L_PAIR, L_FRAME_PROTOTYPE, L_NO_SNAPSHOT);
 	chain_set(m, FN, BY_PROTOTYPE);
 	chain_jump(m, L_FRAME);
 	chain_label(m, L_IS_BASE); // of another function, perhaps: called as the last thing of the one that was there
@@ -303,7 +260,7 @@ void luajit_caller(struct ChainMaker *m)
 	luajit_slot_of_frame(m);
 	chain_add(m, LINK, ON, 0);
 	luajit_slot(m, T, POS, LINK, L_CALLER_SLOT, L_NO_CALLER);
-	prototype(m, T, LINK, FN, STACK, L_CALLER, L_CALLER_PROTOTYPE, L_DONE);
+	luajit_prototype(m, T, LINK, FN, STACK, L_CALLER, L_CALLER_PROTOTYPE, L_DONE);
 	chain_jump(m, L_CALLER);
 	chain_label(m, L_NO_CALLER);
 	chain_if_not(m, POS, 0, L_DONE);
