@@ -72,7 +72,7 @@ static void if_of_frame(struct ChainMaker *m, u32 yes)
 {
 	chain_op(m, RT_OP_TRY, FN, POS, 0, -16);
 	luajit_pointer(m, FN);
-	chain_op(m, RT_OP_TRY, FN, FN, 0, 32);
+	chain_op(m, RT_OP_TRY, FN, FN, 0, FUNCTION_PC);
 	chain_op(m, RT_OP_TRY, N, FN, 0, NCODE - CODE);
 	chain_low_bits(m, N);
 	chain_mul(m, T, NEXT_PC, FN, -1);
@@ -417,7 +417,7 @@ static void copy(struct ChainMaker *m)
 	chain_label(m, L_NAME);
 	chain_if_is(m, CALLER, 0, L_DONE);
 	luajit_caller(m);
-	chain_load(m, PROTO, T, 32, 8);
+	chain_load(m, PROTO, T, FUNCTION_PC, 8);
 	chain_add(m, PROTO, PROTO, -CODE);
 	chain_load(m, K, PROTO, 32, 8);
 	chain_load(m, CHUNK, PROTO, 64, 40);

@@ -22,7 +22,7 @@ enum { // of the trace's instructions: bits before type, check and opcode, opcod
 #define IR_CONSTANTS_END 0x8000
 #define TRACE_CONSTANTS 40 // the first one's number
 #define TRACE_REPLACED 80  // the instruction in whose place the trace is
-enum { CLOSURE_CODE = 32, CLOSURE_UPVALUES = 40, UPVALUE_VALUE = 32, UPVALUE_CLOSED = 0xff << 16, UPVALUE_NEVER_SET = 1 << 24, PROTOTYPE_NCODE = 12 - 104, VALUE_FUNCTION = 0x1fff7, VALUE_CDATA = 0x1fff5, VALUE_USERDATA = 0x1fff3, USERDATA_LIBRARY = 2 };
+enum { CLOSURE_UPVALUES = 40, UPVALUE_VALUE = 32, UPVALUE_CLOSED = 0xff << 16, UPVALUE_NEVER_SET = 1 << 24, PROTOTYPE_NCODE = 12 - 104, VALUE_FUNCTION = 0x1fff7, VALUE_CDATA = 0x1fff5, VALUE_USERDATA = 0x1fff3, USERDATA_LIBRARY = 2 };
 // Numbers of functions that are built in: the first ones, up to those that call others (tostring, pcall), then coroutines, numbers, bits, texts, tables
 enum { BUILT_IN_FIRST = 2, BUILT_IN_CALLS = 18, BUILT_IN_MORE = 30, BUILT_IN_END = 110 };
 // At most
@@ -346,7 +346,7 @@ static void callee(struct ChainMaker *m)
 	chain_op(m, RT_OP_TRY, LINK, AT, 0, -16);
 	chain_label(m, L_CLOSURE);
 	luajit_pointer(m, LINK);
-	chain_op(m, RT_OP_TRY, T, LINK, 0, CLOSURE_CODE);
+	chain_op(m, RT_OP_TRY, T, LINK, 0, FUNCTION_PC);
 	chain_mul(m, N, AT_INS, T, -1);
 	chain_shr(m, N, N, 2);
 	chain_op(m, RT_OP_TRY, T, T, 0, PROTOTYPE_NCODE);

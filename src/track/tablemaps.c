@@ -136,6 +136,11 @@ static bool has_body(const struct TableMaps *t, u32 nr)
 	return nr && (t->langs[nr].kind == RT_LANG_PHP || t->langs[nr].kind == RT_LANG_LUAJIT);
 }
 
+static bool lies_in(u64 off, u64 from, u64 to)
+{
+	return off - from < to - from;
+}
+
 // Rows of its code, or of its loop, lead to rules that say so: the walker needs no other look-up. Without room for more rules they do not.
 static void mark_rules(struct TableMaps *t, const struct ElfFile *f, struct UwTable *tab, u32 nr, const struct UwHurry *hurry)
 {
@@ -148,8 +153,7 @@ static void mark_rules(struct TableMaps *t, const struct ElfFile *f, struct UwTa
 		u64 off = UW_ROW_OFF(tab->rows.p[i]);
 		if (i % 64 == 0)
 			uwhurry_stop(hurry);
-		if (lang->loop_end && off - lang->loop >= lang->loop_end - lang->loop && off - lang->cold >= lang->cold_end - lang->cold &&
-		    off - lang->resume >= lang->resume_end - lang->resume)
+		if (lang->loop_end && !lies_in(off, lang->loop, lang->loop_end) && !lies_in(off, lang->cold, lang->cold_end) && !lies_in(off, lang->resume, lang->resume_end))
 			continue;
 		struct RtUwRule r = t->rules.v.p[rule];
 		r.index |= lang->kind == RT_LANG_V8 ? RT_UW_JIT : RT_UW_LANG;

@@ -23,7 +23,7 @@ EXPECT_LINE 3 stacks of 12 frames, 3 equal
 
 NAME python: several interpreters in a program in C, as in mod_wsgi: the one at work, on two threads
 NEED file:/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0
-RUN export PYTHONPATH={top}/test/run PYTHONDONTWRITEBYTECODE=1 WANT=want; h="{build}/pyhost /usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0"; $h 'import time; print(flush=True); time.sleep(600)' >up & while ! test -s up; do sleep 0.1; done; echo 'import py_interps; py_interps.by_host()' >code; echo "exec $h \"\$(cat code)\"" >run.sh; {sonde} -q --why-incomplete --dwarf-pid $! -c 'sh run.sh' -e 'tracepoint:syscalls:sys_enter_getppid /comm == "pyhost"/ { printf("%s\n", ustack) }' >o 2>&1; kill $!; python3 {top}/test/run/py_same.py want o; tail -n 1 o; cat o >&2
+RUN export PYTHONPATH={top}/test/run PYTHONDONTWRITEBYTECODE=1 WANT=want; h="{build}/pyhost /usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0"; $h 'import time; print(flush=True); time.sleep(600)' >up & while ! test -s up; do sleep 0.1; done; echo 'import py_interps; py_interps.by_host()' >code; echo "exec $h \"\$(cat code)\"" >run.sh; {sonde} -q --why-incomplete --dwarf-pid $! -c 'sh run.sh' -e 'tracepoint:syscalls:sys_enter_getppid /comm == "pyhost"/ { printf("%s\n", ustack) }' >o 2>&1; kill $!; python3 {top}/test/run/py_same.py want o; tail -n 1 o
 EXPECT_LINE 4 stacks of 12 frames, 4 equal
 EXPECT_LINE 4 user stacks, 4 whole (100.00 %)
 
