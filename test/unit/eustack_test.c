@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 
 static struct StackRun run;
@@ -156,12 +157,24 @@ static bool our_stack(pid_t pid, int tid, const struct Stack *like, struct Stack
 	return true;
 }
 
-static void show(const char *who, const struct Stack *s)
+// Addresses, and where in its file each is: libraries lie elsewhere the next time.
+static void show(const char *who, pid_t pid, const struct Stack *s)
 {
+	struct ProcMap *maps;
+	u32 n = 0;
+	struct err *e = sym_proc_maps(run.syms, pid, &maps, &n);
 	printf("# %s, thread %d, %u frames:", who, s->tid, s->n);
-	for (u32 i = 0; i < s->n && i < 40; i++)
+	for (u32 i = 0; i < s->n && i < 40; i++) {
 		printf(" %llx", (unsigned long long)s->pc[i]);
+		for (u32 k = 0; k < n; k++)
+			if (s->pc[i] >= maps[k].start && s->pc[i] < maps[k].end && maps[k].obj)
+				printf("(%s+0x%llx)", maps[k].obj->path, (unsigned long long)(s->pc[i] - maps[k].start + maps[k].file_off));
+	}
 	printf("\n");
+	if (e)
+		err_free(e);
+	else
+		free(maps);
 }
 
 static void wait_stopped(pid_t pid)
@@ -225,8 +238,8 @@ static struct Compared compare_once(const char *name, struct Child *c, Oracle or
 			r.early = true;
 		} else if (!same) {
 			T_FAIL("%s: stacks differ (%s)", name, why_text(why));
-			show(oracle == gdb_stacks ? "gdb" : "eu-stack", &eu[i]);
-			show("sonde", &ours);
+			show(oracle == gdb_stacks ? "gdb" : "eu-stack", c->pid, &eu[i]);
+			show("sonde", c->pid, &ours);
 		}
 		r.whole += same;
 		r.deepest = MAX(r.deepest, ours.n);
@@ -310,6 +323,21 @@ static bool leaves_out_caller(pid_t pid, bool v8, const struct Stack *oracle)
 	return our_stack(pid, oracle->tid, &like, &ours, &why) && ours.n == like.n && (v8 || in_no_file(pid, ours.pc[1])) && same_pcs(&ours, &like, like.n);
 }
 
+// The instruction before our second frame calls the function that our first is in, at its first bytes: __x86.get_pc_thunk.* of a stripped library, which gdb
+// takes for a part of the function with the symbol before it, and then leaves out callers or is lost.
+static bool just_called(pid_t pid, const struct Stack *ours)
+{
+	u8 b[5];
+	s32 rel;
+	if (ours->n < 2)
+		return false;
+	struct iovec to = {b, sizeof(b)}, from = {(void *)(uintptr_t)(ours->pc[1] - sizeof(b)), sizeof(b)};
+	if (process_vm_readv(pid, &to, 1, &from, 1, 0) != sizeof(b) || b[0] != 0xe8)
+		return false;
+	memcpy(&rel, b + 1, sizeof(rel));
+	return ours->pc[0] - (u32)(ours->pc[1] + (u32)rel) < 4;
+}
+
 // Stops the child again and again wherever it happens to be. A stack must be eu-stack's; where eu-stack gives up, ours may go on, to the root. gdb gives up
 // with a frame that is no code (libgcc's unwinder for i386: its second one is at 0, now and then).
 // Where both say nothing sensible after the same frames, nobody can: while uw_install_context_1 of libgcc runs, the registers its caller has saved
@@ -341,12 +369,12 @@ static void compare_running(const char *name, struct Child *c, u32 stops, Oracle
 				lost++;
 			} else if (not_yet(why) && ours.n < eu[i].n && same_pcs(&ours, &eu[i], ours.n)) {
 				early++;
-			} else if (leaves_out_caller(c->pid, !strcmp(name, "node"), &eu[i])) {
+			} else if (leaves_out_caller(c->pid, !strcmp(name, "node"), &eu[i]) || (oracle == gdb_stacks && why == RT_WHY_OK && just_called(c->pid, &ours))) {
 				left_out++;
 			} else {
 				T_FAIL("%s: stacks differ (%s)", name, why_text(why));
-				show(oracle == gdb_stacks ? "gdb" : "eu-stack", &eu[i]);
-				show("sonde", &ours);
+				show(oracle == gdb_stacks ? "gdb" : "eu-stack", c->pid, &eu[i]);
+				show("sonde", c->pid, &ours);
 			}
 		}
 		kill(c->pid, SIGCONT);
@@ -354,7 +382,7 @@ static void compare_running(const char *name, struct Child *c, u32 stops, Oracle
 	printf("# %s: %u stacks, %u identical, %u go on to the root where the other stops, %u lost by both, %u too early, %u where it leaves out a caller\n", name, all, same, longer, lost, early, left_out);
 	CHECK(early * 20 <= all); // the first ones, on a busy machine
 	CHECK(lost * (oracle == gdb_stacks ? 2 : 10) <= all); // glibc's memcpy for i386 pushes a register and does not say so
-	CHECK(left_out * 20 <= all);
+	CHECK(left_out * 10 <= all);
 	CHECK(all >= stops / 2);
 	CHECK(same * 2 > all);
 	finish(c);
@@ -574,7 +602,7 @@ TEST(i386_vdso_running)
 			bool ok = rooted && ours.n >= 4 && ours.n <= 9 && !memcmp(last + 1, root + 1, 3 * sizeof(u64)) && last[0] - root[0] + 64 < 128;
 			same += ok;
 			if (!ok)
-				show(why_text(why), &ours);
+				show(why_text(why), c.pid, &ours);
 		}
 		kill(c.pid, SIGCONT);
 	}
