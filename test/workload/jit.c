@@ -35,7 +35,8 @@ int main(int argc, char **argv)
 	void (*volatile made)(void (*)(void)) = (void (*)(void (*)(void)))at;
 	for (volatile int n = argc > 1 ? atoi(argv[1]) : 1; n > 0; n--) {
 		made(last);
-		usleep(fd >= 0 ? 20000 : 0); // a file needs a moment to become known
+		if (fd >= 0)
+			usleep(20000); // a file needs a moment to become known
 	}
 	return 0;
 }
