@@ -283,6 +283,8 @@ bool elfcfi_starts(const struct ElfCfi *e, AddrList *out)
 	static const u32 types[] = {SHT_SYMTAB, SHT_DYNSYM};
 	const struct ElfFile *f = &e->file;
 	bool v8 = false;
+	for (size_t i = 0; i < e->starts.n; i++)
+		vec_push(out, e->starts.p[i]);
 	for (u32 k = 0; k < ARRAY_LEN(types); k++)
 		for (u32 i = 1; i < f->nsecs; i++) {
 			const struct ElfSec *tab = &f->secs[i], *str = tab->link < f->nsecs ? &f->secs[tab->link] : NULL;
@@ -299,6 +301,8 @@ bool elfcfi_starts(const struct ElfCfi *e, AddrList *out)
 void elfcfi_deinit(struct ElfCfi *e)
 {
 	vec_deinit(&e->segs);
+	vec_deinit(&e->starts);
+	free(e->code);
 	elffile_close(&e->file);
 	free_section(&e->eh_frame);
 	free_section(&e->eh_frame_hdr);

@@ -96,8 +96,11 @@ struct CfiSec {
 	u64 off;  // in the file
 	u8 *have; // owned; by piece: its bytes are in data. NULL: all are
 };
+typedef VEC(u64) AddrList;
 struct ElfCfi {
 	struct ElfFile file; // for elfcfi_code and elfcfi_starts, which are to be called while its fd is open
+	u8 *code;	     // owned; of code made at run time: what file reads, its bytes at the offsets of segs. NULL: none
+	AddrList starts;     // of such code: where its functions begin
 	u64 entry;
 	bool is_go; // its functions keep frame pointers
 	bool is_native_image; // GraalVM's: Java's code compiled ahead, without unwind tables
@@ -113,8 +116,7 @@ struct err *elfcfi_read_part(int fd, struct ElfCfi *out);
 bool elfcfi_have(const struct ElfCfi *e, const struct CfiSec *s, u64 at, u64 n); // n bytes at `at` of the section are in its data. False: it, or the file, ends there
 struct err *elfcfi_read_mem(const u8 *p, u64 n, struct ElfCfi *out); // of an image in memory, borrowed until the table is built
 bool elfcfi_code(const struct ElfCfi *e, const struct CfiSeg *seg, u64 vaddr, u8 *dst, u64 n); // n bytes of the segment
-typedef VEC(u64) AddrList;
-bool elfcfi_starts(const struct ElfCfi *e, AddrList *out); // functions that its symbols name. True: V8's builtins are among its code
+bool elfcfi_starts(const struct ElfCfi *e, AddrList *out); // functions that its symbols, or starts, name. True: V8's builtins are among its code
 void elfcfi_deinit(struct ElfCfi *e);
 
 // ---- gopclntab: the tables that Go's linker writes for Go's own runtime and that no stripping removes: functions, frame sizes, files, lines, inlined calls.

@@ -57,6 +57,8 @@ struct SymObject *jit_object(struct Jits *j, u64 base, u64 span, const struct Ma
 		}
 		hash_section(&h, &c->eh_frame, base);
 		hash_section(&h, &c->debug_frame, base);
+		if (c->code)
+			jit_hash(&h, c->code, c->file.size);
 	}
 	if (made->rows.n)
 		jit_hash(&h, made->rows.p, made->rows.n * sizeof(*made->rows.p));

@@ -3,11 +3,13 @@
 // Invariant: while no process maps such an object nothing is looked at. Equal code (same functions, sizes, rows, distances) is one object, whoever has made it. Code that
 // is gone keeps its object, so frames have their names; its mapping leads nowhere. Code and the version of the list that it is of are published in one.
 #include "track/internal.h"
+#include "unwind/unwind.h"
 
 #define ENTRIES_MAX 16384u	  // of a list
 #define FILE_MAX (64u << 20)
 #define COMPARED (4u << 20)	  // bytes of files that are read again when the list has changed: another may lie where one was
 #define SPAN_MAX (3ull << 29)	  // of an object's code: QEMU's is up to 1 GB
+#define CODE_MAX (1u << 20)	  // bytes of an object, if its instructions are read
 #define BATCH_SPAN (64ull << 20)  // of pieces of a jitdump that are one object
 #define BATCH 4096u
 #define SLOW_NS 1000000ull
@@ -71,12 +73,35 @@ void jits_gone(struct Jits *j, int tgid)
 }
 
 // ---- the list of GDB's interface
+// Of functions without unwinding information (LLVM gives none to those that never throw: numba's are such) their instructions tell: base..base + span of the process.
+static void take_code(struct Jit *t, struct JitElf *e, u64 base, u64 span)
+{
+	AddrList starts = {0};
+	for (size_t i = 0; i < e->syms.n; i++)
+		vec_push(&starts, e->syms.p[i].addr);
+	if (span > CODE_MAX || !uwtable_lacks(&e->cfi, starts.p, starts.n)) {
+		vec_deinit(&starts);
+		return;
+	}
+	u8 *code = xcalloc(span, 1);
+	bool have = true;
+	for (size_t i = 0; i < e->cfi.segs.n && have; i++)
+		have = jit_read_memory(&t->tgid, e->cfi.segs.p[i].vaddr, code + e->cfi.segs.p[i].off, e->cfi.segs.p[i].size);
+	if (!have) {
+		free(code);
+		vec_deinit(&starts);
+		return;
+	}
+	e->cfi.file = (struct ElfFile){.fd = -1, .mem = code, .size = span};
+	e->cfi.code = code;
+	e->cfi.starts = starts;
+}
+
 // An ELF file's code. Takes its unwinding information.
 static void add_elf(struct Jits *j, struct Jit *t, struct JitElf *e, struct JitListed *entry)
 {
 	const struct CfiSeg *last = &vec_last(&e->cfi.segs);
 	u64 base = e->cfi.segs.p[0].vaddr & ~4095ull, span = last->vaddr + last->size - base;
-	bool rows = e->cfi.eh_frame.data || e->cfi.debug_frame.data || e->rows.n;
 	struct UwMade *made = xcalloc(1, sizeof(*made));
 
 	if (span > SPAN_MAX) {
@@ -88,6 +113,9 @@ static void add_elf(struct Jits *j, struct Jit *t, struct JitElf *e, struct JitL
 		e->cfi.segs.p[i].off = e->cfi.segs.p[i].vaddr - base;
 		vec_push(&segs, e->cfi.segs.p[i]);
 	}
+	if (!e->rows.n)
+		take_code(t, e, base, span);
+	bool rows = e->cfi.eh_frame.data || e->cfi.debug_frame.data || e->cfi.code || e->rows.n;
 	for (size_t i = 0; i < e->syms.n; i++)
 		e->syms.p[i].addr -= base;
 	for (size_t i = 0; i < e->lines.n; i++)

@@ -235,7 +235,7 @@ u32 tablemaps_made(struct TableMaps *t, const struct UwMade *m, struct RtUwObj *
 	struct Budget others = rules_begin(t);
 	for (size_t i = 0; i < m->cfi.n; i++) {
 		struct UwTable one;
-		uwtable_build(&m->cfi.p[i], &t->rules, &one, NULL); // its instructions are not at hand: nothing is followed, it takes no time
+		uwtable_build(&m->cfi.p[i], &t->rules, &one, NULL); // what is followed of its instructions is little (jits.c)
 		for (size_t k = 0; k < one.rows.n; k++) {
 			u64 row = one.rows.p[k];
 			if (all.rows.n && UW_ROW_OFF(vec_last(&all.rows)) == UW_ROW_OFF(row))

@@ -291,6 +291,23 @@ void uwtable_part(const struct ElfCfi *e, struct RuleSet *rules, const u32 *page
 	frames_deinit(f);
 }
 
+static bool in_entry(const struct Frames *f, u64 addr)
+{
+	u32 next = frames_first_at(f, addr + 1);
+	return next && f->fdes.p[next - 1].end > addr;
+}
+
+bool uwtable_lacks(const struct ElfCfi *e, const u64 *addrs, size_t n)
+{
+	struct Frames f[2];
+	bool lacks = false;
+	frames_list(e, f, NULL, true, NULL);
+	for (size_t i = 0; i < n && !lacks; i++)
+		lacks = !in_entry(&f[0], addrs[i]) && !in_entry(&f[1], addrs[i]);
+	frames_deinit(f);
+	return lacks;
+}
+
 void uwtable_deinit(struct UwTable *t)
 {
 	vec_deinit(&t->rows);
