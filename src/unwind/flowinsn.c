@@ -41,6 +41,42 @@ static void lose(struct FlowState *s)
 	*s = (struct FlowState){.sp = FLOW_UNKNOWN, .fp = FLOW_UNKNOWN, .low = FLOW_UNKNOWN, .root = s->root, .ra_copy = s->ra_copy};
 }
 
+static bool keeps_cfa(const struct FlowState *s) // in a register
+{
+	return s->copy_reg && !s->copy;
+}
+
+// The stack was aligned: what is below counts from where the caller's rbp is put.
+static void push_aligned(struct FlowState *s, u32 reg)
+{
+	s32 at = s->saved_at - s->low;
+	int k = flow_slot(reg);
+	if (!s->aligned && reg == RBP) {
+		s->saved_at = s->low;
+	} else if (s->aligned && keeps_cfa(s) && reg + 1 == s->copy_reg) {
+		s->cfa_at = at;
+	} else if (s->aligned && k > 0 && !s->slot[k] && at < 0 && at >= INT16_MIN) {
+		s->slot[k] = (s16)at;
+		s->fprel |= (u8)(1u << k);
+	}
+}
+
+static void pop_aligned(struct FlowState *s, u32 reg)
+{
+	s32 at = s->saved_at - s->low;
+	int k = flow_slot(reg);
+	if (!at && reg == RBP) {
+		s->aligned = 0;
+		s->saved_at = s->cfa_at = 0;
+	} else if (at && at == s->cfa_at) {
+		s->copy_reg = reg + 1;
+		s->copy = 0;
+	} else if (k > 0 && s->fprel & 1u << k && s->slot[k] == at) {
+		s->slot[k] = 0;
+		s->fprel &= (u8)~(1u << k);
+	}
+}
+
 // A return address that was taken to a register may be put back, also above the frame that was made for the caller meanwhile (move()), or above arguments of unknown number.
 static void push(struct FlowState *s, u32 reg)
 {
@@ -49,6 +85,8 @@ static void push(struct FlowState *s, u32 reg)
 		return;
 	}
 	grow(s, 8);
+	if (s->sp == FLOW_UNKNOWN && s->low != FLOW_UNKNOWN && (s->aligned || keeps_cfa(s)))
+		push_aligned(s, reg);
 	if (s->sp == RA_BELOW && s->ra_copy == reg + 1)
 		s->ra_copy = 0;
 	else if (s->sp == RA_BELOW)
@@ -86,6 +124,8 @@ static void pop(struct FlowState *s, u32 reg)
 		s->slot[k] = 0;
 	bool ra = s->sp == RA_BELOW;
 	hold(s, reg, FLOW_UNKNOWN);
+	if (s->aligned && s->low != FLOW_UNKNOWN)
+		pop_aligned(s, reg);
 	if (ra)
 		s->ra_copy = reg == NO_REG || reg == RSP ? 0 : (u8)(reg + 1);
 	if (reg != RSP)
@@ -95,6 +135,8 @@ static void pop(struct FlowState *s, u32 reg)
 static void leave(struct FlowState *s)
 {
 	hold(s, RSP, s->fp);
+	if (s->aligned)
+		s->low = s->saved_at;
 	pop(s, RBP);
 }
 
@@ -119,6 +161,10 @@ static void move(struct FlowState *s, u32 to, u32 from)
 		s->in_lr = 1;
 		return;
 	}
+	if (to == RBP && from == RSP && s->saved_at && s->saved_at == s->low) {
+		s->aligned = 1;
+		return;
+	}
 	if (from == RSP && to != RSP && to != RBP && s->sp != FLOW_UNKNOWN) {
 		s->copy = s->sp;
 		s->copy_reg = to + 1;
@@ -129,9 +175,16 @@ static void move(struct FlowState *s, u32 to, u32 from)
 
 static void address_of(struct FlowState *s, const struct Insn *in)
 {
-	if (in->reg == RSP && in->base == RSP)
+	if (in->reg == RSP && in->base == RSP) {
 		grow(s, -(s64)in->disp);
-	else
+	} else if (in->reg == RSP && in->base == RBP && s->aligned) {
+		hold(s, RSP, FLOW_UNKNOWN);
+		s->low = flow_moved(s->saved_at, -(s64)in->disp);
+	} else if (in->base == RSP && in->disp == s->sp && in->reg != RBP && in->wide) {
+		hold(s, in->reg, FLOW_UNKNOWN);
+		s->copy = 0;
+		s->copy_reg = (u32)in->reg + 1;
+	} else
 		hold(s, in->reg, flow_moved(held(s, in->base), -(s64)in->disp));
 }
 
@@ -149,6 +202,12 @@ static void store(struct FlowState *s, const struct Insn *in)
 
 static void load(struct FlowState *s, const struct Insn *in)
 {
+	if (s->aligned && s->cfa_at && in->wide && in->base == RBP && in->disp == s->cfa_at && in->reg != RSP && in->reg != RBP) {
+		hold(s, in->reg, FLOW_UNKNOWN);
+		s->copy = 0;
+		s->copy_reg = (u32)in->reg + 1;
+		return;
+	}
 	bool copy = in->wide && in->base == RSP && s->stored && s->low != FLOW_UNKNOWN && s->low - in->disp == s->stored_at && in->reg != RBP;
 	s32 v = copy ? s->stored : FLOW_UNKNOWN;
 	if (copy && in->reg != RSP)
@@ -170,7 +229,7 @@ static void call(struct FlowState *s)
 		s->ra_copy = s->in_lr = 0;
 	if (s->sp != FLOW_UNKNOWN && s->sp < RA_BELOW)
 		lose(s);
-	else if (s->sp != FLOW_UNKNOWN)
+	else if (s->sp != FLOW_UNKNOWN || s->cfa_at)
 		s->copy = 0, s->copy_reg = 0;
 }
 

@@ -24,6 +24,8 @@ bool flow_entered(const struct FlowMachine *m, const struct FlowState *s)
 // The stack pointer is not known, but one of two places says where it was.
 static bool same_copy(const struct FlowState *a, const struct FlowState *b)
 {
+	if (a->cfa_at || b->cfa_at)
+		return a->cfa_at == b->cfa_at && a->aligned == b->aligned;
 	if (a->stored || b->stored)
 		return a->stored == b->stored && a->stored_at == b->stored_at && a->low == b->low;
 	return a->copy_reg == b->copy_reg && a->copy == b->copy;
@@ -63,5 +65,11 @@ void flow_rule(const struct FlowMachine *m, const struct FlowState *s, bool by_s
 	for (u32 k = 0; k < RT_UW_SLOTS; k++) {
 		r->slot[k] = s->slot[k];
 		r->saved |= (u8)((s->slot[k] != 0) << k);
+	}
+	r->fprel = s->fprel;
+	if (s->aligned) {
+		r->saved |= 1;
+		r->fprel |= 1;
+		r->slot[0] = 0;
 	}
 }

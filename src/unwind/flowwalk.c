@@ -198,6 +198,13 @@ static void function_taken(struct Flow *f, const struct Insn *in)
 		flow_add_start(f, at);
 }
 
+// The return address is on top, nothing is saved.
+static bool is_bare(const struct Flow *f, const struct FlowState *s)
+{
+	static const s16 none[RT_UW_SLOTS];
+	return s->sp == f->m->entered.sp && s->fp == FLOW_UNKNOWN && !s->in_lr && !memcmp(s->slot, none, sizeof(none));
+}
+
 // Where the item goes from the instruction it has just passed; false: this way ends.
 static bool go_on(struct Flow *f, u64 start, struct FlowItem *it, const struct Insn *in, enum Branch way, u32 *at)
 {
@@ -210,6 +217,10 @@ static bool go_on(struct Flow *f, u64 start, struct FlowItem *it, const struct I
 	case BRANCH_INDIRECT:
 		if (f->m->by_slot(&it->st, in)) { // another function
 			judge(f, it, f->m->left(&it->st, NULL, f->plt_head ? f->m->plt_to : 0));
+			return false;
+		}
+		if (it->call.after && is_bare(f, &it->st)) { // the frame that the call had is given up: no switch, another function is called at the end
+			judge(f, it, true);
 			return false;
 		}
 		if (f->keep_frames && !flow_framed(&it->st)) // no switch: another function is called at the end, perhaps with more arguments
@@ -261,14 +272,7 @@ static bool take(struct Flow *f, const struct FlowItem *it, struct FlowRegion *r
 // The stack pointer was moved by a number that nobody knows.
 static bool is_lost(const struct FlowState *s)
 {
-	return s->sp == FLOW_UNKNOWN && s->fp == FLOW_UNKNOWN && !s->copy_reg && !s->stored && !s->in_lr && !s->root && !s->met;
-}
-
-// The return address is on top, nothing is saved.
-static bool is_bare(const struct Flow *f, const struct FlowState *s)
-{
-	static const s16 none[RT_UW_SLOTS];
-	return s->sp == f->m->entered.sp && s->fp == FLOW_UNKNOWN && !s->in_lr && !memcmp(s->slot, none, sizeof(none));
+	return s->sp == FLOW_UNKNOWN && s->fp == FLOW_UNKNOWN && !s->copy_reg && !s->stored && !s->aligned && !s->in_lr && !s->root && !s->met;
 }
 
 // Ways meet that do not agree. One has made room for more arguments and moved the return address down with them, the other has it on top as it was: what follows, which
@@ -313,6 +317,8 @@ static void follow(struct Flow *f, u64 start, struct FlowItem it, size_t ndead)
 				return;
 			if (!fits && f->framed && forget_frame(f, &it, at))
 				continue;
+			if (!fits && stops_after(f, f->dead.n, it.pc)) // it was come to behind a call that is to blame
+				return;
 			if (!fits || !(*at & (FLOW_NOW | FLOW_GUESS))) // a guess proves nothing
 				judge(f, &it, fits);
 			f->joined |= !(*at & FLOW_NOW);

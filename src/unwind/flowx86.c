@@ -76,6 +76,10 @@ static void rule(const struct FlowState *s, bool by_sp, struct RtUwRule *r)
 	if (framed || (s->sp == FLOW_UNKNOWN && s->fp != FLOW_UNKNOWN)) {
 		r->reg = dwarf_numbers[RBP];
 		r->off = s->fp;
+	} else if (s->sp == FLOW_UNKNOWN && s->cfa_at) {
+		r->kind = RT_UW_DEREF;
+		r->reg = dwarf_numbers[RBP];
+		r->off = s->cfa_at;
 	} else if (s->sp == FLOW_UNKNOWN && s->stored) {
 		r->kind = RT_UW_DEREF;
 		r->reg = dwarf_numbers[RSP];
@@ -88,7 +92,8 @@ static void rule(const struct FlowState *s, bool by_sp, struct RtUwRule *r)
 		r->reg = dwarf_numbers[RSP];
 		r->off = s->sp;
 	}
-	if (r->kind == RT_UW_DEREF ? r->off < 0 : r->off < 8)
+	bool known = s->sp == FLOW_UNKNOWN && (s->cfa_at || (s->copy_reg && !s->copy)); // else no distance from the stack's top can be less
+	if (!known && (r->kind == RT_UW_DEREF ? r->off < 0 : r->off < 8))
 		r->kind = RT_UW_NONE;
 	r->ra = -8;
 }

@@ -4,7 +4,7 @@
 #include <elf.h>
 #include "unwind/internal.h"
 
-#define MAX_FLOW (4ull << 20) // bytes of code that are followed
+#define MAX_FLOW (12ull << 20) // bytes of code that are followed: 0.7 s and 60 MB of memory for as long
 #define MAX_LOOKS 4096	      // gaps that look like padding, but are read: each may cost a page of a cold file
 
 // Does the gap only fill a line up? Most do, and reading them all would read most of the file.

@@ -90,6 +90,9 @@ struct FlowState { // before an instruction. fp is the frame pointer: rbp, x29
 	u32 copy_reg; // its number + 1, 0 none
 	s32 low; // rsp after alignment - rsp; FLOW_UNKNOWN
 	s32 stored_at, stored; // rsp after alignment - slot, CFA - what is stored there; stored 0: nothing
+	// compilers copy the CFA to a register (copy 0), align, and make a frame with a frame pointer below, where they store it
+	s32 saved_at; // rsp after alignment - slot of the caller's rbp; 0: nowhere
+	s32 cfa_at;   // where the CFA is stored, relative to that slot; 0: nowhere
 	s16 slot[RT_UW_SLOTS]; // where the caller's value is, CFA-relative; 0: in its register
 	u32 root; // nothing called this: enum FlowRoot
 	u8 in_lr; // arm64: x30 holds the return address; x86-64: ra_copy does, and what is on the stack is the caller's
@@ -98,8 +101,9 @@ struct FlowState { // before an instruction. fp is the frame pointer: rbp, x29
 	s16 ra; // where it is saved, CFA-relative; 0: nowhere
 	u8 number_reg; // a register that holds a number: its own + 1, 0 none
 	u8 met; // ways met that do not agree: nothing is known
-	u8 unused[2]; // zero: states are compared by their bytes
-	s32 number;
+	u8 aligned; // rbp holds the address of that slot
+	u8 fprel; // bit k: slot[k] is relative to it
+	s32 number; // (states are compared by their bytes)
 };
 // What differs between machines.
 struct FlowMachine {

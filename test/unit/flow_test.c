@@ -282,6 +282,105 @@ TEST(arm64_clang_no_frame_pointers)
 	compiled_within("clang --target=aarch64-linux-gnu", "-O2 -fomit-frame-pointer -fuse-ld=/usr/bin/aarch64-linux-gnu-ld", 30);
 }
 
+// ---- frames below an aligned stack, by the register or the slot that holds the CFA
+// Compilers say late that a register was saved, and of the last instructions not that the CFA is still in its slot: both is right.
+static bool same_realigned(const struct RtUwRule *a, const struct RtUwRule *b)
+{
+	for (u32 k = 0; k < RT_UW_SLOTS; k++)
+		if (a->saved & b->saved & 1u << k && (a->slot[k] != b->slot[k] || (a->fprel ^ b->fprel) & 1u << k))
+			return false;
+	return a->kind != b->kind || (a->reg == b->reg && a->off == b->off && a->off2 == b->off2 && a->ra == b->ra);
+}
+
+static void realigned(const char *flags)
+{
+	char bin[64], cmd[300];
+	struct ElfCfi e;
+	struct UwTable t;
+	struct RuleSet rules;
+	AddrList starts = {0};
+	FlowRows flow = {0};
+	u64 same = 0, n = 0, by_slot = 0, both = 0;
+	size_t at = 0, fat = 0;
+	snprintf(bin, sizeof(bin), "/tmp/sonde-flow-test-%d.so", getpid());
+	snprintf(cmd, sizeof(cmd), "gcc -w %s -mavx2 -fPIC -shared -g0 test/workload/realigned.c -o %s 2>/dev/null", flags, bin);
+	if (system(cmd))
+		SKIP("no gcc, or it makes no such code");
+	int fd = open(bin, O_RDONLY);
+	CHECK(fd >= 0 && !elfcfi_read(fd, &e));
+	ruleset_init(&rules, 1 << 16);
+	uwtable_build(&e, &rules, &t, NULL);
+	elfcfi_starts(&e, &starts);
+	const struct CfiSeg *seg = &e.segs.p[0];
+	follow(&e, seg, &flow_x86, &starts, false, &flow);
+	for (u64 pc = seg->vaddr; pc < seg->vaddr + seg->size; pc++) {
+		const struct RtUwRule *want = told(&t, &rules, pc - seg->vaddr + seg->off, &at), *got = found(&flow, pc, &fat);
+		if (want->kind != RT_UW_DEREF && (want->kind != RT_UW_REG || want->reg == 6 || want->reg == 7))
+			continue;
+		bool right = got && got->kind != RT_UW_NONE && !(got->lost & RT_UW_GUESS) && (same_realigned(want, got) || (got->kind == RT_UW_REG && got->reg == 7));
+		n++;
+		same += right;
+		by_slot += want->kind == RT_UW_DEREF;
+		both += right && want->kind == RT_UW_DEREF && got->kind == RT_UW_DEREF;
+		if (!right)
+			printf("# %llx: %d r%d+%d +%d, saved %x, of rbp %x, not %d r%d+%d +%d, %x, %x\n", (unsigned long long)pc, got ? got->kind : -1, got ? got->reg : 0, got ? got->off : 0, got ? got->off2 : 0,
+			       got ? got->saved : 0, got ? got->fprel : 0, want->kind, want->reg, want->off, want->off2, want->saved, want->fprel);
+	}
+	printf("# gcc %s: %llu bytes of code, %llu by a slot\n", flags, (unsigned long long)n, (unsigned long long)by_slot);
+	CHECK(by_slot > 150);
+	CHECK_EQ(same, n);
+	CHECK(both * 20 > by_slot * 19);
+	vec_deinit(&flow);
+	vec_deinit(&starts);
+	uwtable_deinit(&t);
+	ruleset_deinit(&rules);
+	elfcfi_deinit(&e);
+	close(fd);
+	unlink(bin);
+}
+TEST(realigned_O1)
+{
+	realigned("-O1");
+}
+TEST(realigned_O2)
+{
+	realigned("-O2");
+}
+TEST(realigned_Os)
+{
+	realigned("-Os");
+}
+
+// ---- a library of 8 MB of code that has no tables, as C compiled with -fno-asynchronous-unwind-tables is (npm's libvips)
+TEST(much_code)
+{
+	char bin[64], cmd[400];
+	struct ElfCfi e;
+	struct UwTable t;
+	struct RuleSet rules;
+	size_t at = 0;
+	u64 last = 0;
+	snprintf(bin, sizeof(bin), "/tmp/sonde-flow-test-%d.so", getpid());
+	snprintf(cmd, sizeof(cmd),
+		 "printf '.text\\n.rept 524288\\n.p2align 4\\npush %%%%rbx\\nsub $16,%%%%rsp\\nadd $16,%%%%rsp\\npop %%%%rbx\\nret\\n.endr\\n' | gcc -x assembler -shared -nostdlib - -o %s 2>/dev/null", bin);
+	if (system(cmd))
+		SKIP("no gcc, or it is of another machine");
+	int fd = open(bin, O_RDONLY);
+	CHECK(fd >= 0 && !elfcfi_read(fd, &e));
+	ruleset_init(&rules, 1 << 16);
+	uwtable_build(&e, &rules, &t, NULL);
+	for (size_t i = 0; i < e.segs.n; i++)
+		last = MAX(last, e.segs.p[i].off + e.segs.p[i].size);
+	CHECK(t.rows.n > 4 * 524288);
+	const struct RtUwRule *r = told(&t, &rules, (last - 1) / 16 * 16 + 5, &at); // add $16,%rsp of the last one
+	CHECK(r->kind == RT_UW_REG && r->reg == 7 && r->off == 32 && r->slot[1] == -16 && !(r->lost & RT_UW_GUESS));
+	uwtable_deinit(&t);
+	ruleset_deinit(&rules);
+	elfcfi_deinit(&e);
+	close(fd);
+	unlink(bin);
+}
+
 // ---- shapes by hand, at address 0x1000; rows as "address:kind register+offset"
 static bool keep_frames, image;
 static const struct FlowMachine *machine = &flow_x86;
