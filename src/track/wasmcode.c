@@ -13,8 +13,10 @@
 #include "unwind/unwind.h"
 
 #define PAGE 4096u
+#define SLOT_MAX 8u		 // bytes of one of its jumps
 #define LINE 64u		 // of a table of jumps
 #define AREA_MAX (64ull << 20)	 // a mapping with code that is larger is not looked through: it is V8's for JavaScript
+#define CODE_SPAN (1ull << 30)	 // of a module
 #define HEAP_MAX (256ull << 20)  // bytes of malloc's memory that are looked through
 #define ARENA (64ull << 20)	 // the C library's further ones begin at a multiple
 #define MORECORE (1ull << 20)	 // where the heap cannot grow the C library maps so much at least, at any place (glibc, malloc/malloc.c: MMAP_AS_MORECORE_SIZE)
@@ -121,7 +123,7 @@ static bool in_areas(const struct WasmProc *w, u64 at, u64 size)
 // ---- memory with tables of jumps
 bool wasmcode_table(const u8 *p, u64 n, u64 at, u64 end)
 {
-	for (u32 slot = 5; slot <= 8; slot += 3) {
+	for (u32 slot = 5; slot <= SLOT_MAX; slot += 3) {
 		u32 jumps = 0, i = 0;
 		for (; n >= LINE && i + slot <= LINE && p[i] == 0xe9; i += slot) {
 			s32 to;
@@ -148,12 +150,24 @@ static void take_table(struct WasmProc *w, u64 at)
 		vec_push(&w->tables, ((struct Table){.at = at}));
 }
 
+// Where code that a jump from `at` leads to ends: a module's memory for code is one piece of addresses, but V8 gives back pages of it that it has no use for.
+static u64 code_end(const struct WasmProc *w, u64 at)
+{
+	u64 end = at;
+	for (size_t i = 0; i < w->areas.n; i++) {
+		const struct CfiSeg *a = &w->areas.p[i];
+		if (a->vaddr + a->size > at && a->vaddr + a->size - at < CODE_SPAN)
+			end = MAX(end, a->vaddr + a->size);
+	}
+	return end;
+}
+
 static void read_area(struct Jit *t, struct WasmProc *w, const struct CfiSeg *a)
 {
 	enum { PAGES = 256 };
 	u8 buf[PAGES * LINE];
 	struct iovec from[PAGES];
-	u64 at = a->vaddr, end = a->vaddr + a->size;
+	u64 at = a->vaddr, end = a->vaddr + a->size, last = code_end(w, at);
 	while (at < end) {
 		u32 n = 0;
 		for (; n < PAGES && at + n * PAGE < end; n++)
@@ -163,7 +177,7 @@ static void read_area(struct Jit *t, struct WasmProc *w, const struct CfiSeg *a)
 		if (got <= 0)
 			return;
 		for (u32 i = 0; i < (u64)got / LINE; i++)
-			if (wasmcode_table(buf + i * LINE, LINE, at + i * PAGE, end))
+			if (wasmcode_table(buf + i * LINE, LINE, at + i * PAGE, last))
 				take_table(w, at + i * PAGE);
 		at += n * PAGE;
 	}
@@ -171,7 +185,6 @@ static void read_area(struct Jit *t, struct WasmProc *w, const struct CfiSeg *a)
 
 struct Heap { // where malloc's memory is
 	VEC(struct CfiSeg) v;
-	u64 sum;
 };
 
 // One that goes on where the last ended is part of it: V8 makes pages writable by turns, and code goes across.
@@ -182,6 +195,24 @@ static void add_area(struct WasmProc *w, u64 start, u64 size)
 		last->size += size;
 	else
 		vec_push(&w->areas, ((struct CfiSeg){start, size, 0}));
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const struct CfiSeg *x = a, *y = b;
+	return x->size < y->size ? -1 : x->size > y->size;
+}
+
+// The largest ones are the memory of programs of WebAssembly, which may begin where an arena could.
+static void leave_small(struct Heap *h)
+{
+	u64 sum = 0;
+	size_t n = 0;
+	if (h->v.n)
+		qsort(h->v.p, h->v.n, sizeof(*h->v.p), by_size);
+	while (n < h->v.n && (sum += h->v.p[n].size) <= HEAP_MAX)
+		n++;
+	h->v.n = n;
 }
 
 // heap: NULL if it is not wanted.
@@ -207,11 +238,11 @@ static void read_maps(struct Jit *t, struct WasmProc *w, struct Heap *heap)
 		if (rights[2] == 'x' && !name[0] && size <= AREA_MAX)
 			add_area(w, start, size);
 		bool memory = rights[0] == 'r' && rights[1] == 'w' && rights[2] == '-' && (heap_end || (!name[0] && (start % ARENA == 0 || (crowded && size >= CROWDED_MIN))));
-		if (memory && heap && heap->sum + size <= HEAP_MAX) {
-			heap->sum += size;
+		if (memory && heap)
 			vec_push(&heap->v, ((struct CfiSeg){start, size, 0}));
-		}
 	}
+	if (heap)
+		leave_small(heap);
 	if (f)
 		fclose(f);
 	u64 now = now_ns();
@@ -261,43 +292,50 @@ static bool has_size(const struct Jit *t, const struct V8Code *c, u32 size)
 	return size && size <= CODE_MAX && in_areas(t->wasm, c->start, size);
 }
 
-// Is `codes` the array? Some function is compiled, and the same words of all that are looked at are bytes and number. How many were looked at, 0: it is none.
+// Is `codes` the array? Some function is compiled, and the same words of all that are looked at are bytes and number. How many are compiled, 0: it is none.
 #define LOOKED 64
 static u32 words_in(struct Jit *t, const struct Module *m, const u64 *codes, u32 *size, u32 *number)
 {
-	u32 looked = 0, may[3] = {0x78, 0, 0x1e0}; // bytes are word 0 or 2; the number is three to six words behind them
-	for (u32 i = 0; i < m->is.nfuncs && looked < LOOKED; i++) {
+	u64 sum[3] = {0};
+	u32 looked = 0, compiled = 0, may[3] = {0x78, 0, 0x1e0}; // bytes are word 0 or 2; the number is three to six words behind them
+	for (u32 i = 0; i < m->is.nfuncs; i++) {
 		struct V8Code c;
-		if (!codes[i])
+		compiled += codes[i] != 0;
+		if (!codes[i] || looked == LOOKED)
 			continue;
-		if (!read_code(t, m, codes[i], &c))
+		if (!is_of(t, m, codes[i], &c))
 			return 0;
+		if (!in_areas(t->wasm, c.start, 0)) // V8 has got memory for it since they were read
+			continue;
 		for (u32 k = 3; k < 9; k++)
 			for (u32 s = 0; s < 3; s += 2)
-				if (c.word[k] != m->is.nimports + i || !has_size(t, &c, c.word[s]))
+				if (c.word[k] != m->is.nimports + i || !c.word[s] || c.word[s] > CODE_MAX)
 					may[s] &= ~(1u << k);
+		sum[0] += c.word[0];
+		sum[2] += c.word[2];
 		looked++;
 	}
-	*size = may[0] ? 0 : 2;
+	*size = may[0] && !(may[2] && sum[2] > sum[0]) ? 0 : 2; // a small number is the size of something, too
 	*number = may[*size] ? (u32)__builtin_ctz(may[*size]) : 0;
-	return *number ? looked : 0;
+	return looked && *number ? compiled : 0;
 }
 
-// Other arrays of some of its codes may look like it while few functions are compiled: of several the one with most of them.
+// Other arrays of some of its codes may look like it while few functions are compiled: of several the one with most of them, also if that is another than before.
 static void find_codes(struct Jit *t, struct Module *m)
 {
-	u32 best = 0;
-	u64 words[MODULE_WORDS], size = m->is.nfuncs * sizeof(u64), *codes = xmalloc(size);
-	m->tries++;
+	u32 best = 0, bytes, number;
+	u64 words[MODULE_WORDS], size = m->is.nfuncs * sizeof(u64), *codes = xmalloc(size), was = m->codes;
+	m->tries += !was;
+	if (was && jit_read_memory(&t->tgid, was, codes, size))
+		best = words_in(t, m, codes, &bytes, &number);
 	for (u32 i = 0; jit_read_memory(&t->tgid, m->at, words, sizeof(words)) && i < MODULE_WORDS; i++) {
-		u32 n, bytes, number;
 		u64 first;
 		struct V8Code c;
 		if (words[i] % 8 || words[i] < PAGE || !jit_read_memory(&t->tgid, words[i], &first, sizeof(first)))
 			continue;
-		if ((first && !read_code(t, m, first, &c)) || !jit_read_memory(&t->tgid, words[i], codes, size))
+		if ((first && !is_of(t, m, first, &c)) || !jit_read_memory(&t->tgid, words[i], codes, size))
 			continue;
-		n = words_in(t, m, codes, &bytes, &number);
+		u32 n = words_in(t, m, codes, &bytes, &number);
 		if (n > best) {
 			best = n;
 			m->codes = words[i];
@@ -305,6 +343,8 @@ static void find_codes(struct Jit *t, struct Module *m)
 			m->number = number;
 		}
 	}
+	if (m->codes != was)
+		memset(m->seen, 0, size);
 	free(codes);
 }
 
@@ -483,6 +523,20 @@ static void scan(struct Jit *t, const struct CfiSeg *s, u64 *words, FoundList *o
 	}
 }
 
+// Each page of a table looks like one.
+static void is_table_of(struct WasmProc *w, u64 at, const struct Module *m)
+{
+	for (size_t i = 0; m && i < w->tables.n; i++)
+		w->tables.p[i].known |= w->tables.p[i].at - at <= (u64)m->is.nfuncs * SLOT_MAX;
+}
+
+static void find_arrays(struct Jit *t)
+{
+	for (size_t i = 0; i < t->wasm->modules.n; i++)
+		if (t->wasm->modules.p[i].codes || t->wasm->modules.p[i].tries < TRIES * 4)
+			find_codes(t, &t->wasm->modules.p[i]);
+}
+
 // Modules whose code begins with a table that is not known yet, and what code of theirs is found besides: the old one of a function that still runs, and what calls JavaScript.
 static void find_modules(struct Jit *t, const struct Heap *heap, struct Pieces *out)
 {
@@ -500,11 +554,9 @@ static void find_modules(struct Jit *t, const struct Heap *heap, struct Pieces *
 			continue;
 		for (size_t k = 0; k < w->tables.n; k++)
 			if (w->tables.p[k].at == c.start && !w->tables.p[k].known)
-				w->tables.p[k].known = take_module(t, c.module);
+				is_table_of(w, c.start, take_module(t, c.module));
 	}
-	for (size_t i = 0; i < w->modules.n; i++)
-		if (!w->modules.p[i].codes)
-			find_codes(t, &w->modules.p[i]);
+	find_arrays(t);
 	for (size_t i = 0; i < found.n && out->syms.n < BATCH; i++) {
 		struct Module *m = module_at(w, found.p[i].module);
 		struct V8Code c;
@@ -519,17 +571,17 @@ static void look(struct Jit *t, struct Pieces *out)
 	struct WasmProc *w = t->wasm;
 	struct Heap heap = {0};
 	u64 began = now_ns();
-	bool any = false;
+	bool tables = false;
 
 	read_maps(t, w, &heap);
 	for (size_t i = 0; i < w->areas.n; i++)
 		read_area(t, w, &w->areas.p[i]);
 	for (size_t i = 0; i < w->tables.n; i++)
-		any |= !w->tables.p[i].known && w->tables.p[i].tries < TRIES;
-	for (size_t i = 0; i < w->modules.n; i++)
-		any |= !w->modules.p[i].codes && w->modules.p[i].tries < TRIES * 4;
-	if (any)
+		tables |= !w->tables.p[i].known && w->tables.p[i].tries < TRIES;
+	if (tables)
 		find_modules(t, &heap, out);
+	else
+		find_arrays(t);
 	vec_deinit(&heap.v);
 	u64 now = now_ns();
 	w->not_before = now + MAX((now - began) * COST, LOOK_NS);

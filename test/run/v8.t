@@ -38,6 +38,16 @@ EXPECT_RE ^300 stacks of \d+ frames, 300 equal, [1-9]\d* all named$
 EXPECT_LINE fib was there
 EXPECT_RE ^[1-9]\d* user stacks, [1-9]\d* whole
 
+# So do real programs (pyodide, pglite): 15 % of their stacks were whole.
+NAME v8: WebAssembly whose first code V8 has given back: pages are missing between a module's table of jumps and its code
+NEED cmd:node
+NEED arch:x86_64
+RUN sh {top}/test/run/v8_wasm.sh {sonde} {top} freed 2>&1
+TIMEOUT 60
+EXPECT_RE ^300 stacks of \d+ frames, 300 equal, [1-9]\d* all named$
+EXPECT_LINE fib was there
+EXPECT_RE ^[1-9]\d* user stacks, [1-9]\d* whole
+
 # V8's own code lies just behind the heap in one of some 80 starts, which happened to the test above.
 NAME v8: WebAssembly where the heap could not grow: malloc(3) has its memory elsewhere, and what V8 keeps is found there
 NEED cmd:node

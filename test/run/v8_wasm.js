@@ -1,7 +1,7 @@
 'use strict';
-// Stacks with WebAssembly in them as V8 tells them of itself: before each fsync(987654), the frames of an Error go into a file. usage: node v8_wasm.js FILE N [names]
+// Stacks with WebAssembly in them as V8 tells them of itself: before each fsync(987654), the frames of an Error go into a file. usage: node v8_wasm.js FILE N [names|freed]
 // Functions call a function of JavaScript, themselves, one another and one by a table. N > 0: that many rounds of three stacks, after a second in which they are compiled and a nap in which the tracer sees it; -1: work for
-// ever, for samples. FILE.up: it works. names: the module has its functions' names, but one's.
+// ever, for samples. freed: with names, and before anything else functions with much code, which V8 compiles anew, whereupon it gives back pages of what it had of them. FILE.up: it works. names: the module has its functions' names, but one's.
 const fs = require('fs');
 const leb = (n) => { const out = []; do { let b = n & 127; n >>>= 7; out.push(n ? b | 128 : b); } while (n); return out; };
 const str = (s) => { const b = [...Buffer.from(s)]; return [...leb(b.length), ...b]; };
@@ -27,6 +27,10 @@ const funcs = [
   // 9 indirect(n): call_indirect table[0]
   ['indirect', [...get(0), ...c(0), 0x11, 0, 0]],
 ];
+const FREED = process.argv[4] === 'freed' ? 150 : 0, NAMES = process.argv[4] === 'names' || FREED;
+for (let i = 0; i < FREED; i++)
+  funcs.push([`freed_${i}`, [...c(0), 0x21, 1, 0x03, 0x40, ...Array(400).fill([...get(2), ...c(i + 1), 0x6a, ...get(0), 0x73, 0x21, 2]).flat(),
+    ...get(1), ...c(1), 0x6a, 0x22, 1, ...get(0), 0x48, 0x0d, 0, 0x0b, ...get(2)], [[2, I32]]]);
 const names = [[0, 'ask'], [1, 'other'], ...funcs.map(([n], i) => [i + 2, n])].filter(([, n]) => n);
 function bytes(withNames) {
   const out = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0,
@@ -34,7 +38,7 @@ function bytes(withNames) {
     ...section(2, vec([[...str('env'), ...str('ask'), 0, 0], [...str('env'), ...str('other'), 0, 0]])),
     ...section(3, vec(funcs.map(() => [0]))),
     ...section(4, [1, 0x70, 0, 1]),
-    ...section(7, vec([[...str('deep'), 0, 6], [...str('work'), 0, 7], [...str('indirect'), 0, 9], [...str('leaf'), 0, 2]])),
+    ...section(7, vec([[...str('deep'), 0, 6], [...str('work'), 0, 7], [...str('indirect'), 0, 9], [...str('leaf'), 0, 2], ...Array.from({ length: FREED }, (_, i) => [...str(`freed_${i}`), 0, ...leb(10 + i)])])),
     ...section(9, vec([[0, ...c(0), 0x0b, ...vec([leb(6)])]])),
     ...section(10, vec(funcs.map(([, code, locals]) => body(code, locals)))),
   ];
@@ -57,8 +61,12 @@ function ask() {
   Error.prepareStackTrace = before;
   return 1;
 }
-const m = new WebAssembly.Module(bytes(process.argv[4] === 'names'));
+const m = new WebAssembly.Module(bytes(NAMES));
 const w = new WebAssembly.Instance(m, { env: { ask, other: ask } }).exports;
+for (let i = 0; i < FREED; i++)
+  w[`freed_${i}`](3000);
+if (FREED)
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
 if (count < 0) { fs.writeFileSync(file + '.up', ''); for (;;) w.work(22); }
 fs.writeFileSync(file + '.up', '');
 for (const end = Date.now() + 1000; Date.now() < end;)
