@@ -153,7 +153,7 @@ static void give_rows(const struct Flow *f, const struct FlowRegion *r, bool by_
 	}
 }
 
-#define PASSES 3 // each knows more functions that do not return
+#define PASSES 3 // each knows more functions, and which do not return
 
 static void pass(struct Flow *f, const struct FlowIn *in)
 {
@@ -166,6 +166,8 @@ static void pass(struct Flow *f, const struct FlowIn *in)
 	}
 	for (u32 i = 0; i < in->nstarts; i++)
 		flow_add_start(f, in->starts[i]);
+	for (size_t i = 0; i < f->taken.n; i++)
+		flow_add_start(f, f->taken.p[i]);
 	if (in->entry && flow_region(f, in->entry)) {
 		flow_add_start(f, in->entry);
 		flow_walk(f, in->entry, &root, false);
@@ -190,7 +192,7 @@ bool flow_rows(const struct FlowIn *in, FlowRows *out)
 		before = known; // a pass that has learnt nothing is the last
 		f.steps = total * STEPS;
 		pass(&f, in);
-		known = 0;
+		known = (u32)f.taken.n;
 		for (size_t k = 0; k < f.callees.n; k++)
 			known += flow_never_returns(&f.callees.p[k]);
 	}
@@ -206,6 +208,7 @@ bool flow_rows(const struct FlowIn *in, FlowRows *out)
 	vec_deinit(&f.callees);
 	vec_deinit(&f.states);
 	vec_deinit(&f.queue);
+	vec_deinit(&f.taken);
 	vec_deinit(&f.work);
 	vec_deinit(&f.seen);
 	vec_deinit(&f.calls);

@@ -194,8 +194,10 @@ static void function_taken(struct Flow *f, const struct Insn *in)
 	u64 at = f->m->takes_address ? f->m->takes_address(in) : 0;
 	struct Insn first;
 
-	if (at && insn_at(f, at, &first) && f->m->makes_frame(&first))
+	if (at && !is_start(f, at) && insn_at(f, at, &first) && f->m->makes_frame(&first)) {
+		vec_push(&f->taken, at);
 		flow_add_start(f, at);
+	}
 }
 
 // The return address is on top, nothing is saved.

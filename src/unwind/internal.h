@@ -258,6 +258,7 @@ struct Flow {
 	u32 *index, nindex; // hash of states
 	u32 state; // the last one looked up
 	VEC(u64) queue;	   // functions to walk
+	VEC(u64) taken;	   // functions that another one is given: for the next pass, in which they are known before anything is guessed of them
 	u64 steps;	   // instructions that may still be looked at: bounds the work on made-up code
 	const struct UwHurry *hurry;
 	bool stopped;
