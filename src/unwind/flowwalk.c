@@ -195,7 +195,9 @@ static void function_taken(struct Flow *f, const struct Insn *in)
 	struct Insn first;
 
 	if (at && !is_start(f, at) && insn_at(f, at, &first) && f->m->makes_frame(&first)) {
-		vec_push(&f->taken, at);
+		struct FlowRegion *r = flow_region(f, at);
+		if (r->at[at - r->c->vaddr] || r->is[at - r->c->vaddr] >= FLOW_IS_TRIED)
+			vec_push(&f->taken, at);
 		flow_add_start(f, at);
 	}
 }

@@ -258,7 +258,7 @@ struct Flow {
 	u32 *index, nindex; // hash of states
 	u32 state; // the last one looked up
 	VEC(u64) queue;	   // functions to walk
-	VEC(u64) taken;	   // functions that another one is given: for the next pass, in which they are known before anything is guessed of them
+	VEC(u64) taken;	   // functions of which was learnt too late that another one is given them, they have been walked: for the next pass
 	u64 steps;	   // instructions that may still be looked at: bounds the work on made-up code
 	const struct UwHurry *hurry;
 	bool stopped;
