@@ -184,7 +184,7 @@ static void read_area(struct Jit *t, struct WasmProc *w, const struct CfiSeg *a)
 }
 
 struct Heap { // where malloc's memory is
-	VEC(struct CfiSeg) v;
+	VEC(struct CfiSeg) v; // off: 0 for its first, 1 for others
 };
 
 // One that goes on where the last ended is part of it: V8 makes pages writable by turns, and code goes across.
@@ -200,10 +200,12 @@ static void add_area(struct WasmProc *w, u64 start, u64 size)
 static int by_size(const void *a, const void *b)
 {
 	const struct CfiSeg *x = a, *y = b;
+	if (x->off != y->off)
+		return x->off < y->off ? -1 : 1;
 	return x->size < y->size ? -1 : x->size > y->size;
 }
 
-// The largest ones are the memory of programs of WebAssembly, which may begin where an arena could.
+// The C library's first memory, then what is small: the largest ones are the memory of programs of WebAssembly, which may begin where an arena could.
 static void leave_small(struct Heap *h)
 {
 	u64 sum = 0;
@@ -239,7 +241,7 @@ static void read_maps(struct Jit *t, struct WasmProc *w, struct Heap *heap)
 			add_area(w, start, size);
 		bool memory = rights[0] == 'r' && rights[1] == 'w' && rights[2] == '-' && (heap_end || (!name[0] && (start % ARENA == 0 || (crowded && size >= CROWDED_MIN))));
 		if (memory && heap)
-			vec_push(&heap->v, ((struct CfiSeg){start, size, 0}));
+			vec_push(&heap->v, ((struct CfiSeg){start, size, !heap_end}));
 	}
 	if (heap)
 		leave_small(heap);

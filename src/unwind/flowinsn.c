@@ -41,9 +41,50 @@ static void lose(struct FlowState *s)
 	*s = (struct FlowState){.sp = FLOW_UNKNOWN, .fp = FLOW_UNKNOWN, .low = FLOW_UNKNOWN, .root = s->root, .ra_copy = s->ra_copy};
 }
 
+// What reg holds, as its distance below the CFA.
+static s32 held(const struct FlowState *s, u32 reg)
+{
+	return reg == RSP ? s->sp : reg == RBP ? s->fp : reg + 1 == s->copy_reg ? s->copy : FLOW_UNKNOWN;
+}
+
+// rbp is no longer that of a frame below an aligned stack.
+static void leave_aligned(struct FlowState *s)
+{
+	for (u32 k = 0; k < RT_UW_SLOTS; k++)
+		if (s->fprel & 1u << k)
+			s->slot[k] = 0;
+	s->aligned = s->fprel = 0;
+	s->saved_at = s->cfa_at = 0;
+}
+
+static void hold(struct FlowState *s, u32 reg, s32 v)
+{
+	if (reg + 1 == s->ra_copy)
+		s->ra_copy = s->in_lr = 0;
+	if (reg == RSP) {
+		s->sp = v;
+		s->low = FLOW_UNKNOWN;
+		s->stored = s->stored_at = 0;
+	} else if (reg == RBP) {
+		s->fp = v;
+		if (s->aligned)
+			leave_aligned(s);
+	} else if (reg + 1 == s->copy_reg) {
+		s->copy = v == FLOW_UNKNOWN ? 0 : v;
+		s->copy_reg = v == FLOW_UNKNOWN ? 0 : s->copy_reg;
+	}
+}
+
 static bool keeps_cfa(const struct FlowState *s) // in a register
 {
 	return s->copy_reg && !s->copy;
+}
+
+static void keep_cfa(struct FlowState *s, u32 reg)
+{
+	hold(s, reg, FLOW_UNKNOWN);
+	s->copy = 0;
+	s->copy_reg = reg + 1;
 }
 
 // The stack was aligned: what is below counts from where the caller's rbp is put.
@@ -65,12 +106,8 @@ static void pop_aligned(struct FlowState *s, u32 reg)
 {
 	s32 at = s->saved_at - s->low;
 	int k = flow_slot(reg);
-	if (!at && reg == RBP) {
-		s->aligned = 0;
-		s->saved_at = s->cfa_at = 0;
-	} else if (at && at == s->cfa_at) {
-		s->copy_reg = reg + 1;
-		s->copy = 0;
+	if (at && at == s->cfa_at) {
+		keep_cfa(s, reg);
 	} else if (k > 0 && s->fprel & 1u << k && s->slot[k] == at) {
 		s->slot[k] = 0;
 		s->fprel &= (u8)~(1u << k);
@@ -93,28 +130,6 @@ static void push(struct FlowState *s, u32 reg)
 		lose(s);
 	else if (s->sp != FLOW_UNKNOWN)
 		stored(s, reg, -s->sp);
-}
-
-// What reg holds, as its distance below the CFA.
-static s32 held(const struct FlowState *s, u32 reg)
-{
-	return reg == RSP ? s->sp : reg == RBP ? s->fp : reg + 1 == s->copy_reg ? s->copy : FLOW_UNKNOWN;
-}
-
-static void hold(struct FlowState *s, u32 reg, s32 v)
-{
-	if (reg + 1 == s->ra_copy)
-		s->ra_copy = s->in_lr = 0;
-	if (reg == RSP) {
-		s->sp = v;
-		s->low = FLOW_UNKNOWN;
-		s->stored = s->stored_at = 0;
-	} else if (reg == RBP) {
-		s->fp = v;
-	} else if (reg + 1 == s->copy_reg) {
-		s->copy = v == FLOW_UNKNOWN ? 0 : v;
-		s->copy_reg = v == FLOW_UNKNOWN ? 0 : s->copy_reg;
-	}
 }
 
 static void pop(struct FlowState *s, u32 reg)
@@ -180,10 +195,8 @@ static void address_of(struct FlowState *s, const struct Insn *in)
 	} else if (in->reg == RSP && in->base == RBP && s->aligned) {
 		hold(s, RSP, FLOW_UNKNOWN);
 		s->low = flow_moved(s->saved_at, -(s64)in->disp);
-	} else if (in->base == RSP && in->disp == s->sp && in->reg != RBP && in->wide) {
-		hold(s, in->reg, FLOW_UNKNOWN);
-		s->copy = 0;
-		s->copy_reg = (u32)in->reg + 1;
+	} else if (in->base == RSP && s->sp != FLOW_UNKNOWN && in->disp == s->sp && in->reg != RBP && in->wide) {
+		keep_cfa(s, in->reg);
 	} else
 		hold(s, in->reg, flow_moved(held(s, in->base), -(s64)in->disp));
 }
@@ -203,9 +216,7 @@ static void store(struct FlowState *s, const struct Insn *in)
 static void load(struct FlowState *s, const struct Insn *in)
 {
 	if (s->aligned && s->cfa_at && in->wide && in->base == RBP && in->disp == s->cfa_at && in->reg != RSP && in->reg != RBP) {
-		hold(s, in->reg, FLOW_UNKNOWN);
-		s->copy = 0;
-		s->copy_reg = (u32)in->reg + 1;
+		keep_cfa(s, in->reg);
 		return;
 	}
 	bool copy = in->wide && in->base == RSP && s->stored && s->low != FLOW_UNKNOWN && s->low - in->disp == s->stored_at && in->reg != RBP;

@@ -24,8 +24,10 @@ bool flow_entered(const struct FlowMachine *m, const struct FlowState *s)
 // The stack pointer is not known, but one of two places says where it was.
 static bool same_copy(const struct FlowState *a, const struct FlowState *b)
 {
-	if (a->cfa_at || b->cfa_at)
-		return a->cfa_at == b->cfa_at && a->aligned == b->aligned;
+	if (a->aligned != b->aligned || a->cfa_at != b->cfa_at)
+		return false;
+	if (a->cfa_at)
+		return true;
 	if (a->stored || b->stored)
 		return a->stored == b->stored && a->stored_at == b->stored_at && a->low == b->low;
 	return a->copy_reg == b->copy_reg && a->copy == b->copy;
