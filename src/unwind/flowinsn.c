@@ -181,8 +181,9 @@ static void move(struct FlowState *s, u32 to, u32 from)
 		return;
 	}
 	if (from == RSP && to != RSP && to != RBP && s->sp != FLOW_UNKNOWN) {
-		s->copy = s->sp;
-		s->copy_reg = to + 1;
+		bool kept = s->copy_reg && s->copy_reg != to + 1 && flow_slot(s->copy_reg - 1) >= 0 && flow_slot(to) < 0; // by calls, which this one is not
+		s->copy = kept ? s->copy : s->sp;
+		s->copy_reg = kept ? s->copy_reg : to + 1;
 		return;
 	}
 	hold(s, to, to == RBP && from != RSP ? FLOW_UNKNOWN : held(s, from));
@@ -232,15 +233,15 @@ static void overwrite(struct FlowState *s, int reg)
 		hold(s, (u32)reg, FLOW_UNKNOWN);
 }
 
-// A call: where the stack pointer is known, a copy of it is not needed. Where it is not, the function that is called leaves the copy alone, or ours could not
-// return.
+// A call: where the stack pointer is known, a copy of it is kept in registers that calls keep. Where it is not known, the function that is called leaves the copy alone,
+// or ours could not return.
 static void call(struct FlowState *s)
 {
 	if (s->ra_copy && flow_slot(s->ra_copy - 1u) < 0)
 		s->ra_copy = s->in_lr = 0;
 	if (s->sp != FLOW_UNKNOWN && s->sp < RA_BELOW)
 		lose(s);
-	else if (s->sp != FLOW_UNKNOWN || s->cfa_at)
+	else if (s->copy_reg && (s->sp != FLOW_UNKNOWN || s->cfa_at) && flow_slot(s->copy_reg - 1) < 0)
 		s->copy = 0, s->copy_reg = 0;
 }
 
