@@ -1,6 +1,8 @@
 // Reads a file, tells its format. See input.h.
 #include "input/internal.h"
 #include <errno.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <zlib.h>
 
 #define MAX_BYTES ((size_t)2 << 30) // gunzipped
@@ -73,9 +75,18 @@ struct err *input_parse(struct Input *in, const struct InputWish *wish, const ch
 	return e;
 }
 
+// /dev/zero, /dev/urandom: they have no end. Terminals and pipes have one (Linux, Documentation/admin-guide/devices.txt: 1 char).
+static bool is_memory_device(const char *path)
+{
+	struct stat st;
+	return !stat(path, &st) && S_ISCHR(st.st_mode) && major(st.st_rdev) == 1;
+}
+
 struct err *input_load(struct Input *in, const struct InputWish *wish, const char *path)
 {
 	struct Str s = {0};
+	if (strcmp(path, "-") && is_memory_device(path))
+		return err_new("cannot read %s: it is a device, no profile", path);
 	struct err *e = read_file(strcmp(path, "-") ? path : "/dev/stdin", &s, MAX_BYTES);
 	if (!e) {
 		e = input_parse(in, wish, str_text(&s), s.n);

@@ -123,7 +123,7 @@ TIMEOUT 120
 
 NAME deploy/: systemd reads the unit
 NEED cmd:systemd-analyze
-RUN install -d w; sed 's|/usr/bin/sonde|{sonde}|' {top}/deploy/sonde-agent.service > w/sonde-agent.service; systemd-analyze verify --man=no w/sonde-agent.service 2>&1; echo $?; systemd-analyze security --offline=true w/sonde-agent.service 2>/dev/null | grep -c -E 'Overall exposure level.*: [0-5]\.'; {sonde} agent -c {top}/deploy/agent.conf --prometheus x 2>&1 | tail -n 1
+RUN install -d w; sed 's|/usr/bin/sonde|{sonde}|' {top}/deploy/sonde-agent.service > w/sonde-agent.service; systemd-analyze verify --man=no w/sonde-agent.service >v 2>&1; echo $?; grep sonde v; systemd-analyze security --offline=true w/sonde-agent.service 2>/dev/null | grep -c -E 'Overall exposure level.*: [0-5]\.'; {sonde} agent -c {top}/deploy/agent.conf --prometheus x 2>&1 | tail -n 1
 EXPECT_RE \A0\n1\nERROR: --prometheus x: must be PORT or ADDRESS:PORT\n\Z
 
 NAME deploy/: the DaemonSet is YAML and says what its options are
