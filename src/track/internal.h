@@ -410,6 +410,33 @@ struct WasmModule {
 bool wasmmodule_parse(const u8 *p, u64 size, struct WasmModule *m); // false: it has no functions. wasmmodule_free() either way
 void wasmmodule_free(struct WasmModule *m);
 
+// ---- wasmmem.c: where a process that maps V8 may have code of WebAssembly, and what V8 knows of it
+#define WASM_SLOT_MAX 8u // bytes of a jump of a table, at most
+#define WASM_COST 20	 // looks and readings of /proc/PID/maps take a twentieth of the time each, at most
+struct WasmTable { // of jumps
+	u64 at;
+	u32 tries;
+	bool known; // so is its module
+};
+struct WasmMem {
+	VEC(struct CfiSeg) areas; // mappings without a file that may be run: vaddr, size
+	VEC(struct WasmTable) tables;
+	u64 not_before; // ns: a reading of the mappings
+};
+struct WasmHeap { // where malloc's memory is
+	VEC(struct CfiSeg) v; // off: 0 for its first, 1 for others. Owned by who asked
+};
+struct WasmFound { // perhaps what V8 knows of a piece of code
+	u64 at, module;
+};
+typedef VEC(struct WasmFound) WasmFoundList;
+bool wasmmem_has(const struct WasmMem *w, u64 at, u64 size); // are these bytes in an area?
+void wasmmem_read(struct WasmMem *w, int tgid, struct WasmHeap *heap); // areas anew, and the heap; NULL: it is not wanted
+void wasmmem_tables(struct WasmMem *w, int tgid); // adds those that begin a page of an area
+void wasmmem_scan(const struct WasmMem *w, int tgid, const struct WasmHeap *heap, WasmFoundList *out); // appends words of the heap that are followed by an address in an area
+void wasmmem_deinit(struct WasmMem *w);
+bool wasmmem_is_table(const u8 *page, u64 n, u64 at, u64 end); // for tests: do these bytes of a page at `at` begin a table, whose jumps end before `end`?
+
 // ---- wasmcode.c: code that V8 has compiled of WebAssembly
 bool wasmcode_has(struct Jits *j, const struct ProcMap *maps, size_t n);
 struct WasmProc *wasmcode_create(void);
@@ -417,7 +444,6 @@ void wasmcode_destroy(struct WasmProc *w);
 void wasmcode_asked(struct WasmProc *w); // a stack has met code that may be such
 bool wasmcode_any(const struct WasmProc *w); // some is known
 void wasmcode_read(struct Jits *j, struct Jit *t);
-bool wasmcode_table(const u8 *page, u64 n, u64 at, u64 end); // for tests: does a module's code begin with these bytes of a page at `at`?
 
 // ---- sljit.c: compiled patterns of PCRE
 bool sljit_has(const struct ProcMap *maps, size_t n); // may there be such code?

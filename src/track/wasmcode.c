@@ -6,47 +6,24 @@
 // Invariant: nothing in that memory is trusted. A module is taken only if its bytes are those of a module, and each code that its array has is of it and has the number of its place. Memory for
 // code that was freed and used again has the old name until user space has looked again, a tenth of a second.
 #include <elf.h>
-#include <inttypes.h>
-#include <sys/uio.h>
 #include "runtime/runtime.h"
 #include "track/internal.h"
 #include "unwind/unwind.h"
 
 #define PAGE 4096u
-#define SLOT_MAX 8u		 // bytes of one of its jumps
-#define LINE 64u		 // of a table of jumps
-#define AREA_MAX (64ull << 20)	 // a mapping with code that is larger is not looked through: it is V8's for JavaScript
-#define CODE_SPAN (1ull << 30)	 // of a module
-#define HEAP_MAX (256ull << 20)  // bytes of malloc's memory that are looked through
-#define ARENA (64ull << 20)	 // the C library's further ones begin at a multiple
-#define MORECORE (1ull << 20)	 // where the heap cannot grow the C library maps so much at least, at any place (glibc, malloc/malloc.c: MMAP_AS_MORECORE_SIZE)
-#define CROWDED_MIN (64ull << 10) // ... which may be in smaller pieces: no function was found in 3 of 30 starts with 1 MB
-#define PIECE (1u << 20)
-#define TABLES_MAX 256u
 #define TRIES 3			 // so often a table's module is looked for, and four times as often a module's array
 #define MODULE_WORDS 128u
 #define BYTES_MAX (256ull << 20) // of a module
 #define CODE_MAX (16u << 20)	 // of a function
-#define CODES_MAX 65536u	 // found beside those of the array
 #define BATCH 4096u
 #define BATCH_SPAN (64ull << 20)
 #define LOOK_NS 90000000ull	 // looks are no closer: each tick of a tenth of a second may bring one
-#define AREAS_NS 5000000ull	 // nor are readings of /proc/PID/maps between them
-#define COST 20			 // and neither takes more than a twentieth of the time
 
 struct V8Code { // WasmCode
 	u64 module, start, meta;
 	u32 word[14];
 };
 _Static_assert(sizeof(struct V8Code) == 80, "as in memory");
-struct Found { // perhaps one
-	u64 at, module;
-};
-struct Table { // of jumps
-	u64 at;
-	u32 tries;
-	bool known; // so is its module
-};
 struct Module {
 	u64 at, codes; // codes 0: not found yet, no function may have been compiled
 	u32 size, number; // which words of a code are its bytes and its function's number
@@ -56,11 +33,10 @@ struct Module {
 	u32 tries, late; // late: readings of the areas in a row after which code lay in none of them
 };
 struct WasmProc {
-	VEC(struct CfiSeg) areas; // mappings without a file that may be run: vaddr, size
-	VEC(struct Table) tables;
+	struct WasmMem mem;
 	VEC(struct Module) modules;
 	bool asked;
-	u64 not_before, areas_not_before; // ns
+	u64 not_before; // ns
 };
 struct Pieces {
 	VEC(struct MadeSym) syms; // names owned
@@ -84,8 +60,7 @@ void wasmcode_destroy(struct WasmProc *w)
 		free(w->modules.p[i].seen);
 	}
 	vec_deinit(&w->modules);
-	vec_deinit(&w->areas);
-	vec_deinit(&w->tables);
+	wasmmem_deinit(&w->mem);
 	free(w);
 }
 
@@ -110,145 +85,6 @@ bool wasmcode_has(struct Jits *j, const struct ProcMap *maps, size_t n)
 			return true;
 	}
 	return false;
-}
-
-static bool in_areas(const struct WasmProc *w, u64 at, u64 size)
-{
-	for (size_t i = 0; i < w->areas.n; i++)
-		if (at - w->areas.p[i].vaddr < w->areas.p[i].size && size <= w->areas.p[i].vaddr + w->areas.p[i].size - at)
-			return true;
-	return false;
-}
-
-// ---- memory with tables of jumps
-bool wasmcode_table(const u8 *p, u64 n, u64 at, u64 end)
-{
-	for (u32 slot = 5; slot <= SLOT_MAX; slot += 3) {
-		u32 jumps = 0, i = 0;
-		for (; n >= LINE && i + slot <= LINE && p[i] == 0xe9; i += slot) {
-			s32 to;
-			memcpy(&to, p + i + 1, sizeof(to));
-			if (at + i + 5 + (u64)(s64)to - at - LINE >= end - at - LINE) // forward, behind the table
-				break;
-			jumps++;
-		}
-		bool rest = i + slot > LINE || jumps; // a table of few functions is filled up
-		for (u32 k = i; k < LINE && i + slot <= LINE; k++)
-			rest &= p[k] == 0 || p[k] == 0xcc;
-		if (jumps && rest)
-			return true;
-	}
-	return false;
-}
-
-static void take_table(struct WasmProc *w, u64 at)
-{
-	for (size_t i = 0; i < w->tables.n; i++)
-		if (w->tables.p[i].at == at)
-			return;
-	if (w->tables.n < TABLES_MAX)
-		vec_push(&w->tables, ((struct Table){.at = at}));
-}
-
-// Where code that a jump from `at` leads to ends: a module's memory for code is one piece of addresses, but V8 gives back pages of it that it has no use for.
-static u64 code_end(const struct WasmProc *w, u64 at)
-{
-	u64 end = at;
-	for (size_t i = 0; i < w->areas.n; i++) {
-		const struct CfiSeg *a = &w->areas.p[i];
-		if (a->vaddr + a->size > at && a->vaddr + a->size - at < CODE_SPAN)
-			end = MAX(end, a->vaddr + a->size);
-	}
-	return end;
-}
-
-static void read_area(struct Jit *t, struct WasmProc *w, const struct CfiSeg *a)
-{
-	enum { PAGES = 256 };
-	u8 buf[PAGES * LINE];
-	struct iovec from[PAGES];
-	u64 at = a->vaddr, end = a->vaddr + a->size, last = code_end(w, at);
-	while (at < end) {
-		u32 n = 0;
-		for (; n < PAGES && at + n * PAGE < end; n++)
-			from[n] = (struct iovec){(void *)(at + n * PAGE), LINE};
-		struct iovec to = {buf, n * LINE};
-		ssize_t got = process_vm_readv(t->tgid, &to, 1, from, n, 0);
-		if (got <= 0)
-			return;
-		for (u32 i = 0; i < (u64)got / LINE; i++)
-			if (wasmcode_table(buf + i * LINE, LINE, at + i * PAGE, last))
-				take_table(w, at + i * PAGE);
-		at += n * PAGE;
-	}
-}
-
-struct Heap { // where malloc's memory is
-	VEC(struct CfiSeg) v; // off: 0 for its first, 1 for others
-};
-
-// One that goes on where the last ended is part of it: V8 makes pages writable by turns, and code goes across.
-static void add_area(struct WasmProc *w, u64 start, u64 size)
-{
-	struct CfiSeg *last = w->areas.n ? &vec_last(&w->areas) : NULL;
-	if (last && last->vaddr + last->size == start && last->size + size <= AREA_MAX)
-		last->size += size;
-	else
-		vec_push(&w->areas, ((struct CfiSeg){start, size, 0}));
-}
-
-static int by_size(const void *a, const void *b)
-{
-	const struct CfiSeg *x = a, *y = b;
-	if (x->off != y->off)
-		return x->off < y->off ? -1 : 1;
-	return x->size < y->size ? -1 : x->size > y->size;
-}
-
-// The C library's first memory, then what is small: the largest ones are the memory of programs of WebAssembly, which may begin where an arena could.
-static void leave_small(struct Heap *h)
-{
-	u64 sum = 0;
-	size_t n = 0;
-	if (h->v.n)
-		qsort(h->v.p, h->v.n, sizeof(*h->v.p), by_size);
-	while (n < h->v.n && (sum += h->v.p[n].size) <= HEAP_MAX)
-		n++;
-	h->v.n = n;
-}
-
-// heap: NULL if it is not wanted.
-static void read_maps(struct Jit *t, struct WasmProc *w, struct Heap *heap)
-{
-	u64 began = now_ns();
-	char line[4352], path[32];
-	snprintf(path, sizeof(path), "/proc/%d/maps", t->tgid);
-	FILE *f = fopen(path, "re");
-	u64 heap_end = 0;
-	bool crowded = false; // something lies close behind the heap, as V8's own code does now and then
-	w->areas.n = 0;
-	while (f && fgets(line, sizeof(line), f)) {
-		u64 start, end, ino;
-		char rights[8], name[16] = "";
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*s %*s %" SCNu64 " %15s", &start, &end, rights, &ino, name) < 4 || start >= end)
-			continue;
-		u64 size = end - start;
-		crowded |= heap_end && start - heap_end < 2 * MORECORE;
-		heap_end = strcmp(name, "[heap]") ? 0 : end;
-		if (ino)
-			continue;
-		if (rights[2] == 'x' && !name[0] && size <= AREA_MAX)
-			add_area(w, start, size);
-		bool memory = rights[0] == 'r' && rights[1] == 'w' && rights[2] == '-' && (heap_end || (!name[0] && (start % ARENA == 0 || (crowded && size >= CROWDED_MIN))));
-		if (memory && heap)
-			vec_push(&heap->v, ((struct CfiSeg){start, size, !heap_end}));
-	}
-	if (heap)
-		leave_small(heap);
-	if (f)
-		fclose(f);
-	u64 now = now_ns();
-	w->areas_not_before = now + MAX((now - began) * COST, AREAS_NS);
 }
 
 // ---- modules
@@ -286,12 +122,12 @@ static bool is_of(struct Jit *t, const struct Module *m, u64 at, struct V8Code *
 
 static bool read_code(struct Jit *t, const struct Module *m, u64 at, struct V8Code *c)
 {
-	return is_of(t, m, at, c) && in_areas(t->wasm, c->start, 0);
+	return is_of(t, m, at, c) && wasmmem_has(&t->wasm->mem, c->start, 0);
 }
 
 static bool has_size(const struct Jit *t, const struct V8Code *c, u32 size)
 {
-	return size && size <= CODE_MAX && in_areas(t->wasm, c->start, size);
+	return size && size <= CODE_MAX && wasmmem_has(&t->wasm->mem, c->start, size);
 }
 
 // Is `codes` the array? Some function is compiled, and the same words of all that are looked at are bytes and number. How many are compiled, 0: it is none.
@@ -307,7 +143,7 @@ static u32 words_in(struct Jit *t, const struct Module *m, const u64 *codes, u32
 			continue;
 		if (!is_of(t, m, codes[i], &c))
 			return 0;
-		if (!in_areas(t->wasm, c.start, 0)) // V8 has got memory for it since they were read
+		if (!wasmmem_has(&t->wasm->mem, c.start, 0)) // V8 has got memory for it since they were read
 			continue;
 		for (u32 k = 3; k < 9; k++)
 			for (u32 s = 0; s < 3; s += 2)
@@ -412,9 +248,9 @@ static void take_other(struct Jit *t, struct Module *m, u32 i, u64 at, const str
 {
 	bool taken = take_code(t, m, c, out);
 	if (!taken && m->late < TRIES) {
-		if (now_ns() < t->wasm->areas_not_before)
+		if (now_ns() < t->wasm->mem.not_before)
 			return;
-		read_maps(t, t->wasm, NULL);
+		wasmmem_read(&t->wasm->mem, t->tgid, NULL);
 		taken = take_code(t, m, c, out);
 		m->late++;
 		if (!taken)
@@ -501,35 +337,11 @@ static void flush_all(struct Jits *j, struct Jit *t, struct Pieces *v)
 	*v = (struct Pieces){0};
 }
 
-// ---- malloc's memory
-typedef VEC(struct Found) FoundList;
-
-static void scan(struct Jit *t, const struct CfiSeg *s, u64 *words, FoundList *out)
-{
-	struct WasmProc *w = t->wasm;
-	u64 lo = ~0ull, hi = 0, had = 0;
-	for (size_t i = 0; i < w->areas.n; i++) {
-		lo = MIN(lo, w->areas.p[i].vaddr);
-		hi = MAX(hi, w->areas.p[i].vaddr + w->areas.p[i].size);
-	}
-	for (u64 at = s->vaddr; at < s->vaddr + s->size; at += PIECE) {
-		u64 n = MIN((u64)PIECE, s->vaddr + s->size - at) / sizeof(u64);
-		if (!jit_read_memory(&t->tgid, at, words, n * sizeof(u64)))
-			return;
-		for (u64 i = 0; i < n && out->n < CODES_MAX; i++) {
-			u64 v = words[i], before = i ? words[i - 1] : had;
-			if (v - lo < hi - lo && v % 32 == 0 && before && before % 8 == 0 && !(before >> RT_UW_PC_BITS) && in_areas(w, v, 0)) // code begins at a multiple of 32 or 64
-				vec_push(out, ((struct Found){at + i * sizeof(u64) - sizeof(u64), before}));
-		}
-		had = n ? words[n - 1] : 0;
-	}
-}
-
 // Each page of a table looks like one.
 static void is_table_of(struct WasmProc *w, u64 at, const struct Module *m)
 {
-	for (size_t i = 0; m && i < w->tables.n; i++)
-		w->tables.p[i].known |= w->tables.p[i].at - at <= (u64)m->is.nfuncs * SLOT_MAX;
+	for (size_t i = 0; m && i < w->mem.tables.n; i++)
+		w->mem.tables.p[i].known |= w->mem.tables.p[i].at - at <= (u64)m->is.nfuncs * WASM_SLOT_MAX;
 }
 
 static void find_arrays(struct Jit *t)
@@ -540,22 +352,19 @@ static void find_arrays(struct Jit *t)
 }
 
 // Modules whose code begins with a table that is not known yet, and what code of theirs is found besides: the old one of a function that still runs, and what calls JavaScript.
-static void find_modules(struct Jit *t, const struct Heap *heap, struct Pieces *out)
+static void find_modules(struct Jit *t, const struct WasmHeap *heap, struct Pieces *out)
 {
 	struct WasmProc *w = t->wasm;
-	FoundList found = {0};
-	u64 *words = xmalloc(PIECE);
-	for (size_t i = 0; i < heap->v.n; i++)
-		scan(t, &heap->v.p[i], words, &found);
-	free(words);
-	for (size_t i = 0; i < w->tables.n; i++)
-		w->tables.p[i].tries++;
+	WasmFoundList found = {0};
+	wasmmem_scan(&w->mem, t->tgid, heap, &found);
+	for (size_t i = 0; i < w->mem.tables.n; i++)
+		w->mem.tables.p[i].tries++;
 	for (size_t i = 0; i < found.n; i++) {
 		struct V8Code c;
 		if (!jit_read_memory(&t->tgid, found.p[i].at, &c, sizeof(c)))
 			continue;
-		for (size_t k = 0; k < w->tables.n; k++)
-			if (w->tables.p[k].at == c.start && !w->tables.p[k].known)
+		for (size_t k = 0; k < w->mem.tables.n; k++)
+			if (w->mem.tables.p[k].at == c.start && !w->mem.tables.p[k].known)
 				is_table_of(w, c.start, take_module(t, c.module));
 	}
 	find_arrays(t);
@@ -571,22 +380,21 @@ static void find_modules(struct Jit *t, const struct Heap *heap, struct Pieces *
 static void look(struct Jit *t, struct Pieces *out)
 {
 	struct WasmProc *w = t->wasm;
-	struct Heap heap = {0};
+	struct WasmHeap heap = {0};
 	u64 began = now_ns();
 	bool tables = false;
 
-	read_maps(t, w, &heap);
-	for (size_t i = 0; i < w->areas.n; i++)
-		read_area(t, w, &w->areas.p[i]);
-	for (size_t i = 0; i < w->tables.n; i++)
-		tables |= !w->tables.p[i].known && w->tables.p[i].tries < TRIES;
+	wasmmem_read(&w->mem, t->tgid, &heap);
+	wasmmem_tables(&w->mem, t->tgid);
+	for (size_t i = 0; i < w->mem.tables.n; i++)
+		tables |= !w->mem.tables.p[i].known && w->mem.tables.p[i].tries < TRIES;
 	if (tables)
 		find_modules(t, &heap, out);
 	else
 		find_arrays(t);
 	vec_deinit(&heap.v);
 	u64 now = now_ns();
-	w->not_before = now + MAX((now - began) * COST, LOOK_NS);
+	w->not_before = now + MAX((now - began) * WASM_COST, LOOK_NS);
 }
 
 void wasmcode_read(struct Jits *j, struct Jit *t)

@@ -150,7 +150,7 @@ static void code(const u8 *p, size_t n)
 		check(v.p[i].off < n && (!i || v.p[i].off > v.p[i - 1].off) && !(v.p[i].rule.saved & ~1u));
 	vec_deinit(&v);
 	if (n >= 64)
-		wasmcode_table(p, 64, 0x10000, 0x10000 + n);
+		wasmmem_is_table(p, 64, 0x10000, 0x10000 + n);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,4 +1,4 @@
-// WebAssembly that V8 has compiled: a module's bytes (track/wasmmodule.c), tables of jumps (wasmcode.c), rows of a function's code (unwind/onepass.c). Input: bytes as V8 14.6, 12.4 and 11.3
+// WebAssembly that V8 has compiled: a module's bytes (track/wasmmodule.c), tables of jumps (wasmmem.c), rows of a function's code (unwind/onepass.c). Input: bytes as V8 14.6, 12.4 and 11.3
 // had them, whole and damaged. The whole of it, in processes, is in test/run/v8.t.
 #include "t.h"
 #if !defined(__x86_64__)
@@ -50,11 +50,11 @@ TEST(where_a_modules_code_begins)
 	u8 five[64] = {0xe9, 0x7b, 8, 0, 0, 0xe9, 0x80, 8, 0, 0}, eight[64], one[64] = {0xe9, 0x7b, 8};
 	for (u32 i = 0; i < 64; i += 8)
 		memcpy(eight + i, "\xe9\x7b\x08\0\0\xcc\xcc\xcc", 8);
-	CHECK(wasmcode_table(five, 64, 0x10000, 0x20000) && wasmcode_table(eight, 64, 0x10000, 0x20000) && wasmcode_table(one, 64, 0x10000, 0x20000));
-	CHECK(!wasmcode_table(five, 64, 0x10000, 0x10400)); // they lead elsewhere
-	CHECK(!wasmcode_table(five, 63, 0x10000, 0x20000));
+	CHECK(wasmmem_is_table(five, 64, 0x10000, 0x20000) && wasmmem_is_table(eight, 64, 0x10000, 0x20000) && wasmmem_is_table(one, 64, 0x10000, 0x20000));
+	CHECK(!wasmmem_is_table(five, 64, 0x10000, 0x10400)); // they lead elsewhere
+	CHECK(!wasmmem_is_table(five, 63, 0x10000, 0x20000));
 	one[40] = 1;
-	CHECK(!wasmcode_table(one, 64, 0x10000, 0x20000));
+	CHECK(!wasmmem_is_table(one, 64, 0x10000, 0x20000));
 }
 
 static const struct UwCodeRow *row_at(const UwCodeRows *v, u64 off)
