@@ -38,13 +38,13 @@ HARDEN_CFLAGS = -fPIE -fstack-protector-strong $(HARDEN_$(firstword $(subst -, ,
 # Relocations in their short form (DT_RELR), 220 KB less: what reads them is glibc from 2.36 on, which a program linked with it brings or asks for.
 RELR := $(if $(and $(STATIC)$(SONDE_MIN),$(findstring x86_64,$(MACHINE))),$(if $(findstring yes,$(shell \
 	printf '\043include <features.h>\n\043if __GLIBC_PREREQ(2, 36)\nyes\n\043endif\n' | $(CC) -E -P - 2>/dev/null)),-Wl$(comma)-z$(comma)pack-relative-relocs))
-# Small programs have no unwind information of their own code (190 KB): nothing in it unwinds, and they are stripped.
+# Small programs have no unwind information of their own code (190 KB), nor of what is linked into it (8 KB): nothing in it unwinds, and they are stripped.
 SLIM_CFLAGS = $(if $(STATIC)$(SONDE_MIN),-fno-asynchronous-unwind-tables -fno-unwind-tables)
-SLIM_LDFLAGS = $(if $(STATIC),,$(if $(SONDE_MIN),-Wl$(comma)-T$(comma)package/slim.ld)) # 8 KB more
+SLIM_LDFLAGS = $(if $(STATIC),,$(if $(SONDE_MIN),-Wl$(comma)-T$(comma)package/slim.ld))
 HARDEN_LDFLAGS = $(if $(STATIC),-static-pie,-pie) -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
 ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -Isrc -I$(BUILD)/gen -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers \
 	-ffunction-sections -fdata-sections $(PATHS) $(if $(CURSES),-DSONDE_CURSES) $(if $(SONDE_MIN),-DRT_PACKED) $(HARDEN_CFLAGS) $(SLIM_CFLAGS) $(CFLAGS) $(EXTRA_CFLAGS)
-ALL_LDFLAGS = -Wl,--gc-sections $(if $(STATIC),-Wl$(comma)-z$(comma)muldefs) $(RELR) $(HARDEN_LDFLAGS) $(strip $(SLIM_LDFLAGS)) $(LDFLAGS)
+ALL_LDFLAGS = -Wl,--gc-sections $(if $(STATIC),-Wl$(comma)-z$(comma)muldefs) $(RELR) $(HARDEN_LDFLAGS) $(SLIM_LDFLAGS) $(LDFLAGS)
 # The live view. From its archives: a program that does not draw would load two libraries for nothing. With neither `sonde top` prints text.
 has_lib = $(findstring /,$(shell $(CC) -print-file-name=$1))
 CURSES := $(if $(SONDE_MIN),,$(if $(and $(call has_lib,libncursesw.a),$(call has_lib,libtinfo.a)),-l:libncursesw.a -l:libtinfo.a,$(if \

@@ -73,28 +73,24 @@ void jits_gone(struct Jits *j, int tgid)
 }
 
 // ---- the list of GDB's interface
-// Of functions without unwinding information (LLVM gives none to those that never throw: numba's are such) their instructions tell: base..base + span of the process.
-static void take_code(struct Jit *t, struct JitElf *e, u64 base, u64 span)
+// Of functions without unwinding information (LLVM gives none to those that never throw: numba's are such) their instructions tell, the process's from the object's first page on.
+static void take_code(struct Jit *t, struct JitElf *e, u64 span)
 {
-	AddrList starts = {0};
+	struct ElfCfi *c = &e->cfi;
+	if (span > CODE_MAX)
+		return;
 	for (size_t i = 0; i < e->syms.n; i++)
-		vec_push(&starts, e->syms.p[i].addr);
-	if (span > CODE_MAX || !uwtable_lacks(&e->cfi, starts.p, starts.n)) {
-		vec_deinit(&starts);
+		vec_push(&c->starts, e->syms.p[i].addr);
+	if (!uwtable_lacks(c))
 		return;
-	}
 	u8 *code = xcalloc(span, 1);
-	bool have = true;
-	for (size_t i = 0; i < e->cfi.segs.n && have; i++)
-		have = jit_read_memory(&t->tgid, e->cfi.segs.p[i].vaddr, code + e->cfi.segs.p[i].off, e->cfi.segs.p[i].size);
-	if (!have) {
-		free(code);
-		vec_deinit(&starts);
-		return;
-	}
-	e->cfi.file = (struct ElfFile){.fd = -1, .mem = code, .size = span};
-	e->cfi.code = code;
-	e->cfi.starts = starts;
+	for (size_t i = 0; i < c->segs.n; i++)
+		if (!jit_read_memory(&t->tgid, c->segs.p[i].vaddr, code + c->segs.p[i].off, c->segs.p[i].size)) {
+			free(code);
+			return;
+		}
+	c->file = (struct ElfFile){.fd = -1, .mem = code, .size = span};
+	c->code = code;
 }
 
 // An ELF file's code. Takes its unwinding information.
@@ -114,7 +110,7 @@ static void add_elf(struct Jits *j, struct Jit *t, struct JitElf *e, struct JitL
 		vec_push(&segs, e->cfi.segs.p[i]);
 	}
 	if (!e->rows.n)
-		take_code(t, e, base, span);
+		take_code(t, e, span);
 	bool rows = e->cfi.eh_frame.data || e->cfi.debug_frame.data || e->cfi.code || e->rows.n;
 	for (size_t i = 0; i < e->syms.n; i++)
 		e->syms.p[i].addr -= base;

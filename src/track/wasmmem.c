@@ -121,8 +121,12 @@ static void leave_small(struct WasmHeap *h)
 	size_t n = 0;
 	if (h->v.n)
 		qsort(h->v.p, h->v.n, sizeof(*h->v.p), by_size);
-	while (n < h->v.n && (sum += h->v.p[n].size) <= HEAP_MAX)
-		n++;
+	for (size_t i = 0; i < h->v.n; i++) {
+		if (h->v.p[i].size > HEAP_MAX - sum)
+			continue;
+		sum += h->v.p[i].size;
+		h->v.p[n++] = h->v.p[i];
+	}
 	h->v.n = n;
 }
 

@@ -49,7 +49,7 @@ bool uwtable_begin(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable
 // The rows of some pages of the file, ascending, n > 0: in these they amount to what uwtable_build() gives, elsewhere there may be others or none. Quick.
 void uwtable_part(const struct ElfCfi *e, struct RuleSet *rules, const u32 *pages, u32 n, struct UwTable *out);
 void uwtable_deinit(struct UwTable *t);
-bool uwtable_lacks(const struct ElfCfi *e, const u64 *addrs, size_t n); // one of these addresses of code is in no entry
+bool uwtable_lacks(const struct ElfCfi *e); // one of its starts is in no entry
 
 // ---- onepass.c: rows of one function that V8 has compiled of WebAssembly, n bytes at p, counted from there; the first is at 0, none ends it. x86-64. Appends.
 // The work is that of looking at each byte once.

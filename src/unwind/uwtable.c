@@ -297,13 +297,13 @@ static bool in_entry(const struct Frames *f, u64 addr)
 	return next && f->fdes.p[next - 1].end > addr;
 }
 
-bool uwtable_lacks(const struct ElfCfi *e, const u64 *addrs, size_t n)
+bool uwtable_lacks(const struct ElfCfi *e)
 {
 	struct Frames f[2];
 	bool lacks = false;
 	frames_list(e, f, NULL, true, NULL);
-	for (size_t i = 0; i < n && !lacks; i++)
-		lacks = !in_entry(&f[0], addrs[i]) && !in_entry(&f[1], addrs[i]);
+	for (size_t i = 0; i < e->starts.n && !lacks; i++)
+		lacks = !in_entry(&f[0], e->starts.p[i]) && !in_entry(&f[1], e->starts.p[i]);
 	frames_deinit(f);
 	return lacks;
 }

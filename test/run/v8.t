@@ -38,7 +38,7 @@ EXPECT_RE ^300 stacks of \d+ frames, 300 equal, [1-9]\d* all named$
 EXPECT_LINE fib was there
 EXPECT_RE ^[1-9]\d* user stacks, [1-9]\d* whole
 
-# So do real programs (pyodide, pglite): 15 % of their stacks were whole.
+# So do real programs (pyodide, pglite).
 NAME v8: WebAssembly whose first code V8 has given back: pages are missing between a module's table of jumps and its code
 NEED cmd:node
 NEED arch:x86_64
