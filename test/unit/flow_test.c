@@ -94,28 +94,48 @@ static void follow(const struct ElfCfi *e, const struct CfiSeg *seg, const struc
 	vec_deinit(&code);
 }
 
+struct File {
+	int fd;
+	struct ElfCfi e;
+	struct UwTable t; // as the compiler has it
+	struct RuleSet rules;
+};
+
+static bool file_open(struct File *f, const char *path)
+{
+	f->fd = open(path, O_RDONLY);
+	if (f->fd < 0)
+		return false;
+	struct err *bad = elfcfi_read(f->fd, &f->e);
+	CHECK(!bad);
+	ruleset_init(&f->rules, 1 << 16);
+	uwtable_build(&f->e, &f->rules, &f->t, NULL);
+	return true;
+}
+
+static void file_close(struct File *f)
+{
+	uwtable_deinit(&f->t);
+	ruleset_deinit(&f->rules);
+	elfcfi_deinit(&f->e);
+	close(f->fd);
+}
+
 static struct Score score(const char *path, bool stripped)
 {
 	struct Score s = {0};
-	struct ElfCfi e;
-	struct UwTable t;
-	struct RuleSet rules;
+	struct File f;
 	AddrList starts = {0};
 	FlowRows flow[2] = {0};
-	int fd = open(path, O_RDONLY);
-	if (fd < 0)
+	if (!file_open(&f, path))
 		return s;
-	struct err *bad = elfcfi_read(fd, &e);
-	CHECK(!bad);
-	const struct FlowMachine *m = e.machine == EM_AARCH64 ? &flow_arm64 : &flow_x86;
-	ruleset_init(&rules, 1 << 16);
-	uwtable_build(&e, &rules, &t, NULL);
+	const struct FlowMachine *m = f.e.machine == EM_AARCH64 ? &flow_arm64 : &flow_x86;
 	if (!stripped)
-		elfcfi_starts(&e, &starts);
-	for (size_t i = 0; i < e.segs.n; i++) {
-		follow(&e, &e.segs.p[i], m, &starts, false, &flow[0]);
-		follow(&e, &e.segs.p[i], m, &starts, true, &flow[1]);
-		compare(&e.segs.p[i], &t, &rules, m, flow, &s);
+		elfcfi_starts(&f.e, &starts);
+	for (size_t i = 0; i < f.e.segs.n; i++) {
+		follow(&f.e, &f.e.segs.p[i], m, &starts, false, &flow[0]);
+		follow(&f.e, &f.e.segs.p[i], m, &starts, true, &flow[1]);
+		compare(&f.e.segs.p[i], &f.t, &f.rules, m, flow, &s);
 	}
 	printf("# %s%s: %llu bytes as the compiler says (%llu with all registers), %llu otherwise, %llu unknown; %llu guessed; %llu not compared\n", path,
 	       stripped ? " without symbols" : "", (unsigned long long)s.same, (unsigned long long)s.saved, (unsigned long long)s.wrong, (unsigned long long)s.unknown,
@@ -123,10 +143,7 @@ static struct Score score(const char *path, bool stripped)
 	vec_deinit(&flow[0]);
 	vec_deinit(&flow[1]);
 	vec_deinit(&starts);
-	uwtable_deinit(&t);
-	ruleset_deinit(&rules);
-	elfcfi_deinit(&e);
-	close(fd);
+	file_close(&f);
 	return s;
 }
 
@@ -295,9 +312,7 @@ static bool same_realigned(const struct RtUwRule *a, const struct RtUwRule *b)
 static void realigned(const char *flags)
 {
 	char bin[64], cmd[300];
-	struct ElfCfi e;
-	struct UwTable t;
-	struct RuleSet rules;
+	struct File f;
 	AddrList starts = {0};
 	FlowRows flow = {0};
 	u64 same = 0, n = 0, by_slot = 0, both = 0;
@@ -306,15 +321,12 @@ static void realigned(const char *flags)
 	snprintf(cmd, sizeof(cmd), "gcc -w %s -mavx2 -fPIC -shared -g0 test/workload/realigned.c -o %s 2>/dev/null", flags, bin);
 	if (system(cmd))
 		SKIP("no gcc, or it makes no such code");
-	int fd = open(bin, O_RDONLY);
-	CHECK(fd >= 0 && !elfcfi_read(fd, &e));
-	ruleset_init(&rules, 1 << 16);
-	uwtable_build(&e, &rules, &t, NULL);
-	elfcfi_starts(&e, &starts);
-	const struct CfiSeg *seg = &e.segs.p[0];
-	follow(&e, seg, &flow_x86, &starts, false, &flow);
+	CHECK(file_open(&f, bin));
+	elfcfi_starts(&f.e, &starts);
+	const struct CfiSeg *seg = &f.e.segs.p[0];
+	follow(&f.e, seg, &flow_x86, &starts, false, &flow);
 	for (u64 pc = seg->vaddr; pc < seg->vaddr + seg->size; pc++) {
-		const struct RtUwRule *want = told(&t, &rules, pc - seg->vaddr + seg->off, &at), *got = found(&flow, pc, &fat);
+		const struct RtUwRule *want = told(&f.t, &f.rules, pc - seg->vaddr + seg->off, &at), *got = found(&flow, pc, &fat);
 		if (want->kind != RT_UW_DEREF && (want->kind != RT_UW_REG || want->reg == 6 || want->reg == 7))
 			continue;
 		bool right = got && got->kind != RT_UW_NONE && !(got->lost & RT_UW_GUESS) && (same_realigned(want, got) || (got->kind == RT_UW_REG && got->reg == 7));
@@ -332,10 +344,7 @@ static void realigned(const char *flags)
 	CHECK(both * 20 > by_slot * 19);
 	vec_deinit(&flow);
 	vec_deinit(&starts);
-	uwtable_deinit(&t);
-	ruleset_deinit(&rules);
-	elfcfi_deinit(&e);
-	close(fd);
+	file_close(&f);
 	unlink(bin);
 }
 TEST(realigned_O1)
@@ -355,9 +364,7 @@ TEST(realigned_Os)
 TEST(much_code)
 {
 	char bin[64], cmd[400];
-	struct ElfCfi e;
-	struct UwTable t;
-	struct RuleSet rules;
+	struct File f;
 	size_t at = 0;
 	u64 last = 0;
 	snprintf(bin, sizeof(bin), "/tmp/sonde-flow-test-%d.so", getpid());
@@ -365,19 +372,13 @@ TEST(much_code)
 		 "printf '.text\\n.rept 524288\\n.p2align 4\\npush %%%%rbx\\nsub $16,%%%%rsp\\nadd $16,%%%%rsp\\npop %%%%rbx\\nret\\n.endr\\n' | gcc -x assembler -shared -nostdlib - -o %s 2>/dev/null", bin);
 	if (system(cmd))
 		SKIP("no gcc, or it is of another machine");
-	int fd = open(bin, O_RDONLY);
-	CHECK(fd >= 0 && !elfcfi_read(fd, &e));
-	ruleset_init(&rules, 1 << 16);
-	uwtable_build(&e, &rules, &t, NULL);
-	for (size_t i = 0; i < e.segs.n; i++)
-		last = MAX(last, e.segs.p[i].off + e.segs.p[i].size);
-	CHECK(t.rows.n > 4 * 524288);
-	const struct RtUwRule *r = told(&t, &rules, (last - 1) / 16 * 16 + 5, &at); // add $16,%rsp of the last one
+	CHECK(file_open(&f, bin));
+	for (size_t i = 0; i < f.e.segs.n; i++)
+		last = MAX(last, f.e.segs.p[i].off + f.e.segs.p[i].size);
+	CHECK(f.t.rows.n > 4 * 524288);
+	const struct RtUwRule *r = told(&f.t, &f.rules, (last - 1) / 16 * 16 + 5, &at); // add $16,%rsp of the last one
 	CHECK(r->kind == RT_UW_REG && r->reg == 7 && r->off == 32 && r->slot[1] == -16 && !(r->lost & RT_UW_GUESS));
-	uwtable_deinit(&t);
-	ruleset_deinit(&rules);
-	elfcfi_deinit(&e);
-	close(fd);
+	file_close(&f);
 	unlink(bin);
 }
 
