@@ -105,11 +105,12 @@ enum {
 // lower_mem.c
 struct Val val_scalar(const struct Type *t, struct IrVal v);
 struct Val val_mem(const struct Type *t, struct IrVal base, s32 off, enum AddrSpace as);
-struct Val tmp_mem(struct Lower *l, const struct Type *t, u32 size); // lives until the statement ends
+struct Val tmp_mem(struct Lower *l, const struct Type *t, u32 size); // lives until the statement, or the number, that it is for is through
 struct IrVal tmp_slot(struct Lower *l, u32 size);		     // small: on the stack
 struct TmpMark {
 	u32 scratch;
-	u64 busy; // slots in use, by index
+	u64 busy; // of the first 64: slots in use, by index
+	u32 nslots;
 };
 struct TmpMark tmp_mark(struct Lower *l);
 void tmp_release(struct Lower *l, struct TmpMark m);

@@ -265,7 +265,7 @@ struct Val lx(struct Lower *l, struct Expr *e)
 	return v;
 }
 
-struct IrVal lx_int(struct Lower *l, struct Expr *e)
+static struct IrVal int_of(struct Lower *l, struct Expr *e)
 {
 	if (ty_is_aggr(e->type) && (e->kind == E_MAP || e->kind == E_MAPREF))
 		return lm_aggr_int(l, e->map, lm_ref_key(l, e));
@@ -277,6 +277,15 @@ struct IrVal lx_int(struct Lower *l, struct Expr *e)
 	if (v.type->kind == TY_RECORD || !ty_scalar(v.type))
 		return addr_of(l, v); // the address of what lives in memory
 	return load_scalar(l, v);
+}
+
+struct IrVal lx_int(struct Lower *l, struct Expr *e)
+{
+	struct TmpMark m = tmp_mark(l);
+	struct IrVal v = int_of(l, e);
+	if (ty_is_int(e->type)) // a pointer may be to a temporary
+		tmp_release(l, m);
+	return v;
 }
 
 void lx_drop(struct Lower *l, struct Expr *e)

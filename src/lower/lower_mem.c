@@ -63,7 +63,7 @@ static bool slot_free(struct Lower *l, u32 size, u32 *out)
 	return false;
 }
 
-// A stack object, reused after the statement.
+// A stack object, reused after the statement, or the number, that it is for.
 struct IrVal tmp_slot(struct Lower *l, u32 size)
 {
 	u32 i;
@@ -99,7 +99,7 @@ struct Val tmp_mem(struct Lower *l, const struct Type *t, u32 size)
 
 struct TmpMark tmp_mark(struct Lower *l)
 {
-	struct TmpMark m = {.scratch = l->scratch_now};
+	struct TmpMark m = {.scratch = l->scratch_now, .nslots = l->nslots};
 	for (u32 i = 0; i < l->nslots && i < 64; i++)
 		m.busy |= (u64)l->slots[i].busy << i;
 	return m;
@@ -109,7 +109,10 @@ void tmp_release(struct Lower *l, struct TmpMark m)
 {
 	l->scratch_now = m.scratch;
 	for (u32 i = 0; i < l->nslots; i++)
-		l->slots[i].busy = i < 64 && m.busy >> i & 1;
+		if (i < 64)
+			l->slots[i].busy = m.busy >> i & 1;
+		else if (i >= m.nslots)
+			l->slots[i].busy = false;
 }
 
 // ---- addresses

@@ -161,7 +161,9 @@ void lx_cond(struct Lower *l, struct Expr *e, IrBlk t, IrBlk f)
 	else if (e->kind == E_BINOP && e->op >= OP_EQ && e->op <= OP_GE) {
 		bool scalar = (ty_scalar(e->a->type) || ty_is_aggr(e->a->type)) && (ty_scalar(e->b->type) || ty_is_aggr(e->b->type));
 		if (!scalar) {
+			struct TmpMark m = tmp_mark(l);
 			compare(l, e, t, f);
+			tmp_release(l, m);
 			return;
 		}
 		struct IrVal a = lx_first(l, e), b = lx_int(l, e->b);

@@ -19,6 +19,10 @@ PROG config = { max_map_keys = 2 } begin { @m[1] = 1; @m[2] = 2; @m[3] = 3; @m[2
 EXPECT_LINE 1 4 0
 STDERR WARNING
 
+NAME forty texts in one statement have one place: what a key of a number was is over with it
+RUN n=$(printf ' + @m[str($p)]%.0s' $(seq 40)); c=$(printf ' && str($p) == comm%.0s' $(seq 40)); {sonde} -e "begin { \$p = kptr((int8 *)((uint64)curtask + offsetof(struct task_struct, comm))); \$t = str(\$p); @m[\$t] = 2; printf(\"%d\\n\", 1$n); if (true$c) { printf(\"same\\n\") } clear(@m); exit() }"
+EXPECT_RE ^81\nsame$
+
 NAME division by zero at run time is 1, with a warning
 PROG begin { $z = (uint64)pid - (uint64)pid; @m = 7; @m %= $z; printf("%d %d\n", 5 / $z, @m); exit() }
 EXPECT_LINE 1 1

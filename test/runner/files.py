@@ -199,6 +199,11 @@ def chosen(t, opt, paths):
                 yield b
 
 
+def shortened(text):
+    """What a test printed, without the middle of a long text."""
+    return text if len(text) <= 3000 else '%s\n[... %d characters ...]\n%s' % (text[:1500], len(text) - 3000, text[-1500:])
+
+
 def attempt(r, b):
     """(what is wrong or None, what to print about it)"""
     with tempfile.TemporaryDirectory(prefix='sonde-test.', ignore_cleanup_errors=True) as tmp:
@@ -208,7 +213,7 @@ def attempt(r, b):
         for line in open('/proc/mounts'):  # of a test that was killed
             if line.split()[1].startswith(tmp + '/'):
                 subprocess.call(['umount', line.split()[1]])
-    return problem, '%s\n%s\n-- stdout\n%s\n-- stderr\n%s' % (problem, cmd, out[:1500], err[:1500])
+    return problem, '%s\n%s\n-- stdout\n%s\n-- stderr\n%s' % (problem, cmd, shortened(out), shortened(err))
 
 
 def run_block(t, r, b, second=False):
