@@ -74,7 +74,7 @@ static void sweep(struct Flow *f, struct FlowRegion *r)
 			off++;
 			continue;
 		}
-		if (r->is[off] >= FLOW_IS_TRIED) {
+		if (r->is[off] >= FLOW_IS_TRIED && (pc % 16 || !m->makes_frame(&in))) {
 			off += in.len;
 			continue;
 		}
@@ -89,7 +89,12 @@ static void sweep(struct Flow *f, struct FlowRegion *r)
 			continue;
 		}
 		f->found = true;
-		bool understood = walk_case(f, pc, near) || flow_walk(f, pc, &m->entered, !first && !m->makes_frame(&in));
+		bool understood = walk_case(f, pc, near);
+		if (!understood) {
+			f->only_found = pc;
+			understood = flow_walk(f, pc, &m->entered, !first && !m->makes_frame(&in));
+			f->only_found = 0;
+		}
 		first = false;
 		f->found = false;
 		if (understood) {
@@ -102,7 +107,7 @@ static void sweep(struct Flow *f, struct FlowRegion *r)
 			off += in.len;
 			if (way == BRANCH_RET || way == BRANCH_JUMP || way == BRANCH_STOP || way == BRANCH_INDIRECT)
 				break;
-		} while (off < r->c->size && !r->at[off] && flow_decode(m, r->c->p + off, r->c->size - off, r->c->vaddr + off, &in));
+		} while (off < r->c->size && !r->at[off] && !flow_begins(f, r->c->vaddr + off) && flow_decode(m, r->c->p + off, r->c->size - off, r->c->vaddr + off, &in));
 	}
 }
 
@@ -168,6 +173,9 @@ static void pass(struct Flow *f, const struct FlowIn *in)
 		flow_add_start(f, in->starts[i]);
 	for (size_t i = 0; i < f->taken.n; i++)
 		flow_add_start(f, f->taken.p[i]);
+	for (size_t i = 0; i < f->callees.n; i++)
+		if (f->callees.p[i].calls)
+			flow_add_start(f, f->callees.p[i].pc);
 	if (in->entry && flow_region(f, in->entry)) {
 		flow_add_start(f, in->entry);
 		flow_walk(f, in->entry, &root, false);
@@ -179,7 +187,7 @@ static void pass(struct Flow *f, const struct FlowIn *in)
 
 bool flow_rows(const struct FlowIn *in, FlowRows *out)
 {
-	struct Flow f = {.m = in->machine, .hurry = in->hurry, .keep_frames = in->keep_frames, .image = in->image};
+	struct Flow f = {.m = in->machine, .hurry = in->hurry, .file = in->file, .of = {.base = NO_REG}, .keep_frames = in->keep_frames, .image = in->image};
 	f.regions = xcalloc(in->ncode + 1, sizeof(*f.regions));
 	f.nregions = in->ncode;
 	for (u32 i = 0; i < in->ncode; i++)
@@ -209,6 +217,8 @@ bool flow_rows(const struct FlowIn *in, FlowRows *out)
 	vec_deinit(&f.states);
 	vec_deinit(&f.queue);
 	vec_deinit(&f.taken);
+	vec_deinit(&f.switches);
+	vec_deinit(&f.addresses);
 	vec_deinit(&f.work);
 	vec_deinit(&f.seen);
 	vec_deinit(&f.calls);

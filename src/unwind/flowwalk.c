@@ -162,6 +162,11 @@ static bool begins_at(struct Flow *f, const struct FlowState *st, u64 pc)
 	return r && f->m->begins(st, r->c->p + (pc - r->c->vaddr), r->c->size - (pc - r->c->vaddr), pc);
 }
 
+bool flow_begins(struct Flow *f, u64 pc)
+{
+	return is_start(f, pc) || begins_at(f, NULL, pc);
+}
+
 // Compilers begin functions at multiples of 16: padding up to one, right behind a call, is the end of a function (seldom a loop's head follows).
 static bool ends_there(struct Flow *f, u64 after)
 {
@@ -231,6 +236,7 @@ static bool go_on(struct Flow *f, u64 start, struct FlowItem *it, const struct I
 			judge(f, it, f->m->left(&it->st, NULL, 0));
 		f->jumps = true;
 		*at |= FLOW_JUMPS;
+		flow_switch(f, start, in, &it->st);
 		return false;
 	case BRANCH_JUMP:
 		jump_to(f, start, it, in->target);
@@ -383,8 +389,9 @@ static void follow_all(struct Flow *f, u64 start, const struct FlowState *st, si
 {
 	struct FlowItem first = {.pc = start, .st = *st};
 	f->good = f->bad = 0;
-	f->lost = f->joined = f->jumps = f->unproven = f->borrowed = false;
+	f->lost = f->joined = f->jumps = f->unproven = f->borrowed = f->switched = false;
 	f->seen.n = f->calls.n = f->work.n = 0;
+	f->switches.n = f->known_switches;
 	vec_push(&f->work, first);
 	while (f->work.n && !f->lost)
 		follow(f, start, f->work.p[--f->work.n], ndead);
@@ -413,7 +420,7 @@ static bool walk_framed(struct Flow *f, u64 start, const struct FlowState *st)
 	return understood;
 }
 
-bool flow_walk(struct Flow *f, u64 start, const struct FlowState *st, bool sure)
+static bool walk(struct Flow *f, u64 start, const struct FlowState *st, bool sure)
 {
 	f->dead.n = 0;
 	f->unproven = false;
@@ -425,7 +432,7 @@ bool flow_walk(struct Flow *f, u64 start, const struct FlowState *st, bool sure)
 	for (u32 try = 0; try < RETRIES; try++) {
 		size_t ndead = f->dead.n;
 		follow_all(f, start, st, ndead);
-		if (!f->bad && (f->good || !sure)) {
+		if (!f->bad && (f->good || !sure || (f->switched && f->of.base != NO_REG))) {
 			learn(f, start);
 			return f->seen.n;
 		}
@@ -435,4 +442,20 @@ bool flow_walk(struct Flow *f, u64 start, const struct FlowState *st, bool sure)
 			break;
 	}
 	return f->keep_frames && !f->found && walk_framed(f, start, st);
+}
+
+bool flow_walk_one(struct Flow *f, u64 start, const struct FlowState *st, bool sure)
+{
+	f->known_switches = f->switches.n;
+	bool understood = walk(f, start, st, sure);
+	if (!understood)
+		f->switches.n = f->known_switches;
+	return understood;
+}
+
+bool flow_walk(struct Flow *f, u64 start, const struct FlowState *st, bool sure)
+{
+	bool understood = flow_walk_one(f, start, st, sure);
+	flow_cases(f);
+	return understood;
 }

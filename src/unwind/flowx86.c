@@ -17,7 +17,7 @@ static bool makes_frame(const struct Insn *in)
 // Two registers of the caller are saved there one after the other, in the order compilers have for it.
 static bool begins(const struct FlowState *s, const u8 *p, u64 n, u64 pc)
 {
-	static const u8 order[] = {15, 14, 13, 12, RBP, 3};
+	static const u8 order[] = {RBP, 15, 14, 13, 12, RBP, 3}; // LLVM saves rbp first
 	struct Insn in;
 	u32 saved = 0, next = 0;
 	if (s && s->sp <= 8)

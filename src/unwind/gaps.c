@@ -280,7 +280,7 @@ bool gaps_rows(struct Gaps *g, const struct ElfCfi *e, const struct UwHurry *hur
 		g->code.n = apart;
 		bool v8 = elfcfi_starts(e, &starts);
 		struct FlowIn in = {.machine = machine_of(e), .code = g->code.p, .ncode = (u32)g->code.n, .starts = starts.p, .nstarts = (u32)starts.n,
-				    .entry = e->entry, .hurry = hurry, .keep_frames = v8};
+				    .entry = e->entry, .hurry = hurry, .file = &e->file, .keep_frames = v8};
 		if (!v8 || in.machine == &flow_x86)
 			done = flow_rows(&in, out);
 	}

@@ -63,6 +63,7 @@ struct FlowIn {
 	u32 nstarts;
 	u64 entry; // where the kernel enters the file, 0 none
 	const struct UwHurry *hurry; // may be NULL
+	const struct ElfFile *file; // where the tables of switches lie; may be NULL
 	bool keep_frames; // functions may end in ways that are not understood (V8's builtins): what a frame pointer proves of them holds
 	bool image; // GraalVM's native image: behind each call in compiled Java there is a nop, and what stands behind that goes on in the function
 	bool by_sp; // tests compare with rules of compilers: by the stack pointer where it is known, also where a frame pointer proves the frame
@@ -245,6 +246,11 @@ struct FlowCallee { // a function, or the slot its address is read from
 	u32 calls, dead; // how often called, and how often nothing that fits came after
 	bool endless;	 // followed to all its ends: none returns
 };
+struct FlowSwitch {
+	u64 start, table, at; // addresses; start: of what was walked, at: of its jump
+	u32 base; // register that has the table's
+	struct FlowState st; // there
+};
 struct FlowRegion {
 	const struct FlowCode *c;
 	u32 *at; // per byte: 0 not seen, FLOW_INSIDE, else index of the state + 1
@@ -260,6 +266,12 @@ struct Flow {
 	VEC(u64) queue;	   // functions to walk
 	VEC(u64) taken;	   // functions of which was learnt too late that another one is given them, they have been walked: for the next pass
 	u64 steps;	   // instructions that may still be looked at: bounds the work on made-up code
+	VEC(struct FlowSwitch) switches; // of which the cases are not followed yet
+	size_t known_switches; // of them: those that this walk has not met
+	VEC(u64) addresses; // that the code takes, ascending; none before the first switch
+	struct FlowSwitch of; // whose cases are being walked; base NO_REG: none
+	bool switched; // this walk has come to a switch
+	const struct ElfFile *file; // FlowIn's
 	const struct UwHurry *hurry;
 	bool stopped;
 	// the function being walked
@@ -273,6 +285,7 @@ struct Flow {
 	bool joined; // code that was followed before
 	bool plt_head;
 	bool jumps; // indirectly: a switch, which goes on in the state it has there
+	u64 only_found; // what is walked as a function, though nothing names or calls it; 0: something does
 	bool found; // nothing names or calls what is walked
 	bool inside; // it is part of the function before it
 	bool keep_frames, image; // FlowIn's
@@ -287,4 +300,10 @@ bool flow_never_returns(const struct FlowCallee *c);
 // Walks from start in that state. True: understood, its marks stay and the functions it calls are queued. Sure: it must have returned
 // somewhere, or have come to code that was understood before.
 bool flow_walk(struct Flow *f, u64 start, const struct FlowState *st, bool sure);
+bool flow_begins(struct Flow *f, u64 pc); // a function does there, by what is known or by its first instructions
+bool flow_walk_one(struct Flow *f, u64 start, const struct FlowState *st, bool sure); // without the cases of its switches
+
+// ---- flowswitch.c
+void flow_switch(struct Flow *f, u64 start, const struct Insn *in, const struct FlowState *st); // the walk from start has met this indirect jump, in that state
+void flow_cases(struct Flow *f); // follows those of all switches that were met
 #endif

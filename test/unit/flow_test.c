@@ -84,7 +84,7 @@ static void follow(const struct ElfCfi *e, const struct CfiSeg *seg, const struc
 		CHECK(elfcfi_code(e, seg, s->addr, p, s->size));
 		vec_push(&code, ((struct FlowCode){s->addr, s->size, p}));
 	}
-	struct FlowIn in = {.machine = m, .code = code.p, .ncode = (u32)code.n, .starts = starts->p, .nstarts = (u32)starts->n, .entry = e->entry, .by_sp = by_sp};
+	struct FlowIn in = {.machine = m, .code = code.p, .ncode = (u32)code.n, .starts = starts->p, .nstarts = (u32)starts->n, .entry = e->entry, .file = &e->file, .by_sp = by_sp};
 	out->n = 0;
 	flow_rows(&in, out);
 	for (size_t k = 1; k < out->n; k++)
@@ -360,6 +360,39 @@ TEST(realigned_Os)
 	realigned("-Os");
 }
 
+// ---- switches by a table, whose cases are followed in the state of the jump
+static void switches(const char *cc, const char *flags)
+{
+	char bin[64], cmd[300];
+	snprintf(bin, sizeof(bin), "/tmp/sonde-flow-test-%d.so", getpid());
+	snprintf(cmd, sizeof(cmd), "%s -w %s -fPIC -shared -g0 test/workload/switches.c -o %s 2>/dev/null", cc, flags, bin);
+	if (system(cmd))
+		SKIP("this compiler is not here");
+	printf("# %s %s\n", cc, flags);
+	struct Score s = score(bin, true);
+	CHECK(s.same > 1200);
+	CHECK_EQ(s.wrong, 0);
+	CHECK_EQ(s.guess, 0);
+	CHECK(s.unknown * 12 <= s.same); // cases that only abort
+	unlink(bin);
+}
+TEST(switches_gcc)
+{
+	switches("gcc", "-O2");
+}
+TEST(switches_gcc_Os)
+{
+	switches("gcc", "-Os");
+}
+TEST(switches_clang)
+{
+	switches("clang", "-O2");
+}
+TEST(switches_clang_O3)
+{
+	switches("clang", "-O3");
+}
+
 // ---- a library of 8 MB of code that has no tables, as C compiled with -fno-asynchronous-unwind-tables is (npm's libvips)
 TEST(much_code)
 {
@@ -391,7 +424,7 @@ static void rows(const char *what, const u8 *p, u64 n, u64 entry, const char *wa
 	u64 start = 0x1000;
 	FlowRows out = {0};
 	struct Str s = {0};
-	flow_rows(&(struct FlowIn){machine, &c, 1, &start, entry ? 0 : 1, entry, NULL, keep_frames, image, false}, &out);
+	flow_rows(&(struct FlowIn){.machine = machine, .code = &c, .ncode = 1, .starts = &start, .nstarts = entry ? 0 : 1, .entry = entry, .keep_frames = keep_frames, .image = image}, &out);
 	u32 sp = machine == &flow_x86 ? 7 : 31, fp = machine == &flow_x86 ? 6 : 29;
 	for (size_t i = 0; i < out.n; i++) {
 		const struct RtUwRule *r = &out.p[i].rule;
@@ -588,7 +621,7 @@ TEST(ended_early)
 		int left = n;
 		struct UwHurry hurry = {at_zero, &left};
 		FlowRows out = {0};
-		bool done = flow_rows(&(struct FlowIn){&flow_x86, &c, 1, starts, 2, 0, &hurry, n & 1, false, false}, &out);
+		bool done = flow_rows(&(struct FlowIn){.machine = &flow_x86, .code = &c, .ncode = 1, .starts = starts, .nstarts = 2, .hurry = &hurry, .keep_frames = n & 1}, &out);
 		CHECK(done == (n == 2));
 		CHECK((out.n > 0) == done);
 		vec_deinit(&out);
