@@ -49,6 +49,13 @@ static bool walk_case(struct Flow *f, u64 pc, const u32 *near)
 	return false;
 }
 
+// What lies before is padding, or ends with a byte that returns and padding end with: no instruction goes on here.
+static bool ends_before(const struct FlowRegion *r, u64 off)
+{
+	u8 last = off ? r->c->p[off - 1] : 0xcc;
+	return last == 0xcc || last == 0xc3 || last == 0x90 || !last;
+}
+
 static void sweep(struct Flow *f, struct FlowRegion *r)
 {
 	const struct FlowMachine *m = f->m;
@@ -94,6 +101,8 @@ static void sweep(struct Flow *f, struct FlowRegion *r)
 			f->only_found = pc;
 			understood = flow_walk(f, pc, &m->entered, !first && !m->makes_frame(&in));
 			f->only_found = 0;
+			if (understood && f->good && f->passes && (m->makes_frame(&in) || (pc % 16 == 0 && ends_before(r, off))))
+				vec_push(&f->taken, pc); // known in the next pass; the first one goes on behind calls that do not return
 		}
 		first = false;
 		f->found = false;
@@ -158,8 +167,6 @@ static void give_rows(const struct Flow *f, const struct FlowRegion *r, bool by_
 	}
 }
 
-#define PASSES 3 // each knows more functions, and which do not return
-
 static void pass(struct Flow *f, const struct FlowIn *in)
 {
 	struct FlowState root = f->m->entered;
@@ -173,6 +180,9 @@ static void pass(struct Flow *f, const struct FlowIn *in)
 		flow_add_start(f, in->starts[i]);
 	for (size_t i = 0; i < f->taken.n; i++)
 		flow_add_start(f, f->taken.p[i]);
+	for (size_t i = 0; i < f->far.n; i++)
+		if (flow_is_beginning(f, f->far.p[i]))
+			flow_add_start(f, f->far.p[i]);
 	for (size_t i = 0; i < f->callees.n; i++)
 		if (f->callees.p[i].calls)
 			flow_add_start(f, f->callees.p[i].pc);
@@ -185,43 +195,78 @@ static void pass(struct Flow *f, const struct FlowIn *in)
 		sweep(f, &f->regions[i]);
 }
 
+void flow_open(struct Flow *f, const struct FlowIn *in)
+{
+	*f = (struct Flow){.m = in->machine, .hurry = in->hurry, .file = in->file, .of = {.base = NO_REG}, .keep_frames = in->keep_frames, .image = in->image};
+}
+
+void flow_code(struct Flow *f, const struct FlowCode *code, u32 n)
+{
+	for (u32 i = 0; i < f->nregions; i++) {
+		free(f->regions[i].at);
+		free(f->regions[i].is);
+	}
+	free(f->regions);
+	f->regions = xcalloc(n + 1, sizeof(*f->regions));
+	f->nregions = n;
+	f->last = 0;
+	for (u32 i = 0; i < n; i++)
+		f->regions[i] = (struct FlowRegion){&code[i], xcalloc(code[i].size + 1, sizeof(u32)), xcalloc(code[i].size + 1, 1)};
+}
+
+u32 flow_pass(struct Flow *f, const struct FlowIn *in)
+{
+	u64 total = 0;
+	for (u32 i = 0; i < f->nregions; i++)
+		total += f->regions[i].c->size;
+	f->steps = total * STEPS;
+	pass(f, in);
+	f->passes++;
+	u32 known = (u32)f->taken.n;
+	for (size_t k = 0; k < f->callees.n; k++)
+		known += flow_never_returns(&f->callees.p[k]);
+	return known;
+}
+
+void flow_give(const struct Flow *f, bool by_sp, FlowRows *out)
+{
+	for (u32 i = 0; !f->stopped && i < f->nregions; i++)
+		give_rows(f, &f->regions[i], by_sp, out);
+}
+
+void flow_close(struct Flow *f)
+{
+	flow_code(f, NULL, 0);
+	free(f->regions);
+	free(f->index);
+	free(f->callee_index);
+	vec_deinit(&f->callees);
+	vec_deinit(&f->states);
+	vec_deinit(&f->queue);
+	vec_deinit(&f->taken);
+	vec_deinit(&f->far);
+	vec_deinit(&f->switches);
+	vec_deinit(&f->addresses);
+	vec_deinit(&f->work);
+	vec_deinit(&f->seen);
+	vec_deinit(&f->calls);
+	vec_deinit(&f->dead);
+}
+
+#define PASSES 3 // each knows more functions, and which do not return
 bool flow_rows(const struct FlowIn *in, FlowRows *out)
 {
-	struct Flow f = {.m = in->machine, .hurry = in->hurry, .file = in->file, .of = {.base = NO_REG}, .keep_frames = in->keep_frames, .image = in->image};
-	f.regions = xcalloc(in->ncode + 1, sizeof(*f.regions));
-	f.nregions = in->ncode;
-	for (u32 i = 0; i < in->ncode; i++)
-		f.regions[i] = (struct FlowRegion){&in->code[i], xcalloc(in->code[i].size + 1, sizeof(u32)), xcalloc(in->code[i].size + 1, 1)};
-	u64 total = 0;
-	for (u32 i = 0; i < in->ncode; i++)
-		total += in->code[i].size;
-	f.steps = 1;
-	for (u32 i = 0, known = 0, before = ~0u; i < PASSES && f.steps && !f.stopped && known != before; i++) {
+	struct Flow f;
+	flow_open(&f, in);
+	flow_code(&f, in->code, in->ncode);
+	for (u32 i = 0, known = 0, before = ~0u; i < PASSES && !f.stopped && known != before; i++) {
 		before = known; // a pass that has learnt nothing is the last
-		f.steps = total * STEPS;
-		pass(&f, in);
-		known = (u32)f.taken.n;
-		for (size_t k = 0; k < f.callees.n; k++)
-			known += flow_never_returns(&f.callees.p[k]);
+		known = flow_pass(&f, in);
+		if (!f.steps)
+			break;
 	}
-	for (u32 i = 0; i < f.nregions; i++) {
-		if (!f.stopped)
-			give_rows(&f, &f.regions[i], in->by_sp, out);
-		free(f.regions[i].at);
-		free(f.regions[i].is);
-	}
-	free(f.regions);
-	free(f.index);
-	free(f.callee_index);
-	vec_deinit(&f.callees);
-	vec_deinit(&f.states);
-	vec_deinit(&f.queue);
-	vec_deinit(&f.taken);
-	vec_deinit(&f.switches);
-	vec_deinit(&f.addresses);
-	vec_deinit(&f.work);
-	vec_deinit(&f.seen);
-	vec_deinit(&f.calls);
-	vec_deinit(&f.dead);
-	return !f.stopped;
+	flow_give(&f, in->by_sp, out);
+	bool done = !f.stopped;
+	flow_close(&f);
+	return done;
 }

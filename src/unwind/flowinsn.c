@@ -198,6 +198,9 @@ static void address_of(struct FlowState *s, const struct Insn *in)
 		s->low = flow_moved(s->saved_at, -(s64)in->disp);
 	} else if (in->base == RSP && s->sp != FLOW_UNKNOWN && in->disp == s->sp && in->reg != RBP && in->wide) {
 		keep_cfa(s, in->reg);
+	} else if (in->base == RSP && s->sp != FLOW_UNKNOWN && in->disp < 0 && !s->copy_reg && in->reg != RBP && in->wide) { // where the stack pointer will be
+		s->copy = flow_moved(s->sp, -(s64)in->disp);
+		s->copy_reg = in->reg + 1;
 	} else
 		hold(s, in->reg, flow_moved(held(s, in->base), -(s64)in->disp));
 }

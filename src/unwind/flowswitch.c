@@ -13,7 +13,7 @@
 #define MAX_AWAY (1 << 20) // bytes from the jump to a case
 #define MAX_STRANGE 8	// cases in a row that are not understood, as those that only abort
 
-// mov slq (%base,%i,4),%x, at p: its base; NO_REG: it is none.
+// movslq (%base,%i,4),%x, at p: its base; NO_REG: it is none.
 static u32 number_base(const u8 *p, const struct Insn *in)
 {
 	const u8 *at = p;
@@ -84,21 +84,28 @@ static int by_address(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-// Addresses that the code takes (lea n(%rip),%r), whatever its bytes are: where objects begin.
-static void list_taken(struct Flow *f)
+// Addresses that the code takes (lea n(%rip),%r), whatever its bytes are: where objects begin. Of what lies at multiples of 4, as tables do.
+void flow_takes(struct Flow *f, const struct FlowCode *c)
 {
-	for (u32 i = 0; i < f->nregions; i++) {
-		const struct FlowCode *c = f->regions[i].c;
-		for (u64 off = 0; off + 7 <= c->size; off++) {
-			s32 to;
-			if (c->p[off + 1] != 0x8d || (c->p[off] & 0xfb) != 0x48 || (c->p[off + 2] & 0xc7) != 5)
-				continue;
-			memcpy(&to, c->p + off + 3, sizeof(to));
-			vec_push(&f->addresses, c->vaddr + off + 7 + (u64)(s64)to);
-		}
+	for (u64 off = 0; f->m == &flow_x86 && off + 7 <= c->size; off++) {
+		s32 by;
+		if (c->p[off + 1] != 0x8d || (c->p[off] & 0xfb) != 0x48 || (c->p[off + 2] & 0xc7) != 5)
+			continue;
+		memcpy(&by, c->p + off + 3, sizeof(by));
+		u64 to = c->vaddr + off + 7 + (u64)(s64)by;
+		if (to % 4 == 0 && (!f->addresses.n || vec_last(&f->addresses) != to))
+			vec_push(&f->addresses, to);
 	}
-	if (f->addresses.n)
+	f->sorted = false;
+}
+
+static void sort_addresses(struct Flow *f)
+{
+	for (u32 i = 0; !f->parts && !f->addresses.n && i < f->nregions; i++)
+		flow_takes(f, f->regions[i].c);
+	if (!f->sorted && f->addresses.n)
 		qsort(f->addresses.p, f->addresses.n, sizeof(*f->addresses.p), by_address);
+	f->sorted = true;
 }
 
 // The first of them behind at; ~0: none.
@@ -131,8 +138,8 @@ static bool walk_case(struct Flow *f, const struct FlowSwitch *s, u64 pc, u32 *s
 
 void flow_cases(struct Flow *f)
 {
-	if (f->switches.n && !f->addresses.n)
-		list_taken(f);
+	if (f->switches.n && !f->sorted)
+		sort_addresses(f);
 	while (f->switches.n) {
 		const struct FlowSwitch s = f->of = f->switches.p[--f->switches.n];
 		s32 to[PIECE];
@@ -147,7 +154,7 @@ void flow_cases(struct Flow *f)
 			off += n * sizeof(*to);
 			left -= n;
 		}
-		if (proves && f->only_found == s.start)
+		if (proves && f->only_found == s.start && (s.start % 16 == 0 || flow_is_beginning(f, s.start)))
 			vec_push(&f->taken, s.start); // what only looked like a function is one
 	}
 	f->of = (struct FlowSwitch){.base = NO_REG};

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define RETRIES 16	 // calls of one function that may turn out not to return
+#define PROBE 8		 // instructions of a loop that probes the stack
 #define HOPELESS (FLOW_IS_TRIED * 4) // then no walk from what only may be a function goes there: the work stays linear
 
 // ---- places
@@ -143,10 +144,11 @@ static void jump_to(struct Flow *f, u64 start, const struct FlowItem *it, u64 ta
 {
 	struct FlowItem to = *it;
 	to.pc = target;
-	if (flow_region(f, target) && (target == start || !is_start(f, target)))
+	bool here = flow_region(f, target), left = f->m->left(&it->st, NULL, 0);
+	if (here && (target == start || !is_start(f, target)))
 		vec_push(&f->work, to);
-	else
-		judge(f, it, f->m->left(&it->st, NULL, 0));
+	else if (here || !f->parts || left) // else it may be this function's, in another part
+		judge(f, it, left);
 }
 
 // The instruction at pc; false: none.
@@ -193,14 +195,21 @@ static bool nop_behind(struct Flow *f, u64 after)
 	return r && r->c->p[after - r->c->vaddr] == 0x90;
 }
 
+bool flow_is_beginning(struct Flow *f, u64 pc)
+{
+	struct Insn first;
+	return insn_at(f, pc, &first) && f->m->makes_frame(&first);
+}
+
 // A function that another one is given (a thread's start), which nothing else names or calls: where an address leads to an instruction that only beginnings have.
 static void function_taken(struct Flow *f, const struct Insn *in)
 {
 	u64 at = f->m->takes_address ? f->m->takes_address(in) : 0;
-	struct Insn first;
+	struct FlowRegion *r = at ? flow_region(f, at) : NULL;
 
-	if (at && !is_start(f, at) && insn_at(f, at, &first) && f->m->makes_frame(&first)) {
-		struct FlowRegion *r = flow_region(f, at);
+	if (at && !r && f->parts && at % 16 == 0 && at - f->lowest < f->highest - f->lowest)
+		vec_push(&f->far, at);
+	if (r && !is_start(f, at) && flow_is_beginning(f, at)) {
 		if (r->at[at - r->c->vaddr] || r->is[at - r->c->vaddr] >= FLOW_IS_TRIED)
 			vec_push(&f->taken, at);
 		flow_add_start(f, at);
@@ -212,6 +221,31 @@ static bool is_bare(const struct Flow *f, const struct FlowState *s)
 {
 	static const s16 none[RT_UW_SLOTS];
 	return s->sp == f->m->entered.sp && s->fp == FLOW_UNKNOWN && !s->in_lr && !memcmp(s->slot, none, sizeof(none));
+}
+
+// A large frame that is made a page at a time, each touched (-fstack-clash-protection, Rust): a loop moves the stack pointer until it is where a register says. There the CFA
+// is found by that register.
+static bool probes_stack(struct Flow *f, struct FlowItem *it, u64 back)
+{
+	struct FlowState *st = &it->st;
+	struct Insn in;
+	size_t n = f->seen.n, i = n;
+
+	if (!f->m->compares_stack || n < 2 || back >= it->pc || st->sp == FLOW_UNKNOWN || !st->copy_reg || !insn_at(f, f->seen.p[n - 2], &in) ||
+	    f->m->compares_stack(&in) != st->copy_reg)
+		return false;
+	while (i > 0 && n - i < PROBE && f->seen.p[i - 1] >= back && f->seen.p[i - 1] <= it->pc)
+		i--;
+	if (f->seen.p[i] != back)
+		return false;
+	for (; i < n; i++) {
+		u32 *at = flow_mark(f, f->seen.p[i]);
+		struct FlowState by_copy = f->states.p[FLOW_STATE(*at)];
+		by_copy.sp = FLOW_UNKNOWN;
+		*at = (state_index(f, &by_copy) + 1) | FLOW_NOW;
+	}
+	st->sp = st->copy;
+	return true;
 }
 
 // Where the item goes from the instruction it has just passed; false: this way ends.
@@ -242,7 +276,8 @@ static bool go_on(struct Flow *f, u64 start, struct FlowItem *it, const struct I
 		jump_to(f, start, it, in->target);
 		return false;
 	case BRANCH_COND:
-		jump_to(f, start, it, in->target);
+		if (!probes_stack(f, it, in->target))
+			jump_to(f, start, it, in->target);
 		break;
 	case BRANCH_CALL:
 		it->call = (struct FlowCall){it->pc + in->len, in->target, false};
@@ -456,6 +491,8 @@ bool flow_walk_one(struct Flow *f, u64 start, const struct FlowState *st, bool s
 bool flow_walk(struct Flow *f, u64 start, const struct FlowState *st, bool sure)
 {
 	bool understood = flow_walk_one(f, start, st, sure);
+	u32 good = f->good;
 	flow_cases(f);
+	f->good = good; // of what was asked for
 	return understood;
 }

@@ -56,6 +56,13 @@ static bool is_plt_head(const u8 *p, u64 n)
 	return n >= 12 && p[0] == 0xff && p[1] == 0x35 && ((p[6] == 0xff && p[7] == 0x25) || (p[6] == 0xf2 && p[7] == 0xff && p[8] == 0x25));
 }
 
+static u32 compares_stack(const struct Insn *in)
+{
+	if (in->mod != 3 || !in->wide)
+		return 0;
+	return in->op == 0x39 && in->rm == RSP ? in->reg + 1 : in->op == 0x3b && in->reg == RSP ? in->rm + 1 : 0;
+}
+
 static u64 takes_address(const struct Insn *in)
 {
 	return in->op == 0x8d ? in->target : 0; // lea n(%rip)
@@ -101,5 +108,5 @@ static void rule(const struct FlowState *s, bool by_sp, struct RtUwRule *r)
 const struct FlowMachine flow_x86 = {
 	.arch = PT_X86_64, .unit = 1, .filler = 0xcc, .plt_from = 8, .plt_to = 16, .entered = {.sp = 8, .fp = FLOW_UNKNOWN, .low = FLOW_UNKNOWN},
 	.effect = flow_effect, .is_padding = is_padding, .makes_frame = makes_frame, .begins = begins, .left = left, .by_slot = by_slot, .borrows = borrows,
-	.is_plt_head = is_plt_head, .takes_address = takes_address, .rule = rule,
+	.is_plt_head = is_plt_head, .takes_address = takes_address, .compares_stack = compares_stack, .rule = rule,
 };

@@ -1,10 +1,10 @@
 // Code between the functions that have entries in .eh_frame -> rows, by what its instructions do.
-// In: where such code may lie (uwtable.c), a file. Out: rows ascending by address (flow.c, of a native image flowimage.c). Invariant: bounded,
+// In: where such code may lie (uwtable.c), a file. Out: rows ascending by address (flow.c, of much code flowparts.c). Invariant: bounded,
 // how much code is read, and how often a gap that only fills a line up. What lies in no section with code is not read.
 #include <elf.h>
 #include "unwind/internal.h"
 
-#define MAX_FLOW (12ull << 20) // bytes of code that are followed: 0.7 s and 60 MB of memory for as long
+#define MAX_WHOLE (12ull << 20) // bytes of code that are followed at once: 0.7 s and 60 MB of memory for as long
 #define MAX_LOOKS 4096	      // gaps that look like padding, but are read: each may cost a page of a cold file
 
 // Does the gap only fill a line up? Most do, and reading them all would read most of the file.
@@ -163,10 +163,22 @@ static void split(struct Gaps *g, struct Frames f[2], const struct ElfCfi *e, co
 		keep(g, m, p + done, from + done, n - done);
 }
 
+static void add_parts(struct Gaps *g, const struct CfiSeg *seg, u64 from, u64 to)
+{
+	if (to - from > FLOW_PARTS_MAX || g->parts_size + (to - from) > FLOW_PARTS_MAX)
+		return;
+	vec_push(&g->parts, ((struct FlowRange){seg, from, to}));
+	g->parts_size += to - from;
+}
+
 static void add_code(struct Gaps *g, struct Frames f[2], const struct ElfCfi *e, const struct CfiSeg *seg, u64 from, u64 to)
 {
-	if (to <= from || to - from > MAX_FLOW || g->size + (to - from) > MAX_FLOW || fills_up(g, from, to))
+	if (to <= from || fills_up(g, from, to))
 		return;
+	if (e->is_native_image || to - from > MAX_WHOLE || g->size + (to - from) > MAX_WHOLE) {
+		add_parts(g, seg, from, to);
+		return;
+	}
 	const u8 *near = look(g, e, seg, from, to - from);
 	if (near) {
 		split(g, f, e, seg, near, from, to - from);
@@ -178,23 +190,11 @@ static void add_code(struct Gaps *g, struct Frames f[2], const struct ElfCfi *e,
 	free(p);
 }
 
-static void add_image(struct Gaps *g, const struct CfiSeg *seg, u64 from, u64 to)
-{
-	if (to <= from || to - from > FLOW_IMAGE_MAX || g->size + (to - from) > FLOW_IMAGE_MAX || fills_up(g, from, to))
-		return;
-	vec_push(&g->image, ((struct GapRange){seg, from, to}));
-	g->size += to - from;
-}
-
 void gaps_add(struct Gaps *g, struct Frames f[2], const struct ElfCfi *e, const struct CfiSeg *seg, u64 from, u64 to)
 {
 	if (!machine_of(e))
 		return;
-	if (e->is_native_image) {
-		add_image(g, seg, from, to);
-		return;
-	}
-	if (!g->listed)
+	if (!g->listed && !e->is_native_image)
 		list_sections(g, e);
 	if (!g->sections.n) {
 		add_code(g, f, e, seg, from, to);
@@ -220,7 +220,7 @@ static int by_vaddr(const void *a, const void *b)
 
 static int by_from(const void *a, const void *b)
 {
-	const struct GapRange *x = a, *y = b;
+	const struct FlowRange *x = a, *y = b;
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
@@ -243,32 +243,9 @@ static void add_veneers(struct Gaps *g, FlowRows *out)
 	vec_deinit(&g->veneers);
 }
 
-static bool image_gaps(struct Gaps *g, const struct ElfCfi *e, const struct UwHurry *hurry, FlowRows *out)
+static bool whole_rows(struct Gaps *g, struct FlowIn *in, FlowRows *out)
 {
-	AddrList starts = {0};
 	bool done = true;
-	u64 end = 0; // segments of a malformed file may overlap
-	if (g->image.n)
-		qsort(g->image.p, g->image.n, sizeof(*g->image.p), by_from);
-	elfcfi_starts(e, &starts);
-	struct FlowIn in = {.machine = &flow_x86, .starts = starts.p, .nstarts = (u32)starts.n, .entry = e->entry, .hurry = hurry, .image = true};
-	for (size_t i = 0; done && i < g->image.n; i++) {
-		const struct GapRange *r = &g->image.p[i];
-		if (r->from >= end)
-			done = flow_image(e, r->seg, r->from, r->to, &in, out);
-		end = MAX(end, r->to);
-	}
-	vec_deinit(&starts);
-	vec_deinit(&g->image);
-	return done;
-}
-
-bool gaps_rows(struct Gaps *g, const struct ElfCfi *e, const struct UwHurry *hurry, FlowRows *out)
-{
-	AddrList starts = {0};
-	bool done = true;
-	if (e->is_native_image)
-		return image_gaps(g, e, hurry, out);
 	if (g->code.n) {
 		qsort(g->code.p, g->code.n, sizeof(*g->code.p), by_vaddr);
 		size_t apart = 1; // segments of a malformed file may overlap
@@ -278,16 +255,53 @@ bool gaps_rows(struct Gaps *g, const struct ElfCfi *e, const struct UwHurry *hur
 			else
 				free((void *)g->code.p[i].p);
 		g->code.n = apart;
-		bool v8 = elfcfi_starts(e, &starts);
-		struct FlowIn in = {.machine = machine_of(e), .code = g->code.p, .ncode = (u32)g->code.n, .starts = starts.p, .nstarts = (u32)starts.n,
-				    .entry = e->entry, .hurry = hurry, .file = &e->file, .keep_frames = v8};
-		if (!v8 || in.machine == &flow_x86)
-			done = flow_rows(&in, out);
+		in->code = g->code.p;
+		in->ncode = (u32)g->code.n;
+		done = flow_rows(in, out);
 	}
-	add_veneers(g, out);
 	for (size_t i = 0; i < g->code.n; i++)
 		free((void *)g->code.p[i].p);
 	vec_deinit(&g->code);
+	return done;
+}
+
+static int by_row(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+	return x < y ? -1 : x > y;
+}
+
+static bool part_rows(struct Gaps *g, const struct ElfCfi *e, const struct FlowIn *in, struct RuleSet *rules, PackedRows *out)
+{
+	bool done = true;
+	if (g->parts.n) {
+		bool others = out->n;
+		qsort(g->parts.p, g->parts.n, sizeof(*g->parts.p), by_from);
+		size_t apart = 1;
+		for (size_t i = 1; i < g->parts.n; i++)
+			if (g->parts.p[i].from >= g->parts.p[apart - 1].to)
+				g->parts.p[apart++] = g->parts.p[i];
+		done = flow_parts(e, g->parts.p, apart, in, rules, out);
+		if (others && out->n)
+			qsort(out->p, out->n, sizeof(*out->p), by_row);
+	}
+	vec_deinit(&g->parts);
+	return done;
+}
+
+bool gaps_rows(struct Gaps *g, const struct ElfCfi *e, struct RuleSet *rules, const struct UwHurry *hurry, PackedRows *out)
+{
+	AddrList starts = {0};
+	FlowRows rows = {0};
+	bool v8 = g->code.n + g->parts.n && elfcfi_starts(e, &starts);
+	struct FlowIn in = {.machine = machine_of(e), .starts = starts.p, .nstarts = (u32)starts.n, .entry = e->entry, .hurry = hurry, .file = &e->file,
+			    .keep_frames = v8 && !e->is_native_image, .image = e->is_native_image};
+	bool follow = in.machine == &flow_x86 || !v8;
+	bool done = !follow || whole_rows(g, &in, &rows);
+	add_veneers(g, &rows);
+	flow_pack(&rows, rules, out);
+	done = done && (!follow || part_rows(g, e, &in, rules, out));
+	vec_deinit(&g->parts);
 	vec_deinit(&g->sections);
 	vec_deinit(&starts);
 	return done;

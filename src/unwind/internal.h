@@ -72,9 +72,16 @@ typedef VEC(struct FlowRow) FlowRows;
 // Appends rows, ascending. Code that could not be understood gets one of kind RT_UW_NONE, padding between functions none. False: in->hurry ended it.
 bool flow_rows(const struct FlowIn *in, FlowRows *out);
 
-// ---- flowimage.c: rules of the code of a native image at from to to, a part at a time. Appends rows, ascending. False: in->hurry ended it.
-#define FLOW_IMAGE_MAX (256ull << 20) // bytes of code of one image
-bool flow_image(const struct ElfCfi *e, const struct CfiSeg *seg, u64 from, u64 to, const struct FlowIn *in, FlowRows *out);
+// ---- flowparts.c: rules of much code, a part at a time
+typedef VEC(u64) PackedRows; // UW_ROW(address, rule), ascending
+void flow_pack(FlowRows *rows, struct RuleSet *rules, PackedRows *out); // appends; an end to rows
+struct FlowRange {
+	const struct CfiSeg *seg;
+	u64 from, to; // addresses
+};
+#define FLOW_PARTS_MAX (256ull << 20) // bytes of code of one file
+// Of the file's code at these ranges, which are ascending and apart; in->code is not used. Appends. False: in->hurry ended it.
+bool flow_parts(const struct ElfCfi *e, const struct FlowRange *ranges, size_t nranges, const struct FlowIn *in, struct RuleSet *rules, PackedRows *out);
 
 // ---- gopclntab.c: rules of Go's code, from Go's own table. Appends rows, ascending. False: the file has no such table.
 bool go_rows(const struct ElfCfi *e, FlowRows *out);
@@ -126,6 +133,7 @@ struct FlowMachine {
 	bool (*by_slot)(const struct FlowState *s, const struct Insn *in);
 	bool (*borrows)(const struct FlowState *s, const struct Insn *in); // does it give up a frame that it has not made? NULL: never
 	bool (*is_plt_head)(const u8 *p, u64 n); // the first entry of a PLT
+	u32 (*compares_stack)(const struct Insn *in); // the number of the register that it compares the stack pointer with + 1; 0: none. NULL: it is not looked for
 	u64 (*takes_address)(const struct Insn *in); // which address it puts into a register; 0: none, or not known
 	void (*rule)(const struct FlowState *s, bool by_sp, struct RtUwRule *r); // r is zero before; kind RT_UW_NONE: none
 };
@@ -199,21 +207,17 @@ void veneer_rule(struct Frames f[2], u64 from, struct RtUwRule *out); // the rul
 
 // ---- gaps.c: code without entries
 #define UW_PADDING 16 // bytes between functions that are not worth a row: nothing is executed there
-struct GapRange {
-	const struct CfiSeg *seg;
-	u64 from, to; // addresses
-};
 #define UW_PIECE 16384ull
 struct GapSection {
 	u64 from, to; // addresses
 };
 struct Gaps { // zero at first
 	VEC(struct FlowCode) code;
-	VEC(struct GapRange) image; // of a native image, instead
+	VEC(struct FlowRange) parts; // what is too much of it for one piece, or a native image's
 	VEC(struct GapSection) sections; // with code, ascending, apart
 	bool listed;
 	FlowRows veneers;
-	u64 size;
+	u64 size, parts_size; // bytes of both
 	u32 looks;
 	const struct CfiSeg *seg; // whose bytes at `at` are in piece
 	u64 at, n;
@@ -221,7 +225,7 @@ struct Gaps { // zero at first
 };
 void gaps_add(struct Gaps *g, struct Frames f[2], const struct ElfCfi *e, const struct CfiSeg *seg, u64 from, u64 to); // no entry is for these addresses
 // Rows of that code, and an end to g. False: stopped by hurry.
-bool gaps_rows(struct Gaps *g, const struct ElfCfi *e, const struct UwHurry *hurry, FlowRows *out);
+bool gaps_rows(struct Gaps *g, const struct ElfCfi *e, struct RuleSet *rules, const struct UwHurry *hurry, PackedRows *out);
 
 // ---- flowwalk.c: one function followed. What is known of each byte of code:
 #define FLOW_INSIDE (~0u)    // of an instruction
@@ -264,11 +268,16 @@ struct Flow {
 	u32 *index, nindex; // hash of states
 	u32 state; // the last one looked up
 	VEC(u64) queue;	   // functions to walk
+	u32 passes; // so many are over
+	bool parts; // a region is not all of the code
+	u64 lowest, highest; // addresses of all of it
+	VEC(u64) far; // addresses in another part that may be functions'
 	VEC(u64) taken;	   // functions of which was learnt too late that another one is given them, they have been walked: for the next pass
 	u64 steps;	   // instructions that may still be looked at: bounds the work on made-up code
 	VEC(struct FlowSwitch) switches; // of which the cases are not followed yet
 	size_t known_switches; // of them: those that this walk has not met
-	VEC(u64) addresses; // that the code takes, ascending; none before the first switch
+	VEC(u64) addresses; // that the code takes
+	bool sorted; // these, which are known
 	struct FlowSwitch of; // whose cases are being walked; base NO_REG: none
 	bool switched; // this walk has come to a switch
 	const struct ElfFile *file; // FlowIn's
@@ -294,6 +303,7 @@ struct Flow {
 	bool borrowed; // it gives up a frame that it has not made: others jump here with theirs
 };
 struct FlowRegion *flow_region(struct Flow *f, u64 pc); // NULL: no code
+bool flow_is_beginning(struct Flow *f, u64 pc); // is there an instruction that only beginnings have?
 u32 *flow_mark(struct Flow *f, u64 pc);
 void flow_add_start(struct Flow *f, u64 pc); // a function begins there: queued, once
 bool flow_never_returns(const struct FlowCallee *c);
@@ -306,4 +316,12 @@ bool flow_walk_one(struct Flow *f, u64 start, const struct FlowState *st, bool s
 // ---- flowswitch.c
 void flow_switch(struct Flow *f, u64 start, const struct Insn *in, const struct FlowState *st); // the walk from start has met this indirect jump, in that state
 void flow_cases(struct Flow *f); // follows those of all switches that were met
+void flow_takes(struct Flow *f, const struct FlowCode *c); // of parts, before the first: which addresses the code takes
+
+// ---- flow.c, a pass at a time
+void flow_open(struct Flow *f, const struct FlowIn *in); // in->machine and what stands behind entry; flow_close() frees it
+void flow_code(struct Flow *f, const struct FlowCode *code, u32 n); // borrowed until the next call: what passes look at, all of it or a part
+u32 flow_pass(struct Flow *f, const struct FlowIn *in); // how much is known of functions
+void flow_give(const struct Flow *f, bool by_sp, FlowRows *out); // what the last pass has found; appends
+void flow_close(struct Flow *f);
 #endif

@@ -5,7 +5,7 @@
 
 // ---- rows
 struct Sink {
-	const FlowRows *flow; // of code without entries: gopclntab.c, flow.c
+	const PackedRows *flow; // of code without entries: gopclntab.c, flow.c
 	size_t flow_at;
 	struct UwTable *t;
 	struct RuleSet *rules;
@@ -110,12 +110,12 @@ static void fill(struct Sink *s, u64 from, u64 to, bool open)
 {
 	if (open && to - from >= UW_PADDING)
 		put(s, from, context_start32(s->elf, s->seg, from, to) ? root_rule(s) : 0);
-	for (; s->flow_at < s->flow->n && s->flow->p[s->flow_at].pc < to; s->flow_at++) {
-		const struct FlowRow *r = &s->flow->p[s->flow_at];
-		if (r->pc < from)
+	for (; s->flow_at < s->flow->n && UW_ROW_OFF(s->flow->p[s->flow_at]) < to; s->flow_at++) {
+		const u64 *r = &s->flow->p[s->flow_at], pc = UW_ROW_OFF(*r);
+		if (pc < from)
 			continue;
-		put(s, r->pc, ruleset_add(s->rules, &r->rule));
-		followed(s, r->pc, s->flow_at + 1 < s->flow->n ? MIN(r[1].pc, to) : to);
+		put(s, pc, UW_ROW_RULE(*r));
+		followed(s, pc, s->flow_at + 1 < s->flow->n ? MIN(UW_ROW_OFF(r[1]), to) : to);
 	}
 }
 
@@ -204,14 +204,14 @@ static void segment_gaps(struct Frames f[2], const struct ElfCfi *e, const struc
 	gaps_add(g, f, e, seg, end, seg_end);
 }
 
-static bool flow_gaps(struct Frames f[2], const struct ElfCfi *e, const struct UwHurry *hurry, FlowRows *out)
+static bool flow_gaps(struct Frames f[2], const struct ElfCfi *e, struct RuleSet *rules, const struct UwHurry *hurry, PackedRows *out)
 {
 	struct Gaps g = {0};
 	if (e->is_go) // without a table that can be read
 		return true;
 	for (size_t i = 0; i < e->segs.n; i++)
 		segment_gaps(f, e, &e->segs.p[i], &g);
-	return gaps_rows(&g, e, hurry, out);
+	return gaps_rows(&g, e, rules, hurry, out);
 }
 
 static void build_segments(const struct ElfCfi *e, struct Frames f[2], struct Sink *s)
@@ -228,12 +228,14 @@ static void build_segments(const struct ElfCfi *e, struct Frames f[2], struct Si
 bool uwtable_build(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable *out, const struct UwHurry *hurry)
 {
 	struct Frames f[2];
-	FlowRows flow = {0};
+	FlowRows of_go = {0};
+	PackedRows flow = {0};
 	struct Sink s = {.t = out, .rules = rules, .flow = &flow, .elf = e, .hurry = hurry};
 	*out = (struct UwTable){0};
-	bool go = go_rows(e, &flow);
+	bool go = go_rows(e, &of_go);
+	flow_pack(&of_go, rules, &flow);
 	frames_list(e, f, NULL, !go, hurry); // of Go's code .debug_frame tells less: neither roots nor changes of stacks
-	bool done = go || flow_gaps(f, e, hurry, &flow);
+	bool done = go || flow_gaps(f, e, rules, hurry, &flow);
 	if (done)
 		build_segments(e, f, &s);
 	done = done && !s.stopped;
@@ -254,13 +256,13 @@ bool uwtable_is_large(const struct ElfCfi *e)
 bool uwtable_begin(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable *out, const struct UwHurry *hurry)
 {
 	struct Frames f[2];
-	FlowRows flow = {0};
+	PackedRows flow = {0};
 	struct Part part = {.elf = e};
 	struct UwTable first = {0};
 	struct Sink s = {.t = &first, .rules = rules, .flow = &flow, .elf = e, .part = &part, .hurry = hurry};
 	*out = (struct UwTable){0};
 	frames_list(e, f, NULL, true, hurry);
-	bool done = flow_gaps(f, e, hurry, &flow);
+	bool done = flow_gaps(f, e, rules, hurry, &flow);
 	if (done) {
 		build_segments(e, f, &s); // only tells which pages have code that was followed
 		done = !s.stopped;
@@ -282,7 +284,7 @@ bool uwtable_begin(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable
 void uwtable_part(const struct ElfCfi *e, struct RuleSet *rules, const u32 *pages, u32 n, struct UwTable *out)
 {
 	struct Frames f[2];
-	FlowRows flow = {0};
+	PackedRows flow = {0};
 	struct Part part = {e, pages, n};
 	struct Sink s = {.t = out, .rules = rules, .flow = &flow, .elf = e, .part = &part};
 	*out = (struct UwTable){0};

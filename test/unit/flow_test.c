@@ -393,26 +393,67 @@ TEST(switches_clang_O3)
 	switches("clang", "-O3");
 }
 
-// ---- a library of 8 MB of code that has no tables, as C compiled with -fno-asynchronous-unwind-tables is (npm's libvips)
-TEST(much_code)
+// ---- frames that are made a page at a time
+static void large_frames(const char *cc)
+{
+	char bin[64], cmd[400];
+	snprintf(bin, sizeof(bin), "/tmp/sonde-flow-test-%d.so", getpid());
+	snprintf(cmd, sizeof(cmd), "printf 'int use(char *); int a(int n) { char b[200000]; while (n--) use(b + n); return use(b); } int c(int n) { char b[1000000]; return n ? use(b) : use(b + n) * 2; }' | "
+		 "%s -w -x c -O2 -fstack-clash-protection -fPIC -shared -g0 - -o %s 2>/dev/null", cc, bin);
+	if (system(cmd))
+		SKIP("this compiler is not here");
+	printf("# %s\n", cc);
+	struct Score s = score(bin, true);
+	CHECK(s.same > 150);
+	CHECK_EQ(s.wrong, 0);
+	CHECK_EQ(s.guess, 0);
+	CHECK(s.unknown < 20);
+	unlink(bin);
+}
+TEST(large_frames_gcc)
+{
+	large_frames("gcc");
+}
+TEST(large_frames_clang)
+{
+	large_frames("clang");
+}
+
+// ---- a library of much code that has no tables, as C compiled with -fno-asynchronous-unwind-tables is (npm's libvips)
+#define ALL_FUNCTIONS(n) ".text\\nfirst: ud2\\n.rept " #n "\\n.p2align 4\\npush %%rbx\\nsub $16,%%rsp\\nadd $16,%%rsp\\npop %%rbx\\nret\\n.endr\\n"
+static void much(const char *text, u32 functions)
 {
 	char bin[64], cmd[400];
 	struct File f;
 	size_t at = 0;
 	u64 last = 0;
 	snprintf(bin, sizeof(bin), "/tmp/sonde-flow-test-%d.so", getpid());
-	snprintf(cmd, sizeof(cmd),
-		 "printf '.text\\n.rept 524288\\n.p2align 4\\npush %%%%rbx\\nsub $16,%%%%rsp\\nadd $16,%%%%rsp\\npop %%%%rbx\\nret\\n.endr\\n' | gcc -x assembler -shared -nostdlib - -o %s 2>/dev/null", bin);
+	snprintf(cmd, sizeof(cmd), "printf '%s' | gcc -x assembler -shared -nostdlib - -o %s 2>/dev/null", text, bin);
 	if (system(cmd))
 		SKIP("no gcc, or it is of another machine");
 	CHECK(file_open(&f, bin));
 	for (size_t i = 0; i < f.e.segs.n; i++)
 		last = MAX(last, f.e.segs.p[i].off + f.e.segs.p[i].size);
-	CHECK(f.t.rows.n > 4 * 524288);
-	const struct RtUwRule *r = told(&f.t, &f.rules, (last - 1) / 16 * 16 + 5, &at); // add $16,%rsp of the last one
-	CHECK(r->kind == RT_UW_REG && r->reg == 7 && r->off == 32 && r->slot[1] == -16 && !(r->lost & RT_UW_GUESS));
+	CHECK(f.t.rows.n > 4 * functions);
+	u32 wrong = 0;
+	for (u64 off = (last - 1) / 16 * 16 + 5, n = 0; n < functions; off -= 16, n++) { // add $16,%rsp of each
+		at = n ? at - MIN(at, 16) : 0;
+		while (at && UW_ROW_OFF(f.t.rows.p[at]) > off)
+			at--;
+		const struct RtUwRule *r = told(&f.t, &f.rules, off, &at);
+		wrong += r->kind != RT_UW_REG || r->reg != 7 || r->off != 32 || r->slot[1] != -16 || r->lost & RT_UW_GUESS;
+	}
+	CHECK_EQ(wrong, 0);
 	file_close(&f);
 	unlink(bin);
+}
+TEST(much_code) // 8 MB: at once
+{
+	much(ALL_FUNCTIONS(524288), 524288);
+}
+TEST(more_code) // 20 MB: in parts
+{
+	much(ALL_FUNCTIONS(1310720), 1310720);
 }
 
 // ---- shapes by hand, at address 0x1000; rows as "address:kind register+offset"
