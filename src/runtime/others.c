@@ -22,6 +22,7 @@ static const struct RuntimeOther others[] = {
 	{"Haskell (GHC)", "hs_init", "callers of its functions: stacks are cut at its code, which keeps a stack of its own"},
 	{"PyPy", "pypy_main_startup", "its stacks show the interpreter, and are cut at code that its compiler makes, unless it runs with --jit off"},
 	{"SpiderMonkey", "_Z27JS_GetImplementationVersionv", "functions of JavaScript; not all code made at run time keeps frame pointers, so callers may be missing: gjs does without it with GJS_DISABLE_JIT=1 in its environment"},
+	{"Firefox", "XRE_GetBootstrap", "functions of JavaScript; not all code made at run time keeps frame pointers, so callers may be missing: Firefox's own profiler knows them"},
 	{"R", "Rf_eval", "its stacks show the interpreter in the place of its program's functions"},
 	{"Tcl", "Tcl_EvalObjv", "its stacks show the interpreter in the place of its program's functions"},
 	{"SWI-Prolog", "PL_initialise", "its stacks show the virtual machine in the place of its program's predicates"},
@@ -59,6 +60,7 @@ static const struct {
 	{"polymain", "Poly/ML's code keeps no frame pointers"},
 	{"pypy_main_startup", "PyPy's code keeps no frame pointers; --jit off does without"},
 	{"_Z27JS_GetImplementationVersionv", "JavaScript, not all of whose code keeps frame pointers; gjs does without it with GJS_DISABLE_JIT=1 in its environment"},
+	{"XRE_GetBootstrap", "JavaScript, not all of whose code keeps frame pointers; Firefox's own profiler knows its functions"},
 	{"LLVMCreateGDBRegistrationListener", "perhaps LLVM's code, of which nobody tells: PostgreSQL does with jit_debugging_support=on when a session begins"},
 	{"pcre2_jit_compile_8", "perhaps PCRE2's compiled patterns, which keep no frame pointers; PHP does without them with pcre.jit=0"},
 };
