@@ -62,6 +62,7 @@ bool flow_parts(const struct ElfCfi *e, const struct FlowRange *ranges, size_t n
 	for (u32 pass = 0; pass <= PASSES && !f.stopped; pass++)
 		for (size_t i = 0; i < nranges; i++)
 			for (u64 from = ranges[i].from, n; from < ranges[i].to && !f.stopped; from += n) {
+				f.stopped = uwhurry_stop(in->hurry);
 				u8 *p = read_part(e, &ranges[i], from, in->machine, &n);
 				if (!p)
 					break;

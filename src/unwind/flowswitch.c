@@ -1,7 +1,7 @@
 // Switches that jump by a table, as compilers write them for code that may lie anywhere: lea table(%rip),%b; movslq (%b,%i,4),%x; add %b,%x; jmp *%x. Each of the table's
 // numbers is a case's distance from the table. Input: the walk that has met such a jump (flowwalk.c), the file. Output: each case is followed in the state of the jump.
 // Nothing tells how many cases there are: a table ends before the next address that the code takes, or where a number leads to no instruction, or to one of another frame.
-// What cannot be followed there is left to the sweep (flow.c). x86-64. Invariant: bounded, how far back is looked, and how many numbers are read.
+// What cannot be followed there is left to the sweep (flow.c). x86-64. Invariant: each instruction and each number that is looked at is a step of the pass.
 #include "unwind/internal.h"
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +29,9 @@ static u32 number_base(const u8 *p, const struct Insn *in)
 
 static const u8 *insn_before(struct Flow *f, size_t back, struct Insn *in)
 {
-	if (back >= f->seen.n)
+	if (back >= f->seen.n || !f->steps)
 		return NULL;
+	f->steps--;
 	u64 pc = f->seen.p[f->seen.n - 1 - back];
 	struct FlowRegion *r = flow_region(f, pc);
 	u64 off = pc - r->c->vaddr;
@@ -126,6 +127,9 @@ static u64 next_taken(struct Flow *f, u64 at)
 static bool walk_case(struct Flow *f, const struct FlowSwitch *s, u64 pc, u32 *strange, bool *proves)
 {
 	bool known, understood;
+	if (!f->steps)
+		return false;
+	f->steps--;
 	u32 *at = pc - s->at + MAX_AWAY < 2 * MAX_AWAY ? flow_mark(f, pc) : NULL;
 	if (!at || *at == FLOW_INSIDE || flow_begins(f, pc) || (*at && !flow_same_frame(&f->states.p[FLOW_STATE(*at)], &s->st)))
 		return false;

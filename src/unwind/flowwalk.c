@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define RETRIES 16	 // calls of one function that may turn out not to return
+#define MAX_FAR (1u << 20) // addresses in other parts
 #define PROBE 8		 // instructions of a loop that probes the stack
 #define HOPELESS (FLOW_IS_TRIED * 4) // then no walk from what only may be a function goes there: the work stays linear
 
@@ -207,7 +208,7 @@ static void function_taken(struct Flow *f, const struct Insn *in)
 	u64 at = f->m->takes_address ? f->m->takes_address(in) : 0;
 	struct FlowRegion *r = at ? flow_region(f, at) : NULL;
 
-	if (at && !r && f->parts && at % 16 == 0 && at - f->lowest < f->highest - f->lowest)
+	if (at && !r && f->parts && f->far.n < MAX_FAR && at % 16 == 0 && at - f->lowest < f->highest - f->lowest)
 		vec_push(&f->far, at);
 	if (r && !is_start(f, at) && flow_is_beginning(f, at)) {
 		if (r->at[at - r->c->vaddr] || r->is[at - r->c->vaddr] >= FLOW_IS_TRIED)

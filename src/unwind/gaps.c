@@ -245,24 +245,19 @@ static void add_veneers(struct Gaps *g, FlowRows *out)
 
 static bool whole_rows(struct Gaps *g, struct FlowIn *in, FlowRows *out)
 {
-	bool done = true;
-	if (g->code.n) {
-		qsort(g->code.p, g->code.n, sizeof(*g->code.p), by_vaddr);
-		size_t apart = 1; // segments of a malformed file may overlap
-		for (size_t i = 1; i < g->code.n; i++)
-			if (g->code.p[i].vaddr >= g->code.p[apart - 1].vaddr + g->code.p[apart - 1].size)
-				g->code.p[apart++] = g->code.p[i];
-			else
-				free((void *)g->code.p[i].p);
-		g->code.n = apart;
-		in->code = g->code.p;
-		in->ncode = (u32)g->code.n;
-		done = flow_rows(in, out);
-	}
-	for (size_t i = 0; i < g->code.n; i++)
-		free((void *)g->code.p[i].p);
-	vec_deinit(&g->code);
-	return done;
+	if (!g->code.n)
+		return true;
+	qsort(g->code.p, g->code.n, sizeof(*g->code.p), by_vaddr);
+	size_t apart = 1; // segments of a malformed file may overlap
+	for (size_t i = 1; i < g->code.n; i++)
+		if (g->code.p[i].vaddr >= g->code.p[apart - 1].vaddr + g->code.p[apart - 1].size)
+			g->code.p[apart++] = g->code.p[i];
+		else
+			free((void *)g->code.p[i].p);
+	g->code.n = apart;
+	in->code = g->code.p;
+	in->ncode = (u32)g->code.n;
+	return flow_rows(in, out);
 }
 
 static int by_row(const void *a, const void *b)
@@ -273,19 +268,17 @@ static int by_row(const void *a, const void *b)
 
 static bool part_rows(struct Gaps *g, const struct ElfCfi *e, const struct FlowIn *in, struct RuleSet *rules, PackedRows *out)
 {
-	bool done = true;
-	if (g->parts.n) {
-		bool others = out->n;
-		qsort(g->parts.p, g->parts.n, sizeof(*g->parts.p), by_from);
-		size_t apart = 1;
-		for (size_t i = 1; i < g->parts.n; i++)
-			if (g->parts.p[i].from >= g->parts.p[apart - 1].to)
-				g->parts.p[apart++] = g->parts.p[i];
-		done = flow_parts(e, g->parts.p, apart, in, rules, out);
-		if (others && out->n)
-			qsort(out->p, out->n, sizeof(*out->p), by_row);
-	}
-	vec_deinit(&g->parts);
+	bool others = out->n;
+	if (!g->parts.n)
+		return true;
+	qsort(g->parts.p, g->parts.n, sizeof(*g->parts.p), by_from);
+	size_t apart = 1;
+	for (size_t i = 1; i < g->parts.n; i++)
+		if (g->parts.p[i].from >= g->parts.p[apart - 1].to)
+			g->parts.p[apart++] = g->parts.p[i];
+	bool done = flow_parts(e, g->parts.p, apart, in, rules, out);
+	if (others)
+		qsort(out->p, out->n, sizeof(*out->p), by_row);
 	return done;
 }
 
@@ -301,6 +294,9 @@ bool gaps_rows(struct Gaps *g, const struct ElfCfi *e, struct RuleSet *rules, co
 	add_veneers(g, &rows);
 	flow_pack(&rows, rules, out);
 	done = done && (!follow || part_rows(g, e, &in, rules, out));
+	for (size_t i = 0; i < g->code.n; i++)
+		free((void *)g->code.p[i].p);
+	vec_deinit(&g->code);
 	vec_deinit(&g->parts);
 	vec_deinit(&g->sections);
 	vec_deinit(&starts);
