@@ -10,47 +10,6 @@
 #define PROBE 8		 // instructions of a loop that probes the stack
 #define HOPELESS (FLOW_IS_TRIED * 4) // then no walk from what only may be a function goes there: the work stays linear
 
-// ---- places
-struct FlowRegion *flow_region(struct Flow *f, u64 pc)
-{
-	struct FlowRegion *r = &f->regions[f->last];
-	if (f->nregions && pc - r->c->vaddr < r->c->size)
-		return r;
-	u32 lo = 0, hi = f->nregions;
-	while (lo < hi) {
-		u32 mid = (lo + hi) / 2;
-		if (f->regions[mid].c->vaddr + f->regions[mid].c->size <= pc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo == f->nregions || pc < f->regions[lo].c->vaddr)
-		return NULL;
-	f->last = lo;
-	return &f->regions[lo];
-}
-
-u32 *flow_mark(struct Flow *f, u64 pc)
-{
-	struct FlowRegion *r = flow_region(f, pc);
-	return r ? &r->at[pc - r->c->vaddr] : NULL;
-}
-
-static bool is_start(struct Flow *f, u64 pc)
-{
-	struct FlowRegion *r = flow_region(f, pc);
-	return r && r->is[pc - r->c->vaddr] & FLOW_IS_START;
-}
-
-void flow_add_start(struct Flow *f, u64 pc)
-{
-	struct FlowRegion *r = flow_region(f, pc);
-	if (!r || r->is[pc - r->c->vaddr] & FLOW_IS_START)
-		return;
-	r->is[pc - r->c->vaddr] |= FLOW_IS_START;
-	vec_push(&f->queue, pc);
-}
-
 // ---- states, each kept once
 static u32 state_index(struct Flow *f, const struct FlowState *s)
 {
@@ -146,28 +105,10 @@ static void jump_to(struct Flow *f, u64 start, const struct FlowItem *it, u64 ta
 	struct FlowItem to = *it;
 	to.pc = target;
 	bool here = flow_region(f, target), left = f->m->left(&it->st, NULL, 0);
-	if (here && (target == start || !is_start(f, target)))
+	if (here && (target == start || !flow_is_start(f, target)))
 		vec_push(&f->work, to);
 	else if (here || !f->parts || left) // else it may be this function's, in another part
 		judge(f, it, left);
-}
-
-// The instruction at pc; false: none.
-static bool insn_at(struct Flow *f, u64 pc, struct Insn *in)
-{
-	struct FlowRegion *r = flow_region(f, pc);
-	return r && flow_decode(f->m, r->c->p + (pc - r->c->vaddr), r->c->size - (pc - r->c->vaddr), pc, in);
-}
-
-static bool begins_at(struct Flow *f, const struct FlowState *st, u64 pc)
-{
-	struct FlowRegion *r = flow_region(f, pc);
-	return r && f->m->begins(st, r->c->p + (pc - r->c->vaddr), r->c->size - (pc - r->c->vaddr), pc);
-}
-
-bool flow_begins(struct Flow *f, u64 pc)
-{
-	return is_start(f, pc) || begins_at(f, NULL, pc);
 }
 
 // Compilers begin functions at multiples of 16: padding up to one, right behind a call, is the end of a function (seldom a loop's head follows).
@@ -175,7 +116,7 @@ static bool ends_there(struct Flow *f, u64 after)
 {
 	struct Insn in;
 	u64 pc = after;
-	while (pc % 16 && insn_at(f, pc, &in) && f->m->is_padding(&in))
+	while (pc % 16 && flow_insn_at(f, pc, &in) && f->m->is_padding(&in))
 		pc += in.len;
 	return pc != after && pc % 16 == 0;
 }
@@ -184,9 +125,9 @@ static bool ends_there(struct Flow *f, u64 after)
 static bool begins_behind(struct Flow *f, const struct FlowItem *it)
 {
 	struct Insn in;
-	if (begins_at(f, &it->st, it->pc))
+	if (flow_begins_in(f, &it->st, it->pc))
 		return true;
-	return it->call.padded && it->pc % 16 == 0 && insn_at(f, it->pc, &in) && f->m->makes_frame(&in);
+	return it->call.padded && it->pc % 16 == 0 && flow_insn_at(f, it->pc, &in) && f->m->makes_frame(&in);
 }
 
 // GraalVM puts a nop behind each call, its frames keep their size: what stands there is the function's own, whatever the callee does, or the next function.
@@ -194,12 +135,6 @@ static bool nop_behind(struct Flow *f, u64 after)
 {
 	struct FlowRegion *r = f->image ? flow_region(f, after) : NULL;
 	return r && r->c->p[after - r->c->vaddr] == 0x90;
-}
-
-bool flow_is_beginning(struct Flow *f, u64 pc)
-{
-	struct Insn first;
-	return insn_at(f, pc, &first) && f->m->makes_frame(&first);
 }
 
 // A function that another one is given (a thread's start), which nothing else names or calls: where an address leads to an instruction that only beginnings have.
@@ -210,7 +145,7 @@ static void function_taken(struct Flow *f, const struct Insn *in)
 
 	if (at && !r && f->parts && f->far.n < MAX_FAR && at % 16 == 0 && at - f->lowest < f->highest - f->lowest)
 		vec_push(&f->far, at);
-	if (r && !is_start(f, at) && flow_is_beginning(f, at)) {
+	if (r && !flow_is_start(f, at) && flow_is_beginning(f, at)) {
 		if (r->at[at - r->c->vaddr] || r->is[at - r->c->vaddr] >= FLOW_IS_TRIED)
 			vec_push(&f->taken, at);
 		flow_add_start(f, at);
@@ -232,7 +167,7 @@ static bool probes_stack(struct Flow *f, struct FlowItem *it, u64 back)
 	struct Insn in;
 	size_t n = f->seen.n, i = n;
 
-	if (!f->m->compares_stack || n < 2 || back >= it->pc || st->sp == FLOW_UNKNOWN || !st->copy_reg || !insn_at(f, f->seen.p[n - 2], &in) ||
+	if (!f->m->compares_stack || n < 2 || back >= it->pc || st->sp == FLOW_UNKNOWN || !st->copy_reg || !flow_insn_at(f, f->seen.p[n - 2], &in) ||
 	    f->m->compares_stack(&in) != st->copy_reg)
 		return false;
 	while (i > 0 && n - i < PROBE && f->seen.p[i - 1] >= back && f->seen.p[i - 1] <= it->pc)
@@ -401,7 +336,7 @@ static void forget(struct Flow *f, bool failed) // what was seen
 
 static void learn(struct Flow *f, u64 start)
 {
-	bool begins = f->image && start % 16 == 0 && begins_at(f, NULL, start);
+	bool begins = f->image && start % 16 == 0 && flow_begins_in(f, NULL, start);
 	bool guess = f->found && !f->good && !begins && !f->inside; // neither its beginning nor an end is sure
 	for (size_t i = 0; i < f->seen.n; i++) {
 		u32 *at = flow_mark(f, f->seen.p[i]);
@@ -486,14 +421,5 @@ bool flow_walk_one(struct Flow *f, u64 start, const struct FlowState *st, bool s
 	bool understood = walk(f, start, st, sure);
 	if (!understood)
 		f->switches.n = f->known_switches;
-	return understood;
-}
-
-bool flow_walk(struct Flow *f, u64 start, const struct FlowState *st, bool sure)
-{
-	bool understood = flow_walk_one(f, start, st, sure);
-	u32 good = f->good;
-	flow_cases(f);
-	f->good = good; // of what was asked for
 	return understood;
 }

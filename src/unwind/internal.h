@@ -227,7 +227,7 @@ void gaps_add(struct Gaps *g, struct Frames f[2], const struct ElfCfi *e, const 
 // Rows of that code, and an end to g. False: stopped by hurry.
 bool gaps_rows(struct Gaps *g, const struct ElfCfi *e, struct RuleSet *rules, const struct UwHurry *hurry, PackedRows *out);
 
-// ---- flowwalk.c: one function followed. What is known of each byte of code:
+// ---- flow*.c: what is known of each byte of code
 #define FLOW_INSIDE (~0u)    // of an instruction
 #define FLOW_NOW (1u << 31)   // seen by the walk that is going on
 #define FLOW_JUMPS (1u << 30) // an indirect jump
@@ -302,20 +302,27 @@ struct Flow {
 	bool unproven; // and one did not
 	bool borrowed; // it gives up a frame that it has not made: others jump here with theirs
 };
+// ---- flowplace.c
 struct FlowRegion *flow_region(struct Flow *f, u64 pc); // NULL: no code
-bool flow_is_beginning(struct Flow *f, u64 pc); // is there an instruction that only beginnings have?
 u32 *flow_mark(struct Flow *f, u64 pc);
+bool flow_insn_at(struct Flow *f, u64 pc, struct Insn *in); // false: none
+bool flow_is_start(struct Flow *f, u64 pc);
 void flow_add_start(struct Flow *f, u64 pc); // a function begins there: queued, once
-bool flow_never_returns(const struct FlowCallee *c);
-// Walks from start in that state. True: understood, its marks stay and the functions it calls are queued. Sure: it must have returned
-// somewhere, or have come to code that was understood before.
-bool flow_walk(struct Flow *f, u64 start, const struct FlowState *st, bool sure);
+bool flow_begins_in(struct Flow *f, const struct FlowState *st, u64 pc); // begins() there
 bool flow_begins(struct Flow *f, u64 pc); // a function does there, by what is known or by its first instructions
-bool flow_walk_one(struct Flow *f, u64 start, const struct FlowState *st, bool sure); // without the cases of its switches
+bool flow_is_beginning(struct Flow *f, u64 pc); // is there an instruction that only beginnings have?
 
 // ---- flowswitch.c
 void flow_switch(struct Flow *f, u64 start, const struct Insn *in, const struct FlowState *st); // the walk from start has met this indirect jump, in that state
-void flow_cases(struct Flow *f); // follows those of all switches that were met
+
+// ---- flowwalk.c
+bool flow_never_returns(const struct FlowCallee *c);
+// Walks from start in that state, without the cases of its switches. True: understood, its marks stay and the functions it calls are queued. Sure: it must have returned
+// somewhere, or have come to code that was understood before.
+bool flow_walk_one(struct Flow *f, u64 start, const struct FlowState *st, bool sure);
+
+// ---- flowcases.c
+bool flow_walk(struct Flow *f, u64 start, const struct FlowState *st, bool sure); // the same with the cases
 void flow_takes(struct Flow *f, const struct FlowCode *c); // of parts, before the first: which addresses the code takes
 
 // ---- flow.c, a pass at a time
