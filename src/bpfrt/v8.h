@@ -15,7 +15,8 @@ struct RtV8 { // offsets in V8's objects and values of its tables, which its obj
 	u16 str_len, str_chars; // String: length; characters of a flat one
 	u16 cons_first, cons_second, thin_actual, slice_parent, slice_offset, ext_data;
 	u16 str_shape, str_flat, str_cons, str_external, str_sliced, str_thin, str_latin; // of a string's type: mask, what it is; bit: a byte a character
-	u16 a_data; // ByteArray and FixedArray: what is in it. Its length is at 8
+	u16 a_data; // ByteArray and FixedArray: what is in it. Its length is at 8:
+	u16 a_shift; // of the word there: 32 as of all small numbers; 0 from V8 15 on, where its low half has it
 	// Code that compilers made (v8jit.bpf.c). nops 0: it is not followed
 	u16 f_code; // JSFunction: its Code; 0: it has a number in a table
 	u16 c_deopt, c_start, c_flags, c_size; // Code: data for leaving it, or its bytecode; first instruction; kind; bytes of instructions, behind which its table lies

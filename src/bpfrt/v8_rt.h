@@ -14,6 +14,14 @@ static RT_INLINE void rt_v8_mix(u64 *h, u64 word)
 	*h = a ^ a >> 32;
 }
 
+// The length of an array that has this word for it; 0: it is none.
+static RT_INLINE u64 rt_v8_length(struct RtLang *l, u64 word)
+{
+	if (!l->v8.a_shift)
+		return (u32)word;
+	return (u32)word ? 0 : word >> 32;
+}
+
 // A position of a table, + 1. Bit 0: of another source; then the position + 1; then the number + 1 of the inlined function.
 static RT_INLINE u64 rt_v8_offset(u64 pos)
 {

@@ -350,7 +350,7 @@ static RT_INLINE u64 v8_places(struct RtStackBuf *b, struct RtLang *l)
 	list = w->tmp[0] - 1;
 	if (!java_word(w, list + 8))
 		return 0;
-	bytes = w->tmp[0] >> 32;
+	bytes = rt_v8_length(l, w->tmp[0]);
 	RT_LOOP(i, RT_V8_INNERS) {
 		u64 slot = n & (RT_V8_INNERS - 1), at = (raw >> 31 & 0xffff) * V8_INLINED, in = rt_v8_offset(raw);
 		RT_BARRIER(slot);

@@ -21,9 +21,9 @@ RT_ONCE u64 rtp_v8_table(struct RtLangWalk *w, struct RtLang *l)
 	if ((!v->by_pos && (!rtp_v8_type(w, l, v->table) || w->tmp[0] != l->v8.t_bytecode)) || !java_word(w, at))
 		return 0;
 	table = w->tmp[0];
-	if (!RT_V8_IS_OBJECT(table) || !java_word(w, table - 1 + 8) || (u32)w->tmp[0])
+	if (!RT_V8_IS_OBJECT(table) || !java_word(w, table - 1 + 8))
 		return 0;
-	n = w->tmp[0] >> 32;
+	n = rt_v8_length(l, w->tmp[0]);
 	if (!n || n > V8_TABLE)
 		return 0;
 	v->table = table - 1 + l->v8.a_data;

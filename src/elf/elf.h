@@ -119,6 +119,13 @@ bool elfcfi_code(const struct ElfCfi *e, const struct CfiSeg *seg, u64 vaddr, u8
 bool elfcfi_starts(const struct ElfCfi *e, AddrList *out); // functions that its symbols, or starts, name. True: V8's builtins are among its code
 void elfcfi_deinit(struct ElfCfi *e);
 
+// ---- v8blob.c: V8's builtins in a file without symbols (64-bit)
+struct V8Blob {
+	u64 code, size; // address, bytes
+	AddrList starts; // addresses where they begin, ascending; owned: vec_deinit()
+};
+bool v8blob_find(const struct ElfFile *f, struct V8Blob *out); // looks through the file's constants and code
+
 // ---- gopclntab: the tables that Go's linker writes for Go's own runtime and that no stripping removes: functions, frame sizes, files, lines, inlined calls.
 // docs/go.md explains the format. In: a file nobody vouches for. Out: answers about single addresses; every offset is checked against the copy.
 enum GoForm { GO_1_16, GO_1_18, GO_1_20 }; // the first version that wrote it

@@ -4,6 +4,10 @@
 #define SONDE_RUNTIME_INTERNAL_H
 #include "runtime/runtime.h"
 
+// ---- v8.c, for v8bare.c
+void v8_code_name(const struct RtCode *c, struct Str *out);
+void v8_compiled(u32 version, struct RtV8 *v); // compiled code of that version (major << 8 | minor) is followed as v says; v's own fields are known
+
 #define CHAIN_LABELS 192
 enum ChainLabel { CHAIN_STEP, CHAIN_COPY, CHAIN_LOST, CHAIN_AGAIN, CHAIN_OWN }; // where the parts begin; the end of the program; a runtime's own from CHAIN_OWN on
 struct ChainMaker {

@@ -14,7 +14,7 @@ static const struct RuntimeOther others[] = {
 	{"Valgrind", "_vgnU_freeres", "its stacks are of Valgrind itself, cut at the code into which it translates the program; callgrind counts by the program's functions"},
 	{"Erlang", "erl_drv_thread_self", "functions of code that its JIT has made (OTP 25 and 27, on arm64 only the innermost); of a build that exports no list for GDB, as Debian's OTP 29, or without the JIT, its stacks show the emulator; names, and there callers too, with `erl +JPperf true`"},
 	{"Chromium", "ChromeMain", "code of JavaScript and WebAssembly is left by frame pointers; names with --no-sandbox --js-flags=--perf-basic-prof"},
-	{"Deno or Bun", "napi_create_function", "functions of JavaScript, whose code made at run time is left by frame pointers; names with `deno run --v8-flags=--perf-basic-prof`, and with BUN_JSC_useJITDump=1 in Bun's environment"},
+	{"Deno or Bun", "napi_create_function", "functions of JavaScript (but of Deno 2.9), whose code made at run time is left by frame pointers; names with `deno run --v8-flags=--perf-basic-prof`, and with BUN_JSC_useJITDump=1 in Bun's environment"},
 	{"Mono", "mono_jit_init", "functions of code made at run time: stacks through it are guessed, and lack callers, unless MONO_DEBUG=disable_omit_fp is in the environment; names with `mono --jitmap`, 4 KB of them at a time"},
 	{"Racket", "racket_boot", "its functions (of Racket CS): stacks are cut at its code, which keeps a stack of its own without frame pointers; `raco profile` counts by the program's functions"},
 	{"Chez Scheme", "Sscheme_init", "its functions: stacks are cut at its code, which keeps a stack of its own without frame pointers"},

@@ -3,7 +3,7 @@
 #include <elf.h>
 #include "runtime/internal.h"
 
-static const struct Runtime *const runtimes[] = {&python_runtime, &java_runtime, &php_runtime, &ruby_runtime, &perl_runtime, &v8_runtime, &luajit_runtime, &lua_runtime};
+static const struct Runtime *const runtimes[] = {&python_runtime, &java_runtime, &php_runtime, &ruby_runtime, &perl_runtime, &v8_runtime, &v8_bare_runtime, &luajit_runtime, &lua_runtime};
 
 const struct Runtime *runtime_of(u32 kind)
 {
@@ -85,8 +85,10 @@ const struct Runtime *runtime_in_file(struct ElfFile *f, struct RtLang *out, str
 		struct Search s = {.rt = runtimes[i]};
 		if (!find_symbols(f, &n, &s))
 			continue;
+		*known = s.rt->find(f, s.found, out, version) && !runtime_not_on(s.rt, f->machine);
+		if (s.rt->if_found && !version->n)
+			continue;
 		rt = s.rt;
-		*known = rt->find(f, s.found, out, version) && !runtime_not_on(rt, f->machine);
 		out->kind = rt->kind;
 		out->root = runtime_place(f, out->root);
 		out->code_type = runtime_place(f, out->code_type);

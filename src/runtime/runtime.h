@@ -21,6 +21,7 @@ struct Runtime {
 	bool (*chain)(const struct RtLang *l, struct RtChain *out); // NULL: it has a file of its own in bpfrt/
 	const char *lacks; // what its stacks do not have, for people; NULL: nothing
 	const char *(*offsets_of)(const struct RtLang *l); // as `offsets`, where that depends on the object
+	bool if_found; // others define the symbol, too: it is this runtime if find() says which version it is
 	bool on_arm64; // its frames are known there, too, and not only on x86-64
 };
 #define RUNTIME_SYMBOLS 12
@@ -30,6 +31,7 @@ extern const struct Runtime php_runtime;    // php.c
 extern const struct Runtime ruby_runtime;   // ruby.c
 extern const struct Runtime perl_runtime;   // perl.c
 extern const struct Runtime v8_runtime;     // v8.c
+extern const struct Runtime v8_bare_runtime; // v8bare.c
 extern const struct Runtime lua_runtime;    // lua.c
 extern const struct Runtime luajit_runtime; // luajit.c
 

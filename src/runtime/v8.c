@@ -180,6 +180,13 @@ static void compiled(const struct Jit *j, struct RtV8 *v)
 	v->nops = (u16)n;
 }
 
+void v8_compiled(u32 version, struct RtV8 *v)
+{
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++)
+		if (rows[i].version == version && rows[i].jit)
+			compiled(rows[i].jit, v);
+}
+
 static bool structures(struct ElfFile *f, const struct Row *r, struct RtV8 *v)
 {
 	struct RuntimeNames n;
@@ -194,6 +201,7 @@ static bool structures(struct ElfFile *f, const struct Row *r, struct RtV8 *v)
 		return false;
 	v->s_literal = (u16)(v->s_literal + r->literal);
 	v->p_id = (u16)(v->p_ends + 8);
+	v->a_shift = 32;
 	v->t_function_end++;
 	v->b_positions = r->positions;
 	v->b_flags = r->flags;
@@ -281,7 +289,7 @@ static bool find(struct ElfFile *f, const struct ElfSymbol *syms, struct RtLang 
 }
 
 // ---- texts
-static void code_name(const struct RtCode *c, struct Str *out)
+void v8_code_name(const struct RtCode *c, struct Str *out)
 {
 	if (c->name_len)
 		runtime_add_text(out, c->name, MIN(c->name_len, RT_CODE_NAME), c->name_width);
@@ -289,4 +297,4 @@ static void code_name(const struct RtCode *c, struct Str *out)
 		str_add(out, "(anonymous)");
 }
 
-const struct Runtime v8_runtime = {RT_LANG_V8, "v8", "[v8]", symbols, find, NULL, "its own description (v8dbg_*)", code_name, .lacks = "of optimised code in V8 before 11.3 the outer function only"};
+const struct Runtime v8_runtime = {RT_LANG_V8, "v8", "[v8]", symbols, find, NULL, "its own description (v8dbg_*)", v8_code_name, .lacks = "of optimised code in V8 before 11.3 the outer function only"};

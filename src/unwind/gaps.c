@@ -3,6 +3,7 @@
 // how much code is read, and how often a gap that only fills a line up. What lies in no section with code is not read.
 #include <elf.h>
 #include "unwind/internal.h"
+#include <string.h>
 
 #define MAX_WHOLE (12ull << 20) // bytes of code that are followed at once: 0.7 s and 60 MB of memory for as long
 #define MAX_LOOKS 4096	      // gaps that look like padding, but are read: each may cost a page of a cold file
@@ -266,11 +267,56 @@ static int by_row(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+// V8's builtins in a file without symbols for them are followed as those that have some, from where each begins, and are no part of the other code.
+static bool builtin_rows(struct Gaps *g, const struct ElfCfi *e, const struct FlowIn *in, struct RuleSet *rules, PackedRows *out)
+{
+	struct V8Blob v8;
+	VEC(struct FlowRange) rest = {0};
+	FlowRows rows = {0};
+	u8 *p = NULL;
+	if (in->machine != &flow_x86 || in->image || in->keep_frames || !v8blob_find(&e->file, &v8))
+		return true;
+	u64 end = v8.code + v8.size;
+	for (size_t i = 0; i < g->parts.n; i++) {
+		struct FlowRange r = g->parts.p[i];
+		if (v8.code >= r.from && end <= r.to && !p) {
+			p = xmalloc(v8.size);
+			if (!elfcfi_code(e, r.seg, v8.code, p, v8.size))
+				memset(p, 0, v8.size);
+		}
+		if (r.from < MIN(r.to, v8.code))
+			vec_push(&rest, ((struct FlowRange){r.seg, r.from, MIN(r.to, v8.code)}));
+		if (MAX(r.from, end) < r.to)
+			vec_push(&rest, ((struct FlowRange){r.seg, MAX(r.from, end), r.to}));
+	}
+	bool done = true;
+	if (p) {
+		struct FlowCode c = {v8.code, v8.size, p};
+		struct FlowIn apart = *in;
+		apart.code = &c;
+		apart.ncode = 1;
+		apart.starts = v8.starts.p;
+		apart.nstarts = (u32)v8.starts.n;
+		apart.keep_frames = true;
+		done = flow_rows(&apart, &rows);
+		flow_pack(&rows, rules, out);
+		g->parts.n = 0;
+		for (size_t i = 0; i < rest.n; i++)
+			vec_push(&g->parts, rest.p[i]);
+	}
+	vec_deinit(&rest);
+	vec_deinit(&v8.starts);
+	free(p);
+	return done;
+}
+
 static bool part_rows(struct Gaps *g, const struct ElfCfi *e, const struct FlowIn *in, struct RuleSet *rules, PackedRows *out)
 {
-	bool others = out->n;
 	if (!g->parts.n)
 		return true;
+	if (!builtin_rows(g, e, in, rules, out))
+		return false;
+	bool others = out->n;
 	qsort(g->parts.p, g->parts.n, sizeof(*g->parts.p), by_from);
 	size_t apart = 1;
 	for (size_t i = 1; i < g->parts.n; i++)

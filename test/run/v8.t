@@ -162,3 +162,13 @@ NEED arch:x86_64
 RUN node -e 'const s = "abcbcbd".repeat(1000); console.log(1); for (;;) s.replace(/a(b|c)+d(?=a)/g, "")' >up & while ! test -s up; do sleep 0.1; done; {sonde} profile -p $! -F 999 -f -U --why-incomplete 2 2>e >o; kill $!; echo "shown $(grep -c '\[unknown\]' o | sed 's/[1-9].*/yes/') told $(grep -c 'has no names' e) others $(grep -c 'deno' e)"
 TIMEOUT 30
 EXPECT_LINE shown yes told 0 others 0
+
+# rusty_v8's build, stripped: nothing in it tells of V8's structures.
+NAME v8: Deno 2.9 (V8 15.0, without symbols): its functions, also those that are put into others
+LONG
+NEED npm:@deno/linux-x64-glibc@2.9.6
+NEED arch:x86_64
+RUN tar xzf $HOME/.cache/sonde-npm/deno-linux-x64-glibc-2.9.6.tgz --strip-components=1 package/deno && { DENO_DIR=$PWD/d DENO_NO_UPDATE_CHECK=1 ./deno run {top}/test/run/deno.js 12 >/dev/null 2>&1 & p=$!; sleep 1; {sonde} profile -p $p -F 199 -U -f 6 2>/dev/null | python3 {top}/test/run/deno.py; {sonde} info -p $p | grep -A1 '^  v8 15.0'; kill $p; }
+TIMEOUT 90
+EXPECT_LINE many stacks with innerWork, 0 wrong
+EXPECT_RE ^  v8 15\.0: .*/deno\n    functions and lines: yes

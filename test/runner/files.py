@@ -32,9 +32,9 @@ def judge_stacks(out, first):
 
 
 def npm_lacks(package):
-    """NAME@VERSION in ~/.cache/sonde-npm, fetched from the registry when it is not there. Why it cannot be had, or None."""
+    """NAME@VERSION (of a scope: @SCOPE/NAME@VERSION) in ~/.cache/sonde-npm, fetched from the registry when it is not there. Why it cannot be had, or None."""
     folder = os.path.expanduser('~/.cache/sonde-npm')
-    if os.path.exists(os.path.join(folder, package.replace('@', '-') + '.tgz')):
+    if os.path.exists(os.path.join(folder, package.lstrip('@').replace('/', '-').replace('@', '-') + '.tgz')):
         return None
     if not shutil.which('npm'):
         return 'no npm on this machine, and no %s in %s' % (package, folder)

@@ -6,7 +6,7 @@ enum { FUNCTION = 100, SHARED, BYTECODE, OTHER, STRING = 0 };
 static const struct RtV8 layout = {
 	.map_type = 12, .t_function = FUNCTION, .t_function_end = FUNCTION + 1, .t_shared = SHARED, .t_bytecode = BYTECODE, .t_script = 99, .t_scope = 98, .t_no_string = 64,
 	.f_shared = 24, .s_data = 8, .s_name = 16, .s_script = 32, .s_literal = 52, .b_positions = 32, .b_data = 54, .str_len = 12, .str_chars = 16, .str_shape = 7,
-	.str_latin = 8, .a_data = 16, .f_code = 48, .c_deopt = 16, .c_start = 40, .c_flags = 48, .c_size = 56, .c_stream = 64, .kind_mask = 15, .kind_baseline = 11,
+	.str_latin = 8, .a_data = 16, .a_shift = 32, .f_code = 48, .c_deopt = 16, .c_start = 40, .c_flags = 48, .c_size = 56, .c_stream = 64, .kind_mask = 15, .kind_baseline = 11,
 	.kind_maglev = 12, .kind_turbofan = 13, .d_literals = 2, .d_id = 5, .d_shared = 6, .d_inlined = 1, .d_first = 11, .d_entry = 3, .t_config = 4, .t_head = 8, .nops = 8,
 	.ops = {RT_V8_OP_BEGIN | 3, RT_V8_OP_FUNC | 3, RT_V8_OP_BUILTIN | 3, 1, 0, 2, RT_V8_OP_MATCH | 1, 5}};
 static bool newer; // as from 13.6 on, positions as from 14.6 on
