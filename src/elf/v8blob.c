@@ -37,11 +37,11 @@ static struct Builtin *read_table(const struct ElfFile *f, const struct ElfSec *
 	struct Lookup l[64];
 	u32 last = 0;
 	*n = 0;
-	for (u64 off = at; off + sizeof(l) <= s->off + s->size && *n < BUILTINS_MAX; off += sizeof(l)) {
-		if (!elffile_read(f, off, l, sizeof(l)))
+	for (u64 off = at, end = s->off + s->size; off < end && *n < BUILTINS_MAX; off += sizeof(l)) {
+		u32 i = 0, have = (u32)MIN((end - off) / sizeof(*l), ARRAY_LEN(l));
+		if (!elffile_read(f, off, l, have * sizeof(*l)))
 			return NULL;
-		u32 i = 0;
-		for (; i < ARRAY_LEN(l) && l[i].number == *n + i && l[i].end > last; i++)
+		for (; i < have && l[i].number == *n + i && l[i].end > last; i++)
 			last = l[i].end;
 		*n += i;
 		if (i < ARRAY_LEN(l))

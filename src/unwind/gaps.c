@@ -166,8 +166,6 @@ static void split(struct Gaps *g, struct Frames f[2], const struct ElfCfi *e, co
 
 static void add_parts(struct Gaps *g, const struct CfiSeg *seg, u64 from, u64 to)
 {
-	if (to - from > FLOW_PARTS_MAX || g->parts_size + (to - from) > FLOW_PARTS_MAX)
-		return;
 	vec_push(&g->parts, ((struct FlowRange){seg, from, to}));
 	g->parts_size += to - from;
 }
@@ -312,7 +310,7 @@ static bool builtin_rows(struct Gaps *g, const struct ElfCfi *e, const struct Fl
 
 static bool part_rows(struct Gaps *g, const struct ElfCfi *e, const struct FlowIn *in, struct RuleSet *rules, PackedRows *out)
 {
-	if (!g->parts.n)
+	if (!g->parts.n || g->parts_size > (e->is_native_image ? FLOW_IMAGE_MAX : FLOW_PARTS_MAX))
 		return true;
 	if (!builtin_rows(g, e, in, rules, out))
 		return false;

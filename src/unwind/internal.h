@@ -79,7 +79,8 @@ struct FlowRange {
 	const struct CfiSeg *seg;
 	u64 from, to; // addresses
 };
-#define FLOW_PARTS_MAX (256ull << 20) // bytes of code of one file
+#define FLOW_PARTS_MAX (96ull << 20) // bytes of code of one file: 5 s. Chromium's 236 MB keep frame pointers
+#define FLOW_IMAGE_MAX (256ull << 20) // ... of a native image
 // Of the file's code at these ranges, which are ascending and apart; in->code is not used. Appends. False: in->hurry ended it.
 bool flow_parts(const struct ElfCfi *e, const struct FlowRange *ranges, size_t nranges, const struct FlowIn *in, struct RuleSet *rules, PackedRows *out);
 

@@ -107,6 +107,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		vec_push(&e.segs, seg);
 		*(kind == 'd' ? &e.debug_frame : &e.eh_frame) = (struct CfiSec){.data = copy, .size = size, .vaddr = 0x300000};
 	}
+	struct V8Blob v8 = {0};
+	if (kind == 'f' && v8blob_find(&e.file, &v8))
+		vec_deinit(&v8.starts);
 	ruleset_init(&rules, 512);
 	if (kind == 'p')
 		check_parts(&e, &rules);
