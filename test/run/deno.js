@@ -1,7 +1,7 @@
-// Functions with known callers, for SECONDS of processor time: interpreted at first, then compiled and put into one another. usage: deno run deno.js SECONDS
+// Functions with known callers, for SECONDS of time. usage: deno run deno.js SECONDS
 const list = Array.from({ length: 300 }, (_, i) => ({ i, text: "x" + i }));
 function innerWork(n) {
-	return JSON.stringify(list).length + n; // works in C++: a thread's own place in optimised code has no name in Deno
+	return JSON.stringify(list).length + n;
 }
 function middleWork(n) {
 	return innerWork(n) + innerWork(n + 1);

@@ -164,11 +164,12 @@ TIMEOUT 30
 EXPECT_LINE shown yes told 0 others 0
 
 # rusty_v8's build, stripped: nothing in it tells of V8's structures.
-NAME v8: Deno 2.9 (V8 15.0, without symbols): its functions, also those that are put into others
+NAME v8: Deno 2.9 (V8 15.0, without symbols): its functions, interpreted and baseline; optimised code is not all known
 LONG
 NEED npm:@deno/linux-x64-glibc@2.9.6
 NEED arch:x86_64
-RUN tar xzf $HOME/.cache/sonde-npm/deno-linux-x64-glibc-2.9.6.tgz --strip-components=1 package/deno && { DENO_DIR=$PWD/d DENO_NO_UPDATE_CHECK=1 ./deno run {top}/test/run/deno.js 12 >/dev/null 2>&1 & p=$!; sleep 1; {sonde} profile -p $p -F 199 -U -f 6 2>/dev/null | python3 {top}/test/run/deno.py; {sonde} info -p $p | grep -A1 '^  v8 15.0'; kill $p; }
+RUN tar xzf $HOME/.cache/sonde-npm/deno-linux-x64-glibc-2.9.6.tgz --strip-components=1 package/deno && { DENO_DIR=$PWD/d DENO_NO_UPDATE_CHECK=1 ./deno run --v8-flags=--no-opt,--no-maglev {top}/test/run/deno.js 12 >/dev/null 2>&1 & p=$!; sleep 1; {sonde} profile -p $p -F 199 -U -f --why-incomplete 6 2>e | python3 {top}/test/run/deno.py; grep ' user stacks, ' e; {sonde} info -p $p | grep -A1 '^  v8 15.0'; kill $p; }
 TIMEOUT 90
 EXPECT_LINE many stacks with innerWork, 0 wrong
+EXPECT_RE ^\d+ user stacks, \d+ whole \((100|9[5-9])\.
 EXPECT_RE ^  v8 15\.0: .*/deno\n    functions and lines: yes
