@@ -42,6 +42,7 @@ void *elffile_load(const struct ElfFile *f, u64 off, u64 len, u64 max);
 // reads up to len bytes, fewer at the end of the file; returns how many
 size_t elffile_read_some(const struct ElfFile *f, u64 off, void *buf, size_t len);
 const struct ElfSec *elffile_section(struct ElfFile *f, const char *name); // NULL if none; needs elffile_sections
+bool elffile_is_constant(const struct ElfSec *s); // loaded, neither written nor run
 const char *elffile_section_name(const struct ElfFile *f, const struct ElfSec *s);
 bool elffile_vaddr_to_off(const struct ElfFile *f, u64 vaddr, u64 *off);
 bool elffile_off_to_vaddr(const struct ElfFile *f, u64 off, u64 *vaddr);

@@ -203,6 +203,11 @@ const struct ElfSec *elffile_section(struct ElfFile *f, const char *name)
 	return NULL;
 }
 
+bool elffile_is_constant(const struct ElfSec *s)
+{
+	return s->type == SHT_PROGBITS && (s->flags & (SHF_ALLOC | SHF_EXECINSTR | SHF_WRITE)) == SHF_ALLOC;
+}
+
 bool elffile_vaddr_to_off(const struct ElfFile *f, u64 vaddr, u64 *off)
 {
 	for (u32 i = 0; i < f->nsegs; i++) {

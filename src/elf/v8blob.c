@@ -117,7 +117,7 @@ bool v8blob_find(const struct ElfFile *f, struct V8Blob *out)
 
 	*out = (struct V8Blob){0};
 	for (u32 i = 1; i < f->nsecs && !b; i++)
-		if (f->secs[i].type == SHT_PROGBITS && (f->secs[i].flags & (SHF_ALLOC | SHF_EXECINSTR | SHF_WRITE)) == SHF_ALLOC)
+		if (elffile_is_constant(&f->secs[i]))
 			b = find_table(f, &f->secs[i], &n);
 	for (u32 i = 1; b && i < f->nsecs && !found; i++)
 		if (f->secs[i].type == SHT_PROGBITS && f->secs[i].flags & SHF_EXECINSTR)

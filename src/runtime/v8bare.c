@@ -56,7 +56,7 @@ static u32 version_of(struct ElfFile *f)
 	u32 version = 0;
 	for (u32 i = 1; i < f->nsecs && !version; i++) {
 		const struct ElfSec *s = &f->secs[i];
-		if (s->type != SHT_PROGBITS || (s->flags & (SHF_ALLOC | SHF_EXECINSTR | SHF_WRITE)) != SHF_ALLOC)
+		if (!elffile_is_constant(s))
 			continue;
 		for (u64 off = 0; off < s->size && !version; off += PIECE - 64) {
 			u64 n = MIN(s->size - off, (u64)PIECE);

@@ -10,12 +10,6 @@
 #define MAX_AWAY (1 << 20) // bytes from the jump to a case
 #define MAX_STRANGE 8	// cases in a row that are not understood, as those that only abort
 
-static int by_address(const void *a, const void *b)
-{
-	u64 x = *(const u64 *)a, y = *(const u64 *)b;
-	return x < y ? -1 : x > y;
-}
-
 // Addresses that the code takes (lea n(%rip),%r), whatever its bytes are: where objects begin. Of what lies at multiples of 4, as tables do.
 void flow_takes(struct Flow *f, const struct FlowCode *c)
 {
@@ -36,7 +30,7 @@ static void sort_addresses(struct Flow *f)
 	for (u32 i = 0; !f->parts && !f->addresses.n && i < f->nregions; i++)
 		flow_takes(f, f->regions[i].c);
 	if (!f->sorted && f->addresses.n)
-		qsort(f->addresses.p, f->addresses.n, sizeof(*f->addresses.p), by_address);
+		qsort(f->addresses.p, f->addresses.n, sizeof(*f->addresses.p), flow_ascending);
 	f->sorted = true;
 }
 

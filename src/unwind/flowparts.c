@@ -6,14 +6,13 @@
 #include <stdlib.h>
 
 #define PART (4u << 20)
-#define BETWEEN 0xcc // compiled Java and lld have int3 between functions, up to a multiple of 16 bytes
 #define PASSES 2
 
 // Where the part ends: n, or where a function begins.
 static u64 part_end(const struct FlowMachine *m, const u8 *p, u64 n, u64 vaddr)
 {
 	for (u64 end = n - n % m->unit; end > n / 2; end -= m->unit)
-		if (!((vaddr + end) % 16) && ((m->filler && p[end - 1] == BETWEEN) || m->begins(NULL, p + end, n - end, vaddr + end)))
+		if (!((vaddr + end) % 16) && ((m->filler && p[end - 1] == m->filler) || m->begins(NULL, p + end, n - end, vaddr + end)))
 			return end;
 	return n;
 }

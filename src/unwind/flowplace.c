@@ -2,6 +2,12 @@
 // Invariant: what lies in no region is no place.
 #include "unwind/internal.h"
 
+int flow_ascending(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+	return x < y ? -1 : x > y;
+}
+
 struct FlowRegion *flow_region(struct Flow *f, u64 pc)
 {
 	struct FlowRegion *r = &f->regions[f->last];

@@ -1,6 +1,5 @@
-// Code between the functions that have entries in .eh_frame -> rows, by what its instructions do.
-// In: where such code may lie (uwtable.c), a file. Out: rows ascending by address (flow.c, of much code flowparts.c). Invariant: bounded,
-// how much code is read, and how often a gap that only fills a line up. What lies in no section with code is not read.
+// Code between the functions that have entries in .eh_frame. In: where such code may lie (uwtable.c), a file. Out: its bytes, or of much code its ranges (gaprows.c).
+// Invariant: bounded, how much code is read, and how often a gap that only fills a line up. What lies in no section with code is not read.
 #include <elf.h>
 #include "unwind/internal.h"
 #include <string.h>
@@ -29,8 +28,7 @@ static const u8 *look(struct Gaps *g, const struct ElfCfi *e, const struct CfiSe
 	return g->piece + (from - g->at);
 }
 
-// NULL: its code is not read. Of arm64 neither V8's builtins nor native images are.
-static const struct FlowMachine *machine_of(const struct ElfCfi *e)
+const struct FlowMachine *gaps_machine(const struct ElfCfi *e)
 {
 	return e->machine == EM_X86_64 ? &flow_x86 : e->machine == EM_AARCH64 && !e->is_native_image ? &flow_arm64 : NULL;
 }
@@ -125,7 +123,7 @@ static void add_fiber_end(struct Gaps *g, u64 pc, u64 size)
 #define MAX_VENEERS 65536 // of a file
 static void split(struct Gaps *g, struct Frames f[2], const struct ElfCfi *e, const struct CfiSeg *seg, const u8 *p, u64 from, u64 n)
 {
-	const struct FlowMachine *m = machine_of(e);
+	const struct FlowMachine *m = gaps_machine(e);
 	u64 done = 0, off = 0, back;
 	while (off < n) {
 		if (m == &flow_x86 && g->veneers.n < MAX_VENEERS) {
@@ -191,7 +189,7 @@ static void add_code(struct Gaps *g, struct Frames f[2], const struct ElfCfi *e,
 
 void gaps_add(struct Gaps *g, struct Frames f[2], const struct ElfCfi *e, const struct CfiSeg *seg, u64 from, u64 to)
 {
-	if (!machine_of(e))
+	if (!gaps_machine(e))
 		return;
 	if (!g->listed && !e->is_native_image)
 		list_sections(g, e);
@@ -209,140 +207,4 @@ void gaps_add(struct Gaps *g, struct Frames f[2], const struct ElfCfi *e, const 
 	}
 	for (; lo < g->sections.n && g->sections.p[lo].from < to; lo++)
 		add_code(g, f, e, seg, MAX(from, g->sections.p[lo].from), MIN(to, g->sections.p[lo].to));
-}
-
-static int by_vaddr(const void *a, const void *b)
-{
-	const struct FlowCode *x = a, *y = b;
-	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
-}
-
-static int by_from(const void *a, const void *b)
-{
-	const struct FlowRange *x = a, *y = b;
-	return x->from < y->from ? -1 : x->from > y->from;
-}
-
-// What ends at an address comes before what begins there.
-static int by_pc(const void *a, const void *b)
-{
-	const struct FlowRow *x = a, *y = b;
-	if (x->pc != y->pc)
-		return x->pc < y->pc ? -1 : 1;
-	return (x->rule.kind != RT_UW_NONE) - (y->rule.kind != RT_UW_NONE);
-}
-
-static void add_veneers(struct Gaps *g, FlowRows *out)
-{
-	if (!g->veneers.n)
-		return;
-	for (size_t i = 0; i < g->veneers.n; i++)
-		vec_push(out, g->veneers.p[i]);
-	qsort(out->p, out->n, sizeof(*out->p), by_pc);
-	vec_deinit(&g->veneers);
-}
-
-static bool whole_rows(struct Gaps *g, struct FlowIn *in, FlowRows *out)
-{
-	if (!g->code.n)
-		return true;
-	qsort(g->code.p, g->code.n, sizeof(*g->code.p), by_vaddr);
-	size_t apart = 1; // segments of a malformed file may overlap
-	for (size_t i = 1; i < g->code.n; i++)
-		if (g->code.p[i].vaddr >= g->code.p[apart - 1].vaddr + g->code.p[apart - 1].size)
-			g->code.p[apart++] = g->code.p[i];
-		else
-			free((void *)g->code.p[i].p);
-	g->code.n = apart;
-	in->code = g->code.p;
-	in->ncode = (u32)g->code.n;
-	return flow_rows(in, out);
-}
-
-static int by_row(const void *a, const void *b)
-{
-	u64 x = *(const u64 *)a, y = *(const u64 *)b;
-	return x < y ? -1 : x > y;
-}
-
-// V8's builtins in a file without symbols for them are followed as those that have some, from where each begins, and are no part of the other code.
-static bool builtin_rows(struct Gaps *g, const struct ElfCfi *e, const struct FlowIn *in, struct RuleSet *rules, PackedRows *out)
-{
-	struct V8Blob v8;
-	VEC(struct FlowRange) rest = {0};
-	FlowRows rows = {0};
-	u8 *p = NULL;
-	if (in->machine != &flow_x86 || in->image || in->keep_frames || !v8blob_find(&e->file, &v8))
-		return true;
-	u64 end = v8.code + v8.size;
-	for (size_t i = 0; i < g->parts.n; i++) {
-		struct FlowRange r = g->parts.p[i];
-		if (v8.code >= r.from && end <= r.to && !p) {
-			p = xmalloc(v8.size);
-			if (!elfcfi_code(e, r.seg, v8.code, p, v8.size))
-				memset(p, 0, v8.size);
-		}
-		if (r.from < MIN(r.to, v8.code))
-			vec_push(&rest, ((struct FlowRange){r.seg, r.from, MIN(r.to, v8.code)}));
-		if (MAX(r.from, end) < r.to)
-			vec_push(&rest, ((struct FlowRange){r.seg, MAX(r.from, end), r.to}));
-	}
-	bool done = true;
-	if (p) {
-		struct FlowCode c = {v8.code, v8.size, p};
-		struct FlowIn apart = *in;
-		apart.code = &c;
-		apart.ncode = 1;
-		apart.starts = v8.starts.p;
-		apart.nstarts = (u32)v8.starts.n;
-		apart.keep_frames = true;
-		done = flow_rows(&apart, &rows);
-		flow_pack(&rows, rules, out);
-		g->parts.n = 0;
-		for (size_t i = 0; i < rest.n; i++)
-			vec_push(&g->parts, rest.p[i]);
-	}
-	vec_deinit(&rest);
-	vec_deinit(&v8.starts);
-	free(p);
-	return done;
-}
-
-static bool part_rows(struct Gaps *g, const struct ElfCfi *e, const struct FlowIn *in, struct RuleSet *rules, PackedRows *out)
-{
-	if (!g->parts.n || g->parts_size > (e->is_native_image ? FLOW_IMAGE_MAX : FLOW_PARTS_MAX))
-		return true;
-	if (!builtin_rows(g, e, in, rules, out))
-		return false;
-	bool others = out->n;
-	qsort(g->parts.p, g->parts.n, sizeof(*g->parts.p), by_from);
-	size_t apart = 1;
-	for (size_t i = 1; i < g->parts.n; i++)
-		if (g->parts.p[i].from >= g->parts.p[apart - 1].to)
-			g->parts.p[apart++] = g->parts.p[i];
-	bool done = flow_parts(e, g->parts.p, apart, in, rules, out);
-	if (others)
-		qsort(out->p, out->n, sizeof(*out->p), by_row);
-	return done;
-}
-
-bool gaps_rows(struct Gaps *g, const struct ElfCfi *e, struct RuleSet *rules, const struct UwHurry *hurry, PackedRows *out)
-{
-	AddrList starts = {0};
-	FlowRows rows = {0};
-	bool v8 = g->code.n + g->parts.n && elfcfi_starts(e, &starts);
-	struct FlowIn in = {.machine = machine_of(e), .starts = starts.p, .nstarts = (u32)starts.n, .entry = e->entry, .hurry = hurry, .file = &e->file,
-			    .keep_frames = v8 && !e->is_native_image, .image = e->is_native_image};
-	bool follow = in.machine == &flow_x86 || !v8;
-	bool done = !follow || whole_rows(g, &in, &rows);
-	add_veneers(g, &rows);
-	flow_pack(&rows, rules, out);
-	done = done && (!follow || part_rows(g, e, &in, rules, out));
-	for (size_t i = 0; i < g->code.n; i++)
-		free((void *)g->code.p[i].p);
-	vec_deinit(&g->code);
-	vec_deinit(&g->parts);
-	vec_deinit(&g->sections);
-	vec_deinit(&starts);
-	return done;
 }

@@ -224,8 +224,9 @@ struct Gaps { // zero at first
 	u64 at, n;
 	u8 piece[2 * UW_PIECE];
 };
+const struct FlowMachine *gaps_machine(const struct ElfCfi *e); // NULL: its code is not read. Of arm64 neither V8's builtins nor native images are
 void gaps_add(struct Gaps *g, struct Frames f[2], const struct ElfCfi *e, const struct CfiSeg *seg, u64 from, u64 to); // no entry is for these addresses
-// Rows of that code, and an end to g. False: stopped by hurry.
+// ---- gaprows.c: rows of that code, and an end to g. False: stopped by hurry.
 bool gaps_rows(struct Gaps *g, const struct ElfCfi *e, struct RuleSet *rules, const struct UwHurry *hurry, PackedRows *out);
 
 // ---- flow*.c: what is known of each byte of code
@@ -304,6 +305,7 @@ struct Flow {
 	bool borrowed; // it gives up a frame that it has not made: others jump here with theirs
 };
 // ---- flowplace.c
+int flow_ascending(const void *a, const void *b); // of words, for qsort(3)
 struct FlowRegion *flow_region(struct Flow *f, u64 pc); // NULL: no code
 u32 *flow_mark(struct Flow *f, u64 pc);
 bool flow_insn_at(struct Flow *f, u64 pc, struct Insn *in); // false: none
