@@ -17,8 +17,7 @@ static bool found(const char *numbers, u32 before, const char *pad, struct V8Blo
 		 "printf '.section .rodata\\n.long 7,7,0,0\\n.set i,0\\n.rept %d\\n.long i*64,40,0\\n.set i,i+1\\n.endr\\n.set i,0\\n.rept %d\\n.long (i+1)*64,%s\\n.set i,i+1\\n.endr\\n"
 		 ".text\\n.p2align 12\\n.fill %u,1,0x90\\n.rept %d\\n.fill 40,1,0x90\\n.fill 23,1,0xcc\\n.byte %s\\n.endr\\n.fill 9000,1,0x90\\n' | gcc -x assembler -shared -nostdlib - -o %s 2>/dev/null",
 		 N, N, numbers, before, N, pad, bin);
-	if (system(cmd))
-		return false;
+	CHECK_EQ(system(cmd), 0);
 	int fd = open(bin, O_RDONLY);
 	CHECK(fd >= 0 && !fstat(fd, &st));
 	CHECK(!elffile_open(&f, fd, NULL, (u64)st.st_size) && !elffile_headers(&f));
