@@ -13,6 +13,7 @@ struct Wish {
 	u32 count; // mappings seen before the thread started
 	double worth;
 	bool taken; // it is built, or being built
+	bool dear;  // takes seconds: only if a stack asks for it, or somebody maps it while we look
 	u32 haste; // enum Haste: it is in that queue
 	struct UwMade *made; // owned; NULL: the rows are its file's
 };
@@ -132,7 +133,7 @@ static bool find_next(struct Tables *t, u32 than, size_t *at)
 			;
 	if (i < end)
 		return true;
-	while (t->next < t->todo.n && t->todo.p[t->next].taken)
+	while (t->next < t->todo.n && (t->todo.p[t->next].taken || t->todo.p[t->next].dear))
 		t->next++;
 	*at = t->next;
 	return than > HASTE_NONE && !t->lazy && t->next < t->todo.n;
@@ -452,10 +453,13 @@ void tables_trim(struct Tables *t)
 }
 
 // Those first that help most for their price: mappings by file size.
-static double worth(const struct Wish *w)
+static void weigh(struct Wish *w)
 {
 	struct stat st;
-	return w->o->fd >= 0 && !fstat(w->o->fd, &st) ? (double)w->count / ((double)st.st_size + 65536) : 0;
+	if (w->o->fd < 0 || fstat(w->o->fd, &st))
+		return;
+	w->worth = (double)w->count / ((double)st.st_size + 65536);
+	w->dear = uwtable_is_dear(w->o->fd, (u64)st.st_size);
 }
 
 static int by_worth(const void *a, const void *b)
@@ -469,7 +473,7 @@ struct err *tables_start(struct Tables *t)
 	tablemaps_on_room(t->maps, make_room, t);
 	pthread_mutex_lock(&t->lock);
 	for (size_t i = 0; i < t->todo.n; i++)
-		t->todo.p[i].worth = worth(&t->todo.p[i]);
+		weigh(&t->todo.p[i]);
 	if (t->todo.n)
 		qsort(t->todo.p, t->todo.n, sizeof(*t->todo.p), by_worth);
 	for (size_t i = 0; i < t->todo.n; i++)

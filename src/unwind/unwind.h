@@ -44,6 +44,7 @@ static inline bool uwhurry_stop(const struct UwHurry *h)
 bool uwtable_build(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable *out, const struct UwHurry *hurry);
 // Is e one of which parts can be made, and its table large?
 bool uwtable_is_large(const struct ElfCfi *e);
+bool uwtable_is_dear(int fd, u64 size); // of a file of so many bytes: its table takes seconds, since it has much code without entries. Reads headers of large files only
 // Of such a file the rows of the pages that uwtable_part() cannot make: out->followed. Elsewhere there may be rows or none.
 bool uwtable_begin(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable *out, const struct UwHurry *hurry);
 // The rows of some pages of the file, ascending, n > 0: in these they amount to what uwtable_build() gives, elsewhere there may be others or none. Quick.

@@ -1,6 +1,7 @@
 // Entries (ehframe.c) and code without entries (gaps.c, gopclntab.c) -> rows. Output: rows ascending by file offset.
 // Invariant: .eh_frame wins where both sections speak; no row reaches into the next function.
 #include <elf.h>
+#include <string.h>
 #include "unwind/internal.h"
 
 // ---- rows
@@ -251,6 +252,29 @@ bool uwtable_build(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable
 bool uwtable_is_large(const struct ElfCfi *e)
 {
 	return e->eh_frame.size > LARGE && !e->debug_frame.data && !e->is_go && !e->is_native_image;
+}
+
+#define DEAR (12u << 20) // bytes of code, a second's work
+bool uwtable_is_dear(int fd, u64 size)
+{
+	struct ElfFile f;
+	u64 code = 0, entries = 0;
+	struct err *e = size > DEAR ? elffile_open(&f, fd, NULL, size) : NULL;
+	if (size <= DEAR || e) {
+		err_free(e);
+		return false;
+	}
+	err_free(elffile_headers(&f));
+	for (u32 i = 1; i < f.nsecs; i++) {
+		const struct ElfSec *s = &f.secs[i];
+		if (s->flags & SHF_EXECINSTR && s->type != SHT_NOBITS)
+			code += s->size;
+		else if (!strcmp(elffile_section_name(&f, s), ".eh_frame"))
+			entries += s->size;
+	}
+	bool go = elffile_is_go(&f); // its own tables are quick
+	elffile_close(&f);
+	return code > DEAR && entries < code / 100 && !go;
 }
 
 bool uwtable_begin(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable *out, const struct UwHurry *hurry)

@@ -1,6 +1,7 @@
 // Rules found from instructions alone against those the compiler wrote: the code of files that have .eh_frame, read as if they had none.
 #include <elf.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "t.h"
 #include "unwind/internal.h"
@@ -421,8 +422,9 @@ TEST(large_frames_clang)
 
 // ---- a library of much code that has no tables, as C compiled with -fno-asynchronous-unwind-tables is (npm's libvips)
 #define ALL_FUNCTIONS(n) ".text\\nfirst: ud2\\n.rept " #n "\\n.p2align 4\\npush %%rbx\\nsub $16,%%rsp\\nadd $16,%%rsp\\npop %%rbx\\nret\\n.endr\\n"
-static void much(const char *text, u32 functions)
+static void much(const char *text, u32 functions, bool dear)
 {
+	struct stat st;
 	char bin[64], cmd[400];
 	struct File f;
 	size_t at = 0;
@@ -432,6 +434,8 @@ static void much(const char *text, u32 functions)
 	if (system(cmd))
 		SKIP("no gcc, or it is of another machine");
 	CHECK(file_open(&f, bin));
+	CHECK(!fstat(f.fd, &st));
+	CHECK_EQ(uwtable_is_dear(f.fd, (u64)st.st_size), dear);
 	for (size_t i = 0; i < f.e.segs.n; i++)
 		last = MAX(last, f.e.segs.p[i].off + f.e.segs.p[i].size);
 	CHECK(f.t.rows.n > 4 * functions);
@@ -449,11 +453,11 @@ static void much(const char *text, u32 functions)
 }
 TEST(much_code) // 8 MB: at once
 {
-	much(ALL_FUNCTIONS(524288), 524288);
+	much(ALL_FUNCTIONS(524288), 524288, false);
 }
 TEST(more_code) // 20 MB: in parts
 {
-	much(ALL_FUNCTIONS(1310720), 1310720);
+	much(ALL_FUNCTIONS(1310720), 1310720, true);
 }
 
 // ---- shapes by hand, at address 0x1000; rows as "address:kind register+offset"
