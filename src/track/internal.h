@@ -382,6 +382,13 @@ bool jit_is_stale(const struct Jits *j); // more than half of the objects that t
 void jit_put(struct Jit *t, u64 start, u64 size, u64 off, struct SymObject *o, enum ProcMade made);
 bool jit_read_memory(void *tgid, u64 addr, void *buf, size_t n); // for struct JitMemory: of the process *(int *)tgid
 
+// ---- pieces.c
+struct Pieces {
+	VEC(struct MadeSym) syms; // by address; names owned
+	VEC(struct UwMade *) made; // of each its rows, from 0 on; owned
+};
+void pieces_give(struct Jits *j, struct Jit *t, struct Pieces *v, enum ProcMade how); // makes objects of them, and leaves v empty
+
 // ---- opcache.c: the process's JIT code of PHP
 void opcache_look(struct Jits *j, struct Jit *t, const struct ProcMap *maps, size_t n);
 void opcache_read(struct Jits *j, struct Jit *t);

@@ -16,7 +16,6 @@
 #define BYTES_MAX (256ull << 20) // of a module
 #define CODE_MAX (16u << 20)	 // of a function
 #define BATCH 4096u
-#define BATCH_SPAN (64ull << 20)
 #define LOOK_NS 90000000ull	 // looks are no closer: each tick of a tenth of a second may bring one
 
 struct V8Code { // WasmCode
@@ -38,11 +37,6 @@ struct WasmProc {
 	bool asked;
 	u64 not_before; // ns
 };
-struct Pieces {
-	VEC(struct MadeSym) syms; // names owned
-	VEC(struct UwMade *) made; // rows from 0 on
-};
-
 struct WasmProc *wasmcode_create(void)
 {
 	struct WasmProc *w = xcalloc(1, sizeof(*w));
@@ -284,59 +278,6 @@ static void take_new(struct Jit *t, struct Module *m, struct Pieces *out)
 	free(codes);
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct MadeSym *const *x = a, *const *y = b;
-	return (*x)->addr < (*y)->addr ? -1 : (*x)->addr > (*y)->addr;
-}
-
-// An object of pieces in order, from `first` to before `end`.
-static void flush(struct Jits *j, struct Jit *t, struct Pieces *v, struct MadeSym *const *order, size_t first, size_t end)
-{
-	u64 base = order[first]->addr & ~(u64)(PAGE - 1), last = 0;
-	struct UwMade *all = xcalloc(1, sizeof(*all));
-	VEC(struct MadeSym) syms = {0};
-	for (size_t i = first; i < end; i++) {
-		const struct UwMade *one = v->made.p[order[i] - v->syms.p];
-		u64 off = order[i]->addr - base;
-		if (off < last) // it lies over another: of two looks
-			continue;
-		if (off > last && all->rows.n)
-			vec_push(&all->rows, ((struct MadeRow){last, {0}}));
-		for (size_t k = 0; k < one->rows.n; k++)
-			vec_push(&all->rows, ((struct MadeRow){off + one->rows.p[k].off, one->rows.p[k].rule}));
-		vec_push(&syms, ((struct MadeSym){off, order[i]->size, order[i]->name}));
-		last = off + order[i]->size;
-	}
-	vec_push(&all->rows, ((struct MadeRow){last, {0}}));
-	struct SymObject *o = jit_object(j, base, last, &(struct MadeNames){syms.p, (u32)syms.n}, all);
-	for (size_t i = 0; o && i < syms.n; i++)
-		jit_put(t, base + syms.p[i].addr, syms.p[i].size, syms.p[i].addr, o, PROC_MADE_STAYS);
-	vec_deinit(&syms);
-}
-
-static void flush_all(struct Jits *j, struct Jit *t, struct Pieces *v)
-{
-	VEC(struct MadeSym *) order = {0};
-	for (size_t i = 0; i < v->syms.n; i++)
-		vec_push(&order, &v->syms.p[i]);
-	if (order.n)
-		qsort(order.p, order.n, sizeof(*order.p), by_start);
-	for (size_t i = 0, first = 0; i < order.n; i++)
-		if (i + 1 == order.n || order.p[i + 1]->addr + order.p[i + 1]->size - order.p[first]->addr > BATCH_SPAN) {
-			flush(j, t, v, order.p, first, i + 1);
-			first = i + 1;
-		}
-	vec_deinit(&order);
-	for (size_t i = 0; i < v->syms.n; i++) {
-		free((char *)v->syms.p[i].name);
-		uwmade_free(v->made.p[i]);
-	}
-	vec_deinit(&v->syms);
-	vec_deinit(&v->made);
-	*v = (struct Pieces){0};
-}
-
 // Each page of a table looks like one.
 static void is_table_of(struct WasmProc *w, u64 at, const struct Module *m)
 {
@@ -405,10 +346,10 @@ void wasmcode_read(struct Jits *j, struct Jit *t)
 	if (w->asked && now_ns() >= w->not_before) {
 		w->asked = false;
 		look(t, &v);
-		flush_all(j, t, &v); // what the modules have now goes before what is found of it
+		pieces_give(j, t, &v, PROC_MADE_STAYS); // what the modules have now goes before what is found of it
 	}
 	for (size_t i = 0; i < w->modules.n; i++)
 		if (w->modules.p[i].codes)
 			take_new(t, &w->modules.p[i], &v);
-	flush_all(j, t, &v);
+	pieces_give(j, t, &v, PROC_MADE_STAYS);
 }
