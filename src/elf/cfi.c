@@ -167,6 +167,13 @@ static void read_by_hdr(const struct ElfFile *f, const struct ElfSeg *hdr, struc
 	}
 }
 
+static void read_pdata(const struct ElfFile *f, struct CfiSec *out)
+{
+	u64 off, n = f->pe_unwind.size;
+	if (elffile_vaddr_to_off(f, f->pe_unwind.addr, &off))
+		*out = (struct CfiSec){load(f, off, n), n, f->pe_unwind.addr, off, NULL};
+}
+
 static int by_offset(const void *a, const void *b)
 {
 	const struct CfiSeg *x = a, *y = b;
@@ -215,6 +222,8 @@ static struct err *read_elf(int fd, const u8 *mem, u64 size, bool part, struct E
 	if (out->segs.n)
 		qsort(out->segs.p, out->segs.n, sizeof(*out->segs.p), by_offset);
 	read_sections(out, part);
+	if (f->is_pe && f->machine == EM_X86_64) // others have other entries
+		read_pdata(f, &out->pdata);
 	if (!out->eh_frame.data && hdr) {
 		free_section(&out->eh_frame_hdr);
 		read_by_hdr(f, hdr, out);
@@ -307,5 +316,6 @@ void elfcfi_deinit(struct ElfCfi *e)
 	free_section(&e->eh_frame);
 	free_section(&e->eh_frame_hdr);
 	free_section(&e->debug_frame);
+	free_section(&e->pdata);
 	*e = (struct ElfCfi){0};
 }

@@ -15,6 +15,9 @@ struct ElfSeg {
 	u32 type, flags;
 	u64 align;
 };
+struct PeTable {
+	u32 addr, size; // size 0: there is none
+};
 struct ElfFile {
 	int fd;	       // borrowed; -1: mem
 	const u8 *mem; // borrowed
@@ -31,6 +34,8 @@ struct ElfFile {
 	bool secs_read;
 	u64 shoff;
 	u32 shnum, shentsize, shstrndx;
+	bool is_pe; // pe.c
+	struct PeTable pe_unwind, pe_clr; // of that: .pdata; .NET's header
 };
 struct err *elffile_open(struct ElfFile *f, int fd, const u8 *mem, u64 size);
 struct err *elffile_headers(struct ElfFile *f);	 // reads section headers once; none is no error
@@ -45,6 +50,7 @@ const struct ElfSec *elffile_section(struct ElfFile *f, const char *name); // NU
 bool elffile_is_constant(const struct ElfSec *s); // loaded, neither written nor run
 const char *elffile_section_name(const struct ElfFile *f, const struct ElfSec *s);
 bool elffile_vaddr_to_off(const struct ElfFile *f, u64 vaddr, u64 *off);
+bool elffile_read_at(const struct ElfFile *f, u64 vaddr, void *buf, u64 len); // what the file has for these addresses of one segment
 bool elffile_off_to_vaddr(const struct ElfFile *f, u64 off, u64 *vaddr);
 u32 elf_notes_build_id(const u8 *p, size_t n, u8 out[20]); // in notes; 0 none
 u32 elffile_build_id(const struct ElfFile *f, u8 out[20]); // from PT_NOTE, else note sections if read; 0 none
@@ -87,6 +93,40 @@ struct ElfReloc {
 void elffile_relocs(const struct ElfFile *f, bool (*fn)(void *, const struct ElfReloc *), void *arg);
 bool elffile_is_program(const struct ElfFile *f); // what execve(2) starts, position-independent or not, and no library
 
+// ---- pe.c: Windows' form of executable files (PE32+, x86-64 and arm64), which libraries of .NET have and programs under Wine. elffile_open() takes them, too: segments are its sections,
+// addresses those in the image (RVA), and there are neither sections nor symbols of ELF.
+bool pe_open(struct ElfFile *f); // false: it is none, or damaged
+struct PeBytes {
+	bool (*read)(void *arg, u64 at, void *buf, u64 n); // false: there are no such bytes
+	void *arg;
+	u64 base; // where the image begins
+};
+// Where an image in memory has .NET's metadata, which lies there as in its file, or each section at its place. False: it has none.
+bool pe_metadata(const struct PeBytes *b, u64 *addr, u32 *size);
+
+// ---- clrmeta.c: .NET's metadata (ECMA-335, partition II, 22 and 24)
+struct ClrMeta {
+	const u8 *p; // borrowed
+	u64 size;
+	u64 strings, strings_size; // offsets in it
+	u64 table[64]; // where the rows of each table begin
+	u32 rows[64], row_size[64];
+	u8 string_bytes, type_bytes, method_bytes; // of indices in rows
+	u32 t_name, t_namespace, t_methods, m_name; // where columns are in rows of types and of methods
+};
+bool clrmeta_open(struct ClrMeta *m, const u8 *p, u64 size); // of a metadata root
+// "Namespace.Type.Nested.Method" of number `method` of its methods (from 1 on), appended. False: there is none such.
+bool clrmeta_method(const struct ClrMeta *m, u32 method, struct Str *out);
+
+// ---- r2r.c: code that .NET's libraries were compiled to ahead of time (ReadyToRun)
+struct R2rFunction {
+	u64 addr;
+	u32 size;
+	char *name; // malloced
+};
+typedef VEC(struct R2rFunction) R2rFunctions;
+void r2r_functions(const struct ElfFile *f, R2rFunctions *out); // of a PE file, by address; appends
+
 // ---- cfi.c: the parts of an ELF file that hold unwind information, copied into memory (the file may change under us)
 struct CfiSeg { // executable PT_LOAD
 	u64 vaddr, size, off; // bytes of the file
@@ -109,6 +149,7 @@ struct ElfCfi {
 	u16 machine; // EM_X86_64, EM_386, EM_AARCH64, EM_RISCV
 	VEC(struct CfiSeg) segs; // by file offset
 	struct CfiSec eh_frame, eh_frame_hdr, debug_frame;
+	struct CfiSec pdata; // of a PE file: what each of its functions says for unwinding lies at addresses that this names
 };
 // NULL and no sections for a well-formed file without unwind information; an error for what is no ELF file of such a machine.
 struct err *elfcfi_read(int fd, struct ElfCfi *out);		      // of a file; fd is borrowed

@@ -91,7 +91,7 @@ struct err *elffile_open(struct ElfFile *f, int fd, const u8 *mem, u64 size)
 	} h = {0};
 	size_t got = elffile_read_some(f, 0, &h, sizeof(h));
 	if (got < EI_NIDENT || memcmp(h.id, ELFMAG, SELFMAG))
-		return err_new("not an ELF file");
+		return pe_open(f) ? NULL : err_new("not an ELF file");
 	const u8 native = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
 	f->is64 = h.id[EI_CLASS] == ELFCLASS64;
 	if ((!f->is64 && h.id[EI_CLASS] != ELFCLASS32) || h.id[EI_DATA] != native || got < (f->is64 ? sizeof(h.h64) : sizeof(h.h32)))
@@ -218,6 +218,13 @@ bool elffile_vaddr_to_off(const struct ElfFile *f, u64 vaddr, u64 *off)
 		}
 	}
 	return false;
+}
+
+bool elffile_read_at(const struct ElfFile *f, u64 vaddr, void *buf, u64 len)
+{
+	u64 off, last;
+	return len && vaddr + len > vaddr && elffile_vaddr_to_off(f, vaddr, &off) && elffile_vaddr_to_off(f, vaddr + len - 1, &last) && last - off == len - 1 &&
+	       elffile_read(f, off, buf, len);
 }
 
 bool elffile_off_to_vaddr(const struct ElfFile *f, u64 off, u64 *vaddr)

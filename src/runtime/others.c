@@ -26,7 +26,7 @@ static const struct RuntimeOther others[] = {
 	{"R", "Rf_eval", "its stacks show the interpreter in the place of its program's functions"},
 	{"Tcl", "Tcl_EvalObjv", "its stacks show the interpreter in the place of its program's functions"},
 	{"SWI-Prolog", "PL_initialise", "its stacks show the virtual machine in the place of its program's predicates"},
-	{".NET", "coreclr_initialize", "names of code made at run time with DOTNET_PerfMapEnabled=1"},
+	{".NET", "g_dacTable", "names of code made at run time with DOTNET_PerfMapEnabled=1", "methods (.NET 8 and later), without lines"},
 };
 
 const struct RuntimeOther *runtime_other_in_file(struct ElfFile *f)

@@ -75,6 +75,7 @@ bool runtime_otel(struct ElfFile *f, struct OtelSymbol *out); // false: it has n
 struct RuntimeOther {
 	const char *name, *marker; // the symbol that tells
 	const char *missing;	   // what its stacks lack, and what helps
+	const char *known;	   // on x86-64 what they have all the same; NULL: nothing
 };
 const struct RuntimeOther *runtime_other_in_file(struct ElfFile *f); // NULL: none
 const char *runtime_made_hint(struct ElfFile *f); // why stacks through code that the object makes at run time are cut, and what helps; NULL: nothing known

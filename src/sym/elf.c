@@ -198,6 +198,19 @@ static void add_plt(struct Collect *c, struct ElfSymtab *t, struct ElfFile *f)
 			vec_push(&c->v, ((struct Sym){t->plt[i].addr, SRC_PLT, false, false, false, t->plt[i].size, i}));
 }
 
+// .NET's functions, whose names are made of several.
+static void add_compiled(struct Collect *c, struct ElfSymtab *t, const struct ElfFile *f)
+{
+	R2rFunctions v = {0};
+	r2r_functions(f, &v);
+	t->plt = xrealloc(t->plt, (t->nplt + v.n + 1) * sizeof(*t->plt));
+	for (size_t i = 0; i < v.n; i++) {
+		vec_push(&c->v, ((struct Sym){v.p[i].addr, SRC_PLT, false, false, false, v.p[i].size, t->nplt}));
+		t->plt[t->nplt++] = (struct PltStub){v.p[i].addr, v.p[i].size, v.p[i].name};
+	}
+	vec_deinit(&v);
+}
+
 // Stacks end there: a name for it belongs to every program, as a stub without a name of its own.
 static void add_start(struct Collect *c, struct ElfSymtab *t, struct ElfFile *f)
 {
@@ -272,6 +285,8 @@ struct ElfSymtab *elf_symtab(struct Syms *s, struct SymObject *o)
 		sym_object_note(o, xasprintf("%s: it has more symbols than %llu MB hold: its functions are shown as places in it", o->path, (unsigned long long)(s->tables_max >> 20)));
 	if (!c.too_many)
 		add_plt(&c, t, &e->file);
+	if (!c.too_many && e->file.is_pe)
+		add_compiled(&c, t, &e->file);
 	add_start(&c, t, &e->file);
 	t->syms = c.v.p;
 	radix_sort(t->syms, c.v.n);

@@ -92,7 +92,9 @@ static void print_object(struct ProcInfo *p, const struct SymObject *o)
 		print_go(p, &f, o->path);
 	} else if (!print_walked(p, &f, o->path) && (other = runtime_other_in_file(&f))) {
 		print_head(p, other->name, &(struct Str){0}, o->path);
-		fprintf(p->out, "    functions and lines: no: %s\n", other->missing);
+		bool known = other->known && f.machine == EM_X86_64;
+		fprintf(p->out, "    functions and lines: %s%s\n", known ? "" : "no: ", known ? other->known : other->missing);
+		p->jit |= known;
 	}
 	elffile_close(&f);
 }

@@ -16,7 +16,7 @@ struct Descriptor {
 	const char *names;
 	u64 size, addr;
 };
-static const char marker[] = "\0__jit_debug_descriptor", pcre[] = "\0pcre2_jit_match_8";
+static const char marker[] = "\0__jit_debug_descriptor", pcre[] = "\0pcre2_jit_match_8", dotnet[] = "\0g_dacTable";
 
 static bool on_symbol(void *arg, const struct ElfSymbol *y)
 {
@@ -30,7 +30,7 @@ u64 gdbjit_descriptor(struct ElfFile *f)
 {
 	static const u32 types[] = {SHT_DYNSYM, SHT_SYMTAB};
 	u64 addr = 0;
-	bool compiles = false;
+	bool compiles = false, clr = false;
 	if (!f->is64)
 		return 0;
 	err_free(elffile_sections(f));
@@ -41,12 +41,13 @@ u64 gdbjit_descriptor(struct ElfFile *f)
 				continue;
 			struct Descriptor d = {elffile_load(f, str->off, str->size, MAX_STRTAB), str->size, 0};
 			compiles |= d.names && memmem(d.names, d.size, pcre, sizeof(pcre));
+			clr |= d.names && memmem(d.names, d.size, dotnet, sizeof(dotnet));
 			if (d.names && memmem(d.names, d.size, marker, sizeof(marker))) // symbols only of those that have it
 				err_free(elffile_symbols(f, tab, on_symbol, &d));
 			free((char *)d.names);
 			addr = d.addr;
 		}
-	return addr ? addr : compiles ? JIT_PCRE : 0;
+	return clr && f->machine == EM_X86_64 ? JIT_CLR : addr ? addr : compiles ? JIT_PCRE : 0;
 }
 
 // ---- the list

@@ -215,9 +215,10 @@ u32 tablemaps_lang(struct TableMaps *t, u32 obj, bool *pending); // number of th
 bool tablemaps_body(struct TableMaps *t, u32 lang, struct RtUwRule *out); // the rule of most of PHP's or LuaJIT's loop; false: it has none
 bool tablemaps_any_java(struct TableMaps *t);
 bool tablemaps_any_jit(struct TableMaps *t);
-u64 tablemaps_jit(struct TableMaps *t, u32 obj, bool *pending); // where the object has its list of code made at run time; JIT_DUMP: it is a jitdump; JIT_PCRE: it compiles regular expressions; 0: none of these
+u64 tablemaps_jit(struct TableMaps *t, u32 obj, bool *pending); // where the object has its list of code made at run time; JIT_DUMP: it is a jitdump; JIT_PCRE: it compiles regular expressions; JIT_CLR: it is .NET's runtime; 0: none of these
 #define JIT_DUMP 1
 #define JIT_PCRE 2
+#define JIT_CLR 3
 void tablemaps_used(struct TableMaps *t, u32 obj, u64 off); // a stack has a frame there
 u64 tablemaps_bytes(const struct TableMaps *t); // of the maps it has made
 
@@ -251,7 +252,7 @@ struct JitMemory {
 	bool (*read)(void *arg, u64 addr, void *buf, size_t n);
 	void *arg;
 };
-u64 gdbjit_descriptor(struct ElfFile *f); // address of __jit_debug_descriptor in the file; JIT_PCRE: it has none, but names a function of PCRE's JIT; 0: neither
+u64 gdbjit_descriptor(struct ElfFile *f); // address of __jit_debug_descriptor in the file; JIT_PCRE: it has none, but names a function of PCRE's JIT; JIT_CLR: it exports what .NET's debuggers begin with; 0: none of these
 // What the list's head is now, added to h as bpfrt/jit.bpf.c does; *first: its first entry. 0: unreadable.
 u64 gdbjit_version(const struct JitMemory *m, u64 desc, u64 h, u64 *first);
 struct JitEntry {
@@ -326,6 +327,7 @@ struct Blocks {
 	VEC(struct CfiSeg) areas; // vaddr and size: memory without a file that may be run
 };
 struct WasmProc; // wasmcode.c
+struct ClrProc; // clrcode.c
 struct JitListed {
 	struct JitEntry is;
 	u64 hash;
@@ -351,6 +353,7 @@ struct Jit {
 	struct LuaCode lua;
 	struct Blocks pcre;
 	struct WasmProc *wasm; // owned; NULL: it has no V8
+	struct ClrProc *clr; // owned; NULL: it has no .NET
 	u32 soon;     // looks to come
 	u64 not_before; // ns
 };
@@ -380,6 +383,7 @@ struct SymObject *jit_object(struct Jits *j, u64 base, u64 span, const struct Ma
 bool jit_is_stale(const struct Jits *j); // more than half of the objects that there is room for are of code that no process has any more
 // The piece at start of an object that it is `off` bytes of; NULL: nothing is known of it.
 void jit_put(struct Jit *t, u64 start, u64 size, u64 off, struct SymObject *o, enum ProcMade made);
+u64 jit_place_of(const struct ProcMap *m, u64 vaddr); // an address of the mapping's object, in the process; 0: it is not there
 bool jit_read_memory(void *tgid, u64 addr, void *buf, size_t n); // for struct JitMemory: of the process *(int *)tgid
 
 // ---- pieces.c
@@ -451,6 +455,12 @@ void wasmcode_destroy(struct WasmProc *w);
 void wasmcode_asked(struct WasmProc *w); // a stack has met code that may be such
 bool wasmcode_any(const struct WasmProc *w); // some is known
 void wasmcode_read(struct Jits *j, struct Jit *t);
+
+// ---- clrcode.c: code that .NET has compiled
+void clrcode_destroy(struct ClrProc *c);
+void clrcode_look(struct Jits *j, struct Jit *t, const struct ProcMap *runtime, const struct ProcMap *maps, size_t n); // runtime: where its object lies
+void clrcode_read(struct Jits *j, struct Jit *t);
+bool clrcode_shape_of(const char *text, u32 out[5]); // for tests: what names need of the text that the runtime has of its structures
 
 // ---- sljit.c: compiled patterns of PCRE
 bool sljit_has(const struct ProcMap *maps, size_t n); // may there be such code?

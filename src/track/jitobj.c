@@ -11,6 +11,16 @@ bool jit_read_memory(void *tgid, u64 addr, void *buf, size_t n)
 	return process_vm_readv(*(int *)tgid, &to, 1, &from, 1, 0) == (ssize_t)n;
 }
 
+u64 jit_place_of(const struct ProcMap *m, u64 vaddr)
+{
+	struct SymSegment segs[16];
+	u32 n = sym_object_segments(m->obj, segs, ARRAY_LEN(segs));
+	for (u32 i = 0; i < n; i++)
+		if (m->file_off >= (segs[i].off & ~4095ull) && m->file_off < segs[i].off + segs[i].size)
+			return vaddr + (m->start - m->file_off) + (segs[i].off - segs[i].vaddr);
+	return 0;
+}
+
 void jit_hash(struct JitHash *h, const void *p, size_t n)
 {
 	const u8 *at = p;

@@ -37,6 +37,7 @@ static void jit_free(struct Jit *j)
 	vec_deinit(&j->maps);
 	jitdump_destroy(j->dump);
 	wasmcode_destroy(j->wasm);
+	clrcode_destroy(j->clr);
 	free(j);
 }
 
@@ -409,6 +410,8 @@ static bool refresh(struct Jits *j, struct Jit *t)
 		luatraces_read(j, t);
 	if (t->wasm)
 		wasmcode_read(j, t);
+	if (t->clr)
+		clrcode_read(j, t);
 	bool list = t->listed || t->entries.n;
 	if ((list && (!t->listed || t->version != before)) || ((t->php.start || t->lua.lang) && t->changed)) // before it is mapped
 		t->listed = tell(j, t) && list;
@@ -425,21 +428,11 @@ static bool refresh(struct Jits *j, struct Jit *t)
 	return true;
 }
 
-// An address of the object, in the process.
-static u64 place_of(const struct ProcMap *m, u64 vaddr)
-{
-	struct SymSegment segs[16];
-	u32 n = sym_object_segments(m->obj, segs, ARRAY_LEN(segs));
-	for (u32 i = 0; i < n; i++)
-		if (m->file_off >= (segs[i].off & ~4095ull) && m->file_off < segs[i].off + segs[i].size)
-			return vaddr + (m->start - m->file_off) + (segs[i].off - segs[i].vaddr);
-	return 0;
-}
-
 struct Found {
 	u64 desc[RT_JIT_DESCS];
 	u32 ndesc;
 	const struct SymObject *dump;
+	const struct ProcMap *clr;
 	bool pcre, php, lua, wasm;
 };
 
@@ -447,10 +440,11 @@ static void find(struct Jits *j, const struct ProcMap *maps, size_t n, struct Fo
 {
 	for (size_t i = 0; i < n; i++) {
 		u64 what = maps[i].obj ? tablemaps_jit(tables_maps(j->tables), maps[i].obj->id, pending) : 0;
-		u64 at = what && what != JIT_DUMP && what != JIT_PCRE ? place_of(&maps[i], what) : 0;
+		u64 at = what > JIT_CLR ? jit_place_of(&maps[i], what) : 0;
 		if (what == JIT_DUMP)
 			f->dump = maps[i].obj;
 		f->pcre |= what == JIT_PCRE;
+		f->clr = what == JIT_CLR ? &maps[i] : f->clr;
 		for (u32 k = 0; k < f->ndesc; k++)
 			if (f->desc[k] == at)
 				at = 0;
@@ -478,7 +472,7 @@ bool jits_look(void *arg, int tgid, const struct ProcMap *maps, size_t n)
 		t = NULL;
 	}
 	bool pcre = f.pcre && sljit_has(maps, n); // many a program maps the library and never compiles a pattern
-	if (!f.ndesc && !f.dump && !pcre && !f.php && !f.lua && !f.wasm && !t && !told)
+	if (!f.ndesc && !f.dump && !pcre && !f.php && !f.lua && !f.wasm && !f.clr && !t && !told)
 		return !pending;
 	if (!t) {
 		t = xcalloc(1, sizeof(*t));
@@ -496,6 +490,8 @@ bool jits_look(void *arg, int tgid, const struct ProcMap *maps, size_t n)
 		opcache_look(j, t, maps, n);
 	if (f.wasm && !t->wasm)
 		t->wasm = wasmcode_create();
+	if (f.clr)
+		clrcode_look(j, t, f.clr, maps, n);
 	if (f.lua)
 		luatraces_look(j, t, maps, n);
 	if (f.pcre || f.php) // which may have it built in
@@ -513,7 +509,7 @@ int track_jit_files(struct Syms *syms, int pid, const struct ProcMap *maps, u32 
 	int files = -1;
 	for (u32 i = 0; i < n; i++) {
 		struct SymDef d;
-		u64 at = maps[i].obj && sym_object_find(syms, maps[i].obj, "__jit_debug_descriptor", &d) ? place_of(&maps[i], d.addr) : 0;
+		u64 at = maps[i].obj && sym_object_find(syms, maps[i].obj, "__jit_debug_descriptor", &d) ? jit_place_of(&maps[i], d.addr) : 0;
 		if (!at || at == seen)
 			continue;
 		seen = at;
@@ -539,7 +535,7 @@ bool jits_any(const struct Jits *j)
 {
 	bool any = false;
 	for (size_t i = 0; i < j->v.n && !any; i++)
-		any = j->v.p[i]->listed || j->v.p[i]->dump || j->v.p[i]->pcre.areas.n || j->v.p[i]->lua.lang || (j->v.p[i]->wasm && wasmcode_any(j->v.p[i]->wasm));
+		any = j->v.p[i]->listed || j->v.p[i]->dump || j->v.p[i]->pcre.areas.n || j->v.p[i]->lua.lang || j->v.p[i]->clr || (j->v.p[i]->wasm && wasmcode_any(j->v.p[i]->wasm));
 	return any;
 }
 

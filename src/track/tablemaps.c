@@ -390,6 +390,8 @@ u32 tablemaps_build(struct TableMaps *t, struct SymObject *o, const struct UwHur
 	bool done = t->on_demand && uwtable_is_large(&cfi) ? build_large(t, &cfi, o, hurry, out, &state) : build_whole(t, &cfi, o, hurry, out, &state);
 	rules_end(t, others);
 	elfcfi_deinit(&cfi);
+	if (t->jit[o->id] == JIT_CLR)
+		sym_object_hint(o, SYM_PIECES ".NET's code, compiled a moment ago");
 	if (out->lang && tablemaps_row(t, out->lang)->kind == RT_LANG_V8)
 		sym_object_hint(o, SYM_PIECES "V8's code that are no function's (regular expressions, functions just begun); they have names with node --perf-basic-prof");
 	return done ? state : RT_UW_PENDING;

@@ -87,6 +87,9 @@ bool flow_parts(const struct ElfCfi *e, const struct FlowRange *ranges, size_t n
 // ---- gopclntab.c: rules of Go's code, from Go's own table. Appends rows, ascending. False: the file has no such table.
 bool go_rows(const struct ElfCfi *e, FlowRows *out);
 
+// ---- pdata.c: rows of a PE file's code, ascending; appends. False: hurry ended it.
+bool pdata_rows(const struct ElfCfi *e, const struct UwHurry *hurry, FlowRows *out);
+
 // ---- flowinsn.c, flowarm64.c: instructions as far as they move the stack
 enum { RBP = 5, RSP = 4, NO_REG = INSN_NO_REG }; // numbers in instructions of x86-64
 #define FLOW_UNKNOWN INT32_MIN

@@ -17,6 +17,7 @@ struct OnePass {
 	VEC(struct Way) ways;
 	struct FlowState other; // of what no way leads to
 	bool has_other, guess, sweeping;
+	bool stubs; // what no way leads to has `other` from the beginning
 };
 
 static const struct FlowState framed = {.sp = FLOW_UNKNOWN, .fp = 16, .low = FLOW_UNKNOWN, .slot = {-16}};
@@ -97,6 +98,8 @@ static void give(const struct OnePass *w, UwCodeRows *out)
 			flow_rule(&flow_x86, &w->states.p[w->mark[off] - 1], false, w->guess, &row.rule);
 		else if (is_padding(w->p[off]))
 			continue;
+		else if (w->stubs) // data among them
+			flow_rule(&flow_x86, &w->other, false, false, &row.rule);
 		row.rule.saved &= 1; // what V8 pushes but rbp it does not save
 		memset(row.rule.slot + 1, 0, sizeof(row.rule.slot) - sizeof(row.rule.slot[0]));
 		if (!out->n || off == 0 || memcmp(&vec_last(out).rule, &row.rule, sizeof(row.rule)))
@@ -104,10 +107,14 @@ static void give(const struct OnePass *w, UwCodeRows *out)
 	}
 }
 
-void uwcode_rows(const u8 *p, u64 n, UwCodeRows *out)
+// other: the state of what no way leads to; NULL: as the function tells.
+static void rows(const u8 *p, u64 n, const struct FlowState *other, UwCodeRows *out)
 {
 	struct OnePass w = {.p = p, .n = n, .mark = xcalloc(n + 1, sizeof(u32))};
 
+	w.stubs = w.sweeping = w.has_other = other;
+	if (other)
+		w.other = *other;
 	follow_all(&w, 0, flow_x86.entered);
 	w.sweeping = true;
 	for (u64 off = 1; w.has_other && off < n; off++) // where a piece begins: what is no instruction there is not tried byte by byte
@@ -117,4 +124,14 @@ void uwcode_rows(const u8 *p, u64 n, UwCodeRows *out)
 	free(w.mark);
 	vec_deinit(&w.states);
 	vec_deinit(&w.ways);
+}
+
+void uwcode_rows(const u8 *p, u64 n, UwCodeRows *out)
+{
+	rows(p, n, NULL, out);
+}
+
+void uwstub_rows(const u8 *p, u64 n, UwCodeRows *out)
+{
+	rows(p, n, &flow_x86.entered, out);
 }

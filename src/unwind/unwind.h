@@ -60,6 +60,16 @@ struct UwCodeRow {
 };
 typedef VEC(struct UwCodeRow) UwCodeRows;
 void uwcode_rows(const u8 *p, u64 n, UwCodeRows *out);
+void uwstub_rows(const u8 *p, u64 n, UwCodeRows *out); // the same of many small pieces without frames, each entered where the one before it ends
+
+// ---- pdata.c: rows of one function by Windows' unwind information (x86-64), which .NET has for the code it compiles, too
+struct UwWindows {
+	bool (*read)(void *arg, u64 addr, void *buf, u64 n); // false: there are no such bytes
+	void *arg;
+	u64 base; // what the numbers in that information count from
+};
+// info: where it is, from base on; code: the function's n bytes. Appends rows, counted from its beginning; the first is at 0, none ends it. False: the one row says that nothing is known.
+bool uwwindows_rows(const struct UwWindows *w, u32 info, const u8 *code, u64 n, UwCodeRows *out);
 
 // ---- record.c
 // One page's record from its rows (all in that page) and the rule that holds where it begins. Returns its size; out has RT_UW_VAL_SIZE bytes.

@@ -1,4 +1,4 @@
-// Entries (ehframe.c) and code without entries (gaps.c, gopclntab.c) -> rows. Output: rows ascending by file offset.
+// Entries (ehframe.c) and code without entries (gaps.c, gopclntab.c, pdata.c) -> rows. Output: rows ascending by file offset.
 // Invariant: .eh_frame wins where both sections speak; no row reaches into the next function.
 #include <elf.h>
 #include <string.h>
@@ -229,14 +229,14 @@ static void build_segments(const struct ElfCfi *e, struct Frames f[2], struct Si
 bool uwtable_build(const struct ElfCfi *e, struct RuleSet *rules, struct UwTable *out, const struct UwHurry *hurry)
 {
 	struct Frames f[2];
-	FlowRows of_go = {0};
+	FlowRows told = {0};
 	PackedRows flow = {0};
 	struct Sink s = {.t = out, .rules = rules, .flow = &flow, .elf = e, .hurry = hurry};
 	*out = (struct UwTable){0};
-	bool go = go_rows(e, &of_go);
-	flow_pack(&of_go, rules, &flow);
+	bool go = go_rows(e, &told), windows = e->pdata.data != NULL, done = go || (windows && pdata_rows(e, hurry, &told));
+	flow_pack(&told, rules, &flow);
 	frames_list(e, f, NULL, !go, hurry); // of Go's code .debug_frame tells less: neither roots nor changes of stacks
-	bool done = go || flow_gaps(f, e, rules, hurry, &flow);
+	done = done || (!windows && flow_gaps(f, e, rules, hurry, &flow));
 	if (done)
 		build_segments(e, f, &s);
 	done = done && !s.stopped;

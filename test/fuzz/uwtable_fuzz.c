@@ -1,4 +1,4 @@
-// Input: a letter, then an ELF image ('f'; 'p': of which parts are read, and the rows of some of its pages made), or the bytes of .eh_frame ('e') or .debug_frame ('d') of an object with one segment ('E', 'D': of a 32-bit
+// Input: a letter, then an ELF image, or one of Windows' form with .NET's tables ('f'; 'p': of which parts are read, and the rows of some of its pages made), or the bytes of .eh_frame ('e') or .debug_frame ('d') of an object with one segment ('E', 'D': of a 32-bit
 // one). Out of it come rows and the kernel side's records: rows ascend and lie in a segment, and the kernel side's search finds in the records what a plain search finds in the rows.
 #include <elf.h>
 #include <sys/mman.h>
@@ -69,6 +69,26 @@ static struct err *read_part(const u8 *p, size_t n, struct ElfCfi *e)
 	return bad;
 }
 
+static bool read_image(void *f, u64 at, void *buf, u64 n)
+{
+	return elffile_read(f, at, buf, n);
+}
+
+static void check_names(struct ElfFile *f)
+{
+	const struct PeBytes b = {read_image, f, 0};
+	R2rFunctions v = {0};
+	u64 addr;
+	u32 size;
+	r2r_functions(f, &v);
+	for (size_t i = 0; i < v.n; i++) {
+		check(v.p[i].size && *v.p[i].name && (!i || v.p[i].addr >= v.p[i - 1].addr));
+		free(v.p[i].name);
+	}
+	vec_deinit(&v);
+	pe_metadata(&b, &addr, &size);
+}
+
 static void check_parts(const struct ElfCfi *e, struct RuleSet *rules)
 {
 	u32 pages[2] = {e->segs.n ? (u32)(e->segs.p[0].off >> RT_UW_PAGE_BITS) : 0};
@@ -107,6 +127,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		vec_push(&e.segs, seg);
 		*(kind == 'd' ? &e.debug_frame : &e.eh_frame) = (struct CfiSec){.data = copy, .size = size, .vaddr = 0x300000};
 	}
+	if (kind == 'f' && e.file.is_pe)
+		check_names(&e.file);
 	struct V8Blob v8 = {0};
 	if (kind == 'f' && v8blob_find(&e.file, &v8))
 		vec_deinit(&v8.starts);

@@ -15,7 +15,7 @@ Invariant: nothing of the host is changed but the cache; every guest ends with i
 import argparse, contextlib, fcntl, glob, gzip, hashlib, lzma, os, re, shlex, shutil, signal, struct, subprocess, sys, tempfile, time, urllib.request, zlib
 
 CACHE = os.environ.get('SONDE_VM', os.path.expanduser('~/.cache/sonde-vm'))
-UBUNTU = ('focal', 'jammy', 'noble')
+UBUNTU = ('focal', 'jammy', 'noble', 'questing', 'resolute')
 UBUNTU_MIRROR = os.environ.get('SONDE_UBUNTU_MIRROR', 'http://archive.ubuntu.com/ubuntu')
 UBUNTU_KEYS, UBUNTU_KEYS_SHA256 = '/pool/main/u/ubuntu-keyring/ubuntu-keyring_2021.03.26_all.deb', '0d0e7ed6b112f5d03eabf3c7eb01ebdacf9c57714b279e90495cfc58c8c4520f'
 # What the initial RAM disk loads to reach its root; their dependencies follow.

@@ -33,7 +33,9 @@ FETCHED = {
     'bullseye': ('ruby2.7', 'openjdk-11-jre-headless', 'perl', 'php7.4-cli'),
     'focal': ('perl', 'php7.4-cli', 'ruby2.7', 'python3.8', 'openjdk-11-jre-headless', 'lua5.3', 'luajit'),  # Ubuntu's
     'jammy': ('perl', 'php8.1-cli', 'ruby3.0', 'python3.10', 'openjdk-17-jre-headless', 'lua5.4', 'luajit'),
-    'noble': ('perl', 'php8.3-cli', 'ruby3.2', 'python3.12', 'openjdk-21-jre-headless', 'lua5.4', 'luajit', 'erlang-base', 'nodejs'),
+    'noble': ('perl', 'php8.3-cli', 'ruby3.2', 'python3.12', 'openjdk-21-jre-headless', 'lua5.4', 'luajit', 'erlang-base', 'nodejs', 'dotnet-sdk-8.0'),
+    'questing': ('dotnet-sdk-9.0',),
+    'resolute': ('dotnet-sdk-10.0',),
     'bookworm': ('erlang-base', 'php8.2-fpm', 'rabbitmq-server', 'postgresql-plpython3-15', 'postgresql-plperl-15'),  # programs.py, too
 }
 NODES = ('22.23.3', '24.21.0', '26.10.0')  # of npm, by --fetch node

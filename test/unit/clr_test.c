@@ -1,0 +1,197 @@
+// .NET's files: a PE image that is made here, with metadata of three types and four methods, and code compiled ahead of two of them and an instance of a third.
+#include <elf.h>
+#include "elf/elf.h"
+#include "t.h"
+#include "track/internal.h"
+
+#define RVA 0x2000u	 // of the one section
+#define OFF 0x200u	 // ... in the file
+#define META 0x400u	 // in the section
+#define FUNCTIONS 0x100u // RUNTIME_FUNCTIONs
+#define METHODS 0x180u	 // array by method
+#define INSTANCES 0x1c0u // hash table
+#define SIZE 0x1000u
+
+static u8 file[SIZE];
+static u8 *section(u32 at)
+{
+	return file + OFF + at;
+}
+
+static void p2(u8 *at, u32 v)
+{
+	at[0] = (u8)v;
+	at[1] = (u8)(v >> 8);
+}
+
+static void p4(u8 *at, u32 v)
+{
+	memcpy(at, &v, 4);
+}
+
+static void pair(u8 *at, u32 a, u32 b)
+{
+	p4(at, a);
+	p4(at + 4, b);
+}
+
+static void make_metadata(u8 *m)
+{
+	static const char strings[] = "\0Outer`1\0My.Space\0Inner\0<Module>\0First\0Second\0Third\0.ctor"; // 1, 9, 18, 24, 33, 39, 46, 52
+	static const u16 types[3][3] = {{24, 0, 1}, {1, 9, 1}, {18, 0, 3}}, methods[4] = {33, 39, 46, 52};
+	p4(m, 0x424a5342);
+	p4(m + 12, 12);
+	memcpy(m + 16, "v4.0.30319", 11);
+	p2(m + 30, 2);
+	pair(m + 32, 0x80, 0x100);
+	memcpy(m + 40, "#~", 3);
+	pair(m + 44, 0x200, sizeof(strings));
+	memcpy(m + 52, "#Strings", 9);
+	u8 *t = m + 0x80, *row = t + 24 + 3 * 4;
+	t[4] = 2;
+	p4(t + 8, 1 << 2 | 1 << 6);
+	p4(t + 12, 1u << (0x29 - 32));
+	p4(t + 24, 3);
+	p4(t + 28, 4);
+	p4(t + 32, 1);
+	for (u32 i = 0; i < 3; i++, row += 14) { // flags, name, namespace, extends, fields, methods
+		p2(row + 4, types[i][0]);
+		p2(row + 6, types[i][1]);
+		p2(row + 12, types[i][2]);
+	}
+	for (u32 i = 0; i < 4; i++, row += 14) // address, flags, flags, name, signature, parameters
+		p2(row + 8, methods[i]);
+	p2(row, 3);
+	p2(row + 2, 2);
+	memcpy(m + 0x200, strings, sizeof(strings));
+}
+
+static void make(u16 magic)
+{
+	u8 *h = file + 0x80, *o = h + 24;
+	memset(file, 0, sizeof(file));
+	memcpy(file, "MZ", 2);
+	p4(file + 60, 0x80);
+	memcpy(h, "PE\0", 4);
+	p2(h + 4, 0x8664 ^ 0x7b79);
+	p2(h + 6, 1);
+	u32 tables = magic == 0x20b ? 112 : 96;
+	p2(h + 20, tables + 128);
+	p2(o, magic);
+	p4(o + tables - 4, 16);
+	pair(o + tables + 3 * 8, RVA + FUNCTIONS, 4 * 12);
+	pair(o + tables + 14 * 8, RVA, 72);
+	u8 *s = o + tables + 128;
+	memcpy(s, ".text", 5);
+	pair(s + 8, SIZE - OFF, RVA);
+	pair(s + 16, SIZE - OFF, OFF);
+	p4(s + 36, 0x60000020);
+	u8 *clr = section(0), *r2r = section(80);
+	p4(clr, 72);
+	pair(clr + 8, RVA + META, 0x300);
+	pair(clr + 64, RVA + 80, 16 + 3 * 12);
+	memcpy(r2r, "RTR", 4);
+	p4(r2r + 12, 3);
+	static const u32 sections[3][3] = {{102, FUNCTIONS, 4 * 12}, {103, METHODS, 32}, {109, INSTANCES, 32}};
+	for (u32 i = 0; i < 3; i++) {
+		p4(r2r + 16 + i * 12, sections[i][0]);
+		pair(r2r + 20 + i * 12, RVA + sections[i][1], sections[i][2]);
+	}
+	// 0: Second, 1: its handler, 2: First, 3: an instance of Third
+	for (u32 i = 0; i < 4; i++) {
+		pair(section(FUNCTIONS + i * 12), RVA + 0x800 + i * 64, RVA + 0x800 + i * 64 + 50);
+		p4(section(FUNCTIONS + i * 12 + 8), RVA + 0x300);
+	}
+	static const u8 methods[] = {4 << 3 /* 4 elements, offsets of a byte */, 1, 1 << 1, 1 << 1, 1 << 1, (1 | 2 | 2 << 2) << 1, 2 << 2, 0 << 2};
+	memcpy(section(METHODS), methods, sizeof(methods));
+	// one bucket; the entry: a byte of its hash, how far it is; of a type that is generic over a string, method 3, function 3
+	static const u8 instances[] = {0, 2, 4, 0x55, 2 << 1, 0, 0x40, 0x15, 0x12, 8, 1, 0x0e, 3, 3 << 2};
+	memcpy(section(INSTANCES), instances, sizeof(instances));
+	make_metadata(section(META));
+	p4(section(0x300), 1); // UNWIND_INFO: no frame
+	memset(section(0x800), 0x90, 4 * 64);
+}
+
+TEST(names_of_methods)
+{
+	struct ClrMeta m;
+	make(0x20b);
+	CHECK(clrmeta_open(&m, section(META), 0x300));
+	static const char *const want[] = {"My.Space.Outer`1.First", "My.Space.Outer`1.Second", "My.Space.Outer`1.Inner.Third", "My.Space.Outer`1.Inner..ctor"};
+	for (u32 i = 0; i < 4; i++) {
+		struct Str name = {0};
+		CHECK(clrmeta_method(&m, i + 1, &name));
+		CHECK_STR(str_text(&name), want[i]);
+		str_deinit(&name);
+	}
+	struct Str none = {0};
+	CHECK(!clrmeta_method(&m, 0, &none) && !clrmeta_method(&m, 5, &none) && !none.n);
+	str_deinit(&none);
+	for (u64 n = 0; n < 0x300; n++) // cut short anywhere
+		if (clrmeta_open(&m, section(META), n)) {
+			struct Str name = {0};
+			clrmeta_method(&m, 3, &name);
+			str_deinit(&name);
+		}
+}
+
+TEST(compiled_ahead)
+{
+	struct ElfFile f;
+	R2rFunctions v = {0};
+	make(0x20b);
+	CHECK(!elffile_open(&f, -1, file, sizeof(file)));
+	CHECK(f.is_pe && f.machine == EM_X86_64 && f.nsegs == 1 && f.segs[0].vaddr == RVA && f.segs[0].off == OFF && f.segs[0].flags == (PF_R | PF_X));
+	r2r_functions(&f, &v);
+	static const struct {
+		u32 at, size;
+		const char *name;
+	} want[] = {{0, 64 + 50, "My.Space.Outer`1.Second"}, {128, 50, "My.Space.Outer`1.First"}, {192, 50, "My.Space.Outer`1.Inner.Third"}};
+	CHECK_EQ(v.n, ARRAY_LEN(want));
+	for (size_t i = 0; i < v.n && i < ARRAY_LEN(want); i++) {
+		CHECK_EQ(v.p[i].addr, RVA + 0x800 + want[i].at);
+		CHECK_EQ(v.p[i].size, want[i].size);
+		CHECK_STR(v.p[i].name, want[i].name);
+		free(v.p[i].name);
+	}
+	vec_deinit(&v);
+	elffile_close(&f);
+}
+
+static bool read_image(void *arg, u64 at, void *buf, u64 n)
+{
+	bool mapped = *(bool *)arg;
+	if (mapped && at >= RVA)
+		at = at - RVA + OFF;
+	if (at > sizeof(file) || n > sizeof(file) - at)
+		return false;
+	memcpy(buf, file + at, n);
+	return true;
+}
+
+TEST(images_in_memory)
+{
+	for (u32 i = 0; i < 4; i++) { // as the file, or section by section; of the form without 64-bit addresses, too
+		bool mapped = i & 1;
+		const struct PeBytes b = {read_image, &mapped, 0};
+		u64 addr = 0;
+		u32 size = 0;
+		make(i & 2 ? 0x10b : 0x20b);
+		CHECK(pe_metadata(&b, &addr, &size));
+		CHECK_EQ(addr, mapped ? RVA + META : OFF + META);
+		CHECK_EQ(size, 0x300);
+	}
+}
+
+TEST(structures_by_their_text)
+{
+	u32 v[5];
+	CHECK(clrcode_shape_of("{\"types\":{\"Module\":{\"Assembly\":248,\"Base\":224},\"MethodTable\":{\"!\":64,\"Module\":24},\"MethodDesc\":{\"!\":16,\"ChunkIndex\":[2,\"uint8\"]},"
+			       "\"MethodDescChunk\":{\"!\":24,\"FlagsAndTokenRange\":18}}}", v));
+	CHECK(v[0] == 2 && v[1] == 24 && v[2] == 18 && v[3] == 24 && v[4] == 224);
+	CHECK(!clrcode_shape_of("{\"types\":{\"Module\":{\"Assembly\":248},\"Other\":{\"Base\":224},\"MethodTable\":{\"Module\":24},\"MethodDesc\":{\"ChunkIndex\":2},"
+				"\"MethodDescChunk\":{\"!\":24,\"FlagsAndTokenRange\":18}}}", v)); // Base of another type
+	CHECK(!clrcode_shape_of("", v));
+}
+
+T_MAIN()
