@@ -98,7 +98,7 @@ static void give(const struct OnePass *w, UwCodeRows *out)
 			flow_rule(&flow_x86, &w->states.p[w->mark[off] - 1], false, w->guess, &row.rule);
 		else if (is_padding(w->p[off]))
 			continue;
-		else if (w->stubs) // data among them
+		if (w->stubs && row.rule.kind == RT_UW_NONE) // data among them, or what no way leads to
 			flow_rule(&flow_x86, &w->other, false, false, &row.rule);
 		row.rule.saved &= 1; // what V8 pushes but rbp it does not save
 		memset(row.rule.slot + 1, 0, sizeof(row.rule.slot) - sizeof(row.rule.slot[0]));
