@@ -68,13 +68,29 @@
 static const u8 packed_names[] = {
 #include "ctype_consts.gz.h"
 };
-#define NOT_THERE ((s64)0x8badf00d5ad0c0deULL) // no constant's value
-#define M(x) (s64)(x),
-#define NONE NOT_THERE,
-static const s64 values[] = {
+// Values: their low halves, and what their high halves are: a small number, or one of these
+enum { HIGH_ONES = 252, HIGH_MAX, HIGH_MIN, HIGH_NONE }; // NONE: the headers have no such name, or one of a value that is none of these
+#define M(x) (u32)(s64)(x),
+#define NONE 0,
+static const u32 lows[] = {
 #include "ctype_consts.inc"
 };
 #undef M
+#undef NONE
+#define HIGH(x) ((u64)(s64)(x) >> 32)
+#define M(x) (HIGH(x) < HIGH_ONES ? HIGH(x) : HIGH(x) == 0xffffffff ? HIGH_ONES : HIGH(x) == 0x7fffffff ? HIGH_MAX : HIGH(x) == 0x80000000 ? HIGH_MIN : HIGH_NONE),
+#define NONE HIGH_NONE,
+static const u8 highs[] = {
+#include "ctype_consts.inc"
+};
+#undef M
+
+static s64 value(u32 i)
+{
+	static const u32 other[] = {0xffffffff, 0x7fffffff, 0x80000000};
+	u64 high = highs[i] < HIGH_ONES ? highs[i] : other[highs[i] - HIGH_ONES];
+	return (s64)(high << 32 | lows[i]);
+}
 
 struct KernelConst {
 	const char *name;
@@ -175,8 +191,8 @@ bool macro_builtin(const char *name, s64 *val)
 	if (!names)
 		names = packed_get(&(struct Packed){packed_names, sizeof(packed_names)}, &size);
 	for (const char *p = names, *end; (end = strchr(p, '\n')); p = end + 1, i++) {
-		if ((size_t)(end - p) == n && !memcmp(p, name, n) && values[i] != NOT_THERE) {
-			*val = values[i];
+		if ((size_t)(end - p) == n && !memcmp(p, name, n) && highs[i] != HIGH_NONE) {
+			*val = value(i);
 			return true;
 		}
 	}

@@ -146,6 +146,15 @@ PROG #include <linux/fiemap.h>
   BEGIN { printf("%d %d\n", FIEMAP_FLAG_XATTR, FIEMAP_EXTENT_DATA_INLINE + FIEMAP_FLAG_SYNC); exit() }
 EXPECT_LINE 2 513
 
+NAME constants of headers that are known without them: of every size
+PROG begin { print((MAP_FAILED, CLONE_INTO_CGROUP, LLONG_MIN, LLONG_MAX, AT_FDCWD, BTRFS_SUPER_MAGIC, EPERM)); exit() }
+EXPECT_LINE (-1, 8589934592, -9223372036854775808, 9223372036854775807, -100, 2435016766, 1)
+
+NAME texts of headers are no numbers
+PROG begin { print(ELFMAG); exit() }
+RC 1
+STDERR stdin:1:15-21: ERROR: Unknown identifier: 'ELFMAG'
+
 NAME constants and types of headers, where none is installed
 NEED !host
 NEED cmd:mount
