@@ -52,6 +52,7 @@ struct ElfObj {
 	struct ElfFile file;
 	bool is_elf;
 	u32 nfiles; // that are open
+	bool ours; // a file of sonde's own memory, which nobody maps: it stays
 	bool let_go; // its file is closed: what stands in its place is empty. The next three are how it is known again
 	u32 was_uid;
 	u64 was_size, was_head; // head: a hash of its first HEAD_BYTES
@@ -232,6 +233,7 @@ void procs_destroy(struct Syms *s);					 // proc.c
 
 // ---- object.c
 struct SymObject *object_of_fd(struct Syms *s, int fd, const struct stat *st, const char *path, struct Root *root); // takes fd
+struct SymObject *object_own(struct Syms *s, int fd, const struct stat *st, const char *path); // the same of a memfd of ours
 const struct SymFile *file_known(struct Syms *s, const struct stat *st);					    // NULL: not seen yet
 // st: NULL but for device and inode if it could not be had. err: errno; takes why.
 struct SymObject *object_unreadable(struct Syms *s, const struct stat *st, const char *path, int err, char *why);

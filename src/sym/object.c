@@ -175,6 +175,13 @@ struct SymObject *object_of_fd(struct Syms *s, int fd, const struct stat *st, co
 	return o;
 }
 
+struct SymObject *object_own(struct Syms *s, int fd, const struct stat *st, const char *path)
+{
+	struct SymObject *o = object_of_fd(s, fd, st, path, NULL);
+	((struct ElfObj *)o->priv)->ours = true;
+	return o;
+}
+
 // ---- the vDSO: kernel code mapped into every process, the same for all of one ABI. Copied into a memfd so that it is an object
 // like any other.
 static struct SymObject *vdso_from(struct Syms *s, const void *image, size_t size)
@@ -187,7 +194,7 @@ static struct SymObject *vdso_from(struct Syms *s, const void *image, size_t siz
 			close(fd);
 		return object_unreadable(s, &st, "[vdso]", 0, why);
 	}
-	return object_of_fd(s, fd, &st, "[vdso]", NULL);
+	return object_own(s, fd, &st, "[vdso]");
 }
 
 #ifndef __LP64__
@@ -254,6 +261,8 @@ static bool may_go(struct SymFile *f, const u32 *used, u32 nused, u64 reports, b
 {
 	struct stat st;
 	const struct ElfObj *e = f->obj->priv;
+	if (e && e->ours)
+		return false;
 	bool own = f->fd == f->obj->fd, deleted = f->fd >= 0 && !is_among(used, nused, f->nr) && !fstat(f->fd, &st) && !st.st_nlink;
 	f->idle = deleted && own ? f->idle ? f->idle : reports + READ_REPORTS : 0;
 	*waiting |= f->idle;
@@ -267,7 +276,7 @@ struct SymFile **sym_files_unused(struct Syms *s, const u32 *used, u32 nused, u6
 	syms_lock(s);
 	for (u32 i = 0; i < SYM_BUCKETS; i++)
 		for (struct SymFile **at = &s->files[i], *f; (f = *at);) {
-			if (f->obj == s->vdso || f->obj == s->vdso32 || !may_go(f, used, nused, reports, waiting)) {
+			if (!may_go(f, used, nused, reports, waiting)) {
 				at = &f->next;
 				continue;
 			}

@@ -283,6 +283,23 @@ TEST(an_object_of_code_made_at_run_time)
 	syms_destroy(s);
 }
 
+TEST(names_of_code_made_at_run_time_outlive_reports)
+{
+	struct Syms *s = syms_create(NULL);
+	const struct MadeSym syms[] = {{0x20, 0x20, "asked_late"}};
+	struct SymObject *o = sym_object_made(s, 0x40, &(struct MadeNames){syms, 1});
+	CHECK(o != NULL);
+	for (u32 reports = 1; reports <= 8; reports++) { // nobody maps its file
+		bool waiting;
+		u32 n;
+		struct SymFile **v = sym_files_unused(s, NULL, 0, reports, &n, &waiting);
+		CHECK(!n && !waiting);
+		sym_files_close(s, v, n);
+	}
+	CHECK_STR(sym_object_off(s, o, 0x25).name, "asked_late");
+	syms_destroy(s);
+}
+
 TEST(lines_of_code_made_at_run_time)
 {
 	struct Syms *s = syms_create(&(struct SymOpts){.lines = true});
