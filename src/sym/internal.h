@@ -150,13 +150,14 @@ bool perfmap_locate(int pid, int *inner, u32 *uid); // the pid in the process's 
 // Opens the map in a root (NULL: ours); it is read at the first look-up. NULL if there is none owned by root or uid.
 struct PerfMap *perfmap_open(const struct Root *root, int inner, u32 uid);
 struct PerfMap *perfmap_from_fd(int fd); // takes fd
-// Reads what was added to the file when addr is not known. The name is kept in names.
+bool perfmap_is_gone(const struct PerfMap *p); // it was removed, or another put in its place
+// The last line that has addr in what the file is now, but for the last tenth of a millisecond. The name is kept in names.
 bool perfmap_lookup(struct PerfMap *p, struct Map *names, u64 addr, struct SymHit *hit);
 void perfmap_destroy(struct PerfMap *p);
 
 // ---- jitdump.c
 struct JitDump *jitdump_from_fd(int fd); // fd is borrowed
-// Reads what was added to the file when addr is not known. Name and file are kept in names.
+// The last piece that has addr in what the file is now, but for the last tenth of a millisecond. Name and file are kept in names.
 bool jitdump_lookup(struct JitDump *d, struct Map *names, u64 addr, bool lines, struct SymHit *hit);
 
 // ---- demangle.c

@@ -9,7 +9,7 @@
 #define CHECK_NS 50000000u    // how long a process is taken to be the one it was
 #define REREAD_NS 20000000u   // how often an unknown address may read its maps again ...
 #define REREAD_PAUSE 5	      // ... and so many times as long as that took later at the earliest
-#define PERFMAP_NS 100000000u // how often a missing perf map is looked for
+#define PERFMAP_NS 100000000u // how often a perf map that is missing, or was removed, is looked for
 #define STALE_NS 1000000000u  // when known maps are read again: a library may have been replaced by another at its address
 
 #define MANY_PROCS 8192u
@@ -219,14 +219,18 @@ static bool identity(int pid, u64 *start, u64 *dev, u64 *ino)
 
 static void open_perf_map(struct Syms *s, struct Proc *p)
 {
-	if (p->perf || (p->perf_tried && coarse_ns() - p->perf_tried < PERFMAP_NS))
+	if ((p->perf && !perfmap_is_gone(p->perf)) || (p->perf_tried && coarse_ns() - p->perf_tried < PERFMAP_NS))
 		return;
 	p->perf_tried = coarse_ns();
 	if (!p->located && perfmap_locate(p->pid, &p->inner, &p->uid)) {
 		p->root = root_of(s, p->pid);
 		p->located = true;
 	}
-	p->perf = p->located ? perfmap_open(p->root, p->inner, p->uid) : perfmap_open(NULL, p->pid, caller_uid());
+	struct PerfMap *new = p->located ? perfmap_open(p->root, p->inner, p->uid) : perfmap_open(NULL, p->pid, caller_uid());
+	if (new) {
+		perfmap_destroy(p->perf);
+		p->perf = new;
+	}
 }
 
 bool sym_pid_perf_map(struct Syms *s, int pid)
