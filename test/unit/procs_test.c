@@ -32,16 +32,17 @@ static void no_object(void *arg, struct SymObject *o, bool named)
 	nobjects++;
 }
 
-static void no_gone(void *arg, int tgid)
+static int gone; // the last one told of
+static void on_gone(void *arg, int tgid)
 {
 	(void)arg;
-	(void)tgid;
+	gone = tgid;
 }
 
 static struct Fix setup_as(bool on_demand)
 {
 	static const struct TrackOpts opts;
-	struct ProcsOps ops = {no_object, no_gone, NULL};
+	struct ProcsOps ops = {no_object, on_gone, NULL};
 	struct Fix f = {.maps = {map_of(sizeof(struct RtUwKey), sizeof(struct RtUwChunk)), map_of(4, 4), map_of(sizeof(struct RtUwFile), 4)}};
 	f.syms = syms_create(&(struct SymOpts){0});
 	f.procs = uwprocs_create(f.syms, &f.maps, &opts, on_demand, &ops);
@@ -164,6 +165,37 @@ TEST(fork_is_read_after_the_parents_mmap)
 	CHECK(known_at(&f, getpid(), NOBODYS).start == NOBODYS);
 	CHECK(!known_at(&f, child, NOBODYS).start);
 	CHECK(known_at(&f, child, (u64)(uintptr_t)own_code).obj != 0);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	teardown(&f);
+}
+// A process that has ended made code at run time, and its number is a forked one's: that has none of it.
+TEST(fork_with_the_number_of_one_that_made_code)
+{
+	NEED_BPF();
+	struct Fix f = setup();
+	struct ProcMap made = {.start = NOBODYS, .end = NOBODYS + 4096, .made = PROC_MADE};
+	int child = fork();
+	if (!child) {
+		pause();
+		_exit(0);
+	}
+	struct MapEvent born = {.kind = MAPEV_FORK, .tgid = child, .parent = getpid(), .time = 40, .path = ""};
+	give(&f, nobodys(child, 10));
+	uwprocs_settle(f.procs);
+	for (u32 dead = 0; dead < 2; dead++, born.time += 20) { // the record of its end may be lost
+		CHECK(uwprocs_made(f.procs, child, &made, 1, 7));
+		const struct UwProc *q = *uwproc_slot(f.procs, child);
+		CHECK(q->made.n == 1 && q->jits == 7);
+		if (dead)
+			give(&f, (struct MapEvent){.kind = MAPEV_EXIT, .tgid = child, .time = born.time - 10, .path = ""});
+		gone = 0;
+		give(&f, born);
+		CHECK_EQ(gone, child);
+		CHECK(!q->made.n && !q->jits && !q->dead);
+		uwprocs_settle(f.procs);
+		CHECK(known_at(&f, child, (u64)(uintptr_t)own_code).obj != 0);
+	}
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 	teardown(&f);
