@@ -249,6 +249,40 @@ TEST(followed_on_demand)
 	teardown(&f);
 }
 
+// A list of large files is read a part at a time, for who follows processes has others to see to; in the end it is read.
+TEST(a_list_of_large_files_is_read_in_parts)
+{
+	NEED_BPF();
+	static u64 entries[12][4], head[3];
+	u64 size = 5u << 20, end = now_ns() + 60000000000u;
+	struct Fix f = setup();
+	struct Jits *j = jits_create(-1, f.syms, NULL, f.procs, NULL);
+	struct Jit *t = xcalloc(1, sizeof(*t));
+	u8 *file = xcalloc(size, 1);
+	size_t n = ARRAY_LEN(entries), had = 0;
+	for (size_t i = 0; i < n; i++) {
+		u64 e[4] = {i + 1 < n ? (u64)entries[i + 1] : 0, 0, (u64)file, size};
+		memcpy(entries[i], e, sizeof(e));
+	}
+	head[0] = 1;
+	head[2] = (u64)entries[0];
+	*t = (struct Jit){.tgid = getpid(), .ndesc = 1, .desc = {(u64)head}};
+	vec_push(&j->v, t);
+	bool more = jits_round(j, true);
+	CHECK(more && t->entries.n > 0 && t->entries.n <= 4 && !t->version);
+	while (more && now_ns() < end) {
+		CHECK(t->entries.n >= had && t->entries.n <= had + 4);
+		had = t->entries.n;
+		usleep(1000);
+		more = jits_round(j, false);
+	}
+	CHECK_EQ(t->entries.n, n);
+	CHECK(t->version && !t->part);
+	jits_destroy(j);
+	free(file);
+	teardown(&f);
+}
+
 // ---- the kernel's own records
 struct Seen {
 	u64 first, last;
