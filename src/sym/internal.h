@@ -234,6 +234,7 @@ void procs_destroy(struct Syms *s);					 // proc.c
 
 // ---- object.c
 struct SymObject *object_of_fd(struct Syms *s, int fd, const struct stat *st, const char *path, struct Root *root); // takes fd
+struct SymObject *object_of_copy(struct Syms *s, int fd, const struct stat *st, const char *path, struct Root *root); // of a file that may not be opened, from memory: denied
 struct SymObject *object_own(struct Syms *s, int fd, const struct stat *st, const char *path); // the same of a memfd of ours
 const struct SymFile *file_known(struct Syms *s, const struct stat *st);					    // NULL: not seen yet
 // st: NULL but for device and inode if it could not be had. err: errno; takes why.

@@ -144,7 +144,8 @@ static void elf_destroy(struct ElfObj *e)
 	free(e);
 }
 
-struct SymObject *object_of_fd(struct Syms *s, int fd, const struct stat *st, const char *path, struct Root *root)
+// copied: from the memory of a process. What that says of itself makes it no other file's twin.
+static struct SymObject *object_open(struct Syms *s, int fd, const struct stat *st, const char *path, struct Root *root, bool copied)
 {
 	struct ElfObj *e = xcalloc(1, sizeof(*e));
 	struct err *err = elffile_open(&e->file, fd, NULL, (u64)lseek(fd, 0, SEEK_END)); // of a copy (memfile.c) st tells nothing
@@ -156,7 +157,7 @@ struct SymObject *object_of_fd(struct Syms *s, int fd, const struct stat *st, co
 		if (e->file.type == ET_REL) // a module of the kernel: its notes are known by sections only
 			err_free(elffile_sections(&e->file));
 		id_len = elffile_build_id(&e->file, id);
-		struct SymObject *t = twin(s, fd, st, id, id_len);
+		struct SymObject *t = copied ? NULL : twin(s, fd, st, id, id_len);
 		if (t) {
 			elf_destroy(e);
 			need_fds(fd);
@@ -171,8 +172,19 @@ struct SymObject *object_of_fd(struct Syms *s, int fd, const struct stat *st, co
 	err_free(err);
 	memcpy(o->build_id, id, id_len);
 	o->build_id_len = id_len;
+	o->denied = copied;
 	file_add(s, st, fd, o);
 	return o;
+}
+
+struct SymObject *object_of_fd(struct Syms *s, int fd, const struct stat *st, const char *path, struct Root *root)
+{
+	return object_open(s, fd, st, path, root, false);
+}
+
+struct SymObject *object_of_copy(struct Syms *s, int fd, const struct stat *st, const char *path, struct Root *root)
+{
+	return object_open(s, fd, st, path, root, true);
 }
 
 struct SymObject *object_own(struct Syms *s, int fd, const struct stat *st, const char *path)
