@@ -157,6 +157,7 @@ void stacks_destroy(struct StackReader *r)
 	vec_deinit(&r->frames);
 	arena_deinit(&r->texts);
 	images_destroy(r->images);
+	free(r->shared);
 	free(r);
 }
 
