@@ -12,6 +12,7 @@ struct CacheEntry { // a frame's names: frames [first, first + n) of StackReader
 	u32 pid, first;
 	u16 n;
 	u8 flags; // CE_*
+	u32 asked; // of an address of a process: in which RAW_NS; 0: it stays as it is
 };
 enum { // the first three are part of what is asked for
 	CE_USER = 1,
@@ -22,6 +23,7 @@ enum { // the first three are part of what is asked for
 	CE_ENTRY = 16, // of the kernel: the next frame was interrupted
 };
 
+#define RAW_NS 100000000u // so long an address of a process has the name that it had: later others may be told (perf map, dlopen), or the process is another one
 #define UNNAMED_MAX 32
 struct StackReader {
 	struct Program *prog;
@@ -155,6 +157,7 @@ void stacks_destroy(struct StackReader *r)
 	vec_deinit(&r->frames);
 	arena_deinit(&r->texts);
 	images_destroy(r->images);
+	free(r->shared);
 	free(r);
 }
 
@@ -404,19 +407,25 @@ static const struct CacheEntry *resolve(struct StackReader *r, u64 frame, u32 pi
 	if (r->ncache * 2 >= r->cap)
 		cache_grow(r);
 	u64 at = cache_hash(frame, pid, how) & (r->cap - 1);
+	u32 now = pid ? (u32)(clock_ns(CLOCK_MONOTONIC_COARSE) / RAW_NS) + 1 : 0, first = r->frames.n;
 	for (; r->cache[at].flags; at = (at + 1) & (r->cap - 1)) {
-		const struct CacheEntry *e = &r->cache[at];
-		if (e->frame == frame && e->pid == pid && (e->flags & CE_ASKED) == how)
-			return e;
+		struct CacheEntry *e = &r->cache[at];
+		if (e->frame != frame || e->pid != pid || (e->flags & CE_ASKED) != how)
+			continue;
+		if (e->asked != now) { // it is one frame
+			resolve_user(r, frame, pid, how);
+			r->frames.p[e->first] = r->frames.p[first];
+			r->frames.n = first;
+			e->asked = now;
+		}
+		return e;
 	}
-	u32 first = r->frames.n;
 	if (how & CE_USER)
 		resolve_user(r, frame, pid, how);
 	else
 		resolve_kernel(r, frame, !(how & CE_EXACT));
 	u8 flags = how | CE_USED | (!(how & CE_USER) && is_exception_entry(r->frames.p[first].sym) ? CE_ENTRY : 0);
-	// an address of a living process may get a name later (perf map, dlopen): not remembered
-	r->cache[at] = (struct CacheEntry){frame, pid, first, r->frames.n - first, flags};
+	r->cache[at] = (struct CacheEntry){frame, pid, first, r->frames.n - first, flags, now};
 	r->ncache++;
 	return &r->cache[at];
 }

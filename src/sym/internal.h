@@ -52,6 +52,7 @@ struct ElfObj {
 	struct ElfFile file;
 	bool is_elf;
 	u32 nfiles; // that are open
+	bool ours; // a file of sonde's own memory, which nobody maps: it stays
 	bool let_go; // its file is closed: what stands in its place is empty. The next three are how it is known again
 	u32 was_uid;
 	u64 was_size, was_head; // head: a hash of its first HEAD_BYTES
@@ -149,13 +150,14 @@ bool perfmap_locate(int pid, int *inner, u32 *uid); // the pid in the process's 
 // Opens the map in a root (NULL: ours); it is read at the first look-up. NULL if there is none owned by root or uid.
 struct PerfMap *perfmap_open(const struct Root *root, int inner, u32 uid);
 struct PerfMap *perfmap_from_fd(int fd); // takes fd
-// Reads what was added to the file when addr is not known. The name is kept in names.
+bool perfmap_is_gone(const struct PerfMap *p); // it was removed, or another put in its place
+// The last line that has addr in what the file is now, but for the last tenth of a millisecond. The name is kept in names.
 bool perfmap_lookup(struct PerfMap *p, struct Map *names, u64 addr, struct SymHit *hit);
 void perfmap_destroy(struct PerfMap *p);
 
 // ---- jitdump.c
 struct JitDump *jitdump_from_fd(int fd); // fd is borrowed
-// Reads what was added to the file when addr is not known. Name and file are kept in names.
+// The last piece that has addr in what the file is now, but for the last tenth of a millisecond. Name and file are kept in names.
 bool jitdump_lookup(struct JitDump *d, struct Map *names, u64 addr, bool lines, struct SymHit *hit);
 
 // ---- demangle.c
@@ -232,6 +234,8 @@ void procs_destroy(struct Syms *s);					 // proc.c
 
 // ---- object.c
 struct SymObject *object_of_fd(struct Syms *s, int fd, const struct stat *st, const char *path, struct Root *root); // takes fd
+struct SymObject *object_of_copy(struct Syms *s, int fd, const struct stat *st, const char *path, struct Root *root); // of a file that may not be opened, from memory: denied
+struct SymObject *object_own(struct Syms *s, int fd, const struct stat *st, const char *path); // the same of a memfd of ours
 const struct SymFile *file_known(struct Syms *s, const struct stat *st);					    // NULL: not seen yet
 // st: NULL but for device and inode if it could not be had. err: errno; takes why.
 struct SymObject *object_unreadable(struct Syms *s, const struct stat *st, const char *path, int err, char *why);

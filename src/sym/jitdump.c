@@ -13,6 +13,8 @@
 #define MAX_NAME 4096u
 #define WINDOW 65536u
 #define MAGIC 0x4A695444u
+#define LOOK_NS 100000u // how often the file is looked at for names ...
+#define LOOK_PAUSE 5	// ... and so many times as long as that took later at the earliest
 
 enum { JIT_CODE_LOAD, JIT_CODE_MOVE, JIT_CODE_DEBUG_INFO, JIT_CODE_CLOSE, JIT_CODE_UNWINDING_INFO };
 struct Head {
@@ -46,6 +48,7 @@ _Static_assert(sizeof(struct Head) == 40 && sizeof(struct Record) == 16 && sizeo
 struct JitDump {
 	int fd;	  // borrowed
 	u64 done; // bytes of whole records read
+	struct Head head;
 	u32 nrecords;
 	bool bad;
 	VEC(struct JitCode) v;
@@ -54,6 +57,7 @@ struct JitDump {
 	struct NumTab by_index; // the last piece with an index
 	struct Segments seg;
 	u32 in_seg; // pieces of v that are in seg
+	u64 look_at; // now_ns
 	VEC(const char *) names; // by piece, as far as they were asked for; in the caller's arena
 	u8 *win;
 	u64 win_at, win_n;
@@ -207,22 +211,38 @@ static void on_unwind(struct JitDump *d, u64 at, u64 end)
 
 static bool read_head(struct JitDump *d)
 {
-	struct Head h;
-	if (!read_at(d, 0, &h, sizeof(h)))
+	struct Head *h = &d->head;
+	if (!read_at(d, 0, h, sizeof(*h)))
 		return false;
-	d->bad = h.magic != MAGIC || h.version != 1 || h.size < sizeof(h) || h.machine != HOST_MACHINE;
-	d->done = h.size;
+	d->bad = h->magic != MAGIC || h->version != 1 || h->size < sizeof(*h) || h->machine != HOST_MACHINE;
+	d->done = h->size;
 	return !d->bad;
+}
+
+// It was written anew: the head has its time. Pieces keep their numbers, of those that were read nothing is there any more.
+static void begin_anew(struct JitDump *d, u64 size)
+{
+	struct Head h;
+	if (!d->done || (size >= d->done && read_at(d, 0, &h, sizeof(h)) && !memcmp(&h, &d->head, sizeof(h))))
+		return;
+	for (size_t i = 0; i < d->v.n; i++)
+		d->v.p[i] = (struct JitCode){0};
+	numtab_deinit(&d->by_index);
+	d->next = (struct JitCode){0};
+	d->done = d->next_start = 0;
+	d->nrecords = d->in_seg = 0;
+	d->bad = false;
 }
 
 u32 jitdump_read(struct JitDump *d)
 {
 	struct stat st;
-	if (d->bad || fstat(d->fd, &st) || (u64)st.st_size <= d->done)
+	if (fstat(d->fd, &st) || (u64)st.st_size == d->done)
 		return (u32)d->v.n;
 	u64 size = (u64)st.st_size;
 	d->win_n = 0; // it may have been read before it was whole
-	if (!d->done && !read_head(d))
+	begin_anew(d, size);
+	if (d->bad || (!d->done && !read_head(d)))
 		return (u32)d->v.n;
 	for (struct Record r; size - d->done >= sizeof(r) && d->done < size; d->done += r.size) {
 		if (!read_at(d, d->done, &r, sizeof(r)))
@@ -323,13 +343,20 @@ static void line_at(struct JitDump *d, struct Map *names, const struct JitCode *
 	}
 }
 
+static void look(struct JitDump *d)
+{
+	u64 began = now_ns();
+	if (began < d->look_at)
+		return;
+	if (jitdump_read(d) > d->in_seg)
+		rebuild(d);
+	d->look_at = began + MAX((now_ns() - began) * LOOK_PAUSE, LOOK_NS);
+}
+
 bool jitdump_lookup(struct JitDump *d, struct Map *names, u64 addr, bool lines, struct SymHit *hit)
 {
+	look(d);
 	u32 i = segments_find(&d->seg, addr);
-	if (i == SEG_NONE && jitdump_read(d) > d->in_seg) {
-		rebuild(d);
-		i = segments_find(&d->seg, addr);
-	}
 	if (i == SEG_NONE)
 		return false;
 	while (d->names.n <= i)

@@ -201,7 +201,7 @@ struct SymObject *sym_object_made(struct Syms *s, u64 span, const struct MadeNam
 	int fd = memfd_create("sonde-made", MFD_CLOEXEC);
 	if (fd >= 0 && write(fd, file.p, file.n) == (ssize_t)file.n && !fstat(fd, &st)) {
 		syms_lock(s);
-		o = object_of_fd(s, fd, &st, SYM_MADE, NULL);
+		o = object_own(s, fd, &st, SYM_MADE);
 		syms_unlock(s);
 	} else if (fd >= 0) {
 		close(fd);

@@ -144,7 +144,8 @@ static void elf_destroy(struct ElfObj *e)
 	free(e);
 }
 
-struct SymObject *object_of_fd(struct Syms *s, int fd, const struct stat *st, const char *path, struct Root *root)
+// copied: from the memory of a process. What that says of itself makes it no other file's twin.
+static struct SymObject *object_open(struct Syms *s, int fd, const struct stat *st, const char *path, struct Root *root, bool copied)
 {
 	struct ElfObj *e = xcalloc(1, sizeof(*e));
 	struct err *err = elffile_open(&e->file, fd, NULL, (u64)lseek(fd, 0, SEEK_END)); // of a copy (memfile.c) st tells nothing
@@ -156,7 +157,7 @@ struct SymObject *object_of_fd(struct Syms *s, int fd, const struct stat *st, co
 		if (e->file.type == ET_REL) // a module of the kernel: its notes are known by sections only
 			err_free(elffile_sections(&e->file));
 		id_len = elffile_build_id(&e->file, id);
-		struct SymObject *t = twin(s, fd, st, id, id_len);
+		struct SymObject *t = copied ? NULL : twin(s, fd, st, id, id_len);
 		if (t) {
 			elf_destroy(e);
 			need_fds(fd);
@@ -171,7 +172,25 @@ struct SymObject *object_of_fd(struct Syms *s, int fd, const struct stat *st, co
 	err_free(err);
 	memcpy(o->build_id, id, id_len);
 	o->build_id_len = id_len;
+	o->denied = copied;
 	file_add(s, st, fd, o);
+	return o;
+}
+
+struct SymObject *object_of_fd(struct Syms *s, int fd, const struct stat *st, const char *path, struct Root *root)
+{
+	return object_open(s, fd, st, path, root, false);
+}
+
+struct SymObject *object_of_copy(struct Syms *s, int fd, const struct stat *st, const char *path, struct Root *root)
+{
+	return object_open(s, fd, st, path, root, true);
+}
+
+struct SymObject *object_own(struct Syms *s, int fd, const struct stat *st, const char *path)
+{
+	struct SymObject *o = object_of_fd(s, fd, st, path, NULL);
+	((struct ElfObj *)o->priv)->ours = true;
 	return o;
 }
 
@@ -187,7 +206,7 @@ static struct SymObject *vdso_from(struct Syms *s, const void *image, size_t siz
 			close(fd);
 		return object_unreadable(s, &st, "[vdso]", 0, why);
 	}
-	return object_of_fd(s, fd, &st, "[vdso]", NULL);
+	return object_own(s, fd, &st, "[vdso]");
 }
 
 #ifndef __LP64__
@@ -254,6 +273,8 @@ static bool may_go(struct SymFile *f, const u32 *used, u32 nused, u64 reports, b
 {
 	struct stat st;
 	const struct ElfObj *e = f->obj->priv;
+	if (e && e->ours)
+		return false;
 	bool own = f->fd == f->obj->fd, deleted = f->fd >= 0 && !is_among(used, nused, f->nr) && !fstat(f->fd, &st) && !st.st_nlink;
 	f->idle = deleted && own ? f->idle ? f->idle : reports + READ_REPORTS : 0;
 	*waiting |= f->idle;
@@ -267,7 +288,7 @@ struct SymFile **sym_files_unused(struct Syms *s, const u32 *used, u32 nused, u6
 	syms_lock(s);
 	for (u32 i = 0; i < SYM_BUCKETS; i++)
 		for (struct SymFile **at = &s->files[i], *f; (f = *at);) {
-			if (f->obj == s->vdso || f->obj == s->vdso32 || !may_go(f, used, nused, reports, waiting)) {
+			if (!may_go(f, used, nused, reports, waiting)) {
 				at = &f->next;
 				continue;
 			}

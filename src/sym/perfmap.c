@@ -8,6 +8,10 @@
 
 #define MAX_FILE (128u << 20)
 
+#define EDGE 64u // bytes by which the file is known to be the one that was read
+#define LOOK_NS 100000u // how often it is looked at ...
+#define LOOK_PAUSE 5	// ... and so many times as long as that took later at the earliest: a large one is sorted anew
+
 struct PerfEntry {
 	u64 start, end;
 	const char *name;
@@ -17,6 +21,9 @@ struct PerfEntry {
 struct PerfMap {
 	int fd;
 	u64 done;		 // bytes of whole lines read
+	u8 head[EDGE], tail[EDGE]; // the first of these, and the last
+	struct stat seen;	 // as it was then
+	u64 look_at;		 // now_ns
 	VEC(struct PerfEntry) v; // in the file's order
 	struct Segments seg;
 	struct Arena arena;
@@ -75,20 +82,28 @@ static void rebuild(struct PerfMap *m)
 	free(v);
 }
 
-// Reads what was appended since the last time. Returns whether there was a line.
-static bool read_more(struct PerfMap *m)
+static void edges(const struct PerfMap *m, u8 head[EDGE], u8 tail[EDGE])
 {
-	struct stat st;
-	if (fstat(m->fd, &st))
-		return false;
-	if ((u64)st.st_size < m->done) { // written anew
-		m->done = 0;
-		m->v.n = 0;
-		segments_deinit(&m->seg);
-	}
-	if ((u64)st.st_size <= m->done || m->done >= MAX_FILE)
-		return false;
-	size_t cap = MAX(MIN((u64)st.st_size - m->done, 1u << 20), 64u << 10), have = 0, before = m->v.n;
+	size_t n = MIN(m->done, EDGE);
+	memset(head, 0, EDGE);
+	memset(tail, 0, EDGE);
+	if (pread(m->fd, head, n, 0) < 0 || pread(m->fd, tail, n, (off_t)(m->done - n)) < 0)
+		memset(head, 0xff, EDGE);
+}
+
+// Is it no more what was read, with more behind it?
+static bool is_anew(const struct PerfMap *m, const struct stat *st)
+{
+	u8 head[EDGE], tail[EDGE];
+	if ((u64)st->st_size < m->done)
+		return true;
+	edges(m, head, tail);
+	return memcmp(head, m->head, EDGE) || memcmp(tail, m->tail, EDGE);
+}
+
+static void read_lines(struct PerfMap *m, u64 size)
+{
+	size_t cap = MAX(MIN(size - m->done, 1u << 20), 64u << 10), have = 0;
 	char *buf = xmalloc(cap);
 	for (;;) {
 		ssize_t n = pread(m->fd, buf + have, cap - have, m->done + have);
@@ -109,16 +124,51 @@ static bool read_more(struct PerfMap *m)
 			break;
 	}
 	free(buf);
+}
+
+// Reads what was appended since the last time, or all of it if it was written anew.
+static void read_more(struct PerfMap *m)
+{
+	struct stat st;
+	size_t before = m->v.n;
+	if (fstat(m->fd, &st))
+		return;
+	bool same = st.st_size == m->seen.st_size && st.st_mtim.tv_sec == m->seen.st_mtim.tv_sec && st.st_mtim.tv_nsec == m->seen.st_mtim.tv_nsec;
+	m->seen = st;
+	if (same)
+		return;
+	if (is_anew(m, &st)) {
+		m->done = before = 0;
+		m->v.n = 0;
+		arena_deinit(&m->arena);
+		segments_deinit(&m->seg);
+	}
+	if ((u64)st.st_size > m->done && m->done < MAX_FILE)
+		read_lines(m, (u64)st.st_size);
+	edges(m, m->head, m->tail);
 	if (m->v.n > before)
 		rebuild(m);
-	return m->v.n > before;
+}
+
+// Not for each question: there are thousands in a report.
+static void look(struct PerfMap *m)
+{
+	u64 began = now_ns();
+	if (began < m->look_at)
+		return;
+	read_more(m);
+	m->look_at = began + MAX((now_ns() - began) * LOOK_PAUSE, LOOK_NS);
+}
+
+bool perfmap_is_gone(const struct PerfMap *m)
+{
+	return m->seen.st_mode && !m->seen.st_nlink;
 }
 
 bool perfmap_lookup(struct PerfMap *m, struct Map *names, u64 addr, struct SymHit *hit)
 {
+	look(m);
 	u32 i = segments_find(&m->seg, addr);
-	if (i == SEG_NONE && read_more(m))
-		i = segments_find(&m->seg, addr);
 	if (i == SEG_NONE)
 		return false;
 	struct PerfEntry *e = &m->v.p[i];

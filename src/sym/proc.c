@@ -7,8 +7,9 @@
 #include "sym/internal.h"
 
 #define CHECK_NS 50000000u    // how long a process is taken to be the one it was
-#define REREAD_NS 20000000u   // how often an unknown address may read its maps again
-#define PERFMAP_NS 100000000u // how often a missing perf map is looked for
+#define REREAD_NS 20000000u   // how often an unknown address may read its maps again ...
+#define REREAD_PAUSE 5	      // ... and so many times as long as that took later at the earliest
+#define PERFMAP_NS 100000000u // how often a perf map that is missing, or was removed, is looked for
 #define STALE_NS 1000000000u  // when known maps are read again: a library may have been replaced by another at its address
 
 #define MANY_PROCS 8192u
@@ -37,7 +38,7 @@ struct Proc {
 	bool managed;	// sym_pid_set_maps keeps it up to date
 	u64 start_time; // of the process, in ticks; with exe: which process and which program the maps are of
 	u64 exe_dev, exe_ino;
-	u64 used, checked, read_at; // coarse_ns
+	u64 used, checked, read_at, reread_at; // coarse_ns; reread_at: the maps may be read again for an unknown address
 };
 
 static u64 coarse_ns(void)
@@ -218,14 +219,18 @@ static bool identity(int pid, u64 *start, u64 *dev, u64 *ino)
 
 static void open_perf_map(struct Syms *s, struct Proc *p)
 {
-	if (p->perf || (p->perf_tried && coarse_ns() - p->perf_tried < PERFMAP_NS))
+	if ((p->perf && !perfmap_is_gone(p->perf)) || (p->perf_tried && coarse_ns() - p->perf_tried < PERFMAP_NS))
 		return;
 	p->perf_tried = coarse_ns();
 	if (!p->located && perfmap_locate(p->pid, &p->inner, &p->uid)) {
 		p->root = root_of(s, p->pid);
 		p->located = true;
 	}
-	p->perf = p->located ? perfmap_open(p->root, p->inner, p->uid) : perfmap_open(NULL, p->pid, caller_uid());
+	struct PerfMap *new = p->located ? perfmap_open(p->root, p->inner, p->uid) : perfmap_open(NULL, p->pid, caller_uid());
+	if (new) {
+		perfmap_destroy(p->perf);
+		p->perf = new;
+	}
 }
 
 bool sym_pid_perf_map(struct Syms *s, int pid)
@@ -271,6 +276,7 @@ static void read_maps(struct Syms *s, struct Proc *p)
 	u32 n;
 	p->read_at = coarse_ns();
 	struct err *e = sym_proc_maps(s, p->pid, &maps, &n);
+	p->reread_at = p->read_at + REREAD_NS + (coarse_ns() - p->read_at) * REREAD_PAUSE;
 	if (e || !n) { // gone, or a zombie: keep what is known
 		err_free(e);
 		return;
@@ -331,7 +337,7 @@ struct SymHit sym_pid_addr(struct Syms *s, int pid, u64 addr)
 	struct Proc *p = proc_get(s, pid);
 	refresh(s, p);
 	const struct ProcMap *m = find(p, addr);
-	if (!m && coarse_ns() - p->read_at > REREAD_NS) { // mapped since (dlopen, JIT)
+	if (!m && coarse_ns() > p->reread_at) { // mapped since (dlopen, JIT)
 		read_maps(s, p);
 		m = find(p, addr);
 	}
@@ -457,6 +463,7 @@ void sym_pid_set_maps(struct Syms *s, int pid, const struct ProcMap *maps, u32 n
 	set_list(p, list_of(s, maps, n));
 	p->managed = true;
 	p->read_at = coarse_ns();
+	p->reread_at = p->read_at + REREAD_NS;
 	expect_perf_map(s, p);
 	syms_unlock(s);
 }

@@ -91,7 +91,7 @@ static bool from_memory(struct Syms *s, int pid, const struct MapLine *m, const 
 	if (fd < 0)
 		return false;
 	s->copied += size;
-	object_of_fd(s, fd, st, path, root_of(s, pid))->denied = true;
+	object_of_copy(s, fd, st, path, root_of(s, pid));
 	return true;
 }
 

@@ -340,6 +340,7 @@ struct Jit {
 	u32 ndesc;
 	u64 desc[RT_JIT_DESCS];
 	u64 version; // of the list as it was read; 0: it has to be read (again)
+	u64 part;    // version of the list of which entries are a part, the rest is still to be read; 0: there is none
 	u64 told;    // with maps
 	VEC(struct JitListed) entries;
 	const struct SymObject *dump_obj;

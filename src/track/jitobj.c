@@ -83,7 +83,7 @@ struct SymObject *jit_object(struct Jits *j, u64 base, u64 span, const struct Ma
 	if (!o || !tables_made(j->tables, o, made)) {
 		if (!o)
 			uwmade_free(made);
-		j->nrefused++;
+		__atomic_add_fetch(&j->nrefused, 1, __ATOMIC_RELAXED); // read by other threads
 		numtab_put(&j->known, h.a, h.b); // counted once, however often its maker's list is read
 		return NULL;
 	}

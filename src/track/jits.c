@@ -8,6 +8,8 @@
 #define ENTRIES_MAX 16384u	  // of a list
 #define FILE_MAX (64u << 20)
 #define COMPARED (4u << 20)	  // bytes of files that are read again when the list has changed: another may lie where one was
+#define TAKEN (16u << 20)	  // bytes of files that are new, in a look ...
+#define TAKEN_NS 50000000ull	  // ... and how long these may take; the rest is for the looks to come
 #define SPAN_MAX (3ull << 29)	  // of an object's code: QEMU's is up to 1 GB
 #define CODE_MAX (1u << 20)	  // bytes of an object, if its instructions are read
 #define BATCH_SPAN (64ull << 20)  // of pieces of a jitdump that are one object
@@ -149,7 +151,13 @@ struct ByPlace { // which of a process's entries
 	u64 nr;
 };
 
-static void take_entry(struct Jits *j, struct Jit *t, const struct JitEntry *e, struct NumTab *index, u64 *compared)
+struct Look { // at a list
+	u64 compared, taken; // bytes
+	u64 until; // ns
+	bool rest; // not all was taken
+};
+
+static void take_entry(struct Jits *j, struct Jit *t, const struct JitEntry *e, struct NumTab *index, struct Look *look)
 {
 	struct JitMemory m = {jit_read_memory, &t->tgid};
 	struct JitElf elf;
@@ -161,12 +169,15 @@ static void take_entry(struct Jits *j, struct Jit *t, const struct JitEntry *e, 
 		known = &t->entries.p[place->nr - 1];
 	if (known && known->here) // a circle
 		return;
-	if (known && *compared > COMPARED) {
+	if (known && look->compared > COMPARED) {
 		known->here = true;
 		return;
 	}
+	look->rest |= !known && look->taken && (look->taken > TAKEN || now_ns() > look->until);
+	if (!known && look->rest)
+		return;
 	u8 *image = read_file_of(t, e, &hash);
-	*compared += e->size;
+	*(known ? &look->compared : &look->taken) += 1 + (image ? e->size : 0);
 	if (known && known->hash == hash) {
 		known->here = true;
 		free(image);
@@ -206,11 +217,10 @@ static void find_layout(struct Jit *t, const struct JitEntry *list, u32 n)
 			return;
 }
 
-static void take_list(struct Jits *j, struct Jit *t, const u64 *first)
+static void take_list(struct Jits *j, struct Jit *t, const u64 *first, struct Look *look)
 {
 	struct JitMemory m = {jit_read_memory, &t->tgid};
 	struct JitEntry *list = xmalloc(ENTRIES_MAX * sizeof(*list));
-	u64 compared = 0;
 	size_t kept = 0;
 	struct NumTab index = {.size = sizeof(struct ByPlace)};
 
@@ -224,7 +234,7 @@ static void take_list(struct Jits *j, struct Jit *t, const u64 *first)
 		if (!t->entries.n)
 			find_layout(t, list, n);
 		while (n) // the newest come first
-			take_entry(j, t, &list[--n], &index, &compared);
+			take_entry(j, t, &list[--n], &index, look);
 	}
 	free(list);
 	numtab_deinit(&index);
@@ -249,13 +259,20 @@ static u64 list_version(struct Jit *t, u64 *first)
 static void read_list(struct Jits *j, struct Jit *t)
 {
 	u64 first[RT_JIT_DESCS] = {0}, before;
+	struct Look look = {.until = now_ns() + TAKEN_NS};
 	for (u32 try = 0; try < 3; try++) { // the process goes on meanwhile
 		before = list_version(t, first);
 		if (!before || before == t->version)
 			return;
 		t->version = 0; // until what is taken is known to be of one list
-		take_list(j, t, first);
+		look.compared = before == t->part ? COMPARED + 1 : 0; // it is the list that these are of
+		take_list(j, t, first, &look);
 		u64 after = list_version(t, first);
+		t->part = look.rest && after == before ? before : 0;
+		if (look.rest) {
+			t->soon = MAX(t->soon, 2u); // this look and another
+			return;
+		}
 		if (after == before) {
 			t->version = before;
 			return;

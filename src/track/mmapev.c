@@ -247,4 +247,5 @@ void mapev_read(struct MapEvents *m, void (*fn)(void *, const struct MapEvent *)
 			take(m, oldest, fn, arg);
 	} while (oldest);
 	for (size_t i = 0; i < m->rings.n; i++)
-		__atomic_store_n(&m->rings.p[i].page->data_tail, m->rings.p[i].head, __ATOMIC_RELEASE);}
+		__atomic_store_n(&m->rings.p[i].page->data_tail, m->rings.p[i].head, __ATOMIC_RELEASE);
+}

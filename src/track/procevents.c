@@ -5,6 +5,17 @@
 #include <sys/sysmacros.h>
 #include "track/internal.h"
 
+// What was known of its number is another program's.
+static void begin_anew(struct Procs *p, struct UwProc *q)
+{
+	if (q->jits || q->made.n)
+		p->ops.gone(p->ops.arg, q->tgid);
+	q->maps.n = q->made.n = 0;
+	q->jits = 0;
+	q->told_syms = false;
+	uwproc_drop_pending(q);
+}
+
 static void on_fork(struct Procs *p, const struct MapEvent *e)
 {
 	struct UwProc *parent = *uwproc_slot(p, e->parent);
@@ -15,7 +26,10 @@ static void on_fork(struct Procs *p, const struct MapEvent *e)
 	// maps already: read in the first scan, or of an earlier process of that number. Or newer ones (see on_late).
 	if (!parent || parent->time > e->time || q->time > e->time || q->maps.n || q->dead) {
 		q->dead = false;
-		q->maps.n = 0;
+		if (q->time > e->time)
+			q->maps.n = 0;
+		else
+			begin_anew(p, q);
 		uwproc_mark(p, q, true);
 		return;
 	}
@@ -117,12 +131,7 @@ void uwprocs_event(void *procs, const struct MapEvent *e)
 		q->dead = true; // unless other threads live on: uwprocs_tick looks
 		q->dead_at = 0;
 	} else if (e->kind == MAPEV_EXEC) {
-		if (q->jits || q->made.n) // of another program
-			p->ops.gone(p->ops.arg, q->tgid);
-		q->maps.n = q->made.n = 0;
-		q->jits = 0;
-		q->told_syms = false;
-		uwproc_drop_pending(q);
+		begin_anew(p, q);
 		uwproc_mark(p, q, false);
 	} else if (e->kind == MAPEV_MMAP) {
 		on_mmap(p, q, e);

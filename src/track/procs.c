@@ -176,7 +176,8 @@ static void count_denied(struct Procs *p, int tgid)
 	u64 bit = 1ull << tgid % 64;
 	if (!p->denied)
 		p->denied = xcalloc(PID_LIMIT / 64, sizeof(*p->denied)); // 512 KB, of which only what is written takes memory
-	p->ndenied += !(p->denied[word] & bit);
+	if (!(p->denied[word] & bit))
+		__atomic_add_fetch(&p->ndenied, 1, __ATOMIC_RELAXED); // read by other threads
 	p->denied[word] |= bit;
 }
 
@@ -439,5 +440,5 @@ u32 uwprocs_count(const struct Procs *p)
 
 u32 uwprocs_denied(const struct Procs *p)
 {
-	return p->ndenied;
+	return __atomic_load_n(&p->ndenied, __ATOMIC_RELAXED);
 }

@@ -136,21 +136,21 @@ static bool begin_rows(const u8 *code, u64 size, struct Frame *f, struct UwMade 
 static u32 end_rows(const u8 *p, u64 left, u64 off, const struct Frame *f, struct UwMade *out)
 {
 	u64 room;
-	u32 at = room_made(p, left, 0xc4, &room), n;
+	u32 at = room_made(p, left, 0xc4, &room), k = at, n;
 	u8 reg;
 
 	if (!at || room != f->room)
 		return 0;
-	for (u32 i = f->npushed, k = at; i; i--, k += n)
+	for (u32 i = f->npushed; i; i--, k += n)
 		if (!(n = push_or_pop(p + k, left - k, 0x58, &reg)) || reg != f->reg[i - 1])
 			return 0;
+	if (k >= left || p[k] != 0xc3)
+		return 0;
 	for (u32 i = f->npushed; i; i--) {
 		row(out, off + at, rule_of(f, i, 8 + 8 * i));
 		at += push_or_pop(p + at, left - at, 0x58, &reg);
 	}
 	row(out, off + at, rule_of(f, 0, 8));
-	if (at >= left || p[at] != 0xc3)
-		return 0;
 	return at + 1;
 }
 

@@ -377,7 +377,7 @@ u32 track_denied(struct Track *u)
 
 u32 track_made_refused(struct Track *u)
 {
-	return u && u->jits ? u->jits->nrefused : 0;
+	return u && u->jits ? __atomic_load_n(&u->jits->nrefused, __ATOMIC_RELAXED) : 0;
 }
 
 bool track_made_stale(struct Track *u)

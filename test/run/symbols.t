@@ -17,6 +17,18 @@ RUN timeout -s KILL 80 unshare -m -p -f --mount-proc sh -c 'mount -t tmpfs none 
 TIMEOUT 80
 EXPECT_RE ^node;_start;__libc_start_main;.*;node::Start\(int, char\*\*\);.*;JS:.?hotFunctionOfMine \[eval\].* \d+$
 
+NAME code that its perf map names only later has that name from then on
+NEED arch:x86_64
+RUN python3 {top}/test/run/mapnames.py {sonde} late
+TIMEOUT 60
+EXPECT_RE \Anone\nnew_function\n\Z
+
+NAME code put where other code was, and perf maps that are written anew or replaced by another file: the names of then
+NEED arch:x86_64
+RUN for c in again anew replaced; do python3 {top}/test/run/mapnames.py {sonde} $c; done
+TIMEOUT 120
+EXPECT_RE \A(old_function\nnew_function\n){3}\Z
+
 NAME link-time optimisation's suffix is cut, a clone's stays
 NEED cmd:cc
 RUN printf '#include "b.h"\nvoid one(void) { busy(100000); busy(s & 1 ? 90000 : 80000); }' >a.c; printf '#include "b.h"\nvoid one(void); int s; int main() { for (;;) { one(); busy(70000); busy(s + 60000); } }' >b.c; printf 'extern volatile int s; __attribute__((noinline)) static void busy(int n) { for (int i = 0; i < n; i++) s += i; }' >b.h; sed -i 's/int s; //; s/^#include/volatile int s;\n#include/' b.c; cc -O2 -flto -o lto a.c b.c; nm lto | grep -c 'busy.lto_priv'; timeout 60 ./lto & sleep 1; {sonde} profile -f -U -F 99 -p $! 1; {sonde} profile -f -U -F 99 --comm lto 1; kill $!

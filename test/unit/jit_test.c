@@ -283,6 +283,23 @@ TEST(an_object_of_code_made_at_run_time)
 	syms_destroy(s);
 }
 
+TEST(names_of_code_made_at_run_time_outlive_reports)
+{
+	struct Syms *s = syms_create(NULL);
+	const struct MadeSym syms[] = {{0x20, 0x20, "asked_late"}};
+	struct SymObject *o = sym_object_made(s, 0x40, &(struct MadeNames){syms, 1});
+	CHECK(o != NULL);
+	for (u32 reports = 1; reports <= 8; reports++) { // nobody maps its file
+		bool waiting;
+		u32 n;
+		struct SymFile **v = sym_files_unused(s, NULL, 0, reports, &n, &waiting);
+		CHECK(!n && !waiting);
+		sym_files_close(s, v, n);
+	}
+	CHECK_STR(sym_object_off(s, o, 0x25).name, "asked_late");
+	syms_destroy(s);
+}
+
 TEST(lines_of_code_made_at_run_time)
 {
 	struct Syms *s = syms_create(&(struct SymOpts){.lines = true});
@@ -312,13 +329,20 @@ static void start_dump(u32 version)
 	CHECK_EQ(write(dump, head, sizeof(head)), sizeof(head));
 }
 
-static const char *name_at(struct JitDump *d, u64 addr, struct SymHit *h)
+// Asked until it is that, for the file is not looked at each time; in the end what it is.
+static const char *name_at(struct JitDump *d, u64 addr, struct SymHit *h, const char *want)
 {
 	static struct Map names;
-	*h = (struct SymHit){0};
-	return jitdump_lookup(d, &names, addr, true, h) ? h->name : "";
+	const char *name = "";
+	for (u32 i = 0; i < 2000; i++) {
+		*h = (struct SymHit){0};
+		name = jitdump_lookup(d, &names, addr, true, h) ? h->name : "";
+		if (!strcmp(name, want))
+			break;
+		usleep(1000);
+	}
+	return name;
 }
-
 TEST(dump_names_lines_and_moves)
 {
 	static u8 code[64];
@@ -327,26 +351,52 @@ TEST(dump_names_lines_and_moves)
 	start_dump(1);
 	put_load(at, "first", 16, 1);
 	struct JitDump *d = jitdump_from_fd(dump);
-	CHECK_STR(name_at(d, at + 15, &h), "first");
+	CHECK_STR(name_at(d, at + 15, &h, "first"), "first");
 	CHECK(h.off == 15 && h.start == at && h.size == 16 && !h.line);
-	CHECK_STR(name_at(d, at + 16, &h), "");
+	CHECK_STR(name_at(d, at + 16, &h, ""), "");
 	put_lines(at + 32, at + 36, "made.src"); // what was added since
 	put_load(at + 32, "second", 16, 2);
-	CHECK_STR(name_at(d, at + 33, &h), "second");
+	CHECK_STR(name_at(d, at + 33, &h, "second"), "second");
 	CHECK_STR(h.file, "made.src");
 	CHECK_EQ(h.line, 7);
-	name_at(d, at + 36, &h);
+	name_at(d, at + 36, &h, "second");
 	CHECK_STR(h.file, "made.src");
 	CHECK_EQ(h.line, 9);
 	put_move(at + 32, at + 0x1000, 16, 2);
-	CHECK_STR(name_at(d, at + 0x1005, &h), "second");
+	CHECK_STR(name_at(d, at + 0x1005, &h, "second"), "second");
 	CHECK_EQ(h.line, 9);
 	put_move(at + 8, at + 0x2000, 16, 1); // it never was there
-	CHECK_STR(name_at(d, at + 0x2000, &h), "");
+	CHECK_STR(name_at(d, at + 0x2000, &h, ""), "");
 	put_load(at + 8, "third", 16, 3); // over the end of the first: the later one
-	CHECK_STR(name_at(d, at + 20, &h), "third");
-	CHECK_STR(name_at(d, at + 12, &h), "third");
-	CHECK_STR(name_at(d, at + 7, &h), "first");
+	CHECK_STR(name_at(d, at + 20, &h, "third"), "third");
+	CHECK_STR(name_at(d, at + 12, &h, "third"), "third");
+	CHECK_STR(name_at(d, at + 7, &h, "first"), "first");
+	put_load(at, "fourth", 16, 4); // where the first was, whose name was asked for
+	CHECK_STR(name_at(d, at, &h, "fourth"), "fourth");
+	jitdump_destroy(d);
+	close(dump);
+}
+
+TEST(dump_written_anew)
+{
+	static u8 code[64];
+	u64 at = (u64)code, later = 77;
+	struct SymHit h;
+	start_dump(1);
+	put_load(at, "first", 16, 1);
+	put_load(at + 16, "second", 16, 2);
+	struct JitDump *d = jitdump_from_fd(dump);
+	CHECK_STR(name_at(d, at, &h, "first"), "first");
+	CHECK_EQ(pwrite(dump, &later, sizeof(later), 24), sizeof(later)); // the head's time: longer than it was
+	CHECK_EQ(lseek(dump, 40, SEEK_SET), 40);
+	put_load(at + 32, "third", 16, 1);
+	put_load(at, "fourth", 16, 2);
+	put_load(at + 48, "fifth", 16, 3);
+	CHECK_STR(name_at(d, at, &h, "fourth"), "fourth");
+	CHECK_STR(name_at(d, at + 48, &h, "fifth"), "fifth");
+	CHECK_STR(name_at(d, at + 16, &h, ""), "");
+	CHECK_EQ(jitdump_read(d), 5); // those that were have their numbers
+	CHECK(jitdump_code(d, 0)->end == 0 && jitdump_code(d, 3)->start == at);
 	jitdump_destroy(d);
 	close(dump);
 }
@@ -375,7 +425,7 @@ TEST(dump_of_parts_and_of_nonsense)
 	put_load(at + 32, "third", 16, 3);
 	d = jitdump_from_fd(dump);
 	CHECK_EQ(jitdump_read(d), 2); // without that one
-	CHECK_STR(name_at(d, at + 32, &h), "third");
+	CHECK_STR(name_at(d, at + 32, &h, "third"), "third");
 	jitdump_destroy(d);
 	u32 tiny = 3;
 	CHECK_EQ(pwrite(dump, &tiny, 4, whole + 4), 4); // a record smaller than its head: nothing after it

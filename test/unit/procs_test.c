@@ -32,16 +32,17 @@ static void no_object(void *arg, struct SymObject *o, bool named)
 	nobjects++;
 }
 
-static void no_gone(void *arg, int tgid)
+static int gone; // the last one told of
+static void on_gone(void *arg, int tgid)
 {
 	(void)arg;
-	(void)tgid;
+	gone = tgid;
 }
 
 static struct Fix setup_as(bool on_demand)
 {
 	static const struct TrackOpts opts;
-	struct ProcsOps ops = {no_object, no_gone, NULL};
+	struct ProcsOps ops = {no_object, on_gone, NULL};
 	struct Fix f = {.maps = {map_of(sizeof(struct RtUwKey), sizeof(struct RtUwChunk)), map_of(4, 4), map_of(sizeof(struct RtUwFile), 4)}};
 	f.syms = syms_create(&(struct SymOpts){0});
 	f.procs = uwprocs_create(f.syms, &f.maps, &opts, on_demand, &ops);
@@ -168,6 +169,37 @@ TEST(fork_is_read_after_the_parents_mmap)
 	waitpid(child, NULL, 0);
 	teardown(&f);
 }
+// A process that has ended made code at run time, and its number is a forked one's: that has none of it.
+TEST(fork_with_the_number_of_one_that_made_code)
+{
+	NEED_BPF();
+	struct Fix f = setup();
+	struct ProcMap made = {.start = NOBODYS, .end = NOBODYS + 4096, .made = PROC_MADE};
+	int child = fork();
+	if (!child) {
+		pause();
+		_exit(0);
+	}
+	struct MapEvent born = {.kind = MAPEV_FORK, .tgid = child, .parent = getpid(), .time = 40, .path = ""};
+	give(&f, nobodys(child, 10));
+	uwprocs_settle(f.procs);
+	for (u32 dead = 0; dead < 2; dead++, born.time += 20) { // the record of its end may be lost
+		CHECK(uwprocs_made(f.procs, child, &made, 1, 7));
+		const struct UwProc *q = *uwproc_slot(f.procs, child);
+		CHECK(q->made.n == 1 && q->jits == 7);
+		if (dead)
+			give(&f, (struct MapEvent){.kind = MAPEV_EXIT, .tgid = child, .time = born.time - 10, .path = ""});
+		gone = 0;
+		give(&f, born);
+		CHECK_EQ(gone, child);
+		CHECK(!q->made.n && !q->jits && !q->dead);
+		uwprocs_settle(f.procs);
+		CHECK(known_at(&f, child, (u64)(uintptr_t)own_code).obj != 0);
+	}
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	teardown(&f);
+}
 // An exit that is older than the process's newest record is that of an earlier process of its number.
 TEST(exit_of_an_earlier_process)
 {
@@ -214,6 +246,40 @@ TEST(followed_on_demand)
 	uwprocs_settle(f.procs);
 	CHECK_EQ(uwprocs_count(f.procs), 1);
 	CHECK(known_at(&f, getpid(), (u64)(uintptr_t)own_code).obj != 0);
+	teardown(&f);
+}
+
+// A list of large files is read a part at a time, for who follows processes has others to see to; in the end it is read.
+TEST(a_list_of_large_files_is_read_in_parts)
+{
+	NEED_BPF();
+	static u64 entries[12][4], head[3];
+	u64 size = 5u << 20, end = now_ns() + 60000000000u;
+	struct Fix f = setup();
+	struct Jits *j = jits_create(-1, f.syms, NULL, f.procs, NULL);
+	struct Jit *t = xcalloc(1, sizeof(*t));
+	u8 *file = xcalloc(size, 1);
+	size_t n = ARRAY_LEN(entries), had = 0;
+	for (size_t i = 0; i < n; i++) {
+		u64 e[4] = {i + 1 < n ? (u64)entries[i + 1] : 0, 0, (u64)file, size};
+		memcpy(entries[i], e, sizeof(e));
+	}
+	head[0] = 1;
+	head[2] = (u64)entries[0];
+	*t = (struct Jit){.tgid = getpid(), .ndesc = 1, .desc = {(u64)head}};
+	vec_push(&j->v, t);
+	bool more = jits_round(j, true);
+	CHECK(more && t->entries.n > 0 && t->entries.n <= 4 && !t->version);
+	while (more && now_ns() < end) {
+		CHECK(t->entries.n >= had && t->entries.n <= had + 4);
+		had = t->entries.n;
+		usleep(1000);
+		more = jits_round(j, false);
+	}
+	CHECK_EQ(t->entries.n, n);
+	CHECK(t->version && !t->part);
+	jits_destroy(j);
+	free(file);
 	teardown(&f);
 }
 

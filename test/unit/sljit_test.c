@@ -115,5 +115,23 @@ TEST(rows_of_a_function)
 	vec_deinit(&m.rows);
 }
 
+// Room given back and registers restored, but no return: a jump to another's end, or other bytes. It is body like the rest.
+TEST(an_end_without_its_return)
+{
+	static const u8 code[] = {
+		0x53, 0x41, 0x57,			  // 0 push %rbx; 1 push %r15
+		0x48, 0x83, 0xec, 0x28,			  // 3 sub $0x28,%rsp
+		0x48, 0x83, 0xc4, 0x28, 0x41, 0x5f, 0x5b, // 7 add; 11 pop %r15; 13 pop %rbx
+		0x90, 0x90, 0x90,			  // 14
+	};
+	struct UwMade m = {0};
+	CHECK(sljit_rows(code, sizeof(code), &m));
+	for (size_t i = 1; i < m.rows.n; i++)
+		CHECK(m.rows.p[i].off > m.rows.p[i - 1].off);
+	CHECK_EQ(cfa(&m, 7), 0x40);
+	CHECK_EQ(cfa(&m, 14), 0x40);
+	vec_deinit(&m.rows);
+}
+
 T_MAIN()
 #endif

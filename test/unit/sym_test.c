@@ -483,6 +483,17 @@ TEST(exec_replaces_the_mappings)
 	syms_destroy(s);
 }
 
+// Asked until it is that, for the file is not looked at each time; in the end what it is.
+static const char *name_in_map(struct Syms *s, u64 addr, const char *want)
+{
+	const char *name = sym_pid_addr(s, getpid(), addr).name;
+	for (u32 i = 0; i < 2000 && (!name || strcmp(name, want)); i++) {
+		usleep(5000);
+		name = sym_pid_addr(s, getpid(), addr).name;
+	}
+	return name;
+}
+
 TEST(memfd_and_jit_code)
 {
 	struct Syms *s = syms_create(NULL);
@@ -516,11 +527,27 @@ TEST(memfd_and_jit_code)
 	CHECK(!sym_pid_addr(s, getpid(), at + 0x201).name); // its line is not whole yet
 	fprintf(f, " late\n");
 	fclose(f);
-	CHECK_STR(sym_pid_addr(s, getpid(), at + 0x201).name, "late");
+	CHECK_STR(name_in_map(s, at + 0x201, "late"), "late");
+	f = fopen(path, "a");
+	fprintf(f, "%lx 10 later\n", at + 0x200); // where other code was
+	fclose(f);
+	CHECK_STR(name_in_map(s, at + 0x201, "later"), "later");
 	f = fopen(path, "w"); // written anew, shorter
 	fprintf(f, "%lx 10 anew\n", at + 0x300);
 	fclose(f);
-	CHECK_STR(sym_pid_addr(s, getpid(), at + 0x301).name, "anew");
+	CHECK_STR(name_in_map(s, at + 0x301, "anew"), "anew");
+	CHECK(!sym_pid_addr(s, getpid(), at + 0x201).name);
+	f = fopen(path, "w"); // longer
+	fprintf(f, "%lx 10 longer\n%lx 10 other\n", at + 0x400, at + 0x500);
+	fclose(f);
+	CHECK_STR(name_in_map(s, at + 0x401, "longer"), "longer");
+	CHECK(!sym_pid_addr(s, getpid(), at + 0x301).name);
+	unlink(path);
+	CHECK_STR(name_in_map(s, at + 0x401, "longer"), "longer"); // as its process ends
+	f = fopen(path, "w"); // another file
+	fprintf(f, "%lx 10 another\n", at + 0x400);
+	fclose(f);
+	CHECK_STR(name_in_map(s, at + 0x401, "another"), "another");
 	unlink(path);
 	munmap(jit, 4096);
 	munmap(p, 8192);
