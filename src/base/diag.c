@@ -1,7 +1,7 @@
 // Diagnostics: collected with their place in the script, rendered together.
 #include "base/base.h"
 
-u16 diags_add_source(struct Diags *d, const char *name, const char *text, size_t len)
+u32 diags_add_source(struct Diags *d, const char *name, const char *text, size_t len)
 {
 	struct Source s = {.name = name, .text = text, .len = len};
 	VEC(u32) lines = {0};
@@ -11,7 +11,7 @@ u16 diags_add_source(struct Diags *d, const char *name, const char *text, size_t
 	s.lines = lines.p;
 	s.nlines = (u32)lines.n;
 	vec_push(&d->sources, s);
-	return (u16)(d->sources.n - 1);
+	return (u32)d->sources.n - 1;
 }
 
 static void add(struct Diags *d, enum DiagKind kind, const struct Span *at, const char *fmt, va_list ap)
@@ -68,14 +68,12 @@ void diag_hint(struct Diags *d, const char *fmt, ...)
 	vec_push(&vec_last(&d->items).hints, s.p);
 }
 
-u16 diags_add_call(struct Diags *d, struct Span call)
+u32 diags_add_call(struct Diags *d, struct Span call)
 {
 	if (!d->calls.n)
 		vec_push(&d->calls, ((struct Span){0}));
-	if (d->calls.n > UINT16_MAX)
-		return 0;
 	vec_push(&d->calls, call);
-	return (u16)(d->calls.n - 1);
+	return (u32)d->calls.n - 1;
 }
 
 struct Span span_join(struct Span a, struct Span b)

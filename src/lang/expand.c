@@ -68,11 +68,11 @@ struct Stmt *x_copy(struct Expander *x, const struct Stmt *s, struct Span at)
 
 // ---- places in a macro's body
 
-static void came_by(struct Stmt *s, u16 call);
+static void came_by(struct Stmt *s, u32 call);
 
-static void spec_came_by(struct TypeSpec *t, u16 call);
+static void spec_came_by(struct TypeSpec *t, u32 call);
 
-static void expr_came_by(struct Expr *e, u16 call)
+static void expr_came_by(struct Expr *e, u32 call)
 {
 	if (!e)
 		return;
@@ -86,7 +86,7 @@ static void expr_came_by(struct Expr *e, u16 call)
 	spec_came_by(e->spec, call);
 }
 
-static void spec_came_by(struct TypeSpec *t, u16 call)
+static void spec_came_by(struct TypeSpec *t, u32 call)
 {
 	if (!t)
 		return;
@@ -96,7 +96,7 @@ static void spec_came_by(struct TypeSpec *t, u16 call)
 		spec_came_by(t->tuple[i], call);
 }
 
-static void came_by(struct Stmt *s, u16 call)
+static void came_by(struct Stmt *s, u32 call)
 {
 	for (; s; s = s->next) {
 		s->span.from = call;

@@ -258,13 +258,13 @@ struct Script {
 	bool builtin;		    // part of sonde: it imports nothing from files
 	bool found;		    // in the tools' path: it imports no file that another could have written
 	bool uses_params;	    // $1, $#: what is neither option nor script on its command line has a meaning (script_options())
-	u16 source; // index in diags->sources
+	u32 source; // index in diags->sources
 };
 
 // parse.c: never NULL; errors are in diags.
-struct Script *parse_script(struct Arena *a, struct Diags *d, u16 source);
+struct Script *parse_script(struct Arena *a, struct Diags *d, u32 source);
 // A single attach point list as given to -l ("k:vfs_*,t:sched:*"); NULL and a diagnostic on error.
-struct AttachSpec *parse_attach_list(struct Arena *a, struct Diags *d, u16 source);
+struct AttachSpec *parse_attach_list(struct Arena *a, struct Diags *d, u32 source);
 
 // expand.c: macros, imports, positional and named parameters, what is known at compile time. In: the parsed script. Out: the same, with no
 // E_POSPARAM, E_POSCOUNT, macro call or import left, and without the branches and probes that are decided against.
@@ -506,6 +506,7 @@ struct Unit {
 	VEC(struct MapSym *) maps;
 	VEC(struct ProbeUnit *) probes;
 	VEC(struct FmtSite *) fmts; // of the nodes' `fmt`
+	struct Map macros; // "NAME TEXT" of a #define -> the text's tree, as parsed: a source once, however often it is used
 	bool uses_ustack, uses_async, uses_lang_func, uses_kstack, uses_usym;
 	struct ProbeUnit *cur;
 	bool final;   // types have settled: report errors

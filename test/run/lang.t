@@ -282,6 +282,15 @@ PROG #define TEN 10
    begin { printf("%d %d %d %s\n", TEN, SUM, GREEN, GREEN); exit() }
 EXPECT_LINE 10 15 4 GREEN
 
+NAME a #define used 70,000 times, before another one
+RUN python3 -c "print('#define A 1\n#define B 7\nbegin { \$y = (uint64)0;' + ' \$y += A;' * 70000 + ' print((\$y, B)); exit() }')" >{tmp}/m.bt; {sonde} {tmp}/m.bt
+EXPECT_LINE (70000, 7)
+
+NAME a macro called 70,000 times: where the last call's error comes from
+RUN python3 -c "print('macro m(x) { x + 1 }\nbegin { \$y = (uint64)0;' + ' \$y += m(1);' * 70000 + '\n\$z = m((1, 2)); }')" >{tmp}/m.bt; {sonde} {tmp}/m.bt 2>&1 | cut -c1-300
+EXPECT m.bt:1:14-
+EXPECT m.bt:3:6-15: ERROR: expanded from
+
 NAME kernel types through BTF
 PROG begin { $t = (struct task_struct *)curtask; printf("%d %s %d\n", $t->tgid == pid, $t.comm, $t->real_parent->tgid == ppid); exit() }
 NEED btf
