@@ -250,11 +250,14 @@ static bool is_allowed(const struct ScriptOpt *o, const char *v)
 	return true;
 }
 
-static void told(struct Script *s, const struct ScriptOpt *o, const char *fmt, const char *v)
+static void PRINTF_LIKE(3, 4) told(struct Script *s, const struct ScriptOpt *o, const char *fmt, ...)
 {
 	struct Str t = {0};
+	va_list ap;
 	str_addf(&t, "option --%s of the script ", o->name);
-	str_addf(&t, fmt, v);
+	va_start(ap, fmt);
+	str_vaddf(&t, fmt, ap);
+	va_end(ap);
 	for (size_t i = 0; i < s->diags->items.n; i++)
 		if (!strcmp(s->diags->items.p[i].msg, str_text(&t))) {
 			str_deinit(&t);
@@ -277,7 +280,7 @@ static void read_value(struct Script *s, const struct ScriptOpt *o, const struct
 {
 	const char *v = p->val;
 	if (o->values && o->kind != OPT_FLAG && v && !is_allowed(o, v))
-		told(s, o, arena_printf(s->arena, "takes %s, not '%%s'", o->arg), v);
+		told(s, o, "takes %s, not '%s'", o->arg, v);
 	if (o->kind == OPT_FLAG)
 		*k = (struct Known){.kind = E_BOOL, .ival = flag_value(s, o, p)};
 	else if (o->kind == OPT_TEXT || o->kind == OPT_MATCH) {

@@ -234,6 +234,11 @@ RC 1
 STDERR --by of the script takes blocked|runq|all,..., not 'runq,sleep'
 STDERR --min of the script is a time (10ms, 5s), not 'soon'
 
+NAME a help text with conversions of printf in it
+RUN {sonde} -e 'begin { print(getopt("mode", "a", "%s%s%s%n|a: how")); exit() }' -- --mode=zzz
+RC 1
+STDERR --mode of the script takes %s%s%s%n|a, not 'zzz'
+
 NAME a list of numbers that has a word in it
 RUN {sonde} -e 'begin { print(getopt_match("pid", pid)); exit() }' -- --pid=1,abc
 RC 1
