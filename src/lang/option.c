@@ -2,6 +2,7 @@
 // Invariants: each option is one row, however often it is named; a value that is wrong is told once. The word before the first ": " of a help text is
 // the name of the argument; where it has '|', the words between are the values that are allowed, with ",..." behind them a list of these.
 #include "lang/internal.h"
+#include <errno.h>
 
 // ---- rows
 
@@ -308,8 +309,9 @@ void option_items(const struct Script *s, const char *list, struct OptItems *out
 		size_t n = strcspn(p, ","), lo = strspn(p, "0123456789");
 		const char *text = arena_strndup(s->arena, p, n), *high = lo && text[lo] == '-' ? text + lo + 1 : text;
 		bool is_num = lo && (lo == n || (text[lo] == '-' && *high && !high[strspn(high, "0123456789")]));
+		errno = 0;
 		u64 a = strtoull(text, NULL, 10), b = strtoull(high, NULL, 10);
-		vec_push(&out->v, ((struct OptItem){text, a, b, is_num && a <= b}));
+		vec_push(&out->v, ((struct OptItem){text, a, b, is_num && a <= b && !errno}));
 	}
 }
 

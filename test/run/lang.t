@@ -459,6 +459,10 @@ EXPECT_LINE (true, true, false, true)
 EXPECT_LINE false
 EXPECT_LINE 4004
 
+NAME getopt_list: texts that begin with a digit, the largest number
+RUN {sonde} -q -e 'begin { for ($x : getopt_list("names")) { printf("%s ", $x); } for ($n : getopt_list("nums")) { printf("%lu ", $n); } exit() }' -- --names=foo,7-zip,9-front-2 --nums=3,18446744073709551614-18446744073709551615
+EXPECT_LINE foo 7-zip 9-front-2 3 18446744073709551614 18446744073709551615 
+
 NAME a loop over the values of an option, one program for each 200 of them
 NEED for_each_map_elem
 RUN {sonde} -q -e 'begin { for ($p : getopt_list("pid")) { @p[$p] = 1; } } interval:ms:50 { print(len(@p)); print(@p[450]); clear(@p); exit() }' -- --pid=$(seq -s, 1 450)
