@@ -162,6 +162,8 @@ struct Diags {
 	VEC(struct Diag) items;
 	VEC(struct Span) calls; // of macros; [0] is none
 	int nerrors;
+	u32 told[2]; // by kind, also those that are not kept
+	bool passed_over; // the last one was not kept
 	bool plain; // without the hints and the words that bpftrace does not have
 };
 u32 diags_add_source(struct Diags *d, const char *name, const char *text, size_t len); // keeps the pointers
@@ -183,6 +185,7 @@ void diags_render(const struct Diags *d, bool warnings, struct Str *out);
 // Escape sequences around the first line of a message on standard error: as BPFTRACE_COLOR says, else only on a terminal. "" when there are none.
 const char *diag_color(enum DiagKind kind);
 const char *diag_uncolor(void);
+bool diags_full(const struct Diags *d); // more errors would not be shown: nobody need look for them
 void diags_forget(struct Diags *d); // what has been said, but not that there were errors
 void diags_deinit(struct Diags *d);
 

@@ -353,7 +353,7 @@ static void r_spec(struct Resolve *r, struct TypeSpec *s)
 
 static void r_expr(struct Resolve *r, struct Expr *e)
 {
-	if (!e)
+	if (!e || diags_full(r->u->diags))
 		return;
 	word_to_type(r, e);
 	r_spec(r, e->spec);
@@ -435,7 +435,7 @@ static void r_assign(struct Resolve *r, struct Stmt *s)
 
 static void r_stmts(struct Resolve *r, struct Stmt *s)
 {
-	for (; s; s = s->next) {
+	for (; s && !diags_full(r->u->diags); s = s->next) {
 		switch (s->kind) {
 		case S_EXPR:
 		case S_RETURN:
