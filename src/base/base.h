@@ -146,8 +146,8 @@ struct Source {
 };
 struct Span {
 	u32 off, len; // bytes in the source's text
-	u16 file;     // index in Diags.sources
-	u16 from;     // in the body of a macro: the call that it came in by, index in Diags.calls; 0: none
+	u32 file;     // index in Diags.sources
+	u32 from;     // in the body of a macro: the call that it came in by, index in Diags.calls; 0: none
 };
 enum DiagKind { DIAG_ERROR, DIAG_WARNING };
 struct Diag {
@@ -162,16 +162,18 @@ struct Diags {
 	VEC(struct Diag) items;
 	VEC(struct Span) calls; // of macros; [0] is none
 	int nerrors;
+	u32 told[2]; // by kind, also those that are not kept
+	bool passed_over; // the last one was not kept
 	bool plain; // without the hints and the words that bpftrace does not have
 };
-u16 diags_add_source(struct Diags *d, const char *name, const char *text, size_t len); // keeps the pointers
+u32 diags_add_source(struct Diags *d, const char *name, const char *text, size_t len); // keeps the pointers
 void diag_error(struct Diags *d, struct Span at, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void diag_warn(struct Diags *d, struct Span at, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void diag_warn_plain(struct Diags *d, const char *fmt, ...) PRINTF_LIKE(2, 3);  // ... no place in the script
 void diag_error_plain(struct Diags *d, const char *fmt, ...) PRINTF_LIKE(2, 3); // no place in the script
 void diag_hint(struct Diags *d, const char *fmt, ...) PRINTF_LIKE(2, 3);	     // to the diagnostic added last
-// A call of a macro: what to put into `from` of what the macro's body has there. 0: there are too many, `from` says nothing.
-u16 diags_add_call(struct Diags *d, struct Span call);
+// A call of a macro: what to put into `from` of what the macro's body has there.
+u32 diags_add_call(struct Diags *d, struct Span call);
 // "PLACE: ERROR: expanded from", line and underline, for each call around the place.
 void diags_add_calls_of(const struct Diags *d, struct Span at, enum DiagKind kind, struct Str *out);
 struct Span span_join(struct Span a, struct Span b);
@@ -183,6 +185,7 @@ void diags_render(const struct Diags *d, bool warnings, struct Str *out);
 // Escape sequences around the first line of a message on standard error: as BPFTRACE_COLOR says, else only on a terminal. "" when there are none.
 const char *diag_color(enum DiagKind kind);
 const char *diag_uncolor(void);
+bool diags_full(const struct Diags *d); // more errors would not be shown: nobody need look for them
 void diags_forget(struct Diags *d); // what has been said, but not that there were errors
 void diags_deinit(struct Diags *d);
 

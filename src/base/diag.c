@@ -1,7 +1,11 @@
 // Diagnostics: collected with their place in the script, rendered together.
 #include "base/base.h"
 
-u16 diags_add_source(struct Diags *d, const char *name, const char *text, size_t len)
+#define DIAGS_MAX 200	// errors, and so many warnings, are shown
+#define MESSAGE_MAX 4000	// bytes of a message, which may have names of the script in it
+#define LINE_SHOWN 1000	// bytes of a line of the source
+
+u32 diags_add_source(struct Diags *d, const char *name, const char *text, size_t len)
 {
 	struct Source s = {.name = name, .text = text, .len = len};
 	VEC(u32) lines = {0};
@@ -11,17 +15,36 @@ u16 diags_add_source(struct Diags *d, const char *name, const char *text, size_t
 	s.lines = lines.p;
 	s.nlines = (u32)lines.n;
 	vec_push(&d->sources, s);
-	return (u16)(d->sources.n - 1);
+	return (u32)d->sources.n - 1;
+}
+
+// Is s[i] inside a character of UTF-8?
+static bool is_inside(const char *s, size_t i)
+{
+	return ((u8)s[i] & 0xc0) == 0x80;
+}
+
+static char *bounded_text(const char *fmt, va_list ap)
+{
+	struct Str s = {0};
+	str_vaddf(&s, fmt, ap);
+	if (s.n > MESSAGE_MAX) {
+		for (s.n = MESSAGE_MAX; is_inside(s.p, s.n);)
+			s.n--;
+		str_add(&s, "...");
+	}
+	return s.p;
 }
 
 static void add(struct Diags *d, enum DiagKind kind, const struct Span *at, const char *fmt, va_list ap)
 {
-	struct Str s = {0};
-	str_vaddf(&s, fmt, ap);
-	struct Diag item = {.kind = kind, .has_span = at != NULL, .msg = s.p};
+	d->nerrors += kind == DIAG_ERROR;
+	d->passed_over = d->told[kind]++ >= DIAGS_MAX;
+	if (d->passed_over)
+		return;
+	struct Diag item = {.kind = kind, .has_span = at != NULL, .msg = bounded_text(fmt, ap)};
 	if (at)
 		item.span = *at;
-	d->nerrors += kind == DIAG_ERROR;
 	vec_push(&d->items, item);
 }
 
@@ -60,22 +83,25 @@ void diag_warn_plain(struct Diags *d, const char *fmt, ...)
 void diag_hint(struct Diags *d, const char *fmt, ...)
 {
 	va_list ap;
-	struct Str s = {0};
-	va_start(ap, fmt);
-	str_vaddf(&s, fmt, ap);
-	va_end(ap);
+	if (d->passed_over)
+		return;
 	assert(d->items.n);
-	vec_push(&vec_last(&d->items).hints, s.p);
+	va_start(ap, fmt);
+	vec_push(&vec_last(&d->items).hints, bounded_text(fmt, ap));
+	va_end(ap);
 }
 
-u16 diags_add_call(struct Diags *d, struct Span call)
+bool diags_full(const struct Diags *d)
+{
+	return d->told[DIAG_ERROR] >= DIAGS_MAX;
+}
+
+u32 diags_add_call(struct Diags *d, struct Span call)
 {
 	if (!d->calls.n)
 		vec_push(&d->calls, ((struct Span){0}));
-	if (d->calls.n > UINT16_MAX)
-		return 0;
 	vec_push(&d->calls, call);
-	return (u16)(d->calls.n - 1);
+	return (u32)d->calls.n - 1;
 }
 
 struct Span span_join(struct Span a, struct Span b)
@@ -121,21 +147,29 @@ void span_text(const struct Diags *d, struct Span s, struct Str *out)
 		str_addf(out, "%s:%u-%u", name, l1, l2);
 }
 
+// The line of the place; of a long one what is around it.
 static void render_line(const struct Diags *d, struct Span s, struct Str *out)
 {
 	const struct Source *src = &d->sources.p[s.file];
 	u32 line, col;
 	span_pos(d, s, &line, &col);
-	size_t begin = MIN((size_t)s.off, src->len) - (col - 1), end = begin;
-	while (end < src->len && src->text[end] != '\n')
-		end++;
-	for (size_t i = begin; i < end; i++)
+	size_t at = MIN((size_t)s.off, src->len), begin = at - (col - 1), end = line < src->nlines ? src->lines[line] - 1 : src->len;
+	size_t from = begin, to = end;
+	if (end - begin > LINE_SHOWN) {
+		from = at - MIN(at - begin, (size_t)LINE_SHOWN / 4);
+		to = MIN(from + LINE_SHOWN, end);
+		while (from < at && is_inside(src->text, from))
+			from++;
+		while (to > at && to < end && is_inside(src->text, to))
+			to--;
+	}
+	str_add(out, from > begin ? "..." : "");
+	for (size_t i = from; i < to; i++)
 		str_addc(out, src->text[i] == '\t' ? ' ' : src->text[i]);
-	str_addc(out, '\n');
-	for (u32 i = 1; i < col; i++)
+	str_add(out, to < end ? "...\n" : "\n");
+	for (size_t i = from > begin ? from - 3 : from; i < at; i++)
 		str_addc(out, ' ');
-	size_t width = MIN((size_t)s.len, end - MIN((size_t)s.off, end));
-	for (size_t i = 0; i < MAX(width, (size_t)1); i++)
+	for (size_t i = 0, n = MIN((size_t)s.len, to - at); i < MAX(n, (size_t)1); i++)
 		str_addc(out, '~');
 	str_addc(out, '\n');
 }
@@ -275,6 +309,10 @@ void diags_render(const struct Diags *d, bool warnings, struct Str *out)
 			if (!d->plain || is_plain_hint(it->hints.p[h]))
 				str_addf(out, "HINT: %s\n", it->hints.p[h]);
 	}
+	if (d->told[DIAG_ERROR] > DIAGS_MAX)
+		str_addf(out, "ERROR: %u more errors are not shown\n", d->told[DIAG_ERROR] - DIAGS_MAX);
+	if (warnings && d->told[DIAG_WARNING] > DIAGS_MAX)
+		str_addf(out, "WARNING: %u more warnings are not shown\n", d->told[DIAG_WARNING] - DIAGS_MAX);
 }
 
 void diags_forget(struct Diags *d)
@@ -286,6 +324,7 @@ void diags_forget(struct Diags *d)
 		vec_deinit(&d->items.p[i].hints);
 	}
 	d->items.n = 0;
+	memset(d->told, 0, sizeof(d->told));
 }
 
 void diags_deinit(struct Diags *d)

@@ -55,7 +55,7 @@ bool ir_terminated(const struct IrBuild *b)
 	return t && ir_ops[t->op].flags & F_TERM;
 }
 
-void ir_set_loc(struct IrBuild *b, u16 file, u32 line, u32 col)
+void ir_set_loc(struct IrBuild *b, u32 file, u32 line, u32 col)
 {
 	struct IrProg *p = b->prog;
 	// Statements come in order: the location wanted is most often among the last few.

@@ -89,7 +89,7 @@ struct IrFunc {
 #define REG_NONE 0xff
 
 struct IrLoc {
-	u16 file;
+	u32 file;
 	u32 line; // 1-based
 	u32 col;
 };
@@ -131,7 +131,7 @@ void ir_enter(struct IrBuild *b, u32 fn, IrBlk blk);
 IrBlk ir_new_block(struct IrBuild *b, const char *label); // label kept as pointer
 void ir_set_block(struct IrBuild *b, IrBlk blk);
 bool ir_terminated(const struct IrBuild *b); // the current block already ends in a terminator
-void ir_set_loc(struct IrBuild *b, u16 file, u32 line, u32 col);
+void ir_set_loc(struct IrBuild *b, u32 file, u32 line, u32 col);
 IrReg ir_new_reg(struct IrBuild *b);
 IrSlot ir_new_slot(struct IrBuild *b, u32 size, u32 align);
 struct IrVal ir_param(struct IrBuild *b, u32 n); // n-th parameter of the current function, from 0

@@ -382,7 +382,7 @@ static void text_line(struct IrText *t, struct IrProg *p)
 	if (word_is(t, "prog")) {
 		p->name = name(t);
 	} else if (word_is(t, "loc")) {
-		struct IrLoc l = {(u16)small(t, UINT16_MAX), small(t, INT32_MAX), small(t, INT32_MAX)};
+		struct IrLoc l = {small(t, INT32_MAX), small(t, INT32_MAX), small(t, INT32_MAX)};
 		vec_push(&p->locs, l);
 	} else if (word_is(t, "func")) {
 		struct IrFunc nf = {.name = name(t)};

@@ -7,6 +7,7 @@
 #include "lang/internal.h"
 
 static u32 count_stmts(const struct Stmt *s);
+static u32 count_spec(const struct TypeSpec *t);
 
 // ---- limits
 
@@ -14,9 +15,19 @@ static u32 count_nodes(const struct Expr *e)
 {
 	if (!e)
 		return 0;
-	u32 n = 1 + count_nodes(e->a) + count_nodes(e->b) + count_nodes(e->c) + count_stmts(e->body);
+	u32 n = 1 + count_nodes(e->a) + count_nodes(e->b) + count_nodes(e->c) + count_stmts(e->body) + count_spec(e->spec);
 	for (u32 i = 0; i < e->nargs; i++)
 		n += count_nodes(e->args[i]);
+	return n;
+}
+
+static u32 count_spec(const struct TypeSpec *t)
+{
+	if (!t)
+		return 0;
+	u32 n = 1 + count_nodes(t->typeof_expr);
+	for (u32 i = 0; i < t->ntuple; i++)
+		n += count_spec(t->tuple[i]);
 	return n;
 }
 
@@ -24,7 +35,7 @@ static u32 count_stmts(const struct Stmt *s)
 {
 	u32 n = 0;
 	for (; s; s = s->next)
-		n += 1 + count_nodes(s->lhs) + count_nodes(s->e) + count_nodes(s->e2) + count_stmts(s->body) + count_stmts(s->els);
+		n += 1 + count_nodes(s->lhs) + count_nodes(s->e) + count_nodes(s->e2) + count_spec(s->spec) + count_stmts(s->body) + count_stmts(s->els);
 	return n;
 }
 
@@ -38,7 +49,7 @@ static struct Expr *placeholder(struct Expander *x, struct Span at)
 static void too_large(struct Expander *x, struct Span at)
 {
 	if (!x->full)
-		diag_error(x->d, at, "macro expansion is too large: it has over %u parts of expressions and statements", MAX_EXPANSION);
+		diag_error(x->d, at, "macro expansion is too large: it has over %u parts of expressions, types and statements", MAX_EXPANSION);
 	x->full = true;
 }
 
@@ -68,11 +79,11 @@ struct Stmt *x_copy(struct Expander *x, const struct Stmt *s, struct Span at)
 
 // ---- places in a macro's body
 
-static void came_by(struct Stmt *s, u16 call);
+static void came_by(struct Stmt *s, u32 call);
 
-static void spec_came_by(struct TypeSpec *t, u16 call);
+static void spec_came_by(struct TypeSpec *t, u32 call);
 
-static void expr_came_by(struct Expr *e, u16 call)
+static void expr_came_by(struct Expr *e, u32 call)
 {
 	if (!e)
 		return;
@@ -86,7 +97,7 @@ static void expr_came_by(struct Expr *e, u16 call)
 	spec_came_by(e->spec, call);
 }
 
-static void spec_came_by(struct TypeSpec *t, u16 call)
+static void spec_came_by(struct TypeSpec *t, u32 call)
 {
 	if (!t)
 		return;
@@ -96,7 +107,7 @@ static void spec_came_by(struct TypeSpec *t, u16 call)
 		spec_came_by(t->tuple[i], call);
 }
 
-static void came_by(struct Stmt *s, u16 call)
+static void came_by(struct Stmt *s, u32 call)
 {
 	for (; s; s = s->next) {
 		s->span.from = call;

@@ -31,12 +31,13 @@ static void list_values(struct Expander *x, struct Expr *list, struct Literals *
 		option_items(x->s, text, &items);
 	for (size_t i = 0; i < items.v.n; i++) {
 		const struct OptItem *it = &items.v.p[i];
-		if (it->high - it->low > MAX_RANGE)
+		if (it->is_num && it->high - it->low > MAX_RANGE)
 			diag_error(x->d, list->span, "the range %s has over %u numbers", it->text, MAX_RANGE);
 		else if (!it->is_num)
 			vec_push(&out->v, ((struct Known){.kind = E_STR, .str = it->text, .len = (u32)strlen(it->text)}));
-		for (u64 n = it->low; it->is_num && it->high - it->low <= MAX_RANGE && n <= it->high; n++)
-			vec_push(&out->v, ((struct Known){.kind = E_INT, .ival = n}));
+		else
+			for (u64 n = 0; n <= it->high - it->low; n++)
+				vec_push(&out->v, ((struct Known){.kind = E_INT, .ival = it->low + n}));
 	}
 	vec_deinit(&items.v);
 }

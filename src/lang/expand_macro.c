@@ -87,7 +87,7 @@ static void read_library(struct Expander *x, const char *name)
 	for (size_t i = 0; i < ARRAY_LEN(library); i++) {
 		if (strcmp(library[i].name, name))
 			continue;
-		u16 source = diags_add_source(x->d, "stdlib", library[i].text, strlen(library[i].text));
+		u32 source = diags_add_source(x->d, "stdlib", library[i].text, strlen(library[i].text));
 		add_macro(x, parse_script(x->a, x->d, source)->macros);
 	}
 }

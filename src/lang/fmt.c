@@ -27,6 +27,16 @@ static const char *skip_flags(const char *p, const char *end)
 	return p;
 }
 
+// Each line would take the memory.
+static bool is_wide(const char *spec)
+{
+	char *end = (char *)spec;
+	for (const char *p = spec; *p; p = end > p ? end : p + 1)
+		if (*p >= '0' && *p <= '9' && strtoull(p, &end, 10) > FMT_WIDTH_MAX)
+			return true;
+	return false;
+}
+
 static bool at_conversion(const char *p, const char *end)
 {
 	if (*p != '%')
@@ -41,14 +51,14 @@ const char *fmt_parse(struct Arena *a, const char *fmt, u32 len, struct FmtPiece
 	const char *p = fmt, *end = fmt + len;
 	VEC(struct FmtPiece) v = {0};
 	const char *bad = NULL;
+	char *lit = arena_alloc(a, (size_t)len + 1); // of all pieces
 	for (;;) {
-		struct FmtPiece piece = {0};
-		char *lit = arena_alloc(a, (size_t)(end - p) + 1);
+		struct FmtPiece piece = {.lit = lit};
 		while (p < end && !at_conversion(p, end)) { // "%%" is one; what is no conversion is text, as bpftrace has it
 			p += *p == '%' && p + 1 < end && p[1] == '%';
-			lit[piece.litlen++] = *p++;
+			*lit++ = *p++;
 		}
-		piece.lit = lit;
+		piece.litlen = (u32)(lit - piece.lit);
 		if (p == end) {
 			vec_push(&v, piece);
 			break;
@@ -60,6 +70,10 @@ const char *fmt_parse(struct Arena *a, const char *fmt, u32 len, struct FmtPiece
 			break;
 		}
 		memcpy(piece.spec, start, (size_t)(p - start));
+		if (is_wide(piece.spec)) {
+			bad = arena_printf(a, "format: a width or precision is over %u: %s", FMT_WIDTH_MAX, piece.spec);
+			break;
+		}
 		piece.len = (u8)length_bytes(&p, end);
 		piece.conv = *p++;
 		if (piece.conv == 'r' && p < end && (*p == 'h' || *p == 'x'))

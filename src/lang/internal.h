@@ -47,12 +47,12 @@ struct Lexer {
 	struct Diags *diags;
 	const char *text;
 	u32 len, pos;
-	u16 file;
+	u32 file;
 	u32 reported; // lexical errors before this offset have been told: a token may be read twice
 	int nerrors;  // lexical and syntax errors; from MAX_SYNTAX_ERRORS on every token is T_EOF
 };
 
-void lexer_init(struct Lexer *lx, struct Arena *a, struct Diags *d, u16 source);
+void lexer_init(struct Lexer *lx, struct Arena *a, struct Diags *d, u32 source);
 struct Token lexer_next(struct Lexer *lx);
 void lexer_skip_space(struct Lexer *lx); // white space and comments
 // First byte at or after `pos` that is neither white space nor comment; 0 at the end.

@@ -7,12 +7,13 @@
 
 // ---- printf formats: cut into pieces once, at compile time for checking and again where text is made.
 struct FmtPiece {
-	const char *lit; // literal text before the conversion, %% already one %
+	const char *lit; // literal text before the conversion, %% already one %; no NUL ends it
 	u32 litlen;
 	char conv;	 // 0: only literal; else d i u x X o s c p, r (%r), h (%rh), e (%rx), g (%gr)
 	u8 len;		 // bytes asked for by hh h l ll j z t; 0: as the argument is
 	char spec[24];	 // flags, width and precision: "%-10.3"
 };
+#define FMT_WIDTH_MAX 65536 // and of a precision
 #define DEBUGF_VALUES 3 // bpf_trace_printk takes no more
 // NULL and the pieces (in arena a), or what is wrong with the format.
 const char *fmt_parse(struct Arena *a, const char *fmt, u32 len, struct FmtPiece **out, u32 *n);
@@ -258,13 +259,13 @@ struct Script {
 	bool builtin;		    // part of sonde: it imports nothing from files
 	bool found;		    // in the tools' path: it imports no file that another could have written
 	bool uses_params;	    // $1, $#: what is neither option nor script on its command line has a meaning (script_options())
-	u16 source; // index in diags->sources
+	u32 source; // index in diags->sources
 };
 
 // parse.c: never NULL; errors are in diags.
-struct Script *parse_script(struct Arena *a, struct Diags *d, u16 source);
+struct Script *parse_script(struct Arena *a, struct Diags *d, u32 source);
 // A single attach point list as given to -l ("k:vfs_*,t:sched:*"); NULL and a diagnostic on error.
-struct AttachSpec *parse_attach_list(struct Arena *a, struct Diags *d, u16 source);
+struct AttachSpec *parse_attach_list(struct Arena *a, struct Diags *d, u32 source);
 
 // expand.c: macros, imports, positional and named parameters, what is known at compile time. In: the parsed script. Out: the same, with no
 // E_POSPARAM, E_POSCOUNT, macro call or import left, and without the branches and probes that are decided against.
@@ -506,6 +507,7 @@ struct Unit {
 	VEC(struct MapSym *) maps;
 	VEC(struct ProbeUnit *) probes;
 	VEC(struct FmtSite *) fmts; // of the nodes' `fmt`
+	struct Map macros; // "NAME TEXT" of a #define -> the text's tree, as parsed: a source once, however often it is used
 	bool uses_ustack, uses_async, uses_lang_func, uses_kstack, uses_usym;
 	struct ProbeUnit *cur;
 	bool final;   // types have settled: report errors

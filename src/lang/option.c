@@ -2,6 +2,7 @@
 // Invariants: each option is one row, however often it is named; a value that is wrong is told once. The word before the first ": " of a help text is
 // the name of the argument; where it has '|', the words between are the values that are allowed, with ",..." behind them a list of these.
 #include "lang/internal.h"
+#include <errno.h>
 
 // ---- rows
 
@@ -250,11 +251,14 @@ static bool is_allowed(const struct ScriptOpt *o, const char *v)
 	return true;
 }
 
-static void told(struct Script *s, const struct ScriptOpt *o, const char *fmt, const char *v)
+static void PRINTF_LIKE(3, 4) told(struct Script *s, const struct ScriptOpt *o, const char *fmt, ...)
 {
 	struct Str t = {0};
+	va_list ap;
 	str_addf(&t, "option --%s of the script ", o->name);
-	str_addf(&t, fmt, v);
+	va_start(ap, fmt);
+	str_vaddf(&t, fmt, ap);
+	va_end(ap);
 	for (size_t i = 0; i < s->diags->items.n; i++)
 		if (!strcmp(s->diags->items.p[i].msg, str_text(&t))) {
 			str_deinit(&t);
@@ -277,7 +281,7 @@ static void read_value(struct Script *s, const struct ScriptOpt *o, const struct
 {
 	const char *v = p->val;
 	if (o->values && o->kind != OPT_FLAG && v && !is_allowed(o, v))
-		told(s, o, arena_printf(s->arena, "takes %s, not '%%s'", o->arg), v);
+		told(s, o, "takes %s, not '%s'", o->arg, v);
 	if (o->kind == OPT_FLAG)
 		*k = (struct Known){.kind = E_BOOL, .ival = flag_value(s, o, p)};
 	else if (o->kind == OPT_TEXT || o->kind == OPT_MATCH) {
@@ -305,8 +309,9 @@ void option_items(const struct Script *s, const char *list, struct OptItems *out
 		size_t n = strcspn(p, ","), lo = strspn(p, "0123456789");
 		const char *text = arena_strndup(s->arena, p, n), *high = lo && text[lo] == '-' ? text + lo + 1 : text;
 		bool is_num = lo && (lo == n || (text[lo] == '-' && *high && !high[strspn(high, "0123456789")]));
+		errno = 0;
 		u64 a = strtoull(text, NULL, 10), b = strtoull(high, NULL, 10);
-		vec_push(&out->v, ((struct OptItem){text, a, b, is_num && a <= b}));
+		vec_push(&out->v, ((struct OptItem){text, a, b, is_num && a <= b && !errno}));
 	}
 }
 

@@ -289,14 +289,14 @@ static void parse_item(struct Parser *p)
 		end(p);
 }
 
-static struct Parser parser_new(struct Arena *a, struct Diags *d, u16 source, struct Script *s)
+static struct Parser parser_new(struct Arena *a, struct Diags *d, u32 source, struct Script *s)
 {
 	struct Parser p = {.a = a, .s = s};
 	lexer_init(&p.lx, a, d, source);
 	return p;
 }
 
-struct Script *parse_script(struct Arena *a, struct Diags *d, u16 source)
+struct Script *parse_script(struct Arena *a, struct Diags *d, u32 source)
 {
 	struct Script *s = arena_new(a, struct Script);
 	*s = (struct Script){.arena = a, .diags = d, .source = source};
@@ -315,7 +315,7 @@ struct Script *parse_script(struct Arena *a, struct Diags *d, u16 source)
 	return s;
 }
 
-struct AttachSpec *parse_attach_list(struct Arena *a, struct Diags *d, u16 source)
+struct AttachSpec *parse_attach_list(struct Arena *a, struct Diags *d, u32 source)
 {
 	struct AttachSpec *first = NULL, **tail = &first;
 	struct Parser p = parser_new(a, d, source, NULL);

@@ -132,17 +132,28 @@ static struct MapSym *bind_map(struct Unit *u, struct Expr *e)
 }
 
 // A macro's expansion, parsed as an expression of its own source; NULL after an error.
-static struct Expr *macro_tree(struct Resolve *r, const char *name, const char *text)
+static struct Expr *parse_macro(struct Unit *u, const char *name, const char *text)
 {
-	struct Unit *u = r->u;
 	char *src = arena_printf(u->arena, "begin{_=(%s);}", text);
 	int before = u->diags->nerrors;
-	u16 file = diags_add_source(u->diags, arena_printf(u->arena, "#define %s", name), src, strlen(src));
+	u32 file = diags_add_source(u->diags, arena_printf(u->arena, "#define %s", name), src, strlen(src));
 	struct Script *s = parse_script(u->arena, u->diags, file);
 	if (u->diags->nerrors == before && s->probes && s->probes->body && s->probes->body->e)
 		return s->probes->body->e;
 	diag_hint(u->diags, "the macro %s expands to `%s`, which is not an expression of this language", name, text);
 	return NULL;
+}
+
+// The same, for one use of the macro.
+static struct Expr *macro_tree(struct Resolve *r, const char *name, const char *text)
+{
+	struct Unit *u = r->u;
+	char *key = xasprintf("%s %s", name, text);
+	struct Expr *tree = map_get(&u->macros, key);
+	if (!tree && (tree = parse_macro(u, name, text)))
+		map_put(&u->macros, key, tree);
+	free(key);
+	return tree ? clone_expr(u->arena, tree) : NULL;
 }
 
 // A macro's tree in the place of its name.
@@ -342,7 +353,7 @@ static void r_spec(struct Resolve *r, struct TypeSpec *s)
 
 static void r_expr(struct Resolve *r, struct Expr *e)
 {
-	if (!e)
+	if (!e || diags_full(r->u->diags))
 		return;
 	word_to_type(r, e);
 	r_spec(r, e->spec);
@@ -424,7 +435,7 @@ static void r_assign(struct Resolve *r, struct Stmt *s)
 
 static void r_stmts(struct Resolve *r, struct Stmt *s)
 {
-	for (; s; s = s->next) {
+	for (; s && !diags_full(r->u->diags); s = s->next) {
 		switch (s->kind) {
 		case S_EXPR:
 		case S_RETURN:

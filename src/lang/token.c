@@ -26,7 +26,7 @@ static const struct {
 	{"%", T_PERCENT}, {"&", T_AND}, {"|", T_OR}, {"^", T_XOR}, {"!", T_NOT}, {"~", T_BNOT},
 };
 
-void lexer_init(struct Lexer *lx, struct Arena *a, struct Diags *d, u16 source)
+void lexer_init(struct Lexer *lx, struct Arena *a, struct Diags *d, u32 source)
 {
 	const struct Source *src = &d->sources.p[source];
 	*lx = (struct Lexer){.arena = a, .diags = d, .text = src->text, .len = (u32)MIN(src->len, (size_t)UINT32_MAX - 8), .file = source};

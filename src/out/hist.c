@@ -154,10 +154,10 @@ static struct TsRange ts_range(const struct Value *v)
 	return r;
 }
 
-// Column of x when `width` columns span min to max, in single precision as bpftrace does.
+// Column of x when `width` columns span min to max, in single precision as bpftrace does. Distances have no sign: the largest is 2^64 - 1.
 static int ts_column(const struct TsRange *r, s64 x, int width)
 {
-	return (int)((float)width * (float)(s64)((u64)r->min - (u64)x) / (float)(s64)((u64)r->min - (u64)r->max));
+	return (int)((float)width * (float)((u64)x - (u64)r->min) / (float)((u64)r->max - (u64)r->min));
 }
 
 static void ts_number(const struct TsRange *r, s64 x, struct Str *out)

@@ -38,10 +38,10 @@ static void add_padded(const char *spec, const char *s, size_t n, struct Str *ou
 	for (; *p && strchr("-+ #0'", *p); p++)
 		left |= *p == '-';
 	for (; *p >= '0' && *p <= '9'; p++)
-		width = MIN(width * 10 + (size_t)(*p - '0'), (size_t)1 << 20);
+		width = width * 10 + (size_t)(*p - '0');
 	if (*p == '.')
 		for (p++, prec = 0; *p >= '0' && *p <= '9'; p++)
-			prec = MIN(prec * 10 + (size_t)(*p - '0'), (size_t)1 << 30);
+			prec = prec * 10 + (size_t)(*p - '0');
 	n = MIN(n, prec);
 	for (size_t i = n; !left && i < width; i++)
 		str_addc(out, ' ');

@@ -220,10 +220,23 @@ static struct err *dump_keys(const struct MapDef *m, struct DumpBuild *b)
 	return e;
 }
 
-static struct err *dump(const struct MapDef *m, bool take, struct MapDump *out)
+static struct err *dump_one(const struct MapDef *m, struct DumpBuild *b, const void *key)
+{
+	void *raw = xmalloc(raw_size(m));
+	int r = sys_map_lookup(m->fd, key, raw);
+	if (!r)
+		add_entry(m, b, key, raw);
+	free(raw);
+	return r && r != -ENOENT ? err_errno(-r, "map %s: reading", m->name) : NULL;
+}
+
+// only: the key of the one entry that is wanted, NULL: all. With stacks that are completed later several keys may be that one: all are read.
+static struct err *dump(const struct MapDef *m, bool take, const void *only, struct MapDump *out)
 {
 	*out = (struct MapDump){.key_size = m->key_size, .val_size = m->val && map_type_is_percpu(m->bpf_type) ? MIN(m->val->size, m->value_size) : m->value_size};
 	struct DumpBuild b = {.d = out, .take = take};
+	if (only && !m->cold)
+		return dump_one(m, &b, only);
 	if (is_array(m))
 		return dump_array(m, &b);
 	bool unsupported = false;
@@ -257,7 +270,7 @@ static struct MapDef *out_of_use(struct MapDef *m)
 
 struct err *map_dump(const struct MapDef *m, struct MapDump *out)
 {
-	return dump(m, false, out);
+	return dump(m, false, NULL, out);
 }
 
 void map_dump_free(struct MapDump *d)
@@ -359,13 +372,13 @@ static void divide(struct Value *v, u64 div, const struct Type *t)
 	}
 }
 
-// only: the key of the one entry that is wanted; NULL: all
+// only: as for dump()
 static struct err *read_map(struct RunCtx *rc, struct Arena *a, struct MapDef *m, u64 top, u64 div, bool take, const void *only, struct MapReport *out)
 {
 	const struct Aggr *g = ty_is_aggr(m->val) ? aggr_of(m->val) : NULL;
 	*out = (struct MapReport){.name = m->name, .scalar = m->scalar, .div = div, .stats = g && g->stats};
 	struct MapDump d;
-	struct err *e = dump(take ? out_of_use(m) : m, take, &d);
+	struct err *e = dump(take ? out_of_use(m) : m, take, only, &d);
 	if (e) {
 		map_dump_free(&d);
 		return e;

@@ -13,7 +13,7 @@ int session_list(const struct Options *o)
 		return session_fail(e);
 	}
 	const char *pattern = o->pattern ? o->pattern : "*:*";
-	u16 src = diags_add_source(&s.diags, "listing", pattern, strlen(pattern));
+	u32 src = diags_add_source(&s.diags, "listing", pattern, strlen(pattern));
 	struct AttachSpec *specs = NULL;
 	size_t len = strlen(pattern);
 	if (o->pattern && len > 3 && !strcmp(pattern + len - 3, ".bt"))

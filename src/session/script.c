@@ -47,7 +47,7 @@ struct err *session_read_script(struct Session *s)
 			return e;
 	}
 	const char *name = o->name ? o->name : o->file && strcmp(o->file, "-") ? o->file : "stdin";
-	u16 src = diags_add_source(&s->diags, name, str_text(&s->text), s->text.n);
+	u32 src = diags_add_source(&s->diags, name, str_text(&s->text), s->text.n);
 	s->script = parse_script(&s->arena, &s->diags, src);
 	s->script->builtin = o->builtin;
 	s->script->found = o->found;

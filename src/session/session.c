@@ -75,6 +75,7 @@ void session_deinit(struct Session *s)
 	vec_deinit(&s->unit.probes);
 	vec_deinit(&s->unit.fmts);
 	vec_deinit(&s->unit.maps);
+	map_deinit(&s->unit.macros);
 	vec_deinit(&s->pids);
 	vec_deinit(&s->params);
 	for (size_t i = 0; i < s->prog.objects.n; i++)

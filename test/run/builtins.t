@@ -346,3 +346,9 @@ NAME texts of numbers: compared with texts, not with numbers
 PROG begin { print(signal_name(9) == 9); exit() }
 RC 1
 STDERR ERROR: Type mismatch for '==': comparing 'signal_name_t' with 'int8'
+
+NAME print() of one element reads that one, not the map (which is read once, at the end)
+RUN echo 'begin { for ($i : 0..1000) { @["k", $i] = lhist($i, 0, 2000, 1000) } print(@["k", 999]); print(@["k", 1000]); print(@["k", 7]); exit() } END { clear(@) }' >in.bt; {sonde} -q -c '{sonde} -q in.bt' -e 'tracepoint:syscalls:sys_enter_bpf /pid == cpid && args.cmd == 24/ { @batches = count() } END { print((1, @batches)); clear(@batches) }'
+EXPECT_RE @\[k, 999\]: *\n\[0, 1000\) +1 .*\n\n@\[k, 7\]: *\n\[0, 1000\) +1 .*\n
+EXPECT_NOT k, 1000]
+EXPECT_LINE (1, 1)

@@ -234,6 +234,22 @@ RC 1
 STDERR --by of the script takes blocked|runq|all,..., not 'runq,sleep'
 STDERR --min of the script is a time (10ms, 5s), not 'soon'
 
+NAME a help text with conversions of printf in it
+RUN {sonde} -e 'begin { print(getopt("mode", "a", "%s%s%s%n|a: how")); exit() }' -- --mode=zzz
+RC 1
+STDERR --mode of the script takes %s%s%s%n|a, not 'zzz'
+
+NAME widths of printf that no line has
+RUN for f in %99999999999999d %2147483600s %.65537d %65536s; do {sonde} -q -e "begin { printf(\"$f\n\", 1); exit() }" | wc -c; done
+EXPECT_LINE 65539
+STDERR stdin:1:9-40: ERROR: format: a width or precision is over 65536: %99999999999999
+STDERR a width or precision is over 65536: %2147483600
+STDERR a width or precision is over 65536: %.65537
+
+NAME a format of 60,000 conversions
+RUN python3 -c "print('begin { printf(\"' + '%d' * 60000 + '\", 1) }')" >{tmp}/f.bt; (ulimit -v 1000000; {sonde} {tmp}/f.bt) 2>&1 | cut -c1-200
+EXPECT Not enough arguments for format string (1 supplied, 60000 expected)
+
 NAME a list of numbers that has a word in it
 RUN {sonde} -e 'begin { print(getopt_match("pid", pid)); exit() }' -- --pid=1,abc
 RC 1

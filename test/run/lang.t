@@ -282,6 +282,15 @@ PROG #define TEN 10
    begin { printf("%d %d %d %s\n", TEN, SUM, GREEN, GREEN); exit() }
 EXPECT_LINE 10 15 4 GREEN
 
+NAME a #define used 70,000 times, before another one
+RUN python3 -c "print('#define A 1\n#define B 7\nbegin { \$y = (uint64)0;' + ' \$y += A;' * 70000 + ' print((\$y, B)); exit() }')" >{tmp}/m.bt; {sonde} {tmp}/m.bt
+EXPECT_LINE (70000, 7)
+
+NAME a macro called 70,000 times: where the last call's error comes from
+RUN python3 -c "print('macro m(x) { x + 1 }\nbegin { \$y = (uint64)0;' + ' \$y += m(1);' * 70000 + '\n\$z = m((1, 2)); }')" >{tmp}/m.bt; {sonde} {tmp}/m.bt 2>&1 | cut -c1-300
+EXPECT m.bt:1:14-
+EXPECT m.bt:3:6-15: ERROR: expanded from
+
 NAME kernel types through BTF
 PROG begin { $t = (struct task_struct *)curtask; printf("%d %s %d\n", $t->tgid == pid, $t.comm, $t->real_parent->tgid == ppid); exit() }
 NEED btf
@@ -449,6 +458,10 @@ EXPECT_LINE (7000, 2000000, 3)
 EXPECT_LINE (true, true, false, true)
 EXPECT_LINE false
 EXPECT_LINE 4004
+
+NAME getopt_list: texts that begin with a digit, the largest number
+RUN {sonde} -q -e 'begin { for ($x : getopt_list("names")) { printf("%s ", $x); } for ($n : getopt_list("nums")) { printf("%lu ", $n); } exit() }' -- --names=foo,7-zip,9-front-2 --nums=3,18446744073709551614-18446744073709551615
+EXPECT_LINE foo 7-zip 9-front-2 3 18446744073709551614 18446744073709551615 
 
 NAME a loop over the values of an option, one program for each 200 of them
 NEED for_each_map_elem

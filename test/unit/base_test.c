@@ -78,7 +78,7 @@ TEST(diagnostics)
 {
 	static const char text[] = "BEGIN {\n  foo();\n}\n";
 	struct Diags d = {0};
-	u16 f = diags_add_source(&d, "stdin", text, sizeof(text) - 1);
+	u32 f = diags_add_source(&d, "stdin", text, sizeof(text) - 1);
 	diag_error(&d, (struct Span){10, 5, f}, "Unknown function: '%s'", "foo");
 	diag_hint(&d, "look at it");
 	struct Str s = {0};
@@ -86,6 +86,39 @@ TEST(diagnostics)
 	CHECK_STR(s.p, "stdin:2:3-8: ERROR: Unknown function: 'foo'\n  foo();\n  ~~~~~\nHINT: look at it\n");
 	CHECK_EQ(d.nerrors, 1);
 	str_deinit(&s);
+	diags_deinit(&d);
+}
+
+TEST(diagnostics_of_long_lines)
+{
+	struct Diags d = {0};
+	struct Str text = {0}, s = {0}, want = {0};
+	for (int i = 0; i < 1000; i++)
+		str_add(&text, "\u03bca"); // two bytes and one
+	str_add(&text, "\nshort");
+	u32 f = diags_add_source(&d, "stdin", text.p, text.n);
+	diag_error(&d, (struct Span){1502, 1, f}, "middle");
+	diag_error(&d, (struct Span){3001, 5, f}, "short");
+	diags_render(&d, true, &s);
+	str_addf(&want, "stdin:1:1503-1504: ERROR: middle\n...%.*s...\n%252s~\nstdin:2:1-6: ERROR: short\nshort\n~~~~~\n", 999, text.p + 1253, "");
+	CHECK_STR(s.p, want.p);
+	str_reset(&s);
+	diags_forget(&d);
+	diag_error(&d, (struct Span){0, 3000, f}, "all: %s", text.p);
+	diags_render(&d, true, &s);
+	CHECK(s.n < 7000 && strstr(s.p, "...\n~~~"));
+	str_reset(&s);
+	diags_forget(&d);
+	for (int i = 0; i < 100000; i++) {
+		diag_error(&d, (struct Span){(u32)i % 3000, 2, f}, "number %d", i);
+		diag_hint(&d, "hint %d", i);
+	}
+	diags_render(&d, true, &s);
+	CHECK(s.n < 600000 && strstr(s.p, "HINT: hint 199\nERROR: 99800 more errors are not shown\n"));
+	CHECK(diags_full(&d));
+	str_deinit(&text);
+	str_deinit(&s);
+	str_deinit(&want);
 	diags_deinit(&d);
 }
 

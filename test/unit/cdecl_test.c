@@ -17,7 +17,7 @@ static void env_init(struct Env *e, const char *text)
 	*e = (struct Env){0};
 	typetab_init(&e->tab, &e->a);
 	e->c = ctypes_create(&e->a, &e->tab, &e->d);
-	u16 file = diags_add_source(&e->d, "stdin", text, strlen(text));
+	u32 file = diags_add_source(&e->d, "stdin", text, strlen(text));
 	struct CText t = {.span = {0, (u32)strlen(text), file}};
 	ctypes_add_preamble(e->c, &t, NULL, 0, NULL, 0);
 }
@@ -272,7 +272,7 @@ TEST(headers)
 	static const char text[] = "#include <a.h>\n#include <loop.h>\n#include \"a.h\"\nstruct mine { struct from_a a; };";
 	typetab_init(&e.tab, &e.a);
 	e.c = ctypes_create(&e.a, &e.tab, &e.d);
-	u16 file = diags_add_source(&e.d, "stdin", text, strlen(text));
+	u32 file = diags_add_source(&e.d, "stdin", text, strlen(text));
 	struct CText t = {.span = {0, (u32)strlen(text), file}};
 	const char *extra[] = {"b.h"};
 	ctypes_add_preamble(e.c, &t, dirs, 1, extra, 1);

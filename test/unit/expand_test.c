@@ -229,6 +229,11 @@ TEST(blow_up)
 		str_addf(&s, "macro m%d() { m%d() + 1 }\n", i, i + 1);
 	str_add(&s, "macro m3000() { 1 }\nbegin { print(m0()); }");
 	CHECK_EQ(errors(&s), 1);
+	str_reset(&s);
+	for (int i = 0; i < 18; i++) // what is inside a type counts: 2^18 is below the limit, with the nodes around it above
+		str_addf(&s, "macro m%d(x) { m%d(sizeof(typeof(x + x))) }\n", i, i + 1);
+	str_add(&s, "macro m18(x) { x }\nbegin { print(m0(1)); }");
+	CHECK_EQ(errors(&s), 1);
 	str_deinit(&s);
 }
 

@@ -196,6 +196,19 @@ TEST(time_series)
 	check_value(&(struct Value){.kind = V_TSERIES}, "<no data>", "[]");
 }
 
+TEST(time_series_of_all_numbers)
+{
+	struct TsPoint points[] = {{1000000000, 0, true}, {2000000000, 1LL << 62, true}, {3000000000, INT64_MIN, true}, {4000000000, -1, true}};
+	struct Value v = {.kind = V_TSERIES, .uns = true, .points = points, .npoints = 4};
+	struct Str s = {0};
+	static const int column[] = {0, 13, 26, 52};
+	tseries_text(&v, &s);
+	const char *line = strchr(strchr(str_text(&s), '\n') + 1, '\n');
+	for (u32 i = 0; i < 4; i++, line = strchr(line + 1, '\n'))
+		CHECK_EQ(strcspn(line + 1, "*") - 9, column[i]);
+	str_deinit(&s);
+}
+
 TEST(maps_as_text)
 {
 	struct Value key[] = {I(1), S("x y")};

@@ -14,7 +14,7 @@ struct Run {
 static void run_init(struct Run *r, const char *text, size_t n)
 {
 	*r = (struct Run){0};
-	u16 f = diags_add_source(&r->diags, "stdin", text, n);
+	u32 f = diags_add_source(&r->diags, "stdin", text, n);
 	r->script = parse_script(&r->arena, &r->diags, f);
 	ast_dump(r->script, &r->text);
 	diags_render(&r->diags, true, &r->text);
