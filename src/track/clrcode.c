@@ -531,6 +531,8 @@ void clrcode_read(struct Jits *j, struct Jit *t)
 		free(map);
 	}
 	c->idle = v.syms.n ? 0 : c->idle + 1;
+	if (v.syms.n) // it is compiling: the next ones will be there in a moment
+		t->soon = MAX(t->soon, 2u);
 	if (c->idle == IDLE)
 		drop_modules(c);
 	pieces_give(j, t, &v, PROC_MADE);
