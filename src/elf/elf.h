@@ -35,7 +35,7 @@ struct ElfFile {
 	u64 shoff;
 	u32 shnum, shentsize, shstrndx;
 	bool is_pe; // pe.c
-	struct PeTable pe_unwind, pe_clr; // of that: .pdata; .NET's header
+	struct PeTable pe_exports, pe_unwind, pe_clr; // of that: names it gives to others; .pdata; .NET's header
 };
 struct err *elffile_open(struct ElfFile *f, int fd, const u8 *mem, u64 size);
 struct err *elffile_headers(struct ElfFile *f);	 // reads section headers once; none is no error
@@ -103,6 +103,13 @@ struct PeBytes {
 };
 // Where an image in memory has .NET's metadata, which lies there as in its file, or each section at its place. False: it has none.
 bool pe_metadata(const struct PeBytes *b, u64 *addr, u32 *size);
+struct PeFunction {
+	u64 addr;
+	u32 size;
+	char *name; // malloced
+};
+typedef VEC(struct PeFunction) PeFunctions;
+void pe_exports(const struct ElfFile *f, PeFunctions *out); // functions with unwind information that it exports, by address; appends
 
 // ---- clrmeta.c: .NET's metadata (ECMA-335, partition II, 22 and 24)
 struct ClrMeta {
@@ -119,13 +126,7 @@ bool clrmeta_open(struct ClrMeta *m, const u8 *p, u64 size); // of a metadata ro
 bool clrmeta_method(const struct ClrMeta *m, u32 method, struct Str *out);
 
 // ---- r2r.c: code that .NET's libraries were compiled to ahead of time (ReadyToRun)
-struct R2rFunction {
-	u64 addr;
-	u32 size;
-	char *name; // malloced
-};
-typedef VEC(struct R2rFunction) R2rFunctions;
-void r2r_functions(const struct ElfFile *f, R2rFunctions *out); // of a PE file, by address; appends
+void r2r_functions(const struct ElfFile *f, PeFunctions *out); // of a PE file, by address; appends
 
 // ---- cfi.c: the parts of an ELF file that hold unwind information, copied into memory (the file may change under us)
 struct CfiSeg { // executable PT_LOAD

@@ -21,7 +21,7 @@ struct Head { // from the signature on, as in the file
 };
 _Static_assert(sizeof(struct Head) == 24 + 20, "PE Format");
 #define OPTIONAL 24u // bytes before that header
-enum { TABLE_EXCEPTION = 3, TABLE_CLR = 14 };
+enum { TABLE_EXPORTS = 0, TABLE_EXCEPTION = 3, TABLE_CLR = 14 };
 
 struct Section {
 	char name[8];
@@ -94,9 +94,68 @@ bool pe_open(struct ElfFile *f)
 	f->type = ET_DYN;
 	f->machine = machine_of(pe.h.machine);
 	f->entry = pe.h.entry;
+	f->pe_exports = read_table(&pe, TABLE_EXPORTS);
 	f->pe_unwind = read_table(&pe, TABLE_EXCEPTION);
 	f->pe_clr = read_table(&pe, TABLE_CLR);
 	return true;
+}
+
+// ---- names that a file gives to others
+#define MAX_EXPORTS 65536u
+#define MAX_NAME 512u
+struct Exports { // "Export Directory Table"
+	u32 flags, time;
+	u16 major, minor;
+	u32 name, first, nfunctions, nnames, functions, names, numbers;
+};
+
+static int by_address(const void *a, const void *b)
+{
+	const struct PeFunction *x = a, *y = b;
+	return x->addr != y->addr ? (x->addr < y->addr ? -1 : 1) : 0;
+}
+
+static bool read_export(const struct ElfFile *f, const struct Exports *x, u32 i, struct PeFunction *out)
+{
+	u32 name, addr;
+	u16 number;
+	u64 off;
+	char text[MAX_NAME];
+	if (!elffile_read_at(f, x->names + (u64)i * 4, &name, 4) || !elffile_read_at(f, x->numbers + (u64)i * 2, &number, 2) || number >= x->nfunctions ||
+	    !elffile_read_at(f, x->functions + number * 4ull, &addr, 4) || addr - f->pe_exports.addr < f->pe_exports.size || // the name of another library's
+	    !elffile_vaddr_to_off(f, name, &off))
+		return false;
+	size_t got = elffile_read_some(f, off, text, sizeof(text)), n = strnlen(text, got);
+	if (!n || n == got)
+		return false;
+	*out = (struct PeFunction){addr, 0, xstrdup(text)};
+	return true;
+}
+
+void pe_exports(const struct ElfFile *f, PeFunctions *out)
+{
+	struct Exports x;
+	struct PeFunction fn;
+	u32 entry[3];
+	size_t first = out->n, kept = first, k = first;
+	if (f->machine != EM_X86_64 || !elffile_read_at(f, f->pe_exports.addr, &x, sizeof(x)))
+		return;
+	for (u32 i = 0; i < MIN(x.nnames, MAX_EXPORTS); i++)
+		if (read_export(f, &x, i, &fn))
+			vec_push(out, fn);
+	if (out->n > first)
+		qsort(out->p + first, out->n - first, sizeof(*out->p), by_address);
+	// How large they are only their unwind information tells: what has none, and what is not exported, has no name.
+	for (u32 i = 0; i < f->pe_unwind.size / sizeof(entry) && elffile_read_at(f, f->pe_unwind.addr + i * sizeof(entry), entry, sizeof(entry)); i++)
+		for (; k < out->n && out->p[k].addr <= entry[0]; k++)
+			if (out->p[k].addr == entry[0] && entry[1] > entry[0])
+				out->p[k].size = entry[1] - entry[0];
+	for (k = first; k < out->n; k++)
+		if (out->p[k].size)
+			out->p[kept++] = out->p[k];
+		else
+			free(out->p[k].name);
+	out->n = kept;
 }
 
 // ---- an image in memory

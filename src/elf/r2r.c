@@ -285,7 +285,7 @@ static u32 function_word(const struct Image *m, u32 i, u32 word)
 }
 
 // A method is its function and those behind it that belong to none: its handlers of exceptions.
-static void give(const struct Image *m, R2rFunctions *out)
+static void give(const struct Image *m, PeFunctions *out)
 {
 	for (u32 i = 0, next; i < m->nfunctions; i = next) {
 		struct Str name = {0};
@@ -293,12 +293,12 @@ static void give(const struct Image *m, R2rFunctions *out)
 			next++;
 		u32 from = function_word(m, i, 0), to = m->function_size == 12 ? function_word(m, next - 1, 1) : next < m->nfunctions ? function_word(m, next, 0) : from + 4;
 		if (m->method_of[i] && to > from && clrmeta_method(&m->meta, m->method_of[i], &name))
-			vec_push(out, ((struct R2rFunction){from, to - from, xstrdup(str_text(&name))}));
+			vec_push(out, ((struct PeFunction){from, to - from, xstrdup(str_text(&name))}));
 		str_deinit(&name);
 	}
 }
 
-void r2r_functions(const struct ElfFile *f, R2rFunctions *out)
+void r2r_functions(const struct ElfFile *f, PeFunctions *out)
 {
 	struct Image m = {.f = f, .function_size = f->machine == EM_X86_64 ? 12 : 8};
 	if (read_header(&m)) {

@@ -84,7 +84,7 @@ void ends_start(const struct Program *prog)
 // Where a thread or a program begins: C, C++ and Rust (libc), Go.
 static bool is_root(const char *sym)
 {
-	static const char *const roots[] = {"_start", "__libc_start_main", "main", "clone", "__clone", "clone3", "__clone3", "start_thread", "_dl_start_user",
+	static const char *const roots[] = {"_start", "__libc_start_main", "main", "clone", "__clone", "clone3", "__clone3", "start_thread", "RtlUserThreadStart", "_dl_start_user",
 					    "runtime.goexit", "runtime.goexit.abi0", "runtime.mstart", "runtime.mstart.abi0", "runtime.rt0_go",
 					    "runtime.rt0_go.abi0", // where Go changes to another stack: asm_amd64.s marks these TOPFRAME
 					    "runtime.mcall", "runtime.mcall.abi0", "runtime.systemstack", "runtime.systemstack.abi0",

@@ -198,10 +198,11 @@ static void add_plt(struct Collect *c, struct ElfSymtab *t, struct ElfFile *f)
 			vec_push(&c->v, ((struct Sym){t->plt[i].addr, SRC_PLT, false, false, false, t->plt[i].size, i}));
 }
 
-// .NET's functions, whose names are made of several.
+// A PE file's: those that it exports, and .NET's, whose names are made of several.
 static void add_compiled(struct Collect *c, struct ElfSymtab *t, const struct ElfFile *f)
 {
-	R2rFunctions v = {0};
+	PeFunctions v = {0};
+	pe_exports(f, &v);
 	r2r_functions(f, &v);
 	t->plt = xrealloc(t->plt, (t->nplt + v.n + 1) * sizeof(*t->plt));
 	for (size_t i = 0; i < v.n; i++) {

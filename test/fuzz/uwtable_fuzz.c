@@ -77,9 +77,13 @@ static bool read_image(void *f, u64 at, void *buf, u64 n)
 static void check_names(struct ElfFile *f)
 {
 	const struct PeBytes b = {read_image, f, 0};
-	R2rFunctions v = {0};
+	PeFunctions v = {0};
 	u64 addr;
 	u32 size;
+	pe_exports(f, &v);
+	for (size_t i = 0; i < v.n; i++)
+		free(v.p[i].name);
+	v.n = 0;
 	r2r_functions(f, &v);
 	for (size_t i = 0; i < v.n; i++) {
 		check(v.p[i].size && *v.p[i].name && (!i || v.p[i].addr >= v.p[i - 1].addr));

@@ -10,6 +10,7 @@
 #define FUNCTIONS 0x100u // RUNTIME_FUNCTIONs
 #define METHODS 0x180u	 // array by method
 #define INSTANCES 0x1c0u // hash table
+#define EXPORTS 0x320u
 #define SIZE 0x1000u
 
 static u8 file[SIZE];
@@ -79,6 +80,7 @@ static void make(u16 magic)
 	p2(h + 20, tables + 128);
 	p2(o, magic);
 	p4(o + tables - 4, 16);
+	pair(o + tables, RVA + EXPORTS, 0x80);
 	pair(o + tables + 3 * 8, RVA + FUNCTIONS, 4 * 12);
 	pair(o + tables + 14 * 8, RVA, 72);
 	u8 *s = o + tables + 128;
@@ -107,6 +109,18 @@ static void make(u16 magic)
 	// one bucket; the entry: a byte of its hash, how far it is; of a type that is generic over a string, method 3, function 3
 	static const u8 instances[] = {0, 2, 4, 0x55, 2 << 1, 0, 0x40, 0x15, 0x12, 8, 1, 0x0e, 3, 3 << 2};
 	memcpy(section(INSTANCES), instances, sizeof(instances));
+	// three names: one of a function, one of code without unwind information, one that is another library's
+	u8 *x = section(EXPORTS);
+	pair(x + 20, 3, 3);
+	pair(x + 28, RVA + EXPORTS + 40, RVA + EXPORTS + 52);
+	p4(x + 36, RVA + EXPORTS + 64);
+	for (u32 i = 0; i < 3; i++) {
+		static const u32 functions[] = {RVA + 0x880, RVA + 0x900, RVA + EXPORTS + 70};
+		p4(x + 40 + i * 4, functions[i]);
+		p4(x + 52 + i * 4, RVA + EXPORTS + 74 + i * 6);
+		p2(x + 64 + i * 2, 2 - i);
+	}
+	memcpy(x + 74, "Other\0Small\0Large", 18);
 	make_metadata(section(META));
 	p4(section(0x300), 1); // UNWIND_INFO: no frame
 	memset(section(0x800), 0x90, 4 * 64);
@@ -138,7 +152,7 @@ TEST(names_of_methods)
 TEST(compiled_ahead)
 {
 	struct ElfFile f;
-	R2rFunctions v = {0};
+	PeFunctions v = {0};
 	make(0x20b);
 	CHECK(!elffile_open(&f, -1, file, sizeof(file)));
 	CHECK(f.is_pe && f.machine == EM_X86_64 && f.nsegs == 1 && f.segs[0].vaddr == RVA && f.segs[0].off == OFF && f.segs[0].flags == (PF_R | PF_X));
@@ -154,6 +168,25 @@ TEST(compiled_ahead)
 		CHECK_STR(v.p[i].name, want[i].name);
 		free(v.p[i].name);
 	}
+	vec_deinit(&v);
+	elffile_close(&f);
+}
+
+TEST(exported)
+{
+	struct ElfFile f;
+	PeFunctions v = {0};
+	make(0x20b);
+	CHECK(!elffile_open(&f, -1, file, sizeof(file)));
+	pe_exports(&f, &v);
+	CHECK_EQ(v.n, 1);
+	if (v.n == 1) {
+		CHECK_EQ(v.p[0].addr, RVA + 0x880);
+		CHECK_EQ(v.p[0].size, 50);
+		CHECK_STR(v.p[0].name, "Large");
+	}
+	for (size_t i = 0; i < v.n; i++)
+		free(v.p[i].name);
 	vec_deinit(&v);
 	elffile_close(&f);
 }
