@@ -30,7 +30,7 @@ ALWAYS = ['python', 'perl', 'node', 'openssl', 'sqlite', 'nginx']
 # A program of one thread, or of one kind of work: of which function each of its stacks must show one
 OWN = {'perl': r'^\(main\)|^main::', 'php': r'^\{main\}', 'lua': r'^main chunk', 'luajit': r'^main chunk|^.*luaload', 'python': r'^<module>|^work$'}
 # A program with threads or processes of other kinds, too: what must show in some
-SHOWN = {'ruby': r'^<main>$', 'beam.smp': r'^beam_stack:work/1|^rabbit_\w+:', 'java': r'^JavaStacks\.', 'node': r'^work$|^fib$', 'postgres': r'\binner$', 'php-fpm': r'^page$'}
+SHOWN = {'ruby': r'^<main>$', 'beam.smp': r'^beam_stack:work/1|^rabbit_\w+:', 'java': r'^JavaStacks\.', 'dotnet': r'^Demo\.App\.', 'node': r'^work$|^fib$', 'postgres': r'\binner$', 'php-fpm': r'^page$'}
 GUESSES = ('luajit', 'nginx')  # whose Lua is LuaJIT
 READY = 60 # seconds until mixed.sh says that it has begun
 # Ruby's threads yield for their turns. Linux 6.18 then gives two such processes all of two processors: six others got 1 %. Not where they have one processor.
@@ -104,6 +104,14 @@ def loads(tmp):
         subprocess.run([os.path.join(RUN, 'beam.sh'), '-noshell', '-eval', 'compile:file("beam_stack.erl"), halt().'], cwd=tmp, stdout=subprocess.DEVNULL)
         open(tmp + '/erl.go', 'w').close()
         yield 'beam', [os.path.join(RUN, 'beam.sh'), '+S', '2:2', '-pa', tmp, '-noshell', '-s', 'beam_stack', 'main', '-extra', tmp + '/erl', '-1']
+    for release in ('noble', 'questing', 'resolute'):
+        if os.path.exists(os.path.join(programs.CACHE, release, 'usr/lib/dotnet/dotnet')):
+            shutil.copy(os.path.join(here, 'dotnetload.cs'), tmp)
+            dotnet = [os.path.join(RUN, 'dotnet.sh'), release]
+            subprocess.run(dotnet + ['--csc', 'dotnetload'], cwd=tmp, stdout=subprocess.DEVNULL, check=True)
+            os.rename(tmp + '/dotnetload.dll', '%s/%s.dll' % (tmp, release))
+            os.rename(tmp + '/dotnetload.runtimeconfig.json', '%s/%s.runtimeconfig.json' % (tmp, release))
+            yield 'dotnet', dotnet + ['/mnt/%s.dll' % release, '100000']
     if shutil.which('javac'):
         subprocess.run(['javac', '-encoding', 'UTF-8', '-d', tmp, os.path.join(RUN, 'JavaStacks.java')], check=True)
         open(tmp + '/java.go', 'w').close()
