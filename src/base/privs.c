@@ -152,7 +152,7 @@ static void ends(struct Filter *f, u32 action)
 	put(f, BPF_RET | BPF_K, action, 0, 0);
 }
 
-static void load_arg(struct Filter *f, u32 i) // its lower half: both machines are little endian
+static void load_arg(struct Filter *f, u32 i) // its lower half: all machines are little endian
 {
 	put(f, BPF_LD | BPF_W | BPF_ABS, (u32)offsetof(struct seccomp_data, args) + i * 8, 0, 0);
 }

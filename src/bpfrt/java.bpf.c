@@ -228,7 +228,6 @@ enum JavaPlace {
 };
 
 #define JAVA_3(word, bytes) (((word) & 0xffffff) == (bytes))
-#define JAVA_SUB(word) (JAVA_3(word, 0xec8348) || JAVA_3(word, 0xec8148)) // sub $imm,%rsp
 // Behind "pop %rbp": the look whether the thread shall stop, ret; and what follows if it shall.
 static RT_INLINE bool java_left(u64 before, u64 code, u64 next)
 {

@@ -10,7 +10,6 @@
 #include "bpfrt/stack_rt.h"
 
 #define AGAIN_NS 100000000ull // user space is asked again so much later
-#define RECORD_VALID 24
 #define MODULES 65536 // more than any process loads
 
 RT_MAP(rt_otel, RT_MAP_HASH, 4, sizeof(struct RtOtel), 8192, 0); // no LRU: its locks are not for NMIs

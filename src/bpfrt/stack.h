@@ -58,7 +58,7 @@ struct RtTrim {
 // chunks of level 0 from number 1 on, under chunks of level 1 that hold the starts and numbers of those below them, under one of level 2 if need be.
 // Number 0 is the top.
 #define RT_UW_CHUNK 64	// entries of a chunk
-#define RT_UW_LEVELS 3	// 262,144 mappings: vm.max_map_count is 65,530
+#define RT_UW_LEVELS 3	// 262,144 mappings: vm.max_map_count is 65,530 unless it was raised
 #define RT_UW_UPPER (1 << 20) // chunks of level 1 under one of level 2 are numbered from here on
 #define RT_UW_PAGE_SHIFT 12
 #define RT_UW_PAGE (1 << RT_UW_PAGE_SHIFT) // unit of RtUwMapping.pages

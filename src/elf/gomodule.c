@@ -6,6 +6,7 @@
 #define MAX_SCAN (64ull << 20) // bytes searched for something that nothing names
 #define MAX_RELA (64ull << 20)
 #define PIECE (1u << 20)
+#define MODULES_MAX 16u // words that lead to the table and may begin moduledata: each costs a look at all relocations
 enum { M_TEXT = 22, M_TYPES_1_16 = 35, M_GOFUNC_1_18 = 38, M_TYPES_1_20 = 37, M_GOFUNC_1_20 = 40, M_GOFUNC_1_27 = 43, M_WORDS }; // words of moduledata
 
 // ---- the table
@@ -101,10 +102,12 @@ static bool is_module(const struct Words *w, const struct GoTab *t)
 static void by_relocations(struct ElfFile *f, const struct GoTab *t, struct Words *w)
 {
 	u64 n;
+	u32 tried = 0;
 	const Elf64_Rela *r = load_relocations(f, &n);
-	for (u64 i = 0; r && i < n; i++) {
+	for (u64 i = 0; r && i < n && tried < MODULES_MAX; i++) {
 		if ((u64)r[i].r_addend != t->vaddr || ELF64_R_TYPE(r[i].r_info) != relative_type(f))
 			continue;
+		tried++;
 		w->at = r[i].r_offset;
 		read_words(f, w);
 		for (u64 k = 0; k < n; k++) {

@@ -2,7 +2,7 @@
 // V8 embeds them as one piece of code, with int3 between them, and of each, in .rodata, {offset, bytes, place of its metadata}; behind all of these, by which it looks them up,
 // {end, number} of each (V8's src/snapshot/embedded/embedded-data.h). Numbers that count up from 0 beside ends that ascend are such a table; and the gaps that it tells of are
 // padding in one place of the code.
-// Invariant: every offset is checked; what is read of the file at once is a piece.
+// Invariant: every offset is checked; of the code a piece at a time is read, and what looks like its begin, READ_MAX times at most, as a whole.
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +13,7 @@
 #define BUILTINS_MAX 20000u
 #define CODE_MAX (64u << 20)
 #define CODE_ALIGN 64
+#define READ_MAX 16u
 #define PAD 0xcc
 #define NEAR 8192u // bytes of the code's begin whose gaps are looked at first
 
@@ -92,13 +93,15 @@ static bool find_code(const struct ElfFile *f, const struct ElfSec *s, const str
 	u64 size = (u64)b[n - 1].offset + b[n - 1].size;
 	u8 *p = xmalloc(PIECE + NEAR), *all = NULL;
 	bool found = false;
-	for (u64 off = 0; off + size <= s->size && !found; off += PIECE) {
+	u32 read = 0;
+	for (u64 off = 0; off + size <= s->size && !found && read < READ_MAX; off += PIECE) {
 		u64 have = MIN(s->size - off, (u64)PIECE + NEAR);
 		if (!elffile_read(f, s->off + off, p, have))
 			break;
-		for (u64 at = (u64)-(s->addr + off) % CODE_ALIGN; at < PIECE && at + NEAR <= have && !found; at += CODE_ALIGN) {
+		for (u64 at = (u64)-(s->addr + off) % CODE_ALIGN; at < PIECE && at + NEAR <= have && !found && read < READ_MAX; at += CODE_ALIGN) {
 			if (!fits(b, n, p + at, NEAR) || off + at + size > s->size || !(all = elffile_load(f, s->off + off + at, size, CODE_MAX)))
 				continue;
+			read++;
 			found = fits(b, n, all, size);
 			free(all);
 			out->code = s->addr + off + at;

@@ -115,7 +115,11 @@ bool codes_wants_script(struct Codes *c, const struct RtCodeNew *code, size_t by
 
 void codes_read_script(struct Codes *c, const struct RtCodeNew *code, const struct JavaMemory *m, const struct RtV8 *v)
 {
-	pthread_mutex_lock(&c->lock);
-	scripts_add(c->scripts, &code->code, m, v);
-	pthread_mutex_unlock(&c->lock);
+	struct ScriptLines l = {0};
+	if (scripts_read(&code->code, m, v, &l)) { // without the lock: it may be 128 MB
+		pthread_mutex_lock(&c->lock);
+		scripts_add(c->scripts, &code->code, &l);
+		pthread_mutex_unlock(&c->lock);
+	}
+	vec_deinit(&l.starts);
 }

@@ -149,7 +149,13 @@ struct Scripts;
 struct Scripts *scripts_create(void);
 void scripts_destroy(struct Scripts *s);
 bool scripts_wants(struct Scripts *s, const struct RtCode *c, struct RtScriptAt *at);
-void scripts_add(struct Scripts *s, const struct RtCode *c, const struct JavaMemory *m, const struct RtV8 *v);
+struct ScriptLines {
+	VEC(u32) starts; // of each line but the first
+	bool cr; // the last character was one
+	bool large; // it has more than are kept
+};
+bool scripts_read(const struct RtCode *c, const struct JavaMemory *m, const struct RtV8 *v, struct ScriptLines *l); // false: not to be had now. l is the caller's either way
+void scripts_add(struct Scripts *s, const struct RtCode *c, struct ScriptLines *l); // takes what it keeps
 u32 scripts_line(struct Scripts *s, const struct RtCode *c, u32 pos);
 
 // Linked with musl's libc, whose threads keep their values and variables elsewhere than glibc's: added to what the version is called.

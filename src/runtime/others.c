@@ -5,8 +5,8 @@
 static const struct RuntimeOther others[] = {
 	{"Python", "Py_Initialize", "this version is not known (3.7 to 3.14 are): its stacks show the interpreter"},
 	{"V8", "_ZN2v88internal7Version6major_E", "this version is not known (those of Node 18, 20, 22, 24 and 26 are): code made at run time is left by frame pointers; names with `node --perf-basic-prof`"},
-	{"Ruby", "rb_thread_current", "this version is not known (2.7 and 3.1 to 3.4 on x86-64 are): its stacks show the interpreter"},
-	{"Perl", "Perl_runops_standard", "this build is not known (5.32, 5.36, 5.40 and 5.42 with threads are): its stacks show the interpreter"},
+	{"Ruby", "rb_thread_current", "this version is not known (2.7 to 3.4 on x86-64 are): its stacks show the interpreter"},
+	{"Perl", "Perl_runops_standard", "this build is not known (5.30 to 5.42, of even numbers, with threads are): its stacks show the interpreter"},
 	{"LuaJIT", "luaJIT_setmode", "this version is not known (2.1 on x86-64 is): its stacks show the interpreter, and code made at run time has neither names nor frame pointers"},
 	{"Lua", "lua_newstate", "this version is not known (5.1, 5.3 and 5.4 on x86-64 are): its stacks show the interpreter in the place of its program's functions"},
 	{"Guile", "scm_boot_guile", "its stacks show the virtual machine in the place of its program's functions, and are cut at what its compiler made unless GUILE_JIT_THRESHOLD=-1 is in the environment"},

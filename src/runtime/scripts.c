@@ -4,6 +4,8 @@
 #include "runtime/internal.h"
 
 #define SOURCE_MAX (128u << 20) // bytes
+#define LINES_MAX (4u << 20)
+#define ALL_LINES_MAX (32u << 20) // of all scripts, which nobody frees before the end
 #define SCRIPTS_MAX (1u << 16)
 #define PIECE 65536
 
@@ -18,6 +20,7 @@ struct Seen {
 };
 struct Scripts {
 	struct NumTab known, seen;
+	u64 nlines; // of those known
 };
 
 struct Scripts *scripts_create(void)
@@ -117,12 +120,7 @@ static bool text_of(const struct JavaMemory *m, const struct RtV8 *v, u64 s, str
 	return false;
 }
 
-struct Lines {
-	VEC(u32) starts;
-	bool cr; // the last character was one
-};
-
-static void count_lines(struct Lines *l, const u8 *p, u32 n, u32 width, u32 from)
+static void count_lines(struct ScriptLines *l, const u8 *p, u32 n, u32 width, u32 from)
 {
 	for (u32 i = 0; i < n; i++) {
 		u32 c = width == 2 ? (u32)p[2 * i] | (u32)p[2 * i + 1] << 8 : p[i];
@@ -134,19 +132,18 @@ static void count_lines(struct Lines *l, const u8 *p, u32 n, u32 width, u32 from
 	}
 }
 
-static bool read_lines(const struct JavaMemory *m, const struct Text *t, struct Lines *l)
+static bool read_lines(const struct JavaMemory *m, const struct Text *t, struct ScriptLines *l)
 {
 	u8 buf[PIECE];
 	u64 all = (u64)t->n * t->width;
 
-	if (all > SOURCE_MAX)
-		return false;
-	for (u64 at = 0; at < all; at += sizeof(buf)) {
+	for (u64 at = 0; at < all && all <= SOURCE_MAX && l->starts.n <= LINES_MAX; at += sizeof(buf)) {
 		u64 n = MIN(all - at, (u64)sizeof(buf));
 		if (!m->read(m->arg, t->at + at, buf, n))
 			return false;
 		count_lines(l, buf, (u32)(n / t->width), t->width, (u32)(at / t->width));
 	}
+	l->large = all > SOURCE_MAX || l->starts.n > LINES_MAX;
 	return true;
 }
 
@@ -158,7 +155,7 @@ static bool is_script(const struct JavaMemory *m, const struct RtV8 *v, const st
 	       word(m, at->script - 1 + v->p_source, source);
 }
 
-static bool read_script(const struct JavaMemory *m, const struct RtV8 *v, const struct RtScriptAt *at, u64 length, struct Lines *l)
+static bool read_script(const struct JavaMemory *m, const struct RtV8 *v, const struct RtScriptAt *at, u64 length, struct ScriptLines *l)
 {
 	u64 source, again, map;
 	struct Text t;
@@ -176,28 +173,32 @@ bool scripts_wants(struct Scripts *s, const struct RtCode *c, struct RtScriptAt 
 	return !numtab_get(&s->seen, key_of(c), at->tgid) && s->seen.n < SCRIPTS_MAX;
 }
 
-void scripts_add(struct Scripts *s, const struct RtCode *c, const struct JavaMemory *m, const struct RtV8 *v)
+bool scripts_read(const struct RtCode *c, const struct JavaMemory *m, const struct RtV8 *v, struct ScriptLines *l)
 {
-	struct Lines l = {0};
 	struct RtScriptAt at;
 	u64 length;
 
 	memcpy(&at, c->lines + RT_CODE_SCRIPT, sizeof(at));
 	memcpy(&length, c->lines + 16, sizeof(length));
-	if (!read_script(m, v, &at, length, &l)) {
-		vec_deinit(&l.starts);
-		return;
-	}
+	return read_script(m, v, &at, length, l);
+}
+
+void scripts_add(struct Scripts *s, const struct RtCode *c, struct ScriptLines *l)
+{
+	struct RtScriptAt at;
+
+	memcpy(&at, c->lines + RT_CODE_SCRIPT, sizeof(at));
 	numtab_put(&s->seen, key_of(c), at.tgid);
 	struct Script *k = numtab_get(&s->known, key_of(c), 0);
-	if (k) {
-		k->twice |= k->n != l.starts.n || (k->n && memcmp(k->starts, l.starts.p, k->n * sizeof(*k->starts)));
-		vec_deinit(&l.starts);
+	if (k)
+		k->twice |= k->n != l->starts.n || (k->n && memcmp(k->starts, l->starts.p, k->n * sizeof(*k->starts)));
+	if (k || l->large || s->nlines + l->starts.n > ALL_LINES_MAX)
 		return;
-	}
 	k = numtab_put(&s->known, key_of(c), 0);
-	k->starts = l.starts.p;
-	k->n = (u32)l.starts.n;
+	k->starts = l->starts.p;
+	k->n = (u32)l->starts.n;
+	s->nlines += k->n;
+	*l = (struct ScriptLines){0};
 }
 
 u32 scripts_line(struct Scripts *s, const struct RtCode *c, u32 pos)

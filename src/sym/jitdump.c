@@ -11,6 +11,7 @@
 #define MAX_RECORDS (8u << 20)
 #define MAX_CODES (1u << 20)
 #define MAX_NAME 4096u
+#define MAX_LINES (1u << 20) // bytes of a piece's lines that are looked through, for each question
 #define WINDOW 65536u
 #define MAGIC 0x4A695444u
 #define LOOK_NS 100000u // how often the file is looked at for names ...
@@ -165,7 +166,7 @@ static void on_load(struct JitDump *d, u64 at, u64 end)
 		return;
 	of_this |= d->next_start == l.start;
 	if (!of_this) // lines of another
-		c.lines = c.lines_end = 0;
+		c.lines = c.lines_end = c.nlines = 0;
 	c.name = name;
 	c.index = l.index;
 	add(d, &c, l.start, l.size);
@@ -193,7 +194,8 @@ static void on_debug(struct JitDump *d, u64 at, u64 end)
 	if (from > end || !read_at(d, at + sizeof(struct Record), &g, sizeof(g)))
 		return;
 	d->next.lines = from;
-	d->next.lines_end = end;
+	d->next.lines_end = MIN(end, from + MAX_LINES);
+	d->next.nlines = g.n;
 	d->next_start = g.start;
 }
 
@@ -319,7 +321,7 @@ static void line_at(struct JitDump *d, struct Map *names, const struct JitCode *
 	struct DebugEntry e;
 	u64 best = 0, named = 0, file = 0;
 	u32 len = 0, file_len = 0, named_len = 0;
-	for (u64 at = c->lines; at < c->lines_end && c->lines_end - at > sizeof(e) && read_at(d, at, &e, sizeof(e)); at += sizeof(e) + len + 1) {
+	for (u64 at = c->lines, left = c->nlines; left && at < c->lines_end && c->lines_end - at > sizeof(e) && read_at(d, at, &e, sizeof(e)); at += sizeof(e) + len + 1, left--) {
 		u8 first = 0;
 		u64 text = at + sizeof(e);
 		if (!text_at(d, text, c->lines_end, &len) || !read_at(d, text, &first, 1))

@@ -1,12 +1,13 @@
 // perf-PID.map, how JITs publish their code's names: lines "START SIZE NAME" in hexadecimal (Linux
 // tools/perf/Documentation/jit-interface.txt). Input: a file the traced process writes while we read. Output: address -> name, a later line
-// winning over an earlier one. Invariant: the file is a regular one owned by root or by the process's user, at most MAX_FILE of it is read,
-// only whole lines count.
+// winning over an earlier one. Invariant: the file is a regular one owned by root or by the process's user, at most MAX_FILE of it is read
+// and MAX_LINES are kept, only whole lines count.
 #include <errno.h>
 #include <fcntl.h>
 #include "sym/internal.h"
 
 #define MAX_FILE (128u << 20)
+#define MAX_LINES (2u << 20) // each takes some 60 bytes here, besides its name
 
 #define EDGE 64u // bytes by which the file is known to be the one that was read
 #define LOOK_NS 100000u // how often it is looked at ...
@@ -57,7 +58,7 @@ static bool hex_field(const char **p, const char *end, u64 *out)
 static void add_line(struct PerfMap *m, const char *p, const char *end)
 {
 	u64 start, size;
-	if (!hex_field(&p, end, &start) || !hex_field(&p, end, &size) || p == end || start + size <= start)
+	if (m->v.n >= MAX_LINES || !hex_field(&p, end, &start) || !hex_field(&p, end, &size) || p == end || start + size <= start)
 		return;
 	const char *name = arena_strndup(&m->arena, p, end - p);
 	vec_push(&m->v, ((struct PerfEntry){start, start + size, name, false}));

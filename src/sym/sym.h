@@ -151,7 +151,7 @@ struct SymObject *sym_object_made(struct Syms *s, u64 span, const struct MadeNam
 struct JitCode { // a piece of code; file offsets
 	u64 start, end, index;
 	u64 moved; // address less the one it was first at
-	u64 name, lines, lines_end;
+	u64 name, lines, lines_end, nlines;
 	u64 unwind, unwind_size, unwind_hdr; // .eh_frame and .eh_frame_hdr, of that the size; unwind_size 0: none
 	u32 name_len;
 	bool unwind_mapped; // the process has it in memory, too

@@ -74,7 +74,7 @@ static u32 take_maps(const struct ProcMap *maps, size_t n, struct RtUwMapping *o
 	return got;
 }
 
-void uwchunks_drop(int fd, int tgid, struct UwChunks *have, u32 leaves, u32 uppers)
+static void drop(int fd, int tgid, struct UwChunks *have, u32 leaves, u32 uppers)
 {
 	for (u32 i = leaves; i < have->leaves; i++)
 		sys_map_delete(fd, &(struct RtUwKey){(u32)tgid, 1 + i});
@@ -87,7 +87,7 @@ void uwchunks_drop(int fd, int tgid, struct UwChunks *have, u32 leaves, u32 uppe
 void uwchunks_forget(int fd, int tgid, struct UwChunks *have)
 {
 	sys_map_delete(fd, &(struct RtUwKey){(u32)tgid, 0});
-	uwchunks_drop(fd, tgid, have, 0, 0);
+	drop(fd, tgid, have, 0, 0);
 }
 
 bool uwchunks_publish(int fd, int tgid, u64 gen, const struct ProcMap *maps, size_t nmaps, u64 jits, struct UwChunks *have)
@@ -108,7 +108,7 @@ bool uwchunks_publish(int fd, int tgid, u64 gen, const struct ProcMap *maps, siz
 		else
 			put_level(&w, starts, leaves, 1, 1, 0, above);
 	}
-	uwchunks_drop(fd, tgid, have, leaves, uppers);
+	drop(fd, tgid, have, leaves, uppers);
 	*have = (struct UwChunks){leaves, uppers};
 	if (w.full) // better nothing than an old set
 		uwchunks_forget(fd, tgid, have);

@@ -2,7 +2,7 @@
 // Invariant: what is unmapped is no longer there: a piece of code lies in a mapping, or it is cut to what does.
 #include "track/internal.h"
 
-// Puts a mapping in; what it covers of others is unmapped, they may be cut in two. A process may have 65,530: only those behind it are moved.
+// Puts a mapping in; what it covers of others is unmapped, they may be cut in two. A process may have 65,530, or more: only those behind it are moved.
 void maps_put(MapList *v, struct ProcMap new)
 {
 	size_t lo = 0, hi = v->n, end, n = 0;

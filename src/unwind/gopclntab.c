@@ -100,12 +100,13 @@ static bool read_code(const struct GoRows *g, const struct GoFunc *f, struct Cod
 // The return address is in the register that the instruction before popped it into: vfork(2)'s parent and child share the stack (syscall.rawVforkSyscall).
 static bool popped_rule(const struct GoRows *g, const struct GoFunc *f, u64 from, struct RtUwRule *r)
 {
-	struct Code c;
-	u64 at = from - f->entry;
-	if (from < f->entry + 2 || from > f->end || !read_code(g, f, &c))
+	u8 code[2];
+	bool have = false;
+	for (size_t i = 0; i < g->elf->segs.n && from >= f->entry + 2 && from <= f->end && !have; i++)
+		have = elfcfi_code(g->elf, &g->elf->segs.p[i], from - 2, code, sizeof(code));
+	if (!have)
 		return false;
-	u32 pop = c.p[at - 2] << 8 | c.p[at - 1];
-	free(c.p);
+	u32 pop = code[0] << 8 | code[1];
 	if (pop < 0x415c || pop > 0x415f) // r12 to r15, which neither the kernel nor a function called loses
 		return false;
 	*r = (struct RtUwRule){.kind = RT_UW_REG, .reg = RT_R_SP, .off = 0, .ra_kind = RT_UW_RA_REG, .ra = (s16)(12 + pop - 0x415c)};

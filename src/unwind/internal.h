@@ -29,7 +29,6 @@ struct Cie {
 	bool signal, has_z;
 	struct CfiState init;
 };
-#define CFI_NO_ENC 0xff
 struct CfiRun {
 	const struct Cie *cie;
 	u16 machine;

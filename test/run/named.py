@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What a page of Markdown says that there is: named.py TOP PAGE. Prints each file of the tree, target of make and unit test that the page names and that is not there, a
-line each; then how many it names. A name ends at a blank; what has capitals in it for a part (`NAME`) is none."""
+line each; then how many it names. A name ends at a blank; one that begins with a folder of src is in it; what has capitals in it for a part (`NAME`) is none."""
 import os
 import re
 import sys
@@ -10,9 +10,11 @@ text = open(page).read()
 makefiles = ''.join(open(os.path.join(top, f)).read() for f in ('Makefile', 'package/package.mk'))
 targets = set(re.findall(r'^([\w -]+):(?!=)', makefiles, re.M))
 targets = {t for line in targets for t in line.split()}
+folders = '|'.join(f for f in os.listdir(os.path.join(top, 'src')) if os.path.isdir(os.path.join(top, 'src', f)))
 names = set()
 for words in re.findall(r'`([^`\n]+)`', text):
-    names |= {w for w in re.findall(r'(?:^|(?<=[\s/"]))((?:test|bench|docs|scripts|package|man|tools)/[\w./-]+)', words) if not re.search('NAME', w)}
+    names |= {w for w in re.findall(r'(?:^|(?<=[\s/"]))((?:src|test|bench|docs|scripts|package|man|tools)/[\w./-]+)(?![\w*./-])', words) if not re.search('NAME', w)}
+    names |= {'src/' + w for w in re.findall(r'(?:^|(?<=[\s"]))((?:%s)/[\w-]+\.[a-z.]*[a-z])(?![\w*])' % folders, words) if 'NAME' not in w}
     names |= {'make ' + t for t in re.findall(r'(?:^|&& )(?:sudo )?make ((?!-)[\w-]+)(?!\w*=)', words)}
     names |= {'make unit T=' + t for t in re.findall(r'make unit T=(\w+)', words)}
 for link in re.findall(r'\]\(([^)#:]+)\)', text):

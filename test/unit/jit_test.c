@@ -377,6 +377,24 @@ TEST(dump_names_lines_and_moves)
 	close(dump);
 }
 
+TEST(dump_with_less_lines_than_bytes)
+{
+	static u8 code[64];
+	u64 at = (u64)code;
+	struct SymHit h;
+	start_dump(1);
+	off_t lines = lseek(dump, 0, SEEK_CUR);
+	put_lines(at, at + 4, "made.src");
+	put_load(at, "first", 16, 1);
+	u64 n = 1; // of the two that are there
+	CHECK_EQ(pwrite(dump, &n, sizeof(n), lines + 16 + 8), sizeof(n));
+	struct JitDump *d = jitdump_from_fd(dump);
+	CHECK_STR(name_at(d, at + 5, &h, "first"), "first");
+	CHECK_EQ(h.line, 7);
+	jitdump_destroy(d);
+	close(dump);
+}
+
 TEST(dump_written_anew)
 {
 	static u8 code[64];
