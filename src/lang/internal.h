@@ -160,6 +160,7 @@ struct Expr *comptime_condition(struct Expr *e);
 
 // ---- What the files of the expansion share: the macros of a script and the calls that are being expanded.
 #define MAX_EXPANSION 1000000 // nodes
+u32 count_nodes(const struct Expr *e); // with what is in it; NULL: 0
 
 struct Frame { // one macro call that is being expanded
 	const struct Macro *macro;

@@ -144,8 +144,29 @@ static struct Expr *parse_macro(struct Unit *u, const char *name, const char *te
 	return NULL;
 }
 
+// May the tree stand in the script once more? All that #defines become is bounded: two uses of the next one in each would double it again and again.
+static bool macro_room(struct Unit *u, const struct Expr *tree, struct Span at)
+{
+	u32 n = count_nodes(tree);
+	if (!u->macros_full && n > MAX_EXPANSION - u->macro_nodes) {
+		diag_error(u->diags, at, "the expansion of #defines is too large: it has over %u parts of expressions", MAX_EXPANSION);
+		u->macros_full = true;
+	}
+	if (u->macros_full)
+		return false;
+	u->macro_nodes += n;
+	return true;
+}
+
+static struct Expr *zero_at(struct Unit *u, struct Span at)
+{
+	struct Expr *e = arena_new(u->arena, struct Expr);
+	*e = (struct Expr){.kind = E_INT, .span = at, .height = 1};
+	return e;
+}
+
 // The same, for one use of the macro.
-static struct Expr *macro_tree(struct Resolve *r, const char *name, const char *text)
+static struct Expr *macro_tree(struct Resolve *r, const char *name, const char *text, struct Span at)
 {
 	struct Unit *u = r->u;
 	char *key = xasprintf("%s %s", name, text);
@@ -153,7 +174,9 @@ static struct Expr *macro_tree(struct Resolve *r, const char *name, const char *
 	if (!tree && (tree = parse_macro(u, name, text)))
 		map_put(&u->macros, key, tree);
 	free(key);
-	return tree ? clone_expr(u->arena, tree) : NULL;
+	if (!tree)
+		return NULL;
+	return macro_room(u, tree, at) ? clone_expr(u->arena, tree) : zero_at(u, at);
 }
 
 // A macro's tree in the place of its name.
@@ -170,14 +193,14 @@ static void put_tree(struct Resolve *r, struct Expr *e, const struct Expr *tree)
 static bool expand_macro(struct Resolve *r, struct Expr *e)
 {
 	const char *text = ctype_macro(r->u->ctypes, e->str);
-	struct Expr *tree = text && r->macro_depth <= 16 ? macro_tree(r, e->str, text) : NULL;
+	struct Expr *tree = text && r->macro_depth <= 16 ? macro_tree(r, e->str, text, e->span) : NULL;
 	if (tree)
 		put_tree(r, e, tree);
 	return tree != NULL;
 }
 
 struct MacroArgs {
-	struct Arena *arena;
+	struct Unit *u;
 	const struct Expr *call;
 };
 
@@ -187,7 +210,8 @@ static bool put_arg(void *arg, struct Expr *e)
 	u64 i;
 	if (e->kind != E_IDENT || strncmp(e->str, "__arg", 5) || !parse_u64(e->str + 5, &i) || i >= m->call->nargs)
 		return true;
-	*e = *clone_expr(m->arena, m->call->args[i]);
+	const struct Expr *put = m->call->args[i];
+	*e = *(macro_room(m->u, put, m->call->span) ? clone_expr(m->u->arena, put) : zero_at(m->u, put->span));
 	return false;
 }
 
@@ -201,10 +225,10 @@ static bool expand_macro_call(struct Resolve *r, struct Expr *e)
 		diag_error(u->diags, e->span, "the macro %s takes %u argument%s, found %u", e->str, takes, takes == 1 ? "" : "s", e->nargs);
 		return true;
 	}
-	struct Expr *tree = text ? macro_tree(r, e->str, text) : NULL;
+	struct Expr *tree = text ? macro_tree(r, e->str, text, e->span) : NULL;
 	if (!tree)
 		return text != NULL;
-	struct MacroArgs m = {u->arena, e};
+	struct MacroArgs m = {u, e};
 	walk_expr(tree, put_arg, &m);
 	put_tree(r, e, tree);
 	return true;
