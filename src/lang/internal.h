@@ -91,6 +91,13 @@ struct Parser {
 	u32 nwarnings;
 	bool panic;	   // a syntax error was met: unwind to the next place to go on from
 	bool in_pred;	   // a '/' before '{' closes the predicate
+	struct { // ends of the script's lists, or places before
+		struct CText **ctext;
+		struct Import **imports;
+		struct MapDecl **maps;
+		struct Macro **macros;
+		struct ProbeAst **probes;
+	} end;
 };
 
 // ---- parse.c: tokens and errors

@@ -4,7 +4,7 @@
 
 struct Scope {
 	struct Scope *up;
-	VEC(struct VarSym *) vars;
+	struct Map vars; // name -> struct VarSym
 };
 struct Resolve {
 	struct Unit *u;
@@ -20,11 +20,10 @@ static void r_stmts(struct Resolve *r, struct Stmt *s);
 
 static struct VarSym *find_var(struct Resolve *r, const char *name)
 {
-	for (struct Scope *s = r->scope; s; s = s->up)
-		for (size_t i = 0; i < s->vars.n; i++)
-			if (!strcmp(s->vars.p[i]->name, name))
-				return s->vars.p[i];
-	return NULL;
+	struct VarSym *v = NULL;
+	for (struct Scope *s = r->scope; s && !v; s = s->up)
+		v = map_get(&s->vars, name);
+	return v;
 }
 
 static struct VarSym *declare(struct Resolve *r, struct Expr *e)
@@ -33,7 +32,7 @@ static struct VarSym *declare(struct Resolve *r, struct Expr *e)
 	v->name = e->str;
 	v->span = e->span;
 	v->fn = r->fn;
-	vec_push(&r->scope->vars, v);
+	map_put(&r->scope->vars, v->name, v);
 	vec_push(&r->pu->vars, v);
 	e->var = v;
 	return v;
@@ -62,7 +61,7 @@ static struct VarSym *widen_var(struct Resolve *r, struct Expr *e)
 	struct Scope *top = r->scope;
 	while (top->up)
 		top = top->up;
-	vec_push(&top->vars, wide);
+	map_put(&top->vars, wide->name, wide);
 	struct Stmt *let = arena_new(r->u->arena, struct Stmt);
 	struct Expr *lhs = arena_new(r->u->arena, struct Expr);
 	*lhs = (struct Expr){.kind = E_VAR, .span = wide->span, .str = wide->name, .var = wide, .height = 1};
@@ -102,8 +101,8 @@ static void use_var(struct Resolve *r, struct Expr *e)
 		diag_error(r->u->diags, e->span, "Undefined or undeclared variable: $%s", shown);
 		VEC(const char *) names = {0};
 		for (struct Scope *s = r->scope; s; s = s->up)
-			for (size_t i = 0; i < s->vars.n; i++)
-				vec_push(&names, s->vars.p[i]->name);
+			for (u32 i = 0; i < s->vars.n; i++)
+				vec_push(&names, s->vars.slots[i].key);
 		const char *near = nearest_name(e->str, names.p, names.n);
 		if (near)
 			diag_hint(r->u->diags, "Did you mean $%s?", near);
@@ -329,7 +328,7 @@ static void r_scope(struct Resolve *r, struct Stmt *s, struct Expr *value)
 	if (value)
 		r_expr(r, value);
 	r->scope = scope.up;
-	vec_deinit(&scope.vars);
+	map_deinit(&scope.vars);
 }
 
 // "word" as a type when no builtin or constant is called so, "word[2]" an array of it. NULL: it is a value.
@@ -441,7 +440,7 @@ static void r_loop(struct Resolve *r, struct Stmt *s)
 	}
 	r_scope(r, s->body, NULL);
 	r->scope = scope.up;
-	vec_deinit(&scope.vars);
+	map_deinit(&scope.vars);
 	r->fn = up;
 }
 
@@ -512,6 +511,6 @@ void resolve_script(struct Unit *u, struct PointList *lists)
 		r_stmts(&r, pu->ast->body);
 		if (r.widened)
 			finish_widening(pu);
-		vec_deinit(&scope.vars);
+		map_deinit(&scope.vars);
 	}
 }
