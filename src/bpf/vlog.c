@@ -7,6 +7,7 @@
 #include <linux/bpf.h>
 
 #define TAIL_LINES 15
+#define MAPS_MAX 64 // MAX_USED_MAPS of include/linux/bpf_verifier.h
 
 u32 vlog_processed(const char *log)
 {
@@ -239,6 +240,26 @@ static bool is_interpreted(const char *log)
 	return off || strstr(log, "non-JITed");
 }
 
+// Different maps that the program names.
+static u32 maps_named(const struct SysProg *sp)
+{
+	VEC(s32) fds = {0};
+	for (u32 i = 0; i < sp->ninsns; i++) {
+		const struct BpfInsn *in = &sp->insns[i];
+		u32 kind = in->regs >> 4;
+		if (in->code != (BPF_LD | BPF_IMM | BPF_DW) || (kind != BPF_PSEUDO_MAP_FD && kind != BPF_PSEUDO_MAP_VALUE))
+			continue;
+		size_t k = 0;
+		while (k < fds.n && fds.p[k] != in->imm)
+			k++;
+		if (k == fds.n)
+			vec_push(&fds, in->imm);
+	}
+	u32 n = (u32)fds.n;
+	vec_deinit(&fds);
+	return n;
+}
+
 struct err *vlog_error(struct Program *p, struct ProbeProg *pp, const struct SysProg *sp, int r)
 {
 	const char *log = sp->log;
@@ -264,6 +285,9 @@ struct err *vlog_error(struct Program *p, struct ProbeProg *pp, const struct Sys
 			    prog_label(pp));
 	else if (strstr(log, "infinite loop detected"))
 		e = loop_error(pp, log);
+	else if (r == -E2BIG && last_insn(log) < 0 && maps_named(sp) > MAPS_MAX)
+		e = err_new("the program of %s uses %u maps, sonde's own among them, and the kernel takes %u: keep several values in one map, under keys",
+			    prog_label(pp), maps_named(sp), MAPS_MAX);
 	else if (strstr(log, "BPF program is too large") || strstr(log, "jumps is too complex") || (r == -E2BIG && last_insn(log) < 0))
 		e = err_new("the program of %s is too large for the kernel's verifier (%u instructions, %u visits; the limit is 1000000): "
 			    "use fewer or shorter loops (unroll), or smaller strings (max_strlen)",

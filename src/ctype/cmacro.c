@@ -1,5 +1,6 @@
 // Macros of the small C preprocessor: their table, and what a use of one stands for. Input: tokens. Output: tokens without macros.
-// Invariant: no macro is expanded inside itself, at most CPP_DEPTH_MAX deep and to CPP_TOKS_MAX tokens in all.
+// Invariant: no macro is expanded inside itself, at most CPP_NEST_MAX deep and to CPP_TOKS_MAX tokens in all;
+// what is more is out of room, and is no expansion.
 #include "ctype/internal.h"
 
 struct CMacro *cpp_macro(struct Cpp *p, const char *name)
@@ -171,8 +172,10 @@ static void expand_call(struct Cpp *p, struct CMacro *m, const struct CTok *in, 
 
 void cpp_expand(struct Cpp *p, const struct CTok *in, size_t n, struct CToks *out)
 {
-	if (p->depth > CPP_DEPTH_MAX)
+	if (p->depth > CPP_NEST_MAX) {
+		p->ntoks = CPP_TOKS_MAX + 1; // what is left out here would leave another expression
 		return;
+	}
 	p->depth++;
 	for (size_t i = 0; i < n && !cpp_out_of_room(p); i++) {
 		struct CMacro *m = tok_macro(p, &in[i]);

@@ -1,6 +1,6 @@
 // The small C preprocessor: #include, #define, #if, #pragma pack. Tokens are made by clex.c, macros replaced by cmacro.c.
 // Input: text of the script's preamble or of a header. Output: tokens with macros expanded. Invariant: whatever the input, the work
-// is bounded (CPP_TOKS_MAX tokens, CPP_FILES_MAX files, CPP_DEPTH_MAX levels).
+// is bounded (CPP_TOKS_MAX tokens, CPP_FILES_MAX files, CPP_DEPTH_MAX of them and CPP_NEST_MAX macros in one another).
 #include "ctype/internal.h"
 
 #define CPP_FILES_MAX 600
@@ -285,7 +285,7 @@ void cpp_end(struct Cpp *p)
 		p->conds.n = 0;
 	}
 	if (cpp_out_of_room(p) && !p->lenient)
-		diag_error_plain(p->c->diags, "the preamble's macros expand to more than %zu tokens", CPP_TOKS_MAX);
+		diag_error_plain(p->c->diags, "the preamble's macros expand to more than %zu tokens, or are over %u in one another", CPP_TOKS_MAX, CPP_NEST_MAX);
 }
 
 // ---- headers

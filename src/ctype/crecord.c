@@ -31,13 +31,14 @@ static struct Record *definition(struct CParser *p, const struct CTok *at, bool 
 struct Members {
 	struct CMember *p;
 	size_t n, cap;
+	struct Map names;
 };
 
-static bool duplicate(const struct Members *m, const char *name)
+static bool duplicate(struct Members *m, const char *name)
 {
-	for (size_t i = 0; *name && i < m->n; i++)
-		if (!strcmp(m->p[i].f.name, name))
-			return true;
+	if (*name && map_has(&m->names, name))
+		return true;
+	map_put(&m->names, name, NULL);
 	return false;
 }
 
@@ -167,6 +168,7 @@ bool cp_record_body(struct CParser *p, const struct CTok *at, bool is_union, con
 	} else if (ok)
 		*out = cp_known(p, arena_printf(p->c->arena, "%s %s", is_union ? "union" : "struct", name));
 	vec_deinit(&m);
+	map_deinit(&m.names);
 	return ok;
 }
 

@@ -247,7 +247,8 @@ void cpp_header(struct Cpp *p, const char *path, struct Span at, struct CToks *o
 
 // ---- cmacro.c
 #define CPP_TOKS_MAX ((size_t)2 << 20)
-#define CPP_DEPTH_MAX 40
+#define CPP_DEPTH_MAX 40 // files in one another
+#define CPP_NEST_MAX 500 // macros in one another, and files
 struct CMacro *cpp_macro(struct Cpp *p, const char *name);
 void cpp_define(struct Cpp *p, const char *name, const char *text);
 void cpp_put_macro(struct Cpp *p, struct CMacro *m, const struct CTok *body, size_t n); // m->name is that of body

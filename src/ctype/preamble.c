@@ -92,6 +92,19 @@ static void join(const struct CToks *t, struct Str *out)
 	}
 }
 
+// Each expansion has room of its own, however many there are; one that has not enough is no expansion.
+static bool expand_whole(struct Cpp *cpp, const char *name, const struct CTok *in, size_t n, struct CToks *out)
+{
+	size_t before = cpp->ntoks;
+	cpp->ntoks = 0;
+	cpp_expand(cpp, in, n, out);
+	bool whole = !cpp_out_of_room(cpp);
+	if (!whole)
+		diag_error_plain(cpp->c->diags, "the macro %s expands to more than %zu tokens, or needs over %u macros in one another", name, CPP_TOKS_MAX, CPP_NEST_MAX);
+	cpp->ntoks = before;
+	return whole;
+}
+
 // A constant becomes its decimal value: C's suffixes, casts, sizeof and character constants are settled here. Anything else is
 // handed on as text.
 static char *expansion(struct Ctypes *c, struct Cpp *cpp, struct CMacro *m)
@@ -100,13 +113,13 @@ static char *expansion(struct Ctypes *c, struct Cpp *cpp, struct CMacro *m)
 	struct Str s = {0};
 	struct CValue v;
 	m->busy = true;
-	cpp_expand(cpp, m->body, m->n, &toks);
+	bool whole = expand_whole(cpp, m->name, m->body, m->n, &toks);
 	m->busy = false;
 	struct CParser p = {.c = c, .lenient = true, .tok = toks.p, .end = ctoks_end(&toks), .first_skipped = ""};
 	struct CExpr e = {.c = c, .types = &p, .tok = toks.p, .end = ctoks_end(&toks)};
-	if (toks.n && cexpr_eval(&e, &v) && e.tok == e.end)
+	if (whole && toks.n && cexpr_eval(&e, &v) && e.tok == e.end)
 		str_addf(&s, v.uns ? "%llu" : "%lld", (unsigned long long)v.v);
-	else
+	else if (whole)
 		join(&toks, &s);
 	char *text = s.n ? arena_strdup(c->arena, s.p) : NULL;
 	vec_deinit(&toks);
@@ -166,13 +179,20 @@ const char *ctype_macro_call(struct Ctypes *c, const char *name, u32 nargs, u32 
 	for (u32 i = 0; i < nargs; i++)
 		str_addf(&s, "%s__arg%u", i ? "," : "", i);
 	str_addc(&s, ')');
+	const char *text = NULL, *key = arena_strdup(c->arena, s.p);
+	if (map_has(&c->macros, key)) {
+		str_deinit(&s);
+		return map_get(&c->macros, key);
+	}
 	struct CFile *f = arena_new(c->arena, struct CFile);
-	*f = (struct CFile){.name = name, .text = arena_strdup(c->arena, s.p), .len = s.n, .header = true};
+	*f = (struct CFile){.name = name, .text = key, .len = s.n, .header = true};
 	cpp_lex(f, &call);
-	cpp_expand(cpp, call.p, call.n, &toks);
 	str_reset(&s);
-	join(&toks, &s);
-	const char *text = s.n ? arena_strdup(c->arena, s.p) : NULL;
+	if (expand_whole(cpp, name, call.p, call.n, &toks))
+		join(&toks, &s);
+	if (s.n)
+		text = arena_strdup(c->arena, s.p);
+	map_put(&c->macros, key, (void *)text);
 	vec_deinit(&call);
 	vec_deinit(&toks);
 	str_deinit(&s);

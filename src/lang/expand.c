@@ -11,7 +11,7 @@ static u32 count_spec(const struct TypeSpec *t);
 
 // ---- limits
 
-static u32 count_nodes(const struct Expr *e)
+u32 count_nodes(const struct Expr *e)
 {
 	if (!e)
 		return 0;

@@ -91,6 +91,13 @@ struct Parser {
 	u32 nwarnings;
 	bool panic;	   // a syntax error was met: unwind to the next place to go on from
 	bool in_pred;	   // a '/' before '{' closes the predicate
+	struct { // ends of the script's lists, or places before
+		struct CText **ctext;
+		struct Import **imports;
+		struct MapDecl **maps;
+		struct Macro **macros;
+		struct ProbeAst **probes;
+	} end;
 };
 
 // ---- parse.c: tokens and errors
@@ -160,6 +167,7 @@ struct Expr *comptime_condition(struct Expr *e);
 
 // ---- What the files of the expansion share: the macros of a script and the calls that are being expanded.
 #define MAX_EXPANSION 1000000 // nodes
+u32 count_nodes(const struct Expr *e); // with what is in it; NULL: 0
 
 struct Frame { // one macro call that is being expanded
 	const struct Macro *macro;

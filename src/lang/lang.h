@@ -508,6 +508,8 @@ struct Unit {
 	VEC(struct ProbeUnit *) probes;
 	VEC(struct FmtSite *) fmts; // of the nodes' `fmt`
 	struct Map macros; // "NAME TEXT" of a #define -> the text's tree, as parsed: a source once, however often it is used
+	u32 macro_nodes; // of all uses; at most MAX_EXPANSION
+	bool macros_full; // that was met and told
 	bool uses_ustack, uses_async, uses_lang_func, uses_kstack, uses_usym;
 	struct ProbeUnit *cur;
 	bool final;   // types have settled: report errors

@@ -4,6 +4,13 @@
 #include "lang/internal.h"
 #include "ctype/ctype.h"
 
+#define APPEND(end, item)                                                                                                                            \
+	do {                                                                                                                                         \
+		while (*(end))                                                                                                                       \
+			(end) = &(*(end))->next;                                                                                                     \
+		*(end) = (item);                                                                                                                     \
+	} while (0)
+
 // ---- constructs of the top level. Each starts with the lexer at its first character and ends with the lexer behind its last one: no
 // token is read ahead, for what follows may be an attach point.
 
@@ -89,7 +96,7 @@ static void parse_config(struct Parser *p)
 	p_expect_last(p, T_RBRACE);
 }
 
-static void parse_import(struct Parser *p, struct Import **tail)
+static void parse_import(struct Parser *p)
 {
 	struct Span from = p->tok.span;
 	p_next(p);
@@ -98,13 +105,11 @@ static void parse_import(struct Parser *p, struct Import **tail)
 		return;
 	struct Import *imp = arena_new(p->a, struct Import);
 	*imp = (struct Import){.span = p_since(p, from), .path = path.str};
-	for (; *tail; tail = &(*tail)->next)
-		;
-	*tail = imp;
+	APPEND(p->end.imports, imp);
 	p_expect_last(p, T_SEMI);
 }
 
-static void parse_map_decl(struct Parser *p, struct MapDecl **tail)
+static void parse_map_decl(struct Parser *p)
 {
 	struct Span from = p->tok.span;
 	p_next(p);
@@ -127,9 +132,7 @@ static void parse_map_decl(struct Parser *p, struct MapDecl **tail)
 	if (!p_expect_last(p, T_RPAREN))
 		return;
 	decl->span = p_since(p, from);
-	for (; *tail; tail = &(*tail)->next)
-		;
-	*tail = decl;
+	APPEND(p->end.maps, decl);
 	if (lexer_char_after(&p->lx, p->lx.pos) == ';') {
 		begin(p);
 		p_expect_last(p, T_SEMI);
@@ -171,7 +174,7 @@ static bool parse_macro_param(struct Parser *p, struct MacroParam *out)
 	return true;
 }
 
-static void parse_macro(struct Parser *p, struct Macro **tail)
+static void parse_macro(struct Parser *p)
 {
 	VEC(struct MacroParam) params = {0};
 	p_next(p);
@@ -197,9 +200,7 @@ static void parse_macro(struct Parser *p, struct Macro **tail)
 		if (params.n)
 			memcpy(m->params, params.p, params.n * sizeof(*params.p));
 		m->body = p_block(p);
-		for (; *tail; tail = &(*tail)->next)
-			;
-		*tail = m;
+		APPEND(p->end.macros, m);
 	}
 	vec_deinit(&params);
 }
@@ -212,7 +213,7 @@ static void skip_shebang(struct Lexer *lx)
 }
 
 // Directives and definitions, as many as follow one another, are one piece: #ifdef and #endif stay together.
-static bool parse_c_text(struct Parser *p, struct CText **tail)
+static bool parse_c_text(struct Parser *p)
 {
 	struct Span first, piece;
 	if (!lexer_c_text(&p->lx, &first))
@@ -231,10 +232,9 @@ static bool parse_c_text(struct Parser *p, struct CText **tail)
 		p->panic = false;
 		return true;
 	}
-	for (; *tail; tail = &(*tail)->next)
-		;
-	*tail = arena_new(p->a, struct CText);
-	(*tail)->span = first;
+	struct CText *text = arena_new(p->a, struct CText);
+	text->span = first;
+	APPEND(p->end.ctext, text);
 	return true;
 }
 
@@ -259,16 +259,16 @@ static void parse_item(struct Parser *p)
 		line = true;
 		if (too_late(p))
 			p_error(p, p->tok.span, "root imports must appear before probes and functions");
-		parse_import(p, &p->s->imports);
+		parse_import(p);
 		break;
 	case KW_LET:
 		begin(p);
 		line = true;
-		parse_map_decl(p, &p->s->maps);
+		parse_map_decl(p);
 		break;
 	case KW_MACRO:
 		begin(p);
-		parse_macro(p, &p->s->macros);
+		parse_macro(p);
 		break;
 	case KW_FN:
 		begin(p);
@@ -276,10 +276,7 @@ static void parse_item(struct Parser *p)
 		break;
 	default: {
 		struct ProbeAst *probe = p_probe(p);
-		struct ProbeAst **tail = &p->s->probes;
-		for (; *tail; tail = &(*tail)->next)
-			;
-		*tail = probe;
+		APPEND(p->end.probes, probe);
 		break;
 	}
 	}
@@ -301,13 +298,18 @@ struct Script *parse_script(struct Arena *a, struct Diags *d, u32 source)
 	struct Script *s = arena_new(a, struct Script);
 	*s = (struct Script){.arena = a, .diags = d, .source = source};
 	struct Parser p = parser_new(a, d, source, s);
+	p.end.ctext = &s->ctext;
+	p.end.imports = &s->imports;
+	p.end.maps = &s->maps;
+	p.end.macros = &s->macros;
+	p.end.probes = &s->probes;
 	skip_shebang(&p.lx);
 	for (;;) {
 		lexer_skip_space(&p.lx);
 		if (p.lx.pos >= p.lx.len || p.lx.nerrors >= MAX_SYNTAX_ERRORS)
 			break;
 		u32 before = p.lx.pos;
-		if (!parse_c_text(&p, &s->ctext))
+		if (!parse_c_text(&p))
 			parse_item(&p);
 		if (p.lx.pos <= before)
 			p.lx.pos = before + 1;

@@ -4,7 +4,7 @@
 
 struct Scope {
 	struct Scope *up;
-	VEC(struct VarSym *) vars;
+	struct Map vars; // name -> struct VarSym
 };
 struct Resolve {
 	struct Unit *u;
@@ -20,11 +20,10 @@ static void r_stmts(struct Resolve *r, struct Stmt *s);
 
 static struct VarSym *find_var(struct Resolve *r, const char *name)
 {
-	for (struct Scope *s = r->scope; s; s = s->up)
-		for (size_t i = 0; i < s->vars.n; i++)
-			if (!strcmp(s->vars.p[i]->name, name))
-				return s->vars.p[i];
-	return NULL;
+	struct VarSym *v = NULL;
+	for (struct Scope *s = r->scope; s && !v; s = s->up)
+		v = map_get(&s->vars, name);
+	return v;
 }
 
 static struct VarSym *declare(struct Resolve *r, struct Expr *e)
@@ -33,7 +32,7 @@ static struct VarSym *declare(struct Resolve *r, struct Expr *e)
 	v->name = e->str;
 	v->span = e->span;
 	v->fn = r->fn;
-	vec_push(&r->scope->vars, v);
+	map_put(&r->scope->vars, v->name, v);
 	vec_push(&r->pu->vars, v);
 	e->var = v;
 	return v;
@@ -62,7 +61,7 @@ static struct VarSym *widen_var(struct Resolve *r, struct Expr *e)
 	struct Scope *top = r->scope;
 	while (top->up)
 		top = top->up;
-	vec_push(&top->vars, wide);
+	map_put(&top->vars, wide->name, wide);
 	struct Stmt *let = arena_new(r->u->arena, struct Stmt);
 	struct Expr *lhs = arena_new(r->u->arena, struct Expr);
 	*lhs = (struct Expr){.kind = E_VAR, .span = wide->span, .str = wide->name, .var = wide, .height = 1};
@@ -102,8 +101,8 @@ static void use_var(struct Resolve *r, struct Expr *e)
 		diag_error(r->u->diags, e->span, "Undefined or undeclared variable: $%s", shown);
 		VEC(const char *) names = {0};
 		for (struct Scope *s = r->scope; s; s = s->up)
-			for (size_t i = 0; i < s->vars.n; i++)
-				vec_push(&names, s->vars.p[i]->name);
+			for (u32 i = 0; i < s->vars.n; i++)
+				vec_push(&names, s->vars.slots[i].key);
 		const char *near = nearest_name(e->str, names.p, names.n);
 		if (near)
 			diag_hint(r->u->diags, "Did you mean $%s?", near);
@@ -144,8 +143,29 @@ static struct Expr *parse_macro(struct Unit *u, const char *name, const char *te
 	return NULL;
 }
 
+// May the tree stand in the script once more? All that #defines become is bounded: two uses of the next one in each would double it again and again.
+static bool macro_room(struct Unit *u, const struct Expr *tree, struct Span at)
+{
+	u32 n = count_nodes(tree);
+	if (!u->macros_full && n > MAX_EXPANSION - u->macro_nodes) {
+		diag_error(u->diags, at, "the expansion of #defines is too large: it has over %u parts of expressions", MAX_EXPANSION);
+		u->macros_full = true;
+	}
+	if (u->macros_full)
+		return false;
+	u->macro_nodes += n;
+	return true;
+}
+
+static struct Expr *zero_at(struct Unit *u, struct Span at)
+{
+	struct Expr *e = arena_new(u->arena, struct Expr);
+	*e = (struct Expr){.kind = E_INT, .span = at, .height = 1};
+	return e;
+}
+
 // The same, for one use of the macro.
-static struct Expr *macro_tree(struct Resolve *r, const char *name, const char *text)
+static struct Expr *macro_tree(struct Resolve *r, const char *name, const char *text, struct Span at)
 {
 	struct Unit *u = r->u;
 	char *key = xasprintf("%s %s", name, text);
@@ -153,7 +173,9 @@ static struct Expr *macro_tree(struct Resolve *r, const char *name, const char *
 	if (!tree && (tree = parse_macro(u, name, text)))
 		map_put(&u->macros, key, tree);
 	free(key);
-	return tree ? clone_expr(u->arena, tree) : NULL;
+	if (!tree)
+		return NULL;
+	return macro_room(u, tree, at) ? clone_expr(u->arena, tree) : zero_at(u, at);
 }
 
 // A macro's tree in the place of its name.
@@ -170,14 +192,14 @@ static void put_tree(struct Resolve *r, struct Expr *e, const struct Expr *tree)
 static bool expand_macro(struct Resolve *r, struct Expr *e)
 {
 	const char *text = ctype_macro(r->u->ctypes, e->str);
-	struct Expr *tree = text && r->macro_depth <= 16 ? macro_tree(r, e->str, text) : NULL;
+	struct Expr *tree = text && r->macro_depth <= 16 ? macro_tree(r, e->str, text, e->span) : NULL;
 	if (tree)
 		put_tree(r, e, tree);
 	return tree != NULL;
 }
 
 struct MacroArgs {
-	struct Arena *arena;
+	struct Unit *u;
 	const struct Expr *call;
 };
 
@@ -187,7 +209,8 @@ static bool put_arg(void *arg, struct Expr *e)
 	u64 i;
 	if (e->kind != E_IDENT || strncmp(e->str, "__arg", 5) || !parse_u64(e->str + 5, &i) || i >= m->call->nargs)
 		return true;
-	*e = *clone_expr(m->arena, m->call->args[i]);
+	const struct Expr *put = m->call->args[i];
+	*e = *(macro_room(m->u, put, m->call->span) ? clone_expr(m->u->arena, put) : zero_at(m->u, put->span));
 	return false;
 }
 
@@ -201,10 +224,10 @@ static bool expand_macro_call(struct Resolve *r, struct Expr *e)
 		diag_error(u->diags, e->span, "the macro %s takes %u argument%s, found %u", e->str, takes, takes == 1 ? "" : "s", e->nargs);
 		return true;
 	}
-	struct Expr *tree = text ? macro_tree(r, e->str, text) : NULL;
+	struct Expr *tree = text ? macro_tree(r, e->str, text, e->span) : NULL;
 	if (!tree)
 		return text != NULL;
-	struct MacroArgs m = {u->arena, e};
+	struct MacroArgs m = {u, e};
 	walk_expr(tree, put_arg, &m);
 	put_tree(r, e, tree);
 	return true;
@@ -305,7 +328,7 @@ static void r_scope(struct Resolve *r, struct Stmt *s, struct Expr *value)
 	if (value)
 		r_expr(r, value);
 	r->scope = scope.up;
-	vec_deinit(&scope.vars);
+	map_deinit(&scope.vars);
 }
 
 // "word" as a type when no builtin or constant is called so, "word[2]" an array of it. NULL: it is a value.
@@ -417,7 +440,7 @@ static void r_loop(struct Resolve *r, struct Stmt *s)
 	}
 	r_scope(r, s->body, NULL);
 	r->scope = scope.up;
-	vec_deinit(&scope.vars);
+	map_deinit(&scope.vars);
 	r->fn = up;
 }
 
@@ -488,6 +511,6 @@ void resolve_script(struct Unit *u, struct PointList *lists)
 		r_stmts(&r, pu->ast->body);
 		if (r.widened)
 			finish_widening(pu);
-		vec_deinit(&scope.vars);
+		map_deinit(&scope.vars);
 	}
 }

@@ -250,6 +250,12 @@ NAME a format of 60,000 conversions
 RUN python3 -c "print('begin { printf(\"' + '%d' * 60000 + '\", 1) }')" >{tmp}/f.bt; (ulimit -v 1000000; {sonde} {tmp}/f.bt) 2>&1 | cut -c1-200
 EXPECT Not enough arguments for format string (1 supplied, 60000 expected)
 
+NAME more maps than a program may have
+RUN {sonde} -q -e "begin { $(for i in $(seq 60); do echo "@m$i = pid;"; done) exit() }" | grep -c '^@m'; {sonde} -q -e "begin { $(for i in $(seq 70); do echo "@m$i = pid;"; done) exit() }"
+RC 1
+EXPECT_LINE 60
+STDERR maps, sonde's own among them, and the kernel takes 64: keep several values in one map
+
 NAME a list of numbers that has a word in it
 RUN {sonde} -e 'begin { print(getopt_match("pid", pid)); exit() }' -- --pid=1,abc
 RC 1

@@ -291,6 +291,12 @@ RUN python3 -c "print('macro m(x) { x + 1 }\nbegin { \$y = (uint64)0;' + ' \$y +
 EXPECT m.bt:1:14-
 EXPECT m.bt:3:6-15: ERROR: expanded from
 
+NAME scripts with 80,000 macros, members, variables
+RUN python3 -c "n = 80000; open('a.bt', 'w').write(''.join('macro m%d(x) { x + %d }\n' % (i, i) for i in range(n)) + 'begin { print(m%d(1)); exit() }' % (n - 1)); open('b.bt', 'w').write('struct S { ' + ' '.join('int x%d;' % i for i in range(n)) + ' }; begin { print(offsetof(struct S, x%d)); exit() }' % (n - 1)); open('c.bt', 'w').write('begin { ' + ' '.join('\$v%d = 1;' % i for i in range(n)) + ' exit() }')"; for f in a b c; do {sonde} -q $f.bt 2>&1 | cut -c1-100; done
+EXPECT_LINE 80000
+EXPECT_LINE 319996
+EXPECT ERROR: this probe needs
+
 NAME kernel types through BTF
 PROG begin { $t = (struct task_struct *)curtask; printf("%d %s %d\n", $t->tgid == pid, $t.comm, $t->real_parent->tgid == ppid); exit() }
 NEED btf

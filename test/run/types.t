@@ -46,6 +46,20 @@ PROG #define SQ(x) ((x)*(x))
 RC 1
 STDERR the macro SQ takes 1 argument, found 2
 
+NAME sixty macros in one another, in expressions, in #if and in a struct; a thousand are refused
+RUN mk() { for i in $(seq $1); do echo "#define A$i A$((i + 1)) - 1"; echo "#define F$i(x) F$((i + 1))(x) - 1"; done; echo "#define A$(($1 + 1)) 100"; echo "#define F$(($1 + 1))(x) x"; }; { mk 60; echo '#if A1 < 0'; echo '#error no'; echo '#endif'; echo 'struct S { char a[A1]; }; begin { print((A1, F1(100), sizeof(struct S))); exit() }'; } >a.bt; {sonde} a.bt; { mk 1000; echo 'begin { print(A1); print(F1(100)); exit() }'; } >b.bt; {sonde} b.bt
+RC 1
+EXPECT_LINE (40, 40, 40)
+STDERR ERROR: the macro A1 expands to more than 2097152 tokens, or needs over 500 macros in one another
+STDERR ERROR: the macro F1 expands to more than 2097152 tokens, or needs over 500 macros in one another
+
+NAME a macro with an argument, used 100,000 times; macros that double themselves
+RUN python3 -c "print('#define S(x) ' + '(' * 10 + 'x' + ')' * 10 + '\nbegin { \$y = (uint64)0;' + ' \$y += S(1);' * 100000 + ' print(\$y); exit() }')" >a.bt; {sonde} a.bt; { echo '#define A A+A+A+A'; echo 'begin { print(A); exit() }'; } >b.bt; { for i in $(seq 16); do echo "#define A$i (A$((i + 1)) + A$((i + 1)))"; done; echo '#define A17 pid'; echo 'begin { '; yes 'print(A1);' | head -9; echo 'exit() }'; } >c.bt; for f in b c; do (ulimit -v 2000000; {sonde} $f.bt); done
+RC 1
+EXPECT_LINE 100000
+STDERR ERROR: Unknown identifier: 'A'
+STDERR c.bt:26:7-9: ERROR: the expansion of #defines is too large: it has over 1000000 parts of expressions
+
 NAME a macro that names itself
 PROG #define R(x) R(x)+1
   BEGIN { print(R(1)) }
