@@ -72,6 +72,18 @@ u64 number_of(struct Map *m, const char *key, bool *fresh)
 	return n;
 }
 
+u64 number_of_message(struct Map *m, const struct Str *msg, bool *fresh)
+{
+	struct Str key = {0}; // in hex: it may hold any byte
+	for (size_t i = 0; i < msg->n; i++) {
+		str_addc(&key, "0123456789abcdef"[(u8)msg->p[i] >> 4]);
+		str_addc(&key, "0123456789abcdef"[(u8)msg->p[i] & 15]);
+	}
+	u64 n = number_of(m, str_text(&key), fresh);
+	str_deinit(&key);
+	return n;
+}
+
 struct err *gzip_write(const struct Str *s, bool fast, FILE *out)
 {
 	u8 buf[16384];

@@ -162,6 +162,10 @@ RUN {build}/mangled 60 >/dev/null & p=$!; {sonde} profile -F 499 -p $p --pprof a
 EXPECT_RE \A[23]\n\['0x7f001234'\]\n\['0x7f001000'\]\n\Z
 TIMEOUT 40
 
+NAME pprof files: functions of one name and line in different files are two
+RUN printf '@[\n    work+0 [a.py:3]\n    main+0 [m.py:1]\n]: 5\n@[\n    work+0 [b.py:3]\n    main+0 [m.py:1]\n]: 7\n' | {sonde} report --pprof p.gz -; python3 {top}/test/run/pprof.py p.gz 'sorted((x["value"], [s(one(by_id["function"][one(l, "function")], "filename")) for i in x["location"] for l in by_id["location"][i]["line"]]) for x in p["sample"])'
+EXPECT_RE \A\[\(\[5\], \['a.py', 'm.py'\]\), \(\[7\], \['b.py', 'm.py'\]\)\]\n\Z
+
 NAME pprof files of Go: as go tool pprof has them
 NEED cmd:go
 RUN printf 'package main\nimport ("os"; "runtime/pprof"; "context")\nfunc hot(n int) (s int) { for i := 0; i < n; i++ { s += i*i%%7 }; return }\nfunc work(n int) (s int) { for ; n > 0; n-- { s += hot(100000) }; return }\nfunc main() { f, _ := os.Create("go.pb.gz"); pprof.StartCPUProfile(f); pprof.Do(context.Background(), pprof.Labels("request", "x"), func(context.Context) { work(6000) }); work(4000); pprof.StopCPUProfile(); f.Close() }\n' > m.go; HOME=$PWD GOFLAGS=-mod=mod go run m.go && go tool pprof -top -nodecount=1000 go.pb.gz 2>/dev/null | awk '$6 == "main.work" {print $4}' > go; {sonde} report --value cpu -f go.pb.gz | awk '/main.work/ {s += $NF} END {printf "%gms\n", s / 1e6}' | cmp - go && echo same; {sonde} report -f go.pb.gz | awk '/^x;/ {x += $NF} {s += $NF} END {print (x > 0 && x < s)}'
