@@ -170,18 +170,17 @@ static bool never(long status)
 	return status == 400 || status == 413 || status == 415 || status == 422;
 }
 
-// ExportProfilesServiceResponse.partial_success (1), of which rejected_profiles is field 1: how many it has not taken
-static u64 rejected(const struct Str *answer)
+// ExportProfilesServiceResponse.partial_success (1): rejected_profiles (1), how many it has not taken; error_message (2), why
+static u64 rejected(const struct Str *answer, struct Str *why)
 {
-	const u8 *p = (const u8 *)str_text(answer);
-	if (answer->n < 4 || p[0] != 0x0a || p[1] > answer->n - 2 || p[2] != 0x08)
-		return 0;
+	struct Pb all = {(const u8 *)str_text(answer), (const u8 *)str_text(answer) + answer->n};
 	u64 n = 0;
-	for (u32 i = 3, shift = 0; i < answer->n && shift < 63; i++, shift += 7) {
-		n |= (u64)(p[i] & 0x7f) << shift;
-		if (!(p[i] & 0x80))
-			break;
-	}
+	for (struct PbField part, f; pb_field(&all, &part);)
+		while (part.number == 1 && pb_field(&part.sub, &f))
+			if (f.number == 1 && f.wire == PB_WIRE_VARINT)
+				n = f.v;
+			else if (f.number == 2 && f.wire == PB_WIRE_BYTES)
+				str_addn(why, (const char *)f.sub.p, (size_t)(f.sub.end - f.sub.p));
 	return n;
 }
 
@@ -215,11 +214,14 @@ static void end(struct Spool *s, struct Destination *d, CURLcode code, u64 now_n
 		fprintf(stderr, "%s: answers again, %u messages wait\n", d->url, d->queue.n);
 	d->failures = 0;
 	d->next_ns = 0;
-	u64 left_out = taken && d->kind == SEND_OTLP ? rejected(&d->answer) : 0;
+	struct Str said = {0};
+	u64 left_out = taken && d->kind == SEND_OTLP ? rejected(&d->answer, &said) : 0;
 	if (left_out) {
 		str_reset(&d->answer); // in protocol buffers
-		str_addf(&d->answer, "%llu profiles rejected", (unsigned long long)left_out);
+		str_addf(&d->answer, "%llu profiles rejected%s", (unsigned long long)left_out, said.n ? ": " : "");
+		str_addn(&d->answer, str_text(&said), said.n);
 	}
+	str_deinit(&said);
 	if (!taken || left_out)
 		refuse(d, taken ? "it has not taken all" : "it refuses a message, which is lost");
 	else {

@@ -7,87 +7,14 @@
 #define MAX_FRAMES (8u << 20) // in all samples
 #define MAX_LABELS (8u << 20)
 
-// ---- protocol buffers (protobuf.dev, encoding)
-
-struct Pb {
-	const u8 *p, *end;
-	bool bad;
-};
-struct Field {
-	u32 number, wire;
-	u64 v;	       // wire 0, 1, 5
-	struct Pb sub; // wire 2
-};
-enum { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
-
-static u64 varint(struct Pb *b)
-{
-	u64 v = 0;
-	for (u32 shift = 0; shift < 70; shift += 7) {
-		if (b->p >= b->end)
-			break;
-		u8 c = *b->p++;
-		v |= shift < 64 ? (u64)(c & 0x7f) << shift : 0;
-		if (!(c & 0x80))
-			return v;
-	}
-	b->bad = true;
-	return 0;
-}
-
-static u64 fixed(struct Pb *b, size_t n)
-{
-	u64 v = 0;
-	if ((size_t)(b->end - b->p) < n) {
-		b->bad = true;
-		return 0;
-	}
-	for (size_t i = 0; i < n; i++)
-		v |= (u64)b->p[i] << (8 * i);
-	b->p += n;
-	return v;
-}
-
-// The next field; false at the end, or when the rest is no field.
-static bool field(struct Pb *b, struct Field *f)
-{
-	if (b->bad || b->p >= b->end)
-		return false;
-	u64 tag = varint(b);
-	*f = (struct Field){.number = (u32)(tag >> 3), .wire = tag & 7};
-	switch (f->wire) {
-	case WIRE_VARINT:
-		f->v = varint(b);
-		break;
-	case WIRE_64:
-		f->v = fixed(b, 8);
-		break;
-	case WIRE_32:
-		f->v = fixed(b, 4);
-		break;
-	case WIRE_BYTES:
-		f->v = varint(b);
-		if (f->v > (u64)(b->end - b->p))
-			b->bad = true;
-		else {
-			f->sub = (struct Pb){b->p, b->p + f->v};
-			b->p += f->v;
-		}
-		break;
-	default:
-		b->bad = true;
-	}
-	return !b->bad && f->number;
-}
-
 // Numbers of a repeated field: packed, or one by one.
 typedef VEC(u64) Numbers;
-static void add_numbers(Numbers *to, const struct Field *f)
+static void add_numbers(Numbers *to, const struct PbField *f)
 {
-	if (f->wire != WIRE_BYTES)
+	if (f->wire != PB_WIRE_BYTES)
 		vec_push(to, f->v);
 	for (struct Pb b = f->sub; b.p < b.end && !b.bad;) {
-		u64 v = varint(&b);
+		u64 v = pb_number(&b);
 		if (!b.bad)
 			vec_push(to, v);
 	}
@@ -151,7 +78,7 @@ static int by_id(const void *a, const void *b) // id is the first member of each
 static void read_function(struct Reader *r, struct Pb b)
 {
 	struct Function x = {0};
-	for (struct Field f; field(&b, &f);)
+	for (struct PbField f; pb_field(&b, &f);)
 		switch (f.number) {
 		case FUNCTION_ID: x.id = f.v; break;
 		case FUNCTION_NAME: x.name = f.v; break;
@@ -164,7 +91,7 @@ static void read_function(struct Reader *r, struct Pb b)
 static void read_mapping(struct Reader *r, struct Pb b)
 {
 	struct Mapping x = {0};
-	for (struct Field f; field(&b, &f);)
+	for (struct PbField f; pb_field(&b, &f);)
 		switch (f.number) {
 		case MAPPING_ID: x.id = f.v; break;
 		case MAPPING_START: x.start = f.v; break;
@@ -179,7 +106,7 @@ static void read_mapping(struct Reader *r, struct Pb b)
 static void read_line(struct Reader *r, struct Pb b)
 {
 	struct CodeLine x = {0};
-	for (struct Field f; field(&b, &f);)
+	for (struct PbField f; pb_field(&b, &f);)
 		if (f.number == LINE_FUNCTION)
 			x.function = f.v;
 		else if (f.number == LINE_LINE)
@@ -190,7 +117,7 @@ static void read_line(struct Reader *r, struct Pb b)
 static void read_location(struct Reader *r, struct Pb b)
 {
 	struct Location x = {.first = (u32)r->lines.n};
-	for (struct Field f; field(&b, &f);)
+	for (struct PbField f; pb_field(&b, &f);)
 		switch (f.number) {
 		case LOCATION_ID: x.id = f.v; break;
 		case LOCATION_MAPPING: x.mapping = f.v; break;
@@ -204,7 +131,7 @@ static void read_location(struct Reader *r, struct Pb b)
 static struct ValueType read_type(struct Pb b)
 {
 	struct ValueType x = {0};
-	for (struct Field f; field(&b, &f);)
+	for (struct PbField f; pb_field(&b, &f);)
 		if (f.number == TYPE_TYPE)
 			x.type = f.v;
 		else if (f.number == TYPE_UNIT)
@@ -212,7 +139,7 @@ static struct ValueType read_type(struct Pb b)
 	return x;
 }
 
-static void read_definition(struct Reader *r, const struct Field *f)
+static void read_definition(struct Reader *r, const struct PbField *f)
 {
 	switch (f->number) {
 	case PROFILE_SAMPLE_TYPE:
@@ -406,7 +333,7 @@ static void name_label(struct Reader *r, const char *key)
 static void read_label(struct Reader *r, struct Pb b, struct StackSample *s)
 {
 	u64 key = 0, str = 0, num = 0;
-	for (struct Field f; field(&b, &f);)
+	for (struct PbField f; pb_field(&b, &f);)
 		switch (f.number) {
 		case LABEL_KEY: key = f.v; break;
 		case LABEL_STR: str = f.v; break;
@@ -430,7 +357,7 @@ static void read_label(struct Reader *r, struct Pb b, struct StackSample *s)
 
 static void read_labels(struct Reader *r, struct Pb b, struct StackSample *s)
 {
-	for (struct Field f; field(&b, &f);)
+	for (struct PbField f; pb_field(&b, &f);)
 		if (f.number == SAMPLE_LABEL)
 			read_label(r, f.sub, s);
 }
@@ -472,8 +399,8 @@ static struct err *read_sample(struct Reader *r, u64 number, Numbers *locations,
 	struct err *e = r->keys.n ? make_labels(r, &s) : NULL;
 	locations->n = values->n = r->st.frames.n = 0;
 	for (struct Pb b = r->samples.p[number]; !e && !b.bad;) {
-		struct Field f;
-		if (!field(&b, &f))
+		struct PbField f;
+		if (!pb_field(&b, &f))
 			break;
 		if (f.number == SAMPLE_LOCATION)
 			add_numbers(locations, &f);
@@ -544,9 +471,9 @@ static bool is_pprof(const char *data, size_t n)
 {
 	struct Pb b = {(const u8 *)data, (const u8 *)data + n};
 	bool strings = false, types = false;
-	for (struct Field f; field(&b, &f) && f.number <= 64;) {
-		strings |= f.number == PROFILE_STRING && f.wire == WIRE_BYTES && !f.v; // string 0 is empty
-		types |= f.number == PROFILE_SAMPLE_TYPE && f.wire == WIRE_BYTES;
+	for (struct PbField f; pb_field(&b, &f) && f.number <= 64;) {
+		strings |= f.number == PROFILE_STRING && f.wire == PB_WIRE_BYTES && !f.v; // string 0 is empty
+		types |= f.number == PROFILE_SAMPLE_TYPE && f.wire == PB_WIRE_BYTES;
 	}
 	return !b.bad && b.p == b.end && strings && types;
 }
@@ -570,7 +497,7 @@ static struct err *read_pprof(struct Input *in, const struct InputWish *wish, co
 {
 	struct Reader r = {.in = in, .wish = wish};
 	struct Pb b = {(const u8 *)data, (const u8 *)data + n};
-	for (struct Field f; field(&b, &f);)
+	for (struct PbField f; pb_field(&b, &f);)
 		read_definition(&r, &f);
 	SORT_BY_ID(r.functions);
 	SORT_BY_ID(r.mappings);

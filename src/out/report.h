@@ -309,6 +309,20 @@ bool outputs_parts(const struct OutputFiles *f); // is one asked for that has th
 bool outputs_events(const struct OutputFiles *f); // is one asked for that has numbers of events beside the values?
 struct err *outputs_write(const struct OutputFiles *f, const struct StackProfile *p, bool addresses); // those with, or those without; says so on standard error
 
+// ---- protobuf.c: messages that are read
+struct Pb { // what is left of one
+	const u8 *p, *end;
+	bool bad;
+};
+struct PbField {
+	u32 number, wire;
+	u64 v;	       // PB_WIRE_VARINT, _64, _32
+	struct Pb sub; // PB_WIRE_BYTES
+};
+enum { PB_WIRE_VARINT = 0, PB_WIRE_64 = 1, PB_WIRE_BYTES = 2, PB_WIRE_32 = 5 };
+bool pb_field(struct Pb *b, struct PbField *f); // the next one; false at the end, or when the rest is no field
+u64 pb_number(struct Pb *b); // of a packed field
+
 // ---- Numbers of the fields of pprof's messages (https://github.com/google/pprof/blob/main/proto/profile.proto), for who writes and who reads them.
 enum { // field numbers of profile.proto
 	PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE = 2, PROFILE_MAPPING = 3, PROFILE_LOCATION = 4, PROFILE_FUNCTION = 5, PROFILE_STRING = 6, PROFILE_TIME = 9,
