@@ -7,6 +7,7 @@
 #include "agent/internal.h"
 #include <curl/curl.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <poll.h>
 
 #define ANSWER_MAX 65536
@@ -98,12 +99,16 @@ static size_t on_header(char *p, size_t size, size_t n, void *arg)
 static struct err *begin(struct Spool *s, struct Destination *d)
 {
 	struct Message *m = d->queue.first;
+	str_reset(&d->answer);
+	d->endless = false;
+	d->retry_after_s = 0;
+	d->error[0] = 0;
 	struct err *e = spool_body(s, m);
 	if (e)
 		return e;
 	CURL *h = d->easy = curl.easy_init();
 	if (!h)
-		return err_new("libcurl cannot begin");
+		return err_errno(ENOMEM, "libcurl cannot begin");
 	char *url = xasprintf("%s%s%s", d->url, *m->query ? "?" : "", m->query);
 	struct curl_slist *head = NULL;
 	head = curl.slist_append(head, d->kind == SEND_OTLP ? "Content-Type: application/x-protobuf" : "Content-Type: application/octet-stream");
@@ -112,10 +117,6 @@ static struct err *begin(struct Spool *s, struct Destination *d)
 	head = curl.slist_append(head, "Expect:"); // no round trip before the body
 	for (u32 i = 0; i < opts->nheaders; i++)
 		head = curl.slist_append(head, opts->headers[i]);
-	str_reset(&d->answer);
-	d->endless = false;
-	d->retry_after_s = 0;
-	d->error[0] = 0;
 	d->headers = head;
 	curl.easy_setopt(h, CURLOPT_URL, url);
 	curl.easy_setopt(h, CURLOPT_POST, 1L);
@@ -134,10 +135,11 @@ static struct err *begin(struct Spool *s, struct Destination *d)
 	curl.easy_setopt(h, CURLOPT_FOLLOWLOCATION, 0L); // what we send is for who was named
 	if (opts->ca)
 		curl.easy_setopt(h, CURLOPT_CAINFO, opts->ca);
-	curl.multi_add_handle(multi, h);
+	free(url);
+	if (curl.multi_add_handle(multi, h))
+		return err_errno(ENOMEM, "libcurl cannot begin");
 	m->sending = true;
 	d->tries++;
-	free(url);
 	return NULL;
 }
 
@@ -182,6 +184,12 @@ static u64 rejected(const struct Str *answer, struct Str *why)
 			else if (f.number == 2 && f.wire == PB_WIRE_BYTES)
 				str_addn(why, (const char *)f.sub.p, (size_t)(f.sub.end - f.sub.p));
 	return n;
+}
+
+// It lies with us, and another time a message may go.
+static bool passes(int code)
+{
+	return code == EMFILE || code == ENFILE || code == ENOMEM;
 }
 
 static void refuse(struct Destination *d, const char *what)
@@ -240,14 +248,18 @@ void send_step(struct Spool *s, struct Destination *d, u32 n, u64 now_ns)
 		if (d[i].easy || !d[i].queue.first || now_ns < d[i].next_ns)
 			continue;
 		struct err *e = begin(s, &d[i]);
-		if (e) { // its file is gone, or is no more what it was
+		if (!e)
+			continue;
+		forget(&d[i]);
+		if (passes(err_code(e)))
+			again_later(&d[i], now_ns, err_text(e));
+		else { // its file is gone, or is no more what it was
 			fprintf(stderr, "WARNING: %s\n", err_text(e));
-			err_free(e);
-			forget(&d[i]);
 			s->dropped++;
 			s->dropped_samples += d[i].queue.first->samples;
 			spool_done(s, &d[i].queue);
 		}
+		err_free(e);
 	}
 	curl.multi_perform(multi, &running);
 	for (CURLMsg *m; (m = curl.multi_info_read(multi, &left));)
