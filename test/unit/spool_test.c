@@ -98,6 +98,33 @@ TEST(another_agent)
 	remove_dir();
 }
 
+TEST(long_labels)
+{
+	struct Queue a = {.key = 1}, *qs[] = {&a};
+	struct Spool s = open_spool(qs, 1, 100, 1 << 20);
+	struct Str body = {0}, query = {0};
+	u64 lost;
+	for (u32 i = 0; i < 20000; i++)
+		str_addc(&query, 'q');
+	for (u32 i = 0; i < 1000; i++)
+		str_addc(&body, 'x');
+	spool_put(&s, &a, str_text(&query), &body, 7); // on disk only
+	CHECK(!spool_body(&s, a.first));
+	spool_close(&s, &lost);
+	a = (struct Queue){.key = 1};
+	s = open_spool(qs, 1, 100, 1 << 20);
+	CHECK_EQ(a.n, 1);
+	CHECK_EQ(s.strangers, 0);
+	if (a.n) {
+		CHECK_STR(a.first->query, str_text(&query));
+		CHECK_EQ(a.first->samples, 7);
+		CHECK_EQ(a.first->size, 1000);
+	}
+	spool_close(&s, &lost);
+	str_deinit(&query);
+	remove_dir();
+}
+
 TEST(files_that_are_none)
 {
 	static const struct { const char *name, *text; size_t n; } files[] = {
