@@ -62,7 +62,7 @@ static void add_frame(struct Folded *fo, const char *s, size_t n, struct FoldedP
 	else if (ends_in(s, n, "_[w]"))
 		n -= 4;
 	f.sym = names_keep(&fo->names, s, n);
-	vec_push(&fo->st.frames, f);
+	input_frame(fo->in, &fo->st, f);
 }
 
 static void add_line(struct Folded *fo, const struct InputWish *wish, const char *s, size_t n, u64 count)
@@ -109,7 +109,7 @@ static struct err *read_folded(struct Input *in, const struct InputWish *wish, c
 		in->prof.unit = arena_strdup(&in->arena, wish->unit);
 	in->prof.delim = fo.delim;
 	in->prof.annotate = fo.annotate;
-	map_deinit(&fo.names.have);
+	names_deinit(&fo.names);
 	vec_deinit(&fo.st.frames);
 	return NULL;
 }

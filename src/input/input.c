@@ -6,6 +6,7 @@
 #include <zlib.h>
 
 #define MAX_BYTES ((size_t)2 << 30) // gunzipped
+#define RECORDS_OF_SMALL (8u << 20) // and of a large file one more for two bytes: a frame of perf script takes as much, gzipped
 
 static const struct Format *const formats[] = {&format_pprof, &format_bpftrace, &format_perf, &format_folded}; // folded text last: it has no beginning of its own
 
@@ -54,6 +55,8 @@ static struct err *parse_plain(struct Input *in, const struct InputWish *wish, c
 		struct err *e = formats[i]->read(in, wish, data, n);
 		in->prof.samples = in->samples.p;
 		in->prof.n = (u32)in->samples.n;
+		if (!e && input_full(in))
+			e = err_new("it has more than %llu samples, frames and names", (unsigned long long)in->most);
 		if (!e && in->skipped && !in->samples.n)
 			e = err_new("none of its %s is a stack: the first, %llu, %s", in->units, (unsigned long long)in->first_skipped, in->why);
 		return e;
@@ -66,6 +69,7 @@ struct err *input_parse(struct Input *in, const struct InputWish *wish, const ch
 	struct Str plain = {0};
 	struct err *e = NULL;
 	in->prof.unit = "samples";
+	in->most = RECORDS_OF_SMALL + n / 2;
 	bool zipped = n > 2 && (u8)data[0] == 0x1f && (u8)data[1] == 0x8b; // RFC 1952, 2.3.1
 	if (zipped)
 		e = gunzip(data, n, &plain);

@@ -105,7 +105,7 @@ static void begin_sample(struct Perf *pf, const struct Line *l, const struct Hea
 	if (!pf->wanted)
 		input_skip(pf->in, pf->number, "is of another event (--value chooses)");
 	if (read_place(&pf->names, h->rest, l->p + l->n, &f) && (f.sym_off || f.module || f.kernel || f.inlined)) // samples without stacks; not the fields of a tracepoint
-		vec_push(&pf->st.frames, f);
+		input_frame(pf->in, &pf->st, f);
 }
 
 // "  file.c:12", of the frame before
@@ -132,7 +132,7 @@ static void take_line(struct Perf *pf, const struct Line *l)
 	else if (parse_head(l, &h))
 		begin_sample(pf, l, &h);
 	else if (pf->open && blank(*l->p) && read_place(&pf->names, l->p, l->p + l->n, &f))
-		vec_push(&pf->st.frames, f);
+		input_frame(pf->in, &pf->st, f);
 	else if (*l->p != '#' && !(pf->open && take_place(pf, l)))
 		input_skip(pf->in, pf->number, "is neither a sample nor a frame");
 }
@@ -158,7 +158,7 @@ static struct err *read_perf(struct Input *in, const struct InputWish *wish, con
 	}
 	end_sample(&pf);
 	in->prof.title = pf.event;
-	map_deinit(&pf.names.have);
+	names_deinit(&pf.names);
 	vec_deinit(&pf.st.frames);
 	return NULL;
 }

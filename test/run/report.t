@@ -212,6 +212,24 @@ NAME maps keyed by stacks: what sonde prints is what it folds, user and kernel
 RUN {sonde} -q -e 'profile:hz:499 { @[ustack, kstack, comm] = count() } interval:s:1 { exit() }' > t; {sonde} report -f t | awk '{s += $NF} END {print s}' > n; grep -oE '^, .*\]: [0-9]+$' t | awk '{s += $NF} END {print (s > 0), s}' | while read some all; do echo $some; grep -cx $all n; done; {sonde} report --json t | grep -c '"kernel": \["' | sed 's/^[1-9].*/kernel/'
 EXPECT_RE \A1\n1\nkernel\n\Z
 
+NAME small files that ask for much memory are refused, whatever their format
+LONG
+RUN python3 {top}/test/run/bombs.py {sonde}
+EXPECT_LINE strings: refused
+EXPECT_LINE functions: refused
+EXPECT_LINE lines of a location: refused
+EXPECT_LINE locations of a sample: refused
+EXPECT_LINE the same, one by one: refused
+EXPECT_LINE samples: refused
+EXPECT_LINE frames of a module of 10,000 bytes: read
+EXPECT_LINE folded: refused
+EXPECT_LINE folded, deep: refused
+EXPECT_LINE perf script, deep: refused
+EXPECT_LINE maps, deep: refused
+EXPECT_LINE maps, parts of a key: refused
+EXPECT_LINE maps, a name of @: read
+TIMEOUT 120
+
 NAME profiles that others packed: what to do is said
 RUN printf 'PERFILE2x\0' > a; printf '\050\265\057\375\0' > b; printf '\3757zXZ\0' > c; for f in a b c; do {sonde} report $f; echo $?; done
 EXPECT_RE \A1\n1\n1\n\Z
