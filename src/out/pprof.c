@@ -96,11 +96,13 @@ static u64 new_location(struct Writer *w, const struct Frame *f, u32 n)
 		pb_message(&m, LOCATION_LINE, &line);
 	}
 	u64 id = number_of_message(&w->locations, &m, &fresh);
-	pb_uint(&m, LOCATION_ID, id);
-	if (fresh)
-		pb_message(&w->out, PROFILE_LOCATION, &m);
-	else
-		str_deinit(&m);
+	if (fresh) {
+		struct Str whole = {0};
+		pb_uint(&whole, LOCATION_ID, id);
+		str_addn(&whole, str_text(&m), m.n);
+		pb_message(&w->out, PROFILE_LOCATION, &whole);
+	}
+	str_deinit(&m);
 	return id;
 }
 

@@ -266,11 +266,11 @@ TEST(flame_opens_at_its_foot)
 
 // ---- pprof: a decoder of just what is needed
 
-struct Pb {
+struct Message {
 	const u8 *p, *end;
 };
 
-static u64 varint(struct Pb *b)
+static u64 varint(struct Message *b)
 {
 	u64 v = 0;
 	for (int shift = 0; b->p < b->end; shift += 7) {
@@ -283,7 +283,7 @@ static u64 varint(struct Pb *b)
 }
 
 // Next field: its number; the value or the bytes.
-static u32 field(struct Pb *b, u64 *v, struct Pb *sub)
+static u32 field(struct Message *b, u64 *v, struct Message *sub)
 {
 	if (b->p >= b->end)
 		return 0;
@@ -292,7 +292,7 @@ static u32 field(struct Pb *b, u64 *v, struct Pb *sub)
 	*v = varint(b);
 	if ((tag & 7) == 2) {
 		CHECK(*v <= (u64)(b->end - b->p));
-		*sub = (struct Pb){b->p, b->p + *v};
+		*sub = (struct Message){b->p, b->p + *v};
 		b->p += *v;
 	}
 	return (u32)(tag >> 3);
@@ -313,12 +313,12 @@ static u8 *unzip(const char *gz, size_t n, size_t *out)
 // "leaf<outer<root=value,value" for each sample, the names through location, line and function.
 static void describe(const u8 *data, size_t n, struct Str *out)
 {
-	struct Pb strings[64], loc[64] = {{0}}, fn[64] = {{0}}, all = {data, data + n}, sub;
+	struct Message strings[64], loc[64] = {{0}}, fn[64] = {{0}}, all = {data, data + n}, sub;
 	u32 nstr = 0;
 	u64 v;
-	for (struct Pb b = all; b.p < b.end;) {
+	for (struct Message b = all; b.p < b.end;) {
 		u32 f = field(&b, &v, &sub);
-		struct Pb m = sub, in;
+		struct Message m = sub, in;
 		u64 id = 0;
 		if (f == 6)
 			strings[nstr++] = sub;
@@ -329,27 +329,27 @@ static void describe(const u8 *data, size_t n, struct Str *out)
 		}
 	}
 	CHECK(nstr > 0 && strings[0].p == strings[0].end);
-	for (struct Pb b = all; b.p < b.end;) {
+	for (struct Message b = all; b.p < b.end;) {
 		if (field(&b, &v, &sub) != 2)
 			continue;
-		struct Pb s = sub, part;
+		struct Message s = sub, part;
 		for (u32 f; (f = field(&s, &v, &part));) {
-			for (struct Pb ids = part; f == 1 && ids.p < ids.end;) {
-				struct Pb l = loc[varint(&ids)], line;
+			for (struct Message ids = part; f == 1 && ids.p < ids.end;) {
+				struct Message l = loc[varint(&ids)], line;
 				for (u32 lf; (lf = field(&l, &v, &line));) {
 					if (lf != 4)
 						continue;
 					u64 fid, name = 0;
-					struct Pb in;
+					struct Message in;
 					field(&line, &fid, &in);
-					struct Pb func = fn[fid];
+					struct Message func = fn[fid];
 					while (field(&func, &v, &in) != 2)
 						;
 					name = v;
 					str_addf(out, "%.*s<", (int)(strings[name].end - strings[name].p), strings[name].p);
 				}
 			}
-			for (struct Pb vals = part; f == 2 && vals.p < vals.end;)
+			for (struct Message vals = part; f == 2 && vals.p < vals.end;)
 				str_addf(out, "=%llu", (unsigned long long)varint(&vals));
 		}
 		str_addc(out, '\n');
