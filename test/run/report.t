@@ -139,6 +139,19 @@ RUN printf 'p;main;f@w.py:3_[j];read_[i];read;k_[k] 3\n' >a; {sonde} report -f a
 EXPECT_RE \A, inlined<\n, interpreted<\n, kernel<\n\{
 EXPECT "user": ["read", "read", "f@w.py:3", "main"], "lang": [null, null, "unknown", null], "kernel": ["k"]
 
+NAME flame graph (SVG): the unit is text, shares and short times are plain numbers, a name is cut between characters
+RUN printf 'p;a 3\n' | {sonde} flame --unit '<&"' - >a.svg; python3 -c 'import xml.dom.minidom as m; print(m.parse("a.svg").getElementsByTagName("title")[0].firstChild.data)'; seq 30000 | sed 's/.*/p&;f 1/' | {sonde} flame - | grep -o '60,000 frames [^<]*'; printf 'p;a 300\np;b 2500\n' | {sonde} flame --unit ns - | grep -oE '^[0-9.]+ us'; printf 'p;short 964\np;%s 36\n' жжжжжжжж | {sonde} flame - | grep -o '>ж*\.\.<'
+EXPECT_LINE 3 <&", 100.00%
+EXPECT_LINE 60,000 frames (100 %) too narrow to draw or to find
+EXPECT_LINE 0.300 us
+EXPECT_LINE 2 us
+EXPECT_LINE >ж..<
+TIMEOUT 30
+
+NAME flame graph (SVG): a key of very many parts ends as a deep stack does
+RUN python3 -c "print('@[' + 'a, ' * 300000 + '\nx\n]: 1')" | {sonde} flame - | grep -c 'class="f"'
+EXPECT_RE \A409\d\n\Z
+
 NAME folded text: to SVG with a title, with lines that begin with a frame
 RUN printf 'main;<f> 3\n' | {sonde} flame --title '<&>' --no-process - | grep -o 'id="title".*\|<title>.*'
 EXPECT >&lt;&amp;&gt;</text>
