@@ -10,6 +10,11 @@
 
 static const struct Format *const formats[] = {&format_pprof, &format_bpftrace, &format_perf, &format_folded}; // folded text last: it has no beginning of its own
 
+static bool is_gzip(const char *data, size_t n)
+{
+	return n > 2 && (u8)data[0] == 0x1f && (u8)data[1] == 0x8b; // RFC 1952, 2.3.1
+}
+
 static struct err *gunzip(const char *data, size_t n, struct Str *out)
 {
 	char buf[65536];
@@ -27,6 +32,8 @@ static struct err *gunzip(const char *data, size_t n, struct Str *out)
 		z.avail_out = sizeof(buf);
 		r = inflate(&z, Z_NO_FLUSH);
 		str_addn(out, buf, sizeof(buf) - z.avail_out);
+		if (r == Z_STREAM_END && is_gzip(data + given - z.avail_in, n - given + z.avail_in)) // another member, as `gzip >> FILE` makes it
+			r = inflateReset(&z);
 	}
 	inflateEnd(&z);
 	return r == Z_STREAM_END ? NULL : out->n >= MAX_BYTES ? err_new("it holds more than %zu bytes", MAX_BYTES) : err_new("its gzip data are damaged or cut short");
@@ -70,7 +77,7 @@ struct err *input_parse(struct Input *in, const struct InputWish *wish, const ch
 	struct err *e = NULL;
 	in->prof.unit = "samples";
 	in->most = RECORDS_OF_SMALL + n / 2;
-	bool zipped = n > 2 && (u8)data[0] == 0x1f && (u8)data[1] == 0x8b; // RFC 1952, 2.3.1
+	bool zipped = is_gzip(data, n);
 	if (zipped)
 		e = gunzip(data, n, &plain);
 	if (!e)

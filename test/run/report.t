@@ -243,6 +243,12 @@ EXPECT_LINE maps, parts of a key: refused
 EXPECT_LINE maps, a name of @: read
 TIMEOUT 120
 
+NAME gzip files of several members are read to their end; one that is cut short is refused, what is packed twice too
+RUN for i in 1 2 3; do printf "p;f$i $i\n" | gzip >> a.gz; done; {sonde} report -f a.gz; head -c -4 a.gz > b.gz; {sonde} report -f b.gz; echo $?; gzip -c a.gz > c.gz; {sonde} report -f c.gz; echo $?; (cat a.gz; head -c 99 /dev/zero) > d.gz; {sonde} report -f d.gz | wc -l
+EXPECT_RE \Ap;f1 1\np;f2 2\np;f3 3\n1\n1\n3\n\Z
+STDERR ERROR: cannot read b.gz: its gzip data are damaged or cut short
+STDERR ERROR: cannot read c.gz: it is neither
+
 NAME profiles that others packed: what to do is said
 RUN printf 'PERFILE2x\0' > a; printf '\050\265\057\375\0' > b; printf '\3757zXZ\0' > c; for f in a b c; do {sonde} report $f; echo $?; done
 EXPECT_RE \A1\n1\n1\n\Z
