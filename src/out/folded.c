@@ -109,7 +109,10 @@ void profile_merge(struct StackProfile *p, bool by_pid)
 		if (by_pid)
 			str_addf(&key, "%u;", s->pid);
 		add_line(p, s, &key);
-		add_labels(p, s, LABEL_ASIDE, &key);
+		for (u32 k = 0; k < s->nlabels; k++) { // each in its place: lines leave out those that are empty
+			value_text(&s->labels[k], &key);
+			str_addc(&key, ';');
+		}
 		struct StackSample *first = map_get(&seen, str_text(&key));
 		if (first) {
 			slots_join(first, s);

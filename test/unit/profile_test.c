@@ -97,6 +97,20 @@ TEST(merge)
 	CHECK_EQ(s[1].value, 4);
 }
 
+TEST(merge_labels)
+{
+	static const char *const names[] = {"one", "two"};
+	struct Value x = {.kind = V_STR, .text = "x", .len = 1}, none = {.kind = V_STR, .text = ""}, a[] = {x, none}, b[] = {none, x};
+	struct Frame u[] = {UF("main")};
+	struct StackSample s[] = {{.user = u, .nuser = 1, .labels = a, .nlabels = 2, .value = 5}, {.user = u, .nuser = 1, .labels = b, .nlabels = 2, .value = 7},
+				  {.user = u, .nuser = 1, .labels = a, .nlabels = 2, .value = 1}};
+	struct StackProfile p = {.samples = s, .n = 3, .label_names = names};
+	profile_merge(&p, false);
+	CHECK_EQ(p.n, 2); // one text, of two labels
+	CHECK_EQ(p.samples[0].value, 6);
+	CHECK_EQ(p.samples[1].value, 7);
+}
+
 // ---- flame graph
 
 static void flame(const struct StackProfile *p, FILE *f)
