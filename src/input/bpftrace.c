@@ -52,20 +52,6 @@ static bool number_at(const char *p, const char *end, int base, u64 *v)
 
 // ---- frames
 
-// "FILE:LINE" up to end
-static bool take_source(struct Maps *m, const char *p, const char *end, struct Frame *f)
-{
-	const char *colon = end;
-	u64 line;
-	while (colon > p && end - colon <= 20 && colon[-1] != ':') // no longer than a number is
-		colon--;
-	if (colon <= p + 1 || colon[-1] != ':' || !number_at(colon, end, 10, &line))
-		return false;
-	f->file = names_keep(&m->names, p, (size_t)(colon - 1 - p));
-	f->line = (u32)line;
-	return true;
-}
-
 // "[OBJECT+0x12]", where no name is known
 static bool take_object(struct Maps *m, const char *p, const char *end, struct Frame *f)
 {
@@ -83,7 +69,7 @@ static void parse_frame(struct Maps *m, const char *p, const char *end, struct F
 {
 	const char *q;
 	bool address = read_place(&m->names, p, end, f) && f->sym;
-	while (p < end && (*p == ' ' || *p == '\t'))
+	while (p < end && is_blank(*p))
 		p++;
 	if (address) {
 		p = f->sym;
@@ -94,14 +80,14 @@ static void parse_frame(struct Maps *m, const char *p, const char *end, struct F
 		f->inlined = true;
 		p += 10;
 	}
-	for (q = end; !f->file && q > p + 1 && (q[-1] != '@' || !take_source(m, q, end, f));)
+	for (q = end; !f->file && q > p + 1 && (q[-1] != '@' || !read_source(&m->names, q, end, f));)
 		q--;
 	if (f->file)
 		end = q - 1;
 	else if (end[-1] == ']') {
 		for (q = end - 1; q > p && *q != '[';)
 			q--;
-		if (q > p + 1 && q[-1] == ' ' && take_source(m, q + 1, end - 1, f))
+		if (q > p + 1 && q[-1] == ' ' && read_source(&m->names, q + 1, end - 1, f))
 			end = q - 1;
 	}
 	for (q = end; q > p + 1 && q[-1] >= '0' && q[-1] <= '9';)

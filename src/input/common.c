@@ -51,17 +51,12 @@ bool input_full(const struct Input *in)
 	return in->records > in->most;
 }
 
-static bool blank(char c)
-{
-	return c == ' ' || c == '\t';
-}
-
 bool next_word(const char **p, const char *end, struct Word *w)
 {
-	while (*p < end && blank(**p))
+	while (*p < end && is_blank(**p))
 		(*p)++;
 	w->p = *p;
-	while (*p < end && !blank(**p))
+	while (*p < end && !is_blank(**p))
 		(*p)++;
 	w->n = (size_t)(*p - w->p);
 	return w->n > 0;

@@ -11,7 +11,7 @@ static size_t split_count(const struct Line *l, u64 *count)
 	char num[24];
 	while (i && l->p[i - 1] >= '0' && l->p[i - 1] <= '9')
 		i--, digits++;
-	if (!digits || digits >= sizeof(num) || !i || (l->p[i - 1] != ' ' && l->p[i - 1] != '\t'))
+	if (!digits || digits >= sizeof(num) || !i || !is_blank(l->p[i - 1]))
 		return 0;
 	size_t zeros = 0; // not octal
 	while (zeros + 1 < digits && l->p[i + zeros] == '0')
@@ -20,7 +20,7 @@ static size_t split_count(const struct Line *l, u64 *count)
 	num[digits - zeros] = 0;
 	if (!parse_u64(num, count))
 		return 0;
-	while (i && (l->p[i - 1] == ' ' || l->p[i - 1] == '\t'))
+	while (i && is_blank(l->p[i - 1]))
 		i--;
 	return i;
 }

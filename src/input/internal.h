@@ -14,6 +14,10 @@ struct Line {
 	const char *p;
 	size_t n; // without its end
 };
+static inline bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
 bool next_line(const char **p, const char *end, struct Line *line); // false: no more
 void input_skip(struct Input *in, u64 number, const char *why);
 
@@ -37,6 +41,7 @@ struct Word {
 bool next_word(const char **p, const char *end, struct Word *w); // between blanks; false: no more
 size_t word_span(const struct Word *w, const char *of);		 // so many of its first bytes are of these
 bool read_place(struct Names *names, const char *p, const char *end, struct Frame *f); // "7f00 name+0x12 (object)"
+bool read_source(struct Names *names, const char *p, const char *end, struct Frame *f); // "file.c:12"
 
 // A stack whose frames are found root first, each with its kind.
 struct InputStack {

@@ -1,6 +1,6 @@
 // Folded stacks: one line a stack, root first, frames joined by semicolons, then the count: the input of flame graph tools.
 // In: stack counts. Out: lines. Invariant: no name can break a line or add a frame; equal lines appear once.
-#include "out/report.h"
+#include "out/internal.h"
 
 void profile_frame_name(const struct StackProfile *p, const struct Frame *f, struct Str *out)
 {
@@ -136,14 +136,10 @@ void folded_write(const struct StackProfile *p, FILE *out)
 	struct Str line = {0};
 	u64 *counts = xcalloc(p->n + 1, sizeof(*counts));
 	for (u32 i = 0; i < p->n; i++) {
+		bool fresh;
 		str_reset(&line);
 		add_line(p, &p->samples[i], &line);
-		uintptr_t at = (uintptr_t)map_get(&lines, str_text(&line));
-		if (!at) {
-			at = lines.n + 1;
-			map_put(&lines, str_text(&line), (void *)at);
-		}
-		counts[at - 1] += p->samples[i].value;
+		counts[number_of(&lines, str_text(&line), &fresh) - 1] += p->samples[i].value;
 	}
 	for (u32 i = 0; i < lines.n; i++)
 		fprintf(out, "%s %llu\n", lines.slots[i].key, (unsigned long long)counts[i]);
