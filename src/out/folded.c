@@ -87,6 +87,14 @@ static void add_line(const struct StackProfile *p, const struct StackSample *s, 
 		add_element(out, s->kern_note, strlen(s->kern_note));
 }
 
+u64 profile_total(const struct StackProfile *p)
+{
+	u64 sum = 0;
+	for (u32 i = 0; i < p->n; i++)
+		sum += p->samples[i].value;
+	return sum;
+}
+
 static void slots_join(struct StackSample *to, const struct StackSample *s)
 {
 	struct SlotShare **end = &to->slots, *rest = *end;

@@ -266,6 +266,7 @@ u32 profile_frame_line(const struct StackProfile *p, const struct Frame *f); // 
 void folded_write(const struct StackProfile *p, FILE *out);
 void profile_frame_name(const struct StackProfile *p, const struct Frame *f, struct Str *out); // as folded lines name it
 void profile_label_row(const struct StackProfile *p, const struct StackSample *s, u32 i, enum LabelPlace at, struct Str *out); // nothing: label i has no row there
+u64 profile_total(const struct StackProfile *p);
 void profile_merge(struct StackProfile *p, bool by_pid); // samples that would look alike become one, where the first of them stood
 struct err *flame_write(const struct StackProfile *p, FILE *out); // self-contained interactive SVG
 struct err *page_write(const struct StackProfile *p, FILE *out);  // self-contained interactive HTML

@@ -86,14 +86,6 @@ void functions_add(struct Functions *t, const struct StackProfile *p)
 	t->sum += profile_total(p);
 }
 
-u64 profile_total(const struct StackProfile *p)
-{
-	u64 sum = 0;
-	for (u32 i = 0; i < p->n; i++)
-		sum += p->samples[i].value;
-	return sum;
-}
-
 void share_line(u64 value, u64 total, const char *indent, FILE *out)
 {
 	fprintf(out, "%s%.1f %%\n", indent, total ? 100.0 * (double)value / (double)total : 0.0);
