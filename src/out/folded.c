@@ -40,7 +40,12 @@ static void add_frame(const struct StackProfile *p, const struct Frame *f, struc
 {
 	struct Str s = {0};
 	profile_frame_name(p, f, &s);
-	add_element(out, str_text(&s), s.n);
+	const char *name = str_text(&s);
+	if (!f->mark && !strcmp(name, "-")) // is what lies between parts of a line; a method of Ruby's may be called so
+		name = "\\x2d";
+	else if (!f->mark && !strcmp(name, "--"))
+		name = "\\x2d-";
+	add_element(out, name, strlen(name));
 	if (p->annotate)
 		str_add(out, frame_annotation(f));
 	str_deinit(&s);

@@ -48,6 +48,9 @@ TEST(folded_names)
 	struct StackSample s = {.user = u, .nuser = 5, .value = 1};
 	struct StackProfile p = {.samples = &s, .n = 1};
 	check_folded(&p, "[unknown];[vdso];[unknown];[libx.so];f 1\n");
+	struct Frame minus[] = {{.sym = "to_i"}, {.sym = "-"}, {.sym = "--", .mark = "end"}, {.sym = "main"}};
+	struct StackSample named = {.user = minus, .nuser = 4, .value = 1};
+	check_folded(&(struct StackProfile){.samples = &named, .n = 1}, "main;--;\\x2d;to_i 1\n"); // a method, and what lies before a waker's frames
 	p.with_offsets = true;
 	check_folded(&p, "0x5;[vdso+0x0];0x99;[libx.so+0x1020];f+0x1a 1\n");
 }
