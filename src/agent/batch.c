@@ -39,14 +39,6 @@ static struct err *gzipped(const struct Str *in, struct Str *out)
 	return err_new("a message cannot be compressed");
 }
 
-static u64 value_of(const struct StackProfile *p)
-{
-	u64 sum = 0;
-	for (u32 i = 0; i < p->n; i++)
-		sum += p->samples[i].value;
-	return sum;
-}
-
 // ---- services
 #define OTHERS "[others]"
 
@@ -153,7 +145,7 @@ static struct err *to_pyroscope(struct Batch *b, const struct StackProfile *p, e
 	for (u32 i = 0; i < parts.n; i++) {
 		struct StackProfile *part = parts.slots[i].val;
 		struct Str query = {0}, body = {0};
-		u64 value = value_of(part);
+		u64 value = profile_total(part);
 		if (!e && value && !(e = written(pprof_write, part, &body))) {
 			pyroscope_query(b, part, named(b, part, part->samples), side, &query);
 			spool_put(spool, &d->queue, str_text(&query), &body, value);
@@ -171,7 +163,7 @@ static struct err *to_otlp(const struct StackProfile *p, struct Spool *spool, st
 	struct Str plain = {0}, body = {0};
 	struct err *e = written(otlp_write, p, &plain);
 	if (!e && !(e = gzipped(&plain, &body)))
-		spool_put(spool, &d->queue, "", &body, value_of(p));
+		spool_put(spool, &d->queue, "", &body, profile_total(p));
 	str_deinit(&plain);
 	return e;
 }
@@ -184,7 +176,7 @@ struct err *batch_take(struct Batch *b, enum AgentSide side, struct StackProfile
 	for (u32 i = 0; i < p->n; i++)
 		service_of(b, named(b, p, &p->samples[i]))->values[side] += p->samples[i].value;
 	b->reports[side]++;
-	b->values[side] += value_of(p);
+	b->values[side] += profile_total(p);
 	b->period_ns = p->period_ns ? p->period_ns : b->period_ns;
 	if (dir && p->n) {
 		struct Str body = {0};

@@ -7,6 +7,7 @@
 #include "agent/internal.h"
 #include <curl/curl.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <poll.h>
 
 #define ANSWER_MAX 65536
@@ -98,12 +99,16 @@ static size_t on_header(char *p, size_t size, size_t n, void *arg)
 static struct err *begin(struct Spool *s, struct Destination *d)
 {
 	struct Message *m = d->queue.first;
+	str_reset(&d->answer);
+	d->endless = false;
+	d->retry_after_s = 0;
+	d->error[0] = 0;
 	struct err *e = spool_body(s, m);
 	if (e)
 		return e;
 	CURL *h = d->easy = curl.easy_init();
 	if (!h)
-		return err_new("libcurl cannot begin");
+		return err_errno(ENOMEM, "libcurl cannot begin");
 	char *url = xasprintf("%s%s%s", d->url, *m->query ? "?" : "", m->query);
 	struct curl_slist *head = NULL;
 	head = curl.slist_append(head, d->kind == SEND_OTLP ? "Content-Type: application/x-protobuf" : "Content-Type: application/octet-stream");
@@ -112,10 +117,6 @@ static struct err *begin(struct Spool *s, struct Destination *d)
 	head = curl.slist_append(head, "Expect:"); // no round trip before the body
 	for (u32 i = 0; i < opts->nheaders; i++)
 		head = curl.slist_append(head, opts->headers[i]);
-	str_reset(&d->answer);
-	d->endless = false;
-	d->retry_after_s = 0;
-	d->error[0] = 0;
 	d->headers = head;
 	curl.easy_setopt(h, CURLOPT_URL, url);
 	curl.easy_setopt(h, CURLOPT_POST, 1L);
@@ -134,10 +135,11 @@ static struct err *begin(struct Spool *s, struct Destination *d)
 	curl.easy_setopt(h, CURLOPT_FOLLOWLOCATION, 0L); // what we send is for who was named
 	if (opts->ca)
 		curl.easy_setopt(h, CURLOPT_CAINFO, opts->ca);
-	curl.multi_add_handle(multi, h);
+	free(url);
+	if (curl.multi_add_handle(multi, h))
+		return err_errno(ENOMEM, "libcurl cannot begin");
 	m->sending = true;
 	d->tries++;
-	free(url);
 	return NULL;
 }
 
@@ -170,19 +172,24 @@ static bool never(long status)
 	return status == 400 || status == 413 || status == 415 || status == 422;
 }
 
-// ExportProfilesServiceResponse.partial_success (1), of which rejected_profiles is field 1: how many it has not taken
-static u64 rejected(const struct Str *answer)
+// ExportProfilesServiceResponse.partial_success (1): rejected_profiles (1), how many it has not taken; error_message (2), why
+static u64 rejected(const struct Str *answer, struct Str *why)
 {
-	const u8 *p = (const u8 *)str_text(answer);
-	if (answer->n < 4 || p[0] != 0x0a || p[1] > answer->n - 2 || p[2] != 0x08)
-		return 0;
+	struct Pb all = {(const u8 *)str_text(answer), (const u8 *)str_text(answer) + answer->n};
 	u64 n = 0;
-	for (u32 i = 3, shift = 0; i < answer->n && shift < 63; i++, shift += 7) {
-		n |= (u64)(p[i] & 0x7f) << shift;
-		if (!(p[i] & 0x80))
-			break;
-	}
+	for (struct PbField part, f; pb_field(&all, &part);)
+		while (part.number == 1 && pb_field(&part.sub, &f))
+			if (f.number == 1 && f.wire == PB_WIRE_VARINT)
+				n = f.v;
+			else if (f.number == 2 && f.wire == PB_WIRE_BYTES)
+				str_addn(why, (const char *)f.sub.p, (size_t)(f.sub.end - f.sub.p));
 	return n;
+}
+
+// It lies with us, and another time a message may go.
+static bool passes(int code)
+{
+	return code == EMFILE || code == ENFILE || code == ENOMEM;
 }
 
 static void refuse(struct Destination *d, const char *what)
@@ -215,11 +222,14 @@ static void end(struct Spool *s, struct Destination *d, CURLcode code, u64 now_n
 		fprintf(stderr, "%s: answers again, %u messages wait\n", d->url, d->queue.n);
 	d->failures = 0;
 	d->next_ns = 0;
-	u64 left_out = taken && d->kind == SEND_OTLP ? rejected(&d->answer) : 0;
+	struct Str said = {0};
+	u64 left_out = taken && d->kind == SEND_OTLP ? rejected(&d->answer, &said) : 0;
 	if (left_out) {
 		str_reset(&d->answer); // in protocol buffers
-		str_addf(&d->answer, "%llu profiles rejected", (unsigned long long)left_out);
+		str_addf(&d->answer, "%llu profiles rejected%s", (unsigned long long)left_out, said.n ? ": " : "");
+		str_addn(&d->answer, str_text(&said), said.n);
 	}
+	str_deinit(&said);
 	if (!taken || left_out)
 		refuse(d, taken ? "it has not taken all" : "it refuses a message, which is lost");
 	else {
@@ -238,14 +248,18 @@ void send_step(struct Spool *s, struct Destination *d, u32 n, u64 now_ns)
 		if (d[i].easy || !d[i].queue.first || now_ns < d[i].next_ns)
 			continue;
 		struct err *e = begin(s, &d[i]);
-		if (e) { // its file is gone, or is no more what it was
+		if (!e)
+			continue;
+		forget(&d[i]);
+		if (passes(err_code(e)))
+			again_later(&d[i], now_ns, err_text(e));
+		else { // its file is gone, or is no more what it was
 			fprintf(stderr, "WARNING: %s\n", err_text(e));
-			err_free(e);
-			forget(&d[i]);
 			s->dropped++;
 			s->dropped_samples += d[i].queue.first->samples;
 			spool_done(s, &d[i].queue);
 		}
+		err_free(e);
 	}
 	curl.multi_perform(multi, &running);
 	for (CURLMsg *m; (m = curl.multi_info_read(multi, &left));)

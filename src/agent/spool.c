@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define HEAD_MAX 8192 // bytes of a file's first line
 #define MESSAGE_MAX (256u << 20)
 
 static void message_free(struct Message *m)
@@ -171,15 +170,17 @@ void spool_put(struct Spool *s, struct Queue *q, const char *query, struct Str *
 // Reads the head; with body also the rest.
 static struct err *read_message(struct Spool *s, struct Message *m, bool body)
 {
-	char head[HEAD_MAX];
+	char *head = NULL; // as long as it is: labels stand in it
+	size_t cap = 0;
 	struct stat st;
 	struct err *e = NULL;
 	int fd = openat(s->dir_fd, m->file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
 		return err_errno(errno, "cannot read %s/%s", s->dir, m->file);
 	FILE *f = fdopen(fd, "r");
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > MESSAGE_MAX || !fgets(head, sizeof(head), f)) {
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > MESSAGE_MAX || getline(&head, &cap, f) < 0) {
 		fclose(f);
+		free(head);
 		return err_new("%s/%s is none of ours", s->dir, m->file);
 	}
 	char *space = strrchr(head, ' '), *end;
@@ -197,6 +198,7 @@ static struct err *read_message(struct Spool *s, struct Message *m, bool body)
 	for (size_t n; !e && body && (n = fread(buf, 1, sizeof(buf), f));)
 		str_addn(&m->body, buf, n);
 	fclose(f);
+	free(head);
 	if (!e && body && m->body.n != m->size)
 		e = err_new("%s/%s has changed", s->dir, m->file);
 	return e;

@@ -52,20 +52,6 @@ static bool number_at(const char *p, const char *end, int base, u64 *v)
 
 // ---- frames
 
-// "FILE:LINE" up to end
-static bool take_source(struct Maps *m, const char *p, const char *end, struct Frame *f)
-{
-	const char *colon = end;
-	u64 line;
-	while (colon > p && colon[-1] != ':')
-		colon--;
-	if (colon <= p + 1 || !number_at(colon, end, 10, &line))
-		return false;
-	f->file = names_keep(&m->names, p, (size_t)(colon - 1 - p));
-	f->line = (u32)line;
-	return true;
-}
-
 // "[OBJECT+0x12]", where no name is known
 static bool take_object(struct Maps *m, const char *p, const char *end, struct Frame *f)
 {
@@ -83,7 +69,7 @@ static void parse_frame(struct Maps *m, const char *p, const char *end, struct F
 {
 	const char *q;
 	bool address = read_place(&m->names, p, end, f) && f->sym;
-	while (p < end && (*p == ' ' || *p == '\t'))
+	while (p < end && is_blank(*p))
 		p++;
 	if (address) {
 		p = f->sym;
@@ -94,14 +80,14 @@ static void parse_frame(struct Maps *m, const char *p, const char *end, struct F
 		f->inlined = true;
 		p += 10;
 	}
-	for (q = end; !f->file && q > p + 1 && (q[-1] != '@' || !take_source(m, q, end, f));)
+	for (q = end; !f->file && q > p + 1 && (q[-1] != '@' || !read_source(&m->names, q, end, f));)
 		q--;
 	if (f->file)
 		end = q - 1;
 	else if (end[-1] == ']') {
 		for (q = end - 1; q > p && *q != '[';)
 			q--;
-		if (q > p + 1 && q[-1] == ' ' && take_source(m, q + 1, end - 1, f))
+		if (q > p + 1 && q[-1] == ' ' && read_source(&m->names, q + 1, end - 1, f))
 			end = q - 1;
 	}
 	for (q = end; q > p + 1 && q[-1] >= '0' && q[-1] <= '9';)
@@ -154,7 +140,7 @@ static void add_texts(struct Maps *m, const char *p, const char *end)
 		const char *stop = p;
 		while (stop < end && !begins(stop, end, ", "))
 			stop++;
-		if (stop > p)
+		if (stop > p && input_room(m->in, 1))
 			vec_push(&m->texts, names_keep(&m->names, p, (size_t)(stop - p)));
 		p = stop + 2;
 	}
@@ -181,7 +167,8 @@ static void take_texts(struct Maps *m, const char *p, const char *end)
 	else {
 		for (u32 i = 0; i < m->now.slots; i++)
 			m->votes[i] += is_kernel(m, i ? m->now.ends[i - 1] : m->now.first, m->now.ends[i]);
-		vec_push(&m->entries, m->now);
+		if (input_room(m->in, 1))
+			vec_push(&m->entries, m->now);
 		m->open = false;
 	}
 }
@@ -213,7 +200,8 @@ static void take_line(struct Maps *m, const struct Line *l, const struct InputWi
 		take_texts(m, *l->p == ',' ? MIN(l->p + 2, end) : l->p, end);
 	} else if (m->open && m->wanted) {
 		parse_frame(m, l->p, end, &f);
-		vec_push(&m->frames, f);
+		if (input_room(m->in, 1))
+			vec_push(&m->frames, f);
 	} else if (!m->open && !begins(l->p, end, "Attach"))
 		input_skip(m->in, m->number, "is no entry of a map");
 }
@@ -225,15 +213,17 @@ static void add_slot(struct Maps *m, struct InputStack *st, const struct Entry *
 	for (size_t i = e->ends[slot], first = slot ? e->ends[slot - 1] : e->first; i-- > first;) {
 		struct Frame f = m->frames.p[i];
 		f.kernel = kernel;
-		vec_push(&st->frames, f);
+		input_frame(m->in, st, f);
 	}
 }
 
 // The first text that is no number is the process, the others are labels.
 static void set_texts(struct Maps *m, const struct Entry *e, u32 nlabels, struct StackSample *s)
 {
-	struct Value *v = arena_new_n(&m->in->arena, struct Value, nlabels + 1);
 	u64 number;
+	if (!input_room(m->in, nlabels))
+		return;
+	struct Value *v = arena_new_n(&m->in->arena, struct Value, nlabels + 1);
 	for (size_t i = 0; i < e->texts; i++) {
 		const char *text = m->texts.p[e->first_text + i];
 		if (!s->comm && !number_at(text, text + strlen(text), 10, &number))
@@ -302,7 +292,7 @@ static struct err *read_maps(struct Input *in, const struct InputWish *wish, con
 	add_entries(&m);
 	in->prof.unit = wish->unit ? arena_strdup(&in->arena, wish->unit) : "count";
 	in->prof.title = m.map;
-	map_deinit(&m.names.have);
+	names_deinit(&m.names);
 	vec_deinit(&m.frames);
 	vec_deinit(&m.texts);
 	vec_deinit(&m.entries);

@@ -24,24 +24,39 @@ void input_skip(struct Input *in, u64 number, const char *why)
 #define NAME_MAX_BYTES ((size_t)1 << 20)
 const char *names_keep(struct Names *names, const char *s, size_t n)
 {
-	char *copy = arena_strndup(names->arena, s, MIN(n, NAME_MAX_BYTES));
-	const char *have = map_get(&names->have, copy);
-	if (!have)
-		map_put(&names->have, copy, copy);
-	return have ? have : copy;
+	str_reset(&names->now);
+	str_addn(&names->now, s, MIN(n, NAME_MAX_BYTES));
+	char *have = map_get(&names->have, str_text(&names->now));
+	if (!have) {
+		have = arena_strdup(names->arena, str_text(&names->now));
+		map_put(&names->have, have, have);
+	}
+	return have;
 }
 
-static bool blank(char c)
+void names_deinit(struct Names *names)
 {
-	return c == ' ' || c == '\t';
+	map_deinit(&names->have);
+	str_deinit(&names->now);
+}
+
+bool input_room(struct Input *in, u64 n)
+{
+	in->records += n;
+	return !input_full(in);
+}
+
+bool input_full(const struct Input *in)
+{
+	return in->records > in->most;
 }
 
 bool next_word(const char **p, const char *end, struct Word *w)
 {
-	while (*p < end && blank(**p))
+	while (*p < end && is_blank(**p))
 		(*p)++;
 	w->p = *p;
-	while (*p < end && !blank(**p))
+	while (*p < end && !is_blank(**p))
 		(*p)++;
 	w->n = (size_t)(*p - w->p);
 	return w->n > 0;
@@ -55,10 +70,20 @@ size_t word_span(const struct Word *w, const char *of)
 	return i;
 }
 
+void input_frame(struct Input *in, struct InputStack *st, struct Frame f)
+{
+	if (in->records + st->frames.n < in->most)
+		vec_push(&st->frames, f);
+	else
+		in->records = in->most + 1;
+}
+
 void input_add(struct Input *in, struct InputStack *st, struct StackSample s)
 {
 	u32 n = (u32)st->frames.n;
-	struct Frame *f = arena_new_n(&in->arena, struct Frame, n ? n : 1);
+	if (!input_room(in, n + 1))
+		return;
+	struct Frame *f = n ? arena_new_n(&in->arena, struct Frame, n) : NULL;
 	for (u32 i = 0; i < n; i++) {
 		f[i] = st->frames.p[n - 1 - i];
 		if (!f[i].mark && f[i].sym && !strcmp(f[i].sym, "[truncated]")) // ours, as every form shows it: no function
@@ -67,7 +92,7 @@ void input_add(struct Input *in, struct InputStack *st, struct StackSample s)
 	while (s.nkern < n && f[s.nkern].kernel)
 		s.nkern++;
 	s.kern = f;
-	s.user = f + s.nkern;
+	s.user = n ? f + s.nkern : NULL;
 	s.nuser = n - s.nkern;
 	vec_push(&in->samples, s);
 }

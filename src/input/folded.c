@@ -11,7 +11,7 @@ static size_t split_count(const struct Line *l, u64 *count)
 	char num[24];
 	while (i && l->p[i - 1] >= '0' && l->p[i - 1] <= '9')
 		i--, digits++;
-	if (!digits || digits >= sizeof(num) || !i || (l->p[i - 1] != ' ' && l->p[i - 1] != '\t'))
+	if (!digits || digits >= sizeof(num) || !i || !is_blank(l->p[i - 1]))
 		return 0;
 	size_t zeros = 0; // not octal
 	while (zeros + 1 < digits && l->p[i + zeros] == '0')
@@ -20,7 +20,7 @@ static size_t split_count(const struct Line *l, u64 *count)
 	num[digits - zeros] = 0;
 	if (!parse_u64(num, count))
 		return 0;
-	while (i && (l->p[i - 1] == ' ' || l->p[i - 1] == '\t'))
+	while (i && is_blank(l->p[i - 1]))
 		i--;
 	return i;
 }
@@ -62,7 +62,7 @@ static void add_frame(struct Folded *fo, const char *s, size_t n, struct FoldedP
 	else if (ends_in(s, n, "_[w]"))
 		n -= 4;
 	f.sym = names_keep(&fo->names, s, n);
-	vec_push(&fo->st.frames, f);
+	input_frame(fo->in, &fo->st, f);
 }
 
 static void add_line(struct Folded *fo, const struct InputWish *wish, const char *s, size_t n, u64 count)
@@ -109,7 +109,7 @@ static struct err *read_folded(struct Input *in, const struct InputWish *wish, c
 		in->prof.unit = arena_strdup(&in->arena, wish->unit);
 	in->prof.delim = fo.delim;
 	in->prof.annotate = fo.annotate;
-	map_deinit(&fo.names.have);
+	names_deinit(&fo.names);
 	vec_deinit(&fo.st.frames);
 	return NULL;
 }

@@ -6,8 +6,14 @@
 #include <zlib.h>
 
 #define MAX_BYTES ((size_t)2 << 30) // gunzipped
+#define RECORDS_OF_SMALL (8u << 20) // and of a large file one more for two bytes: a frame of perf script takes as much, gzipped
 
 static const struct Format *const formats[] = {&format_pprof, &format_bpftrace, &format_perf, &format_folded}; // folded text last: it has no beginning of its own
+
+static bool is_gzip(const char *data, size_t n)
+{
+	return n > 2 && (u8)data[0] == 0x1f && (u8)data[1] == 0x8b; // RFC 1952, 2.3.1
+}
 
 static struct err *gunzip(const char *data, size_t n, struct Str *out)
 {
@@ -26,6 +32,8 @@ static struct err *gunzip(const char *data, size_t n, struct Str *out)
 		z.avail_out = sizeof(buf);
 		r = inflate(&z, Z_NO_FLUSH);
 		str_addn(out, buf, sizeof(buf) - z.avail_out);
+		if (r == Z_STREAM_END && is_gzip(data + given - z.avail_in, n - given + z.avail_in)) // another member, as `gzip >> FILE` makes it
+			r = inflateReset(&z);
 	}
 	inflateEnd(&z);
 	return r == Z_STREAM_END ? NULL : out->n >= MAX_BYTES ? err_new("it holds more than %zu bytes", MAX_BYTES) : err_new("its gzip data are damaged or cut short");
@@ -54,6 +62,8 @@ static struct err *parse_plain(struct Input *in, const struct InputWish *wish, c
 		struct err *e = formats[i]->read(in, wish, data, n);
 		in->prof.samples = in->samples.p;
 		in->prof.n = (u32)in->samples.n;
+		if (!e && input_full(in))
+			e = err_new("it has more than %llu samples, frames and names", (unsigned long long)in->most);
 		if (!e && in->skipped && !in->samples.n)
 			e = err_new("none of its %s is a stack: the first, %llu, %s", in->units, (unsigned long long)in->first_skipped, in->why);
 		return e;
@@ -66,7 +76,8 @@ struct err *input_parse(struct Input *in, const struct InputWish *wish, const ch
 	struct Str plain = {0};
 	struct err *e = NULL;
 	in->prof.unit = "samples";
-	bool zipped = n > 2 && (u8)data[0] == 0x1f && (u8)data[1] == 0x8b; // RFC 1952, 2.3.1
+	in->most = RECORDS_OF_SMALL + n / 2;
+	bool zipped = is_gzip(data, n);
 	if (zipped)
 		e = gunzip(data, n, &plain);
 	if (!e)

@@ -17,11 +17,6 @@ struct Perf {
 	u64 number;	      // of the line
 };
 
-static bool blank(char c)
-{
-	return c == ' ' || c == '\t';
-}
-
 static bool is_time(const struct Word *w) // "123.456789:"
 {
 	return w->n > 2 && w->p[w->n - 1] == ':' && word_span(w, "0123456789.") == w->n - 1;
@@ -71,7 +66,7 @@ static bool parse_head(const struct Line *l, struct Head *h)
 			if (is_pid(&w) && parse_event(p, end, timed, h)) {
 				h->pid = (u32)strtoul(w.p, NULL, 10);
 				h->comm = (size_t)(w.p - l->p);
-				while (h->comm > h->begin && blank(l->p[h->comm - 1]))
+				while (h->comm > h->begin && is_blank(l->p[h->comm - 1]))
 					h->comm--;
 				return true;
 			}
@@ -105,22 +100,16 @@ static void begin_sample(struct Perf *pf, const struct Line *l, const struct Hea
 	if (!pf->wanted)
 		input_skip(pf->in, pf->number, "is of another event (--value chooses)");
 	if (read_place(&pf->names, h->rest, l->p + l->n, &f) && (f.sym_off || f.module || f.kernel || f.inlined)) // samples without stacks; not the fields of a tracepoint
-		vec_push(&pf->st.frames, f);
+		input_frame(pf->in, &pf->st, f);
 }
 
 // "  file.c:12", of the frame before
-static bool take_place(struct Perf *pf, const struct Line *l)
+static bool take_source(struct Perf *pf, const struct Line *l)
 {
-	const char *p = l->p, *end = l->p + l->n, *colon = end;
-	while (p < end && blank(*p))
+	const char *p = l->p, *end = l->p + l->n;
+	while (p < end && is_blank(*p))
 		p++;
-	while (colon > p && colon[-1] >= '0' && colon[-1] <= '9')
-		colon--;
-	if (colon == end || colon <= p + 1 || colon[-1] != ':' || !pf->st.frames.n)
-		return false;
-	vec_last(&pf->st.frames).file = names_keep(&pf->names, p, (size_t)(colon - 1 - p));
-	vec_last(&pf->st.frames).line = (u32)strtoul(colon, NULL, 10);
-	return true;
+	return pf->st.frames.n && read_source(&pf->names, p, end, &vec_last(&pf->st.frames));
 }
 
 static void take_line(struct Perf *pf, const struct Line *l)
@@ -131,9 +120,9 @@ static void take_line(struct Perf *pf, const struct Line *l)
 		end_sample(pf);
 	else if (parse_head(l, &h))
 		begin_sample(pf, l, &h);
-	else if (pf->open && blank(*l->p) && read_place(&pf->names, l->p, l->p + l->n, &f))
-		vec_push(&pf->st.frames, f);
-	else if (*l->p != '#' && !(pf->open && take_place(pf, l)))
+	else if (pf->open && is_blank(*l->p) && read_place(&pf->names, l->p, l->p + l->n, &f))
+		input_frame(pf->in, &pf->st, f);
+	else if (*l->p != '#' && !(pf->open && take_source(pf, l)))
 		input_skip(pf->in, pf->number, "is neither a sample nor a frame");
 }
 
@@ -158,7 +147,7 @@ static struct err *read_perf(struct Input *in, const struct InputWish *wish, con
 	}
 	end_sample(&pf);
 	in->prof.title = pf.event;
-	map_deinit(&pf.names.have);
+	names_deinit(&pf.names);
 	vec_deinit(&pf.st.frames);
 	return NULL;
 }

@@ -1,5 +1,5 @@
 // A frame as `perf script` writes it, which bpftrace's stacks of mode "perf" resemble: ADDRESS NAME+OFFSET (OBJECT).
-// In: a line's bytes. Out: a frame. Invariant: a name or an object may hold blanks and brackets; what is no such line is none.
+// In: a line's bytes. Out: a frame; a frame's file and line. Invariant: a name or an object may hold blanks and brackets; what is no such line is none.
 #include "input/internal.h"
 
 // Where "(OBJECT)" at the end begins: with brackets in it if they are pairs ("(/memfd:x (deleted))"). NULL: there is none.
@@ -13,7 +13,7 @@ static const char *object_of(const char *p, const char *end)
 		open += *q == ')';
 		if (*q != '(')
 			continue;
-		bool apart = q[-1] == ' ' || q[-1] == '\t';
+		bool apart = is_blank(q[-1]);
 		if (!--open)
 			return apart ? q : NULL; // "f(int)" is a name
 		last = !last && apart ? q : last;
@@ -48,12 +48,12 @@ bool read_place(struct Names *names, const char *p, const char *end, struct Fram
 	struct Word addr;
 	if (!next_word(&p, end, &addr) || word_span(&addr, "0123456789abcdef") != addr.n || addr.n > 16)
 		return false;
-	while (p < end && (*p == ' ' || *p == '\t'))
+	while (p < end && is_blank(*p))
 		p++;
-	while (end > p && (end[-1] == ' ' || end[-1] == '\t'))
+	while (end > p && is_blank(end[-1]))
 		end--;
 	const char *open = object_of(p, end), *name_end = open ? open : end;
-	while (name_end > p && (name_end[-1] == ' ' || name_end[-1] == '\t'))
+	while (name_end > p && is_blank(name_end[-1]))
 		name_end--;
 	*f = (struct Frame){.addr = strtoull(addr.p, NULL, 16)};
 	set_object(names, f, (struct Word){open ? open + 1 : end, open ? (size_t)(end - 1 - (open + 1)) : 0});
@@ -66,5 +66,17 @@ bool read_place(struct Names *names, const char *p, const char *end, struct Fram
 		f->sym = names_keep(names, p, (size_t)(name_end - p));
 	if (!f->kernel)
 		f->module_addr = f->addr, f->addr = 0;
+	return true;
+}
+
+bool read_source(struct Names *names, const char *p, const char *end, struct Frame *f)
+{
+	const char *digits = end;
+	while (digits > p && end - digits < 10 && digits[-1] >= '0' && digits[-1] <= '9') // so many has a line's number at most
+		digits--;
+	if (digits == end || digits < p + 2 || digits[-1] != ':')
+		return false;
+	f->file = names_keep(names, p, (size_t)(digits - 1 - p));
+	f->line = (u32)strtoul(digits, NULL, 10);
 	return true;
 }

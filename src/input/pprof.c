@@ -1,96 +1,23 @@
 // pprof: the Profile message (https://github.com/google/pprof/blob/main/proto/profile.proto) that sonde, Go and many others write.
 // In: the message's bytes. Out: samples of one of its types of values. Invariant: an id or an index that the file does not define is an empty name, never
-// a place outside; memory is bounded by MAX_FRAMES and MAX_LABELS, which a small file could ask for many times over.
+// a place outside.
 #include "input/internal.h"
 #include "out/report.h"
 
-#define MAX_FRAMES (8u << 20) // in all samples
-#define MAX_LABELS (8u << 20)
-
-// ---- protocol buffers (protobuf.dev, encoding)
-
-struct Pb {
-	const u8 *p, *end;
-	bool bad;
-};
-struct Field {
-	u32 number, wire;
-	u64 v;	       // wire 0, 1, 5
-	struct Pb sub; // wire 2
-};
-enum { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
-
-static u64 varint(struct Pb *b)
-{
-	u64 v = 0;
-	for (u32 shift = 0; shift < 70; shift += 7) {
-		if (b->p >= b->end)
-			break;
-		u8 c = *b->p++;
-		v |= shift < 64 ? (u64)(c & 0x7f) << shift : 0;
-		if (!(c & 0x80))
-			return v;
-	}
-	b->bad = true;
-	return 0;
-}
-
-static u64 fixed(struct Pb *b, size_t n)
-{
-	u64 v = 0;
-	if ((size_t)(b->end - b->p) < n) {
-		b->bad = true;
-		return 0;
-	}
-	for (size_t i = 0; i < n; i++)
-		v |= (u64)b->p[i] << (8 * i);
-	b->p += n;
-	return v;
-}
-
-// The next field; false at the end, or when the rest is no field.
-static bool field(struct Pb *b, struct Field *f)
-{
-	if (b->bad || b->p >= b->end)
-		return false;
-	u64 tag = varint(b);
-	*f = (struct Field){.number = (u32)(tag >> 3), .wire = tag & 7};
-	switch (f->wire) {
-	case WIRE_VARINT:
-		f->v = varint(b);
-		break;
-	case WIRE_64:
-		f->v = fixed(b, 8);
-		break;
-	case WIRE_32:
-		f->v = fixed(b, 4);
-		break;
-	case WIRE_BYTES:
-		f->v = varint(b);
-		if (f->v > (u64)(b->end - b->p))
-			b->bad = true;
-		else {
-			f->sub = (struct Pb){b->p, b->p + f->v};
-			b->p += f->v;
-		}
-		break;
-	default:
-		b->bad = true;
-	}
-	return !b->bad && f->number;
-}
-
 // Numbers of a repeated field: packed, or one by one.
 typedef VEC(u64) Numbers;
-static void add_numbers(Numbers *to, const struct Field *f)
+static void add_numbers(struct Input *in, Numbers *to, const struct PbField *f)
 {
-	if (f->wire != WIRE_BYTES)
+	struct Pb b = f->sub;
+	if (f->wire != PB_WIRE_BYTES && to->n <= in->most)
 		vec_push(to, f->v);
-	for (struct Pb b = f->sub; b.p < b.end && !b.bad;) {
-		u64 v = varint(&b);
+	while (b.p < b.end && !b.bad && to->n <= in->most) {
+		u64 v = pb_number(&b);
 		if (!b.bad)
 			vec_push(to, v);
 	}
+	if (to->n > in->most)
+		in->records = in->most + 1;
 }
 
 // ---- what the file defines
@@ -101,6 +28,7 @@ struct Function {
 struct Mapping {
 	u64 id, file, start, limit, offset, build_id;
 	struct Image *image; // what it says of it; NULL: its frames have not been met yet
+	const char *module; // of the kernel's frames in it; likewise
 };
 struct Location {
 	u64 id, mapping, addr;
@@ -132,7 +60,6 @@ struct Reader {
 	u32 events;	     // number of the value that says how many events they are of; NO_EVENTS
 	struct Map keys;     // labels: name -> number + 1
 	struct InputStack st;
-	u64 nframes, nlabels;
 };
 
 static const char *string(const struct Reader *r, u64 i)
@@ -151,20 +78,21 @@ static int by_id(const void *a, const void *b) // id is the first member of each
 static void read_function(struct Reader *r, struct Pb b)
 {
 	struct Function x = {0};
-	for (struct Field f; field(&b, &f);)
+	for (struct PbField f; pb_field(&b, &f);)
 		switch (f.number) {
 		case FUNCTION_ID: x.id = f.v; break;
 		case FUNCTION_NAME: x.name = f.v; break;
 		case FUNCTION_SYSTEM_NAME: x.system = f.v; break;
 		case FUNCTION_FILENAME: x.file = f.v; break;
 		}
-	vec_push(&r->functions, x);
+	if (input_room(r->in, 1))
+		vec_push(&r->functions, x);
 }
 
 static void read_mapping(struct Reader *r, struct Pb b)
 {
 	struct Mapping x = {0};
-	for (struct Field f; field(&b, &f);)
+	for (struct PbField f; pb_field(&b, &f);)
 		switch (f.number) {
 		case MAPPING_ID: x.id = f.v; break;
 		case MAPPING_START: x.start = f.v; break;
@@ -173,24 +101,26 @@ static void read_mapping(struct Reader *r, struct Pb b)
 		case MAPPING_FILENAME: x.file = f.v; break;
 		case MAPPING_BUILD_ID: x.build_id = f.v; break;
 		}
-	vec_push(&r->mappings, x);
+	if (input_room(r->in, 1))
+		vec_push(&r->mappings, x);
 }
 
 static void read_line(struct Reader *r, struct Pb b)
 {
 	struct CodeLine x = {0};
-	for (struct Field f; field(&b, &f);)
+	for (struct PbField f; pb_field(&b, &f);)
 		if (f.number == LINE_FUNCTION)
 			x.function = f.v;
 		else if (f.number == LINE_LINE)
 			x.line = f.v;
-	vec_push(&r->lines, x);
+	if (input_room(r->in, 1))
+		vec_push(&r->lines, x);
 }
 
 static void read_location(struct Reader *r, struct Pb b)
 {
 	struct Location x = {.first = (u32)r->lines.n};
-	for (struct Field f; field(&b, &f);)
+	for (struct PbField f; pb_field(&b, &f);)
 		switch (f.number) {
 		case LOCATION_ID: x.id = f.v; break;
 		case LOCATION_MAPPING: x.mapping = f.v; break;
@@ -198,13 +128,14 @@ static void read_location(struct Reader *r, struct Pb b)
 		case LOCATION_LINE: read_line(r, f.sub); break;
 		}
 	x.n = (u32)r->lines.n - x.first;
-	vec_push(&r->locations, x);
+	if (input_room(r->in, 1))
+		vec_push(&r->locations, x);
 }
 
 static struct ValueType read_type(struct Pb b)
 {
 	struct ValueType x = {0};
-	for (struct Field f; field(&b, &f);)
+	for (struct PbField f; pb_field(&b, &f);)
 		if (f.number == TYPE_TYPE)
 			x.type = f.v;
 		else if (f.number == TYPE_UNIT)
@@ -212,14 +143,16 @@ static struct ValueType read_type(struct Pb b)
 	return x;
 }
 
-static void read_definition(struct Reader *r, const struct Field *f)
+static void read_definition(struct Reader *r, const struct PbField *f)
 {
 	switch (f->number) {
 	case PROFILE_SAMPLE_TYPE:
-		vec_push(&r->types, read_type(f->sub));
+		if (input_room(r->in, 1))
+			vec_push(&r->types, read_type(f->sub));
 		break;
 	case PROFILE_SAMPLE:
-		vec_push(&r->samples, f->sub);
+		if (input_room(r->in, 1))
+			vec_push(&r->samples, f->sub);
 		break;
 	case PROFILE_MAPPING:
 		read_mapping(r, f->sub);
@@ -231,7 +164,8 @@ static void read_definition(struct Reader *r, const struct Field *f)
 		read_function(r, f->sub);
 		break;
 	case PROFILE_STRING:
-		vec_push(&r->strings, arena_strndup(&r->in->arena, (const char *)f->sub.p, (size_t)(f->sub.end - f->sub.p)));
+		if (input_room(r->in, 1))
+			vec_push(&r->strings, arena_strndup(&r->in->arena, (const char *)f->sub.p, (size_t)(f->sub.end - f->sub.p)));
 		break;
 	case PROFILE_TIME:
 		r->in->prof.start_ns = f->v;
@@ -246,7 +180,7 @@ static void read_definition(struct Reader *r, const struct Field *f)
 		r->period = f->v;
 		break;
 	case PROFILE_COMMENT:
-		add_numbers(&r->comments, f);
+		add_numbers(r->in, &r->comments, f);
 		break;
 	case PROFILE_DEFAULT_TYPE:
 		r->default_type = f->v;
@@ -346,12 +280,14 @@ static bool is_kernel(const char *object, u64 addr)
 	return !strncmp(object, "[kernel", 7) || (object[0] == '[' && addr >> 63);
 }
 
-static const char *module_name(struct Reader *r, const char *object, bool kernel)
+static const char *module_name(struct Reader *r, struct Mapping *m, const char *object, bool kernel)
 {
 	if (!kernel)
 		return *object ? object : NULL;
 	size_t n = strlen(object);
-	return !strncmp(object, "[kernel", 7) || n < 3 ? NULL : arena_strndup(&r->in->arena, object + 1, n - 2);
+	if (!strncmp(object, "[kernel", 7) || n < 3)
+		return NULL;
+	return m->module ? m->module : (m->module = arena_strndup(&r->in->arena, object + 1, n - 2));
 }
 
 // The file says where its mappings were, which may be no place of the file on this machine.
@@ -375,7 +311,7 @@ static void add_frames(struct Reader *r, const struct Location *l)
 	struct Mapping *m = FIND(r->mappings, l->mapping);
 	const char *object = m ? string(r, m->file) : "";
 	struct Frame f = {.kernel = is_kernel(object, l->addr)};
-	f.module = module_name(r, object, f.kernel);
+	f.module = module_name(r, m, object, f.kernel);
 	f.lang = f.kernel ? NULL : frame_lang_of_object(object);
 	f.module_addr = f.kernel ? 0 : l->addr;
 	if (m && (*object || m->build_id))
@@ -383,7 +319,7 @@ static void add_frames(struct Reader *r, const struct Location *l)
 	f.module_off = m && !f.kernel ? l->addr - m->start + m->offset : 0;
 	f.addr = f.kernel || !f.module ? l->addr : 0;
 	if (!l->n)
-		vec_push(&r->st.frames, f);
+		input_frame(r->in, &r->st, f);
 	for (u32 i = l->n; i-- > 0;) { // the innermost line is the first
 		const struct CodeLine *line = &r->lines.p[l->first + i];
 		const struct Function *fn = FIND(r->functions, line->function);
@@ -393,7 +329,7 @@ static void add_frames(struct Reader *r, const struct Location *l)
 		f.file = *file && (line->line || f.lang) ? file : NULL;
 		f.line = (u32)line->line;
 		f.inlined = i + 1 < l->n;
-		vec_push(&r->st.frames, f);
+		input_frame(r->in, &r->st, f);
 	}
 }
 
@@ -406,7 +342,7 @@ static void name_label(struct Reader *r, const char *key)
 static void read_label(struct Reader *r, struct Pb b, struct StackSample *s)
 {
 	u64 key = 0, str = 0, num = 0;
-	for (struct Field f; field(&b, &f);)
+	for (struct PbField f; pb_field(&b, &f);)
 		switch (f.number) {
 		case LABEL_KEY: key = f.v; break;
 		case LABEL_STR: str = f.v; break;
@@ -423,31 +359,29 @@ static void read_label(struct Reader *r, struct Pb b, struct StackSample *s)
 		name_label(r, name); // the first time round
 	else {
 		uintptr_t at = (uintptr_t)map_get(&r->keys, name);
-		text = *text ? text : arena_printf(&r->in->arena, "%lld", (long long)num);
+		text = *text || !input_room(r->in, 1) ? text : arena_printf(&r->in->arena, "%lld", (long long)num);
 		((struct Value *)s->labels)[at - 1] = (struct Value){.kind = V_STR, .text = text, .len = strlen(text)};
 	}
 }
 
 static void read_labels(struct Reader *r, struct Pb b, struct StackSample *s)
 {
-	for (struct Field f; field(&b, &f);)
+	for (struct PbField f; pb_field(&b, &f);)
 		if (f.number == SAMPLE_LABEL)
 			read_label(r, f.sub, s);
 }
 
 // Labels may differ from sample to sample; all get room for all.
-static struct err *make_labels(struct Reader *r, struct StackSample *s)
+static void make_labels(struct Reader *r, struct StackSample *s)
 {
 	u32 n = r->keys.n;
-	r->nlabels += n;
-	if (r->nlabels > MAX_LABELS)
-		return err_new("its samples have more than %u labels", MAX_LABELS);
+	if (!n || !input_room(r->in, n))
+		return;
 	struct Value *v = arena_new_n(&r->in->arena, struct Value, n);
 	for (u32 i = 0; i < n; i++)
 		v[i] = (struct Value){.kind = V_STR, .text = ""};
 	s->labels = v;
 	s->nlabels = n;
-	return NULL;
 }
 
 static void read_parts(struct Reader *r, const Numbers *values, struct StackSample *s)
@@ -466,32 +400,23 @@ static void read_parts(struct Reader *r, const Numbers *values, struct StackSamp
 		r->nparts = 0;
 }
 
-static struct err *read_sample(struct Reader *r, u64 number, Numbers *locations, Numbers *values)
+static void read_sample(struct Reader *r, u64 number, Numbers *locations, Numbers *values)
 {
 	struct StackSample s = {0};
-	struct err *e = r->keys.n ? make_labels(r, &s) : NULL;
+	struct Pb b = r->samples.p[number];
 	locations->n = values->n = r->st.frames.n = 0;
-	for (struct Pb b = r->samples.p[number]; !e && !b.bad;) {
-		struct Field f;
-		if (!field(&b, &f))
-			break;
+	for (struct PbField f; pb_field(&b, &f);)
 		if (f.number == SAMPLE_LOCATION)
-			add_numbers(locations, &f);
+			add_numbers(r->in, locations, &f);
 		else if (f.number == SAMPLE_VALUE)
-			add_numbers(values, &f);
-	}
-	if (!e)
-		read_labels(r, r->samples.p[number], &s);
-	for (size_t i = locations->n; !e && i-- > 0;) {
+			add_numbers(r->in, values, &f);
+	make_labels(r, &s);
+	read_labels(r, r->samples.p[number], &s);
+	for (size_t i = locations->n; i-- > 0;) {
 		const struct Location *l = FIND(r->locations, locations->p[i]);
 		if (l)
 			add_frames(r, l);
-		if (r->nframes + r->st.frames.n > MAX_FRAMES)
-			e = err_new("its samples have more than %u frames", MAX_FRAMES);
 	}
-	if (e)
-		return e;
-	r->nframes += r->st.frames.n;
 	if (r->value >= values->n)
 		input_skip(r->in, number + 1, "has no value of that type");
 	else if ((s64)values->p[r->value] < 0)
@@ -503,7 +428,6 @@ static struct err *read_sample(struct Reader *r, u64 number, Numbers *locations,
 			s.events = values->p[r->events];
 		input_add(r->in, &r->st, s);
 	}
-	return NULL;
 }
 
 static bool has_string(const struct Reader *r, const char *s)
@@ -514,10 +438,9 @@ static bool has_string(const struct Reader *r, const char *s)
 	return false;
 }
 
-static struct err *read_samples(struct Reader *r)
+static void read_samples(struct Reader *r)
 {
 	Numbers locations = {0}, values = {0};
-	struct err *e = NULL;
 	r->in->prof.threads = has_string(r, "tid") && !has_string(r, "pid"); // with both, the thread is a label
 	for (size_t i = 0; i < r->samples.n; i++)
 		read_labels(r, r->samples.p[i], &(struct StackSample){0});
@@ -527,8 +450,8 @@ static struct err *read_samples(struct Reader *r)
 			names[i] = arena_strdup(&r->in->arena, r->keys.slots[i].key);
 		r->in->prof.label_names = names;
 	}
-	for (size_t i = 0; !e && i < r->samples.n; i++)
-		e = read_sample(r, i, &locations, &values);
+	for (size_t i = 0; i < r->samples.n && !input_full(r->in); i++)
+		read_sample(r, i, &locations, &values);
 	for (size_t i = 0; !r->nparts && i < r->in->samples.n; i++) {
 		struct StackSample *s = &r->in->samples.p[i];
 		memset(s->part, 0, sizeof(s->part));
@@ -537,16 +460,15 @@ static struct err *read_samples(struct Reader *r)
 	name_parts(r);
 	vec_deinit(&locations);
 	vec_deinit(&values);
-	return e;
 }
 
 static bool is_pprof(const char *data, size_t n)
 {
 	struct Pb b = {(const u8 *)data, (const u8 *)data + n};
 	bool strings = false, types = false;
-	for (struct Field f; field(&b, &f) && f.number <= 64;) {
-		strings |= f.number == PROFILE_STRING && f.wire == WIRE_BYTES && !f.v; // string 0 is empty
-		types |= f.number == PROFILE_SAMPLE_TYPE && f.wire == WIRE_BYTES;
+	for (struct PbField f; pb_field(&b, &f) && f.number <= 64;) {
+		strings |= f.number == PROFILE_STRING && f.wire == PB_WIRE_BYTES && !f.v; // string 0 is empty
+		types |= f.number == PROFILE_SAMPLE_TYPE && f.wire == PB_WIRE_BYTES;
 	}
 	return !b.bad && b.p == b.end && strings && types;
 }
@@ -570,7 +492,7 @@ static struct err *read_pprof(struct Input *in, const struct InputWish *wish, co
 {
 	struct Reader r = {.in = in, .wish = wish};
 	struct Pb b = {(const u8 *)data, (const u8 *)data + n};
-	for (struct Field f; field(&b, &f);)
+	for (struct PbField f; pb_field(&b, &f);)
 		read_definition(&r, &f);
 	SORT_BY_ID(r.functions);
 	SORT_BY_ID(r.mappings);
@@ -581,7 +503,7 @@ static struct err *read_pprof(struct Input *in, const struct InputWish *wish, co
 		choose_parts(&r);
 		choose_events(&r);
 		keep_comments(&r);
-		e = read_samples(&r);
+		read_samples(&r);
 	}
 	vec_deinit(&r.strings);
 	vec_deinit(&r.functions);

@@ -107,7 +107,7 @@ static struct Node *step_user(struct Tree *t, struct Node *n, const struct Stack
 
 static struct Node *add_labels(struct Tree *t, struct Node *n, const struct StackProfile *p, const struct StackSample *s, enum LabelPlace at, u32 *depth)
 {
-	for (u32 i = 0; i < s->nlabels; i++) {
+	for (u32 i = 0; i < s->nlabels && *depth < MAX_DEPTH; i++) {
 		struct Str text = {0};
 		profile_label_row(p, s, i, at, &text);
 		if (text.n) {
@@ -157,6 +157,8 @@ static void add_xml(struct Str *out, const char *s, size_t max)
 	size_t n = strlen(s);
 	bool cut = n > max;
 	n = MIN(n, max);
+	while (cut && n && ((u8)s[n] & 0xc0) == 0x80) // not within a character
+		n--;
 	for (size_t i = 0; i < n;) {
 		size_t len = shown_len(s + i, n - i);
 		switch (len == 1 ? s[i] : 0) {
@@ -202,7 +204,7 @@ static void add_duration(struct Str *out, double ns)
 	else if (ns >= 1e6)
 		str_addf(out, "%.2f ms", ns / 1e6);
 	else
-		str_addf(out, "%.0f us", ns / 1e3);
+		str_addf(out, "%.*f us", ns < 1e3 ? 3 : 0, ns / 1e3);
 }
 
 static void add_amount(struct Str *out, const struct StackProfile *p, u64 v)
@@ -217,8 +219,11 @@ static void add_amount(struct Str *out, const struct StackProfile *p, u64 v)
 		return;
 	}
 	size_t n = strlen(unit);
+	char *one = xasprintf("%.*s", (int)(v == 1 && n && unit[n - 1] == 's' ? n - 1 : n), unit);
 	add_grouped(out, v);
-	str_addf(out, " %.*s", (int)(v == 1 && n && unit[n - 1] == 's' ? n - 1 : n), unit);
+	str_addc(out, ' ');
+	add_xml(out, one, n);
+	free(one);
 	if (p->period_ns) {
 		str_add(out, " (");
 		add_duration(out, (double)v * (double)p->period_ns);
@@ -363,8 +368,11 @@ static void draw_head(struct Draw *d, u32 height)
 	}
 	if (d->pruned) {
 		str_add(s, " \302\267 ");
+		double share = 100.0 * (double)d->pruned_value / (double)d->total;
 		add_grouped(s, d->pruned);
-		str_addf(s, " frame%s (%.2g %%) too narrow to draw or to find", d->pruned == 1 ? "" : "s", 100.0 * (double)d->pruned_value / (double)d->total);
+		str_addf(s, " frame%s (", d->pruned == 1 ? "" : "s");
+		str_addf(s, share < 10 ? "%.2g" : "%.0f", share);
+		str_add(s, " %) too narrow to draw or to find");
 	}
 	str_add(s, "</text>\n<text id=\"reset\" x=\"12\" y=\"24\" style=\"display:none\">Reset zoom</text>\n"
 		   "<g id=\"key\"><rect x=\"12\" y=\"34\" width=\"11\" height=\"11\" fill=\"#f19153\"/><text x=\"27\" y=\"44\">user</text>"

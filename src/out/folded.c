@@ -1,6 +1,6 @@
 // Folded stacks: one line a stack, root first, frames joined by semicolons, then the count: the input of flame graph tools.
 // In: stack counts. Out: lines. Invariant: no name can break a line or add a frame; equal lines appear once.
-#include "out/report.h"
+#include "out/internal.h"
 
 void profile_frame_name(const struct StackProfile *p, const struct Frame *f, struct Str *out)
 {
@@ -40,7 +40,12 @@ static void add_frame(const struct StackProfile *p, const struct Frame *f, struc
 {
 	struct Str s = {0};
 	profile_frame_name(p, f, &s);
-	add_element(out, str_text(&s), s.n);
+	const char *name = str_text(&s);
+	if (!f->mark && !strcmp(name, "-")) // is what lies between parts of a line; a method of Ruby's may be called so
+		name = "\\x2d";
+	else if (!f->mark && !strcmp(name, "--"))
+		name = "\\x2d-";
+	add_element(out, name, strlen(name));
 	if (p->annotate)
 		str_add(out, frame_annotation(f));
 	str_deinit(&s);
@@ -87,6 +92,14 @@ static void add_line(const struct StackProfile *p, const struct StackSample *s, 
 		add_element(out, s->kern_note, strlen(s->kern_note));
 }
 
+u64 profile_total(const struct StackProfile *p)
+{
+	u64 sum = 0;
+	for (u32 i = 0; i < p->n; i++)
+		sum += p->samples[i].value;
+	return sum;
+}
+
 static void slots_join(struct StackSample *to, const struct StackSample *s)
 {
 	struct SlotShare **end = &to->slots, *rest = *end;
@@ -109,7 +122,10 @@ void profile_merge(struct StackProfile *p, bool by_pid)
 		if (by_pid)
 			str_addf(&key, "%u;", s->pid);
 		add_line(p, s, &key);
-		add_labels(p, s, LABEL_ASIDE, &key);
+		for (u32 k = 0; k < s->nlabels; k++) { // each in its place: lines leave out those that are empty
+			value_text(&s->labels[k], &key);
+			str_addc(&key, ';');
+		}
 		struct StackSample *first = map_get(&seen, str_text(&key));
 		if (first) {
 			slots_join(first, s);
@@ -133,14 +149,10 @@ void folded_write(const struct StackProfile *p, FILE *out)
 	struct Str line = {0};
 	u64 *counts = xcalloc(p->n + 1, sizeof(*counts));
 	for (u32 i = 0; i < p->n; i++) {
+		bool fresh;
 		str_reset(&line);
 		add_line(p, &p->samples[i], &line);
-		uintptr_t at = (uintptr_t)map_get(&lines, str_text(&line));
-		if (!at) {
-			at = lines.n + 1;
-			map_put(&lines, str_text(&line), (void *)at);
-		}
-		counts[at - 1] += p->samples[i].value;
+		counts[number_of(&lines, str_text(&line), &fresh) - 1] += p->samples[i].value;
 	}
 	for (u32 i = 0; i < lines.n; i++)
 		fprintf(out, "%s %llu\n", lines.slots[i].key, (unsigned long long)counts[i]);

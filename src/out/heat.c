@@ -63,7 +63,7 @@ static void ruler(u32 columns, u64 column_ns, FILE *out)
 	fputs("         ", out);
 	for (u32 c = 0; c < columns; c += 10) {
 		char mark[32];
-		snprintf(mark, sizeof(mark), "|%.3g s", (double)c * (double)column_ns / 1e9);
+		snprintf(mark, sizeof(mark), "|%.4g s", (double)c * (double)column_ns / 1e9);
 		at += (u32)fprintf(out, "%*s%s", (int)(c - at), "", mark);
 	}
 	fputc('\n', out);

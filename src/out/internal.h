@@ -15,6 +15,7 @@ void key_text(struct Str *key, const char *text); // NULL: none. Both: a part of
 void key_number(struct Str *key, u64 v);
 // The number of key in m, from 1; fresh: it has just got it
 u64 number_of(struct Map *m, const char *key, bool *fresh);
+u64 number_of_message(struct Map *m, const struct Str *msg, bool *fresh); // likewise: what differs in anything that is written is two
 struct err *gzip_write(const struct Str *s, bool fast, FILE *out); // for messages about the profile
 
 // ---- frameids.c: ids of frames that were written already

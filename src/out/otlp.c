@@ -30,7 +30,7 @@ struct OtlpSample {
 };
 struct Resource {
 	char *name, *container, *container_id; // service.name; NULL
-	struct Map index; // a sample's message without its values, in hex -> its number
+	struct Map index; // a sample's message without its values -> its number
 	VEC(struct OtlpSample) samples;
 };
 struct Otlp {
@@ -46,14 +46,6 @@ static u64 string_index(struct Otlp *w, const char *s)
 {
 	bool fresh;
 	return s && *s ? number_of(&w->strings, s, &fresh) : 0;
-}
-
-static void add_hex(struct Str *out, const struct Str *bytes)
-{
-	for (size_t i = 0; i < bytes->n; i++) {
-		str_addc(out, "0123456789abcdef"[(u8)bytes->p[i] >> 4]);
-		str_addc(out, "0123456789abcdef"[(u8)bytes->p[i] & 15]);
-	}
 }
 
 // ---- attributes
@@ -73,17 +65,15 @@ static void put_any(struct Str *to, u32 field, const char *text, u64 num)
 // Of the dictionary; text NULL: a number
 static u64 attribute_index(struct Otlp *w, const char *key, const char *text, u64 num)
 {
-	struct Str id = {0};
+	struct Str m = {0};
 	bool fresh;
-	str_addf(&id, text ? "%s=%s" : "%s#%s%llu", key, text ? text : "", (unsigned long long)num);
-	u64 n = number_of(&w->attributes, str_text(&id), &fresh);
-	str_deinit(&id);
-	if (fresh) {
-		struct Str m = {0};
-		pb_uint(&m, ATTRIBUTE_KEY, string_index(w, key));
-		put_any(&m, ATTRIBUTE_VALUE, text, num);
+	pb_uint(&m, ATTRIBUTE_KEY, string_index(w, key));
+	put_any(&m, ATTRIBUTE_VALUE, text, num);
+	u64 n = number_of_message(&w->attributes, &m, &fresh);
+	if (fresh)
 		pb_message(&w->attribute_table, DICT_ATTRIBUTE, &m);
-	}
+	else
+		str_deinit(&m);
 	return n;
 }
 
@@ -147,10 +137,7 @@ static u64 new_location(struct Otlp *w, const struct Frame *f, u32 n)
 		pb_varint(&attributes, attribute_index(w, "profile.frame.type", frame_type(&f[n - 1]), 0));
 		pb_message(&m, OLOCATION_ATTRIBUTES, &attributes);
 	}
-	struct Str key = {0}; // the message itself, which may hold any byte
-	add_hex(&key, &m);
-	u64 id = number_of(&w->locations, str_text(&key), &fresh);
-	str_deinit(&key);
+	u64 id = number_of_message(&w->locations, &m, &fresh);
 	if (fresh)
 		pb_message(&w->location_table, DICT_LOCATION, &m);
 	else
@@ -178,19 +165,17 @@ static void put_frames(struct Otlp *w, const struct Frame *f, u32 n, const char 
 
 static u64 stack_index(struct Otlp *w, const struct StackSample *s)
 {
-	struct Str ids = {0}, key = {0};
+	struct Str ids = {0};
 	bool fresh;
 	put_frames(w, s->kern, s->nkern, s->kern_note, &ids);
 	put_frames(w, s->user, s->nuser, s->user_note, &ids);
-	add_hex(&key, &ids);
-	u64 n = ids.n ? number_of(&w->stacks, str_text(&key), &fresh) : 0;
+	u64 n = ids.n ? number_of_message(&w->stacks, &ids, &fresh) : 0;
 	if (n && fresh) {
 		struct Str m = {0};
 		pb_message(&m, STACK_LOCATIONS, &ids);
 		pb_message(&w->stack_table, DICT_STACK, &m);
 	}
 	str_deinit(&ids);
-	str_deinit(&key);
 	return n;
 }
 
@@ -253,7 +238,7 @@ static void put_sample_attributes(struct Otlp *w, const struct StackSample *s, c
 // Of one stack with the same attributes there is one sample, whatever its rows.
 static void put_value(struct Otlp *w, struct Resource *r, const struct StackSample *s, u64 stack, u64 value, const char *part)
 {
-	struct Str head = {0}, ids = {0}, key = {0};
+	struct Str head = {0}, ids = {0};
 	bool fresh;
 	if (!value)
 		return;
@@ -261,14 +246,12 @@ static void put_value(struct Otlp *w, struct Resource *r, const struct StackSamp
 	pb_uint(&head, OSAMPLE_STACK, stack);
 	if (ids.n)
 		pb_message(&head, OSAMPLE_ATTRIBUTES, &ids);
-	add_hex(&key, &head);
-	u64 n = number_of(&r->index, str_text(&key), &fresh);
+	u64 n = number_of_message(&r->index, &head, &fresh);
 	if (fresh)
 		vec_push(&r->samples, ((struct OtlpSample){.head = head}));
 	else
 		str_deinit(&head);
 	r->samples.p[n - 1].value += value;
-	str_deinit(&key);
 }
 
 static void put_samples(struct Resource *r, struct Str *out)

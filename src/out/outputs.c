@@ -77,18 +77,15 @@ static FILE *open_held(int held)
 
 static struct err *output_write(const struct Output *o, const struct StackProfile *p, const char *path, const char *what, int held)
 {
-	u64 sum = 0;
 	FILE *f = held ? open_held(held - 1) : fopen(path, "we");
 	if (!f)
 		return err_errno(errno, "cannot write %s", path);
 	struct err *e = o->write(p, f);
 	if (fclose(f) && !e)
 		e = err_errno(errno, "cannot write %s", path);
-	for (u32 i = 0; i < p->n; i++)
-		sum += p->samples[i].value;
 	if (!e)
-		fprintf(stderr, "%s: %s of %s%s%u stacks, %llu %s\n", path, o->what, what ? what : "", what ? ", " : "", p->n, (unsigned long long)sum,
-			strcmp(p->unit, "count") ? p->unit : "events");
+		fprintf(stderr, "%s: %s of %s%s%u stack%s, %llu %s\n", path, o->what, what ? what : "", what ? ", " : "", p->n, p->n == 1 ? "" : "s",
+			(unsigned long long)profile_total(p), strcmp(p->unit, "count") ? p->unit : "events");
 	return e;
 }
 

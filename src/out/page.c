@@ -99,26 +99,18 @@ static u32 language_of(const struct Frame *f)
 
 static u32 text_id(struct Page *g, const char *s)
 {
-	if (!s || !*s)
-		return 0;
-	uintptr_t id = (uintptr_t)map_get(&g->texts, s);
-	if (!id) {
-		id = g->texts.n + 1;
-		map_put(&g->texts, s, (void *)id);
-	}
-	return (u32)id;
+	bool fresh;
+	return s && *s ? (u32)number_of(&g->texts, s, &fresh) : 0;
 }
 
 static u32 frame_id(struct Page *g, const struct PageFrame *f)
 {
 	char key[80];
+	bool fresh;
 	snprintf(key, sizeof(key), "%x,%x,%x,%x,%x,%x", f->name, f->object, f->file, f->line, (unsigned)f->kind, f->language);
-	uintptr_t id = (uintptr_t)map_get(&g->frames, key);
-	if (!id) {
+	u64 id = number_of(&g->frames, key, &fresh);
+	if (fresh)
 		vec_push(&g->frame, *f);
-		id = g->frame.n;
-		map_put(&g->frames, key, (void *)id);
-	}
 	return (u32)id - 1;
 }
 

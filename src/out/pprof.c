@@ -82,22 +82,11 @@ static u64 function_id(struct Writer *w, const struct Frame *f)
 // Frames [0, n) at one address: inlined ones first, the function that holds them last.
 static u64 new_location(struct Writer *w, const struct Frame *f, u32 n)
 {
-	struct Str key = {0}, m = {0};
+	struct Str m = {0};
 	bool fresh;
 	u64 addr, mapping = places_put(&w->places, &f[n - 1], &addr);
 	if (mapping)
 		w->places.v.p[mapping - 1].inlines |= n > 1;
-	for (u32 i = 0; i < n; i++) {
-		key_text(&key, f[i].sym);
-		key_number(&key, f[i].line);
-	}
-	key_number(&key, mapping);
-	key_number(&key, addr);
-	u64 id = number_of(&w->locations, str_text(&key), &fresh);
-	str_deinit(&key);
-	if (!fresh)
-		return id;
-	pb_uint(&m, LOCATION_ID, id);
 	pb_uint(&m, LOCATION_MAPPING, mapping);
 	pb_uint(&m, LOCATION_ADDRESS, addr);
 	for (u32 i = 0; i < n; i++) {
@@ -106,7 +95,14 @@ static u64 new_location(struct Writer *w, const struct Frame *f, u32 n)
 		pb_uint(&line, LINE_LINE, f[i].mark ? 0 : f[i].line); // a mark's is a number of its own
 		pb_message(&m, LOCATION_LINE, &line);
 	}
-	pb_message(&w->out, PROFILE_LOCATION, &m);
+	u64 id = number_of_message(&w->locations, &m, &fresh);
+	if (fresh) {
+		struct Str whole = {0};
+		pb_uint(&whole, LOCATION_ID, id);
+		str_addn(&whole, str_text(&m), m.n);
+		pb_message(&w->out, PROFILE_LOCATION, &whole);
+	}
+	str_deinit(&m);
 	return id;
 }
 

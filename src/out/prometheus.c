@@ -32,12 +32,18 @@ static void add_stack(const struct Value *v, struct Str *out)
 	}
 }
 
+// Of a digit no name may begin; these two are the format's own, of buckets and summaries.
+static bool needs_mark(const char *name)
+{
+	return (*name >= '0' && *name <= '9') || !strcmp(name, "le") || !strcmp(name, "quantile");
+}
+
 static void add_label(struct Str *out, const char *name, u32 number, const struct Value *v)
 {
 	struct Str text = {0};
 	str_add(out, out->n ? "," : "");
 	if (name) {
-		str_add(out, *name >= '0' && *name <= '9' ? "_" : "");
+		str_add(out, needs_mark(name) ? "_" : "");
 		add_name(out, name);
 	} else
 		str_addf(out, number ? "key%u" : "key", number);

@@ -1,4 +1,5 @@
-// Messages of protocol buffers, as bytes. In: fields, one after the other. Out: the message. Invariant: strings are UTF-8.
+// Messages of protocol buffers, as bytes (protobuf.dev, encoding). In: fields, one after the other, or a message. Out: the message, or its fields.
+// Invariant: strings that are written are UTF-8; of a message that is read nothing behind its end is.
 #include "out/internal.h"
 #include <errno.h>
 #include <zlib.h>
@@ -72,6 +73,18 @@ u64 number_of(struct Map *m, const char *key, bool *fresh)
 	return n;
 }
 
+u64 number_of_message(struct Map *m, const struct Str *msg, bool *fresh)
+{
+	struct Str key = {0}; // in hex: it may hold any byte
+	for (size_t i = 0; i < msg->n; i++) {
+		str_addc(&key, "0123456789abcdef"[(u8)msg->p[i] >> 4]);
+		str_addc(&key, "0123456789abcdef"[(u8)msg->p[i] & 15]);
+	}
+	u64 n = number_of(m, str_text(&key), fresh);
+	str_deinit(&key);
+	return n;
+}
+
 struct err *gzip_write(const struct Str *s, bool fast, FILE *out)
 {
 	u8 buf[16384];
@@ -93,4 +106,65 @@ struct err *gzip_write(const struct Str *s, bool fast, FILE *out)
 	}
 	deflateEnd(&z);
 	return fflush(out) || ferror(out) ? err_errno(errno, "writing the profile") : NULL;
+}
+
+// ---- reading
+
+u64 pb_number(struct Pb *b)
+{
+	u64 v = 0;
+	for (u32 shift = 0; shift < 70; shift += 7) {
+		if (b->p >= b->end)
+			break;
+		u8 c = *b->p++;
+		v |= shift < 64 ? (u64)(c & 0x7f) << shift : 0;
+		if (!(c & 0x80))
+			return v;
+	}
+	b->bad = true;
+	return 0;
+}
+
+static u64 fixed(struct Pb *b, size_t n)
+{
+	u64 v = 0;
+	if ((size_t)(b->end - b->p) < n) {
+		b->bad = true;
+		return 0;
+	}
+	for (size_t i = 0; i < n; i++)
+		v |= (u64)b->p[i] << (8 * i);
+	b->p += n;
+	return v;
+}
+
+bool pb_field(struct Pb *b, struct PbField *f)
+{
+	if (b->bad || b->p >= b->end)
+		return false;
+	u64 tag = pb_number(b);
+	*f = (struct PbField){.number = (u32)(tag >> 3), .wire = tag & 7};
+	switch (f->wire) {
+	case PB_WIRE_VARINT:
+		f->v = pb_number(b);
+		break;
+	case PB_WIRE_64:
+		f->v = fixed(b, 8);
+		break;
+	case PB_WIRE_32:
+		f->v = fixed(b, 4);
+		break;
+	case PB_WIRE_BYTES:
+		f->v = pb_number(b);
+		if (f->v > (u64)(b->end - b->p))
+			b->bad = true;
+		else {
+			f->sub = (struct Pb){b->p, b->p + f->v};
+			b->p += f->v;
+		}
+		break;
+	default:
+		b->bad = true;
+	}
+	return !b->bad && f->number;
 }

@@ -266,6 +266,7 @@ u32 profile_frame_line(const struct StackProfile *p, const struct Frame *f); // 
 void folded_write(const struct StackProfile *p, FILE *out);
 void profile_frame_name(const struct StackProfile *p, const struct Frame *f, struct Str *out); // as folded lines name it
 void profile_label_row(const struct StackProfile *p, const struct StackSample *s, u32 i, enum LabelPlace at, struct Str *out); // nothing: label i has no row there
+u64 profile_total(const struct StackProfile *p);
 void profile_merge(struct StackProfile *p, bool by_pid); // samples that would look alike become one, where the first of them stood
 struct err *flame_write(const struct StackProfile *p, FILE *out); // self-contained interactive SVG
 struct err *page_write(const struct StackProfile *p, FILE *out);  // self-contained interactive HTML
@@ -308,6 +309,20 @@ bool outputs_any(const struct OutputFiles *f, bool addresses); // is one asked f
 bool outputs_parts(const struct OutputFiles *f); // is one asked for that has the parts of values?
 bool outputs_events(const struct OutputFiles *f); // is one asked for that has numbers of events beside the values?
 struct err *outputs_write(const struct OutputFiles *f, const struct StackProfile *p, bool addresses); // those with, or those without; says so on standard error
+
+// ---- protobuf.c: messages that are read
+struct Pb { // what is left of one
+	const u8 *p, *end;
+	bool bad;
+};
+struct PbField {
+	u32 number, wire;
+	u64 v;	       // PB_WIRE_VARINT, _64, _32
+	struct Pb sub; // PB_WIRE_BYTES
+};
+enum { PB_WIRE_VARINT = 0, PB_WIRE_64 = 1, PB_WIRE_BYTES = 2, PB_WIRE_32 = 5 };
+bool pb_field(struct Pb *b, struct PbField *f); // the next one; false at the end, or when the rest is no field
+u64 pb_number(struct Pb *b); // of a packed field
 
 // ---- Numbers of the fields of pprof's messages (https://github.com/google/pprof/blob/main/proto/profile.proto), for who writes and who reads them.
 enum { // field numbers of profile.proto

@@ -1,23 +1,13 @@
 // speedscope's file format (https://github.com/jlfwong/speedscope/wiki/Importing-from-custom-sources, "sampled" profiles).
 // In: stack counts. Out: JSON: the different frames once, each stack as their numbers, root first, with its weight.
 // Invariant: weights are the profile's values, in a unit that the format knows; the same input gives the same file.
-#include "out/report.h"
+#include "out/internal.h"
 #include <errno.h>
 
 struct Scope {
 	const struct StackProfile *p;
 	struct Map frames; // JSON of a frame -> number + 1
 };
-
-static u32 frame_id(struct Scope *s, const struct Str *json)
-{
-	uintptr_t id = (uintptr_t)map_get(&s->frames, str_text(json));
-	if (!id) {
-		id = s->frames.n + 1;
-		map_put(&s->frames, str_text(json), (void *)id);
-	}
-	return (u32)id - 1;
-}
 
 static void add_name(struct Str *json, const char *key, const char *text)
 {
@@ -30,8 +20,9 @@ static void add_name(struct Str *json, const char *key, const char *text)
 
 static void add_id(struct Scope *s, struct Str *json, struct Str *out)
 {
+	bool fresh;
 	str_addc(json, '}');
-	str_addf(out, "%s%u", out->p[out->n - 1] == '[' ? "" : ",", frame_id(s, json));
+	str_addf(out, "%s%u", out->p[out->n - 1] == '[' ? "" : ",", (u32)number_of(&s->frames, str_text(json), &fresh) - 1);
 	str_deinit(json);
 }
 

@@ -10,9 +10,9 @@ void functions_deinit(struct Functions *f)
 	arena_deinit(&f->arena);
 }
 
-static const char *object_of(const struct Frame *f)
+const char *frame_object(const struct Frame *f)
 {
-	return !f ? "" : f->lang && f->file ? f->file : f->module ? f->module : f->kernel ? "[kernel]" : "";
+	return f->lang && f->file ? f->file : f->module ? f->module : f->kernel ? "[kernel]" : "";
 }
 
 // The row's number
@@ -66,7 +66,7 @@ static void add_stack(struct Functions *t, const struct StackProfile *p, u32 i)
 		if (f->mark)
 			continue;
 		profile_frame_name(p, f, &name);
-		add_place(t, str_text(&name), object_of(f), i + 1, s->value, leaf);
+		add_place(t, str_text(&name), frame_object(f), i + 1, s->value, leaf);
 		leaf = false;
 		str_deinit(&name);
 	}
@@ -84,14 +84,6 @@ void functions_add(struct Functions *t, const struct StackProfile *p)
 	for (u32 i = 0; i < p->n; i++)
 		add_stack(t, &plain, i);
 	t->sum += profile_total(p);
-}
-
-u64 profile_total(const struct StackProfile *p)
-{
-	u64 sum = 0;
-	for (u32 i = 0; i < p->n; i++)
-		sum += p->samples[i].value;
-	return sum;
 }
 
 void share_line(u64 value, u64 total, const char *indent, FILE *out)

@@ -169,7 +169,7 @@ const struct Function *functions_find(const struct Functions *t, const char *nam
 void functions_deinit(struct Functions *t);
 void functions_top(const struct StackProfile *p, u64 rows, FILE *out); // --top
 #define TOP_ROWS 20 // without a number
-u64 profile_total(const struct StackProfile *p);
+const char *frame_object(const struct Frame *f); // the file of an interpreted program's function, or where the code is
 void share_line(u64 value, u64 total, const char *indent, FILE *out); // below a stack's value
 void total_line(const struct StackProfile *p, FILE *out);
 

@@ -45,8 +45,7 @@ static void add_comm(const struct StackSample *s, struct Str *out)
 
 static const char *object_of(const struct Frame *f)
 {
-	const char *path = f->lang && f->file ? f->file : f->module ? f->module : f->kernel ? "[kernel]" : "";
-	const char *slash = strrchr(path, '/');
+	const char *path = frame_object(f), *slash = strrchr(path, '/');
 	return slash && slash[1] ? slash + 1 : path;
 }
 

@@ -42,11 +42,13 @@ class Server:
                     outer.keep(self, body)
                     self.close_connection = True
                     return
-                status = {'good': 200, 'busy': 503, 'never': 400, 'elsewhere': 307, 'partial': 200}[how]
-                if how in ('good', 'partial'):
+                status = {'good': 200, 'busy': 503, 'never': 400, 'elsewhere': 307, 'partial': 200, 'explained': 200}[how]
+                if how in ('good', 'partial', 'explained'):
                     outer.keep(self, body)
                 if how == 'partial':
                     text = bytes([0x0a, 2, 0x08, 7])
+                if how == 'explained':  # a length of two bytes, and the number behind the text
+                    text = bytes([0x0a, 0xcd, 1, 0x12, 0xc8, 1]) + b'too old' + b'.' * 193 + bytes([0x08, 7])
                 self.send_response(status)
                 if how == 'elsewhere':
                     self.send_header('Location', 'http://127.0.0.1:%d/other' % outer.port)
@@ -209,7 +211,7 @@ def killed():
 def badly():
     """Servers that answer badly: none holds the agent up, what they refuse is counted."""
     w = load()
-    for how in ('never', 'elsewhere', 'endless', 'hang', 'partial'):
+    for how in ('never', 'elsewhere', 'endless', 'hang', 'partial', 'explained'):
         s, port = Server(), free_port()
         s.how = how
         open('err', 'w').close()
@@ -220,7 +222,7 @@ def badly():
         text = scrape(port)
         quick = time.time() - t < 1
         m = lambda n: metric(text, 'sonde_agent_messages_' + n)
-        print(how, 'quick', quick, 'refused', m('refused_total') > 0, 'sent', m('sent_total') > 0, 'waiting', m('waiting') > 0, 'said', 'WARNING' in open('err').read(), 'ends', end(a))
+        print(how, 'quick', quick, 'refused', m('refused_total') > 0, 'sent', m('sent_total') > 0, 'waiting', m('waiting') > 0, 'said', 'WARNING' in (err := open('err').read()), 'why', 'rejected: too old' in err, 'ends', end(a))
         s.stop()
     w.kill()
 

@@ -32,11 +32,12 @@ NAME servers that answer badly hold nothing up
 LONG
 NEED file:/usr/lib/x86_64-linux-gnu/libcurl.so.4
 RUN {top}/test/run/agent.py {sonde} {build}/waits badly
-EXPECT_LINE never quick True refused True sent False waiting False said True ends 0
-EXPECT_LINE elsewhere quick True refused False sent False waiting True said True ends 0
-EXPECT_LINE endless quick True refused False sent True waiting False said False ends 0
-EXPECT_LINE hang quick True refused False sent False waiting True said False ends 0
-EXPECT_LINE partial quick True refused True sent False waiting False said True ends 0
+EXPECT_LINE never quick True refused True sent False waiting False said True why False ends 0
+EXPECT_LINE elsewhere quick True refused False sent False waiting True said True why False ends 0
+EXPECT_LINE endless quick True refused False sent True waiting False said False why False ends 0
+EXPECT_LINE hang quick True refused False sent False waiting True said False why False ends 0
+EXPECT_LINE partial quick True refused True sent False waiting False said True why False ends 0
+EXPECT_LINE explained quick True refused True sent False waiting False said True why True ends 0
 TIMEOUT 120
 
 NAME servers whose answers are no HTTP or do not end: one that is good beside them gets all

@@ -24,7 +24,7 @@ EXPECT_RE "pid": 8, "comm": "me", "user": \["leaf\+0"\], "kernel": \[\], "value"
 NAME unit, title and divisor of the values are the script's
 RUN cp {build}/paths w; {sonde} -q --json --flame f.svg --pprof p.gz -c './w 0 9' -e 'config = { stack_unit = "us"; stack_title = "Waits <here>"; stack_divide = 1000 } uprobe:'$PWD'/w:leaf { @[ustack(1)] = sum(2500); }'; grep -c 'Waits &lt;here&gt;' f.svg; python3 {top}/test/run/pprof.py p.gz 'total()' 's(p["sample_type"][0]["unit"][0])'
 EXPECT "value": 22, "unit": "us"}
-STDERR f.svg: flame graph of 1 stacks, 22 us
+STDERR f.svg: flame graph of 1 stack, 22 us
 EXPECT_RE ^[1-9]\d*\n22
 EXPECT microseconds
 

@@ -51,7 +51,7 @@ STDERR ERROR: ./s.bt is the script
 EXPECT_LINE begin { print("ran"); exit() }
 
 NAME the flame graph and the profile say what they hold
-RUN {build}/waits spin 60000 & {sonde} profile -p $! -F 99 -U --flame f.svg --pprof p.pb.gz -f -o o 1 2>err; awk '{ n++; s += $NF } END { print "f.svg: flame graph of", n, "stacks,", s, "samples"; print "p.pb.gz: pprof profile of N stacks,", s, "samples" }' o | sort >want; sed '/^p/s/of [0-9]* stacks/of N stacks/' err | sort | diff want - && grep -c spin_here o; kill $!
+RUN {build}/waits spin 60000 & {sonde} profile -p $! -F 99 -U --flame f.svg --pprof p.pb.gz -f -o o 1 2>err; awk '{ n++; s += $NF } END { print "f.svg: flame graph of", n, (n == 1 ? "stack," : "stacks,"), s, "samples"; print "p.pb.gz: pprof profile of N stacks,", s, "samples" }' o | sort >want; sed '/^p/s/of [0-9]* stacks*/of N stacks/' err | sort | diff want - && grep -c spin_here o; kill $!
 EXPECT_LINE 1
 
 NAME an empty flame graph says that it is empty

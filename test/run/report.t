@@ -139,6 +139,19 @@ RUN printf 'p;main;f@w.py:3_[j];read_[i];read;k_[k] 3\n' >a; {sonde} report -f a
 EXPECT_RE \A, inlined<\n, interpreted<\n, kernel<\n\{
 EXPECT "user": ["read", "read", "f@w.py:3", "main"], "lang": [null, null, "unknown", null], "kernel": ["k"]
 
+NAME flame graph (SVG): the unit is text, shares and short times are plain numbers, a name is cut between characters
+RUN printf 'p;a 3\n' | {sonde} flame --unit '<&"' - >a.svg; python3 -c 'import xml.dom.minidom as m; print(m.parse("a.svg").getElementsByTagName("title")[0].firstChild.data)'; seq 30000 | sed 's/.*/p&;f 1/' | {sonde} flame - | grep -o '60,000 frames [^<]*'; printf 'p;a 300\np;b 2500\n' | {sonde} flame --unit ns - | grep -oE '^[0-9.]+ us'; printf 'p;short 964\np;%s 36\n' жжжжжжжж | {sonde} flame - | grep -o '>ж*\.\.<'
+EXPECT_LINE 3 <&", 100.00%
+EXPECT_LINE 60,000 frames (100 %) too narrow to draw or to find
+EXPECT_LINE 0.300 us
+EXPECT_LINE 2 us
+EXPECT_LINE >ж..<
+TIMEOUT 30
+
+NAME flame graph (SVG): a key of very many parts ends as a deep stack does
+RUN python3 -c "print('@[' + 'a, ' * 300000 + '\nx\n]: 1')" | {sonde} flame - | grep -c 'class="f"'
+EXPECT_RE \A409\d\n\Z
+
 NAME folded text: to SVG with a title, with lines that begin with a frame
 RUN printf 'main;<f> 3\n' | {sonde} flame --title '<&>' --no-process - | grep -o 'id="title".*\|<title>.*'
 EXPECT >&lt;&amp;&gt;</text>
@@ -161,6 +174,10 @@ NAME pprof files through sonde report keep mappings with build ids, addresses, c
 RUN {build}/mangled 60 >/dev/null & p=$!; {sonde} profile -F 499 -p $p --pprof a.gz 2 >/dev/null; kill $p; {sonde} report --pprof b.gz a.gz; for f in a b; do python3 {top}/test/run/pprof.py $f.gz 'sorted((one(m, "start"), one(m, "limit"), one(m, "offset"), s(one(m, "filename")), s(one(m, "build_id"))) for m in p["mapping"])' 'sorted((one(l, "address"), names[one(l, "id")]) for l in p["location"])' '[s(c) for c in p["comment"]]' 'one(p, "period"), one(p, "time"), one(p, "duration")' >$f; done; cmp a b && grep -c 'mangled.*plain_work\|mangled.*[0-9a-f]\{40\}\|command: .*sonde profile' a; printf 'prog 12/13 [001] 5.25: 1 cycles:u: \n\t 7f001234 leaf+0x1a (/lib/x)\n\n' | {sonde} report --pprof c.gz -; python3 {top}/test/run/pprof.py c.gz '[hex(one(l, "address")) for l in p["location"]]' '[hex(one(m, "start")) for m in p["mapping"]]'
 EXPECT_RE \A[23]\n\['0x7f001234'\]\n\['0x7f001000'\]\n\Z
 TIMEOUT 40
+
+NAME pprof files: functions of one name and line in different files are two
+RUN printf '@[\n    work+0 [a.py:3]\n    main+0 [m.py:1]\n]: 5\n@[\n    work+0 [b.py:3]\n    main+0 [m.py:1]\n]: 7\n' | {sonde} report --pprof p.gz -; python3 {top}/test/run/pprof.py p.gz 'sorted((x["value"], [s(one(by_id["function"][one(l, "function")], "filename")) for i in x["location"] for l in by_id["location"][i]["line"]]) for x in p["sample"])'
+EXPECT_RE \A\[\(\[5\], \['a.py', 'm.py'\]\), \(\[7\], \['b.py', 'm.py'\]\)\]\n\Z
 
 NAME pprof files of Go: as go tool pprof has them
 NEED cmd:go
@@ -207,6 +224,30 @@ STDERR WARNING: b: 2 of its lines left out: the first, 8, has no number for its 
 NAME maps keyed by stacks: what sonde prints is what it folds, user and kernel
 RUN {sonde} -q -e 'profile:hz:499 { @[ustack, kstack, comm] = count() } interval:s:1 { exit() }' > t; {sonde} report -f t | awk '{s += $NF} END {print s}' > n; grep -oE '^, .*\]: [0-9]+$' t | awk '{s += $NF} END {print (s > 0), s}' | while read some all; do echo $some; grep -cx $all n; done; {sonde} report --json t | grep -c '"kernel": \["' | sed 's/^[1-9].*/kernel/'
 EXPECT_RE \A1\n1\nkernel\n\Z
+
+NAME small files that ask for much memory are refused, whatever their format
+LONG
+RUN python3 {top}/test/run/bombs.py {sonde}
+EXPECT_LINE strings: refused
+EXPECT_LINE functions: refused
+EXPECT_LINE lines of a location: refused
+EXPECT_LINE locations of a sample: refused
+EXPECT_LINE the same, one by one: refused
+EXPECT_LINE samples: refused
+EXPECT_LINE frames of a module of 10,000 bytes: read
+EXPECT_LINE folded: refused
+EXPECT_LINE folded, deep: refused
+EXPECT_LINE perf script, deep: refused
+EXPECT_LINE maps, deep: refused
+EXPECT_LINE maps, parts of a key: refused
+EXPECT_LINE maps, a name of @: read
+TIMEOUT 120
+
+NAME gzip files of several members are read to their end; one that is cut short is refused, what is packed twice too
+RUN for i in 1 2 3; do printf "p;f$i $i\n" | gzip >> a.gz; done; {sonde} report -f a.gz; head -c -4 a.gz > b.gz; {sonde} report -f b.gz; echo $?; gzip -c a.gz > c.gz; {sonde} report -f c.gz; echo $?; (cat a.gz; head -c 99 /dev/zero) > d.gz; {sonde} report -f d.gz | wc -l
+EXPECT_RE \Ap;f1 1\np;f2 2\np;f3 3\n1\n1\n3\n\Z
+STDERR ERROR: cannot read b.gz: its gzip data are damaged or cut short
+STDERR ERROR: cannot read c.gz: it is neither
 
 NAME profiles that others packed: what to do is said
 RUN printf 'PERFILE2x\0' > a; printf '\050\265\057\375\0' > b; printf '\3757zXZ\0' > c; for f in a b c; do {sonde} report $f; echo $?; done

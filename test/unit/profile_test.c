@@ -48,6 +48,9 @@ TEST(folded_names)
 	struct StackSample s = {.user = u, .nuser = 5, .value = 1};
 	struct StackProfile p = {.samples = &s, .n = 1};
 	check_folded(&p, "[unknown];[vdso];[unknown];[libx.so];f 1\n");
+	struct Frame minus[] = {{.sym = "to_i"}, {.sym = "-"}, {.sym = "--", .mark = "end"}, {.sym = "main"}};
+	struct StackSample named = {.user = minus, .nuser = 4, .value = 1};
+	check_folded(&(struct StackProfile){.samples = &named, .n = 1}, "main;--;\\x2d;to_i 1\n"); // a method, and what lies before a waker's frames
 	p.with_offsets = true;
 	check_folded(&p, "0x5;[vdso+0x0];0x99;[libx.so+0x1020];f+0x1a 1\n");
 }
@@ -95,6 +98,20 @@ TEST(merge)
 	CHECK_EQ(p.n, 2);
 	CHECK_EQ(s[0].value, 11);
 	CHECK_EQ(s[1].value, 4);
+}
+
+TEST(merge_labels)
+{
+	static const char *const names[] = {"one", "two"};
+	struct Value x = {.kind = V_STR, .text = "x", .len = 1}, none = {.kind = V_STR, .text = ""}, a[] = {x, none}, b[] = {none, x};
+	struct Frame u[] = {UF("main")};
+	struct StackSample s[] = {{.user = u, .nuser = 1, .labels = a, .nlabels = 2, .value = 5}, {.user = u, .nuser = 1, .labels = b, .nlabels = 2, .value = 7},
+				  {.user = u, .nuser = 1, .labels = a, .nlabels = 2, .value = 1}};
+	struct StackProfile p = {.samples = s, .n = 3, .label_names = names};
+	profile_merge(&p, false);
+	CHECK_EQ(p.n, 2); // one text, of two labels
+	CHECK_EQ(p.samples[0].value, 6);
+	CHECK_EQ(p.samples[1].value, 7);
 }
 
 // ---- flame graph
@@ -266,11 +283,11 @@ TEST(flame_opens_at_its_foot)
 
 // ---- pprof: a decoder of just what is needed
 
-struct Pb {
+struct Message {
 	const u8 *p, *end;
 };
 
-static u64 varint(struct Pb *b)
+static u64 varint(struct Message *b)
 {
 	u64 v = 0;
 	for (int shift = 0; b->p < b->end; shift += 7) {
@@ -283,7 +300,7 @@ static u64 varint(struct Pb *b)
 }
 
 // Next field: its number; the value or the bytes.
-static u32 field(struct Pb *b, u64 *v, struct Pb *sub)
+static u32 field(struct Message *b, u64 *v, struct Message *sub)
 {
 	if (b->p >= b->end)
 		return 0;
@@ -292,7 +309,7 @@ static u32 field(struct Pb *b, u64 *v, struct Pb *sub)
 	*v = varint(b);
 	if ((tag & 7) == 2) {
 		CHECK(*v <= (u64)(b->end - b->p));
-		*sub = (struct Pb){b->p, b->p + *v};
+		*sub = (struct Message){b->p, b->p + *v};
 		b->p += *v;
 	}
 	return (u32)(tag >> 3);
@@ -313,12 +330,12 @@ static u8 *unzip(const char *gz, size_t n, size_t *out)
 // "leaf<outer<root=value,value" for each sample, the names through location, line and function.
 static void describe(const u8 *data, size_t n, struct Str *out)
 {
-	struct Pb strings[64], loc[64] = {{0}}, fn[64] = {{0}}, all = {data, data + n}, sub;
+	struct Message strings[64], loc[64] = {{0}}, fn[64] = {{0}}, all = {data, data + n}, sub;
 	u32 nstr = 0;
 	u64 v;
-	for (struct Pb b = all; b.p < b.end;) {
+	for (struct Message b = all; b.p < b.end;) {
 		u32 f = field(&b, &v, &sub);
-		struct Pb m = sub, in;
+		struct Message m = sub, in;
 		u64 id = 0;
 		if (f == 6)
 			strings[nstr++] = sub;
@@ -329,27 +346,27 @@ static void describe(const u8 *data, size_t n, struct Str *out)
 		}
 	}
 	CHECK(nstr > 0 && strings[0].p == strings[0].end);
-	for (struct Pb b = all; b.p < b.end;) {
+	for (struct Message b = all; b.p < b.end;) {
 		if (field(&b, &v, &sub) != 2)
 			continue;
-		struct Pb s = sub, part;
+		struct Message s = sub, part;
 		for (u32 f; (f = field(&s, &v, &part));) {
-			for (struct Pb ids = part; f == 1 && ids.p < ids.end;) {
-				struct Pb l = loc[varint(&ids)], line;
+			for (struct Message ids = part; f == 1 && ids.p < ids.end;) {
+				struct Message l = loc[varint(&ids)], line;
 				for (u32 lf; (lf = field(&l, &v, &line));) {
 					if (lf != 4)
 						continue;
 					u64 fid, name = 0;
-					struct Pb in;
+					struct Message in;
 					field(&line, &fid, &in);
-					struct Pb func = fn[fid];
+					struct Message func = fn[fid];
 					while (field(&func, &v, &in) != 2)
 						;
 					name = v;
 					str_addf(out, "%.*s<", (int)(strings[name].end - strings[name].p), strings[name].p);
 				}
 			}
-			for (struct Pb vals = part; f == 2 && vals.p < vals.end;)
+			for (struct Message vals = part; f == 2 && vals.p < vals.end;)
 				str_addf(out, "=%llu", (unsigned long long)varint(&vals));
 		}
 		str_addc(out, '\n');

@@ -36,6 +36,19 @@ TEST(histograms)
 		  "sonde_h_bucket{key=\"k\",le=\"+Inf\"} 10\nsonde_h_count{key=\"k\"} 10\n");
 }
 
+TEST(labels_of_the_format)
+{
+	struct HistBucket b[] = {{0, 10, 2}};
+	struct Value part = text("k");
+	const char *le = "le", *quantile = "quantile";
+	struct MapEntry e = {.key = {.kind = V_RECORD, .items = &part, .names = &le, .n = 1}, .val = {.kind = V_HIST, .buckets = b, .nbuckets = 1}};
+	CHECK_STR(of(&(struct MapReport){.name = "@h", .entries = &e, .n = 1}),
+		  "# TYPE sonde_h histogram\nsonde_h_bucket{_le=\"k\",le=\"9\"} 2\nsonde_h_bucket{_le=\"k\",le=\"+Inf\"} 2\nsonde_h_count{_le=\"k\"} 2\n");
+	e.key.names = &quantile;
+	e.val = (struct Value){.kind = V_STATS, .u = 2, .total = 9};
+	CHECK_STR(of(&(struct MapReport){.name = "@s", .entries = &e, .n = 1}), "# TYPE sonde_s summary\nsonde_s_count{_quantile=\"k\"} 2\nsonde_s_sum{_quantile=\"k\"} 9\n");
+}
+
 TEST(others)
 {
 	struct MapEntry e[] = {{.key = text("a"), .val = text("b")}, {.key = text("c"), .val = {.kind = V_STATS, .u = 2, .total = -9}}};

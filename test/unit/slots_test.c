@@ -170,6 +170,7 @@ TEST(picture)
 	heat_text(&p, f);
 	fclose(f);
 	CHECK(!strncmp(text, "When: a column is 36 s", 22));
+	CHECK(strstr(text, "\n         |0 s      |360 s    |720 s    |1080 s   |1440 s   |"));
 	free(text);
 	arena_deinit(&a);
 }

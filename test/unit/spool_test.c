@@ -2,6 +2,7 @@
 #include "agent/internal.h"
 #include "t.h"
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static char dir[] = "/root/sonde-spool-XXXXXX"; // all of whose folders are root's
@@ -97,6 +98,33 @@ TEST(another_agent)
 	remove_dir();
 }
 
+TEST(long_labels)
+{
+	struct Queue a = {.key = 1}, *qs[] = {&a};
+	struct Spool s = open_spool(qs, 1, 100, 1 << 20);
+	struct Str body = {0}, query = {0};
+	u64 lost;
+	for (u32 i = 0; i < 20000; i++)
+		str_addc(&query, 'q');
+	for (u32 i = 0; i < 1000; i++)
+		str_addc(&body, 'x');
+	spool_put(&s, &a, str_text(&query), &body, 7); // on disk only
+	CHECK(!spool_body(&s, a.first));
+	spool_close(&s, &lost);
+	a = (struct Queue){.key = 1};
+	s = open_spool(qs, 1, 100, 1 << 20);
+	CHECK_EQ(a.n, 1);
+	CHECK_EQ(s.strangers, 0);
+	if (a.n) {
+		CHECK_STR(a.first->query, str_text(&query));
+		CHECK_EQ(a.first->samples, 7);
+		CHECK_EQ(a.first->size, 1000);
+	}
+	spool_close(&s, &lost);
+	str_deinit(&query);
+	remove_dir();
+}
+
 TEST(files_that_are_none)
 {
 	static const struct { const char *name, *text; size_t n; } files[] = {
@@ -126,6 +154,34 @@ TEST(files_that_are_none)
 	CHECK_EQ(s.strangers, 4);
 	CHECK_EQ(a.first->samples, 5);
 	CHECK_EQ(a.first->size, 4);
+	spool_close(&s, &lost);
+	remove_dir();
+}
+
+TEST(no_descriptors_are_left)
+{
+	struct Destination d = {.kind = SEND_OTLP, .queue = {.key = 1}};
+	struct Queue *qs[] = {&d.queue};
+	struct rlimit was;
+	u64 lost;
+	struct err *e = send_open(&(struct SendOpts){0});
+	if (e) {
+		err_free(e);
+		SKIP("no libcurl");
+	}
+	d.url = xstrdup("http://127.0.0.1:9/");
+	struct Spool s = open_spool(qs, 1, 100, 1 << 20);
+	put(&s, &d.queue, 'x', 1000, 7); // on disk only
+	CHECK(!getrlimit(RLIMIT_NOFILE, &was));
+	CHECK(!setrlimit(RLIMIT_NOFILE, &(struct rlimit){3, was.rlim_max}));
+	send_step(&s, &d, 1, 1);
+	CHECK(!setrlimit(RLIMIT_NOFILE, &was));
+	CHECK_EQ(s.dropped, 0);
+	CHECK_EQ(d.queue.n, 1);
+	CHECK(send_next(&d, 1) > 1); // and not at once
+	if (d.queue.n)
+		CHECK(!spool_body(&s, d.queue.first));
+	send_close(&d, 1);
 	spool_close(&s, &lost);
 	remove_dir();
 }
