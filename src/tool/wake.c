@@ -1,6 +1,7 @@
 // wakeuptime and offwaketime: rows of the tools that name wakers.
 // A row is one list of frames, in the order both tools print it and the reverse of the folded order: [source of the chain ...] waker, its frames root to
-// leaf, "--", the target's frames leaf to root. Marks among the frames have `mark` set to one of the texts below.
+// leaf, "--", the target's frames leaf to root. Marks among the frames have `mark` set to one of the texts below. A waker's kernel stack comes whole, and with
+// -U too: it tells whether an interrupt woke. Of it --depth frames are shown, with -U none.
 #include "bpf/bpf.h"
 #include "tool/internal.h"
 
@@ -19,6 +20,7 @@ static struct Frame mark(const char *kind, const char *name, u64 pid)
 }
 
 static const char not_woken[] = "[not woken yet]";
+static const char not_seen[] = "[waker not seen]"; // the kernel told nobody: it hides events of a sandbox's own threads, interrupts of these too
 
 // What a wake-up from an interrupt comes from: nobody, the current thread only happened to run. NULL: from a thread. *n: frames up to the entry of
 // the interrupt, the rest is the interrupted thread's. A soft interrupt that a thread runs itself (a packet it sends to this machine) is its own doing.
@@ -47,6 +49,11 @@ static const char *interrupt_source(const struct Value *k, u32 *n)
 	return "[interrupt]";
 }
 
+static u32 shown_frames(const struct ToolOpts *o, u32 n)
+{
+	return o->depth && o->depth < n ? (u32)o->depth : n;
+}
+
 // ---- wakeuptime
 
 static const char *wakeup_check(struct ToolOpts *o)
@@ -68,6 +75,7 @@ void row_waker(const struct ToolOpts *o, struct Arena *a, const struct KeyParts 
 	const struct Value *st = k->kern[0];
 	u32 n = st->nframes;
 	const char *source = interrupt_source(st, &n);
+	n = shown_frames(o, n);
 	struct Frame *f = arena_new_n(a, struct Frame, n + 1);
 	f[0] = mark(mark_task, k->strs[0], 0);
 	if (n)
@@ -153,12 +161,26 @@ static void add_frames(struct Frame *f, u32 *n, const struct Value *v, u32 nfram
 		f[(*n)++] = v->frames[reverse ? nframes - 1 - i : i];
 }
 
+// Only user stacks were asked for: the target has no kernel stack, and its wakers' are not shown.
+static bool user_only(const struct KeyParts *k)
+{
+	return k->nuser > k->nkern;
+}
+
+// Waker h of the row
+static const struct Value *waker_kernel(const struct KeyParts *k, u32 h)
+{
+	u32 i = h - user_only(k);
+	return i < k->nkern ? k->kern[i] : NULL;
+}
+
 // Waker h of the row: who, and where it stood, root first.
 static void add_waker(const struct ToolOpts *o, const struct KeyParts *k, u32 h, struct Frame *f, u32 *n)
 {
-	const struct Value *u = h < k->nuser ? k->user[h] : NULL, *kern = h < k->nkern ? k->kern[h] : NULL;
+	const struct Value *u = h < k->nuser ? k->user[h] : NULL, *kern = waker_kernel(k, h);
 	u32 nkern = kern ? kern->nframes : 0;
 	const char *source = interrupt_source(kern, &nkern);
+	nkern = user_only(k) ? 0 : shown_frames(o, nkern);
 	f[(*n)++] = mark(mark_task, source ? source : k->strs[h], source ? 0 : k->ints[h]);
 	if (!source)
 		add_frames(f, n, u, u ? u->nframes : 0, true);
@@ -168,33 +190,39 @@ static void add_waker(const struct ToolOpts *o, const struct KeyParts *k, u32 h,
 	f[(*n)++] = mark(mark_end, "--", 0);
 }
 
-// Key: target id, name, stacks; then for each hop id, name, stacks
+// Key: target id, name, stacks; then for each hop id, name, stacks; with -i whether it still waits
 void row_wakers(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s)
 {
 	u32 last = 0, total = 8, n = 0, unused;
 	for (u32 h = 1; h < k->nstrs && *k->strs[h]; h++) {
 		last = h;
-		if (interrupt_source(h < k->nkern ? k->kern[h] : NULL, &unused))
+		if (interrupt_source(waker_kernel(k, h), &unused))
 			break;
 	}
 	for (u32 h = 0; h <= last; h++)
-		total += 3 + (h < k->nuser ? k->user[h]->nframes : 0) + (h < k->nkern ? k->kern[h]->nframes : 0);
+		total += 3 + (h < k->nuser ? k->user[h]->nframes : 0);
+	for (u32 i = 0; i < k->nkern; i++)
+		total += k->kern[i]->nframes;
 	struct Frame *f = arena_new_n(a, struct Frame, total);
 	for (u32 h = last; h >= 1; h--)
 		add_waker(o, k, h, f, &n);
 	if (!last) {
-		f[n++] = mark(mark_task, not_woken, 0);
+		bool waits = k->nints > k->nstrs && k->ints[k->nints - 1];
+		f[n++] = mark(mark_task, waits ? not_woken : not_seen, 0);
 		f[n++] = mark(mark_end, "--", 0);
 	}
+	struct KeyParts target = *k;
 	struct StackSample plain = {0};
+	if (user_only(k))
+		target.nkern = 0;
 	plain.pid = k->nints ? (u32)k->ints[0] : 0;
 	plain.comm = k->strs[0];
 	plain.part[0] = value;
-	row_stacks(k, &plain);
+	row_stacks(&target, &plain);
 	plain.value = value;
 	if (!plain.nkern && plain.kern_note)
 		f[n++] = mark(mark_line, plain.kern_note, 0);
-	add_frames(f, &n, k->nkern ? k->kern[0] : NULL, k->nkern ? k->kern[0]->nframes : 0, false);
+	add_frames(f, &n, target.nkern ? k->kern[0] : NULL, plain.nkern, false);
 	*s = plain;
 	s->kern = f;
 	s->nkern = n;

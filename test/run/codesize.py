@@ -29,7 +29,7 @@ WAS = [  # tool and options, then each program in the order of attaching
     ('wakeuptime -u -m 1000 -M 5000 --depth 4', [5, 71, 133, 57]),
     ('offwaketime', [5, 203, 80, 214, 70]),
     ('offwaketime -p 185 -i 1 -K', [5, 208, 75, 223, 212, 269]),
-    ('offwaketime --chain 4 -U', [5, 197, 176, 237, 109]),
+    ('offwaketime --chain 4 -U', [5, 195, 192, 236, 95]),
     ('offwaketime -u --state 1 -m 10', [5, 215, 80, 226, 70]),
     ('offwaketime --per-thread -t 5 --chain 2 -i 1', [5, 215, 118, 255, 247, 317]),
     ('stackcount t:sched:sched_switch', [74]),

@@ -19,6 +19,11 @@ RUN {sonde} offcputime -U -f -- {build}/waits sleep 5 20
 TIMEOUT 30
 EXPECT_RE ^napper;clone3;start_thread;napper;nap_outer;nap_inner;clock_nanosleep \d+$
 
+NAME what sonde does to start a command is no wait of it
+RUN for t in 'offcputime -K' offcputime 'offcputime --by blocked' 'offcputime -U' 'offwaketime -K' offwaketime 'wakeuptime'; do {sonde} $t -f -- sleep 0.05 >o; grep -c 'sleep' o >n && echo sleeps; cat o; done | grep '^sleeps$\|^sonde;\|;sonde [0-9]*$\|;ptrace_stop;schedule\|^sleep;_start [0-9]'
+TIMEOUT 40
+EXPECT_RE \A(sleeps\n){7}\Z
+
 NAME heading, and the end with the command
 RUN timeout 30 {sonde} profile -c 'sleep 0.2'
 TIMEOUT 40
@@ -39,10 +44,11 @@ EXPECT_RE ^1$
 STDERR ERROR: Failed to fork child: Path 'nosuchprogram' does not exist or is not executable
 
 NAME what does not go together with a command
-RUN for a in '--status' '-p 1 -- true' '-c true -- true' '--print-script -- true' '-c "x'; do {sonde} profile $a 2>&1 | head -n 1; done
+RUN for a in '--status' '-p 1 -- true' '-c true -- true' '--print-script -- true' '--' '-c "x'; do {sonde} profile $a 2>&1 | head -n 1; done
 EXPECT_LINE sonde profile: error: --status needs -c CMD or -- CMD
 EXPECT_LINE sonde profile: error: a command is not allowed with -p and -L/-t: what it starts is traced
 EXPECT_LINE sonde profile: error: -c and -- CMD: only one command can be run
+EXPECT_LINE sonde profile: error: -- needs a command to run
 EXPECT_LINE sonde profile: error: --print-script is not allowed with a command: it has no process yet
 
 NAME a script that is a tool runs a command, traced by its --pid

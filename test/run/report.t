@@ -152,6 +152,16 @@ NAME flame graph (SVG): a key of very many parts ends as a deep stack does
 RUN python3 -c "print('@[' + 'a, ' * 300000 + '\nx\n]: 1')" | {sonde} flame - | grep -c 'class="f"'
 EXPECT_RE \A409\d\n\Z
 
+NAME text of bpftrace 0.17: a kernel stack without frames keeps its place in the key
+RUN printf '@[, \n    0x5647\n, w]: 50\n@[\n    vfs_read+1\n    entry_SYSCALL_64_after_hwframe+118\n, \n    0x5649\n, w]: 2\n@[\n    vfs_read+1\n    entry_SYSCALL_64_after_hwframe+118\n, , w]: 3\n' > b.txt; {sonde} report --json b.txt
+EXPECT "comm": "w", "user": ["0x5647"], "kernel": [], "value": 50
+EXPECT "comm": "w", "user": ["0x5649"], "kernel": ["vfs_read", "entry_SYSCALL_64_after_hwframe"], "value": 2
+EXPECT "comm": "w", "user": [], "kernel": ["vfs_read", "entry_SYSCALL_64_after_hwframe"], "value": 3
+
+NAME text of bpftrace 0.17: an empty text in front of the stacks
+RUN printf '@[, \n    entry_SYSCALL_64_after_hwframe+118\n, \n    0x5647\n]: 1\n@[w, \n    entry_SYSCALL_64_after_hwframe+118\n, \n    0x5649\n]: 2\n@[w, \n    entry_SYSCALL_64_after_hwframe+118\n, \n    0x5651\n]: 3\n' > b.txt; {sonde} report --json b.txt
+EXPECT_RE (?s)("user": \["0x56\d\d"\], "kernel": \["entry_SYSCALL_64_after_hwframe"\].*){3}
+
 NAME folded text: to SVG with a title, with lines that begin with a frame
 RUN printf 'main;<f> 3\n' | {sonde} flame --title '<&>' --no-process - | grep -o 'id="title".*\|<title>.*'
 EXPECT >&lt;&amp;&gt;</text>

@@ -138,3 +138,23 @@ WORKLOAD sleep 1; echo > {tmp}/f
 INT 0.5
 TIMEOUT 30
 EXPECT_RE ^cat;_start;__libc_start_main;.*;entry_SYSCALL_64_after_hwframe;.*;fifo_open;.*;__schedule;--;.*;fifo_open;.*;\S* [1-9]\d{6}$
+
+NAME offwaketime -U, and --depth: a timer is the waker, not whom it interrupted
+RUN for o in -U '-U --chain 2' '-K --depth 1'; do echo "options $o"; {sonde} offwaketime -f $o --comm napper42 -- {build}/waits sleep 5 20 42; done
+TIMEOUT 20
+EXPECT_RE ^options -U\n(napper42;.*\n)*napper42;[^\n]*;nap_inner;[^\n]*;--;\[timer interrupt\] \d+\n
+EXPECT_RE ^options -U --chain 2\n(napper42;.*\n)*napper42;[^\n]*;nap_inner;[^\n]*;--;\[timer interrupt\] \d+\n
+EXPECT_RE ^options -K --depth 1\n(napper42;.*\n)*napper42;__schedule;--;try_to_wake_up;\[timer interrupt\] \d+\n
+EXPECT_NOT apic
+
+NAME wakeuptime --depth: a timer is the waker, not whom it interrupted
+RUN {sonde} wakeuptime -f --depth 1 --comm napper43 -- {build}/waits sleep 5 20 43
+TIMEOUT 20
+EXPECT_RE ^\[timer interrupt\];try_to_wake_up;napper43 \d+$
+EXPECT_NOT apic
+
+NAME offwaketime: a wait that has ended, of whose wake-up the kernel told nobody, is not one that goes on
+RUN echo 'config = { stack_form = "wakers" } begin { @waker[1] = (pid, comm, kstack); } tracepoint:sched:sched_switch /pid != 0/ { @samples[pid, comm, kstack, @waker[0]] = count(); exit() } end { clear(@waker); }' >s.bt; {sonde} -q --folded s.bt; {sonde} offwaketime -f -i 1 -K --comm napper44 -- {build}/waits sleep 1 1500 44
+TIMEOUT 20
+EXPECT_RE ^\S+;.*__schedule;--;\[waker not seen\] \d+$
+EXPECT_RE ^napper44;.*__schedule;--;\[not woken yet\] \d+$
