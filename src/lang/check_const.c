@@ -162,7 +162,7 @@ const struct Type *c_is(struct Unit *u, struct Expr *e)
 	case BI_is_integer: v = t->kind == TY_INT; break;
 	case BI_is_literal: v = e->args[0]->is_lit; break;
 	case BI_is_ptr: v = t->kind == TY_PTR; break;
-	case BI_is_str: v = t->kind == TY_STR; break;
+	case BI_is_str: v = t->kind == TY_STR || ty_is_numbered(t); break;
 	case BI_is_unsigned_integer: v = t->kind == TY_INT && !t->sgn; break;
 	default: UNREACHABLE();
 	}

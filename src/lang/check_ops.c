@@ -189,7 +189,7 @@ const char *text_of_number(struct Unit *u, const struct Type *t, s64 n)
 	case TY_STRERROR:
 		return arena_strdup(u->arena, strerror((int)n));
 	case TY_SIGNAL_NAME:
-		return n > 0 && n <= SIGRTMAX ? arena_strdup(u->arena, strsignal((int)n)) : NULL;
+		return n >= 0 && n <= SIGRTMAX ? arena_strdup(u->arena, strsignal((int)n)) : NULL;
 	case TY_SYSCALL_NAME:
 		return u->hooks->syscall_name ? u->hooks->syscall_name((int)n) : NULL;
 	default:
@@ -202,11 +202,13 @@ static bool is_late_text(const struct Type *t)
 	return ty_text_bits(t) != 0;
 }
 
-// strerror(e) == "text": the literal becomes the number as it is kept, once; of a text that no number has one that no value is.
+// strerror(e) == "text": the literal becomes the number as it is kept, once e can no longer come to be a string; of a text that no number has one that no value is.
 static bool compare_late_text(struct Unit *u, const struct Type *t, struct Expr *lit)
 {
 	if (!is_late_text(t))
 		return false;
+	if (lit->kind == E_STR && !u->final)
+		return true;
 	if (lit->kind == E_STR) {
 		s64 n = number_of_text(u, t, lit->str), kept = (u32)n ^ ty_text_bits(t);
 		if (n < 0)
@@ -252,6 +254,8 @@ const struct Type *check_binop(struct Unit *u, struct Expr *e)
 		return ty_bool(u->types);
 	}
 	if ((e->op == OP_EQ || e->op == OP_NE) && (compare_late_text(u, a, e->b) || compare_late_text(u, b, e->a)))
+		return ty_bool(u->types);
+	if ((e->op == OP_EQ || e->op == OP_NE) && (ty_is_numbered(a) || ty_is_numbered(b)) && type_unify(u->types, a, b))
 		return ty_bool(u->types);
 	if ((e->op == OP_EQ || e->op == OP_NE) && a->kind == b->kind && (is_late_text(a) || ty_is_stack(a) || a->kind == TY_KSYM))
 		return ty_bool(u->types);
@@ -493,7 +497,7 @@ const struct Type *check_cast(struct Unit *u, struct Expr *e)
 		return ty_array(u->types, to->elem, n);
 	}
 	case TY_STR:
-		if (from->kind == TY_STR)
+		if (from->kind == TY_STR || ty_is_numbered(from))
 			return to;
 		break;
 	default:

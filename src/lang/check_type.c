@@ -85,6 +85,10 @@ const struct Type *type_unify(struct TypeTab *t, const struct Type *a, const str
 		return a;
 	if (a->kind == TY_NONE)
 		return b;
+	if (ty_is_numbered(a) != ty_is_numbered(b) || (ty_is_numbered(a) && a->kind != b->kind)) {
+		a = ty_as_text(t, a);
+		b = ty_as_text(t, b);
+	}
 	if (a->kind != b->kind) // true and false are no numbers where a type has to be one
 		return NULL;
 	if (a->kind == TY_INT)
@@ -205,7 +209,7 @@ void map_grow_val(struct Unit *u, struct MapSym *m, struct Span at, const struct
 	if (val->kind == TY_NONE)
 		return;
 	const struct Type *t = m->val ? type_unify(u->types, m->val, val) : val;
-	if (!t || (m->val && m->val->kind != t->kind && !(ty_is_int(m->val) && ty_is_int(t)))) {
+	if (!t || (m->val && m->val->kind != t->kind && !(ty_is_int(m->val) && ty_is_int(t)) && !ty_is_numbered(m->val))) {
 		ERR(u, at, "Type mismatch for %s: trying to assign value of type '%s' when map already has a type '%s'", m->name, tyname(u, val),
 		    tyname(u, m->val));
 		return;
@@ -222,6 +226,8 @@ void var_grow(struct Unit *u, struct VarSym *v, struct Span at, const struct Typ
 	if (t->kind == TY_NONE)
 		return;
 	t = operand_type(u, t);
+	if (v->declared_type)
+		t = ty_as_text(u->types, t);
 	if (t->kind == TY_VOID || ty_is_aggr(t)) {
 		ERR(u, at, "Value '%s' cannot be assigned to a scratch variable.", tyname(u, t));
 		return;

@@ -23,9 +23,9 @@ static const struct {
 	[TY_STRFTIME] = {16, 8, "timestamp"},
 	[TY_CGROUP_PATH] = {16, 8, "cgroup_path_t"},
 	[TY_USERNAME] = {4, 4, "username"},
-	[TY_STRERROR] = {4, 4, "strerror_t", true},
-	[TY_SYSCALL_NAME] = {4, 4, "syscall_name_t", true},
-	[TY_SIGNAL_NAME] = {4, 4, "signal_name_t", true},
+	[TY_STRERROR] = {4, 4, "string[64]", true},
+	[TY_SYSCALL_NAME] = {4, 4, "string[64]", true},
+	[TY_SIGNAL_NAME] = {4, 4, "string[64]", true},
 	[TY_LANG_FUNC] = {8, 8, "lang_func_t"},
 	[TY_TSMODE] = {0, 1, "timestamp_mode"},
 	[TY_STACKMODE] = {0, 1, "stack_mode"},
@@ -183,6 +183,11 @@ const struct Type *ty_enum(struct TypeTab *t, struct Enum *e)
 const struct Type *ty_str(struct TypeTab *t, u32 size)
 {
 	return ty_intern(t, (struct Type){.kind = TY_STR, .size = size, .align = 1});
+}
+
+const struct Type *ty_as_text(struct TypeTab *t, const struct Type *of)
+{
+	return ty_is_numbered(of) ? ty_str(t, NUMBERED_TEXT) : of;
 }
 
 const struct Type *ty_buf(struct TypeTab *t, u32 max_bytes)

@@ -172,5 +172,9 @@ static inline u32 ty_text_bits(const struct Type *t)
 {
 	return t->kind == TY_USERNAME ? UINT32_MAX : t->kind == TY_STRERROR || t->kind == TY_SYSCALL_NAME || t->kind == TY_SIGNAL_NAME ? 0x80000000 : 0;
 }
+// Of these the texts that the language calls strings: they become one (ty_as_text) where characters are wanted, or other strings stand beside them.
+#define NUMBERED_TEXT 64 // bytes
+static inline bool ty_is_numbered(const struct Type *t) { return ty_text_bits(t) && t->kind != TY_USERNAME; }
+const struct Type *ty_as_text(struct TypeTab *t, const struct Type *of); // every other type as it is
 static inline bool ty_is_stack(const struct Type *t) { return t->kind == TY_KSTACK || t->kind == TY_USTACK; }
 #endif
