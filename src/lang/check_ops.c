@@ -143,6 +143,12 @@ static const struct Type *binop_ptr(struct Unit *u, struct Expr *e, const struct
 	return ty_none(u);
 }
 
+// Later or earlier than a clock's time is a time of that clock; a difference of two is none.
+static u8 clock_of(enum Op op, const struct Type *a, const struct Type *b)
+{
+	return op == OP_ADD && !(a->clock && b->clock) ? a->clock | b->clock : op == OP_SUB && !b->clock ? a->clock : 0;
+}
+
 // A difference is signed, all else as soon as one side is, or both are plain literals' types; a shift as what is shifted, where that has a
 // type of its own.
 const struct Type *arith_type(struct Unit *u, enum Op op, const struct Type *a, const struct Type *b)
@@ -151,7 +157,8 @@ const struct Type *arith_type(struct Unit *u, enum Op op, const struct Type *a, 
 		return ty_bool(u->types);
 	if (op == OP_SHL || op == OP_SHR)
 		return ty_int(u->types, 8, ty_signed(a) || (a->is_lit && (b->is_lit || ty_signed(b))));
-	return ty_int(u->types, 8, op == OP_SUB || ty_signed(a) || ty_signed(b) || (a->is_lit && b->is_lit));
+	const struct Type *t = ty_int(u->types, 8, op == OP_SUB || ty_signed(a) || ty_signed(b) || (a->is_lit && b->is_lit));
+	return ty_of_clock(u->types, t, clock_of(op, a, b));
 }
 
 static bool comparable(const struct Type *t)

@@ -65,7 +65,7 @@ bool expr_lit_str(const struct Expr *e, const char **s)
 // ---- type arithmetic
 
 // Where no type holds both (uint64 and a signed one) it is int64, and sign_warning() speaks of it.
-static const struct Type *unify_int(struct TypeTab *t, const struct Type *a, const struct Type *b)
+static const struct Type *hold_both(struct TypeTab *t, const struct Type *a, const struct Type *b)
 {
 	if (a->en && a->en == b->en)
 		return a;
@@ -77,6 +77,13 @@ static const struct Type *unify_int(struct TypeTab *t, const struct Type *a, con
 		return ty_int(t, MAX(a->size, b->size), a->sgn);
 	const struct Type *s = a->sgn ? a : b, *n = a->sgn ? b : a;
 	return ty_int(t, MIN(MAX(s->size, n->size * 2), 8u), true);
+}
+
+// What may be of either of two clocks is of none that is known.
+static const struct Type *unify_int(struct TypeTab *t, const struct Type *a, const struct Type *b)
+{
+	u8 clock = a->is_lit ? b->clock : b->is_lit || a->clock == b->clock ? a->clock : 0;
+	return ty_of_clock(t, hold_both(t, a, b), clock);
 }
 
 const struct Type *type_unify(struct TypeTab *t, const struct Type *a, const struct Type *b)

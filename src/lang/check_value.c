@@ -307,12 +307,10 @@ const struct Type *c_bswap(struct Unit *u, struct Expr *e)
 const struct Type *c_strftime(struct Unit *u, struct Expr *e)
 {
 	const char *s = lit_str_arg(u, e, 0);
-	int_arg(u, e, 1);
+	const struct Type *time = int_arg(u, e, 1);
 	if (s && u->final) {
 		e->fmt = add_fmt_site(u, FK_STRFTIME, e, s, (u32)strlen(s), NULL, 0);
-		e->ival = e->args[1]->kind == E_IDENT || e->args[1]->kind == E_CALL ? e->args[1]->ival : CLOCK_BOOTTIME;
-		if (!e->args[1]->builtin || e->args[1]->builtin->id != BI_nsecs)
-			e->ival = CLOCK_BOOTTIME;
+		e->ival = time->clock ? time->clock : CLOCK_BOOTTIME;
 	}
 	return ty_simple(u->types, TY_STRFTIME);
 }

@@ -196,6 +196,11 @@ NAME stacks have a length
 PROG tracepoint:sched:sched_switch { if (len(kstack) > 2 && len(kstack(2)) == 2) { printf("deep\n"); exit() } }
 EXPECT_LINE deep
 
+NAME the clock of a time goes with it
+PROG begin { $t = nsecs(tai); $z = 0; if ($z == 0) { $z = nsecs(sw_tai) } $m = nsecs(monotonic); @t = nsecs(tai); @k[nsecs(tai)] = nsecs(tai); print(strftime("%Y", nsecs)); print((strftime("%Y", $t), strftime("%Y", $z), strftime("%Y", $m), strftime("%Y", @t), strftime("%Y", $t - 5)));
+     for ($kv : @k) { print((strftime("%Y", $kv.0), strftime("%Y", $kv.1), strftime("%Y", pid ? $t : nsecs(tai)), strftime("%Y", nsecs(sw_tai)), strftime("%Y", nsecs(boot) + ($t - nsecs(tai))))) } clear(@t); clear(@k); exit() }
+EXPECT_RE \A(\d+)\n\(\1, \1, \1, \1, \1\)\n\(\1, \1, \1, \1, \1\)\n\s*\Z
+
 NAME texts of numbers are strings
 PROG begin { $n = (int32)pid * 0; $s = "?"; print($s); if ($n == 0) { $s = strerror($n + 2) } print($s); $t = syscall_name($n); print((strlen($t), strcontains($t, "ea"), $t[0], str($t, 3), strcap($t)));
      $x = $n ? "none" : signal_name($n + 9); print($x); @k[strerror($n + 2)] = 1; @k["ok"] = 2; @k[syscall_name($n)] = 3; print((@k["No such file or directory"], @k["read"], has_key(@k, syscall_name($n + 1)), has_key(@k, strerror($n + 2))));
