@@ -185,13 +185,20 @@ const struct Type *c_default_str_length(struct Unit *u, struct Expr *e)
 	return e->type = t_int(u, 8, false);
 }
 
+bool kfunc_exists(struct Unit *u, const char *name)
+{
+	return u->hooks->kfunc && u->hooks->kfunc(u->hooks->arg, name);
+}
+
 const struct Type *c_kfunc(struct Unit *u, struct Expr *e)
 {
 	const char *s = lit_str_arg(u, e, 0);
 	if (!s) // stays a call: the last round reports it
 		return ty_bool(u->types);
 	e->kind = E_BOOL;
-	e->ival = u->hooks->kfunc && u->hooks->kfunc(u->hooks->arg, s);
+	e->ival = kfunc_exists(u, s);
+	if (e->ival && e->builtin->id == BI_kfunc_allowed)
+		e->ival = u->hooks->kfunc_allowed(u->hooks->arg, u->cur->point, s);
 	e->is_lit = true;
 	return ty_bool(u->types);
 }

@@ -28,8 +28,7 @@ const struct Type *c_comm(struct Unit *u, struct Expr *e)
 	if (e->nargs) {
 		// it takes a kernel function that only some kinds of program may call (kernel/bpf/helpers.c, generic_btf_ids)
 		const struct Point *p = u->cur->point;
-		bool raw = p->ctx == CTX_RAW && p->kind != PK_FENTRY && p->kind != PK_FEXIT;
-		if (raw || p->kind == PK_BEGIN || p->kind == PK_END || p->kind == PK_SELF || p->kind == PK_TEST || p->kind == PK_BENCH)
+		if (u->final && kfunc_exists(u, "bpf_task_from_pid") && !u->hooks->kfunc_allowed(u->hooks->arg, p, "bpf_task_from_pid"))
 			ERR(u, e->span, "comm(pid) can not be used in '%s' probes", probe_kind_name(p->kind));
 		int_arg(u, e, 0);
 		if (u->final)

@@ -485,6 +485,7 @@ struct CheckHooks {
 	bool (*pinned)(void *, const char *path, u32 *key_size, const char **why);
 	int (*ptregs)(const char *name, u32 *size); // offset in struct pt_regs or -1
 	bool (*kfunc)(void *, const char *name);
+	bool (*kfunc_allowed)(void *, const struct Point *p, const char *name); // in that point's programs; true also where it cannot be found out
 	int (*syscall_number)(const char *name); // -1: unknown
 	const char *(*syscall_name)(int nr);	 // NULL: unknown
 	const char *(*getenv)(const char *name);
