@@ -83,6 +83,10 @@ const char *feature_name(enum Feature f);
 const char *feature_note(enum Feature f); // since which kernel, what sonde does without it
 void feature_set(enum Feature f, bool has); // for tests
 
+// ---- trial.c: may programs such as *like call the kernel's function of that BTF id? Asked by one that calls it without arguments: the kernel looks at these
+// later. True also where the kernel says nothing of it, as to whoever may load no programs.
+bool try_kfunc(const struct SysProg *like, u32 btf_id);
+
 // ---- caps.c: may this process trace?
 struct err *feature_need_caps(void); // NULL when we may load tracing programs; else what is missing and what to do
 void caps_print(FILE *out);	      // a line for each capability that is missing and would help

@@ -369,7 +369,7 @@ void cpp_include(struct Cpp *p, const char *name, bool quoted, const struct CFil
 			diag_error(p->c->diags, at, what, name);
 		else
 			diag_error_plain(p->c->diags, what, name);
-		diag_hint(p->c->diags, "It is looked for under each -I directory and in the system's. Is its package installed?");
+		diag_hint(p->c->diags, "It is looked for %sunder each -I directory and in the system's. Is its package installed?", from ? "" : "in the current directory, ");
 	} else if (!map_has(&p->seen, name) && !compilers_own(name)) {
 		map_put(&p->seen, name, p);
 		vec_push(&p->missing, arena_strdup(p->c->arena, name));

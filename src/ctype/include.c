@@ -1,4 +1,4 @@
-// Where a header is: next to the file that includes it, under -I, in the running kernel's build tree, in the system's include directories.
+// Where a header is: next to the file that includes it, in the working directory, under -I, in the running kernel's build tree, in the system's include directories.
 // Input: the name as written. Output: a path. No header is read here.
 #include "arch/arch.h"
 #include "base/base.h"
@@ -58,7 +58,7 @@ const char *header_find(struct Cpp *p, const char *name, bool quoted, const stru
 		return readable(a, "", name);
 	if (quoted && from)
 		path = next_to(a, from->name, name);
-	if (!path && quoted && !(from && from->header))
+	if (!path && (from ? quoted && !from->header : true)) // without a file it is --include's
 		path = readable(a, "", name);
 	for (u32 i = 0; i < p->ndirs && !path; i++)
 		path = readable(a, p->dirs[i], name);

@@ -68,7 +68,7 @@ static void check_kernel_format(struct Unit *u, struct Expr *e, const char *fmt,
 		if ((u8)*c >= 0x7f)
 			ERR(u, e->args[0]->span, "%s takes ASCII only", who);
 	for (u32 i = 0, a = 1; i < n && a < e->nargs; i++, a++) {
-		const struct Type *t = e->args[a]->type;
+		const struct Type *t = ty_as_text(u->types, e->args[a]->type);
 		bool text = t->kind == TY_STR || (t->kind == TY_ARRAY && t->elem->size == 1);
 		if (!pieces[i].conv)
 			continue;
@@ -233,7 +233,7 @@ const struct Type *c_assert(struct Unit *u, struct Expr *e)
 const struct Type *c_assert_str(struct Unit *u, struct Expr *e)
 {
 	const struct Type *t = check_expr(u, e->args[0]);
-	if (t->kind != TY_STR && t->kind != TY_NONE)
+	if (t->kind != TY_STR && t->kind != TY_NONE && !ty_is_numbered(t))
 		ERR(u, e->span, "a string is expected here (%s provided)", tyname(u, t));
 	return t_void(u);
 }

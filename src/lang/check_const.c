@@ -162,7 +162,7 @@ const struct Type *c_is(struct Unit *u, struct Expr *e)
 	case BI_is_integer: v = t->kind == TY_INT; break;
 	case BI_is_literal: v = e->args[0]->is_lit; break;
 	case BI_is_ptr: v = t->kind == TY_PTR; break;
-	case BI_is_str: v = t->kind == TY_STR; break;
+	case BI_is_str: v = t->kind == TY_STR || ty_is_numbered(t); break;
 	case BI_is_unsigned_integer: v = t->kind == TY_INT && !t->sgn; break;
 	default: UNREACHABLE();
 	}
@@ -185,13 +185,20 @@ const struct Type *c_default_str_length(struct Unit *u, struct Expr *e)
 	return e->type = t_int(u, 8, false);
 }
 
+bool kfunc_exists(struct Unit *u, const char *name)
+{
+	return u->hooks->kfunc && u->hooks->kfunc(u->hooks->arg, name);
+}
+
 const struct Type *c_kfunc(struct Unit *u, struct Expr *e)
 {
 	const char *s = lit_str_arg(u, e, 0);
 	if (!s) // stays a call: the last round reports it
 		return ty_bool(u->types);
 	e->kind = E_BOOL;
-	e->ival = u->hooks->kfunc && u->hooks->kfunc(u->hooks->arg, s);
+	e->ival = kfunc_exists(u, s);
+	if (e->ival && e->builtin->id == BI_kfunc_allowed)
+		e->ival = u->hooks->kfunc_allowed(u->hooks->arg, u->cur->point, s);
 	e->is_lit = true;
 	return ty_bool(u->types);
 }

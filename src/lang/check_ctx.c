@@ -28,8 +28,7 @@ const struct Type *c_comm(struct Unit *u, struct Expr *e)
 	if (e->nargs) {
 		// it takes a kernel function that only some kinds of program may call (kernel/bpf/helpers.c, generic_btf_ids)
 		const struct Point *p = u->cur->point;
-		bool raw = p->ctx == CTX_RAW && p->kind != PK_FENTRY && p->kind != PK_FEXIT;
-		if (raw || p->kind == PK_BEGIN || p->kind == PK_END || p->kind == PK_SELF || p->kind == PK_TEST || p->kind == PK_BENCH)
+		if (u->final && kfunc_exists(u, "bpf_task_from_pid") && !u->hooks->kfunc_allowed(u->hooks->arg, p, "bpf_task_from_pid"))
 			ERR(u, e->span, "comm(pid) can not be used in '%s' probes", probe_kind_name(p->kind));
 		int_arg(u, e, 0);
 		if (u->final)
@@ -71,18 +70,20 @@ const struct Type *c_ncpus(struct Unit *u, struct Expr *e)
 
 const struct Type *c_nsecs(struct Unit *u, struct Expr *e)
 {
-	static const struct { const char *word; int clock; } modes[] = {
-		{"boot", CLOCK_BOOTTIME}, {"monotonic", CLOCK_MONOTONIC}, {"tai", CLOCK_TAI}, {"sw_tai", 100}};
+	static const struct { const char *word; int clock; u8 read_of; } modes[] = {
+		{"boot", CLOCK_BOOTTIME, 0}, {"monotonic", CLOCK_MONOTONIC, CLOCK_MONOTONIC}, {"tai", CLOCK_TAI, CLOCK_TAI}, {"sw_tai", 100, CLOCK_TAI}};
 	e->ival = CLOCK_BOOTTIME;
+	u8 read_of = 0;
 	bool ok = !e->nargs;
 	for (size_t i = 0; i < ARRAY_LEN(modes) && e->nargs; i++)
 		if (mode_arg(e->args[0], modes[i].word)) {
 			e->ival = (u64)modes[i].clock;
+			read_of = modes[i].read_of;
 			ok = true;
 		}
 	if (!ok)
 		ERR(u, e->args[0]->span, "Expects timestamp mode to be one of: monotonic, boot, tai, sw_tai");
-	return t_int(u, 8, false);
+	return ty_of_clock(u->types, t_int(u, 8, false), read_of);
 }
 
 const struct Type *c_cpid(struct Unit *u, struct Expr *e)

@@ -153,6 +153,7 @@ static const struct Type *check_index(struct Unit *u, struct Expr *e)
 		}
 		return check_tupfield(u, e, e->b->ival);
 	}
+	t = ty_as_text(u->types, t);
 	if (t->kind != TY_ARRAY && t->kind != TY_PTR && t->kind != TY_STR && t->kind != TY_BUF) {
 		ERR(u, e->span, "The array index operator [] can only be used on arrays, pointers, and tuples, found %s.", tyname(u, t));
 		return ty_none(u);

@@ -143,6 +143,12 @@ static const struct Type *binop_ptr(struct Unit *u, struct Expr *e, const struct
 	return ty_none(u);
 }
 
+// Later or earlier than a clock's time is a time of that clock; a difference of two is none.
+static u8 clock_of(enum Op op, const struct Type *a, const struct Type *b)
+{
+	return op == OP_ADD && !(a->clock && b->clock) ? a->clock | b->clock : op == OP_SUB && !b->clock ? a->clock : 0;
+}
+
 // A difference is signed, all else as soon as one side is, or both are plain literals' types; a shift as what is shifted, where that has a
 // type of its own.
 const struct Type *arith_type(struct Unit *u, enum Op op, const struct Type *a, const struct Type *b)
@@ -151,7 +157,8 @@ const struct Type *arith_type(struct Unit *u, enum Op op, const struct Type *a, 
 		return ty_bool(u->types);
 	if (op == OP_SHL || op == OP_SHR)
 		return ty_int(u->types, 8, ty_signed(a) || (a->is_lit && (b->is_lit || ty_signed(b))));
-	return ty_int(u->types, 8, op == OP_SUB || ty_signed(a) || ty_signed(b) || (a->is_lit && b->is_lit));
+	const struct Type *t = ty_int(u->types, 8, op == OP_SUB || ty_signed(a) || ty_signed(b) || (a->is_lit && b->is_lit));
+	return ty_of_clock(u->types, t, clock_of(op, a, b));
 }
 
 static bool comparable(const struct Type *t)
@@ -189,7 +196,7 @@ const char *text_of_number(struct Unit *u, const struct Type *t, s64 n)
 	case TY_STRERROR:
 		return arena_strdup(u->arena, strerror((int)n));
 	case TY_SIGNAL_NAME:
-		return n > 0 && n <= SIGRTMAX ? arena_strdup(u->arena, strsignal((int)n)) : NULL;
+		return n >= 0 && n <= SIGRTMAX ? arena_strdup(u->arena, strsignal((int)n)) : NULL;
 	case TY_SYSCALL_NAME:
 		return u->hooks->syscall_name ? u->hooks->syscall_name((int)n) : NULL;
 	default:
@@ -202,11 +209,13 @@ static bool is_late_text(const struct Type *t)
 	return ty_text_bits(t) != 0;
 }
 
-// strerror(e) == "text": the literal becomes the number as it is kept, once; of a text that no number has one that no value is.
+// strerror(e) == "text": the literal becomes the number as it is kept, once e can no longer come to be a string; of a text that no number has one that no value is.
 static bool compare_late_text(struct Unit *u, const struct Type *t, struct Expr *lit)
 {
 	if (!is_late_text(t))
 		return false;
+	if (lit->kind == E_STR && !u->final)
+		return true;
 	if (lit->kind == E_STR) {
 		s64 n = number_of_text(u, t, lit->str), kept = (u32)n ^ ty_text_bits(t);
 		if (n < 0)
@@ -252,6 +261,8 @@ const struct Type *check_binop(struct Unit *u, struct Expr *e)
 		return ty_bool(u->types);
 	}
 	if ((e->op == OP_EQ || e->op == OP_NE) && (compare_late_text(u, a, e->b) || compare_late_text(u, b, e->a)))
+		return ty_bool(u->types);
+	if ((e->op == OP_EQ || e->op == OP_NE) && (ty_is_numbered(a) || ty_is_numbered(b)) && type_unify(u->types, a, b))
 		return ty_bool(u->types);
 	if ((e->op == OP_EQ || e->op == OP_NE) && a->kind == b->kind && (is_late_text(a) || ty_is_stack(a) || a->kind == TY_KSYM))
 		return ty_bool(u->types);
@@ -493,7 +504,7 @@ const struct Type *check_cast(struct Unit *u, struct Expr *e)
 		return ty_array(u->types, to->elem, n);
 	}
 	case TY_STR:
-		if (from->kind == TY_STR)
+		if (from->kind == TY_STR || ty_is_numbered(from))
 			return to;
 		break;
 	default:

@@ -20,7 +20,7 @@ const struct Type *check_spec(struct Unit *u, struct TypeSpec *s)
 		{"timestamp", TY_STRFTIME}, {"cgroup_path_t", TY_CGROUP_PATH}, {"username", TY_USERNAME}};
 	const struct Type *t = NULL;
 	if (s->typeof_expr)
-		t = check_expr(u, s->typeof_expr);
+		t = ty_as_text(u->types, check_expr(u, s->typeof_expr));
 	else if (s->tuple || s->ntuple) {
 		const struct Type *f[64];
 		for (u32 i = 0; i < s->ntuple && i < 64; i++)
@@ -71,7 +71,7 @@ const struct Type *check_spec(struct Unit *u, struct TypeSpec *s)
 
 const struct Type *check_sizeof(struct Unit *u, struct Expr *e)
 {
-	const struct Type *t = e->spec ? check_spec(u, e->spec) : check_expr(u, e->a);
+	const struct Type *t = e->spec ? check_spec(u, e->spec) : ty_as_text(u->types, check_expr(u, e->a));
 	if (t->kind == TY_NONE)
 		return ty_int(u->types, 8, false);
 	if (t->kind == TY_RECORD)
@@ -117,6 +117,8 @@ const char *base_name(struct Unit *u, const struct Type *t)
 					   [TY_ARRAY] = "array", [TY_TUPLE] = "tuple", [TY_BUF] = "buffer", [TY_VOID] = "void", [TY_KINDS] = NULL};
 	if (ty_is_aggr(t))
 		return ty_kind_name(t->kind);
+	if (ty_is_numbered(t))
+		return base[TY_STR];
 	return ty_is_record(t) ? "record" : base[t->kind] ? base[t->kind] : tyname(u, t);
 }
 

@@ -65,7 +65,7 @@ bool expr_lit_str(const struct Expr *e, const char **s)
 // ---- type arithmetic
 
 // Where no type holds both (uint64 and a signed one) it is int64, and sign_warning() speaks of it.
-static const struct Type *unify_int(struct TypeTab *t, const struct Type *a, const struct Type *b)
+static const struct Type *hold_both(struct TypeTab *t, const struct Type *a, const struct Type *b)
 {
 	if (a->en && a->en == b->en)
 		return a;
@@ -79,12 +79,23 @@ static const struct Type *unify_int(struct TypeTab *t, const struct Type *a, con
 	return ty_int(t, MIN(MAX(s->size, n->size * 2), 8u), true);
 }
 
+// What may be of either of two clocks is of none that is known.
+static const struct Type *unify_int(struct TypeTab *t, const struct Type *a, const struct Type *b)
+{
+	u8 clock = a->is_lit ? b->clock : b->is_lit || a->clock == b->clock ? a->clock : 0;
+	return ty_of_clock(t, hold_both(t, a, b), clock);
+}
+
 const struct Type *type_unify(struct TypeTab *t, const struct Type *a, const struct Type *b)
 {
 	if (a == b || b->kind == TY_NONE)
 		return a;
 	if (a->kind == TY_NONE)
 		return b;
+	if (ty_is_numbered(a) != ty_is_numbered(b) || (ty_is_numbered(a) && a->kind != b->kind)) {
+		a = ty_as_text(t, a);
+		b = ty_as_text(t, b);
+	}
 	if (a->kind != b->kind) // true and false are no numbers where a type has to be one
 		return NULL;
 	if (a->kind == TY_INT)
@@ -205,7 +216,7 @@ void map_grow_val(struct Unit *u, struct MapSym *m, struct Span at, const struct
 	if (val->kind == TY_NONE)
 		return;
 	const struct Type *t = m->val ? type_unify(u->types, m->val, val) : val;
-	if (!t || (m->val && m->val->kind != t->kind && !(ty_is_int(m->val) && ty_is_int(t)))) {
+	if (!t || (m->val && m->val->kind != t->kind && !(ty_is_int(m->val) && ty_is_int(t)) && !ty_is_numbered(m->val))) {
 		ERR(u, at, "Type mismatch for %s: trying to assign value of type '%s' when map already has a type '%s'", m->name, tyname(u, val),
 		    tyname(u, m->val));
 		return;
@@ -222,6 +233,8 @@ void var_grow(struct Unit *u, struct VarSym *v, struct Span at, const struct Typ
 	if (t->kind == TY_NONE)
 		return;
 	t = operand_type(u, t);
+	if (v->declared_type)
+		t = ty_as_text(u->types, t);
 	if (t->kind == TY_VOID || ty_is_aggr(t)) {
 		ERR(u, at, "Value '%s' cannot be assigned to a scratch variable.", tyname(u, t));
 		return;

@@ -7,7 +7,7 @@
 const struct Type *c_str(struct Unit *u, struct Expr *e)
 {
 	struct Expr *a = e->args[0];
-	const struct Type *t = check_expr(u, a);
+	const struct Type *t = ty_as_text(u->types, check_expr(u, a));
 	if (a->from_param && a->str && e->nargs == 1) {
 		make_str(u, e, a->str, (u32)strlen(a->str));
 		return e->type;
@@ -85,8 +85,8 @@ static const struct Type *text_arg(struct Unit *u, struct Expr *e, u32 i)
 		make_str(u, call, late, (u32)strlen(late));
 		return call->type;
 	}
-	if (t->kind == TY_STR || t->kind == TY_NONE)
-		return t;
+	if (t->kind == TY_STR || t->kind == TY_NONE || ty_is_numbered(t))
+		return ty_as_text(u->types, t);
 	if ((t->kind == TY_PTR && ty_is_int(t->elem) && t->elem->size == 1) || (t->kind == TY_ARRAY && t->elem->size == 1)) {
 		// wrap into str(...): everything after sees a string
 		struct Expr *s = arena_new(u->arena, struct Expr);
@@ -140,7 +140,7 @@ const struct Type *c_c_function(struct Unit *u, struct Expr *e)
 	if (e->nargs != f->nparams)
 		ERR(u, e->span, "%s() takes %u argument%s, not %u", f->name, f->nparams, f->nparams == 1 ? "" : "s", e->nargs);
 	for (u32 i = 0; i < e->nargs; i++) {
-		const struct Type *t = operand_type(u, check_expr(u, e->args[i]));
+		const struct Type *t = ty_as_text(u->types, operand_type(u, check_expr(u, e->args[i])));
 		bool number = t->kind == TY_INT || t->kind == TY_BOOL || t->kind == TY_PTR || t->kind == TY_NONE;
 		if (!number && !(t->kind == TY_STR && i < f->nparams && f->params[i].ptr))
 			ERR(u, e->args[i]->span, "%s() takes a %s as argument %u (%s provided)", f->name, i < f->nparams && f->params[i].ptr ? "pointer" : "number", i + 1,
@@ -307,12 +307,10 @@ const struct Type *c_bswap(struct Unit *u, struct Expr *e)
 const struct Type *c_strftime(struct Unit *u, struct Expr *e)
 {
 	const char *s = lit_str_arg(u, e, 0);
-	int_arg(u, e, 1);
+	const struct Type *time = int_arg(u, e, 1);
 	if (s && u->final) {
 		e->fmt = add_fmt_site(u, FK_STRFTIME, e, s, (u32)strlen(s), NULL, 0);
-		e->ival = e->args[1]->kind == E_IDENT || e->args[1]->kind == E_CALL ? e->args[1]->ival : CLOCK_BOOTTIME;
-		if (!e->args[1]->builtin || e->args[1]->builtin->id != BI_nsecs)
-			e->ival = CLOCK_BOOTTIME;
+		e->ival = time->clock ? time->clock : CLOCK_BOOTTIME;
 	}
 	return ty_simple(u->types, TY_STRFTIME);
 }

@@ -249,7 +249,7 @@ static inline bool lit_num(const struct Expr *e)
 const struct Type *check_truth(struct Unit *u, struct Expr *e); // type of a condition; a literal text becomes whether it has any
 void check_cond(struct Unit *u, struct Expr *e, const char *what); // a condition of what; reports types that have no truth
 
-const char *text_of_number(struct Unit *u, const struct Type *t, s64 n); // of a text that is a number until it is printed
+bool kfunc_exists(struct Unit *u, const char *name);
 void check_options(struct Unit *u);
 void make_bool(struct Unit *u, struct Expr *e, bool v); // e becomes a literal
 // Each returns the type of a node of its kind.

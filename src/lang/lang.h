@@ -486,6 +486,7 @@ struct CheckHooks {
 	bool (*pinned)(void *, const char *path, u32 *key_size, const char **why);
 	int (*ptregs)(const char *name, u32 *size); // offset in struct pt_regs or -1
 	bool (*kfunc)(void *, const char *name);
+	bool (*kfunc_allowed)(void *, const struct Point *p, const char *name); // in that point's programs; true also where it cannot be found out
 	int (*syscall_number)(const char *name); // -1: unknown
 	const char *(*syscall_name)(int nr);	 // NULL: unknown
 	const char *(*getenv)(const char *name);
@@ -556,6 +557,7 @@ void config_resolve(struct Unit *u);
 struct Expr *config_record(struct Unit *u, struct Span at); // the settings as a record of literals
 void config_defaults(struct Config *c);
 void config_dump(struct Unit *u, struct Str *out); // "name = value", one a line
+const char *text_of_number(struct Unit *u, const struct Type *t, s64 n); // of a text that is a number until it is printed; NULL: no text is known
 u32 unit_max_strlen(struct Unit *u); // of the configuration, else what the kernel's maps take as a key
 // Features that may change: use of one warns once, or is an error, as config says.
 enum Unstable { UNSTABLE_TSERIES, UNSTABLE_TYPEINFO, UNSTABLE_DW_USTACK };

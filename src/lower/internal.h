@@ -254,6 +254,12 @@ static inline struct Val num(struct Expr *e, struct IrVal v)
 	return val_scalar(e->type, v);
 }
 
+static inline bool is_text(const struct Expr *e)
+{
+	return e->type->kind == TY_STR || ty_is_numbered(e->type);
+}
+struct Val as_text(struct Lower *l, struct Val v); // lower_text.c: of a text that is a number its characters; every other value as it is
+
 // A number as the text it stands for is kept.
 static inline struct Val numbered_text(struct Lower *l, struct Expr *e, struct IrVal n)
 {

@@ -61,7 +61,7 @@ bool call_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 off, cons
 			zero_bytes(l, base, off + (s32)e->type->size, t->size - e->type->size);
 		return true;
 	case BI_str:
-		if (!ty_scalar(e->args[0]->type) && e->args[0]->type->kind == TY_STR && e->nargs == 1)
+		if (is_text(e->args[0]) && e->nargs == 1)
 			return false;
 		str_into(l, e, base, off, MIN(t->size, e->type->size), pad);
 		if (pad && t->size > e->type->size)

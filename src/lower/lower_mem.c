@@ -354,6 +354,8 @@ void store_val(struct Lower *l, struct Val src, struct IrVal base, s32 off, cons
 		ir_store(&l->b, base, off, t->size, src.mem ? load_scalar(l, src) : src.v);
 		return;
 	}
+	if (t->kind == TY_STR)
+		src = as_text(l, src);
 	assert(src.mem);
 	switch (t->kind) {
 	case TY_STR:

@@ -116,6 +116,10 @@ static void cmp_tuple(struct Lower *l, struct Val a, struct Val b, IrBlk eq, IrB
 
 static void cmp_vals(struct Lower *l, struct Val a, struct Val b, IrBlk eq, IrBlk ne)
 {
+	if (a.type->kind != b.type->kind && (a.type->kind == TY_STR || ty_is_numbered(a.type)) && !ty_is_int(b.type)) {
+		a = as_text(l, a);
+		b = as_text(l, b);
+	}
 	if (ty_scalar(a.type))
 		ir_br(&l->b, IC_EQ, a.mem ? load_scalar(l, a) : a.v, b.mem ? load_scalar(l, b) : b.v, eq, ne);
 	else if (a.type->kind == TY_STR)

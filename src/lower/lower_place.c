@@ -55,13 +55,13 @@ static struct IrVal bounded_index(struct Lower *l, struct IrVal i, u32 n, bool o
 
 static struct Val index_place(struct Lower *l, struct Expr *e)
 {
-	const struct Type *at = e->a->type;
+	const struct Type *at = ty_as_text(l->u->types, e->a->type);
 	u32 size = e->type->kind == TY_RECORD ? e->type->rec->size : e->type->size;
 	struct Val m;
 	if (at->kind == TY_PTR)
 		m = val_mem(NULL, lx_int(l, e->a), 0, e->as == AS_NONE ? AS_KERNEL : e->as);
 	else if (at->kind == TY_STR || at->kind == TY_BUF)
-		m = lx(l, e->a);
+		m = as_text(l, lx(l, e->a));
 	else
 		m = lx_place(l, e->a);
 	m.type = e->type;

@@ -25,9 +25,10 @@ static const char *kernel_format(struct Lower *l, const struct FmtPiece *p, u32 
 // Address of the text of e in memory the kernel may read, ended by a NUL also when it is an array of char that has none.
 static struct IrVal text_at(struct Lower *l, struct Expr *e)
 {
-	struct Val t = tmp_mem(l, e->type, e->type->size + 1);
-	lx_into(l, e, t.v, t.off, e->type, false);
-	ir_store(&l->b, t.v, t.off + (s32)e->type->size, 1, ir_imm(0));
+	const struct Type *type = ty_as_text(l->u->types, e->type);
+	struct Val t = tmp_mem(l, type, type->size + 1);
+	lx_into(l, e, t.v, t.off, type, false);
+	ir_store(&l->b, t.v, t.off + (s32)type->size, 1, ir_imm(0));
 	return addr_of(l, t);
 }
 
@@ -46,8 +47,7 @@ static struct Val format_at(struct Lower *l, const struct Expr *e, u32 *size)
 
 static struct IrVal word_of(struct Lower *l, struct Expr *a)
 {
-	bool is_text = a->type->kind == TY_STR || a->type->kind == TY_ARRAY;
-	return is_text ? text_at(l, a) : lx_int(l, a);
+	return is_text(a) || a->type->kind == TY_ARRAY ? text_at(l, a) : lx_int(l, a);
 }
 
 struct Val lower_seq_printf(struct Lower *l, struct Expr *e)

@@ -19,6 +19,48 @@ static struct IrVal clamp(struct Lower *l, struct IrVal n, u32 max)
 	return ir_reg(r);
 }
 
+// ---- texts that are numbers until they are printed
+
+// A map of the texts of all numbers of a kind, for programs that want their characters. Behind them: that of every other number, and the empty one.
+static u32 text_map(struct Lower *l, const struct Type *t, u32 *unknown)
+{
+	static const struct { const char *map, *other; u32 n; } kinds[TY_KINDS] = {
+		[TY_STRERROR] = {"sonde_errors", "Unknown error", 134}, // EHWPOISON is the last
+		[TY_SYSCALL_NAME] = {"sonde_syscalls", "Unknown syscall", 512},
+		[TY_SIGNAL_NAME] = {"sonde_signals", "N/A", 65}};
+	u32 n = *unknown = kinds[t->kind].n;
+	u32 id = sonde_map(l, kinds[t->kind].map, BPF_MAP_TYPE_ARRAY, 4, (n + 2) * NUMBERED_TEXT, 1, BPF_F_RDONLY_PROG);
+	struct MapDef *m = l->prog->maps.p[id];
+	if (m->init)
+		return id;
+	char *texts = arena_alloc(l->prog->arena, m->value_size);
+	memset(texts, 0, m->value_size);
+	for (u32 i = 0; i <= n; i++) {
+		const char *s = i < n ? text_of_number(l->u, t, i) : NULL;
+		snprintf(texts + (size_t)i * NUMBERED_TEXT, NUMBERED_TEXT, "%s", s ? s : kinds[t->kind].other);
+	}
+	m->init = texts;
+	return id;
+}
+
+struct Val as_text(struct Lower *l, struct Val v)
+{
+	if (!ty_is_numbered(v.type))
+		return v;
+	u32 unknown, map = text_map(l, v.type, &unknown);
+	IrReg at = ir_new_reg(&l->b);
+	IrBlk some = ir_new_block(&l->b, "number"), end = ir_new_block(&l->b, "text");
+	struct IrVal kept = ir_mov(&l->b, v.mem ? load_scalar(l, v) : v.v);
+	ir_set(&l->b, at, ir_imm(unknown + 1));
+	ir_br(&l->b, IC_EQ, kept, ir_imm(0), end, some);
+	ir_set_block(&l->b, some);
+	ir_set(&l->b, at, clamp(l, ir_bin(&l->b, IR_XOR, kept, ir_imm((s32)ty_text_bits(v.type))), unknown));
+	ir_jmp(&l->b, end);
+	ir_set_block(&l->b, end);
+	struct IrVal off = ir_bin(&l->b, IR_MUL, ir_reg(at), ir_imm(NUMBERED_TEXT));
+	return val_mem(ty_as_text(l->u->types, v.type), ir_bin(&l->b, IR_ADD, ir_mov(&l->b, ir_mapval(map, 0)), off), 0, AS_BPF);
+}
+
 #define UNREAD "<not in memory>"
 
 // A text that could not be read: its page is not in memory, or nothing is there. It says so itself, where there is room.
@@ -42,10 +84,10 @@ void str_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 off, u32 s
 	struct Expr *a = e->args[0];
 	struct IrVal dst = addr_of(l, val_mem(NULL, base, off, AS_BPF));
 	struct Val src;
-	if (ty_scalar(a->type)) {
+	if (ty_scalar(a->type) && !ty_is_numbered(a->type)) {
 		src = val_mem(NULL, lx_int(l, a), 0, arg_as(l, a));
 	} else {
-		src = lx(l, a);
+		src = as_text(l, lx(l, a));
 		if (src.type->kind == TY_BUF)
 			src.off += 4;
 	}
@@ -68,8 +110,8 @@ void str_into(struct Lower *l, struct Expr *e, struct IrVal base, s32 off, u32 s
 
 struct Val l_str(struct Lower *l, struct Expr *e)
 {
-	if (!ty_scalar(e->args[0]->type) && e->args[0]->type->kind == TY_STR && e->nargs == 1)
-		return lx(l, e->args[0]);
+	if (is_text(e->args[0]) && e->nargs == 1)
+		return as_text(l, lx(l, e->args[0]));
 	return into_tmp(l, e);
 }
 
@@ -93,7 +135,7 @@ struct Val l_buf(struct Lower *l, struct Expr *e) { return into_tmp(l, e); }
 
 static struct IrVal text(struct Lower *l, struct Expr *a, u32 *cap)
 {
-	struct Val m = lx(l, a);
+	struct Val m = as_text(l, lx(l, a));
 	*cap = m.type->size;
 	return to_bpf_mem(l, &m, m.type->size);
 }
@@ -179,11 +221,11 @@ static struct IrVal bytes(struct Lower *l, struct Expr *a, u32 n)
 	struct Val m;
 	if (ty_scalar(a->type) && a->type->kind == TY_PTR)
 		m = val_mem(a->type, lx_int(l, a), 0, arg_as(l, a));
-	else if (ty_scalar(a->type)) {
+	else if (ty_scalar(a->type) && !ty_is_numbered(a->type)) {
 		m = tmp_mem(l, a->type, 8);
 		ir_store(&l->b, m.v, m.off, 8, lx_int(l, a));
 	} else
-		m = lx(l, a);
+		m = as_text(l, lx(l, a));
 	if (m.as != AS_BPF || m.type->size < n) {
 		struct Val t = tmp_mem(l, m.type, n);
 		u32 have = m.as == AS_BPF ? MIN(n, m.type->size) : n;
@@ -219,7 +261,7 @@ struct Val l_c_function(struct Lower *l, struct Expr *e)
 	u32 cap;
 	for (u32 i = 0; i < MIN(e->nargs, ARRAY_LEN(args)); i++) {
 		const struct CValue *p = &f->params[i];
-		if (!ty_scalar(e->args[i]->type) && e->args[i]->type->kind == TY_STR)
+		if (is_text(e->args[i]))
 			args[i] = text(l, e->args[i], &cap);
 		else
 			args[i] = ir_mov(&l->b, lx_int(l, e->args[i]));

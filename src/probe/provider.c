@@ -81,12 +81,15 @@ void probe_env_deinit(struct ProbeEnv *env)
 	}
 }
 
-// ---- does an action look at what needs types? Reading them costs, so only then.
+// ---- does an action need a tracepoint's own kind of program, or look at what needs types? Reading them costs, so only then.
 static bool needs_types(void *arg, struct Expr *e)
 {
 	if (e->kind == E_IDENT && e->str && (!strcmp(e->str, "args") || !strcmp(e->str, "retval") || !strcmp(e->str, "ctx")))
 		*(bool *)arg = true;
-	if (e->kind == E_CALL && e->str && !strcmp(e->str, "socket_cookie")) // the helper takes typed pointers only
+	const struct Builtin *b = e->kind == E_CALL && e->str ? builtin_find(e->str) : NULL;
+	if (b && b->id == BI_socket_cookie) // the helper takes typed pointers only
+		*(bool *)arg = true;
+	if (b && ((b->id == BI_comm && e->nargs) || b->id == BI_kfunc_allowed)) // functions of the kernel that raw tracepoints may not call
 		*(bool *)arg = true;
 	return !*(bool *)arg;
 }

@@ -55,6 +55,17 @@ static bool hook_kfunc(void *arg, const char *name)
 	return ctype_func_id(s->ctypes, name) != 0;
 }
 
+static bool hook_kfunc_allowed(void *arg, const struct Point *pt, const char *name)
+{
+	struct Session *s = arg;
+	struct SysProg sp = {0};
+	struct ProbeProg pp = {.kind = pt->kind};
+	vec_push(&pp.points.v, (struct Point *)pt);
+	probe_load_params(&s->env, &pp, &sp);
+	vec_deinit(&pp.points.v);
+	return try_kfunc(&sp, ctype_func_id(s->ctypes, name));
+}
+
 static const char *hook_getenv(const char *name)
 {
 	return getenv(name);
@@ -74,6 +85,6 @@ void session_fill_hooks(struct Session *s)
 {
 	s->hooks = (struct CheckHooks){.arg = s, .cfunc = session_c_function, .kaddr = hook_kaddr, .uaddr = hook_uaddr, .cgroupid = hook_cgroupid, .pinned = hook_pinned,
 				       .ptregs = ptregs_offset, .syscall_number = syscall_number, .syscall_name = syscall_name_of,
-				       .kfunc = hook_kfunc, .getenv = hook_getenv, .bpf_loop = hook_bpf_loop, .big_keys = hook_big_keys, .pid = s->o->pid,
+				       .kfunc = hook_kfunc, .kfunc_allowed = hook_kfunc_allowed, .getenv = hook_getenv, .bpf_loop = hook_bpf_loop, .big_keys = hook_big_keys, .pid = s->o->pid,
 				       .cpid = s->child ? child_pid(s->child) : 0, .ncpus = possible_cpus()};
 }

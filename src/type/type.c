@@ -23,9 +23,9 @@ static const struct {
 	[TY_STRFTIME] = {16, 8, "timestamp"},
 	[TY_CGROUP_PATH] = {16, 8, "cgroup_path_t"},
 	[TY_USERNAME] = {4, 4, "username"},
-	[TY_STRERROR] = {4, 4, "strerror_t", true},
-	[TY_SYSCALL_NAME] = {4, 4, "syscall_name_t", true},
-	[TY_SIGNAL_NAME] = {4, 4, "signal_name_t", true},
+	[TY_STRERROR] = {4, 4, "string[64]", true},
+	[TY_SYSCALL_NAME] = {4, 4, "string[64]", true},
+	[TY_SIGNAL_NAME] = {4, 4, "string[64]", true},
 	[TY_LANG_FUNC] = {8, 8, "lang_func_t"},
 	[TY_TSMODE] = {0, 1, "timestamp_mode"},
 	[TY_STACKMODE] = {0, 1, "stack_mode"},
@@ -70,7 +70,7 @@ static u32 hash_type(const struct Type *t)
 	// A record's size may become known after its type was made (forward declaration): it is no part of its identity.
 	if (t->kind != TY_RECORD)
 		h = mix(h, t->size);
-	h = mix(h, (u64)t->sgn | (u64)t->is_char << 1 |  (u64)t->is_lit << 3);
+	h = mix(h, (u64)t->sgn | (u64)t->is_char << 1 | (u64)t->is_lit << 3 | (u64)t->clock << 8);
 	h = mix(h, (u64)t->as << 8 | (u64)t->stack_mode << 16 | (u64)t->ts_agg << 24 | (u64)t->stack_walk << 32);
 	h = mix(h, (uintptr_t)t->elem);
 	h = mix(h, (uintptr_t)t->rec);
@@ -87,7 +87,7 @@ static u32 hash_type(const struct Type *t)
 
 static bool same_type(const struct Type *a, const struct Type *b)
 {
-	if (a->hash != b->hash || a->kind != b->kind || a->sgn != b->sgn || a->is_char != b->is_char || a->is_lit != b->is_lit || a->as != b->as)
+	if (a->hash != b->hash || a->kind != b->kind || a->sgn != b->sgn || a->is_char != b->is_char || a->is_lit != b->is_lit || a->clock != b->clock || a->as != b->as)
 		return false;
 	if (a->kind != TY_RECORD && a->size != b->size)
 		return false;
@@ -155,6 +155,15 @@ const struct Type *ty_int(struct TypeTab *t, u32 size, bool sgn)
 	return ty_intern(t, (struct Type){.kind = TY_INT, .size = size, .align = size, .sgn = sgn});
 }
 
+const struct Type *ty_of_clock(struct TypeTab *t, const struct Type *num, u8 clock)
+{
+	if (num->clock == clock)
+		return num;
+	struct Type key = *num;
+	key.clock = clock;
+	return ty_intern(t, key);
+}
+
 const struct Type *ty_lit(struct TypeTab *t, u32 size)
 {
 	return ty_intern(t, (struct Type){.kind = TY_INT, .size = size, .align = size, .sgn = true, .is_lit = true});
@@ -183,6 +192,11 @@ const struct Type *ty_enum(struct TypeTab *t, struct Enum *e)
 const struct Type *ty_str(struct TypeTab *t, u32 size)
 {
 	return ty_intern(t, (struct Type){.kind = TY_STR, .size = size, .align = 1});
+}
+
+const struct Type *ty_as_text(struct TypeTab *t, const struct Type *of)
+{
+	return ty_is_numbered(of) ? ty_str(t, NUMBERED_TEXT) : of;
 }
 
 const struct Type *ty_buf(struct TypeTab *t, u32 max_bytes)

@@ -100,6 +100,7 @@ struct Type {
 	bool sgn;
 	bool is_lit;	  // INT: given nothing but literals >= 0 so far; takes the sign of what it meets
 	bool is_char;	  // C `char`: int8 that prints as text in arrays
+	u8 clock;	  // INT: CLOCK_* that it is a reading of; 0 none that is known: as a time it is one of CLOCK_BOOTTIME
 	enum AddrSpace as;
 	const struct Type *elem; // PTR, ARRAY
 	u32 n;			 // ARRAY: elements, TUPLE: fields
@@ -129,6 +130,7 @@ void typetab_init(struct TypeTab *t, struct Arena *a);
 void typetab_deinit(struct TypeTab *t);
 const struct Type *ty_simple(struct TypeTab *t, enum TyKind k); // every kind without parameters
 const struct Type *ty_int(struct TypeTab *t, u32 size, bool sgn);
+const struct Type *ty_of_clock(struct TypeTab *t, const struct Type *num, u8 clock); // the same integer as a reading of that clock
 const struct Type *ty_lit(struct TypeTab *t, u32 size); // of a literal >= 0
 bool ty_signed(const struct Type *t);			 // an integer that makes arithmetic and comparisons signed
 const struct Type *ty_char(struct TypeTab *t);
@@ -172,5 +174,9 @@ static inline u32 ty_text_bits(const struct Type *t)
 {
 	return t->kind == TY_USERNAME ? UINT32_MAX : t->kind == TY_STRERROR || t->kind == TY_SYSCALL_NAME || t->kind == TY_SIGNAL_NAME ? 0x80000000 : 0;
 }
+// Of these the texts that the language calls strings: they become one (ty_as_text) where characters are wanted, or other strings stand beside them.
+#define NUMBERED_TEXT 64 // bytes
+static inline bool ty_is_numbered(const struct Type *t) { return ty_text_bits(t) && t->kind != TY_USERNAME; }
+const struct Type *ty_as_text(struct TypeTab *t, const struct Type *of); // every other type as it is
 static inline bool ty_is_stack(const struct Type *t) { return t->kind == TY_KSTACK || t->kind == TY_USTACK; }
 #endif

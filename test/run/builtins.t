@@ -45,7 +45,7 @@ EXPECT_RE \A\(true, 18446744073709551611, -1\)\n\(true, 18446744073709551612, -2
 
 NAME nothing is added to a text or a record
 RUN {sonde} -e 'begin { @r = (a=1, b="x"); @r += (pid > 0) }' 2>&1 | grep ERROR; {sonde} -e 'begin { @t = strerror(1); @t += 3 }' 2>&1 | grep ERROR; {sonde} -q -e 'begin { @n = 1; @n += 3; @n += true; exit() }'
-EXPECT_RE \A.*@r: trying to assign value of type 'uint64' when map already has a type 'record .*\n.*@t: trying to assign value of type 'int64' when map already has a type 'strerror_t'\n\s*@n: 5\n\Z
+EXPECT_RE \A.*@r: trying to assign value of type 'uint64' when map already has a type 'record .*\n.*@t: trying to assign value of type 'int64' when map already has a type 'string\[64\]'\n\s*@n: 5\n\Z
 
 NAME JSON of avg() and stats() that have no value left, as bpftrace
 RUN {sonde} -q -f json -e 'begin { @a = avg(5); clear(@a); @s = stats(1); clear(@s); @n = 5; clear(@n); @b = avg(4); exit() }'
@@ -196,6 +196,21 @@ NAME stacks have a length
 PROG tracepoint:sched:sched_switch { if (len(kstack) > 2 && len(kstack(2)) == 2) { printf("deep\n"); exit() } }
 EXPECT_LINE deep
 
+NAME the clock of a time goes with it
+PROG begin { $t = nsecs(tai); $z = 0; if ($z == 0) { $z = nsecs(sw_tai) } $m = nsecs(monotonic); @t = nsecs(tai); @k[nsecs(tai)] = nsecs(tai); print(strftime("%Y", nsecs)); print((strftime("%Y", $t), strftime("%Y", $z), strftime("%Y", $m), strftime("%Y", @t), strftime("%Y", $t - 5)));
+     for ($kv : @k) { print((strftime("%Y", $kv.0), strftime("%Y", $kv.1), strftime("%Y", pid ? $t : nsecs(tai)), strftime("%Y", nsecs(sw_tai)), strftime("%Y", nsecs(boot) + ($t - nsecs(tai))))) } clear(@t); clear(@k); exit() }
+EXPECT_RE \A(\d+)\n\(\1, \1, \1, \1, \1\)\n\(\1, \1, \1, \1, \1\)\n\s*\Z
+
+NAME texts of numbers are strings
+PROG begin { $n = (int32)pid * 0; $s = "?"; print($s); if ($n == 0) { $s = strerror($n + 2) } print($s); $t = syscall_name($n); print((strlen($t), strcontains($t, "ea"), $t[0], str($t, 3), strcap($t)));
+     $x = $n ? "none" : signal_name($n + 9); print($x); @k[strerror($n + 2)] = 1; @k["ok"] = 2; @k[syscall_name($n)] = 3; print((@k["No such file or directory"], @k["read"], has_key(@k, syscall_name($n + 1)), has_key(@k, strerror($n + 2))));
+     @v[1] = strerror($n + 13); @v[2] = "y"; @p[1] = (1, "a"); @p[2] = (2, strerror($n + 1)); print(@p[2]); for ($kv : @v) { if (strcontains($kv.1, "denied")) { print(($kv.0, strlen($kv.1))) } }
+     let $d: string = strerror($n + 1); let $e: typeof(strerror(1)) = "text"; print(($d, $e)); print((is_str(strerror(1)), is_str(syscall_name(1)), is_str(signal_name(1)), sizeof(strerror(2)), memcmp($t, "rest", 2)));
+     print(($s == strerror($n + 2), $s == "No such file or directory", strerror($n + 1) == syscall_name($n), ("read", 1) == (syscall_name($n), 1), @v[3] == "", "ok" != strerror($n)));
+     $w = "?"; if ($n == 0) { $w = signal_name($n + 500) } print(($w, strlen(strerror($n + 5000)), strlen(syscall_name($n - 1)), strlen(@v[9]), strlen(@z), strlen(@y[2]))); if ($n) { @z = strerror($n); @y[1] = strerror($n) } clear(@k); clear(@v); clear(@p); exit() }
+NEED arch:x86_64
+EXPECT_RE \A\?\nNo such file or directory\n\(4, true, 114, re, 64\)\nKilled\n\(1, 3, false, true\)\n\(2, Operation not permitted\)\n\(1, 17\)\n\(Operation not permitted, text\)\n\(true, true, true, 64, 0\)\n\(true, true, false, true, true, true\)\n\(N/A, 13, 15, 0, 0, 0\)\n\s*\Z
+
 NAME texts of numbers compare with text
 PROG begin { $s = strerror(1); if ($s == "Operation not permitted") { print("perm") } if (strerror(-2) == "No such file or directory") { print("noent") }
      if (syscall_name(59 * 0 + 0) != "read") { print("bad") } if ("root" == username) { print("root") } if (username == "no such user") { print("bad") }
@@ -345,7 +360,7 @@ EXPECT_RE \A\s*@b: 0\n\s*@d: 0\n\Z
 NAME texts of numbers: compared with texts, not with numbers
 PROG begin { print(signal_name(9) == 9); exit() }
 RC 1
-STDERR ERROR: Type mismatch for '==': comparing 'signal_name_t' with 'int8'
+STDERR ERROR: Type mismatch for '==': comparing 'string[64]' with 'int8'
 
 NAME print() of one element reads that one, not the map (which is read once, at the end)
 RUN echo 'begin { for ($i : 0..1000) { @["k", $i] = lhist($i, 0, 2000, 1000) } print(@["k", 999]); print(@["k", 1000]); print(@["k", 7]); exit() } END { clear(@) }' >in.bt; {sonde} -q -c '{sonde} -q in.bt' -e 'tracepoint:syscalls:sys_enter_bpf /pid == cpid && args.cmd == 24/ { @batches = count() } END { print((1, @batches)); clear(@batches) }'

@@ -442,6 +442,11 @@ STDERR WARNING: --debuginfo /none: No such file or directory
 STDERR ERROR: '/nosuch.h' file not found
 STDERR ERROR: 'my/nosuch.h' file not found
 
+NAME --include looks in the working directory
+RUN mkdir sub; echo '#define MAXV 16' >hdr.h; echo '#include "near.h"' >sub/hdr.h; echo '#define MAXV 17' >sub/near.h; for h in hdr.h ./hdr.h sub/hdr.h linux/nosuch.h; do {sonde} -q --include $h -e 'begin { print(MAXV); exit() }'; done; mkdir -p inc/linux; echo '#define MAXV 18' >inc/only.h; {sonde} -q -I inc --include only.h --include linux/types.h -e 'begin { print((MAXV, sizeof(__u32))); exit() }'
+EXPECT_RE \A16\n+16\n+17\n+\(18, 4\)\n+\Z
+STDERR Unknown identifier: 'MAXV'
+
 NAME NO_COLOR
 RUN for v in 'NO_COLOR=1 BPFTRACE_COLOR=auto' 'NO_COLOR= BPFTRACE_COLOR=auto' 'NO_COLOR=1 BPFTRACE_COLOR=always'; do script -qec "env $v {sonde} -e 'begin { print(\$x) }'" /dev/null | grep -c "$(printf '\033\\[31m')"; done
 NEED cmd:script

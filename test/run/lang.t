@@ -439,9 +439,8 @@ EXPECT_LINE { .count = 2, .average = 5, .total = 10 }
 EXPECT_LINE @h:
 
 NAME texts of numbers that are known when compiling
-PROG begin { print(strlen(signal_name(9))); print(str_concat(strerror(2), "!")); print(strlen(syscall_name(99999)) >= 0) }
-STDERR strlen() expects a string argument
-RC 1
+PROG begin { print(strlen(signal_name(9))); print(str_concat(strerror(2), "!")); print(strlen(syscall_name(99999))); print(strlen(signal_name(0))); exit() }
+EXPECT_RE ^6\nNo such file or directory!\n15\n16$
 
 NAME texts of known numbers go into functions
 PROG begin { print(strlen(signal_name(9))); print(str_concat(strerror(2), "!")); exit() }
@@ -522,6 +521,12 @@ NEED ksym:bpf_task_from_pid
 PROG interval:ms:10 { print(comm(4194305)); exit() }
 EXPECT_LINE N/A
 STDERR No such process (pid=4194305)
+
+NAME comm of a process by its number: in tracepoints without arguments too, and a word where the kernel does not let
+NEED host
+NEED ksym:bpf_task_from_pid
+RUN {sonde} -q -e 'tracepoint:sched:sched_switch /pid == cpid/ { print((kfunc_allowed("bpf_task_from_pid"), comm(pid) == comm)); exit() }' -c 'sleep 0.01'; {sonde} -q -e 'uprobe:{copy:calls}:add { print(kfunc_allowed("bpf_task_from_pid")); exit() }' -c {copy:calls}; for p in begin rawtracepoint:sched_switch uprobe:{copy:calls}:add; do {sonde} -q -e "$p { print(comm(pid)); exit() }" 2>&1 | grep -o ERROR.*; done; {sonde} -q -e 'begin { print((kfunc_exist("schedule"), kfunc_allowed("schedule"), kfunc_allowed("bpf_map_sum_elem_count"), kfunc_allowed("nosuch"))); exit() }'
+EXPECT_RE \A\(true, true\)\s+false\s+ERROR: comm\(pid\) can not be used in 'begin' probes\nERROR: comm\(pid\) can not be used in 'rawtracepoint' probes\nERROR: comm\(pid\) can not be used in 'uprobe' probes\n\(true, false, true, false\)\n\s*\Z
 
 NAME cpid without a command
 PROG begin { print(cpid); exit() }
