@@ -225,7 +225,7 @@ static bool read_head(struct JitDump *d)
 static void begin_anew(struct JitDump *d, u64 size)
 {
 	struct Head h;
-	if (!d->done || (size >= d->done && read_at(d, 0, &h, sizeof(h)) && !memcmp(&h, &d->head, sizeof(h))))
+	if (!d->done || (size >= d->done && pread(d->fd, &h, sizeof(h), 0) == sizeof(h) && !memcmp(&h, &d->head, sizeof(h))))
 		return;
 	for (size_t i = 0; i < d->v.n; i++)
 		d->v.p[i] = (struct JitCode){0};
