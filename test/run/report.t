@@ -235,6 +235,8 @@ EXPECT_LINE locations of a sample: refused
 EXPECT_LINE the same, one by one: refused
 EXPECT_LINE samples: refused
 EXPECT_LINE frames of a module of 10,000 bytes: read
+EXPECT_LINE a long name in a deep stack: refused
+EXPECT_LINE a long label of many samples: refused
 EXPECT_LINE folded: refused
 EXPECT_LINE folded, deep: refused
 EXPECT_LINE perf script, deep: refused
