@@ -4,22 +4,10 @@
 Each run may have 3 GB of addresses (RLIMIT_AS)."""
 import gzip, resource, subprocess, sys
 
+from wire import field
+
 SONDE = sys.argv[1]
 N = 9_500_000
-
-
-def varint(n):
-    out = b''
-    while n > 127:
-        out += bytes([n & 127 | 128])
-        n >>= 7
-    return out + bytes([n])
-
-
-def field(number, v):
-    return varint(number << 3) + varint(v) if isinstance(v, int) else varint(number << 3 | 2) + varint(len(v)) + v
-
-
 HEAD = field(1, field(1, 1) + field(2, 2)) + b''.join(field(6, s) for s in (b'', b'samples', b'count', b'[' + b'x' * 10000 + b']'))
 VALUE = field(2, b'\1')
 FILES = {
