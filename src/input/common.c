@@ -48,7 +48,12 @@ bool input_room(struct Input *in, u64 n)
 
 bool input_full(const struct Input *in)
 {
-	return in->records > in->most;
+	return in->records > in->most || in->text > in->most_text;
+}
+
+static void count_text(struct Input *in, const char *s)
+{
+	in->text += s && !input_full(in) ? strlen(s) : 0;
 }
 
 bool next_word(const char **p, const char *end, struct Word *w)
@@ -81,6 +86,13 @@ void input_frame(struct Input *in, struct InputStack *st, struct Frame f)
 void input_add(struct Input *in, struct InputStack *st, struct StackSample s)
 {
 	u32 n = (u32)st->frames.n;
+	count_text(in, s.comm);
+	for (u32 i = 0; i < s.nlabels; i++)
+		count_text(in, s.labels[i].text);
+	for (u32 i = 0; i < n; i++) {
+		count_text(in, st->frames.p[i].sym);
+		count_text(in, st->frames.p[i].file);
+	}
 	if (!input_room(in, n + 1))
 		return;
 	struct Frame *f = n ? arena_new_n(&in->arena, struct Frame, n) : NULL;

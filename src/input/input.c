@@ -7,6 +7,7 @@
 
 #define MAX_BYTES ((size_t)2 << 30) // gunzipped
 #define RECORDS_OF_SMALL (8u << 20) // and of a large file one more for two bytes: a frame of perf script takes as much, gzipped
+#define TEXT_OF_SMALL (1u << 30) // likewise of a large one 256 bytes more for each
 
 static const struct Format *const formats[] = {&format_pprof, &format_bpftrace, &format_perf, &format_folded}; // folded text last: it has no beginning of its own
 
@@ -62,6 +63,8 @@ static struct err *parse_plain(struct Input *in, const struct InputWish *wish, c
 		struct err *e = formats[i]->read(in, wish, data, n);
 		in->prof.samples = in->samples.p;
 		in->prof.n = (u32)in->samples.n;
+		if (!e && in->text > in->most_text)
+			e = err_new("its stacks, written out, have more than %llu bytes", (unsigned long long)in->most_text);
 		if (!e && input_full(in))
 			e = err_new("it has more than %llu samples, frames and names", (unsigned long long)in->most);
 		if (!e && in->skipped && !in->samples.n)
@@ -77,6 +80,7 @@ struct err *input_parse(struct Input *in, const struct InputWish *wish, const ch
 	struct err *e = NULL;
 	in->prof.unit = "samples";
 	in->most = RECORDS_OF_SMALL + n / 2;
+	in->most_text = TEXT_OF_SMALL + 256 * (u64)n;
 	bool zipped = is_gzip(data, n);
 	if (zipped)
 		e = gunzip(data, n, &plain);

@@ -19,6 +19,7 @@ struct Input {
 	u64 first_skipped;  // the first one's number, from 1
 	const char *why;    // it was left out
 	u64 records, most;  // kept of the file, and allowed; see internal.h
+	u64 text, most_text; // bytes of its stacks' names, written out
 };
 // The whole file, gunzipped if it is gzipped; data[n] is 0. What it holds lives until input_deinit.
 struct err *input_parse(struct Input *in, const struct InputWish *wish, const char *data, size_t n);

@@ -23,7 +23,7 @@ void input_skip(struct Input *in, u64 number, const char *why);
 
 // Samples, frames, labels and what they are told by: a file that would make more of them than Input.most is refused (input.c), else a small one could take all memory.
 bool input_room(struct Input *in, u64 n); // for n more; else there is nothing to be kept of them
-bool input_full(const struct Input *in); // there was no room
+bool input_full(const struct Input *in); // there was no room, or too much text: a name may stand in a million stacks, and many forms are texts
 
 // Texts of the input, one copy of each.
 struct Names {

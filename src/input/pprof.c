@@ -351,7 +351,7 @@ static void read_label(struct Reader *r, struct Pb b, struct StackSample *s)
 	const char *name = string(r, key), *text = string(r, str);
 	if (!strcmp(name, "comm"))
 		s->comm = text;
-	else if (!strcmp(name, r->in->prof.threads ? "tid" : "pid"))
+	else if (!*text && !strcmp(name, r->in->prof.threads ? "tid" : "pid")) // a text of that name is a label as any other
 		s->pid = (u32)num;
 	else if (!*text && !strcmp(name, "bytes"))
 		; // the size of an allocation, which Go's heap profiles have beside each stack: a number of its kind, not a group
@@ -421,6 +421,8 @@ static void read_sample(struct Reader *r, u64 number, Numbers *locations, Number
 		input_skip(r->in, number + 1, "has no value of that type");
 	else if ((s64)values->p[r->value] < 0)
 		input_skip(r->in, number + 1, "has a value below zero");
+	else if (values->p[r->value] > UINT64_MAX / r->scale)
+		input_skip(r->in, number + 1, "has a value that is too large");
 	else {
 		s.value = values->p[r->value] * r->scale;
 		read_parts(r, values, &s);

@@ -1,25 +1,13 @@
 #!/usr/bin/env python3
-"""bombs.py SONDE: small files that ask sonde report for much memory or time; prints, for each, how it ended: refused for its many records, or read.
+"""bombs.py SONDE: small files that ask sonde report for much memory or time; prints, for each, how it ended: refused for its many records or long texts, or read.
 
 Each run may have 3 GB of addresses (RLIMIT_AS)."""
 import gzip, resource, subprocess, sys
 
+from wire import field
+
 SONDE = sys.argv[1]
 N = 9_500_000
-
-
-def varint(n):
-    out = b''
-    while n > 127:
-        out += bytes([n & 127 | 128])
-        n >>= 7
-    return out + bytes([n])
-
-
-def field(number, v):
-    return varint(number << 3) + varint(v) if isinstance(v, int) else varint(number << 3 | 2) + varint(len(v)) + v
-
-
 HEAD = field(1, field(1, 1) + field(2, 2)) + b''.join(field(6, s) for s in (b'', b'samples', b'count', b'[' + b'x' * 10000 + b']'))
 VALUE = field(2, b'\1')
 FILES = {
@@ -30,6 +18,8 @@ FILES = {
     'the same, one by one': lambda: HEAD + field(2, VALUE + field(1, 1) * N),
     'samples': lambda: HEAD + field(2, VALUE) * N,
     'frames of a module of 10,000 bytes': lambda: HEAD + field(3, field(1, 1) + field(5, 3)) + field(4, field(1, 1) + field(2, 1) + field(3, 1 << 63)) + field(2, VALUE + field(1, b'\1' * 1000000)),
+    'a long name in a deep stack': lambda: HEAD + field(6, b'n' * 100000) + field(5, field(1, 1) + field(2, 4)) + field(4, field(1, 1) + field(4, field(1, 1))) + field(2, VALUE + field(1, b'\1' * 100000)),
+    'a long label of many samples': lambda: HEAD + field(6, b'n' * 100000) + field(2, VALUE + field(3, field(1, 1) + field(2, 4))) * 100000,
     'folded': lambda: b'p 1\n' * N,
     'folded, deep': lambda: b'p' + b';a' * N + b' 1\n',
     'perf script, deep': lambda: b'prog 12 [000] 1.5: 1 cycles: \n' + b'\t1 a\n' * N + b'\n',
@@ -41,4 +31,4 @@ for name, make in FILES.items():
     with open('bomb', 'wb') as f:
         f.write(gzip.compress(make(), 1))
     r = subprocess.run([SONDE, 'report', '-f', 'bomb'], capture_output=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30)))
-    print('%s:' % name, 'refused' if r.returncode == 1 and b'samples, frames and names' in r.stderr else 'read' if not r.returncode else 'ends with %d %r' % (r.returncode, r.stderr[:200]))
+    print('%s:' % name, 'refused' if r.returncode == 1 and (b'samples, frames and names' in r.stderr or b'written out' in r.stderr) else 'read' if not r.returncode else 'ends with %d %r' % (r.returncode, r.stderr[:200]))

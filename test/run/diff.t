@@ -55,3 +55,8 @@ NAME diff: --same tells how much runs vary: what looks certain alone is chance
 RUN printf 'p;a 1000\np;c 9000\n' >a; printf 'p;a 1300\np;c 8700\n' >b; printf 'p;a 1500\np;c 8500\n' >s1; printf 'p;a 600\np;c 9400\n' >s2; {sonde} diff a b | grep -c ' more '; {sonde} diff --same s1 --same s2 a b | grep -c ' more '; cp a s3; {sonde} diff --same s3 --same a a b | grep -c ' more '; {sonde} diff --same nosuch a b; echo $?
 EXPECT_RE \A3\n0\n3\n1\n\Z
 STDERR ERROR: 
+
+NAME diff: --fail-if: a difference of just so much is one
+RUN printf 'p;a 100000\np;b 900000\n' > a; printf 'p;a 120000\np;b 880000\n' > b; {sonde} diff --spread 1 --fail-if +2% a b >/dev/null; echo $?; {sonde} diff --spread 1 --fail-if +2.001% a b >/dev/null; echo $?
+EXPECT_RE \A3\n0\n\Z
+STDERR FAILED: a (self) has 2.00 % more

@@ -3,11 +3,11 @@
 Prints for each form whether it holds no control character, is UTF-8 and what its format says, and how many different names of functions come out of it."""
 import gzip, html.parser, json, os, re, subprocess, sys, xml.dom.minidom
 
+from wire import field, number
+
 SONDE = sys.argv[1]
 NAMES = [b'<script>alert(1)</script>', b'</script><!--<script>', b'"quoted" \'both\' `back` \\', b'line\nend', b'cr\rlf\r\n2', b'\x1b]0:title\x07\x1b[31mred', b'bad\xff\xfe\xc0\x80\xed\xa0\x80utf',
          b'std::' + b'very_long<' * 1000 + b'int' + b'>' * 1000, '\u202egnp.exe'.encode(), b'a;b;c 12', b'ends in 34', b'&lt;b&gt; ]]>', b'\x9b31m', b'__proto__', b'%s%n%d', b'tab\there', b'$(id)', b' ']
-number = lambda v: bytes([v & 127 | 128]) + number(v >> 7) if v > 127 else bytes([v])
-field = lambda n, v: number(n << 3) + number(v) if isinstance(v, int) else number(n << 3 | 2) + number(len(v)) + v
 
 
 def profile(scale):

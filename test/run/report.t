@@ -189,6 +189,12 @@ NAME pprof files: functions of one name and line in different files are two
 RUN printf '@[\n    work+0 [a.py:3]\n    main+0 [m.py:1]\n]: 5\n@[\n    work+0 [b.py:3]\n    main+0 [m.py:1]\n]: 7\n' | {sonde} report --pprof p.gz -; python3 {top}/test/run/pprof.py p.gz 'sorted((x["value"], [s(one(by_id["function"][one(l, "function")], "filename")) for i in x["location"] for l in by_id["location"][i]["line"]]) for x in p["sample"])'
 EXPECT_RE \A\[\(\[5\], \['a.py', 'm.py'\]\), \(\[7\], \['b.py', 'm.py'\]\)\]\n\Z
 
+NAME pprof files: a pid that is a text is a label; a value too large for its unit is left out, and said
+RUN python3 -c 'import sys; sys.path.insert(0, "{top}/test/run"); from wire import field, number; sample = lambda v, label: field(2, field(2, number(v)) + field(3, field(1, 3) + label)); sys.stdout.buffer.write(field(1, field(1, 1) + field(2, 2)) + b"".join(field(6, s) for s in (b"", b"wall", b"seconds", b"pid", b"worker")) + sample(3, field(2, 4)) + sample(4, field(3, 12)) + sample(1 << 62, field(3, 13)))' > p; {sonde} report --json p
+EXPECT_LINE {"type": "stack", "pid": 0, "comm": "", "user": [], "kernel": [], "key": {"pid": "worker"}, "value": 3000000, "unit": "us"}
+EXPECT_LINE {"type": "stack", "pid": 12, "comm": "", "user": [], "kernel": [], "key": {"pid": ""}, "value": 4000000, "unit": "us"}
+STDERR WARNING: p: 1 of its samples left out: the first, 3, has a value that is too large
+
 NAME pprof files of Go: as go tool pprof has them
 NEED cmd:go
 RUN printf 'package main\nimport ("os"; "runtime/pprof"; "context")\nfunc hot(n int) (s int) { for i := 0; i < n; i++ { s += i*i%%7 }; return }\nfunc work(n int) (s int) { for ; n > 0; n-- { s += hot(100000) }; return }\nfunc main() { f, _ := os.Create("go.pb.gz"); pprof.StartCPUProfile(f); pprof.Do(context.Background(), pprof.Labels("request", "x"), func(context.Context) { work(6000) }); work(4000); pprof.StopCPUProfile(); f.Close() }\n' > m.go; HOME=$PWD GOFLAGS=-mod=mod go run m.go && go tool pprof -top -nodecount=1000 go.pb.gz 2>/dev/null | awk '$6 == "main.work" {print $4}' > go; {sonde} report --value cpu -f go.pb.gz | awk '/main.work/ {s += $NF} END {printf "%gms\n", s / 1e6}' | cmp - go && echo same; {sonde} report -f go.pb.gz | awk '/^x;/ {x += $NF} {s += $NF} END {print (x > 0 && x < s)}'
@@ -245,6 +251,8 @@ EXPECT_LINE locations of a sample: refused
 EXPECT_LINE the same, one by one: refused
 EXPECT_LINE samples: refused
 EXPECT_LINE frames of a module of 10,000 bytes: read
+EXPECT_LINE a long name in a deep stack: refused
+EXPECT_LINE a long label of many samples: refused
 EXPECT_LINE folded: refused
 EXPECT_LINE folded, deep: refused
 EXPECT_LINE perf script, deep: refused
