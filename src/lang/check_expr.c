@@ -193,7 +193,8 @@ static const struct Type *check_tuple(struct Unit *u, struct Expr *e)
 			known = false;
 		}
 	}
-	return known ? ty_tuple(u->types, f, e->path, e->nargs) : ty_none(u);
+	const struct Type *t = known ? ty_tuple(u->types, f, e->path, e->nargs) : ty_none(u);
+	return check_type_size(u, e->span, 1, t->size) ? t : ty_none(u);
 }
 
 static const struct Type *check_map(struct Unit *u, struct Expr *e)
