@@ -205,7 +205,7 @@ static const struct Type *check_map(struct Unit *u, struct Expr *e)
 		m->keyed = true;
 		if (!m->key_expr)
 			m->key_expr = e->a;
-		if (ty_is_aggr(k) && !ty_is_aggr_castable(k))
+		if (k->kind == TY_VOID || (ty_is_aggr(k) && !ty_is_aggr_castable(k)))
 			ERR(u, e->a->span, "%s cannot be used as a map key", tyname(u, k));
 		else
 			map_grow_key(u, m, e->span, k);

@@ -281,6 +281,16 @@ STDERR stdin:1:1-23: ERROR: expected positive integer
 STDERR stdin:1:1-20: ERROR: expected positive integer
 STDERR stdin:1:1-21: ERROR: expected positive integer
 
+NAME keys that are no value, names of sonde's own
+RUN for e in 'print(1)' 'clear(@k)' 'pid ? print(1) : print(2)' '{ print(1) }'; do {sonde} -q -e "begin { @k[$e] = 1; exit() }"; done; for e in '__c_function()' '__c_function(1)' '__frame' '__frame()'; do {sonde} -q -e "begin { print($e); exit() }"; done
+RC 1
+STDERR stdin:1:12-20: ERROR: void cannot be used as a map key
+STDERR stdin:1:12-21: ERROR: void cannot be used as a map key
+STDERR stdin:1:12-37: ERROR: void cannot be used as a map key
+STDERR ERROR: Unknown function: '__c_function'
+STDERR stdin:1:15-22: ERROR: Unknown identifier: '__frame'
+STDERR stdin:1:15-24: ERROR: Unknown identifier: '__frame'
+
 NAME a list of numbers that has a word in it
 RUN {sonde} -e 'begin { print(getopt_match("pid", pid)); exit() }' -- --pid=1,abc
 RC 1
