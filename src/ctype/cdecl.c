@@ -4,7 +4,6 @@
 // a fixed number of levels.
 #include "ctype/internal.h"
 
-#define ARRAY_MAX ((u64)1 << 30)
 
 // ---- names
 
@@ -44,7 +43,7 @@ static bool array_suffix(struct CParser *p, const struct Type **type)
 			p->tok++;
 		if (!cp_is(p, "]") && !cp_const_expr(p, &v))
 			return false;
-		if ((!v.uns && (s64)v.v < 0) || v.v > ARRAY_MAX || n == ARRAY_LEN(dims))
+		if ((!v.uns && (s64)v.v < 0) || v.v > TY_SIZE_MAX || n == ARRAY_LEN(dims))
 			return cp_fail(p, at, "this array cannot be that large");
 		if (!cp_expect(p, "]"))
 			return false;
@@ -56,7 +55,7 @@ static bool array_suffix(struct CParser *p, const struct Type **type)
 			return cp_fail(p, at, "array of the incomplete type '%s %s'", elem->rec->is_union ? "union" : "struct", elem->rec->name);
 		if (elem->kind == TY_VOID)
 			return cp_fail(p, at, "array of void");
-		if (elem->size && dims[n - 1] > ARRAY_MAX / elem->size)
+		if (elem->size && dims[n - 1] > TY_SIZE_MAX / elem->size)
 			return cp_fail(p, at, "this array cannot be that large");
 		*type = ty_array(p->c->tab, elem, (u32)dims[n - 1]);
 	}

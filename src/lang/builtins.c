@@ -12,7 +12,7 @@ const struct Builtin *builtin_find(const char *name)
 	if (!strncmp(name, "__builtin_", 10)) // whatever macros have the name
 		name += 10;
 	for (size_t i = 0; i < BUILTINS; i++)
-		if (!strcmp(builtins[i].name, name))
+		if (i != BI___c_function && !strcmp(builtins[i].name, name)) // which stands for imported ones: resolve.c
 			return &builtins[i];
 	return NULL;
 }
@@ -20,7 +20,9 @@ const struct Builtin *builtin_find(const char *name)
 const char *builtin_nearest(const char *name)
 {
 	const char *names[BUILTINS];
+	size_t n = 0;
 	for (size_t i = 0; i < BUILTINS; i++)
-		names[i] = builtins[i].name;
-	return nearest_name(name, names, BUILTINS);
+		if (strncmp(builtins[i].name, "__", 2)) // sonde's own
+			names[n++] = builtins[i].name;
+	return nearest_name(name, names, n);
 }

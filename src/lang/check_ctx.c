@@ -238,6 +238,8 @@ const struct Type *c_frame(struct Unit *u, struct Expr *e)
 {
 	const struct Point *p = u->cur->point;
 	u32 size;
+	if (p->kind != PK_UPROBE && p->kind != PK_URETPROBE && p->kind != PK_KPROBE && p->kind != PK_KRETPROBE)
+		ERR(u, e->span, "Unknown identifier: '__frame'"); // a script's: percall.c is for these only
 	e->ival = (u64)u->hooks->ptregs("sp", &size);
 	for (size_t i = 0; i < u->cur->points.v.n; i++)
 		if (u->cur->points.v.p[i]->at_ret && u->final) {

@@ -194,7 +194,8 @@ static const struct Type *check_tuple(struct Unit *u, struct Expr *e)
 			known = false;
 		}
 	}
-	return known ? ty_tuple(u->types, f, e->path, e->nargs) : ty_none(u);
+	const struct Type *t = known ? ty_tuple(u->types, f, e->path, e->nargs) : ty_none(u);
+	return check_type_size(u, e->span, 1, t->size) ? t : ty_none(u);
 }
 
 static const struct Type *check_map(struct Unit *u, struct Expr *e)
@@ -205,7 +206,7 @@ static const struct Type *check_map(struct Unit *u, struct Expr *e)
 		m->keyed = true;
 		if (!m->key_expr)
 			m->key_expr = e->a;
-		if (ty_is_aggr(k) && !ty_is_aggr_castable(k))
+		if (k->kind == TY_VOID || (ty_is_aggr(k) && !ty_is_aggr_castable(k)))
 			ERR(u, e->a->span, "%s cannot be used as a map key", tyname(u, k));
 		else
 			map_grow_key(u, m, e->span, k);

@@ -10,6 +10,14 @@ static void add_binary_types(struct Unit *u)
 		err_free(ctype_add_dwarf(u->ctypes, p->target)); // a binary without debug information adds none
 }
 
+bool check_type_size(struct Unit *u, struct Span at, u64 n, u64 size)
+{
+	if (n <= TY_SIZE_MAX / MAX(size, 1ull))
+		return true;
+	ERR(u, at, "this type is too large: the limit is %u bytes", TY_SIZE_MAX);
+	return false;
+}
+
 const struct Type *check_spec(struct Unit *u, struct TypeSpec *s)
 {
 	static const struct { const char *name; u8 size; bool sgn; } ints[] = {
@@ -19,13 +27,20 @@ const struct Type *check_spec(struct Unit *u, struct TypeSpec *s)
 		{"void", TY_VOID}, {"usym_t", TY_USYM}, {"ksym_t", TY_KSYM}, {"inet", TY_INET}, {"macaddr_t", TY_MAC}, {"mac_address", TY_MAC},
 		{"timestamp", TY_STRFTIME}, {"cgroup_path_t", TY_CGROUP_PATH}, {"username", TY_USERNAME}};
 	const struct Type *t = NULL;
+	if (!check_type_size(u, s->span, s->str_size, 1) || !check_type_size(u, s->span, s->array_n, 1))
+		return ty_none(u);
 	if (s->typeof_expr)
 		t = ty_as_text(u->types, check_expr(u, s->typeof_expr));
 	else if (s->tuple || s->ntuple) {
 		const struct Type *f[64];
-		for (u32 i = 0; i < s->ntuple && i < 64; i++)
+		for (u32 i = 0; i < s->ntuple && i < 64; i++) {
 			f[i] = check_spec(u, s->tuple[i]);
+			if (f[i]->kind == TY_NONE)
+				return f[i];
+		}
 		t = ty_tuple(u->types, f, NULL, MIN(s->ntuple, 64u));
+		if (!check_type_size(u, s->span, 1, t->size))
+			return ty_none(u);
 	} else {
 		for (size_t i = 0; !t && i < ARRAY_LEN(ints); i++)
 			if (!strcmp(s->name, ints[i].name))
@@ -62,6 +77,8 @@ const struct Type *check_spec(struct Unit *u, struct TypeSpec *s)
 	}
 	for (u32 i = 0; i < s->ptrs; i++)
 		t = ty_ptr(u->types, t, default_as(u));
+	if (s->is_array && !check_type_size(u, s->span, s->array_n, t->size))
+		return ty_none(u);
 	if (s->is_array && t->kind != TY_STR)
 		t = ty_array(u->types, t, s->array_sized ? (u32)s->array_n : 0);
 	return t;

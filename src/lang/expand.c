@@ -576,6 +576,16 @@ static void x_setting(struct Expander *x, struct ConfigItem *c)
 		diag_error(x->d, c->val->span, "the value of %s is not known at compile time", c->key);
 }
 
+static void x_map_size(struct Expander *x, struct MapDecl *m)
+{
+	struct Known k;
+	x_value(x, &m->max);
+	if (comptime_eval(m->max, &k))
+		known_put(&k, m->max);
+	if (m->max->kind != E_INT || m->max->is_neg)
+		diag_error(x->d, m->span, "expected positive integer for map declaration max entries");
+}
+
 void expand_script(struct Script *s, const struct Param *params, size_t nparams)
 {
 	struct Expander x = {.s = s, .a = s->arena, .d = s->diags};
@@ -585,7 +595,7 @@ void expand_script(struct Script *s, const struct Param *params, size_t nparams)
 	for (struct ConfigItem *c = s->config; c; c = c->next)
 		x_setting(&x, c);
 	for (struct MapDecl *m = s->maps; m; m = m->next)
-		x_value(&x, &m->max);
+		x_map_size(&x, m);
 	for (struct ProbeAst **p = &s->probes, *next; *p; ) {
 		next = (*p)->next;
 		if (x_probe(&x, *p)) {

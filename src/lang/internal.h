@@ -214,6 +214,7 @@ const struct Macro *find_macro(struct Expander *x, const struct Expr *call, bool
 const struct Type *check_expr(struct Unit *u, struct Expr *e);
 void check_stmts(struct Unit *u, struct Stmt *s);
 const struct Type *check_spec(struct Unit *u, struct TypeSpec *s);
+bool check_type_size(struct Unit *u, struct Span at, u64 n, u64 size); // n of so many bytes are within TY_SIZE_MAX, or that is told
 // Common type of two assignments to one place; NULL: they do not go together.
 const struct Type *type_unify(struct TypeTab *t, const struct Type *a, const struct Type *b);
 const struct Type *int_type_for(struct TypeTab *t, u64 v, bool neg); // smallest

@@ -47,8 +47,8 @@ struct Lower {
 	bool uses_scratch;
 	IrBlk prologue, body;
 	u32 nscalars;
-	u32 scratch_vars;	// bytes for variables, then temporaries
-	u32 scratch_now, scratch_max;
+	u64 scratch_vars;	// bytes for variables, then temporaries
+	u64 scratch_now, scratch_max;
 	struct TmpSlot {
 		IrSlot slot;
 		u32 size, fn;
@@ -108,7 +108,7 @@ struct Val val_mem(const struct Type *t, struct IrVal base, s32 off, enum AddrSp
 struct Val tmp_mem(struct Lower *l, const struct Type *t, u32 size); // lives until the statement, or the number, that it is for is through
 struct IrVal tmp_slot(struct Lower *l, u32 size);		     // small: on the stack
 struct TmpMark {
-	u32 scratch;
+	u64 scratch;
 	u64 busy; // of the first 64: slots in use, by index
 	u32 nslots;
 };

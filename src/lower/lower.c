@@ -30,11 +30,11 @@ static void place_var(struct Lower *l, struct VarSym *v)
 		if (!v->captured && ++l->nscalars <= REG_VARS)
 			return;
 		v->placed = true;
-		v->place = l->scratch_vars;
+		v->place = (u32)l->scratch_vars;
 		l->scratch_vars += 8;
 	} else {
 		v->placed = true;
-		v->place = l->scratch_vars;
+		v->place = (u32)l->scratch_vars;
 		l->scratch_vars += ALIGN_UP(MAX(v->type->size, 8u), 8u);
 	}
 }
@@ -230,12 +230,13 @@ static void lower_prologue(struct Lower *l)
 	ir_set_block(&l->b, l->prologue);
 	l->b.loc = 1;
 	if (l->scratch_max > 32 << 10)
-		diag_error(l->u->diags, l->pu->ast->span, "this probe needs %u bytes for its variables and temporaries; the kernel gives 32768", l->scratch_max);
+		diag_error(l->u->diags, l->pu->ast->span, "this probe needs %llu bytes for its variables and temporaries; the kernel gives 32768",
+			   (unsigned long long)l->scratch_max);
 	if (l->uses_scratch) {
 		// a map value is at most 32 KB per CPU (PCPU_MIN_UNIT_SIZE)
 		// Programs of different kinds can interrupt one another on one processor (a timer sample inside a uprobe): each kind has its own.
 		const char *name = arena_printf(l->u->arena, "sonde_scratch%u", (u32)l->pp->kind);
-		u32 map = sonde_map(l, name, BPF_MAP_TYPE_PERCPU_ARRAY, 4, ALIGN_UP(l->scratch_max, 8u), 1, 0);
+		u32 map = sonde_map(l, name, BPF_MAP_TYPE_PERCPU_ARRAY, 4, (u32)ALIGN_UP(l->scratch_max, 8u), 1, 0);
 		struct IrVal key = tmp_slot(l, 8);
 		IrBlk have = ir_new_block(&l->b, "scratch"), none = ir_new_block(&l->b, "no_scratch");
 		ir_store(&l->b, key, 0, 4, ir_imm(0));

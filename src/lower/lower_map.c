@@ -135,6 +135,8 @@ static void map_def(struct Lower *l, struct MapSym *m)
 			d->declared = m->decl->max && m->decl->max->kind == E_INT;
 			if (d->declared)
 				d->max_entries = (u32)m->decl->max->ival;
+			if (d->declared && m->decl->max->ival > UINT32_MAX)
+				diag_error(l->u->diags, m->decl->span, "%s cannot have that many keys: the limit is %u", m->name, UINT32_MAX);
 			if (d->bpf_type == BPF_MAP_TYPE_LRU_HASH || d->bpf_type == BPF_MAP_TYPE_LRU_PERCPU_HASH)
 				d->flags = 0;
 		}

@@ -91,7 +91,7 @@ struct Val tmp_mem(struct Lower *l, const struct Type *t, u32 size)
 	u32 room = l->in_callback ? STACK_CALLBACK : STACK_MAIN, i;
 	if (!in_scratch(l, size) && (slot_free(l, ALIGN_UP(MAX(size, 8u), 8u), &i) || l->stack_used + size <= room))
 		return val_mem(t, tmp_slot(l, size), 0, AS_BPF);
-	u32 at = l->scratch_now;
+	u64 at = l->scratch_now;
 	l->scratch_now = at + ALIGN_UP(size, 8u);
 	l->scratch_max = MAX(l->scratch_max, l->scratch_now);
 	return val_mem(t, scratch_base(l), (s32)at, AS_BPF);

@@ -149,6 +149,7 @@ const struct Type *ty_stack(struct TypeTab *t, bool user, enum StackMode mode, u
 const struct Type *ty_aggr(struct TypeTab *t, enum TyKind k, bool sgn); // of an aggregation without parameters
 enum TyKind ty_aggr_kind(const char *call); // "count": TY_COUNT, whose name is count_t; TY_KINDS: none
 const struct Type *ty_hist(struct TypeTab *t, u32 bits);
+#define TY_SIZE_MAX (1u << 30) // bytes of an array, a text, a tuple: sums of some of them are still numbers of 32 bits
 #define QUANTILE_BITS 5 // 32 buckets a power of two: the middle of one is at most 1/64 away from what is in it
 const struct Type *ty_quantiles(struct TypeTab *t, bool sgn);
 const struct Type *ty_lhist(struct TypeTab *t, s64 min, s64 max, s64 step);

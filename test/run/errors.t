@@ -256,6 +256,41 @@ RC 1
 EXPECT_LINE 60
 STDERR maps, sonde's own among them, and the kernel takes 64: keep several values in one map
 
+NAME types and maps of more than 4 GB
+RUN for p in 'print(sizeof(uint8[4294967300]))' 'print(sizeof(uint64[1000000000]))' 'let $s: string[4294967300]' 'let $s: (buffer[4294967297], uint8); print(sizeof($s))' 'let $a: string[1073741824]; print(sizeof(($a, $a)))' 'let $a: string[1073741824]; let $b: string[1073741824]; let $c: string[1073741824]; let $d: string[1073741824]' '@a[1] = 1; @a[2] = 2'; do {sonde} -q -e "let @a = hash(4294967297); begin { $p; exit() }"; done; {sonde} -q -e 'begin { print(sizeof(uint8[1073741824])); exit() }'
+EXPECT_LINE 1073741824
+STDERR stdin:1:49-66: ERROR: this type is too large: the limit is 1073741824 bytes
+STDERR stdin:1:49-67: ERROR: this type is too large
+STDERR stdin:1:44-62: ERROR: this type is too large
+STDERR stdin:1:45-63: ERROR: this type is too large
+STDERR stdin:1:77-85: ERROR: this type is too large
+STDERR this probe needs 4294967296 bytes
+STDERR @a cannot have that many keys: the limit is 4294967295
+
+NAME a type of a tuple that is not known
+PROG begin { let $s: (nosuch, uint8); print(sizeof($s)); exit() }
+RC 1
+STDERR stdin:1:18-24: ERROR: Cannot resolve unknown type "nosuch"
+
+NAME sizes of maps: what can be worked out, and what cannot
+RUN {sonde} -q -e 'let @a = hash(1 + 1); begin { @a[1] = 1; @a[2] = 2; @a[3] = 3; print(len(@a)); clear(@a); exit() }' 2>/dev/null; for n in pid nosuch 1-5 true '"x"'; do {sonde} -q -e "let @a = hash($n); begin { @a[1] = 1; exit() }"; done
+RC 1
+EXPECT_LINE 2
+STDERR stdin:1:1-20: ERROR: expected positive integer for map declaration max entries
+STDERR stdin:1:1-23: ERROR: expected positive integer
+STDERR stdin:1:1-20: ERROR: expected positive integer
+STDERR stdin:1:1-21: ERROR: expected positive integer
+
+NAME keys that are no value, names of sonde's own
+RUN for e in 'print(1)' 'clear(@k)' 'pid ? print(1) : print(2)' '{ print(1) }'; do {sonde} -q -e "begin { @k[$e] = 1; exit() }"; done; for e in '__c_function()' '__c_function(1)' '__frame' '__frame()'; do {sonde} -q -e "begin { print($e); exit() }"; done
+RC 1
+STDERR stdin:1:12-20: ERROR: void cannot be used as a map key
+STDERR stdin:1:12-21: ERROR: void cannot be used as a map key
+STDERR stdin:1:12-37: ERROR: void cannot be used as a map key
+STDERR ERROR: Unknown function: '__c_function'
+STDERR stdin:1:15-22: ERROR: Unknown identifier: '__frame'
+STDERR stdin:1:15-24: ERROR: Unknown identifier: '__frame'
+
 NAME a list of numbers that has a word in it
 RUN {sonde} -e 'begin { print(getopt_match("pid", pid)); exit() }' -- --pid=1,abc
 RC 1
