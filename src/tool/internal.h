@@ -132,7 +132,7 @@ struct OptionRows;
 struct OptionScan;
 int tool_take_options(struct ToolOpts *o, struct OptionScan *scan); // 0, or the exit status after an error was printed
 int tool_take_duration(struct ToolOpts *o, const char *arg);	    // likewise
-void script_tool_rows(struct OptionRows *rows); // the options that every script in the tools' path has
+void script_tool_rows(struct OptionRows *rows, bool stacks); // the options that every script in the tools' path has; those that are of stacks
 // form.c
 void row_waits(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s); // offcputime.c
 void row_waker(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s); // wake.c
@@ -175,9 +175,6 @@ void functions_top(const struct StackProfile *p, u64 rows, FILE *out); // --top
 const char *frame_object(const struct Frame *f); // the file of an interpreted program's function, or where the code is
 void share_line(u64 value, u64 total, const char *indent, FILE *out); // below a stack's value
 void total_line(const struct StackProfile *p, FILE *out);
-
-// tool.c. List: ids separated by commas. Some of them may be gone, which is told; all of them is a mistake.
-bool any_alive(const char *list, const char *what);
 
 // command.c: a command that is traced
 const char *command_wrong(const struct ToolOpts *o); // options that do not go together; NULL: fine

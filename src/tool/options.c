@@ -345,7 +345,7 @@ static const struct Option own_options[] = { // a tool names those it takes
 	{'F', "frequency", "HZ", "samples a second on each CPU (49)", set_F},
 	{0, "max-cpu", "PERCENT", "of one processor at most, with -i: else fewer samples a second, fewer switches of threads", set_max_cpu},
 	{0, "max-memory", "MB", "with BPF maps at most, with -i: else fewer samples a second, and then the end", set_max_memory},
-	{'c', "count", "N", "sample every N events (-c also takes a command, see --command)", set_c},
+	{'c', "count", "N", "sample every N nanoseconds of the CPU clock, or software: or hardware: events of -e (-c also takes a command, see --command)", set_c},
 	{'e', "event", "PROBE", "sample at this probe (software:faults, hardware:cycles...)", set_e},
 	{'d', "delimited", NULL, "a line between user and kernel stack", set_d},
 	{'a', "annotations", NULL, "mark frames: _[k] kernel, _[j] of an interpreter, _[i] inlined", set_a},
@@ -460,20 +460,27 @@ static const struct Option *common(const char *name)
 	return o ? o : named(report_options, nreport_options, name);
 }
 
-void script_tool_rows(struct OptionRows *rows)
+static void add_common(struct OptionRows *rows, const char *const *names, size_t n)
 {
-	static const char *const names[] = {
-		"folded", "d/delimited", "a/annotations", "json",
-#define OUTPUT(option, addresses, parts, what, help, write) #option,
-#include "out/outputs.def"
-#undef OUTPUT
-		"title", "map", "top", "c/command", "status",
-		"A/addresses", "s/offset", "T/timestamp", "i/interval", "output", "inlines", "lines", "why-incomplete", "strict", "keep-privileges", "stack-storage-size",
-		"unwind", "native", "async", "print-script", "dump", "help"};
-	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+	for (size_t i = 0; i < n; i++) {
 		assert(common(names[i]));
 		vec_push(&rows->v, common(names[i]));
 	}
+}
+
+void script_tool_rows(struct OptionRows *rows, bool stacks)
+{
+	static const char *const reports[] = {
+		"folded", "d/delimited", "a/annotations",
+#define OUTPUT(option, addresses, parts, what, help, write) #option,
+#include "out/outputs.def"
+#undef OUTPUT
+		"title", "map", "top", "A/addresses", "s/offset", "T/timestamp", "i/interval", "inlines", "lines", "why-incomplete", "stack-storage-size", "unwind",
+		"native", "async"};
+	static const char *const always[] = {"json", "c/command", "status", "output", "strict", "keep-privileges", "print-script", "dump", "help"};
+	if (stacks)
+		add_common(rows, reports, ARRAY_LEN(reports));
+	add_common(rows, always, ARRAY_LEN(always));
 }
 
 void tool_usage(const struct Tool *t, FILE *out)
