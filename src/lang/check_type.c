@@ -140,8 +140,12 @@ const struct Type *type_unify(struct TypeTab *t, const struct Type *a, const str
 	case TY_USTACK:
 		return a->stack_mode == b->stack_mode ? (!a->stack_limit || (b->stack_limit && a->stack_limit >= b->stack_limit) ? a : b) : NULL;
 	case TY_KSYM: case TY_USYM: case TY_INET: case TY_MAC: case TY_STRFTIME: case TY_CGROUP_PATH: case TY_USERNAME: case TY_STRERROR:
-	case TY_SYSCALL_NAME: case TY_SIGNAL_NAME: case TY_LANG_FUNC: case TY_VOID: case TY_TSERIES:
+	case TY_SYSCALL_NAME: case TY_SIGNAL_NAME: case TY_LANG_FUNC: case TY_VOID:
 		return a;
+	case TY_TSERIES:
+		if (a->ts_interval != b->ts_interval || a->ts_n != b->ts_n || a->ts_agg != b->ts_agg)
+			return NULL;
+		return a->sgn ? a : b;
 	default:
 		return NULL;
 	}
@@ -211,14 +215,29 @@ void map_grow_key(struct Unit *u, struct MapSym *m, struct Span at, const struct
 	}
 }
 
+// What one map cannot have in two ways; NULL: the types' names tell it.
+static const char *clash_of_bounds(const struct Type *a, const struct Type *b)
+{
+	switch (a->kind == b->kind ? a->kind : TY_NONE) {
+	case TY_HIST: return "Different bits in a single hist unsupported";
+	case TY_LHIST: return "Different lhist bounds in a single map unsupported";
+	case TY_TSERIES: return "Different tseries bounds in a single map unsupported";
+	default: return NULL;
+	}
+}
+
 void map_grow_val(struct Unit *u, struct MapSym *m, struct Span at, const struct Type *val)
 {
 	if (val->kind == TY_NONE)
 		return;
 	const struct Type *t = m->val ? type_unify(u->types, m->val, val) : val;
 	if (!t || (m->val && m->val->kind != t->kind && !(ty_is_int(m->val) && ty_is_int(t)) && !ty_is_numbered(m->val))) {
-		ERR(u, at, "Type mismatch for %s: trying to assign value of type '%s' when map already has a type '%s'", m->name, tyname(u, val),
-		    tyname(u, m->val));
+		const char *bounds = clash_of_bounds(m->val, val);
+		if (bounds)
+			ERR(u, at, "%s", bounds);
+		else
+			ERR(u, at, "Type mismatch for %s: trying to assign value of type '%s' when map already has a type '%s'", m->name, tyname(u, val),
+			    tyname(u, m->val));
 		return;
 	}
 	sign_warning(u, at, "", m->name, m->val, val);

@@ -329,6 +329,7 @@ const struct Type *ty_tseries(struct TypeTab *t, u64 interval, u32 n, enum TsAgg
 // Bounded in depth and length: an anonymous record of a hostile DWARF file may contain itself, even twice.
 static void add_name(const struct Type *t, struct Str *out, u32 depth)
 {
+	static const char *const modes[] = {[STACK_MODE_BPFTRACE] = "", [STACK_MODE_PERF] = "(perf)", [STACK_MODE_RAW] = "(raw)", [STACK_MODE_BUILD_ID] = "(build_id)"};
 	if (depth > 32 || out->n > NAME_MAX_LEN) {
 		str_add(out, "...");
 		return;
@@ -383,6 +384,7 @@ static void add_name(const struct Type *t, struct Str *out, u32 depth)
 		if (ty_aggr_has_sign(t) && !t->sgn)
 			str_addc(out, 'u');
 		str_add(out, ty_kind_name(t->kind));
+		str_add(out, ty_is_stack(t) ? modes[t->stack_mode] : "");
 	}
 }
 

@@ -477,6 +477,10 @@ STDERR WARNING: --debuginfo /none: No such file or directory
 STDERR ERROR: '/nosuch.h' file not found
 STDERR ERROR: 'my/nosuch.h' file not found
 
+NAME bounds and modes that differ within a map are told by name
+RUN D='config = { unstable_tseries = enable }'; for s in '@["a"] = tseries(5, 1s, 3); @["b"] = tseries(6, 100ms, 3)' '@ = tseries(5, 1s, 3); @ = tseries(5, 1s, 4)' '@ = tseries(5, 1s, 3, "max"); @ = tseries(5, 1s, 3, "min")' '@ = tseries(5, 1s, 3, "max"); @ = tseries(5, 1s, 3)' '@ = hist(1); @ = hist(2, 3)' '@ = lhist(1, 0, 10, 1); @ = lhist(1, 0, 10, 2)' '$a = ustack; $a = ustack(perf)' '@[kstack(raw)] = 1; @[kstack] = 1'; do {sonde} -e "$D begin { $s; exit() }" 2>&1 >/dev/null | grep -o 'ERROR.*' || echo "none: $s"; done; {sonde} -q -e "$D begin { @a = tseries((uint8)5, 1s, 3, \"max\"); @a = tseries(-6, 1000ms, 3, \"max\"); exit() }" | grep -c "^@a"
+EXPECT_RE \A(ERROR: Different tseries bounds in a single map unsupported\n){4}ERROR: Different bits in a single hist unsupported\nERROR: Different lhist bounds in a single map unsupported\nERROR: Type mismatch for \$a: trying to assign value of type 'ustack\(perf\)' when variable already has a type 'ustack'\nERROR: Argument mismatch for @: trying to access with arguments: 'kstack' when map expects arguments: 'kstack\(raw\)'\n1\n\Z
+
 NAME --include looks in the working directory
 RUN mkdir sub; echo '#define MAXV 16' >hdr.h; echo '#include "near.h"' >sub/hdr.h; echo '#define MAXV 17' >sub/near.h; for h in hdr.h ./hdr.h sub/hdr.h linux/nosuch.h; do {sonde} -q --include $h -e 'begin { print(MAXV); exit() }'; done; mkdir -p inc/linux; echo '#define MAXV 18' >inc/only.h; {sonde} -q -I inc --include only.h --include linux/types.h -e 'begin { print((MAXV, sizeof(__u32))); exit() }'
 EXPECT_RE \A16\n+16\n+17\n+\(18, 4\)\n+\Z
