@@ -3,6 +3,7 @@
 #include "base/base.h"
 #include "input/input.h"
 #include "tool/internal.h"
+#include <errno.h>
 
 struct FromFile {
 	const struct FromFileCommand *cmd;
@@ -91,6 +92,10 @@ static struct err *print_text(const struct FromFile *f, struct StackProfile *p)
 		return e;
 	outfile_begin(&out);
 	e = write_text(f, p, out.f);
+	if (e && err_code(e) == EPIPE) { // who reads has seen enough
+		err_free(e);
+		e = NULL;
+	}
 	struct err *closing = outfile_close(&out);
 	if (!e)
 		return closing;
@@ -109,12 +114,20 @@ static struct err *write_all(const struct FromFile *f, struct StackProfile *p)
 	return e || (files && !f->folded && !f->json && !f->top && !f->out) ? e : print_text(f, p);
 }
 
+struct err *input_spared(const char *path, const struct OutputFiles *files, const char *out)
+{
+	bool overwritten = is_same_file(path, out);
+	for (u32 i = 0; i < OUTPUTS; i++)
+		overwritten |= is_same_file(path, files->path[i]);
+	return overwritten ? err_new("%s is what is read: it would be overwritten", path) : NULL;
+}
+
 static int from_file(struct FromFile *f, const char *path)
 {
 	struct Input in = {0};
 	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-	struct err *e = input_load(&in, &f->wish, path);
-	if (!e)
+	struct err *e = input_spared(path, &f->files, f->out);
+	if (!e && !(e = input_load(&in, &f->wish, path)))
 		input_tell(&in, path, &f->left_out);
 	in.prof.no_lines = !f->lines;
 	in.prof.lang_lines = f->lines;

@@ -140,11 +140,11 @@ TIMEOUT 30
 EXPECT_RE ^cat;_start;__libc_start_main;.*;entry_SYSCALL_64_after_hwframe;.*;fifo_open;.*;__schedule;--;.*;fifo_open;.*;\S* [1-9]\d{6}$
 
 NAME offwaketime -U, and --depth: a timer is the waker, not whom it interrupted
-RUN for o in -U '-U --chain 2' '-K --depth 1'; do echo "options $o"; {sonde} offwaketime -f $o --comm napper42 -- {build}/waits sleep 5 20 42; done
+RUN for o in -U '-U --chain 2' '-K --depth 1'; do echo "options $o"; {sonde} offwaketime -f $o --comm napper57 -- {build}/waits sleep 5 20 57; done
 TIMEOUT 20
-EXPECT_RE ^options -U\n(napper42;.*\n)*napper42;[^\n]*;nap_inner;[^\n]*;--;\[timer interrupt\] \d+\n
-EXPECT_RE ^options -U --chain 2\n(napper42;.*\n)*napper42;[^\n]*;nap_inner;[^\n]*;--;\[timer interrupt\] \d+\n
-EXPECT_RE ^options -K --depth 1\n(napper42;.*\n)*napper42;__schedule;--;try_to_wake_up;\[timer interrupt\] \d+\n
+EXPECT_RE ^options -U\n(napper57;.*\n)*napper57;[^\n]*;nap_inner;[^\n]*;--;\[timer interrupt\] \d+\n
+EXPECT_RE ^options -U --chain 2\n(napper57;.*\n)*napper57;[^\n]*;nap_inner;[^\n]*;--;\[timer interrupt\] \d+\n
+EXPECT_RE ^options -K --depth 1\n(napper57;.*\n)*napper57;__schedule;--;try_to_wake_up;\[timer interrupt\] \d+\n
 EXPECT_NOT apic
 
 NAME wakeuptime --depth: a timer is the waker, not whom it interrupted
