@@ -178,8 +178,9 @@ const struct Type *c_memcmp(struct Unit *u, struct Expr *e)
 	s64 n = 0;
 	bytes_arg(u, e, 0);
 	bytes_arg(u, e, 1);
-	if (lit_int_arg(u, e, 2, &n) && (n < 0 || n > 4096))
-		ERR(u, e->args[2]->span, "memcmp() compares 0 to 4096 bytes");
+	int_arg(u, e, 2);
+	if (e->args[2]->kind == E_INT && lit_int_arg(u, e, 2, &n) && (n < 0 || n > MEMCMP_MAX))
+		ERR(u, e->args[2]->span, "memcmp() compares 0 to %d bytes", MEMCMP_MAX);
 	return t_int(u, 8, true);
 }
 

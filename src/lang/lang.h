@@ -558,6 +558,7 @@ struct Expr *config_record(struct Unit *u, struct Span at); // the settings as a
 void config_defaults(struct Config *c);
 void config_dump(struct Unit *u, struct Str *out); // "name = value", one a line
 const char *text_of_number(struct Unit *u, const struct Type *t, s64 n); // of a text that is a number until it is printed; NULL: no text is known
+#define MEMCMP_MAX 4096
 u32 unit_max_strlen(struct Unit *u); // of the configuration, else what the kernel's maps take as a key
 // Features that may change: use of one warns once, or is an error, as config says.
 enum Unstable { UNSTABLE_TSERIES, UNSTABLE_TYPEINFO, UNSTABLE_DW_USTACK };

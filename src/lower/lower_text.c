@@ -216,7 +216,8 @@ struct Val l_strncmp(struct Lower *l, struct Expr *e)
 	return num(e, is_other(l, a, b, n));
 }
 
-static struct IrVal bytes(struct Lower *l, struct Expr *a, u32 n)
+// The first n bytes of a value, with zeros behind its end, or of what a pointer points to: of that so many as there are to be, where it is known only now.
+static struct IrVal bytes(struct Lower *l, struct Expr *a, u32 n, const struct IrVal *count)
 {
 	struct Val m;
 	if (ty_scalar(a->type) && a->type->kind == TY_PTR)
@@ -228,7 +229,12 @@ static struct IrVal bytes(struct Lower *l, struct Expr *a, u32 n)
 		m = as_text(l, lx(l, a));
 	if (m.as != AS_BPF || m.type->size < n) {
 		struct Val t = tmp_mem(l, m.type, n);
-		u32 have = m.as == AS_BPF ? MIN(n, m.type->size) : n;
+		u32 have = m.as == AS_BPF || count ? MIN(n, m.type->size) : n;
+		if (count && a->type->kind == TY_PTR) {
+			zero_bytes(l, t.v, t.off, n);
+			read_counted(l, m.as, addr_of(l, t), *count, addr_of(l, m), (struct Span){0});
+			return addr_of(l, t);
+		}
 		if (have < n)
 			zero_bytes(l, t.v, t.off + (s32)have, n - have);
 		copy_bytes(l, t.v, t.off, m, have);
@@ -241,7 +247,7 @@ struct Val l_write_user(struct Lower *l, struct Expr *e)
 {
 	struct IrVal dst = ir_mov(&l->b, lx_int(l, e->args[0]));
 	u32 n = (u32)e->args[2]->ival;
-	struct IrVal r = call3(l, H_WRITE_USER, dst, bytes(l, e->args[1], n), ir_imm(n));
+	struct IrVal r = call3(l, H_WRITE_USER, dst, bytes(l, e->args[1], n, NULL), ir_imm(n));
 	IrReg ok = ir_new_reg(&l->b);
 	IrBlk failed = ir_new_block(&l->b, "failed"), end = ir_new_block(&l->b, "written");
 	ir_set(&l->b, ok, ir_imm(1));
@@ -274,11 +280,21 @@ struct Val l_c_function(struct Lower *l, struct Expr *e)
 	return num(e, f->result.size < 8 ? ir_ext(&l->b, r, f->result.size, f->result.sgn) : r);
 }
 
+// Behind the ends of two values is nothing more to compare.
+static u32 memcmp_room(const struct Expr *a, const struct Expr *b)
+{
+	const struct Type *x = a->type, *y = b->type;
+	u32 size = MAX(is_text(a) ? MAX(x->size, NUMBERED_TEXT) : x->size, is_text(b) ? MAX(y->size, NUMBERED_TEXT) : y->size);
+	return x->kind == TY_PTR || y->kind == TY_PTR ? MEMCMP_MAX : MIN(size, (u32)MEMCMP_MAX);
+}
+
 struct Val l_memcmp(struct Lower *l, struct Expr *e)
 {
-	u32 n = (u32)e->args[2]->ival;
+	bool known = e->args[2]->kind == E_INT;
+	u32 n = known ? (u32)e->args[2]->ival : memcmp_room(e->args[0], e->args[1]);
 	if (!n)
 		return num(e, ir_imm(0));
-	struct IrVal a = bytes(l, e->args[0], n), b = bytes(l, e->args[1], n);
-	return num(e, rt_call(l, "rt_memcmp", 3, a, b, ir_imm(n), ir_imm(0), ir_imm(0)));
+	struct IrVal count = known ? ir_imm(n) : ir_mov(&l->b, lx_int(l, e->args[2])), some = clamp(l, count, n);
+	struct IrVal a = bytes(l, e->args[0], n, known ? NULL : &some), b = bytes(l, e->args[1], n, known ? NULL : &some);
+	return num(e, rt_call(l, "rt_memcmp", 3, a, b, clamp(l, count, n), ir_imm(0), ir_imm(0))); // once more: kernels forget the bound of what was spilled
 }
