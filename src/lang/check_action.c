@@ -386,8 +386,13 @@ const struct Type *c_skboutput(struct Unit *u, struct Expr *e)
 }
 
 // __watch(address, number of the watchpoint, stop the process?)
+const char watch_source[] = "watchpoint";
+
+// It stops the thread that calls it: a script may not, without --unsafe.
 const struct Type *c_watch(struct Unit *u, struct Expr *e)
 {
+	if (u->diags->sources.p[e->span.file].name != watch_source)
+		ERR(u, e->span, "Unknown function: '__watch'");
 	for (u32 i = 0; i < e->nargs; i++)
 		int_arg(u, e, i);
 	return t_void(u);

@@ -264,6 +264,7 @@ struct Script {
 
 // parse.c: never NULL; errors are in diags.
 struct Script *parse_script(struct Arena *a, struct Diags *d, u32 source);
+extern const char watch_source[]; // name of the source of the probes that probe/watch.c makes
 // A single attach point list as given to -l ("k:vfs_*,t:sched:*"); NULL and a diagnostic on error.
 struct AttachSpec *parse_attach_list(struct Arena *a, struct Diags *d, u32 source);
 

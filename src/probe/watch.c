@@ -30,7 +30,7 @@ void watchpoints_prepare(struct ProbeEnv *env, struct Script *s)
 		}
 	if (!text.n)
 		return;
-	u32 file = diags_add_source(env->diags, "watchpoint", arena_strdup(env->arena, text.p), text.n);
+	u32 file = diags_add_source(env->diags, watch_source, arena_strdup(env->arena, text.p), text.n);
 	last->next = parse_script(env->arena, env->diags, file)->probes;
 	str_deinit(&text);
 }

@@ -282,12 +282,13 @@ STDERR stdin:1:1-20: ERROR: expected positive integer
 STDERR stdin:1:1-21: ERROR: expected positive integer
 
 NAME keys that are no value, names of sonde's own
-RUN for e in 'print(1)' 'clear(@k)' 'pid ? print(1) : print(2)' '{ print(1) }'; do {sonde} -q -e "begin { @k[$e] = 1; exit() }"; done; for e in '__c_function()' '__c_function(1)' '__frame' '__frame()'; do {sonde} -q -e "begin { print($e); exit() }"; done
+RUN for e in 'print(1)' 'clear(@k)' 'pid ? print(1) : print(2)' '{ print(1) }'; do {sonde} -q -e "begin { @k[$e] = 1; exit() }"; done; {sonde} -q -e 'begin { __watch(1, 2, 3); exit() }'; for e in '__c_function()' '__c_function(1)' '__frame' '__frame()'; do {sonde} -q -e "begin { print($e); exit() }"; done
 RC 1
 STDERR stdin:1:12-20: ERROR: void cannot be used as a map key
 STDERR stdin:1:12-21: ERROR: void cannot be used as a map key
 STDERR stdin:1:12-37: ERROR: void cannot be used as a map key
 STDERR ERROR: Unknown function: '__c_function'
+STDERR stdin:1:9-25: ERROR: Unknown function: '__watch'
 STDERR stdin:1:15-22: ERROR: Unknown identifier: '__frame'
 STDERR stdin:1:15-24: ERROR: Unknown identifier: '__frame'
 
