@@ -239,6 +239,20 @@ static bool is_interpreted(const char *log)
 	return off || strstr(log, "non-JITed");
 }
 
+#define MAPS_MAX 64 // a program (kernel/bpf/verifier.c, MAX_USED_MAPS); more are refused with E2BIG, as what is too large is
+
+static u32 count_maps(const struct Program *p, const struct Code *code)
+{
+	u32 n = 0;
+	for (size_t m = 0; m < p->maps.n; m++) {
+		bool used = false;
+		for (size_t i = 0; i < code->relocs.n && !used; i++)
+			used = (code->relocs.p[i].kind == REL_MAPFD || code->relocs.p[i].kind == REL_MAPVAL) && code->relocs.p[i].id == m;
+		n += used;
+	}
+	return n;
+}
+
 struct err *vlog_error(struct Program *p, struct ProbeProg *pp, const struct SysProg *sp, int r)
 {
 	const char *log = sp->log;
@@ -264,6 +278,9 @@ struct err *vlog_error(struct Program *p, struct ProbeProg *pp, const struct Sys
 			    prog_label(pp));
 	else if (strstr(log, "infinite loop detected"))
 		e = loop_error(pp, log);
+	else if (r == -E2BIG && count_maps(p, &pp->code) > MAPS_MAX)
+		e = err_new("the program of %s uses %u maps, some of them sonde's own, and the kernel takes %d in one: keep several values in one map under keys (@[\"name\"])",
+			    prog_label(pp), count_maps(p, &pp->code), MAPS_MAX);
 	else if (strstr(log, "BPF program is too large") || strstr(log, "jumps is too complex") || (r == -E2BIG && last_insn(log) < 0))
 		e = err_new("the program of %s is too large for the kernel's verifier (%u instructions, %u visits; the limit is 1000000): "
 			    "use fewer or shorter loops (unroll), or smaller strings (max_strlen)",
