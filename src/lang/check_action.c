@@ -19,6 +19,19 @@ static bool conv_takes(char conv, const struct Type *t)
 	}
 }
 
+// The letter of what C would take for a conversion and the language has as text; 0: there is none.
+static char no_conversion(const char *fmt)
+{
+	for (const char *p = strchr(fmt, '%'); p; p = strchr(p + 1, '%')) {
+		p += 1 + strspn(p + 1, "-+ #0123456789.*'");
+		if (*p && strchr("aAeEfFgGnmd", *p) && (*p != 'd' || p[-1] == '*') && (*p != 'g' || p[1] != 'r'))
+			return *p == 'd' ? '*' : *p;
+		if (!*p)
+			return 0;
+	}
+	return 0;
+}
+
 // A conversion per argument, and one that goes with its type.
 static void check_format(struct Unit *u, struct Expr *e, const char *fmt, struct Expr **args, u32 nargs)
 {
@@ -51,8 +64,12 @@ static void check_format(struct Unit *u, struct Expr *e, const char *fmt, struct
 	}
 	if (used > nargs)
 		ERR(u, e->span, "%s: Not enough arguments for format string (%u supplied, %u expected)", e->str, nargs, used);
-	else if (used < nargs)
+	else if (used < nargs) {
+		char c = no_conversion(fmt);
 		ERR(u, e->span, "%s: Too many arguments for format string (%u supplied, %u expected)", e->str, nargs, used);
+		if (c)
+			HINT(u, "%%%c is no conversion here: there are d i u x X o s c p r rx rh", c);
+	}
 }
 
 // Where the kernel makes the text (kernel/trace/bpf_trace.c, bpf_bprintf_prepare).

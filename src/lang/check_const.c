@@ -151,6 +151,14 @@ const struct Type *c_pid_namespace(struct Unit *u, struct Expr *e)
 	UNREACHABLE(); // a literal since expand.c
 }
 
+static bool is_literal(const struct Expr *e)
+{
+	bool all = e->kind == E_TUPLE;
+	for (u32 i = 0; all && i < e->nargs; i++)
+		all = is_literal(e->args[i]);
+	return e->is_lit || all;
+}
+
 const struct Type *c_is(struct Unit *u, struct Expr *e)
 {
 	const struct Type *t = check_expr(u, e->args[0]);
@@ -160,7 +168,7 @@ const struct Type *c_is(struct Unit *u, struct Expr *e)
 	switch (e->builtin->id) {
 	case BI_is_array: v = t->kind == TY_ARRAY; break;
 	case BI_is_integer: v = t->kind == TY_INT; break;
-	case BI_is_literal: v = e->args[0]->is_lit; break;
+	case BI_is_literal: v = is_literal(e->args[0]); break;
 	case BI_is_ptr: v = t->kind == TY_PTR; break;
 	case BI_is_str: v = t->kind == TY_STR || ty_is_numbered(t); break;
 	case BI_is_unsigned_integer: v = t->kind == TY_INT && !t->sgn; break;

@@ -91,6 +91,12 @@ static u32 decl_type(const struct MapDecl *d)
 	return 0;
 }
 
+static void bad_decl_type(struct Lower *l, const struct MapDecl *d)
+{
+	diag_error(l->u->diags, d->span, "Invalid bpf map type: %s", d->type);
+	diag_hint(l->u->diags, "Valid map types: percpulruhash, percpuhash, lruhash, hash");
+}
+
 // A program that has an element in its hands while user space takes it out of the map would add to what nobody reads, or to another key's. So user space
 // takes a whole map out of use first: the kernel waits for the programs that may still hold it (run/mapread.c).
 static void add_spare(struct Lower *l, struct MapDef *d)
@@ -129,7 +135,7 @@ static void map_def(struct Lower *l, struct MapSym *m)
 		if (m->decl) {
 			u32 t = decl_type(m->decl);
 			if (!t)
-				diag_error(l->u->diags, m->decl->span, "Invalid bpf map type: %s", m->decl->type);
+				bad_decl_type(l, m->decl);
 			else
 				d->bpf_type = t;
 			d->declared = m->decl->max && m->decl->max->kind == E_INT;

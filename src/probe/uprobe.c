@@ -243,7 +243,7 @@ static void find_go(struct ProbeEnv *env, struct SymObject *o, struct Want *w)
 static struct Point *found_point(struct ProbeEnv *env, const struct Provider *p, const char *path, const struct Want *w, const struct Found *f, u64 off)
 {
 	struct Point *pt = make(env, p, path, w, f->name);
-	pt->func = f->name ? sym_demangle(env->syms, f->name) : NULL; // an address may be in no function that is known
+	pt->func = f->name ? sym_shown_name(env->syms, f->name) : NULL; // an address may be in no function that is known
 	pt->addr = f->file_off + off;
 	pt->sym_addr = f->addr + off;
 	pt->from_pattern = w->wild;

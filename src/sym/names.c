@@ -40,6 +40,11 @@ const char *sym_demangle(struct Syms *s, const char *raw)
 	return text;
 }
 
+const char *sym_shown_name(struct Syms *s, const char *raw)
+{
+	return s->opts.no_demangle ? raw : sym_demangle(s, raw);
+}
+
 const char *syms_name(struct Syms *s, const char *raw)
 {
 	const char *text = s->opts.no_demangle ? raw : demangled(s, raw);

@@ -81,7 +81,9 @@ const struct SymFile *sym_file_path(struct Syms *s, const char *path)
 	if (f && f->fd >= 0) {
 		close(fd);
 	} else {
-		object_of_fd(s, fd, &st, path, NULL);
+		char *whole = *path == '/' ? NULL : realpath(path, NULL); // what a stack shows is read elsewhere, too
+		object_of_fd(s, fd, &st, whole ? whole : path, NULL);
+		free(whole);
 		f = file_known(s, &st);
 	}
 	syms_unlock(s);

@@ -213,4 +213,5 @@ struct UsdtNote {
 };
 struct err *sym_object_usdt(struct Syms *s, struct SymObject *o, struct UsdtNote **out, u32 *n);
 const char *sym_demangle(struct Syms *s, const char *raw); // cached; raw itself when not mangled
+const char *sym_shown_name(struct Syms *s, const char *raw); // the same, or raw where names are not to be demangled
 #endif

@@ -63,6 +63,10 @@ NAME memcmp
 PROG begin { $a = (uint8[4])((uint32)0x01020304); $b = (uint8[4])((uint32)0x01020304); printf("%d %d\n", memcmp($a, $b, 4), memcmp("abc", "abd", 2)); exit() }
 EXPECT_LINE 0 0
 
+NAME a tuple of literals is a literal
+PROG begin { $x = 1; print((is_literal((1, "a", (2, true))), is_literal((1, $x)), is_literal(5), is_literal($x))); exit() }
+EXPECT_LINE (true, false, true, false)
+
 NAME memcmp of as many bytes as a variable says
 RUN {sonde} -q -e 'begin { $n = (int32)pid * 0 + 3; $s = "hello"; $a = (uint64)5; print((memcmp("abc", "abd", $n - 1), memcmp($s, "help", $n), memcmp($s, "help", $n + 1), memcmp("abc", "abd", 0 * $n), memcmp("abc", "abcdefgh", $n + 99), memcmp($a, $a, $n + 20), memcmp("x", "y", $n - 4))); exit() }'; {sonde} -q -e 'uprobe:{copy:calls}:name_of { $s = str(arg0); $p = (uint8 *)arg0; print((memcmp($p, $s, arg1), memcmp($s, $p, arg1 - 2), memcmp($p + 1, $p, arg1))); exit() }' -c {copy:calls}
 EXPECT_RE \A\(0, 0, -4, 0, -100, 0, -1\)\s+\(0, 0, -13\)\s*\Z

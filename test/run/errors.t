@@ -478,6 +478,15 @@ STDERR WARNING: --debuginfo /none: No such file or directory
 STDERR ERROR: '/nosuch.h' file not found
 STDERR ERROR: 'my/nosuch.h' file not found
 
+NAME a map of a type that there is not
+RUN {sonde} -e 'let @a = foo(5); begin { @a[1] = 1; exit() }'
+RC 1
+STDERR HINT: Valid map types: percpulruhash, percpuhash, lruhash, hash
+
+NAME conversions that there are not are told
+RUN for f in '%f' '100%% %5.2e' '%n' '%*d' '%d'; do {sonde} -e "begin { printf(\"$f\\n\", 5, 6); exit() }" 2>&1 >/dev/null | grep -o 'HINT: %.' || echo none; done
+EXPECT_RE \AHINT: %f\nHINT: %e\nHINT: %n\nHINT: %\*\nnone\n\Z
+
 NAME bounds and modes that differ within a map are told by name
 RUN D='config = { unstable_tseries = enable }'; for s in '@["a"] = tseries(5, 1s, 3); @["b"] = tseries(6, 100ms, 3)' '@ = tseries(5, 1s, 3); @ = tseries(5, 1s, 4)' '@ = tseries(5, 1s, 3, "max"); @ = tseries(5, 1s, 3, "min")' '@ = tseries(5, 1s, 3, "max"); @ = tseries(5, 1s, 3)' '@ = hist(1); @ = hist(2, 3)' '@ = lhist(1, 0, 10, 1); @ = lhist(1, 0, 10, 2)' '$a = ustack; $a = ustack(perf)' '@[kstack(raw)] = 1; @[kstack] = 1'; do {sonde} -e "$D begin { $s; exit() }" 2>&1 >/dev/null | grep -o 'ERROR.*' || echo "none: $s"; done; {sonde} -q -e "$D begin { @a = tseries((uint8)5, 1s, 3, \"max\"); @a = tseries(-6, 1000ms, 3, \"max\"); exit() }" | grep -c "^@a"
 EXPECT_RE \A(ERROR: Different tseries bounds in a single map unsupported\n){4}ERROR: Different bits in a single hist unsupported\nERROR: Different lhist bounds in a single map unsupported\nERROR: Type mismatch for \$a: trying to assign value of type 'ustack\(perf\)' when variable already has a type 'ustack'\nERROR: Argument mismatch for @: trying to access with arguments: 'kstack' when map expects arguments: 'kstack\(raw\)'\n1\n\Z

@@ -25,11 +25,15 @@ NAME log_size below and above what the kernel takes
 RUN {sonde} -e 'config = { log_size = 127 } begin { }'; echo $?; {sonde} -q -d verifier -e 'config = { log_size = 33554432 } begin { exit() }'; echo $?
 EXPECT_RE \A\s*0\nverifier log of begin:\n(.*\n)*0\n\Z
 
-NAME cpp_demangle = false: stacks and usym have mangled names; a demangled attach point is still found
+NAME cpp_demangle = false: stacks, usym and func have mangled names; a demangled attach point is still found
 NEED cmd:g++
-RUN printf 'namespace ns { struct box { __attribute__((noipa)) void put(int); }; void box::put(int) { __asm__ volatile(""); } }\nint main() { ns::box b; b.put(1); }\n' >m.cc; g++ -O0 -g -o mangled m.cc; S='uprobe:./mangled:cpp:"ns::box::put" { print(usym(reg("ip"))); print(ustack(1)); exit() }'; for v in 1 0; do BPFTRACE_CPP_DEMANGLE=$v {sonde} -q -c ./mangled -e "$S"; done | sed '/^$/d;s/+0x.*\|+[0-9]*$//;s/^ *//'
-EXPECT_RE \Ans::box::put\(int\)\nns::box::put\(int\)\n_ZN2ns3box3putEi\n_ZN2ns3box3putEi\n\Z
+RUN printf 'namespace ns { struct box { __attribute__((noipa)) void put(int); }; void box::put(int) { __asm__ volatile(""); } }\nint main() { ns::box b; b.put(1); }\n' >m.cc; g++ -O0 -g -o mangled m.cc; S='uprobe:./mangled:cpp:"ns::box::put" { print(func); print(usym(reg("ip"))); print(ustack(1)); exit() }'; for v in 1 0; do BPFTRACE_CPP_DEMANGLE=$v {sonde} -q -c ./mangled -e "$S"; done | sed '/^$/d;s/+0x.*\|+[0-9]*$//;s/^ *//'
+EXPECT_RE \A(ns::box::put\(int\)\n){3}(_ZN2ns3box3putEi\n){3}\Z
 TIMEOUT 60
+
+NAME stacks of a program that is probed by a relative path have its whole one
+RUN cp {copy:calls} ./mine; {sonde} -q -c ./mine -e 'uprobe:./mine:add { print(ustack(perf, 1)); exit() }' | sed '/^$/d;s/^[^(]*//' | sed "s,$(pwd -P),HERE,"
+EXPECT_RE \A\(HERE/mine\)\n\Z
 
 NAME show_debug_info: frames with file and line, as with --lines
 LONG
