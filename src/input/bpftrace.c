@@ -2,7 +2,8 @@
 // stand between ", ". In: that text. Out: the entries of one map. Invariant: every line is of an entry, or counted as left out.
 //
 // The text does not say which of two stacks is the kernel's. Its addresses do, or the kernel's entries at the root: a map's slots are asked together. Where
-// nothing tells, the first one lies on top, as for `@[kstack, ustack]`, and no frame is called the kernel's.
+// nothing tells, the first one lies on top, as for `@[kstack, ustack]`, and no frame is called the kernel's. bpftrace 0.17 writes a stack without frames as
+// an empty text: it keeps its place.
 #include "input/internal.h"
 
 #define SLOTS 8 // stacks in a key
@@ -132,6 +133,11 @@ static bool is_kernel(const struct Maps *m, size_t first, size_t end)
 
 // ---- entries
 
+static bool slot_is_kernel(const struct Maps *m, const struct Entry *e, u32 slot)
+{
+	return is_kernel(m, slot ? e->ends[slot - 1] : e->first, e->ends[slot]);
+}
+
 static void end_slot(struct Maps *m)
 {
 	struct Entry *e = &m->now;
@@ -156,6 +162,8 @@ static void add_texts(struct Maps *m, const char *p, const char *end)
 			stop++;
 		if (stop > p)
 			vec_push(&m->texts, names_keep(&m->names, p, (size_t)(stop - p)));
+		else if (m->wanted)
+			end_slot(m);
 		p = stop + 2;
 	}
 }
@@ -180,7 +188,7 @@ static void take_texts(struct Maps *m, const char *p, const char *end)
 		drop(m, "has no stack");
 	else {
 		for (u32 i = 0; i < m->now.slots; i++)
-			m->votes[i] += is_kernel(m, i ? m->now.ends[i - 1] : m->now.first, m->now.ends[i]);
+			m->votes[i] += slot_is_kernel(m, &m->now, i);
 		vec_push(&m->entries, m->now);
 		m->open = false;
 	}
@@ -256,16 +264,27 @@ static void name_labels(struct Maps *m)
 	m->in->prof.label_names = n ? names : NULL;
 }
 
+// The slot of the entry's kernel stack, by that of the others. Where that has no frames an empty text before may have moved it.
+static u32 kernel_slot(const struct Maps *m, const struct Entry *e, u32 usual)
+{
+	if (usual < e->slots && e->ends[usual] == (usual ? e->ends[usual - 1] : e->first))
+		for (u32 i = 0; i < e->slots; i++)
+			if (slot_is_kernel(m, e, i))
+				return i;
+	return usual;
+}
+
 static void add_entries(struct Maps *m)
 {
 	struct InputStack st = {0};
-	u32 kernel = SLOTS; // its slot
+	u32 usual = SLOTS;
 	for (u32 i = 0; i < SLOTS; i++)
-		if (m->votes[i] && (kernel == SLOTS || m->votes[i] > m->votes[kernel]))
-			kernel = i;
+		if (m->votes[i] && (usual == SLOTS || m->votes[i] > m->votes[usual]))
+			usual = i;
 	for (size_t i = 0; i < m->entries.n; i++) {
 		const struct Entry *e = &m->entries.p[i];
 		struct StackSample s = {.value = e->value, .part = {e->value}};
+		u32 kernel = kernel_slot(m, e, usual);
 		st.frames.n = 0;
 		for (u32 k = e->slots; k-- > 0;)
 			if (k != kernel)

@@ -139,6 +139,16 @@ RUN printf 'p;main;f@w.py:3_[j];read_[i];read;k_[k] 3\n' >a; {sonde} report -f a
 EXPECT_RE \A, inlined<\n, interpreted<\n, kernel<\n\{
 EXPECT "user": ["read", "read", "f@w.py:3", "main"], "lang": [null, null, "unknown", null], "kernel": ["k"]
 
+NAME text of bpftrace 0.17: a kernel stack without frames keeps its place in the key
+RUN printf '@[, \n    0x5647\n, w]: 50\n@[\n    vfs_read+1\n    entry_SYSCALL_64_after_hwframe+118\n, \n    0x5649\n, w]: 2\n@[\n    vfs_read+1\n    entry_SYSCALL_64_after_hwframe+118\n, , w]: 3\n' > b.txt; {sonde} report --json b.txt
+EXPECT "comm": "w", "user": ["0x5647"], "kernel": [], "value": 50
+EXPECT "comm": "w", "user": ["0x5649"], "kernel": ["vfs_read", "entry_SYSCALL_64_after_hwframe"], "value": 2
+EXPECT "comm": "w", "user": [], "kernel": ["vfs_read", "entry_SYSCALL_64_after_hwframe"], "value": 3
+
+NAME text of bpftrace 0.17: an empty text in front of the stacks
+RUN printf '@[, \n    entry_SYSCALL_64_after_hwframe+118\n, \n    0x5647\n]: 1\n@[w, \n    entry_SYSCALL_64_after_hwframe+118\n, \n    0x5649\n]: 2\n@[w, \n    entry_SYSCALL_64_after_hwframe+118\n, \n    0x5651\n]: 3\n' > b.txt; {sonde} report --json b.txt
+EXPECT_RE (?s)("user": \["0x56\d\d"\], "kernel": \["entry_SYSCALL_64_after_hwframe"\].*){3}
+
 NAME folded text: to SVG with a title, with lines that begin with a frame
 RUN printf 'main;<f> 3\n' | {sonde} flame --title '<&>' --no-process - | grep -o 'id="title".*\|<title>.*'
 EXPECT >&lt;&amp;&gt;</text>
