@@ -18,3 +18,9 @@ NAME runqlat: as JSON
 RUN SONDE_PATH={top}/tools {sonde} runqlat -jP 1 1 | python3 -c 'import json, sys; r = [json.loads(line) for line in sys.stdin]; h = [x["data"]["@usecs"] for x in r if x["type"] == "hist"]; print(len(h) > 0, sorted(set(k for v in h[0].values() for b in v for k in b)))'
 TIMEOUT 30
 EXPECT_LINE True ['count', 'max', 'min']
+
+NAME runqlat: ids of a pid namespace, given and shown
+NEED cmd:unshare
+RUN export SONDE_PATH={top}/tools; unshare -p -f --mount-proc sh -c '{build}/waits sleep 60000 1 & sleep 0.3; {sonde} runqlat -P -p $! 1 1; echo id $!; {sonde} runqlat -L 1 1 | grep -c "usecs.[1-9][0-9][0-9]"; :'
+TIMEOUT 40
+EXPECT_RE (?s)\A[^@]*@usecs\[(\d)\]:\n.*\nid \1\n0\n\Z
