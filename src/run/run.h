@@ -161,7 +161,7 @@ bool child_is_command(const char *cmd); // does it begin with a program that is 
 int child_pid(struct Child *c);
 const char *child_path(const struct Child *c); // of its program
 struct err *child_go(struct Child *c);
-struct err *child_run_to_exec(struct Child *c); // usdt: runs it up to its first instruction; child_go lets it go on
+struct err *child_run_to_exec(struct Child *c); // runs it up to its first instruction; child_go lets it go on
 int child_fd(struct Child *c); // readable when it ended
 int child_end(struct Child *c); // ends it if it runs; its exit status as a shell gives it
 void child_destroy(struct Child *c);

@@ -350,7 +350,7 @@ static struct err *attach_and_trace(struct Session *s)
 		return e;
 	s->at = attachments_create();
 	attachments_use(s->at, s->newcpus);
-	if (s->child && (has_kind(s, PK_USDT) || s->track || s->prog.uses_usym) && (e = child_run_to_exec(s->child)))
+	if (s->child && (tool || has_kind(s, PK_USDT) || s->track || s->prog.uses_usym) && (e = child_run_to_exec(s->child)))
 		return e;
 	if (s->prog.uses_usym && (s->child || s->o->pid)) // so that names are found after it is gone
 		sym_pid_remember(s->syms, s->child ? child_pid(s->child) : s->o->pid);

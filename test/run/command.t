@@ -19,6 +19,11 @@ RUN {sonde} offcputime -U -f -- {build}/waits sleep 5 20
 TIMEOUT 30
 EXPECT_RE ^napper;clone3;start_thread;napper;nap_outer;nap_inner;clock_nanosleep \d+$
 
+NAME what sonde does to start a command is no wait of it
+RUN for t in 'offcputime -K' offcputime 'offcputime --by blocked' 'offcputime -U' 'offwaketime -K' offwaketime 'wakeuptime'; do {sonde} $t -f -- sleep 0.05 >o; grep -c 'sleep' o >n && echo sleeps; cat o; done | grep '^sleeps$\|^sonde;\|;sonde [0-9]*$\|;ptrace_stop;schedule\|^sleep;_start [0-9]'
+TIMEOUT 40
+EXPECT_RE \A(sleeps\n){7}\Z
+
 NAME heading, and the end with the command
 RUN timeout 30 {sonde} profile -c 'sleep 0.2'
 TIMEOUT 40
