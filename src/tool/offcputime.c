@@ -17,6 +17,8 @@ static const char *check(struct ToolOpts *o)
 		return "min_block_time should be less than max_block_time";
 	if (o->check && (o->heatmap || o->interval || o->incomplete || o->one_in > 1 || o->by || o->state >= 0 || o->max_us || o->idle))
 		return "argument --check: counts all time of a thread; not allowed with --heatmap, -i, -M, -I, --by, --state, --one-in, --complete off";
+	if (o->check && (o->folded || o->json || o->top || o->min_us != 1 || outputs_any(&o->files, false)))
+		return "argument --check: shows a table of threads; not allowed with -f, --json, --top, -m, and files";
 	if (o->max_cpu && !o->interval)
 		return "argument --max-cpu: needs -i: it is judged interval by interval";
 	if (o->max_cpu && o->check)

@@ -229,6 +229,10 @@ NAME offcputime --check: wants all the time
 RUN for o in '-i 1' '--by=runq' '--state 1' '--complete off' '-M 5'; do {sonde} offcputime --check $o 1 2>&1 | head -n 1; done
 EXPECT_RE \A(sonde offcputime: error: argument --check: .*\n){5}\Z
 
+NAME offcputime --check: is a table, not stacks: no files, and none is made
+RUN for o in -f --json --top '-m 5' '--flame x' '--html x' '--pprof x' '--otlp x' '--speedscope x'; do {sonde} offcputime --check $o -- true 2>&1 | head -n 1; done; ls -I "std*"
+EXPECT_RE \A(sonde offcputime: error: argument --check: .*\n){9}\Z
+
 NAME offcputime -i: a thread asleep over several intervals is in each of them
 LONG
 FEW times within 5 %
