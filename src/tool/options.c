@@ -540,8 +540,10 @@ bool tool_parse(const struct Tool *t, int argc, char **argv, struct ToolOpts *o,
 	if (*rc || o->done)
 		return false;
 	const char *bad = o->tree && !o->pids.n ? "--tree needs -p" : command_wrong(o);
-	if (o->top && (o->folded || o->json))
-		bad = "--top is not allowed with -f and --json";
+	if (o->top && (o->folded || o->json || o->by))
+		bad = "--top is not allowed with -f, --json and --by";
+	if (o->addrs && (o->folded || o->json || o->top))
+		bad = "addresses (-A, stackcount's -v) are not allowed with -f, --json and --top";
 	if (!bad && t->check)
 		bad = t->check(o);
 	if (bad)

@@ -27,11 +27,15 @@ EXPECT_LINE True True True
 NAME --top of a script's map, and what does not go together
 RUN {sonde} -q -e 'begin { @[kstack, ustack] = count(); exit() }' --top | tail -n 1; {sonde} profile --top --json; {sonde} profile --top=0; {sonde} -e 'begin { @[kstack] = count() }' --top --folded; {sonde} report --top=x /dev/null
 EXPECT_RE ^Total: 1 count in 1 stack, \d+ of \d+ functions$
-STDERR sonde profile: error: --top is not allowed with -f and --json
+STDERR sonde profile: error: --top is not allowed with -f, --json and --by
 STDERR argument --top: must be nonzero
 STDERR --top is not allowed with --folded and --json
 STDERR sonde report: error: argument --top: takes a number of rows
 RC 2
+
+NAME --by and addresses where the report has no place for them
+RUN for o in '--by thread --top' '-A -f' '-A --json' '-A --top'; do {sonde} profile $o -- true 2>&1 | head -n 1; done; {sonde} stackcount -v -f t:sched:sched_switch -- true 2>&1 | head -n 1
+EXPECT_RE \A(sonde \w+: error: .* not allowed with .*\n){5}\Z
 
 NAME pprof files say how they were made, the page too
 RUN {sonde} profile -F 99 --pprof p.pb.gz --html p.html -- sh -c 'true; {build}/waits spin 50' 2>err; gunzip <p.pb.gz | tr -c '[:print:]' '\n' | grep -c "command: .*profile -F 99 --pprof p.pb.gz --html p.html -- sh -c 'true; .*spin 50'"; gunzip <p.pb.gz | grep -ac "kernel: Linux $(uname -r) "; gunzip <p.pb.gz | grep -ac 'machine: .*, [0-9]* processors'; grep -c '"command":.*profile -F 99' p.html; {sonde} report -f p.pb.gz >/dev/null; echo $?
