@@ -7,7 +7,7 @@
 size_t command_split(char **argv, int *argc)
 {
 	for (int i = 1; i < *argc; i++)
-		if (!strcmp(argv[i], "--") && i + 1 < *argc) {
+		if (!strcmp(argv[i], "--")) {
 			*argc = i;
 			return (size_t)i + 1;
 		}
@@ -27,6 +27,8 @@ void command_words(const struct ToolOpts *o, struct Str *out)
 // What does not go together with a command; NULL: fine.
 const char *command_wrong(const struct ToolOpts *o)
 {
+	if (o->args && !*o->args)
+		return "-- needs a command to run";
 	if (o->cmd && o->args)
 		return "-c and -- CMD: only one command can be run";
 	if ((o->cmd || o->args) && (o->pids.n || o->tids.n))

@@ -178,7 +178,7 @@ const char *command_wrong(const struct ToolOpts *o); // options that do not go t
 struct err *command_start(struct ToolOpts *o); // no command: nothing is done
 int command_end(struct ToolOpts *o, int rc);   // rc: the tool's exit status
 void command_words(const struct ToolOpts *o, struct Str *out); // as it was given
-size_t command_split(char **argv, int *argc);  // where behind "--" a command begins; argc is without it. 0: there is none
+size_t command_split(char **argv, int *argc);  // where behind "--" a command begins, or argv ends; argc is without it. 0: there is no "--"
 
 
 // running.c: a session with reports as o says; the exit status

@@ -44,10 +44,11 @@ EXPECT_RE ^1$
 STDERR ERROR: Failed to fork child: Path 'nosuchprogram' does not exist or is not executable
 
 NAME what does not go together with a command
-RUN for a in '--status' '-p 1 -- true' '-c true -- true' '--print-script -- true' '-c "x'; do {sonde} profile $a 2>&1 | head -n 1; done
+RUN for a in '--status' '-p 1 -- true' '-c true -- true' '--print-script -- true' '--' '-c "x'; do {sonde} profile $a 2>&1 | head -n 1; done
 EXPECT_LINE sonde profile: error: --status needs -c CMD or -- CMD
 EXPECT_LINE sonde profile: error: a command is not allowed with -p and -L/-t: what it starts is traced
 EXPECT_LINE sonde profile: error: -c and -- CMD: only one command can be run
+EXPECT_LINE sonde profile: error: -- needs a command to run
 EXPECT_LINE sonde profile: error: --print-script is not allowed with a command: it has no process yet
 
 NAME a script that is a tool runs a command, traced by its --pid
