@@ -20,6 +20,7 @@ static struct Frame mark(const char *kind, const char *name, u64 pid)
 }
 
 static const char not_woken[] = "[not woken yet]";
+static const char not_seen[] = "[waker not seen]"; // the kernel told nobody: it hides events of a sandbox's own threads, interrupts of these too
 
 // What a wake-up from an interrupt comes from: nobody, the current thread only happened to run. NULL: from a thread. *n: frames up to the entry of
 // the interrupt, the rest is the interrupted thread's. A soft interrupt that a thread runs itself (a packet it sends to this machine) is its own doing.
@@ -189,7 +190,7 @@ static void add_waker(const struct ToolOpts *o, const struct KeyParts *k, u32 h,
 	f[(*n)++] = mark(mark_end, "--", 0);
 }
 
-// Key: target id, name, stacks; then for each hop id, name, stacks
+// Key: target id, name, stacks; then for each hop id, name, stacks; with -i whether it still waits
 void row_wakers(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s)
 {
 	u32 last = 0, total = 8, n = 0, unused;
@@ -206,7 +207,8 @@ void row_wakers(const struct ToolOpts *o, struct Arena *a, const struct KeyParts
 	for (u32 h = last; h >= 1; h--)
 		add_waker(o, k, h, f, &n);
 	if (!last) {
-		f[n++] = mark(mark_task, not_woken, 0);
+		bool waits = k->nints > k->nstrs && k->ints[k->nints - 1];
+		f[n++] = mark(mark_task, waits ? not_woken : not_seen, 0);
 		f[n++] = mark(mark_end, "--", 0);
 	}
 	struct KeyParts target = *k;

@@ -152,3 +152,9 @@ RUN {sonde} wakeuptime -f --depth 1 --comm napper43 -- {build}/waits sleep 5 20 
 TIMEOUT 20
 EXPECT_RE ^\[timer interrupt\];try_to_wake_up;napper43 \d+$
 EXPECT_NOT apic
+
+NAME offwaketime: a wait that has ended, of whose wake-up the kernel told nobody, is not one that goes on
+RUN echo 'config = { stack_form = "wakers" } begin { @waker[1] = (pid, comm, kstack); } tracepoint:sched:sched_switch /pid != 0/ { @samples[pid, comm, kstack, @waker[0]] = count(); exit() } end { clear(@waker); }' >s.bt; {sonde} -q --folded s.bt; {sonde} offwaketime -f -i 1 -K --comm napper44 -- {build}/waits sleep 1 1500 44
+TIMEOUT 20
+EXPECT_RE ^\S+;.*__schedule;--;\[waker not seen\] \d+$
+EXPECT_RE ^napper44;.*__schedule;--;\[not woken yet\] \d+$
