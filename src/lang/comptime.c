@@ -92,6 +92,8 @@ static bool eval_unop(const struct Expr *e, struct Known *out)
 static bool eval_call(const struct Expr *e, struct Known *out)
 {
 	struct Known a, b;
+	if (!strcmp(e->str, "str") && e->nargs == 1) // of a parameter
+		return comptime_eval(e->args[0], out) && out->kind == E_STR;
 	if (e->nargs != 2 || !comptime_eval(e->args[0], &a) || !comptime_eval(e->args[1], &b) || a.kind != E_STR || b.kind != E_STR)
 		return false;
 	if (!strcmp(e->str, "strcontains"))

@@ -37,6 +37,7 @@ struct Session {
 	struct Ring *ring;
 	struct Child *child;
 	VEC(int) pids; // -p
+	bool called_wrong; // options of a tool of the tools' path (script.c)
 	struct Render render;
 	struct RunCtx rc;
 	struct OutFile output;

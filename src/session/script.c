@@ -9,11 +9,29 @@ int session_fail(struct err *e)
 	return 1;
 }
 
+// How a tool of the tools' path was called is wrong: lang/option.c says so without a place, the tool itself by fail(), and who uses it need not see where that
+// stands.
+static void find_wrong_call(struct Session *s)
+{
+	static const char call[] = "fail(";
+	for (size_t i = 0; i < s->diags.items.n; i++) {
+		struct Diag *d = &s->diags.items.p[i];
+		const struct Source *src = d->has_span ? &s->diags.sources.p[d->span.file] : NULL;
+		if (src && d->kind == DIAG_ERROR && d->span.off + strlen(call) <= src->len && !strncmp(src->text + d->span.off, call, strlen(call))) {
+			d->has_span = false;
+			s->called_wrong = true;
+		}
+		s->called_wrong |= !src && d->kind == DIAG_ERROR && !strncmp(d->msg, "option --", 9);
+	}
+}
+
 // Prints and forgets what has been collected; true when there were errors.
 bool session_show_diags(struct Session *s)
 {
 	struct Str text = {0};
 	bool bad = s->diags.nerrors != 0;
+	if (s->o->found)
+		find_wrong_call(s);
 	diags_render(&s->diags, s->o->warnings && !bad, &text);
 	fputs(str_text(&text), stderr);
 	str_deinit(&text);

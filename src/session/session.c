@@ -119,7 +119,7 @@ static int pipeline(struct Session *s)
 		return print_formatted(s);
 	int rc = passes_run(s);
 	if (rc >= 0)
-		return rc;
+		return s->called_wrong ? 2 : rc;
 	if ((e = session_trace(s)))
 		return session_fail(e) && o->as_bpftrace ? REFUSED : 1;
 	return s->rc.exit_code;

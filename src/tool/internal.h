@@ -141,6 +141,9 @@ void print_waker(const struct StackProfile *p, const struct ToolOpts *o, FILE *o
 void print_wakers(const struct StackProfile *p, const struct ToolOpts *o, FILE *out);
 void print_calls(const struct StackProfile *p, const struct ToolOpts *o, FILE *out); // stackcount.c
 void form_read(struct ReportForm *f, const struct Config *c, const char *title, struct Arena *a);
+// options.c: what --pid, --tid and --cpu take; NULL: it is right
+const char *read_ids(struct Str *to, const char *v);
+const char *read_cpus(struct Str *to, const char *v);
 // script.c
 void script_params(struct ToolOpts *o); // of the options given those that the script asks for
 void script_print(const struct ToolOpts *o, FILE *out); // with the options as its settings
@@ -172,6 +175,9 @@ void functions_top(const struct StackProfile *p, u64 rows, FILE *out); // --top
 u64 profile_total(const struct StackProfile *p);
 void share_line(u64 value, u64 total, const char *indent, FILE *out); // below a stack's value
 void total_line(const struct StackProfile *p, FILE *out);
+
+// tool.c. List: ids separated by commas. Some of them may be gone, which is told; all of them is a mistake.
+bool any_alive(const char *list, const char *what);
 
 // command.c: a command that is traced
 const char *command_wrong(const struct ToolOpts *o); // options that do not go together; NULL: fine

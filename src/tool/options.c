@@ -22,7 +22,7 @@ static const char *read_number(u64 *to, const char *v, bool zero_ok)
 	return NULL;
 }
 
-static const char *read_list(struct Str *to, const char *v)
+const char *read_ids(struct Str *to, const char *v)
 {
 	for (const char *p = v;; p++) {
 		size_t n = strcspn(p, ",");
@@ -44,7 +44,7 @@ static const char *read_list(struct Str *to, const char *v)
 	}
 }
 
-static const char *read_cpus(struct Str *to, const char *v)
+const char *read_cpus(struct Str *to, const char *v)
 {
 	for (const char *p = v;; p++) {
 		size_t n = strcspn(p, ","), dash = strcspn(p, "-,");
@@ -104,12 +104,12 @@ static struct err *wrong(const char *what) // NULL: nothing
 static struct err *set_p(void *to, const struct Option *row, const char *v)
 {
 	struct ToolOpts *o = to;
-	return wrong(o->tids.n ? "is not allowed with -L/-t" : read_list(&o->pids, v));
+	return wrong(o->tids.n ? "is not allowed with -L/-t" : read_ids(&o->pids, v));
 }
 static struct err *set_L(void *to, const struct Option *row, const char *v)
 {
 	struct ToolOpts *o = to;
-	return wrong(o->pids.n ? "is not allowed with -p" : read_list(&o->tids, v));
+	return wrong(o->pids.n ? "is not allowed with -p" : read_ids(&o->tids, v));
 }
 EXCL(U, stacks, STACKS_USER, STACKS_BOTH, "-K")
 EXCL(K, stacks, STACKS_KERNEL, STACKS_BOTH, "-U")

@@ -72,10 +72,34 @@ static void summary(const char *text, const char *name, struct Str *out)
 }
 
 // ---- options
+static bool is_pid_list(const char *s)
+{
+	return s && *s && !s[strspn(s, "0123456789,")];
+}
+
+// A list of processes, threads or processors, as other tools take it; of ids ranges too.
+static const char *list_wrong(const char *name, const char *v)
+{
+	struct Str list = {0};
+	bool ids = !strcmp(name, "pid") || !strcmp(name, "tid"), range = *v != '-' && strchr(v, '-');
+	const char *bad = ids && !range ? read_ids(&list, v) : !strcmp(name, "cpu") ? read_cpus(&list, v) : NULL;
+	str_deinit(&list);
+	return bad;
+}
+
 static struct err *set_param(void *to, const struct Option *row, const char *val)
 {
 	struct ToolOpts *o = to;
 	const struct ScriptRow *r = (const struct ScriptRow *)row;
+	const char *bad = NULL;
+	if (r->opt->kind == OPT_NUMBER)
+		bad = strspn(val + (*val == '-'), "0123456789") ? NULL : "must be an integer";
+	else if (r->opt->kind == OPT_MATCH)
+		bad = list_wrong(r->opt->name, val);
+	if (bad)
+		return err_new("%s", bad);
+	if (!strcmp(r->opt->name, "tid") && is_pid_list(val)) // it ends with the last of them
+		str_addf(&o->tids, "%s%s", o->tids.n ? "," : "", val);
 	vec_push(&o->params, ((struct Param){r->opt->name, val}));
 	return r->also && !r->also->arg == !val ? r->also->set(o, r->also, val) : NULL;
 }
@@ -170,11 +194,6 @@ static void script_tool_deinit(struct ScriptTool *t)
 }
 
 // ---- running
-static bool is_pid_list(const char *s)
-{
-	return s && *s && !s[strspn(s, "0123456789,")];
-}
-
 // A script that has --pid and --tree traces the command only, any other one whatever happens while it runs.
 static struct err *run_command(const struct ScriptTool *t, struct ToolOpts *o)
 {
@@ -189,8 +208,19 @@ static struct err *run_command(const struct ScriptTool *t, struct ToolOpts *o)
 	return NULL;
 }
 
+static bool pids_alive(const struct ToolOpts *o)
+{
+	bool alive = any_alive(str_text(&o->tids), "thread");
+	for (size_t i = 0; i < o->params.n; i++)
+		if (o->params.p[i].name && !strcmp(o->params.p[i].name, "pid") && is_pid_list(o->params.p[i].val))
+			alive &= any_alive(o->params.p[i].val, "process");
+	return alive;
+}
+
 static int run(struct ScriptTool *t, struct ToolOpts *o, const char *path)
 {
+	if (!o->dump && !pids_alive(o))
+		return 1;
 	struct err *e = run_command(t, o);
 	if (e) {
 		fprintf(stderr, "ERROR: %s\n", err_text(e));

@@ -47,8 +47,7 @@ void tools_help(FILE *out)
 }
 
 #define DEAD_TOLD 5 // by number
-// List: numbers separated by commas. Some of them may be gone; all of them is a mistake.
-static bool any_alive(const char *list, const char *what)
+bool any_alive(const char *list, const char *what)
 {
 	u32 alive = 0, dead = 0, told = 0;
 	for (int telling = 0; telling < 2; telling++)

@@ -15,7 +15,7 @@ TIMEOUT 60
 
 NAME flow: says what it takes
 RUN SONDE_PATH={top}/tools {sonde} flow; SONDE_PATH={top}/tools {sonde} flow c:malloc c:free
-RC 1
+RC 2
 STDERR flow takes one PATTERN: functions of a library or program (c:mem*, ./prog:work) or of the kernel (vfs_*)
 
 NAME flow: a command behind --, which is no PATTERN; not with -p

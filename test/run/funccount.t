@@ -18,7 +18,7 @@ TIMEOUT 30
 EXPECT_RE ^\{"type": "map", "data": \{"@calls": \{"name_of": 20, "add": 2000\}\}\}$
 
 NAME funccount: any probe, every second with its time, a processor
-RUN SONDE_PATH={top}/tools {sonde} funccount 'tracepoint:sched:sched_sw[hi]*' -T -i 1 -d 3 --cpu 0-9
+RUN SONDE_PATH={top}/tools {sonde} funccount 'tracepoint:sched:sched_sw[hi]*' -T -i 1 -d 3 --cpu 0
 TIMEOUT 30
 EXPECT_RE \A(\d\d:\d\d:\d\d\n@calls\[tracepoint:sched:sched_switch\]: [1-9]\d*\n+)+
 
@@ -31,6 +31,17 @@ EXPECT_RE ^@calls\[vfs_read\]: [1-9]\d*\n[^@]*@calls\[vfs_read\]: [1-9]\d*$
 
 NAME funccount: without a pattern, with one that nothing matches
 RUN export SONDE_PATH={top}/tools; {sonde} funccount; echo $?; {sonde} funccount {build}/calls:nosuch; echo $?; {sonde} funccount 'nosuch:type:a'; echo $?
-EXPECT_RE \A1\n1\n1\n\Z
-STDERR funccount takes one PATTERN
+EXPECT_RE \A2\n1\n1\n\Z
+STDERR ERROR: funccount takes one PATTERN
 STDERR nosuch
+
+NAME tools made of a script: wrong options are status 2, without a line of the script
+RUN export SONDE_PATH={top}/tools; for a in 'funccount a b' 'funccount -i x c:free' 'funccount -i 5x c:free' 'funccount -i -1 c:free' 'funccount -d -1 c:free' 'funccount -c 9999 c:free' 'funccount -p x c:free' flow 'flow -n 0 c:free' 'flow -n -5 c:free' 'flow --depth -1 c:free' 'flow -d -1 c:free' 'runqlat abc' 'runqlat 0' 'runqlat 1 x' 'runqlat 1 1 1'; do timeout 20 {sonde} $a 2>e; echo $?; head -n 1 e; grep -c '~~\|\.bt:' e >n && cat e; done; :
+TIMEOUT 60
+EXPECT_RE \A(2\n(ERROR|sonde \w+: error): [^\n]*\n){16}\Z
+EXPECT argument -c/--cpu: names a CPU this machine has not
+
+NAME tools made of a script: a process or thread that is not there, one that ends
+RUN export SONDE_PATH={top}/tools; for a in 'funccount -p 4194300 t:sched:sched_switch' 'flow -p 4194300 c:free' 'flow -t 4194300 c:free' 'runqlat -p 4194300'; do timeout 20 {sonde} $a 2>&1; echo $?; done; sleep 2 & timeout 20 {sonde} flow -t $! c:free; echo $?
+TIMEOUT 60
+EXPECT_RE \A(ERROR: there is no (process|thread) 4194300\n1\n){4}(.*\n)*0\n\Z
