@@ -24,3 +24,8 @@ NEED cmd:unshare
 RUN export SONDE_PATH={top}/tools; unshare -p -f --mount-proc sh -c '{build}/waits sleep 60000 1 & sleep 0.3; {sonde} runqlat -P -p $! 1 1; echo id $!; {sonde} runqlat -L 1 1 | grep -c "usecs.[1-9][0-9][0-9]"; :'
 TIMEOUT 40
 EXPECT_RE (?s)\A[^@]*@usecs\[(\d)\]:\n.*\nid \1\n0\n\Z
+
+NAME runqlat: as many reports as were asked for
+RUN SONDE_PATH={top}/tools {sonde} runqlat 1 2 | grep -c '^@usecs'
+TIMEOUT 30
+EXPECT_RE \A2\n\Z
