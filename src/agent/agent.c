@@ -232,7 +232,8 @@ static void pass_on(struct Agent *a, struct Collector *c)
 	}
 }
 
-static void read_side(struct Running *r, enum AgentSide side, u64 now)
+// An error: the first one of its side could not begin, nor will another.
+static struct err *read_side(struct Running *r, enum AgentSide side, u64 now)
 {
 	struct Agent *a = &r->s->a;
 	struct Collector *c = &r->collectors[side];
@@ -245,10 +246,17 @@ static void read_side(struct Running *r, enum AgentSide side, u64 now)
 		a->now_one_in = is_both(a) ? c->one_in : a->now_one_in;
 	}
 	if (!e)
-		return;
+		return NULL;
 	ended |= r->s->pids && !any_lives(r->s->pids);
 	bool told = side == AGENT_CPU && r->anew;
-	u64 lived = now - r->started_ns[side], wait = told || lived > LIVES_NS ? 0 : !r->wait_ns[side] ? START_AGAIN_NS : MIN(2 * r->wait_ns[side], START_AGAIN_MAX_NS);
+	u64 lived = now - r->started_ns[side];
+	if (c->refused && !ended && a->starts[side] == 1 && lived < START_AGAIN_NS) {
+		struct err *fatal = err_new("%s: %s", agent_sides[side], err_text(e));
+		err_free(e);
+		collector_end(c);
+		return fatal;
+	}
+	u64 wait = told || lived > LIVES_NS ? 0 : !r->wait_ns[side] ? START_AGAIN_NS : MIN(2 * r->wait_ns[side], START_AGAIN_MAX_NS);
 	if (!told && !ended && wait)
 		fprintf(stderr, "WARNING: %s: %s; it is started again in %llu seconds\n", agent_sides[side], err_text(e), (unsigned long long)(wait / 1000000000));
 	else if (!told && !ended)
@@ -260,6 +268,7 @@ static void read_side(struct Running *r, enum AgentSide side, u64 now)
 	err_free(e);
 	collector_end(c);
 	r->start_ns[side] = now + wait;
+	return NULL;
 }
 
 static u32 add_fds(struct Running *r, struct pollfd *fds, u32 max)
@@ -326,7 +335,7 @@ static struct err *step(struct Running *r)
 	now = now_ns();
 	for (u32 i = 0; !e && i < AGENT_SIDES; i++) {
 		if (r->collectors[i].pid)
-			read_side(r, i, now);
+			e = read_side(r, i, now);
 		else if (!ended && wanted(r->s, i) && now >= r->start_ns[i])
 			e = start(r, i);
 	}

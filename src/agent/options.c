@@ -205,6 +205,8 @@ int agent_main(int argc, char **argv)
 		rc = command_usage("agent", "--record needs --dir: what it has recorded is written there");
 	else if (!rc && s.when && !s.record_s)
 		rc = command_usage("agent", "--when needs --record SECONDS");
+	else if (!rc && s.pids && !any_alive(s.pids, "process"))
+		rc = 1;
 	else if (!rc)
 		rc = agent_run(&s);
 	vec_deinit(&s.attrs);

@@ -115,6 +115,7 @@ void collector_end(struct Collector *c)
 		;
 	str_deinit(&c->in);
 	str_deinit(&c->err);
+	str_deinit(&c->why);
 	*c = (struct Collector){0};
 }
 
@@ -128,18 +129,32 @@ static bool take_bytes(int fd, struct Str *to)
 	return n < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-// Why one has ended by itself: its last words
-static struct err *gone(struct Collector *c)
+// What it says, and of that its last error: who reads us may take the rest away.
+static void hear(struct Collector *c)
 {
 	take_bytes(c->err_fd, &c->err);
+	for (const char *p = str_text(&c->err); (p = strstr(p, "ERROR: "));) {
+		p += strlen("ERROR: ");
+		str_reset(&c->why);
+		str_addn(&c->why, p, strcspn(p, "\n"));
+	}
+}
+
+// Why one has ended by itself: its last error, else its last words
+static struct err *gone(struct Collector *c)
+{
+	siginfo_t how = {0};
 	struct Str shown = {0};
+	hear(c);
 	while (c->err.n && c->err.p[c->err.n - 1] == '\n')
 		c->err.p[--c->err.n] = 0;
 	const char *last = strrchr(str_text(&c->err), '\n');
-	last = last ? last + 1 : str_text(&c->err);
+	last = c->why.n ? str_text(&c->why) : last ? last + 1 : str_text(&c->err);
 	str_add_shown(&shown, last, strlen(last));
 	struct err *e = err_new("counting has ended%s%s", shown.n ? ": " : "", str_text(&shown));
 	str_deinit(&shown);
+	waitid(P_PID, (id_t)c->pid, &how, WEXITED | WNOWAIT);
+	c->refused = !c->sent && how.si_code == CLD_EXITED && how.si_status;
 	return e;
 }
 
@@ -148,7 +163,7 @@ struct err *collector_read(struct Collector *c, struct err *(*take)(void *arg, c
 	struct err *e = NULL;
 	struct FeedHead head;
 	size_t at = 0;
-	take_bytes(c->err_fd, &c->err);
+	hear(c);
 	bool lives = take_bytes(c->fd, &c->in);
 	while (!e && c->in.n - at >= sizeof(head)) {
 		memcpy(&head, c->in.p + at, sizeof(head));
@@ -162,6 +177,7 @@ struct err *collector_read(struct Collector *c, struct err *(*take)(void *arg, c
 			c->hz = head.hz;
 			c->one_in = head.one_in;
 			c->side = (enum FeedSide)head.side;
+			c->sent = true;
 			e = take(arg, c->in.p + at + sizeof(head), head.len);
 		}
 		at += sizeof(head) + head.len;

@@ -176,9 +176,6 @@ u64 profile_total(const struct StackProfile *p);
 void share_line(u64 value, u64 total, const char *indent, FILE *out); // below a stack's value
 void total_line(const struct StackProfile *p, FILE *out);
 
-// tool.c. List: ids separated by commas. Some of them may be gone, which is told; all of them is a mistake.
-bool any_alive(const char *list, const char *what);
-
 // command.c: a command that is traced
 const char *command_wrong(const struct ToolOpts *o); // options that do not go together; NULL: fine
 struct err *command_start(struct ToolOpts *o); // no command: nothing is done

@@ -41,6 +41,7 @@ int command_options(const char *command, void *to, struct OptionScan *scan, cons
 struct err *set_option_text(void *to, const struct Option *row, const char *val); // must not be empty
 struct err *set_option_flag(void *to, const struct Option *row, const char *val);
 bool any_lives(const char *list); // "1,2,3": processes or threads, has one of them not ended? (tree.c)
+bool any_alive(const char *list, const char *what); // likewise before tracing: those that are gone are told, as a mistake if all are (tool.c)
 // collector.c: a process that counts for us
 typedef int CollectorRun(int argc, char **argv, FILE *feed); // its main(); reports go to feed, each behind its length as a u64; the exit status
 CollectorRun feed_tool;	  // a built-in tool's name, or "both" (off-CPU time and samples of what runs), and its options, with -i; reports are pprof profiles, gzipped
@@ -51,7 +52,8 @@ struct Collector {
 	pid_t pid; // 0: none
 	int fd, err_fd;
 	enum FeedSide side; // of the report that is given to take
-	struct Str in, err;
+	struct Str in, err, why; // why: its last error
+	bool sent, refused; // a report; refused: it ended by itself, with a status that says so, and had sent none
 	u64 kernel_ns, map_bytes; // by its last report: how long its programs have run, what its maps have beside its process's memory
 	u64 hz, one_in; // by its last report, from then on: samples a second, switches of threads of which one is looked at; 0: no report, or it does not count those
 };

@@ -297,6 +297,10 @@ static int run(struct Top *t, bool screen)
 	struct err *e = topfeed_fit(&t->feed, &t->view);
 	if (!e)
 		e = screen ? run_screen(t) : run_text(t);
+	if (e && t->feed.pids && !any_lives(t->feed.pids)) { // it ends with the last of them
+		err_free(e);
+		e = NULL;
+	}
 	topfeed_end(&t->feed);
 	toptable_deinit(&t->table);
 	toptable_deinit(&t->open);
@@ -349,6 +353,8 @@ int top_main(int argc, char **argv)
 	}
 	if (rest != argc)
 		return command_usage("top", "unrecognized arguments: %s", argv[rest]);
+	if (t.feed.pids && !any_alive(t.feed.pids, "process"))
+		return 1;
 	t.reports = t.once ? 1 : t.reports;
 	if (t.reports || !isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || !topview_there()) {
 		t.window = 1;

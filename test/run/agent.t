@@ -121,6 +121,14 @@ EXPECT_LINE podman {'container.name': 'jobs', 'service.name': 'jobs'} named True
 EXPECT_LINE cri {'container.name': 'prod/api-7d9f/app', 'k8s.container.name': 'app', 'k8s.namespace.name': 'prod', 'k8s.pod.name': 'api-7d9f', 'service.name': 'prod/api-7d9f/app'} named True ['prod/api-7d9f/app.cpu']
 TIMEOUT 120
 
+NAME what can never work is not tried again; a process that is not there
+RUN timeout 60 {sonde} agent --dir d --record 5 --when 'nosuch:x'; echo $?; timeout 60 {sonde} agent -p 4194300 --dir d; echo $?; {top}/test/run/as.sh '' {build} 'mkdir d; chmod 777 d; timeout 60 setpriv --reuid=65534 --regid=65534 --clear-groups ./sonde agent --dir d; echo $?'
+TIMEOUT 90
+EXPECT_RE \A1\n1\n1\n\Z
+STDERR ERROR: when: counting has ended: Invalid probe type: nosuch
+STDERR ERROR: there is no process 4194300
+STDERR ERROR: cpu: counting has ended: sonde needs root
+
 NAME deploy/: systemd reads the unit
 NEED cmd:systemd-analyze
 RUN install -d w; sed 's|/usr/bin/sonde|{sonde}|' {top}/deploy/sonde-agent.service > w/sonde-agent.service; systemd-analyze verify --man=no w/sonde-agent.service >v 2>&1; echo $?; grep sonde v; systemd-analyze security --offline=true w/sonde-agent.service 2>/dev/null | grep -c -E 'Overall exposure level.*: [0-5]\.'; {sonde} agent -c {top}/deploy/agent.conf --prometheus x 2>&1 | tail -n 1

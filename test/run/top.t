@@ -33,6 +33,12 @@ STDERR --top is not allowed with --folded and --json
 STDERR sonde report: error: argument --top: takes a number of rows
 RC 2
 
+NAME sonde top -p: ends with its process; one that is not there
+RUN {build}/waits spin 1500 & {sonde} top -p $! -n 60 >o; echo $? $(grep -q spin_here o && echo seen); {sonde} top -p 4194300 -n 2; echo $?
+TIMEOUT 60
+EXPECT_RE \A0 seen\n1\n\Z
+STDERR ERROR: there is no process 4194300
+
 NAME --by and addresses where the report has no place for them
 RUN for o in '--by thread --top' '-A -f' '-A --json' '-A --top'; do {sonde} profile $o -- true 2>&1 | head -n 1; done; {sonde} stackcount -v -f t:sched:sched_switch -- true 2>&1 | head -n 1
 EXPECT_RE \A(sonde \w+: error: .* not allowed with .*\n){5}\Z
