@@ -345,7 +345,7 @@ static const struct Option own_options[] = { // a tool names those it takes
 	{'F', "frequency", "HZ", "samples a second on each CPU (49)", set_F},
 	{0, "max-cpu", "PERCENT", "of one processor at most, with -i: else fewer samples a second, fewer switches of threads", set_max_cpu},
 	{0, "max-memory", "MB", "with BPF maps at most, with -i: else fewer samples a second, and then the end", set_max_memory},
-	{'c', "count", "N", "sample every N events (-c also takes a command, see --command)", set_c},
+	{'c', "count", "N", "sample every N nanoseconds of the CPU clock, or software: or hardware: events of -e (-c also takes a command, see --command)", set_c},
 	{'e', "event", "PROBE", "sample at this probe (software:faults, hardware:cycles...)", set_e},
 	{'d', "delimited", NULL, "a line between user and kernel stack", set_d},
 	{'a', "annotations", NULL, "mark frames: _[k] kernel, _[j] of an interpreter, _[i] inlined", set_a},

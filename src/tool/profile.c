@@ -5,10 +5,22 @@ static const u8 profile_bt[] = {
 #include "tool/profile.bt.gz.h"
 };
 
+// Their places end with how many events there are from one sample to the next.
+static bool is_counter(const char *probe)
+{
+	static const char *const kinds[] = {"software:*", "s:*", "hardware:*", "h:*"};
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		if (glob_match(kinds[i], probe))
+			return true;
+	return false;
+}
+
 static const char *check(struct ToolOpts *o)
 {
 	if (o->hz && o->event)
 		return "argument -F/--frequency: is not allowed with -e: events are counted, see -c";
+	if (o->count && o->event && !is_counter(o->event))
+		return "argument -c/--count: goes with software: and hardware: events only";
 	if (o->count && o->count < 10000 && !o->event) // perf_swevent_start_hrtimer's shortest
 		return "argument -c/--count: the CPU clock counts nanoseconds, and the kernel's shortest period is 10000 of them";
 	if ((o->max_cpu || o->max_memory) && (o->event || o->count))

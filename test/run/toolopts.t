@@ -337,3 +337,8 @@ EXPECT_RE ^WARNING: it holds N MB of memory and grows, N are allowed: N samples 
 EXPECT_RE ^2\n2\n\Z
 STDERR needs -i
 STDERR may change the frequency
+
+NAME profile -c: software and hardware events only
+TOGETHER
+RUN for e in tracepoint:syscalls:sys_enter_getppid uprobe:c:malloc; do {sonde} profile -e $e -c 10 1 2>&1 | head -n 1; done; {sonde} profile -f -e software:faults -c 1 -- {build}/waits calls 1 | grep -c . >n; echo $(($(cat n) > 0))
+EXPECT_RE \A(sonde profile: error: argument -c/--count: goes with software: and hardware: events only\n){2}1\n\Z
