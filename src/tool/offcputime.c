@@ -9,6 +9,15 @@ static const u8 offcputime_bt[] = {
 // Kinds of time, as StackSample.part and as the last part of the script's key
 enum { OFF_BLOCKED, OFF_RUNQ, OFF_PREEMPTED, OFF_UNFINISHED, OFF_EARLIER };
 
+// Who may not load programs is told so later, and learns nothing of the kernel.
+static bool kernel_lacks_loops(void)
+{
+	struct err *denied = feature_need_caps();
+	bool lacks = !denied && !feature_has(FEAT_FOR_EACH_MAP_ELEM);
+	err_free(denied);
+	return lacks;
+}
+
 static const char *check(struct ToolOpts *o)
 {
 	if ((o->pids.n != 0) + (o->tids.n != 0) + (o->threads != THREADS_ALL) > 1)
@@ -24,7 +33,7 @@ static const char *check(struct ToolOpts *o)
 	if (o->max_cpu && o->check)
 		return "argument --check: counts all time of a thread; not allowed with --max-cpu";
 	o->one_in = o->max_cpu && !o->one_in ? 1 : o->one_in;
-	if (!o->incomplete && !o->check && !feature_has(FEAT_FOR_EACH_MAP_ELEM)) {
+	if (!o->incomplete && !o->check && kernel_lacks_loops()) {
 		fprintf(stderr, "WARNING: threads asleep at the start or at the end are left out (--complete off): this kernel has no "
 				"bpf_for_each_map_elem (Linux 5.13)\n");
 		o->incomplete = o->asleep_lost = true;

@@ -10,6 +10,12 @@ EXPECT_RE \A1\n1\n\Z
 STDERR ERROR: sonde needs root, or the capabilities CAP_BPF and CAP_PERFMON (missing: both)
 STDERR setcap cap_bpf,cap_perfmon,cap_dac_read_search,cap_sys_ptrace,cap_syslog,cap_checkpoint_restore+ep /tmp/sonde-as.
 
+NAME none: nothing is said of a kernel that could not be asked
+RUN {top}/test/run/as.sh '' {build} 'sonde offcputime 1 2>&1' | cut -c1-40
+NEED cmd:setpriv
+TIMEOUT 60
+EXPECT_RE \AERROR: sonde needs root, or the capabili\n\Z
+
 NAME one of the two
 RUN {top}/test/run/as.sh +bpf {build} 'sonde profile 1'; {top}/test/run/as.sh +perfmon {build} 'sonde profile 1'
 NEED cmd:setpriv
