@@ -69,7 +69,7 @@ EXPECT_RE \Aof home\n+installed\n+installed\n
 
 NAME what is wrong with a tool's options and script
 RUN mkdir t; cp {top}/test/run/calls.bt t; echo 'begin {' >t/broken.bt; export SONDE_PATH=$PWD/t; for c in 'calls --nosuch' 'calls 1 2' 'calls x' 'calls -n' 'calls -n many' 'calls --flame /nosuch/f' broken 'calls --map @no -f'; do {sonde} $c >out; echo $?; done
-EXPECT_RE \A2\n2\n2\n2\n1\n1\n1\n1\n\Z
+EXPECT_RE \A2\n2\n2\n2\n2\n1\n1\n1\n\Z
 STDERR sonde calls: error: unrecognized arguments: --nosuch
 STDERR sonde calls: error: argument duration: must be an integer
 STDERR sonde calls: error: argument -n/--number: expected one argument
