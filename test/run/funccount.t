@@ -45,3 +45,13 @@ NAME tools made of a script: a process or thread that is not there, one that end
 RUN export SONDE_PATH={top}/tools; for a in 'funccount -p 4194300 t:sched:sched_switch' 'flow -p 4194300 c:free' 'flow -t 4194300 c:free' 'runqlat -p 4194300'; do timeout 20 {sonde} $a 2>&1; echo $?; done; sleep 2 & timeout 20 {sonde} flow -t $! c:free; echo $?
 TIMEOUT 60
 EXPECT_RE \A(ERROR: there is no (process|thread) 4194300\n1\n){4}(.*\n)*0\n\Z
+
+NAME funccount and flow: a C++ function whose name has more than 1,024 characters
+NEED cmd:g++
+RUN printf 'template<class A, class B> struct pair_of_a_long_name { };\ntemplate<class T> __attribute__((noipa)) int work(T) { return 1; }\ntypedef pair_of_a_long_name<int, long> a; typedef pair_of_a_long_name<a, a> b; typedef pair_of_a_long_name<b, b> c; typedef pair_of_a_long_name<c, c> d; typedef pair_of_a_long_name<d, d> e; typedef pair_of_a_long_name<e, e> f;\nint main() { return work(f()) - 1; }\n' >l.cc; g++ -O1 -o long l.cc; export SONDE_PATH={top}/tools; {sonde} funccount './long:_Z4work*' -- ./long | grep -c '^@calls.*work<pair_of_a_long_name<.*: 1$'; {sonde} flow './long:_Z4work*' -- ./long | grep -c '[-<][->] .*work<pair_of_a_long_name<'
+TIMEOUT 60
+EXPECT_RE \A1\n2\n\Z
+
+NAME tools made of a script that takes no stacks: no options of stacks
+RUN export SONDE_PATH={top}/tools; for t in funccount flow runqlat; do {sonde} $t -h; done | grep -c -- '--flame\|--folded\|--top\|--unwind\|stack-storage'; SONDE_PATH={top}/test/run {sonde} calls -h | grep -c -- '--flame\|--folded\|--top\|--unwind\|stack-storage'; {sonde} runqlat -h | grep '^ARGS'
+EXPECT_RE \A0\n5\nARGS are INTERVAL and COUNT
