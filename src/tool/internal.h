@@ -132,7 +132,7 @@ struct OptionRows;
 struct OptionScan;
 int tool_take_options(struct ToolOpts *o, struct OptionScan *scan); // 0, or the exit status after an error was printed
 int tool_take_duration(struct ToolOpts *o, const char *arg);	    // likewise
-void script_tool_rows(struct OptionRows *rows); // the options that every script in the tools' path has
+void script_tool_rows(struct OptionRows *rows, bool stacks); // the options that every script in the tools' path has; those that are of stacks
 // form.c
 void row_waits(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s); // offcputime.c
 void row_waker(const struct ToolOpts *o, struct Arena *a, const struct KeyParts *k, u64 value, struct StackSample *s); // wake.c

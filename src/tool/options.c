@@ -460,20 +460,27 @@ static const struct Option *common(const char *name)
 	return o ? o : named(report_options, nreport_options, name);
 }
 
-void script_tool_rows(struct OptionRows *rows)
+static void add_common(struct OptionRows *rows, const char *const *names, size_t n)
 {
-	static const char *const names[] = {
-		"folded", "d/delimited", "a/annotations", "json",
-#define OUTPUT(option, addresses, parts, what, help, write) #option,
-#include "out/outputs.def"
-#undef OUTPUT
-		"title", "map", "top", "c/command", "status",
-		"A/addresses", "s/offset", "T/timestamp", "i/interval", "output", "inlines", "lines", "why-incomplete", "strict", "keep-privileges", "stack-storage-size",
-		"unwind", "native", "async", "print-script", "dump", "help"};
-	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+	for (size_t i = 0; i < n; i++) {
 		assert(common(names[i]));
 		vec_push(&rows->v, common(names[i]));
 	}
+}
+
+void script_tool_rows(struct OptionRows *rows, bool stacks)
+{
+	static const char *const reports[] = {
+		"folded", "d/delimited", "a/annotations",
+#define OUTPUT(option, addresses, parts, what, help, write) #option,
+#include "out/outputs.def"
+#undef OUTPUT
+		"title", "map", "top", "A/addresses", "s/offset", "T/timestamp", "i/interval", "inlines", "lines", "why-incomplete", "stack-storage-size", "unwind",
+		"native", "async"};
+	static const char *const always[] = {"json", "c/command", "status", "output", "strict", "keep-privileges", "print-script", "dump", "help"};
+	if (stacks)
+		add_common(rows, reports, ARRAY_LEN(reports));
+	add_common(rows, always, ARRAY_LEN(always));
 }
 
 void tool_usage(const struct Tool *t, FILE *out)

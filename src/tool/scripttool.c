@@ -164,6 +164,12 @@ static bool show_diags(struct ScriptTool *t)
 	return t->diags.nerrors;
 }
 
+// May it take stacks? One that imports a script perhaps does there.
+static bool takes_stacks(const char *text)
+{
+	return strstr(text, "ustack") || strstr(text, "kstack") || strstr(text, "import");
+}
+
 // What text is read from is in t->text already. False: what is wrong with the script was told.
 static bool script_tool_init(struct ScriptTool *t, const char *name, const char *path, const char *usage, bool as_tool)
 {
@@ -177,7 +183,7 @@ static bool script_tool_init(struct ScriptTool *t, const char *name, const char 
 	t->tool = (struct Tool){.name = arena_strdup(&t->arena, name), .summary = arena_strdup(&t->arena, str_text(&line)), .script = true,
 				.reports = true, .usage = script_usage};
 	str_deinit(&line);
-	script_tool_rows(&common);
+	script_tool_rows(&common, takes_stacks(str_text(&t->text)));
 	add_script_rows(t, &common);
 	for (size_t i = 0; as_tool && i < common.v.n; i++)
 		vec_push(&t->rows.v, common.v.p[i]);
