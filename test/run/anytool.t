@@ -73,7 +73,7 @@ EXPECT_RE \A2\n2\n2\n2\n2\n1\n1\n1\n\Z
 STDERR sonde calls: error: unrecognized arguments: --nosuch
 STDERR sonde calls: error: argument duration: must be an integer
 STDERR sonde calls: error: argument -n/--number: expected one argument
-STDERR option --number of the script is a number
+STDERR sonde calls: error: argument -n/--number: must be an integer
 STDERR broken.bt:1:
 
 NAME a script's words are its own when it uses them
