@@ -26,7 +26,7 @@ struct Running {
 	struct Limit limit;
 	u32 cpus_away; // as it was told
 	u64 map_bytes; // of a collector's maps, when the last report was made
-	u64 next_report_ns; // -i
+	u64 next_report_ns, reports; // -i; reports: made so far
 	FILE *out; // the session's
 	struct StackTotal total; // -i with files: of all reports
 	struct OutputFiles whole, each; // files of the whole run; of each interval
@@ -61,6 +61,12 @@ static void told(struct err *e)
 	err_free(e);
 }
 
+// How many reports a run of that duration has: the last one is made at its end, not just before it and then of the moments in between.
+static bool is_last(const struct Running *r)
+{
+	return r->o->duration && r->o->interval && (r->reports + 1) * r->o->interval >= r->o->duration;
+}
+
 // A script that makes its reports by itself prints @samples, and clears it: both is our report. At the end the session asks for it.
 static bool on_samples(void *arg, struct RunCtx *rc, struct MapDef *m, const struct MapAction *a)
 {
@@ -69,7 +75,7 @@ static bool on_samples(void *arg, struct RunCtx *rc, struct MapDef *m, const str
 		return true;
 	if (strcmp(m->name, "@samples") || a->what == MAP_ZERO)
 		return false;
-	if (a->what != MAP_CLEAR && !r->duration_ns) {
+	if (a->what != MAP_CLEAR && !r->duration_ns && !is_last(r)) {
 		if (!r->ran)
 			limit_look(&r->limit, r->o, rc);
 		told(report(r, rc, false));
@@ -356,6 +362,7 @@ static struct err *report(void *arg, struct RunCtx *rc, bool last)
 	if (o->check)
 		return r->tool->check_report(o, rc, r->out);
 	r->taken = moment();
+	r->reports++;
 	struct err *e = take_samples(r, rc, &set);
 	gather(r, &set);
 	if (whole)
@@ -454,7 +461,7 @@ static bool tick(void *arg, struct RunCtx *rc)
 	struct Running *r = arg;
 	u64 now = now_ns(), every = r->tool->own_reports && !r->ran ? 0 : r->o->interval * 1000000000ull;
 	limit_tick(&r->limit, r->o, rc);
-	if (!every || now + EARLY_NS < r->next_report_ns) {
+	if (!every || is_last(r) || now + EARLY_NS < r->next_report_ns) {
 		progress_tick(&r->progress, rc, r->o, now, now_ns);
 		return true;
 	}

@@ -342,3 +342,10 @@ NAME profile -c: software and hardware events only
 TOGETHER
 RUN for e in tracepoint:syscalls:sys_enter_getppid uprobe:c:malloc; do {sonde} profile -e $e -c 10 1 2>&1 | head -n 1; done; {sonde} profile -f -e software:faults -c 1 -- {build}/waits calls 1 | grep -c . >n; echo $(($(cat n) > 0))
 EXPECT_RE \A(sonde profile: error: argument -c/--count: goes with software: and hardware: events only\n){2}1\n\Z
+
+NAME -i with a duration: the last report is the one at the end, there is none of the moments behind it
+LONG
+TOGETHER
+RUN {build}/waits mix 60000 & p=$!; for t in profile offcputime offwaketime wakeuptime; do {sonde} $t -i 1 2 | grep -c '^Total'; done; {sonde} profile -p $p -i 1 --flame 'f.%s.svg' 2 >o; kill $p; ls f.*
+TIMEOUT 60
+EXPECT_RE \A(2\n){4}f.0001.svg\nf.0002.svg\n\Z
