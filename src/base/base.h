@@ -279,6 +279,7 @@ struct OutFile {
 struct err *outfile_open(struct OutFile *o, const char *path);
 void outfile_begin(struct OutFile *o); // from now on o->f may be written to: the file is emptied; more calls do nothing
 bool outfile_is(const struct OutFile *o, const char *path); // is path the regular file that o writes to, by whatever name?
+bool is_same_file(const char *a, const char *b); // regular files, by any names; NULL is none
 // Writes the rest out and closes; a file that was made and never begun is removed. What could not be written is an error; a reader that left
 // (`| head`) has all it wanted.
 struct err *outfile_close(struct OutFile *o);

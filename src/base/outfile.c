@@ -42,6 +42,12 @@ bool outfile_is(const struct OutFile *o, const char *path)
 	return o->path && !fstat(fileno(o->f), &a) && !stat(path, &b) && same_file(&a, &b);
 }
 
+bool is_same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+	return a && b && !stat(a, &x) && !stat(b, &y) && same_file(&x, &y);
+}
+
 static bool not_writable(int fd) // closed: hold_std_fds
 {
 	int mode = fcntl(fd, F_GETFL);

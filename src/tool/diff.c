@@ -409,7 +409,11 @@ static int run(struct Diff *d, char **paths)
 {
 	struct Input a = {0}, b = {0};
 	int rc = 1;
-	struct err *e = load(&a, d, paths[0]);
+	struct err *e = input_spared(paths[0], &d->files, d->out);
+	if (!e)
+		e = input_spared(paths[1], &d->files, d->out);
+	if (!e)
+		e = load(&a, d, paths[0]);
 	for (u32 i = 0; i < 2; i++)
 		d->names[i] = strrchr(paths[i], '/') ? strrchr(paths[i], '/') + 1 : paths[i];
 	if (!e)

@@ -109,12 +109,20 @@ static struct err *write_all(const struct FromFile *f, struct StackProfile *p)
 	return e || (files && !f->folded && !f->json && !f->top && !f->out) ? e : print_text(f, p);
 }
 
+struct err *input_spared(const char *path, const struct OutputFiles *files, const char *out)
+{
+	bool overwritten = is_same_file(path, out);
+	for (u32 i = 0; i < OUTPUTS; i++)
+		overwritten |= is_same_file(path, files->path[i]);
+	return overwritten ? err_new("%s is what is read: it would be overwritten", path) : NULL;
+}
+
 static int from_file(struct FromFile *f, const char *path)
 {
 	struct Input in = {0};
 	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-	struct err *e = input_load(&in, &f->wish, path);
-	if (!e)
+	struct err *e = input_spared(path, &f->files, f->out);
+	if (!e && !(e = input_load(&in, &f->wish, path)))
 		input_tell(&in, path, &f->left_out);
 	in.prof.no_lines = !f->lines;
 	in.prof.lang_lines = f->lines;

@@ -150,6 +150,8 @@ void script_print(const struct ToolOpts *o, FILE *out); // with the options as i
 const char *stack_words(const struct ToolOpts *o); // "user + kernel"
 void thread_words(const struct ToolOpts *o, FILE *out); // "all threads", "PID 5", "user threads"
 
+// fromfile.c: an error if a file that is read would be written to
+struct err *input_spared(const char *path, const struct OutputFiles *files, const char *out);
 // diffpage.c: --html of sonde diff
 struct err *diffpage_write(const struct StackProfile *before, const struct StackProfile *after, const struct ProfileDiff *d, const char *title, const struct OutputFiles *files);
 

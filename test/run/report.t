@@ -154,6 +154,11 @@ RUN printf 'main;<f> 3\n' | {sonde} flame --title '<&>' --no-process - | grep -o
 EXPECT >&lt;&amp;&gt;</text>
 EXPECT_LINE <title>&lt;f&gt;
 
+NAME what is read is not written to
+RUN echo 'p;main 3' >a; echo 'p;main 4' >b; ln -s a c; for o in 'report --pprof a a' 'report -o a a' 'flame -o a c' 'report --html c a' 'diff -o b a b' 'diff --html a a b'; do {sonde} $o; echo $?; done; cat a b
+EXPECT_RE \A(1\n){6}p;main 3\np;main 4\n\Z
+STDERR ERROR: a is what is read: it would be overwritten
+
 NAME profiles from files that are none
 RUN head -c 5000 /dev/zero > z; for f in z /nosuch /; do {sonde} report $f; echo $?; done; printf '\37\213\10junk' > g; {sonde} report g; echo $?; {sonde} report; echo $?; {sonde} flame --nosuch x; echo $?; echo 'just words' | {sonde} report -; echo $?
 EXPECT_RE \A(1\n){4}2\n2\n1\n\Z
