@@ -368,10 +368,7 @@ static void complete(struct Completing *c, const char *tool, const char *options
 static char *called_tool(const char *program)
 {
 	const char *name = strrchr(program, '/') ? strrchr(program, '/') + 1 : program;
-	size_t n = strlen(name);
-	if (begins(name, "sonde-"))
-		return xstrdup(name + 6);
-	return tool_called(name) && n > 6 ? xasprintf("%.*s", (int)(n - 6), name) : NULL; // -bpfcc
+	return tool_called(name);
 }
 
 int complete_print(FILE *out, const char *program, int n, char **words)

@@ -125,6 +125,12 @@ bool help_options(FILE *out, const char *tool)
 	return true;
 }
 
+void help_info(FILE *out)
+{
+	fputs("USAGE: sonde info          what this kernel supports\n"
+	      "       sonde info -p PID   which runtimes a process has, and what its stacks will show of them\n", out);
+}
+
 bool help_print(FILE *out, const char *topic, bool as_bpftrace)
 {
 	if (!topic)
@@ -133,6 +139,8 @@ bool help_print(FILE *out, const char *topic, bool as_bpftrace)
 		help_lang(out);
 	else if (!strcmp(topic, "probes"))
 		help_probes(out);
+	else if (!strcmp(topic, "info"))
+		help_info(out);
 	else if (!strcmp(topic, "topics"))
 		help_topics(out);
 	else if (!strcmp(topic, "tools")) {

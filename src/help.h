@@ -7,5 +7,6 @@
 // as_bpftrace: usage as the command of that name.
 bool help_options(FILE *out, const char *tool); // the options of a tool, of a script run if NULL, as completion reads them; false: no such tool
 bool help_print(FILE *out, const char *topic, bool as_bpftrace);
+void help_info(FILE *out); // how sonde info is called
 void help_commands(FILE *out); // a line for each command that is no tool
 #endif

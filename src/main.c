@@ -32,8 +32,7 @@ static int cmd_info(int argc, char **argv)
 		return 0;
 	}
 	if (!of_pid || argc != 3 || !parse_u64(argv[2], &pid) || !pid || pid > INT_MAX) {
-		fprintf(stderr, "USAGE: sonde info          what this kernel supports\n"
-				"       sonde info -p PID   which runtimes a process has, and what its stacks will show of them\n");
+		help_info(stderr);
 		return 1;
 	}
 	struct err *e = procinfo_print(stdout, (int)pid);
@@ -93,21 +92,33 @@ static bool run_tool(const char *name, int argc, char **argv, int *rc)
 	return true;
 }
 
+// A command or tool, argv[0]. False: there is none.
+static bool run_word(int argc, char **argv, int *rc)
+{
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+		if (!strcmp(argv[0], commands[i].name)) {
+			*rc = commands[i].fn(argc, argv);
+			return true;
+		}
+	return is_word(argv[0]) && run_tool(argv[0], argc, argv, rc);
+}
+
 static int run(int argc, char **argv)
 {
 	const char *name = strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
 	bool as_bpftrace = !strcmp(name, "bpftrace");
-	const struct Tool *called = tool_called(name);
+	char *called = tool_called(name);
 	int rc;
-	if (called)
-		return tool_main(called, argc, argv);
-	if (!strncmp(name, "sonde-", 6) && script_tool_main(name + 6, argc, argv, &rc))
-		return rc;
+	if (called) {
+		argv[0] = called;
+		bool ran = run_word(argc, argv, &rc);
+		free(called);
+		if (ran)
+			return rc;
+		argv[0] = (char *)name;
+	}
 	if (argc > 1 && !as_bpftrace) {
-		for (size_t i = 0; i < ARRAY_LEN(commands); i++)
-			if (!strcmp(argv[1], commands[i].name))
-				return commands[i].fn(argc - 1, argv + 1);
-		if (is_word(argv[1]) && run_tool(argv[1], argc - 1, argv + 1, &rc))
+		if (run_word(argc - 1, argv + 1, &rc))
 			return rc;
 		if (is_word(argv[1]) && !can_access(argv[1], F_OK)) // nor is it a file
 			return unknown_tool(argv[1]);

@@ -13,18 +13,13 @@ const struct Tool *tool_find(const char *name)
 	return NULL;
 }
 
-const struct Tool *tool_called(const char *program)
+char *tool_called(const char *program)
 {
 	static const char before[] = "sonde-", after[] = "-bpfcc"; // Debian's names of bcc's tools
 	size_t n = strlen(program), k = strlen(after);
 	if (!strncmp(program, before, strlen(before)))
-		return tool_find(program + strlen(before));
-	if (n <= k || strcmp(program + n - k, after))
-		return NULL;
-	char *name = xasprintf("%.*s", (int)(n - k), program);
-	const struct Tool *t = tool_find(name);
-	free(name);
-	return t;
+		return xstrdup(program + strlen(before));
+	return n > k && !strcmp(program + n - k, after) ? xasprintf("%.*s", (int)(n - k), program) : NULL;
 }
 
 size_t tool_names(const char **names, size_t max)

@@ -6,7 +6,7 @@
 
 struct Tool;
 const struct Tool *tool_find(const char *name); // NULL: no such tool
-const struct Tool *tool_called(const char *program); // by an installed name: sonde-profile, profile-bpfcc; NULL: none
+char *tool_called(const char *program); // the name in "sonde-NAME" and "NAME-bpfcc", to be freed; NULL: it is called otherwise
 int tool_main(const struct Tool *t, int argc, char **argv);
 void tool_usage(const struct Tool *t, FILE *out);
 void tool_words(const struct Tool *t, FILE *out); // its options, for completion

@@ -349,3 +349,8 @@ TOGETHER
 RUN {build}/waits mix 60000 & p=$!; for t in profile offcputime offwaketime wakeuptime; do {sonde} $t -i 1 2 | grep -c '^Total'; done; {sonde} profile -p $p -i 1 --flame 'f.%s.svg' 2 >o; kill $p; ls f.*
 TIMEOUT 60
 EXPECT_RE \A(2\n){4}f.0001.svg\nf.0002.svg\n\Z
+
+NAME links named sonde-TOOL and TOOL-bpfcc: commands and tools made of a script, too
+TOGETHER
+RUN export SONDE_PATH={top}/tools; for n in sonde-top sonde-report sonde-flame sonde-diff sonde-agent sonde-profile sonde-runqlat profile-bpfcc runqlat-bpfcc funccount-bpfcc; do ln -s {sonde} $n; ./$n --help | head -n 1 | cut -d' ' -f1-3; done; ln -s {sonde} sonde-none; ./sonde-none --help | head -n 1 | cut -d' ' -f1-3; {sonde} help info
+EXPECT_RE \AUSAGE: sonde top\nUSAGE: sonde report\nUSAGE: sonde flame\nUSAGE: sonde diff\nUSAGE: sonde agent\nUSAGE: sonde profile\nUSAGE: sonde runqlat\nUSAGE: sonde profile\nUSAGE: sonde runqlat\nUSAGE: sonde funccount\nUSAGE: sonde \[options\]\nUSAGE: sonde info
