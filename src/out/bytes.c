@@ -2,33 +2,6 @@
 // In: any bytes of a traced process. Out: appended to a Str. Invariant: what a terminal gets moves no cursor, what JSON gets is valid.
 #include "out/report.h"
 
-// Length of a colour sequence ESC [ digits ; digits m at s, 0 if there is none.
-static size_t colour_len(const char *s, size_t n)
-{
-	if (n < 3 || s[0] != '\033' || s[1] != '[')
-		return 0;
-	size_t i = 2;
-	while (i < n && ((s[i] >= '0' && s[i] <= '9') || s[i] == ';'))
-		i++;
-	return i < n && s[i] == 'm' ? i + 1 : 0;
-}
-
-void str_add_terminal(struct Str *out, const char *s, size_t n)
-{
-	for (size_t i = 0; i < n;) {
-		size_t c = colour_len(s + i, n - i);
-		if (c) {
-			str_addn(out, s + i, c);
-			i += c;
-			continue;
-		}
-		size_t from = i++;
-		while (i < n && s[i] != '\033')
-			i++;
-		str_add_escaped(out, s + from, i - from, true);
-	}
-}
-
 size_t shown_len(const char *s, size_t n)
 {
 	size_t len = utf8_len(s, n);

@@ -130,7 +130,7 @@ struct Render {
 	FILE *out;
 	FILE *err; // NULL: stderr
 	enum BufMode mode;
-	bool escape; // out is a terminal: control characters in values are shown as \xNN (colour sequences pass)
+	bool escape; // out is a terminal: control characters in values are shown as \xNN, newlines and colours too
 	bool batch;  // more follows at once: line mode may flush later (set by the event loop)
 	const struct RenderOps *ops;
 };
@@ -177,7 +177,6 @@ void str_add_shown(struct Str *out, const char *s, size_t n); // what shown_len(
 void str_add_json(struct Str *out, const char *s, size_t n);	    // a quoted JSON string
 void str_add_json_uint(struct Str *out, u64 x); // as a string where a double would not hold it
 void str_add_json_int(struct Str *out, s64 x);
-void str_add_terminal(struct Str *out, const char *s, size_t n); // control characters as \xNN; newline, tab and colours pass
 // hist.c: rows of a histogram and the graph of a time series, lines ended by newlines
 void hist_text(const struct Value *v, struct Str *out);
 void tseries_text(const struct Value *v, struct Str *out);

@@ -59,13 +59,25 @@ void frame_text(const struct Frame *f, enum StackStyle style, struct Str *out)
 		str_addf(out, "@%s:%u", f->file, f->line);
 }
 
-static void stack_text(const struct Value *v, struct Str *out)
+// What a traced process may have chosen; shown: on a terminal
+static void add_chosen(const char *s, size_t n, bool shown, struct Str *out)
+{
+	if (shown)
+		str_add_shown(out, s, n);
+	else
+		str_addn(out, s, n);
+}
+
+static void stack_text(const struct Value *v, bool shown, struct Str *out)
 {
 	str_addc(out, '\n');
 	for (u32 i = 0; i < v->nframes; i++) {
+		struct Str frame = {0};
 		str_add(out, v->style == STACK_STYLE_BPFTRACE ? stack_indent : v->style == STACK_STYLE_PERF ? "\t" : "");
-		frame_text(&v->frames[i], v->style, out);
+		frame_text(&v->frames[i], v->style, &frame);
+		add_chosen(str_text(&frame), frame.n, shown, out);
 		str_addc(out, '\n');
+		str_deinit(&frame);
 	}
 }
 
@@ -85,7 +97,9 @@ static void add_signed_or_not(u64 x, bool uns, struct Str *out)
 	str_addf(out, uns ? "%llu" : "%lld", (unsigned long long)x);
 }
 
-static void record_text(const struct Value *v, struct Str *out)
+static void add_text(const struct Value *v, bool shown, struct Str *out);
+
+static void record_text(const struct Value *v, bool shown, struct Str *out)
 {
 	if (!v->n) {
 		str_add(out, "{}");
@@ -93,7 +107,7 @@ static void record_text(const struct Value *v, struct Str *out)
 	}
 	for (u32 i = 0; i < v->n; i++) {
 		str_addf(out, "%s.%s = ", i ? ", " : "{ ", v->names[i]);
-		value_text(&v->items[i], out);
+		add_text(&v->items[i], shown, out);
 	}
 	str_add(out, " }");
 }
@@ -107,7 +121,7 @@ static void stats_text(const struct Value *v, struct Str *out)
 	str_add(out, " }");
 }
 
-void value_text(const struct Value *v, struct Str *out)
+static void add_text(const struct Value *v, bool shown, struct Str *out)
 {
 	switch (v->kind) {
 	case V_NONE:
@@ -127,7 +141,7 @@ void value_text(const struct Value *v, struct Str *out)
 		break;
 	case V_STR:
 	case V_SYM:
-		str_addn(out, v->text, v->len);
+		add_chosen(v->text, v->len, shown, out);
 		break;
 	case V_ENUM:
 		if (v->text)
@@ -145,15 +159,15 @@ void value_text(const struct Value *v, struct Str *out)
 			str_add(out, !i ? "" : v->kind == V_TUPLE ? ", " : ",");
 			if (v->names)
 				str_addf(out, "%s = ", v->names[i]);
-			value_text(&v->items[i], out);
+			add_text(&v->items[i], shown, out);
 		}
 		str_addc(out, v->kind == V_TUPLE ? ')' : ']');
 		break;
 	case V_RECORD:
-		record_text(v, out);
+		record_text(v, shown, out);
 		break;
 	case V_STACK:
-		stack_text(v, out);
+		stack_text(v, shown, out);
 		break;
 	case V_STATS:
 		stats_text(v, out);
@@ -168,12 +182,14 @@ void value_text(const struct Value *v, struct Str *out)
 	}
 }
 
+void value_text(const struct Value *v, struct Str *out)
+{
+	add_text(v, false, out);
+}
+
 void value_text_escaped(const struct Value *v, struct Str *out)
 {
-	struct Str s = {0};
-	value_text(v, &s);
-	str_add_terminal(out, str_text(&s), s.n);
-	str_deinit(&s);
+	add_text(v, true, out);
 }
 
 static void json_items(const struct Value *v, struct Str *out)
@@ -227,7 +243,7 @@ void value_json(const struct Value *v, struct Str *out)
 		str_add_json(out, v->text, v->len);
 		break;
 	case V_STACK:
-		stack_text(v, &s);
+		stack_text(v, false, &s);
 		str_add_json(out, str_text(&s), s.n);
 		str_deinit(&s);
 		break;

@@ -202,7 +202,7 @@ static void handle_join(struct RunCtx *rc, const struct FmtSite *site, const u8 
 		if (i)
 			str_addn(&s, site->fmt, site->len);
 		if (rc->render->escape)
-			str_add_terminal(&s, arg, len);
+			str_add_shown(&s, arg, len);
 		else
 			str_addn(&s, arg, len);
 	}

@@ -99,6 +99,12 @@ NAME names of processes cannot send control characters to a terminal
 PROG begin { printf("%s\n", "a\x1bb"); exit() }
 EXPECT_RE a.b
 
+NAME on a terminal the name of a process is no line and no colour of its own; a script's own format is; in a pipe all is as it is
+RUN printf '%s\n' 'import ctypes, os, pty, subprocess, sys' 'own = "import ctypes, os, time; ctypes.CDLL(None).prctl(15, b\"x\\n\\x1b[8mz\", 0, 0, 0)\nwhile 1: os.getppid(); time.sleep(0.02)"' 'p = subprocess.Popen([sys.executable, "-c", own])' 'text = "tracepoint:syscalls:sys_enter_getppid /pid == %d && comm != \"python3\"/ { printf(\"\\x1b[31m%%s\\n\", comm); print((1, comm)); @[comm] = 1; exit() }" % p.pid' 'args = [sys.argv[1], "-q", "-e", text]' 'm, t = os.openpty()' 'subprocess.run(args, stdout=t)' 'print(repr(os.read(m, 65536)))' 'print(repr(subprocess.run(args, stdout=subprocess.PIPE).stdout))' 'p.kill()' >p.py; python3 p.py {sonde}
+TIMEOUT 30
+EXPECT_LINE b'\x1b[31mx\\x0a\\x1b[8mz\r\n(1, x\\x0a\\x1b[8mz)\r\n\r\n\r\n@[x\\x0a\\x1b[8mz]: 1\r\n'
+EXPECT_LINE b'\x1b[31mx\n\x1b[8mz\n(1, x\n\x1b[8mz)\n\n\n@[x\n\x1b[8mz]: 1\n'
+
 NAME -k reports failed reads
 PROG begin { $x = *(uint64 *)kptr(1); exit() }
 ARGS -k

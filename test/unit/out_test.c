@@ -69,7 +69,7 @@ TEST(strings)
 	check_value(&(struct Value)S("\xff\xc0\x80\xed\xa0\x80"), "\xff\xc0\x80\xed\xa0\x80", "\"\\u00ff\\u00c0\\u0080\\u00ed\\u00a0\\u0080\"");
 	struct Str s = {0};
 	value_text_escaped(&(struct Value)S("\033[31mred\033[0m\033]0;title\007 \x9b\n"), &s);
-	CHECK_STR(str_text(&s), "\033[31mred\033[0m\\x1b]0;title\\x07 \x9b\n");
+	CHECK_STR(str_text(&s), "\\x1b[31mred\\x1b[0m\\x1b]0;title\\x07 \\x9b\\x0a");
 	str_deinit(&s);
 }
 
