@@ -3,6 +3,7 @@
 #include "base/base.h"
 #include "input/input.h"
 #include "tool/internal.h"
+#include <errno.h>
 
 struct FromFile {
 	const struct FromFileCommand *cmd;
@@ -91,6 +92,10 @@ static struct err *print_text(const struct FromFile *f, struct StackProfile *p)
 		return e;
 	outfile_begin(&out);
 	e = write_text(f, p, out.f);
+	if (e && err_code(e) == EPIPE) { // who reads has seen enough
+		err_free(e);
+		e = NULL;
+	}
 	struct err *closing = outfile_close(&out);
 	if (!e)
 		return closing;
