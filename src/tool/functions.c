@@ -115,6 +115,16 @@ static int by_self(const void *a, const void *b)
 	return c ? c : strcmp(x->object, y->object);
 }
 
+// A column of text; characters take one place each, however many bytes they have.
+static void add_column(struct Str *s, size_t width)
+{
+	size_t places = 0;
+	for (size_t i = 0; i < s->n; places++)
+		i += MAX(utf8_len(s->p + i, s->n - i), (size_t)1);
+	for (; places < width; places++)
+		str_addc(s, ' ');
+}
+
 void functions_top(const struct StackProfile *p, u64 rows, FILE *out)
 {
 	struct Functions t = {0};
@@ -128,8 +138,9 @@ void functions_top(const struct StackProfile *p, u64 rows, FILE *out)
 		const struct Function *f = &t.v.p[i];
 		struct Str name = {0}, object = {0};
 		str_add_shown(&name, f->name, strlen(f->name));
+		add_column(&name, 40);
 		str_add_shown(&object, f->object, strlen(f->object));
-		fprintf(out, "%12llu %6.1f %12llu %6.1f  %-40s %s\n", (unsigned long long)f->self, 100 * (double)f->self / all, (unsigned long long)f->total,
+		fprintf(out, "%12llu %6.1f %12llu %6.1f  %s %s\n", (unsigned long long)f->self, 100 * (double)f->self / all, (unsigned long long)f->total,
 			100 * (double)f->total / all, str_text(&name), str_text(&object));
 		str_deinit(&name);
 		str_deinit(&object);

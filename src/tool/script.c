@@ -24,6 +24,17 @@ void thread_words(const struct ToolOpts *o, FILE *out)
 		fprintf(out, "TID %s", o->tids.p);
 	else
 		fprintf(out, "%s threads", o->threads == THREADS_USER ? "user" : o->threads == THREADS_KERNEL ? "kernel" : "all");
+	struct Str t = {0};
+	if (o->comm) {
+		str_add(&t, " named ");
+		str_add_shown(&t, o->comm, strlen(o->comm));
+	}
+	if (o->cgroup) {
+		str_add(&t, " in ");
+		str_add_shown(&t, o->cgroup, strlen(o->cgroup));
+	}
+	fputs(str_text(&t), out);
+	str_deinit(&t);
 }
 
 // A script string literal of untrusted option text.

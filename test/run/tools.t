@@ -8,7 +8,7 @@ RUN exec {sonde} profile -F 199 -d --comm spinner{id}
 WORKLOAD {build}/waits spin 1500 0 {id}
 INT 0.2
 TIMEOUT 20
-EXPECT_LINE Sampling at 199 Hertz of all threads by user + kernel stack... Hit Ctrl-C to end.
+EXPECT_LINE Sampling at 199 Hertz of all threads named spinner{id} by user + kernel stack... Hit Ctrl-C to end.
 EXPECT_RE ^    spin_here\n    spinner\n    start_thread\n    clone3\n    -                spinner{id} \(\d+\)\n        \d+\n        \d+\.\d %\n\n
 
 NAME profile: the samples of a known spin (seed/15)

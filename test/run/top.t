@@ -39,6 +39,14 @@ TIMEOUT 60
 EXPECT_RE \A0 seen\n1\n\Z
 STDERR ERROR: there is no process 4194300
 
+NAME --top: names of other alphabets keep the columns
+RUN printf 'p;main;\303\274ber 3\np;main;ab 2\n' >f; {sonde} report --top f | python3 -c "import sys; print([len(l) for l in sys.stdin.buffer.read().decode().split(chr(10))[1:4]])"
+EXPECT_RE \A\[82, 82, 82\]\n\Z
+
+NAME sonde flame: a reader that has seen enough is no error
+RUN python3 -c "for i in range(50): print('p;%d;%s 1' % (i, ';'.join('f%d_%d%s' % (i, k, 'x' * 80) for k in range(200))))" >g; { {sonde} flame g 2>e; echo $? >>e; } | head -n 1 | cut -c1-5; cat e
+EXPECT_RE \A<\?xml\n0\n\Z
+
 NAME --by and addresses where the report has no place for them
 RUN for o in '--by thread --top' '-A -f' '-A --json' '-A --top'; do {sonde} profile $o -- true 2>&1 | head -n 1; done; {sonde} stackcount -v -f t:sched:sched_switch -- true 2>&1 | head -n 1
 EXPECT_RE \A(sonde \w+: error: .* not allowed with .*\n){5}\Z
