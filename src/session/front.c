@@ -46,6 +46,21 @@ struct err *pass_config(struct Session *s)
 	return NULL;
 }
 
+// A tool waits for what it was told to trace: where none of that is there it would wait for ever. What it has for itself counts for nothing.
+static const struct Point *only_absent(const struct Session *s)
+{
+	const struct Point *absent = NULL;
+	for (u32 i = 0; i < s->nlists; i++)
+		for (size_t k = 0; k < s->lists[i].v.n; k++) {
+			const struct Point *pt = s->lists[i].v.p[k];
+			if (pt->absent)
+				absent = absent ? absent : pt;
+			else if (pt->kind != PK_BEGIN && pt->kind != PK_END && pt->kind != PK_INTERVAL && pt->kind != PK_SELF)
+				return NULL;
+		}
+	return absent;
+}
+
 struct err *pass_points(struct Session *s)
 {
 	watchpoints_prepare(&s->env, s->script);
@@ -62,6 +77,9 @@ struct err *pass_points(struct Session *s)
 	}
 	s->lists = arena_new_n(&s->arena, struct PointList, s->nlists);
 	probes_expand(&s->env, s->script, s->lists);
+	const struct Point *absent = s->o->found ? only_absent(s) : NULL;
+	if (absent)
+		diag_error_plain(&s->diags, "No matches for %s", absent->name);
 	return NULL;
 }
 

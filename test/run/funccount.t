@@ -30,8 +30,9 @@ TIMEOUT 40
 EXPECT_RE ^@calls\[vfs_read\]: [1-9]\d*\n[^@]*@calls\[vfs_read\]: [1-9]\d*$
 
 NAME funccount: without a pattern, with one that nothing matches
-RUN export SONDE_PATH={top}/tools; {sonde} funccount; echo $?; {sonde} funccount {build}/calls:nosuch; echo $?; {sonde} funccount 'nosuch:type:a'; echo $?
-EXPECT_RE \A2\n1\n1\n\Z
+RUN export SONDE_PATH={top}/tools; {sonde} funccount; echo $?; {sonde} funccount {build}/calls:nosuch; echo $?; {sonde} funccount 'nosuch:type:a'; echo $?; timeout 20 {sonde} funccount '{build}/calls:nosuch*'; echo $?; timeout 20 {sonde} flow '{build}/calls:nosuch*'; echo $?
+EXPECT_RE \A2\n(1\n){4}\Z
+STDERR ERROR: No matches for uprobe:{build}/calls:nosuch*
 STDERR ERROR: funccount takes one PATTERN
 STDERR nosuch
 
