@@ -346,7 +346,7 @@ EXPECT_RE \A(sonde profile: error: argument -c/--count: goes with software: and 
 NAME -i with a duration: the last report is the one at the end, there is none of the moments behind it
 LONG
 TOGETHER
-RUN {build}/waits mix 600000 & p=$!; for t in profile offcputime offwaketime wakeuptime; do {sonde} $t -i 1 2 | grep -c '^Total'; done; {sonde} profile -p $p -i 1 --flame 'f.%s.svg' 2 >o; kill $p; ls f.*
+RUN for t in profile offcputime offwaketime wakeuptime; do {sonde} $t -i 1 2 | grep -c '^Total'; done; {build}/waits spin 600000 & p=$!; {sonde} profile -p $p -i 1 --flame 'f.%s.svg' 2 >o; kill $p; ls f.*
 TIMEOUT 60
 EXPECT_RE \A(2\n){4}f.0001.svg\nf.0002.svg\n\Z
 
