@@ -168,7 +168,7 @@ NAME v8: Deno 2.9 (V8 15.0, without symbols): its functions, interpreted and bas
 LONG
 NEED npm:@deno/linux-x64-glibc@2.9.6
 NEED arch:x86_64
-RUN tar xzf $HOME/.cache/sonde-npm/deno-linux-x64-glibc-2.9.6.tgz --strip-components=1 package/deno && { DENO_DIR=$PWD/d DENO_NO_UPDATE_CHECK=1 ./deno run --v8-flags=--no-opt,--no-maglev {top}/test/run/deno.js 12 >/dev/null 2>&1 & p=$!; sleep 1; {sonde} profile -p $p -F 199 -U -f --why-incomplete 6 2>e | python3 {top}/test/run/deno.py; grep ' user stacks, ' e; {sonde} info -p $p | grep -A1 '^  v8 15.0'; kill $p; }
+RUN tar xzf $HOME/.cache/sonde-npm/deno-linux-x64-glibc-2.9.6.tgz --strip-components=1 package/deno && { DENO_DIR=$PWD/d DENO_NO_UPDATE_CHECK=1 ./deno run --v8-flags=--no-opt,--no-maglev {top}/test/run/deno.js 60 >/dev/null 2>&1 & p=$!; sleep 1; {sonde} profile -p $p -F 199 -U -f --why-incomplete 6 2>e | python3 {top}/test/run/deno.py; grep ' user stacks, ' e; {sonde} info -p $p | grep -A1 '^  v8 15.0'; kill $p; }
 TIMEOUT 90
 EXPECT_LINE many stacks with innerWork, 0 wrong
 EXPECT_RE ^\d+ user stacks, \d+ whole \((100|9[5-9])\.
