@@ -40,9 +40,9 @@ RELR := $(if $(and $(STATIC)$(SONDE_MIN),$(findstring x86_64,$(MACHINE))),$(if $
 	printf '\043include <features.h>\n\043if __GLIBC_PREREQ(2, 36)\nyes\n\043endif\n' | $(CC) -E -P - 2>/dev/null)),-Wl$(comma)-z$(comma)pack-relative-relocs))
 # Small programs have no unwind information of their own code (190 KB), nor of what is linked into it (8 KB): nothing in it unwinds, and they are stripped.
 SLIM_CFLAGS = $(if $(STATIC)$(SONDE_MIN),-fno-asynchronous-unwind-tables -fno-unwind-tables)
-# A small program is optimised as one: 30 KB less. gcc's archives of such objects are made by its own ar.
+# A small program is optimised as one, when it is linked: 30 KB less. gcc's archives of such objects are made by its own ar.
 WHOLE := $(if $(SONDE_MIN),$(if $(findstring Free Software,$(shell $(CC) --version 2>/dev/null)),-flto=auto))
-SLIM_LDFLAGS = $(WHOLE) $(if $(STATIC),,$(if $(SONDE_MIN),-Wl$(comma)-T$(comma)package/slim.ld))
+SLIM_LDFLAGS = $(if $(WHOLE),$(WHOLE) -ffunction-sections -fdata-sections $(HARDEN_CFLAGS) $(SLIM_CFLAGS) $(CFLAGS)) $(if $(STATIC),,$(if $(SONDE_MIN),-Wl$(comma)-T$(comma)package/slim.ld))
 HARDEN_LDFLAGS = $(if $(STATIC),-static-pie,-pie) -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
 ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -Isrc -I$(BUILD)/gen -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers \
 	-ffunction-sections -fdata-sections $(PATHS) $(if $(CURSES),-DSONDE_CURSES) $(if $(SONDE_MIN),-DRT_PACKED) $(HARDEN_CFLAGS) $(SLIM_CFLAGS) $(WHOLE) $(CFLAGS) $(EXTRA_CFLAGS)
