@@ -11,8 +11,9 @@
 
 #define PAGE 4096u
 #define HEAPS_MAX 4096u
-#define HEAP_MAX (1ull << 30)
-#define METHOD_MAX (16u << 20) // bytes of a method
+#define AREAS_MAX 4096u
+#define HEAP_MAX (1ull << 30)	// bytes of a heap, and of all of a process that are looked at
+#define METHOD_MAX (1u << 20) // bytes of a method
 #define UNWINDS_MAX 1024u	// handlers of exceptions in a method
 #define BATCH 4096u
 #define BUCKET 32u  // bytes of code a nibble is for
@@ -20,13 +21,16 @@
 #define TRIES_MAX 4096u // methods that could not be read, of a heap
 #define LAST_STUB 15u	// a header up to there is no address: the code is no method
 #define STUBS_MAX (256u << 10) // bytes of pieces of code that are no methods, which are looked at
-#define METADATA_MAX (64u << 20)
+#define METADATA_MAX (64u << 20)  // of a module
+#define METADATA_ALL (256u << 20) // of all that are kept at a time
+#define LOOK_NS 50000000ull // how long new methods may take in a look; the others are for the next one
+#define PAUSE_NS 1000000ull // a look that found any makes an object, of which there are not many: so often so long to the next one
 #define NAME_MAX_BYTES 256u
 #define DYNAMIC 7u // kind of a method without metadata
 #define IDLE 50u   // rounds without a new method, after which what names need is dropped
 
 struct Heap {
-	u64 at, start, end, base, map; // base: what the map counts from
+	u64 at, start, end, limit, base, map; // limit: of what it may grow to; base: what the map counts from
 	VEC(u32) seen; // the map as it was read
 	u32 failed;
 	bool here;
@@ -43,7 +47,7 @@ struct Area { // memory of the runtime that may be run
 };
 // Where things are in the runtime's structures
 struct Shape {
-	u32 desc_size, chunk_size, chunk_tokens, module, dynamic_name;
+	u32 chunk_size, chunk_tokens, module, dynamic_name;
 	u32 base; // in a module: its image's address; 0: by the next four, one after the other
 	u32 image[4];
 	bool loader; // `module` is what loaded the type, which is not always what defines it
@@ -56,7 +60,9 @@ struct ClrProc {
 	VEC(struct Heap) heaps;
 	VEC(struct Module) modules;
 	VEC(struct Area) areas;
-	u32 idle;
+	u64 metadata; // bytes of the modules'
+	u32 idle, found; // looks in a row without a new method; looks with any
+	u64 not_before;	 // ns
 };
 
 static void drop_modules(struct ClrProc *c)
@@ -64,6 +70,7 @@ static void drop_modules(struct ClrProc *c)
 	for (size_t i = 0; i < c->modules.n; i++)
 		free(c->modules.p[i].bytes);
 	vec_deinit(&c->modules);
+	c->metadata = 0;
 }
 
 void clrcode_destroy(struct ClrProc *c)
@@ -101,11 +108,10 @@ void clrcode_look(struct Jits *j, struct Jit *t, const struct ProcMap *runtime, 
 		for (size_t k = 0; k < t->clr->areas.n && !a; k++)
 			if (t->clr->areas.p[k].start == maps[i].start && t->clr->areas.p[k].end == maps[i].end)
 				a = &t->clr->areas.p[k];
-		if (!a) {
+		if (a)
+			a->here = true;
+		else if (t->clr->areas.n < AREAS_MAX)
 			vec_push(&t->clr->areas, ((struct Area){maps[i].start, maps[i].end, 0, true, false}));
-			continue;
-		}
-		a->here = true;
 	}
 	size_t kept = 0;
 	for (size_t i = 0; i < t->clr->areas.n; i++)
@@ -228,7 +234,8 @@ static struct Module *module_at(struct Jit *t, u64 at)
 		if (c->modules.p[i].at == at)
 			return &c->modules.p[i];
 	const struct PeBytes b = {read_bytes, t, image_of(t, at)};
-	if (pe_metadata(&b, &addr, &size) && size <= METADATA_MAX) {
+	if (pe_metadata(&b, &addr, &size) && size <= METADATA_MAX && c->metadata + size <= METADATA_ALL) {
+		c->metadata += size;
 		m.bytes = xmalloc(size);
 		if (!read_mem(t, addr, m.bytes, size) || !clrmeta_open(&m.meta, m.bytes, size)) {
 			free(m.bytes);
@@ -385,11 +392,11 @@ static void take_stubs(struct Jit *t, u64 start, u64 size, struct Pieces *out)
 	vec_push(&out->made, made);
 }
 
-// False: it could not be read, or is not whole yet.
+// False: it could not be read, or is not whole yet: the map tells of a method before its header and code are written.
 static bool take(struct Jit *t, u64 start, u64 next, struct Pieces *out)
 {
 	u64 header;
-	if (!read_mem(t, start - sizeof(header), &header, sizeof(header)))
+	if (!read_mem(t, start - sizeof(header), &header, sizeof(header)) || !header)
 		return false;
 	if (header > LAST_STUB)
 		return take_method(t, start, header, out);
@@ -425,18 +432,24 @@ static void forget(struct Jit *t, u64 from, u64 to)
 		jit_put(t, from, to - from, 0, NULL, PROC_MADE_NAMES);
 }
 
-// What the map says now that it did not say, and the other way round.
-static void take_changes(struct Jit *t, struct Heap *h, u32 *map, size_t n, struct Pieces *out)
+// What the map says now that it did not say, and the other way round. until: ns.
+static void take_changes(struct Jit *t, struct Heap *h, u32 *map, size_t n, u64 until, struct Pieces *out)
 {
 	for (size_t i = 0; i < n && out->syms.n < BATCH; i++) {
+		if (i < h->seen.n && h->seen.p[i] == map[i])
+			continue;
+		if (map[i] && now_ns() > until)
+			break;
 		u32 was = i < h->seen.n ? h->seen.p[i] : 0, failed = 0;
-		for (u32 k = 0; was != map[i] && k < 8; k++) {
+		for (u32 k = 0; k < 8; k++) {
 			u32 old = nibble(was, k), new = nibble(map[i], k);
 			if (old && old != new)
 				forget(t, start_at(h, i, k, old), next_start(h, h->seen.p, h->seen.n, i, k));
-			if (!new || new == old || start_at(h, i, k, new) >= h->end)
+			if (!new || new == old)
 				continue;
-			if (!take(t, start_at(h, i, k, new), next_start(h, map, n, i, k), out) && h->failed++ < TRIES_MAX)
+			u64 start = start_at(h, i, k, new);
+			bool later = start >= h->end; // it has come since the heap's end was read
+			if (later || (!take(t, start, next_start(h, map, n, i, k), out) && h->failed++ < TRIES_MAX))
 				failed |= 15u << (28 - 4 * k);
 		}
 		if (i == h->seen.n)
@@ -456,14 +469,14 @@ static struct Heap *heap_at(struct Jit *t, u64 at, const struct HeapNode *node)
 			return h;
 		h->at = 0; // another one, its place was used again
 	}
-	vec_push(&c->heaps, ((struct Heap){.at = at, .start = node->start, .base = node->base, .map = node->map}));
+	vec_push(&c->heaps, ((struct Heap){.at = at, .start = node->start, .limit = node->base + node->max + PAGE, .base = node->base, .map = node->map}));
 	return &vec_last(&c->heaps);
 }
 
 static bool is_heap(const struct ClrProc *c, const struct Area *a)
 {
 	for (size_t i = 0; i < c->heaps.n; i++)
-		if (c->heaps.p[i].base < a->end && a->start < MAX(c->heaps.p[i].end, c->heaps.p[i].base + PAGE))
+		if (c->heaps.p[i].base < a->end && a->start < c->heaps.p[i].limit)
 			return true;
 	return false;
 }
@@ -506,8 +519,10 @@ void clrcode_read(struct Jits *j, struct Jit *t)
 	struct ClrProc *c = t->clr;
 	struct Pieces v = {0};
 	struct HeapNode node;
-	u64 at;
+	u64 at, began = now_ns(), code = 0;
 
+	if (began < c->not_before)
+		return;
 	find_list(t);
 	if (!c->manager || !read_mem(t, c->manager, &at, sizeof(at)))
 		return;
@@ -525,14 +540,17 @@ void clrcode_read(struct Jits *j, struct Jit *t)
 	for (size_t i = 0; i < c->heaps.n; i++) {
 		struct Heap *h = &c->heaps.p[i];
 		size_t n = (h->end - h->base + WORD - 1) / WORD;
-		u32 *map = xmalloc((n + 1) * sizeof(*map));
-		if (n && read_mem(t, h->map, map, n * sizeof(*map)))
-			take_changes(t, h, map, n, &v);
+		code += h->end - h->base;
+		u32 *map = code <= HEAP_MAX ? xmalloc((n + 1) * sizeof(*map)) : NULL;
+		if (map && n && read_mem(t, h->map, map, n * sizeof(*map)))
+			take_changes(t, h, map, n, began + LOOK_NS, &v);
 		free(map);
 	}
 	c->idle = v.syms.n ? 0 : c->idle + 1;
-	if (v.syms.n) // it is compiling: the next ones will be there in a moment
+	if (v.syms.n) { // it is compiling: the next ones will be there in a moment
 		t->soon = MAX(t->soon, 2u);
+		c->not_before = began + ++c->found * PAUSE_NS;
+	}
 	if (c->idle == IDLE)
 		drop_modules(c);
 	pieces_give(j, t, &v, PROC_MADE);

@@ -41,7 +41,7 @@ u64 gdbjit_descriptor(struct ElfFile *f)
 				continue;
 			struct Descriptor d = {elffile_load(f, str->off, str->size, MAX_STRTAB), str->size, 0};
 			compiles |= d.names && memmem(d.names, d.size, pcre, sizeof(pcre));
-			clr |= d.names && memmem(d.names, d.size, dotnet, sizeof(dotnet));
+			clr |= d.names && types[k] == SHT_DYNSYM && memmem(d.names, d.size, dotnet, sizeof(dotnet));
 			if (d.names && memmem(d.names, d.size, marker, sizeof(marker))) // symbols only of those that have it
 				err_free(elffile_symbols(f, tab, on_symbol, &d));
 			free((char *)d.names);
