@@ -3,122 +3,8 @@
 // nobody wants turned into statements.
 // Invariants: what a macro's body names is the body's alone (its variables get names of their own, its maps must be parameters), and what
 // a caller passes in is expanded in the caller's terms before it is put in. A macro cannot call itself, and what comes out is bounded
-// (MAX_EXPANSION nodes, AST_MAX_HEIGHT), so expansion ends.
+// (MAX_EXPANSION nodes: expand_copy.c; AST_MAX_HEIGHT), so expansion ends.
 #include "lang/internal.h"
-
-static u32 count_stmts(const struct Stmt *s);
-static u32 count_spec(const struct TypeSpec *t);
-
-// ---- limits
-
-u32 count_nodes(const struct Expr *e)
-{
-	if (!e)
-		return 0;
-	u32 n = 1 + count_nodes(e->a) + count_nodes(e->b) + count_nodes(e->c) + count_stmts(e->body) + count_spec(e->spec);
-	for (u32 i = 0; i < e->nargs; i++)
-		n += count_nodes(e->args[i]);
-	return n;
-}
-
-static u32 count_spec(const struct TypeSpec *t)
-{
-	if (!t)
-		return 0;
-	u32 n = 1 + count_nodes(t->typeof_expr);
-	for (u32 i = 0; i < t->ntuple; i++)
-		n += count_spec(t->tuple[i]);
-	return n;
-}
-
-static u32 count_stmts(const struct Stmt *s)
-{
-	u32 n = 0;
-	for (; s; s = s->next)
-		n += 1 + count_nodes(s->lhs) + count_nodes(s->e) + count_nodes(s->e2) + count_spec(s->spec) + count_stmts(s->body) + count_stmts(s->els);
-	return n;
-}
-
-static struct Expr *placeholder(struct Expander *x, struct Span at)
-{
-	struct Expr *e = arena_new(x->a, struct Expr);
-	*e = (struct Expr){.kind = E_INT, .span = at, .height = 1};
-	return e;
-}
-
-static void too_large(struct Expander *x, struct Span at)
-{
-	if (!x->full)
-		diag_error(x->d, at, "macro expansion is too large: it has over %u parts of expressions, types and statements", MAX_EXPANSION);
-	x->full = true;
-}
-
-// May n more nodes be made?
-static bool x_room(struct Expander *x, u32 n, struct Span at)
-{
-	if (x->full || n > MAX_EXPANSION - x->nnodes) {
-		too_large(x, at);
-		return false;
-	}
-	x->nnodes += n;
-	return true;
-}
-
-// A copy of a macro's body or of an argument, within the limit on the whole.
-struct Expr *x_copy_expr(struct Expander *x, const struct Expr *e, struct Span at)
-{
-	if (!x_room(x, count_nodes(e), at))
-		return placeholder(x, at);
-	return clone_expr(x->a, e);
-}
-
-struct Stmt *x_copy(struct Expander *x, const struct Stmt *s, struct Span at)
-{
-	return x_room(x, count_stmts(s), at) ? clone_stmts(x->a, s) : NULL;
-}
-
-// ---- places in a macro's body
-
-static void came_by(struct Stmt *s, u32 call);
-
-static void spec_came_by(struct TypeSpec *t, u32 call);
-
-static void expr_came_by(struct Expr *e, u32 call)
-{
-	if (!e)
-		return;
-	e->span.from = call;
-	expr_came_by(e->a, call);
-	expr_came_by(e->b, call);
-	expr_came_by(e->c, call);
-	for (u32 i = 0; i < e->nargs; i++)
-		expr_came_by(e->args[i], call);
-	came_by(e->body, call);
-	spec_came_by(e->spec, call);
-}
-
-static void spec_came_by(struct TypeSpec *t, u32 call)
-{
-	if (!t)
-		return;
-	t->span.from = call;
-	expr_came_by(t->typeof_expr, call);
-	for (u32 i = 0; i < t->ntuple; i++)
-		spec_came_by(t->tuple[i], call);
-}
-
-static void came_by(struct Stmt *s, u32 call)
-{
-	for (; s; s = s->next) {
-		s->span.from = call;
-		expr_came_by(s->lhs, call);
-		expr_came_by(s->e, call);
-		expr_came_by(s->e2, call);
-		spec_came_by(s->spec, call);
-		came_by(s->body, call);
-		came_by(s->els, call);
-	}
-}
 
 // ---- names inside a macro's body
 
@@ -267,7 +153,7 @@ static void x_call(struct Expander *x, struct Expr **pe)
 	const struct Macro *m = find_macro(x, call, &told); // by the arguments as written: a parameter that holds a variable is none
 	if (!m || is_recursive(x, m, call)) {
 		if (m || told)
-			*pe = placeholder(x, call->span);
+			*pe = x_placeholder(x, call->span);
 		if (!m && !told) {
 			if (!strcmp(call->str, "str") && call->nargs)
 				put_text_param(x, call->args[0]);
@@ -280,7 +166,7 @@ static void x_call(struct Expander *x, struct Expr **pe)
 	x_args(x, call);
 	struct Frame f = {m, call->args, ++x->ncalls, x->frame};
 	struct Expr *body = x_copy_expr(x, m->body, call->span);
-	expr_came_by(body, diags_add_call(x->d, call->span));
+	x_came_by(body, diags_add_call(x->d, call->span));
 	x->frame = &f;
 	x_expr(x, &body);
 	x->frame = f.up;
@@ -435,7 +321,7 @@ void x_expr(struct Expander *x, struct Expr **pe)
 	if (x->full)
 		return;
 	if (++x->depth > 2 * AST_MAX_HEIGHT)
-		too_large(x, e->span);
+		x_too_large(x, e->span);
 	else if (e->kind == E_POSPARAM)
 		put_param(x, e);
 	else if (e->kind == E_POSCOUNT)
@@ -450,8 +336,8 @@ void x_expr(struct Expander *x, struct Expr **pe)
 	x->depth--;
 	expr_set_height(*pe);
 	if ((*pe)->height > AST_MAX_HEIGHT) {
-		too_large(x, (*pe)->span);
-		*pe = placeholder(x, (*pe)->span);
+		x_too_large(x, (*pe)->span);
+		*pe = x_placeholder(x, (*pe)->span);
 	}
 }
 
@@ -475,7 +361,7 @@ void x_value(struct Expander *x, struct Expr **pe)
 		diag_hint(x->d, "Each branch needs a last expression without a semicolon, and there must be an else.");
 	else
 		diag_hint(x->d, "Try removing the semicolon from the end of the last statement in the %s.", call && !param ? "macro body" : "block");
-	*pe = placeholder(x, (*pe)->span);
+	*pe = x_placeholder(x, (*pe)->span);
 }
 
 static const struct Expr *last_value(const struct Expr *e)

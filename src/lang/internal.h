@@ -167,7 +167,7 @@ struct Expr *comptime_condition(struct Expr *e);
 
 // ---- What the files of the expansion share: the macros of a script and the calls that are being expanded.
 #define MAX_EXPANSION 1000000 // nodes
-u32 count_nodes(const struct Expr *e); // with what is in it; NULL: 0
+u32 count_nodes(const struct Expr *e); // expand_copy.c: with what is in it; NULL: 0
 
 struct Frame { // one macro call that is being expanded
 	const struct Macro *macro;
@@ -195,8 +195,12 @@ void x_expr(struct Expander *x, struct Expr **pe);
 void x_value(struct Expander *x, struct Expr **pe); // as x_expr, where a value is needed
 void x_stmts(struct Expander *x, struct Stmt **ps);
 void x_args(struct Expander *x, struct Expr *e);
+// expand_copy.c
 struct Expr *x_copy_expr(struct Expander *x, const struct Expr *e, struct Span at);
 struct Stmt *x_copy(struct Expander *x, const struct Stmt *s, struct Span at); // NULL: there is no room for it, which was told
+struct Expr *x_placeholder(struct Expander *x, struct Span at); // where an error was told: a number
+void x_too_large(struct Expander *x, struct Span at); // told once
+void x_came_by(struct Expr *e, u32 call); // all of e is of a macro's body, and came in by that call (diags_add_call())
 // expand_known.c
 bool x_known_call(struct Expander *x, struct Expr *e);
 bool x_prune_if(struct Expander *x, struct Expr *e);
