@@ -461,7 +461,14 @@ void wasmcode_read(struct Jits *j, struct Jit *t);
 void clrcode_destroy(struct ClrProc *c);
 void clrcode_look(struct Jits *j, struct Jit *t, const struct ProcMap *runtime, const struct ProcMap *maps, size_t n); // runtime: where its object lies
 void clrcode_read(struct Jits *j, struct Jit *t);
-bool clrcode_shape_of(const char *text, u32 out[5]); // for tests: what names need of the text that the runtime has of its structures
+
+// ---- clrname.c
+struct ClrNames;
+struct ClrNames *clrnames_create(int tgid, u64 contract); // contract: the address of what the runtime says of its structures; 0: .NET 8, which says nothing
+void clrnames_destroy(struct ClrNames *n);
+void clrnames_drop(struct ClrNames *n); // what it has read of modules
+char *clrnames_method(struct ClrNames *n, u64 method); // malloced; method: its MethodDesc
+bool clrnames_shape_of(const char *text, u32 out[5]); // for tests: what names need of that text
 
 // ---- sljit.c: compiled patterns of PCRE
 bool sljit_has(const struct ProcMap *maps, size_t n); // may there be such code?

@@ -219,12 +219,12 @@ TEST(images_in_memory)
 TEST(structures_by_their_text)
 {
 	u32 v[5];
-	CHECK(clrcode_shape_of("{\"types\":{\"Module\":{\"Assembly\":248,\"Base\":224},\"MethodTable\":{\"!\":64,\"Module\":24},\"MethodDesc\":{\"!\":16,\"ChunkIndex\":[2,\"uint8\"]},"
+	CHECK(clrnames_shape_of("{\"types\":{\"Module\":{\"Assembly\":248,\"Base\":224},\"MethodTable\":{\"!\":64,\"Module\":24},\"MethodDesc\":{\"!\":16,\"ChunkIndex\":[2,\"uint8\"]},"
 			       "\"MethodDescChunk\":{\"!\":24,\"FlagsAndTokenRange\":18}}}", v));
 	CHECK(v[0] == 2 && v[1] == 24 && v[2] == 18 && v[3] == 24 && v[4] == 224);
-	CHECK(!clrcode_shape_of("{\"types\":{\"Module\":{\"Assembly\":248},\"Other\":{\"Base\":224},\"MethodTable\":{\"Module\":24},\"MethodDesc\":{\"ChunkIndex\":2},"
+	CHECK(!clrnames_shape_of("{\"types\":{\"Module\":{\"Assembly\":248},\"Other\":{\"Base\":224},\"MethodTable\":{\"Module\":24},\"MethodDesc\":{\"ChunkIndex\":2},"
 				"\"MethodDescChunk\":{\"!\":24,\"FlagsAndTokenRange\":18}}}", v)); // Base of another type
-	CHECK(!clrcode_shape_of("", v));
+	CHECK(!clrnames_shape_of("", v));
 }
 
 T_MAIN()
