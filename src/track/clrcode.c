@@ -44,6 +44,14 @@ struct ClrProc {
 	u64 not_before;	 // ns
 };
 
+struct ClrProc *clrcode_create(int tgid, u64 table, u64 contract)
+{
+	struct ClrProc *c = xcalloc(1, sizeof(*c));
+	c->table = table;
+	c->names = clrnames_create(tgid, contract);
+	return c;
+}
+
 void clrcode_destroy(struct ClrProc *c)
 {
 	if (!c)
@@ -65,11 +73,8 @@ static u64 symbol(struct Jits *j, const struct ProcMap *m, const char *name)
 
 void clrcode_look(struct Jits *j, struct Jit *t, const struct ProcMap *runtime, const struct ProcMap *maps, size_t n)
 {
-	if (!t->clr) {
-		t->clr = xcalloc(1, sizeof(*t->clr));
-		t->clr->table = symbol(j, runtime, "g_dacTable");
-		t->clr->names = clrnames_create(t->tgid, symbol(j, runtime, "DotNetRuntimeContractDescriptor"));
-	}
+	if (!t->clr)
+		t->clr = clrcode_create(t->tgid, symbol(j, runtime, "g_dacTable"), symbol(j, runtime, "DotNetRuntimeContractDescriptor"));
 	for (size_t i = 0; i < t->clr->areas.n; i++)
 		t->clr->areas.p[i].here = false;
 	for (size_t i = 0; i < n; i++) {
@@ -313,10 +318,9 @@ static void drop_heaps(struct Jit *t)
 	c->heaps.n = kept;
 }
 
-void clrcode_read(struct Jits *j, struct Jit *t)
+void clrcode_find(struct Jit *t, struct Pieces *out)
 {
 	struct ClrProc *c = t->clr;
-	struct Pieces v = {0};
 	struct HeapNode node;
 	u64 at, began = now_ns(), code = 0;
 
@@ -335,22 +339,28 @@ void clrcode_read(struct Jits *j, struct Jit *t)
 	if (at) // the list was changed meanwhile
 		return;
 	drop_heaps(t);
-	take_areas(t, &v);
+	take_areas(t, out);
 	for (size_t i = 0; i < c->heaps.n; i++) {
 		struct Heap *h = &c->heaps.p[i];
 		size_t n = (h->end - h->base + WORD - 1) / WORD;
 		code += h->end - h->base;
 		u32 *map = code <= HEAP_MAX ? xmalloc((n + 1) * sizeof(*map)) : NULL;
 		if (map && n && jit_read_memory(&t->tgid, h->map, map, n * sizeof(*map)))
-			take_changes(t, h, map, n, began + LOOK_NS, &v);
+			take_changes(t, h, map, n, began + LOOK_NS, out);
 		free(map);
 	}
-	c->idle = v.syms.n ? 0 : c->idle + 1;
-	if (v.syms.n) { // it is compiling: the next ones will be there in a moment
+	c->idle = out->syms.n ? 0 : c->idle + 1;
+	if (out->syms.n) { // it is compiling: the next ones will be there in a moment
 		t->soon = MAX(t->soon, 2u);
 		c->not_before = began + ++c->found * PAUSE_NS;
 	}
 	if (c->idle == IDLE)
 		clrnames_drop(c->names);
+}
+
+void clrcode_read(struct Jits *j, struct Jit *t)
+{
+	struct Pieces v = {0};
+	clrcode_find(t, &v);
 	pieces_give(j, t, &v, PROC_MADE);
 }

@@ -458,8 +458,10 @@ bool wasmcode_any(const struct WasmProc *w); // some is known
 void wasmcode_read(struct Jits *j, struct Jit *t);
 
 // ---- clrcode.c: code that .NET has compiled
+struct ClrProc *clrcode_create(int tgid, u64 table, u64 contract); // addresses of what the runtime exports: g_dacTable; for clrname.c
 void clrcode_destroy(struct ClrProc *c);
 void clrcode_look(struct Jits *j, struct Jit *t, const struct ProcMap *runtime, const struct ProcMap *maps, size_t n); // runtime: where its object lies
+void clrcode_find(struct Jit *t, struct Pieces *out); // appends what was compiled since the last look; takes what is gone out of t's maps
 void clrcode_read(struct Jits *j, struct Jit *t);
 
 // ---- clrname.c

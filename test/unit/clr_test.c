@@ -1,5 +1,7 @@
-// .NET's files: a PE image that is made here, with metadata of three types and four methods, and code compiled ahead of two of them and an instance of a third.
+// .NET: files and processes. A PE image that is made here, with metadata of three types and four methods, and code compiled ahead of two of them and an instance of a third; and what
+// the runtime has of code that it compiles, in the memory of this process.
 #include <elf.h>
+#include <unistd.h>
 #include "elf/elf.h"
 #include "t.h"
 #include "track/internal.h"
@@ -225,6 +227,136 @@ TEST(structures_by_their_text)
 	CHECK(!clrnames_shape_of("{\"types\":{\"Module\":{\"Assembly\":248},\"Other\":{\"Base\":224},\"MethodTable\":{\"Module\":24},\"MethodDesc\":{\"ChunkIndex\":2},"
 				"\"MethodDescChunk\":{\"!\":24,\"FlagsAndTokenRange\":18}}}", v)); // Base of another type
 	CHECK(!clrnames_shape_of("", v));
+}
+
+// ---- code compiled at run time: what the runtime has of it, as debuggers find it
+static struct {
+	u64 table[8], manager, manages[8];
+	struct {
+		u64 next, heap, start, end, base, map, max, reserved;
+	} heap;
+	u64 type[8], module[2];
+	struct {
+		u64 type, next;
+		u8 size, count;
+		u16 tokens;
+		u32 pad;
+		struct {
+			u16 remainder;
+			u8 index, flags2;
+			u16 slot, flags;
+			u64 code;
+		} desc[2];
+	} chunk;
+	struct {
+		char magic[8];
+		u32 flags, size;
+		u64 text;
+	} contract;
+	u32 map[32];
+	struct {
+		u64 debug, exceptions, collector, method;
+		u32 n, from, to, info;
+	} header[3];
+} clr;
+static u8 code[8192] __attribute__((aligned(4096)));
+static const char says[] = "{\"types\":{\"Module\":{\"Base\":8},\"MethodTable\":{\"Module\":24},\"MethodDesc\":{\"ChunkIndex\":2},\"MethodDescChunk\":{\"!\":24,\"FlagsAndTokenRange\":18}}}";
+#define INFO 4096u // of all methods: push rbp
+#define A 0x40u
+#define B 0x1d4u
+
+static u32 bit(u32 off)
+{
+	return (1 + off % 32 / 4) << (28 - 4 * (off % 256 / 32));
+}
+
+// `method`: 1 or 2 of the image's; writes all but the word before its code
+static void compile(u32 nr, u32 off, u32 method)
+{
+	static const u8 body[] = {0x55, 0x48, 0x89, 0xe5, 0x5d, 0xc3}, info[] = {1, 1, 1, 0, 1, 0x50};
+	memcpy(code + off, body, sizeof(body));
+	memcpy(code + INFO, info, sizeof(info));
+	clr.header[nr].method = (u64)&clr.chunk.desc[method - 1];
+	clr.header[nr].n = 1;
+	clr.header[nr].from = off;
+	clr.header[nr].to = off + sizeof(body);
+	clr.header[nr].info = INFO;
+	clr.map[off / 256] |= bit(off);
+}
+
+static void begins(u32 off, u64 header)
+{
+	memcpy(code + off - 8, &header, sizeof(header));
+}
+
+static void run_time(u64 end)
+{
+	memset(&clr, 0, sizeof(clr));
+	memset(code, 0, sizeof(code));
+	make(0x20b);
+	clr.table[4] = (u64)&clr.manager;
+	clr.manager = (u64)clr.manages;
+	clr.manages[2] = (u64)&clr.heap;
+	clr.heap.start = clr.heap.base = (u64)code;
+	clr.heap.end = (u64)code + end;
+	clr.heap.map = (u64)clr.map;
+	clr.heap.max = 4096;
+	clr.chunk.type = (u64)clr.type;
+	clr.type[3] = (u64)clr.module;
+	clr.module[1] = (u64)file;
+	clr.chunk.desc[0].remainder = 2;
+	clr.chunk.desc[1].remainder = 3;
+	clr.chunk.desc[1].index = 2;
+	memcpy(clr.contract.magic, "DNCCDAC", 8);
+	clr.contract.size = sizeof(says) - 1;
+	clr.contract.text = (u64)says;
+}
+
+static u32 found(struct Jit *t, const char *name, u64 at, u32 rows)
+{
+	struct Pieces v = {0};
+	usleep(5000); // looks are apart
+	clrcode_find(t, &v);
+	u32 n = (u32)v.syms.n;
+	if (n == 1) {
+		CHECK_STR(v.syms.p[0].name, name);
+		CHECK_EQ(v.syms.p[0].addr, at);
+		CHECK_EQ(v.made.p[0]->rows.n, rows);
+	}
+	for (size_t i = 0; i < v.syms.n; i++) {
+		free((char *)v.syms.p[i].name);
+		uwmade_free(v.made.p[i]);
+	}
+	vec_deinit(&v.syms);
+	vec_deinit(&v.made);
+	return n;
+}
+
+TEST(compiled_at_run_time)
+{
+	run_time(0x1c0);
+	struct Jit t = {.tgid = getpid(), .clr = clrcode_create(getpid(), (u64)clr.table, (u64)&clr.contract)};
+	CHECK_EQ(found(&t, "", 0, 0), 0);
+	compile(0, A, 1);
+	CHECK_EQ(found(&t, "", 0, 0), 0); // the map tells of it, and nothing is written before it yet
+	begins(A, (u64)&clr.header[0]);
+	CHECK_EQ(found(&t, "My.Space.Outer`1.Second", (u64)code + A, 4), 1);
+	CHECK_EQ(found(&t, "", 0, 0), 0);
+	compile(1, B, 2);
+	begins(B, (u64)&clr.header[1]);
+	CHECK_EQ(found(&t, "", 0, 0), 0); // it lies behind what was the heap's end a moment ago
+	clr.heap.end = (u64)code + 0x400;
+	CHECK_EQ(found(&t, "My.Space.Outer`1.Inner.Third", (u64)code + B, 4), 1);
+	compile(2, 0x300, 1);
+	begins(0x300, 6); // no method: what jumps to some
+	CHECK_EQ(found(&t, "dotnet-stub", (u64)code + 0x300, 4), 1);
+	CHECK_EQ(t.maps.n, 0);
+	clr.map[0] &= ~bit(A); // it was dropped
+	CHECK_EQ(found(&t, "", 0, 0), 0);
+	CHECK_EQ(t.maps.n, 1);
+	CHECK(t.maps.n == 1 && t.maps.p[0].start == (u64)code + A && t.maps.p[0].end == (u64)code + B - 8 && !t.maps.p[0].obj);
+	clrcode_destroy(t.clr);
+	vec_deinit(&t.maps);
 }
 
 T_MAIN()
