@@ -192,6 +192,37 @@ class Asked(Program):
             return self.sampled(load.pid)
 
 
+class DotNet(Program):
+    """.NET of a release that was unpacked, as test/run/dotnet.sh runs it: its programs are compiled in the folder that they see as /mnt. Each method is compiled once, where stacks are compared."""
+    deep = ''
+
+    def __init__(self, name, release):
+        self.name, self.command = name, [os.path.join(TOP, 'test', 'run', 'dotnet.sh'), release]
+
+    def built(self, tmp, source):
+        shutil.copy(os.path.join(TOP, 'test', source), tmp)
+        name = os.path.splitext(os.path.basename(source))[0]
+        subprocess.run([*self.command, '--csc', name], cwd=tmp, stdout=subprocess.DEVNULL, check=True)
+        return ' '.join([*self.command, '/mnt/%s.dll' % name])
+
+    def equal(self, tmp):
+        cmd = self.built(tmp, 'run/dotnet_stack.cs')
+        with open(tmp + '/got', 'w') as f:
+            subprocess.run([SONDE, '-q', '-c', '%s /mnt/want %d 60' % (cmd, STACKS), '-e',
+                            'tracepoint:syscalls:sys_enter_getppid /pid == cpid && comm != "sh" && comm != "dotnet.sh"/ { printf("%s\\n", ustack) }'],
+                           stdout=f, stderr=subprocess.DEVNULL, cwd=tmp, env=dict(os.environ, DOTNET_TieredCompilation='0'))
+        for path in (tmp + '/want', tmp + '/got'):  # its last round goes on behind the last stack that is wanted
+            blocks = [b.strip('\n') for b in re.split(r'\n\s*\n', open(path).read()) if b.strip()]
+            with open(path, 'w') as f:
+                f.write('\n\n'.join(blocks[:STACKS]) + '\n\n')
+        return same('dotnet_same.py', tmp + '/want', tmp + '/got')
+
+    def whole(self, tmp):
+        with running_list([*self.built(tmp, 'workload/dotnetload.cs').split(), '600', '2'], cwd=tmp) as load:
+            time.sleep(8)
+            return self.sampled(load.pid)
+
+
 class Go:
     """A server with its clients, and programs that ask runtime.Callers: gostacks.py."""
     deep_call, same_script = 'getppid', 'gostacks.py'
@@ -327,6 +358,8 @@ def programs(tmp):
     for luajit in [*filter(None, [shutil.which('luajit')]), *(cmd for cmd, _, _ in unpacked('/usr/bin/luajit*'))]:
         for how in (', -joff', ''):
             yield Program(' '.join(run(luajit + ' -v').split()[:2]) + how, luajit + how.replace(',', ''), 'luaload.lua', 'rename', ('deep.lua', 'rename'))
+    for path in sorted(glob.glob(CACHE + '/*/usr/lib/dotnet/shared/Microsoft.NETCore.App/*'), key=lambda p: [int(x) for x in os.path.basename(p).split('.')]):
+        yield DotNet('.NET ' + os.path.basename(path), os.path.relpath(path, CACHE).split('/')[0])
 
 
 # ---- price
@@ -355,8 +388,8 @@ def costs(program, depth):
 
 
 @contextlib.contextmanager
-def running_list(cmd):
-    p = subprocess.Popen(cmd, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def running_list(cmd, **kw):
+    p = subprocess.Popen(cmd, **kw, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         yield p
     finally:
@@ -365,8 +398,10 @@ def running_list(cmd):
 
 
 def price(program):
-    """us a frame more, us a stack of 15 more; None: it does not run"""
+    """us a frame more, us a stack of 15 more; None: it does not run, or has no such program"""
     best = {}
+    if not program.deep:
+        return None
     with kernel.counting():
         for depth in DEPTHS * ROUNDS:
             got = costs(program, depth)
