@@ -114,9 +114,9 @@ RC 1
 STDERR PEERS does not say with what "nothing known: x" is compared
 EXPECT_RE \AREADME has it\n\| time of an event: `@ = count\(\);` \| bpftrace \| 0\.7 \| b \|\n\| a report of 100,000 keys: wall clock \| bpftrace \| 0\.4 \| a \|\n\Z
 
-NAME what README, HACKING and ARCHITECTURE name is there: files, targets of make, unit tests; what is not is found
-RUN for f in README.md HACKING.md ARCHITECTURE.md test/README.md; do {top}/test/run/named.py {top} {top}/$f; done; printf '`test/run/nosuch.t`, `docs/none.md`, `base/none.c`, `make nothing`, `make unit T=none`, `make deb`\n' >page.md; {top}/test/run/named.py {top} page.md
+NAME what README, HACKING, ARCHITECTURE and docs/runtimes.md name is there: files, targets of make, unit tests; what is not is found
+RUN for f in README.md HACKING.md ARCHITECTURE.md test/README.md docs/runtimes.md; do {top}/test/run/named.py {top} {top}/$f; done; printf '`test/run/nosuch.t`, `docs/none.md`, `base/none.c`, `make nothing`, `make unit T=none`, `make deb`\n' >page.md; {top}/test/run/named.py {top} page.md
 NEED host
 NEED cmd:python3
-EXPECT_RE \A[5-9]\d names\n1\d\d names\n1\d\d names\n\d+ names\nnot there: docs/none\.md\nnot there: make nothing\nnot there: make unit T=none\nnot there: src/base/none\.c\nnot there: test/run/nosuch\.t\n
+EXPECT_RE \A[4-9]\d names\n1\d\d names\n1\d\d names\n\d+ names\n[2-9]\d names\nnot there: docs/none\.md\nnot there: make nothing\nnot there: make unit T=none\nnot there: src/base/none\.c\nnot there: test/run/nosuch\.t\n
 EXPECT_LINE 7 names

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How right are the stacks of programs in other languages than C, and what do they cost? runtimes.py [SONDE [NAMES]] prints README's table, a row for each runtime
+"""How right are the stacks of programs in other languages than C, and what do they cost? runtimes.py [SONDE [NAMES]] prints the table of docs/runtimes.md, a row for each runtime
 that is here: Go, Debian's own interpreters, pyenv's, those of /usr/lib/jvm, and what is unpacked below $SONDE_RUNTIMES (~/.cache/sonde-runtimes): packages of Debian's
 other releases, a folder each; Pythons that were built, as python3.14t (configure --disable-gil --prefix=...).
 
