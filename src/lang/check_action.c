@@ -402,10 +402,9 @@ const struct Type *c_skboutput(struct Unit *u, struct Expr *e)
 	return t_int(u, 8, true);
 }
 
-// __watch(address, number of the watchpoint, stop the process?)
-const char watch_source[] = "watchpoint";
+const char watch_source[] = "watchpoint"; // of what sonde writes for watchpoints of functions
 
-// It stops the thread that calls it: a script may not, without --unsafe.
+// __watch(address, number of the watchpoint, stop the process?) stops the thread that calls it: a script may not, without --unsafe.
 const struct Type *c_watch(struct Unit *u, struct Expr *e)
 {
 	if (u->diags->sources.p[e->span.file].name != watch_source)

@@ -281,33 +281,33 @@ static void read_list(struct Jits *j, struct Jit *t)
 }
 
 // ---- a jitdump with unwinding information
-struct Piece {
+struct DumpPiece {
 	u64 start, size;
 	u32 order;
 	char *name;	 // owned
 	struct ElfCfi cfi; // owned
 };
-typedef VEC(struct Piece) Pieces;
+typedef VEC(struct DumpPiece) DumpPieces;
 
 static int by_start(const void *a, const void *b)
 {
-	const struct Piece *x = a, *y = b;
+	const struct DumpPiece *x = a, *y = b;
 	return x->start != y->start ? (x->start < y->start ? -1 : 1) : x->order < y->order ? -1 : 1;
 }
 
-static void piece_free(struct Piece *p)
+static void piece_free(struct DumpPiece *p)
 {
 	elfcfi_deinit(&p->cfi);
 	free(p->name);
 }
 
 // Where pieces overlap the later one is there.
-static void leave_newest(Pieces *v)
+static void leave_newest(DumpPieces *v)
 {
 	size_t n = 0;
 	qsort(v->p, v->n, sizeof(*v->p), by_start);
 	for (size_t i = 0; i < v->n; i++) {
-		struct Piece *p = &v->p[i];
+		struct DumpPiece *p = &v->p[i];
 		while (n && v->p[n - 1].start + v->p[n - 1].size > p->start && v->p[n - 1].order < p->order)
 			piece_free(&v->p[--n]);
 		if (n && v->p[n - 1].start + v->p[n - 1].size > p->start)
@@ -318,7 +318,7 @@ static void leave_newest(Pieces *v)
 	v->n = n;
 }
 
-static void flush_pieces(struct Jits *j, struct Jit *t, Pieces *v)
+static void flush_pieces(struct Jits *j, struct Jit *t, DumpPieces *v)
 {
 	if (!v->n)
 		return;
@@ -327,7 +327,7 @@ static void flush_pieces(struct Jits *j, struct Jit *t, Pieces *v)
 	struct UwMade *made = xcalloc(1, sizeof(*made));
 	struct MadeSym *syms = xmalloc(v->n * sizeof(*syms));
 	for (size_t i = 0; i < v->n; i++) {
-		struct Piece *p = &v->p[i];
+		struct DumpPiece *p = &v->p[i];
 		syms[i] = (struct MadeSym){p->start - base, p->size, p->name};
 		vec_push(&p->cfi.segs, ((struct CfiSeg){p->start, p->size, p->start - base}));
 		vec_push(&made->cfi, p->cfi);
@@ -380,11 +380,11 @@ static bool covers_any(const MapList *v, u64 start, u64 end)
 
 static void read_dump(struct Jits *j, struct Jit *t)
 {
-	Pieces v = {0};
+	DumpPieces v = {0};
 	u32 n = jitdump_read(t->dump);
 	for (u32 i = t->ndump; i < n; i++) {
 		const struct JitCode *c = jitdump_code(t->dump, i);
-		struct Piece p = {.start = c->start, .size = c->end - c->start, .order = i};
+		struct DumpPiece p = {.start = c->start, .size = c->end - c->start, .order = i};
 		if (c->end - c->start > BATCH_SPAN || !piece_cfi(t->dump, i, &p.cfi)) {
 			flush_pieces(j, t, &v);
 			if (!t->entries.n && covers_any(&t->maps, c->start, c->end)) // the list, if there is one, tells by itself what is there

@@ -1,4 +1,4 @@
-// Pieces of code made at run time, each with its name and its rows, in any order -> objects of many of them (jitobj.c) and mappings that lead there. Input: what wasmcode.c knows of V8's.
+// Pieces of code made at run time, each with its name and its rows, in any order -> objects of many of them (jitobj.c) and mappings that lead there. Input: what wasmcode.c knows of V8's, clrcode.c of .NET's.
 // Invariant: of pieces that lie over one another the lower one counts; between pieces there are no rows.
 #include "track/internal.h"
 
