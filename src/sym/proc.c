@@ -361,7 +361,7 @@ struct SymHit sym_pid_jit(struct Syms *s, int pid, u64 addr)
 	struct Proc *p = proc_get(s, pid);
 	refresh(s, p);
 	const struct ProcMap *m = find(p, addr);
-	if (m && m->made == PROC_MADE_NAMES && m->obj) // PROC_MADE: what is known of has an object, this was taken when it was not
+	if (m && (m->made == PROC_MADE_NAMES || m->made == PROC_MADE_ONCE) && m->obj) // PROC_MADE: what is known of has an object, this was taken when it was not
 		h = object_off(s, m->obj, addr - m->start + m->file_off);
 	if (!h.name)
 		by_perf_map(s, p, addr, &h);
@@ -404,7 +404,7 @@ const char *sym_pid_hints(struct Syms *s, int pid)
 	bool tells = false; // of its code: where it is cut it is another's; or it is known whose it is
 	for (u32 i = 0; i < p->n && !tells; i++) {
 		const char *hint = hint_of(&p->maps[i]);
-		tells = p->maps[i].made == PROC_MADE || (hint && !is_perhaps(hint));
+		tells = p->maps[i].made == PROC_MADE || p->maps[i].made == PROC_MADE_ONCE || (hint && !is_perhaps(hint));
 	}
 	for (u32 i = 0; i < p->n; i++) {
 		const char *hint = hint_of(&p->maps[i]);

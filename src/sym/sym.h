@@ -94,8 +94,9 @@ struct ProcMap {	   // one line of /proc/PID/maps that is executable
 	u64 dev, ino;	   // as the kernel's text has them, which for some file systems (overlayfs, btrfs) is not as stat(2); ino 0: no file
 	u8 made;	   // enum ProcMade: obj is of code made at run time (sym_object_made)
 };
-// PROC_MADE_NAMES: only names of it are known, or it is gone; PROC_MADE_STAYS: it is there also while it may not be run, since more is written beside it
-enum ProcMade { PROC_FILE, PROC_MADE, PROC_MADE_NAMES, PROC_MADE_STAYS };
+// PROC_MADE_NAMES: only names of it are known, or it is gone; PROC_MADE_STAYS: it is there also while it may not be run, since more is written beside it;
+// PROC_MADE_ONCE: no other code lay there before, so frames that were taken before it was told of have its names, too
+enum ProcMade { PROC_FILE, PROC_MADE, PROC_MADE_NAMES, PROC_MADE_STAYS, PROC_MADE_ONCE };
 // procmaps.c: executable mappings of a live process, sorted by start; from /proc/PID/maps, files opened by
 // /proc/PID/map_files/START-END, else /proc/PID/root/PATH. out is malloced. Error when the process is gone.
 struct err *sym_proc_maps(struct Syms *s, int pid, struct ProcMap **out, u32 *n);

@@ -65,7 +65,7 @@ static u32 take_maps(const struct ProcMap *maps, size_t n, struct RtUwMapping *o
 	u32 got = 0, most = 1u << 18; // RT_UW_LEVELS levels
 	for (size_t i = 0; i < n && got < most; i++) {
 		const struct ProcMap *m = &maps[i];
-		bool rows = m->made == PROC_MADE, named = m->obj && (!m->made || rows); // else 0: code made at run time
+		bool rows = m->made == PROC_MADE || m->made == PROC_MADE_ONCE, named = m->obj && (!m->made || rows); // else 0: code made at run time
 		u64 pages = m->made ? m->end - m->start : (m->end - m->start) / RT_UW_PAGE;
 		if (m->start >> RT_UW_PC_BITS || pages >> 32 || (named && m->obj->id >= RT_UW_NEW))
 			continue;

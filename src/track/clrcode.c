@@ -2,7 +2,7 @@
 // names and rows, mappings that lead to them (docs/jit.md).
 // The runtime keeps its code in heaps. Each has a map: a nibble for each 32 bytes, which says where among them a method begins (0: nowhere). The word before a method leads to its header: its
 // MethodDesc, which names it (clrname.c), and where its unwind information is (unwind/pdata.c). What may be run besides are pieces that jump to methods. (.NET: src/coreclr/vm/codeman.h, nibblemapmacros.h, method.hpp; docs/design/datacontracts.)
-// Invariant: nothing in that memory is trusted. A method that another one has replaced at the same place, of those that a program makes and drops (DynamicMethod), has the old name until user space has
+// Invariant: nothing in that memory is trusted. A heap's places are used once, but for methods that a program makes and drops (DynamicMethod): what was run before its method was found has that one's name. A method that another one has replaced at the same place, of those that a program makes and drops (DynamicMethod), has the old name until user space has
 // seen the place free.
 #include "track/internal.h"
 #include "unwind/unwind.h"
@@ -21,6 +21,7 @@
 #define STUBS_MAX (256u << 10) // bytes of pieces of code that are no methods, which are looked at
 #define LOOK_NS 50000000ull // how long new methods may take in a look; the others are for the next one
 #define PAUSE_NS 1000000ull // a look that found any makes an object, of which there are not many: so often so long to the next one
+#define HEAPS_MANY 512u // a longer list is looked at less often
 #define IDLE 50u   // rounds without a new method, after which what names need is dropped
 
 struct Heap {
@@ -204,6 +205,8 @@ static bool take(struct Jit *t, u64 start, u64 next, struct Pieces *out)
 		return false;
 	if (header > LAST_STUB)
 		return take_method(t, start, header, out);
+	if (next <= start) // what the map says is not so
+		return false;
 	take_stubs(t, start, MIN(next - start, (u64)STUBS_MAX), out);
 	return true;
 }
@@ -336,7 +339,9 @@ void clrcode_find(struct Jit *t, struct Pieces *out)
 		h->here = true;
 		h->end = node.end;
 	}
-	if (at) // the list was changed meanwhile
+	if (c->heaps.n > HEAPS_MANY) // as if made to keep us busy: a twentieth of the time
+		c->not_before = began + 20 * (now_ns() - began);
+	if (at && c->heaps.n <= HEAPS_MAX) // the list was changed meanwhile
 		return;
 	drop_heaps(t);
 	take_areas(t, out);
@@ -352,15 +357,21 @@ void clrcode_find(struct Jit *t, struct Pieces *out)
 	c->idle = out->syms.n ? 0 : c->idle + 1;
 	if (out->syms.n) { // it is compiling: the next ones will be there in a moment
 		t->soon = MAX(t->soon, 2u);
-		c->not_before = began + ++c->found * PAUSE_NS;
+		c->found++;
+		c->not_before = MAX(c->not_before, began + c->found * PAUSE_NS);
 	}
 	if (c->idle == IDLE)
 		clrnames_drop(c->names);
+}
+
+size_t clrcode_heaps(const struct ClrProc *c)
+{
+	return c->heaps.n;
 }
 
 void clrcode_read(struct Jits *j, struct Jit *t)
 {
 	struct Pieces v = {0};
 	clrcode_find(t, &v);
-	pieces_give(j, t, &v, PROC_MADE);
+	pieces_give(j, t, &v, PROC_MADE_ONCE);
 }

@@ -7,6 +7,7 @@
 
 #define METADATA_MAX (64u << 20)  // of a module
 #define METADATA_ALL (256u << 20) // of all that are kept at a time
+#define MODULES_MAX 65536u	  // which are kept at a time
 #define NAME_MAX_BYTES 256u
 #define DYNAMIC 7u // kind of a method without metadata
 
@@ -128,6 +129,8 @@ static struct Module *module_at(struct ClrNames *n, u64 at)
 	for (size_t i = 0; i < n->modules.n; i++)
 		if (n->modules.p[i].at == at)
 			return &n->modules.p[i];
+	if (n->modules.n == MODULES_MAX)
+		clrnames_drop(n);
 	const struct PeBytes b = {jit_read_memory, &n->tgid, image_of(n, at)};
 	if (pe_metadata(&b, &addr, &size) && size <= METADATA_MAX && n->metadata + size <= METADATA_ALL) {
 		n->metadata += size;

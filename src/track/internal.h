@@ -462,6 +462,7 @@ struct ClrProc *clrcode_create(int tgid, u64 table, u64 contract); // addresses 
 void clrcode_destroy(struct ClrProc *c);
 void clrcode_look(struct Jits *j, struct Jit *t, const struct ProcMap *runtime, const struct ProcMap *maps, size_t n); // runtime: where its object lies
 void clrcode_find(struct Jit *t, struct Pieces *out); // appends what was compiled since the last look; takes what is gone out of t's maps
+size_t clrcode_heaps(const struct ClrProc *c); // that it knows
 void clrcode_read(struct Jits *j, struct Jit *t);
 
 // ---- clrname.c

@@ -1,5 +1,6 @@
 // Code made at run time as its maker tells of it: the JIT interface of GDB (track/gdbjit.c), jitdumps (sym/jitdump.c), the objects made of it (sym/made.c), the lists of
 // mappings. Input: what test/workload/madecode.c writes, whole and damaged. The walk itself is in walk_test.c.
+#include <sys/wait.h>
 #include "t.h"
 #if !defined(__x86_64__)
 int main(void)
@@ -280,6 +281,27 @@ TEST(an_object_of_code_made_at_run_time)
 	CHECK_STR(sym_object_off(s, o, 0x137).name, "out()");
 	h = sym_object_off(s, o, 0x12f); // between them
 	CHECK(!h.name || h.place);
+	syms_destroy(s);
+}
+
+// A frame in code that was not known yet is an address; what is told of that code later names it, also when the process has ended. What has other code's name keeps it.
+TEST(code_that_is_told_of_after_the_frame_was_taken)
+{
+	struct Syms *s = syms_create(NULL);
+	const struct MadeSym syms[] = {{0x20, 0x20, "told_later"}};
+	struct SymObject *o = sym_object_made(s, 0x40, &(struct MadeNames){syms, 1});
+	struct ProcMap maps[] = {{.start = 0x10000, .end = 0x20000}, {.start = 0x30000, .end = 0x30040, .obj = o, .made = PROC_MADE_ONCE},
+				 {.start = 0x40000, .end = 0x40040, .obj = o, .made = PROC_MADE_NAMES}, {.start = 0x50000, .end = 0x50040, .obj = o, .made = PROC_MADE}};
+	int pid = fork();
+	if (!pid)
+		_exit(0);
+	CHECK(pid > 0 && waitpid(pid, NULL, 0) == pid);
+	sym_pid_set_maps(s, pid, maps, 1);
+	CHECK(!sym_pid_jit(s, pid, 0x30025).name);
+	sym_pid_set_maps(s, pid, maps, ARRAY_LEN(maps));
+	CHECK_STR(sym_pid_jit(s, pid, 0x30025).name, "told_later");
+	CHECK_STR(sym_pid_jit(s, pid, 0x40025).name, "told_later");
+	CHECK(!sym_pid_jit(s, pid, 0x10025).name && !sym_pid_jit(s, pid, 0x50025).name); // what is known of has an object: other code lay there then
 	syms_destroy(s);
 }
 

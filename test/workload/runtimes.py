@@ -38,6 +38,7 @@ FETCHED = {
     'resolute': ('dotnet-sdk-10.0',),
     'bookworm': ('erlang-base', 'php8.2-fpm', 'rabbitmq-server', 'postgresql-plpython3-15', 'postgresql-plperl-15'),  # programs.py, too
 }
+JIT = ' -d opcache.enable_cli=1 -d opcache.jit_buffer_size=64M -d opcache.jit='
 NODES = ('22.23.3', '24.21.0', '26.10.0')  # of npm, by --fetch node
 SONDE = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(TOP, 'build', 'sonde'))
 NAMES = sys.argv[2] if len(sys.argv) > 2 else ''
@@ -327,13 +328,14 @@ def programs(tmp):
         yield Program('PHP ' + v, php, 'phpload.php', 'flock', ('deep.php', 'flock'))
         yield Program('PHP %s, pcre.jit=0' % v, php + ' -d pcre.jit=0', 'phpload.php', 'flock', ('deep.php', 'flock'))
         for how in ('function', 'tracing') if v >= '8' else ():
-            jit = ' -d opcache.enable_cli=1 -d opcache.jit_buffer_size=64M -d opcache.jit=' + how
-            yield Program('PHP %s, %s JIT' % (v, how), php + jit, 'phpload.php', 'flock', ('deep.php', 'flock'))
+            yield Program('PHP %s, %s JIT' % (v, how), php + JIT + how, 'phpload.php', 'flock', ('deep.php', 'flock'))
     for cmd, _, root in unpacked('/usr/bin/php[78].[0-9]'):
         cmd += ''.join(' -n -d extension=' + path for path in glob.glob(root + '/usr/lib/php/*/json.so'))  # of PHP 8 a part
         v = run(cmd + ' -n -r "echo PHP_VERSION;"').strip()
         if re.match(r'[0-9.]+$', v):
             yield Program('PHP %s, pcre.jit=0' % v, cmd + ' -n -d pcre.jit=0', 'phpload.php', 'flock', ('deep.php', 'flock'))
+            for how in ('function', 'tracing') if v >= '8.5' else ():  # opcache is a part of it
+                yield Program('PHP %s, pcre.jit=0, %s JIT' % (v, how), cmd + ' -n -d pcre.jit=0' + JIT + how, 'phpload.php', 'flock', ('deep.php', 'flock'))
     for php in of_musl('php[0-9]*'):
         yield Program('PHP %s, musl' % run(php + ' -n -r "echo PHP_VERSION;"').strip(), php + ' -n', 'phpload.php', 'flock', ('deep.php', 'flock'))
     for name, ruby in rubies():
