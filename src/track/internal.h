@@ -397,6 +397,7 @@ void pieces_give(struct Jits *j, struct Jit *t, struct Pieces *v, enum ProcMade 
 // ---- opcache.c: the process's JIT code of PHP
 void opcache_look(struct Jits *j, struct Jit *t, const struct ProcMap *maps, size_t n);
 void opcache_read(struct Jits *j, struct Jit *t);
+void opcache_rows(struct UwMade *made, const u8 *code, u32 size, const struct RtUwRule *body); // of its own pieces, which come first; appends what differs from the loop's rule
 bool opcache_has(struct Jits *j, const struct ProcMap *maps, size_t n);
 
 // ---- luavm.c: rows of the places where LuaJIT's machine, the `size` bytes of code at `off` of the file, has not its whole frame

@@ -2,7 +2,7 @@
 // whole of the memory that such code is in, whose rule is that one.
 // Where PHP's loop keeps its state in registers (GCC) compiled code is jumped to from within execute_ex() and runs on its frame, which it leaves as it is. So a place there
 // is left as the loop is, and runs the program's frames as the loop does.
-// Some of its own pieces, which come first, make room on the stack for a while.
+// Some of its own pieces, which come first, make room on the stack for a while; that matters where the loop's frame is counted from the stack pointer (until PHP 8.4; from rbp after).
 // Invariant: the memory is what PHP maps shared without a file (/dev/zero) and may run: opcache maps that once, before the first function is compiled. While it writes
 // code there the memory may not be run.
 #include "runtime/runtime.h"
@@ -50,10 +50,10 @@ static void stub_row(struct UwMade *made, u64 off, const struct RtUwRule *body, 
 }
 
 // Pieces that make room, and give back that much, or a word more that was pushed before the jump there.
-static void stub_rows(struct UwMade *made, const u8 *code, u32 size, const struct RtUwRule *body)
+void opcache_rows(struct UwMade *made, const u8 *code, u32 size, const struct RtUwRule *body)
 {
 	u32 room, back, n;
-	for (u32 at = 0; at + 8 < size; at++) {
+	for (u32 at = 0; body->reg == RT_R_SP && at + 8 < size; at++) {
 		if (!(n = room_in(code + at, 0xec, &room)))
 			continue;
 		u32 end = at + n;
@@ -82,7 +82,7 @@ void opcache_read(struct Jits *j, struct Jit *t)
 	struct UwMade *made = xcalloc(1, sizeof(*made));
 	vec_push(&made->rows, ((struct MadeRow){0, rule}));
 	if (p->size > STUBS && jit_read_memory(&t->tgid, p->start, stubs, STUBS))
-		stub_rows(made, stubs, STUBS, &rule);
+		opcache_rows(made, stubs, STUBS, &rule);
 	vec_push(&made->rows, ((struct MadeRow){p->size, {0}}));
 	made->lang = p->lang;
 	struct SymObject *o = jit_object(j, p->start, p->size, &(struct MadeNames){&all, 1}, made);

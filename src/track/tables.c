@@ -25,6 +25,7 @@ struct PageWish { // of an object whose table is there: one that was taken out, 
 #define SPARE 3u // values for rows that are made ahead, beyond what an object needs
 // What comes first. Builds of what is less urgent wait meanwhile.
 enum Haste {
+	HASTE_MADE,  // code made at run time whose rows are known: no work, and it may end in ten milliseconds
 	HASTE_NAMED, // a process maps it that the user has named: its first stacks may come in ten milliseconds
 	HASTE_ASKED, // a stack wants it
 	HASTE_NEW,   // mapped while we look: somebody runs it
@@ -214,7 +215,7 @@ static void make_room(void *arg, u32 values)
 	struct Tables *t = arg;
 	struct RowStore *s = tablemaps_rows(t->maps);
 	struct RowAhead ahead;
-	bool named = __atomic_load_n(&t->building, __ATOMIC_RELAXED) == HASTE_NAMED;
+	bool named = __atomic_load_n(&t->building, __ATOMIC_RELAXED) <= HASTE_NAMED;
 	if (!rowstore_ahead(s, values, named ? 0 : SPARE, &ahead))
 		return;
 	if (!named)
@@ -407,9 +408,10 @@ bool tables_made(struct Tables *t, struct SymObject *o, struct UwMade *made)
 	pthread_mutex_lock(&t->lock);
 	while (t->seen.n <= o->id)
 		vec_push(&t->seen, 0);
+	bool rows = !made->cfi.n;
 	t->nmade++;
 	add_wish(t, o, made);
-	is_urgent(t, o->id, HASTE_ASKED);
+	is_urgent(t, o->id, rows ? HASTE_MADE : HASTE_ASKED);
 	pthread_mutex_unlock(&t->lock);
 	return true;
 }

@@ -18,6 +18,15 @@ TIMEOUT 60
 EXPECT_LINE 16 stacks of 95 frames, 16 equal
 EXPECT_LINE 16 user stacks, 16 whole (100.00 %)
 
+NAME php 8.5: the tracing JIT, from the start on
+LONG
+NEED runtimes:experimental/usr/bin/php8.5
+NEED arch:x86_64
+RETRY 2 the first stacks of a program that has just been started, on a busy machine
+RUN r=${SONDE_RUNTIMES:-$HOME/.cache/sonde-runtimes}/experimental; p="$r/usr/lib64/ld-linux-x86-64.so.2 --library-path $r/usr/lib/x86_64-linux-gnu $r/usr/bin/php8.5 -n -d pcre.jit=0 -d opcache.enable_cli=1 -d opcache.jit_buffer_size=64M -d opcache.jit=tracing"; {sonde} -q --why-incomplete -c "$p {top}/test/workload/phpload.php want 2000" -e 'tracepoint:syscalls:sys_enter_flock /pid == cpid/ { @[ustack] = count(); }' 2>&1 | grep -o '^2000 user stacks, [0-9]* whole ([0-9]*.[0-9]'
+TIMEOUT 60
+EXPECT_RE ^2000 user stacks, \d+ whole \((100.0|99.[5-9])\n
+
 # A fiber's stack ends where it began; on with the frames of who resumed it.
 NAME php: fibers, in one another, in callbacks and generators, thrown into
 NEED cmd:php

@@ -343,6 +343,27 @@ TEST(lines_of_code_made_at_run_time)
 	syms_destroy(s);
 }
 
+// ---- PHP
+TEST(pieces_of_opcache_that_make_room)
+{
+	static const u8 code[64] = {0x90, 0x48, 0x81, 0xec, 0x08, 1, 0, 0, 0x90, 0xff, 0xd0, 0x48, 0x81, 0xc4, 0x10, 1, 0, 0, 0xff, 0xe0}; // behind a word that was pushed
+	const struct RtUwRule by_sp = {.kind = RT_UW_REG, .reg = RT_R_SP, .off = 192, .ra = -8}, by_rbp = {.kind = RT_UW_REG, .reg = 6, .off = 16, .ra = -8};
+	static const struct {
+		u64 at;
+		s32 off;
+	} want[] = {{1, 200}, {8, 192 + 0x110}, {18, 192}};
+	struct UwMade *made = xcalloc(1, sizeof(*made));
+	opcache_rows(made, code, sizeof(code), &by_rbp); // which the pieces leave as it is
+	CHECK_EQ(made->rows.n, 0);
+	opcache_rows(made, code, sizeof(code), &by_sp);
+	CHECK_EQ(made->rows.n, ARRAY_LEN(want));
+	for (u32 i = 0; i < made->rows.n && i < ARRAY_LEN(want); i++) {
+		CHECK_EQ(made->rows.p[i].off, want[i].at);
+		CHECK_EQ(made->rows.p[i].rule.off, want[i].off);
+	}
+	uwmade_free(made);
+}
+
 // ---- jitdumps
 static void start_dump(u32 version)
 {

@@ -109,6 +109,41 @@ TEST(small_tables_within_a_large_one)
 	CHECK(first);
 }
 
+// Code made at run time whose rows are known is no work: it is not kept waiting by what the user has named.
+static bool made_comes_first(struct Fix *f, struct SymObject *large)
+{
+	const struct MadeSym sym = {0, 64, "made"};
+	struct SymObject *o = sym_object_made(f->syms, 64, &(struct MadeNames){&sym, 1});
+	struct UwMade *made = xcalloc(1, sizeof(*made));
+	vec_push(&made->rows, ((struct MadeRow){0, {.kind = RT_UW_REG, .reg = RT_R_SP, .off = 8, .ra = -8}}));
+	vec_push(&made->rows, ((struct MadeRow){64, {0}}));
+	no_error(tables_start(f->t));
+	tables_need(f->t, large, true);
+	usleep(10000);
+	CHECK(tables_made(f->t, o, made));
+	tables_wait_for(f->t, &o->id, 1, soon());
+	bool first = tablemaps_state(tables_maps(f->t), large->id) == RT_UW_PENDING;
+	CHECK_EQ(tablemaps_state(tables_maps(f->t), o->id), RT_UW_READY);
+	tables_wait(f->t, soon());
+	return first;
+}
+
+TEST(made_code_within_a_named_one)
+{
+	bool first = false;
+
+	NEED_BPF();
+	for (u32 i = 0; i < ATTEMPTS && !first; i++) {
+		struct Fix f;
+		struct SymObject *large = setup_large(&f);
+		if (!large)
+			SKIP("no large library (libLLVM)");
+		first = made_comes_first(&f, large);
+		teardown(&f);
+	}
+	CHECK(first);
+}
+
 static u32 fifo_threads(void) // of this process
 {
 	u32 n = 0;
