@@ -110,10 +110,17 @@ const struct Type *c_strlen(struct Unit *u, struct Expr *e)
 	return t_int(u, 8, false);
 }
 
+// As documented: the room of a text or an array; of what a pointer points to only the length is known.
 const struct Type *c_strcap(struct Unit *u, struct Expr *e)
 {
-	const struct Type *t = text_arg(u, e, 0);
-	if (u->final && t->kind == TY_STR)
+	const struct Type *of = check_expr(u, e->args[0]);
+	if (of->kind == TY_PTR) {
+		e->builtin = builtin_find("strlen");
+		e->str = e->builtin->name;
+		return c_strlen(u, e);
+	}
+	const struct Type *t = of->kind == TY_ARRAY && of->elem->size == 1 ? of : text_arg(u, e, 0);
+	if (u->final && (t->kind == TY_STR || t->kind == TY_ARRAY))
 		make_int(u, e, t->size, false);
 	return e->type = t_int(u, 8, true);
 }

@@ -265,6 +265,8 @@ struct Script {
 // parse.c: never NULL; errors are in diags.
 struct Script *parse_script(struct Arena *a, struct Diags *d, u32 source);
 extern const char watch_source[]; // name of the source of the probes that probe/watch.c makes
+// A text that is an expression and nothing else; NULL: it is none.
+struct Expr *parse_expression(struct Arena *a, struct Diags *d, u32 source);
 // A single attach point list as given to -l ("k:vfs_*,t:sched:*"); NULL and a diagnostic on error.
 struct AttachSpec *parse_attach_list(struct Arena *a, struct Diags *d, u32 source);
 

@@ -317,6 +317,17 @@ struct Script *parse_script(struct Arena *a, struct Diags *d, u32 source)
 	return s;
 }
 
+struct Expr *parse_expression(struct Arena *a, struct Diags *d, u32 source)
+{
+	struct Script *s = arena_new(a, struct Script);
+	*s = (struct Script){.arena = a, .diags = d, .source = source};
+	struct Parser p = parser_new(a, d, source, s);
+	int before = d->nerrors;
+	p.tok = lexer_next(&p.lx);
+	struct Expr *e = p_expr(&p);
+	return p.tok.kind == T_EOF && d->nerrors == before ? e : NULL;
+}
+
 struct AttachSpec *parse_attach_list(struct Arena *a, struct Diags *d, u32 source)
 {
 	struct AttachSpec *first = NULL, **tail = &first;

@@ -534,3 +534,20 @@ RUN {sonde} -e 'config = { max_strlen = 10 } begin { print("0123456789abc"); exi
     {sonde} -q -e 'config = { max_strlen = 14 } begin { print("0123456789abc"); exit() }'
 EXPECT_LINE HINT: config = { max_strlen = 14 } is enough for it
 EXPECT_LINE 0123456789abc
+
+NAME what a macro was called with is told with its place in the macro's body, once
+RUN {sonde} -e 'macro k(x) { strlen(x) } macro m(y) { k(y) } begin { $n = m(5) }' 2>&1; {sonde} -e 'macro k(x) { x; x + 1 } begin { k(zork); k(zork) }' 2>&1
+RC 1
+EXPECT_RE ^stdin:1:61-62: ERROR: strlen\(\) expects a string argument \(int8 provided\)\n.*\n +~\nstdin:1:21-22: ERROR: expanded from\n.*\n {20}~\nstdin:1:39-43: ERROR: expanded from\n.*\n {38}~{4}\nstdin:1:59-63: ERROR: expanded from\n.*\n {58}~{4}\nstdin
+EXPECT_RE ^stdin:1:35-39: ERROR: Unknown identifier: 'zork'\n.*\n {34}~{4}\nstdin:1:14-15: ERROR: expanded from\n.*\n {13}~\nstdin:1:33-40: ERROR: expanded from\n
+EXPECT_RE ^stdin:1:44-48: ERROR: Unknown identifier: 'zork'\n
+EXPECT_NOT stdin:1:17-18
+
+NAME what a #define became is told with the place of its name
+RUN printf '#define LEN strlen(5) + 1\nbegin { print(LEN); }' >{tmp}/d.bt; {sonde} {tmp}/d.bt 2>&1; printf '#define ADD(a) a + nosuch\n#define HALF 1 +\nbegin { print(ADD(3)); print(HALF); }' >{tmp}/d.bt; {sonde} {tmp}/d.bt 2>&1
+RC 1
+EXPECT_RE ^#define LEN:1:8-9: ERROR: strlen\(\) expects a string argument \(int8 provided\)\nstrlen\(5\) \+ 1\n {7}~\n\S*d.bt:2:15-18: ERROR: expanded from\nbegin .*\n {14}~~~$
+EXPECT_RE ^#define ADD:1:\d+-\d+: ERROR: Unknown identifier: 'nosuch'\n.*\n +~{6}\n\S*d.bt:3:15-21: ERROR: expanded from
+EXPECT_RE ^\S*d.bt:3:30-34: ERROR: unable to expand macro as an expression: 1 \+\nbegin .*\n {29}~{4}$
+EXPECT_NOT syntax
+EXPECT_NOT 'HALF'
