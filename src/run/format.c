@@ -1,6 +1,6 @@
 // printf: a format site and its payload become text.
-// In: the site's format and types, the bytes a program sent. Out: text. Invariant: numbers without a length modifier that fit are ints, as in C and
-// in bpftrace; payloads shorter than the site's are zero-extended.
+// In: the site's format and types, the bytes a program sent. Out: text. Invariant: numbers without a length modifier that an int can hold are ints, as in
+// C and in bpftrace, all others are whole; payloads shorter than the site's are zero-extended.
 #include "run/run.h"
 
 static const struct FmtPiece *site_pieces(struct RunCtx *rc, const struct FmtSite *site, u32 *n)
@@ -50,11 +50,17 @@ static void add_padded(const char *spec, const char *s, size_t n, struct Str *ou
 		str_addc(out, ' ');
 }
 
-static void add_number(const struct FmtPiece *pc, u64 v, bool cut, struct Str *out)
+// Without a length C means int (%u, %x, %o: unsigned), and so does bpftrace, which cuts the others to one.
+static bool is_int(const struct FmtPiece *pc, const struct FmtArg *fa, u64 v)
 {
-	// Without a length C means int, and so does bpftrace; a number that an int cannot show is not cut but shown whole.
-	bool fits = cut || (s64)v == (s32)v || v <= UINT32_MAX;
-	u32 bits = 8 * (pc->len ? pc->len : fits ? 4 : 8);
+	if (fa->type->sgn && (s64)v == (s32)v)
+		return true;
+	return v <= ((pc->conv != 'd' && pc->conv != 'i') || fa->reg ? UINT32_MAX : INT32_MAX);
+}
+
+static void add_number(const struct FmtPiece *pc, const struct FmtArg *fa, u64 v, bool cut, struct Str *out)
+{
+	u32 bits = 8 * (pc->len ? pc->len : cut || is_int(pc, fa, v) ? 4 : 8);
 	char fmt[40], ch = (char)v;
 	switch (pc->conv) {
 	case 'd':
@@ -119,8 +125,9 @@ static void add_text(struct RunCtx *rc, const struct FmtPiece *pc, const struct 
 	arena_deinit(&a);
 }
 
-static void add_arg(struct RunCtx *rc, const struct FmtPiece *pc, const struct Type *t, const u8 *p, bool escape, struct Str *out)
+static void add_arg(struct RunCtx *rc, const struct FmtPiece *pc, const struct FmtArg *fa, const u8 *p, bool escape, struct Str *out)
 {
+	const struct Type *t = fa->type;
 	struct Str s = {0};
 	switch (pc->conv) {
 	case 'r':
@@ -140,7 +147,7 @@ static void add_arg(struct RunCtx *rc, const struct FmtPiece *pc, const struct T
 		break;
 	default:
 		if (is_number(t)) {
-			add_number(pc, number(t, p), rc->as_bpftrace, out);
+			add_number(pc, fa, number(t, p), rc->as_bpftrace, out);
 			return;
 		}
 	}
@@ -165,7 +172,7 @@ void format_site(struct RunCtx *rc, const struct FmtSite *site, const void *payl
 			continue;
 		const struct FmtArg *fa = &site->args[arg++];
 		if (fa->off <= site->size && fa->type->size <= site->size - fa->off)
-			add_arg(rc, &pieces[i], fa->type, p + fa->off, escape, out);
+			add_arg(rc, &pieces[i], fa, p + fa->off, escape, out);
 	}
 	free(copy);
 }
