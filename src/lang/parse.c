@@ -124,8 +124,9 @@ static void parse_map_decl(struct Parser *p)
 	if (!p_expect(p, T_IDENT) || !p_expect(p, T_LPAREN))
 		return;
 	struct Span at = p->tok.span;
-	struct Expr *max = p_expr(p);
-	if (max && (max->kind == E_STR || (max->kind == E_UNOP && max->op == OP_NEG)))
+	bool none = p->tok.kind == T_RPAREN;
+	struct Expr *max = none ? NULL : p_expr(p);
+	if (none || (max && (max->kind == E_STR || (max->kind == E_UNOP && max->op == OP_NEG))))
 		p_error(p, at, "expected positive integer for map declaration max entries");
 	struct MapDecl *decl = arena_new(p->a, struct MapDecl);
 	*decl = (struct MapDecl){.name = map.str, .type = type.str, .max = max};
