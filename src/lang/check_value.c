@@ -257,10 +257,10 @@ const struct Type *c_kptr(struct Unit *u, struct Expr *e)
 	enum AddrSpace as = e->builtin->id == BI_kptr ? AS_KERNEL : AS_USER;
 	if (t->kind == TY_PTR)
 		return ty_ptr(u->types, t->elem, as);
-	if (ty_is_int(t))
-		return ty_ptr(u->types, t_int(u, 1, true), as);
+	if (ty_is_int(t)) // stays what it is
+		return ty_of_space(u->types, ty_int(u->types, t->size, t->sgn), as);
 	if (t->kind != TY_NONE)
-		ERR(u, e->args[0]->span, "%s() only supports pointer arguments (%s provided)", e->str, tyname(u, t));
+		ERR(u, e->args[0]->span, "%s() only supports integer or pointer arguments (%s provided)", e->str, tyname(u, t));
 	return t;
 }
 

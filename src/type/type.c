@@ -164,6 +164,15 @@ const struct Type *ty_of_clock(struct TypeTab *t, const struct Type *num, u8 clo
 	return ty_intern(t, key);
 }
 
+const struct Type *ty_of_space(struct TypeTab *t, const struct Type *num, enum AddrSpace as)
+{
+	if (num->as == as)
+		return num;
+	struct Type key = *num;
+	key.as = as;
+	return ty_intern(t, key);
+}
+
 const struct Type *ty_lit(struct TypeTab *t, u32 size)
 {
 	return ty_intern(t, (struct Type){.kind = TY_INT, .size = size, .align = size, .sgn = true, .is_lit = true});

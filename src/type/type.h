@@ -131,6 +131,7 @@ void typetab_deinit(struct TypeTab *t);
 const struct Type *ty_simple(struct TypeTab *t, enum TyKind k); // every kind without parameters
 const struct Type *ty_int(struct TypeTab *t, u32 size, bool sgn);
 const struct Type *ty_of_clock(struct TypeTab *t, const struct Type *num, u8 clock); // the same integer as a reading of that clock
+const struct Type *ty_of_space(struct TypeTab *t, const struct Type *num, enum AddrSpace as); // ... as an address there: uptr(n), kptr(n)
 const struct Type *ty_lit(struct TypeTab *t, u32 size); // of a literal >= 0
 bool ty_signed(const struct Type *t);			 // an integer that makes arithmetic and comparisons signed
 const struct Type *ty_char(struct TypeTab *t);
