@@ -24,8 +24,8 @@ static u64 fold_int(enum Op op, u64 a, u64 b, bool sgn, bool *neg)
 	case OP_AND: v = a & b; break;
 	case OP_OR: v = a | b; break;
 	case OP_XOR: v = a ^ b; break;
-	case OP_SHL: v = b < 64 ? a << b : 0; break;
-	case OP_SHR: v = b > 63 ? 0 : sgn ? (u64)((s64)a >> b) : a >> b; break;
+	case OP_SHL: v = a << (b & 63); break;
+	case OP_SHR: v = sgn ? (u64)((s64)a >> (b & 63)) : a >> (b & 63); break;
 	default: UNREACHABLE();
 	}
 	*neg = sgn && (s64)v < 0;
@@ -71,6 +71,11 @@ static const struct Type *fold_binop(struct Unit *u, struct Expr *e)
 		bool neg;
 		if ((e->op == OP_DIV || e->op == OP_MOD) && !b->ival) {
 			ERR(u, e->span, "unable to fold: division by zero");
+			return ty_int(u->types, 8, false);
+		}
+		if ((e->op == OP_SHL || e->op == OP_SHR) && b->ival > 63) { // where it runs the processor takes 6 bits of it
+			ERR(u, e->span, "unable to fold literals due to overflow or underflow");
+			HINT(u, "a shift is by 0 to 63 bits");
 			return ty_int(u->types, 8, false);
 		}
 		u64 v = fold_int(e->op, a->ival, b->ival, sgn, &neg);

@@ -551,3 +551,7 @@ EXPECT_RE ^#define ADD:1:\d+-\d+: ERROR: Unknown identifier: 'nosuch'\n.*\n +~{6
 EXPECT_RE ^\S*d.bt:3:30-34: ERROR: unable to expand macro as an expression: 1 \+\nbegin .*\n {29}~{4}$
 EXPECT_NOT syntax
 EXPECT_NOT 'HALF'
+
+NAME a number is not shifted by more bits than it has: 0 where it is known, and 1 where it runs, was neither's
+RUN for e in '1 << 64' '1 << -1' '8 >> 70' '1 << 63'; do {sonde} -q -e "begin { print($e); exit() }" 2>&1 | head -n 1; done
+EXPECT_RE \A(stdin:1:15-22: ERROR: unable to fold literals due to overflow or underflow\n){3}9223372036854775808\n\Z
