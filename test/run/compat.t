@@ -95,7 +95,7 @@ NAME str() of a literal has as many characters as asked for, of a pointer one le
 RUN cp {build}/calls .; {sonde} -q -c ./calls -e 'uprobe:./calls:name_of { print((str("hello", 3), str(arg0, 3), strlen(str("ab", 1)), str("ab", 9))); exit() }'
 EXPECT_LINE (hel, na, 1, ab)
 
-NAME as bpftrace: 680 command lines do what 0.27.1 did, or differ as the table in docs/from-bpftrace.md says
+NAME as bpftrace: 695 command lines do what 0.27.1 did, or differ as the table in docs/from-bpftrace.md says
 NEED host
 NEED arch:x86_64
 RUN {top}/test/peer/peer.py {sonde} {build}
