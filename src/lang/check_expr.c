@@ -32,12 +32,14 @@ static const struct Type *check_field_of(struct Unit *u, struct Expr *e, const s
 			ERR(u, e->span, "Unknown struct/union: '%s'", r->name);
 		else if (r->is_args && u->diags->plain && u->cur->point->kind == PK_TRACEPOINT)
 			ERR(u, e->span, "Struct/union of type 'struct %s_args' does not contain a field named '%s'", u->cur->point->name, e->str);
+		else if (r->is_args && !u->diags->plain && ctype_args_elsewhere(r, e->str))
+			ERR(u, e->span, "the parameter %s is not passed in a register of integers, and is not read", e->str);
 		else if (r->is_args)
 			ERR(u, e->span, "Can't find function parameter %s", e->str);
 		else
 			ERR(u, e->span, "Struct/union of type '%s%s' does not contain a field named '%s'", r->is_union ? "union " : "struct ",
 			    r->name, e->str);
-		if (u->final && loaded) {
+		if (u->final && loaded && (!r->is_args || !ctype_args_elsewhere(r, e->str))) {
 			VEC(const char *) names = {0};
 			for (u32 i = 0; i < r->nfields; i++)
 				vec_push(&names, r->fields[i].name);

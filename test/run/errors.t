@@ -555,3 +555,10 @@ EXPECT_NOT 'HALF'
 NAME a number is not shifted by more bits than it has: 0 where it is known, and 1 where it runs, was neither's
 RUN for e in '1 << 64' '1 << -1' '8 >> 70' '1 << 63'; do {sonde} -q -e "begin { print($e); exit() }" 2>&1 | head -n 1; done
 EXPECT_RE \A(stdin:1:15-22: ERROR: unable to fold literals due to overflow or underflow\n){3}9223372036854775808\n\Z
+
+NAME a parameter on the stack, which -lv lists, is told to be there; another name is told not to be
+NEED arch:x86_64
+RUN {sonde} -lv 'uprobe:{copy:calls}:many' | tail -n 1; {sonde} -e 'uprobe:{copy:calls}:many { print((args.f, args.g, args.gg)) }' 2>&1 | grep ERROR
+EXPECT_RE ^    long int h$
+EXPECT_RE ERROR: the parameter g is not passed in a register of integers, and is not read\n.*ERROR: Can't find function parameter gg$
+EXPECT_NOT parameter f
