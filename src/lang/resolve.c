@@ -276,8 +276,16 @@ static void r_ident(struct Resolve *r, struct Expr *e)
 	e->ival = 0;
 }
 
-// Words that are arguments of a builtin, not names: kstack(perf), nsecs(boot), pid(init).
-static bool is_mode_arg(const struct Expr *call, const struct Expr *arg)
+static bool is_known_word(struct Unit *u, const char *name)
+{
+	s64 val;
+	const struct Type *type;
+	return builtin_find(name) || ctype_enum_const(u->ctypes, name, &val, &type) || ctype_macro(u->ctypes, name) ||
+	       (!strncmp(name, "arg", 3) && name[3] >= '0' && name[3] <= '9');
+}
+
+// Words that are arguments of a builtin, not names: kstack(perf), nsecs(boot), pid(init). One that is nothing is no mode, which the builtin's check tells.
+static bool is_mode_arg(struct Unit *u, const struct Expr *call, const struct Expr *arg)
 {
 	static const char *const modes[] = {"kstack", "bpftrace perf raw build_id fp",
 					    "ustack", "bpftrace perf raw build_id fp dwarf native async",
@@ -292,8 +300,7 @@ static bool is_mode_arg(const struct Expr *call, const struct Expr *arg)
 			continue;
 		const char *at = strstr(modes[i + 1], arg->str);
 		size_t n = strlen(arg->str);
-		if (at && (at == modes[i + 1] || at[-1] == ' ') && (at[n] == ' ' || !at[n]))
-			return true;
+		return (at && (at == modes[i + 1] || at[-1] == ' ') && (at[n] == ' ' || !at[n])) || !is_known_word(u, arg->str);
 	}
 	return false;
 }
@@ -320,7 +327,7 @@ static void r_call(struct Resolve *r, struct Expr *e)
 			diag_hint(u->diags, "did you mean '%s'?", near);
 	}
 	for (u32 i = 0; i < e->nargs; i++)
-		if (!is_mode_arg(e, e->args[i]))
+		if (!is_mode_arg(u, e, e->args[i]))
 			r_expr(r, e->args[i]);
 	r_expr(r, e->a);
 }

@@ -562,3 +562,18 @@ RUN {sonde} -lv 'uprobe:{copy:calls}:many' | tail -n 1; {sonde} -e 'uprobe:{copy
 EXPECT_RE ^    long int h$
 EXPECT_RE ERROR: the parameter g is not passed in a register of integers, and is not read\n.*ERROR: Can't find function parameter gg$
 EXPECT_NOT parameter f
+
+NAME a word that is no mode of a stack, clock or namespace: which there are; two limits
+RUN for e in 'kstack(perff)' 'ustack(nosuch, 3)' 'nsecs(real)' 'pid(host)' 'tid(5)' 'kstack(1, 2)'; do {sonde} -e "begin { print($e) }" 2>&1 | head -n 1; done; {sonde} -q -e '#define LIM 1
+    enum e { ONE = 1 }; begin { print(len(kstack(LIM)) + len(kstack(ONE))); exit() }'
+EXPECT_LINE stdin:1:22-27: ERROR: kstack() has no mode 'perff': there are bpftrace, perf, raw
+EXPECT_LINE stdin:1:22-28: ERROR: ustack() has no mode 'nosuch': there are bpftrace, perf, raw, build_id, fp, native, async, dwarf
+EXPECT_LINE stdin:1:21-25: ERROR: Expects timestamp mode to be one of: monotonic, boot, tai, sw_tai
+EXPECT_LINE stdin:1:19-23: ERROR: Invalid PID namespace mode: host (expects: curr_ns or init)
+EXPECT_LINE stdin:1:19-20: ERROR: Invalid PID namespace mode: int8 (expects: curr_ns or init)
+EXPECT_LINE stdin:1:15-27: ERROR: Expected stack mode as first argument
+EXPECT_LINE 2
+
+NAME signal() where the process is sonde itself, or whichever runs when a timer fires
+RUN for p in begin end 'self:signal:SIGUSR1' 'interval:s:100'; do {sonde} --unsafe -e "$p { signal(\"SIGUSR2\") } begin { exit() }" 2>&1 | head -n 1; done
+EXPECT_RE \A\S+ ERROR: signal\(\) can not be used in 'begin' probes: the process is sonde's own\n\S+ ERROR: .*'end' probes: the process is sonde's own\n\S+ ERROR: .*'self' probes: the process is sonde's own\n\S+ ERROR: .*'interval' probes: the process is any that happens to run\n\Z
