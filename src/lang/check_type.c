@@ -229,6 +229,7 @@ static const char *clash_of_bounds(const struct Type *a, const struct Type *b)
 
 void map_grow_val(struct Unit *u, struct MapSym *m, struct Span at, const struct Type *val)
 {
+	m->assigned = true;
 	if (val->kind == TY_NONE)
 		return;
 	const struct Type *t = m->val ? type_unify(u->types, m->val, val) : val;

@@ -447,6 +447,7 @@ struct MapSym {
 	const struct Type *key, *val; // NULL: not known yet
 	bool scalar, keyed;	      // used without, with a key
 	bool read;		      // its value is asked for somewhere
+	bool assigned;		      // somewhere, be it only of itself: @x = @x + 1
 	bool began_keyed;	      // first written with a key
 	bool locked;		      // a typeof() or sizeof() asked for its type
 	bool taken;		      // printed and cleared in one

@@ -577,3 +577,11 @@ EXPECT_LINE 2
 NAME signal() where the process is sonde itself, or whichever runs when a timer fires
 RUN for p in begin end 'self:signal:SIGUSR1' 'interval:s:100'; do {sonde} --unsafe -e "$p { signal(\"SIGUSR2\") } begin { exit() }" 2>&1 | head -n 1; done
 EXPECT_RE \A\S+ ERROR: signal\(\) can not be used in 'begin' probes: the process is sonde's own\n\S+ ERROR: .*'end' probes: the process is sonde's own\n\S+ ERROR: .*'self' probes: the process is sonde's own\n\S+ ERROR: .*'interval' probes: the process is any that happens to run\n\Z
+
+NAME a map whose values are made of its own is no undefined one; one that gets its type from it neither
+RUN {sonde} -q -e 'begin { @[1] = @[1] + 1; @x = @x; @y = @z; print((@[1], @x, @y)); clear(@); exit() }' 2>&1 | grep -v '^begin\|~'
+EXPECT_LINE (1, 0, 0)
+EXPECT_RE ^stdin:1:\d+-\d+: WARNING: Undefined map: @z$
+EXPECT_NOT Undefined map: @x
+EXPECT_NOT Undefined map: @y
+EXPECT_NOT Undefined map: @[
