@@ -110,16 +110,6 @@ void load_records(struct Unit *u, const struct Type *t)
 		load_records(u, t->rec->fields[i].type);
 }
 
-static bool is_c_register(const struct Unit *u, const struct Expr *e)
-{
-	const struct Point *p = u->cur ? u->cur->point : NULL;
-	if (!p || p->arg_regs)
-		return false;
-	if (e->builtin == &builtins[BI_retval])
-		return p->kind == PK_KRETPROBE || p->kind == PK_URETPROBE;
-	return e->kind == E_IDENT && !e->builtin && !strncmp(e->str, "arg", 3) && (p->kind == PK_KPROBE || p->kind == PK_UPROBE);
-}
-
 u32 add_fmt_site(struct Unit *u, enum FmtKind kind, struct Expr *call, const char *fmt, u32 len, struct Expr **args, u32 nargs)
 {
 	struct FmtSite *f = arena_new(u->arena, struct FmtSite);
@@ -135,7 +125,7 @@ u32 add_fmt_site(struct Unit *u, enum FmtKind kind, struct Expr *call, const cha
 		const struct Type *t = operand_type(u, args[i]->type);
 		load_records(u, t);
 		off = ALIGN_UP(off, MAX(t->align, 1u));
-		f->args[i] = (struct FmtArg){t, off, is_c_register(u, args[i])};
+		f->args[i] = (struct FmtArg){t, off};
 		off += t->size;
 	}
 	f->size = ALIGN_UP(off, 8u);

@@ -183,7 +183,7 @@ const struct Type *c_retval(struct Unit *u, struct Expr *e)
 		ERR(u, e->span, "The retval builtin can only be used with 'kretprobe' and 'uretprobe' and 'fexit' probes");
 	else if (p->arg_regs && !p->narg_regs)
 		ERR(u, e->span, "retval: Go returns values on the stack before 1.18, and which Go made %s is not known to be newer", p->target);
-	return t_int(u, 8, true);
+	return ty_of_register(u->types, t_int(u, 8, true), !p->arg_regs);
 }
 
 const struct Type *c_func(struct Unit *u, struct Expr *e)

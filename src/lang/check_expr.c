@@ -255,10 +255,11 @@ static const struct Type *check_argn(struct Unit *u, struct Expr *e)
 			HINT(u, "*(uint32 *)(reg(\"sp\") + %llu), unless the compiler has passed it otherwise", (unsigned long long)(4 + 4 * n));
 			return ty_none(u);
 		}
-		return ty_int(u->types, 8, true);
+		return ty_of_register(u->types, ty_int(u->types, 8, true), true);
 	case PK_RAWTP:
-	case PK_KPROBE:
 		return ty_int(u->types, 8, true);
+	case PK_KPROBE:
+		return ty_of_register(u->types, ty_int(u->types, 8, true), true);
 	case PK_FENTRY:
 	case PK_FEXIT:
 		ERR(u, e->span, "The %s builtin can not be used with '%s' probes", e->str, probe_kind_name(p->kind));

@@ -84,7 +84,8 @@ static const struct Type *unify_int(struct TypeTab *t, const struct Type *a, con
 {
 	u8 clock = a->is_lit ? b->clock : b->is_lit || a->clock == b->clock ? a->clock : 0;
 	enum AddrSpace as = a->is_lit ? b->as : b->is_lit || a->as == b->as ? a->as : AS_NONE;
-	return ty_of_space(t, ty_of_clock(t, hold_both(t, a, b), clock), as);
+	bool reg = a->is_lit ? b->reg : a->reg && (b->is_lit || b->reg);
+	return ty_of_register(t, ty_of_space(t, ty_of_clock(t, hold_both(t, a, b), clock), as), reg);
 }
 
 const struct Type *type_unify(struct TypeTab *t, const struct Type *a, const struct Type *b)

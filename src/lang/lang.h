@@ -50,7 +50,6 @@ enum FmtKind { FK_PRINTF, FK_PRINT_VALUE, FK_TIME, FK_CAT, FK_SYSTEM, FK_ERRORF,
 struct FmtArg {
 	const struct Type *type; // how the bytes at off are laid out
 	u32 off;		 // in the payload after struct RtEvent
-	bool reg;		 // argN or retval of C: who says %d of it says that it is an int, and the register's upper half says nothing
 };
 struct FmtSite {
 	enum FmtKind kind;

@@ -51,16 +51,16 @@ static void add_padded(const char *spec, const char *s, size_t n, struct Str *ou
 }
 
 // Without a length C means int (%u, %x, %o: unsigned), and so does bpftrace, which cuts the others to one.
-static bool is_int(const struct FmtPiece *pc, const struct FmtArg *fa, u64 v)
+static bool is_int(const struct FmtPiece *pc, const struct Type *t, u64 v)
 {
-	if (fa->type->sgn && (s64)v == (s32)v)
+	if (t->sgn && (s64)v == (s32)v)
 		return true;
-	return v <= ((pc->conv != 'd' && pc->conv != 'i') || fa->reg ? UINT32_MAX : INT32_MAX);
+	return v <= ((pc->conv != 'd' && pc->conv != 'i') || t->reg ? UINT32_MAX : INT32_MAX);
 }
 
-static void add_number(const struct FmtPiece *pc, const struct FmtArg *fa, u64 v, bool cut, struct Str *out)
+static void add_number(const struct FmtPiece *pc, const struct Type *t, u64 v, bool cut, struct Str *out)
 {
-	u32 bits = 8 * (pc->len ? pc->len : cut || is_int(pc, fa, v) ? 4 : 8);
+	u32 bits = 8 * (pc->len ? pc->len : cut || is_int(pc, t, v) ? 4 : 8);
 	char fmt[40], ch = (char)v;
 	switch (pc->conv) {
 	case 'd':
@@ -125,9 +125,8 @@ static void add_text(struct RunCtx *rc, const struct FmtPiece *pc, const struct 
 	arena_deinit(&a);
 }
 
-static void add_arg(struct RunCtx *rc, const struct FmtPiece *pc, const struct FmtArg *fa, const u8 *p, bool escape, struct Str *out)
+static void add_arg(struct RunCtx *rc, const struct FmtPiece *pc, const struct Type *t, const u8 *p, bool escape, struct Str *out)
 {
-	const struct Type *t = fa->type;
 	struct Str s = {0};
 	switch (pc->conv) {
 	case 'r':
@@ -147,7 +146,7 @@ static void add_arg(struct RunCtx *rc, const struct FmtPiece *pc, const struct F
 		break;
 	default:
 		if (is_number(t)) {
-			add_number(pc, fa, number(t, p), rc->as_bpftrace, out);
+			add_number(pc, t, number(t, p), rc->as_bpftrace, out);
 			return;
 		}
 	}
@@ -172,7 +171,7 @@ void format_site(struct RunCtx *rc, const struct FmtSite *site, const void *payl
 			continue;
 		const struct FmtArg *fa = &site->args[arg++];
 		if (fa->off <= site->size && fa->type->size <= site->size - fa->off)
-			add_arg(rc, &pieces[i], fa, p + fa->off, escape, out);
+			add_arg(rc, &pieces[i], fa->type, p + fa->off, escape, out);
 	}
 	free(copy);
 }

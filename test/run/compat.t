@@ -58,8 +58,8 @@ RUN { echo 1 2 fffffffe 4; yes 00 | head -n 288; } >rows; {sonde} -q -c '{copy:v
       printf("lit %d %x %d %x %d small %d %u %x %hhd %hhu\n", 3000000000, 0xffffffff81000000, -3000000000, -1, 4294967295, (int8)(200 + $z), (int8)(200 + $z), (int8)(200 + $z), 300 + $z, 300 + $z);
       clear(@m); clear(@t); clear(@s); clear(@mx); clear(@mn); clear(@a);
     }
-    uprobe:{copy:values}:take0 { printf("register %d %x", arg2, arg2); $r = arg2; printf(" variable %d\n", $r); exit() }'
-EXPECT_LINE register -2 fffffffe variable 4294967294
+    uprobe:{copy:values}:take0 { printf("register %d %x", arg2, arg2); $r = arg2; @v[1] = (arg2, 1); printf(" variable %d map %d sum %d value %ld\n", $r, @v[1].0, arg2 + 1, arg2); clear(@v); exit() }'
+EXPECT_LINE register -2 fffffffe variable -2 map -2 sum 4294967295 value 4294967294
 EXPECT_LINE u32 3000000000 3000000000 3000000000 b2d05e00 26264057000 3000000000 3000000000 0 24064 3000000000|3000000000  |
 EXPECT_LINE u64 3000000000 3000000000 b2d05e00 3000000000 s64 3000000000 3000000000 b2d05e00 3000000000
 EXPECT_LINE neg -5 4294967291 fffffffb -5 18446744073709551611 -5 -5 4294967291 fffffffb
