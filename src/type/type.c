@@ -157,29 +157,23 @@ const struct Type *ty_int(struct TypeTab *t, u32 size, bool sgn)
 
 const struct Type *ty_of_clock(struct TypeTab *t, const struct Type *num, u8 clock)
 {
-	if (num->clock == clock)
-		return num;
 	struct Type key = *num;
 	key.clock = clock;
-	return ty_intern(t, key);
+	return num->clock == clock ? num : ty_intern(t, key);
 }
 
 const struct Type *ty_of_register(struct TypeTab *t, const struct Type *num, bool reg)
 {
-	if (num->reg == reg)
-		return num;
 	struct Type key = *num;
 	key.reg = reg;
-	return ty_intern(t, key);
+	return num->reg == reg ? num : ty_intern(t, key);
 }
 
 const struct Type *ty_of_space(struct TypeTab *t, const struct Type *num, enum AddrSpace as)
 {
-	if (num->as == as)
-		return num;
 	struct Type key = *num;
 	key.as = as;
-	return ty_intern(t, key);
+	return num->as == as ? num : ty_intern(t, key);
 }
 
 const struct Type *ty_lit(struct TypeTab *t, u32 size)
