@@ -157,10 +157,14 @@ struct Diag {
 	char *msg;
 	VEC(char *) hints;
 };
+struct DiagCall {
+	struct Span at;
+	bool is_arg; // where a macro's body has what the call passed in
+};
 struct Diags {
 	VEC(struct Source) sources;
 	VEC(struct Diag) items;
-	VEC(struct Span) calls; // of macros; [0] is none
+	VEC(struct DiagCall) calls; // of macros; [0] is none
 	int nerrors;
 	u32 told[2]; // by kind, also those that are not kept
 	bool passed_over; // the last one was not kept
@@ -172,8 +176,9 @@ void diag_warn(struct Diags *d, struct Span at, const char *fmt, ...) PRINTF_LIK
 void diag_warn_plain(struct Diags *d, const char *fmt, ...) PRINTF_LIKE(2, 3);  // ... no place in the script
 void diag_error_plain(struct Diags *d, const char *fmt, ...) PRINTF_LIKE(2, 3); // no place in the script
 void diag_hint(struct Diags *d, const char *fmt, ...) PRINTF_LIKE(2, 3);	     // to the diagnostic added last
-// A call of a macro: what to put into `from` of what the macro's body has there.
+// A call of a macro: what to put into `from` of what the macro's body has there; and the place of a parameter there: for what the call passed in.
 u32 diags_add_call(struct Diags *d, struct Span call);
+u32 diags_add_arg(struct Diags *d, struct Span param);
 // "PLACE: ERROR: expanded from", line and underline, for each call around the place.
 void diags_add_calls_of(const struct Diags *d, struct Span at, enum DiagKind kind, struct Str *out);
 struct Span span_join(struct Span a, struct Span b);

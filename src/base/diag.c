@@ -96,12 +96,22 @@ bool diags_full(const struct Diags *d)
 	return d->told[DIAG_ERROR] >= DIAGS_MAX;
 }
 
-u32 diags_add_call(struct Diags *d, struct Span call)
+static u32 add_call(struct Diags *d, struct Span at, bool is_arg)
 {
 	if (!d->calls.n)
-		vec_push(&d->calls, ((struct Span){0}));
-	vec_push(&d->calls, call);
+		vec_push(&d->calls, ((struct DiagCall){0}));
+	vec_push(&d->calls, ((struct DiagCall){at, is_arg}));
 	return (u32)d->calls.n - 1;
+}
+
+u32 diags_add_call(struct Diags *d, struct Span call)
+{
+	return add_call(d, call, false);
+}
+
+u32 diags_add_arg(struct Diags *d, struct Span param)
+{
+	return add_call(d, param, true);
 }
 
 struct Span span_join(struct Span a, struct Span b)
@@ -177,7 +187,7 @@ static void render_line(const struct Diags *d, struct Span s, struct Str *out)
 void diags_add_calls_of(const struct Diags *d, struct Span at, enum DiagKind kind, struct Str *out)
 {
 	while (at.from && at.from < d->calls.n) {
-		at = d->calls.p[at.from];
+		at = d->calls.p[at.from].at;
 		span_text(d, at, out);
 		str_addf(out, ": %s: expanded from\n", kind == DIAG_ERROR ? "ERROR" : "WARNING");
 		render_line(d, at, out);
@@ -247,6 +257,15 @@ static void add_words(const struct Diags *d, const char *msg, struct Str *out)
 	str_addn(out, msg, found ? (size_t)(found - msg) : strlen(msg));
 }
 
+// What a call passed in is as often in the macro's body as its parameter: it is one mistake. (bpftrace tells each.)
+static bool same_call(const struct Diags *d, u32 a, u32 b)
+{
+	if (a == b)
+		return true;
+	const struct DiagCall *x = a < d->calls.n ? &d->calls.p[a] : NULL, *y = b < d->calls.n ? &d->calls.p[b] : NULL;
+	return x && y && x->is_arg && y->is_arg && x->at.from == y->at.from && !d->plain;
+}
+
 // A probe's body is checked once for each kind of context it runs in: what was said of a place is not said again.
 static bool said_before(const struct Diags *d, size_t i)
 {
@@ -254,7 +273,7 @@ static bool said_before(const struct Diags *d, size_t i)
 	for (size_t k = 0; k < i; k++) {
 		const struct Diag *o = &d->items.p[k];
 		if (o->kind == it->kind && o->has_span && it->has_span && o->span.off == it->span.off && o->span.len == it->span.len &&
-		    o->span.file == it->span.file && o->span.from == it->span.from && !strcmp(o->msg, it->msg))
+		    o->span.file == it->span.file && same_call(d, o->span.from, it->span.from) && !strcmp(o->msg, it->msg))
 			return true;
 	}
 	return false;

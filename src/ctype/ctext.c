@@ -128,6 +128,18 @@ static void proto_text(struct Ctypes *c, struct Btf *b, u32 proto, u32 first, st
 	}
 }
 
+bool ctype_args_elsewhere(const struct Record *args, const char *name)
+{
+	const struct Origin *o = record_origin(args);
+	size_t n = strlen(name);
+	for (u32 i = 0; o->kind == ORIGIN_UFUNC && i < o->ntext; i++) {
+		size_t len = strlen(o->text[i]);
+		if (len > n && !strcmp(o->text[i] + len - n, name) && o->text[i][len - n - 1] == ' ')
+			return true;
+	}
+	return false;
+}
+
 void ctype_fields_text(struct Ctypes *c, struct Record *args, struct Str *out)
 {
 	const struct Origin *o = record_origin(args);

@@ -52,6 +52,7 @@ struct err *ctype_func(struct Ctypes *c, const char *module, const char *func, s
 // The module whose BTF the id given with these args (func, rawtp, iter) belongs to: NULL is vmlinux. Its BTF object is to be opened by
 // that name (attach_btf_obj_fd).
 const char *ctype_args_module(const struct Record *args);
+bool ctype_args_elsewhere(const struct Record *args, const char *name); // an argument of a user function that is in no register, and so none of the fields
 // btf_id: of typedef btf_trace_EVENT. Its first parameter, void *, is left out.
 struct err *ctype_rawtp(struct Ctypes *c, const char *event, struct Record **args, u32 *btf_id);
 struct err *ctype_iter(struct Ctypes *c, const char *iter, struct Record **ctx, u32 *btf_id);	  // struct bpf_iter__ITER / bpf_iter_ITER

@@ -443,7 +443,7 @@ static bool assume_types(struct Unit *u)
 		bool dropped = !m->val && in_dropped_code(u, m->name);
 		if (m->val || (!dropped && !m->read))
 			continue;
-		if (!dropped) {
+		if (!dropped && !m->assigned) {
 			diag_warn(u->diags, m->span, "Undefined map: %s", m->name);
 			diag_hint(u->diags, "nothing is ever assigned to %s: it reads as 0", m->name);
 		}

@@ -328,6 +328,13 @@ static int sig_number(const char *s)
 const struct Type *c_signal(struct Unit *u, struct Expr *e)
 {
 	struct Expr *a = e->args[0];
+	enum ProbeKind k = u->cur->point->kind;
+	bool own = k == PK_BEGIN || k == PK_END || k == PK_SELF || k == PK_TEST || k == PK_BENCH;
+	if (own && u->diags->plain)
+		ERR(u, e->span, "%s() can not be used for this probetype special", e->str);
+	else if (own || k == PK_INTERVAL)
+		ERR(u, e->span, u->diags->plain ? "%s() can not be used for this probetype %s" : "%s() can not be used in '%s' probes: the process is %s", e->str,
+		    probe_kind_name(k), own ? "sonde's own" : "any that happens to run");
 	const char *s = a->from_param && a->kind != E_INT ? a->str : NULL;
 	check_expr(u, a);
 	if (s || expr_lit_str(a, &s)) {

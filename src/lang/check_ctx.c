@@ -17,7 +17,8 @@ const struct Type *c_u64(struct Unit *u, struct Expr *e) { return t_int(u, 8, fa
 const struct Type *c_pid(struct Unit *u, struct Expr *e)
 {
 	if (e->nargs && !mode_arg(e->args[0], "curr_ns") && !mode_arg(e->args[0], "init"))
-		ERR(u, e->args[0]->span, "Invalid PID namespace mode: expects: curr_ns or init");
+		ERR(u, e->args[0]->span, "Invalid PID namespace mode: %s (expects: curr_ns or init)",
+		    e->args[0]->kind == E_IDENT ? e->args[0]->str : tyname(u, check_expr(u, e->args[0])));
 	return t_int(u, 4, false);
 }
 
@@ -82,7 +83,9 @@ const struct Type *c_nsecs(struct Unit *u, struct Expr *e)
 			ok = true;
 		}
 	if (!ok)
-		ERR(u, e->args[0]->span, "Expects timestamp mode to be one of: monotonic, boot, tai, sw_tai");
+		ERR(u, e->args[0]->span,
+		    u->diags->plain && e->args[0]->kind == E_IDENT ? "Invalid timestamp mode: %s" : "Expects timestamp mode to be one of: monotonic, boot, tai, sw_tai",
+		    e->args[0]->str);
 	return ty_of_clock(u->types, t_int(u, 8, false), read_of);
 }
 
@@ -180,7 +183,7 @@ const struct Type *c_retval(struct Unit *u, struct Expr *e)
 		ERR(u, e->span, "The retval builtin can only be used with 'kretprobe' and 'uretprobe' and 'fexit' probes");
 	else if (p->arg_regs && !p->narg_regs)
 		ERR(u, e->span, "retval: Go returns values on the stack before 1.18, and which Go made %s is not known to be newer", p->target);
-	return t_int(u, 8, true);
+	return ty_of_register(u->types, t_int(u, 8, true), !p->arg_regs);
 }
 
 const struct Type *c_func(struct Unit *u, struct Expr *e)
@@ -294,9 +297,14 @@ const struct Type *c_stack(struct Unit *u, struct Expr *e)
 			else if (mode_arg(a, "dwarf") && user)
 				walk = by_rows;
 			else
-				ERR(u, a->span, "Unknown stack mode: '%s'", a->str);
+				ERR(u, a->span,
+				    u->diags->plain ? "Error parsing stack mode: %s: Invalid value for stack_mode: valid values are bpftrace, raw, perf, and build_id."
+						    : "%s() has no mode '%s': there are bpftrace, perf, raw%s",
+				    e->str, a->str, dw ? ", build_id, native, dwarf" : user ? ", build_id, fp, native, async, dwarf" : "");
 		} else {
-			if (lit_int_arg(u, e, i, &limit) && limit < 1)
+			if (i && e->args[i - 1]->kind == E_INT)
+				ERR(u, e->span, "Expected stack mode as first argument");
+			else if (lit_int_arg(u, e, i, &limit) && limit < 1)
 				ERR(u, a->span, "%s([mode, ][limit]): the limit is at least 1", e->str);
 			else if (limit > 1024) {
 				ERR(u, a->span, "%s() limit shouldn't exceed 1024, %lld given", e->str, (long long)limit);

@@ -32,12 +32,14 @@ static const struct Type *check_field_of(struct Unit *u, struct Expr *e, const s
 			ERR(u, e->span, "Unknown struct/union: '%s'", r->name);
 		else if (r->is_args && u->diags->plain && u->cur->point->kind == PK_TRACEPOINT)
 			ERR(u, e->span, "Struct/union of type 'struct %s_args' does not contain a field named '%s'", u->cur->point->name, e->str);
+		else if (r->is_args && !u->diags->plain && ctype_args_elsewhere(r, e->str))
+			ERR(u, e->span, "the parameter %s is not passed in a register of integers, and is not read", e->str);
 		else if (r->is_args)
 			ERR(u, e->span, "Can't find function parameter %s", e->str);
 		else
 			ERR(u, e->span, "Struct/union of type '%s%s' does not contain a field named '%s'", r->is_union ? "union " : "struct ",
 			    r->name, e->str);
-		if (u->final && loaded) {
+		if (u->final && loaded && (!r->is_args || !ctype_args_elsewhere(r, e->str))) {
 			VEC(const char *) names = {0};
 			for (u32 i = 0; i < r->nfields; i++)
 				vec_push(&names, r->fields[i].name);
@@ -253,10 +255,11 @@ static const struct Type *check_argn(struct Unit *u, struct Expr *e)
 			HINT(u, "*(uint32 *)(reg(\"sp\") + %llu), unless the compiler has passed it otherwise", (unsigned long long)(4 + 4 * n));
 			return ty_none(u);
 		}
-		return ty_int(u->types, 8, true);
+		return ty_of_register(u->types, ty_int(u->types, 8, true), true);
 	case PK_RAWTP:
-	case PK_KPROBE:
 		return ty_int(u->types, 8, true);
+	case PK_KPROBE:
+		return ty_of_register(u->types, ty_int(u->types, 8, true), true);
 	case PK_FENTRY:
 	case PK_FEXIT:
 		ERR(u, e->span, "The %s builtin can not be used with '%s' probes", e->str, probe_kind_name(p->kind));

@@ -24,8 +24,8 @@ static u64 fold_int(enum Op op, u64 a, u64 b, bool sgn, bool *neg)
 	case OP_AND: v = a & b; break;
 	case OP_OR: v = a | b; break;
 	case OP_XOR: v = a ^ b; break;
-	case OP_SHL: v = b < 64 ? a << b : 0; break;
-	case OP_SHR: v = b > 63 ? 0 : sgn ? (u64)((s64)a >> b) : a >> b; break;
+	case OP_SHL: v = a << (b & 63); break;
+	case OP_SHR: v = sgn ? (u64)((s64)a >> (b & 63)) : a >> (b & 63); break;
 	default: UNREACHABLE();
 	}
 	*neg = sgn && (s64)v < 0;
@@ -71,6 +71,11 @@ static const struct Type *fold_binop(struct Unit *u, struct Expr *e)
 		bool neg;
 		if ((e->op == OP_DIV || e->op == OP_MOD) && !b->ival) {
 			ERR(u, e->span, "unable to fold: division by zero");
+			return ty_int(u->types, 8, false);
+		}
+		if ((e->op == OP_SHL || e->op == OP_SHR) && b->ival > 63) { // where it runs the processor takes 6 bits of it
+			ERR(u, e->span, "unable to fold literals due to overflow or underflow");
+			HINT(u, "a shift is by 0 to 63 bits");
 			return ty_int(u->types, 8, false);
 		}
 		u64 v = fold_int(e->op, a->ival, b->ival, sgn, &neg);
@@ -158,6 +163,8 @@ const struct Type *arith_type(struct Unit *u, enum Op op, const struct Type *a, 
 	if (op == OP_SHL || op == OP_SHR)
 		return ty_int(u->types, 8, ty_signed(a) || (a->is_lit && (b->is_lit || ty_signed(b))));
 	const struct Type *t = ty_int(u->types, 8, op == OP_SUB || ty_signed(a) || ty_signed(b) || (a->is_lit && b->is_lit));
+	if ((op == OP_ADD || op == OP_SUB) && a->kind == TY_INT && b->kind == TY_INT) // of an address
+		t = ty_of_space(u->types, t, a->as == AS_NONE ? b->as : b->as == AS_NONE || a->as == b->as ? a->as : AS_NONE);
 	return ty_of_clock(u->types, t, clock_of(op, a, b));
 }
 
@@ -310,10 +317,10 @@ static const struct Type *check_incdec(struct Unit *u, struct Expr *e)
 	return x->map->val ? x->map->val : t;
 }
 
-// *retval, *arg0: tools of bpftrace's first years read 64 bits at such a number. It becomes *(uint64 *)retval.
+// *retval, *arg0: tools of bpftrace's first years read 64 bits at such a number; so does *uptr(arg0). It becomes *(uint64 *)retval.
 static const struct Type *deref_number(struct Unit *u, struct Expr *e)
 {
-	if (!e->a->kaddr) {
+	if (!e->a->kaddr && e->a->type->as == AS_NONE) {
 		diag_warn(u->diags, e->span, "'%s' is no pointer: 8 bytes are read at that address", tyname(u, e->a->type));
 		diag_hint(u->diags, "write *(uint64 *)");
 	}
@@ -382,7 +389,7 @@ const struct Type *check_unop(struct Unit *u, struct Expr *e)
 				return ty_record(u->types, t->elem->rec);
 			return t->elem;
 		}
-		if (t->kind == TY_INT && t->size == 8)
+		if (t->kind == TY_INT && (t->size == 8 || t->as != AS_NONE))
 			return deref_number(u, e);
 		ERR(u, e->span, "Can not dereference type '%s'. It is not a pointer.", tyname(u, t));
 		if (ty_is_int(t))
@@ -486,7 +493,7 @@ const struct Type *check_cast(struct Unit *u, struct Expr *e)
 			break;
 		}
 		if (from_num)
-			return e->a->kaddr ? ty_ptr(u->types, to->elem, AS_KERNEL) : to;
+			return e->a->kaddr ? ty_ptr(u->types, to->elem, AS_KERNEL) : from->kind == TY_INT && from->as != AS_NONE ? ty_ptr(u->types, to->elem, from->as) : to;
 		break;
 	case TY_ARRAY: {
 		u32 have = from->kind == TY_BOOL ? 1 : from->size;

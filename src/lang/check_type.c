@@ -83,7 +83,9 @@ static const struct Type *hold_both(struct TypeTab *t, const struct Type *a, con
 static const struct Type *unify_int(struct TypeTab *t, const struct Type *a, const struct Type *b)
 {
 	u8 clock = a->is_lit ? b->clock : b->is_lit || a->clock == b->clock ? a->clock : 0;
-	return ty_of_clock(t, hold_both(t, a, b), clock);
+	enum AddrSpace as = a->is_lit ? b->as : b->is_lit || a->as == b->as ? a->as : AS_NONE;
+	bool reg = a->is_lit ? b->reg : a->reg && (b->is_lit || b->reg);
+	return ty_of_register(t, ty_of_space(t, ty_of_clock(t, hold_both(t, a, b), clock), as), reg);
 }
 
 const struct Type *type_unify(struct TypeTab *t, const struct Type *a, const struct Type *b)
@@ -228,6 +230,7 @@ static const char *clash_of_bounds(const struct Type *a, const struct Type *b)
 
 void map_grow_val(struct Unit *u, struct MapSym *m, struct Span at, const struct Type *val)
 {
+	m->assigned = true;
 	if (val->kind == TY_NONE)
 		return;
 	const struct Type *t = m->val ? type_unify(u->types, m->val, val) : val;
@@ -277,6 +280,8 @@ void var_grow(struct Unit *u, struct VarSym *v, struct Span at, const struct Typ
 
 enum AddrSpace number_as(struct Unit *u, const struct Expr *e)
 {
+	if (e->type && e->type->kind == TY_INT && e->type->as != AS_NONE)
+		return e->type->as;
 	return e->kaddr ? AS_KERNEL : default_as(u);
 }
 

@@ -110,10 +110,17 @@ const struct Type *c_strlen(struct Unit *u, struct Expr *e)
 	return t_int(u, 8, false);
 }
 
+// As documented: the room of a text or an array; of what a pointer points to only the length is known.
 const struct Type *c_strcap(struct Unit *u, struct Expr *e)
 {
-	const struct Type *t = text_arg(u, e, 0);
-	if (u->final && t->kind == TY_STR)
+	const struct Type *of = check_expr(u, e->args[0]);
+	if (of->kind == TY_PTR) {
+		e->builtin = builtin_find("strlen");
+		e->str = e->builtin->name;
+		return c_strlen(u, e);
+	}
+	const struct Type *t = of->kind == TY_ARRAY && of->elem->size == 1 ? of : text_arg(u, e, 0);
+	if (u->final && (t->kind == TY_STR || t->kind == TY_ARRAY))
 		make_int(u, e, t->size, false);
 	return e->type = t_int(u, 8, true);
 }
@@ -250,10 +257,10 @@ const struct Type *c_kptr(struct Unit *u, struct Expr *e)
 	enum AddrSpace as = e->builtin->id == BI_kptr ? AS_KERNEL : AS_USER;
 	if (t->kind == TY_PTR)
 		return ty_ptr(u->types, t->elem, as);
-	if (ty_is_int(t))
-		return ty_ptr(u->types, t_int(u, 1, true), as);
+	if (ty_is_int(t)) // stays what it is
+		return ty_of_space(u->types, ty_int(u->types, t->size, t->sgn), as);
 	if (t->kind != TY_NONE)
-		ERR(u, e->args[0]->span, "%s() only supports pointer arguments (%s provided)", e->str, tyname(u, t));
+		ERR(u, e->args[0]->span, "%s() only supports integer or pointer arguments (%s provided)", e->str, tyname(u, t));
 	return t;
 }
 

@@ -55,6 +55,7 @@ static bool put_argument(struct Expander *x, struct Expr **pe)
 	if (i < 0)
 		return false;
 	struct Expr *arg = x_copy_expr(x, x->frame->args[i], (*pe)->span);
+	x_came_by(arg, arg->span.from, diags_add_arg(x->d, (*pe)->span));
 	if (arg->kind == E_MAP) {
 		struct Expr *block = arena_new(x->a, struct Expr);
 		*block = (struct Expr){.kind = E_BLOCK, .span = arg->span, .a = arg, .height = arg->height + 1};
@@ -166,7 +167,7 @@ static void x_call(struct Expander *x, struct Expr **pe)
 	x_args(x, call);
 	struct Frame f = {m, call->args, ++x->ncalls, x->frame};
 	struct Expr *body = x_copy_expr(x, m->body, call->span);
-	x_came_by(body, diags_add_call(x->d, call->span));
+	x_came_by(body, 0, diags_add_call(x->d, call->span));
 	x->frame = &f;
 	x_expr(x, &body);
 	x->frame = f.up;
@@ -175,7 +176,7 @@ static void x_call(struct Expander *x, struct Expr **pe)
 		known_put(&k, body);
 	else if (!body->body && body->a && (body->a->kind == E_IDENT || body->a->kind == E_CALL)) // not a map, which the block keeps from being changed
 		body = body->a;
-	if (body->kind != E_CALL) // one that the macro consists of keeps its place
+	if (body->kind != E_CALL && body->kind != E_IDENT) // what the macro consists of keeps its place
 		body->span = call->span;
 	*pe = body;
 }

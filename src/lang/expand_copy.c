@@ -75,43 +75,49 @@ struct Stmt *x_copy(struct Expander *x, const struct Stmt *s, struct Span at)
 
 // ---- places in a macro's body
 
-static void came_by(struct Stmt *s, u32 call);
+static void came_by(struct Stmt *s, u32 was, u32 call);
 
-static void spec_came_by(struct TypeSpec *t, u32 call);
+static void spec_came_by(struct TypeSpec *t, u32 was, u32 call);
 
-void x_came_by(struct Expr *e, u32 call)
+static void put_from(struct Span *s, u32 was, u32 call)
+{
+	if (s->from == was)
+		s->from = call;
+}
+
+void x_came_by(struct Expr *e, u32 was, u32 call)
 {
 	if (!e)
 		return;
-	e->span.from = call;
-	x_came_by(e->a, call);
-	x_came_by(e->b, call);
-	x_came_by(e->c, call);
+	put_from(&e->span, was, call);
+	x_came_by(e->a, was, call);
+	x_came_by(e->b, was, call);
+	x_came_by(e->c, was, call);
 	for (u32 i = 0; i < e->nargs; i++)
-		x_came_by(e->args[i], call);
-	came_by(e->body, call);
-	spec_came_by(e->spec, call);
+		x_came_by(e->args[i], was, call);
+	came_by(e->body, was, call);
+	spec_came_by(e->spec, was, call);
 }
 
-static void spec_came_by(struct TypeSpec *t, u32 call)
+static void spec_came_by(struct TypeSpec *t, u32 was, u32 call)
 {
 	if (!t)
 		return;
-	t->span.from = call;
-	x_came_by(t->typeof_expr, call);
+	put_from(&t->span, was, call);
+	x_came_by(t->typeof_expr, was, call);
 	for (u32 i = 0; i < t->ntuple; i++)
-		spec_came_by(t->tuple[i], call);
+		spec_came_by(t->tuple[i], was, call);
 }
 
-static void came_by(struct Stmt *s, u32 call)
+static void came_by(struct Stmt *s, u32 was, u32 call)
 {
 	for (; s; s = s->next) {
-		s->span.from = call;
-		x_came_by(s->lhs, call);
-		x_came_by(s->e, call);
-		x_came_by(s->e2, call);
-		spec_came_by(s->spec, call);
-		came_by(s->body, call);
-		came_by(s->els, call);
+		put_from(&s->span, was, call);
+		x_came_by(s->lhs, was, call);
+		x_came_by(s->e, was, call);
+		x_came_by(s->e2, was, call);
+		spec_came_by(s->spec, was, call);
+		came_by(s->body, was, call);
+		came_by(s->els, was, call);
 	}
 }

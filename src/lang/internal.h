@@ -200,7 +200,7 @@ struct Expr *x_copy_expr(struct Expander *x, const struct Expr *e, struct Span a
 struct Stmt *x_copy(struct Expander *x, const struct Stmt *s, struct Span at); // NULL: there is no room for it, which was told
 struct Expr *x_placeholder(struct Expander *x, struct Span at); // where an error was told: a number
 void x_too_large(struct Expander *x, struct Span at); // told once
-void x_came_by(struct Expr *e, u32 call); // all of e is of a macro's body, and came in by that call (diags_add_call())
+void x_came_by(struct Expr *e, u32 was, u32 call); // what of e came in by `was` (0: is as written) did so by that call (diags_add_call(), diags_add_arg())
 // expand_known.c
 bool x_known_call(struct Expander *x, struct Expr *e);
 bool x_prune_if(struct Expander *x, struct Expr *e);

@@ -265,6 +265,8 @@ struct Script {
 // parse.c: never NULL; errors are in diags.
 struct Script *parse_script(struct Arena *a, struct Diags *d, u32 source);
 extern const char watch_source[]; // name of the source of the probes that probe/watch.c makes
+// A text that is an expression and nothing else; NULL: it is none.
+struct Expr *parse_expression(struct Arena *a, struct Diags *d, u32 source);
 // A single attach point list as given to -l ("k:vfs_*,t:sched:*"); NULL and a diagnostic on error.
 struct AttachSpec *parse_attach_list(struct Arena *a, struct Diags *d, u32 source);
 
@@ -444,6 +446,7 @@ struct MapSym {
 	const struct Type *key, *val; // NULL: not known yet
 	bool scalar, keyed;	      // used without, with a key
 	bool read;		      // its value is asked for somewhere
+	bool assigned;		      // somewhere, be it only of itself: @x = @x + 1
 	bool began_keyed;	      // first written with a key
 	bool locked;		      // a typeof() or sizeof() asked for its type
 	bool taken;		      // printed and cleared in one

@@ -124,8 +124,9 @@ static void parse_map_decl(struct Parser *p)
 	if (!p_expect(p, T_IDENT) || !p_expect(p, T_LPAREN))
 		return;
 	struct Span at = p->tok.span;
-	struct Expr *max = p_expr(p);
-	if (max && (max->kind == E_STR || (max->kind == E_UNOP && max->op == OP_NEG)))
+	bool none = p->tok.kind == T_RPAREN;
+	struct Expr *max = none ? NULL : p_expr(p);
+	if (none || (max && (max->kind == E_STR || (max->kind == E_UNOP && max->op == OP_NEG))))
 		p_error(p, at, "expected positive integer for map declaration max entries");
 	struct MapDecl *decl = arena_new(p->a, struct MapDecl);
 	*decl = (struct MapDecl){.name = map.str, .type = type.str, .max = max};
@@ -315,6 +316,17 @@ struct Script *parse_script(struct Arena *a, struct Diags *d, u32 source)
 			p.lx.pos = before + 1;
 	}
 	return s;
+}
+
+struct Expr *parse_expression(struct Arena *a, struct Diags *d, u32 source)
+{
+	struct Script *s = arena_new(a, struct Script);
+	*s = (struct Script){.arena = a, .diags = d, .source = source};
+	struct Parser p = parser_new(a, d, source, s);
+	int before = d->nerrors;
+	p.tok = lexer_next(&p.lx);
+	struct Expr *e = p_expr(&p);
+	return p.tok.kind == T_EOF && d->nerrors == before ? e : NULL;
 }
 
 struct AttachSpec *parse_attach_list(struct Arena *a, struct Diags *d, u32 source)

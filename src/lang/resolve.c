@@ -130,17 +130,15 @@ static struct MapSym *bind_map(struct Unit *u, struct Expr *e)
 	return e->map = m;
 }
 
-// A macro's expansion, parsed as an expression of its own source; NULL after an error.
+// A macro's expansion, parsed as an expression of its own source; NULL if it is none.
 static struct Expr *parse_macro(struct Unit *u, const char *name, const char *text)
 {
-	char *src = arena_printf(u->arena, "begin{_=(%s);}", text);
-	int before = u->diags->nerrors;
-	u32 file = diags_add_source(u->diags, arena_printf(u->arena, "#define %s", name), src, strlen(src));
-	struct Script *s = parse_script(u->arena, u->diags, file);
-	if (u->diags->nerrors == before && s->probes && s->probes->body && s->probes->body->e)
-		return s->probes->body->e;
-	diag_hint(u->diags, "the macro %s expands to `%s`, which is not an expression of this language", name, text);
-	return NULL;
+	u32 file = diags_add_source(u->diags, u->diags->plain ? name : arena_printf(u->arena, "#define %s", name), text, strlen(text));
+	struct Diags said = {.sources = u->diags->sources};
+	struct Expr *e = parse_expression(u->arena, &said, file);
+	diags_forget(&said);
+	vec_deinit(&said.items);
+	return e;
 }
 
 // May the tree stand in the script once more? All that #defines become is bounded: two uses of the next one in each would double it again and again.
@@ -174,8 +172,12 @@ static struct Expr *macro_tree(struct Resolve *r, const char *name, const char *
 		map_put(&u->macros, key, tree);
 	free(key);
 	if (!tree)
-		return NULL;
-	return macro_room(u, tree, at) ? clone_expr(u->arena, tree) : zero_at(u, at);
+		diag_error(u->diags, at, "unable to expand macro as an expression: %s", text);
+	if (!tree || !macro_room(u, tree, at))
+		return zero_at(u, at);
+	tree = clone_expr(u->arena, tree);
+	x_came_by(tree, 0, diags_add_call(u->diags, at));
+	return tree;
 }
 
 // A macro's tree in the place of its name.
@@ -183,7 +185,8 @@ static void put_tree(struct Resolve *r, struct Expr *e, const struct Expr *tree)
 {
 	struct Span span = e->span;
 	*e = *tree;
-	e->span = span;
+	if (e->kind == E_INT || e->kind == E_STR) // has no parts: what is wrong is its use
+		e->span = span;
 	r->macro_depth++;
 	r_expr(r, e);
 	r->macro_depth--;
@@ -210,7 +213,9 @@ static bool put_arg(void *arg, struct Expr *e)
 	if (e->kind != E_IDENT || strncmp(e->str, "__arg", 5) || !parse_u64(e->str + 5, &i) || i >= m->call->nargs)
 		return true;
 	const struct Expr *put = m->call->args[i];
+	struct Span param = e->span;
 	*e = *(macro_room(m->u, put, m->call->span) ? clone_expr(m->u->arena, put) : zero_at(m->u, put->span));
+	x_came_by(e, e->span.from, diags_add_arg(m->u->diags, param));
 	return false;
 }
 
@@ -271,8 +276,16 @@ static void r_ident(struct Resolve *r, struct Expr *e)
 	e->ival = 0;
 }
 
-// Words that are arguments of a builtin, not names: kstack(perf), nsecs(boot), pid(init).
-static bool is_mode_arg(const struct Expr *call, const struct Expr *arg)
+static bool is_known_word(struct Unit *u, const char *name)
+{
+	s64 val;
+	const struct Type *type;
+	return builtin_find(name) || ctype_enum_const(u->ctypes, name, &val, &type) || ctype_macro(u->ctypes, name) ||
+	       (!strncmp(name, "arg", 3) && name[3] >= '0' && name[3] <= '9');
+}
+
+// Words that are arguments of a builtin, not names: kstack(perf), nsecs(boot), pid(init). One that is nothing is no mode, which the builtin's check tells.
+static bool is_mode_arg(struct Unit *u, const struct Expr *call, const struct Expr *arg)
 {
 	static const char *const modes[] = {"kstack", "bpftrace perf raw build_id fp",
 					    "ustack", "bpftrace perf raw build_id fp dwarf native async",
@@ -287,8 +300,7 @@ static bool is_mode_arg(const struct Expr *call, const struct Expr *arg)
 			continue;
 		const char *at = strstr(modes[i + 1], arg->str);
 		size_t n = strlen(arg->str);
-		if (at && (at == modes[i + 1] || at[-1] == ' ') && (at[n] == ' ' || !at[n]))
-			return true;
+		return (at && (at == modes[i + 1] || at[-1] == ' ') && (at[n] == ' ' || !at[n])) || !is_known_word(u, arg->str);
 	}
 	return false;
 }
@@ -315,7 +327,7 @@ static void r_call(struct Resolve *r, struct Expr *e)
 			diag_hint(u->diags, "did you mean '%s'?", near);
 	}
 	for (u32 i = 0; i < e->nargs; i++)
-		if (!is_mode_arg(e, e->args[i]))
+		if (!is_mode_arg(u, e, e->args[i]))
 			r_expr(r, e->args[i]);
 	r_expr(r, e->a);
 }

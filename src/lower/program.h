@@ -28,6 +28,7 @@ struct MapDef {
 	struct MapDef *cold; // its keys have user stacks, whose numbers may stand for others (lower_cold.c): the map that says for which. Else NULL
 	u64 swap_used_ns, swap_at_ns; // time of exchanges, of which three quarters of all time are taken away, as at swap_at_ns (CLOCK_MONOTONIC)
 	u64 taken_in_use; // how often its elements were taken where programs used them
+	u32 wide;	  // at most so many of its sums, in one report, may have passed 64 bits (run/mapread.c)
 	int fd;		  // set by load, -1 before; owned by struct Loaded
 	bool zeroed;	  // zero() was called since clear(): a count() of 0 is one
 	void *mmapped;	  // arrays with BPF_F_MMAPABLE: set by load

@@ -12,10 +12,10 @@ struct Mode {
 };
 #if defined(__x86_64__)
 static const struct Mode modes[] = {{"rw", HW_BREAKPOINT_RW}, {"w", HW_BREAKPOINT_W}, {"x", HW_BREAKPOINT_X}};
-#define MODES "rw, w, x"
+#define MODES "x,w,rw"
 #else
 static const struct Mode modes[] = {{"r", HW_BREAKPOINT_R}, {"rw", HW_BREAKPOINT_RW}, {"w", HW_BREAKPOINT_W}, {"x", HW_BREAKPOINT_X}};
-#define MODES "r, rw, w, x"
+#define MODES "x,w,r,rw"
 #endif
 
 static const struct Mode *find_mode(const char *text)

@@ -30,6 +30,18 @@ static u64 word_number(const struct Type *t, const u8 *p)
 	return get(p);
 }
 
+// What a CPU adds up passes 64 bits in silence: a check of it would cost each event. But a sum comes to half of them first, and of one that has passed them
+// nothing is known: a sum of half of them is one of which nothing is known.
+static bool wide_sum(const struct Type *t, u64 v)
+{
+	return t->sgn ? (s64)v >= 1LL << 62 || (s64)v <= -(1LL << 62) : v >> 63;
+}
+
+static bool word_is_wide(const struct Type *t, u32 size, const u8 *p)
+{
+	return size >= 8 && wide_sum(t, get(p));
+}
+
 static void number_decode(struct RunCtx *rc, struct Arena *a, const struct Type *t, const u8 *p, struct Value *out)
 {
 	u64 v = aggr_of(t)->number(t, p);
@@ -235,6 +247,17 @@ static void tseries_merge(const struct Type *t, u32 size, u8 *acc, const u8 *p)
 	}
 }
 
+static bool tseries_is_wide(const struct Type *t, u32 size, const u8 *p)
+{
+	struct RtTsSlot s;
+	for (u32 i = 0; (t->ts_agg == TS_AGG_SUM || t->ts_agg == TS_AGG_AVG) && i + sizeof(s) <= size; i += sizeof(s)) {
+		memcpy(&s, p + i, sizeof(s));
+		if (s.epoch && wide_sum(t, s.val))
+			return true;
+	}
+	return false;
+}
+
 static int by_epoch(const void *x, const void *y)
 {
 	const struct RtTsSlot *a = x, *b = y;
@@ -314,15 +337,15 @@ static bool tseries_empty(const struct Value *v)
 
 static const struct Aggr aggrs[TY_KINDS] = {
 	[TY_COUNT] = {.merge = words_merge, .number = word_number, .rank = word_number, .decode = number_decode},
-	[TY_SUM] = {.merge = words_merge, .number = word_number, .rank = word_number, .decode = number_decode},
+	[TY_SUM] = {.merge = words_merge, .is_wide = word_is_wide, .number = word_number, .rank = word_number, .decode = number_decode},
 	[TY_MIN] = {.merge = minmax_merge, .number = word_number, .rank = word_number, .decode = number_decode},
 	[TY_MAX] = {.merge = minmax_merge, .number = word_number, .rank = word_number, .decode = number_decode},
-	[TY_AVG] = {.merge = words_merge, .number = avg_number, .rank = avg_number, .decode = number_decode, .stats = true},
-	[TY_STATS] = {.merge = words_merge, .rank = avg_number, .decode = stats_decode, .stats = true},
+	[TY_AVG] = {.merge = words_merge, .is_wide = word_is_wide, .number = avg_number, .rank = avg_number, .decode = number_decode, .stats = true},
+	[TY_STATS] = {.merge = words_merge, .is_wide = word_is_wide, .rank = avg_number, .decode = stats_decode, .stats = true},
 	[TY_HIST] = {.merge = words_merge, .rank = buckets_rank, .decode = buckets_decode, .is_empty = buckets_empty},
 	[TY_QUANTILES] = {.merge = quantiles_merge, .rank = quantiles_count, .decode = quantiles_decode, .is_empty = quantiles_empty},
 	[TY_LHIST] = {.merge = words_merge, .rank = buckets_rank, .decode = buckets_decode, .is_empty = buckets_empty},
-	[TY_TSERIES] = {.merge = tseries_merge, .decode = tseries_decode, .is_empty = tseries_empty, .finish = tseries_finish},
+	[TY_TSERIES] = {.merge = tseries_merge, .is_wide = tseries_is_wide, .decode = tseries_decode, .is_empty = tseries_empty, .finish = tseries_finish},
 };
 
 const struct Aggr *aggr_of(const struct Type *t)

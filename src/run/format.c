@@ -1,6 +1,6 @@
 // printf: a format site and its payload become text.
-// In: the site's format and types, the bytes a program sent. Out: text. Invariant: numbers without a length modifier that fit are ints, as in C and
-// in bpftrace; payloads shorter than the site's are zero-extended.
+// In: the site's format and types, the bytes a program sent. Out: text. Invariant: numbers without a length modifier that an int can hold are ints, as in
+// C and in bpftrace, all others are whole; payloads shorter than the site's are zero-extended.
 #include "run/run.h"
 
 static const struct FmtPiece *site_pieces(struct RunCtx *rc, const struct FmtSite *site, u32 *n)
@@ -50,11 +50,17 @@ static void add_padded(const char *spec, const char *s, size_t n, struct Str *ou
 		str_addc(out, ' ');
 }
 
-static void add_number(const struct FmtPiece *pc, u64 v, bool cut, struct Str *out)
+// Without a length C means int (%u, %x, %o: unsigned), and so does bpftrace, which cuts the others to one.
+static bool is_int(const struct FmtPiece *pc, const struct Type *t, u64 v)
 {
-	// Without a length C means int, and so does bpftrace; a number that an int cannot show is not cut but shown whole.
-	bool fits = cut || (s64)v == (s32)v || v <= UINT32_MAX;
-	u32 bits = 8 * (pc->len ? pc->len : fits ? 4 : 8);
+	if (t->sgn && (s64)v == (s32)v)
+		return true;
+	return v <= ((pc->conv != 'd' && pc->conv != 'i') || t->reg ? UINT32_MAX : INT32_MAX);
+}
+
+static void add_number(const struct FmtPiece *pc, const struct Type *t, u64 v, bool cut, struct Str *out)
+{
+	u32 bits = 8 * (pc->len ? pc->len : cut || is_int(pc, t, v) ? 4 : 8);
 	char fmt[40], ch = (char)v;
 	switch (pc->conv) {
 	case 'd':
@@ -140,7 +146,7 @@ static void add_arg(struct RunCtx *rc, const struct FmtPiece *pc, const struct T
 		break;
 	default:
 		if (is_number(t)) {
-			add_number(pc, number(t, p), rc->as_bpftrace, out);
+			add_number(pc, t, number(t, p), rc->as_bpftrace, out);
 			return;
 		}
 	}

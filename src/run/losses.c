@@ -200,6 +200,17 @@ static void report_taken_maps(struct RunCtx *rc)
 	}
 }
 
+static void report_wide_sums(struct RunCtx *rc)
+{
+	for (u32 i = 0; i < rc->prog->maps.n; i++) {
+		const struct MapDef *m = rc->prog->maps.p[i];
+		bool sgn = m->val && m->val->sgn;
+		report_loss(rc, "sums_too_large", m->wide,
+			    "sums of %s of %s: %u; that is half of what 64 bits hold, and they may have passed it all and be wrong%s", m->name,
+			    sgn ? "2^62 or more, or -2^62 or less" : "2^63 or more", m->wide, sgn ? "" : ". If negative numbers are among them, add (int64)n");
+	}
+}
+
 void report_losses(struct RunCtx *rc)
 {
 	struct RtCounters c;
@@ -215,6 +226,7 @@ void report_losses(struct RunCtx *rc)
 		    rc->cpus_unwatched, rc->cpu_unwatched, rc->cpus_unwatched > 1 ? " is one" : "");
 	report_loss(rc, "packets_lost", rc->packets_lost, "%llu packets were lost: ask for more perf_rb_pages", (unsigned long long)rc->packets_lost);
 	report_taken_maps(rc);
+	report_wide_sums(rc);
 	report_loss(rc, "commands_left", rc->commands_left, "%llu commands of system() were not run: tracing was interrupted before their turn came",
 		    (unsigned long long)rc->commands_left);
 	if (!read_counters(rc->prog, &c))

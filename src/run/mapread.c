@@ -77,7 +77,7 @@ static void add_entry(const struct MapDef *m, struct DumpBuild *b, const void *k
 	u8 *val = d->vals + (size_t)d->n * d->val_size;
 	memcpy(d->keys + (size_t)d->n * d->key_size, key, d->key_size);
 	if (map_type_is_percpu(m->bpf_type) && m->val)
-		map_merge(m->val, m->value_size, raw, possible_cpus(), val);
+		d->wide += map_merge(m->val, m->value_size, raw, possible_cpus(), val);
 	else
 		memcpy(val, raw, d->val_size);
 	d->n++;
@@ -383,6 +383,7 @@ static struct err *read_map(struct RunCtx *rc, struct Arena *a, struct MapDef *m
 		map_dump_free(&d);
 		return e;
 	}
+	m->wide = MAX(m->wide, d.wide);
 	struct SortItem *items = xcalloc(d.n + 1, sizeof(*items));
 	u32 n = 0;
 	for (u32 i = 0; i < d.n; i++) {

@@ -22,10 +22,16 @@ void map_merge_one(const struct Type *t, u32 size, void *into, const void *value
 	}
 }
 
-void map_merge(const struct Type *t, u32 value_size, const void *percpu, u32 ncpus, void *out)
+bool map_merge(const struct Type *t, u32 value_size, const void *percpu, u32 ncpus, void *out)
 {
 	u32 size = MIN(value_size, t->size ? t->size : value_size);
+	bool (*is_wide)(const struct Type *t, u32 size, const u8 *p) = ty_is_aggr(t) ? aggr_of(t)->is_wide : NULL;
+	bool wide = false;
 	memset(out, 0, size);
-	for (u32 c = 0; c < ncpus; c++)
-		map_merge_one(t, size, out, (const u8 *)percpu + (size_t)c * RT_VALUE_SIZE(value_size));
+	for (u32 c = 0; c < ncpus; c++) {
+		const u8 *p = (const u8 *)percpu + (size_t)c * RT_VALUE_SIZE(value_size);
+		map_merge_one(t, size, out, p);
+		wide |= is_wide && (is_wide(t, size, p) || is_wide(t, size, out)); // two that are not wide pass nothing
+	}
+	return wide;
 }

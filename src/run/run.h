@@ -70,6 +70,7 @@ s64 clock_to_wall(struct RunCtx *rc, u32 clock); // add to a reading of that clo
 // aggr.c: what is done with the values of an aggregation, laid out as bpfrt/abi.h says; p has the bytes of the type t
 struct Aggr {
 	void (*merge)(const struct Type *t, u32 size, u8 *acc, const u8 *p); // adds one CPU's value, or its first `size` bytes, to acc
+	bool (*is_wide)(const struct Type *t, u32 size, const u8 *p); // a sum in it is so large that another such one may pass 64 bits; NULL: none can be
 	u64 (*number)(const struct Type *t, const u8 *p); // what printf's %d shows, signed as t is; NULL: it is no single number
 	u64 (*rank)(const struct Type *t, const u8 *p);	  // what a map is sorted by, signed as t is; NULL: by key
 	void (*decode)(struct RunCtx *rc, struct Arena *a, const struct Type *t, const u8 *p, struct Value *out); // what out/ makes text and JSON of
@@ -119,6 +120,7 @@ struct err *map_print_entry(struct RunCtx *rc, struct MapDef *m, const void *key
 struct MapDump {
 	u8 *keys, *vals;
 	u32 n, key_size, val_size;
+	u32 wide; // entries whose sums may have passed 64 bits
 };
 struct err *map_dump(const struct MapDef *m, struct MapDump *out);
 void map_dump_free(struct MapDump *d);
@@ -126,8 +128,8 @@ void map_dump_free(struct MapDump *d);
 void cold_keys_settle(const struct MapDef *m, struct MapDump *d);
 // merge.c: adds a processor's value to acc
 void map_merge_one(const struct Type *t, u32 size, void *acc, const void *value);
-// One value from those of all CPUs, laid out as the kernel hands them out (each at a multiple of 8 bytes)
-void map_merge(const struct Type *t, u32 value_size, const void *percpu, u32 ncpus, void *out);
+// One value from those of all CPUs, laid out as the kernel hands them out (each at a multiple of 8 bytes). True: sums in it may have passed 64 bits.
+bool map_merge(const struct Type *t, u32 value_size, const void *percpu, u32 ncpus, void *out);
 u32 possible_cpus(void);
 struct err *map_clear(struct MapDef *m);
 struct err *map_zero(struct MapDef *m);

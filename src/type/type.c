@@ -70,7 +70,7 @@ static u32 hash_type(const struct Type *t)
 	// A record's size may become known after its type was made (forward declaration): it is no part of its identity.
 	if (t->kind != TY_RECORD)
 		h = mix(h, t->size);
-	h = mix(h, (u64)t->sgn | (u64)t->is_char << 1 | (u64)t->is_lit << 3 | (u64)t->clock << 8);
+	h = mix(h, (u64)t->sgn | (u64)t->is_char << 1 | (u64)t->is_lit << 3 | (u64)t->reg << 4 | (u64)t->clock << 8);
 	h = mix(h, (u64)t->as << 8 | (u64)t->stack_mode << 16 | (u64)t->ts_agg << 24 | (u64)t->stack_walk << 32);
 	h = mix(h, (uintptr_t)t->elem);
 	h = mix(h, (uintptr_t)t->rec);
@@ -87,7 +87,7 @@ static u32 hash_type(const struct Type *t)
 
 static bool same_type(const struct Type *a, const struct Type *b)
 {
-	if (a->hash != b->hash || a->kind != b->kind || a->sgn != b->sgn || a->is_char != b->is_char || a->is_lit != b->is_lit || a->clock != b->clock || a->as != b->as)
+	if (a->hash != b->hash || a->kind != b->kind || a->sgn != b->sgn || a->is_char != b->is_char || a->is_lit != b->is_lit || a->reg != b->reg || a->clock != b->clock || a->as != b->as)
 		return false;
 	if (a->kind != TY_RECORD && a->size != b->size)
 		return false;
@@ -157,11 +157,23 @@ const struct Type *ty_int(struct TypeTab *t, u32 size, bool sgn)
 
 const struct Type *ty_of_clock(struct TypeTab *t, const struct Type *num, u8 clock)
 {
-	if (num->clock == clock)
-		return num;
 	struct Type key = *num;
 	key.clock = clock;
-	return ty_intern(t, key);
+	return num->clock == clock ? num : ty_intern(t, key);
+}
+
+const struct Type *ty_of_register(struct TypeTab *t, const struct Type *num, bool reg)
+{
+	struct Type key = *num;
+	key.reg = reg;
+	return num->reg == reg ? num : ty_intern(t, key);
+}
+
+const struct Type *ty_of_space(struct TypeTab *t, const struct Type *num, enum AddrSpace as)
+{
+	struct Type key = *num;
+	key.as = as;
+	return num->as == as ? num : ty_intern(t, key);
 }
 
 const struct Type *ty_lit(struct TypeTab *t, u32 size)

@@ -100,6 +100,7 @@ struct Type {
 	bool sgn;
 	bool is_lit;	  // INT: given nothing but literals >= 0 so far; takes the sign of what it meets
 	bool is_char;	  // C `char`: int8 that prints as text in arrays
+	bool reg;	// INT: what a register of C held (argN, retval): who prints it by %d takes it for an int, of which its upper half says nothing
 	u8 clock;	  // INT: CLOCK_* that it is a reading of; 0 none that is known: as a time it is one of CLOCK_BOOTTIME
 	enum AddrSpace as;
 	const struct Type *elem; // PTR, ARRAY
@@ -131,6 +132,8 @@ void typetab_deinit(struct TypeTab *t);
 const struct Type *ty_simple(struct TypeTab *t, enum TyKind k); // every kind without parameters
 const struct Type *ty_int(struct TypeTab *t, u32 size, bool sgn);
 const struct Type *ty_of_clock(struct TypeTab *t, const struct Type *num, u8 clock); // the same integer as a reading of that clock
+const struct Type *ty_of_register(struct TypeTab *t, const struct Type *num, bool reg); // ... as what was in a register of C
+const struct Type *ty_of_space(struct TypeTab *t, const struct Type *num, enum AddrSpace as); // ... as an address there: uptr(n), kptr(n)
 const struct Type *ty_lit(struct TypeTab *t, u32 size); // of a literal >= 0
 bool ty_signed(const struct Type *t);			 // an integer that makes arithmetic and comparisons signed
 const struct Type *ty_char(struct TypeTab *t);

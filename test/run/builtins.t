@@ -31,6 +31,19 @@ NAME strlen strcontains strstr strncmp
 PROG begin { $s = "hello world"; printf("%d %d %d %d %d %d\n", strlen($s), strcontains($s, "lo w"), strstr($s, "world"), strstr($s, "x"), strncmp($s, "help", 3), strncmp($s, "help", 4) != 0); exit() }
 EXPECT_LINE 11 1 6 -1 0 1
 
+NAME uptr() and kptr() of a number are that number, read as 64 bits in the address space they say
+RUN {sonde} -q -e 'uprobe:{copy:calls}:name_of { $c = (uint64)curtask + offsetof(struct task_struct, comm); $k = kptr($c); print((*uptr(arg0) == *(uint64 *)arg0, sizeof(*uptr(arg0)), *uptr(arg0) & 0xffffffffff, *(uptr(arg0) + 1) & 0xff, uptr((uint32)5))); print((*$k == *(uint64 *)kptr((int8 *)$c), *kptr($c) & 0xff, *(kptr($c) + 1) & 0xff, str($k) == comm, str(kptr($c + 1)), *(uint8 *)kptr($c))); @p[uptr(arg0) - arg0] = 5; @p[1] = 6; exit() }' -c {copy:calls}
+EXPECT_RE ^\(true, 8, 194975195502, 97, 5\)$
+EXPECT_RE ^\(true, 99, 97, true, alls\d+, 99\)$
+EXPECT_LINE @p[0]: 5
+EXPECT_LINE @p[1]: 6
+
+NAME strcap(): the room of a text or an array, the length of what a pointer points to
+RUN {sonde} -q -e 'struct cap { char n[16]; int8 m[8]; } begin { $t = (struct cap *)curtask; $s = str("ab"); $s = "abcdef"; print((strcap("abc"), strcap($s), strcap(comm), strcap($t.n), strcap($t.m))); }
+     uprobe:{copy:calls}:name_of { $p = (int8 *)arg0; print((strcap($p), strcap((int8 *)arg0), strlen($p))); exit() }' -c {copy:calls}
+EXPECT_LINE (4, 7, 16, 16, 8)
+EXPECT_LINE (6, 6, 6)
+
 NAME strncmp() is 1 where the texts differ, str() of a literal with its own length is all of it
 PROG begin { print((strncmp("x", "f", 1), strncmp("f", "x", 1), strncmp("xy", "xz", 1), str("abc", 2), str("abc", 3), str("abc", 4))); exit() }
 EXPECT_LINE (1, 1, 0, ab, abc, abc)

@@ -534,3 +534,54 @@ RUN {sonde} -e 'config = { max_strlen = 10 } begin { print("0123456789abc"); exi
     {sonde} -q -e 'config = { max_strlen = 14 } begin { print("0123456789abc"); exit() }'
 EXPECT_LINE HINT: config = { max_strlen = 14 } is enough for it
 EXPECT_LINE 0123456789abc
+
+NAME what a macro was called with is told with its place in the macro's body, once
+RUN {sonde} -e 'macro k(x) { strlen(x) } macro m(y) { k(y) } begin { $n = m(5) }' 2>&1; {sonde} -e 'macro k(x) { x; x + 1 } begin { k(zork); k(zork) }' 2>&1
+RC 1
+EXPECT_RE ^stdin:1:61-62: ERROR: strlen\(\) expects a string argument \(int8 provided\)\n.*\n +~\nstdin:1:21-22: ERROR: expanded from\n.*\n {20}~\nstdin:1:39-43: ERROR: expanded from\n.*\n {38}~{4}\nstdin:1:59-63: ERROR: expanded from\n.*\n {58}~{4}\nstdin
+EXPECT_RE ^stdin:1:35-39: ERROR: Unknown identifier: 'zork'\n.*\n {34}~{4}\nstdin:1:14-15: ERROR: expanded from\n.*\n {13}~\nstdin:1:33-40: ERROR: expanded from\n
+EXPECT_RE ^stdin:1:44-48: ERROR: Unknown identifier: 'zork'\n
+EXPECT_NOT stdin:1:17-18
+
+NAME what a #define became is told with the place of its name
+RUN printf '#define LEN strlen(5) + 1\nbegin { print(LEN); }' >{tmp}/d.bt; {sonde} {tmp}/d.bt 2>&1; printf '#define ADD(a) a + nosuch\n#define HALF 1 +\nbegin { print(ADD(3)); print(HALF); }' >{tmp}/d.bt; {sonde} {tmp}/d.bt 2>&1
+RC 1
+EXPECT_RE ^#define LEN:1:8-9: ERROR: strlen\(\) expects a string argument \(int8 provided\)\nstrlen\(5\) \+ 1\n {7}~\n\S*d.bt:2:15-18: ERROR: expanded from\nbegin .*\n {14}~~~$
+EXPECT_RE ^#define ADD:1:\d+-\d+: ERROR: Unknown identifier: 'nosuch'\n.*\n +~{6}\n\S*d.bt:3:15-21: ERROR: expanded from
+EXPECT_RE ^\S*d.bt:3:30-34: ERROR: unable to expand macro as an expression: 1 \+\nbegin .*\n {29}~{4}$
+EXPECT_NOT syntax
+EXPECT_NOT 'HALF'
+
+NAME a number is not shifted by more bits than it has: 0 where it is known, and 1 where it runs, was neither's
+RUN for e in '1 << 64' '1 << -1' '8 >> 70' '1 << 63'; do {sonde} -q -e "begin { print($e); exit() }" 2>&1 | head -n 1; done
+EXPECT_RE \A(stdin:1:15-22: ERROR: unable to fold literals due to overflow or underflow\n){3}9223372036854775808\n\Z
+
+NAME a parameter on the stack, which -lv lists, is told to be there; another name is told not to be
+NEED arch:x86_64
+RUN {sonde} -lv 'uprobe:{copy:calls}:many' | tail -n 1; {sonde} -e 'uprobe:{copy:calls}:many { print((args.f, args.g, args.gg)) }' 2>&1 | grep ERROR
+EXPECT_RE ^    long int h$
+EXPECT_RE ERROR: the parameter g is not passed in a register of integers, and is not read\n.*ERROR: Can't find function parameter gg$
+EXPECT_NOT parameter f
+
+NAME a word that is no mode of a stack, clock or namespace: which there are; two limits
+RUN for e in 'kstack(perff)' 'ustack(nosuch, 3)' 'nsecs(real)' 'pid(host)' 'tid(5)' 'kstack(1, 2)'; do {sonde} -e "begin { print($e) }" 2>&1 | head -n 1; done; {sonde} -q -e '#define LIM 1
+    enum e { ONE = 1 }; begin { print(len(kstack(LIM)) + len(kstack(ONE))); exit() }'
+EXPECT_LINE stdin:1:22-27: ERROR: kstack() has no mode 'perff': there are bpftrace, perf, raw
+EXPECT_LINE stdin:1:22-28: ERROR: ustack() has no mode 'nosuch': there are bpftrace, perf, raw, build_id, fp, native, async, dwarf
+EXPECT_LINE stdin:1:21-25: ERROR: Expects timestamp mode to be one of: monotonic, boot, tai, sw_tai
+EXPECT_LINE stdin:1:19-23: ERROR: Invalid PID namespace mode: host (expects: curr_ns or init)
+EXPECT_LINE stdin:1:19-20: ERROR: Invalid PID namespace mode: int8 (expects: curr_ns or init)
+EXPECT_LINE stdin:1:15-27: ERROR: Expected stack mode as first argument
+EXPECT_LINE 2
+
+NAME signal() where the process is sonde itself, or whichever runs when a timer fires
+RUN for p in begin end 'self:signal:SIGUSR1' 'interval:s:100'; do {sonde} --unsafe -e "$p { signal(\"SIGUSR2\") } begin { exit() }" 2>&1 | head -n 1; done
+EXPECT_RE \A\S+ ERROR: signal\(\) can not be used in 'begin' probes: the process is sonde's own\n\S+ ERROR: .*'end' probes: the process is sonde's own\n\S+ ERROR: .*'self' probes: the process is sonde's own\n\S+ ERROR: .*'interval' probes: the process is any that happens to run\n\Z
+
+NAME a map whose values are made of its own is no undefined one; one that gets its type from it neither
+RUN {sonde} -q -e 'begin { @[1] = @[1] + 1; @x = @x; @y = @z; print((@[1], @x, @y)); clear(@); exit() }' 2>&1 | grep -v '^begin\|~'
+EXPECT_LINE (1, 0, 0)
+EXPECT_RE ^stdin:1:\d+-\d+: WARNING: Undefined map: @z$
+EXPECT_NOT Undefined map: @x
+EXPECT_NOT Undefined map: @y
+EXPECT_NOT Undefined map: @[

@@ -21,6 +21,14 @@ RUN for o in '' --strict '-f json --strict'; do {sonde} -q $o -e 'config = { max
 TIMEOUT 30
 EXPECT_RE \A0 1 0\n3 1 0\n3 0 1\n\Z
 
+NAME sums that came to half of what 64 bits hold may have passed it all: of one processor, and of all together
+RUN p='begin { $z = (uint64)pid * 0; @u[1] = sum((uint64)9223372036854775807 + $z + 1); @u[2] = sum((uint64)9223372036854775807 + $z); @s = stats((int64)$z - 4611686018427387905); @n = sum((int64)$z - 4611686018427387903); @a = avg(pid); print(@u); clear(@u); exit() }'; {sonde} -q -e "$p" 2>&1 >/dev/null; for o in '' --strict '-f json --strict'; do {sonde} -q $o -e "$p" >o 2>/dev/null; echo "$? $(grep -c '"type": "sums_too_large", "count": 1,' o)"; done
+EXPECT_LINE WARNING: sums of @u of 2^63 or more: 1; that is half of what 64 bits hold, and they may have passed it all and be wrong. If negative numbers are among them, add (int64)n
+EXPECT_LINE WARNING: sums of @s of 2^62 or more, or -2^62 or less: 1; that is half of what 64 bits hold, and they may have passed it all and be wrong
+EXPECT_RE ^0 0\n3 0\n3 2\n
+EXPECT_NOT of @n
+EXPECT_NOT of @a
+
 NAME a map that is printed and cleared faster than the kernel exchanges maps
 LONG
 RUN for o in '' --strict '-f json --strict'; do {sonde} -q $o -e 'profile:hz:999 { @[cpu] = count(); } interval:ms:1 { print(@); clear(@); } interval:s:2 { exit() }' >o 2>e; echo "$? $(grep -c 'WARNING: @ was printed and cleared [0-9]* times faster than the kernel exchanges maps' e) $(grep -c '"type": "maps_taken_in_use", "count": [1-9]' o)"; done

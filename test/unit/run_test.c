@@ -31,6 +31,21 @@ TEST(merge)
 	map_merge(ty_aggr(&f.types, TY_STATS, true), 16, (u64[]){10, 2, 20, 3}, 2, out);
 	CHECK_EQ(out[0], 30);
 	CHECK_EQ(out[1], 5);
+	// half of what 64 bits hold: of one processor, of all, of a series that adds up; of the signed less
+	const struct Type *usum = ty_aggr(&f.types, TY_SUM, false), *ssum = ty_aggr(&f.types, TY_SUM, true);
+	CHECK(!map_merge(usum, 8, (u64[]){1ull << 62, (1ull << 62) - 1, 0}, 3, out));
+	CHECK(map_merge(usum, 8, (u64[]){1ull << 62, 1ull << 62, 0}, 3, out));
+	CHECK(map_merge(usum, 8, (u64[]){1ull << 63, 1ull << 63}, 2, out)); // 0
+	CHECK(map_merge(usum, 8, (u64[]){1ull << 62, 1ull << 62, 1ull << 62, 1ull << 62}, 4, out));
+	CHECK(!map_merge(ssum, 8, (u64[]){(1ull << 62) - 1, (u64)-5}, 2, out));
+	CHECK(map_merge(ssum, 8, (u64[]){(1ull << 62) - 1, 1}, 2, out));
+	CHECK(!map_merge(ssum, 8, (u64[]){-(1ull << 62) + 2, (u64)-1}, 2, out));
+	CHECK(map_merge(ssum, 8, (u64[]){-(1ull << 62) + 1, (u64)-1}, 2, out));
+	CHECK(map_merge(ty_aggr(&f.types, TY_STATS, false), 16, (u64[]){1ull << 63, 2, 0, 0}, 2, out));
+	CHECK(!map_merge(ty_aggr(&f.types, TY_MAX, false), 16, (u64[]){1ull << 63, 1, 0, 0}, 2, out));
+	const u64 slots[] = {1ull << 63, 1, 3};
+	CHECK(map_merge(ty_tseries(&f.types, 1000, 1, TS_AGG_SUM, false), 24, slots, 1, out));
+	CHECK(!map_merge(ty_tseries(&f.types, 1000, 1, TS_AGG_MAX, false), 24, slots, 1, out));
 	map_merge(ty_lhist(&f.types, 0, 2, 1), 32, (u64[]){1, 2, 3, 4, 10, 20, 30, 40}, 2, out);
 	CHECK_EQ(out[3], 44);
 	static u64 q[2][1 + 8 * 237], qs[1 + 8 * 237]; // the greatest, its sign bit flipped; 1889 buckets
