@@ -20,6 +20,7 @@
 #define BEAM_FAR 0xe940 // 40 e9 n: a jump to a piece that modules share, behind the code of one
 #define BEAM_SURE (1u << 16) // of u->beam: no call or jump between
 #define BEAM_SUB_ADD 0xd7ffff // what sub $n,%rsp (48 83 ec n) and add $n,%rsp (48 83 c4 n) have in common: bit 19 tells them apart
+#define BEAM_NEAR 40 // bits: all of the code is mmap's; what pieces push may be an address of the heap (brk), which is far from there
 #define BEAM_SHARED (1 << 16) // bytes of the pieces that modules share, at most
 #define BEAM_WORDS 16 // that are looked at at once for the caller
 #define BEAM_PARTS 16 // times that
@@ -64,14 +65,14 @@ static RT_INLINE u64 beam_insn(struct RtUw *u, u32 at)
 #endif
 }
 
-// Called from here on the thread's own stack: how it goes on with the process's, into u->tmp[2]: 1 rbp, 2 the process, 0 none of them soon.
-RT_NOINLINE u64 rtg_beam_how(RT_GIVEN given)
+// Called from here on the thread's own stack: how it goes on with the process's so many bytes from here, into u->tmp[2]: 1 rbp, 2 the process, 0 none of them soon.
+RT_NOINLINE u64 rtg_beam_how(RT_GIVEN given, u64 from)
 {
 	struct RtUw *u = beam_at(given);
 	if (!u)
 		return 1;
 	u->tmp[2] = 0;
-	if (!beam_code(u, u->pc, BEAM_AHEAD + BEAM_INSN))
+	if (!beam_code(u, u->pc + from, BEAM_AHEAD + BEAM_INSN))
 		return 1;
 	RT_LOOP(behind, BEAM_AHEAD) {
 		u64 i = BEAM_AHEAD - 1 - behind;
@@ -155,11 +156,12 @@ RT_NOINLINE u64 rtg_beam_find(RT_GIVEN given, u64 sp)
 	if (!(in_window(u, sp) && in_window(u, sp + (BEAM_WORDS - 1) * 8)) && !fill_here(u, sp))
 		return 1;
 	u64 first = (sp - u->win_at) >> 3;
+	u64 lowest = u->pc - (1ull << (BEAM_NEAR - 1));
 	u->tmp[2] = RT_UW_WIN;
 	RT_LOOP(behind, BEAM_WORDS) {
 		u64 i = BEAM_WORDS - 1 - behind;
 		u64 w = u->win[(first + i) & (RT_UW_WIN / 8 - 1)];
-		beam_put(&u->tmp[2], beam_zero((w & 3) | (w - RT_UW_PAGE) >> RT_UW_PC_BITS), i * 8);
+		beam_put(&u->tmp[2], beam_zero((w & 3) | (w - RT_UW_PAGE) >> RT_UW_PC_BITS | (w - lowest) >> BEAM_NEAR), i * 8);
 	}
 	u64 at = sp + u->tmp[2];
 	if (in_window(u, at)) {
@@ -193,7 +195,11 @@ static RT_INLINE u64 beam_leave(struct RtUw *u, RT_GIVEN given, struct RtUwRule 
 		return rt_uw_stop(u, RT_WHY_NO_RULE);
 	if (u->tmp[1] - u->reg[RT_R_SP] < BEAM_OWN_ROOM) {
 		u->beam = 1;
-		rtg_beam_how(given);
+		rtg_beam_how(given, 0);
+		if (!u->tmp[2])
+			rtg_beam_how(given, BEAM_AHEAD);
+		if (!u->tmp[2])
+			rtg_beam_how(given, 2 * BEAM_AHEAD); // binaries are built there
 		if (!beam_own(u, r->off2))
 			return rt_uw_stop(u, RT_WHY_NO_RULE);
 		u->reg[RT_R_SP] = u->tmp[0];

@@ -12,7 +12,7 @@ static const struct RuntimeOther others[] = {
 	{"Guile", "scm_boot_guile", "its stacks show the virtual machine in the place of its program's functions, and are cut at what its compiler made unless GUILE_JIT_THRESHOLD=-1 is in the environment"},
 	{"SBCL", "call_into_lisp", "its functions are addresses in its core, left by the frame pointers that they keep: stacks are whole by guess"},
 	{"Valgrind", "_vgnU_freeres", "its stacks are of Valgrind itself, cut at the code into which it translates the program; callgrind counts by the program's functions"},
-	{"Erlang", "erl_drv_thread_self", "functions of code that its JIT has made (OTP 25, 27 and 29; on arm64 only the innermost); without the JIT its stacks show the emulator; on arm64 `erl +JPperf true` brings names and callers"},
+	{"Erlang", "erl_drv_thread_self", "only the innermost function of code that its JIT has made has its name (callers, too, on x86-64); `erl +JPperf true` brings them", "functions of code that its JIT has made (OTP 25, 27 and 29), lines as far as it tells GDB of them; without the JIT its stacks show the emulator"},
 	{"Chromium", "ChromeMain", "code of JavaScript and WebAssembly is left by frame pointers; names with --no-sandbox --js-flags=--perf-basic-prof"},
 	{"Deno or Bun", "napi_create_function", "functions of JavaScript (but of Deno 2.9), whose code made at run time is left by frame pointers; names with `deno run --v8-flags=--perf-basic-prof`, and with BUN_JSC_useJITDump=1 in Bun's environment"},
 	{"Mono", "mono_jit_init", "functions of code made at run time: stacks through it are guessed, and lack callers, unless MONO_DEBUG=disable_omit_fp is in the environment; names with `mono --jitmap`, 4 KB of them at a time"},
@@ -26,7 +26,7 @@ static const struct RuntimeOther others[] = {
 	{"R", "Rf_eval", "its stacks show the interpreter in the place of its program's functions"},
 	{"Tcl", "Tcl_EvalObjv", "its stacks show the interpreter in the place of its program's functions"},
 	{"SWI-Prolog", "PL_initialise", "its stacks show the virtual machine in the place of its program's predicates"},
-	{".NET", "g_dacTable", "names of code made at run time with DOTNET_PerfMapEnabled=1", "methods (.NET 8 and later), without lines"},
+	{".NET", "g_dacTable", "names of code made at run time with DOTNET_PerfMapEnabled=1", "methods (.NET 8 and later), without lines", true},
 };
 
 const struct RuntimeOther *runtime_other_in_file(struct ElfFile *f)

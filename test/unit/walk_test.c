@@ -111,6 +111,44 @@ TEST(erlang_room_that_was_just_made)
 	check_three_by(walk_now(), RT_WHY_GUESS_RULE);
 }
 
+TEST(erlang_code_on_the_threads_own_stack)
+{
+	static const struct {
+		u32 at; // where it takes the process's stack
+		const char *code;
+		u32 n, why;
+	} cases[] = {
+		{0x80, "\x49\x8b\x65\x58", 4, RT_WHY_OK}, // from the process
+		{0x9e, "\x49\x8b\x65\x58", 4, RT_WHY_OK},
+		{0xa0, "\x49\x8b\x65\x58", 4, RT_WHY_OK},
+		{0xdf, "\x49\x8b\x65\x58", 4, RT_WHY_OK},
+		{0xe0, "\x49\x8b\x65\x58", 4, RT_WHY_GUESS_RULE}, // too far away to be seen
+		{0x90, "\x48\x89\xec", 3, RT_WHY_OK}, // from rbp
+		{0xd0, "\x48\x89\xec", 3, RT_WHY_OK},
+	};
+	for (u32 i = 0; i < ARRAY_LEN(cases); i++) {
+		bool rbp = cases[i].n == 3;
+		start_beam(beam);
+		regs.bx = STACK + 64;
+		regs.bp = STACK + 8 * (rbp ? 50 : 100);
+		regs.r13 = HEAP;
+		heap[0x58 / 8] = STACK + 8 * (rbp ? 100 : 50);
+		memcpy(text + cases[i].at, cases[i].code, cases[i].n);
+		behind(&stack[50]);
+		check_three_by(walk_now(), cases[i].why);
+	}
+}
+
+TEST(erlang_code_is_near_code)
+{
+	for (u64 word = 0x3b; word; word = word == 0x3b ? 0x5555815f0218 : 0) {
+		start_beam(beam);
+		stack[0] = word; // a term, an address that a piece has pushed
+		behind(&stack[1]);
+		check_three(walk_now());
+	}
+}
+
 TEST(erlang_pieces_that_modules_share)
 {
 	for (u32 far = 0; far < 3; far++) {
