@@ -4,7 +4,8 @@
 // next such word is the caller, as Erlang itself finds it. Calls of C run on the thread's own stack, just below the scheduler's registers, to which rbx points; the code behind
 // the call takes the process's stack pointer back from rbp, or from the process (r13), perhaps after further calls. Pieces that modules share are called too, from places with
 // whatever low bits.
-// Where a function has made room on its stack, words of earlier calls lie until it has written there: of a place close behind the instruction that makes room, as much is left out.
+// Where a function has made room on its stack, words of earlier calls lie until it has written there. Close behind the instruction that makes room, if no call or jump lies between, the
+// caller is the word behind the room, where a call returns; where that is not so, as much is left out, by guess.
 #ifndef SONDE_RT_WALK_BEAM_H
 #define SONDE_RT_WALK_BEAM_H
 #include "bpfrt/walk_mem.h"
@@ -14,9 +15,12 @@
 #define BEAM_PROCESS 13
 #define BEAM_OWN_ROOM 256 // of rbx above the thread's own stack
 #define BEAM_AHEAD 32 // places in the code that are looked at
-#define BEAM_BEFORE 40 // the same: a function's head is as long
+#define BEAM_BEFORE 64 // the same: most functions have filled their room by then
 #define BEAM_INSN 4
+#define BEAM_FAR 0xe940 // 40 e9 n: a jump to a piece that modules share, behind the code of one
+#define BEAM_SURE (1u << 16) // of u->beam: no call or jump between
 #define BEAM_SUB_ADD 0xd7ffff // what sub $n,%rsp (48 83 ec n) and add $n,%rsp (48 83 c4 n) have in common: bit 19 tells them apart
+#define BEAM_NEAR 40 // bits: all of the code is mmap's; what pieces push may be an address of the heap (brk), which is far from there
 #define BEAM_SHARED (1 << 16) // bytes of the pieces that modules share, at most
 #define BEAM_WORDS 16 // that are looked at at once for the caller
 #define BEAM_PARTS 16 // times that
@@ -61,14 +65,14 @@ static RT_INLINE u64 beam_insn(struct RtUw *u, u32 at)
 #endif
 }
 
-// Called from here on the thread's own stack: how it goes on with the process's, into u->tmp[2]: 1 rbp, 2 the process, 0 none of them soon.
-RT_NOINLINE u64 rtg_beam_how(RT_GIVEN given)
+// Called from here on the thread's own stack: how it goes on with the process's so many bytes from here, into u->tmp[2]: 1 rbp, 2 the process, 0 none of them soon.
+RT_NOINLINE u64 rtg_beam_how(RT_GIVEN given, u64 from)
 {
 	struct RtUw *u = beam_at(given);
 	if (!u)
 		return 1;
 	u->tmp[2] = 0;
-	if (!beam_code(u, u->pc, BEAM_AHEAD + BEAM_INSN))
+	if (!beam_code(u, u->pc + from, BEAM_AHEAD + BEAM_INSN))
 		return 1;
 	RT_LOOP(behind, BEAM_AHEAD) {
 		u64 i = BEAM_AHEAD - 1 - behind;
@@ -102,22 +106,42 @@ static RT_INLINE u64 beam_called(struct RtUw *u, u64 sp)
 	if (!rtp_read_far(u, ra - 8))
 		return 0;
 	u64 code = u->tmp[0], to = ra + (u64)(s64)(s32)(code >> 32);
+	if ((code >> 24 & 0xff) == 0xe8 && u->pc - to + BEAM_SHARED >= 2 * BEAM_SHARED && rtp_read_far(u, to)) // call
+		to += (u->tmp[0] & 0xffff) == BEAM_FAR ? 6 + (u64)(s64)(s32)(u->tmp[0] >> 16) : 0;
 	u->tmp[0] = ra;
-	return (code >> 24 & 0xff) == 0xe8 && u->pc - to + BEAM_SHARED < 2 * BEAM_SHARED; // call
+	return (code >> 24 & 0xff) == 0xe8 && u->pc - to + BEAM_SHARED < 2 * BEAM_SHARED;
 }
 
-// Bytes that the function has made room for just now, into u->beam.
+// Is that word where a call of a function returns? It is left in u->tmp[0].
+static RT_INLINE u64 beam_returns(struct RtUw *u, u64 sp)
+{
+	if (!rtp_read8(u, sp) || u->tmp[0] & 3 || u->tmp[0] < RT_UW_PAGE || u->tmp[0] >> RT_UW_PC_BITS)
+		return 0;
+	u64 ra = u->tmp[0];
+	if (!rtp_read_far(u, ra - 8))
+		return 0;
+	u64 code = u->tmp[0], is = beam_zero((code >> 24 & 0xff) ^ 0xe8); // call n
+	RT_UNROLL
+	for (u32 i = 8; i <= 48; i += 8)
+		is |= beam_zero((code >> i & 0x38ff) ^ 0x10ff); // call *...
+	u->tmp[0] = ra;
+	return is;
+}
+
+// Bytes that the function has made room for just now, into u->beam, perhaps with BEAM_SURE.
 RT_NOINLINE u64 rtg_beam_room(RT_GIVEN given)
 {
 	struct RtUw *u = beam_at(given);
 	if (!u)
 		return 1;
 	u->beam = 0;
-	if (!beam_code(u, u->pc - BEAM_BEFORE, BEAM_BEFORE))
+	if (!beam_code(u, u->pc - BEAM_BEFORE, BEAM_BEFORE + BEAM_INSN))
 		return 1;
-	RT_LOOP(i, BEAM_BEFORE - BEAM_INSN + 1) {
-		u64 w = beam_insn(u, i);
-		beam_put(&u->beam, beam_zero((w & BEAM_SUB_ADD) ^ (0xec8348 & BEAM_SUB_ADD)), (w >> 24 & 0xf8) * (w >> 19 & 1));
+	RT_LOOP(i, BEAM_BEFORE) {
+		u64 w = beam_insn(u, i), op = w & 0xff, whole = (i - (BEAM_BEFORE - BEAM_INSN + 1)) >> 63;
+		u64 away = beam_zero((op & 0xfc) ^ 0xe8) | beam_zero(op ^ 0xc3) | beam_zero((w & 0x38ff) ^ 0x10ff) | beam_zero((w & 0x38ff) ^ 0x20ff); // call, jmp, ret, call and jmp *...; or bytes of something else
+		u64 is = beam_zero((w & BEAM_SUB_ADD) ^ (0xec8348 & BEAM_SUB_ADD)) & whole;
+		beam_put(&u->beam, is | away, (u->beam & (BEAM_SURE - 1)) * away + ((w >> 24 & 0xf8) | BEAM_SURE) * (w >> 19 & 1) * is);
 	}
 	return 1;
 }
@@ -132,11 +156,12 @@ RT_NOINLINE u64 rtg_beam_find(RT_GIVEN given, u64 sp)
 	if (!(in_window(u, sp) && in_window(u, sp + (BEAM_WORDS - 1) * 8)) && !fill_here(u, sp))
 		return 1;
 	u64 first = (sp - u->win_at) >> 3;
+	u64 lowest = u->pc - (1ull << (BEAM_NEAR - 1));
 	u->tmp[2] = RT_UW_WIN;
 	RT_LOOP(behind, BEAM_WORDS) {
 		u64 i = BEAM_WORDS - 1 - behind;
 		u64 w = u->win[(first + i) & (RT_UW_WIN / 8 - 1)];
-		beam_put(&u->tmp[2], beam_zero((w & 3) | (w - RT_UW_PAGE) >> RT_UW_PC_BITS), i * 8);
+		beam_put(&u->tmp[2], beam_zero((w & 3) | (w - RT_UW_PAGE) >> RT_UW_PC_BITS | (w - lowest) >> BEAM_NEAR), i * 8);
 	}
 	u64 at = sp + u->tmp[2];
 	if (in_window(u, at)) {
@@ -170,7 +195,11 @@ static RT_INLINE u64 beam_leave(struct RtUw *u, RT_GIVEN given, struct RtUwRule 
 		return rt_uw_stop(u, RT_WHY_NO_RULE);
 	if (u->tmp[1] - u->reg[RT_R_SP] < BEAM_OWN_ROOM) {
 		u->beam = 1;
-		rtg_beam_how(given);
+		rtg_beam_how(given, 0);
+		if (!u->tmp[2])
+			rtg_beam_how(given, BEAM_AHEAD);
+		if (!u->tmp[2])
+			rtg_beam_how(given, 2 * BEAM_AHEAD); // binaries are built there
 		if (!beam_own(u, r->off2))
 			return rt_uw_stop(u, RT_WHY_NO_RULE);
 		u->reg[RT_R_SP] = u->tmp[0];
@@ -186,6 +215,12 @@ static RT_INLINE u64 beam_leave(struct RtUw *u, RT_GIVEN given, struct RtUwRule 
 		rtg_beam_room(given);
 	else
 		u->beam = 0;
+	u64 room = u->beam & (BEAM_SURE - 1);
+	if (u->beam & BEAM_SURE && room && beam_returns(u, sp + room)) {
+		u->beam = 0;
+		return enter(u, u->tmp[0], sp + room, sp + room + 8);
+	}
+	u->beam = room;
 	rtg_beam_caller(given, sp);
 	if (u->tmp[1] - u->reg[RT_R_SP] < u->beam) { // of an earlier call, or the code at hand has no room of its own
 		rt_uw_guess(u, RT_WHY_GUESS_RULE);

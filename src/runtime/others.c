@@ -12,7 +12,7 @@ static const struct RuntimeOther others[] = {
 	{"Guile", "scm_boot_guile", "its stacks show the virtual machine in the place of its program's functions, and are cut at what its compiler made unless GUILE_JIT_THRESHOLD=-1 is in the environment"},
 	{"SBCL", "call_into_lisp", "its functions are addresses in its core, left by the frame pointers that they keep: stacks are whole by guess"},
 	{"Valgrind", "_vgnU_freeres", "its stacks are of Valgrind itself, cut at the code into which it translates the program; callgrind counts by the program's functions"},
-	{"Erlang", "erl_drv_thread_self", "functions of code that its JIT has made (OTP 25 and 27, on arm64 only the innermost); of a build that exports no list for GDB, as Debian's OTP 29, or without the JIT, its stacks show the emulator; names, and there callers too, with `erl +JPperf true`"},
+	{"Erlang", "erl_drv_thread_self", "only the innermost function of code that its JIT has made has its name (callers, too, on x86-64); `erl +JPperf true` brings them", "functions of code that its JIT has made (OTP 25, 27 and 29), lines as far as it tells GDB of them; without the JIT its stacks show the emulator"},
 	{"Chromium", "ChromeMain", "code of JavaScript and WebAssembly is left by frame pointers; names with --no-sandbox --js-flags=--perf-basic-prof"},
 	{"Deno or Bun", "napi_create_function", "functions of JavaScript (but of Deno 2.9), whose code made at run time is left by frame pointers; names with `deno run --v8-flags=--perf-basic-prof`, and with BUN_JSC_useJITDump=1 in Bun's environment"},
 	{"Mono", "mono_jit_init", "functions of code made at run time: stacks through it are guessed, and lack callers, unless MONO_DEBUG=disable_omit_fp is in the environment; names with `mono --jitmap`, 4 KB of them at a time"},
@@ -26,7 +26,7 @@ static const struct RuntimeOther others[] = {
 	{"R", "Rf_eval", "its stacks show the interpreter in the place of its program's functions"},
 	{"Tcl", "Tcl_EvalObjv", "its stacks show the interpreter in the place of its program's functions"},
 	{"SWI-Prolog", "PL_initialise", "its stacks show the virtual machine in the place of its program's predicates"},
-	{".NET", "g_dacTable", "names of code made at run time with DOTNET_PerfMapEnabled=1", "methods (.NET 8 and later), without lines"},
+	{".NET", "g_dacTable", "names of code made at run time with DOTNET_PerfMapEnabled=1", "methods (.NET 8 and later), without lines", true},
 };
 
 const struct RuntimeOther *runtime_other_in_file(struct ElfFile *f)
@@ -49,7 +49,7 @@ static const struct {
 } makers[] = {
 	{"scm_boot_guile", "Guile's compiler keeps no frame pointers; GUILE_JIT_THRESHOLD=-1 in the environment does without it"},
 	{"_vgnU_freeres", "Valgrind translates the program's code, which has no stack of its own there; callgrind counts by the program's functions"},
-	{"erl_drv_thread_self", "Erlang's processes have stacks of their own (known on x86-64 where the emulator exports its list for GDB: OTP 25 and 27); with +JPperf true their code keeps frame pointers and has names"},
+	{"erl_drv_thread_self", "Erlang's processes have stacks of their own (known on x86-64: OTP 25, 27 and 29); with +JPperf true their code keeps frame pointers and has names"},
 	{"luaJIT_setmode", "LuaJIT's code keeps no frame pointers; -joff or jit.off() does without most of it"},
 	{"ChromeMain", "JavaScript, whose code keeps frame pointers; it has names with --no-sandbox --js-flags=--perf-basic-prof"},
 	{"_ZN2v88internal7Version6major_E", "JavaScript, whose code keeps frame pointers; it has names with node --perf-basic-prof"},

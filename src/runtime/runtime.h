@@ -76,6 +76,7 @@ struct RuntimeOther {
 	const char *name, *marker; // the symbol that tells
 	const char *missing;	   // what its stacks lack, and what helps
 	const char *known;	   // on x86-64 what they have all the same; NULL: nothing
+	bool tables;		   // of its own tell of its code made at run time there
 };
 const struct RuntimeOther *runtime_other_in_file(struct ElfFile *f); // NULL: none
 const char *runtime_made_hint(struct ElfFile *f); // why stacks through code that the object makes at run time are cut, and what helps; NULL: nothing known

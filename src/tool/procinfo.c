@@ -94,7 +94,7 @@ static void print_object(struct ProcInfo *p, const struct SymObject *o)
 		print_head(p, other->name, &(struct Str){0}, o->path);
 		bool known = other->known && f.machine == EM_X86_64;
 		fprintf(p->out, "    functions and lines: %s%s\n", known ? "" : "no: ", known ? other->known : other->missing);
-		p->jit |= known;
+		p->jit |= known && other->tables;
 	}
 	elffile_close(&f);
 }

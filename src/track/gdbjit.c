@@ -12,25 +12,35 @@
 #define SHT_UNWIND 0x70000001 // SHT_X86_64_UNWIND: .eh_frame of some compilers
 
 // ---- where the list begins
-struct Descriptor {
-	const char *names;
+struct Wanted {
+	const char *names, *name;
 	u64 size, addr;
+	u8 type;
 };
-static const char marker[] = "\0__jit_debug_descriptor", pcre[] = "\0pcre2_jit_match_8", dotnet[] = "\0g_dacTable";
+static const char marker[] = "\0__jit_debug_descriptor", pcre[] = "\0pcre2_jit_match_8", dotnet[] = "\0g_dacTable", erlang[] = "\0erl_drv_thread_self";
 
 static bool on_symbol(void *arg, const struct ElfSymbol *y)
 {
-	struct Descriptor *d = arg;
-	if (y->plain && y->type == STT_OBJECT && y->name < d->size && !strcmp(d->names + y->name, marker + 1))
-		d->addr = y->addr;
-	return !d->addr;
+	struct Wanted *w = arg;
+	if (y->plain && y->type == w->type && y->name < w->size && !strcmp(w->names + y->name, w->name))
+		w->addr = y->addr;
+	return !w->addr;
+}
+
+// Symbols are read of a table only that has the name.
+static u64 symbol_in(const struct ElfFile *f, const struct ElfSec *tab, const char *names, u64 size, const char *name, u8 type)
+{
+	struct Wanted w = {names, name + 1, size, 0, type};
+	if (names && memmem(names, size, name, strlen(name + 1) + 2))
+		err_free(elffile_symbols(f, tab, on_symbol, &w));
+	return w.addr;
 }
 
 u64 gdbjit_descriptor(struct ElfFile *f)
 {
 	static const u32 types[] = {SHT_DYNSYM, SHT_SYMTAB};
 	u64 addr = 0;
-	bool compiles = false, clr = false;
+	bool compiles = false, clr = false, beam = false;
 	if (!f->is64)
 		return 0;
 	err_free(elffile_sections(f));
@@ -39,15 +49,14 @@ u64 gdbjit_descriptor(struct ElfFile *f)
 			const struct ElfSec *tab = &f->secs[i], *str = tab->link < f->nsecs ? &f->secs[tab->link] : NULL;
 			if (tab->type != types[k] || !str)
 				continue;
-			struct Descriptor d = {elffile_load(f, str->off, str->size, MAX_STRTAB), str->size, 0};
-			compiles |= d.names && memmem(d.names, d.size, pcre, sizeof(pcre));
-			clr |= d.names && types[k] == SHT_DYNSYM && memmem(d.names, d.size, dotnet, sizeof(dotnet));
-			if (d.names && memmem(d.names, d.size, marker, sizeof(marker))) // symbols only of those that have it
-				err_free(elffile_symbols(f, tab, on_symbol, &d));
-			free((char *)d.names);
-			addr = d.addr;
+			char *names = elffile_load(f, str->off, str->size, MAX_STRTAB);
+			compiles |= names && memmem(names, str->size, pcre, sizeof(pcre));
+			clr |= names && types[k] == SHT_DYNSYM && memmem(names, str->size, dotnet, sizeof(dotnet));
+			addr = symbol_in(f, tab, names, str->size, marker, STT_OBJECT);
+			beam |= !addr && symbol_in(f, tab, names, str->size, erlang, STT_FUNC);
+			free(names);
 		}
-	return clr && f->machine == EM_X86_64 ? JIT_CLR : addr ? addr : compiles ? JIT_PCRE : 0;
+	return clr && f->machine == EM_X86_64 ? JIT_CLR : addr ? addr : beam ? JIT_BEAM : compiles ? JIT_PCRE : 0;
 }
 
 // ---- the list

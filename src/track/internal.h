@@ -215,10 +215,11 @@ u32 tablemaps_lang(struct TableMaps *t, u32 obj, bool *pending); // number of th
 bool tablemaps_body(struct TableMaps *t, u32 lang, struct RtUwRule *out); // the rule of most of PHP's or LuaJIT's loop; false: it has none
 bool tablemaps_any_java(struct TableMaps *t);
 bool tablemaps_any_jit(struct TableMaps *t);
-u64 tablemaps_jit(struct TableMaps *t, u32 obj, bool *pending); // where the object has its list of code made at run time; JIT_DUMP: it is a jitdump; JIT_PCRE: it compiles regular expressions; JIT_CLR: it is .NET's runtime; 0: none of these
+u64 tablemaps_jit(struct TableMaps *t, u32 obj, bool *pending); // where the object has its list of code made at run time; JIT_DUMP: it is a jitdump; JIT_PCRE: it compiles regular expressions; JIT_CLR: it is .NET's runtime; JIT_BEAM: it is Erlang's, and does not tell; 0: none of these
 #define JIT_DUMP 1
 #define JIT_PCRE 2
 #define JIT_CLR 3
+#define JIT_BEAM 4
 void tablemaps_used(struct TableMaps *t, u32 obj, u64 off); // a stack has a frame there
 u64 tablemaps_bytes(const struct TableMaps *t); // of the maps it has made
 
@@ -252,7 +253,7 @@ struct JitMemory {
 	bool (*read)(void *arg, u64 addr, void *buf, size_t n);
 	void *arg;
 };
-u64 gdbjit_descriptor(struct ElfFile *f); // address of __jit_debug_descriptor in the file; JIT_PCRE: it has none, but names a function of PCRE's JIT; JIT_CLR: it exports what .NET's debuggers begin with; 0: none of these
+u64 gdbjit_descriptor(struct ElfFile *f); // address of __jit_debug_descriptor in the file; JIT_PCRE: it has none, but names a function of PCRE's JIT; JIT_CLR: it exports what .NET's debuggers begin with; JIT_BEAM: it has no such symbol, but is Erlang's; 0: none of these
 // What the list's head is now, added to h as bpfrt/jit.bpf.c does; *first: its first entry. 0: unreadable.
 u64 gdbjit_version(const struct JitMemory *m, u64 desc, u64 h, u64 *first);
 struct JitEntry {
@@ -275,6 +276,21 @@ bool beamjit_parse(const u8 *image, u64 size, u32 stop, struct JitElf *out); // 
 // One of its files, of BEAMJIT_LAYOUT bytes: *stop is where a process has its stack pointer; 0: its stacks hold frame pointers, or it is not known. False: it is another file.
 bool beamjit_layout(const struct JitMemory *m, const u8 *image, u64 size, u32 *stop);
 u16 gdbjit_machine(void); // EM_* of this program
+
+// ---- jithidden.c: the list of Erlang's emulator where no symbol tells of it
+#define JIT_HIDDEN 16
+u32 jithidden_places(const struct ElfFile *f, u64 out[JIT_HIDDEN]); // addresses in the file where it may begin; returns how many
+bool jithidden_begins(const struct JitMemory *m, u64 desc); // does it, with files of Erlang's form?
+struct JitHidden {
+	const struct SymObject *obj; // NULL: no such process
+	u64 start;	    // of its mapping that was looked at
+	u64 at[JIT_HIDDEN]; // where it may begin
+	u32 n, tries;
+	u64 not_before; // ns
+	u64 found; // 0: not yet, or nowhere
+};
+void jithidden_look(struct JitHidden *h, int tgid, const struct ProcMap *emulator); // looks for it; h is then of that mapping
+bool jithidden_may(const struct JitHidden *h); // it is not found, but may be soon
 
 // ---- overlay.c: lists of mappings, by start
 void maps_put(MapList *v, struct ProcMap new); // what it covers of others goes, they may be cut in two
@@ -347,6 +363,7 @@ struct Jit {
 	struct JitDump *dump;
 	u32 ndump; // pieces of it that were looked at
 	u32 stop; // of Erlang (beamjit_layout)
+	struct JitHidden hidden;
 	MapList maps; // pieces of code, by address
 	bool changed; // maps, since they were told
 	bool listed;  // in rt_jits

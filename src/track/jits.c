@@ -449,7 +449,7 @@ struct Found {
 	u64 desc[RT_JIT_DESCS];
 	u32 ndesc;
 	const struct SymObject *dump;
-	const struct ProcMap *clr;
+	const struct ProcMap *clr, *beam;
 	bool pcre, php, lua, wasm;
 };
 
@@ -457,17 +457,23 @@ static void find(struct Jits *j, const struct ProcMap *maps, size_t n, struct Fo
 {
 	for (size_t i = 0; i < n; i++) {
 		u64 what = maps[i].obj ? tablemaps_jit(tables_maps(j->tables), maps[i].obj->id, pending) : 0;
-		u64 at = what > JIT_CLR ? jit_place_of(&maps[i], what) : 0;
+		u64 at = what > JIT_BEAM ? jit_place_of(&maps[i], what) : 0;
 		if (what == JIT_DUMP)
 			f->dump = maps[i].obj;
 		f->pcre |= what == JIT_PCRE;
 		f->clr = what == JIT_CLR ? &maps[i] : f->clr;
+		f->beam = what == JIT_BEAM && !f->beam ? &maps[i] : f->beam;
 		for (u32 k = 0; k < f->ndesc; k++)
 			if (f->desc[k] == at)
 				at = 0;
 		if (at && f->ndesc < RT_JIT_DESCS)
 			f->desc[f->ndesc++] = at;
 	}
+}
+
+static bool is_hidden_of(const struct Jit *t, const struct ProcMap *m)
+{
+	return m && t->hidden.obj == m->obj && t->hidden.start == m->start;
 }
 
 bool jits_look(void *arg, int tgid, const struct ProcMap *maps, size_t n)
@@ -483,13 +489,15 @@ bool jits_look(void *arg, int tgid, const struct ProcMap *maps, size_t n)
 	if (jvms_has(j->jvms, tgid)) // whose own tables tell of its code
 		f = (struct Found){.wasm = wasmcode_has(j, maps, n)};
 	u64 told = 0;
+	if (t && is_hidden_of(t, f.beam) && t->hidden.found && f.ndesc < RT_JIT_DESCS)
+		f.desc[f.ndesc++] = t->hidden.found;
 	if (t && (f.ndesc != t->ndesc || memcmp(f.desc, t->desc, sizeof(f.desc)))) { // another program, or a library more
 		told = t->told;
 		jits_gone(j, tgid);
 		t = NULL;
 	}
 	bool pcre = f.pcre && sljit_has(maps, n); // many a program maps the library and never compiles a pattern
-	if (!f.ndesc && !f.dump && !pcre && !f.php && !f.lua && !f.wasm && !f.clr && !t && !told)
+	if (!f.ndesc && !f.dump && !pcre && !f.php && !f.lua && !f.wasm && !f.clr && !f.beam && !t && !told)
 		return !pending;
 	if (!t) {
 		t = xcalloc(1, sizeof(*t));
@@ -511,6 +519,12 @@ bool jits_look(void *arg, int tgid, const struct ProcMap *maps, size_t n)
 		clrcode_look(j, t, f.clr, maps, n);
 	if (f.lua)
 		luatraces_look(j, t, maps, n);
+	if (f.beam && !(is_hidden_of(t, f.beam) && t->hidden.found)) {
+		jithidden_look(&t->hidden, tgid, f.beam);
+		if (t->hidden.found && t->ndesc < RT_JIT_DESCS)
+			t->desc[t->ndesc++] = t->hidden.found;
+		pending |= jithidden_may(&t->hidden);
+	}
 	if (f.pcre || f.php) // which may have it built in
 		sljit_look(t, maps, n);
 	refresh(j, t);
@@ -522,11 +536,16 @@ int track_jit_files(struct Syms *syms, int pid, const struct ProcMap *maps, u32 
 {
 	struct JitMemory m = {jit_read_memory, &pid};
 	struct JitEntry *list = xmalloc(ENTRIES_MAX * sizeof(*list));
+	struct JitHidden hidden = {0};
 	u64 seen = 0, first;
 	int files = -1;
 	for (u32 i = 0; i < n; i++) {
 		struct SymDef d;
 		u64 at = maps[i].obj && sym_object_find(syms, maps[i].obj, "__jit_debug_descriptor", &d) ? jit_place_of(&maps[i], d.addr) : 0;
+		if (!at && maps[i].obj && maps[i].obj != hidden.obj && sym_object_find(syms, maps[i].obj, "erl_drv_thread_self", &d)) {
+			jithidden_look(&hidden, pid, &maps[i]);
+			at = hidden.found;
+		}
 		if (!at || at == seen)
 			continue;
 		seen = at;

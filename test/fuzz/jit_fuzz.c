@@ -78,7 +78,9 @@ static void elf(const u8 *p, size_t n)
 	struct ElfFile f;
 	struct err *bad = elffile_open(&f, -1, p, n);
 	if (!bad) {
+		u64 places[JIT_HIDDEN];
 		gdbjit_descriptor(&f);
+		check(jithidden_places(&f, places) <= JIT_HIDDEN);
 		elffile_close(&f);
 	}
 	err_free(bad);
@@ -126,6 +128,8 @@ static void list(const u8 *p, size_t n)
 	struct JitMemory m = {read_bytes, &b};
 	struct JitEntry out[16];
 	u64 first;
+	if (jithidden_begins(&m, 0))
+		check(n >= RT_JIT_HEAD + RT_JIT_ENTRY);
 	if (gdbjit_version(&m, 0, 1, &first))
 		check(gdbjit_list(&m, first, out, ARRAY_LEN(out)) <= ARRAY_LEN(out));
 }

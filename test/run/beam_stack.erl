@@ -26,8 +26,11 @@ main(File, N) ->
     touch(File, ".done"),
     timer:sleep(infinity).
 
-down(1) -> os:set_signal(sigusr2, default), down(1);
-down(N) -> down(N - 1), N.
+%% Of a call that is known never to return the compiler makes a jump.
+down(1) -> asks(get(never));
+down(N) -> down(N - 1) + N.
+asks(undefined) -> os:set_signal(sigusr2, default), asks(get(never));
+asks(X) -> X.
 
 touch(File, Suffix) -> ok = file:write_file(File ++ Suffix, "").
 

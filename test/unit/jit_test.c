@@ -235,6 +235,97 @@ TEST(modules_of_erlang)
 #endif
 }
 
+// ---- the same without a symbol
+TEST(places_where_a_list_may_begin)
+{
+	struct {
+		Elf64_Ehdr eh;
+		Elf64_Phdr ph[3];
+		u64 code[4], consts[4], data[20];
+	} m = {.eh = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT}, .e_type = ET_DYN, .e_machine = EM_X86_64, .e_version = EV_CURRENT, .e_phoff = sizeof(Elf64_Ehdr),
+		      .e_ehsize = sizeof(Elf64_Ehdr), .e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 3},
+	       .code = {1}, .consts = {1}, .data = {0, 1, 0, 0, 1, 0, 5, 1ull | 1ull << 32, 0, 0, 2, 0, 0, 1, 0, 0, 7, 1, 0}};
+	u64 out[JIT_HIDDEN];
+	struct ElfFile f;
+	m.ph[0] = (Elf64_Phdr){.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_offset = (u64)((u8 *)m.code - (u8 *)&m), .p_vaddr = 0x1000, .p_filesz = sizeof(m.code), .p_memsz = sizeof(m.code)};
+	m.ph[1] = (Elf64_Phdr){.p_type = PT_LOAD, .p_flags = PF_R, .p_offset = (u64)((u8 *)m.consts - (u8 *)&m), .p_vaddr = 0x2000, .p_filesz = sizeof(m.consts), .p_memsz = sizeof(m.consts)};
+	m.ph[2] = (Elf64_Phdr){.p_type = PT_LOAD, .p_flags = PF_R | PF_W, .p_offset = (u64)((u8 *)m.data - (u8 *)&m), .p_vaddr = 0x3000, .p_filesz = 19 * 8, .p_memsz = 0x1000};
+	CHECK(!elffile_open(&f, -1, (u8 *)&m, sizeof(m)));
+	CHECK_EQ(jithidden_places(&f, out), 2); // the last one is cut
+	CHECK(out[0] == 0x3008 && out[1] == 0x3068);
+	elffile_close(&f);
+	m.ph[2].p_vaddr = 0x3004; // words lie where their addresses are multiples of 8
+	CHECK(!elffile_open(&f, -1, (u8 *)&m, sizeof(m)));
+	CHECK_EQ(jithidden_places(&f, out), 0);
+	elffile_close(&f);
+	m.ph[2].p_vaddr = 0x3000;
+	m.ph[2].p_filesz = 1ull << 40;
+	struct err *e = elffile_open(&f, -1, (u8 *)&m, sizeof(m));
+	CHECK(e || !jithidden_places(&f, out));
+	if (!e)
+		elffile_close(&f);
+	err_free(e);
+}
+
+struct Place { // memory of a process, of which there is no more than this
+	const u8 *p;
+	size_t n;
+};
+static bool read_place(void *arg, u64 addr, void *buf, size_t n)
+{
+	const struct Place *b = arg;
+	if (addr < (u64)b->p || addr - (u64)b->p > b->n || n > b->n - (addr - (u64)b->p))
+		return false;
+	memcpy(buf, (void *)addr, n);
+	return true;
+}
+
+TEST(a_list_of_erlangs_files)
+{
+	struct {
+		struct jit_descriptor d;
+		struct jit_code_entry e[3];
+		u8 module[64], layout[BEAMJIT_LAYOUT];
+	} m = {.d = {1, 1, NULL, &m.e[0]}, .layout = {0}};
+	struct Place all = {(u8 *)&m, sizeof(m)};
+	struct JitMemory mem = {read_place, &all};
+	put_module(m.module, 0x7f0000001000, 0x100, "lists", 0);
+	m.e[0] = (struct jit_code_entry){&m.e[1], NULL, (char *)m.module, sizeof(m.module)};
+	m.e[1] = (struct jit_code_entry){&m.e[2], &m.e[0], (char *)m.module, sizeof(m.module)};
+	m.e[2] = (struct jit_code_entry){NULL, &m.e[1], (char *)m.layout, sizeof(m.layout)};
+	CHECK(jithidden_begins(&mem, (u64)&m.d));
+	m.d.relevant = &m.e[2];
+	m.d.action = 2;
+	CHECK(jithidden_begins(&mem, (u64)&m.d));
+#define NOT(what, as) \
+	do { \
+		__typeof__(what) was = what; \
+		what = as; \
+		CHECK(!jithidden_begins(&mem, (u64)&m.d)); \
+		what = was; \
+		CHECK(jithidden_begins(&mem, (u64)&m.d)); \
+	} while (0)
+	NOT(m.d.version, 2);
+	NOT(m.d.action, 3);
+	NOT(m.d.first, NULL);
+	NOT(m.d.first, &m.e[1]); // another one lies before it
+	NOT(m.d.first, (struct jit_code_entry *)8);
+	NOT(m.e[1].prev, NULL);
+	NOT(m.e[1].next, &m.e[0]); // a circle
+	NOT(m.e[0].size, 31);
+	NOT(m.e[0].size, 1ull << 40);
+	NOT(m.e[0].file, (char *)16);
+	NOT(m.e[2].size, BEAMJIT_LAYOUT + 1); // says how stacks are, but is no such file
+	NOT(m.module[0], 2);
+	NOT(m.module[15], 0xff); // no address
+	NOT(m.module[24], 0);	 // no name
+	NOT(m.module[25], 1);	 // one that is longer than the file
+#undef NOT
+	all.n -= 1; // cut
+	CHECK(!jithidden_begins(&mem, (u64)&m.d));
+	CHECK(!jithidden_begins(&none, (u64)&m.d));
+}
+
 TEST(pieces_over_what_lies_in_no_file)
 {
 	struct SymObject lib = {.id = 1}, made = {.id = 2};

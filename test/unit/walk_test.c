@@ -51,6 +51,130 @@ static void check_three(struct RtStack *st)
 	check_three_by(st, RT_WHY_OK);
 }
 
+// ---- Erlang's code (walk_beam.h): TEXT + 0x80 is run on its process's own stack
+static const struct RtUwRule beam = {.kind = RT_UW_BEAM, .reg = 7, .off2 = 0x58}, beam_piece = {.kind = RT_UW_BEAM, .reg = 7, .off = 1, .off2 = 0x58};
+static void start_beam(struct RtUwRule r)
+{
+	start();
+	three(r);
+	regs.ip = TEXT + 0x80;
+	regs.bx = HEAP; // the scheduler's registers: the thread's own stack is elsewhere
+	memset(text, 0x90, sizeof(text));
+}
+static void call_before(u64 ra, u64 to)
+{
+	s32 n = (s32)(to - ra);
+	text[ra - TEXT - 5] = 0xe8;
+	memcpy(text + (ra - TEXT) - 4, &n, 4);
+}
+
+TEST(erlang_room_that_was_just_made)
+{
+	static const struct {
+		u32 at; // of the code
+		const char *code;
+		u32 n;
+		bool sure;
+	} cases[] = {
+		{0x40, "\x48\x83\xec\x10", 4, true},
+		{0x7c, "\x48\x83\xec\x10", 4, true},
+		{0x3f, "\x48\x83\xec\x10", 4, false}, // too far away to be seen: the word of an earlier call is taken
+		{0x7d, "\x48\x83\xec\x10", 4, false}, // it is not executed yet
+		{0x50, "\x48\x83\xec\x10\xeb\x08", 6, false}, // where it was made is left behind it
+		{0x50, "\x48\x83\xec\x10\x41\xff\x60\x10", 8, false},
+		{0x50, "\x48\x83\xec\x10\xe8\0\0\0", 8, false},
+		{0x50, "\x48\x83\xec\x10\x48\x83\xc4\x10\xc3", 9, false}, // and given back
+		{0x50, "\x48\x83\xec\x10\xc3\x48\x83\xec\x10", 9, true},
+	};
+	static const char *const calls[] = {"\xe8\0\0\0\0", "\xff\xd0", "\xff\x50\x10", "\xff\x14\xe0", "\xff\x54\xe0\x10", "\xff\x90\0\1\0\0"};
+	static const u32 lens[] = {5, 2, 3, 3, 4, 6};
+	for (u32 i = 0; i < ARRAY_LEN(cases); i++) {
+		for (u32 k = 0; k < ARRAY_LEN(calls); k++) {
+			start_beam(beam);
+			memcpy(text + cases[i].at, cases[i].code, cases[i].n);
+			stack[0] = TEXT + 0x210; // of an earlier call
+			stack[1] = 0x3b;
+			behind(&stack[2]);
+			memcpy(text + 0x110 - lens[k], calls[k], lens[k]);
+			struct RtStack *st = walk_now();
+			if (cases[i].sure) {
+				check_three(st);
+			} else {
+				CHECK(st->why || st->n != 3);
+			}
+		}
+	}
+	start_beam(beam); // what lies behind the room is no place that a call returns to
+	memcpy(text + 0x50, "\x48\x83\xec\x10", 4);
+	stack[0] = TEXT + 0x210;
+	behind(&stack[2]);
+	check_three_by(walk_now(), RT_WHY_GUESS_RULE);
+}
+
+TEST(erlang_code_on_the_threads_own_stack)
+{
+	static const struct {
+		u32 at; // where it takes the process's stack
+		const char *code;
+		u32 n, why;
+	} cases[] = {
+		{0x80, "\x49\x8b\x65\x58", 4, RT_WHY_OK}, // from the process
+		{0x9e, "\x49\x8b\x65\x58", 4, RT_WHY_OK},
+		{0xa0, "\x49\x8b\x65\x58", 4, RT_WHY_OK},
+		{0xdf, "\x49\x8b\x65\x58", 4, RT_WHY_OK},
+		{0xe0, "\x49\x8b\x65\x58", 4, RT_WHY_GUESS_RULE}, // too far away to be seen
+		{0x90, "\x48\x89\xec", 3, RT_WHY_OK}, // from rbp
+		{0xd0, "\x48\x89\xec", 3, RT_WHY_OK},
+	};
+	for (u32 i = 0; i < ARRAY_LEN(cases); i++) {
+		bool rbp = cases[i].n == 3;
+		start_beam(beam);
+		regs.bx = STACK + 64;
+		regs.bp = STACK + 8 * (rbp ? 50 : 100);
+		regs.r13 = HEAP;
+		heap[0x58 / 8] = STACK + 8 * (rbp ? 100 : 50);
+		memcpy(text + cases[i].at, cases[i].code, cases[i].n);
+		behind(&stack[50]);
+		check_three_by(walk_now(), cases[i].why);
+	}
+}
+
+TEST(erlang_code_is_near_code)
+{
+	for (u64 word = 0x3b; word; word = word == 0x3b ? 0x5555815f0218 : 0) {
+		start_beam(beam);
+		stack[0] = word; // a term, an address that a piece has pushed
+		behind(&stack[1]);
+		check_three(walk_now());
+	}
+}
+
+TEST(erlang_pieces_that_modules_share)
+{
+	for (u32 far = 0; far < 3; far++) {
+		start_beam(beam_piece);
+		u64 ra = TEXT + 0x111, to = far ? HEAP + 64 : TEXT + 0x20;
+		call_before(ra, to);
+		stack[0] = ra;
+		stack[2] = TEXT + 0x210;
+		if (far) { // called by a jump behind the module's code, or what lies there is none
+			s32 n = (s32)(TEXT + 0x20 - (to + 6));
+			u8 jump[8] = {0x40, far == 1 ? 0xe9 : 0xe8};
+			memcpy(jump + 2, &n, 4);
+			memcpy(&heap[64 / 8], jump, 8);
+		}
+		struct RtStack *st = walk_now();
+		if (far < 2) {
+			CHECK_EQ(st->n, 3);
+			CHECK_FRAME(st, 1, ra);
+			CHECK_FRAME(st, 2, TEXT + 0x210);
+			CHECK_EQ(st->why, RT_WHY_OK);
+		} else {
+			CHECK_EQ(st->n, 2); // left out, as it is no function's
+		}
+	}
+}
+
 TEST(cfa_by_stack_pointer)
 {
 	start();

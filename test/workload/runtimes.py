@@ -6,7 +6,7 @@ other releases, a folder each; Pythons that were built, as python3.14t (configur
   stacks equal   of 2,000 stacks taken in callbacks: those equal, frame by frame, function, file and line, to what the runtime says of itself
   samples whole  of the same program at work, of interpreters with a worker process
   price          what `ustack` costs more than `ustack(native)`, by the kernel's own account: a frame of the language (from stacks 10 and 40 deep), and a
-                 stack of 15 of them; the programs are those of deep/
+                 stack of 15 of them (of Erlang, where both are the same, a stack as a whole); the programs are those of deep/
 Needs root. NAMES: a regular expression. Exit status 1 when less than 99.5 % are equal or whole, but for what EXCEPTIONS says, whose reason is in the row then.
 runtimes.py --fetch [RELEASE...]: the packages of FETCHED, as far as there are such, with all they need, into that folder; "node": those of NODES.
 """
@@ -47,7 +47,6 @@ CACHE = os.environ.get('SONDE_RUNTIMES') or os.path.expanduser('~/.cache/sonde-r
 STACKS, SECONDS, MIN = 2000, 5, 0.995
 # rows that need not have 99.5 %: what their name matches, the share of samples that is whole, why
 EXCEPTIONS = (
-    (r'^BEAM ', 0.98, 'the others by a guess: in a function that has just made room, where words of earlier calls lie'),
     (r'^V8 .*--no-opt$', 0.99, 'the others by a guess: in V8\'s builtins, which are followed by their instructions'),
     (r'^LuaJIT .*-joff$', 0.98, 'the others are cut while an error is thrown, or (pointers of 32 bits) where its machine is entered or left'),
     (r'^LuaJIT [^,]*$', 0.5, 'the others by a guess: through traces, which say at their checks only which functions are in them'),
@@ -131,6 +130,7 @@ def unpacked(path):
 class Program:
     """An interpreter: what a row calls it, its command, its load, the system call that follows what the load says of its stack, the one of its deep program."""
     same_script = 'py_same.py'
+    made = False  # its functions are code made at run time, without frames of a language
 
     def __init__(self, name, cmd, load, call, deep):
         self.name, self.call, self.deep_call = name, call, deep[1]
@@ -191,6 +191,10 @@ class Asked(Program):
         with self.asked(tmp, -1) as (load, want):
             open(want + '.go', 'w').close()
             return self.sampled(load.pid)
+
+
+class Erlang(Asked):
+    made = True
 
 
 class DotNet(Program):
@@ -352,7 +356,7 @@ def programs(tmp):
         yield Asked('V8 ' + v + how, '%s%s %s/test/run/v8_stacks.js' % (node, flags, TOP), 'v8_same.py', 'fsync', '%s%s %s/deep/deep.js' % (node, flags, HERE), 'getppid',
                     ' && args.fd == 987654')
     for v, erl in beams(tmp):
-        yield Asked('BEAM (Erlang, OTP %s)' % v, erl, 'beam_same.py', 'rt_sigaction', erl + ' deep', 'rt_sigaction')
+        yield Erlang('BEAM (Erlang, OTP %s)' % v, erl, 'beam_same.py', 'rt_sigaction', erl + ' deep', 'rt_sigaction')
     for lua in [*sorted(glob.glob('/usr/bin/lua5.[134]')), *(cmd for cmd, _, _ in unpacked('/usr/bin/lua5.[134]'))]:
         yield Program(' '.join(run(lua + ' -v').split()[:2]), lua, 'luaload.lua', 'rename', ('deep.lua', 'rename'))
     for lua in of_musl('lua5.[134]'):
@@ -400,7 +404,7 @@ def running_list(cmd, **kw):
 
 
 def price(program):
-    """us a frame more, us a stack of 15 more; None: it does not run, or has no such program"""
+    """us a frame more, us a stack of 15 more, or, where functions are frames of `ustack(native)`, too, all it costs; None: it does not run, or has no such program"""
     best = {}
     if not program.deep:
         return None
@@ -411,8 +415,9 @@ def price(program):
     lo, hi = (best[d] for d in DEPTHS)
     if None in lo + hi or hi[0] <= lo[0]:
         return None
-    a_frame = (hi[1] - hi[2] - (lo[1] - lo[2])) / (hi[0] - lo[0])
-    return a_frame / 1000, (lo[1] - lo[2] + (STACK - lo[0]) * a_frame) / 1000
+    low, high = (ns[1] - (0 if getattr(program, 'made', False) else ns[2]) for ns in (lo, hi))
+    a_frame = (high - low) / (hi[0] - lo[0])
+    return a_frame / 1000, (low + (STACK - lo[0]) * a_frame) / 1000
 
 
 def row(program, tmp):
