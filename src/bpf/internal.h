@@ -94,10 +94,10 @@ void code_reached(const struct Program *prog, const struct Code *code, struct Co
 enum RtRelocKind { RTK_CALL, RTK_CALLBACK, RTK_MAP, RTK_RODATA }; // as in tools/mkrt.c
 struct RtReloc {
 	u16 insn; // from the function's start
-	u8 kind;
-	u16 target; // index in rt_funcs, rt_maps
+	u16 kind : 2, target : 14; // index in rt_funcs, rt_maps
 	s32 addend; // RTK_RODATA: offset in rt_rodata
 };
+_Static_assert(sizeof(struct RtReloc) == 8, "there are more than a thousand, also in the small program");
 struct RtLine {
 	u16 insn, line; // how much more than those of the line before (modulo 65,536), a function's first begins at 0
 };

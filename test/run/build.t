@@ -33,6 +33,14 @@ NAME the packages that README names are those that the build asks for, on each s
 RUN n=2; for s in 'Debian, Ubuntu:apt install' 'Fedora:dnf install' 'Alpine:apk add' 'Arch:pacman -S'; do sed -n "s/^| ${s%%:*} | \`${s#*:} \(.*\)\` |\$/\1/p" {top}/README.md | tr ' ' '\n' | grep -vx 'ncurses-static' | sort -u >r; sed -n '/^needs="/,/"$/p' {top}/scripts/deps.sh | sed 's/^needs="//; s/"$//; s/\$[{]CC:-gcc[}]/gcc/; s/\$[{]BPFCC:-clang[}]/clang/' | awk -v n=$n '{ print $n }' | sort -u >d; [ $(wc -l <r) -gt 5 ] && diff r d && echo "${s%%:*} same"; n=$((n + 1)); done
 EXPECT_RE \ADebian, Ubuntu same\nFedora same\nAlpine same\nArch same\n\Z
 
+NAME the small program has at most 1.5 MB, and runs
+EXTRA it builds all of it
+RUN make -s -C {top} --no-print-directory SONDE_MIN=1 BUILD={tmp}/min {tmp}/min/sonde && strip --strip-all --remove-section=.comment {tmp}/min/sonde && n=$(stat -c %s {tmp}/min/sonde) && { [ $n -le 1500000 ] && echo small || echo "$n bytes"; }; {tmp}/min/sonde -q -e 'begin { printf("%d\n", 6 * 7); exit() }'
+NEED host
+NEED cmd:gcc
+TIMEOUT 300
+EXPECT_RE \Asmall\n42\n
+
 NAME a small program asks for no live view, no HTTP
 RUN printf '#!/bin/sh\nexec gcc -nostdinc "$@"\n' >cc; chmod +x cc; for m in '' 1; do SONDE_MIN=$m CC={tmp}/cc {top}/scripts/deps.sh check 2>&1 | sed -n 's/.*apt install.* zlib1g-dev/zlib1g-dev/p'; done
 NEED host
