@@ -168,6 +168,9 @@ bool context_start32(const struct ElfCfi *e, const struct CfiSeg *seg, u64 from,
 // The first piece of swapcontext, from *from to *to, where setcontext's rule holds.
 bool context_swap(const struct ElfCfi *e, const struct CfiSeg *seg, u64 pc, u64 end, u64 *from, u64 *to);
 
+// ---- pushes.c: i386: in the function at pc, whose entry has one rule, the stack is 4 bytes larger between two places
+bool pushes_copying(const struct ElfCfi *e, const struct CfiSeg *seg, u64 pc, u64 end, u64 *from, u64 *to);
+
 // ---- part.c: pages of a file of which rows are wanted, ascending
 struct Part {
 	const struct ElfCfi *elf;
