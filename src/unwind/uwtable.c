@@ -14,6 +14,7 @@ struct Sink {
 	struct Frames *f;
 	u8 enc;
 	u64 from; // rows before this address belong to an earlier FDE
+	u64 check_end; // where a short function ended; 0: it was no short one
 	const struct ElfCfi *elf;
 	const struct Part *part; // only rows near it are wanted; NULL: all
 	const struct UwHurry *hurry;
@@ -123,6 +124,16 @@ static void followed(struct Sink *s, u64 from, u64 to)
 			vec_push(&s->t->followed, (u32)page);
 }
 
+// A check that runs on into the function behind it (memmove_chk of glibc) does so through what fills lines up.
+#define CHECK_MAX 32 // bytes of it
+#define LINE 64
+static bool runs_on(const struct Sink *s, u64 from, u64 to)
+{
+	const struct FlowMachine *m = gaps_machine(s->elf);
+	u8 code[LINE];
+	return m && s->check_end == from && to - from < LINE && elfcfi_code(s->elf, s->seg, from, code, to - from) && flow_only_padding(m, code, to - from);
+}
+
 // Between entries, from..to: what its instructions tell.
 static void fill(struct Sink *s, u64 from, u64 to, bool open)
 {
@@ -133,7 +144,7 @@ static void fill(struct Sink *s, u64 from, u64 to, bool open)
 		put(s, s->elf->entry, ruleset_add(s->rules, &root));
 		return;
 	}
-	if (open && to - from >= UW_PADDING)
+	if (open && to - from >= UW_PADDING && !runs_on(s, from, to))
 		put(s, from, context_start32(s->elf, s->seg, from, to) ? root_rule(s) : 0);
 	for (; s->flow_at < s->flow->n && UW_ROW_OFF(s->flow->p[s->flow_at]) < to; s->flow_at++) {
 		const u64 *r = &s->flow->p[s->flow_at], pc = UW_ROW_OFF(*r);
@@ -203,6 +214,7 @@ static void build_segment(struct Frames f[2], const struct CfiSeg *seg, struct S
 				push_rows(s, d.pc, stop);
 		}
 		end = stop;
+		s->check_end = d.len <= CHECK_MAX && !far ? end : 0;
 		open = true;
 	}
 	if (open)

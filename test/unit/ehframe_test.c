@@ -282,6 +282,34 @@ TEST(i386_libstdcxx)
 {
 	compare(found("/usr/lib32/libstdc++.so.6"));
 }
+// memmove_chk and its like: a check, then what fills the line up is run, and the function behind it.
+TEST(runs_on)
+{
+	static const u8 check[] = {0x48, 0x39, 0xd1, 0x0f, 0x82}; // cmp %rdx,%rcx; jb
+	struct Interp t;
+	u32 n = 0;
+	if (!load_with(&t, found("/lib/x86_64-linux-gnu/libc.so.6"), true))
+		SKIP("no such file");
+	for (size_t i = 0; i < t.cfi.segs.n; i++) {
+		const struct CfiSeg *s = &t.cfi.segs.p[i];
+		u8 *p = xmalloc(s->size);
+		CHECK(elfcfi_code(&t.cfi, s, s->vaddr, p, s->size));
+		for (const u8 *at = p; (at = memmem(at, s->size - (size_t)(at - p), check, sizeof(check))); at++) {
+			u64 pc = s->vaddr + (u64)(at - p), behind = pc + sizeof(check) + 4;
+			if (pc % 16 || behind + 16 > s->vaddr + s->size || at[9] != 0x66 || at[10] != 0x66) // a long nop
+				continue;
+			for (; behind % 64; behind++, n++) {
+				CHECK_EQ(rule_at(&t, behind)->kind, RT_UW_REG);
+				CHECK_EQ(rule_at(&t, behind)->off, 8);
+			}
+		}
+		free(p);
+	}
+	CHECK(n > 0);
+	printf("# %u bytes\n", n);
+	unload(&t);
+}
+
 // What entries do not say: a register is on the stack while mempcpy copies (gdb's bt has a frame too many there).
 TEST(i386_copying)
 {
