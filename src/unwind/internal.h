@@ -333,6 +333,7 @@ bool flow_never_returns(const struct FlowCallee *c);
 // Walks from start in that state, without the cases of its switches. True: understood, its marks stay and the functions it calls are queued. Sure: it must have returned
 // somewhere, or have come to code that was understood before.
 bool flow_walk_one(struct Flow *f, u64 start, const struct FlowState *st, bool sure);
+void flow_forget(struct Flow *f); // takes back the walk whose instructions are in f->seen
 
 // ---- flowcases.c
 bool flow_walk(struct Flow *f, u64 start, const struct FlowState *st, bool sure); // the same with the cases

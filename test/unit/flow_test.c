@@ -394,6 +394,35 @@ TEST(switches_clang_O3)
 	switches("clang", "-O3");
 }
 
+// A function of assembly that nothing in the code names, and whose only end is a switch (dav1d's).
+TEST(only_a_switch)
+{
+	char bin[64], cmd[1000];
+	struct File f;
+	FlowRows flow = {0};
+	AddrList starts = {0};
+	size_t at = 0;
+	u32 known = 0;
+	snprintf(bin, sizeof(bin), "/tmp/sonde-flow-test-%d.so", getpid());
+	snprintf(cmd, sizeof(cmd), "printf '.text\\nret\\n.balign 16\\nlea t(%%%%rip),%%%%rsi\\nmov %%%%r8d,%%%%eax\\nmovslq (%%%%rsi,%%%%rcx,4),%%%%rcx\\nadd %%%%rsi,%%%%rcx\\njmp *%%%%rcx\\n"
+		 "a: inc %%%%rax\\njl a\\nret\\nb: dec %%%%rax\\njg b\\nret\\n.balign 16\\n.section .rodata\\n.balign 4\\nt: .long a-t\\n.long b-t\\n' | "
+		 "gcc -x assembler - -shared -nostdlib -s -Wl,--no-ld-generated-unwind-info -o %s 2>/dev/null", bin);
+	if (system(cmd))
+		SKIP("no gcc");
+	CHECK(file_open(&f, bin));
+	for (size_t i = 0; i < f.e.segs.n; i++) {
+		follow(&f.e, &f.e.segs.p[i], &flow_x86, &starts, false, &flow);
+		for (u64 pc = f.e.segs.p[i].vaddr, end = pc + f.e.segs.p[i].size; pc < end; pc++) {
+			const struct RtUwRule *r = found(&flow, pc, &at);
+			known += r && r->kind == RT_UW_REG && r->reg == 7 && r->off == 8 && !r->lost;
+		}
+	}
+	CHECK(known >= 45);
+	vec_deinit(&flow);
+	file_close(&f);
+	unlink(bin);
+}
+
 // ---- frames that are made a page at a time
 static void large_frames(const char *cc)
 {
