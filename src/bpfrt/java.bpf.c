@@ -16,7 +16,8 @@ RT_MAP_EXTERN(rt_langs);
 #define JAVA_HOPS 32	  // back to where a piece of code begins; one goes back 254 segments
 #define JAVA_BLOB 144	  // bytes that are read of a CodeBlob, with what lies before it
 #define JAVA_FREE 0xff	  // of a segment
-#define JAVA_R13 13	  // the interpreter's place in the bytecode
+#define JAVA_R13 13	  // the interpreter's place in the bytecode; as a method begins, the caller's stack pointer
+#define JAVA_RBX 3	  // the method, as it begins
 #define TEXT8(a, b, c, d, e, f, g, h) \
 	((u64)(a) | (u64)(b) << 8 | (u64)(c) << 16 | (u64)(d) << 24 | (u64)(e) << 32 | (u64)(f) << 40 | (u64)(g) << 48 | (u64)(h) << 56)
 
@@ -209,6 +210,12 @@ RT_ONCE u64 rtp_java_up_fp(struct RtLangWalk *w, struct RtUw *u, u64 sender)
 	if (!sender && w->obj[9] == ~0ULL) { // the barrier at a method's entry keeps a word above its frame
 		w->obj[9] = w->obj[10];
 		fp += 8;
+	}
+	if (sender && !u->is_ra && fp - u->reg[RT_R_SP] < 24) { // the interpreter has just begun a method: it is not in the frame yet, nor, perhaps, the caller's stack pointer
+		if (fp == u->reg[RT_R_SP])
+			w->obj[7] = rtp_reg_get(u, JAVA_R13) ? u->tmp[1] : 0;
+		w->obj[5] = rtp_reg_get(u, JAVA_RBX) ? u->tmp[1] : 0;
+		w->obj[0] = 0;
 	}
 	sp = sender ? w->obj[7] : fp + 16;
 	if (sp <= fp || sp & 7)

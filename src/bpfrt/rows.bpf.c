@@ -104,6 +104,8 @@ RT_FN u64 rt_uw_find_rule(struct RtUw *u, u64 off)
 	u32 key = u->obj, page = off >> RT_UW_PAGE_BITS;
 	struct RtUwObj *o = bpf_map_lookup_elem(&rt_uw_obj, &key);
 
+	if (o && o->grows)
+		u->gen = 0;
 	if (!o || o->state != RT_UW_READY) {
 		if (o && o->state == RT_UW_BARE)
 			return 0;

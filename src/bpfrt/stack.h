@@ -136,6 +136,8 @@ struct RtUwObj {
 	u32 state; // enum RtUwState
 	u32 asked; // a stack lacked the table while it was pending
 	u32 lang;  // its runtime's number in rt_langs; 0: it holds none. RT_UW_LANG_MADE
+	u32 grows; // a file that a JIT compiler writes to: which rule a place has is not remembered
+	u32 pad;
 };
 #define RT_UW_LANG_MADE (1u << 31) // in lang: code that the runtime has made, whose object is another: RtJit.bias
 // An entry of rt_uw_dir: value << 16 | byte offset in the value / 4; 0: no rows in this page. RT_UW_OUT: its record was taken out, since no stack had needed it

@@ -27,6 +27,12 @@ static void print_head(struct ProcInfo *p, const char *name, const struct Str *v
 	p->runtimes++;
 }
 
+// Runtimes with a compiler whose code is known without a perf map.
+static bool makes_code(u32 kind)
+{
+	return kind == RT_LANG_JAVA || kind == RT_LANG_V8 || kind == RT_LANG_PHP || kind == RT_LANG_LUAJIT;
+}
+
 static bool print_walked(struct ProcInfo *p, struct ElfFile *f, const char *path)
 {
 	struct Str version = {0};
@@ -40,7 +46,7 @@ static bool print_walked(struct ProcInfo *p, struct ElfFile *f, const char *path
 			fprintf(p->out, "    functions and lines: yes%s%s\n", rt->lacks ? "; " : "", rt->lacks ? rt->lacks : "");
 		else
 			fprintf(p->out, "    functions and lines: no: %s%s, stacks show the interpreter\n", why ? "it " : "this version ", why ? why : "is not known");
-		p->jit |= known && rt->kind == RT_LANG_JAVA;
+		p->jit |= known && makes_code(rt->kind);
 		if (known && (rt->offsets || rt->offsets_of))
 			fprintf(p->out, "    offsets: %s\n", rt->offsets_of ? rt->offsets_of(&lang) : rt->offsets);
 	}

@@ -197,12 +197,26 @@ struct UwMade {
 };
 void uwmade_free(struct UwMade *m);
 
+// ---- rawcode.c: files with code that are no ELF files
+struct RawFile {
+	struct SymObject *obj;
+	u64 hash; // of what its rows are of
+	u64 at_ns, wait_ns; // when it is looked at again, and how long after that
+	u32 times; // it was read
+};
+struct RawFiles {
+	VEC(struct RawFile) v;
+};
+struct UwMade *rawcode_read(struct RawFiles *v, struct SymObject *o); // NULL: too large, or no file to read
+struct SymObject *rawcode_changed(struct RawFiles *v, u64 now, u64 *next); // as tablemaps_changed()
+
 struct err *tablemaps_create(struct Program *prog, bool on_demand, struct TableMaps **out); // on_demand: tables that nobody asks for may never be built
 void tablemaps_destroy(struct TableMaps *t);
 // By one thread. Writes the object's rows and fills out; returns RT_UW_READY or why there are none; RT_UW_PENDING: hurry ended it, or its file is closed.
 // On demand a large table has no pages yet but those that cannot be made one by one.
 u32 tablemaps_build(struct TableMaps *t, struct SymObject *o, const struct UwHurry *hurry, struct RtUwObj *out);
 u32 tablemaps_made(struct TableMaps *t, const struct UwMade *m, struct RtUwObj *out); // the same of code made at run time
+struct SymObject *tablemaps_changed(struct TableMaps *t, u64 now_ns, u64 *next); // a file with code that is no ELF file has other code than its rows are of; NULL: none, until *next
 void tablemaps_put(struct TableMaps *t, u32 obj, u32 state, struct RtUwObj *table); // the kernel side sees it from now on
 void tablemaps_again(struct TableMaps *t, struct SymObject *o, const u32 *pages, u32 n); // pages of it that were taken out, ascending, counted from its first
 struct RowStore *tablemaps_rows(struct TableMaps *t);

@@ -28,6 +28,7 @@ struct TableMaps {
 	bool on_demand;
 	bool any_java, any_jit;
 	u64 *jit; // by object: tablemaps_jit()
+	struct RawFiles raw;
 };
 
 static void *array_of(const struct Program *prog, const char *name)
@@ -68,6 +69,7 @@ void tablemaps_destroy(struct TableMaps *t)
 		return;
 	rowstore_destroy(t->store);
 	ruleset_deinit(&t->rules);
+	vec_deinit(&t->raw.v);
 	free(t->jit);
 	free(t);
 }
@@ -364,6 +366,20 @@ static bool build_large(struct TableMaps *t, struct ElfCfi *cfi, struct SymObjec
 	return true;
 }
 
+static u32 build_raw(struct TableMaps *t, struct SymObject *o, struct RtUwObj *out)
+{
+	struct UwMade *m = rawcode_read(&t->raw, o);
+	u32 state = m ? tablemaps_made(t, m, out) : RT_UW_BARE;
+	uwmade_free(m);
+	out->grows = m != NULL;
+	return state;
+}
+
+struct SymObject *tablemaps_changed(struct TableMaps *t, u64 now_ns, u64 *next)
+{
+	return rawcode_changed(&t->raw, now_ns, next);
+}
+
 u32 tablemaps_build(struct TableMaps *t, struct SymObject *o, const struct UwHurry *hurry, struct RtUwObj *out)
 {
 	struct ElfCfi cfi;
@@ -382,7 +398,7 @@ u32 tablemaps_build(struct TableMaps *t, struct SymObject *o, const struct UwHur
 		if (is_closed(o->fd))
 			return RT_UW_PENDING;
 		find_jit(t, o, jitdump_is_name(o->path) ? JIT_DUMP : 0);
-		return is_damaged(o->fd) ? RT_UW_DAMAGED : RT_UW_BARE;
+		return is_damaged(o->fd) ? RT_UW_DAMAGED : jitdump_is_name(o->path) ? RT_UW_BARE : build_raw(t, o, out);
 	}
 	find_jit(t, o, gdbjit_descriptor(&cfi.file));
 	sym_object_hint(o, runtime_made_hint(&cfi.file));

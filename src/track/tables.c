@@ -52,6 +52,7 @@ struct Tables {
 	VEC(struct PageWish) pages;
 	u64 pages_ns; // when these are built; CLOCK_MONOTONIC
 	bool trim; // a report is over
+	u64 raw_ns; // when files that are no ELF files are looked at again; CLOCK_MONOTONIC
 	struct TablesPay pay;
 	u32 again; // lazy: an object has turned out to hold a runtime, or to tell of code. A word: not every machine exchanges bytes
 	void (*found)(void *arg); // ... or not lazy; NULL: nobody wants to know
@@ -179,6 +180,7 @@ static void build(struct Tables *t, size_t at)
 	}
 	is_at(t, before);
 	t->nmade -= made;
+	t->raw_ns = 0; // it may be such a file
 	pthread_cond_broadcast(&t->more); // tables_wait_for
 }
 
@@ -279,11 +281,52 @@ static void build_pages(struct Tables *t)
 
 static void wait_for_more(struct Tables *t)
 {
-	struct timespec at = {(time_t)(t->pages_ns / 1000000000u), (long)(t->pages_ns % 1000000000u)};
-	if (t->pages.n)
+	u64 when = MIN(t->pages.n ? t->pages_ns : ~0ull, t->raw_ns);
+	struct timespec at = {(time_t)(when / 1000000000u), (long)(when % 1000000000u)};
+	if (when != ~0ull)
 		pthread_cond_timedwait(&t->more, &t->lock, &at);
 	else
 		pthread_cond_wait(&t->more, &t->lock);
+}
+
+// The object, if it is waiting, is built before all that is less urgent. The lock is held.
+static void is_urgent(struct Tables *t, u32 obj, u32 haste)
+{
+	u32 at = obj < t->seen.n ? t->seen.p[obj] : 0;
+	if (!at || t->todo.p[at - 1].haste <= haste)
+		return;
+	t->todo.p[at - 1].haste = haste;
+	if (t->todo.p[at - 1].taken) { // what is less urgent does not come before its end any more
+		if (obj == t->at)
+			is_at(t, obj);
+		return;
+	}
+	vec_push(&t->queue[haste].objs, obj);
+	__atomic_store_n(&t->first, MIN(t->first, haste), __ATOMIC_RELAXED);
+	if (haste == HASTE_NAMED && !t->has_named) // by the tracker, whose priority it takes over
+		t->has_named = !thread_start(&t->named, NULL, work_named, t);
+	pthread_cond_broadcast(haste == HASTE_NAMED && t->has_named ? &t->more_named : &t->more);
+}
+
+// A file that is no ELF file, whose code has changed, is built again. The lock is held, and the baton is not.
+static bool look_again(struct Tables *t)
+{
+	if (now_ns() < t->raw_ns)
+		return false;
+	u64 next;
+	take_baton(t);
+	pthread_mutex_unlock(&t->lock);
+	const struct SymObject *o = tablemaps_changed(t->maps, now_ns(), &next);
+	pthread_mutex_lock(&t->lock);
+	t->raw_ns = next;
+	if (o) {
+		struct Wish *w = &t->todo.p[t->seen.p[o->id] - 1];
+		w->taken = false;
+		w->haste = HASTE_NONE;
+		is_urgent(t, o->id, HASTE_ASKED);
+	}
+	pthread_mutex_unlock(&t->baton);
+	return o;
 }
 
 // What there is to do besides whole tables. The lock is held, not all the time. False: nothing.
@@ -346,7 +389,7 @@ static void *work(void *arg)
 			pthread_mutex_unlock(&t->baton);
 			continue;
 		}
-		if (do_pages(t))
+		if (do_pages(t) || look_again(t))
 			continue;
 		t->idle = true;
 		pthread_cond_broadcast(&t->more);
@@ -355,25 +398,6 @@ static void *work(void *arg)
 	}
 	pthread_mutex_unlock(&t->lock);
 	return NULL;
-}
-
-// The object, if it is waiting, is built before all that is less urgent. The lock is held.
-static void is_urgent(struct Tables *t, u32 obj, u32 haste)
-{
-	u32 at = obj < t->seen.n ? t->seen.p[obj] : 0;
-	if (!at || t->todo.p[at - 1].haste <= haste)
-		return;
-	t->todo.p[at - 1].haste = haste;
-	if (t->todo.p[at - 1].taken) { // what is less urgent does not come before its end any more
-		if (obj == t->at)
-			is_at(t, obj);
-		return;
-	}
-	vec_push(&t->queue[haste].objs, obj);
-	__atomic_store_n(&t->first, MIN(t->first, haste), __ATOMIC_RELAXED);
-	if (haste == HASTE_NAMED && !t->has_named) // by the tracker, whose priority it takes over
-		t->has_named = !thread_start(&t->named, NULL, work_named, t);
-	pthread_cond_broadcast(haste == HASTE_NAMED && t->has_named ? &t->more_named : &t->more);
 }
 
 static void add_wish(struct Tables *t, struct SymObject *o, struct UwMade *made)

@@ -65,9 +65,10 @@ static bool walk_case(struct Flow *f, const struct FlowSwitch *s, u64 pc, u32 *s
 	return *strange < MAX_STRANGE;
 }
 
-// Of all switches that were met.
-static void follow_cases(struct Flow *f)
+// Of all switches that were met. True: a case of one in the function at start returns as it should.
+static bool follow_cases(struct Flow *f, u64 start)
 {
+	bool proved = false;
 	if (f->switches.n && !f->sorted)
 		sort_addresses(f);
 	while (f->switches.n) {
@@ -84,17 +85,47 @@ static void follow_cases(struct Flow *f)
 			off += n * sizeof(*to);
 			left -= n;
 		}
+		proved |= proves && s.start == start;
 		if (proves && f->only_found == s.start && (s.start % 16 == 0 || flow_is_beginning(f, s.start)))
 			vec_push(&f->taken, s.start); // what only looked like a function is one
 	}
 	f->of = (struct FlowSwitch){.base = NO_REG};
+	return proved;
+}
+
+// What only looks like a function, and all of whose ends are those of a switch (assembly of dav1d): it is one if a case proves it.
+static bool walk_switch(struct Flow *f, u64 start, const struct FlowState *st)
+{
+	VEC(u64) seen = {0};
+	bool proved = flow_walk_one(f, start, st, false);
+	if (!proved)
+		return false;
+	for (size_t i = 0; i < f->seen.n; i++)
+		vec_push(&seen, f->seen.p[i]);
+	if (f->calls.n) { // which may be no calls
+		f->switches.n = f->known_switches;
+		proved = false;
+	} else {
+		proved = follow_cases(f, start);
+	}
+	if (!proved) {
+		f->seen.n = 0;
+		for (size_t i = 0; i < seen.n; i++)
+			vec_push(&f->seen, seen.p[i]);
+		flow_forget(f);
+	}
+	vec_deinit(&seen);
+	f->good = 0;
+	return proved;
 }
 
 bool flow_walk(struct Flow *f, u64 start, const struct FlowState *st, bool sure)
 {
 	bool understood = flow_walk_one(f, start, st, sure);
+	if (!understood && sure && f->only_found == start && f->switched && start % 16 == 0)
+		return walk_switch(f, start, st);
 	u32 good = f->good;
-	follow_cases(f);
+	follow_cases(f, start);
 	f->good = good; // of what was asked for
 	return understood;
 }

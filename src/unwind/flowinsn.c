@@ -55,6 +55,8 @@ static void leave_aligned(struct FlowState *s)
 			s->slot[k] = 0;
 	s->aligned = s->fprel = 0;
 	s->saved_at = s->cfa_at = 0;
+	if (s->low == FLOW_UNKNOWN)
+		s->stored = s->stored_at = 0;
 }
 
 static void hold(struct FlowState *s, u32 reg, s32 v)
@@ -64,7 +66,8 @@ static void hold(struct FlowState *s, u32 reg, s32 v)
 	if (reg == RSP) {
 		s->sp = v;
 		s->low = FLOW_UNKNOWN;
-		s->stored = s->stored_at = 0;
+		if (s->aligned != FLOW_ALIGNED_COPY)
+			s->stored = s->stored_at = 0;
 	} else if (reg == RBP) {
 		s->fp = v;
 		if (s->aligned)
@@ -138,7 +141,8 @@ static void pop(struct FlowState *s, u32 reg)
 	if (k >= 0 && s->sp != FLOW_UNKNOWN && s->slot[k] == -s->sp)
 		s->slot[k] = 0;
 	bool ra = s->sp == RA_BELOW;
-	hold(s, reg, FLOW_UNKNOWN);
+	bool copy = reg == RSP && s->sp == FLOW_UNKNOWN && s->stored && s->low == s->stored_at; // low is known, then
+	hold(s, reg, copy ? s->stored : FLOW_UNKNOWN);
 	if (s->aligned && s->low != FLOW_UNKNOWN)
 		pop_aligned(s, reg);
 	if (ra)
@@ -166,7 +170,7 @@ static void arith(struct FlowState *s, u32 op, u32 reg, bool is_imm, s32 imm)
 		grow(s, by);
 	else
 		hold(s, reg, known && reg != RBP ? flow_moved(held(s, reg), by) : FLOW_UNKNOWN);
-	if (reg == RSP && is_imm && op == 4)
+	if (reg == RSP && is_imm && op == 4 && !s->aligned)
 		s->low = 0;
 }
 
@@ -177,7 +181,17 @@ static void move(struct FlowState *s, u32 to, u32 from)
 		return;
 	}
 	if (to == RBP && from == RSP && s->saved_at && s->saved_at == s->low) {
-		s->aligned = 1;
+		s->aligned = FLOW_ALIGNED_SAVED;
+		return;
+	}
+	if (to == RBP && from == RSP && s->sp == FLOW_UNKNOWN && s->low != FLOW_UNKNOWN && s->stored && !s->aligned) { // of libjpeg-turbo's code
+		s->aligned = FLOW_ALIGNED_COPY;
+		s->saved_at = s->low;
+		return;
+	}
+	if (to == RSP && from == RBP && s->aligned) {
+		hold(s, RSP, FLOW_UNKNOWN);
+		s->low = s->saved_at;
 		return;
 	}
 	if (from == RSP && to != RSP && to != RBP && s->sp != FLOW_UNKNOWN) {
@@ -244,7 +258,7 @@ static void call(struct FlowState *s)
 		s->ra_copy = s->in_lr = 0;
 	if (s->sp != FLOW_UNKNOWN && s->sp < RA_BELOW)
 		lose(s);
-	else if (s->copy_reg && (s->sp != FLOW_UNKNOWN || s->cfa_at) && flow_slot(s->copy_reg - 1) < 0)
+	else if (s->copy_reg && (s->sp != FLOW_UNKNOWN || s->cfa_at || s->aligned == FLOW_ALIGNED_COPY) && flow_slot(s->copy_reg - 1) < 0)
 		s->copy = 0, s->copy_reg = 0;
 }
 

@@ -29,7 +29,7 @@ static bool same_copy(const struct FlowState *a, const struct FlowState *b)
 	if (a->cfa_at)
 		return true;
 	if (a->stored || b->stored)
-		return a->stored == b->stored && a->stored_at == b->stored_at && a->low == b->low;
+		return a->stored == b->stored && a->stored_at == b->stored_at && (a->aligned ? a->saved_at == b->saved_at : a->low == b->low);
 	return a->copy_reg == b->copy_reg && a->copy == b->copy;
 }
 
@@ -69,7 +69,7 @@ void flow_rule(const struct FlowMachine *m, const struct FlowState *s, bool by_s
 		r->saved |= (u8)((s->slot[k] != 0) << k);
 	}
 	r->fprel = s->fprel;
-	if (s->aligned) {
+	if (s->aligned == FLOW_ALIGNED_SAVED) {
 		r->saved |= 1;
 		r->fprel |= 1;
 		r->slot[0] = 0;

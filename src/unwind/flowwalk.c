@@ -334,6 +334,11 @@ static void forget(struct Flow *f, bool failed) // what was seen
 	}
 }
 
+void flow_forget(struct Flow *f)
+{
+	forget(f, true);
+}
+
 static void learn(struct Flow *f, u64 start)
 {
 	bool begins = f->image && start % 16 == 0 && flow_begins_in(f, NULL, start);

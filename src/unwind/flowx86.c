@@ -88,9 +88,10 @@ static void rule(const struct FlowState *s, bool by_sp, struct RtUwRule *r)
 		r->reg = dwarf_numbers[RBP];
 		r->off = s->cfa_at;
 	} else if (s->sp == FLOW_UNKNOWN && s->stored) {
+		bool by_rbp = s->aligned == FLOW_ALIGNED_COPY;
 		r->kind = RT_UW_DEREF;
-		r->reg = dwarf_numbers[RSP];
-		r->off = s->low - s->stored_at;
+		r->reg = dwarf_numbers[by_rbp ? RBP : RSP];
+		r->off = (by_rbp ? s->saved_at : s->low) - s->stored_at;
 		r->off2 = s->stored;
 	} else if (s->sp == FLOW_UNKNOWN && s->copy_reg) {
 		r->reg = dwarf_numbers[s->copy_reg - 1];

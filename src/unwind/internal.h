@@ -94,6 +94,11 @@ enum { RBP = 5, RSP = 4, NO_REG = INSN_NO_REG }; // numbers in instructions of x
 #define FLOW_UNKNOWN INT32_MIN
 #define FLOW_MAX_FRAME (1 << 24)
 enum FlowRoot { FLOW_ROOT = 1, FLOW_ROOT_ENTRY }; // it says so itself; the kernel enters it
+enum FlowAligned { // what rbp holds in a frame below an aligned stack
+	FLOW_ALIGNED_NO, // nothing that is known
+	FLOW_ALIGNED_SAVED, // the address of the slot of the caller's rbp
+	FLOW_ALIGNED_COPY, // the aligned stack pointer; where the copy is stored counts from it
+};
 struct FlowState { // before an instruction. fp is the frame pointer: rbp, x29
 	s32 sp, fp; // CFA - sp; CFA - fp, FLOW_UNKNOWN while it is the caller's
 	// assembly that aligns its stack copies the stack pointer to a register, which it may store below
@@ -102,7 +107,7 @@ struct FlowState { // before an instruction. fp is the frame pointer: rbp, x29
 	s32 low; // rsp after alignment - rsp; FLOW_UNKNOWN
 	s32 stored_at, stored; // rsp after alignment - slot, CFA - what is stored there; stored 0: nothing
 	// compilers copy the CFA to a register (copy 0), align, and make a frame with a frame pointer below, where they store it
-	s32 saved_at; // rsp after alignment - slot of the caller's rbp; 0: nowhere
+	s32 saved_at; // rsp after alignment - slot of the caller's rbp, 0: nowhere; with FLOW_ALIGNED_COPY: rsp after alignment - rbp
 	s32 cfa_at;   // where the CFA is stored, relative to that slot; 0: nowhere
 	s16 slot[RT_UW_SLOTS]; // where the caller's value is, CFA-relative; 0: in its register
 	u32 root; // nothing called this: enum FlowRoot
@@ -112,8 +117,8 @@ struct FlowState { // before an instruction. fp is the frame pointer: rbp, x29
 	s16 ra; // where it is saved, CFA-relative; 0: nowhere
 	u8 number_reg; // a register that holds a number: its own + 1, 0 none
 	u8 met; // ways met that do not agree: nothing is known
-	u8 aligned; // rbp holds the address of that slot
-	u8 fprel; // bit k: slot[k] is relative to it
+	u8 aligned; // what rbp holds: enum FlowAligned
+	u8 fprel; // bit k: slot[k] is relative to rbp
 	s32 number; // (states are compared by their bytes)
 };
 // What differs between machines.
@@ -162,6 +167,9 @@ bool context_start(const struct ElfCfi *e, const struct CfiSeg *seg, u64 pc, u64
 bool context_start32(const struct ElfCfi *e, const struct CfiSeg *seg, u64 from, u64 to);
 // The first piece of swapcontext, from *from to *to, where setcontext's rule holds.
 bool context_swap(const struct ElfCfi *e, const struct CfiSeg *seg, u64 pc, u64 end, u64 *from, u64 *to);
+
+// ---- pushes.c: i386: in the function at pc, whose entry has one rule, the stack is 4 bytes larger between two places
+bool pushes_copying(const struct ElfCfi *e, const struct CfiSeg *seg, u64 pc, u64 end, u64 *from, u64 *to);
 
 // ---- part.c: pages of a file of which rows are wanted, ascending
 struct Part {
@@ -325,6 +333,7 @@ bool flow_never_returns(const struct FlowCallee *c);
 // Walks from start in that state, without the cases of its switches. True: understood, its marks stay and the functions it calls are queued. Sure: it must have returned
 // somewhere, or have come to code that was understood before.
 bool flow_walk_one(struct Flow *f, u64 start, const struct FlowState *st, bool sure);
+void flow_forget(struct Flow *f); // takes back the walk whose instructions are in f->seen
 
 // ---- flowcases.c
 bool flow_walk(struct Flow *f, u64 start, const struct FlowState *st, bool sure); // the same with the cases

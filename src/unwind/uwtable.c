@@ -14,6 +14,7 @@ struct Sink {
 	struct Frames *f;
 	u8 enc;
 	u64 from; // rows before this address belong to an earlier FDE
+	u64 check_end; // where a short function ended; 0: it was no short one
 	const struct ElfCfi *elf;
 	const struct Part *part; // only rows near it are wanted; NULL: all
 	const struct UwHurry *hurry;
@@ -82,6 +83,21 @@ static void swap_rows(struct Sink *s, u64 pc, u64 end)
 	}
 }
 
+// Rows of a function that has one rule, but keeps a register on the stack for a part of it.
+static void push_rows(struct Sink *s, u64 pc, u64 end)
+{
+	u64 from, to;
+	if (!s->t->rows.n || UW_ROW_OFF(vec_last(&s->t->rows)) > pc - s->seg->vaddr + s->seg->off || !pushes_copying(s->elf, s->seg, pc, end, &from, &to))
+		return;
+	u32 rule = UW_ROW_RULE(vec_last(&s->t->rows));
+	struct RtUwRule pushed = s->rules->v.p[rule];
+	if (pushed.kind != RT_UW_REG)
+		return;
+	pushed.off += 4;
+	put(s, from, ruleset_add(s->rules, &pushed));
+	put(s, to, rule);
+}
+
 // The next FDE of both sections: the lower address, .eh_frame first.
 static struct Frames *pick(struct Frames f[2], const u32 at[2])
 {
@@ -90,6 +106,8 @@ static struct Frames *pick(struct Frames f[2], const u32 at[2])
 		return has0 ? &f[0] : has1 ? &f[1] : NULL;
 	return f[0].fdes.p[at[0]].pc <= f[1].fdes.p[at[1]].pc ? &f[0] : &f[1];
 }
+
+#define BEGIN_MAX 256 // bytes between entries in which the program begins
 
 static u32 root_rule(struct Sink *s)
 {
@@ -106,10 +124,27 @@ static void followed(struct Sink *s, u64 from, u64 to)
 			vec_push(&s->t->followed, (u32)page);
 }
 
+// A check that runs on into the function behind it (memmove_chk of glibc) does so through what fills lines up.
+#define CHECK_MAX 32 // bytes of it
+#define LINE 64
+static bool runs_on(const struct Sink *s, u64 from, u64 to)
+{
+	const struct FlowMachine *m = gaps_machine(s->elf);
+	u8 code[LINE];
+	return m && s->check_end == from && to - from < LINE && elfcfi_code(s->elf, s->seg, from, code, to - from) && flow_only_padding(m, code, to - from);
+}
+
 // Between entries, from..to: what its instructions tell.
 static void fill(struct Sink *s, u64 from, u64 to, bool open)
 {
-	if (open && to - from >= UW_PADDING)
+	if (s->elf->machine == EM_386 && s->elf->entry >= from && s->elf->entry < to && to - from <= BEGIN_MAX) { // the dynamic linker's; instructions are not followed there
+		struct RtUwRule root = {.kind = RT_UW_END, .off2 = RT_UW_END_ENTRY};
+		if (open)
+			put(s, from, 0);
+		put(s, s->elf->entry, ruleset_add(s->rules, &root));
+		return;
+	}
+	if (open && to - from >= UW_PADDING && !runs_on(s, from, to))
 		put(s, from, context_start32(s->elf, s->seg, from, to) ? root_rule(s) : 0);
 	for (; s->flow_at < s->flow->n && UW_ROW_OFF(s->flow->p[s->flow_at]) < to; s->flow_at++) {
 		const u64 *r = &s->flow->p[s->flow_at], pc = UW_ROW_OFF(*r);
@@ -175,8 +210,11 @@ static void build_segment(struct Frames f[2], const struct CfiSeg *seg, struct S
 			run_fde(s, &d, stop, cur->machine);
 			if (s->setcontext)
 				swap_rows(s, d.pc, stop);
+			if (cur->machine == EM_386)
+				push_rows(s, d.pc, stop);
 		}
 		end = stop;
+		s->check_end = d.len <= CHECK_MAX && !far ? end : 0;
 		open = true;
 	}
 	if (open)

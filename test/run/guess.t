@@ -109,7 +109,8 @@ NEED cmd:gcc
 RUN gcc -O2 -fomit-frame-pointer -o aligned {top}/test/workload/aligned.c; {sonde} -q --why-incomplete -c './aligned 5' -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { @[ustack] = count() }' >o 2>&1; sed -n 's/^ *\(\w*\)+.*/\1/p; s/^\(@\[\|]: .*\)/\1/p' o | tr '\n' ' ' | sed 's/@\[ /\n/g'; echo; grep 'user stacks' o
 EXPECT_RE ^leaf in_register main .*_start ]: 5 $
 EXPECT_RE ^leaf in_memory main .*_start ]: 5 $
-EXPECT_RE ^10 user stacks, 10 whole \(100.00 %\)
+EXPECT_RE ^leaf in_frame main .*_start ]: 5 $
+EXPECT_RE ^15 user stacks, 15 whole \(100.00 %\)
 
 NAME code of a file with damaged ELF headers has a reason of its own, and is left by frame pointer
 RUN gcc -O2 -o jit {top}/test/workload/jit.c; {sonde} -q --why-incomplete -c './jit 150 ./made.so' -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { @[ustack] = count() }' 2>&1

@@ -40,6 +40,15 @@ TIMEOUT 90
 EXPECT_RE ^ \((99\.[5-9]\d|100\.00) %\)$
 EXPECT_LINE JavaStacks.again
 
+NAME java: the interpreter, as it begins methods
+LONG
+NEED cmd:javac
+NEED arch:x86_64
+RETRY 1 samples
+RUN echo 'class Fib { static int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); } public static void main(String[] a) { for (int i = 0; i < 14; i++) fib(25); } }' >Fib.java; javac Fib.java && {sonde} profile -F 4999 -U -f --why-incomplete -- java -Xint Fib 2>e >o; awk '/Fib.fib/ { n += $NF; t += /truncated|0x7f/ ? $NF : 0 } END { print (n > 1000), (t * 1000 < n) }' o
+TIMEOUT 90
+EXPECT_LINE 1 1
+
 NAME java: strings compared: code that pushes in the middle of a method has its caller
 NEED cmd:javac
 NEED arch:x86_64

@@ -127,3 +127,9 @@ NEED arch:x86_64
 TIMEOUT 60
 RUN printf -- '-module(f).\n-export([main/0, fib/1, loop/0]).\nfib(N) when N < 2 -> N;\nfib(N) -> fib(N-1) + fib(N-2).\nloop() -> _ = fib(22) + 1, loop().\nmain() -> spawn(fun() -> loop() end), io:put_chars(os:getpid()), timer:sleep(100000).\n' >f.erl; erlc f.erl; erl +JPperf true -noshell -s f main >pid & while ! test -s pid; do sleep 0.1; done; {sonde} profile -F 199 -U --why-incomplete -f -p $(cat pid) 3 >o 2>e; kill $(cat pid); grep -c ';erts_beamasm:normal_exit/0;f:loop/0;f:fib/1;f:fib/1' o | sed 's/^[1-9].*/whole/'; rm -f /tmp/perf-$(cat pid).map /tmp/jit-$(cat pid).dump
 EXPECT whole
+
+NAME code in a file that is no ELF file, and what is written to it later
+NEED arch:x86_64
+NEED cmd:gcc
+RUN gcc -O2 -fomit-frame-pointer -o rawfile {top}/test/workload/rawfile.c; {sonde} -q -c './rawfile made.raw 100' -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { printf("%s--\n", ustack) }' >o 2>&1; tr '\n' ' ' <o | sed 's/-- /\n/g' | awk '/last/ { half = ++n <= 50; whole[half] += /last\+.*made\.raw.* main\+/ } END { print n, (whole[1] > 40), (whole[0] > 25) }'
+EXPECT_LINE 100 1 1

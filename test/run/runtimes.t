@@ -16,7 +16,7 @@ EXPECT_RE ^  go go1\.\d+[.\d]*: \S+/m\n    functions and lines: yes\n    offsets
 NAME info -p: V8, whose code is in no file, with and without names
 NEED cmd:node
 RUN for o in --no-perf-basic-prof --perf-basic-prof; do node $o -e 'setTimeout(() => {}, 1e8); console.log(1)' >up & while ! test -s up; do sleep 0.1; done; {sonde} info -p $!; kill $!; rm -f up /tmp/perf-$!.map; done
-EXPECT_RE ^  v8 \S+: \S+\n    functions and lines: yes; of optimised code in V8 before 11\.3 the outer function only\n    offsets: .*\n\nCode in no file\n  mappings: \d+, \d+ KB\n    stacks: by frame pointers\n    names: none
+EXPECT_RE ^  v8 \S+: \S+\n    functions and lines: yes; of optimised code in V8 before 11\.3 the outer function only\n    offsets: .*\n\nCode in no file\n  mappings: \d+, \d+ KB\n    stacks and names: of the runtime's code by its own tables; of other code:\n    stacks: by frame pointers\n    names: none
 EXPECT_LINE     names: from its perf map
 
 NAME info -p: a program in C, no process, wrong words

@@ -282,6 +282,68 @@ TEST(i386_libstdcxx)
 {
 	compare(found("/usr/lib32/libstdc++.so.6"));
 }
+// memmove_chk and its like: a check, then what fills the line up is run, and the function behind it.
+TEST(runs_on)
+{
+	static const u8 check[] = {0x48, 0x39, 0xd1, 0x0f, 0x82}; // cmp %rdx,%rcx; jb
+	struct Interp t;
+	u32 n = 0;
+	if (!load_with(&t, found("/lib/x86_64-linux-gnu/libc.so.6"), true))
+		SKIP("no such file");
+	for (size_t i = 0; i < t.cfi.segs.n; i++) {
+		const struct CfiSeg *s = &t.cfi.segs.p[i];
+		u8 *p = xmalloc(s->size);
+		CHECK(elfcfi_code(&t.cfi, s, s->vaddr, p, s->size));
+		for (const u8 *at = p; (at = memmem(at, s->size - (size_t)(at - p), check, sizeof(check))); at++) {
+			u64 pc = s->vaddr + (u64)(at - p), behind = pc + sizeof(check) + 4;
+			if (pc % 16 || behind + 16 > s->vaddr + s->size || at[9] != 0x66 || at[10] != 0x66) // a long nop
+				continue;
+			for (; behind % 64; behind++, n++) {
+				CHECK_EQ(rule_at(&t, behind)->kind, RT_UW_REG);
+				CHECK_EQ(rule_at(&t, behind)->off, 8);
+			}
+		}
+		free(p);
+	}
+	CHECK(n > 0);
+	printf("# %u bytes\n", n);
+	unload(&t);
+}
+
+// What entries do not say: a register is on the stack while mempcpy copies (gdb's bt has a frame too many there).
+TEST(i386_copying)
+{
+	static const u8 copy[] = {0x50, 0x89, 0xc8, 0xc1, 0xe9, 2, 0x83, 0xe0, 3, 0xf3, 0xa5, 0x89, 0xc1, 0xf3, 0xa4, 0x58};
+	struct Interp t;
+	u32 n = 0;
+	if (!load_with(&t, "/lib32/libc.so.6", true))
+		SKIP("no such file");
+	for (size_t i = 0; i < t.cfi.segs.n; i++) {
+		const struct CfiSeg *s = &t.cfi.segs.p[i];
+		u8 *p = xmalloc(s->size);
+		CHECK(elfcfi_code(&t.cfi, s, s->vaddr, p, s->size));
+		for (const u8 *at = p; (at = memmem(at, s->size - (size_t)(at - p), copy, sizeof(copy))); at++, n++) {
+			u64 pc = s->vaddr + (u64)(at - p);
+			CHECK_EQ(rule_at(&t, pc)->off, 4);
+			CHECK_EQ(rule_at(&t, pc + 1)->off, 8);
+			CHECK_EQ(rule_at(&t, pc + sizeof(copy) - 1)->off, 8);
+			CHECK_EQ(rule_at(&t, pc + sizeof(copy))->off, 4);
+		}
+		free(p);
+	}
+	CHECK(n > 0);
+	unload(&t);
+}
+TEST(i386_dynamic_linker)
+{
+	struct Interp t;
+	if (!load_with(&t, "/lib32/ld-linux.so.2", true))
+		SKIP("no such file");
+	CHECK_EQ(rule_at(&t, t.cfi.entry)->kind, RT_UW_END);
+	CHECK_EQ(rule_at(&t, t.cfi.entry + 11)->kind, RT_UW_END); // behind its first call
+	CHECK_EQ(rule_at(&t, t.cfi.entry - 8)->kind, RT_UW_NONE);
+	unload(&t);
+}
 TEST(i386_debug_frame_and_plt)
 {
 	char obj[64], cmd[512];

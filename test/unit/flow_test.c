@@ -394,6 +394,35 @@ TEST(switches_clang_O3)
 	switches("clang", "-O3");
 }
 
+// A function of assembly that nothing in the code names, and whose only end is a switch (dav1d's).
+TEST(only_a_switch)
+{
+	char bin[64], cmd[1000];
+	struct File f;
+	FlowRows flow = {0};
+	AddrList starts = {0};
+	size_t at = 0;
+	u32 known = 0;
+	snprintf(bin, sizeof(bin), "/tmp/sonde-flow-test-%d.so", getpid());
+	snprintf(cmd, sizeof(cmd), "printf '.text\\nret\\n.balign 16\\nlea t(%%%%rip),%%%%rsi\\nmov %%%%r8d,%%%%eax\\nmovslq (%%%%rsi,%%%%rcx,4),%%%%rcx\\nadd %%%%rsi,%%%%rcx\\njmp *%%%%rcx\\n"
+		 "a: inc %%%%rax\\njl a\\nret\\nb: dec %%%%rax\\njg b\\nret\\n.balign 16\\n.section .rodata\\n.balign 4\\nt: .long a-t\\n.long b-t\\n' | "
+		 "gcc -x assembler - -shared -nostdlib -s -Wl,--no-ld-generated-unwind-info -o %s 2>/dev/null", bin);
+	if (system(cmd))
+		SKIP("no gcc");
+	CHECK(file_open(&f, bin));
+	for (size_t i = 0; i < f.e.segs.n; i++) {
+		follow(&f.e, &f.e.segs.p[i], &flow_x86, &starts, false, &flow);
+		for (u64 pc = f.e.segs.p[i].vaddr, end = pc + f.e.segs.p[i].size; pc < end; pc++) {
+			const struct RtUwRule *r = found(&flow, pc, &at);
+			known += r && r->kind == RT_UW_REG && r->reg == 7 && r->off == 8 && !r->lost;
+		}
+	}
+	CHECK(known >= 45);
+	vec_deinit(&flow);
+	file_close(&f);
+	unlink(bin);
+}
+
 // ---- frames that are made a page at a time
 static void large_frames(const char *cc)
 {
@@ -475,7 +504,10 @@ static void rows(const char *what, const u8 *p, u64 n, u64 entry, const char *wa
 		const struct RtUwRule *r = &out.p[i].rule;
 		str_addf(&s, "%s%llx:", i ? " " : "", (unsigned long long)(out.p[i].pc - 0x1000));
 		if (r->kind == RT_UW_DEREF) {
-			str_addf(&s, "*(sp+%d)+%d", r->off, r->off2);
+			str_addf(&s, "*(%s+%d)+%d", r->reg == sp ? "sp" : r->reg == fp ? "bp" : "?", r->off, r->off2);
+			for (u32 k = 0; k < RT_UW_SLOTS; k++)
+				if (r->saved & 1 << k)
+					str_addf(&s, ",%u@%s%d", k, r->fprel & 1 << k ? "bp" : "", r->slot[k]);
 		} else if (r->kind == RT_UW_REG) {
 			str_addf(&s, r->reg == sp ? "sp+%d" : r->reg == fp ? "bp+%d" : "r%2$u+%1$d", r->off, r->reg);
 			if (r->ra_kind == RT_UW_RA_REG)
@@ -518,6 +550,10 @@ TEST(shapes)
 	ROWS("a copy that is stored below: by the slot", "0:sp+8 7:r10+8 10:*(sp+8)+8 17:*(sp+16)+8 18:*(sp+8)+8 1d:sp+8", // push %rax, pop %rax on the way
 	     0x49, 0x89, 0xe2, 0x48, 0x83, 0xe4, 0xe0, 0x48, 0x83, 0xec, 0x28, 0x4c, 0x89, 0x54, 0x24, 0x08, 0xe8, 0x00, 0x00, 0x10, 0x00, 0x90, 0x50, 0x58,
 	     0x48, 0x8b, 0x64, 0x24, 0x08, 0xc3);
+	ROWS("a copy that is stored below, found by the frame pointer (libjpeg-turbo)",
+	     "0:sp+8 1:sp+16,0@-16 8:sp+20,0@-16 c:r0+16,0@-16 10:*(sp+0)+16,0@-16 13:*(bp+0)+16,0@-16 19:*(bp+0)+16,0@-16,2@bp-40 23:*(bp+0)+16,0@-16 27:sp+16,0@-16 28:sp+8",
+	     0x55, 0x48, 0x89, 0xe0, 0x48, 0x83, 0xec, 0x04, 0x48, 0x83, 0xe4, 0xf0, 0x48, 0x89, 0x04, 0x24, 0x48, 0x89, 0xe5, 0x48, 0x8d, 0x65, 0xe0,
+	     0x41, 0x54, 0x45, 0x31, 0xe4, 0xe8, 0x00, 0x00, 0x10, 0x00, 0x41, 0x5c, 0x48, 0x89, 0xec, 0x5c, 0x5d, 0xc3);
 	ROWS("two ways to one end", "0:sp+8 1:sp+16 6:sp+24 7:sp+16 8:sp+8", 0x50, 0x84, 0xc0, 0x74, 0x02, 0x50, 0x58, 0x58, 0xc3);
 	ROWS("two ways that do not agree", "0:none", 0x50, 0x84, 0xc0, 0x74, 0x01, 0x50, 0x58, 0xc3);
 	ROWS("ret with something on top: not understood", "0:none", 0x50, 0xc3);
