@@ -106,7 +106,10 @@ struct RtFunc {
 	u8 nparams;
 	bool global; // generated code may call it
 	u8 points; // of a function named rtg_* or rtp_* that is given pointers: its row of rt_points
-	u32 insn0, ninsns, reloc0, nrelocs, line0, nlines;
+	u32 insn0;
+	u16 ninsns, reloc0, nrelocs;
+	u32 line0;
+	u16 nlines;
 };
 struct RtMapEntry {
 	const char *name;
