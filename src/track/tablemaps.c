@@ -408,7 +408,10 @@ u32 tablemaps_build(struct TableMaps *t, struct SymObject *o, const struct UwHur
 	elfcfi_deinit(&cfi);
 	if (t->jit[o->id] == JIT_CLR)
 		sym_object_hint(o, SYM_PIECES ".NET's code, compiled a moment ago");
-	if (out->lang && tablemaps_row(t, out->lang)->kind == RT_LANG_V8)
+	u32 kind = out->lang ? tablemaps_row(t, out->lang)->kind : 0;
+	if (kind == RT_LANG_JAVA)
+		sym_object_hint(o, SYM_PIECES "HotSpot's code that are no method's, made as it starts");
+	if (kind == RT_LANG_V8)
 		sym_object_hint(o, SYM_PIECES "V8's code that are no function's (regular expressions, functions just begun); they have names with node --perf-basic-prof");
 	return done ? state : RT_UW_PENDING;
 }

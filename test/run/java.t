@@ -12,6 +12,14 @@ EXPECT_LINE 300 stacks 300 equal
 EXPECT_LINE whole (100.00 %)
 EXPECT_LINE @f[java.io.FileDescriptor.sync]: 300
 
+# What it makes as it starts are stubs: no perf map would name them, so there is nothing to advise.
+NAME java: the VM's own pieces of code are no code without names
+NEED cmd:java
+NEED arch:x86_64
+RUN {sonde} profile -F 999 -U -f -- java -version 2>told >stacks; grep -c 'has no names' told; grep -c '^java;' stacks | sed 's/^[1-9].*/some/'
+RC 0
+EXPECT_RE \A0\nsome\n\Z
+
 # Other versions, where they are unpacked.
 NAME java: other versions
 NEED cmd:javac
