@@ -22,7 +22,8 @@ enum { // of the trace's instructions: bits before type, check and opcode, opcod
 #define IR_CONSTANTS_END 0x8000
 #define TRACE_CONSTANTS 40 // the first one's number
 #define TRACE_REPLACED 80  // the instruction in whose place the trace is
-enum { CLOSURE_UPVALUES = 40, UPVALUE_VALUE = 32, UPVALUE_CLOSED = 0xff << 16, UPVALUE_NEVER_SET = 1 << 24, PROTOTYPE_NCODE = 12 - 104, VALUE_FUNCTION = 0x1fff7, VALUE_CDATA = 0x1fff5, VALUE_USERDATA = 0x1fff3, USERDATA_LIBRARY = 2 };
+enum { TABLE_NODES = 40, TABLE_MASK = 48, NODE_KEY = 8, NODE_BYTES = 24 }; // the mask is the upper half
+enum { CLOSURE_UPVALUES = 40, UPVALUE_VALUE = 32, UPVALUE_CLOSED = 0xff << 16, UPVALUE_NEVER_SET = 1 << 24, PROTOTYPE_NCODE = 12 - 104, PROTOTYPE_OBJECTS = 32 - 104, VALUE_FUNCTION = 0x1fff7, VALUE_CDATA = 0x1fff5, VALUE_TABLE = 0x1fff4, VALUE_USERDATA = 0x1fff3, USERDATA_LIBRARY = 2 };
 // Numbers of functions that are built in: the first ones, up to those that call others (tostring, pcall), then coroutines, numbers, bits, texts, tables
 enum { BUILT_IN_FIRST = 2, BUILT_IN_CALLS = 18, BUILT_IN_MORE = 30, BUILT_IN_END = 110 };
 // At most
@@ -32,6 +33,7 @@ enum { BUILT_IN_FIRST = 2, BUILT_IN_CALLS = 18, BUILT_IN_MORE = 30, BUILT_IN_END
 #define INSTRUCTIONS 64 // of the trace
 #define COMPARES 3	// of them of a comparison
 #define CONSTANTS 256	// words of constants
+#define NODES 64	// of a table
 #define MACHINE (1 << 20) // bytes of the machine's code
 enum { SAME, CALLED, RETURNS }; // MODE: the next snapshot's function
 #define AT_INS PROTO		// the instruction looked at, and then the next one
@@ -48,6 +50,8 @@ enum { SAME, CALLED, RETURNS }; // MODE: the next snapshot's function
 #define HAS_LUA FN	// the trace's constants may have functions in Lua, ...
 #define OPERATORS STACK // ... may have metamethods
 #define STILL COUNT	// only values were moved since the snapshot
+#define FIELD TO	// number of the field's name among the prototype's objects, then the name
+#define NODES_END OTHER_BASE
 #define LOADED KEY	// the register and, from bit 8 on, the number of the upvalue that it was loaded with last
 #define NO_REGISTER 0xffff00
 
@@ -379,7 +383,31 @@ static void callee(struct ChainMaker *m)
 	chain_jump(m, L_ASIDE);
 }
 
-// The snapshot is taken behind a call by FFI: was it this function's, whose last call is then one of C? An upvalue, or a field of one that is a library.
+// LINK: a table; the value of its field FIELD (a text's address) into LINK, its kind into T.
+static void field_of(struct ChainMaker *m)
+{
+	chain_if_not(m, T, VALUE_TABLE, L_NOT_SURE);
+	luajit_pointer(m, LINK);
+	chain_op(m, RT_OP_TRY, N, LINK, 0, TABLE_NODES);
+	chain_op(m, RT_OP_TRY, WORD, LINK, 0, TABLE_MASK);
+	chain_shr(m, WORD, WORD, 32);
+	chain_mul(m, NODES_END, N, WORD, NODE_BYTES);
+	chain_add(m, NODES_END, NODES_END, NODE_BYTES);
+	chain_set(m, LEFT, NODES);
+	chain_label(m, L_FFI_NODE);
+	chain_if(m, N, RT_OP_EQ, NODES_END, 0, L_NOT_SURE);
+	chain_if_is(m, LEFT, 0, L_NOT_SURE);
+	chain_add(m, LEFT, LEFT, -1);
+	chain_op(m, RT_OP_TRY, T, N, 0, NODE_KEY);
+	chain_add(m, N, N, NODE_BYTES);
+	luajit_pointer(m, T);
+	chain_if(m, T, RT_OP_NE, FIELD, 0, L_FFI_NODE);
+	chain_op(m, RT_OP_TRY, LINK, N, 0, -NODE_BYTES);
+	chain_shr(m, T, LINK, 47);
+}
+
+// The snapshot is taken behind a call by FFI: was it this function's, whose last call is then one of C? An upvalue, or a field of one that is a library, or of a library that is a field of
+// one (ffi.C.getpid()).
 static void ffi(struct ChainMaker *m)
 {
 	chain_label(m, L_FFI);
@@ -402,7 +430,10 @@ static void ffi(struct ChainMaker *m)
 	chain_if(m, T, RT_OP_NE, JUMP, 0, L_FFI_BACK);
 	chain_if_is(m, N, OP_UGET, L_FFI_UPVALUE);
 	chain_if_not(m, N, OP_TGETS, L_NOT_SURE);
-	chain_set(m, MODE, 1);
+	chain_if_is(m, MODE, 2, L_NOT_SURE);
+	chain_add(m, MODE, MODE, 1);
+	chain_shr(m, FIELD, WORD, 16);
+	chain_and(m, FIELD, FIELD, 0xff);
 	chain_shr(m, JUMP, WORD, 24);
 	chain_and(m, JUMP, JUMP, 0xff);
 	chain_jump(m, L_FFI_BACK);
@@ -412,6 +443,10 @@ static void ffi(struct ChainMaker *m)
 	chain_add(m, WORD, ON, 0);
 	luajit_slot(m, LINK, POS, WORD, L_FFI_SLOT, L_NOT_SURE);
 	luajit_pointer(m, LINK);
+	chain_op(m, RT_OP_TRY, INS, LINK, 0, FUNCTION_PC);
+	chain_op(m, RT_OP_TRY, INS, INS, 0, PROTOTYPE_OBJECTS);
+	chain_mul(m, INS, INS, FIELD, -8);
+	chain_op(m, RT_OP_TRY, FIELD, INS, 0, -8);
 	chain_mul(m, LINK, LINK, JUMP, 8);
 	chain_op(m, RT_OP_TRY, LINK, LINK, 0, CLOSURE_UPVALUES);
 	chain_op(m, RT_OP_TRY, LINK, LINK, 0, UPVALUE_VALUE);
@@ -421,6 +456,9 @@ static void ffi(struct ChainMaker *m)
 	chain_if_is(m, T, VALUE_CDATA, L_SURE);
 	chain_jump(m, L_NOT_SURE);
 	chain_label(m, L_FFI_LIBRARY);
+	chain_if_is(m, MODE, 1, L_FFI_FIELD);
+	field_of(m);
+	chain_label(m, L_FFI_FIELD);
 	chain_if_not(m, T, VALUE_USERDATA, L_NOT_SURE);
 	luajit_pointer(m, LINK);
 	chain_op(m, RT_OP_TRY, T, LINK, 0, 8);

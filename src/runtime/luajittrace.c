@@ -9,6 +9,8 @@ enum { BASE_PERHAPS_SET = 1, LAST_JUMP }; // TAIL: of the trace's last bytes
 #define IR_CALLXS 99 // opcode of a trace's instruction
 #define LAST 2	     // instructions of the trace up to the next snapshot: the call, and what its result is made of
 #define RESULT 32    // bytes of code for these, at most
+#define CODE (X + 4)
+#define CODE_END (X + 5)
 #define STATE_COLLECTS (~2 & 0x7fffffff)
 
 // Is the place at hand (POS) in TRACE? Else on at `no`. N: how far.
@@ -90,7 +92,8 @@ static void base_of(struct ChainMaker *m, u32 dst)
 }
 
 // The trace has called C by FFI: the next snapshot is taken behind the call, which is the last thing before it, in the function that called, unless that has returned since, and
-// done nothing else: no check, and the snapshot is that of its caller. So it is the better one if it is further in. LINK: the snapshots, WORD: how many.
+// done nothing else: no check, and the snapshot is that of its caller. So it is the better one if it is further in.
+// There must be no other call between, which a byte of an instruction may look like: then it is not the better one. LINK: the snapshots, WORD: how many.
 static void calls(struct ChainMaker *m)
 {
 	chain_if_not(m, TAIL, 0, L_NO_CALL);
@@ -102,6 +105,8 @@ static void calls(struct ChainMaker *m)
 	chain_shr(m, POS, T, 48);
 	chain_add(m, POS, POS, -RESULT);
 	chain_if(m, N, RT_OP_LT, POS, 0, L_NO_CALL);
+	chain_add(m, POS, POS, RESULT - 1);
+	chain_mul(m, N, POS, N, -1); // bytes of code between the call and the snapshot's
 	chain_shr(m, T, T, 32);
 	chain_and(m, T, T, 0xffff);
 	chain_op(m, RT_OP_TRY, POS, TRACE, 0, TRACE_IR);
@@ -114,6 +119,20 @@ static void calls(struct ChainMaker *m)
 	}
 	chain_jump(m, L_NO_CALL);
 	chain_label(m, L_CALLS_C);
+	chain_if_is(m, N, 0, L_ONE_CALL);
+	chain_op(m, RT_OP_NATIVE, CODE, 0, 0, RT_CHAIN_PC);
+	chain_add(m, CODE, CODE, 1);
+	chain_mul(m, CODE_END, CODE, N, 1);
+	chain_label(m, L_CALLS_EACH);
+	chain_if(m, CODE, RT_OP_EQ, CODE_END, 0, L_ONE_CALL);
+	chain_op(m, RT_OP_TRY, T, CODE, 0, 0);
+	chain_add(m, CODE, CODE, 1);
+	chain_and(m, POS, T, 0xf8ff);
+	chain_if_is(m, POS, 0xd0ff, L_NO_CALL); // call r
+	chain_and(m, POS, T, 0xff);
+	chain_if_is(m, POS, 0xe8, L_NO_CALL); // call n
+	chain_jump(m, L_CALLS_EACH);
+	chain_label(m, L_ONE_CALL);
 	chain_op(m, RT_OP_TRY, T, TRACE, 0, LUAJIT_TRACE_MAP);
 	base_of(m, POS);
 	chain_add(m, INS, INS, -LUAJIT_SNAP_SIZE);

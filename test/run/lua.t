@@ -107,7 +107,14 @@ NAME luajit: traces: what it is sure of is right
 NEED cmd:luajit
 RUN python3 {top}/test/run/lua_sure.py {sonde}
 TIMEOUT 90
-EXPECT_RE \Agetppid called \w+ and right\ngetuid called \w+ and right\ngetgid called \w+ and right\ngeteuid called \w+ and right\ngetegid called sure and right\ngetpgrp called \w+ and right\n\Z
+EXPECT_RE \Agetppid called \w+ and right\ngetuid called \w+ and right\ngetgid called \w+ and right\ngeteuid called \w+ and right\ngetegid called sure and right\ngetpgrp called \w+ and right\ngetsid called \w+ and right\n\Z
+
+# The way most programs call C.
+NAME luajit: traces: ffi.C.NAME() is a call of C, in a method, too
+NEED cmd:luajit
+RUN printf 'local ffi = require("ffi")\nffi.cdef[[ typedef struct { int x; } con; int getppid(void); ]]\nlocal m = {}\nfunction m.query(self, n) return ffi.C.getppid() + n end\nlocal c = ffi.metatype("con", {__index = m})(1)\nlocal function event() local s = 0 for i = 1, 10 do s = s + c:query(i) end return s end\nlocal t = os.clock() + 2\nwhile os.clock() < t do for k = 1, 1000 do event() end end\n' >q.lua; {sonde} -q --why-incomplete -c 'luajit q.lua' -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid && rand % 50 == 0/ { @[ustack] = count(); }' >o 2>&1; grep -A3 getppid+ o | tail -n 3; grep -o '[0-9.]* whole .*' o
+TIMEOUT 60
+EXPECT_RE \A +query\+4 \[q\.lua:4\]\n +event\+6 \[q\.lua:6\]\n +main chunk\+8 \[q\.lua:8\]\n\d+ whole \((100|9\d)\.\d+ %\)\n
 
 # Whether a function without a check of its own is at work no snapshot says; where none is called, or only what LuaJIT has built in, the instructions do. An operator may be a
 # function. Where garbage is collected nothing was called yet.
