@@ -308,7 +308,7 @@ static void is_urgent(struct Tables *t, u32 obj, u32 haste)
 	pthread_cond_broadcast(haste == HASTE_NAMED && t->has_named ? &t->more_named : &t->more);
 }
 
-// A file that is no ELF file, whose code has changed, is built again. The lock is held, and the baton is not.
+// A file that is no ELF file, whose code has changed, is built again. The lock is held, not all the time, and the baton is not. False: it is not time to look, and the lock was held.
 static bool look_again(struct Tables *t)
 {
 	if (now_ns() < t->raw_ns)
@@ -326,7 +326,7 @@ static bool look_again(struct Tables *t)
 		is_urgent(t, o->id, HASTE_ASKED);
 	}
 	pthread_mutex_unlock(&t->baton);
-	return o;
+	return true;
 }
 
 // What there is to do besides whole tables. The lock is held, not all the time. False: nothing.
